@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The contract between the BPF programs and user space: configuration, records, loss reasons.
+ *
+ * Included by both sides (and before the generated skeleton), so only fixed-size types, no bool, enum,
+ * long, pointer or bit-field; pads are explicit and zeroed. Numbers are never reused: they are also the
+ * journal's format.
+ */
+#ifndef JANK_ABI_H
+#define JANK_ABI_H
+
+#ifndef __VMLINUX_H__
+#include <linux/types.h>
+#endif
+
+#define JANK_ABI_VERSION 1
+
+#define JANK_COMM_SZ	16
+#define JANK_KSTACK_MAX 64  /* frames; a deeper kernel stack is marked JANK_STACK_CUT */
+#define JANK_USTACK_MAX 127 /* frames; the kernel's own limit (kernel.perf_event_max_stack) */
+#define JANK_SLICE_MAX	16  /* other tasks' slices reported with one runnable span */
+#define JANK_HIST_BUCKETS                                                                          \
+	40 /* bucket i counts durations in [2^i, 2^(i+1)) ns; the last takes the rest */
+#define JANK_SYSCALL_MAX 512
+#define JANK_TGID_MAX	 4096
+
+/*
+ * Where the time of a dispatch goes. X(number, NAME, key): the key is the contract's word in
+ * `time` and `samples[].state`.
+ */
+#define JANK_STATES(X)                                                                             \
+	X(0, RUNNING, "running")                                                                   \
+	X(1, RUNNABLE, "runnable")                                                                 \
+	X(2, FUTEX, "futex")                                                                       \
+	X(3, DISK, "disk")                                                                         \
+	X(4, SLEEP, "sleep")                                                                       \
+	X(5, POLL, "poll")                                                                         \
+	X(6, SOCKET, "socket")                                                                     \
+	X(7, PIPE, "pipe")                                                                         \
+	X(8, BINDER, "binder")                                                                     \
+	X(9, PAGE_FAULT, "page_fault")                                                             \
+	X(10, STOPPED, "stopped")                                                                  \
+	X(11, OTHER, "other")
+#define JANK_STATE_CNT		 12
+#define JANK_STATE_FIRST_BLOCKED 2
+
+/* How a blocked thread's kind is found from its system call; one per entry of conf.syscall_class. */
+#define JANK_SYSCALL_CLASSES(X)                                                                    \
+	X(0, PLAIN) /* disk when in_iowait or uninterruptible, else other */                       \
+	X(1, FUTEX)                                                                                \
+	X(2, SLEEP)                                                                                \
+	X(3, POLL)                                                                                 \
+	X(4, SOCKET)                                                                               \
+	X(5, FD)    /* by the type of the file behind the first argument */                        \
+	X(6, IOCTL) /* binder's by its command, else as PLAIN */                                   \
+	X(7, FILE)  /* names or syncs files: disk when uninterruptible, else other */
+
+/* Kinds of loop. The name is the contract's `loop`. */
+#define JANK_LOOPS(X)                                                                              \
+	X(1, EPOLL, "epoll")                                                                       \
+	X(2, ANDROID_LOOPER, "android-looper")
+
+/* Records. X(number, NAME, struct, name for messages) */
+#define JANK_RECORDS(X)                                                                            \
+	X(1, LOOP, struct jank_rec_loop, "loop")                                                   \
+	X(2, BLOCK, struct jank_rec_block, "block")                                                \
+	X(3, HANG, struct jank_rec_block, "hang")                                                  \
+	X(4, STACK, struct jank_rec_stack, "stack")                                                \
+	X(5, THREAD, struct jank_rec_thread, "thread")                                             \
+	X(6, EXEC, struct jank_rec_exec, "exec")
+
+/* What was lost where the kernel side had to drop something. X(number, NAME, key in `lost`) */
+#define JANK_LOSSES(X)                                                                             \
+	X(0, RING_FULL, "ring_full")	     /* a block, hang or loop record */                    \
+	X(1, SAMPLE_SHED, "samples_shed")    /* a stack record: room kept for blocks */            \
+	X(2, NO_THREAD, "thread_table_full") /* no state for a thread: it is not traced */         \
+	X(3, WAKEUP, "wakeup_missed")	     /* runnable time of a span counted as blocked */      \
+	X(4, LOOP_CHANGED, "loop_changed")   /* an open dispatch given up: its loop was left */    \
+	X(5, NO_STACK, "stack_failed")	     /* a sample without any frame */
+#define JANK_LOSS_CNT 6
+
+#define JANK_X_STATE(nr, NAME, key)	   JANK_STATE_##NAME = nr,
+#define JANK_X_CLASS(nr, NAME)		   JANK_CLASS_##NAME = nr,
+#define JANK_X_LOOP(nr, NAME, key)	   JANK_LOOP_##NAME = nr,
+#define JANK_X_RECORD(nr, NAME, type, key) JANK_REC_##NAME = nr,
+#define JANK_X_LOSS(nr, NAME, key)	   JANK_LOST_##NAME = nr,
+enum { JANK_STATES(JANK_X_STATE) };
+enum { JANK_SYSCALL_CLASSES(JANK_X_CLASS) };
+enum { JANK_LOOPS(JANK_X_LOOP) };
+enum { JANK_RECORDS(JANK_X_RECORD) };
+enum { JANK_LOSSES(JANK_X_LOSS) };
+#undef JANK_X_STATE
+#undef JANK_X_CLASS
+#undef JANK_X_LOOP
+#undef JANK_X_RECORD
+#undef JANK_X_LOSS
+
+/* Set once by user space before load; a feature that is off is dead code to the verifier. */
+struct jank_conf {
+	__u64 threshold_ns;  /* strictly longer is a block */
+	__u64 hang_ns;	     /* 0: never */
+	__u64 span_min_ns;   /* off-CPU spans from here on are reported with their stack */
+	__u64 sample_age_ns; /* the sampler leaves a dispatch alone until it is this old */
+	__u32 tgid;	     /* the one process traced, or 0: those in jank_tgids */
+	__u32 self_tgid;     /* jankbpf itself */
+	__u32 task_pt_regs;  /* bpf_task_pt_regs is there (5.15) */
+	__u32 pad;
+	__u8 syscall_class[JANK_SYSCALL_MAX]; /* by system-call number: JANK_CLASS_* */
+};
+_Static_assert(sizeof(struct jank_conf) == 48 + JANK_SYSCALL_MAX, "jank_conf");
+
+/* Begins every record. `size` is the whole record, so that an unknown kind can be skipped. */
+struct jank_rec {
+	__u32 size;
+	__u16 kind; /* JANK_REC_* */
+	__u16 flags;
+	__u64 ts_ns; /* CLOCK_MONOTONIC */
+	__u32 tgid;
+	__u32 tid;
+	__u32 cpu;
+	__u32 pad;
+};
+_Static_assert(sizeof(struct jank_rec) == 32, "jank_rec");
+
+/* A thread entered a loop's wait for the first time, or its loop's kind was learned. */
+struct jank_rec_loop {
+	struct jank_rec hdr;
+	__u32 loop; /* JANK_LOOP_* */
+	__s32 fd;   /* the loop's epoll descriptor, or -1 */
+	__u64 key;  /* android::Looper: its address; else 0 */
+	char comm[JANK_COMM_SZ];
+};
+_Static_assert(sizeof(struct jank_rec_loop) == 64, "jank_rec_loop");
+
+/* How a dispatch ended: jank_rec_block.end */
+#define JANK_END_WAIT 0 /* the loop's next wait began */
+#define JANK_END_EXIT 1 /* the thread ended in it */
+#define JANK_END_EXEC 2
+#define JANK_END_OPEN 3 /* a hang: still open */
+
+/* A dispatch over the threshold (BLOCK), or one still open after hang_ns (HANG). */
+struct jank_rec_block {
+	struct jank_rec hdr;
+	__u64 start_ns;
+	__u64 duration_ns;
+	__u64 cpu_ns;			/* the thread's CPU clock over the dispatch */
+	__u64 state_ns[JANK_STATE_CNT]; /* sums to duration_ns exactly */
+	__u32 loop;
+	__s32 fd;	 /* the loop's epoll descriptor, or -1 */
+	__s32 ready_cnt; /* what the wait returned: events, 0 for a time-out, -errno */
+	__u32 end;	 /* JANK_END_* */
+	__u32 state;	 /* JANK_STATE_* at the record's time */
+	__u32 stack_cnt; /* stack records sent for this dispatch so far */
+	__u32 shed_cnt;	 /* stack records dropped for want of room */
+	__u32 wakeup_missed_cnt;
+	char comm[JANK_COMM_SZ];
+};
+_Static_assert(sizeof(struct jank_rec_block) == 32 + 24 + 8 * JANK_STATE_CNT + 32 + JANK_COMM_SZ,
+	       "jank_rec_block");
+
+/* Another task, by its role: one that woke ours, or one that ran instead of it. */
+struct jank_task {
+	__u64 ns; /* of its slice; 0 for a waker */
+	__u32 tgid;
+	__u32 tid;
+	char comm[JANK_COMM_SZ];
+};
+_Static_assert(sizeof(struct jank_task) == 32, "jank_task");
+
+/* jank_rec_stack.hdr.flags */
+#define JANK_STACK_CUT_KERNEL	 1  /* deeper than JANK_KSTACK_MAX */
+#define JANK_STACK_CUT_USER	 2  /* deeper than JANK_USTACK_MAX */
+#define JANK_STACK_NO_USER	 4  /* the user part could not be read */
+#define JANK_STACK_WAKER	 8  /* waker is set */
+#define JANK_STACK_WAKER_SOFTIRQ 16 /* it ran a softirq then: a loopback peer, or a bystander */
+#define JANK_STACK_OPEN		 32 /* the span had not ended when this was sent (hang) */
+
+/*
+ * One timed stack: a tick of the sampler (state RUNNING, ns 0) or a span off the CPU. Followed by
+ * kernel_cnt + user_cnt addresses (__u64, leaf first, kernel before user), then slice_cnt struct
+ * jank_task: who ran on the CPU while ours was runnable, oldest first.
+ */
+struct jank_rec_stack {
+	struct jank_rec hdr;
+	__u64 dispatch_ns; /* start_ns of the dispatch that it belongs to */
+	__u64 t_ns;	   /* when the span began, or the tick */
+	__u64 ns;	   /* the span's length; 0 for a tick */
+	__u64 runnable_ns; /* of ns, waiting for a CPU after the wake-up */
+	__u32 state;	   /* JANK_STATE_*: running, runnable, or a blocked kind */
+	__s32 syscall;	   /* number, or -1 outside of a system call */
+	__u16 kernel_cnt;
+	__u16 user_cnt;
+	__u16 slice_cnt;
+	__u16 pad;
+	struct jank_task waker;
+};
+_Static_assert(sizeof(struct jank_rec_stack) == 32 + 32 + 16 + 32, "jank_rec_stack");
+
+/* A thread's counts: on its end, and for every living one when the iterator is read. */
+struct jank_rec_thread {
+	struct jank_rec hdr;
+	__u64 dispatch_cnt;
+	__u64 block_cnt;
+	__u64 hang_cnt;
+	__u64 hist[JANK_HIST_BUCKETS];
+	__u32 loop;
+	__u32 pad;
+	char comm[JANK_COMM_SZ];
+};
+_Static_assert(sizeof(struct jank_rec_thread) == 32 + 24 + 8 * JANK_HIST_BUCKETS + 8 + JANK_COMM_SZ,
+	       "jank_rec_thread");
+
+/* A traced process replaced its program. */
+struct jank_rec_exec {
+	struct jank_rec hdr;
+	char comm[JANK_COMM_SZ];
+};
+_Static_assert(sizeof(struct jank_rec_exec) == 48, "jank_rec_exec");
+
+#endif

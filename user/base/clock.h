@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The two clocks: CLOCK_MONOTONIC in records, local wall time for people. All in nanoseconds. */
+#ifndef JANK_CLOCK_H
+#define JANK_CLOCK_H
+
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+#define NS_PER_US  1000ull
+#define NS_PER_MS  1000000ull
+#define NS_PER_SEC 1000000000ull
+
+uint64_t clock__mono_ns(void);
+uint64_t clock__real_ns(void);
+
+/* CLOCK_REALTIME minus CLOCK_MONOTONIC now: add to a monotonic time for wall time. The tightest of
+ * several readings. */
+int64_t clock__real_offset_ns(void);
+
+/* "2026-05-04T10:20:30.123456789+02:00" */
+void clock__add_rfc3339(struct strbuf *sb, uint64_t real_ns);
+
+/* strftime in local time; "%L" (milliseconds, 3 digits) is added to its formats. */
+void clock__add_local(struct strbuf *sb, const char *fmt, uint64_t real_ns);
+
+/* A duration for people: "412 µs", "98.3 ms", "1.25 s", "3 min 20 s"; three significant digits. */
+void clock__add_duration(struct strbuf *sb, uint64_t ns);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * An error on its way up: a negative errno as the return value, and one sentence for the user that
+ * quotes the object and names the remedy. Library code fills it in; only app/ prints it.
+ */
+#ifndef JANK_ERR_H
+#define JANK_ERR_H
+
+/* Exit statuses of the contract. */
+#define JANK_EXIT_OK	 0
+#define JANK_EXIT_FAILED 1
+#define JANK_EXIT_USAGE	 2
+#define JANK_EXIT_CANNOT 77 /* this kernel or user cannot */
+
+struct err {
+	int exit; /* JANK_EXIT_*: what the program should end with; JANK_EXIT_FAILED unless set */
+	char msg[480];
+};
+
+/* Formats the message, sets exit to JANK_EXIT_FAILED, and returns -code. err may be NULL. */
+int err__set(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* The same with another exit status. */
+int err__set_exit(struct err *err, int exit, int code, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+#endif

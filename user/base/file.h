@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Small file helpers. All return 0 or -errno; EINTR is retried. */
+#ifndef JANK_FILE_H
+#define JANK_FILE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/strbuf.h"
+
+/* Appends a file's content, at most max bytes (-EFBIG beyond). Works on /proc. */
+int file__read(const char *path, size_t max, struct strbuf *sb);
+int file__read_at(int dirfd, const char *path, size_t max, struct strbuf *sb);
+
+/* All of it or -errno: on failure a part may be written. */
+int file__write_all(int fd, const void *data, size_t len);
+
+/* mkdir -p; only directories made here get `mode`. An existing one is fine. */
+int file__mkdirs(const char *path, mode_t mode);
+
+#endif

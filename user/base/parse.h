@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Numbers, times and sizes as users write them. Each returns 0, or -EINVAL or -ERANGE with a message
+ * that quotes `str` and says what would be right; *ret is untouched on failure. The err's exit status
+ * is JANK_EXIT_USAGE. `what` names the thing in the message, e.g. "--threshold". */
+#ifndef JANK_PARSE_H
+#define JANK_PARSE_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+int parse__u64(const char *str, const char *what, uint64_t min, uint64_t max, uint64_t *ret,
+	       struct err *err);
+
+/* A number (decimals allowed: "1.5s") with us, ms, s, m or h; bare = milliseconds. Range in ns. */
+int parse__time(const char *str, const char *what, uint64_t min_ns, uint64_t max_ns,
+		uint64_t *ret_ns, struct err *err);
+
+/* Bytes with an optional k, M or G (powers of 1024; "KiB", "MB", … accepted too). */
+int parse__size(const char *str, const char *what, uint64_t min, uint64_t max, uint64_t *ret,
+		struct err *err);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Names that come from traced programs (comm, paths, symbols) hold any bytes: made safe to show. */
+#ifndef JANK_TEXT_H
+#define JANK_TEXT_H
+
+#include <stddef.h>
+
+#include "base/strbuf.h"
+
+/* Length of the valid UTF-8 sequence at s (1 to 4; no overlong forms, surrogates or > U+10FFFF), or 0. */
+size_t text__utf8_len(const char *s, size_t left);
+
+/* Adds str as valid UTF-8 for a terminal or a line-based log: invalid bytes become U+FFFD, control
+ * bytes (C0, DEL, C1) '?' . */
+void text__add_clean(struct strbuf *sb, const char *str);
+
+#endif

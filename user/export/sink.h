@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Where finished records go. A sink has a table of operations; each borrows the block. An error of a
+ * sink (-errno) is counted by the caller as an unwritten record, except -EPIPE, which ends the run.
+ * After an error no part of the record may be visible to a reader of the sink's files.
+ */
+#ifndef JANK_SINK_H
+#define JANK_SINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/block.h"
+
+struct sink;
+
+struct sink_ops {
+	const char *name; /* for messages: "text", "jsonl", "blockcanary" */
+	int (*block)(struct sink *sink, const struct block *block); /* BLOCK_JANK and BLOCK_HANG */
+	int (*summary)(struct sink *sink, const struct summary *summary); /* may be NULL */
+	int (*flush)(struct sink *sink);				  /* may be NULL */
+	void (*free)(struct sink *sink);
+};
+
+/* The first member of every sink's own struct. */
+struct sink {
+	const struct sink_ops *ops;
+};
+
+/* JSON of one record, one line without its newline; used by jsonl and by tests. */
+struct strbuf;
+void json__add_block(struct strbuf *sb, const struct block *block);
+void json__add_summary(struct strbuf *sb, const struct summary *summary);
+extern const char json_schema[]; /* JSON Schema (2020-12) of every record type, NUL-terminated */
+
+/* Text for people on fd (not closed). color: escape sequences; width: terminal columns, 0 for 100. */
+struct sink *sink_text__new(int fd, bool color, unsigned width, int verbosity);
+
+/* JSON Lines on fd (not closed): stdout. */
+struct sink *sink_jsonl__new(int fd);
+
+/*
+ * The output directory: DIR/blocks.jsonl (JSON Lines, blocks, hangs and summaries) and one BlockCanary
+ * log for each block. DIR is made 0700, files 0600. Old logs go after keep_ns; max_bytes bounds the
+ * directory's total: the oldest logs go first, then blocks.jsonl is rotated to blocks.1.jsonl.
+ */
+struct sink_dir_opts {
+	const char *dir;
+	uint64_t keep_ns;      /* 0: for ever */
+	uint64_t max_bytes;    /* 0: no bound */
+	const char *qualifier; /* BlockCanary's qua; NULL: the program's version */
+};
+int sink_dir__new(const struct sink_dir_opts *opts, struct sink **ret, struct err *err);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Names for addresses. One owner thread (the sink thread); nothing here is thread-safe.
+ *
+ * Everything read comes from programs that nobody trusts: files, maps and names are bounded, and a
+ * broken one costs its names, never the run.
+ */
+#ifndef JANK_SYMBOLIZE_H
+#define JANK_SYMBOLIZE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/block.h"
+
+struct symbolizer;
+
+struct symbolizer_opts {
+	const char *kallsyms;  /* NULL: /proc/kallsyms; "": no kernel symbols */
+	const char *debug_dir; /* NULL: /usr/lib/debug */
+	const char *proc;      /* NULL: /proc (tests point it elsewhere) */
+	bool demangle;
+	uint64_t max_cache_bytes; /* soft limit, 0: 24 MiB */
+};
+
+int symbolizer__new(const struct symbolizer_opts *opts, struct symbolizer **ret, struct err *err);
+void symbolizer__free(struct symbolizer *sym); /* accepts NULL */
+
+/*
+ * A process was seen, or replaced its program: (re)reads its mappings while it lives, keeps what is
+ * needed to open its files later (map_files, then root/PATH). Called again for a known pid it
+ * refreshes. Returns 0 or -errno (-ESRCH: it is gone, what was known stays).
+ */
+int symbolizer__process(struct symbolizer *sym, uint32_t pid, struct err *err);
+
+/* Drops a process's mappings: no more of its stacks will come. */
+void symbolizer__process_gone(struct symbolizer *sym, uint32_t pid);
+
+/* Fills frames of the stack (allocated, owned by the stack). Never fails but for -ENOMEM: an address
+ * without a name keeps its module and offset, or its address alone. Refreshes the mappings at most once per
+ * call and 100 ms when an address lies in none. */
+int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack);
+
+/* Frees cached names beyond max_cache_bytes. Invalidates all frame strings handed out: call between
+ * blocks only. */
+void symbolizer__trim(struct symbolizer *sym);
+
+#endif
