@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the kernel may or may not offer, one row each: the enum, the names of --disable-feature, the
+ * probes and `jankbpf doctor` are all made from this list.
+ */
+#ifndef JANK_FEATURE_LIST_H
+#define JANK_FEATURE_LIST_H
+
+/*
+ * X(NAME, name, need, since, purpose, without, remedy)
+ *   need     REQUIRED: no tracing without it; OPTIONAL: something is lost or costs more
+ *   since    the version that brought it, and its commit where one can be named
+ *   purpose  what jankbpf does with it; without: the consequence; both for people
+ */
+#define JANK_FEATURES(X)                                                                           \
+	X(BTF, btf, REQUIRED, "4.18 (5.2 in sysfs: 341dfcf8d78e)",                                 \
+	  "the kernel's own types, to find its fields", "nothing can be loaded",                   \
+	  "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y")                                      \
+	X(TP_BTF, tp_btf, REQUIRED, "5.5 (ac4414b5ca47)", "scheduler events, typed",               \
+	  "time cannot be accounted", "boot a kernel from 5.5 on with CONFIG_BPF_EVENTS=y")        \
+	X(RINGBUF, ringbuf, REQUIRED, "5.8 (457f44363a88)", "records on their way to user space",  \
+	  "no record can be sent", "boot a kernel from 5.8 on")                                    \
+	X(TASK_STORAGE, task_storage, REQUIRED, "5.12 (a10787e6d58c)", "the state of each thread", \
+	  "no thread can be followed", "boot a kernel from 5.12 on")                               \
+	X(SYSCALL_TRACEPOINTS, syscall_tracepoints, OPTIONAL, "2.6.31",                            \
+	  "an epoll wait's begin and end at the least cost for other system calls",                \
+	  "waits are seen through raw_syscalls or uprobes",                                        \
+	  "boot a kernel built with CONFIG_FTRACE_SYSCALLS=y, or mount tracefs")                   \
+	X(RAW_SYSCALLS, raw_syscalls, OPTIONAL, "5.5 (ac4414b5ca47)",                              \
+	  "system calls' begin and end, typed: a wait's bounds and what a thread blocks in",       \
+	  "waits are seen through syscall_tracepoints or uprobes; blocked kinds are less exact",   \
+	  "boot a kernel built with CONFIG_HAVE_SYSCALL_TRACEPOINTS=y")                            \
+	X(UPROBE, uprobe, OPTIONAL, "4.17 (33ea4b24277b)", "android::Looper and --backend uprobe", \
+	  "a Looper is seen as the epoll loop beneath it",                                         \
+	  "boot a kernel built with CONFIG_UPROBE_EVENTS=y")                                       \
+	X(ATTACH_COOKIE, attach_cookie, OPTIONAL, "5.15 (7adfc6c9b315)",                           \
+	  "one uprobe program for many places", "one program for each kind of place",              \
+	  "boot a kernel from 5.15 on")                                                            \
+	X(TASK_PT_REGS, task_pt_regs, OPTIONAL, "5.15 (dd6e10fbd9fb)",                             \
+	  "a thread's user registers, to tell nested waits by stack depth",                        \
+	  "nested waits are told by their descriptor alone", "boot a kernel from 5.15 on")         \
+	X(GET_TASK_STACK, get_task_stack, OPTIONAL, "5.9 (fa28dcb82a38)",                          \
+	  "the stack of a thread as it leaves the CPU", "some off-CPU stacks lack a part",         \
+	  "boot a kernel from 5.9 on")                                                             \
+	X(PERF_EVENT, perf_event, OPTIONAL, "4.9 (0515e5999a46)", "stacks of running threads",     \
+	  "time on the CPU has no stacks", "boot a kernel built with CONFIG_PERF_EVENTS=y")        \
+	X(HW_CYCLES, hw_cycles, OPTIONAL, "2.6.31",                                                \
+	  "the sampler's clock, which also ticks with interrupts off",                             \
+	  "samples come from cpu_clock: code with interrupts off is seen late",                    \
+	  "none in a virtual machine without a virtual PMU")                                       \
+	X(CPU_CLOCK, cpu_clock, OPTIONAL, "2.6.31",                                                \
+	  "the sampler's clock where there is no hardware counter",                                \
+	  "without hw_cycles too there are no samples",                                            \
+	  "boot a kernel built with CONFIG_PERF_EVENTS=y")                                         \
+	X(PREEMPT_COUNT, preempt_count, OPTIONAL, "5.10 (per-CPU variables in BTF)",               \
+	  "whether a waker ran an interrupt, so was a bystander",                                  \
+	  "a waker may be shown that was only interrupted", "boot a kernel from 5.10 on")          \
+	X(TASK_ITER, task_iter, OPTIONAL, "5.8 (eaaacd23910f)",                                    \
+	  "a look at living threads: counts, and the stacks of hangs",                             \
+	  "a hang's record lacks its stack so far; counts come when threads end",                  \
+	  "boot a kernel from 5.8 on")                                                             \
+	X(TASK_ITER_PID, task_iter_pid, OPTIONAL, "6.1 (f0d74c4da1f0)",                            \
+	  "that look at one process only", "that look walks every thread of the machine",          \
+	  "boot a kernel from 6.1 on")                                                             \
+	X(BPF_STATS, bpf_stats, OPTIONAL, "5.8 (d46edd671a14)", "the cost of our own programs",    \
+	  "the summary lacks bpf_ns and bpf_runs", "boot a kernel from 5.8 on")
+
+#endif
