@@ -3,12 +3,16 @@
 #ifndef JANK_TEXT_H
 #define JANK_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/strbuf.h"
 
 /* Length of the valid UTF-8 sequence at s (1 to 4; no overlong forms, surrogates or > U+10FFFF), or 0. */
 size_t text__utf8_len(const char *s, size_t left);
+
+/* Whether that sequence, len bytes long, is a control character: C0, DEL or C1. */
+bool text__is_control(const char *s, size_t len);
 
 /* Adds str as valid UTF-8 for a terminal or a line-based log: invalid bytes become U+FFFD, control
  * bytes (C0, DEL, C1) '?' . */

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Reads the two clocks, relates them, and writes times as people and RFC 3339 want them. */
+#include "base/clock.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#define OFFSET_READINGS 8
+
+static uint64_t clock__ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t clock__mono_ns(void)
+{
+	return clock__ns(CLOCK_MONOTONIC);
+}
+
+uint64_t clock__real_ns(void)
+{
+	return clock__ns(CLOCK_REALTIME);
+}
+
+int64_t clock__real_offset_ns(void)
+{
+	uint64_t best = UINT64_MAX;
+	int64_t offset = 0;
+
+	for (int i = 0; i < OFFSET_READINGS; i++) {
+		uint64_t before = clock__mono_ns();
+		uint64_t real = clock__real_ns();
+		uint64_t width = clock__mono_ns() - before;
+
+		if (width >= best)
+			continue;
+		best = width;
+		offset = (int64_t)(real - (before + width / 2));
+	}
+	return offset;
+}
+
+static void local_time(uint64_t real_ns, struct tm *tm)
+{
+	time_t sec = (time_t)(real_ns / NS_PER_SEC);
+
+	memset(tm, 0, sizeof(*tm));
+	localtime_r(&sec, tm);
+}
+
+void clock__add_rfc3339(struct strbuf *sb, uint64_t real_ns)
+{
+	char date[64];
+	struct tm tm;
+	long zone;
+
+	local_time(real_ns, &tm);
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
+	zone = tm.tm_gmtoff / 60;
+	strbuf__addf(sb, "%s.%09llu%c", date, real_ns % NS_PER_SEC, zone < 0 ? '-' : '+');
+	zone = zone < 0 ? -zone : zone;
+	strbuf__addf(sb, "%02ld:%02ld", zone / 60, zone % 60);
+}
+
+/* Digits for each "%L", which strftime doesn't have; the rest is strftime's. */
+static void expand_millis(struct strbuf *sb, const char *fmt, uint64_t real_ns)
+{
+	for (; *fmt; fmt++) {
+		if (fmt[0] != '%' || !fmt[1]) {
+			strbuf__addc(sb, *fmt);
+			continue;
+		}
+		fmt++;
+		if (*fmt == 'L')
+			strbuf__addf(sb, "%03llu", real_ns % NS_PER_SEC / NS_PER_MS);
+		else
+			strbuf__addf(sb, "%%%c", *fmt);
+	}
+}
+
+void clock__add_local(struct strbuf *sb, const char *fmt, uint64_t real_ns)
+{
+	struct strbuf expanded = STRBUF_INIT;
+	char text[256];
+	struct tm tm;
+	size_t len;
+
+	local_time(real_ns, &tm);
+	expand_millis(&expanded, fmt, real_ns);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored                                                                     \
+	"-Wformat-nonliteral" /* strftime formats have no arguments to match */
+	len = strftime(text, sizeof(text), strbuf__str(&expanded), &tm);
+#pragma GCC diagnostic pop
+	strbuf__add(sb, text, len);
+	strbuf__free(&expanded);
+}
+
+static void add_minutes(struct strbuf *sb, uint64_t ns)
+{
+	uint64_t sec = ns / NS_PER_SEC + (ns % NS_PER_SEC >= NS_PER_SEC / 2);
+
+	if (sec < 3600)
+		strbuf__addf(sb, "%" PRIu64 " min %" PRIu64 " s", sec / 60, sec % 60);
+	else
+		strbuf__addf(sb, "%" PRIu64 " h %" PRIu64 " min", (sec + 30) / 3600,
+			     (sec + 30) / 60 % 60);
+}
+
+/* ns, already rounded to three significant digits, in a unit of `unit_ns`. */
+static void add_in_unit(struct strbuf *sb, uint64_t ns, uint64_t unit_ns, const char *name)
+{
+	uint64_t whole = ns / unit_ns;
+	int decimals = whole >= 100 ? 0 : whole >= 10 ? 1 : 2;
+
+	strbuf__addf(sb, "%.*f %s", decimals, (double)ns / (double)unit_ns, name);
+}
+
+void clock__add_duration(struct strbuf *sb, uint64_t ns)
+{
+	uint64_t step = 1, rounded = ns;
+
+	if (ns < 60 * NS_PER_SEC) {
+		while (ns / step >= 1000)
+			step *= 10;
+		rounded = (ns + step / 2) / step * step;
+	}
+	if (rounded >= 60 * NS_PER_SEC)
+		add_minutes(sb, ns);
+	else if (rounded >= NS_PER_SEC)
+		add_in_unit(sb, rounded, NS_PER_SEC, "s");
+	else if (rounded >= NS_PER_MS)
+		add_in_unit(sb, rounded, NS_PER_MS, "ms");
+	else if (rounded >= NS_PER_US)
+		add_in_unit(sb, rounded, NS_PER_US, "µs");
+	else
+		strbuf__addf(sb, "%" PRIu64 " ns", rounded);
+}

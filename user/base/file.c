@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Small file helpers: bounded reads that a hostile path cannot block, whole writes, mkdir -p. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define READ_CHUNK 16384
+
+static ssize_t read_retry(int fd, void *buf, size_t len)
+{
+	ssize_t n;
+
+	do {
+		n = read(fd, buf, len);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+/* One byte more than max is asked for, to tell "just max" from "beyond". */
+static int read_all(int fd, size_t max, struct strbuf *sb)
+{
+	char chunk[READ_CHUNK];
+	ssize_t n;
+
+	for (;;) {
+		n = read_retry(fd, chunk, max < sizeof(chunk) ? max + 1 : sizeof(chunk));
+		if (n <= 0)
+			return (int)n;
+		if ((size_t)n > max)
+			return -EFBIG;
+		max -= (size_t)n;
+		strbuf__add(sb, chunk, (size_t)n);
+		if (sb->failed)
+			return -ENOMEM;
+	}
+}
+
+int file__read(const char *path, size_t max, struct strbuf *sb)
+{
+	return file__read_at(AT_FDCWD, path, max, sb);
+}
+
+int file__read_at(int dirfd, const char *path, size_t max, struct strbuf *sb)
+{
+	size_t len = sb->len;
+	int fd, code;
+
+	/* O_NONBLOCK: a FIFO that somebody put there must not hold us. */
+	do {
+		fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	} while (fd < 0 && errno == EINTR);
+	if (fd < 0)
+		return -errno;
+	code = read_all(fd, max, sb);
+	close(fd);
+	if (code && sb->data) {
+		sb->len = len;
+		sb->data[len] = '\0';
+	}
+	return code;
+}
+
+int file__write_all(int fd, const void *data, size_t len)
+{
+	const char *pos = data;
+	ssize_t n;
+
+	while (len) {
+		n = write(fd, pos, len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		pos += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Whatever mkdir says of a directory that is there (EEXIST, EROFS, EACCES), it is fine. */
+static int make_dir(const char *path, mode_t mode)
+{
+	struct stat st;
+	int code;
+
+	if (!mkdir(path, mode))
+		return 0;
+	code = -errno;
+	if (stat(path, &st))
+		return code;
+	return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+}
+
+int file__mkdirs(const char *path, mode_t mode)
+{
+	char part[PATH_MAX];
+	size_t len = strlen(path);
+	int code;
+
+	if (len >= sizeof(part))
+		return -ENAMETOOLONG;
+	memcpy(part, path, len + 1);
+	for (char *slash = part + 1; len && (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		code = make_dir(part, mode);
+		if (code)
+			return code;
+		*slash = '/';
+	}
+	return make_dir(part, mode);
+}

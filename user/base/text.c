@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* UTF-8 by the table of well-formed sequences (Unicode, table 3-7), and names made safe to show. */
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+/* The second byte's range keeps out overlong forms, surrogates and what is above U+10FFFF; the
+ * further ones are 80..bf always. */
+static const struct utf8_form {
+	unsigned char lead_min, lead_max, second_min, second_max;
+	size_t len;
+} utf8_forms[] = {
+	{ 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
+	{ 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 }, { 0xf0, 0xf0, 0x90, 0xbf, 4 },
+	{ 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
+};
+
+static size_t form_len(const struct utf8_form *form, const unsigned char *s, size_t left)
+{
+	if (left < form->len || s[1] < form->second_min || s[1] > form->second_max)
+		return 0;
+	for (size_t i = 2; i < form->len; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	return form->len;
+}
+
+size_t text__utf8_len(const char *str, size_t left)
+{
+	const unsigned char *s = (const unsigned char *)str;
+
+	if (!left)
+		return 0;
+	if (s[0] < 0x80)
+		return 1;
+	for (size_t i = 0; i < sizeof(utf8_forms) / sizeof(utf8_forms[0]); i++)
+		if (s[0] >= utf8_forms[i].lead_min && s[0] <= utf8_forms[i].lead_max)
+			return form_len(&utf8_forms[i], s, left);
+	return 0;
+}
+
+bool text__is_control(const char *s, size_t len)
+{
+	unsigned char c = s[0];
+
+	if (len == 1)
+		return c < 0x20 || c == 0x7f;
+	return len == 2 && c == 0xc2 && (unsigned char)s[1] < 0xa0;
+}
+
+void text__add_clean(struct strbuf *sb, const char *str)
+{
+	size_t left = strlen(str), len;
+
+	for (; left; str += len, left -= len) {
+		len = text__utf8_len(str, left);
+		if (!len) {
+			strbuf__adds(sb, REPLACEMENT);
+			len = 1;
+		} else if (text__is_control(str, len)) {
+			strbuf__addc(sb, '?');
+		} else {
+			strbuf__add(sb, str, len);
+		}
+	}
+}
