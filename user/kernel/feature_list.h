@@ -13,7 +13,7 @@
  *   purpose  what jankbpf does with it; without: the consequence; both for people
  */
 #define JANK_FEATURES(X)                                                                           \
-	X(BTF, btf, REQUIRED, "4.18 (5.2 in sysfs: 341dfcf8d78e)",                                 \
+	X(BTF, btf, REQUIRED, "5.4 (in sysfs: 341dfcf8d78e)",                                      \
 	  "the kernel's own types, to find its fields", "nothing can be loaded",                   \
 	  "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y")                                      \
 	X(TP_BTF, tp_btf, REQUIRED, "5.5 (ac4414b5ca47)", "scheduler events, typed",               \
@@ -52,9 +52,10 @@
 	  "the sampler's clock where there is no hardware counter",                                \
 	  "without hw_cycles too there are no samples",                                            \
 	  "boot a kernel built with CONFIG_PERF_EVENTS=y")                                         \
-	X(PREEMPT_COUNT, preempt_count, OPTIONAL, "5.10 (per-CPU variables in BTF)",               \
+	X(PREEMPT_COUNT, preempt_count, OPTIONAL, "with pahole 1.17",                              \
 	  "whether a waker ran an interrupt, so was a bystander",                                  \
-	  "a waker may be shown that was only interrupted", "boot a kernel from 5.10 on")          \
+	  "a waker may be shown that was only interrupted",                                        \
+	  "boot a kernel whose BTF was made by pahole from 1.17 on")                               \
 	X(TASK_ITER, task_iter, OPTIONAL, "5.8 (eaaacd23910f)",                                    \
 	  "a look at living threads: counts, and the stacks of hangs",                             \
 	  "a hang's record lacks its stack so far; counts come when threads end",                  \

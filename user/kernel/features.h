@@ -27,9 +27,9 @@ struct feature_info {
 };
 
 struct features {
-	uint32_t has;	      /* bit (1 << enum feature) */
-	uint32_t disabled;    /* switched off by the user, whatever the kernel has */
-	int why[FEATURE_CNT]; /* 0 when there, else the kernel's answer as -errno */
+	uint32_t has;	   /* bit (1 << enum feature) */
+	uint32_t disabled; /* switched off by the user, whatever the kernel has */
+	int why[FEATURE_CNT]; /* 0 when there, -ECANCELED when switched off, else the kernel's -errno */
 };
 _Static_assert(FEATURE_CNT <= 32, "features.has");
 

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Asks the kernel for one feature each, by doing the thing: a map is made, the smallest program of
+ * the kind is loaded, an event opened; never by comparing versions. libbpf's own helper probe is not
+ * used: it does not serve tracing programs, and before 1.4 it takes newer kernels' refusal ("program
+ * of this type cannot use helper") for a yes.
+ */
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kernel/feature_probe.h"
+
+#define LOG_SZ 4096
+
+/* Returns 0 and closes the descriptor, or the -errno that libbpf's call gave. */
+static int close_probe(int fd)
+{
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+/* r0 = 0; exit */
+static int load_empty(enum bpf_prog_type type, struct bpf_prog_load_opts *opts)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	return close_probe(bpf_prog_load(type, NULL, "GPL", insns, 2, opts));
+}
+
+/*
+ * A program that calls the helper with no argument set can never pass; what counts is whether the
+ * verifier complains of the helper or of its arguments.
+ */
+static int load_helper(enum bpf_prog_type type, enum bpf_func_id helper,
+		       struct bpf_prog_load_opts *opts)
+{
+	static const char *const refusals[] = { "invalid func ", "unknown func ",
+						"program of this type cannot use helper" };
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_JMP | BPF_CALL, .imm = helper },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	char log[LOG_SZ] = "";
+	int err;
+
+	opts->log_buf = log;
+	opts->log_size = sizeof(log);
+	opts->log_level = 1;
+	err = close_probe(bpf_prog_load(type, NULL, "GPL", insns, 2, opts));
+	opts->log_buf = NULL;
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++)
+		if (strstr(log, refusals[i]))
+			return -EOPNOTSUPP;
+	return log[0] ? 0 : err;
+}
+
+/* Fills opts for a typed tracepoint or an iterator, found by the name of its type in BTF. */
+static int set_target(const struct btf *btf, const char *type_name, unsigned kind,
+		      enum bpf_attach_type attach, struct bpf_prog_load_opts *opts)
+{
+	int id = btf ? btf__find_by_name_kind(btf, type_name, kind) : -ENODATA;
+
+	if (id < 0)
+		return id;
+	opts->expected_attach_type = attach;
+	opts->attach_btf_id = id;
+	return 0;
+}
+
+static int load_tp_btf(const struct btf *btf, const char *type_name)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts);
+	int err = set_target(btf, type_name, BTF_KIND_TYPEDEF, BPF_TRACE_RAW_TP, &opts);
+
+	return err ?: load_empty(BPF_PROG_TYPE_TRACING, &opts);
+}
+
+/* Helpers matter where they are called: in a scheduler event's program. */
+static int load_tp_btf_helper(const struct btf *btf, enum bpf_func_id helper)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts);
+	int err = set_target(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF, BPF_TRACE_RAW_TP,
+			     &opts);
+
+	return err ?: load_helper(BPF_PROG_TYPE_TRACING, helper, &opts);
+}
+
+int probe__btf(const struct btf *btf)
+{
+	return btf ? 0 : -ENODATA;
+}
+
+int probe__tp_btf(const struct btf *btf)
+{
+	return load_tp_btf(btf, "btf_trace_sched_switch");
+}
+
+int probe__raw_syscalls(const struct btf *btf)
+{
+	return load_tp_btf(btf, "btf_trace_sys_enter") ?: load_tp_btf(btf, "btf_trace_sys_exit");
+}
+
+int probe__task_pt_regs(const struct btf *btf)
+{
+	return load_tp_btf_helper(btf, BPF_FUNC_task_pt_regs);
+}
+
+int probe__get_task_stack(const struct btf *btf)
+{
+	return load_tp_btf_helper(btf, BPF_FUNC_get_task_stack);
+}
+
+int probe__attach_cookie(const struct btf *btf)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts);
+
+	return load_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, &opts);
+}
+
+int probe__perf_event(const struct btf *btf)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts);
+
+	return load_empty(BPF_PROG_TYPE_PERF_EVENT, &opts);
+}
+
+int probe__ringbuf(const struct btf *btf)
+{
+	return close_probe(
+		bpf_map_create(BPF_MAP_TYPE_RINGBUF, NULL, 0, 0, sysconf(_SC_PAGESIZE), NULL));
+}
+
+/* Task storage wants BTF of its own for key and value: one int serves for both. */
+static int create_task_storage(void)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
+	struct btf *btf = btf__new_empty();
+	int err, id;
+
+	if (!btf)
+		return -errno;
+	id = btf__add_int(btf, "int", 4, BTF_INT_SIGNED);
+	err = id < 0 ? id : btf__load_into_kernel(btf);
+	if (err)
+		goto out;
+	opts.btf_fd = btf__fd(btf);
+	opts.btf_key_type_id = id;
+	opts.btf_value_type_id = id;
+	err = close_probe(bpf_map_create(BPF_MAP_TYPE_TASK_STORAGE, NULL, 4, 4, 0, &opts));
+out:
+	btf__free(btf);
+	return err;
+}
+
+/* The map came with 5.11, its use by tracing programs with 5.12. */
+int probe__task_storage(const struct btf *btf)
+{
+	return create_task_storage() ?: load_tp_btf_helper(btf, BPF_FUNC_task_storage_get);
+}
+
+int probe__task_iter(const struct btf *btf)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts);
+	int err = set_target(btf, "bpf_iter_task", BTF_KIND_FUNC, BPF_TRACE_ITER, &opts);
+
+	return err ?: load_empty(BPF_PROG_TYPE_TRACING, &opts);
+}
+
+/* Looks into anonymous structs and unions too. */
+static bool has_member(const struct btf *btf, int id, const char *name)
+{
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, id) : NULL;
+	const struct btf_member *member;
+
+	if (!type || !btf_is_composite(type))
+		return false;
+	member = btf_members(type);
+	for (int i = 0; i < btf_vlen(type); i++, member++) {
+		const char *member_name = btf__name_by_offset(btf, member->name_off);
+
+		if (!strcmp(member_name, name))
+			return true;
+		if (!*member_name && has_member(btf, member->type, name))
+			return true;
+	}
+	return false;
+}
+
+int probe__task_iter_pid(const struct btf *btf)
+{
+	if (!btf)
+		return -ENODATA;
+	return has_member(btf, btf__find_by_name_kind(btf, "bpf_iter_link_info", BTF_KIND_UNION),
+			  "task")
+		       ? 0
+		       : -EOPNOTSUPP;
+}
+
+/*
+ * x86: a per-CPU variable of its own (to 6.1 and from 6.15) or a member of pcpu_hot between them;
+ * elsewhere a member of thread_info.
+ */
+int probe__preempt_count(const struct btf *btf)
+{
+	if (!btf)
+		return -ENODATA;
+	if (btf__find_by_name_kind(btf, "__preempt_count", BTF_KIND_VAR) > 0 ||
+	    has_member(btf, btf__find_by_name_kind(btf, "pcpu_hot", BTF_KIND_STRUCT),
+		       "preempt_count") ||
+	    has_member(btf, btf__find_by_name_kind(btf, "thread_info", BTF_KIND_STRUCT),
+		       "preempt_count"))
+		return 0;
+	return -EOPNOTSUPP;
+}
+
+/* epoll_pwait and not epoll_wait: the newer architectures have only that. */
+int probe__syscall_tracepoints(const struct btf *btf)
+{
+	int err = access("/sys/kernel/tracing/events/syscalls/sys_enter_epoll_pwait/id", R_OK)
+			  ? -errno
+			  : 0;
+
+	if (err &&
+	    !access("/sys/kernel/debug/tracing/events/syscalls/sys_enter_epoll_pwait/id", R_OK))
+		err = 0;
+	return err;
+}
+
+/* A PMU of its own; its number is read where libbpf reads it. */
+int probe__uprobe(const struct btf *btf)
+{
+	return access("/sys/bus/event_source/devices/uprobe/type", R_OK) ? -errno : 0;
+}
+
+/* As the sampler opens it: for a CPU, not for a task. */
+static int open_clock(unsigned type, unsigned long long config)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr), .type = type, .config = config };
+	int cpu = sched_getcpu(), fd;
+
+	attr.freq = 1;
+	attr.sample_freq = 99;
+	attr.disabled = 1;
+	fd = syscall(SYS_perf_event_open, &attr, -1, cpu < 0 ? 0 : cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return close_probe(fd < 0 ? -errno : fd);
+}
+
+int probe__hw_cycles(const struct btf *btf)
+{
+	return open_clock(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+}
+
+int probe__cpu_clock(const struct btf *btf)
+{
+	return open_clock(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+}
+
+int probe__bpf_stats(const struct btf *btf)
+{
+	return close_probe(bpf_enable_stats(BPF_STATS_RUN_TIME));
+}
