@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0
+# The tests. All speak TAP and run under one `prove`; its formatter adds a closing line with the
+# counts. Compiled ones are built with the sanitizers, whatever the program itself is built with.
+#
+#   make check           deps (as root), build, every test
+#   make unit            tests/unit only          make replay, live, bpf, style   theirs
+#   make unit T=parse    only the tests whose name holds "parse"; so for the others
+
+TEST_SANITIZE ?= address,undefined
+TEST_TIMEOUT  ?= 300
+T             ?=
+
+SAN         := $(OUT)/san
+ONLY         = $(if $(T),$(foreach f,$(1),$(if $(findstring $(T),$(notdir $(f))),$(f))),$(1))
+UNIT_BIN    := $(call ONLY,$(patsubst %.c,$(SAN)/%,$(sort $(wildcard tests/unit/test_*.c))))
+BPF_BIN     := $(call ONLY,$(patsubst %.c,$(SAN)/%,$(sort $(wildcard tests/bpf/test_*.c))))
+STYLE_T     := $(call ONLY,$(sort $(wildcard tests/style/*.t)))
+REPLAY_T    := $(call ONLY,$(sort $(wildcard tests/replay/*.t)))
+LIVE_T      := $(call ONLY,$(sort $(wildcard tests/live/*.t)))
+
+# A test that hangs is a failed one, and takes what it started along.
+PROVE       ?= prove
+RUN_TESTS    = PERL5LIB=tests/lib $(PROVE) --formatter Closing --failures --comments \
+               -e 'timeout -k 10 $(TEST_TIMEOUT)' $(1) </dev/null
+WITH_SAN     = $(MAKE) SANITIZE=$(TEST_SANITIZE)
+
+# Options are in app/, so tests may link all of app/ but main; an archive takes only what is used.
+APPLIB      := $(VARIANT)/libapp.a
+
+$(APPLIB): $(patsubst %.c,$(VARIANT)/%.o,$(filter-out user/app/main.c,$(APP_SRC)))
+	$(call msg,AR,$@)
+	$(Q)rm -f $@; $(AR) rcs $@ $^
+
+$(VARIANT)/tests/unit/test_%: tests/unit/test_%.c $(APPLIB) $(LIB)
+	@mkdir -p $(@D)
+	$(call msg,TEST,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(APPLIB) $(LIB) $(LDFLAGS) $(LDLIBS)
+
+# The only tests that may include the skeleton.
+$(VARIANT)/tests/bpf/test_%: tests/bpf/test_%.c $(SKEL) $(LIB)
+	@mkdir -p $(@D)
+	$(call msg,TEST,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
+
+-include $(UNIT_BIN:=.d) $(BPF_BIN:=.d)
+
+unit-bin: $(UNIT_BIN)
+bpf-bin: $(BPF_BIN)
+
+unit:
+	$(Q)$(WITH_SAN) unit-bin
+	$(Q)$(call RUN_TESTS,$(UNIT_BIN))
+
+bpf:
+	$(Q)$(WITH_SAN) bpf-bin
+	$(Q)$(call RUN_TESTS,$(BPF_BIN))
+
+replay live: all
+
+style:
+	$(Q)$(call RUN_TESTS,$(STYLE_T))
+
+replay:
+	$(Q)$(call RUN_TESTS,$(REPLAY_T))
+
+live:
+	$(Q)$(call RUN_TESTS,$(LIVE_T))
+
+# The cheapest first. Strictly one after the other: the live ones measure time.
+check:
+	$(Q)if [ "$$(id -u)" = 0 ]; then deps/install build test; fi
+	$(Q)$(MAKE) all
+	$(Q)$(WITH_SAN) unit-bin bpf-bin
+	$(Q)$(call RUN_TESTS,$(STYLE_T) $(UNIT_BIN) $(REPLAY_T) $(BPF_BIN) $(LIVE_T))
+
+CLANG_FORMAT ?= clang-format
+FORMATTED    := $(filter-out vmlinux/%,$(sort $(wildcard bpf/*.[ch] user/*/*.[ch] tools/*.[ch] \
+                tools/*.cc tools/*/*.[ch] tools/*/*.cc tests/*.h tests/*/*.[ch])))
+
+check-format:
+	$(Q)$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
+
+format:
+	$(Q)$(CLANG_FORMAT) -i $(FORMATTED)
+
+.PHONY: unit-bin bpf-bin unit bpf style replay live check check-format format

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0
+# A formatter for `prove`: its console output, and at the end each reason for which something was
+# skipped and one closing line, "N passed, N failed, N skipped", for those who read only that.
+package Closing;
+
+use strict;
+use warnings;
+use parent 'TAP::Formatter::Console';
+
+my %reasons;
+
+sub open_test {
+	my ($self, $test, $parser) = @_;
+
+	$parser->callback(
+		test => sub {
+			my ($result) = @_;
+			$reasons{$test}{ $result->explanation || 'no reason given' }++
+			  if $result->has_skip;
+		}
+	);
+	return $self->SUPER::open_test($test, $parser);
+}
+
+# A test program that dies, or ends without its plan, is one failure even if no result failed.
+sub count {
+	my ($parser) = @_;
+	my $skipped = $parser->skip_all ? 1 : $parser->skipped;
+	my $failed = $parser->failed;
+
+	$failed = 1 if !$failed && $parser->has_problems;
+	return ($parser->passed - $parser->skipped, $failed, $skipped);
+}
+
+sub summary {
+	my ($self, $aggregate, $interrupted) = @_;
+	my @sum = (0, 0, 0);
+
+	$self->SUPER::summary($aggregate, $interrupted);
+	for my $parser ($aggregate->parsers) {
+		my @counts = count($parser);
+		$sum[$_] += $counts[$_] for 0 .. 2;
+	}
+	for my $test (sort keys %reasons) {
+		printf "skipped: %s: %d x %s\n", $test, $reasons{$test}{$_}, $_
+		  for sort keys %{ $reasons{$test} };
+	}
+	printf "%d passed, %d failed, %d skipped\n", @sum;
+}
+
+1;
