@@ -35,7 +35,8 @@ msg = @printf '  %-8s %s\n' "$(1)" "$(2)";
 MAKEFLAGS += --no-print-directory
 endif
 
-BPF_SRC   := $(wildcard bpf/*.bpf.c)
+# maps.bpf.c comes first: bpftool 7.1 leaves a map's offset at 0 when its extern was linked before it.
+BPF_SRC   := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_OBJ   := $(BPF_SRC:bpf/%.bpf.c=$(OUT)/bpf/%.bpf.o)
 BPF_HDR   := $(wildcard bpf/*.h vmlinux/*.h)
 SKEL      := $(OUT)/jankbpf.skel.h

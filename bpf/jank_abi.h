@@ -105,9 +105,10 @@ struct jank_conf {
 	__u32 self_tgid;     /* jankbpf itself */
 	__u32 task_pt_regs;  /* bpf_task_pt_regs is there (5.15) */
 	__u32 pad;
+	__s32 epoll_nr[4]; /* epoll_wait, epoll_pwait, epoll_pwait2; -1: not on this architecture */
 	__u8 syscall_class[JANK_SYSCALL_MAX]; /* by system-call number: JANK_CLASS_* */
 };
-_Static_assert(sizeof(struct jank_conf) == 48 + JANK_SYSCALL_MAX, "jank_conf");
+_Static_assert(sizeof(struct jank_conf) == 64 + JANK_SYSCALL_MAX, "jank_conf");
 
 /* Begins every record. `size` is the whole record, so that an unknown kind can be skipped. */
 struct jank_rec {
@@ -178,7 +179,7 @@ _Static_assert(sizeof(struct jank_task) == 32, "jank_task");
 /*
  * One timed stack: a tick of the sampler (state RUNNING, ns 0) or a span off the CPU. Followed by
  * kernel_cnt + user_cnt addresses (__u64, leaf first, kernel before user), then slice_cnt struct
- * jank_task: who ran on the CPU while ours was runnable, oldest first.
+ * jank_task: who ran on the CPU while ours was runnable, latest first.
  */
 struct jank_rec_stack {
 	struct jank_rec hdr;

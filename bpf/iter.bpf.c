@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Looks at the traced threads from outside, whenever user space reads the iterator: counts for the
+ * status line and the summary, and dispatches that have been open for too long (hangs).
+ */
+#include "bpf/stack.bpf.h"
+#include "bpf/thread.bpf.h"
+
+/*
+ * The account of another CPU's thread, read while it may change. A consistent reading sums to the
+ * time since the dispatch began; anything else is tried again at the next look.
+ */
+static __always_inline bool iter__snapshot(struct jank_rec_block *rec, struct jank_thread *t,
+					   struct task_struct *task, u64 now)
+{
+	u64 mark = *(volatile u64 *)&t->mark_ns;
+	u64 sum = 0;
+
+	thread__fill_block(rec, t, task, now, JANK_END_OPEN);
+	if (rec->state >= JANK_STATE_CNT || mark > now)
+		return false;
+	rec->state_ns[rec->state & 15] += now - mark;
+	for (int i = 0; i < JANK_STATE_CNT; i++)
+		sum += rec->state_ns[i];
+	return rec->start_ns && sum == rec->duration_ns;
+}
+
+/* The stack that the thread left the CPU with, when it is off it now. */
+static __always_inline void iter__send_open_span(struct jank_thread *t, u64 now)
+{
+	__u32 zero = 0;
+	struct jank_stack_buf *buf = bpf_map_lookup_elem(&jank_scratch, &zero);
+
+	if (!buf || bpf_probe_read_kernel(buf, sizeof(*buf), &t->span))
+		return;
+	buf->rec.slice_cnt = 0;
+	buf->rec.kernel_cnt &= JANK_KSTACK_MAX * 2 - 1;
+	buf->rec.user_cnt &= JANK_USTACK_MAX;
+	buf->rec.ns = now - buf->rec.t_ns;
+	buf->rec.hdr.ts_ns = now;
+	buf->rec.hdr.flags |= JANK_STACK_OPEN;
+	buf->rec.hdr.size = stack__size(&buf->rec);
+	record__send_stack(buf, buf->rec.hdr.size);
+}
+
+static __noinline int iter__hang(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	struct jank_rec_block rec = {};
+
+	if (!iter__snapshot(&rec, t, task, now))
+		return 0;
+	record__head(&rec.hdr, JANK_REC_HANG, sizeof(rec), now, task);
+	rec.cpu_ns = rec.state_ns[JANK_STATE_RUNNING];
+	if (rec.state != JANK_STATE_RUNNING)
+		iter__send_open_span(t, now);
+	if (record__send(&rec, sizeof(rec)))
+		return 0;
+	t->evidence = 1;
+	t->hang_sent = 1;
+	t->hang_cnt++;
+	return 0;
+}
+
+SEC("iter/task")
+int jank_on_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct jank_rec_thread rec = {};
+	struct jank_thread *t;
+	u64 now, start;
+
+	if (!task || !filter__maybe(task->tgid))
+		return 0;
+	t = thread__get(task);
+	if (!t)
+		return 0;
+	now = bpf_ktime_get_ns();
+	start = *(volatile u64 *)&t->start_ns;
+	if (jank_conf.hang_ns && start && now > start && now - start > jank_conf.hang_ns &&
+	    !t->hang_sent)
+		iter__hang(t, task, now);
+	if (t->dispatch_cnt || t->start_ns) {
+		thread__fill_counts(&rec, t, task, now);
+		bpf_seq_write(ctx->meta->seq, &rec, sizeof(rec));
+	}
+	return 0;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The one definition of each map and global of the probes. */
+#include "bpf/maps.bpf.h"
+
+const volatile struct jank_conf jank_conf = {};
+
+struct jank_threads_map jank_threads SEC(".maps");
+struct jank_tgids_map jank_tgids SEC(".maps");
+struct jank_ring_map jank_ring SEC(".maps");
+struct jank_lost_map jank_lost SEC(".maps");
+struct jank_slices_map jank_slices SEC(".maps");
+struct jank_scratch_map jank_scratch SEC(".maps");
+
+__u32 jank_runnable_cnt = 0;
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Types and declarations of the maps; they are defined once, in maps.bpf.c. */
+#ifndef JANK_MAPS_BPF_H
+#define JANK_MAPS_BPF_H
+
+#include "bpf/conf.bpf.h"
+
+/* A stack record with room for its variable parts. */
+struct jank_stack_buf {
+	struct jank_rec_stack rec;
+	__u64 tail[JANK_KSTACK_MAX + JANK_USTACK_MAX +
+		   JANK_SLICE_MAX * sizeof(struct jank_task) / sizeof(__u64)];
+};
+
+#define JANK_PHASE_NONE	    0 /* no wait was seen yet */
+#define JANK_PHASE_WAITING  1 /* in its loop's wait */
+#define JANK_PHASE_DISPATCH 2 /* between the wait's end and the next one's begin */
+
+/*
+ * What is known of a thread that waits in a loop. Written by the thread itself (waits, switches) and,
+ * while it is off the CPU, by whoever wakes it: the two never run at once but for early_wake_ns.
+ */
+struct jank_thread {
+	/* the hot line: all that a fast dispatch touches */
+	__u64 start_ns;		       /* the open dispatch's begin; 0: none is open */
+	__u64 mark_ns;		       /* state_ns is accounted up to here */
+	__u64 exec_sum_ns, exec_at_ns; /* the CPU clock at start_ns, see sched__cpu_ns */
+	__u64 clock_off_ns; /* CLOCK_MONOTONIC minus the run queue's clock, at the last switch-in */
+	__u64 sp;	    /* user stack pointer of the loop's outermost wait */
+	__s32 fd;	    /* the loop's epoll descriptor; -1: not known */
+	__u32 phase;	    /* JANK_PHASE_* */
+	__u32 loop;	    /* JANK_LOOP_* */
+	__u32 state;	    /* JANK_STATE_*, while a dispatch is open */
+	__u32 accounted;    /* it was off the CPU in this dispatch: state_ns is in use */
+	__u32 looper_entry; /* in pollOnce, and its epoll_wait not reached */
+	__s32 ready_cnt;
+	__u32 evidence; /* stack_cnt, shed_cnt, wakeup_missed_cnt or hang_sent is not 0 */
+
+	__u64 state_ns[JANK_STATE_CNT];
+	__u64 key;  /* android::Looper's address */
+	__u64 file; /* the struct file behind fd */
+	__u64 early_wake_ns;
+	__u64 nested_sp;
+	__s32 nested_fd;
+	__u32 nested_cnt; /* waits in a row on nested_fd at nested_sp */
+	__u32 stack_cnt, shed_cnt, wakeup_missed_cnt, hang_sent;
+	__u32 counted; /* in jank_runnable_cnt */
+	__u32 pad;
+	__u64 spill; /* see compat__on_task_stack */
+
+	__u64 dispatch_cnt, block_cnt, hang_cnt;
+	__u64 hist[JANK_HIST_BUCKETS];
+
+	struct jank_stack_buf span; /* the time off the CPU in progress */
+};
+
+/* Which tasks ran on a CPU lately; kept only while a traced thread waits for a CPU somewhere. */
+#define JANK_SLICE_LOG 32
+struct jank_slice {
+	__u64 end_ns;
+	__u32 tgid;
+	__u32 tid;
+	char comm[JANK_COMM_SZ];
+};
+struct jank_slices {
+	__u32 head;
+	__u32 pad;
+	struct jank_slice log[JANK_SLICE_LOG];
+};
+
+struct jank_threads_map {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct jank_thread);
+};
+struct jank_tgids_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, JANK_TGID_MAX);
+	__type(key, __u32);
+	__type(value, __u32);
+};
+struct jank_ring_map {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+};
+struct jank_lost_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, JANK_LOSS_CNT);
+	__type(key, __u32);
+	__type(value, __u64);
+};
+struct jank_slices_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct jank_slices);
+};
+struct jank_scratch_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct jank_stack_buf);
+};
+
+extern struct jank_threads_map jank_threads SEC(".maps");
+extern struct jank_tgids_map jank_tgids SEC(".maps");
+extern struct jank_ring_map jank_ring SEC(".maps");
+extern struct jank_lost_map jank_lost SEC(".maps");
+extern struct jank_slices_map jank_slices SEC(".maps");
+extern struct jank_scratch_map jank_scratch SEC(".maps");
+
+/* Traced threads that wait for a CPU within a dispatch, all together. */
+extern __u32 jank_runnable_cnt;
+
+#endif

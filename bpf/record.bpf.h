@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Records to the ring: fill, submit, and a count by reason for each one that finds no room. */
+#ifndef JANK_RECORD_BPF_H
+#define JANK_RECORD_BPF_H
+
+#include "bpf/maps.bpf.h"
+
+static __always_inline void lost__add(__u32 reason)
+{
+	__u64 *cnt = bpf_map_lookup_elem(&jank_lost, &reason);
+
+	if (cnt)
+		__sync_fetch_and_add(cnt, 1);
+}
+
+static __always_inline void record__head(struct jank_rec *rec, __u16 kind, __u32 size, u64 now,
+					 struct task_struct *task)
+{
+	rec->size = size;
+	rec->kind = kind;
+	rec->flags = 0;
+	rec->ts_ns = now;
+	rec->tgid = task->tgid;
+	rec->tid = task->pid;
+	rec->cpu = bpf_get_smp_processor_id();
+	rec->pad = 0;
+}
+
+static __always_inline void record__comm(char *dst, struct task_struct *task)
+{
+	bpf_probe_read_kernel(dst, JANK_COMM_SZ, task->comm);
+}
+
+/* Sends a record that must not wait: the reader is woken (mixed wake-up flags delay a record by up
+ * to the poll's time-out otherwise). */
+static __always_inline int record__send(void *rec, __u64 size)
+{
+	int err = bpf_ringbuf_output(&jank_ring, rec, size, BPF_RB_FORCE_WAKEUP);
+
+	if (err)
+		lost__add(JANK_LOST_RING_FULL);
+	return err;
+}
+
+/*
+ * Sends a stack record: shed when the ring is three quarters full, since blocks get what room is
+ * left; the reader is woken only when a quarter has gathered.
+ */
+static __always_inline int record__send_stack(struct jank_stack_buf *buf, __u32 size)
+{
+	__u64 used = bpf_ringbuf_query(&jank_ring, BPF_RB_AVAIL_DATA);
+	__u64 room = bpf_ringbuf_query(&jank_ring, BPF_RB_RING_SIZE);
+	__u64 flags = used > room / 4 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+
+	if (used > room - room / 4)
+		goto shed;
+	if (size > sizeof(*buf))
+		goto shed;
+	if (!bpf_ringbuf_output(&jank_ring, buf, size, flags))
+		return 0;
+shed:
+	lost__add(JANK_LOST_SAMPLE_SHED);
+	return -1;
+}
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The time account: what a thread with an open dispatch does between the CPU and sleep. */
+#ifndef JANK_SCHED_BPF_H
+#define JANK_SCHED_BPF_H
+
+#include "bpf/stack.bpf.h"
+#include "bpf/thread.bpf.h"
+
+/* A wake-up seen while the thread was still on its way off the CPU may come this much before. */
+#define EARLY_WAKE_NS 1000000
+
+/* asm-generic/ioctl.h: _IOWR('b', 1, struct binder_write_read), 64-bit and 32-bit layout */
+#define BINDER_WRITE_READ    0xc0306201
+#define BINDER_WRITE_READ_32 0xc0186201
+
+#define S_IFMT	 0170000
+#define S_IFSOCK 0140000
+#define S_IFIFO	 0010000
+
+static __always_inline __u32 sched__plain_kind(unsigned int task_state)
+{
+	return task_state & TASK_UNINTERRUPTIBLE ? JANK_STATE_DISK : JANK_STATE_OTHER;
+}
+
+/* By the file behind the descriptor. Since 6.16 an eventfd's inode calls itself a regular file
+ * (cfd86ef7e8e7), hence the look at the task's state: waits for storage aren't interruptible. */
+static __noinline int sched__fd_kind(struct task_struct *task, s32 fd, unsigned int task_state)
+{
+	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
+	struct file **fds = BPF_CORE_READ(fdt, fd);
+	struct file *file = NULL;
+	umode_t mode;
+
+	if (fd < 0 || (u32)fd >= BPF_CORE_READ(fdt, max_fds))
+		return sched__plain_kind(task_state);
+	bpf_probe_read_kernel(&file, sizeof(file), fds + fd);
+	mode = BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT;
+	if (mode == S_IFIFO)
+		return JANK_STATE_PIPE;
+	if (mode == S_IFSOCK)
+		return JANK_STATE_SOCKET;
+	return sched__plain_kind(task_state);
+}
+
+/* What a thread that leaves the CPU to sleep waits for: JANK_STATE_*. *ret_nr: its system call or -1. */
+static __always_inline __u32 sched__blocked_kind(struct task_struct *task, unsigned int task_state,
+						 s32 *ret_nr)
+{
+	struct pt_regs *regs = compat__user_regs(task);
+	bool hard = task_state & TASK_UNINTERRUPTIBLE;
+	s32 nr = regs ? compat__syscall_nr(regs) : -1;
+	u64 arg1;
+
+	*ret_nr = nr;
+	if (task_state & (TASK_STOPPED_BIT | TASK_TRACED_BIT | TASK_FROZEN_BIT))
+		return JANK_STATE_STOPPED;
+	if (nr < 0)
+		return hard ? JANK_STATE_PAGE_FAULT : JANK_STATE_OTHER;
+	if (hard && BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait))
+		return JANK_STATE_DISK;
+	switch (jank_conf.syscall_class[nr & (JANK_SYSCALL_MAX - 1)]) {
+	case JANK_CLASS_FUTEX:
+		return JANK_STATE_FUTEX;
+	case JANK_CLASS_SLEEP:
+		return JANK_STATE_SLEEP;
+	case JANK_CLASS_POLL:
+		return JANK_STATE_POLL;
+	case JANK_CLASS_SOCKET:
+		return JANK_STATE_SOCKET;
+	case JANK_CLASS_FD:
+		return sched__fd_kind(task, compat__syscall_arg0(regs), task_state);
+	case JANK_CLASS_FILE:
+		return sched__plain_kind(task_state);
+	case JANK_CLASS_IOCTL:
+		arg1 = (u32)compat__syscall_arg1(regs);
+		if (arg1 == BINDER_WRITE_READ || arg1 == BINDER_WRITE_READ_32)
+			return JANK_STATE_BINDER;
+		break;
+	}
+	return JANK_STATE_OTHER;
+}
+
+/* The stack of a thread that leaves the CPU, kept until it is known whether the span is long. */
+static __always_inline void sched__take_stack(struct jank_thread *t, struct task_struct *task)
+{
+	struct jank_stack_buf *span = &t->span;
+	long sz = bpf_get_task_stack(task, span->tail, JANK_KSTACK_MAX * sizeof(__u64), 0);
+	__u32 kernel_cnt = stack__cnt(sz, JANK_KSTACK_MAX);
+
+	sz = bpf_get_task_stack(task, &span->tail[kernel_cnt], JANK_USTACK_MAX * sizeof(__u64),
+				BPF_F_USER_STACK);
+	stack__note(&span->rec, kernel_cnt, sz);
+}
+
+/* The thread leaves the CPU with a dispatch open. */
+static __always_inline void sched__leave(struct jank_thread *t, struct task_struct *task,
+					 bool preempted, unsigned int task_state, u64 now)
+{
+	struct jank_rec_stack *rec = &t->span.rec;
+	s32 nr = -1;
+
+	thread__account(t, JANK_STATE_RUNNING, now);
+	t->accounted = 1;
+	record__head(&rec->hdr, JANK_REC_STACK, 0, now, task);
+	if (preempted || !(task_state & 0xffff)) {
+		t->state = JANK_STATE_RUNNABLE;
+		t->counted = 1;
+		__sync_fetch_and_add(&jank_runnable_cnt, 1);
+	} else {
+		t->state = sched__blocked_kind(task, task_state, &nr);
+	}
+	rec->dispatch_ns = t->start_ns;
+	rec->t_ns = now;
+	rec->ns = 0;
+	rec->runnable_ns = 0;
+	rec->state = t->state;
+	rec->syscall = nr;
+	sched__take_stack(t, task);
+}
+
+/*
+ * Was an interrupt that woke a waiter on a socket raised by the current task's own sending? Loopback
+ * traffic is delivered in a softirq on top of the sender's system call.
+ */
+static __always_inline bool sched__may_be_sender(struct task_struct *waker, __u32 waiter_state)
+{
+	struct pt_regs *regs = compat__user_regs(waker);
+	s32 nr = regs ? compat__syscall_nr(regs) : -1;
+	__u32 class;
+
+	if (nr < 0 || (waiter_state != JANK_STATE_SOCKET && waiter_state != JANK_STATE_POLL))
+		return false;
+	class = jank_conf.syscall_class[nr & (JANK_SYSCALL_MAX - 1)];
+	return class == JANK_CLASS_SOCKET || class == JANK_CLASS_FD;
+}
+
+/* Who ended the sleep. In an interrupt (a timer, a disk) the current task is a bystander. */
+static __always_inline void sched__note_waker(void *ctx, struct jank_thread *t, __u32 waiter_state)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+	struct jank_rec_stack *rec = &t->span.rec;
+	__u16 flags = JANK_STACK_WAKER;
+
+	if (!compat__on_task_stack(ctx, waker, &t->spill)) {
+		if (!sched__may_be_sender(waker, waiter_state))
+			return;
+		flags |= JANK_STACK_WAKER_SOFTIRQ;
+	}
+	rec->waker.ns = 0;
+	rec->waker.tgid = waker->tgid;
+	rec->waker.tid = waker->pid;
+	record__comm(rec->waker.comm, waker);
+	rec->hdr.flags |= flags;
+}
+
+/* Somebody ends the thread's sleep. It may not have left the CPU yet: see sched__arrive. */
+static __always_inline void sched__wake(void *ctx, struct jank_thread *t, u64 now)
+{
+	__u32 state = t->state;
+
+	if (state == JANK_STATE_RUNNING) {
+		t->early_wake_ns = now;
+		return;
+	}
+	if (state == JANK_STATE_RUNNABLE)
+		return;
+	thread__account(t, state, now);
+	t->state = JANK_STATE_RUNNABLE;
+	t->counted = 1;
+	__sync_fetch_and_add(&jank_runnable_cnt, 1);
+	sched__note_waker(ctx, t, state);
+}
+
+/* The state that the time since the last mark was spent in, for a thread that gets the CPU. */
+static __always_inline __u32 sched__arrive_state(struct jank_thread *t)
+{
+	if (t->state == JANK_STATE_RUNNABLE)
+		return JANK_STATE_RUNNABLE;
+	/* No wake-up since it left: it came just before, while the thread was still on its way. */
+	if (t->early_wake_ns + EARLY_WAKE_NS > t->span.rec.t_ns)
+		return JANK_STATE_RUNNABLE;
+	t->wakeup_missed_cnt++;
+	t->evidence = 1;
+	lost__add(JANK_LOST_WAKEUP);
+	return t->state;
+}
+
+static __always_inline struct jank_slices *sched__slices(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&jank_slices, &zero);
+}
+
+/* The task that leaves this CPU, for those that wait for one. */
+static __always_inline void sched__log_slice(struct task_struct *task, u64 now)
+{
+	struct jank_slices *slices = sched__slices();
+	struct jank_slice *slice;
+
+	if (!slices)
+		return;
+	slice = &slices->log[slices->head++ & (JANK_SLICE_LOG - 1)];
+	slice->end_ns = now;
+	slice->tgid = task->tgid;
+	slice->tid = task->pid;
+	record__comm(slice->comm, task);
+}
+
+/* Appends to the span who ran on this CPU since from_ns, latest first. */
+static __always_inline void sched__add_slices(struct jank_stack_buf *span, u64 from_ns,
+					      __u32 own_tid)
+{
+	struct jank_slices *slices = sched__slices();
+	__u64 at = span->rec.kernel_cnt + span->rec.user_cnt;
+	struct jank_task *tasks;
+	__u32 cnt = 0;
+
+	barrier_var(at); /* the verifier must see the very value that was tested */
+	if (!slices || at > JANK_KSTACK_MAX + JANK_USTACK_MAX)
+		return;
+	tasks = (struct jank_task *)&span->tail[at];
+	for (__u32 i = 1; i <= JANK_SLICE_MAX; i++) {
+		struct jank_slice *slice = &slices->log[(slices->head - i) & (JANK_SLICE_LOG - 1)];
+		u64 before = slices->log[(slices->head - i - 1) & (JANK_SLICE_LOG - 1)].end_ns;
+		u64 begin = before > from_ns ? before : from_ns;
+		struct jank_task *out;
+
+		if (slice->end_ns <= from_ns)
+			break;
+		if (!slice->tid || slice->tid == own_tid)
+			continue;
+		if (cnt >= JANK_SLICE_MAX)
+			break;
+		out = &tasks[cnt++];
+		out->ns = slice->end_ns - begin;
+		out->tgid = slice->tgid;
+		out->tid = slice->tid;
+		__builtin_memcpy(out->comm, slice->comm, sizeof(out->comm));
+	}
+	span->rec.slice_cnt = cnt;
+}
+
+/* A span that was long enough goes out with its stack. runnable_from: when it was woken, or 0. */
+static __noinline int sched__send_span(struct jank_thread *t, __u32 own_tid, u64 now,
+				       u64 runnable_ns)
+{
+	struct jank_rec_stack *rec = &t->span.rec;
+
+	rec->ns = now - rec->t_ns;
+	rec->runnable_ns = runnable_ns;
+	if (runnable_ns >= jank_conf.span_min_ns)
+		sched__add_slices(&t->span, now - runnable_ns, own_tid);
+	rec->hdr.size = stack__size(rec);
+	t->evidence = 1;
+	if (record__send_stack(&t->span, rec->hdr.size))
+		t->shed_cnt++;
+	else
+		t->stack_cnt++;
+	return 0;
+}
+
+/* The thread gets the CPU with a dispatch open. */
+static __always_inline void sched__arrive(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	__u32 state = sched__arrive_state(t);
+	u64 runnable_ns = state == JANK_STATE_RUNNABLE ? now - t->mark_ns : 0;
+
+	thread__account(t, state, now);
+	t->state = JANK_STATE_RUNNING;
+	t->early_wake_ns = 0;
+	if (t->counted) {
+		t->counted = 0;
+		__sync_fetch_and_add(&jank_runnable_cnt, -1);
+	}
+	if (now - t->span.rec.t_ns >= jank_conf.span_min_ns)
+		sched__send_span(t, task->pid, now, runnable_ns);
+}
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Stacks as addresses, kernel part then user part, straight into a record's tail. */
+#ifndef JANK_STACK_BPF_H
+#define JANK_STACK_BPF_H
+
+#include "bpf/record.bpf.h"
+
+static __always_inline __u32 stack__cnt(long bytes, __u32 max)
+{
+	__u32 cnt = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
+
+	return cnt > max ? max : cnt;
+}
+
+/* Notes what was got: bytes or -errno of the kernel part, already clamped, and of the user part. */
+static __always_inline void stack__note(struct jank_rec_stack *rec, __u32 kernel_cnt, long user_sz)
+{
+	rec->kernel_cnt = kernel_cnt;
+	rec->user_cnt = stack__cnt(user_sz, JANK_USTACK_MAX);
+	rec->slice_cnt = 0;
+	rec->pad = 0;
+	if (rec->kernel_cnt == JANK_KSTACK_MAX)
+		rec->hdr.flags |= JANK_STACK_CUT_KERNEL;
+	if (rec->user_cnt == JANK_USTACK_MAX)
+		rec->hdr.flags |= JANK_STACK_CUT_USER;
+	if (!rec->user_cnt)
+		rec->hdr.flags |= JANK_STACK_NO_USER;
+	if (!rec->kernel_cnt && !rec->user_cnt)
+		lost__add(JANK_LOST_NO_STACK);
+}
+
+static __always_inline __u32 stack__size(const struct jank_rec_stack *rec)
+{
+	return sizeof(*rec) + (rec->kernel_cnt + rec->user_cnt) * sizeof(__u64) +
+	       rec->slice_cnt * sizeof(struct jank_task);
+}
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A thread's state and its dispatch: open, account, close, and the block when it took too long. */
+#ifndef JANK_THREAD_BPF_H
+#define JANK_THREAD_BPF_H
+
+#include "bpf/compat.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/record.bpf.h"
+
+static __always_inline struct jank_thread *thread__get(struct task_struct *task)
+{
+	return bpf_task_storage_get(&jank_threads, task, NULL, 0);
+}
+
+static __always_inline struct jank_thread *thread__create(struct task_struct *task)
+{
+	struct jank_thread *t =
+		bpf_task_storage_get(&jank_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!t) {
+		lost__add(JANK_LOST_NO_THREAD);
+		return NULL;
+	}
+	t->fd = -1;
+	return t;
+}
+
+/* floor(log2(ns)), clamped to the last bucket. BPF has no count-leading-zeros. */
+static __always_inline __u32 thread__bucket(u64 ns)
+{
+	__u32 r = 0;
+
+	if (ns >> 32) {
+		ns >>= 32;
+		r = 32;
+	}
+	if (ns >> 16) {
+		ns >>= 16;
+		r += 16;
+	}
+	if (ns >> 8) {
+		ns >>= 8;
+		r += 8;
+	}
+	if (ns >> 4) {
+		ns >>= 4;
+		r += 4;
+	}
+	if (ns >> 2) {
+		ns >>= 2;
+		r += 2;
+	}
+	r += ns >> 1;
+	return r < JANK_HIST_BUCKETS ? r : JANK_HIST_BUCKETS - 1;
+}
+
+/* When sum_exec_runtime was last brought up to date, by our clock. */
+static __always_inline u64 thread__exec_at(const struct jank_thread *t, struct task_struct *task)
+{
+	return task->se.exec_start + t->clock_off_ns;
+}
+
+/*
+ * The thread's CPU time since the dispatch began, as its own CPU clock counts it (without what a
+ * hypervisor stole). sum_exec_runtime is as of the last tick or switch; the rest is brought forward.
+ */
+static __always_inline u64 thread__cpu_ns(const struct jank_thread *t, struct task_struct *task,
+					  u64 now)
+{
+	s64 ns = (task->se.sum_exec_runtime - t->exec_sum_ns) + (now - t->start_ns) -
+		 (thread__exec_at(t, task) - t->exec_at_ns);
+
+	return ns > 0 ? ns : 0;
+}
+
+/* The run queue's clock against ours, whenever the thread gets the CPU: exec_start was set just now. */
+static __always_inline void thread__sync_clock(struct jank_thread *t, struct task_struct *task,
+					       u64 now)
+{
+	u64 off = now - task->se.exec_start;
+
+	if (!t->clock_off_ns)
+		t->exec_at_ns += off;
+	t->clock_off_ns = off;
+}
+
+static __always_inline void thread__open(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	t->phase = JANK_PHASE_DISPATCH;
+	t->state = JANK_STATE_RUNNING;
+	t->start_ns = now;
+	t->mark_ns = now;
+	t->exec_sum_ns = task->se.sum_exec_runtime;
+	t->exec_at_ns = thread__exec_at(t, task);
+}
+
+/* Moves the time since the last mark to the state that it was spent in. */
+static __always_inline void thread__account(struct jank_thread *t, __u32 state, u64 now)
+{
+	if (state < JANK_STATE_CNT)
+		t->state_ns[state] += now - t->mark_ns;
+	t->mark_ns = now;
+}
+
+static __always_inline void thread__fill_block(struct jank_rec_block *rec, struct jank_thread *t,
+					       struct task_struct *task, u64 now, __u32 end)
+{
+	rec->start_ns = t->start_ns;
+	rec->duration_ns = now - t->start_ns;
+	rec->loop = t->loop;
+	rec->fd = t->fd;
+	rec->ready_cnt = t->ready_cnt;
+	rec->end = end;
+	rec->state = t->state;
+	rec->stack_cnt = t->stack_cnt;
+	rec->shed_cnt = t->shed_cnt;
+	rec->wakeup_missed_cnt = t->wakeup_missed_cnt;
+	record__comm(rec->comm, task);
+	for (int i = 0; i < JANK_STATE_CNT; i++)
+		rec->state_ns[i] = t->accounted ? t->state_ns[i] : 0;
+}
+
+/* A dispatch over the threshold. Runs in the thread itself, on its CPU: the last stretch was running. */
+static __noinline int thread__block(struct jank_thread *t, struct task_struct *task, u64 now,
+				    __u32 end)
+{
+	struct jank_rec_block rec = {};
+
+	record__head(&rec.hdr, JANK_REC_BLOCK, sizeof(rec), now, task);
+	thread__fill_block(&rec, t, task, now, end);
+	rec.state_ns[JANK_STATE_RUNNING] += now - t->mark_ns;
+	rec.cpu_ns = thread__cpu_ns(t, task, now);
+	t->block_cnt++;
+	return record__send(&rec, sizeof(rec));
+}
+
+static __always_inline void thread__forget_dispatch(struct jank_thread *t)
+{
+	t->start_ns = 0;
+	if (t->accounted) {
+		t->accounted = 0;
+		__builtin_memset(t->state_ns, 0, sizeof(t->state_ns));
+	}
+	if (t->evidence) {
+		t->evidence = 0;
+		t->stack_cnt = 0;
+		t->shed_cnt = 0;
+		t->wakeup_missed_cnt = 0;
+		t->hang_sent = 0;
+	}
+}
+
+/* Ends the open dispatch: its histogram, its block when it was too long. */
+static __always_inline void thread__close(struct jank_thread *t, struct task_struct *task, u64 now,
+					  __u32 end)
+{
+	u64 ns = now - t->start_ns;
+	__u32 bucket = thread__bucket(ns);
+
+	if (bucket < JANK_HIST_BUCKETS)
+		t->hist[bucket]++;
+	t->dispatch_cnt++;
+	if (ns > jank_conf.threshold_ns)
+		thread__block(t, task, now, end);
+	thread__forget_dispatch(t);
+}
+
+static __always_inline void thread__fill_counts(struct jank_rec_thread *rec, struct jank_thread *t,
+						struct task_struct *task, u64 now)
+{
+	record__head(&rec->hdr, JANK_REC_THREAD, sizeof(*rec), now, task);
+	rec->dispatch_cnt = t->dispatch_cnt;
+	rec->block_cnt = t->block_cnt;
+	rec->hang_cnt = t->hang_cnt;
+	rec->loop = t->loop;
+	rec->pad = 0;
+	record__comm(rec->comm, task);
+	for (int i = 0; i < JANK_HIST_BUCKETS; i++)
+		rec->hist[i] = t->hist[i];
+}
+
+#endif

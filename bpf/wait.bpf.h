@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Waits make dispatches: the end of the loop's wait opens one, the next wait's begin closes it.
+ *
+ * The loop's wait is the outermost one. A wait on the loop's own descriptor ends the dispatch at
+ * whatever depth; a wait on another descriptor from deeper in the stack is the handler's, and time blocked
+ * in its dispatch; one from the same depth or above means that the thread went to another loop.
+ */
+#ifndef JANK_WAIT_BPF_H
+#define JANK_WAIT_BPF_H
+
+#include "bpf/thread.bpf.h"
+
+/* So many of a handler's waits in a row, from one place, are a loop of their own. */
+#define NESTED_IS_LOOP 256
+
+static __noinline int wait__announce(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	struct jank_rec_loop rec = {};
+
+	record__head(&rec.hdr, JANK_REC_LOOP, sizeof(rec), now, task);
+	rec.loop = t->loop;
+	rec.fd = t->fd;
+	rec.key = t->key;
+	record__comm(rec.comm, task);
+	return record__send(&rec, sizeof(rec));
+}
+
+/* The struct file behind a descriptor of the current task, 0 when there is none. */
+static __always_inline u64 wait__file(struct task_struct *task, s32 fd)
+{
+	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
+	struct file **fds = BPF_CORE_READ(fdt, fd);
+	struct file *file = NULL;
+
+	if (fd < 0 || (u32)fd >= BPF_CORE_READ(fdt, max_fds))
+		return 0;
+	bpf_probe_read_kernel(&file, sizeof(file), fds + fd);
+	return (u64)file;
+}
+
+static __noinline int wait__adopt(struct jank_thread *t, struct task_struct *task, s32 fd, u64 sp,
+				  u64 now)
+{
+	bool first = t->fd < 0;
+
+	if (t->start_ns) {
+		thread__forget_dispatch(t);
+		lost__add(JANK_LOST_LOOP_CHANGED);
+	}
+	t->fd = fd;
+	t->sp = sp;
+	t->file = wait__file(task, fd);
+	t->nested_cnt = 0;
+	if (!t->loop)
+		t->loop = JANK_LOOP_EPOLL;
+	return first ? wait__announce(t, task, now) : 0;
+}
+
+/*
+ * A wait on another descriptor than the loop's: true when it is the handler's own. Otherwise the loop
+ * was left: its descriptor was closed, or the same inner wait came again and again.
+ */
+static __noinline int wait__nested(struct jank_thread *t, struct task_struct *task, s32 fd, u64 sp)
+{
+	if (t->fd < 0 || sp >= t->sp)
+		return false;
+	if (t->nested_fd != fd || t->nested_sp != sp) {
+		t->nested_fd = fd;
+		t->nested_sp = sp;
+		t->nested_cnt = 0;
+	}
+	if (++t->nested_cnt >= NESTED_IS_LOOP)
+		return false;
+	return wait__file(task, t->fd) == t->file;
+}
+
+/* A thread is about to wait in epoll. */
+static __always_inline void wait__begin(struct task_struct *task, s32 fd, u64 sp)
+{
+	struct jank_thread *t = thread__get(task);
+	u64 now;
+
+	if (!t) {
+		if (!filter__traced(task->tgid))
+			return;
+		t = thread__create(task);
+		if (!t)
+			return;
+	}
+	now = bpf_ktime_get_ns();
+	if (fd != t->fd) {
+		if (wait__nested(t, task, fd, sp))
+			return;
+		/* The dispatch ends here all the same, unless it is one of a loop that was left. */
+		if (t->start_ns && sp >= t->sp && !t->looper_entry)
+			thread__close(t, task, now, JANK_END_WAIT);
+		else if (t->looper_entry)
+			thread__forget_dispatch(t);
+		wait__adopt(t, task, fd, sp, now);
+	} else {
+		if (t->looper_entry)
+			thread__forget_dispatch(t);
+		else if (t->start_ns)
+			thread__close(t, task, now, JANK_END_WAIT);
+		if (sp > t->sp)
+			t->sp = sp;
+		t->nested_cnt = 0;
+	}
+	t->looper_entry = 0;
+	t->phase = JANK_PHASE_WAITING;
+}
+
+/* A wait in epoll returned. */
+static __always_inline void wait__end(struct task_struct *task, long ret)
+{
+	struct jank_thread *t = thread__get(task);
+
+	if (!t || t->phase != JANK_PHASE_WAITING)
+		return;
+	t->ready_cnt = ret;
+	thread__open(t, task, bpf_ktime_get_ns());
+}
+
+/*
+ * android::Looper::pollOnce was entered: the loop's wait begins. It may return without epoll_wait
+ * (responses pending; newer Loopers with a backlog), so a dispatch opens at once, which its epoll_wait,
+ * if it comes, takes back.
+ */
+static __always_inline void wait__looper(struct task_struct *task, u64 looper, u64 sp)
+{
+	struct jank_thread *t = thread__get(task);
+	u64 now;
+
+	if (!t) {
+		if (!filter__traced(task->tgid))
+			return;
+		t = thread__create(task);
+		if (!t)
+			return;
+	}
+	if (t->key && t->key != looper && sp < t->sp)
+		return; /* a handler's own Looper */
+	now = bpf_ktime_get_ns();
+	if (t->start_ns)
+		thread__close(t, task, now, JANK_END_WAIT);
+	if (t->key != looper) {
+		t->key = looper;
+		t->loop = JANK_LOOP_ANDROID_LOOPER;
+		t->fd = -1;
+		t->sp = sp;
+	} else if (sp > t->sp) {
+		t->sp = sp;
+	}
+	t->ready_cnt = 0;
+	t->looper_entry = 1;
+	thread__open(t, task, now);
+}
+
+#endif
