@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Why stacks end early, in words. */
+#ifndef JANK_EXPORT_QUALITY_H
+#define JANK_EXPORT_QUALITY_H
+
+#include "base/strbuf.h"
+
+/* "complete", or the reasons of the bits (enum stack_quality), joined by ", ". */
+void quality__add(struct strbuf *sb, unsigned quality);
+
+#endif

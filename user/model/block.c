@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The block's life and its words. Nothing here judges: what a block says was decided by the judge
+ * and by blame; this file makes it, frees it and knows the contract's names for its numbers.
+ */
+#include "model/block.h"
+
+#include <stdlib.h>
+
+struct block *block__new(void)
+{
+	return calloc(1, sizeof(struct block));
+}
+
+static void samples__free(struct sample *samples, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		free(samples[i].stack.addresses);
+		free(samples[i].stack.frames);
+	}
+	free(samples);
+}
+
+void block__free(struct block *block)
+{
+	if (!block)
+		return;
+	samples__free(block->samples, block->sample_cnt);
+	free(block->preemptors);
+	free(block->lost);
+	free(block->host.name);
+	free(block->host.kernel);
+	free(block->host.arch);
+	free(block->host.boot_id);
+	free(block->process);
+	free(block->thread);
+	free(block->exe);
+	free(block->cgroup);
+	free(block->id);
+	free(block);
+}
+
+void summary__free(struct summary *summary)
+{
+	if (!summary)
+		return;
+	for (size_t i = 0; i < summary->loop_cnt; i++)
+		free(summary->loops[i].process);
+	free(summary->loops);
+	free(summary->lost);
+	summary->loops = NULL;
+	summary->loop_cnt = 0;
+	summary->lost = NULL;
+	summary->lost_cnt = 0;
+}
+
+#define X_STATE(nr, NAME, key) [nr] = key,
+#define X_LOOP(nr, NAME, key)  [nr] = key,
+static const char *const state_names[] = { JANK_STATES(X_STATE) };
+static const char *const loop_names[] = { JANK_LOOPS(X_LOOP) };
+
+const char *state__name(uint32_t state)
+{
+	if (state >= sizeof(state_names) / sizeof(*state_names))
+		return "other";
+	return state_names[state];
+}
+
+const char *loop__name(uint32_t loop)
+{
+	if (loop >= sizeof(loop_names) / sizeof(*loop_names) || !loop_names[loop])
+		return "unknown";
+	return loop_names[loop];
+}
+
+const char *block__severity(const struct block *block)
+{
+	return block->type == BLOCK_HANG || block->hang_reported ? "hang" : "jank";
+}
