@@ -54,7 +54,7 @@ LIB       := $(VARIANT)/libjank.a
 .DEFAULT_GOAL := all
 .SECONDARY:
 
-all: jankbpf tools
+all: jankbpf tools #: the program and the tools
 
 jankbpf: $(VARIANT)/jankbpf
 	$(Q)ln -sf $< $@
@@ -74,6 +74,14 @@ $(VARIANT)/%.o: %.c
 
 $(SKEL_SRC:%.c=$(VARIANT)/%.o): $(SKEL)
 
+$(VARIANT)/user/base/syscall_name.o: $(OUT)/syscall_names.h
+
+$(OUT)/syscall_names.h:
+	@mkdir -p $(@D)
+	$(call msg,GEN,$@)
+	$(Q)echo '#include <sys/syscall.h>' | $(CC) -E -dM - | \
+		sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9]*\)$$/[\2] = "\1",/p' | sort -u > $@
+
 # --- BPF: one object a concern, linked into one skeleton
 
 $(OUT)/bpf/%.bpf.o: bpf/%.bpf.c $(BPF_HDR)
@@ -92,7 +100,7 @@ $(SKEL): $(OUT)/jankbpf.bpf.o
 include $(wildcard mk/*.mk)
 -include $(OBJ:.o=.d)
 
-clean:
+clean: #: remove what was built
 	$(call msg,CLEAN,$(OUT))
 	$(Q)rm -rf $(OUT) jankbpf simjank simjank-looper
 

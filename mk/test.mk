@@ -47,28 +47,28 @@ $(VARIANT)/tests/bpf/test_%: tests/bpf/test_%.c $(SKEL) $(LIB)
 unit-bin: $(UNIT_BIN)
 bpf-bin: $(BPF_BIN)
 
-unit:
+unit: #: unit tests, with the sanitizers
 	$(Q)$(WITH_SAN) unit-bin
 	$(Q)$(call RUN_TESTS,$(UNIT_BIN))
 
-bpf:
+bpf: #: tests of the BPF programs (as root)
 	$(Q)$(WITH_SAN) bpf-bin
 	$(Q)$(call RUN_TESTS,$(BPF_BIN))
 
 replay live: all
 
-style:
+style: #: layers, format, lengths, licences
 	$(Q)$(call RUN_TESTS,$(STYLE_T))
 
-replay:
+replay: #: tests of recorded journals
 	$(Q)$(call RUN_TESTS,$(REPLAY_T))
 
-live:
+live: #: tests against running programs (as root)
 	$(Q)$(call RUN_TESTS,$(LIVE_T))
 
 # The cheapest first. Strictly one after the other: the live ones measure time.
-check:
-	$(Q)if [ "$$(id -u)" = 0 ]; then deps/install build test; fi
+check: #: deps (as root), build, all tests
+	$(Q)if [ "$$(id -u)" != 0 ] || $(MAKE) deps-test
 	$(Q)$(MAKE) all
 	$(Q)$(WITH_SAN) unit-bin bpf-bin
 	$(Q)$(call RUN_TESTS,$(STYLE_T) $(UNIT_BIN) $(REPLAY_T) $(BPF_BIN) $(LIVE_T))
@@ -77,10 +77,10 @@ CLANG_FORMAT ?= clang-format
 FORMATTED    := $(filter-out vmlinux/%,$(sort $(wildcard bpf/*.[ch] user/*/*.[ch] tools/*.[ch] \
                 tools/*.cc tools/*/*.[ch] tools/*/*.cc tests/*.h tests/*/*.[ch])))
 
-check-format:
+check-format: #: is every file as clang-format has it?
 	$(Q)$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 
-format:
+format: #: make it so
 	$(Q)$(CLANG_FORMAT) -i $(FORMATTED)
 
 .PHONY: unit-bin bpf-bin unit bpf style replay live check check-format format

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0
+# make install PREFIX=/usr DESTDIR=/tmp/package, and the list of targets.
+
+INSTALL ?= install
+SBINDIR ?= $(PREFIX)/sbin
+MANDIR  ?= $(PREFIX)/share/man
+MAN8    := $(wildcard docs/*.8)
+
+install: jankbpf #: into DESTDIR and PREFIX
+	$(call msg,INSTALL,$(DESTDIR)$(SBINDIR)/jankbpf)
+	$(Q)$(INSTALL) -D -m 755 $(VARIANT)/jankbpf $(DESTDIR)$(SBINDIR)/jankbpf
+	$(Q)$(foreach m,$(MAN8),$(INSTALL) -D -m 644 $(m) $(DESTDIR)$(MANDIR)/man8/$(notdir $(m)) &&) :
+
+uninstall: #: take it away again
+	$(Q)rm -f $(DESTDIR)$(SBINDIR)/jankbpf $(patsubst docs/%,$(DESTDIR)$(MANDIR)/man8/%,$(MAN8))
+
+# A target is listed when a "#: text" stands behind it.
+help: #: this list
+	@sed -n 's/^\([a-z][a-z-]*\):.*#: *\(.*\)$$/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+	@echo
+	@echo '  V=1 shows the commands; SANITIZE=address,undefined builds with the sanitizers;'
+	@echo '  PREFIX= and DESTDIR= for install; T=NAME picks tests.'
+
+.PHONY: install uninstall help
