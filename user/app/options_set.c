@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What an option does with its argument: checks it and stores it where its row says. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/options_table.h"
+#include "base/parse.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "bpf/jank_abi.h"
+
+#define DISABLED_MAX 64
+
+typedef int parse_fn(const char *str, const char *what, uint64_t min, uint64_t max, uint64_t *ret,
+		     struct err *err);
+
+static void *field(struct options *opts, const struct option_row *row)
+{
+	return (char *)opts + row->offset;
+}
+
+static int no_memory(struct err *err)
+{
+	return err__set(err, ENOMEM, "out of memory");
+}
+
+static int parse_range(parse_fn *parse, const struct option_row *row, const char *arg,
+		       uint64_t *ret, struct err *err)
+{
+	char word[32];
+
+	snprintf(word, sizeof(word), "--%s", row->name);
+	if (row->zero && !parse(arg, word, 0, 0, ret, NULL))
+		return 0;
+	return parse(arg, word, row->min, row->max, ret, err);
+}
+
+int option__set_time(struct options *opts, const struct option_row *row, const char *arg,
+		     struct err *err)
+{
+	return parse_range(parse__time, row, arg, field(opts, row), err);
+}
+
+int option__set_size(struct options *opts, const struct option_row *row, const char *arg,
+		     struct err *err)
+{
+	return parse_range(parse__size, row, arg, field(opts, row), err);
+}
+
+int option__set_count(struct options *opts, const struct option_row *row, const char *arg,
+		      struct err *err)
+{
+	return parse_range(parse__u64, row, arg, field(opts, row), err);
+}
+
+int option__set_unsigned(struct options *opts, const struct option_row *row, const char *arg,
+			 struct err *err)
+{
+	uint64_t v;
+	int code = parse_range(parse__u64, row, arg, &v, err);
+
+	if (!code)
+		*(unsigned *)field(opts, row) = v;
+	return code;
+}
+
+int option__set_flag(struct options *opts, const struct option_row *row, const char *arg,
+		     struct err *err)
+{
+	*(bool *)field(opts, row) = true;
+	return 0;
+}
+
+int option__set_verbosity(struct options *opts, const struct option_row *row, const char *arg,
+			  struct err *err)
+{
+	opts->verbosity += row->value;
+	return 0;
+}
+
+int option__set_command(struct options *opts, const struct option_row *row, const char *arg,
+			struct err *err)
+{
+	opts->command = row->value;
+	return 0;
+}
+
+static bool has_control(const char *str)
+{
+	for (; *str; str++)
+		if ((unsigned char)*str < ' ' || *str == 0x7f)
+			return true;
+	return false;
+}
+
+/* A path or a name: it ends up in files of lines, so no control bytes; an empty one is a mistake. */
+int option__set_text(struct options *opts, const struct option_row *row, const char *arg,
+		     struct err *err)
+{
+	if (!*arg || has_control(arg))
+		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--%s %s: give %s", row->name,
+				     *arg ? "has control characters" : "is empty", row->arg);
+	*(const char **)field(opts, row) = arg;
+	return 0;
+}
+
+int option__set_backend(struct options *opts, const struct option_row *row, const char *arg,
+			struct err *err)
+{
+	static const char *const names[] = {
+		[BACKEND_AUTO] = "auto", [BACKEND_KERNEL] = "kernel", [BACKEND_UPROBE] = "uprobe"
+	};
+	struct strbuf shown = STRBUF_INIT;
+	int code;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(arg, names[i])) {
+			opts->backend = i;
+			return 0;
+		}
+	text__add_clean(&shown, arg);
+	code = err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+			     "--backend '%.60s': give auto, kernel or uprobe", strbuf__str(&shown));
+	strbuf__free(&shown);
+	return code;
+}
+
+static bool has_pid(const struct options *opts, pid_t pid)
+{
+	for (size_t i = 0; i < opts->pid_cnt; i++)
+		if (opts->pids[i] == pid)
+			return true;
+	return false;
+}
+
+static int add_pid(struct options *opts, pid_t pid, struct err *err)
+{
+	pid_t *pids;
+
+	if (has_pid(opts, pid))
+		return 0;
+	if (opts->pid_cnt == JANK_TGID_MAX)
+		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+				     "--pid: at most %d processes at once", JANK_TGID_MAX);
+	pids = reallocarray(opts->pids, opts->pid_cnt + 1, sizeof(*pids));
+	if (!pids)
+		return no_memory(err);
+	pids[opts->pid_cnt++] = pid;
+	opts->pids = pids;
+	return 0;
+}
+
+int option__set_pids(struct options *opts, const struct option_row *row, const char *arg,
+		     struct err *err)
+{
+	char *list = strdup(arg), *rest = list, *word;
+	int code = list ? 0 : no_memory(err);
+
+	while (!code && (word = strsep(&rest, ","))) {
+		uint64_t pid;
+
+		code = parse_range(parse__u64, row, word, &pid, err) ?: add_pid(opts, pid, err);
+	}
+	free(list);
+	return code;
+}
+
+int option__set_disabled(struct options *opts, const struct option_row *row, const char *arg,
+			 struct err *err)
+{
+	const char **names;
+
+	if (opts->disabled_cnt == DISABLED_MAX)
+		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--%s: at most %d", row->name,
+				     DISABLED_MAX);
+	names = reallocarray(opts->disabled, opts->disabled_cnt + 1, sizeof(*names));
+	if (!names)
+		return no_memory(err);
+	names[opts->disabled_cnt++] = arg;
+	opts->disabled = names;
+	return 0;
+}
+
+int options__set_defaults(struct options *opts, struct err *err)
+{
+	for (const struct option_row *row = option_rows; row < option_rows + option_row_cnt;
+	     row++) {
+		int code = row->def ? row->set(opts, row, row->def, err) : 0;
+
+		if (code)
+			return code;
+	}
+	return 0;
+}

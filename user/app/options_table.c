@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The options: names, ranges, defaults and what is said of them, nowhere else. */
+#include "app/options_table.h"
+
+#include "base/clock.h"
+
+#define KIB 1024ull
+#define MIB (1024 * KIB)
+#define GIB (1024 * MIB)
+
+#define HOUR_NS (3600 * NS_PER_SEC)
+#define YEAR_NS (365 * 24 * HOUR_NS)
+
+#define TRACE	(1u << CMD_TRACE)
+#define REPLAY	(1u << CMD_REPLAY)
+#define DOCTOR	(1u << CMD_DOCTOR)
+#define ALWAYS	(TRACE | REPLAY | DOCTOR)
+#define PID_MAX (1 << 22) /* the kernel's own limit */
+
+#define AT(member) .offset = offsetof(struct options, member)
+
+/* Long forms without a letter. */
+enum {
+	KEY_HANG = 256,
+	KEY_FPS,
+	KEY_DEBUGGING,
+	KEY_BACKEND,
+	KEY_KEEP,
+	KEY_MAX_SIZE,
+	KEY_QUALIFIER,
+	KEY_JSON,
+	KEY_JOURNAL,
+	KEY_SCHEMA,
+	KEY_DISABLE_FEATURE,
+};
+
+const struct section_info option_sections[SECTION_CNT] = {
+	[SECTION_TARGET] = { "What to trace", "jankbpf -- redis-server --port 7000",
+			     "from the program's first instruction to its end" },
+	[SECTION_BLOCK] = { "What is a block", "jankbpf -t 16ms --hang 2s -p 1234",
+			    "what a user at 60 frames a second would notice" },
+	[SECTION_PROBE] = { "How it is seen", "jankbpf -F 999 -p 1234",
+			    "ten times the stacks of time on the CPU" },
+	[SECTION_STOP] = { "When to stop", "jankbpf -d 1m -n 10 -p 1234",
+			   "a minute, or ten blocks, whichever comes first" },
+	[SECTION_OUTPUT] = { "Where blocks go",
+			     "jankbpf --json -p 1234 | jq -r .cause.frame.function",
+			     "the function to blame, one a line" },
+	[SECTION_OTHER] = { "Others", "jankbpf --schema > schema.json",
+			    "what a record looks like" },
+	[SECTION_TEST] = { "For tests", "jankbpf --disable-feature hw_cycles -p 1234",
+			   "as on a machine without hardware counters" },
+};
+
+const struct option_row option_rows[] = {
+	{ SECTION_TARGET, 'p', "pid", "PID[,PID…]", NULL, TRACE, option__set_pids, AT(pids),
+	  .min = 1, .max = PID_MAX, .help = "these processes, all their threads (repeatable)",
+	  .more = "Threads that they start later are followed. Tracing ends when all of them have "
+		  "ended." },
+	{ SECTION_TARGET, .arg = "COMMAND [ARG…]", .commands = TRACE,
+	  .help = "start COMMAND and trace it from its first instruction",
+	  .more = "Every later word belongs to COMMAND. Tracing ends when it ends, and the exit "
+		  "status is then COMMAND's." },
+	{ SECTION_BLOCK, 't', "threshold", "TIME", "100ms", TRACE | REPLAY, option__set_time,
+	  AT(threshold_ns), .min = NS_PER_US, .max = HOUR_NS,
+	  .help = "a dispatch longer than this is a block",
+	  .more = "A journal holds what was a block when it was made: replay can raise the "
+		  "threshold, not lower it." },
+	{ SECTION_BLOCK, KEY_HANG, "hang", "TIME", "5s", TRACE, option__set_time, AT(hang_ns),
+	  .min = NS_PER_MS, .max = 24 * HOUR_NS, .zero = true,
+	  .help = "report a dispatch still open after this, once; 0 = never",
+	  .more = "It is reported again, as a block, at its end. Not shorter than the threshold: "
+		  "where the threshold is longer than the default, it takes its place." },
+	{ SECTION_BLOCK, KEY_FPS, "fps", "HZ", "60", TRACE | REPLAY, option__set_unsigned, AT(fps),
+	  .min = 1, .max = 1000, .help = "frame rate for the dropped-frames figure" },
+	{ SECTION_BLOCK, KEY_DEBUGGING, "debugging", NULL, NULL, TRACE | REPLAY, option__set_flag,
+	  AT(debugging), .help = "also blocks that were mostly stopped by a debugger or signal",
+	  .more = "Without it a block whose time was mostly spent stopped is not reported." },
+	{ SECTION_PROBE, KEY_BACKEND, "backend", "auto|kernel|uprobe", "auto", TRACE,
+	  option__set_backend, AT(backend),
+	  .help = "see waits by system calls or by probes on libc",
+	  .more = "kernel uses system-call tracepoints, serves static and Go programs too and "
+		  "costs least; uprobe puts probes into the target's libc and is for kernels "
+		  "without such tracepoints and for comparison; auto takes what the kernel has, "
+		  "the cheaper first." },
+	{ SECTION_PROBE, 'F', "frequency", "HZ", "99", TRACE, option__set_unsigned,
+	  AT(frequency_hz), .min = 0, .max = 9999,
+	  .help = "on-CPU stack samples per second and CPU; 0 = none" },
+	{ SECTION_STOP, 'd', "duration", "TIME", NULL, TRACE, option__set_time, AT(duration_ns),
+	  .min = NS_PER_MS, .max = YEAR_NS, .help = "stop after this long" },
+	{ SECTION_STOP, 'n', "count", "N", NULL, TRACE | REPLAY, option__set_count, AT(count),
+	  .min = 1, .max = UINT64_MAX, .help = "stop after N blocks" },
+	{ SECTION_OUTPUT, 'o', "output", "DIR", NULL, TRACE | REPLAY, option__set_text,
+	  AT(output_dir), .help = "keep the blocks in DIR: JSON Lines and BlockCanary's logs",
+	  .more = "DIR/blocks.jsonl gets every record, and each block a log that BlockCanary's own "
+		  "reader opens. DIR is made where it isn't there, for its owner alone." },
+	{ SECTION_OUTPUT, KEY_KEEP, "keep", "TIME", "48h", TRACE | REPLAY, option__set_time,
+	  AT(keep_ns), .min = NS_PER_SEC, .max = 10 * YEAR_NS, .zero = true,
+	  .help = "with -o: delete logs older than this; 0 = never" },
+	{ SECTION_OUTPUT, KEY_MAX_SIZE, "max-size", "SIZE", "256M", TRACE | REPLAY,
+	  option__set_size, AT(max_size), .min = MIB, .max = 16 * 1024 * GIB, .zero = true,
+	  .help = "with -o: delete the oldest beyond this; 0 = never",
+	  .more = "SIZE is a number of bytes with k, M or G, powers of 1024." },
+	{ SECTION_OUTPUT, KEY_QUALIFIER, "qualifier", "TEXT", NULL, TRACE, option__set_text,
+	  AT(qualifier), .help = "with -o: BlockCanary's qualifier (qua), a name for this run" },
+	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL, TRACE | REPLAY, option__set_flag, AT(json),
+	  .help = "JSON Lines on stdout instead of text" },
+	{ SECTION_OUTPUT, KEY_JOURNAL, "journal", "FILE", NULL, TRACE, option__set_text,
+	  AT(journal), .help = "also keep the raw event stream, for replay" },
+	{ SECTION_OTHER, 'v', "verbose", NULL, NULL, ALWAYS, option__set_verbosity, AT(verbosity),
+	  .value = 1, .help = "say more; twice: everything" },
+	{ SECTION_OTHER, 'q', "quiet", NULL, NULL, ALWAYS, option__set_verbosity, AT(verbosity),
+	  .value = -1, .help = "say less: records and errors only" },
+	{ SECTION_OTHER, KEY_SCHEMA, "schema", NULL, NULL, ALWAYS, option__set_command, AT(command),
+	  .value = CMD_SCHEMA, .help = "print the JSON Schema of the records" },
+	{ SECTION_OTHER, 'h', "help", NULL, NULL, ALWAYS, option__set_command, AT(command),
+	  .value = CMD_HELP, .help = "print this" },
+	{ SECTION_OTHER, 'V', "version", NULL, NULL, ALWAYS, option__set_command, AT(command),
+	  .value = CMD_VERSION, .help = "print the version" },
+	{ SECTION_TEST, KEY_DISABLE_FEATURE, "disable-feature", "NAME", NULL, TRACE | DOCTOR,
+	  option__set_disabled, AT(disabled),
+	  .help = "do as if the kernel lacked this (repeatable; names: doctor)" },
+};
+
+const size_t option_row_cnt = sizeof(option_rows) / sizeof(*option_rows);
