@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The BPF side's life: open, configure, load, attach, and everything that is asked of it while it runs.
+ * Sole owner of the skeleton and of all links.
+ */
+#ifndef JANK_LOADER_H
+#define JANK_LOADER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "bpf/jank_abi.h"
+#include "kernel/features.h"
+
+struct loader;
+
+struct loader_opts {
+	const struct features *features;
+	uint64_t threshold_ns, hang_ns;
+	pid_t only_pid; /* the one process to be traced, or 0: those given to loader__add_process */
+	bool uprobe_waits; /* --backend uprobe */
+	unsigned frequency_hz;
+};
+
+/* Which probes see the epoll waits. */
+enum wait_probe { WAIT_SYSCALL_TRACEPOINTS, WAIT_RAW_SYSCALLS, WAIT_UPROBES };
+
+int loader__new(const struct loader_opts *opts, struct loader **ret, struct err *err);
+
+/* Detaches everything. Accepts NULL. */
+void loader__free(struct loader *loader);
+
+/* Attaches the probes that are not a process's own. Nothing is traced before loader__add_process. */
+int loader__attach(struct loader *loader, struct err *err);
+
+/*
+ * From now on pid is traced; its uprobes are attached where what it maps has a place for them.
+ * Called again (a new program, more libraries) it adds what is new. *ret_sites, if not NULL: how many
+ * uprobes it has now. -ESRCH: it is gone.
+ */
+int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, struct err *err);
+
+/* Detaches the uprobes of a process that ended or became another program. */
+void loader__drop_process(struct loader *loader, pid_t pid);
+
+enum wait_probe loader__wait_probe(const struct loader *loader);
+const char *loader__sampler_clock(const struct loader *loader); /* "cycles", "cpu-clock", "none" */
+int loader__ring_fd(const struct loader *loader); /* the ring's map, borrowed */
+
+/* Looks at the living traced threads: hangs go to the ring; their counts to fn. 0 or -errno. */
+int loader__each_thread(struct loader *loader, void (*fn)(void *ctx, const struct jank_rec_thread *rec),
+			void *ctx);
+
+/* Adds the kernel side's losses, by JANK_LOST_*. */
+int loader__losses(const struct loader *loader, uint64_t cnt[JANK_LOSS_CNT]);
+
+/* Time and runs of our programs since the start; false where the kernel does not count them. */
+bool loader__cost(const struct loader *loader, uint64_t *ret_ns, uint64_t *ret_runs);
+
+#endif

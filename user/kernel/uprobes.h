@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The uprobes of the traced processes: attached by process, at the sites that targets.h found. */
+#ifndef JANK_UPROBES_H
+#define JANK_UPROBES_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct bpf_program;
+struct uprobes;
+
+/* The programs to attach; NULL: not wanted. */
+struct uprobe_programs {
+	struct bpf_program *wait_begin, *wait_end, *looper;
+};
+
+int uprobes__new(struct uprobes **ret);
+void uprobes__free(struct uprobes *up); /* accepts NULL */
+
+/* Attaches what pid maps and has not been attached yet. *ret_cnt (may be NULL): all its uprobes. */
+int uprobes__attach(struct uprobes *up, pid_t pid, const struct uprobe_programs *progs,
+		    unsigned *ret_cnt, struct err *err);
+void uprobes__detach(struct uprobes *up, pid_t pid);
+
+#endif
