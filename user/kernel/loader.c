@@ -17,9 +17,9 @@
 #include "kernel/syscalls.h"
 #include "kernel/uprobes.h"
 
-#define SPAN_MIN_NS (1 * NS_PER_MS)
+#define SPAN_MIN_NS	   (1 * NS_PER_MS)
 #define SAMPLE_AGE_DIVISOR 10 /* of the threshold: the sampler leaves younger dispatches alone */
-#define LINK_MAX 64
+#define LINK_MAX	   64
 
 struct loader {
 	struct jankbpf *skel;
@@ -101,15 +101,17 @@ static int load(struct loader *loader, struct err *err)
 
 	ret = jankbpf__load(loader->skel);
 	if (ret == -EPERM || ret == -EACCES)
-		return err__set_exit(err, JANK_EXIT_CANNOT, -ret,
-				     "the kernel refused the probes (%s); run as root, and see `jankbpf "
-				     "doctor`",
-				     strerror(-ret));
+		return err__set_exit(
+			err, JANK_EXIT_CANNOT, -ret,
+			"the kernel refused the probes (%s); run as root, and see `jankbpf "
+			"doctor`",
+			strerror(-ret));
 	if (ret)
-		return err__set_exit(err, JANK_EXIT_CANNOT, -ret,
-				     "cannot load the probes: %s; see `jankbpf doctor`, or run with "
-				     "-vv: %s",
-				     strerror(-ret), bpf_log__last());
+		return err__set_exit(
+			err, JANK_EXIT_CANNOT, -ret,
+			"cannot load the probes: %s; see `jankbpf doctor`, or run with "
+			"-vv: %s",
+			strerror(-ret), bpf_log__last());
 	return 0;
 }
 
@@ -123,9 +125,10 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 	loader->opts = *opts;
 	loader->wait = choose_wait_probe(opts);
 	if (loader->wait == WAIT_UPROBES && !features__has(opts->features, FEATURE_UPROBE)) {
-		res = err__set_exit(err, JANK_EXIT_CANNOT, ENOTSUP,
-				    "no way to see waits: neither system-call tracepoints nor uprobes; "
-				    "see `jankbpf doctor`");
+		res = err__set_exit(
+			err, JANK_EXIT_CANNOT, ENOTSUP,
+			"no way to see waits: neither system-call tracepoints nor uprobes; "
+			"see `jankbpf doctor`");
 		goto fail;
 	}
 	bpf_log__capture();
@@ -167,7 +170,8 @@ static int attach_programs(struct loader *loader, struct err *err)
 {
 	struct bpf_program *prog;
 
-	bpf_object__for_each_program(prog, loader->skel->obj) {
+	bpf_object__for_each_program(prog, loader->skel->obj)
+	{
 		enum bpf_prog_type type = bpf_program__type(prog);
 		struct bpf_link *link;
 
@@ -211,8 +215,8 @@ int loader__attach(struct loader *loader, struct err *err)
 	if (loader->opts.frequency_hz) {
 		bool hw = features__has(loader->opts.features, FEATURE_HW_CYCLES);
 
-		res = perf_events__new(loader->skel->progs.jank_on_sample, loader->opts.frequency_hz, hw,
-				       &loader->sampler, err);
+		res = perf_events__new(loader->skel->progs.jank_on_sample,
+				       loader->opts.frequency_hz, hw, &loader->sampler, err);
 		if (res)
 			return res;
 	}
@@ -223,11 +227,13 @@ int loader__attach(struct loader *loader, struct err *err)
 int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, struct err *err)
 {
 	const struct uprobe_programs progs = {
-		.wait_begin = loader->wait == WAIT_UPROBES ? loader->skel->progs.jank_on_wait_begin : NULL,
-		.wait_end = loader->wait == WAIT_UPROBES ? loader->skel->progs.jank_on_wait_end : NULL,
-		.looper = bpf_program__autoload(loader->skel->progs.jank_on_looper) ?
-				  loader->skel->progs.jank_on_looper :
-				  NULL,
+		.wait_begin = loader->wait == WAIT_UPROBES ? loader->skel->progs.jank_on_wait_begin
+							   : NULL,
+		.wait_end =
+			loader->wait == WAIT_UPROBES ? loader->skel->progs.jank_on_wait_end : NULL,
+		.looper = bpf_program__autoload(loader->skel->progs.jank_on_looper)
+				  ? loader->skel->progs.jank_on_looper
+				  : NULL,
 	};
 	__u32 tgid = pid, one = 1;
 
@@ -307,7 +313,8 @@ bool loader__cost(const struct loader *loader, uint64_t *ret_ns, uint64_t *ret_r
 	struct bpf_program *prog;
 
 	*ret_ns = *ret_runs = 0;
-	bpf_object__for_each_program(prog, loader->skel->obj) {
+	bpf_object__for_each_program(prog, loader->skel->obj)
+	{
 		struct bpf_prog_info info = {};
 		__u32 len = sizeof(info);
 

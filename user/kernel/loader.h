@@ -47,11 +47,11 @@ void loader__drop_process(struct loader *loader, pid_t pid);
 
 enum wait_probe loader__wait_probe(const struct loader *loader);
 const char *loader__sampler_clock(const struct loader *loader); /* "cycles", "cpu-clock", "none" */
-int loader__ring_fd(const struct loader *loader); /* the ring's map, borrowed */
+int loader__ring_fd(const struct loader *loader);		/* the ring's map, borrowed */
 
 /* Looks at the living traced threads: hangs go to the ring; their counts to fn. 0 or -errno. */
-int loader__each_thread(struct loader *loader, void (*fn)(void *ctx, const struct jank_rec_thread *rec),
-			void *ctx);
+int loader__each_thread(struct loader *loader,
+			void (*fn)(void *ctx, const struct jank_rec_thread *rec), void *ctx);
 
 /* Adds the kernel side's losses, by JANK_LOST_*. */
 int loader__losses(const struct loader *loader, uint64_t cnt[JANK_LOSS_CNT]);

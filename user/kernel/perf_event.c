@@ -22,7 +22,8 @@ static int open_event(int cpu, unsigned hz, bool hw)
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = hw ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
-		.config = hw ? (uint64_t)PERF_COUNT_HW_CPU_CYCLES : (uint64_t)PERF_COUNT_SW_CPU_CLOCK,
+		.config =
+			hw ? (uint64_t)PERF_COUNT_HW_CPU_CYCLES : (uint64_t)PERF_COUNT_SW_CPU_CLOCK,
 		.freq = 1,
 		.sample_freq = hz,
 		.exclude_idle = 1,
@@ -74,10 +75,11 @@ int perf_events__new(struct bpf_program *prog, unsigned hz, bool hw, struct perf
 	return 0;
 fail:
 	perf_events__free(events);
-	return err__set_exit(err, JANK_EXIT_CANNOT, -res,
-			     "cannot open the sampling clock: %s; run with -F 0 to do without stacks of "
-			     "running code, and see `jankbpf doctor`",
-			     strerror(-res));
+	return err__set_exit(
+		err, JANK_EXIT_CANNOT, -res,
+		"cannot open the sampling clock: %s; run with -F 0 to do without stacks of "
+		"running code, and see `jankbpf doctor`",
+		strerror(-res));
 }
 
 void perf_events__free(struct perf_events *events)

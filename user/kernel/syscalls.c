@@ -9,7 +9,10 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#define ROW(call, class) { __NR_##call, JANK_CLASS_##class }
+#define ROW(call, class)                                                                           \
+	{                                                                                          \
+		__NR_##call, JANK_CLASS_##class                                                    \
+	}
 
 static const struct {
 	int nr;

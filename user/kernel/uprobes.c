@@ -49,7 +49,7 @@ void uprobes__free(struct uprobes *up)
 
 	if (!up)
 		return;
-	HASH_ITER(hh, up->processes, proc, next)
+	HASH_ITER (hh, up->processes, proc, next)
 		drop(up, proc);
 	free(up);
 }
@@ -110,7 +110,8 @@ static int attach_site(struct probed_process *proc, const struct target_lib *lib
 	if (!probes)
 		return -ENOMEM;
 	proc->probes = probes;
-	link = bpf_program__attach_uprobe(prog, false, proc->pid, lib->open_path, site->file_offset);
+	link = bpf_program__attach_uprobe(prog, false, proc->pid, lib->open_path,
+					  site->file_offset);
 	if (!link)
 		return err__set(err, errno, "process %d: cannot probe %s in '%s': %s", proc->pid,
 				site->function, lib->path, strerror(errno));

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* One row a kind, made from the ABI's list; names from the kernel are terminated here. */
+#include "intake/decode.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int decode_stack(const void *data, size_t len, struct event *ret)
+{
+	struct stack_event *stack = &ret->stack;
+	const struct jank_rec_stack *rec = &stack->rec;
+	const char *tail = (const char *)data + sizeof(*rec);
+	size_t addresses_sz, slices_sz;
+
+	memcpy(&stack->rec, data, sizeof(*rec));
+	addresses_sz = ((size_t)rec->kernel_cnt + rec->user_cnt) * sizeof(uint64_t);
+	slices_sz = (size_t)rec->slice_cnt * sizeof(struct jank_task);
+	if (rec->kernel_cnt > JANK_KSTACK_MAX || rec->user_cnt > JANK_USTACK_MAX ||
+	    rec->slice_cnt > JANK_SLICE_MAX || sizeof(*rec) + addresses_sz + slices_sz != len ||
+	    rec->state >= JANK_STATE_CNT)
+		return -EBADMSG;
+	stack->addresses = (const uint64_t *)(const void *)tail;
+	stack->slices = (const struct jank_task *)(const void *)(tail + addresses_sz);
+	return 0;
+}
+
+static int check_block(const struct jank_rec_block *rec)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < JANK_STATE_CNT; i++)
+		sum += rec->state_ns[i];
+	return sum == rec->duration_ns && rec->state < JANK_STATE_CNT ? 0 : -EBADMSG;
+}
+
+#define FIXED(NAME, member)                                                                        \
+	static int decode_##NAME(const void *data, size_t len, struct event *ret)                  \
+	{                                                                                          \
+		if (len != sizeof(ret->member))                                                    \
+			return -EBADMSG;                                                           \
+		memcpy(&ret->member, data, sizeof(ret->member));                                   \
+		ret->member.comm[JANK_COMM_SZ - 1] = '\0';                                         \
+		return 0;                                                                          \
+	}
+FIXED(loop, loop)
+FIXED(block_fixed, block)
+FIXED(thread, thread)
+FIXED(exec, exec)
+
+static int decode_block(const void *data, size_t len, struct event *ret)
+{
+	int res = decode_block_fixed(data, len, ret);
+
+	return res ? res : check_block(&ret->block);
+}
+
+static const struct row {
+	const char *name;
+	size_t min_sz;
+	int (*decode)(const void *data, size_t len, struct event *ret);
+} rows[] = {
+#define decode_LOOP		 decode_loop
+#define decode_BLOCK		 decode_block
+#define decode_HANG		 decode_block
+#define decode_STACK		 decode_stack
+#define decode_THREAD		 decode_thread
+#define decode_EXEC		 decode_exec
+#define ROW(nr, NAME, type, key) [nr] = { key, sizeof(type), decode_##NAME },
+	JANK_RECORDS(ROW)
+};
+
+static const struct row *row_of(uint16_t kind)
+{
+	if (kind >= sizeof(rows) / sizeof(rows[0]) || !rows[kind].decode)
+		return NULL;
+	return &rows[kind];
+}
+
+int decode__record(const void *data, size_t len, struct event *ret)
+{
+	struct jank_rec hdr;
+	const struct row *row;
+
+	if (len < sizeof(hdr))
+		return -EBADMSG;
+	memcpy(&hdr, data, sizeof(hdr));
+	if (hdr.size > len || hdr.size < sizeof(hdr))
+		return -EBADMSG;
+	row = row_of(hdr.kind);
+	if (!row)
+		return -ENOTSUP;
+	if (hdr.size < row->min_sz)
+		return -EBADMSG;
+	ret->kind = hdr.kind;
+	ret->hdr = hdr;
+	return row->decode(data, hdr.size, ret);
+}
+
+const char *record__name(uint16_t kind)
+{
+	const struct row *row = row_of(kind);
+
+	return row ? row->name : "unknown";
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A decoded record: checked, so that what it says can be relied on. */
+#ifndef JANK_EVENT_H
+#define JANK_EVENT_H
+
+#include <stdint.h>
+
+#include "bpf/jank_abi.h"
+
+/* A stack record with its tails; the pointers are into the record's memory. */
+struct stack_event {
+	struct jank_rec_stack rec;
+	const uint64_t *addresses;	/* kernel_cnt + user_cnt */
+	const struct jank_task *slices; /* slice_cnt */
+};
+
+struct event {
+	uint16_t kind; /* JANK_REC_*; says which member is set */
+	struct jank_rec hdr;
+	union {
+		struct jank_rec_loop loop;
+		struct jank_rec_block block; /* BLOCK and HANG */
+		struct stack_event stack;
+		struct jank_rec_thread thread;
+		struct jank_rec_exec exec;
+	};
+};
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A table by process and loop kind. */
+#include "model/hist.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#define ENTRY_MAX 4096
+
+struct key {
+	uint32_t pid, loop;
+};
+
+struct entry {
+	struct key key;
+	struct loop_hist hist;
+	UT_hash_handle hh;
+};
+
+struct hists {
+	struct entry *entries;
+	struct hist_totals totals;
+};
+
+struct hists *hists__new(void)
+{
+	return calloc(1, sizeof(struct hists));
+}
+
+void hists__free(struct hists *hists)
+{
+	struct entry *entry, *next;
+
+	if (!hists)
+		return;
+	HASH_ITER (hh, hists->entries, entry, next) {
+		HASH_DEL(hists->entries, entry);
+		free(entry);
+	}
+	free(hists);
+}
+
+static struct entry *entry_of(struct hists *hists, uint32_t pid, uint32_t loop)
+{
+	struct key key = { pid, loop };
+	struct entry *entry;
+
+	HASH_FIND(hh, hists->entries, &key, sizeof(key), entry);
+	if (entry)
+		return entry;
+	if (pid && HASH_COUNT(hists->entries) >= ENTRY_MAX)
+		return entry_of(hists, 0, loop);
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return NULL;
+	entry->key = key;
+	entry->hist.pid = pid;
+	entry->hist.loop = loop;
+	HASH_ADD(hh, hists->entries, key, sizeof(key), entry);
+	return entry;
+}
+
+static int add(struct hists *hists, const struct loop_hist *hist)
+{
+	struct entry *entry = entry_of(hists, hist->pid, hist->loop);
+
+	if (!entry)
+		return -ENOMEM;
+	entry->hist.dispatch_cnt += hist->dispatch_cnt;
+	entry->hist.block_cnt += hist->block_cnt;
+	for (int i = 0; i < JANK_HIST_BUCKETS; i++)
+		entry->hist.hist[i] += hist->hist[i];
+	return 0;
+}
+
+int hists__add(struct hists *hists, const struct jank_rec_thread *rec)
+{
+	struct loop_hist hist = {
+		.pid = rec->hdr.tgid,
+		.loop = rec->loop,
+		.dispatch_cnt = rec->dispatch_cnt,
+		.block_cnt = rec->block_cnt,
+	};
+
+	if (!rec->dispatch_cnt && !rec->hang_cnt)
+		return 0;
+	memcpy(hist.hist, rec->hist, sizeof(hist.hist));
+	hists->totals.dispatch_cnt += rec->dispatch_cnt;
+	hists->totals.block_cnt += rec->block_cnt;
+	hists->totals.hang_cnt += rec->hang_cnt;
+	return add(hists, &hist);
+}
+
+int hists__merge(struct hists *hists, const struct hists *other)
+{
+	struct entry *entry, *next;
+
+	HASH_ITER (hh, other->entries, entry, next) {
+		int res = add(hists, &entry->hist);
+
+		if (res)
+			return res;
+	}
+	hists->totals.dispatch_cnt += other->totals.dispatch_cnt;
+	hists->totals.block_cnt += other->totals.block_cnt;
+	hists->totals.hang_cnt += other->totals.hang_cnt;
+	return 0;
+}
+
+struct hist_totals hists__totals(const struct hists *hists)
+{
+	return hists->totals;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct loop_hist *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->loop < y->loop ? -1 : x->loop > y->loop;
+}
+
+int hists__list(const struct hists *hists, struct loop_hist **ret, size_t *ret_cnt)
+{
+	size_t cnt = HASH_COUNT(hists->entries), i = 0;
+	struct entry *entry, *next;
+	struct loop_hist *list = calloc(cnt ? cnt : 1, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	HASH_ITER (hh, hists->entries, entry, next)
+		list[i++] = entry->hist;
+	qsort(list, cnt, sizeof(*list), by_pid);
+	*ret = list;
+	*ret_cnt = cnt;
+	return 0;
+}

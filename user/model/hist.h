@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Counts and duration histograms of dispatches, by process and loop kind: the blocks' denominators. */
+#ifndef JANK_HIST_H
+#define JANK_HIST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/block.h"
+#include "model/event.h"
+
+struct hists;
+
+struct hist_totals {
+	uint64_t dispatch_cnt, block_cnt, hang_cnt;
+};
+
+struct hists *hists__new(void);	       /* NULL: out of memory */
+void hists__free(struct hists *hists); /* accepts NULL */
+
+/* Adds a thread's counts. 0 or -ENOMEM; beyond 4096 processes they go to one entry of pid 0. */
+int hists__add(struct hists *hists, const struct jank_rec_thread *rec);
+int hists__merge(struct hists *hists, const struct hists *other);
+
+struct hist_totals hists__totals(const struct hists *hists);
+
+/* One entry for each process and loop kind, by pid. `process` is left NULL for the caller to fill in.
+ * 0 or -ENOMEM; *ret belongs to the caller. */
+int hists__list(const struct hists *hists, struct loop_hist **ret, size_t *ret_cnt);
+
+#endif

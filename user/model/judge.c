@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Thresholds, severity, frames swallowed; and a block's fields from a dispatch's. */
+#include "model/judge.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+static bool mostly_stopped(const struct jank_rec_block *rec)
+{
+	return rec->state_ns[JANK_STATE_STOPPED] > rec->duration_ns / 2;
+}
+
+/* strdup that keeps NULL */
+static int copy(char **ret, const char *str)
+{
+	*ret = str ? strdup(str) : NULL;
+	return str && !*ret ? -ENOMEM : 0;
+}
+
+static int set_host(struct block *block, const struct host_info *host)
+{
+	block->host = *host;
+	block->host.name = block->host.kernel = block->host.arch = block->host.boot_id = NULL;
+	if (copy(&block->host.name, host->name) || copy(&block->host.kernel, host->kernel) ||
+	    copy(&block->host.arch, host->arch) || copy(&block->host.boot_id, host->boot_id))
+		return -ENOMEM;
+	return 0;
+}
+
+static int set_process(struct block *block, const struct jank_rec_block *rec,
+		       const struct process *process)
+{
+	block->pid = rec->hdr.tgid;
+	block->tid = rec->hdr.tid;
+	if (copy(&block->thread, rec->comm) ||
+	    copy(&block->process, process && process->name ? process->name : rec->comm))
+		return -ENOMEM;
+	if (!process)
+		return 0;
+	block->uid = process->uid;
+	if (copy(&block->exe, process->exe) || copy(&block->cgroup, process->cgroup))
+		return -ENOMEM;
+	return 0;
+}
+
+static int set_id(struct block *block)
+{
+	if (asprintf(&block->id, "%s-%u-%llu", block->host.boot_id ? block->host.boot_id : "",
+		     block->tid, (unsigned long long)block->start_ns) < 0) {
+		block->id = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_loss(struct block *block, const char *reason, uint64_t cnt)
+{
+	struct block_loss *lost;
+
+	if (!cnt)
+		return 0;
+	lost = realloc(block->lost, (block->lost_cnt + 1) * sizeof(*lost));
+	if (!lost)
+		return -ENOMEM;
+	block->lost = lost;
+	lost[block->lost_cnt++] = (struct block_loss){ reason, cnt };
+	return 0;
+}
+
+static int set_losses(struct block *block, const struct dispatch *dispatch)
+{
+	if (add_loss(block, loss__key(JANK_LOST_SAMPLE_SHED), dispatch->rec.shed_cnt) ||
+	    add_loss(block, loss__key(JANK_LOST_WAKEUP), dispatch->rec.wakeup_missed_cnt) ||
+	    add_loss(block, loss__key(LOSS_SAMPLES_CAPPED), dispatch->capped_cnt))
+		return -ENOMEM;
+	return 0;
+}
+
+static void set_times(struct block *block, const struct judge *judge,
+		      const struct jank_rec_block *rec)
+{
+	unsigned fps = judge->fps ? judge->fps : 60;
+
+	block->start_ns = rec->start_ns;
+	block->real_offset_ns = judge->real_offset_ns;
+	block->duration_ns = rec->duration_ns;
+	block->threshold_ns = judge->threshold_ns;
+	block->cpu_ns = rec->cpu_ns;
+	memcpy(block->state_ns, rec->state_ns, sizeof(block->state_ns));
+	block->dropped_frames = rec->duration_ns / (NS_PER_SEC / fps);
+	block->loop = rec->loop;
+	block->fd = rec->fd;
+	block->ready_cnt = rec->ready_cnt;
+	block->end = rec->end;
+	block->ended_by_exit = rec->end == JANK_END_EXIT;
+}
+
+static void move_evidence(struct block *block, struct dispatch *dispatch)
+{
+	block->samples = dispatch->samples;
+	block->sample_cnt = dispatch->sample_cnt;
+	block->preemptors = dispatch->preemptors;
+	block->preemptor_cnt = dispatch->preemptor_cnt;
+	dispatch->samples = NULL;
+	dispatch->preemptors = NULL;
+	dispatch->sample_cnt = dispatch->preemptor_cnt = 0;
+}
+
+static unsigned stack_quality(const struct block *block)
+{
+	unsigned quality = block->sample_cnt ? 0 : QUALITY_NO_SAMPLES;
+
+	for (size_t i = 0; i < block->sample_cnt; i++) {
+		unsigned flags = block->samples[i].stack.flags;
+
+		if (flags & (JANK_STACK_CUT_KERNEL | JANK_STACK_CUT_USER))
+			quality |= QUALITY_CUT;
+		if (flags & JANK_STACK_NO_USER)
+			quality |= QUALITY_NO_USER;
+	}
+	return quality;
+}
+
+int judge__dispatch(const struct judge *judge, struct dispatch *dispatch,
+		    const struct process *process, const struct machine_load *load,
+		    struct block **ret)
+{
+	const struct jank_rec_block *rec = &dispatch->rec;
+	struct block *block;
+
+	if (rec->duration_ns <= judge->threshold_ns || (!judge->debugging && mostly_stopped(rec)))
+		return 0;
+	block = block__new();
+	if (!block)
+		return -ENOMEM;
+	block->type = dispatch->hang ? BLOCK_HANG : BLOCK_JANK;
+	block->hang_reported = dispatch->hang_reported;
+	set_times(block, judge, rec);
+	block->load = *load;
+	block->load.busy = rec->state_ns[JANK_STATE_RUNNABLE] > rec->duration_ns / 5;
+	if (set_host(block, judge->host) || set_process(block, rec, process) || set_id(block) ||
+	    set_losses(block, dispatch)) {
+		block__free(block);
+		return -ENOMEM;
+	}
+	move_evidence(block, dispatch);
+	block->stack_quality = stack_quality(block);
+	*ret = block;
+	return 1;
+}

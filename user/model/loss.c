@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Counters by reason. */
+#include "model/loss.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void losses__add(struct losses *losses, int reason, uint64_t cnt)
+{
+	__atomic_fetch_add(&losses->cnt[reason], cnt, __ATOMIC_RELAXED);
+}
+
+static uint64_t read_cnt(const struct losses *losses, int reason)
+{
+	return __atomic_load_n(&losses->cnt[reason], __ATOMIC_RELAXED);
+}
+
+uint64_t losses__total(const struct losses *losses)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < LOSS_CNT; i++)
+		sum += read_cnt(losses, i);
+	return sum;
+}
+
+const char *loss__key(int reason)
+{
+	static const char *const keys[] = {
+#define KERNEL_KEY(nr, NAME, key) [nr] = key,
+		JANK_LOSSES(KERNEL_KEY)
+#define USER_KEY(NAME, key) [LOSS_##NAME] = key,
+			USER_LOSSES(USER_KEY)
+	};
+
+	return reason >= 0 && reason < LOSS_CNT ? keys[reason] : "unknown";
+}
+
+int losses__list(const struct losses *losses, struct block_loss **ret, size_t *ret_cnt)
+{
+	struct block_loss *list = NULL;
+	size_t cnt = 0;
+
+	if (losses__total(losses)) {
+		list = calloc(LOSS_CNT, sizeof(*list));
+		if (!list)
+			return -ENOMEM;
+	}
+	for (int i = 0; i < LOSS_CNT && list; i++)
+		if (read_cnt(losses, i))
+			list[cnt++] = (struct block_loss){ loss__key(i), read_cnt(losses, i) };
+	*ret = list;
+	*ret_cnt = cnt;
+	return 0;
+}
