@@ -46,8 +46,8 @@
 	  "time on the CPU has no stacks", "boot a kernel built with CONFIG_PERF_EVENTS=y")        \
 	X(HW_CYCLES, hw_cycles, OPTIONAL, "2.6.31",                                                \
 	  "the sampler's clock, which also ticks with interrupts off",                             \
-	  "samples come from cpu_clock: code with interrupts off is seen late",                    \
-	  "none in a virtual machine without a virtual PMU")                                       \
+	  "samples come from cpu_clock, which sees code with interrupts off late",                 \
+	  "in a virtual machine, give it a virtual PMU")                                           \
 	X(CPU_CLOCK, cpu_clock, OPTIONAL, "2.6.31",                                                \
 	  "the sampler's clock where there is no hardware counter",                                \
 	  "without hw_cycles too there are no samples",                                            \

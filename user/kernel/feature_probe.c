@@ -98,7 +98,7 @@ static int load_tp_btf_helper(const struct btf *btf, enum bpf_func_id helper)
 
 int probe__btf(const struct btf *btf)
 {
-	return btf ? 0 : -ENODATA;
+	return btf ? 0 : -ENOENT;
 }
 
 int probe__tp_btf(const struct btf *btf)

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The list of kernel features: names, switching off, what is required. Needs no privilege. */
+#include "kernel/features.h"
+
+#include <errno.h>
+
+#include "tests/tap.h"
+
+static const char *all[FEATURE_CNT];
+
+static void test_infos(void)
+{
+	for (int i = 0; i < FEATURE_CNT; i++) {
+		const struct feature_info *info = feature__info(i);
+
+		all[i] = info->name;
+		ok(*info->since && *info->purpose && *info->without && *info->remedy,
+		   "%s has all its texts", info->name);
+		for (int j = 0; j < i; j++)
+			if (!strcmp(all[j], info->name))
+				ok(false, "%s is there once only", info->name);
+	}
+	is_str(feature__info(FEATURE_BTF)->name, "btf", "enum and names go together");
+	is_str(feature__info(FEATURE_BPF_STATS)->name, "bpf_stats", "… to the end");
+}
+
+static void test_unknown(void)
+{
+	const char *names[] = { "btf", "warp_drive" };
+	struct features feats;
+	struct err err = { 0 };
+
+	memset(&feats, 0x5a, sizeof(feats));
+	is_int(features__probe(names, 2, &feats, &err), -EINVAL, "an unknown name is refused");
+	is_int(err.exit, JANK_EXIT_USAGE, "… as wrong usage");
+	has_str(err.msg, "'warp_drive': no such feature", "… quoted");
+	for (int i = 0; i < FEATURE_CNT; i++)
+		has_str(err.msg, all[i], "… and %s is among the known", all[i]);
+	is_uint(feats.has, 0x5a5a5a5a, "… with the result untouched");
+	names[1] = "bt";
+	is_int(features__probe(names, 2, &feats, &err), -EINVAL, "a part of a name is refused");
+	names[1] = "";
+	is_int(features__probe(names, 2, &feats, &err), -EINVAL, "an empty name is refused");
+}
+
+static void test_all_off(void)
+{
+	struct features feats;
+	struct err err = { 0 };
+
+	is_int(features__probe(all, FEATURE_CNT, &feats, &err), 0, "all switched off");
+	is_uint(feats.has, 0, "… none is there");
+	for (int i = 0; i < FEATURE_CNT; i++)
+		is_int(feats.why[i], -ECANCELED, "… %s since it was switched off", all[i]);
+}
+
+static void test_each_off(void)
+{
+	for (int i = 0; i < FEATURE_CNT; i++) {
+		struct features feats;
+		struct err err = { 0 };
+
+		features__probe(&all[i], 1, &feats, &err);
+		ok(!features__has(&feats, i), "%s alone can be switched off", all[i]);
+		is_int(feats.why[i], -ECANCELED, "… and says so");
+	}
+}
+
+/* What the kernel answers depends on who asks; that answer and bit agree does not. */
+static void test_probe(void)
+{
+	struct features feats;
+	struct err err = { 0 };
+
+	is_int(features__probe(NULL, 0, &feats, &err), 0, "probing all");
+	for (int i = 0; i < FEATURE_CNT; i++) {
+		is_int(features__has(&feats, i), feats.why[i] == 0, "%s: bit and reason agree",
+		       all[i]);
+		ok(feats.why[i] <= 0, "%s: the reason is an -errno (%d)", all[i], feats.why[i]);
+	}
+}
+
+static void test_require(void)
+{
+	struct features feats = { .has = ~0u };
+	struct err err = { 0 };
+
+	is_int(features__require(&feats, &err), 0, "with everything nothing is missing");
+	for (int i = 0; i < FEATURE_CNT; i++) {
+		const struct feature_info *info = feature__info(i);
+		bool required = info->need == FEATURE_REQUIRED;
+
+		feats.has = ~(1u << i);
+		feats.why[i] = -EOPNOTSUPP;
+		is_int(features__require(&feats, &err), required ? -ENOTSUP : 0, "without %s",
+		       info->name);
+		if (!required)
+			continue;
+		is_int(err.exit, JANK_EXIT_CANNOT, "… this kernel cannot");
+		has_str(err.msg, info->name, "… by name");
+		has_str(err.msg, info->remedy, "… with the remedy");
+	}
+}
+
+static void test_reasons(void)
+{
+	struct features feats = { .has = 0 };
+	struct err err = { 0 };
+
+	feats.why[FEATURE_BTF] = -ECANCELED;
+	features__require(&feats, &err);
+	has_str(err.msg, "leave out --disable-feature btf", "switched off: how to have it back");
+	feats.why[FEATURE_BTF] = -EPERM;
+	features__require(&feats, &err);
+	has_str(err.msg, "run as root", "refused: who may");
+}
+
+int main(void)
+{
+	test_infos();
+	test_unknown();
+	test_all_off();
+	test_each_off();
+	test_probe();
+	test_require();
+	test_reasons();
+	return tap__done();
+}
