@@ -24,7 +24,7 @@ CPPFLAGS  += -I. -Iuser -I$(OUT) -D_GNU_SOURCE -DJANK_VERSION='"$(VERSION)"'
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) -fno-strict-aliasing -pthread
 BPF_CFLAGS := -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Wno-unused-parameter \
               -D__TARGET_ARCH_$(ARCH) -I. -Ivmlinux -idirafter /usr/include/$(TRIPLET)
-LDLIBS    := -lbpf -lelf -lz -llzma -liberty -lcap-ng -lpthread
+LDLIBS    := -lbpf -lxxhash -ljansson -lelf -lz -llzma -liberty -lcap-ng -lpthread
 
 ifeq ($(V),1)
 Q :=

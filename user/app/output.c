@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Sinks by table; one failing sink does not keep the others from their record. */
+#include "app/output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "app/recorder.h"
+#include "base/log.h"
+#include "export/sink.h"
+#include "model/blame.h"
+#include "model/stack.h"
+
+#define SINK_MAX 4
+
+struct output {
+	struct namer namer;
+	struct recorder *recorder; /* NULL: no journal */
+	struct losses *losses;
+	struct sink *sinks[SINK_MAX];
+	bool complained[SINK_MAX];
+	unsigned sink_cnt;
+};
+
+static bool wants_color(int fd)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	return isatty(fd) && (!no_color || !*no_color);
+}
+
+static unsigned width_of(int fd)
+{
+	struct winsize ws;
+
+	return isatty(fd) && !ioctl(fd, TIOCGWINSZ, &ws) ? ws.ws_col : 0;
+}
+
+static int add_sinks(struct output *out, const struct options *opts, struct err *err)
+{
+	struct sink *sink;
+
+	if (opts->json)
+		sink = sink_jsonl__new(STDOUT_FILENO);
+	else
+		sink = sink_text__new(STDOUT_FILENO, wants_color(STDOUT_FILENO),
+				      width_of(STDOUT_FILENO), opts->verbosity);
+	if (!sink)
+		return err__set(err, ENOMEM, "out of memory");
+	out->sinks[out->sink_cnt++] = sink;
+	if (opts->output_dir) {
+		const struct sink_dir_opts dir = {
+			.dir = opts->output_dir,
+			.keep_ns = opts->keep_ns,
+			.max_bytes = opts->max_size,
+			.qualifier = opts->qualifier,
+		};
+		int res = sink_dir__new(&dir, &sink, err);
+
+		if (res)
+			return res;
+		out->sinks[out->sink_cnt++] = sink;
+	}
+	return 0;
+}
+
+int output__new(const struct options *opts, const struct namer *namer, struct journal_writer *jw,
+		struct losses *losses, struct output **ret, struct err *err)
+{
+	struct output *out = calloc(1, sizeof(*out));
+	int res;
+
+	if (!out)
+		return err__set(err, ENOMEM, "out of memory");
+	out->namer = *namer;
+	out->losses = losses;
+	res = add_sinks(out, opts, err);
+	if (!res && jw) {
+		out->recorder = recorder__new(jw);
+		if (!out->recorder)
+			res = err__set(err, ENOMEM, "out of memory");
+	}
+	if (res) {
+		output__free(out);
+		return res;
+	}
+	*ret = out;
+	return 0;
+}
+
+void output__free(struct output *out)
+{
+	if (!out)
+		return;
+	while (out->sink_cnt) {
+		struct sink *sink = out->sinks[--out->sink_cnt];
+
+		sink->ops->free(sink);
+	}
+	recorder__free(out->recorder);
+	free(out);
+}
+
+static void name_stacks(struct output *out, struct block *block)
+{
+	for (size_t i = 0; i < block->sample_cnt; i++) {
+		struct stack *stack = &block->samples[i].stack;
+
+		if (out->namer.name(out->namer.ctx, block->pid, stack))
+			losses__add(out->losses, LOSS_NO_MEMORY, 1);
+		if (out->recorder && recorder__stack(out->recorder, block->pid, stack))
+			losses__add(out->losses, LOSS_JOURNAL, 1);
+		stack__trim_probe(stack);
+	}
+}
+
+/* Counts a sink's failure, and tells the first one. */
+static int check(struct output *out, unsigned i, int res)
+{
+	if (!res || res == -EPIPE)
+		return res;
+	losses__add(out->losses, LOSS_UNWRITTEN, 1);
+	if (!out->complained[i])
+		log__error("%s: a record could not be written: %s; tracing goes on, the summary "
+			   "counts "
+			   "what is missing",
+			   out->sinks[i]->ops->name, strerror(-res));
+	out->complained[i] = true;
+	return 0;
+}
+
+int output__block(struct output *out, struct block *block)
+{
+	int res = 0;
+
+	name_stacks(out, block);
+	blame__block(block);
+	log__status(NULL);
+	for (unsigned i = 0; i < out->sink_cnt; i++) {
+		struct sink *sink = out->sinks[i];
+
+		if (check(out, i, sink->ops->block(sink, block)))
+			res = -EPIPE;
+	}
+	if (out->recorder && recorder__block(out->recorder, block))
+		losses__add(out->losses, LOSS_JOURNAL, 1);
+	return res;
+}
+
+int output__summary(struct output *out, const struct summary *summary)
+{
+	int res = 0;
+
+	log__status(NULL);
+	for (unsigned i = 0; i < out->sink_cnt; i++) {
+		struct sink *sink = out->sinks[i];
+
+		if (sink->ops->summary && check(out, i, sink->ops->summary(sink, summary)))
+			res = -EPIPE;
+		if (sink->ops->flush && check(out, i, sink->ops->flush(sink)))
+			res = -EPIPE;
+	}
+	return res;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The one way from the intake thread to the sink thread: bounded, and never waited for by the one who
+ * puts in. What finds no room is the caller's loss to count.
+ */
+#ifndef JANK_QUEUE_H
+#define JANK_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct queue;
+
+enum item_kind { ITEM_BLOCK, ITEM_SUMMARY, ITEM_RAW, ITEM_PROCESS, ITEM_PROCESS_GONE, ITEM_STOP };
+
+struct item {
+	enum item_kind kind;
+	void *data; /* owned by whoever holds the item; see sinker.h for its type */
+	size_t size;
+	uint32_t pid;
+};
+
+/* max_items and max_bytes (of ITEM_RAW) bound what waits. NULL: out of memory. */
+struct queue *queue__new(size_t max_items, size_t max_bytes);
+void queue__free(struct queue *queue); /* accepts NULL; what still waits leaks: drain it first */
+
+/* False: full, the item stays the caller's. ITEM_STOP and ITEM_SUMMARY always find room. */
+bool queue__put(struct queue *queue, const struct item *item);
+
+/* Waits for an item. */
+void queue__get(struct queue *queue, struct item *ret);
+
+#endif

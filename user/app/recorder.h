@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Writes to the journal what a replay could no longer find out: our own record kinds, as JSON. */
+#ifndef JANK_RECORDER_H
+#define JANK_RECORDER_H
+
+#include <stdint.h>
+
+#include "intake/journal.h"
+#include "model/block.h"
+#include "model/judge.h"
+#include "model/loss.h"
+#include "model/process.h"
+
+struct recorder;
+
+struct recorder *recorder__new(struct journal_writer *jw); /* borrowed; NULL: out of memory */
+void recorder__free(struct recorder *rec);		   /* accepts NULL */
+
+/* Each returns 0 or the journal's -errno. */
+int recorder__stack(struct recorder *rec, uint32_t pid, const struct stack *stack);
+int recorder__block(struct recorder *rec, const struct block *block); /* its load, and a flush */
+
+int journal__add_session(struct journal_writer *jw, const struct judge *judge, uint64_t hang_ns);
+int journal__add_process(struct journal_writer *jw, const struct process *process);
+int journal__add_end(struct journal_writer *jw, const struct summary *summary);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Judgements on named stacks. */
+#include "model/stack.h"
+
+#include <string.h>
+
+#define PROBE_DEPTH_MAX 12 /* frames between a tracepoint and the helper that took the stack */
+
+static bool starts_with_any(const char *str, const char *const *prefixes)
+{
+	for (; *prefixes; prefixes++)
+		if (!strncmp(str, *prefixes, strlen(*prefixes)))
+			return true;
+	return false;
+}
+
+static bool is_probe(const struct frame *frame)
+{
+	static const char *const prefixes[] = { "bpf_",		  "__bpf_",	 "__traceiter_",
+						"trace_call_bpf", "perf_trace_", NULL };
+
+	return frame->kernel && frame->function && starts_with_any(frame->function, prefixes);
+}
+
+void stack__trim_probe(struct stack *stack)
+{
+	size_t drop = 0;
+
+	for (size_t i = 0; i < stack->frame_cnt && i < PROBE_DEPTH_MAX; i++)
+		if (is_probe(&stack->frames[i]))
+			drop = i + 1;
+	if (!drop)
+		return;
+	stack->frame_cnt -= drop;
+	memmove(stack->frames, stack->frames + drop, stack->frame_cnt * sizeof(*stack->frames));
+}
+
+const struct frame *stack__app_frame(const struct stack *stack)
+{
+	for (size_t i = 0; i < stack->frame_cnt; i++)
+		if (stack->frames[i].app)
+			return &stack->frames[i];
+	return NULL;
+}
+
+bool stack__reaches_start(const struct stack *stack)
+{
+	static const char *const starts[] = {
+		"_start",      "__libc_start",	 "start_thread",   "clone",	     "__clone",
+		"__libc_init", "__start_thread", "runtime.goexit", "runtime.mstart", NULL
+	};
+	const struct frame *last;
+
+	if (!stack->frame_cnt)
+		return false;
+	last = &stack->frames[stack->frame_cnt - 1];
+	return !last->kernel && last->function && starts_with_any(last->function, starts);
+}

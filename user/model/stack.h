@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What can be said of a stack once its frames have names. */
+#ifndef JANK_STACK_H
+#define JANK_STACK_H
+
+#include <stdbool.h>
+
+#include "model/block.h"
+
+/* Removes the probe's own frames from the leaf end: the tracepoint that took the stack. */
+void stack__trim_probe(struct stack *stack);
+
+/* The innermost frame of the target's own code, or NULL. */
+const struct frame *stack__app_frame(const struct stack *stack);
+
+/* Does the user part reach the thread's first function? False for no user part. */
+bool stack__reaches_start(const struct stack *stack);
+
+#endif
