@@ -9,6 +9,7 @@
 TEST_SANITIZE ?= address,undefined
 TEST_TIMEOUT  ?= 300
 T             ?=
+TEST_LDLIBS   := -ljansson # tests read JSON with it, to check our writer
 
 SAN         := $(OUT)/san
 ONLY         = $(if $(T),$(foreach f,$(1),$(if $(findstring $(T),$(notdir $(f))),$(f))),$(1))
@@ -34,13 +35,13 @@ $(APPLIB): $(patsubst %.c,$(VARIANT)/%.o,$(filter-out user/app/main.c,$(APP_SRC)
 $(VARIANT)/tests/unit/test_%: tests/unit/test_%.c $(APPLIB) $(LIB)
 	@mkdir -p $(@D)
 	$(call msg,TEST,$@)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(APPLIB) $(LIB) $(LDFLAGS) $(LDLIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(APPLIB) $(LIB) $(LDFLAGS) $(TEST_LDLIBS) $(LDLIBS)
 
 # The only tests that may include the skeleton.
 $(VARIANT)/tests/bpf/test_%: tests/bpf/test_%.c $(SKEL) $(LIB)
 	@mkdir -p $(@D)
 	$(call msg,TEST,$@)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(LDFLAGS) $(TEST_LDLIBS) $(LDLIBS)
 
 -include $(UNIT_BIN:=.d) $(BPF_BIN:=.d)
 

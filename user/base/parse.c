@@ -129,17 +129,17 @@ static int quantity_read(const struct quantity *q, const char *str, uint64_t *re
 	return number_scale(&num, unit->factor, ret);
 }
 
-/* A limit in the largest unit that gives a whole number. */
-static void add_limit(struct strbuf *sb, const struct quantity *q, uint64_t v)
+/* A limit in the largest unit that gives a whole number; in the smallest one rounded into the range. */
+static void add_limit(struct strbuf *sb, const struct quantity *q, uint64_t v, bool up)
 {
 	const struct unit *unit = q->units;
 
-	if (v)
-		while (unit[1].name && v % unit->factor)
-			unit++;
-	else
+	while (unit[1].factor && unit[1].factor < unit->factor && v % unit->factor)
+		unit++;
+	if (!v)
 		unit = find_unit(q, "");
-	strbuf__addf(sb, "%" PRIu64 "%s", v / unit->factor, unit->name);
+	up = up && v % unit->factor;
+	strbuf__addf(sb, "%" PRIu64 "%s", v / unit->factor + up, unit->name);
 }
 
 static void add_quoted(struct strbuf *sb, const char *str)
@@ -166,11 +166,11 @@ static void add_reason(struct strbuf *sb, const struct quantity *q, int code, ui
 	}
 	strbuf__adds(sb, max == UINT64_MAX ? " is out of range: give at least "
 					   : " is out of range: give ");
-	add_limit(sb, q, min);
+	add_limit(sb, q, min, true);
 	if (max == UINT64_MAX)
 		return;
 	strbuf__adds(sb, " to ");
-	add_limit(sb, q, max);
+	add_limit(sb, q, max, false);
 }
 
 static int refuse(const struct quantity *q, const char *str, const char *what, int code,

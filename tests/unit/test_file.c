@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* File helpers: bounds, /proc, paths that would block, short writes, directories and their modes. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/tap.h"
+
+static char dir[] = "/tmp/jank-file-XXXXXX";
+static struct strbuf sb = STRBUF_INIT;
+
+static const char *in_dir(const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+static void make_file(const char *name, size_t len)
+{
+	int fd = open(in_dir(name), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	char *data = malloc(len + 1);
+
+	memset(data, 'd', len);
+	ok(!file__write_all(fd, data, len), "writes %zu bytes", len);
+	free(data);
+	close(fd);
+}
+
+static int read_fresh(const char *path, size_t max)
+{
+	strbuf__reset(&sb);
+	return file__read(path, max, &sb);
+}
+
+static void test_read_sizes(void)
+{
+	static const size_t sizes[] = { 0, 1, 16383, 16384, 16385, 100000 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		size_t len = sizes[i];
+
+		make_file("sized", len);
+		is_int(read_fresh(in_dir("sized"), 1 << 20), 0, "reads a file of %zu", len);
+		is_uint(sb.len, len, "… all of it");
+		is_int(read_fresh(in_dir("sized"), len), 0, "… with the limit at its size");
+		is_uint(sb.len, len, "… all of it again");
+		if (len)
+			is_int(read_fresh(in_dir("sized"), len - 1), -EFBIG,
+			       "… one byte beyond the limit");
+	}
+}
+
+static void test_read_keeps(void)
+{
+	make_file("kept", 20000);
+	strbuf__reset(&sb);
+	strbuf__adds(&sb, "before ");
+	is_int(file__read(in_dir("kept"), 19999, &sb), -EFBIG, "too big");
+	is_str(strbuf__str(&sb), "before ", "… leaves the buffer as it was");
+	is_int(file__read(in_dir("kept"), 20000, &sb), 0, "just fits");
+	is_uint(sb.len, 20007, "… and is appended");
+	is_int(file__read(in_dir("absent"), 10, &sb), -ENOENT, "an absent file");
+	is_uint(sb.len, 20007, "… appends nothing");
+}
+
+static void test_read_special(void)
+{
+	int fd;
+
+	is_int(read_fresh("/proc/self/comm", 64), 0, "/proc, whose files have no size");
+	is_str(strbuf__str(&sb), "test_file\n", "… has our name");
+	is_int(read_fresh(dir, 64), -EISDIR, "a directory");
+	is_int(read_fresh("/dev/zero", 5000), -EFBIG, "an endless file");
+	is_int(mkfifo(in_dir("fifo"), 0600), 0, "a FIFO");
+	alarm(5);
+	is_int(read_fresh(in_dir("fifo"), 64), 0, "… does not hold us");
+	fd = open(in_dir("fifo"), O_RDWR);
+	is_int(read_fresh(in_dir("fifo"), 64), -EAGAIN, "… nor with a writer");
+	alarm(0);
+	close(fd);
+}
+
+static void test_read_at(void)
+{
+	int fd = open(dir, O_PATH | O_DIRECTORY);
+
+	strbuf__reset(&sb);
+	make_file("rel", 3);
+	is_int(file__read_at(fd, "rel", 10, &sb), 0, "relative to a directory");
+	is_str(strbuf__str(&sb), "ddd", "… its content");
+	is_int(file__read_at(-1, "rel", 10, &sb), -EBADF, "no such descriptor");
+	close(fd);
+}
+
+static void test_write_errors(void)
+{
+	int pipe_fd[2], full = open("/dev/full", O_WRONLY);
+
+	is_int(file__write_all(-1, "x", 1), -EBADF, "a closed descriptor");
+	is_int(file__write_all(-1, "x", 0), 0, "nothing to write is fine");
+	is_int(file__write_all(full, "x", 1), -ENOSPC, "a full disk");
+	close(full);
+	signal(SIGPIPE, SIG_IGN);
+	ok(!pipe(pipe_fd), "a pipe");
+	close(pipe_fd[0]);
+	is_int(file__write_all(pipe_fd[1], "x", 1), -EPIPE, "… nobody reads");
+	close(pipe_fd[1]);
+	signal(SIGPIPE, SIG_DFL);
+}
+
+static void on_alarm(int sig)
+{
+}
+
+/* Reads slowly from fd and returns whether it was `want` bytes, all 'd'. */
+static int slow_reader(int fd, size_t want)
+{
+	size_t got = 0;
+	char buf[4096];
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0) {
+		for (ssize_t i = 0; i < n; i++)
+			if (buf[i] != 'd')
+				return 1;
+		got += (size_t)n;
+		usleep(200);
+	}
+	return got != want;
+}
+
+/* Signals without SA_RESTART all the while: short writes and EINTR. */
+static void test_write_interrupted(void)
+{
+	const struct sigaction action = { .sa_handler = on_alarm };
+	const struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { 0 };
+	static char data[1 << 20];
+	int fds[2], status = -1;
+	pid_t pid;
+
+	memset(data, 'd', sizeof(data));
+	ok(!socketpair(AF_UNIX, SOCK_STREAM, 0, fds), "a socket pair");
+	pid = fork();
+	if (!pid) {
+		close(fds[1]);
+		_exit(slow_reader(fds[0], sizeof(data)));
+	}
+	close(fds[0]);
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	is_int(file__write_all(fds[1], data, sizeof(data)), 0, "1 MiB under a rain of signals");
+	setitimer(ITIMER_REAL, &never, NULL);
+	close(fds[1]);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	is_int(status, 0, "… arrives whole");
+}
+
+static unsigned mode_of(const char *name)
+{
+	struct stat st;
+
+	return stat(in_dir(name), &st) ? 0 : st.st_mode & 07777;
+}
+
+static void test_mkdirs(void)
+{
+	umask(022);
+	mkdir(in_dir("old"), 0755);
+	is_int(file__mkdirs(in_dir("old/a/b"), 0700), 0, "makes the missing ones");
+	is_uint(mode_of("old/a"), 0700, "… the first with the mode");
+	is_uint(mode_of("old/a/b"), 0700, "… the last with the mode");
+	is_uint(mode_of("old"), 0755, "… what was there keeps its own");
+	is_int(file__mkdirs(in_dir("old/a/b"), 0755), 0, "all there");
+	is_uint(mode_of("old/a/b"), 0700, "… changes no mode");
+	is_int(file__mkdirs(in_dir("new//x/./y/"), 0700), 0, "double, dotted and trailing slashes");
+	is_uint(mode_of("new/x/y"), 0700, "… are the same directory");
+	is_int(file__mkdirs("/", 0700), 0, "the root is there");
+	make_file("file", 1);
+	is_int(file__mkdirs(in_dir("file"), 0700), -ENOTDIR, "a file is in its place");
+	is_int(file__mkdirs(in_dir("file/sub"), 0700), -ENOTDIR, "a file is in the way");
+	is_int(file__mkdirs("", 0700), -ENOENT, "an empty path");
+	is_int(symlink("old", in_dir("link")), 0, "a link to a directory");
+	is_int(file__mkdirs(in_dir("link/c"), 0700), 0, "… is followed");
+	is_uint(mode_of("old/c"), 0700, "… to where it leads");
+}
+
+static void test_mkdirs_relative(void)
+{
+	char cwd[4096], long_path[5000];
+
+	memset(long_path, 'x', sizeof(long_path));
+	long_path[sizeof(long_path) - 1] = '\0';
+	is_int(file__mkdirs(long_path, 0700), -ENAMETOOLONG, "a path that is too long");
+	if (!getcwd(cwd, sizeof(cwd)) || chdir(dir))
+		return;
+	is_int(file__mkdirs("r/s", 0700), 0, "a relative path");
+	is_uint(mode_of("r/s"), 0700, "… from where we are");
+	if (chdir(cwd))
+		diag("cannot go back to %s", cwd);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+	return remove(path);
+}
+
+int main(void)
+{
+	if (!mkdtemp(dir))
+		skip_all("no temporary directory: %s", strerror(errno));
+	test_read_sizes();
+	test_read_keeps();
+	test_read_special();
+	test_read_at();
+	test_write_errors();
+	test_write_interrupted();
+	test_mkdirs();
+	test_mkdirs_relative();
+	strbuf__free(&sb);
+	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return tap__done();
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* UTF-8 well-formedness, and names of traced programs made safe to show. */
+#include "base/text.h"
+
+#include <stdint.h>
+
+#include "tests/tap.h"
+
+#define FFFD "\xef\xbf\xbd"
+
+static const struct {
+	const char *bytes;
+	size_t left, want;
+	const char *what;
+} sequences[] = {
+	{ "a", 0, 0, "nothing left" },
+	{ "", 1, 1, "NUL is a character" },
+	{ "\x7f", 1, 1, "U+007F" },
+	{ "\x80", 1, 0, "a lone continuation" },
+	{ "\xbf", 1, 0, "the last continuation" },
+	{ "\xc0\x80", 2, 0, "overlong NUL" },
+	{ "\xc1\xbf", 2, 0, "overlong U+007F" },
+	{ "\xc2\x80", 2, 2, "U+0080" },
+	{ "\xc2", 1, 0, "cut after one of two" },
+	{ "\xc2"
+	  "A",
+	  2, 0, "lead without continuation" },
+	{ "\xdf\xbf", 2, 2, "U+07FF" },
+	{ "\xe0\x9f\xbf", 3, 0, "overlong U+07FF" },
+	{ "\xe0\xa0\x80", 3, 3, "U+0800" },
+	{ "\xe2\x82", 2, 0, "cut after two of three" },
+	{ "\xed\x9f\xbf", 3, 3, "U+D7FF" },
+	{ "\xed\xa0\x80", 3, 0, "the first surrogate" },
+	{ "\xed\xbf\xbf", 3, 0, "the last surrogate" },
+	{ "\xee\x80\x80", 3, 3, "U+E000" },
+	{ "\xef\xbf\xbf", 3, 3, "U+FFFF" },
+	{ "\xef\xbf\xc0", 3, 0, "bad third byte" },
+	{ "\xf0\x8f\xbf\xbf", 4, 0, "overlong U+FFFF" },
+	{ "\xf0\x90\x80\x80", 4, 4, "U+10000" },
+	{ "\xf0\x9f\x98\x80", 4, 4, "an emoji" },
+	{ "\xf0\x9f\x98\x80", 3, 0, "an emoji cut" },
+	{ "\xf4\x8f\xbf\xbf", 4, 4, "U+10FFFF" },
+	{ "\xf4\x90\x80\x80", 4, 0, "U+110000" },
+	{ "\xf5\x80\x80\x80", 4, 0, "a lead beyond Unicode" },
+	{ "\xf8\x88\x80\x80\x80", 5, 0, "five bytes" },
+	{ "\xff", 1, 0, "0xff" },
+};
+
+static void test_sequences(void)
+{
+	for (size_t i = 0; i < sizeof(sequences) / sizeof(sequences[0]); i++)
+		is_uint(text__utf8_len(sequences[i].bytes, sequences[i].left), sequences[i].want,
+			"length: %s", sequences[i].what);
+}
+
+static size_t encode(uint32_t c, char *out)
+{
+	if (c < 0x80)
+		return out[0] = (char)c, 1;
+	if (c < 0x800)
+		return out[0] = (char)(0xc0 | c >> 6), out[1] = (char)(0x80 | (c & 63)), 2;
+	if (c < 0x10000) {
+		out[0] = (char)(0xe0 | c >> 12);
+		out[1] = (char)(0x80 | (c >> 6 & 63));
+		out[2] = (char)(0x80 | (c & 63));
+		return 3;
+	}
+	out[0] = (char)(0xf0 | c >> 18);
+	out[1] = (char)(0x80 | (c >> 12 & 63));
+	out[2] = (char)(0x80 | (c >> 6 & 63));
+	out[3] = (char)(0x80 | (c & 63));
+	return 4;
+}
+
+/* Every code point by an encoder that shares nothing with the table. */
+static void test_all_code_points(void)
+{
+	uint32_t wrong = 0;
+	char s[4];
+
+	for (uint32_t c = 0; c < 0x120000; c++) {
+		bool valid = c <= 0x10ffff && (c < 0xd800 || c > 0xdfff);
+		size_t len = encode(c, s);
+
+		wrong += text__utf8_len(s, len) != (valid ? len : 0);
+	}
+	is_uint(wrong, 0, "all code points to U+11FFFF");
+}
+
+/* Two bytes that are no lead and its continuation never pass for one sequence. */
+static void test_all_pairs(void)
+{
+	unsigned wrong = 0;
+
+	for (unsigned a = 0x80; a < 0x100; a++)
+		for (unsigned b = 0; b < 0x100; b++) {
+			char s[2] = { (char)a, (char)b };
+			bool two = a >= 0xc2 && a <= 0xdf && (b & 0xc0) == 0x80;
+
+			wrong += text__utf8_len(s, 2) != (two ? 2 : 0);
+		}
+	is_uint(wrong, 0, "all pairs of bytes");
+}
+
+static const struct {
+	const char *in, *out, *what;
+} cleaned[] = {
+	{ "", "", "nothing" },
+	{ "main", "main", "plain" },
+	{ "café → 日本 😀", "café → 日本 😀", "UTF-8 of two, three, four bytes" },
+	{ "a\nb\tc\rd", "a?b?c?d", "newline, tab, return" },
+	{ "\x1b[31mred\x1b[0m", "?[31mred?[0m", "terminal escapes" },
+	{ "\x01\x1f\x7f ", "??? ", "C0 and DEL, not the space" },
+	{ "\xc2\x9b"
+	  "31m \xc2\x80 \xc2\x9f \xc2\xa0",
+	  "?31m ? ? \xc2\xa0", "C1, not U+00A0" },
+	{ "\x9b"
+	  "31m",
+	  FFFD "31m", "a raw C1 byte" },
+	{ "\xff\xfe", FFFD FFFD, "each invalid byte by itself" },
+	{ "x\xe2\x82", "x" FFFD FFFD, "cut at the end" },
+	{ "\xe2\x82(", FFFD FFFD "(", "cut before a letter" },
+	{ "\xed\xa0\x80", FFFD FFFD FFFD, "a surrogate" },
+	{ "\"'\\<>&", "\"'\\<>&", "quotes are not its business" },
+};
+
+static void test_clean(void)
+{
+	for (size_t i = 0; i < sizeof(cleaned) / sizeof(cleaned[0]); i++) {
+		struct strbuf sb = STRBUF_INIT;
+
+		text__add_clean(&sb, cleaned[i].in);
+		is_str(strbuf__str(&sb), cleaned[i].out, "clean: %s", cleaned[i].what);
+		strbuf__free(&sb);
+	}
+}
+
+/* Cleaning what is clean changes nothing, whatever the bytes were. */
+static void test_clean_twice(void)
+{
+	unsigned seed = 1, wrong = 0;
+
+	for (int run = 0; run < 2000; run++) {
+		struct strbuf once = STRBUF_INIT, twice = STRBUF_INIT;
+		char in[33] = { 0 };
+
+		for (int i = 0; i < 32; i++) {
+			seed = seed * 1103515245 + 12345;
+			in[i] = (char)((seed >> 16) % 255 + 1);
+		}
+		text__add_clean(&once, in);
+		text__add_clean(&twice, strbuf__str(&once));
+		wrong += strcmp(strbuf__str(&once), strbuf__str(&twice)) != 0;
+		strbuf__free(&once);
+		strbuf__free(&twice);
+	}
+	is_uint(wrong, 0, "cleaning twice is cleaning once, for 2,000 random names");
+}
+
+int main(void)
+{
+	test_sequences();
+	test_all_code_points();
+	test_all_pairs();
+	test_clean();
+	test_clean_twice();
+	return tap__done();
+}
