@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The summary for people: the blocks with their denominators, what was lost, what it cost. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "export/text.h"
+
+#define INDENT	     "   "
+#define NAME_COLUMNS 30
+
+/* "3 losses" is no help without the reason's word: it is the contract's key. */
+void text__add_lost(struct text *t, const struct block_loss *lost, size_t cnt)
+{
+	if (!cnt)
+		return;
+	text__put(t, STYLE_WARN, INDENT "lost:");
+	for (size_t i = 0; i < cnt; i++)
+		text__putf(t, STYLE_WARN, "%s %s %s", i ? "," : "", text__grouped(lost[i].cnt).str,
+			   lost[i].reason);
+	text__nl(t);
+}
+
+/* "(34 per million)", or in percent where they are many. */
+static void put_rate(struct text *t, uint64_t blocks, uint64_t dispatches)
+{
+	double rate = dispatches ? (double)blocks / (double)dispatches : 0;
+
+	if (!blocks || !dispatches)
+		return;
+	if (rate >= 0.001)
+		text__putf(t, STYLE_DIM, " (%.2g%%)", rate * 100);
+	else
+		text__putf(t, STYLE_DIM, " (%.2g per million)", rate * 1e6);
+}
+
+static void put_totals(struct text *t, const struct summary *summary)
+{
+	text__put(t, STYLE_NONE, INDENT);
+	text__put_duration(t, STYLE_NONE, summary->elapsed_ns);
+	text__put(t, STYLE_NONE, " · ");
+	text__putf(t, STYLE_NONE, "%s dispatch%s · ", text__grouped(summary->dispatch_cnt).str,
+		   summary->dispatch_cnt == 1 ? "" : "es");
+	text__put_count(t, summary->block_cnt ? STYLE_JANK : STYLE_GOOD, summary->block_cnt,
+			"block");
+	put_rate(t, summary->block_cnt, summary->dispatch_cnt);
+	if (summary->hang_cnt) {
+		text__put(t, STYLE_NONE, " · ");
+		text__put_count(t, STYLE_HANG, summary->hang_cnt, "hang");
+	}
+	if (!summary->lost_cnt)
+		text__put(t, STYLE_NONE, " · nothing lost");
+	text__nl(t);
+}
+
+static void put_side(struct text *t, const char *side, uint64_t ns, uint64_t elapsed_ns)
+{
+	text__putf(t, STYLE_DIM, "%s ", side);
+	text__put_duration(t, STYLE_DIM, ns);
+	if (elapsed_ns)
+		text__putf(t, STYLE_DIM, " (%.2g%% of a core), ",
+			   100.0 * (double)ns / (double)elapsed_ns);
+}
+
+static void put_cost(struct text *t, const struct summary *summary)
+{
+	text__put(t, STYLE_DIM, INDENT "own cost: ");
+	if (summary->bpf_known && summary->dispatch_cnt)
+		text__putf(t, STYLE_DIM, "%s ns a dispatch, ",
+			   text__grouped(summary->bpf_ns / summary->dispatch_cnt).str);
+	if (summary->bpf_known)
+		put_side(t, "kernel", summary->bpf_ns, summary->elapsed_ns);
+	put_side(t, "user", summary->user_cpu_ns, summary->elapsed_ns);
+	text__putf(t, STYLE_DIM, "%.1f MiB", (double)summary->rss_kb / 1024);
+	text__nl(t);
+}
+
+/* A dispatch in 10,000 must be seen beside the others: each step up is eight times as many. */
+static const char *hist_cell(uint64_t cnt)
+{
+	static const char *const steps[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+	unsigned step = 0;
+
+	for (; cnt && step < 8; cnt >>= 3)
+		step++;
+	return steps[step];
+}
+
+/* Upper end of the bucket in which the dispatch at `permille` of all lies. */
+static uint64_t quantile_ns(const struct loop_hist *loop, unsigned permille)
+{
+	uint64_t total = 0, seen = 0;
+
+	for (unsigned i = 0; i < JANK_HIST_BUCKETS; i++)
+		total += loop->hist[i];
+	for (unsigned i = 0; i < JANK_HIST_BUCKETS; i++) {
+		seen += loop->hist[i];
+		if ((double)seen * 1000 >= (double)total * permille)
+			return 2ull << i;
+	}
+	return 2ull << (JANK_HIST_BUCKETS - 1);
+}
+
+static void put_quantile(struct text *t, const struct loop_hist *loop, const char *name,
+			 unsigned permille)
+{
+	text__putf(t, STYLE_DIM, " · %s under ", name);
+	text__put_duration(t, STYLE_DIM, quantile_ns(loop, permille));
+}
+
+/* "1.02 µs ▁▅█▃▁  ▁ 537 ms": from the first bucket that holds something to the last one's end. */
+static void put_hist(struct text *t, const struct loop_hist *loop)
+{
+	unsigned first = 0, last = JANK_HIST_BUCKETS;
+
+	while (first < last && !loop->hist[first])
+		first++;
+	while (last > first && !loop->hist[last - 1])
+		last--;
+	if (first == last)
+		return;
+	text__put(t, STYLE_NONE, INDENT INDENT);
+	text__put_duration(t, STYLE_DIM, 1ull << first);
+	text__put(t, STYLE_DIM, " ▕");
+	for (unsigned i = first; i < last; i++)
+		text__put(t, STYLE_GOOD, hist_cell(loop->hist[i]));
+	text__put(t, STYLE_DIM, "▏ ");
+	text__put_duration(t, STYLE_DIM, 1ull << (last < JANK_HIST_BUCKETS ? last : last - 1));
+	text__put(t, STYLE_DIM, last < JANK_HIST_BUCKETS ? "" : " and more");
+	put_quantile(t, loop, "half", 500);
+	put_quantile(t, loop, "99%", 990);
+	text__nl(t);
+}
+
+static void put_loop(struct text *t, const struct loop_hist *loop)
+{
+	text__putf(t, STYLE_NONE, INDENT "%s ", loop__name(loop->loop));
+	text__put_cut(t, STYLE_BOLD, loop->process ? loop->process : "?", NAME_COLUMNS);
+	text__putf(t, STYLE_NONE, " (pid %" PRIu32 "): %s dispatch%s, ", loop->pid,
+		   text__grouped(loop->dispatch_cnt).str, loop->dispatch_cnt == 1 ? "" : "es");
+	text__put_count(t, loop->block_cnt ? STYLE_JANK : STYLE_NONE, loop->block_cnt, "block");
+	put_rate(t, loop->block_cnt, loop->dispatch_cnt);
+	text__nl(t);
+	put_hist(t, loop);
+}
+
+void text__add_summary(struct text *t, const struct summary *summary)
+{
+	text__put(t, STYLE_DIM, "━━ ");
+	text__put(t, STYLE_BOLD, "summary ");
+	text__fill(t, STYLE_DIM, "━", t->width);
+	text__nl(t);
+	put_totals(t, summary);
+	text__add_lost(t, summary->lost, summary->lost_cnt);
+	put_cost(t, summary);
+	for (size_t i = 0; i < summary->loop_cnt; i++)
+		put_loop(t, &summary->loops[i]);
+}
