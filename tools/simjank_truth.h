@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What really happened, as the program itself saw it. Kept in memory that is there from the start and
+ * written at the end: a tracer sees every wait, so bookkeeping must neither take nor make time.
+ */
+#ifndef SIMJANK_TRUTH_H
+#define SIMJANK_TRUTH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "simjank_clock.h"
+#include "simjank_scenario.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct record {
+	uint64_t begin_ns, end_ns;
+	uint64_t cpu_ns, run_delay_ns; /* the clocks at its begin, then their differences */
+	uint64_t wanted_ns;
+	uint16_t scenario;
+	uint16_t form; /* how the loop delivered it: an index into the front end's forms */
+	uint32_t pad;
+};
+
+/* One loop's. records has one more than cap, for the dispatches that are not kept. */
+struct truth {
+	struct record *records;
+	size_t cnt, cap, lost_cnt;
+	uint64_t min_ns;
+	uint64_t dispatch_cnt[SCENARIO_CNT];
+	int schedstat_fd;
+	pid_t tid;
+};
+
+/* What the whole file needs to know. */
+struct truth_info {
+	const char *loop;
+	const char *const *forms; /* NULL: it has one only */
+	uint64_t start_ns, end_ns;
+};
+
+/* By the thread that it is about. -errno. */
+int truth__open(struct truth *truth, size_t cap, uint64_t min_ns);
+
+/* The whole process stood still. */
+void truth__add_stop(uint64_t begin_ns, uint64_t end_ns);
+
+/* JSON Lines to the path or "-". -errno. */
+int truth__write(const char *path, const struct truth_info *info, struct truth *const *truths,
+		 size_t cnt);
+
+/* Nanoseconds that the calling thread waited for a CPU. */
+static inline uint64_t truth__run_delay_ns(const struct truth *truth)
+{
+	char text[96];
+	ssize_t len = pread(truth->schedstat_fd, text, sizeof(text) - 1, 0);
+	const char *at = text;
+	uint64_t ns = 0;
+
+	text[len > 0 ? len : 0] = 0;
+	while (*at && *at != ' ')
+		at++;
+	for (at += *at == ' '; *at >= '0' && *at <= '9'; at++)
+		ns = ns * 10 + (uint64_t)(*at - '0');
+	return ns;
+}
+
+/* Immediately after the wait. */
+static inline void truth__begin(struct truth *truth)
+{
+	struct record *record = &truth->records[truth->cnt];
+
+	record->begin_ns = clock__mono_ns();
+	record->cpu_ns = clock__ns(CLOCK_THREAD_CPUTIME_ID);
+	record->run_delay_ns = truth__run_delay_ns(truth);
+	record->wanted_ns = 0;
+	record->scenario = SCENARIO_none;
+	record->form = 0;
+}
+
+/* Immediately before the next wait: after its last look at the clock next to nothing is done. */
+static inline void truth__end(struct truth *truth)
+{
+	struct record *record = &truth->records[truth->cnt];
+
+	truth->dispatch_cnt[record->scenario]++;
+	record->run_delay_ns = truth__run_delay_ns(truth) - record->run_delay_ns;
+	record->cpu_ns = clock__ns(CLOCK_THREAD_CPUTIME_ID) - record->cpu_ns;
+	record->end_ns = clock__mono_ns();
+	if (record->end_ns - record->begin_ns <= truth->min_ns)
+		return;
+	if (truth->cnt < truth->cap)
+		truth->cnt++;
+	else
+		truth->lost_cnt++;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
