@@ -12,4 +12,8 @@ struct process {
 	char *cgroup; /* NULL when unknown */
 };
 
+/* A deep copy, or NULL: out of memory. */
+struct process *process__copy(const struct process *process);
+void process__free(struct process *process); /* accepts NULL */
+
 #endif

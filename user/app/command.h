@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* `jankbpf -- COMMAND`: a child that waits before its exec until the probes are in place. */
+#ifndef JANK_COMMAND_H
+#define JANK_COMMAND_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct command {
+	pid_t pid;     /* 0: none */
+	int go_fd;     /* closing it unwritten ends the child */
+	int failed_fd; /* the errno of a failed exec comes from here */
+	bool ended;
+	int status; /* as of waitpid, once ended */
+};
+
+/* Forks; the child has the caller's signal mask undone and waits. */
+int command__prepare(char **argv, struct command *ret, struct err *err);
+
+/* Lets it exec. -errno with a message when that fails: no such program, no permission, … */
+int command__go(struct command *cmd, char **argv, struct err *err);
+
+/* Notes its end, if it has ended. */
+void command__reap(struct command *cmd);
+
+/* Ends it if it still runs: SIGTERM, and after two seconds SIGKILL. */
+void command__stop(struct command *cmd);
+
+/* The exit status as a shell gives it: 128 + signal for one that was killed. */
+int command__exit_status(const struct command *cmd);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The sink thread: names, verdicts, sinks and the journal, so that the ring's reader waits for none. */
+#ifndef JANK_SINKER_H
+#define JANK_SINKER_H
+
+#include <stdbool.h>
+
+#include "app/output.h"
+#include "app/queue.h"
+#include "base/err.h"
+#include "intake/journal.h"
+#include "model/loss.h"
+#include "symbol/symbolize.h"
+
+/*
+ * What the items carry (owned by the item):
+ *   ITEM_BLOCK struct block · ITEM_SUMMARY struct summary · ITEM_RAW whole records for the journal ·
+ *   ITEM_PROCESS struct process (pid was seen, or has a new program) · ITEM_PROCESS_GONE, ITEM_STOP nothing
+ */
+struct sinker;
+
+struct sinker_opts {
+	struct queue *queue;
+	struct output *output;
+	struct symbolizer *symbolizer;
+	struct journal_writer *journal; /* NULL: none */
+	struct losses *losses;
+	int closed_fd; /* an eventfd, written when stdout has no reader any more */
+};
+
+int sinker__start(const struct sinker_opts *opts, struct sinker **ret, struct err *err);
+
+/* Puts an end to the queue, waits until all before it is written. Accepts NULL. */
+void sinker__finish(struct sinker *sinker);
+
+#endif

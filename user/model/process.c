@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Copies of a process's description: each thread has its own. */
+#include "model/process.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool copy(char **ret, const char *str)
+{
+	*ret = str ? strdup(str) : NULL;
+	return !str || *ret;
+}
+
+struct process *process__copy(const struct process *process)
+{
+	struct process *ret = calloc(1, sizeof(*ret));
+
+	if (!ret)
+		return NULL;
+	ret->pid = process->pid;
+	ret->uid = process->uid;
+	if (copy(&ret->name, process->name) && copy(&ret->exe, process->exe) &&
+	    copy(&ret->cgroup, process->cgroup))
+		return ret;
+	process__free(ret);
+	return NULL;
+}
+
+void process__free(struct process *process)
+{
+	if (!process)
+		return;
+	free(process->name);
+	free(process->exe);
+	free(process->cgroup);
+	free(process);
+}
