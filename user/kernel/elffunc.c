@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Bounded reading of ELF symbol tables. A name is first searched in the string table, so that tables
+ * without it (most) cost one pass over their strings and no memory.
+ */
+#include "kernel/elffunc.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PHDRS_MAX   256
+#define STRINGS_MAX (256ull << 20)
+#define SYMBOLS_MAX (16ull << 20)
+#define NAMES_MAX   16
+#define NAME_MAX_SZ 64
+#define PLACES_MAX  64
+#define CHUNK	    (64u << 10)
+
+#define HOST_DATA (__BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB)
+
+/* All of it, or an error: nothing is taken from a file that ends early. */
+static int read_at(const struct elffunc *elf, uint64_t offset, void *buf, uint64_t len)
+{
+	char *to = buf;
+
+	if (offset > elf->size || len > elf->size - offset)
+		return -ENOEXEC;
+	while (len) {
+		ssize_t n = pread(elf->fd, to, len, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -ENOEXEC;
+		to += n;
+		offset += (uint64_t)n;
+		len -= (uint64_t)n;
+	}
+	return 0;
+}
+
+/* A table of the header's: *ret stays NULL when it is empty. */
+static int read_table(const struct elffunc *elf, uint64_t offset, size_t cnt, size_t entry_sz,
+		      void **ret)
+{
+	void *table;
+	int err;
+
+	if (!cnt)
+		return 0;
+	table = calloc(cnt, entry_sz);
+	if (!table)
+		return -ENOMEM;
+	err = read_at(elf, offset, table, cnt * entry_sz);
+	if (err) {
+		free(table);
+		return err;
+	}
+	*ret = table;
+	return 0;
+}
+
+static bool is_ours(const Elf64_Ehdr *head)
+{
+	return !memcmp(head->e_ident, ELFMAG, SELFMAG) && head->e_ident[EI_CLASS] == ELFCLASS64 &&
+	       head->e_ident[EI_DATA] == HOST_DATA &&
+	       (head->e_type == ET_DYN || head->e_type == ET_EXEC) &&
+	       head->e_phentsize == sizeof(Elf64_Phdr) && head->e_phnum <= PHDRS_MAX;
+}
+
+static int read_headers(struct elffunc *elf)
+{
+	bool has_sections;
+	Elf64_Ehdr head;
+	int err;
+
+	err = read_at(elf, 0, &head, sizeof(head));
+	if (err)
+		return err;
+	if (!is_ours(&head))
+		return -ENOEXEC;
+	elf->machine = head.e_machine;
+	elf->phdr_cnt = head.e_phnum;
+	err = read_table(elf, head.e_phoff, elf->phdr_cnt, sizeof(Elf64_Phdr),
+			 (void **)&elf->phdrs);
+	if (err)
+		return err;
+	has_sections = head.e_shoff && head.e_shentsize == sizeof(Elf64_Shdr);
+	elf->shdr_cnt = has_sections ? head.e_shnum : 0;
+	return read_table(elf, head.e_shoff, elf->shdr_cnt, sizeof(Elf64_Shdr),
+			  (void **)&elf->shdrs);
+}
+
+int elffunc__open(int fd, struct elffunc *ret)
+{
+	struct elffunc elf = { .fd = fd };
+	struct stat st;
+	int err = 0;
+
+	if (fstat(fd, &st))
+		err = -errno;
+	else if (!S_ISREG(st.st_mode) || st.st_size < 0)
+		err = -ENOEXEC;
+	if (!err) {
+		elf.size = (uint64_t)st.st_size;
+		err = read_headers(&elf);
+	}
+	if (err) {
+		elffunc__close(&elf);
+		return err;
+	}
+	*ret = elf;
+	return 0;
+}
+
+void elffunc__close(struct elffunc *elf)
+{
+	if (elf->fd >= 0)
+		close(elf->fd);
+	free(elf->phdrs);
+	free(elf->shdrs);
+	*elf = (struct elffunc){ .fd = -1 };
+}
+
+/* Where in a string table the wanted names stand; a longer string's tail counts too. */
+struct places {
+	struct {
+		uint32_t offset, name;
+	} at[PLACES_MAX];
+	size_t cnt;
+};
+
+static void search_chunk(const char *chunk, size_t len, uint32_t base, const char *name,
+			 uint32_t name_nr, struct places *places)
+{
+	size_t want = strlen(name) + 1;
+	const char *at = chunk;
+
+	while (places->cnt < PLACES_MAX &&
+	       (at = memmem(at, len - (size_t)(at - chunk), name, want)) != NULL) {
+		places->at[places->cnt].offset = base + (uint32_t)(at - chunk);
+		places->at[places->cnt++].name = name_nr;
+		at++;
+	}
+}
+
+/* Chunks overlap by less than the shortest name, so nothing is found twice or missed. */
+static int search_strings(const struct elffunc *elf, const Elf64_Shdr *strings,
+			  const char *const *names, size_t cnt, char *chunk, struct places *places)
+{
+	uint64_t left = strings->sh_size, at = 0;
+
+	if (left > STRINGS_MAX)
+		return -ENOEXEC;
+	while (left) {
+		size_t n = left < CHUNK ? left : CHUNK;
+		int err = read_at(elf, strings->sh_offset + at, chunk, n);
+
+		if (err)
+			return err;
+		for (uint32_t i = 0; i < cnt; i++) {
+			size_t skip = at ? NAME_MAX_SZ - 1 - strlen(names[i]) : 0;
+
+			if (skip < n)
+				search_chunk(chunk + skip, n - skip, (uint32_t)(at + skip),
+					     names[i], i, places);
+		}
+		if (n == left)
+			break;
+		at += n - (NAME_MAX_SZ - 1);
+		left -= n - (NAME_MAX_SZ - 1);
+	}
+	return 0;
+}
+
+static void match(const Elf64_Sym *sym, const struct places *places, struct elffunc_place *ret)
+{
+	if (ELF64_ST_TYPE(sym->st_info) != STT_FUNC || sym->st_shndx == SHN_UNDEF || !sym->st_value)
+		return;
+	for (size_t i = 0; i < places->cnt; i++) {
+		struct elffunc_place *func = &ret[places->at[i].name];
+
+		if (places->at[i].offset == sym->st_name && !func->value)
+			*func = (struct elffunc_place){ sym->st_value, sym->st_size };
+	}
+}
+
+static int search_symbols(const struct elffunc *elf, const Elf64_Shdr *table, char *chunk,
+			  const struct places *places, struct elffunc_place *ret)
+{
+	uint64_t left = table->sh_size / sizeof(Elf64_Sym), at = table->sh_offset;
+
+	if (left > SYMBOLS_MAX)
+		return -ENOEXEC;
+	while (left) {
+		size_t n = left < CHUNK / sizeof(Elf64_Sym) ? left : CHUNK / sizeof(Elf64_Sym);
+		int err = read_at(elf, at, chunk, n * sizeof(Elf64_Sym));
+
+		if (err)
+			return err;
+		for (size_t i = 0; i < n; i++) {
+			Elf64_Sym sym;
+
+			memcpy(&sym, chunk + i * sizeof(sym), sizeof(sym));
+			match(&sym, places, ret);
+		}
+		at += n * sizeof(Elf64_Sym);
+		left -= n;
+	}
+	return 0;
+}
+
+/* One symbol table with its strings. */
+static int search_table(const struct elffunc *elf, const Elf64_Shdr *table,
+			const char *const *names, size_t cnt, char *chunk,
+			struct elffunc_place *ret)
+{
+	const Elf64_Shdr *strings;
+	struct places places = { .cnt = 0 };
+	int err;
+
+	if (table->sh_entsize != sizeof(Elf64_Sym) || table->sh_link >= elf->shdr_cnt)
+		return -ENOEXEC;
+	strings = &elf->shdrs[table->sh_link];
+	if (strings->sh_type != SHT_STRTAB)
+		return -ENOEXEC;
+	err = search_strings(elf, strings, names, cnt, chunk, &places);
+	if (err || !places.cnt)
+		return err;
+	return search_symbols(elf, table, chunk, &places, ret);
+}
+
+static const Elf64_Shdr *section(const struct elffunc *elf, uint32_t type)
+{
+	for (size_t i = 0; i < elf->shdr_cnt; i++) {
+		if (elf->shdrs[i].sh_type == type)
+			return &elf->shdrs[i];
+	}
+	return NULL;
+}
+
+int elffunc__find(const struct elffunc *elf, const char *const *names, size_t cnt,
+		  struct elffunc_place *ret)
+{
+	static const uint32_t types[] = { SHT_DYNSYM, SHT_SYMTAB };
+	int found = 0, err = 0;
+	char *chunk;
+
+	if (cnt > NAMES_MAX)
+		return -EINVAL;
+	for (size_t i = 0; i < cnt; i++) {
+		if (strlen(names[i]) >= NAME_MAX_SZ - 1)
+			return -EINVAL;
+	}
+	chunk = malloc(CHUNK);
+	if (!chunk)
+		return -ENOMEM;
+	memset(ret, 0, cnt * sizeof(*ret));
+	for (size_t t = 0; t < 2 && !found; t++) {
+		const Elf64_Shdr *table = section(elf, types[t]);
+
+		if (table)
+			err = search_table(elf, table, names, cnt, chunk, ret);
+		for (size_t i = 0; i < cnt; i++)
+			found += ret[i].value != 0;
+	}
+	free(chunk);
+	return found ? found : err;
+}
+
+int elffunc__code(const struct elffunc *elf, uint64_t value, uint8_t *buf, size_t len,
+		  uint64_t *ret_offset)
+{
+	for (size_t i = 0; i < elf->phdr_cnt; i++) {
+		const Elf64_Phdr *p = &elf->phdrs[i];
+		uint64_t into = value - p->p_vaddr;
+		int err;
+
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || value < p->p_vaddr ||
+		    into >= p->p_filesz || p->p_offset > elf->size ||
+		    into >= elf->size - p->p_offset)
+			continue;
+		if (len > p->p_filesz - into)
+			len = p->p_filesz - into;
+		if (len > elf->size - p->p_offset - into)
+			len = elf->size - p->p_offset - into;
+		err = read_at(elf, p->p_offset + into, buf, len);
+		if (err)
+			return err;
+		*ret_offset = p->p_offset + into;
+		return (int)len;
+	}
+	return -ENOENT;
+}
