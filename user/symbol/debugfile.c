@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Finds separate debug files on this machine's root, then on the process's. A file is taken only when
+ * its build id agrees, or, where there are no build ids, the checksum of the link.
+ */
+#include "symbol/debugfile.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "symbol/openfile.h"
+
+#define CHECKSUM_MAX (1ull << 30) /* a larger file is not read through */
+
+struct link {
+	char name[NAME_MAX + 1];
+	uint32_t crc;
+};
+
+static int read_link(const struct elf *elf, struct link *ret)
+{
+	const struct elf_section *sec = elf__section(elf, ".gnu_debuglink");
+	size_t len;
+
+	if (!sec || sec->size < 8)
+		return -ENOENT;
+	memset(ret, 0, sizeof(*ret));
+	len = sec->size < sizeof(ret->name) ? sec->size : sizeof(ret->name);
+	if (image__read(&elf->img, sec->offset, ret->name, len))
+		return -ENOENT;
+	len = strnlen(ret->name, len);
+	if (!len || len == sizeof(ret->name) || strchr(ret->name, '/'))
+		return -ENOENT;
+	len = (len + 4) & ~(size_t)3;
+	if (len + sizeof(ret->crc) > sec->size)
+		return -ENOENT;
+	return image__read(&elf->img, sec->offset + len, &ret->crc, sizeof(ret->crc));
+}
+
+static bool checksum_is(const struct image *img, uint32_t want)
+{
+	enum { PIECE = 1 << 16 };
+	uint64_t off = 0;
+	uLong crc = crc32(0, NULL, 0);
+	unsigned char *buf;
+
+	if (img->size > CHECKSUM_MAX)
+		return false;
+	buf = malloc(PIECE);
+	while (buf && off < img->size) {
+		size_t len = img->size - off < PIECE ? img->size - off : PIECE;
+
+		if (image__read(img, off, buf, len))
+			break;
+		crc = crc32(crc, buf, len);
+		off += len;
+	}
+	free(buf);
+	return off == img->size && crc == want;
+}
+
+static bool belongs(int fd, const struct elf *elf, const struct link *link)
+{
+	struct image img;
+	struct elf debug;
+	bool ret;
+
+	if (image__of_fd(&img, fd) || elf__open(&debug, &img))
+		return false;
+	if (elf->build_id[0] || debug.build_id[0])
+		ret = !strcmp(elf->build_id, debug.build_id);
+	else
+		ret = link && checksum_is(&img, link->crc);
+	ret = ret && debug.is64 == elf->is64 && debug.machine == elf->machine;
+	elf__close(&debug);
+	return ret;
+}
+
+/* The path here, then in the process's root. */
+static int try_path(const struct elf *elf, const struct debugfile_places *places,
+		    const struct link *link, const char *path)
+{
+	int pass, fd;
+
+	for (pass = 0; pass < 2; pass++) {
+		if (pass && !places->root)
+			break;
+		fd = pass ? openfile__in_root(places->root, path, NULL)
+			  : openfile__path(path, NULL);
+		if (fd < 0)
+			continue;
+		if (belongs(fd, elf, link))
+			return fd;
+		close(fd);
+	}
+	return -ENOENT;
+}
+
+static int by_build_id(const struct elf *elf, const struct debugfile_places *places)
+{
+	char path[PATH_MAX];
+	int len;
+
+	if (strlen(elf->build_id) < 4)
+		return -ENOENT;
+	len = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", places->debug_dir,
+		       elf->build_id, elf->build_id + 2);
+	return len < (int)sizeof(path) ? try_path(elf, places, NULL, path) : -ENOENT;
+}
+
+static int by_link(const struct elf *elf, const struct debugfile_places *places)
+{
+	const struct {
+		const char *before, *between;
+	} forms[] = { { "", "/" }, { "", "/.debug/" }, { places->debug_dir, "/" } };
+	const char *slash = places->path ? strrchr(places->path, '/') : NULL;
+	char path[PATH_MAX];
+	struct link link;
+	int fd = -ENOENT;
+	size_t i;
+
+	if (!slash || places->path[0] != '/' || slash - places->path >= PATH_MAX ||
+	    read_link(elf, &link))
+		return -ENOENT;
+	for (i = 0; fd < 0 && i < sizeof(forms) / sizeof(*forms); i++) {
+		int len = snprintf(path, sizeof(path), "%s%.*s%s%s", forms[i].before,
+				   (int)(slash - places->path), places->path, forms[i].between,
+				   link.name);
+
+		if (len < (int)sizeof(path))
+			fd = try_path(elf, places, &link, path);
+	}
+	return fd;
+}
+
+int debugfile__open(const struct elf *elf, const struct debugfile_places *places)
+{
+	int fd = by_build_id(elf, places);
+
+	return fd >= 0 ? fd : by_link(elf, places);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Separate debug files: by build id, or by the name in .gnu_debuglink. */
+#ifndef JANK_SYMBOL_DEBUGFILE_H
+#define JANK_SYMBOL_DEBUGFILE_H
+
+#include "symbol/elf.h"
+
+/* Where to look. */
+struct debugfile_places {
+	const char *debug_dir; /* /usr/lib/debug */
+	const char *root;      /* the process's own root, or NULL: only this one's */
+	const char *path;      /* of the file itself, as the process sees it */
+};
+
+/* Opens the debug file that belongs to elf (same build id; without one, right checksum): a descriptor,
+ * or -ENOENT. */
+int debugfile__open(const struct elf *elf, const struct debugfile_places *places);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Bounded reads of a file or of memory. See image.h. */
+#include "symbol/image.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int image__of_fd(struct image *img, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_size < 0)
+		return -EINVAL;
+	*img = (struct image){ .fd = fd, .size = st.st_size };
+	return 0;
+}
+
+void image__of_mem(struct image *img, const void *mem, size_t size)
+{
+	*img = (struct image){ .fd = -1, .mem = mem, .size = size };
+}
+
+bool image__holds(const struct image *img, uint64_t off, uint64_t len)
+{
+	return off <= img->size && len <= img->size - off;
+}
+
+int image__read(const struct image *img, uint64_t off, void *buf, size_t len)
+{
+	size_t done = 0;
+
+	if (!image__holds(img, off, len))
+		return -ENODATA;
+	if (img->fd < 0) {
+		if (len)
+			memcpy(buf, (const char *)img->mem + off, len);
+		return 0;
+	}
+	while (done < len) {
+		ssize_t n = pread(img->fd, (char *)buf + done, len - done, off + done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return -ENODATA; /* truncated since it was opened */
+		done += n;
+	}
+	return 0;
+}

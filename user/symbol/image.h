@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The bytes of a file that may be hostile: a descriptor, or memory.
+ *
+ * Files are read with pread, never mapped: their owner may truncate them at any time, and a mapping
+ * would then kill us with SIGBUS. It also keeps them out of our resident memory.
+ */
+#ifndef JANK_SYMBOL_IMAGE_H
+#define JANK_SYMBOL_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct image {
+	int fd;		 /* borrowed; -1: memory */
+	const void *mem; /* borrowed */
+	uint64_t size;
+};
+
+/* The image of an open regular file. -errno of fstat, or -EINVAL when it is something else. */
+int image__of_fd(struct image *img, int fd);
+
+void image__of_mem(struct image *img, const void *mem, size_t size);
+
+/* Whether [off, off + len) lies inside. */
+bool image__holds(const struct image *img, uint64_t off, uint64_t len);
+
+/* Exactly len bytes, or -ENODATA when the image ends before, or -errno. */
+int image__read(const struct image *img, uint64_t off, void *buf, size_t len);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Parses /proc/PID/maps. Only executable regions are kept: others hold no code, and may be a hundred thousand. */
+#include "symbol/maps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "symbol/lines.h"
+
+#define LINES_MAX 1000000
+#define BYTES_MAX (512ull << 20)
+#define DELETED	  " (deleted)"
+
+/* "START-END PERMS OFFSET MAJ:MIN INODE      PATH" */
+struct line {
+	uint64_t start, end, offset, major, minor, inode;
+	char *key, *path;
+};
+
+static int parse_tail(char *at, struct line *ret)
+{
+	ret->key = at;
+	if (lines__hex(&at, &ret->major) || *at++ != ':' || lines__hex(&at, &ret->minor) ||
+	    *at++ != ' ')
+		return -EINVAL;
+	ret->inode = strtoull(at, &at, 10);
+	ret->path = at + strspn(at, " ");
+	return 0;
+}
+
+/* 0: not executable; 1: filled. */
+static int parse(char *at, struct line *ret)
+{
+	char *perms;
+
+	if (lines__hex(&at, &ret->start) || *at++ != '-' || lines__hex(&at, &ret->end) ||
+	    *at++ != ' ' || ret->start >= ret->end)
+		return -EINVAL;
+	perms = at;
+	if (strcspn(perms, " ") != 4)
+		return -EINVAL;
+	if (perms[2] != 'x')
+		return 0;
+	at += 5;
+	if (lines__hex(&at, &ret->offset) || *at++ != ' ')
+		return -EINVAL;
+	return parse_tail(at, ret) ?: 1;
+}
+
+static enum mapped_kind kind_of(const struct line *line)
+{
+	if (line->inode)
+		return MAPPED_FILE;
+	if (!strcmp(line->path, "[vdso]"))
+		return MAPPED_VDSO;
+	if (line->path[0] == '[' && strncmp(line->path, "[anon", 5) &&
+	    strcmp(line->path, "[heap]") && strncmp(line->path, "[stack", 6))
+		return MAPPED_SPECIAL;
+	return MAPPED_ANON;
+}
+
+/* The kernel writes a newline in a path as \012, and nothing else so. */
+static char *decode_path(const char *path)
+{
+	size_t len = strlen(path), cut = strlen(DELETED);
+	char *ret, *to;
+
+	if (len > cut && !strcmp(path + len - cut, DELETED))
+		len -= cut;
+	ret = to = malloc(len + 1);
+	if (!ret)
+		return NULL;
+	while (len) {
+		size_t step = len >= 4 && !strncmp(path, "\\012", 4) ? 4 : 1;
+
+		*to++ = step == 4 ? '\n' : *path;
+		path += step;
+		len -= step;
+	}
+	*to = 0;
+	return ret;
+}
+
+static struct mapped *new_mapped(const struct line *line, size_t key_len)
+{
+	struct mapped *ret = calloc(1, sizeof(*ret) + key_len + 1);
+
+	if (!ret)
+		return NULL;
+	ret->path = decode_path(line->path);
+	if (!ret->path) {
+		free(ret);
+		return NULL;
+	}
+	ret->kind = kind_of(line);
+	ret->dev = makedev(line->major, line->minor);
+	ret->inode = line->inode;
+	ret->start = line->start;
+	ret->end = line->end;
+	ret->key_len = key_len;
+	memcpy(ret->key, line->key, key_len);
+	return ret;
+}
+
+static struct mapped *mapped_of(struct maps *maps, const struct line *line)
+{
+	size_t len = strlen(line->key);
+	struct mapped *mapped;
+
+	HASH_FIND(hh, maps->mapped, line->key, len, mapped);
+	if (mapped)
+		return mapped;
+	mapped = new_mapped(line, len);
+	if (mapped)
+		HASH_ADD_KEYPTR(hh, maps->mapped, mapped->key, len, mapped);
+	return mapped;
+}
+
+static int grow(struct maps *maps)
+{
+	size_t cap = maps->cap ? 2 * maps->cap : 16;
+	struct region *regions = realloc(maps->regions, cap * sizeof(*regions));
+
+	if (!regions)
+		return -ENOMEM;
+	maps->regions = regions;
+	maps->cap = cap;
+	return 0;
+}
+
+static int add_line(char *text, size_t len, uint64_t off, void *ctx)
+{
+	struct maps *maps = ctx;
+	struct mapped *mapped;
+	struct line line;
+
+	if (++maps->line_cnt > LINES_MAX)
+		return -E2BIG;
+	if (parse(text, &line) != 1)
+		return 0;
+	if (maps->cnt == maps->cap && grow(maps))
+		return -ENOMEM;
+	mapped = mapped_of(maps, &line);
+	if (!mapped)
+		return -ENOMEM;
+	maps->regions[maps->cnt++] = (struct region){ line.start, line.end, line.offset, mapped };
+	return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct region *ra = a, *rb = b;
+
+	return (ra->start > rb->start) - (ra->start < rb->start);
+}
+
+int maps__read(struct maps *maps, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), ret;
+	uint64_t off = 0;
+
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	ret = lines__read(fd, &off, BYTES_MAX, add_line, maps);
+	close(fd);
+	if (ret && ret != -E2BIG)
+		return ret;
+	if (!maps->line_cnt)
+		return -ESRCH;
+	if (maps->cnt)
+		qsort(maps->regions, maps->cnt, sizeof(*maps->regions), by_start);
+	return 0;
+}
+
+void maps__free(struct maps *maps)
+{
+	struct mapped *mapped, *next;
+
+	HASH_ITER (hh, maps->mapped, mapped, next) {
+		HASH_DEL(maps->mapped, mapped);
+		free(mapped->path);
+		free(mapped);
+	}
+	free(maps->regions);
+	memset(maps, 0, sizeof(*maps));
+}
+
+const struct region *maps__find(const struct maps *maps, uint64_t addr)
+{
+	size_t low = 0, high = maps->cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (maps->regions[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < maps->cnt && maps->regions[low].start <= addr ? &maps->regions[low] : NULL;
+}
+
+struct mapped *maps__same(const struct maps *maps, const struct mapped *mapped)
+{
+	struct mapped *ret;
+
+	HASH_FIND(hh, maps->mapped, mapped->key, mapped->key_len, ret);
+	return ret;
+}
+
+size_t maps__bytes(const struct maps *maps)
+{
+	return maps->cap * sizeof(*maps->regions) +
+	       HASH_COUNT(maps->mapped) * (sizeof(struct mapped) + 128);
+}

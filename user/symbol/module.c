@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The registry of modules and the look-up in their tables. See module.h; moduleload.c builds them. */
+#include "symbol/module.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HELD_MAX 256 /* descriptors for files not read yet: further ones are opened again by name */
+
+static struct module_id id_of(const struct stat *st)
+{
+	return (struct module_id){ .dev = st->st_dev,
+				   .inode = st->st_ino,
+				   .mtime_ns =
+					   st->st_mtim.tv_sec * 1000000000ull + st->st_mtim.tv_nsec,
+				   .size = st->st_size };
+}
+
+static struct module *get(struct modules *modules, const struct module_id *id)
+{
+	struct module *module;
+
+	HASH_FIND(hh, modules->table, id, sizeof(*id), module);
+	if (!module) {
+		module = calloc(1, sizeof(*module));
+		if (!module)
+			return NULL;
+		module->id = *id;
+		module->fd = -1;
+		HASH_ADD(hh, modules->table, id, sizeof(module->id), module);
+	}
+	module->refs++;
+	return module;
+}
+
+static void drop_fd(struct modules *modules, struct module *module)
+{
+	if (module->fd < 0)
+		return;
+	close(module->fd);
+	module->fd = -1;
+	modules->held--;
+}
+
+struct module *modules__of_file(struct modules *modules, int fd, const struct stat *st)
+{
+	struct module_id id = id_of(st);
+	struct module *module = get(modules, &id);
+
+	if (module && !module->loaded && module->fd < 0 && modules->held < HELD_MAX) {
+		module->fd = fd;
+		modules->held++;
+	} else {
+		close(fd);
+	}
+	return module;
+}
+
+bool module__is(const struct module *module, const struct stat *st)
+{
+	struct module_id id = id_of(st);
+
+	return !memcmp(&id, &module->id, sizeof(id));
+}
+
+static void unload(struct module *module)
+{
+	size_t i;
+
+	for (i = 0; i < module->tab_cnt; i++)
+		symtab__free(&module->tabs[i].syms);
+	free(module->loads);
+	module->loads = NULL;
+	module->load_cnt = module->tab_cnt = 0;
+	module->loaded = false;
+}
+
+static void remove_module(struct modules *modules, struct module *module)
+{
+	HASH_DEL(modules->table, module);
+	drop_fd(modules, module);
+	unload(module);
+	free(module);
+}
+
+/* Tables outlive the last process that mapped the file: it may be started again. */
+void module__put(struct modules *modules, struct module *module)
+{
+	if (!module || --module->refs)
+		return;
+	if (!module->tab_cnt)
+		remove_module(modules, module);
+}
+
+void module__load(struct modules *modules, struct module *module, int fd,
+		  const struct debugfile_places *places)
+{
+	struct image img;
+
+	if (!image__of_fd(&img, fd))
+		module__build(module, &img, places);
+	module->loaded = true;
+	drop_fd(modules, module);
+}
+
+static struct module_id id_of_memory(const unsigned char *mem, size_t size)
+{
+	uint64_t a = 0xcbf29ce484222325ull, b = 5381;
+	size_t i;
+
+	for (i = 0; i < size; i++) {
+		a = (a ^ mem[i]) * 0x100000001b3ull;
+		b = b * 33 + mem[i];
+	}
+	return (struct module_id){ .inode = a, .mtime_ns = b, .size = size };
+}
+
+struct module *modules__of_memory(struct modules *modules, const void *mem, size_t size)
+{
+	struct module_id id = id_of_memory(mem, size);
+	struct module *module = get(modules, &id);
+	struct image img;
+
+	if (module && !module->loaded) {
+		image__of_mem(&img, mem, size);
+		module__build(module, &img, NULL);
+		module->loaded = true;
+	}
+	return module;
+}
+
+const struct symbol *module__find(struct modules *modules, struct module *module,
+				  uint64_t file_offset, const struct module_tab **tab,
+				  uint64_t *delta)
+{
+	const struct symbol *best = NULL;
+	uint64_t vaddr;
+	size_t i;
+
+	module->used = ++modules->tick;
+	if (elf__vaddr(module->loads, module->load_cnt, file_offset, &vaddr))
+		return NULL;
+	for (i = 0; i < module->tab_cnt; i++) {
+		const struct symbol *sym = symtab__find(&module->tabs[i].syms, vaddr);
+
+		if (!sym || (best && sym->addr <= best->addr))
+			continue;
+		best = sym;
+		*tab = &module->tabs[i];
+		*delta = vaddr - sym->addr;
+	}
+	return best;
+}
+
+static size_t bytes_of(const struct module *module)
+{
+	size_t ret = sizeof(*module) + module->load_cnt * sizeof(*module->loads), i;
+
+	for (i = 0; i < module->tab_cnt; i++)
+		ret += symtab__bytes(&module->tabs[i].syms);
+	return ret;
+}
+
+size_t modules__bytes(const struct modules *modules)
+{
+	const struct module *module;
+	size_t ret = 0;
+
+	for (module = modules->table; module; module = module->hh.next)
+		ret += bytes_of(module);
+	return ret;
+}
+
+/* The module to give up next, or NULL. A vdso stays: it could not be read again. */
+static struct module *victim(const struct modules *modules)
+{
+	struct module *module, *best = NULL;
+
+	for (module = modules->table; module; module = module->hh.next) {
+		bool unused = !module->refs;
+
+		if (!module->loaded || !module->tab_cnt || (!unused && !module->id.dev))
+			continue;
+		if (!best || unused > !best->refs ||
+		    (unused == !best->refs && module->used < best->used))
+			best = module;
+	}
+	return best;
+}
+
+void modules__trim(struct modules *modules, size_t max)
+{
+	size_t bytes = modules__bytes(modules);
+	struct module *module;
+
+	while (bytes > max && (module = victim(modules))) {
+		bytes -= bytes_of(module);
+		if (module->refs)
+			unload(module);
+		else
+			remove_module(modules, module);
+	}
+}
+
+void modules__free(struct modules *modules)
+{
+	struct module *module, *next;
+
+	HASH_ITER (hh, modules->table, module, next)
+		remove_module(modules, module);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Modules: the symbol tables of one file, shared by all processes that map it. Tables are built on the
+ * first address that lies in it.
+ */
+#ifndef JANK_SYMBOL_MODULE_H
+#define JANK_SYMBOL_MODULE_H
+
+#include <sys/stat.h>
+#include <uthash.h>
+
+#include "symbol/debugfile.h"
+#include "symbol/elf.h"
+#include "symbol/symtab.h"
+
+#define MODULE_TABS_MAX 4
+
+/* What makes two files the same, by fstat; for the vdso a hash of its bytes. */
+struct module_id {
+	uint64_t dev, inode, mtime_ns, size;
+};
+
+struct module_tab {
+	struct symtab syms;
+	const char *suffix; /* of its names: "@plt", or "" */
+};
+
+struct module {
+	UT_hash_handle hh;
+	struct module_id id;
+	unsigned refs;
+	int fd; /* kept open until the tables are built, so that the file may go away; or -1 */
+	bool loaded;
+	uint64_t used; /* when last looked at, in ticks of the registry */
+	struct elf_segment *loads;
+	size_t load_cnt;
+	char build_id[BUILD_ID_HEX_SZ];
+	struct module_tab tabs[MODULE_TABS_MAX];
+	size_t tab_cnt;
+};
+
+struct modules {
+	struct module *table;
+	uint64_t tick;
+	size_t held; /* descriptors kept in module.fd */
+};
+
+/* The module of an open file, with a reference more. Takes fd. NULL when out of memory. */
+struct module *modules__of_file(struct modules *modules, int fd, const struct stat *st);
+
+/* The module of an ELF image in memory; its tables are built at once. */
+struct module *modules__of_memory(struct modules *modules, const void *mem, size_t size);
+
+/* Whether an open file is this module's. */
+bool module__is(const struct module *module, const struct stat *st);
+
+/* Builds the tables from fd (borrowed). A file that is no ELF file, or a broken one, has none. */
+void module__load(struct modules *modules, struct module *module, int fd,
+		  const struct debugfile_places *places);
+
+/* The part of module__load that reads: by moduleload.c. The module must have no tables. places may be NULL: no
+ * separate debug files. */
+void module__build(struct module *module, const struct image *img,
+		   const struct debugfile_places *places);
+
+void module__put(struct modules *modules, struct module *module); /* accepts NULL */
+
+/* The symbol that holds a file offset; NULL when there is none. delta gets the distance from the symbol's begin. */
+const struct symbol *module__find(struct modules *modules, struct module *module,
+				  uint64_t file_offset, const struct module_tab **tab,
+				  uint64_t *delta);
+
+size_t modules__bytes(const struct modules *modules);
+
+/* Frees tables until at most max bytes are left: those of files that nobody maps first, then the least recently
+ * used. */
+void modules__trim(struct modules *modules, size_t max);
+
+void modules__free(struct modules *modules);
+
+#endif

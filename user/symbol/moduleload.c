@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which symbol tables make up a module: .symtab, its own or from a separate debug file, has everything; where there
+ * is none, .dynsym has what is exported and .gnu_debugdata the rest.
+ */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbol/debugdata.h"
+#include "symbol/elfsym.h"
+#include "symbol/module.h"
+#include "symbol/plt.h"
+
+static struct symtab *next_tab(struct module *module, const char *suffix)
+{
+	struct module_tab *tab = &module->tabs[module->tab_cnt];
+
+	symtab__init(&tab->syms);
+	tab->suffix = suffix;
+	return &tab->syms;
+}
+
+static bool add_table(struct module *module, const struct elf *elf, uint32_t type)
+{
+	if (elfsym__read(elf, type, next_tab(module, "")))
+		return false;
+	module->tab_cnt++;
+	return true;
+}
+
+static bool add_debug_file(struct module *module, const struct elf *elf,
+			   const struct debugfile_places *places)
+{
+	int fd = places ? debugfile__open(elf, places) : -1;
+	struct image img;
+	struct elf debug;
+	bool ret = false;
+
+	if (fd < 0)
+		return false;
+	if (!image__of_fd(&img, fd) && !elf__open(&debug, &img)) {
+		ret = add_table(module, &debug, SHT_SYMTAB);
+		elf__close(&debug);
+	}
+	close(fd);
+	return ret;
+}
+
+static void add_debugdata(struct module *module, const struct elf *elf)
+{
+	struct image img;
+	struct elf mini;
+	size_t size;
+	void *mem;
+
+	if (debugdata__unpack(elf, &mem, &size))
+		return;
+	image__of_mem(&img, mem, size);
+	if (!elf__open(&mini, &img)) {
+		add_table(module, &mini, SHT_SYMTAB);
+		elf__close(&mini);
+	}
+	free(mem);
+}
+
+static void add_plt(struct module *module, const struct elf *elf)
+{
+	if (!plt__read(elf, next_tab(module, "@plt")))
+		module->tab_cnt++;
+}
+
+/* A .symtab that was thinned out (strip --strip-unneeded -K) has less than .dynsym. */
+static bool is_thin(const struct elf *elf)
+{
+	const struct elf_section *all = elf__section_of_type(elf, SHT_SYMTAB);
+	const struct elf_section *exported = elf__section_of_type(elf, SHT_DYNSYM);
+
+	return all && exported && all->size < exported->size;
+}
+
+static void add_tables(struct module *module, const struct elf *elf,
+		       const struct debugfile_places *places)
+{
+	bool thin = is_thin(elf), whole;
+
+	whole = !thin && add_table(module, elf, SHT_SYMTAB);
+	if (!whole)
+		whole = add_debug_file(module, elf, places);
+	if (!whole) {
+		if (thin)
+			add_table(module, elf, SHT_SYMTAB);
+		add_table(module, elf, SHT_DYNSYM);
+		if (module->tab_cnt < MODULE_TABS_MAX - 1)
+			add_debugdata(module, elf);
+	}
+	add_plt(module, elf);
+}
+
+void module__build(struct module *module, const struct image *img,
+		   const struct debugfile_places *places)
+{
+	struct elf elf;
+
+	if (elf__open(&elf, img))
+		return;
+	module->loads = malloc((elf.load_cnt ? elf.load_cnt : 1) * sizeof(*module->loads));
+	if (module->loads) {
+		module->load_cnt = elf.load_cnt;
+		memcpy(module->loads, elf.loads, elf.load_cnt * sizeof(*module->loads));
+		memcpy(module->build_id, elf.build_id, sizeof(module->build_id));
+		add_tables(module, &elf, places);
+	}
+	elf__close(&elf);
+}

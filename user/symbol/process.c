@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A process's mappings and the files behind them, opened while it lives. See process.h. */
+#include "symbol/process.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "symbol/openfile.h"
+#include "symbol/vdso.h"
+
+#define STATUS_MAX   16384
+#define OPEN_MAX_CNT 8192 /* files of one process */
+#define REFRESH_NS   (100 * NS_PER_MS)
+#define COST_SHARE   20 /* at most a 20th of the time goes into reading maps for garbage addresses */
+
+struct process *process__new(uint32_t pid)
+{
+	struct process *ret = calloc(1, sizeof(*ret));
+
+	if (!ret)
+		return NULL;
+	ret->pid = ret->nspid = pid;
+	ret->uid = -1;
+	perfmap__init(&ret->jit);
+	return ret;
+}
+
+static void release(struct process_env *env, struct maps *maps)
+{
+	struct mapped *mapped;
+
+	for (mapped = maps->mapped; mapped; mapped = mapped->hh.next)
+		module__put(&env->modules, mapped->module);
+	maps__free(maps);
+}
+
+void process__free(struct process_env *env, struct process *process)
+{
+	if (!process)
+		return;
+	release(env, &process->maps);
+	cache__clear(&process->cache);
+	perfmap__free(&process->jit);
+	free(process);
+}
+
+/* Field 22 of stat, counted from behind the comm, which may hold anything. */
+static uint64_t read_start_time(const char *proc, uint32_t pid)
+{
+	struct strbuf sb = STRBUF_INIT;
+	char path[PATH_MAX], *at = NULL;
+	uint64_t ret = 0;
+	unsigned i;
+
+	snprintf(path, sizeof(path), "%s/%u/stat", proc, pid);
+	if (!file__read(path, STATUS_MAX, &sb))
+		at = strrchr(strbuf__str(&sb), ')');
+	for (i = 0; at && i < 20; i++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		ret = strtoull(at, NULL, 10);
+	strbuf__free(&sb);
+	return ret;
+}
+
+/* Lines "Uid:\tREAL\t…" and "NSpid:\tOURS\t…\tITS". comm comes before them, but never with a newline. */
+static void read_status(const char *proc, struct process *process)
+{
+	struct strbuf sb = STRBUF_INIT;
+	char path[PATH_MAX];
+	const char *at;
+
+	snprintf(path, sizeof(path), "%s/%u/status", proc, process->pid);
+	if (!file__read(path, STATUS_MAX, &sb)) {
+		at = strstr(strbuf__str(&sb), "\nUid:");
+		if (at)
+			process->uid = strtoul(at + 5, NULL, 10);
+		at = strstr(strbuf__str(&sb), "\nNSpid:");
+		for (at = at ? at + 7 : ""; *at == '\t'; at += strcspn(at + 1, "\t\n") + 1)
+			process->nspid = strtoul(at + 1, NULL, 10);
+	}
+	strbuf__free(&sb);
+}
+
+static bool is_mapped_one(const struct mapped *mapped, const struct stat *st)
+{
+	return st->st_dev == mapped->dev && st->st_ino == mapped->inode;
+}
+
+/* map_files is the mapped file itself, wherever its name went. A name may by now be another file's. */
+static int open_mapped(const struct process_env *env, uint32_t pid, const struct mapped *mapped,
+		       struct stat *st)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%u/map_files/%llx-%llx", env->proc, pid,
+		 (unsigned long long)mapped->start, (unsigned long long)mapped->end);
+	fd = openfile__path(path, st);
+	if (fd >= 0 || mapped->path[0] != '/')
+		return fd;
+	snprintf(path, sizeof(path), "%s/%u/root", env->proc, pid);
+	fd = openfile__in_root(path, mapped->path, st);
+	if (fd >= 0 && is_mapped_one(mapped, st))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	fd = openfile__path(mapped->path, st);
+	if (fd >= 0 && !is_mapped_one(mapped, st)) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+static struct module *find_module(struct process_env *env, uint32_t pid,
+				  const struct mapped *mapped)
+{
+	struct module *ret = NULL;
+	struct stat st;
+	size_t size;
+	void *mem;
+	int fd;
+
+	if (mapped->kind == MAPPED_FILE) {
+		fd = open_mapped(env, pid, mapped, &st);
+		return fd < 0 ? NULL : modules__of_file(&env->modules, fd, &st);
+	}
+	if (mapped->kind == MAPPED_VDSO &&
+	    !vdso__copy(env->proc, pid, mapped->start, mapped->end, &mem, &size)) {
+		ret = modules__of_memory(&env->modules, mem, size);
+		free(mem);
+	}
+	return ret;
+}
+
+static void find_modules(struct process_env *env, struct process *process, struct maps *maps)
+{
+	struct mapped *mapped, *old;
+	size_t opened = 0;
+
+	for (mapped = maps->mapped; mapped; mapped = mapped->hh.next) {
+		old = maps__same(&process->maps, mapped);
+		if (old && old->module) {
+			mapped->module = old->module;
+			mapped->module->refs++;
+		} else if (opened++ < OPEN_MAX_CNT) {
+			mapped->module = find_module(env, process->pid, mapped);
+		}
+	}
+}
+
+int process__refresh(struct process_env *env, struct process *process, bool must_be_same)
+{
+	uint64_t begin = clock__mono_ns(), start_time, end;
+	char path[PATH_MAX];
+	struct maps maps = { 0 };
+	int ret;
+
+	start_time = read_start_time(env->proc, process->pid);
+	snprintf(path, sizeof(path), "%s/%u/maps", env->proc, process->pid);
+	ret = must_be_same && start_time != process->start_time ? -ESRCH : maps__read(&maps, path);
+	if (!ret) {
+		if (start_time != process->start_time)
+			perfmap__free(&process->jit);
+		process->start_time = start_time;
+		read_status(env->proc, process);
+		find_modules(env, process, &maps);
+		release(env, &process->maps);
+		process->maps = maps;
+		cache__clear(&process->cache);
+		process__update_jit(env, process);
+	} else {
+		maps__free(&maps);
+	}
+	end = clock__mono_ns();
+	process->next_refresh_ns = end + (end - begin) * COST_SHARE + REFRESH_NS;
+	return ret;
+}
+
+void process__load(struct process_env *env, const struct process *process, struct mapped *mapped)
+{
+	struct module *module = mapped->module;
+	struct debugfile_places places;
+	char root[PATH_MAX];
+	struct stat st;
+	int fd;
+
+	if (module->loaded)
+		return;
+	snprintf(root, sizeof(root), "%s/%u/root", env->proc, process->pid);
+	places = (struct debugfile_places){ env->debug_dir, root, mapped->path };
+	if (module->fd >= 0) {
+		module__load(&env->modules, module, module->fd, &places);
+		return;
+	}
+	fd = open_mapped(env, process->pid, mapped, &st);
+	if (fd < 0)
+		return;
+	if (module__is(module, &st))
+		module__load(&env->modules, module, fd, &places);
+	close(fd);
+}
+
+void process__update_jit(const struct process_env *env, struct process *process)
+{
+	char root[PATH_MAX];
+
+	snprintf(root, sizeof(root), "%s/%u/root", env->proc, process->pid);
+	perfmap__update(&process->jit, root, process->nspid, process->uid);
+}
+
+size_t process__bytes(const struct process *process)
+{
+	return sizeof(*process) + maps__bytes(&process->maps) + cache__bytes(&process->cache) +
+	       symtab__bytes(&process->jit.tab);
+}

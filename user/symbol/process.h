@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What is known of one traced process: its mappings, its JIT compiler's names, addresses named so far. */
+#ifndef JANK_SYMBOL_PROCESS_H
+#define JANK_SYMBOL_PROCESS_H
+
+#include "symbol/cache.h"
+#include "symbol/maps.h"
+#include "symbol/module.h"
+#include "symbol/perfmap.h"
+
+/* Of the whole symbolizer. */
+struct process_env {
+	char *proc, *debug_dir;
+	struct modules modules;
+};
+
+struct process {
+	UT_hash_handle hh;
+	uint32_t pid;
+	uint32_t nspid;	     /* what it calls itself */
+	uint64_t start_time; /* tells it from a later process of the same pid; 0: unknown */
+	uid_t uid;
+	struct maps maps;
+	struct cache cache;
+	struct perfmap jit;
+	uint64_t next_refresh_ns; /* none for a missing address before */
+};
+
+struct process *process__new(uint32_t pid);
+void process__free(struct process_env *env, struct process *process); /* accepts NULL */
+
+/*
+ * Reads the mappings again and opens files that are new among them. must_be_same: refuse another
+ * process of the same pid. 0 or -errno (-ESRCH: it is gone); on failure everything stays as it was.
+ */
+int process__refresh(struct process_env *env, struct process *process, bool must_be_same);
+
+/* Sees to it that a mapping's tables are built. */
+void process__load(struct process_env *env, const struct process *process, struct mapped *mapped);
+
+void process__update_jit(const struct process_env *env, struct process *process);
+
+size_t process__bytes(const struct process *process);
+
+#endif

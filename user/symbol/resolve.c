@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Names one address. See resolve.h; what it finds is cached by the caller. */
+#include "symbol/resolve.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "symbol/demangle.h"
+#include "symbol/kallsyms.h"
+#include "symbol/runtime.h"
+
+#define SUFFIX_MAX 8
+
+static const char *keep(const struct resolver *rs, const char *str)
+{
+	return str[0] ? pool__add(rs->pool, str, strlen(str)) : NULL;
+}
+
+static const char *name_of(const struct resolver *rs, const struct module_tab *tab,
+			   const struct symbol *sym)
+{
+	char raw[NAME_MAX_LEN], shown[DEMANGLE_MAX + SUFFIX_MAX];
+	char *version;
+
+	if (!names__get(&tab->syms.names, sym->name, raw, sizeof(raw)))
+		return NULL;
+	version = strchr(raw + 1, '@'); /* memcpy@@GLIBC_2.14 */
+	if (version)
+		*version = 0;
+	if (!rs->demangle || !demangle__name(raw, shown, DEMANGLE_MAX))
+		snprintf(shown, sizeof(shown), "%s", raw);
+	strncat(shown, tab->suffix, SUFFIX_MAX - 1);
+	return keep(rs, shown);
+}
+
+/* Names the byte at `at` by its file's tables. */
+static bool by_file(const struct resolver *rs, const struct region *region, uint64_t at,
+		    struct cached *entry)
+{
+	const struct module_tab *tab;
+	const struct symbol *sym;
+	uint64_t delta;
+
+	sym = module__find(&rs->env->modules, region->mapped->module,
+			   at - region->start + region->offset, &tab, &delta);
+	if (!sym)
+		return false;
+	entry->function = name_of(rs, tab, sym);
+	if (entry->function)
+		entry->base = at - delta;
+	return entry->function;
+}
+
+static bool by_perf_map(const struct resolver *rs, const struct process *process, uint64_t at,
+			struct cached *entry)
+{
+	const struct symbol *sym = symtab__find(&process->jit.tab, at);
+	char name[NAME_MAX_LEN];
+
+	if (!sym || !names__get(&process->jit.tab.names, sym->name, name, sizeof(name)))
+		return false;
+	entry->function = keep(rs, name);
+	entry->base = sym->addr;
+	entry->module = "[jit]";
+	return entry->function;
+}
+
+static const char *module_name(const struct resolver *rs, const struct mapped *mapped)
+{
+	return mapped->kind == MAPPED_ANON ? "[jit]" : keep(rs, mapped->path);
+}
+
+/*
+ * Where the byte before a return address has no name, but a function begins at the address itself,
+ * nobody called: it is the signal trampoline that the kernel pushed (glibc's __restore_rt).
+ */
+static bool by_file_around(const struct resolver *rs, const struct region *region, uint64_t addr,
+			   bool exact, struct cached *entry)
+{
+	if (exact)
+		return by_file(rs, region, addr, entry);
+	if (by_file(rs, region, addr - 1, entry))
+		return true;
+	if (addr < region->end && by_file(rs, region, addr, entry)) {
+		if (entry->base == addr)
+			return true;
+		entry->function = NULL;
+	}
+	return false;
+}
+
+void resolve__user(const struct resolver *rs, struct process *process, const struct region *region,
+		   uint64_t addr, bool exact, struct cached *entry)
+{
+	struct mapped *mapped = region->mapped;
+	struct module *module = mapped->module;
+
+	entry->module = module_name(rs, mapped);
+	entry->app = !entry->module || !runtime__is(entry->module);
+	if (module) {
+		process__load(rs->env, process, mapped);
+		entry->build_id = keep(rs, module->build_id);
+		if (by_file_around(rs, region, addr, exact, entry))
+			return;
+	}
+	entry->base = mapped->kind == MAPPED_FILE ? region->start - region->offset : region->start;
+	entry->jit = mapped->kind == MAPPED_ANON || (module && !module->load_cnt);
+	if (entry->jit) {
+		entry->generation = process->jit.generation;
+		by_perf_map(rs, process, addr - !exact, entry);
+	}
+}
+
+void resolve__kernel(const struct resolver *rs, const struct symtab *kernel, uint64_t addr,
+		     bool exact, struct cached *entry)
+{
+	const struct symbol *sym = symtab__find(kernel, addr - !exact);
+	char build_id[BUILD_ID_HEX_SZ];
+	struct kernel_name name;
+
+	entry->base = addr;
+	if (!sym)
+		return;
+	kallsyms__name(kernel, sym, &name);
+	kallsyms__build_id(name.module, build_id);
+	entry->function = keep(rs, name.function);
+	entry->module = keep(rs, name.module);
+	entry->build_id = keep(rs, build_id);
+	entry->base = sym->addr;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* From one address to what is known of it: the part between tables and frames. */
+#ifndef JANK_SYMBOL_RESOLVE_H
+#define JANK_SYMBOL_RESOLVE_H
+
+#include "symbol/pool.h"
+#include "symbol/process.h"
+
+struct resolver {
+	struct process_env *env;
+	struct pool *pool; /* of the strings in entries */
+	bool demangle;
+};
+
+/*
+ * Fills entry (but for its key) for an address of a process. exact: it is where the processor stood;
+ * else it is a return address, and the call before it is meant. region: where it lies.
+ */
+void resolve__user(const struct resolver *rs, struct process *process, const struct region *region,
+		   uint64_t addr, bool exact, struct cached *entry);
+
+/* The same for a kernel address and a table of kallsyms. Without a name, entry->base is addr. */
+void resolve__kernel(const struct resolver *rs, const struct symtab *kernel, uint64_t addr,
+		     bool exact, struct cached *entry);
+
+#endif

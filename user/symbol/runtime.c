@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The run-time libraries by their files' names: `libc.so.6`, `libc-2.31.so`, `ld-musl-x86_64.so.1`,
+ * bionic's `linker64`. Others that only begin alike (libc-client.so) are the program's.
+ */
+#include "symbol/runtime.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <string.h>
+
+static const char *const libraries[] = {
+	"libc",	  "libm",      "libpthread",	"libdl", "librt", "libstdc++",	       "libgcc_s",
+	"libc++", "libc++abi", "libc++_shared", "ld",	 "ld64",  "libc_malloc_debug", "libmvec",
+};
+
+static const char *const programs[] = { "linker", "linker64", "[vdso]", "[vsyscall]" };
+
+static const char *const loaders[] = { "ld-linux", "ld-musl-", "libc.musl-" };
+
+static bool is_library(const char *name, const char *library)
+{
+	size_t len = strlen(library);
+
+	if (strncmp(name, library, len))
+		return false;
+	name += len;
+	return !strncmp(name, ".so", 3) ||
+	       (name[0] == '-' && isdigit((unsigned char)name[1]) && strstr(name, ".so"));
+}
+
+bool runtime__is(const char *module)
+{
+	const char *slash = strrchr(module, '/'), *name = slash ? slash + 1 : module;
+	size_t i;
+
+	for (i = 0; i < sizeof(programs) / sizeof(*programs); i++)
+		if (!strcmp(name, programs[i]))
+			return true;
+	for (i = 0; i < sizeof(loaders) / sizeof(*loaders); i++)
+		if (!strncmp(name, loaders[i], strlen(loaders[i])) && strstr(name, ".so"))
+			return true;
+	for (i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
+		if (is_library(name, libraries[i]))
+			return true;
+	return false;
+}
