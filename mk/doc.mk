@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0
+# The man page: docs/jankbpf.8.in with the OPTIONS that the program's own table gives.
+
+MAN       := $(VARIANT)/jankbpf.8
+MAN_GEN   := $(VARIANT)/man_options
+MAN_OBJ   := $(patsubst %,$(VARIANT)/%.o,tools/man_options user/app/options_help user/app/options_set \
+             user/app/options_table user/base/err user/base/parse user/base/strbuf user/base/text)
+
+all: doc
+
+-include $(VARIANT)/tools/man_options.d
+
+doc: $(MAN) #: the man page, under .output/
+
+$(MAN_GEN): $(MAN_OBJ)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^
+
+$(MAN): docs/jankbpf.8.in $(MAN_GEN)
+	$(call msg,MAN,$@)
+	$(Q)$(MAN_GEN) > $@.options
+	$(Q)sed -e 's/@VERSION@/$(VERSION)/' -e '/^@OPTIONS@$$/{r $@.options' -e 'd}' $< > $@
+
+install: install-man
+install-man: $(MAN)
+	$(call msg,INSTALL,$(DESTDIR)$(MANDIR)/man8/jankbpf.8)
+	$(Q)$(INSTALL) -D -m 644 $(MAN) $(DESTDIR)$(MANDIR)/man8/jankbpf.8
+
+uninstall: uninstall-man
+uninstall-man:
+	$(Q)rm -f $(DESTDIR)$(MANDIR)/man8/jankbpf.8
+
+.PHONY: doc install-man uninstall-man

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Writes the man page's OPTIONS at build time, from the table that also makes the parser. */
+#include <stdio.h>
+
+#include "app/options.h"
+
+int main(void)
+{
+	options__print_man();
+	return fflush(stdout) ? 1 : 0;
+}
