@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* jankbpf: finds jank on a whole machine. One function a command. */
+#include <stdio.h>
+
+#include "app/doctor.h"
+#include "app/options.h"
+#include "app/replay.h"
+#include "app/session.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "export/sink.h"
+
+static int run(const struct options *opts, struct err *err)
+{
+	switch (opts->command) {
+	case CMD_TRACE:
+		return session__run(opts, err);
+	case CMD_REPLAY:
+		return replay__run(opts, err);
+	case CMD_DOCTOR:
+		return doctor__run(opts);
+	case CMD_SCHEMA:
+		puts(json_schema);
+		return JANK_EXIT_OK;
+	case CMD_VERSION:
+		options__print_version();
+		return JANK_EXIT_OK;
+	case CMD_HELP:
+		options__print_help();
+		return JANK_EXIT_OK;
+	}
+	return JANK_EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	struct options opts;
+	struct err err = {};
+	int status;
+
+	if (options__parse(argc, argv, &opts, &err)) {
+		log__error("%s", err.msg);
+		return err.exit;
+	}
+	log__set_level(opts.verbosity);
+	status = run(&opts, &err);
+	if (status && err.msg[0])
+		log__error("%s", err.msg);
+	options__free(&opts);
+	return status;
+}

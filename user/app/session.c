@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A run's life: open what is needed, attach, run the loop, close. The intake thread waits for the ring,
+ * signals, timers and the ends of the traced processes, all in one epoll.
+ */
+#include "app/session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "app/host.h"
+#include "app/recorder.h"
+#include "app/session_parts.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "kernel/bpf_log.h"
+#include "kernel/preflight.h"
+
+#define QUEUE_ITEMS 4096
+#define QUEUE_BYTES (16 << 20)
+#define LOOK_MAX_NS NS_PER_SEC
+#define LOOK_MIN_NS (20 * NS_PER_MS)
+#define LOOKS_PER_HANG 8 /* a hang is reported at most an eighth of --hang late */
+#define STATUS_NS NS_PER_SEC
+#define MACHINE_NS (100 * NS_PER_MS)
+#define MACHINE_COST_SHARE 500 /* reading /proc takes at most this fraction of our time */
+
+static int name_live(void *ctx, uint32_t pid, struct stack *stack)
+{
+	return symbolizer__stack(ctx, pid, stack);
+}
+
+/* Everything that needs no privilege, in the order in which it would fail for a user's mistake. */
+static int open_outputs(struct session *s, struct err *err)
+{
+	const struct options *opts = s->opts;
+	const struct symbolizer_opts sym_opts = { .demangle = true };
+	struct namer namer = { name_live, NULL };
+	int res;
+
+	res = symbolizer__new(&sym_opts, &s->symbolizer, err);
+	if (!res && opts->journal)
+		res = journal_writer__new(opts->journal, &s->journal, err);
+	namer.ctx = s->symbolizer;
+	if (!res)
+		res = output__new(opts, &namer, s->journal, &s->losses, &s->output, err);
+	if (res)
+		return res;
+	s->queue = queue__new(QUEUE_ITEMS, QUEUE_BYTES);
+	s->loops = loops__new(&s->losses);
+	s->living = hists__new();
+	s->machine = machine__new();
+	s->watch = watch__new();
+	if (!s->queue || !s->loops || !s->living || !s->machine || !s->watch)
+		return err__set(err, ENOMEM, "out of memory");
+	s->judge = (struct judge){
+		.threshold_ns = opts->threshold_ns,
+		.fps = opts->fps,
+		.debugging = opts->debugging,
+		.host = &s->host,
+		.real_offset_ns = clock__real_offset_ns(),
+	};
+	if (s->journal)
+		journal__add_session(s->journal, &s->judge, opts->hang_ns);
+	return 0;
+}
+
+static int open_probes(struct session *s, struct err *err)
+{
+	const struct options *opts = s->opts;
+	struct loader_opts loader_opts = {
+		.features = &s->features,
+		.threshold_ns = opts->threshold_ns,
+		.hang_ns = opts->hang_ns,
+		.uprobe_waits = opts->backend == BACKEND_UPROBE,
+		.frequency_hz = opts->frequency_hz,
+	};
+	int res;
+
+	if (opts->pid_cnt + (opts->argv != NULL) == 1)
+		loader_opts.only_pid = opts->argv ? s->command.pid : opts->pids[0];
+	if (!features__has(&s->features, FEATURE_PERF_EVENT) && loader_opts.frequency_hz) {
+		log__warn("no samples of running code: this kernel has no perf events for BPF");
+		loader_opts.frequency_hz = 0;
+	}
+	res = loader__new(&loader_opts, &s->loader, err);
+	if (res) {
+		log__debug("%s", bpf_log__all());
+		return res;
+	}
+	if (opts->backend == BACKEND_KERNEL && loader__wait_probe(s->loader) == WAIT_UPROBES)
+		return err__set_exit(err, JANK_EXIT_CANNOT, ENOTSUP,
+				     "--backend kernel: this kernel has no system-call tracepoints; see "
+				     "`jankbpf doctor`");
+	return ring__new(loader__ring_fd(s->loader), session__on_record, s, &s->ring, err);
+}
+
+static void on_signal(void *ctx, uint64_t arg)
+{
+	struct session *s = ctx;
+	struct signalfd_siginfo info;
+
+	(void)arg;
+	while (read(s->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			continue; /* a COMMAND's end comes by its pidfd */
+		s->stop = true;
+		s->own_end = true;
+	}
+}
+
+static void on_ring(void *ctx, uint64_t arg)
+{
+	struct session *s = ctx;
+
+	(void)arg;
+	ring__consume(s->ring);
+	session__flush_raw(s);
+}
+
+static void on_stop(void *ctx, uint64_t arg)
+{
+	struct session *s = ctx;
+
+	(void)arg;
+	s->stop = true;
+	s->own_end = true;
+}
+
+static void on_look(void *ctx, uint64_t arg)
+{
+	struct session *s = ctx;
+
+	(void)arg;
+	session__look(s);
+	session__scan_due(s);
+	if (clock__mono_ns() - s->status_ns >= STATUS_NS - LOOK_MIN_NS) {
+		s->status_ns = clock__mono_ns();
+		session__status(s);
+	}
+}
+
+static void on_cost(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	session__cost_window(ctx);
+}
+
+static void on_machine(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	session__read_machine(ctx, clock__mono_ns());
+}
+
+/* How often to look at the threads: for hangs in time, and for the status line. */
+static uint64_t look_period(const struct options *opts)
+{
+	uint64_t ns = opts->hang_ns / LOOKS_PER_HANG;
+
+	if (!ns || ns > LOOK_MAX_NS)
+		ns = LOOK_MAX_NS;
+	return ns < LOOK_MIN_NS ? LOOK_MIN_NS : ns;
+}
+
+/* A machine with many CPUs or processes takes longer to read, and is read less often. */
+static uint64_t machine_period(struct session *s)
+{
+	uint64_t begin = clock__mono_ns(), ns;
+
+	session__read_machine(s, begin);
+	ns = (clock__mono_ns() - begin) * MACHINE_COST_SHARE;
+	return ns < MACHINE_NS ? MACHINE_NS : ns;
+}
+
+static int watch_signals(struct session *s)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return -errno;
+	signal(SIGPIPE, SIG_IGN);
+	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	s->closed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return s->signal_fd < 0 || s->closed_fd < 0 ? -errno : 0;
+}
+
+static int watch_all(struct session *s, struct err *err)
+{
+	uint64_t look = look_period(s->opts), machine = machine_period(s);
+	int res;
+
+	if ((res = watch__add(s->watch, s->signal_fd, on_signal, s, 0)) < 0 ||
+	    (res = watch__add(s->watch, s->closed_fd, on_stop, s, 0)) < 0 ||
+	    (res = watch__add(s->watch, ring__fd(s->ring), on_ring, s, 0)) < 0 ||
+	    (res = watch__timer(s->watch, look, look, on_look, s)) < 0 ||
+	    (res = watch__timer(s->watch, machine, machine, on_machine, s)) < 0 ||
+	    (res = watch__timer(s->watch, MACHINE_NS, MACHINE_NS, on_cost, s)) < 0 ||
+	    (s->opts->duration_ns &&
+	     (res = watch__timer(s->watch, s->opts->duration_ns, 0, on_stop, s)) < 0))
+		return err__set(err, -res, "cannot watch for events: %s", strerror(-res));
+	return 0;
+}
+
+static int start_sinker(struct session *s, struct err *err)
+{
+	const struct sinker_opts opts = {
+		.queue = s->queue,
+		.output = s->output,
+		.symbolizer = s->symbolizer,
+		.journal = s->journal,
+		.losses = &s->losses,
+		.closed_fd = s->closed_fd,
+	};
+
+	return sinker__start(&opts, &s->sinker, err);
+}
+
+static int trace_targets(struct session *s, struct err *err)
+{
+	int res = 0;
+
+	for (size_t i = 0; i < s->opts->pid_cnt && !res; i++)
+		res = session__trace(s, s->opts->pids[i], err);
+	if (!res && s->opts->argv)
+		res = session__trace(s, s->command.pid, err);
+	return res;
+}
+
+static int attach(struct session *s, struct err *err)
+{
+	int res = start_sinker(s, err);
+
+	if (!res)
+		res = trace_targets(s, err);
+	if (!res)
+		res = loader__attach(s->loader, err);
+	if (!res)
+		res = watch_all(s, err);
+	s->start_ns = s->status_ns = clock__mono_ns();
+	if (!res && s->opts->argv)
+		res = command__go(&s->command, s->opts->argv, err);
+	if (!res)
+		log__verbose("tracing; waits by %s, samples by %s",
+			     loader__wait_probe(s->loader) == WAIT_UPROBES ? "uprobes" : "tracepoints",
+			     loader__sampler_clock(s->loader));
+	return res;
+}
+
+static int run(struct session *s, struct err *err)
+{
+	int res = 0;
+
+	while (!s->stop && !res)
+		res = watch__round(s->watch);
+	if (res)
+		return err__set(err, -res, "cannot wait for events: %s", strerror(-res));
+	return 0;
+}
+
+/* The records of living threads, which no end will bring any more, go to the journal. */
+static void record_living(void *ctx, const struct jank_rec_thread *rec)
+{
+	struct session *s = ctx;
+
+	strbuf__add(&s->raw, rec, sizeof(*rec));
+}
+
+static void finish(struct session *s)
+{
+	session__look(s);
+	ring__consume(s->ring);
+	if (s->journal)
+		loader__each_thread(s->loader, record_living, s);
+	session__flush_raw(s);
+	session__send_summary(s);
+}
+
+static void close_session(struct session *s)
+{
+	log__status(NULL);
+	sinker__finish(s->sinker);
+	loader__free(s->loader);
+	ring__free(s->ring);
+	command__stop(&s->command);
+	watch__free(s->watch);
+	session__free_traced(s);
+	output__free(s->output);
+	journal_writer__free(s->journal);
+	symbolizer__free(s->symbolizer);
+	queue__free(s->queue);
+	loops__free(s->loops);
+	hists__free(s->living);
+	machine__free(s->machine);
+	strbuf__free(&s->raw);
+	host__free(&s->host);
+	if (s->cost.stats_fd >= 0)
+		close(s->cost.stats_fd);
+	if (s->signal_fd >= 0)
+		close(s->signal_fd);
+	if (s->closed_fd >= 0)
+		close(s->closed_fd);
+}
+
+static int open_session(struct session *s, struct err *err)
+{
+	int res = preflight__check(err);
+
+	if (!res)
+		res = features__probe(s->opts->disabled, s->opts->disabled_cnt, &s->features, err);
+	if (!res)
+		res = features__require(&s->features, err);
+	if (!res)
+		res = host__read(&s->host, err);
+	if (!res)
+		res = open_outputs(s, err);
+	if (!res && s->opts->argv)
+		res = command__prepare(s->opts->argv, &s->command, err);
+	if (!res)
+		res = watch_signals(s);
+	return res ? res : open_probes(s, err);
+}
+
+int session__run(const struct options *opts, struct err *err)
+{
+	struct session s = {
+		.opts = opts,
+		.err = err,
+		.command = { .go_fd = -1, .failed_fd = -1 },
+		.cost = { .stats_fd = -1 },
+		.signal_fd = -1,
+		.closed_fd = -1,
+		.find_timer_fd = -1,
+	};
+	int status = JANK_EXIT_OK;
+
+	if (open_session(&s, err) || attach(&s, err) || run(&s, err))
+		status = err->exit ? err->exit : JANK_EXIT_FAILED;
+	else
+		finish(&s);
+	command__reap(&s.command);
+	if (!status && s.command.ended && !s.own_end)
+		status = command__exit_status(&s.command);
+	close_session(&s);
+	return status;
+}

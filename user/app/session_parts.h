@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of a session share: its state, and the parts that they play. */
+#ifndef JANK_SESSION_PARTS_H
+#define JANK_SESSION_PARTS_H
+
+#include <stdbool.h>
+
+#include "app/command.h"
+#include "app/options.h"
+#include "app/output.h"
+#include "app/queue.h"
+#include "app/sinker.h"
+#include "app/watch.h"
+#include "base/err.h"
+#include "intake/journal.h"
+#include "intake/ring.h"
+#include "kernel/features.h"
+#include "kernel/loader.h"
+#include "model/hist.h"
+#include "model/judge.h"
+#include "model/loop.h"
+#include "model/loss.h"
+#include "model/machine.h"
+#include "model/process.h"
+#include "symbol/symbolize.h"
+
+/* A process that is traced. */
+struct traced {
+	uint32_t pid;
+	int pidfd; /* -1 once it has ended */
+	struct process *process;
+	bool scan_due;	    /* it may map libraries that were not looked at */
+	unsigned probe_cnt; /* uprobes attached */
+	struct traced *next;
+};
+
+/* The cost of our BPF programs: the kernel counts it only in short windows, since counting costs. */
+struct cost_meter {
+	int stats_fd; /* open within a window, else -1 */
+	bool always;  /* somebody switched the statistics on for good */
+	uint64_t window_start_ns, windows_ns, last_ns;
+};
+
+struct session {
+	const struct options *opts;
+	struct err *err; /* the first failure while running */
+	struct features features;
+	struct host_info host;
+	struct judge judge;
+	struct losses losses;
+	struct command command;
+	struct journal_writer *journal;
+	struct symbolizer *symbolizer;
+	struct output *output;
+	struct queue *queue;
+	struct sinker *sinker;
+	struct loader *loader;
+	struct ring *ring;
+	struct watch *watch;
+	struct machine *machine;
+	struct loops *loops;
+	struct hists *living; /* as of the last look at the threads */
+	struct traced *traced;
+	unsigned alive_cnt;
+	struct strbuf raw; /* records on their way to the journal */
+	struct cost_meter cost;
+	uint64_t start_ns, machine_ns, status_ns;
+	uint64_t block_cnt, hang_cnt;
+	int signal_fd, closed_fd, find_timer_fd;
+	unsigned find_tries;
+	bool stop;
+	bool own_end; /* stopped by us or the user, not by the traced processes' end */
+};
+
+/* session_records.c: record → event → dispatch → block → queue */
+void session__on_record(void *ctx, const void *data, size_t len);
+void session__flush_raw(struct session *s);
+void session__read_machine(struct session *s, uint64_t now_ns);
+
+/* session_traced.c: the traced processes' lives */
+int session__trace(struct session *s, pid_t pid, struct err *err);
+void session__on_exec(struct session *s, uint32_t pid);
+void session__on_new_loop(struct session *s, uint32_t pid);
+void session__scan_due(struct session *s);
+struct traced *session__traced(struct session *s, uint32_t pid);
+void session__free_traced(struct session *s);
+
+/* session_report.c: status line, summary, own cost */
+void session__look(struct session *s); /* at the threads: hangs, counts */
+void session__status(struct session *s);
+void session__cost_window(struct session *s);
+int session__send_summary(struct session *s);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The ring between the probes and us. */
+#ifndef JANK_RING_H
+#define JANK_RING_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct ring;
+
+/* fn gets each record, valid only within the call. map_fd stays the caller's. */
+int ring__new(int map_fd, void (*fn)(void *ctx, const void *data, size_t len), void *ctx,
+	      struct ring **ret, struct err *err);
+void ring__free(struct ring *ring);    /* accepts NULL */
+int ring__fd(const struct ring *ring); /* readable when there are records */
+int ring__consume(struct ring *ring);  /* all that is there; 0 or -errno */
+
+#endif
