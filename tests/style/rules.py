@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The rules of the source that a machine can check. Each takes the root of a source tree and yields
+one line for each violation; style.t runs them on this tree, and on seeded ones that must fail."""
+
+import os
+import re
+import shutil
+import subprocess
+
+CODE = (".c", ".h", ".cc")
+TEXT = CODE + (".py", ".sh", ".t", ".pl", ".pm", ".mk", ".js", ".lua")
+FUNCTION_LINES_MAX = 60
+CLANG_FORMAT_MAJOR = "14"  # versions differ in what they make of the same options
+
+# What a layer may include, beside itself and the C library's.
+LAYERS = {
+    "base": set(),
+    "model": {"base"},
+    "intake": {"model", "base"},
+    "symbol": {"base", "model/block.h"},
+    "kernel": {"base"},
+    "export": {"model", "symbol", "base"},
+    "app": {"kernel", "intake", "model", "symbol", "export", "base"},
+}
+WIRE = "bpf/jank_abi.h"  # the contract of both sides; base stays free even of that
+SKELETON = "jankbpf.skel.h"
+SKELETON_OWNER = "user/kernel/loader.c"
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.M)
+COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
+
+
+class Unavailable(Exception):
+    """A rule that cannot be checked here, and why."""
+
+
+def files(root, suffixes, *tops):
+    """Paths below root, of the source only: nothing built, nothing of git's."""
+    found = []
+    for top in tops or (".",):
+        for where, dirs, names in os.walk(os.path.join(root, top)):
+            dirs[:] = [d for d in dirs if d not in (".git", ".output", "__pycache__")]
+            found += [os.path.relpath(os.path.join(where, n), root) for n in names]
+    return sorted(path for path in found if path.endswith(suffixes) or is_script(root, path, suffixes))
+
+
+def is_script(root, path, suffixes):
+    """Makefile and executables without a suffix, where any text is asked for."""
+    if suffixes is not TEXT or "." in os.path.basename(path):
+        return False
+    full = os.path.join(root, path)
+    if os.path.basename(path) == "Makefile":
+        return True
+    if os.path.islink(full) or not os.access(full, os.X_OK):
+        return False
+    with open(full, "rb") as file:
+        return file.read(2) == b"#!"
+
+
+def read(root, path):
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def line_of(text, offset):
+    return text.count("\n", 0, offset) + 1
+
+
+def blank(match):
+    return "\n" * match.group().count("\n")
+
+
+def without_comments(text):
+    """Strings go too: what is looked for is code."""
+    return COMMENT.sub(blank, text)
+
+
+def includes(root, path):
+    text = read(root, path)
+    for match in INCLUDE.finditer(text):
+        yield line_of(text, match.start()), match.group(1)
+
+
+def spdx(root):
+    """Each source file has the licence in its first three lines."""
+    for path in files(root, TEXT):
+        head = read(root, path).split("\n")[:3]
+        if not any("SPDX-License-Identifier: GPL-2.0" in line for line in head):
+            yield f"{path}: no SPDX line"
+
+
+def allowed(layer, target):
+    if target == WIRE:
+        return layer != "base"
+    first = target.split("/")[0]
+    if first in LAYERS:
+        return first == layer or first in LAYERS[layer] or target in LAYERS[layer]
+    return first not in ("bpf", "tests", "tools") or is_libbpf(target)
+
+
+def is_libbpf(target):
+    return target in ("bpf/bpf.h", "bpf/btf.h", "bpf/libbpf.h", "bpf/libbpf_common.h")
+
+
+def layers(root):
+    """Dependencies of user/ point one way."""
+    for path in files(root, CODE, "user"):
+        layer = path.split("/")[1]
+        if layer not in LAYERS:
+            yield f"{path}: user/{layer} is no layer"
+            continue
+        for line, target in includes(root, path):
+            target = target[5:] if target.startswith("user/") else target
+            if ".." in target.split("/"):
+                yield f"{path}:{line}: {target}: includes are relative to user/ and the root"
+            elif not allowed(layer, target):
+                yield f"{path}:{line}: {layer} includes {target}"
+
+
+def bpf_apart(root):
+    """bpf/ knows nothing of user space; of app/, tools know the option table at most."""
+    for path in files(root, CODE, "bpf"):
+        for line, target in includes(root, path):
+            first = target.split("/")[0]
+            if first in LAYERS or first in ("user", "tests", "tools", ".."):
+                yield f"{path}:{line}: bpf includes {target}"
+    for path in files(root, CODE, "tools"):
+        for line, target in includes(root, path):
+            if re.match(r"(\.\./)*(user/)?app/(?!options(_table)?\.h$)", target):
+                yield f"{path}:{line}: tools include {target}"
+
+
+def skeleton(root):
+    """One file owns the skeleton; the tests of the BPF programs have their own copy."""
+    for path in files(root, CODE):
+        for line, target in includes(root, path):
+            if os.path.basename(target) != SKELETON or path == SKELETON_OWNER:
+                continue
+            if not path.startswith("tests/bpf/"):
+                yield f"{path}:{line}: only {SKELETON_OWNER} includes {SKELETON}"
+
+
+def silent(root):
+    """Library code fills a struct err and prints nothing."""
+    noise = re.compile(r"\b(?:stderr\b|(?:perror|v?printf|puts|putchar|v?warnx?|v?errx?|log__\w+)\s*\()")
+    for path in files(root, CODE, "user"):
+        if path.startswith("user/app/") or path.startswith("user/base/log."):
+            continue
+        text = without_comments(read(root, path))
+        for match in noise.finditer(text):
+            yield f"{path}:{line_of(text, match.start())}: {match.group().rstrip('( ')} outside app/"
+
+
+def words(root):
+    """Nothing is left for later."""
+    unfinished = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" * 3)) + r")\b")
+    for path in files(root, TEXT):
+        text = read(root, path)
+        for match in unfinished.finditer(text):
+            yield f"{path}:{line_of(text, match.start())}: {match.group()}"
+
+
+def private_paths(root):
+    """No path of a developer's machine."""
+    private = re.compile(r"(?<![\w.])/(?:work/(?:main|shared)|tmp/brief)\b|\.\./" + r"shared/")
+    for path in files(root, TEXT + (".md", ".txt", ".json", ".in")):
+        text = read(root, path)
+        for match in private.finditer(text):
+            yield f"{path}:{line_of(text, match.start())}: {match.group()}"
+
+
+def tagged_functions(root, paths):
+    """(path, name, first line, last line) of each function, by ctags."""
+    if not shutil.which("ctags"):
+        raise Unavailable("no ctags: install universal-ctags")
+    command = ["ctags", "--quiet", "--options=NONE", "--languages=C", "--langmap=C:.c.h",
+               "--kinds-C=f", "--fields=+ne", "-f", "-", *paths]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Unavailable(f"ctags is not universal-ctags: {done.stderr.strip()}")
+    for tag in done.stdout.splitlines():
+        name, path, *rest = tag.split("\t")
+        lines = dict(field.split(":", 1) for field in rest if field.startswith(("line:", "end:")))
+        if "end" in lines:
+            yield path, name, int(lines["line"]), int(lines["end"])
+
+
+def braced_functions(root, paths):
+    """The same by the braces in the first column: what ctags misses behind a macro."""
+    for path in paths:
+        lines = read(root, path).split("\n")
+        begin = None
+        for number, line in enumerate(lines, 1):
+            if line == "{":
+                begin = number
+            elif line.startswith("}") and begin:
+                yield path, lines[begin - 2].strip(), begin - 1, number
+                begin = None
+
+
+def function_length(root):
+    """A function can be seen whole."""
+    paths = files(root, (".c", ".h"), "user", "bpf")
+    if not paths:
+        return
+    seen = set()
+    for path, name, first, last in [*tagged_functions(root, paths), *braced_functions(root, paths)]:
+        if last - first + 1 > FUNCTION_LINES_MAX and (path, last) not in seen:
+            seen.add((path, last))
+            yield f"{path}:{first}: {name} has {last - first + 1} lines, {FUNCTION_LINES_MAX} are the most"
+
+
+def find_clang_format():
+    for name in ("clang-format-" + CLANG_FORMAT_MAJOR, "clang-format"):
+        if not shutil.which(name):
+            continue
+        version = subprocess.run([name, "--version"], capture_output=True, text=True, check=True)
+        if re.search(rf"version {CLANG_FORMAT_MAJOR}\.", version.stdout):
+            return name
+    raise Unavailable(f"no clang-format {CLANG_FORMAT_MAJOR}, and versions differ")
+
+
+def formatted(root):
+    """Every file is as clang-format has it."""
+    paths = files(root, CODE, "user", "bpf", "tools", "tests")
+    if not paths:
+        return
+    done = subprocess.run([find_clang_format(), "--dry-run", "-Werror", *paths], cwd=root,
+                          capture_output=True, text=True, check=False)
+    if done.returncode:
+        yield from sorted({line.split(":")[0] + ": not formatted"
+                           for line in done.stderr.splitlines() if ": error:" in line})
+
+
+RULES = (spdx, layers, bpf_apart, skeleton, silent, words, private_paths, function_length, formatted)

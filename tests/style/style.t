@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Checks the source tree by each rule, after showing for each that it finds a seeded violation and
+leaves good code alone."""
+
+import os
+import shutil
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+import rules  # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(HERE))
+SPDX = "/* SPDX-License-Identifier: GPL-2.0 */\n"
+LATER = "TO" + "DO"
+
+
+def function(lines, head="int f(void)"):
+    return SPDX + head + "\n{\n" + "\tg();\n" * (lines - 4) + "\treturn 0;\n}\n"
+
+
+# rule, path, content, whether the rule must object
+SEEDS = (
+    ("spdx", "user/base/a.c", "int a;\n", True),
+    ("spdx", "user/base/a.c", SPDX + "int a;\n", False),
+    ("spdx", "vmlinux/a.h", "int a;\n", True),
+    ("spdx", "mk/a.mk", "all:\n", True),
+    ("spdx", "tests/live/a.t", "#!/bin/sh\n# SPDX-License-Identifier: GPL-2.0\n", False),
+    ("spdx", "tools/gen", "#!/bin/sh\n", True),
+    ("spdx", ".output/a.h", "int a;\n", False),
+    ("layers", "user/base/a.c", '#include "model/block.h"\n', True),
+    ("layers", "user/base/a.c", '#include "base/err.h"\n#include <bpf/libbpf.h>\n', False),
+    ("layers", "user/base/a.h", '#include "bpf/jank_abi.h"\n', True),
+    ("layers", "user/model/a.c", '#include "bpf/jank_abi.h"\n#include "base/err.h"\n', False),
+    ("layers", "user/model/a.c", '#include "export/sink.h"\n', True),
+    ("layers", "user/symbol/a.c", '#include "model/block.h"\n', False),
+    ("layers", "user/symbol/a.c", '#include "model/judge.h"\n', True),
+    ("layers", "user/kernel/a.c", '#include "model/block.h"\n', True),
+    ("layers", "user/intake/a.c", '#include "symbol/symbolize.h"\n', True),
+    ("layers", "user/export/a.c", '#include "symbol/symbolize.h"\n', False),
+    ("layers", "user/export/a.c", '#include "app/options.h"\n', True),
+    ("layers", "user/export/a.c", '#include "../app/options.h"\n', True),
+    ("layers", "user/export/a.c", "  #  include <user/app/options.h>\n", True),
+    ("layers", "user/kernel/a.c", '#include "bpf/maps.bpf.h"\n', True),
+    ("layers", "user/app/a.c", '#include "kernel/loader.h"\n#include "export/sink.h"\n', False),
+    ("layers", "user/other/a.c", "int a;\n", True),
+    ("bpf_apart", "bpf/a.bpf.c", '#include "base/err.h"\n', True),
+    ("bpf_apart", "bpf/a.bpf.c", '#include "bpf/jank_abi.h"\n#include <bpf/bpf_helpers.h>\n', False),
+    ("bpf_apart", "tools/a.c", '#include "app/session.h"\n', True),
+    ("bpf_apart", "tools/a.c", '#include "app/options.h"\n', False),
+    ("skeleton", "user/app/a.c", '#include "jankbpf.skel.h"\n', True),
+    ("skeleton", "user/kernel/other.c", '#include "../.output/jankbpf.skel.h"\n', True),
+    ("skeleton", "user/kernel/loader.c", '#include "jankbpf.skel.h"\n', False),
+    ("skeleton", "tests/bpf/a.c", '#include "jankbpf.skel.h"\n', False),
+    ("skeleton", "tests/unit/a.c", '#include "jankbpf.skel.h"\n', True),
+    ("silent", "user/model/a.c", 'void f(void)\n{\n\tfprintf(stderr, "x");\n}\n', True),
+    ("silent", "user/model/a.c", 'void f(void)\n{\n\tprintf("x");\n}\n', True),
+    ("silent", "user/export/a.c", 'void f(void)\n{\n\tperror("x");\n}\n', True),
+    ("silent", "user/kernel/a.c", 'void f(void)\n{\n\tlog__warn("x");\n}\n', True),
+    ("silent", "user/app/a.c", 'void f(void)\n{\n\tlog__warn("x");\n}\n', False),
+    ("silent", "user/model/a.c",
+     '/* printf() to stderr */\nint f(const char *s, ...) __attribute__((format(printf, 1, 2)));\n'
+     'void g(struct err *err)\n{\n\tf("printf(x)", err);\n\tsnprintf(s, 1, "x");\n}\n', False),
+    ("words", "user/app/a.c", f"/* {LATER}: later */\n", True),
+    ("words", "mk/a.mk", f"# {'FIX' + 'ME'}\n", True),
+    ("words", "user/app/a.c", 'char t[] = "/tmp/a-XXXXXX"; int TODOS;\n', False),
+    ("private_paths", "docs/a.md", "see " + "/wor" + "k/main/x\n", True),
+    ("private_paths", "user/app/a.c", "/* .." + "/shared/models.md */\n", True),
+    ("private_paths", "docs/a.md", "PREFIX/work/main and https://a.example/work/main\n", False),
+    ("function_length", "user/app/a.c", function(60), False),
+    ("function_length", "user/app/a.c", function(61), True),
+    ("function_length", "bpf/a.bpf.h", function(61), True),
+    ("function_length", "bpf/a.bpf.c", function(61, 'SEC("tp_btf/x")\nint BPF_PROG(on_x, int a)'), True),
+    ("function_length", "user/app/a.c", function(61, "DEFINE_HANDLER(a, b)"), True),
+    ("function_length", "user/app/a.c", SPDX + "static int t[] = {\n" + "\t1,\n" * 99 + "};\n", False),
+    ("formatted", "user/app/a.c", "int f( void ){return 0;}\n", True),
+    ("formatted", "user/app/a.c", "int f(void)\n{\n\treturn 0;\n}\n", False),
+    ("formatted", "vmlinux/a.h", "int f( void );\n", False),
+)
+
+results = 0
+failures = 0
+
+
+def result(good, name, details=()):
+    global results, failures
+    results += 1
+    failures += not good
+    print(f"{'ok' if good else 'not ok'} {results} - {name}")
+    for line in [] if good else details:
+        print(f"#   {line}")
+
+
+def skip(reason):
+    global results
+    results += 1
+    print(f"ok {results} # SKIP {reason}")
+
+
+def by_name(name):
+    return next(rule for rule in rules.RULES if rule.__name__ == name)
+
+
+def write(root, path, content):
+    full = os.path.join(root, path)
+    os.makedirs(os.path.dirname(full))
+    with open(full, "w", encoding="utf-8") as file:
+        file.write(content)
+    if "." not in os.path.basename(path):
+        os.chmod(full, 0o755)
+
+
+def try_seed(name, path, content, objects):
+    what = f"{name} {'objects to' if objects else 'accepts'} {path}: {content.strip().splitlines()[-1]}"
+    with tempfile.TemporaryDirectory(prefix="jank-style-") as root:
+        write(root, path, content)
+        shutil.copy(os.path.join(ROOT, ".clang-format"), root)
+        found = list(by_name(name)(root))
+    right = len(found) == 1 and path in found[0] if objects else not found
+    result(right, what.replace("#", "\\#"), found or ["found nothing"])
+
+
+def attempt(check, *args):
+    try:
+        check(*args)
+    except rules.Unavailable as reason:
+        skip(reason)
+
+
+def try_rule(rule):
+    found = list(rule(ROOT))
+    result(not found, f"{rule.__name__}: {rule.__doc__}", found)
+
+
+def main():
+    for seed in SEEDS:
+        attempt(try_seed, *seed)
+    seeded = {name for name, _, _, objects in SEEDS if objects}
+    result(seeded == {rule.__name__ for rule in rules.RULES}, "every rule was seen to object")
+    for rule in rules.RULES:
+        attempt(try_rule, rule)
+    print(f"1..{results}")
+    return 1 if failures else 0
+
+
+sys.exit(main())
