@@ -107,7 +107,7 @@ static void print_head(void)
 	       uts.machine, sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-static int conclude(const struct doctor *doc)
+static void print_verdict(const struct doctor *doc)
 {
 	if (doc->cnt[VERDICT_MISSING])
 		printf("\nTracing is not possible: see what is missing above.\n");
@@ -115,7 +115,6 @@ static int conclude(const struct doctor *doc)
 		printf("\nTracing is possible, less what is degraded above.\n");
 	else
 		printf("\nTracing is possible, with everything.\n");
-	return doc->cnt[VERDICT_MISSING] ? JANK_EXIT_CANNOT : JANK_EXIT_OK;
 }
 
 static bool wants_color(void)
@@ -143,5 +142,10 @@ int doctor__run(const struct options *opts)
 	doctor__check_user(&doc);
 	doctor__check_system(&doc);
 	check_features(&doc, &feats);
-	return conclude(&doc);
+	print_verdict(&doc);
+	if (fflush(stdout) || ferror(stdout)) {
+		log__error("the report cannot be written to stdout");
+		return JANK_EXIT_FAILED;
+	}
+	return doc.cnt[VERDICT_MISSING] ? JANK_EXIT_CANNOT : JANK_EXIT_OK;
 }

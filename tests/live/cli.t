@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# The command line from outside: exit statuses, and what goes to stdout and what to stderr.
+jank=${JANKBPF:-./jankbpf}
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+n=0
+
+ok() { # STATUS NAME
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
+}
+
+run() {
+	"$jank" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+	rc=$?
+}
+
+# WORDS-IN-STDERR ARG...: wrong usage, told on stderr in one line, nothing on stdout
+refused() {
+	words=$1
+	shift
+	run "$@"
+	[ "$rc" = 2 ] && [ ! -s "$dir/out" ] && [ "$(wc -l <"$dir/err")" = 1 ] &&
+		grep -qF -e "$words" "$dir/err"
+	result=$?
+	ok $result "usage error: $*"
+	[ $result = 0 ] || sed "s/^/# rc $rc: /" "$dir/err" "$dir/out"
+}
+
+# WORDS-IN-STDOUT ARG...: done, told on stdout, nothing on stderr
+told() {
+	words=$1
+	shift
+	run "$@"
+	[ "$rc" = 0 ] && [ ! -s "$dir/err" ] && grep -qF -e "$words" "$dir/out"
+	result=$?
+	ok $result "on stdout: $*"
+	[ $result = 0 ] || sed "s/^/# rc $rc: /" "$dir/err"
+}
+
+told 'Usage: jankbpf' --help
+told 'Usage: jankbpf' -h
+told 'Usage: jankbpf' doctor --help
+told 'jankbpf 0.' --version
+told 'jankbpf 0.' -V
+told '$schema' --schema
+
+refused 'nothing to trace'
+refused "unknown option '--foo'; see jankbpf --help" --foo
+refused "'frobnicate' is no command" frobnicate
+refused "--pid '0' is out of range" -p 0
+refused "--pid '-1' is out of range" -p -1
+refused "--pid 'abc': give a whole number" -p abc
+refused "--pid '99999999999' is out of range" -p 99999999999
+refused "--threshold '0' is out of range" -t 0 -p 1
+refused "--threshold '-5ms' is out of range" -t -5ms -p 1
+refused "--threshold '5parsecs': give a number with us, ms, s, m or h" -t 5parsecs -p 1
+refused "--threshold '99999999999999999999s' is out of range" -t 99999999999999999999s -p 1
+refused "--fps '0' is out of range" --fps 0 -p 1
+refused "--frequency '10000' is out of range" -F 10000 -p 1
+refused "--count '0' is out of range" -n 0 -p 1
+refused '-p and a COMMAND' -p 1 -- true
+refused 'replay needs the FILE' replay
+refused '--pid does not go with replay' replay -p 1 file
+refused "--disable-feature 'warp': no such feature; known are btf," doctor --disable-feature warp
+
+run --help
+[ "$(awk '{ if (length($0) > 110) print }' "$dir/out" | wc -l)" = 0 ]
+ok $? '--help has no overlong line'
+
+"$jank" --help >/dev/full 2>/dev/null
+[ $? = 1 ]
+ok $? '--help that cannot be written fails'
+
+echo "1..$n"

@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# jankbpf doctor: its lines, its verdict, and that a look changes nothing.
+jank=${JANKBPF:-./jankbpf}
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+n=0
+
+ok() { # STATUS NAME
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+		sed "s/^/# rc $rc: /" "$dir/out" "$dir/err"
+	fi
+}
+skip() { # NAME REASON
+	n=$((n + 1))
+	echo "ok $n - $1 # SKIP $2"
+}
+run() {
+	"$@" >"$dir/out" 2>"$dir/err" </dev/null
+	rc=$?
+}
+line() { grep -qE "^  $1 +$2 " "$dir/out"; } # VERDICT NAME
+
+features='btf tp_btf ringbuf task_storage syscall_tracepoints raw_syscalls uprobe attach_cookie
+task_pt_regs get_task_stack perf_event hw_cycles cpu_clock preempt_count task_iter task_iter_pid
+bpf_stats'
+required='btf tp_btf ringbuf task_storage'
+
+if [ "$(id -u)" != 0 ]; then
+	echo '1..0 # SKIP needs root'
+	exit 0
+fi
+
+run "$jank" doctor
+[ "$rc" = 0 ]
+ok $? 'root may trace: 0'
+! line missing '[^ ]+'
+ok $? 'nothing is missing'
+grep -q '^Tracing is possible' "$dir/out"
+ok $? 'the verdict closes the report'
+[ ! -s "$dir/err" ]
+ok $? 'stderr is empty'
+for f in $features CAP_BPF CAP_PERFMON CAP_SYS_PTRACE CAP_SYSLOG perf_event_paranoid kptr_restrict \
+	lockdown tracefs bpffs 'pid namespace' RLIMIT_MEMLOCK; do
+	line '(ok|degraded)' "$f"
+	ok $? "a line for $f"
+done
+! grep -E '^  (ok|degraded|missing)' "$dir/out" | grep -qvE '^  (ok      |degraded|missing )  .{20} [^ ]'
+ok $? 'the columns are aligned'
+! grep -q "$(printf '\033')" "$dir/out"
+ok $? 'no colour in a file'
+
+for f in $features; do
+	run "$jank" doctor --disable-feature "$f"
+	case " $(echo $required) " in
+	*" $f "*) line missing "$f" && [ "$rc" = 77 ] ;;
+	*) line degraded "$f" && [ "$rc" = 0 ] ;;
+	esac
+	ok $? "without $f: its line and the exit status"
+done
+run "$jank" doctor --disable-feature syscall_tracepoints --disable-feature raw_syscalls \
+	--disable-feature uprobe
+line missing waits && [ "$rc" = 77 ]
+ok $? 'without any means to see a wait'
+
+run setpriv --reuid 65534 --clear-groups --inh-caps=-all "$jank" doctor
+[ "$rc" = 77 ] && line missing CAP_BPF && line missing CAP_PERFMON && grep -q 'as root' "$dir/out"
+ok $? 'not root: 77, the missing capabilities, the remedy'
+
+run unshare -pf "$jank" doctor
+[ "$rc" = 77 ] && line missing 'pid namespace'
+ok $? "a container's process ids: 77"
+
+run unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf && exec "$0" doctor' "$jank"
+[ "$rc" = 77 ] && line missing btf && grep -q CONFIG_DEBUG_INFO_BTF "$dir/out"
+ok $? 'no BTF: 77, and the remedy'
+
+run unshare -m sh -c 'umount -l /sys/kernel/debug /sys/kernel/tracing 2>/dev/null
+	"$0" doctor; rc=$?; ls /sys/kernel/tracing >&2; exit $rc' "$jank"
+[ "$rc" = 0 ] && line ok syscall_tracepoints && [ ! -s "$dir/err" ]
+ok $? 'tracefs is looked into without being mounted'
+
+# A terminal, by script(1).
+if command -v script >/dev/null; then
+	run script -qec "NO_COLOR= $jank doctor" /dev/null
+	grep -q "$(printf '\033')\[3[23]m" "$dir/out"
+	ok $? 'colour on a terminal'
+	run script -qec "NO_COLOR=1 $jank doctor" /dev/null
+	grep -q 'Tracing is possible' "$dir/out" && ! grep -q "$(printf '\033')" "$dir/out"
+	ok $? 'no colour with NO_COLOR'
+else
+	skip 'colour on a terminal' 'no script(1)'
+fi
+
+run sh -c '"$0" doctor >/dev/full' "$jank"
+[ "$rc" = 1 ]
+ok $? 'a report that cannot be written fails'
+
+echo "1..$n"

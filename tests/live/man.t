@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# The man page: clean roff, its sections, and every option that --help names.
+jank=${JANKBPF:-./jankbpf}
+page=${JANK_MAN:-.output/rel/jankbpf.8}
+n=0
+
+ok() { # STATUS NAME
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
+}
+
+if ! command -v groff >/dev/null; then
+	n=$((n + 1))
+	echo "ok $n - roff # SKIP no groff"
+else
+	warnings=$(groff -man -ww -z "$page" 2>&1)
+	[ -z "$warnings" ]
+	ok $? "groff finds nothing to warn of $warnings"
+fi
+for section in NAME SYNOPSIS DESCRIPTION OPTIONS 'EXIT STATUS' RECORDS FILES OVERHEAD EXAMPLES 'SEE ALSO'; do
+	grep -qx ".SH $section" "$page"
+	ok $? "section $section"
+done
+! grep -q '@[A-Z]*@' "$page"
+ok $? 'every part was filled in'
+for option in $("$jank" --help | grep -oE '(^|, | )--[a-z][a-z-]+' | tr -d ', ' | sort -u); do
+	grep -qF -e "$(echo "$option" | sed 's/-/\\-/g')" "$page"
+	ok $? "$option"
+done
+[ "$n" -gt 25 ]
+ok $? "the help's options were found ($n checks)"
+
+echo "1..$n"
