@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0
+# What tests/live/sites.t runs: the counting program and its workers. Neither musl nor the real Looper
+# is needed for the build; what is missing is skipped there with its reason.
+
+SITES_DIR  := $(OUT)/sites
+SITES_LIB  := targets candidates elffunc sites insn insn_x86 insn_arm64
+MUSL_CC    ?= $(shell command -v musl-gcc)
+SITES_BIN  := $(addprefix $(SITES_DIR)/,sites worker worker-static \
+              $(if $(MUSL_CC),worker-musl) $(if $(wildcard /usr/include/android/utils/Looper.h),looper))
+
+sites-test: $(SITES_BIN)
+
+$(SITES_DIR)/sites: tests/live/sites/sites.c $(SITES_LIB:%=user/kernel/%.c) user/base/err.c tests/tap.h
+	@mkdir -p $(@D)
+	$(call msg,TEST,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $(filter %.c,$^)
+
+$(SITES_DIR)/worker: tests/live/sites/worker.c
+	@mkdir -p $(@D)
+	$(call msg,TEST,$@)
+	$(Q)$(CC) $(CPPFLAGS) -std=gnu11 $(WARN) -O2 -pthread -o $@ $<
+
+$(SITES_DIR)/worker-static: tests/live/sites/worker.c
+	@mkdir -p $(@D)
+	$(call msg,TEST,$@)
+	$(Q)$(CC) $(CPPFLAGS) -std=gnu11 $(WARN) -O2 -static -pthread -o $@ $<
+
+$(SITES_DIR)/worker-musl: tests/live/sites/worker.c
+	@mkdir -p $(@D)
+	$(call msg,TEST,$@)
+	$(Q)$(MUSL_CC) $(CPPFLAGS) -std=gnu11 $(WARN) -O2 -pthread -o $@ $<
+
+$(SITES_DIR)/looper: tests/live/sites/looper.cc
+	@mkdir -p $(@D)
+	$(call msg,TEST,$@)
+	$(Q)$(CXX) -std=gnu++17 -Wall -O2 -isystem /usr/include/android -o $@ $< \
+		-L/usr/lib/$(TRIPLET)/android -Wl,-rpath,/usr/lib/$(TRIPLET)/android -lutils
+
+.PHONY: sites-test
