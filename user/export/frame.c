@@ -46,3 +46,10 @@ const char *module__base(const char *module)
 		return "";
 	return slash && slash[1] ? slash + 1 : module;
 }
+
+double cause__share(const struct cause *cause)
+{
+	if (!(cause->share > 0))
+		return 0;
+	return cause->share < 1 ? cause->share : 1;
+}

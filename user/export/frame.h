@@ -26,4 +26,7 @@ const char *module__base(const char *module);
  */
 void function__add_short(struct strbuf *sb, const char *name, const char *templ, bool plain);
 
+/* A cause's share, 0 to 1 whatever the arithmetic before made of it. */
+double cause__share(const struct cause *cause);
+
 #endif

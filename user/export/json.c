@@ -97,21 +97,13 @@ static void add_frame(struct jsonw *w, const struct frame *frame)
 	jsonw__object_end(w);
 }
 
-/* A share is a share, whatever the arithmetic before made of it. */
-static double clamp01(double v)
-{
-	if (!(v > 0))
-		return 0;
-	return v < 1 ? v : 1;
-}
-
 static void add_cause(struct jsonw *w, const struct cause *cause)
 {
 	if (!cause->kind)
 		return;
 	jsonw__kobject(w, "cause");
 	jsonw__kstr(w, "kind", cause->kind);
-	jsonw__kfixed(w, "share", clamp01(cause->share), 4);
+	jsonw__kfixed(w, "share", cause__share(cause), 4);
 	if (cause->frame) {
 		jsonw__key(w, "frame");
 		add_frame(w, cause->frame);

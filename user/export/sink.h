@@ -51,6 +51,10 @@ struct sink_dir_opts {
 	uint64_t max_bytes;    /* 0: no bound */
 	const char *qualifier; /* BlockCanary's qua; NULL: the program's version */
 };
+/*
+ * 0 also for a disk that is full or read-only just now: each record then tries again and returns its
+ * error; err->msg holds a warning, which is empty otherwise. The process ignores SIGXFSZ and SIGPIPE.
+ */
 int sink_dir__new(const struct sink_dir_opts *opts, struct sink **ret, struct err *err);
 
 #endif

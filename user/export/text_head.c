@@ -112,13 +112,12 @@ static void put_dropped(struct text *t, const struct block *block)
 static void put_verdict(struct text *t, const struct block *block)
 {
 	const struct cause *cause = &block->cause;
-	double share = cause->share > 0 ? cause->share : 0;
 
 	if (!cause->kind)
 		return;
-	share = share < 1 ? share : 1;
 	text__put(t, STYLE_NONE, INDENT);
-	text__putf(t, STYLE_BOLD, "%s %s", text__pct((uint64_t)(share * 1e6), 1000000).str,
+	text__putf(t, STYLE_BOLD, "%s %s",
+		   text__pct((uint64_t)(cause__share(cause) * 1e6), 1000000).str,
 		   verdict_words(cause->kind));
 	if (cause->frame)
 		put_app_frame(t, cause->frame);

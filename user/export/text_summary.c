@@ -58,7 +58,7 @@ static void put_side(struct text *t, const char *side, uint64_t ns, uint64_t ela
 	text__putf(t, STYLE_DIM, "%s ", side);
 	text__put_duration(t, STYLE_DIM, ns);
 	if (elapsed_ns)
-		text__putf(t, STYLE_DIM, " (%.2g%% of a core), ",
+		text__putf(t, STYLE_DIM, " (%.2g%% CPU), ",
 			   100.0 * (double)ns / (double)elapsed_ns);
 }
 

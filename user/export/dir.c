@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The output directory: each record a line of blocks.jsonl, each ended block a BlockCanary log as well.
+ *
+ * A disk that is full or read-only is no reason to stop tracing, at the start neither: every record
+ * then tries again, and its error is counted by the caller. A DIR that can't be ours is one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/strbuf.h"
+#include "export/blockcanary.h"
+#include "export/log_file.h"
+#include "export/records.h"
+#include "export/retain.h"
+#include "export/sink.h"
+
+#define CLEAN_EVERY_NS (3600 * NS_PER_SEC)
+
+struct sink_dir {
+	struct sink sink;
+	char *dir, *qualifier;
+	int dirfd; /* -1: not open yet */
+	struct records records;
+	struct retain retain;
+	uint64_t next_clean_ns; /* CLOCK_MONOTONIC */
+	struct strbuf line, log;
+};
+
+static int dir__open(struct sink_dir *d)
+{
+	int err;
+
+	if (d->dirfd >= 0)
+		return 0;
+	err = file__mkdirs(d->dir, 0700);
+	if (err)
+		return err;
+	d->dirfd = open(d->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (d->dirfd < 0)
+		return -errno;
+	d->records.dirfd = d->retain.dirfd = d->dirfd;
+	return 0;
+}
+
+/* At start and about hourly. What can't be read or deleted now is no error of the record that comes. */
+static void dir__clean(struct sink_dir *d)
+{
+	uint64_t now = clock__mono_ns();
+
+	if (now < d->next_clean_ns)
+		return;
+	d->next_clean_ns = now + CLEAN_EVERY_NS;
+	retain__clean(&d->retain, clock__real_ns());
+}
+
+/* Somebody may have removed DIR meanwhile: then it is made again. */
+static int dir__lock(struct sink_dir *d)
+{
+	int err = dir__open(d);
+
+	if (!err)
+		err = records__lock(&d->records);
+	if (err == -ENOENT && d->dirfd >= 0) {
+		close(d->dirfd);
+		d->dirfd = -1;
+		err = dir__open(d);
+		if (!err)
+			err = records__lock(&d->records);
+	}
+	if (!err)
+		dir__clean(d);
+	return err;
+}
+
+static int dir__write_log(struct sink_dir *d, uint64_t real_ns)
+{
+	int err = log_file__write(d->dirfd, d->log.data, d->log.len, real_ns);
+
+	if (!err)
+		retain__wrote_log(&d->retain, d->log.len);
+	return err;
+}
+
+/* The line and, when there is one, the log. Each is tried, whatever became of the other. */
+static int dir__write(struct sink_dir *d, uint64_t real_ns)
+{
+	int err, log_err = 0;
+
+	strbuf__addc(&d->line, '\n');
+	if (d->line.failed || d->log.failed)
+		return -ENOMEM;
+	err = dir__lock(d);
+	if (err)
+		return err;
+	err = retain__make_room(&d->retain, &d->records, d->line.len, d->log.len);
+	if (!err) {
+		err = records__append(&d->records, d->line.data, d->line.len);
+		if (d->log.len)
+			log_err = dir__write_log(d, real_ns);
+	}
+	records__unlock(&d->records);
+	return err ? err : log_err;
+}
+
+/*
+ * A hang has no log: BlockCanary's record is of a block that ended, and its reader would show the same block twice.
+ * The one log comes at the end, with severity "hang".
+ */
+static int dir__block(struct sink *sink, const struct block *block)
+{
+	struct sink_dir *d = (struct sink_dir *)sink;
+
+	strbuf__reset(&d->line);
+	strbuf__reset(&d->log);
+	json__add_block(&d->line, block);
+	if (block->type != BLOCK_HANG)
+		blockcanary__add_log(&d->log, block, d->qualifier);
+	return dir__write(d, blockcanary__time_ns(block));
+}
+
+static int dir__summary(struct sink *sink, const struct summary *summary)
+{
+	struct sink_dir *d = (struct sink_dir *)sink;
+
+	strbuf__reset(&d->line);
+	strbuf__reset(&d->log);
+	json__add_summary(&d->line, summary);
+	return dir__write(d, 0);
+}
+
+static void dir__free(struct sink *sink)
+{
+	struct sink_dir *d = (struct sink_dir *)sink;
+
+	records__close(&d->records);
+	if (d->dirfd >= 0)
+		close(d->dirfd);
+	strbuf__free(&d->line);
+	strbuf__free(&d->log);
+	free(d->qualifier);
+	free(d->dir);
+	free(d);
+}
+
+static const struct sink_ops dir_ops = {
+	.name = "blockcanary",
+	.block = dir__block,
+	.summary = dir__summary,
+	.free = dir__free,
+};
+
+static struct sink_dir *dir__alloc(const struct sink_dir_opts *opts)
+{
+	struct sink_dir *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->sink.ops = &dir_ops;
+	d->dirfd = d->records.fd = -1;
+	d->retain.keep_ns = opts->keep_ns;
+	d->retain.max_bytes = opts->max_bytes;
+	d->dir = strdup(opts->dir);
+	d->qualifier = opts->qualifier ? strdup(opts->qualifier) : NULL;
+	if (d->dir && (d->qualifier || !opts->qualifier))
+		return d;
+	dir__free(&d->sink);
+	return NULL;
+}
+
+static bool may_pass(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT || err == -EROFS;
+}
+
+static int dir__error(const struct sink_dir *d, int code, struct err *err)
+{
+	if (code == -EPERM && d->dirfd >= 0)
+		return err__set(err, -code,
+				"'%s/" RECORDS_NAME
+				"' is no regular file of this user: remove it, or choose another "
+				"directory",
+				d->dir);
+	if (may_pass(code))
+		return err__set(err, -code, "'%s': %s: no record can be written there now", d->dir,
+				strerror(-code));
+	return err__set(err, -code, "'%s': %s: choose a directory that can be written", d->dir,
+			strerror(-code));
+}
+
+int sink_dir__new(const struct sink_dir_opts *opts, struct sink **ret, struct err *err)
+{
+	struct sink_dir *d = dir__alloc(opts);
+	int code;
+
+	if (!d)
+		return err__set(err, ENOMEM, "out of memory");
+	if (err)
+		err->msg[0] = '\0';
+	code = dir__lock(d);
+	if (!code)
+		records__unlock(&d->records);
+	else
+		dir__error(d, code, err);
+	if (code && !may_pass(code)) {
+		dir__free(&d->sink);
+		return code;
+	}
+	*ret = &d->sink;
+	return 0;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Age and size of what DIR keeps. A look at the whole directory costs, so the sum of the logs is kept
+ * between looks; reaching the bound frees a sixteenth of it at once, so that the next blocks need no look.
+ */
+#include "export/retain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "export/listing.h"
+
+#define WRITES_PER_LOOK 64
+
+/* Deletes oldest logs while they are older than `before_ns`, or while `excess` bytes are too many. */
+static int drop_logs(struct retain *retain, uint64_t before_ns, uint64_t excess)
+{
+	struct listing listing = { 0 };
+	uint64_t gone = 0;
+	int err = listing__read(&listing, retain->dirfd);
+
+	for (size_t i = 0; !err && i < listing.cnt; i++) {
+		const struct listed *log = &listing.logs[i];
+
+		if (log->mtime_ns >= before_ns && gone >= excess)
+			break;
+		if (!unlinkat(retain->dirfd, log->name, 0))
+			gone += log->size;
+	}
+	retain->log_bytes = listing.bytes - gone;
+	retain->writes = 0;
+	listing__free(&listing);
+	return err;
+}
+
+int retain__clean(struct retain *retain, uint64_t now_real_ns)
+{
+	uint64_t keep = retain->keep_ns;
+
+	return drop_logs(retain, keep && keep < now_real_ns ? now_real_ns - keep : 0, 0);
+}
+
+void retain__wrote_log(struct retain *retain, uint64_t len)
+{
+	retain->log_bytes += len;
+	retain->writes++;
+}
+
+static uint64_t used(const struct retain *retain, const struct records *records)
+{
+	uint64_t old = 0;
+
+	own_file__size(retain->dirfd, RECORDS_OLD_NAME, &old);
+	return retain->log_bytes + records__size(records) + old;
+}
+
+static bool fits(const struct retain *retain, const struct records *records, uint64_t need)
+{
+	return used(retain, records) + need <= retain->max_bytes;
+}
+
+static int drop_oldest(struct retain *retain, struct records *records, uint64_t need)
+{
+	uint64_t total, low = retain->max_bytes - retain->max_bytes / 16;
+	int err = drop_logs(retain, 0, 0); /* the true sum first */
+
+	total = used(retain, records) + need;
+	if (err || total <= retain->max_bytes)
+		return err;
+	return drop_logs(retain, 0, total - low);
+}
+
+/* Half the bound is the most that blocks.jsonl reaches: together with blocks.1.jsonl it never exceeds it. */
+int retain__make_room(struct retain *retain, struct records *records, uint64_t line_len,
+		      uint64_t log_len)
+{
+	uint64_t need = line_len + log_len, old, size = records__size(records);
+	int err = 0;
+
+	if (!retain->max_bytes)
+		return 0;
+	if (need > retain->max_bytes)
+		return -EFBIG;
+	if (size && size + line_len > retain->max_bytes / 2)
+		err = records__rotate(records);
+	if (!err && (!fits(retain, records, need) || retain->writes >= WRITES_PER_LOOK))
+		err = drop_oldest(retain, records, need);
+	if (!err && !fits(retain, records, need) && records__size(records))
+		err = records__rotate(records);
+	if (!err && !fits(retain, records, need) &&
+	    own_file__size(retain->dirfd, RECORDS_OLD_NAME, &old))
+		err = unlinkat(retain->dirfd, RECORDS_OLD_NAME, 0) ? -errno : 0;
+	if (err)
+		return err;
+	return fits(retain, records, need) ? 0 : -EFBIG;
+}
