@@ -234,6 +234,8 @@ static int check(struct parse *p)
 
 	if (code)
 		return code;
+	p->opts->threshold_given = is_given(p, &p->opts->threshold_ns);
+	p->opts->fps_given = is_given(p, &p->opts->fps);
 	if (p->opts->command == CMD_TRACE)
 		return check_trace(p);
 	if (p->opts->command == CMD_REPLAY && !p->opts->journal)

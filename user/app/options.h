@@ -24,6 +24,7 @@ struct options {
 	char **argv; /* after --: NULL-terminated, borrowed from main's argv; NULL for none */
 	uint64_t threshold_ns, hang_ns;
 	unsigned fps;
+	bool threshold_given, fps_given; /* for replay: else the recording's count */
 	enum backend backend;
 	unsigned frequency_hz;	/* 0: no samples */
 	uint64_t duration_ns;	/* 0: until stopped */

@@ -186,7 +186,7 @@ int journal__add_session(struct journal_writer *jw, const struct judge *judge, u
 	return add_json(jw, JOURNAL_SESSION, &json);
 }
 
-int journal__add_process(struct journal_writer *jw, const struct process *process)
+int journal__add_process(struct journal_writer *jw, const struct identity *process)
 {
 	struct strbuf json = STRBUF_INIT;
 	struct jsonw w;

@@ -7,9 +7,9 @@
 
 #include "intake/journal.h"
 #include "model/block.h"
+#include "model/identity.h"
 #include "model/judge.h"
 #include "model/loss.h"
-#include "model/process.h"
 
 struct recorder;
 
@@ -21,7 +21,7 @@ int recorder__stack(struct recorder *rec, uint32_t pid, const struct stack *stac
 int recorder__block(struct recorder *rec, const struct block *block); /* its load, and a flush */
 
 int journal__add_session(struct journal_writer *jw, const struct judge *judge, uint64_t hang_ns);
-int journal__add_process(struct journal_writer *jw, const struct process *process);
+int journal__add_process(struct journal_writer *jw, const struct identity *process);
 int journal__add_end(struct journal_writer *jw, const struct summary *summary);
 
 #endif

@@ -21,13 +21,13 @@
 #include "kernel/bpf_log.h"
 #include "kernel/preflight.h"
 
-#define QUEUE_ITEMS 4096
-#define QUEUE_BYTES (16 << 20)
-#define LOOK_MAX_NS NS_PER_SEC
-#define LOOK_MIN_NS (20 * NS_PER_MS)
-#define LOOKS_PER_HANG 8 /* a hang is reported at most an eighth of --hang late */
-#define STATUS_NS NS_PER_SEC
-#define MACHINE_NS (100 * NS_PER_MS)
+#define QUEUE_ITEMS	   4096
+#define QUEUE_BYTES	   (16 << 20)
+#define LOOK_MAX_NS	   NS_PER_SEC
+#define LOOK_MIN_NS	   (20 * NS_PER_MS)
+#define LOOKS_PER_HANG	   8 /* a hang is reported at most an eighth of --hang late */
+#define STATUS_NS	   NS_PER_SEC
+#define MACHINE_NS	   (100 * NS_PER_MS)
 #define MACHINE_COST_SHARE 500 /* reading /proc takes at most this fraction of our time */
 
 static int name_live(void *ctx, uint32_t pid, struct stack *stack)
@@ -83,7 +83,7 @@ static int open_probes(struct session *s, struct err *err)
 	int res;
 
 	if (opts->pid_cnt + (opts->argv != NULL) == 1)
-		loader_opts.only_pid = opts->argv ? s->command.pid : opts->pids[0];
+		loader_opts.only_pid = opts->argv ? s->workload.pid : opts->pids[0];
 	if (!features__has(&s->features, FEATURE_PERF_EVENT) && loader_opts.frequency_hz) {
 		log__warn("no samples of running code: this kernel has no perf events for BPF");
 		loader_opts.frequency_hz = 0;
@@ -94,9 +94,10 @@ static int open_probes(struct session *s, struct err *err)
 		return res;
 	}
 	if (opts->backend == BACKEND_KERNEL && loader__wait_probe(s->loader) == WAIT_UPROBES)
-		return err__set_exit(err, JANK_EXIT_CANNOT, ENOTSUP,
-				     "--backend kernel: this kernel has no system-call tracepoints; see "
-				     "`jankbpf doctor`");
+		return err__set_exit(
+			err, JANK_EXIT_CANNOT, ENOTSUP,
+			"--backend kernel: this kernel has no system-call tracepoints; see "
+			"`jankbpf doctor`");
 	return ring__new(loader__ring_fd(s->loader), session__on_record, s, &s->ring, err);
 }
 
@@ -232,7 +233,7 @@ static int trace_targets(struct session *s, struct err *err)
 	for (size_t i = 0; i < s->opts->pid_cnt && !res; i++)
 		res = session__trace(s, s->opts->pids[i], err);
 	if (!res && s->opts->argv)
-		res = session__trace(s, s->command.pid, err);
+		res = session__trace(s, s->workload.pid, err);
 	return res;
 }
 
@@ -248,10 +249,11 @@ static int attach(struct session *s, struct err *err)
 		res = watch_all(s, err);
 	s->start_ns = s->status_ns = clock__mono_ns();
 	if (!res && s->opts->argv)
-		res = command__go(&s->command, s->opts->argv, err);
+		res = workload__go(&s->workload, s->opts->argv, err);
 	if (!res)
 		log__verbose("tracing; waits by %s, samples by %s",
-			     loader__wait_probe(s->loader) == WAIT_UPROBES ? "uprobes" : "tracepoints",
+			     loader__wait_probe(s->loader) == WAIT_UPROBES ? "uprobes"
+									   : "tracepoints",
 			     loader__sampler_clock(s->loader));
 	return res;
 }
@@ -291,7 +293,7 @@ static void close_session(struct session *s)
 	sinker__finish(s->sinker);
 	loader__free(s->loader);
 	ring__free(s->ring);
-	command__stop(&s->command);
+	workload__stop(&s->workload);
 	watch__free(s->watch);
 	session__free_traced(s);
 	output__free(s->output);
@@ -324,7 +326,7 @@ static int open_session(struct session *s, struct err *err)
 	if (!res)
 		res = open_outputs(s, err);
 	if (!res && s->opts->argv)
-		res = command__prepare(s->opts->argv, &s->command, err);
+		res = workload__prepare(s->opts->argv, &s->workload, err);
 	if (!res)
 		res = watch_signals(s);
 	return res ? res : open_probes(s, err);
@@ -335,7 +337,7 @@ int session__run(const struct options *opts, struct err *err)
 	struct session s = {
 		.opts = opts,
 		.err = err,
-		.command = { .go_fd = -1, .failed_fd = -1 },
+		.workload = { .go_fd = -1, .failed_fd = -1 },
 		.cost = { .stats_fd = -1 },
 		.signal_fd = -1,
 		.closed_fd = -1,
@@ -347,9 +349,9 @@ int session__run(const struct options *opts, struct err *err)
 		status = err->exit ? err->exit : JANK_EXIT_FAILED;
 	else
 		finish(&s);
-	command__reap(&s.command);
-	if (!status && s.command.ended && !s.own_end)
-		status = command__exit_status(&s.command);
+	workload__reap(&s.workload);
+	if (!status && s.workload.ended && !s.own_end)
+		status = workload__exit_status(&s.workload);
 	close_session(&s);
 	return status;
 }

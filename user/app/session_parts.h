@@ -5,30 +5,30 @@
 
 #include <stdbool.h>
 
-#include "app/command.h"
 #include "app/options.h"
 #include "app/output.h"
 #include "app/queue.h"
 #include "app/sinker.h"
 #include "app/watch.h"
+#include "app/workload.h"
 #include "base/err.h"
 #include "intake/journal.h"
 #include "intake/ring.h"
 #include "kernel/features.h"
 #include "kernel/loader.h"
 #include "model/hist.h"
+#include "model/identity.h"
 #include "model/judge.h"
 #include "model/loop.h"
 #include "model/loss.h"
 #include "model/machine.h"
-#include "model/process.h"
 #include "symbol/symbolize.h"
 
 /* A process that is traced. */
 struct traced {
 	uint32_t pid;
 	int pidfd; /* -1 once it has ended */
-	struct process *process;
+	struct identity *process;
 	bool scan_due;	    /* it may map libraries that were not looked at */
 	unsigned probe_cnt; /* uprobes attached */
 	struct traced *next;
@@ -48,7 +48,7 @@ struct session {
 	struct host_info host;
 	struct judge judge;
 	struct losses losses;
-	struct command command;
+	struct workload workload;
 	struct journal_writer *journal;
 	struct symbolizer *symbolizer;
 	struct output *output;

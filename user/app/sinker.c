@@ -11,7 +11,7 @@
 
 #include "app/recorder.h"
 #include "base/log.h"
-#include "model/process.h"
+#include "model/identity.h"
 
 struct sinker {
 	struct sinker_opts opts;
@@ -59,7 +59,7 @@ static void on_process(struct sinker *sinker, struct item *item)
 		log__verbose("process %u: names may be missing: %s", item->pid, err.msg);
 	if (sinker->opts.journal && journal__add_process(sinker->opts.journal, item->data))
 		losses__add(sinker->opts.losses, LOSS_JOURNAL, 1);
-	process__free(item->data);
+	identity__free(item->data);
 }
 
 static void *run(void *arg)

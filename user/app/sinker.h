@@ -15,7 +15,7 @@
 /*
  * What the items carry (owned by the item):
  *   ITEM_BLOCK struct block · ITEM_SUMMARY struct summary · ITEM_RAW whole records for the journal ·
- *   ITEM_PROCESS struct process (pid was seen, or has a new program) · ITEM_PROCESS_GONE, ITEM_STOP nothing
+ *   ITEM_PROCESS struct identity (pid was seen, or has a new program) · ITEM_PROCESS_GONE, ITEM_STOP nothing
  */
 struct sinker;
 

@@ -32,7 +32,7 @@ static int set_host(struct block *block, const struct host_info *host)
 }
 
 static int set_process(struct block *block, const struct jank_rec_block *rec,
-		       const struct process *process)
+		       const struct identity *process)
 {
 	block->pid = rec->hdr.tgid;
 	block->tid = rec->hdr.tid;
@@ -126,7 +126,7 @@ static unsigned stack_quality(const struct block *block)
 }
 
 int judge__dispatch(const struct judge *judge, struct dispatch *dispatch,
-		    const struct process *process, const struct machine_load *load,
+		    const struct identity *process, const struct machine_load *load,
 		    struct block **ret)
 {
 	const struct jank_rec_block *rec = &dispatch->rec;

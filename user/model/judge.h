@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "model/block.h"
+#include "model/identity.h"
 #include "model/loop.h"
-#include "model/process.h"
 
 struct judge {
 	uint64_t threshold_ns;
@@ -23,7 +23,7 @@ struct judge {
  * none (not over this threshold, or stopped by a debugger); -ENOMEM. process may be NULL: unknown.
  */
 int judge__dispatch(const struct judge *judge, struct dispatch *dispatch,
-		    const struct process *process, const struct machine_load *load,
+		    const struct identity *process, const struct machine_load *load,
 		    struct block **ret);
 
 #endif

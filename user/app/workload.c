@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Two pipes: one that releases the child, one that closes at its exec or brings the errno. */
-#include "app/command.h"
+#include "app/workload.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #include "base/file.h"
 
-static void child(char **argv, int go_fd, int failed_fd)
+static void run_child(char **argv, int go_fd, int failed_fd)
 {
 	sigset_t none;
 	char go;
@@ -31,11 +31,11 @@ static void child(char **argv, int go_fd, int failed_fd)
 	_exit(127);
 }
 
-int command__prepare(char **argv, struct command *ret, struct err *err)
+int workload__prepare(char **argv, struct workload *ret, struct err *err)
 {
 	int go[2], failed[2];
 
-	*ret = (struct command){ .go_fd = -1, .failed_fd = -1 };
+	*ret = (struct workload){ .go_fd = -1, .failed_fd = -1 };
 	if (pipe2(go, O_CLOEXEC))
 		return err__set(err, errno, "cannot start '%s': %s", argv[0], strerror(errno));
 	if (pipe2(failed, O_CLOEXEC)) {
@@ -46,7 +46,7 @@ int command__prepare(char **argv, struct command *ret, struct err *err)
 	ret->pid = fork();
 	if (!ret->pid) {
 		close(go[1]);
-		child(argv, go[0], failed[1]);
+		run_child(argv, go[0], failed[1]);
 	}
 	close(go[0]);
 	close(failed[1]);
@@ -59,58 +59,58 @@ int command__prepare(char **argv, struct command *ret, struct err *err)
 	return 0;
 }
 
-static void close_fds(struct command *cmd)
+static void close_fds(struct workload *wl)
 {
-	if (cmd->go_fd >= 0)
-		close(cmd->go_fd);
-	if (cmd->failed_fd >= 0)
-		close(cmd->failed_fd);
-	cmd->go_fd = cmd->failed_fd = -1;
+	if (wl->go_fd >= 0)
+		close(wl->go_fd);
+	if (wl->failed_fd >= 0)
+		close(wl->failed_fd);
+	wl->go_fd = wl->failed_fd = -1;
 }
 
-int command__go(struct command *cmd, char **argv, struct err *err)
+int workload__go(struct workload *wl, char **argv, struct err *err)
 {
 	int code = 0;
 	ssize_t len;
 
-	if (write(cmd->go_fd, "", 1) != 1)
+	if (write(wl->go_fd, "", 1) != 1)
 		code = errno;
 	do
-		len = read(cmd->failed_fd, &code, sizeof(code));
+		len = read(wl->failed_fd, &code, sizeof(code));
 	while (len < 0 && errno == EINTR);
-	close_fds(cmd);
+	close_fds(wl);
 	if (!code)
 		return 0;
 	return err__set(err, code, "cannot run '%s': %s", argv[0], strerror(code));
 }
 
-void command__reap(struct command *cmd)
+void workload__reap(struct workload *wl)
 {
-	if (cmd->pid && !cmd->ended && waitpid(cmd->pid, &cmd->status, WNOHANG) == cmd->pid)
-		cmd->ended = true;
+	if (wl->pid && !wl->ended && waitpid(wl->pid, &wl->status, WNOHANG) == wl->pid)
+		wl->ended = true;
 }
 
-void command__stop(struct command *cmd)
+void workload__stop(struct workload *wl)
 {
 	const struct timespec step = { .tv_nsec = 10 * 1000 * 1000 };
 
-	close_fds(cmd);
-	command__reap(cmd);
-	if (!cmd->pid || cmd->ended)
+	close_fds(wl);
+	workload__reap(wl);
+	if (!wl->pid || wl->ended)
 		return;
-	kill(cmd->pid, SIGTERM);
-	kill(cmd->pid, SIGCONT);
-	for (int i = 0; i < 200 && !cmd->ended; i++) {
+	kill(wl->pid, SIGTERM);
+	kill(wl->pid, SIGCONT);
+	for (int i = 0; i < 200 && !wl->ended; i++) {
 		nanosleep(&step, NULL);
-		command__reap(cmd);
+		workload__reap(wl);
 	}
-	if (!cmd->ended && !kill(cmd->pid, SIGKILL))
-		cmd->ended = waitpid(cmd->pid, &cmd->status, 0) == cmd->pid;
+	if (!wl->ended && !kill(wl->pid, SIGKILL))
+		wl->ended = waitpid(wl->pid, &wl->status, 0) == wl->pid;
 }
 
-int command__exit_status(const struct command *cmd)
+int workload__exit_status(const struct workload *wl)
 {
-	if (WIFSIGNALED(cmd->status))
-		return 128 + WTERMSIG(cmd->status);
-	return WEXITSTATUS(cmd->status);
+	if (WIFSIGNALED(wl->status))
+		return 128 + WTERMSIG(wl->status);
+	return WEXITSTATUS(wl->status);
 }

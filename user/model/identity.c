@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Copies of a process's description: each thread has its own. */
-#include "model/process.h"
+#include "model/identity.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,9 +12,9 @@ static bool copy(char **ret, const char *str)
 	return !str || *ret;
 }
 
-struct process *process__copy(const struct process *process)
+struct identity *identity__copy(const struct identity *process)
 {
-	struct process *ret = calloc(1, sizeof(*ret));
+	struct identity *ret = calloc(1, sizeof(*ret));
 
 	if (!ret)
 		return NULL;
@@ -23,11 +23,11 @@ struct process *process__copy(const struct process *process)
 	if (copy(&ret->name, process->name) && copy(&ret->exe, process->exe) &&
 	    copy(&ret->cgroup, process->cgroup))
 		return ret;
-	process__free(ret);
+	identity__free(ret);
 	return NULL;
 }
 
-void process__free(struct process *process)
+void identity__free(struct identity *process)
 {
 	if (!process)
 		return;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* `jankbpf -- COMMAND`: a child that waits before its exec until the probes are in place. */
-#ifndef JANK_COMMAND_H
-#define JANK_COMMAND_H
+#ifndef JANK_WORKLOAD_H
+#define JANK_WORKLOAD_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
 
-struct command {
+struct workload {
 	pid_t pid;     /* 0: none */
 	int go_fd;     /* closing it unwritten ends the child */
 	int failed_fd; /* the errno of a failed exec comes from here */
@@ -17,18 +17,18 @@ struct command {
 };
 
 /* Forks; the child has the caller's signal mask undone and waits. */
-int command__prepare(char **argv, struct command *ret, struct err *err);
+int workload__prepare(char **argv, struct workload *ret, struct err *err);
 
 /* Lets it exec. -errno with a message when that fails: no such program, no permission, … */
-int command__go(struct command *cmd, char **argv, struct err *err);
+int workload__go(struct workload *wl, char **argv, struct err *err);
 
 /* Notes its end, if it has ended. */
-void command__reap(struct command *cmd);
+void workload__reap(struct workload *wl);
 
 /* Ends it if it still runs: SIGTERM, and after two seconds SIGKILL. */
-void command__stop(struct command *cmd);
+void workload__stop(struct workload *wl);
 
 /* The exit status as a shell gives it: 128 + signal for one that was killed. */
-int command__exit_status(const struct command *cmd);
+int workload__exit_status(const struct workload *wl);
 
 #endif

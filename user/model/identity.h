@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What a block says of its process: read while it lived, kept until the run ends. */
-#ifndef JANK_PROCESS_H
-#define JANK_PROCESS_H
+#ifndef JANK_IDENTITY_H
+#define JANK_IDENTITY_H
 
 #include <stdint.h>
 
-struct process {
+struct identity {
 	uint32_t pid, uid;
 	char *name;   /* command name or the executable's base name */
 	char *exe;    /* NULL when unknown */
@@ -13,7 +13,7 @@ struct process {
 };
 
 /* A deep copy, or NULL: out of memory. */
-struct process *process__copy(const struct process *process);
-void process__free(struct process *process); /* accepts NULL */
+struct identity *identity__copy(const struct identity *process);
+void identity__free(struct identity *process); /* accepts NULL */
 
 #endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tables over the journal's JSON. The parsed trees are kept and pointed into: a frame's strings live as
+ * long as the table.
+ */
+#include "app/recorded.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "intake/journal.h"
+
+/* pid and address of frames; tid, kind and start of a load; pid alone of a process */
+struct key {
+	uint64_t a, b, kind;
+};
+
+struct entry {
+	struct key key;
+	json_t *json;
+	struct identity process; /* of JOURNAL_PROCESS */
+	UT_hash_handle hh;
+};
+
+struct recorded {
+	struct recorded_session session;
+	struct entry *entries;
+	json_t *session_json, *end_json;
+};
+
+struct recorded *recorded__new(void)
+{
+	struct recorded *r = calloc(1, sizeof(*r));
+
+	if (r)
+		r->session.fps = 60;
+	return r;
+}
+
+void recorded__free(struct recorded *r)
+{
+	struct entry *entry, *next;
+
+	if (!r)
+		return;
+	HASH_ITER (hh, r->entries, entry, next) {
+		HASH_DEL(r->entries, entry);
+		json_decref(entry->json);
+		free(entry);
+	}
+	json_decref(r->session_json);
+	json_decref(r->end_json);
+	free(r);
+}
+
+static char *text(json_t *json, const char *key)
+{
+	return (char *)json_string_value(json_object_get(json, key));
+}
+
+static uint64_t number(json_t *json, const char *key)
+{
+	return json_integer_value(json_object_get(json, key));
+}
+
+static double real(json_t *json, const char *key)
+{
+	json_t *value = json_object_get(json, key);
+
+	return json_is_number(value) ? json_number_value(value) : -1;
+}
+
+static const struct entry *find(const struct recorded *r, struct key key)
+{
+	struct entry *entry;
+
+	HASH_FIND(hh, r->entries, &key, sizeof(key), entry);
+	return entry;
+}
+
+/* The last of one key counts. Takes the reference. */
+static int put(struct recorded *r, struct key key, json_t *json, struct entry **ret)
+{
+	struct entry *entry;
+
+	HASH_FIND(hh, r->entries, &key, sizeof(key), entry);
+	if (!entry) {
+		entry = calloc(1, sizeof(*entry));
+		if (!entry) {
+			json_decref(json);
+			return -ENOMEM;
+		}
+		entry->key = key;
+		HASH_ADD(hh, r->entries, key, sizeof(key), entry);
+	}
+	json_decref(entry->json);
+	entry->json = json;
+	if (ret)
+		*ret = entry;
+	return 0;
+}
+
+static int add_session(struct recorded *r, json_t *json)
+{
+	json_decref(r->session_json);
+	r->session_json = json;
+	r->session.threshold_ns = number(json, "threshold_ns");
+	r->session.fps = number(json, "fps");
+	r->session.real_offset_ns = number(json, "real_offset_ns");
+	r->session.host = (struct host_info){
+		.name = text(json, "name"),
+		.kernel = text(json, "kernel"),
+		.arch = text(json, "arch"),
+		.boot_id = text(json, "boot_id"),
+		.cpus = number(json, "cpus"),
+		.mem_total_kb = number(json, "mem_total_kb"),
+	};
+	return 0;
+}
+
+static int add_process(struct recorded *r, json_t *json)
+{
+	struct key key = { number(json, "pid"), 0, JOURNAL_PROCESS };
+	struct entry *entry;
+	int res = put(r, key, json, &entry);
+
+	if (res)
+		return res;
+	entry->process = (struct identity){
+		.pid = number(json, "pid"),
+		.uid = number(json, "uid"),
+		.name = text(json, "name"),
+		.exe = text(json, "exe"),
+		.cgroup = text(json, "cgroup"),
+	};
+	return 0;
+}
+
+static int add_load(struct recorded *r, json_t *json)
+{
+	bool hang = json_is_true(json_object_get(json, "hang"));
+	struct key key = { number(json, "tid") << 1 | hang, number(json, "start_ns"),
+			   JOURNAL_LOAD };
+
+	return put(r, key, json, NULL);
+}
+
+static int add_frames(struct recorded *r, json_t *json)
+{
+	const char *address = text(json, "address");
+	struct key key = { number(json, "pid"), 0, JOURNAL_FRAMES };
+
+	if (!address || !json_is_array(json_object_get(json, "frames"))) {
+		json_decref(json);
+		return -EBADMSG;
+	}
+	key.b = strtoull(address, NULL, 16);
+	return put(r, key, json, NULL);
+}
+
+static int add_end(struct recorded *r, json_t *json)
+{
+	json_decref(r->end_json);
+	r->end_json = json;
+	r->session.elapsed_ns = number(json, "elapsed_ns");
+	return 0;
+}
+
+int recorded__add(struct recorded *r, const struct jank_rec *rec)
+{
+	static const struct {
+		uint16_t kind;
+		int (*add)(struct recorded *r, json_t *json);
+	} rows[] = {
+		{ JOURNAL_SESSION, add_session }, { JOURNAL_PROCESS, add_process },
+		{ JOURNAL_LOAD, add_load },	  { JOURNAL_FRAMES, add_frames },
+		{ JOURNAL_END, add_end },
+	};
+	json_t *json;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].kind != rec->kind)
+			continue;
+		json = json_loads(journal__json(rec), 0, NULL);
+		if (json_is_object(json))
+			return rows[i].add(r, json);
+		json_decref(json);
+		return -EBADMSG;
+	}
+	return 0;
+}
+
+const struct recorded_session *recorded__session(const struct recorded *r)
+{
+	return &r->session;
+}
+
+const struct identity *recorded__process(const struct recorded *r, uint32_t pid)
+{
+	const struct entry *entry = find(r, (struct key){ pid, 0, JOURNAL_PROCESS });
+
+	return entry ? &entry->process : NULL;
+}
+
+bool recorded__load(const struct recorded *r, const struct jank_rec_block *rec,
+		    struct machine_load *ret, struct host_info *host)
+{
+	bool hang = rec->hdr.kind == JANK_REC_HANG;
+	struct key key = { (uint64_t)rec->hdr.tid << 1 | hang, rec->start_ns, JOURNAL_LOAD };
+	const struct entry *entry = find(r, key);
+
+	*ret = (struct machine_load){ -1, -1, -1, -1, -1, false };
+	if (!entry)
+		return false;
+	ret->total_pct = real(entry->json, "total_pct");
+	ret->process_pct = real(entry->json, "process_pct");
+	ret->user_pct = real(entry->json, "user_pct");
+	ret->system_pct = real(entry->json, "system_pct");
+	ret->iowait_pct = real(entry->json, "iowait_pct");
+	host->mem_free_kb = number(entry->json, "mem_free_kb");
+	host->mem_available_kb = number(entry->json, "mem_available_kb");
+	return true;
+}
+
+static void set_frame(struct frame *frame, json_t *json, uint64_t address)
+{
+	*frame = (struct frame){
+		.address = address,
+		.function = text(json, "function"),
+		.offset = number(json, "offset"),
+		.module = text(json, "module"),
+		.build_id = text(json, "build_id"),
+		.file = text(json, "file"),
+		.line = number(json, "line"),
+		.kernel = json_is_true(json_object_get(json, "kernel")),
+		.inlined = json_is_true(json_object_get(json, "inlined")),
+		.app = json_is_true(json_object_get(json, "app")),
+	};
+}
+
+static int add_frames_of(struct stack *stack, const struct entry *entry, uint64_t address,
+			 bool kernel)
+{
+	json_t *list = entry ? json_object_get(entry->json, "frames") : NULL;
+	size_t cnt = json_array_size(list) ? json_array_size(list) : 1;
+	struct frame *frames =
+		realloc(stack->frames, (stack->frame_cnt + cnt) * sizeof(*stack->frames));
+
+	if (!frames)
+		return -ENOMEM;
+	stack->frames = frames;
+	for (size_t i = 0; i < json_array_size(list); i++)
+		set_frame(&frames[stack->frame_cnt++], json_array_get(list, i), address);
+	if (!json_array_size(list))
+		frames[stack->frame_cnt++] = (struct frame){ .address = address, .kernel = kernel };
+	return 0;
+}
+
+int recorded__name(void *recorded, uint32_t pid, struct stack *stack)
+{
+	for (uint32_t i = 0; i < stack->kernel_cnt + stack->user_cnt; i++) {
+		bool kernel = i < stack->kernel_cnt;
+		struct key key = { kernel ? 0 : pid, stack->addresses[i], JOURNAL_FRAMES };
+		int res = add_frames_of(stack, find(recorded, key), stack->addresses[i], kernel);
+
+		if (res)
+			return res;
+	}
+	return 0;
+}
+
+int recorded__losses(const struct recorded *r, struct block_loss **ret, size_t *ret_cnt)
+{
+	json_t *lost = json_object_get(r->end_json, "lost"), *value;
+	struct block_loss *list = NULL;
+	const char *key;
+	size_t cnt = 0;
+
+	if (json_object_size(lost)) {
+		list = calloc(json_object_size(lost), sizeof(*list));
+		if (!list)
+			return -ENOMEM;
+	}
+	json_object_foreach(lost, key, value) list[cnt++] =
+		(struct block_loss){ key, json_integer_value(value) };
+	*ret = list;
+	*ret_cnt = cnt;
+	return 0;
+}

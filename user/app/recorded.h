@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a journal knows besides events: the session, processes, the machine's load, frames' names. */
+#ifndef JANK_RECORDED_H
+#define JANK_RECORDED_H
+
+#include <stdint.h>
+
+#include "bpf/jank_abi.h"
+#include "model/block.h"
+#include "model/identity.h"
+
+struct recorded;
+
+struct recorded_session {
+	uint64_t threshold_ns, elapsed_ns;
+	unsigned fps;
+	int64_t real_offset_ns;
+	struct host_info host; /* strings belong to the recorded */
+};
+
+struct recorded *recorded__new(void);	 /* NULL: out of memory */
+void recorded__free(struct recorded *r); /* accepts NULL */
+
+/* Takes in a record of one of the journal's own kinds; others are ignored. 0, -EBADMSG or -ENOMEM. */
+int recorded__add(struct recorded *r, const struct jank_rec *rec);
+
+const struct recorded_session *recorded__session(const struct recorded *r);
+const struct identity *recorded__process(const struct recorded *r,
+					 uint32_t pid); /* NULL: unknown */
+
+/* The load that was measured for a block; also its memory figures, into host. False: none. */
+bool recorded__load(const struct recorded *r, const struct jank_rec_block *rec,
+		    struct machine_load *ret, struct host_info *host);
+
+/* Fills the stack's frames; an address that the journal does not name stays bare. 0 or -ENOMEM. */
+int recorded__name(void *recorded, uint32_t pid, struct stack *stack);
+
+/* The losses that the recording counted, as in its summary; *ret owned by the caller. */
+int recorded__losses(const struct recorded *r, struct block_loss **ret, size_t *ret_cnt);
+
+#endif

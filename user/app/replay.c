@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Two passes over the journal: what it knows, then the events. Everything after the ring is the same
+ * code as in a session, on one thread.
+ */
+#include "app/replay.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/output.h"
+#include "app/recorded.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "intake/decode.h"
+#include "intake/journal.h"
+#include "model/hist.h"
+#include "model/judge.h"
+#include "model/loop.h"
+
+struct replay {
+	const struct options *opts;
+	struct journal_reader *reader;
+	struct recorded *recorded;
+	struct output *output;
+	struct loops *loops;
+	struct losses losses;
+	struct judge judge;
+	struct host_info host;
+	uint64_t block_cnt, hang_cnt;
+	bool stop;
+};
+
+/* Calls fn with each record. A torn end is told once, and is no failure. */
+static int each_record(struct replay *r, int (*fn)(struct replay *r, const struct jank_rec *rec),
+		       bool tell)
+{
+	const struct jank_rec *rec;
+	int res;
+
+	while ((res = journal_reader__next(r->reader, &rec)) > 0) {
+		res = fn(r, rec);
+		if (res || r->stop)
+			return res;
+	}
+	if (res == -EBADMSG) {
+		if (tell)
+			log__warn("the journal '%s' is torn: its last part is left out",
+				  r->opts->journal);
+		res = 0;
+	}
+	return res;
+}
+
+static int learn(struct replay *r, const struct jank_rec *rec)
+{
+	int res = recorded__add(r->recorded, rec);
+
+	if (res == -EBADMSG) {
+		losses__add(&r->losses, LOSS_BAD_RECORD, 1);
+		return 0;
+	}
+	return res;
+}
+
+static int on_dispatch(struct replay *r, struct dispatch *dispatch)
+{
+	struct machine_load load;
+	struct block *block;
+	int res;
+
+	recorded__load(r->recorded, &dispatch->rec, &load, &r->host);
+	res = judge__dispatch(&r->judge, dispatch,
+			      recorded__process(r->recorded, dispatch->rec.hdr.tgid), &load,
+			      &block);
+	if (res <= 0)
+		return res;
+	if (block->type == BLOCK_HANG)
+		r->hang_cnt++;
+	else
+		r->block_cnt++;
+	r->stop = r->opts->count && r->block_cnt >= r->opts->count;
+	res = output__block(r->output, block);
+	block__free(block);
+	return res;
+}
+
+static int on_record(struct replay *r, const struct jank_rec *rec)
+{
+	struct dispatch *dispatch;
+	struct event event;
+	int res;
+
+	if (rec->kind >= JOURNAL_SESSION)
+		return 0;
+	res = decode__record(rec, rec->size, &event);
+	if (res) {
+		losses__add(&r->losses, res == -ENOTSUP ? LOSS_UNKNOWN_RECORD : LOSS_BAD_RECORD, 1);
+		return 0;
+	}
+	res = loops__event(r->loops, &event, &dispatch);
+	if (dispatch) {
+		res = on_dispatch(r, dispatch);
+		dispatch__free(dispatch);
+	}
+	return res;
+}
+
+/* This replay's losses and those of the recording. */
+static int set_losses(struct replay *r, struct summary *summary)
+{
+	struct block_loss *own, *then, *all;
+	size_t own_cnt, then_cnt;
+
+	if (losses__list(&r->losses, &own, &own_cnt))
+		return -ENOMEM;
+	if (recorded__losses(r->recorded, &then, &then_cnt)) {
+		free(own);
+		return -ENOMEM;
+	}
+	all = realloc(then, (own_cnt + then_cnt + 1) * sizeof(*all));
+	if (all) {
+		memcpy(all + then_cnt, own, own_cnt * sizeof(*own));
+		summary->lost = all;
+		summary->lost_cnt = own_cnt + then_cnt;
+	} else {
+		free(then);
+	}
+	free(own);
+	return all ? 0 : -ENOMEM;
+}
+
+static int set_loops(struct replay *r, struct summary *summary)
+{
+	int res = hists__list(loops__ended(r->loops), &summary->loops, &summary->loop_cnt);
+
+	for (size_t i = 0; !res && i < summary->loop_cnt; i++) {
+		const struct identity *process =
+			recorded__process(r->recorded, summary->loops[i].pid);
+
+		if (process && process->name)
+			summary->loops[i].process = strdup(process->name);
+	}
+	return res;
+}
+
+static int summarize(struct replay *r)
+{
+	struct summary summary = {
+		.elapsed_ns = recorded__session(r->recorded)->elapsed_ns,
+		.dispatch_cnt = hists__totals(loops__ended(r->loops)).dispatch_cnt,
+		.block_cnt = r->block_cnt,
+		.hang_cnt = r->hang_cnt,
+	};
+	int res = set_losses(r, &summary);
+
+	if (!res)
+		res = set_loops(r, &summary);
+	if (!res)
+		res = output__summary(r->output, &summary);
+	summary__free(&summary);
+	return res;
+}
+
+/* A threshold below the recording's would show only a part of what it asks for. */
+static void set_judge(struct replay *r)
+{
+	const struct recorded_session *session = recorded__session(r->recorded);
+	char limit[32];
+
+	r->host = session->host;
+	r->judge = (struct judge){
+		.threshold_ns =
+			r->opts->threshold_given ? r->opts->threshold_ns : session->threshold_ns,
+		.fps = r->opts->fps_given ? r->opts->fps : session->fps,
+		.debugging = r->opts->debugging,
+		.host = &r->host,
+		.real_offset_ns = session->real_offset_ns,
+	};
+	if (r->judge.threshold_ns < session->threshold_ns) {
+		struct strbuf sb = STRBUF_INIT;
+
+		clock__add_duration(&sb, session->threshold_ns);
+		snprintf(limit, sizeof(limit), "%s", strbuf__str(&sb));
+		strbuf__free(&sb);
+		log__warn("the journal holds only dispatches over %s: those between that and the "
+			  "threshold asked for are missing",
+			  limit);
+	}
+}
+
+static int open_replay(struct replay *r, struct err *err)
+{
+	struct namer namer;
+	int res = journal_reader__new(r->opts->journal, &r->reader, err);
+
+	if (res)
+		return res;
+	r->recorded = recorded__new();
+	r->loops = loops__new(&r->losses);
+	if (!r->recorded || !r->loops)
+		return err__set(err, ENOMEM, "out of memory");
+	res = each_record(r, learn, true);
+	if (!res)
+		res = journal_reader__rewind(r->reader);
+	if (res)
+		return err__set(err, -res, "cannot read the journal '%s': %s", r->opts->journal,
+				strerror(-res));
+	set_judge(r);
+	namer = (struct namer){ recorded__name, r->recorded };
+	return output__new(r->opts, &namer, NULL, &r->losses, &r->output, err);
+}
+
+int replay__run(const struct options *opts, struct err *err)
+{
+	struct replay r = { .opts = opts };
+	int res = open_replay(&r, err);
+
+	if (!res) {
+		res = each_record(&r, on_record, false);
+		if (!res)
+			res = summarize(&r);
+		if (res == -EPIPE)
+			res = 0;
+		if (res)
+			err__set(err, -res, "cannot replay '%s': %s", opts->journal,
+				 strerror(-res));
+	}
+	output__free(r.output);
+	loops__free(r.loops);
+	recorded__free(r.recorded);
+	journal_reader__free(r.reader);
+	return res ? (err->exit ? err->exit : JANK_EXIT_FAILED) : JANK_EXIT_OK;
+}

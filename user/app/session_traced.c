@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The traced processes: looked at when they are first seen and when they become another program, their
+ * uprobes placed, their ends noticed by pidfd.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "app/session_parts.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "kernel/procinfo.h"
+
+/* A new program maps its libraries a moment after its exec; there is no event for that. */
+#define FIND_EVERY_NS (5 * NS_PER_MS)
+#define FIND_TRIES    400
+
+struct traced *session__traced(struct session *s, uint32_t pid)
+{
+	struct traced *traced = s->traced;
+
+	while (traced && traced->pid != pid)
+		traced = traced->next;
+	return traced;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The name that people know a process by: its executable's, or what it calls itself. */
+static struct identity *describe(const struct proc_info *info)
+{
+	const struct identity process = {
+		.pid = info->pid,
+		.uid = info->uid,
+		.name = (char *)(info->exe ? base_name(info->exe) : info->comm),
+		.exe = info->exe,
+		.cgroup = info->cgroup,
+	};
+
+	return identity__copy(&process);
+}
+
+/* Tells the sink thread of the process, with a copy of its own. */
+static void announce(struct session *s, const struct traced *traced)
+{
+	struct item item = { .kind = ITEM_PROCESS, .pid = traced->pid };
+
+	item.data = identity__copy(traced->process);
+	if (!item.data || !queue__put(s->queue, &item)) {
+		identity__free(item.data);
+		losses__add(&s->losses, LOSS_QUEUE_FULL, 1);
+	}
+}
+
+static int refresh(struct session *s, struct traced *traced, struct err *err)
+{
+	struct proc_info info;
+	struct identity *process;
+	int res = procinfo__read(traced->pid, &info, err);
+
+	if (res)
+		return res;
+	if (info.kernel_thread) {
+		res = err__set(err, EINVAL,
+			       "process %u is a kernel thread: it has no event loop to trace",
+			       traced->pid);
+	} else {
+		process = describe(&info);
+		if (process) {
+			identity__free(traced->process);
+			traced->process = process;
+		} else {
+			res = err__set(err, ENOMEM, "out of memory");
+		}
+	}
+	procinfo__free(&info);
+	if (!res)
+		announce(s, traced);
+	return res;
+}
+
+/* Looks for places of uprobes, and attaches to new ones. */
+static int scan(struct session *s, struct traced *traced, struct err *err)
+{
+	traced->scan_due = false;
+	return loader__add_process(s->loader, traced->pid, &traced->probe_cnt, err);
+}
+
+static bool needs_sites(struct session *s)
+{
+	return loader__wait_probe(s->loader) == WAIT_UPROBES;
+}
+
+static void on_find(void *ctx, uint64_t arg);
+
+static void find_sites_soon(struct session *s)
+{
+	if (!needs_sites(s))
+		return;
+	s->find_tries = 0;
+	if (s->find_timer_fd < 0)
+		s->find_timer_fd = watch__timer(s->watch, FIND_EVERY_NS, FIND_EVERY_NS, on_find, s);
+}
+
+static void on_find(void *ctx, uint64_t arg)
+{
+	struct session *s = ctx;
+	bool missing = false;
+
+	(void)arg;
+	for (struct traced *traced = s->traced; traced; traced = traced->next) {
+		if (traced->pidfd < 0 || traced->probe_cnt)
+			continue;
+		scan(s, traced, NULL);
+		missing = missing || !traced->probe_cnt;
+	}
+	if (missing && ++s->find_tries < FIND_TRIES)
+		return;
+	if (missing)
+		log__warn(
+			"no epoll_wait found to probe in what the process maps: its loop can't be "
+			"seen by uprobes; --backend kernel can");
+	watch__remove(s->watch, s->find_timer_fd);
+	s->find_timer_fd = -1;
+}
+
+static void on_end(void *ctx, uint64_t pid)
+{
+	struct item item = { .kind = ITEM_PROCESS_GONE, .pid = pid };
+	struct session *s = ctx;
+	struct traced *traced = session__traced(s, pid);
+
+	if (!traced || traced->pidfd < 0)
+		return;
+	ring__consume(s->ring); /* its last records come before its end */
+	watch__remove(s->watch, traced->pidfd);
+	close(traced->pidfd);
+	traced->pidfd = -1;
+	loader__drop_process(s->loader, pid);
+	queue__put(s->queue, &item);
+	log__verbose("process %u ended", (unsigned)pid);
+	if (!--s->alive_cnt)
+		s->stop = true;
+}
+
+static int watch_end(struct session *s, struct traced *traced, struct err *err)
+{
+	int res;
+
+	traced->pidfd = syscall(SYS_pidfd_open, traced->pid, 0);
+	if (traced->pidfd < 0)
+		return errno == ESRCH ? err__set(err, ESRCH, "no process with pid %u", traced->pid)
+				      : err__set(err, errno, "cannot watch process %u: %s",
+						 traced->pid, strerror(errno));
+	res = watch__add(s->watch, traced->pidfd, on_end, s, traced->pid);
+	if (res)
+		return err__set(err, -res, "cannot watch process %u: %s", traced->pid,
+				strerror(-res));
+	s->alive_cnt++;
+	return 0;
+}
+
+int session__trace(struct session *s, pid_t pid, struct err *err)
+{
+	struct traced *traced = calloc(1, sizeof(*traced));
+	int res;
+
+	if (!traced)
+		return err__set(err, ENOMEM, "out of memory");
+	traced->pid = pid;
+	traced->pidfd = -1;
+	traced->next = s->traced;
+	s->traced = traced;
+	res = watch_end(s, traced, err);
+	if (!res)
+		res = machine__add_process(s->machine, pid);
+	if (!res)
+		res = refresh(s, traced, err);
+	if (!res)
+		res = scan(s, traced, err);
+	if (res == -ESRCH && traced->pidfd >= 0 && s->alive_cnt)
+		return 0; /* it ended meanwhile: its pidfd tells */
+	if (!res && !traced->probe_cnt)
+		find_sites_soon(s);
+	return res;
+}
+
+void session__on_exec(struct session *s, uint32_t pid)
+{
+	struct traced *traced = session__traced(s, pid);
+	struct err err = {};
+
+	if (!traced || traced->pidfd < 0)
+		return;
+	loader__drop_process(s->loader, pid);
+	traced->probe_cnt = 0;
+	if (refresh(s, traced, &err) || scan(s, traced, &err))
+		log__verbose("after its exec: %s", err.msg);
+	find_sites_soon(s);
+}
+
+static void look_again(struct session *s, struct traced *traced)
+{
+	struct err err = {};
+
+	announce(s, traced);
+	if (scan(s, traced, &err))
+		log__verbose("%s", err.msg);
+}
+
+/* A thread waits in a loop for the first time: by now the libraries that it needs are mapped. Those that
+ * follow closely are looked after together. */
+void session__on_new_loop(struct session *s, uint32_t pid)
+{
+	struct traced *traced = session__traced(s, pid);
+
+	if (!traced || traced->pidfd < 0 || traced->scan_due)
+		return;
+	look_again(s, traced);
+	traced->scan_due = true;
+}
+
+void session__scan_due(struct session *s)
+{
+	for (struct traced *traced = s->traced; traced; traced = traced->next)
+		if (traced->scan_due && traced->pidfd >= 0)
+			look_again(s, traced);
+}
+
+void session__free_traced(struct session *s)
+{
+	while (s->traced) {
+		struct traced *traced = s->traced;
+
+		s->traced = traced->next;
+		if (traced->pidfd >= 0)
+			close(traced->pidfd);
+		identity__free(traced->process);
+		free(traced);
+	}
+}
