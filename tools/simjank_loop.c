@@ -9,21 +9,29 @@
 #define WARM_PERIOD_NS NS_PER_MS
 
 /* A linear congruential generator: only its upper half is any good. */
-static uint64_t loop__random(struct loop *loop, uint64_t below)
+static uint64_t random__below(uint64_t *random, uint64_t below)
 {
-	loop->random = loop->random * 6364136223846793005ull + 1442695040888963407ull;
-	return below ? (loop->random >> 32) % below : 0;
+	*random = *random * 6364136223846793005ull + 1442695040888963407ull;
+	return below ? (*random >> 32) % below : 0;
 }
 
 static uint64_t loop__length_ns(struct loop *loop, const struct range *range)
 {
 	uint64_t span_us = (range->max_ns - range->min_ns) / NS_PER_US;
 
-	return range->min_ns + loop__random(loop, span_us + 1) * NS_PER_US;
+	return range->min_ns + random__below(&loop->random, span_us + 1) * NS_PER_US;
+}
+
+static unsigned loop__form(const struct loop *loop, uint64_t *random)
+{
+	const struct options *opt = loop->opt;
+
+	return opt->form_cnt ? opt->forms[random__below(random, opt->form_cnt)] : 0;
 }
 
 static void loop__plan_short(struct loop *loop, uint64_t period_ns)
 {
+	loop->plan.form = loop__form(loop, &loop->short_random);
 	loop->plan.scenario = &scenarios[SCENARIO_short];
 	loop->plan.length_ns = 0;
 	loop->plan.delay_ns = period_ns;
@@ -33,12 +41,13 @@ static void loop__plan_picked(struct loop *loop, uint64_t now_ns)
 {
 	const struct options *opt = loop->opt;
 	const struct pick *pick;
-	size_t at =
-		opt->random ? loop__random(loop, opt->pick_cnt) : loop->order_at++ % opt->pick_cnt;
+	size_t at = opt->random ? random__below(&loop->random, opt->pick_cnt)
+				: loop->order_at++ % opt->pick_cnt;
 
 	pick = &opt->picks[at];
 	loop->plan.scenario = pick->scenario;
 	loop->plan.length_ns = loop__length_ns(loop, &pick->length);
+	loop->plan.form = loop__form(loop, &loop->random);
 	loop->plan.delay_ns = loop->next_ns > now_ns ? loop->next_ns - now_ns : 0;
 	loop->picked_cnt++;
 	loop->next_ns = 0; /* set when it was handled */
@@ -62,8 +71,6 @@ static void loop__plan(struct loop *loop)
 		loop__plan_short(loop, period_ns);
 	else
 		loop__plan_picked(loop, now_ns);
-	if (loop->opt->form_cnt)
-		loop->plan.form = loop->opt->forms[loop__random(loop, loop->opt->form_cnt)];
 }
 
 static bool loop__is_through(const struct loop *loop)

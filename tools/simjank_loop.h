@@ -37,6 +37,8 @@ struct loop {
 	uint64_t next_ns;     /* the next one from the list is due */
 	uint64_t warm_end_ns; /* until then short ones, for a tracer to learn the loop by */
 	uint64_t random;
+	uint64_t
+		short_random; /* its own, since how many short ones there are is a matter of time */
 	uint64_t picked_cnt;
 	size_t order_at;
 	void *front; /* the front end's own */

@@ -26,7 +26,7 @@ struct pick {
 struct options {
 	struct pick picks[OPTIONS_PICK_MAX];
 	size_t pick_cnt;
-	unsigned forms[OPTIONS_FORM_MAX]; /* taken in turn; indices into the front end's */
+	unsigned forms[OPTIONS_FORM_MAX]; /* taken by chance; indices into the front end's */
 	size_t form_cnt;
 	unsigned wait_call; /* index into the front end's */
 	bool random;

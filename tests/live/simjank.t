@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""simjank itself: does its truth agree with what was asked for, with itself and with strace?"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+BUILDS = ["./simjank", "./simjank-looper"]
+MS = 1000000
+SLACK_NS = 5 * MS  # this much later than wanted the quickest of a scenario may end
+IO_SLACK_NS = 50 * MS  # the same where its last request may wait for others' input and output
+
+# What each scenario must come to, where no neighbour takes the CPU.
+KINDS = {
+    "busy": "cpu", "kernel": "kernel", "sleep": "sleep", "mutex": "futex", "cond": "futex",
+    "pipe": "pipe", "socket": "socket", "tcp": "socket", "disk": "disk", "dsync": "disk",
+    "page_fault": "page_fault", "userfault": "page_fault", "runnable": "runnable", "poll": "poll",
+    "select": "poll", "epoll": "poll", "stopped": "stopped", "mixed": "sleep", "mixed_cpu": "cpu",
+}
+
+
+class Tap:
+    def __init__(self):
+        self.count = 0
+
+    def check(self, good, text, detail=""):
+        self.count += 1
+        print(f"{'ok' if good else 'not ok'} {self.count} - {text}", flush=True)
+        if not good and detail:
+            print("#", str(detail).strip()[:3000].replace("\n", "\n# "))
+
+    def skip(self, text, reason):
+        self.count += 1
+        print(f"ok {self.count} - {text} # SKIP {reason}", flush=True)
+
+
+def run(build, *options, prefix=()):
+    """Its truth: the dispatches, the summary."""
+    with tempfile.NamedTemporaryFile() as truth:
+        done = subprocess.run([*prefix, build, "--quiet", "--truth", truth.name, *options],
+                              capture_output=True, text=True, timeout=120)
+        if done.returncode:
+            raise RuntimeError(f"{build} {options}: {done.returncode}, {done.stderr}")
+        records = [json.loads(line) for line in open(truth.name, encoding="utf-8")]
+    return records[:-1], records[-1]
+
+
+def start_waiting(build, *options):
+    """A simjank that waits for SIGUSR1, known to be ready."""
+    reader, writer = os.pipe()
+    process = subprocess.Popen([build, "--quiet", "--wait", "--ready-fd", str(writer), *options],
+                               pass_fds=[writer], stdout=subprocess.PIPE, text=True)
+    os.close(writer)
+    with os.fdopen(reader) as ready:
+        line = ready.readline()
+    return process, line
+
+
+def test_scenarios(tap, build):
+    dispatches, summary = run(build, "--length", "20ms-40ms", "--gap", "5ms", "--short-rate", "500/s",
+                              "--count", str(4 * len(KINDS)))
+    done = {name: [d for d in dispatches if d["scenario"] == name] for name in KINDS}
+    tap.check(all(len(ds) == 4 for ds in done.values()) and summary["type"] == "summary",
+              f"{build}: every scenario ran four times", summary)
+    for name, ds in done.items():
+        test_scenario(tap, f"{build}: {name} is {KINDS[name]} and as long as wanted", KINDS[name], ds)
+    test_consistency(tap, build, dispatches, summary)
+
+
+def test_scenario(tap, what, kind, dispatches):
+    """By those that a busy neighbour left alone."""
+    free = [d for d in dispatches if kind == "runnable" or d["run_delay_ns"] < d["duration_ns"] / 10]
+    if not free:
+        return tap.skip(what, "other programs took the CPU each time")
+    late = min(d["duration_ns"] - d["wanted_ns"] for d in free)
+    slack_ns = IO_SLACK_NS if kind in ("disk", "page_fault") else SLACK_NS
+    good = all(kind in (d["kind"], *d["also"]) for d in free) and -MS / 10 <= late <= slack_ns
+    return tap.check(good, what, free)
+
+
+def test_consistency(tap, build, dispatches, summary):
+    bad = [d for d in dispatches
+           if d["duration_ns"] != d["end_ns"] - d["begin_ns"]
+           or d["cpu_ns"] + d["run_delay_ns"] > d["duration_ns"] + MS
+           or d["stopped_ns"] > d["duration_ns"] or d["duration_ns"] <= summary["truth_min_ns"]]
+    tap.check(not bad, f"{build}: CPU time and run delay fit into every duration", bad)
+    ordered = all(a["end_ns"] <= b["begin_ns"] for a, b in zip(dispatches, dispatches[1:]))
+    tap.check(ordered, f"{build}: no dispatch begins before the last one ended")
+    counted = sum(summary["scenarios"].values()) == summary["dispatches"]
+    kept = sum(summary["kinds"].values()) == summary["kept"] == len(dispatches)
+    tap.check(counted and kept and not summary["lost"], f"{build}: the counts agree", summary)
+
+
+def test_seed(tap, build):
+    options = ["--scenario", "sleep:1ms-9ms,pipe:2ms-8ms", "--order", "random", "--count", "12", "--gap", "1ms"]
+    plans = [[(d["scenario"], d["wanted_ns"]) for d in run(build, *options, "--seed", seed)[0]
+              if d["wanted_ns"]] for seed in ("5", "5", "6")]
+    tap.check(plans[0] == plans[1] != plans[2], f"{build}: the seed decides order and lengths", plans)
+
+
+def test_threads(tap, build):
+    dispatches, summary = run(build, "--threads", "3", "--scenario", "sleep:60ms,stopped:20ms",
+                              "--order", "random", "--gap", "10ms", "--count", "12")
+    tap.check(len({d["tid"] for d in dispatches}) == 3, f"{build}: three loops have three threads", summary)
+    stopped = [d for d in dispatches if d["stopped_ns"] > 10 * MS]
+    tap.check({"sleep", "stopped"} <= {d["scenario"] for d in stopped},
+              f"{build}: a stop is known to the other loops' dispatches too", dispatches)
+
+
+def test_quiet(tap, build):
+    """Dispatches that are none, or short: not in the truth but in its counts."""
+    dispatches, summary = run(build, "--scenario", "idle:60ms,short", "--count", "6", "--truth-min", "20ms")
+    tap.check(not dispatches and summary["scenarios"]["idle"] == 3,
+              f"{build}: idle waits and short dispatches are no jank", dispatches)
+
+
+def test_waits(tap, build):
+    """Each wait but a loop's last one is followed by a dispatch that was counted."""
+    what = f"{build}: strace sees as many waits as the truth has dispatches"
+    if not shutil.which("strace"):
+        return tap.skip(what, "strace is not installed")
+    with tempfile.NamedTemporaryFile(mode="r") as trace:
+        strace = ["strace", "-f", "-e", "trace=epoll_wait,epoll_pwait,epoll_pwait2", "-o", trace.name]
+        _, summary = run(build, "--scenario", "sleep:5ms,idle:20ms,pipe:5ms", "--count", "9", "--threads",
+                         "2", prefix=strace)
+        waits = sum("epoll_" in line and "resumed" not in line for line in trace)
+    tap.check(waits == summary["dispatches"] + summary["threads"], what, f"{waits} waits, {summary}")
+
+
+def test_stop(tap, build):
+    process, line = start_waiting(build, "--scenario", "hang:700ms", "--duration", "1h", "--truth", "-")
+    tap.check(line == f"ready {process.pid}\n", f"{build}: tells that it is ready", line)
+    process.send_signal(signal.SIGUSR1)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGTERM)
+    records = [json.loads(text) for text in process.communicate(timeout=30)[0].splitlines()]
+    whole = [d["duration_ns"] >= 700 * MS for d in records if d.get("scenario") == "hang"]
+    tap.check(process.returncode == 0 and whole == [True],
+              f"{build}: SIGTERM lets the dispatch end and the truth be written", records)
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as text:
+        return [int(child) for child in text.read().split()]
+
+
+def lives(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as text:
+            return text.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def test_kill(tap, build):
+    process, _ = start_waiting(build, "--scenario", "runnable,stopped")
+    helpers = children(process.pid)
+    process.kill()
+    process.communicate(timeout=30)
+    deadline = time.monotonic() + 5
+    while any(map(lives, helpers)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    tap.check(len(helpers) == 4 and not any(map(lives, helpers)),
+              f"{build}: kill -9 leaves no helper process", helpers)
+
+
+def test_usage(tap, build):
+    other = ["--wait-call", "epoll_wait"] if "looper" in build else ["--form", "fd"]
+    wrong = [["--scenario", "nope"], ["--scenario", ","], ["--scenario", "busy:5parsecs"], ["--length", "9-3"],
+             ["--gap", "-1"], ["--duration", "99999999999999999999s"], ["--duration", "25h"], ["--threads", "0"],
+             ["--seed", "x"], ["--count", "0"], ["--order", "up"], ["--short-rate", "1e9"], ["more"], other]
+    for options in wrong:
+        done = subprocess.run([build, *options], capture_output=True, text=True, timeout=30)
+        tap.check(done.returncode == 2 and done.stderr, f"{build}: {' '.join(options)} is wrong usage", done)
+    done = subprocess.run([build, "--quiet", "--scenario", "sleep:1ms", "--count", "1", "--truth", "/proc/none"],
+                          capture_output=True, text=True, timeout=30)
+    tap.check(done.returncode == 1 and "/proc/none" in done.stderr, f"{build}: a truth that can't be written", done)
+
+
+def main():
+    tap = Tap()
+    for build in BUILDS:
+        if not os.path.exists(build):
+            tap.skip(build, "not built: android-libutils-dev is not installed")
+            continue
+        for test in (test_scenarios, test_seed, test_threads, test_quiet, test_waits, test_stop, test_kill,
+                     test_usage):
+            test(tap, build)
+    for call in ("epoll_pwait", "epoll_pwait2"):
+        dispatches, _ = run("./simjank", "--wait-call", call, "--scenario", "sleep:5ms", "--count", "2")
+        tap.check(sum(d["scenario"] == "sleep" for d in dispatches) == 2, f"./simjank waits by {call}", dispatches)
+    print(f"1..{tap.count}")
+
+
+if __name__ == "__main__":
+    main()
