@@ -68,12 +68,15 @@ static bool parse_line(char *line, struct candidate *ret)
 {
 	unsigned long long start, end, offset, inode;
 	unsigned major, minor;
+	const char *space = strchr(line, ' ');
 	char perms[5];
 	int at = 0;
 
+	if (!space || strnlen(space, 5) < 5 || space[3] != 'x')
+		return false; /* most lines: not worth a scan */
 	if (sscanf(line, "%16llx-%16llx %4s %16llx %8x:%8x %20llu %n", &start, &end, perms, &offset,
 		   &major, &minor, &inode, &at) != 7 ||
-	    !at || perms[2] != 'x' || !inode || line[at] != '/')
+	    !at || !inode || line[at] != '/')
 		return false;
 	decode_path(line + at);
 	*ret = (struct candidate){ .path = line + at,
@@ -185,15 +188,13 @@ static int by_likelihood(const void *a, const void *b)
 	return y->likely - x->likely;
 }
 
-int candidates__read(pid_t pid, struct candidates *ret)
+int candidates__read_file(const char *maps_path, pid_t pid, struct candidates *ret)
 {
 	struct reader reader = { .found = ret };
-	char path[64];
 	int fd, err;
 
 	*ret = (struct candidates){ 0 };
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(maps_path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
 	learn_exe(pid, &reader);
@@ -203,6 +204,14 @@ int candidates__read(pid_t pid, struct candidates *ret)
 	if (ret->cnt)
 		qsort(ret->items, ret->cnt, sizeof(*ret->items), by_likelihood);
 	return err;
+}
+
+int candidates__read(pid_t pid, struct candidates *ret)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	return candidates__read_file(path, pid, ret);
 }
 
 void candidates__free(struct candidates *candidates)

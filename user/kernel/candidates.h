@@ -26,6 +26,7 @@ struct candidates {
 /* Reads /proc/PID/maps: each file once, more than the limits above are passed over. 0 or -errno
  * (-ESRCH: there is no such process). Free ret in both cases. */
 int candidates__read(pid_t pid, struct candidates *ret);
+int candidates__read_file(const char *maps_path, pid_t pid, struct candidates *ret);
 void candidates__free(struct candidates *candidates);
 
 /* Opens the very file for reading: by /proc/PID/map_files, else by its path in the process's mount

@@ -152,7 +152,7 @@ static int arm64__decode(const uint8_t *code, size_t len, struct insn *ret)
 	}
 	if ((word & 0x7f800000) == 0x52800000) { /* movz */
 		ret->has_imm = true;
-		ret->imm = (int64_t)field(word, 5, 16) << (16 * field(word, 21, 2));
+		ret->imm = (int64_t)((uint64_t)field(word, 5, 16) << (16 * field(word, 21, 2)));
 	}
 	return 0;
 }
