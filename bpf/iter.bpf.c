@@ -26,12 +26,10 @@ static __always_inline bool iter__snapshot(struct jank_rec_block *rec, struct ja
 }
 
 /* The stack that the thread left the CPU with, when it is off it now. */
-static __always_inline void iter__send_open_span(struct jank_thread *t, u64 now)
+static __always_inline void iter__send_open_span(struct jank_stack_buf *buf, struct jank_thread *t,
+						 u64 now)
 {
-	__u32 zero = 0;
-	struct jank_stack_buf *buf = bpf_map_lookup_elem(&jank_scratch, &zero);
-
-	if (!buf || bpf_probe_read_kernel(buf, sizeof(*buf), &t->span))
+	if (bpf_probe_read_kernel(buf, sizeof(*buf), &t->span))
 		return;
 	buf->rec.slice_cnt = 0;
 	buf->rec.kernel_cnt &= JANK_KSTACK_MAX * 2 - 1;
@@ -43,7 +41,8 @@ static __always_inline void iter__send_open_span(struct jank_thread *t, u64 now)
 	record__send_stack(buf, buf->rec.hdr.size);
 }
 
-static __noinline int iter__hang(struct jank_thread *t, struct task_struct *task, u64 now)
+static __noinline int iter__hang(struct jank_look *look, struct jank_thread *t,
+				 struct task_struct *task, u64 now)
 {
 	struct jank_rec_block rec = {};
 
@@ -52,7 +51,7 @@ static __noinline int iter__hang(struct jank_thread *t, struct task_struct *task
 	record__head(&rec.hdr, JANK_REC_HANG, sizeof(rec), now, task);
 	rec.cpu_ns = rec.state_ns[JANK_STATE_RUNNING];
 	if (rec.state != JANK_STATE_RUNNING)
-		iter__send_open_span(t, now);
+		iter__send_open_span(&look->stack, t, now);
 	if (record__send(&rec, sizeof(rec)))
 		return 0;
 	t->evidence = 1;
@@ -65,23 +64,25 @@ SEC("iter/task")
 int jank_on_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct jank_rec_thread rec = {};
+	struct jank_look *look;
 	struct jank_thread *t;
+	__u32 zero = 0;
 	u64 now, start;
 
 	if (!task || !filter__maybe(task->tgid))
 		return 0;
 	t = thread__get(task);
-	if (!t)
+	look = bpf_map_lookup_elem(&jank_look, &zero);
+	if (!t || !look)
 		return 0;
 	now = bpf_ktime_get_ns();
 	start = *(volatile u64 *)&t->start_ns;
 	if (jank_conf.hang_ns && start && now > start && now - start > jank_conf.hang_ns &&
 	    !t->hang_sent)
-		iter__hang(t, task, now);
+		iter__hang(look, t, task, now);
 	if (t->dispatch_cnt || t->start_ns) {
-		thread__fill_counts(&rec, t, task, now);
-		bpf_seq_write(ctx->meta->seq, &rec, sizeof(rec));
+		thread__fill_counts(&look->thread, t, task, now);
+		bpf_seq_write(ctx->meta->seq, &look->thread, sizeof(look->thread));
 	}
 	return 0;
 }

@@ -10,6 +10,7 @@ struct jank_ring_map jank_ring SEC(".maps");
 struct jank_lost_map jank_lost SEC(".maps");
 struct jank_slices_map jank_slices SEC(".maps");
 struct jank_scratch_map jank_scratch SEC(".maps");
+struct jank_look_map jank_look SEC(".maps");
 
 __u32 jank_runnable_cnt = 0;
 

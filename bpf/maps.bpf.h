@@ -103,12 +103,25 @@ struct jank_scratch_map {
 	__type(value, struct jank_stack_buf);
 };
 
+/* What the iterator writes; it has one reader at a time. */
+struct jank_look {
+	struct jank_rec_thread thread;
+	struct jank_stack_buf stack;
+};
+struct jank_look_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct jank_look);
+};
+
 extern struct jank_threads_map jank_threads SEC(".maps");
 extern struct jank_tgids_map jank_tgids SEC(".maps");
 extern struct jank_ring_map jank_ring SEC(".maps");
 extern struct jank_lost_map jank_lost SEC(".maps");
 extern struct jank_slices_map jank_slices SEC(".maps");
 extern struct jank_scratch_map jank_scratch SEC(".maps");
+extern struct jank_look_map jank_look SEC(".maps");
 
 /* Traced threads that wait for a CPU within a dispatch, all together. */
 extern __u32 jank_runnable_cnt;

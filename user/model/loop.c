@@ -275,6 +275,7 @@ static void move_evidence(struct dispatch *dispatch, struct thread *thread)
 	dispatch->preemptor_cnt = thread->preemptor_cnt;
 	thread->samples = NULL;
 	thread->preemptors = NULL;
+	thread->sample_cnt = thread->preemptor_cnt = 0;
 	drop_evidence(thread);
 }
 
