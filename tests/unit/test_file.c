@@ -90,6 +90,20 @@ static void test_read_special(void)
 	close(fd);
 }
 
+/* The lowest free descriptor stays the same, whatever became of the reads. */
+static void test_read_closes(void)
+{
+	int before = dup(0), after;
+
+	close(before);
+	read_fresh("/proc/self/comm", 64);
+	read_fresh("/dev/zero", 64);
+	read_fresh(dir, 64);
+	after = dup(0);
+	close(after);
+	is_int(after, before, "no descriptor is left open");
+}
+
 static void test_read_at(void)
 {
 	int fd = open(dir, O_PATH | O_DIRECTORY);
@@ -222,6 +236,7 @@ int main(void)
 	test_read_sizes();
 	test_read_keeps();
 	test_read_special();
+	test_read_closes();
 	test_read_at();
 	test_write_errors();
 	test_write_interrupted();

@@ -19,6 +19,7 @@ static struct jsonw w;
 static struct jsonw *fresh(void)
 {
 	strbuf__reset(&out);
+	memset(&w, 0xff, sizeof(w));
 	jsonw__init(&w, &out);
 	return &w;
 }
@@ -50,6 +51,16 @@ static void test_nesting(void)
 	jsonw__object_end(&w);
 	is_str(strbuf__str(&out), "{\"a\":1,\"b\":[2,[],{\"c\":true},\"x\"],\"d\":{},\"e\":null}",
 	       "commas, nesting, null");
+
+	jsonw__array(fresh());
+	for (int i = 0; i < 2; i++) {
+		jsonw__array(&w);
+		jsonw__u64(&w, 1);
+		jsonw__u64(&w, 2);
+		jsonw__array_end(&w);
+	}
+	jsonw__array_end(&w);
+	is_str(strbuf__str(&out), "[[1,2],[1,2]]", "a sibling begins without a comma");
 }
 
 static void test_numbers(void)

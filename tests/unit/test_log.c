@@ -138,11 +138,22 @@ static void test_long_and_errno(void)
 	memset(text, 'l', sizeof(text) - 1);
 	log__info("%s", text);
 	is_uint(strlen(said()), sizeof(text) - 1 + strlen("jankbpf: \n"), "long ones whole");
-	errno = ENOTTY;
-	log__error("x");
+	errno = EDOM;
 	log__status("y");
-	is_int(errno, ENOTTY, "errno is kept");
-	said();
+	is_int(errno, EDOM, "a status that is not shown keeps errno");
+}
+
+/* Nobody is left to be told: nothing happens, errno included. */
+static void test_closed_stderr(void)
+{
+	int keep = dup(STDERR_FILENO);
+
+	close(STDERR_FILENO);
+	errno = EDOM;
+	log__error("x");
+	is_int(errno, EDOM, "errno is kept when stderr is closed");
+	dup2(keep, STDERR_FILENO);
+	close(keep);
 }
 
 static void *shout(void *arg)
@@ -199,6 +210,9 @@ static void test_status(void)
 	is_str(said(), "", "… once");
 	log__status("a\x1b[2J\nb\xff");
 	is_str(said(), "a?[2J?b\xef\xbf\xbd", "… is cleaned");
+	log__status(
+		"123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 ");
+	is_uint(strlen(said()), strlen(ERASE) + 79, "… is cut to 80 where the width is unknown");
 	log__status(NULL);
 	said();
 }
@@ -233,10 +247,11 @@ int main(void)
 	test_levels();
 	test_escapes();
 	test_long_and_errno();
+	test_closed_stderr();
 	test_threads();
 	test_status_in_pipe();
 	release();
-	on_terminal(test_status, 0, 8);
+	on_terminal(test_status, 0, 9);
 	on_terminal(test_status_width, 20, 3);
 	return tap__done();
 }
