@@ -69,7 +69,7 @@ live: #: tests against running programs (as root)
 
 # The cheapest first. Strictly one after the other: the live ones measure time.
 check: #: deps (as root), build, all tests
-	$(Q)if [ "$$(id -u)" != 0 ] || $(MAKE) deps-test
+	$(Q)[ "$$(id -u)" != 0 ] || $(MAKE) deps-test
 	$(Q)$(MAKE) all
 	$(Q)$(WITH_SAN) unit-bin bpf-bin
 	$(Q)$(call RUN_TESTS,$(STYLE_T) $(UNIT_BIN) $(REPLAY_T) $(BPF_BIN) $(LIVE_T))
