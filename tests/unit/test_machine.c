@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The machine's load over an interval: made-up readings with known answers, then this machine's own. */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "model/machine.h"
+#include "tests/tap.h"
+
+#define MS NS_PER_MS
+
+static bool near(double got, double want)
+{
+	if (fabs(got - want) < 0.01)
+		return true;
+	diag("got %f, want %f", got, want);
+	return false;
+}
+
+static void test_parse(void)
+{
+	static const char stat[] = "cpu  10 20 30 400 50 1 2 3 4 5\n"
+				   "cpu0 5 10 15 200 25 1 1 1 2 2\n"
+				   "cpu1 5 10 15 200 25 0 1 2 2 3\n"
+				   "intr 1 2 3\nctxt 5\n";
+	uint64_t total = 1, free_kb = 2, available = 3;
+	struct machine_ticks ticks;
+
+	is_int(machine__parse_stat(stat, &ticks), 0, "/proc/stat");
+	is_uint(ticks.user, 30, "user and nice");
+	is_uint(ticks.system, 33, "system and interrupts");
+	is_uint(ticks.iowait, 50, "iowait");
+	is_uint(ticks.busy, 66, "stolen time is busy, guests count once");
+	is_uint(ticks.total, 516, "all");
+	is_uint(ticks.cpus, 2, "CPUs");
+	is_int(machine__parse_stat("", &ticks), -EBADMSG, "an empty one");
+	is_int(machine__parse_stat("cpu 1 2 3\n", &ticks), -EBADMSG, "a short one");
+	is_int(machine__parse_stat("cpu 1 2 3 4 5 6 7 8\nintr", &ticks), -EBADMSG,
+	       "one without CPUs");
+	is_int(machine__parse_meminfo("MemTotal:  100 kB\nMemFree: 20 kB\n", &total, &free_kb,
+				      &available),
+	       -EBADMSG, "an old meminfo");
+	ok(total == 1 && free_kb == 2 && available == 3, "leaves the results alone");
+	is_int(machine__parse_meminfo("MemTotal:  100 kB\nMemFree: 20 kB\nMemAvailable:  60 kB\n",
+				      &total, &free_kb, &available),
+	       0, "meminfo");
+	ok(total == 100 && free_kb == 20 && available == 60, "its values");
+}
+
+/* What the made-up processes have used: pid 1 half of one CPU of two, pid 2 is gone from 500 ms on. */
+struct fake {
+	uint64_t now_ns;
+};
+
+static uint64_t fake_cpu(pid_t pid, void *ctx)
+{
+	struct fake *fake = ctx;
+
+	if (pid == 1)
+		return fake->now_ns / 2;
+	if (pid == 2 && fake->now_ns < 500 * MS)
+		return fake->now_ns;
+	return UINT64_MAX;
+}
+
+/* Two CPUs: until 500 ms 40 % user, 10 % system, 20 % iowait; then 100 % user. Ticks of 1 ms. */
+static void put(struct machine *machine, uint64_t now_ns)
+{
+	uint64_t ms = now_ns / MS, a = ms < 500 ? ms : 500, b = ms - a;
+	struct machine_ticks ticks = {
+		.user = 2 * (a * 4 / 10 + b),
+		.system = 2 * (a / 10),
+		.iowait = 2 * (a * 2 / 10),
+		.busy = 2 * (a / 2 + b),
+		.total = 2 * ms,
+		.cpus = 2,
+	};
+	struct fake fake = { now_ns };
+
+	machine__put(machine, now_ns, &ticks, fake_cpu, &fake);
+}
+
+static void test_load(void)
+{
+	struct machine *machine = machine__new();
+	struct machine_load load;
+
+	machine__add_process(machine, 1);
+	machine__add_process(machine, 2);
+	machine__add_process(machine, 3);
+	put(machine, 100 * MS);
+	machine__load(machine, 1, 100 * MS, 200 * MS, &load);
+	ok(load.total_pct < 0 && load.process_pct < 0, "one reading says nothing");
+	for (uint64_t ms = 200; ms <= 1000; ms += 100)
+		put(machine, ms * MS);
+	put(machine, 900 * MS);
+
+	machine__load(machine, 1, 150 * MS, 175 * MS, &load);
+	ok(near(load.total_pct, 50) && near(load.user_pct, 40) && near(load.system_pct, 10) &&
+		   near(load.iowait_pct, 20),
+	   "between two readings");
+	ok(near(load.process_pct, 25), "half of one CPU is a quarter of two");
+	ok(!load.busy, "busy is the judge's");
+	machine__load(machine, 1, 450 * MS, 550 * MS, &load);
+	ok(near(load.total_pct, 75) && near(load.user_pct, 70) && near(load.system_pct, 5),
+	   "over a reading");
+	machine__load(machine, 1, 0, 5000 * MS, &load);
+	ok(near(load.user_pct, 100 * (2 * (160 + 500)) / 1800.0) && near(load.process_pct, 25),
+	   "beyond the readings: what lies within them");
+	machine__load(machine, 1, 2000 * MS, 3000 * MS, &load);
+	ok(load.total_pct < 0, "after all readings nothing is known");
+	machine__load(machine, 1, 200 * MS, 200 * MS, &load);
+	ok(load.total_pct < 0, "nor of an empty interval");
+	machine__load(machine, 2, 200 * MS, 300 * MS, &load);
+	ok(near(load.process_pct, 50) && near(load.total_pct, 50), "another process");
+	machine__load(machine, 2, 600 * MS, 700 * MS, &load);
+	ok(near(load.process_pct, 0), "one that ended uses nothing");
+	machine__load(machine, 3, 200 * MS, 300 * MS, &load);
+	ok(load.process_pct < 0 && load.total_pct > 0, "one that never was");
+	machine__load(machine, 4, 200 * MS, 300 * MS, &load);
+	ok(load.process_pct < 0, "one that was not added");
+	machine__add_process(machine, 1);
+	machine__load(machine, 1, 200 * MS, 300 * MS, &load);
+	ok(load.process_pct < 0, "one that was added anew");
+	machine__free(machine);
+	machine__free(NULL);
+}
+
+/* An hour at 100 ms: bounded, fine where it is new and there where it is old. */
+static void test_history(void)
+{
+	struct machine *machine = machine__new();
+	struct machine_load load;
+	bool right = true;
+
+	machine__add_process(machine, 1);
+	for (uint64_t ms = 100; ms <= 3600000; ms += 100)
+		put(machine, ms * MS);
+	machine__load(machine, 1, 3599000 * MS, 3599025 * MS, &load);
+	ok(near(load.total_pct, 100) && near(load.process_pct, 25), "the last second of an hour");
+	for (uint64_t ms = 1000000; ms < 3500000; ms += 100000) {
+		machine__load(machine, 1, ms * MS, 3600000 * MS, &load);
+		right &= near(load.total_pct, 100) && near(load.process_pct, 25);
+	}
+	ok(right, "dispatches of many minutes");
+	machine__load(machine, 1, 0, 3600000 * MS, &load);
+	ok(load.user_pct > 99.9 && load.system_pct >= 0, "from the beginning");
+	machine__free(machine);
+}
+
+static uint64_t no_cpu(pid_t pid, void *ctx)
+{
+	(void)pid;
+	(void)ctx;
+	return UINT64_MAX;
+}
+
+static void test_odd_readings(void)
+{
+	struct machine *machine = machine__new();
+	struct machine_ticks ticks = {
+		.user = 50, .iowait = 50, .busy = 50, .total = 100, .cpus = 1
+	};
+	struct machine_load load;
+
+	machine__put(machine, 100, &ticks, no_cpu, NULL);
+	machine__put(machine, 200, &ticks, no_cpu, NULL);
+	machine__load(machine, 1, 100, 200, &load);
+	ok(load.total_pct < 0, "no tick passed: not known");
+	ticks = (struct machine_ticks){
+		.user = 60, .iowait = 40, .busy = 60, .total = 110, .cpus = 1
+	};
+	machine__put(machine, 300, &ticks, no_cpu, NULL);
+	machine__load(machine, 1, 200, 300, &load);
+	ok(near(load.iowait_pct, 0) && near(load.total_pct, 100), "iowait that shrank is none");
+	machine__free(machine);
+}
+
+static void burn(uint64_t ns)
+{
+	uint64_t end = clock__mono_ns() + ns;
+
+	while (clock__mono_ns() < end)
+		;
+}
+
+static void test_live(void)
+{
+	struct machine *machine = machine__new();
+	uint64_t total = 0, free_kb = 0, available = 0, start, end;
+	struct machine_load load;
+	double used;
+	clock_t cpu;
+
+	is_int(machine__add_process(machine, getpid()), 0, "this process");
+	is_int(machine__read(machine, clock__mono_ns()), 0, "a reading");
+	start = clock__mono_ns();
+	cpu = clock();
+	burn(150 * MS);
+	usleep(50000);
+	end = clock__mono_ns();
+	used = (double)(clock() - cpu) / CLOCKS_PER_SEC;
+	is_int(machine__read(machine, clock__mono_ns()), 0, "another");
+	machine__load(machine, getpid(), start, end, &load);
+	used = 100 * used / ((double)(end - start) / 1e9 * (double)sysconf(_SC_NPROCESSORS_ONLN));
+	ok(fabs(load.process_pct - used) < 2,
+	   "this process's part: %.1f %%, by its own clock %.1f %%", load.process_pct, used);
+	ok(load.total_pct >= load.process_pct && load.total_pct <= 100.01, "the machine's: %.1f %%",
+	   load.total_pct);
+	ok(load.user_pct >= 0 && load.system_pct >= 0 && load.iowait_pct >= 0 &&
+		   load.user_pct + load.system_pct + load.iowait_pct < 100.01,
+	   "user %.1f %%, system %.1f %%, iowait %.1f %%", load.user_pct, load.system_pct,
+	   load.iowait_pct);
+	is_int(machine__memory(&total, &free_kb, &available), 0, "memory");
+	ok(total > free_kb && total > available && available > 0, "%llu KiB, %llu free",
+	   (unsigned long long)total, (unsigned long long)free_kb);
+	machine__free(machine);
+}
+
+static void test_gone(void)
+{
+	struct machine *machine = machine__new();
+	struct machine_load load;
+	uint64_t start, middle;
+	pid_t pid = fork();
+
+	if (!pid) {
+		burn(60 * MS);
+		pause();
+	}
+	machine__add_process(machine, pid);
+	start = clock__mono_ns();
+	machine__read(machine, start);
+	usleep(100000);
+	middle = clock__mono_ns();
+	machine__read(machine, middle);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	usleep(20000);
+	is_int(machine__read(machine, clock__mono_ns()), 0, "a reading after a process's end");
+	machine__load(machine, pid, start, middle, &load);
+	ok(load.process_pct > 1, "what it used before is known: %.1f %%", load.process_pct);
+	machine__load(machine, pid, middle, clock__mono_ns(), &load);
+	ok(near(load.process_pct, 0), "and nothing since");
+	machine__free(machine);
+}
+
+int main(void)
+{
+	test_parse();
+	test_load();
+	test_history();
+	test_odd_readings();
+	test_live();
+	test_gone();
+	return tap__done();
+}

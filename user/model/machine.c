@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The history is bounded, yet reaches back as far as the longest hang: when it is full, every second
+ * reading of its older half goes, so that it grows coarser with age.
+ *
+ * A process's CPU time is its CPU clock, exact to the nanosecond; utime and stime of /proc/PID/stat are
+ * rounded to clock ticks (10 ms), which is much in a dispatch of 25.
+ */
+#include "model/machine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "base/strbuf.h"
+
+#define READINGS_MAX  256
+#define PROCESSES_MAX JANK_TGID_MAX
+#define STAT_MAX      (4u << 20) /* /proc/stat lists every interrupt of every CPU */
+#define MEMINFO_MAX   (64u << 10)
+#define UNKNOWN	      UINT64_MAX
+
+struct process {
+	pid_t pid;
+	uint64_t cpu_ns[READINGS_MAX]; /* beside the readings; UNKNOWN before it was added */
+};
+
+struct machine {
+	uint64_t ns[READINGS_MAX];
+	struct machine_ticks ticks[READINGS_MAX];
+	size_t cnt;
+	struct process **processes;
+	size_t process_cnt;
+};
+
+struct machine *machine__new(void)
+{
+	return calloc(1, sizeof(struct machine));
+}
+
+void machine__free(struct machine *machine)
+{
+	if (!machine)
+		return;
+	for (size_t i = 0; i < machine->process_cnt; i++)
+		free(machine->processes[i]);
+	free(machine->processes);
+	free(machine);
+}
+
+static struct process *find_process(const struct machine *machine, pid_t pid)
+{
+	for (size_t i = 0; i < machine->process_cnt; i++) {
+		if (machine->processes[i]->pid == pid)
+			return machine->processes[i];
+	}
+	return NULL;
+}
+
+static struct process *new_process(struct machine *machine, pid_t pid)
+{
+	struct process **processes, *process;
+
+	processes = realloc(machine->processes, (machine->process_cnt + 1) * sizeof(*processes));
+	if (!processes)
+		return NULL;
+	machine->processes = processes;
+	process = malloc(sizeof(*process));
+	if (!process)
+		return NULL;
+	process->pid = pid;
+	processes[machine->process_cnt++] = process;
+	return process;
+}
+
+int machine__add_process(struct machine *machine, pid_t pid)
+{
+	struct process *process = find_process(machine, pid);
+
+	if (!process && machine->process_cnt == PROCESSES_MAX)
+		return 0;
+	if (!process)
+		process = new_process(machine, pid);
+	if (!process)
+		return -ENOMEM;
+	for (size_t i = 0; i < READINGS_MAX; i++)
+		process->cpu_ns[i] = UNKNOWN;
+	return 0;
+}
+
+static void move_reading(struct machine *machine, size_t from, size_t to)
+{
+	machine->ns[to] = machine->ns[from];
+	machine->ticks[to] = machine->ticks[from];
+	for (size_t i = 0; i < machine->process_cnt; i++)
+		machine->processes[i]->cpu_ns[to] = machine->processes[i]->cpu_ns[from];
+}
+
+static void thin_out(struct machine *machine)
+{
+	size_t to = 0;
+
+	for (size_t from = 0; from < machine->cnt; from++) {
+		if (from < machine->cnt / 2 && from % 2)
+			continue;
+		move_reading(machine, from, to++);
+	}
+	machine->cnt = to;
+}
+
+void machine__put(struct machine *machine, uint64_t now_ns, const struct machine_ticks *ticks,
+		  uint64_t (*cpu_ns)(pid_t pid, void *ctx), void *ctx)
+{
+	size_t at;
+
+	if (machine->cnt && now_ns <= machine->ns[machine->cnt - 1])
+		return;
+	if (machine->cnt == READINGS_MAX)
+		thin_out(machine);
+	at = machine->cnt++;
+	machine->ns[at] = now_ns;
+	machine->ticks[at] = *ticks;
+	for (size_t i = 0; i < machine->process_cnt; i++) {
+		struct process *process = machine->processes[i];
+		uint64_t ns = cpu_ns(process->pid, ctx);
+
+		if (ns == UNKNOWN && at > 0)
+			ns = process->cpu_ns[at - 1]; /* it ended: it uses no more */
+		process->cpu_ns[at] = ns;
+	}
+}
+
+int machine__parse_stat(const char *text, struct machine_ticks *ret)
+{
+	unsigned long long user, nice, system, idle, iowait, irq, softirq, steal;
+	struct machine_ticks ticks = { 0 };
+
+	if (sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system,
+		   &idle, &iowait, &irq, &softirq, &steal) != 8)
+		return -EBADMSG;
+	for (const char *at = strstr(text, "\ncpu"); at; at = strstr(at + 1, "\ncpu"))
+		ticks.cpus++;
+	ticks.user = user + nice;
+	ticks.system = system + irq + softirq;
+	ticks.iowait = iowait;
+	ticks.busy = ticks.user + ticks.system + steal;
+	ticks.total = ticks.busy + idle + iowait;
+	*ret = ticks;
+	return ticks.cpus ? 0 : -EBADMSG;
+}
+
+static uint64_t cpu_clock_ns(pid_t pid, void *ctx)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	(void)ctx;
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
+		return UNKNOWN;
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+int machine__read(struct machine *machine, uint64_t now_ns)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct machine_ticks ticks;
+	int res;
+
+	res = file__read("/proc/stat", STAT_MAX, &sb);
+	if (!res)
+		res = machine__parse_stat(strbuf__str(&sb), &ticks);
+	strbuf__free(&sb);
+	if (!res)
+		machine__put(machine, now_ns, &ticks, cpu_clock_ns, NULL);
+	return res;
+}
+
+/* Between which readings a time lies: the earlier one's index, and how far towards the next. */
+struct position {
+	size_t i;
+	double part;
+};
+
+/* t_ns lies within the readings, of which there are two at least. */
+static struct position locate(const struct machine *machine, uint64_t t_ns)
+{
+	size_t low = 0, high = machine->cnt - 1;
+	const uint64_t *ns = machine->ns;
+
+	while (high - low > 1) {
+		size_t mid = low + (high - low) / 2;
+
+		if (ns[mid] <= t_ns)
+			low = mid;
+		else
+			high = mid;
+	}
+	return (struct position){ low, (double)(t_ns - ns[low]) / (double)(ns[high] - ns[low]) };
+}
+
+static double between(uint64_t a, uint64_t b, double part)
+{
+	return (double)a + ((double)b - (double)a) * part;
+}
+
+/* How much a counter of the ticks grew; iowait is known to shrink at times. */
+static double grown(const struct machine *machine, size_t member, struct position from,
+		    struct position to)
+{
+#define TICKS(i) (*(const uint64_t *)((const char *)&machine->ticks[i] + member))
+	double a = between(TICKS(from.i), TICKS(from.i + 1), from.part);
+	double b = between(TICKS(to.i), TICKS(to.i + 1), to.part);
+
+	return b > a ? b - a : 0;
+#undef TICKS
+}
+
+static double process_pct(const struct machine *machine, pid_t pid, uint64_t start_ns,
+			  uint64_t end_ns)
+{
+	const struct process *process = find_process(machine, pid);
+	struct position from, to;
+	size_t first = 0;
+	double used;
+
+	while (process && first < machine->cnt && process->cpu_ns[first] == UNKNOWN)
+		first++;
+	if (!process || first + 1 >= machine->cnt)
+		return -1;
+	if (start_ns < machine->ns[first])
+		start_ns = machine->ns[first];
+	if (end_ns <= start_ns)
+		return -1;
+	from = locate(machine, start_ns);
+	to = locate(machine, end_ns);
+	used = between(process->cpu_ns[to.i], process->cpu_ns[to.i + 1], to.part) -
+	       between(process->cpu_ns[from.i], process->cpu_ns[from.i + 1], from.part);
+	return 100 * used / ((double)(end_ns - start_ns) * machine->ticks[to.i].cpus);
+}
+
+void machine__load(const struct machine *machine, pid_t pid, uint64_t start_ns, uint64_t end_ns,
+		   struct machine_load *ret)
+{
+	struct position from, to;
+	double total;
+
+	*ret = (struct machine_load){ -1, -1, -1, -1, -1, false };
+	if (machine->cnt < 2)
+		return;
+	if (start_ns < machine->ns[0])
+		start_ns = machine->ns[0];
+	if (end_ns > machine->ns[machine->cnt - 1])
+		end_ns = machine->ns[machine->cnt - 1];
+	if (end_ns <= start_ns)
+		return;
+	from = locate(machine, start_ns);
+	to = locate(machine, end_ns);
+	total = grown(machine, offsetof(struct machine_ticks, total), from, to);
+	if (total > 0) {
+#define PCT(member) (100 * grown(machine, offsetof(struct machine_ticks, member), from, to) / total)
+		ret->total_pct = PCT(busy);
+		ret->user_pct = PCT(user);
+		ret->system_pct = PCT(system);
+		ret->iowait_pct = PCT(iowait);
+#undef PCT
+	}
+	ret->process_pct = process_pct(machine, pid, start_ns, end_ns);
+	if (total > 0 && ret->process_pct > ret->total_pct)
+		ret->total_pct = ret->process_pct; /* ticks are the coarser measure */
+}
+
+static int meminfo_value(const char *text, const char *key, uint64_t *ret)
+{
+	const char *at = strstr(text, key);
+	unsigned long long kb;
+
+	if (!at || sscanf(at + strlen(key), " %llu kB", &kb) != 1)
+		return -EBADMSG;
+	*ret = kb;
+	return 0;
+}
+
+int machine__parse_meminfo(const char *text, uint64_t *ret_total, uint64_t *ret_free,
+			   uint64_t *ret_available)
+{
+	uint64_t total, free_kb, available;
+
+	if (meminfo_value(text, "MemTotal:", &total) || meminfo_value(text, "MemFree:", &free_kb) ||
+	    meminfo_value(text, "MemAvailable:", &available))
+		return -EBADMSG;
+	*ret_total = total;
+	*ret_free = free_kb;
+	*ret_available = available;
+	return 0;
+}
+
+int machine__memory(uint64_t *ret_total, uint64_t *ret_free, uint64_t *ret_available)
+{
+	struct strbuf sb = STRBUF_INIT;
+	int res;
+
+	res = file__read("/proc/meminfo", MEMINFO_MAX, &sb);
+	if (!res)
+		res = machine__parse_meminfo(strbuf__str(&sb), ret_total, ret_free, ret_available);
+	strbuf__free(&sb);
+	return res;
+}
