@@ -4,15 +4,13 @@
 INSTALL ?= install
 SBINDIR ?= $(PREFIX)/sbin
 MANDIR  ?= $(PREFIX)/share/man
-MAN8    := $(wildcard docs/*.8)
 
 install: jankbpf #: into DESTDIR and PREFIX
 	$(call msg,INSTALL,$(DESTDIR)$(SBINDIR)/jankbpf)
 	$(Q)$(INSTALL) -D -m 755 $(VARIANT)/jankbpf $(DESTDIR)$(SBINDIR)/jankbpf
-	$(Q)$(foreach m,$(MAN8),$(INSTALL) -D -m 644 $(m) $(DESTDIR)$(MANDIR)/man8/$(notdir $(m)) &&) :
 
 uninstall: #: take it away again
-	$(Q)rm -f $(DESTDIR)$(SBINDIR)/jankbpf $(patsubst docs/%,$(DESTDIR)$(MANDIR)/man8/%,$(MAN8))
+	$(Q)rm -f $(DESTDIR)$(SBINDIR)/jankbpf
 
 # A target is listed when a "#: text" stands behind it.
 help: #: this list

@@ -75,8 +75,7 @@ check: #: deps (as root), build, all tests
 	$(Q)$(call RUN_TESTS,$(STYLE_T) $(UNIT_BIN) $(REPLAY_T) $(BPF_BIN) $(LIVE_T))
 
 CLANG_FORMAT ?= clang-format
-FORMATTED    := $(filter-out vmlinux/%,$(sort $(wildcard bpf/*.[ch] user/*/*.[ch] tools/*.[ch] \
-                tools/*.cc tools/*/*.[ch] tools/*/*.cc tests/*.h tests/*/*.[ch])))
+FORMATTED     = $(shell find bpf user tools tests -name '*.[ch]' -o -name '*.cc')
 
 check-format: #: is every file as clang-format has it?
 	$(Q)$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
