@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A block as BlockCanary's log. Its reader is unforgiving: keys match by prefix, an empty value ends the
- * parse, a log that it takes for corrupt is deleted. So every value goes through add_value(), the
- * integers are integers, and our own keys all begin with "x-".
+ * A block as BlockCanary's log. Its reader is unforgiving: keys match by prefix, an empty value
+ * ends the parse, a log that it takes for corrupt is deleted. So every value goes through
+ * add_value(), the integers are integers, and our own keys all begin with "x-".
  */
 #include "export/blockcanary.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The stacks of BlockCanary's log: a time, an empty line, frames, an empty line, for each sample. Of a
- * frame its reader wants `symbol(place)`, one pair of parentheses, a letter first where it may be the
- * title; angle brackets and ampersands vanish in its lists.
+ * The stacks of BlockCanary's log: a time, an empty line, frames, an empty line, for each sample.
+ * Of a frame its reader wants `symbol(place)`, one pair of parentheses, a letter first where it
+ * may be the title; angle brackets and ampersands vanish in its lists.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -22,7 +22,10 @@ static const struct range wide[] = {
 	{ 0x1f680, 0x1f6ff }, { 0x1f900, 0x1faff }, { 0x20000, 0x3fffd },
 };
 
-/* Without a width, or of power over their neighbours: a name must not hide or reorder what is shown. */
+/*
+ * Without a width, or of power over their neighbours: a name must not hide or reorder what is
+ * shown.
+ */
 static const struct range unseen[] = {
 	{ 0x00ad, 0x00ad }, { 0x061c, 0x061c }, { 0x115f, 0x1160 },   { 0x180b, 0x180f },
 	{ 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f },   { 0xfe00, 0xfe0f },

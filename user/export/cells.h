@@ -6,9 +6,9 @@
 #include "base/strbuf.h"
 
 /*
- * Adds str, clean for a terminal (no control bytes, valid UTF-8, nothing invisible or that turns the
- * direction of writing), cut to at most max columns, the last of them then "…". Returns the columns
- * taken.
+ * Adds str, clean for a terminal (no control bytes, valid UTF-8, nothing invisible or that turns
+ * the direction of writing), cut to at most max columns, the last of them then "…". Returns the
+ * columns taken.
  */
 unsigned cells__add(struct strbuf *sb, const char *str, unsigned max);
 

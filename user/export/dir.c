@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The output directory: each record a line of blocks.jsonl, each ended block a BlockCanary log as well.
+ * The output directory: each record a line of blocks.jsonl, each ended block a BlockCanary log as
+ * well.
  *
- * A disk that is full or read-only is no reason to stop tracing, at the start neither: every record
- * then tries again, and its error is counted by the caller. A DIR that can't be ours is one.
+ * A disk that is full or read-only is no reason to stop tracing, at the start neither: every
+ * record then tries again, and its error is counted by the caller. A DIR that can't be ours is
+ * one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +50,10 @@ static int dir__open(struct sink_dir *d)
 	return 0;
 }
 
-/* At start and about hourly. What can't be read or deleted now is no error of the record that comes. */
+/*
+ * At start and about hourly. What can't be read or deleted now is no error of the record that
+ * comes.
+ */
 static void dir__clean(struct sink_dir *d)
 {
 	uint64_t now = clock__mono_ns();
@@ -109,8 +114,8 @@ static int dir__write(struct sink_dir *d, uint64_t real_ns)
 }
 
 /*
- * A hang has no log: BlockCanary's record is of a block that ended, and its reader would show the same block twice.
- * The one log comes at the end, with severity "hang".
+ * A hang has no log: BlockCanary's record is of a block that ended, and its reader would show the
+ * same block twice. The one log comes at the end, with severity "hang".
  */
 static int dir__block(struct sink *sink, const struct block *block)
 {

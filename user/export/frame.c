@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Frames as every export reads them. A stack may come without the symbolizer's frames (out of memory, a
- * replay without the files): its raw addresses are frames too.
+ * Frames as every export reads them. A stack may come without the symbolizer's frames (out of
+ * memory, a replay without the files): its raw addresses are frames too.
  */
 #include "export/frame.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Short names of functions: what a person calls them. Demangled C++ repeats every type it touches; a stack of
- * such names can't be read, and BlockCanary's reader takes parentheses and angle brackets for its own.
- * Names come from symbol tables that nobody trusts: every scan is bounded and linear.
+ * Short names of functions: what a person calls them. Demangled C++ repeats every type it
+ * touches; a stack of such names can't be read, and BlockCanary's reader takes parentheses and
+ * angle brackets for its own. Names come from symbol tables that nobody trusts: every scan is
+ * bounded and linear.
  */
 #include <ctype.h>
 #include <string.h>
@@ -47,7 +48,9 @@ static const char *find(const char *p, const char *end, const char *needle)
 	return memmem(p, end - p, needle, strlen(needle));
 }
 
-/* Length of "operator" with the symbol that it names, when one begins at p; 8 for `operator new`. */
+/*
+ * Length of "operator" with the symbol that it names, when one begins at p; 8 for `operator new`.
+ */
 static size_t operator_len(const char *start, const char *p, const char *end)
 {
 	const char *q = p + 8;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A block as one JSON object: the contract's record. What isn't known is left out, never guessed; schema.json
- * says the same in a machine's words, and a test holds the two together.
+ * A block as one JSON object: the contract's record. What isn't known is left out, never guessed;
+ * schema.json says the same in a machine's words, and a test holds the two together.
  */
 #include <math.h>
 #include <stdio.h>
@@ -70,8 +70,8 @@ static void add_account(struct jsonw *w, const struct block *block)
 }
 
 /*
- * An address is a string: JSON's readers keep 53 bits of a number, and a kernel address has 64. It stands only
- * where the frame has neither function nor module.
+ * An address is a string: JSON's readers keep 53 bits of a number, and a kernel address has 64.
+ * It stands only where the frame has neither function nor module.
  */
 static void add_frame(struct jsonw *w, const struct frame *frame)
 {

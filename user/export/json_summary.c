@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The summary as one JSON object. `lost` is always there, so that "nothing" is said, not left to be assumed. */
+/*
+ * The summary as one JSON object. `lost` is always there, so that "nothing" is said, not left to
+ * be assumed.
+ */
 #include "base/jsonw.h"
 #include "export/json.h"
 #include "export/sink.h"
@@ -19,7 +22,10 @@ static void add_cost(struct jsonw *w, const struct summary *summary)
 	jsonw__object_end(w);
 }
 
-/* Element i counts durations in [2^i, 2^(i+1)) ns; the zeros after the last non-zero one are left out. */
+/*
+ * Element i counts durations in [2^i, 2^(i+1)) ns; the zeros after the last non-zero one are left
+ * out.
+ */
 static void add_hist(struct jsonw *w, const uint64_t *hist)
 {
 	size_t cnt = JANK_HIST_BUCKETS;

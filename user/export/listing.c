@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is ours in DIR: regular files of our own user whose names are of our own making. Everything else
- * is somebody's and is not even looked at twice.
+ * What is ours in DIR: regular files of our own user whose names are of our own making.
+ * Everything else is somebody's and is not even looked at twice.
  */
 #include "export/listing.h"
 

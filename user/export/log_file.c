@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Writing one log: under a name that no reader takes first, then renamed. A reader that met half a log
- * would judge it corrupt and delete it.
+ * Writing one log: under a name that no reader takes first, then renamed. A reader that met half
+ * a log would judge it corrupt and delete it.
  */
 #include "export/log_file.h"
 
@@ -18,7 +18,10 @@
 
 #define NAME_ATTEMPTS 10000
 
-/* Fails with EEXIST when there is one. Where the file system has no such rename, a link does the same. */
+/*
+ * Fails with EEXIST when there is one. Where the file system has no such rename, a link does the
+ * same.
+ */
 static int rename_new(int dirfd, const char *from, const char *to)
 {
 	if (!renameat2(dirfd, from, dirfd, to, RENAME_NOREPLACE))

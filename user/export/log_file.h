@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Writes a log of this time under a name that no other has, mtime = the time. Under the records' lock. */
+/*
+ * Writes a log of this time under a name that no other has, mtime = the time. Under the records'
+ * lock.
+ */
 int log_file__write(int dirfd, const void *log, size_t len, uint64_t real_ns);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Records leave whole or not at all: one write() each, so that two writers that append don't mix theirs, and a
- * disk that filled up in the middle leaves no torn line behind.
+ * Records leave whole or not at all: one write() each, so that two writers that append don't mix
+ * theirs, and a disk that filled up in the middle leaves no torn line behind.
  */
 #include "export/output.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * blocks.jsonl. A line is appended by one write() under flock(): a line cut short by a full disk can be
- * taken back without hurting a line of another process, and one torn by a crash is seen, and cut off,
- * before the next is appended. O_APPEND alone could do neither.
+ * blocks.jsonl. A line is appended by one write() under flock(): a line cut short by a full disk
+ * can be taken back without hurting a line of another process, and one torn by a crash is seen,
+ * and cut off, before the next is appended. O_APPEND alone could do neither.
  */
 #include "export/records.h"
 

@@ -18,14 +18,20 @@ struct records {
 	int fd;	   /* -1: not open */
 };
 
-/* Opens or makes the file, takes its lock and cuts off a torn last line. -EPERM: it is no regular file of ours. */
+/*
+ * Opens or makes the file, takes its lock and cuts off a torn last line. -EPERM: it is no regular
+ * file of ours.
+ */
 int records__lock(struct records *records);
 void records__unlock(struct records *records);
 
 /* These need the lock. */
 int records__append(struct records *records, const void *line, size_t len);
 uint64_t records__size(const struct records *records);
-/* blocks.jsonl becomes blocks.1.jsonl, in place of the one before; the lock is then the new file's. */
+/*
+ * blocks.jsonl becomes blocks.1.jsonl, in place of the one before; the lock is then the new
+ * file's.
+ */
 int records__rotate(struct records *records);
 
 void records__close(struct records *records);

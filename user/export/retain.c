@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Age and size of what DIR keeps. A look at the whole directory costs, so the sum of the logs is kept
- * between looks; reaching the bound frees a sixteenth of it at once, so that the next blocks need no look.
+ * Age and size of what DIR keeps. A look at the whole directory costs, so the sum of the logs is
+ * kept between looks; reaching the bound frees a sixteenth of it at once, so that the next blocks
+ * need no look.
  */
 #include "export/retain.h"
 
@@ -13,7 +14,10 @@
 
 #define WRITES_PER_LOOK 64
 
-/* Deletes oldest logs while they are older than `before_ns`, or while `excess` bytes are too many. */
+/*
+ * Deletes oldest logs while they are older than `before_ns`, or while `excess` bytes are too
+ * many.
+ */
 static int drop_logs(struct retain *retain, uint64_t before_ns, uint64_t excess)
 {
 	struct listing listing = { 0 };
@@ -71,7 +75,10 @@ static int drop_oldest(struct retain *retain, struct records *records, uint64_t 
 	return drop_logs(retain, 0, total - low);
 }
 
-/* Half the bound is the most that blocks.jsonl reaches: together with blocks.1.jsonl it never exceeds it. */
+/*
+ * Half the bound is the most that blocks.jsonl reaches: together with blocks.1.jsonl it never
+ * exceeds it.
+ */
 int retain__make_room(struct retain *retain, struct records *records, uint64_t line_len,
 		      uint64_t log_len)
 {

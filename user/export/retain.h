@@ -18,7 +18,10 @@ struct retain {
 	unsigned writes;    /* since the last look: another process may write here too */
 };
 
-/* Deletes logs older than keep_ns by mtime, and what a crash left half-made. Needs the records' lock. */
+/*
+ * Deletes logs older than keep_ns by mtime, and what a crash left half-made. Needs the records'
+ * lock.
+ */
 int retain__clean(struct retain *retain, uint64_t now_real_ns);
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where finished records go. A sink has a table of operations; each borrows the block. An error of a
- * sink (-errno) is counted by the caller as an unwritten record, except -EPIPE, which ends the run.
- * After an error no part of the record may be visible to a reader of the sink's files.
+ * Where finished records go. A sink has a table of operations; each borrows the block. An error
+ * of a sink (-errno) is counted by the caller as an unwritten record, except -EPIPE, which ends
+ * the run. After an error no part of the record may be visible to a reader of the sink's files.
  */
 #ifndef JANK_SINK_H
 #define JANK_SINK_H
@@ -34,16 +34,20 @@ void json__add_block(struct strbuf *sb, const struct block *block);
 void json__add_summary(struct strbuf *sb, const struct summary *summary);
 extern const char json_schema[]; /* JSON Schema (2020-12) of every record type, NUL-terminated */
 
-/* Text for people on fd (not closed). color: escape sequences; width: terminal columns, 0 for 100. */
+/*
+ * Text for people on fd (not closed). color: escape sequences; width: terminal columns, 0 for
+ * 100.
+ */
 struct sink *sink_text__new(int fd, bool color, unsigned width, int verbosity);
 
 /* JSON Lines on fd (not closed): stdout. */
 struct sink *sink_jsonl__new(int fd);
 
 /*
- * The output directory: DIR/blocks.jsonl (JSON Lines, blocks, hangs and summaries) and one BlockCanary
- * log for each block. DIR is made 0700, files 0600. Old logs go after keep_ns; max_bytes bounds the
- * directory's total: the oldest logs go first, then blocks.jsonl is rotated to blocks.1.jsonl.
+ * The output directory: DIR/blocks.jsonl (JSON Lines, blocks, hangs and summaries) and one
+ * BlockCanary log for each block. DIR is made 0700, files 0600. Old logs go after keep_ns;
+ * max_bytes bounds the directory's total: the oldest logs go first, then blocks.jsonl is rotated
+ * to blocks.1.jsonl.
  */
 struct sink_dir_opts {
 	const char *dir;
@@ -52,8 +56,9 @@ struct sink_dir_opts {
 	const char *qualifier; /* BlockCanary's qua; NULL: the program's version */
 };
 /*
- * 0 also for a disk that is full or read-only just now: each record then tries again and returns its
- * error; err->msg holds a warning, which is empty otherwise. The process ignores SIGXFSZ and SIGPIPE.
+ * 0 also for a disk that is full or read-only just now: each record then tries again and returns
+ * its error; err->msg holds a warning, which is empty otherwise. The process ignores SIGXFSZ and
+ * SIGPIPE.
  */
 int sink_dir__new(const struct sink_dir_opts *opts, struct sink **ret, struct err *err);
 

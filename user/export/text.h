@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Inside of the text sink: a line builder that never exceeds the width, and the parts of a block. */
+/*
+ * Inside of the text sink: a line builder that never exceeds the width, and the parts of a block.
+ */
 #ifndef JANK_EXPORT_TEXT_H
 #define JANK_EXPORT_TEXT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The time bar: where the wall time went, in proportion, and its legend with the exact times. It shows
- * sums, not an order of events.
+ * The time bar: where the wall time went, in proportion, and its legend with the exact times. It
+ * shows sums, not an order of events.
  */
 #include "base/clock.h"
 #include "export/cells.h"
@@ -20,7 +20,10 @@ static uint64_t total_ns(const struct block *block)
 	return total;
 }
 
-/* Cells for each state, together exactly `width`: what the division leaves goes to the largest rests. */
+/*
+ * Cells for each state, together exactly `width`: what the division leaves goes to the largest
+ * rests.
+ */
 static void share_out(const struct block *block, unsigned width, unsigned *cells)
 {
 	double total = (double)total_ns(block), rest[JANK_STATE_CNT];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A block's headline, two lines read in two seconds: how long and who; why and where. After the bar,
- * one line says what the machine did meanwhile.
+ * A block's headline, two lines read in two seconds: how long and who; why and where. After the
+ * bar, one line says what the machine did meanwhile.
  */
 #include <inttypes.h>
 #include <string.h>

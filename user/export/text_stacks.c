@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The distinct stacks of a block with their share of its time, worst first. The kernel's frames take one
- * dim line, the one to blame is marked, repeated ones (recursion) are counted; -v shows everything.
+ * The distinct stacks of a block with their share of its time, worst first. The kernel's frames
+ * take one dim line, the one to blame is marked, repeated ones (recursion) are counted; -v shows
+ * everything.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -108,8 +109,10 @@ static bool is_scheduler(const struct frame *frame)
 	       (!strcmp(frame->function, "__schedule") || !strcmp(frame->function, "schedule"));
 }
 
-/* The kernel's part in one line, leaf first; that it ends in the scheduler is no news for a span off the CPU.
- * Returns its number of frames. */
+/*
+ * The kernel's part in one line, leaf first; that it ends in the scheduler is no news for a span
+ * off the CPU. Returns its number of frames.
+ */
 static size_t put_kernel_part(struct text *t, const struct stack *stack)
 {
 	size_t cnt = stack__frame_cnt(stack), i;

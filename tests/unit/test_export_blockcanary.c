@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* BlockCanary's logs, held against an independent reader of them (tests/blockcanary_reader.py). */
+#include <dirent.h>
+
+#include "export/blockcanary.h"
+#include "tests/export_run.h"
+#include "tests/tap.h"
+
+#define READER "python3 tests/blockcanary_reader.py"
+
+static char *dir;
+static struct strbuf out = STRBUF_INIT;
+
+static struct sink *new_sink(const char *qualifier)
+{
+	struct sink_dir_opts opts = { .dir = dir, .qualifier = qualifier };
+	struct sink *sink = NULL;
+	struct err err;
+
+	if (sink_dir__new(&opts, &sink, &err))
+		abort();
+	return sink;
+}
+
+static size_t count_logs(void)
+{
+	run(&out, "ls %s | grep -c '^looper-.*[.]log$'", dir);
+	return strtoul(strbuf__str(&out), NULL, 10);
+}
+
+static void remove_logs(void)
+{
+	run(&out, "rm -f %s/looper-*.log", dir);
+}
+
+/* One fixture alone in the directory; returns what the reader makes of it. */
+static const char *read_fixture(const char *name, const char *qualifier)
+{
+	struct sink *sink = new_sink(qualifier);
+
+	remove_logs();
+	for (size_t i = 0; i < FIXTURE_CNT; i++)
+		if (!strcmp(fixtures[i].name, name) && send_block(sink, fixtures[i].make()))
+			abort();
+	sink->ops->free(sink);
+	run(&out, READER " %s/*.log", dir);
+	return strbuf__str(&out);
+}
+
+static void test_lint(void)
+{
+	struct sink *sink = new_sink(NULL);
+
+	for (size_t i = 0; i < FIXTURE_CNT; i++)
+		is_int(send_block(sink, fixtures[i].make()), 0, "%s is written", fixtures[i].name);
+	is_int(send_summary(sink, true), 0, "summary is written");
+	sink->ops->free(sink);
+	is_int(count_logs(), FIXTURE_CNT - 1, "a log for each block, none for the open hang");
+	is_int(run(&out, READER " --lint %s/*.log 2>&1", dir), 0, "the reader has no complaint%s",
+	       strbuf__str(&out));
+	run(&out, READER " %s/*.log | grep -c '\"verdict\": \"ok\"'", dir);
+	is_int(atoi(strbuf__str(&out)), FIXTURE_CNT - 1, "all open in it");
+}
+
+static const struct {
+	const char *fixture, *part;
+} parts[] = {
+	{ "cpu", "\"qua\": \"jankbpf " },
+	{ "cpu", "\"time\": 312, \"thread-time\": 300," },
+	{ "cpu", "\"process\": \"redis-server\"" },
+	{ "cpu", "\"api-level\": \"6 6.18.5-cloud-amd64\"" },
+	{ "cpu", "\"title\": \"redis-server+0x10\"" },
+	{ "cpu", "cpu:31% app:25% [user:27% system:4% ioWait:0% ]\"" },
+	{ "cpu", "\"luaV_gettable(lvm.c:113)\"" },
+	{ "lock", "\"k.futex_wait_queue(vmlinux)\"" },
+	{ "lock", "\"img::cache::Cache::lookup(thumbnailer+0x40)\"" },
+	{ "lock", "\"unknown(thumbnailer+0x81230)\", \"unknown(0x7ffff7fc1234)\"" },
+	{ "lock", "\"cpu-busy\": \"true\"" },
+	{ "bare", "\"cpu-rate\": []" },
+	{ "bare", "\"no_samples(other 101 ms)\"" },
+	{ "bare", "\"title\": \"other 101 ms\"" },
+	{ "bare", "\"process\": \"unknown\"" },
+	{ "bare", "\"freeMemory\": \"812332\"" },
+	{ "hostile", "\"process\": \"a\\\"b\\\\c??d?[31m\"" },
+	{ "hostile", "\"x.org.chromium.base.Run(org.chromium?.so+0x2)\"" },
+	{ "hostile", "\"k.org.chromium.kernel(vmlinux)\"" },
+	{ "hostile", "\"no_frames(poll 6.00 ms)\"" },
+	{ "states", "\"k.unknown(0xffffffff81000003)\"" },
+	{ "hang_end", "\"time\": 5000" },
+};
+
+static void test_parts(void)
+{
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		has_str(read_fixture(parts[i].fixture, NULL), parts[i].part, "%s in the reader",
+			parts[i].fixture);
+	has_str(read_fixture("cpu", "team \n= a = b"), "\"qua\": \"team ?= a : b\"",
+		"a qualifier, defused");
+	has_str(read_fixture("cpu", "  "), "\"qua\": \"unknown\"", "a blank one");
+}
+
+static void test_our_keys(void)
+{
+	struct block *b = fixture__lock();
+	struct strbuf log = STRBUF_INIT;
+
+	blockcanary__add_log(&log, b, NULL);
+	has_str(log.data, "\r\nx-severity = jank\r\n", "severity");
+	has_str(log.data, "\r\nx-loop = epoll\r\n", "loop");
+	has_str(log.data,
+		"\r\nx-runnable-ns = 4000000\r\nx-blocked-futex-ns = "
+		"1000000000\r\nx-blocked-disk-ns = 200000007\r\n",
+		"account");
+	has_str(log.data, "\r\nx-cause = futex\r\nx-cause-share = 0.8000\r\n", "cause");
+	has_str(log.data, "\r\nx-lost-samples_shed = 3\r\n", "losses");
+	block__free(b);
+	strbuf__free(&log);
+}
+
+/* More samples than its reader keeps: the last hundred. */
+static void test_many_samples(void)
+{
+	struct sample tick = { .state = JANK_STATE_RUNNING, .syscall = -1 };
+	struct block *b = fixture__new(200 * FIXTURE_MS, "many", 1, 1);
+	struct strbuf log = STRBUF_INIT;
+	size_t cnt = 0;
+
+	for (int i = 0; i < 150; i++) {
+		tick.t_ns = FIXTURE_START + i * FIXTURE_MS;
+		SAMPLE(b, tick, { .address = (uint64_t)i });
+	}
+	blockcanary__add_log(&log, b, NULL);
+	for (const char *p = log.data; (p = strstr(p, "unknown(0x")); p++)
+		cnt++;
+	is_int(cnt, 100, "100 stacks");
+	lacks_str(log.data, "(0x31)", "the 50th is gone");
+	has_str(log.data, "(0x32)", "the 51st is the first");
+	has_str(log.data, "(0x95)", "the last is there");
+	block__free(b);
+	strbuf__free(&log);
+}
+
+static void test_same_millisecond(void)
+{
+	struct sink *sink = new_sink(NULL);
+
+	remove_logs();
+	for (int i = 0; i < 12; i++) {
+		struct block *b = fixture__bare();
+
+		b->start_ns += i; /* nanoseconds */
+		is_int(send_block(sink, b), 0, "block %d of a millisecond", i);
+	}
+	sink->ops->free(sink);
+	is_int(count_logs(), 12, "each has its log");
+	is_int(run(&out, READER " --lint %s/*.log 2>&1", dir), 0, "each whole %s",
+	       strbuf__str(&out));
+}
+
+/* The reader must be able to say no: a log damaged by one sed script each. */
+static const struct {
+	const char *sed, *complaint;
+} damages[] = {
+	{ "s/^process = .*/process = \\r/",
+	  "deleted as corrupt" }, /* before time-start: it is lost */
+	{ "s/^cpu-busy = .*/cpu-busy = \\r/", "invalid: no value" },
+	{ "s/^time = .*/time = 12.5\\r/", "deleted as corrupt: no integer" },
+	{ "s/^time-start = .*/time-start = \\r/", "deleted as corrupt" },
+	{ "s/^luaD_call/org.chromium.x/", "deleted by the white list" },
+	{ "s/^x-loop = /timeline = /", "invalid: no integer" },
+	{ "s/^x-loop = /stack-loop = /", "stacks without frames" },
+	{ "/^cpu-rate/{n;d}", "stacks without frames, or none: 0" },
+	{ "s/\\r$//", "a line end other than CRLF" },
+	{ "s/^call(/call(int)(/", "frame: 'call(int)(" },
+	{ "s/^x-id = /q-id = /", "keys:" },
+	{ "s/^versionName.*/&\\nversionName = 2\\r/", "keys:" },
+	{ "s/^model = .*/model = \\x01\\r/", "a control byte" },
+	{ "s/^model = .*/model = \\xff\\r/", "no UTF-8" },
+	{ "2d", "not the header" },
+};
+
+static void test_reader(void)
+{
+	read_fixture("cpu", NULL);
+	for (size_t i = 0; i < sizeof(damages) / sizeof(*damages); i++) {
+		run(&out,
+		    "mkdir -p %s/bad && LC_ALL=C sed '%s' %s/looper-*.log >%s/bad/1.log && chmod "
+		    "600 %s/bad/1.log && " READER " --lint %s/bad/1.log 2>&1",
+		    dir, damages[i].sed, dir, dir, dir, dir);
+		has_str(strbuf__str(&out), damages[i].complaint, "damage is seen: %s",
+			damages[i].sed);
+	}
+}
+
+static const struct {
+	const char *name;
+	bool ours;
+} file_names[] = {
+	{ "looper-2026-01-02_03-04-05.678.log", true },
+	{ "looper-2026-01-02_03-04-05.678-12.log", true },
+	{ "looper-2026-01-02_03-04-05.678-.log", false },
+	{ "looper-2026-01-02_03-04-05.678.log.bak", false },
+	{ "looper-2026-01-02_03-04-05.log", false },
+	{ "looper-2026-01-02_03-04-05.678-a.log", false },
+	{ "looper-.log", false },
+	{ "my-notes.log", false },
+	{ "", false },
+};
+
+static void test_names(void)
+{
+	for (size_t i = 0; i < sizeof(file_names) / sizeof(*file_names); i++)
+		is_int(blockcanary__is_name(file_names[i].name), file_names[i].ours,
+		       "'%s' is %sours", file_names[i].name, file_names[i].ours ? "" : "not ");
+}
+
+int main(void)
+{
+	ignore_signals();
+	dir = scratch__new();
+	test_lint();
+	test_parts();
+	test_our_keys();
+	test_many_samples();
+	test_same_millisecond();
+	test_reader();
+	test_names();
+	strbuf__free(&out);
+	scratch__free(dir);
+	return tap__done();
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* JSON Lines: valid by the binary's own schema, one write a line, nothing torn left behind. */
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "tests/export_run.h"
+#include "tests/tap.h"
+
+static char *dir;
+static struct strbuf out = STRBUF_INIT;
+
+static void in_dir(char *path, size_t size, const char *name)
+{
+	snprintf(path, size, "%s/%s", dir, name);
+}
+
+static void write_all_fixtures(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	struct sink *sink = sink_jsonl__new(fd);
+
+	for (size_t i = 0; i < FIXTURE_CNT; i++)
+		is_int(send_block(sink, fixtures[i].make()), 0, "%s is written", fixtures[i].name);
+	is_int(send_summary(sink, false), 0, "summary is written");
+	is_int(send_summary(sink, true), 0, "summary with losses is written");
+	sink->ops->free(sink);
+	close(fd);
+}
+
+static void test_schema(void)
+{
+	char schema[256], records[256];
+
+	in_dir(schema, sizeof(schema), "schema.json");
+	in_dir(records, sizeof(records), "records.jsonl");
+	spew(schema, json_schema);
+	write_all_fixtures(records);
+	switch (run(&out, "python3 tests/validate_records.py --mutate %s %s", schema, records)) {
+	case 3:
+		skip(2, "python3-jsonschema is not installed");
+		return;
+	case 0:
+		ok(true, "records are valid, damaged ones are not");
+		break;
+	default:
+		ok(false, "records are valid, damaged ones are not: %s", strbuf__str(&out));
+	}
+	has_str(strbuf__str(&out), "9 valid records", "all were looked at");
+	ok(run(&out, "cmp %s user/export/schema.json", schema) == 0,
+	   "the binary's schema is the file's, byte by byte");
+}
+
+/* The validator must be able to say no. */
+static void test_validator(void)
+{
+	char schema[256], records[256];
+
+	in_dir(schema, sizeof(schema), "schema.json");
+	in_dir(records, sizeof(records), "bad.jsonl");
+	spew(records, "{\"type\":\"block\"}\n{\"type\":");
+	if (run(&out, "python3 tests/validate_records.py %s %s", schema, records) == 3)
+		skip(1, "python3-jsonschema is not installed");
+	else
+		has_str(strbuf__str(&out), "torn last line", "the validator sees a torn line");
+}
+
+static void check_line(const char *fixture, const char *part, bool wanted)
+{
+	struct strbuf line = STRBUF_INIT;
+
+	for (size_t i = 0; i < FIXTURE_CNT; i++) {
+		struct block *block;
+
+		if (strcmp(fixtures[i].name, fixture))
+			continue;
+		block = fixtures[i].make();
+		json__add_block(&line, block);
+		block__free(block);
+	}
+	if (wanted)
+		has_str(strbuf__str(&line), part, "%s: %s", fixture, part);
+	else
+		lacks_str(strbuf__str(&line), part, "%s: no %s", fixture, part);
+	strbuf__free(&line);
+}
+
+static const struct {
+	const char *fixture, *part;
+	bool wanted;
+} parts[] = {
+	{ "cpu", "{\"type\":\"block\",\"schema\":\"jankbpf/1\",\"id\":\"c0ffee00-", true },
+	{ "cpu", "\"start_ns\":5000000000123,\"duration_ns\":312000000,", true },
+	{ "cpu",
+	  "\"time\":{\"running_ns\":300000000,\"runnable_ns\":11500000,\"blocked_ns\":{\"page_"
+	  "fault\":500000}}",
+	  true },
+	{ "cpu",
+	  "\"cause\":{\"kind\":\"cpu\",\"share\":0.9615,\"frame\":{\"function\":\"luaV_execute\",",
+	  true },
+	{ "cpu", "\"file\":\"/build/redis/deps/lua/src/lvm.c\",\"line\":113,\"inlined\":true}",
+	  true },
+	{ "cpu",
+	  "{\"function\":\"__schedule\",\"offset\":963,\"module\":\"vmlinux\",\"kernel\":true}",
+	  true },
+	{ "cpu", "\"preemptors\":[{\"pid\":8123,\"tid\":8123,\"comm\":\"cc1plus\",\"ns\":8000000},",
+	  true },
+	{ "cpu", "\"stack_quality\":\"complete\"", true },
+	{ "cpu", "\"message\"", false },
+	{ "cpu", "\"lost\"", false },
+	{ "lock", "\"stack_quality\":\"cut at the depth limit, frame pointers may be missing\"",
+	  true },
+	{ "lock", "\"lost\":{\"samples_shed\":3,\"wakeup_missed\":1}", true },
+	{ "lock", "\"waker\":{\"pid\":900,\"tid\":921,\"comm\":\"io-pool-7\"}", true },
+	{ "lock", "\"comm\":\"redis-cli\",\"softirq\":true}", true },
+	{ "lock", "\"ns\":1003000000,\"runnable_ns\":3000000,\"syscall\":\"futex\"", true },
+	{ "lock",
+	  "{\"offset\":528944,\"module\":\"/opt/thumb/bin/"
+	  "thumbnailer\"},{\"address\":\"0x7ffff7fc1234\"}]",
+	  true },
+	{ "hang", "{\"type\":\"hang\"", true },
+	{ "hang", "\"severity\":\"hang\"", true },
+	{ "hang", "\"open\":true", true },
+	{ "hang", "\"loop\":\"android-looper\"", true },
+	{ "hang_end", "{\"type\":\"block\"", true },
+	{ "hang_end", "\"severity\":\"hang\"", true },
+	{ "bare", "\"cpu\":{\"busy\":false}", true },
+	{ "bare", "\"cause\"", false },
+	{ "bare", "\"exe\"", false },
+	{ "bare", "\"cgroup\"", false },
+	{ "hostile", "\"process\":\"a\\\"b\\\\c\\r\\nd\\u001b[31m\"", true },
+	{ "hostile", "{\"address\":\"0xffffffffffffffff\"}", true },
+	{ "hostile", "\"state\":\"other\"", true },
+	{ "hostile", "\"share\":1.0000", true },
+	{ "states",
+	  "{\"address\":\"0xffffffff81000003\",\"kernel\":true},{\"address\":\"0x400000\"}", true },
+	{ "states", "\"blocked_ns\":{\"futex\":3000000,\"disk\":4000000,", true },
+};
+
+static void test_parts(void)
+{
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		check_line(parts[i].fixture, parts[i].part, parts[i].wanted);
+}
+
+static void test_summary(void)
+{
+	struct summary summary = fixture__summary();
+	struct strbuf line = STRBUF_INIT;
+
+	json__add_summary(&line, &summary);
+	has_str(line.data, "\"dispatches\":1234567,\"blocks\":42,\"hangs\":1,\"lost\":{},",
+		"counts");
+	has_str(line.data, "\"ns_per_dispatch\":142.6}", "cost per dispatch");
+	has_str(line.data,
+		"\"process\":\"redis-server\",\"dispatches\":1234000,\"blocks\":40,\"log2\":[0,0,0,"
+		"0,0,0,0,0,0,0,0,400,20000,",
+		"a histogram, bucket 11 its first");
+	strbuf__reset(&line);
+	summary.bpf_known = false;
+	summary.dispatch_cnt = 0;
+	json__add_summary(&line, &summary);
+	has_str(line.data, "\"cost\":{\"user_cpu_ns\":1200000000,\"rss_kb\":31744}",
+		"unknown cost is left out");
+	summary__free(&summary);
+	strbuf__free(&line);
+}
+
+/* A datagram is what one write() wrote. */
+static void test_one_write(void)
+{
+	static char buf[1 << 20];
+	struct sink *sink;
+	int fds[2];
+	ssize_t n;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds))
+		abort();
+	sink = sink_jsonl__new(fds[0]);
+	is_int(send_block(sink, fixture__cpu()), 0, "a line into a socket");
+	n = recv(fds[1], buf, sizeof(buf), MSG_DONTWAIT);
+	ok(n > 1000 && buf[0] == '{' && buf[n - 1] == '\n' && memchr(buf, '\n', n) == buf + n - 1,
+	   "one write, one line");
+	is_int(recv(fds[1], buf, sizeof(buf), MSG_DONTWAIT), -1, "and nothing after it");
+	close(fds[1]);
+	is_int(send_block(sink, fixture__cpu()), -EPIPE, "a reader that has gone is EPIPE");
+	sink->ops->free(sink);
+	close(fds[0]);
+}
+
+static void test_pipe(void)
+{
+	struct sink *sink;
+	char schema[256];
+	int fds[2];
+	pid_t pid;
+	int status;
+
+	if (pipe2(fds, O_NONBLOCK))
+		abort();
+	in_dir(schema, sizeof(schema), "piped.jsonl");
+	pid = fork();
+	if (!pid) { /* a slow reader of a pipe that holds less than a line */
+		int to = open(schema, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+		struct pollfd pfd = { .fd = fds[0], .events = POLLIN };
+		char buf[5000];
+		ssize_t n = 1;
+
+		close(fds[1]);
+		while (n && poll(&pfd, 1, -1) >= 0 && (n = read(fds[0], buf, sizeof(buf))) >= 0) {
+			usleep(200);
+			if (file__write_all(to, buf, n))
+				_exit(1);
+		}
+		_exit(n < 0);
+	}
+	fcntl(fds[1], F_SETPIPE_SZ, 4096);
+	sink = sink_jsonl__new(fds[1]);
+	is_int(send_block(sink, fixture__cpu()), 0, "a full non-blocking pipe is waited for");
+	close(fds[1]);
+	waitpid(pid, &status, 0);
+	slurp(schema, &out);
+	ok(out.len > 40000 && out.data[out.len - 1] == '\n', "the whole line came through");
+	sink->ops->free(sink);
+	close(fds[0]);
+}
+
+/* No room: nothing of the line remains, and the next one is whole. */
+static void test_no_room(int flags, const char *what)
+{
+	struct stat before, after;
+	struct sink *sink;
+	char path[256];
+	int fd;
+
+	in_dir(path, sizeof(path), "limited.jsonl");
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | flags, 0600);
+	sink = sink_jsonl__new(fd);
+	is_int(send_block(sink, fixture__bare()), 0, "%s: first line", what);
+	fstat(fd, &before);
+	limit_file_size(before.st_size + 100);
+	is_int(send_block(sink, fixture__bare()), -EFBIG, "%s: no room is an error", what);
+	limit_file_size(before.st_size);
+	is_int(send_block(sink, fixture__bare()), -EFBIG, "%s: no byte of room too", what);
+	limit_file_size(RLIM_INFINITY);
+	fstat(fd, &after);
+	is_int(after.st_size, before.st_size, "%s: nothing torn remains", what);
+	is_int(send_block(sink, fixture__bare()), 0, "%s: with room it goes on", what);
+	slurp(path, &out);
+	is_int(out.len, 2 * before.st_size, "%s: two whole lines", what);
+	ok(!memcmp(out.data, out.data + before.st_size, before.st_size), "%s: alike", what);
+	sink->ops->free(sink);
+	close(fd);
+}
+
+static void test_full(void)
+{
+	int fd = open("/dev/full", O_WRONLY);
+	struct sink *sink = sink_jsonl__new(fd);
+
+	is_int(send_block(sink, fixture__cpu()), -ENOSPC, "/dev/full is full");
+	sink->ops->free(sink);
+	close(fd);
+	sink = sink_jsonl__new(-1);
+	is_int(send_block(sink, fixture__cpu()), -EBADF, "no descriptor");
+	sink->ops->free(sink);
+}
+
+int main(void)
+{
+	ignore_signals();
+	dir = scratch__new();
+	test_schema();
+	test_validator();
+	test_parts();
+	test_summary();
+	test_one_write();
+	test_pipe();
+	test_no_room(0, "at a position");
+	test_no_room(O_APPEND, "appending");
+	test_full();
+	strbuf__free(&out);
+	scratch__free(dir);
+	return tap__done();
+}

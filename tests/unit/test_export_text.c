@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The text sink: what it says, that no line is wider than the terminal, that no name gets through unclean.
+ * To look at it: test_export_text show [COLOR [WIDTH [VERBOSITY]]]
+ */
+#include <locale.h>
+#include <wchar.h>
+
+#include "base/text.h"
+#include "tests/export_run.h"
+#include "tests/tap.h"
+
+static struct strbuf out = STRBUF_INIT;
+static char *path;
+
+struct look {
+	bool color;
+	unsigned width;
+	int verbosity;
+};
+static const struct look plain = { false, 100, 0 };
+
+/* What a sink of this look writes of a fixture, or of the summary for NULL. */
+static const char *shown(struct look look, const char *fixture)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	struct sink *sink = sink_text__new(fd, look.color, look.width, look.verbosity);
+
+	for (size_t i = 0; fixture && i < FIXTURE_CNT; i++)
+		if (!strcmp(fixtures[i].name, fixture) && send_block(sink, fixtures[i].make()))
+			abort();
+	if (!fixture && send_summary(sink, false))
+		abort();
+	sink->ops->free(sink);
+	close(fd);
+	slurp(path, &out);
+	return strbuf__str(&out);
+}
+
+/* Takes the colours out, in place; false when there is any other escape sequence. */
+static bool strip(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		size_t len;
+
+		if (*text != '\033') {
+			*to++ = *text++;
+			continue;
+		}
+		len = 2 + strspn(text + 2, "0123456789;");
+		if (text[1] != '[' || text[len] != 'm')
+			return false;
+		text += len + 1;
+	}
+	*to = '\0';
+	return true;
+}
+
+/* Widest line by the C library's measure; -1 for a byte that has no place on a terminal. */
+static int widest(const char *text)
+{
+	int width = 0, max = 0;
+
+	while (*text) {
+		wchar_t c;
+		int len = mbtowc(&c, text, MB_CUR_MAX), columns;
+
+		if (len <= 0)
+			return -1;
+		text += len;
+		if (c == L'\n') {
+			width = 0;
+			continue;
+		}
+		columns = wcwidth(c);
+		if (columns < 0)
+			return -1;
+		width += columns;
+		max = width > max ? width : max;
+	}
+	return max;
+}
+
+static void test_look(struct look look, const char *fixture)
+{
+	struct look bare = look;
+	char *colored;
+	int width;
+
+	shown(look, fixture);
+	colored = strdup(out.data);
+	ok(strip(colored) && (look.color || !strchr(out.data, '\033')),
+	   "%s: no escape but colours, %u", fixture, look.width);
+	width = widest(colored);
+	ok(width > 0 && width <= (int)look.width, "%s: %d columns of %u", fixture, width,
+	   look.width);
+	bare.color = false;
+	is_str(shown(bare, fixture), colored, "%s: colour changes no text", fixture);
+	free(colored);
+}
+
+static void test_looks(void)
+{
+	static const struct look looks[] = {
+		{ true, 40, 0 },  { true, 57, 1 },  { true, 100, 0 },
+		{ true, 101, 1 }, { true, 200, 2 }, { true, 80, -1 },
+	};
+
+	if (!setlocale(LC_CTYPE, "C.UTF-8")) {
+		skip(1, "no locale C.UTF-8 to measure by");
+		return;
+	}
+	for (size_t i = 0; i < sizeof(looks) / sizeof(*looks); i++) {
+		for (size_t j = 0; j < FIXTURE_CNT; j++)
+			test_look(looks[i], fixtures[j].name);
+		test_look(looks[i], NULL);
+	}
+}
+
+static const struct {
+	const char *fixture, *part;
+	bool wanted;
+} parts[] = {
+	{ "cpu", "━━ 312 ms  redis-server (pid 4242) · epoll ━", true },
+	{ "cpu", "\n   96% busy on the CPU, in luaV_execute (redis-server)\n   █████", true },
+	{ "cpu", "\n   █ running 300 ms 96%   ▓ runnable 11.5 ms 4%   ▩ page_fault 500 µs <1%\n",
+	  true },
+	{ "cpu",
+	  "machine not busy: CPUs 31%, this process 25% · ran instead: cc1plus (8123) 8.00 ms, 3 "
+	  "more\n",
+	  true },
+	{ "cpu", "\n    87%  █ running 270 ms, 27 samples\n          luaH_getnum  redis-server\n",
+	  true },
+	{ "cpu",
+	  "luaV_gettable inlined  lvm.c:113\n        ▸ luaV_execute ×2\n          luaD_call\n",
+	  true },
+	{ "cpu", "          … 2 more\n", true },
+	{ "cpu",
+	  "          kernel: clear_page_erms ← __alloc_pages ← handle_mm_fault ← exc_page_fault\n",
+	  true },
+	{ "cpu", "\n     3%  ▓ runnable 8.00 ms\n          kernel: __schedule\n", true },
+	{ "cpu", "\n     1%  without a stack 4.00 ms\n", true },
+	{ "cpu", "lost", false },
+	{ "cpu", "OPEN", false },
+	{ "cpu", "/usr/", false },
+	{ "lock", "━━ 1.25 s  thumbnailer/io-pool-3 (pid 900, tid 917) · epoll", true },
+	{ "lock",
+	  "80% waiting for another thread (futex), in img::cache::Cache<…>::lookup (thumbnailer)\n",
+	  true },
+	{ "lock", "machine busy: CPUs 100%, this process 25%, I/O wait 12%\n", true },
+	{ "lock",
+	  "▒ futex 1.00 s in futex(), woken by io-pool-7 (its tid 921), then for a CPU 3.00 ms\n",
+	  true },
+	{ "lock", "kernel: futex_wait_queue ← futex_wait", true },
+	{ "lock", "▤ disk 199 ms in fsync(), woken by a soft interrupt on redis-cli (pid 12)\n",
+	  true },
+	{ "lock", "          +0x81230  thumbnailer\n          0x7ffff7fc1234\n", true },
+	{ "lock",
+	  "stacks: cut at the depth limit, frame pointers may be missing\n   lost: 3 samples_shed, "
+	  "1 wakeup_missed\n",
+	  true },
+	{ "hang", "━━ STILL OPEN after 5.00 s  simjank-looper (pid 77) · android-looper ━", true },
+	{ "hang", " · 300 frames dropped\n", true },
+	{ "hang", "in clock_nanosleep(), not over yet\n", true },
+	{ "hang_end",
+	  "━━ 5.00 s, the hang's end  simjank-looper (pid 77) · android-looper · thread ended ",
+	  true },
+	{ "hang_end", "OPEN", false },
+	{ "hang_end", "not over yet", false },
+	{ "bare", "━━ 101 ms  ? (pid 3)", true },
+	{ "bare", "machine not busy\n   100%  without a stack 101 ms\n   stacks: no samples\n",
+	  true },
+	{ "hostile", "100% waiting in a poll of its own, in f<…> (lib<x>.so)\n", true },
+	{ "states", "    27%  6 more stacks 21.0 ms\n", true },
+	{ NULL,
+	  "5 min 0 s · 1,234,567 dispatches · 42 blocks (34 per million) · 1 hang · nothing lost\n",
+	  true },
+	{ NULL,
+	  "own cost: 142 ns a dispatch, kernel 176 ms (0.059% CPU), user 1.20 s (0.4% CPU), 31.0 "
+	  "MiB\n",
+	  true },
+	{ NULL, "epoll redis-server (pid 4242): 1,234,000 dispatches, 40 blocks (32 per million)\n",
+	  true },
+	{ NULL, "2.05 µs ▕▃▅▇▇▅▄▃▃▂        ▂▏ 537 ms · half under 16.4 µs · 99% under 65.5 µs\n",
+	  true },
+	{ NULL, "android-looper simjank-looper? (pid 77): 567 dispatches, 2 blocks (0.35%)\n",
+	  true },
+};
+
+static void test_parts(void)
+{
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		const char *text = shown(plain, parts[i].fixture);
+
+		if (parts[i].wanted)
+			has_str(text, parts[i].part, "%s says so", parts[i].fixture);
+		else
+			lacks_str(text, parts[i].part, "%s doesn't", parts[i].fixture);
+	}
+}
+
+static size_t count(const char *text, const char *part)
+{
+	size_t cnt = 0;
+
+	for (; (text = strstr(text, part)); text += strlen(part))
+		cnt++;
+	return cnt;
+}
+
+static void test_bar(void)
+{
+	char bar[1024] = "";
+	const char *text = strstr(shown(plain, "lock"), "\n   █");
+
+	sscanf(text ? text : "", "\n   %1023[^\n]", bar);
+	is_int(count(bar, "█"), 4, "46 ms of 1250 are 4 of 94 cells");
+	is_int(count(bar, "▒"), 75, "1000 ms are 75");
+	is_int(count(bar, "▤"), 15, "200 ms are 15, 4 ms none");
+	is_int(strlen(bar), 94 * strlen("█"), "together the whole width");
+}
+
+static void test_verbosity(void)
+{
+	struct look quiet = { false, 100, -1 }, loud = { false, 100, 1 };
+
+	is_int(count(shown(quiet, "cpu"), "\n"), 2, "quiet: the headline alone");
+	has_str(shown(loud, "lock"), "          do_futex+0x12b  vmlinux\n",
+		"loud: each kernel frame");
+	has_str(shown(loud, "lock"), "std::lock_guard<std::mutex>::lock_guard(std::mutex&)+0x22",
+		"loud: whole names");
+	has_str(shown(loud, "lock"), "memory 8.6 of 15.6 GiB available", "loud: memory");
+	is_int(count(shown(loud, "cpu"), "luaV_execute+"), 4, "loud: recursion in full");
+	is_int(count(shown(loud, "states"), "0x400000"), 12, "loud: every stack");
+}
+
+static void test_losses(void)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	struct sink *sink = sink_text__new(fd, false, 0, 0);
+
+	is_int(send_summary(sink, true), 0, "summary with losses");
+	slurp(path, &out);
+	has_str(strbuf__str(&out), "\n   lost: 12 ring_full, 12,345 samples_shed\n",
+		"losses are named");
+	lacks_str(strbuf__str(&out), "nothing lost", "and not denied");
+	sink->ops->free(sink);
+	close(fd);
+}
+
+static void test_errors(void)
+{
+	int fds[2], fd = open("/dev/full", O_WRONLY);
+	struct sink *sink = sink_text__new(fd, false, 0, 0);
+
+	is_int(send_block(sink, fixture__cpu()), -ENOSPC, "full");
+	sink->ops->free(sink);
+	close(fd);
+	if (pipe(fds))
+		abort();
+	close(fds[0]);
+	sink = sink_text__new(fds[1], false, 0, 0);
+	is_int(send_block(sink, fixture__cpu()), -EPIPE, "a reader that has gone");
+	is_int(send_summary(sink, false), -EPIPE, "for the summary too");
+	sink->ops->free(sink);
+	close(fds[1]);
+}
+
+static int show(int argc, char **argv)
+{
+	struct sink *sink =
+		sink_text__new(STDOUT_FILENO, argc > 2 && atoi(argv[2]),
+			       argc > 3 ? atoi(argv[3]) : 0, argc > 4 ? atoi(argv[4]) : 0);
+
+	for (size_t i = 0; i < FIXTURE_CNT; i++)
+		send_block(sink, fixtures[i].make());
+	send_summary(sink, false);
+	send_summary(sink, true);
+	sink->ops->free(sink);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	char *dir;
+	char name[256];
+
+	if (argc > 1 && !strcmp(argv[1], "show"))
+		return show(argc, argv);
+	ignore_signals();
+	dir = scratch__new();
+	snprintf(name, sizeof(name), "%s/text", dir);
+	path = name;
+	test_looks();
+	test_parts();
+	test_bar();
+	test_verbosity();
+	test_losses();
+	test_errors();
+	strbuf__free(&out);
+	scratch__free(dir);
+	return tap__done();
+}

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Holds JSON Lines against the schema in the binary and the rules of docs/contract.md.
+
+    validate_records.py SCHEMA FILE            every line is valid, its time account sums up
+    validate_records.py --mutate SCHEMA FILE   and every line with something wrong in it is not
+
+Exit status 1 with complaints, 3 when python3-jsonschema isn't there.
+"""
+import copy
+import json
+import re
+import sys
+
+try:
+    import jsonschema
+except ImportError:
+    print("python3-jsonschema is not installed")
+    sys.exit(3)
+
+CONTRACT = "docs/contract.md"
+ABSENT = {"message"}  # nothing is known of what an epoll loop dispatches
+OPTIONAL = {"exe", "cgroup", "cause", "lost"}
+
+
+def contract_fields():
+    """The first column of the contract's table of fields."""
+    with open(CONTRACT, encoding="utf-8") as file:
+        rows = re.findall(r"^\| (`[^|]*`) \|", file.read(), re.M)
+    return {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+
+
+def lines_of(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    if data and not data.endswith(b"\n"):
+        yield "torn last line", None
+    for line in data.split(b"\n")[:-1]:
+        yield None, json.loads(line.decode("utf-8"))
+
+
+def account(record):
+    time = record["time"]
+    return time["running_ns"] + time["runnable_ns"] + sum(time["blocked_ns"].values())
+
+
+def rules(record):
+    """What a schema can't say."""
+    if record["type"] == "summary":
+        return
+    if account(record) != record["duration_ns"]:
+        yield "account is %d, not %d" % (account(record), record["duration_ns"])
+    missing = contract_fields() - set(record) - ABSENT - OPTIONAL
+    if missing:
+        yield "fields of the contract missing: %s" % sorted(missing)
+    times = [s["t_ns"] for s in record["samples"]]
+    if times != sorted(times):
+        yield "samples out of order"
+    for sample in record["samples"]:
+        kernel = [f.get("kernel", False) for f in sample["stack"]]
+        if kernel != sorted(kernel, reverse=True):
+            yield "kernel frames after user frames"
+
+
+def objects(value, path=()):
+    if isinstance(value, dict):
+        yield path
+        for key, item in value.items():
+            yield from objects(item, path + (key,))
+    elif isinstance(value, list):
+        for i, item in enumerate(value[:2]):
+            yield from objects(item, path + (i,))
+
+
+def at(value, path):
+    for step in path:
+        value = value[step]
+    return value
+
+
+def trimmed(record):
+    """A few samples and frames are as good as many."""
+    record = copy.deepcopy(record)
+    del record.get("samples", [])[2:]
+    for sample in record.get("samples", []):
+        del sample["stack"][2:]
+    return record
+
+
+def mutants(record):
+    """Each with one thing wrong."""
+    record = trimmed(record)
+    for path in objects(record):
+        mutant = copy.deepcopy(record)
+        at(mutant, path)["Bogus-Key"] = 1
+        yield "a key more at %r" % (path,), mutant
+    for key in set(record) - OPTIONAL:
+        mutant = copy.deepcopy(record)
+        del mutant[key]
+        yield "no %s" % key, mutant
+        mutant = copy.deepcopy(record)
+        mutant[key] = None
+        yield "null for %s" % key, mutant
+    for key in record:
+        if key.endswith("_ns"):
+            yield "a fraction in %s" % key, dict(record, **{key: 0.5})
+            yield "a string in %s" % key, dict(record, **{key: "1"})
+
+
+def main(args):
+    mutate = args[0] == "--mutate"
+    with open(args[mutate], encoding="utf-8") as file:
+        schema = json.load(file)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    complaints, count = [], 0
+    for number, (torn, record) in enumerate(lines_of(args[mutate + 1]), 1):
+        if torn:
+            complaints.append(torn)
+            continue
+        count += 1
+        found = [e.message[:300] for e in validator.iter_errors(record)]
+        found = found or list(rules(record))
+        complaints += ["line %d: %s" % (number, message) for message in found]
+        for what, mutant in mutants(record) if mutate else ():
+            if validator.is_valid(mutant):
+                complaints.append("line %d: valid with %s" % (number, what))
+    for complaint in complaints:
+        print(complaint)
+    if not complaints:
+        print("%d valid records" % count)
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
