@@ -54,8 +54,10 @@ static __always_inline __u32 sched__blocked_kind(struct task_struct *task, unsig
 	*ret_nr = nr;
 	if (task_state & (TASK_STOPPED_BIT | TASK_TRACED_BIT | TASK_FROZEN_BIT))
 		return JANK_STATE_STOPPED;
+	if (!regs)
+		return sched__plain_kind(task_state);
 	if (nr < 0)
-		return hard ? JANK_STATE_PAGE_FAULT : JANK_STATE_OTHER;
+		return JANK_STATE_PAGE_FAULT; /* an exception; userfaultfd waits interruptibly */
 	if (hard && BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait))
 		return JANK_STATE_DISK;
 	switch (jank_conf.syscall_class[nr & (JANK_SYSCALL_MAX - 1)]) {

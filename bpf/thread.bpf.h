@@ -120,6 +120,28 @@ static __always_inline void thread__fill_block(struct jank_rec_block *rec, struc
 		rec->state_ns[i] = t->accounted ? t->state_ns[i] : 0;
 }
 
+/* What the two clocks may differ by for nothing: the tracepoint comes a little after the switch. */
+#define CLOCK_SLACK_NS 100000
+
+/*
+ * The thread's CPU clock says what it ran; what our clock counted beyond that, a hypervisor (or an
+ * interrupt accounted elsewhere) took from it: it was waiting for a CPU. The other way round, the
+ * tracepoint of its arrival came late.
+ */
+static __always_inline void thread__trust_cpu_clock(struct jank_rec_block *rec)
+{
+	u64 running = rec->state_ns[JANK_STATE_RUNNING];
+	u64 runnable = rec->state_ns[JANK_STATE_RUNNABLE];
+	s64 taken = running - rec->cpu_ns;
+
+	if (taken > -CLOCK_SLACK_NS && taken < CLOCK_SLACK_NS)
+		return;
+	if (taken < 0 && runnable < (u64)-taken)
+		return;
+	rec->state_ns[JANK_STATE_RUNNING] = running - taken;
+	rec->state_ns[JANK_STATE_RUNNABLE] = runnable + taken;
+}
+
 /* A dispatch over the threshold. Runs in the thread itself, on its CPU: the last stretch was running. */
 static __noinline int thread__block(struct jank_thread *t, struct task_struct *task, u64 now,
 				    __u32 end)
@@ -130,6 +152,7 @@ static __noinline int thread__block(struct jank_thread *t, struct task_struct *t
 	thread__fill_block(&rec, t, task, now, end);
 	rec.state_ns[JANK_STATE_RUNNING] += now - t->mark_ns;
 	rec.cpu_ns = thread__cpu_ns(t, task, now);
+	thread__trust_cpu_clock(&rec);
 	t->block_cnt++;
 	return record__send(&rec, sizeof(rec));
 }

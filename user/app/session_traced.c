@@ -193,6 +193,7 @@ int session__trace(struct session *s, pid_t pid, struct err *err)
 	return res;
 }
 
+/* Probes stay: those on files that the new program maps too are at work from its first instruction. */
 void session__on_exec(struct session *s, uint32_t pid)
 {
 	struct traced *traced = session__traced(s, pid);
@@ -200,8 +201,6 @@ void session__on_exec(struct session *s, uint32_t pid)
 
 	if (!traced || traced->pidfd < 0)
 		return;
-	loader__drop_process(s->loader, pid);
-	traced->probe_cnt = 0;
 	if (refresh(s, traced, &err) || scan(s, traced, &err))
 		log__verbose("after its exec: %s", err.msg);
 	find_sites_soon(s);
