@@ -2,6 +2,13 @@
 /*
  * What really happened, as the program itself saw it. Kept in memory that is there from the start and
  * written at the end: a tracer sees every wait, so bookkeeping must neither take nor make time.
+ *
+ * One line for each dispatch longer than --truth-min, `"type":"dispatch"`: pid, tid, loop, form (of a
+ * Looper), scenario; kind: the largest measured share, in the words of jankbpf's cause.kind; also:
+ * kinds within 2 ms of it; function: the handler to blame; functions: it and what it called;
+ * begin_ns, end_ns (CLOCK_MONOTONIC), duration_ns, wanted_ns, cpu_ns, run_delay_ns, stopped_ns. The
+ * last line, `"type":"summary"`, counts all dispatches by scenario, the lines above by kind, and what
+ * was lost for want of room. With several loops a stop may end early: another's SIGCONT ends it.
  */
 #ifndef SIMJANK_TRUTH_H
 #define SIMJANK_TRUTH_H
