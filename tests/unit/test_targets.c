@@ -36,11 +36,14 @@ static const char *in_dir(const char *name)
 	return path[next];
 }
 
-static int shell(const char *fmt, const char *a, const char *b)
+static int __attribute__((format(printf, 1, 2))) shell(const char *fmt, ...)
 {
 	char command[9000];
+	va_list ap;
 
-	snprintf(command, sizeof(command), fmt, a, b);
+	va_start(ap, fmt);
+	vsnprintf(command, sizeof(command), fmt, ap);
+	va_end(ap);
 	return system(command);
 }
 
@@ -211,8 +214,9 @@ static void test_static(void)
 
 static void test_looper(void)
 {
-	const char *argv[] = { LOADER, "--preload", UTILS, "/bin/sh", "-c", "echo up; sleep 60; :",
-			       NULL };
+	const char *argv[] = {
+		LOADER, "--preload", UTILS, "/bin/sh", "-c", "echo up; kill -STOP $$; :", NULL
+	};
 	struct targets targets;
 	pid_t pid;
 
@@ -236,7 +240,7 @@ static void test_deleted(void)
 			       dir,
 			       "/bin/sh",
 			       "-c",
-			       "echo up; sleep 60; :",
+			       "echo up; kill -STOP $$; :",
 			       NULL };
 	struct targets targets;
 	struct stat st = { 0 };
@@ -405,6 +409,31 @@ struct damage {
 	uint64_t value;
 };
 
+#define FILE_MAX (1u << 20)
+
+/* Random bytes in the header, the tables of sections and of dynamic symbols; some files cut off. */
+static bool survives_damage(const char *path, const unsigned char *data, size_t len)
+{
+	static unsigned char bad[FILE_MAX];
+	bool sane = true;
+
+	srand(1);
+	for (int i = 0; i < 1500; i++) {
+		size_t cut = i % 3 ? len : (size_t)rand() % len;
+
+		memcpy(bad, data, len);
+		for (int j = 0; j < 8; j++) {
+			size_t at = j < 2   ? (size_t)rand() % 64
+				    : j < 5 ? len - 1 - (size_t)rand() % 2000
+					    : (size_t)rand() % 12000;
+			bad[at] = (unsigned char)rand();
+		}
+		write_file(path, bad, cut);
+		sane &= use_elf(path);
+	}
+	return sane;
+}
+
 static void test_bad_elf(void)
 {
 	static const struct damage damages[] = {
@@ -418,11 +447,10 @@ static void test_bad_elf(void)
 		{ "too many sections", offsetof(Elf64_Ehdr, e_shnum), 2, 0xffff },
 		{ "segments of another size", offsetof(Elf64_Ehdr, e_phentsize), 2, 1 },
 	};
-	static unsigned char data[1 << 20], bad[1 << 20];
+	static unsigned char data[FILE_MAX], bad[FILE_MAX];
 	FILE *file = fopen(UTILS, "r");
 	size_t len = file ? fread(data, 1, sizeof(data), file) : 0;
 	const char *path = in_dir("libc.so.6");
-	bool sane = true;
 
 	if (!len) {
 		skip(1, "no libutils of Android here");
@@ -435,22 +463,7 @@ static void test_bad_elf(void)
 		write_file(path, bad, len);
 		ok(use_elf(path), "%s", damages[i].what);
 	}
-	srand(1);
-	for (int i = 0; i < 1500; i++) {
-		size_t cut = i % 3 ? len : (size_t)rand() % len;
-
-		memcpy(bad, data, len);
-		for (int j = 0; j < 8; j++) {
-			/* the header, the tables of sections and of dynamic symbols */
-			size_t at = j < 2   ? (size_t)rand() % 64
-				    : j < 5 ? len - 1 - (size_t)rand() % 2000
-					    : (size_t)rand() % 12000;
-			bad[at] = (unsigned char)rand();
-		}
-		write_file(path, bad, cut);
-		sane &= use_elf(path);
-	}
-	ok(sane, "1,500 damaged files");
+	ok(survives_damage(path, data, len), "1,500 damaged files");
 }
 
 /* Maps what lies at path executable, as a traced program may. */
@@ -492,6 +505,6 @@ int main(void)
 	test_good_elf();
 	test_bad_elf();
 	test_hostile_child();
-	shell("rm -rf %s%s", dir, "");
+	shell("rm -rf %s", dir);
 	return tap__done();
 }
