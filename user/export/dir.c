@@ -109,6 +109,7 @@ static int dir__write(struct sink_dir *d, uint64_t real_ns)
 		if (d->log.len)
 			log_err = dir__write_log(d, real_ns);
 	}
+	retain__done(&d->retain);
 	records__unlock(&d->records);
 	return err ? err : log_err;
 }
@@ -208,10 +209,12 @@ int sink_dir__new(const struct sink_dir_opts *opts, struct sink **ret, struct er
 	if (err)
 		err->msg[0] = '\0';
 	code = dir__lock(d);
-	if (!code)
+	if (!code) {
+		retain__done(&d->retain);
 		records__unlock(&d->records);
-	else
+	} else {
 		dir__error(d, code, err);
+	}
 	if (code && !may_pass(code)) {
 		dir__free(&d->sink);
 		return code;

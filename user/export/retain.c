@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "export/listing.h"
@@ -64,6 +66,23 @@ static bool fits(const struct retain *retain, const struct records *records, uin
 	return used(retain, records) + need <= retain->max_bytes;
 }
 
+/* Another process keeps records here too: its logs count. */
+static bool changed_by_others(const struct retain *retain)
+{
+	struct stat st;
+
+	return fstat(retain->dirfd, &st) || st.st_mtim.tv_sec != retain->mtime.tv_sec ||
+	       st.st_mtim.tv_nsec != retain->mtime.tv_nsec;
+}
+
+void retain__done(struct retain *retain)
+{
+	struct stat st;
+
+	if (retain->max_bytes && !fstat(retain->dirfd, &st))
+		retain->mtime = st.st_mtim;
+}
+
 static int drop_oldest(struct retain *retain, struct records *records, uint64_t need)
 {
 	uint64_t total, low = retain->max_bytes - retain->max_bytes / 16;
@@ -83,15 +102,17 @@ int retain__make_room(struct retain *retain, struct records *records, uint64_t l
 		      uint64_t log_len)
 {
 	uint64_t need = line_len + log_len, old, size = records__size(records);
+	bool look = retain->writes >= WRITES_PER_LOOK;
 	int err = 0;
 
 	if (!retain->max_bytes)
 		return 0;
 	if (need > retain->max_bytes)
 		return -EFBIG;
+	look |= changed_by_others(retain);
 	if (size && size + line_len > retain->max_bytes / 2)
 		err = records__rotate(records);
-	if (!err && (!fits(retain, records, need) || retain->writes >= WRITES_PER_LOOK))
+	if (!err && (look || !fits(retain, records, need)))
 		err = drop_oldest(retain, records, need);
 	if (!err && !fits(retain, records, need) && records__size(records))
 		err = records__rotate(records);

@@ -4,6 +4,7 @@
 #define JANK_EXPORT_RETAIN_H
 
 #include <stdint.h>
+#include <time.h>
 
 #include "export/records.h"
 
@@ -11,11 +12,12 @@
 #define RETAIN_TMP_SUFFIX ".tmp"
 
 struct retain {
-	int dirfd;	    /* borrowed */
-	uint64_t keep_ns;   /* 0: for ever */
-	uint64_t max_bytes; /* 0: no bound */
-	uint64_t log_bytes; /* of all logs, as of the last look and our own writes since */
-	unsigned writes;    /* since the last look: another process may write here too */
+	int dirfd;	       /* borrowed */
+	uint64_t keep_ns;      /* 0: for ever */
+	uint64_t max_bytes;    /* 0: no bound */
+	uint64_t log_bytes;    /* of all logs, as of the last look and our own writes since */
+	unsigned writes;       /* since the last look */
+	struct timespec mtime; /* of DIR after our last change: another one was somebody else's */
 };
 
 /*
@@ -33,5 +35,8 @@ int retain__make_room(struct retain *retain, struct records *records, uint64_t l
 
 /* A log was written. */
 void retain__wrote_log(struct retain *retain, uint64_t len);
+
+/* All changes for this record are made: before the lock is let go. */
+void retain__done(struct retain *retain);
 
 #endif
