@@ -37,7 +37,7 @@ $(VARIANT)/tests/unit/test_%: tests/unit/test_%.c $(APPLIB) $(LIB)
 	$(call msg,TEST,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(APPLIB) $(LIB) $(LDFLAGS) $(TEST_LDLIBS) $(LDLIBS)
 
-# The only tests that may include the skeleton.
+# The only tests that may include the skeleton, after bpf/jank_abi.h, whose types it uses.
 $(VARIANT)/tests/bpf/test_%: tests/bpf/test_%.c $(SKEL) $(LIB)
 	@mkdir -p $(@D)
 	$(call msg,TEST,$@)
