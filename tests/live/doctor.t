@@ -25,8 +25,8 @@ run() {
 }
 line() { grep -qE "^  $1 +$2 " "$dir/out"; } # VERDICT NAME
 
-features='btf tp_btf ringbuf task_storage syscall_tracepoints raw_syscalls uprobe attach_cookie
-task_pt_regs get_task_stack perf_event hw_cycles cpu_clock preempt_count task_iter task_iter_pid
+features='btf tp_btf ringbuf task_storage syscall_tracepoints raw_syscalls uprobe
+task_pt_regs perf_event hw_cycles cpu_clock task_iter task_iter_pid
 bpf_stats'
 required='btf tp_btf ringbuf task_storage'
 

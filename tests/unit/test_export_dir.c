@@ -59,28 +59,26 @@ static struct block *block_of_now(unsigned i)
 	return b;
 }
 
-static long shell_number(const char *fmt, const char *path)
+/* `before PATH after`, as a number. */
+static long shell_number(const char *before, const char *path, const char *after)
 {
-	char command[PATH_MAX];
-
-	snprintf(command, sizeof(command), fmt, path);
-	run(&out, "%s", command);
+	run(&out, "%s%s%s", before, path, after);
 	return strtol(strbuf__str(&out), NULL, 10);
 }
 
 static long line_cnt(const char *path)
 {
-	return shell_number("wc -l <%s", path);
+	return shell_number("wc -l <", path, "");
 }
 
 static long log_cnt(const char *dir)
 {
-	return shell_number("ls %s | grep -c '^looper-.*[.]log$'", in(dir, ""));
+	return shell_number("ls ", in(dir, ""), " | grep -c '^looper-.*[.]log$'");
 }
 
 static long total_bytes(const char *dir)
 {
-	return shell_number("cat %s/* | wc -c", in(dir, ""));
+	return shell_number("cat ", in(dir, ""), "/* | wc -c");
 }
 
 static void is_mode(const char *path, mode_t want)
@@ -387,7 +385,7 @@ static void test_cut_short(void)
 	limit_file_size(RLIM_INFINITY);
 	is_int(line_cnt(path), 1, "which is the only line");
 	close_sink(sink);
-	is_int(shell_number("ls -A %s | wc -l", in("cut", "")), 3, "no half-made log remains");
+	is_int(shell_number("ls -A ", in("cut", ""), " | wc -l"), 3, "no half-made log remains");
 	is_int(run(&out, READER " --lint %s/*.log 2>&1", in("cut", "")), 0,
 	       "and the logs are whole %s", strbuf__str(&out));
 }

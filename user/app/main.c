@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* jankbpf: finds jank on a whole machine. One function a command. */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "app/doctor.h"
 #include "app/options.h"
@@ -32,6 +34,16 @@ static int run(const struct options *opts, struct err *err)
 	return JANK_EXIT_USAGE;
 }
 
+/* What went through stdio must have arrived: a full disk is a failure, a reader that left is none. */
+static int check_stdout(int status)
+{
+	if (fflush(stdout) && errno != EPIPE && !status) {
+		log__error("cannot write to stdout: %s", strerror(errno));
+		return JANK_EXIT_FAILED;
+	}
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	struct options opts;
@@ -47,5 +59,5 @@ int main(int argc, char **argv)
 	if (status && err.msg[0])
 		log__error("%s", err.msg);
 	options__free(&opts);
-	return status;
+	return check_stdout(status);
 }

@@ -70,6 +70,12 @@ static int open_outputs(struct session *s, struct err *err)
 	return 0;
 }
 
+static bool can_sample(const struct features *feats)
+{
+	return features__has(feats, FEATURE_PERF_EVENT) &&
+	       (features__has(feats, FEATURE_CPU_CLOCK) || features__has(feats, FEATURE_HW_CYCLES));
+}
+
 static int open_probes(struct session *s, struct err *err)
 {
 	const struct options *opts = s->opts;
@@ -84,8 +90,9 @@ static int open_probes(struct session *s, struct err *err)
 
 	if (opts->pid_cnt + (opts->argv != NULL) == 1)
 		loader_opts.only_pid = opts->argv ? s->workload.pid : opts->pids[0];
-	if (!features__has(&s->features, FEATURE_PERF_EVENT) && loader_opts.frequency_hz) {
-		log__warn("no samples of running code: this kernel has no perf events for BPF");
+	if (loader_opts.frequency_hz && !can_sample(&s->features)) {
+		log__warn("no samples of running code: this kernel has no clock for BPF to sample by; "
+			  "see `jankbpf doctor`");
 		loader_opts.frequency_hz = 0;
 	}
 	res = loader__new(&loader_opts, &s->loader, err);

@@ -33,15 +33,9 @@
 	X(UPROBE, uprobe, OPTIONAL, "4.17 (33ea4b24277b)", "android::Looper and --backend uprobe", \
 	  "a Looper is seen as the epoll loop beneath it",                                         \
 	  "boot a kernel built with CONFIG_UPROBE_EVENTS=y")                                       \
-	X(ATTACH_COOKIE, attach_cookie, OPTIONAL, "5.15 (7adfc6c9b315)",                           \
-	  "one uprobe program for many places", "one program for each kind of place",              \
-	  "boot a kernel from 5.15 on")                                                            \
 	X(TASK_PT_REGS, task_pt_regs, OPTIONAL, "5.15 (dd6e10fbd9fb)",                             \
 	  "a thread's user registers, to tell nested waits by stack depth",                        \
 	  "nested waits are told by their descriptor alone", "boot a kernel from 5.15 on")         \
-	X(GET_TASK_STACK, get_task_stack, OPTIONAL, "5.9 (fa28dcb82a38)",                          \
-	  "the stack of a thread as it leaves the CPU", "some off-CPU stacks lack a part",         \
-	  "boot a kernel from 5.9 on")                                                             \
 	X(PERF_EVENT, perf_event, OPTIONAL, "4.9 (0515e5999a46)", "stacks of running threads",     \
 	  "time on the CPU has no stacks", "boot a kernel built with CONFIG_PERF_EVENTS=y")        \
 	X(HW_CYCLES, hw_cycles, OPTIONAL, "2.6.31",                                                \
@@ -52,10 +46,6 @@
 	  "the sampler's clock where there is no hardware counter",                                \
 	  "without hw_cycles too there are no samples",                                            \
 	  "boot a kernel built with CONFIG_PERF_EVENTS=y")                                         \
-	X(PREEMPT_COUNT, preempt_count, OPTIONAL, "with pahole 1.17",                              \
-	  "whether a waker ran an interrupt, so was a bystander",                                  \
-	  "a waker may be shown that was only interrupted",                                        \
-	  "boot a kernel whose BTF was made by pahole from 1.17 on")                               \
 	X(TASK_ITER, task_iter, OPTIONAL, "5.8 (eaaacd23910f)",                                    \
 	  "a look at living threads: counts, and the stacks of hangs",                             \
 	  "a hang's record lacks its stack so far; counts come when threads end",                  \

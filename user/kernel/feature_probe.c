@@ -116,18 +116,6 @@ int probe__task_pt_regs(const struct btf *btf)
 	return load_tp_btf_helper(btf, BPF_FUNC_task_pt_regs);
 }
 
-int probe__get_task_stack(const struct btf *btf)
-{
-	return load_tp_btf_helper(btf, BPF_FUNC_get_task_stack);
-}
-
-int probe__attach_cookie(const struct btf *btf)
-{
-	LIBBPF_OPTS(bpf_prog_load_opts, opts);
-
-	return load_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, &opts);
-}
-
 int probe__perf_event(const struct btf *btf)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, opts);
@@ -205,23 +193,6 @@ int probe__task_iter_pid(const struct btf *btf)
 			  "task")
 		       ? 0
 		       : -EOPNOTSUPP;
-}
-
-/*
- * x86: a per-CPU variable of its own (to 6.1 and from 6.15) or a member of pcpu_hot between them;
- * elsewhere a member of thread_info.
- */
-int probe__preempt_count(const struct btf *btf)
-{
-	if (!btf)
-		return -ENODATA;
-	if (btf__find_by_name_kind(btf, "__preempt_count", BTF_KIND_VAR) > 0 ||
-	    has_member(btf, btf__find_by_name_kind(btf, "pcpu_hot", BTF_KIND_STRUCT),
-		       "preempt_count") ||
-	    has_member(btf, btf__find_by_name_kind(btf, "thread_info", BTF_KIND_STRUCT),
-		       "preempt_count"))
-		return 0;
-	return -EOPNOTSUPP;
 }
 
 /* epoll_pwait and not epoll_wait: the newer architectures have only that. */

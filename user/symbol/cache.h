@@ -29,8 +29,8 @@ uint64_t cache__key(uint64_t addr, bool exact);
 /* The entry of key, or NULL. */
 struct cached *cache__find(struct cache *cache, uint64_t key);
 
-/* Adds a copy (of a key that is not there), or nothing when out of memory: it is only a cache. A full
- * one is emptied first. */
+/* Adds a copy (of a key that is not there), or nothing when out of memory: it is only a cache. A
+ * full one is emptied first. */
 void cache__add(struct cache *cache, const struct cached *entry);
 
 void cache__clear(struct cache *cache); /* frees its memory; usable afterwards */

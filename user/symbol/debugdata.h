@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* .gnu_debugdata: a small xz-compressed ELF file inside of a stripped one, with its local symbols. */
+/* .gnu_debugdata: a small xz-compressed ELF file inside of a stripped one, with its local
+ * symbols. */
 #ifndef JANK_SYMBOL_DEBUGDATA_H
 #define JANK_SYMBOL_DEBUGDATA_H
 

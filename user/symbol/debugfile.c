@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Finds separate debug files on this machine's root, then on the process's. A file is taken only when
- * its build id agrees, or, where there are no build ids, the checksum of the link.
+ * Finds separate debug files on this machine's root, then on the process's. A file is taken only
+ * when its build id agrees, or, where there are no build ids, the checksum of the link.
  */
 #include "symbol/debugfile.h"
 

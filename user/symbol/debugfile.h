@@ -12,8 +12,8 @@ struct debugfile_places {
 	const char *path;      /* of the file itself, as the process sees it */
 };
 
-/* Opens the debug file that belongs to elf (same build id; without one, right checksum): a descriptor,
- * or -ENOENT. */
+/* Opens the debug file that belongs to elf (same build id; without one, right checksum): a
+ * descriptor, or -ENOENT. */
 int debugfile__open(const struct elf *elf, const struct debugfile_places *places);
 
 #endif

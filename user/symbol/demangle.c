@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Demangling within bounds. A mangled name may refer back to its own parts, so that a short one can
- * stand for a text of any length: libiberty's callback forms are used, which print in pieces, and left
- * by longjmp once the buffer is full. They keep nothing on the heap (but for Rust's punycode: a few
- * hundred bytes are lost then), so nothing leaks.
+ * stand for a text of any length: libiberty's callback forms are used, which print in pieces, and
+ * left by longjmp once the buffer is full. They keep nothing on the heap (but for Rust's punycode:
+ * a few hundred bytes are lost then), so nothing leaks.
  */
 #include "symbol/demangle.h"
 

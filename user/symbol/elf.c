@@ -253,8 +253,9 @@ const struct elf_section *elf__section(const struct elf *elf, const char *name)
 	return NULL;
 }
 
-/* A mapping holds whole pages, so also what lies in the file before and after its segment: prefer the
- * segment that really holds the offset, and an executable one, since addresses are of code. */
+/* A mapping holds whole pages, so also what lies in the file before and after its segment:
+ * prefer the segment that really holds the offset, and an executable one, since addresses are of
+ * code. */
 int elf__vaddr(const struct elf_segment *loads, size_t cnt, uint64_t offset, uint64_t *ret)
 {
 	const struct elf_segment *best = NULL;

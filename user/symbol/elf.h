@@ -2,9 +2,9 @@
 /*
  * The parts of an ELF file that names need: load segments, sections, build id.
  *
- * A reader of our own rather than libelf: the file may be hostile, so every offset is checked, every
- * count bounded, and nothing is allocated or read whole only because a header says so. Both classes,
- * this machine's byte order.
+ * A reader of our own rather than libelf: the file may be hostile, so every offset is checked,
+ * every count bounded, and nothing is allocated or read whole only because a header says so. Both
+ * classes, this machine's byte order.
  */
 #ifndef JANK_SYMBOL_ELF_H
 #define JANK_SYMBOL_ELF_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ELF symbols → functions with an address range. The table is read in pieces, so that its claimed size
- * costs no memory; what is not plausible is skipped.
+ * ELF symbols → functions with an address range. The table is read in pieces, so that its claimed
+ * size costs no memory; what is not plausible is skipped.
  */
 #include "symbol/elfsym.h"
 

@@ -7,8 +7,8 @@
 #include "symbol/symtab.h"
 
 /*
- * tab must be empty. Its names are made independent of the image. -ENOENT: the file has no such table,
- * or no function in it; tab is empty then.
+ * tab must be empty. Its names are made independent of the image. -ENOENT: the file has no such
+ * table, or no function in it; tab is empty then.
  */
 int elfsym__read(const struct elf *elf, uint32_t section_type, struct symtab *tab);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * kallsyms has no sizes: a function reaches to the next symbol of any kind. Functions are kept, other
- * symbols only as such ends. A name is kept as the file has it, with its module: "name\t[module]".
+ * kallsyms has no sizes: a function reaches to the next symbol of any kind. Functions are kept,
+ * other symbols only as such ends. A name is kept as the file has it, with its module:
+ * "name\t[module]".
  */
 #include "symbol/kallsyms.h"
 

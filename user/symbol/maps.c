@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Parses /proc/PID/maps. Only executable regions are kept: others hold no code, and may be a hundred thousand. */
+/* Parses /proc/PID/maps. Only executable regions are kept: others hold no code, and may be a
+ * hundred thousand. */
 #include "symbol/maps.h"
 
 #include <errno.h>

@@ -43,8 +43,8 @@ struct maps {
 	struct mapped *mapped; /* uthash by key */
 };
 
-/* Reads the file. 0 or -errno (-ESRCH: it is empty, the process has no memory any more). maps must be
- * zeroed; free it in both cases. */
+/* Reads the file. 0 or -errno (-ESRCH: it is empty, the process has no memory any more). maps
+ * must be zeroed; free it in both cases. */
 int maps__read(struct maps *maps, const char *path);
 void maps__free(
 	struct maps *maps); /* leaves it empty; the modules are the caller's to release before */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The registry of modules and the look-up in their tables. See module.h; moduleload.c builds them. */
+/* The registry of modules and the look-up in their tables. See module.h; moduleload.c builds
+ * them. */
 #include "symbol/module.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Modules: the symbol tables of one file, shared by all processes that map it. Tables are built on the
- * first address that lies in it.
+ * Modules: the symbol tables of one file, shared by all processes that map it. Tables are built on
+ * the first address that lies in it.
  */
 #ifndef JANK_SYMBOL_MODULE_H
 #define JANK_SYMBOL_MODULE_H
@@ -58,22 +58,23 @@ bool module__is(const struct module *module, const struct stat *st);
 void module__load(struct modules *modules, struct module *module, int fd,
 		  const struct debugfile_places *places);
 
-/* The part of module__load that reads: by moduleload.c. The module must have no tables. places may be NULL: no
- * separate debug files. */
+/* The part of module__load that reads: by moduleload.c. The module must have no tables. places
+ * may be NULL: no separate debug files. */
 void module__build(struct module *module, const struct image *img,
 		   const struct debugfile_places *places);
 
 void module__put(struct modules *modules, struct module *module); /* accepts NULL */
 
-/* The symbol that holds a file offset; NULL when there is none. delta gets the distance from the symbol's begin. */
+/* The symbol that holds a file offset; NULL when there is none. delta gets the distance from the
+ * symbol's begin. */
 const struct symbol *module__find(struct modules *modules, struct module *module,
 				  uint64_t file_offset, const struct module_tab **tab,
 				  uint64_t *delta);
 
 size_t modules__bytes(const struct modules *modules);
 
-/* Frees tables until at most max bytes are left: those of files that nobody maps first, then the least recently
- * used. */
+/* Frees tables until at most max bytes are left: those of files that nobody maps first, then the
+ * least recently used. */
 void modules__trim(struct modules *modules, size_t max);
 
 void modules__free(struct modules *modules);

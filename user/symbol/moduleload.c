@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which symbol tables make up a module: .symtab, its own or from a separate debug file, has everything; where there
- * is none, .dynsym has what is exported and .gnu_debugdata the rest.
+ * Which symbol tables make up a module: .symtab, its own or from a separate debug file, has
+ * everything; where there is none, .dynsym has what is exported and .gnu_debugdata the rest.
  */
 #include <elf.h>
 #include <stdlib.h>

@@ -38,7 +38,8 @@ int64_t names__add(struct names *names, const char *str, size_t len);
 
 void names__shrink(struct names *names); /* gives the arena's unused memory back */
 
-/* Reads the name at off into buf (cap bytes with the NUL); a longer one is cut. Its length, 0 when there is none. */
+/* Reads the name at off into buf (cap bytes with the NUL); a longer one is cut. Its length, 0
+ * when there is none. */
 size_t names__get(const struct names *names, uint64_t off, char *buf, size_t cap);
 
 size_t names__bytes(const struct names *names);

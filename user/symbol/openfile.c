@@ -9,7 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* From a handle that opens nothing (O_PATH) to a descriptor, if it is a regular file's. Takes `handle`. */
+/* From a handle that opens nothing (O_PATH) to a descriptor, if it is a regular file's. Takes
+ * `handle`. */
 static int reopen(int handle, struct stat *st)
 {
 	char path[32];

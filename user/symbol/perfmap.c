@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A perf map grows while code is compiled, and addresses are used again: of two lines for one place the later counts. Only addresses
- * and places in the file are kept, the names are read when asked for.
+ * A perf map grows while code is compiled, and addresses are used again: of two lines for one place
+ * the later counts. Only addresses and places in the file are kept, the names are read when asked
+ * for.
  */
 #include "symbol/perfmap.h"
 

@@ -20,9 +20,9 @@ void perfmap__init(struct perfmap *map);
 void perfmap__free(struct perfmap *map);
 
 /*
- * Looks for the map of a process that calls itself nspid below `root` (/proc/PID/root) and reads what was added to it. It is hostile:
- * only a regular file of that user or root counts. Cheap to call often; what cannot be read leaves the
- * table as it was.
+ * Looks for the map of a process that calls itself nspid below `root` (/proc/PID/root) and reads
+ * what was added to it. It is hostile: only a regular file of that user or root counts. Cheap to
+ * call often; what cannot be read leaves the table as it was.
  */
 void perfmap__update(struct perfmap *map, const char *root, uint32_t nspid, uid_t uid);
 

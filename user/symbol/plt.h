@@ -8,8 +8,8 @@
 
 /*
  * Fills an empty tab with the stubs, each by the name of the function it jumps to. The stub's own
- * instruction says which slot it jumps through, so no order of entries is assumed. -ENOENT: none (tab
- * is empty then); x86-64 and arm64 only.
+ * instruction says which slot it jumps through, so no order of entries is assumed. -ENOENT: none
+ * (tab is empty then); x86-64 and arm64 only.
  */
 int plt__read(const struct elf *elf, struct symtab *tab);
 

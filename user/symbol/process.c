@@ -17,7 +17,7 @@
 #define STATUS_MAX   16384
 #define OPEN_MAX_CNT 8192 /* files of one process */
 #define REFRESH_NS   (100 * NS_PER_MS)
-#define COST_SHARE   20 /* at most a 20th of the time goes into reading maps for garbage addresses */
+#define COST_SHARE   20 /* at most a 20th of the time goes into maps for garbage addresses */
 
 struct process *process__new(uint32_t pid)
 {
@@ -69,7 +69,8 @@ static uint64_t read_start_time(const char *proc, uint32_t pid)
 	return ret;
 }
 
-/* Lines "Uid:\tREAL\t…" and "NSpid:\tOURS\t…\tITS". comm comes before them, but never with a newline. */
+/* Lines "Uid:\tREAL\t…" and "NSpid:\tOURS\t…\tITS". comm comes before them, but never with a
+ * newline. */
 static void read_status(const char *proc, struct process *process)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -93,7 +94,8 @@ static bool is_mapped_one(const struct mapped *mapped, const struct stat *st)
 	return st->st_dev == mapped->dev && st->st_ino == mapped->inode;
 }
 
-/* map_files is the mapped file itself, wherever its name went. A name may by now be another file's. */
+/* map_files is the mapped file itself, wherever its name went. A name may by now be another
+ * file's. */
 static int open_mapped(const struct process_env *env, uint32_t pid, const struct mapped *mapped,
 		       struct stat *st)
 {

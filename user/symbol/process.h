@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is known of one traced process: its mappings, its JIT compiler's names, addresses named so far. */
+/* What is known of one traced process: its mappings, its JIT compiler's names, addresses named
+ * so far. */
 #ifndef JANK_SYMBOL_PROCESS_H
 #define JANK_SYMBOL_PROCESS_H
 

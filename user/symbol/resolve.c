@@ -81,12 +81,7 @@ static bool by_file_around(const struct resolver *rs, const struct region *regio
 		return by_file(rs, region, addr, entry);
 	if (by_file(rs, region, addr - 1, entry))
 		return true;
-	if (addr < region->end && by_file(rs, region, addr, entry)) {
-		if (entry->base == addr)
-			return true;
-		entry->function = NULL;
-	}
-	return false;
+	return addr < region->end && by_file(rs, region, addr, entry);
 }
 
 void resolve__user(const struct resolver *rs, struct process *process, const struct region *region,
@@ -111,20 +106,30 @@ void resolve__user(const struct resolver *rs, struct process *process, const str
 	}
 }
 
+static const char *kernel_build_id(const struct resolver *rs, const char *module)
+{
+	char hex[BUILD_ID_HEX_SZ];
+
+	if (!rs->this_kernel)
+		return NULL;
+	if (!strcmp(module, "vmlinux"))
+		return keep(rs, rs->kernel_build_id);
+	kallsyms__build_id(module, hex);
+	return keep(rs, hex);
+}
+
 void resolve__kernel(const struct resolver *rs, const struct symtab *kernel, uint64_t addr,
 		     bool exact, struct cached *entry)
 {
 	const struct symbol *sym = symtab__find(kernel, addr - !exact);
-	char build_id[BUILD_ID_HEX_SZ];
 	struct kernel_name name;
 
 	entry->base = addr;
 	if (!sym)
 		return;
 	kallsyms__name(kernel, sym, &name);
-	kallsyms__build_id(name.module, build_id);
 	entry->function = keep(rs, name.function);
 	entry->module = keep(rs, name.module);
-	entry->build_id = keep(rs, build_id);
+	entry->build_id = kernel_build_id(rs, name.module);
 	entry->base = sym->addr;
 }

@@ -8,13 +8,15 @@
 
 struct resolver {
 	struct process_env *env;
-	struct pool *pool; /* of the strings in entries */
+	struct pool *pool;	     /* of the strings in entries */
+	const char *kernel_build_id; /* "": not known */
+	bool this_kernel; /* the table of kallsyms is this machine's: /sys has its modules */
 	bool demangle;
 };
 
 /*
- * Fills entry (but for its key) for an address of a process. exact: it is where the processor stood;
- * else it is a return address, and the call before it is meant. region: where it lies.
+ * Fills entry (but for its key) for an address of a process. exact: it is where the processor
+ * stood; else it is a return address, and the call before it is meant. region: where it lies.
  */
 void resolve__user(const struct resolver *rs, struct process *process, const struct region *region,
 		   uint64_t addr, bool exact, struct cached *entry);

@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-/* libc, libm, libpthread, ld.so, libstdc++, libc++, libgcc_s, the vdso: glibc's, musl's, bionic's. */
+/* libc, libm, libpthread, ld.so, libstdc++, libc++, libgcc_s, the vdso: glibc's, musl's,
+ * bionic's. */
 bool runtime__is(const char *module);
 
 #endif

@@ -20,6 +20,8 @@ struct symbolizer {
 	struct process *processes;
 	struct symtab kernel;
 	bool kernel_loaded; /* by the first kernel address */
+	bool this_kernel;   /* kallsyms is this machine's */
+	char kernel_build_id[BUILD_ID_HEX_SZ];
 	struct cache kernel_cache;
 	struct pool pool; /* strings handed out */
 };
@@ -40,6 +42,7 @@ int symbolizer__new(const struct symbolizer_opts *opts, struct symbolizer **ret,
 		return err__set(err, ENOMEM, "out of memory");
 	sym->demangle = opts->demangle;
 	sym->max_cache_bytes = opts->max_cache_bytes ?: CACHE_BYTES_DEFAULT;
+	sym->this_kernel = !opts->kallsyms;
 	sym->kallsyms = strdup(opts->kallsyms ?: "/proc/kallsyms");
 	sym->env.proc = strdup(opts->proc ?: "/proc");
 	sym->env.debug_dir = strdup(opts->debug_dir ?: "/usr/lib/debug");
@@ -121,18 +124,25 @@ static void fill(struct frame *frame, const struct cached *entry)
 	frame->app = entry->app;
 }
 
+static void load_kernel(struct symbolizer *sym)
+{
+	if (sym->kernel_loaded)
+		return;
+	sym->kernel_loaded = true;
+	if (sym->kallsyms[0])
+		kallsyms__load(&sym->kernel, sym->kallsyms);
+	if (sym->this_kernel)
+		kallsyms__build_id("vmlinux", sym->kernel_build_id);
+}
+
 static void name_kernel(struct pass *pass, struct frame *frame, bool exact)
 {
 	struct symbolizer *sym = pass->sym;
 	struct cached fresh = { .key = cache__key(frame->address, exact) };
 	struct cached *entry = cache__find(&sym->kernel_cache, fresh.key);
 
-	if (!sym->kernel_loaded) {
-		sym->kernel_loaded = true;
-		if (sym->kallsyms[0])
-			kallsyms__load(&sym->kernel, sym->kallsyms);
-	}
 	if (!entry) {
+		load_kernel(sym);
 		resolve__kernel(&pass->rs, &sym->kernel, frame->address, exact, &fresh);
 		cache__add(&sym->kernel_cache, &fresh);
 		entry = &fresh;
@@ -194,9 +204,18 @@ static void name_user(struct pass *pass, struct frame *frame, bool exact)
 	fill(frame, entry);
 }
 
+static struct resolver resolver_of(struct symbolizer *sym)
+{
+	return (struct resolver){ .env = &sym->env,
+				  .pool = &sym->pool,
+				  .kernel_build_id = sym->kernel_build_id,
+				  .this_kernel = sym->this_kernel,
+				  .demangle = sym->demangle };
+}
+
 int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack)
 {
-	struct pass pass = { .sym = sym, .rs = { &sym->env, &sym->pool, sym->demangle } };
+	struct pass pass = { .sym = sym, .rs = resolver_of(sym) };
 	size_t cnt = (size_t)stack->kernel_cnt + stack->user_cnt, i;
 
 	free(stack->frames);

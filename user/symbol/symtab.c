@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How far back a symbol is sought that encloses the nearest ones: bounds what a hostile file costs. */
+/* How far back a symbol is sought that encloses the nearest ones: bounds what a hostile file
+ * costs. */
 #define ENCLOSING_MAX 64
 /* Aliases whose names are compared, of one address and of a whole table, for the same reason. */
 #define ALIASES_MAX    16
@@ -84,7 +85,8 @@ static size_t underscores(const char *name)
 	return strspn(name, "_");
 }
 
-/* Of two names for the same code, the one that people know: `malloc` rather than `__libc_malloc`. */
+/* Of two names for the same code, the one that people know: `malloc` rather than
+ * `__libc_malloc`. */
 static bool reads_better(const char *a, const char *b)
 {
 	int order = ORDER(underscores(a), underscores(b));

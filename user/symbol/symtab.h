@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A compact table of functions, sorted by address: 16 bytes a symbol and a binary search, whatever the
- * names come from (ELF, kallsyms, perf map).
+ * A compact table of functions, sorted by address: 16 bytes a symbol and a binary search, whatever
+ * the names come from (ELF, kallsyms, perf map).
  */
 #ifndef JANK_SYMBOL_SYMTAB_H
 #define JANK_SYMBOL_SYMTAB_H
@@ -38,16 +38,16 @@ struct symtab {
 void symtab__init(struct symtab *tab);
 void symtab__free(struct symtab *tab);
 
-/* Adds one; size 0 is left out. open: the size is only the most that it can reach. -ENOMEM, or -E2BIG
- * at SYMTAB_MAX. */
+/* Adds one; size 0 is left out. open: the size is only the most that it can reach. -ENOMEM, or
+ * -E2BIG at SYMTAB_MAX. */
 int symtab__add(struct symtab *tab, uint64_t addr, uint64_t size, bool open, unsigned rank,
 		uint32_t name);
 
 /* Sorts, picks one symbol for each address, and gives open ones their size. */
 void symtab__finish(struct symtab *tab);
 
-/* The same for code that is rewritten: of two that overlap, the one with the higher name offset (that
- * was appended later) stays. */
+/* The same for code that is rewritten: of two that overlap, the one with the higher name offset
+ * (that was appended later) stays. */
 void symtab__finish_latest(struct symtab *tab);
 
 void symtab__shrink(struct symtab *tab); /* gives unused memory back */

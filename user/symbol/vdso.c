@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Copies the vdso out of a process. A 32-bit process has another one than ours, so ours will not do. */
+/* Copies the vdso out of a process. A 32-bit process has another one than ours, so ours will not
+ * do. */
 #include "symbol/vdso.h"
 
 #include <errno.h>
