@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * For the symbolizer's tests: programs compiled on the spot, run, and asked for the addresses of
+ * their own functions. A program prints lines "NAME ADDRESS", then "ready", and waits for its stdin
+ * to end.
+ */
+#ifndef JANK_SYMBOL_FIXTURE_H
+#define JANK_SYMBOL_FIXTURE_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "symbol/symbolize.h"
+#include "tests/tap.h"
+
+#define FIXTURE_FN static inline __attribute__((unused))
+
+static char fixture_dir[64];
+
+struct fixture {
+	pid_t pid;
+	FILE *in, *out; /* its stdin and stdout */
+	struct {
+		char name[64];
+		uint64_t addr;
+	} addrs[32];
+	size_t cnt;
+};
+
+FIXTURE_FN void fixture__remove_dir(void)
+{
+	char cmd[128];
+
+	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", fixture_dir);
+	if (fixture_dir[0] && system(cmd))
+		diag("cannot remove %s", fixture_dir);
+}
+
+/* A directory for this run, removed at exit; also $D for fixture__sh. */
+FIXTURE_FN void fixture__init(void)
+{
+	strcpy(fixture_dir, "/tmp/jank-symbol-XXXXXX");
+	if (!mkdtemp(fixture_dir))
+		skip_all("no temporary directory: %s", strerror(errno));
+	setenv("D", fixture_dir, 1);
+	atexit(fixture__remove_dir);
+}
+
+FIXTURE_FN const char *fixture__path(const char *name)
+{
+	static char path[4][PATH_MAX];
+	static unsigned next;
+
+	next = (next + 1) % 4;
+	snprintf(path[next], sizeof(path[next]), "%s/%s", fixture_dir, name);
+	return path[next];
+}
+
+FIXTURE_FN bool fixture__write(const char *name, const char *text)
+{
+	FILE *f = fopen(fixture__path(name), "w");
+
+	if (!f)
+		return false;
+	fputs(text, f);
+	return !fclose(f);
+}
+
+/* A shell command, in which $D is the directory. A failure is a failed check. */
+FIXTURE_FN bool fixture__sh(const char *cmd)
+{
+	int status = system(cmd);
+
+	if (status)
+		ok(false, "fixture: %s", cmd);
+	return !status;
+}
+
+FIXTURE_FN void fixture__read(struct fixture *fx)
+{
+	char line[256];
+
+	while (fgets(line, sizeof(line), fx->out) && strcmp(line, "ready\n")) {
+		unsigned long long addr;
+
+		if (fx->cnt < 32 && sscanf(line, "%63s %llx", fx->addrs[fx->cnt].name, &addr) == 2)
+			fx->addrs[fx->cnt++].addr = addr;
+	}
+}
+
+/* Runs argv and reads what it prints, up to "ready". */
+FIXTURE_FN void fixture__start(struct fixture *fx, char *const argv[])
+{
+	int in[2], out[2];
+
+	memset(fx, 0, sizeof(*fx));
+	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
+		abort();
+	fx->pid = fork();
+	if (!fx->pid) {
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	fx->in = fdopen(in[1], "w");
+	fx->out = fdopen(out[0], "r");
+	fixture__read(fx);
+}
+
+FIXTURE_FN void fixture__run(struct fixture *fx, const char *name)
+{
+	char path[PATH_MAX];
+	char *argv[] = { path, NULL };
+
+	snprintf(path, sizeof(path), "%s", fixture__path(name));
+	fixture__start(fx, argv);
+}
+
+FIXTURE_FN void fixture__stop(struct fixture *fx)
+{
+	kill(fx->pid, SIGKILL);
+	waitpid(fx->pid, NULL, 0);
+	fclose(fx->in);
+	fclose(fx->out);
+}
+
+FIXTURE_FN uint64_t fixture__addr(const struct fixture *fx, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < fx->cnt; i++)
+		if (!strcmp(fx->addrs[i].name, name))
+			return fx->addrs[i].addr;
+	ok(false, "the fixture has printed the address of %s", name);
+	return 0;
+}
+
+FIXTURE_FN struct symbolizer *fixture__symbolizer(const char *debug_dir, const char *proc)
+{
+	struct symbolizer_opts opts = {
+		.kallsyms = "", .debug_dir = debug_dir, .proc = proc, .demangle = true
+	};
+	struct symbolizer *ret = NULL;
+
+	if (symbolizer__new(&opts, &ret, NULL))
+		abort();
+	return ret;
+}
+
+/* The frame of an address: as the leaf (exact), or as a return address. */
+FIXTURE_FN struct frame fixture__frame(struct symbolizer *sym, uint32_t pid, uint64_t addr,
+				       bool leaf)
+{
+	uint64_t addrs[] = { addr, addr };
+	struct stack stack = { .addresses = addrs, .user_cnt = 2 };
+	struct frame ret;
+
+	if (symbolizer__stack(sym, pid, &stack))
+		abort();
+	ret = stack.frames[leaf ? 0 : 1];
+	free(stack.frames);
+	return ret;
+}
+
+/* Checks the name of an address in a fixture, and the offset that comes with it. */
+#define NAMED(sym, fx, at, want_offset, want)                                                      \
+	do {                                                                                       \
+		struct frame named_frame = fixture__frame((sym), (fx)->pid, (at), true);           \
+		is_str(named_frame.function, (want), "the name is %s", (want));                    \
+		is_uint(named_frame.offset, (want_offset), "… and the offset");                    \
+	} while (0)
+
+#endif

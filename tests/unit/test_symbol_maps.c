@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* /proc/PID/maps, through a /proc of our own: a hundred thousand mappings, odd paths, lines that
+ * are none. */
+#include <sys/sysmacros.h>
+#include <time.h>
+
+#include "symbol/maps.h"
+#include "symbol/openfile.h"
+#include "tests/symbol_fixture.h"
+
+static const char library[] =
+	"__attribute__((visibility(\"default\"))) int lib_fn(int v) { return v + 1; }\n";
+
+/* Creates $D/proc/PID/maps for writing. */
+static FILE *open_maps(unsigned pid)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "proc/%u", pid);
+	if (mkdir(fixture__path(name), 0700) && errno != EEXIST)
+		abort();
+	snprintf(name, sizeof(name), "proc/%u/maps", pid);
+	return fopen(fixture__path(name), "w");
+}
+
+static void add_file(FILE *f, uint64_t start, const char *path, const char *shown)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		abort();
+	fprintf(f, "%llx-%llx r-xp 00000000 %02x:%02x %llu                  %s\n",
+		(unsigned long long)start, (unsigned long long)start + 0x10000, major(st.st_dev),
+		minor(st.st_dev), (unsigned long long)st.st_ino, shown);
+}
+
+static uint64_t file_offset(const char *lib, const char *name)
+{
+	unsigned long long ret = 0;
+	char cmd[PATH_MAX + 64];
+	FILE *f;
+
+	/* linked with -z noseparate-code: the text is in the first segment, offset and address
+	 * agree */
+	snprintf(cmd, sizeof(cmd), "nm -D '%s' | awk '/ %s$/ {print $1}'", lib, name);
+	f = popen(cmd, "r");
+	if (fscanf(f, "%llx", &ret) != 1)
+		ok(false, "nm finds %s", name);
+	pclose(f);
+	return ret;
+}
+
+static double seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+/* Almost all of them data, as in a process with many small mappings. */
+static void check_many(unsigned pid, unsigned cnt, const char *perms)
+{
+	struct symbolizer *sym = fixture__symbolizer(NULL, fixture__path("proc"));
+	const char *lib = fixture__path("lib.so");
+	uint64_t fn = file_offset(lib, "lib_fn");
+	FILE *f = open_maps(pid);
+	double begin;
+	unsigned i;
+
+	for (i = 0; i < cnt; i++)
+		fprintf(f, "%llx-%llx %s 00000000 00:00 0 \n", 0x10000000ull + i * 0x2000ull,
+			0x10001000ull + i * 0x2000ull, perms);
+	add_file(f, 0x7f0000000000, lib, lib);
+	fclose(f);
+	begin = seconds();
+	is_int(symbolizer__process(sym, pid, NULL), 0, "%u mappings %s are read", cnt, perms);
+	ok(seconds() - begin < 2, "in %.3f s", seconds() - begin);
+	is_str(fixture__frame(sym, pid, 0x7f0000000000 + fn, true).function, "lib_fn",
+	       "what lies behind them is found");
+	symbolizer__free(sym);
+}
+
+static void check_paths(void)
+{
+	struct symbolizer *sym = fixture__symbolizer(NULL, fixture__path("proc"));
+	char odd[PATH_MAX], shown[PATH_MAX];
+	const char *lib = fixture__path("lib.so");
+	uint64_t fn = file_offset(lib, "lib_fn");
+	struct frame frame;
+	FILE *f;
+
+	snprintf(odd, sizeof(odd), "%s/a b\n(deleted)\\101\x01\xff", fixture_dir);
+	snprintf(shown, sizeof(shown), "%s/a b\\012(deleted)\\101\x01\xff", fixture_dir);
+	if (link(lib, odd))
+		abort();
+	f = open_maps(1);
+	add_file(f, 0x10000, odd, shown);
+	snprintf(shown, sizeof(shown), "%s (deleted)", lib);
+	add_file(f, 0x7f0000000000, lib, shown);
+	fprintf(f, "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  "
+		   "[vsyscall]\n");
+	fclose(f);
+	frame = fixture__frame(sym, 1, 0x10000 + fn, true);
+	is_str(frame.module, odd, "a path with a newline, spaces, control bytes and no UTF-8");
+	is_str(frame.function, "lib_fn", "is opened by it");
+	frame = fixture__frame(sym, 1, 0x7f0000000000 + fn, true);
+	is_str(frame.module, lib, "a path that was marked as deleted");
+	is_str(frame.function, "lib_fn", "and is still there");
+	frame = fixture__frame(sym, 1, 0xffffffffff600000, true);
+	is_str(frame.module, "[vsyscall]", "the vsyscall page");
+	symbolizer__free(sym);
+}
+
+/* The name is another file's by now. */
+static void check_other_inode(void)
+{
+	struct symbolizer *sym = fixture__symbolizer(NULL, fixture__path("proc"));
+	const char *lib = fixture__path("lib.so");
+	struct frame frame;
+	FILE *f = open_maps(2);
+
+	fprintf(f, "10000-20000 r-xp 00000000 00:ff 12345 %s\n", lib);
+	fclose(f);
+	if (symlink("/", fixture__path("proc/2/root"))) /* found there first */
+		abort();
+	frame = fixture__frame(sym, 2, 0x10000 + file_offset(lib, "lib_fn"), true);
+	is_str(frame.function, NULL, "a file of another device and inode is not read");
+	is_str(frame.module, lib, "its name stays");
+	is_uint(frame.offset, file_offset(lib, "lib_fn"), "and the offset in the file");
+	symbolizer__free(sym);
+}
+
+/* Special files in the place of the mapped one must not be opened. */
+static void check_special(const char *path, unsigned pid)
+{
+	struct symbolizer *sym = fixture__symbolizer(NULL, fixture__path("proc"));
+	FILE *f = open_maps(pid);
+	struct frame frame;
+
+	add_file(f, 0x10000, path, path);
+	fclose(f);
+	frame = fixture__frame(sym, pid, 0x10100, true);
+	is_str(frame.function, NULL, "no names from %s", path);
+	is_str(frame.module, path, "but the module");
+	symbolizer__free(sym);
+}
+
+static void check_bad_lines(void)
+{
+	static const char text[] = "\n"
+				   "garbage\n"
+				   "10000\n"
+				   "10000-\n"
+				   "10000-20000\n"
+				   "10000-20000 r-xp\n"
+				   "10000-20000 r-xp zz 00:00 0 \n"
+				   "10000-20000 r-xp 0 00-00 0 \n"
+				   "20000-10000 r-xp 00000000 00:00 0 backwards\n"
+				   "10000-20000 r-x 00000000 00:00 0 short\n"
+				   "10000-1ffffffffffffffff r-xp 00000000 00:00 0 large\n"
+				   "50000-60000 r-xp 00000000 00:00 0 later\n"
+				   "30000-40000 r-xp 00000000 00:00 0 earlier\n"
+				   "70000-80000 r-xp 00000000 00:00 0 without an end";
+	struct maps maps = { 0 };
+
+	fixture__write("maps", text);
+	is_int(maps__read(&maps, fixture__path("maps")), 0, "bad lines are passed over");
+	is_uint(maps.cnt, 2, "the good ones are kept");
+	ok(maps__find(&maps, 0x30000) &&
+		   !strcmp(maps__find(&maps, 0x30000)->mapped->path, "earlier"),
+	   "and found, although out of order");
+	ok(maps__find(&maps, 0x5ffff) && !maps__find(&maps, 0x60000), "up to their ends");
+	ok(!maps__find(&maps, 0x40000) && !maps__find(&maps, 0) && !maps__find(&maps, ~0ull),
+	   "not between, not before, not behind");
+	maps__free(&maps);
+	fixture__write("maps", "");
+	is_int(maps__read(&maps, fixture__path("maps")), -ESRCH, "empty: the process is gone");
+	maps__free(&maps);
+}
+
+int main(void)
+{
+	fixture__init();
+	if (!fixture__write("lib.c", library) || mkdir(fixture__path("proc"), 0700))
+		skip_all("cannot write to %s", fixture_dir);
+	fixture__sh("gcc -O1 -shared -fPIC -Wl,-z,noseparate-code -o $D/lib.so $D/lib.c && mkfifo "
+		    "$D/fifo");
+	check_bad_lines();
+	check_many(3, 100000, "rw-p");
+	check_many(4, 100000, "rwxp");
+	check_paths();
+	check_other_inode();
+	check_special(fixture__path("fifo"), 5);
+	is_int(openfile__path(fixture__path("fifo"), NULL), -EINVAL, "a FIFO is never opened");
+	is_int(openfile__path("/dev/zero", NULL), -EINVAL, "nor is a device");
+	is_int(openfile__in_root("/", "dev/zero", NULL), -EINVAL, "nor one in another root");
+	check_special("/dev/zero", 6);
+	check_special(fixture__path("proc"), 7);
+	check_special(fixture__path("lib.c"), 8);
+	return tap__done();
+}
