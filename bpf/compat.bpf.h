@@ -12,6 +12,8 @@
 #define TASK_TRACED_BIT	     0x8
 #define TASK_FROZEN_BIT	     0x8000 /* f5d39b020809 (6.1); never set before */
 
+#define PF_KTHREAD 0x00200000
+
 /* THREAD_SIZE of x86-64 and arm64 without KASAN; kernel stacks have guard pages on both sides */
 #define THREAD_STACK_SZ (16 * 1024)
 

@@ -120,31 +120,32 @@ static __always_inline void sched__leave(struct jank_thread *t, struct task_stru
 	sched__take_stack(t, task);
 }
 
-/*
- * Was an interrupt that woke a waiter on a socket raised by the current task's own sending? Loopback
- * traffic is delivered in a softirq on top of the sender's system call.
- */
-static __always_inline bool sched__may_be_sender(struct task_struct *waker, __u32 waiter_state)
+/* Does the class of system calls send to sockets? */
+static __always_inline bool sched__may_send(s32 nr)
 {
-	struct pt_regs *regs = compat__user_regs(waker);
-	s32 nr = regs ? compat__syscall_nr(regs) : -1;
-	__u32 class;
+	__u32 class = jank_conf.syscall_class[nr & (JANK_SYSCALL_MAX - 1)];
 
-	if (nr < 0 || (waiter_state != JANK_STATE_SOCKET && waiter_state != JANK_STATE_POLL))
-		return false;
-	class = jank_conf.syscall_class[nr & (JANK_SYSCALL_MAX - 1)];
 	return class == JANK_CLASS_SOCKET || class == JANK_CLASS_FD;
 }
 
-/* Who ended the sleep. In an interrupt (a timer, a disk) the current task is a bystander. */
+/*
+ * Who ended the sleep. In an interrupt (a timer, a disk) the current task is a bystander: then it is
+ * either off its own stack, or came from user mode and so is in no system call. But loopback traffic is
+ * delivered in a softirq on top of the sender's own system call.
+ */
 static __always_inline void sched__note_waker(void *ctx, struct jank_thread *t, __u32 waiter_state)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
+	struct pt_regs *regs = compat__user_regs(waker);
+	s32 nr = regs && !(waker->flags & PF_KTHREAD) ? compat__syscall_nr(regs) : -1;
 	struct jank_rec_stack *rec = &t->span.rec;
 	__u16 flags = JANK_STACK_WAKER;
 
+	if (nr < 0 && !(waker->flags & PF_KTHREAD))
+		return;
 	if (!compat__on_task_stack(ctx, waker, &t->spill)) {
-		if (!sched__may_be_sender(waker, waiter_state))
+		if (nr < 0 || !sched__may_send(nr) ||
+		    (waiter_state != JANK_STATE_SOCKET && waiter_state != JANK_STATE_POLL))
 			return;
 		flags |= JANK_STACK_WAKER_SOFTIRQ;
 	}

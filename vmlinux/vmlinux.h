@@ -116,6 +116,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
 	void *stack;
+	unsigned int flags;
 	struct sched_entity se;
 	unsigned int in_iowait : 1;
 	pid_t pid;

@@ -114,6 +114,7 @@ static void name_stacks(struct output *out, struct block *block)
 		if (out->recorder && recorder__stack(out->recorder, block->pid, stack))
 			losses__add(out->losses, LOSS_JOURNAL, 1);
 		stack__trim_probe(stack);
+		stack__trim_stray(stack);
 	}
 }
 

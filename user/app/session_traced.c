@@ -34,13 +34,23 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The name that people know a process by: its executable's, or what it calls itself. */
+/*
+ * The name that people know a process by: what it calls itself (redis-server is a link to another
+ * program), in full where the kernel cut it to 15 bytes.
+ */
+static const char *known_as(const struct proc_info *info)
+{
+	const char *program = info->exe ? base_name(info->exe) : info->comm;
+
+	return strncmp(program, info->comm, strlen(info->comm)) ? info->comm : program;
+}
+
 static struct identity *describe(const struct proc_info *info)
 {
 	const struct identity process = {
 		.pid = info->pid,
 		.uid = info->uid,
-		.name = (char *)(info->exe ? base_name(info->exe) : info->comm),
+		.name = (char *)known_as(info),
 		.exe = info->exe,
 		.cgroup = info->cgroup,
 	};

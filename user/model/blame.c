@@ -49,12 +49,15 @@ static bool mostly_kernel(const struct block *block)
 	return kernel * 2 > ticks;
 }
 
+static bool same(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* Code of one module that has no names counts together: apart, it would hide behind those that have. */
 static bool same_function(const struct frame *a, const struct frame *b)
 {
-	if (!a->function || !b->function)
-		return !a->function && !b->function && a->address == b->address;
-	return !strcmp(a->function, b->function) &&
-	       (!a->module || !b->module || !strcmp(a->module, b->module));
+	return same(a->function, b->function) && same(a->module, b->module);
 }
 
 static void count_frame(struct candidate *list, size_t *cnt, const struct frame *frame,

@@ -35,12 +35,33 @@ void stack__trim_probe(struct stack *stack)
 	memmove(stack->frames, stack->frames + drop, stack->frame_cnt * sizeof(*stack->frames));
 }
 
+void stack__trim_stray(struct stack *stack)
+{
+	size_t users = 0;
+
+	for (size_t i = 0; i < stack->frame_cnt; i++) {
+		const struct frame *frame = &stack->frames[i];
+
+		if (frame->kernel || !users++ || frame->module || frame->function)
+			continue;
+		stack->frame_cnt = i;
+		return;
+	}
+}
+
 const struct frame *stack__app_frame(const struct stack *stack)
 {
-	for (size_t i = 0; i < stack->frame_cnt; i++)
-		if (stack->frames[i].app)
-			return &stack->frames[i];
-	return NULL;
+	const struct frame *nameless = NULL;
+
+	for (size_t i = 0; i < stack->frame_cnt; i++) {
+		const struct frame *frame = &stack->frames[i];
+
+		if (frame->app && frame->module && frame->function)
+			return frame;
+		if (frame->app && frame->module && !nameless)
+			nameless = frame;
+	}
+	return nameless;
 }
 
 bool stack__reaches_start(const struct stack *stack)

@@ -10,7 +10,13 @@
 /* Removes the probe's own frames from the leaf end: the tracepoint that took the stack. */
 void stack__trim_probe(struct stack *stack);
 
-/* The innermost frame of the target's own code, or NULL. */
+/*
+ * Cuts the user part where it leaves all code: code built without frame pointers leaves any value in
+ * their register, and the walk goes astray.
+ */
+void stack__trim_stray(struct stack *stack);
+
+/* The innermost frame of the target's own code that has a name, else one that has none, or NULL. */
 const struct frame *stack__app_frame(const struct stack *stack);
 
 /* Does the user part reach the thread's first function? False for no user part. */
