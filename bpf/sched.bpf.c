@@ -75,7 +75,9 @@ int BPF_PROG(jank_on_exit, struct task_struct *task)
 	if (t->start_ns)
 		thread__close(t, task, now, JANK_END_EXIT);
 	t->phase = JANK_PHASE_NONE;
-	sched__send_thread(t, task, now);
+	/* Until it is reaped the iterator still sees it: its counts are told once. */
+	if (!sched__send_thread(t, task, now))
+		t->dispatch_cnt = 0;
 	return 0;
 }
 
@@ -95,7 +97,7 @@ int BPF_PROG(jank_on_exec, struct task_struct *task)
 			thread__close(t, task, now, JANK_END_EXEC);
 		t->phase = JANK_PHASE_NONE;
 		t->looper_entry = 0;
-		t->loop = 0;
+		t->loop = JANK_LOOP_EPOLL;
 		t->key = 0;
 		t->fd = -1;
 	}

@@ -22,6 +22,7 @@ static __always_inline struct jank_thread *thread__create(struct task_struct *ta
 		return NULL;
 	}
 	t->fd = -1;
+	t->loop = JANK_LOOP_EPOLL;
 	return t;
 }
 

@@ -52,8 +52,6 @@ static __noinline int wait__adopt(struct jank_thread *t, struct task_struct *tas
 	t->sp = sp;
 	t->file = wait__file(task, fd);
 	t->nested_cnt = 0;
-	if (!t->loop)
-		t->loop = JANK_LOOP_EPOLL;
 	return first ? wait__announce(t, task, now) : 0;
 }
 
@@ -75,19 +73,24 @@ static __noinline int wait__nested(struct jank_thread *t, struct task_struct *ta
 	return wait__file(task, t->fd) == t->file;
 }
 
+/* The state of a thread that waits, made on its first wait; NULL when it is not traced. */
+static __always_inline struct jank_thread *wait__thread(struct task_struct *task)
+{
+	struct jank_thread *t = thread__get(task);
+
+	if (t || !filter__traced(task->tgid))
+		return t;
+	return thread__create(task);
+}
+
 /* A thread is about to wait in epoll. */
 static __always_inline void wait__begin(struct task_struct *task, s32 fd, u64 sp)
 {
-	struct jank_thread *t = thread__get(task);
+	struct jank_thread *t = wait__thread(task);
 	u64 now;
 
-	if (!t) {
-		if (!filter__traced(task->tgid))
-			return;
-		t = thread__create(task);
-		if (!t)
-			return;
-	}
+	if (!t)
+		return;
 	now = bpf_ktime_get_ns();
 	if (fd != t->fd) {
 		if (wait__nested(t, task, fd, sp))
@@ -111,12 +114,12 @@ static __always_inline void wait__begin(struct task_struct *task, s32 fd, u64 sp
 	t->phase = JANK_PHASE_WAITING;
 }
 
-/* A wait in epoll returned. */
+/* A wait in epoll returned. One that began before we came opens a dispatch, too. */
 static __always_inline void wait__end(struct task_struct *task, long ret)
 {
-	struct jank_thread *t = thread__get(task);
+	struct jank_thread *t = wait__thread(task);
 
-	if (!t || t->phase != JANK_PHASE_WAITING)
+	if (!t || t->phase == JANK_PHASE_DISPATCH)
 		return;
 	t->ready_cnt = ret;
 	thread__open(t, task, bpf_ktime_get_ns());
@@ -129,24 +132,19 @@ static __always_inline void wait__end(struct task_struct *task, long ret)
  */
 static __always_inline void wait__looper(struct task_struct *task, u64 looper, u64 sp)
 {
-	struct jank_thread *t = thread__get(task);
+	struct jank_thread *t = wait__thread(task);
 	u64 now;
 
-	if (!t) {
-		if (!filter__traced(task->tgid))
-			return;
-		t = thread__create(task);
-		if (!t)
-			return;
-	}
+	if (!t)
+		return;
 	if (t->key && t->key != looper && sp < t->sp)
 		return; /* a handler's own Looper */
 	now = bpf_ktime_get_ns();
+	t->loop = JANK_LOOP_ANDROID_LOOPER;
 	if (t->start_ns)
 		thread__close(t, task, now, JANK_END_WAIT);
 	if (t->key != looper) {
 		t->key = looper;
-		t->loop = JANK_LOOP_ANDROID_LOOPER;
 		t->fd = -1;
 		t->sp = sp;
 	} else if (sp > t->sp) {
