@@ -19,6 +19,7 @@
 #include "base/strbuf.h"
 #include "export/sink.h"
 #include "tests/export_fixture.h"
+#include "tests/tap.h"
 
 #define READ_MAX (64u << 20)
 
@@ -93,6 +94,20 @@ static inline void limit_file_size(rlim_t bytes)
 
 	if (setrlimit(RLIMIT_FSIZE, &limit))
 		abort();
+}
+
+#define READER "python3 tests/blockcanary_reader.py"
+
+/* Whether the reader has no complaint about a directory's logs; the complaints are shown. */
+static inline bool logs_pass(const char *dir)
+{
+	struct strbuf complaints = STRBUF_INIT;
+	bool pass = run(&complaints, READER " --lint %s/looper-*.log 2>&1", dir) == 0;
+
+	if (!pass)
+		diag("%s", strbuf__str(&complaints));
+	strbuf__free(&complaints);
+	return pass;
 }
 
 /* Sends one fixture block. */

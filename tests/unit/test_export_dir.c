@@ -8,7 +8,6 @@
 #include "tests/export_run.h"
 #include "tests/tap.h"
 
-#define READER	   "python3 tests/blockcanary_reader.py"
 #define JSON_CHECK "python3 -c 'import json,sys; [json.loads(l) for l in sys.stdin]; print(1)'"
 
 static char *top; /* scratch; each test has its own directory in it */
@@ -121,7 +120,7 @@ static void test_modes(void)
 	is_int(send_block(sink, fixture__bare()), 0, "a later run");
 	close_sink(sink);
 	is_int(line_cnt(in("a/b/c", "blocks.jsonl")), 4, "appends");
-	ok(is_json(in("a/b/c", "blocks.jsonl")), "every line is JSON %s", strbuf__str(&out));
+	ok(is_json(in("a/b/c", "blocks.jsonl")), "every line is JSON");
 }
 
 /* What a crash left of the last line. */
@@ -320,8 +319,7 @@ static void test_size(void)
 	ok(old_seen > 100, "blocks.jsonl was rotated");
 	ok(is_json(in("size", "blocks.jsonl")) && is_json(in("size", "blocks.1.jsonl")),
 	   "both are whole");
-	is_int(run(&out, READER " --lint %s/*.log 2>&1", in("size", "")), 0, "the logs too %s",
-	       strbuf__str(&out));
+	ok(logs_pass(in("size", "")), "the logs too");
 	is_int(send_block(sink, fixture__cpu()), -EFBIG, "a record over the bound is an error");
 	ok(total_bytes("size") <= max, "and leaves nothing");
 	is_int(send_block(sink, block_of_now(999)), 0, "the next goes on");
@@ -386,8 +384,7 @@ static void test_cut_short(void)
 	is_int(line_cnt(path), 1, "which is the only line");
 	close_sink(sink);
 	is_int(shell_number("ls -A ", in("cut", ""), " | wc -l"), 3, "no half-made log remains");
-	is_int(run(&out, READER " --lint %s/*.log 2>&1", in("cut", "")), 0,
-	       "and the logs are whole %s", strbuf__str(&out));
+	ok(logs_pass(in("cut", "")), "and the logs are whole");
 }
 
 static void test_removed(void)
@@ -440,7 +437,7 @@ static void test_shared(void)
 	ok(is_json(in("shared", "blocks.jsonl")), "none is mixed with another");
 	is_int(log_cnt("shared"), WRITERS * WRITER_BLOCKS,
 	       "no log is, though all are of one millisecond");
-	is_int(run(&out, READER " --lint %s/*.log 2>&1", in("shared", "")), 0, "each whole");
+	ok(logs_pass(in("shared", "")), "each whole");
 	run_writers(30000);
 	ok(total_bytes("shared") <= 30000, "the bound holds for all together: %ld",
 	   total_bytes("shared"));

@@ -94,32 +94,49 @@ static int drop_oldest(struct retain *retain, struct records *records, uint64_t 
 	return drop_logs(retain, 0, total - low);
 }
 
+/* Whether the sum of the logs can still be trusted. */
+static bool must_look(const struct retain *retain)
+{
+	return retain->writes >= WRITES_PER_LOOK || changed_by_others(retain);
+}
+
+/* The last resorts: the records themselves, older ones first. */
+static int drop_records(struct retain *retain, struct records *records, uint64_t need)
+{
+	uint64_t old;
+	int err = 0;
+
+	if (!fits(retain, records, need) && records__size(records)) {
+		err = records__rotate(records);
+		if (!err)
+			err = drop_oldest(retain, records, need);
+	}
+	if (!err && !fits(retain, records, need) &&
+	    own_file__size(retain->dirfd, RECORDS_OLD_NAME, &old) &&
+	    unlinkat(retain->dirfd, RECORDS_OLD_NAME, 0))
+		err = -errno;
+	if (err)
+		return err;
+	return fits(retain, records, need) ? 0 : -EFBIG;
+}
+
 /*
  * Half the bound is the most that blocks.jsonl reaches: together with blocks.1.jsonl it never
- * exceeds it.
+ * exceeds it. A rotation lets the lock go for a moment: what counts is looked up after it.
  */
 int retain__make_room(struct retain *retain, struct records *records, uint64_t line_len,
 		      uint64_t log_len)
 {
-	uint64_t need = line_len + log_len, old, size = records__size(records);
-	bool look = retain->writes >= WRITES_PER_LOOK;
+	uint64_t need = line_len + log_len, size = records__size(records);
 	int err = 0;
 
 	if (!retain->max_bytes)
 		return 0;
 	if (need > retain->max_bytes)
 		return -EFBIG;
-	look |= changed_by_others(retain);
 	if (size && size + line_len > retain->max_bytes / 2)
 		err = records__rotate(records);
-	if (!err && (look || !fits(retain, records, need)))
+	if (!err && (must_look(retain) || !fits(retain, records, need)))
 		err = drop_oldest(retain, records, need);
-	if (!err && !fits(retain, records, need) && records__size(records))
-		err = records__rotate(records);
-	if (!err && !fits(retain, records, need) &&
-	    own_file__size(retain->dirfd, RECORDS_OLD_NAME, &old))
-		err = unlinkat(retain->dirfd, RECORDS_OLD_NAME, 0) ? -errno : 0;
-	if (err)
-		return err;
-	return fits(retain, records, need) ? 0 : -EFBIG;
+	return err ? err : drop_records(retain, records, need);
 }
