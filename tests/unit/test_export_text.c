@@ -128,7 +128,7 @@ static const struct {
 	{ "cpu", "\n   █ running 300 ms 96%   ▓ runnable 11.5 ms 4%   ▩ page_fault 500 µs <1%\n",
 	  true },
 	{ "cpu",
-	  "machine not busy: CPUs 31%, this process 25% · ran instead: cc1plus (8123) 8.00 ms, 3 "
+	  "machine: CPUs 31% used, this process 25% · ran instead: cc1plus (8123) 8.00 ms, 3 "
 	  "more\n",
 	  true },
 	{ "cpu", "\n    87%  █ running 270 ms, 27 samples\n          luaH_getnum  redis-server\n",
@@ -149,7 +149,7 @@ static const struct {
 	{ "lock",
 	  "80% waiting for another thread (futex), in img::cache::Cache<…>::lookup (thumbnailer)\n",
 	  true },
-	{ "lock", "machine busy: CPUs 100%, this process 25%, I/O wait 12%\n", true },
+	{ "lock", "machine busy: CPUs 100% used, this process 25%, I/O wait 12%\n", true },
 	{ "lock",
 	  "▒ futex 1.00 s in futex(), woken by io-pool-7 (its tid 921), then for a CPU 3.00 ms\n",
 	  true },
@@ -170,7 +170,7 @@ static const struct {
 	{ "hang_end", "OPEN", false },
 	{ "hang_end", "not over yet", false },
 	{ "bare", "━━ 101 ms  ? (pid 3)", true },
-	{ "bare", "machine not busy\n   100%  without a stack 101 ms\n   stacks: no samples\n",
+	{ "bare", "machine: not busy\n   100%  without a stack 101 ms\n   stacks: no samples\n",
 	  true },
 	{ "hostile", "100% waiting in a poll of its own, in f<…> (lib<x>.so)\n", true },
 	{ "states", "    27%  6 more stacks 21.0 ms\n", true },

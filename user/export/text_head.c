@@ -167,7 +167,9 @@ static void put_preemptors(struct text *t, const struct block *block)
 static void put_load(struct text *t, const struct machine_load *load)
 {
 	if (load->total_pct >= 0)
-		text__putf(t, STYLE_NONE, ": CPUs %.0f%%", load->total_pct);
+		text__putf(t, STYLE_NONE, ": CPUs %.0f%% used", load->total_pct);
+	else if (!load->busy)
+		text__put(t, STYLE_NONE, ": not busy");
 	if (load->process_pct >= 0)
 		text__putf(t, STYLE_NONE, ", this process %.0f%%", load->process_pct);
 	if (load->iowait_pct >= 0.5)
@@ -188,7 +190,7 @@ void text__add_machine(struct text *t, const struct block *block)
 	if (block->load.busy)
 		text__put(t, STYLE_WARN, "machine busy");
 	else
-		text__put(t, STYLE_NONE, "machine not busy");
+		text__put(t, STYLE_NONE, "machine");
 	put_load(t, &block->load);
 	put_memory(t, &block->host);
 	put_preemptors(t, block);

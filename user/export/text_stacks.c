@@ -20,6 +20,7 @@
 #define FRAME_INDENT   "          "
 #define BLAMED_INDENT  "        ▸ "
 #define MODULE_COLUMNS 32
+#define CPU_WAIT_PART  500 /* of a span: a shorter wait for a CPU isn't worth the words */
 
 static bool all(const struct text *t)
 {
@@ -201,7 +202,7 @@ static void put_fold_head(struct text *t, const struct block *block, const struc
 	if (sample->open)
 		text__put(t, STYLE_HANG, ", not over yet");
 	put_waker(t, block, fold);
-	if (fold->runnable_ns && sample->state != JANK_STATE_RUNNABLE) {
+	if (fold->runnable_ns > fold->ns / CPU_WAIT_PART && sample->state != JANK_STATE_RUNNABLE) {
 		text__put(t, STYLE_NONE, ", then for a CPU ");
 		text__put_duration(t, STYLE_NONE, fold->runnable_ns);
 	}
