@@ -24,12 +24,16 @@ static int decode_stack(const void *data, size_t len, struct event *ret)
 	return 0;
 }
 
+/* The account must add up: what wraps around only seems to. */
 static int check_block(const struct jank_rec_block *rec)
 {
-	uint64_t sum = 0;
+	uint64_t sum = 0, end;
 
 	for (int i = 0; i < JANK_STATE_CNT; i++)
-		sum += rec->state_ns[i];
+		if (__builtin_add_overflow(sum, rec->state_ns[i], &sum))
+			return -EBADMSG;
+	if (__builtin_add_overflow(rec->start_ns, rec->duration_ns, &end))
+		return -EBADMSG;
 	return sum == rec->duration_ns && rec->state < JANK_STATE_CNT ? 0 : -EBADMSG;
 }
 

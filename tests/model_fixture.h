@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Records as the probes would send them, for the tests of decoding, loops and the judge. */
+#ifndef JANK_MODEL_FIXTURE_H
+#define JANK_MODEL_FIXTURE_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/jank_abi.h"
+#include "intake/decode.h"
+#include "model/loop.h"
+
+#define MS 1000000ull
+
+/* A stack record with room for the longest tail; hdr.size says how much of it counts. */
+struct fixture_stack {
+	struct jank_rec_stack rec;
+	char tail[(JANK_KSTACK_MAX + JANK_USTACK_MAX) * 8 +
+		  JANK_SLICE_MAX * sizeof(struct jank_task)];
+};
+
+static inline struct jank_rec fixture__hdr(uint16_t kind, uint32_t size, uint32_t tid)
+{
+	return (struct jank_rec){
+		.size = size, .kind = kind, .ts_ns = 1, .tgid = tid / 10 * 10, .tid = tid
+	};
+}
+
+/* A dispatch that ran all the time. Threads 10 to 19 are process 10's, and so on. */
+static inline struct jank_rec_block fixture__block(uint32_t tid, uint64_t start_ns, uint64_t ns)
+{
+	struct jank_rec_block rec = {
+		.hdr = fixture__hdr(JANK_REC_BLOCK, sizeof(rec), tid),
+		.start_ns = start_ns,
+		.duration_ns = ns,
+		.cpu_ns = ns,
+		.loop = JANK_LOOP_EPOLL,
+		.fd = 3,
+		.comm = "worker",
+	};
+
+	rec.state_ns[JANK_STATE_RUNNING] = ns;
+	return rec;
+}
+
+static inline struct jank_rec_block fixture__hang(uint32_t tid, uint64_t start_ns, uint64_t ns)
+{
+	struct jank_rec_block rec = fixture__block(tid, start_ns, ns);
+
+	rec.hdr.kind = JANK_REC_HANG;
+	rec.end = JANK_END_OPEN;
+	return rec;
+}
+
+/* Moves time of the dispatch from running to another state. */
+static inline void fixture__spend(struct jank_rec_block *rec, uint32_t state, uint64_t ns)
+{
+	rec->state_ns[JANK_STATE_RUNNING] -= ns;
+	rec->state_ns[state] += ns;
+}
+
+/* A span off the CPU (or a tick, when ns is 0) with two kernel and three user addresses. */
+static inline struct fixture_stack fixture__stack(uint32_t tid, uint64_t dispatch_ns, uint64_t t_ns,
+						  uint64_t ns)
+{
+	static const uint64_t addresses[] = { 0xffffffff81000000, 0xffffffff81000100, 0x401000,
+					      0x402000, 0x403000 };
+	struct fixture_stack ret = {
+		.rec = {
+			.hdr = fixture__hdr(JANK_REC_STACK,
+					    sizeof(struct jank_rec_stack) + sizeof(addresses), tid),
+			.dispatch_ns = dispatch_ns,
+			.t_ns = t_ns,
+			.ns = ns,
+			.state = ns ? JANK_STATE_SLEEP : JANK_STATE_RUNNING,
+			.syscall = ns ? 35 : -1,
+			.kernel_cnt = 2,
+			.user_cnt = 3,
+		},
+	};
+
+	memcpy(ret.tail, addresses, sizeof(addresses));
+	return ret;
+}
+
+/* Another task's slice, after the addresses and the slices that are there. */
+static inline void fixture__slice(struct fixture_stack *stack, uint32_t tid, uint64_t ns)
+{
+	struct jank_task task = { .ns = ns, .tgid = tid, .tid = tid, .comm = "other" };
+
+	memcpy((char *)stack + stack->rec.hdr.size, &task, sizeof(task));
+	stack->rec.slice_cnt++;
+	stack->rec.hdr.size += sizeof(task);
+}
+
+static inline struct jank_rec_thread fixture__thread(uint32_t tid, uint64_t dispatches,
+						     uint64_t blocks)
+{
+	struct jank_rec_thread rec = {
+		.hdr = fixture__hdr(JANK_REC_THREAD, sizeof(rec), tid),
+		.dispatch_cnt = dispatches,
+		.block_cnt = blocks,
+		.loop = JANK_LOOP_EPOLL,
+		.comm = "worker",
+	};
+
+	rec.hist[20] = dispatches;
+	return rec;
+}
+
+/* A heap copy of exactly the record's size, so that the sanitizer sees every step beyond it. */
+static inline void *fixture__exact(const void *rec, size_t len)
+{
+	void *ret = malloc(len ? len : 1);
+
+	if (!ret)
+		abort();
+	memcpy(ret, rec, len);
+	return ret;
+}
+
+/* Decodes the record and hands it to the loops: what a ring's reader does. */
+static inline int fixture__feed(struct loops *loops, const void *rec, struct dispatch **ret)
+{
+	size_t len = ((const struct jank_rec *)rec)->size;
+	void *exact = fixture__exact(rec, len);
+	struct event event;
+	int res = decode__record(exact, len, &event);
+
+	*ret = NULL;
+	if (!res)
+		res = loops__event(loops, &event, ret);
+	free(exact);
+	return res;
+}
+
+#endif

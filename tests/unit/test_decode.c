@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Wire memory is believed only as far as its sizes, counts and sums hold. */
+#include "intake/decode.h"
+
+#include <errno.h>
+
+#include "tests/model_fixture.h"
+#include "tests/tap.h"
+
+/* Decodes a copy of exactly len bytes. */
+static int decode(const void *rec, size_t len, struct event *ret)
+{
+	void *exact = fixture__exact(rec, len);
+	int res = decode__record(exact, len, ret);
+
+	free(exact);
+	return res;
+}
+
+/* One sound record of each kind. */
+static const struct {
+	uint16_t kind;
+	size_t size;
+	const char *name;
+} kinds[] = {
+#define X_KIND(nr, NAME, type, key) { JANK_REC_##NAME, sizeof(type), key },
+	JANK_RECORDS(X_KIND)
+};
+#define KIND_CNT (sizeof(kinds) / sizeof(kinds[0]))
+
+static void *sound(uint16_t kind, size_t size)
+{
+	struct jank_rec *rec = calloc(1, size);
+
+	*rec = fixture__hdr(kind, size, 11);
+	return rec;
+}
+
+static void test_kinds(void)
+{
+	for (size_t i = 0; i < KIND_CNT; i++) {
+		struct jank_rec *rec = sound(kinds[i].kind, kinds[i].size);
+		struct event event;
+		int bad = 0;
+
+		is_int(decode(rec, rec->size, &event), 0, "a %s record is decoded", kinds[i].name);
+		ok(event.kind == kinds[i].kind && event.hdr.tid == 11, "with kind and thread");
+		is_str(record__name(kinds[i].kind), kinds[i].name, "and name");
+		for (size_t len = 0; len < rec->size; len++)
+			bad += decode(rec, len, &event) != -EBADMSG;
+		is_int(bad, 0, "cut short anywhere, a %s record is bad", kinds[i].name);
+		rec->size = sizeof(*rec);
+		is_int(decode(rec, kinds[i].size, &event), -EBADMSG,
+		       "so is one that calls itself short");
+		free(rec);
+	}
+}
+
+static void test_sizes(void)
+{
+	struct jank_rec_exec rec = { .hdr = fixture__hdr(JANK_REC_EXEC, sizeof(rec), 11) };
+	char more[sizeof(rec) + 8] = { 0 };
+	struct event event;
+
+	memcpy(more, &rec, sizeof(rec));
+	is_int(decode(more, sizeof(more), &event), 0, "what follows a record is not looked at");
+	((struct jank_rec *)more)->size = sizeof(more);
+	is_int(decode(more, sizeof(more), &event), -EBADMSG, "a fixed record has its exact size");
+	rec.hdr.size = UINT32_MAX;
+	is_int(decode(&rec, sizeof(rec), &event), -EBADMSG, "a size beyond the memory is bad");
+	rec.hdr.size = 0;
+	is_int(decode(&rec, sizeof(rec), &event), -EBADMSG, "so is a size of 0");
+}
+
+static void test_unknown(void)
+{
+	static const uint16_t unknown[] = { 0, 7, 1000, 0x8001, UINT16_MAX };
+
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+		struct jank_rec rec = fixture__hdr(unknown[i], sizeof(rec), 11);
+		struct event event;
+
+		is_int(decode(&rec, sizeof(rec), &event), -ENOTSUP, "kind %u is not known",
+		       unknown[i]);
+		is_str(record__name(unknown[i]), "unknown", "nor its name");
+	}
+}
+
+/* Names from the kernel need not be terminated. */
+static void test_comm(void)
+{
+	struct jank_rec_block rec = fixture__block(11, 1, 100);
+	struct event event;
+
+	memset(rec.comm, 'x', sizeof(rec.comm));
+	is_int(decode(&rec, sizeof(rec), &event), 0, "a name of %d letters is taken", JANK_COMM_SZ);
+	is_str(event.block.comm, "xxxxxxxxxxxxxxx", "and ends in a NUL");
+}
+
+static void test_account(void)
+{
+	struct jank_rec_block rec = fixture__block(11, 1, 100);
+	struct event event;
+
+	rec.state_ns[JANK_STATE_POLL] = 1;
+	is_int(decode(&rec, sizeof(rec), &event), -EBADMSG, "an account over the duration is bad");
+	rec.state_ns[JANK_STATE_RUNNING] = 98;
+	is_int(decode(&rec, sizeof(rec), &event), -EBADMSG, "one below it, too");
+	rec.state_ns[JANK_STATE_RUNNING] = 99;
+	is_int(decode(&rec, sizeof(rec), &event), 0, "one that sums to it is good");
+	rec.state_ns[JANK_STATE_FUTEX] = 1ull << 63;
+	rec.state_ns[JANK_STATE_PIPE] = 1ull << 63;
+	is_int(decode(&rec, sizeof(rec), &event), -EBADMSG,
+	       "one that only wraps around to it is bad");
+	rec = fixture__block(11, 1, 100);
+	rec.state = JANK_STATE_CNT;
+	is_int(decode(&rec, sizeof(rec), &event), -EBADMSG, "a state that isn't is bad");
+	rec = fixture__block(11, UINT64_MAX - 50, 100);
+	is_int(decode(&rec, sizeof(rec), &event), -EBADMSG,
+	       "a dispatch that ends after all time is bad");
+}
+
+static void test_stack(void)
+{
+	struct fixture_stack stack = fixture__stack(11, 5, 7, 9);
+	void *exact;
+	struct event event;
+
+	fixture__slice(&stack, 77, 5);
+	exact = fixture__exact(&stack, stack.rec.hdr.size);
+	is_int(decode__record(exact, stack.rec.hdr.size, &event), 0, "a stack with its tails");
+	is_uint(event.stack.addresses[0], 0xffffffff81000000, "addresses come first");
+	is_uint(event.stack.addresses[4], 0x403000, "all of them");
+	is_uint(event.stack.slices[0].tid, 77, "then the slices");
+	is_uint(event.stack.slices[0].ns, 5, "with their time");
+	free(exact);
+}
+
+static void test_stack_counts(void)
+{
+	static const struct {
+		const char *what;
+		uint16_t kernel, user, slices;
+		uint32_t state, extra;
+	} rows[] = {
+		{ "more addresses than bytes", 2, 4, 0, 0, 0 },
+		{ "fewer addresses than bytes", 2, 2, 0, 0, 0 },
+		{ "a slice more than bytes", 2, 3, 1, 0, 0 },
+		{ "a kernel stack over the limit", JANK_KSTACK_MAX + 1, 0, 0, 0,
+		  JANK_KSTACK_MAX - 4 },
+		{ "a user stack over the limit", 0, JANK_USTACK_MAX + 1, 0, 0,
+		  JANK_USTACK_MAX - 4 },
+		{ "slices over the limit", 2, 3, JANK_SLICE_MAX + 1, 0, (JANK_SLICE_MAX + 1) * 4 },
+		{ "counts that add up to 2^16", UINT16_MAX, 6, 0, 0, 0 },
+		{ "a state that isn't", 2, 3, 0, JANK_STATE_CNT, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct fixture_stack stack[2] = { fixture__stack(11, 5, 7, 9) };
+		struct event event;
+
+		stack[0].rec.kernel_cnt = rows[i].kernel;
+		stack[0].rec.user_cnt = rows[i].user;
+		stack[0].rec.slice_cnt = rows[i].slices;
+		stack[0].rec.state = rows[i].state;
+		stack[0].rec.hdr.size += rows[i].extra * 8;
+		is_int(decode(stack, stack[0].rec.hdr.size, &event), -EBADMSG, "%s: bad",
+		       rows[i].what);
+	}
+}
+
+static void test_largest_stack(void)
+{
+	struct fixture_stack stack = fixture__stack(11, 5, 7, 9);
+	struct event event;
+
+	stack.rec.kernel_cnt = JANK_KSTACK_MAX;
+	stack.rec.user_cnt = JANK_USTACK_MAX;
+	stack.rec.slice_cnt = JANK_SLICE_MAX;
+	stack.rec.hdr.size = sizeof(stack.rec) + sizeof(stack.tail);
+	is_int(decode(&stack, stack.rec.hdr.size, &event), 0, "the longest stack is taken");
+}
+
+int main(void)
+{
+	test_kinds();
+	test_sizes();
+	test_unknown();
+	test_comm();
+	test_account();
+	test_stack();
+	test_stack_counts();
+	test_largest_stack();
+	return tap__done();
+}
