@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""What jankbpf costs, in one run beside its peers: `make bench`.
+
+Rounds are interleaved (base, jankbpf, peers, base, …) and compared within a round: this machine may be
+slower a minute later. A peer that is missing is said so. Missed targets do not fail the run.
+"""
+
+import argparse
+import json
+import os
+import platform
+import sys
+
+sys.dont_write_bytecode = True
+import micro  # noqa: E402
+import own  # noqa: E402
+import redis  # noqa: E402
+from targets import Scratch, cpus  # noqa: E402
+
+# name: what runs it, its rounds by default
+PARTS = {"micro": (micro.run, 7), "redis": (redis.run, 7), "own": (own.run, 7)}
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="PART",
+                        help=f"of {', '.join(PARTS)}; all by default")
+    parser.add_argument("--rounds", type=int, help="of each part, instead of its own number")
+    parser.add_argument("--json", default=".output/bench.json", help="where the figures go")
+    opts = parser.parse_args()
+    for part in opts.parts:
+        if part not in PARTS:
+            parser.error(f"'{part}': no such part; known are {', '.join(PARTS)}")
+    if opts.rounds is not None and opts.rounds < 1:
+        parser.error(f"--rounds {opts.rounds}: at least 1")
+    return opts
+
+
+def machine():
+    uname = platform.uname()
+    return {"kernel": uname.release, "arch": uname.machine, "cpus": len(cpus()),
+            "load": os.getloadavg()[0]}
+
+
+def main():
+    opts = options()
+    if os.geteuid():
+        print("bench: tracing needs root: sudo make bench", file=sys.stderr)
+        return 77
+    scratch, result = Scratch(), {"machine": machine(), "parts": {}}
+    print("{kernel} {arch}, {cpus} CPUs, load {load}".format(**result["machine"]))
+    try:
+        for part in opts.parts or PARTS:
+            run, rounds = PARTS[part]
+            tables = run(scratch, opts.rounds or rounds)
+            for table in tables.values():
+                table.show()
+            sys.stdout.flush()
+            result["parts"][part] = {key: table.json() for key, table in tables.items()}
+    finally:
+        scratch.remove()
+    with open(opts.json, "w", encoding="utf-8") as out:
+        json.dump(result, out, indent=1)
+        out.write("\n")
+    print(f"\nall figures: {opts.json}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

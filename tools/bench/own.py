@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a tracer takes for itself: CPU time and memory while at work, and the time until it is."""
+
+import json
+import os
+import subprocess
+import time
+
+import tracers
+from report import Table
+from targets import Target, cpus, schedstat_ns, status_kb
+
+SETTLE_S = 1.5  # the start's own cost is not the steady state's
+STEADY_S = 10
+SIMJANK = os.environ.get("SIMJANK", "./simjank")
+
+# A dispatch each tick of a busy timer, an HTTP server and its clients in one process; a block a second.
+NODE_PROGRAM = """
+const http = require('http');
+const server = http.createServer((req, res) => res.end(JSON.stringify(req.headers)));
+server.listen(process.argv[1], function ask() {
+    http.get({ socketPath: process.argv[1] }, res => {
+        res.resume();
+        res.on('end', () => setTimeout(ask, 1));
+    });
+});
+setInterval(() => { const end = Date.now() + 150; while (Date.now() < end) JSON.parse('[1]'); }, 1000);
+"""
+
+
+def busy_simjank(scratch):
+    """20,000 dispatches/s, and one over the threshold each second."""
+    return Target(scratch, [SIMJANK, "--quiet", "--short-rate", "20000/s", "--scenario",
+                            "busy:150ms", "--gap", "850ms", "--duration", "10m"], cpu=cpus()[-1])
+
+
+def node(scratch):
+    return Target(scratch, ["node", "-e", NODE_PROGRAM, os.path.join(scratch.path, "node.sock")],
+                  cpu=cpus()[-1])
+
+
+def steady(scratch, start_target, tracer):
+    """Own CPU in % of one CPU, RSS and its highest in MB, over STEADY_S at work."""
+    target = start_target(scratch)
+    try:
+        time.sleep(0.5)
+        running = tracer.start(target)
+        try:
+            time.sleep(SETTLE_S)
+            begin, ran = time.monotonic(), schedstat_ns(running.proc.pid)[0]
+            time.sleep(STEADY_S)
+            ran = schedstat_ns(running.proc.pid)[0] - ran
+            share = 100 * ran / ((time.monotonic() - begin) * 1e9)
+            return (share, status_kb(running.proc.pid, "VmRSS") / 1024,
+                    status_kb(running.proc.pid, "VmHWM") / 1024)
+        finally:
+            running.stop()
+    finally:
+        target.stop()
+
+
+# name, target, tracer, goals for CPU and RSS
+STEADY = (
+    ("jankbpf, simjank 20,000/s", busy_simjank, tracers.ALL_ON, (1, 60)),
+    ("jankbpf, node", node, tracers.ALL_ON, (None, 60)),
+    ("bpftrace tracepoints, simjank 20,000/s", busy_simjank, tracers.BPFTRACE_TRACEPOINTS,
+     (None, None)),
+    ("bcc funcslower, simjank 20,000/s", busy_simjank, tracers.FUNCSLOWER, (None, None)),
+)
+
+
+def steady_tables(scratch):
+    cpu, rss = Table("Own CPU time at work", "% of a CPU"), Table("Own memory at work", "MB RSS")
+    high = Table("Own memory at its highest", "MB RSS")
+    for name, start_target, tracer, goals in STEADY:
+        try:
+            figures = steady(scratch, start_target, tracer)
+        except (OSError, RuntimeError) as why:
+            cpu.note(name, str(why))
+            continue
+        cpu.add(name, figures[:1], goals[0], 2)
+        rss.add(name, figures[1:2], goals[1], 1)
+        high.add(name, figures[2:3], None, 1)
+    return {"own_cpu": cpu, "own_rss": rss, "own_rss_highest": high}
+
+
+START_TRACERS = (tracers.ALL_ON, tracers.UPROBES, tracers.BPFTRACE_TRACEPOINTS,
+                 tracers.BPFTRACE_UPROBES, tracers.PERF_99, tracers.FUNCSLOWER, tracers.STRACE)
+
+
+def first_dispatch_ms(target):
+    """From the start of jankbpf to the begin of the first dispatch that it reports."""
+    program = os.environ.get("JANKBPF", "./jankbpf")
+    begin_ns = time.monotonic_ns()
+    out = subprocess.run([program, "-q", "--json", "-t", "1ms", "-n", "1", "-p", str(target.pid)],
+                         stdout=subprocess.PIPE, check=True, timeout=20).stdout
+    block = json.loads(out.splitlines()[0])
+    return (block["start_ns"] - begin_ns) / 1e6
+
+
+def start_tables(scratch, rounds):
+    ready, first = Table("Start until at work", "ms"), Table(
+        "Start until the first dispatch seen (one every 3 ms)", "ms")
+    ms, firsts, stops = {}, [], []
+    target = Target(scratch, [SIMJANK, "--quiet", "--scenario", "busy:2ms", "--gap", "1ms",
+                              "--duration", "10m"])
+    try:
+        time.sleep(0.3)
+        for _ in range(rounds):
+            firsts.append(first_dispatch_ms(target))
+            for tracer in START_TRACERS:
+                if isinstance(ms.get(tracer.name), str):
+                    continue
+                try:
+                    running = tracer.start(target)
+                except (OSError, RuntimeError) as why:
+                    ms[tracer.name] = str(why)
+                    continue
+                ms.setdefault(tracer.name, []).append(running.start_s * 1e3)
+                took = running.stop() * 1e3
+                if tracer is tracers.ALL_ON:
+                    stops.append(took)
+    finally:
+        target.stop()
+    for tracer in START_TRACERS:
+        if isinstance(ms[tracer.name], str):
+            ready.note(tracer.name, ms[tracer.name])
+        else:
+            ready.add(tracer.name, ms[tracer.name], None if tracer.peer else 300)
+    first.add("jankbpf", firsts, 300)
+    stop = Table("Ctrl-C until ended", "ms")
+    stop.add(tracers.ALL_ON.name, stops)
+    return {"start_ready": ready, "start_first": first, "stop": stop}
+
+
+def run(scratch, rounds):
+    return {**start_tables(scratch, rounds), **steady_tables(scratch)}

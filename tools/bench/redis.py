@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The server's CPU time a request, against the untraced server's. It is steadier than
+throughput: a slower epoll_wait gathers larger batches, and throughput may even rise."""
+
+import tracers
+from report import Table
+from rounds import Rounds
+from targets import Redis, cpus
+
+OWN = (tracers.ALL_ON, tracers.NO_SAMPLES, tracers.UPROBES)
+PEERS = (tracers.BPFTRACE_TRACEPOINTS, tracers.BPFTRACE_UPROBES, tracers.PERF_99,
+         tracers.FUNCSLOWER)
+
+
+class Setting:
+    """A load and where it runs; `goals` are for jankbpf's CPU a request, in per cent."""
+
+    def __init__(self, key, title, tests, clients, requests, one_cpu, goals):
+        self.key, self.title, self.goals = key, title, goals
+        self.tests, self.clients, self.requests = tests, clients, requests
+        self.one_cpu = one_cpu
+
+    def cpus(self):
+        mine = cpus()
+        return mine[-1], mine[-1 if self.one_cpu else 0]
+
+
+SETTINGS = (
+    Setting("redis", "redis-server, GET and SET, 50 clients: CPU time a request", "set,get", 50,
+            25000, False, {tracers.ALL_ON.name: 4}),
+    Setting("redis_one", "redis-server, GET, one client on the server's CPU: CPU time a request",
+            "get", 1, 20000, True, {tracers.ALL_ON.name: 10}),
+)
+
+
+def measure(server, setting):
+    cpu_ns, rate = server.load(setting.tests, setting.clients, setting.requests,
+                               setting.cpus()[1])
+    return {"cpu": cpu_ns, "rate": rate}
+
+
+def tables(got, setting):
+    base = Table(setting.title + ", base", "ns")
+    base.add("CPU time a request", got.base["cpu"])
+    base.add("requests/s", got.base["rate"])
+    cpu = Table(setting.title, "+%")
+    rate = Table(setting.title.replace("CPU time a request", "requests/s"), "+%")
+    for tracer in OWN + PEERS:
+        if tracer.name in got.notes:
+            cpu.note(tracer.name, got.notes[tracer.name])
+        cpu.add(tracer.name, got.per_cent("cpu", tracer.name), setting.goals.get(tracer.name), 1)
+        rate.add(tracer.name, got.per_cent("rate", tracer.name), None, 1)
+    return {setting.key + "_base": base, setting.key + "_cpu": cpu,
+            **({setting.key + "_rate": rate} if setting.one_cpu else {})}
+
+
+def run_setting(scratch, setting, rounds):
+    got = Rounds(tracers.all_missing(OWN + PEERS))
+    server = Redis(scratch, setting.cpus()[0])
+    try:
+        measure(server, setting)  # warm
+        for number in range(rounds):
+            # Peers take long to start: every other round is enough for them.
+            variants = [(tracer, ("cpu", "rate")) for tracer in
+                        (OWN if number % 2 else OWN + PEERS)]
+            shift = number % len(variants)
+            got.one(variants[shift:] + variants[:shift], server,
+                    lambda keys: measure(server, setting))
+    finally:
+        server.stop()
+    return tables(got, setting)
+
+
+def run(scratch, rounds):
+    result = {}
+    for setting in SETTINGS:
+        result.update(run_setting(scratch, setting, rounds))
+    return result
