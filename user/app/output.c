@@ -62,6 +62,9 @@ static int add_sinks(struct output *out, const struct options *opts, struct err 
 
 		if (res)
 			return res;
+		if (err->msg[0]) /* it can be used, but not as it is now: a full disk, … */
+			log__warn("%s", err->msg);
+		err->msg[0] = '\0';
 		out->sinks[out->sink_cnt++] = sink;
 	}
 	return 0;

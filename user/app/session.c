@@ -91,7 +91,8 @@ static int open_probes(struct session *s, struct err *err)
 	if (opts->pid_cnt + (opts->argv != NULL) == 1)
 		loader_opts.only_pid = opts->argv ? s->workload.pid : opts->pids[0];
 	if (loader_opts.frequency_hz && !can_sample(&s->features)) {
-		log__warn("no samples of running code: this kernel has no clock for BPF to sample by; "
+		log__warn("no samples of running code: this kernel has no clock for BPF to sample "
+			  "by; "
 			  "see `jankbpf doctor`");
 		loader_opts.frequency_hz = 0;
 	}
@@ -197,6 +198,7 @@ static int watch_signals(struct session *s)
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		return -errno;
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file at its size limit is an error like a full disk */
 	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	s->closed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return s->signal_fd < 0 || s->closed_fd < 0 ? -errno : 0;

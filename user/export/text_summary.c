@@ -55,11 +55,12 @@ static void put_totals(struct text *t, const struct summary *summary)
 
 static void put_side(struct text *t, const char *side, uint64_t ns, uint64_t elapsed_ns)
 {
+	double pct = elapsed_ns ? 100.0 * (double)ns / (double)elapsed_ns : 0;
+
 	text__putf(t, STYLE_DIM, "%s ", side);
 	text__put_duration(t, STYLE_DIM, ns);
 	if (elapsed_ns)
-		text__putf(t, STYLE_DIM, " (%.2g%% CPU), ",
-			   100.0 * (double)ns / (double)elapsed_ns);
+		text__putf(t, STYLE_DIM, pct < 10 ? " (%.2g%% CPU), " : " (%.0f%% CPU), ", pct);
 }
 
 static void put_cost(struct text *t, const struct summary *summary)

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "jankbpf.skel.h"
 #include "kernel/bpf_log.h"
+#include "kernel/links.h"
 #include "kernel/perf_event.h"
 #include "kernel/syscalls.h"
 #include "kernel/uprobes.h"
@@ -160,8 +161,7 @@ void loader__free(struct loader *loader)
 	uprobes__free(loader->uprobes);
 	perf_events__free(loader->sampler);
 	bpf_link__destroy(loader->iter_link);
-	while (loader->link_cnt)
-		bpf_link__destroy(loader->links[--loader->link_cnt]);
+	links__destroy(loader->links, loader->link_cnt);
 	jankbpf__destroy(loader->skel);
 	free(loader);
 }

@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kernel/links.h"
+
 struct perf_events {
 	struct bpf_link **links;
 	unsigned cnt;
@@ -86,8 +88,7 @@ void perf_events__free(struct perf_events *events)
 {
 	if (!events)
 		return;
-	while (events->cnt)
-		bpf_link__destroy(events->links[--events->cnt]);
+	links__destroy(events->links, events->cnt);
 	free(events->links);
 	free(events);
 }

@@ -10,16 +10,17 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "kernel/links.h"
 #include "kernel/targets.h"
 
 struct probe {
 	uint64_t dev, inode, file_offset;
-	struct bpf_link *link;
 };
 
 struct probed_process {
 	pid_t pid;
 	struct probe *probes;
+	struct bpf_link **links; /* of each probe */
 	unsigned cnt;
 	UT_hash_handle hh;
 };
@@ -37,8 +38,8 @@ int uprobes__new(struct uprobes **ret)
 static void drop(struct uprobes *up, struct probed_process *proc)
 {
 	HASH_DEL(up->processes, proc);
-	for (unsigned i = 0; i < proc->cnt; i++)
-		bpf_link__destroy(proc->probes[i].link);
+	links__destroy(proc->links, proc->cnt);
+	free(proc->links);
 	free(proc->probes);
 	free(proc);
 }
@@ -101,21 +102,34 @@ static bool is_attached(const struct probed_process *proc, const struct target_l
 	return false;
 }
 
+static bool make_room(struct probed_process *proc)
+{
+	struct probe *probes = realloc(proc->probes, (proc->cnt + 1) * sizeof(*probes));
+	struct bpf_link **links;
+
+	if (!probes)
+		return false;
+	proc->probes = probes;
+	links = realloc(proc->links, (proc->cnt + 1) * sizeof(struct bpf_link *));
+	if (links)
+		proc->links = links;
+	return links != NULL;
+}
+
 static int attach_site(struct probed_process *proc, const struct target_lib *lib,
 		       const struct site *site, struct bpf_program *prog, struct err *err)
 {
-	struct probe *probes = realloc(proc->probes, (proc->cnt + 1) * sizeof(*probes));
 	struct bpf_link *link;
 
-	if (!probes)
-		return -ENOMEM;
-	proc->probes = probes;
+	if (!make_room(proc))
+		return err__set(err, ENOMEM, "out of memory");
 	link = bpf_program__attach_uprobe(prog, false, proc->pid, lib->open_path,
 					  site->file_offset);
 	if (!link)
 		return err__set(err, errno, "process %d: cannot probe %s in '%s': %s", proc->pid,
 				site->function, lib->path, strerror(errno));
-	probes[proc->cnt++] = (struct probe){ lib->dev, lib->inode, site->file_offset, link };
+	proc->probes[proc->cnt] = (struct probe){ lib->dev, lib->inode, site->file_offset };
+	proc->links[proc->cnt++] = link;
 	return 0;
 }
 

@@ -92,7 +92,10 @@ const struct hists *loops__ended(const struct loops *loops)
 	return loops->ended;
 }
 
-/* The thread's entry with evidence of this dispatch only. NULL: out of memory, or too many. */
+/*
+ * The thread's entry with evidence of this dispatch only. NULL: out of memory, too many, or a dispatch
+ * that was over before another began (a look from outside came late).
+ */
 static struct thread *thread_of(struct loops *loops, uint32_t tid, uint64_t dispatch_ns)
 {
 	struct thread *thread;
@@ -111,6 +114,8 @@ static struct thread *thread_of(struct loops *loops, uint32_t tid, uint64_t disp
 		thread->tid = tid;
 		HASH_ADD(hh, loops->threads, tid, sizeof(tid), thread);
 	}
+	if (dispatch_ns < thread->dispatch_ns)
+		return NULL;
 	if (thread->dispatch_ns != dispatch_ns) {
 		drop_evidence(thread);
 		thread->dispatch_ns = dispatch_ns;
@@ -127,15 +132,17 @@ static void set_task(struct other_task *ret, const struct jank_task *task)
 	ret->comm[JANK_COMM_SZ] = '\0';
 }
 
-static int add_preemptor(struct thread *thread, const struct jank_task *task)
+static int add_preemptor(struct loops *loops, struct thread *thread, const struct jank_task *task)
 {
 	for (size_t i = 0; i < thread->preemptor_cnt; i++)
 		if (thread->preemptors[i].tid == task->tid) {
 			thread->preemptors[i].ns += task->ns;
 			return 0;
 		}
-	if (thread->preemptor_cnt == PREEMPTOR_MAX)
+	if (thread->preemptor_cnt == PREEMPTOR_MAX) {
+		losses__add(loops->losses, LOSS_PREEMPTORS_CAPPED, 1);
 		return 0;
+	}
 	if (!thread->preemptors) {
 		thread->preemptors = calloc(PREEMPTOR_MAX, sizeof(*thread->preemptors));
 		if (!thread->preemptors)
@@ -211,7 +218,7 @@ static int on_stack(struct loops *loops, const struct stack_event *event)
 		return 0;
 	drop_open_part(thread, event->rec.t_ns);
 	for (unsigned i = 0; i < event->rec.slice_cnt && !res; i++)
-		res = add_preemptor(thread, &event->slices[i]);
+		res = add_preemptor(loops, thread, &event->slices[i]);
 	if (res)
 		return res;
 	if (thread->sample_cnt >= SAMPLE_MAX) {

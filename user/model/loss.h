@@ -14,13 +14,14 @@
 
 /* X(NAME, key in `lost`) */
 #define USER_LOSSES(X)                                                                             \
-	X(BAD_RECORD, "bad_records")	     /* a record that contradicts itself */                \
-	X(UNKNOWN_RECORD, "unknown_records") /* of a kind from another version */                  \
-	X(SAMPLES_CAPPED, "samples_capped")  /* more than one block may hold */                    \
-	X(THREADS_CAPPED, "threads_capped")  /* more threads than we keep evidence of */           \
-	X(QUEUE_FULL, "queue_full")	     /* the sinks are too slow for the blocks */           \
-	X(UNWRITTEN, "unwritten_records")    /* a sink could not write: disk full, … */          \
-	X(JOURNAL, "unwritten_journal")	     /* the journal could not be written */                \
+	X(BAD_RECORD, "bad_records")		  /* a record that contradicts itself */           \
+	X(UNKNOWN_RECORD, "unknown_records")	  /* of a kind from another version */             \
+	X(SAMPLES_CAPPED, "samples_capped")	  /* more than one block may hold */               \
+	X(PREEMPTORS_CAPPED, "preemptors_capped") /* of too many tasks */                          \
+	X(THREADS_CAPPED, "threads_capped")	  /* more threads than we keep evidence of */      \
+	X(QUEUE_FULL, "queue_full")		  /* the sinks are too slow for the blocks */      \
+	X(UNWRITTEN, "unwritten_records")	  /* a sink could not write: disk full, … */     \
+	X(JOURNAL, "unwritten_journal")		  /* the journal could not be written */           \
 	X(NO_MEMORY, "out_of_memory")
 
 #define USER_X_LOSS(NAME, key) LOSS_##NAME,
