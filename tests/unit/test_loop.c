@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Records become dispatches with the evidence that belongs to each, and no other. */
+#include "model/loop.h"
+
+#include <errno.h>
+
+#include "tests/model_fixture.h"
+#include "tests/tap.h"
+
+#define SAMPLE_MAX    2048
+#define PREEMPTOR_MAX 64
+#define THREAD_MAX    65536
+
+static struct losses losses;
+
+static struct loops *fresh(void)
+{
+	losses = (struct losses){ 0 };
+	return loops__new(&losses);
+}
+
+/* Feeds what completes no dispatch. */
+static void feed(struct loops *loops, const void *rec)
+{
+	struct dispatch *dispatch;
+
+	if (fixture__feed(loops, rec, &dispatch) || dispatch)
+		ok(false, "a record that completes nothing completed something, or was refused");
+	dispatch__free(dispatch);
+}
+
+static void feed_stack(struct loops *loops, uint32_t tid, uint64_t dispatch_ns, uint64_t t_ns,
+		       uint64_t ns)
+{
+	struct fixture_stack stack = fixture__stack(tid, dispatch_ns, t_ns, ns);
+
+	feed(loops, &stack);
+}
+
+/* Feeds a block or hang; the caller frees the dispatch. */
+static struct dispatch *complete(struct loops *loops, struct jank_rec_block rec)
+{
+	struct dispatch *dispatch;
+
+	is_int(fixture__feed(loops, &rec, &dispatch), 0, "a %s is taken",
+	       rec.hdr.kind == JANK_REC_HANG ? "hang" : "block");
+	return dispatch;
+}
+
+static void test_evidence(void)
+{
+	struct loops *loops = fresh();
+	struct fixture_stack span = fixture__stack(11, 100, 30 * MS, 5 * MS);
+	const struct sample *sample;
+	struct dispatch *d;
+
+	span.rec.runnable_ns = MS;
+	span.rec.hdr.flags = JANK_STACK_WAKER | JANK_STACK_WAKER_SOFTIRQ | JANK_STACK_CUT_USER;
+	span.rec.waker = (struct jank_task){ .tgid = 70, .tid = 71 };
+	memset(span.rec.waker.comm, 'w', JANK_COMM_SZ);
+	feed(loops, &span);
+	feed_stack(loops, 11, 100, 20 * MS, 0);
+	d = complete(loops, fixture__block(11, 100, 50 * MS));
+	ok(d && !d->hang && !d->hang_reported, "a dispatch is complete");
+	is_uint(d->rec.duration_ns, 50 * MS, "with its record");
+	is_uint(d->sample_cnt, 2, "and its two samples");
+	is_uint(d->samples[0].t_ns, 20 * MS, "which are put in time order");
+	ok(d->samples[0].state == JANK_STATE_RUNNING && d->samples[0].syscall == -1 &&
+		   !d->samples[0].syscall_name && !d->samples[0].has_waker,
+	   "a tick is in no system call and has no waker");
+	sample = &d->samples[1];
+	ok(sample->ns == 5 * MS && sample->runnable_ns == MS && sample->state == JANK_STATE_SLEEP,
+	   "the span keeps its times");
+	ok(sample->syscall == 35 && sample->syscall_name, "and its system call, named");
+	ok(sample->has_waker && sample->waker_softirq && !sample->open, "and its flags");
+	is_str(sample->waker.comm, "wwwwwwwwwwwwwwww", "and its waker's whole name");
+	is_uint(sample->waker.pid * 1000 + sample->waker.tid, 70071, "and ids");
+	ok(sample->stack.kernel_cnt == 2 && sample->stack.user_cnt == 3 &&
+		   sample->stack.addresses[4] == 0x403000,
+	   "and its addresses");
+	ok(sample->stack.flags & JANK_STACK_CUT_USER, "and that it was cut");
+	dispatch__free(d);
+	loops__free(loops);
+}
+
+static void test_newer_drops_older(void)
+{
+	struct loops *loops = fresh();
+	struct dispatch *d;
+
+	feed_stack(loops, 11, 100, 110, 0);
+	feed_stack(loops, 12, 100, 111, 0);
+	feed_stack(loops, 11, 200, 210, 0);
+	d = complete(loops, fixture__block(11, 200, MS));
+	is_uint(d->sample_cnt, 1, "evidence of a newer dispatch drops the older's");
+	is_uint(d->samples[0].t_ns, 210, "the newer one's stays");
+	dispatch__free(d);
+	d = complete(loops, fixture__block(12, 100, MS));
+	is_uint(d->sample_cnt, 1, "another thread's is left alone");
+	dispatch__free(d);
+	feed_stack(loops, 11, 300, 310, 0);
+	d = complete(loops, fixture__block(11, 400, MS));
+	is_uint(d->sample_cnt, 0, "a block takes no evidence of another dispatch");
+	dispatch__free(d);
+	d = complete(loops, fixture__block(11, 400, MS));
+	is_uint(d->sample_cnt, 0, "and evidence is given out once");
+	dispatch__free(d);
+	loops__free(loops);
+}
+
+/* A look from outside may come too late, and tell of a dispatch that has ended. */
+static void test_late_evidence(void)
+{
+	struct loops *loops = fresh();
+	struct dispatch *d;
+
+	feed_stack(loops, 11, 200, 210, 0);
+	feed_stack(loops, 11, 100, 209, 0);
+	d = complete(loops, fixture__hang(11, 100, MS));
+	ok(d->hang && !d->sample_cnt, "a late hang of an older dispatch has no evidence left");
+	dispatch__free(d);
+	d = complete(loops, fixture__block(11, 200, MS));
+	is_uint(d->sample_cnt, 1, "and does not cost the newer dispatch its own");
+	ok(!d->hang_reported, "which is no hang");
+	dispatch__free(d);
+	loops__free(loops);
+}
+
+static void test_hang(void)
+{
+	struct loops *loops = fresh();
+	struct fixture_stack part = fixture__stack(11, 100, 120, 30);
+	struct dispatch *hang, *block;
+
+	part.rec.hdr.flags = JANK_STACK_OPEN;
+	fixture__slice(&part, 77, 5);
+	feed_stack(loops, 11, 100, 110, 0);
+	feed(loops, &part);
+	hang = complete(loops, fixture__hang(11, 100, 50));
+	ok(hang->hang && !hang->hang_reported, "a hang is a dispatch that is open");
+	is_uint(hang->sample_cnt, 2, "it has the evidence so far");
+	ok(hang->samples[1].open, "with the span that is open");
+	is_uint(hang->preemptor_cnt, 1, "and who ran instead");
+	feed_stack(loops, 11, 100, 120, 90);
+	feed_stack(loops, 11, 100, 220, 0);
+	block = complete(loops, fixture__block(11, 100, 150));
+	ok(!block->hang && block->hang_reported, "its end says that it was reported");
+	is_uint(block->sample_cnt, 3, "it has all of the evidence, the open span once");
+	ok(!block->samples[1].open && block->samples[1].ns == 90, "as a whole");
+	is_uint(block->preemptor_cnt, 1, "preemptors too");
+	is_uint(hang->sample_cnt + hang->samples[1].stack.addresses[4], 2 + 0x403000,
+		"the hang's own copy is as it was");
+	dispatch__free(hang);
+	dispatch__free(block);
+	block = complete(loops, fixture__block(11, 300, 150));
+	ok(!block->hang_reported, "the next block was not reported before");
+	dispatch__free(block);
+	loops__free(loops);
+}
+
+/* Only the very span that was open is replaced. */
+static void test_open_part(void)
+{
+	struct loops *loops = fresh();
+	struct fixture_stack part = fixture__stack(11, 100, 120, 30);
+	struct dispatch *d;
+
+	part.rec.hdr.flags = JANK_STACK_OPEN;
+	feed(loops, &part);
+	feed_stack(loops, 11, 100, 121, 20);
+	feed_stack(loops, 11, 100, 121, 25);
+	d = complete(loops, fixture__block(11, 100, 150));
+	is_uint(d->sample_cnt, 3, "a span that began at another time replaces none");
+	dispatch__free(d);
+	loops__free(loops);
+}
+
+static void test_cap(void)
+{
+	struct loops *loops = fresh();
+	struct fixture_stack part = fixture__stack(11, 100, SAMPLE_MAX, 30);
+	struct dispatch *d;
+
+	for (unsigned i = 1; i < SAMPLE_MAX; i++)
+		feed_stack(loops, 11, 100, i, 0);
+	part.rec.hdr.flags = JANK_STACK_OPEN;
+	feed(loops, &part);
+	feed_stack(loops, 11, 100, SAMPLE_MAX, 50);
+	is_uint(losses.cnt[LOSS_SAMPLES_CAPPED], 0, "%d samples are kept", SAMPLE_MAX);
+	for (unsigned i = 0; i < 5; i++)
+		feed_stack(loops, 11, 100, SAMPLE_MAX + 1 + i, 0);
+	is_uint(losses.cnt[LOSS_SAMPLES_CAPPED], 5, "each one more is counted");
+	d = complete(loops, fixture__hang(11, 100, MS));
+	is_uint(d->capped_cnt, 5, "in the hang");
+	dispatch__free(d);
+	d = complete(loops, fixture__block(11, 100, MS));
+	is_uint(d->sample_cnt, SAMPLE_MAX, "the block has what was kept");
+	is_uint(d->samples[SAMPLE_MAX - 1].ns, 50, "a span's whole replaces its part there, too");
+	is_uint(d->capped_cnt, 5, "and says what it lacks");
+	dispatch__free(d);
+	feed_stack(loops, 11, 200, 210, 0);
+	d = complete(loops, fixture__block(11, 200, MS));
+	ok(d->sample_cnt == 1 && !d->capped_cnt, "the next one starts anew");
+	dispatch__free(d);
+	loops__free(loops);
+}
+
+static void test_preemptors(void)
+{
+	struct loops *loops = fresh();
+	struct fixture_stack stack = fixture__stack(11, 100, 110, 50);
+	struct dispatch *d;
+
+	fixture__slice(&stack, 71, 5);
+	fixture__slice(&stack, 72, 9);
+	fixture__slice(&stack, 71, 5);
+	fixture__slice(&stack, 73, 9);
+	feed(loops, &stack);
+	d = complete(loops, fixture__block(11, 100, MS));
+	is_uint(d->preemptor_cnt, 3, "a preemptor is one, however often it ran");
+	ok(d->preemptors[0].tid == 71 && d->preemptors[0].ns == 10, "its slices are added up");
+	ok(d->preemptors[1].tid == 72 && d->preemptors[2].tid == 73, "the worst come first");
+	is_str(d->preemptors[0].comm, "other", "with their names");
+	dispatch__free(d);
+	loops__free(loops);
+}
+
+static void test_preemptor_cap(void)
+{
+	struct loops *loops = fresh();
+	struct dispatch *d;
+
+	for (uint32_t i = 0; i < PREEMPTOR_MAX + 6; i += 10) {
+		struct fixture_stack stack = fixture__stack(11, 100, 110 + i, 50);
+
+		for (uint32_t j = 0; j < 10; j++)
+			fixture__slice(&stack, 1000 + i + j, 5);
+		feed(loops, &stack);
+	}
+	d = complete(loops, fixture__block(11, 100, MS));
+	is_uint(d->preemptor_cnt, PREEMPTOR_MAX, "at most %d preemptors are kept", PREEMPTOR_MAX);
+	is_uint(losses.cnt[LOSS_PREEMPTORS_CAPPED], 6, "the others' slices are counted");
+	dispatch__free(d);
+	loops__free(loops);
+}
+
+static void test_thread_end(void)
+{
+	struct loops *loops = fresh();
+	struct jank_rec_thread end = fixture__thread(11, 7, 2);
+	struct hist_totals totals;
+	struct dispatch *d;
+
+	feed_stack(loops, 11, 100, 110, 0);
+	feed(loops, &end);
+	totals = hists__totals(loops__ended(loops));
+	ok(totals.dispatch_cnt == 7 && totals.block_cnt == 2, "a thread's end brings its counts");
+	d = complete(loops, fixture__block(11, 100, MS));
+	is_uint(d->sample_cnt, 0, "and drops its evidence: the id may be given anew");
+	dispatch__free(d);
+	loops__free(loops);
+}
+
+static void test_thread_cap(void)
+{
+	struct loops *loops = fresh();
+	struct dispatch *d;
+
+	for (uint32_t tid = 1; tid <= THREAD_MAX; tid++)
+		dispatch__free(
+			(fixture__feed(loops,
+				       &(struct jank_rec_block[]){ fixture__block(tid, 1, 1) }, &d),
+			 d));
+	is_uint(losses.cnt[LOSS_THREADS_CAPPED], 0, "%d threads are known", THREAD_MAX);
+	feed_stack(loops, THREAD_MAX + 1, 100, 110, 0);
+	is_uint(losses.cnt[LOSS_THREADS_CAPPED], 1, "a sample of one more is counted as lost");
+	d = complete(loops, fixture__block(THREAD_MAX + 1, 100, MS));
+	ok(d && !d->sample_cnt, "its block is reported all the same, without evidence");
+	is_uint(losses.cnt[LOSS_THREADS_CAPPED], 2, "which is counted");
+	dispatch__free(d);
+	loops__free(loops);
+}
+
+static void test_others(void)
+{
+	struct loops *loops = fresh();
+	struct jank_rec_loop loop = { .hdr = fixture__hdr(JANK_REC_LOOP, sizeof(loop), 11) };
+	struct jank_rec_exec exec = { .hdr = fixture__hdr(JANK_REC_EXEC, sizeof(exec), 11) };
+
+	feed(loops, &loop);
+	feed(loops, &exec);
+	is_uint(losses__total(&losses), 0, "records of loops and programs pass");
+	dispatch__free(NULL);
+	loops__free(loops);
+	loops__free(NULL);
+}
+
+int main(void)
+{
+	test_evidence();
+	test_newer_drops_older();
+	test_late_evidence();
+	test_hang();
+	test_open_part();
+	test_cap();
+	test_preemptors();
+	test_preemptor_cap();
+	test_thread_end();
+	test_thread_cap();
+	test_others();
+	return tap__done();
+}
