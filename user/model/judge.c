@@ -80,18 +80,24 @@ static int set_losses(struct block *block, const struct dispatch *dispatch)
 	return 0;
 }
 
+/* A recorded frame rate may be any number. */
+static uint32_t dropped_frames(uint64_t ns, unsigned fps)
+{
+	uint64_t frame_ns = NS_PER_SEC / (fps ? fps : 60), cnt = ns / (frame_ns ? frame_ns : 1);
+
+	return cnt < UINT32_MAX ? cnt : UINT32_MAX;
+}
+
 static void set_times(struct block *block, const struct judge *judge,
 		      const struct jank_rec_block *rec)
 {
-	unsigned fps = judge->fps ? judge->fps : 60;
-
 	block->start_ns = rec->start_ns;
 	block->real_offset_ns = judge->real_offset_ns;
 	block->duration_ns = rec->duration_ns;
 	block->threshold_ns = judge->threshold_ns;
 	block->cpu_ns = rec->cpu_ns;
 	memcpy(block->state_ns, rec->state_ns, sizeof(block->state_ns));
-	block->dropped_frames = rec->duration_ns / (NS_PER_SEC / fps);
+	block->dropped_frames = dropped_frames(rec->duration_ns, judge->fps);
 	block->loop = rec->loop;
 	block->fd = rec->fd;
 	block->ready_cnt = rec->ready_cnt;

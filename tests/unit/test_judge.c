@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Which dispatches are blocks, and what a block says of its dispatch. */
+#include "model/judge.h"
+
+#include "tests/model_fixture.h"
+#include "tests/tap.h"
+
+#define THRESHOLD (100 * MS)
+
+static const struct host_info host = { .name = (char *)"box",
+				       .kernel = (char *)"6.18",
+				       .arch = (char *)"x86_64",
+				       .boot_id = (char *)"boot",
+				       .cpus = 4,
+				       .mem_free_kb = 7 };
+static const struct identity process = { .pid = 10,
+					 .uid = 1000,
+					 .name = (char *)"program",
+					 .exe = (char *)"/usr/bin/program",
+					 .cgroup = (char *)"/user" };
+
+static struct judge judge(void)
+{
+	return (struct judge){
+		.threshold_ns = THRESHOLD, .fps = 60, .host = &host, .real_offset_ns = 5
+	};
+}
+
+static struct block *judged(const struct judge *j, struct dispatch *dispatch,
+			    const struct identity *identity)
+{
+	const struct machine_load load = { 50, 20, 10, 10, 5, false };
+	struct block *block = NULL;
+	int res = judge__dispatch(j, dispatch, identity, &load, &block);
+
+	if (res != !!block)
+		ok(false, "the judge's answer %d tells of a block", res);
+	return block;
+}
+
+/* Is a dispatch with this record a block? */
+static bool is_block(const struct judge *j, struct jank_rec_block rec)
+{
+	struct dispatch dispatch = { .rec = rec };
+	struct block *block = judged(j, &dispatch, &process);
+	bool ret = block;
+
+	block__free(block);
+	return ret;
+}
+
+static void test_threshold(void)
+{
+	struct judge j = judge();
+
+	ok(!is_block(&j, fixture__block(11, 1, THRESHOLD - 1)), "below the threshold: no block");
+	ok(!is_block(&j, fixture__block(11, 1, THRESHOLD)), "at the threshold: no block");
+	ok(is_block(&j, fixture__block(11, 1, THRESHOLD + 1)), "a nanosecond over it: a block");
+	ok(is_block(&j, fixture__block(11, 1, UINT64_MAX - 1)), "however long");
+	ok(!is_block(&j, fixture__hang(11, 1, THRESHOLD)), "a hang is none below it, either");
+}
+
+static struct jank_rec_block stopped(uint64_t ns, uint64_t stopped_ns)
+{
+	struct jank_rec_block rec = fixture__block(11, 1, ns);
+
+	fixture__spend(&rec, JANK_STATE_STOPPED, stopped_ns);
+	return rec;
+}
+
+static void test_stopped(void)
+{
+	struct judge j = judge();
+
+	ok(is_block(&j, stopped(2 * THRESHOLD, THRESHOLD)), "half of it stopped: a block");
+	ok(!is_block(&j, stopped(2 * THRESHOLD, THRESHOLD + 1)),
+	   "more than half: a debugger's doing");
+	ok(is_block(&j, stopped(2 * THRESHOLD + 1, THRESHOLD)), "an odd length, less than half");
+	ok(!is_block(&j, stopped(2 * THRESHOLD + 1, THRESHOLD + 1)),
+	   "an odd length, more than half");
+	j.debugging = true;
+	ok(is_block(&j, stopped(2 * THRESHOLD, 2 * THRESHOLD)), "--debugging asks for those, too");
+	ok(!is_block(&j, stopped(THRESHOLD, THRESHOLD)), "if they are over the threshold");
+}
+
+static void is_dropped(uint64_t ns, unsigned fps, unsigned want)
+{
+	struct dispatch dispatch = { .rec = fixture__block(11, 1, ns) };
+	struct judge j = judge();
+	struct block *block;
+
+	j.fps = fps;
+	block = judged(&j, &dispatch, &process);
+	is_uint(block->dropped_frames, want, "%llu ns at %u frames/s swallow %u",
+		(unsigned long long)ns, fps, want);
+	block__free(block);
+}
+
+static void test_dropped_frames(void)
+{
+	is_dropped(160 * MS, 60, 9);
+	is_dropped(1000 * MS, 60, 60);
+	is_dropped(166 * MS, 120, 19);
+	is_dropped(200 * MS, 1, 0);
+	is_dropped(1000 * MS, 1, 1);
+	is_dropped(160 * MS, 0, 9);
+	is_dropped(1000 * MS, 1000, 1000);
+	/* From a journal that somebody made up: */
+	is_dropped(1000 * MS, 1000000000, 1000000000);
+	is_dropped(1000 * MS, 4000000000, 1000000000);
+	is_dropped(UINT64_MAX - 1, 4000000000, UINT32_MAX);
+}
+
+static bool is_busy(uint64_t runnable_ns)
+{
+	struct dispatch dispatch = { .rec = fixture__block(11, 1, 500 * MS + 4) };
+	struct judge j = judge();
+	struct block *block;
+	bool ret;
+
+	fixture__spend(&dispatch.rec, JANK_STATE_RUNNABLE, runnable_ns);
+	block = judged(&j, &dispatch, &process);
+	ret = block->load.busy;
+	block__free(block);
+	return ret;
+}
+
+static void test_busy(void)
+{
+	ok(!is_busy(0), "a thread that never waited for a CPU: not busy");
+	ok(!is_busy(100 * MS), "up to a fifth: not busy");
+	ok(is_busy(100 * MS + 1), "over a fifth: busy");
+}
+
+static void test_fields(void)
+{
+	struct dispatch dispatch = { .rec = fixture__block(11, 7000, 200 * MS) };
+	struct judge j = judge();
+	struct block *block;
+
+	dispatch.rec.cpu_ns = 9;
+	dispatch.rec.ready_cnt = -4;
+	dispatch.rec.end = JANK_END_EXIT;
+	fixture__spend(&dispatch.rec, JANK_STATE_DISK, MS);
+	block = judged(&j, &dispatch, &process);
+	is_str(block->id, "boot-11-7000", "the id: boot, thread, start");
+	ok(block->type == BLOCK_JANK && !block->hang_reported, "the type");
+	ok(block->start_ns == 7000 && block->duration_ns == 200 * MS && block->real_offset_ns == 5,
+	   "the times");
+	ok(block->threshold_ns == THRESHOLD && block->cpu_ns == 9, "threshold and CPU time");
+	ok(block->state_ns[JANK_STATE_DISK] == MS &&
+		   block->state_ns[JANK_STATE_RUNNING] == 199 * MS,
+	   "the account");
+	ok(block->pid == 10 && block->tid == 11 && block->uid == 1000, "who, by number");
+	is_str(block->process, "program", "the process");
+	is_str(block->thread, "worker", "the thread");
+	is_str(block->exe, "/usr/bin/program", "its program");
+	is_str(block->cgroup, "/user", "its cgroup");
+	ok(block->loop == JANK_LOOP_EPOLL && block->fd == 3 && block->ready_cnt == -4, "the loop");
+	ok(block->end == JANK_END_EXIT && block->ended_by_exit, "the end");
+	ok(block->load.total_pct == 50 && block->load.iowait_pct == 5, "the machine's load");
+	is_str(block->host.name, "box", "the host");
+	ok(block->host.name != host.name && block->host.cpus == 4 && block->host.mem_free_kb == 7,
+	   "as a copy of its own");
+	is_uint(block->stack_quality, QUALITY_NO_SAMPLES, "no sample: said so");
+	ok(!block->lost && !block->lost_cnt, "nothing lost: nothing said");
+	block__free(block);
+}
+
+static void test_unknown_process(void)
+{
+	static const struct host_info bare;
+	struct dispatch dispatch = { .rec = fixture__hang(11, 7000, 200 * MS), .hang = true };
+	struct judge j = judge();
+	struct block *block;
+
+	j.host = &bare;
+	block = judged(&j, &dispatch, NULL);
+	is_str(block->process, "worker", "an unknown process is named by its thread");
+	ok(!block->exe && !block->cgroup && !block->host.name, "what is not known is left out");
+	is_str(block->id, "-11-7000", "the boot's id, too");
+	is_str(block__severity(block), "hang", "a hang is one");
+	block__free(block);
+}
+
+/* The evidence moves; the dispatch is left without. */
+static void test_evidence(void)
+{
+	struct losses losses = { 0 };
+	struct loops *loops = loops__new(&losses);
+	struct jank_rec_block rec = fixture__block(11, 100, 200 * MS);
+	struct fixture_stack stack = fixture__stack(11, 100, 110, 50);
+	struct dispatch *dispatch;
+	struct judge j = judge();
+	struct block *block;
+
+	stack.rec.hdr.flags = JANK_STACK_CUT_USER;
+	fixture__slice(&stack, 71, 5);
+	fixture__feed(loops, &stack, &dispatch);
+	stack = fixture__stack(11, 100, 120, 0);
+	stack.rec.hdr.flags = JANK_STACK_NO_USER;
+	fixture__feed(loops, &stack, &dispatch);
+	fixture__feed(loops, &rec, &dispatch);
+	block = judged(&j, dispatch, &process);
+	ok(block->sample_cnt == 2 && block->preemptor_cnt == 1, "samples and preemptors are moved");
+	ok(!dispatch->samples && !dispatch->sample_cnt && !dispatch->preemptors, "not copied");
+	is_uint(block->stack_quality, QUALITY_CUT | QUALITY_NO_USER, "cut stacks are told");
+	dispatch__free(dispatch);
+	block__free(block);
+	loops__free(loops);
+}
+
+static void test_losses(void)
+{
+	struct dispatch dispatch = { .rec = fixture__block(11, 1, 200 * MS), .capped_cnt = 3 };
+	struct judge j = judge();
+	struct block *block;
+
+	dispatch.rec.shed_cnt = 1;
+	dispatch.rec.wakeup_missed_cnt = 2;
+	block = judged(&j, &dispatch, &process);
+	is_uint(block->lost_cnt, 3, "losses of the dispatch are the block's");
+	is_str(block->lost[0].reason, "samples_shed", "samples that found no room");
+	is_uint(block->lost[0].cnt, 1, "counted");
+	is_str(block->lost[1].reason, "wakeup_missed", "wake-ups missed");
+	is_uint(block->lost[1].cnt, 2, "counted");
+	is_str(block->lost[2].reason, "samples_capped", "samples too many");
+	is_uint(block->lost[2].cnt, 3, "counted");
+	block__free(block);
+}
+
+static void test_severity(void)
+{
+	struct dispatch dispatch = { .rec = fixture__block(11, 1, 200 * MS),
+				     .hang_reported = true };
+	struct judge j = judge();
+	struct block *block = judged(&j, &dispatch, &process);
+
+	ok(block->type == BLOCK_JANK && block->hang_reported, "the end of a hang is a block");
+	is_str(block__severity(block), "hang", "of a hang's severity");
+	block__free(block);
+}
+
+int main(void)
+{
+	test_threshold();
+	test_stopped();
+	test_dropped_frames();
+	test_busy();
+	test_fields();
+	test_unknown_process();
+	test_evidence();
+	test_losses();
+	test_severity();
+	return tap__done();
+}
