@@ -266,9 +266,13 @@ static __noinline int sched__send_span(struct jank_thread *t, __u32 own_tid, u64
 /* The thread gets the CPU with a dispatch open. */
 static __always_inline void sched__arrive(struct jank_thread *t, struct task_struct *task, u64 now)
 {
-	__u32 state = sched__arrive_state(t);
-	u64 runnable_ns = state == JANK_STATE_RUNNABLE ? now - t->mark_ns : 0;
+	u64 runnable_ns;
+	__u32 state;
 
+	if (t->state == JANK_STATE_RUNNING)
+		return; /* it left before we came */
+	state = sched__arrive_state(t);
+	runnable_ns = state == JANK_STATE_RUNNABLE ? now - t->mark_ns : 0;
 	thread__account(t, state, now);
 	t->state = JANK_STATE_RUNNING;
 	t->early_wake_ns = 0;

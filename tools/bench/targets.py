@@ -4,6 +4,7 @@ peer's probe on libc is in no other process."""
 
 import glob
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -20,6 +21,21 @@ class Scratch:
         os.mkdir(self.libs)
         found = glob.glob("/lib/*-linux-gnu/libc.so.6") + ["/lib64/libc.so.6", "/lib/libc.so.6"]
         self.libc = shutil.copy(next(path for path in found if os.path.exists(path)), self.libs)
+        self.headers = self.kernel_headers()
+
+    def kernel_headers(self):
+        """Some kernel's headers as one tree, as bcc wants them; Debian has them in two. "" without."""
+        tree = os.path.join(self.path, "kernel")
+        built = sorted(glob.glob("/usr/src/linux-headers-*/include/generated"))
+        if not built:
+            return ""
+        arch = os.path.dirname(os.path.dirname(built[-1]))
+        for part in (re.sub("-[^-]*$", "-common", arch), arch):
+            for path in glob.glob(part + "/include") + glob.glob(part + "/arch/*/include"):
+                inside = os.path.join(tree, os.path.relpath(path, part))
+                os.makedirs(inside, exist_ok=True)
+                subprocess.run(["cp", "-rs", path + "/.", inside], check=True)
+        return tree
 
     def remove(self):
         shutil.rmtree(self.path, ignore_errors=True)
@@ -54,7 +70,7 @@ class Target:
     """A process with the private libc, on one CPU or on any."""
 
     def __init__(self, scratch, argv, cpu=None, **popen):
-        self.libc = scratch.libc
+        self.libc, self.headers = scratch.libc, scratch.headers
         if cpu is not None:
             argv = ["taskset", "-c", str(cpu), *argv]
         popen.setdefault("stdin", subprocess.DEVNULL)

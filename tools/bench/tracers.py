@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """jankbpf and its peers: how each is started on a process, when it is at work, how it is ended."""
 
-import glob
 import os
 import re
 import select
@@ -43,7 +42,7 @@ class Tracer:
 
     def __init__(self, name, argv, ready, peer=True, stdin=b"", env=None, quiet_ns=0):
         self.name, self.argv, self.peer = name, argv, peer
-        self.ready, self.stdin, self.env = re.compile(ready), stdin, env or {}
+        self.ready, self.stdin, self.env = re.compile(ready), stdin, env or (lambda target: {})
         self.settle_s = quiet_ns / 1e9
 
     def start(self, target):
@@ -58,7 +57,7 @@ class Running:
         self.began = time.monotonic()
         self.proc = subprocess.Popen(tracer.argv(target), stdin=subprocess.PIPE,
                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                     env={**os.environ, **tracer.env})
+                                     env={**os.environ, **tracer.env(target)})
         try:
             self.proc.stdin.write(tracer.stdin)
             self.proc.stdin.flush()
@@ -124,10 +123,8 @@ def perf(name, *options):
 
 
 def bcc(name, *options):
-    env = {"PYTHONUNBUFFERED": "1"}
-    headers = sorted(glob.glob("/usr/src/linux-headers-*-amd64"))
-    if headers:
-        env["BCC_KERNEL_SOURCE"] = headers[-1]
+    def env(target):
+        return {"PYTHONUNBUFFERED": "1", "BCC_KERNEL_SOURCE": target.headers}
     return Tracer(name, lambda target: ["funcslower-bpfcc", "-p", str(target.pid), *options,
                                         f"{target.libc}:epoll_wait"], r"^Tracing", env=env)
 
@@ -151,6 +148,6 @@ STRACE = strace("strace -c -f", "-c", "-f")
 
 def all_missing(tracers):
     """Those that cannot be had, by name, and why."""
-    target = type("Target", (), {"pid": 0, "libc": ""})
+    target = type("Target", (), {"pid": 0, "libc": "", "headers": ""})
     return {tracer.name: f"{tracer.argv(target)[0]}: not installed" for tracer in tracers
             if not shutil.which(tracer.argv(target)[0])}

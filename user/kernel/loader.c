@@ -246,6 +246,9 @@ int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, s
 
 void loader__drop_process(struct loader *loader, pid_t pid)
 {
+	__u32 tgid = pid;
+
+	bpf_map_delete_elem(bpf_map__fd(loader->skel->maps.jank_tgids), &tgid);
 	uprobes__detach(loader->uprobes, pid);
 }
 

@@ -42,7 +42,7 @@ int loader__attach(struct loader *loader, struct err *err);
  */
 int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, struct err *err);
 
-/* Detaches the uprobes of a process that ended or became another program. */
+/* A process ended: its pid may become another's. */
 void loader__drop_process(struct loader *loader, pid_t pid);
 
 enum wait_probe loader__wait_probe(const struct loader *loader);
