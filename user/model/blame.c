@@ -6,18 +6,19 @@
 #include "model/blame.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "base/strbuf.h"
 #include "model/stack.h"
 
-#define CANDIDATE_MAX 32
-
-/* A frame with the time that it answers for. */
+/* What a sample may be blamed on, with the time that it answers for. */
 struct candidate {
-	const struct frame *frame;
+	const char *name, *module;
+	const struct frame *frame; /* NULL for a system call */
 	uint64_t weight;
+	size_t at; /* of two that are equal the earlier is blamed */
 };
 
 static uint32_t largest_state(const struct block *block)
@@ -49,61 +50,90 @@ static bool mostly_kernel(const struct block *block)
 	return kernel * 2 > ticks;
 }
 
-static bool same(const char *a, const char *b)
+static int compare(const char *a, const char *b)
 {
-	return a && b ? !strcmp(a, b) : a == b;
+	if (!a || !b)
+		return !!a - !!b;
+	return strcmp(a, b);
 }
 
 /* Code of one module that has no names counts together: apart, it would hide behind those that have. */
-static bool same_function(const struct frame *a, const struct frame *b)
+static int by_name(const void *a, const void *b)
 {
-	return same(a->function, b->function) && same(a->module, b->module);
+	const struct candidate *x = a, *y = b;
+	int order = compare(x->name, y->name);
+
+	if (!order)
+		order = compare(x->module, y->module);
+	return order ? order : (x->at > y->at) - (x->at < y->at);
 }
 
-static void count_frame(struct candidate *list, size_t *cnt, const struct frame *frame,
-			uint64_t weight)
+static bool same(const struct candidate *a, const struct candidate *b)
 {
-	for (size_t i = 0; i < *cnt; i++)
-		if (same_function(list[i].frame, frame)) {
-			list[i].weight += weight;
-			return;
-		}
-	if (*cnt < CANDIDATE_MAX)
-		list[(*cnt)++] = (struct candidate){ frame, weight };
+	return !compare(a->name, b->name) && !compare(a->module, b->module);
+}
+
+/* The name with the most time, all of its samples together; none: an empty one. */
+static struct candidate worst(struct candidate *list, size_t cnt)
+{
+	struct candidate ret = { 0 }, sum = { 0 };
+
+	qsort(list, cnt, sizeof(*list), by_name);
+	for (size_t i = 0; i < cnt; i++) {
+		if (i && same(&sum, &list[i]))
+			sum.weight += list[i].weight;
+		else
+			sum = list[i];
+		if (sum.weight > ret.weight || (sum.weight == ret.weight && sum.at < ret.at))
+			ret = sum;
+	}
+	return ret;
 }
 
 /* The application frame with the most time among the samples of one state. */
 static const struct frame *worst_frame(const struct block *block, uint32_t state)
 {
-	struct candidate list[CANDIDATE_MAX];
-	const struct candidate *worst = NULL;
+	struct candidate *list = calloc(block->sample_cnt + 1, sizeof(*list)), ret;
 	size_t cnt = 0;
 
-	for (size_t i = 0; i < block->sample_cnt; i++) {
+	for (size_t i = 0; list && i < block->sample_cnt; i++) {
 		const struct sample *sample = &block->samples[i];
 		const struct frame *frame = stack__app_frame(&sample->stack);
 
 		if (frame && sample->state == state)
-			count_frame(list, &cnt, frame, sample->ns ? sample->ns : 1);
+			list[cnt++] = (struct candidate){ frame->function, frame->module, frame,
+							  sample->ns ? sample->ns : 1, i };
 	}
-	for (size_t i = 0; i < cnt; i++)
-		if (!worst || list[i].weight > worst->weight)
-			worst = &list[i];
-	return worst ? worst->frame : NULL;
+	if (!cnt) {
+		free(list);
+		return NULL;
+	}
+	ret = worst(list, cnt);
+	free(list);
+	return ret.frame;
 }
 
 /* The system call in which most of the state's time was spent, or NULL. */
 static const char *worst_syscall(const struct block *block, uint32_t state)
 {
-	const char *name = NULL;
-	uint64_t most = 0;
+	struct candidate *list = calloc(block->sample_cnt + 1, sizeof(*list)), ret;
+	size_t cnt = 0;
 
-	for (size_t i = 0; i < block->sample_cnt; i++)
-		if (block->samples[i].state == state && block->samples[i].ns > most) {
-			most = block->samples[i].ns;
-			name = block->samples[i].syscall_name;
-		}
-	return name;
+	for (size_t i = 0; list && i < block->sample_cnt; i++) {
+		const struct sample *sample = &block->samples[i];
+
+		if (sample->syscall_name && sample->state == state)
+			list[cnt++] = (struct candidate){ .name = sample->syscall_name,
+							  .weight = sample->ns,
+							  .at = i };
+	}
+	if (!cnt) {
+		free(list);
+		return NULL;
+	}
+	ret = worst(list, cnt);
+	free(list);
+	return ret.name;
 }
 
 static const char *base_name(const char *path)
@@ -113,12 +143,34 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path ? path : "";
 }
 
-/* Compilers add .constprop.0, .isra.0, .cold and such from build to build. */
+/* Without ".cold", ".constprop.0" or the like at its end. Other dots are part of a name, as Go's are. */
+static size_t cut_suffix(const char *function, size_t len)
+{
+	static const char *const words[] = { "constprop", "isra",     "part",	    "cold",
+					     "clone",	  "lto_priv", "localalias", "llvm" };
+	size_t end = len, begin;
+
+	while (end && function[end - 1] >= '0' && function[end - 1] <= '9')
+		end--;
+	end = end < len && end && function[end - 1] == '.' ? end - 1 : len;
+	for (begin = end; begin && function[begin - 1] != '.';)
+		begin--;
+	for (size_t i = 0; begin > 1 && i < sizeof(words) / sizeof(words[0]); i++)
+		if (strlen(words[i]) == end - begin &&
+		    !memcmp(words[i], function + begin, end - begin))
+			return begin - 1;
+	return len;
+}
+
+/* Compilers add suffixes from build to build; demanglers show them as "[clone .isra.0]". */
 static size_t stable_len(const char *function)
 {
-	size_t len = strcspn(function, ".");
+	const char *clone = strstr(function, " [clone ");
+	size_t len = clone && clone > function ? (size_t)(clone - function) : strlen(function);
 
-	return len ? len : strlen(function);
+	for (size_t cut; (cut = cut_suffix(function, len)) < len;)
+		len = cut;
+	return len;
 }
 
 static void sign(struct block *block, uint32_t state)
