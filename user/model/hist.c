@@ -8,6 +8,7 @@
 #include <uthash.h>
 
 #define ENTRY_MAX 4096
+#define LOOP_MAX  64 /* kinds of loop that the entries of pid 0 tell apart */
 
 struct key {
 	uint32_t pid, loop;
@@ -52,6 +53,8 @@ static struct entry *entry_of(struct hists *hists, uint32_t pid, uint32_t loop)
 		return entry;
 	if (pid && HASH_COUNT(hists->entries) >= ENTRY_MAX)
 		return entry_of(hists, 0, loop);
+	if (loop && HASH_COUNT(hists->entries) >= ENTRY_MAX + LOOP_MAX)
+		return entry_of(hists, 0, 0);
 	entry = calloc(1, sizeof(*entry));
 	if (!entry)
 		return NULL;

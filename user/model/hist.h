@@ -18,7 +18,7 @@ struct hist_totals {
 struct hists *hists__new(void);	       /* NULL: out of memory */
 void hists__free(struct hists *hists); /* accepts NULL */
 
-/* Adds a thread's counts. 0 or -ENOMEM; beyond 4096 processes they go to one entry of pid 0. */
+/* Adds a thread's counts. 0 or -ENOMEM; beyond 4096 entries they go to pid 0's. */
 int hists__add(struct hists *hists, const struct jank_rec_thread *rec);
 int hists__merge(struct hists *hists, const struct hists *other);
 

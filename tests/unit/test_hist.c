@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Counts by process and loop kind: added up, merged, listed, bounded. */
+#include "model/hist.h"
+
+#include "tests/model_fixture.h"
+#include "tests/tap.h"
+
+#define ENTRY_MAX 4096
+#define LOOP_MAX  64
+
+static void add(struct hists *hists, uint32_t tid, uint32_t loop, uint64_t dispatches)
+{
+	struct jank_rec_thread rec = fixture__thread(tid, dispatches, dispatches / 10);
+
+	rec.loop = loop;
+	if (hists__add(hists, &rec))
+		ok(false, "a thread's counts are added");
+}
+
+static struct loop_hist *listed(const struct hists *hists, size_t want)
+{
+	struct loop_hist *list = NULL;
+	size_t cnt = 0;
+
+	if (hists__list(hists, &list, &cnt) || cnt != want)
+		ok(false, "a list of %zu, not %zu", want, cnt);
+	return list;
+}
+
+static void test_add(void)
+{
+	struct hists *hists = hists__new();
+	struct loop_hist *list;
+	struct hist_totals totals;
+
+	add(hists, 21, JANK_LOOP_EPOLL, 40);
+	add(hists, 11, JANK_LOOP_ANDROID_LOOPER, 30);
+	add(hists, 11, JANK_LOOP_EPOLL, 10);
+	add(hists, 12, JANK_LOOP_EPOLL, 20);
+	list = listed(hists, 3);
+	ok(list[0].pid == 10 && list[0].loop == JANK_LOOP_EPOLL && list[0].dispatch_cnt == 30,
+	   "threads of one process and loop kind are one entry");
+	is_uint(list[0].hist[20], 30, "their buckets are added up");
+	is_uint(list[0].block_cnt, 3, "their blocks too");
+	ok(list[1].pid == 10 && list[1].loop == JANK_LOOP_ANDROID_LOOPER,
+	   "another loop is another");
+	ok(list[2].pid == 20 && list[2].dispatch_cnt == 40, "the list goes by process");
+	ok(!list[0].process, "whose names the caller knows");
+	totals = hists__totals(hists);
+	ok(totals.dispatch_cnt == 100 && totals.block_cnt == 10, "the totals are all of them");
+	free(list);
+	hists__free(hists);
+	hists__free(NULL);
+}
+
+static void test_idle(void)
+{
+	struct hists *hists = hists__new();
+	struct jank_rec_thread rec = fixture__thread(11, 0, 0);
+
+	hists__add(hists, &rec);
+	free(listed(hists, 0));
+	ok(true, "a thread without a dispatch is no entry");
+	rec.hang_cnt = 1;
+	hists__add(hists, &rec);
+	free(listed(hists, 1));
+	is_uint(hists__totals(hists).hang_cnt, 1, "one that hangs in its first is");
+	hists__free(hists);
+}
+
+static void test_merge(void)
+{
+	struct hists *a = hists__new(), *b = hists__new();
+	struct jank_rec_thread rec = fixture__thread(11, 5, 1);
+	struct loop_hist *list;
+
+	rec.hang_cnt = 2;
+	hists__add(b, &rec);
+	add(a, 12, JANK_LOOP_EPOLL, 20);
+	add(b, 21, JANK_LOOP_EPOLL, 30);
+	is_int(hists__merge(a, b), 0, "two tables are merged");
+	list = listed(a, 2);
+	ok(list[0].dispatch_cnt == 25 && list[1].dispatch_cnt == 30, "entry by entry");
+	is_uint(hists__totals(a).dispatch_cnt, 55, "with their totals");
+	is_uint(hists__totals(a).hang_cnt, 2, "hangs too");
+	free(list);
+	list = listed(b, 2);
+	is_uint(list[0].dispatch_cnt, 5, "the other is as it was");
+	free(list);
+	hists__free(a);
+	hists__free(b);
+}
+
+static void test_bound(void)
+{
+	struct hists *hists = hists__new();
+	struct loop_hist *list;
+
+	for (uint32_t i = 1; i <= ENTRY_MAX; i++)
+		add(hists, i * 10, JANK_LOOP_EPOLL, 1);
+	free(listed(hists, ENTRY_MAX));
+	for (uint32_t i = 1; i <= 100; i++)
+		add(hists, (ENTRY_MAX + i) * 10, JANK_LOOP_EPOLL, 10);
+	add(hists, 10, JANK_LOOP_EPOLL, 5);
+	list = listed(hists, ENTRY_MAX + 1);
+	ok(list[0].pid == 0 && list[0].dispatch_cnt == 1000, "too many processes share one entry");
+	ok(list[1].pid == 10 && list[1].dispatch_cnt == 6, "those known before keep theirs");
+	free(list);
+	for (uint32_t i = 3; i < 10000; i++)
+		add(hists, (ENTRY_MAX + i) * 10, i, 1);
+	list = listed(hists, ENTRY_MAX + LOOP_MAX + 1);
+	ok(!list[0].pid && !list[0].loop, "so do loops of too many kinds");
+	is_uint(list[0].dispatch_cnt, 9997 - (LOOP_MAX - 1), "with all their counts");
+	is_uint(hists__totals(hists).dispatch_cnt, ENTRY_MAX + 1005 + 9997, "no count is lost");
+	free(list);
+	hists__free(hists);
+}
+
+int main(void)
+{
+	test_add();
+	test_idle();
+	test_merge();
+	test_bound();
+	return tap__done();
+}

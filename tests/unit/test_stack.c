@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What is told of a stack once its frames have names. */
+#include "model/stack.h"
+
+#include "tests/tap.h"
+
+/* clang-format off */
+#define KERNEL(name) { .function = name, .module = "vmlinux", .kernel = true }
+#define APP(name)    { .function = name, .module = "/usr/bin/program", .app = true }
+#define LIB(name)    { .function = name, .module = "/lib/libc.so.6" }
+#define STRAY	     { .address = 0x1234 }
+/* clang-format on */
+#define FRAME_MAX 24
+
+static struct stack stack_of(struct frame *frames, size_t cnt)
+{
+	return (struct stack){ .frames = frames, .frame_cnt = cnt };
+}
+
+#define STACK(frames) stack_of(frames, sizeof(frames) / sizeof(frames[0]))
+
+static void test_trim_probe(void)
+{
+	struct frame frames[] = { KERNEL("bpf_get_stackid"),
+				  KERNEL("bpf_prog_0123_jank_on_sample"),
+				  KERNEL("__traceiter_sched_switch"),
+				  KERNEL("__schedule"),
+				  KERNEL("schedule"),
+				  APP("bpf_of_its_own"),
+				  LIB("_start") };
+	struct stack stack = STACK(frames);
+
+	stack__trim_probe(&stack);
+	is_uint(stack.frame_cnt, 4, "the probe's own frames go");
+	is_str(stack.frames[0].function, "__schedule", "what it interrupted is the leaf");
+	stack__trim_probe(&stack);
+	is_uint(stack.frame_cnt, 4, "nothing more");
+}
+
+static void test_trim_gap(void)
+{
+	struct frame frames[] = { KERNEL(NULL), KERNEL("bpf_overflow_handler"), KERNEL("do_idle") };
+	struct stack stack = STACK(frames);
+
+	stack__trim_probe(&stack);
+	is_str(stack.frames[0].function, "do_idle",
+	       "a nameless frame above the probe goes with it");
+}
+
+static void test_trim_user(void)
+{
+	struct frame frames[] = { APP("bpf_load"), LIB("_start") };
+	struct stack stack = STACK(frames), empty = { 0 };
+
+	stack__trim_probe(&stack);
+	is_uint(stack.frame_cnt, 2, "a program's own bpf_ function stays");
+	stack__trim_probe(&empty);
+	stack__trim_stray(&empty);
+	is_uint(empty.frame_cnt, 0, "an empty stack stays empty");
+}
+
+/* Deep below the leaf such a name is the kernel's own work. */
+static void test_trim_deep(void)
+{
+	struct frame frames[FRAME_MAX];
+	struct stack stack = STACK(frames);
+
+	for (size_t i = 0; i < FRAME_MAX; i++)
+		frames[i] = (struct frame)KERNEL("work");
+	frames[FRAME_MAX - 1] = (struct frame)KERNEL("bpf_prog_run");
+	stack__trim_probe(&stack);
+	is_uint(stack.frame_cnt, FRAME_MAX, "what lies deep is not the probe");
+}
+
+static void test_trim_stray(void)
+{
+	struct frame frames[] = {
+		KERNEL("schedule"), { .kernel = true }, APP("work"), LIB(NULL), STRAY, APP("chance")
+	};
+	struct frame leaf[] = { STRAY, APP("work"), STRAY };
+	struct stack stack = STACK(frames);
+
+	stack__trim_stray(&stack);
+	is_uint(stack.frame_cnt, 4, "a walk ends where it leaves all code");
+	stack = STACK(leaf);
+	stack__trim_stray(&stack);
+	is_uint(stack.frame_cnt, 2, "but for the leaf, which is no walk's guess");
+}
+
+static void test_app_frame(void)
+{
+	struct frame named[] = { KERNEL("schedule"), LIB("read"), APP(NULL), APP("inner"),
+				 APP("outer") };
+	struct frame nameless[] = { LIB("read"), APP(NULL), LIB("_start") };
+	struct frame foreign[] = { KERNEL("schedule"), LIB("read"), LIB("_start") };
+	struct frame nowhere[] = { { .function = "x", .app = true } };
+	struct stack stack = STACK(named), empty = { 0 };
+
+	is_str(stack__app_frame(&stack)->function, "inner", "the innermost named frame of its own");
+	stack = STACK(nameless);
+	ok(stack__app_frame(&stack) == &nameless[1], "without one, a nameless of its own");
+	stack = STACK(foreign);
+	ok(!stack__app_frame(&stack), "libraries and kernel are not the program's own");
+	stack = STACK(nowhere);
+	ok(!stack__app_frame(&stack), "what lies in no module isn't, either");
+	ok(!stack__app_frame(&empty), "an empty stack has none");
+}
+
+static void test_reaches_start(void)
+{
+	static const struct {
+		const char *last;
+		bool want;
+	} rows[] = {
+		{ "_start", true },	    { "__libc_start_main_impl", true },
+		{ "start_thread", true },   { "clone3", true },
+		{ "runtime.goexit", true }, { "main", false },
+		{ "restart", false },	    { NULL, false },
+	};
+	struct frame kernel[] = { KERNEL("_start_in_kernel") };
+	struct stack stack = STACK(kernel), empty = { 0 };
+
+	ok(!stack__reaches_start(&stack), "a kernel frame is no thread's start");
+	ok(!stack__reaches_start(&empty), "an empty stack reaches nothing");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct frame frames[] = { APP("work"), LIB(rows[i].last) };
+
+		stack = STACK(frames);
+		ok(stack__reaches_start(&stack) == rows[i].want, "%s: %s",
+		   rows[i].last ? rows[i].last : "a nameless frame",
+		   rows[i].want ? "a start" : "none");
+	}
+}
+
+int main(void)
+{
+	test_trim_probe();
+	test_trim_gap();
+	test_trim_user();
+	test_trim_deep();
+	test_trim_stray();
+	test_app_frame();
+	test_reaches_start();
+	return tap__done();
+}
