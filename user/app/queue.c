@@ -47,7 +47,7 @@ static bool has_room(const struct queue *queue, const struct item *item)
 {
 	if (item->kind == ITEM_STOP || item->kind == ITEM_SUMMARY)
 		return queue->cnt < queue->cap;
-	return queue->cnt < queue->cap - RESERVED && queue->bytes + item->size <= queue->max_bytes;
+	return queue->cnt < queue->cap - RESERVED && item->size <= queue->max_bytes - queue->bytes;
 }
 
 bool queue__put(struct queue *queue, const struct item *item)

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The queue keeps order and bounds, and the end of a run always finds room. Also built with TSan. */
+#include "app/queue.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "tests/tap.h"
+
+static bool put(struct queue *queue, enum item_kind kind, uint32_t pid, size_t size)
+{
+	const struct item item = { .kind = kind, .pid = pid, .size = size };
+
+	return queue__put(queue, &item);
+}
+
+static struct item get(struct queue *queue)
+{
+	struct item item = { 0 };
+
+	queue__get(queue, &item);
+	return item;
+}
+
+static void test_order(void)
+{
+	struct queue *queue = queue__new(3, 100);
+	int data;
+	const struct item item = { ITEM_RAW, &data, 7, 42 };
+	struct item got;
+	bool ordered = true;
+
+	ok(queue__put(queue, &item), "an item is taken");
+	got = get(queue);
+	ok(got.kind == ITEM_RAW && got.data == &data && got.size == 7 && got.pid == 42,
+	   "and given out as it was");
+	for (uint32_t i = 0; i < 50; i++) {
+		put(queue, ITEM_BLOCK, 2 * i, 0);
+		put(queue, ITEM_PROCESS, 2 * i + 1, 0);
+		ordered &= get(queue).pid == 2 * i && get(queue).pid == 2 * i + 1;
+	}
+	ok(ordered, "first in, first out, however often around");
+	queue__free(queue);
+	queue__free(NULL);
+}
+
+static void test_bounds(void)
+{
+	struct queue *queue = queue__new(3, 100);
+
+	for (int i = 0; i < 3; i++)
+		ok(put(queue, ITEM_BLOCK, i, 0), "item %d finds room", i);
+	ok(!put(queue, ITEM_BLOCK, 3, 0), "one more doesn't");
+	ok(!put(queue, ITEM_PROCESS_GONE, 3, 0), "of any kind");
+	get(queue);
+	ok(put(queue, ITEM_BLOCK, 4, 0), "until one is gone");
+	is_uint(get(queue).pid, 1, "what was refused is not there");
+	queue__free(queue);
+}
+
+static void test_bytes(void)
+{
+	struct queue *queue = queue__new(10, 100);
+
+	ok(put(queue, ITEM_RAW, 0, 60) && put(queue, ITEM_RAW, 1, 40), "bytes up to the bound");
+	ok(!put(queue, ITEM_RAW, 2, 1), "not one beyond");
+	ok(put(queue, ITEM_BLOCK, 3, 0), "what has no bytes is not bound by them");
+	get(queue);
+	ok(!put(queue, ITEM_RAW, 4, 61) && put(queue, ITEM_RAW, 4, 60),
+	   "room comes back with bytes");
+	ok(!put(queue, ITEM_RAW, 5, SIZE_MAX - 50), "a size that wraps around finds none");
+	queue__free(queue);
+}
+
+static void test_end(void)
+{
+	struct queue *queue = queue__new(2, 10);
+
+	put(queue, ITEM_RAW, 0, 10);
+	put(queue, ITEM_BLOCK, 1, 0);
+	ok(put(queue, ITEM_SUMMARY, 2, 0), "the summary finds room in a full queue");
+	ok(put(queue, ITEM_STOP, 3, 0), "the stop, too");
+	ok(!put(queue, ITEM_BLOCK, 4, 0), "and nothing else");
+	for (uint32_t i = 0; i < 4; i++)
+		is_uint(get(queue).pid, i, "in order");
+	queue__free(queue);
+}
+
+#define ROUNDS 20000
+
+static void *take_all(void *arg)
+{
+	uint64_t sum = 0;
+	struct item item;
+
+	for (;;) {
+		queue__get(arg, &item);
+		if (item.kind == ITEM_STOP)
+			return (void *)(uintptr_t)sum;
+		sum += *(uint32_t *)item.data;
+		free(item.data);
+	}
+}
+
+/* A reader that waits, and a writer that never does. */
+static void test_threads(void)
+{
+	struct queue *queue = queue__new(64, 1 << 20);
+	uint64_t sum = 0;
+	unsigned refused = 0;
+	pthread_t reader;
+	void *got;
+
+	if (pthread_create(&reader, NULL, take_all, queue))
+		abort();
+	for (uint32_t i = 1; i <= ROUNDS; i++) {
+		uint32_t *data = malloc(sizeof(*data));
+		struct item item = { ITEM_BLOCK, data, 0, i };
+
+		*data = i;
+		if (queue__put(queue, &item)) {
+			sum += i;
+			continue;
+		}
+		free(data);
+		refused++;
+	}
+	ok(put(queue, ITEM_STOP, 0, 0), "the stop finds room");
+	pthread_join(reader, &got);
+	is_uint((uintptr_t)got, sum, "a reader gets all that was taken, whatever was refused");
+	diag("%u of %d items were refused", refused, ROUNDS);
+	queue__free(queue);
+}
+
+int main(void)
+{
+	test_order();
+	test_bounds();
+	test_bytes();
+	test_end();
+	test_threads();
+	return tap__done();
+}
