@@ -108,6 +108,7 @@ static int add_session(struct recorded *r, json_t *json)
 	json_decref(r->session_json);
 	r->session_json = json;
 	r->session.threshold_ns = number(json, "threshold_ns");
+	r->session.hang_ns = number(json, "hang_ns");
 	r->session.fps = number(json, "fps");
 	r->session.real_offset_ns = number(json, "real_offset_ns");
 	r->session.host = (struct host_info){

@@ -12,7 +12,7 @@
 struct recorded;
 
 struct recorded_session {
-	uint64_t threshold_ns, elapsed_ns;
+	uint64_t threshold_ns, hang_ns, elapsed_ns;
 	unsigned fps;
 	int64_t real_offset_ns;
 	struct host_info host; /* strings belong to the recorded */

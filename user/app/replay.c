@@ -174,6 +174,7 @@ static void set_judge(struct replay *r)
 	r->judge = (struct judge){
 		.threshold_ns =
 			r->opts->threshold_given ? r->opts->threshold_ns : session->threshold_ns,
+		.hang_ns = session->hang_ns,
 		.fps = r->opts->fps_given ? r->opts->fps : session->fps,
 		.debugging = r->opts->debugging,
 		.host = &r->host,

@@ -51,7 +51,8 @@ static void put_wall_time(struct text *t, const struct block *block)
 		text__put_duration(t, STYLE_HANG, block->duration_ns);
 		return;
 	}
-	text__put_duration(t, block->hang_reported ? STYLE_HANG : STYLE_JANK, block->duration_ns);
+	text__put_duration(t, *block__severity(block) == 'h' ? STYLE_HANG : STYLE_JANK,
+			   block->duration_ns);
 	if (block->hang_reported)
 		text__put(t, STYLE_HANG, ", the hang's end");
 }

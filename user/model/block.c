@@ -54,6 +54,20 @@ void summary__free(struct summary *summary)
 	summary->lost_cnt = 0;
 }
 
+size_t block__bytes(const struct block *block)
+{
+	size_t sum = sizeof(*block) + block->sample_cnt * sizeof(*block->samples) +
+		     block->preemptor_cnt * sizeof(*block->preemptors);
+
+	for (size_t i = 0; i < block->sample_cnt; i++) {
+		const struct stack *stack = &block->samples[i].stack;
+
+		sum += (stack->kernel_cnt + stack->user_cnt) * sizeof(*stack->addresses) +
+		       stack->frame_cnt * sizeof(*stack->frames);
+	}
+	return sum;
+}
+
 #define X_STATE(nr, NAME, key) [nr] = key,
 #define X_LOOP(nr, NAME, key)  [nr] = key,
 static const char *const state_names[] = { JANK_STATES(X_STATE) };
@@ -75,5 +89,7 @@ const char *loop__name(uint32_t loop)
 
 const char *block__severity(const struct block *block)
 {
-	return block->type == BLOCK_HANG || block->hang_reported ? "hang" : "jank";
+	bool hang = block->type == BLOCK_HANG || block->hang_reported || block->over_hang;
+
+	return hang ? "hang" : "jank";
 }

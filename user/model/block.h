@@ -117,7 +117,8 @@ struct block {
 	uint32_t loop; /* JANK_LOOP_* */
 	int32_t fd;    /* the loop's epoll descriptor, or -1 */
 	int32_t ready_cnt;
-	bool hang_reported; /* its hang record was sent before: severity is "hang" */
+	bool hang_reported; /* its hang record was sent before */
+	bool over_hang;	    /* longer than --hang, reported before or not */
 	bool ended_by_exit;
 	uint32_t end; /* JANK_END_* */
 	uint32_t dropped_frames;
@@ -154,9 +155,10 @@ struct summary {
 	size_t loop_cnt;
 };
 
-struct block *block__new(void);		     /* zeroed; NULL when out of memory */
-void block__free(struct block *block);	     /* accepts NULL */
-void summary__free(struct summary *summary); /* what it points to, not itself */
+struct block *block__new(void);			/* zeroed; NULL when out of memory */
+void block__free(struct block *block);		/* accepts NULL */
+size_t block__bytes(const struct block *block); /* of memory, about */
+void summary__free(struct summary *summary);	/* what it points to, not itself */
 
 const char *state__name(uint32_t state); /* the contract's key; "other" for an unknown one */
 const char *loop__name(uint32_t loop);	 /* the contract's `loop`; "unknown" for an unknown one */

@@ -145,6 +145,7 @@ int judge__dispatch(const struct judge *judge, struct dispatch *dispatch,
 		return -ENOMEM;
 	block->type = dispatch->hang ? BLOCK_HANG : BLOCK_JANK;
 	block->hang_reported = dispatch->hang_reported;
+	block->over_hang = judge->hang_ns && rec->duration_ns > judge->hang_ns;
 	set_times(block, judge, rec);
 	block->load = *load;
 	block->load.busy = rec->state_ns[JANK_STATE_RUNNABLE] > rec->duration_ns / 5;

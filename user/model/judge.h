@@ -12,6 +12,7 @@
 
 struct judge {
 	uint64_t threshold_ns;
+	uint64_t hang_ns; /* 0: none */
 	unsigned fps;
 	bool debugging;		      /* report blocks that were mostly stopped, too */
 	const struct host_info *host; /* borrowed; strings are copied into each block */
