@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* jankbpf: finds jank on a whole machine. One function a command. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "app/doctor.h"
 #include "app/options.h"
@@ -44,12 +46,25 @@ static int check_stdout(int status)
 	return status;
 }
 
+/* Or the first files that we open would be stdin, stdout or stderr, and what is said went into them. */
+static void fill_std_fds(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct options opts;
 	struct err err = {};
 	int status;
 
+	fill_std_fds();
 	if (options__parse(argc, argv, &opts, &err)) {
 		log__error("%s", err.msg);
 		return err.exit;

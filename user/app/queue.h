@@ -21,7 +21,7 @@ struct item {
 	uint32_t pid;
 };
 
-/* max_items and max_bytes (of ITEM_RAW) bound what waits. NULL: out of memory. */
+/* max_items and max_bytes (the sum of size) bound what waits. NULL: out of memory. */
 struct queue *queue__new(size_t max_items, size_t max_bytes);
 void queue__free(struct queue *queue); /* accepts NULL; what still waits leaks: drain it first */
 

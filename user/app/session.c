@@ -6,16 +6,15 @@
 #include "app/session.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "app/host.h"
 #include "app/recorder.h"
 #include "app/session_parts.h"
+#include "app/signals.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "kernel/bpf_log.h"
@@ -28,6 +27,7 @@
 #define LOOKS_PER_HANG	   8 /* a hang is reported at most an eighth of --hang late */
 #define STATUS_NS	   NS_PER_SEC
 #define MACHINE_NS	   (100 * NS_PER_MS)
+#define OUTPUT_PATIENCE_NS (2 * NS_PER_SEC)
 #define MACHINE_COST_SHARE 500 /* reading /proc takes at most this fraction of our time */
 
 static int name_live(void *ctx, uint32_t pid, struct stack *stack)
@@ -60,6 +60,7 @@ static int open_outputs(struct session *s, struct err *err)
 		return err__set(err, ENOMEM, "out of memory");
 	s->judge = (struct judge){
 		.threshold_ns = opts->threshold_ns,
+		.hang_ns = opts->hang_ns,
 		.fps = opts->fps,
 		.debugging = opts->debugging,
 		.host = &s->host,
@@ -112,15 +113,10 @@ static int open_probes(struct session *s, struct err *err)
 static void on_signal(void *ctx, uint64_t arg)
 {
 	struct session *s = ctx;
-	struct signalfd_siginfo info;
 
 	(void)arg;
-	while (read(s->signal_fd, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGCHLD)
-			continue; /* a COMMAND's end comes by its pidfd */
-		s->stop = true;
-		s->own_end = true;
-	}
+	if (signals__end(s->signal_fd))
+		s->stop = s->own_end = true;
 }
 
 static void on_ring(void *ctx, uint64_t arg)
@@ -139,6 +135,15 @@ static void on_stop(void *ctx, uint64_t arg)
 	(void)arg;
 	s->stop = true;
 	s->own_end = true;
+}
+
+/* Its reader left; a terminal's end is a signal as well. */
+static void on_stdout_closed(void *ctx, uint64_t arg)
+{
+	struct session *s = ctx;
+
+	watch__remove(s->watch, STDOUT_FILENO);
+	on_stop(ctx, arg);
 }
 
 static void on_look(void *ctx, uint64_t arg)
@@ -186,24 +191,6 @@ static uint64_t machine_period(struct session *s)
 	return ns < MACHINE_NS ? MACHINE_NS : ns;
 }
 
-static int watch_signals(struct session *s)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGCHLD);
-	if (sigprocmask(SIG_BLOCK, &set, NULL))
-		return -errno;
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a file at its size limit is an error like a full disk */
-	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	s->closed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return s->signal_fd < 0 || s->closed_fd < 0 ? -errno : 0;
-}
-
 static int watch_all(struct session *s, struct err *err)
 {
 	uint64_t look = look_period(s->opts), machine = machine_period(s);
@@ -218,6 +205,7 @@ static int watch_all(struct session *s, struct err *err)
 	    (s->opts->duration_ns &&
 	     (res = watch__timer(s->watch, s->opts->duration_ns, 0, on_stop, s)) < 0))
 		return err__set(err, -res, "cannot watch for events: %s", strerror(-res));
+	watch__hangup(s->watch, STDOUT_FILENO, on_stdout_closed, s, 0); /* not of a file */
 	return 0;
 }
 
@@ -296,13 +284,25 @@ static void finish(struct session *s)
 	session__send_summary(s);
 }
 
+/* Who does not read our stdout may do so later. Until then nobody but the user can give up. */
+static void finish_output(struct session *s)
+{
+	if (sinker__finish(s->sinker, OUTPUT_PATIENCE_NS))
+		return;
+	log__warn("waiting for stdout to take the rest; Ctrl-C again gives it up");
+	signals__default(s->signal_fd);
+	sinker__finish(s->sinker, 0);
+}
+
 static void close_session(struct session *s)
 {
 	log__status(NULL);
-	sinker__finish(s->sinker);
-	loader__free(s->loader);
+	session__keep_losses(s);
+	loader__free(s->loader); /* nobody is slowed down by a slow output */
 	ring__free(s->ring);
 	workload__stop(&s->workload);
+	finish_output(s);
+	session__tell_losses(s);
 	watch__free(s->watch);
 	session__free_traced(s);
 	output__free(s->output);
@@ -322,6 +322,15 @@ static void close_session(struct session *s)
 		close(s->closed_fd);
 }
 
+static int open_signals(struct session *s, struct err *err)
+{
+	s->signal_fd = signals__open();
+	s->closed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->signal_fd < 0 || s->closed_fd < 0)
+		return err__set(err, errno, "cannot wait for signals: %s", strerror(errno));
+	return 0;
+}
+
 static int open_session(struct session *s, struct err *err)
 {
 	int res = preflight__check(err);
@@ -337,7 +346,7 @@ static int open_session(struct session *s, struct err *err)
 	if (!res && s->opts->argv)
 		res = workload__prepare(s->opts->argv, &s->workload, err);
 	if (!res)
-		res = watch_signals(s);
+		res = open_signals(s, err);
 	return res ? res : open_probes(s, err);
 }
 
@@ -345,7 +354,6 @@ int session__run(const struct options *opts, struct err *err)
 {
 	struct session s = {
 		.opts = opts,
-		.err = err,
 		.workload = { .go_fd = -1, .failed_fd = -1 },
 		.cost = { .stats_fd = -1 },
 		.signal_fd = -1,

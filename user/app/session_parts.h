@@ -43,11 +43,11 @@ struct cost_meter {
 
 struct session {
 	const struct options *opts;
-	struct err *err; /* the first failure while running */
 	struct features features;
 	struct host_info host;
 	struct judge judge;
 	struct losses losses;
+	struct losses kernel_losses; /* as of the end */
 	struct workload workload;
 	struct journal_writer *journal;
 	struct symbolizer *symbolizer;
@@ -90,5 +90,7 @@ void session__look(struct session *s); /* at the threads: hangs, counts */
 void session__status(struct session *s);
 void session__cost_window(struct session *s);
 int session__send_summary(struct session *s);
+void session__keep_losses(struct session *s); /* the kernel side's, before it is closed */
+void session__tell_losses(struct session *s); /* on stderr, when all is written */
 
 #endif

@@ -74,6 +74,7 @@ static void on_dispatch(struct session *s, struct dispatch *dispatch)
 	count_block(s, block);
 	session__flush_raw(s); /* the journal has the evidence before the names */
 	item.data = block;
+	item.size = block__bytes(block);
 	if (!queue__put(s->queue, &item)) {
 		losses__add(&s->losses, LOSS_QUEUE_FULL, 1);
 		block__free(block);

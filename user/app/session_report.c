@@ -129,6 +129,29 @@ static void add_kernel_losses(struct session *s, struct losses *ret)
 	loader__losses(s->loader, ret->cnt); /* the first JANK_LOSS_CNT are the kernel side's */
 }
 
+void session__keep_losses(struct session *s)
+{
+	if (s->loader)
+		loader__losses(s->loader, s->kernel_losses.cnt);
+}
+
+/* The summary went out before its own loss, or that of the last blocks, could be known. */
+void session__tell_losses(struct session *s)
+{
+	struct strbuf line = STRBUF_INIT;
+
+	for (int i = 0; i < LOSS_CNT; i++) {
+		uint64_t cnt = s->losses.cnt[i] + s->kernel_losses.cnt[i];
+
+		if (cnt)
+			strbuf__addf(&line, "%s%llu %s", line.len ? ", " : "",
+				     (unsigned long long)cnt, loss__key(i));
+	}
+	if (line.len)
+		log__warn("lost: %s", strbuf__str(&line));
+	strbuf__free(&line);
+}
+
 /* "20.1k" */
 static void add_count(struct strbuf *sb, uint64_t cnt)
 {

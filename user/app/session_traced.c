@@ -161,15 +161,25 @@ static void on_end(void *ctx, uint64_t pid)
 		s->stop = true;
 }
 
+/* Why there is no pidfd: /proc knows the better message for what is no process. */
+static int explain(uint32_t pid, int code, struct err *err)
+{
+	struct proc_info info;
+	int res = procinfo__read(pid, &info, err);
+
+	if (res)
+		return res;
+	procinfo__free(&info);
+	return err__set(err, code, "cannot watch process %u: %s", pid, strerror(code));
+}
+
 static int watch_end(struct session *s, struct traced *traced, struct err *err)
 {
 	int res;
 
 	traced->pidfd = syscall(SYS_pidfd_open, traced->pid, 0);
 	if (traced->pidfd < 0)
-		return errno == ESRCH ? err__set(err, ESRCH, "no process with pid %u", traced->pid)
-				      : err__set(err, errno, "cannot watch process %u: %s",
-						 traced->pid, strerror(errno));
+		return explain(traced->pid, errno, err);
 	res = watch__add(s->watch, traced->pidfd, on_end, s, traced->pid);
 	if (res)
 		return err__set(err, -res, "cannot watch process %u: %s", traced->pid,

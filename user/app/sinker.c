@@ -10,13 +10,15 @@
 #include <sys/eventfd.h>
 
 #include "app/recorder.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "model/identity.h"
 
 struct sinker {
 	struct sinker_opts opts;
 	pthread_t thread;
-	bool closed;
+	bool closed; /* stdout has no reader any more */
+	bool ending; /* the queue has its end */
 };
 
 static void note(struct sinker *sinker, int res)
@@ -108,13 +110,27 @@ int sinker__start(const struct sinker_opts *opts, struct sinker **ret, struct er
 	return 0;
 }
 
-void sinker__finish(struct sinker *sinker)
+static bool join(struct sinker *sinker, uint64_t patience_ns)
+{
+	uint64_t until = clock__real_ns() + patience_ns;
+	const struct timespec at = { .tv_sec = until / NS_PER_SEC, .tv_nsec = until % NS_PER_SEC };
+
+	if (patience_ns)
+		return !pthread_timedjoin_np(sinker->thread, NULL, &at);
+	return !pthread_join(sinker->thread, NULL);
+}
+
+bool sinker__finish(struct sinker *sinker, uint64_t patience_ns)
 {
 	const struct item stop = { .kind = ITEM_STOP };
 
 	if (!sinker)
-		return;
-	queue__put(sinker->opts.queue, &stop);
-	pthread_join(sinker->thread, NULL);
+		return true;
+	if (!sinker->ending)
+		queue__put(sinker->opts.queue, &stop);
+	sinker->ending = true;
+	if (!join(sinker, patience_ns))
+		return false;
 	free(sinker);
+	return true;
 }

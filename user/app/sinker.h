@@ -4,6 +4,7 @@
 #define JANK_SINKER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "app/output.h"
 #include "app/queue.h"
@@ -30,7 +31,10 @@ struct sinker_opts {
 
 int sinker__start(const struct sinker_opts *opts, struct sinker **ret, struct err *err);
 
-/* Puts an end to the queue, waits until all before it is written. Accepts NULL. */
-void sinker__finish(struct sinker *sinker);
+/*
+ * Puts an end to the queue, waits until all before it is written, and frees it. False: that took longer
+ * than patience_ns (0: none is too long), it goes on and is to be called again. Accepts NULL.
+ */
+bool sinker__finish(struct sinker *sinker, uint64_t patience_ns);
 
 #endif

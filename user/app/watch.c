@@ -19,6 +19,7 @@ struct entry {
 	watch_fn fn;
 	void *ctx;
 	uint64_t arg;
+	uint32_t events;
 	bool timer, removed;
 	struct entry *next_removed;
 	UT_hash_handle hh;
@@ -67,17 +68,19 @@ void watch__free(struct watch *watch)
 	free(watch);
 }
 
-static int add(struct watch *watch, int fd, bool timer, watch_fn fn, void *ctx, uint64_t arg)
+static int add(struct watch *watch, const struct entry *what)
 {
 	struct entry *entry = calloc(1, sizeof(*entry));
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = entry };
+	struct epoll_event event = { .events = what->events, .data.ptr = entry };
+	int res;
 
 	if (!entry)
 		return -ENOMEM;
-	*entry = (struct entry){ .fd = fd, .fn = fn, .ctx = ctx, .arg = arg, .timer = timer };
-	if (epoll_ctl(watch->epfd, EPOLL_CTL_ADD, fd, &event)) {
+	*entry = *what;
+	if (epoll_ctl(watch->epfd, EPOLL_CTL_ADD, entry->fd, &event)) {
+		res = -errno;
 		free(entry);
-		return -errno;
+		return res;
 	}
 	HASH_ADD_INT(watch->entries, fd, entry);
 	return 0;
@@ -85,7 +88,19 @@ static int add(struct watch *watch, int fd, bool timer, watch_fn fn, void *ctx, 
 
 int watch__add(struct watch *watch, int fd, watch_fn fn, void *ctx, uint64_t arg)
 {
-	return add(watch, fd, false, fn, ctx, arg);
+	const struct entry entry = {
+		.fd = fd, .events = EPOLLIN, .fn = fn, .ctx = ctx, .arg = arg
+	};
+
+	return add(watch, &entry);
+}
+
+/* Errors and hang-ups are always told, without being asked for. */
+int watch__hangup(struct watch *watch, int fd, watch_fn fn, void *ctx, uint64_t arg)
+{
+	const struct entry entry = { .fd = fd, .fn = fn, .ctx = ctx, .arg = arg };
+
+	return add(watch, &entry);
 }
 
 void watch__remove(struct watch *watch, int fd)
@@ -113,14 +128,16 @@ int watch__timer(struct watch *watch, uint64_t first_ns, uint64_t period_ns, wat
 {
 	const struct itimerspec spec = { timespec_of(period_ns),
 					 timespec_of(first_ns ? first_ns : 1) };
-	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), res;
+	struct entry entry = { .events = EPOLLIN, .fn = fn, .ctx = ctx, .timer = true };
+	int res;
 
-	if (fd < 0 || timerfd_settime(fd, 0, &spec, NULL))
+	entry.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (entry.fd < 0)
 		return -errno;
-	res = add(watch, fd, true, fn, ctx, 0);
+	res = timerfd_settime(entry.fd, 0, &spec, NULL) ? -errno : add(watch, &entry);
 	if (!res)
-		return fd;
-	close(fd);
+		return entry.fd;
+	close(entry.fd);
 	return res;
 }
 

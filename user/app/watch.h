@@ -14,6 +14,8 @@ void watch__free(struct watch *watch); /* closes the timers; accepts NULL */
 
 /* Calls fn(ctx, arg) whenever fd is readable. The fd stays the caller's. 0 or -errno. */
 int watch__add(struct watch *watch, int fd, watch_fn fn, void *ctx, uint64_t arg);
+/* Calls it once nobody is left at the other end of a pipe, socket or terminal. -EPERM: fd has none. */
+int watch__hangup(struct watch *watch, int fd, watch_fn fn, void *ctx, uint64_t arg);
 void watch__remove(struct watch *watch, int fd);
 
 /* A timer: first after first_ns, then every period_ns (0: once). Returns its descriptor or -errno. */

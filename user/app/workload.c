@@ -16,15 +16,11 @@
 
 static void run_child(char **argv, int go_fd, int failed_fd)
 {
-	sigset_t none;
 	char go;
 	int code;
 
 	if (read(go_fd, &go, 1) != 1)
 		_exit(127); /* the parent gave up */
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
 	execvp(argv[0], argv);
 	code = errno;
 	file__write_all(failed_fd, &code, sizeof(code));

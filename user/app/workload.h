@@ -16,7 +16,7 @@ struct workload {
 	int status; /* as of waitpid, once ended */
 };
 
-/* Forks; the child has the caller's signal mask undone and waits. */
+/* Forks; the child waits. It inherits signals as they are now: call it before changing any. */
 int workload__prepare(char **argv, struct workload *ret, struct err *err);
 
 /* Lets it exec. -errno with a message when that fails: no such program, no permission, … */

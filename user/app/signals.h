@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The signals that end a run, as a descriptor; and back to what they do by themselves. */
+#ifndef JANK_SIGNALS_H
+#define JANK_SIGNALS_H
+
+#include <stdbool.h>
+
+/* From now on they come by the descriptor that is returned. -errno. */
+int signals__open(void);
+
+/* Reads what has come: was any of them meant to end the run? */
+bool signals__end(int fd);
+
+/* The next one ends the process at once: for a run whose output nobody takes. */
+void signals__default(int fd);
+
+#endif
