@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the tests of bad days share: TAP, traced programs, the tracer, and what it leaves behind."""
+import atexit
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+os.chdir(ROOT)
+JANK = os.environ.get("JANKBPF", "./jankbpf")
+SIMJANK = "./simjank"
+TARGET = ".output/bad/target"
+SCRATCH = tempfile.mkdtemp(prefix="bad-")
+MS = 1000000
+STARTED = []  # every process of ours, so that none is left behind
+COUNT = [0, 0]  # results, failures
+
+
+# --- results
+
+def ok(good, name, detail=None):
+    COUNT[0] += 1
+    print(f"{'ok' if good else 'not ok'} {COUNT[0]} - {name}", flush=True)
+    if not good:
+        COUNT[1] += 1
+        text = str(detail).strip()[:3000].replace("\n", "\n# ")
+        print(f"# {text}", flush=True)
+    return good
+
+
+def skip(name, reason):
+    COUNT[0] += 1
+    print(f"ok {COUNT[0]} - {name} # SKIP {reason}", flush=True)
+
+
+def done():
+    print(f"1..{COUNT[0]}", flush=True)
+    sys.exit(1 if COUNT[1] else 0)
+
+
+def skip_all(reason):
+    print(f"1..0 # SKIP {reason}", flush=True)
+    sys.exit(0)
+
+
+def need_tracing():
+    """Skips the whole test where nothing can be traced; builds its targets where it can."""
+    if os.geteuid():
+        skip_all("needs root")
+    doctor = subprocess.run([JANK, "doctor"], capture_output=True, text=True, check=False)
+    if doctor.returncode:
+        skip_all("tracing is not possible here: see jankbpf doctor")
+    built = subprocess.run(["make", "-s", "bad-target"], capture_output=True, text=True, check=False)
+    if built.returncode:
+        print("Bail out! the targets do not build:", built.stderr.replace("\n", " "))
+        sys.exit(1)
+
+
+# --- processes
+
+def clean_up():
+    for process in STARTED:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    for where, dirs, _ in os.walk(SCRATCH):
+        for name in dirs:
+            path = os.path.join(where, name)
+            if os.path.ismount(path):
+                subprocess.run(["umount", "-l", path], check=False)
+    shutil.rmtree(SCRATCH, ignore_errors=True)
+
+
+atexit.register(clean_up)
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+
+
+def scratch(name):
+    return os.path.join(SCRATCH, name)
+
+
+def start(args, **options):
+    process = subprocess.Popen(args, **options)
+    STARTED.append(process)
+    return process
+
+
+def target(*args, exe=TARGET, **options):
+    """A traced program, started and ready."""
+    process = start([exe, *map(str, args)], stdout=subprocess.PIPE, text=True, **options)
+    line = process.stdout.readline()
+    if line != "ready\n":
+        raise RuntimeError(f"{exe} {args}: said {line!r}")
+    return process
+
+
+def simjank(*args, build=SIMJANK, **options):
+    """A simjank that has its threads and is about to begin."""
+    reader, writer = os.pipe()
+    process = start([build, "--quiet", "--ready-fd", str(writer), *map(str, args)],
+                    pass_fds=[writer], **options)
+    os.close(writer)
+    with os.fdopen(reader) as ready:
+        ready.readline()
+    return process
+
+
+def end(*processes):
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def wait_for(condition, seconds=10):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return bool(condition())
+
+
+def status_of(pid):
+    with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as text:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in text if ":\t" in line)
+
+
+def rss_kb(pid):
+    return int(status_of(pid)["VmRSS"].split()[0])
+
+
+def fds_of(pid):
+    links = {}
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            links[int(fd)] = os.readlink(f"/proc/{pid}/fd/{fd}")
+        except OSError:
+            pass
+    return links
+
+
+# --- the tracer
+
+class Result:
+    """How a trace ended: status, both outputs, seconds; None as the status: it had to be killed."""
+
+    def __init__(self, status, out, err, seconds):
+        self.status, self.err, self.raw, self.seconds = status, err, out, seconds
+        self.out = out.decode("utf-8", "backslashreplace")
+
+    def __str__(self):
+        return f"status {self.status} after {self.seconds:.2f} s\nstderr: {self.err}\nstdout: {self.out}"
+
+    def records(self):
+        return [json.loads(line) for line in self.raw.decode("utf-8").splitlines()]
+
+    def blocks(self, kind="block"):
+        return [record for record in self.records() if record["type"] == kind]
+
+    def summary(self):
+        found = self.blocks("summary")
+        return found[0] if len(found) == 1 else None
+
+
+class Tracer:
+    """A jankbpf in the background; its outputs go to files, so that it never waits for us."""
+
+    def __init__(self, *args, stdout=None, wait=True, prefix=(), **options):
+        self.begin = time.monotonic()
+        self.out = tempfile.TemporaryFile(dir=SCRATCH)
+        self.err = tempfile.TemporaryFile(dir=SCRATCH)
+        words = [*prefix, JANK, *(["-v"] if wait else []), *map(str, args)]
+        self.process = start(words, stdin=subprocess.DEVNULL, stdout=stdout or self.out, stderr=self.err,
+                             **options)
+        self.pid = self.process.pid
+        if wait and not wait_for(lambda: "tracing;" in self.stderr() or self.process.poll() is not None):
+            raise RuntimeError(f"{words}: does not come to trace: {self.stderr()}")
+
+    def stderr(self):
+        return self.read(self.err).decode("utf-8", "backslashreplace")
+
+    def read(self, file):
+        return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0)
+
+    def stdout(self):
+        return self.read(self.out)
+
+    def finish(self, seconds=20):
+        """Waits for its end."""
+        try:
+            status = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            status = None
+            end(self.process)
+        return Result(status, self.stdout(), self.stderr(), time.monotonic() - self.begin)
+
+    def stop(self, sig=signal.SIGINT, seconds=20):
+        self.process.send_signal(sig)
+        return self.finish(seconds)
+
+
+def trace(*args, seconds=30, **options):
+    """Runs to its own end."""
+    return Tracer(*args, wait=False, **options).finish(seconds)
+
+
+# --- judging
+
+def account(record):
+    spent = record["time"]
+    return spent["running_ns"] + spent["runnable_ns"] + sum(spent["blocked_ns"].values())
+
+
+def exact(records):
+    """Every block's account sums to its duration."""
+    return all(account(r) == r["duration_ns"] for r in records if r["type"] != "summary")
+
+
+def validate(path):
+    """None when every line is a whole record by the schema and the contract, else the complaints."""
+    schema = scratch("schema.json")
+    with open(schema, "wb") as file:
+        file.write(subprocess.run([JANK, "--schema"], capture_output=True, check=True).stdout)
+    run = subprocess.run(["tests/validate_records.py", schema, path], capture_output=True, text=True, check=False)
+    if run.returncode == 3:
+        return None
+    return run.stdout + run.stderr if run.returncode else None
+
+
+def valid(result, name):
+    """The JSON Lines on its stdout are valid."""
+    path = scratch("records.jsonl")
+    with open(path, "wb") as file:
+        file.write(result.raw)
+    complaints = validate(path)
+    return ok(result.raw and not complaints, name, complaints or result)
+
+
+# --- what is left behind
+
+def held(pid):
+    """The BPF programs, maps and links that a process has open, by kind and id."""
+    found = set()
+    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+        try:
+            with open(f"/proc/{pid}/fdinfo/{fd}", encoding="ascii") as info:
+                found |= {(line.split("_")[0], int(line.split()[1])) for line in info
+                          if re.match(r"(prog|map|link)_id:", line)}
+        except OSError:
+            pass
+    return found
+
+
+def left(objects, seconds=5):
+    """Those that do not go away: detaching takes the kernel a moment."""
+    def still():
+        found = set()
+        for kind in ("prog", "map", "link"):
+            run = subprocess.run(["bpftool", "-j", kind, "list"], capture_output=True, text=True, check=False)
+            found |= {(kind, item["id"]) for item in json.loads(run.stdout or "[]")}
+        return found & objects
+
+    wait_for(lambda: not still(), seconds)
+    return still()
+
+
+def code_hash(pid, name="libc"):
+    """Of the mapped code of a library: a uprobe left in it shows."""
+    digest = hashlib.sha256()
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in maps:
+            match = re.match(r"(\w+)-(\w+) r-xp .*/" + name + r"[^/]*$", line)
+            if match:
+                begin, stop = (int(match[i], 16) for i in (1, 2))
+                memory.seek(begin)
+                digest.update(memory.read(stop - begin))
+    return digest.hexdigest()

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests of bad days trace: programs with too many threads, mappings, blocks or ends. Prints
+ * "ready" when it is what it is asked to be, then goes on until it is killed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_MS   1000000ull
+#define SMALL_STACK 65536
+#define CODE_AT	    4096 /* in the file of `code` */
+
+struct loop_opts {
+	bool always_ready;
+	int gap_ms;
+	uint64_t busy_ns, sleep_ns;
+	unsigned rounds; /* 0: for ever */
+};
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static __attribute__((noinline)) void handle_busy(uint64_t ns)
+{
+	uint64_t end = now_ns() + ns;
+
+	while (now_ns() < end)
+		;
+}
+
+static __attribute__((noinline)) void handle_sleep(uint64_t ns)
+{
+	struct timespec ts = { ns / 1000000000, ns % 1000000000 };
+
+	while (nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}
+
+static int open_epoll(bool always_ready)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int epfd = epoll_create1(EPOLL_CLOEXEC);
+	int fd = always_ready ? eventfd(1, EFD_CLOEXEC) : -1;
+
+	if (epfd < 0 || (always_ready && (fd < 0 || epoll_ctl(epfd, EPOLL_CTL_ADD, fd, &event))))
+		die("epoll");
+	return epfd;
+}
+
+static void run_loop(const struct loop_opts *opts)
+{
+	int epfd = open_epoll(opts->always_ready);
+	struct epoll_event event;
+
+	for (unsigned i = 0; !opts->rounds || i < opts->rounds; i++) {
+		epoll_wait(epfd, &event, 1, opts->gap_ms);
+		if (opts->busy_ns)
+			handle_busy(opts->busy_ns);
+		if (opts->sleep_ns)
+			handle_sleep(opts->sleep_ns);
+	}
+	close(epfd);
+}
+
+static void *loop_thread(void *arg)
+{
+	run_loop(arg);
+	return NULL;
+}
+
+static void *idle_thread(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+static pthread_t start_thread(void *(*fn)(void *), void *arg)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, SMALL_STACK);
+	errno = pthread_create(&thread, &attr, fn, arg);
+	if (errno)
+		die("pthread_create");
+	pthread_attr_destroy(&attr);
+	return thread;
+}
+
+static void ready(void)
+{
+	puts("ready");
+	fflush(stdout);
+}
+
+static unsigned long number(char **argv, int i, unsigned long def)
+{
+	return argv[i] ? strtoul(argv[i], NULL, 10) : def;
+}
+
+/* loop [SLEEP_MS [GAP_MS]] */
+static void run_one(char **argv)
+{
+	struct loop_opts opts = { .sleep_ns = number(argv, 0, 40) * NS_PER_MS };
+
+	opts.gap_ms = argv[0] ? (int)number(argv, 1, 10) : 10;
+	ready();
+	run_loop(&opts);
+}
+
+/* storm THREADS BUSY_US [GAP_MS]: blocks as fast as they come */
+static void run_storm(char **argv)
+{
+	static struct loop_opts opts;
+	unsigned long cnt = number(argv, 0, 1);
+
+	opts.busy_ns = number(argv, 1, 150) * 1000;
+	opts.gap_ms = (int)number(argv, 2, 0);
+	opts.always_ready = !opts.gap_ms;
+	for (unsigned long i = 1; i < cnt; i++)
+		start_thread(loop_thread, &opts);
+	ready();
+	run_loop(&opts);
+}
+
+/* crowd IDLE LOOPS: threads */
+static void run_crowd(char **argv)
+{
+	static struct loop_opts opts = { .gap_ms = 100, .sleep_ns = 40 * NS_PER_MS };
+
+	for (unsigned long i = number(argv, 0, 0); i; i--)
+		start_thread(idle_thread, NULL);
+	for (unsigned long i = number(argv, 1, 0); i; i--)
+		start_thread(loop_thread, &opts);
+	ready();
+	run_loop(&opts);
+}
+
+/* maps N: every second page executable, so that the kernel cannot join them */
+static void run_maps(char **argv)
+{
+	struct loop_opts opts = { .gap_ms = 10, .busy_ns = 40 * NS_PER_MS };
+	unsigned long cnt = number(argv, 0, 100);
+	size_t page = sysconf(_SC_PAGESIZE);
+	char *at = mmap(NULL, cnt * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		die("mmap");
+	for (unsigned long i = 0; i < cnt; i += 2)
+		if (mprotect(at + i * page, page, PROT_READ | PROT_EXEC))
+			die("mprotect");
+	ready();
+	run_loop(&opts);
+}
+
+/* churn: threads that live for two dispatches */
+static void run_churn(char **argv)
+{
+	static struct loop_opts opts = { .gap_ms = 1, .sleep_ns = 2 * NS_PER_MS, .rounds = 3 };
+
+	(void)argv;
+	ready();
+	for (;;) {
+		pthread_t threads[8];
+
+		for (int i = 0; i < 8; i++)
+			threads[i] = start_thread(loop_thread, &opts);
+		for (int i = 0; i < 8; i++)
+			pthread_join(threads[i], NULL);
+	}
+}
+
+static void *exec_thread(void *arg)
+{
+	struct loop_opts opts = { .gap_ms = 10, .sleep_ns = 40 * NS_PER_MS, .rounds = 10 };
+
+	run_loop(&opts);
+	execl("/proc/self/exe", "next", "loop", "60", NULL);
+	die("execl");
+	return arg;
+}
+
+/* exec [thread]: half a second later it is another program, by the main thread or another one */
+static void run_exec(char **argv)
+{
+	ready();
+	if (!argv[0])
+		exec_thread(NULL);
+	start_thread(exec_thread, NULL);
+	idle_thread(NULL);
+}
+
+/* stuck and spin: one dispatch that has no end */
+static void run_stuck(char **argv)
+{
+	struct loop_opts opts = { .gap_ms = 300, .sleep_ns = UINT64_MAX / 4 };
+
+	(void)argv;
+	ready();
+	run_loop(&opts);
+}
+
+static void run_spin(char **argv)
+{
+	struct loop_opts opts = { .gap_ms = 300, .busy_ns = UINT64_MAX / 4 };
+
+	(void)argv;
+	ready();
+	run_loop(&opts);
+}
+
+/* code FILE: the file is a program's code mapped by it, whatever else it may be; it counts down */
+static void run_code(char **argv)
+{
+	int epfd = open_epoll(false), fd = open(argv[0] ? argv[0] : "", O_RDONLY | O_CLOEXEC);
+	void *code = mmap(NULL, 2 * CODE_AT, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	struct epoll_event event;
+	void (*count_down)(uint64_t);
+
+	if (code == MAP_FAILED)
+		die("mmap");
+	close(fd);
+	count_down = (void (*)(uint64_t))((char *)code + CODE_AT);
+	ready();
+	for (;;) {
+		epoll_wait(epfd, &event, 1, 10);
+		count_down(200 * 1000 * 1000);
+	}
+}
+
+static const struct mode {
+	const char *name;
+	void (*run)(char **argv);
+} modes[] = {
+	{ "loop", run_one },	{ "storm", run_storm }, { "crowd", run_crowd },
+	{ "maps", run_maps },	{ "churn", run_churn }, { "exec", run_exec },
+	{ "stuck", run_stuck }, { "spin", run_spin },	{ "code", run_code },
+};
+
+int main(int argc, char **argv)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(*modes); i++)
+		if (!strcmp(argv[1], modes[i].name))
+			modes[i].run(argv + 2);
+	fprintf(stderr, "usage: target MODE [NUMBER…]\n");
+	return 2;
+}
