@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0
+# What two threads share, built once more with ThreadSanitizer: the unit tests of those parts, with
+# only the files that they need, run with `make unit` and `make check`.
+
+TSAN      := $(OUT)/tsan
+TSAN_BIN  := $(call ONLY,$(TSAN)/test_queue $(TSAN)/test_loss)
+
+$(TSAN)/test_queue: tests/unit/test_queue.c user/app/queue.c user/app/queue.h
+$(TSAN)/test_loss: tests/unit/test_loss.c user/model/loss.c user/model/loss.h
+$(TSAN)/%: tests/tap.h
+	@mkdir -p $(@D)
+	$(call msg,TEST,$@)
+	$(Q)$(CC) $(CPPFLAGS) -std=gnu11 $(WARN) $(CFLAGS) -fsanitize=thread -pthread -o $@ $(filter %.c,$^)
+
+unit-bin: $(TSAN_BIN)
+UNIT_BIN += $(TSAN_BIN)
