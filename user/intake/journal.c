@@ -26,33 +26,53 @@ struct journal_writer {
 	int fd;
 	off_t written; /* whole records only */
 	struct strbuf pending;
+	size_t head_sz; /* header and session begin pending until a flush succeeds */
 };
+
+/* A descriptor or -errno with its message. */
+static int create(const char *path, struct err *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+		      0600);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return err__set(err, errno, "cannot create the journal '%s': %s", path,
+				strerror(errno));
+	if (S_ISREG(st.st_mode))
+		return fd;
+	close(fd);
+	return err__set(err, EINVAL, "the journal '%s' is not a regular file", path);
+}
 
 int journal_writer__new(const char *path, struct journal_writer **ret, struct err *err)
 {
 	const struct header header = { MAGIC, JANK_ABI_VERSION, sizeof(header) };
 	struct journal_writer *jw = calloc(1, sizeof(*jw));
-	struct stat st;
+	int res;
 
-	if (!jw)
-		return err__set(err, ENOMEM, "journal '%s': out of memory", path);
-	jw->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-		      0600);
-	if (jw->fd < 0 || fstat(jw->fd, &st)) {
-		int code = errno;
-
+	if (jw)
+		strbuf__add(&jw->pending, &header, sizeof(header));
+	if (!jw || jw->pending.failed)
+		res = err__set(err, ENOMEM, "journal '%s': out of memory", path);
+	else
+		res = jw->fd = create(path, err);
+	if (res < 0) {
+		if (jw)
+			strbuf__free(&jw->pending);
 		free(jw);
-		return err__set(err, code, "cannot create the journal '%s': %s", path,
-				strerror(code));
+		return res;
 	}
-	if (!S_ISREG(st.st_mode)) {
-		close(jw->fd);
-		free(jw);
-		return err__set(err, EINVAL, "the journal '%s' is not a regular file", path);
-	}
-	strbuf__add(&jw->pending, &header, sizeof(header));
+	jw->head_sz = jw->pending.len;
 	*ret = jw;
 	return 0;
+}
+
+/* What could not be written is given up, but for the head: without it nothing that follows can be read. */
+static void drop_pending(struct journal_writer *jw)
+{
+	jw->pending.len = jw->written ? 0 : jw->head_sz;
+	jw->pending.failed = false;
 }
 
 int journal_writer__flush(struct journal_writer *jw)
@@ -68,9 +88,7 @@ int journal_writer__flush(struct journal_writer *jw)
 	} else if (ftruncate(jw->fd, jw->written) || lseek(jw->fd, jw->written, SEEK_SET) < 0) {
 		res = -errno;
 	}
-	/* The header must not be lost: without it nothing that follows can be read. */
-	if (!res || jw->written)
-		strbuf__reset(&jw->pending);
+	drop_pending(jw);
 	return res;
 }
 
@@ -98,6 +116,8 @@ int journal_writer__json(struct journal_writer *jw, enum journal_kind kind,
 	strbuf__add(&jw->pending, &hdr, sizeof(hdr));
 	strbuf__add(&jw->pending, strbuf__str(json), json->len);
 	strbuf__add(&jw->pending, zeros, pad);
+	if (kind == JOURNAL_SESSION && !jw->written && !jw->pending.failed)
+		jw->head_sz = jw->pending.len;
 	return jw->pending.len >= FLUSH_AT ? journal_writer__flush(jw) : 0;
 }
 

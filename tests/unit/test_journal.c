@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Records go to a file and come back; whatever happened to the file, no half record is believed. */
+#include "intake/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "tests/model_fixture.h"
+#include "tests/tap.h"
+
+#define HEADER_SZ 16
+#define FLUSH_AT  (256 * 1024)
+#define FILE_MAX  (64 << 20)
+
+static char dir[] = "/tmp/jank-journal-XXXXXX";
+static char path[64];
+
+static void spew(const void *bytes, size_t len)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	if (fd < 0 || file__write_all(fd, bytes, len))
+		abort();
+	close(fd);
+}
+
+static void slurp(struct strbuf *sb)
+{
+	strbuf__reset(sb);
+	if (file__read(path, FILE_MAX, sb))
+		abort();
+}
+
+static struct journal_writer *writer(void)
+{
+	struct journal_writer *jw = NULL;
+	struct err err = { 0 };
+
+	if (journal_writer__new(path, &jw, &err))
+		ok(false, "a journal is begun: %s", err.msg);
+	return jw;
+}
+
+static int add_json(struct journal_writer *jw, enum journal_kind kind, const char *text)
+{
+	struct strbuf json = STRBUF_INIT;
+	int res;
+
+	strbuf__adds(&json, text);
+	res = journal_writer__json(jw, kind, &json);
+	strbuf__free(&json);
+	return res;
+}
+
+/* Reads the file to its end: the number of whole records, how it ended. */
+static unsigned count_records(int *ret)
+{
+	const struct jank_rec *rec;
+	struct journal_reader *jr;
+	struct err err = { 0 };
+	unsigned cnt = 0;
+
+	*ret = journal_reader__new(path, &jr, &err);
+	if (*ret)
+		return 0;
+	while ((*ret = journal_reader__next(jr, &rec)) > 0)
+		cnt++;
+	if (journal_reader__next(jr, &rec) != *ret)
+		ok(false, "the end stays the end");
+	journal_reader__free(jr);
+	return cnt;
+}
+
+static void test_round_trip(void)
+{
+	struct fixture_stack stack = fixture__stack(11, 100, 110, 50);
+	struct jank_rec_block block = fixture__block(11, 100, 200);
+	struct journal_writer *jw = writer();
+	const struct jank_rec *rec;
+	struct journal_reader *jr;
+	struct err err = { 0 };
+	struct stat st;
+
+	is_int(add_json(jw, JOURNAL_SESSION, "{\"a\":1}"), 0, "JSON is added");
+	is_int(journal_writer__raw(jw, &stack, stack.rec.hdr.size), 0, "a raw record");
+	is_int(journal_writer__raw(jw, &block, sizeof(block)), 0, "another one");
+	is_int(add_json(jw, JOURNAL_END, "12345678"), 0, "JSON of 8 bytes");
+	journal_writer__free(jw);
+	ok(!stat(path, &st) && (st.st_mode & 0777) == 0600, "its file is for its owner only");
+	is_int(journal_reader__new(path, &jr, &err), 0, "it can be read");
+	for (int pass = 0; pass < 2; pass++) {
+		is_int(journal_reader__next(jr, &rec), 1, "the first record");
+		ok(rec->kind == JOURNAL_SESSION && rec->size % 8 == 0, "is the first");
+		is_str(journal__json(rec), "{\"a\":1}", "with its JSON");
+		is_int(journal_reader__next(jr, &rec), 1, "the second");
+		is_mem(rec, &stack, stack.rec.hdr.size, "is the stack");
+		is_str(journal__json(rec), "", "which is no JSON");
+		is_int(journal_reader__next(jr, &rec), 1, "the third");
+		is_mem(rec, &block, sizeof(block), "is the block");
+		is_int(journal_reader__next(jr, &rec), 1, "the fourth");
+		is_str(journal__json(rec), "12345678", "has room for its NUL");
+		is_int(journal_reader__next(jr, &rec), 0, "then it ends");
+		is_int(journal_reader__rewind(jr), 0, "and begins anew");
+	}
+	journal_reader__free(jr);
+	journal_reader__free(NULL);
+	journal_writer__free(NULL);
+}
+
+/* Records larger than a read, and a file larger than the buffer. */
+static void test_large(void)
+{
+	struct journal_writer *jw = writer();
+	struct strbuf json = STRBUF_INIT;
+	const struct jank_rec *rec;
+	struct journal_reader *jr;
+	struct err err = { 0 };
+	size_t len = 0;
+	bool same = true;
+
+	for (int i = 0; i < 40; i++) {
+		strbuf__reset(&json);
+		for (int j = 0; j < i * 997; j++)
+			strbuf__addf(&json, "%d,", i);
+		journal_writer__json(jw, JOURNAL_FRAMES, &json);
+	}
+	journal_writer__free(jw);
+	journal_reader__new(path, &jr, &err);
+	for (int i = 0; i < 40; i++) {
+		if (journal_reader__next(jr, &rec) != 1)
+			break;
+		len += rec->size;
+		same &= strlen(journal__json(rec)) == (size_t)i * 997 * (i < 10 ? 2 : 3);
+		same &= (uintptr_t)rec % 8 == 0;
+	}
+	ok(same && len > 2 << 20, "records come back whole and aligned from %zu bytes", len);
+	is_int(journal_reader__next(jr, &rec), 0, "all of them");
+	journal_reader__free(jr);
+	strbuf__free(&json);
+}
+
+static void test_too_large(void)
+{
+	struct journal_writer *jw = writer();
+	struct strbuf json = STRBUF_INIT;
+	int end;
+
+	while (json.len < (1 << 20) - 40)
+		strbuf__addc(&json, 'x');
+	is_int(journal_writer__json(jw, JOURNAL_FRAMES, &json), 0, "JSON of a megabyte is taken");
+	strbuf__addf(&json, "%50s", "");
+	is_int(journal_writer__json(jw, JOURNAL_FRAMES, &json), -EMSGSIZE, "more is refused");
+	json.failed = true;
+	is_int(journal_writer__json(jw, JOURNAL_FRAMES, &json), -ENOMEM,
+	       "so is what is incomplete");
+	journal_writer__free(jw);
+	ok(count_records(&end) == 1 && !end, "what was refused left no trace");
+	strbuf__free(&json);
+}
+
+/* A small journal's bytes, and where its records end. */
+static void small_journal(struct strbuf *bytes, size_t ends[], unsigned *cnt)
+{
+	struct fixture_stack stack = fixture__stack(11, 100, 110, 50);
+	struct journal_writer *jw = writer();
+	size_t at = HEADER_SZ;
+
+	add_json(jw, JOURNAL_SESSION, "{\"threshold_ns\":1}");
+	journal_writer__raw(jw, &stack, stack.rec.hdr.size);
+	add_json(jw, JOURNAL_END, "{}");
+	journal_writer__free(jw);
+	slurp(bytes);
+	for (*cnt = 0; at < bytes->len; (*cnt)++) {
+		struct jank_rec rec;
+
+		memcpy(&rec, bytes->data + at, sizeof(rec));
+		at += rec.size;
+		ends[*cnt] = at;
+	}
+}
+
+static void test_torn(void)
+{
+	struct strbuf bytes = STRBUF_INIT;
+	unsigned cnt, bad = 0;
+	size_t ends[8];
+
+	small_journal(&bytes, ends, &cnt);
+	is_uint(cnt, 3, "a journal of three records");
+	for (size_t len = HEADER_SZ; len <= bytes.len; len++) {
+		unsigned want = 0;
+		int end;
+
+		while (want < cnt && ends[want] <= len)
+			want++;
+		spew(bytes.data, len);
+		if (count_records(&end) != want)
+			bad++;
+		if (end != (len == HEADER_SZ || (want && ends[want - 1] == len) ? 0 : -EBADMSG))
+			bad++;
+	}
+	is_uint(bad, 0, "torn at any byte, it gives its whole records and tells of the rest");
+	strbuf__free(&bytes);
+}
+
+static void is_refused(const char *words, const char *what)
+{
+	struct journal_reader *jr = NULL;
+	struct err err = { 0 };
+
+	is_int(journal_reader__new(path, &jr, &err), -EINVAL, "%s is refused", what);
+	has_str(err.msg, words, "with these words");
+	has_str(err.msg, path, "and its name");
+	ok(!jr, "and no reader");
+}
+
+static void test_foreign(void)
+{
+	struct strbuf bytes = STRBUF_INIT;
+	unsigned cnt;
+	size_t ends[8];
+
+	small_journal(&bytes, ends, &cnt);
+	for (size_t len = 0; len < HEADER_SZ; len += 5) {
+		spew(bytes.data, len);
+		is_refused("is no journal of jankbpf: too short", "a header cut short");
+	}
+	spew("{\"type\":\"block\"}\n", 17);
+	is_refused("is no journal of jankbpf", "another file");
+	bytes.data[7] = '!';
+	spew(bytes.data, bytes.len);
+	is_refused("is no journal of jankbpf", "almost the magic");
+	bytes.data[7] = '\0';
+	bytes.data[8] = JANK_ABI_VERSION + 1;
+	spew(bytes.data, bytes.len);
+	is_refused("has version 2, this program reads version 1", "a later version");
+	bytes.data[8] = JANK_ABI_VERSION;
+	bytes.data[12] = HEADER_SZ + 8;
+	spew(bytes.data, bytes.len);
+	is_refused("this program reads version", "another header");
+	strbuf__free(&bytes);
+}
+
+static void test_places(void)
+{
+	struct journal_writer *jw = NULL;
+	struct journal_reader *jr = NULL;
+	struct err err = { 0 };
+
+	unlink(path);
+	is_int(journal_reader__new(path, &jr, &err), -ENOENT, "a file that isn't cannot be read");
+	has_str(err.msg, "No such file", "which is told");
+	is_int(journal_reader__new(dir, &jr, &err), -EINVAL, "nor a directory");
+	is_int(journal_writer__new(dir, &jw, &err), -EISDIR, "nor written");
+	is_int(mkfifo(path, 0600), 0, "a pipe");
+	is_int(journal_reader__new(path, &jr, &err), -EINVAL, "is no journal to read");
+	is_int(journal_writer__new(path, &jw, &err), -ENXIO,
+	       "nor to write: no reader is waited for");
+	unlink(path);
+	is_int(symlink("/tmp/jank-must-not-be-made", path), 0, "a link in its place");
+	is_int(journal_writer__new(path, &jw, &err), -ELOOP, "is not followed");
+	ok(access("/tmp/jank-must-not-be-made", F_OK), "nothing is made behind it");
+	unlink(path);
+	is_int(journal_writer__new("/nonexistent/j", &jw, &err), -ENOENT,
+	       "no directory, no journal");
+	ok(!jw && !jr, "none of them left anything open");
+}
+
+/* What the reader meets in the middle, where no crash but somebody's hand was at work. */
+static void test_bad_sizes(void)
+{
+	static const uint32_t sizes[] = {
+		0, 8, 31, 33, 100, (1 << 20) + 8, UINT32_MAX, UINT32_MAX - 7
+	};
+	struct strbuf bytes = STRBUF_INIT;
+	unsigned cnt;
+	size_t ends[8];
+
+	small_journal(&bytes, ends, &cnt);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		int end;
+
+		memcpy(bytes.data + ends[0], &sizes[i], sizeof(sizes[i]));
+		spew(bytes.data, bytes.len);
+		is_uint(count_records(&end), 1, "a record of size %u ends the reading", sizes[i]);
+		is_int(end, -EBADMSG, "as torn");
+	}
+	strbuf__free(&bytes);
+}
+
+/* JSON that does not end within its record. */
+static void test_json_end(void)
+{
+	struct jank_rec *rec = calloc(1, 48);
+
+	*rec = fixture__hdr(JOURNAL_LOAD, 48, 0);
+	memset(rec + 1, 'x', 16);
+	is_str(journal__json(rec), "", "JSON without its NUL is none");
+	((char *)rec)[47] = '\0';
+	is_uint(strlen(journal__json(rec)), 15, "with it, it is");
+	rec->size = sizeof(*rec);
+	is_str(journal__json(rec), "", "a record without a body has none");
+	rec->kind = JANK_REC_EXEC;
+	rec->size = 48;
+	is_str(journal__json(rec), "", "nor have the kernel's records");
+	free(rec);
+}
+
+static void limit_files(rlim_t size)
+{
+	const struct rlimit limit = { size, RLIM_INFINITY };
+
+	if (setrlimit(RLIMIT_FSIZE, &limit))
+		abort();
+}
+
+/* At its size limit a file is as good as on a full disk. */
+static void test_full(void)
+{
+	struct jank_rec_block block = fixture__block(11, 100, 200);
+	struct journal_writer *jw = writer();
+	int end, first;
+
+	add_json(jw, JOURNAL_SESSION, "{}");
+	is_int(journal_writer__flush(jw), 0, "a first flush");
+	limit_files(1000);
+	for (int i = 0; i < 3; i++)
+		journal_writer__raw(jw, &block, sizeof(block));
+	is_int(journal_writer__flush(jw), 0, "a second one, to just below the limit");
+	for (int i = 0; i < 4; i++)
+		journal_writer__raw(jw, &block, sizeof(block));
+	first = journal_writer__flush(jw);
+	is_int(first, -EFBIG, "a third one finds the disk full");
+	is_uint(count_records(&end), 4, "what was there is whole");
+	is_int(end, 0, "and nothing but that");
+	limit_files(RLIM_INFINITY);
+	journal_writer__raw(jw, &block, sizeof(block));
+	is_int(journal_writer__flush(jw), 0, "with room again, writing goes on");
+	journal_writer__free(jw);
+	ok(count_records(&end) == 5 && !end, "behind the last whole record");
+}
+
+/* Full from the start: header and session are kept for better times, the records are not hoarded. */
+static void test_full_header(void)
+{
+	struct jank_rec_block block = fixture__block(11, 100, 200);
+	struct journal_writer *jw;
+	unsigned failures = 0, cnt = 0;
+	int end;
+
+	limit_files(10);
+	jw = writer();
+	add_json(jw, JOURNAL_SESSION, "{}");
+	is_int(journal_writer__flush(jw), -EFBIG, "no room for the header");
+	for (size_t put = 0; put < 8 * FLUSH_AT; put += sizeof(block), cnt++)
+		failures += journal_writer__raw(jw, &block, sizeof(block)) != 0;
+	ok(failures > 0 && failures < 20, "what is gathered is given up now and then (%u of %u)",
+	   failures, cnt);
+	journal_writer__flush(jw);
+	is_uint(count_records(&end), 0, "no record is there");
+	limit_files(RLIM_INFINITY);
+	journal_writer__raw(jw, &block, sizeof(block));
+	is_int(journal_writer__flush(jw), 0, "with room again, writing goes on");
+	journal_writer__free(jw);
+	ok(count_records(&end) == 2 && !end, "after header and session, with the new records only");
+}
+
+/* A real full disk, where one can be had. */
+static void test_full_disk(void)
+{
+	struct fixture_stack stack = fixture__stack(11, 100, 110, 50);
+	struct journal_writer *jw;
+	struct strbuf out = STRBUF_INIT;
+	bool failed = false;
+	char old[64];
+	int end;
+
+	snprintf(old, sizeof(old), "%s", path);
+	snprintf(path, sizeof(path), "/dev/full");
+	is_int(journal_writer__new(path, &jw, &(struct err){ 0 }), -EINVAL, "/dev/full is no file");
+	snprintf(path, sizeof(path), "%s", old);
+	limit_files(3 * FLUSH_AT);
+	jw = writer();
+	for (int i = 0; i < 10000 && !failed; i++)
+		failed = journal_writer__raw(jw, &stack, stack.rec.hdr.size);
+	ok(failed, "the disk is full at last");
+	slurp(&out);
+	ok(count_records(&end) == (out.len - HEADER_SZ) / stack.rec.hdr.size && !end,
+	   "only whole records are on it");
+	journal_writer__free(jw);
+	limit_files(RLIM_INFINITY);
+	strbuf__free(&out);
+}
+
+int main(void)
+{
+	signal(SIGXFSZ, SIG_IGN);
+	if (!mkdtemp(dir))
+		abort();
+	snprintf(path, sizeof(path), "%s/journal", dir);
+	test_round_trip();
+	test_large();
+	test_too_large();
+	test_torn();
+	test_foreign();
+	test_places();
+	test_bad_sizes();
+	test_json_end();
+	test_full();
+	test_full_header();
+	test_full_disk();
+	unlink(path);
+	rmdir(dir);
+	return tap__done();
+}
