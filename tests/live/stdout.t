@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""A stdout that has gone, is full, blocks or was never there; a stderr likewise."""
+import os
+import pty
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import bad
+from bad import ok
+
+RSS_MAX_KB = 60 * 1024
+
+
+def test_head(process, options):
+    command = f"{bad.JANK} {options} -p {process.pid} | head -1"
+    begin = time.monotonic()
+    run = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, timeout=20,
+                         check=False)
+    seconds = time.monotonic() - begin
+    ok(run.returncode == 0 and run.stdout.count("\n") == 1 and not run.stderr and seconds < 3,
+       f"{options} | head -1 ends by itself", f"{seconds} {run}")
+
+
+def test_reader_leaves():
+    """With no block to write it is noticed all the same."""
+    process = bad.target("loop", 1)
+    for what in ("pipe", "socket"):
+        reader, writer = os.pipe() if what == "pipe" else [s.detach() for s in socket.socketpair()]
+        tracer = bad.Tracer("-p", process.pid, stdout=writer)
+        os.close(writer)
+        begin = time.monotonic()
+        os.close(reader)
+        result = tracer.finish(5)
+        ok(result.status == 0 and time.monotonic() - begin < 1.5, f"the {what}'s reader leaves: an end within a second",
+           result)
+    bad.end(process)
+
+
+def test_terminal_leaves():
+    process = bad.target("loop", 40)
+    leader, follower = pty.openpty()
+    tracer = bad.Tracer("-t", "25ms", "-p", process.pid, stdout=follower)
+    os.close(follower)
+    wait_readable(leader)
+    os.close(leader)
+    result = tracer.finish(5)
+    ok(result.status == 0, "a terminal that is closed ends it", result)
+    bad.end(process)
+
+
+def wait_readable(fd, seconds=5):
+    return select.select([fd], [], [], seconds)[0]
+
+
+def test_full(process):
+    """/dev/full: tracing goes on, each record that is missing is counted, and -o still has them all."""
+    for options in ([], ["--json"]):
+        directory = bad.scratch("full" + "".join(options))
+        with open("/dev/full", "wb") as full:
+            tracer = bad.Tracer("-t", "25ms", "-n", "10", "-o", directory, *options, "-p", process.pid, stdout=full)
+            result = tracer.finish()
+        with open(f"{directory}/blocks.jsonl", encoding="utf-8") as file:
+            kept = len(file.readlines())
+        ok(result.status == 0 and kept == 11 and "lost: 11 unwritten_records" in result.err
+           and result.err.count("No space left") == 1, f"stdout is a full device {options}", result)
+
+
+def test_closed(process):
+    """A descriptor that was closed from the start is no place for records."""
+    for closing in (">&-", "2>&-", "<&-", "<&- >&- 2>&-"):
+        directory = bad.scratch("closed" + str(hash(closing)))
+        command = f"exec {bad.JANK} -t 25ms -n 3 -o {directory} -p {process.pid} {closing}"
+        run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=20, check=False)
+        complaints = bad.validate(f"{directory}/blocks.jsonl")
+        ok(run.returncode == 0 and not complaints, f"started with {closing}", f"{complaints} {run}")
+
+
+def start_blocked(process, *options):
+    reader, writer = os.pipe()
+    tracer = bad.Tracer("--json", *options, "-p", process.pid, stdout=writer)
+    os.close(writer)
+    return tracer, reader
+
+
+def test_blocked():
+    """Nobody reads: what waits is bounded and counted, and Ctrl-C twice gives it up."""
+    process = bad.target("storm", 2, 1500)
+    tracer, reader = start_blocked(process, "-t", "1ms", "-F", "999")
+    time.sleep(8)
+    rss = bad.rss_kb(tracer.pid)
+    ok(rss < RSS_MAX_KB, f"a stdout that nobody reads: {rss} KiB", tracer.stderr())
+    tracer.process.send_signal(signal.SIGINT)
+    held = bad.held(tracer.pid)
+    ok(bad.wait_for(lambda: "Ctrl-C again" in tracer.stderr(), 8), "Ctrl-C says that it waits for it", tracer.stderr())
+    ok(not bad.left({item for item in held if item[0] == "link"}), "and has detached everything by then")
+    tracer.process.send_signal(signal.SIGINT)
+    result = tracer.finish(5)
+    ok(result.status == -signal.SIGINT, "a second Ctrl-C gives it up", result)
+    os.close(reader)
+    bad.end(process)
+
+
+def test_slow():
+    """A reader that comes late gets everything that the summary counts."""
+    process = bad.target("storm", 2, 1500)
+    tracer, reader = start_blocked(process, "-t", "1ms")
+    time.sleep(5)
+    tracer.process.send_signal(signal.SIGINT)
+    time.sleep(3)
+    with os.fdopen(reader, "rb") as file:
+        raw = file.read()
+    result = tracer.finish(5)
+    result.raw = raw
+    summary = result.summary() or {"lost": {}, "blocks": -1}
+    written = len(result.blocks()) + summary["lost"].get("queue_full", 0)
+    ok(result.status == 0 and written == summary["blocks"], f"a late reader ({len(result.blocks())} blocks, "
+       f"{summary['lost']}): nothing is missing without being counted", result.err)
+    bad.valid(result, "and the records are whole")
+    bad.end(process)
+
+
+bad.need_tracing()
+looping = bad.target("loop", 40)
+for words in ("-t 25ms", "-t 25ms --json", "-t 25ms -q", "-t 25ms --backend uprobe"):
+    test_head(looping, words)
+test_reader_leaves()
+test_terminal_leaves()
+test_full(looping)
+test_closed(looping)
+test_blocked()
+test_slow()
+bad.done()
