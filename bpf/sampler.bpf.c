@@ -42,13 +42,12 @@ static __noinline int sampler__sample(void *ctx, struct jank_thread *t, struct t
 SEC("perf_event")
 int jank_on_sample(struct bpf_perf_event_data *ctx)
 {
-	struct task_struct *task;
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct jank_thread *t;
 	u64 now;
 
-	if (!filter__maybe(bpf_get_current_pid_tgid() >> 32))
+	if (!filter__maybe(task->tgid))
 		return 0;
-	task = bpf_get_current_task_btf();
 	t = thread__get(task);
 	if (!t || !t->start_ns)
 		return 0;

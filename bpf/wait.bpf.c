@@ -4,12 +4,11 @@
 
 static __always_inline int wait__on_enter(s32 fd)
 {
-	struct task_struct *task;
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs *regs;
 
-	if (!filter__maybe(bpf_get_current_pid_tgid() >> 32))
+	if (!filter__maybe(task->tgid))
 		return 0;
-	task = bpf_get_current_task_btf();
 	regs = compat__user_regs(task);
 	wait__begin(task, fd, regs ? compat__user_sp(regs) : 0);
 	return 0;
@@ -17,9 +16,11 @@ static __always_inline int wait__on_enter(s32 fd)
 
 static __always_inline int wait__on_exit(long ret)
 {
-	if (!filter__maybe(bpf_get_current_pid_tgid() >> 32))
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!filter__maybe(task->tgid))
 		return 0;
-	wait__end(bpf_get_current_task_btf(), ret);
+	wait__end(task, ret);
 	return 0;
 }
 
@@ -50,9 +51,14 @@ static __always_inline bool wait__is_epoll(long nr)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(jank_on_sys_enter, struct pt_regs *regs, long nr)
 {
-	if (!wait__is_epoll(nr) || !filter__maybe(bpf_get_current_pid_tgid() >> 32))
+	struct task_struct *task;
+
+	if (!wait__is_epoll(nr))
 		return 0;
-	wait__begin(bpf_get_current_task_btf(), compat__syscall_arg0(regs), compat__user_sp(regs));
+	task = bpf_get_current_task_btf();
+	if (!filter__maybe(task->tgid))
+		return 0;
+	wait__begin(task, compat__syscall_arg0(regs), compat__user_sp(regs));
 	return 0;
 }
 
