@@ -27,13 +27,11 @@ static __always_inline bool iter__snapshot(struct jank_rec_block *rec, struct ja
 
 /* The stack that the thread left the CPU with, when it is off it now. */
 static __always_inline void iter__send_open_span(struct jank_stack_buf *buf, struct jank_thread *t,
-						 u64 now)
+						 struct task_struct *task, u64 now)
 {
 	if (bpf_probe_read_kernel(buf, sizeof(*buf), &t->span))
 		return;
-	buf->rec.slice_cnt = 0;
-	buf->rec.kernel_cnt &= JANK_KSTACK_MAX * 2 - 1;
-	buf->rec.user_cnt &= JANK_USTACK_MAX;
+	stack__complete(buf, task);
 	buf->rec.ns = now - buf->rec.t_ns;
 	buf->rec.hdr.ts_ns = now;
 	buf->rec.hdr.flags |= JANK_STACK_OPEN;
@@ -51,7 +49,7 @@ static __noinline int iter__hang(struct jank_look *look, struct jank_thread *t,
 	record__head(&rec.hdr, JANK_REC_HANG, sizeof(rec), now, task);
 	rec.cpu_ns = rec.state_ns[JANK_STATE_RUNNING];
 	if (rec.state != JANK_STATE_RUNNING)
-		iter__send_open_span(&look->stack, t, now);
+		iter__send_open_span(&look->stack, t, task, now);
 	if (record__send(&rec, sizeof(rec)))
 		return 0;
 	t->evidence = 1;

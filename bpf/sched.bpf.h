@@ -82,16 +82,17 @@ static __always_inline __u32 sched__blocked_kind(struct task_struct *task, unsig
 	return JANK_STATE_OTHER;
 }
 
-/* The stack of a thread that leaves the CPU, kept until it is known whether the span is long. */
+/*
+ * The user stack of a thread that leaves the CPU, kept until it is known whether the span is long. Its
+ * kernel stack will be the same when it comes back: only a span that is reported pays for that.
+ */
 static __always_inline void sched__take_stack(struct jank_thread *t, struct task_struct *task)
 {
 	struct jank_stack_buf *span = &t->span;
-	long sz = bpf_get_task_stack(task, span->tail, JANK_KSTACK_MAX * sizeof(__u64), 0);
-	__u32 kernel_cnt = stack__cnt(sz, JANK_KSTACK_MAX);
+	long sz = bpf_get_task_stack(task, &span->tail[JANK_KSTACK_MAX],
+				     JANK_USTACK_MAX * sizeof(__u64), BPF_F_USER_STACK);
 
-	sz = bpf_get_task_stack(task, &span->tail[kernel_cnt], JANK_USTACK_MAX * sizeof(__u64),
-				BPF_F_USER_STACK);
-	stack__note(&span->rec, kernel_cnt, sz);
+	span->rec.user_cnt = stack__cnt(sz, JANK_USTACK_MAX);
 }
 
 /* The thread leaves the CPU with a dispatch open. */
@@ -245,15 +246,16 @@ static __always_inline void sched__add_slices(struct jank_stack_buf *span, u64 f
 }
 
 /* A span that was long enough goes out with its stack. runnable_from: when it was woken, or 0. */
-static __noinline int sched__send_span(struct jank_thread *t, __u32 own_tid, u64 now,
+static __noinline int sched__send_span(struct jank_thread *t, struct task_struct *task, u64 now,
 				       u64 runnable_ns)
 {
 	struct jank_rec_stack *rec = &t->span.rec;
 
 	rec->ns = now - rec->t_ns;
 	rec->runnable_ns = runnable_ns;
+	stack__complete(&t->span, task);
 	if (runnable_ns >= jank_conf.span_min_ns)
-		sched__add_slices(&t->span, now - runnable_ns, own_tid);
+		sched__add_slices(&t->span, now - runnable_ns, task->pid);
 	rec->hdr.size = stack__size(rec);
 	t->evidence = 1;
 	if (record__send_stack(&t->span, rec->hdr.size))
@@ -281,7 +283,7 @@ static __always_inline void sched__arrive(struct jank_thread *t, struct task_str
 		__sync_fetch_and_add(&jank_runnable_cnt, -1);
 	}
 	if (now - t->span.rec.t_ns >= jank_conf.span_min_ns)
-		sched__send_span(t, task->pid, now, runnable_ns);
+		sched__send_span(t, task, now, runnable_ns);
 }
 
 #endif

@@ -29,6 +29,20 @@ static __always_inline void stack__note(struct jank_rec_stack *rec, __u32 kernel
 		lost__add(JANK_LOST_NO_STACK);
 }
 
+/*
+ * Adds the kernel stack of a task that is off the CPU to its user stack, which waits behind the room for
+ * the longest. bpf_probe_read_kernel copies upwards: the two places may overlap.
+ */
+static __always_inline void stack__complete(struct jank_stack_buf *buf, struct task_struct *task)
+{
+	long sz = bpf_get_task_stack(task, buf->tail, JANK_KSTACK_MAX * sizeof(__u64), 0);
+	__u32 kernel_cnt = stack__cnt(sz, JANK_KSTACK_MAX);
+	__u32 user_sz = (buf->rec.user_cnt & JANK_USTACK_MAX) * sizeof(__u64);
+
+	bpf_probe_read_kernel(&buf->tail[kernel_cnt], user_sz, &buf->tail[JANK_KSTACK_MAX]);
+	stack__note(&buf->rec, kernel_cnt, user_sz);
+}
+
 static __always_inline __u32 stack__size(const struct jank_rec_stack *rec)
 {
 	return sizeof(*rec) + (rec->kernel_cnt + rec->user_cnt) * sizeof(__u64) +
