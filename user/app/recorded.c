@@ -13,6 +13,8 @@
 
 #include "intake/journal.h"
 
+#define INLINED_MAX 64 /* frames at one address */
+
 /* pid and address of frames; tid, kind and start of a load; pid alone of a process */
 struct key {
 	uint64_t a, b, kind;
@@ -107,6 +109,7 @@ static int add_session(struct recorded *r, json_t *json)
 {
 	json_decref(r->session_json);
 	r->session_json = json;
+	r->session.known = true;
 	r->session.threshold_ns = number(json, "threshold_ns");
 	r->session.hang_ns = number(json, "hang_ns");
 	r->session.fps = number(json, "fps");
@@ -117,7 +120,6 @@ static int add_session(struct recorded *r, json_t *json)
 		.arch = text(json, "arch"),
 		.boot_id = text(json, "boot_id"),
 		.cpus = number(json, "cpus"),
-		.mem_total_kb = number(json, "mem_total_kb"),
 	};
 	return 0;
 }
@@ -207,7 +209,7 @@ const struct identity *recorded__process(const struct recorded *r, uint32_t pid)
 }
 
 bool recorded__load(const struct recorded *r, const struct jank_rec_block *rec,
-		    struct machine_load *ret, struct host_info *host)
+		    struct machine_load *ret, struct host_info *host, int64_t *real_offset_ns)
 {
 	bool hang = rec->hdr.kind == JANK_REC_HANG;
 	struct key key = { (uint64_t)rec->hdr.tid << 1 | hang, rec->start_ns, JOURNAL_LOAD };
@@ -221,6 +223,8 @@ bool recorded__load(const struct recorded *r, const struct jank_rec_block *rec,
 	ret->user_pct = real(entry->json, "user_pct");
 	ret->system_pct = real(entry->json, "system_pct");
 	ret->iowait_pct = real(entry->json, "iowait_pct");
+	*real_offset_ns = number(entry->json, "real_offset_ns");
+	host->mem_total_kb = number(entry->json, "mem_total_kb");
 	host->mem_free_kb = number(entry->json, "mem_free_kb");
 	host->mem_available_kb = number(entry->json, "mem_available_kb");
 	return true;
@@ -246,17 +250,21 @@ static int add_frames_of(struct stack *stack, const struct entry *entry, uint64_
 			 bool kernel)
 {
 	json_t *list = entry ? json_object_get(entry->json, "frames") : NULL;
-	size_t cnt = json_array_size(list) ? json_array_size(list) : 1;
-	struct frame *frames =
-		realloc(stack->frames, (stack->frame_cnt + cnt) * sizeof(*stack->frames));
+	size_t named = json_array_size(list), cnt;
+	struct frame *frames;
 
+	if (named > INLINED_MAX)
+		named = INLINED_MAX;
+	cnt = named ? named : 1;
+	frames = realloc(stack->frames, (stack->frame_cnt + cnt) * sizeof(*frames));
 	if (!frames)
 		return -ENOMEM;
 	stack->frames = frames;
-	for (size_t i = 0; i < json_array_size(list); i++)
-		set_frame(&frames[stack->frame_cnt++], json_array_get(list, i), address);
-	if (!json_array_size(list))
-		frames[stack->frame_cnt++] = (struct frame){ .address = address, .kernel = kernel };
+	frames += stack->frame_cnt;
+	stack->frame_cnt += cnt;
+	frames[0] = (struct frame){ .address = address, .kernel = kernel };
+	for (size_t i = 0; i < named; i++)
+		set_frame(&frames[i], json_array_get(list, i), address);
 	return 0;
 }
 
@@ -285,8 +293,11 @@ int recorded__losses(const struct recorded *r, struct block_loss **ret, size_t *
 		if (!list)
 			return -ENOMEM;
 	}
-	json_object_foreach(lost, key, value) list[cnt++] =
-		(struct block_loss){ key, json_integer_value(value) };
+	json_object_foreach(lost, key, value)
+	{
+		if (json_integer_value(value) > 0)
+			list[cnt++] = (struct block_loss){ key, json_integer_value(value) };
+	}
 	*ret = list;
 	*ret_cnt = cnt;
 	return 0;

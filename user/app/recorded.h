@@ -3,6 +3,7 @@
 #ifndef JANK_RECORDED_H
 #define JANK_RECORDED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/jank_abi.h"
@@ -12,6 +13,7 @@
 struct recorded;
 
 struct recorded_session {
+	bool known; /* there was such a record */
 	uint64_t threshold_ns, hang_ns, elapsed_ns;
 	unsigned fps;
 	int64_t real_offset_ns;
@@ -28,9 +30,12 @@ const struct recorded_session *recorded__session(const struct recorded *r);
 const struct identity *recorded__process(const struct recorded *r,
 					 uint32_t pid); /* NULL: unknown */
 
-/* The load that was measured for a block; also its memory figures, into host. False: none. */
+/*
+ * The load that was measured for a block; also its memory figures, into host, and what made its wall
+ * time. False: none, these two are left alone.
+ */
 bool recorded__load(const struct recorded *r, const struct jank_rec_block *rec,
-		    struct machine_load *ret, struct host_info *host);
+		    struct machine_load *ret, struct host_info *host, int64_t *real_offset_ns);
 
 /* Fills the stack's frames; an address that the journal does not name stays bare. 0 or -ENOMEM. */
 int recorded__name(void *recorded, uint32_t pid, struct stack *stack);

@@ -9,7 +9,8 @@
 
 #include "base/jsonw.h"
 
-#define SEEN_MAX 65536 /* then begun anew: names may come twice, none is missing */
+#define SEEN_MAX   65536 /* then begun anew: names may come twice, none is missing */
+#define PCT_DIGITS 12	 /* what is rounded again for a record must not be rounded here */
 
 struct key {
 	uint64_t address;
@@ -113,19 +114,28 @@ static int write_frames(struct recorder *rec, uint32_t pid, const struct frame *
 	return journal_writer__json(rec->jw, JOURNAL_FRAMES, &rec->json);
 }
 
+/* The frames of one address: those that were inlined there, and the one that they were inlined into. */
+static size_t frames_of_address(const struct stack *stack, size_t first)
+{
+	size_t last = first;
+
+	while (stack->frames[last].inlined && last + 1 < stack->frame_cnt &&
+	       stack->frames[last + 1].address == stack->frames[first].address)
+		last++;
+	return last + 1 - first;
+}
+
 int recorder__stack(struct recorder *rec, uint32_t pid, const struct stack *stack)
 {
-	for (size_t i = 0, next; i < stack->frame_cnt; i = next) {
+	for (size_t i = 0, cnt; i < stack->frame_cnt; i += cnt) {
 		const struct frame *frame = &stack->frames[i];
 		struct key key = { frame->address, frame->kernel ? 0 : pid };
 		int res;
 
-		for (next = i + 1; next < stack->frame_cnt; next++)
-			if (stack->frames[next].address != frame->address)
-				break;
+		cnt = frames_of_address(stack, i);
 		res = is_new(rec, key);
 		if (res > 0)
-			res = write_frames(rec, pid, frame, next - i);
+			res = write_frames(rec, pid, frame, cnt);
 		if (res < 0)
 			return res;
 	}
@@ -144,11 +154,13 @@ int recorder__block(struct recorder *rec, const struct block *block)
 	jsonw__ku64(&w, "tid", block->tid);
 	jsonw__ku64(&w, "start_ns", block->start_ns);
 	jsonw__kbool(&w, "hang", block->type == BLOCK_HANG);
-	jsonw__kfixed(&w, "total_pct", load->total_pct, 3);
-	jsonw__kfixed(&w, "process_pct", load->process_pct, 3);
-	jsonw__kfixed(&w, "user_pct", load->user_pct, 3);
-	jsonw__kfixed(&w, "system_pct", load->system_pct, 3);
-	jsonw__kfixed(&w, "iowait_pct", load->iowait_pct, 3);
+	jsonw__kfixed(&w, "total_pct", load->total_pct, PCT_DIGITS);
+	jsonw__kfixed(&w, "process_pct", load->process_pct, PCT_DIGITS);
+	jsonw__kfixed(&w, "user_pct", load->user_pct, PCT_DIGITS);
+	jsonw__kfixed(&w, "system_pct", load->system_pct, PCT_DIGITS);
+	jsonw__kfixed(&w, "iowait_pct", load->iowait_pct, PCT_DIGITS);
+	jsonw__ki64(&w, "real_offset_ns", block->real_offset_ns);
+	jsonw__ku64(&w, "mem_total_kb", block->host.mem_total_kb);
 	jsonw__ku64(&w, "mem_free_kb", block->host.mem_free_kb);
 	jsonw__ku64(&w, "mem_available_kb", block->host.mem_available_kb);
 	jsonw__object_end(&w);
@@ -181,7 +193,6 @@ int journal__add_session(struct journal_writer *jw, const struct judge *judge, u
 	jsonw__kstr(&w, "arch", host->arch);
 	jsonw__kstr(&w, "boot_id", host->boot_id);
 	jsonw__ku64(&w, "cpus", host->cpus);
-	jsonw__ku64(&w, "mem_total_kb", host->mem_total_kb);
 	jsonw__object_end(&w);
 	return add_json(jw, JOURNAL_SESSION, &json);
 }

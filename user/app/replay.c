@@ -12,6 +12,7 @@
 
 #include "app/output.h"
 #include "app/recorded.h"
+#include "app/signals.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "intake/decode.h"
@@ -71,7 +72,7 @@ static int on_dispatch(struct replay *r, struct dispatch *dispatch)
 	struct block *block;
 	int res;
 
-	recorded__load(r->recorded, &dispatch->rec, &load, &r->host);
+	recorded__load(r->recorded, &dispatch->rec, &load, &r->host, &r->judge.real_offset_ns);
 	res = judge__dispatch(&r->judge, dispatch,
 			      recorded__process(r->recorded, dispatch->rec.hdr.tgid), &load,
 			      &block);
@@ -108,25 +109,37 @@ static int on_record(struct replay *r, const struct jank_rec *rec)
 	return res;
 }
 
+/* What both the recording and this replay lost is the same: the intake sees the same records. */
+static void add_loss(struct summary *summary, const struct block_loss *loss)
+{
+	for (size_t i = 0; i < summary->lost_cnt; i++) {
+		struct block_loss *known = &summary->lost[i];
+
+		if (strcmp(known->reason, loss->reason))
+			continue;
+		if (known->cnt < loss->cnt)
+			known->cnt = loss->cnt;
+		return;
+	}
+	summary->lost[summary->lost_cnt++] = *loss;
+}
+
 /* This replay's losses and those of the recording. */
 static int set_losses(struct replay *r, struct summary *summary)
 {
-	struct block_loss *own, *then, *all;
-	size_t own_cnt, then_cnt;
+	struct block_loss *own = NULL, *all;
+	size_t own_cnt;
+	int res = recorded__losses(r->recorded, &summary->lost, &summary->lost_cnt);
 
-	if (losses__list(&r->losses, &own, &own_cnt))
-		return -ENOMEM;
-	if (recorded__losses(r->recorded, &then, &then_cnt)) {
-		free(own);
-		return -ENOMEM;
-	}
-	all = realloc(then, (own_cnt + then_cnt + 1) * sizeof(*all));
+	if (!res)
+		res = losses__list(&r->losses, &own, &own_cnt);
+	if (res || !own_cnt)
+		return res;
+	all = realloc(summary->lost, (summary->lost_cnt + own_cnt) * sizeof(*all));
 	if (all) {
-		memcpy(all + then_cnt, own, own_cnt * sizeof(*own));
 		summary->lost = all;
-		summary->lost_cnt = own_cnt + then_cnt;
-	} else {
-		free(then);
+		for (size_t i = 0; i < own_cnt; i++)
+			add_loss(summary, &own[i]);
 	}
 	free(own);
 	return all ? 0 : -ENOMEM;
@@ -180,6 +193,10 @@ static void set_judge(struct replay *r)
 		.host = &r->host,
 		.real_offset_ns = session->real_offset_ns,
 	};
+	if (!session->known)
+		log__warn("the journal '%s' lacks its session: neither its threshold nor its host "
+			  "is known",
+			  r->opts->journal);
 	if (r->judge.threshold_ns < session->threshold_ns) {
 		struct strbuf sb = STRBUF_INIT;
 
@@ -217,8 +234,10 @@ static int open_replay(struct replay *r, struct err *err)
 int replay__run(const struct options *opts, struct err *err)
 {
 	struct replay r = { .opts = opts };
-	int res = open_replay(&r, err);
+	int res;
 
+	signals__write_errors();
+	res = open_replay(&r, err);
 	if (!res) {
 		res = each_record(&r, on_record, false);
 		if (!res)

@@ -29,6 +29,12 @@ static sigset_t ending_set(void)
 	return set;
 }
 
+void signals__write_errors(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file at its size limit is an error like a full disk */
+}
+
 int signals__open(void)
 {
 	sigset_t set = ending_set();
@@ -37,8 +43,7 @@ int signals__open(void)
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		return -errno;
 	signal(SIGCHLD, SIG_DFL); /* ignored, it would take a COMMAND's status away */
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a file at its size limit is an error like a full disk */
+	signals__write_errors();
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return fd < 0 ? -errno : fd;
 }

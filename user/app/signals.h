@@ -5,7 +5,10 @@
 
 #include <stdbool.h>
 
-/* From now on they come by the descriptor that is returned. -errno. */
+/* From now on a write that nobody takes fails, and does not end us. */
+void signals__write_errors(void);
+
+/* The same, and the ending signals come by the descriptor that is returned. -errno. */
 int signals__open(void);
 
 /* Reads what has come: was any of them meant to end the run? */
