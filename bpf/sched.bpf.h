@@ -211,14 +211,17 @@ static __always_inline void sched__log_slice(struct task_struct *task, u64 now)
 	record__comm(slice->comm, task);
 }
 
-/* Appends to the span who ran on this CPU since from_ns, latest first. */
+/*
+ * Appends to the span who ran on this CPU since from_ns, latest first. The count is kept in the record:
+ * a local one would be another state for the verifier each time around (36,000 instructions, 120 ms).
+ */
 static __always_inline void sched__add_slices(struct jank_stack_buf *span, u64 from_ns,
 					      __u32 own_tid)
 {
 	struct jank_slices *slices = sched__slices();
 	__u64 at = span->rec.kernel_cnt + span->rec.user_cnt;
+	volatile __u16 *cnt = &span->rec.slice_cnt;
 	struct jank_task *tasks;
-	__u32 cnt = 0;
 
 	barrier_var(at); /* the verifier must see the very value that was tested */
 	if (!slices || at > JANK_KSTACK_MAX + JANK_USTACK_MAX)
@@ -228,21 +231,18 @@ static __always_inline void sched__add_slices(struct jank_stack_buf *span, u64 f
 		struct jank_slice *slice = &slices->log[(slices->head - i) & (JANK_SLICE_LOG - 1)];
 		u64 before = slices->log[(slices->head - i - 1) & (JANK_SLICE_LOG - 1)].end_ns;
 		u64 begin = before > from_ns ? before : from_ns;
-		struct jank_task *out;
+		struct jank_task *out = &tasks[*cnt & (JANK_SLICE_MAX - 1)];
 
 		if (slice->end_ns <= from_ns)
 			break;
 		if (!slice->tid || slice->tid == own_tid)
 			continue;
-		if (cnt >= JANK_SLICE_MAX)
-			break;
-		out = &tasks[cnt++];
 		out->ns = slice->end_ns - begin;
 		out->tgid = slice->tgid;
 		out->tid = slice->tid;
 		__builtin_memcpy(out->comm, slice->comm, sizeof(out->comm));
+		++*cnt;
 	}
-	span->rec.slice_cnt = cnt;
 }
 
 /* A span that was long enough goes out with its stack. runnable_from: when it was woken, or 0. */
