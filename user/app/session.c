@@ -151,7 +151,7 @@ static void on_look(void *ctx, uint64_t arg)
 	struct session *s = ctx;
 
 	(void)arg;
-	session__look(s);
+	session__look(s, NULL);
 	session__scan_due(s);
 	if (clock__mono_ns() - s->status_ns >= STATUS_NS - LOOK_MIN_NS) {
 		s->status_ns = clock__mono_ns();
@@ -266,20 +266,20 @@ static int run(struct session *s, struct err *err)
 	return 0;
 }
 
-/* The records of living threads, which no end will bring any more, go to the journal. */
-static void record_living(void *ctx, const struct jank_rec_thread *rec)
-{
-	struct session *s = ctx;
-
-	strbuf__add(&s->raw, rec, sizeof(*rec));
-}
-
+/*
+ * The summary's counts and the journal's are those of one look. In the journal they come last, since a
+ * thread's counts are its end there.
+ */
 static void finish(struct session *s)
 {
-	session__look(s);
+	struct strbuf living = STRBUF_INIT;
+
+	session__look(s, s->journal ? &living : NULL);
 	ring__consume(s->ring);
-	if (s->journal)
-		loader__each_thread(s->loader, record_living, s);
+	strbuf__add(&s->raw, living.data, living.len);
+	if (living.failed)
+		losses__add(&s->losses, LOSS_JOURNAL, 1);
+	strbuf__free(&living);
 	session__flush_raw(s);
 	session__send_summary(s);
 }

@@ -86,7 +86,8 @@ struct traced *session__traced(struct session *s, uint32_t pid);
 void session__free_traced(struct session *s);
 
 /* session_report.c: status line, summary, own cost */
-void session__look(struct session *s); /* at the threads: hangs, counts */
+/* At the threads: hangs go to the ring, counts to living and, where wanted, to records. */
+void session__look(struct session *s, struct strbuf *records);
 void session__status(struct session *s);
 void session__cost_window(struct session *s);
 int session__send_summary(struct session *s);

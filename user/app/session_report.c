@@ -15,16 +15,24 @@
 
 #define WINDOW_EVERY_NS (2 * NS_PER_SEC)
 
+struct look {
+	struct session *s;
+	struct strbuf *records; /* NULL: not wanted */
+};
+
 static void add_living(void *ctx, const struct jank_rec_thread *rec)
 {
-	struct session *s = ctx;
+	struct look *look = ctx;
 
-	if (hists__add(s->living, rec))
-		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+	if (hists__add(look->s->living, rec))
+		losses__add(&look->s->losses, LOSS_NO_MEMORY, 1);
+	if (look->records)
+		strbuf__add(look->records, rec, sizeof(*rec));
 }
 
-void session__look(struct session *s)
+void session__look(struct session *s, struct strbuf *records)
 {
+	struct look look = { s, records };
 	struct hists *fresh = hists__new();
 
 	if (!fresh) {
@@ -33,7 +41,7 @@ void session__look(struct session *s)
 	}
 	hists__free(s->living);
 	s->living = fresh;
-	loader__each_thread(s->loader, add_living, s);
+	loader__each_thread(s->loader, add_living, &look);
 }
 
 static struct hist_totals totals(const struct session *s)
