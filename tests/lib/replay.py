@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the replay tests share: TAP, replays by a user without privilege, a journal taken apart."""
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+JANKBPF = os.path.realpath(os.environ.get("JANKBPF", os.path.join(ROOT, "jankbpf")))
+HEADER_SZ = 16
+NOBODY = 65534
+KINDS = {"loop": 1, "block": 2, "hang": 3, "stack": 4, "thread": 5, "exec": 6, "session": 0x8001,
+         "process": 0x8002, "load": 0x8003, "frames": 0x8004, "end": 0x8005}
+COST = ("bpf_ns", "bpf_runs", "ns_per_dispatch", "user_cpu_ns", "rss_kb")  # what a replay cannot know
+
+
+class Tap:
+    def __init__(self):
+        self.count = self.failed = 0
+
+    def check(self, good, text, *details):
+        self.count += 1
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} {self.count} - {text}", flush=True)
+        for detail in () if good else details:
+            print("#", str(detail)[:3000].replace("\n", "\n# "), flush=True)
+        return good
+
+    def skip(self, text, reason):
+        self.count += 1
+        print(f"ok {self.count} - {text} # SKIP {reason}", flush=True)
+
+    def end(self):
+        print(f"1..{self.count}")
+        sys.exit(1 if self.failed else 0)
+
+
+class Scratch:
+    """A folder that nobody may use, with the program in it: the checkout may be out of its reach."""
+
+    def __init__(self):
+        self.temp = tempfile.TemporaryDirectory(prefix="jank-replay-")
+        self.path = self.temp.name
+        self.program = shutil.copy(JANKBPF, self.path)
+        os.chmod(self.path, 0o777)
+
+    def file(self, name):
+        return os.path.join(self.path, name)
+
+    def put(self, name, content):
+        with open(self.file(name), "wb") as out:
+            out.write(content)
+        os.chmod(self.file(name), 0o644)
+        return self.file(name)
+
+    def replay(self, *options, **how):
+        """As nobody, with no capability, where we are root; else as we are."""
+        command = [self.program, "replay", *options]
+        if os.getuid() == 0:
+            command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+                       "--inh-caps=-all", "--bounding-set=-all", *command]
+        how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 120, **how}
+        run = subprocess.run(command, stdin=subprocess.DEVNULL, check=False, **how)
+        run.stderr = (run.stderr or b"").decode(errors="replace")
+        return run
+
+
+def records(output):
+    """The objects of JSON Lines, each line whole."""
+    if isinstance(output, bytes):
+        output = output.decode()
+    if output and not output.endswith("\n"):
+        raise ValueError("the last line is torn")
+    return [json.loads(line) for line in output.split("\n")[:-1]]
+
+
+def ids(found):
+    return [(record["type"], record.get("id")) for record in found]
+
+
+def without_cost(record):
+    """A record less what only the tracer itself can know."""
+    ret = dict(record)
+    if "cost" in ret:
+        ret["cost"] = {key: value for key, value in ret["cost"].items() if key not in COST}
+    return ret
+
+
+def lacks(got, want, path=""):
+    """Where got has not what want has; more it may have: fields may be added."""
+    if isinstance(want, dict) and isinstance(got, dict):
+        for key, value in want.items():
+            if key not in got:
+                return f"{path}.{key} is missing"
+            found = lacks(got[key], value, f"{path}.{key}")
+            if found:
+                return found
+        return None
+    if isinstance(want, list) and isinstance(got, list) and len(got) == len(want):
+        found = (lacks(a, b, f"{path}[{i}]") for i, (a, b) in enumerate(zip(got, want)))
+        return next((text for text in found if text), None)
+    return None if got == want else f"{path} is {got!r}, not {want!r}"
+
+
+def split_journal(content):
+    """The header, and the records as (kind, bytes)."""
+    at, found = HEADER_SZ, []
+    while at < len(content):
+        size, kind = struct.unpack_from("<IH", content, at)
+        found.append((kind, content[at:at + size]))
+        at += size
+    return content[:HEADER_SZ], found
+
+
+def json_record(kind, value):
+    """A record of the journal's own kinds."""
+    body = json.dumps(value).encode()
+    body += b"\0" * (8 - len(body) % 8)
+    return struct.pack("<IHHQIIII", 32 + len(body), KINDS[kind], 0, 0, 0, 0, 0, 0) + body
+
+
+def json_of(record):
+    return json.loads(record[32:].rstrip(b"\0"))

@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""A recorded journal (see ./record) is judged again: where no BPF is, by a user without privilege."""
+import glob
+import os
+import random
+import resource
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+import replay  # noqa: E402
+
+MS = 1000000
+JUNK_ROUNDS = 60
+LOG = "looper-*.log"  # BlockCanary's: of blocks, not of hangs
+with open(os.path.join(HERE, "simjank.journal"), "rb") as file:
+    JOURNAL = file.read()
+with open(os.path.join(HERE, "simjank.jsonl"), encoding="utf-8") as file:
+    WANT = replay.records(file.read())
+BLOCKS, SUMMARY = WANT[:-1], WANT[-1]
+
+
+def same(tap, text, run, want, words=""):
+    """The run did well, said nothing but `words`, and gave what is wanted."""
+    got = replay.records(run.stdout)
+    tap.check(run.returncode == 0 and words in run.stderr and bool(words) == bool(run.stderr), text,
+              run.returncode, run.stderr)
+    tap.check(replay.ids(got) == replay.ids(want), "  the same records", replay.ids(got))
+    tap.check(not replay.lacks(got, want), "  with the same content", replay.lacks(got, want))
+
+
+def test_same(tap, scratch, journal):
+    same(tap, "the journal's blocks", scratch.replay("--json", journal), WANT)
+    kinds = {block["cause"]["kind"] for block in BLOCKS}
+    tap.check({"sleep", "futex", "poll", "pipe"} <= kinds and
+              {"hang", "block"} == {block["type"] for block in BLOCKS},
+              "the fixture has many kinds of cause, and a hang", kinds)
+
+
+def test_threshold(tap, scratch, journal):
+    limit = 100 * MS
+    over = [dict(block, threshold_ns=limit) for block in BLOCKS if block["duration_ns"] > limit]
+    want = dict(SUMMARY, blocks=sum(block["type"] == "block" for block in over))
+    tap.check(0 < len(over) < len(BLOCKS), "some blocks are over 100 ms, some are not")
+    same(tap, "a higher threshold", scratch.replay("--json", "-t", "100ms", journal), over + [want])
+    low = [dict(block, threshold_ns=MS) for block in BLOCKS]
+    same(tap, "a lower threshold", scratch.replay("--json", "-t", "1ms", journal), low + [SUMMARY],
+         "the journal holds only dispatches over 25")
+    none = scratch.replay("--json", "-t", "1h", journal)
+    same(tap, "a threshold over all", none, [dict(SUMMARY, blocks=0, hangs=0)])
+
+
+def test_options(tap, scratch, journal):
+    run = scratch.replay("--json", "--debugging", journal)
+    more = [block for block in replay.records(run.stdout) if block not in WANT]
+    stopped = [block for block in more if block["type"] == "block"]
+    tap.check(len(stopped) == 1 and stopped[0]["cause"]["kind"] == "stopped",
+              "--debugging gives what was stopped, too", more)
+    run = scratch.replay("--json", "-n", "2", journal)
+    got = replay.records(run.stdout)
+    tap.check(sum(record["type"] == "block" for record in got) == 2 and got[-1]["blocks"] == 2,
+              "-n 2 gives two blocks", replay.ids(got))
+    run = scratch.replay("--json", "--fps", "1000", journal)
+    frames = [block["dropped_frames"] for block in replay.records(run.stdout)[:-1]]
+    tap.check(frames == [block["duration_ns"] // MS for block in BLOCKS], "--fps counts anew", frames)
+
+
+def test_text(tap, scratch, journal):
+    run = scratch.replay(journal)
+    text = run.stdout.decode()
+    names = [block["cause"]["frame"]["function"] for block in BLOCKS]
+    tap.check(run.returncode == 0 and not run.stderr and all(name in text for name in names),
+              "as text it names each cause", run.stderr, text)
+    tap.check("\x1b" not in text, "without colours where no terminal is")
+
+
+def test_output(tap, scratch, journal):
+    folder = scratch.file("kept")
+    run = scratch.replay("--json", "-o", folder, journal)
+    with open(os.path.join(folder, "blocks.jsonl"), "rb") as kept:
+        got = replay.records(kept.read())
+    tap.check(run.returncode == 0 and not run.stderr, "-o works in a replay", run.stderr)
+    tap.check(replay.ids(got) == replay.ids(WANT) and not replay.lacks(got, WANT),
+              "  blocks.jsonl has the same records", replay.lacks(got, WANT))
+    logs = glob.glob(os.path.join(folder, LOG))
+    tap.check(len(logs) == SUMMARY["blocks"], "  and each block has its log", logs)
+    run = scratch.replay("--json", "-o", "/proc/nowhere", journal)
+    tap.check(run.returncode == 1 and "/proc/nowhere" in run.stderr, "-o where nothing can be made",
+              run.returncode, run.stderr)
+
+
+def test_schema(tap, scratch, journal):
+    text = "what a replay writes is valid by the schema"
+    records = scratch.put("records.jsonl", scratch.replay("--json", journal).stdout)
+    schema = scratch.put("schema", subprocess.run([scratch.program, "--schema"], check=True,
+                                                  capture_output=True).stdout)
+    run = subprocess.run([sys.executable, os.path.join(HERE, "..", "validate_records.py"), schema, records],
+                         capture_output=True, text=True, check=False)
+    if run.returncode == 3:
+        return tap.skip(text, "python3-jsonschema is not installed")
+    return tap.check(run.returncode == 0, text, run.stdout + run.stderr)
+
+
+def cuts():
+    """Lengths to cut the journal to, and whether a record ends there."""
+    header, records = replay.split_journal(JOURNAL)
+    ends, at = [len(header)], len(header)
+    for _, record in records:
+        at += len(record)
+        ends.append(at)
+    chosen = ends[::9] + [ends[-2], ends[-1]]
+    yield from ((length, True) for length in chosen)
+    for length in chosen[:-1]:
+        yield from ((length + more, False) for more in (1, 31, 33))
+    yield from ((length - 1, False) for length in chosen[1:])
+
+
+def test_torn(tap, scratch):
+    """The blocks before the place are all there, by their numbers; names may lie behind it."""
+    wrong = []
+    for length, whole in cuts():
+        run = scratch.replay("--json", scratch.put("torn", JOURNAL[:length]))
+        got = replay.records(run.stdout)
+        warned = "is torn: its last part is left out" in run.stderr
+        if run.returncode or warned == whole or run.stderr.count("\n") > 2:
+            wrong.append((length, run.returncode, run.stderr))
+        elif got[-1]["type"] != "summary" or not is_prefix(got[:-1]):
+            wrong.append((length, replay.ids(got)))
+    tap.check(not wrong, "a torn journal warns, and gives the blocks before", wrong[:3])
+
+
+def is_prefix(got):
+    """Hangs are told before their block's record: by id and time account."""
+    strip = [(block["type"], block["start_ns"], block["duration_ns"], block["time"]) for block in got]
+    return strip == [(block["type"], block["start_ns"], block["duration_ns"], block["time"])
+                     for block in BLOCKS][:len(strip)]
+
+
+def junk(chance, content):
+    """The content with some bytes changed, at places and to values that a seed decides."""
+    ret = bytearray(content)
+    for _ in range(chance.choice((1, 3, 20, 200))):
+        at = chance.randrange(replay.HEADER_SZ, len(ret))
+        kind = chance.randrange(4)
+        if kind == 0:
+            ret[at] = chance.randrange(256)
+        elif kind == 1:
+            ret[at:at + 8] = chance.choice((b"\xff" * 8, b"\0" * 8, b"\x1b[31m\n\"\\"))
+        elif kind == 2:
+            del ret[at:at + chance.randrange(64)]
+        else:
+            ret[at:at] = bytes(chance.randrange(256) for _ in range(chance.randrange(64)))
+    return bytes(ret)
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+
+def test_junk(tap, scratch):
+    chance = random.Random(7)
+    wrong = []
+    for number in range(JUNK_ROUNDS):
+        journal = scratch.put("junk", junk(chance, JOURNAL))
+        options = ("--json",) if number % 2 else ()
+        run = scratch.replay(*options, journal, preexec_fn=limit_memory)
+        try:
+            got = replay.records(run.stdout) if options else [{"type": "summary"}]
+            good = run.returncode == 0 and got[-1]["type"] == "summary" and b"\x1b" not in run.stdout
+        except ValueError as error:
+            good, run.stderr = False, f"{error}"
+        if not good:
+            wrong.append((number, run.returncode, run.stderr[-300:]))
+    tap.check(not wrong, f"{JUNK_ROUNDS} journals with junk in them give what can be read", wrong[:3])
+
+
+def test_hostile_names(tap, scratch):
+    """Names are bytes of programs that nobody trusts."""
+    evil = "\x1b[31mred\r\n\"'\\<b>\u202e\u2028"
+    header, records = replay.split_journal(JOURNAL)
+    changed = [header]
+    for kind, record in records:
+        if kind in (replay.KINDS["frames"], replay.KINDS["process"], replay.KINDS["session"]):
+            value = replay.json_of(record)
+            for frame in value.get("frames", ()):
+                frame.update(function=evil, module=evil, file=evil, line=1)
+            value.update({key: evil for key in ("name", "exe", "cgroup", "kernel") if key in value})
+            name = {code: name for name, code in replay.KINDS.items()}[kind]
+            record = replay.json_record(name, value)
+        changed.append(record)
+    changed.append(replay.json_record("end", {"elapsed_ns": 5, "lost": {evil: 3, "ring_full": 2}}))
+    journal = scratch.put("evil", b"".join(changed))
+    text = scratch.replay(journal)
+    bad = [byte for byte in text.stdout if byte < 32 and byte != 10]
+    tap.check(text.returncode == 0 and not bad, "no control byte of a name reaches the terminal", bad[:9])
+    got = replay.records(scratch.replay("--json", journal).stdout)
+    tap.check(got[0]["process"] == evil and got[0]["cause"]["frame"]["function"] == evil,
+              "in JSON it is the name as it was", got[0]["process"])
+    tap.check(got[-1]["lost"] == {evil: 3, "ring_full": 2}, "losses, too", got[-1]["lost"])
+    folder = scratch.file("evil-kept")
+    run = scratch.replay("--json", "-o", folder, journal)
+    tap.check(run.returncode == 0 and len(glob.glob(os.path.join(folder, LOG))) == SUMMARY["blocks"],
+              "-o takes them", run.stderr)
+
+
+def test_losses(tap, scratch):
+    """Those of the recording and of the replay, each reason once."""
+    header, records = replay.split_journal(JOURNAL)
+    bad = bytearray(next(record for kind, record in records if kind == replay.KINDS["block"]))
+    bad[40] ^= 1
+    unknown = bytearray(next(record for kind, record in records if kind == replay.KINDS["exec"]))
+    unknown[4:6] = b"\x77\0"
+    body = b"".join(record for _, record in records)
+    end = replay.json_record("end", {"elapsed_ns": 5, "lost": {"bad_records": 1, "ring_full": 2}})
+    run = scratch.replay("--json", scratch.put("losses", header + body + bytes(bad) * 3 + bytes(unknown) + end))
+    tap.check('"bad_records":3' in run.stdout.decode().replace(" ", "") and
+              run.stdout.count(b"bad_records") == 1, "what both lost is told once", run.stdout[-900:])
+    lost = replay.records(run.stdout)[-1]["lost"]
+    tap.check(lost == {"bad_records": 3, "ring_full": 2, "unknown_records": 1}, "by reason", lost)
+
+
+def test_without(tap, scratch):
+    """Records of our own kinds that are not there."""
+    header, records = replay.split_journal(JOURNAL)
+    for kind, words, what in (("session", "lacks its session", "no session"), ("process", "", "no process"),
+                              ("load", "", "no load"), ("frames", "", "no names"), ("end", "", "no end")):
+        rest = [record for code, record in records if code != replay.KINDS[kind]]
+        run = scratch.replay("--json", scratch.put("without", header + b"".join(rest)))
+        got = replay.records(run.stdout)
+        want = [block["duration_ns"] for block in BLOCKS]
+        have = [block["duration_ns"] for block in got[:-1] if block["cause"]["kind"] != "stopped"]
+        tap.check(run.returncode == 0 and [ns for ns in have if ns in want] == want and
+                  words in run.stderr and bool(words) == bool(run.stderr),
+                  f"{what}: all blocks are there", run.stderr, have)
+
+
+def test_refused(tap, scratch):
+    folder = scratch.file("a-folder")
+    os.mkdir(folder)
+    for what, path, words in (
+            ("no file", scratch.file("nowhere"), "No such file"),
+            ("an empty file", scratch.put("empty", b""), "no journal of jankbpf: too short"),
+            ("another file", scratch.put("other", b"#!/bin/sh\necho hello world\n"), "no journal of jankbpf"),
+            ("another version", scratch.put("later", JOURNAL[:8] + b"\2" + JOURNAL[9:]), "has version 2"),
+            ("a folder", folder, "not a regular file"), ("a device", "/dev/null", "not a regular file")):
+        run = scratch.replay("--json", path)
+        tap.check(run.returncode == 1 and not run.stdout and words in run.stderr and path in run.stderr and
+                  run.stderr.count("\n") == 1, f"{what} is refused in one line", run.returncode, run.stderr)
+    secret = scratch.put("secret", JOURNAL)
+    os.chmod(secret, 0)
+    run = scratch.replay("--json", secret)
+    tap.check(run.returncode == 1 and "Permission denied" in run.stderr, "so is what may not be read", run.stderr)
+
+
+def test_stdout(tap, scratch, journal):
+    reader, writer = os.pipe()
+    os.close(reader)
+    run = scratch.replay("--json", journal, stdout=writer)
+    os.close(writer)
+    tap.check(run.returncode == 0 and not run.stderr, "a stdout that nobody reads ends it, and is no failure",
+              run.returncode, run.stderr)
+    with open("/dev/full", "wb") as full:
+        run = scratch.replay("--json", journal, stdout=full)
+    tap.check("No space left" in run.stderr and run.stderr.count("No space left") == 1,
+              "a full one is told once", run.returncode, run.stderr)
+
+
+def main():
+    tap, scratch = replay.Tap(), replay.Scratch()
+    journal = scratch.put("journal", JOURNAL)
+    for test in (test_same, test_threshold, test_options, test_text, test_output, test_schema, test_stdout):
+        test(tap, scratch, journal)
+    for test in (test_torn, test_junk, test_hostile_names, test_losses, test_without, test_refused):
+        test(tap, scratch)
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()
