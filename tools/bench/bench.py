@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import platform
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
@@ -37,10 +38,39 @@ def options():
     return opts
 
 
+def foreign_programs():
+    """BPF programs on events that are at work already: they cost the base, too."""
+    kinds = ("tracing", "tracepoint", "raw_tracepoint", "kprobe", "perf_event")
+    try:
+        shown = subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True, check=True)
+        return sum(prog["type"] in kinds for prog in json.loads(shown.stdout))
+    except (OSError, ValueError, subprocess.CalledProcessError):
+        return None
+
+
 def machine():
     uname = platform.uname()
     return {"kernel": uname.release, "arch": uname.machine, "cpus": len(cpus()),
-            "load": os.getloadavg()[0]}
+            "load": os.getloadavg()[0], "foreign_programs": foreign_programs()}
+
+
+def show_machine(state):
+    print("{kernel} {arch}, {cpus} CPUs, load {load:.1f}".format(**state))
+    if state["load"] > 0.5 * state["cpus"] or state["foreign_programs"]:
+        print(f"The machine is not quiet (BPF programs of others: {state['foreign_programs']}): "
+              "take these figures for preliminary.")
+
+
+def run_parts(scratch, opts):
+    result = {}
+    for part in opts.parts or PARTS:
+        run, rounds = PARTS[part]
+        tables = run(scratch, opts.rounds or rounds)
+        for table in tables.values():
+            table.show()
+        sys.stdout.flush()
+        result[part] = {key: table.json() for key, table in tables.items()}
+    return result
 
 
 def main():
@@ -48,16 +78,10 @@ def main():
     if os.geteuid():
         print("bench: tracing needs root: sudo make bench", file=sys.stderr)
         return 77
-    scratch, result = Scratch(), {"machine": machine(), "parts": {}}
-    print("{kernel} {arch}, {cpus} CPUs, load {load}".format(**result["machine"]))
+    state, scratch = machine(), Scratch()
+    show_machine(state)
     try:
-        for part in opts.parts or PARTS:
-            run, rounds = PARTS[part]
-            tables = run(scratch, opts.rounds or rounds)
-            for table in tables.values():
-                table.show()
-            sys.stdout.flush()
-            result["parts"][part] = {key: table.json() for key, table in tables.items()}
+        result = {"machine": state, "parts": run_parts(scratch, opts)}
     finally:
         scratch.remove()
     with open(opts.json, "w", encoding="utf-8") as out:

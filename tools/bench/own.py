@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 import time
 
@@ -39,22 +40,33 @@ def node(scratch):
                   cpu=cpus()[-1])
 
 
-def steady(scratch, start_target, tracer):
+def watch(pid):
     """Own CPU in % of one CPU, RSS and its highest in MB, over STEADY_S at work."""
+    time.sleep(SETTLE_S)
+    begin, ran = time.monotonic(), schedstat_ns(pid)[0]
+    time.sleep(STEADY_S)
+    ran = schedstat_ns(pid)[0] - ran
+    share = 100 * ran / ((time.monotonic() - begin) * 1e9)
+    return share, status_kb(pid, "VmRSS") / 1024, status_kb(pid, "VmHWM") / 1024
+
+
+def dispatch_rate(running):
+    """Dispatches/s by jankbpf's own summary: was the target as busy as it was asked to be?"""
+    found = re.search(r"([\d,]+) dispatches", running.tail.decode(errors="replace"))
+    seconds = time.monotonic() - running.began
+    return int(found[1].replace(",", "")) / seconds if found else None
+
+
+def steady(scratch, start_target, tracer):
     target = start_target(scratch)
     try:
         time.sleep(0.5)
         running = tracer.start(target)
         try:
-            time.sleep(SETTLE_S)
-            begin, ran = time.monotonic(), schedstat_ns(running.proc.pid)[0]
-            time.sleep(STEADY_S)
-            ran = schedstat_ns(running.proc.pid)[0] - ran
-            share = 100 * ran / ((time.monotonic() - begin) * 1e9)
-            return (share, status_kb(running.proc.pid, "VmRSS") / 1024,
-                    status_kb(running.proc.pid, "VmHWM") / 1024)
+            figures = watch(running.proc.pid)
         finally:
             running.stop()
+        return figures + (dispatch_rate(running),)
     finally:
         target.stop()
 
@@ -71,7 +83,7 @@ STEADY = (
 
 def steady_tables(scratch):
     cpu, rss = Table("Own CPU time at work", "% of a CPU"), Table("Own memory at work", "MB RSS")
-    high = Table("Own memory at its highest", "MB RSS")
+    high, rate = Table("Own memory at its highest", "MB RSS"), Table("Meanwhile", "dispatches/s")
     for name, start_target, tracer, goals in STEADY:
         try:
             figures = steady(scratch, start_target, tracer)
@@ -81,7 +93,8 @@ def steady_tables(scratch):
         cpu.add(name, figures[:1], goals[0], 2)
         rss.add(name, figures[1:2], goals[1], 1)
         high.add(name, figures[2:3], None, 1)
-    return {"own_cpu": cpu, "own_rss": rss, "own_rss_highest": high}
+        rate.add(name, [figures[3]] if figures[3] else [])
+    return {"own_cpu": cpu, "own_rss": rss, "own_rss_highest": high, "own_rate": rate}
 
 
 START_TRACERS = (tracers.ALL_ON, tracers.UPROBES, tracers.BPFTRACE_TRACEPOINTS,

@@ -12,6 +12,7 @@ import time
 
 READY_LIMIT_S = 20
 STOP_LIMIT_S = 20
+TAIL_BYTES = 1 << 16
 THRESHOLD = "100ms"
 
 # The nearest bpftrace can do: each dispatch in a histogram, a stack for those over 16 ms.
@@ -50,10 +51,10 @@ class Tracer:
 
 
 class Running:
-    """A tracer at work. What it writes is read and dropped, so that it never waits for us."""
+    """A tracer at work. What it writes is read all the time, so that it never waits for us."""
 
     def __init__(self, tracer, target):
-        self.tracer, self.lines = tracer, []
+        self.tracer, self.lines, self.tail, self.drainer = tracer, [], b"", None
         self.began = time.monotonic()
         self.proc = subprocess.Popen(tracer.argv(target), stdin=subprocess.PIPE,
                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -65,7 +66,8 @@ class Running:
         except (OSError, RuntimeError):
             self.stop()
             raise
-        threading.Thread(target=self.drain, daemon=True).start()
+        self.drainer = threading.Thread(target=self.drain, daemon=True)
+        self.drainer.start()
         time.sleep(tracer.settle_s)
 
     def wait_line(self, pattern, limit_s):
@@ -85,11 +87,8 @@ class Running:
                 return now - self.began
 
     def drain(self):
-        try:
-            while os.read(self.proc.stdout.fileno(), 65536):
-                pass
-        except (OSError, ValueError):
-            pass
+        while data := os.read(self.proc.stdout.fileno(), 65536):
+            self.tail = (self.tail + data)[-TAIL_BYTES:]
 
     def stop(self):
         """Ends it as a user would; returns how long that took."""
@@ -101,8 +100,12 @@ class Running:
         except subprocess.TimeoutExpired:
             self.proc.kill()
             self.proc.wait()
+        took = time.monotonic() - begin
+        if self.drainer:
+            self.drainer.join(STOP_LIMIT_S)
         self.proc.stdin.close()
-        return time.monotonic() - begin
+        self.proc.stdout.close()
+        return took
 
 
 def jankbpf(name, *options):
