@@ -15,6 +15,7 @@ SAN         := $(OUT)/san
 ONLY         = $(if $(T),$(foreach f,$(1),$(if $(findstring $(T),$(notdir $(f))),$(f))),$(1))
 UNIT_BIN    := $(call ONLY,$(patsubst %.c,$(SAN)/%,$(sort $(wildcard tests/unit/test_*.c))))
 BPF_BIN     := $(call ONLY,$(patsubst %.c,$(SAN)/%,$(sort $(wildcard tests/bpf/test_*.c))))
+FUZZ_BIN    := $(call ONLY,$(patsubst %.c,$(SAN)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c))))
 STYLE_T     := $(call ONLY,$(sort $(wildcard tests/style/*.t)))
 REPLAY_T    := $(call ONLY,$(sort $(wildcard tests/replay/*.t)))
 LIVE_T      := $(call ONLY,$(sort $(wildcard tests/live/*.t)))
@@ -43,10 +44,11 @@ $(VARIANT)/tests/bpf/test_%: tests/bpf/test_%.c $(SKEL) $(LIB)
 	$(call msg,TEST,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(LDFLAGS) $(TEST_LDLIBS) $(LDLIBS)
 
--include $(UNIT_BIN:=.d) $(BPF_BIN:=.d)
+-include $(UNIT_BIN:=.d) $(BPF_BIN:=.d) $(FUZZ_BIN:=.d)
 
 unit-bin: $(UNIT_BIN)
 bpf-bin: $(BPF_BIN)
+fuzz-bin: $(FUZZ_BIN)
 
 unit: #: unit tests, with the sanitizers
 	$(Q)$(WITH_SAN) unit-bin
@@ -71,8 +73,8 @@ live: #: tests against running programs (as root)
 check: #: deps (as root), build, all tests
 	$(Q)[ "$$(id -u)" != 0 ] || $(MAKE) deps-test
 	$(Q)$(MAKE) all
-	$(Q)$(WITH_SAN) unit-bin bpf-bin
-	$(Q)$(call RUN_TESTS,$(STYLE_T) $(UNIT_BIN) $(REPLAY_T) $(BPF_BIN) $(LIVE_T))
+	$(Q)$(WITH_SAN) unit-bin bpf-bin fuzz-bin
+	$(Q)$(call RUN_TESTS,$(STYLE_T) $(UNIT_BIN) $(FUZZ_BIN) $(REPLAY_T) $(BPF_BIN) $(LIVE_T))
 
 CLANG_FORMAT ?= clang-format
 FORMATTED     = $(shell find bpf user tools tests -name '*.[ch]' -o -name '*.cc')
@@ -83,4 +85,4 @@ check-format: #: is every file as clang-format has it?
 format: #: make it so
 	$(Q)$(CLANG_FORMAT) -i $(FORMATTED)
 
-.PHONY: unit-bin bpf-bin unit bpf style replay live check check-format format
+.PHONY: unit-bin bpf-bin fuzz-bin unit bpf style replay live check check-format format

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Mutation without a library: random numbers from a fixed seed (FUZZ_SEED), for a bounded time
+ * (FUZZ_SECONDS). What fails names its round; the same seed comes to the same round again.
+ */
+#ifndef JANK_FUZZ_H
+#define JANK_FUZZ_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+struct fuzz {
+	uint64_t state, end_ns, round;
+};
+
+static inline uint64_t fuzz__env(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text && *text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static inline struct fuzz fuzz__begin(void)
+{
+	return (struct fuzz){
+		.state = fuzz__env("FUZZ_SEED", 1) * 2654435761u + 88172645463325252ull,
+		.end_ns = clock__mono_ns() + fuzz__env("FUZZ_SECONDS", 3) * NS_PER_SEC,
+	};
+}
+
+/* Another round? */
+static inline bool fuzz__goes_on(struct fuzz *f)
+{
+	f->round++;
+	return clock__mono_ns() < f->end_ns;
+}
+
+/* xorshift64 */
+static inline uint64_t fuzz__any(struct fuzz *f)
+{
+	f->state ^= f->state << 13;
+	f->state ^= f->state >> 7;
+	f->state ^= f->state << 17;
+	return f->state;
+}
+
+/* 0 to n - 1 */
+static inline size_t fuzz__below(struct fuzz *f, size_t n)
+{
+	return fuzz__any(f) % n;
+}
+
+/* One time in n. */
+static inline bool fuzz__chance(struct fuzz *f, size_t n)
+{
+	return !fuzz__below(f, n);
+}
+
+/* A number that programs are wrong about. */
+static inline uint64_t fuzz__number(struct fuzz *f)
+{
+	static const uint64_t numbers[] = {
+		0,	    1,		2,	   7,	       31,	   32,
+		33,	    63,		64,	   65,	       127,	   128,
+		255,	    256,	4095,	   65535,      65536,	   INT32_MAX,
+		UINT32_MAX, 1ull << 32, INT64_MAX, 1ull << 63, UINT64_MAX, UINT64_MAX - 7,
+	};
+	uint64_t number = numbers[fuzz__below(f, sizeof(numbers) / sizeof(numbers[0]))];
+
+	return fuzz__chance(f, 4) ? fuzz__any(f) >> fuzz__below(f, 64) : number;
+}
+
+/* Puts a number of a random width at a random place. */
+static inline void fuzz__damage(struct fuzz *f, void *bytes, size_t len)
+{
+	size_t width = (size_t)1 << fuzz__below(f, 4);
+	uint64_t number = fuzz__number(f);
+
+	if (fuzz__chance(f, 4))
+		((unsigned char *)bytes)[fuzz__below(f, len)] ^= 1 << fuzz__below(f, 8);
+	else if (len >= width)
+		memcpy((char *)bytes + fuzz__below(f, len / width) * width, &number, width);
+}
+
+#endif

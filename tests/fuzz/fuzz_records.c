@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Damaged records through decoder, loops, judge, blame and exports: what is let in keeps its promises. */
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "export/sink.h"
+#include "model/blame.h"
+#include "model/judge.h"
+#include "model/stack.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/model_fixture.h"
+#include "tests/tap.h"
+
+#define RECORDS_PER_ROUND 400
+#define SAMPLE_MAX	  2048
+
+static struct {
+	struct fuzz fuzz;
+	struct loops *loops;
+	struct sink *text;
+	uint64_t records, decoded, blocks;
+	const char *broken; /* the promise that was not kept */
+} run;
+
+/* A record of any kind, sound for now; its size. */
+static size_t make(void *buf)
+{
+	struct fuzz *f = &run.fuzz;
+	uint32_t tid = 10 + fuzz__below(f, 4);
+	uint64_t dispatch_ns = 100 + fuzz__below(f, 3), ns = fuzz__number(f) >> 8;
+	struct fixture_stack stack =
+		fixture__stack(tid, dispatch_ns, fuzz__below(f, 9), fuzz__below(f, 2));
+	struct jank_rec_block block = fixture__block(tid, dispatch_ns, ns);
+	struct jank_rec_thread thread = fixture__thread(tid, 5, 1);
+	const struct jank_rec *rec = &block.hdr;
+
+	switch (fuzz__below(f, 8)) {
+	case 0:
+	case 1:
+		fixture__spend(&block, fuzz__below(f, JANK_STATE_CNT), ns ? fuzz__below(f, ns) : 0);
+		block.hdr.kind = fuzz__chance(f, 3) ? JANK_REC_HANG : JANK_REC_BLOCK;
+		break;
+	case 2:
+		rec = &thread.hdr;
+		break;
+	default:
+		stack.rec.state = fuzz__below(f, JANK_STATE_CNT);
+		stack.rec.hdr.flags = fuzz__below(f, 64);
+		for (size_t i = fuzz__below(f, 3); i; i--)
+			fixture__slice(&stack, fuzz__below(f, 99), fuzz__number(f));
+		rec = &stack.rec.hdr;
+	}
+	memcpy(buf, rec, rec->size);
+	return rec->size;
+}
+
+static const char *nasty(void)
+{
+	static const char *const names[] = {
+		NULL,
+		"",
+		"f",
+		"a.b.c",
+		".",
+		"..",
+		"x [clone .isra.0]",
+		" [clone ",
+		"\x1b[31m",
+		"\xff\xfe",
+		"a\nb",
+		"operator<<",
+		"f<g<h>(int)>(char const*, ...)",
+		"((((((",
+		"))))",
+		"<<<<",
+		"/",
+		"/a/",
+		"[jit]",
+		"work.constprop.0.isra.1.cold.2",
+		"_start",
+		"bpf_prog",
+		"\"\\\"",
+		"\xe2\x80\xae",
+	};
+
+	return names[fuzz__below(&run.fuzz, sizeof(names) / sizeof(names[0]))];
+}
+
+/* Names as a symbolizer might find them in a hostile program. */
+static void name(struct block *block)
+{
+	for (size_t i = 0; i < block->sample_cnt; i++) {
+		struct stack *stack = &block->samples[i].stack;
+		uint32_t cnt = stack->kernel_cnt + stack->user_cnt;
+
+		stack->frames = calloc(cnt + 1, sizeof(*stack->frames));
+		for (uint32_t j = 0; j < cnt; j++)
+			stack->frames[stack->frame_cnt++] = (struct frame){
+				.address = stack->addresses[j],
+				.function = nasty(),
+				.module = nasty(),
+				.file = nasty(),
+				.build_id = nasty(),
+				.offset = fuzz__number(&run.fuzz),
+				.line = fuzz__number(&run.fuzz),
+				.kernel = j < stack->kernel_cnt,
+				.app = fuzz__chance(&run.fuzz, 2),
+				.inlined = fuzz__chance(&run.fuzz, 4),
+			};
+		stack__trim_probe(stack);
+		stack__trim_stray(stack);
+	}
+}
+
+static void promise(bool kept, const char *what)
+{
+	if (!kept && !run.broken)
+		run.broken = what;
+}
+
+static void check_block(const struct block *block)
+{
+	struct strbuf json = STRBUF_INIT;
+	json_error_t error = { 0 };
+	uint64_t sum = 0;
+	json_t *tree;
+
+	for (int i = 0; i < JANK_STATE_CNT; i++)
+		sum += block->state_ns[i];
+	promise(sum == block->duration_ns, "the account is the duration");
+	promise(block->sample_cnt <= SAMPLE_MAX, "samples are bounded");
+	for (size_t i = 1; i < block->sample_cnt; i++)
+		promise(block->samples[i - 1].t_ns <= block->samples[i].t_ns,
+			"samples are in time order");
+	for (size_t i = 1; i < block->preemptor_cnt; i++)
+		promise(block->preemptors[i - 1].ns >= block->preemptors[i].ns,
+			"the worst come first");
+	promise(block->cause.share >= 0 && block->cause.share <= 1, "a share is a share");
+	promise(strlen(block->cause.signature) == CAUSE_SIGNATURE_LEN,
+		"a signature has its length");
+	json__add_block(&json, block);
+	tree = json_loads(strbuf__str(&json), JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL,
+			  &error);
+	if (!tree)
+		diag("%s at %d: %.60s", error.text, error.position,
+		     strbuf__str(&json) + (error.position > 40 ? error.position - 40 : 0));
+	promise(tree && !strchr(strbuf__str(&json), '\n'), "JSON is JSON, in one line");
+	json_decref(tree);
+	strbuf__free(&json);
+}
+
+static void judge(struct dispatch *dispatch)
+{
+	static const struct host_info host = { .name = (char *)"h", .boot_id = (char *)"b" };
+	struct fuzz *f = &run.fuzz;
+	const struct judge j = {
+		.threshold_ns = fuzz__below(f, 10),
+		.fps = fuzz__number(f),
+		.debugging = fuzz__chance(f, 2),
+		.host = &host,
+		.real_offset_ns = fuzz__chance(f, 4) ? (int64_t)fuzz__number(f) : 0,
+	};
+	const struct machine_load load = { fuzz__below(f, 100), -1, 1e300, -0.0, 0.0 / 1, true };
+	struct block *block;
+
+	if (judge__dispatch(&j, dispatch, NULL, &load, &block) <= 0)
+		return;
+	run.blocks++;
+	name(block);
+	blame__block(block);
+	check_block(block);
+	promise(!run.text->ops->block(run.text, block), "text is written");
+	block__free(block);
+}
+
+static void feed(void)
+{
+	struct fixture_stack buf[2];
+	size_t len = make(buf);
+	struct dispatch *dispatch = NULL;
+	struct event event;
+	void *exact;
+
+	if (fuzz__chance(&run.fuzz, 2))
+		for (size_t i = fuzz__below(&run.fuzz, 4); i; i--)
+			fuzz__damage(&run.fuzz, buf, len);
+	if (fuzz__chance(&run.fuzz, 8))
+		len = fuzz__below(&run.fuzz, sizeof(buf));
+	exact = fixture__exact(buf, len);
+	run.records++;
+	if (!decode__record(exact, len, &event)) {
+		run.decoded++;
+		promise(!loops__event(run.loops, &event, &dispatch), "loops take every event");
+	}
+	free(exact);
+	if (dispatch)
+		judge(dispatch);
+	dispatch__free(dispatch);
+}
+
+static void list_all(void)
+{
+	struct loop_hist *list;
+	size_t cnt;
+
+	promise(!hists__list(loops__ended(run.loops), &list, &cnt), "counts are listed");
+	free(list);
+}
+
+int main(void)
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	struct losses losses = { 0 };
+
+	run.fuzz = fuzz__begin();
+	run.text = sink_text__new(null, false, 0, 2);
+	while (!run.broken && fuzz__goes_on(&run.fuzz)) {
+		run.loops = loops__new(&losses);
+		for (int i = 0; i < RECORDS_PER_ROUND && !run.broken; i++)
+			feed();
+		list_all();
+		loops__free(run.loops);
+	}
+	run.text->ops->free(run.text);
+	close(null);
+	diag("%llu records, %llu decoded, %llu blocks in %llu rounds",
+	     (unsigned long long)run.records, (unsigned long long)run.decoded,
+	     (unsigned long long)run.blocks, (unsigned long long)run.fuzz.round);
+	ok(!run.broken, "damaged records break no promise%s%s", run.broken ? ": " : "",
+	   run.broken ? run.broken : "");
+	ok(run.decoded > run.records / 4 && run.decoded < run.records && run.blocks > 100,
+	   "some were let in, some not, and blocks came of them");
+	return tap__done();
+}
