@@ -14,6 +14,9 @@
 
 #define PF_KTHREAD 0x00200000
 
+/* arch/x86/include/asm/segment.h: __USER_CS */
+#define USER_CS_64 0x33
+
 /* THREAD_SIZE of x86-64 and arm64 without KASAN; kernel stacks have guard pages on both sides */
 #define THREAD_STACK_SZ (16 * 1024)
 
@@ -71,6 +74,22 @@ static __always_inline u64 compat__user_sp(const struct pt_regs *regs)
 	return regs->sp;
 #else
 	return regs->user_regs.sp;
+#endif
+}
+
+/*
+ * Where a walk by frame pointers starts, when two words make a frame. False for 32-bit programs, and on
+ * arm64, where return addresses may be signed: there the kernel has to walk.
+ */
+static __always_inline bool compat__frame_chain(const struct pt_regs *regs, __u64 *ret_ip,
+						__u64 *ret_fp)
+{
+#if defined(__TARGET_ARCH_x86)
+	*ret_ip = regs->ip;
+	*ret_fp = regs->bp;
+	return regs->cs == USER_CS_64;
+#else
+	return false;
 #endif
 }
 

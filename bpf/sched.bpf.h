@@ -89,10 +89,8 @@ static __always_inline __u32 sched__blocked_kind(struct task_struct *task, unsig
 static __always_inline void sched__take_stack(struct jank_thread *t, struct task_struct *task)
 {
 	struct jank_stack_buf *span = &t->span;
-	long sz = bpf_get_task_stack(task, &span->tail[JANK_KSTACK_MAX],
-				     JANK_USTACK_MAX * sizeof(__u64), BPF_F_USER_STACK);
 
-	span->rec.user_cnt = stack__cnt(sz, JANK_USTACK_MAX);
+	span->rec.user_cnt = stack__walk_user(task, &span->tail[JANK_KSTACK_MAX]);
 }
 
 /* The thread leaves the CPU with a dispatch open. */

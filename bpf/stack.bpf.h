@@ -3,6 +3,7 @@
 #ifndef JANK_STACK_BPF_H
 #define JANK_STACK_BPF_H
 
+#include "bpf/compat.bpf.h"
 #include "bpf/record.bpf.h"
 
 static __always_inline __u32 stack__cnt(long bytes, __u32 max)
@@ -10,6 +11,36 @@ static __always_inline __u32 stack__cnt(long bytes, __u32 max)
 	__u32 cnt = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
 
 	return cnt > max ? max : cnt;
+}
+
+/* A frame pointer further up than this is another value, in code built without frame pointers. */
+#define STACK_REACH (16 << 20)
+
+/*
+ * The current task's user stack by frame pointers; returns how many addresses of JANK_USTACK_MAX. The
+ * kernel's own walk follows whatever the register holds, and the page fault that ends it costs a
+ * microsecond at each switch; this one looks first.
+ */
+static __always_inline __u32 stack__walk_user(struct task_struct *task, __u64 *addrs)
+{
+	struct pt_regs *regs = compat__user_regs(task);
+	struct {
+		__u64 fp, ret;
+	} frame;
+	__u32 cnt;
+
+	if (!regs || !compat__frame_chain(regs, &addrs[0], &frame.fp))
+		return stack__cnt(bpf_get_task_stack(task, addrs, JANK_USTACK_MAX * sizeof(__u64),
+						     BPF_F_USER_STACK),
+				  JANK_USTACK_MAX);
+	for (cnt = 1; cnt < JANK_USTACK_MAX; cnt++) {
+		if (frame.fp - regs->sp > STACK_REACH)
+			break;
+		if (bpf_probe_read_user(&frame, sizeof(frame), (void *)frame.fp))
+			break;
+		addrs[cnt] = frame.ret;
+	}
+	return cnt;
 }
 
 /* Notes what was got: bytes or -errno of the kernel part, already clamped, and of the user part. */
