@@ -34,7 +34,7 @@ static __always_inline __u32 stack__walk_user(struct task_struct *task, __u64 *a
 						     BPF_F_USER_STACK),
 				  JANK_USTACK_MAX);
 	for (cnt = 1; cnt < JANK_USTACK_MAX; cnt++) {
-		if (frame.fp - regs->sp > STACK_REACH)
+		if (frame.fp - compat__user_sp(regs) > STACK_REACH)
 			break;
 		if (bpf_probe_read_user(&frame, sizeof(frame), (void *)frame.fp))
 			break;
