@@ -20,6 +20,7 @@ SIMJANK = "./simjank"
 TARGET = ".output/bad/target"
 SCRATCH = tempfile.mkdtemp(prefix="bad-")
 MS = 1000000
+VALIDATED_MAX = 300
 STARTED = []  # every process of ours, so that none is left behind
 COUNT = [0, 0]  # results, failures
 
@@ -155,13 +156,19 @@ class Result:
 
     def __init__(self, status, out, err, seconds):
         self.status, self.err, self.raw, self.seconds = status, err, out, seconds
-        self.out = out.decode("utf-8", "backslashreplace")
+        self.parsed = None
+
+    @property
+    def out(self):
+        return self.raw.decode("utf-8", "backslashreplace")
 
     def __str__(self):
-        return f"status {self.status} after {self.seconds:.2f} s\nstderr: {self.err}\nstdout: {self.out}"
+        return f"status {self.status} after {self.seconds:.2f} s\nstderr: {self.err}\nstdout: {self.out[:2000]}"
 
     def records(self):
-        return [json.loads(line) for line in self.raw.decode("utf-8").splitlines()]
+        if self.parsed is None:
+            self.parsed = [json.loads(line) for line in self.raw.decode("utf-8").splitlines()]
+        return self.parsed
 
     def blocks(self, kind="block"):
         return [record for record in self.records() if record["type"] == kind]
@@ -237,10 +244,13 @@ def validate(path):
 
 
 def valid(result, name):
-    """The JSON Lines on its stdout are valid."""
+    """The JSON Lines on its stdout are valid; of thousands a few hundred are held against the schema."""
     path = scratch("records.jsonl")
+    lines = result.raw.splitlines(keepends=True)
+    for line in lines:
+        json.loads(line.decode("utf-8"))
     with open(path, "wb") as file:
-        file.write(result.raw)
+        file.writelines(lines[::len(lines) // VALIDATED_MAX + 1] + lines[-1:])
     complaints = validate(path)
     return ok(result.raw and not complaints, name, complaints or result)
 

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""More than can be taken in: the ring full, losses counted by reason, records whole; then all is well again."""
+import os
+import signal
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import bad
+from bad import ok
+
+RSS_MAX_KB = 60 * 1024
+
+
+def dispatches(summary):
+    return sum(sum(loop["log2"]) for loop in summary["loops"])
+
+
+def test_stopped_reader(mode):
+    """SIGSTOP of jankbpf itself, while thousands of blocks with stacks are made."""
+    process = bad.target(*mode)
+    what = " ".join(map(str, mode))
+    tracer = bad.Tracer("--json", "-t", "100us", "-F", "4999", "-p", process.pid)
+    time.sleep(0.5)
+    os.kill(tracer.pid, signal.SIGSTOP)
+    time.sleep(4)
+    os.kill(tracer.pid, signal.SIGCONT)
+    time.sleep(0.7)
+    continued = time.monotonic_ns()
+    time.sleep(0.3)
+    alive, rss = tracer.process.poll() is None, bad.rss_kb(tracer.pid)
+    result = tracer.stop()
+    summary = result.summary() or {"lost": {}, "dispatches": 0, "blocks": 0, "loops": []}
+    lost = summary["lost"]
+    ok(alive and result.status == 0 and bad.exact(result.blocks()), f"{what}: survived, every account exact", result.err)
+    shed, full = lost.get("samples_shed", 0), lost.get("ring_full", 0)
+    ok(shed > 100, f"{what}: samples were shed and counted (lost: {lost})", result.err)
+    ok("lost: " in result.err and f"{shed} samples_shed" in result.err, f"{what}: stderr tells it", result.err)
+    missing = sum(loop["blocks"] for loop in summary["loops"]) - len(result.blocks())
+    ok(0 <= missing <= full + lost.get("queue_full", 0),
+       f"{what}: {missing} blocks are missing, all of them counted", lost)
+    marked = [b for b in result.blocks() if "lost" in b]
+    ok(marked or not any(b["samples"] for b in result.blocks()), f"{what}: {len(marked)} blocks say what they miss")
+    late = [b for b in result.blocks() if b["start_ns"] > continued]
+    ok(late and rss < RSS_MAX_KB, f"{what}: {len(late)} blocks afterwards, {rss} KiB", result.err)
+    ok(summary["dispatches"] == dispatches(summary) and summary["dispatches"] >= len(result.blocks()),
+       f"{what}: the histogram holds every dispatch", summary)
+    bad.valid(result, f"{what}: the records are valid")
+    bad.end(process)
+
+
+def test_blocks_first():
+    """Stacks are shed while a quarter of the ring is free: no block is lost for a sample's sake."""
+    process = bad.target("storm", 2, 20000, 1)
+    tracer = bad.Tracer("--json", "-t", "10ms", "-F", "9999", "-p", process.pid)
+    os.kill(tracer.pid, signal.SIGSTOP)
+    time.sleep(5)
+    os.kill(tracer.pid, signal.SIGCONT)
+    time.sleep(0.5)
+    result = tracer.stop()
+    lost = result.summary()["lost"]
+    ok(lost.get("samples_shed", 0) > 0 and not lost.get("ring_full"), f"samples are shed, blocks are not ({lost})", result)
+    bad.end(process)
+
+
+def test_threads_churn():
+    """Threads that come and go by the thousand leave nothing behind."""
+    process = bad.target("churn")
+    tracer = bad.Tracer("--json", "-t", "1ms", "-p", process.pid)
+    time.sleep(4)
+    early = bad.rss_kb(tracer.pid)
+    time.sleep(8)
+    late = bad.rss_kb(tracer.pid)
+    result = tracer.stop()
+    ok(result.status == 0 and late - early < 1024 and late < RSS_MAX_KB,
+       f"threads that come and go: {early} KiB, then {late} KiB", result.err)
+    lost = set(result.summary()["lost"]) - {"wakeup_missed"}  # a busy machine's
+    ok(not lost and len(result.blocks()) > 100, f"with no loss in {len(result.blocks())} blocks", result.err)
+    bad.end(process)
+
+
+bad.need_tracing()
+test_stopped_reader(("storm", 2, 150))
+test_stopped_reader(("storm", 8, 150, 1))
+test_blocks_first()
+test_threads_churn()
+bad.done()
