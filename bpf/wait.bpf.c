@@ -5,12 +5,9 @@
 static __always_inline int wait__on_enter(s32 fd)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct pt_regs *regs;
 
-	if (!filter__maybe(task->tgid))
-		return 0;
-	regs = compat__user_regs(task);
-	wait__begin(task, fd, regs ? compat__user_sp(regs) : 0);
+	if (filter__maybe(task->tgid))
+		wait__begin(task, fd, 0);
 	return 0;
 }
 

@@ -83,7 +83,43 @@ static __always_inline struct jank_thread *wait__thread(struct task_struct *task
 	return thread__create(task);
 }
 
-/* A thread is about to wait in epoll. */
+/* The stack pointer of a wait: as the probe has it, or (0) from the registers saved at kernel entry. */
+static __always_inline u64 wait__sp(struct task_struct *task, u64 sp)
+{
+	struct pt_regs *regs;
+
+	if (sp)
+		return sp;
+	regs = compat__user_regs(task);
+	return regs ? compat__user_sp(regs) : 0;
+}
+
+/* The loop's own wait begins: what was open ends. */
+static __always_inline void wait__close(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	if (t->looper_entry)
+		thread__forget_dispatch(t);
+	else if (t->start_ns)
+		thread__close(t, task, now, JANK_END_WAIT);
+}
+
+/* A wait on another descriptor than the loop's. False: it is the handler's own. */
+static __noinline int wait__other(struct jank_thread *t, struct task_struct *task, s32 fd, u64 sp,
+				  u64 now)
+{
+	if (wait__nested(t, task, fd, sp))
+		return false;
+	/* A dispatch of a loop that was left from within has no end: wait__adopt gives it up. */
+	if (t->looper_entry || sp >= t->sp)
+		wait__close(t, task, now);
+	wait__adopt(t, task, fd, sp, now);
+	return true;
+}
+
+/* The outermost wait's depth need not be known on each wait: so many dispatches may pass. */
+#define SP_EVERY 64
+
+/* A thread is about to wait in epoll. sp: see wait__sp. */
 static __always_inline void wait__begin(struct task_struct *task, s32 fd, u64 sp)
 {
 	struct jank_thread *t = wait__thread(task);
@@ -92,23 +128,16 @@ static __always_inline void wait__begin(struct task_struct *task, s32 fd, u64 sp
 	if (!t)
 		return;
 	now = bpf_ktime_get_ns();
-	if (fd != t->fd) {
-		if (wait__nested(t, task, fd, sp))
-			return;
-		/* The dispatch ends here all the same, unless it is one of a loop that was left. */
-		if (t->start_ns && sp >= t->sp && !t->looper_entry)
-			thread__close(t, task, now, JANK_END_WAIT);
-		else if (t->looper_entry)
-			thread__forget_dispatch(t);
-		wait__adopt(t, task, fd, sp, now);
-	} else {
-		if (t->looper_entry)
-			thread__forget_dispatch(t);
-		else if (t->start_ns)
-			thread__close(t, task, now, JANK_END_WAIT);
-		if (sp > t->sp)
-			t->sp = sp;
+	if (fd == t->fd) {
+		wait__close(t, task, now);
 		t->nested_cnt = 0;
+		if (!(t->dispatch_cnt % SP_EVERY)) {
+			sp = wait__sp(task, sp);
+			if (sp > t->sp)
+				t->sp = sp;
+		}
+	} else if (!wait__other(t, task, fd, wait__sp(task, sp), now)) {
+		return;
 	}
 	t->looper_entry = 0;
 	t->phase = JANK_PHASE_WAITING;
