@@ -167,7 +167,7 @@ class Result:
 
     def records(self):
         if self.parsed is None:
-            self.parsed = [json.loads(line) for line in self.raw.decode("utf-8").splitlines()]
+            self.parsed = [json.loads(line.decode("utf-8")) for line in self.raw.splitlines()]
         return self.parsed
 
     def blocks(self, kind="block"):

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Names of threads, programs and functions that hold quotes, newlines, control bytes and broken UTF-8."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import bad
+from bad import ok
+
+# At most 15 bytes, as a comm has.
+HOSTILE = {
+    "quotes": b'a"b\'c`d\\e',
+    "a newline": b"x\ny\r\nz",
+    "control bytes": b"\x1b[31m\x07\x08\x7f\x01",
+    "broken UTF-8": b"\xff\xfe\xc3(\xe2\x82\xf0",
+    "C1 controls": b"\xc2\x9b31m\xc2\x85q",
+    "a surrogate": b"\xed\xa0\x80\xed\xbf\xbf",
+    "15 bytes": b"abcdefghijklmno",
+    "a cut character": b"abcdefghijklm\xe2\x82",
+    "a right-to-left mark": b"ab\xe2\x80\xaecd",
+    "BlockCanary's separator": b"a = b",
+    "a white-listed name": b"org.chromium",
+    "braces": b"{}[](),:",
+    "a format": b"%s%n%5$x",
+    "blanks": b"  a  b ",
+}
+NEVER = re.compile(rb"[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xa8-\xae]")
+
+
+def name_of(what):
+    return HOSTILE[what].replace(b"/", b"_")
+
+
+def clean(raw):
+    """UTF-8 without any control byte but newlines, so that no terminal obeys it."""
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return not NEVER.search(raw)
+
+
+def patched(name, *functions):
+    """A copy of the target whose handler's symbol has another name, of the same length."""
+    path = os.path.join(os.fsencode(bad.SCRATCH), name)
+    with open(bad.TARGET, "rb") as file:
+        code = file.read()
+    for old, new in functions:
+        new = new[:len(old)].ljust(len(old), b"_")
+        assert old + b"\0" in code
+        code = code.replace(old + b"\0", new + b"\0")
+    with open(path, "wb") as file:
+        file.write(code)
+    os.chmod(path, 0o755)
+    return path
+
+
+def run_one(what):
+    name = name_of(what)
+    exe = patched(name, (b"handle_busy", name))
+    process = bad.target("storm", 1, 40000, 10, exe=exe, env={b"TARGET_COMM": name})
+    directory = bad.scratch("dir")
+    shutil.rmtree(directory, ignore_errors=True)
+    args = ["-t", "25ms", "-n", "2", "-p", process.pid]
+    text = bad.trace(*args)
+    json = bad.trace(*args, "--json", "-o", directory)
+    journal = bad.trace(*args, "-q", "--journal", bad.scratch("journal"))
+    replayed = bad.trace("replay", "--json", bad.scratch("journal"))
+    bad.end(process)
+    os.unlink(exe)
+    ok(text.status == 0 and clean(text.raw) and clean(text.err.encode()), f"{what}: text", text)
+    bad.valid(json, f"{what}: JSON")
+    names = {(b["process"], b["thread"]) for b in json.blocks()}
+    expected = name.decode("utf-8", "replace")
+    ascii_only = all(32 < byte < 127 for byte in name)
+    ok(len(names) == 1 and (not ascii_only or names == {(expected, expected)}), f"{what}: one name for all", names)
+    frames = [f["function"] for b in json.blocks() for s in b["samples"] for f in s["stack"]
+              if "function" in f and "module" in f and not f.get("kernel")]
+    ok(not ascii_only or any(f.startswith(expected.split("(")[0][:11]) for f in frames), f"{what}: the symbol", frames)
+    logs = [f"{directory}/{entry}" for entry in os.listdir(directory) if entry.endswith(".log")]
+    run = subprocess.run(["tests/blockcanary_reader.py", "--lint", *logs], capture_output=True, text=True, check=False)
+    ok(len(logs) == 2 and run.returncode == 0, f"{what}: BlockCanary's log", run.stdout + run.stderr)
+    ok(journal.status == 0 and replayed.status == 0 and len(replayed.blocks()) == 2, f"{what}: journal and replay",
+       f"{journal}\n{replayed}")
+
+
+def test_cmdline():
+    """What a program says of itself in its command line is nobody's name."""
+    process = bad.start([b"\x1b]0;owned\x07\n\xff", b"loop", b"40\n\xff"], executable=bad.TARGET,
+                        stdout=subprocess.PIPE)
+    process.stdout.readline()
+    result = bad.trace("-t", "25ms", "-n", "2", "-v", "-p", process.pid)
+    ok(result.status == 0 and clean(result.raw) and clean(result.err.encode()), "a hostile command line", result)
+    bad.end(process)
+
+
+def test_long():
+    """Names as long as the kernel allows."""
+    name = b"n" * 255
+    exe = patched(name)
+    process = bad.target("loop", 40, exe=exe)
+    result = bad.trace("--json", "-t", "25ms", "-n", "1", "-p", process.pid)
+    ok(result.status == 0 and result.blocks()[0]["process"] == name.decode(), "a name of 255 bytes, in full", result)
+    text = bad.trace("-t", "25ms", "-n", "1", "-p", process.pid)
+    ok(max(len(line) for line in text.out.splitlines()) <= 110, "is cut in text", text)
+    bad.end(process)
+
+
+bad.need_tracing()
+for key in HOSTILE:
+    run_one(key)
+test_cmdline()
+test_long()
+bad.done()
