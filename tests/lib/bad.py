@@ -139,6 +139,13 @@ def rss_kb(pid):
     return int(status_of(pid)["VmRSS"].split()[0])
 
 
+def cpu_s(pid):
+    """User and system time of all its threads."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def fds_of(pid):
     links = {}
     for fd in os.listdir(f"/proc/{pid}/fd"):
