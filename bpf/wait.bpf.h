@@ -55,13 +55,19 @@ static __noinline int wait__adopt(struct jank_thread *t, struct task_struct *tas
 	return first ? wait__announce(t, task, now) : 0;
 }
 
+/* Is a wait known to be no deeper in the stack than the loop's? Without registers no depth is known. */
+static __always_inline bool wait__not_deeper(const struct jank_thread *t, u64 sp)
+{
+	return sp && sp >= t->sp;
+}
+
 /*
  * A wait on another descriptor than the loop's: true when it is the handler's own. Otherwise the loop
  * was left: its descriptor was closed, or the same inner wait came again and again.
  */
 static __noinline int wait__nested(struct jank_thread *t, struct task_struct *task, s32 fd, u64 sp)
 {
-	if (t->fd < 0 || sp >= t->sp)
+	if (t->fd < 0 || wait__not_deeper(t, sp))
 		return false;
 	if (t->nested_fd != fd || t->nested_sp != sp) {
 		t->nested_fd = fd;
@@ -110,7 +116,7 @@ static __noinline int wait__other(struct jank_thread *t, struct task_struct *tas
 	if (wait__nested(t, task, fd, sp))
 		return false;
 	/* A dispatch of a loop that was left from within has no end: wait__adopt gives it up. */
-	if (t->looper_entry || sp >= t->sp)
+	if (t->looper_entry || t->fd < 0 || wait__not_deeper(t, sp))
 		wait__close(t, task, now);
 	wait__adopt(t, task, fd, sp, now);
 	return true;

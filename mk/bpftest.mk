@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0
+# A skeleton of its own for tests/bpf/test_logic.c: the probes' maps and static functions under programs that
+# user space can run. maps.bpf.c comes first, as in the program's own skeleton.
+
+BPFTEST_OBJ  := $(OUT)/bpf/maps.bpf.o $(OUT)/bpftest/logic.bpf.o
+BPFTEST_SKEL := $(OUT)/bpftest.skel.h
+
+$(OUT)/bpftest/logic.bpf.o: tests/bpf/logic.bpf.c tests/bpf/logic.h $(BPF_HDR)
+	@mkdir -p $(@D)
+	$(call msg,BPF,$<)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -c -o $@ $<
+
+$(OUT)/bpftest.bpf.o: $(BPFTEST_OBJ)
+	$(call msg,BPFLINK,$@)
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+$(BPFTEST_SKEL): $(OUT)/bpftest.bpf.o
+	$(call msg,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name bpftest > $@
+
+# Without ASan: a system call's argument has to lie where its shadow would.
+$(VARIANT)/tests/bpf/test_logic: tests/bpf/test_logic.c tests/bpf/logic.h tests/tap.h \
+		user/intake/decode.c $(BPFTEST_SKEL)
+	@mkdir -p $(@D)
+	$(call msg,TEST,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize=%,$(ALL_CFLAGS)) -fsanitize=undefined -o $@ \
+		$(filter %.c,$^) $(LDFLAGS) -lbpf

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The probes' own functions, called from programs that user space runs at will: on the current task,
+ * with its real task storage, ring and maps.
+ */
+#include "tests/bpf/logic.h"
+#include "bpf/sched.bpf.h"
+#include "bpf/wait.bpf.h"
+
+/* The context takes constant offsets only. */
+#define EACH_STATE(i) _Pragma("unroll") for (int i = 0; i < JANK_STATE_CNT; i++)
+
+SEC("syscall")
+int logic_bucket(struct logic_bucket *ctx)
+{
+	ctx->bucket = thread__bucket(ctx->ns);
+	return 0;
+}
+
+/* Takes and gives back the account and the CPU time of a block. */
+SEC("syscall")
+int logic_trust(struct jank_rec_block *ctx)
+{
+	struct jank_rec_block rec = {};
+
+	rec.cpu_ns = ctx->cpu_ns;
+	EACH_STATE(i)
+	rec.state_ns[i] = ctx->state_ns[i];
+	thread__trust_cpu_clock(&rec);
+	EACH_STATE(i)
+	ctx->state_ns[i] = rec.state_ns[i];
+	return 0;
+}
+
+/* The state that a thread in this very system call (bpf) would sleep in. */
+SEC("syscall")
+int logic_kind(struct logic_step *ctx)
+{
+	s32 nr = 0;
+
+	ctx->state = sched__blocked_kind(bpf_get_current_task_btf(), ctx->task_state, &nr);
+	ctx->span_syscall = nr;
+	return 0;
+}
+
+static __always_inline void show(struct logic_step *ctx, struct jank_thread *t)
+{
+	ctx->known = t != NULL;
+	ctx->runnable_cnt = jank_runnable_cnt;
+	if (!t)
+		return;
+	ctx->phase = t->phase;
+	ctx->start_ns = t->start_ns;
+	ctx->mark_ns = t->mark_ns;
+	ctx->loop_sp = t->sp;
+	ctx->key = t->key;
+	ctx->loop_fd = t->fd;
+	ctx->loop = t->loop;
+	ctx->state = t->state;
+	ctx->looper_entry = t->looper_entry;
+	ctx->ready_cnt = t->ready_cnt;
+	ctx->nested_cnt = t->nested_cnt;
+	ctx->wakeup_missed_cnt = t->wakeup_missed_cnt;
+	ctx->stack_cnt = t->stack_cnt;
+	ctx->dispatch_cnt = t->dispatch_cnt;
+	ctx->block_cnt = t->block_cnt;
+	ctx->span_syscall = t->span.rec.syscall;
+	EACH_STATE(i)
+	ctx->state_ns[i] = t->state_ns[i];
+}
+
+/* One program for each kind of step: small to the verifier. */
+SEC("syscall")
+int logic_wait(struct logic_step *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	switch (ctx->step) {
+	case LOGIC_BEGIN:
+		wait__begin(task, ctx->fd, ctx->sp);
+		break;
+	case LOGIC_END:
+		wait__end(task, ctx->ret);
+		break;
+	case LOGIC_LOOPER:
+		wait__looper(task, ctx->looper, ctx->sp);
+		break;
+	case LOGIC_RESET:
+		bpf_task_storage_delete(&jank_threads, task);
+		break;
+	}
+	show(ctx, thread__get(task));
+	return 0;
+}
+
+SEC("syscall")
+int logic_sched(struct logic_step *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct jank_thread *t = thread__get(task);
+
+	if (!t)
+		return 0;
+	switch (ctx->step) {
+	case LOGIC_OPEN:
+		thread__open(t, task, ctx->now_ns);
+		break;
+	case LOGIC_LEAVE:
+		sched__leave(t, task, ctx->preempted, ctx->task_state, ctx->now_ns);
+		break;
+	case LOGIC_WAKE:
+		sched__wake(ctx, t, ctx->now_ns);
+		break;
+	case LOGIC_ARRIVE:
+		sched__arrive(t, task, ctx->now_ns);
+		break;
+	case LOGIC_SLICE:
+		sched__log_slice(task->group_leader, ctx->now_ns);
+		break;
+	case LOGIC_FORGET:
+		thread__forget_dispatch(t);
+		break;
+	}
+	show(ctx, t);
+	return 0;
+}

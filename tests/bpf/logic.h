@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What test_logic.c and the programs of logic.bpf.c tell each other. Fixed-size types, as in the ABI. */
+#ifndef JANK_TEST_LOGIC_H
+#define JANK_TEST_LOGIC_H
+
+#include "bpf/jank_abi.h"
+
+struct logic_bucket {
+	__u64 ns;
+	__u32 bucket;
+	__u32 pad;
+};
+
+/* X(NAME): what happens to the current thread */
+#define LOGIC_STEPS(X)                                                                             \
+	X(BEGIN)  /* it is about to wait on fd, its stack at sp */                                 \
+	X(END)	  /* its wait returned ret */                                                      \
+	X(LOOPER) /* it enters pollOnce of looper, its stack at sp */                              \
+	X(OPEN)	  /* at now_ns and below: time is what the caller says */                          \
+	X(LEAVE)                                                                                   \
+	X(WAKE)                                                                                    \
+	X(ARRIVE)                                                                                  \
+	X(SLICE) /* another task leaves this CPU */                                                \
+	X(FORGET)                                                                                  \
+	X(LOOK)	 /* nothing; look at its state */                                                  \
+	X(RESET) /* it is as a new one */
+#define LOGIC_X_STEP(NAME) LOGIC_##NAME,
+enum { LOGIC_STEPS(LOGIC_X_STEP) };
+#undef LOGIC_X_STEP
+
+struct logic_step {
+	__u32 step;
+	__s32 fd;
+	__u64 sp;
+	__s64 ret;
+	__u64 looper;
+	__u64 now_ns;
+	__u32 task_state;
+	__u32 preempted;
+
+	/* the thread's state afterwards */
+	__u32 known; /* it has one */
+	__u32 phase;
+	__u64 start_ns, mark_ns, loop_sp, key;
+	__s32 loop_fd;
+	__u32 loop;
+	__u32 state;
+	__u32 looper_entry;
+	__s32 ready_cnt;
+	__u32 nested_cnt;
+	__u32 wakeup_missed_cnt;
+	__u32 stack_cnt;
+	__u64 dispatch_cnt, block_cnt;
+	__u64 state_ns[JANK_STATE_CNT];
+	__u32 runnable_cnt; /* jank_runnable_cnt */
+	__s32 span_syscall;
+};
+
+#endif
