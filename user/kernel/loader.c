@@ -311,6 +311,18 @@ int loader__losses(const struct loader *loader, uint64_t cnt[JANK_LOSS_CNT])
 	return 0;
 }
 
+void loader__each_program(const struct loader *loader,
+			  void (*fn)(void *ctx, const char *name, int fd), void *ctx)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, loader->skel->obj)
+	{
+		if (bpf_program__autoload(prog))
+			fn(ctx, bpf_program__name(prog), bpf_program__fd(prog));
+	}
+}
+
 bool loader__cost(const struct loader *loader, uint64_t *ret_ns, uint64_t *ret_runs)
 {
 	struct bpf_program *prog;

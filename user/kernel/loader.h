@@ -38,7 +38,7 @@ int loader__attach(struct loader *loader, struct err *err);
 /*
  * From now on pid is traced; its uprobes are attached where what it maps has a place for them.
  * Called again (a new program, more libraries) it adds what is new. *ret_sites, if not NULL: how many
- * uprobes it has now. -ESRCH: it is gone.
+ * uprobes are in what it maps now. -ESRCH: it is gone.
  */
 int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, struct err *err);
 
@@ -55,6 +55,10 @@ int loader__each_thread(struct loader *loader,
 
 /* Adds the kernel side's losses, by JANK_LOST_*. */
 int loader__losses(const struct loader *loader, uint64_t cnt[JANK_LOSS_CNT]);
+
+/* Each program that was loaded. */
+void loader__each_program(const struct loader *loader,
+			  void (*fn)(void *ctx, const char *name, int fd), void *ctx);
 
 /* Time and runs of our programs since the start; false where the kernel does not count them. */
 bool loader__cost(const struct loader *loader, uint64_t *ret_ns, uint64_t *ret_runs);

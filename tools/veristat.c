@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the verifier makes of the probes: loads them as the loader would with all features of this kernel,
+ * and with each that can be done without switched off, and prints for each program how many instructions
+ * the verifier walked and how large the machine code is. Exit status 77: this user or kernel cannot.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "kernel/features.h"
+#include "kernel/loader.h"
+
+#define PROGRAM_MAX 64
+
+struct set {
+	const char *name;
+	struct features features;
+	bool uprobe_waits, one_process;
+};
+
+struct program {
+	char name[32];
+	__u32 insns, jited; /* in the first set that has it */
+	__u32 most;	    /* instructions in any set */
+	const char *most_set;
+};
+
+struct report {
+	const char *set;
+	struct program programs[PROGRAM_MAX];
+	size_t cnt;
+};
+
+static struct program *find(struct report *report, const char *name)
+{
+	struct program *program = report->programs;
+
+	for (size_t i = 0; i < report->cnt; i++, program++)
+		if (!strcmp(program->name, name))
+			return program;
+	if (report->cnt == PROGRAM_MAX)
+		return NULL;
+	snprintf(program->name, sizeof(program->name), "%s", name);
+	report->cnt++;
+	return program;
+}
+
+static void note(void *ctx, const char *name, int fd)
+{
+	struct report *report = ctx;
+	struct program *program = find(report, name);
+	struct bpf_prog_info info = {};
+	__u32 len = sizeof(info);
+
+	if (!program || bpf_obj_get_info_by_fd(fd, &info, &len))
+		return;
+	if (!program->insns) {
+		program->insns = info.verified_insns;
+		program->jited = info.jited_prog_len;
+	}
+	if (info.verified_insns > program->most) {
+		program->most = info.verified_insns;
+		program->most_set = report->set;
+	}
+}
+
+/* Programs are sampled only where the session would: see can_sample there. */
+static unsigned frequency(const struct features *feats)
+{
+	bool clock =
+		features__has(feats, FEATURE_CPU_CLOCK) || features__has(feats, FEATURE_HW_CYCLES);
+
+	return clock && features__has(feats, FEATURE_PERF_EVENT) ? 99 : 0;
+}
+
+static int try_set(struct report *report, const struct set *set)
+{
+	const struct loader_opts opts = {
+		.features = &set->features,
+		.threshold_ns = 100 * NS_PER_MS,
+		.hang_ns = 5 * NS_PER_SEC,
+		.only_pid = set->one_process ? getpid() : 0,
+		.uprobe_waits = set->uprobe_waits,
+		.frequency_hz = frequency(&set->features),
+	};
+	struct loader *loader = NULL;
+	struct err err = {};
+	int res = loader__new(&opts, &loader, &err);
+
+	report->set = set->name;
+	if (res)
+		fprintf(stderr, "veristat: %s: %s\n", set->name, err.msg);
+	else
+		loader__each_program(loader, note, report);
+	loader__free(loader);
+	return res;
+}
+
+/* All of them, those that can be done without one after the other, and what options change. */
+static size_t make_sets(const struct features *all, struct set sets[FEATURE_CNT + 3])
+{
+	static char names[FEATURE_CNT][48];
+	size_t cnt = 0;
+
+	sets[cnt++] = (struct set){ "one process", *all, false, true };
+	sets[cnt++] = (struct set){ "many processes", *all, false, false };
+	sets[cnt++] = (struct set){ "--backend uprobe", *all, true, true };
+	for (int i = 0; i < FEATURE_CNT; i++) {
+		if (feature__info(i)->need == FEATURE_REQUIRED || !features__has(all, i))
+			continue;
+		snprintf(names[i], sizeof(names[i]), "without %s", feature__info(i)->name);
+		sets[cnt] = (struct set){ names[i], *all, false, true };
+		sets[cnt++].features.has &= ~(1u << i);
+	}
+	return cnt;
+}
+
+static void print(const struct report *report, size_t sets)
+{
+	printf("  verifier: %zu programs load in %zu sets of features; instructions walked (limit "
+	       "1000000), bytes of code\n",
+	       report->cnt, sets);
+	for (size_t i = 0; i < report->cnt; i++) {
+		const struct program *program = &report->programs[i];
+
+		printf("    %-20s %7u %6u", program->name, program->insns, program->jited);
+		if (program->most > program->insns)
+			printf("   %u %s", program->most, program->most_set);
+		printf("\n");
+	}
+}
+
+int main(void)
+{
+	struct set sets[FEATURE_CNT + 3];
+	struct report report = { 0 };
+	struct features feats;
+	struct err err = {};
+	size_t cnt;
+	int failed = 0;
+
+	if (geteuid()) {
+		fprintf(stderr, "veristat: needs root\n");
+		return JANK_EXIT_CANNOT;
+	}
+	if (features__probe(NULL, 0, &feats, &err) || features__require(&feats, &err)) {
+		fprintf(stderr, "veristat: %s\n", err.msg);
+		return JANK_EXIT_CANNOT;
+	}
+	cnt = make_sets(&feats, sets);
+	for (size_t i = 0; i < cnt; i++)
+		failed |= try_set(&report, &sets[i]);
+	print(&report, cnt);
+	return failed ? JANK_EXIT_FAILED : JANK_EXIT_OK;
+}
