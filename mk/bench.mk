@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What jankbpf costs, beside its peers and in one run; nothing is kept but .output/bench.json.
 #
-#   make bench                all of it, about six minutes
+#   make bench                all of it, about five minutes
 #   make bench BENCH=micro    a part of it: micro, redis or own
 #   make bench ROUNDS=3       quicker, less exact
 

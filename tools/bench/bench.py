@@ -20,7 +20,7 @@ import redis  # noqa: E402
 from targets import Scratch, cpus  # noqa: E402
 
 # name: what runs it, its rounds by default
-PARTS = {"micro": (micro.run, 7), "redis": (redis.run, 7), "own": (own.run, 7)}
+PARTS = {"micro": (micro.run, 5), "redis": (redis.run, 6), "own": (own.run, 5)}
 
 
 def options():

@@ -44,7 +44,7 @@ def measure(processes, keys):
 def tables(got):
     for key, title, _, _ in MEASURES:
         table = Table(title, "+ns")
-        table.add("base", got.base.get(key, []), absolute=True)
+        table.add_base(got.base.get(key, []))
         for tracer, keys, goals in VARIANTS:
             if key not in keys:
                 continue

@@ -26,9 +26,9 @@ class Setting:
 
 
 SETTINGS = (
-    Setting("redis", "redis-server, GET and SET, 50 clients: CPU time a request", "set,get", 50,
+    Setting("redis", "redis-server, GET and SET, 50 clients", "set,get", 50,
             25000, False, {tracers.ALL_ON.name: 4}),
-    Setting("redis_one", "redis-server, GET, one client on the server's CPU: CPU time a request",
+    Setting("redis_one", "redis-server, GET, one client on the server's CPU",
             "get", 1, 20000, True, {tracers.ALL_ON.name: 10}),
 )
 
@@ -40,11 +40,11 @@ def measure(server, setting):
 
 
 def tables(got, setting):
-    base = Table(setting.title + ", base", "ns")
+    base = Table(setting.title + ": untraced", "ns of CPU a request, and requests/s")
     base.add("CPU time a request", got.base["cpu"])
     base.add("requests/s", got.base["rate"])
-    cpu = Table(setting.title, "+%")
-    rate = Table(setting.title.replace("CPU time a request", "requests/s"), "+%")
+    cpu = Table(setting.title + ": CPU time a request", "+%")
+    rate = Table(setting.title + ": requests/s", "+%")
     for tracer in OWN + PEERS:
         if tracer.name in got.notes:
             cpu.note(tracer.name, got.notes[tracer.name])

@@ -13,13 +13,21 @@ class Table:
     """Rows of one measurement; each figure is a median with what it ranged over."""
 
     def __init__(self, title, unit):
-        self.title, self.unit, self.rows = title, unit, []
+        self.title, self.unit, self.rows, self.base = title, unit, [], None
 
-    def add(self, name, values, target=None, digits=0, absolute=False):
-        """`absolute`: what the others are added to."""
+    def add(self, name, values, target=None, digits=0):
         if values:
-            self.rows.append({"name": name, "target": target, "digits": digits,
-                              "absolute": absolute, **spread(values)})
+            row = {"name": name, "target": target, "digits": digits, **spread(values)}
+            if self.base:
+                row["per_cent_of_base"] = 100 * row["median"] / self.base
+            self.rows.append(row)
+
+    def add_base(self, values):
+        """What the other rows are added to; a slower machine has another, hence the ratios."""
+        self.add("base", values)
+        if values:
+            self.rows[-1]["absolute"] = True
+            self.base = self.rows[-1]["median"]
 
     def note(self, name, why):
         self.rows.append({"name": name, "note": why})
@@ -34,8 +42,12 @@ class Table:
         if "note" in row:
             return f"  {row['name']:<{width}}  – {row['note']}"
         digits = row["digits"]
-        sign = "+" if self.unit.startswith("+") and not row["absolute"] else ""
-        figure = f"{row['median']:{sign}12,.{digits}f}"
+        sign = "+" if self.unit.startswith("+") and "absolute" not in row else ""
+        figure = f"{row['median'] + 0.0:{sign}12,.{digits}f}"
+        if "per_cent_of_base" in row:
+            figure += f" {row['per_cent_of_base']:+7,.0f} %"
+        elif "absolute" in row:
+            figure += " " * 10
         ends = f"({row['min']:,.{digits}f} … {row['max']:,.{digits}f})"
         return f"  {row['name']:<{width}}{figure}  {ends:<26}{self.verdict(row)}".rstrip()
 
