@@ -211,6 +211,9 @@ struct jank_rec_thread {
 _Static_assert(sizeof(struct jank_rec_thread) == 32 + 24 + 8 * JANK_HIST_BUCKETS + 8 + JANK_COMM_SZ,
 	       "jank_rec_thread");
 
+/* jank_rec_exec.hdr.flags: not by the main thread, whose task is gone now */
+#define JANK_EXEC_BY_THREAD 1
+
 /* A traced process replaced its program. */
 struct jank_rec_exec {
 	struct jank_rec hdr;

@@ -81,8 +81,9 @@ int BPF_PROG(jank_on_exit, struct task_struct *task)
 	return 0;
 }
 
+/* Another thread than the main one takes over its number, too: what it did before is the old one's. */
 SEC("tp_btf/sched_process_exec")
-int BPF_PROG(jank_on_exec, struct task_struct *task)
+int BPF_PROG(jank_on_exec, struct task_struct *task, pid_t old_tid)
 {
 	struct jank_rec_exec rec = {};
 	struct jank_thread *t;
@@ -94,7 +95,7 @@ int BPF_PROG(jank_on_exec, struct task_struct *task)
 	t = thread__get(task);
 	if (t) {
 		if (t->start_ns)
-			thread__close(t, task, now, JANK_END_EXEC);
+			thread__close_as(t, task, now, JANK_END_EXEC, old_tid);
 		t->phase = JANK_PHASE_NONE;
 		t->looper_entry = 0;
 		t->loop = JANK_LOOP_EPOLL;
@@ -102,6 +103,8 @@ int BPF_PROG(jank_on_exec, struct task_struct *task)
 		t->fd = -1;
 	}
 	record__head(&rec.hdr, JANK_REC_EXEC, sizeof(rec), now, task);
+	if (old_tid != task->pid)
+		rec.hdr.flags = JANK_EXEC_BY_THREAD;
 	record__comm(rec.comm, task);
 	record__send(&rec, sizeof(rec));
 	return 0;

@@ -145,11 +145,12 @@ static __always_inline void thread__trust_cpu_clock(struct jank_rec_block *rec)
 
 /* A dispatch over the threshold. Runs in the thread itself, on its CPU: the last stretch was running. */
 static __noinline int thread__block(struct jank_thread *t, struct task_struct *task, u64 now,
-				    __u32 end)
+				    __u32 end, __u32 tid)
 {
 	struct jank_rec_block rec = {};
 
 	record__head(&rec.hdr, JANK_REC_BLOCK, sizeof(rec), now, task);
+	rec.hdr.tid = tid;
 	thread__fill_block(&rec, t, task, now, end);
 	rec.state_ns[JANK_STATE_RUNNING] += now - t->mark_ns;
 	rec.cpu_ns = thread__cpu_ns(t, task, now);
@@ -174,9 +175,10 @@ static __always_inline void thread__forget_dispatch(struct jank_thread *t)
 	}
 }
 
-/* Ends the open dispatch: its histogram, its block when it was too long. */
-static __always_inline void thread__close(struct jank_thread *t, struct task_struct *task, u64 now,
-					  __u32 end)
+/* Ends the open dispatch of what was thread tid when it began: its histogram, its block when it was too
+ * long. */
+static __always_inline void thread__close_as(struct jank_thread *t, struct task_struct *task,
+					     u64 now, __u32 end, __u32 tid)
 {
 	u64 ns = now - t->start_ns;
 	__u32 bucket = thread__bucket(ns);
@@ -185,8 +187,14 @@ static __always_inline void thread__close(struct jank_thread *t, struct task_str
 		t->hist[bucket]++;
 	t->dispatch_cnt++;
 	if (ns > jank_conf.threshold_ns)
-		thread__block(t, task, now, end);
+		thread__block(t, task, now, end, tid);
 	thread__forget_dispatch(t);
+}
+
+static __always_inline void thread__close(struct jank_thread *t, struct task_struct *task, u64 now,
+					  __u32 end)
+{
+	thread__close_as(t, task, now, end, task->pid);
 }
 
 static __always_inline void thread__fill_counts(struct jank_rec_thread *rec, struct jank_thread *t,

@@ -30,7 +30,7 @@ struct traced {
 	int pidfd; /* -1 once it has ended */
 	struct identity *process;
 	bool scan_due;	    /* it may map libraries that were not looked at */
-	unsigned probe_cnt; /* uprobes attached */
+	unsigned probe_cnt; /* uprobes in what it maps */
 	struct traced *next;
 };
 
@@ -79,7 +79,7 @@ void session__read_machine(struct session *s, uint64_t now_ns);
 
 /* session_traced.c: the traced processes' lives */
 int session__trace(struct session *s, pid_t pid, struct err *err);
-void session__on_exec(struct session *s, uint32_t pid);
+void session__on_exec(struct session *s, const struct jank_rec *hdr);
 void session__on_new_loop(struct session *s, uint32_t pid);
 void session__scan_due(struct session *s);
 struct traced *session__traced(struct session *s, uint32_t pid);

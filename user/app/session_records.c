@@ -88,7 +88,7 @@ static void on_event(struct session *s, const struct event *event)
 	if (event->kind == JANK_REC_LOOP)
 		session__on_new_loop(s, event->hdr.tgid);
 	if (event->kind == JANK_REC_EXEC)
-		session__on_exec(s, event->hdr.tgid);
+		session__on_exec(s, &event->hdr);
 	if (loops__event(s->loops, event, &dispatch))
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 	if (dispatch) {

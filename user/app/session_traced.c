@@ -213,14 +213,19 @@ int session__trace(struct session *s, pid_t pid, struct err *err)
 	return res;
 }
 
-/* Probes stay: those on files that the new program maps too are at work from its first instruction. */
-void session__on_exec(struct session *s, uint32_t pid)
+/*
+ * Probes stay: those on files that the new program maps too are at work from its first instruction. Only
+ * after an exec by another thread they are dead, for they belong to the main thread that was.
+ */
+void session__on_exec(struct session *s, const struct jank_rec *hdr)
 {
-	struct traced *traced = session__traced(s, pid);
+	struct traced *traced = session__traced(s, hdr->tgid);
 	struct err err = {};
 
 	if (!traced || traced->pidfd < 0)
 		return;
+	if (hdr->flags & JANK_EXEC_BY_THREAD && loader__renew_process(s->loader, traced->pid))
+		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 	if (refresh(s, traced, &err) || scan(s, traced, &err))
 		log__verbose("after its exec: %s", err.msg);
 	find_sites_soon(s);

@@ -224,17 +224,23 @@ int loader__attach(struct loader *loader, struct err *err)
 	return res ? res : attach_programs(loader, err);
 }
 
+static struct uprobe_programs uprobe_programs(const struct loader *loader)
+{
+	struct jankbpf *skel = loader->skel;
+	struct uprobe_programs ret = {};
+
+	if (loader->wait == WAIT_UPROBES) {
+		ret.wait_begin = skel->progs.jank_on_wait_begin;
+		ret.wait_end = skel->progs.jank_on_wait_end;
+	}
+	if (bpf_program__autoload(skel->progs.jank_on_looper))
+		ret.looper = skel->progs.jank_on_looper;
+	return ret;
+}
+
 int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, struct err *err)
 {
-	const struct uprobe_programs progs = {
-		.wait_begin = loader->wait == WAIT_UPROBES ? loader->skel->progs.jank_on_wait_begin
-							   : NULL,
-		.wait_end =
-			loader->wait == WAIT_UPROBES ? loader->skel->progs.jank_on_wait_end : NULL,
-		.looper = bpf_program__autoload(loader->skel->progs.jank_on_looper)
-				  ? loader->skel->progs.jank_on_looper
-				  : NULL,
-	};
+	const struct uprobe_programs progs = uprobe_programs(loader);
 	__u32 tgid = pid, one = 1;
 
 	if (!loader->opts.only_pid &&
@@ -242,6 +248,11 @@ int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, s
 		return err__set(err, errno, "cannot trace process %d: %s (at most %d at once)", pid,
 				strerror(errno), JANK_TGID_MAX);
 	return uprobes__attach(loader->uprobes, pid, &progs, ret_sites, err);
+}
+
+int loader__renew_process(struct loader *loader, pid_t pid)
+{
+	return uprobes__renew(loader->uprobes, pid);
 }
 
 void loader__drop_process(struct loader *loader, pid_t pid)

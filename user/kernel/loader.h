@@ -42,6 +42,10 @@ int loader__attach(struct loader *loader, struct err *err);
  */
 int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, struct err *err);
 
+/* After an exec by another thread than the main one, whose uprobes were its own: loader__add_process will
+ * attach them anew. 0 or -ENOMEM. */
+int loader__renew_process(struct loader *loader, pid_t pid);
+
 /* A process ended: its pid may become another's. */
 void loader__drop_process(struct loader *loader, pid_t pid);
 

@@ -22,6 +22,7 @@ struct probed_process {
 	struct probe *probes;
 	struct bpf_link **links; /* of each probe */
 	unsigned cnt;
+	struct probed_process *before; /* its uprobes of before an exec, dead */
 	UT_hash_handle hh;
 };
 
@@ -38,10 +39,15 @@ int uprobes__new(struct uprobes **ret)
 static void drop(struct uprobes *up, struct probed_process *proc)
 {
 	HASH_DEL(up->processes, proc);
-	links__destroy(proc->links, proc->cnt);
-	free(proc->links);
-	free(proc->probes);
-	free(proc);
+	while (proc) {
+		struct probed_process *before = proc->before;
+
+		links__destroy(proc->links, proc->cnt);
+		free(proc->links);
+		free(proc->probes);
+		free(proc);
+		proc = before;
+	}
 }
 
 void uprobes__free(struct uprobes *up)
@@ -138,6 +144,7 @@ int uprobes__attach(struct uprobes *up, pid_t pid, const struct uprobe_programs 
 {
 	struct probed_process *proc = process_of(up, pid);
 	struct targets targets = {};
+	unsigned cnt = 0;
 	int res;
 
 	if (!proc)
@@ -150,11 +157,31 @@ int uprobes__attach(struct uprobes *up, pid_t pid, const struct uprobe_programs 
 		const struct target_lib *lib = &targets.libs[site->lib];
 		struct bpf_program *prog = program_for(site->kind, progs);
 
-		if (prog && !is_attached(proc, lib, site->file_offset))
+		if (!prog)
+			continue;
+		if (!is_attached(proc, lib, site->file_offset))
 			res = attach_site(proc, lib, site, prog, err);
+		cnt += !res;
 	}
 	if (ret_cnt)
-		*ret_cnt = proc->cnt;
+		*ret_cnt = cnt;
 	targets__free(&targets);
 	return res;
+}
+
+int uprobes__renew(struct uprobes *up, pid_t pid)
+{
+	struct probed_process *old, *proc;
+
+	HASH_FIND_INT(up->processes, &pid, old);
+	if (!old || !old->cnt)
+		return 0;
+	HASH_DEL(up->processes, old);
+	proc = process_of(up, pid);
+	if (!proc) {
+		HASH_ADD_INT(up->processes, pid, old);
+		return -ENOMEM;
+	}
+	proc->before = old;
+	return 0;
 }

@@ -18,9 +18,13 @@ struct uprobe_programs {
 int uprobes__new(struct uprobes **ret);
 void uprobes__free(struct uprobes *up); /* accepts NULL */
 
-/* Attaches what pid maps and has not been attached yet. *ret_cnt (may be NULL): all its uprobes. */
+/* Attaches what pid maps and has not been attached yet. *ret_cnt (may be NULL): uprobes in what it maps. */
 int uprobes__attach(struct uprobes *up, pid_t pid, const struct uprobe_programs *progs,
 		    unsigned *ret_cnt, struct err *err);
+
+/* All of pid's belong to a task that is gone: they are attached anew next time. Detaching the old ones
+ * takes too long now. 0 or -ENOMEM. */
+int uprobes__renew(struct uprobes *up, pid_t pid);
 void uprobes__detach(struct uprobes *up, pid_t pid);
 
 #endif

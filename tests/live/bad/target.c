@@ -200,7 +200,7 @@ static void run_churn(char **argv)
 
 static void *exec_thread(void *arg)
 {
-	struct loop_opts opts = { .gap_ms = 10, .sleep_ns = 40 * NS_PER_MS, .rounds = 10 };
+	struct loop_opts opts = { .gap_ms = 10, .sleep_ns = 40 * NS_PER_MS, .rounds = 25 };
 
 	run_loop(&opts);
 	execl("/proc/self/exe", "next", "loop", "60", NULL);
@@ -237,17 +237,27 @@ static void run_spin(char **argv)
 	run_loop(&opts);
 }
 
-/* code FILE: the file is a program's code mapped by it, whatever else it may be; it counts down */
+static void *map_code(const char *path, bool anonymous)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int prot = PROT_READ | PROT_EXEC | (anonymous ? PROT_WRITE : 0);
+	int flags = MAP_PRIVATE | (anonymous ? MAP_ANONYMOUS : 0);
+	void *code = mmap(NULL, 2 * CODE_AT, prot, flags, anonymous ? -1 : fd, 0);
+
+	if (code == MAP_FAILED || (anonymous && read(fd, code, 2 * CODE_AT) != 2 * CODE_AT))
+		die("code");
+	close(fd);
+	return code;
+}
+
+/* code FILE [anonymous]: the code in the file counts down, mapped or copied, whatever the file may be */
 static void run_code(char **argv)
 {
-	int epfd = open_epoll(false), fd = open(argv[0] ? argv[0] : "", O_RDONLY | O_CLOEXEC);
-	void *code = mmap(NULL, 2 * CODE_AT, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	void *code = map_code(argv[0] ? argv[0] : "", argv[0] && argv[1]);
+	int epfd = open_epoll(false);
 	struct epoll_event event;
 	void (*count_down)(uint64_t);
 
-	if (code == MAP_FAILED)
-		die("mmap");
-	close(fd);
 	count_down = (void (*)(uint64_t))((char *)code + CODE_AT);
 	ready();
 	for (;;) {
