@@ -3,6 +3,7 @@
 """What a run said live, its journal says again, to somebody without privilege: same records, but for what
 the tracing itself cost."""
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -19,11 +20,12 @@ SHORT = ["--quiet", "--scenario", "sleep:30ms,busy:30ms,mutex:30ms", "--gap", "1
 class Run:
     """jankbpf with a journal; what it said."""
 
-    def __init__(self, scratch, name, *options, command=(), pids=()):
+    def __init__(self, scratch, name, *options, command=(), pids=(), preexec=None):
         self.journal = scratch.file(name)
         targets = ["-p", ",".join(str(pid) for pid in pids)] if pids else ["--", *command]
         done = subprocess.run([replay.JANKBPF, "--json", "--journal", self.journal, "-t", "25ms", *options,
-                               *targets], capture_output=True, timeout=120, check=False)
+                               *targets], capture_output=True, timeout=120, check=False,
+                              preexec_fn=preexec)
         self.status, self.stderr = done.returncode, done.stderr.decode(errors="replace")
         self.records = replay.records(done.stdout)
         if os.path.exists(self.journal):
@@ -101,6 +103,26 @@ def test_count(tap, scratch, build):
     tap.check(replay.ids(got) == replay.ids(run.records), "and its replay has these two", replay.ids(got))
 
 
+def limit_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (24576, 24576))
+
+
+def test_full(tap, scratch, build):
+    """No room for all of it: tracing goes on, what is there is whole, the rest is counted."""
+    run = Run(scratch, "full", command=[build, *SHORT, "--count", "30"], preexec=limit_files)
+    lost = run.records[-1]["lost"] if run.records else {}
+    tap.check(run.status == 0 and len(run.records) == 31, "a journal that finds no room stops no tracing",
+              run.status, run.stderr, len(run.records))
+    tap.check(lost.get("unwritten_journal", 0) > 0 and "unwritten_journal" in run.stderr,
+              "  what it lacks is counted", lost, run.stderr)
+    again = scratch.replay("--json", run.journal)
+    got = replay.ids(replay.records(again.stdout)[:-1])
+    want = replay.ids(run.records[:-1])
+    tap.check(again.returncode == 0 and "torn" not in again.stderr, "  what is there is whole", again.stderr)
+    tap.check(0 < len(got) < len(want) and got == [each for each in want if each in got],
+              "  and holds some of the blocks", got)
+
+
 def test_file(tap, scratch, build):
     """The journal is for its owner's eyes only, and none that a reader believes is left by a failed start."""
     path = scratch.file("mode")
@@ -124,7 +146,7 @@ def main():
     tap, scratch = replay.Tap(), replay.Scratch()
     for build in builds:
         test_command(tap, scratch, build)
-    for test in (test_threads, test_backend, test_living, test_count, test_file):
+    for test in (test_threads, test_backend, test_living, test_count, test_full, test_file):
         test(tap, scratch, builds[0])
     tap.end()
 

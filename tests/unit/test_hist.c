@@ -58,11 +58,10 @@ static void test_idle(void)
 	struct hists *hists = hists__new();
 	struct jank_rec_thread rec = fixture__thread(11, 0, 0);
 
-	hists__add(hists, &rec);
+	is_int(hists__add(hists, &rec), 0, "a thread without a dispatch is well");
 	free(listed(hists, 0));
-	ok(true, "a thread without a dispatch is no entry");
 	rec.hang_cnt = 1;
-	hists__add(hists, &rec);
+	is_int(hists__add(hists, &rec), 0, "and no entry");
 	free(listed(hists, 1));
 	is_uint(hists__totals(hists).hang_cnt, 1, "one that hangs in its first is");
 	hists__free(hists);
@@ -83,6 +82,7 @@ static void test_merge(void)
 	ok(list[0].dispatch_cnt == 25 && list[1].dispatch_cnt == 30, "entry by entry");
 	is_uint(hists__totals(a).dispatch_cnt, 55, "with their totals");
 	is_uint(hists__totals(a).hang_cnt, 2, "hangs too");
+	is_uint(hists__totals(a).block_cnt, 6, "and blocks");
 	free(list);
 	list = listed(b, 2);
 	is_uint(list[0].dispatch_cnt, 5, "the other is as it was");

@@ -296,6 +296,18 @@ static void test_bad_sizes(void)
 	strbuf__free(&bytes);
 }
 
+/* A record of a later version may be a header alone. */
+static void test_bare(void)
+{
+	const struct jank_rec rec = { .size = sizeof(rec), .kind = 99 };
+	struct journal_writer *jw = writer();
+	int end;
+
+	journal_writer__raw(jw, &rec, sizeof(rec));
+	journal_writer__free(jw);
+	ok(count_records(&end) == 1 && !end, "a header alone is a record");
+}
+
 /* JSON that does not end within its record. */
 static void test_json_end(void)
 {
@@ -413,6 +425,7 @@ int main(void)
 	test_foreign();
 	test_places();
 	test_bad_sizes();
+	test_bare();
 	test_json_end();
 	test_full();
 	test_full_header();

@@ -160,6 +160,8 @@ static void test_fields(void)
 	ok(block->end == JANK_END_EXIT && block->ended_by_exit, "the end");
 	ok(block->load.total_pct == 50 && block->load.iowait_pct == 5, "the machine's load");
 	is_str(block->host.name, "box", "the host");
+	is_str(block->host.kernel, "6.18", "its kernel");
+	is_str(block->host.arch, "x86_64", "its architecture");
 	ok(block->host.name != host.name && block->host.cpus == 4 && block->host.mem_free_kb == 7,
 	   "as a copy of its own");
 	is_uint(block->stack_quality, QUALITY_NO_SAMPLES, "no sample: said so");
@@ -241,6 +243,28 @@ static void test_severity(void)
 	block__free(block);
 }
 
+static const char *severity(uint64_t ns, uint64_t hang_ns)
+{
+	struct dispatch dispatch = { .rec = fixture__block(11, 1, ns) };
+	struct judge j = judge();
+	struct block *block;
+	const char *ret;
+
+	j.hang_ns = hang_ns;
+	block = judged(&j, &dispatch, &process);
+	ret = block__severity(block);
+	block__free(block);
+	return ret;
+}
+
+static void test_over_hang(void)
+{
+	is_str(severity(300 * MS, 300 * MS), "jank", "a block as long as --hang is jank");
+	is_str(severity(300 * MS + 1, 300 * MS), "hang",
+	       "a longer one a hang, reported before or not");
+	is_str(severity(300 * MS, 0), "jank", "without --hang none is");
+}
+
 int main(void)
 {
 	test_threshold();
@@ -252,5 +276,6 @@ int main(void)
 	test_evidence();
 	test_losses();
 	test_severity();
+	test_over_hang();
 	return tap__done();
 }

@@ -81,7 +81,9 @@ static void test_end(void)
 	ok(put(queue, ITEM_SUMMARY, 2, 0), "the summary finds room in a full queue");
 	ok(put(queue, ITEM_STOP, 3, 0), "the stop, too");
 	ok(!put(queue, ITEM_BLOCK, 4, 0), "and nothing else");
-	for (uint32_t i = 0; i < 4; i++)
+	ok(put(queue, ITEM_STOP, 4, 0) && put(queue, ITEM_STOP, 5, 0), "four times");
+	ok(!put(queue, ITEM_STOP, 6, 0), "a fifth end is too many");
+	for (uint32_t i = 0; i < 6; i++)
 		is_uint(get(queue).pid, i, "in order");
 	queue__free(queue);
 }
