@@ -71,6 +71,17 @@ static void test_kinds(void)
 	}
 }
 
+static void test_equal_states(void)
+{
+	struct block *block = fresh(JANK_STATE_SLEEP, 50 * MS);
+
+	block->state_ns[JANK_STATE_DISK] = block->state_ns[JANK_STATE_RUNNABLE] = 50 * MS;
+	block->duration_ns = 150 * MS;
+	blame__block(block);
+	is_str(block->cause.kind, "runnable", "of states that are equal the first");
+	block__free(block);
+}
+
 static void test_cpu_or_kernel(void)
 {
 	static const struct {
@@ -161,6 +172,13 @@ static void test_no_frame(void)
 	add_named(block, JANK_STATE_RUNNABLE, 1 * MS, "preempted");
 	is_str(blamed(block), "preempted", "unless a span says where it was preempted");
 	block__free(block);
+	block = fresh(JANK_STATE_RUNNING, 100 * MS);
+	add_named(block, JANK_STATE_RUNNING, 0, "named");
+	add_named(block, JANK_STATE_RUNNING, 0, NULL);
+	add_named(block, JANK_STATE_RUNNING, 0, NULL);
+	is_str(blamed(block), NULL, "code without names counts together");
+	ok(block->cause.frame, "and is blamed as what it is");
+	block__free(block);
 	block = fresh(JANK_STATE_RUNNING, 0);
 	is_str(blamed(block), NULL, "a block of no length has none");
 	ok(block->cause.share == 0 && strlen(block->cause.signature) == CAUSE_SIGNATURE_LEN,
@@ -191,6 +209,7 @@ static void test_same_signature(void)
 {
 	static const char *const clones[] = {
 		"work.constprop.0",	"work.isra.12",
+		"work.isra.98",		"work.isra.109",
 		"work.part.0",		"work.cold",
 		"work.cold.3",		"work.lto_priv.0",
 		"work.isra.0.cold",	"work.constprop.0.isra.1",
@@ -221,7 +240,12 @@ static void test_other_signature(void)
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		ok(strcmp(SIGNED(others[i]), SIGNED("work")), "%s is another function", others[i]);
 	ok(strcmp(SIGNED("main.read"), SIGNED("main.write")), "a dot may be part of a name");
-	ok(strcmp(SIGNED(".cold"), SIGNED("work")), "a suffix alone is a name");
+	ok(strcmp(SIGNED(".cold"), SIGNED(".part")), "a suffix alone is a name");
+	ok(strcmp(SIGNED(" [clone .a]"), SIGNED(" [clone .b]")), "so is a clone of nothing");
+	ok(strcmp(SIGNED("7"), SIGNED("8")) && strcmp(SIGNED("f7"), SIGNED("f8")) &&
+		   strcmp(SIGNED("cold.7"), SIGNED("part.7")),
+	   "so are digits");
+	ok(strcmp(SIGNED("a.cold7"), SIGNED("a")), "a number has its own dot");
 	for (uint32_t a = 0; a < JANK_STATE_CNT; a++)
 		for (uint32_t b = 0; b < a; b++)
 			differ &= !!strcmp(signature(a, frame, 10), signature(b, frame, 10));
@@ -241,6 +265,7 @@ static const char *nameless(const char *process, const char *const *calls, const
 	block->process = process ? strdup(process) : NULL;
 	for (; *calls; calls++, ns++)
 		add(block, JANK_STATE_SLEEP, *ns, NULL, true)->syscall_name = *calls;
+	add(block, JANK_STATE_POLL, 99, NULL, true)->syscall_name = "poll";
 	blame__block(block);
 	next = (next + 1) % 4;
 	memcpy(ret[next], block->cause.signature, sizeof(ret[next]));
@@ -270,6 +295,7 @@ static void test_nameless_signature(void)
 	       "the call with the most time");
 	ok(strcmp(nameless("program", CALLS("write", "read", "write"), TIMES(4, 7, 4)), read),
 	   "all of its spans together");
+	is_str(nameless("program", CALLS("read", "write"), TIMES(5, 5)), read, "of two the first");
 	is_uint(strlen(nameless(NULL, CALLS(NULL), TIMES(0))), CAUSE_SIGNATURE_LEN,
 		"nothing known");
 }
@@ -297,6 +323,7 @@ static void test_quality(void)
 int main(void)
 {
 	test_kinds();
+	test_equal_states();
 	test_cpu_or_kernel();
 	test_frame_by_time();
 	test_frame_by_ticks();

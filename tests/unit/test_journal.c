@@ -371,6 +371,7 @@ static void test_full_header(void)
 	limit_files(10);
 	jw = writer();
 	add_json(jw, JOURNAL_SESSION, "{}");
+	add_json(jw, JOURNAL_PROCESS, "{}");
 	is_int(journal_writer__flush(jw), -EFBIG, "no room for the header");
 	for (size_t put = 0; put < 8 * FLUSH_AT; put += sizeof(block), cnt++)
 		failures += journal_writer__raw(jw, &block, sizeof(block)) != 0;
