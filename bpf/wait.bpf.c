@@ -39,12 +39,6 @@ JANK_EPOLL_TRACEPOINTS(epoll_pwait, pwait)
 JANK_EPOLL_TRACEPOINTS(epoll_pwait2, pwait2)
 
 /* The same from the tracepoints of all system calls, for kernels without one for each (Android). */
-static __always_inline bool wait__is_epoll(long nr)
-{
-	return nr >= 0 && (nr == jank_conf.epoll_nr[0] || nr == jank_conf.epoll_nr[1] ||
-			   nr == jank_conf.epoll_nr[2]);
-}
-
 SEC("tp_btf/sys_enter")
 int BPF_PROG(jank_on_sys_enter, struct pt_regs *regs, long nr)
 {

@@ -149,15 +149,38 @@ static __always_inline void wait__begin(struct task_struct *task, s32 fd, u64 sp
 	t->phase = JANK_PHASE_WAITING;
 }
 
+static __always_inline bool wait__is_epoll(long nr)
+{
+	return nr >= 0 && (nr == jank_conf.epoll_nr[0] || nr == jank_conf.epoll_nr[1] ||
+			   nr == jank_conf.epoll_nr[2]);
+}
+
+/*
+ * The wait began before we came. Its registers, if this is still its system call, tell whose it was:
+ * not knowing the loop, we would take for it what the first handler waits for.
+ */
+static __noinline int wait__learn_loop(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	struct pt_regs *regs = compat__user_regs(task);
+
+	if (!regs || !wait__is_epoll(compat__syscall_nr(regs)))
+		return 0;
+	return wait__adopt(t, task, compat__syscall_arg0(regs), compat__user_sp(regs), now);
+}
+
 /* A wait in epoll returned. One that began before we came opens a dispatch, too. */
 static __always_inline void wait__end(struct task_struct *task, long ret)
 {
 	struct jank_thread *t = wait__thread(task);
+	u64 now;
 
 	if (!t || t->phase == JANK_PHASE_DISPATCH)
 		return;
+	now = bpf_ktime_get_ns();
+	if (t->fd < 0)
+		wait__learn_loop(t, task, now);
 	t->ready_cnt = ret;
-	thread__open(t, task, bpf_ktime_get_ns());
+	thread__open(t, task, now);
 }
 
 /*
