@@ -21,6 +21,7 @@ TOLERANCES = {
     "duration_max": ("duration error", "max", False, None),
     "running_p99": ("|running_ns - CPU clock|", "p99", False, None),
     "running_max": ("|running_ns - CPU clock|", "max", False, 1e6),
+    "runnable_p50": ("|runnable_ns - run delay|", "p50", False, None),
     "runnable_p99": ("|runnable_ns - run delay|", "p99", False, None),
     "runnable_max": ("|runnable_ns - run delay|", "max", False, 2e6),
     "cpu_p99": ("|cpu_ns - CPU clock|", "p99", False, None),

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the live tests share: TAP, jankbpf on processes that they started, and looks at its blocks."""
+import collections
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+JANKBPF = os.environ.get("JANKBPF", os.path.join(ROOT, "jankbpf"))
+MS = 1000000
+EXIT_CANNOT = 77
+
+
+class Tap:
+    def __init__(self):
+        self.count = self.failed = 0
+
+    def check(self, good, text, *details):
+        self.count += 1
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} {self.count} - {text}", flush=True)
+        for detail in () if good else details:
+            self.note(str(detail)[:4000])
+        return good
+
+    def skip(self, text, reason):
+        self.count += 1
+        print(f"ok {self.count} - {text} # SKIP {reason}", flush=True)
+
+    @staticmethod
+    def note(text):
+        for line in text.splitlines():
+            print("#", line, flush=True)
+
+    def end(self):
+        print(f"1..{self.count}")
+        sys.exit(1 if self.failed else 0)
+
+
+def skip_all(reason):
+    print(f"1..0 # SKIP {reason}")
+    sys.exit(0)
+
+
+def need(*programs):
+    """Ends the test with a reason unless jankbpf can trace here and the programs are installed."""
+    missing = [name for name in programs if not shutil.which(name)]
+    if missing:
+        skip_all(f"not installed: {', '.join(missing)}")
+    if not os.path.exists(JANKBPF):
+        print(f"Bail out! {JANKBPF} is not built")
+        sys.exit(1)
+    trial = subprocess.run([JANKBPF, "-q", "--", "true"], capture_output=True, text=True, timeout=60)
+    if trial.returncode == EXIT_CANNOT:
+        skip_all(trial.stderr.strip().splitlines()[0])
+
+
+class Trace:
+    """jankbpf --json on pids, from its attachment to stop(). Afterwards: blocks, hangs, summary."""
+
+    def __init__(self, *pids, threshold="25ms", options=()):
+        self.dir = tempfile.TemporaryDirectory(prefix="jank-live-")
+        self.journal = os.path.join(self.dir.name, "journal")
+        self.out = open(os.path.join(self.dir.name, "out"), "w+", encoding="utf-8")
+        command = [JANKBPF, "-v", "--json", "--journal", self.journal, "-t", threshold,
+                   "-p", ",".join(str(pid) for pid in pids), *options]
+        self.process = subprocess.Popen(command, stdout=self.out, stderr=subprocess.PIPE, text=True)
+        self.messages = []
+        self.attached = threading.Event()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+        if not self.attached.wait(30):
+            self.process.kill()
+            raise RuntimeError(f"jankbpf did not attach: {self.messages}")
+        self.status, self.blocks, self.hangs, self.summary = None, [], [], None
+
+    def _read(self):
+        for line in self.process.stderr:
+            self.messages.append(line.rstrip())
+            if "tracing;" in line:
+                self.attached.set()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def stop(self):
+        if self.status is None:
+            self.process.send_signal(signal.SIGINT)
+            self.finish()
+        return self
+
+    def finish(self, timeout=60):
+        """Waits for its own end."""
+        try:
+            self.status = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        self.reader.join(5)
+        self.out.seek(0)
+        self.lines = self.out.read()
+        self.out.close()
+        records = [json.loads(line) for line in self.lines.split("\n") if line]
+        self.blocks = [r for r in records if r["type"] == "block"]
+        self.hangs = [r for r in records if r["type"] == "hang"]
+        self.summary = next((r for r in records if r["type"] == "summary"), None)
+
+    def keep(self, path):
+        """Writes the records to a file, as they came."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.lines)
+        return path
+
+    def text(self):
+        """The same blocks as a person at a terminal would see them; frames unnamed."""
+        done = subprocess.run([JANKBPF, "-q", "replay", self.journal], capture_output=True, text=True,
+                              timeout=60)
+        return done.stdout
+
+
+def account_error(block):
+    """What the time account is off by, in ns."""
+    times = block["time"]
+    total = times.get("running_ns", 0) + times.get("runnable_ns", 0)
+    return total + sum(times.get("blocked_ns", {}).values()) - block["duration_ns"]
+
+
+def state_ns(block, state):
+    times = block["time"]
+    return times.get(state + "_ns", 0) or times.get("blocked_ns", {}).get(state, 0)
+
+
+def blamed(block):
+    """The cause's kind, had the thread got a CPU whenever it wanted one: the neighbours' doing apart."""
+    cause = block.get("cause") or {}
+    if cause.get("kind") != "runnable":
+        return cause.get("kind")
+    times = dict(block["time"].get("blocked_ns", {}), running=state_ns(block, "running"))
+    state = max(times, key=times.get)
+    if state != "running":
+        return state
+    ticks = [s for s in block["samples"] if s["state"] == "running"]
+    kernel = sum(any(f.get("kernel") for f in s["stack"][:1]) for s in ticks)
+    return "kernel" if kernel * 2 > len(ticks) else "cpu"
+
+
+def frames(block, state=None):
+    """Each frame of each stack, those of one state only if wanted."""
+    for sample in block["samples"]:
+        if state in (None, sample["state"]):
+            yield from sample.get("stack", ())
+
+
+def functions(block, state=None):
+    return {frame["function"] for frame in frames(block, state) if "function" in frame}
+
+
+def modules(block, state=None):
+    return {os.path.basename(f["module"]) for f in frames(block, state) if "module" in f}
+
+
+def main_syscall(block):
+    """The system call with the most time off the CPU."""
+    time_in = collections.Counter()
+    for sample in block["samples"]:
+        if sample.get("syscall"):
+            time_in[sample["syscall"]] += sample.get("ns", 0)
+    return time_in.most_common(1)[0][0] if time_in else None
+
+
+def wakers(block):
+    return {sample["waker"]["comm"] for sample in block["samples"] if sample.get("waker")}
+
+
+def headline(block):
+    """One line about a block, for people who read the test's output."""
+    cause = block.get("cause") or {}
+    frame = cause.get("frame") or {}
+    name = frame.get("function") or "+0x%x" % frame["offset"] if frame else "-"
+    module = os.path.basename(frame.get("module", "")) if frame else "-"
+    return (f"{block['duration_ns'] / MS:.1f} ms {block['process']}/{block['thread']} {block['loop']}: "
+            f"{cause.get('kind')} {100 * cause.get('share', 0):.0f} %, frame {name} ({module}), "
+            f"syscall {main_syscall(block) or '-'}"
+            + (f", woken by {', '.join(sorted(wakers(block)))}" if wakers(block) else ""))
+
+
+def check_run(tap, trace, what, process=None, loop="epoll"):
+    """What holds of every run: it ended well, lost nothing, and each record adds up."""
+    blocks = trace.blocks
+    tap.check(trace.status == 0 and trace.summary, f"{what}: jankbpf ended well", trace.messages)
+    wrong = [headline(b) for b in blocks if account_error(b)]
+    tap.check(not wrong, f"{what}: each of {len(blocks)} accounts sums to the duration", *wrong)
+    ids = collections.Counter(b["id"] for b in blocks)
+    tap.check(len(ids) == len(blocks), f"{what}: no block is told twice", ids.most_common(3))
+    ends = {}
+    overlap = []
+    for block in sorted(blocks, key=lambda b: b["start_ns"]):
+        if block["start_ns"] < ends.get(block["tid"], 0):
+            overlap.append(headline(block))
+        ends[block["tid"]] = block["start_ns"] + block["duration_ns"]
+    tap.check(not overlap, f"{what}: no two blocks of a thread overlap", *overlap)
+    lost = dict((trace.summary or {}).get("lost") or {})
+    missed = lost.pop("wakeup_missed", 0)
+    if missed:
+        tap.note(f"{missed} wake-ups missed: their waits for a CPU count as what was waited for")
+    tap.check(not lost, f"{what}: nothing was lost", lost)
+    if process:
+        other = {(b["process"], b["loop"]) for b in blocks} - {(process, loop)}
+        tap.check(not other, f"{what}: all are of {process}, loop {loop}", other)
+
+
+def longest(blocks, since_ns=0, until_ns=1 << 63):
+    """The longest block that overlaps a time by CLOCK_MONOTONIC, or None."""
+    inside = [b for b in blocks
+              if b["start_ns"] < until_ns and b["start_ns"] + b["duration_ns"] > since_ns]
+    return max(inside, key=lambda b: b["duration_ns"], default=None)
+
+
+class Moment:
+    """When something was done: with Moment() as moment: …"""
+
+    def __enter__(self):
+        self.begin_ns, self.end_ns = time.monotonic_ns(), None
+        return self
+
+    def __exit__(self, *_):
+        self.end_ns = time.monotonic_ns()
+
+    def block(self, blocks):
+        """The longest block of this time. A reply may be on its way before the dispatch ends, or
+        after it, so that the edges are not sharp."""
+        return longest(blocks, self.begin_ns, self.end_ns)
+
+
+def start(command, **options):
+    """A process to be traced, which busy neighbours hold up less than others."""
+    return subprocess.Popen(command, preexec_fn=lambda: os.nice(-10), **options)
+
+
+def end(process, timeout=20):
+    """Ends a process that we started."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGCONT)
+        process.terminate()
+        try:
+            process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def wait_for(condition, seconds=20, what="it"):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return
+        time.sleep(0.02)
+    raise RuntimeError(f"{what} did not come in {seconds} s")
+
+
+def drop_cache(path):
+    """Takes a file's pages out of memory."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(fd)

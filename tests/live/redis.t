@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""A real redis-server under load: what a person does to it must be what its blocks name.
+
+Debian builds it without frame pointers: time on the CPU has its innermost function, time off it the
+system call and libc's function.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from live import (MS, Moment, Tap, Trace, blamed, check_run, end, functions, headline,  # noqa: E402
+                  main_syscall, need, start, state_ns, wait_for)
+
+KEYS = 1000000
+LUA = "local n = 0; for i = 1, 6000000 do n = n + i % 7 end; return n"
+KEYS_FUNCTIONS = {"keysCommand", "dictNext", "stringmatchlen", "stringmatchlen_impl"}
+
+
+class Redis:
+    def __init__(self, folder, *options):
+        self.folder, self.socket = folder, os.path.join(folder, "socket")
+        self.process = start(
+            ["redis-server", "--port", "0", "--unixsocket", self.socket, "--dir", folder, "--save", "",
+             "--enable-debug-command", "yes", "--daemonize", "no", "--lua-time-limit", "60000", *options],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for(lambda: os.path.exists(self.socket), what="redis-server's socket")
+
+    def do(self, *command):
+        done = subprocess.run(["redis-cli", "-s", self.socket, *command], capture_output=True, text=True,
+                              timeout=120)
+        if done.returncode or done.stdout.startswith("ERR"):
+            raise RuntimeError(f"redis-cli {command}: {done.stdout} {done.stderr}")
+        return done.stdout
+
+    def load(self, requests, clients):
+        """redis-benchmark, until it is ended."""
+        return subprocess.Popen(["redis-benchmark", "-s", self.socket, "-t", requests, "-c",
+                                 str(clients), "-q", "-l"], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+
+
+def check_keys(tap, block):
+    if not tap.check(block, "KEYS on a million keys is a block"):
+        return
+    tap.note(headline(block))
+    tap.check(blamed(block) == "cpu", "KEYS: the cause is cpu", headline(block))
+    seen = functions(block, "running")
+    tap.check(seen & KEYS_FUNCTIONS, "KEYS: its stacks name what searches", seen)
+    frame = block["cause"].get("frame") or {}
+    tap.check("redis" in frame.get("module", ""), "KEYS: redis' own code is to blame", frame)
+
+
+def check_sleep(tap, block):
+    if not tap.check(block, "DEBUG SLEEP 0.15 is a block"):
+        return
+    tap.note(headline(block))
+    tap.check(blamed(block) == "sleep", "DEBUG SLEEP: the cause is sleep", headline(block))
+    tap.check(main_syscall(block) in ("clock_nanosleep", "nanosleep"), "DEBUG SLEEP: in clock_nanosleep",
+              headline(block))
+    slept = state_ns(block, "sleep")
+    tap.check(149 * MS <= slept <= 250 * MS, f"DEBUG SLEEP: {slept / MS:.1f} ms of sleep, 150 wanted")
+
+
+def check_lua(tap, block):
+    if not tap.check(block, "a slow Lua script is a block"):
+        return
+    tap.note(headline(block))
+    tap.check(blamed(block) == "cpu", "EVAL: the cause is cpu", headline(block))
+    frame = block["cause"].get("frame") or {}
+    tap.check(any(word in frame.get("module", "") for word in ("redis", "lua")),
+              "EVAL: redis' own code, or Lua's library, is to blame", frame)
+
+
+def check_fork(tap, block):
+    """Its length is the machine's: judged when it was long enough to be a block with samples."""
+    what = "BGSAVE: the fork is kernel time"
+    if not block:
+        return tap.skip(what, "it took less than the threshold")
+    tap.note(headline(block))
+    if not functions(block, "running"):
+        return tap.skip(what, "it took less than two ticks of the sampler")
+    return tap.check(blamed(block) in ("kernel", "page_fault"), what, headline(block))
+
+
+def check_append(tap, trace):
+    """appendfsync always: each write waits for the disk before its answer."""
+    what = "AOF, appendfsync always: the waits for the disk"
+    slow = sorted(trace.blocks, key=lambda b: -b["duration_ns"])[:20]
+    if len(slow) < 5:
+        tap.skip(what, f"the disk is fast: {len(slow)} dispatches over the threshold")
+        return
+    tap.note(headline(slow[0]))
+    disk = [b for b in slow if blamed(b) == "disk"]
+    tap.check(len(disk) > len(slow) * 0.6,
+              f"{what} are the cause of {len(disk)} of the {len(slow)} longest blocks",
+              *[headline(b) for b in slow[:10]])
+    calls = {main_syscall(b) for b in disk} - {None}  # None: many short waits, none with a span
+    tap.check(calls == {"fdatasync"}, f"{what} are in fdatasync", calls)
+
+
+def append(tap, folder):
+    redis = Redis(folder, "--appendonly", "yes", "--appendfsync", "always")
+    load = None
+    try:
+        load = redis.load("set", clients=4)
+        time.sleep(0.3)
+        with Trace(redis.process.pid, threshold="2ms") as trace:
+            time.sleep(3)
+    finally:
+        if load:
+            end(load)
+        end(redis.process)
+    check_run(tap, trace, "redis with AOF", "redis-server")
+    check_append(tap, trace)
+
+
+def busy(tap, folder):
+    """Load all the time; now and then something slow."""
+    redis = Redis(folder)
+    load = None
+    try:
+        redis.do("DEBUG", "POPULATE", str(KEYS), "key", "64")
+        load = redis.load("get,set", clients=20)
+        time.sleep(0.3)
+        with Trace(redis.process.pid, threshold="3ms", options=["-F", "999"]) as trace:
+            moments = {}
+            for name, command in (("keys", ["KEYS", "no-such-*-key"]), ("sleep", ["DEBUG", "SLEEP", "0.15"]),
+                                  ("lua", ["EVAL", LUA, "0"]), ("fork", ["BGSAVE"])):
+                time.sleep(0.5)
+                with Moment() as moments[name]:
+                    redis.do(*command)
+            time.sleep(0.5)
+    finally:
+        if load:
+            end(load)
+        end(redis.process)
+    check_run(tap, trace, "redis under load", "redis-server")
+    checks = (("keys", check_keys), ("sleep", check_sleep), ("lua", check_lua), ("fork", check_fork))
+    for name, check in checks:
+        check(tap, moments[name].block(trace.blocks))
+    tap.check(trace.summary["dispatches"] > 10000, "redis under load: dispatches are counted",
+              trace.summary)
+
+
+def main():
+    need("redis-server", "redis-benchmark", "redis-cli")
+    tap = Tap()
+    with tempfile.TemporaryDirectory(prefix="jank-redis-") as folder:
+        busy(tap, folder)
+    # Where files are on a disk, which /tmp needn't be.
+    with tempfile.TemporaryDirectory(prefix="jank-redis-", dir="/var/tmp") as folder:
+        append(tap, folder)
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""jankbpf against simjank's truth: both loops, both backends, both ways to attach.
+
+No time is asserted here that a busy neighbour could spoil: the guard and the tolerances are wide, and
+catch defects only. What must hold is that every dispatch is told once, none is invented, each account
+sums up, and the cause is the right one.
+"""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from live import JANKBPF, ROOT, Tap, Trace, end, need  # noqa: E402
+
+JUDGE = os.path.join(ROOT, "tests", "truth.py")
+JUDGED = ["--threshold", "25ms", "--guard", "8ms", "--tolerance", "duration_p99=5ms",
+          "--tolerance", "running_max=20ms",
+          # One missed wake-up moves a whole wait for a CPU: a neighbour's doing, counted as lost.
+          "--tolerance", "runnable_max=none", "--tolerance", "runnable_p50=2ms",
+          "--tolerance", "cpu_max=20ms", "--tolerance", "kind_rate=0.95"]
+WORK = ["--quiet", "--length", "40ms-70ms", "--gap", "20ms", "--order", "random"]
+SECONDS = 7
+
+
+def simjank(build):
+    return os.path.join(ROOT, build)
+
+
+def judge(tap, what, truth, blocks, options=()):
+    """truth.py's own checks, as ours."""
+    done = subprocess.run([sys.executable, JUDGE, truth, blocks, *JUDGED, *options],
+                          capture_output=True, text=True, timeout=60)
+    lines = done.stdout.splitlines()
+    details = [line for line in lines if line.startswith("#")]
+    for line in lines:
+        if line.startswith(("ok", "not ok")):
+            tap.check(line.startswith("ok"), f"{what}: {line.split(' - ', 1)[1]}", *details)
+    if done.returncode > 1 or not lines:
+        tap.check(False, f"{what}: can be judged", done.stderr)
+
+
+def run_command(folder, build, backend, options):
+    """jankbpf -- simjank: the truth and the blocks."""
+    truth, blocks = os.path.join(folder, "truth"), os.path.join(folder, "blocks")
+    with open(blocks, "wb") as out:
+        done = subprocess.run([JANKBPF, "-q", "--json", "-t", "25ms", "--backend", backend, "--",
+                               simjank(build), "--truth", truth, "--start-delay", "500ms", *options],
+                              stdout=out, stderr=subprocess.PIPE, text=True, timeout=60)
+    if done.returncode or done.stderr:
+        raise RuntimeError(f"jankbpf: status {done.returncode}, {done.stderr}")
+    return truth, blocks
+
+
+def start(folder, build, options, name="truth"):
+    """A simjank that waits to be traced, and its truth's path."""
+    truth = os.path.join(folder, name)
+    reader, writer = os.pipe()
+    process = subprocess.Popen([simjank(build), "--truth", truth, "--wait", "--ready-fd", str(writer),
+                                "--start-delay", "50ms", *options], pass_fds=[writer])
+    os.close(writer)
+    with os.fdopen(reader) as ready:
+        ready.readline()
+    return process, truth
+
+
+def run_pid(folder, build, backend, options):
+    """jankbpf -p of a simjank that waits already."""
+    process, truth = start(folder, build, options)
+    try:
+        trace = Trace(process.pid, options=["--backend", backend])
+        process.send_signal(signal.SIGUSR1)
+        trace.finish()
+    finally:
+        end(process)
+    if trace.status:
+        raise RuntimeError(f"jankbpf: status {trace.status}, {trace.messages}")
+    return truth, trace.keep(os.path.join(folder, "blocks"))
+
+
+def check(tap, what, runner, build, backend, *options, judged=()):
+    options = [*WORK, "--duration", f"{SECONDS}s", *options]
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            truth, blocks = runner(folder, build, backend, options)
+        except (RuntimeError, subprocess.SubprocessError) as error:
+            tap.check(False, what, error)
+            return
+        judge(tap, what, truth, blocks, judged)
+
+
+def main():
+    need()
+    tap = Tap()
+    for build, loop in (("simjank", "epoll"), ("simjank-looper", "android-looper")):
+        if not os.path.exists(simjank(build)):
+            tap.skip(build, "not built: android-libutils-dev is not installed")
+            continue
+        for backend in ("kernel", "uprobe"):
+            for way, runner in (("-- COMMAND", run_command), ("-p PID", run_pid)):
+                check(tap, f"{build}, {backend}, {way}", runner, build, backend,
+                      judged=["--loop", loop])
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()
