@@ -98,25 +98,26 @@ static __always_inline void sched__leave(struct jank_thread *t, struct task_stru
 					 bool preempted, unsigned int task_state, u64 now)
 {
 	struct jank_rec_stack *rec = &t->span.rec;
+	__u32 state = JANK_STATE_RUNNABLE;
 	s32 nr = -1;
 
 	thread__account(t, JANK_STATE_RUNNING, now);
 	t->accounted = 1;
+	if (!preempted && task_state & 0xffff)
+		state = sched__blocked_kind(task, task_state, &nr);
 	record__head(&rec->hdr, JANK_REC_STACK, 0, now, task);
-	if (preempted || !(task_state & 0xffff)) {
-		t->state = JANK_STATE_RUNNABLE;
-		t->counted = 1;
-		__sync_fetch_and_add(&jank_runnable_cnt, 1);
-	} else {
-		t->state = sched__blocked_kind(task, task_state, &nr);
-	}
 	rec->dispatch_ns = t->start_ns;
 	rec->t_ns = now;
 	rec->ns = 0;
 	rec->runnable_ns = 0;
-	rec->state = t->state;
+	rec->state = state;
 	rec->syscall = nr;
 	sched__take_stack(t, task);
+	if (state == JANK_STATE_RUNNABLE) {
+		t->counted = 1;
+		__sync_fetch_and_add(&jank_runnable_cnt, 1);
+	}
+	*(volatile __u32 *)&t->state = state; /* last: from here on a waker may change it */
 }
 
 /* Does the class of system calls send to sockets? */

@@ -27,6 +27,7 @@ static __always_inline __u32 stack__walk_user(struct task_struct *task, __u64 *a
 	struct {
 		__u64 fp, ret;
 	} frame;
+	__u64 low = 0; /* a caller's frame lies above, else the chain would turn in a circle */
 	__u32 cnt;
 
 	if (!regs || !compat__frame_chain(regs, &addrs[0], &frame.fp))
@@ -34,8 +35,9 @@ static __always_inline __u32 stack__walk_user(struct task_struct *task, __u64 *a
 						     BPF_F_USER_STACK),
 				  JANK_USTACK_MAX);
 	for (cnt = 1; cnt < JANK_USTACK_MAX; cnt++) {
-		if (frame.fp - compat__user_sp(regs) > STACK_REACH)
+		if (frame.fp < low || frame.fp - compat__user_sp(regs) > STACK_REACH)
 			break;
+		low = frame.fp + sizeof(frame);
 		if (bpf_probe_read_user(&frame, sizeof(frame), (void *)frame.fp))
 			break;
 		addrs[cnt] = frame.ret;

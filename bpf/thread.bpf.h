@@ -95,9 +95,14 @@ static __always_inline void thread__open(struct jank_thread *t, struct task_stru
 	t->exec_at_ns = thread__exec_at(t, task);
 }
 
-/* Moves the time since the last mark to the state that it was spent in. */
+/*
+ * Moves the time since the last mark to the state that it was spent in. A waker on another CPU may have
+ * read its clock just before the thread set the mark.
+ */
 static __always_inline void thread__account(struct jank_thread *t, __u32 state, u64 now)
 {
+	if ((s64)(now - t->mark_ns) < 0)
+		return;
 	if (state < JANK_STATE_CNT)
 		t->state_ns[state] += now - t->mark_ns;
 	t->mark_ns = now;
