@@ -39,12 +39,22 @@ static __always_inline void iter__send_open_span(struct jank_stack_buf *buf, str
 	record__send_stack(buf, buf->rec.hdr.size);
 }
 
+/* A stop is no hang; and what was mostly stopped is reported by nobody (judge.c). */
+static __always_inline bool iter__is_debugged(const struct jank_rec_block *rec)
+{
+	u64 stopped = rec->state_ns[JANK_STATE_STOPPED];
+
+	return rec->duration_ns - stopped <= jank_conf.hang_ns || stopped > rec->duration_ns / 2;
+}
+
 static __noinline int iter__hang(struct jank_look *look, struct jank_thread *t,
 				 struct task_struct *task, u64 now)
 {
 	struct jank_rec_block rec = {};
 
 	if (!iter__snapshot(&rec, t, task, now))
+		return 0;
+	if (!jank_conf.debugging && iter__is_debugged(&rec))
 		return 0;
 	record__head(&rec.hdr, JANK_REC_HANG, sizeof(rec), now, task);
 	rec.cpu_ns = rec.state_ns[JANK_STATE_RUNNING];

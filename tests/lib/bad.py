@@ -21,6 +21,7 @@ TARGET = ".output/bad/target"
 SCRATCH = tempfile.mkdtemp(prefix="bad-")
 MS = 1000000
 VALIDATED_MAX = 300
+EPOLL_CALLS = {"x86_64": ("232", "281", "441"), "aarch64": ("22", "441")}.get(os.uname().machine, ())
 STARTED = []  # every process of ours, so that none is left behind
 COUNT = [0, 0]  # results, failures
 
@@ -128,6 +129,17 @@ def wait_for(condition, seconds=10):
             return True
         time.sleep(0.02)
     return bool(condition())
+
+
+def in_dispatch(process):
+    """Returns when its main thread has been in a dispatch for 50 ms: it came back from epoll_wait."""
+    def waits():
+        with open(f"/proc/{process.pid}/syscall", encoding="ascii") as file:
+            return file.read().split()[0] in EPOLL_CALLS
+
+    wait_for(waits)
+    wait_for(lambda: not waits())
+    time.sleep(0.05)
 
 
 def status_of(pid):

@@ -87,7 +87,8 @@ def test_killed_in_dispatch():
     for mode in ("stuck", "spin"):
         process = bad.target(mode)
         tracer = bad.Tracer("--json", "-t", "25ms", "-p", process.pid)
-        time.sleep(1)
+        bad.in_dispatch(process)
+        time.sleep(0.5)
         killed = time.monotonic_ns()
         bad.end(process)
         result = tracer.finish(5)

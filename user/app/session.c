@@ -84,6 +84,7 @@ static int open_probes(struct session *s, struct err *err)
 		.features = &s->features,
 		.threshold_ns = opts->threshold_ns,
 		.hang_ns = opts->hang_ns,
+		.debugging = opts->debugging,
 		.uprobe_waits = opts->backend == BACKEND_UPROBE,
 		.frequency_hz = opts->frequency_hz,
 	};

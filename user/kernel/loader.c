@@ -55,6 +55,7 @@ static void set_conf(struct loader *loader)
 	conf->sample_age_ns = opts->threshold_ns / SAMPLE_AGE_DIVISOR;
 	conf->tgid = opts->only_pid;
 	conf->self_tgid = getpid();
+	conf->debugging = opts->debugging;
 	conf->task_pt_regs = features__has(opts->features, FEATURE_TASK_PT_REGS);
 	conf->epoll_nr[0] = conf->epoll_nr[1] = conf->epoll_nr[2] = conf->epoll_nr[3] = -1;
 #ifdef SYS_epoll_wait

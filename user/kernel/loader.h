@@ -20,6 +20,7 @@ struct loader_opts {
 	const struct features *features;
 	uint64_t threshold_ns, hang_ns;
 	pid_t only_pid; /* the one process to be traced, or 0: those given to loader__add_process */
+	bool debugging; /* --debugging */
 	bool uprobe_waits; /* --backend uprobe */
 	unsigned frequency_hz;
 };

@@ -218,21 +218,21 @@ static void run_exec(char **argv)
 	idle_thread(NULL);
 }
 
-/* stuck and spin: one dispatch that has no end */
+/* stuck and spin [GAP_MS]: then one dispatch that has no end */
 static void run_stuck(char **argv)
 {
-	struct loop_opts opts = { .gap_ms = 300, .sleep_ns = UINT64_MAX / 4 };
+	struct loop_opts opts = { .sleep_ns = UINT64_MAX / 4 };
 
-	(void)argv;
+	opts.gap_ms = (int)number(argv, 0, 1500);
 	ready();
 	run_loop(&opts);
 }
 
 static void run_spin(char **argv)
 {
-	struct loop_opts opts = { .gap_ms = 300, .busy_ns = UINT64_MAX / 4 };
+	struct loop_opts opts = { .busy_ns = UINT64_MAX / 4 };
 
-	(void)argv;
+	opts.gap_ms = (int)number(argv, 0, 1500);
 	ready();
 	run_loop(&opts);
 }

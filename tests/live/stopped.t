@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""A target that is stopped, by SIGSTOP or by a debugger, in the middle of a dispatch."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import bad
+from bad import MS, ok, skip
+
+STOP_S = 1.5
+# What a stop in the middle of a dispatch looks like, by what the dispatch does.
+MODES = {"sleep": ("loop", 600, 300), "busy": ("storm", 1, 600000, 300)}
+
+
+def stop_by_signal(process):
+    os.kill(process.pid, signal.SIGSTOP)
+    time.sleep(STOP_S)
+    os.kill(process.pid, signal.SIGCONT)
+
+
+def stop_by_debugger(command):
+    """Attached for a while, then detached."""
+    def stop(process):
+        words = [word.replace("PID", str(process.pid)) for word in command]
+        debugger = bad.start(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        debugger.wait(20)
+    return stop
+
+
+def longest_stopped(records):
+    return max((r["time"]["blocked_ns"].get("stopped", 0) for r in records if r["type"] == "block"), default=0)
+
+
+def run_one(name, mode, stop, debugging, options=()):
+    process = bad.target(*MODES[mode])
+    tracer = bad.Tracer("--json", "-t", "300ms", *(["--debugging"] if debugging else []), *options, "-p", process.pid)
+    bad.in_dispatch(process)
+    stop(process)
+    time.sleep(1.2)
+    result = tracer.stop()
+    bad.end(process)
+    blocks, stopped = result.blocks(), longest_stopped(result.blocks())
+    ok(result.status == 0 and bad.exact(result.records()), f"{name}, {mode}: exact", result)
+    if not debugging:
+        ok(blocks and stopped < 300 * MS, f"{name}, {mode}: a block that was mostly stopped is not reported", blocks)
+        return
+    cut = [b for b in blocks if b["time"]["blocked_ns"].get("stopped", 0) > 700 * MS]
+    ok(len(cut) == 1 and cut[0]["cause"]["kind"] == "stopped", f"{name}, {mode}: --debugging reports it", blocks)
+    rest = cut[0]["duration_ns"] - stopped if cut else 0
+    ok(30 * MS < rest < 750 * MS, f"{name}, {mode}: the rest of its time is as ever ({rest // MS} ms)", cut)
+
+
+def test_hang():
+    """A debugger's stop is no hang; a hang after it is one."""
+    for debugging in (False, True):
+        process = bad.target("stuck")
+        tracer = bad.Tracer("--json", "-t", "25ms", "--hang", "300ms", *(["--debugging"] if debugging else []), "-p",
+                            process.pid)
+        bad.in_dispatch(process)
+        os.kill(process.pid, signal.SIGSTOP)
+        time.sleep(1)
+        hangs = tracer.stdout().count(b'"type":"hang"')
+        ok(hangs == debugging, f"stopped for longer than --hang{' with --debugging' * debugging}: {hangs} hangs",
+           tracer.stdout())
+        os.kill(process.pid, signal.SIGCONT)
+        time.sleep(1.5)
+        result = tracer.stop()
+        ok(len(result.blocks("hang")) == 1 and bad.exact(result.records()), "going on, it hangs once", result)
+        bad.end(process)
+
+
+bad.need_tracing()
+for doing in MODES:
+    for option in (False, True):
+        run_one("SIGSTOP" + " --debugging" * option, doing, stop_by_signal, option)
+if shutil.which("gdb"):
+    GDB = ["gdb", "-q", "-nx", "-batch", "-p", "PID", "-ex", f"shell sleep {STOP_S}", "-ex", "detach"]
+    for option in (False, True):
+        run_one("gdb" + " --debugging" * option, "busy", stop_by_debugger(GDB), option)
+    run_one("gdb, uprobe backend", "busy", stop_by_debugger(GDB), True, ["--backend", "uprobe"])
+else:
+    skip("gdb", "gdb is not installed")
+if shutil.which("strace"):
+    STRACE = ["timeout", "-s", "INT", str(STOP_S), "strace", "-f", "-o", "/dev/null", "-p", "PID"]
+    run_one("strace", "busy", stop_by_debugger(STRACE), False)
+else:
+    skip("strace", "strace is not installed")
+test_hang()
+bad.done()
