@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Targets that lie about themselves: mapped files that are no ELF, perf maps that are none."""
+import os
+import struct
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import bad
+from bad import ok, skip
+
+BACKENDS = ("kernel", "uprobe")
+RSS_MAX_KB = 60 * 1024
+# count_down(rdi): mov %rdi,%rax; dec %rax; jne; ret
+COUNT_DOWN = bytes.fromhex("4889f848ffc875fbc3")
+CODE_AT = 4096
+TIMEOUT = 20
+
+
+def named(result, function, module=None):
+    return [f for b in result.blocks() for s in b["samples"] for f in s["stack"]
+            if f.get("function") == function and (not module or f.get("module", "").endswith(module))]
+
+
+def code_file(name, head=b""):
+    path = bad.scratch(name)
+    with open(path, "wb") as file:
+        file.write(head[:CODE_AT].ljust(CODE_AT, b"\0") + COUNT_DOWN.ljust(CODE_AT, b"\0"))
+    return path
+
+
+def elf_header(**fields):
+    """Of a shared object, then with what is wrong in it."""
+    values = {"phoff": 64, "shoff": 64 + 56, "phnum": 1, "shnum": 8, "shstrndx": 1, "shentsize": 64, "phentsize": 56}
+    values.update(fields)
+    return struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01\x01", 3, 62, 1, 0, values["phoff"], values["shoff"], 0, 64,
+                       values["phentsize"], values["phnum"], values["shentsize"], values["shnum"], values["shstrndx"])
+
+
+def section(kind, offset, size, link=2, entsize=24, addr=0):
+    return struct.pack("<IIQQQQIIQQ", 1, kind, 0, addr, offset, size, link, 0, 8, entsize)
+
+
+def load(offset=0, vaddr=0, size=8192):
+    return struct.pack("<IIQQQQQQ", 1, 5, offset, vaddr, vaddr, size, size, 4096)
+
+
+def hostile_elves():
+    huge = 0xFFFFFFFFFFFFFFF0
+    symtab, strtab, dynamic, note = 2, 3, 6, 7
+    good = elf_header()
+    yield "no ELF at all", b"#!/bin/sh\n"
+    yield "a header alone", good
+    yield "a header cut short", good[:40]
+    yield "section headers beyond the end", elf_header(shoff=1 << 40)
+    yield "section headers that wrap around", elf_header(shoff=huge)
+    yield "program headers that wrap around", elf_header(phoff=huge, phnum=0xFFFF)
+    yield "65535 sections of no size", elf_header(shnum=0xFFFF, shentsize=0)
+    yield "a name section beyond all", elf_header(shstrndx=0xFFFE)
+    for what, kind, offset, size, entsize in (
+            ("a huge symbol table", symtab, 512, 1 << 62, 24), ("symbols that wrap around", symtab, huge, 64, 24),
+            ("symbols of size 0", symtab, 512, 480, 0), ("symbols of size 1", symtab, 512, 480, 1),
+            ("a string table as symbols", strtab, 0, 8192, 24), ("a dynamic table of garbage", dynamic, 0, 8192, 16),
+            ("a note of garbage", note, 64, 8000, 0)):
+        yield what, good + load() + section(0, 0, 0) + section(strtab, 0, 64) + section(strtab, 0, 1 << 63) + b"".join(
+            section(kind, offset, size, entsize=entsize) for _ in range(5))
+    names = struct.pack("<IBBHQQ", 0xFFFFFFF0, 2, 0, 1, 4096, 4096) * 100
+    yield "names beyond the string table", (good + load() + section(0, 0, 0) + section(strtab, 0, 64) + section(
+        strtab, 0, 64) + section(symtab, 1024, len(names))).ljust(1024, b"\0") + names
+    yield "a segment that says nothing true", good + load(huge, huge, huge)
+
+
+def test_hostile_elves():
+    if os.uname().machine != "x86_64":
+        return skip("hostile ELF files", "the code in them is x86-64's")
+    wrong, seen = [], 0
+    for what, head in hostile_elves():
+        for backend in BACKENDS:
+            process = bad.target("code", code_file("libc.so.6", head))
+            result = bad.trace("--json", "-t", "10ms", "-n", "2", "--backend", backend, "-p", process.pid,
+                               seconds=TIMEOUT)
+            bad.end(process)
+            modules = named_modules(result) if result.status == 0 else []
+            seen += "libc.so.6" in modules
+            if result.status != 0 or len(result.blocks()) != 2 or not bad.exact(result.blocks()):
+                wrong.append((what, backend, str(result)[:600]))
+    ok(not wrong and seen, f"hostile ELF files mapped as libc.so.6 ({seen} were in a stack)", wrong)
+    return None
+
+
+def named_modules(result):
+    return {os.path.basename(f.get("module", "")) for b in result.blocks() for s in b["samples"] for f in s["stack"]}
+
+
+def maps_of_perf(pid):
+    """What may lie at /tmp/perf-PID.map, and may not hurt."""
+    path = f"/tmp/perf-{pid}.map"
+
+    def write(data):
+        with open(path, "wb") as file:
+            file.write(data)
+
+    yield "garbage", lambda: write(os.urandom(1 << 20))
+    yield "a line of 8 MB", lambda: write(b"0 ffffffffffff " + b"x" * (8 << 20))
+    yield "a million lines", lambda: write(b"".join(b"%x 10 f%d\n" % (i << 4, i) for i in range(1000000)))
+    yield "ranges that wrap around", lambda: write(b"ffffffffffffffff ffffffffffffffff all\n0 ffffffffffffffff all\n" * 99)
+    yield "4 GB of nothing", lambda: (write(b""), os.truncate(path, 4 << 30))
+    yield "a FIFO", lambda: os.mkfifo(path)
+    yield "a directory", lambda: os.mkdir(path)
+    yield "a symlink to /etc/shadow", lambda: os.symlink("/etc/shadow", path)
+    yield "a symlink to itself", lambda: os.symlink(path, path)
+    yield "a symlink to /dev/zero", lambda: os.symlink("/dev/zero", path)
+    yield "another user's", lambda: (write(b"0 ffffffffffffff fake\n"), os.chown(path, 65534, 65534))
+
+
+def remove(path):
+    if os.path.isdir(path) and not os.path.islink(path):
+        os.rmdir(path)
+    elif os.path.lexists(path):
+        os.unlink(path)
+
+
+def test_hostile_perf_maps():
+    if os.uname().machine != "x86_64":
+        return skip("hostile perf maps", "the code for it is x86-64's")
+    process = bad.target("code", code_file("[jit]"))
+    path = f"/tmp/perf-{process.pid}.map"
+    with open("/etc/shadow", encoding="utf-8") as file:
+        secret = file.readline().split(":")[0]
+    for what, make in maps_of_perf(process.pid):
+        make()
+        try:
+            tracer = bad.Tracer("--json", "-t", "10ms", "-p", process.pid)
+            time.sleep(1)
+            rss = bad.rss_kb(tracer.pid)
+            result = tracer.stop(seconds=TIMEOUT)
+        finally:
+            remove(path)
+        fake = [f for f in named(result, "fake") + named(result, secret)]
+        ok(result.status == 0 and result.blocks() and bad.exact(result.blocks()) and rss < RSS_MAX_KB and not fake,
+           f"a perf map that is {what}: {rss} KiB", result)
+    bad.end(process)
+    return None
+
+
+def test_perf_map():
+    """A good one is used."""
+    if os.uname().machine != "x86_64":
+        return skip("a perf map", "the code for it is x86-64's")
+    with open(bad.scratch("anon"), "wb") as file:
+        file.write(bytes(CODE_AT) + COUNT_DOWN.ljust(CODE_AT, b"\0"))
+    process = bad.target("code", bad.scratch("anon"), "anonymous")
+    with open(f"/proc/{process.pid}/maps", encoding="utf-8") as file:
+        begin = [int(line.split("-")[0], 16) for line in file if " rwxp " in line]
+    path = f"/tmp/perf-{process.pid}.map"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{begin[0] + CODE_AT:x} 10 LazyCompile:~slow \"x\" \x1b[1m app.js:7\n")
+    result = bad.trace("--json", "-t", "10ms", "-n", "2", "-p", process.pid, seconds=TIMEOUT)
+    os.unlink(path)
+    bad.end(process)
+    names = {f.get("function", "") for b in result.blocks() for s in b["samples"] for f in s["stack"]}
+    ok(any("LazyCompile:~slow" in name for name in names), "a good perf map names the code", f"{names} {result}")
+    return None
+
+
+bad.need_tracing()
+test_hostile_elves()
+test_perf_map()
+test_hostile_perf_maps()
+bad.done()
