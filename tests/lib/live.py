@@ -177,6 +177,12 @@ def main_syscall(block):
     return time_in.most_common(1)[0][0] if time_in else None
 
 
+def frame_of(block):
+    """The function to blame, by its name alone."""
+    frame = (block.get("cause") or {}).get("frame") or {}
+    return frame.get("function")
+
+
 def wakers(block):
     return {sample["waker"]["comm"] for sample in block["samples"] if sample.get("waker")}
 
@@ -239,6 +245,16 @@ class Moment:
         """The longest block of this time. A reply may be on its way before the dispatch ends, or
         after it, so that the edges are not sharp."""
         return longest(blocks, self.begin_ns, self.end_ns)
+
+
+def build(folder, source, *options):
+    """Compiles a program of tests/live/programs, with frame pointers, and returns its path."""
+    path = os.path.join(folder, source.rpartition(".")[0])
+    compiler = ["c++", "-std=gnu++17"] if source.endswith(".cc") else ["cc", "-std=gnu11", "-D_GNU_SOURCE"]
+    subprocess.run([*compiler, "-O2", "-g", "-Wall", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
+                    "-fno-shrink-wrap", "-o", path, os.path.join(ROOT, "tests", "live", "programs", source),
+                    *options], check=True)
+    return path
 
 
 def start(command, **options):

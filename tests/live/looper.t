@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""The real android::Looper: what is handled inside pollOnce and what after it, in one that runs already."""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+from live import (MS, Moment, Tap, Trace, blamed, build, check_run, end, frame_of, headline,  # noqa: E402
+                  main_syscall, need, skip_all, start)
+
+INCLUDE = "/usr/include/android"
+# letter, what it is, cause, system call (None: not looked at), the function to blame (None: not in one)
+STALLS = [
+    ("m", "a native message", "cpu", None, "busy_in_message"),
+    ("b", "a backlog of messages, each short", "cpu", None, "busy_in_message"),
+    ("c", "a descriptor's callback", "sleep", "clock_nanosleep", "sleep_in_callback"),
+    ("w", "the work after a wake() from another thread", "sleep", "clock_nanosleep", "sleep_after_wake"),
+    ("n", "a callback's own epoll_wait", "poll", "epoll_wait", "wait_in_callback"),
+    ("o", "a callback's own Looper", "poll", None, None),
+]
+
+
+def triplet():
+    return subprocess.run(["cc", "-dumpmachine"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def compile_program(folder):
+    if not os.path.exists(f"{INCLUDE}/utils/Looper.h"):
+        skip_all("android-libutils-dev is not installed")
+    libraries = f"/usr/lib/{triplet()}/android"
+    return build(folder, "looper.cc", "-isystem", INCLUDE, f"-L{libraries}", f"-Wl,-rpath,{libraries}",
+                 "-lutils", "-pthread")
+
+
+class Program:
+    def __init__(self, path):
+        self.process = start([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        self.pid = self.process.pid
+        self.wait_for("r")
+
+    def wait_for(self, letter):
+        if self.process.stdout.read(1) != letter.encode():
+            raise RuntimeError(f"the program did not answer {letter}")
+
+    def do(self, letter):
+        self.process.stdin.write(letter.encode())
+        self.wait_for(letter)
+
+
+def check_stall(tap, what, block, row):
+    _, name, kind, syscall, function = row
+    what = f"{what}: {name}"
+    if not tap.check(block, f"{what} is a block"):
+        return
+    tap.note(headline(block))
+    tap.check(block["loop"] == "android-looper", f"{what}: the loop is android-looper", block["loop"])
+    tap.check(blamed(block) == kind, f"{what}: the cause is {kind}", headline(block))
+    tap.check(block["duration_ns"] >= 59 * MS, f"{what}: all of it is inside", headline(block))
+    if syscall:
+        tap.check(main_syscall(block) == syscall, f"{what}: in {syscall}", headline(block))
+    if function:
+        tap.check(frame_of(block) == function, f"{what}: {function} is to blame", headline(block))
+
+
+def run(tap, path, backend):
+    program = Program(path)
+    moments = {}
+    try:
+        # The thread waits inside pollOnce when the probes come: its first message counts all the same.
+        with Trace(program.pid, options=["--backend", backend]) as trace:
+            for letter in ("m", *[row[0] for row in STALLS]):
+                with Moment() as moments[letter if moments else "first"]:
+                    program.do(letter)
+                time.sleep(0.15)
+    finally:
+        end(program.process)
+    check_run(tap, trace, backend, "looper", "android-looper")
+    check_stall(tap, f"{backend}, first after -p", moments["first"].block(trace.blocks), STALLS[0])
+    for row in STALLS:
+        check_stall(tap, backend, moments[row[0]].block(trace.blocks), row)
+    tap.check(len(trace.blocks) == 1 + len(STALLS), f"{backend}: a block for each, and no other",
+              *[headline(b) for b in trace.blocks])
+
+
+def main():
+    need("cc", "c++")
+    tap = Tap()
+    with tempfile.TemporaryDirectory(prefix="jank-looper-") as folder:
+        path = compile_program(folder)
+        for backend in ("kernel", "uprobe"):
+            run(tap, path, backend)
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()
