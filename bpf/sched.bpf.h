@@ -42,7 +42,10 @@ static __noinline int sched__fd_kind(struct task_struct *task, s32 fd, unsigned 
 	return sched__plain_kind(task_state);
 }
 
-/* What a thread that leaves the CPU to sleep waits for: JANK_STATE_*. *ret_nr: its system call or -1. */
+/*
+ * What a thread that leaves the CPU to sleep waits for: JANK_STATE_*. *ret_nr: its system call or -1;
+ * before, the one that a stop interrupted and restart_syscall goes on with, or -1.
+ */
 static __always_inline __u32 sched__blocked_kind(struct task_struct *task, unsigned int task_state,
 						 s32 *ret_nr)
 {
@@ -51,6 +54,8 @@ static __always_inline __u32 sched__blocked_kind(struct task_struct *task, unsig
 	s32 nr = regs ? compat__syscall_nr(regs) : -1;
 	u64 arg1;
 
+	if (nr >= 0 && nr == jank_conf.restart_nr && *ret_nr >= 0)
+		nr = *ret_nr;
 	*ret_nr = nr;
 	if (task_state & (TASK_STOPPED_BIT | TASK_TRACED_BIT | TASK_FROZEN_BIT))
 		return JANK_STATE_STOPPED;
@@ -99,12 +104,14 @@ static __always_inline void sched__leave(struct jank_thread *t, struct task_stru
 {
 	struct jank_rec_stack *rec = &t->span.rec;
 	__u32 state = JANK_STATE_RUNNABLE;
-	s32 nr = -1;
+	s32 nr = rec->dispatch_ns == t->start_ns ? rec->syscall : -1;
 
 	thread__account(t, JANK_STATE_RUNNING, now);
 	t->accounted = 1;
 	if (!preempted && task_state & 0xffff)
 		state = sched__blocked_kind(task, task_state, &nr);
+	else
+		nr = -1;
 	record__head(&rec->hdr, JANK_REC_STACK, 0, now, task);
 	rec->dispatch_ns = t->start_ns;
 	rec->t_ns = now;

@@ -57,7 +57,8 @@ static void set_conf(struct loader *loader)
 	conf->self_tgid = getpid();
 	conf->debugging = opts->debugging;
 	conf->task_pt_regs = features__has(opts->features, FEATURE_TASK_PT_REGS);
-	conf->epoll_nr[0] = conf->epoll_nr[1] = conf->epoll_nr[2] = conf->epoll_nr[3] = -1;
+	conf->epoll_nr[0] = conf->epoll_nr[1] = conf->epoll_nr[2] = -1;
+	conf->restart_nr = SYS_restart_syscall;
 #ifdef SYS_epoll_wait
 	conf->epoll_nr[0] = SYS_epoll_wait;
 #endif
