@@ -3,6 +3,7 @@
 import collections
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -178,9 +179,9 @@ def main_syscall(block):
 
 
 def frame_of(block):
-    """The function to blame, by its name alone."""
+    """The function to blame, by its name in the source."""
     frame = (block.get("cause") or {}).get("frame") or {}
-    return frame.get("function")
+    return re.sub(r"\.(constprop|isra|part|cold|lto_priv)\b.*", "", frame.get("function") or "") or None
 
 
 def wakers(block):
@@ -260,6 +261,29 @@ def build(folder, source, *options):
 def start(command, **options):
     """A process to be traced, which busy neighbours hold up less than others."""
     return subprocess.Popen(command, preexec_fn=lambda: os.nice(-10), **options)
+
+
+class Lettered:
+    """A program that does what it gets by stdin, one letter, and answers with it when it is done."""
+
+    def __init__(self, command):
+        self.process = start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        self.pid = self.process.pid
+        self.expect("r")
+
+    def expect(self, letter):
+        answer = self.process.stdout.read(1)
+        if answer != letter.encode():
+            raise RuntimeError(f"the program answered {answer}, not {letter}")
+
+    def do(self, letter):
+        self.process.stdin.write(letter.encode())
+        self.expect(letter)
+
+    def end(self):
+        end(self.process)
+        self.process.stdin.close()
+        self.process.stdout.close()
 
 
 def end(process, timeout=20):

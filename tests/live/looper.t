@@ -9,8 +9,8 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
-from live import (MS, Moment, Tap, Trace, blamed, build, check_run, end, frame_of, headline,  # noqa: E402
-                  main_syscall, need, skip_all, start)
+from live import (MS, Lettered, Moment, Tap, Trace, blamed, build, check_run, frame_of, headline,  # noqa: E402
+                  main_syscall, need, skip_all)
 
 INCLUDE = "/usr/include/android"
 # letter, what it is, cause, system call (None: not looked at), the function to blame (None: not in one)
@@ -36,21 +36,6 @@ def compile_program(folder):
                  "-lutils", "-pthread")
 
 
-class Program:
-    def __init__(self, path):
-        self.process = start([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-        self.pid = self.process.pid
-        self.wait_for("r")
-
-    def wait_for(self, letter):
-        if self.process.stdout.read(1) != letter.encode():
-            raise RuntimeError(f"the program did not answer {letter}")
-
-    def do(self, letter):
-        self.process.stdin.write(letter.encode())
-        self.wait_for(letter)
-
-
 def check_stall(tap, what, block, row):
     _, name, kind, syscall, function = row
     what = f"{what}: {name}"
@@ -67,7 +52,7 @@ def check_stall(tap, what, block, row):
 
 
 def run(tap, path, backend):
-    program = Program(path)
+    program = Lettered([path])
     moments = {}
     try:
         # The thread waits inside pollOnce when the probes come: its first message counts all the same.
@@ -77,7 +62,7 @@ def run(tap, path, backend):
                     program.do(letter)
                 time.sleep(0.15)
     finally:
-        end(program.process)
+        program.end()
     check_run(tap, trace, backend, "looper", "android-looper")
     check_stall(tap, f"{backend}, first after -p", moments["first"].block(trace.blocks), STALLS[0])
     for row in STALLS:
