@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Dispatches over --hang: reported once while they are open, and at their end; or never to end."""
+import os
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import bad
+from bad import MS, ok
+
+HANG = 300
+LATE = 150  # an eighth of --hang, and what a busy machine adds
+
+
+def trace_simjank(scenario, *options, count=2):
+    return bad.trace("--json", "-t", "25ms", "--hang", f"{HANG}ms", *options, "--", bad.SIMJANK, "--quiet", "--scenario",
+                     scenario, "--count", count)
+
+
+def ends(record):
+    return record["start_ns"] + record["duration_ns"]
+
+
+def functions(record):
+    return {f.get("function") for s in record["samples"] for f in s["stack"]}
+
+
+def test_scenario(scenario, state, frame, *options):
+    what = " ".join([scenario, *options])
+    result = trace_simjank(scenario, *options)
+    hangs, blocks = result.blocks("hang"), result.blocks("block")
+    ok(result.status == 0 and len(hangs) == len(blocks) == 2, f"{what}: two hangs, and their two ends", result)
+    ok([h["start_ns"] for h in hangs] == [b["start_ns"] for b in blocks] and
+       [r["type"] for r in result.records()] == ["hang", "block", "hang", "block", "summary"],
+       f"{what}: each hang before its end", result)
+    ok(all(HANG * MS < h["duration_ns"] < (HANG + LATE) * MS for h in hangs), f"{what}: in time",
+       [h["duration_ns"] for h in hangs])
+    ok(bad.exact(hangs + blocks), f"{what}: both accounts are exact", result)
+    ok({r["severity"] for r in hangs + blocks} == {"hang"}, f"{what}: severity hang", result)
+    key = {"running": lambda r: r["time"]["running_ns"]}.get(state, lambda r: r["time"]["blocked_ns"].get(state, 0))
+    ok(all(key(r) > 0.5 * r["duration_ns"] for r in hangs + blocks), f"{what}: the time is {state}",
+       [r["time"] for r in hangs])
+    ok("-F" in options and state == "running" or all(frame in functions(h) for h in hangs),
+       f"{what}: the stack so far", [functions(h) for h in hangs])
+    ok(result.summary()["hangs"] == 2 and result.summary()["blocks"] == 2, f"{what}: the summary counts both",
+       result.summary())
+    bad.valid(result, f"{what}: valid records")
+    spans = [s for b in blocks for s in b["samples"] if s["state"] == state and s.get("ns", 0) > 0.9 * 700 * MS]
+    ok(state == "running" or len(spans) == 2, f"{what}: the end has the whole span, not its part", spans)
+
+
+def test_never_ends(mode, state):
+    """It is reported while it is open, and that it had no end before ours."""
+    process = bad.target(mode)
+    tracer = bad.Tracer("--json", "-t", "25ms", "--hang", f"{HANG}ms", "-p", process.pid)
+    bad.in_dispatch(process)
+    time.sleep(1.2)
+    result = tracer.stop()
+    hangs = result.blocks("hang")
+    ok(result.status == 0 and len(hangs) == 1 and bad.exact(hangs) and not result.blocks("block"),
+       f"{mode}: a hang without an end is reported once", result)
+    ok(hangs and "main" in functions(hangs[0]) and result.summary()["hangs"] == 1, f"{mode}: with its stack, {state}",
+       hangs)
+    bad.end(process)
+
+
+def test_killed():
+    """One that SIGKILL ends has its block."""
+    process = bad.target("stuck")
+    tracer = bad.Tracer("--json", "-t", "25ms", "--hang", f"{HANG}ms", "-p", process.pid)
+    bad.in_dispatch(process)
+    time.sleep(1)
+    bad.end(process)
+    result = tracer.finish(10)
+    ok([r["type"] for r in result.records()] == ["hang", "block", "summary"] and bad.exact(result.records()),
+       "a hang that SIGKILL ends", result)
+
+
+def test_options(process):
+    for options, text in ((["--hang", "0"], "never"), (["--hang", "10s"], "later")):
+        result = bad.trace("--json", "-t", "25ms", "-d", "1s", *options, "-p", process.pid)
+        ok(result.status == 0 and result.blocks() and not result.blocks("hang")
+           and {b["severity"] for b in result.blocks()} == {"jank"}, f"--hang {options[1]}: {text}", result)
+    result = bad.trace("-t", "25ms", "--hang", "10ms", "-p", process.pid)
+    ok(result.status == 2 and "--hang" in result.err, "--hang below the threshold is refused", result)
+    result = bad.trace("--json", "-t", "10ms", "--hang", "39ms", "-n", "10", "-p", process.pid)
+    ok({b["severity"] for b in result.blocks()} == {"hang"}, "the end of one that just passed --hang is a hang too", result)
+
+
+def test_outputs():
+    """Text says that it is open; -o keeps both records, and one log."""
+    directory = bad.scratch("dir")
+    result = bad.trace("-t", "25ms", "--hang", f"{HANG}ms", "-o", directory, "--journal", bad.scratch("journal"), "--",
+                       bad.SIMJANK, "--quiet", "--scenario", "hang:700ms", "--count", "1")
+    ok("STILL OPEN after 3" in result.out and "the hang's end" in result.out, "text", result)
+    with open(f"{directory}/blocks.jsonl", "rb") as file:
+        kept = [bad.json.loads(line)["type"] for line in file]
+    logs = [name for name in os.listdir(directory) if name.endswith(".log")]
+    ok(kept == ["hang", "block", "summary"] and len(logs) == 1, "-o", f"{kept} {logs}")
+    replayed = bad.trace("replay", "--json", bad.scratch("journal"))
+    again = [(r["type"], r.get("severity")) for r in replayed.records()]
+    ok(again == [("hang", "hang"), ("block", "hang"), ("summary", None)], "replay", again)
+
+
+bad.need_tracing()
+test_scenario("hang:700ms", "sleep", "handle_hang")
+test_scenario("hang_busy:700ms", "running", "handle_hang_busy")
+test_scenario("hang:700ms", "sleep", "handle_hang", "--backend", "uprobe")
+test_scenario("hang_busy:700ms", "running", "handle_hang_busy", "-F", "0")
+test_never_ends("stuck", "blocked")
+test_never_ends("spin", "running")
+test_killed()
+looping = bad.target("loop", 40)
+test_options(looping)
+test_outputs()
+bad.done()
