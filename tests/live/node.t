@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""A real node as an HTTP server: what a handler does in the one thread of JavaScript stalls all."""
+import os
+import socket
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+from live import (MS, Moment, Tap, Trace, blamed, check_run, drop_cache, end, frame_of, functions,  # noqa: E402
+                  headline, main_syscall, modules, need, start, state_ns, wait_for, wakers)
+
+
+class Server:
+    def __init__(self, folder, cold, *options):
+        self.path = os.path.join(folder, "socket")
+        self.process = start(["node", *options, os.path.join(HERE, "programs", "server.js"), self.path, cold],
+                             cwd=folder)
+        wait_for(self.answers, what="node's answer")
+
+    def get(self, path):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(60)
+            client.connect(self.path)
+            client.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+            answer = b""
+            while chunk := client.recv(65536):
+                answer += chunk
+            return answer
+
+    def answers(self):
+        try:
+            return self.get("/quick").startswith(b"HTTP/1.1 200")
+        except OSError:
+            return False
+
+    def end(self):
+        end(self.process)
+        for leftover in (self.path, f"/tmp/perf-{self.process.pid}.map"):
+            if os.path.exists(leftover):
+                os.unlink(leftover)
+
+
+def check_cpu(tap, what, block, mapped):
+    if not tap.check(block, f"{what} is a block"):
+        return
+    tap.note(headline(block))
+    tap.check(blamed(block) == "cpu", f"{what}: the cause is cpu", headline(block))
+    if "fibonacci" not in what:
+        tap.check("node" in modules(block, "running"), f"{what}: node's own code is to blame", modules(block))
+    elif mapped:
+        tap.check("fibonacci" in (frame_of(block) or ""), f"{what}: the JavaScript function is to blame",
+                  headline(block), functions(block))
+    else:
+        named = {"node", "[jit]"} & modules(block, "running")
+        tap.check(named, f"{what}: made code, or node's, is to blame", headline(block), modules(block))
+
+
+def check_wait(tap, what, block, kind, calls, long_ms):
+    if not tap.check(block, f"{what} is a block"):
+        return
+    tap.note(headline(block))
+    tap.check(blamed(block) == kind, f"{what}: the cause is {kind}", headline(block))
+    tap.check(main_syscall(block) in calls, f"{what}: in {' or '.join(calls)}", headline(block))
+    tap.check(block["duration_ns"] >= long_ms * MS, f"{what}: all of it is inside", headline(block))
+
+
+def check_file(tap, what, block):
+    if not block or state_ns(block, "disk") < block["duration_ns"] / 4:
+        tap.skip(what, f"the disk is fast: {headline(block) if block else 'no block'}")
+        return
+    tap.note(headline(block))
+    tap.check(blamed(block) in ("disk", "kernel"), f"{what}: the cause is the disk", headline(block))
+    tap.check(main_syscall(block) in ("read", "pread64"), f"{what}: in read", headline(block))
+
+
+def run(tap, folder, cold, mapped):
+    server = Server(folder, cold, *["--perf-basic-prof"] * mapped)
+    moments = {}
+    try:
+        for _ in range(3):
+            server.get("/fibonacci")  # compiled by now
+        with Trace(server.process.pid) as trace:
+            for path in ("fibonacci", "parse", "exec", "file", "wait"):
+                drop_cache(cold)
+                with Moment() as moments[path]:
+                    server.get(f"/{path}")
+                time.sleep(0.2)
+    finally:
+        server.end()
+    of = {path: moment.block(trace.blocks) for path, moment in moments.items()}
+    what = "node --perf-basic-prof" if mapped else "node"
+    check_run(tap, trace, what, "node")
+    check_cpu(tap, f"{what}: fibonacci", of["fibonacci"], mapped)
+    check_cpu(tap, f"{what}: JSON.parse", of["parse"], mapped)
+    check_wait(tap, f"{what}: execSync", of["exec"], "poll", ("epoll_wait", "epoll_pwait"), 195)
+    check_file(tap, f"{what}: readFileSync of a file that is not in memory", of["file"])
+    check_wait(tap, f"{what}: Atomics.wait", of["wait"], "futex", ("futex",), 149)
+    if of["wait"]:
+        tap.check(not wakers(of["wait"]), f"{what}: Atomics.wait timed out: nobody is named for it",
+                  wakers(of["wait"]))
+
+
+def main():
+    need("node")
+    tap = Tap()
+    with tempfile.TemporaryDirectory(prefix="jank-node-", dir="/var/tmp") as folder:
+        cold = os.path.join(folder, "cold")
+        with open(cold, "wb") as file:
+            file.write(os.urandom(1 << 20) * 128)
+        for mapped in (False, True):
+            run(tap, folder, cold, mapped)
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()
