@@ -21,6 +21,12 @@ void text__add_lost(struct text *t, const struct block_loss *lost, size_t cnt)
 	text__nl(t);
 }
 
+/* "(4.7", "(34": two digits, and no exponent */
+static void put_figure(struct text *t, double value, const char *unit)
+{
+	text__putf(t, STYLE_DIM, value < 9.95 ? " (%.2g%s" : " (%.0f%s", value, unit);
+}
+
 /* "(34 per million)", or in percent where they are many. */
 static void put_rate(struct text *t, uint64_t blocks, uint64_t dispatches)
 {
@@ -29,9 +35,10 @@ static void put_rate(struct text *t, uint64_t blocks, uint64_t dispatches)
 	if (!blocks || !dispatches)
 		return;
 	if (rate >= 0.001)
-		text__putf(t, STYLE_DIM, " (%.2g%%)", rate * 100);
+		put_figure(t, rate * 100, "%");
 	else
-		text__putf(t, STYLE_DIM, " (%.2g per million)", rate * 1e6);
+		put_figure(t, rate * 1e6, " per million");
+	text__put(t, STYLE_DIM, ")");
 }
 
 static void put_totals(struct text *t, const struct summary *summary)
@@ -59,8 +66,10 @@ static void put_side(struct text *t, const char *side, uint64_t ns, uint64_t ela
 
 	text__putf(t, STYLE_DIM, "%s ", side);
 	text__put_duration(t, STYLE_DIM, ns);
-	if (elapsed_ns)
-		text__putf(t, STYLE_DIM, pct < 10 ? " (%.2g%% CPU), " : " (%.0f%% CPU), ", pct);
+	if (!elapsed_ns)
+		return;
+	put_figure(t, pct, "% CPU");
+	text__put(t, STYLE_DIM, "), ");
 }
 
 static void put_cost(struct text *t, const struct summary *summary)
