@@ -200,11 +200,11 @@ class Result:
 class Tracer:
     """A jankbpf in the background; its outputs go to files, so that it never waits for us."""
 
-    def __init__(self, *args, stdout=None, wait=True, prefix=(), **options):
+    def __init__(self, *args, stdout=None, wait=True, prefix=(), jank=JANK, **options):
         self.begin = time.monotonic()
         self.out = tempfile.TemporaryFile(dir=SCRATCH)
         self.err = tempfile.TemporaryFile(dir=SCRATCH)
-        words = [*prefix, JANK, *(["-v"] if wait else []), *map(str, args)]
+        words = [*prefix, jank, *(["-v"] if wait else []), *map(str, args)]
         self.process = start(words, stdin=subprocess.DEVNULL, stdout=stdout or self.out, stderr=self.err,
                              **options)
         self.pid = self.process.pid

@@ -94,10 +94,12 @@ static int open_probes(struct session *s, struct err *err)
 		loader_opts.only_pid = opts->argv ? s->workload.pid : opts->pids[0];
 	if (loader_opts.frequency_hz && !can_sample(&s->features)) {
 		log__warn("no samples of running code: this kernel has no clock for BPF to sample "
-			  "by; "
-			  "see `jankbpf doctor`");
+			  "by; see `jankbpf doctor`");
 		loader_opts.frequency_hz = 0;
 	}
+	if (opts->hang_ns && !features__has(&s->features, FEATURE_TASK_ITER))
+		log__warn("a hang is told at its end only: this kernel has no task iterator; see "
+			  "`jankbpf doctor`");
 	res = loader__new(&loader_opts, &s->loader, err);
 	if (res) {
 		log__debug("%s", bpf_log__all());

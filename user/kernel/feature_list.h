@@ -34,8 +34,9 @@
 	  "a Looper is seen as the epoll loop beneath it",                                         \
 	  "boot a kernel built with CONFIG_UPROBE_EVENTS=y")                                       \
 	X(TASK_PT_REGS, task_pt_regs, OPTIONAL, "5.15 (dd6e10fbd9fb)",                             \
-	  "a thread's user registers, to tell nested waits by stack depth",                        \
-	  "nested waits are told by their descriptor alone", "boot a kernel from 5.15 on")         \
+	  "a thread's user registers: the system call it blocks in, nested waits by depth",        \
+	  "blocked time is disk or other, its system call unknown; nested waits are told by fd",   \
+	  "boot a kernel from 5.15 on")                                                            \
 	X(PERF_EVENT, perf_event, OPTIONAL, "4.9 (0515e5999a46)", "stacks of running threads",     \
 	  "time on the CPU has no stacks", "boot a kernel built with CONFIG_PERF_EVENTS=y")        \
 	X(HW_CYCLES, hw_cycles, OPTIONAL, "2.6.31",                                                \
@@ -47,8 +48,8 @@
 	  "without hw_cycles too there are no samples",                                            \
 	  "boot a kernel built with CONFIG_PERF_EVENTS=y")                                         \
 	X(TASK_ITER, task_iter, OPTIONAL, "5.8 (eaaacd23910f)",                                    \
-	  "a look at living threads: counts, and the stacks of hangs",                             \
-	  "a hang's record lacks its stack so far; counts come when threads end",                  \
+	  "a look at living threads: counts, and dispatches that hang",                            \
+	  "a hang is told at its end only; counts come when threads end",                          \
 	  "boot a kernel from 5.8 on")                                                             \
 	X(TASK_ITER_PID, task_iter_pid, OPTIONAL, "6.1 (f0d74c4da1f0)",                            \
 	  "that look at one process only", "that look walks every thread of the machine",          \

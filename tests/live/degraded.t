@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Each feature of the kernel missing in turn: tracing goes on by other means, or says that it can't and why."""
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import bad
+from bad import ok, skip
+
+REQUIRED = ("btf", "tp_btf", "ringbuf", "task_storage")
+OPTIONAL = ("syscall_tracepoints", "raw_syscalls", "uprobe", "task_pt_regs", "perf_event", "hw_cycles", "cpu_clock",
+            "task_iter", "task_iter_pid", "bpf_stats")
+SCENARIOS = "busy:40ms,sleep:40ms,pipe:40ms,mutex:40ms,socket:40ms,poll:40ms"
+WAITS = {("syscall_tracepoints",): "tracepoints", ("syscall_tracepoints", "raw_syscalls"): "uprobes"}
+
+
+def without(features):
+    return [word for feature in features for word in ("--disable-feature", feature)]
+
+
+def judge(name, result, kinds=("cpu", "sleep", "pipe", "futex", "socket", "poll")):
+    blocks = result.blocks() if result.status == 0 else []
+    ok(len(blocks) == 6 and bad.exact(blocks), f"{name}: all blocks, exact", result)
+    seen = [b["cause"]["kind"] for b in blocks]
+    ok(seen == list(kinds), f"{name}: their kinds", f"{seen} {result}")
+
+
+def test_without(features):
+    name = "without " + ", ".join(features)
+    result = bad.trace("-v", "--json", "-t", "25ms", "--hang", "200ms", *without(features), "--", bad.SIMJANK, "--quiet",
+                       "--scenario", SCENARIOS, "--count", "6")
+    judge(name, result, *([["cpu", *["other"] * 5]] if "task_pt_regs" in features else []))
+    waits = WAITS.get(features, "tracepoints")
+    ok(f"waits by {waits}" in result.err, f"{name}: waits by {waits}", result.err)
+    summary = result.summary() or {"cost": {}, "dispatches": 0}
+    ok(summary["dispatches"] > 6, f"{name}: dispatches are counted", result)
+    ticks = [s for b in result.blocks() for s in b["samples"] if s["state"] == "running"]
+    if "perf_event" in features or not CLOCKS - set(features):
+        ok(not ticks and "no samples of running code" in result.err, f"{name}: no samples, which is told", result)
+    else:
+        ok(ticks, f"{name}: with samples", result)
+    if "bpf_stats" in features:
+        ok("bpf_ns" not in summary["cost"], f"{name}: no cost that nobody measured", summary)
+
+
+def test_hang_without_iterator():
+    """Then nobody looks: the hang is told at its end, and that there will be no other is told at the start."""
+    result = bad.trace("--json", "-t", "25ms", "--hang", "200ms", *without(["task_iter"]), "--", bad.SIMJANK, "--quiet",
+                       "--scenario", "hang:500ms", "--count", "1")
+    ok(result.status == 0 and [b["severity"] for b in result.blocks()] == ["hang"], "without task_iter: a hang's end",
+       result)
+    ok("hang" in result.err, "without task_iter: what is missing is told", result.err)
+
+
+def test_required(feature):
+    result = bad.trace(*without([feature]), "--", "true")
+    ok(result.status == 77 and f"'{feature}'" in result.err and result.err.count("\n") == 1, f"without {feature}: 77", result)
+
+
+def hidden(script, *args):
+    """In a mount namespace of its own, with something put over what is to be missing."""
+    command = f"{script}\nexec \"$@\""
+    return ["unshare", "-m", "sh", "-c", command, "sh", *args]
+
+
+TRACEFS_GONE = ("umount -l /sys/kernel/debug 2>/dev/null; umount -l /sys/kernel/tracing 2>/dev/null; "
+                "mount -t tmpfs none /sys/kernel")
+
+
+def test_no_tracefs():
+    """tracefs can't be mounted: its directory isn't there."""
+    keep = bad.scratch("btf")
+    os.mkdir(keep)
+    script = (f"mount --bind /sys/kernel/btf {keep} && {TRACEFS_GONE} && mkdir /sys/kernel/btf && "
+              f"mount --bind {keep} /sys/kernel/btf || exit 99")
+    run = subprocess.run(hidden(script, "true"), capture_output=True, text=True, check=False)
+    if run.returncode:
+        return skip("no tracefs", f"it can't be hidden here: {run.stderr.strip()}")
+    result = bad.trace("-v", "--json", "-t", "25ms", "--", bad.SIMJANK, "--quiet", "--scenario", SCENARIOS, "--count", "6",
+                       prefix=hidden(script))
+    judge("no tracefs", result)
+    doctor = subprocess.run(hidden(script, bad.JANK, "doctor"), capture_output=True, text=True, check=False)
+    lines = [line for line in doctor.stdout.splitlines() if line.split()[1:2] in (["tracefs"], ["syscall_tracepoints"])]
+    ok(doctor.returncode == 0 and len(lines) == 2 and all("degraded" in line for line in lines),
+       "no tracefs: doctor's lines", doctor.stdout)
+    return None
+
+
+def test_capabilities():
+    """With the two that are needed, and not one more, it traces what is its user's."""
+    command = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps=+bpf,+perfmon",
+               "--ambient-caps=+bpf,+perfmon"]
+    work = bad.scratch("nobody")
+    os.mkdir(work)
+    os.chmod(bad.SCRATCH, 0o755)
+    os.chmod(work, 0o777)
+    for name in (bad.JANK, bad.SIMJANK):
+        subprocess.run(["cp", name, work], check=True)
+    result = bad.trace("--json", "-t", "25ms", "--", f"{work}/simjank", "--quiet", "--scenario", SCENARIOS, "--count", "6",
+                       "--dir", work, jank=f"{work}/jankbpf", prefix=command)
+    judge("CAP_BPF and CAP_PERFMON alone", result)
+    named = {f.get("function") for b in result.blocks() for s in b["samples"] for f in s["stack"]}
+    ok("handle_busy" in named, "CAP_BPF and CAP_PERFMON alone: names", named)
+    root = bad.target("loop", 40)
+    result = bad.trace("--json", "-t", "25ms", "-n", "2", "-p", root.pid, jank=f"{work}/jankbpf", prefix=command)
+    ok(result.status in (0, 1) and (result.blocks() or "process" in result.err),
+       "another user's process: its blocks, or a message", result)
+    bad.end(root)
+
+
+def clocks():
+    """Those of the two that this machine has."""
+    doctor = subprocess.run([bad.JANK, "doctor"], capture_output=True, text=True, check=False).stdout
+    lines = [line.split() for line in doctor.splitlines()]
+    return {words[1] for words in lines if words[1:2] in (["hw_cycles"], ["cpu_clock"]) and words[0] == "ok"}
+
+
+bad.need_tracing()
+CLOCKS = clocks()
+for key in OPTIONAL:
+    test_without((key,))
+test_without(("syscall_tracepoints", "raw_syscalls"))
+test_without(("hw_cycles", "cpu_clock"))
+test_without(("task_pt_regs", "syscall_tracepoints", "task_iter", "perf_event", "bpf_stats"))
+for key in REQUIRED:
+    test_required(key)
+test_hang_without_iterator()
+test_no_tracefs()
+test_capabilities()
+bad.done()
