@@ -50,6 +50,20 @@ static __always_inline int compat__syscall_nr(const struct pt_regs *regs)
 #endif
 }
 
+/*
+ * Is the system call still under way? On x86 the result's register holds -ENOSYS until it has returned
+ * (arch/x86/entry/entry_64.S); afterwards, on the way out, a task can still be preempted. Elsewhere it
+ * can't be told.
+ */
+static __always_inline bool compat__in_syscall(const struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	return (s64)regs->ax == -38;
+#else
+	return false;
+#endif
+}
+
 static __always_inline u64 compat__syscall_arg0(const struct pt_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)

@@ -3,6 +3,7 @@
  * Looks at the traced threads from outside, whenever user space reads the iterator: counts for the
  * status line and the summary, and dispatches that have been open for too long (hangs).
  */
+#include "bpf/loop.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/thread.bpf.h"
 
@@ -52,7 +53,7 @@ static __noinline int iter__hang(struct jank_look *look, struct jank_thread *t,
 {
 	struct jank_rec_block rec = {};
 
-	if (!iter__snapshot(&rec, t, task, now))
+	if (!loop__lives(t, task) || !iter__snapshot(&rec, t, task, now))
 		return 0;
 	if (!jank_conf.debugging && iter__is_debugged(&rec))
 		return 0;

@@ -105,11 +105,13 @@ struct jank_conf {
 	__u32 self_tgid;     /* jankbpf itself */
 	__u32 task_pt_regs;  /* bpf_task_pt_regs is there (5.15) */
 	__u32 debugging;     /* time stopped by a debugger counts, for a hang too */
+	__u32 infer_begin;   /* a wait's begin is not probed: see wait__turn */
+	__u32 pad;
 	__s32 epoll_nr[3]; /* epoll_wait, epoll_pwait, epoll_pwait2; -1: not on this architecture */
 	__s32 restart_nr;  /* restart_syscall */
 	__u8 syscall_class[JANK_SYSCALL_MAX]; /* by system-call number: JANK_CLASS_* */
 };
-_Static_assert(sizeof(struct jank_conf) == 64 + JANK_SYSCALL_MAX, "jank_conf");
+_Static_assert(sizeof(struct jank_conf) == 72 + JANK_SYSCALL_MAX, "jank_conf");
 
 /* Begins every record. `size` is the whole record, so that an unknown kind can be skipped. */
 struct jank_rec {

@@ -37,16 +37,16 @@ struct jank_thread {
 	__u32 evidence; /* stack_cnt, shed_cnt, wakeup_missed_cnt or hang_sent is not 0 */
 
 	__u64 state_ns[JANK_STATE_CNT];
-	__u64 key;  /* android::Looper's address */
-	__u64 file; /* the struct file behind fd */
+	__u64 key;	/* android::Looper's address */
+	__u64 file_ops; /* of the file behind fd: epoll's */
 	__u64 early_wake_ns;
 	__u64 nested_sp;
 	__s32 nested_fd;
 	__u32 nested_cnt; /* waits in a row on nested_fd at nested_sp */
 	__u32 stack_cnt, shed_cnt, wakeup_missed_cnt, hang_sent;
-	__u32 counted; /* in jank_runnable_cnt */
-	__u32 pad;
-	__u64 spill; /* see compat__on_task_stack */
+	__u32 counted;	   /* in jank_runnable_cnt */
+	__u32 nested_left; /* it left the CPU in a nested wait, which was judged then */
+	__u64 spill;	   /* see compat__on_task_stack */
 
 	__u64 dispatch_cnt, block_cnt, hang_cnt;
 	__u64 hist[JANK_HIST_BUCKETS];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The scheduler's probes: switches, wake-ups, and the ends of threads and programs. */
 #include "bpf/sched.bpf.h"
+#include "bpf/loop.bpf.h"
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(jank_on_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
@@ -72,8 +73,9 @@ int BPF_PROG(jank_on_exit, struct task_struct *task)
 	if (!t)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (t->start_ns)
+	if (t->start_ns && loop__lives(t, task))
 		thread__close(t, task, now, JANK_END_EXIT);
+	thread__forget_dispatch(t);
 	t->phase = JANK_PHASE_NONE;
 	/* Until it is reaped the iterator still sees it: its counts are told once. */
 	if (!sched__send_thread(t, task, now))

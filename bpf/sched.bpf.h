@@ -5,6 +5,7 @@
 
 #include "bpf/stack.bpf.h"
 #include "bpf/thread.bpf.h"
+#include "bpf/wait.bpf.h"
 
 /* A wake-up seen while the thread was still on its way off the CPU may come this much before. */
 #define EARLY_WAKE_NS 1000000
@@ -106,6 +107,8 @@ static __always_inline void sched__leave(struct jank_thread *t, struct task_stru
 	__u32 state = JANK_STATE_RUNNABLE;
 	s32 nr = rec->dispatch_ns == t->start_ns ? rec->syscall : -1;
 
+	if (jank_conf.infer_begin && wait__leaves(t, task, now))
+		return;
 	thread__account(t, JANK_STATE_RUNNING, now);
 	t->accounted = 1;
 	if (!preempted && task_state & 0xffff)

@@ -17,7 +17,10 @@ static __always_inline int wait__on_exit(long ret)
 
 	if (!filter__maybe(task->tgid))
 		return 0;
-	wait__end(task, ret);
+	if (jank_conf.infer_begin)
+		wait__turn(task, ret);
+	else
+		wait__end(task, ret);
 	return 0;
 }
 

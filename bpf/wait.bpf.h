@@ -9,6 +9,7 @@
 #ifndef JANK_WAIT_BPF_H
 #define JANK_WAIT_BPF_H
 
+#include "bpf/loop.bpf.h"
 #include "bpf/thread.bpf.h"
 
 /* So many of a handler's waits in a row, from one place, are a loop of their own. */
@@ -26,19 +27,6 @@ static __noinline int wait__announce(struct jank_thread *t, struct task_struct *
 	return record__send(&rec, sizeof(rec));
 }
 
-/* The struct file behind a descriptor of the current task, 0 when there is none. */
-static __always_inline u64 wait__file(struct task_struct *task, s32 fd)
-{
-	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
-	struct file **fds = BPF_CORE_READ(fdt, fd);
-	struct file *file = NULL;
-
-	if (fd < 0 || (u32)fd >= BPF_CORE_READ(fdt, max_fds))
-		return 0;
-	bpf_probe_read_kernel(&file, sizeof(file), fds + fd);
-	return (u64)file;
-}
-
 static __noinline int wait__adopt(struct jank_thread *t, struct task_struct *task, s32 fd, u64 sp,
 				  u64 now)
 {
@@ -48,9 +36,8 @@ static __noinline int wait__adopt(struct jank_thread *t, struct task_struct *tas
 		thread__forget_dispatch(t);
 		lost__add(JANK_LOST_LOOP_CHANGED);
 	}
-	t->fd = fd;
+	loop__set_fd(t, task, fd);
 	t->sp = sp;
-	t->file = wait__file(task, fd);
 	t->nested_cnt = 0;
 	return first ? wait__announce(t, task, now) : 0;
 }
@@ -76,7 +63,7 @@ static __noinline int wait__nested(struct jank_thread *t, struct task_struct *ta
 	}
 	if (++t->nested_cnt >= NESTED_IS_LOOP)
 		return false;
-	return wait__file(task, t->fd) == t->file;
+	return loop__lives(t, task) && loop__file(task, t->fd) != loop__file(task, fd);
 }
 
 /* The state of a thread that waits, made on its first wait; NULL when it is not traced. */
@@ -179,6 +166,69 @@ static __always_inline void wait__end(struct task_struct *task, long ret)
 	now = bpf_ktime_get_ns();
 	if (t->fd < 0)
 		wait__learn_loop(t, task, now);
+	t->ready_cnt = ret;
+	thread__open(t, task, now);
+}
+
+/* The loop's own wait on fd begins, as far as this can be told by now. False: it is a handler's. */
+static __always_inline bool wait__begun(struct jank_thread *t, struct task_struct *task,
+					struct pt_regs *regs, u64 now)
+{
+	s32 fd = compat__syscall_arg0(regs);
+
+	if (fd != t->fd) {
+		if (!wait__other(t, task, fd, compat__user_sp(regs), now))
+			return false;
+	} else {
+		wait__close(t, task, now);
+		t->nested_cnt = 0;
+		if (!(t->dispatch_cnt % SP_EVERY) && compat__user_sp(regs) > t->sp)
+			t->sp = compat__user_sp(regs);
+	}
+	t->looper_entry = 0;
+	t->phase = JANK_PHASE_WAITING;
+	return true;
+}
+
+/*
+ * Waits without a probe at their begin, which would cost as much again as the one at their end. A wait
+ * that has to sleep begins when the thread leaves the CPU in it; one that finds its events ready begins and
+ * ends when it returns. So a dispatch ends a microsecond late, with the call that ends it.
+ */
+static __always_inline bool wait__leaves(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	struct pt_regs *regs = compat__user_regs(task);
+
+	if (!regs || !compat__in_syscall(regs) || !wait__is_epoll(compat__syscall_nr(regs)))
+		return false;
+	if (t->nested_left)
+		return false;
+	if (wait__begun(t, task, regs, now))
+		return true;
+	t->nested_left = 1;
+	return false;
+}
+
+/* A wait returned whose begin was not probed. */
+static __always_inline void wait__turn(struct task_struct *task, long ret)
+{
+	struct jank_thread *t = wait__thread(task);
+	struct pt_regs *regs = compat__user_regs(task);
+	u64 now;
+
+	if (!t || !regs)
+		return;
+	if (t->nested_left) {
+		t->nested_left = 0;
+		return;
+	}
+	now = bpf_ktime_get_ns();
+	if (t->phase == JANK_PHASE_DISPATCH) {
+		if (!wait__begun(t, task, regs, now))
+			return;
+	} else if (t->fd < 0) {
+		wait__learn_loop(t, task, now);
+	}
 	t->ready_cnt = ret;
 	thread__open(t, task, now);
 }

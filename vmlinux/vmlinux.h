@@ -89,8 +89,11 @@ struct inode {
 	umode_t i_mode;
 };
 
+struct file_operations;
+
 struct file {
 	struct inode *f_inode;
+	const struct file_operations *f_op;
 };
 
 struct fdtable {

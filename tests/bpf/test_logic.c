@@ -455,6 +455,18 @@ static void test_closed_loop(void)
 	ok(gone == number && s.loop_fd == two && lost(JANK_LOST_LOOP_CHANGED) == 1,
 	   "so was one whose number is another file's");
 	close(gone);
+	begin_waits();
+	gone = epoll_create1(EPOLL_CLOEXEC);
+	BEGIN(gone, 1000);
+	END(1);
+	close(gone);
+	gone = epoll_create1(EPOLL_CLOEXEC);
+	BEGIN(gone, 1000);
+	END(1);
+	s = BEGIN(two, 900);
+	ok(gone == number && s.loop_fd == gone && s.start_ns && !lost(JANK_LOST_LOOP_CHANGED),
+	   "one whose number is a new loop's lives");
+	close(gone);
 }
 
 static void test_late(void)

@@ -26,6 +26,7 @@ struct loader {
 	struct jankbpf *skel;
 	struct loader_opts opts;
 	enum wait_probe wait;
+	bool infer_begin; /* see wait__turn in bpf/wait.bpf.h */
 	struct bpf_link *links[LINK_MAX];
 	unsigned link_cnt;
 	struct perf_events *sampler;
@@ -44,6 +45,17 @@ static enum wait_probe choose_wait_probe(const struct loader_opts *opts)
 	return WAIT_UPROBES;
 }
 
+/* Only x86-64 tells whether a system call is still under way (compat__in_syscall). */
+static bool can_infer_begin(const struct loader *loader)
+{
+#ifdef __x86_64__
+	return loader->wait != WAIT_UPROBES &&
+	       features__has(loader->opts.features, FEATURE_TASK_PT_REGS);
+#else
+	return false;
+#endif
+}
+
 static void set_conf(struct loader *loader)
 {
 	struct jank_conf *conf = (struct jank_conf *)&loader->skel->rodata->jank_conf;
@@ -56,6 +68,7 @@ static void set_conf(struct loader *loader)
 	conf->tgid = opts->only_pid;
 	conf->self_tgid = getpid();
 	conf->debugging = opts->debugging;
+	conf->infer_begin = loader->infer_begin;
 	conf->task_pt_regs = features__has(opts->features, FEATURE_TASK_PT_REGS);
 	conf->epoll_nr[0] = conf->epoll_nr[1] = conf->epoll_nr[2] = -1;
 	conf->restart_nr = SYS_restart_syscall;
@@ -74,18 +87,20 @@ static void choose_programs(struct loader *loader)
 {
 	struct jankbpf *skel = loader->skel;
 	const struct features *feats = loader->opts.features;
+	bool tracepoints = loader->wait == WAIT_SYSCALL_TRACEPOINTS;
 	bool looper = features__has(feats, FEATURE_UPROBE);
 	const struct {
 		struct bpf_program *prog;
 		bool wanted;
 	} rows[] = {
-		{ skel->progs.jank_on_e_wait, loader->wait == WAIT_SYSCALL_TRACEPOINTS },
-		{ skel->progs.jank_on_x_wait, loader->wait == WAIT_SYSCALL_TRACEPOINTS },
-		{ skel->progs.jank_on_e_pwait, loader->wait == WAIT_SYSCALL_TRACEPOINTS },
-		{ skel->progs.jank_on_x_pwait, loader->wait == WAIT_SYSCALL_TRACEPOINTS },
-		{ skel->progs.jank_on_e_pwait2, loader->wait == WAIT_SYSCALL_TRACEPOINTS },
-		{ skel->progs.jank_on_x_pwait2, loader->wait == WAIT_SYSCALL_TRACEPOINTS },
-		{ skel->progs.jank_on_sys_enter, loader->wait == WAIT_RAW_SYSCALLS },
+		{ skel->progs.jank_on_e_wait, tracepoints && !loader->infer_begin },
+		{ skel->progs.jank_on_x_wait, tracepoints },
+		{ skel->progs.jank_on_e_pwait, tracepoints && !loader->infer_begin },
+		{ skel->progs.jank_on_x_pwait, tracepoints },
+		{ skel->progs.jank_on_e_pwait2, tracepoints && !loader->infer_begin },
+		{ skel->progs.jank_on_x_pwait2, tracepoints },
+		{ skel->progs.jank_on_sys_enter,
+		  loader->wait == WAIT_RAW_SYSCALLS && !loader->infer_begin },
 		{ skel->progs.jank_on_sys_exit, loader->wait == WAIT_RAW_SYSCALLS },
 		{ skel->progs.jank_on_wait_begin, loader->wait == WAIT_UPROBES },
 		{ skel->progs.jank_on_wait_end, loader->wait == WAIT_UPROBES },
@@ -127,6 +142,7 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 		goto out;
 	loader->opts = *opts;
 	loader->wait = choose_wait_probe(opts);
+	loader->infer_begin = can_infer_begin(loader);
 	if (loader->wait == WAIT_UPROBES && !features__has(opts->features, FEATURE_UPROBE)) {
 		res = err__set_exit(
 			err, JANK_EXIT_CANNOT, ENOTSUP,
