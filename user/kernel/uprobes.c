@@ -163,6 +163,8 @@ int uprobes__attach(struct uprobes *up, pid_t pid, const struct uprobe_programs 
 			res = attach_site(proc, lib, site, prog, err);
 		cnt += !res;
 	}
+	if (res == -ENOENT) /* it became another program while we looked: none is in what it maps */
+		res = cnt = 0;
 	if (ret_cnt)
 		*ret_cnt = cnt;
 	targets__free(&targets);
