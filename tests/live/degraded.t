@@ -106,8 +106,8 @@ def test_capabilities():
     ok("handle_busy" in named, "CAP_BPF and CAP_PERFMON alone: names", named)
     root = bad.target("loop", 40)
     result = bad.trace("--json", "-t", "25ms", "-n", "2", "-p", root.pid, jank=f"{work}/jankbpf", prefix=command)
-    ok(result.status in (0, 1) and (result.blocks() or "process" in result.err),
-       "another user's process: its blocks, or a message", result)
+    ok(result.status == 0 and len(result.blocks()) == 2 and bad.exact(result.blocks()),
+       "another user's process: its blocks", result)
     bad.end(root)
 
 

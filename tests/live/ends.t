@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """How a trace ends: signals, -d, -n, COMMAND's own end; with what status, and all that was seen."""
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -77,12 +78,13 @@ def test_command():
 
 def odd_signals():
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (300, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1, signal.SIGINT])
 
 
 def test_command_streams():
-    """COMMAND has our own stdin, stdout and stderr, no descriptor more, no signal blocked or ignored."""
-    ask = "cat; ls -l /proc/self/fd | grep -c -- '->'; grep -E 'Sig(Blk|Ign)' /proc/self/status; echo said >&2"
+    """COMMAND has our own stdin, stdout and stderr, no descriptor more, no other signal or limit."""
+    ask = "ulimit -Sn; cat; ls -l /proc/self/fd | grep -c -- '->'; grep -E 'Sig(Blk|Ign)' /proc/self/status; echo said >&2"
     args = ["sh", "-c", ask]
     options = {"input": "read\n", "capture_output": True, "text": True, "timeout": 10, "check": False,
                "restore_signals": False, "preexec_fn": odd_signals}
@@ -90,7 +92,7 @@ def test_command_streams():
     traced = subprocess.run([bad.JANK, "-q", "--json", "-o", bad.scratch("streams"), "--", *args], **options)
     said = [line for line in traced.stdout.splitlines() if not line.startswith("{")]
     ok(said == plain.stdout.splitlines() and traced.stderr == plain.stderr,
-       "COMMAND's descriptors and signals are as without us", f"{plain}\n{traced}")
+       "COMMAND's descriptors, signals and limits are as without us", f"{plain}\n{traced}")
 
 
 def test_ignored_sigchld():

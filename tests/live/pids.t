@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Processes that are not there, are none, are no longer, or end while they are traced."""
 import os
-import signal
+import resource
 import subprocess
 import sys
 import time
@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import bad
 from bad import MS, ok
 
-RACES = 60
+RACES = 36
 
 
 def free_pid():
@@ -60,6 +60,22 @@ def test_several():
     ok(result.status == 0 and len(starts) > 5 and len(set(starts)) == len(starts),
        "a pid given three times is one process", result)
     bad.end(living, threads)
+
+
+def few_files():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+
+
+def test_many():
+    """More processes than the soft limit on open files has room for."""
+    many = [bad.target("loop", 40, 100) for _ in range(30)]
+    pids = {process.pid for process in many}
+    for backend in ("kernel", "uprobe"):
+        result = bad.trace("--json", "-t", "25ms", "-d", "1s", "--backend", backend, "-p", ",".join(map(str, pids)),
+                           preexec_fn=few_files)
+        ok(result.status == 0 and {b["pid"] for b in result.blocks()} == pids, f"30 processes with 100 files, {backend}",
+           result)
+    bad.end(*many)
 
 
 def test_ends():
@@ -134,6 +150,7 @@ def test_race(backend):
 bad.need_tracing()
 test_refused()
 test_several()
+test_many()
 test_ends()
 test_given_twice_ends()
 test_killed_in_dispatch()

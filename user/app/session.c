@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "app/host.h"
+#include "app/limits.h"
 #include "app/recorder.h"
 #include "app/session_parts.h"
 #include "app/signals.h"
@@ -348,6 +349,7 @@ static int open_session(struct session *s, struct err *err)
 		res = open_outputs(s, err);
 	if (!res && s->opts->argv)
 		res = workload__prepare(s->opts->argv, &s->workload, err);
+	limits__raise();
 	if (!res)
 		res = open_signals(s, err);
 	return res ? res : open_probes(s, err);

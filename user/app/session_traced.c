@@ -206,6 +206,13 @@ int session__trace(struct session *s, pid_t pid, struct err *err)
 		res = refresh(s, traced, err);
 	if (!res)
 		res = scan(s, traced, err);
+	if ((res == -EACCES || res == -EPERM) && !needs_sites(s)) {
+		log__warn("%s: it is traced, but its stacks may have no names; see `jankbpf "
+			  "doctor`",
+			  err->msg);
+		*err = (struct err){};
+		return 0;
+	}
 	if (res == -ESRCH && traced->pidfd >= 0 && s->alive_cnt)
 		return 0; /* it ended meanwhile: its pidfd tells */
 	if (!res && !traced->probe_cnt)
