@@ -258,6 +258,35 @@ def build(folder, source, *options):
     return path
 
 
+def unseen(block):
+    """Was the thread off the CPU without a switch that we saw? A hypervisor may have taken the CPU, or the
+    kernel left out our program. Then only the CPU clock tells: it counts as a wait for a CPU."""
+    seen = sum(sample.get("ns", 0) for sample in block["samples"])
+    return state_ns(block, "runnable") > seen + 20 * MS
+
+
+def twice(do, *args):
+    """Does something two times, for block_of; the moments."""
+    moments = []
+    for _ in range(2):
+        with Moment() as moment:
+            do(*args)
+        moments.append(moment)
+        time.sleep(0.1)
+    return moments
+
+
+def block_of(tap, blocks, moments):
+    """The block of what was done in each of the moments: None unless each made one, and one that could be
+    seen whole, if there is one."""
+    candidates = [moment.block(blocks) for moment in moments]
+    if not all(candidates):
+        return None
+    for block in filter(unseen, candidates):
+        tap.note(f"off the CPU without a switch: {headline(block)}")
+    return next((b for b in candidates if not unseen(b)), candidates[0])
+
+
 def start(command, **options):
     """A process to be traced, which busy neighbours hold up less than others."""
     return subprocess.Popen(command, preexec_fn=lambda: os.nice(-10), **options)

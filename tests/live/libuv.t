@@ -8,8 +8,8 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
-from live import (MS, Lettered, Moment, Tap, Trace, blamed, build, check_run, drop_cache, frame_of,  # noqa: E402
-                  headline, main_syscall, need, skip_all, state_ns)
+from live import (MS, Lettered, Moment, Tap, Trace, blamed, block_of, build, check_run, drop_cache,  # noqa: E402
+                  frame_of, headline, main_syscall, need, skip_all, state_ns, twice)
 
 STALLS = [
     ("s", "a timer's callback that sleeps", "sleep", "clock_nanosleep", "on_timer_sleep"),
@@ -48,17 +48,18 @@ def run(tap, path, cold, backend):
     moments = {}
     try:
         with Trace(program.pid, options=["--backend", backend]) as trace:
-            for letter in [row[0] for row in STALLS] + ["f"]:
-                drop_cache(cold)
-                with Moment() as moments[letter]:
-                    program.do(letter)
-                time.sleep(0.15)
+            for row in STALLS:
+                moments[row[0]] = twice(program.do, row[0])
+            drop_cache(cold)
+            with Moment() as read:
+                program.do("f")
+            time.sleep(0.1)
     finally:
         program.end()
     check_run(tap, trace, backend, "libuv")
     for row in STALLS:
-        check_stall(tap, backend, moments[row[0]].block(trace.blocks), row)
-    check_file(tap, backend, moments["f"].block(trace.blocks))
+        check_stall(tap, backend, block_of(tap, trace.blocks, moments[row[0]]), row)
+    check_file(tap, backend, read.block(trace.blocks))
     others = {b["tid"] for b in trace.blocks} - {program.pid}
     tap.check(not others, f"{backend}: the pool's threads have no loop", others)
 

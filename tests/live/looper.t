@@ -9,8 +9,8 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
-from live import (MS, Lettered, Moment, Tap, Trace, blamed, build, check_run, frame_of, headline,  # noqa: E402
-                  main_syscall, need, skip_all)
+from live import (MS, Lettered, Moment, Tap, Trace, blamed, block_of, build, check_run, frame_of,  # noqa: E402
+                  headline, main_syscall, need, skip_all, twice)
 
 INCLUDE = "/usr/include/android"
 # letter, what it is, cause, system call (None: not looked at), the function to blame (None: not in one)
@@ -57,17 +57,18 @@ def run(tap, path, backend):
     try:
         # The thread waits inside pollOnce when the probes come: its first message counts all the same.
         with Trace(program.pid, options=["--backend", backend]) as trace:
-            for letter in ("m", *[row[0] for row in STALLS]):
-                with Moment() as moments[letter if moments else "first"]:
-                    program.do(letter)
-                time.sleep(0.15)
+            with Moment() as first:
+                program.do("m")
+            time.sleep(0.15)
+            for row in STALLS:
+                moments[row[0]] = twice(program.do, row[0])
     finally:
         program.end()
     check_run(tap, trace, backend, "looper", "android-looper")
-    check_stall(tap, f"{backend}, first after -p", moments["first"].block(trace.blocks), STALLS[0])
+    check_stall(tap, f"{backend}, first after -p", first.block(trace.blocks), STALLS[0])
     for row in STALLS:
-        check_stall(tap, backend, moments[row[0]].block(trace.blocks), row)
-    tap.check(len(trace.blocks) == 1 + len(STALLS), f"{backend}: a block for each, and no other",
+        check_stall(tap, backend, block_of(tap, trace.blocks, moments[row[0]]), row)
+    tap.check(len(trace.blocks) == 1 + 2 * len(STALLS), f"{backend}: a block for each, and no other",
               *[headline(b) for b in trace.blocks])
 
 

@@ -9,8 +9,8 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
-from live import (MS, Moment, Tap, Trace, blamed, check_run, drop_cache, end, frame_of, functions,  # noqa: E402
-                  headline, main_syscall, modules, need, start, state_ns, wait_for, wakers)
+from live import (MS, Moment, Tap, Trace, blamed, block_of, check_run, drop_cache, end, frame_of,  # noqa: E402
+                  functions, headline, main_syscall, modules, need, start, state_ns, twice, wait_for, wakers)
 
 
 class Server:
@@ -83,20 +83,21 @@ def run(tap, folder, cold, mapped):
         for _ in range(3):
             server.get("/fibonacci")  # compiled by now
         with Trace(server.process.pid) as trace:
-            for path in ("fibonacci", "parse", "exec", "file", "wait"):
-                drop_cache(cold)
-                with Moment() as moments[path]:
-                    server.get(f"/{path}")
-                time.sleep(0.2)
+            for path in ("fibonacci", "parse", "exec", "wait"):
+                moments[path] = twice(server.get, f"/{path}")
+            drop_cache(cold)
+            with Moment() as read:
+                server.get("/file")
+            time.sleep(0.1)
     finally:
         server.end()
-    of = {path: moment.block(trace.blocks) for path, moment in moments.items()}
+    of = {path: block_of(tap, trace.blocks, pair) for path, pair in moments.items()}
     what = "node --perf-basic-prof" if mapped else "node"
     check_run(tap, trace, what, "node")
     check_cpu(tap, f"{what}: fibonacci", of["fibonacci"], mapped)
     check_cpu(tap, f"{what}: JSON.parse", of["parse"], mapped)
     check_wait(tap, f"{what}: execSync", of["exec"], "poll", ("epoll_wait", "epoll_pwait"), 195)
-    check_file(tap, f"{what}: readFileSync of a file that is not in memory", of["file"])
+    check_file(tap, f"{what}: readFileSync of a file that is not in memory", read.block(trace.blocks))
     check_wait(tap, f"{what}: Atomics.wait", of["wait"], "futex", ("futex",), 149)
     if of["wait"]:
         tap.check(not wakers(of["wait"]), f"{what}: Atomics.wait timed out: nobody is named for it",
