@@ -90,8 +90,9 @@ def check_append(tap, trace):
     """appendfsync always: each write waits for the disk before its answer."""
     what = "AOF, appendfsync always: the waits for the disk"
     slow = sorted(trace.blocks, key=lambda b: -b["duration_ns"])[:20]
+    slow = [b for b in slow if blamed(b) != "runnable"]  # a busy machine says nothing of the disk
     if len(slow) < 5:
-        tap.skip(what, f"the disk is fast: {len(slow)} dispatches over the threshold")
+        tap.skip(what, f"the disk is fast: {len(slow)} dispatches over the threshold, others' CPU time left out")
         return
     tap.note(headline(slow[0]))
     disk = [b for b in slow if blamed(b) == "disk"]
