@@ -54,6 +54,22 @@ def test_exec_storm():
         ok(result.status == 0 and "lost" not in result.err, f"150 execs in a row, {backend} ({result.seconds:.1f} s)", result)
 
 
+def test_headless(backend, end_ms):
+    """A process whose main thread has ended, or ends meanwhile."""
+    process = bad.target("headless", end_ms)
+    time.sleep(0.1)
+    tracer = bad.Tracer("--json", "-t", "25ms", "--backend", backend, "-p", process.pid)
+    time.sleep(1 + 2 * end_ms / 1000)
+    alive = tracer.process.poll() is None
+    result = tracer.stop()
+    what = f"a main thread that {'ends meanwhile' if end_ms else 'has ended'}, {backend}"
+    ends = [b["start_ns"] for b in result.blocks()]
+    ok(alive and result.status == 0 and len(ends) > 10 and ends[-1] - ends[0] > (600 + end_ms) * bad.MS,
+       f"{what}: the others' blocks", result)
+    ok(named(result, "handle_busy"), f"{what}: names", result)
+    bad.end(process)
+
+
 def make_root(name):
     """A directory with a copy of the target and of all that it needs."""
     root = bad.scratch(name)
@@ -120,6 +136,8 @@ bad.need_tracing()
 for mode in BACKENDS:
     test_exec((), mode)
     test_exec(("thread",), mode)
+    test_headless(mode, 0)
+    test_headless(mode, 1000)
 test_exec_storm()
 test_mount_namespace()
 test_other_libc()

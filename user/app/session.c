@@ -246,6 +246,8 @@ static int attach(struct session *s, struct err *err)
 		res = trace_targets(s, err);
 	if (!res)
 		res = loader__attach(s->loader, err);
+	if (!res) /* last: a dispatch that they open must be accounted from its begin */
+		res = session__place_probes(s, err);
 	if (!res)
 		res = watch_all(s, err);
 	s->start_ns = s->status_ns = clock__mono_ns();

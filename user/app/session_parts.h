@@ -79,6 +79,7 @@ void session__read_machine(struct session *s, uint64_t now_ns);
 
 /* session_traced.c: the traced processes' lives */
 int session__trace(struct session *s, pid_t pid, struct err *err);
+int session__place_probes(struct session *s, struct err *err); /* into all of them */
 void session__on_exec(struct session *s, const struct jank_rec *hdr);
 void session__on_new_loop(struct session *s, uint32_t pid);
 void session__scan_due(struct session *s);

@@ -204,8 +204,15 @@ int session__trace(struct session *s, pid_t pid, struct err *err)
 		res = machine__add_process(s->machine, pid);
 	if (!res)
 		res = refresh(s, traced, err);
-	if (!res)
-		res = scan(s, traced, err);
+	if (res == -ESRCH && traced->pidfd >= 0)
+		return 0; /* it ended meanwhile: its pidfd tells */
+	return res;
+}
+
+static int place_probes(struct session *s, struct traced *traced, struct err *err)
+{
+	int res = scan(s, traced, err);
+
 	if ((res == -EACCES || res == -EPERM) && !needs_sites(s)) {
 		log__warn("%s: it is traced, but its stacks may have no names; see `jankbpf "
 			  "doctor`",
@@ -213,10 +220,17 @@ int session__trace(struct session *s, pid_t pid, struct err *err)
 		*err = (struct err){};
 		return 0;
 	}
-	if (res == -ESRCH && traced->pidfd >= 0 && s->alive_cnt)
-		return 0; /* it ended meanwhile: its pidfd tells */
 	if (!res && !traced->probe_cnt)
 		find_sites_soon(s);
+	return res == -ESRCH ? 0 : res;
+}
+
+int session__place_probes(struct session *s, struct err *err)
+{
+	int res = 0;
+
+	for (struct traced *traced = s->traced; traced && !res; traced = traced->next)
+		res = place_probes(s, traced, err);
 	return res;
 }
 
@@ -262,7 +276,8 @@ void session__on_new_loop(struct session *s, uint32_t pid)
 void session__scan_due(struct session *s)
 {
 	for (struct traced *traced = s->traced; traced; traced = traced->next)
-		if (traced->scan_due && traced->pidfd >= 0)
+		if (traced->pidfd >= 0 &&
+		    (traced->scan_due || loader__lost_task(s->loader, traced->pid)))
 			look_again(s, traced);
 }
 

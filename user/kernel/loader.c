@@ -268,6 +268,11 @@ int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, s
 	return uprobes__attach(loader->uprobes, pid, &progs, ret_sites, err);
 }
 
+bool loader__lost_task(const struct loader *loader, pid_t pid)
+{
+	return uprobes__lost_task(loader->uprobes, pid);
+}
+
 int loader__renew_process(struct loader *loader, pid_t pid)
 {
 	return uprobes__renew(loader->uprobes, pid);

@@ -47,6 +47,9 @@ int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, s
  * attach them anew. 0 or -ENOMEM. */
 int loader__renew_process(struct loader *loader, pid_t pid);
 
+/* The thread that its uprobes belonged to has ended, the process has not: loader__add_process is due. */
+bool loader__lost_task(const struct loader *loader, pid_t pid);
+
 /* A process ended: its pid may become another's. */
 void loader__drop_process(struct loader *loader, pid_t pid);
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/living.h"
 #include "base/strbuf.h"
 
 #define TEXT_MAX   (64u << 10)
@@ -137,6 +138,7 @@ static int read_cgroup(pid_t pid, struct strbuf *sb, char **ret)
 
 static int read_all(pid_t pid, struct strbuf *sb, struct proc_info *ret, uint32_t *ret_tgid)
 {
+	pid_t living = living__thread("/proc", pid);
 	char state = 0;
 	int res;
 
@@ -150,9 +152,9 @@ static int read_all(pid_t pid, struct strbuf *sb, struct proc_info *ret, uint32_
 	if (!res)
 		res = sb->len ? procinfo__parse_status(sb->data, ret, ret_tgid) : -ESRCH;
 	if (!res)
-		res = read_exe(pid, &ret->exe);
+		res = read_exe(living, &ret->exe);
 	if (!res)
-		res = read_cgroup(pid, sb, &ret->cgroup);
+		res = read_cgroup(living, sb, &ret->cgroup);
 	return res;
 }
 

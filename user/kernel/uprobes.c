@@ -4,12 +4,12 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
 
+#include "base/living.h"
 #include "kernel/links.h"
 #include "kernel/targets.h"
 
@@ -19,6 +19,7 @@ struct probe {
 
 struct probed_process {
 	pid_t pid;
+	pid_t task; /* the thread that the links are attached to; they die with it */
 	struct probe *probes;
 	struct bpf_link **links; /* of each probe */
 	unsigned cnt;
@@ -129,7 +130,7 @@ static int attach_site(struct probed_process *proc, const struct target_lib *lib
 
 	if (!make_room(proc))
 		return err__set(err, ENOMEM, "out of memory");
-	link = bpf_program__attach_uprobe(prog, false, proc->pid, lib->open_path,
+	link = bpf_program__attach_uprobe(prog, false, proc->task, lib->open_path,
 					  site->file_offset);
 	if (!link)
 		return err__set(err, errno, "process %d: cannot probe %s in '%s': %s", proc->pid,
@@ -142,14 +143,20 @@ static int attach_site(struct probed_process *proc, const struct target_lib *lib
 int uprobes__attach(struct uprobes *up, pid_t pid, const struct uprobe_programs *progs,
 		    unsigned *ret_cnt, struct err *err)
 {
-	struct probed_process *proc = process_of(up, pid);
 	struct targets targets = {};
+	struct probed_process *proc;
 	unsigned cnt = 0;
 	int res;
 
+	if (uprobes__lost_task(up, pid) && uprobes__renew(up, pid))
+		return -ENOMEM;
+	proc = process_of(up, pid);
 	if (!proc)
 		return -ENOMEM;
-	res = targets__find(pid, progs->wait_begin != NULL, progs->looper != NULL, &targets, err);
+	if (!proc->cnt)
+		proc->task = living__thread("/proc", pid);
+	res = targets__find(proc->task, progs->wait_begin != NULL, progs->looper != NULL, &targets,
+			    err);
 	if (res)
 		return res;
 	for (size_t i = 0; i < targets.site_cnt && !res; i++) {
@@ -169,6 +176,14 @@ int uprobes__attach(struct uprobes *up, pid_t pid, const struct uprobe_programs 
 		*ret_cnt = cnt;
 	targets__free(&targets);
 	return res;
+}
+
+bool uprobes__lost_task(const struct uprobes *up, pid_t pid)
+{
+	struct probed_process *proc;
+
+	HASH_FIND_INT(up->processes, &pid, proc);
+	return proc && proc->cnt && living__thread("/proc", proc->task) != (uint32_t)proc->task;
 }
 
 int uprobes__renew(struct uprobes *up, pid_t pid)

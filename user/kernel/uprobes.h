@@ -3,6 +3,7 @@
 #ifndef JANK_UPROBES_H
 #define JANK_UPROBES_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -25,6 +26,10 @@ int uprobes__attach(struct uprobes *up, pid_t pid, const struct uprobe_programs 
 /* All of pid's belong to a task that is gone: they are attached anew next time. Detaching the old ones
  * takes too long now. 0 or -ENOMEM. */
 int uprobes__renew(struct uprobes *up, pid_t pid);
+
+/* Are pid's uprobes dead, since the thread that they belong to has ended while others go on? Then
+ * uprobes__attach begins anew. */
+bool uprobes__lost_task(const struct uprobes *up, pid_t pid);
 void uprobes__detach(struct uprobes *up, pid_t pid);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/living.h"
 #include "symbol/openfile.h"
 #include "symbol/vdso.h"
 
@@ -25,7 +26,7 @@ struct process *process__new(uint32_t pid)
 
 	if (!ret)
 		return NULL;
-	ret->pid = ret->nspid = pid;
+	ret->pid = ret->living = ret->nspid = pid;
 	ret->uid = -1;
 	perfmap__init(&ret->jit);
 	return ret;
@@ -153,7 +154,7 @@ static void find_modules(struct process_env *env, struct process *process, struc
 			mapped->module = old->module;
 			mapped->module->refs++;
 		} else if (opened++ < OPEN_MAX_CNT) {
-			mapped->module = find_module(env, process->pid, mapped);
+			mapped->module = find_module(env, process->living, mapped);
 		}
 	}
 }
@@ -166,7 +167,8 @@ int process__refresh(struct process_env *env, struct process *process, bool must
 	int ret;
 
 	start_time = read_start_time(env->proc, process->pid);
-	snprintf(path, sizeof(path), "%s/%u/maps", env->proc, process->pid);
+	process->living = living__thread(env->proc, process->pid);
+	snprintf(path, sizeof(path), "%s/%u/maps", env->proc, process->living);
 	ret = must_be_same && start_time != process->start_time ? -ESRCH : maps__read(&maps, path);
 	if (!ret) {
 		if (start_time != process->start_time)
@@ -196,13 +198,13 @@ void process__load(struct process_env *env, const struct process *process, struc
 
 	if (module->loaded)
 		return;
-	snprintf(root, sizeof(root), "%s/%u/root", env->proc, process->pid);
+	snprintf(root, sizeof(root), "%s/%u/root", env->proc, process->living);
 	places = (struct debugfile_places){ env->debug_dir, root, mapped->path };
 	if (module->fd >= 0) {
 		module__load(&env->modules, module, module->fd, &places);
 		return;
 	}
-	fd = open_mapped(env, process->pid, mapped, &st);
+	fd = open_mapped(env, process->living, mapped, &st);
 	if (fd < 0)
 		return;
 	if (module__is(module, &st))
@@ -214,7 +216,7 @@ void process__update_jit(const struct process_env *env, struct process *process)
 {
 	char root[PATH_MAX];
 
-	snprintf(root, sizeof(root), "%s/%u/root", env->proc, process->pid);
+	snprintf(root, sizeof(root), "%s/%u/root", env->proc, process->living);
 	perfmap__update(&process->jit, root, process->nspid, process->uid);
 }
 

@@ -18,6 +18,7 @@ struct process_env {
 struct process {
 	UT_hash_handle hh;
 	uint32_t pid;
+	uint32_t living;     /* the thread by which /proc tells of its memory */
 	uint32_t nspid;	     /* what it calls itself */
 	uint64_t start_time; /* tells it from a later process of the same pid; 0: unknown */
 	uid_t uid;

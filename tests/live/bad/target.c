@@ -208,6 +208,17 @@ static void *exec_thread(void *arg)
 	return arg;
 }
 
+/* headless: the main thread has ended, another one goes on */
+static void run_headless(char **argv)
+{
+	static struct loop_opts opts = { .gap_ms = 10, .busy_ns = 40 * NS_PER_MS };
+
+	start_thread(loop_thread, &opts);
+	ready();
+	handle_sleep(number(argv, 0, 0) * NS_PER_MS);
+	pthread_exit(NULL);
+}
+
 /* exec [thread]: half a second later it is another program, by the main thread or another one */
 static void run_exec(char **argv)
 {
@@ -270,9 +281,10 @@ static const struct mode {
 	const char *name;
 	void (*run)(char **argv);
 } modes[] = {
-	{ "loop", run_one },	{ "storm", run_storm }, { "crowd", run_crowd },
-	{ "maps", run_maps },	{ "churn", run_churn }, { "exec", run_exec },
-	{ "stuck", run_stuck }, { "spin", run_spin },	{ "code", run_code },
+	{ "loop", run_one },	      { "storm", run_storm }, { "crowd", run_crowd },
+	{ "maps", run_maps },	      { "churn", run_churn }, { "exec", run_exec },
+	{ "headless", run_headless }, { "stuck", run_stuck }, { "spin", run_spin },
+	{ "code", run_code },
 };
 
 int main(int argc, char **argv)
