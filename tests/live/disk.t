@@ -145,6 +145,20 @@ def test_not_ours(process):
     refused(process, "a journal that can't be made", "/none/j", "--journal", "/none/j")
 
 
+def test_shared(process):
+    """Two tracers of one process into one directory: every line is whole, and none is lost."""
+    directory = bad.scratch("shared")
+    both = [bad.Tracer("-t", "25ms", "--json", "-o", directory, "-p", process.pid) for _ in range(2)]
+    time.sleep(2)
+    results = [tracer.stop() for tracer in both]
+    kept = sorted(lines_of(f"{directory}/blocks.jsonl"))
+    seen = sorted(line for result in results for line in result.raw.splitlines(keepends=True))
+    ok([r.status for r in results] == [0, 0] and kept == seen and len(kept) > 40, "two tracers, one directory", results[0])
+    logs = [f"{directory}/{name}" for name in os.listdir(directory) if name.endswith(".log")]
+    run = subprocess.run(["tests/blockcanary_reader.py", "--lint", *logs], capture_output=True, text=True, check=False)
+    ok(len(logs) == len(kept) - 2 and run.returncode == 0, f"with {len(logs)} logs", run.stdout + run.stderr)
+
+
 def test_size_limit(process):
     """ulimit -f: a file that may not grow is like a disk that is full."""
     directory = bad.scratch("limited")
@@ -171,6 +185,6 @@ def test_journal_full(process):
 bad.need_tracing()
 looping = bad.target("loop", 40)
 for test in (test_good, test_full, test_full_from_the_start, test_read_only, test_removed, test_not_ours,
-             test_size_limit, test_journal_full):
+             test_shared, test_size_limit, test_journal_full):
     test(looping)
 bad.done()

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Targets that lie about themselves: mapped files that are no ELF, perf maps that are none."""
 import os
+import shutil
 import struct
+import subprocess
 import sys
 import time
 
@@ -145,6 +147,29 @@ def test_hostile_perf_maps():
     return None
 
 
+def test_other_users_link():
+    """A process of another user may not have us read for it what it can't."""
+    work = bad.scratch("other")
+    os.mkdir(work)
+    os.chmod(bad.SCRATCH, 0o755)
+    shutil.copy(bad.TARGET, f"{work}/target")
+    secret, code = f"{work}/secret", code_file("code")
+    os.chmod(code, 0o644)
+    with open(secret, "w", encoding="utf-8") as file:
+        file.write("0 ffffffffffffff root_only_secret\n")
+    os.chmod(secret, 0o600)
+    process = bad.start(["setpriv", "--reuid", "65534", "--clear-groups", f"{work}/target", "code", code],
+                        stdout=subprocess.PIPE)
+    process.stdout.readline()
+    path = f"/tmp/perf-{process.pid}.map"
+    subprocess.run(["setpriv", "--reuid", "65534", "--clear-groups", "ln", "-s", secret, path], check=True)
+    result = bad.trace("--json", "-t", "10ms", "-n", "2", "-p", process.pid, seconds=TIMEOUT)
+    os.unlink(path)
+    bad.end(process)
+    ok(result.status == 0 and len(result.blocks()) == 2 and "secret" not in result.out,
+       "another user's link to a file of root's is not read", result)
+
+
 def test_perf_map():
     """A good one is used."""
     if os.uname().machine != "x86_64":
@@ -168,5 +193,6 @@ def test_perf_map():
 bad.need_tracing()
 test_hostile_elves()
 test_perf_map()
+test_other_users_link()
 test_hostile_perf_maps()
 bad.done()

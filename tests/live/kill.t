@@ -45,6 +45,35 @@ def test_simjank(build, backend):
        f"{build}, {backend}: the target ends as it would have", done)
 
 
+def test_command():
+    """COMMAND goes on without us; one that was not let go yet never starts."""
+    truth = bad.scratch("truth")
+    tracer = bad.Tracer("-t", "25ms", "--", bad.SIMJANK, "--quiet", "--duration", "1h", "--truth", truth)
+    with open(f"/proc/{tracer.pid}/task/{tracer.pid}/children", encoding="ascii") as file:
+        child = int(file.read().split()[0])
+    tracer.process.kill()
+    tracer.finish()
+    time.sleep(0.3)
+    alive = os.path.exists(f"/proc/{child}")
+    os.kill(child, 15)
+    told = bad.wait_for(lambda: os.path.exists(truth) and os.path.getsize(truth), 5)
+    ok(alive and told, "COMMAND goes on without us", f"{alive} {told}")
+    mark, started = bad.scratch("mark"), 0
+    for i in range(20):
+        tracer = bad.start([bad.JANK, "--", "touch", mark], stdout=subprocess.DEVNULL)
+        time.sleep(i * 0.005)
+        children = ""
+        with open(f"/proc/{tracer.pid}/task/{tracer.pid}/children", encoding="ascii") as file:
+            children = file.read()
+        tracer.kill()
+        tracer.wait()
+        started += bool(children)
+        gone = [pid for pid in children.split() if not bad.wait_for(lambda: not os.path.exists(f"/proc/{pid}"), 3)]
+        if gone:
+            break
+    ok(started and not gone, f"killed {started} times between fork and exec: no child waits for ever", gone)
+
+
 def redis_ask(port, line):
     with socket.create_connection(("127.0.0.1", port), 5) as link:
         link.sendall(line + b"\r\n")
@@ -124,5 +153,6 @@ for which in (bad.SIMJANK, "./simjank-looper"):
             bad.skip(f"{which}, {how}", "not built: android-libutils-dev is not installed")
 for how in ("kernel", "uprobe"):
     test_redis(how)
+test_command()
 test_records()
 bad.done()
