@@ -62,7 +62,8 @@ def blocks_of(records, truth):
 
 
 def time_of(block, kind):
-    return block["time"]["blocked_ns"].get(kind, 0)
+    """With what it waited for a CPU: the machine may be busy."""
+    return block["time"]["blocked_ns"].get(kind, 0) + block["time"]["runnable_ns"]
 
 
 def wrong_with(off, records, truth):
