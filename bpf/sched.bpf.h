@@ -109,6 +109,8 @@ static __always_inline void sched__leave(struct jank_thread *t, struct task_stru
 
 	if (jank_conf.infer_begin && wait__leaves(t, task, now))
 		return;
+	if (t->state != JANK_STATE_RUNNING)
+		thread__arrive_late(t, task, now);
 	thread__account(t, JANK_STATE_RUNNING, now);
 	t->accounted = 1;
 	if (!preempted && task_state & 0xffff)
@@ -123,10 +125,8 @@ static __always_inline void sched__leave(struct jank_thread *t, struct task_stru
 	rec->state = state;
 	rec->syscall = nr;
 	sched__take_stack(t, task);
-	if (state == JANK_STATE_RUNNABLE) {
-		t->counted = 1;
-		__sync_fetch_and_add(&jank_runnable_cnt, 1);
-	}
+	if (state == JANK_STATE_RUNNABLE)
+		thread__set_counted(t, 1);
 	*(volatile __u32 *)&t->state = state; /* last: from here on a waker may change it */
 }
 
@@ -179,8 +179,7 @@ static __always_inline void sched__wake(void *ctx, struct jank_thread *t, u64 no
 		return;
 	thread__account(t, state, now);
 	t->state = JANK_STATE_RUNNABLE;
-	t->counted = 1;
-	__sync_fetch_and_add(&jank_runnable_cnt, 1);
+	thread__set_counted(t, 1);
 	sched__note_waker(ctx, t, state);
 }
 
@@ -287,10 +286,7 @@ static __always_inline void sched__arrive(struct jank_thread *t, struct task_str
 	thread__account(t, state, now);
 	t->state = JANK_STATE_RUNNING;
 	t->early_wake_ns = 0;
-	if (t->counted) {
-		t->counted = 0;
-		__sync_fetch_and_add(&jank_runnable_cnt, -1);
-	}
+	thread__set_counted(t, 0);
 	if (now - t->span.rec.t_ns >= jank_conf.span_min_ns)
 		sched__send_span(t, task, now, runnable_ns);
 }

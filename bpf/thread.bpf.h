@@ -108,6 +108,41 @@ static __always_inline void thread__account(struct jank_thread *t, __u32 state, 
 	t->mark_ns = now;
 }
 
+static __always_inline void thread__set_counted(struct jank_thread *t, __u32 counted)
+{
+	if (t->counted != counted)
+		__sync_fetch_and_add(&jank_runnable_cnt, counted ? 1 : -1);
+	t->counted = counted;
+}
+
+/*
+ * The thread runs, and we were not told that it got the CPU: here and there the kernel leaves our programs
+ * out for a moment (seen on 6.18 in a virtual machine: three switches of five thousand, and the
+ * wake-ups before them). Its CPU clock tells since when it runs; before that it was as we knew it.
+ */
+static __noinline int thread__arrive_late(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	u64 exec_at = thread__exec_at(t, task);
+	__u32 state = t->state;
+	s64 ran;
+
+	/* This clock was set when it got the CPU. If that is out of bounds, it was another CPU's. */
+	if (exec_at < t->mark_ns || exec_at > now)
+		thread__sync_clock(t, task, now);
+	ran = thread__cpu_ns(t, task, now) - t->state_ns[JANK_STATE_RUNNING];
+	if (ran < 0 || ran > (s64)(now - t->mark_ns))
+		ran = 0;
+	thread__account(t, state, now - ran);
+	thread__set_counted(t, 0);
+	t->state = JANK_STATE_RUNNING;
+	if (state == JANK_STATE_RUNNABLE)
+		return 0;
+	t->wakeup_missed_cnt++;
+	t->evidence = 1;
+	lost__add(JANK_LOST_WAKEUP);
+	return 0;
+}
+
 static __always_inline void thread__fill_block(struct jank_rec_block *rec, struct jank_thread *t,
 					       struct task_struct *task, u64 now, __u32 end)
 {
@@ -188,6 +223,8 @@ static __always_inline void thread__close_as(struct jank_thread *t, struct task_
 	u64 ns = now - t->start_ns;
 	__u32 bucket = thread__bucket(ns);
 
+	if (t->state != JANK_STATE_RUNNING)
+		thread__arrive_late(t, task, now);
 	if (bucket < JANK_HIST_BUCKETS)
 		t->hist[bucket]++;
 	t->dispatch_cnt++;

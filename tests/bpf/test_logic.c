@@ -613,6 +613,41 @@ static void test_block(void)
 	is_str(event.block.comm, "test_logic", "and name");
 }
 
+/* The kernel may leave out the program at a switch: a departure without an arrival. */
+static void test_late_arrival(void)
+{
+	struct jank_conf config = conf();
+	struct logic_step open, s;
+	struct event event;
+	uint64_t runnable;
+
+	config.threshold_ns = 2000000;
+	config.span_min_ns = 1000000;
+	config.syscall_class[__NR_bpf] = JANK_CLASS_SOCKET;
+	must_load(&config);
+	STEP(RESET);
+	BEGIN(one, 1000);
+	open = END(1);
+	STEP(LEAVE, .now_ns = open.start_ns + 10, .task_state = TASK_INTERRUPTIBLE);
+	usleep(5000);
+	s = BEGIN(one, 1000);
+	received(JANK_REC_BLOCK, &event);
+	runnable = event.block.state_ns[JANK_STATE_RUNNABLE];
+	ok(s.block_cnt == 1 && event.block.wakeup_missed_cnt == 1 && lost(JANK_LOST_WAKEUP) == 1,
+	   "an arrival that nobody saw is counted");
+	ok(event.block.state_ns[JANK_STATE_SOCKET] + runnable >= 4500000 &&
+		   runnable < event.block.state_ns[JANK_STATE_SOCKET],
+	   "the time before it stays the sleep's");
+	END(1);
+	open = STEP(LOOK);
+	STEP(LEAVE, .now_ns = open.start_ns + 10, .task_state = TASK_INTERRUPTIBLE, .preempted = 1);
+	usleep(5000);
+	s = BEGIN(one, 1000);
+	received(JANK_REC_BLOCK, &event);
+	ok(s.block_cnt == 2 && !s.runnable_cnt && !event.block.wakeup_missed_cnt,
+	   "and the thread waits for no CPU any more");
+}
+
 /* --- the account: times that this test makes up, so that each is known */
 
 #define T		  1000000000000000ull
@@ -800,6 +835,7 @@ int main(void)
 	test_looper();
 	test_looper_nested();
 	test_block();
+	test_late_arrival();
 	test_account();
 	test_wakeups();
 	test_span();
