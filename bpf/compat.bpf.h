@@ -3,7 +3,7 @@
 #ifndef JANK_COMPAT_BPF_H
 #define JANK_COMPAT_BPF_H
 
-#include "bpf/conf.bpf.h"
+#include "bpf/kernel.bpf.h"
 
 /* include/linux/sched.h; the values are stable since 4.14 */
 #define TASK_INTERRUPTIBLE   0x1
@@ -17,8 +17,32 @@
 /* arch/x86/include/asm/segment.h: __USER_CS */
 #define USER_CS_64 0x33
 
-/* THREAD_SIZE of x86-64 and arm64 without KASAN; kernel stacks have guard pages on both sides */
-#define THREAD_STACK_SZ (16 * 1024)
+/* The task's state had another name and type before 2f064a59a11f (5.14). */
+struct task_struct___old_state {
+	volatile long state;
+} __attribute__((preserve_access_index));
+
+static __always_inline unsigned int compat__task_state(struct task_struct *task)
+{
+	struct task_struct___old_state *old = (void *)task;
+
+	if (bpf_core_field_exists(task->__state))
+		return KREAD(task, __state);
+	return BPF_CORE_READ(old, state);
+}
+
+/*
+ * The state that prev leaves the CPU in. Its own field may be overwritten by a waker by now, so
+ * sched_switch tells it from fa2c3254d7cf (5.18) on, as its fourth argument; before, programs that read
+ * as far were refused.
+ */
+static __always_inline unsigned int compat__switch_state(const __u64 *switch_args,
+							 struct task_struct *prev)
+{
+	if (jank_conf.switch_state)
+		return switch_args[3];
+	return compat__task_state(prev);
+}
 
 /*
  * Is this tracepoint running on the task's own stack, that is, not in an interrupt? The preemption
@@ -29,25 +53,50 @@ static __always_inline bool compat__on_task_stack(void *ctx, struct task_struct 
 						  volatile u64 *spill)
 {
 	*spill = (u64)ctx;
-	return *spill - (u64)current_task->stack < THREAD_STACK_SZ;
+	return *spill - (u64)KREAD(current_task, stack) < jank_conf.thread_sz;
 }
 
-/* The user registers saved at entry to the kernel; NULL without bpf_task_pt_regs (5.15). */
+/*
+ * The user registers saved at entry to the kernel. bpf_task_pt_regs came with dd6e10fbd9fb (5.15); what
+ * it does: they lie at the upper end of the task's stack (task_pt_regs in asm/processor.h), or a padding below.
+ */
 static __always_inline struct pt_regs *compat__user_regs(struct task_struct *task)
 {
-	if (!jank_conf.task_pt_regs)
-		return NULL;
+#ifdef JANK_PLAIN
+	return KREAD(task, stack) + jank_conf.thread_sz - bpf_core_type_size(struct pt_regs);
+#else
 	return (struct pt_regs *)bpf_task_pt_regs(task);
+#endif
 }
 
-/* The system call in progress, or -1: in an exception, or in user mode. */
-static __always_inline int compat__syscall_nr(const struct pt_regs *regs)
+/* A register of the architecture's own name. */
+#if defined(__TARGET_ARCH_x86)
+#define USER_REG(regs, x86, arm64) KREAD(regs, x86)
+#else
+#define USER_REG(regs, x86, arm64) KREAD(regs, arm64)
+#endif
+
+/* PSR_MODE32_BIT, uapi/asm/ptrace.h of arm64 */
+#define ARM64_MODE32 0x10
+
+static __always_inline bool compat__is_32bit(const struct pt_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)
-	return (int)regs->orig_ax;
+	return KREAD(regs, cs) != USER_CS_64;
 #else
-	return regs->syscallno;
+	return KREAD(regs, user_regs.pstate) & ARM64_MODE32;
 #endif
+}
+
+/*
+ * The system call in progress, or -1: in an exception, or in user mode. 32-bit programs have numbers of
+ * their own: JANK_SYSCALL_32 is added.
+ */
+static __always_inline int compat__syscall_nr(const struct pt_regs *regs)
+{
+	int nr = (int)USER_REG(regs, orig_ax, syscallno);
+
+	return nr >= 0 && compat__is_32bit(regs) ? nr + JANK_SYSCALL_32 : nr;
 }
 
 /*
@@ -58,53 +107,76 @@ static __always_inline int compat__syscall_nr(const struct pt_regs *regs)
 static __always_inline bool compat__in_syscall(const struct pt_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)
-	return (s64)regs->ax == -38;
+	return (s64)KREAD(regs, ax) == -38;
 #else
 	return false;
 #endif
 }
 
+/* asm/syscall.h; 32-bit programs on x86-64 pass them in bx, cx … */
 static __always_inline u64 compat__syscall_arg0(const struct pt_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)
-	return regs->di;
+	return compat__is_32bit(regs) ? KREAD(regs, bx) : KREAD(regs, di);
 #else
-	return regs->orig_x0;
+	return KREAD(regs, orig_x0);
 #endif
 }
 
 static __always_inline u64 compat__syscall_arg1(const struct pt_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)
-	return regs->si;
+	return compat__is_32bit(regs) ? KREAD(regs, cx) : KREAD(regs, si);
 #else
-	return regs->user_regs.regs[1];
+	return KREAD(regs, user_regs.regs[1]);
 #endif
 }
 
+/* The user stack pointer: r13 of a 32-bit program on arm64. */
 static __always_inline u64 compat__user_sp(const struct pt_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)
-	return regs->sp;
+	return KREAD(regs, sp);
 #else
-	return regs->user_regs.sp;
+	return compat__is_32bit(regs) ? KREAD(regs, user_regs.regs[13]) : KREAD(regs, user_regs.sp);
+#endif
+}
+
+static __always_inline u64 compat__user_ip(const struct pt_regs *regs)
+{
+	return USER_REG(regs, ip, user_regs.pc);
+}
+
+/* Is struct epoll_event packed to 12 bytes? On x86-64, so that it is the 32-bit programs' (EPOLL_PACKED). */
+static __always_inline bool compat__epoll_packed(void)
+{
+#if defined(__TARGET_ARCH_x86)
+	return true;
+#else
+	return false;
+#endif
+}
+
+/* A return address without its pointer authentication code, which fills the bits above the address space. */
+static __always_inline u64 compat__strip(u64 ip)
+{
+#if defined(__TARGET_ARCH_x86)
+	return ip;
+#else
+	return ip & jank_conf.user_ip_mask;
 #endif
 }
 
 /*
- * Where a walk by frame pointers starts, when two words make a frame. False for 32-bit programs, and on
- * arm64, where return addresses may be signed: there the kernel has to walk.
+ * Where a walk by frame pointers starts, when two words make a frame: false for 32-bit programs, which
+ * the kernel has to walk.
  */
 static __always_inline bool compat__frame_chain(const struct pt_regs *regs, __u64 *ret_ip,
 						__u64 *ret_fp)
 {
-#if defined(__TARGET_ARCH_x86)
-	*ret_ip = regs->ip;
-	*ret_fp = regs->bp;
-	return regs->cs == USER_CS_64;
-#else
-	return false;
-#endif
+	*ret_ip = USER_REG(regs, ip, user_regs.pc);
+	*ret_fp = USER_REG(regs, bp, user_regs.regs[29]);
+	return !compat__is_32bit(regs);
 }
 
 #endif

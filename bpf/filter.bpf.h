@@ -11,11 +11,82 @@ static __always_inline bool filter__maybe(__u32 tgid)
 	return !jank_conf.tgid || tgid == jank_conf.tgid;
 }
 
-static __always_inline bool filter__traced(__u32 tgid)
+static __always_inline bool filter__uid(void)
 {
+	__u32 uid = bpf_get_current_uid_gid();
+
+	for (__u32 i = 0; i < JANK_FILTER_MAX; i++)
+		if (i < jank_conf.uid_cnt && uid == jank_conf.uids[i])
+			return true;
+	return false;
+}
+
+/* In a cgroup of the list, or below one. */
+static __always_inline bool filter__cgroup(void)
+{
+	for (__u32 i = 0; i < JANK_FILTER_MAX; i++)
+		if (i < jank_conf.cgroup_cnt &&
+		    bpf_current_task_under_cgroup(&jank_cgroups, i) == 1)
+			return true;
+	return false;
+}
+
+static __noinline bool filter__glob(__u32 index, const char *comm)
+{
+	const struct jank_glob *glob = bpf_map_lookup_elem(&jank_globs, &index);
+	__u32 state = 1;
+
+	if (!glob)
+		return false;
+	for (int i = 0; i < JANK_COMM_SZ && comm[i]; i++)
+		state = (state & glob->match[(__u8)comm[i]]) << 1 | (state & glob->star);
+	return state & glob->accept;
+}
+
+/* By the process's name, which is its main thread's. */
+static __always_inline bool filter__name(struct task_struct *task)
+{
+	char comm[JANK_COMM_SZ];
+
+	bpf_probe_read_kernel(comm, sizeof(comm), KREAD(task, group_leader)->comm);
+	for (__u32 i = 0; i < JANK_FILTER_MAX; i++)
+		if (i < jank_conf.glob_cnt && filter__glob(i, comm))
+			return true;
+	return false;
+}
+
+/* -a: is the current task one that the filters admit? */
+static __noinline bool filter__admits(struct task_struct *task)
+{
+	__u32 tgid = KREAD(task, tgid);
+
+	if (tgid == jank_conf.self_tgid)
+		return false;
+	if (jank_conf.uid_cnt && !filter__uid())
+		return false;
+	if (jank_conf.cgroup_cnt && !filter__cgroup())
+		return false;
+	return !jank_conf.glob_cnt || filter__name(task);
+}
+
+/* Is the current task traced? */
+static __always_inline bool filter__traced(struct task_struct *task)
+{
+	__u32 tgid = KREAD(task, tgid);
+
+	if (jank_conf.main_thread && (__u32)KREAD(task, pid) != tgid)
+		return false;
 	if (jank_conf.tgid)
 		return tgid == jank_conf.tgid;
+	if (jank_conf.all)
+		return filter__admits(task);
 	return bpf_map_lookup_elem(&jank_tgids, &tgid) != NULL;
+}
+
+/* Are loops of this kind wanted (-l)? */
+static __always_inline bool filter__wants(__u32 loop)
+{
+	return !jank_conf.loop_mask || jank_conf.loop_mask & 1u << loop;
 }
 
 #endif

@@ -61,6 +61,7 @@ static __noinline int iter__hang(struct jank_look *look, struct jank_thread *t,
 	rec.cpu_ns = rec.state_ns[JANK_STATE_RUNNING];
 	if (rec.state != JANK_STATE_RUNNING)
 		iter__send_open_span(&look->stack, t, task, now);
+	message__send(t, task, now);
 	if (record__send(&rec, sizeof(rec)))
 		return 0;
 	t->evidence = 1;
@@ -69,29 +70,53 @@ static __noinline int iter__hang(struct jank_look *look, struct jank_thread *t,
 	return 0;
 }
 
+/* Tells the thread's hang, and its counts in *look: true when it has any. */
+static __always_inline bool iter__look(struct jank_look *look, struct jank_thread *t,
+				       struct task_struct *task)
+{
+	u64 now = bpf_ktime_get_ns();
+	u64 start = *(volatile u64 *)&t->start_ns;
+
+	if (jank_conf.hang_ns && start && now > start && now - start > jank_conf.hang_ns &&
+	    !t->hang_sent)
+		iter__hang(look, t, task, now);
+	if (!t->dispatch_cnt && !t->start_ns)
+		return false;
+	thread__fill_counts(&look->thread, t, task, now);
+	return true;
+}
+
+static __always_inline struct jank_look *iter__room(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&jank_look, &zero);
+}
+
+#ifdef JANK_PLAIN
+/* Run by user space for each thread in the hash (raw_tp test runs: 1b4d60ec162f, 5.10). Returns 1 for counts. */
+SEC("raw_tp/sys_enter")
+int jank_on_task(__u64 *tid)
+{
+	__u32 key = tid[0];
+	struct jank_thread *t = bpf_map_lookup_elem(&jank_threads, &key);
+	struct jank_look *look = iter__room();
+
+	return t && look && iter__look(look, t, (struct task_struct *)t->task);
+}
+#else
 SEC("iter/task")
 int jank_on_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct jank_look *look;
+	struct jank_look *look = iter__room();
 	struct jank_thread *t;
-	__u32 zero = 0;
-	u64 now, start;
 
-	if (!task || !filter__maybe(task->tgid))
+	if (!task || !look || !filter__maybe(task->tgid))
 		return 0;
 	t = thread__get(task);
-	look = bpf_map_lookup_elem(&jank_look, &zero);
-	if (!t || !look)
-		return 0;
-	now = bpf_ktime_get_ns();
-	start = *(volatile u64 *)&t->start_ns;
-	if (jank_conf.hang_ns && start && now > start && now - start > jank_conf.hang_ns &&
-	    !t->hang_sent)
-		iter__hang(look, t, task, now);
-	if (t->dispatch_cnt || t->start_ns) {
-		thread__fill_counts(&look->thread, t, task, now);
+	if (t && iter__look(look, t, task))
 		bpf_seq_write(ctx->meta->seq, &look->thread, sizeof(look->thread));
-	}
 	return 0;
 }
+#endif

@@ -21,8 +21,10 @@
 #define JANK_SLICE_MAX	16  /* other tasks' slices reported with one runnable span */
 #define JANK_HIST_BUCKETS                                                                          \
 	40 /* bucket i counts durations in [2^i, 2^(i+1)) ns; the last takes the rest */
-#define JANK_SYSCALL_MAX 512
+#define JANK_SYSCALL_32	 512 /* added to the system-call numbers of 32-bit programs */
+#define JANK_SYSCALL_MAX 1024
 #define JANK_TGID_MAX	 4096
+#define JANK_THREAD_MAX	 4096 /* where a thread has no storage of its own */
 
 /*
  * Where the time of a dispatch goes. X(number, NAME, key): the key is the contract's word in
@@ -46,19 +48,27 @@
 
 /* How a blocked thread's kind is found from its system call; one per entry of conf.syscall_class. */
 #define JANK_SYSCALL_CLASSES(X)                                                                    \
-	X(0, PLAIN) /* disk when in_iowait or uninterruptible, else other */                       \
+	X(0, PLAIN) /* disk when in_iowait, else other */                                          \
 	X(1, FUTEX)                                                                                \
 	X(2, SLEEP)                                                                                \
 	X(3, POLL)                                                                                 \
 	X(4, SOCKET)                                                                               \
-	X(5, FD)    /* by the type of the file behind the first argument */                        \
-	X(6, IOCTL) /* binder's by its command, else as PLAIN */                                   \
-	X(7, FILE)  /* names or syncs files: disk when uninterruptible, else other */
+	X(5, FD)       /* by the type of the file behind the first argument */                     \
+	X(6, IOCTL)    /* binder's by its command, else as PLAIN */                                \
+	X(7, FILE)     /* names or syncs files: disk when uninterruptible, else other */           \
+	X(8, POLL_FDS) /* poll, ppoll: blocked as POLL */                                          \
+	X(9, SELECT)   /* select, pselect6: likewise */                                            \
+	X(10, IO_URING)
 
-/* Kinds of loop. The name is the contract's `loop`. */
+/*
+ * Kinds of loop, by how the wait is seen. The name is the contract's `loop` where the catalogue knows no
+ * better one (libuv, qt, …).
+ */
 #define JANK_LOOPS(X)                                                                              \
 	X(1, EPOLL, "epoll")                                                                       \
-	X(2, ANDROID_LOOPER, "android-looper")
+	X(2, ANDROID_LOOPER, "android-looper")                                                     \
+	X(3, POLL, "poll")     /* poll, ppoll, select, pselect6: by evidence */                    \
+	X(4, CUSTOM, "custom") /* its wait is a function that a loop file names */
 
 /* Records. X(number, NAME, struct, name for messages) */
 #define JANK_RECORDS(X)                                                                            \
@@ -67,7 +77,9 @@
 	X(3, HANG, struct jank_rec_block, "hang")                                                  \
 	X(4, STACK, struct jank_rec_stack, "stack")                                                \
 	X(5, THREAD, struct jank_rec_thread, "thread")                                             \
-	X(6, EXEC, struct jank_rec_exec, "exec")
+	X(6, EXEC, struct jank_rec_exec, "exec")                                                   \
+	X(7, WAIT, struct jank_rec_wait, "wait")                                                   \
+	X(8, MESSAGE, struct jank_rec_message, "message")
 
 /* What was lost where the kernel side had to drop something. X(number, NAME, key in `lost`) */
 #define JANK_LOSSES(X)                                                                             \
@@ -95,6 +107,21 @@ enum { JANK_LOSSES(JANK_X_LOSS) };
 #undef JANK_X_RECORD
 #undef JANK_X_LOSS
 
+#define JANK_FILTER_MAX 8 /* of each kind */
+
+/*
+ * A glob made ready for matching a byte at a time: bit i of the state says that the pattern's first i
+ * elements are matched. Begins with 1; accepted when a bit of `accept` is left.
+ */
+struct jank_glob {
+	__u32 star; /* bits where a star lets any byte pass */
+	__u32 accept;
+	__u32 match[256]; /* by byte: bits whose next element it is */
+};
+_Static_assert(sizeof(struct jank_glob) == 1032, "jank_glob");
+
+#define JANK_EPOLL_CNT 6 /* epoll_wait, epoll_pwait, epoll_pwait2, then those of 32-bit programs */
+
 /* Set once by user space before load; a feature that is off is dead code to the verifier. */
 struct jank_conf {
 	__u64 threshold_ns;  /* strictly longer is a block */
@@ -103,15 +130,33 @@ struct jank_conf {
 	__u64 sample_age_ns; /* the sampler leaves a dispatch alone until it is this old */
 	__u32 tgid;	     /* the one process traced, or 0: those in jank_tgids */
 	__u32 self_tgid;     /* jankbpf itself */
-	__u32 task_pt_regs;  /* bpf_task_pt_regs is there (5.15) */
+	__u32 switch_state;  /* sched_switch tells prev's state (5.18) */
 	__u32 debugging;     /* time stopped by a debugger counts, for a hang too */
 	__u32 infer_begin;   /* a wait's begin is not probed: see wait__turn */
-	__u32 pad;
-	__s32 epoll_nr[3]; /* epoll_wait, epoll_pwait, epoll_pwait2; -1: not on this architecture */
-	__s32 restart_nr;  /* restart_syscall */
+	__u32 thread_sz;     /* of a kernel stack, without what lies above the registers */
+	__u64 user_ip_mask;  /* of the bits that an address in user space can have */
+	__u32 all; /* every process that the filters below admit; tgid and jank_tgids don't matter */
+	__u32 main_thread; /* of these only threads whose number is their process's */
+	__u32 loop_mask;   /* of these only loops of these kinds: bit JANK_LOOP_* */
+	__u32 uid_cnt;	   /* 0: any */
+	__u32 glob_cnt;	   /* in jank_globs, of the process's name; 0: any */
+	__u32 cgroup_cnt;  /* in jank_cgroups; 0: any */
+	__u32 uids[JANK_FILTER_MAX];
+	__s32 epoll_nr[JANK_EPOLL_CNT];	      /* -1: not on this architecture */
+	__s32 restart_nr[2];		      /* restart_syscall, of 64-bit and 32-bit programs */
 	__u8 syscall_class[JANK_SYSCALL_MAX]; /* by system-call number: JANK_CLASS_* */
 };
-_Static_assert(sizeof(struct jank_conf) == 72 + JANK_SYSCALL_MAX, "jank_conf");
+_Static_assert(sizeof(struct jank_conf) == 152 + JANK_SYSCALL_MAX, "jank_conf");
+
+/* What the calibration object is asked, and what it answers of the task that runs it. */
+struct jank_calibration {
+	__u64 want_arg0; /* asked: the first argument of the system call that runs it */
+	__u64 exec_ns;	 /* answered: CPU time */
+	__u32 want_nr;	 /* asked: that call's number */
+	__u32 tgid, tid;
+	__u32 thread_sz; /* see jank_conf; 0: no size fits */
+};
+_Static_assert(sizeof(struct jank_calibration) == 32, "jank_calibration");
 
 /* Begins every record. `size` is the whole record, so that an unknown kind can be skipped. */
 struct jank_rec {
@@ -136,11 +181,81 @@ struct jank_rec_loop {
 };
 _Static_assert(sizeof(struct jank_rec_loop) == 64, "jank_rec_loop");
 
+/*
+ * Follows a LOOP record: where the thread waits, for finding whose loop it is. Without one and turn_cnt 0: a
+ * process polled for the first time, and user space is asked whether it maps a library whose loop does.
+ */
+struct jank_rec_wait {
+	struct jank_rec hdr;
+	__u64 sp;	/* user stack pointer in the wait */
+	__u64 ip;	/* user instruction pointer */
+	__s32 syscall;	/* number, or -1: seen by a uprobe */
+	__u32 turn_cnt; /* waits from this place in a row, before it was taken for a loop */
+	__u32 fd_cnt;	/* poll and its kin: how many descriptors; else 0 */
+	__u32 loop;	/* JANK_LOOP_* */
+	char comm[JANK_COMM_SZ];
+};
+_Static_assert(sizeof(struct jank_rec_wait) == 80, "jank_rec_wait");
+
+/*
+ * Marks: what an entry probe reads of what is handled now. The address a is argument `reg`; deref_cnt
+ * times a = *(u64 *)(a + offset[i]); then size 0 takes a itself, 1 to 8 the number at a + offset[deref_cnt],
+ * JANK_MARK_TEXT the text there, up to a zero byte, JANK_MARK_TEXT16 the bytes there, which are UTF-16.
+ */
+#define JANK_MARK_MAX	     256 /* marks of all rows of the catalogue */
+#define JANK_MARK_ARG_MAX    5
+#define JANK_MARK_FIELD_MAX  4
+#define JANK_MARK_DEREF_MAX  3
+#define JANK_MARK_TEXT	     255
+#define JANK_MARK_TEXT16     254
+#define JANK_MESSAGE_TEXT_SZ 48
+struct jank_mark_field {
+	__u8 reg; /* argument, from 0 */
+	__u8 size;
+	__u8 deref_cnt;
+	__u8 is_fd; /* a descriptor: value_inode is wanted, too */
+	__s32 offset[JANK_MARK_DEREF_MAX + 1];
+};
+_Static_assert(sizeof(struct jank_mark_field) == 20, "jank_mark_field");
+
+struct jank_mark {
+	__u32 field_cnt;
+	struct jank_mark_field fields[JANK_MARK_FIELD_MAX];
+};
+_Static_assert(sizeof(struct jank_mark) == 84, "jank_mark");
+
+/*
+ * What a slow dispatch handles; precedes its BLOCK or HANG. Of epoll: the first events that the wait
+ * returned. Of a mark: its fields, a bit in `got` for each that could be read; one text at most.
+ */
+#define JANK_READY_MAX 4
+struct jank_rec_message {
+	struct jank_rec hdr;
+	__u64 dispatch_ns; /* start_ns of the block that it belongs to */
+	__u32 mark;	   /* index into the catalogue's marks + 1; 0: none was hit */
+	__u32 got;	   /* bits: fields that were read */
+	__u32 ready_got;   /* of ready_data */
+	__u32 nested_cnt;  /* marks hit deeper in the stack meanwhile */
+	__u64 ready_data[JANK_READY_MAX];
+	__u32 ready_events[JANK_READY_MAX];
+	__u64 value[JANK_MARK_FIELD_MAX];
+	/* of the file whose descriptor the value, or the data's lower half, is while the handler runs */
+	__u64 ready_inode[JANK_READY_MAX];
+	__u64 value_inode[JANK_MARK_FIELD_MAX];
+	char text[JANK_MESSAGE_TEXT_SZ];
+	char comm[JANK_COMM_SZ];
+};
+_Static_assert(sizeof(struct jank_rec_message) ==
+		       32 + 24 + 48 + 32 + 64 + JANK_MESSAGE_TEXT_SZ + JANK_COMM_SZ,
+	       "jank_rec_message");
+#define JANK_INODE_NONE (~0ull) /* no descriptor is open there; 0: not known */
+
 /* How a dispatch ended: jank_rec_block.end */
 #define JANK_END_WAIT 0 /* the loop's next wait began */
 #define JANK_END_EXIT 1 /* the thread ended in it */
 #define JANK_END_EXEC 2
 #define JANK_END_OPEN 3 /* a hang: still open */
+#define JANK_END_MARK 4 /* the next message of the same wait began */
 
 /* A dispatch over the threshold (BLOCK), or one still open after hang_ns (HANG). */
 struct jank_rec_block {

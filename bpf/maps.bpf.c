@@ -5,7 +5,14 @@
 const volatile struct jank_conf jank_conf = {};
 
 struct jank_threads_map jank_threads SEC(".maps");
+#ifdef JANK_PLAIN
+struct jank_blank_map jank_blank SEC(".maps");
+#endif
 struct jank_tgids_map jank_tgids SEC(".maps");
+struct jank_pollers_map jank_pollers SEC(".maps");
+struct jank_globs_map jank_globs SEC(".maps");
+struct jank_cgroups_map jank_cgroups SEC(".maps");
+struct jank_marks_map jank_marks SEC(".maps");
 struct jank_ring_map jank_ring SEC(".maps");
 struct jank_lost_map jank_lost SEC(".maps");
 struct jank_slices_map jank_slices SEC(".maps");

@@ -3,7 +3,7 @@
 #ifndef JANK_MAPS_BPF_H
 #define JANK_MAPS_BPF_H
 
-#include "bpf/conf.bpf.h"
+#include "bpf/kernel.bpf.h"
 
 /* A stack record with room for its variable parts. */
 struct jank_stack_buf {
@@ -12,9 +12,32 @@ struct jank_stack_buf {
 		   JANK_SLICE_MAX * sizeof(struct jank_task) / sizeof(__u64)];
 };
 
-#define JANK_PHASE_NONE	    0 /* no wait was seen yet */
-#define JANK_PHASE_WAITING  1 /* in its loop's wait */
-#define JANK_PHASE_DISPATCH 2 /* between the wait's end and the next one's begin */
+#define JANK_PHASE_NONE	     0 /* no wait was seen yet */
+#define JANK_PHASE_WAITING   1 /* in its loop's wait */
+#define JANK_PHASE_DISPATCH  2 /* between the wait's end and the next one's begin */
+#define JANK_PHASE_CANDIDATE 3 /* waits in poll or its kin, not yet known to be a loop */
+
+/* A place where a thread waits in poll or its kin: by the stack's depth, the system call, and its array. */
+struct jank_place {
+	__u64 sp;
+	__u64 fds;
+	__s32 nr;
+	__u32 turn_cnt; /* waits there in a row */
+};
+
+/*
+ * What is handled now, kept raw: it is read only when the dispatch turns out slow, while the handler still
+ * runs (take__all).
+ */
+struct jank_handled {
+	__u64 events;		 /* epoll's array in user space; 0: not known */
+	__u32 mark;		 /* index + 1; 0: none was hit */
+	__u32 taken;		 /* what follows was read into rec */
+	__u64 mark_sp, mark_ret; /* the return address there, while the marked function runs */
+	__u64 args[JANK_MARK_ARG_MAX];
+	__u32 nested_cnt, pad;
+	struct jank_rec_message rec;
+};
 
 /*
  * What is known of a thread that waits in a loop. Written by the thread itself (waits, switches) and,
@@ -46,11 +69,18 @@ struct jank_thread {
 	__u32 stack_cnt, shed_cnt, wakeup_missed_cnt, hang_sent;
 	__u32 counted;	   /* in jank_runnable_cnt */
 	__u32 nested_left; /* it left the CPU in a nested wait, which was judged then */
-	__u64 spill;	   /* see compat__on_task_stack */
+	__u64 spill; /* what the verifier shall forget: compat__on_task_stack, thread__close_as */
+
+	struct jank_place place; /* of a loop of poll's; of a candidate the one seen most */
+	struct jank_place inner; /* another one, or a handler's own */
+	struct jank_handled handled;
 
 	__u64 dispatch_cnt, block_cnt, hang_cnt;
 	__u64 hist[JANK_HIST_BUCKETS];
 
+#ifdef JANK_PLAIN
+	__u64 task; /* whose this is, for who finds it by number */
+#endif
 	struct jank_stack_buf span; /* the time off the CPU in progress */
 };
 
@@ -68,17 +98,60 @@ struct jank_slices {
 	struct jank_slice log[JANK_SLICE_LOG];
 };
 
+#ifdef JANK_PLAIN
+/* By thread id. Its memory is taken at once: before 6.1 none could be had in a scheduler's event. */
+struct jank_threads_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, JANK_THREAD_MAX);
+	__type(key, __u32);
+	__type(value, struct jank_thread);
+};
+/* What a new entry is made from: it is too large for the stack. */
+struct jank_blank_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct jank_thread);
+};
+extern struct jank_blank_map jank_blank SEC(".maps");
+#else
 struct jank_threads_map {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct jank_thread);
 };
+#endif
 struct jank_tgids_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, JANK_TGID_MAX);
 	__type(key, __u32);
 	__type(value, __u32);
+};
+/* By process that polls: does it map a library whose loop does? One descriptor is evidence enough there. */
+struct jank_pollers_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, JANK_TGID_MAX);
+	__type(key, __u32);
+	__type(value, __u32);
+};
+struct jank_globs_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, JANK_FILTER_MAX);
+	__type(key, __u32);
+	__type(value, struct jank_glob);
+};
+struct jank_cgroups_map {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, JANK_FILTER_MAX);
+	__type(key, __u32);
+	__type(value, __u32);
+};
+struct jank_marks_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, JANK_MARK_MAX);
+	__type(key, __u32);
+	__type(value, struct jank_mark);
 };
 struct jank_ring_map {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -103,7 +176,7 @@ struct jank_scratch_map {
 	__type(value, struct jank_stack_buf);
 };
 
-/* What the iterator writes; it has one reader at a time. */
+/* What a look at a thread writes, the record first; it has one reader at a time. */
 struct jank_look {
 	struct jank_rec_thread thread;
 	struct jank_stack_buf stack;
@@ -117,6 +190,10 @@ struct jank_look_map {
 
 extern struct jank_threads_map jank_threads SEC(".maps");
 extern struct jank_tgids_map jank_tgids SEC(".maps");
+extern struct jank_pollers_map jank_pollers SEC(".maps");
+extern struct jank_globs_map jank_globs SEC(".maps");
+extern struct jank_cgroups_map jank_cgroups SEC(".maps");
+extern struct jank_marks_map jank_marks SEC(".maps");
 extern struct jank_ring_map jank_ring SEC(".maps");
 extern struct jank_lost_map jank_lost SEC(".maps");
 extern struct jank_slices_map jank_slices SEC(".maps");

@@ -20,8 +20,8 @@ static __always_inline void record__head(struct jank_rec *rec, __u16 kind, __u32
 	rec->kind = kind;
 	rec->flags = 0;
 	rec->ts_ns = now;
-	rec->tgid = task->tgid;
-	rec->tid = task->pid;
+	rec->tgid = KREAD(task, tgid);
+	rec->tid = KREAD(task, pid);
 	rec->cpu = bpf_get_smp_processor_id();
 	rec->pad = 0;
 }

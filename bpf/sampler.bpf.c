@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The sampler: a clock event on each CPU that looks whether a slow dispatch is running there. */
 #include "bpf/stack.bpf.h"
+#include "bpf/take.bpf.h"
 #include "bpf/thread.bpf.h"
 
 static __always_inline void sampler__take_stack(void *ctx, struct jank_stack_buf *buf)
@@ -22,13 +23,15 @@ static __noinline int sampler__sample(void *ctx, struct jank_thread *t, struct t
 
 	if (!buf)
 		return 0;
+	if (!t->handled.taken)
+		take__all(t, task);
 	record__head(&buf->rec.hdr, JANK_REC_STACK, 0, now, task);
 	buf->rec.dispatch_ns = t->start_ns;
 	buf->rec.t_ns = now;
 	buf->rec.ns = 0;
 	buf->rec.runnable_ns = 0;
 	buf->rec.state = JANK_STATE_RUNNING;
-	buf->rec.syscall = regs ? compat__syscall_nr(regs) : -1;
+	buf->rec.syscall = compat__syscall_nr(regs);
 	sampler__take_stack(ctx, buf);
 	buf->rec.hdr.size = stack__size(&buf->rec);
 	t->evidence = 1;
@@ -42,11 +45,11 @@ static __noinline int sampler__sample(void *ctx, struct jank_thread *t, struct t
 SEC("perf_event")
 int jank_on_sample(struct bpf_perf_event_data *ctx)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = KERNEL_CURRENT();
 	struct jank_thread *t;
 	u64 now;
 
-	if (!filter__maybe(task->tgid))
+	if (!filter__maybe(KREAD(task, tgid)))
 		return 0;
 	t = thread__get(task);
 	if (!t || !t->start_ns)

@@ -3,18 +3,19 @@
 #include "bpf/sched.bpf.h"
 #include "bpf/loop.bpf.h"
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(jank_on_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
-	     unsigned int prev_state)
+TRACEPOINT("sched_switch")
+int jank_on_switch(__u64 *ctx)
 {
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	bool preempt = ctx[0];
 	struct jank_thread *t;
 	u64 now = 0;
 
-	if (filter__maybe(prev->tgid)) {
+	if (filter__maybe(KREAD(prev, tgid))) {
 		t = thread__get(prev);
 		if (t && t->start_ns) {
 			now = bpf_ktime_get_ns();
-			sched__leave(t, prev, preempt, prev_state, now);
+			sched__leave(ctx, t, prev, preempt, compat__switch_state(ctx, prev), now);
 		}
 	}
 	if (jank_runnable_cnt) {
@@ -22,7 +23,7 @@ int BPF_PROG(jank_on_switch, bool preempt, struct task_struct *prev, struct task
 			now = bpf_ktime_get_ns();
 		sched__log_slice(prev, now);
 	}
-	if (filter__maybe(next->tgid)) {
+	if (filter__maybe(KREAD(next, tgid))) {
 		t = thread__get(next);
 		if (!t)
 			return 0;
@@ -35,12 +36,12 @@ int BPF_PROG(jank_on_switch, bool preempt, struct task_struct *prev, struct task
 	return 0;
 }
 
-SEC("tp_btf/sched_waking")
+TRACEPOINT("sched_waking")
 int BPF_PROG(jank_on_waking, struct task_struct *task)
 {
 	struct jank_thread *t;
 
-	if (!filter__maybe(task->tgid))
+	if (!filter__maybe(KREAD(task, tgid)))
 		return 0;
 	t = thread__get(task);
 	if (t && t->start_ns)
@@ -61,40 +62,60 @@ static __noinline int sched__send_thread(struct jank_thread *t, struct task_stru
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
+/* A wait that is cut short by the process's end returns, but nowhere: no dispatch has begun with it. */
+static __always_inline bool sched__ends_in_wait(struct task_struct *task)
+{
+	s32 nr = compat__syscall_nr(compat__user_regs(task));
+
+	return wait__is_epoll(nr) || poll__class_waits(poll__class(nr));
+}
+
+TRACEPOINT("sched_process_exit")
 int BPF_PROG(jank_on_exit, struct task_struct *task)
 {
+	__u32 tgid = KREAD(task, tgid);
 	struct jank_thread *t;
 	u64 now;
 
-	if (!filter__maybe(task->tgid))
+	if (!filter__maybe(tgid))
 		return 0;
+	if ((__u32)KREAD(task, pid) == tgid)
+		bpf_map_delete_elem(&jank_pollers, &tgid);
 	t = thread__get(task);
 	if (!t)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (t->start_ns && loop__lives(t, task))
+	if (t->start_ns && loop__lives(t, task) && !sched__ends_in_wait(task))
 		thread__close(t, task, now, JANK_END_EXIT);
 	thread__forget_dispatch(t);
 	t->phase = JANK_PHASE_NONE;
 	/* Until it is reaped the iterator still sees it: its counts are told once. */
-	if (!sched__send_thread(t, task, now))
-		t->dispatch_cnt = 0;
+	if (t->loop != JANK_LOOP_POLL || t->sp) /* a candidate has nothing to tell */
+		if (!sched__send_thread(t, task, now))
+			t->dispatch_cnt = 0;
+	thread__free(task, KREAD(task, pid));
 	return 0;
 }
 
-/* Another thread than the main one takes over its number, too: what it did before is the old one's. */
-SEC("tp_btf/sched_process_exec")
+/*
+ * Another thread than the main one takes over its number, too: what it did before is the old one's. The
+ * program has another name now, which a filter may not admit.
+ */
+TRACEPOINT("sched_process_exec")
 int BPF_PROG(jank_on_exec, struct task_struct *task, pid_t old_tid)
 {
+	bool admitted = filter__traced(task);
 	struct jank_rec_exec rec = {};
+	__u32 tgid = KREAD(task, tgid);
 	struct jank_thread *t;
 	u64 now;
 
-	if (!filter__traced(task->tgid))
+	if (filter__maybe(tgid))
+		bpf_map_delete_elem(&jank_pollers, &tgid);
+	t = thread__get_as(task, old_tid);
+	if (jank_conf.all ? !t : !admitted)
 		return 0;
 	now = bpf_ktime_get_ns();
-	t = thread__get(task);
 	if (t) {
 		if (t->start_ns)
 			thread__close_as(t, task, now, JANK_END_EXEC, old_tid);
@@ -103,9 +124,15 @@ int BPF_PROG(jank_on_exec, struct task_struct *task, pid_t old_tid)
 		t->loop = JANK_LOOP_EPOLL;
 		t->key = 0;
 		t->fd = -1;
+		t->sp = 0;
+		t->place.turn_cnt = 0;
+		if (!admitted || (THREAD_BY_ID && old_tid != KREAD(task, pid))) {
+			sched__send_thread(t, task, now);
+			thread__drop(task, old_tid);
+		}
 	}
 	record__head(&rec.hdr, JANK_REC_EXEC, sizeof(rec), now, task);
-	if (old_tid != task->pid)
+	if (old_tid != KREAD(task, pid))
 		rec.hdr.flags = JANK_EXEC_BY_THREAD;
 	record__comm(rec.comm, task);
 	record__send(&rec, sizeof(rec));

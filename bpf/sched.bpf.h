@@ -3,9 +3,10 @@
 #ifndef JANK_SCHED_BPF_H
 #define JANK_SCHED_BPF_H
 
+#include "bpf/poll.bpf.h"
 #include "bpf/stack.bpf.h"
+#include "bpf/take.bpf.h"
 #include "bpf/thread.bpf.h"
-#include "bpf/wait.bpf.h"
 
 /* A wake-up seen while the thread was still on its way off the CPU may come this much before. */
 #define EARLY_WAKE_NS 1000000
@@ -52,16 +53,15 @@ static __always_inline __u32 sched__blocked_kind(struct task_struct *task, unsig
 {
 	struct pt_regs *regs = compat__user_regs(task);
 	bool hard = task_state & TASK_UNINTERRUPTIBLE;
-	s32 nr = regs ? compat__syscall_nr(regs) : -1;
+	s32 nr = compat__syscall_nr(regs);
 	u64 arg1;
 
-	if (nr >= 0 && nr == jank_conf.restart_nr && *ret_nr >= 0)
+	if (nr >= 0 && (nr == jank_conf.restart_nr[0] || nr == jank_conf.restart_nr[1]) &&
+	    *ret_nr >= 0)
 		nr = *ret_nr;
 	*ret_nr = nr;
 	if (task_state & (TASK_STOPPED_BIT | TASK_TRACED_BIT | TASK_FROZEN_BIT))
 		return JANK_STATE_STOPPED;
-	if (!regs)
-		return sched__plain_kind(task_state);
 	if (nr < 0)
 		return JANK_STATE_PAGE_FAULT; /* an exception; userfaultfd waits interruptibly */
 	if (hard && BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait))
@@ -72,6 +72,9 @@ static __always_inline __u32 sched__blocked_kind(struct task_struct *task, unsig
 	case JANK_CLASS_SLEEP:
 		return JANK_STATE_SLEEP;
 	case JANK_CLASS_POLL:
+	case JANK_CLASS_POLL_FDS:
+	case JANK_CLASS_SELECT:
+	case JANK_CLASS_IO_URING:
 		return JANK_STATE_POLL;
 	case JANK_CLASS_SOCKET:
 		return JANK_STATE_SOCKET;
@@ -92,22 +95,24 @@ static __always_inline __u32 sched__blocked_kind(struct task_struct *task, unsig
  * The user stack of a thread that leaves the CPU, kept until it is known whether the span is long. Its
  * kernel stack will be the same when it comes back: only a span that is reported pays for that.
  */
-static __always_inline void sched__take_stack(struct jank_thread *t, struct task_struct *task)
+static __always_inline void sched__take_stack(void *ctx, struct jank_thread *t,
+					      struct task_struct *task)
 {
 	struct jank_stack_buf *span = &t->span;
 
-	span->rec.user_cnt = stack__walk_user(task, &span->tail[JANK_KSTACK_MAX]);
+	span->rec.user_cnt = stack__walk_user(ctx, task, &span->tail[JANK_KSTACK_MAX]);
+	stack__take_kernel(ctx, span);
 }
 
 /* The thread leaves the CPU with a dispatch open. */
-static __always_inline void sched__leave(struct jank_thread *t, struct task_struct *task,
+static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struct task_struct *task,
 					 bool preempted, unsigned int task_state, u64 now)
 {
 	struct jank_rec_stack *rec = &t->span.rec;
 	__u32 state = JANK_STATE_RUNNABLE;
 	s32 nr = rec->dispatch_ns == t->start_ns ? rec->syscall : -1;
 
-	if (jank_conf.infer_begin && wait__leaves(t, task, now))
+	if (jank_conf.infer_begin && poll__or_epoll_leaves(t, task, now))
 		return;
 	if (t->state != JANK_STATE_RUNNING)
 		thread__arrive_late(t, task, now);
@@ -117,6 +122,8 @@ static __always_inline void sched__leave(struct jank_thread *t, struct task_stru
 		state = sched__blocked_kind(task, task_state, &nr);
 	else
 		nr = -1;
+	if (!t->handled.taken)
+		take__all(t, task);
 	record__head(&rec->hdr, JANK_REC_STACK, 0, now, task);
 	rec->dispatch_ns = t->start_ns;
 	rec->t_ns = now;
@@ -124,7 +131,9 @@ static __always_inline void sched__leave(struct jank_thread *t, struct task_stru
 	rec->runnable_ns = 0;
 	rec->state = state;
 	rec->syscall = nr;
-	sched__take_stack(t, task);
+	sched__take_stack(ctx, t, task);
+	/* Read again: known, each kind would be a walk of its own to the verifier (50,000 instructions). */
+	state = *(volatile __u32 *)&rec->state;
 	if (state == JANK_STATE_RUNNABLE)
 		thread__set_counted(t, 1);
 	*(volatile __u32 *)&t->state = state; /* last: from here on a waker may change it */
@@ -145,13 +154,14 @@ static __always_inline bool sched__may_send(s32 nr)
  */
 static __always_inline void sched__note_waker(void *ctx, struct jank_thread *t, __u32 waiter_state)
 {
-	struct task_struct *waker = bpf_get_current_task_btf();
+	struct task_struct *waker = KERNEL_CURRENT();
 	struct pt_regs *regs = compat__user_regs(waker);
-	s32 nr = regs && !(waker->flags & PF_KTHREAD) ? compat__syscall_nr(regs) : -1;
+	bool kthread = KREAD(waker, flags) & PF_KTHREAD;
+	s32 nr = kthread ? -1 : compat__syscall_nr(regs);
 	struct jank_rec_stack *rec = &t->span.rec;
 	__u16 flags = JANK_STACK_WAKER;
 
-	if (nr < 0 && !(waker->flags & PF_KTHREAD))
+	if (nr < 0 && !kthread)
 		return;
 	if (!compat__on_task_stack(ctx, waker, &t->spill)) {
 		if (nr < 0 || !sched__may_send(nr) ||
@@ -160,8 +170,8 @@ static __always_inline void sched__note_waker(void *ctx, struct jank_thread *t, 
 		flags |= JANK_STACK_WAKER_SOFTIRQ;
 	}
 	rec->waker.ns = 0;
-	rec->waker.tgid = waker->tgid;
-	rec->waker.tid = waker->pid;
+	rec->waker.tgid = KREAD(waker, tgid);
+	rec->waker.tid = KREAD(waker, pid);
 	record__comm(rec->waker.comm, waker);
 	rec->hdr.flags |= flags;
 }
@@ -214,8 +224,8 @@ static __always_inline void sched__log_slice(struct task_struct *task, u64 now)
 		return;
 	slice = &slices->log[slices->head++ & (JANK_SLICE_LOG - 1)];
 	slice->end_ns = now;
-	slice->tgid = task->tgid;
-	slice->tid = task->pid;
+	slice->tgid = KREAD(task, tgid);
+	slice->tid = KREAD(task, pid);
 	record__comm(slice->comm, task);
 }
 
@@ -263,7 +273,7 @@ static __noinline int sched__send_span(struct jank_thread *t, struct task_struct
 	rec->runnable_ns = runnable_ns;
 	stack__complete(&t->span, task);
 	if (runnable_ns >= jank_conf.span_min_ns)
-		sched__add_slices(&t->span, now - runnable_ns, task->pid);
+		sched__add_slices(&t->span, now - runnable_ns, KREAD(task, pid));
 	rec->hdr.size = stack__size(rec);
 	t->evidence = 1;
 	if (record__send_stack(&t->span, rec->hdr.size))

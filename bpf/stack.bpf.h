@@ -13,6 +13,19 @@ static __always_inline __u32 stack__cnt(long bytes, __u32 max)
 	return cnt > max ? max : cnt;
 }
 
+/* The kernel's own walk of the current task's user stack. */
+static __always_inline __u32 stack__kernel_walk(void *ctx, struct task_struct *task, __u64 *addrs)
+{
+	const __u32 sz = JANK_USTACK_MAX * sizeof(__u64);
+#ifdef JANK_PLAIN
+	long got = bpf_get_stack(ctx, addrs, sz, BPF_F_USER_STACK);
+#else
+	long got = bpf_get_task_stack(task, addrs, sz, BPF_F_USER_STACK);
+#endif
+
+	return stack__cnt(got, JANK_USTACK_MAX);
+}
+
 /* A frame pointer further up than this is another value, in code built without frame pointers. */
 #define STACK_REACH (16 << 20)
 
@@ -21,26 +34,25 @@ static __always_inline __u32 stack__cnt(long bytes, __u32 max)
  * kernel's own walk follows whatever the register holds, and the page fault that ends it costs a
  * microsecond at each switch; this one looks first.
  */
-static __always_inline __u32 stack__walk_user(struct task_struct *task, __u64 *addrs)
+static __always_inline __u32 stack__walk_user(void *ctx, struct task_struct *task, __u64 *addrs)
 {
 	struct pt_regs *regs = compat__user_regs(task);
 	struct {
 		__u64 fp, ret;
 	} frame;
 	__u64 low = 0; /* a caller's frame lies above, else the chain would turn in a circle */
+	__u64 sp = compat__user_sp(regs);
 	__u32 cnt;
 
-	if (!regs || !compat__frame_chain(regs, &addrs[0], &frame.fp))
-		return stack__cnt(bpf_get_task_stack(task, addrs, JANK_USTACK_MAX * sizeof(__u64),
-						     BPF_F_USER_STACK),
-				  JANK_USTACK_MAX);
+	if (!compat__frame_chain(regs, &addrs[0], &frame.fp))
+		return stack__kernel_walk(ctx, task, addrs);
 	for (cnt = 1; cnt < JANK_USTACK_MAX; cnt++) {
-		if (frame.fp < low || frame.fp - compat__user_sp(regs) > STACK_REACH)
+		if (frame.fp < low || frame.fp - sp > STACK_REACH)
 			break;
 		low = frame.fp + sizeof(frame);
 		if (bpf_probe_read_user(&frame, sizeof(frame), (void *)frame.fp))
 			break;
-		addrs[cnt] = frame.ret;
+		addrs[cnt] = compat__strip(frame.ret);
 	}
 	return cnt;
 }
@@ -63,13 +75,36 @@ static __always_inline void stack__note(struct jank_rec_stack *rec, __u32 kernel
 }
 
 /*
+ * The kernel stack of the current task, which is about to leave the CPU. Of a task that is off the CPU it
+ * can be had by bpf_get_task_stack alone, which wants a typed task (fa28dcb82a38, 5.9).
+ */
+static __always_inline void stack__take_kernel(void *ctx, struct jank_stack_buf *buf)
+{
+#ifdef JANK_PLAIN
+	buf->rec.kernel_cnt = stack__cnt(
+		bpf_get_stack(ctx, buf->tail, JANK_KSTACK_MAX * sizeof(__u64), 0), JANK_KSTACK_MAX);
+#endif
+}
+
+static __always_inline __u32 stack__kernel_cnt(struct jank_stack_buf *buf, struct task_struct *task)
+{
+#ifdef JANK_PLAIN
+	__u32 cnt = buf->rec.kernel_cnt;
+
+	return cnt > JANK_KSTACK_MAX ? JANK_KSTACK_MAX : cnt;
+#else
+	return stack__cnt(bpf_get_task_stack(task, buf->tail, JANK_KSTACK_MAX * sizeof(__u64), 0),
+			  JANK_KSTACK_MAX);
+#endif
+}
+
+/*
  * Adds the kernel stack of a task that is off the CPU to its user stack, which waits behind the room for
  * the longest. bpf_probe_read_kernel copies upwards: the two places may overlap.
  */
 static __always_inline void stack__complete(struct jank_stack_buf *buf, struct task_struct *task)
 {
-	long sz = bpf_get_task_stack(task, buf->tail, JANK_KSTACK_MAX * sizeof(__u64), 0);
-	__u32 kernel_cnt = stack__cnt(sz, JANK_KSTACK_MAX);
+	__u32 kernel_cnt = stack__kernel_cnt(buf, task);
 	__u32 user_sz = (buf->rec.user_cnt & JANK_USTACK_MAX) * sizeof(__u64);
 
 	bpf_probe_read_kernel(&buf->tail[kernel_cnt], user_sz, &buf->tail[JANK_KSTACK_MAX]);

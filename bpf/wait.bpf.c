@@ -1,65 +1,104 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The probes that see a loop's waits: system-call tracepoints, or uprobes on the target's libraries. */
-#include "bpf/wait.bpf.h"
+#include "bpf/poll.bpf.h"
 
 static __always_inline int wait__on_enter(s32 fd)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = KERNEL_CURRENT();
 
-	if (filter__maybe(task->tgid))
+	if (filter__maybe(KREAD(task, tgid)))
 		wait__begin(task, fd, 0);
 	return 0;
 }
 
 static __always_inline int wait__on_exit(long ret)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = KERNEL_CURRENT();
+	struct pt_regs *regs;
 
-	if (!filter__maybe(task->tgid))
+	if (!filter__maybe(KREAD(task, tgid)))
 		return 0;
+	regs = compat__user_regs(task);
 	if (jank_conf.infer_begin)
-		wait__turn(task, ret);
+		wait__turn(task, regs, ret);
 	else
-		wait__end(task, ret);
+		wait__end(task, ret, compat__syscall_arg1(regs));
+	return 0;
+}
+
+static __always_inline int poll__on_enter(void)
+{
+	struct task_struct *task = KERNEL_CURRENT();
+
+	if (filter__maybe(KREAD(task, tgid)))
+		poll__enter(task, compat__user_regs(task));
+	return 0;
+}
+
+static __always_inline int poll__on_exit(long ret)
+{
+	struct task_struct *task = KERNEL_CURRENT();
+	struct jank_place at;
+	struct pt_regs *regs;
+	s32 nr;
+
+	if (!filter__maybe(KREAD(task, tgid)))
+		return 0;
+	regs = compat__user_regs(task);
+	nr = compat__syscall_nr(regs);
+	at = poll__place(regs, nr, poll__class(nr));
+	poll__turn(task, regs, &at, ret);
 	return 0;
 }
 
 /* Programs are known to the kernel by 15 characters, hence the short names. */
-#define JANK_EPOLL_TRACEPOINTS(call, name)                                                         \
+#define JANK_TRACEPOINTS(call, name, on_enter, on_exit)                                            \
 	SEC("tp/syscalls/sys_enter_" #call)                                                        \
 	int jank_on_e_##name(struct trace_event_raw_sys_enter *ctx)                                \
 	{                                                                                          \
-		return wait__on_enter(ctx->args[0]);                                               \
+		return on_enter;                                                                   \
 	}                                                                                          \
 	SEC("tp/syscalls/sys_exit_" #call)                                                         \
 	int jank_on_x_##name(struct trace_event_raw_sys_exit *ctx)                                 \
 	{                                                                                          \
-		return wait__on_exit(ctx->ret);                                                    \
+		return on_exit;                                                                    \
 	}
 
-JANK_EPOLL_TRACEPOINTS(epoll_wait, wait)
-JANK_EPOLL_TRACEPOINTS(epoll_pwait, pwait)
-JANK_EPOLL_TRACEPOINTS(epoll_pwait2, pwait2)
+JANK_TRACEPOINTS(epoll_wait, wait, wait__on_enter(ctx->args[0]), wait__on_exit(ctx->ret))
+JANK_TRACEPOINTS(epoll_pwait, pwait, wait__on_enter(ctx->args[0]), wait__on_exit(ctx->ret))
+JANK_TRACEPOINTS(epoll_pwait2, pwait2, wait__on_enter(ctx->args[0]), wait__on_exit(ctx->ret))
+JANK_TRACEPOINTS(poll, poll, poll__on_enter(), poll__on_exit(ctx->ret))
+JANK_TRACEPOINTS(ppoll, ppoll, poll__on_enter(), poll__on_exit(ctx->ret))
+JANK_TRACEPOINTS(select, select, poll__on_enter(), poll__on_exit(ctx->ret))
+JANK_TRACEPOINTS(pselect6, psel6, poll__on_enter(), poll__on_exit(ctx->ret))
+JANK_TRACEPOINTS(io_uring_enter, uring, poll__on_enter(), poll__on_exit(ctx->ret))
 
 /* The same from the tracepoints of all system calls, for kernels without one for each (Android). */
-SEC("tp_btf/sys_enter")
-int BPF_PROG(jank_on_sys_enter, struct pt_regs *regs, long nr)
+TRACEPOINT("sys_enter")
+int BPF_PROG(jank_on_sys_enter, struct pt_regs *regs, long id)
 {
+	s32 nr = compat__syscall_nr(regs);
 	struct task_struct *task;
 
+	if (poll__class_waits(poll__class(nr)))
+		return poll__on_enter();
 	if (!wait__is_epoll(nr))
 		return 0;
-	task = bpf_get_current_task_btf();
-	if (!filter__maybe(task->tgid))
+	task = KERNEL_CURRENT();
+	if (!filter__maybe(KREAD(task, tgid)))
 		return 0;
 	wait__begin(task, compat__syscall_arg0(regs), compat__user_sp(regs));
 	return 0;
 }
 
-SEC("tp_btf/sys_exit")
+TRACEPOINT("sys_exit")
 int BPF_PROG(jank_on_sys_exit, struct pt_regs *regs, long ret)
 {
-	if (!wait__is_epoll(compat__syscall_nr(regs)))
+	s32 nr = compat__syscall_nr(regs);
+
+	if (poll__class_waits(poll__class(nr)))
+		return poll__on_exit(ret);
+	if (!wait__is_epoll(nr))
 		return 0;
 	return wait__on_exit(ret);
 }
@@ -69,7 +108,7 @@ int BPF_PROG(jank_on_sys_exit, struct pt_regs *regs, long ret)
 SEC("uprobe")
 int jank_on_wait_begin(struct pt_regs *ctx)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = KERNEL_CURRENT();
 
 	wait__begin(task, PT_REGS_PARM1(ctx), PT_REGS_SP(ctx));
 	return 0;
@@ -78,13 +117,13 @@ int jank_on_wait_begin(struct pt_regs *ctx)
 SEC("uprobe")
 int jank_on_wait_end(struct pt_regs *ctx)
 {
-	wait__end(bpf_get_current_task_btf(), PT_REGS_RC(ctx));
+	wait__end(KERNEL_CURRENT(), PT_REGS_RC(ctx), 0);
 	return 0;
 }
 
 SEC("uprobe")
 int jank_on_looper(struct pt_regs *ctx)
 {
-	wait__looper(bpf_get_current_task_btf(), PT_REGS_PARM1(ctx), PT_REGS_SP(ctx));
+	wait__looper(KERNEL_CURRENT(), PT_REGS_PARM1(ctx), PT_REGS_SP(ctx));
 	return 0;
 }

@@ -10,21 +10,33 @@
 #define JANK_WAIT_BPF_H
 
 #include "bpf/loop.bpf.h"
+#include "bpf/message.bpf.h"
 #include "bpf/thread.bpf.h"
 
 /* So many of a handler's waits in a row, from one place, are a loop of their own. */
 #define NESTED_IS_LOOP 256
 
+/* Tells of a loop, and where it waits. */
 static __noinline int wait__announce(struct jank_thread *t, struct task_struct *task, u64 now)
 {
-	struct jank_rec_loop rec = {};
+	struct pt_regs *regs = compat__user_regs(task);
+	struct jank_rec_loop loop = {};
+	struct jank_rec_wait wait = {};
 
-	record__head(&rec.hdr, JANK_REC_LOOP, sizeof(rec), now, task);
-	rec.loop = t->loop;
-	rec.fd = t->fd;
-	rec.key = t->key;
-	record__comm(rec.comm, task);
-	return record__send(&rec, sizeof(rec));
+	record__head(&loop.hdr, JANK_REC_LOOP, sizeof(loop), now, task);
+	loop.loop = t->loop;
+	loop.fd = t->fd;
+	loop.key = t->key;
+	record__comm(loop.comm, task);
+	record__send(&loop, sizeof(loop));
+	record__head(&wait.hdr, JANK_REC_WAIT, sizeof(wait), now, task);
+	wait.sp = compat__user_sp(regs);
+	wait.ip = compat__user_ip(regs);
+	wait.syscall = compat__syscall_nr(regs);
+	wait.turn_cnt = t->place.turn_cnt;
+	wait.loop = t->loop;
+	record__comm(wait.comm, task);
+	return record__send(&wait, sizeof(wait));
 }
 
 static __noinline int wait__adopt(struct jank_thread *t, struct task_struct *task, s32 fd, u64 sp,
@@ -42,10 +54,10 @@ static __noinline int wait__adopt(struct jank_thread *t, struct task_struct *tas
 	return first ? wait__announce(t, task, now) : 0;
 }
 
-/* Is a wait known to be no deeper in the stack than the loop's? Without registers no depth is known. */
+/* Is a wait no deeper in the stack than the loop's? */
 static __always_inline bool wait__not_deeper(const struct jank_thread *t, u64 sp)
 {
-	return sp && sp >= t->sp;
+	return sp >= t->sp;
 }
 
 /*
@@ -67,11 +79,11 @@ static __noinline int wait__nested(struct jank_thread *t, struct task_struct *ta
 }
 
 /* The state of a thread that waits, made on its first wait; NULL when it is not traced. */
-static __always_inline struct jank_thread *wait__thread(struct task_struct *task)
+static __always_inline struct jank_thread *wait__thread(struct task_struct *task, __u32 loop)
 {
 	struct jank_thread *t = thread__get(task);
 
-	if (t || !filter__traced(task->tgid))
+	if (t || !filter__wants(loop) || !filter__traced(task))
 		return t;
 	return thread__create(task);
 }
@@ -79,12 +91,7 @@ static __always_inline struct jank_thread *wait__thread(struct task_struct *task
 /* The stack pointer of a wait: as the probe has it, or (0) from the registers saved at kernel entry. */
 static __always_inline u64 wait__sp(struct task_struct *task, u64 sp)
 {
-	struct pt_regs *regs;
-
-	if (sp)
-		return sp;
-	regs = compat__user_regs(task);
-	return regs ? compat__user_sp(regs) : 0;
+	return sp ? sp : compat__user_sp(compat__user_regs(task));
 }
 
 /* The loop's own wait begins: what was open ends. */
@@ -109,16 +116,36 @@ static __noinline int wait__other(struct jank_thread *t, struct task_struct *tas
 	return true;
 }
 
+/*
+ * A thread that polls, or may become a loop that does, waits in epoll: true when epoll is its loop from here
+ * on, false for a wait of its handler's, deeper in the stack.
+ */
+static __noinline int wait__from_poll(struct jank_thread *t, struct task_struct *task, u64 sp)
+{
+	if (t->phase != JANK_PHASE_CANDIDATE && sp < t->sp)
+		return false;
+	if (t->start_ns) {
+		thread__forget_dispatch(t);
+		lost__add(JANK_LOST_LOOP_CHANGED);
+	}
+	t->loop = JANK_LOOP_EPOLL;
+	t->phase = JANK_PHASE_NONE;
+	t->place.turn_cnt = 0;
+	return true;
+}
+
 /* The outermost wait's depth need not be known on each wait: so many dispatches may pass. */
 #define SP_EVERY 64
 
 /* A thread is about to wait in epoll. sp: see wait__sp. */
 static __always_inline void wait__begin(struct task_struct *task, s32 fd, u64 sp)
 {
-	struct jank_thread *t = wait__thread(task);
+	struct jank_thread *t = wait__thread(task, JANK_LOOP_EPOLL);
 	u64 now;
 
 	if (!t)
+		return;
+	if (t->loop == JANK_LOOP_POLL && !wait__from_poll(t, task, wait__sp(task, sp)))
 		return;
 	now = bpf_ktime_get_ns();
 	if (fd == t->fd) {
@@ -138,8 +165,13 @@ static __always_inline void wait__begin(struct task_struct *task, s32 fd, u64 sp
 
 static __always_inline bool wait__is_epoll(long nr)
 {
-	return nr >= 0 && (nr == jank_conf.epoll_nr[0] || nr == jank_conf.epoll_nr[1] ||
-			   nr == jank_conf.epoll_nr[2]);
+	if (nr < 0)
+		return false;
+#pragma unroll
+	for (int i = 0; i < JANK_EPOLL_CNT; i++)
+		if (nr == jank_conf.epoll_nr[i])
+			return true;
+	return false;
 }
 
 /*
@@ -150,23 +182,24 @@ static __noinline int wait__learn_loop(struct jank_thread *t, struct task_struct
 {
 	struct pt_regs *regs = compat__user_regs(task);
 
-	if (!regs || !wait__is_epoll(compat__syscall_nr(regs)))
+	if (!wait__is_epoll(compat__syscall_nr(regs)))
 		return 0;
 	return wait__adopt(t, task, compat__syscall_arg0(regs), compat__user_sp(regs), now);
 }
 
-/* A wait in epoll returned. One that began before we came opens a dispatch, too. */
-static __always_inline void wait__end(struct task_struct *task, long ret)
+/* A wait in epoll returned; events: see message__begin. One that began before we came opens a dispatch, too. */
+static __always_inline void wait__end(struct task_struct *task, long ret, u64 events)
 {
-	struct jank_thread *t = wait__thread(task);
+	struct jank_thread *t = wait__thread(task, JANK_LOOP_EPOLL);
 	u64 now;
 
-	if (!t || t->phase == JANK_PHASE_DISPATCH)
+	if (!t || t->phase == JANK_PHASE_DISPATCH || t->loop == JANK_LOOP_POLL)
 		return;
 	now = bpf_ktime_get_ns();
 	if (t->fd < 0)
 		wait__learn_loop(t, task, now);
 	t->ready_cnt = ret;
+	message__begin(t, events);
 	thread__open(t, task, now);
 }
 
@@ -176,6 +209,8 @@ static __always_inline bool wait__begun(struct jank_thread *t, struct task_struc
 {
 	s32 fd = compat__syscall_arg0(regs);
 
+	if (t->loop == JANK_LOOP_POLL && !wait__from_poll(t, task, compat__user_sp(regs)))
+		return false;
 	if (fd != t->fd) {
 		if (!wait__other(t, task, fd, compat__user_sp(regs), now))
 			return false;
@@ -194,29 +229,15 @@ static __always_inline bool wait__begun(struct jank_thread *t, struct task_struc
  * Waits without a probe at their begin, which would cost as much again as the one at their end. A wait
  * that has to sleep begins when the thread leaves the CPU in it; one that finds its events ready begins and
  * ends when it returns. So a dispatch ends a microsecond late, with the call that ends it.
+ *
+ * So: a wait returned whose begin was not probed. See poll__or_epoll_leaves for the other half.
  */
-static __always_inline bool wait__leaves(struct jank_thread *t, struct task_struct *task, u64 now)
+static __always_inline void wait__turn(struct task_struct *task, struct pt_regs *regs, long ret)
 {
-	struct pt_regs *regs = compat__user_regs(task);
-
-	if (!regs || !compat__in_syscall(regs) || !wait__is_epoll(compat__syscall_nr(regs)))
-		return false;
-	if (t->nested_left)
-		return false;
-	if (wait__begun(t, task, regs, now))
-		return true;
-	t->nested_left = 1;
-	return false;
-}
-
-/* A wait returned whose begin was not probed. */
-static __always_inline void wait__turn(struct task_struct *task, long ret)
-{
-	struct jank_thread *t = wait__thread(task);
-	struct pt_regs *regs = compat__user_regs(task);
+	struct jank_thread *t = wait__thread(task, JANK_LOOP_EPOLL);
 	u64 now;
 
-	if (!t || !regs)
+	if (!t)
 		return;
 	if (t->nested_left) {
 		t->nested_left = 0;
@@ -226,10 +247,13 @@ static __always_inline void wait__turn(struct task_struct *task, long ret)
 	if (t->phase == JANK_PHASE_DISPATCH) {
 		if (!wait__begun(t, task, regs, now))
 			return;
+	} else if (t->loop == JANK_LOOP_POLL && !wait__from_poll(t, task, compat__user_sp(regs))) {
+		return;
 	} else if (t->fd < 0) {
 		wait__learn_loop(t, task, now);
 	}
 	t->ready_cnt = ret;
+	message__begin(t, compat__syscall_arg1(regs));
 	thread__open(t, task, now);
 }
 
@@ -240,7 +264,7 @@ static __always_inline void wait__turn(struct task_struct *task, long ret)
  */
 static __always_inline void wait__looper(struct task_struct *task, u64 looper, u64 sp)
 {
-	struct jank_thread *t = wait__thread(task);
+	struct jank_thread *t = wait__thread(task, JANK_LOOP_ANDROID_LOOPER);
 	u64 now;
 
 	if (!t)
@@ -259,6 +283,7 @@ static __always_inline void wait__looper(struct task_struct *task, u64 looper, u
 		t->sp = sp;
 	}
 	t->ready_cnt = 0;
+	message__begin(t, 0);
 	t->looper_entry = 1;
 	thread__open(t, task, now);
 }

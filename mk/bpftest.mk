@@ -18,10 +18,10 @@ $(BPFTEST_SKEL): $(OUT)/bpftest.bpf.o
 	$(call msg,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name bpftest > $@
 
-# Without ASan: a system call's argument has to lie where its shadow would.
+# Without ASan: a system call's argument has to lie where its shadow would. Static ones run in virtual machines.
 $(VARIANT)/tests/bpf/test_logic: tests/bpf/test_logic.c tests/bpf/logic.h tests/tap.h \
 		user/intake/decode.c $(BPFTEST_SKEL)
 	@mkdir -p $(@D)
 	$(call msg,TEST,$@)
-	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize=%,$(ALL_CFLAGS)) -fsanitize=undefined -o $@ \
-		$(filter %.c,$^) $(LDFLAGS) -lbpf
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize=%,$(ALL_CFLAGS)) \
+		$(if $(STATIC),,-fsanitize=undefined) -o $@ $(filter %.c,$^) $(LDFLAGS) -lbpf -lelf -lz

@@ -6,12 +6,12 @@ VERISTAT := $(VARIANT)/veristat
 
 $(VERISTAT): $(VARIANT)/tools/veristat.o $(SKEL_SRC:%.c=$(VARIANT)/%.o) $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(STRIP_ALL) -o $@ $^ $(LDLIBS)
 
 -include $(VARIANT)/tools/veristat.d
 
-# After the program, so that its counts are the last thing to be read.
-all: verifier-report
+# After the program, so that its counts are the last thing to be read. What is built for elsewhere reports there.
+all: $(if $(STATIC)$(CROSS_COMPILE),$(VERISTAT),verifier-report)
 verifier-report: $(VERISTAT) jankbpf tools
 	$(Q)if [ ! $(OUT)/verifier.txt -nt $(OUT)/jankbpf.bpf.o ]; then \
 		$(VERISTAT) >$(OUT)/verifier.txt 2>/dev/null; status=$$?; \

@@ -17,6 +17,8 @@
 
 #define PROGRAM_MAX 64
 
+static struct catalogue *catalogue; /* for the marks */
+
 struct set {
 	const char *name;
 	struct features features;
@@ -84,6 +86,7 @@ static int try_set(struct report *report, const struct set *set)
 		.features = &set->features,
 		.threshold_ns = 100 * NS_PER_MS,
 		.hang_ns = 5 * NS_PER_SEC,
+		.catalogue = catalogue,
 		.only_pid = set->one_process ? getpid() : 0,
 		.uprobe_waits = set->uprobe_waits,
 		.frequency_hz = frequency(&set->features),
@@ -151,6 +154,10 @@ int main(void)
 	if (features__probe(NULL, 0, &feats, &err) || features__require(&feats, &err)) {
 		fprintf(stderr, "veristat: %s\n", err.msg);
 		return JANK_EXIT_CANNOT;
+	}
+	if (catalogue__open(NULL, 0, &catalogue, &err)) {
+		fprintf(stderr, "veristat: %s\n", err.msg);
+		return JANK_EXIT_FAILED;
 	}
 	cnt = make_sets(&feats, sets);
 	for (size_t i = 0; i < cnt; i++)

@@ -67,6 +67,15 @@ static __always_inline void show(struct logic_step *ctx, struct jank_thread *t)
 	ctx->span_syscall = t->span.rec.syscall;
 	EACH_STATE(i)
 	ctx->state_ns[i] = t->state_ns[i];
+	ctx->got = t->handled.rec.got;
+	ctx->ready_got = t->handled.rec.ready_got;
+	_Pragma("unroll") for (int i = 0; i < JANK_MARK_FIELD_MAX; i++) ctx->value[i] =
+		t->handled.rec.value[i];
+	_Pragma("unroll") for (int i = 0; i < JANK_READY_MAX; i++) ctx->ready_inode[i] =
+		t->handled.rec.ready_inode[i];
+	ctx->value_inode = t->handled.rec.value_inode[0];
+	_Pragma("unroll") for (int i = 0; i < JANK_MESSAGE_TEXT_SZ; i++) ctx->text[i] =
+		t->handled.rec.text[i];
 }
 
 /* One program for each kind of step: small to the verifier. */
@@ -80,7 +89,7 @@ int logic_wait(struct logic_step *ctx)
 		wait__begin(task, ctx->fd, ctx->sp);
 		break;
 	case LOGIC_END:
-		wait__end(task, ctx->ret);
+		wait__end(task, ctx->ret, 0);
 		break;
 	case LOGIC_LOOPER:
 		wait__looper(task, ctx->looper, ctx->sp);
@@ -106,7 +115,7 @@ int logic_sched(struct logic_step *ctx)
 		thread__open(t, task, ctx->now_ns);
 		break;
 	case LOGIC_LEAVE:
-		sched__leave(t, task, ctx->preempted, ctx->task_state, ctx->now_ns);
+		sched__leave(ctx, t, task, ctx->preempted, ctx->task_state, ctx->now_ns);
 		break;
 	case LOGIC_WAKE:
 		sched__wake(ctx, t, ctx->now_ns);
@@ -120,6 +129,39 @@ int logic_sched(struct logic_step *ctx)
 	case LOGIC_FORGET:
 		thread__forget_dispatch(t);
 		break;
+	}
+	show(ctx, t);
+	return 0;
+}
+
+SEC("syscall")
+int logic_poll(struct logic_step *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = compat__user_regs(task);
+	struct jank_place at = { .sp = ctx->sp, .fds = ctx->arg, .nr = compat__syscall_nr(regs) };
+
+	if (ctx->step == LOGIC_POLL)
+		poll__turn(task, regs, &at, ctx->ret);
+	show(ctx, thread__get(task));
+	return 0;
+}
+
+SEC("syscall")
+int logic_message(struct logic_step *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct jank_thread *t = thread__get(task);
+
+	if (!t)
+		return 0;
+	if (ctx->step == LOGIC_HANDLE) {
+		message__begin(t, ctx->looper);
+		t->ready_cnt = ctx->ret;
+		t->handled.mark = ctx->fd + 1;
+		t->handled.args[1] = ctx->arg;
+	} else {
+		take__all(t, task);
 	}
 	show(ctx, t);
 	return 0;

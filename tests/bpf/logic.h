@@ -22,8 +22,12 @@ struct logic_bucket {
 	X(ARRIVE)                                                                                  \
 	X(SLICE) /* another task leaves this CPU */                                                \
 	X(FORGET)                                                                                  \
-	X(LOOK)	 /* nothing; look at its state */                                                  \
-	X(RESET) /* it is as a new one */
+	X(POLL)	      /* poll returned ret, its stack at sp */                                     \
+	X(POLL_LEAVE) /* it leaves the CPU in poll, its stack at sp */                             \
+	X(HANDLE)     /* its dispatch handles what mark fd marks, called with arg */               \
+	X(TAKE)	      /* that is read */                                                           \
+	X(LOOK)	      /* nothing; look at its state */                                             \
+	X(RESET)      /* it is as a new one */
 #define LOGIC_X_STEP(NAME) LOGIC_##NAME,
 enum { LOGIC_STEPS(LOGIC_X_STEP) };
 #undef LOGIC_X_STEP
@@ -34,6 +38,7 @@ struct logic_step {
 	__u64 sp;
 	__s64 ret;
 	__u64 looper;
+	__u64 arg;
 	__u64 now_ns;
 	__u32 task_state;
 	__u32 preempted;
@@ -54,6 +59,10 @@ struct logic_step {
 	__u64 state_ns[JANK_STATE_CNT];
 	__u32 runnable_cnt; /* jank_runnable_cnt */
 	__s32 span_syscall;
+	__u32 got, ready_got;
+	__u64 value[JANK_MARK_FIELD_MAX];
+	__u64 ready_inode[JANK_READY_MAX], value_inode;
+	char text[JANK_MESSAGE_TEXT_SZ];
 };
 
 #endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Run once before the probes are loaded, in jankbpf's own context, where the answers are known: do the
+ * kernel's types fit this kernel, and how large is a kernel stack? A skeleton of its own, since its answers
+ * go into the probes' configuration.
+ */
+#include "vmlinux.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/jank_abi.h"
+
+struct jank_calibration jank_calibration = {};
+
+/* THREAD_SIZE: 16 KiB, a page where that is larger, twice as much with KASAN */
+#define THREAD_SZ_MIN (16 * 1024)
+#define THREAD_SZ_CNT 4
+
+/* TOP_OF_KERNEL_STACK_PADDING: x86-64 with FRED has room above the registers (65c9cc9e2c14, 6.9) */
+#define PADDING 16
+
+/* The registers of this very system call at the upper end of a stack of that size? */
+static __always_inline bool fits(void *stack, __u32 thread_sz)
+{
+	struct pt_regs *regs = stack + thread_sz - bpf_core_type_size(struct pt_regs);
+
+#if defined(__TARGET_ARCH_x86)
+	return BPF_CORE_READ(regs, orig_ax) == jank_calibration.want_nr &&
+	       BPF_CORE_READ(regs, di) == jank_calibration.want_arg0;
+#else
+	return (__u32)BPF_CORE_READ(regs, syscallno) == jank_calibration.want_nr &&
+	       BPF_CORE_READ(regs, orig_x0) == jank_calibration.want_arg0;
+#endif
+}
+
+SEC("raw_tp/sys_enter")
+int jank_calibrate(void *ctx)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	void *stack = BPF_CORE_READ(task, stack);
+
+	jank_calibration.tgid = BPF_CORE_READ(task, tgid);
+	jank_calibration.tid = BPF_CORE_READ(task, pid);
+	jank_calibration.exec_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+#pragma unroll
+	for (int i = THREAD_SZ_CNT - 1; i >= 0; i--) {
+		__u32 thread_sz = THREAD_SZ_MIN << i;
+
+		if (fits(stack, thread_sz))
+			jank_calibration.thread_sz = thread_sz;
+		else if (fits(stack, thread_sz - PADDING))
+			jank_calibration.thread_sz = thread_sz - PADDING;
+	}
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

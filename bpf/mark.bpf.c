@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Marks: entry probes on what handles a message, one program for all rows of the catalogue, which tells them
+ * apart by the attach cookie. And the waits of loops that only a loop file knows.
+ */
+#include "bpf/message.bpf.h"
+#include "bpf/wait.bpf.h"
+
+/*
+ * Is the function that the open message was marked by still running? Then this mark is within it (Qt's
+ * sendEvent in a handler). x86: what lay at the stack pointer stays there until it returns. Elsewhere that
+ * can't be told: what is deeper in the stack is within.
+ */
+static __always_inline bool mark__is_nested(const struct jank_handled *handled, u64 sp)
+{
+	if (!handled->mark || sp >= handled->mark_sp)
+		return false;
+#if defined(__TARGET_ARCH_x86)
+	u64 ret = 0;
+
+	bpf_probe_read_user(&ret, sizeof(ret), (void *)handled->mark_sp);
+	return ret == handled->mark_ret;
+#else
+	return true;
+#endif
+}
+
+static __always_inline void mark__keep(struct jank_handled *handled, struct pt_regs *ctx, u32 mark)
+{
+	handled->mark_sp = PT_REGS_SP(ctx);
+#if defined(__TARGET_ARCH_x86)
+	bpf_probe_read_user(&handled->mark_ret, sizeof(handled->mark_ret),
+			    (void *)handled->mark_sp);
+#endif
+	handled->args[0] = PT_REGS_PARM1(ctx);
+	handled->args[1] = PT_REGS_PARM2(ctx);
+	handled->args[2] = PT_REGS_PARM3(ctx);
+	handled->args[3] = PT_REGS_PARM4(ctx);
+	handled->args[4] = PT_REGS_PARM5(ctx);
+	handled->mark = mark;
+	handled->nested_cnt = 0;
+	handled->taken = 0;
+}
+
+/* A message's handling begins. The first of a dispatch takes what came before it along. */
+SEC("uprobe")
+int jank_on_mark(struct pt_regs *ctx)
+{
+	struct task_struct *task = KERNEL_CURRENT();
+	struct jank_thread *t = thread__get(task);
+	u64 now;
+
+	if (!t)
+		return 0;
+	if (!t->start_ns) {
+		if (t->loop != JANK_LOOP_CUSTOM)
+			return 0;
+		/* Nothing else tells that the wait is over. */
+		message__begin(t, 0);
+		thread__open(t, task, bpf_ktime_get_ns());
+	} else if (mark__is_nested(&t->handled, PT_REGS_SP(ctx))) {
+		t->handled.nested_cnt++;
+		return 0;
+	} else if (t->handled.mark) {
+		now = bpf_ktime_get_ns();
+		thread__close(t, task, now, JANK_END_MARK);
+		thread__open(t, task, now);
+	}
+	mark__keep(&t->handled, ctx, bpf_get_attach_cookie(ctx) + 1);
+	return 0;
+}
+
+/* The function that a loop file names as the wait was entered: what was handled is done. */
+SEC("uprobe")
+int jank_on_custom(struct pt_regs *ctx)
+{
+	struct task_struct *task = KERNEL_CURRENT();
+	struct jank_thread *t = wait__thread(task, JANK_LOOP_CUSTOM);
+	u64 now;
+
+	if (!t)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (t->loop != JANK_LOOP_CUSTOM) {
+		thread__forget_dispatch(t);
+		t->loop = JANK_LOOP_CUSTOM;
+		wait__announce(t, task, now);
+	} else if (t->start_ns) {
+		thread__close(t, task, now, JANK_END_WAIT);
+	}
+	t->phase = JANK_PHASE_WAITING;
+	return 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a dispatch handles: the events that its wait returned, or what a mark's function was called with.
+ * A fast dispatch keeps a few words; they are followed only once the thread leaves the CPU or the sampler
+ * finds it late, while the handler runs and what they point to is there.
+ */
+#ifndef JANK_MESSAGE_BPF_H
+#define JANK_MESSAGE_BPF_H
+
+#include "bpf/compat.bpf.h"
+#include "bpf/record.bpf.h"
+
+/* A wait returned. events: epoll's array in user space, or 0. */
+static __always_inline void message__begin(struct jank_thread *t, u64 events)
+{
+	t->handled.events = events;
+	t->handled.mark = 0;
+	t->handled.taken = 0;
+}
+
+/* Precedes the dispatch's block or hang. What was not read in time is left out. */
+static __noinline int message__send(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	struct jank_handled *handled = &t->handled;
+	struct jank_rec_message *rec = &handled->rec;
+
+	if (!handled->mark && !(handled->taken && rec->ready_got))
+		return 0;
+	if (!handled->taken) {
+		rec->ready_got = 0;
+		rec->got = 0;
+	}
+	record__head(&rec->hdr, JANK_REC_MESSAGE, sizeof(*rec), now, task);
+	rec->dispatch_ns = t->start_ns;
+	rec->mark = handled->mark;
+	rec->nested_cnt = handled->nested_cnt;
+	record__comm(rec->comm, task);
+	return record__send(rec, sizeof(*rec));
+}
+
+#endif

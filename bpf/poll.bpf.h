@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Loops that wait in poll, select or io_uring. Programs call these for other reasons, too, so evidence
+ * decides (docs/loops.md): the same wait, from the same place, again and again, on several descriptors or in a
+ * process that maps a library whose loop polls.
+ */
+#ifndef JANK_POLL_BPF_H
+#define JANK_POLL_BPF_H
+
+#include "bpf/wait.bpf.h"
+
+/* So many turns make a loop; fewer in a process that maps a library which is known for it, more where it
+ * can't be seen how many descriptors are waited for. */
+#define POLL_TURNS	  8
+#define POLL_TURNS_KNOWN  3
+#define POLL_TURNS_UNSEEN 32
+/* A handler's own waits in a row, from one place, that make them a loop (a modal dialog's). */
+#define POLL_TURNS_INNER 32
+
+static __always_inline __u32 poll__class(s32 nr)
+{
+	return nr < 0 ? JANK_CLASS_PLAIN : jank_conf.syscall_class[nr & (JANK_SYSCALL_MAX - 1)];
+}
+
+static __always_inline bool poll__class_waits(__u32 class)
+{
+	return class == JANK_CLASS_POLL_FDS || class == JANK_CLASS_SELECT ||
+	       class == JANK_CLASS_IO_URING;
+}
+
+/* Asks user space, once for each program, whether it maps a library whose loop polls. */
+static __noinline int poll__ask(struct task_struct *task, __u32 tgid)
+{
+	struct pt_regs *regs = compat__user_regs(task);
+	struct jank_rec_wait rec = {};
+	__u32 no = 0;
+
+	if (bpf_map_update_elem(&jank_pollers, &tgid, &no, BPF_NOEXIST))
+		return 0;
+	record__head(&rec.hdr, JANK_REC_WAIT, sizeof(rec), bpf_ktime_get_ns(), task);
+	rec.sp = compat__user_sp(regs);
+	rec.ip = compat__user_ip(regs);
+	rec.syscall = compat__syscall_nr(regs);
+	rec.loop = JANK_LOOP_POLL;
+	record__comm(rec.comm, task);
+	return record__send(&rec, sizeof(rec));
+}
+
+static __always_inline bool poll__is_poller(struct task_struct *task)
+{
+	__u32 tgid = KREAD(task, tgid);
+	__u32 *known = bpf_map_lookup_elem(&jank_pollers, &tgid);
+
+	if (!known)
+		poll__ask(task, tgid);
+	return known && *known;
+}
+
+/* How many turns in this system call would make a loop; 0: none do. */
+static __always_inline __u32 poll__turns_needed(struct task_struct *task, struct pt_regs *regs,
+						__u32 class)
+{
+	if (poll__is_poller(task))
+		return POLL_TURNS_KNOWN;
+	if (class == JANK_CLASS_POLL_FDS && compat__syscall_arg1(regs) > 1)
+		return POLL_TURNS;
+	return class == JANK_CLASS_POLL_FDS ? 0 : POLL_TURNS_UNSEEN;
+}
+
+/* The array that is waited on, in user space. */
+static __always_inline u64 poll__fds(struct pt_regs *regs, __u32 class)
+{
+	return class == JANK_CLASS_SELECT ? compat__syscall_arg1(regs) : compat__syscall_arg0(regs);
+}
+
+/*
+ * Interpreters come to the same wait by ways of different depth (CPython specialises its code as it runs:
+ * 40 to 96 bytes were seen), and with the same array.
+ */
+#define POLL_SP_SLOP 256
+
+static __always_inline bool poll__near(const struct jank_place *place, const struct jank_place *at)
+{
+	return at->fds == place->fds && at->sp + POLL_SP_SLOP >= place->sp &&
+	       at->sp <= place->sp + POLL_SP_SLOP;
+}
+
+static __always_inline bool poll__here(const struct jank_place *place, const struct jank_place *at)
+{
+	return place->turn_cnt && place->nr == at->nr &&
+	       (place->sp == at->sp || poll__near(place, at));
+}
+
+static __always_inline void poll__swap(struct jank_thread *t)
+{
+	struct jank_place place = t->place;
+
+	t->place = t->inner;
+	t->inner = place;
+}
+
+/* A candidate waited once more. True: it is a loop, and its place is known. */
+static __always_inline bool poll__is_loop(struct jank_thread *t, const struct jank_place *at,
+					  __u32 needed)
+{
+	if (poll__here(&t->place, at)) {
+		t->place.turn_cnt++;
+	} else if (poll__here(&t->inner, at)) {
+		t->inner.turn_cnt++;
+	} else {
+		t->inner = *at;
+		t->inner.turn_cnt = 1;
+	}
+	if (t->inner.turn_cnt > t->place.turn_cnt)
+		poll__swap(t);
+	if (t->place.turn_cnt < needed)
+		return false;
+	/* The loop is the outer one of two places that take turns; the inner one is its handler's. */
+	if (t->inner.turn_cnt >= needed / 2 && t->inner.sp > t->place.sp)
+		poll__swap(t);
+	return true;
+}
+
+/* A thread that may become a loop: it has waited once. */
+static __noinline int poll__consider(struct task_struct *task, const struct jank_place *at)
+{
+	struct jank_thread *t = thread__create(task);
+
+	if (!t)
+		return 0;
+	t->loop = JANK_LOOP_POLL;
+	t->phase = JANK_PHASE_CANDIDATE;
+	t->place = *at;
+	t->place.turn_cnt = 1;
+	return 0;
+}
+
+static __noinline int poll__adopt(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	t->sp = t->place.sp;
+	t->inner.turn_cnt = 0;
+	t->phase = JANK_PHASE_WAITING;
+	return wait__announce(t, task, now);
+}
+
+/* A handler's own wait: true when it has become the loop, as a modal dialog's does. */
+static __always_inline bool poll__inner_is_loop(struct jank_thread *t, const struct jank_place *at)
+{
+	if (!poll__here(&t->inner, at)) {
+		t->inner = *at;
+		t->inner.turn_cnt = 0;
+	}
+	return ++t->inner.turn_cnt >= POLL_TURNS_INNER;
+}
+
+/* The loop's own wait begins, as far as this can be told by now. False: it is a handler's. */
+static __noinline int poll__begun(struct jank_thread *t, struct task_struct *task,
+				  const struct jank_place *at, u64 now)
+{
+	if (wait__not_deeper(t, at->sp) || poll__near(&t->place, at)) {
+		wait__close(t, task, now);
+	} else {
+		if (!poll__inner_is_loop(t, at))
+			return false;
+		thread__forget_dispatch(t);
+		lost__add(JANK_LOST_LOOP_CHANGED);
+	}
+	t->sp = at->sp;
+	t->place.sp = at->sp;
+	t->place.fds = at->fds;
+	t->inner.turn_cnt = 0;
+	t->phase = JANK_PHASE_WAITING;
+	return true;
+}
+
+static __always_inline struct jank_place poll__place(struct pt_regs *regs, s32 nr, __u32 class)
+{
+	return (struct jank_place){
+		.sp = compat__user_sp(regs),
+		.fds = poll__fds(regs, class),
+		.nr = nr,
+	};
+}
+
+/* A thread leaves the CPU in a dispatch: does its loop's wait begin with that? */
+static __always_inline bool poll__or_epoll_leaves(struct jank_thread *t, struct task_struct *task,
+						  u64 now)
+{
+	struct pt_regs *regs = compat__user_regs(task);
+	struct jank_place at;
+	bool begun;
+	s32 nr;
+
+	if (t->nested_left || !compat__in_syscall(regs))
+		return false;
+	nr = compat__syscall_nr(regs);
+	if (wait__is_epoll(nr)) {
+		begun = wait__begun(t, task, regs, now);
+	} else if (t->loop == JANK_LOOP_POLL && poll__class_waits(poll__class(nr))) {
+		at = poll__place(regs, nr, poll__class(nr));
+		begun = poll__begun(t, task, &at, now);
+	} else {
+		return false;
+	}
+	t->nested_left = !begun;
+	return begun;
+}
+
+/* Before the wait, where that is probed. */
+static __always_inline void poll__enter(struct task_struct *task, struct pt_regs *regs)
+{
+	struct jank_thread *t = thread__get(task);
+	struct jank_place at;
+	s32 nr;
+
+	if (!t || t->loop != JANK_LOOP_POLL || t->phase != JANK_PHASE_DISPATCH)
+		return;
+	nr = compat__syscall_nr(regs);
+	at = poll__place(regs, nr, poll__class(nr));
+	poll__begun(t, task, &at, bpf_ktime_get_ns());
+}
+
+/* poll or its kin returned. */
+static __always_inline void poll__turn(struct task_struct *task, struct pt_regs *regs,
+				       const struct jank_place *at, long ret)
+{
+	struct jank_thread *t = thread__get(task);
+	__u32 needed;
+	u64 now;
+
+	if (t && t->loop != JANK_LOOP_POLL)
+		return;
+	if (!t && (!filter__wants(JANK_LOOP_POLL) || !filter__traced(task)))
+		return;
+	if (!t || t->phase == JANK_PHASE_CANDIDATE) {
+		needed = poll__turns_needed(task, regs, poll__class(at->nr));
+		if (!needed)
+			return;
+		if (!t) {
+			poll__consider(task, at);
+			return;
+		}
+		if (!poll__is_loop(t, at, needed))
+			return;
+		poll__adopt(t, task, bpf_ktime_get_ns());
+		if (!poll__here(&t->place, at))
+			return;
+	}
+	if (t->nested_left) {
+		t->nested_left = 0;
+		return;
+	}
+	now = bpf_ktime_get_ns();
+	if (t->phase == JANK_PHASE_DISPATCH &&
+	    (!jank_conf.infer_begin || !poll__begun(t, task, at, now)))
+		return;
+	t->ready_cnt = ret;
+	message__begin(t, 0);
+	thread__open(t, task, now);
+}
+
+#endif
