@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * GLib's main loop in a handler of GLib's main loop, as a modal dialog has it. The inner one is mostly idle
+ * for a while, then a callback of it stalls. Two truths: `inner`, and `outer`, the whole handler,
+ * whose own frame is behind GLib's, which have no frame pointers.
+ */
+#include <glib.h>
+
+#include "stall.h"
+
+#define QUIET_MS 100
+
+static gboolean on_inner(gpointer loop)
+{
+	STALL_CALLBACK("inner");
+	g_main_loop_quit(loop);
+	return G_SOURCE_REMOVE;
+}
+
+static gboolean on_outer(gpointer data)
+{
+	unsigned long long begin_ns = stall__now();
+	GMainLoop *inner = g_main_loop_new(NULL, FALSE);
+	char line[256];
+
+	g_timeout_add(QUIET_MS, on_inner, inner);
+	g_main_loop_run(inner);
+	g_main_loop_unref(inner);
+	stall__say(
+		line,
+		snprintf(line, sizeof(line),
+			 "{\"kind\":\"outer\",\"how\":\"poll\",\"begin_ns\":%llu,\"end_ns\":%llu,"
+			 "\"tid\":%d,\"frame\":null,\"message\":{\"callback\":\"%s\"}}\n",
+			 begin_ns, stall__now(), (int)gettid(), __func__));
+	return G_SOURCE_REMOVE;
+}
+
+/* The inner loop dispatches it too; a stall then must not begin another. */
+static gboolean on_tick(gpointer loop)
+{
+	if (g_main_depth() > 1)
+		return G_SOURCE_CONTINUE;
+	switch (stall__due(1)) {
+	case 0:
+		g_timeout_add(1, on_outer, NULL);
+		break;
+	case STALL_OVER:
+		g_main_loop_quit(loop);
+	}
+	return G_SOURCE_CONTINUE;
+}
+
+int main(void)
+{
+	GMainLoop *loop = g_main_loop_new(NULL, FALSE);
+
+	stall__open();
+	g_timeout_add(STALL_TICK_MS, on_tick, loop);
+	g_main_loop_run(loop);
+	return 0;
+}

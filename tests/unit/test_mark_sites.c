@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Where marks lie in ELF files: such as are compiled here, one in the shape of Android's .oat (symbols
+ * only in .gnu_debugdata), damaged ones, and the real libraries as far as they are installed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "kernel/mark_sites.h"
+#include "tests/tap.h"
+
+static char dir[64];
+
+static bool sh(const char *command)
+{
+	return !system(command);
+}
+
+static void remove_dir(void)
+{
+	if (!sh("rm -rf \"$D\""))
+		diag("cannot remove %s", dir);
+}
+
+/* The same three functions in each: exported, static, and with a name as ART gives it. */
+static const char source[] =
+	"int own_shown(void *a, void *b) { return a > b; }\n"
+	"__attribute__((noinline, used)) static int own_hidden(int *a) { return *a + 1; }\n"
+	"__attribute__((noinline, used)) static int message(void *m, void *h, int *s)\n"
+	"	__asm__(\"android.os.Handler.dispatchMessage\");\n"
+	"__attribute__((noinline, used)) static int message(void *m, void *h, int *s)\n"
+	"{ return *s; }\n";
+
+static const char loop_file[] = "[own]\n"
+				"library = libown*.so broken*\n"
+				"wait = epoll\n"
+				"wait = symbol own_shown\n"
+				"mark = own_shown\n"
+				"\twhat = arg1\n"
+				"mark = own_hidden\n"
+				"\tfd = s32 *arg0\n"
+				"mark = own_absent\n"
+				"mark = offset 0x10\n"
+				"[own-again]\n"
+				"library = libown.so\n"
+				"wait = symbol own_hidden\n"
+				"mark = own_shown\n";
+
+static bool build(void)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/own.c", dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || file__write_all(fd, source, sizeof(source) - 1))
+		return false;
+	close(fd);
+	snprintf(path, sizeof(path), "%s/own.loop", dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || file__write_all(fd, loop_file, sizeof(loop_file) - 1))
+		return false;
+	close(fd);
+	return sh("cd $D && cc -O1 -shared -fPIC -o libown.so own.c && strip -o libown-bare.so "
+		  "libown.so && objcopy --only-keep-debug libown.so mini && xz -k mini && objcopy "
+		  "--add-section .gnu_debugdata=mini.xz libown-bare.so boot-framework.oat && "
+		  "head -c 300 mini.xz > cut.xz && objcopy --add-section .gnu_debugdata=cut.xz "
+		  "libown-bare.so libown-cut.so");
+}
+
+struct found {
+	struct mark_site *sites;
+	size_t cnt;
+	int err;
+};
+
+static struct found find(const struct catalogue *cat, const char *name, bool is_exe)
+{
+	struct catalogue_file file = { .path = name, .is_exe = is_exe };
+	struct found found = { 0 };
+	struct elffunc elf;
+	char path[256];
+
+	snprintf(path, sizeof(path), *name == '/' ? "%s%s" : "%s/%s", *name == '/' ? "" : dir,
+		 name);
+	found.err = elffunc__open(open(path, O_RDONLY | O_CLOEXEC), &elf);
+	if (found.err)
+		return found;
+	file.elf = &elf;
+	found.err = mark_sites__find(cat, &file, &found.sites, &found.cnt);
+	elffunc__close(&elf);
+	return found;
+}
+
+/* What nm says of a function's place; code stands in a library's file where it is linked, or not far. */
+static unsigned long linked_at(const char *library, const char *symbol)
+{
+	unsigned long at = 0;
+	char command[256];
+	FILE *nm;
+
+	snprintf(command, sizeof(command), "nm $D/%s | sed -n 's/ . %s$//p'", library, symbol);
+	nm = popen(command, "r");
+	if (!nm || fscanf(nm, "%lx", &at) != 1)
+		diag("nm does not know %s", symbol);
+	if (nm)
+		pclose(nm);
+	return at;
+}
+
+static void is_absent(const struct mark_site *site, enum mark_absence absence, const char *what)
+{
+	is_str(mark_absence__text(site->absence), mark_absence__text(absence), "%s", what);
+}
+
+static void is_at(const struct mark_site *site, const char *symbol, const char *what)
+{
+	unsigned long at = linked_at("libown.so", symbol);
+
+	ok(site->absence == MARK_THERE && site->file_offset >= at && site->file_offset < at + 64,
+	   "%s: 0x%llx, linked at 0x%lx", what, (unsigned long long)site->file_offset, at);
+}
+
+static void test_own(const struct catalogue *cat)
+{
+	struct found found = find(cat, "libown.so", false);
+
+	if (is_int(found.err, 0, "a library") && is_uint(found.cnt, 7, "its sites")) {
+		ok(found.sites[0].mark == MARK_SITE_WAIT, "the wait comes first");
+		is_at(&found.sites[0], "own_shown", "an exported function");
+		is_at(&found.sites[1], "own_shown", "as a mark, too");
+		is_at(&found.sites[2], "own_hidden", "a static one");
+		is_absent(&found.sites[3], MARK_NO_SYMBOL, "one that isn't there");
+		is_absent(&found.sites[4], MARK_NO_CODE, "an address without code");
+		is_at(&found.sites[5], "own_hidden", "another row's wait where a mark is");
+		is_absent(&found.sites[6], MARK_TAKEN, "another row's mark where one is");
+		is_uint(found.sites[2].mark, 1, "marks are counted over all rows");
+	}
+	free(found.sites);
+	found = find(cat, "libown-bare.so", false);
+	if (is_uint(found.cnt, 5, "a stripped library")) {
+		is_at(&found.sites[1], "own_shown", "what is exported");
+		is_absent(&found.sites[2], MARK_NO_SYMBOL, "what was static");
+	}
+	free(found.sites);
+	found = find(cat, "libown-cut.so", false);
+	is_int(found.err, 0, "a broken .gnu_debugdata");
+	if (is_uint(found.cnt, 5, "… does not hinder"))
+		is_at(&found.sites[1], "own_shown", "… what is exported");
+	free(found.sites);
+}
+
+static void test_oat(const struct catalogue *cat)
+{
+	struct found found = find(cat, "boot-framework.oat", false);
+
+	if (is_uint(found.cnt, 1, "an .oat's mark")) {
+		const struct catalogue_mark *mark = catalogue__mark(cat, found.sites[0].mark);
+
+		is_str(mark->symbol, "android.os.Handler.dispatchMessage", "Java's");
+		is_at(&found.sites[0], mark->symbol, "by .gnu_debugdata");
+	}
+	free(found.sites);
+}
+
+/* Every 16 bytes of the headers by turns. */
+static void test_damage(const struct catalogue *cat)
+{
+	char path[128];
+	struct strbuf bytes = STRBUF_INIT;
+	size_t tried = 0;
+
+	snprintf(path, sizeof(path), "%s/boot-framework.oat", dir);
+	if (file__read(path, 1 << 20, &bytes))
+		abort();
+	snprintf(path, sizeof(path), "%s/broken", dir);
+	for (size_t at = 0; at + 16 < bytes.len; at += at < 1024 ? 16 : 256, tried++) {
+		int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+		memset(bytes.data + at, 0xff, 7);
+		if (file__write_all(fd, bytes.data, bytes.len - at % 3 * 500))
+			abort();
+		close(fd);
+		free(find(cat, "broken", false).sites);
+	}
+	ok(tried > 50, "damaged files: %zu", tried);
+	strbuf__free(&bytes);
+}
+
+static const struct {
+	const char *glob;
+	bool is_exe;
+	unsigned there; /* marks that it has at the least */
+} real[] = {
+	{ "/usr/lib/*/libQt5Core.so.5.*.*", false, 1 },
+	{ "/usr/lib/*/libQt6Core.so.6.*.*", false, 1 },
+	{ "/usr/bin/redis-server", true, 6 },
+	{ "/usr/lib/*/libuv.so.1.0.0", false, 0 },
+};
+
+/* A mark must be cheap: no real library's needs an instruction that is single-stepped. */
+static void test_real(const struct catalogue *cat)
+{
+	for (size_t i = 0; i < sizeof(real) / sizeof(*real); i++) {
+		unsigned there = 0, dear = 0;
+		struct found found;
+		glob_t paths;
+
+		if (glob(real[i].glob, 0, NULL, &paths) || !paths.gl_pathc) {
+			skip(2, "%s is not installed", real[i].glob);
+			continue;
+		}
+		found = find(cat, paths.gl_pathv[0], real[i].is_exe);
+		for (size_t j = 0; j < found.cnt; j++) {
+			there += found.sites[j].absence == MARK_THERE;
+			dear += found.sites[j].absence == MARK_THERE &&
+				found.sites[j].cost == SITE_STEPPED;
+		}
+		ok(found.cnt && there >= real[i].there, "%s: %u of %zu marks", paths.gl_pathv[0],
+		   there, found.cnt);
+		is_uint(dear, 0, "none of them is dear");
+		free(found.sites);
+		globfree(&paths);
+	}
+}
+
+int main(void)
+{
+	struct catalogue *cat;
+	char path[128];
+	struct err err = { 0 };
+
+	strcpy(dir, "/tmp/jank-marks-XXXXXX");
+	if (!mkdtemp(dir))
+		skip_all("no temporary directory: %s", strerror(errno));
+	setenv("D", dir, 1);
+	atexit(remove_dir);
+	if (!build())
+		skip_all("no files to look at: cc, objcopy or xz is missing");
+	snprintf(path, sizeof(path), "%s/own.loop", dir);
+	if (!is_int(catalogue__open((const char *[]){ path }, 1, &cat, &err), 0, "%s", err.msg))
+		return tap__done();
+	test_own(cat);
+	test_oat(cat);
+	test_damage(cat);
+	test_real(cat);
+	catalogue__close(cat);
+	return tap__done();
+}
