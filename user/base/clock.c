@@ -26,6 +26,18 @@ uint64_t clock__real_ns(void)
 	return clock__ns(CLOCK_REALTIME);
 }
 
+uint64_t clock__thread_ns(void)
+{
+	return clock__ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+uint64_t clock__suspended_ns(void)
+{
+	uint64_t mono = clock__mono_ns(), boot = clock__ns(CLOCK_BOOTTIME);
+
+	return boot > mono ? boot - mono : 0;
+}
+
 int64_t clock__real_offset_ns(void)
 {
 	uint64_t best = UINT64_MAX;

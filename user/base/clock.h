@@ -13,6 +13,10 @@
 
 uint64_t clock__mono_ns(void);
 uint64_t clock__real_ns(void);
+uint64_t clock__thread_ns(void); /* CPU time of the calling thread */
+
+/* CLOCK_BOOTTIME minus CLOCK_MONOTONIC: how long the machine was suspended. */
+uint64_t clock__suspended_ns(void);
 
 /* CLOCK_REALTIME minus CLOCK_MONOTONIC now: add to a monotonic time for wall time. The tightest of
  * several readings. */

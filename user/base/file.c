@@ -65,6 +65,24 @@ int file__read_at(int dirfd, const char *path, size_t max, struct strbuf *sb)
 	return code;
 }
 
+int file__read_exactly(int fd, void *to, size_t len, uint64_t offset)
+{
+	char *at = to;
+
+	while (len) {
+		ssize_t n = pread(fd, at, len, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -ENOEXEC;
+		at += n;
+		offset += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
 int file__write_all(int fd, const void *data, size_t len)
 {
 	const char *pos = data;

@@ -4,6 +4,7 @@
 #define JANK_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/strbuf.h"
@@ -11,6 +12,10 @@
 /* Appends a file's content, at most max bytes (-EFBIG beyond). Works on /proc. */
 int file__read(const char *path, size_t max, struct strbuf *sb);
 int file__read_at(int dirfd, const char *path, size_t max, struct strbuf *sb);
+
+/* Exactly len bytes from offset on; -ENOEXEC: the file ends before,
+ * as none does that holds what its headers say. */
+int file__read_exactly(int fd, void *to, size_t len, uint64_t offset);
 
 /* All of it or -errno: on failure a part may be written. */
 int file__write_all(int fd, const void *data, size_t len);

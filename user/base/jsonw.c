@@ -55,14 +55,14 @@ static void unnest(struct jsonw *w, bool is_object)
 	strbuf__addc(w->out, is_object ? '}' : ']');
 }
 
-static const char *short_escape(char c)
+static const char *short_escape(unsigned char c)
 {
 	static const char *const escapes[128] = {
 		['"'] = "\\\"", ['\\'] = "\\\\", ['\n'] = "\\n", ['\r'] = "\\r",
 		['\t'] = "\\t", ['\b'] = "\\b",	 ['\f'] = "\\f",
 	};
 
-	return c > 0 ? escapes[(unsigned char)c] : NULL;
+	return c < sizeof(escapes) / sizeof(escapes[0]) ? escapes[c] : NULL;
 }
 
 static void add_char(struct strbuf *sb, const char *s, size_t len)

@@ -1,14 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The table is generated from the C library's numbers, see the Makefile. */
+/* The tables are generated: from the C library's numbers (see the Makefile), and from syscalls_32.tbl. */
 #include "base/syscall_name.h"
 
 #include <stddef.h>
+#include <sys/syscall.h>
+
+/* From here on a call has one number on all architectures. */
+#define FIRST_COMMON 424
 
 static const char *const names[] = {
 #include "syscall_names.h"
 };
 
+static const char *const names_32[] = {
+#include "syscall_names_32.h"
+};
+
+const char *syscall__name_32(int nr)
+{
+	return nr >= 0 && (size_t)nr < sizeof(names_32) / sizeof(names_32[0]) ? names_32[nr] : NULL;
+}
+
+/* Calls newer than the C library's headers are in the other list. */
 const char *syscall__name(int nr)
 {
-	return nr >= 0 && (size_t)nr < sizeof(names) / sizeof(names[0]) ? names[nr] : NULL;
+	if (nr >= 0 && (size_t)nr < sizeof(names) / sizeof(names[0]) && names[nr])
+		return names[nr];
+	return nr >= FIRST_COMMON ? syscall__name_32(nr) : NULL;
 }

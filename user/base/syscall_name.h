@@ -6,4 +6,7 @@
 /* Static storage; NULL for an unknown number. */
 const char *syscall__name(int nr);
 
+/* The same of 32-bit programs, whose numbers are others (i386 on x86-64, arm on arm64). */
+const char *syscall__name_32(int nr);
+
 #endif

@@ -3,27 +3,47 @@
 #include "kernel/bpf_log.h"
 
 #include <bpf/libbpf.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LOG_SZ (64 * 1024)
 
 static char text[LOG_SZ];
 static size_t used;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* A verifier's log comes in one piece, megabytes long, and says at its end why. */
+static void add(const char *msg, size_t len)
+{
+	if (len > LOG_SZ / 4) {
+		msg += len - LOG_SZ / 4;
+		len = LOG_SZ / 4;
+	}
+	if (used + len >= LOG_SZ) {
+		memmove(text, text + used - LOG_SZ / 4, LOG_SZ / 4);
+		used = LOG_SZ / 4;
+	}
+	memcpy(text + used, msg, len);
+	used += len;
+	text[used] = '\0';
+}
 
 static int keep(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
+	char *msg;
 	int len;
 
 	if (level != LIBBPF_WARN)
 		return 0;
-	if (used > LOG_SZ / 2) { /* the newer half is the one that says why */
-		memmove(text, text + used - LOG_SZ / 4, LOG_SZ / 4);
-		used = LOG_SZ / 4;
-	}
-	len = vsnprintf(text + used, LOG_SZ - used, fmt, ap);
-	if (len > 0)
-		used += (size_t)len < LOG_SZ - used ? (size_t)len : LOG_SZ - used - 1;
+	len = vasprintf(&msg, fmt, ap);
+	if (len < 0)
+		return 0;
+	pthread_mutex_lock(&lock); /* uprobe_files has a thread of its own */
+	add(msg, len);
+	pthread_mutex_unlock(&lock);
+	free(msg);
 	return 0;
 }
 
@@ -34,9 +54,19 @@ void bpf_log__capture(void)
 	libbpf_set_print(keep);
 }
 
-const char *bpf_log__all(void)
+const char *bpf_log__tail(unsigned lines)
 {
-	return text;
+	const char *at = text + used;
+
+	while (at > text && (at[-1] != '\n' || at == text + used || lines--))
+		at--;
+	return at;
+}
+
+/* libbpf frames the verifier's words so. */
+bool bpf_log__has_refusal(void)
+{
+	return strstr(text, "-- END PROG LOAD LOG --") != NULL;
 }
 
 /* Lines that only frame the reason. */

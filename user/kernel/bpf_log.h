@@ -3,10 +3,16 @@
 #ifndef JANK_BPF_LOG_H
 #define JANK_BPF_LOG_H
 
+#include <stdbool.h>
+
 void bpf_log__capture(void);
 
-/* The captured warnings, newest last, at most some 64 KiB; "" when there were none. */
-const char *bpf_log__all(void);
+/* The end of what was captured, newest last, so many lines at most: where a refusal's reason is. "" when there was
+ * nothing. */
+const char *bpf_log__tail(unsigned lines);
+
+/* Was a program refused by the verifier, rather than the user? */
+bool bpf_log__has_refusal(void);
 
 /* The last line of a verifier's or libbpf's complaint that says why. */
 const char *bpf_log__last(void);

@@ -8,15 +8,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define CANDIDATES_LIKELY_MAX 32
+#define CANDIDATES_LIKELY_MAX 64
 #define CANDIDATES_OTHER_MAX  64
 
 struct candidate {
 	char *path; /* as in maps, " (deleted)" removed */
-	uint64_t start, end, dev, inode;
+	uint64_t start, end, offset, dev, inode;
 	bool is_exe;
-	bool likely; /* the executable, or the name of a C library or of libutils */
+	bool likely; /* by its name: targets__fits */
 };
+
+struct target_wants;
 
 struct candidates {
 	struct candidate *items; /* the likely ones first */
@@ -25,8 +27,9 @@ struct candidates {
 
 /* Reads /proc/PID/maps: each file once, more than the limits above are passed over. 0 or -errno
  * (-ESRCH: there is no such process). Free ret in both cases. */
-int candidates__read(pid_t pid, struct candidates *ret);
-int candidates__read_file(const char *maps_path, pid_t pid, struct candidates *ret);
+int candidates__read(pid_t pid, const struct target_wants *wants, struct candidates *ret);
+int candidates__read_file(const char *maps_path, pid_t pid, const struct target_wants *wants,
+			  struct candidates *ret);
 void candidates__free(struct candidates *candidates);
 
 /* Opens the very file for reading: by /proc/PID/map_files, else by its path in the process's mount

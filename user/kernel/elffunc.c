@@ -13,35 +13,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 #define PHDRS_MAX   256
 #define STRINGS_MAX (256ull << 20)
 #define SYMBOLS_MAX (16ull << 20)
-#define NAMES_MAX   16
-#define NAME_MAX_SZ 64
-#define PLACES_MAX  64
+#define NAME_MAX_SZ 256
+#define PLACES_MAX  256
 #define CHUNK	    (64u << 10)
 
 #define HOST_DATA (__BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB)
 
-/* All of it, or an error: nothing is taken from a file that ends early. */
-static int read_at(const struct elffunc *elf, uint64_t offset, void *buf, uint64_t len)
+/* Nothing is taken from a file that ends early. */
+int elffunc__read(const struct elffunc *elf, uint64_t offset, void *buf, uint64_t len)
 {
-	char *to = buf;
-
 	if (offset > elf->size || len > elf->size - offset)
 		return -ENOEXEC;
-	while (len) {
-		ssize_t n = pread(elf->fd, to, len, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -ENOEXEC;
-		to += n;
-		offset += (uint64_t)n;
-		len -= (uint64_t)n;
-	}
-	return 0;
+	return file__read_exactly(elf->fd, buf, len, elf->base + offset);
 }
 
 /* A table of the header's: *ret stays NULL when it is empty. */
@@ -56,7 +44,7 @@ static int read_table(const struct elffunc *elf, uint64_t offset, size_t cnt, si
 	table = calloc(cnt, entry_sz);
 	if (!table)
 		return -ENOMEM;
-	err = read_at(elf, offset, table, cnt * entry_sz);
+	err = elffunc__read(elf, offset, table, cnt * entry_sz);
 	if (err) {
 		free(table);
 		return err;
@@ -79,7 +67,7 @@ static int read_headers(struct elffunc *elf)
 	Elf64_Ehdr head;
 	int err;
 
-	err = read_at(elf, 0, &head, sizeof(head));
+	err = elffunc__read(elf, 0, &head, sizeof(head));
 	if (err)
 		return err;
 	if (!is_ours(&head))
@@ -90,24 +78,27 @@ static int read_headers(struct elffunc *elf)
 			 (void **)&elf->phdrs);
 	if (err)
 		return err;
+	elf->shstrndx = head.e_shstrndx;
 	has_sections = head.e_shoff && head.e_shentsize == sizeof(Elf64_Shdr);
 	elf->shdr_cnt = has_sections ? head.e_shnum : 0;
 	return read_table(elf, head.e_shoff, elf->shdr_cnt, sizeof(Elf64_Shdr),
 			  (void **)&elf->shdrs);
 }
 
-int elffunc__open(int fd, struct elffunc *ret)
+int elffunc__open_within(int fd, uint64_t base, uint64_t size, struct elffunc *ret)
 {
-	struct elffunc elf = { .fd = fd };
+	struct elffunc elf = { .fd = fd, .base = base };
 	struct stat st;
 	int err = 0;
 
 	if (fstat(fd, &st))
 		err = -errno;
-	else if (!S_ISREG(st.st_mode) || st.st_size < 0)
+	else if (!S_ISREG(st.st_mode) || st.st_size < 0 || base > (uint64_t)st.st_size)
 		err = -ENOEXEC;
 	if (!err) {
-		elf.size = (uint64_t)st.st_size;
+		elf.size = (uint64_t)st.st_size - base;
+		if (elf.size > size)
+			elf.size = size;
 		err = read_headers(&elf);
 	}
 	if (err) {
@@ -116,6 +107,11 @@ int elffunc__open(int fd, struct elffunc *ret)
 	}
 	*ret = elf;
 	return 0;
+}
+
+int elffunc__open(int fd, struct elffunc *ret)
+{
+	return elffunc__open_within(fd, 0, UINT64_MAX, ret);
 }
 
 void elffunc__close(struct elffunc *elf)
@@ -159,7 +155,7 @@ static int search_strings(const struct elffunc *elf, const Elf64_Shdr *strings,
 		return -ENOEXEC;
 	while (left) {
 		size_t n = left < CHUNK ? left : CHUNK;
-		int err = read_at(elf, strings->sh_offset + at, chunk, n);
+		int err = elffunc__read(elf, strings->sh_offset + at, chunk, n);
 
 		if (err)
 			return err;
@@ -199,7 +195,7 @@ static int search_symbols(const struct elffunc *elf, const Elf64_Shdr *table, ch
 		return -ENOEXEC;
 	while (left) {
 		size_t n = left < CHUNK / sizeof(Elf64_Sym) ? left : CHUNK / sizeof(Elf64_Sym);
-		int err = read_at(elf, at, chunk, n * sizeof(Elf64_Sym));
+		int err = elffunc__read(elf, at, chunk, n * sizeof(Elf64_Sym));
 
 		if (err)
 			return err;
@@ -244,33 +240,48 @@ static const Elf64_Shdr *section(const struct elffunc *elf, uint32_t type)
 	return NULL;
 }
 
-int elffunc__find(const struct elffunc *elf, const char *const *names, size_t cnt,
-		  struct elffunc_place *ret)
+/* Searches .dynsym and, where that has fewer than `enough`, .symtab. */
+static int find(const struct elffunc *elf, const char *const *names, size_t cnt, size_t enough,
+		struct elffunc_place *ret)
 {
 	static const uint32_t types[] = { SHT_DYNSYM, SHT_SYMTAB };
-	int found = 0, err = 0;
+	size_t found = 0;
 	char *chunk;
+	int err = 0;
 
-	if (cnt > NAMES_MAX)
+	if (cnt > ELFFUNC_NAMES_MAX)
 		return -EINVAL;
 	for (size_t i = 0; i < cnt; i++) {
-		if (strlen(names[i]) >= NAME_MAX_SZ - 1)
+		if (!*names[i] || strlen(names[i]) >= NAME_MAX_SZ - 1)
 			return -EINVAL;
 	}
 	chunk = malloc(CHUNK);
 	if (!chunk)
 		return -ENOMEM;
 	memset(ret, 0, cnt * sizeof(*ret));
-	for (size_t t = 0; t < 2 && !found; t++) {
+	for (size_t t = 0; t < 2 && found < enough; t++) {
 		const Elf64_Shdr *table = section(elf, types[t]);
 
 		if (table)
 			err = search_table(elf, table, names, cnt, chunk, ret);
+		found = 0;
 		for (size_t i = 0; i < cnt; i++)
 			found += ret[i].value != 0;
 	}
 	free(chunk);
-	return found ? found : err;
+	return found ? (int)found : err;
+}
+
+int elffunc__find(const struct elffunc *elf, const char *const *names, size_t cnt,
+		  struct elffunc_place *ret)
+{
+	return find(elf, names, cnt, 1, ret);
+}
+
+int elffunc__find_each(const struct elffunc *elf, const char *const *names, size_t cnt,
+		       struct elffunc_place *ret)
+{
+	return find(elf, names, cnt, cnt, ret);
 }
 
 int elffunc__code(const struct elffunc *elf, uint64_t value, uint8_t *buf, size_t len,
@@ -289,7 +300,7 @@ int elffunc__code(const struct elffunc *elf, uint64_t value, uint8_t *buf, size_
 			len = p->p_filesz - into;
 		if (len > elf->size - p->p_offset - into)
 			len = elf->size - p->p_offset - into;
-		err = read_at(elf, p->p_offset + into, buf, len);
+		err = elffunc__read(elf, p->p_offset + into, buf, len);
 		if (err)
 			return err;
 		*ret_offset = p->p_offset + into;

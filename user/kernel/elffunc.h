@@ -9,16 +9,21 @@
 #define JANK_ELFFUNC_H
 
 #include <elf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#define ELFFUNC_NAMES_MAX 64
+
 struct elffunc {
 	int fd;
+	uint64_t base; /* where in the file it begins: all other offsets count from there */
 	uint64_t size;
 	uint16_t machine; /* EM_* */
 	Elf64_Phdr *phdrs;
 	Elf64_Shdr *shdrs;
 	size_t phdr_cnt, shdr_cnt;
+	uint16_t shstrndx;
 };
 
 /* A function; value 0: not there. */
@@ -29,12 +34,29 @@ struct elffunc_place {
 
 /* Takes over fd, also on failure. 0, or -ENOEXEC, -errno. */
 int elffunc__open(int fd, struct elffunc *ret);
+/* The same of an ELF file that is a part of another one: a library in an APK. */
+int elffunc__open_within(int fd, uint64_t base, uint64_t size, struct elffunc *ret);
 void elffunc__close(struct elffunc *elf);
 
+/* All of it, or -ENOEXEC where the file has less, or -errno. */
+int elffunc__read(const struct elffunc *elf, uint64_t offset, void *buf, uint64_t len);
+
 /* Looks up defined functions in .dynsym, or where it has none of them, in .symtab. Returns how many
- * were found, or -errno; ret[i] belongs to names[i]. cnt at most 16. */
+ * were found, or -errno; ret[i] belongs to names[i]. cnt at most ELFFUNC_NAMES_MAX. */
 int elffunc__find(const struct elffunc *elf, const char *const *names, size_t cnt,
 		  struct elffunc_place *ret);
+
+/* The same, each name by itself: in .dynsym, or else in .symtab. */
+int elffunc__find_each(const struct elffunc *elf, const char *const *names, size_t cnt,
+		       struct elffunc_place *ret);
+
+/* A section by its name, or NULL. */
+const Elf64_Shdr *elffunc__section(const struct elffunc *elf, const char *name);
+bool elffunc__has_section(const struct elffunc *elf, const char *name);
+
+/* Opens the small ELF file in .gnu_debugdata, with the symbols that this one was stripped of; its code is
+ * not there. 0, -ENOENT, -ENOEXEC, -EFBIG or -errno. */
+int elffunc__open_debugdata(const struct elffunc *elf, struct elffunc *ret);
 
 /* Reads code at an address as linked: at most len bytes, fewer at a segment's end. Returns how many, or
  * -errno; *ret_offset is where in the file. Only from executable segments. */

@@ -27,15 +27,20 @@ static int close_probe(int fd)
 	return 0;
 }
 
-/* r0 = 0; exit */
-static int load_empty(enum bpf_prog_type type, struct bpf_prog_load_opts *opts)
+/* r0 = 0; exit. The program's descriptor, or -errno. */
+static int open_empty(enum bpf_prog_type type, struct bpf_prog_load_opts *opts)
 {
 	const struct bpf_insn insns[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 
-	return close_probe(bpf_prog_load(type, NULL, "GPL", insns, 2, opts));
+	return bpf_prog_load(type, NULL, "GPL", insns, 2, opts);
+}
+
+static int load_empty(enum bpf_prog_type type, struct bpf_prog_load_opts *opts)
+{
+	return close_probe(open_empty(type, opts));
 }
 
 /*
@@ -106,14 +111,71 @@ int probe__tp_btf(const struct btf *btf)
 	return load_tp_btf(btf, "btf_trace_sched_switch");
 }
 
+int probe__current_task_btf(const struct btf *btf)
+{
+	return load_tp_btf_helper(btf, BPF_FUNC_get_current_task_btf);
+}
+
+int probe__test_run(const struct btf *btf)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	int prog = open_empty(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL), err;
+
+	if (prog < 0)
+		return prog;
+	err = bpf_prog_test_run_opts(prog, &run) ? -errno : 0;
+	close(prog);
+	return err;
+}
+
+/* Only its attachment tells whether a raw tracepoint is there. */
+static int attach_raw_tp(const char *name)
+{
+	int prog = open_empty(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL);
+	int err;
+
+	if (prog < 0)
+		return prog;
+	err = close_probe(bpf_raw_tracepoint_open(name, prog));
+	close(prog);
+	return err;
+}
+
+/* Where the kernel has types it need not be tried, which slows every system call down meanwhile. */
 int probe__raw_syscalls(const struct btf *btf)
 {
-	return load_tp_btf(btf, "btf_trace_sys_enter") ?: load_tp_btf(btf, "btf_trace_sys_exit");
+	if (btf)
+		return load_tp_btf(btf, "btf_trace_sys_enter")
+			       ?: load_tp_btf(btf, "btf_trace_sys_exit");
+	return attach_raw_tp("sys_enter") ?: attach_raw_tp("sys_exit");
+}
+
+/* The tracepoint's arguments, after the one that is every tracepoint's own. */
+int probe__switch_state(const struct btf *btf)
+{
+	int id = btf ? btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF)
+		     : -ENODATA;
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, id) : NULL;
+
+	if (type) /* typedef void (*btf_trace_sched_switch)(void *, …) */
+		type = btf__type_by_id(btf, type->type);
+	if (type && btf_is_ptr(type))
+		type = btf__type_by_id(btf, type->type);
+	if (!type || !btf_is_func_proto(type))
+		return id < 0 ? id : -EOPNOTSUPP;
+	return btf_vlen(type) >= 5 ? 0 : -EOPNOTSUPP;
 }
 
 int probe__task_pt_regs(const struct btf *btf)
 {
 	return load_tp_btf_helper(btf, BPF_FUNC_task_pt_regs);
+}
+
+int probe__attach_cookie(const struct btf *btf)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts);
+
+	return load_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, &opts);
 }
 
 int probe__perf_event(const struct btf *btf)

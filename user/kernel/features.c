@@ -25,6 +25,20 @@ bool features__has(const struct features *feats, enum feature feature)
 	return feats->has & (1u << feature);
 }
 
+bool features__typed(const struct features *feats)
+{
+	const uint32_t needed = 1u << FEATURE_BTF | 1u << FEATURE_TP_BTF |
+				1u << FEATURE_CURRENT_TASK_BTF | 1u << FEATURE_TASK_STORAGE |
+				1u << FEATURE_TASK_PT_REGS | 1u << FEATURE_TASK_ITER;
+
+	return (feats->has & needed) == needed;
+}
+
+bool features__can_look(const struct features *feats)
+{
+	return features__typed(feats) || features__has(feats, FEATURE_TEST_RUN);
+}
+
 static int find(const char *name)
 {
 	for (int i = 0; i < FEATURE_CNT; i++)

@@ -45,6 +45,12 @@ bool features__has(const struct features *feats, enum feature feature);
 /* 0, or -ENOTSUP with JANK_EXIT_CANNOT that names the first missing required feature and its remedy. */
 int features__require(const struct features *feats, struct err *err);
 
+/* Can the typed probes be loaded (bpf/kernel.bpf.h)? Else the plain ones. */
+bool features__typed(const struct features *feats);
+
+/* Can living threads be looked at: for hangs, and counts before their end? */
+bool features__can_look(const struct features *feats);
+
 const struct feature_info *feature__info(enum feature feature);
 
 #endif

@@ -47,6 +47,7 @@ struct insn_arch {
 	/* Decodes one instruction. 0, or -EBADMSG: not an instruction, or cut off by `len`. */
 	int (*decode)(const uint8_t *code, size_t len, struct insn *ret);
 	uint32_t arg0;	 /* first argument of a function */
+	uint32_t arg[5]; /* each of the first five, JANK_MARK_ARG_MAX */
 	uint32_t args;	 /* the first four */
 	uint32_t result; /* of a function and of a system call */
 	uint32_t nr;	 /* number of a system call */

@@ -162,6 +162,7 @@ const struct insn_arch insn_arm64 = {
 	.elf_machine = EM_AARCH64,
 	.decode = arm64__decode,
 	.arg0 = 1 << 0,
+	.arg = { 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 4 },
 	.args = 0xf,
 	.result = 1 << 0,
 	.nr = 1 << 8,

@@ -326,6 +326,7 @@ const struct insn_arch insn_x86 = {
 	.elf_machine = EM_X86_64,
 	.decode = x86__decode,
 	.arg0 = DI,
+	.arg = { DI, SI, DX, CX, 1 << 8 },
 	.args = DI | SI | DX | CX,
 	.result = AX,
 	.nr = AX,

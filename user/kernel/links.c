@@ -4,11 +4,13 @@
 
 #include <bpf/libbpf.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #define THREAD_MAX 16
 
 struct share {
-	struct bpf_link **links;
+	void (*destroy)(void *links, size_t i);
+	void *links;
 	size_t cnt, first, step;
 };
 
@@ -17,18 +19,18 @@ static void *destroy_share(void *arg)
 	const struct share *share = arg;
 
 	for (size_t i = share->first; i < share->cnt; i += share->step)
-		bpf_link__destroy(share->links[i]);
+		share->destroy(share->links, i);
 	return NULL;
 }
 
-void links__destroy(struct bpf_link **links, size_t cnt)
+static void destroy_all(void (*destroy)(void *links, size_t i), void *links, size_t cnt)
 {
 	size_t threads = cnt < THREAD_MAX ? cnt : THREAD_MAX, started = 0;
 	struct share shares[THREAD_MAX];
 	pthread_t ids[THREAD_MAX];
 
 	for (size_t i = 0; i < threads; i++)
-		shares[i] = (struct share){ links, cnt, i, threads };
+		shares[i] = (struct share){ destroy, links, cnt, i, threads };
 	while (started < threads &&
 	       !pthread_create(&ids[started], NULL, destroy_share, &shares[started]))
 		started++;
@@ -36,4 +38,29 @@ void links__destroy(struct bpf_link **links, size_t cnt)
 		destroy_share(&shares[i]); /* no thread to be had: by ourselves */
 	while (started)
 		pthread_join(ids[--started], NULL);
+}
+
+static void destroy_link(void *links, size_t i)
+{
+	bpf_link__destroy(((struct bpf_link **)links)[i]);
+}
+
+static void destroy_held(void *links, size_t i)
+{
+	const struct held_link *held = (struct held_link *)links + i;
+
+	if (held->link)
+		bpf_link__destroy(held->link);
+	else if (held->fd >= 0)
+		close(held->fd);
+}
+
+void links__destroy(struct bpf_link **links, size_t cnt)
+{
+	destroy_all(destroy_link, links, cnt);
+}
+
+void links__destroy_held(struct held_link *links, size_t cnt)
+{
+	destroy_all(destroy_held, links, cnt);
 }

@@ -7,20 +7,20 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "jankbpf.skel.h"
+#include "jankbpf_plain.skel.h"
 #include "kernel/bpf_log.h"
+#include "kernel/calibrate.h"
+#include "kernel/conf.h"
 #include "kernel/links.h"
+#include "kernel/look.h"
 #include "kernel/perf_event.h"
-#include "kernel/syscalls.h"
+#include "kernel/pollers.h"
+#include "kernel/uprobe_links.h"
 #include "kernel/uprobes.h"
 
-#define SPAN_MIN_NS	   (1 * NS_PER_MS)
-#define SAMPLE_AGE_DIVISOR 10 /* of the threshold: the sampler leaves younger dispatches alone */
-#define LINK_MAX	   64
+#define LINK_MAX 64
 
 struct loader {
 	struct jankbpf *skel;
@@ -31,14 +31,16 @@ struct loader {
 	unsigned link_cnt;
 	struct perf_events *sampler;
 	struct uprobes *uprobes;
+	struct uprobe_files *files; /* -a */
 	struct bpf_link *iter_link; /* of the one process, or of every task */
 };
 
+/* 32-bit programs' system calls have no tracepoints of their own (ARCH_TRACE_IGNORE_COMPAT_SYSCALLS). */
 static enum wait_probe choose_wait_probe(const struct loader_opts *opts)
 {
 	if (opts->uprobe_waits)
 		return WAIT_UPROBES;
-	if (features__has(opts->features, FEATURE_SYSCALL_TRACEPOINTS))
+	if (!opts->compat_waits && features__has(opts->features, FEATURE_SYSCALL_TRACEPOINTS))
 		return WAIT_SYSCALL_TRACEPOINTS;
 	if (features__has(opts->features, FEATURE_RAW_SYSCALLS))
 		return WAIT_RAW_SYSCALLS;
@@ -49,37 +51,27 @@ static enum wait_probe choose_wait_probe(const struct loader_opts *opts)
 static bool can_infer_begin(const struct loader *loader)
 {
 #ifdef __x86_64__
-	return loader->wait != WAIT_UPROBES &&
-	       features__has(loader->opts.features, FEATURE_TASK_PT_REGS);
+	return loader->wait != WAIT_UPROBES;
 #else
 	return false;
 #endif
 }
 
-static void set_conf(struct loader *loader)
+/* The plain probes have the same programs and maps by name, so that one skeleton serves both. */
+static struct jankbpf *open_skeleton(const struct loader_opts *opts)
 {
-	struct jank_conf *conf = (struct jank_conf *)&loader->skel->rodata->jank_conf;
-	const struct loader_opts *opts = &loader->opts;
+	LIBBPF_OPTS(bpf_object_open_opts, open_opts, .btf_custom_path = opts->btf_path);
+	struct jankbpf *skel = calloc(1, sizeof(*skel));
 
-	conf->threshold_ns = opts->threshold_ns;
-	conf->hang_ns = opts->hang_ns;
-	conf->span_min_ns = SPAN_MIN_NS;
-	conf->sample_age_ns = opts->threshold_ns / SAMPLE_AGE_DIVISOR;
-	conf->tgid = opts->only_pid;
-	conf->self_tgid = getpid();
-	conf->debugging = opts->debugging;
-	conf->infer_begin = loader->infer_begin;
-	conf->task_pt_regs = features__has(opts->features, FEATURE_TASK_PT_REGS);
-	conf->epoll_nr[0] = conf->epoll_nr[1] = conf->epoll_nr[2] = -1;
-	conf->restart_nr = SYS_restart_syscall;
-#ifdef SYS_epoll_wait
-	conf->epoll_nr[0] = SYS_epoll_wait;
-#endif
-	conf->epoll_nr[1] = SYS_epoll_pwait;
-#ifdef SYS_epoll_pwait2
-	conf->epoll_nr[2] = SYS_epoll_pwait2;
-#endif
-	syscalls__classes(conf->syscall_class);
+	if (!skel || jankbpf__create_skeleton(skel))
+		goto fail;
+	if (!features__typed(opts->features))
+		skel->skeleton->data = (void *)jankbpf_plain__elf_bytes(&skel->skeleton->data_sz);
+	if (!bpf_object__open_skeleton(skel->skeleton, &open_opts))
+		return skel;
+fail:
+	jankbpf__destroy(skel);
+	return NULL;
 }
 
 /* Programs and what must hold for each to be loaded. */
@@ -89,6 +81,7 @@ static void choose_programs(struct loader *loader)
 	const struct features *feats = loader->opts.features;
 	bool tracepoints = loader->wait == WAIT_SYSCALL_TRACEPOINTS;
 	bool looper = features__has(feats, FEATURE_UPROBE);
+	bool marks = looper && loader->opts.catalogue;
 	const struct {
 		struct bpf_program *prog;
 		bool wanted;
@@ -99,6 +92,18 @@ static void choose_programs(struct loader *loader)
 		{ skel->progs.jank_on_x_pwait, tracepoints },
 		{ skel->progs.jank_on_e_pwait2, tracepoints && !loader->infer_begin },
 		{ skel->progs.jank_on_x_pwait2, tracepoints },
+		{ skel->progs.jank_on_e_poll, tracepoints && !loader->infer_begin },
+		{ skel->progs.jank_on_x_poll, tracepoints },
+		{ skel->progs.jank_on_e_ppoll, tracepoints && !loader->infer_begin },
+		{ skel->progs.jank_on_x_ppoll, tracepoints },
+		{ skel->progs.jank_on_e_select, tracepoints && !loader->infer_begin },
+		{ skel->progs.jank_on_x_select, tracepoints },
+		{ skel->progs.jank_on_e_psel6, tracepoints && !loader->infer_begin },
+		{ skel->progs.jank_on_x_psel6, tracepoints },
+		{ skel->progs.jank_on_e_uring, tracepoints && !loader->infer_begin },
+		{ skel->progs.jank_on_x_uring, tracepoints },
+		{ skel->progs.jank_on_mark, marks && features__has(feats, FEATURE_ATTACH_COOKIE) },
+		{ skel->progs.jank_on_custom, marks },
 		{ skel->progs.jank_on_sys_enter,
 		  loader->wait == WAIT_RAW_SYSCALLS && !loader->infer_begin },
 		{ skel->progs.jank_on_sys_exit, loader->wait == WAIT_RAW_SYSCALLS },
@@ -106,11 +111,28 @@ static void choose_programs(struct loader *loader)
 		{ skel->progs.jank_on_wait_end, loader->wait == WAIT_UPROBES },
 		{ skel->progs.jank_on_looper, looper },
 		{ skel->progs.jank_on_sample, loader->opts.frequency_hz > 0 },
-		{ skel->progs.jank_on_task, features__has(feats, FEATURE_TASK_ITER) },
+		{ skel->progs.jank_on_task, features__can_look(feats) },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		bpf_program__set_autoload(rows[i].prog, rows[i].wanted);
+}
+
+static bool is_all(const struct loader *loader)
+{
+	return loader->opts.filter && loader->opts.filter->all;
+}
+
+/* -a: one link for all sites of a file. By perf events each would take 100 ms to be detached. */
+static void choose_multi(struct loader *loader)
+{
+	struct bpf_program *prog;
+
+	if (!is_all(loader) || !uprobe_links__has_multi())
+		return;
+	bpf_object__for_each_program(prog, loader->skel->obj) if (bpf_program__type(prog) ==
+								  BPF_PROG_TYPE_KPROBE)
+		bpf_program__set_expected_attach_type(prog, UPROBE_LINKS_MULTI);
 }
 
 static int load(struct loader *loader, struct err *err)
@@ -118,6 +140,11 @@ static int load(struct loader *loader, struct err *err)
 	int ret;
 
 	ret = jankbpf__load(loader->skel);
+	if (bpf_log__has_refusal())
+		return err__set_exit(err, JANK_EXIT_CANNOT, -ret,
+				     "this kernel's verifier refuses the probes (%s); run with "
+				     "-vv for its log, and report it: %s",
+				     strerror(-ret), bpf_log__last());
 	if (ret == -EPERM || ret == -EACCES)
 		return err__set_exit(
 			err, JANK_EXIT_CANNOT, -ret,
@@ -133,9 +160,21 @@ static int load(struct loader *loader, struct err *err)
 	return 0;
 }
 
+static int fill_maps(const struct loader *loader, struct err *err)
+{
+	const struct conf_maps maps = {
+		.globs_fd = bpf_map__fd(loader->skel->maps.jank_globs),
+		.cgroups_fd = bpf_map__fd(loader->skel->maps.jank_cgroups),
+		.marks_fd = bpf_map__fd(loader->skel->maps.jank_marks),
+	};
+
+	return conf__fill_maps(&maps, &loader->opts, err);
+}
+
 int loader__new(const struct loader_opts *opts, struct loader **ret, struct err *err)
 {
 	struct loader *loader = calloc(1, sizeof(*loader));
+	struct calibration calibration;
 	int res = -ENOMEM;
 
 	if (!loader)
@@ -152,12 +191,20 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 	}
 	bpf_log__capture();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-	loader->skel = jankbpf__open();
+	res = calibrate__run(opts->btf_path, &calibration, err);
+	if (res)
+		goto fail;
+	res = -ENOMEM;
+	loader->skel = open_skeleton(opts);
 	if (!loader->skel)
 		goto out;
-	set_conf(loader);
+	conf__fill((struct jank_conf *)&loader->skel->rodata->jank_conf, opts, &calibration,
+		   loader->infer_begin);
 	choose_programs(loader);
+	choose_multi(loader);
 	res = load(loader, err);
+	if (!res)
+		res = fill_maps(loader, err);
 	if (res)
 		goto fail;
 	res = uprobes__new(&loader->uprobes);
@@ -176,6 +223,7 @@ void loader__free(struct loader *loader)
 {
 	if (!loader)
 		return;
+	uprobe_files__free(loader->files);
 	uprobes__free(loader->uprobes);
 	perf_events__free(loader->sampler);
 	bpf_link__destroy(loader->iter_link);
@@ -197,6 +245,9 @@ static int attach_programs(struct loader *loader, struct err *err)
 		    type == BPF_PROG_TYPE_PERF_EVENT || type == BPF_PROG_TYPE_KPROBE)
 			continue;
 		link = bpf_program__attach(prog);
+		/* A system call that the kernel does not have: epoll_pwait2 before 5.11. */
+		if (!link && errno == ENOENT && type == BPF_PROG_TYPE_TRACEPOINT)
+			continue;
 		if (!link)
 			return err__set_exit(err, JANK_EXIT_CANNOT, errno,
 					     "cannot attach '%s': %s; see `jankbpf doctor`",
@@ -211,7 +262,7 @@ static int attach_iter(struct loader *loader, struct err *err)
 	DECLARE_LIBBPF_OPTS(bpf_iter_attach_opts, opts);
 	union bpf_iter_link_info info = {};
 
-	if (!bpf_program__autoload(loader->skel->progs.jank_on_task))
+	if (!features__typed(loader->opts.features))
 		return 0;
 	if (loader->opts.only_pid && features__has(loader->opts.features, FEATURE_TASK_ITER_PID)) {
 		info.task.pid = loader->opts.only_pid;
@@ -224,6 +275,37 @@ static int attach_iter(struct loader *loader, struct err *err)
 				     "cannot attach the task iterator: %s; see `jankbpf doctor`",
 				     strerror(errno));
 	return 0;
+}
+
+static struct uprobe_programs uprobe_programs(const struct loader *loader)
+{
+	struct jankbpf *skel = loader->skel;
+	struct uprobe_programs ret = {};
+
+	if (loader->wait == WAIT_UPROBES) {
+		ret.wait_begin = skel->progs.jank_on_wait_begin;
+		ret.wait_end = skel->progs.jank_on_wait_end;
+	}
+	if (bpf_program__autoload(skel->progs.jank_on_looper))
+		ret.looper = skel->progs.jank_on_looper;
+	if (bpf_program__autoload(skel->progs.jank_on_mark))
+		ret.mark = skel->progs.jank_on_mark;
+	if (bpf_program__autoload(skel->progs.jank_on_custom))
+		ret.custom = skel->progs.jank_on_custom;
+	ret.catalogue = loader->opts.catalogue;
+	return ret;
+}
+
+static int attach_files(struct loader *loader, struct err *err)
+{
+	const struct uprobe_programs progs = uprobe_programs(loader);
+
+	return uprobe_files__new(&progs, &loader->files, err);
+}
+
+struct uprobe_files *loader__files(const struct loader *loader)
+{
+	return loader->files;
 }
 
 int loader__attach(struct loader *loader, struct err *err)
@@ -239,21 +321,11 @@ int loader__attach(struct loader *loader, struct err *err)
 			return res;
 	}
 	res = attach_iter(loader, err);
-	return res ? res : attach_programs(loader, err);
-}
-
-static struct uprobe_programs uprobe_programs(const struct loader *loader)
-{
-	struct jankbpf *skel = loader->skel;
-	struct uprobe_programs ret = {};
-
-	if (loader->wait == WAIT_UPROBES) {
-		ret.wait_begin = skel->progs.jank_on_wait_begin;
-		ret.wait_end = skel->progs.jank_on_wait_end;
-	}
-	if (bpf_program__autoload(skel->progs.jank_on_looper))
-		ret.looper = skel->progs.jank_on_looper;
-	return ret;
+	if (!res)
+		res = attach_programs(loader, err);
+	if (!res && is_all(loader))
+		res = attach_files(loader, err);
+	return res;
 }
 
 int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, struct err *err)
@@ -261,11 +333,25 @@ int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, s
 	const struct uprobe_programs progs = uprobe_programs(loader);
 	__u32 tgid = pid, one = 1;
 
+	if (is_all(loader)) {
+		if (ret_sites)
+			*ret_sites = 0;
+		return 0;
+	}
 	if (!loader->opts.only_pid &&
 	    bpf_map_update_elem(bpf_map__fd(loader->skel->maps.jank_tgids), &tgid, &one, BPF_ANY))
 		return err__set(err, errno, "cannot trace process %d: %s (at most %d at once)", pid,
 				strerror(errno), JANK_TGID_MAX);
 	return uprobes__attach(loader->uprobes, pid, &progs, ret_sites, err);
+}
+
+void loader__consider_poller(struct loader *loader, pid_t pid)
+{
+	__u32 tgid = pid, yes = 1;
+
+	if (loader->opts.catalogue && pollers__is_one(loader->opts.catalogue, pid))
+		bpf_map_update_elem(bpf_map__fd(loader->skel->maps.jank_pollers), &tgid, &yes,
+				    BPF_EXIST);
 }
 
 bool loader__lost_task(const struct loader *loader, pid_t pid)
@@ -304,26 +390,19 @@ int loader__ring_fd(const struct loader *loader)
 int loader__each_thread(struct loader *loader,
 			void (*fn)(void *ctx, const struct jank_rec_thread *rec), void *ctx)
 {
-	struct jank_rec_thread recs[8];
-	ssize_t len;
-	int fd;
+	const struct jankbpf *skel = loader->skel;
+	const struct look_runs runs = {
+		.prog_fd = bpf_program__fd(skel->progs.jank_on_task),
+		.threads_fd = bpf_map__fd(skel->maps.jank_threads),
+		.room_fd = bpf_map__fd(skel->maps.jank_look),
+		.room_sz = bpf_map__value_size(skel->maps.jank_look),
+	};
 
-	if (!loader->iter_link)
+	if (loader->iter_link)
+		return look__iterate(bpf_link__fd(loader->iter_link), fn, ctx);
+	if (!bpf_program__autoload(skel->progs.jank_on_task))
 		return -ENOTSUP;
-	fd = bpf_iter_create(bpf_link__fd(loader->iter_link));
-	if (fd < 0)
-		return -errno;
-	/* A sequence file returns whole records as long as they fit the buffer. */
-	while ((len = read(fd, recs, sizeof(recs))) != 0) {
-		if (len < 0 && (errno == EAGAIN || errno == EINTR))
-			continue;
-		if (len < 0)
-			break;
-		for (size_t i = 0; i < (size_t)len / sizeof(recs[0]); i++)
-			fn(ctx, &recs[i]);
-	}
-	close(fd);
-	return len < 0 ? -EIO : 0;
+	return look__run_each(&runs, fn, ctx);
 }
 
 int loader__losses(const struct loader *loader, uint64_t cnt[JANK_LOSS_CNT])

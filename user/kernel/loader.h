@@ -12,16 +12,23 @@
 
 #include "base/err.h"
 #include "bpf/jank_abi.h"
+#include "kernel/catalogue.h"
 #include "kernel/features.h"
+#include "kernel/filter.h"
+#include "kernel/uprobe_files.h"
 
 struct loader;
 
 struct loader_opts {
 	const struct features *features;
+	const char *btf_path; /* the kernel's types; NULL: its own (btf_source__path) */
 	uint64_t threshold_ns, hang_ns;
 	pid_t only_pid; /* the one process to be traced, or 0: those given to loader__add_process */
-	bool debugging; /* --debugging */
-	bool uprobe_waits; /* --backend uprobe */
+	const struct filter *filter;	   /* NULL: none */
+	const struct catalogue *catalogue; /* NULL: no marks; borrowed while the loader lives */
+	bool debugging;			   /* --debugging */
+	bool uprobe_waits;		   /* --backend uprobe */
+	bool compat_waits;		   /* some are of 32-bit programs (compat32.h) */
 	unsigned frequency_hz;
 };
 
@@ -49,6 +56,12 @@ int loader__renew_process(struct loader *loader, pid_t pid);
 
 /* The thread that its uprobes belonged to has ended, the process has not: loader__add_process is due. */
 bool loader__lost_task(const struct loader *loader, pid_t pid);
+
+/* pid polled for the first time (a WAIT record of no turns): the probes are told what it maps. */
+void loader__consider_poller(struct loader *loader, pid_t pid);
+
+/* -a: the files whose uprobes serve every process that maps them; NULL otherwise. */
+struct uprobe_files *loader__files(const struct loader *loader);
 
 /* A process ended: its pid may become another's. */
 void loader__drop_process(struct loader *loader, pid_t pid);

@@ -185,6 +185,18 @@ size_t sites__entry(const struct insn_arch *arch, const uint8_t *bytes, size_t l
 	return choose(&code, 0, arch->arg0, arch->arg0, SITE_LOOPER, ret);
 }
 
+size_t sites__mark(const struct insn_arch *arch, const uint8_t *bytes, size_t len, unsigned args,
+		   struct site_pick *ret)
+{
+	struct code code;
+	uint32_t keep = 0;
+
+	for (size_t i = 0; i < sizeof(arch->arg) / sizeof(*arch->arg); i++)
+		keep |= args & 1u << i ? arch->arg[i] : 0;
+	sweep(&code, arch, bytes, len);
+	return choose(&code, 0, keep, keep, SITE_MARK, ret);
+}
+
 size_t sites__callees(const struct insn_arch *arch, const uint8_t *bytes, size_t len, int64_t *ret,
 		      size_t max)
 {

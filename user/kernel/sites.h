@@ -33,6 +33,10 @@ size_t sites__wait(const struct insn_arch *arch, const uint8_t *code, size_t len
 size_t sites__entry(const struct insn_arch *arch, const uint8_t *code, size_t len,
 		    struct site_pick *ret);
 
+/* A function's entry, the arguments of `args` (bit n: argument n) intact: SITE_MARK. Returns 1 or 0. */
+size_t sites__mark(const struct insn_arch *arch, const uint8_t *code, size_t len, unsigned args,
+		   struct site_pick *ret);
+
 /* Functions called or jumped to from this one, from its begin. Returns how many, at most max. */
 size_t sites__callees(const struct insn_arch *arch, const uint8_t *code, size_t len, int64_t *ret,
 		      size_t max);

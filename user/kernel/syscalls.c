@@ -1,117 +1,95 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What a thread that blocks in a system call waits for. Only calls that say it by themselves are
- * listed; the rest is told by the task's state (JANK_CLASS_PLAIN). A call that this architecture does not
- * have is left out by the preprocessor.
+ * listed; the rest is told by the task's state (JANK_CLASS_PLAIN). By name, since the numbers differ between
+ * architectures, and between 64-bit and 32-bit programs; no architecture has all of them.
  */
 #include "kernel/syscalls.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
-#include <sys/syscall.h>
 
-#define ROW(call, class)                                                                           \
-	{                                                                                          \
-		__NR_##call, JANK_CLASS_##class                                                    \
-	}
+#include "base/syscall_name.h"
 
-static const struct {
-	int nr;
-	uint8_t class;
-} rows[] = {
-	ROW(futex, FUTEX),
-#ifdef __NR_futex_waitv
-	ROW(futex_waitv, FUTEX),
-#endif
-#ifdef __NR_futex_wait
-	ROW(futex_wait, FUTEX),
-#endif
-	ROW(nanosleep, SLEEP),
-	ROW(clock_nanosleep, SLEEP),
-#ifdef __NR_poll
-	ROW(poll, POLL),
-	ROW(select, POLL),
-	ROW(epoll_wait, POLL),
-#endif
-	ROW(ppoll, POLL),
-	ROW(pselect6, POLL),
-	ROW(epoll_pwait, POLL),
-#ifdef __NR_epoll_pwait2
-	ROW(epoll_pwait2, POLL),
-#endif
-#ifdef __NR_io_uring_enter
-	ROW(io_uring_enter, POLL),
-#endif
-	ROW(io_getevents, POLL),
-	ROW(recvfrom, SOCKET),
-	ROW(recvmsg, SOCKET),
-	ROW(recvmmsg, SOCKET),
-	ROW(sendto, SOCKET),
-	ROW(sendmsg, SOCKET),
-	ROW(sendmmsg, SOCKET),
-	ROW(connect, SOCKET),
-	ROW(accept, SOCKET),
-	ROW(accept4, SOCKET),
-	ROW(read, FD),
-	ROW(write, FD),
-	ROW(readv, FD),
-	ROW(writev, FD),
-	ROW(pread64, FD),
-	ROW(pwrite64, FD),
-	ROW(preadv, FD),
-	ROW(pwritev, FD),
-	ROW(preadv2, FD),
-	ROW(pwritev2, FD),
-	ROW(splice, FD),
-	ROW(tee, FD),
-	ROW(vmsplice, FD),
-	ROW(sendfile, FD),
-	ROW(ioctl, IOCTL),
-	ROW(fsync, FILE),
-	ROW(fdatasync, FILE),
-	ROW(sync, FILE),
-	ROW(syncfs, FILE),
-	ROW(sync_file_range, FILE),
-	ROW(msync, FILE),
-	ROW(fallocate, FILE),
-	ROW(ftruncate, FILE),
-	ROW(truncate, FILE),
-	ROW(copy_file_range, FILE),
-	ROW(getdents64, FILE),
-	ROW(openat, FILE),
-#ifdef __NR_open
-	ROW(open, FILE),
-	ROW(creat, FILE),
-	ROW(stat, FILE),
-	ROW(lstat, FILE),
-	ROW(rename, FILE),
-	ROW(unlink, FILE),
-	ROW(mkdir, FILE),
-	ROW(rmdir, FILE),
-	ROW(link, FILE),
-	ROW(symlink, FILE),
-	ROW(access, FILE),
-#endif
-#ifdef __NR_openat2
-	ROW(openat2, FILE),
-#endif
-#ifdef __NR_newfstatat
-	ROW(newfstatat, FILE),
-#endif
-	ROW(statx, FILE),
-	ROW(renameat2, FILE),
-	ROW(unlinkat, FILE),
-	ROW(mkdirat, FILE),
-	ROW(linkat, FILE),
-	ROW(symlinkat, FILE),
-	ROW(faccessat, FILE),
-	ROW(close, FILE),
-	ROW(execve, FILE),
+static const char *const classes[] = {
+	[JANK_CLASS_FUTEX] = "futex futex_time64 futex_wait futex_waitv",
+	[JANK_CLASS_SLEEP] = "nanosleep clock_nanosleep clock_nanosleep_time64",
+	[JANK_CLASS_POLL] = "epoll_wait epoll_pwait epoll_pwait2 "
+			    "io_getevents io_pgetevents io_pgetevents_time64",
+	[JANK_CLASS_POLL_FDS] = "poll ppoll ppoll_time64",
+	[JANK_CLASS_SELECT] = "select _newselect pselect6 pselect6_time64",
+	[JANK_CLASS_IO_URING] = "io_uring_enter",
+	/* i386's socketcall is any of them */
+	[JANK_CLASS_SOCKET] = "recv recvfrom recvmsg recvmmsg recvmmsg_time64 "
+			      "send sendto sendmsg sendmmsg connect accept accept4 socketcall",
+	[JANK_CLASS_FD] = "read readv pread64 preadv preadv2 "
+			  "write writev pwrite64 pwritev pwritev2 "
+			  "splice tee vmsplice sendfile sendfile64",
+	[JANK_CLASS_IOCTL] = "ioctl",
+	[JANK_CLASS_FILE] =
+		"fsync fdatasync sync syncfs sync_file_range sync_file_range2 msync "
+		"fallocate ftruncate ftruncate64 truncate truncate64 copy_file_range "
+		"getdents64 openat openat2 open creat "
+		"stat stat64 lstat lstat64 newfstatat fstatat64 statx "
+		"rename renameat renameat2 unlink unlinkat mkdir mkdirat rmdir "
+		"link linkat symlink symlinkat access faccessat faccessat2 close execve",
 };
 
-void syscalls__classes(uint8_t classes[JANK_SYSCALL_MAX])
+/* In the order of jank_conf.epoll_nr. */
+static const char *const epoll[] = { "epoll_wait", "epoll_pwait", "epoll_pwait2" };
+
+#define EPOLL_CNT (JANK_EPOLL_CNT / 2)
+_Static_assert(sizeof(epoll) / sizeof(epoll[0]) == EPOLL_CNT, "epoll_nr");
+
+/* A number as the probes have it. */
+static const char *name_of(int nr)
 {
-	memset(classes, JANK_CLASS_PLAIN, JANK_SYSCALL_MAX);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (rows[i].nr < JANK_SYSCALL_MAX)
-			classes[rows[i].nr] = rows[i].class;
+	return nr < JANK_SYSCALL_32 ? syscall__name(nr) : syscall__name_32(nr - JANK_SYSCALL_32);
+}
+
+static bool has_word(const char *words, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = words; (at = strstr(at, word)) != NULL; at += len)
+		if ((at == words || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
+			return true;
+	return false;
+}
+
+static uint8_t class_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
+		if (classes[i] && has_word(classes[i], name))
+			return i;
+	return JANK_CLASS_PLAIN;
+}
+
+static void set_one(struct jank_conf *conf, int nr, const char *name)
+{
+	int half = nr >= JANK_SYSCALL_32;
+
+	conf->syscall_class[nr] = class_of(name);
+	if (!strcmp(name, "restart_syscall"))
+		conf->restart_nr[half] = nr;
+	for (int i = 0; i < EPOLL_CNT; i++)
+		if (!strcmp(name, epoll[i]))
+			conf->epoll_nr[half * EPOLL_CNT + i] = nr;
+}
+
+void syscalls__set(struct jank_conf *conf)
+{
+	memset(conf->epoll_nr, -1, sizeof(conf->epoll_nr));
+	memset(conf->restart_nr, -1, sizeof(conf->restart_nr));
+	memset(conf->syscall_class, JANK_CLASS_PLAIN, sizeof(conf->syscall_class));
+	for (int nr = 0; nr < JANK_SYSCALL_MAX; nr++)
+		if (name_of(nr))
+			set_one(conf, nr, name_of(nr));
+}
+
+const char *syscalls__of_class(unsigned class)
+{
+	return class < sizeof(classes) / sizeof(classes[0]) ? classes[class] : NULL;
 }

@@ -3,11 +3,15 @@
 #ifndef JANK_SYSCALLS_H
 #define JANK_SYSCALLS_H
 
-#include <stdint.h>
-
 #include "bpf/jank_abi.h"
 
-/* Fills the table by number with JANK_CLASS_*, for this architecture. */
-void syscalls__classes(uint8_t classes[JANK_SYSCALL_MAX]);
+/*
+ * Fills in what the probes must know of this architecture's system calls, and of those of 32-bit programs on
+ * it: epoll_nr, restart_nr, syscall_class.
+ */
+void syscalls__set(struct jank_conf *conf);
+
+/* The names in a class (JANK_CLASS_*), with blanks between them; NULL for one that has none. */
+const char *syscalls__of_class(unsigned class);
 
 #endif

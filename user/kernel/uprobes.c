@@ -13,8 +13,12 @@
 #include "kernel/links.h"
 #include "kernel/targets.h"
 
+#define ENOTSUPP 524 /* the kernel's own: an instruction that it does not probe */
+
 struct probe {
 	uint64_t dev, inode, file_offset;
+	enum site_kind kind;
+	unsigned mark;
 };
 
 struct probed_process {
@@ -86,26 +90,44 @@ static struct probed_process *process_of(struct uprobes *up, pid_t pid)
 	return proc;
 }
 
-static struct bpf_program *program_for(enum site_kind kind, const struct uprobe_programs *progs)
+struct target_wants uprobe_programs__wants(const struct uprobe_programs *progs)
 {
-	switch (kind) {
+	bool marks = progs->mark || progs->custom;
+
+	return (struct target_wants){ .epoll = progs->wait_begin != NULL,
+				      .looper = progs->looper != NULL,
+				      .catalogue = marks ? progs->catalogue : NULL };
+}
+
+struct bpf_program *uprobe_programs__at(const struct uprobe_programs *progs,
+					const struct site *site)
+{
+	switch (site->kind) {
 	case SITE_WAIT_BEGIN:
 		return progs->wait_begin;
 	case SITE_WAIT_END:
 		return progs->wait_end;
 	case SITE_LOOPER:
 		return progs->looper;
+	case SITE_MARK:
+		return progs->mark;
+	case SITE_CUSTOM:
+		return progs->custom;
 	}
 	return NULL;
 }
 
 static bool is_attached(const struct probed_process *proc, const struct target_lib *lib,
-			uint64_t file_offset)
+			const struct site *site)
 {
-	for (unsigned i = 0; i < proc->cnt; i++)
-		if (proc->probes[i].dev == lib->dev && proc->probes[i].inode == lib->inode &&
-		    proc->probes[i].file_offset == file_offset)
+	for (unsigned i = 0; i < proc->cnt; i++) {
+		const struct probe *probe = &proc->probes[i];
+
+		if (probe->dev == lib->dev && probe->inode == lib->inode &&
+		    probe->file_offset == site->file_offset && probe->kind == site->kind &&
+		    probe->mark == site->mark)
 			return true;
+	}
 	return false;
 }
 
@@ -123,19 +145,30 @@ static bool make_room(struct probed_process *proc)
 	return links != NULL;
 }
 
+/* A loop is traced without its marks, too: where the kernel has no probe for an instruction, it has none. */
+static bool is_optional(const struct site *site, int code)
+{
+	return site->kind == SITE_MARK &&
+	       (code == EINVAL || code == EOPNOTSUPP || code == ENOTSUPP);
+}
+
 static int attach_site(struct probed_process *proc, const struct target_lib *lib,
 		       const struct site *site, struct bpf_program *prog, struct err *err)
 {
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = site->mark);
 	struct bpf_link *link;
 
 	if (!make_room(proc))
 		return err__set(err, ENOMEM, "out of memory");
-	link = bpf_program__attach_uprobe(prog, false, proc->task, lib->open_path,
-					  site->file_offset);
+	link = bpf_program__attach_uprobe_opts(prog, proc->task, lib->open_path, site->file_offset,
+					       &opts);
+	if (!link && is_optional(site, errno))
+		return 0;
 	if (!link)
 		return err__set(err, errno, "process %d: cannot probe %s in '%s': %s", proc->pid,
 				site->function, lib->path, strerror(errno));
-	proc->probes[proc->cnt] = (struct probe){ lib->dev, lib->inode, site->file_offset };
+	proc->probes[proc->cnt] =
+		(struct probe){ lib->dev, lib->inode, site->file_offset, site->kind, site->mark };
 	proc->links[proc->cnt++] = link;
 	return 0;
 }
@@ -143,6 +176,7 @@ static int attach_site(struct probed_process *proc, const struct target_lib *lib
 int uprobes__attach(struct uprobes *up, pid_t pid, const struct uprobe_programs *progs,
 		    unsigned *ret_cnt, struct err *err)
 {
+	const struct target_wants wants = uprobe_programs__wants(progs);
 	struct targets targets = {};
 	struct probed_process *proc;
 	unsigned cnt = 0;
@@ -155,18 +189,17 @@ int uprobes__attach(struct uprobes *up, pid_t pid, const struct uprobe_programs 
 		return -ENOMEM;
 	if (!proc->cnt)
 		proc->task = living__thread("/proc", pid);
-	res = targets__find(proc->task, progs->wait_begin != NULL, progs->looper != NULL, &targets,
-			    err);
+	res = targets__find(proc->task, &wants, &targets, err);
 	if (res)
 		return res;
 	for (size_t i = 0; i < targets.site_cnt && !res; i++) {
 		const struct site *site = &targets.sites[i];
 		const struct target_lib *lib = &targets.libs[site->lib];
-		struct bpf_program *prog = program_for(site->kind, progs);
+		struct bpf_program *prog = uprobe_programs__at(progs, site);
 
 		if (!prog)
 			continue;
-		if (!is_attached(proc, lib, site->file_offset))
+		if (!is_attached(proc, lib, site))
 			res = attach_site(proc, lib, site, prog, err);
 		cnt += !res;
 	}

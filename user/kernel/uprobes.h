@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "kernel/targets.h"
 
 struct bpf_program;
 struct uprobes;
@@ -14,7 +15,17 @@ struct uprobes;
 /* The programs to attach; NULL: not wanted. */
 struct uprobe_programs {
 	struct bpf_program *wait_begin, *wait_end, *looper;
+	struct bpf_program *mark;   /* its attach cookie: the mark's index in the catalogue */
+	struct bpf_program *custom; /* at waits that the catalogue names */
+	const struct catalogue *catalogue; /* of mark and custom; NULL: neither is wanted */
 };
+
+/* What to look for on their behalf. */
+struct target_wants uprobe_programs__wants(const struct uprobe_programs *progs);
+
+/* The program for a site, or NULL. */
+struct bpf_program *uprobe_programs__at(const struct uprobe_programs *progs,
+					const struct site *site);
 
 int uprobes__new(struct uprobes **ret);
 void uprobes__free(struct uprobes *up); /* accepts NULL */

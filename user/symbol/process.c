@@ -188,12 +188,24 @@ int process__refresh(struct process_env *env, struct process *process, bool must
 	return ret;
 }
 
+int process__open(const struct process_env *env, const struct process *process,
+		  const struct mapped *mapped)
+{
+	struct stat st;
+	int fd = open_mapped(env, process->living, mapped, &st);
+
+	if (fd >= 0 && !module__is(mapped->module, &st)) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
 void process__load(struct process_env *env, const struct process *process, struct mapped *mapped)
 {
 	struct module *module = mapped->module;
 	struct debugfile_places places;
 	char root[PATH_MAX];
-	struct stat st;
 	int fd;
 
 	if (module->loaded)
@@ -204,11 +216,10 @@ void process__load(struct process_env *env, const struct process *process, struc
 		module__load(&env->modules, module, module->fd, &places);
 		return;
 	}
-	fd = open_mapped(env, process->living, mapped, &st);
+	fd = process__open(env, process, mapped);
 	if (fd < 0)
 		return;
-	if (module__is(module, &st))
-		module__load(&env->modules, module, fd, &places);
+	module__load(&env->modules, module, fd, &places);
 	close(fd);
 }
 

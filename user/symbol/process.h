@@ -40,6 +40,10 @@ int process__refresh(struct process_env *env, struct process *process, bool must
 /* Sees to it that a mapping's tables are built. */
 void process__load(struct process_env *env, const struct process *process, struct mapped *mapped);
 
+/* Opens the mapping's file again; -ESTALE: it is another one by now, or -errno. */
+int process__open(const struct process_env *env, const struct process *process,
+		  const struct mapped *mapped);
+
 void process__update_jit(const struct process_env *env, struct process *process);
 
 size_t process__bytes(const struct process *process);

@@ -7,8 +7,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "symbol/demangle.h"
 #include "symbol/kallsyms.h"
 #include "symbol/resolve.h"
+#include "symbol/runtime.h"
+#include "symbol/vtable.h"
 
 #define CACHE_BYTES_DEFAULT (24u << 20)
 
@@ -213,6 +216,16 @@ static struct resolver resolver_of(struct symbolizer *sym)
 				  .demangle = sym->demangle };
 }
 
+/* The process, read now when it isn't known yet; NULL: it can't be. */
+static struct process *known_process(struct symbolizer *sym, uint32_t pid)
+{
+	struct process *ret = find_process(sym, pid);
+
+	if (!ret && !symbolizer__process(sym, pid, NULL))
+		ret = find_process(sym, pid);
+	return ret;
+}
+
 int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack)
 {
 	struct pass pass = { .sym = sym, .rs = resolver_of(sym) };
@@ -223,11 +236,8 @@ int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack)
 	stack->frames = calloc(cnt ? cnt : 1, sizeof(*stack->frames));
 	if (!stack->frames)
 		return -ENOMEM;
-	if (stack->user_cnt) {
-		pass.process = find_process(sym, pid);
-		if (!pass.process && !symbolizer__process(sym, pid, NULL))
-			pass.process = find_process(sym, pid);
-	}
+	if (stack->user_cnt)
+		pass.process = known_process(sym, pid);
 	for (i = 0; i < cnt; i++) {
 		struct frame *frame = &stack->frames[i];
 
@@ -239,6 +249,78 @@ int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack)
 	}
 	stack->frame_cnt = cnt;
 	return 0;
+}
+
+int symbolizer__function(struct symbolizer *sym, uint32_t pid, uint64_t addr, struct frame *ret)
+{
+	struct stack stack = { .addresses = &addr, .user_cnt = 1 };
+	int res = symbolizer__stack(sym, pid, &stack);
+
+	if (!res)
+		*ret = stack.frames[0];
+	free(stack.frames);
+	return res;
+}
+
+/* A vtable's address is none of code, so its class may be kept as if it were a function's name. */
+static void name_class(struct pass *pass, struct frame *frame)
+{
+	struct cached fresh = { .key = cache__key(frame->address, true), .base = frame->address };
+	struct cached *entry = cache__find(&pass->process->cache, fresh.key);
+	char name[DEMANGLE_MAX];
+	struct mapped *mapped;
+	size_t len;
+
+	if (!entry) {
+		len = vtable__class(&pass->sym->env, pass->process, frame->address, name,
+				    sizeof(name), &mapped);
+		if (len) {
+			fresh.function = pool__add(&pass->sym->pool, name, len);
+			if (mapped)
+				fresh.module = pool__add(&pass->sym->pool, mapped->path,
+							 strlen(mapped->path));
+			fresh.app = !fresh.module || !runtime__is(fresh.module);
+		}
+		cache__add(&pass->process->cache, &fresh);
+		entry = &fresh;
+	}
+	fill(frame, entry);
+}
+
+int symbolizer__class(struct symbolizer *sym, uint32_t pid, uint64_t vtable, struct frame *ret)
+{
+	struct pass pass = { .sym = sym, .process = known_process(sym, pid) };
+
+	*ret = (struct frame){ .address = vtable };
+	if (!pass.process)
+		return 0;
+	name_class(&pass, ret);
+	if (ret->function || clock__mono_ns() < pass.process->next_refresh_ns)
+		return 0;
+	if (!process__refresh(&sym->env, pass.process, true)) /* its library may be a new one */
+		name_class(&pass, ret);
+	return 0;
+}
+
+bool symbolizer__code(struct symbolizer *sym, uint32_t pid, uint64_t addr, struct code_opts opts,
+		      struct frame *ret)
+{
+	struct process *process = find_process(sym, pid);
+	const struct region *region;
+	struct cached entry = {};
+	struct resolver rs;
+
+	region = process ? maps__find(&process->maps, addr - !opts.exact) : NULL;
+	if (!region)
+		return false;
+	*ret = (struct frame){ .address = addr, .module = region->mapped->path };
+	if (!opts.named || region->mapped->kind != MAPPED_FILE)
+		return true;
+	rs = resolver_of(sym);
+	rs.demangle = false; /* nor cached: others want it demangled */
+	resolve__user(&rs, process, region, addr, opts.exact, &entry);
+	ret->function = entry.function;
+	return true;
 }
 
 static size_t bytes_besides_modules(const struct symbolizer *sym)

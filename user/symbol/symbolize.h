@@ -42,6 +42,25 @@ void symbolizer__process_gone(struct symbolizer *sym, uint32_t pid);
  * call and 100 ms when an address lies in none. */
 int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack);
 
+/*
+ * What is at one address of a process, as it stands in a variable: a function, or with `class` the C++
+ * class that has its vtable there. Fills ret as a frame of a stack; with no name its function is NULL. 0 or
+ * -ENOMEM.
+ */
+int symbolizer__function(struct symbolizer *sym, uint32_t pid, uint64_t addr, struct frame *ret);
+int symbolizer__class(struct symbolizer *sym, uint32_t pid, uint64_t vtable, struct frame *ret);
+
+/*
+ * Whose code a word of memory may point into: of a known process, by the mappings as last read. Fills
+ * ret->module with the file as in maps, and with `named` ret->function with the name as in its symbol
+ * table, for an address that is `exact` or else returned to. False: no code is there.
+ */
+struct code_opts {
+	bool exact, named;
+};
+bool symbolizer__code(struct symbolizer *sym, uint32_t pid, uint64_t addr, struct code_opts opts,
+		      struct frame *ret);
+
 /* Frees cached names beyond max_cache_bytes. Invalidates all frame strings handed out: call between
  * blocks only. */
 void symbolizer__trim(struct symbolizer *sym);

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Unpacks xz within bounds: a few bytes of it can claim gigabytes. */
+#ifndef JANK_XZ_H
+#define JANK_XZ_H
+
+#include <stddef.h>
+
+/* Into malloc'ed memory. -EFBIG: more than max bytes, or a decoder of more than 32 MiB; -EINVAL: broken. */
+int xz__unpack(const void *packed, size_t len, size_t max, void **ret, size_t *ret_len);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Options and answers, as the probes take them. */
+#include "kernel/conf.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "kernel/syscalls.h"
+
+#define SPAN_MIN_NS	   (1 * NS_PER_MS)
+#define SAMPLE_AGE_DIVISOR 10 /* of the threshold: the sampler leaves younger dispatches alone */
+
+static void fill_filter(struct jank_conf *conf, const struct filter *filter)
+{
+	conf->all = filter->all;
+	conf->main_thread = filter->main_thread;
+	conf->loop_mask = filter->loops;
+	conf->uid_cnt = filter->uid_cnt;
+	conf->glob_cnt = filter->glob_cnt;
+	conf->cgroup_cnt = filter->cgroup_cnt;
+	memcpy(conf->uids, filter->uids, sizeof(conf->uids));
+}
+
+void conf__fill(struct jank_conf *conf, const struct loader_opts *opts,
+		const struct calibration *calibration, bool infer_begin)
+{
+	conf->threshold_ns = opts->threshold_ns;
+	conf->hang_ns = opts->hang_ns;
+	conf->span_min_ns = SPAN_MIN_NS;
+	conf->sample_age_ns = opts->threshold_ns / SAMPLE_AGE_DIVISOR;
+	conf->tgid = opts->only_pid;
+	conf->self_tgid = getpid();
+	conf->debugging = opts->debugging;
+	conf->infer_begin = infer_begin;
+	conf->switch_state = features__has(opts->features, FEATURE_SWITCH_STATE);
+	conf->thread_sz = calibration->thread_sz;
+	conf->user_ip_mask = calibration->user_ip_mask;
+	syscalls__set(conf);
+	if (opts->filter)
+		fill_filter(conf, opts->filter);
+}
+
+static int put(int map_fd, __u32 index, const void *value, const char *what, struct err *err)
+{
+	if (!bpf_map_update_elem(map_fd, &index, value, BPF_ANY))
+		return 0;
+	return err__set(err, errno, "cannot tell the probes of %s: %s", what, strerror(errno));
+}
+
+int conf__fill_maps(const struct conf_maps *maps, const struct loader_opts *opts, struct err *err)
+{
+	const struct filter *filter = opts->filter;
+	size_t mark_cnt = opts->catalogue ? catalogue__mark_cnt(opts->catalogue) : 0;
+	int res = 0;
+
+	for (__u32 i = 0; filter && i < filter->glob_cnt && !res; i++)
+		res = put(maps->globs_fd, i, &filter->globs[i], "a process's name", err);
+	for (__u32 i = 0; filter && i < filter->cgroup_cnt && !res; i++)
+		res = put(maps->cgroups_fd, i, &filter->cgroup_fds[i], "a cgroup", err);
+	for (__u32 i = 0; i < mark_cnt && !res; i++)
+		res = put(maps->marks_fd, i, &catalogue__mark(opts->catalogue, i)->spec, "a mark",
+			  err);
+	return res;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* From the end of the file to its directory, from there to the entry. All of it is the traced program's. */
+#include "kernel/zip_entry.h"
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+#define END_SZ	      22 /* and a comment of up to 65,535 bytes */
+#define ENTRY_SZ      46 /* in the directory; and three texts */
+#define LOCAL_SZ      30 /* before the content; and two texts */
+#define DIRECTORY_MAX (64u << 20)
+#define STORED	      0
+
+bool zip_entry__is_archive(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 4 && !strcmp(path + len - 4, ".apk");
+}
+
+static uint16_t get16(const uint8_t *from)
+{
+	uint16_t value;
+
+	memcpy(&value, from, sizeof(value));
+	return le16toh(value);
+}
+
+static uint32_t get32(const uint8_t *from)
+{
+	uint32_t value;
+
+	memcpy(&value, from, sizeof(value));
+	return le32toh(value);
+}
+
+/* The end record is the last thing in the file but for its own comment. */
+static int find_directory(int fd, uint64_t size, uint64_t *ret_offset, uint64_t *ret_len)
+{
+	size_t len = size < END_SZ + 0xffff ? (size_t)size : END_SZ + 0xffff;
+	uint8_t *tail = malloc(len + 1);
+	int err = -ENOMEM;
+
+	if (!tail)
+		return err;
+	err = len < END_SZ ? -ENOEXEC : file__read_exactly(fd, tail, len, size - len);
+	for (size_t at = len - END_SZ + 1; !err && at-- > 0;) {
+		if (memcmp(tail + at, "PK\5\6", 4) || at + END_SZ + get16(tail + at + 20) != len)
+			continue;
+		*ret_len = get32(tail + at + 12);
+		*ret_offset = get32(tail + at + 16);
+		if (*ret_offset > size || *ret_len > size - *ret_offset || *ret_len > DIRECTORY_MAX)
+			err = -ENOEXEC;
+		free(tail);
+		return err;
+	}
+	free(tail);
+	return err ? err : -ENOEXEC;
+}
+
+/* The entry that begins last before the offset: contents follow each other, so no other can hold it. */
+static const uint8_t *nearest_entry(const uint8_t *directory, size_t len, uint64_t offset)
+{
+	const uint8_t *best = NULL;
+
+	while (len >= ENTRY_SZ && !memcmp(directory, "PK\1\2", 4)) {
+		size_t whole = ENTRY_SZ + (size_t)get16(directory + 28) + get16(directory + 30) +
+			       get16(directory + 32);
+
+		if (whole > len)
+			break;
+		if (get32(directory + 42) <= offset &&
+		    (!best || get32(directory + 42) > get32(best + 42)))
+			best = directory;
+		directory += whole;
+		len -= whole;
+	}
+	return best;
+}
+
+static int take_entry(int fd, const uint8_t *entry, uint64_t offset, struct zip_entry *ret)
+{
+	size_t name_len = get16(entry + 28);
+	uint64_t begin = get32(entry + 42);
+	uint8_t local[LOCAL_SZ];
+	int err;
+
+	if (get16(entry + 10) != STORED || name_len >= sizeof(ret->name) ||
+	    memchr(entry + ENTRY_SZ, 0, name_len))
+		return -ENOENT;
+	err = file__read_exactly(fd, local, sizeof(local), begin);
+	if (err)
+		return err;
+	if (memcmp(local, "PK\3\4", 4))
+		return -ENOEXEC;
+	ret->offset = begin + LOCAL_SZ + get16(local + 26) + get16(local + 28);
+	ret->size = get32(entry + 20);
+	if (offset < ret->offset || offset - ret->offset >= ret->size)
+		return -ENOENT;
+	memcpy(ret->name, entry + ENTRY_SZ, name_len);
+	ret->name[name_len] = 0;
+	return 0;
+}
+
+int zip_entry__at(int fd, uint64_t offset, struct zip_entry *ret)
+{
+	uint64_t directory_offset, len;
+	const uint8_t *entry;
+	uint8_t *directory;
+	struct stat st;
+	int err;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_size <= 0)
+		return -ENOEXEC;
+	err = find_directory(fd, (uint64_t)st.st_size, &directory_offset, &len);
+	if (err)
+		return err;
+	directory = malloc(len ? len : 1);
+	if (!directory)
+		return -ENOMEM;
+	err = file__read_exactly(fd, directory, len, directory_offset);
+	if (!err) {
+		entry = nearest_entry(directory, len, offset);
+		err = entry ? take_entry(fd, entry, offset, ret) : -ENOENT;
+	}
+	free(directory);
+	return err;
+}
