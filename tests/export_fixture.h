@@ -104,6 +104,10 @@ static inline struct block *fixture__cpu(void)
 
 	b->exe = strdup(self);
 	b->cgroup = strdup("/system.slice/redis-server.service");
+	b->unit = strdup("redis-server.service");
+	b->container = strdup("3f8a2c1b9d7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a");
+	b->pod = strdup("7f3b1d2e-0a9c-4b8d-9e6f-112233445566");
+	b->ns_pid = 17;
 	b->state_ns[JANK_STATE_RUNNING] = 300 * FIXTURE_MS;
 	b->state_ns[JANK_STATE_RUNNABLE] = 11 * FIXTURE_MS + 500000;
 	b->state_ns[JANK_STATE_PAGE_FAULT] = 500000;
@@ -222,6 +226,7 @@ static inline struct block *fixture__lock(void)
 	b->lost = calloc(2, sizeof(*b->lost));
 	b->lost[0] = (struct block_loss){ "samples_shed", 3 };
 	b->lost[1] = (struct block_loss){ "wakeup_missed", 1 };
+	b->loop_name = "libuv";
 	return b;
 }
 
@@ -282,7 +287,25 @@ static inline struct block *fixture__bare(void)
 	b->state_ns[JANK_STATE_OTHER] = 101 * FIXTURE_MS;
 	b->load = (struct machine_load){ -1, -1, -1, -1, -1, false };
 	b->stack_quality = QUALITY_NO_SAMPLES;
+	b->uid = UINT32_MAX;
 	return b;
+}
+
+/* Of a message, too. */
+static inline void fixture__add_hostile_message(struct block *b)
+{
+	const struct jank_rec_message raw = { .mark = 1 };
+	struct message *m = b->message = message__new(&raw);
+
+	m->what = strdup("\x1b[2J = \r\n-12");
+	m->handler = (struct message_name){ strdup(""), strdup(""), UINT64_MAX >> 11 };
+	m->callback = (struct message_name){ strdup("f<a&b>(\r\nc)"), strdup("/\n/lib\x7f.so"), 0 };
+	m->source = (struct message_name){ strdup("\xff\xfe\u202e"), NULL, 0 };
+	m->fd = (struct message_fd){ INT32_MAX, UINT32_MAX, strdup("unix @\n\nstack = \x80") };
+	m->also[m->also_cnt++] = (struct message_fd){ 0, 0, NULL };
+	m->ready_cnt = UINT32_MAX;
+	m->was_queued = true;
+	m->queued_ns = UINT64_MAX >> 11;
 }
 
 /* Names as an enemy would choose them. */
@@ -295,6 +318,7 @@ static inline struct block *fixture__hostile(void)
 			   "evil");
 	b->exe = strdup("/tmp/\x01\x7f\nstack = x");
 	b->cgroup = strdup("\n");
+	fixture__add_hostile_message(b);
 	b->state_ns[JANK_STATE_POLL] = 150 * FIXTURE_MS;
 	SAMPLE(b,
 	       ((struct sample){ .t_ns = FIXTURE_START,
@@ -358,6 +382,61 @@ static inline struct block *fixture__states(void)
 	return b;
 }
 
+/* A message of Qt's, which waited; no frame is to blame. */
+static inline struct block *fixture__qt(void)
+{
+	const struct jank_rec_message raw = { .mark = 1 };
+	struct block *b = fixture__new(23 * FIXTURE_MS, "kcalc", 4300, 4300);
+	struct message *m = b->message = message__new(&raw);
+
+	b->state_ns[JANK_STATE_SLEEP] = 23 * FIXTURE_MS;
+	SAMPLE(b,
+	       ((struct sample){ .t_ns = FIXTURE_START,
+				 .ns = 20 * FIXTURE_MS,
+				 .state = JANK_STATE_SLEEP,
+				 .syscall = 230,
+				 .syscall_name = "clock_nanosleep" }),
+	       KERNEL("do_nanosleep", 0x63));
+	m->what = strdup("QTimerEvent");
+	m->handler =
+		(struct message_name){ strdup("app::Window<int>"), strdup("/usr/bin/kcalc"), 0 };
+	m->callback = (struct message_name){ NULL, strdup("/usr/lib/libx.so"), 0x1234 };
+	m->source = (struct message_name){ strdup("frame clock"), NULL, 0 };
+	m->was_queued = true;
+	m->queued_ns = 35 * FIXTURE_MS;
+	b->cause = (struct cause){ .kind = "sleep", .share = 0.998, .signature = "77" };
+	return b;
+}
+
+/* Several ready descriptors, of which two could be found. */
+static inline struct block *fixture__ready(void)
+{
+	const struct jank_rec_message raw = { .ready_got = 3 };
+	struct block *b = fixture__new(312 * FIXTURE_MS, "redis-server", 4242, 4242);
+	struct message *m = b->message = message__new(&raw);
+
+	b->state_ns[JANK_STATE_RUNNING] = 312 * FIXTURE_MS;
+	b->ready_cnt = 5;
+	m->ready_cnt = 5;
+	m->fd = (struct message_fd){ 8, 0x2011, strdup("tcp 127.0.0.1:6379->127.0.0.1:51234") };
+	m->also[m->also_cnt++] = (struct message_fd){ 9, 0x40000001, strdup("eventfd 12") };
+	b->cause = (struct cause){ .kind = "cpu", .share = 1, .signature = "78" };
+	return b;
+}
+
+/* One ready descriptor. */
+static inline struct block *fixture__timer(void)
+{
+	const struct jank_rec_message raw = { .ready_got = 1 };
+	struct block *b = fixture__new(101 * FIXTURE_MS, "redis-server", 4242, 4242);
+
+	b->state_ns[JANK_STATE_RUNNING] = 101 * FIXTURE_MS;
+	b->message = message__new(&raw);
+	b->message->ready_cnt = 1;
+	b->message->fd = (struct message_fd){ 8, 1, strdup("timerfd every 1.00 s") };
+	return b;
+}
+
 static const struct {
 	const char *name;
 	struct block *(*make)(void);
@@ -365,7 +444,8 @@ static const struct {
 	{ "cpu", fixture__cpu },       { "lock", fixture__lock },
 	{ "hang", fixture__hang },     { "hang_end", fixture__hang_end },
 	{ "bare", fixture__bare },     { "hostile", fixture__hostile },
-	{ "states", fixture__states },
+	{ "states", fixture__states }, { "qt", fixture__qt },
+	{ "ready", fixture__ready },   { "timer", fixture__timer },
 };
 #define FIXTURE_CNT (sizeof(fixtures) / sizeof(*fixtures))
 

@@ -93,6 +93,20 @@ static inline void fixture__slice(struct fixture_stack *stack, uint32_t tid, uin
 	stack->rec.hdr.size += sizeof(task);
 }
 
+/* What a dispatch handled: one ready descriptor, no mark. */
+static inline struct jank_rec_message fixture__message(uint32_t tid, uint64_t dispatch_ns,
+						       uint64_t data)
+{
+	return (struct jank_rec_message){
+		.hdr = fixture__hdr(JANK_REC_MESSAGE, sizeof(struct jank_rec_message), tid),
+		.dispatch_ns = dispatch_ns,
+		.ready_got = 1,
+		.ready_data = { data },
+		.ready_events = { 1 },
+		.comm = "worker",
+	};
+}
+
 static inline struct jank_rec_thread fixture__thread(uint32_t tid, uint64_t dispatches,
 						     uint64_t blocks)
 {

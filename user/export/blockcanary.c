@@ -59,14 +59,14 @@ static void add_value(struct strbuf *sb, const char *value)
 	strbuf__free(&clean);
 }
 
-static void add_str(struct strbuf *sb, const char *key, const char *value)
+void blockcanary__add_str(struct strbuf *sb, const char *key, const char *value)
 {
 	strbuf__addf(sb, "%s = ", key);
 	add_value(sb, value);
 	strbuf__adds(sb, CRLF);
 }
 
-static void add_u64(struct strbuf *sb, const char *key, uint64_t value)
+void blockcanary__add_u64(struct strbuf *sb, const char *key, uint64_t value)
 {
 	strbuf__addf(sb, "%s = %" PRIu64 CRLF, key, value);
 }
@@ -106,20 +106,20 @@ static void add_basics(struct strbuf *sb, const struct block *block, const char 
 {
 	const struct host_info *host = &block->host;
 
-	add_str(sb, "qua", qualifier ? qualifier : "jankbpf " JANK_VERSION);
-	add_str(sb, "versionName", JANK_VERSION);
-	add_u64(sb, "versionCode", version_code());
-	add_str(sb, "imei", "empty_imei");
-	add_u64(sb, "uid", block->uid);
-	add_str(sb, "network", "unknown");
-	add_str(sb, "model", host->name);
+	blockcanary__add_str(sb, "qua", qualifier ? qualifier : "jankbpf " JANK_VERSION);
+	blockcanary__add_str(sb, "versionName", JANK_VERSION);
+	blockcanary__add_u64(sb, "versionCode", version_code());
+	blockcanary__add_str(sb, "imei", "empty_imei");
+	blockcanary__add_u64(sb, "uid", block->uid);
+	blockcanary__add_str(sb, "network", "unknown");
+	blockcanary__add_str(sb, "model", host->name);
 	add_api_level(sb, host);
-	add_u64(sb, "cpu-core", host->cpus);
-	add_str(sb, "process", block->process);
+	blockcanary__add_u64(sb, "cpu-core", host->cpus);
+	blockcanary__add_str(sb, "process", block->process);
 	/* Android's free memory is what could be had, not what lies idle. */
-	add_u64(sb, "freeMemory",
-		host->mem_available_kb ? host->mem_available_kb : host->mem_free_kb);
-	add_u64(sb, "totalMemory", host->mem_total_kb);
+	blockcanary__add_u64(sb, "freeMemory",
+			     host->mem_available_kb ? host->mem_available_kb : host->mem_free_kb);
+	blockcanary__add_u64(sb, "totalMemory", host->mem_total_kb);
 }
 
 static void add_moment(struct strbuf *sb, const char *key, const struct block *block,
@@ -132,17 +132,17 @@ static void add_moment(struct strbuf *sb, const char *key, const struct block *b
 
 static void add_times(struct strbuf *sb, const struct block *block)
 {
-	add_u64(sb, "time", block->duration_ns / NS_PER_MS);
-	add_u64(sb, "thread-time", block->cpu_ns / NS_PER_MS);
+	blockcanary__add_u64(sb, "time", block->duration_ns / NS_PER_MS);
+	blockcanary__add_u64(sb, "thread-time", block->cpu_ns / NS_PER_MS);
 	add_moment(sb, "time-start", block, block->start_ns);
 	add_moment(sb, "time-end", block, block->start_ns + block->duration_ns);
 }
 
 static void add_our_account(struct strbuf *sb, const struct block *block)
 {
-	add_u64(sb, "x-duration-ns", block->duration_ns);
-	add_u64(sb, "x-threshold-ns", block->threshold_ns);
-	add_u64(sb, "x-cpu-ns", block->cpu_ns);
+	blockcanary__add_u64(sb, "x-duration-ns", block->duration_ns);
+	blockcanary__add_u64(sb, "x-threshold-ns", block->threshold_ns);
+	blockcanary__add_u64(sb, "x-cpu-ns", block->cpu_ns);
 	for (uint32_t i = 0; i < JANK_STATE_CNT; i++) {
 		const char *blocked = i < JANK_STATE_FIRST_BLOCKED ? "" : "blocked-";
 
@@ -156,12 +156,12 @@ static void add_our_cause(struct strbuf *sb, const struct cause *cause)
 {
 	if (!cause->kind)
 		return;
-	add_str(sb, "x-cause", cause->kind);
+	blockcanary__add_str(sb, "x-cause", cause->kind);
 	strbuf__addf(sb, "x-cause-share = %.4f" CRLF, cause__share(cause));
 	if (cause->frame && cause->frame->function)
-		add_str(sb, "x-cause-frame", cause->frame->function);
+		blockcanary__add_str(sb, "x-cause-frame", cause->frame->function);
 	if (cause->signature[0])
-		add_str(sb, "x-signature", cause->signature);
+		blockcanary__add_str(sb, "x-signature", cause->signature);
 }
 
 static void add_our_others(struct strbuf *sb, const struct block *block)
@@ -174,11 +174,11 @@ static void add_our_others(struct strbuf *sb, const struct block *block)
 		strbuf__reset(&line);
 		strbuf__addf(&line, "%s pid %" PRIu32 " tid %" PRIu32 " ns %" PRIu64, task->comm,
 			     task->pid, task->tid, task->ns);
-		add_str(sb, "x-preemptor", strbuf__str(&line));
+		blockcanary__add_str(sb, "x-preemptor", strbuf__str(&line));
 	}
 	strbuf__reset(&line);
 	quality__add(&line, block->stack_quality);
-	add_str(sb, "x-stack-quality", strbuf__str(&line));
+	blockcanary__add_str(sb, "x-stack-quality", strbuf__str(&line));
 	strbuf__free(&line);
 	for (size_t i = 0; i < block->lost_cnt; i++)
 		strbuf__addf(sb, "x-lost-%s = %" PRIu64 CRLF, block->lost[i].reason,
@@ -188,17 +188,26 @@ static void add_our_others(struct strbuf *sb, const struct block *block)
 /* What BlockCanary has no key for: its reader skips these. */
 static void add_ours(struct strbuf *sb, const struct block *block)
 {
-	add_str(sb, "x-id", block->id);
-	add_str(sb, "x-severity", block__severity(block));
-	add_str(sb, "x-loop", loop__name(block->loop));
-	add_u64(sb, "x-pid", block->pid);
-	add_u64(sb, "x-tid", block->tid);
-	add_str(sb, "x-thread", block->thread);
+	blockcanary__add_str(sb, "x-id", block->id);
+	blockcanary__add_str(sb, "x-severity", block__severity(block));
+	blockcanary__add_str(sb, "x-loop", block__loop(block));
+	blockcanary__add_u64(sb, "x-pid", block->pid);
+	blockcanary__add_u64(sb, "x-tid", block->tid);
+	blockcanary__add_str(sb, "x-thread", block->thread);
 	if (block->exe)
-		add_str(sb, "x-exe", block->exe);
+		blockcanary__add_str(sb, "x-exe", block->exe);
 	if (block->cgroup)
-		add_str(sb, "x-cgroup", block->cgroup);
-	add_u64(sb, "x-dropped-frames", block->dropped_frames);
+		blockcanary__add_str(sb, "x-cgroup", block->cgroup);
+	if (block->container)
+		blockcanary__add_str(sb, "x-container", block->container);
+	if (block->pod)
+		blockcanary__add_str(sb, "x-pod", block->pod);
+	if (block->unit)
+		blockcanary__add_str(sb, "x-unit", block->unit);
+	if (block->ns_pid)
+		blockcanary__add_u64(sb, "x-ns-pid", block->ns_pid);
+	blockcanary__add_message(sb, block->message);
+	blockcanary__add_u64(sb, "x-dropped-frames", block->dropped_frames);
 	add_our_account(sb, block);
 	add_our_cause(sb, &block->cause);
 	add_our_others(sb, block);
@@ -209,7 +218,7 @@ static void add_cpu(struct strbuf *sb, const struct block *block)
 {
 	const struct machine_load *load = &block->load;
 
-	add_str(sb, "cpu-busy", load->busy ? "true" : "false");
+	blockcanary__add_str(sb, "cpu-busy", load->busy ? "true" : "false");
 	strbuf__adds(sb, "cpu-rate = ");
 	if (load->total_pct >= 0 && load->process_pct >= 0 && load->user_pct >= 0 &&
 	    load->system_pct >= 0 && load->iowait_pct >= 0) {

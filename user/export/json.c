@@ -10,6 +10,7 @@
 #include "base/jsonw.h"
 #include "export/frame.h"
 #include "export/json.h"
+#include "export/message.h"
 #include "export/quality.h"
 #include "export/sink.h"
 
@@ -51,9 +52,15 @@ static void add_who(struct jsonw *w, const struct block *block)
 	add_known(w, "process", block->process);
 	add_known(w, "thread", block->thread);
 	add_known(w, "exe", block->exe);
-	jsonw__ku64(w, "uid", block->uid);
+	if (block->uid != UINT32_MAX)
+		jsonw__ku64(w, "uid", block->uid);
 	add_known(w, "cgroup", block->cgroup);
-	jsonw__kstr(w, "loop", loop__name(block->loop));
+	add_known(w, "container", block->container);
+	add_known(w, "pod", block->pod);
+	add_known(w, "unit", block->unit);
+	if (block->ns_pid)
+		jsonw__ku64(w, "ns_pid", block->ns_pid);
+	jsonw__kstr(w, "loop", block__loop(block));
 }
 
 static void add_account(struct jsonw *w, const struct block *block)
@@ -224,6 +231,7 @@ void json__add_block(struct strbuf *sb, const struct block *block)
 	add_time(&w, block);
 	add_host(&w, &block->host);
 	add_who(&w, block);
+	message__add_json(&w, block->message);
 	jsonw__kstr(&w, "severity", block__severity(block));
 	jsonw__ku64(&w, "dropped_frames", block->dropped_frames);
 	jsonw__ku64(&w, "cpu_ns", block->cpu_ns);

@@ -41,7 +41,7 @@ static void add_hist(struct jsonw *w, const uint64_t *hist)
 static void add_loop(struct jsonw *w, const struct loop_hist *loop)
 {
 	jsonw__object(w);
-	jsonw__kstr(w, "loop", loop__name(loop->loop));
+	jsonw__kstr(w, "loop", hist__loop(loop));
 	jsonw__ku64(w, "pid", loop->pid);
 	if (loop->process)
 		jsonw__kstr(w, "process", loop->process);

@@ -26,7 +26,11 @@ static int text__block(struct sink *sink, const struct block *block)
 	struct text *t = (struct text *)sink;
 
 	text__add_headline(t, block);
+	if (t->verbosity > 0)
+		text__add_who(t, block);
 	if (t->verbosity >= 0) {
+		if (t->verbosity > 0)
+			text__add_message(t, block);
 		text__add_bar(t, block);
 		text__add_machine(t, block);
 		text__add_stacks(t, block);

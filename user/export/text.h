@@ -52,11 +52,21 @@ struct grouped text__grouped(uint64_t n);
 /* "1 block", "2 blocks" */
 void text__put_count(struct text *t, enum style style, uint64_t n, const char *noun);
 
+/*
+ * Of the headline: " · QTimerEvent to MainWindow", false where that doesn't fit whole before a column: then it
+ * is for a line of its own. " · queued 20.0 ms before".
+ */
+bool text__put_message(struct text *t, const struct block *block, unsigned to_col);
+void text__add_phrase(struct text *t, const struct block *block);
+void text__put_queued(struct text *t, const struct block *block);
+
 /* The state's cell in the bar and its legend. */
 const char *text__state_cell(uint32_t state);
 
 /* The parts, each whole lines. */
 void text__add_headline(struct text *t, const struct block *block);
+void text__add_who(struct text *t, const struct block *block);
+void text__add_message(struct text *t, const struct block *block); /* for -v */
 void text__add_bar(struct text *t, const struct block *block);
 void text__add_machine(struct text *t, const struct block *block);
 void text__add_stacks(struct text *t, const struct block *block);

@@ -100,10 +100,38 @@ static void put_app_frame(struct text *t, const struct frame *frame)
 	strbuf__free(&name);
 }
 
+/* Where no frame is to blame: the call in which most of such time went. */
+static void put_syscall(struct text *t, const struct block *block)
+{
+	const struct sample *most = NULL;
+
+	for (size_t i = 0; i < block->sample_cnt; i++) {
+		const struct sample *sample = &block->samples[i];
+
+		if (sample->syscall_name && (!most || sample->ns > most->ns) &&
+		    !strcmp(state__name(sample->state), block->cause.kind))
+			most = sample;
+	}
+	if (!most)
+		return;
+	text__put(t, STYLE_NONE, ", in ");
+	text__putf(t, STYLE_BOLD, "%s()", most->syscall_name);
+}
+
+static bool is_of_screen(const struct block *block)
+{
+	static const char *const names[] = { "android-looper", "qt", "gtk", "glib" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(block__loop(block), names[i]))
+			return true;
+	return false;
+}
+
 /* Frames of a screen mean something to the loop of a user interface; for others on request. */
 static void put_dropped(struct text *t, const struct block *block)
 {
-	if (!block->dropped_frames || (block->loop == JANK_LOOP_EPOLL && t->verbosity <= 0))
+	if (!block->dropped_frames || (!is_of_screen(block) && t->verbosity <= 0))
 		return;
 	text__put(t, STYLE_DIM, " · ");
 	text__put_count(t, STYLE_DIM, block->dropped_frames, "frame");
@@ -122,24 +150,32 @@ static void put_verdict(struct text *t, const struct block *block)
 		   verdict_words(cause->kind));
 	if (cause->frame)
 		put_app_frame(t, cause->frame);
+	else
+		put_syscall(t, block);
+	text__put_queued(t, block);
 	put_dropped(t, block);
 	text__nl(t);
 }
 
 void text__add_headline(struct text *t, const struct block *block)
 {
+	bool fits;
+
 	text__put(t, STYLE_DIM, "━━ ");
 	put_wall_time(t, block);
 	text__put(t, STYLE_NONE, "  ");
 	put_who(t, block);
-	text__putf(t, STYLE_NONE, " · %s", loop__name(block->loop));
+	text__putf(t, STYLE_NONE, " · %s", block__loop(block));
 	if (block->ended_by_exit)
 		text__put(t, STYLE_NONE, " · thread ended");
+	fits = text__put_message(t, block, t->width - CLOCK_COLUMNS - 1);
 	text__put(t, STYLE_NONE, " ");
 	text__fill(t, STYLE_DIM, "━", t->width - CLOCK_COLUMNS);
 	put_clock(t, block);
 	text__fill(t, STYLE_DIM, "━", t->width);
 	text__nl(t);
+	if (!fits && t->verbosity <= 0)
+		text__add_phrase(t, block);
 	put_verdict(t, block);
 }
 

@@ -144,7 +144,7 @@ static void put_hist(struct text *t, const struct loop_hist *loop)
 
 static void put_loop(struct text *t, const struct loop_hist *loop)
 {
-	text__putf(t, STYLE_NONE, INDENT "%s ", loop__name(loop->loop));
+	text__putf(t, STYLE_NONE, INDENT "%s ", hist__loop(loop));
 	text__put_cut(t, STYLE_BOLD, loop->process ? loop->process : "?", NAME_COLUMNS);
 	text__putf(t, STYLE_NONE, " (pid %" PRIu32 "): %s dispatch%s, ", loop->pid,
 		   text__grouped(loop->dispatch_cnt).str, loop->dispatch_cnt == 1 ? "" : "es");

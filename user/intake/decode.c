@@ -50,12 +50,24 @@ FIXED(loop, loop)
 FIXED(block_fixed, block)
 FIXED(thread, thread)
 FIXED(exec, exec)
+FIXED(wait, wait)
+FIXED(message_fixed, message)
 
 static int decode_block(const void *data, size_t len, struct event *ret)
 {
 	int res = decode_block_fixed(data, len, ret);
 
 	return res ? res : check_block(&ret->block);
+}
+
+static int decode_message(const void *data, size_t len, struct event *ret)
+{
+	int res = decode_message_fixed(data, len, ret);
+
+	if (!res && ret->message.ready_got > JANK_READY_MAX)
+		return -EBADMSG;
+	ret->message.text[JANK_MESSAGE_TEXT_SZ - 1] = '\0';
+	return res;
 }
 
 static const struct row {
@@ -69,6 +81,8 @@ static const struct row {
 #define decode_STACK		 decode_stack
 #define decode_THREAD		 decode_thread
 #define decode_EXEC		 decode_exec
+#define decode_WAIT		 decode_wait
+#define decode_MESSAGE		 decode_message
 #define ROW(nr, NAME, type, key) [nr] = { key, sizeof(type), decode_##NAME },
 	JANK_RECORDS(ROW)
 };

@@ -36,7 +36,11 @@ void block__free(struct block *block)
 	free(block->thread);
 	free(block->exe);
 	free(block->cgroup);
+	free(block->container);
+	free(block->pod);
+	free(block->unit);
 	free(block->id);
+	message__free(block->message);
 	free(block);
 }
 
@@ -57,7 +61,8 @@ void summary__free(struct summary *summary)
 size_t block__bytes(const struct block *block)
 {
 	size_t sum = sizeof(*block) + block->sample_cnt * sizeof(*block->samples) +
-		     block->preemptor_cnt * sizeof(*block->preemptors);
+		     block->preemptor_cnt * sizeof(*block->preemptors) +
+		     message__bytes(block->message);
 
 	for (size_t i = 0; i < block->sample_cnt; i++) {
 		const struct stack *stack = &block->samples[i].stack;
@@ -85,6 +90,16 @@ const char *loop__name(uint32_t loop)
 	if (loop >= sizeof(loop_names) / sizeof(*loop_names) || !loop_names[loop])
 		return "unknown";
 	return loop_names[loop];
+}
+
+const char *hist__loop(const struct loop_hist *hist)
+{
+	return hist->loop_name ? hist->loop_name : loop__name(hist->loop);
+}
+
+const char *block__loop(const struct block *block)
+{
+	return block->loop_name ? block->loop_name : loop__name(block->loop);
 }
 
 const char *block__severity(const struct block *block)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "bpf/jank_abi.h"
+#include "model/message.h"
 
 #define BLOCK_SCHEMA "jankbpf/1"
 
@@ -109,18 +110,23 @@ struct block {
 	int64_t real_offset_ns; /* start_ns + this = wall time */
 	uint64_t duration_ns, threshold_ns;
 	struct host_info host;
-	uint32_t pid, tid, uid;
-	char *process; /* command name or the executable's base name */
-	char *thread;  /* comm */
-	char *exe;     /* path, NULL when unknown */
-	char *cgroup;  /* NULL when unknown */
-	uint32_t loop; /* JANK_LOOP_* */
-	int32_t fd;    /* the loop's epoll descriptor, or -1 */
+	uint32_t pid, tid;
+	uint32_t uid;		      /* UINT32_MAX when unknown */
+	uint32_t ns_pid;	      /* in its own pid namespace; 0 when unknown */
+	char *process;		      /* command name or the executable's base name */
+	char *thread;		      /* comm */
+	char *exe;		      /* path, NULL when unknown */
+	char *cgroup;		      /* NULL when unknown */
+	char *container, *pod, *unit; /* by the cgroup's path; NULL when there is none */
+	uint32_t loop;		      /* JANK_LOOP_* */
+	const char *loop_name; /* the catalogue's or the journal's, borrowed; NULL: loop's own */
+	int32_t fd;	       /* the loop's epoll descriptor, or -1 */
 	int32_t ready_cnt;
 	bool hang_reported; /* its hang record was sent before */
 	bool over_hang;	    /* longer than --hang, reported before or not */
 	bool ended_by_exit;
-	uint32_t end; /* JANK_END_* */
+	uint32_t end;		 /* JANK_END_* */
+	struct message *message; /* what was handled; NULL: not known */
 	uint32_t dropped_frames;
 	uint64_t cpu_ns;
 	uint64_t state_ns[JANK_STATE_CNT];
@@ -140,6 +146,7 @@ struct loop_hist {
 	uint32_t pid;
 	char *process;
 	uint32_t loop;
+	const char *loop_name; /* as in struct block */
 	uint64_t dispatch_cnt, block_cnt;
 	uint64_t hist[JANK_HIST_BUCKETS];
 };
@@ -162,6 +169,8 @@ void summary__free(struct summary *summary);	/* what it points to, not itself */
 
 const char *state__name(uint32_t state); /* the contract's key; "other" for an unknown one */
 const char *loop__name(uint32_t loop);	 /* the contract's `loop`; "unknown" for an unknown one */
+const char *hist__loop(const struct loop_hist *hist);	/* the same of a summary's */
+const char *block__loop(const struct block *block);	/* the catalogue's name, else that */
 const char *block__severity(const struct block *block); /* "jank" or "hang" */
 
 #endif

@@ -23,6 +23,8 @@ struct event {
 		struct stack_event stack;
 		struct jank_rec_thread thread;
 		struct jank_rec_exec exec;
+		struct jank_rec_wait wait;
+		struct jank_rec_message message;
 	};
 };
 

@@ -16,7 +16,7 @@ struct key {
 
 struct entry {
 	struct key key;
-	struct loop_hist hist;
+	struct loop_hist hist; /* process: of hists__name, shared by none */
 	UT_hash_handle hh;
 };
 
@@ -38,6 +38,7 @@ void hists__free(struct hists *hists)
 		return;
 	HASH_ITER (hh, hists->entries, entry, next) {
 		HASH_DEL(hists->entries, entry);
+		free(entry->hist.process);
 		free(entry);
 	}
 	free(hists);
@@ -65,6 +66,17 @@ static struct entry *entry_of(struct hists *hists, uint32_t pid, uint32_t loop)
 	return entry;
 }
 
+static int set_name(struct entry *entry, const char *name)
+{
+	char *copy = strdup(name);
+
+	if (!copy)
+		return -ENOMEM;
+	free(entry->hist.process);
+	entry->hist.process = copy;
+	return 0;
+}
+
 static int add(struct hists *hists, const struct loop_hist *hist)
 {
 	struct entry *entry = entry_of(hists, hist->pid, hist->loop);
@@ -75,7 +87,7 @@ static int add(struct hists *hists, const struct loop_hist *hist)
 	entry->hist.block_cnt += hist->block_cnt;
 	for (int i = 0; i < JANK_HIST_BUCKETS; i++)
 		entry->hist.hist[i] += hist->hist[i];
-	return 0;
+	return hist->process && entry->key.pid ? set_name(entry, hist->process) : 0;
 }
 
 int hists__add(struct hists *hists, const struct jank_rec_thread *rec)
@@ -94,6 +106,21 @@ int hists__add(struct hists *hists, const struct jank_rec_thread *rec)
 	hists->totals.block_cnt += rec->block_cnt;
 	hists->totals.hang_cnt += rec->hang_cnt;
 	return add(hists, &hist);
+}
+
+int hists__name(struct hists *hists, uint32_t pid, const char *name)
+{
+	struct entry *entry;
+	int res = 0;
+
+	for (uint32_t loop = 0; loop < LOOP_MAX && !res; loop++) {
+		struct key key = { pid, loop };
+
+		HASH_FIND(hh, hists->entries, &key, sizeof(key), entry);
+		if (entry)
+			res = set_name(entry, name);
+	}
+	return res;
 }
 
 int hists__merge(struct hists *hists, const struct hists *other)
@@ -134,8 +161,12 @@ int hists__list(const struct hists *hists, struct loop_hist **ret, size_t *ret_c
 
 	if (!list)
 		return -ENOMEM;
-	HASH_ITER (hh, hists->entries, entry, next)
-		list[i++] = entry->hist;
+	HASH_ITER (hh, hists->entries, entry, next) {
+		list[i] = entry->hist;
+		if (list[i].process)
+			list[i].process = strdup(list[i].process); /* without it: no worse */
+		i++;
+	}
 	qsort(list, cnt, sizeof(*list), by_pid);
 	*ret = list;
 	*ret_cnt = cnt;

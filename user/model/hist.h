@@ -24,7 +24,10 @@ int hists__merge(struct hists *hists, const struct hists *other);
 
 struct hist_totals hists__totals(const struct hists *hists);
 
-/* One entry for each process and loop kind, by pid. `process` is left NULL for the caller to fill in.
+/* The name of a process that has ended, for all that hists__list tells of it. 0 or -ENOMEM. */
+int hists__name(struct hists *hists, uint32_t pid, const char *name);
+
+/* One entry for each process and loop kind, by pid. `process` is a copy of its name, NULL where none was given.
  * 0 or -ENOMEM; *ret belongs to the caller. */
 int hists__list(const struct hists *hists, struct loop_hist **ret, size_t *ret_cnt);
 

@@ -20,8 +20,10 @@ struct identity *identity__copy(const struct identity *process)
 		return NULL;
 	ret->pid = process->pid;
 	ret->uid = process->uid;
+	ret->ns_pid = process->ns_pid;
 	if (copy(&ret->name, process->name) && copy(&ret->exe, process->exe) &&
-	    copy(&ret->cgroup, process->cgroup))
+	    copy(&ret->cgroup, process->cgroup) && copy(&ret->container, process->container) &&
+	    copy(&ret->pod, process->pod) && copy(&ret->unit, process->unit))
 		return ret;
 	identity__free(ret);
 	return NULL;
@@ -34,5 +36,8 @@ void identity__free(struct identity *process)
 	free(process->name);
 	free(process->exe);
 	free(process->cgroup);
+	free(process->container);
+	free(process->pod);
+	free(process->unit);
 	free(process);
 }

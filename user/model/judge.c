@@ -39,10 +39,14 @@ static int set_process(struct block *block, const struct jank_rec_block *rec,
 	if (copy(&block->thread, rec->comm) ||
 	    copy(&block->process, process && process->name ? process->name : rec->comm))
 		return -ENOMEM;
+	block->uid = UID_UNKNOWN;
 	if (!process)
 		return 0;
 	block->uid = process->uid;
-	if (copy(&block->exe, process->exe) || copy(&block->cgroup, process->cgroup))
+	block->ns_pid = process->ns_pid;
+	if (copy(&block->exe, process->exe) || copy(&block->cgroup, process->cgroup) ||
+	    copy(&block->container, process->container) || copy(&block->pod, process->pod) ||
+	    copy(&block->unit, process->unit))
 		return -ENOMEM;
 	return 0;
 }
@@ -111,8 +115,10 @@ static void move_evidence(struct block *block, struct dispatch *dispatch)
 	block->sample_cnt = dispatch->sample_cnt;
 	block->preemptors = dispatch->preemptors;
 	block->preemptor_cnt = dispatch->preemptor_cnt;
+	block->message = dispatch->message;
 	dispatch->samples = NULL;
 	dispatch->preemptors = NULL;
+	dispatch->message = NULL;
 	dispatch->sample_cnt = dispatch->preemptor_cnt = 0;
 }
 

@@ -25,6 +25,7 @@ struct thread {
 	uint64_t capped_cnt;
 	struct other_task *preemptors;
 	size_t preemptor_cnt;
+	struct message *message;
 	UT_hash_handle hh;
 };
 
@@ -62,8 +63,10 @@ static void drop_evidence(struct thread *thread)
 {
 	free_samples(thread->samples, thread->sample_cnt);
 	free(thread->preemptors);
+	message__free(thread->message);
 	thread->samples = NULL;
 	thread->preemptors = NULL;
+	thread->message = NULL;
 	thread->sample_cnt = thread->sample_cap = thread->preemptor_cnt = 0;
 	thread->capped_cnt = 0;
 }
@@ -85,6 +88,11 @@ void loops__free(struct loops *loops)
 		drop_thread(loops, thread);
 	hists__free(loops->ended);
 	free(loops);
+}
+
+int loops__name_ended(struct loops *loops, uint32_t pid, const char *name)
+{
+	return hists__name(loops->ended, pid, name);
 }
 
 const struct hists *loops__ended(const struct loops *loops)
@@ -152,6 +160,12 @@ static int add_preemptor(struct loops *loops, struct thread *thread, const struc
 	return 0;
 }
 
+/* A number as the probes have it. */
+static const char *syscall_name(int nr)
+{
+	return nr < JANK_SYSCALL_32 ? syscall__name(nr) : syscall__name_32(nr - JANK_SYSCALL_32);
+}
+
 static void set_sample(struct sample *sample, const struct jank_rec_stack *rec)
 {
 	sample->t_ns = rec->t_ns;
@@ -159,7 +173,7 @@ static void set_sample(struct sample *sample, const struct jank_rec_stack *rec)
 	sample->runnable_ns = rec->runnable_ns;
 	sample->state = rec->state;
 	sample->syscall = rec->syscall;
-	sample->syscall_name = syscall__name(rec->syscall);
+	sample->syscall_name = syscall_name(rec->syscall);
 	sample->open = rec->hdr.flags & JANK_STACK_OPEN;
 	sample->has_waker = rec->hdr.flags & JANK_STACK_WAKER;
 	sample->waker_softirq = rec->hdr.flags & JANK_STACK_WAKER_SOFTIRQ;
@@ -229,6 +243,18 @@ static int on_stack(struct loops *loops, const struct stack_event *event)
 	return add_sample(thread, event);
 }
 
+/* For a hang and, where it took until now to read them, again for its end: the later one knows more. */
+static int on_message(struct loops *loops, const struct jank_rec_message *rec)
+{
+	struct thread *thread = thread_of(loops, rec->hdr.tid, rec->dispatch_ns);
+
+	if (!thread)
+		return 0;
+	message__free(thread->message);
+	thread->message = message__new(rec);
+	return thread->message ? 0 : -ENOMEM;
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct sample *x = a, *y = b;
@@ -271,7 +297,10 @@ static int copy_evidence(struct dispatch *dispatch, const struct thread *thread)
 		memcpy(dispatch->preemptors, thread->preemptors,
 		       thread->preemptor_cnt * sizeof(struct other_task));
 	dispatch->preemptor_cnt = thread->preemptor_cnt;
-	return 0;
+	if (!thread->message)
+		return 0;
+	dispatch->message = message__new(&thread->message->raw);
+	return dispatch->message ? 0 : -ENOMEM;
 }
 
 static void move_evidence(struct dispatch *dispatch, struct thread *thread)
@@ -280,8 +309,10 @@ static void move_evidence(struct dispatch *dispatch, struct thread *thread)
 	dispatch->sample_cnt = thread->sample_cnt;
 	dispatch->preemptors = thread->preemptors;
 	dispatch->preemptor_cnt = thread->preemptor_cnt;
+	dispatch->message = thread->message;
 	thread->samples = NULL;
 	thread->preemptors = NULL;
+	thread->message = NULL;
 	thread->sample_cnt = thread->preemptor_cnt = 0;
 	drop_evidence(thread);
 }
@@ -337,6 +368,8 @@ int loops__event(struct loops *loops, const struct event *event, struct dispatch
 	switch (event->kind) {
 	case JANK_REC_STACK:
 		return on_stack(loops, &event->stack);
+	case JANK_REC_MESSAGE:
+		return on_message(loops, &event->message);
 	case JANK_REC_BLOCK:
 	case JANK_REC_HANG:
 		return on_block(loops, event, ret);
@@ -352,5 +385,6 @@ void dispatch__free(struct dispatch *dispatch)
 		return;
 	free_samples(dispatch->samples, dispatch->sample_cnt);
 	free(dispatch->preemptors);
+	message__free(dispatch->message);
 	free(dispatch);
 }

@@ -13,6 +13,7 @@
 #include "model/event.h"
 #include "model/hist.h"
 #include "model/loss.h"
+#include "model/message.h"
 
 struct loops;
 
@@ -25,7 +26,8 @@ struct dispatch {
 	size_t sample_cnt;
 	struct other_task *preemptors; /* by task, worst first */
 	size_t preemptor_cnt;
-	uint64_t capped_cnt; /* samples left out: too many */
+	struct message *message; /* what was handled, not named yet; NULL: not known */
+	uint64_t capped_cnt;	 /* samples left out: too many */
 };
 
 struct loops *loops__new(struct losses *losses); /* NULL: out of memory */
@@ -35,6 +37,9 @@ void loops__free(struct loops *loops);
 int loops__event(struct loops *loops, const struct event *event, struct dispatch **ret);
 
 void dispatch__free(struct dispatch *dispatch);
+
+/* A process ended, whose counts are to be told by this name. 0 or -ENOMEM. */
+int loops__name_ended(struct loops *loops, uint32_t pid, const char *name);
 
 /* The ended threads' counts; borrowed. */
 const struct hists *loops__ended(const struct loops *loops);

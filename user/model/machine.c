@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <uthash.h>
 
 #include "base/file.h"
 #include "base/strbuf.h"
@@ -25,6 +26,7 @@
 
 struct process {
 	pid_t pid;
+	UT_hash_handle hh;
 	uint64_t cpu_ns[READINGS_MAX]; /* beside the readings; UNKNOWN before it was added */
 };
 
@@ -32,8 +34,7 @@ struct machine {
 	uint64_t ns[READINGS_MAX];
 	struct machine_ticks ticks[READINGS_MAX];
 	size_t cnt;
-	struct process **processes;
-	size_t process_cnt;
+	struct process *processes;
 };
 
 struct machine *machine__new(void)
@@ -45,34 +46,27 @@ void machine__free(struct machine *machine)
 {
 	if (!machine)
 		return;
-	for (size_t i = 0; i < machine->process_cnt; i++)
-		free(machine->processes[i]);
-	free(machine->processes);
+	while (machine->processes)
+		machine__drop_process(machine, machine->processes->pid);
 	free(machine);
 }
 
 static struct process *find_process(const struct machine *machine, pid_t pid)
 {
-	for (size_t i = 0; i < machine->process_cnt; i++) {
-		if (machine->processes[i]->pid == pid)
-			return machine->processes[i];
-	}
-	return NULL;
+	struct process *process;
+
+	HASH_FIND(hh, machine->processes, &pid, sizeof(pid), process);
+	return process;
 }
 
 static struct process *new_process(struct machine *machine, pid_t pid)
 {
-	struct process **processes, *process;
+	struct process *process = malloc(sizeof(*process));
 
-	processes = realloc(machine->processes, (machine->process_cnt + 1) * sizeof(*processes));
-	if (!processes)
-		return NULL;
-	machine->processes = processes;
-	process = malloc(sizeof(*process));
 	if (!process)
 		return NULL;
 	process->pid = pid;
-	processes[machine->process_cnt++] = process;
+	HASH_ADD(hh, machine->processes, pid, sizeof(pid), process);
 	return process;
 }
 
@@ -80,7 +74,7 @@ int machine__add_process(struct machine *machine, pid_t pid)
 {
 	struct process *process = find_process(machine, pid);
 
-	if (!process && machine->process_cnt == PROCESSES_MAX)
+	if (!process && HASH_COUNT(machine->processes) == PROCESSES_MAX)
 		return 0;
 	if (!process)
 		process = new_process(machine, pid);
@@ -91,12 +85,24 @@ int machine__add_process(struct machine *machine, pid_t pid)
 	return 0;
 }
 
+void machine__drop_process(struct machine *machine, pid_t pid)
+{
+	struct process *process = find_process(machine, pid);
+
+	if (!process)
+		return;
+	HASH_DEL(machine->processes, process);
+	free(process);
+}
+
 static void move_reading(struct machine *machine, size_t from, size_t to)
 {
+	struct process *process;
+
 	machine->ns[to] = machine->ns[from];
 	machine->ticks[to] = machine->ticks[from];
-	for (size_t i = 0; i < machine->process_cnt; i++)
-		machine->processes[i]->cpu_ns[to] = machine->processes[i]->cpu_ns[from];
+	for (process = machine->processes; process; process = process->hh.next)
+		process->cpu_ns[to] = process->cpu_ns[from];
 }
 
 static void thin_out(struct machine *machine)
@@ -114,6 +120,7 @@ static void thin_out(struct machine *machine)
 void machine__put(struct machine *machine, uint64_t now_ns, const struct machine_ticks *ticks,
 		  uint64_t (*cpu_ns)(pid_t pid, void *ctx), void *ctx)
 {
+	struct process *process;
 	size_t at;
 
 	if (machine->cnt && now_ns <= machine->ns[machine->cnt - 1])
@@ -123,8 +130,7 @@ void machine__put(struct machine *machine, uint64_t now_ns, const struct machine
 	at = machine->cnt++;
 	machine->ns[at] = now_ns;
 	machine->ticks[at] = *ticks;
-	for (size_t i = 0; i < machine->process_cnt; i++) {
-		struct process *process = machine->processes[i];
+	for (process = machine->processes; process; process = process->hh.next) {
 		uint64_t ns = cpu_ns(process->pid, ctx);
 
 		if (ns == UNKNOWN && at > 0)

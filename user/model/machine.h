@@ -19,6 +19,7 @@ void machine__free(struct machine *machine); /* accepts NULL */
 /* From now on this process's CPU time is read, too. 0 or -ENOMEM. One that is not there, and any beyond
  * a bound, gets no process_pct. A second time it begins anew (a pid that was reused). */
 int machine__add_process(struct machine *machine, pid_t pid);
+void machine__drop_process(struct machine *machine, pid_t pid); /* no more of it is asked */
 
 /* Takes a reading; now_ns is CLOCK_MONOTONIC. 0 or -errno: then there is one reading less. */
 int machine__read(struct machine *machine, uint64_t now_ns);

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Words for a message: to whom, what, whose function, from where. */
+#include "export/message.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "export/frame.h"
+
+static const struct {
+	uint32_t bit;
+	const char *name;
+} events_names[] = {
+	{ EPOLLIN, "in" },	   { EPOLLPRI, "pri" },	      { EPOLLOUT, "out" },
+	{ EPOLLERR, "err" },	   { EPOLLHUP, "hup" },	      { EPOLLRDHUP, "rdhup" },
+	{ EPOLLRDNORM, "rdnorm" }, { EPOLLRDBAND, "rdband" }, { EPOLLWRNORM, "wrnorm" },
+	{ EPOLLWRBAND, "wrband" }, { EPOLLMSG, "msg" },
+};
+
+void message__add_events(struct strbuf *sb, uint32_t events)
+{
+	const char *sep = "";
+
+	for (size_t i = 0; i < sizeof(events_names) / sizeof(*events_names); i++) {
+		if (!(events & events_names[i].bit))
+			continue;
+		strbuf__addf(sb, "%s%s", sep, events_names[i].name);
+		events &= ~events_names[i].bit;
+		sep = "|";
+	}
+	if (events)
+		strbuf__addf(sb, "%s0x%" PRIx32, sep, events);
+}
+
+void message_name__add(struct strbuf *sb, const struct message_name *name, bool call)
+{
+	if (name->symbol && *name->symbol) {
+		function__add_short(sb, name->symbol, "<…>", false);
+		strbuf__adds(sb, call ? "()" : "");
+	} else if (name->module) {
+		strbuf__addf(sb, "%s+0x%" PRIx64, module__base(name->module), name->offset);
+	}
+}
+
+/* A bare number needs a sign of what it is: Android's own traces write "#12". */
+static void add_what(struct strbuf *sb, const char *what)
+{
+	const char *digits = what + (*what == '-');
+
+	if (*digits && !digits[strspn(digits, "0123456789")])
+		strbuf__addc(sb, '#');
+	strbuf__adds(sb, what);
+}
+
+static void add_fd(struct strbuf *sb, const struct message_fd *fd)
+{
+	if (fd->target)
+		strbuf__adds(sb, fd->target);
+	else
+		strbuf__addf(sb, "fd %" PRId32, fd->fd);
+}
+
+static void add_separator(struct strbuf *sb, size_t begin)
+{
+	if (sb->len > begin)
+		strbuf__adds(sb, ", ");
+}
+
+/* A callback's value that is no function is whatever the row of the catalogue made of it. */
+static void add_names(struct strbuf *sb, const struct message *message, size_t begin)
+{
+	if (message_name__is_known(&message->callback)) {
+		add_separator(sb, begin);
+		message_name__add(sb, &message->callback,
+				  message->callback.symbol && message->callback.module);
+	}
+	if (message_name__is_known(&message->source)) {
+		strbuf__adds(sb, sb->len > begin ? " of " : "source ");
+		message_name__add(sb, &message->source, false);
+	}
+}
+
+/* The first of several must not be blamed for all. */
+static void add_ready(struct strbuf *sb, const struct message *message, size_t begin)
+{
+	bool fd_known = message->fd.fd >= 0 || message->fd.target;
+
+	if (message->ready_cnt > 1) {
+		add_separator(sb, begin);
+		strbuf__addf(sb, "%" PRIu32 " ready", message->ready_cnt);
+	}
+	if (!fd_known)
+		return;
+	add_separator(sb, begin);
+	strbuf__adds(sb, message->ready_cnt > 1 ? "first " : "");
+	add_fd(sb, &message->fd);
+}
+
+void message__add_phrase(struct strbuf *sb, const struct message *message)
+{
+	size_t begin = sb->len;
+
+	if (!message)
+		return;
+	if (message->what && *message->what)
+		add_what(sb, message->what);
+	if (message_name__is_known(&message->handler)) {
+		strbuf__adds(sb, sb->len > begin ? " to " : "to ");
+		message_name__add(sb, &message->handler, false);
+	}
+	add_names(sb, message, begin);
+	add_ready(sb, message, begin);
+}
+
+static void add_json_known(struct jsonw *w, const char *key, const char *str)
+{
+	if (str)
+		jsonw__kstr(w, key, str);
+}
+
+static void add_json_name(struct jsonw *w, const char *key, const struct message_name *name)
+{
+	if (!message_name__is_known(name))
+		return;
+	jsonw__kobject(w, key);
+	add_json_known(w, "symbol", name->symbol);
+	add_json_known(w, "module", name->module);
+	if (!name->symbol)
+		jsonw__ku64(w, "offset", name->offset);
+	jsonw__object_end(w);
+}
+
+static void add_json_fd(struct jsonw *w, const struct message_fd *fd)
+{
+	struct strbuf events = STRBUF_INIT;
+
+	if (fd->fd < 0)
+		return;
+	jsonw__ku64(w, "fd", fd->fd);
+	add_json_known(w, "fd_target", fd->target);
+	if (fd->events) {
+		message__add_events(&events, fd->events);
+		jsonw__kstr(w, "events", strbuf__str(&events));
+	}
+	strbuf__free(&events);
+}
+
+static void add_json_also(struct jsonw *w, const struct message *message)
+{
+	if (!message->also_cnt)
+		return;
+	jsonw__karray(w, "also_ready");
+	for (unsigned i = 0; i < message->also_cnt; i++) {
+		jsonw__object(w);
+		add_json_fd(w, &message->also[i]);
+		jsonw__object_end(w);
+	}
+	jsonw__array_end(w);
+}
+
+void message__add_json(struct jsonw *w, const struct message *message)
+{
+	if (!message__is_known(message))
+		return;
+	jsonw__kobject(w, "message");
+	add_json_known(w, "what", message->what);
+	add_json_name(w, "handler", &message->handler);
+	add_json_name(w, "callback", &message->callback);
+	add_json_name(w, "source", &message->source);
+	add_json_fd(w, &message->fd);
+	if (message->ready_cnt)
+		jsonw__ku64(w, "ready", message->ready_cnt);
+	add_json_also(w, message);
+	if (message->was_queued)
+		jsonw__ku64(w, "queued_ns", message->queued_ns);
+	jsonw__object_end(w);
+}
