@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "kernel/btf_source.h"
 #include "kernel/features.h"
 #include "kernel/preflight.h"
 
@@ -98,6 +99,25 @@ static void check_features(struct doctor *doc, const struct features *feats)
 			"none of syscall_tracepoints, raw_syscalls and uprobe: no loop is seen");
 }
 
+/* Which of the two builds of the probes it comes to, and whose types they are given. */
+static void check_probes(struct doctor *doc, const struct options *opts,
+			 const struct features *feats)
+{
+	struct btf_source types;
+	struct err err;
+
+	if (btf_source__open(opts->btf_path, features__has(feats, FEATURE_BTF), &types, &err))
+		doctor__line(doc, VERDICT_MISSING, "types", "%s", err.msg);
+	else
+		doctor__line(doc, VERDICT_OK, "types", "%s", types.what);
+	btf_source__close(&types);
+	if (features__typed(feats))
+		doctor__line(doc, VERDICT_OK, "probes", "typed");
+	else
+		doctor__line(doc, VERDICT_DEGRADED, "probes",
+			     "plain: each event costs more, nothing is lost by it");
+}
+
 static void print_head(void)
 {
 	struct utsname uts;
@@ -142,6 +162,7 @@ int doctor__run(const struct options *opts)
 	doctor__check_user(&doc);
 	doctor__check_system(&doc);
 	check_features(&doc, &feats);
+	check_probes(&doc, opts, &feats);
 	print_verdict(&doc);
 	if (fflush(stdout) || ferror(stdout)) {
 		log__error("the report cannot be written to stdout");

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "app/doctor.h"
+#include "app/kinds.h"
 #include "app/options.h"
 #include "app/replay.h"
 #include "app/session.h"
@@ -21,6 +22,8 @@ static int run(const struct options *opts, struct err *err)
 		return session__run(opts, err);
 	case CMD_REPLAY:
 		return replay__run(opts, err);
+	case CMD_LOOPS:
+		return kinds__run(opts, err);
 	case CMD_DOCTOR:
 		return doctor__run(opts);
 	case CMD_SCHEMA:

@@ -27,6 +27,7 @@ struct parse {
 static const char *const command_words[] = {
 	[CMD_TRACE] = "trace",
 	[CMD_REPLAY] = "replay",
+	[CMD_LOOPS] = "loops",
 	[CMD_DOCTOR] = "doctor",
 };
 #define WORD_CNT (sizeof(command_words) / sizeof(*command_words))
@@ -211,15 +212,35 @@ static int check_rows(struct parse *p)
 	return 0;
 }
 
+/* Who is traced: by number, by being started, or all; and what narrows only these. */
+static int check_targets(struct parse *p)
+{
+	const struct filter *filter = &p->opts->filter;
+	const char *narrows = filter->glob_cnt	   ? "-c"
+			      : filter->uid_cnt	   ? "-u"
+			      : filter->cgroup_cnt ? "-g"
+						   : NULL;
+
+	if (p->opts->pid_cnt && p->opts->argv)
+		return refuse(p, "-p and a COMMAND after -- do not go together: give one of them");
+	if (filter->all && (p->opts->pid_cnt || p->opts->argv))
+		return refuse(p, "-a is every process: give it alone, without %s",
+			      p->opts->argv ? "a COMMAND" : "-p");
+	if (narrows && !filter->all)
+		return refuse(p, "%s narrows -a: give -a, too", narrows);
+	return 0;
+}
+
 static int check_trace(struct parse *p)
 {
 	struct options *opts = p->opts;
+	int code = check_targets(p);
 
-	if (!opts->pid_cnt && !opts->argv)
-		return refuse(p, "nothing to trace: give a process by -p PID, or a program and its "
-				 "arguments after --");
-	if (opts->pid_cnt && opts->argv)
-		return refuse(p, "-p and a COMMAND after -- do not go together: give one of them");
+	if (code)
+		return code;
+	if (!opts->pid_cnt && !opts->argv && !opts->filter.all)
+		return refuse(p, "nothing to trace: give a process by -p PID, a program and its "
+				 "arguments after --, or -a for every process");
 	if (!is_given(p, &opts->hang_ns) && opts->hang_ns < opts->threshold_ns)
 		opts->hang_ns = opts->threshold_ns;
 	if (opts->hang_ns && opts->hang_ns < opts->threshold_ns)
@@ -238,6 +259,8 @@ static int check(struct parse *p)
 	p->opts->fps_given = is_given(p, &p->opts->fps);
 	if (p->opts->command == CMD_TRACE)
 		return check_trace(p);
+	if (p->opts->command == CMD_LOOPS)
+		return check_targets(p);
 	if (p->opts->command == CMD_REPLAY && !p->opts->journal)
 		return refuse(p, "replay needs the FILE that --journal wrote");
 	return 0;
@@ -298,9 +321,16 @@ out:
 
 void options__free(struct options *opts)
 {
+	filter__close(&opts->filter);
+	while (opts->loop_cnt)
+		free(opts->loops[--opts->loop_cnt]);
+	free(opts->loops);
 	free(opts->pids);
 	free(opts->disabled);
+	free(opts->loop_files);
+	opts->loops = NULL;
 	opts->pids = NULL;
 	opts->disabled = NULL;
-	opts->pid_cnt = opts->disabled_cnt = 0;
+	opts->loop_files = NULL;
+	opts->pid_cnt = opts->disabled_cnt = opts->loop_file_cnt = 0;
 }

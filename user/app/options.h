@@ -9,23 +9,28 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "kernel/filter.h"
 
 #ifndef JANK_VERSION
 #define JANK_VERSION "0.1.0"
 #endif
 
-enum command { CMD_TRACE, CMD_REPLAY, CMD_DOCTOR, CMD_SCHEMA, CMD_HELP, CMD_VERSION };
+enum command { CMD_TRACE, CMD_REPLAY, CMD_LOOPS, CMD_DOCTOR, CMD_SCHEMA, CMD_HELP, CMD_VERSION };
 enum backend { BACKEND_AUTO, BACKEND_KERNEL, BACKEND_UPROBE };
 
 struct options {
 	enum command command;
 	pid_t *pids; /* -p, without repeats */
 	size_t pid_cnt;
+	struct filter filter; /* -a and what narrows it, but for -l */
+	char **loops;	      /* -l, without repeats: names that the catalogue may know */
+	size_t loop_cnt;
 	char **argv; /* after --: NULL-terminated, borrowed from main's argv; NULL for none */
 	uint64_t threshold_ns, hang_ns;
 	unsigned fps;
 	bool threshold_given, fps_given; /* for replay: else the recording's count */
 	enum backend backend;
+	const char *btf_path;	/* NULL: the kernel's own, or what is built in */
 	unsigned frequency_hz;	/* 0: no samples */
 	uint64_t duration_ns;	/* 0: until stopped */
 	uint64_t count;		/* 0: no limit */
@@ -35,6 +40,8 @@ struct options {
 	bool debugging;	       /* report blocks that were mostly stopped by a debugger or SIGSTOP */
 	const char *journal;   /* NULL: none; for replay: the input file */
 	const char *qualifier; /* BlockCanary's qua; NULL: none given */
+	const char **loop_files; /* --loop-file FILE (repeatable) */
+	size_t loop_file_cnt;
 	const char **disabled; /* --disable-feature NAME, for tests (repeatable) */
 	size_t disabled_cnt;
 	int verbosity; /* -v minus -q */

@@ -11,7 +11,9 @@
 static const char usage[] =
 	"Usage: jankbpf [trace] [OPTIONS] -p PID[,PID…]\n"
 	"       jankbpf [trace] [OPTIONS] -- COMMAND [ARG…]\n"
+	"       jankbpf [trace] [OPTIONS] -a\n"
 	"       jankbpf replay [OPTIONS] FILE\n"
+	"       jankbpf loops [-p PID | -a]\n"
 	"       jankbpf doctor\n"
 	"\n"
 	"Times each dispatch of a program's event loops and shows those that took too long: where "
@@ -20,6 +22,7 @@ static const char usage[] =
 	"\n"
 	"  trace    the default: trace processes, or start one and trace it\n"
 	"  replay   judge a journal again, with another threshold or output; needs no privilege\n"
+	"  loops    the kinds of loop that are known, or the loops found in running processes\n"
 	"  doctor   what this kernel and this user can do, with remedies\n";
 
 static const char footer[] =

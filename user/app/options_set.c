@@ -11,7 +11,9 @@
 #include "base/text.h"
 #include "bpf/jank_abi.h"
 
-#define DISABLED_MAX 64
+#define DISABLED_MAX  64
+#define LOOP_FILE_MAX 32
+#define LOOP_MAX      64
 
 typedef int parse_fn(const char *str, const char *what, uint64_t min, uint64_t max, uint64_t *ret,
 		     struct err *err);
@@ -167,20 +169,109 @@ int option__set_pids(struct options *opts, const struct option_row *row, const c
 	return code;
 }
 
+int option__set_all(struct options *opts, const struct option_row *row, const char *arg,
+		    struct err *err)
+{
+	opts->filter.all = true;
+	return 0;
+}
+
+int option__set_main_thread(struct options *opts, const struct option_row *row, const char *arg,
+			    struct err *err)
+{
+	opts->filter.main_thread = true;
+	return 0;
+}
+
+int option__set_comm(struct options *opts, const struct option_row *row, const char *arg,
+		     struct err *err)
+{
+	return filter__add_comm(&opts->filter, arg, err);
+}
+
+int option__set_uid(struct options *opts, const struct option_row *row, const char *arg,
+		    struct err *err)
+{
+	return filter__add_uid(&opts->filter, arg, err);
+}
+
+int option__set_cgroup(struct options *opts, const struct option_row *row, const char *arg,
+		       struct err *err)
+{
+	return filter__add_cgroup(&opts->filter, arg, err);
+}
+
+static bool has_loop(const struct options *opts, const char *name)
+{
+	for (size_t i = 0; i < opts->loop_cnt; i++)
+		if (!strcmp(opts->loops[i], name))
+			return true;
+	return false;
+}
+
+static int add_loop(struct options *opts, const char *name, struct err *err)
+{
+	char **loops;
+
+	if (has_loop(opts, name))
+		return 0;
+	if (!*name || has_control(name))
+		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+				     "--loop: a name is %s; `jankbpf loops` lists them",
+				     *name ? "none that a loop can have" : "empty");
+	if (opts->loop_cnt == LOOP_MAX)
+		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--loop: at most %d", LOOP_MAX);
+	loops = reallocarray(opts->loops, opts->loop_cnt + 1, sizeof(*loops));
+	if (!loops)
+		return no_memory(err);
+	opts->loops = loops;
+	loops[opts->loop_cnt] = strdup(name);
+	if (!loops[opts->loop_cnt])
+		return no_memory(err);
+	opts->loop_cnt++;
+	return 0;
+}
+
+/* Which names there are is known when the loop files are read. */
+int option__set_loops(struct options *opts, const struct option_row *row, const char *arg,
+		      struct err *err)
+{
+	char *list = strdup(arg), *rest = list, *word;
+	int code = list ? 0 : no_memory(err);
+
+	while (!code && (word = strsep(&rest, ",")))
+		code = add_loop(opts, word, err);
+	free(list);
+	return code;
+}
+
+/* One more of what is given as it is; the words stay main's. */
+static int add_word(const char ***words, size_t *cnt, size_t max, const struct option_row *row,
+		    const char *word, struct err *err)
+{
+	const char **longer;
+
+	if (*cnt == max)
+		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--%s: at most %zu", row->name,
+				     max);
+	longer = reallocarray(*words, *cnt + 1, sizeof(*longer));
+	if (!longer)
+		return no_memory(err);
+	longer[(*cnt)++] = word;
+	*words = longer;
+	return 0;
+}
+
 int option__set_disabled(struct options *opts, const struct option_row *row, const char *arg,
 			 struct err *err)
 {
-	const char **names;
+	return add_word(&opts->disabled, &opts->disabled_cnt, DISABLED_MAX, row, arg, err);
+}
 
-	if (opts->disabled_cnt == DISABLED_MAX)
-		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--%s: at most %d", row->name,
-				     DISABLED_MAX);
-	names = reallocarray(opts->disabled, opts->disabled_cnt + 1, sizeof(*names));
-	if (!names)
-		return no_memory(err);
-	names[opts->disabled_cnt++] = arg;
-	opts->disabled = names;
-	return 0;
+int option__set_loop_file(struct options *opts, const struct option_row *row, const char *arg,
+			  struct err *err)
+{
+	return add_word(&opts->loop_files, &opts->loop_file_cnt, LOOP_FILE_MAX, row, arg, err);
 }
 
 int options__set_defaults(struct options *opts, struct err *err)

@@ -13,8 +13,9 @@
 
 #define TRACE	(1u << CMD_TRACE)
 #define REPLAY	(1u << CMD_REPLAY)
+#define LOOPS	(1u << CMD_LOOPS)
 #define DOCTOR	(1u << CMD_DOCTOR)
-#define ALWAYS	(TRACE | REPLAY | DOCTOR)
+#define ALWAYS	(TRACE | REPLAY | LOOPS | DOCTOR)
 #define PID_MAX (1 << 22) /* the kernel's own limit */
 
 #define AT(member) .offset = offsetof(struct options, member)
@@ -22,9 +23,12 @@
 /* Long forms without a letter. */
 enum {
 	KEY_HANG = 256,
+	KEY_MAIN_THREAD,
+	KEY_LOOP_FILE,
 	KEY_FPS,
 	KEY_DEBUGGING,
 	KEY_BACKEND,
+	KEY_BTF,
 	KEY_KEEP,
 	KEY_MAX_SIZE,
 	KEY_QUALIFIER,
@@ -53,7 +57,7 @@ const struct section_info option_sections[SECTION_CNT] = {
 };
 
 const struct option_row option_rows[] = {
-	{ SECTION_TARGET, 'p', "pid", "PID[,PID…]", NULL, TRACE, option__set_pids, AT(pids),
+	{ SECTION_TARGET, 'p', "pid", "PID[,PID…]", NULL, TRACE | LOOPS, option__set_pids, AT(pids),
 	  .min = 1, .max = PID_MAX, .help = "these processes, all their threads (repeatable)",
 	  .more = "Threads that they start later are followed. Tracing ends when all of them have "
 		  "ended." },
@@ -61,6 +65,31 @@ const struct option_row option_rows[] = {
 	  .help = "start COMMAND and trace it from its first instruction",
 	  .more = "Every later word belongs to COMMAND. Tracing ends when it ends, and the exit "
 		  "status is then COMMAND's." },
+	{ SECTION_TARGET, 'a', "all", NULL, NULL, TRACE | LOOPS, option__set_all,
+	  .help = "every process on the machine, those started later too",
+	  .more = "But for jankbpf itself. A process is looked at when one of its threads is seen "
+		  "to wait in a loop." },
+	{ SECTION_TARGET, 'c', "comm", "GLOB", NULL, TRACE | LOOPS, option__set_comm,
+	  .help = "narrow -a: processes with such a name (repeatable)",
+	  .more = "The name that ps -o comm shows, in which * stands for any bytes and ? for one. "
+		  "Of -c, -u and -g each narrows further; several of one kind widen it." },
+	{ SECTION_TARGET, 'u', "uid", "UID|NAME", NULL, TRACE | LOOPS, option__set_uid,
+	  .help = "narrow -a: this user's processes (repeatable)",
+	  .more = "By the real user id. A name is looked up in /etc/passwd." },
+	{ SECTION_TARGET, 'g', "cgroup", "PATH", NULL, TRACE | LOOPS, option__set_cgroup,
+	  .help = "narrow -a: what runs in this cgroup or below it (repeatable)",
+	  .more = "A path in the hierarchy of version 2, with or without /sys/fs/cgroup before it, "
+		  "or a "
+		  "systemd unit's name (redis.service, user.slice)." },
+	{ SECTION_TARGET, KEY_MAIN_THREAD, "main-thread", NULL, NULL, TRACE | LOOPS,
+	  option__set_main_thread, .help = "only each process's main thread" },
+	{ SECTION_TARGET, 'l', "loop", "NAME[,NAME…]", NULL, TRACE | LOOPS, option__set_loops,
+	  .help = "only these kinds of loop (repeatable)", .more = "jankbpf loops lists them." },
+	{ SECTION_TARGET, KEY_LOOP_FILE, "loop-file", "FILE", NULL, TRACE | LOOPS | REPLAY,
+	  option__set_loop_file, AT(loop_files), .help = "more kinds of loop (repeatable)",
+	  .more = "A row of FILE takes the place of a built-in one of the same name. What FILE "
+		  "looks like: docs/loops.md. For replay: the files that the recording was made "
+		  "with." },
 	{ SECTION_BLOCK, 't', "threshold", "TIME", "100ms", TRACE | REPLAY, option__set_time,
 	  AT(threshold_ns), .min = NS_PER_US, .max = HOUR_NS,
 	  .help = "a dispatch longer than this is a block",
@@ -86,8 +115,14 @@ const struct option_row option_rows[] = {
 	{ SECTION_PROBE, 'F', "frequency", "HZ", "99", TRACE, option__set_unsigned,
 	  AT(frequency_hz), .min = 0, .max = 9999,
 	  .help = "on-CPU stack samples per second and CPU; 0 = none" },
-	{ SECTION_STOP, 'd', "duration", "TIME", NULL, TRACE, option__set_time, AT(duration_ns),
-	  .min = NS_PER_MS, .max = YEAR_NS, .help = "stop after this long" },
+	{ SECTION_PROBE, KEY_BTF, "btf", "FILE", NULL, TRACE | LOOPS | DOCTOR, option__set_text,
+	  AT(btf_path), .help = "the kernel's types, where it has none itself: raw BTF or vmlinux",
+	  .more = "Read instead of /sys/kernel/btf/vmlinux, and of what is built in for some "
+		  "kernels without it. It must be the running kernel's: what another one's says "
+		  "leads to nonsense." },
+	{ SECTION_STOP, 'd', "duration", "TIME", NULL, TRACE | LOOPS, option__set_time,
+	  AT(duration_ns), .min = NS_PER_MS, .max = YEAR_NS, .help = "stop after this long",
+	  .more = "loops watches for one second by default." },
 	{ SECTION_STOP, 'n', "count", "N", NULL, TRACE | REPLAY, option__set_count, AT(count),
 	  .min = 1, .max = UINT64_MAX, .help = "stop after N blocks" },
 	{ SECTION_OUTPUT, 'o', "output", "DIR", NULL, TRACE | REPLAY, option__set_text,
@@ -117,8 +152,8 @@ const struct option_row option_rows[] = {
 	  .value = CMD_HELP, .help = "print this" },
 	{ SECTION_OTHER, 'V', "version", NULL, NULL, ALWAYS, option__set_command, AT(command),
 	  .value = CMD_VERSION, .help = "print the version" },
-	{ SECTION_TEST, KEY_DISABLE_FEATURE, "disable-feature", "NAME", NULL, TRACE | DOCTOR,
-	  option__set_disabled, AT(disabled),
+	{ SECTION_TEST, KEY_DISABLE_FEATURE, "disable-feature", "NAME", NULL,
+	  TRACE | LOOPS | DOCTOR, option__set_disabled, AT(disabled),
 	  .help = "do as if the kernel lacked this (repeatable; names: doctor)" },
 };
 

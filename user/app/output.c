@@ -43,6 +43,8 @@ static int add_sinks(struct output *out, const struct options *opts, struct err 
 {
 	struct sink *sink;
 
+	if (opts->command == CMD_LOOPS)
+		return 0; /* its loops are all that it tells */
 	if (opts->json)
 		sink = sink_jsonl__new(STDOUT_FILENO);
 	else
@@ -107,6 +109,17 @@ void output__free(struct output *out)
 	free(out);
 }
 
+/* First of all: a connection may be closed, and its descriptor be another's, before long. */
+static void name_message(struct output *out, struct block *block)
+{
+	if (!out->namer.message || !block->message)
+		return;
+	if (out->namer.message(out->namer.message_ctx, block))
+		losses__add(out->losses, LOSS_NO_MEMORY, 1);
+	if (out->recorder && recorder__message(out->recorder, block))
+		losses__add(out->losses, LOSS_JOURNAL, 1);
+}
+
 static void name_stacks(struct output *out, struct block *block)
 {
 	for (size_t i = 0; i < block->sample_cnt; i++) {
@@ -140,6 +153,7 @@ int output__block(struct output *out, struct block *block)
 {
 	int res = 0;
 
+	name_message(out, block);
 	name_stacks(out, block);
 	blame__block(block);
 	log__status(NULL);
@@ -152,6 +166,18 @@ int output__block(struct output *out, struct block *block)
 	if (out->recorder && recorder__block(out->recorder, block))
 		losses__add(out->losses, LOSS_JOURNAL, 1);
 	return res;
+}
+
+void output__left_out(struct output *out, const struct block *block)
+{
+	if (out->recorder && recorder__left_out(out->recorder, block))
+		losses__add(out->losses, LOSS_JOURNAL, 1);
+}
+
+void output__gone(struct output *out, uint32_t pid)
+{
+	if (out->recorder)
+		recorder__gone(out->recorder, pid);
 }
 
 int output__summary(struct output *out, const struct summary *summary)

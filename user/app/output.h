@@ -14,10 +14,15 @@
 #include "model/block.h"
 #include "model/loss.h"
 
-/* Gives the frames of a stack of pid their names: the living process's, or a journal's. */
+/*
+ * Gives the frames of a stack of pid their names, and a block's message its own: the living process's, or a
+ * journal's. message may be NULL: there are none.
+ */
 struct namer {
 	int (*name)(void *ctx, uint32_t pid, struct stack *stack);
 	void *ctx;
+	int (*message)(void *ctx, struct block *block);
+	void *message_ctx;
 };
 
 struct output;
@@ -30,6 +35,9 @@ void output__free(struct output *out); /* accepts NULL */
 /* Names, judges and writes. 0, or -EPIPE when nobody reads stdout any more; other failures of a sink are
  * counted (and the first of each told). */
 int output__block(struct output *out, struct block *block);
+void output__left_out(struct output *out,
+		      const struct block *block);    /* for the journal: not shown */
+void output__gone(struct output *out, uint32_t pid); /* the process */
 int output__summary(struct output *out, const struct summary *summary);
 
 #endif

@@ -12,7 +12,15 @@
 
 struct queue;
 
-enum item_kind { ITEM_BLOCK, ITEM_SUMMARY, ITEM_RAW, ITEM_PROCESS, ITEM_PROCESS_GONE, ITEM_STOP };
+enum item_kind {
+	ITEM_BLOCK,
+	ITEM_SUMMARY,
+	ITEM_RAW,
+	ITEM_PROCESS,
+	ITEM_WAIT,
+	ITEM_PROCESS_GONE,
+	ITEM_STOP,
+};
 
 struct item {
 	enum item_kind kind;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "app/recorded_message.h"
 #include "intake/journal.h"
 
 #define INLINED_MAX 64 /* frames at one address */
@@ -135,9 +136,13 @@ static int add_process(struct recorded *r, json_t *json)
 	entry->process = (struct identity){
 		.pid = number(json, "pid"),
 		.uid = number(json, "uid"),
+		.ns_pid = number(json, "ns_pid"),
 		.name = text(json, "name"),
 		.exe = text(json, "exe"),
 		.cgroup = text(json, "cgroup"),
+		.container = text(json, "container"),
+		.pod = text(json, "pod"),
+		.unit = text(json, "unit"),
 	};
 	return 0;
 }
@@ -147,6 +152,15 @@ static int add_load(struct recorded *r, json_t *json)
 	bool hang = json_is_true(json_object_get(json, "hang"));
 	struct key key = { number(json, "tid") << 1 | hang, number(json, "start_ns"),
 			   JOURNAL_LOAD };
+
+	return put(r, key, json, NULL);
+}
+
+static int add_message(struct recorded *r, json_t *json)
+{
+	bool hang = json_is_true(json_object_get(json, "hang"));
+	struct key key = { number(json, "tid") << 1 | hang, number(json, "start_ns"),
+			   JOURNAL_MESSAGE };
 
 	return put(r, key, json, NULL);
 }
@@ -180,7 +194,7 @@ int recorded__add(struct recorded *r, const struct jank_rec *rec)
 	} rows[] = {
 		{ JOURNAL_SESSION, add_session }, { JOURNAL_PROCESS, add_process },
 		{ JOURNAL_LOAD, add_load },	  { JOURNAL_FRAMES, add_frames },
-		{ JOURNAL_END, add_end },
+		{ JOURNAL_END, add_end },	  { JOURNAL_MESSAGE, add_message },
 	};
 	json_t *json;
 
@@ -208,12 +222,45 @@ const struct identity *recorded__process(const struct recorded *r, uint32_t pid)
 	return entry ? &entry->process : NULL;
 }
 
-bool recorded__load(const struct recorded *r, const struct jank_rec_block *rec,
-		    struct machine_load *ret, struct host_info *host, int64_t *real_offset_ns)
+static const struct entry *find_load(const struct recorded *r, const struct jank_rec_block *rec)
 {
 	bool hang = rec->hdr.kind == JANK_REC_HANG;
 	struct key key = { (uint64_t)rec->hdr.tid << 1 | hang, rec->start_ns, JOURNAL_LOAD };
-	const struct entry *entry = find(r, key);
+
+	return find(r, key);
+}
+
+const char *recorded__loop(const struct recorded *r, const struct jank_rec_block *rec)
+{
+	const struct entry *entry = find_load(r, rec);
+
+	return entry ? text(entry->json, "loop") : NULL;
+}
+
+bool recorded__left_out(const struct recorded *r, const struct jank_rec_block *rec)
+{
+	const struct entry *entry = find_load(r, rec);
+
+	return entry && json_is_true(json_object_get(entry->json, "left_out"));
+}
+
+const char *recorded__loop_of(const struct recorded *r, uint32_t pid, uint32_t loop)
+{
+	json_t *loops = json_object_get(r->end_json, "loops"), *value;
+	size_t i;
+
+	json_array_foreach(loops, i, value)
+	{
+		if (number(value, "pid") == pid && number(value, "loop") == loop)
+			return text(value, "name");
+	}
+	return NULL;
+}
+
+bool recorded__load(const struct recorded *r, const struct jank_rec_block *rec,
+		    struct machine_load *ret, struct host_info *host, int64_t *real_offset_ns)
+{
+	const struct entry *entry = find_load(r, rec);
 
 	*ret = (struct machine_load){ -1, -1, -1, -1, -1, false };
 	if (!entry)
@@ -279,6 +326,17 @@ int recorded__name(void *recorded, uint32_t pid, struct stack *stack)
 			return res;
 	}
 	return 0;
+}
+
+int recorded__message(void *recorded, struct block *block)
+{
+	bool hang = block->type == BLOCK_HANG;
+	struct key key = { (uint64_t)block->tid << 1 | hang, block->start_ns, JOURNAL_MESSAGE };
+	const struct entry *entry = find(recorded, key);
+
+	if (!entry || !block->message)
+		return 0;
+	return recorded_message__fill(block->message, entry->json);
 }
 
 int recorded__losses(const struct recorded *r, struct block_loss **ret, size_t *ret_cnt)

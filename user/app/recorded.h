@@ -37,8 +37,18 @@ const struct identity *recorded__process(const struct recorded *r,
 bool recorded__load(const struct recorded *r, const struct jank_rec_block *rec,
 		    struct machine_load *ret, struct host_info *host, int64_t *real_offset_ns);
 
+/* The name that the block's loop had; NULL: only its kind is known. */
+const char *recorded__loop(const struct recorded *r, const struct jank_rec_block *rec);
+/* Was it not shown, since its loop was not wanted, or enough had been? */
+bool recorded__left_out(const struct recorded *r, const struct jank_rec_block *rec);
+/* The same of a process's loops, as in the recording's summary. */
+const char *recorded__loop_of(const struct recorded *r, uint32_t pid, uint32_t loop);
+
 /* Fills the stack's frames; an address that the journal does not name stays bare. 0 or -ENOMEM. */
 int recorded__name(void *recorded, uint32_t pid, struct stack *stack);
+
+/* Fills the block's message with the names that it had; what the journal lacks stays unknown. 0 or -ENOMEM. */
+int recorded__message(void *recorded, struct block *block);
 
 /* The losses that the recording counted, as in its summary; *ret owned by the caller. */
 int recorded__losses(const struct recorded *r, struct block_loss **ret, size_t *ret_cnt);

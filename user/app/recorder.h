@@ -18,7 +18,12 @@ void recorder__free(struct recorder *rec);		   /* accepts NULL */
 
 /* Each returns 0 or the journal's -errno. */
 int recorder__stack(struct recorder *rec, uint32_t pid, const struct stack *stack);
+int recorder__message(struct recorder *rec,
+		      const struct block *block);	 /* nothing where none is known */
+void recorder__gone(struct recorder *rec, uint32_t pid); /* its number may be another's */
 int recorder__block(struct recorder *rec, const struct block *block); /* its load, and a flush */
+int recorder__left_out(struct recorder *rec,
+		       const struct block *block); /* it was no wanted loop's */
 
 int journal__add_session(struct journal_writer *jw, const struct judge *judge, uint64_t hang_ns);
 int journal__add_process(struct journal_writer *jw, const struct identity *process);

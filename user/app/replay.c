@@ -72,12 +72,15 @@ static int on_dispatch(struct replay *r, struct dispatch *dispatch)
 	struct block *block;
 	int res;
 
+	if (recorded__left_out(r->recorded, &dispatch->rec))
+		return 0;
 	recorded__load(r->recorded, &dispatch->rec, &load, &r->host, &r->judge.real_offset_ns);
 	res = judge__dispatch(&r->judge, dispatch,
 			      recorded__process(r->recorded, dispatch->rec.hdr.tgid), &load,
 			      &block);
 	if (res <= 0)
 		return res;
+	block->loop_name = recorded__loop(r->recorded, &dispatch->rec);
 	if (block->type == BLOCK_HANG)
 		r->hang_cnt++;
 	else
@@ -155,6 +158,8 @@ static int set_loops(struct replay *r, struct summary *summary)
 
 		if (process && process->name)
 			summary->loops[i].process = strdup(process->name);
+		summary->loops[i].loop_name = recorded__loop_of(r->recorded, summary->loops[i].pid,
+								summary->loops[i].loop);
 	}
 	return res;
 }
@@ -227,7 +232,7 @@ static int open_replay(struct replay *r, struct err *err)
 		return err__set(err, -res, "cannot read the journal '%s': %s", r->opts->journal,
 				strerror(-res));
 	set_judge(r);
-	namer = (struct namer){ recorded__name, r->recorded };
+	namer = (struct namer){ recorded__name, r->recorded, recorded__message, r->recorded };
 	return output__new(r->opts, &namer, NULL, &r->losses, &r->output, err);
 }
 

@@ -19,8 +19,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "kernel/bpf_log.h"
+#include "kernel/btf_source.h"
 #include "kernel/preflight.h"
 
+#define REFUSAL_LINES	   40
 #define QUEUE_ITEMS	   4096
 #define QUEUE_BYTES	   (16 << 20)
 #define LOOK_MAX_NS	   NS_PER_SEC
@@ -29,7 +31,6 @@
 #define STATUS_NS	   NS_PER_SEC
 #define MACHINE_NS	   (100 * NS_PER_MS)
 #define OUTPUT_PATIENCE_NS (2 * NS_PER_SEC)
-#define MACHINE_COST_SHARE 500 /* reading /proc takes at most this fraction of our time */
 
 static int name_live(void *ctx, uint32_t pid, struct stack *stack)
 {
@@ -41,13 +42,16 @@ static int open_outputs(struct session *s, struct err *err)
 {
 	const struct options *opts = s->opts;
 	const struct symbolizer_opts sym_opts = { .demangle = true };
-	struct namer namer = { name_live, NULL };
+	struct namer namer;
 	int res;
 
 	res = symbolizer__new(&sym_opts, &s->symbolizer, err);
 	if (!res && opts->journal)
 		res = journal_writer__new(opts->journal, &s->journal, err);
-	namer.ctx = s->symbolizer;
+	if (!res)
+		res = session__open_loops(s, err);
+	s->message_names = (struct message_names){ s->symbolizer, s->catalogue };
+	namer = (struct namer){ name_live, s->symbolizer, message_names__fill, &s->message_names };
 	if (!res)
 		res = output__new(opts, &namer, s->journal, &s->losses, &s->output, err);
 	if (res)
@@ -78,6 +82,19 @@ static bool can_sample(const struct features *feats)
 	       (features__has(feats, FEATURE_CPU_CLOCK) || features__has(feats, FEATURE_HW_CYCLES));
 }
 
+/* What the verifier said last, a line at a time. */
+static void tell_refusal(void)
+{
+	const char *line = bpf_log__tail(REFUSAL_LINES);
+
+	while (*line) {
+		size_t len = strcspn(line, "\n");
+
+		log__debug("%.*s", (int)len, line);
+		line += len + (line[len] == '\n');
+	}
+}
+
 static int open_probes(struct session *s, struct err *err)
 {
 	const struct options *opts = s->opts;
@@ -85,12 +102,17 @@ static int open_probes(struct session *s, struct err *err)
 		.features = &s->features,
 		.threshold_ns = opts->threshold_ns,
 		.hang_ns = opts->hang_ns,
+		.filter = &s->filter,
+		.catalogue = s->catalogue,
 		.debugging = opts->debugging,
 		.uprobe_waits = opts->backend == BACKEND_UPROBE,
 		.frequency_hz = opts->frequency_hz,
 	};
-	int res;
+	struct btf_source types;
+	int res = session__choose_waits(s, &loader_opts, err);
 
+	if (res)
+		return res;
 	if (opts->pid_cnt + (opts->argv != NULL) == 1)
 		loader_opts.only_pid = opts->argv ? s->workload.pid : opts->pids[0];
 	if (loader_opts.frequency_hz && !can_sample(&s->features)) {
@@ -98,12 +120,17 @@ static int open_probes(struct session *s, struct err *err)
 			  "by; see `jankbpf doctor`");
 		loader_opts.frequency_hz = 0;
 	}
-	if (opts->hang_ns && !features__has(&s->features, FEATURE_TASK_ITER))
-		log__warn("a hang is told at its end only: this kernel has no task iterator; see "
-			  "`jankbpf doctor`");
-	res = loader__new(&loader_opts, &s->loader, err);
+	if (opts->hang_ns && !features__can_look(&s->features))
+		log__warn("a hang is told at its end only: this kernel lacks what a look at "
+			  "sleeping threads takes; see `jankbpf doctor`");
+	res = btf_source__open(opts->btf_path, features__has(&s->features, FEATURE_BTF), &types,
+			       err);
+	loader_opts.btf_path = btf_source__path(&types);
+	if (!res)
+		res = loader__new(&loader_opts, &s->loader, err);
+	btf_source__close(&types);
 	if (res) {
-		log__debug("%s", bpf_log__all());
+		tell_refusal();
 		return res;
 	}
 	if (opts->backend == BACKEND_KERNEL && loader__wait_probe(s->loader) == WAIT_UPROBES)
@@ -157,7 +184,9 @@ static void on_look(void *ctx, uint64_t arg)
 	(void)arg;
 	session__look(s, NULL);
 	session__scan_due(s);
-	if (clock__mono_ns() - s->status_ns >= STATUS_NS - LOOK_MIN_NS) {
+	session__sweep(s);
+	if (s->opts->command == CMD_TRACE &&
+	    clock__mono_ns() - s->status_ns >= STATUS_NS - LOOK_MIN_NS) {
 		s->status_ns = clock__mono_ns();
 		session__status(s);
 	}
@@ -172,7 +201,7 @@ static void on_cost(void *ctx, uint64_t arg)
 static void on_machine(void *ctx, uint64_t arg)
 {
 	(void)arg;
-	session__read_machine(ctx, clock__mono_ns());
+	session__machine_due(ctx);
 }
 
 /* How often to look at the threads: for hangs in time, and for the status line. */
@@ -185,26 +214,18 @@ static uint64_t look_period(const struct options *opts)
 	return ns < LOOK_MIN_NS ? LOOK_MIN_NS : ns;
 }
 
-/* A machine with many CPUs or processes takes longer to read, and is read less often. */
-static uint64_t machine_period(struct session *s)
-{
-	uint64_t begin = clock__mono_ns(), ns;
-
-	session__read_machine(s, begin);
-	ns = (clock__mono_ns() - begin) * MACHINE_COST_SHARE;
-	return ns < MACHINE_NS ? MACHINE_NS : ns;
-}
-
 static int watch_all(struct session *s, struct err *err)
 {
-	uint64_t look = look_period(s->opts), machine = machine_period(s);
+	uint64_t look = look_period(s->opts);
 	int res;
+
+	session__read_machine(s, clock__mono_ns());
 
 	if ((res = watch__add(s->watch, s->signal_fd, on_signal, s, 0)) < 0 ||
 	    (res = watch__add(s->watch, s->closed_fd, on_stop, s, 0)) < 0 ||
 	    (res = watch__add(s->watch, ring__fd(s->ring), on_ring, s, 0)) < 0 ||
 	    (res = watch__timer(s->watch, look, look, on_look, s)) < 0 ||
-	    (res = watch__timer(s->watch, machine, machine, on_machine, s)) < 0 ||
+	    (res = watch__timer(s->watch, MACHINE_NS, MACHINE_NS, on_machine, s)) < 0 ||
 	    (res = watch__timer(s->watch, MACHINE_NS, MACHINE_NS, on_cost, s)) < 0 ||
 	    (s->opts->duration_ns &&
 	     (res = watch__timer(s->watch, s->opts->duration_ns, 0, on_stop, s)) < 0))
@@ -221,6 +242,11 @@ static int start_sinker(struct session *s, struct err *err)
 		.symbolizer = s->symbolizer,
 		.journal = s->journal,
 		.losses = &s->losses,
+		.whose = s->whose,
+		.found = s->opts->command == CMD_LOOPS ? session__tell_loops : NULL,
+		.found_ctx = s,
+		.choice = &s->choice,
+		.count = s->opts->count,
 		.closed_fd = s->closed_fd,
 	};
 
@@ -251,6 +277,8 @@ static int attach(struct session *s, struct err *err)
 	if (!res)
 		res = watch_all(s, err);
 	s->start_ns = s->status_ns = clock__mono_ns();
+	if (!res && loader__files(s->loader))
+		res = uprobe_files__start(loader__files(s->loader), err);
 	if (!res && s->opts->argv)
 		res = workload__go(&s->workload, s->opts->argv, err);
 	if (!res)
@@ -313,6 +341,7 @@ static void close_session(struct session *s)
 	session__free_traced(s);
 	output__free(s->output);
 	journal_writer__free(s->journal);
+	session__close_loops(s);
 	symbolizer__free(s->symbolizer);
 	queue__free(s->queue);
 	loops__free(s->loops);

@@ -4,18 +4,23 @@
 #define JANK_SESSION_PARTS_H
 
 #include <stdbool.h>
+#include <uthash.h>
 
+#include "app/loop_choice.h"
+#include "app/message_names.h"
 #include "app/options.h"
 #include "app/output.h"
 #include "app/queue.h"
 #include "app/sinker.h"
 #include "app/watch.h"
+#include "app/whose.h"
 #include "app/workload.h"
 #include "base/err.h"
 #include "intake/journal.h"
 #include "intake/ring.h"
 #include "kernel/features.h"
 #include "kernel/loader.h"
+#include "model/event.h"
 #include "model/hist.h"
 #include "model/identity.h"
 #include "model/judge.h"
@@ -27,18 +32,21 @@
 /* A process that is traced. */
 struct traced {
 	uint32_t pid;
-	int pidfd; /* -1 once it has ended */
-	struct identity *process;
-	bool scan_due;	    /* it may map libraries that were not looked at */
-	unsigned probe_cnt; /* uprobes in what it maps */
-	struct traced *next;
+	int pidfd;		  /* -1 once it has ended; with -a also where none could be had */
+	struct identity *process; /* NULL: not looked at yet */
+	bool ended;		  /* -a: before it could be looked at */
+	bool announced;		  /* the sink thread knows it */
+	bool scan_due;		  /* it may map libraries that were not looked at */
+	unsigned probe_cnt;	  /* uprobes in what it maps */
+	UT_hash_handle hh;
 };
 
-/* The cost of our BPF programs: the kernel counts it only in short windows, since counting costs. */
+/* The cost of our BPF programs: the kernel counts it only in short windows, since counting costs, and seldom, since
+ * it patches its code to begin and to end. */
 struct cost_meter {
 	int stats_fd; /* open within a window, else -1 */
 	bool always;  /* somebody switched the statistics on for good */
-	uint64_t window_start_ns, windows_ns, last_ns;
+	uint64_t window_start_ns, windows_ns, last_ns, every_ns;
 };
 
 struct session {
@@ -51,6 +59,11 @@ struct session {
 	struct workload workload;
 	struct journal_writer *journal;
 	struct symbolizer *symbolizer;
+	struct message_names message_names;
+	struct catalogue *catalogue;
+	struct loop_choice choice;
+	struct filter filter; /* the options', with the waits of -l; descriptors are theirs */
+	struct whose *whose;
 	struct output *output;
 	struct queue *queue;
 	struct sinker *sinker;
@@ -59,23 +72,32 @@ struct session {
 	struct watch *watch;
 	struct machine *machine;
 	struct loops *loops;
-	struct hists *living; /* as of the last look at the threads */
-	struct traced *traced;
-	unsigned alive_cnt;
+	struct hists *living;  /* as of the last look at the threads */
+	struct traced *traced; /* by pid */
+	unsigned alive_cnt;    /* not with -a */
+	uint32_t *untold;      /* -a: processes whose end the sink thread is still to be told of */
+	size_t untold_cnt;
 	struct strbuf raw; /* records on their way to the journal */
 	struct cost_meter cost;
 	uint64_t start_ns, machine_ns, status_ns;
+	uint64_t machine_cost_ns; /* what the last reading took of our CPU time */
 	uint64_t block_cnt, hang_cnt;
 	int signal_fd, closed_fd, find_timer_fd;
 	unsigned find_tries;
 	bool stop;
-	bool own_end; /* stopped by us or the user, not by the traced processes' end */
+	bool compat_told; /* that a 32-bit program's waits are not seen */
+	bool own_end;	  /* stopped by us or the user, not by the traced processes' end */
 };
 
 /* session_records.c: record → event → dispatch → block → queue */
 void session__on_record(void *ctx, const void *data, size_t len);
 void session__flush_raw(struct session *s);
 void session__read_machine(struct session *s, uint64_t now_ns);
+void session__machine_due(struct session *s); /* the same, by a timer */
+
+/* session_compat.c: 32-bit programs */
+int session__choose_waits(const struct session *s, struct loader_opts *ret, struct err *err);
+void session__check_program(struct session *s, uint32_t pid); /* after an exec */
 
 /* session_traced.c: the traced processes' lives */
 int session__trace(struct session *s, pid_t pid, struct err *err);
@@ -84,7 +106,24 @@ void session__on_exec(struct session *s, const struct jank_rec *hdr);
 void session__on_new_loop(struct session *s, uint32_t pid);
 void session__scan_due(struct session *s);
 struct traced *session__traced(struct session *s, uint32_t pid);
+struct traced *session__new_traced(struct session *s, uint32_t pid); /* NULL: out of memory */
+void session__free_one(struct session *s, struct traced *traced);
 void session__free_traced(struct session *s);
+
+/* Reads what /proc tells of it, and tells the sink thread. -ESRCH: it is gone. */
+int session__refresh(struct session *s, struct traced *traced, struct err *err);
+/* The same, if it was there at that time: else its number was another's then, and it is -ESRCH, too. */
+int session__refresh_of(struct session *s, struct traced *traced, uint64_t ts_ns, struct err *err);
+void session__announce(struct session *s, struct traced *traced);
+
+/* session_loops.c: which loops there are, and which are wanted */
+int session__open_loops(struct session *s, struct err *err); /* needs the symbolizer */
+void session__close_loops(struct session *s);
+void session__tell_loops(void *session, struct whose *whose); /* jankbpf loops: at its end */
+
+/* session_all.c: with -a, processes are met by their records */
+void session__meet(struct session *s, const struct event *event);
+void session__sweep(struct session *s); /* now and then: those that nothing else told the end of */
 
 /* session_report.c: status line, summary, own cost */
 /* At the threads: hangs go to the ring, counts to living and, where wanted, to records. */

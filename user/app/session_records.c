@@ -5,12 +5,17 @@
 #include <string.h>
 
 #include "app/session_parts.h"
+#include "app/wait_note.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "intake/decode.h"
 
 #define RAW_MAX		 (64 * 1024)
 #define MACHINE_FRESH_NS (5 * NS_PER_MS) /* a reading this new need not be repeated */
+
+/* Many CPUs or processes take longer to read, and are read less often: of our time at most one part in … */
+#define MACHINE_SHARE	    500 /* by the timer */
+#define MACHINE_BLOCK_SHARE 100 /* for blocks */
 
 void session__flush_raw(struct session *s)
 {
@@ -27,10 +32,22 @@ void session__flush_raw(struct session *s)
 
 void session__read_machine(struct session *s, uint64_t now_ns)
 {
-	if (now_ns - s->machine_ns < MACHINE_FRESH_NS)
+	uint64_t cpu_ns = clock__thread_ns();
+
+	if (now_ns - s->machine_ns < MACHINE_FRESH_NS ||
+	    now_ns - s->machine_ns < s->machine_cost_ns * MACHINE_BLOCK_SHARE)
 		return;
 	s->machine_ns = now_ns;
 	machine__read(s->machine, now_ns);
+	s->machine_cost_ns = clock__thread_ns() - cpu_ns;
+}
+
+void session__machine_due(struct session *s)
+{
+	uint64_t now = clock__mono_ns();
+
+	if (now - s->machine_ns >= s->machine_cost_ns * MACHINE_SHARE)
+		session__read_machine(s, now);
 }
 
 static void set_load(struct session *s, const struct jank_rec_block *rec, struct machine_load *ret)
@@ -48,10 +65,6 @@ static void count_block(struct session *s, const struct block *block)
 		return;
 	}
 	s->block_cnt++;
-	if (s->opts->count && s->block_cnt >= s->opts->count) {
-		s->stop = true;
-		s->own_end = true;
-	}
 }
 
 static void on_dispatch(struct session *s, struct dispatch *dispatch)
@@ -62,8 +75,6 @@ static void on_dispatch(struct session *s, struct dispatch *dispatch)
 	struct block *block;
 	int res;
 
-	if (s->opts->count && s->block_cnt >= s->opts->count)
-		return;
 	set_load(s, &dispatch->rec, &load);
 	s->judge.real_offset_ns = clock__real_offset_ns();
 	res = judge__dispatch(&s->judge, dispatch, traced ? traced->process : NULL, &load, &block);
@@ -81,12 +92,43 @@ static void on_dispatch(struct session *s, struct dispatch *dispatch)
 	}
 }
 
+/* The thread's stack is read now: it will change. */
+static void note_wait(struct session *s, const struct jank_rec_wait *rec)
+{
+	const struct traced *traced = session__traced(s, rec->hdr.tgid);
+	struct item item = { .kind = ITEM_WAIT, .pid = rec->hdr.tgid };
+	struct wait_note *note;
+
+	note = wait_note__new(rec, traced && traced->process ? traced->process->exe : NULL);
+	if (!note) {
+		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+		return;
+	}
+	item.data = note;
+	item.size = wait_note__bytes(note);
+	if (!queue__put(s->queue, &item)) {
+		losses__add(&s->losses, LOSS_QUEUE_FULL, 1);
+		wait_note__free(note);
+	}
+}
+
+static void on_wait(struct session *s, const struct jank_rec_wait *rec)
+{
+	if (rec->loop == JANK_LOOP_POLL && !rec->turn_cnt)
+		loader__consider_poller(s->loader, rec->hdr.tgid);
+	else
+		note_wait(s, rec);
+}
+
 static void on_event(struct session *s, const struct event *event)
 {
 	struct dispatch *dispatch = NULL;
 
+	session__meet(s, event);
 	if (event->kind == JANK_REC_LOOP)
 		session__on_new_loop(s, event->hdr.tgid);
+	if (event->kind == JANK_REC_WAIT)
+		on_wait(s, &event->wait);
 	if (event->kind == JANK_REC_EXEC)
 		session__on_exec(s, &event->hdr);
 	if (loops__event(s->loops, event, &dispatch))

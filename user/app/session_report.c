@@ -13,7 +13,8 @@
 #include "base/file.h"
 #include "base/log.h"
 
-#define WINDOW_EVERY_NS (2 * NS_PER_SEC)
+#define WINDOW_FIRST_NS (2 * NS_PER_SEC)
+#define WINDOW_MAX_NS	(64 * NS_PER_SEC)
 
 struct look {
 	struct session *s;
@@ -104,8 +105,11 @@ void session__cost_window(struct session *s)
 		end_window(s, now);
 		return;
 	}
-	if (s->cost.last_ns && now - s->cost.last_ns < WINDOW_EVERY_NS)
+	if (s->cost.last_ns && now - s->cost.last_ns < s->cost.every_ns)
 		return;
+	s->cost.every_ns = s->cost.every_ns ? 2 * s->cost.every_ns : WINDOW_FIRST_NS;
+	if (s->cost.every_ns > WINDOW_MAX_NS)
+		s->cost.every_ns = WINDOW_MAX_NS;
 	s->cost.always = !s->cost.last_ns && stats_always_on();
 	if (!s->cost.always)
 		s->cost.stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
@@ -209,8 +213,10 @@ static int set_loops(struct session *s, struct summary *summary)
 	for (size_t i = 0; !res && i < summary->loop_cnt; i++) {
 		const struct traced *traced = session__traced(s, summary->loops[i].pid);
 
-		if (traced && traced->process && traced->process->name)
-			summary->loops[i].process = strdup(traced->process->name);
+		if (!traced || !traced->process || !traced->process->name)
+			continue;
+		free(summary->loops[i].process); /* of one that had this pid before */
+		summary->loops[i].process = strdup(traced->process->name);
 	}
 	return res;
 }

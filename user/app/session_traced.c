@@ -12,18 +12,32 @@
 #include "app/session_parts.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "kernel/cgroup_names.h"
 #include "kernel/procinfo.h"
 
 /* A new program maps its libraries a moment after its exec; there is no event for that. */
 #define FIND_EVERY_NS (5 * NS_PER_MS)
 #define FIND_TRIES    400
 
+#define START_SLACK_NS (20 * NS_PER_MS) /* a process's start is told in clock ticks */
+
 struct traced *session__traced(struct session *s, uint32_t pid)
 {
-	struct traced *traced = s->traced;
+	struct traced *traced;
 
-	while (traced && traced->pid != pid)
-		traced = traced->next;
+	HASH_FIND(hh, s->traced, &pid, sizeof(pid), traced);
+	return traced;
+}
+
+struct traced *session__new_traced(struct session *s, uint32_t pid)
+{
+	struct traced *traced = calloc(1, sizeof(*traced));
+
+	if (!traced)
+		return NULL;
+	traced->pid = pid;
+	traced->pidfd = -1;
+	HASH_ADD(hh, s->traced, pid, sizeof(pid), traced);
 	return traced;
 }
 
@@ -47,54 +61,81 @@ static const char *known_as(const struct proc_info *info)
 
 static struct identity *describe(const struct proc_info *info)
 {
-	const struct identity process = {
+	struct identity process = {
 		.pid = info->pid,
 		.uid = info->uid,
+		.ns_pid = info->ns_pid,
 		.name = (char *)known_as(info),
 		.exe = info->exe,
 		.cgroup = info->cgroup,
 	};
+	struct cgroup_names names = {};
 
+	if (info->cgroup)
+		cgroup__names(info->cgroup, &names);
+	process.container = *names.container ? names.container : NULL;
+	process.pod = *names.pod ? names.pod : NULL;
+	process.unit = *names.unit ? names.unit : NULL;
 	return identity__copy(&process);
 }
 
 /* Tells the sink thread of the process, with a copy of its own. */
-static void announce(struct session *s, const struct traced *traced)
+void session__announce(struct session *s, struct traced *traced)
 {
 	struct item item = { .kind = ITEM_PROCESS, .pid = traced->pid };
 
 	item.data = identity__copy(traced->process);
-	if (!item.data || !queue__put(s->queue, &item)) {
-		identity__free(item.data);
-		losses__add(&s->losses, LOSS_QUEUE_FULL, 1);
+	if (item.data && queue__put(s->queue, &item)) {
+		traced->announced = true;
+		return;
 	}
+	identity__free(item.data);
+	losses__add(&s->losses, LOSS_QUEUE_FULL, 1);
 }
 
-static int refresh(struct session *s, struct traced *traced, struct err *err)
+static bool started_before(const struct proc_info *info, uint64_t ts_ns)
+{
+	uint64_t start_ns = info->start_ticks * (NS_PER_SEC / sysconf(_SC_CLK_TCK));
+
+	return start_ns <= ts_ns + clock__suspended_ns() + START_SLACK_NS;
+}
+
+static int take(struct traced *traced, const struct proc_info *info, uint64_t ts_ns,
+		struct err *err)
+{
+	struct identity *process;
+
+	if (info->kernel_thread)
+		return err__set(err, EINVAL,
+				"process %u is a kernel thread: it has no event loop to trace",
+				traced->pid);
+	if (!started_before(info, ts_ns))
+		return err__set(err, ESRCH, "process %u is another one now", traced->pid);
+	process = describe(info);
+	if (!process)
+		return err__set(err, ENOMEM, "out of memory");
+	identity__free(traced->process);
+	traced->process = process;
+	return 0;
+}
+
+int session__refresh_of(struct session *s, struct traced *traced, uint64_t ts_ns, struct err *err)
 {
 	struct proc_info info;
-	struct identity *process;
 	int res = procinfo__read(traced->pid, &info, err);
 
 	if (res)
 		return res;
-	if (info.kernel_thread) {
-		res = err__set(err, EINVAL,
-			       "process %u is a kernel thread: it has no event loop to trace",
-			       traced->pid);
-	} else {
-		process = describe(&info);
-		if (process) {
-			identity__free(traced->process);
-			traced->process = process;
-		} else {
-			res = err__set(err, ENOMEM, "out of memory");
-		}
-	}
+	res = take(traced, &info, ts_ns, err);
 	procinfo__free(&info);
 	if (!res)
-		announce(s, traced);
+		session__announce(s, traced);
 	return res;
+}
+
+int session__refresh(struct session *s, struct traced *traced, struct err *err)
+{
+	return session__refresh_of(s, traced, clock__mono_ns(), err);
 }
 
 /* Looks for places of uprobes, and attaches to new ones. */
@@ -126,7 +167,7 @@ static void on_find(void *ctx, uint64_t arg)
 	bool missing = false;
 
 	(void)arg;
-	for (struct traced *traced = s->traced; traced; traced = traced->next) {
+	for (struct traced *traced = s->traced; traced; traced = traced->hh.next) {
 		if (traced->pidfd < 0 || traced->probe_cnt)
 			continue;
 		scan(s, traced, NULL);
@@ -190,20 +231,16 @@ static int watch_end(struct session *s, struct traced *traced, struct err *err)
 
 int session__trace(struct session *s, pid_t pid, struct err *err)
 {
-	struct traced *traced = calloc(1, sizeof(*traced));
+	struct traced *traced = session__new_traced(s, pid);
 	int res;
 
 	if (!traced)
 		return err__set(err, ENOMEM, "out of memory");
-	traced->pid = pid;
-	traced->pidfd = -1;
-	traced->next = s->traced;
-	s->traced = traced;
 	res = watch_end(s, traced, err);
 	if (!res)
 		res = machine__add_process(s->machine, pid);
 	if (!res)
-		res = refresh(s, traced, err);
+		res = session__refresh(s, traced, err);
 	if (res == -ESRCH && traced->pidfd >= 0)
 		return 0; /* it ended meanwhile: its pidfd tells */
 	return res;
@@ -229,7 +266,7 @@ int session__place_probes(struct session *s, struct err *err)
 {
 	int res = 0;
 
-	for (struct traced *traced = s->traced; traced && !res; traced = traced->next)
+	for (struct traced *traced = s->traced; traced && !res; traced = traced->hh.next)
 		res = place_probes(s, traced, err);
 	return res;
 }
@@ -245,10 +282,15 @@ void session__on_exec(struct session *s, const struct jank_rec *hdr)
 
 	if (!traced || traced->pidfd < 0)
 		return;
+	if (s->opts->filter.all) {
+		session__refresh(s, traced, &err);
+		return;
+	}
 	if (hdr->flags & JANK_EXEC_BY_THREAD && loader__renew_process(s->loader, traced->pid))
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
-	if (refresh(s, traced, &err) || scan(s, traced, &err))
+	if (session__refresh(s, traced, &err) || scan(s, traced, &err))
 		log__verbose("after its exec: %s", err.msg);
+	session__check_program(s, traced->pid);
 	find_sites_soon(s);
 }
 
@@ -256,7 +298,7 @@ static void look_again(struct session *s, struct traced *traced)
 {
 	struct err err = {};
 
-	announce(s, traced);
+	session__announce(s, traced);
 	if (scan(s, traced, &err))
 		log__verbose("%s", err.msg);
 }
@@ -267,7 +309,7 @@ void session__on_new_loop(struct session *s, uint32_t pid)
 {
 	struct traced *traced = session__traced(s, pid);
 
-	if (!traced || traced->pidfd < 0 || traced->scan_due)
+	if (s->opts->filter.all || !traced || traced->pidfd < 0 || traced->scan_due)
 		return;
 	look_again(s, traced);
 	traced->scan_due = true;
@@ -275,21 +317,26 @@ void session__on_new_loop(struct session *s, uint32_t pid)
 
 void session__scan_due(struct session *s)
 {
-	for (struct traced *traced = s->traced; traced; traced = traced->next)
+	if (s->opts->filter.all)
+		return;
+	for (struct traced *traced = s->traced; traced; traced = traced->hh.next)
 		if (traced->pidfd >= 0 &&
 		    (traced->scan_due || loader__lost_task(s->loader, traced->pid)))
 			look_again(s, traced);
 }
 
+void session__free_one(struct session *s, struct traced *traced)
+{
+	HASH_DEL(s->traced, traced);
+	if (traced->pidfd >= 0)
+		close(traced->pidfd);
+	identity__free(traced->process);
+	free(traced);
+}
+
 void session__free_traced(struct session *s)
 {
-	while (s->traced) {
-		struct traced *traced = s->traced;
-
-		s->traced = traced->next;
-		if (traced->pidfd >= 0)
-			close(traced->pidfd);
-		identity__free(traced->process);
-		free(traced);
-	}
+	while (s->traced)
+		session__free_one(s, s->traced);
+	free(s->untold);
 }

@@ -17,6 +17,7 @@
 struct sinker {
 	struct sinker_opts opts;
 	pthread_t thread;
+	uint64_t block_cnt, unwanted_block_cnt, unwanted_hang_cnt;
 	bool closed; /* stdout has no reader any more */
 	bool ending; /* the queue has its end */
 };
@@ -29,15 +30,67 @@ static void note(struct sinker *sinker, int res)
 	eventfd_write(sinker->opts.closed_fd, 1);
 }
 
+static bool is_full(const struct sinker *sinker)
+{
+	return sinker->opts.count && sinker->block_cnt >= sinker->opts.count;
+}
+
+/* Whose loop it is shows here: by that -l chooses, and the count of -n goes by what is left. */
+static bool wants(struct sinker *sinker, struct block *block)
+{
+	const struct catalogue_row *row = whose__row(sinker->opts.whose, block->tid, block->loop);
+
+	if (row)
+		block->loop_name = row->name;
+	if (!is_full(sinker) && loop_choice__takes(sinker->opts.choice, row, block->loop))
+		return true;
+	if (block->type == BLOCK_HANG)
+		sinker->unwanted_hang_cnt++;
+	else
+		sinker->unwanted_block_cnt++;
+	return false;
+}
+
 static void on_block(struct sinker *sinker, struct item *item)
 {
-	note(sinker, output__block(sinker->opts.output, item->data));
-	block__free(item->data);
+	struct block *block = item->data;
+
+	if (wants(sinker, block)) {
+		note(sinker, output__block(sinker->opts.output, block));
+		sinker->block_cnt += block->type == BLOCK_JANK;
+		if (is_full(sinker))
+			eventfd_write(sinker->opts.closed_fd, 1);
+	} else {
+		output__left_out(sinker->opts.output, block);
+	}
+	block__free(block);
 	symbolizer__trim(sinker->opts.symbolizer);
+}
+
+static void on_wait(struct sinker *sinker, struct item *item)
+{
+	if (whose__note(sinker->opts.whose, item->data))
+		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+	wait_note__free(item->data);
+}
+
+static void name_loops(struct sinker *sinker, struct summary *summary)
+{
+	whose__settle(sinker->opts.whose);
+	for (size_t i = 0; i < summary->loop_cnt; i++) {
+		struct loop_hist *loop = &summary->loops[i];
+
+		loop->loop_name = whose__name(sinker->opts.whose, loop->pid, loop->loop);
+	}
+	summary->block_cnt -= sinker->unwanted_block_cnt;
+	summary->hang_cnt -= sinker->unwanted_hang_cnt;
 }
 
 static void on_summary(struct sinker *sinker, struct item *item)
 {
+	if (sinker->opts.found)
+		sinker->opts.found(sinker->opts.found_ctx, sinker->opts.whose);
+	name_loops(sinker, item->data);
 	if (sinker->opts.journal && journal__add_end(sinker->opts.journal, item->data))
 		losses__add(sinker->opts.losses, LOSS_JOURNAL, 1);
 	note(sinker, output__summary(sinker->opts.output, item->data));
@@ -84,7 +137,12 @@ static void *run(void *arg)
 		case ITEM_PROCESS:
 			on_process(sinker, &item);
 			break;
+		case ITEM_WAIT:
+			on_wait(sinker, &item);
+			break;
 		case ITEM_PROCESS_GONE:
+			output__gone(sinker->opts.output, item.pid);
+			whose__gone(sinker->opts.whose, item.pid);
 			symbolizer__process_gone(sinker->opts.symbolizer, item.pid);
 			break;
 		case ITEM_STOP:

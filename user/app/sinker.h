@@ -6,8 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "app/loop_choice.h"
 #include "app/output.h"
 #include "app/queue.h"
+#include "app/whose.h"
 #include "base/err.h"
 #include "intake/journal.h"
 #include "model/loss.h"
@@ -16,7 +18,8 @@
 /*
  * What the items carry (owned by the item):
  *   ITEM_BLOCK struct block · ITEM_SUMMARY struct summary · ITEM_RAW whole records for the journal ·
- *   ITEM_PROCESS struct identity (pid was seen, or has a new program) · ITEM_PROCESS_GONE, ITEM_STOP nothing
+ *   ITEM_PROCESS struct identity (pid was seen, or has a new program) · ITEM_WAIT struct wait_note ·
+ *   ITEM_PROCESS_GONE, ITEM_STOP nothing
  */
 struct sinker;
 
@@ -26,7 +29,12 @@ struct sinker_opts {
 	struct symbolizer *symbolizer;
 	struct journal_writer *journal; /* NULL: none */
 	struct losses *losses;
-	int closed_fd; /* an eventfd, written when stdout has no reader any more */
+	struct whose *whose;
+	const struct loop_choice *choice;
+	void (*found)(void *ctx, struct whose *whose); /* at the end; NULL: none */
+	void *found_ctx;
+	uint64_t count; /* blocks, then no more; 0: no limit */
+	int closed_fd; /* an eventfd, written when stdout has no reader any more, or after the last block */
 };
 
 int sinker__start(const struct sinker_opts *opts, struct sinker **ret, struct err *err);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Threads that wait in a loop's system call right now, and may have done so for hours: by /proc. */
+#ifndef JANK_IDLE_WAITS_H
+#define JANK_IDLE_WAITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/jank_abi.h"
+
+/* For each such thread of the process; rec's turn_cnt is 0: there is no evidence but that it waits. */
+void idle_waits__each(uint32_t pid, void (*fn)(void *ctx, const struct jank_rec_wait *rec),
+		      void *ctx);
+
+/* "NR ARG… SP IP" of /proc/PID/task/TID/syscall. False: it waits in none of these calls. */
+bool idle_waits__parse(const char *text, struct jank_rec_wait *ret);
+
+#endif

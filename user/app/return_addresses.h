@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Which of the words on a stack are return addresses: those right behind a call. */
+#ifndef JANK_RETURN_ADDRESSES_H
+#define JANK_RETURN_ADDRESSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CALL_BYTES 8 /* before the address, as far as one must look */
+
+/* code: the CALL_BYTES bytes before the address, in this machine's instruction set. */
+bool is_behind_call(const uint8_t *code);
+
+/* Drops those that are not, by the process's memory. Returns how many are left, in order. */
+size_t return_addresses__keep(uint32_t pid, uint64_t *addresses, size_t cnt);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The processes of -a: met by the first record of one of their threads, watched by a pidfd, forgotten at
+ * their end. A pidfd costs three microseconds once and nothing after that; what knows no other way than to
+ * ask costs every second.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "app/session_parts.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "kernel/procinfo.h"
+
+static bool has_ended(const struct traced *traced)
+{
+	struct pollfd pfd = { .fd = traced->pidfd, .events = POLLIN };
+
+	if (traced->pidfd >= 0)
+		return poll(&pfd, 1, 0) > 0;
+	return traced->ended || (kill(traced->pid, 0) && errno == ESRCH);
+}
+
+static void close_pidfd(struct session *s, struct traced *traced)
+{
+	if (traced->pidfd < 0)
+		return;
+	watch__remove(s->watch, traced->pidfd);
+	close(traced->pidfd);
+	traced->pidfd = -1;
+}
+
+/* The sink thread knows it, and has no room in its queue now. */
+static void tell_later(struct session *s, uint32_t pid)
+{
+	uint32_t *pids = reallocarray(s->untold, s->untold_cnt + 1, sizeof(*pids));
+
+	if (!pids) {
+		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+		return;
+	}
+	s->untold = pids;
+	pids[s->untold_cnt++] = pid;
+}
+
+static bool tell_end(struct session *s, uint32_t pid)
+{
+	const struct item item = { .kind = ITEM_PROCESS_GONE, .pid = pid };
+
+	return queue__put(s->queue, &item);
+}
+
+/* All its records have been handled. */
+static void forget(struct session *s, struct traced *traced)
+{
+	close_pidfd(s, traced);
+	machine__drop_process(s->machine, traced->pid);
+	if (traced->process && loops__name_ended(s->loops, traced->pid, traced->process->name))
+		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+	if (traced->announced && !tell_end(s, traced->pid))
+		tell_later(s, traced->pid);
+	session__free_one(s, traced);
+}
+
+static void on_end(void *ctx, uint64_t pid)
+{
+	struct session *s = ctx;
+	struct traced *traced;
+
+	ring__consume(s->ring); /* its last records come before its end */
+	traced = session__traced(s, pid);
+	if (traced && has_ended(traced))
+		forget(s, traced);
+}
+
+/* Where there are no descriptors left, session__sweep looks after it. */
+static void watch_end(struct session *s, struct traced *traced)
+{
+	traced->pidfd = syscall(SYS_pidfd_open, traced->pid, 0);
+	if (traced->pidfd < 0)
+		return;
+	if (watch__add(s->watch, traced->pidfd, on_end, s, traced->pid))
+		close_pidfd(s, traced);
+}
+
+/* It ended before it could be looked at: its name is all that is known. */
+static int describe_gone(struct session *s, struct traced *traced, const char *comm)
+{
+	const struct identity process = {
+		.pid = traced->pid,
+		.uid = UID_UNKNOWN,
+		.name = (char *)comm,
+	};
+
+	close_pidfd(s, traced);
+	traced->ended = true;
+	traced->process = identity__copy(&process);
+	return traced->process ? 0 : -ENOMEM;
+}
+
+static int look_at(struct session *s, struct traced *traced, const struct jank_rec *hdr,
+		   const char *comm)
+{
+	struct err err = {};
+	int res = session__refresh_of(s, traced, hdr->ts_ns, &err);
+
+	if (res == -ENOMEM)
+		return res;
+	if (!res)
+		return machine__add_process(s->machine, traced->pid);
+	log__debug("%s", err.msg);
+	return describe_gone(s, traced, comm);
+}
+
+/* The records that are of a thread that loops, with its name. */
+static const char *looping_comm(const struct event *event)
+{
+	switch (event->kind) {
+	case JANK_REC_LOOP:
+		return event->loop.comm;
+	case JANK_REC_BLOCK:
+	case JANK_REC_HANG:
+		return event->block.comm;
+	}
+	return NULL;
+}
+
+void session__meet(struct session *s, const struct event *event)
+{
+	const char *comm = looping_comm(event);
+	struct traced *traced;
+	int res = -ENOMEM;
+
+	if (!s->opts->filter.all || !comm)
+		return;
+	traced = session__traced(s, event->hdr.tgid);
+	if (traced && event->kind == JANK_REC_LOOP && has_ended(traced)) {
+		forget(s, traced); /* the number may be another's now */
+		traced = NULL;
+	}
+	if (traced)
+		return;
+	traced = session__new_traced(s, event->hdr.tgid);
+	if (traced) {
+		watch_end(s, traced);
+		res = look_at(s, traced, &event->hdr, comm);
+	}
+	if (res)
+		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+}
+
+/* Those without a descriptor: they had ended before they were met, or there was none left. */
+void session__sweep(struct session *s)
+{
+	struct traced *traced, *next;
+
+	if (!s->opts->filter.all)
+		return;
+	ring__consume(s->ring);
+	HASH_ITER (hh, s->traced, traced, next)
+		if (traced->pidfd < 0 && has_ended(traced))
+			forget(s, traced);
+	while (s->untold_cnt && tell_end(s, s->untold[s->untold_cnt - 1]))
+		s->untold_cnt--;
+}

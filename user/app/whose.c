@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A table of threads with their return addresses, and of what loops their processes have. */
+#include "app/whose.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uthash.h>
+
+#include "app/return_addresses.h"
+#include "kernel/elffunc.h"
+#include "symbol/runtime.h"
+
+#define ADDRESS_MAX 48
+#define THREAD_MAX  8192 /* the oldest make room */
+#define NAME_MAX    4096
+#define ROW_MAX	    8 /* of one file, when asking whether a name is needed */
+
+struct thread {
+	uint32_t tid;
+	struct jank_rec_wait rec;
+	char *exe;
+	uint64_t addresses[ADDRESS_MAX]; /* the wait's own, then return addresses */
+	size_t cnt;
+	bool resolved;
+	const struct catalogue_row *row; /* once resolved */
+	UT_hash_handle hh;
+};
+
+struct name_key {
+	uint32_t pid, loop;
+};
+
+struct name {
+	struct name_key key;
+	const char *name; /* NULL: they differ */
+	UT_hash_handle hh;
+};
+
+struct whose {
+	const struct catalogue *cat;
+	struct symbolizer *sym;
+	bool settle;
+	struct thread *threads;
+	struct name *names;
+};
+
+struct whose *whose__new(const struct catalogue *cat, struct symbolizer *sym, bool settle)
+{
+	struct whose *whose = calloc(1, sizeof(*whose));
+
+	if (!whose)
+		return NULL;
+	whose->cat = cat;
+	whose->sym = sym;
+	whose->settle = settle;
+	return whose;
+}
+
+static void drop_thread(struct whose *whose, struct thread *thread)
+{
+	HASH_DEL(whose->threads, thread);
+	free(thread->exe);
+	free(thread);
+}
+
+void whose__free(struct whose *whose)
+{
+	struct name *name, *next;
+
+	if (!whose)
+		return;
+	while (whose->threads)
+		drop_thread(whose, whose->threads);
+	HASH_ITER (hh, whose->names, name, next) {
+		HASH_DEL(whose->names, name);
+		free(name);
+	}
+	free(whose);
+}
+
+/* --- notes */
+
+static struct thread *find_thread(const struct whose *whose, uint32_t tid)
+{
+	struct thread *thread;
+
+	HASH_FIND(hh, whose->threads, &tid, sizeof(tid), thread);
+	return thread;
+}
+
+const struct jank_rec_wait *whose__noted(const struct whose *whose, uint32_t tid)
+{
+	const struct thread *thread = find_thread(whose, tid);
+
+	return thread ? &thread->rec : NULL;
+}
+
+/* Of the note's words those that are code; most are nothing of that kind. */
+static size_t find_addresses(struct whose *whose, const struct wait_note *note, uint64_t *ret)
+{
+	const struct code_opts exact = { .exact = true }, back = {};
+	uint32_t pid = note->rec.hdr.tgid;
+	uint64_t words[ADDRESS_MAX * 4];
+	struct frame frame;
+	size_t cnt = 0, kept = 0;
+
+	for (size_t i = 0; i < note->cnt && cnt < sizeof(words) / sizeof(*words); i++)
+		if (symbolizer__code(whose->sym, pid, note->words[i], back, &frame))
+			words[cnt++] = note->words[i];
+	cnt = return_addresses__keep(pid, words, cnt);
+	if (symbolizer__code(whose->sym, pid, note->rec.ip, exact, &frame))
+		ret[kept++] = note->rec.ip;
+	else
+		ret[kept++] = 0; /* the first place is the wait's */
+	for (size_t i = 0; i < cnt && kept < ADDRESS_MAX; i++)
+		ret[kept++] = words[i];
+	return kept;
+}
+
+int whose__note(struct whose *whose, const struct wait_note *note)
+{
+	struct thread *thread = find_thread(whose, note->rec.hdr.tid);
+
+	if (thread)
+		drop_thread(whose, thread);
+	if (HASH_COUNT(whose->threads) >= THREAD_MAX)
+		drop_thread(whose, whose->threads);
+	thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return -ENOMEM;
+	thread->tid = note->rec.hdr.tid;
+	thread->rec = note->rec;
+	thread->exe = note->exe ? strdup(note->exe) : NULL;
+	thread->cnt = find_addresses(whose, note, thread->addresses);
+	HASH_ADD(hh, whose->threads, tid, sizeof(thread->tid), thread);
+	return 0;
+}
+
+/* --- names */
+
+static void remember_name(struct whose *whose, const struct thread *thread)
+{
+	struct name_key key = { thread->rec.hdr.tgid, thread->rec.loop };
+	const char *text = thread->row ? thread->row->name : NULL;
+	struct name *name;
+
+	HASH_FIND(hh, whose->names, &key, sizeof(key), name);
+	if (name) {
+		if (!text || !name->name || strcmp(name->name, text))
+			name->name = NULL;
+		return;
+	}
+	name = HASH_COUNT(whose->names) < NAME_MAX ? calloc(1, sizeof(*name)) : NULL;
+	if (!name)
+		return;
+	name->key = key;
+	name->name = text;
+	HASH_ADD(hh, whose->names, key, sizeof(key), name);
+}
+
+/* A symbol table takes long to read, and most rows know a file by its name alone. */
+static bool wants_function(const struct whose *whose, const struct catalogue_file *file)
+{
+	const struct catalogue_row *rows[ROW_MAX];
+	size_t cnt = catalogue__rows_of_file(whose->cat, file, rows, ROW_MAX);
+
+	for (size_t i = 0; i < cnt; i++)
+		if (rows[i]->caller_cnt)
+			return true;
+	return false;
+}
+
+/* Which frames need the names of their functions. */
+enum naming { NAME_NONE, NAME_NEEDED, NAME_ALL };
+
+/* The thread's frames; those of files that are unmapped by now are left out. */
+static size_t set_frames(struct whose *whose, const struct thread *thread,
+			 const struct elffunc *exe_elf, enum naming naming,
+			 struct catalogue_frame *ret)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < thread->cnt; i++) {
+		struct code_opts opts = { .exact = i == 0 };
+		struct catalogue_file *file = &ret[cnt].file;
+		struct frame frame;
+
+		if (!thread->addresses[i] || !symbolizer__code(whose->sym, thread->rec.hdr.tgid,
+							       thread->addresses[i], opts, &frame))
+			continue;
+		*file = (struct catalogue_file){ .path = frame.module };
+		file->is_exe = thread->exe && !strcmp(thread->exe, file->path);
+		file->elf = file->is_exe ? exe_elf : NULL;
+		opts.named = naming == NAME_ALL ||
+			     (naming == NAME_NEEDED && wants_function(whose, file));
+		if (opts.named)
+			symbolizer__code(whose->sym, thread->rec.hdr.tgid, thread->addresses[i],
+					 opts, &frame);
+		ret[cnt++].function = opts.named ? frame.function : NULL;
+	}
+	return cnt;
+}
+
+/* Some rows know a program by its ELF sections. */
+static bool open_exe(const struct thread *thread, struct elffunc *ret)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", thread->rec.hdr.tgid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && !elffunc__open(fd, ret);
+}
+
+static size_t resolve(struct whose *whose, struct thread *thread, enum naming naming,
+		      struct catalogue_frame *frames)
+{
+	struct elffunc elf;
+	bool open = naming != NAME_NONE && open_exe(thread, &elf);
+	size_t cnt = set_frames(whose, thread, open ? &elf : NULL, naming, frames);
+
+	thread->row = catalogue__row_of_wait(whose->cat, thread->rec.loop, frames, cnt);
+	if (!thread->resolved)
+		remember_name(whose, thread);
+	thread->resolved = true;
+	if (open)
+		elffunc__close(&elf);
+	return cnt;
+}
+
+const struct catalogue_row *whose__row(struct whose *whose, uint32_t tid, uint32_t loop)
+{
+	struct catalogue_frame frames[ADDRESS_MAX];
+	struct thread *thread = find_thread(whose, tid);
+
+	if (!thread || thread->rec.loop != loop)
+		return NULL;
+	if (!thread->resolved)
+		resolve(whose, thread, NAME_NEEDED, frames);
+	return thread->row;
+}
+
+const char *whose__name(struct whose *whose, uint32_t pid, uint32_t loop)
+{
+	struct name_key key = { pid, loop };
+	struct name *name;
+
+	HASH_FIND(hh, whose->names, &key, sizeof(key), name);
+	return name ? name->name : NULL;
+}
+
+/* What no block asked for needs no symbol tables, and has a file's name or none. */
+static void settle(struct whose *whose, struct thread *thread)
+{
+	struct catalogue_frame frames[ADDRESS_MAX];
+
+	if (whose->settle && !thread->resolved)
+		resolve(whose, thread, NAME_NONE, frames);
+}
+
+void whose__gone(struct whose *whose, uint32_t pid)
+{
+	struct thread *thread, *next;
+
+	HASH_ITER (hh, whose->threads, thread, next) {
+		if (thread->rec.hdr.tgid != pid)
+			continue;
+		settle(whose, thread);
+		drop_thread(whose, thread);
+	}
+}
+
+void whose__settle(struct whose *whose)
+{
+	struct thread *thread, *next;
+
+	HASH_ITER (hh, whose->threads, thread, next)
+		settle(whose, thread);
+}
+
+/* --- all of them */
+
+static void tell(struct whose *whose, struct thread *thread,
+		 void (*fn)(void *ctx, const struct whose_loop *loop), void *ctx)
+{
+	struct catalogue_frame found[ADDRESS_MAX];
+	struct frame frames[ADDRESS_MAX] = {};
+	struct whose_loop loop = { .rec = &thread->rec, .exe = thread->exe, .frames = frames };
+	size_t cnt = resolve(whose, thread, NAME_ALL, found);
+
+	for (size_t i = 0; i < cnt; i++) {
+		if (runtime__is(found[i].file.path))
+			continue;
+		frames[loop.frame_cnt].module = found[i].file.path;
+		frames[loop.frame_cnt++].function = found[i].function;
+	}
+	loop.row = thread->row;
+	fn(ctx, &loop);
+}
+
+void whose__each(struct whose *whose, void (*fn)(void *ctx, const struct whose_loop *loop),
+		 void *ctx)
+{
+	struct thread *thread, *next;
+
+	HASH_ITER (hh, whose->threads, thread, next)
+		tell(whose, thread, fn, ctx);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Whose loop a wait is: the catalogue asks for the functions around it, and those are found as return addresses
+ * on the waiting thread's stack. No unwinding: programs without frame pointers have them, too. The sink thread's.
+ *
+ * A word counts that points into code, right behind a call. One that was left by an earlier call and never
+ * overwritten counts as well; the nearest to the wait decides, so that this is seldom seen.
+ */
+#ifndef JANK_WHOSE_H
+#define JANK_WHOSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "app/wait_note.h"
+#include "kernel/catalogue.h"
+#include "model/block.h"
+#include "symbol/symbolize.h"
+
+struct whose;
+
+/*
+ * Both borrowed. settle: each loop gets its name at the latest when its process ends; else only those that were
+ * asked for, which is right for processes by the hundred. NULL: out of memory.
+ */
+struct whose *whose__new(const struct catalogue *cat, struct symbolizer *sym, bool settle);
+void whose__free(struct whose *whose); /* accepts NULL */
+
+/*
+ * A thread's wait: where it may have been called from, by the mappings that the symbolizer knows now. Names
+ * are looked up when somebody asks. 0 or -ENOMEM.
+ */
+int whose__note(struct whose *whose, const struct wait_note *note);
+void whose__gone(struct whose *whose, uint32_t pid); /* the process; the names of its loops stay */
+void whose__settle(struct whose *whose);	     /* as if all were gone */
+
+/* The wait that was noted last of a thread, or NULL. */
+const struct jank_rec_wait *whose__noted(const struct whose *whose, uint32_t tid);
+
+/* The row of a thread's loop, or NULL: nobody's that the catalogue knows. */
+const struct catalogue_row *whose__row(struct whose *whose, uint32_t tid, uint32_t loop);
+
+/* The name of a process's loops of that kind, where all that have one have the same; else NULL. */
+const char *whose__name(struct whose *whose, uint32_t pid, uint32_t loop);
+
+/* What is known of each thread, in the order of the notes. */
+struct whose_loop {
+	const struct jank_rec_wait *rec;
+	const struct catalogue_row *row; /* NULL: unknown */
+	const char *exe;		 /* NULL: unknown */
+	const struct frame *frames;	 /* around the wait, libc's left out: module and function */
+	size_t frame_cnt;
+};
+void whose__each(struct whose *whose, void (*fn)(void *ctx, const struct whose_loop *loop),
+		 void *ctx);
+
+#endif
