@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Debian's packages, from the one list deps/packages.txt. Quick and offline when nothing is missing.
-# `deps-build` asks for no test or bench package, so that a first build installs no server.
+# `deps-build` asks only for what a first build needs: no server, no cross compiler.
 
 deps: #: install the Debian packages that are missing (as root)
 	$(Q)deps/install
@@ -11,4 +11,13 @@ deps-build: #: the same, only what the build needs
 deps-test: #: the same, for build and tests
 	$(Q)deps/install build test
 
-.PHONY: deps deps-build deps-test
+deps-cross: #: the same, for the build for arm64
+	$(Q)deps/install cross
+
+deps-vm: #: the same, for the virtual machines of check-vm
+	$(Q)deps/install vm
+
+deps-runtime: #: the same, for the tests of Go's and Tokio's loops
+	$(Q)deps/install runtime
+
+.PHONY: deps deps-build deps-test deps-cross deps-vm deps-runtime

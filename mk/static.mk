@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0
+# Builds for elsewhere: STATIC=1 for a shell with nothing beside it, CROSS_COMPILE= for another machine.
+# `make static` makes the static programs of every machine that can be built for here.
+
+CROSS_ARM64 := aarch64-linux-gnu-
+HAVE_ARM64   = $(filter /%,$(shell $(CROSS_ARM64)gcc -print-file-name=libbpf.a 2>/dev/null))
+
+static: #: jankbpf-x86_64 and jankbpf-aarch64, each one file that needs nothing beside it
+	$(Q)$(MAKE) STATIC=1 SANITIZE= CROSS_COMPILE=
+ifneq ($(MACHINE),aarch64)
+	$(Q)$(if $(HAVE_ARM64),$(MAKE) STATIC=1 SANITIZE= CROSS_COMPILE=$(CROSS_ARM64),echo \
+		'  SKIP     jankbpf-aarch64: no $(CROSS_ARM64)gcc, or no libbpf-dev:arm64 (make deps-cross)')
+endif
+
+live: static
+
+# Compiled tests for a virtual machine, below .output/…/static/tests: with STATIC=1, and without those that
+# compile programs, or look at a libc beside them.
+static-tests: $(patsubst %.c,$(VARIANT)/%,$(filter-out tests/unit/test_symbol_% tests/unit/test_mark_sites.c tests/unit/test_targets.c, \
+		$(wildcard tests/unit/test_*.c tests/bpf/test_*.c)))
+
+# Nothing of another machine runs here.
+ifneq ($(CROSS_COMPILE),)
+RUN_HERE := check unit bpf replay live fuzz bench demo verifier
+$(if $(filter $(RUN_HERE),$(MAKECMDGOALS)),$(error what is built for $(MACHINE) cannot \
+	run here: $(filter $(RUN_HERE),$(MAKECMDGOALS)) is for a build without CROSS_COMPILE))
+endif
+
+.PHONY: static static-tests

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0
+# Other kernels, in virtual machines (tools/vm): Debian's packages, fetched once into a cache outside of the
+# checkout. What cannot be had is skipped with its reason.
+#
+#   make check-vm                                all of the matrix, x86-64 and arm64
+#   make check-vm VM="x86_64/5.10 arm64/newest"  some of it
+#   make vm-table                                what was found last, into README
+
+VM      ?= $(shell tools/vm/kernel list)
+VM_CI   := x86_64/5.10 x86_64/newest arm64/6.12
+VM_TEST  = $(patsubst %,$(OUT)/vm/%.t,$(subst /,-,$(VM)))
+
+check-vm: vm-parts #: the tests on kernels from 5.10 to the newest, in virtual machines
+	$(Q)$(MAKE) vm-tests VM='$(VM)'
+
+# The static programs first: what they are decides what is there to be tested.
+vm-tests: TEST_TIMEOUT = 900
+vm-tests: $(VM_TEST)
+	$(Q)rm -f .prove
+	$(Q)$(call RUN_TESTS,--state=save $(VM_TEST)) || { \
+		printf '# Those that failed, once more: a guest suffers from a busy machine.\n'; \
+		$(call RUN_TESTS,--state=failed); }
+
+check-vm-ci: VM = $(VM_CI)
+check-vm-ci: vm-parts #: the same on three of them
+	$(Q)$(MAKE) vm-tests VM='$(VM_CI)'
+
+vm-parts: static
+	$(Q)$(MAKE) STATIC=1 SANITIZE= CROSS_COMPILE= static-tests
+ifneq ($(MACHINE),aarch64)
+	$(Q)$(if $(HAVE_ARM64),$(MAKE) STATIC=1 SANITIZE= CROSS_COMPILE=$(CROSS_ARM64) static-tests)
+endif
+
+# A test for each kernel: `prove` gives a test no arguments of its own.
+$(OUT)/vm/%.t: mk/vm.mk
+	@mkdir -p $(@D)
+	$(Q)printf '#!/bin/sh\nexec tests/vm/kernel.py %s\n' '$(subst x86_64-,x86_64/,$(subst arm64-,arm64/,$*))' >$@
+	$(Q)chmod +x $@
+
+vm-table: #: README's table of kernels, from the last make check-vm
+	$(Q)tools/vm/table README.md $(OUT)/vm
+
+.PHONY: check-vm check-vm-ci vm-parts vm-tests vm-table

@@ -1,0 +1,149 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# tools/android.sh and devices that it has to refuse, or must first ask for root. The adb here answers for them;
+# tests/vm/android.t has the real one.
+script=$(dirname "$0")/../../tools/android.sh
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+mkdir "$dir/bin" "$dir/tools" "$dir/device"
+n=0
+
+# A device is a set of variables; its shell is this machine's, with that device's uname and id.
+cat >"$dir/bin/adb" <<'END'
+#!/bin/sh
+tab=$(printf '\t')
+if [ "$1" = devices ]; then
+	printf 'List of devices attached\n'
+	for device in ${DEVICES-}; do printf '%s\n' "$device" | tr ':_' "$tab "; done
+	printf '\n'
+	exit
+fi
+[ "$1" = -s ] && shift 2
+what=$1
+shift
+[ "$1" = -T ] && shift
+case $what in
+features) printf 'cmd\nshell_v2\n' ;;
+get-state) echo device ;;
+root)
+	[ -n "${USERDEBUG-}" ] || { echo 'adbd cannot run as root in production builds'; exit; }
+	echo "$what" >>"$HERE/asked"
+	echo 'restarting adbd as root'
+	: >"$HERE/rooted"
+	;;
+push) cp "$1" "$2" ;;
+shell) PATH=$HERE/device:$PATH exec sh -c "$1" ;;
+esac
+END
+cat >"$dir/device/uname" <<'END'
+#!/bin/sh
+case $1 in -m) echo "${MACHINE-aarch64}" ;; -r) echo "${KERNEL-6.6.30-android15}" ;; esac
+END
+cat >"$dir/device/id" <<'END'
+#!/bin/sh
+case $1 in
+-Z) echo "u:r:${DOMAIN-su}:s0" ;;
+*) if [ -n "${IS_ROOT-}" ] || [ -e "$HERE/rooted" ]; then echo 0; else echo 2000; fi ;;
+esac
+END
+printf '#!/bin/sh\necho "${SELINUX-Enforcing}"\n' >"$dir/device/getenforce"
+cat >"$dir/device/su" <<'END'
+#!/bin/sh
+case ${SU-none}:$1 in
+android:0) shift; IS_ROOT=1 exec "$@" ;;
+other:-c) IS_ROOT=1 exec sh -c "$2" ;;
+*) echo 'su: permission denied' >&2; exit 1 ;;
+esac
+END
+printf '#!/bin/sh\nprintf "<%%s>" "$@"\necho aside >&2\nexit 5\n' >"$dir/jankbpf"
+chmod +x "$dir"/bin/* "$dir"/device/* "$dir/jankbpf"
+cp "$script" "$dir/tools/android.sh"
+unset ANDROID_SERIAL ADB
+export HERE="$dir" PATH="$dir/bin:$PATH" DEVICES=phone:device
+
+ok() { # STATUS NAME
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
+}
+
+# NAME STATUS WORDS ARG…: ends with that status, and one line on stderr that has the words
+told() {
+	name=$1 status=$2 words=$3
+	shift 3
+	"$dir/tools/android.sh" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+	rc=$?
+	[ "$rc" = "$status" ] && [ "$(wc -l <"$dir/err")" = 1 ] && [ ! -s "$dir/out" ] && grep -qF -e "$words" "$dir/err"
+	ok $? "$name"
+	[ "$rc" = "$status" ] && grep -qF -e "$words" "$dir/err" || sed "s/^/# rc $rc: /" "$dir/err" "$dir/out"
+}
+
+# NAME ARG…: `run` runs: records, messages and the status come through
+runs() {
+	name=$1
+	shift
+	"$dir/tools/android.sh" --dir "$dir" run "$@" >"$dir/out" 2>"$dir/err" </dev/null
+	rc=$?
+	[ "$rc" = 5 ] && [ "$(cat "$dir/out")" = "<-t><25ms><a  b>" ] && grep -qx aside "$dir/err"
+	ok $? "$name"
+	[ "$rc" = 5 ] || sed "s/^/# rc $rc: /" "$dir/err" "$dir/out"
+}
+
+told 'no command' 2 'give one of push, run and pull'
+told 'no such command' 2 "'frob' is none of push, run and pull" frob
+told '-s without its value' 2 '-s needs a value' -s
+told 'push of two' 2 'push takes one BINARY' push a b
+told 'pull of nothing' 2 'pull needs the REMOTE' pull
+"$dir/tools/android.sh" --help >"$dir/out" 2>"$dir/err" && grep -q '^Usage: android.sh' "$dir/out" && [ ! -s "$dir/err" ]
+ok $? '--help is on stdout'
+
+ADB=$dir/none told 'no adb' 1 'install adb' push
+DEVICES='' told 'no device' 1 'no device: plug one in' push
+DEVICES='a:device b:device' told 'two devices' 1 'choose by -s SERIAL or ANDROID_SERIAL from a b' push
+DEVICES='a:device b:offline' told 'two devices, one of them offline' 1 'more than one device' run -a
+DEVICES='a:device b:device' told '-s of none of them' 1 'the device c is not there' -s c push
+DEVICES='a:device b:offline' told '-s of the one that is offline' 1 'the device b is offline' -s b push
+DEVICES='a:device b:unauthorized' ANDROID_SERIAL=b told 'ANDROID_SERIAL of the one that does not trust us' 1 \
+	'confirm the dialog' pull x
+DEVICES='a:unauthorized' told 'unauthorized' 1 'the device a does not trust this computer yet: confirm the dialog' run -a
+DEVICES='a:offline' told 'offline' 1 'adb reconnect offline' run -a
+DEVICES='a:no_permissions' told 'no permissions' 1 'udev' run -a
+DEVICES='a:recovery' told 'recovery' 1 'is in recovery mode: start Android' run -a
+DEVICES='a:connecting' told 'a state of its own' 1 "in the state 'connecting'" run -a
+
+KERNEL=4.19.191-perf told 'an old kernel' 77 'kernel is 4.19.191-perf: jankbpf needs 5.8 or later' --dir "$dir" run -a
+KERNEL=5.4.210 told 'a kernel a little too old' 77 'needs 5.8 or later' --dir "$dir" push
+MACHINE=armv7l told 'a kernel of 32 bits' 77 'for armv7l: jankbpf is for aarch64 and x86_64' --dir "$dir" push
+told 'no folder' 1 'there is no folder /nowhere on the device: give one by --dir' --dir /nowhere run -a
+told 'not pushed' 1 "'android.sh push' puts it there" --dir "$dir/device" run -a
+told 'no binary' 1 'there is no jankbpf-aarch64 beside this script' --dir "$dir" push
+told 'no such binary' 1 "cannot read '/nowhere'" --dir "$dir" push /nowhere
+told 'no program' 1 "jankbpf' is no program for aarch64" --dir "$dir" push "$dir/jankbpf"
+
+SU=none told 'a production build without su' 77 "no root on the device: neither 'adb root' nor su gives it" \
+	--dir "$dir" run -a
+[ ! -e "$dir/asked" ]
+ok $? 'and nothing was restarted'
+told 'pull of what is not there' 77 'no root on the device' --dir "$dir" pull x
+IS_ROOT=1 told 'pull of what is not there, as root' 1 "there is no $dir/x on the device" --dir "$dir" pull x
+
+IS_ROOT=1 runs 'the shell is root' -t 25ms 'a  b'
+[ ! -e "$dir/asked" ]
+ok $? 'so adb root was not asked'
+SU=android runs "Android's su" -t 25ms 'a  b'
+SU=other runs 'another su' -- -t 25ms 'a  b'
+USERDEBUG=1 SU=none runs 'a userdebug build' -t 25ms 'a  b'
+[ "$(wc -l <"$dir/asked")" = 1 ]
+ok $? 'adb root was asked once'
+rm -f "$dir/rooted"
+[ "$(grep -c SELinux "$dir/err")" = 0 ]
+ok $? 'su is free of SELinux: no hint'
+IS_ROOT=1 DOMAIN=shell runs 'SELinux may refuse' -t 25ms 'a  b'
+grep -q 'SELinux is enforcing and root is u:r:shell:s0' "$dir/err"
+ok $? 'and the hint says so'
+IS_ROOT=1 DOMAIN=shell SELINUX=Permissive runs 'SELinux is permissive' -t 25ms 'a  b'
+[ "$(grep -c SELinux "$dir/err")" = 0 ]
+ok $? 'and there is no hint'
+[ -z "$(find "$dir" -name '.jankbpf.*')" ]
+ok $? 'no run left a file behind'
+
+echo "1..$n"

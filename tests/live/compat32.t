@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""32-bit programs: simjank as one must be told right, by both kinds of probes; what can't be seen is said."""
+import importlib.machinery
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+import live  # noqa: E402
+from live import (EXIT_CANNOT, JANKBPF, ROOT, Tap, Trace, end, frame_of, main_syscall, modules, need,  # noqa: E402
+                  skip_all)
+
+FOLDER = {"x86_64": "i686", "aarch64": "arm"}.get(os.uname().machine, "none")
+SIMJANK = os.path.join(ROOT, ".output", FOLDER, "static", "simjank")
+IS_32BIT = "is a 32-bit program"
+SLEEPS = {"nanosleep", "clock_nanosleep", "clock_nanosleep_time64"}
+STALLS = ["--quiet", "--scenario", "sleep:40ms,pipe:40ms,busy:40ms"]
+
+
+def truth_t():
+    """What truth.t does with each build, here done with this one."""
+    loader = importlib.machinery.SourceFileLoader("truth", os.path.join(HERE, "truth.t"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("truth", loader))
+    loader.exec_module(module)
+    module.simjank = lambda name: SIMJANK if name == "simjank" else os.path.join(ROOT, "simjank")
+    return module
+
+
+def need_compat():
+    if not os.path.exists(SIMJANK):
+        skip_all("no 32-bit simjank: its compiler or C library is not installed (make deps-cross; make compat32)")
+    try:
+        subprocess.run([SIMJANK, *STALLS, "--count", "1"], check=True, timeout=60)
+    except OSError as error:
+        skip_all(f"this kernel runs no 32-bit programs ({error.strerror}): CONFIG_IA32_EMULATION or CONFIG_COMPAT")
+
+
+def with_options(folder, *options):
+    """A jankbpf that is always given these options."""
+    path = os.path.join(folder, "jankbpf")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"#!/bin/sh\nexec {JANKBPF} {' '.join(options)} \"$@\"\n")
+    os.chmod(path, 0o755)
+    return path
+
+
+def check_names(tap, what, blocks):
+    """A frame that has a name has the right one: simjank's handlers, and what they call."""
+    with open(blocks, encoding="utf-8") as file:
+        blocks = [b for b in live.json.loads("[" + ",".join(file) + "]") if b["type"] == "block"]
+    named = [frame_of(b) for b in blocks if frame_of(b) and "simjank" in modules(b)]
+    wrong = [name for name in named if not name.startswith(("handle_", "do_"))]
+    tap.check(len(named) * 3 > len(blocks), f"{what}: functions have names", len(named), len(blocks))
+    tap.check(len(wrong) * 20 <= len(named), f"{what}: the right ones", wrong)
+    slept = {main_syscall(b) for b in blocks if live.blamed(b) == "sleep"}
+    tap.check(slept and slept <= SLEEPS, f"{what}: so have system calls, by their own numbers", slept)
+
+
+def check_truth(tap, truth, runner, *options):
+    what = " ".join(["32-bit,", *options, runner.__name__])
+    with tempfile.TemporaryDirectory() as folder:
+        truth.JANKBPF = live.JANKBPF = with_options(folder, *options)
+        try:
+            path, blocks = runner(folder, "simjank", "kernel", [*truth.WORK, "--duration", "6s"])
+            truth.judge(tap, what, path, blocks, ["--loop", "epoll"])
+            check_names(tap, what, blocks)
+        except (RuntimeError, subprocess.SubprocessError) as error:
+            tap.check(False, what, error)
+        finally:
+            truth.JANKBPF = live.JANKBPF = JANKBPF
+
+
+def check_mixed(tap, truth):
+    """A 64-bit and a 32-bit process in one trace: both are seen, by the one probe that sees both."""
+    with tempfile.TemporaryDirectory() as folder:
+        pairs = [truth.start(folder, name, [*truth.WORK, "--duration", "4s"], name)
+                 for name in ("simjank", "the other")]
+        try:
+            trace = Trace(*[process.pid for process, _ in pairs])
+            for process, _ in pairs:
+                process.send_signal(signal.SIGUSR1)
+            trace.finish()
+        finally:
+            for process, _ in pairs:
+                end(process)
+        said = [line for line in trace.messages if IS_32BIT in line]
+        tap.check(len(said) == 1 and f"process {pairs[0][0].pid} " in said[0], "both: it says which is 32-bit",
+                  *trace.messages)
+        for (process, path), name in zip(pairs, ("32-bit", "64-bit")):
+            own = os.path.join(folder, "own")
+            with open(own, "w", encoding="utf-8") as file:
+                file.writelines(live.json.dumps(b) + "\n" for b in trace.blocks if b["pid"] == process.pid)
+            truth.judge(tap, f"both, the {name} one", path, own, ["--loop", "epoll"])
+
+
+def run(*args):
+    return subprocess.run([JANKBPF, "--json", "-t", "25ms", *args], capture_output=True, text=True, timeout=60)
+
+
+def blocks_of(done):
+    return [r for r in map(live.json.loads, done.stdout.splitlines()) if r["type"] == "block"]
+
+
+def check_says(tap):
+    """What decides is said, and a wish that cannot be fulfilled is refused with the remedy."""
+    work = [SIMJANK, *STALLS, "--count", "3"]
+    done = run("--", *work)
+    tap.check(done.returncode == 0 and len(blocks_of(done)) >= 3, "auto: three blocks", done)
+    tap.check(done.stderr.count("\n") == 1 and f"'{SIMJANK}' {IS_32BIT}" in done.stderr
+              and "raw_syscalls" in done.stderr, "auto: it says that waits are seen through raw_syscalls", done.stderr)
+    done = run("--backend", "uprobe", "--", *work)
+    tap.check(done.returncode == EXIT_CANNOT and f"'{SIMJANK}' {IS_32BIT}" in done.stderr
+              and "--backend kernel" in done.stderr, "--backend uprobe -- COMMAND: refused, with the remedy", done)
+    process = live.start([SIMJANK, "--wait", *STALLS])
+    try:
+        live.wait_for(lambda: os.readlink(f"/proc/{process.pid}/exe") == os.path.realpath(SIMJANK))
+        done = run("--backend", "uprobe", "-p", str(process.pid))
+        tap.check(done.returncode == EXIT_CANNOT and f"process {process.pid} {IS_32BIT}" in done.stderr,
+                  "--backend uprobe -p PID: refused", done)
+    finally:
+        end(process)
+    done = run("--disable-feature", "raw_syscalls", "--", *work)
+    tap.check(done.returncode == EXIT_CANNOT and "raw_syscalls" in done.stderr, "without raw_syscalls: refused", done)
+
+
+def check_exec(tap):
+    """A 64-bit program that becomes a 32-bit one: its waits can't be seen any more, which is said once."""
+    command = ["--", "sh", "-c", "\"$@\"; exec \"$@\"", "sh", SIMJANK, *STALLS, "--count", "3"]
+    for options, remedy in (([], "--disable-feature syscall_tracepoints"),
+                            (["--backend", "uprobe"], "--backend kernel")):
+        done = run(*options, *command)
+        name = " ".join(["exec", *options])
+        tap.check(done.returncode == 0 and done.stderr.count("became a 32-bit program") == 1
+                  and remedy in done.stderr, f"{name}: what is lost is said, with the remedy", done)
+    done = run("--disable-feature", "syscall_tracepoints", *command)
+    tap.check(done.returncode == 0 and len(blocks_of(done)) >= 3 and not done.stderr,
+              "exec, the remedy: three blocks", done)
+    script = "sleep 1; exec \"$@\""
+    process = live.start(["sh", "-c", script, "sh", SIMJANK, *STALLS, "--count", "3", "--start-delay", "1s"])
+    try:
+        live.wait_for(lambda: os.readlink(f"/proc/{process.pid}/exe") == os.path.realpath(SIMJANK))
+        trace = Trace(process.pid)
+        trace.finish()
+        tap.check(trace.status == 0 and len(trace.blocks) >= 3, "exec, traced anew by -p: three blocks", trace.messages)
+    finally:
+        end(process)
+
+
+def main():
+    need()
+    need_compat()
+    tap = Tap()
+    truth = truth_t()
+    check_truth(tap, truth, truth.run_command)
+    check_truth(tap, truth, truth.run_pid)
+    check_truth(tap, truth, truth.run_command, "--disable-feature", "tp_btf")
+    check_mixed(tap, truth)
+    check_says(tap)
+    check_exec(tap)
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""32-bit programs on other kernels, in virtual machines: i386 on x86-64, arm on arm64, by typed and by plain
+probes. What an emulator's times are worth is said in kernel.py; JANK_VM names other kernels."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [os.path.join(ROOT, "tools", "vm"), os.path.join(ROOT, "tests", "lib")]
+import apt  # noqa: E402
+import kernels  # noqa: E402
+import qemu  # noqa: E402
+from live import EXIT_CANNOT, Tap, frame_of, main_syscall  # noqa: E402
+
+KERNELS = os.environ.get("JANK_VM", "x86_64/5.10 x86_64/newest arm64/5.10 arm64/6.12 arm64/newest").split()
+COMPAT = {"x86_64": "i686", "arm64": "arm"} # architecture of the 32-bit simjank
+WAYS = {"best": "", "plain": "--disable-feature tp_btf"}
+SECONDS = 5
+TIMEOUT_S = 150
+JUDGED = ["--threshold", "25ms", "--guard", "12ms", "--loop", "epoll", "--tolerance", "duration_p99=20ms",
+          "--tolerance", "running_max=25ms", "--tolerance", "cpu_max=25ms", "--tolerance", "runnable_max=none",
+          "--tolerance", "runnable_p50=3ms", "--tolerance", "kind_rate=0.9"]
+SLEEPS = {"nanosleep", "clock_nanosleep", "clock_nanosleep_time64"}
+# Judges nothing: what each trace said and left is looked at here.
+SCRIPT = """
+work="--quiet --length 40ms-70ms --gap 20ms --short-rate 50/s"
+did() { # NAME COMMAND...
+	name=$1
+	shift
+	"$@" >/out/$name.out 2>/out/$name.err
+	echo $? >/out/$name.status
+}
+did alone /simjank $work --count 1
+"""
+TRACE = """
+did {name} /jankbpf --json -t 25ms {options} -- \\
+	/simjank $work --duration {seconds}s --start-delay 1s --truth /out/{name}.truth
+"""
+UPROBE = "did uprobe /jankbpf --backend uprobe -- /simjank $work\nexit 0\n"
+
+
+class Left:
+    """What one trace left behind."""
+
+    def __init__(self, folder, name):
+        self.base = os.path.join(folder, name)
+        self.err = self.text("err")
+        self.status = int(self.text("status") or -1)
+
+    def path(self, suffix):
+        return f"{self.base}.{suffix}"
+
+    def text(self, suffix):
+        try:
+            with open(self.path(suffix), encoding="utf-8", errors="replace") as file:
+                return file.read()
+        except OSError:
+            return ""
+
+    def blocks(self):
+        records = [json.loads(line) for line in self.text("out").splitlines() if line.startswith("{")]
+        return [r for r in records if r["type"] == "block"]
+
+
+def out_folder(arch):
+    """The build's folder for an architecture."""
+    machine = os.uname().machine.replace("aarch64", "arm64")
+    return os.path.join(ROOT, ".output", *([] if arch == machine else [arch]))
+
+
+def boot(kernel, folder):
+    programs = {"/jankbpf": os.path.join(out_folder(kernel.arch), "static", "jankbpf"),
+                "/simjank": os.path.join(ROOT, ".output", COMPAT[kernel.arch], "static", "simjank")}
+    missing = [path[len(ROOT) + 1:] for path in programs.values() if not os.path.exists(path)]
+    if missing:
+        raise apt.Unavailable(f"not built: {', '.join(missing)} (make deps-cross static compat32)")
+    script = os.path.join(folder, "script")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(SCRIPT)
+        file.writelines(TRACE.format(name=name, options=options, seconds=SECONDS) for name, options in WAYS.items())
+        file.write(UPROBE)
+    files = [(path, to) for to, path in programs.items()]
+    return qemu.run(qemu.Guest(kernel, script, files, timeout_s=TIMEOUT_S), os.path.join(folder, "out"))
+
+
+def check_truth(tap, what, left):
+    done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "truth.py"), left.path("truth"),
+                           left.path("out"), *JUDGED], capture_output=True, text=True, timeout=60, check=False)
+    lines = done.stdout.splitlines()
+    details = [line for line in lines if line.startswith("#")]
+    for line in lines:
+        if line.startswith(("ok", "not ok")):
+            tap.check(line.startswith("ok"), f"{what}: {line.split(' - ', 1)[1]}", *details)
+    if done.returncode > 1 or not lines:
+        tap.check(False, f"{what}: can be judged", done.stderr, left.err)
+
+
+def check_names(tap, what, blocks):
+    """Of functions and of system calls."""
+    slept = {main_syscall(b) for b in blocks if (b["cause"] or {}).get("kind") == "sleep"}
+    tap.check(slept and slept <= SLEEPS, f"{what}: system calls have the names of their own numbers", slept)
+    busy = {frame_of(b) for b in blocks if (b["cause"] or {}).get("kind") == "cpu"}
+    tap.check("handle_busy" in busy, f"{what}: functions have names", busy)
+
+
+def check(tap, kernel, folder):
+    for name in WAYS:
+        left = Left(folder, name)
+        what = f"{kernel.name}, {name}"
+        tap.check(left.status == 0 and "is a 32-bit program" in left.err and "raw_syscalls" in left.err,
+                  f"{what}: it says how waits are seen", left.status, left.err)
+        check_truth(tap, what, left)
+        check_names(tap, what, left.blocks())
+    left = Left(folder, "uprobe")
+    tap.check(left.status == EXIT_CANNOT and "--backend kernel" in left.err,
+              f"{kernel.name}: --backend uprobe is refused, with the remedy", left.status, left.err)
+
+
+def run(tap, name):
+    with tempfile.TemporaryDirectory(prefix="jank-compat32-") as folder:
+        try:
+            kernel = kernels.get(name)
+            if qemu.missing(kernel.arch):
+                raise apt.Unavailable(qemu.missing(kernel.arch))
+            result = boot(kernel, folder)
+        except apt.Unavailable as reason:
+            tap.skip(name, reason)
+            return
+        tap.note(f"{name}: {kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s")
+        if not tap.check(result.status == 0, f"{name} boots and comes to its end", result.why, result.last_lines()):
+            return
+        out = os.path.join(folder, "out")
+        if Left(out, "alone").status:
+            tap.skip(name, f"it runs no 32-bit programs: {Left(out, 'alone').err.strip()}")
+        else:
+            check(tap, kernel, out)
+
+
+def main():
+    tap = Tap()
+    for name in KERNELS:
+        run(tap, name)
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()

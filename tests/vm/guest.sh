@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# What tests/vm/kernel.py has a guest do. It judges nothing: all goes to /out, each status to /out/statuses.
+. /settings # features, work, hang, clean: words of kernel.py
+
+did() { # NAME COMMAND...: its output to NAME.out and NAME.err
+	name=$1
+	shift
+	"$@" >"/out/$name.out" 2>"/out/$name.err"
+	status=$?
+	echo "$name $status" >>/out/statuses
+	echo "$name $status $(cut -d' ' -f1 /proc/uptime)" # the last of these is where a guest hung
+}
+
+trace() { # NAME OPTION...: jankbpf's OPTIONs, "--", simjank's
+	name=$1
+	shift
+	did "$name" jankbpf --json -t 25ms --debugging "$@" --quiet --truth "/out/$name.truth"
+}
+
+# Without a disk there is nothing to wait for.
+grep -q ' /var/tmp ext4 ' /proc/mounts && clean=$clean,disk,dsync,page_fault
+
+did doctor jankbpf doctor
+did veristat veristat
+for way in "kernel --backend kernel" "uprobe --backend uprobe" "plain --disable-feature tp_btf"; do
+	trace $way -- simjank --scenario $clean --count 48 --length 40ms-70ms --gap 20ms --order random \
+		--start-delay 500ms
+done
+for way in "hang" "hang-plain --disable-feature tp_btf"; do
+	trace $way --hang 200ms -- simjank $hang
+done
+for feature in $features; do
+	types=
+	[ "$feature" != btf ] || types='--btf /sys/kernel/btf/vmlinux'
+	trace "without-$feature" -d 20s --disable-feature $feature $types -- simjank $work
+done
+for test in /tests/*; do
+	[ ! -x "$test" ] || did "${test##*/}" timeout -s KILL 60 "$test"
+done
+exit 0

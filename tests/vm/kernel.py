@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""jankbpf on another kernel, in a virtual machine: kernel.py ARCH/SERIES. What was found also goes to a JSON file
+of OUT/vm, from which tools/vm/table makes README's table.
+
+An emulator's times are not to be judged closely: what must hold is that the probes load with whatever the kernel
+has or is said to lack, that each dispatch is told once and none is invented, and that each account sums up.
+"""
+import glob
+import importlib.machinery
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [os.path.join(ROOT, "tools", "vm"), os.path.join(ROOT, "tests", "lib")]
+import apt  # noqa: E402
+import kernels  # noqa: E402
+import qemu  # noqa: E402
+from live import Tap, skip_all  # noqa: E402
+
+PROGRAMS = ("jankbpf", "simjank", "veristat")
+CLEAN = "busy,kernel,sleep,mutex,cond,pipe,socket,tcp,userfault,runnable,poll,select,epoll,stopped,mixed,mixed_cpu"
+HANG = "--scenario hang:600ms,sleep:40ms --count 2 --start-delay 500ms"
+# Twice as long as features.t needs them: a guest loses time now and then.
+WORK = "--scenario busy:60ms,sleep:60ms,epoll:60ms --count 3 --gap 5ms --start-delay 20ms"
+TIMEOUT_S = 400
+JUDGED = ["--threshold", "25ms", "--guard", "14ms", "--tolerance", "duration_p99=20ms",
+          "--tolerance", "running_max=25ms", "--tolerance", "cpu_max=25ms",
+          "--debugging", # as guest.sh: how long a stop takes here is chance
+          # One wait for a CPU may be told as part of the sleep before it.
+          "--tolerance", "runnable_max=none", "--tolerance", "runnable_p50=3ms", "--tolerance", "kind_rate=0.9"]
+HANGS = ["--hang", "200ms", "--hang-guard", "350ms", "--tolerance", "runnable_p50=none"]
+TRUTHS = {"kernel": [], "uprobe": [], "plain": [], "hang": HANGS, "hang-plain": HANGS}
+ACCOUNT = ("running + runnable", "duration error", "|", "cause.kind") # of truth.py's checks; the others count
+# They run python3 programs on what they wrote, which a guest does not have.
+HOST_TESTS = {"test_export_blockcanary", "test_export_dir", "test_export_full", "test_export_json"}
+TIMED_TESTS = {"test_epollinfo", "test_fdtarget"} # and these say how long something may take
+LOG_LINES = 12 # the verifier's reason is at the end
+
+
+def load(path):
+    """A test as a module: its judgement is wanted."""
+    name = os.path.basename(path).partition(".")[0]
+    spec = importlib.util.spec_from_loader(name, importlib.machinery.SourceFileLoader(name, path))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+FEATURES = load(os.path.join(ROOT, "tests", "live", "features.t"))
+
+
+def feature_needs():
+    """{name: REQUIRED or OPTIONAL}, from the one list."""
+    with open(os.path.join(ROOT, "user/kernel/feature_list.h"), encoding="utf-8") as file:
+        return dict(re.findall(r"X\([A-Z_0-9]+,\s+([a-z_0-9]+),\s+(REQUIRED|OPTIONAL),", file.read()))
+
+
+def out_folder(arch=None):
+    """The build's folder for an architecture; without one, for this machine."""
+    name = {"aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
+    return os.path.join(ROOT, ".output", "" if arch in (None, name) else arch)
+
+
+class Left:
+    """What a guest left behind."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.statuses = {}
+        for line in self.text("statuses").splitlines():
+            name, status = line.split()
+            self.statuses[name] = int(status)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def text(self, name):
+        try:
+            with open(self.path(name), encoding="utf-8", errors="replace") as file:
+                return file.read()
+        except OSError:
+            return ""
+
+    def records(self, name):
+        return [json.loads(line) for line in self.text(name).splitlines() if line.startswith("{")]
+
+    def said(self, name):
+        return "\n".join(self.text(name + ".err").splitlines()[-LOG_LINES:])
+
+
+def settings(folder):
+    """The words that guest.sh takes from here."""
+    path = os.path.join(folder, "settings")
+    words = {"features": " ".join(feature_needs()), "hang": HANG, "clean": CLEAN,
+             "work": WORK}
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(f"{name}='{value}'\n" for name, value in words.items())
+    return path
+
+
+def boot(kernel, folder):
+    static = os.path.join(out_folder(kernel.arch), "static")
+    missing = [name for name in PROGRAMS if not os.path.exists(os.path.join(static, name))]
+    if missing:
+        raise apt.Unavailable(f"not built for {kernel.arch}: {', '.join(missing)} (make deps-cross static)")
+    files = [(os.path.join(static, name), "/usr/bin/" + name) for name in PROGRAMS]
+    files += [(path, "/tests/" + os.path.basename(path)) for path in tests_of(static)]
+    files.append((settings(folder), "/settings"))
+    guest = qemu.Guest(kernel, os.path.join(HERE, "guest.sh"), files, scratch=True, timeout_s=TIMEOUT_S)
+    return qemu.run(guest, folder)
+
+
+def tests_of(static):
+    return [path for path in sorted(glob.glob(os.path.join(static, "tests", "*", "test_*")))
+            if "." not in os.path.basename(path) and os.path.basename(path) not in HOST_TESTS | TIMED_TESTS]
+
+
+def check_doctor(tap, left, found):
+    rows = re.findall(r"^  (ok|degraded|missing) +(\S+) +(.*)", left.text("doctor.out"), re.M)
+    needs = feature_needs()
+    found["lacks"] = {name: text for verdict, name, text in rows if verdict != "ok" and name in needs}
+    found["probes"] = next((text.split(":")[0] for _, name, text in rows if name == "probes"), "")
+    tap.check(left.statuses.get("doctor") == 0, "doctor: ready", left.text("doctor.out"), left.said("doctor"))
+    tap.note(f"{found['probes']} probes; lacks {', '.join(found['lacks']) or 'nothing'}")
+
+
+def check_verifier(tap, left, found):
+    found["loads"] = tap.check(left.statuses.get("veristat") == 0, "every program loads in every set of features",
+                               left.said("veristat"))
+    tap.note(left.text("veristat.out"))
+
+
+def without_end(left, name):
+    """The records less the block of the loop's last wait's end until the process's own: simjank tells nothing of
+    that time, and in an emulator it can be long."""
+    truth = left.records(name + ".truth")
+    told_ns = max((each["end_ns"] for each in truth if each["type"] == "dispatch"), default=0)
+    end_ns = max((each["end_ns"] for each in truth), default=0)
+    path = left.path(name + ".judged")
+    with open(path, "w", encoding="utf-8") as file:
+        for each in left.records(name + ".out"):
+            if each["type"] != "block" or each["start_ns"] < told_ns or each["start_ns"] + each["duration_ns"] < end_ns:
+                file.write(json.dumps(each) + "\n")
+    return path
+
+
+def check_truth(tap, left, name, options, found):
+    """truth.py's checks as ours; what they come to in `found`."""
+    done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "truth.py"), left.path(name + ".truth"),
+                           without_end(left, name), *JUDGED, *options],
+                          capture_output=True, text=True, timeout=60, check=False)
+    checks = re.findall(r"^(ok|not ok) \d+ - (.*)", done.stdout, re.M)
+    well = left.statuses.get(name) == 0 and done.returncode < 2
+    found["counts"] = well and all(ok == "ok" for ok, text in checks if not text.startswith(ACCOUNT))
+    found["account"] = well and all(ok == "ok" for ok, text in checks if text.startswith(ACCOUNT))
+    details = "\n".join(line for line in done.stdout.splitlines() if not line.startswith(("ok", "1..")))
+    tap.check(found["counts"], f"{name}: each dispatch is told once, none is invented", details, done.stderr,
+              left.said(name))
+    tap.check(found["account"], f"{name}: accounts and causes are right", details)
+    for line in re.findall(r"^# (?:duration error|\||cause\.kind|dispatches).*", done.stdout, re.M):
+        tap.note(line[2:])
+
+
+def check_without(tap, left, feature, need, lacks):
+    """Is all well without the feature? True where it is, and where the refusal says why."""
+    name = "without-" + feature
+    if need == "REQUIRED":
+        good = left.statuses.get(name) == 77 and f"feature '{feature}' is switched off" in left.said(name)
+        return tap.check(good, f"without {feature}: 77, and why", left.said(name))
+    wrong = f"status {left.statuses.get(name)}"
+    if left.statuses.get(name) == 0:
+        wrong = FEATURES.wrong_with({feature, *lacks}, left.records(name + ".out"), left.records(name + ".truth"))
+    return tap.check(not wrong, f"without {feature}", wrong, left.said(name))
+
+
+def check_tests(tap, left):
+    for name in [name for name in left.statuses if name.startswith("test_")]:
+        text = left.text(name + ".out")
+        failed = [line for line in text.splitlines() if line.startswith("not ok") and "# SKIP" not in line]
+        skipped = re.match(r"1\.\.0 # SKIP (.*)", text)
+        if skipped:
+            tap.skip(name, skipped.group(1))
+        else:
+            tap.check(not failed and left.statuses[name] == 0 and "\n1.." in "\n" + text, name, "\n".join(failed),
+                      left.said(name), text[-600:])
+
+
+def examine(tap, left, found):
+    check_doctor(tap, left, found)
+    check_verifier(tap, left, found)
+    found["truths"] = {}
+    for name, options in TRUTHS.items():
+        check_truth(tap, left, name, options, found["truths"].setdefault(name, {}))
+    found["without"] = {feature: check_without(tap, left, feature, need, found["lacks"])
+                        for feature, need in feature_needs().items()}
+    check_tests(tap, left)
+
+
+def keep(name, found):
+    folder = os.path.join(out_folder(), "vm")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name.replace("/", "-") + ".json"), "w", encoding="utf-8") as file:
+        json.dump({"kernel": name, **found}, file, indent=1)
+        file.write("\n")
+
+
+def left_folder(name):
+    """Where what the guest left stays, to be looked at."""
+    folder = os.path.join(out_folder(), "vm", name.replace("/", "-"))
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    return folder
+
+
+def run(name, folder):
+    kernel = kernels.get(name)
+    missing = qemu.missing(kernel.arch)
+    if missing:
+        raise apt.Unavailable(missing)
+    return kernel, boot(kernel, folder)
+
+
+def main(name):
+    folder = left_folder(name)
+    try:
+        kernel, result = run(name, folder)
+    except apt.Unavailable as reason:
+        keep(name, {"skipped": str(reason)})
+        skip_all(f"{name}: {reason}")
+    tap, left = Tap(), Left(folder)
+    tap.note(f"{name}: {kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s")
+    found = {"release": kernel.release, "up_s": round(result.up_s, 1), "run_s": round(result.run_s, 1),
+             "ended": result.status == 0}
+    if tap.check(found["ended"], f"{kernel.release} boots and comes to its end", result.why, result.last_lines()):
+        examine(tap, left, found)
+    found["failed"] = tap.failed
+    keep(name, found)
+    tap.end()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("kernel.py ARCH/SERIES, such as x86_64/5.10")
+    main(sys.argv[1])

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Programs of other suites and architectures, with the libraries that they need, out of Debian's packages."""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+import apt
+import kernels
+
+LIBRARY = re.compile(r"\(NEEDED\).*\[(.+)\]")
+
+
+class Archive(apt.Archive):
+    def closure(self, package, suite):
+        """PACKAGE=VERSION of the package and all that it depends on, as apt would install them."""
+        run = self.open()._run("apt-get", "-s", "-t", suite, "--no-install-recommends", "install", package)
+        arch = package.partition(":")[2]
+        found = re.findall(r"^Inst (\S+?)(?::\S+)? \((\S+) ", run.stdout, re.M)
+        if run.returncode or not found:
+            raise apt.Unavailable(f"{package}: {(run.stderr.strip().splitlines() or ['apt has none'])[-1]}")
+        return [f"{name}:{arch}={version}" for name, version in found]
+
+
+def needed(path):
+    """The names of the libraries that a program or a library asks for."""
+    run = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True)
+    return LIBRARY.findall(run.stdout)
+
+
+def libraries(program, find):
+    """{name: path} of the program's libraries and of theirs; find(name) gives the path of each, or None."""
+    found, left = {}, needed(program)
+    while left:
+        name = left.pop()
+        if name in found:
+            continue
+        path = find(name)
+        if not path:
+            raise apt.Unavailable(f"{os.path.basename(program)} needs {name}, which is not here")
+        found[name] = path
+        left += needed(path)
+    return found
+
+
+def keep(root, program, folder):
+    """The program, and its libraries in lib/, out of unpacked packages."""
+    files = {name: os.path.join(parent, name) for parent, _, names in os.walk(root) for name in names}
+    os.makedirs(os.path.join(folder, "lib"))
+    for name, path in libraries(os.path.join(root, program), files.get).items():
+        shutil.copy(path, os.path.join(folder, "lib", name))
+    shutil.copy(os.path.join(root, program), folder)
+
+
+def get(arch, suite, package, program):
+    """A folder with the program and lib/, fetched when it is not in the cache; `program` is its path in the
+    package. apt.Unavailable says why it cannot be had."""
+    folder = os.path.join(kernels.cache_folder(), "programs", arch, suite, package)
+    with kernels.locked():
+        if os.path.exists(os.path.join(folder, os.path.basename(program))):
+            return folder
+        shutil.rmtree(folder, ignore_errors=True)
+        archive = Archive(kernels.cache_folder())
+        with tempfile.TemporaryDirectory(prefix="program-", dir=kernels.cache_folder()) as root:
+            archive.unpack(archive.closure(f"{package}:{kernels.ARCHES[arch]}", suite), root)
+            keep(root, program, folder)
+    return folder
