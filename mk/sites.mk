@@ -3,17 +3,16 @@
 # is needed for the build; what is missing is skipped there with its reason.
 
 SITES_DIR  := $(OUT)/sites
-SITES_LIB  := targets candidates elffunc sites insn insn_x86 insn_arm64
 MUSL_CC    ?= $(shell command -v musl-gcc)
 SITES_BIN  := $(addprefix $(SITES_DIR)/,sites worker worker-static \
               $(if $(MUSL_CC),worker-musl) $(if $(wildcard /usr/include/android/utils/Looper.h),looper))
 
 sites-test: $(SITES_BIN)
 
-$(SITES_DIR)/sites: tests/live/sites/sites.c $(SITES_LIB:%=user/kernel/%.c) user/base/err.c tests/tap.h
+$(SITES_DIR)/sites: tests/live/sites/sites.c $(LIB) tests/tap.h
 	@mkdir -p $(@D)
 	$(call msg,TEST,$@)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $(filter %.c,$^)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
 
 $(SITES_DIR)/worker: tests/live/sites/worker.c
 	@mkdir -p $(@D)

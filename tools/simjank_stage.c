@@ -249,6 +249,8 @@ static int stage__open_missing(struct stage *stage)
 		return -errno;
 	stage->missing = map;
 	stage->uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+	if (stage->uffd < 0 && errno == EINVAL) /* before 37cd0575b849 (5.11) */
+		stage->uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
 	if (stage->uffd < 0)
 		return -errno;
 	reg.range.start = (uintptr_t)map;

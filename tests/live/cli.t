@@ -63,7 +63,7 @@ refused "--count '0' is out of range" -n 0 -p 1
 refused '-p and a COMMAND' -p 1 -- true
 refused 'replay needs the FILE' replay
 refused '--pid does not go with replay' replay -p 1 file
-refused "--disable-feature 'warp': no such feature; known are btf," doctor --disable-feature warp
+refused "--disable-feature 'warp': no such feature; known are ringbuf," doctor --disable-feature warp
 
 run --help
 [ "$(awk '{ if (length($0) > 110) print }' "$dir/out" | wc -l)" = 0 ]

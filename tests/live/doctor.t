@@ -25,10 +25,11 @@ run() {
 }
 line() { grep -qE "^  $1 +$2 " "$dir/out"; } # VERDICT NAME
 
-features='btf tp_btf ringbuf task_storage syscall_tracepoints raw_syscalls uprobe
-task_pt_regs perf_event hw_cycles cpu_clock task_iter task_iter_pid
-bpf_stats'
-required='btf tp_btf ringbuf task_storage'
+features='ringbuf btf tp_btf current_task_btf task_storage task_pt_regs task_iter test_run switch_state
+syscall_tracepoints raw_syscalls uprobe attach_cookie perf_event hw_cycles cpu_clock task_iter_pid bpf_stats'
+required=ringbuf
+typed=' btf tp_btf current_task_btf task_storage task_pt_regs task_iter ' # else the plain probes
+types=/sys/kernel/btf/vmlinux
 
 if [ "$(id -u)" != 0 ]; then
 	echo '1..0 # SKIP needs root'
@@ -55,13 +56,21 @@ ok $? 'the columns are aligned'
 ok $? 'no colour in a file'
 
 for f in $features; do
-	run "$jank" doctor --disable-feature "$f"
+	run "$jank" doctor --disable-feature "$f" --btf $types
+	case $typed in
+	*" $f "*) line degraded probes ;;
+	*) line ok probes ;;
+	esac
+	ok $? "without $f: which probes"
 	case " $(echo $required) " in
 	*" $f "*) line missing "$f" && [ "$rc" = 77 ] ;;
 	*) line degraded "$f" && [ "$rc" = 0 ] ;;
 	esac
 	ok $? "without $f: its line and the exit status"
 done
+run "$jank" doctor --disable-feature btf
+line missing types && [ "$rc" = 77 ]
+ok $? 'without types of this kernel'
 run "$jank" doctor --disable-feature syscall_tracepoints --disable-feature raw_syscalls \
 	--disable-feature uprobe
 line missing waits && [ "$rc" = 77 ]
@@ -76,7 +85,7 @@ run unshare -pf "$jank" doctor
 ok $? "a container's process ids: 77"
 
 run unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf && exec "$0" doctor' "$jank"
-[ "$rc" = 77 ] && line missing btf && grep -q CONFIG_DEBUG_INFO_BTF "$dir/out"
+[ "$rc" = 77 ] && line missing types && line degraded btf && grep -q CONFIG_DEBUG_INFO_BTF "$dir/out"
 ok $? 'no BTF: 77, and the remedy'
 
 run unshare -m sh -c 'umount -l /sys/kernel/debug /sys/kernel/tracing 2>/dev/null

@@ -133,6 +133,22 @@ def test_command_ignores_sigterm():
     result = tracer.finish(10)
     ok(result.status == 0 and result.seconds < 6, "COMMAND that ignores SIGTERM is killed", result)
 
+IDLE = """import select, threading
+def wait(): select.epoll().poll()
+[threading.Thread(target=wait).start() for _ in range(8)]
+wait()"""
+
+
+def test_killed_in_waits(backend):
+    """A wait that the process's end cuts short returns, but nowhere: no dispatch."""
+    process = bad.start([sys.executable, "-c", IDLE])
+    time.sleep(0.5)
+    tracer = bad.Tracer("--json", "-t", "1us", "--backend", backend, "-p", process.pid)
+    bad.end(process)
+    result = tracer.finish()
+    ok(result.status == 0 and not result.blocks() and result.summary()["dispatches"] == 0,
+       f"{backend}: nine threads killed in their waits", result)
+
 
 bad.need_tracing()
 looping = bad.target("loop", 40)
@@ -140,6 +156,8 @@ test_signals(looping)
 test_ignored_hangup(looping)
 test_background(looping)
 test_limits(looping)
+test_killed_in_waits("kernel")
+test_killed_in_waits("uprobe")
 test_command()
 test_command_streams()
 test_ignored_sigchld()

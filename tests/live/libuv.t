@@ -56,7 +56,7 @@ def run(tap, path, cold, backend):
             time.sleep(0.1)
     finally:
         program.end()
-    check_run(tap, trace, backend, "libuv")
+    check_run(tap, trace, backend, "libuv", "libuv")
     for row in STALLS:
         check_stall(tap, backend, block_of(tap, trace.blocks, moments[row[0]]), row)
     check_file(tap, backend, read.block(trace.blocks))

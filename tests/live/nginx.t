@@ -127,7 +127,7 @@ def serve(tap, nginx):
             until.set()
             for future in futures:
                 future.result()
-    check_run(tap, trace, "serving", "nginx")
+    check_run(tap, trace, "serving", "nginx", "nginx")
     dispatches = trace.summary["dispatches"]
     tap.note(f"{len(counts)} requests, {dispatches} dispatches, {len(trace.blocks)} over 2 ms")
     tap.check(len(counts) > 500 and dispatches >= len(counts) / 4, "serving: dispatches are counted",
@@ -226,7 +226,7 @@ def stall(tap, nginx):
             with Moment() as moments[name]:
                 do(nginx)
             time.sleep(0.2)
-    check_run(tap, trace, "stalls", "nginx")
+    check_run(tap, trace, "stalls", "nginx", "nginx")
     for name, check, _ in STALLS:
         check(tap, moments[name].block(trace.blocks))
 

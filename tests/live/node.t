@@ -93,7 +93,7 @@ def run(tap, folder, cold, mapped):
         server.end()
     of = {path: block_of(tap, trace.blocks, pair) for path, pair in moments.items()}
     what = "node --perf-basic-prof" if mapped else "node"
-    check_run(tap, trace, what, "node")
+    check_run(tap, trace, what, "node", "node", "libuv")
     check_cpu(tap, f"{what}: fibonacci", of["fibonacci"], mapped)
     check_cpu(tap, f"{what}: JSON.parse", of["parse"], mapped)
     check_wait(tap, f"{what}: execSync", of["exec"], "poll", ("epoll_wait", "epoll_pwait"), 195)

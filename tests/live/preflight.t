@@ -42,7 +42,7 @@ cannot "a container's process ids" '--pid=host' unshare -pf
 cannot 'no BTF' 'CONFIG_DEBUG_INFO_BTF' without_btf
 
 # By --disable-feature: as on a kernel that lacks it.
-for f in btf tp_btf ringbuf task_storage; do
+for f in ringbuf; do
 	rm -f "$dir/ran"
 	"$jank" --disable-feature $f -- touch "$dir/ran" >"$dir/out" 2>"$dir/err" </dev/null
 	rc=$?

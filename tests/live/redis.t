@@ -115,7 +115,7 @@ def append(tap, folder):
         if load:
             end(load)
         end(redis.process)
-    check_run(tap, trace, "redis with AOF", "redis-server")
+    check_run(tap, trace, "redis with AOF", "redis-server", "redis")
     check_append(tap, trace)
 
 
@@ -139,7 +139,7 @@ def busy(tap, folder):
         if load:
             end(load)
         end(redis.process)
-    check_run(tap, trace, "redis under load", "redis-server")
+    check_run(tap, trace, "redis under load", "redis-server", "redis")
     checks = (("keys", check_keys), ("sleep", check_sleep), ("lua", check_lua), ("fork", check_fork))
     for name, check in checks:
         check(tap, moments[name].block(trace.blocks))

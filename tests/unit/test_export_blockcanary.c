@@ -103,13 +103,46 @@ static void test_our_keys(void)
 
 	blockcanary__add_log(&log, b, NULL);
 	has_str(log.data, "\r\nx-severity = jank\r\n", "severity");
-	has_str(log.data, "\r\nx-loop = epoll\r\n", "loop");
+	has_str(log.data, "\r\nx-loop = libuv\r\n", "loop");
 	has_str(log.data,
 		"\r\nx-runnable-ns = 4000000\r\nx-blocked-futex-ns = "
 		"1000000000\r\nx-blocked-disk-ns = 200000007\r\n",
 		"account");
 	has_str(log.data, "\r\nx-cause = futex\r\nx-cause-share = 0.8000\r\n", "cause");
 	has_str(log.data, "\r\nx-lost-samples_shed = 3\r\n", "losses");
+	block__free(b);
+	strbuf__free(&log);
+}
+
+static void test_message_keys(void)
+{
+	struct block *b = fixture__qt();
+	struct strbuf log = STRBUF_INIT;
+
+	blockcanary__add_log(&log, b, NULL);
+	has_str(log.data,
+		"\r\nx-message = >>>>> Dispatching to app::Window<…> libx.so+0x1234: "
+		"QTimerEvent\r\n"
+		"x-message-what = QTimerEvent\r\n"
+		"x-message-handler = app::Window<int> (/usr/bin/kcalc)\r\n"
+		"x-message-callback = +0x1234 (/usr/lib/libx.so)\r\n"
+		"x-message-source = frame clock\r\nx-message-queued-ns = 35000000\r\n",
+		"a message as Android's Looper would log it, and its parts");
+	block__free(b);
+	b = fixture__ready();
+	strbuf__reset(&log);
+	blockcanary__add_log(&log, b, NULL);
+	has_str(log.data,
+		"\r\nx-message = 5 ready, first tcp "
+		"127.0.0.1:6379->127.0.0.1:51234\r\nx-message-fd = 8\r\n"
+		"x-message-fd-target = tcp 127.0.0.1:6379->127.0.0.1:51234\r\nx-message-ready = "
+		"5\r\n",
+		"what was ready");
+	block__free(b);
+	b = fixture__lock();
+	strbuf__reset(&log);
+	blockcanary__add_log(&log, b, NULL);
+	lacks_str(log.data, "x-message", "nothing where nothing is known");
 	block__free(b);
 	strbuf__free(&log);
 }
@@ -217,6 +250,7 @@ int main(void)
 	test_lint();
 	test_parts();
 	test_our_keys();
+	test_message_keys();
 	test_many_samples();
 	test_same_millisecond();
 	test_reader();

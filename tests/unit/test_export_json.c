@@ -45,7 +45,7 @@ static void test_schema(void)
 	default:
 		ok(false, "records are valid, damaged ones are not: %s", strbuf__str(&out));
 	}
-	has_str(strbuf__str(&out), "9 valid records", "all were looked at");
+	has_str(strbuf__str(&out), "12 valid records", "all were looked at");
 	ok(run(&out, "cmp %s user/export/schema.json", schema) == 0,
 	   "the binary's schema is the file's, byte by byte");
 }
@@ -127,10 +127,29 @@ static const struct {
 	{ "bare", "\"cause\"", false },
 	{ "bare", "\"exe\"", false },
 	{ "bare", "\"cgroup\"", false },
+	{ "bare", "\"container\"", false },
+	{ "bare", "\"ns_pid\"", false },
+	{ "bare", "\"uid\"", false },
+	{ "cpu", "\"container\":\"3f8a2c1b9d7e", true },
+	{ "cpu",
+	  "\"pod\":\"7f3b1d2e-0a9c-4b8d-9e6f-112233445566\",\"unit\":\"redis-server.service\"",
+	  true },
+	{ "cpu", "\"ns_pid\":17,\"loop\":\"epoll\"", true },
+	{ "lock", "\"loop\":\"libuv\"", true },
 	{ "hostile", "\"process\":\"a\\\"b\\\\c\\r\\nd\\u001b[31m\"", true },
 	{ "hostile", "{\"address\":\"0xffffffffffffffff\"}", true },
 	{ "hostile", "\"state\":\"other\"", true },
 	{ "hostile", "\"share\":1.0000", true },
+	{ "qt",
+	  "\"message\":{\"what\":\"QTimerEvent\",\"handler\":{\"symbol\":\"app::Window<int>\","
+	  "\"module\":\"/usr/bin/kcalc\"},\"callback\":{\"module\":\"/usr/lib/libx.so\","
+	  "\"offset\":4660},\"source\":{\"symbol\":\"frame clock\"},\"queued_ns\":35000000},",
+	  true },
+	{ "ready",
+	  "\"message\":{\"fd\":8,\"fd_target\":\"tcp 127.0.0.1:6379->127.0.0.1:51234\","
+	  "\"events\":\"in|hup|rdhup\",\"ready\":5,\"also_ready\":[{\"fd\":9,\"fd_target\":"
+	  "\"eventfd 12\",\"events\":\"in|0x40000000\"}]},",
+	  true },
 	{ "states",
 	  "{\"address\":\"0xffffffff81000003\",\"kernel\":true},{\"address\":\"0x400000\"}", true },
 	{ "states", "\"blocked_ns\":{\"futex\":3000000,\"disk\":4000000,", true },

@@ -145,7 +145,7 @@ static const struct {
 	{ "cpu", "lost", false },
 	{ "cpu", "OPEN", false },
 	{ "cpu", "/usr/", false },
-	{ "lock", "━━ 1.25 s  thumbnailer/io-pool-3 (pid 900, tid 917) · epoll", true },
+	{ "lock", "━━ 1.25 s  thumbnailer/io-pool-3 (pid 900, tid 917) · libuv", true },
 	{ "lock",
 	  "80% waiting for another thread (futex), in img::cache::Cache<…>::lookup (thumbnailer)\n",
 	  true },
@@ -172,8 +172,19 @@ static const struct {
 	{ "bare", "━━ 101 ms  ? (pid 3)", true },
 	{ "bare", "machine: not busy\n   100%  without a stack 101 ms\n   stacks: no samples\n",
 	  true },
-	{ "hostile", "100% waiting in a poll of its own, in f<…> (lib<x>.so)\n", true },
+	{ "hostile", "100% waiting in a poll of its own, in f<…> (lib<x>.so) · queued ", true },
 	{ "states", "    27%  6 more stacks 21.0 ms\n", true },
+	{ "qt", "━━ 23.0 ms  kcalc (pid 4300) · epoll ━", true },
+	{ "qt",
+	  "━\n   handling QTimerEvent to app::Window<…>, libx.so+0x1234 of frame clock\n   >99%",
+	  true },
+	{ "qt", "\n   >99% sleeping, in clock_nanosleep() · queued 35.0 ms before\n", true },
+	{ "qt", "message:", false },
+	{ "ready",
+	  "━\n   handling 5 ready, first tcp 127.0.0.1:6379->127.0.0.1:51234\n   100% busy", true },
+	{ "timer", "━━ 101 ms  redis-server (pid 4242) · epoll · timerfd every 1.00 s ━", true },
+	{ "timer", "handling", false },
+	{ "cpu", "queued", false },
 	{ NULL,
 	  "5 min 0 s · 1,234,567 dispatches · 42 blocks (34 per million) · 1 hang · nothing lost\n",
 	  true },
@@ -232,6 +243,23 @@ static void test_verbosity(void)
 	has_str(shown(loud, "lock"), "std::lock_guard<std::mutex>::lock_guard(std::mutex&)+0x22",
 		"loud: whole names");
 	has_str(shown(loud, "lock"), "memory 8.6 of 15.6 GiB available", "loud: memory");
+	has_str(shown(loud, "cpu"),
+		"\n   container 3f8a2c1b9d7e · pod 7f3b1d2e-0a9c-4b8d-9e6f-112233445566 · unit "
+		"redis-server.service",
+		"loud: where it runs");
+	lacks_str(shown(plain, "cpu"), "container", "else not");
+	lacks_str(shown(loud, "bare"), "container", "nor what is not known");
+	has_str(shown(loud, "qt"),
+		"\n   message: QTimerEvent\n   handler: app::Window<int> (kcalc)\n"
+		"   callback: +0x1234 (libx.so)\n   source: frame clock\n   ░",
+		"loud: the message's parts");
+	has_str(shown(loud, "ready"),
+		"\n   ready: fd 8 tcp 127.0.0.1:6379->127.0.0.1:51234 (in|hup|rdhup)\n"
+		"   ready: fd 9 eventfd 12 (in|0x40000000)\n   ready: 3 more, not known which\n",
+		"loud: what was ready");
+	lacks_str(shown(loud, "ready"), "handling", "said once");
+	lacks_str(shown(loud, "ready"), "message:", "and nothing of what isn't known");
+	lacks_str(shown(quiet, "ready"), "ready:", "quiet: none of it");
 	is_int(count(shown(loud, "cpu"), "luaV_execute+"), 4, "loud: recursion in full");
 	is_int(count(shown(loud, "states"), "0x400000"), 12, "loud: every stack");
 }

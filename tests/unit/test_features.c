@@ -20,7 +20,7 @@ static void test_infos(void)
 			if (!strcmp(all[j], info->name))
 				ok(false, "%s is there once only", info->name);
 	}
-	is_str(feature__info(FEATURE_BTF)->name, "btf", "enum and names go together");
+	is_str(feature__info(FEATURE_RINGBUF)->name, "ringbuf", "enum and names go together");
 	is_str(feature__info(FEATURE_BPF_STATS)->name, "bpf_stats", "… to the end");
 }
 
@@ -102,15 +102,37 @@ static void test_require(void)
 	}
 }
 
+/* What the typed probes want; without any one of it the plain ones are taken. */
+static void test_typed(void)
+{
+	static const enum feature typed[] = {
+		FEATURE_BTF,	      FEATURE_TP_BTF,	    FEATURE_CURRENT_TASK_BTF,
+		FEATURE_TASK_STORAGE, FEATURE_TASK_PT_REGS, FEATURE_TASK_ITER
+	};
+	struct features feats = { .has = ~0u };
+
+	ok(features__typed(&feats) && features__can_look(&feats), "with everything: typed probes");
+	for (size_t i = 0; i < sizeof(typed) / sizeof(*typed); i++) {
+		feats.has = ~(1u << typed[i]);
+		ok(!features__typed(&feats) && features__can_look(&feats), "without %s: plain ones",
+		   feature__info(typed[i])->name);
+	}
+	feats.has &= ~(1u << FEATURE_TEST_RUN);
+	ok(!features__can_look(&feats), "without test runs too, nobody looks at threads");
+	feats.has = ~(1u << FEATURE_TEST_RUN);
+	ok(features__can_look(&feats), "typed probes do not need those");
+}
+
 static void test_reasons(void)
 {
 	struct features feats = { .has = 0 };
 	struct err err = { 0 };
 
-	feats.why[FEATURE_BTF] = -ECANCELED;
+	feats.why[FEATURE_RINGBUF] = -ECANCELED;
 	features__require(&feats, &err);
-	has_str(err.msg, "leave out --disable-feature btf", "switched off: how to have it back");
-	feats.why[FEATURE_BTF] = -EPERM;
+	has_str(err.msg, "leave out --disable-feature ringbuf",
+		"switched off: how to have it back");
+	feats.why[FEATURE_RINGBUF] = -EPERM;
 	features__require(&feats, &err);
 	has_str(err.msg, "run as root", "refused: who may");
 }
@@ -123,6 +145,7 @@ int main(void)
 	test_each_off();
 	test_probe();
 	test_require();
+	test_typed();
 	test_reasons();
 	return tap__done();
 }

@@ -49,6 +49,15 @@ static void test_add(void)
 	totals = hists__totals(hists);
 	ok(totals.dispatch_cnt == 100 && totals.block_cnt == 10, "the totals are all of them");
 	free(list);
+	is_int(hists__name(hists, 10, "old"), 0, "a process ends");
+	is_int(hists__name(hists, 10, "gone"), 0, "another one of its number, too");
+	list = listed(hists, 3);
+	ok(!strcmp(list[0].process, "gone") && !strcmp(list[1].process, "gone"),
+	   "its loops have its name");
+	ok(!list[2].process, "others' don't");
+	free(list[0].process);
+	free(list[1].process);
+	free(list);
 	hists__free(hists);
 	hists__free(NULL);
 }

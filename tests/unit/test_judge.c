@@ -17,7 +17,11 @@ static const struct identity process = { .pid = 10,
 					 .uid = 1000,
 					 .name = (char *)"program",
 					 .exe = (char *)"/usr/bin/program",
-					 .cgroup = (char *)"/user" };
+					 .cgroup = (char *)"/user",
+					 .container = (char *)"c0ffee",
+					 .pod = (char *)"p",
+					 .unit = (char *)"u.service",
+					 .ns_pid = 7 };
 
 static struct judge judge(void)
 {
@@ -156,6 +160,10 @@ static void test_fields(void)
 	is_str(block->thread, "worker", "the thread");
 	is_str(block->exe, "/usr/bin/program", "its program");
 	is_str(block->cgroup, "/user", "its cgroup");
+	is_str(block->container, "c0ffee", "its container");
+	is_str(block->pod, "p", "its pod");
+	is_str(block->unit, "u.service", "its unit");
+	is_uint(block->ns_pid, 7, "what it calls itself");
 	ok(block->loop == JANK_LOOP_EPOLL && block->fd == 3 && block->ready_cnt == -4, "the loop");
 	ok(block->end == JANK_END_EXIT && block->ended_by_exit, "the end");
 	ok(block->load.total_pct == 50 && block->load.iowait_pct == 5, "the machine's load");
@@ -180,6 +188,7 @@ static void test_unknown_process(void)
 	block = judged(&j, &dispatch, NULL);
 	is_str(block->process, "worker", "an unknown process is named by its thread");
 	ok(!block->exe && !block->cgroup && !block->host.name, "what is not known is left out");
+	ok(block->uid == UINT32_MAX && !block->ns_pid, "numbers, too");
 	is_str(block->id, "-11-7000", "the boot's id, too");
 	is_str(block__severity(block), "hang", "a hang is one");
 	block__free(block);

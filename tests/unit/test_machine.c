@@ -129,6 +129,10 @@ static void test_load(void)
 	machine__add_process(machine, 1);
 	machine__load(machine, 1, 200 * MS, 300 * MS, &load);
 	ok(load.process_pct < 0, "one that was added anew");
+	machine__drop_process(machine, 2);
+	machine__drop_process(machine, 2);
+	machine__load(machine, 2, 200 * MS, 300 * MS, &load);
+	ok(load.process_pct < 0 && load.total_pct > 0, "one that was dropped");
 	machine__free(machine);
 	machine__free(NULL);
 }

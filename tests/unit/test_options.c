@@ -61,6 +61,22 @@ static const struct bad bads[] = {
 	{ "-p 1,", "--pid '': give a whole number" },
 	{ "-p \1", "--pid '': give a whole number" },
 	{ "-p 1 -- true", "-p and a COMMAND after -- do not go together" },
+	{ "-a -p 1", "-a is every process: give it alone, without -p" },
+	{ "-a -- true", "-a is every process: give it alone, without a COMMAND" },
+	{ "-p 1 -c x", "-c narrows -a: give -a, too" },
+	{ "-u 0 -- true", "-u narrows -a: give -a, too" },
+	{ "-c x", "-c narrows -a" },
+	{ "loops -c x", "-c narrows -a" },
+	{ "loops -a -p 1", "-a is every process" },
+	{ "-a -c \1", "--comm '': no process has such a name" },
+	{ "-a -c 0123456789abcdef*", "names have 1 to 15 bytes" },
+	{ "-a -u 4294967295", "--uid '4294967295' is out of range: give 0 to 4294967294" },
+	{ "-a -u \1", "--uid '': give a user's number or name" },
+	{ "-a -g \1", "--cgroup ''" },
+	{ "-a -l \1", "--loop: a name is empty" },
+	{ "-a -l qt,,glib", "--loop: a name is empty" },
+	{ "loops -t 5 -p 1", "--threshold does not go with loops" },
+	{ "loops 5", "'5' is one word too many after loops" },
 	{ "-p 1 -t 0", "--threshold '0' is out of range: give 1us to 1h" },
 	{ "-p 1 -t -5", "--threshold '-5' is out of range: give 1us to 1h" },
 	{ "-p 1 -t 5parsecs", "--threshold '5parsecs': give a number with us, ms, s, m or h" },
@@ -89,6 +105,9 @@ static const struct bad bads[] = {
 	{ "-p 1 --backend \1", "--backend '': give auto, kernel or uprobe" },
 	{ "-p 1 -o \1", "--output is empty: give DIR" },
 	{ "-p 1 --journal \1", "--journal is empty: give FILE" },
+	{ "-p 1 --btf \1", "--btf is empty: give FILE" },
+	{ "-p 1 --btf a\tb", "--btf has control characters: give FILE" },
+	{ "-p 1 --btf", "--btf needs its FILE" },
 	{ "-p 1 --qualifier \1", "--qualifier is empty: give TEXT" },
 	{ "-p 1 --qualifier a\nb", "--qualifier has control characters: give TEXT" },
 	{ "-p", "-p needs its PID" },
@@ -101,13 +120,13 @@ static const struct bad bads[] = {
 	{ "-p 1 --jsonx", "unknown option '--jsonx'" },
 	{ "-p 1 -Z", "unknown option '-Z'; see jankbpf --help" },
 	{ "-p 1 -vZ", "unknown option '-Z'" },
-	{ "-p 1 -a", "unknown option '-a'" },
-	{ "-p 1 --all", "unknown option '--all'" },
+	{ "-p 1 -A", "unknown option '-A'" },
+	{ "-p 1 --allx", "unknown option '--allx'" },
 	{ "-p 1 --f\33[2J", "unknown option '--f?[2J'" },
 	{ "-p 1 --j", "'--j' may be --json or --journal" },
 	{ "-p 1 sleep 5",
 	  "'sleep' is no command of jankbpf; to start and trace a program, put --" },
-	{ "loops", "'loops' is no command of jankbpf" },
+	{ "loop", "'loop' is no command of jankbpf" },
 	{ "trace doctor", "'doctor' is no command of jankbpf" },
 	{ "-p 1 -", "'-' is no command of jankbpf" },
 	{ "replay", "replay needs the FILE that --journal wrote" },
@@ -115,6 +134,7 @@ static const struct bad bads[] = {
 	{ "replay a -p 1", "--pid does not go with replay" },
 	{ "replay a --hang 1s", "--hang does not go with replay" },
 	{ "replay a --backend auto", "--backend does not go with replay" },
+	{ "replay a --btf b", "--btf does not go with replay" },
 	{ "replay a -F 9", "--frequency does not go with replay" },
 	{ "replay a -d 9", "--duration does not go with replay" },
 	{ "replay a --journal b", "--journal does not go with replay" },
@@ -199,6 +219,18 @@ static const struct good goods[] = {
 	{ "-p 1 -q", U32(verbosity), (unsigned)-1 },
 	{ "-p 1 -vvq", U32(verbosity), 1 },
 	{ "-p 1 --quiet", U32(verbosity), (unsigned)-1 },
+	{ "-a", U8(filter.all), true },
+	{ "--all", U8(filter.main_thread), false },
+	{ "-p 1", U8(filter.all), false },
+	{ "-a --main-thread", U8(filter.main_thread), true },
+	{ "-p 1 --main-thread", U8(filter.main_thread), true },
+	{ "-a -c redis* -c n?de", U32(filter.glob_cnt), 2 },
+	{ "-a -u 0 -u 65534 -u root", U32(filter.uid_cnt), 3 },
+	{ "-a -l qt,glib -l qt", U64(loop_cnt), 2 },
+	{ "--loop=epoll -- true", U64(loop_cnt), 1 },
+	{ "loops", U32(command), CMD_LOOPS },
+	{ "loops -a -d 3s", U64(duration_ns), 3 * NS_PER_SEC },
+	{ "loops -p 1,2", U64(pid_cnt), 2 },
 	{ "replay f", U32(command), CMD_REPLAY },
 	{ "replay f -t 7", U64(threshold_ns), 7 * NS_PER_MS },
 	{ "-t 7 replay f", U64(threshold_ns), 7 * NS_PER_MS },
@@ -224,6 +256,8 @@ static const struct good goods[] = {
 	{ "-p 4194304", U64(pid_cnt), 1 },
 	{ "-p 1,2 -p 2,3 --pid 1", U64(pid_cnt), 3 },
 	{ "-p 1 --disable-feature a --disable-feature b", U64(disabled_cnt), 2 },
+	{ "-a --loop-file a --loop-file b", U64(loop_file_cnt), 2 },
+	{ "loops --loop-file a", U64(loop_file_cnt), 1 },
 };
 
 static uint64_t member(const struct options *opts, const struct good *good)
@@ -275,6 +309,23 @@ static void test_words(void)
 	is_str(opts.journal, "-odd", "replay's FILE may begin with a minus after --");
 	is_str(opts.output_dir, "out", "replay -o");
 	options__free(&opts);
+
+	is_int(parse("-p 1", &opts, &err), 0, "no --btf: %s", err.msg);
+	ok(!opts.btf_path, "… then no file");
+	options__free(&opts);
+	is_int(parse("doctor --btf vmlinux.btf", &opts, &err), 0, "doctor --btf: %s", err.msg);
+	is_str(opts.btf_path, "vmlinux.btf", "--btf");
+	options__free(&opts);
+
+	is_int(parse("-a -c a* -u 7 -u root -l libuv,qt", &opts, &err), 0, "-a: %s", err.msg);
+	ok(glob__matches(&opts.filter.globs[0], "abc"), "-c");
+	ok(opts.filter.uids[0] == 7 && opts.filter.uids[1] == 0, "-u by number and name");
+	is_str(opts.loops[0], "libuv", "-l");
+	is_str(opts.loops[1], "qt", "-l, the second");
+	options__free(&opts);
+	ok(!opts.loops && !opts.loop_cnt, "free empties these, too");
+	is_int(parse("-a -u no-such-user", &opts, &err), -EINVAL, "a user that isn't there");
+	is_int(err.exit, JANK_EXIT_FAILED, "… is a failure, not wrong usage");
 
 	is_int(parse("-p 1 --disable-feature hw_cycles", &opts, &err), 0, "feature: %s", err.msg);
 	is_str(opts.disabled[0], "hw_cycles", "--disable-feature");
@@ -358,14 +409,16 @@ static char *printed_by(void (*fn)(void))
 }
 
 static const char *const names[] = {
-	"--pid",       "--threshold", "--hang",
-	"--fps",       "--debugging", "--backend",
-	"--frequency", "--duration",  "--count",
-	"--output",    "--keep",      "--max-size",
-	"--qualifier", "--json",      "--journal",
-	"--verbose",   "--quiet",     "--schema",
-	"--help",      "--version",   "--disable-feature",
-	"-- COMMAND",
+	"--pid",       "--threshold",	"--hang",
+	"--fps",       "--debugging",	"--backend",
+	"--frequency", "--duration",	"--count",
+	"--output",    "--keep",	"--max-size",
+	"--qualifier", "--json",	"--journal",
+	"--verbose",   "--quiet",	"--schema",
+	"--help",      "--version",	"--disable-feature",
+	"--btf",       "-- COMMAND",	"--all",
+	"--comm",      "--uid",		"--cgroup",
+	"--loop",      "--main-thread",
 };
 
 static size_t longest_line(const char *text)

@@ -103,7 +103,11 @@ static void test_process(void)
 					  .uid = 4294967294,
 					  .name = (char *)"na\"me\x01",
 					  .exe = (char *)"/usr/bin/\xff",
-					  .cgroup = NULL };
+					  .cgroup = NULL,
+					  .container = (char *)"c0ffee",
+					  .pod = (char *)"p",
+					  .unit = (char *)"u.service",
+					  .ns_pid = 3 };
 	struct journal_writer *jw = writer();
 	const struct identity *got;
 	struct recorded *r;
@@ -116,6 +120,10 @@ static void test_process(void)
 	is_str(got->name, "na\"me\x01", "with a name of any bytes");
 	is_str(got->exe, "/usr/bin/\xef\xbf\xbd", "but for those that are no text");
 	ok(!got->cgroup, "what was not known still isn't");
+	is_str(got->container, "c0ffee", "its container");
+	is_str(got->pod, "p", "its pod");
+	is_str(got->unit, "u.service", "its unit");
+	is_uint(got->ns_pid, 3, "what it calls itself");
 	ok(!recorded__process(r, 11), "nor is another process");
 	recorded__free(r);
 }
@@ -287,7 +295,7 @@ static void test_bad_json(void)
 	is_int(add_text(r, JOURNAL_PROCESS, strbuf__str(&deep)), -EBADMSG, "a depth beyond reason");
 	ok(!recorded__session(r)->known && !recorded__process(r, 1), "nothing of it is known");
 	is_int(add_text(r, JANK_REC_BLOCK, "{"), 0, "the kernel's records are none of ours");
-	is_int(add_text(r, JOURNAL_END + 1, "{"), 0, "nor are those of a later version");
+	is_int(add_text(r, 0x8fff, "{"), 0, "nor are those of a later version");
 	strbuf__free(&deep);
 	recorded__free(r);
 	recorded__free(NULL);

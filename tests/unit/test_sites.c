@@ -159,6 +159,54 @@ static void test_entry(void)
 	is_uint(sites__entry(&insn_x86, code, len, &pick), 0, "never a system call");
 }
 
+static size_t words(const uint32_t *from, size_t cnt, uint8_t *to)
+{
+	for (size_t i = 0; i < cnt * 4; i++)
+		to[i] = (uint8_t)(from[i / 4] >> (i % 4 * 8));
+	return cnt * 4;
+}
+
+static const struct {
+	const char *what, *code;
+	unsigned args, offset;
+	int cost; /* -1: no site */
+} x86_marks[] = {
+	{ "no argument: the first cheap one", "31ff 31f6 55 c3", 0, 4, SITE_EMULATED },
+	{ "the first argument is lost", "31ff 55 c3", 1, 0, SITE_STEPPED },
+	{ "another one is", "31f6 55 c3", 1, 2, SITE_EMULATED },
+	{ "the second is", "31f6 55 c3", 3, 0, SITE_STEPPED },
+	{ "the third, by a load", "488b5610 55 c3", 4, 0, SITE_STEPPED },
+	{ "the fourth, as a shift's count", "b908000000 55 c3", 8, 0, SITE_STEPPED },
+	{ "the fifth", "4531c0 55 c3", 16, 0, SITE_STEPPED },
+	{ "the fifth, moved elsewhere", "4d89c4 55 c3", 31, 3, SITE_EMULATED },
+	{ "lost behind the cheap place", "55 31ff 31f6 c3", 3, 0, SITE_EMULATED },
+	{ "a call before it", "e800000000 31c0 c3", 1, 0, SITE_EMULATED },
+	{ "only what must not be probed", "0f05", 0, 0, -1 },
+};
+
+static void test_marks(void)
+{
+	static const uint32_t move[] = { 0xaa0003e1, 0xb4000040, 0xd65f03c0 }; /* mov x1,x0; cbz */
+	struct site_pick pick;
+	uint8_t code[64];
+
+	for (size_t i = 0; i < sizeof(x86_marks) / sizeof(*x86_marks); i++) {
+		size_t len = hex(x86_marks[i].code, code, sizeof(code));
+		bool found = sites__mark(&insn_x86, code, len, x86_marks[i].args, &pick);
+
+		is_int(found ? (int)pick.cost : -1, x86_marks[i].cost, "a mark, %s: cost",
+		       x86_marks[i].what);
+		if (found)
+			ok(pick.kind == SITE_MARK && pick.offset == x86_marks[i].offset,
+			   "%s: at %u", x86_marks[i].what, pick.offset);
+	}
+	is_uint(sites__mark(&insn_arm64, code, words(move, 3, code), 1, &pick), 1, "arm64: a mark");
+	is_uint(pick.offset, 4, "arm64: the first argument is still there");
+	is_uint(sites__mark(&insn_arm64, code, words(move, 3, code), 3, &pick), 1,
+		"arm64: another");
+	is_uint(pick.offset, 0, "arm64: the second is not");
+}
+
 static void test_callees(void)
 {
 	uint8_t code[64];
@@ -171,13 +219,6 @@ static void test_callees(void)
 	is_uint(sites__callees(&insn_x86, code, len, to, 4), 1, "branches within it do not count");
 	is_int(to[0], 14 + 0x10, "a call behind the function");
 	is_uint(sites__callees(&insn_x86, code, len, to, 0), 0, "no more than asked for");
-}
-
-static size_t words(const uint32_t *from, size_t cnt, uint8_t *to)
-{
-	for (size_t i = 0; i < cnt * 4; i++)
-		to[i] = (uint8_t)(from[i / 4] >> (i % 4 * 8));
-	return cnt * 4;
 }
 
 static void test_arm64(void)
@@ -253,6 +294,7 @@ int main(void)
 	test_limits();
 	test_entry();
 	test_callees();
+	test_marks();
 	test_arm64();
 	test_garbage();
 	return tap__done();

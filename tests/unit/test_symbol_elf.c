@@ -200,6 +200,7 @@ static void check_debugdata(void)
 	check_local("withcut", "/nonexistent", NULL);
 }
 
+#ifdef __x86_64__
 /* The stub for getppid, found where objdump sees it. */
 static void check_plt(const char *file)
 {
@@ -224,6 +225,7 @@ static void check_plt(const char *file)
 	fixture__stop(&fx);
 	symbolizer__free(sym);
 }
+#endif
 
 /* A 32-bit file, by its tables: there may be no libc here to run it with. */
 static void check_class32(void)

@@ -20,6 +20,8 @@
 #include "kernel/targets.h"
 #include "tests/tap.h"
 
+#define WANTS(e, l) (&(const struct target_wants){ .epoll = (e), .looper = (l) })
+
 #define LIBC   "/lib/x86_64-linux-gnu/libc.so.6"
 #define LOADER "/lib64/ld-linux-x86-64.so.2"
 #define UTILS  "/usr/lib/x86_64-linux-gnu/android/libutils.so"
@@ -156,17 +158,17 @@ static void test_child(void)
 	struct targets targets;
 	struct err err;
 
-	is_int(targets__find(pid, true, true, &targets, &err), 0, "own child: searched");
+	is_int(targets__find(pid, WANTS(true, true), &targets, &err), 0, "own child: searched");
 	ok(count(&targets, SITE_WAIT_BEGIN, "libc.so") == 3, "a begin for each wait function");
 	ok(count(&targets, SITE_WAIT_END, "libc.so") >= 3, "an end for each, at least");
 	is_uint(count(&targets, SITE_LOOPER, ""), 0, "no Looper");
 	ok(sites_are_real(&targets), "the files open and the offsets are right");
 	ok(no_place_twice(&targets), "no place twice");
 	targets__free(&targets);
-	is_int(targets__find(pid, false, false, &targets, &err), 0, "nothing wanted");
+	is_int(targets__find(pid, WANTS(false, false), &targets, &err), 0, "nothing wanted");
 	is_uint(targets.site_cnt, 0, "nothing found");
 	targets__free(&targets);
-	is_int(targets__find(pid, false, true, &targets, &err), 0, "only the Looper wanted");
+	is_int(targets__find(pid, WANTS(false, true), &targets, &err), 0, "only the Looper wanted");
 	is_uint(targets.site_cnt, 0, "none there");
 	targets__free(&targets);
 	finish(pid);
@@ -179,10 +181,11 @@ static void test_no_process(void)
 	pid_t pid = spawn(nothing, NULL);
 
 	finish(pid);
-	is_int(targets__find(pid, true, true, &targets, &err), -ESRCH, "a process that is gone");
+	is_int(targets__find(pid, WANTS(true, true), &targets, &err), -ESRCH,
+	       "a process that is gone");
 	has_str(err.msg, "no such process", "says so");
 	is_int(err.exit, JANK_EXIT_FAILED, "is a failure at run time");
-	is_int(targets__find(2, true, true, &targets, NULL), 0, "a kernel thread");
+	is_int(targets__find(2, WANTS(true, true), &targets, NULL), 0, "a kernel thread");
 	is_uint(targets.site_cnt, 0, "has no sites");
 	targets__free(&targets);
 }
@@ -204,7 +207,8 @@ static void test_static(void)
 		return;
 	}
 	pid = spawn_program(argv);
-	is_int(targets__find(pid, true, true, &targets, NULL), 0, "static program: searched");
+	is_int(targets__find(pid, WANTS(true, true), &targets, NULL), 0,
+	       "static program: searched");
 	is_uint(count(&targets, SITE_WAIT_BEGIN, "/static"), 1, "its own epoll_wait begins");
 	ok(count(&targets, SITE_WAIT_END, "/static") >= 1, "and ends");
 	ok(sites_are_real(&targets), "the offsets are right");
@@ -225,7 +229,7 @@ static void test_looper(void)
 		return;
 	}
 	pid = spawn_program(argv);
-	is_int(targets__find(pid, false, true, &targets, NULL), 0, "libutils: searched");
+	is_int(targets__find(pid, WANTS(false, true), &targets, NULL), 0, "libutils: searched");
 	is_uint(count(&targets, SITE_LOOPER, "libutils"), 1, "pollOnce is found");
 	is_uint(targets.site_cnt, 1, "and nothing else was wanted");
 	targets__free(&targets);
@@ -254,7 +258,7 @@ static void test_deleted(void)
 	stat(in_dir("libc.so.6"), &st);
 	pid = spawn_program(argv);
 	unlink(in_dir("libc.so.6"));
-	is_int(targets__find(pid, true, false, &targets, NULL), 0, "deleted libc: searched");
+	is_int(targets__find(pid, WANTS(true, false), &targets, NULL), 0, "deleted libc: searched");
 	is_uint(count(&targets, SITE_WAIT_BEGIN, dir), 3, "its waits are found");
 	if (targets.lib_cnt) {
 		is_str(targets.libs[0].path, in_dir("libc.so.6"), "its path, without (deleted)");
@@ -289,7 +293,7 @@ static void test_many_mappings(void)
 		fclose(limit);
 	cnt = cnt - 2000 > 100000 ? 100000 : cnt - 2000;
 	pid = spawn(map_much, &cnt);
-	ok(!kill(pid, 0) && !targets__find(pid, true, true, &targets, NULL),
+	ok(!kill(pid, 0) && !targets__find(pid, WANTS(true, true), &targets, NULL),
 	   "%ld mappings: searched", cnt);
 	is_uint(count(&targets, SITE_WAIT_BEGIN, "libc.so"), 3, "each wait once");
 	ok(sites_are_real(&targets), "the offsets are right");
@@ -329,7 +333,8 @@ static void test_maps(void)
 
 	write_maps(maps);
 	fclose(maps);
-	is_int(candidates__read_file(in_dir("maps"), getpid(), &found), 0, "maps of 201,000 lines");
+	is_int(candidates__read_file(in_dir("maps"), getpid(), WANTS(true, true), &found), 0,
+	       "maps of 201,000 lines");
 	is_uint(found.likely_cnt, CANDIDATES_LIKELY_MAX, "as many likely files as are kept");
 	is_uint(found.cnt, CANDIDATES_LIKELY_MAX + CANDIDATES_OTHER_MAX, "and others");
 	is_str(found.items[found.likely_cnt - 1].likely ? "likely" : "other", "likely",
@@ -346,7 +351,7 @@ static void test_maps(void)
 	is_uint(libc, 1, "a file mapped twice is kept once, (deleted) is no part of its path");
 	is_uint(odd, 1, "a path with a blank and a newline");
 	candidates__free(&found);
-	is_int(candidates__read_file(in_dir("none"), getpid(), &found), -ESRCH,
+	is_int(candidates__read_file(in_dir("none"), getpid(), WANTS(true, true), &found), -ESRCH,
 	       "no maps, no process");
 	candidates__free(&found);
 }
@@ -484,7 +489,7 @@ static void test_hostile_child(void)
 	snprintf(path, sizeof(path), "%s", in_dir("libc.so.6"));
 	write_file(path, "\177ELF\2\1\1", 7);
 	pid = spawn(map_file, path);
-	is_int(targets__find(pid, true, true, &targets, NULL), 0,
+	is_int(targets__find(pid, WANTS(true, true), &targets, NULL), 0,
 	       "a child that maps a broken libc");
 	ok(count(&targets, SITE_WAIT_BEGIN, "libc.so") == 3, "has the real one's sites");
 	targets__free(&targets);

@@ -23,6 +23,8 @@
 #include "kernel/targets.h"
 #include "tests/tap.h"
 
+#define WANTS(e, l) (&(const struct target_wants){ .epoll = (e), .looper = (l) })
+
 #define SITES_MAX  64
 #define FAST_COUNT "20000"
 #define SLOW_COUNT "200"
@@ -121,7 +123,7 @@ static void check_counts(const char *name, const char *const *argv, bool looper)
 
 	if (!ok(start(&worker, argv), "%s: the worker starts", name))
 		return;
-	ok(!targets__find(worker.pid, !looper, looper, &targets, NULL) && targets.site_cnt &&
+	ok(!targets__find(worker.pid, WANTS(!looper, looper), &targets, NULL) && targets.site_cnt &&
 		   targets.site_cnt <= SITES_MAX,
 	   "%s: sites are found", name);
 	for (size_t i = 0; i < targets.site_cnt; i++) {
@@ -195,7 +197,8 @@ static long long time_site(const char *const *argv, bool looper, size_t which, s
 	long long ns = -1;
 	int fd = -1;
 
-	if (!start(&worker, argv) || targets__find(worker.pid, !looper, looper, &targets, NULL))
+	if (!start(&worker, argv) ||
+	    targets__find(worker.pid, WANTS(!looper, looper), &targets, NULL))
 		return -1;
 	if (which < targets.site_cnt) {
 		*ret = targets.sites[which];

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The programs of tests/loops/: how each is started, and what jankbpf is to say of its stalls, and says until then."""
+import os
+import sys
+from typing import NamedTuple
+
+from live import ROOT
+
+BUILT = os.path.join(ROOT, ".output", "loops")
+SOURCES = os.path.join(ROOT, "tests", "loops")
+NETTY = ":".join(f"/usr/share/java/netty-{part}.jar" for part in ("buffer", "common", "resolver", "transport"))
+
+
+class Kind(NamedTuple):
+    """A program and what jankbpf is to say of its stalls once the catalogue is whole."""
+    command: tuple
+    needs: str  # Debian's packages
+    loop: str | None  # None: it has no loop, so that no stall of it is a block
+    parts: dict = {}  # kind of stall ("": any) → the parts of the message that cannot be missing
+    env: dict = {}
+    truth: tuple | None = None  # these kinds of stalls only, all without
+    x11: bool = False
+    learn_s: float = 0.3  # what waits by other means than epoll is a loop only after some turns
+    parked: bool = False  # workers that wait elsewhere run handlers, too: these stalls are nobody's
+
+
+def built(name, *args):
+    return (os.path.join(BUILT, name), *args)
+
+
+def java(name, jars=""):
+    return ("java", "-XX:+PreserveFramePointer", "-Xint", "-cp", f"{BUILT}/java:{jars}", name)
+
+
+RECEIVER = {"": ("handler", "what")}
+FD = ("fd", "fd_target")
+OFFSCREEN = {"QT_QPA_PLATFORM": "offscreen"}
+UNIX = {"QT_NO_GLIB": "1"}
+
+KINDS = {
+    "epoll": Kind(built("raw", "epoll"), "gcc", "epoll", {"": FD}),
+    "epoll-musl": Kind(built("raw-musl", "epoll"), "musl-tools", "epoll", {"": FD}),
+    "poll": Kind(built("raw", "poll"), "gcc", "poll"),
+    "poll-musl": Kind(built("raw-musl", "poll"), "musl-tools", "poll"),
+    "ppoll": Kind(built("raw", "ppoll"), "gcc", "poll"),
+    "select": Kind(built("raw", "select"), "gcc", "poll", learn_s=1),
+    "pselect": Kind(built("raw", "pselect"), "gcc", "poll", learn_s=1),
+    "io_uring": Kind(built("uring"), "liburing-dev", "poll", learn_s=1),
+    "client": Kind(built("client"), "gcc", None),
+    "glib": Kind(built("glib"), "libglib2.0-dev", "glib"),
+    "glib-nested": Kind(built("nested"), "libglib2.0-dev", "glib", truth=("outer",)),
+    "gtk": Kind(built("gtk"), "libgtk-3-dev xvfb", "glib", x11=True),
+    "qt5": Kind(built("qt5core"), "qtbase5-dev", "qt", RECEIVER),
+    "qt5-unix": Kind(built("qt5core"), "qtbase5-dev", "qt", RECEIVER, UNIX),
+    "qt5-gui": Kind(built("qt5gui"), "qtbase5-dev", "qt", RECEIVER, OFFSCREEN),
+    "qt6": Kind(built("qt6core"), "qt6-base-dev", "qt", RECEIVER),
+    "qt6-unix": Kind(built("qt6core"), "qt6-base-dev", "qt", RECEIVER, UNIX),
+    "qt6-gui": Kind(built("qt6gui"), "qt6-base-dev", "qt", RECEIVER, OFFSCREEN),
+    "libuv": Kind(built("uv"), "libuv1-dev", "libuv", {"poll": FD}),
+    "node": Kind(("node", f"{SOURCES}/node.js"), "nodejs", "node", {"socket": FD}),
+    "libevent": Kind(built("event"), "libevent-dev", "libevent", {"readable": FD, "buffer": FD}),
+    "libev": Kind(built("ev"), "libev-dev", "libev", {"io": FD}),
+    "sd-event": Kind(built("sdevent"), "libsystemd-dev", "sd-event", {"io": FD}),
+    "wayland": Kind(built("wayland"), "libwayland-dev", "wayland-server", {"fd": FD, "client": FD}),
+    "redis": Kind((sys.executable, f"{SOURCES}/redis.py"), "redis-server", "redis", {"": FD}),
+    # CPython frees epoll's events before it handles them, so that they may be gone when a handler turns out slow.
+    "asyncio": Kind((sys.executable, f"{SOURCES}/aio.py", "epoll"), "python3", "python"),
+    "asyncio-poll": Kind((sys.executable, f"{SOURCES}/aio.py", "poll"), "python3", "poll"),
+    "asyncio-select": Kind((sys.executable, f"{SOURCES}/aio.py", "select"), "python3", "poll", learn_s=1),
+    "java-nio": Kind(java("Nio"), "default-jdk-headless", "java-nio", {"pipe": FD, "socket": FD}),
+    "netty": Kind(java("Netty", NETTY), "default-jdk-headless libnetty-java", "java-nio", {"read": FD}),
+    "go": Kind(built("netpoll"), "golang-go", None),
+    "tokio": Kind(built("tokio-stall", "0"), "cargo librust-tokio-dev", "tokio", {"socket": FD}),
+    "tokio-workers": Kind(built("tokio-stall", "2"), "cargo librust-tokio-dev", "tokio", parked=True),
+    "qemu": Kind((sys.executable, f"{SOURCES}/qemu.py"), "qemu-system-x86 or qemu-system-arm", "qemu"),
+}
+
+class Now(NamedTuple):
+    loop: str | None  # what blocks call it; None: its waits are not seen
+    unseen: tuple = ()  # these kinds of stalls are no blocks
+    idle: bool = False  # blocks have its idle waits in them, too, and nothing more is looked at
+
+
+# What is not yet as KINDS says, and how it is until then; no message is told of these. A row that is not true any
+# more fails, and goes.
+NOW = {
+    **dict.fromkeys(("go", "tokio-workers"), Now("epoll", idle=True)),
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the cases of follow.c share: probes that count, and workers that call what is probed. */
+#ifndef JANK_FOLLOW_H
+#define JANK_FOLLOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "kernel/uprobe_files.h"
+
+struct follow {
+	char build[256]; /* where the programs are */
+	char dir[256];	 /* ours: libraries are copied here, so that nobody else maps them */
+	bool multi;	 /* by uprobe_multi */
+	struct uprobe_files *files;
+	unsigned message, other; /* cookies: the marks' indices */
+};
+
+extern struct follow follow;
+
+bool follow__prepare(const char *build); /* false: it can't be here; says why */
+bool follow__begin(void);		 /* probes what there is, follows the rest */
+void follow__end(void);
+void follow__clean(void);
+void follow__settle(void); /* takes what comes, until nothing does */
+uint64_t follow__hits(unsigned cookie, long tag);
+struct uprobe_files_stats follow__stats(void);
+unsigned follow__descriptors(void); /* how many we have */
+
+/* A path in our directory; there are a few at a time. */
+const char *in_dir(const char *name);
+int __attribute__((format(printf, 1, 2))) shell(const char *fmt, ...);
+
+struct worker {
+	pid_t pid;
+	int in;
+	FILE *out;
+	long tag;
+};
+
+/* before (may be NULL) is run in the new process; not 0: give up. Waits until it serves. */
+bool worker__start(struct worker *worker, const char *program, int (*before)(void));
+bool __attribute__((format(printf, 2, 3))) worker__do(struct worker *worker, const char *fmt, ...);
+void worker__end(struct worker *worker);
+
+#endif

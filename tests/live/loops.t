@@ -1,0 +1,341 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Programs over real libraries' loops, which stall on purpose and say when and on what (tests/loops/stall.h): each
+stall is told once, of its length, with its cause, loop and message, and nothing beside them. What is expected of each
+program is in tests/lib/loop_kinds.py.
+
+LOOPS=glib,uv runs these only. JANK_LOOPS_KEEP=DIR keeps truths and records.
+"""
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+from live import (JANKBPF, MS, ROOT, Tap, Trace, blamed, check_run, end, functions, headline, need,  # noqa: E402
+                  start, state_ns, unseen, wait_for, wakers)
+from loop_kinds import BUILT, KINDS, NOW, Now  # noqa: E402
+
+EDGE_NS = 2 * MS
+CANNOT = 77
+
+
+class Program:
+    """One of them, brought to its loop. begin() lets its stalls come, truth() waits for its end."""
+
+    def __init__(self, kind, env):
+        self.process = start(kind.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             text=True, env={**os.environ, **env, **kind.env})
+        first = self.process.stdout.readline()
+        self.pid = json.loads(first)["ready"] if first else None
+        self.failure = None if first else self.process.stderr.read().strip() or "it said nothing"
+
+    def begin(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def truth(self):
+        return [json.loads(line) for line in self.process.stdout]
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        return self.process.wait()
+
+
+def overlap_ns(block, stall):
+    return (min(block["start_ns"] + block["duration_ns"], stall["end_ns"]) -
+            max(block["start_ns"], stall["begin_ns"]))
+
+
+def blocks_of(blocks, stall):
+    """Those which took most of its time."""
+    length = stall["end_ns"] - stall["begin_ns"]
+    return [b for b in blocks if b["tid"] == stall["tid"] and overlap_ns(b, stall) > length / 2]
+
+
+def covers(block, stall):
+    edge = (stall["end_ns"] - stall["begin_ns"]) / 2 if stall.get("loose") else EDGE_NS
+    return (block["start_ns"] <= stall["begin_ns"] + edge and
+            block["start_ns"] + block["duration_ns"] >= stall["end_ns"] - edge)
+
+
+def right_cause(block, stall):
+    """What a computing program does in the kernel is its pages' and the machine's affair."""
+    allowed = {"cpu": {"cpu", "kernel"}, "kernel": {"cpu", "kernel", "disk"}}
+    return blamed(block) in allowed.get(stall["how"], {stall["how"]})
+
+
+def own_fault(block):
+    """Is it a stall of the program, rather than of a busy machine?"""
+    waited = state_ns(block, "runnable")
+    if wakers(block) & {"VM Thread", "Xvfb"}:  # Java stops its threads now and then, GTK waits for X
+        return False
+    return not unseen(block) and (block["duration_ns"] - waited) > block["threshold_ns"]
+
+
+def flat(part):
+    return part if isinstance(part, (int, str)) else part.get("symbol") or ""
+
+
+def told(block):
+    return {name: flat(part) for name, part in (block.get("message") or {}).items() if name != "also_ready"}
+
+
+def descriptors(block):
+    """What was ready, as (fd, fd_target)."""
+    message = block.get("message") or {}
+    return [(entry["fd"], entry.get("fd_target", "")) for entry in (message, *message.get("also_ready", ()))
+            if "fd" in entry]
+
+
+def wrong_descriptor(block, truth):
+    ready = descriptors(block)
+    good = [entry for entry in ready
+            if truth.get("fd", entry[0]) == entry[0] and truth.get("fd_target", "") in entry[1]]
+    return {"fd": (ready, truth)} if ready and not good and {"fd", "fd_target"} & truth.keys() else {}
+
+
+def wrong_parts(block, stall):
+    """A symbol may be told with its arguments, a class with its namespace, a descriptor's target with its ends."""
+    said, truth = told(block), stall["message"]
+    wrong = {name: (said[name], truth[name]) for name in said.keys() & truth.keys() - {"fd", "fd_target"}
+             if str(truth[name]) not in str(said[name])}
+    return wrong | wrong_descriptor(block, truth)
+
+
+def missing_parts(kind, block, stall):
+    wanted = kind.parts.get(stall["kind"], kind.parts.get("", ()))
+    return [name for name in wanted if name in stall["message"] and name not in told(block)]
+
+
+def line_of(stall, block=None):
+    about = f"{stall['kind']} ({stall['how']}) of {(stall['end_ns'] - stall['begin_ns']) / MS:.1f} ms"
+    return f"{about}: {headline(block)}, message {block.get('message')}" if block else about
+
+
+def each(tap, text, pairs, is_wrong):
+    """One result for all; the wrong ones are its details."""
+    wrong = [(line_of(stall, block), is_wrong(block, stall)) for stall, block in pairs if is_wrong(block, stall)]
+    tap.check(not wrong, text, *wrong)
+
+
+def check_pairs(tap, name, kind, pairs):
+    each(tap, f"{name}: all of each is in its block", pairs, lambda b, s: not covers(b, s))
+    each(tap, f"{name}: each has its cause", pairs, lambda b, s: not right_cause(b, s))
+    # Where the kernel left out our program at a switch there is no stack of it, which is counted.
+    framed = [(s, b) for s, b in pairs if s.get("frame") and not b.get("lost", {}).get("wakeup_missed")]
+    if framed:
+        each(tap, f"{name}: the function that stalls is in a stack", framed,
+             lambda b, s: not any(s["frame"] in f for f in functions(b)))
+
+
+def check_words(tap, name, kind, pairs):
+    """The loop's name and the message: as KINDS has them, or as NOW does."""
+    if name in NOW:
+        loop = NOW[name].loop
+        each(tap, f"{name}: the loop is called {loop}, yet", pairs, lambda b, s: b["loop"] != loop)
+        each(tap, f"{name}: no message is told, yet", pairs, lambda b, s: told(b))
+        return
+    each(tap, f"{name}: the loop is called {kind.loop}", pairs, lambda b, s: b["loop"] != kind.loop)
+    each(tap, f"{name}: what is told of a message is true", pairs, wrong_parts)
+    if kind.parts:
+        each(tap, f"{name}: what can be told of it is", pairs, lambda b, s: missing_parts(kind, b, s))
+
+
+def check_silence(tap, name, stalls, blocks, why):
+    tap.check(len(stalls) >= 2 and not blocks, f"{name}: {len(stalls)} stalls, and no block, {why}",
+              *[headline(b) for b in blocks])
+
+
+def check_others(tap, name, others):
+    for block in others:
+        tap.note(f"no stall of ours: {headline(block)}")
+    tap.check(not any(map(own_fault, others)), f"{name}: nothing else is a block of the program's own",
+              *[headline(b) for b in filter(own_fault, others)])
+
+
+def pair(stalls, blocks):
+    """[(stall, its block)], what is wrong with the other stalls, the blocks of none."""
+    pairs, wrong, matched = [], [], set()
+    for stall in stalls:
+        found = blocks_of(blocks, stall)
+        matched |= {b["id"] for b in found}
+        if len(found) == 1:
+            pairs.append((stall, found[0]))
+        else:
+            wrong += [line_of(stall, block) for block in found] or [f"{line_of(stall)}: no block"]
+    return pairs, wrong, [b for b in blocks if b["id"] not in matched]
+
+
+def check_blocks(tap, name, kind, stalls, blocks):
+    pairs, wrong, others = pair(stalls, blocks)
+    if kind.parked:
+        tap.check(pairs, f"{name}: of {len(stalls)} stalls {len(pairs)} are a block each")
+    else:
+        tap.check(len(stalls) >= 2 and not wrong, f"{name}: each of {len(stalls)} stalls is one block", *wrong)
+    check_pairs(tap, name, kind, pairs)
+    check_words(tap, name, kind, pairs)
+    check_others(tap, name, others)
+
+
+def check_idle(tap, name, stalls, blocks):
+    pairs, _, others = pair(stalls, blocks)
+    idle = [b for b in [*others, *[b for s, b in pairs if not right_cause(b, s)]] if blamed(b) in ("futex", "poll")]
+    tap.check(idle, f"{name}: blocks have idle waits in them, yet", *map(headline, blocks))
+
+
+def keep(name, stalls, lines):
+    folder = os.environ.get("JANK_LOOPS_KEEP")
+    if not folder:
+        return
+    os.makedirs(folder, exist_ok=True)
+    for what, text in (("truth", "".join(json.dumps(s) + "\n" for s in stalls)), ("records", lines)):
+        with open(os.path.join(folder, f"{name}.{what}.jsonl"), "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def judge(tap, name, kind, stalls, blocks):
+    now = NOW.get(name, Now(kind.loop))
+    if kind.truth:
+        stalls = [s for s in stalls if s["kind"] in kind.truth]
+    if now.idle:
+        check_idle(tap, name, stalls, blocks)
+    elif not now.loop:
+        check_silence(tap, name, stalls, blocks, "yet" if kind.loop else "since it has no loop")
+    else:
+        unseen_yet = [s for s in stalls if s["kind"] in now.unseen]
+        check_blocks(tap, name, kind, [s for s in stalls if s not in unseen_yet], blocks)
+        if now.unseen:
+            check_silence(tap, f"{name}, {' and '.join(now.unseen)}", unseen_yet,
+                          [b for s in unseen_yet for b in blocks_of(blocks, s)], "yet")
+
+
+def run(tap, name, kind, env):
+    program = Program(kind, env)
+    if program.failure:
+        status = program.end()
+        if status == CANNOT:
+            tap.skip(name, program.failure)
+        else:
+            tap.check(False, f"{name}: the program begins", program.failure)
+        return
+    try:
+        with Trace(program.pid) as trace:
+            time.sleep(kind.learn_s)
+            program.begin()
+            stalls = program.truth()
+            tap.check(program.process.wait(20) == 0, f"{name}: the program quits by itself")
+            trace.finish()
+    finally:
+        program.end()
+    keep(name, stalls, trace.lines)
+    check_run(tap, trace, name, spared=("preemptors_capped",))  # long blocks on a busy machine
+    judge(tap, name, kind, stalls, trace.blocks)
+
+
+def trace_command(kind, path):
+    """jankbpf -- COMMAND; its truth goes to a file, since stdout has the records."""
+    words = ["sh", "-c", 'out=$1; shift; exec "$@" >"$out"', "sh", path, *kind.command]
+    traced = subprocess.Popen([JANKBPF, "-q", "--json", "-t", "25ms", "--", *words], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_for(lambda: os.path.exists(path) and os.path.getsize(path), what=f"{kind.command[0]} in its loop")
+        time.sleep(kind.learn_s)
+        out, messages = traced.communicate("\n", timeout=60)
+    finally:
+        end(traced)
+    return traced.returncode, [json.loads(line) for line in out.splitlines()], messages
+
+
+def run_command(tap, name, kind):
+    """Traced from its first instruction on."""
+    what = f"{name}, started by jankbpf"
+    with tempfile.TemporaryDirectory(prefix="jank-loops-") as folder:
+        path = os.path.join(folder, "truth")
+        status, records, messages = trace_command(kind, path)
+        with open(path, encoding="utf-8") as file:
+            stalls = [s for s in map(json.loads, file) if "kind" in s]
+    tap.check(status == 0, f"{what}: ended well", messages)
+    blocks = [r for r in records if r["type"] == "block"]
+    if NOW.get(name, Now(kind.loop)).loop:
+        _, wrong, others = pair(stalls, blocks)
+        tap.check(len(stalls) >= 2 and not wrong, f"{what}: each of {len(stalls)} stalls is one block", *wrong)
+        check_others(tap, what, others)
+    else:
+        check_silence(tap, what, stalls, blocks, "yet" if kind.loop else "since it has no loop")
+
+
+class Screen:
+    """An X server that shows nothing."""
+
+    def __init__(self):
+        reader, writer = os.pipe()
+        self.process = start(["Xvfb", "-displayfd", str(writer), "-screen", "0", "320x240x24", "-nolisten", "tcp"],
+                             pass_fds=[writer], stderr=subprocess.DEVNULL)
+        os.close(writer)
+        ready = select.select([reader], [], [], 30)[0]
+        with os.fdopen(reader) as file:
+            number = file.readline().strip() if ready else ""
+        self.env = {"DISPLAY": f":{number}", "GDK_BACKEND": "x11", "NO_AT_BRIDGE": "1", "GSETTINGS_BACKEND": "memory",
+                    "GIO_USE_VFS": "local"} if number else None
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+def there(command):
+    """Is the program, or what an interpreter is to run, installed or built?"""
+    if command[0] == "java":
+        jars = [jar for jar in command[-2].split(":") if jar.endswith(".jar")]
+        return all(map(os.path.exists, [f"{BUILT}/java/{command[-1]}.class", *jars])) and find("java")
+    return find(command[0])
+
+
+def find(name):
+    return subprocess.run(["sh", "-c", 'command -v "$0"', name], capture_output=True).returncode == 0
+
+
+def run_on_screen(tap, name, kind):
+    if not find("Xvfb"):
+        tap.skip(name, "not installed: xvfb")
+        return
+    screen = Screen()
+    try:
+        if screen.env:
+            run(tap, name, kind, screen.env)
+        else:
+            tap.skip(name, "Xvfb does not come up here")
+    finally:
+        screen.end()
+
+
+def main():
+    need()
+    made = subprocess.run(["make", "-s", "-C", ROOT, "stallers"], capture_output=True, text=True)
+    if made.returncode:
+        print("Bail out! the programs do not build:", made.stderr.replace("\n", " "))
+        sys.exit(1)
+    tap = Tap()
+    only = os.environ.get("LOOPS")
+    for name, kind in KINDS.items():
+        if only and name not in only.split(","):
+            continue
+        if not there(kind.command):
+            tap.skip(name, f"not installed: {kind.needs}")
+        elif kind.x11:
+            run_on_screen(tap, name, kind)
+        else:
+            run(tap, name, kind, {})
+        if name in ("epoll", "glib", "libuv", "client") and there(kind.command):
+            run_command(tap, name, kind)
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Containers, pods and units by the paths that the runtimes make. */
+#include "kernel/cgroup_names.h"
+
+#include "tests/tap.h"
+
+#define ID    "3f8a2c1b9d7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a"
+#define OTHER "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+#define POD   "7f3b1d2e-0a9c-4b8d-9e6f-112233445566"
+#define POD_  "7f3b1d2e_0a9c_4b8d_9e6f_112233445566"
+
+static const struct row {
+	const char *what, *path, *container, *pod, *unit;
+} rows[] = {
+	{ "no cgroup", "/", "", "", "" },
+	{ "nothing", "", "", "", "" },
+	{ "a service", "/system.slice/redis-server.service", "", "", "redis-server.service" },
+	{ "an instance", "/system.slice/system-getty.slice/getty@tty1.service", "", "",
+	  "getty@tty1.service" },
+	{ "a service's own groups", "/system.slice/foo.service/supervised/a", "", "",
+	  "foo.service" },
+	{ "a login", "/user.slice/user-1000.slice/session-3.scope", "", "", "session-3.scope" },
+	{ "a user's unit",
+	  "/user.slice/user-1000.slice/user@1000.service/app.slice/app-gnome-foo-12.scope", "", "",
+	  "app-gnome-foo-12.scope" },
+	{ "an escaped name", "/system.slice/_cpu.service", "", "", "cpu.service" },
+	{ "init", "/init.scope", "", "", "init.scope" },
+
+	{ "Docker, systemd", "/system.slice/docker-" ID ".scope", ID, "", "docker-" ID ".scope" },
+	{ "Docker, cgroupfs", "/docker/" ID, ID, "", "" },
+	{ "Docker, rootless",
+	  "/user.slice/user-1000.slice/user@1000.service/user.slice/docker-" ID ".scope", ID, "",
+	  "docker-" ID ".scope" },
+	{ "Docker, own parent", "/ci/jobs/" ID, ID, "", "" },
+	{ "Docker in Docker", "/docker/" OTHER "/docker/" ID, ID, "", "" },
+	{ "systemd in Docker", "/system.slice/docker-" ID ".scope/system.slice/nginx.service", ID,
+	  "", "nginx.service" },
+	{ "seen from another namespace", "/../../docker-" ID ".scope", ID, "",
+	  "docker-" ID ".scope" },
+	{ "Amazon ECS", "/ecs/0123456789abcdef0123456789abcdef/" ID, ID, "", "" },
+
+	{ "containerd for Kubernetes, systemd",
+	  "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" POD_
+	  ".slice/cri-containerd-" ID ".scope",
+	  ID, POD, "cri-containerd-" ID ".scope" },
+	{ "the same, guaranteed",
+	  "/kubepods.slice/kubepods-pod" POD_ ".slice/cri-containerd-" ID ".scope", ID, POD,
+	  "cri-containerd-" ID ".scope" },
+	{ "kind",
+	  "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice/"
+	  "kubelet-kubepods-besteffort-pod" POD_ ".slice/cri-containerd-" ID ".scope",
+	  ID, POD, "cri-containerd-" ID ".scope" },
+	{ "containerd for Kubernetes, cgroupfs", "/kubepods/burstable/pod" POD "/" ID, ID, POD,
+	  "" },
+	{ "the two mixed up",
+	  "/system.slice/containerd.service/kubepods-burstable-pod" POD_
+	  ".slice:cri-containerd:" ID,
+	  ID, POD, "containerd.service" },
+	{ "Docker for Kubernetes",
+	  "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" POD_
+	  ".slice/docker-" ID ".scope",
+	  ID, POD, "docker-" ID ".scope" },
+	{ "a static pod", "/kubepods/besteffort/pod0123456789abcdef0123456789abcdef/" ID, ID,
+	  "0123456789abcdef0123456789abcdef", "" },
+	{ "nerdctl", "/system.slice/nerdctl-" ID ".scope", ID, "", "nerdctl-" ID ".scope" },
+	{ "ctr", "/default/" ID, ID, "", "" },
+
+	{ "Podman", "/machine.slice/libpod-" ID ".scope", ID, "", "libpod-" ID ".scope" },
+	{ "Podman 4", "/machine.slice/libpod-" ID ".scope/container", ID, "",
+	  "libpod-" ID ".scope" },
+	{ "Podman, rootless",
+	  "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID ".scope/container",
+	  ID, "", "libpod-" ID ".scope" },
+	{ "Podman, cgroupfs", "/libpod_parent/libpod-" ID, ID, "", "" },
+	{ "in a pod of Podman's",
+	  "/machine.slice/machine-libpod_pod_" OTHER ".slice/libpod-" ID ".scope", ID, "",
+	  "libpod-" ID ".scope" },
+	{ "Podman's monitor", "/machine.slice/libpod-conmon-" ID ".scope", "", "",
+	  "libpod-conmon-" ID ".scope" },
+	{ "CRI-O, systemd",
+	  "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" POD_ ".slice/crio-" ID
+	  ".scope/container",
+	  ID, POD, "crio-" ID ".scope" },
+	{ "CRI-O, cgroupfs", "/kubepods/burstable/pod" POD "/crio-" ID, ID, POD, "" },
+	{ "CRI-O's monitor", "/kubepods.slice/kubepods-pod" POD_ ".slice/crio-conmon-" ID ".scope",
+	  "", POD, "crio-conmon-" ID ".scope" },
+
+	{ "systemd-nspawn", "/machine.slice/systemd-nspawn@deb.service/payload", "deb", "",
+	  "systemd-nspawn@deb.service" },
+	{ "a service in it",
+	  "/machine.slice/systemd-nspawn@my\\x2ddeb.service/payload/system.slice/cron.service",
+	  "my-deb", "", "cron.service" },
+	{ "machined", "/machine.slice/machine-deb\\x2d12.scope", "deb-12", "",
+	  "machine-deb\\x2d12.scope" },
+	{ "a virtual machine", "/machine.slice/machine-qemu\\x2d1\\x2dwin.scope/libvirt/emulator",
+	  "", "", "machine-qemu\\x2d1\\x2dwin.scope" },
+	{ "LXC", "/lxc.payload.web/init.scope", "web", "", "init.scope" },
+	{ "LXC 4.0", "/lxc.payload/web/system.slice/ssh.service", "web", "", "ssh.service" },
+	{ "LXC, version 1", "/lxc/web", "web", "", "" },
+	{ "LXC's monitor", "/lxc.monitor.web", "", "", "" },
+
+	{ "63 digits",
+	  "/docker/"
+	  "f8a2c1b9d7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a",
+	  "", "", "" },
+	{ "65 digits", "/docker/0" ID, "", "", "" },
+	{ "capitals",
+	  "/docker/"
+	  "AF8A2C1B9D7E6F5A4B3C2D1E0F9A8B7C6D5E4F3A2B1C0D9E8F7A6B5C4D3E2F1A",
+	  "", "", "" },
+	{ "no uid", "/kubepods/podium", "", "", "" },
+	{ "an unfinished escape", "/machine.slice/machine-a\\x2.scope", "a\\x2", "",
+	  "machine-a\\x2.scope" },
+	{ "no name", "/machine.slice/machine-.scope", "", "", "machine-.scope" },
+	{ "Android", "/uid_10123/pid_4567", "", "", "" },
+};
+
+int main(void)
+{
+	char path[1024];
+	struct cgroup_names names;
+
+	for (const struct row *row = rows; row < rows + sizeof(rows) / sizeof(*rows); row++) {
+		cgroup__names(row->path, &names);
+		is_str(names.container, row->container, "%s: container", row->what);
+		is_str(names.pod, row->pod, "%s: pod", row->what);
+		is_str(names.unit, row->unit, "%s: unit", row->what);
+	}
+	memset(path, 'a', sizeof(path));
+	memcpy(path, "/lxc/", 5);
+	strcpy(path + sizeof(path) - 9, ".service");
+	cgroup__names(path, &names);
+	is_uint(strlen(names.container), sizeof(names.container) - 1, "a long name is cut");
+	is_uint(strlen(names.unit), sizeof(names.unit) - 1, "a long unit's, too");
+	return tap__done();
+}

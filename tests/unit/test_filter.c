@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What narrows -a: users, patterns of names as the probes run them, cgroups. */
+#include "kernel/filter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kernel/cgroup_find.h"
+#include "tests/tap.h"
+
+static void test_globs(void)
+{
+	static const char *const globs[] = { "redis",
+					     "redis*",
+					     "*server",
+					     "r?d*r",
+					     "*",
+					     "?",
+					     "a*b*c",
+					     "*a*a*",
+					     "[x]",
+					     "**a",
+					     "*************************a",
+					     "node\\" };
+	static const char *const names[] = {
+		"redis",	  "redis-server", "server", "rXdr", "",	 "a",	   "abc",
+		"aXbXbXc",	  "aa",		  "ba",	    "[x]",  "x", "node\\", "redis-serve",
+		"aaaaaaaaaaaaaaa"
+	};
+	unsigned wrong = 0;
+
+	for (size_t i = 0; i < sizeof(globs) / sizeof(*globs); i++) {
+		struct jank_glob glob;
+		char quoted[64], *to = quoted;
+
+		for (const char *c = globs[i]; *c; c++) { /* ours knows no classes, no escapes */
+			if (*c == '[' || *c == '\\')
+				*to++ = '\\';
+			*to++ = *c;
+		}
+		*to = '\0';
+		if (glob__compile(globs[i], &glob))
+			wrong++;
+		for (size_t j = 0; j < sizeof(names) / sizeof(*names); j++)
+			if (glob__matches(&glob, names[j]) != !fnmatch(quoted, names[j], 0)) {
+				diag("'%s' and '%s'", globs[i], names[j]);
+				wrong++;
+			}
+	}
+	is_uint(wrong, 0, "patterns match what fnmatch matches");
+}
+
+static void test_glob_limits(void)
+{
+	struct filter filter;
+	struct jank_glob glob;
+	struct err err = {};
+
+	is_int(glob__compile("systemd-journald", &glob), 0, "a name of 16 bytes");
+	ok(glob__matches(&glob, "systemd-journal"), "is cut as the kernel cuts it");
+	is_int(glob__compile("\xff\xc3*", &glob), 0, "any bytes");
+	ok(glob__matches(&glob, "\xff\xc3z"), "match themselves");
+	is_int(glob__compile("sixteen-bytes-ab*", &glob), -EINVAL, "more than a name can have");
+	is_int(glob__compile("", &glob), -EINVAL, "nothing");
+	filter__init(&filter);
+	is_int(filter__add_comm(&filter, "a\tsixteen-bytes-ab*", &err), -EINVAL, "refused");
+	is_int(err.exit, JANK_EXIT_USAGE, "as wrong usage");
+	has_str(err.msg, "--comm 'a?sixteen", "quoted, without control bytes");
+	for (int i = 0; i < FILTER_MAX; i++)
+		filter__add_comm(&filter, "x", &err);
+	is_int(filter__add_comm(&filter, "x", &err), -E2BIG, "one too many");
+	has_str(err.msg, "at most 8", "with the limit");
+}
+
+static void test_uids(void)
+{
+	struct filter filter;
+	struct err err = {};
+
+	filter__init(&filter);
+	is_int(filter__add_uid(&filter, "65534", &err), 0, "a number");
+	is_int(filter__add_uid(&filter, "root", &err), 0, "a name");
+	is_uint(filter.uid_cnt, 2, "two users");
+	is_uint(filter.uids[0], 65534, "the number");
+	is_uint(filter.uids[1], 0, "the name's");
+	is_int(filter__add_uid(&filter, "4294967295", &err), -ERANGE, "no user has -1");
+	is_int(err.exit, JANK_EXIT_USAGE, "wrong usage");
+	is_int(filter__add_uid(&filter, "roo", &err), -ENOENT, "the begin of a name");
+	is_int(err.exit, JANK_EXIT_FAILED, "a user that isn't there is no wrong usage");
+	has_str(err.msg, "'roo'", "quoted");
+	has_str(err.msg, "id -u", "with the remedy");
+	is_int(filter__add_uid(&filter, "root:x", &err), -ENOENT,
+	       "what would match a line's begin");
+	is_int(filter__add_uid(&filter, "", &err), -EINVAL, "nothing");
+	is_int(filter__add_uid(&filter, "a\nroot", &err), -EINVAL, "two lines");
+}
+
+static void test_mounts(void)
+{
+	struct strbuf point = STRBUF_INIT;
+
+	is_int(cgroup__parse_mounts("tmpfs /sys/fs/cgroup tmpfs rw 0 0\n"
+				    "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n"
+				    "cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n",
+				    &point),
+	       0, "a hybrid set-up");
+	is_str(strbuf__str(&point), "/sys/fs/cgroup/unified", "has v2 aside");
+	strbuf__reset(&point);
+	is_int(cgroup__parse_mounts("none /my\\040cgroups cgroup2 rw 0 0\n", &point), 0,
+	       "a blank in the path");
+	is_str(strbuf__str(&point), "/my cgroups", "is decoded");
+	is_int(cgroup__parse_mounts("cgroup /sys/fs/cgroup cgroup rw 0 0\nx\n\n", &point), -ENOTSUP,
+	       "version 1 alone");
+	is_int(cgroup__parse_mounts("", &point), -ENOTSUP, "nothing");
+	strbuf__free(&point);
+}
+
+/* One directory of ours in the real hierarchy, found by each of its names. */
+static void test_cgroups(void)
+{
+	static const char name[] = "jank-test-filter.service";
+	char mount[64] = "", procs[128], parent[128], dir[256];
+	struct filter filter;
+	struct err err = {};
+
+	filter__init(&filter);
+	for (const char *const *at =
+		     (const char *const[]){ "/sys/fs/cgroup/unified", "/sys/fs/cgroup", NULL };
+	     *at && !*mount; at++) {
+		snprintf(procs, sizeof(procs), "%s/cgroup.procs", *at);
+		if (!access(procs, W_OK))
+			snprintf(mount, sizeof(mount), "%s", *at);
+	}
+	snprintf(parent, sizeof(parent), "%s/jank-test-%d", mount, getpid());
+	snprintf(dir, sizeof(dir), "%s/%s", parent, name);
+	if (!*mount || mkdir(parent, 0755) || mkdir(dir, 0755)) {
+		skip(7, "no cgroup v2 that can be written to");
+		return;
+	}
+	is_int(filter__add_cgroup(&filter, dir, &err), 0, "by its path");
+	is_int(filter__add_cgroup(&filter, dir + strlen(mount), &err), 0, "below the mount point");
+	is_int(filter__add_cgroup(&filter, name, &err), 0, "by its unit's name");
+	is_uint(filter.cgroup_cnt, 3, "three descriptors");
+	is_int(filter__add_cgroup(&filter, "no-such.service", &err), -ENOENT, "no such unit");
+	ok(!cgroup__holds(filter.cgroup_fds[0], getpid()), "we are not in it");
+	ok(cgroup__holds(open(mount, O_RDONLY | O_CLOEXEC), getpid()), "all are below the root");
+	filter__close(&filter);
+	rmdir(dir);
+	rmdir(parent);
+}
+
+static void test_not_cgroups(void)
+{
+	struct filter filter;
+	struct err err = {};
+
+	filter__init(&filter);
+	is_int(filter__add_cgroup(&filter, "", &err), -EINVAL, "an empty path");
+	is_int(err.exit, JANK_EXIT_USAGE, "is wrong usage");
+	ok(filter__add_cgroup(&filter, "/no/such/group", &err) < 0, "no such cgroup");
+	has_str(err.msg, "/no/such/group", "quoted");
+	is_uint(filter.cgroup_cnt, 0, "nothing was opened");
+}
+
+/* The filter by hand, as for what no probe has seen: a child of ours. */
+static void test_admits(void)
+{
+	struct filter filter;
+	struct err err = {};
+	char uid[16], other[16];
+	pid_t child = fork();
+
+	if (!child) {
+		prctl(PR_SET_NAME, "jank-child");
+		pause();
+		_exit(0);
+	}
+	usleep(20000);
+	snprintf(uid, sizeof(uid), "%u", getuid());
+	snprintf(other, sizeof(other), "%u", getuid() + 1);
+	filter__init(&filter);
+	ok(!filter__admits(&filter, child), "without -a nobody");
+	filter.all = true;
+	ok(filter__admits(&filter, child), "with it everybody");
+	ok(!filter__admits(&filter, getpid()), "but oneself");
+	filter__add_uid(&filter, other, &err);
+	ok(!filter__admits(&filter, child), "another user's");
+	filter__add_uid(&filter, uid, &err);
+	ok(filter__admits(&filter, child), "or this one's");
+	filter__add_comm(&filter, "other*", &err);
+	ok(!filter__admits(&filter, child), "and of another name");
+	filter__add_comm(&filter, "jank-c*", &err);
+	ok(filter__admits(&filter, child), "or this one");
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	ok(!filter__admits(&filter, child), "nobody that is gone");
+}
+
+int main(void)
+{
+	test_admits();
+	test_globs();
+	test_glob_limits();
+	test_uids();
+	test_mounts();
+	test_cgroups();
+	test_not_cgroups();
+	return tap__done();
+}

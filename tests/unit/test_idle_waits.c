@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a thread waits in, by /proc: texts, and a thread of this program. */
+#include "app/idle_waits.h"
+
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "app/wait_note.h"
+#include "tests/tap.h"
+
+static void test_texts(void)
+{
+	struct jank_rec_wait rec = {};
+	char text[256];
+
+	snprintf(text, sizeof(text), "%d 0x5 0x7ffe0 0x400 0x64 0x0 0x8 0x7ffd1000 0x7f001234\n",
+		 SYS_epoll_pwait);
+	ok(idle_waits__parse(text, &rec), "epoll_pwait");
+	ok(rec.loop == JANK_LOOP_EPOLL && rec.syscall == SYS_epoll_pwait, "is epoll's");
+	ok(rec.sp == 0x7ffd1000 && rec.ip == 0x7f001234 && !rec.fd_cnt, "with its stack");
+	snprintf(text, sizeof(text), "%d 0x5 0x7 0x400 0x64 0x0 0x8 0x1 0x2", SYS_ppoll);
+	ok(idle_waits__parse(text, &rec) && rec.loop == JANK_LOOP_POLL, "ppoll");
+	is_uint(rec.fd_cnt, 7, "has descriptors");
+	ok(!idle_waits__parse("running\n", &rec), "a thread that runs");
+	ok(!idle_waits__parse("-1 0x7ffd1000 0x7f001234\n", &rec), "one outside of a call");
+	snprintf(text, sizeof(text), "%d 0x5 0x7 0x400 0x64 0x0 0x8 0x1 0x2", SYS_read);
+	ok(!idle_waits__parse(text, &rec), "read is no loop's wait");
+	ok(!idle_waits__parse("", &rec), "nothing");
+	snprintf(text, sizeof(text), "%d 0x5 0x7 0x400", SYS_epoll_pwait);
+	ok(!idle_waits__parse(text, &rec), "half of it");
+}
+
+static int epfd, tid_pipe[2];
+
+static void *wait_for_ever(void *arg)
+{
+	pid_t tid = syscall(SYS_gettid);
+	struct epoll_event event;
+
+	pthread_setname_np(pthread_self(), "a waiter");
+	if (write(tid_pipe[1], &tid, sizeof(tid)) != sizeof(tid))
+		return NULL;
+	epoll_wait(epfd, &event, 1, -1);
+	return arg;
+}
+
+struct seen {
+	uint32_t tid;
+	struct jank_rec_wait rec;
+};
+
+static void on_wait(void *ctx, const struct jank_rec_wait *rec)
+{
+	struct seen *seen = ctx;
+
+	if (rec->hdr.tid == seen->tid)
+		seen->rec = *rec;
+}
+
+static void test_thread(void)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	struct wait_note *note;
+	struct seen seen = {};
+	pthread_t thread;
+	int end[2];
+
+	epfd = epoll_create1(0);
+	if (pipe(end) || pipe(tid_pipe) || epoll_ctl(epfd, EPOLL_CTL_ADD, end[0], &event) ||
+	    pthread_create(&thread, NULL, wait_for_ever, NULL) ||
+	    read(tid_pipe[0], &seen.tid, sizeof(seen.tid)) != sizeof(seen.tid)) {
+		ok(false, "a thread that waits");
+		return;
+	}
+	for (int i = 0; i < 1000 && !seen.rec.sp; i++) {
+		idle_waits__each(getpid(), on_wait, &seen);
+		usleep(1000);
+	}
+	ok(seen.rec.sp && seen.rec.loop == JANK_LOOP_EPOLL, "a thread that waits is found");
+	is_str(seen.rec.comm, "a waiter", "with its name");
+	is_uint(seen.rec.turn_cnt, 0, "and no other evidence");
+	note = wait_note__new(&seen.rec, "/bin/program");
+	ok(note && note->cnt, "its stack has words that may be code");
+	is_str(note->exe, "/bin/program", "the note keeps the program");
+	wait_note__free(note);
+	seen.rec.sp = 16;
+	note = wait_note__new(&seen.rec, NULL);
+	ok(note && !note->cnt && !note->exe, "a stack that isn't there has none");
+	wait_note__free(note);
+	close(end[1]);
+	pthread_join(thread, NULL);
+}
+
+int main(void)
+{
+	test_texts();
+	test_thread();
+	return tap__done();
+}

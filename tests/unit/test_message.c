@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a dispatch handled finds its block, and no other; and what is known of it is told from what isn't. */
+#include "model/message.h"
+
+#include <errno.h>
+
+#include "model/judge.h"
+#include "tests/model_fixture.h"
+#include "tests/tap.h"
+
+static struct losses losses;
+
+static void feed(struct loops *loops, const void *rec)
+{
+	struct dispatch *dispatch;
+
+	if (fixture__feed(loops, rec, &dispatch) || dispatch)
+		ok(false, "a record that completes nothing completed something, or was refused");
+	dispatch__free(dispatch);
+}
+
+static void feed_message(struct loops *loops, uint32_t tid, uint64_t dispatch_ns, uint64_t data)
+{
+	struct jank_rec_message rec = fixture__message(tid, dispatch_ns, data);
+
+	feed(loops, &rec);
+}
+
+/* The first ready descriptor's data of the message that a block or hang brings; 0: it has none. */
+static uint64_t data_with(struct loops *loops, struct jank_rec_block rec)
+{
+	struct dispatch *dispatch;
+	uint64_t ret = 0;
+
+	if (fixture__feed(loops, &rec, &dispatch) || !dispatch)
+		return 0;
+	if (dispatch->message)
+		ret = dispatch->message->raw.ready_data[0];
+	dispatch__free(dispatch);
+	return ret;
+}
+
+static void test_belongs(void)
+{
+	struct loops *loops = loops__new(&losses);
+
+	feed_message(loops, 11, 100, 7);
+	feed_message(loops, 12, 100, 8);
+	is_uint(data_with(loops, fixture__block(11, 100, MS)), 7, "a block has its own message");
+	is_uint(data_with(loops, fixture__block(11, 100, MS)), 0, "which is given out once");
+	is_uint(data_with(loops, fixture__block(12, 100, MS)), 8, "another thread has another");
+	feed_message(loops, 11, 200, 9);
+	is_uint(data_with(loops, fixture__block(11, 300, MS)), 0, "none of another dispatch");
+	feed_message(loops, 11, 400, 10);
+	feed_message(loops, 11, 350, 11);
+	is_uint(data_with(loops, fixture__block(11, 400, MS)), 10, "a late one changes nothing");
+	loops__free(loops);
+}
+
+static void test_hang(void)
+{
+	struct loops *loops = loops__new(&losses);
+
+	feed_message(loops, 11, 100, 7);
+	is_uint(data_with(loops, fixture__hang(11, 100, MS)), 7, "a hang has it");
+	is_uint(data_with(loops, fixture__block(11, 100, 2 * MS)), 7, "and so has its end");
+	feed_message(loops, 11, 200, 7);
+	is_uint(data_with(loops, fixture__hang(11, 200, MS)), 7, "a hang has it");
+	feed_message(loops, 11, 200, 8);
+	is_uint(data_with(loops, fixture__block(11, 200, 2 * MS)), 8, "its end has the later one");
+	feed_message(loops, 11, 300, 7);
+	loops__free(loops); /* what was not given out is freed: the sanitizer tells */
+}
+
+static void test_judged(void)
+{
+	const struct judge judge = { .threshold_ns = MS, .host = &(struct host_info){ 0 } };
+	const struct machine_load load = { 0 };
+	struct loops *loops = loops__new(&losses);
+	struct jank_rec_block rec = fixture__block(11, 100, 2 * MS);
+	struct block *block = NULL;
+	struct dispatch *dispatch;
+
+	feed_message(loops, 11, 100, 7);
+	fixture__feed(loops, &rec, &dispatch);
+	is_int(judge__dispatch(&judge, dispatch, NULL, &load, &block), 1, "a block is made");
+	ok(block->message && block->message->raw.ready_data[0] == 7 && !dispatch->message,
+	   "and takes the message along");
+	ok(block__bytes(block) >= sizeof(struct block) + sizeof(struct message),
+	   "its memory is counted");
+	dispatch__free(dispatch);
+	block__free(block);
+	loops__free(loops);
+}
+
+static void test_known(void)
+{
+	const struct jank_rec_message raw = { .mark = 3 };
+	struct message *message = message__new(&raw);
+
+	ok(!message__is_known(NULL), "no message is not known");
+	ok(message->raw.mark == 3 && message->fd.fd == -1, "a new one has its raw values");
+	ok(!message__is_known(message), "of which nothing can be shown");
+	message->ready_cnt = 2;
+	ok(message__is_known(message), "how many were ready is something");
+	message->ready_cnt = 0;
+	message->callback.module = strdup("/lib/a.so");
+	ok(message__is_known(message), "so is where a callback lies");
+	message__free(message);
+	message__free(NULL);
+	is_uint(message__bytes(NULL), 0, "none takes no memory");
+}
+
+/* The counts of a record are checked before anybody counts with them. */
+static void test_bad(void)
+{
+	struct jank_rec_message rec = fixture__message(11, 100, 7);
+	struct event event;
+	void *exact;
+
+	memset(rec.text, 'x', sizeof(rec.text));
+	exact = fixture__exact(&rec, sizeof(rec));
+	is_int(decode__record(exact, sizeof(rec), &event), 0, "a message is decoded");
+	is_uint(strlen(event.message.text), JANK_MESSAGE_TEXT_SZ - 1, "its text ends");
+	free(exact);
+	rec.ready_got = JANK_READY_MAX + 1;
+	exact = fixture__exact(&rec, sizeof(rec));
+	is_int(decode__record(exact, sizeof(rec), &event), -EBADMSG, "too many events are refused");
+	free(exact);
+	rec = fixture__message(11, 100, 7);
+	rec.hdr.size -= 8;
+	exact = fixture__exact(&rec, sizeof(rec));
+	is_int(decode__record(exact, rec.hdr.size, &event), -EBADMSG, "and a short record");
+	free(exact);
+}
+
+int main(void)
+{
+	test_belongs();
+	test_hang();
+	test_judged();
+	test_known();
+	test_bad();
+	return tap__done();
+}

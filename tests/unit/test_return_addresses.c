@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Which words are return addresses: by the forms of a call, and by this very program's stack. */
+#include "app/return_addresses.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/tap.h"
+
+struct form {
+	const char *hex, *what;
+	bool call;
+};
+
+static const struct form forms[] = {
+#ifdef __aarch64__
+	{ "1f2003d5 10000094", "bl", true },	   { "1f2003d5 00003fd6", "blr x0", true },
+	{ "1f2003d5 c0033fd6", "blr x30", true },  { "1f2003d5 1f083fd6", "blraaz x0", true },
+	{ "1f2003d5 10000014", "b", false },	   { "1f2003d5 00001fd6", "br x0", false },
+	{ "10000094 1f2003d5", "bl, nop", false }, { "1f2003d5 c0035fd6", "ret", false },
+	{ "00000000 00000000", "nothing", false },
+#else
+	{ "909090 e810000000", "call", true },
+	{ "9090909090 90ffd0", "call *%rax", true },
+	{ "90909090 9041ffd4", "call *%r12", true },
+	{ "9090909090 ff5310", "call *16(%rbx)", true },
+	{ "90909090 ff542408", "call *8(%rsp)", true },
+	{ "90 ff9424a0000000", "call *160(%rsp)", true },
+	{ "9090 ff1510000000", "call *16(%rip)", true },
+	{ "90 ff14c510000000", "call *16(,%rax,8)", true },
+	{ "9090909090 90ff13", "call *(%rbx)", true },
+	{ "909090909090 ffe0", "jmp *%rax", false },
+	{ "909090 e910000000", "jmp", false },
+	{ "9090909090909090", "nop", false },
+	{ "9090909090 ff1590", "a call that is cut off", false },
+	{ "0000000000000000", "nothing", false },
+#endif
+};
+
+static void test_forms(void)
+{
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		uint8_t code[CALL_BYTES] = {};
+		size_t cnt = 0;
+
+		for (const char *c = forms[i].hex; *c && cnt < CALL_BYTES; c++) {
+			unsigned byte;
+
+			if (*c == ' ' || sscanf(c, "%2x", &byte) != 1)
+				continue;
+			code[cnt++] = byte;
+			c++;
+		}
+		ok(cnt == CALL_BYTES && is_behind_call(code) == forms[i].call, "%s", forms[i].what);
+	}
+}
+
+static __attribute__((noinline)) uint64_t where_from(void)
+{
+	uintptr_t address = (uintptr_t)__builtin_return_address(0);
+
+#ifdef __aarch64__
+	address &= 0xffffffffffff;
+#endif
+	return address;
+}
+
+/* Real ones among words that are none, and among memory that is not there. */
+static void test_memory(void)
+{
+	uint64_t page = sysconf(_SC_PAGESIZE), words[200];
+	char *gone = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t want = 0, kept;
+	bool right = true;
+
+	for (size_t i = 0; i < 200; i++) {
+		if (i % 3 == 0) {
+			words[i] = where_from();
+			want++;
+		} else {
+			words[i] = i % 3 == 1 ? (uintptr_t)gone + 64 : (uintptr_t)test_memory + 4;
+		}
+	}
+	kept = return_addresses__keep(getpid(), words, 200);
+	is_uint(kept, want, "return addresses stay");
+	for (size_t i = 0; i < kept && i < want; i++)
+		right &= words[i] == words[0];
+	ok(right, "and no other");
+	is_uint(return_addresses__keep(getpid(), words, 0), 0, "of none there is none");
+	munmap(gone, page);
+}
+
+int main(void)
+{
+	test_forms();
+	test_memory();
+	return tap__done();
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Whose loop it is, by words on a stack and rows of a loop file; and which loops -l wants. */
+#include "app/whose.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "app/loop_choice.h"
+#include "app/return_addresses.h"
+#include "tests/tap.h"
+
+static char file[] = "/tmp/jank-whose-XXXXXX";
+static char exe[PATH_MAX];
+
+/* The program itself, by a caller; a library that it maps, by name alone, over it. */
+static const char rows[] = "[ours]\nlibrary = exe:test_whose\nwait = epoll\ncaller = our_wait*\n"
+			   "[off]\nlibrary = exe:test_whose\nwait = poll\ntraced = no\n";
+
+static __attribute__((noinline)) uint64_t our_wait_from(void)
+{
+	uintptr_t address = (uintptr_t)__builtin_return_address(0);
+
+#ifdef __aarch64__
+	address &= 0xffffffffffff;
+#endif
+	return address;
+}
+
+static __attribute__((noinline)) uint64_t our_waiter(void)
+{
+	uint64_t ret = our_wait_from();
+
+	__asm__ volatile("" ::: "memory");
+	return ret;
+}
+
+static __attribute__((noinline)) uint64_t another(void)
+{
+	uint64_t ret = our_wait_from();
+
+	__asm__ volatile("nop" ::: "memory"); /* or it would be one function with the other */
+	return ret;
+}
+
+/* An address in code that no call returns to. */
+static uint64_t no_return_address(void)
+{
+	uintptr_t address = (uintptr_t)another + 16;
+
+	while (is_behind_call((const uint8_t *)address - CALL_BYTES))
+		address++;
+	return address;
+}
+
+static struct wait_note *note_of(uint32_t tid, uint32_t loop, uint64_t word)
+{
+	struct wait_note *note = calloc(1, sizeof(*note) + 3 * sizeof(uint64_t));
+
+	note->rec = (struct jank_rec_wait){ .hdr.tgid = getpid(), .hdr.tid = tid, .loop = loop };
+	note->exe = strdup(exe);
+	note->words[0] = 0x123456789000; /* nothing is there */
+	note->words[1] = no_return_address();
+	note->words[2] = word;
+	note->cnt = 3;
+	return note;
+}
+
+static void add(struct whose *whose, uint32_t tid, uint32_t loop, uint64_t word)
+{
+	struct wait_note *note = note_of(tid, loop, word);
+
+	is_int(whose__note(whose, note), 0, "thread %u waits", tid);
+	wait_note__free(note);
+}
+
+struct told {
+	unsigned cnt;
+	char function[64];
+};
+
+static void on_loop(void *ctx, const struct whose_loop *loop)
+{
+	struct told *told = ctx;
+
+	told->cnt++;
+	if (loop->frame_cnt && loop->frames[0].function)
+		snprintf(told->function, sizeof(told->function), "%s", loop->frames[0].function);
+}
+
+static void test_rows(const struct catalogue *cat, struct symbolizer *sym)
+{
+	struct whose *whose = whose__new(cat, sym, false);
+	const struct catalogue_row *row;
+	struct told told = {};
+
+	add(whose, 1, JANK_LOOP_EPOLL, our_waiter());
+	add(whose, 2, JANK_LOOP_EPOLL, another());
+	row = whose__row(whose, 1, JANK_LOOP_EPOLL);
+	is_str(row ? row->name : NULL, "ours", "by a return address behind its caller's call");
+	ok(!whose__row(whose, 2, JANK_LOOP_EPOLL), "another function is not");
+	ok(!whose__row(whose, 1, JANK_LOOP_POLL), "nor another wait");
+	ok(!whose__row(whose, 3, JANK_LOOP_EPOLL), "nor another thread");
+	ok(!whose__name(whose, getpid(), JANK_LOOP_EPOLL), "the process has two kinds");
+	add(whose, 2, JANK_LOOP_EPOLL, our_waiter());
+	row = whose__row(whose, 2, JANK_LOOP_EPOLL);
+	is_str(row ? row->name : NULL, "ours", "a thread may change its loop");
+	ok(whose__noted(whose, 2) && !whose__noted(whose, 3), "who is known");
+	whose__each(whose, on_loop, &told);
+	is_uint(told.cnt, 2, "each is told");
+	is_str(told.function, "our_waiter", "with who called");
+	whose__gone(whose, getpid());
+	ok(!whose__row(whose, 1, JANK_LOOP_EPOLL), "they end with their process");
+	whose__free(whose);
+	whose__free(NULL);
+}
+
+/* Names for the summary: asked for by nobody, by the file alone. */
+static void test_names(const struct catalogue *cat, struct symbolizer *sym)
+{
+	struct whose *lazy = whose__new(cat, sym, false), *whose = whose__new(cat, sym, true);
+
+	add(lazy, 1, JANK_LOOP_POLL, another());
+	add(whose, 1, JANK_LOOP_POLL, another());
+	whose__settle(lazy);
+	whose__settle(whose);
+	ok(!whose__name(lazy, getpid(), JANK_LOOP_POLL), "one that nobody asked for has no name");
+	is_str(whose__name(whose, getpid(), JANK_LOOP_POLL), "off", "but where all shall");
+	add(whose, 2, JANK_LOOP_POLL, another());
+	whose__gone(whose, getpid());
+	is_str(whose__name(whose, getpid(), JANK_LOOP_POLL), "off", "and it outlives them");
+	for (uint32_t tid = 1; tid < 9000; tid++) {
+		struct wait_note *note = note_of(tid, JANK_LOOP_POLL, 0);
+
+		whose__note(lazy, note);
+		wait_note__free(note);
+	}
+	ok(!whose__noted(lazy, 1) && whose__noted(lazy, 8999), "the oldest make room");
+	whose__free(lazy);
+	whose__free(whose);
+}
+
+static void test_choice(const struct catalogue *cat)
+{
+	char *ours[] = { (char *)"ours" }, *waits[] = { (char *)"poll" },
+	     *bad[] = { (char *)"x\n" };
+	const struct catalogue_row *row, *off;
+	struct loop_choice choice;
+	struct err err = {};
+	size_t at = 0;
+
+	row = catalogue__named(cat, "ours", &at);
+	at = 0;
+	off = catalogue__named(cat, "off", &at);
+	is_int(loop_choice__init(&choice, cat, NULL, 0, &err), 0, "no -l");
+	is_uint(loop_choice__waits(&choice), 0, "any wait");
+	ok(loop_choice__takes(&choice, row, 1) && loop_choice__takes(&choice, NULL, 1), "any loop");
+	ok(!loop_choice__takes(&choice, off, 3), "but those that must be named");
+	is_int(loop_choice__init(&choice, cat, ours, 1, &err), 0, "-l ours");
+	is_uint(loop_choice__waits(&choice), 1 << JANK_LOOP_EPOLL, "its wait");
+	ok(loop_choice__takes(&choice, row, JANK_LOOP_EPOLL), "its loops");
+	ok(!loop_choice__takes(&choice, off, 3) && !loop_choice__takes(&choice, NULL, 1),
+	   "no others");
+	is_int(loop_choice__init(&choice, cat, waits, 1, &err), 0, "-l poll");
+	is_uint(loop_choice__waits(&choice), 1 << JANK_LOOP_POLL, "that wait");
+	ok(loop_choice__takes(&choice, off, JANK_LOOP_POLL), "whosever loop it is");
+	ok(!loop_choice__takes(&choice, row, JANK_LOOP_EPOLL), "no other wait");
+	is_int(loop_choice__init(&choice, cat, bad, 1, &err), -EINVAL, "-l x");
+	is_int(err.exit, JANK_EXIT_USAGE, "is wrong usage");
+	has_str(err.msg, "--loop 'x?': there are epoll, ", "with what there is");
+	has_str(err.msg, "ours", "of loop files, too");
+}
+
+int main(void)
+{
+	const struct symbolizer_opts opts = { .kallsyms = "", .demangle = true };
+	const char *files[] = { file };
+	struct symbolizer *sym = NULL;
+	struct catalogue *cat = NULL;
+	struct err err = {};
+	ssize_t len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	int fd = mkstemp(file);
+
+	exe[len > 0 ? len : 0] = '\0';
+	if (fd < 0 || write(fd, rows, strlen(rows)) != (ssize_t)strlen(rows) ||
+	    catalogue__open(files, 1, &cat, &err) || symbolizer__new(&opts, &sym, &err) ||
+	    symbolizer__process(sym, getpid(), &err)) {
+		ok(false, "a catalogue and names: %s", err.msg);
+		return tap__done();
+	}
+	test_rows(cat, sym);
+	test_names(cat, sym);
+	test_choice(cat);
+	symbolizer__free(sym);
+	catalogue__close(cat);
+	close(fd);
+	unlink(file);
+	return tap__done();
+}
