@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-# jankbpf. `make help` lists the targets; V=1 shows the commands; SANITIZE=address,undefined builds
-# everything of user space with them.
+# jankbpf. `make help` lists the targets; V=1 shows the commands. Each kind of build has a directory of
+# its own, so that they never mix:
+#
+#   make                                    .output/rel
+#   make SANITIZE=address,undefined         .output/san      everything of user space with them
+#   make STATIC=1                           .output/static   one file, that needs nothing beside it
+#   make CROSS_COMPILE=aarch64-linux-gnu-   .output/arm64/…  the same for another machine
 
 VERSION   := 0.1.0
 CLANG     ?= clang
@@ -10,21 +15,50 @@ CXX       ?= c++
 PREFIX    ?= /usr/local
 DESTDIR   ?=
 SANITIZE  ?=
+STATIC    ?=
+CROSS_COMPILE ?=
 
-OUT       := .output
-VARIANT   := $(if $(SANITIZE),$(OUT)/san,$(OUT)/rel)
-ARCH      := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+ifneq ($(CROSS_COMPILE),)
+CC        := $(CROSS_COMPILE)gcc
+CXX       := $(CROSS_COMPILE)g++
+AR        := $(CROSS_COMPILE)ar
+endif
+ifneq ($(and $(SANITIZE),$(STATIC)),)
+$(error SANITIZE and STATIC exclude each other: the sanitizers need the dynamic linker)
+endif
+
+# Of the machine that the program is for. ARCH is the kernel's and libbpf's name of it.
 TRIPLET   := $(shell $(CC) -dumpmachine)
+ifeq ($(TRIPLET),)
+$(error no compiler $(CC)$(if $(CROSS_COMPILE),: make deps-cross))
+endif
+MACHINE   := $(firstword $(subst -, ,$(TRIPLET)))
+ARCH      := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(MACHINE)))
+
+OUT       := .output$(if $(CROSS_COMPILE),/$(ARCH))
+VARIANT   := $(OUT)/$(if $(SANITIZE),san,$(if $(STATIC),static,rel))
 
 CFLAGS    ?= -O2 -g
+comma     := ,
 WARN      := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter \
              -Wformat=2 -Werror=implicit-function-declaration
+# Without position-independent code and unused sections, for size.
+STATICFLAGS := $(if $(STATIC),-fno-pie -ffunction-sections -fdata-sections)
 SANFLAGS  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
 CPPFLAGS  += -I. -Iuser -I$(OUT) -D_GNU_SOURCE -DJANK_VERSION='"$(VERSION)"'
-ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) -fno-strict-aliasing -pthread
+ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) $(STATICFLAGS) -fno-strict-aliasing -pthread
 BPF_CFLAGS := -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Wno-unused-parameter \
               -D__TARGET_ARCH_$(ARCH) -I. -Ivmlinux -idirafter /usr/include/$(TRIPLET)
-LDLIBS    := -lbpf -lxxhash -ljansson -lelf -lz -llzma -liberty -lcap-ng -lpthread
+LDLIBS    := -lbpf -lxxhash -ljansson -lelf -lz -llzma -liberty -lcap-ng -linih -lpthread
+ifneq ($(STATIC),)
+override LDFLAGS += -static -no-pie -Wl,--gc-sections
+# A function of libcap-ng that we do not call would bring them in, and with them what loads nss modules.
+override LDFLAGS += -Wl,--defsym=getpwuid=0 -Wl,--defsym=initgroups=0
+# What newer static libelfs need, where it is.
+LDLIBS    += $(if $(filter /%,$(shell $(CC) -print-file-name=libzstd.a)),-lzstd)
+endif
+STRIP_ALL   := $(if $(STATIC),-s)
+STRIP_DEBUG := $(if $(STATIC),-Wl$(comma)--strip-debug)
 
 ifeq ($(V),1)
 Q :=
@@ -37,9 +71,9 @@ endif
 
 # maps.bpf.c comes first: bpftool 7.1 leaves a map's offset at 0 when its extern was linked before it.
 BPF_SRC   := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
-BPF_OBJ   := $(BPF_SRC:bpf/%.bpf.c=$(OUT)/bpf/%.bpf.o)
 BPF_HDR   := $(wildcard bpf/*.h vmlinux/*.h)
-SKEL      := $(OUT)/jankbpf.skel.h
+SKEL      := $(OUT)/jankbpf.skel.h $(OUT)/jankbpf_plain.skel.h
+CALIBRATE := $(OUT)/calibrate.skel.h
 
 # Everything but main and what needs the skeleton is pure enough for the host tests.
 SKEL_SRC  := user/kernel/loader.c
@@ -54,14 +88,20 @@ LIB       := $(VARIANT)/libjank.a
 .DEFAULT_GOAL := all
 .SECONDARY:
 
-all: jankbpf tools #: the program and the tools
+all: program tools #: the program and the tools
 
-jankbpf: $(VARIANT)/jankbpf
-	$(Q)ln -sf $< $@
+# Links in the root name what runs here, and what is to be carried elsewhere.
+LINK := $(if $(STATIC),jankbpf-$(MACHINE),$(if $(CROSS_COMPILE),,jankbpf))
+link  = $(Q)[ "$$(readlink $@)" = $< ] || ln -sf $< $@
+
+program: $(VARIANT)/jankbpf $(LINK)
+
+jankbpf jankbpf-$(MACHINE): $(VARIANT)/jankbpf
+	$(link)
 
 $(VARIANT)/jankbpf: $(APP_SRC:%.c=$(VARIANT)/%.o) $(SKEL_SRC:%.c=$(VARIANT)/%.o) $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(STRIP_ALL) -o $@ $^ $(LDLIBS)
 
 $(LIB): $(LIB_SRC:%.c=$(VARIANT)/%.o)
 	$(call msg,AR,$@)
@@ -74,34 +114,44 @@ $(VARIANT)/%.o: %.c
 
 $(SKEL_SRC:%.c=$(VARIANT)/%.o): $(SKEL)
 
+$(VARIANT)/user/kernel/calibrate.o: $(CALIBRATE)
+
 $(VARIANT)/user/base/syscall_name.o: $(OUT)/syscall_names.h
 
+# arm64's numbers are other macros, so the compiler shall see to them.
 $(OUT)/syscall_names.h:
 	@mkdir -p $(@D)
 	$(call msg,GEN,$@)
 	$(Q)echo '#include <sys/syscall.h>' | $(CC) -E -dM - | \
-		sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9]*\)$$/[\2] = "\1",/p' | sort -u > $@
+		sed -n '/syscalls\|arch_specific/d; s/^#define __NR_\([a-z0-9_]*\) .*/[__NR_\1] = "\1",/p' | sort > $@
 
-# --- BPF: one object a concern, linked into one skeleton
+# --- BPF: one object a concern, linked into one skeleton; all of it twice, for kernels with typed
+# tracepoints and task storage, and plain for those without
 
-$(OUT)/bpf/%.bpf.o: bpf/%.bpf.c $(BPF_HDR)
-	@mkdir -p $(@D)
-	$(call msg,BPF,$<)
-	$(Q)$(CLANG) $(BPF_CFLAGS) -c -o $@ $<
+define bpf-skeleton
+$(OUT)/$(1)/%.bpf.o: bpf/%.bpf.c $$(BPF_HDR)
+	@mkdir -p $$(@D)
+	$$(call msg,BPF,$$@)
+	$$(Q)$$(CLANG) $$(BPF_CFLAGS) $(3) -c -o $$@ $$<
 
-$(OUT)/jankbpf.bpf.o: $(BPF_OBJ)
-	$(call msg,BPFLINK,$@)
-	$(Q)$(BPFTOOL) gen object $@ $^
+$(OUT)/$(2).bpf.o: $(4:bpf/%.bpf.c=$(OUT)/$(1)/%.bpf.o)
+	$$(call msg,BPFLINK,$$@)
+	$$(Q)$$(BPFTOOL) gen object $$@ $$^
 
-$(SKEL): $(OUT)/jankbpf.bpf.o
-	$(call msg,SKEL,$@)
-	$(Q)$(BPFTOOL) gen skeleton $< name jankbpf > $@
+$(OUT)/$(2).skel.h: $(OUT)/$(2).bpf.o
+	$$(call msg,SKEL,$$@)
+	$$(Q)$$(BPFTOOL) gen skeleton $$< name $(2) > $$@
+endef
+
+$(eval $(call bpf-skeleton,bpf,jankbpf,,$(BPF_SRC)))
+$(eval $(call bpf-skeleton,bpf_plain,jankbpf_plain,-DJANK_PLAIN,$(BPF_SRC)))
+$(eval $(call bpf-skeleton,bpf,calibrate,,bpf/calibrate/calibrate.bpf.c))
 
 include $(wildcard mk/*.mk)
 -include $(OBJ:.o=.d)
 
 clean: #: remove what was built
 	$(call msg,CLEAN,$(OUT))
-	$(Q)rm -rf $(OUT) jankbpf simjank simjank-looper
+	$(Q)rm -rf $(OUT) $(if $(CROSS_COMPILE),jankbpf-$(MACHINE),jankbpf jankbpf-* simjank simjank-looper)
 
-.PHONY: all clean tools
+.PHONY: all clean program tools jankbpf jankbpf-$(MACHINE)

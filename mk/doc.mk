@@ -4,9 +4,12 @@
 MAN       := $(VARIANT)/jankbpf.8
 MAN_GEN   := $(VARIANT)/man_options
 MAN_OBJ   := $(patsubst %,$(VARIANT)/%.o,tools/man_options user/app/options_help user/app/options_set \
-             user/app/options_table user/base/err user/base/parse user/base/strbuf user/base/text)
+             user/app/options_table user/base/err user/base/file user/base/living user/base/parse \
+             user/base/strbuf user/base/text user/kernel/cgroup_find user/kernel/filter user/kernel/glob \
+             user/kernel/procinfo)
 
-all: doc
+# What is built for elsewhere has no use for it; `install` has.
+all: $(if $(STATIC)$(CROSS_COMPILE),,doc)
 
 -include $(VARIANT)/tools/man_options.d
 
@@ -16,10 +19,16 @@ $(MAN_GEN): $(MAN_OBJ)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^
 
+ifneq ($(CROSS_COMPILE),)
+$(MAN): FORCE
+	$(Q)$(MAKE) CROSS_COMPILE= STATIC= SANITIZE= doc
+	$(Q)mkdir -p $(@D); cp .output/rel/$(@F) $@
+else
 $(MAN): docs/jankbpf.8.in $(MAN_GEN)
 	$(call msg,MAN,$@)
 	$(Q)$(MAN_GEN) > $@.options
 	$(Q)sed -e 's/@VERSION@/$(VERSION)/' -e '/^@OPTIONS@$$/{r $@.options' -e 'd}' $< > $@
+endif
 
 install: install-man
 install-man: $(MAN)
@@ -30,4 +39,6 @@ uninstall: uninstall-man
 uninstall-man:
 	$(Q)rm -f $(DESTDIR)$(MANDIR)/man8/jankbpf.8
 
-.PHONY: doc install-man uninstall-man
+FORCE:
+
+.PHONY: doc FORCE install-man uninstall-man

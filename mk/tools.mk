@@ -2,7 +2,9 @@
 # simjank over epoll and over android::Looper. Frame pointers from a function's first instruction on (no
 # shrink-wrapping) and real calls, so that a walk by frame pointers finds the handlers.
 
-TOOL_FLAGS  := -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-shrink-wrap
+# On arm64 with signed return addresses, as Android and most distributions build.
+TOOL_FLAGS  := -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-shrink-wrap \
+               $(if $(filter arm64,$(ARCH)),-mbranch-protection=standard)
 TOOL_CFLAGS  = $(ALL_CFLAGS) $(TOOL_FLAGS)
 TOOL_CXXFLAGS = -std=gnu++17 -Wall -Wextra -Wshadow -Wno-unused-parameter $(CFLAGS) $(SANFLAGS) \
                -fno-strict-aliasing -pthread $(TOOL_FLAGS)
@@ -16,21 +18,31 @@ SIMJANK_SRC := tools/simjank_main.c tools/simjank_options.c tools/simjank_value.
 SIMJANK_OBJ := $(SIMJANK_SRC:%.c=$(VARIANT)/%.o)
 TOOL_OBJ    := $(SIMJANK_OBJ) $(VARIANT)/tools/simjank_epoll.o $(VARIANT)/tools/simjank_looper.o
 
-tools: simjank $(if $(wildcard $(ANDROID_INC)/utils/Looper.h),simjank-looper,simjank-looper-skipped)
+# Why there is no simjank-looper, if so.
+LOOPER_NEEDS := $(ANDROID_INC)/utils/Looper.h $(ANDROID_LIB)/libutils.so
+NO_LOOPER    := $(if $(STATIC),libutils is a shared library only,$(addprefix no ,$(firstword \
+                $(filter-out $(wildcard $(LOOPER_NEEDS)),$(LOOPER_NEEDS)))))
+
+# Links in the root are of what runs here.
+tools: $(addprefix $(if $(STATIC)$(CROSS_COMPILE),$(VARIANT)/),simjank $(if $(NO_LOOPER),,simjank-looper))
+tools: $(if $(NO_LOOPER),simjank-looper-skipped)
 
 simjank simjank-looper: %: $(VARIANT)/%
-	$(Q)ln -sf $< $@
+	$(link)
 
 simjank-looper-skipped:
-	@echo '  SKIP     simjank-looper: no $(ANDROID_INC)/utils/Looper.h (package android-libutils-dev)'
+	@echo '  SKIP     simjank-looper: $(NO_LOOPER)$(if $(STATIC),, (package android-libutils-dev))'
 
+# Symbols stay: stacks are to have names.
 $(VARIANT)/simjank: $(SIMJANK_OBJ) $(VARIANT)/tools/simjank_epoll.o
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(TOOL_CFLAGS) $(LDFLAGS) -o $@ $^
+	$(Q)$(CC) $(TOOL_CFLAGS) $(LDFLAGS) $(STRIP_DEBUG) -o $@ $^
 
+# A cross linker does not look where libutils' own libraries are, some of which only the target has.
 $(VARIANT)/simjank-looper: $(SIMJANK_OBJ) $(VARIANT)/tools/simjank_looper.o
 	$(call msg,LINK,$@)
-	$(Q)$(CXX) $(TOOL_CXXFLAGS) $(LDFLAGS) -o $@ $^ -L$(ANDROID_LIB) -Wl,-rpath,$(ANDROID_LIB) -lutils
+	$(Q)$(CXX) $(TOOL_CXXFLAGS) $(LDFLAGS) -o $@ $^ -L$(ANDROID_LIB) -Wl,-rpath,$(ANDROID_LIB) \
+		$(if $(CROSS_COMPILE),-Wl$(comma)--allow-shlib-undefined) -lutils
 
 $(VARIANT)/tools/%.o: tools/%.c
 	@mkdir -p $(@D)
@@ -44,4 +56,4 @@ $(VARIANT)/tools/%.o: tools/%.cc
 
 -include $(TOOL_OBJ:.o=.d)
 
-.PHONY: simjank-looper-skipped
+.PHONY: simjank simjank-looper simjank-looper-skipped
