@@ -6,18 +6,15 @@
 #ifndef JANK_LOOP_BPF_H
 #define JANK_LOOP_BPF_H
 
+#include "bpf/fd.bpf.h"
 #include "bpf/maps.bpf.h"
 
-/* The file behind a descriptor of a task, NULL when there is none. */
+/* The file behind a task's descriptor; NULL when there is none, whatever the reason. */
 static __always_inline struct file *loop__file(struct task_struct *task, s32 fd)
 {
-	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
-	struct file **fds = BPF_CORE_READ(fdt, fd);
-	struct file *file = NULL;
+	struct file *file;
 
-	if (fd < 0 || (u32)fd >= BPF_CORE_READ(fdt, max_fds))
-		return NULL;
-	bpf_probe_read_kernel(&file, sizeof(file), fds + fd);
+	fd__file(task, fd, &file);
 	return file;
 }
 

@@ -3,6 +3,7 @@
 #ifndef JANK_SCHED_BPF_H
 #define JANK_SCHED_BPF_H
 
+#include "bpf/fd.bpf.h"
 #include "bpf/poll.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/take.bpf.h"
@@ -28,14 +29,11 @@ static __always_inline __u32 sched__plain_kind(unsigned int task_state)
  * (cfd86ef7e8e7), hence the look at the task's state: waits for storage aren't interruptible. */
 static __noinline int sched__fd_kind(struct task_struct *task, s32 fd, unsigned int task_state)
 {
-	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
-	struct file **fds = BPF_CORE_READ(fdt, fd);
-	struct file *file = NULL;
+	struct file *file;
 	umode_t mode;
 
-	if (fd < 0 || (u32)fd >= BPF_CORE_READ(fdt, max_fds))
+	if (fd__file(task, fd, &file))
 		return sched__plain_kind(task_state);
-	bpf_probe_read_kernel(&file, sizeof(file), fds + fd);
 	mode = BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT;
 	if (mode == S_IFIFO)
 		return JANK_STATE_PIPE;

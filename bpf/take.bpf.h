@@ -4,6 +4,7 @@
 #define JANK_TAKE_BPF_H
 
 #include "bpf/compat.bpf.h"
+#include "bpf/fd.bpf.h"
 #include "bpf/maps.bpf.h"
 
 /*
@@ -12,14 +13,9 @@
  */
 static __noinline __u64 take__inode(struct task_struct *task, s32 fd)
 {
-	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
-	struct file **fds = BPF_CORE_READ(fdt, fd);
-	struct file *file = NULL;
+	struct file *file;
 
-	if (fd < 0 || (u32)fd >= BPF_CORE_READ(fdt, max_fds) ||
-	    !bpf_core_field_exists(struct inode, i_ino))
-		return 0;
-	if (bpf_probe_read_kernel(&file, sizeof(file), fds + fd))
+	if (!bpf_core_field_exists(struct inode, i_ino) || fd__file(task, fd, &file))
 		return 0;
 	return file ? BPF_CORE_READ(file, f_inode, i_ino) : JANK_INODE_NONE;
 }
