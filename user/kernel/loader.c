@@ -13,6 +13,7 @@
 #include "kernel/bpf_log.h"
 #include "kernel/calibrate.h"
 #include "kernel/conf.h"
+#include "kernel/counts.h"
 #include "kernel/links.h"
 #include "kernel/look.h"
 #include "kernel/perf_event.h"
@@ -407,21 +408,7 @@ int loader__each_thread(struct loader *loader,
 
 int loader__losses(const struct loader *loader, uint64_t cnt[JANK_LOSS_CNT])
 {
-	int cpus = libbpf_num_possible_cpus();
-	__u64 *values = calloc(cpus > 0 ? cpus : 1, sizeof(*values));
-
-	if (!values || cpus <= 0) {
-		free(values);
-		return -ENOMEM;
-	}
-	for (__u32 reason = 0; reason < JANK_LOSS_CNT; reason++) {
-		if (bpf_map_lookup_elem(bpf_map__fd(loader->skel->maps.jank_lost), &reason, values))
-			continue;
-		for (int i = 0; i < cpus; i++)
-			cnt[reason] += values[i];
-	}
-	free(values);
-	return 0;
+	return counts__losses(bpf_map__fd(loader->skel->maps.jank_lost), cnt);
 }
 
 void loader__each_program(const struct loader *loader,
@@ -438,19 +425,5 @@ void loader__each_program(const struct loader *loader,
 
 bool loader__cost(const struct loader *loader, uint64_t *ret_ns, uint64_t *ret_runs)
 {
-	struct bpf_program *prog;
-
-	*ret_ns = *ret_runs = 0;
-	bpf_object__for_each_program(prog, loader->skel->obj)
-	{
-		struct bpf_prog_info info = {};
-		__u32 len = sizeof(info);
-
-		if (!bpf_program__autoload(prog) ||
-		    bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
-			continue;
-		*ret_ns += info.run_time_ns;
-		*ret_runs += info.run_cnt;
-	}
-	return *ret_runs > 0;
+	return counts__cost(loader->skel->obj, ret_ns, ret_runs);
 }
