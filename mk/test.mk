@@ -22,7 +22,7 @@ LIVE_T      := $(call ONLY,$(sort $(wildcard tests/live/*.t)))
 
 # A test that hangs is a failed one, and takes what it started along.
 PROVE       ?= prove
-RUN_TESTS    = PERL5LIB=tests/lib $(PROVE) --formatter Closing --failures --comments \
+RUN_TESTS    = PERL5LIB=tests/lib $(PROVE) --formatter Closing --failures --comments --timer \
                -e 'timeout -k 10 $(TEST_TIMEOUT)' $(1) </dev/null
 WITH_SAN     = $(MAKE) SANITIZE=$(TEST_SANITIZE)
 

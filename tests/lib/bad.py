@@ -151,6 +151,19 @@ def rss_kb(pid):
     return int(status_of(pid)["VmRSS"].split()[0])
 
 
+def at_rest(look, window_s, grown, windows=8):
+    """Two looks, window_s apart, between which no more than it may has grown; if there are none, the last two.
+    What warms up (caches, the allocator's arenas) comes to rest, on a slow machine late; a leak never does."""
+    last = look()
+    for _ in range(windows):
+        first = last
+        time.sleep(window_s)
+        last = look()
+        if not grown(first, last):
+            break
+    return first, last
+
+
 def cpu_s(pid):
     """User and system time of all its threads."""
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:

@@ -34,14 +34,12 @@ def differences(first, last):
 
 def watch(name, process, *options):
     tracer = bad.Tracer(*options, "-p", process.pid, stdout=subprocess.DEVNULL)
+    began = time.monotonic()
     time.sleep(WARM_S)
-    first = look(tracer)
-    time.sleep(SECONDS)
-    last = look(tracer)
-    cpu = bad.cpu_s(tracer.pid) / (WARM_S + SECONDS)
+    first, last = bad.at_rest(lambda: look(tracer), SECONDS, lambda a, b: b[0] - a[0] >= GROWTH_KB)
+    cpu = bad.cpu_s(tracer.pid) / (time.monotonic() - began)
     result = tracer.stop()
-    grown = last[0] - first[0]
-    ok(result.status == 0 and grown < GROWTH_KB and last[0] < RSS_MAX_KB,
+    ok(result.status == 0 and last[0] - first[0] < GROWTH_KB and last[0] < RSS_MAX_KB,
        f"{name}: {first[0]} KiB, then {last[0]} KiB ({100 * cpu:.0f} % CPU)", result.err)
     ok(not differences(first, last), f"{name}: {len(last[1])} descriptors, {len(last[2])} BPF objects, {last[3]} threads",
        differences(first, last))

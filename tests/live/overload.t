@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import bad
 from bad import ok
 
-RSS_MAX_KB = 60 * 1024
+RSS_MAX_KB, GROWTH_KB = 60 * 1024, 1024
 
 
 def dispatches(summary):
@@ -70,11 +70,9 @@ def test_threads_churn():
     process = bad.target("churn")
     tracer = bad.Tracer("--json", "-t", "1ms", "-p", process.pid)
     time.sleep(4)
-    early = bad.rss_kb(tracer.pid)
-    time.sleep(8)
-    late = bad.rss_kb(tracer.pid)
+    early, late = bad.at_rest(lambda: bad.rss_kb(tracer.pid), 8, lambda a, b: b - a >= GROWTH_KB)
     result = tracer.stop()
-    ok(result.status == 0 and late - early < 1024 and late < RSS_MAX_KB,
+    ok(result.status == 0 and late - early < GROWTH_KB and late < RSS_MAX_KB,
        f"threads that come and go: {early} KiB, then {late} KiB", result.err)
     lost = set(result.summary()["lost"]) - {"wakeup_missed"}  # a busy machine's
     ok(not lost and len(result.blocks()) > 100, f"with no loss in {len(result.blocks())} blocks", result.err)
