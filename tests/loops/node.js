@@ -4,7 +4,7 @@
 const fs = require('fs');
 const net = require('net');
 
-const STALL_MS = 60, TICK_MS = 20, APART = 4, ROUNDS = 2, LIFE_MS = 120000;
+const STALL_MS = 60, TICK_MS = 20, APART = 4, ROUNDS = 2, LINGER = 6, LIFE_MS = 120000;
 let ticks = 0, round = 0, begun = false, peer;
 
 const say = (record) => fs.writeSync(1, JSON.stringify(record) + '\n');
@@ -41,9 +41,10 @@ function tick() {
 	const turn = ticks / APART - 1;
 
 	round = Math.floor(turn / triggers.length);
-	if (round >= ROUNDS)
+	if (round < ROUNDS)
+		triggers[turn % triggers.length]();
+	else if (turn >= ROUNDS * triggers.length + LINGER)
 		process.exit(0);
-	triggers[turn % triggers.length]();
 }
 
 const server = net.createServer((socket) => {

@@ -25,6 +25,7 @@
 #define STALL_TICK_MS  20
 #define STALL_APART    4 /* ticks from one stall to the next */
 #define STALL_ROUNDS   2
+#define STALL_LINGER   6 /* turns after the last: what its descriptor is has to be looked up while it is there */
 #define STALL_LIFE_S   120
 #define STALL_CANNOT   77
 #define STALL_APART_FN __attribute__((noinline, unused))
@@ -90,7 +91,9 @@ static STALL_APART_FN int stall__due(int cnt)
 		return STALL_NONE;
 	turn = ticks / STALL_APART - 1;
 	stall_round = turn / cnt;
-	return stall_round < STALL_ROUNDS ? turn % cnt : STALL_OVER;
+	if (stall_round < STALL_ROUNDS)
+		return turn % cnt;
+	return turn < STALL_ROUNDS * cnt + STALL_LINGER ? STALL_NONE : STALL_OVER;
 }
 
 /* A walk by frame pointers misses who calls the C library; here it is this function. */

@@ -10,7 +10,7 @@ import termios
 import threading
 import time
 
-STALL_S, TICK_S, APART, ROUNDS, LIFE_S = 0.06, 0.02, 4, 2, 120
+STALL_S, TICK_S, APART, ROUNDS, LINGER, LIFE_S = 0.06, 0.02, 4, 2, 6, 120
 OVER = -2
 PR_SET_PDEATHSIG = 1
 
@@ -63,7 +63,9 @@ class Turns:
             return None
         turn = self.ticks // APART - 1
         self.round = turn // self.count
-        return turn % self.count if self.round < ROUNDS else OVER
+        if self.round < ROUNDS:
+            return turn % self.count
+        return None if turn < ROUNDS * self.count + LINGER else OVER
 
     def stall(self, kind, frame, **message):
         """frame: the function that stalls, None where a native stack does not have it."""

@@ -5,7 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 final class Stall {
-	static final int MS = 60, TICK_MS = 20, APART = 4, ROUNDS = 2, LIFE_MS = 120000;
+	static final int MS = 60, TICK_MS = 20, APART = 4, ROUNDS = 2, LINGER = 6, LIFE_MS = 120000;
 	static final int NONE = -1, OVER = -2;
 	private static boolean ready, told;
 	private static volatile int round;
@@ -24,7 +24,9 @@ final class Stall {
 			return NONE;
 		int turn = ticks / APART - 1;
 		round = turn / count;
-		return round < ROUNDS ? turn % count : OVER;
+		if (round < ROUNDS)
+			return turn % count;
+		return turn < ROUNDS * count + LINGER ? NONE : OVER;
 	}
 
 	/** Nobody is left behind by a test that died. */
