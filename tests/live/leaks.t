@@ -36,7 +36,8 @@ def watch(name, process, *options):
     tracer = bad.Tracer(*options, "-p", process.pid, stdout=subprocess.DEVNULL)
     began = time.monotonic()
     time.sleep(WARM_S)
-    first, last = bad.at_rest(lambda: look(tracer), SECONDS, lambda a, b: b[0] - a[0] >= GROWTH_KB)
+    first, last = bad.at_rest(lambda: look(tracer), SECONDS,
+                              lambda a, b: b[0] - a[0] >= GROWTH_KB or differences(a, b))
     cpu = bad.cpu_s(tracer.pid) / (time.monotonic() - began)
     result = tracer.stop()
     ok(result.status == 0 and last[0] - first[0] < GROWTH_KB and last[0] < RSS_MAX_KB,
