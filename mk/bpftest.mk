@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# A skeleton of its own for tests/bpf/test_logic.c: the probes' maps and static functions under programs that
+# A skeleton of its own for tests/bpf/test_logic_*.c: the probes' maps and static functions under programs that
 # user space can run. maps.bpf.c comes first, as in the program's own skeleton.
 
 BPFTEST_OBJ  := $(OUT)/bpf/maps.bpf.o $(OUT)/bpftest/logic.bpf.o
@@ -19,7 +19,7 @@ $(BPFTEST_SKEL): $(OUT)/bpftest.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name bpftest > $@
 
 # Without ASan: a system call's argument has to lie where its shadow would. Static ones run in virtual machines.
-$(VARIANT)/tests/bpf/test_logic: tests/bpf/test_logic.c tests/bpf/logic.h tests/tap.h \
+$(VARIANT)/tests/bpf/test_logic_%: tests/bpf/test_logic_%.c tests/bpf/logic.h tests/bpf/logic_run.h tests/tap.h \
 		user/intake/decode.c $(BPFTEST_SKEL)
 	@mkdir -p $(@D)
 	$(call msg,TEST,$@)

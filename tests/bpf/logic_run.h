@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * For tests of the probes' decisions, one by one: programs that user space runs call the probes' own functions on
+ * this very thread (see logic.bpf.c), and what they leave in its storage, the ring and the counters is known.
+ * main() is `logic__start(); …; return logic__done();`.
+ */
+#ifndef JANK_TEST_LOGIC_RUN_H
+#define JANK_TEST_LOGIC_RUN_H
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bpf/jank_abi.h"
+#include "tests/bpf/logic.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/bpf.h>
+
+#include "bpftest.skel.h"
+#include "intake/decode.h"
+#include "tests/tap.h"
+
+#define HOUR	   3600000000000ull
+#define RECORD_MAX 64
+
+/* of a thread that leaves the CPU (linux/sched.h) */
+#define TASK_INTERRUPTIBLE   1
+#define TASK_UNINTERRUPTIBLE 2
+#define TASK_STOPPED	     4
+#define TASK_TRACED	     8
+#define TASK_FROZEN	     0x8000
+
+static struct {
+	struct bpftest *skel;
+	struct ring_buffer *ring;
+	union {
+		struct jank_rec hdr;
+		char bytes[4096];
+	} recs[RECORD_MAX];
+	unsigned rec_cnt;
+} logic;
+
+static int one, two; /* epoll descriptors */
+
+static inline int logic__on_record(void *ctx, void *data, size_t len)
+{
+	if (logic.rec_cnt < RECORD_MAX && len <= sizeof(logic.recs[0]))
+		memcpy(&logic.recs[logic.rec_cnt++], data, len);
+	return 0;
+}
+
+/* What the session is configured with, unless a test wants another. */
+static inline struct jank_conf logic__conf(void)
+{
+	return (struct jank_conf){
+		.threshold_ns = HOUR,
+		.span_min_ns = HOUR,
+		.tgid = getpid(),
+		.thread_sz = 16384,
+		.switch_state = 1,
+	};
+}
+
+static inline void logic__unload(void)
+{
+	ring_buffer__free(logic.ring);
+	bpftest__destroy(logic.skel);
+	logic.ring = NULL;
+	logic.skel = NULL;
+}
+
+static inline bool logic__try_load(const struct jank_conf *conf)
+{
+	logic__unload();
+	logic.rec_cnt = 0;
+	logic.skel = bpftest__open();
+	if (!logic.skel)
+		return false;
+	*(struct jank_conf *)&logic.skel->rodata->jank_conf = *conf;
+	/* These programs may sleep, and may not name such a map; none gets as far as to use it. */
+	bpf_map__set_type(logic.skel->maps.jank_cgroups, BPF_MAP_TYPE_ARRAY);
+	if (bpftest__load(logic.skel))
+		return false;
+	logic.ring = ring_buffer__new(bpf_map__fd(logic.skel->maps.jank_ring), logic__on_record,
+				      NULL, NULL);
+	return logic.ring;
+}
+
+/* The programs anew, configured so; without them there is no test. */
+static inline void logic__load(const struct jank_conf *conf)
+{
+	if (!logic__try_load(conf)) {
+		printf("Bail out! the programs cannot be loaded: %s\n", strerror(errno));
+		exit(1);
+	}
+}
+
+static inline void logic__call(struct bpf_program *prog, void *ctx, size_t size)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = ctx, .ctx_size_in = size);
+
+	if (bpf_prog_test_run_opts(bpf_program__fd(prog), &opts))
+		ok(false, "%s runs: %s", bpf_program__name(prog), strerror(errno));
+}
+
+/* Takes a step; the state of this thread after it. */
+static inline struct logic_step logic__step(struct logic_step what)
+{
+	struct bpf_program *prog = logic.skel->progs.logic_sched;
+
+	if (what.step <= LOGIC_LOOPER || what.step >= LOGIC_LOOK)
+		prog = logic.skel->progs.logic_wait;
+	else if (what.step == LOGIC_POLL)
+		prog = logic.skel->progs.logic_poll;
+	else if (what.step == LOGIC_HANDLE || what.step == LOGIC_TAKE)
+		prog = logic.skel->progs.logic_message;
+	logic__call(prog, &what, sizeof(what));
+	return what;
+}
+
+#define STEP(name, ...) logic__step((struct logic_step){ .step = LOGIC_##name, __VA_ARGS__ })
+#define BEGIN(f, stack) STEP(BEGIN, .fd = (f), .sp = (stack))
+#define END(value)	STEP(END, .ret = (value))
+
+static inline uint64_t logic__lost(uint32_t reason)
+{
+	uint64_t values[256] = { 0 }, sum = 0;
+
+	bpf_map_lookup_elem(bpf_map__fd(logic.skel->maps.jank_lost), &reason, values);
+	for (int i = 0; i < libbpf_num_possible_cpus() && i < 256; i++)
+		sum += values[i];
+	return sum;
+}
+
+/* The records that came since the last look, decoded; the number of one kind, and the last of it. */
+static inline unsigned logic__received(uint16_t kind, struct event *ret)
+{
+	unsigned cnt = 0;
+
+	logic.rec_cnt = 0;
+	ring_buffer__consume(logic.ring);
+	for (unsigned i = 0; i < logic.rec_cnt; i++) {
+		struct event event;
+
+		if (decode__record(&logic.recs[i], logic.recs[i].hdr.size, &event)) {
+			ok(false, "record %u of kind %u is sound", i, logic.recs[i].hdr.kind);
+			continue;
+		}
+		if (event.kind != kind)
+			continue;
+		cnt++;
+		*ret = event;
+	}
+	return cnt;
+}
+
+/* The programs anew; this thread is one that was never seen. */
+static inline void logic__begin_with(const struct jank_conf *conf)
+{
+	struct event event;
+
+	logic__load(conf);
+	STEP(RESET);
+	logic__received(0, &event);
+}
+
+static inline void logic__begin(void)
+{
+	struct jank_conf conf = logic__conf();
+
+	logic__begin_with(&conf);
+}
+
+static inline int logic__quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	return 0;
+}
+
+/* Loads the programs, or ends the test with why not. */
+static inline void logic__start(void)
+{
+	struct jank_conf conf = logic__conf();
+
+	if (geteuid())
+		skip_all("needs root: BPF");
+	one = epoll_create1(EPOLL_CLOEXEC);
+	two = epoll_create1(EPOLL_CLOEXEC);
+	libbpf_set_print(logic__quiet);
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	if (libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_SYSCALL, NULL) != 1)
+		skip_all("this kernel has no programs that user space runs (5.14)");
+	logic__load(&conf);
+}
+
+/* What main() returns. */
+static inline int logic__done(void)
+{
+	logic__unload();
+	close(one);
+	close(two);
+	return tap__done();
+}
+
+#endif

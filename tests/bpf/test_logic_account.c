@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Where a dispatch's time goes, and the block that tells it when it was too long. */
+#include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
+
+#include "tests/bpf/logic_run.h"
+
+/* The name that the kernel knows this program by. */
+static const char *own_comm(void)
+{
+	static char comm[16];
+
+	prctl(PR_GET_NAME, comm);
+	return comm;
+}
+
+/* --- histogram and CPU clock */
+
+static void test_bucket(void)
+{
+	int wrong = 0;
+
+	for (int i = 0; i < 64; i++)
+		for (int more = -1; more <= 1; more++) {
+			struct logic_bucket b = { .ns = (1ull << i) + more, .bucket = 99 };
+			unsigned want = b.ns ? 63 - __builtin_clzll(b.ns) : 0;
+
+			logic__call(logic.skel->progs.logic_bucket, &b, sizeof(b));
+			wrong += b.bucket !=
+				 (want < JANK_HIST_BUCKETS ? want : JANK_HIST_BUCKETS - 1);
+		}
+	is_int(wrong, 0, "a bucket is floor(log2), the last takes the rest");
+}
+
+static void test_trust(void)
+{
+	static const struct {
+		const char *what;
+		uint64_t running, runnable, cpu, want_running, want_runnable;
+	} rows[] = {
+		{ "the clocks agree", 9000000, 1000000, 9000000, 9000000, 1000000 },
+		{ "they differ by little", 9000000, 1000000, 8900001, 9000000, 1000000 },
+		{ "by little, the other way", 9000000, 1000000, 9099999, 9000000, 1000000 },
+		{ "by just enough", 9000000, 1000000, 8900000, 8900000, 1100000 },
+		{ "time was stolen", 9000000, 1000000, 4000000, 4000000, 6000000 },
+		{ "all of it", 9000000, 0, 0, 0, 9000000 },
+		{ "it arrived earlier than seen", 9000000, 3000000, 11000000, 11000000, 1000000 },
+		{ "by all that it waited", 9000000, 2000000, 11000000, 11000000, 0 },
+		{ "by more, which cannot be", 9000000, 1999999, 11000000, 9000000, 1999999 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct jank_rec_block rec = { .cpu_ns = rows[i].cpu };
+
+		rec.state_ns[JANK_STATE_RUNNING] = rows[i].running;
+		rec.state_ns[JANK_STATE_RUNNABLE] = rows[i].runnable;
+		rec.state_ns[JANK_STATE_POLL] = 7;
+		logic__call(logic.skel->progs.logic_trust, &rec, sizeof(rec));
+		is_uint(rec.state_ns[JANK_STATE_RUNNING], rows[i].want_running,
+			"CPU clock: %s: running", rows[i].what);
+		is_uint(rec.state_ns[JANK_STATE_RUNNABLE], rows[i].want_runnable, "  runnable");
+		is_uint(rec.state_ns[JANK_STATE_POLL], 7, "  the rest is left alone");
+	}
+}
+
+/* --- blocks */
+
+static void test_block(void)
+{
+	struct jank_conf conf = logic__conf();
+	struct logic_step open, s;
+	struct event event;
+
+	conf.threshold_ns = 2000000;
+	conf.span_min_ns = 1000000;
+	logic__load(&conf);
+	STEP(RESET);
+	BEGIN(one, 1000);
+	END(1);
+	s = BEGIN(one, 1000);
+	if (s.block_cnt)
+		skip(1, "another program took the CPU");
+	else
+		is_uint(logic__received(JANK_REC_BLOCK, &event), 0, "a short dispatch is not sent");
+	open = END(7);
+	usleep(3000);
+	s = BEGIN(one, 1000);
+	is_uint(s.block_cnt, open.block_cnt + 1, "one over the threshold is a block");
+	is_uint(logic__received(JANK_REC_BLOCK, &event), 1, "and sent");
+	ok(event.block.start_ns == open.start_ns && event.block.duration_ns >= 3000000,
+	   "with its times");
+	ok(event.block.ready_cnt == 7 && event.block.fd == one &&
+		   event.block.end == JANK_END_WAIT && event.block.loop == JANK_LOOP_EPOLL &&
+		   event.hdr.tid == (uint32_t)gettid(),
+	   "and its loop");
+	ok(event.block.cpu_ns < event.block.duration_ns && !event.block.stack_cnt,
+	   "and its CPU time");
+	is_str(event.block.comm, own_comm(), "and name");
+}
+
+/* The kernel may leave out the program at a switch: a departure without an arrival. */
+static void test_late_arrival(void)
+{
+	struct jank_conf conf = logic__conf();
+	struct logic_step open, s;
+	struct event event;
+	uint64_t runnable;
+
+	conf.threshold_ns = 2000000;
+	conf.span_min_ns = 1000000;
+	conf.syscall_class[__NR_bpf] = JANK_CLASS_SOCKET;
+	logic__load(&conf);
+	STEP(RESET);
+	BEGIN(one, 1000);
+	open = END(1);
+	STEP(LEAVE, .now_ns = open.start_ns + 10, .task_state = TASK_INTERRUPTIBLE);
+	usleep(5000);
+	s = BEGIN(one, 1000);
+	logic__received(JANK_REC_BLOCK, &event);
+	runnable = event.block.state_ns[JANK_STATE_RUNNABLE];
+	ok(s.block_cnt == 1 && event.block.wakeup_missed_cnt == 1 &&
+		   logic__lost(JANK_LOST_WAKEUP) == 1,
+	   "an arrival that nobody saw is counted");
+	ok(event.block.state_ns[JANK_STATE_SOCKET] + runnable >= 4500000 &&
+		   runnable < event.block.state_ns[JANK_STATE_SOCKET],
+	   "the time before it stays the sleep's");
+	END(1);
+	open = STEP(LOOK);
+	STEP(LEAVE, .now_ns = open.start_ns + 10, .task_state = TASK_INTERRUPTIBLE, .preempted = 1);
+	usleep(5000);
+	s = BEGIN(one, 1000);
+	logic__received(JANK_REC_BLOCK, &event);
+	ok(s.block_cnt == 2 && !s.runnable_cnt && !event.block.wakeup_missed_cnt,
+	   "and the thread waits for no CPU any more");
+}
+
+/* --- the account: times that this test makes up, so that each is known */
+
+#define T		  1000000000000000ull
+#define AT(name, ns, ...) STEP(name, .now_ns = T + (ns), __VA_ARGS__)
+
+static void begin_account(uint64_t span_min_ns)
+{
+	struct jank_conf conf = logic__conf();
+	struct event event;
+
+	conf.span_min_ns = span_min_ns;
+	conf.syscall_class[__NR_bpf] = JANK_CLASS_SOCKET;
+	logic__load(&conf);
+	STEP(RESET);
+	BEGIN(one, 1000);
+	END(1);
+	AT(OPEN, 0);
+	logic__received(0, &event);
+}
+
+static uint64_t sum_of(const struct logic_step *s)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < JANK_STATE_CNT; i++)
+		sum += s->state_ns[i];
+	return sum;
+}
+
+static void test_account(void)
+{
+	struct logic_step s;
+
+	begin_account(HOUR);
+	s = AT(LEAVE, 10, .task_state = TASK_INTERRUPTIBLE);
+	ok(s.state == JANK_STATE_SOCKET && s.span_syscall == __NR_bpf && !s.runnable_cnt,
+	   "it leaves the CPU to sleep");
+	is_uint(s.state_ns[JANK_STATE_RUNNING], 10, "and has run till then");
+	s = AT(WAKE, 30);
+	ok(s.state == JANK_STATE_RUNNABLE && s.runnable_cnt == 1, "it is woken");
+	is_uint(s.state_ns[JANK_STATE_SOCKET], 20, "and has slept till then");
+	s = AT(WAKE, 33);
+	ok(s.runnable_cnt == 1 && sum_of(&s) == 30, "a second wake-up is none");
+	s = AT(ARRIVE, 35);
+	ok(s.state == JANK_STATE_RUNNING && !s.runnable_cnt, "it gets the CPU");
+	is_uint(s.state_ns[JANK_STATE_RUNNABLE], 5, "and has waited for it");
+	s = AT(ARRIVE, 39);
+	is_uint(sum_of(&s), 35, "an arrival without a departure is none");
+	s = AT(LEAVE, 40, .task_state = TASK_INTERRUPTIBLE, .preempted = 1);
+	ok(s.state == JANK_STATE_RUNNABLE && s.runnable_cnt == 1, "preempted, it is runnable");
+	s = AT(ARRIVE, 50);
+	is_uint(s.state_ns[JANK_STATE_RUNNABLE], 15, "all the while");
+	s = AT(LEAVE, 51, .task_state = 0);
+	is_uint(s.state, JANK_STATE_RUNNABLE, "so is one that yields");
+	s = AT(ARRIVE, 61);
+	ok(!s.wakeup_missed_cnt && sum_of(&s) == 61, "the sum is the time");
+	is_uint(s.state_ns[JANK_STATE_RUNNING], 16, "of which it ran this much");
+}
+
+static void test_wakeups(void)
+{
+	struct logic_step s;
+
+	begin_account(HOUR);
+	AT(LEAVE, 2000000, .task_state = TASK_INTERRUPTIBLE);
+	s = AT(ARRIVE, 2000030);
+	ok(s.wakeup_missed_cnt == 1 && logic__lost(JANK_LOST_WAKEUP) == 1,
+	   "a wake-up that nobody saw is counted");
+	is_uint(s.state_ns[JANK_STATE_SOCKET], 30, "its time stays the sleep's");
+	AT(WAKE, 4000000);
+	s = AT(LEAVE, 4000010, .task_state = TASK_INTERRUPTIBLE);
+	s = AT(ARRIVE, 4000050);
+	ok(s.wakeup_missed_cnt == 1 && s.state_ns[JANK_STATE_RUNNABLE] == 40,
+	   "one that came while it was on its way is not");
+	AT(WAKE, 5000000);
+	AT(LEAVE, 7000000, .task_state = TASK_INTERRUPTIBLE);
+	s = AT(ARRIVE, 7000001);
+	is_uint(s.wakeup_missed_cnt, 2, "one long before it left is another's");
+	s = STEP(FORGET);
+	ok(!sum_of(&s) && !s.wakeup_missed_cnt && !s.start_ns,
+	   "the next dispatch begins with nothing");
+}
+
+static void test_span(void)
+{
+	struct logic_step s;
+	struct event event;
+
+	begin_account(1000);
+	AT(LEAVE, 0, .task_state = TASK_INTERRUPTIBLE);
+	AT(WAKE, 998);
+	AT(ARRIVE, 999);
+	is_uint(logic__received(JANK_REC_STACK, &event), 0, "a short time off the CPU is not sent");
+	AT(LEAVE, 2000, .task_state = TASK_INTERRUPTIBLE);
+	AT(WAKE, 2900);
+	s = AT(ARRIVE, 3000);
+	is_uint(logic__received(JANK_REC_STACK, &event), 1, "a long one is");
+	is_uint(s.stack_cnt, 1, "and counted");
+	ok(event.stack.rec.dispatch_ns == T && event.stack.rec.t_ns == T + 2000 &&
+		   event.stack.rec.ns == 1000 && event.stack.rec.runnable_ns == 100,
+	   "with its times");
+	ok(event.stack.rec.state == JANK_STATE_SOCKET && event.stack.rec.syscall == __NR_bpf,
+	   "and what it waited for");
+	ok(event.stack.rec.user_cnt > 0, "and a user stack (%u kernel, %u user)",
+	   event.stack.rec.kernel_cnt, event.stack.rec.user_cnt);
+	ok(event.hdr.flags & JANK_STACK_WAKER && event.stack.rec.waker.tid == (uint32_t)gettid(),
+	   "and its waker");
+	is_str(event.stack.rec.waker.comm, own_comm(), "by name");
+}
+
+/* On another thread than the main one, whose slices are those of somebody else. */
+static void *test_slices(void *arg)
+{
+	struct event event;
+	uint32_t cnt;
+
+	begin_account(1000);
+	AT(LEAVE, 0, .preempted = 1);
+	for (int i = 1; i <= 5; i++)
+		AT(SLICE, i * 1000);
+	AT(ARRIVE, 5000);
+	is_uint(logic__received(JANK_REC_STACK, &event), 1, "a time runnable is sent");
+	is_uint(event.stack.rec.state, JANK_STATE_RUNNABLE, "as such");
+	is_uint(event.stack.rec.runnable_ns, 5000, "all of it");
+	cnt = event.stack.rec.slice_cnt;
+	if (cnt != 5) {
+		skip(2, "the test moved to another CPU (%u slices)", cnt);
+		return NULL;
+	}
+	ok(event.stack.slices[0].tid == (uint32_t)getpid() && event.stack.slices[0].ns == 1000,
+	   "with who ran instead, and for how long");
+	AT(LEAVE, 10000, .preempted = 1);
+	for (int i = 1; i <= 40; i++)
+		AT(SLICE, 10000 + i * 100);
+	AT(ARRIVE, 14000);
+	logic__received(JANK_REC_STACK, &event);
+	is_uint(event.stack.rec.slice_cnt, JANK_SLICE_MAX, "at most %d slices", JANK_SLICE_MAX);
+	return NULL;
+}
+
+static void run_slices(void)
+{
+	cpu_set_t set;
+	pthread_t thread;
+
+	CPU_ZERO(&set);
+	CPU_SET(sched_getcpu(), &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	if (pthread_create(&thread, NULL, test_slices, NULL))
+		abort();
+	pthread_join(thread, NULL);
+}
+
+int main(void)
+{
+	logic__start();
+	test_bucket();
+	test_trust();
+	test_block();
+	test_late_arrival();
+	test_account();
+	test_wakeups();
+	test_span();
+	run_slices();
+	return logic__done();
+}

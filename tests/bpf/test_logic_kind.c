@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a thread that leaves the CPU waits for: by its system call, the file behind it, and its state. */
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include "tests/bpf/logic_run.h"
+
+#define ARG0 BPF_PROG_TEST_RUN /* of the system call that runs a program: a descriptor to some */
+
+/* Puts a file of a kind at the descriptor that is the system call's first argument. */
+static void place(char kind)
+{
+	int fds[2] = { -1, -1 };
+
+	close(ARG0);
+	switch (kind) {
+	case 'p':
+		if (pipe(fds))
+			return;
+		break;
+	case 's':
+		if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds))
+			return;
+		break;
+	case 'e':
+		fds[0] = eventfd(0, 0);
+		break;
+	case 'f':
+		fds[0] = open("/proc/self/exe", O_RDONLY);
+		break;
+	default:
+		return;
+	}
+	dup2(fds[0], ARG0);
+	if (fds[0] != ARG0)
+		close(fds[0]);
+	if (fds[1] >= 0)
+		close(fds[1]);
+}
+
+/* Runs logic_kind with the second argument of the system call at a place that is a binder command. */
+static uint32_t kind_in_ioctl(struct logic_step *ctx, uint64_t command)
+{
+	char *page = mmap((void *)(command & ~4095ull), 8192, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	union bpf_attr attr = {
+		.test = { .prog_fd = bpf_program__fd(logic.skel->progs.logic_kind),
+			  .ctx_in = (uint64_t)(uintptr_t)ctx,
+			  .ctx_size_in = sizeof(*ctx) },
+	};
+
+	if (page == MAP_FAILED)
+		return UINT32_MAX;
+	memcpy((void *)command, &attr, sizeof(attr));
+	if (syscall(__NR_bpf, ARG0, command, sizeof(attr)))
+		ctx->state = UINT32_MAX;
+	munmap(page, 8192);
+	return ctx->state;
+}
+
+static void test_kinds(void)
+{
+	static const struct {
+		uint8_t class;
+		char file;
+		uint32_t task_state, want;
+	} rows[] = {
+		{ JANK_CLASS_PLAIN, 0, TASK_INTERRUPTIBLE, JANK_STATE_OTHER },
+		{ JANK_CLASS_PLAIN, 0, TASK_UNINTERRUPTIBLE, JANK_STATE_OTHER },
+		{ JANK_CLASS_PLAIN, 0, TASK_STOPPED, JANK_STATE_STOPPED },
+		{ JANK_CLASS_FUTEX, 0, TASK_INTERRUPTIBLE, JANK_STATE_FUTEX },
+		{ JANK_CLASS_FUTEX, 0, TASK_TRACED, JANK_STATE_STOPPED },
+		{ JANK_CLASS_SLEEP, 0, TASK_INTERRUPTIBLE, JANK_STATE_SLEEP },
+		{ JANK_CLASS_SLEEP, 0, TASK_FROZEN | TASK_INTERRUPTIBLE, JANK_STATE_STOPPED },
+		{ JANK_CLASS_POLL, 0, TASK_INTERRUPTIBLE, JANK_STATE_POLL },
+		{ JANK_CLASS_SOCKET, 0, TASK_INTERRUPTIBLE, JANK_STATE_SOCKET },
+		{ JANK_CLASS_FD, 'p', TASK_INTERRUPTIBLE, JANK_STATE_PIPE },
+		{ JANK_CLASS_FD, 's', TASK_INTERRUPTIBLE, JANK_STATE_SOCKET },
+		{ JANK_CLASS_FD, 'e', TASK_INTERRUPTIBLE, JANK_STATE_OTHER },
+		{ JANK_CLASS_FD, 'f', TASK_INTERRUPTIBLE, JANK_STATE_OTHER },
+		{ JANK_CLASS_FD, 'f', TASK_UNINTERRUPTIBLE, JANK_STATE_DISK },
+		{ JANK_CLASS_FD, 0, TASK_INTERRUPTIBLE, JANK_STATE_OTHER },
+		{ JANK_CLASS_FD, 0, TASK_UNINTERRUPTIBLE, JANK_STATE_DISK },
+		{ JANK_CLASS_FILE, 0, TASK_INTERRUPTIBLE, JANK_STATE_OTHER },
+		{ JANK_CLASS_FILE, 0, TASK_UNINTERRUPTIBLE, JANK_STATE_DISK },
+		{ JANK_CLASS_IOCTL, 0, TASK_INTERRUPTIBLE, JANK_STATE_OTHER },
+	};
+	uint8_t loaded = UINT8_MAX;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct logic_step ctx = { .task_state = rows[i].task_state };
+		struct jank_conf conf = logic__conf();
+
+		conf.syscall_class[__NR_bpf] = rows[i].class;
+		if (loaded != rows[i].class)
+			logic__load(&conf);
+		loaded = rows[i].class;
+		place(rows[i].file);
+		logic__call(logic.skel->progs.logic_kind, &ctx, sizeof(ctx));
+		is_uint(ctx.state, rows[i].want, "class %u, file '%c', task state %x: kind %u",
+			rows[i].class, rows[i].file ? rows[i].file : '-', rows[i].task_state,
+			rows[i].want);
+		if (ctx.span_syscall != __NR_bpf)
+			is_int(ctx.span_syscall, __NR_bpf, "in this system call");
+	}
+}
+
+static void test_binder(void)
+{
+	struct logic_step ctx = { .task_state = TASK_INTERRUPTIBLE };
+	struct jank_conf conf = logic__conf();
+
+	conf.syscall_class[__NR_bpf] = JANK_CLASS_IOCTL;
+	logic__load(&conf);
+	is_uint(kind_in_ioctl(&ctx, 0xc0306201), JANK_STATE_BINDER, "an ioctl of binder's");
+	is_uint(kind_in_ioctl(&ctx, 0xc0186201), JANK_STATE_BINDER, "its 32-bit layout");
+	is_uint(kind_in_ioctl(&ctx, 0xc0306209), JANK_STATE_OTHER, "another ioctl");
+	is_uint(kind_in_ioctl(&ctx, 0x7ac0306201), JANK_STATE_BINDER, "a command has 32 bits");
+}
+
+int main(void)
+{
+	place('f'); /* the descriptor that test_kinds needs is not to be a map's */
+	logic__start();
+	test_kinds();
+	test_binder();
+	return logic__done();
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Loops that poll: taken for loops by evidence. */
+#include "tests/bpf/logic_run.h"
+
+#define POLL(stack)	    STEP(POLL, .sp = (stack), .arg = (stack), .ret = 1)
+#define POLL_ON(fds, stack) STEP(POLL, .sp = (stack), .arg = (fds), .ret = 1)
+
+static struct logic_step poll_turns(unsigned cnt, uint64_t stack)
+{
+	struct logic_step s = { 0 };
+
+	while (cnt--)
+		s = POLL(stack);
+	return s;
+}
+
+static struct jank_conf poll_conf(uint8_t class)
+{
+	struct jank_conf conf = logic__conf();
+
+	conf.infer_begin = 1;
+	conf.syscall_class[__NR_bpf] = class;
+	return conf;
+}
+
+static void test_poll(void)
+{
+	struct jank_conf conf = poll_conf(JANK_CLASS_POLL_FDS);
+	struct logic_step s;
+	struct event event;
+
+	logic__begin_with(&conf);
+	s = poll_turns(7, 1000);
+	ok(s.known && s.phase == 3 && !s.start_ns && !logic__received(JANK_REC_LOOP, &event),
+	   "seven waits from one place: a candidate");
+	s = POLL(1000);
+	ok(s.phase == 2 && s.start_ns && s.loop == JANK_LOOP_POLL && s.loop_sp == 1000,
+	   "the eighth makes a loop, and opens a dispatch");
+	ok(logic__received(JANK_REC_WAIT, &event) == 1 && event.wait.turn_cnt == 8 &&
+		   event.wait.loop == JANK_LOOP_POLL,
+	   "which is told, with its turns");
+	s = POLL(1000);
+	ok(s.dispatch_cnt == 1 && s.phase == 2, "the next one ends it and opens another");
+	s = POLL(900);
+	ok(s.dispatch_cnt == 1 && s.loop_sp == 1000, "one from deeper is the handler's");
+	s = POLL(1000);
+	ok(s.dispatch_cnt == 2, "after which the dispatch goes on to the loop's next");
+	s = poll_turns(32, 900);
+	ok(s.loop_sp == 900 && s.dispatch_cnt == 2 && logic__lost(JANK_LOST_LOOP_CHANGED) == 1,
+	   "32 in a row from deeper are a loop of their own");
+	s = POLL(1000);
+	ok(s.dispatch_cnt == 3 && s.loop_sp == 1000, "the outer loop goes on when that is left");
+}
+
+static void test_poll_places(void)
+{
+	struct jank_conf conf = poll_conf(JANK_CLASS_POLL_FDS);
+	struct logic_step s;
+
+	logic__begin_with(&conf);
+	for (int i = 0; i < 8; i++) {
+		POLL(900);
+		s = POLL(1000);
+	}
+	ok(s.phase == 2 && s.loop_sp == 1000, "of two places by turns the outer one is the loop");
+	logic__begin_with(&conf);
+	for (int i = 0; i < 40; i++)
+		s = POLL(1000 + 8 * i);
+	ok(s.phase == 3, "forty waits from forty places are no loop");
+	logic__begin_with(&conf);
+	poll_turns(3, 1000);
+	s = BEGIN(one, 1100);
+	ok(s.loop == JANK_LOOP_EPOLL && s.loop_fd == one && s.phase == 1,
+	   "a candidate that waits in epoll is epoll's loop");
+	logic__begin_with(&conf);
+	poll_turns(8, 1000);
+	s = BEGIN(one, 900);
+	ok(s.loop == JANK_LOOP_POLL && s.start_ns,
+	   "epoll from within a polling loop is its handler's");
+	s = BEGIN(one, 1100);
+	ok(s.loop == JANK_LOOP_EPOLL && s.loop_fd == one, "from outside of it, it is the loop");
+}
+
+/* As CPython waits: from the same array, at a depth that varies. */
+static void test_poll_slop(void)
+{
+	struct jank_conf conf = poll_conf(JANK_CLASS_POLL_FDS);
+	struct logic_step s;
+
+	logic__begin_with(&conf);
+	for (int i = 0; i < 8; i++)
+		s = POLL_ON(5, 1000 - i % 3 * 40);
+	ok(s.phase == 2 && s.dispatch_cnt == 0,
+	   "one array at depths that vary by some bytes: one place");
+	s = POLL_ON(5, 904);
+	ok(s.dispatch_cnt == 1, "which is the loop's");
+	s = POLL_ON(6, 800);
+	ok(s.dispatch_cnt == 1, "another array from deeper is the handler's");
+	s = POLL_ON(5, 500);
+	ok(s.dispatch_cnt == 1, "so is the same one from far deeper");
+}
+
+static void test_poll_evidence(void)
+{
+	struct jank_conf conf = poll_conf(JANK_CLASS_SELECT);
+	__u32 tgid = getpid(), yes = 1;
+	struct logic_step s;
+
+	logic__begin_with(&conf);
+	s = poll_turns(31, 1000);
+	ok(s.phase == 3, "select: 31 turns are none, for the descriptors are not seen");
+	s = POLL(1000);
+	ok(s.phase == 2, "32 are");
+	conf = poll_conf(JANK_CLASS_IO_URING);
+	logic__begin_with(&conf);
+	ok(poll_turns(31, 1000).phase == 3 && POLL(1000).phase == 2, "io_uring: likewise");
+	logic__begin_with(&conf);
+	bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_pollers), &tgid, &yes, BPF_ANY);
+	ok(poll_turns(3, 1000).phase == 2, "three where a library is known to wait so");
+	conf = poll_conf(JANK_CLASS_POLL_FDS);
+	conf.loop_mask = 1 << JANK_LOOP_EPOLL;
+	logic__begin_with(&conf);
+	ok(!poll_turns(8, 1000).known, "-l epoll: none is looked at");
+}
+
+int main(void)
+{
+	logic__start();
+	test_poll();
+	test_poll_places();
+	test_poll_slop();
+	test_poll_evidence();
+	return logic__done();
+}

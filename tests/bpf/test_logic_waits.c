@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Waits make dispatches: epoll's, and android::Looper's around them; whose wait it is. */
+#include "tests/bpf/logic_run.h"
+
+#define SP_EVERY 64 /* dispatches between two looks at the depth of the loop's wait */
+
+static void test_first(void)
+{
+	struct logic_step s;
+	struct event event;
+
+	logic__begin();
+	ok(!STEP(LOOK).known, "a thread that never waited has no state");
+	s = BEGIN(one, 1000);
+	ok(s.known && s.phase == 1 && !s.start_ns, "its first wait: it waits");
+	ok(s.loop_fd == one && s.loop_sp == 1000 && s.loop == JANK_LOOP_EPOLL, "in its loop");
+	is_uint(logic__received(JANK_REC_LOOP, &event), 1, "which is told");
+	ok(event.loop.fd == one && event.loop.loop == JANK_LOOP_EPOLL && !event.loop.key &&
+		   event.hdr.tid == (uint32_t)gettid() && event.hdr.tgid == (uint32_t)getpid(),
+	   "by descriptor, kind and thread");
+	s = END(3);
+	ok(s.phase == 2 && s.start_ns && s.ready_cnt == 3 && !s.dispatch_cnt,
+	   "the wait's end opens a dispatch");
+	ok(END(1).start_ns == s.start_ns, "which a second end does not open anew");
+	s = BEGIN(one, 1000);
+	ok(s.phase == 1 && !s.start_ns && s.dispatch_cnt == 1 && !s.block_cnt,
+	   "the next wait closes it");
+	is_uint(logic__received(JANK_REC_LOOP, &event), 0, "a loop is told once");
+	is_int(END(-4).ready_cnt, -4, "a wait that failed ends, too");
+}
+
+static void test_nested(void)
+{
+	struct logic_step open, s;
+
+	logic__begin();
+	BEGIN(one, 1000);
+	open = END(1);
+	s = BEGIN(two, 900);
+	ok(s.phase == 2 && s.start_ns == open.start_ns && s.nested_cnt == 1,
+	   "a handler's wait on another descriptor, deeper in the stack, is in its dispatch");
+	ok(END(0).start_ns == open.start_ns, "its end, too");
+	s = BEGIN(one, 800);
+	ok(s.phase == 1 && s.dispatch_cnt == 1 && !s.nested_cnt && s.loop_sp == 1000,
+	   "a wait on the loop's own descriptor ends the dispatch, however deep");
+	for (int i = 0; i < SP_EVERY; i++) {
+		END(1);
+		s = BEGIN(one, 1200);
+	}
+	ok(s.dispatch_cnt == 1 + SP_EVERY && s.loop_sp == 1200,
+	   "waits from above raise the loop's depth before long");
+	END(1);
+	ok(BEGIN(two, 1100).phase == 2, "below which a wait is nested again");
+	is_uint(logic__lost(JANK_LOST_LOOP_CHANGED), 0, "nothing was given up");
+}
+
+static void test_other_loop(void)
+{
+	struct logic_step s;
+
+	logic__begin();
+	BEGIN(one, 1000);
+	END(1);
+	s = BEGIN(two, 1000);
+	ok(s.phase == 1 && s.dispatch_cnt == 1 && s.loop_fd == two,
+	   "a wait on another descriptor at the same depth: the thread went to another loop");
+	END(1);
+	s = BEGIN(one, 1400);
+	ok(s.dispatch_cnt == 2 && s.loop_fd == one && s.loop_sp == 1400, "or from above");
+	is_uint(logic__lost(JANK_LOST_LOOP_CHANGED), 0, "its dispatches are whole");
+}
+
+static void test_many_nested(void)
+{
+	struct logic_step s = { 0 };
+
+	logic__begin();
+	BEGIN(one, 1000);
+	END(1);
+	for (int i = 0; i < 200; i++) {
+		BEGIN(two, 900);
+		s = END(0);
+	}
+	s = BEGIN(two, 890);
+	is_uint(s.nested_cnt, 1, "waits from another place are counted apart");
+	for (int i = 1; i < 255; i++)
+		s = BEGIN(two, 890);
+	ok(s.phase == 2 && s.start_ns && s.nested_cnt == 255 && s.loop_fd == one,
+	   "255 waits in a row are a handler's");
+	s = BEGIN(two, 890);
+	ok(s.phase == 1 && !s.start_ns && s.loop_fd == two && s.loop_sp == 890,
+	   "the 256th makes them a loop");
+	ok(!s.dispatch_cnt && logic__lost(JANK_LOST_LOOP_CHANGED) == 1,
+	   "the open dispatch is given up, counted");
+	END(1);
+	s = BEGIN(one, 1000);
+	ok(s.dispatch_cnt == 1 && s.loop_fd == one, "and the first loop may come back");
+}
+
+static void test_closed_loop(void)
+{
+	int gone = epoll_create1(EPOLL_CLOEXEC), number = gone;
+	struct logic_step s;
+
+	logic__begin();
+	BEGIN(gone, 1000);
+	END(1);
+	close(gone);
+	s = BEGIN(two, 900);
+	ok(s.phase == 1 && s.loop_fd == two && logic__lost(JANK_LOST_LOOP_CHANGED) == 1,
+	   "a loop whose descriptor is closed was left");
+	logic__begin();
+	gone = epoll_create1(EPOLL_CLOEXEC);
+	BEGIN(gone, 1000);
+	END(1);
+	dup2(two, gone);
+	s = BEGIN(two, 900);
+	ok(gone == number && s.loop_fd == two && logic__lost(JANK_LOST_LOOP_CHANGED) == 1,
+	   "so was one whose number is another file's");
+	close(gone);
+	logic__begin();
+	gone = epoll_create1(EPOLL_CLOEXEC);
+	BEGIN(gone, 1000);
+	END(1);
+	close(gone);
+	gone = epoll_create1(EPOLL_CLOEXEC);
+	BEGIN(gone, 1000);
+	END(1);
+	s = BEGIN(two, 900);
+	ok(gone == number && s.loop_fd == gone && s.start_ns &&
+		   !logic__lost(JANK_LOST_LOOP_CHANGED),
+	   "one whose number is a new loop's lives");
+	close(gone);
+}
+
+static void test_late(void)
+{
+	struct logic_step s;
+	struct event event;
+
+	logic__begin();
+	s = END(2);
+	ok(s.known && s.phase == 2 && s.start_ns && s.loop_fd == -1,
+	   "the end of a wait that began before us opens a dispatch");
+	s = BEGIN(one, 1000);
+	ok(s.phase == 1 && s.dispatch_cnt == 1 && s.loop_fd == one, "which the next wait closes");
+	is_uint(logic__received(JANK_REC_LOOP, &event), 1, "and tells its loop");
+}
+
+static void test_filter(void)
+{
+	struct jank_conf conf = logic__conf();
+	uint32_t tgid = getpid(), yes = 1;
+
+	conf.tgid = getpid() + 1;
+	logic__load(&conf);
+	ok(!BEGIN(one, 1000).known && !END(1).known && !STEP(LOOPER, .looper = 1).known,
+	   "another process is not traced");
+	conf.tgid = 0;
+	logic__load(&conf);
+	ok(!BEGIN(one, 1000).known, "nor is one that is not among those given");
+	bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_tgids), &tgid, &yes, BPF_ANY);
+	ok(BEGIN(one, 1000).known, "one that is, is");
+}
+
+/* --- android::Looper */
+
+#define LOOPER(address, stack) STEP(LOOPER, .looper = (address), .sp = (stack))
+
+static void test_looper(void)
+{
+	struct logic_step s;
+	struct event event;
+
+	logic__begin();
+	s = LOOPER(0xa0, 2000);
+	ok(s.known && s.looper_entry && s.start_ns && s.key == 0xa0 &&
+		   s.loop == JANK_LOOP_ANDROID_LOOPER,
+	   "pollOnce may return without a wait: a dispatch opens");
+	s = BEGIN(one, 1900);
+	ok(!s.looper_entry && !s.start_ns && s.phase == 1 && !s.dispatch_cnt,
+	   "its wait, when it comes, takes that back");
+	is_uint(logic__received(JANK_REC_LOOP, &event), 1, "and tells the loop");
+	ok(event.loop.loop == JANK_LOOP_ANDROID_LOOPER && event.loop.key == 0xa0 &&
+		   event.loop.fd == one,
+	   "by kind, address and descriptor");
+	ok(END(1).start_ns, "the wait's end opens the dispatch");
+	s = LOOPER(0xa0, 2000);
+	ok(s.dispatch_cnt == 1 && s.start_ns && s.looper_entry && !s.ready_cnt,
+	   "the next pollOnce closes it");
+	s = LOOPER(0xa0, 2000);
+	is_uint(s.dispatch_cnt, 2, "with a backlog it comes without a wait between");
+	s = BEGIN(one, 1900);
+	ok(s.dispatch_cnt == 2 && s.phase == 1, "its wait is no dispatch of its own");
+	is_uint(logic__lost(JANK_LOST_LOOP_CHANGED), 0, "nothing was given up");
+}
+
+static void test_looper_nested(void)
+{
+	struct logic_step open, s;
+
+	logic__begin();
+	LOOPER(0xa0, 2000);
+	BEGIN(one, 1900);
+	open = END(1);
+	s = LOOPER(0xb0, 1500);
+	ok(s.key == 0xa0 && s.start_ns == open.start_ns,
+	   "a handler's own Looper is in its dispatch");
+	s = BEGIN(two, 1400);
+	ok(s.phase == 2 && s.start_ns == open.start_ns, "and so is its wait");
+	ok(END(1).start_ns == open.start_ns, "and its end");
+	s = LOOPER(0xb0, 2000);
+	ok(s.key == 0xb0 && s.dispatch_cnt == 1 && s.loop_fd == -1,
+	   "at the same depth it is another loop");
+	s = BEGIN(two, 1900);
+	ok(s.loop_fd == two && s.phase == 1 && s.dispatch_cnt == 1, "with its own descriptor");
+}
+
+int main(void)
+{
+	logic__start();
+	test_first();
+	test_nested();
+	test_other_loop();
+	test_many_nested();
+	test_closed_loop();
+	test_late();
+	test_filter();
+	test_looper();
+	test_looper_nested();
+	return logic__done();
+}
