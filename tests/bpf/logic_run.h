@@ -135,11 +135,12 @@ static inline uint64_t logic__lost(uint32_t reason)
 	return sum;
 }
 
-/* The records that came since the last look, decoded; the number of one kind, and the last of it. */
+/* The records that came since the last look, decoded; the number of one kind, and the last of it, or zeroes. */
 static inline unsigned logic__received(uint16_t kind, struct event *ret)
 {
 	unsigned cnt = 0;
 
+	*ret = (struct event){ 0 };
 	logic.rec_cnt = 0;
 	ring_buffer__consume(logic.ring);
 	for (unsigned i = 0; i < logic.rec_cnt; i++) {
