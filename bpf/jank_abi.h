@@ -136,17 +136,19 @@ struct jank_conf {
 	__u32 thread_sz;     /* of a kernel stack, without what lies above the registers */
 	__u64 user_ip_mask;  /* of the bits that an address in user space can have */
 	__u32 all; /* every process that the filters below admit; tgid and jank_tgids don't matter */
-	__u32 main_thread; /* of these only threads whose number is their process's */
-	__u32 loop_mask;   /* of these only loops of these kinds: bit JANK_LOOP_* */
-	__u32 uid_cnt;	   /* 0: any */
-	__u32 glob_cnt;	   /* in jank_globs, of the process's name; 0: any */
-	__u32 cgroup_cnt;  /* in jank_cgroups; 0: any */
+	__u32 main_thread;  /* of these only threads whose number is their process's */
+	__u32 loop_mask;    /* of these only loops of these kinds: bit JANK_LOOP_* */
+	__u32 uid_cnt;	    /* 0: any */
+	__u32 glob_cnt;	    /* in jank_globs, of the process's name; 0: any */
+	__u32 cgroup_cnt;   /* in jank_cgroups; 0: any */
+	__u32 compat_apart; /* sys_enter and sys_exit are only for 32-bit programs */
+	__u32 pad;
 	__u32 uids[JANK_FILTER_MAX];
 	__s32 epoll_nr[JANK_EPOLL_CNT];	      /* -1: not on this architecture */
 	__s32 restart_nr[2];		      /* restart_syscall, of 64-bit and 32-bit programs */
 	__u8 syscall_class[JANK_SYSCALL_MAX]; /* by system-call number: JANK_CLASS_* */
 };
-_Static_assert(sizeof(struct jank_conf) == 152 + JANK_SYSCALL_MAX, "jank_conf");
+_Static_assert(sizeof(struct jank_conf) == 160 + JANK_SYSCALL_MAX, "jank_conf");
 
 /* What the calibration object is asked, and what it answers of the task that runs it. */
 struct jank_calibration {
@@ -329,10 +331,11 @@ struct jank_rec_thread {
 _Static_assert(sizeof(struct jank_rec_thread) == 32 + 24 + 8 * JANK_HIST_BUCKETS + 8 + JANK_COMM_SZ,
 	       "jank_rec_thread");
 
-/* jank_rec_exec.hdr.flags: not by the main thread, whose task is gone now */
-#define JANK_EXEC_BY_THREAD 1
+/* jank_rec_exec.hdr.flags */
+#define JANK_EXEC_BY_THREAD 1 /* not by the main thread, whose task is gone now */
+#define JANK_EXEC_32BIT	    2 /* the new program is a 32-bit one */
 
-/* A traced process replaced its program. */
+/* A traced process replaced its program; with -a and compat_apart also any that became a 32-bit one. */
 struct jank_rec_exec {
 	struct jank_rec hdr;
 	char comm[JANK_COMM_SZ];

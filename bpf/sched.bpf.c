@@ -105,6 +105,7 @@ TRACEPOINT("sched_process_exec")
 int BPF_PROG(jank_on_exec, struct task_struct *task, pid_t old_tid)
 {
 	bool admitted = filter__traced(task);
+	bool compat = compat__is_32bit(compat__user_regs(task));
 	struct jank_rec_exec rec = {};
 	__u32 tgid = KREAD(task, tgid);
 	struct jank_thread *t;
@@ -113,7 +114,7 @@ int BPF_PROG(jank_on_exec, struct task_struct *task, pid_t old_tid)
 	if (filter__maybe(tgid))
 		bpf_map_delete_elem(&jank_pollers, &tgid);
 	t = thread__get_as(task, old_tid);
-	if (jank_conf.all ? !t : !admitted)
+	if (jank_conf.all ? !t && !(compat && jank_conf.compat_apart) : !admitted)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (t) {
@@ -134,6 +135,8 @@ int BPF_PROG(jank_on_exec, struct task_struct *task, pid_t old_tid)
 	record__head(&rec.hdr, JANK_REC_EXEC, sizeof(rec), now, task);
 	if (old_tid != KREAD(task, pid))
 		rec.hdr.flags = JANK_EXEC_BY_THREAD;
+	if (compat)
+		rec.hdr.flags |= JANK_EXEC_32BIT;
 	record__comm(rec.comm, task);
 	record__send(&rec, sizeof(rec));
 	return 0;

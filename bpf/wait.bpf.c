@@ -73,13 +73,19 @@ JANK_TRACEPOINTS(select, select, poll__on_enter(), poll__on_exit(ctx->ret))
 JANK_TRACEPOINTS(pselect6, psel6, poll__on_enter(), poll__on_exit(ctx->ret))
 JANK_TRACEPOINTS(io_uring_enter, uring, poll__on_enter(), poll__on_exit(ctx->ret))
 
-/* The same from the tracepoints of all system calls, for kernels without one for each (Android). */
+/*
+ * The same from the tracepoints of all system calls, for kernels without one for each (Android), and for 32-bit
+ * programs, which pass those by.
+ */
 TRACEPOINT("sys_enter")
 int BPF_PROG(jank_on_sys_enter, struct pt_regs *regs, long id)
 {
-	s32 nr = compat__syscall_nr(regs);
 	struct task_struct *task;
+	s32 nr;
 
+	if (jank_conf.compat_apart && !compat__is_32bit(regs))
+		return 0;
+	nr = compat__syscall_nr(regs);
 	if (poll__class_waits(poll__class(nr)))
 		return poll__on_enter();
 	if (!wait__is_epoll(nr))
@@ -94,8 +100,11 @@ int BPF_PROG(jank_on_sys_enter, struct pt_regs *regs, long id)
 TRACEPOINT("sys_exit")
 int BPF_PROG(jank_on_sys_exit, struct pt_regs *regs, long ret)
 {
-	s32 nr = compat__syscall_nr(regs);
+	s32 nr;
 
+	if (jank_conf.compat_apart && !compat__is_32bit(regs))
+		return 0;
+	nr = compat__syscall_nr(regs);
 	if (poll__class_waits(poll__class(nr)))
 		return poll__on_exit(ret);
 	if (!wait__is_epoll(nr))

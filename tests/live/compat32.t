@@ -4,10 +4,12 @@
 import importlib.machinery
 import importlib.util
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
@@ -18,6 +20,9 @@ from live import (EXIT_CANNOT, JANKBPF, ROOT, Tap, Trace, end, frame_of, main_sy
 FOLDER = {"x86_64": "i686", "aarch64": "arm"}.get(os.uname().machine, "none")
 SIMJANK = os.path.join(ROOT, ".output", FOLDER, "static", "simjank")
 IS_32BIT = "is a 32-bit program"
+RUNS_32BIT = "runs a 32-bit program"
+ATTACHED = "raw_syscalls attached"
+CALM = ["--quiet", "--scenario", "sleep,pipe,mutex", "--length", "40ms-70ms", "--gap", "20ms", "--duration", "4s"]
 SLEEPS = {"nanosleep", "clock_nanosleep", "clock_nanosleep_time64"}
 STALLS = ["--quiet", "--scenario", "sleep:40ms,pipe:40ms,busy:40ms"]
 
@@ -129,17 +134,21 @@ def check_says(tap):
 
 
 def check_exec(tap):
-    """A 64-bit program that becomes a 32-bit one: its waits can't be seen any more, which is said once."""
-    command = ["--", "sh", "-c", "\"$@\"; exec \"$@\"", "sh", SIMJANK, *STALLS, "--count", "3"]
-    for options, remedy in (([], "--disable-feature syscall_tracepoints"),
+    """A 64-bit program that becomes a 32-bit one: what sees its waits is attached then, if there is such a thing."""
+    command = ["--", "sh", "-c", "\"$@\"; exec \"$@\"", "sh", SIMJANK, *STALLS, "--count", "3", "--start-delay", "1s"]
+    for options, remedy in ((["--disable-feature", "raw_syscalls"], "this kernel has no raw_syscalls"),
                             (["--backend", "uprobe"], "--backend kernel")):
         done = run(*options, *command)
         name = " ".join(["exec", *options])
-        tap.check(done.returncode == 0 and done.stderr.count("became a 32-bit program") == 1
-                  and remedy in done.stderr, f"{name}: what is lost is said, with the remedy", done)
-    done = run("--disable-feature", "syscall_tracepoints", *command)
-    tap.check(done.returncode == 0 and len(blocks_of(done)) >= 3 and not done.stderr,
-              "exec, the remedy: three blocks", done)
+        tap.check(done.returncode == 0 and done.stderr.count(RUNS_32BIT) == 1 and "blocks are lost" in done.stderr
+                  and remedy in done.stderr, f"{name}: what is lost is said, with the reason", done)
+    for options, said in (([], 1), (["--disable-feature", "tp_btf"], 1),
+                          (["--disable-feature", "syscall_tracepoints"], 0)):
+        done = run(*options, *command)
+        name = " ".join(["exec", *options])
+        tap.check(done.returncode == 0 and len(blocks_of(done)) >= 3, f"{name}: three blocks", done)
+        tap.check(done.stderr.count("\n") == done.stderr.count(RUNS_32BIT) == said, f"{name}: it is said, once",
+                  done.stderr)
     script = "sleep 1; exec \"$@\""
     process = live.start(["sh", "-c", script, "sh", SIMJANK, *STALLS, "--count", "3", "--start-delay", "1s"])
     try:
@@ -149,6 +158,82 @@ def check_exec(tap):
         tap.check(trace.status == 0 and len(trace.blocks) >= 3, "exec, traced anew by -p: three blocks", trace.messages)
     finally:
         end(process)
+
+
+def copies(folder, *names):
+    """simjank by names of this run's own, by which -c finds it; 32-bit ones where the name says so."""
+    for name in names:
+        shutil.copy(SIMJANK if "32" in name else os.path.join(ROOT, "simjank"), os.path.join(folder, name))
+    return lambda name: os.path.join(folder, name)
+
+
+def start_turned(truth, folder, name):
+    """The same as truth.start, by way of a shell, which is a 64-bit program."""
+    path, given = truth.simjank(name), truth.simjank
+    with open(path + ".sh", "w", encoding="utf-8") as file:
+        file.write(f"#!/bin/sh\nsleep 0.5\nexec {path} \"$@\"\n")
+    os.chmod(path + ".sh", 0o755)
+    truth.simjank = lambda name: path + ".sh"
+    try:
+        return truth.start(folder, name, CALM, name)
+    finally:
+        truth.simjank = given
+
+
+def check_all(tap, truth):
+    """-a: 32-bit programs that run already, that come later, and that others become, beside a 64-bit one."""
+    mark = f"j{os.getpid() % 10000}"
+    names = early, late, turned, other = [f"{mark}-{what}" for what in ("e32", "l32", "t32", "o64")]
+    given = truth.simjank
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, "bin"))
+        truth.simjank = copies(os.path.join(folder, "bin"), *names)
+        pairs = {early: truth.start(folder, early, CALM, early), other: truth.start(folder, other, CALM, other)}
+        try:
+            with Trace(options=("-a", "-c", f"{mark}-*")) as trace:
+                pairs[late] = truth.start(folder, late, CALM, late)
+                pairs[turned] = start_turned(truth, folder, turned)
+                for process, _ in pairs.values():
+                    process.send_signal(signal.SIGUSR1)
+                for process, _ in pairs.values():
+                    process.wait(60)
+        finally:
+            truth.simjank = given
+            for process, _ in pairs.values():
+                end(process)
+        for name, what in zip(names, ("that ran", "that came", "that was a shell", "of 64 bits")):
+            process, path = pairs[name]
+            own = os.path.join(folder, "own")
+            with open(own, "w", encoding="utf-8") as file:
+                file.writelines(live.json.dumps(b) + "\n" for b in trace.blocks if b["pid"] == process.pid)
+            truth.judge(tap, f"-a, one {what}", path, own, ["--loop", "epoll"])
+        said = [line for line in trace.messages if RUNS_32BIT in line]
+        tap.check(len(said) == 1 and "raw_syscalls" in said[0], "-a: it is said once", *trace.messages)
+
+
+def check_on_demand(tap):
+    """-a: what every system call pays for is attached while a 32-bit program is wanted, and only then."""
+    mark = f"j{os.getpid() % 10000}"
+    with tempfile.TemporaryDirectory() as folder:
+        path = copies(folder, f"{mark}-d32", f"{mark}-d64", f"{mark}-x32")
+        idle, outside = [live.start([path(f"{mark}-{name}"), *STALLS, "--wait"]) for name in ("d64", "x32")]
+        try:
+            with Trace(options=("-a", "-c", f"{mark}-d*")) as trace:
+                more = live.start([path(f"{mark}-x32"), *STALLS, "--count", "3"])
+                more.wait(60)
+                time.sleep(2.5)
+                tap.check(not any(ATTACHED in line for line in trace.messages), "not for one that no filter admits",
+                          *trace.messages)
+                wanted = live.start([path(f"{mark}-d32"), *STALLS, "--start-delay", "1s", "--count", "3"])
+                live.wait_for(lambda: any(ATTACHED in line for line in trace.messages), what="the attachment")
+                wanted.wait(60)
+                live.wait_for(lambda: any("no 32-bit program is left" in line for line in trace.messages),
+                              what="the end of the attachment")
+        finally:
+            end(idle)
+            end(outside)
+        tap.check({b["pid"] for b in trace.blocks} == {wanted.pid} and len(trace.blocks) >= 3,
+                  "for one that it admits, until its end", trace.messages, trace.blocks)
 
 
 def main():
@@ -162,6 +247,8 @@ def main():
     check_mixed(tap, truth)
     check_says(tap)
     check_exec(tap)
+    check_all(tap, truth)
+    check_on_demand(tap)
     tap.end()
 
 

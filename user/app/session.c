@@ -184,6 +184,7 @@ static void on_look(void *ctx, uint64_t arg)
 	(void)arg;
 	session__look(s, NULL);
 	session__scan_due(s);
+	session__find_compat(s);
 	session__sweep(s);
 	if (s->opts->command == CMD_TRACE &&
 	    clock__mono_ns() - s->status_ns >= STATUS_NS - LOOK_MIN_NS) {
@@ -276,6 +277,8 @@ static int attach(struct session *s, struct err *err)
 		res = session__place_probes(s, err);
 	if (!res)
 		res = watch_all(s, err);
+	if (!res)
+		session__find_compat(s);
 	s->start_ns = s->status_ns = clock__mono_ns();
 	if (!res && loader__files(s->loader))
 		res = uprobe_files__start(loader__files(s->loader), err);

@@ -49,6 +49,16 @@ struct cost_meter {
 	uint64_t window_start_ns, windows_ns, last_ns, every_ns;
 };
 
+/* 32-bit programs of -a, whose waits have probes of their own while there are such (session_compat.c). */
+struct compat_watch {
+	bool some;		   /* there are, wanted or not, or there were at the last look */
+	bool seen;		   /* the probes are attached */
+	bool told;		   /* that there is one */
+	pid_t last;		   /* one that is wanted, as of the last look; 0: none */
+	unsigned empty_cnt;	   /* looks in a row that found none wanted */
+	uint64_t look_ns, cost_ns; /* the last look, and what it took */
+};
+
 struct session {
 	const struct options *opts;
 	struct features features;
@@ -79,14 +89,14 @@ struct session {
 	size_t untold_cnt;
 	struct strbuf raw; /* records on their way to the journal */
 	struct cost_meter cost;
+	struct compat_watch compat;
 	uint64_t start_ns, machine_ns, status_ns;
 	uint64_t machine_cost_ns; /* what the last reading took of our CPU time */
 	uint64_t block_cnt, hang_cnt;
 	int signal_fd, closed_fd, find_timer_fd;
 	unsigned find_tries;
 	bool stop;
-	bool compat_told; /* that a 32-bit program's waits are not seen */
-	bool own_end;	  /* stopped by us or the user, not by the traced processes' end */
+	bool own_end; /* stopped by us or the user, not by the traced processes' end */
 };
 
 /* session_records.c: record → event → dispatch → block → queue */
@@ -97,7 +107,8 @@ void session__machine_due(struct session *s); /* the same, by a timer */
 
 /* session_compat.c: 32-bit programs */
 int session__choose_waits(const struct session *s, struct loader_opts *ret, struct err *err);
-void session__check_program(struct session *s, uint32_t pid); /* after an exec */
+void session__on_compat_exec(struct session *s, uint32_t pid); /* it has become such a one */
+void session__find_compat(struct session *s);		       /* at the start, and now and then */
 
 /* session_traced.c: the traced processes' lives */
 int session__trace(struct session *s, pid_t pid, struct err *err);

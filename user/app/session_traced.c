@@ -280,6 +280,8 @@ void session__on_exec(struct session *s, const struct jank_rec *hdr)
 	struct traced *traced = session__traced(s, hdr->tgid);
 	struct err err = {};
 
+	if (hdr->flags & JANK_EXEC_32BIT)
+		session__on_compat_exec(s, hdr->tgid);
 	if (!traced || traced->pidfd < 0)
 		return;
 	if (s->opts->filter.all) {
@@ -290,7 +292,6 @@ void session__on_exec(struct session *s, const struct jank_rec *hdr)
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 	if (session__refresh(s, traced, &err) || scan(s, traced, &err))
 		log__verbose("after its exec: %s", err.msg);
-	session__check_program(s, traced->pid);
 	find_sites_soon(s);
 }
 

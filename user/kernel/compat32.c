@@ -2,6 +2,7 @@
 /* A look at the first bytes of programs: an ELF header, or the name of an interpreter. */
 #include "kernel/compat32.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <endian.h>
 #include <fcntl.h>
@@ -114,11 +115,34 @@ bool compat32__command(const char *name)
 	return false;
 }
 
+static bool read_exe(uint32_t tid, char head[HEAD_SZ + 1])
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", tid);
+	return read_head(path, head);
+}
+
 /* What it runs is never a script, whatever the file has become since. */
 bool compat32__process(pid_t pid)
 {
-	char path[64], head[HEAD_SZ + 1];
+	char head[HEAD_SZ + 1];
 
-	snprintf(path, sizeof(path), "/proc/%u/exe", living__thread("/proc", pid));
-	return read_head(path, head) && is_compat_elf(head);
+	return (read_exe(pid, head) || read_exe(living__thread("/proc", pid), head)) &&
+	       is_compat_elf(head);
+}
+
+void compat32__each(bool (*fn)(void *ctx, pid_t pid), void *ctx)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+
+	while (proc && (entry = readdir(proc))) {
+		pid_t pid = strtoul(entry->d_name, NULL, 10);
+
+		if (pid && compat32__process(pid) && fn(ctx, pid))
+			break;
+	}
+	if (proc)
+		closedir(proc);
 }

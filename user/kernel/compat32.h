@@ -12,6 +12,9 @@
 /* Does the process run one? False also when that can't be told. */
 bool compat32__process(pid_t pid);
 
+/* Each process that does, until fn returns true. Some 4 us for each of the machine. */
+void compat32__each(bool (*fn)(void *ctx, pid_t pid), void *ctx);
+
 /* Is it one that a shell would run for this name (from PATH unless there is a slash in it)? The interpreter counts
  * for a script. */
 bool compat32__command(const char *name);

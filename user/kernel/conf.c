@@ -25,7 +25,7 @@ static void fill_filter(struct jank_conf *conf, const struct filter *filter)
 }
 
 void conf__fill(struct jank_conf *conf, const struct loader_opts *opts,
-		const struct calibration *calibration, bool infer_begin)
+		const struct calibration *calibration, bool infer_begin, bool compat_apart)
 {
 	conf->threshold_ns = opts->threshold_ns;
 	conf->hang_ns = opts->hang_ns;
@@ -35,6 +35,7 @@ void conf__fill(struct jank_conf *conf, const struct loader_opts *opts,
 	conf->self_tgid = getpid();
 	conf->debugging = opts->debugging;
 	conf->infer_begin = infer_begin;
+	conf->compat_apart = compat_apart;
 	conf->switch_state = features__has(opts->features, FEATURE_SWITCH_STATE);
 	conf->thread_sz = calibration->thread_sz;
 	conf->user_ip_mask = calibration->user_ip_mask;

@@ -6,9 +6,9 @@
 #include "kernel/calibrate.h"
 #include "kernel/loader.h"
 
-/* infer_begin: see wait__turn in bpf/wait.bpf.h */
+/* infer_begin: see wait__turn in bpf/wait.bpf.h; compat_apart: struct jank_conf */
 void conf__fill(struct jank_conf *conf, const struct loader_opts *opts,
-		const struct calibration *calibration, bool infer_begin);
+		const struct calibration *calibration, bool infer_begin, bool compat_apart);
 
 /* The maps that go with it, after load. 0 or -errno. Each may be -1: not there. */
 struct conf_maps {

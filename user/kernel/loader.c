@@ -27,7 +27,9 @@ struct loader {
 	struct jankbpf *skel;
 	struct loader_opts opts;
 	enum wait_probe wait;
-	bool infer_begin; /* see wait__turn in bpf/wait.bpf.h */
+	bool infer_begin;  /* see wait__turn in bpf/wait.bpf.h */
+	bool compat_apart; /* 32-bit programs' waits have probes of their own, attached on demand */
+	struct bpf_link *compat_links[2];
 	struct bpf_link *links[LINK_MAX];
 	unsigned link_cnt;
 	struct perf_events *sampler;
@@ -46,6 +48,12 @@ static enum wait_probe choose_wait_probe(const struct loader_opts *opts)
 	if (features__has(opts->features, FEATURE_RAW_SYSCALLS))
 		return WAIT_RAW_SYSCALLS;
 	return WAIT_UPROBES;
+}
+
+static bool can_see_compat(const struct loader *loader)
+{
+	return loader->wait == WAIT_SYSCALL_TRACEPOINTS &&
+	       features__has(loader->opts.features, FEATURE_RAW_SYSCALLS);
 }
 
 /* Only x86-64 tells whether a system call is still under way (compat__in_syscall). */
@@ -81,6 +89,7 @@ static void choose_programs(struct loader *loader)
 	struct jankbpf *skel = loader->skel;
 	const struct features *feats = loader->opts.features;
 	bool tracepoints = loader->wait == WAIT_SYSCALL_TRACEPOINTS;
+	bool raw = loader->wait == WAIT_RAW_SYSCALLS || loader->compat_apart;
 	bool looper = features__has(feats, FEATURE_UPROBE);
 	bool marks = looper && loader->opts.catalogue;
 	const struct {
@@ -105,9 +114,8 @@ static void choose_programs(struct loader *loader)
 		{ skel->progs.jank_on_x_uring, tracepoints },
 		{ skel->progs.jank_on_mark, marks && features__has(feats, FEATURE_ATTACH_COOKIE) },
 		{ skel->progs.jank_on_custom, marks },
-		{ skel->progs.jank_on_sys_enter,
-		  loader->wait == WAIT_RAW_SYSCALLS && !loader->infer_begin },
-		{ skel->progs.jank_on_sys_exit, loader->wait == WAIT_RAW_SYSCALLS },
+		{ skel->progs.jank_on_sys_enter, raw && !loader->infer_begin },
+		{ skel->progs.jank_on_sys_exit, raw },
 		{ skel->progs.jank_on_wait_begin, loader->wait == WAIT_UPROBES },
 		{ skel->progs.jank_on_wait_end, loader->wait == WAIT_UPROBES },
 		{ skel->progs.jank_on_looper, looper },
@@ -183,6 +191,7 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 	loader->opts = *opts;
 	loader->wait = choose_wait_probe(opts);
 	loader->infer_begin = can_infer_begin(loader);
+	loader->compat_apart = can_see_compat(loader);
 	if (loader->wait == WAIT_UPROBES && !features__has(opts->features, FEATURE_UPROBE)) {
 		res = err__set_exit(
 			err, JANK_EXIT_CANNOT, ENOTSUP,
@@ -200,7 +209,7 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 	if (!loader->skel)
 		goto out;
 	conf__fill((struct jank_conf *)&loader->skel->rodata->jank_conf, opts, &calibration,
-		   loader->infer_begin);
+		   loader->infer_begin, loader->compat_apart);
 	choose_programs(loader);
 	choose_multi(loader);
 	res = load(loader, err);
@@ -220,6 +229,14 @@ fail:
 	return res;
 }
 
+static void drop_compat(struct loader *loader)
+{
+	for (int i = 0; i < 2; i++) {
+		bpf_link__destroy(loader->compat_links[i]);
+		loader->compat_links[i] = NULL;
+	}
+}
+
 void loader__free(struct loader *loader)
 {
 	if (!loader)
@@ -228,9 +245,20 @@ void loader__free(struct loader *loader)
 	uprobes__free(loader->uprobes);
 	perf_events__free(loader->sampler);
 	bpf_link__destroy(loader->iter_link);
+	drop_compat(loader);
 	links__destroy(loader->links, loader->link_cnt);
 	jankbpf__destroy(loader->skel);
 	free(loader);
+}
+
+/* Not with the others: by loader__see_compat, or read. */
+static bool attached_apart(const struct loader *loader, const struct bpf_program *prog)
+{
+	const struct jankbpf *skel = loader->skel;
+
+	if (prog == skel->progs.jank_on_sys_enter || prog == skel->progs.jank_on_sys_exit)
+		return loader->compat_apart;
+	return prog == skel->progs.jank_on_task;
 }
 
 static int attach_programs(struct loader *loader, struct err *err)
@@ -242,7 +270,7 @@ static int attach_programs(struct loader *loader, struct err *err)
 		enum bpf_prog_type type = bpf_program__type(prog);
 		struct bpf_link *link;
 
-		if (!bpf_program__autoload(prog) || prog == loader->skel->progs.jank_on_task ||
+		if (!bpf_program__autoload(prog) || attached_apart(loader, prog) ||
 		    type == BPF_PROG_TYPE_PERF_EVENT || type == BPF_PROG_TYPE_KPROBE)
 			continue;
 		link = bpf_program__attach(prog);
@@ -254,6 +282,25 @@ static int attach_programs(struct loader *loader, struct err *err)
 					     "cannot attach '%s': %s; see `jankbpf doctor`",
 					     bpf_program__name(prog), strerror(errno));
 		loader->links[loader->link_cnt++] = link;
+	}
+	return 0;
+}
+
+int loader__see_compat(struct loader *loader, bool see)
+{
+	const struct bpf_program *progs[] = { loader->skel->progs.jank_on_sys_enter,
+					      loader->skel->progs.jank_on_sys_exit };
+
+	if (!loader->compat_apart)
+		return -ENOTSUP;
+	if (!see)
+		drop_compat(loader);
+	for (int i = 0; i < 2 && see; i++) {
+		if (loader->compat_links[i] || !bpf_program__autoload(progs[i]))
+			continue;
+		loader->compat_links[i] = bpf_program__attach(progs[i]);
+		if (!loader->compat_links[i])
+			return -errno;
 	}
 	return 0;
 }

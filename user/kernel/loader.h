@@ -60,6 +60,12 @@ bool loader__lost_task(const struct loader *loader, pid_t pid);
 /* pid polled for the first time (a WAIT record of no turns): the probes are told what it maps. */
 void loader__consider_poller(struct loader *loader, pid_t pid);
 
+/*
+ * 32-bit programs' waits are seen from now on, beside others', or no more. Each system call of the machine gets
+ * slower by it. 0, or -ENOTSUP: not by the probes that this loader has; or why the kernel refuses.
+ */
+int loader__see_compat(struct loader *loader, bool see);
+
 /* -a: the files whose uprobes serve every process that maps them; NULL otherwise. */
 struct uprobe_files *loader__files(const struct loader *loader);
 
