@@ -19,6 +19,7 @@
 #include "base/strbuf.h"
 #include "export/sink.h"
 #include "tests/export_fixture.h"
+#include "tests/scratch.h"
 #include "tests/tap.h"
 
 #define READ_MAX (64u << 20)
@@ -60,25 +61,6 @@ static inline void spew(const char *path, const char *text)
 	if (fd < 0 || file__write_all(fd, text, strlen(text)))
 		abort();
 	close(fd);
-}
-
-/* A new directory to work in; removed by scratch__free. */
-static inline char *scratch__new(void)
-{
-	char *path = strdup("/tmp/jank-export-XXXXXX");
-
-	if (!mkdtemp(path))
-		abort();
-	return path;
-}
-
-static inline void scratch__free(char *path)
-{
-	struct strbuf out = STRBUF_INIT;
-
-	run(&out, "rm -rf '%s'", path);
-	strbuf__free(&out);
-	free(path);
 }
 
 /* What the program's main does: errors come as EPIPE and EFBIG, not as signals. */

@@ -18,11 +18,10 @@
 #include <unistd.h>
 
 #include "symbol/symbolize.h"
+#include "tests/scratch.h"
 #include "tests/tap.h"
 
 #define FIXTURE_FN static inline __attribute__((unused))
-
-static char fixture_dir[64];
 
 struct fixture {
 	pid_t pid;
@@ -33,45 +32,6 @@ struct fixture {
 	} addrs[32];
 	size_t cnt;
 };
-
-FIXTURE_FN void fixture__remove_dir(void)
-{
-	char cmd[128];
-
-	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", fixture_dir);
-	if (fixture_dir[0] && system(cmd))
-		diag("cannot remove %s", fixture_dir);
-}
-
-/* A directory for this run, removed at exit; also $D for fixture__sh. */
-FIXTURE_FN void fixture__init(void)
-{
-	strcpy(fixture_dir, "/tmp/jank-symbol-XXXXXX");
-	if (!mkdtemp(fixture_dir))
-		skip_all("no temporary directory: %s", strerror(errno));
-	setenv("D", fixture_dir, 1);
-	atexit(fixture__remove_dir);
-}
-
-FIXTURE_FN const char *fixture__path(const char *name)
-{
-	static char path[4][PATH_MAX];
-	static unsigned next;
-
-	next = (next + 1) % 4;
-	snprintf(path[next], sizeof(path[next]), "%s/%s", fixture_dir, name);
-	return path[next];
-}
-
-FIXTURE_FN bool fixture__write(const char *name, const char *text)
-{
-	FILE *f = fopen(fixture__path(name), "w");
-
-	if (!f)
-		return false;
-	fputs(text, f);
-	return !fclose(f);
-}
 
 /* A shell command, in which $D is the directory. A failure is a failed check. */
 FIXTURE_FN bool fixture__sh(const char *cmd)
@@ -122,7 +82,7 @@ FIXTURE_FN void fixture__run(struct fixture *fx, const char *name)
 	char path[PATH_MAX];
 	char *argv[] = { path, NULL };
 
-	snprintf(path, sizeof(path), "%s", fixture__path(name));
+	snprintf(path, sizeof(path), "%s", scratch__path(name));
 	fixture__start(fx, argv);
 }
 

@@ -13,28 +13,8 @@
 #include "base/file.h"
 #include "kernel/btf_embedded.h"
 #include "kernel/btf_source.h"
+#include "tests/scratch.h"
 #include "tests/tap.h"
-
-static char dir[] = "/tmp/test_btf_file.XXXXXX";
-
-static const char *path_of(const char *name)
-{
-	static char path[128];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return path;
-}
-
-static const char *write_file(const char *name, const void *data, size_t len)
-{
-	const char *path = path_of(name);
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	if (fd < 0 || file__write_all(fd, data, len))
-		diag("cannot write %s", path);
-	close(fd);
-	return path;
-}
 
 static void check_good(const char *path, const char *what)
 {
@@ -74,13 +54,14 @@ static void test_good(void)
 		ok(false, "no BTF is built in to try");
 		return;
 	}
-	check_good(write_file("raw", row->data, row->size), "raw BTF");
+	check_good(scratch__write("raw", row->data, row->size), "raw BTF");
 	snprintf(command, sizeof(command),
-		 "objcopy --add-section .BTF=%s/raw /proc/self/exe %s/elf 2>/dev/null", dir, dir);
+		 "objcopy --add-section .BTF=%s/raw /proc/self/exe %s/elf 2>/dev/null", scratch_dir,
+		 scratch_dir);
 	if (system(command))
 		skip(4, "no objcopy");
 	else
-		check_good(path_of("elf"), "an ELF file with it");
+		check_good(scratch__path("elf"), "an ELF file with it");
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
 		skip(4, "this kernel has no BTF");
 	else
@@ -124,21 +105,21 @@ static void test_others(void)
 		char bytes[1024] = "";
 
 		memcpy(bytes + others[i].offset, others[i].magic, others[i].len);
-		check_bad(write_file(others[i].name, bytes, others[i].offset + others[i].len),
+		check_bad(scratch__write(others[i].name, bytes, others[i].offset + others[i].len),
 			  others[i].says, others[i].name);
 	}
-	check_bad(write_file("empty", "", 0), "is no BTF", "an empty file");
-	check_bad(path_of("missing"), "cannot be read: No such file", "a missing file");
-	check_bad(dir, "is not a regular file", "a directory");
+	check_bad(scratch__write("empty", "", 0), "is no BTF", "an empty file");
+	check_bad(scratch__path("missing"), "cannot be read: No such file", "a missing file");
+	check_bad(scratch_dir, "is not a regular file", "a directory");
 	check_bad("/dev/zero", "is not a regular file", "a device");
 	check_bad("/proc/self/exe", "has no section .BTF", "a program");
-	mkfifo(path_of("fifo"), 0600);
-	check_bad(path_of("fifo"), "is not a regular file", "a FIFO that nobody writes");
+	mkfifo(scratch__path("fifo"), 0600);
+	check_bad(scratch__path("fifo"), "is not a regular file", "a FIFO that nobody writes");
 }
 
 static void test_large(void)
 {
-	const char *path = write_file("large", "\x9f\xeb\1\0\x18", 5);
+	const char *path = scratch__write("large", "\x9f\xeb\1\0\x18", 5);
 
 	if (truncate(path, 65ll << 20))
 		diag("cannot make it large");
@@ -176,7 +157,7 @@ static struct raw_btf typedefs(size_t cnt)
 
 static void check_raw(const struct raw_btf *raw, const char *says, const char *what)
 {
-	check_bad(write_file("made", raw, sizeof(*raw)), says, what);
+	check_bad(scratch__write("made", raw, sizeof(*raw)), says, what);
 }
 
 static void test_unsound(void)
@@ -230,17 +211,11 @@ static void test_struct_in_itself(void)
 
 int main(void)
 {
-	char command[64];
-
-	if (!mkdtemp(dir))
-		skip_all("no folder for files: %s", strerror(errno));
+	scratch__init();
 	test_good();
 	test_others();
 	test_large();
 	test_unsound();
 	test_struct_in_itself();
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	if (system(command))
-		diag("%s is left", dir);
 	return tap__done();
 }

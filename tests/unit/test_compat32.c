@@ -3,12 +3,12 @@
 #include "kernel/compat32.h"
 
 #include <elf.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/child.h"
+#include "tests/scratch.h"
 #include "tests/tap.h"
 
 #if defined(__aarch64__)
@@ -19,25 +19,12 @@
 #define OTHER EM_ARM
 #endif
 
-static char dir[] = "/tmp/jank-compat32-XXXXXX";
-
-static const char *in_dir(const char *name)
-{
-	static char path[4][256];
-	static unsigned next;
-
-	next = (next + 1) % 4;
-	snprintf(path[next], sizeof(path[next]), "%s/%s", dir, name);
-	return path[next];
-}
-
 static const char *write_file(const char *name, const void *data, size_t len)
 {
-	const char *path = in_dir(name);
-	FILE *file = fopen(path, "w");
+	const char *path = scratch__write(name, data, len);
 
-	if (!file || fwrite(data, 1, len, file) != len || fclose(file) || chmod(path, 0755))
-		diag("cannot write %s", path);
+	if (chmod(path, 0755))
+		diag("cannot change %s", path);
 	return path;
 }
 
@@ -73,25 +60,27 @@ static void test_elf(void)
 	   "the other byte order");
 	ok(!compat32__file(write_file("cut", "\177ELF\1\1\1", 7)), "a header cut short");
 	ok(!compat32__file(write_file("empty", "", 0)), "an empty file");
-	ok(!compat32__file(dir), "a directory");
-	ok(!compat32__file(in_dir("none")), "no file");
-	snprintf(path, sizeof(path), "%s", in_dir("fifo"));
+	ok(!compat32__file(scratch_dir), "a directory");
+	ok(!compat32__file(scratch__path("none")), "no file");
+	snprintf(path, sizeof(path), "%s", scratch__path("fifo"));
 	mkfifo(path, 0755);
 	ok(!compat32__file(path), "a pipe, which is not waited for");
 }
 
 static void test_script(void)
 {
-	const char *p32 = in_dir("p32");
+	const char *p32 = scratch__path("p32");
 
 	ok(compat32__file(write_script("plain", "#!", p32, "\nexit\n")),
 	   "a script by its interpreter");
 	ok(compat32__file(write_script("args", "#! \t", p32, " -e\n")),
 	   "… after blanks, with an option");
 	ok(compat32__file(write_script("short", "#!", p32, "")), "… without a line's end");
-	ok(!compat32__file(write_script("sixtyfour", "#!", in_dir("p64"), "\n")), "… a 64-bit one");
-	ok(compat32__file(write_script("twice", "#!", in_dir("plain"), "\n")), "a script's script");
-	ok(!compat32__file(write_script("self", "#!", in_dir("self"), "\n")),
+	ok(!compat32__file(write_script("sixtyfour", "#!", scratch__path("p64"), "\n")),
+	   "… a 64-bit one");
+	ok(compat32__file(write_script("twice", "#!", scratch__path("plain"), "\n")),
+	   "a script's script");
+	ok(!compat32__file(write_script("self", "#!", scratch__path("self"), "\n")),
 	   "its own interpreter");
 	ok(!compat32__file(write_script("nobody", "#!", "", "\n")), "without one");
 	ok(!compat32__file(write_script("text", "", p32, "\n")), "text");
@@ -101,24 +90,25 @@ static void test_path(void)
 {
 	char path[1024], sub[64];
 
-	snprintf(sub, sizeof(sub), "%s", in_dir("sub"));
+	snprintf(sub, sizeof(sub), "%s", scratch__path("sub"));
 	mkdir(sub, 0755);
-	mkdir(in_dir("sub/p32"), 0755);
+	mkdir(scratch__path("sub/p32"), 0755);
 	write_elf("sub/late", ELFCLASS32, ELFDATA2LSB, OURS);
 	write_elf("late", ELFCLASS64, ELFDATA2LSB, OURS);
 	write_elf("sub/locked", ELFCLASS64, ELFDATA2LSB, OURS);
-	chmod(in_dir("sub/locked"), 0644);
+	chmod(scratch__path("sub/locked"), 0644);
 	write_elf("locked", ELFCLASS32, ELFDATA2LSB, OURS);
-	snprintf(path, sizeof(path), "/nonexistent:%s:%s", sub, dir);
+	snprintf(path, sizeof(path), "/nonexistent:%s:%s", sub, scratch_dir);
 	setenv("PATH", path, 1);
 	ok(compat32__command("p32"), "a directory of that name is passed over");
 	ok(compat32__command("late"), "the first of that name is taken");
 	ok(compat32__command("locked"), "what may not be executed is passed over");
 	ok(!compat32__command("p64"), "a 64-bit one");
 	ok(!compat32__command("missing"), "nowhere");
-	ok(!compat32__command(in_dir("p64")) && compat32__command(in_dir("p32")), "by its path");
-	if (chdir(dir))
-		diag("no way into %s", dir);
+	ok(!compat32__command(scratch__path("p64")) && compat32__command(scratch__path("p32")),
+	   "by its path");
+	if (chdir(scratch_dir))
+		diag("no way into %s", scratch_dir);
 	setenv("PATH", "/nonexistent:", 1);
 	ok(compat32__command("p32"), "an empty part is the current directory");
 	setenv("PATH", "/nonexistent", 1);
@@ -130,32 +120,22 @@ static void test_path(void)
 
 static void test_process(void)
 {
-	int status;
 	pid_t pid;
 
 	ok(!compat32__process(getpid()), "ourselves");
 	ok(!compat32__process(2), "a kernel thread, or whatever has its number");
-	pid = fork();
-	if (!pid)
-		_exit(0);
-	waitid(P_PID, pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
+	pid = child__zombie();
 	ok(!compat32__process(pid), "one that has ended");
-	waitpid(pid, &status, 0);
+	child__end(pid);
 	ok(!compat32__process(pid), "one that is no more");
 }
 
 int main(void)
 {
-	char command[64];
-
-	if (!mkdtemp(dir))
-		skip_all("no directory of our own in /tmp");
-	snprintf(command, sizeof(command), "/bin/rm -rf %s", dir);
+	scratch__init();
 	test_process();
 	test_elf();
 	test_script();
 	test_path();
-	if (system(command))
-		diag("%s stays", dir);
 	return tap__done();
 }

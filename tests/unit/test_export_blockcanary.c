@@ -6,12 +6,11 @@
 #include "tests/export_run.h"
 #include "tests/tap.h"
 
-static char *dir;
 static struct strbuf out = STRBUF_INIT;
 
 static struct sink *new_sink(const char *qualifier)
 {
-	struct sink_dir_opts opts = { .dir = dir, .qualifier = qualifier };
+	struct sink_dir_opts opts = { .dir = scratch_dir, .qualifier = qualifier };
 	struct sink *sink = NULL;
 	struct err err;
 
@@ -22,13 +21,13 @@ static struct sink *new_sink(const char *qualifier)
 
 static size_t count_logs(void)
 {
-	run(&out, "ls %s | grep -c '^looper-.*[.]log$'", dir);
+	run(&out, "ls %s | grep -c '^looper-.*[.]log$'", scratch_dir);
 	return strtoul(strbuf__str(&out), NULL, 10);
 }
 
 static void remove_logs(void)
 {
-	run(&out, "rm -f %s/looper-*.log", dir);
+	run(&out, "rm -f %s/looper-*.log", scratch_dir);
 }
 
 /* One fixture alone in the directory; returns what the reader makes of it. */
@@ -41,7 +40,7 @@ static const char *read_fixture(const char *name, const char *qualifier)
 		if (!strcmp(fixtures[i].name, name) && send_block(sink, fixtures[i].make()))
 			abort();
 	sink->ops->free(sink);
-	run(&out, READER " %s/*.log", dir);
+	run(&out, READER " %s/*.log", scratch_dir);
 	return strbuf__str(&out);
 }
 
@@ -54,8 +53,8 @@ static void test_lint(void)
 	is_int(send_summary(sink, true), 0, "summary is written");
 	sink->ops->free(sink);
 	is_int(count_logs(), FIXTURE_CNT - 1, "a log for each block, none for the open hang");
-	ok(logs_pass(dir), "the reader has no complaint");
-	run(&out, READER " %s/*.log | grep -c '\"verdict\": \"ok\"'", dir);
+	ok(logs_pass(scratch_dir), "the reader has no complaint");
+	run(&out, READER " %s/*.log | grep -c '\"verdict\": \"ok\"'", scratch_dir);
 	is_int(atoi(strbuf__str(&out)), FIXTURE_CNT - 1, "all open in it");
 }
 
@@ -183,7 +182,7 @@ static void test_same_millisecond(void)
 	}
 	sink->ops->free(sink);
 	is_int(count_logs(), 12, "each has its log");
-	ok(logs_pass(dir), "each whole");
+	ok(logs_pass(scratch_dir), "each whole");
 }
 
 /* The reader must be able to say no: a log damaged by one sed script each. */
@@ -215,7 +214,8 @@ static void test_reader(void)
 		run(&out,
 		    "mkdir -p %s/bad && LC_ALL=C sed '%s' %s/looper-*.log >%s/bad/1.log && chmod "
 		    "600 %s/bad/1.log && " READER " --lint %s/bad/1.log 2>&1",
-		    dir, damages[i].sed, dir, dir, dir, dir);
+		    scratch_dir, damages[i].sed, scratch_dir, scratch_dir, scratch_dir,
+		    scratch_dir);
 		has_str(strbuf__str(&out), damages[i].complaint, "damage is seen: %s",
 			damages[i].sed);
 	}
@@ -246,7 +246,7 @@ static void test_names(void)
 int main(void)
 {
 	ignore_signals();
-	dir = scratch__new();
+	scratch__init();
 	test_lint();
 	test_parts();
 	test_our_keys();
@@ -256,6 +256,5 @@ int main(void)
 	test_reader();
 	test_names();
 	strbuf__free(&out);
-	scratch__free(dir);
 	return tap__done();
 }

@@ -10,17 +10,17 @@
 
 #define JSON_CHECK "python3 -c 'import json,sys; [json.loads(l) for l in sys.stdin]; print(1)'"
 
-static char *top; /* scratch; each test has its own directory in it */
 static struct strbuf out = STRBUF_INIT;
 static struct err err;
 
+/* Each test has its own directory in the scratch one. */
 static const char *in(const char *dir, const char *name)
 {
 	static char paths[64][512];
 	static unsigned next;
 	char *path = paths[next++ % 64];
 
-	snprintf(path, sizeof(paths[0]), "%s/%s%s%s", top, dir, *name ? "/" : "", name);
+	snprintf(path, sizeof(paths[0]), "%s/%s%s%s", scratch_dir, dir, *name ? "/" : "", name);
 	return path;
 }
 
@@ -448,7 +448,7 @@ static void test_shared(void)
 int main(void)
 {
 	ignore_signals();
-	top = scratch__new();
+	scratch__init();
 	test_modes();
 	test_repair();
 	test_strangers();
@@ -463,6 +463,5 @@ int main(void)
 	test_removed();
 	test_shared();
 	strbuf__free(&out);
-	scratch__free(top);
 	return tap__done();
 }

@@ -6,7 +6,6 @@
 #include "tests/export_run.h"
 #include "tests/tap.h"
 
-static char *dir;
 static struct strbuf out = STRBUF_INIT;
 static struct err err;
 
@@ -16,7 +15,7 @@ static const char *in(const char *name)
 	static unsigned next;
 	char *path = paths[next++ % 16];
 
-	snprintf(path, sizeof(paths[0]), "%s%s%s", dir, *name ? "/" : "", name);
+	snprintf(path, sizeof(paths[0]), "%s%s%s", scratch_dir, *name ? "/" : "", name);
 	return path;
 }
 
@@ -125,7 +124,7 @@ static void test_read_only(void)
 	is_int(open_sink("ro", &sink), 0, "opens while it can be written");
 	is_int(send_block(sink, fixture__bare()), 0, "a block");
 	sink->ops->free(sink); /* a file that is open keeps the disk writable */
-	if (mount(NULL, dir, NULL, MS_REMOUNT | MS_RDONLY, NULL))
+	if (mount(NULL, scratch_dir, NULL, MS_REMOUNT | MS_RDONLY, NULL))
 		abort();
 	is_int(open_sink("ro", &sink), 0, "a read-only disk doesn't stop the start");
 	has_str(err.msg, "Read-only file system: no record can be written there now",
@@ -135,7 +134,7 @@ static void test_read_only(void)
 	is_int(open_sink("new", &other), 0, "where DIR isn't there yet");
 	is_int(send_block(other, fixture__bare()), -EROFS, "as well");
 	other->ops->free(other);
-	if (mount(NULL, dir, NULL, MS_REMOUNT, NULL))
+	if (mount(NULL, scratch_dir, NULL, MS_REMOUNT, NULL))
 		abort();
 	is_int(send_block(sink, fixture__bare()), 0, "writable again");
 	sink->ops->free(sink);
@@ -147,7 +146,7 @@ static void test_tmpfs(void)
 {
 	if (geteuid() || unshare(CLONE_NEWNS) ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("tmpfs", dir, "tmpfs", 0, "size=128k,mode=700")) {
+	    mount("tmpfs", scratch_dir, "tmpfs", 0, "size=128k,mode=700")) {
 		skip(1, "needs root, and a mount of its own, for a small tmpfs: %s",
 		     strerror(errno));
 		return;
@@ -156,7 +155,7 @@ static void test_tmpfs(void)
 	test_log_only();
 	test_full_at_start();
 	test_read_only();
-	umount2(dir, MNT_DETACH);
+	umount2(scratch_dir, MNT_DETACH);
 }
 
 /* Root may write anywhere: so as nobody. */
@@ -179,7 +178,7 @@ static void test_permission(void)
 	int status = 0;
 	pid_t pid;
 
-	chmod(dir, 0755);
+	chmod(scratch_dir, 0755);
 	mkdir(in("closed"), 0555);
 	fflush(stdout);
 	pid = fork();
@@ -193,10 +192,9 @@ static void test_permission(void)
 int main(void)
 {
 	ignore_signals();
-	dir = scratch__new();
+	scratch__init();
 	test_permission();
 	test_tmpfs();
 	strbuf__free(&out);
-	scratch__free(dir);
 	return tap__done();
 }

@@ -6,12 +6,11 @@
 #include "tests/export_run.h"
 #include "tests/tap.h"
 
-static char *dir;
 static struct strbuf out = STRBUF_INIT;
 
 static void in_dir(char *path, size_t size, const char *name)
 {
-	snprintf(path, size, "%s/%s", dir, name);
+	snprintf(path, size, "%s/%s", scratch_dir, name);
 }
 
 static void write_all_fixtures(const char *path)
@@ -287,7 +286,7 @@ static void test_full(void)
 int main(void)
 {
 	ignore_signals();
-	dir = scratch__new();
+	scratch__init();
 	test_schema();
 	test_validator();
 	test_parts();
@@ -298,6 +297,5 @@ int main(void)
 	test_no_room(O_APPEND, "appending");
 	test_full();
 	strbuf__free(&out);
-	scratch__free(dir);
 	return tap__done();
 }

@@ -11,7 +11,7 @@
 #include "tests/tap.h"
 
 static struct strbuf out = STRBUF_INIT;
-static char *path;
+static char path[256];
 
 struct look {
 	bool color;
@@ -312,15 +312,11 @@ static int show(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	char *dir;
-	char name[256];
-
 	if (argc > 1 && !strcmp(argv[1], "show"))
 		return show(argc, argv);
 	ignore_signals();
-	dir = scratch__new();
-	snprintf(name, sizeof(name), "%s/text", dir);
-	path = name;
+	scratch__init();
+	snprintf(path, sizeof(path), "%s", scratch__path("text"));
 	test_looks();
 	test_parts();
 	test_bar();
@@ -328,6 +324,5 @@ int main(int argc, char **argv)
 	test_losses();
 	test_errors();
 	strbuf__free(&out);
-	scratch__free(dir);
 	return tap__done();
 }

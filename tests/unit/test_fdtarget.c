@@ -24,6 +24,8 @@
 
 #include "base/clock.h"
 #include "kernel/socketinfo.h"
+#include "tests/child.h"
+#include "tests/scratch.h"
 #include "tests/tap.h"
 
 static struct strbuf out = STRBUF_INIT;
@@ -158,14 +160,14 @@ static struct sockaddr_un named(const char *name, size_t len, socklen_t *ret_len
 
 static void test_unix(void)
 {
-	char dir[] = "/tmp/jank-fdtarget-XXXXXX", path[64], want[256];
+	char path[96], want[256];
 	int listener = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0),
 	    server;
 	struct sockaddr_un addr;
 	socklen_t len;
 	int pair[2];
 
-	snprintf(path, sizeof(path), "%s/s", mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s", scratch__path("s"));
 	addr = named(path, strlen(path), &len);
 	if (bind(listener, (struct sockaddr *)&addr, len) || listen(listener, 1) ||
 	    connect(client, (struct sockaddr *)&addr, len))
@@ -180,8 +182,6 @@ static void test_unix(void)
 	close(listener);
 	close(client);
 	close(server);
-	unlink(path);
-	rmdir(dir);
 	if (!socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
 		is_str(target(pair[0]), "unix pair", "a pair, whose credentials are nobody's");
 	addr = named("\0jank\0test", 10, &len);
@@ -195,24 +195,15 @@ static void test_unix(void)
 static void test_other_process(void)
 {
 	uint16_t port;
-	int to_child[2], fd = bound(AF_INET, SOCK_DGRAM, "127.0.0.1", &port);
-	char want[64], c;
-	pid_t pid;
+	int fd = bound(AF_INET, SOCK_DGRAM, "127.0.0.1", &port);
+	pid_t pid = child__start(NULL, NULL);
+	char want[64];
 
-	if (pipe(to_child))
-		abort();
-	pid = fork();
-	if (!pid) {
-		close(to_child[1]);
-		_exit(read(to_child[0], &c, 1) < 0);
-	}
-	close(to_child[0]);
 	strbuf__reset(&out);
 	is_int(fdtarget__add(&out, pid, pid, fd, 0), 0, "another process's socket");
 	snprintf(want, sizeof(want), "udp 127.0.0.1:%u", port);
 	is_str(strbuf__str(&out), want, "is asked");
-	close(to_child[1]);
-	waitpid(pid, NULL, 0);
+	child__end(pid);
 	ok(fdtarget__add(&out, pid, pid, fd, 0) < 0, "not once it has ended");
 }
 
@@ -310,6 +301,7 @@ static void test_cost(void)
 
 int main(void)
 {
+	scratch__init();
 	test_kinds();
 	test_gone();
 	test_tcp(AF_INET, "127.0.0.1", "127.0.0.1");

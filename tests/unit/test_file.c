@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -12,22 +11,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/scratch.h"
 #include "tests/tap.h"
 
-static char dir[] = "/tmp/jank-file-XXXXXX";
 static struct strbuf sb = STRBUF_INIT;
-
-static const char *in_dir(const char *name)
-{
-	static char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return path;
-}
 
 static void make_file(const char *name, size_t len)
 {
-	int fd = open(in_dir(name), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	int fd = open(scratch__path(name), O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	char *data = malloc(len + 1);
 
 	memset(data, 'd', len);
@@ -50,12 +41,12 @@ static void test_read_sizes(void)
 		size_t len = sizes[i];
 
 		make_file("sized", len);
-		is_int(read_fresh(in_dir("sized"), 1 << 20), 0, "reads a file of %zu", len);
+		is_int(read_fresh(scratch__path("sized"), 1 << 20), 0, "reads a file of %zu", len);
 		is_uint(sb.len, len, "… all of it");
-		is_int(read_fresh(in_dir("sized"), len), 0, "… with the limit at its size");
+		is_int(read_fresh(scratch__path("sized"), len), 0, "… with the limit at its size");
 		is_uint(sb.len, len, "… all of it again");
 		if (len)
-			is_int(read_fresh(in_dir("sized"), len - 1), -EFBIG,
+			is_int(read_fresh(scratch__path("sized"), len - 1), -EFBIG,
 			       "… one byte beyond the limit");
 	}
 }
@@ -65,11 +56,11 @@ static void test_read_keeps(void)
 	make_file("kept", 20000);
 	strbuf__reset(&sb);
 	strbuf__adds(&sb, "before ");
-	is_int(file__read(in_dir("kept"), 19999, &sb), -EFBIG, "too big");
+	is_int(file__read(scratch__path("kept"), 19999, &sb), -EFBIG, "too big");
 	is_str(strbuf__str(&sb), "before ", "… leaves the buffer as it was");
-	is_int(file__read(in_dir("kept"), 20000, &sb), 0, "just fits");
+	is_int(file__read(scratch__path("kept"), 20000, &sb), 0, "just fits");
 	is_uint(sb.len, 20007, "… and is appended");
-	is_int(file__read(in_dir("absent"), 10, &sb), -ENOENT, "an absent file");
+	is_int(file__read(scratch__path("absent"), 10, &sb), -ENOENT, "an absent file");
 	is_uint(sb.len, 20007, "… appends nothing");
 }
 
@@ -79,13 +70,13 @@ static void test_read_special(void)
 
 	is_int(read_fresh("/proc/self/comm", 64), 0, "/proc, whose files have no size");
 	is_str(strbuf__str(&sb), "test_file\n", "… has our name");
-	is_int(read_fresh(dir, 64), -EISDIR, "a directory");
+	is_int(read_fresh(scratch_dir, 64), -EISDIR, "a directory");
 	is_int(read_fresh("/dev/zero", 5000), -EFBIG, "an endless file");
-	is_int(mkfifo(in_dir("fifo"), 0600), 0, "a FIFO");
+	is_int(mkfifo(scratch__path("fifo"), 0600), 0, "a FIFO");
 	alarm(5);
-	is_int(read_fresh(in_dir("fifo"), 64), 0, "… does not hold us");
-	fd = open(in_dir("fifo"), O_RDWR);
-	is_int(read_fresh(in_dir("fifo"), 64), -EAGAIN, "… nor with a writer");
+	is_int(read_fresh(scratch__path("fifo"), 64), 0, "… does not hold us");
+	fd = open(scratch__path("fifo"), O_RDWR);
+	is_int(read_fresh(scratch__path("fifo"), 64), -EAGAIN, "… nor with a writer");
 	alarm(0);
 	close(fd);
 }
@@ -98,7 +89,7 @@ static void test_read_closes(void)
 	close(before);
 	read_fresh("/proc/self/comm", 64);
 	read_fresh("/dev/zero", 64);
-	read_fresh(dir, 64);
+	read_fresh(scratch_dir, 64);
 	after = dup(0);
 	close(after);
 	is_int(after, before, "no descriptor is left open");
@@ -106,7 +97,7 @@ static void test_read_closes(void)
 
 static void test_read_at(void)
 {
-	int fd = open(dir, O_PATH | O_DIRECTORY);
+	int fd = open(scratch_dir, O_PATH | O_DIRECTORY);
 
 	strbuf__reset(&sb);
 	make_file("rel", 3);
@@ -184,28 +175,29 @@ static unsigned mode_of(const char *name)
 {
 	struct stat st;
 
-	return stat(in_dir(name), &st) ? 0 : st.st_mode & 07777;
+	return stat(scratch__path(name), &st) ? 0 : st.st_mode & 07777;
 }
 
 static void test_mkdirs(void)
 {
 	umask(022);
-	mkdir(in_dir("old"), 0755);
-	is_int(file__mkdirs(in_dir("old/a/b"), 0700), 0, "makes the missing ones");
+	mkdir(scratch__path("old"), 0755);
+	is_int(file__mkdirs(scratch__path("old/a/b"), 0700), 0, "makes the missing ones");
 	is_uint(mode_of("old/a"), 0700, "… the first with the mode");
 	is_uint(mode_of("old/a/b"), 0700, "… the last with the mode");
 	is_uint(mode_of("old"), 0755, "… what was there keeps its own");
-	is_int(file__mkdirs(in_dir("old/a/b"), 0755), 0, "all there");
+	is_int(file__mkdirs(scratch__path("old/a/b"), 0755), 0, "all there");
 	is_uint(mode_of("old/a/b"), 0700, "… changes no mode");
-	is_int(file__mkdirs(in_dir("new//x/./y/"), 0700), 0, "double, dotted and trailing slashes");
+	is_int(file__mkdirs(scratch__path("new//x/./y/"), 0700), 0,
+	       "double, dotted and trailing slashes");
 	is_uint(mode_of("new/x/y"), 0700, "… are the same directory");
 	is_int(file__mkdirs("/", 0700), 0, "the root is there");
 	make_file("file", 1);
-	is_int(file__mkdirs(in_dir("file"), 0700), -ENOTDIR, "a file is in its place");
-	is_int(file__mkdirs(in_dir("file/sub"), 0700), -ENOTDIR, "a file is in the way");
+	is_int(file__mkdirs(scratch__path("file"), 0700), -ENOTDIR, "a file is in its place");
+	is_int(file__mkdirs(scratch__path("file/sub"), 0700), -ENOTDIR, "a file is in the way");
 	is_int(file__mkdirs("", 0700), -ENOENT, "an empty path");
-	is_int(symlink("old", in_dir("link")), 0, "a link to a directory");
-	is_int(file__mkdirs(in_dir("link/c"), 0700), 0, "… is followed");
+	is_int(symlink("old", scratch__path("link")), 0, "a link to a directory");
+	is_int(file__mkdirs(scratch__path("link/c"), 0700), 0, "… is followed");
 	is_uint(mode_of("old/c"), 0700, "… to where it leads");
 }
 
@@ -216,7 +208,7 @@ static void test_mkdirs_relative(void)
 	memset(long_path, 'x', sizeof(long_path));
 	long_path[sizeof(long_path) - 1] = '\0';
 	is_int(file__mkdirs(long_path, 0700), -ENAMETOOLONG, "a path that is too long");
-	if (!getcwd(cwd, sizeof(cwd)) || chdir(dir))
+	if (!getcwd(cwd, sizeof(cwd)) || chdir(scratch_dir))
 		return;
 	is_int(file__mkdirs("r/s", 0700), 0, "a relative path");
 	is_uint(mode_of("r/s"), 0700, "… from where we are");
@@ -224,15 +216,9 @@ static void test_mkdirs_relative(void)
 		diag("cannot go back to %s", cwd);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
-{
-	return remove(path);
-}
-
 int main(void)
 {
-	if (!mkdtemp(dir))
-		skip_all("no temporary directory: %s", strerror(errno));
+	scratch__init();
 	test_read_sizes();
 	test_read_keeps();
 	test_read_special();
@@ -243,6 +229,5 @@ int main(void)
 	test_mkdirs();
 	test_mkdirs_relative();
 	strbuf__free(&sb);
-	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return tap__done();
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "kernel/cgroup_find.h"
+#include "tests/child.h"
 #include "tests/tap.h"
 
 static void test_globs(void)
@@ -168,20 +169,19 @@ static void test_not_cgroups(void)
 	is_uint(filter.cgroup_cnt, 0, "nothing was opened");
 }
 
+static void take_name(void *name)
+{
+	prctl(PR_SET_NAME, name);
+}
+
 /* The filter by hand, as for what no probe has seen: a child of ours. */
 static void test_admits(void)
 {
 	struct filter filter;
 	struct err err = {};
 	char uid[16], other[16];
-	pid_t child = fork();
+	pid_t child = child__start(take_name, (void *)"jank-child");
 
-	if (!child) {
-		prctl(PR_SET_NAME, "jank-child");
-		pause();
-		_exit(0);
-	}
-	usleep(20000);
 	snprintf(uid, sizeof(uid), "%u", getuid());
 	snprintf(other, sizeof(other), "%u", getuid() + 1);
 	filter__init(&filter);
@@ -197,8 +197,7 @@ static void test_admits(void)
 	ok(!filter__admits(&filter, child), "and of another name");
 	filter__add_comm(&filter, "jank-c*", &err);
 	ok(filter__admits(&filter, child), "or this one");
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
+	child__end(child);
 	ok(!filter__admits(&filter, child), "nobody that is gone");
 }
 

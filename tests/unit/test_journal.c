@@ -14,13 +14,13 @@
 
 #include "base/file.h"
 #include "tests/model_fixture.h"
+#include "tests/scratch.h"
 #include "tests/tap.h"
 
 #define HEADER_SZ 16
 #define FLUSH_AT  (256 * 1024)
 #define FILE_MAX  (64 << 20)
 
-static char dir[] = "/tmp/jank-journal-XXXXXX";
 static char path[64];
 
 static void spew(const void *bytes, size_t len)
@@ -258,8 +258,8 @@ static void test_places(void)
 	unlink(path);
 	is_int(journal_reader__new(path, &jr, &err), -ENOENT, "a file that isn't cannot be read");
 	has_str(err.msg, "No such file", "which is told");
-	is_int(journal_reader__new(dir, &jr, &err), -EINVAL, "nor a directory");
-	is_int(journal_writer__new(dir, &jw, &err), -EISDIR, "nor written");
+	is_int(journal_reader__new(scratch_dir, &jr, &err), -EINVAL, "nor a directory");
+	is_int(journal_writer__new(scratch_dir, &jw, &err), -EISDIR, "nor written");
 	is_int(mkfifo(path, 0600), 0, "a pipe");
 	is_int(journal_reader__new(path, &jr, &err), -EINVAL, "is no journal to read");
 	is_int(journal_writer__new(path, &jw, &err), -ENXIO,
@@ -416,9 +416,8 @@ static void test_full_disk(void)
 int main(void)
 {
 	signal(SIGXFSZ, SIG_IGN);
-	if (!mkdtemp(dir))
-		abort();
-	snprintf(path, sizeof(path), "%s/journal", dir);
+	scratch__init();
+	snprintf(path, sizeof(path), "%s", scratch__path("journal"));
 	test_round_trip();
 	test_large();
 	test_too_large();
@@ -431,7 +430,5 @@ int main(void)
 	test_full();
 	test_full_header();
 	test_full_disk();
-	unlink(path);
-	rmdir(dir);
 	return tap__done();
 }

@@ -2,13 +2,13 @@
 /* The JSON writer: exact output, any bytes in strings, and that misuse is an assertion. */
 #include "base/jsonw.h"
 
-#include <ftw.h>
 #include <jansson.h>
 #include <locale.h>
 #include <math.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/scratch.h"
 #include "tests/tap.h"
 
 #define FFFD "\xef\xbf\xbd"
@@ -93,27 +93,21 @@ static void test_huge_numbers(void)
 	is_str(strbuf__str(&out), "1.00000000000000000", "decimals are bounded");
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
-{
-	return remove(path);
-}
-
 /* Few machines have such a locale, so it is made here. */
-static bool set_comma_locale(const char *dir)
+static bool set_comma_locale(void)
 {
 	char command[256];
 
 	snprintf(command, sizeof(command),
-		 "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >/dev/null 2>&1", dir);
-	setenv("LOCPATH", dir, 1);
+		 "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >/dev/null 2>&1", scratch_dir);
+	setenv("LOCPATH", scratch_dir, 1);
 	return system(command) == 0 && setlocale(LC_NUMERIC, "de_DE.UTF-8");
 }
 
 static void test_locale(void)
 {
-	char dir[] = "/tmp/jank-locale-XXXXXX";
-
-	if (!mkdtemp(dir) || !set_comma_locale(dir)) {
+	scratch__init();
+	if (!set_comma_locale()) {
 		skip(2, "no German locale to be made: package locales is missing");
 	} else {
 		is_str(localeconv()->decimal_point, ",", "a locale with a decimal comma");
@@ -121,7 +115,6 @@ static void test_locale(void)
 		is_str(strbuf__str(&out), "-12.25", "… and JSON keeps its point");
 		setlocale(LC_NUMERIC, "C");
 	}
-	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 static const struct {

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "model/machine.h"
+#include "tests/child.h"
 #include "tests/tap.h"
 
 #define MS NS_PER_MS
@@ -233,7 +234,7 @@ static void test_gone(void)
 	struct machine *machine = machine__new();
 	struct machine_load load;
 	uint64_t start, middle;
-	pid_t pid = fork();
+	pid_t pid = child__fork();
 
 	if (!pid) {
 		burn(60 * MS);
@@ -245,8 +246,7 @@ static void test_gone(void)
 	usleep(100000);
 	middle = clock__mono_ns();
 	machine__read(machine, middle);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	child__end(pid);
 	usleep(20000);
 	is_int(machine__read(machine, clock__mono_ns()), 0, "a reading after a process's end");
 	machine__load(machine, pid, start, middle, &load);

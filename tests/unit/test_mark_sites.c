@@ -10,19 +10,12 @@
 
 #include "base/file.h"
 #include "kernel/mark_sites.h"
+#include "tests/scratch.h"
 #include "tests/tap.h"
-
-static char dir[64];
 
 static bool sh(const char *command)
 {
 	return !system(command);
-}
-
-static void remove_dir(void)
-{
-	if (!sh("rm -rf \"$D\""))
-		diag("cannot remove %s", dir);
 }
 
 /* The same three functions in each: exported, static, and with a name as ART gives it. */
@@ -51,19 +44,8 @@ static const char loop_file[] = "[own]\n"
 
 static bool build(void)
 {
-	char path[128];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/own.c", dir);
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0 || file__write_all(fd, source, sizeof(source) - 1))
-		return false;
-	close(fd);
-	snprintf(path, sizeof(path), "%s/own.loop", dir);
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0 || file__write_all(fd, loop_file, sizeof(loop_file) - 1))
-		return false;
-	close(fd);
+	scratch__write_text("own.c", source);
+	scratch__write_text("own.loop", loop_file);
 	return sh("cd $D && cc -O1 -shared -fPIC -o libown.so own.c && strip -o libown-bare.so "
 		  "libown.so && objcopy --only-keep-debug libown.so mini && xz -k mini && objcopy "
 		  "--add-section .gnu_debugdata=mini.xz libown-bare.so boot-framework.oat && "
@@ -82,10 +64,8 @@ static struct found find(const struct catalogue *cat, const char *name, bool is_
 	struct catalogue_file file = { .path = name, .is_exe = is_exe };
 	struct found found = { 0 };
 	struct elffunc elf;
-	char path[256];
+	const char *path = *name == '/' ? name : scratch__path(name);
 
-	snprintf(path, sizeof(path), *name == '/' ? "%s%s" : "%s/%s", *name == '/' ? "" : dir,
-		 name);
 	found.err = elffunc__open(open(path, O_RDONLY | O_CLOEXEC), &elf);
 	if (found.err)
 		return found;
@@ -169,21 +149,14 @@ static void test_oat(const struct catalogue *cat)
 /* Every 16 bytes of the headers by turns. */
 static void test_damage(const struct catalogue *cat)
 {
-	char path[128];
 	struct strbuf bytes = STRBUF_INIT;
 	size_t tried = 0;
 
-	snprintf(path, sizeof(path), "%s/boot-framework.oat", dir);
-	if (file__read(path, 1 << 20, &bytes))
+	if (file__read(scratch__path("boot-framework.oat"), 1 << 20, &bytes))
 		abort();
-	snprintf(path, sizeof(path), "%s/broken", dir);
 	for (size_t at = 0; at + 16 < bytes.len; at += at < 1024 ? 16 : 256, tried++) {
-		int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
 		memset(bytes.data + at, 0xff, 7);
-		if (file__write_all(fd, bytes.data, bytes.len - at % 3 * 500))
-			abort();
-		close(fd);
+		scratch__write("broken", bytes.data, bytes.len - at % 3 * 500);
 		free(find(cat, "broken", false).sites);
 	}
 	ok(tried > 50, "damaged files: %zu", tried);
@@ -230,18 +203,14 @@ static void test_real(const struct catalogue *cat)
 int main(void)
 {
 	struct catalogue *cat;
-	char path[128];
+	const char *path;
 	struct err err = { 0 };
 
-	strcpy(dir, "/tmp/jank-marks-XXXXXX");
-	if (!mkdtemp(dir))
-		skip_all("no temporary directory: %s", strerror(errno));
-	setenv("D", dir, 1);
-	atexit(remove_dir);
+	scratch__init();
 	if (!build())
 		skip_all("no files to look at: cc, objcopy or xz is missing");
-	snprintf(path, sizeof(path), "%s/own.loop", dir);
-	if (!is_int(catalogue__open((const char *[]){ path }, 1, &cat, &err), 0, "%s", err.msg))
+	path = scratch__path("own.loop");
+	if (!is_int(catalogue__open(&path, 1, &cat, &err), 0, "%s", err.msg))
 		return tap__done();
 	test_own(cat);
 	test_oat(cat);

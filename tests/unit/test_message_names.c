@@ -288,7 +288,7 @@ static void test_reused(void)
 /* Through a journal and back. */
 static void test_journal(void)
 {
-	const char *path = fixture__path("journal");
+	const char *path = scratch__path("journal");
 	struct block *block = marked(0), *again = marked(0);
 	struct journal_writer *jw = NULL;
 	struct journal_reader *jr = NULL;
@@ -374,12 +374,11 @@ int main(void)
 	const char *files[1];
 	struct err err = { 0 };
 
-	fixture__init();
+	scratch__init();
 	if (system("c++ --version >/dev/null 2>&1"))
 		skip_all("no C++ compiler");
-	fixture__write("run.cc", program);
-	fixture__write("test.loop", loops);
-	files[0] = fixture__path("test.loop");
+	scratch__write_text("run.cc", program);
+	files[0] = scratch__write_text("test.loop", loops);
 	if (catalogue__open(files, 1, &cat, &err))
 		ok(false, "the rows are read: %s", err.msg);
 	fixture__sh("c++ -O1 -o $D/run $D/run.cc");

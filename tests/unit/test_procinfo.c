@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "kernel/procinfo.h"
+#include "tests/child.h"
 #include "tests/tap.h"
 
 static void test_stat(void)
@@ -99,13 +100,10 @@ static void test_refused(void)
 {
 	struct proc_info info = { .pid = 77 };
 	struct err err = { 0 };
-	pid_t pid = fork();
+	pid_t pid = child__zombie();
 
-	if (!pid)
-		_exit(0);
-	waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT);
 	is_int(procinfo__read(pid, &info, &err), -ESRCH, "a zombie is gone");
-	waitpid(pid, NULL, 0);
+	child__end(pid);
 	is_int(procinfo__read(pid, &info, &err), -ESRCH, "a process that is gone");
 	has_str(err.msg, "no such process", "says so");
 	is_uint(info.pid, 77, "leaves the result alone");
@@ -155,12 +153,8 @@ static void test_kernel_thread(void)
 static void test_traced(void)
 {
 	struct proc_info info;
-	pid_t pid = fork();
+	pid_t pid = child__start(NULL, NULL);
 
-	if (!pid) {
-		for (;;)
-			pause();
-	}
 	if (ptrace(PTRACE_SEIZE, pid, 0, 0)) {
 		skip(1, "no ptrace here: %s", strerror(errno));
 	} else {
@@ -168,8 +162,7 @@ static void test_traced(void)
 		is_uint(info.tracer_pid, (unsigned)getpid(), "its debugger is this process");
 		procinfo__free(&info);
 	}
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	child__end(pid);
 }
 
 /* A program that was replaced on disk keeps its path. */
@@ -184,7 +177,7 @@ static void test_deleted(void)
 	snprintf(command, sizeof(command), "cp /bin/sleep %s && chmod 755 %s", path, path);
 	if (!ok(fd >= 0 && !system(command), "a program of our own"))
 		return;
-	pid = fork();
+	pid = child__fork();
 	if (!pid) {
 		execl(path, "sleep", "60", NULL);
 		_exit(127);
@@ -194,8 +187,7 @@ static void test_deleted(void)
 	is_int(procinfo__read(pid, &info, NULL), 0, "its program is deleted");
 	is_str(info.exe, path, "its path is what it was");
 	procinfo__free(&info);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	child__end(pid);
 }
 
 int main(void)

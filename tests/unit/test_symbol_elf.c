@@ -60,7 +60,7 @@ static void check_all(const char *file)
 	at = fixture__addr(&fx, "local");
 	NAMED(sym, &fx, at + 1, 1, "fixture_local");
 	frame = fixture__frame(sym, fx.pid, at + 1, true);
-	is_str(frame.module, fixture__path(file), "the module is the file");
+	is_str(frame.module, scratch__path(file), "the module is the file");
 	ok(frame.build_id && strlen(frame.build_id) == 40, "a build id of 20 bytes");
 	ok(frame.app && !frame.kernel, "the program's own code");
 	fixture__stop(&fx);
@@ -83,7 +83,7 @@ static void check_extents(void)
 	NAMED(sym, &fx, fixture__addr(&fx, "inner"), 2, "sized_asm");
 	frame = fixture__frame(sym, fx.pid, sized + 4, true);
 	is_str(frame.function, NULL, "behind a sized function's end there is no name");
-	is_str(frame.module, fixture__path("pie"), "but the module");
+	is_str(frame.module, scratch__path("pie"), "but the module");
 	ok(frame.offset > 0 && frame.offset < 1 << 20, "and the offset in it");
 	NAMED(sym, &fx, untyped, 0, "untyped_asm");
 	NAMED(sym, &fx, untyped + 3, 3, "untyped_asm");
@@ -125,7 +125,7 @@ static void check_stripped(void)
 	NAMED(sym, &fx, fixture__addr(&fx, "global") + 1, 1, "fixture_global");
 	frame = fixture__frame(sym, fx.pid, fixture__addr(&fx, "local"), true);
 	is_str(frame.function, NULL, "a stripped local function has no name");
-	is_str(frame.module, fixture__path("stripped"), "its module stays");
+	is_str(frame.module, scratch__path("stripped"), "its module stays");
 	fixture__stop(&fx);
 	symbolizer__free(sym);
 }
@@ -149,7 +149,7 @@ static void check_separate(void)
 {
 	char debug_dir[PATH_MAX];
 
-	snprintf(debug_dir, sizeof(debug_dir), "%s/debug", fixture_dir);
+	snprintf(debug_dir, sizeof(debug_dir), "%s/debug", scratch_dir);
 	fixture__sh("id=$(readelf -n $D/pie | sed -n 's/.*Build ID: //p') && rest=${id#??} &&"
 		    " dir=$D/debug/.build-id/${id%$rest} && mkdir -p $dir &&"
 		    " objcopy --only-keep-debug $D/pie $dir/$rest.debug");
@@ -171,7 +171,7 @@ static void check_separate(void)
 
 static void check_bomb(void)
 {
-	int fd = open(fixture__path("bombed"), O_RDONLY);
+	int fd = open(scratch__path("bombed"), O_RDONLY);
 	struct image img;
 	struct elf elf;
 	size_t size;
@@ -213,7 +213,7 @@ static void check_plt(const char *file)
 	snprintf(cmd, sizeof(cmd),
 		 "objdump -d %s/%s | awk '/<getppid@plt>:/ {print $1; exit}';"
 		 "nm %s/%s | awk '/ T fixture_global/ {print $1}'",
-		 fixture_dir, file, fixture_dir, file);
+		 scratch_dir, file, scratch_dir, file);
 	f = popen(cmd, "r");
 	if (fscanf(f, "%llx %llx", &stub, &main_at) != 2)
 		stub = 0;
@@ -245,7 +245,7 @@ static void check_class32(void)
 		skip(3, "no 32-bit code from this compiler");
 		return;
 	}
-	fd = open(fixture__path("elf32.so"), O_RDONLY);
+	fd = open(scratch__path("elf32.so"), O_RDONLY);
 	if (fd < 0 || fstat(fd, &st))
 		abort();
 	module = modules__of_file(&modules, fd, &st);
@@ -261,9 +261,9 @@ static void check_class32(void)
 
 int main(void)
 {
-	fixture__init();
-	if (!fixture__write("fix.c", program) || !fixture__write("fix.cc", cxx_program))
-		skip_all("cannot write to %s", fixture_dir);
+	scratch__init();
+	scratch__write_text("fix.c", program);
+	scratch__write_text("fix.cc", cxx_program);
 	fixture__sh("gcc -O1 -pie -fPIE -rdynamic -Wl,--build-id -o $D/pie $D/fix.c");
 	fixture__sh("gcc -O1 -no-pie -rdynamic -Wl,--build-id -o $D/nopie $D/fix.c");
 	fixture__sh("gcc -O1 -no-pie -rdynamic -Wl,--build-id -Wl,-z,noseparate-code -o $D/packed "

@@ -28,7 +28,7 @@ static uint64_t named_cnt; /* over all mutations: names still found */
 
 static struct file load(const char *name)
 {
-	FILE *f = fopen(fixture__path(name), "r");
+	FILE *f = fopen(scratch__path(name), "r");
 	struct file ret = { 0 };
 
 	if (!f || fseek(f, 0, SEEK_END))
@@ -219,7 +219,7 @@ static void check_cut_names(void)
 {
 	enum { SIZE = 2 << 20 };
 	char buf[NAME_MAX_LEN], *text = malloc(SIZE);
-	int fd = open(fixture__path("names"), O_RDWR | O_CREAT, 0600);
+	int fd = open(scratch__path("names"), O_RDWR | O_CREAT, 0600);
 	struct names names;
 	struct image img;
 
@@ -234,7 +234,7 @@ static void check_cut_names(void)
 	close(fd);
 	is_uint(names__get(&names, 0, buf, sizeof(buf)), 100, "they are read from there");
 	is_uint(names__get(&names, SIZE - 50, buf, sizeof(buf)), 49, "up to the last");
-	if (truncate(fixture__path("names"), 200))
+	if (truncate(scratch__path("names"), 200))
 		abort();
 	is_uint(names__get(&names, SIZE - 50, buf, sizeof(buf)), 0, "one that was cut off is none");
 	names__free(&names);
@@ -255,15 +255,14 @@ static void check_cut_file(void)
 	fixture__sh("truncate -s 5000 $D/run");
 	frame = fixture__frame(sym, fx.pid, fixture__addr(&fx, "fn"), true);
 	is_str(frame.function, NULL, "its file is cut: it has no names");
-	is_str(frame.module, fixture__path("run"), "but its module");
+	is_str(frame.module, scratch__path("run"), "but its module");
 	symbolizer__free(sym);
 }
 
 int main(void)
 {
-	fixture__init();
-	if (!fixture__write("fix.c", program))
-		skip_all("cannot write to %s", fixture_dir);
+	scratch__init();
+	scratch__write_text("fix.c", program);
 	fixture__sh("gcc -O1 -rdynamic -Wl,--build-id -o $D/plain $D/fix.c");
 	fixture__sh("objcopy --only-keep-debug $D/plain $D/mini && xz -0 -f -k $D/mini &&"
 		    " strip -o $D/stripped $D/plain &&"

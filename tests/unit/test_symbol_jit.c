@@ -166,7 +166,7 @@ static void check_untrusted(const char *what, const char *cmd, bool wanted)
 
 	fixture__run(&fx, "jit");
 	code = fixture__addr(&fx, "code");
-	f = fopen(fixture__path("map"), "w");
+	f = fopen(scratch__path("map"), "w");
 	fprintf(f, "%llx 10 named\n", (unsigned long long)code);
 	fclose(f);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", fx.pid);
@@ -195,7 +195,7 @@ static void check_container(void)
 	snprintf(cmd, sizeof(cmd),
 		 "exec 4<%s/jit; mount -t tmpfs none /tmp; cat <&4 >/tmp/jit; chmod +x /tmp/jit;"
 		 "exec 4<&-; exec /tmp/jit",
-		 fixture_dir);
+		 scratch_dir);
 	fixture__start(&fx, argv);
 	inner = fx;
 	snprintf(children, sizeof(children), "/proc/%d/task/%d/children", fx.pid, fx.pid);
@@ -236,9 +236,8 @@ static void check_large(void)
 
 int main(void)
 {
-	fixture__init();
-	if (!fixture__write("jit.c", program))
-		skip_all("cannot write to %s", fixture_dir);
+	scratch__init();
+	scratch__write_text("jit.c", program);
 	fixture__sh("gcc -O1 -o $D/jit $D/jit.c");
 	check_growth();
 	check_restart();

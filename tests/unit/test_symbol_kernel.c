@@ -61,8 +61,7 @@ static void check_table(void)
 {
 	struct symbolizer *sym;
 
-	fixture__write("kallsyms", kallsyms);
-	sym = open_with(fixture__path("kallsyms"));
+	sym = open_with(scratch__write_text("kallsyms", kallsyms));
 	check(sym, 0xffffffff80ffffff, NULL, 0, NULL);
 	check(sym, 0xffffffff81000000, "first", 0, "vmlinux");
 	check(sym, 0xffffffff810000ff, "first", 0xff, "vmlinux");
@@ -88,8 +87,8 @@ static void check_hidden(void)
 {
 	struct symbolizer *sym;
 
-	fixture__write("hidden", "0000000000000000 T first\n0000000000000000 t second\n");
-	sym = open_with(fixture__path("hidden"));
+	sym = open_with(scratch__write_text(
+		"hidden", "0000000000000000 T first\n0000000000000000 t second\n"));
 	check(sym, 0xffffffff81000000, NULL, 0, NULL);
 	symbolizer__free(sym);
 	sym = open_with("");
@@ -132,7 +131,7 @@ static void check_this_kernel(void)
 
 int main(void)
 {
-	fixture__init();
+	scratch__init();
 	check_table();
 	check_hidden();
 	check_this_kernel();

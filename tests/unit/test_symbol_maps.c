@@ -17,10 +17,10 @@ static FILE *open_maps(unsigned pid)
 	char name[64];
 
 	snprintf(name, sizeof(name), "proc/%u", pid);
-	if (mkdir(fixture__path(name), 0700) && errno != EEXIST)
+	if (mkdir(scratch__path(name), 0700) && errno != EEXIST)
 		abort();
 	snprintf(name, sizeof(name), "proc/%u/maps", pid);
-	return fopen(fixture__path(name), "w");
+	return fopen(scratch__path(name), "w");
 }
 
 static void add_file(FILE *f, uint64_t start, const char *path, const char *shown)
@@ -61,8 +61,8 @@ static double seconds(void)
 /* Almost all of them data, as in a process with many small mappings. */
 static void check_many(unsigned pid, unsigned cnt, const char *perms)
 {
-	struct symbolizer *sym = fixture__symbolizer(NULL, fixture__path("proc"));
-	const char *lib = fixture__path("lib.so");
+	struct symbolizer *sym = fixture__symbolizer(NULL, scratch__path("proc"));
+	const char *lib = scratch__path("lib.so");
 	uint64_t fn = file_offset(lib, "lib_fn");
 	FILE *f = open_maps(pid);
 	double begin;
@@ -83,15 +83,15 @@ static void check_many(unsigned pid, unsigned cnt, const char *perms)
 
 static void check_paths(void)
 {
-	struct symbolizer *sym = fixture__symbolizer(NULL, fixture__path("proc"));
+	struct symbolizer *sym = fixture__symbolizer(NULL, scratch__path("proc"));
 	char odd[PATH_MAX], shown[PATH_MAX];
-	const char *lib = fixture__path("lib.so");
+	const char *lib = scratch__path("lib.so");
 	uint64_t fn = file_offset(lib, "lib_fn");
 	struct frame frame;
 	FILE *f;
 
-	snprintf(odd, sizeof(odd), "%s/a b\n(deleted)\\101\x01\xff", fixture_dir);
-	snprintf(shown, sizeof(shown), "%s/a b\\012(deleted)\\101\x01\xff", fixture_dir);
+	snprintf(odd, sizeof(odd), "%s/a b\n(deleted)\\101\x01\xff", scratch_dir);
+	snprintf(shown, sizeof(shown), "%s/a b\\012(deleted)\\101\x01\xff", scratch_dir);
 	if (link(lib, odd))
 		abort();
 	f = open_maps(1);
@@ -115,14 +115,14 @@ static void check_paths(void)
 /* The name is another file's by now. */
 static void check_other_inode(void)
 {
-	struct symbolizer *sym = fixture__symbolizer(NULL, fixture__path("proc"));
-	const char *lib = fixture__path("lib.so");
+	struct symbolizer *sym = fixture__symbolizer(NULL, scratch__path("proc"));
+	const char *lib = scratch__path("lib.so");
 	struct frame frame;
 	FILE *f = open_maps(2);
 
 	fprintf(f, "10000-20000 r-xp 00000000 00:ff 12345 %s\n", lib);
 	fclose(f);
-	if (symlink("/", fixture__path("proc/2/root"))) /* found there first */
+	if (symlink("/", scratch__path("proc/2/root"))) /* found there first */
 		abort();
 	frame = fixture__frame(sym, 2, 0x10000 + file_offset(lib, "lib_fn"), true);
 	is_str(frame.function, NULL, "a file of another device and inode is not read");
@@ -134,7 +134,7 @@ static void check_other_inode(void)
 /* Special files in the place of the mapped one must not be opened. */
 static void check_special(const char *path, unsigned pid)
 {
-	struct symbolizer *sym = fixture__symbolizer(NULL, fixture__path("proc"));
+	struct symbolizer *sym = fixture__symbolizer(NULL, scratch__path("proc"));
 	FILE *f = open_maps(pid);
 	struct frame frame;
 
@@ -164,8 +164,8 @@ static void check_bad_lines(void)
 				   "70000-80000 r-xp 00000000 00:00 0 without an end";
 	struct maps maps = { 0 };
 
-	fixture__write("maps", text);
-	is_int(maps__read(&maps, fixture__path("maps")), 0, "bad lines are passed over");
+	is_int(maps__read(&maps, scratch__write_text("maps", text)), 0,
+	       "bad lines are passed over");
 	is_uint(maps.cnt, 2, "the good ones are kept");
 	ok(maps__find(&maps, 0x30000) &&
 		   !strcmp(maps__find(&maps, 0x30000)->mapped->path, "earlier"),
@@ -174,16 +174,17 @@ static void check_bad_lines(void)
 	ok(!maps__find(&maps, 0x40000) && !maps__find(&maps, 0) && !maps__find(&maps, ~0ull),
 	   "not between, not before, not behind");
 	maps__free(&maps);
-	fixture__write("maps", "");
-	is_int(maps__read(&maps, fixture__path("maps")), -ESRCH, "empty: the process is gone");
+	is_int(maps__read(&maps, scratch__write_text("maps", "")), -ESRCH,
+	       "empty: the process is gone");
 	maps__free(&maps);
 }
 
 int main(void)
 {
-	fixture__init();
-	if (!fixture__write("lib.c", library) || mkdir(fixture__path("proc"), 0700))
-		skip_all("cannot write to %s", fixture_dir);
+	scratch__init();
+	scratch__write_text("lib.c", library);
+	if (mkdir(scratch__path("proc"), 0700))
+		abort();
 	fixture__sh("gcc -O1 -shared -fPIC -Wl,-z,noseparate-code -o $D/lib.so $D/lib.c && mkfifo "
 		    "$D/fifo");
 	check_bad_lines();
@@ -191,12 +192,12 @@ int main(void)
 	check_many(4, 100000, "rwxp");
 	check_paths();
 	check_other_inode();
-	check_special(fixture__path("fifo"), 5);
-	is_int(openfile__path(fixture__path("fifo"), NULL), -EINVAL, "a FIFO is never opened");
+	check_special(scratch__path("fifo"), 5);
+	is_int(openfile__path(scratch__path("fifo"), NULL), -EINVAL, "a FIFO is never opened");
 	is_int(openfile__path("/dev/zero", NULL), -EINVAL, "nor is a device");
 	is_int(openfile__in_root("/", "dev/zero", NULL), -EINVAL, "nor one in another root");
 	check_special("/dev/zero", 6);
-	check_special(fixture__path("proc"), 7);
-	check_special(fixture__path("lib.c"), 8);
+	check_special(scratch__path("proc"), 7);
+	check_special(scratch__path("lib.c"), 8);
 	return tap__done();
 }

@@ -26,7 +26,7 @@ static void check_deleted(void)
 	fixture__sh("rm $D/run");
 	NAMED(sym, &fx, fixture__addr(&fx, "fn"), 0, "fn_one");
 	is_str(fixture__frame(sym, fx.pid, fixture__addr(&fx, "fn"), true).module,
-	       fixture__path("run"), "a deleted file's path, without \" (deleted)\"");
+	       scratch__path("run"), "a deleted file's path, without \" (deleted)\"");
 	fixture__stop(&fx);
 	symbolizer__free(sym);
 }
@@ -77,7 +77,7 @@ static void check_exec(void)
 	struct symbolizer *sym = fixture__symbolizer(NULL, NULL);
 	struct fixture fx;
 
-	snprintf(cmd, sizeof(cmd), "echo ready; read x; exec %s/one", fixture_dir);
+	snprintf(cmd, sizeof(cmd), "echo ready; read x; exec %s/one", scratch_dir);
 	fixture__start(&fx, argv);
 	is_int(symbolizer__process(sym, fx.pid, NULL), 0, "a shell");
 	fputs("go\n", fx.in);
@@ -97,7 +97,7 @@ static void check_dlopen(void)
 	void *lib, *fn;
 
 	is_int(symbolizer__process(sym, getpid(), NULL), 0, "ourselves");
-	lib = dlopen(fixture__path("plugin.so"), RTLD_NOW);
+	lib = dlopen(scratch__path("plugin.so"), RTLD_NOW);
 	fn = lib ? dlsym(lib, "plugin_fn") : NULL;
 	nanosleep(&pause, NULL);
 	is_str(fixture__frame(sym, getpid(), (uintptr_t)fn, true).function, "plugin_fn",
@@ -173,7 +173,7 @@ static void check_addr2line(void)
 	FILE *f;
 
 	fixture__run(&fx, "nopie");
-	snprintf(cmd, sizeof(cmd), "addr2line -f -e %s %#llx", fixture__path("nopie"),
+	snprintf(cmd, sizeof(cmd), "addr2line -f -e %s %#llx", scratch__path("nopie"),
 		 (unsigned long long)fixture__addr(&fx, "fn") + 1);
 	f = popen(cmd, "r");
 	if (fscanf(f, "%255s", want) != 1)
@@ -199,9 +199,9 @@ static void check_namespace(void)
 	snprintf(cmd, sizeof(cmd),
 		 "exec 3<%s/one; mount -t tmpfs none %s; cat <&3 >%s/inside; chmod +x %s/inside;"
 		 "exec 3<&-; exec %s/inside",
-		 fixture_dir, fixture_dir, fixture_dir, fixture_dir, fixture_dir);
+		 scratch_dir, scratch_dir, scratch_dir, scratch_dir, scratch_dir);
 	fixture__start(&fx, argv);
-	ok(access(fixture__path("inside"), F_OK), "the file is not to be seen from here");
+	ok(access(scratch__path("inside"), F_OK), "the file is not to be seen from here");
 	NAMED(sym, &fx, fixture__addr(&fx, "fn"), 0, "fn_one");
 	fixture__stop(&fx);
 	symbolizer__free(sym);
@@ -249,10 +249,9 @@ static void check_odd(void)
 
 int main(void)
 {
-	fixture__init();
-	if (!fixture__write("fix.c", program) ||
-	    !fixture__write("plugin.c", "int plugin_fn(int v) { return v + 1; }\n"))
-		skip_all("cannot write to %s", fixture_dir);
+	scratch__init();
+	scratch__write_text("fix.c", program);
+	scratch__write_text("plugin.c", "int plugin_fn(int v) { return v + 1; }\n");
 	fixture__sh("gcc -O1 -DNAME=fn_one -o $D/one $D/fix.c && gcc -O1 -DNAME=fn_two -o $D/two "
 		    "$D/fix.c");
 	fixture__sh("gcc -g -O1 -no-pie -DNAME=fn_fixed -o $D/nopie $D/fix.c");

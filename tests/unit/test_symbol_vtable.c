@@ -182,11 +182,11 @@ static void check_cost(void)
 
 int main(void)
 {
-	fixture__init();
+	scratch__init();
 	if (system("c++ --version >/dev/null 2>&1"))
 		skip_all("no C++ compiler");
-	fixture__write("lib.cc", library);
-	fixture__write("run.cc", program);
+	scratch__write_text("lib.cc", library);
+	scratch__write_text("run.cc", program);
 #define BUILD(lib_flags, flags, more)                                                              \
 	"c++ -O1 -fPIC " lib_flags " -shared -o $D/liblib.so $D/lib.cc && c++ -O1 " flags          \
 	" -o $D/run $D/run.cc -L$D -llib -Wl,-rpath,$D && " more

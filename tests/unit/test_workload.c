@@ -9,29 +9,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "tests/scratch.h"
 #include "tests/tap.h"
 
 #define ARGV(...) ((char *[]){ __VA_ARGS__, NULL })
 #define SH(text)  ARGV((char *)"sh", (char *)"-c", (char *)text)
-
-static char dir[] = "/tmp/jank-workload-XXXXXX";
-
-static const char *in_dir(const char *name)
-{
-	static char path[4][256];
-	static unsigned next;
-
-	next = (next + 1) % 4;
-	snprintf(path[next], sizeof(path[next]), "%s/%s", dir, name);
-	return path[next];
-}
 
 static bool exists(const char *path)
 {
@@ -79,18 +66,18 @@ static void test_waits(void)
 	struct workload wl;
 	struct err err = { 0 };
 
-	snprintf(text, sizeof(text), "echo ran >%s", in_dir("ran"));
+	snprintf(text, sizeof(text), "echo ran >%s", scratch__path("ran"));
 	is_int(workload__prepare(argv, &wl, &err), 0, "a command is prepared");
 	usleep(50000);
 	workload__reap(&wl);
-	ok(!wl.ended && !exists(in_dir("ran")), "it does not run before it may");
+	ok(!wl.ended && !exists(scratch__path("ran")), "it does not run before it may");
 	is_int(workload__go(&wl, argv, &err), 0, "then it does");
 	wait_for_end(&wl);
-	ok(exists(in_dir("ran")) && !workload__exit_status(&wl), "to its end");
-	unlink(in_dir("ran"));
+	ok(exists(scratch__path("ran")) && !workload__exit_status(&wl), "to its end");
+	unlink(scratch__path("ran"));
 	is_int(workload__prepare(argv, &wl, &err), 0, "another one is prepared");
 	workload__stop(&wl);
-	ok(wl.ended && !exists(in_dir("ran")), "and stopped: it never ran");
+	ok(wl.ended && !exists(scratch__path("ran")), "and stopped: it never ran");
 }
 
 static void cannot_run(const char *command, int code)
@@ -110,16 +97,13 @@ static void cannot_run(const char *command, int code)
 
 static void test_failures(void)
 {
-	FILE *file = fopen(in_dir("text"), "w");
+	const char *text = scratch__write_text("text", "no program\n");
 
-	fputs("no program\n", file);
-	fclose(file);
 	cannot_run("/nonexistent/program", ENOENT);
 	cannot_run("surely-not-in-PATH", ENOENT);
-	cannot_run(dir, EACCES);
-	cannot_run(in_dir("text"), EACCES);
+	cannot_run(scratch_dir, EACCES);
+	cannot_run(text, EACCES);
 	cannot_run("", ENOENT);
-	unlink(in_dir("text"));
 }
 
 /* Killed between fork and exec: no success, and no hanging. */
@@ -181,7 +165,7 @@ static const char *said(const char *command)
 	struct workload wl;
 	struct err err = { 0 };
 
-	snprintf(text, sizeof(text), "exec %s >%s", command, in_dir("out"));
+	snprintf(text, sizeof(text), "exec %s >%s", command, scratch__path("out"));
 	signal(SIGPIPE, SIG_DFL);
 	workload__prepare(argv, &wl, &err);
 	signal(SIGPIPE, SIG_IGN);
@@ -190,8 +174,8 @@ static const char *said(const char *command)
 	wait_for_end(&wl);
 	leave_signals();
 	strbuf__reset(&out);
-	file__read(in_dir("out"), 4096, &out);
-	unlink(in_dir("out"));
+	file__read(scratch__path("out"), 4096, &out);
+	unlink(scratch__path("out"));
 	return strbuf__str(&out);
 }
 
@@ -252,8 +236,7 @@ static void keep_descriptors(void)
 
 int main(void)
 {
-	if (!mkdtemp(dir))
-		abort();
+	scratch__init();
 	keep_descriptors();
 	signal(SIGPIPE, SIG_IGN);
 	test_status();
@@ -263,6 +246,5 @@ int main(void)
 	test_clean();
 	test_stop();
 	test_none();
-	rmdir(dir);
 	return tap__done();
 }

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A directory of the test's own: gone when the test ends, with all that is in it. */
+#ifndef JANK_TEST_SCRATCH_H
+#define JANK_TEST_SCRATCH_H
+
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/tap.h"
+
+static char scratch_dir[64];
+static pid_t scratch_owner;
+
+static inline int scratch__remove_one(const char *path, const struct stat *st, int type,
+				      struct FTW *where)
+{
+	return remove(path);
+}
+
+static inline void scratch__remove(void)
+{
+	/* A child that ends by exit() leaves it alone. */
+	if (scratch_owner == getpid() &&
+	    nftw(scratch_dir, scratch__remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT))
+		diag("%s is left", scratch_dir);
+}
+
+/* Makes the directory, which is $D to shells; without one there is no test. */
+static inline void scratch__init(void)
+{
+	strcpy(scratch_dir, "/tmp/jank-test-XXXXXX");
+	if (!mkdtemp(scratch_dir))
+		skip_all("no temporary directory: %s", strerror(errno));
+	setenv("D", scratch_dir, 1);
+	scratch_owner = getpid();
+	atexit(scratch__remove);
+}
+
+/* The path of a name in it, until the fourth call from here. "" is the directory. */
+static inline const char *scratch__path(const char *name)
+{
+	static char path[4][PATH_MAX];
+	static unsigned next;
+
+	next = (next + 1) % 4;
+	snprintf(path[next], sizeof(path[next]), "%s%s%s", scratch_dir, *name ? "/" : "", name);
+	return path[next];
+}
+
+/* Writes a file anew; its path, as of scratch__path. */
+static inline const char *scratch__write(const char *name, const void *data, size_t len)
+{
+	const char *path = scratch__path(name);
+	FILE *file = fopen(path, "w");
+
+	if (!file || fwrite(data, 1, len, file) != len || fclose(file)) {
+		printf("Bail out! cannot write %s: %s\n", path, strerror(errno));
+		exit(1);
+	}
+	return path;
+}
+
+static inline const char *scratch__write_text(const char *name, const char *text)
+{
+	return scratch__write(name, text, strlen(text));
+}
+
+#endif
