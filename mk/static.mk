@@ -16,8 +16,8 @@ live: static
 
 # Compiled tests for a virtual machine, below .output/…/static/tests: with STATIC=1, and without those that
 # compile programs, or look at a libc beside them.
-static-tests: $(patsubst %.c,$(VARIANT)/%,$(filter-out tests/unit/test_symbol_% tests/unit/test_mark_sites.c tests/unit/test_targets.c, \
-		$(wildcard tests/unit/test_*.c tests/bpf/test_*.c)))
+NOT_STATIC := tests/unit/test_symbol_% $(patsubst %,tests/unit/test_%.c,mark_sites targets elffunc)
+static-tests: $(patsubst %.c,$(VARIANT)/%,$(filter-out $(NOT_STATIC),$(wildcard tests/unit/test_*.c tests/bpf/test_*.c)))
 
 # Nothing of another machine runs here.
 ifneq ($(CROSS_COMPILE),)
