@@ -21,6 +21,11 @@ vm-tests: $(VM_TEST)
 		printf '# Those that failed, once more: a guest suffers from a busy machine.\n'; \
 		$(call RUN_TESTS,--state=failed); }
 
+vm-pauth: static #: a walk of signed return addresses, in a virtual machine of arm64
+	$(Q)$(call RUN_TESTS,tests/vm/pauth.t)
+
+check-vm: vm-pauth
+
 check-vm-ci: VM = $(VM_CI)
 check-vm-ci: vm-parts #: the same on three of them
 	$(Q)$(MAKE) vm-tests VM='$(VM_CI)'
@@ -40,4 +45,4 @@ $(OUT)/vm/%.t: mk/vm.mk
 vm-table: #: README's table of kernels, from the last make check-vm
 	$(Q)tools/vm/table README.md $(OUT)/vm
 
-.PHONY: check-vm check-vm-ci vm-parts vm-tests vm-table
+.PHONY: check-vm check-vm-ci vm-pauth vm-parts vm-tests vm-table

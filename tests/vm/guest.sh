@@ -35,6 +35,7 @@ for feature in $features; do
 	[ "$feature" != btf ] || types='--btf /sys/kernel/btf/vmlinux'
 	trace "without-$feature" -d 20s --disable-feature $feature $types -- simjank $work
 done
+trace embedded -d 20s --disable-feature btf -- simjank $work
 for test in /tests/*; do
 	[ ! -x "$test" ] || did "${test##*/}" timeout -s KILL 60 "$test"
 done

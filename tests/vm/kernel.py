@@ -169,16 +169,25 @@ def check_truth(tap, left, name, options, found):
         tap.note(line[2:])
 
 
-def check_without(tap, left, feature, need, lacks):
+def check_without(tap, left, feature, need, lacks, run=None):
     """Is all well without the feature? True where it is, and where the refusal says why."""
-    name = "without-" + feature
+    name = run or "without-" + feature
     if need == "REQUIRED":
         good = left.statuses.get(name) == 77 and f"feature '{feature}' is switched off" in left.said(name)
         return tap.check(good, f"without {feature}: 77, and why", left.said(name))
     wrong = f"status {left.statuses.get(name)}"
     if left.statuses.get(name) == 0:
         wrong = FEATURES.wrong_with({feature, *lacks}, left.records(name + ".out"), left.records(name + ".truth"))
-    return tap.check(not wrong, f"without {feature}", wrong, left.said(name))
+    return tap.check(not wrong, f"without {feature}" + (f", {run}" if run else ""), wrong, left.said(name))
+
+
+def check_embedded(tap, left, kernel, lacks):
+    """Without the kernel's own types: by those that are embedded for its release, or a refusal that names --btf."""
+    folder = {"x86_64": "x86"}.get(kernel.arch, kernel.arch)
+    if not os.path.exists(os.path.join(ROOT, "btf", folder, kernel.release + ".btf")):
+        return tap.check(left.statuses.get("embedded") == 77 and "--btf" in left.said("embedded"),
+                         "no types, and none embedded: 77, and what to do", left.said("embedded"))
+    return check_without(tap, left, "btf", "OPTIONAL", lacks, "embedded")
 
 
 def check_tests(tap, left):
@@ -193,7 +202,7 @@ def check_tests(tap, left):
                       left.said(name), text[-600:])
 
 
-def examine(tap, left, found):
+def examine(tap, left, kernel, found):
     check_doctor(tap, left, found)
     check_verifier(tap, left, found)
     found["truths"] = {}
@@ -201,6 +210,7 @@ def examine(tap, left, found):
         check_truth(tap, left, name, options, found["truths"].setdefault(name, {}))
     found["without"] = {feature: check_without(tap, left, feature, need, found["lacks"])
                         for feature, need in feature_needs().items()}
+    check_embedded(tap, left, kernel, found["lacks"])
     check_tests(tap, left)
 
 
@@ -240,7 +250,7 @@ def main(name):
     found = {"release": kernel.release, "up_s": round(result.up_s, 1), "run_s": round(result.run_s, 1),
              "ended": result.status == 0}
     if tap.check(found["ended"], f"{kernel.release} boots and comes to its end", result.why, result.last_lines()):
-        examine(tap, left, found)
+        examine(tap, left, kernel, found)
     found["failed"] = tap.failed
     keep(name, found)
     tap.end()

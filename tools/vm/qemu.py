@@ -56,6 +56,7 @@ class Guest:
     timeout_s: float = 120
     memory_mb: int = 1024
     append: str = ""
+    cpu: str = "" # another than the machine's
     echo: bool = False # the console goes to stderr as it comes
 
 
@@ -108,7 +109,7 @@ def build(guest, path):
 
 def command(guest, initrd, out, scratch):
     qemu, machine, console = MACHINES[guest.kernel.arch]
-    words = ["setpriv", "--pdeathsig", "KILL", qemu, *machine, "-smp", "2",
+    words = ["setpriv", "--pdeathsig", "KILL", qemu, *machine, *(["-cpu", guest.cpu] if guest.cpu else []), "-smp", "2",
              "-m", str(guest.memory_mb), "-nodefaults", "-no-reboot", "-display", "none",
              "-serial", "stdio", "-kernel", guest.kernel.path("vmlinuz"), "-initrd", initrd,
              "-chardev", f"file,id=out,path={out}", "-device", "virtio-serial-pci",
