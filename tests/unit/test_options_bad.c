@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The command line: each bad row with the words of its refusal. */
+#include <errno.h>
+
+#include "tests/options_fixture.h"
+#include "tests/tap.h"
+
+struct bad {
+	const char *line, *says;
+};
+
+static const struct bad bads[] = {
+	{ "", "nothing to trace: give a process by -p PID" },
+	{ "trace", "nothing to trace" },
+	{ "--", "nothing to trace" },
+	{ "-p 0", "--pid '0' is out of range: give 1 to 4194304" },
+	{ "-p -1", "--pid '-1' is out of range: give 1 to 4194304" },
+	{ "-p abc", "--pid 'abc': give a whole number" },
+	{ "-p 12x", "--pid '12x': give a whole number" },
+	{ "-p 1.5", "--pid '1.5': give a whole number" },
+	{ "-p 99999999999", "--pid '99999999999' is out of range: give 1 to 4194304" },
+	{ "-p 99999999999999999999999", "is out of range: give 1 to 4194304" },
+	{ "-p 4194305", "--pid '4194305' is out of range" },
+	{ "-p 1,,2", "--pid '': give a whole number" },
+	{ "-p 1,", "--pid '': give a whole number" },
+	{ "-p \1", "--pid '': give a whole number" },
+	{ "-p 1 -- true", "-p and a COMMAND after -- do not go together" },
+	{ "-a -p 1", "-a is every process: give it alone, without -p" },
+	{ "-a -- true", "-a is every process: give it alone, without a COMMAND" },
+	{ "-p 1 -c x", "-c narrows -a: give -a, too" },
+	{ "-u 0 -- true", "-u narrows -a: give -a, too" },
+	{ "-c x", "-c narrows -a" },
+	{ "loops -c x", "-c narrows -a" },
+	{ "loops -a -p 1", "-a is every process" },
+	{ "-a -c \1", "--comm '': no process has such a name" },
+	{ "-a -c 0123456789abcdef*", "names have 1 to 15 bytes" },
+	{ "-a -u 4294967295", "--uid '4294967295' is out of range: give 0 to 4294967294" },
+	{ "-a -u \1", "--uid '': give a user's number or name" },
+	{ "-a -g \1", "--cgroup ''" },
+	{ "-a -l \1", "--loop: a name is empty" },
+	{ "-a -l qt,,glib", "--loop: a name is empty" },
+	{ "loops -t 5 -p 1", "--threshold does not go with loops" },
+	{ "loops 5", "'5' is one word too many after loops" },
+	{ "-p 1 -t 0", "--threshold '0' is out of range: give 1us to 1h" },
+	{ "-p 1 -t -5", "--threshold '-5' is out of range: give 1us to 1h" },
+	{ "-p 1 -t 5parsecs", "--threshold '5parsecs': give a number with us, ms, s, m or h" },
+	{ "-p 1 -t ms", "--threshold 'ms': give a number" },
+	{ "-p 1 -t \1", "--threshold '': give a number" },
+	{ "-p 1 -t 99999999999999999999h", "is out of range: give 1us to 1h" },
+	{ "-p 1 -t 61m", "--threshold '61m' is out of range" },
+	{ "-p 1 --hang 25h", "--hang '25h' is out of range: give 1ms to 24h" },
+	{ "-p 1 --hang 50ms", "--hang is shorter than --threshold" },
+	{ "-p 1 --hang soon", "--hang 'soon': give a number" },
+	{ "-p 1 --fps 0", "--fps '0' is out of range: give 1 to 1000" },
+	{ "-p 1 --fps 1001", "--fps '1001' is out of range: give 1 to 1000" },
+	{ "-p 1 --fps x", "--fps 'x': give a whole number" },
+	{ "-p 1 -F 10000", "--frequency '10000' is out of range: give 0 to 9999" },
+	{ "-p 1 -F -1", "--frequency '-1' is out of range: give 0 to 9999" },
+	{ "-p 1 -F 99Hz", "--frequency '99Hz': give a whole number" },
+	{ "-p 1 -d 0", "--duration '0' is out of range: give 1ms to" },
+	{ "-p 1 -d 9000h", "--duration '9000h' is out of range" },
+	{ "-p 1 -n 0", "--count '0' is out of range: give at least 1" },
+	{ "-p 1 -n -3", "--count '-3' is out of range: give at least 1" },
+	{ "-p 1 -n many", "--count 'many': give a whole number" },
+	{ "-p 1 --keep 1ms", "--keep '1ms' is out of range: give 1s to" },
+	{ "-p 1 --max-size 5", "--max-size '5' is out of range: give 1M to" },
+	{ "-p 1 --max-size big", "--max-size 'big': give a number of bytes" },
+	{ "-p 1 --backend ebpf", "--backend 'ebpf': give auto, kernel or uprobe" },
+	{ "-p 1 --backend \1", "--backend '': give auto, kernel or uprobe" },
+	{ "-p 1 -o \1", "--output is empty: give DIR" },
+	{ "-p 1 --journal \1", "--journal is empty: give FILE" },
+	{ "-p 1 --btf \1", "--btf is empty: give FILE" },
+	{ "-p 1 --btf a\tb", "--btf has control characters: give FILE" },
+	{ "-p 1 --btf", "--btf needs its FILE" },
+	{ "-p 1 --qualifier \1", "--qualifier is empty: give TEXT" },
+	{ "-p 1 --qualifier a\nb", "--qualifier has control characters: give TEXT" },
+	{ "-p", "-p needs its PID" },
+	{ "-vp", "-p needs its PID" },
+	{ "--pid", "--pid needs its PID" },
+	{ "-p 1 --threshold", "--threshold needs its TIME" },
+	{ "-p 1 --json=yes", "--json takes no argument" },
+	{ "-p 1 --foo", "unknown option '--foo'; see jankbpf --help" },
+	{ "-p 1 --foo=1", "unknown option '--foo';" },
+	{ "-p 1 --jsonx", "unknown option '--jsonx'" },
+	{ "-p 1 -Z", "unknown option '-Z'; see jankbpf --help" },
+	{ "-p 1 -vZ", "unknown option '-Z'" },
+	{ "-p 1 -A", "unknown option '-A'" },
+	{ "-p 1 --allx", "unknown option '--allx'" },
+	{ "-p 1 --f\33[2J", "unknown option '--f?[2J'" },
+	{ "-p 1 --j", "'--j' may be --json or --journal" },
+	{ "-p 1 sleep 5",
+	  "'sleep' is no command of jankbpf; to start and trace a program, put --" },
+	{ "loop", "'loop' is no command of jankbpf" },
+	{ "trace doctor", "'doctor' is no command of jankbpf" },
+	{ "-p 1 -", "'-' is no command of jankbpf" },
+	{ "replay", "replay needs the FILE that --journal wrote" },
+	{ "replay a b", "'b' is one word too many after replay" },
+	{ "replay a -p 1", "--pid does not go with replay" },
+	{ "replay a --hang 1s", "--hang does not go with replay" },
+	{ "replay a --backend auto", "--backend does not go with replay" },
+	{ "replay a --btf b", "--btf does not go with replay" },
+	{ "replay a -F 9", "--frequency does not go with replay" },
+	{ "replay a -d 9", "--duration does not go with replay" },
+	{ "replay a --journal b", "--journal does not go with replay" },
+	{ "replay a --qualifier b", "--qualifier does not go with replay" },
+	{ "replay a --disable-feature btf", "--disable-feature does not go with replay" },
+	{ "-p 1 replay a", "--pid does not go with replay" },
+	{ "doctor x", "'x' is one word too many after doctor" },
+	{ "doctor -t 5", "--threshold does not go with doctor" },
+	{ "doctor --json", "--json does not go with doctor" },
+	{ "doctor -- true", "'true' is one word too many after doctor" },
+};
+
+static void test_bad(void)
+{
+	for (size_t i = 0; i < sizeof(bads) / sizeof(*bads); i++) {
+		struct options opts;
+		struct err err;
+		int code = fixture__parse(bads[i].line, &opts, &err);
+
+		is_int(code, -EINVAL, "refused: [%s]", bads[i].line);
+		is_int(err.exit, JANK_EXIT_USAGE, "… as wrong usage");
+		has_str(err.msg, bads[i].says, "… in words");
+		ok(!opts.pids && !opts.disabled && !opts.argv, "… with nothing stored");
+	}
+}
+
+int main(void)
+{
+	test_bad();
+	return tap__done();
+}

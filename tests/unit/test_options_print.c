@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What is printed of the options: help, the man page, the version. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "app/options.h"
+#include "base/file.h"
+#include "base/strbuf.h"
+#include "tests/tap.h"
+
+/* Runs fn with stdout in a file and returns what it wrote. */
+static char *printed_by(void (*fn)(void))
+{
+	char path[] = "/tmp/test_options.XXXXXX";
+	struct strbuf text = STRBUF_INIT;
+	int fd = mkstemp(path), saved;
+
+	fflush(stdout);
+	saved = dup(1);
+	dup2(fd, 1);
+	fn();
+	fflush(stdout);
+	dup2(saved, 1);
+	close(saved);
+	close(fd);
+	file__read(path, 1 << 20, &text);
+	unlink(path);
+	return text.data;
+}
+
+static const char *const names[] = {
+	"--pid",       "--threshold",	"--hang",
+	"--fps",       "--debugging",	"--backend",
+	"--frequency", "--duration",	"--count",
+	"--output",    "--keep",	"--max-size",
+	"--qualifier", "--json",	"--journal",
+	"--verbose",   "--quiet",	"--schema",
+	"--help",      "--version",	"--disable-feature",
+	"--btf",       "-- COMMAND",	"--all",
+	"--comm",      "--uid",		"--cgroup",
+	"--loop",      "--main-thread",
+};
+
+static size_t longest_line(const char *text)
+{
+	size_t longest = 0, n = 0;
+
+	for (; *text; text++) {
+		n = *text == '\n' ? 0 : n + ((*text & 0xc0) != 0x80);
+		longest = n > longest ? n : longest;
+	}
+	return longest;
+}
+
+static void test_help(void)
+{
+	char *help = printed_by(options__print_help);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		has_str(help, names[i], "help tells of %s", names[i]);
+	has_str(help, "(default 100ms)", "help gives defaults");
+	has_str(help, "jankbpf doctor", "help names the commands");
+	has_str(help, "e.g. jankbpf -- redis-server", "help has examples");
+	ok(longest_line(help) <= 100, "help fits into 100 columns (%zu)", longest_line(help));
+	free(help);
+}
+
+static void test_man(void)
+{
+	char *man = printed_by(options__print_man);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct strbuf roff = STRBUF_INIT;
+
+		for (const char *c = names[i]; *c && *c != ' '; c++)
+			strbuf__addf(&roff, *c == '-' ? "\\-" : "%c", *c);
+		has_str(man, strbuf__str(&roff), "the man page tells of %s", names[i]);
+		strbuf__free(&roff);
+	}
+	has_str(man, ".SS Where blocks go", "the man page has the sections");
+	lacks_str(man, "…", "the man page is ASCII");
+	free(man);
+}
+
+static void test_version(void)
+{
+	char *version = printed_by(options__print_version);
+
+	is_str(version, "jankbpf " JANK_VERSION "\n", "version");
+	free(version);
+}
+
+int main(void)
+{
+	test_help();
+	test_man();
+	test_version();
+	return tap__done();
+}
