@@ -15,6 +15,8 @@
 #define FIXTURE_MS	  1000000ull
 #define FIXTURE_START	  5000000000123ull /* CLOCK_MONOTONIC */
 #define FIXTURE_OFFSET	  (1767323045678000000ll - 5000000000123ll)
+#define FIXTURE_REDIS	  "/usr/bin/redis-server"
+#define FIXTURE_LIBC	  "/usr/lib/x86_64-linux-gnu/libc.so.6"
 #define FRAMES(...)	  ((const struct frame[]){ __VA_ARGS__ })
 #define FRAME_CNT(...)	  (sizeof((const struct frame[]){ __VA_ARGS__ }) / sizeof(struct frame))
 #define SAMPLE(b, s, ...) fixture__sample(b, s, FRAMES(__VA_ARGS__), FRAME_CNT(__VA_ARGS__))
@@ -27,6 +29,7 @@
 		.address = 0x555500001000, .function = name, .offset = off, .module = mod,         \
 		.app = true, .build_id = "0123456789abcdef0123456789abcdef01234567"                \
 	}
+#define REDIS(name, off) APP(name, off, FIXTURE_REDIS)
 #define KERNEL(name, off)                                                                          \
 	{                                                                                          \
 		.address = 0xffffffff81000000, .function = name, .offset = off,                    \
@@ -95,14 +98,57 @@ static inline struct block *fixture__new(uint64_t duration_ns, const char *proce
 	return b;
 }
 
+/* A tick in Lua's look-up of a table, with an inlined frame and recursion. */
+static inline void fixture__lua_tick(struct block *b, struct sample tick, uint64_t offset)
+{
+	SAMPLE(b, tick, REDIS("luaH_getnum", offset),
+	       { .address = 0x5555,
+		 .function = "luaV_gettable",
+		 .offset = 3,
+		 .module = FIXTURE_REDIS,
+		 .app = true,
+		 .inlined = true,
+		 .file = "/build/redis/deps/lua/src/lvm.c",
+		 .line = 113 },
+	       REDIS("luaV_execute", 0x4a2), REDIS("luaV_execute", 0x4a9), REDIS("luaD_call", 0x71),
+	       REDIS("evalGenericCommand", 0x3c0), REDIS("call", 0x90),
+	       REDIS("processCommand", 0x6a0), REDIS("readQueryFromClient", 0x1d0),
+	       REDIS("aeProcessEvents", 0x1f4), REDIS("aeMain", 0x1d), REDIS("main", 0x3aa),
+	       FUNCTION("__libc_start_call_main", 0x7a, FIXTURE_LIBC));
+}
+
+/* A tick in the kernel, below malloc. */
+static inline void fixture__malloc_tick(struct block *b, struct sample tick, uint64_t offset)
+{
+	SAMPLE(b, tick, KERNEL("clear_page_erms", 7), KERNEL("__alloc_pages", 0x130),
+	       KERNEL("handle_mm_fault", 0x99), KERNEL("exc_page_fault", 0x41),
+	       FUNCTION("malloc", offset, FIXTURE_LIBC), REDIS("zmalloc", 0x1c),
+	       REDIS("luaM_realloc_", 0x33), REDIS("luaV_execute", 0x812), REDIS("main", 0x80));
+}
+
+/* The wait for a CPU at its end, and who had it. */
+static inline void fixture__preemption(struct block *b)
+{
+	SAMPLE(b,
+	       ((struct sample){ .t_ns = FIXTURE_START + 305 * FIXTURE_MS,
+				 .ns = 8 * FIXTURE_MS,
+				 .runnable_ns = 8 * FIXTURE_MS,
+				 .state = JANK_STATE_RUNNABLE,
+				 .syscall = -1 }),
+	       KERNEL("__schedule", 0x3c3), REDIS("luaV_execute", 0x4a2), REDIS("main", 0x3aa));
+	fixture__preemptor(b, 8123, 8 * FIXTURE_MS, "cc1plus");
+	fixture__preemptor(b, 17, 2 * FIXTURE_MS, "ksoftirqd/1");
+	fixture__preemptor(b, 8001, FIXTURE_MS, "make");
+	fixture__preemptor(b, 1, 400000, "systemd");
+}
+
 /* Redis, computing: two stacks of ticks, recursion, an inlined frame, a preemption. */
 static inline struct block *fixture__cpu(void)
 {
 	struct block *b = fixture__new(312 * FIXTURE_MS, "redis-server", 4242, 4242);
-	const char *self = "/usr/bin/redis-server", *libc = "/usr/lib/x86_64-linux-gnu/libc.so.6";
 	struct sample tick = { .state = JANK_STATE_RUNNING, .syscall = -1 };
 
-	b->exe = strdup(self);
+	b->exe = strdup(FIXTURE_REDIS);
 	b->cgroup = strdup("/system.slice/redis-server.service");
 	b->unit = strdup("redis-server.service");
 	b->container = strdup("3f8a2c1b9d7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a");
@@ -115,41 +161,11 @@ static inline struct block *fixture__cpu(void)
 	for (int i = 0; i < 30; i++) {
 		tick.t_ns = FIXTURE_START + i * 10 * FIXTURE_MS;
 		if (i % 10 == 3)
-			SAMPLE(b, tick, KERNEL("clear_page_erms", 7),
-			       KERNEL("__alloc_pages", 0x130), KERNEL("handle_mm_fault", 0x99),
-			       KERNEL("exc_page_fault", 0x41), FUNCTION("malloc", 0x40 + i, libc),
-			       APP("zmalloc", 0x1c, self), APP("luaM_realloc_", 0x33, self),
-			       APP("luaV_execute", 0x812, self), APP("main", 0x80, self));
+			fixture__malloc_tick(b, tick, 0x40 + i);
 		else
-			SAMPLE(b, tick, APP("luaH_getnum", 0x10 + i, self),
-			       { .address = 0x5555,
-				 .function = "luaV_gettable",
-				 .offset = 3,
-				 .module = self,
-				 .app = true,
-				 .inlined = true,
-				 .file = "/build/redis/deps/lua/src/lvm.c",
-				 .line = 113 },
-			       APP("luaV_execute", 0x4a2, self), APP("luaV_execute", 0x4a9, self),
-			       APP("luaD_call", 0x71, self), APP("evalGenericCommand", 0x3c0, self),
-			       APP("call", 0x90, self), APP("processCommand", 0x6a0, self),
-			       APP("readQueryFromClient", 0x1d0, self),
-			       APP("aeProcessEvents", 0x1f4, self), APP("aeMain", 0x1d, self),
-			       APP("main", 0x3aa, self),
-			       FUNCTION("__libc_start_call_main", 0x7a, libc));
+			fixture__lua_tick(b, tick, 0x10 + i);
 	}
-	SAMPLE(b,
-	       ((struct sample){ .t_ns = FIXTURE_START + 305 * FIXTURE_MS,
-				 .ns = 8 * FIXTURE_MS,
-				 .runnable_ns = 8 * FIXTURE_MS,
-				 .state = JANK_STATE_RUNNABLE,
-				 .syscall = -1 }),
-	       KERNEL("__schedule", 0x3c3), APP("luaV_execute", 0x4a2, self),
-	       APP("main", 0x3aa, self));
-	fixture__preemptor(b, 8123, 8 * FIXTURE_MS, "cc1plus");
-	fixture__preemptor(b, 17, 2 * FIXTURE_MS, "ksoftirqd/1");
-	fixture__preemptor(b, 8001, FIXTURE_MS, "make");
-	fixture__preemptor(b, 1, 400000, "systemd");
+	fixture__preemption(b);
 	b->cause = (struct cause){ .kind = "cpu",
 				   .share = 0.9615,
 				   .frame = &b->samples[0].stack.frames[2],
@@ -158,20 +174,9 @@ static inline struct block *fixture__cpu(void)
 	return b;
 }
 
-/* A C++ program, a thread of its pool: a lock held by a sibling, disk, a lost record, a waker. */
-static inline struct block *fixture__lock(void)
+/* A second behind a mutex, below C++ names of all lengths and frames without one. */
+static inline void fixture__mutex_span(struct block *b, const char *self)
 {
-	struct block *b = fixture__new(1250 * FIXTURE_MS + 7, "thumbnailer", 900, 917);
-	const char *self = "/opt/thumb/bin/thumbnailer",
-		   *libc = "/usr/lib/x86_64-linux-gnu/libc.so.6";
-
-	free(b->thread);
-	b->thread = strdup("io-pool-3");
-	b->state_ns[JANK_STATE_RUNNING] = 46 * FIXTURE_MS;
-	b->state_ns[JANK_STATE_RUNNABLE] = 4 * FIXTURE_MS;
-	b->state_ns[JANK_STATE_FUTEX] = 1000 * FIXTURE_MS;
-	b->state_ns[JANK_STATE_DISK] = 200 * FIXTURE_MS + 7;
-	b->cpu_ns = 46 * FIXTURE_MS;
 	SAMPLE(b,
 	       ((struct sample){ .t_ns = FIXTURE_START + FIXTURE_MS,
 				 .ns = 1003 * FIXTURE_MS,
@@ -185,7 +190,8 @@ static inline struct block *fixture__lock(void)
 	       KERNEL("futex_wait_queue", 0x60), KERNEL("futex_wait", 0x180),
 	       KERNEL("do_futex", 0x12b), KERNEL("__x64_sys_futex", 0x8f),
 	       KERNEL("do_syscall_64", 0x5d), KERNEL("entry_SYSCALL_64_after_hwframe", 0x76),
-	       FUNCTION("__lll_lock_wait", 0x30, libc), FUNCTION("pthread_mutex_lock", 0x112, libc),
+	       FUNCTION("__lll_lock_wait", 0x30, FIXTURE_LIBC),
+	       FUNCTION("pthread_mutex_lock", 0x112, FIXTURE_LIBC),
 	       APP("std::lock_guard<std::mutex>::lock_guard(std::mutex&)", 0x22, self),
 	       APP("img::cache::Cache<std::__cxx11::basic_string<char, std::char_traits<char>, "
 		   "std::allocator<char> >, std::shared_ptr<img::Bitmap> "
@@ -197,6 +203,10 @@ static inline struct block *fixture__lock(void)
 		   0x99, self),
 	       { .address = 0x7f12, .module = self, .offset = 0x81230, .app = true },
 	       { .address = 0x7ffff7fc1234 });
+}
+
+static inline void fixture__fsync_span(struct block *b, const char *self)
+{
 	SAMPLE(b,
 	       ((struct sample){ .t_ns = FIXTURE_START + 1010 * FIXTURE_MS,
 				 .ns = 199 * FIXTURE_MS,
@@ -207,7 +217,24 @@ static inline struct block *fixture__lock(void)
 				 .waker_softirq = true,
 				 .waker = { .pid = 12, .tid = 12, .comm = "redis-cli" } }),
 	       KERNEL("io_schedule", 0x46), KERNEL("folio_wait_bit", 0x13),
-	       FUNCTION("fsync", 0x4d, libc), APP("img::Store::flush()", 0x12, self));
+	       FUNCTION("fsync", 0x4d, FIXTURE_LIBC), APP("img::Store::flush()", 0x12, self));
+}
+
+/* A C++ program, a thread of its pool: a lock held by a sibling, disk, a lost record, a waker. */
+static inline struct block *fixture__lock(void)
+{
+	struct block *b = fixture__new(1250 * FIXTURE_MS + 7, "thumbnailer", 900, 917);
+	const char *self = "/opt/thumb/bin/thumbnailer";
+
+	free(b->thread);
+	b->thread = strdup("io-pool-3");
+	b->state_ns[JANK_STATE_RUNNING] = 46 * FIXTURE_MS;
+	b->state_ns[JANK_STATE_RUNNABLE] = 4 * FIXTURE_MS;
+	b->state_ns[JANK_STATE_FUTEX] = 1000 * FIXTURE_MS;
+	b->state_ns[JANK_STATE_DISK] = 200 * FIXTURE_MS + 7;
+	b->cpu_ns = 46 * FIXTURE_MS;
+	fixture__mutex_span(b, self);
+	fixture__fsync_span(b, self);
 	SAMPLE(b,
 	       ((struct sample){ .t_ns = FIXTURE_START + 1220 * FIXTURE_MS,
 				 .state = JANK_STATE_RUNNING,
