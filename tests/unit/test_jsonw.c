@@ -48,8 +48,11 @@ static void test_nesting(void)
 	jsonw__kobject(&w, "d");
 	jsonw__object_end(&w);
 	jsonw__kstr(&w, "e", NULL);
+	jsonw__kstr_known(&w, "f", NULL);
+	jsonw__kstr_known(&w, "g", "y");
 	jsonw__object_end(&w);
-	is_str(strbuf__str(&out), "{\"a\":1,\"b\":[2,[],{\"c\":true},\"x\"],\"d\":{},\"e\":null}",
+	is_str(strbuf__str(&out),
+	       "{\"a\":1,\"b\":[2,[],{\"c\":true},\"x\"],\"d\":{},\"e\":null,\"g\":\"y\"}",
 	       "commas, nesting, null");
 
 	jsonw__array(fresh());

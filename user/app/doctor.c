@@ -12,6 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "app/output.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "kernel/btf_source.h"
@@ -137,16 +138,9 @@ static void print_verdict(const struct doctor *doc)
 		printf("\nTracing is possible, with everything.\n");
 }
 
-static bool wants_color(void)
-{
-	const char *no_color = getenv("NO_COLOR");
-
-	return isatty(STDOUT_FILENO) && !(no_color && *no_color);
-}
-
 int doctor__run(const struct options *opts)
 {
-	struct doctor doc = { .color = wants_color() };
+	struct doctor doc = { .color = output__wants_color(STDOUT_FILENO) };
 	struct features feats;
 	struct err err;
 	uint64_t start;

@@ -25,7 +25,7 @@ struct output {
 	unsigned sink_cnt;
 };
 
-static bool wants_color(int fd)
+bool output__wants_color(int fd)
 {
 	const char *no_color = getenv("NO_COLOR");
 
@@ -48,7 +48,7 @@ static int add_sinks(struct output *out, const struct options *opts, struct err 
 	if (opts->json)
 		sink = sink_jsonl__new(STDOUT_FILENO);
 	else
-		sink = sink_text__new(STDOUT_FILENO, wants_color(STDOUT_FILENO),
+		sink = sink_text__new(STDOUT_FILENO, output__wants_color(STDOUT_FILENO),
 				      width_of(STDOUT_FILENO), opts->verbosity);
 	if (!sink)
 		return err__set(err, ENOMEM, "out of memory");

@@ -40,4 +40,7 @@ void output__left_out(struct output *out,
 void output__gone(struct output *out, uint32_t pid); /* the process */
 int output__summary(struct output *out, const struct summary *summary);
 
+/* Is it a terminal whose user did not forbid colour (NO_COLOR)? */
+bool output__wants_color(int fd);
+
 #endif

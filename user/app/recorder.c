@@ -183,19 +183,13 @@ int recorder__stack(struct recorder *rec, uint32_t pid, const struct stack *stac
 	return 0;
 }
 
-static void add_known(struct jsonw *w, const char *key, const char *str)
-{
-	if (str)
-		jsonw__kstr(w, key, str);
-}
-
 static void add_name(struct jsonw *w, const char *key, const struct message_name *name)
 {
 	if (!message_name__is_known(name))
 		return;
 	jsonw__kobject(w, key);
-	add_known(w, "symbol", name->symbol);
-	add_known(w, "module", name->module);
+	jsonw__kstr_known(w, "symbol", name->symbol);
+	jsonw__kstr_known(w, "module", name->module);
 	jsonw__ku64(w, "offset", name->offset);
 	jsonw__object_end(w);
 }
@@ -205,13 +199,13 @@ static void add_fd(struct jsonw *w, const struct message_fd *fd)
 	jsonw__object(w);
 	jsonw__ki64(w, "fd", fd->fd);
 	jsonw__ku64(w, "events", fd->events);
-	add_known(w, "target", fd->target);
+	jsonw__kstr_known(w, "target", fd->target);
 	jsonw__object_end(w);
 }
 
 static void add_message(struct jsonw *w, const struct message *message)
 {
-	add_known(w, "what", message->what);
+	jsonw__kstr_known(w, "what", message->what);
 	add_name(w, "handler", &message->handler);
 	add_name(w, "callback", &message->callback);
 	add_name(w, "source", &message->source);

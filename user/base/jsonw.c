@@ -176,6 +176,12 @@ void jsonw__kstr(struct jsonw *w, const char *key, const char *str)
 	jsonw__str(w, str);
 }
 
+void jsonw__kstr_known(struct jsonw *w, const char *key, const char *str)
+{
+	if (str)
+		jsonw__kstr(w, key, str);
+}
+
 void jsonw__ku64(struct jsonw *w, const char *key, uint64_t v)
 {
 	jsonw__key(w, key);

@@ -36,6 +36,7 @@ void jsonw__bool(struct jsonw *w, bool v);
 
 /* key and value at once */
 void jsonw__kstr(struct jsonw *w, const char *key, const char *str);
+void jsonw__kstr_known(struct jsonw *w, const char *key, const char *str); /* neither for NULL */
 void jsonw__ku64(struct jsonw *w, const char *key, uint64_t v);
 void jsonw__ki64(struct jsonw *w, const char *key, int64_t v);
 void jsonw__kfixed(struct jsonw *w, const char *key, double v, int decimals);

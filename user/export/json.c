@@ -14,12 +14,6 @@
 #include "export/quality.h"
 #include "export/sink.h"
 
-static void add_known(struct jsonw *w, const char *key, const char *str)
-{
-	if (str)
-		jsonw__kstr(w, key, str);
-}
-
 static void add_time(struct jsonw *w, const struct block *block)
 {
 	struct strbuf start = STRBUF_INIT;
@@ -35,9 +29,9 @@ static void add_time(struct jsonw *w, const struct block *block)
 static void add_host(struct jsonw *w, const struct host_info *host)
 {
 	jsonw__kobject(w, "host");
-	add_known(w, "name", host->name);
-	add_known(w, "kernel", host->kernel);
-	add_known(w, "arch", host->arch);
+	jsonw__kstr_known(w, "name", host->name);
+	jsonw__kstr_known(w, "kernel", host->kernel);
+	jsonw__kstr_known(w, "arch", host->arch);
 	jsonw__ku64(w, "cpus", host->cpus);
 	jsonw__ku64(w, "mem_total_kb", host->mem_total_kb);
 	jsonw__ku64(w, "mem_free_kb", host->mem_free_kb);
@@ -49,15 +43,15 @@ static void add_who(struct jsonw *w, const struct block *block)
 {
 	jsonw__ku64(w, "pid", block->pid);
 	jsonw__ku64(w, "tid", block->tid);
-	add_known(w, "process", block->process);
-	add_known(w, "thread", block->thread);
-	add_known(w, "exe", block->exe);
+	jsonw__kstr_known(w, "process", block->process);
+	jsonw__kstr_known(w, "thread", block->thread);
+	jsonw__kstr_known(w, "exe", block->exe);
 	if (block->uid != UINT32_MAX)
 		jsonw__ku64(w, "uid", block->uid);
-	add_known(w, "cgroup", block->cgroup);
-	add_known(w, "container", block->container);
-	add_known(w, "pod", block->pod);
-	add_known(w, "unit", block->unit);
+	jsonw__kstr_known(w, "cgroup", block->cgroup);
+	jsonw__kstr_known(w, "container", block->container);
+	jsonw__kstr_known(w, "pod", block->pod);
+	jsonw__kstr_known(w, "unit", block->unit);
 	if (block->ns_pid)
 		jsonw__ku64(w, "ns_pid", block->ns_pid);
 	jsonw__kstr(w, "loop", block__loop(block));
@@ -85,16 +79,16 @@ static void add_frame(struct jsonw *w, const struct frame *frame)
 	char address[2 + 16 + 1];
 
 	jsonw__object(w);
-	add_known(w, "function", frame->function);
+	jsonw__kstr_known(w, "function", frame->function);
 	if (frame->function || frame->module) {
 		jsonw__ku64(w, "offset", frame->offset);
 	} else {
 		snprintf(address, sizeof(address), "0x%llx", (unsigned long long)frame->address);
 		jsonw__kstr(w, "address", address);
 	}
-	add_known(w, "module", frame->module);
-	add_known(w, "build_id", frame->build_id);
-	add_known(w, "file", frame->file);
+	jsonw__kstr_known(w, "module", frame->module);
+	jsonw__kstr_known(w, "build_id", frame->build_id);
+	jsonw__kstr_known(w, "file", frame->file);
 	if (frame->file && frame->line)
 		jsonw__ku64(w, "line", frame->line);
 	if (frame->inlined)
@@ -192,7 +186,7 @@ static void add_sample(struct jsonw *w, const struct sample *sample)
 		jsonw__ku64(w, "runnable_ns", sample->runnable_ns);
 	if (sample->open)
 		jsonw__kbool(w, "open", true);
-	add_known(w, "syscall", sample->syscall_name);
+	jsonw__kstr_known(w, "syscall", sample->syscall_name);
 	add_waker(w, sample);
 	add_stack(w, &sample->stack);
 	jsonw__object_end(w);
@@ -227,7 +221,7 @@ void json__add_block(struct strbuf *sb, const struct block *block)
 	jsonw__object(&w);
 	jsonw__kstr(&w, "type", block->type == BLOCK_HANG ? "hang" : "block");
 	jsonw__kstr(&w, "schema", BLOCK_SCHEMA);
-	add_known(&w, "id", block->id);
+	jsonw__kstr_known(&w, "id", block->id);
 	add_time(&w, block);
 	add_host(&w, &block->host);
 	add_who(&w, block);

@@ -114,19 +114,13 @@ void message__add_phrase(struct strbuf *sb, const struct message *message)
 	add_ready(sb, message, begin);
 }
 
-static void add_json_known(struct jsonw *w, const char *key, const char *str)
-{
-	if (str)
-		jsonw__kstr(w, key, str);
-}
-
 static void add_json_name(struct jsonw *w, const char *key, const struct message_name *name)
 {
 	if (!message_name__is_known(name))
 		return;
 	jsonw__kobject(w, key);
-	add_json_known(w, "symbol", name->symbol);
-	add_json_known(w, "module", name->module);
+	jsonw__kstr_known(w, "symbol", name->symbol);
+	jsonw__kstr_known(w, "module", name->module);
 	if (!name->symbol)
 		jsonw__ku64(w, "offset", name->offset);
 	jsonw__object_end(w);
@@ -139,7 +133,7 @@ static void add_json_fd(struct jsonw *w, const struct message_fd *fd)
 	if (fd->fd < 0)
 		return;
 	jsonw__ku64(w, "fd", fd->fd);
-	add_json_known(w, "fd_target", fd->target);
+	jsonw__kstr_known(w, "fd_target", fd->target);
 	if (fd->events) {
 		message__add_events(&events, fd->events);
 		jsonw__kstr(w, "events", strbuf__str(&events));
@@ -165,7 +159,7 @@ void message__add_json(struct jsonw *w, const struct message *message)
 	if (!message__is_known(message))
 		return;
 	jsonw__kobject(w, "message");
-	add_json_known(w, "what", message->what);
+	jsonw__kstr_known(w, "what", message->what);
 	add_json_name(w, "handler", &message->handler);
 	add_json_name(w, "callback", &message->callback);
 	add_json_name(w, "source", &message->source);

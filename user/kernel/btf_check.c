@@ -183,8 +183,8 @@ static const struct {
 #endif
 };
 
-/* Anonymous structs and unions too: they are held by value, so that HEIGHT_MAX bounds this. */
-static bool has_field(const struct btf *btf, int id, const char *name)
+/* Anonymous ones are held by value, so that HEIGHT_MAX bounds this. */
+bool btf_check__has_member(const struct btf *btf, int id, const char *name)
 {
 	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, id) : NULL;
 	const struct btf_member *member;
@@ -196,7 +196,7 @@ static bool has_field(const struct btf *btf, int id, const char *name)
 		const char *member_name = btf__name_by_offset(btf, member->name_off);
 
 		if (!strcmp(member_name, name) ||
-		    (!*member_name && has_field(btf, member->type, name)))
+		    (!*member_name && btf_check__has_member(btf, member->type, name)))
 			return true;
 	}
 	return false;
@@ -207,8 +207,8 @@ bool btf_check__lacks(const struct btf *btf, char *buf, size_t len)
 	for (size_t i = 0; i < sizeof(needs) / sizeof(*needs); i++) {
 		int id = btf__find_by_name_kind(btf, needs[i].type, BTF_KIND_STRUCT);
 
-		if (has_field(btf, id, needs[i].field) ||
-		    (needs[i].or_field && has_field(btf, id, needs[i].or_field)))
+		if (btf_check__has_member(btf, id, needs[i].field) ||
+		    (needs[i].or_field && btf_check__has_member(btf, id, needs[i].or_field)))
 			continue;
 		snprintf(buf, len, "%s.%s", needs[i].type, needs[i].field);
 		return true;

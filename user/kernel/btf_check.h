@@ -14,6 +14,9 @@ struct btf;
 /* NULL when every name and type that it refers to is there and no type holds itself; else what is wrong. */
 const char *btf_check__unsound(const struct btf *btf);
 
+/* Whether a struct or union, by its id, has a member of that name, if only in an anonymous one. A sound BTF only. */
+bool btf_check__has_member(const struct btf *btf, int id, const char *name);
+
 /* Whether something is not there that no probe can do without; its name goes to buf ("task_struct.pid").
  * Only for one that is sound. */
 bool btf_check__lacks(const struct btf *btf, char *buf, size_t len);

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kernel/btf_check.h"
 #include "kernel/feature_probe.h"
 
 #define LOG_SZ 4096
@@ -227,34 +228,14 @@ int probe__task_iter(const struct btf *btf)
 	return err ?: load_empty(BPF_PROG_TYPE_TRACING, &opts);
 }
 
-/* Looks into anonymous structs and unions too. */
-static bool has_member(const struct btf *btf, int id, const char *name)
-{
-	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, id) : NULL;
-	const struct btf_member *member;
-
-	if (!type || !btf_is_composite(type))
-		return false;
-	member = btf_members(type);
-	for (int i = 0; i < btf_vlen(type); i++, member++) {
-		const char *member_name = btf__name_by_offset(btf, member->name_off);
-
-		if (!strcmp(member_name, name))
-			return true;
-		if (!*member_name && has_member(btf, member->type, name))
-			return true;
-	}
-	return false;
-}
-
 int probe__task_iter_pid(const struct btf *btf)
 {
+	int id;
+
 	if (!btf)
 		return -ENODATA;
-	return has_member(btf, btf__find_by_name_kind(btf, "bpf_iter_link_info", BTF_KIND_UNION),
-			  "task")
-		       ? 0
-		       : -EOPNOTSUPP;
+	id = btf__find_by_name_kind(btf, "bpf_iter_link_info", BTF_KIND_UNION);
+	return btf_check__has_member(btf, id, "task") ? 0 : -EOPNOTSUPP;
 }
 
 /* epoll_pwait and not epoll_wait: the newer architectures have only that. */

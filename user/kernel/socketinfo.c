@@ -75,21 +75,29 @@ static void add_in(struct strbuf *sb, const struct sockaddr_storage *addr)
 	}
 }
 
-static void add_internet(struct strbuf *sb, const struct socket_facts *facts)
-{
-	const char *name = NAME_OF(protocols, facts->protocol);
+typedef void add_end_fn(struct strbuf *sb, const struct sockaddr_storage *addr);
 
-	strbuf__adds(sb, name ? name : "ip");
+/* Of what has an end here, and may have one elsewhere. */
+static void add_ends(struct strbuf *sb, const struct socket_facts *facts, add_end_fn *add_end)
+{
 	if (!facts->local_len)
 		return;
 	strbuf__addc(sb, ' ');
-	add_in(sb, &facts->local);
+	add_end(sb, &facts->local);
 	if (facts->is_listening)
 		strbuf__adds(sb, " listening");
 	if (!facts->has_peer)
 		return;
 	strbuf__adds(sb, "->");
-	add_in(sb, &facts->peer);
+	add_end(sb, &facts->peer);
+}
+
+static void add_internet(struct strbuf *sb, const struct socket_facts *facts)
+{
+	const char *name = NAME_OF(protocols, facts->protocol);
+
+	strbuf__adds(sb, name ? name : "ip");
+	add_ends(sb, facts, add_in);
 }
 
 /* A path, which need not end in a NUL, or an abstract name: any bytes, the first a NUL. */
@@ -138,16 +146,7 @@ static void add_vsock_end(struct strbuf *sb, const struct sockaddr_storage *addr
 static void add_vsock(struct strbuf *sb, const struct socket_facts *facts)
 {
 	strbuf__adds(sb, "vsock");
-	if (!facts->local_len)
-		return;
-	strbuf__addc(sb, ' ');
-	add_vsock_end(sb, &facts->local);
-	if (facts->is_listening)
-		strbuf__adds(sb, " listening");
-	if (!facts->has_peer)
-		return;
-	strbuf__adds(sb, "->");
-	add_vsock_end(sb, &facts->peer);
+	add_ends(sb, facts, add_vsock_end);
 }
 
 static void add_netlink(struct strbuf *sb, const struct socket_facts *facts)
