@@ -155,6 +155,11 @@ def test_loops(group):
         time.sleep(1)
     tap.check({b["pid"] for b in trace.blocks} == {python.pid, plain.pid}, "-l epoll: whosever they are",
               [headline(b) for b in trace.blocks])
+    with Trace(threshold="60s", options=("-a", "-g", group.path)) as trace:
+        time.sleep(1)
+    names = {loop["pid"]: loop["loop"] for loop in trace.summary["loops"]}
+    tap.check(not trace.blocks and names == {python.pid: "python", plain.pid: "epoll"},
+              "the summary names loops that had no block", names)
     found = subprocess.run([JANKBPF, "loops", "-a", "-g", group.path], capture_output=True, text=True, timeout=60)
     tap.check(found.returncode == 0 and found.stdout.count("(pid ") == 3, "loops -a: three processes", found.stdout,
               found.stderr)

@@ -91,7 +91,7 @@ static void on_loop(void *ctx, const struct whose_loop *loop)
 
 static void test_rows(const struct catalogue *cat, struct symbolizer *sym)
 {
-	struct whose *whose = whose__new(cat, sym, false);
+	struct whose *whose = whose__new(cat, sym);
 	const struct catalogue_row *row;
 	struct told told = {};
 
@@ -119,25 +119,41 @@ static void test_rows(const struct catalogue *cat, struct symbolizer *sym)
 /* Names for the summary: asked for by nobody, by the file alone. */
 static void test_names(const struct catalogue *cat, struct symbolizer *sym)
 {
-	struct whose *lazy = whose__new(cat, sym, false), *whose = whose__new(cat, sym, true);
+	struct whose *whose = whose__new(cat, sym);
 
-	add(lazy, 1, JANK_LOOP_POLL, another());
 	add(whose, 1, JANK_LOOP_POLL, another());
-	whose__settle(lazy);
+	ok(!whose__name(whose, getpid(), JANK_LOOP_POLL), "one that nobody asked for has no name");
 	whose__settle(whose);
-	ok(!whose__name(lazy, getpid(), JANK_LOOP_POLL), "one that nobody asked for has no name");
-	is_str(whose__name(whose, getpid(), JANK_LOOP_POLL), "off", "but where all shall");
+	is_str(whose__name(whose, getpid(), JANK_LOOP_POLL), "off", "until it settles");
 	add(whose, 2, JANK_LOOP_POLL, another());
 	whose__gone(whose, getpid());
 	is_str(whose__name(whose, getpid(), JANK_LOOP_POLL), "off", "and it outlives them");
 	for (uint32_t tid = 1; tid < 9000; tid++) {
 		struct wait_note *note = note_of(tid, JANK_LOOP_POLL, 0);
 
-		whose__note(lazy, note);
+		whose__note(whose, note);
 		wait_note__free(note);
 	}
-	ok(!whose__noted(lazy, 1) && whose__noted(lazy, 8999), "the oldest make room");
-	whose__free(lazy);
+	ok(!whose__noted(whose, 1) && whose__noted(whose, 8999), "the oldest make room");
+	whose__free(whose);
+}
+
+/* By its functions alone: those that were not looked up are no other's. */
+static void test_unnamed(const struct catalogue *cat, struct symbolizer *sym)
+{
+	struct whose *whose = whose__new(cat, sym);
+
+	add(whose, 1, JANK_LOOP_EPOLL, our_waiter());
+	add(whose, 2, JANK_LOOP_EPOLL, our_waiter());
+	whose__row(whose, 1, JANK_LOOP_EPOLL);
+	whose__settle(whose);
+	is_str(whose__name(whose, getpid(), JANK_LOOP_EPOLL), "ours",
+	       "the name of one that was asked for stays");
+	whose__free(whose);
+	whose = whose__new(cat, sym);
+	add(whose, 1, JANK_LOOP_EPOLL, our_waiter());
+	whose__settle(whose);
+	ok(!whose__name(whose, getpid(), JANK_LOOP_EPOLL), "there is none where nobody asked");
 	whose__free(whose);
 }
 
@@ -191,6 +207,7 @@ int main(void)
 	}
 	test_rows(cat, sym);
 	test_names(cat, sym);
+	test_unnamed(cat, sym);
 	test_choice(cat);
 	symbolizer__free(sym);
 	catalogue__close(cat);

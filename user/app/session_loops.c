@@ -17,7 +17,7 @@ int session__open_loops(struct session *s, struct err *err)
 		return res;
 	s->filter = opts->filter;
 	s->filter.loops = loop_choice__waits(&s->choice);
-	s->whose = whose__new(s->catalogue, s->symbolizer, !opts->filter.all);
+	s->whose = whose__new(s->catalogue, s->symbolizer);
 	return s->whose ? 0 : err__set(err, ENOMEM, "out of memory");
 }
 

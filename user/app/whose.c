@@ -43,12 +43,11 @@ struct name {
 struct whose {
 	const struct catalogue *cat;
 	struct symbolizer *sym;
-	bool settle;
 	struct thread *threads;
 	struct name *names;
 };
 
-struct whose *whose__new(const struct catalogue *cat, struct symbolizer *sym, bool settle)
+struct whose *whose__new(const struct catalogue *cat, struct symbolizer *sym)
 {
 	struct whose *whose = calloc(1, sizeof(*whose));
 
@@ -56,7 +55,6 @@ struct whose *whose__new(const struct catalogue *cat, struct symbolizer *sym, bo
 		return NULL;
 	whose->cat = cat;
 	whose->sym = sym;
-	whose->settle = settle;
 	return whose;
 }
 
@@ -224,7 +222,8 @@ static size_t resolve(struct whose *whose, struct thread *thread, enum naming na
 	size_t cnt = set_frames(whose, thread, open ? &elf : NULL, naming, frames);
 
 	thread->row = catalogue__row_of_wait(whose->cat, thread->rec.loop, frames, cnt);
-	if (!thread->resolved)
+	/* Where only functions would tell whose it is, it has no name, and is no other's either. */
+	if (!thread->resolved && (thread->row || naming != NAME_NONE))
 		remember_name(whose, thread);
 	thread->resolved = true;
 	if (open)
@@ -253,12 +252,12 @@ const char *whose__name(struct whose *whose, uint32_t pid, uint32_t loop)
 	return name ? name->name : NULL;
 }
 
-/* What no block asked for needs no symbol tables, and has a file's name or none. */
+/* What no block asked for needs no symbol tables, and has a file's name or none: 5 us. */
 static void settle(struct whose *whose, struct thread *thread)
 {
 	struct catalogue_frame frames[ADDRESS_MAX];
 
-	if (whose->settle && !thread->resolved)
+	if (!thread->resolved)
 		resolve(whose, thread, NAME_NONE, frames);
 }
 

@@ -19,12 +19,9 @@
 
 struct whose;
 
-/*
- * Both borrowed. settle: each loop gets its name at the latest when its process ends; else only those that were
- * asked for, which is right for processes by the hundred. NULL: out of memory.
- */
-struct whose *whose__new(const struct catalogue *cat, struct symbolizer *sym, bool settle);
-void whose__free(struct whose *whose); /* accepts NULL */
+struct whose *whose__new(const struct catalogue *cat,
+			 struct symbolizer *sym); /* borrowed; NULL: no memory */
+void whose__free(struct whose *whose);		  /* accepts NULL */
 
 /*
  * A thread's wait: where it may have been called from, by the mappings that the symbolizer knows now. Names
@@ -40,7 +37,10 @@ const struct jank_rec_wait *whose__noted(const struct whose *whose, uint32_t tid
 /* The row of a thread's loop, or NULL: nobody's that the catalogue knows. */
 const struct catalogue_row *whose__row(struct whose *whose, uint32_t tid, uint32_t loop);
 
-/* The name of a process's loops of that kind, where all that have one have the same; else NULL. */
+/*
+ * The name of a process's loops of that kind, where all that have one have the same; else NULL. Those that nobody
+ * asked for have theirs when they have settled, if the names of files tell it.
+ */
 const char *whose__name(struct whose *whose, uint32_t pid, uint32_t loop);
 
 /* What is known of each thread, in the order of the notes. */
