@@ -13,6 +13,8 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
+from tap import Tap, skip_all  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 os.chdir(ROOT)
 JANK = os.environ.get("JANKBPF", "./jankbpf")
@@ -23,34 +25,21 @@ MS = 1000000
 VALIDATED_MAX = 300
 EPOLL_CALLS = {"x86_64": ("232", "281", "441"), "aarch64": ("22", "441")}.get(os.uname().machine, ())
 STARTED = []  # every process of ours, so that none is left behind
-COUNT = [0, 0]  # results, failures
+RESULTS = Tap()
 
 
 # --- results
 
-def ok(good, name, detail=None):
-    COUNT[0] += 1
-    print(f"{'ok' if good else 'not ok'} {COUNT[0]} - {name}", flush=True)
-    if not good:
-        COUNT[1] += 1
-        text = str(detail).strip()[:3000].replace("\n", "\n# ")
-        print(f"# {text}", flush=True)
-    return good
+def ok(good, name, detail=""):
+    return RESULTS.check(good, name, detail)
 
 
 def skip(name, reason):
-    COUNT[0] += 1
-    print(f"ok {COUNT[0]} - {name} # SKIP {reason}", flush=True)
+    RESULTS.skip(name, reason)
 
 
 def done():
-    print(f"1..{COUNT[0]}", flush=True)
-    sys.exit(1 if COUNT[1] else 0)
-
-
-def skip_all(reason):
-    print(f"1..0 # SKIP {reason}", flush=True)
-    sys.exit(0)
+    RESULTS.end()
 
 
 def need_tracing():

@@ -12,41 +12,12 @@ import tempfile
 import threading
 import time
 
+from tap import Tap, skip_all  # noqa: F401 (tests import them from here)
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 JANKBPF = os.environ.get("JANKBPF", os.path.join(ROOT, "jankbpf"))
 MS = 1000000
 EXIT_CANNOT = 77
-
-
-class Tap:
-    def __init__(self):
-        self.count = self.failed = 0
-
-    def check(self, good, text, *details):
-        self.count += 1
-        self.failed += not good
-        print(f"{'ok' if good else 'not ok'} {self.count} - {text}", flush=True)
-        for detail in () if good else details:
-            self.note(str(detail)[:4000])
-        return good
-
-    def skip(self, text, reason):
-        self.count += 1
-        print(f"ok {self.count} - {text} # SKIP {reason}", flush=True)
-
-    @staticmethod
-    def note(text):
-        for line in text.splitlines():
-            print("#", line, flush=True)
-
-    def end(self):
-        print(f"1..{self.count}")
-        sys.exit(1 if self.failed else 0)
-
-
-def skip_all(reason):
-    print(f"1..0 # SKIP {reason}")
-    sys.exit(0)
 
 
 def need(*programs):
@@ -199,6 +170,35 @@ def headline(block):
             f"{cause.get('kind')} {100 * cause.get('share', 0):.0f} %, frame {name} ({module}), "
             f"syscall {main_syscall(block) or '-'}"
             + (f", woken by {', '.join(sorted(wakers(block)))}" if wakers(block) else ""))
+
+
+def judge_truth(tap, what, truth, blocks, options, *details):
+    """The checks of tests/truth.py as the test's own: what jankbpf wrote, held against what simjank did."""
+    done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "truth.py"), truth, blocks, *options],
+                          capture_output=True, text=True, timeout=60, check=False)
+    lines = done.stdout.splitlines()
+    notes = [line for line in lines if line.startswith("#")]
+    for line in lines:
+        if line.startswith(("ok", "not ok")):
+            tap.check(line.startswith("ok"), f"{what}: {line.split(' - ', 1)[1]}", *notes)
+    if done.returncode > 1 or not lines:
+        tap.check(False, f"{what}: can be judged", done.stderr, *details)
+
+
+def check_stall(tap, what, block, row):
+    """Holds a block against its row: (letter, what it is, cause, system call, function to blame). No system call, no
+    function: not looked at."""
+    _, name, kind, syscall, function = row
+    what = f"{what}: {name}"
+    if not tap.check(block, f"{what} is a block"):
+        return
+    tap.note(headline(block))
+    tap.check(blamed(block) == kind, f"{what}: the cause is {kind}", headline(block))
+    tap.check(block["duration_ns"] >= 59 * MS, f"{what}: all of it is inside", headline(block))
+    if syscall:
+        tap.check(main_syscall(block) == syscall, f"{what}: in {syscall}", headline(block))
+    if function:
+        tap.check(frame_of(block) == function, f"{what}: {function} is to blame", headline(block))
 
 
 def check_run(tap, trace, what, process=None, *loops, spared=()):

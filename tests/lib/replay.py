@@ -5,8 +5,9 @@ import os
 import shutil
 import struct
 import subprocess
-import sys
 import tempfile
+
+from tap import Tap  # noqa: F401 (tests import it from here)
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 JANKBPF = os.path.realpath(os.environ.get("JANKBPF", os.path.join(ROOT, "jankbpf")))
@@ -15,27 +16,6 @@ NOBODY = 65534
 KINDS = {"loop": 1, "block": 2, "hang": 3, "stack": 4, "thread": 5, "exec": 6, "session": 0x8001,
          "process": 0x8002, "load": 0x8003, "frames": 0x8004, "end": 0x8005, "message": 0x8006}
 COST = ("bpf_ns", "bpf_runs", "ns_per_dispatch", "user_cpu_ns", "rss_kb")  # what a replay cannot know
-
-
-class Tap:
-    def __init__(self):
-        self.count = self.failed = 0
-
-    def check(self, good, text, *details):
-        self.count += 1
-        self.failed += not good
-        print(f"{'ok' if good else 'not ok'} {self.count} - {text}", flush=True)
-        for detail in () if good else details:
-            print("#", str(detail)[:3000].replace("\n", "\n# "), flush=True)
-        return good
-
-    def skip(self, text, reason):
-        self.count += 1
-        print(f"ok {self.count} - {text} # SKIP {reason}", flush=True)
-
-    def end(self):
-        print(f"1..{self.count}")
-        sys.exit(1 if self.failed else 0)
 
 
 class Scratch:

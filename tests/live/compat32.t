@@ -85,14 +85,7 @@ def check_mixed(tap, truth):
     with tempfile.TemporaryDirectory() as folder:
         pairs = [truth.start(folder, name, [*truth.WORK, "--duration", "4s"], name)
                  for name in ("simjank", "the other")]
-        try:
-            trace = Trace(*[process.pid for process, _ in pairs])
-            for process, _ in pairs:
-                process.send_signal(signal.SIGUSR1)
-            trace.finish()
-        finally:
-            for process, _ in pairs:
-                end(process)
+        trace = truth.trace_started([process for process, _ in pairs])
         said = [line for line in trace.messages if IS_32BIT in line]
         tap.check(len(said) == 1 and f"process {pairs[0][0].pid} " in said[0], "both: it says which is 32-bit",
                   *trace.messages)

@@ -7,9 +7,14 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 
+sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
+from tap import Tap, skip_all  # noqa: E402
+
 JANKBPF = os.environ.get("JANKBPF", os.path.join(ROOT, "jankbpf"))
 SIMJANK = os.path.join(ROOT, "simjank")
 MS = 1000000
@@ -18,17 +23,6 @@ WAITS = {"syscall_tracepoints", "raw_syscalls"}  # without both, waits are seen 
 TYPED = {"btf", "tp_btf", "current_task_btf", "task_storage", "task_pt_regs", "task_iter"}  # else the plain probes
 TYPES = "/sys/kernel/btf/vmlinux"  # by name, for when the kernel is taken to have none
 SAMPLER = ({"perf_event"}, {"hw_cycles", "cpu_clock"})  # without all of one there are no samples
-
-
-class Tap:
-    count = failed = 0
-
-    def check(self, good, text, *details):
-        self.count += 1
-        self.failed += not good
-        print(f"{'ok' if good else 'not ok'} {self.count} - {text}", flush=True)
-        for detail in () if good else details:
-            print("#", str(detail)[:3000].replace("\n", "\n# "), flush=True)
 
 
 def jankbpf(*options):
@@ -103,8 +97,7 @@ def main():
     tap = Tap()
     trial = jankbpf("-q", "--", "true")
     if trial.returncode == 77:
-        print(f"1..0 # SKIP {trial.stderr.strip()}")
-        return
+        skip_all(trial.stderr.strip())
     required, optional = features()
     tap.check(required == ["ringbuf"] and TYPED < set(optional), "the features are known", required, optional)
     for name in required:
@@ -124,8 +117,7 @@ def main():
                       "true")
         tap.check(run.returncode == (77 if names else 0),
                   f"without tracepoints, {' '.join(names) or '--backend auto'}: {run.returncode}", run.stderr)
-    print(f"1..{tap.count}")
-    raise SystemExit(1 if tap.failed else 0)
+    tap.end()
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
-from live import (MS, Lettered, Moment, Tap, Trace, blamed, block_of, build, check_run, drop_cache,  # noqa: E402
-                  frame_of, headline, main_syscall, need, skip_all, state_ns, twice)
+from live import (Lettered, Moment, Tap, Trace, blamed, block_of, build, check_run, check_stall,  # noqa: E402
+                  drop_cache, headline, main_syscall, need, skip_all, state_ns, twice)
 
 STALLS = [
     ("s", "a timer's callback that sleeps", "sleep", "clock_nanosleep", "on_timer_sleep"),
@@ -17,19 +17,6 @@ STALLS = [
     ("w", "what follows the thread pool's work", "sleep", "clock_nanosleep", "on_work_done"),
     ("p", "a callback's own poll", "poll", "poll", "on_read_poll"),
 ]
-
-
-def check_stall(tap, what, block, row):
-    _, name, kind, syscall, function = row
-    what = f"{what}: {name}"
-    if not tap.check(block, f"{what} is a block"):
-        return
-    tap.note(headline(block))
-    tap.check(blamed(block) == kind, f"{what}: the cause is {kind}", headline(block))
-    tap.check(block["duration_ns"] >= 59 * MS, f"{what}: all of it is inside", headline(block))
-    if syscall:
-        tap.check(main_syscall(block) == syscall, f"{what}: in {syscall}", headline(block))
-    tap.check(frame_of(block) == function, f"{what}: {function} is to blame", headline(block))
 
 
 def check_file(tap, what, block):

@@ -9,8 +9,8 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
-from live import (MS, Lettered, Moment, Tap, Trace, blamed, block_of, build, check_run, frame_of,  # noqa: E402
-                  headline, main_syscall, need, skip_all, twice)
+from live import (Lettered, Moment, Tap, Trace, block_of, build, check_run, check_stall, headline,  # noqa: E402
+                  need, skip_all, twice)
 
 INCLUDE = "/usr/include/android"
 # letter, what it is, cause, system call (None: not looked at), the function to blame (None: not in one)
@@ -34,21 +34,6 @@ def compile_program(folder):
     libraries = f"/usr/lib/{triplet()}/android"
     return build(folder, "looper.cc", "-isystem", INCLUDE, f"-L{libraries}", f"-Wl,-rpath,{libraries}",
                  "-lutils", "-pthread")
-
-
-def check_stall(tap, what, block, row):
-    _, name, kind, syscall, function = row
-    what = f"{what}: {name}"
-    if not tap.check(block, f"{what} is a block"):
-        return
-    tap.note(headline(block))
-    tap.check(block["loop"] == "android-looper", f"{what}: the loop is android-looper", block["loop"])
-    tap.check(blamed(block) == kind, f"{what}: the cause is {kind}", headline(block))
-    tap.check(block["duration_ns"] >= 59 * MS, f"{what}: all of it is inside", headline(block))
-    if syscall:
-        tap.check(main_syscall(block) == syscall, f"{what}: in {syscall}", headline(block))
-    if function:
-        tap.check(frame_of(block) == function, f"{what}: {function} is to blame", headline(block))
 
 
 def run(tap, path, backend):

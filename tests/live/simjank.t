@@ -6,8 +6,12 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import Tap  # noqa: E402
 
 BUILDS = ["./simjank", "./simjank-looper"]
 MS = 1000000
@@ -21,21 +25,6 @@ KINDS = {
     "page_fault": "page_fault", "userfault": "page_fault", "runnable": "runnable", "poll": "poll",
     "select": "poll", "epoll": "poll", "stopped": "stopped", "mixed": "sleep", "mixed_cpu": "cpu",
 }
-
-
-class Tap:
-    def __init__(self):
-        self.count = 0
-
-    def check(self, good, text, detail=""):
-        self.count += 1
-        print(f"{'ok' if good else 'not ok'} {self.count} - {text}", flush=True)
-        if not good and detail:
-            print("#", str(detail).strip()[:3000].replace("\n", "\n# "))
-
-    def skip(self, text, reason):
-        self.count += 1
-        print(f"ok {self.count} - {text} # SKIP {reason}", flush=True)
 
 
 def run(build, *options, prefix=()):
@@ -193,7 +182,7 @@ def main():
     for call in ("epoll_pwait", "epoll_pwait2"):
         dispatches, _ = run("./simjank", "--wait-call", call, "--scenario", "sleep:5ms", "--count", "2")
         tap.check(sum(d["scenario"] == "sleep" for d in dispatches) == 2, f"./simjank waits by {call}", dispatches)
-    print(f"1..{tap.count}")
+    tap.end()
 
 
 if __name__ == "__main__":

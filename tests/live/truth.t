@@ -13,9 +13,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from live import JANKBPF, ROOT, Tap, Trace, end, need  # noqa: E402
+from live import JANKBPF, ROOT, Tap, Trace, end, judge_truth, need  # noqa: E402
 
-JUDGE = os.path.join(ROOT, "tests", "truth.py")
 JUDGED = ["--threshold", "25ms", "--guard", "8ms", "--tolerance", "duration_p99=5ms",
           "--tolerance", "running_max=20ms",
           # One missed wake-up moves a whole wait for a CPU: a neighbour's doing, counted as lost.
@@ -30,16 +29,7 @@ def simjank(build):
 
 
 def judge(tap, what, truth, blocks, options=()):
-    """truth.py's own checks, as ours."""
-    done = subprocess.run([sys.executable, JUDGE, truth, blocks, *JUDGED, *options],
-                          capture_output=True, text=True, timeout=60)
-    lines = done.stdout.splitlines()
-    details = [line for line in lines if line.startswith("#")]
-    for line in lines:
-        if line.startswith(("ok", "not ok")):
-            tap.check(line.startswith("ok"), f"{what}: {line.split(' - ', 1)[1]}", *details)
-    if done.returncode > 1 or not lines:
-        tap.check(False, f"{what}: can be judged", done.stderr)
+    judge_truth(tap, what, truth, blocks, [*JUDGED, *options])
 
 
 def run_command(folder, build, backend, options):
@@ -66,15 +56,23 @@ def start(folder, build, options, name="truth"):
     return process, truth
 
 
+def trace_started(started, *options):
+    """One trace of processes that wait to be traced; they run to their end."""
+    try:
+        trace = Trace(*[process.pid for process in started], options=options)
+        for process in started:
+            process.send_signal(signal.SIGUSR1)
+        trace.finish()
+    finally:
+        for process in started:
+            end(process)
+    return trace
+
+
 def run_pid(folder, build, backend, options):
     """jankbpf -p of a simjank that waits already."""
     process, truth = start(folder, build, options)
-    try:
-        trace = Trace(process.pid, options=["--backend", backend])
-        process.send_signal(signal.SIGUSR1)
-        trace.finish()
-    finally:
-        end(process)
+    trace = trace_started([process], "--backend", backend)
     if trace.status:
         raise RuntimeError(f"jankbpf: status {trace.status}, {trace.messages}")
     return truth, trace.keep(os.path.join(folder, "blocks"))

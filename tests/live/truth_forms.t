@@ -4,13 +4,12 @@
 import importlib.machinery
 import importlib.util
 import os
-import signal
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
-from live import Tap, Trace, end, need  # noqa: E402
+from live import Tap, need  # noqa: E402
 
 
 def sibling(name):
@@ -35,14 +34,7 @@ def several(tap):
     with tempfile.TemporaryDirectory() as folder:
         started = [truth.start(folder, build, [*options, "--seed", str(i), "--scenario", "sleep,pipe,poll,mutex"],
                                f"truth{i}") for i, build in enumerate(builds)]
-        try:
-            trace = Trace(*[process.pid for process, _ in started])
-            for process, _ in started:
-                process.send_signal(signal.SIGUSR1)
-            trace.finish()
-        finally:
-            for process, _ in started:
-                end(process)
+        trace = truth.trace_started([process for process, _ in started])
         blocks = trace.keep(os.path.join(folder, "blocks"))
         for build, (process, path) in zip(builds, started):
             loop = "android-looper" if "looper" in build else "epoll"

@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 import device  # noqa: E402
-from live import ROOT, Tap, account_error, headline, skip_all  # noqa: E402
+from live import ROOT, Tap, account_error, judge_truth, skip_all  # noqa: E402
 
 OUT = ".output" if os.uname().machine == "aarch64" else ".output/arm64"
 LOOPER = os.path.join(ROOT, OUT, "rel/simjank-looper")
@@ -77,15 +77,7 @@ def check_run(tap, dev, way=""):
 
 
 def judge(tap, what, truth, blocks):
-    done = subprocess.run([sys.executable, os.path.join(ROOT, "tests/truth.py"), truth, blocks, *JUDGED],
-                          capture_output=True, text=True, timeout=60, check=False)
-    lines = done.stdout.splitlines()
-    details = [line for line in lines if line.startswith("#")]
-    for line in lines:
-        if line.startswith(("ok", "not ok")):
-            tap.check(line.startswith("ok"), f"{what}: {line.split(' - ', 1)[1]}", *details)
-    if done.returncode > 1 or not lines:
-        tap.check(False, f"{what}: can be judged", done.stderr)
+    judge_truth(tap, what, truth, blocks, JUDGED)
 
 
 def check_stream(tap, what, done):

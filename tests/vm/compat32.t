@@ -4,7 +4,6 @@
 probes. What an emulator's times are worth is said in kernel.py; JANK_VM names other kernels."""
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
@@ -15,7 +14,7 @@ sys.path[:0] = [os.path.join(ROOT, "tools", "vm"), os.path.join(ROOT, "tests", "
 import apt  # noqa: E402
 import kernels  # noqa: E402
 import qemu  # noqa: E402
-from live import EXIT_CANNOT, Tap, frame_of, main_syscall  # noqa: E402
+from live import EXIT_CANNOT, Tap, frame_of, judge_truth, main_syscall  # noqa: E402
 
 KERNELS = os.environ.get("JANK_VM", "x86_64/5.10 x86_64/newest arm64/5.10 arm64/6.12 arm64/newest").split()
 COMPAT = {"x86_64": "i686", "arm64": "arm"} # architecture of the 32-bit simjank
@@ -89,15 +88,7 @@ def boot(kernel, folder):
 
 
 def check_truth(tap, what, left):
-    done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "truth.py"), left.path("truth"),
-                           left.path("out"), *JUDGED], capture_output=True, text=True, timeout=60, check=False)
-    lines = done.stdout.splitlines()
-    details = [line for line in lines if line.startswith("#")]
-    for line in lines:
-        if line.startswith(("ok", "not ok")):
-            tap.check(line.startswith("ok"), f"{what}: {line.split(' - ', 1)[1]}", *details)
-    if done.returncode > 1 or not lines:
-        tap.check(False, f"{what}: can be judged", done.stderr, left.err)
+    judge_truth(tap, what, left.path("truth"), left.path("out"), JUDGED, left.err)
 
 
 def check_names(tap, what, blocks):
