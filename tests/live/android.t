@@ -3,10 +3,8 @@
 # tools/android.sh and devices that it has to refuse, or must first ask for root. The adb here answers for them;
 # tests/vm/android.t has the real one.
 script=$(dirname "$0")/../../tools/android.sh
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+. "$(dirname "$0")/../lib/tap.sh"
 mkdir "$dir/bin" "$dir/tools" "$dir/device"
-n=0
 
 # A device is a set of variables; its shell is this machine's, with that device's uname and id.
 cat >"$dir/bin/adb" <<'END'
@@ -61,31 +59,22 @@ cp "$script" "$dir/tools/android.sh"
 unset ANDROID_SERIAL ADB
 export HERE="$dir" PATH="$dir/bin:$PATH" DEVICES=phone:device
 
-ok() { # STATUS NAME
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
-}
-
 # NAME STATUS WORDS ARG…: ends with that status, and one line on stderr that has the words
 told() {
 	name=$1 status=$2 words=$3
 	shift 3
-	"$dir/tools/android.sh" "$@" >"$dir/out" 2>"$dir/err" </dev/null
-	rc=$?
+	run "$dir/tools/android.sh" "$@"
 	[ "$rc" = "$status" ] && [ "$(wc -l <"$dir/err")" = 1 ] && [ ! -s "$dir/out" ] && grep -qF -e "$words" "$dir/err"
 	ok $? "$name"
-	[ "$rc" = "$status" ] && grep -qF -e "$words" "$dir/err" || sed "s/^/# rc $rc: /" "$dir/err" "$dir/out"
 }
 
 # NAME ARG…: `run` runs: records, messages and the status come through
 runs() {
 	name=$1
 	shift
-	"$dir/tools/android.sh" --dir "$dir" run "$@" >"$dir/out" 2>"$dir/err" </dev/null
-	rc=$?
+	run "$dir/tools/android.sh" --dir "$dir" run "$@"
 	[ "$rc" = 5 ] && [ "$(cat "$dir/out")" = "<-t><25ms><a  b>" ] && grep -qx aside "$dir/err"
 	ok $? "$name"
-	[ "$rc" = 5 ] || sed "s/^/# rc $rc: /" "$dir/err" "$dir/out"
 }
 
 told 'no command' 2 'give one of push, run and pull'
@@ -93,7 +82,8 @@ told 'no such command' 2 "'frob' is none of push, run and pull" frob
 told '-s without its value' 2 '-s needs a value' -s
 told 'push of two' 2 'push takes one BINARY' push a b
 told 'pull of nothing' 2 'pull needs the REMOTE' pull
-"$dir/tools/android.sh" --help >"$dir/out" 2>"$dir/err" && grep -q '^Usage: android.sh' "$dir/out" && [ ! -s "$dir/err" ]
+run "$dir/tools/android.sh" --help
+[ "$rc" = 0 ] && grep -q '^Usage: android.sh' "$dir/out" && [ ! -s "$dir/err" ]
 ok $? '--help is on stdout'
 
 ADB=$dir/none told 'no adb' 1 'install adb' push
@@ -146,4 +136,4 @@ ok $? 'and there is no hint'
 [ -z "$(find "$dir" -name '.jankbpf.*')" ]
 ok $? 'no run left a file behind'
 
-echo "1..$n"
+end

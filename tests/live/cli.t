@@ -1,42 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # The command line from outside: exit statuses, and what goes to stdout and what to stderr.
+. "$(dirname "$0")/../lib/tap.sh"
 jank=${JANKBPF:-./jankbpf}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-n=0
-
-ok() { # STATUS NAME
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
-}
-
-run() {
-	"$jank" "$@" >"$dir/out" 2>"$dir/err" </dev/null
-	rc=$?
-}
 
 # WORDS-IN-STDERR ARG...: wrong usage, told on stderr in one line, nothing on stdout
 refused() {
 	words=$1
 	shift
-	run "$@"
+	run "$jank" "$@"
 	[ "$rc" = 2 ] && [ ! -s "$dir/out" ] && [ "$(wc -l <"$dir/err")" = 1 ] &&
 		grep -qF -e "$words" "$dir/err"
-	result=$?
-	ok $result "usage error: $*"
-	[ $result = 0 ] || sed "s/^/# rc $rc: /" "$dir/err" "$dir/out"
+	ok $? "usage error: $*"
 }
 
 # WORDS-IN-STDOUT ARG...: done, told on stdout, nothing on stderr
 told() {
 	words=$1
 	shift
-	run "$@"
+	run "$jank" "$@"
 	[ "$rc" = 0 ] && [ ! -s "$dir/err" ] && grep -qF -e "$words" "$dir/out"
-	result=$?
-	ok $result "on stdout: $*"
-	[ $result = 0 ] || sed "s/^/# rc $rc: /" "$dir/err"
+	ok $? "on stdout: $*"
 }
 
 told 'Usage: jankbpf' --help
@@ -65,7 +49,7 @@ refused 'replay needs the FILE' replay
 refused '--pid does not go with replay' replay -p 1 file
 refused "--disable-feature 'warp': no such feature; known are ringbuf," doctor --disable-feature warp
 
-run --help
+run "$jank" --help
 [ "$(awk '{ if (length($0) > 110) print }' "$dir/out" | wc -l)" = 0 ]
 ok $? '--help has no overlong line'
 
@@ -73,4 +57,4 @@ ok $? '--help has no overlong line'
 [ $? = 1 ]
 ok $? '--help that cannot be written fails'
 
-echo "1..$n"
+end

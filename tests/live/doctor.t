@@ -1,28 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # jankbpf doctor: its lines, its verdict, and that a look changes nothing.
+. "$(dirname "$0")/../lib/tap.sh"
 jank=${JANKBPF:-./jankbpf}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-n=0
 
-ok() { # STATUS NAME
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $n - $2"
-	else
-		echo "not ok $n - $2"
-		sed "s/^/# rc $rc: /" "$dir/out" "$dir/err"
-	fi
-}
-skip() { # NAME REASON
-	n=$((n + 1))
-	echo "ok $n - $1 # SKIP $2"
-}
-run() {
-	"$@" >"$dir/out" 2>"$dir/err" </dev/null
-	rc=$?
-}
 line() { grep -qE "^  $1 +$2 " "$dir/out"; } # VERDICT NAME
 
 features='ringbuf btf tp_btf current_task_btf task_storage task_pt_regs task_iter test_run switch_state
@@ -31,10 +12,7 @@ required=ringbuf
 typed=' btf tp_btf current_task_btf task_storage task_pt_regs task_iter ' # else the plain probes
 types=/sys/kernel/btf/vmlinux
 
-if [ "$(id -u)" != 0 ]; then
-	echo '1..0 # SKIP needs root'
-	exit 0
-fi
+[ "$(id -u)" = 0 ] || skip_all 'needs root'
 
 run "$jank" doctor
 [ "$rc" = 0 ]
@@ -109,4 +87,4 @@ run sh -c '"$0" doctor >/dev/full' "$jank"
 [ "$rc" = 1 ]
 ok $? 'a report that cannot be written fails'
 
-echo "1..$n"
+end

@@ -1,18 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # The man page: clean roff, its sections, and every option that --help names.
+. "$(dirname "$0")/../lib/tap.sh"
 jank=${JANKBPF:-./jankbpf}
 page=${JANK_MAN:-.output/rel/jankbpf.8}
-n=0
-
-ok() { # STATUS NAME
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
-}
 
 if ! command -v groff >/dev/null; then
-	n=$((n + 1))
-	echo "ok $n - roff # SKIP no groff"
+	skip roff 'no groff'
 else
 	warnings=$(groff -man -ww -z "$page" 2>&1)
 	[ -z "$warnings" ]
@@ -31,4 +25,4 @@ done
 [ "$n" -gt 25 ]
 ok $? "the help's options were found ($n checks)"
 
-echo "1..$n"
+end

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0
+# For tests in shell: results as TAP, a directory of their own in $dir, and what a command said. To be sourced:
+#   . "$(dirname "$0")/../lib/tap.sh"
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+n=0
+
+skip_all() { # REASON
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+
+# COMMAND...: what it says is in $dir/out and $dir/err then, its status in $rc
+run() {
+	"$@" >"$dir/out" 2>"$dir/err" </dev/null
+	rc=$?
+}
+
+# STATUS NAME: a result; when it is bad, what the last command said is shown
+ok() {
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $n - $2"
+		return
+	fi
+	echo "not ok $n - $2"
+	for said in "$dir/err" "$dir/out"; do
+		[ ! -e "$said" ] || sed "s/^/# rc $rc: /" "$said"
+	done
+}
+
+skip() { # NAME REASON
+	n=$((n + 1))
+	echo "ok $n - $1 # SKIP $2"
+}
+
+end() {
+	echo "1..$n"
+}
