@@ -4,32 +4,15 @@
  * real libraries and programs must have the same length, the right kind, and among its changed registers
  * the one that objdump names as destination. arm64: hand-assembled words.
  */
-#include <ctype.h>
 #include <elf.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "kernel/insn.h"
+#include "tests/hex.h"
 #include "tests/tap.h"
 
 #define MASK(n) (1u << (n))
-
-static int hex(const char *text, uint8_t *ret, size_t max)
-{
-	size_t n = 0;
-	unsigned byte;
-	int used;
-
-	while (n < max && sscanf(text, "%2x%n", &byte, &used) == 1) {
-		ret[n++] = (uint8_t)byte;
-		text += used;
-		if (*text == ' ')
-			text++;
-		if (!isxdigit((unsigned char)*text))
-			break;
-	}
-	return (int)n;
-}
 
 static const struct {
 	const char *code, *text;

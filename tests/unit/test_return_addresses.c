@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/hex.h"
 #include "tests/tap.h"
 
 struct form {
@@ -42,16 +43,8 @@ static void test_forms(void)
 {
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
 		uint8_t code[CALL_BYTES] = {};
-		size_t cnt = 0;
+		size_t cnt = hex(forms[i].hex, code, sizeof(code));
 
-		for (const char *c = forms[i].hex; *c && cnt < CALL_BYTES; c++) {
-			unsigned byte;
-
-			if (*c == ' ' || sscanf(c, "%2x", &byte) != 1)
-				continue;
-			code[cnt++] = byte;
-			c++;
-		}
 		ok(cnt == CALL_BYTES && is_behind_call(code) == forms[i].call, "%s", forms[i].what);
 	}
 }

@@ -8,24 +8,12 @@
 #include <string.h>
 
 #include "kernel/sites.h"
+#include "tests/hex.h"
 #include "tests/tap.h"
 
 #define PICKS 8
 #define B     SITE_WAIT_BEGIN
 #define E     SITE_WAIT_END
-
-static size_t hex(const char *text, uint8_t *ret, size_t max)
-{
-	size_t n = 0;
-	unsigned byte;
-	int used;
-
-	while (n < max && sscanf(text, "%2x %n", &byte, &used) == 1) {
-		ret[n++] = (uint8_t)byte;
-		text += used;
-	}
-	return n;
-}
 
 struct want {
 	int kind, cost;
