@@ -25,7 +25,7 @@
 #define STALL_TICK_MS  20
 #define STALL_APART    4 /* ticks from one stall to the next */
 #define STALL_ROUNDS   2
-#define STALL_LINGER   6 /* turns after the last: what its descriptor is has to be looked up while it is there */
+#define STALL_LINGER   6 /* turns after the last, while its descriptor is looked up */
 #define STALL_LIFE_S   120
 #define STALL_CANNOT   77
 #define STALL_APART_FN __attribute__((noinline, unused))
