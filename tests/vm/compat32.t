@@ -18,7 +18,9 @@ from live import EXIT_CANNOT, Tap, frame_of, judge_truth, main_syscall  # noqa: 
 
 KERNELS = os.environ.get("JANK_VM", "x86_64/5.10 x86_64/newest arm64/5.10 arm64/6.12 arm64/newest").split()
 COMPAT = {"x86_64": "i686", "arm64": "arm"} # architecture of the 32-bit simjank
-WAYS = {"best": "", "plain": "--disable-feature tp_btf"}
+# Options and the program; one that a 64-bit program becomes, and all of -a, are seen from the exec on.
+WAYS = {"best": ("", "/simjank"), "plain": ("--disable-feature tp_btf", "/simjank"),
+        "exec": ("", "/bin/sh -c 'exec /simjank \"$@\"' sh")}
 SECONDS = 5
 TIMEOUT_S = 150
 JUDGED = ["--threshold", "25ms", "--guard", "12ms", "--loop", "epoll", "--tolerance", "duration_p99=20ms",
@@ -38,7 +40,16 @@ did alone /simjank $work --count 1
 """
 TRACE = """
 did {name} /jankbpf --json -t 25ms {options} -- \\
-	/simjank $work --duration {seconds}s --start-delay 1s --truth /out/{name}.truth
+	{program} $work --duration {seconds}s --start-delay 1s --truth /out/{name}.truth
+"""
+ALL = """
+/jankbpf -v --json -t 25ms -a -c simjank >/out/all.out 2>/out/all.err &
+tracer=$!
+until grep -q 'tracing;' /out/all.err; do sleep 0.1; done
+/simjank $work --duration {seconds}s --start-delay 1s --truth /out/all.truth
+kill -INT $tracer
+wait $tracer
+echo $? >/out/all.status
 """
 UPROBE = "did uprobe /jankbpf --backend uprobe -- /simjank $work\nexit 0\n"
 
@@ -81,7 +92,9 @@ def boot(kernel, folder):
     script = os.path.join(folder, "script")
     with open(script, "w", encoding="utf-8") as file:
         file.write(SCRIPT)
-        file.writelines(TRACE.format(name=name, options=options, seconds=SECONDS) for name, options in WAYS.items())
+        file.writelines(TRACE.format(name=name, options=options, program=program, seconds=SECONDS)
+                        for name, (options, program) in WAYS.items())
+        file.write(ALL.format(seconds=SECONDS))
         file.write(UPROBE)
     files = [(path, to) for to, path in programs.items()]
     return qemu.run(qemu.Guest(kernel, script, files, timeout_s=TIMEOUT_S), os.path.join(folder, "out"))
@@ -100,10 +113,10 @@ def check_names(tap, what, blocks):
 
 
 def check(tap, kernel, folder):
-    for name in WAYS:
+    for name in (*WAYS, "all"):
         left = Left(folder, name)
         what = f"{kernel.name}, {name}"
-        tap.check(left.status == 0 and "is a 32-bit program" in left.err and "raw_syscalls" in left.err,
+        tap.check(left.status == 0 and "s a 32-bit program" in left.err and "raw_syscalls" in left.err,
                   f"{what}: it says how waits are seen", left.status, left.err)
         check_truth(tap, what, left)
         check_names(tap, what, left.blocks())
