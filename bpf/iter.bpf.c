@@ -93,18 +93,62 @@ static __always_inline struct jank_look *iter__room(void)
 	return bpf_map_lookup_elem(&jank_look, &zero);
 }
 
-#ifdef JANK_PLAIN
-/* Run by user space for each thread in the hash (raw_tp test runs: 1b4d60ec162f, 5.10). Returns 1 for counts. */
-SEC("raw_tp/sys_enter")
-int jank_on_task(__u64 *tid)
+static __always_inline bool iter__wants_candidate(__u32 tid, __u32 tgid)
 {
-	__u32 key = tid[0];
-	struct jank_thread *t = bpf_map_lookup_elem(&jank_threads, &key);
+	return filter__wants(JANK_LOOP_PARK) && (!jank_conf.main_thread || tid == tgid);
+}
+
+#ifdef JANK_PLAIN
+/* Which task it is will show when it leaves the CPU. */
+static __always_inline struct jank_thread *iter__make(__u32 tid)
+{
+	__u32 zero = 0;
+	struct jank_thread *blank = bpf_map_lookup_elem(&jank_blank, &zero), *t;
+
+	if (blank)
+		bpf_map_update_elem(&jank_threads, &tid, blank, BPF_NOEXIST);
+	t = bpf_map_lookup_elem(&jank_threads, &tid);
+	if (t)
+		t->fd = -1;
+	else
+		lost__add(JANK_LOST_NO_THREAD);
+	return t;
+}
+
+/*
+ * Run by user space for each thread in the hash: returns 1 for counts. And for each thread of a process with parks: that
+ * one's number, what the parks are, and the process's (raw_tp test runs: 1b4d60ec162f, 5.10).
+ */
+SEC("raw_tp/sys_enter")
+int jank_on_task(__u64 *args)
+{
+	__u32 tid = args[0], parks = args[1], tgid = args[2];
+	struct jank_thread *t = bpf_map_lookup_elem(&jank_threads, &tid);
 	struct jank_look *look = iter__room();
 
-	return t && look && iter__look(look, t, (struct task_struct *)t->task);
+	if (parks) {
+		if (iter__wants_candidate(tid, tgid) && (t || (t = iter__make(tid))))
+			thread__may_park(t, parks);
+		return 0;
+	}
+	return t && look && t->task && iter__look(look, t, (struct task_struct *)t->task);
 }
 #else
+static __always_inline struct jank_thread *iter__meet(struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+	const struct jank_parks *parks = bpf_map_lookup_elem(&jank_parkers, &tgid);
+	struct jank_thread *t = thread__get(task);
+
+	if (!parks || !iter__wants_candidate(task->pid, tgid))
+		return t;
+	if (!t)
+		t = thread__create(task);
+	if (t)
+		thread__may_park(t, parks->kinds);
+	return t;
+}
+
 SEC("iter/task")
 int jank_on_task(struct bpf_iter__task *ctx)
 {
@@ -114,7 +158,7 @@ int jank_on_task(struct bpf_iter__task *ctx)
 
 	if (!task || !look || !filter__maybe(task->tgid))
 		return 0;
-	t = thread__get(task);
+	t = thread__park_gen() ? iter__meet(task) : thread__get(task);
 	if (t && iter__look(look, t, task))
 		bpf_seq_write(ctx->meta->seq, &look->thread, sizeof(look->thread));
 	return 0;

@@ -68,7 +68,8 @@
 	X(1, EPOLL, "epoll")                                                                       \
 	X(2, ANDROID_LOOPER, "android-looper")                                                     \
 	X(3, POLL, "poll")     /* poll, ppoll, select, pselect6: by evidence */                    \
-	X(4, CUSTOM, "custom") /* its wait is a function that a loop file names */
+	X(4, CUSTOM, "custom") /* its wait is a function that a loop file names */                 \
+	X(5, PARK, "park")     /* parks of a runtime's worker that waits nowhere else */
 
 /* Records. X(number, NAME, struct, name for messages) */
 #define JANK_RECORDS(X)                                                                            \
@@ -184,8 +185,9 @@ struct jank_rec_loop {
 _Static_assert(sizeof(struct jank_rec_loop) == 64, "jank_rec_loop");
 
 /*
- * Follows a LOOP record: where the thread waits, for finding whose loop it is. Without one and turn_cnt 0: a
- * process polled for the first time, and user space is asked whether it maps a library whose loop does.
+ * Follows a LOOP record: where the thread waits, for finding whose loop it is. Without one and turn_cnt 0 it
+ * asks. Of POLL: a process polled for the first time; does it map a library whose loop does? Of PARK: the thread
+ * sleeps, and nothing says whether that is a park.
  */
 struct jank_rec_wait {
 	struct jank_rec hdr;
@@ -198,6 +200,42 @@ struct jank_rec_wait {
 	char comm[JANK_COMM_SZ];
 };
 _Static_assert(sizeof(struct jank_rec_wait) == 80, "jank_rec_wait");
+
+/*
+ * Parks: futex waits and sleeps of a runtime's idle workers. What user space says of a process (jank_parkers), as far
+ * as it has been asked: the chains of return addresses that lead to one, and some that don't. A chain is known by
+ * the wait's own address and the words at these offsets from the stack pointer, each being the return address of the
+ * frame before. An answer is of its place (jank_parks), too, for the thread that asked and sleeps meanwhile.
+ */
+#define JANK_PARKS_BY_PLACE  1
+#define JANK_PARKS_ANY_FUTEX 2 /* whatever the place */
+#define JANK_PARK_NO	     1
+#define JANK_PARK_YES	     2
+#define JANK_PARKER_MAX	     1024
+#define JANK_PARK_PLACE_MAX  1024
+#define JANK_PARK_CHAIN_MAX  8
+#define JANK_PARK_WORD_MAX   6
+struct jank_park_chain {
+	__u64 ip;
+	__u64 word[JANK_PARK_WORD_MAX];
+	__u16 offset[JANK_PARK_WORD_MAX];
+	__u16 word_cnt;
+	__u16 verdict; /* JANK_PARK_*; 0: the chain is none */
+};
+_Static_assert(sizeof(struct jank_park_chain) == 72, "jank_park_chain");
+struct jank_parks {
+	__u32 kinds; /* JANK_PARKS_* */
+	__u32 pad;
+	struct jank_park_chain chains[JANK_PARK_CHAIN_MAX];
+};
+_Static_assert(sizeof(struct jank_parks) == 8 + 72 * JANK_PARK_CHAIN_MAX, "jank_parks");
+struct jank_park_place {
+	__u64 sp;
+	__u64 arg0; /* of the system call: the futex's address */
+	__u32 tid;
+	__s32 nr;
+};
+_Static_assert(sizeof(struct jank_park_place) == 24, "jank_park_place");
 
 /*
  * Marks: what an entry probe reads of what is handled now. The address a is argument `reg`; deref_cnt

@@ -10,6 +10,9 @@ struct jank_blank_map jank_blank SEC(".maps");
 #endif
 struct jank_tgids_map jank_tgids SEC(".maps");
 struct jank_pollers_map jank_pollers SEC(".maps");
+struct jank_parkers_map jank_parkers SEC(".maps");
+struct jank_parks_map jank_parks SEC(".maps");
+struct jank_park_gen_map jank_park_gen SEC(".maps");
 struct jank_globs_map jank_globs SEC(".maps");
 struct jank_cgroups_map jank_cgroups SEC(".maps");
 struct jank_marks_map jank_marks SEC(".maps");

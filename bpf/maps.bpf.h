@@ -15,7 +15,8 @@ struct jank_stack_buf {
 #define JANK_PHASE_NONE	     0 /* no wait was seen yet */
 #define JANK_PHASE_WAITING   1 /* in its loop's wait */
 #define JANK_PHASE_DISPATCH  2 /* between the wait's end and the next one's begin */
-#define JANK_PHASE_CANDIDATE 3 /* waits in poll or its kin, not yet known to be a loop */
+#define JANK_PHASE_CANDIDATE 3 /* waits in poll or its kin, or parks; not yet known to be a loop */
+#define JANK_PHASE_PARKED    4 /* waits in a park: a dispatch opens when it gets the CPU */
 
 /* A place where a thread waits in poll or its kin: by the stack's depth, the system call, and its array. */
 struct jank_place {
@@ -73,6 +74,17 @@ struct jank_thread {
 
 	struct jank_place place; /* of a loop of poll's; of a candidate the one seen most */
 	struct jank_place inner; /* another one, or a handler's own */
+
+	__u32 parks;	/* JANK_PARKS_* of the process, as of park_gen */
+	__u32 park_gen; /* jank_park_gen then */
+	__u32 park_cnt; /* waits at `park` in a row */
+	__u32 park_ask_cnt;
+	struct jank_park_place park;  /* where it slept last */
+	struct jank_park_place asked; /* the last place that it asked of */
+	__u64 park_left_ns;  /* when it left the CPU at a place of which nothing was known */
+	__u64 park_start_ns; /* of the dispatch that a park opened, and nothing like it since */
+	__u64 park_ask_ns;   /* questions are counted until then */
+
 	struct jank_handled handled;
 
 	__u64 dispatch_cnt, block_cnt, hang_cnt;
@@ -135,6 +147,27 @@ struct jank_pollers_map {
 	__type(key, __u32);
 	__type(value, __u32);
 };
+/* By process whose runtime parks its workers. Written by user space. */
+struct jank_parkers_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, JANK_PARKER_MAX);
+	__type(key, __u32);
+	__type(value, struct jank_parks);
+};
+/* JANK_PARK_*. Written by user space when a WAIT record asks. */
+struct jank_parks_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, JANK_PARK_PLACE_MAX);
+	__type(key, struct jank_park_place);
+	__type(value, __u32);
+};
+/* How often user space has changed jank_parkers; 0: never, and nothing is to be looked up. */
+struct jank_park_gen_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+};
 struct jank_globs_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, JANK_FILTER_MAX);
@@ -191,6 +224,9 @@ struct jank_look_map {
 extern struct jank_threads_map jank_threads SEC(".maps");
 extern struct jank_tgids_map jank_tgids SEC(".maps");
 extern struct jank_pollers_map jank_pollers SEC(".maps");
+extern struct jank_parkers_map jank_parkers SEC(".maps");
+extern struct jank_parks_map jank_parks SEC(".maps");
+extern struct jank_park_gen_map jank_park_gen SEC(".maps");
 extern struct jank_globs_map jank_globs SEC(".maps");
 extern struct jank_cgroups_map jank_cgroups SEC(".maps");
 extern struct jank_marks_map jank_marks SEC(".maps");

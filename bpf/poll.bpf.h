@@ -121,11 +121,12 @@ static __always_inline bool poll__is_loop(struct jank_thread *t, const struct ja
 	return true;
 }
 
-/* A thread that may become a loop: it has waited once. */
-static __noinline int poll__consider(struct task_struct *task, const struct jank_place *at)
+/* A thread that may become a loop: it has waited once. t: NULL, or it was a candidate for parks so far. */
+static __noinline int poll__consider(struct jank_thread *t, struct task_struct *task,
+				     const struct jank_place *at)
 {
-	struct jank_thread *t = thread__create(task);
-
+	if (!t)
+		t = thread__create(task);
 	if (!t)
 		return 0;
 	t->loop = JANK_LOOP_POLL;
@@ -228,7 +229,8 @@ static __always_inline void poll__turn(struct task_struct *task, struct pt_regs 
 	__u32 needed;
 	u64 now;
 
-	if (t && t->loop != JANK_LOOP_POLL)
+	if (t && t->loop != JANK_LOOP_POLL &&
+	    (t->loop != JANK_LOOP_PARK || t->phase != JANK_PHASE_CANDIDATE))
 		return;
 	if (!t && (!filter__wants(JANK_LOOP_POLL) || !filter__traced(task)))
 		return;
@@ -236,8 +238,8 @@ static __always_inline void poll__turn(struct task_struct *task, struct pt_regs 
 		needed = poll__turns_needed(task, regs, poll__class(at->nr));
 		if (!needed)
 			return;
-		if (!t) {
-			poll__consider(task, at);
+		if (!t || t->loop != JANK_LOOP_POLL) {
+			poll__consider(t, task, at);
 			return;
 		}
 		if (!poll__is_loop(t, at, needed))

@@ -16,6 +16,11 @@ int jank_on_switch(__u64 *ctx)
 		if (t && t->start_ns) {
 			now = bpf_ktime_get_ns();
 			sched__leave(ctx, t, prev, preempt, compat__switch_state(ctx, prev), now);
+		} else if (t && t->parks && t->phase == JANK_PHASE_CANDIDATE && !preempt &&
+			   compat__switch_state(ctx, prev) & TASK_INTERRUPTIBLE) {
+			now = bpf_ktime_get_ns();
+			thread__is(t, prev);
+			park__considers(t, prev, now);
 		}
 	}
 	if (jank_runnable_cnt) {
@@ -32,6 +37,8 @@ int jank_on_switch(__u64 *ctx)
 		thread__sync_clock(t, next, now);
 		if (t->start_ns)
 			sched__arrive(t, next, now);
+		else if (t->phase == JANK_PHASE_PARKED)
+			park__arrives(t, next, now);
 	}
 	return 0;
 }
@@ -63,11 +70,20 @@ static __noinline int sched__send_thread(struct jank_thread *t, struct task_stru
 }
 
 /* A wait that is cut short by the process's end returns, but nowhere: no dispatch has begun with it. */
-static __always_inline bool sched__ends_in_wait(struct task_struct *task)
+static __always_inline bool sched__ends_in_wait(const struct jank_thread *t,
+						struct task_struct *task)
 {
-	s32 nr = compat__syscall_nr(compat__user_regs(task));
+	struct pt_regs *regs = compat__user_regs(task);
+	s32 nr = compat__syscall_nr(regs);
 
-	return wait__is_epoll(nr) || poll__class_waits(poll__class(nr));
+	return wait__is_epoll(nr) || poll__class_waits(poll__class(nr)) ||
+	       park__ends_in_one(t, regs);
+}
+
+/* A candidate has nothing to tell. */
+static __always_inline bool sched__is_loop(const struct jank_thread *t)
+{
+	return t->sp || (t->loop != JANK_LOOP_POLL && t->loop != JANK_LOOP_PARK);
 }
 
 TRACEPOINT("sched_process_exit")
@@ -79,18 +95,22 @@ int BPF_PROG(jank_on_exit, struct task_struct *task)
 
 	if (!filter__maybe(tgid))
 		return 0;
-	if ((__u32)KREAD(task, pid) == tgid)
+	if ((__u32)KREAD(task, pid) == tgid) {
 		bpf_map_delete_elem(&jank_pollers, &tgid);
+		bpf_map_delete_elem(&jank_parkers, &tgid);
+	}
 	t = thread__get(task);
 	if (!t)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (t->start_ns && loop__lives(t, task) && !sched__ends_in_wait(task))
+	if (t->start_ns && loop__lives(t, task) && !sched__ends_in_wait(t, task))
 		thread__close(t, task, now, JANK_END_EXIT);
 	thread__forget_dispatch(t);
 	t->phase = JANK_PHASE_NONE;
+	if (t->parks)
+		bpf_map_delete_elem(&jank_parks, &t->park);
 	/* Until it is reaped the iterator still sees it: its counts are told once. */
-	if (t->loop != JANK_LOOP_POLL || t->sp) /* a candidate has nothing to tell */
+	if (sched__is_loop(t))
 		if (!sched__send_thread(t, task, now))
 			t->dispatch_cnt = 0;
 	thread__free(task, KREAD(task, pid));
@@ -111,8 +131,10 @@ int BPF_PROG(jank_on_exec, struct task_struct *task, pid_t old_tid)
 	struct jank_thread *t;
 	u64 now;
 
-	if (filter__maybe(tgid))
+	if (filter__maybe(tgid)) {
 		bpf_map_delete_elem(&jank_pollers, &tgid);
+		bpf_map_delete_elem(&jank_parkers, &tgid);
+	}
 	t = thread__get_as(task, old_tid);
 	if (jank_conf.all ? !t && !(compat && jank_conf.compat_apart) : !admitted)
 		return 0;
@@ -127,6 +149,7 @@ int BPF_PROG(jank_on_exec, struct task_struct *task, pid_t old_tid)
 		t->fd = -1;
 		t->sp = 0;
 		t->place.turn_cnt = 0;
+		t->parks = 0;
 		if (!admitted || (THREAD_BY_ID && old_tid != KREAD(task, pid))) {
 			sched__send_thread(t, task, now);
 			thread__drop(task, old_tid);

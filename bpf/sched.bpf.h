@@ -4,6 +4,7 @@
 #define JANK_SCHED_BPF_H
 
 #include "bpf/fd.bpf.h"
+#include "bpf/park.bpf.h"
 #include "bpf/poll.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/take.bpf.h"
@@ -102,6 +103,14 @@ static __always_inline void sched__take_stack(void *ctx, struct jank_thread *t,
 	stack__take_kernel(ctx, span);
 }
 
+/* Does it sleep as a park does, in a process that may have some? */
+static __always_inline bool sched__may_park(struct jank_thread *t, struct task_struct *task,
+					    unsigned int task_state, __u32 state)
+{
+	return (state == JANK_STATE_FUTEX || state == JANK_STATE_SLEEP) &&
+	       task_state & TASK_INTERRUPTIBLE && park__of_process(t, task);
+}
+
 /* The thread leaves the CPU with a dispatch open. */
 static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struct task_struct *task,
 					 bool preempted, unsigned int task_state, u64 now)
@@ -120,6 +129,11 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 		state = sched__blocked_kind(task, task_state, &nr);
 	else
 		nr = -1;
+	rec->state = state;
+	/* Read again: known, each kind would be a walk of its own to the verifier (50,000 instructions). */
+	state = *(volatile __u32 *)&rec->state;
+	if (sched__may_park(t, task, task_state, state) && park__leaves(t, task, state, now))
+		return;
 	if (!t->handled.taken)
 		take__all(t, task);
 	record__head(&rec->hdr, JANK_REC_STACK, 0, now, task);
@@ -127,10 +141,8 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 	rec->t_ns = now;
 	rec->ns = 0;
 	rec->runnable_ns = 0;
-	rec->state = state;
 	rec->syscall = nr;
 	sched__take_stack(ctx, t, task);
-	/* Read again: known, each kind would be a walk of its own to the verifier (50,000 instructions). */
 	state = *(volatile __u32 *)&rec->state;
 	if (state == JANK_STATE_RUNNABLE)
 		thread__set_counted(t, 1);
@@ -289,6 +301,8 @@ static __always_inline void sched__arrive(struct jank_thread *t, struct task_str
 
 	if (t->state == JANK_STATE_RUNNING)
 		return; /* it left before we came */
+	if (t->park_left_ns == t->span.rec.t_ns && park__was_one(t, task, now))
+		return;
 	state = sched__arrive_state(t);
 	runnable_ns = state == JANK_STATE_RUNNABLE ? now - t->mark_ns : 0;
 	thread__account(t, state, now);

@@ -35,6 +35,12 @@ static __always_inline struct jank_thread *thread__alloc(struct task_struct *tas
 	return t;
 }
 
+/* One that user space had made shows which task it is. */
+static __always_inline void thread__is(struct jank_thread *t, struct task_struct *task)
+{
+	t->task = (u64)task;
+}
+
 static __always_inline void thread__drop(struct task_struct *task, __u32 tid)
 {
 	bpf_map_delete_elem(&jank_threads, &tid);
@@ -63,6 +69,10 @@ static __always_inline struct jank_thread *thread__alloc(struct task_struct *tas
 	return bpf_task_storage_get(&jank_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
+static __always_inline void thread__is(struct jank_thread *t, struct task_struct *task)
+{
+}
+
 static __always_inline void thread__drop(struct task_struct *task, __u32 tid)
 {
 	bpf_task_storage_delete(&jank_threads, task);
@@ -73,6 +83,14 @@ static __always_inline void thread__free(struct task_struct *task, __u32 tid)
 {
 }
 #endif
+
+/* What user space said last of processes with parks; 0: nothing yet. */
+static __always_inline __u32 thread__park_gen(void)
+{
+	__u32 zero = 0, *gen = bpf_map_lookup_elem(&jank_park_gen, &zero);
+
+	return gen ? *(volatile __u32 *)gen : 0;
+}
 
 static __always_inline struct jank_thread *thread__create(struct task_struct *task)
 {
@@ -85,6 +103,17 @@ static __always_inline struct jank_thread *thread__create(struct task_struct *ta
 	t->fd = -1;
 	t->loop = JANK_LOOP_EPOLL;
 	return t;
+}
+
+/* Of a process with parks (JANK_PARKS_*): one that never waits elsewhere may be a worker. */
+static __always_inline void thread__may_park(struct jank_thread *t, __u32 parks)
+{
+	if (t->phase == JANK_PHASE_NONE && t->fd < 0) {
+		t->loop = JANK_LOOP_PARK;
+		t->phase = JANK_PHASE_CANDIDATE;
+	}
+	if (t->phase == JANK_PHASE_CANDIDATE)
+		t->parks = parks;
 }
 
 /* floor(log2(ns)), clamped to the last bucket. BPF has no count-leading-zeros. */

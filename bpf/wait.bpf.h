@@ -48,6 +48,10 @@ static __noinline int wait__adopt(struct jank_thread *t, struct task_struct *tas
 		thread__forget_dispatch(t);
 		lost__add(JANK_LOST_LOOP_CHANGED);
 	}
+	if (t->loop == JANK_LOOP_PARK) {
+		t->loop = JANK_LOOP_EPOLL;
+		t->place.turn_cnt = 0;
+	}
 	loop__set_fd(t, task, fd);
 	t->sp = sp;
 	t->nested_cnt = 0;

@@ -148,6 +148,22 @@ int logic_poll(struct logic_step *ctx)
 }
 
 SEC("syscall")
+int logic_park(struct logic_step *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct jank_thread *t = thread__get(task);
+
+	if (ctx->step == LOGIC_WORKER && (t || (t = thread__create(task))))
+		thread__may_park(t, ctx->arg);
+	else if (t && ctx->step == LOGIC_PARK)
+		park__considers(t, task, ctx->now_ns);
+	else if (t && t->phase == JANK_PHASE_PARKED)
+		park__arrives(t, task, ctx->now_ns);
+	show(ctx, t);
+	return 0;
+}
+
+SEC("syscall")
 int logic_message(struct logic_step *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

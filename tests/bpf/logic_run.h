@@ -115,6 +115,8 @@ static inline struct logic_step logic__step(struct logic_step what)
 		prog = logic.skel->progs.logic_wait;
 	else if (what.step == LOGIC_POLL)
 		prog = logic.skel->progs.logic_poll;
+	else if (what.step >= LOGIC_WORKER && what.step <= LOGIC_UNPARK)
+		prog = logic.skel->progs.logic_park;
 	else if (what.step == LOGIC_HANDLE || what.step == LOGIC_TAKE)
 		prog = logic.skel->progs.logic_message;
 	logic__call(prog, &what, sizeof(what));

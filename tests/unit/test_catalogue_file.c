@@ -20,8 +20,11 @@ static const struct {
 	{ ROW "[b]\nwait = poll\nlibrary = y\n" ROW, ":7: the section stands here twice" },
 	{ "[a]\nwait = epoll\n", ":1: the row lacks library" },
 	{ "[a]\nlibrary = x\n", ":1: the row lacks wait" },
+	{ "[a]\nlibrary = x\npark = y\n", ":1: the row lacks wait" },
+	{ "[a]\nlibrary = x\nwait = epoll\nthrough = y\n", ":1: through = is of parks" },
 	{ "[a]\nwait = kqueue\n", ":2: \"kqueue\": should be epoll, poll, android-looper" },
 	{ "[a]\nwait = custom\n", ":2: \"custom\": should be" },
+	{ "[a]\nwait = park\n", ":2: \"park\": should be" },
 	{ "[a]\nwait = offset zz\n", ":2: \"zz\": should be an address as nm" },
 	{ "[a]\nwait = offset 0\n", ":2: \"0\": should be an address" },
 	{ "[a]\nwait = symbol a b\n", ":2: \"a b\": should be one symbol" },
@@ -109,6 +112,9 @@ static const char whole[] = "; a comment\n"
 			    "wait = poll\n"
 			    "wait = symbol own_wait\n"
 			    "caller = own_* their_poll\n"
+			    "park = own_park\n"
+			    "\town_yield?\n"
+			    "through = own_cond*\n"
 			    "traced = yes\n"
 			    "mark = own_handle\n"
 			    "\t# the message\n"
@@ -131,8 +137,12 @@ static void check_row(const struct catalogue *cat, const struct catalogue_row *r
 	ok(!row->libraries[0].is_exe && row->libraries[1].is_exe && !row->libraries[2].is_exe,
 	   "of which one is a program");
 	is_str(row->libraries[1].glob, "own", "… with this name");
-	is_uint(row->caller_cnt, 2, "callers");
-	is_uint(row->waits, 1u << JANK_LOOP_POLL | 1u << JANK_LOOP_CUSTOM, "waits");
+	is_uint(row->callers.cnt, 2, "callers");
+	ok(row->parks.cnt == 2 && !strcmp(row->parks.globs[1], "own_yield?"), "parks");
+	ok(row->through.cnt == 1 && !strcmp(row->through.globs[0], "own_cond*"),
+	   "what may lie between them and the wait");
+	is_uint(row->waits, 1u << JANK_LOOP_POLL | 1u << JANK_LOOP_CUSTOM | 1u << JANK_LOOP_PARK,
+		"waits");
 	is_str(row->wait_symbol, "own_wait", "a wait of its own");
 	is_uint(row->mark_cnt, 2, "marks");
 	ok(!row->is_builtin && !row->is_off && !row->is_untested, "nothing else is said");

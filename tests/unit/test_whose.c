@@ -97,21 +97,21 @@ static void test_rows(const struct catalogue *cat, struct symbolizer *sym)
 
 	add(whose, 1, JANK_LOOP_EPOLL, our_waiter());
 	add(whose, 2, JANK_LOOP_EPOLL, another());
-	row = whose__row(whose, 1, JANK_LOOP_EPOLL);
+	row = whose__row(whose, getpid(), 1, JANK_LOOP_EPOLL);
 	is_str(row ? row->name : NULL, "ours", "by a return address behind its caller's call");
-	ok(!whose__row(whose, 2, JANK_LOOP_EPOLL), "another function is not");
-	ok(!whose__row(whose, 1, JANK_LOOP_POLL), "nor another wait");
-	ok(!whose__row(whose, 3, JANK_LOOP_EPOLL), "nor another thread");
+	ok(!whose__row(whose, getpid(), 2, JANK_LOOP_EPOLL), "another function is not");
+	ok(!whose__row(whose, getpid(), 1, JANK_LOOP_POLL), "nor another wait");
+	ok(!whose__row(whose, getpid(), 3, JANK_LOOP_EPOLL), "nor another thread");
 	ok(!whose__name(whose, getpid(), JANK_LOOP_EPOLL), "the process has two kinds");
 	add(whose, 2, JANK_LOOP_EPOLL, our_waiter());
-	row = whose__row(whose, 2, JANK_LOOP_EPOLL);
+	row = whose__row(whose, getpid(), 2, JANK_LOOP_EPOLL);
 	is_str(row ? row->name : NULL, "ours", "a thread may change its loop");
 	ok(whose__noted(whose, 2) && !whose__noted(whose, 3), "who is known");
 	whose__each(whose, on_loop, &told);
 	is_uint(told.cnt, 2, "each is told");
 	is_str(told.function, "our_waiter", "with who called");
 	whose__gone(whose, getpid());
-	ok(!whose__row(whose, 1, JANK_LOOP_EPOLL), "they end with their process");
+	ok(!whose__row(whose, getpid(), 1, JANK_LOOP_EPOLL), "they end with their process");
 	whose__free(whose);
 	whose__free(NULL);
 }
@@ -145,7 +145,7 @@ static void test_unnamed(const struct catalogue *cat, struct symbolizer *sym)
 
 	add(whose, 1, JANK_LOOP_EPOLL, our_waiter());
 	add(whose, 2, JANK_LOOP_EPOLL, our_waiter());
-	whose__row(whose, 1, JANK_LOOP_EPOLL);
+	whose__row(whose, getpid(), 1, JANK_LOOP_EPOLL);
 	whose__settle(whose);
 	is_str(whose__name(whose, getpid(), JANK_LOOP_EPOLL), "ours",
 	       "the name of one that was asked for stays");

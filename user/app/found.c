@@ -215,7 +215,7 @@ static void print_evidence(const struct line *line)
 	printf("      waits in %s", wait_name(rec));
 	if (rec->fd_cnt)
 		printf(" for %u descriptors", rec->fd_cnt);
-	if (rec->loop == JANK_LOOP_POLL && rec->turn_cnt)
+	if (rec->loop != JANK_LOOP_EPOLL && rec->turn_cnt)
 		printf(", %u times in a row from the same place", rec->turn_cnt);
 	if (line->callers && *line->callers)
 		printf("%s", line->callers);

@@ -45,8 +45,10 @@ static void print_known_by(const struct catalogue_row *row)
 					   : "",
 		       library->glob);
 	}
-	for (size_t i = 0; i < row->caller_cnt; i++)
-		printf("%s%s", i ? ", " : "; called by ", row->callers[i]);
+	for (size_t i = 0; i < row->callers.cnt; i++)
+		printf("%s%s", i ? ", " : "; called by ", row->callers.globs[i]);
+	for (size_t i = 0; i < row->parks.cnt; i++)
+		printf("%s%s", i ? ", " : "; parked by ", row->parks.globs[i]);
 	if (row->over)
 		printf("; over %s", row->over);
 	putchar('\n');

@@ -12,6 +12,12 @@
 /* code: the CALL_BYTES bytes before the address, in this machine's instruction set. */
 bool is_behind_call(const uint8_t *code);
 
+/*
+ * The function that the call before the address calls, in the process's memory; through the procedure linkage table to
+ * what it leads to. 0: by a register or a pointer, or it can't be read.
+ */
+uint64_t return_addresses__callee(uint32_t pid, uint64_t address);
+
 /* Drops those that are not, by the process's memory. Returns how many are left, in order. */
 size_t return_addresses__keep(uint32_t pid, uint64_t *addresses, size_t cnt);
 

@@ -138,6 +138,9 @@ static int open_probes(struct session *s, struct err *err)
 			err, JANK_EXIT_CANNOT, ENOTSUP,
 			"--backend kernel: this kernel has no system-call tracepoints; see "
 			"`jankbpf doctor`");
+	res = loader__park_maps(s->loader, &s->park_maps);
+	if (res)
+		return err__set(err, -res, "cannot watch for parks: %s", strerror(-res));
 	return ring__new(loader__ring_fd(s->loader), session__on_record, s, &s->ring, err);
 }
 
@@ -244,6 +247,8 @@ static int start_sinker(struct session *s, struct err *err)
 		.journal = s->journal,
 		.losses = &s->losses,
 		.whose = s->whose,
+		.parks = s->parks,
+		.eager = !s->opts->filter.all || !s->choice.any,
 		.found = s->opts->command == CMD_LOOPS ? session__tell_loops : NULL,
 		.found_ctx = s,
 		.choice = &s->choice,
@@ -398,6 +403,7 @@ int session__run(const struct options *opts, struct err *err)
 		.signal_fd = -1,
 		.closed_fd = -1,
 		.find_timer_fd = -1,
+		.park_maps = PARK_MAPS_NONE,
 	};
 	int status = JANK_EXIT_OK;
 

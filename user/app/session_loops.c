@@ -18,7 +18,8 @@ int session__open_loops(struct session *s, struct err *err)
 	s->filter = opts->filter;
 	s->filter.loops = loop_choice__waits(&s->choice);
 	s->whose = whose__new(s->catalogue, s->symbolizer);
-	return s->whose ? 0 : err__set(err, ENOMEM, "out of memory");
+	s->parks = parks__new(&s->park_maps, s->whose);
+	return s->whose && s->parks ? 0 : err__set(err, ENOMEM, "out of memory");
 }
 
 void session__tell_loops(void *session, struct whose *whose)
@@ -39,6 +40,8 @@ void session__tell_loops(void *session, struct whose *whose)
 
 void session__close_loops(struct session *s)
 {
+	park_maps__close(&s->park_maps);
+	parks__free(s->parks);
 	whose__free(s->whose);
 	catalogue__close(s->catalogue);
 }

@@ -10,6 +10,7 @@
 #include "app/message_names.h"
 #include "app/options.h"
 #include "app/output.h"
+#include "app/parks.h"
 #include "app/queue.h"
 #include "app/sinker.h"
 #include "app/watch.h"
@@ -74,6 +75,8 @@ struct session {
 	struct loop_choice choice;
 	struct filter filter; /* the options', with the waits of -l; descriptors are theirs */
 	struct whose *whose;
+	struct park_maps park_maps;
+	struct parks *parks;
 	struct output *output;
 	struct queue *queue;
 	struct sinker *sinker;

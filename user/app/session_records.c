@@ -98,8 +98,15 @@ static void note_wait(struct session *s, const struct jank_rec_wait *rec)
 	const struct traced *traced = session__traced(s, rec->hdr.tgid);
 	struct item item = { .kind = ITEM_WAIT, .pid = rec->hdr.tgid };
 	struct wait_note *note;
+	const char *exe = traced && traced->process ? traced->process->exe : NULL;
 
-	note = wait_note__new(rec, traced && traced->process ? traced->process->exe : NULL);
+	if (parks__asks(rec)) {
+		note = wait_note__of_sleeper(rec, exe);
+		if (!note)
+			return; /* it will ask again */
+	} else {
+		note = wait_note__new(rec, exe);
+	}
 	if (!note) {
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 		return;

@@ -35,14 +35,27 @@ static bool is_full(const struct sinker *sinker)
 	return sinker->opts.count && sinker->block_cnt >= sinker->opts.count;
 }
 
+/* The probes learn of the parks of a loop's process. */
+static bool takes(struct sinker *sinker, uint32_t pid, const struct catalogue_row *row,
+		  uint32_t loop)
+{
+	if (!loop_choice__takes(sinker->opts.choice, row, loop))
+		return false;
+	if (parks__consider(sinker->opts.parks, pid, row))
+		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+	return true;
+}
+
 /* Whose loop it is shows here: by that -l chooses, and the count of -n goes by what is left. */
 static bool wants(struct sinker *sinker, struct block *block)
 {
-	const struct catalogue_row *row = whose__row(sinker->opts.whose, block->tid, block->loop);
+	const struct catalogue_row *row =
+		whose__row(sinker->opts.whose, block->pid, block->tid, block->loop);
 
 	if (row)
 		block->loop_name = row->name;
-	if (!is_full(sinker) && loop_choice__takes(sinker->opts.choice, row, block->loop))
+	if (!is_full(sinker) && takes(sinker, block->pid, row, block->loop) &&
+	    !parks__is_early(sinker->opts.parks, block))
 		return true;
 	if (block->type == BLOCK_HANG)
 		sinker->unwanted_hang_cnt++;
@@ -67,9 +80,25 @@ static void on_block(struct sinker *sinker, struct item *item)
 	symbolizer__trim(sinker->opts.symbolizer);
 }
 
+static void note_loop(struct sinker *sinker, const struct wait_note *note)
+{
+	const struct jank_rec_wait *rec = &note->rec;
+	struct whose *whose = sinker->opts.whose;
+
+	if (whose__note(whose, note))
+		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+	else if (sinker->opts.eager)
+		takes(sinker, rec->hdr.tgid,
+		      whose__row(whose, rec->hdr.tgid, rec->hdr.tid, rec->loop), rec->loop);
+}
+
 static void on_wait(struct sinker *sinker, struct item *item)
 {
-	if (whose__note(sinker->opts.whose, item->data))
+	const struct wait_note *note = item->data;
+
+	if (!parks__asks(&note->rec))
+		note_loop(sinker, note);
+	else if (parks__answer(sinker->opts.parks, note))
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 	wait_note__free(item->data);
 }
@@ -112,6 +141,8 @@ static void on_process(struct sinker *sinker, struct item *item)
 
 	if (res && res != -ESRCH)
 		log__verbose("process %u: names may be missing: %s", item->pid, err.msg);
+	if (whose__program(sinker->opts.whose, item->pid))
+		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 	if (sinker->opts.journal && journal__add_process(sinker->opts.journal, item->data))
 		losses__add(sinker->opts.losses, LOSS_JOURNAL, 1);
 	identity__free(item->data);
@@ -143,6 +174,7 @@ static void *run(void *arg)
 		case ITEM_PROCESS_GONE:
 			output__gone(sinker->opts.output, item.pid);
 			whose__gone(sinker->opts.whose, item.pid);
+			parks__gone(sinker->opts.parks, item.pid);
 			symbolizer__process_gone(sinker->opts.symbolizer, item.pid);
 			break;
 		case ITEM_STOP:

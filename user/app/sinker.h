@@ -8,6 +8,7 @@
 
 #include "app/loop_choice.h"
 #include "app/output.h"
+#include "app/parks.h"
 #include "app/queue.h"
 #include "app/whose.h"
 #include "base/err.h"
@@ -30,6 +31,8 @@ struct sinker_opts {
 	struct journal_writer *journal; /* NULL: none */
 	struct losses *losses;
 	struct whose *whose;
+	struct parks *parks;
+	bool eager; /* each loop's name is looked up at once, for its parks */
 	const struct loop_choice *choice;
 	void (*found)(void *ctx, struct whose *whose); /* at the end; NULL: none */
 	void *found_ctx;

@@ -2,14 +2,17 @@
 /* Reads the top of a waiting thread's stack. */
 #include "app/wait_note.h"
 
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
+#include "base/file.h"
+
 #define STACK_READ (16 * 1024) /* libuv's wait alone has 12 KiB of events there */
 #define WORD_CNT   (STACK_READ / sizeof(uint64_t))
 #define WORD_MAX   512
+#define TEXT_MAX   512
 #define LOWEST	   0x10000	  /* nothing is mapped below */
 #define ADDR_MASK  0xffffffffffff /* arm64 signs return addresses above these bits */
 #define NEAR_STACK (1 << 20)	  /* pointers into the stack itself are most of what looks alike */
@@ -44,6 +47,7 @@ static bool may_be_code(uint64_t address, uint64_t sp)
 
 struct wait_note *wait_note__new(const struct jank_rec_wait *rec, const char *exe)
 {
+	uint16_t offsets[WORD_MAX];
 	uint64_t words[WORD_CNT];
 	size_t cnt = read_stack(rec, words), kept = 0;
 	struct wait_note *note;
@@ -51,16 +55,57 @@ struct wait_note *wait_note__new(const struct jank_rec_wait *rec, const char *ex
 	for (size_t i = 0; i < cnt && kept < WORD_MAX; i++) {
 		uint64_t address = address_in(words[i]);
 
-		if (may_be_code(address, rec->sp))
-			words[kept++] = address;
+		if (!may_be_code(address, rec->sp))
+			continue;
+		offsets[kept] = i * sizeof(*words);
+		words[kept++] = address;
 	}
-	note = calloc(1, sizeof(*note) + kept * sizeof(*words));
+	note = calloc(1, sizeof(*note) + kept * (sizeof(*words) + sizeof(*offsets)));
 	if (!note)
 		return NULL;
+	note->offsets = (uint16_t *)(note->words + kept);
+	memcpy(note->offsets, offsets, kept * sizeof(*offsets));
 	note->rec = *rec;
 	note->cnt = kept;
 	memcpy(note->words, words, kept * sizeof(*words));
 	note->exe = exe ? strdup(exe) : NULL;
+	return note;
+}
+
+static bool sleeps_there(const struct jank_rec_wait *rec, uint64_t *ret_arg0)
+{
+	struct strbuf text = STRBUF_INIT;
+	unsigned long long arg0, sp;
+	char path[64];
+	bool there;
+	long nr;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/syscall", rec->hdr.tgid, rec->hdr.tid);
+	there = !file__read(path, TEXT_MAX, &text) &&
+		sscanf(strbuf__str(&text), "%ld %llx %*x %*x %*x %*x %*x %llx", &nr, &arg0, &sp) ==
+			3 &&
+		nr == rec->syscall % JANK_SYSCALL_32 && sp == rec->sp;
+	strbuf__free(&text);
+	if (there)
+		*ret_arg0 = arg0;
+	return there;
+}
+
+/* Most sleep too shortly: the first look is the cheaper one. */
+struct wait_note *wait_note__of_sleeper(const struct jank_rec_wait *rec, const char *exe)
+{
+	struct wait_note *note;
+	uint64_t arg0, again;
+
+	if (!sleeps_there(rec, &arg0))
+		return NULL;
+	note = wait_note__new(rec, exe);
+	if (note && (!sleeps_there(rec, &again) || again != arg0)) {
+		wait_note__free(note);
+		return NULL;
+	}
+	if (note)
+		note->arg0 = arg0;
 	return note;
 }
 
@@ -74,5 +119,5 @@ void wait_note__free(struct wait_note *note)
 
 size_t wait_note__bytes(const struct wait_note *note)
 {
-	return sizeof(*note) + note->cnt * sizeof(*note->words);
+	return sizeof(*note) + note->cnt * (sizeof(*note->words) + sizeof(*note->offsets));
 }

@@ -36,7 +36,15 @@ struct name_key {
 
 struct name {
 	struct name_key key;
-	const char *name; /* NULL: they differ */
+	const struct catalogue_row *row;
+	bool differ;
+	UT_hash_handle hh;
+};
+
+/* A program that is known by itself. */
+struct program {
+	uint32_t pid;
+	const struct catalogue_row *row;
 	UT_hash_handle hh;
 };
 
@@ -45,6 +53,7 @@ struct whose {
 	struct symbolizer *sym;
 	struct thread *threads;
 	struct name *names;
+	struct program *programs;
 };
 
 struct whose *whose__new(const struct catalogue *cat, struct symbolizer *sym)
@@ -65,6 +74,12 @@ static void drop_thread(struct whose *whose, struct thread *thread)
 	free(thread);
 }
 
+static void drop_program(struct whose *whose, struct program *program)
+{
+	HASH_DEL(whose->programs, program);
+	free(program);
+}
+
 void whose__free(struct whose *whose)
 {
 	struct name *name, *next;
@@ -77,6 +92,8 @@ void whose__free(struct whose *whose)
 		HASH_DEL(whose->names, name);
 		free(name);
 	}
+	while (whose->programs)
+		drop_program(whose, whose->programs);
 	free(whose);
 }
 
@@ -143,20 +160,19 @@ int whose__note(struct whose *whose, const struct wait_note *note)
 static void remember_name(struct whose *whose, const struct thread *thread)
 {
 	struct name_key key = { thread->rec.hdr.tgid, thread->rec.loop };
-	const char *text = thread->row ? thread->row->name : NULL;
 	struct name *name;
 
 	HASH_FIND(hh, whose->names, &key, sizeof(key), name);
 	if (name) {
-		if (!text || !name->name || strcmp(name->name, text))
-			name->name = NULL;
+		name->differ = name->differ || !name->row || !thread->row ||
+			       strcmp(name->row->name, thread->row->name);
 		return;
 	}
 	name = HASH_COUNT(whose->names) < NAME_MAX ? calloc(1, sizeof(*name)) : NULL;
 	if (!name)
 		return;
 	name->key = key;
-	name->name = text;
+	name->row = thread->row;
 	HASH_ADD(hh, whose->names, key, sizeof(key), name);
 }
 
@@ -167,7 +183,7 @@ static bool wants_function(const struct whose *whose, const struct catalogue_fil
 	size_t cnt = catalogue__rows_of_file(whose->cat, file, rows, ROW_MAX);
 
 	for (size_t i = 0; i < cnt; i++)
-		if (rows[i]->caller_cnt)
+		if (rows[i]->callers.cnt)
 			return true;
 	return false;
 }
@@ -204,24 +220,91 @@ static size_t set_frames(struct whose *whose, const struct thread *thread,
 }
 
 /* Some rows know a program by its ELF sections. */
-static bool open_exe(const struct thread *thread, struct elffunc *ret)
+static bool open_exe(uint32_t pid, struct elffunc *ret)
 {
 	char path[64];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%u/exe", thread->rec.hdr.tgid);
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd >= 0 && !elffunc__open(fd, ret);
+}
+
+/* What is known of a program by itself. */
+static const struct catalogue_row *row_of_program(const struct whose *whose, uint32_t pid,
+						  uint32_t loop)
+{
+	struct program *program;
+
+	HASH_FIND(hh, whose->programs, &pid, sizeof(pid), program);
+	return program && program->row->waits & 1u << loop ? program->row : NULL;
+}
+
+/* Of a process all of whose loops of that kind are one row's. */
+static const struct catalogue_row *row_of_others(const struct whose *whose, uint32_t pid,
+						 uint32_t loop)
+{
+	struct name_key key = { pid, loop };
+	struct name *name;
+
+	HASH_FIND(hh, whose->names, &key, sizeof(key), name);
+	return name && !name->differ ? name->row : NULL;
+}
+
+/* A thread had gone on, or was gone, before its stack was read; or the program could not be opened any more. */
+static const struct catalogue_row *row_by_process(const struct whose *whose,
+						  const struct thread *thread,
+						  const struct catalogue_frame *frames, size_t cnt)
+{
+	uint32_t pid = thread->rec.hdr.tgid, loop = thread->rec.loop;
+	const struct catalogue_row *row;
+
+	while (cnt && !frames->file.is_exe && runtime__is(frames->file.path)) {
+		frames++;
+		cnt--;
+	}
+	if (cnt && !frames->file.is_exe)
+		return NULL; /* another library's */
+	row = row_of_program(whose, pid, loop);
+	return row || cnt ? row : row_of_others(whose, pid, loop);
+}
+
+int whose__program(struct whose *whose, uint32_t pid)
+{
+	struct catalogue_file file = { .path = "", .is_exe = true };
+	const struct catalogue_row *row = NULL;
+	struct program *program;
+	struct elffunc elf;
+
+	if (open_exe(pid, &elf)) {
+		file.elf = &elf;
+		row = catalogue__row_of_program(whose->cat, &file);
+		elffunc__close(&elf);
+	}
+	HASH_FIND(hh, whose->programs, &pid, sizeof(pid), program);
+	if (program)
+		drop_program(whose, program);
+	if (!row || HASH_COUNT(whose->programs) >= NAME_MAX)
+		return 0;
+	program = calloc(1, sizeof(*program));
+	if (!program)
+		return -ENOMEM;
+	program->pid = pid;
+	program->row = row;
+	HASH_ADD(hh, whose->programs, pid, sizeof(program->pid), program);
+	return 0;
 }
 
 static size_t resolve(struct whose *whose, struct thread *thread, enum naming naming,
 		      struct catalogue_frame *frames)
 {
 	struct elffunc elf;
-	bool open = naming != NAME_NONE && open_exe(thread, &elf);
+	bool open = naming != NAME_NONE && open_exe(thread->rec.hdr.tgid, &elf);
 	size_t cnt = set_frames(whose, thread, open ? &elf : NULL, naming, frames);
 
 	thread->row = catalogue__row_of_wait(whose->cat, thread->rec.loop, frames, cnt);
+	if (!thread->row)
+		thread->row = row_by_process(whose, thread, frames, cnt);
 	/* Where only functions would tell whose it is, it has no name, and is no other's either. */
 	if (!thread->resolved && (thread->row || naming != NAME_NONE))
 		remember_name(whose, thread);
@@ -231,16 +314,94 @@ static size_t resolve(struct whose *whose, struct thread *thread, enum naming na
 	return cnt;
 }
 
-const struct catalogue_row *whose__row(struct whose *whose, uint32_t tid, uint32_t loop)
+const struct catalogue_row *whose__row(struct whose *whose, uint32_t pid, uint32_t tid,
+				       uint32_t loop)
 {
 	struct catalogue_frame frames[ADDRESS_MAX];
 	struct thread *thread = find_thread(whose, tid);
 
 	if (!thread || thread->rec.loop != loop)
-		return NULL;
+		return row_of_program(whose, pid, loop) ?: row_of_others(whose, pid, loop);
 	if (!thread->resolved)
 		resolve(whose, thread, NAME_NEEDED, frames);
 	return thread->row;
+}
+
+/*
+ * Who called the function at `callee`: the nearest one whose call leads there, or else the nearest that calls by a
+ * pointer. More than a few words on a stack were left there by earlier calls.
+ */
+static size_t next_caller(const uint64_t *callees, size_t cnt, size_t from, uint64_t callee)
+{
+	for (size_t i = from; i < cnt; i++)
+		if (callees[i] == callee)
+			return i;
+	while (from < cnt && callees[from])
+		from++;
+	return from;
+}
+
+/* The frames from the wait's own function outwards; their addresses move to the front. */
+static size_t set_chain(struct whose *whose, const struct wait_note *note, uint64_t *addresses,
+			size_t cnt, struct catalogue_frame *ret)
+{
+	uint64_t callees[ADDRESS_MAX] = {};
+	struct frame frame;
+	size_t kept = 0;
+
+	for (size_t i = 1; i < cnt; i++)
+		callees[i] = return_addresses__callee(note->rec.hdr.tgid, addresses[i]);
+	for (size_t i = 0; i < cnt; kept++) {
+		struct code_opts opts = { .exact = i == 0, .named = true };
+
+		if (!addresses[i] ||
+		    !symbolizer__code(whose->sym, note->rec.hdr.tgid, addresses[i], opts, &frame))
+			break;
+		ret[kept] = (struct catalogue_frame){ { .path = frame.module }, frame.function };
+		ret[kept].file.is_exe = note->exe && !strcmp(note->exe, frame.module);
+		addresses[kept] = addresses[i];
+		i = next_caller(callees, cnt, i + 1, addresses[kept] - frame.offset);
+	}
+	return kept;
+}
+
+/* By what the probes know the chain again. False: it is too long for them. */
+static bool pack_chain(const struct wait_note *note, const uint64_t *addresses, size_t cnt,
+		       struct jank_park_chain *ret)
+{
+	size_t word = 0;
+
+	if (cnt - 1 > JANK_PARK_WORD_MAX || !note->offsets || note->rec.sp % sizeof(*addresses))
+		return false;
+	ret->ip = note->rec.ip;
+	for (size_t i = 1; i < cnt; i++, word++) {
+		while (word < note->cnt && note->words[word] != addresses[i])
+			word++;
+		if (word == note->cnt)
+			return false;
+		ret->word[i - 1] = addresses[i];
+		ret->offset[i - 1] = note->offsets[word];
+	}
+	ret->word_cnt = cnt - 1;
+	return true;
+}
+
+int whose__parks(struct whose *whose, const struct wait_note *note, const struct catalogue_row *row,
+		 struct jank_park_chain *ret)
+{
+	struct catalogue_frame frames[ADDRESS_MAX];
+	uint64_t addresses[ADDRESS_MAX];
+	size_t cnt = find_addresses(whose, note, addresses), frame;
+	bool parks;
+
+	*ret = (struct jank_park_chain){};
+	if (cnt < 2)
+		return -ENODATA;
+	cnt = set_chain(whose, note, addresses, cnt, frames);
+	parks = catalogue_row__parks(row, frames, cnt, &frame);
+	if (frame < cnt && pack_chain(note, addresses, frame + 1, ret))
+		ret->verdict = parks ? JANK_PARK_YES : JANK_PARK_NO;
+	return parks;
 }
 
 const char *whose__name(struct whose *whose, uint32_t pid, uint32_t loop)
@@ -249,7 +410,7 @@ const char *whose__name(struct whose *whose, uint32_t pid, uint32_t loop)
 	struct name *name;
 
 	HASH_FIND(hh, whose->names, &key, sizeof(key), name);
-	return name ? name->name : NULL;
+	return name && name->row && !name->differ ? name->row->name : NULL;
 }
 
 /* What no block asked for needs no symbol tables, and has a file's name or none: 5 us. */
@@ -264,6 +425,7 @@ static void settle(struct whose *whose, struct thread *thread)
 void whose__gone(struct whose *whose, uint32_t pid)
 {
 	struct thread *thread, *next;
+	struct program *program;
 
 	HASH_ITER (hh, whose->threads, thread, next) {
 		if (thread->rec.hdr.tgid != pid)
@@ -271,6 +433,9 @@ void whose__gone(struct whose *whose, uint32_t pid)
 		settle(whose, thread);
 		drop_thread(whose, thread);
 	}
+	HASH_FIND(hh, whose->programs, &pid, sizeof(pid), program);
+	if (program)
+		drop_program(whose, program);
 }
 
 void whose__settle(struct whose *whose)

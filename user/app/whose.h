@@ -34,8 +34,22 @@ void whose__settle(struct whose *whose);	     /* as if all were gone */
 /* The wait that was noted last of a thread, or NULL. */
 const struct jank_rec_wait *whose__noted(const struct whose *whose, uint32_t tid);
 
-/* The row of a thread's loop, or NULL: nobody's that the catalogue knows. */
-const struct catalogue_row *whose__row(struct whose *whose, uint32_t tid, uint32_t loop);
+/* A process was seen, or has a new program. 0 or -ENOMEM. */
+int whose__program(struct whose *whose, uint32_t pid);
+
+/*
+ * The row of a thread's loop, or NULL: nobody's that the catalogue knows. Where the thread's stack told nothing, its
+ * program's row, or else that of the process's other loops.
+ */
+const struct catalogue_row *whose__row(struct whose *whose, uint32_t pid, uint32_t tid,
+				       uint32_t loop);
+
+/*
+ * Is the noted wait one of the row's parks? Kept nowhere. -ENODATA: the thread's frames are not known. *ret: the frames
+ * that decided it, without a verdict where they can't be told.
+ */
+int whose__parks(struct whose *whose, const struct wait_note *note, const struct catalogue_row *row,
+		 struct jank_park_chain *ret);
 
 /*
  * The name of a process's loops of that kind, where all that have one have the same; else NULL. Those that nobody

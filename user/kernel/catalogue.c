@@ -79,16 +79,23 @@ int catalogue__open(const char *const *files, size_t cnt, struct catalogue **ret
 	return 0;
 }
 
+static void free_functions(struct catalogue_functions *list)
+{
+	for (size_t i = 0; i < list->cnt; i++)
+		free(list->globs[i]);
+	free(list->globs);
+}
+
 void catalogue_row__free(struct catalogue_row *row)
 {
 	if (!row)
 		return;
 	for (size_t i = 0; i < row->library_cnt; i++)
 		free(row->libraries[i].glob);
-	for (size_t i = 0; i < row->caller_cnt; i++)
-		free(row->callers[i]);
+	free_functions(&row->callers);
+	free_functions(&row->parks);
+	free_functions(&row->through);
 	free(row->libraries);
-	free(row->callers);
 	free(row->id);
 	free(row->name);
 	free(row->about);
@@ -227,10 +234,10 @@ bool catalogue__polls(const struct catalogue *cat, const struct catalogue_file *
 	return false;
 }
 
-static bool is_caller(const struct catalogue_row *row, const char *function)
+static bool has_function(const struct catalogue_functions *list, const char *function)
 {
-	for (size_t i = 0; i < row->caller_cnt && function; i++) {
-		if (!fnmatch(row->callers[i], function, 0))
+	for (size_t i = 0; i < list->cnt && function; i++) {
+		if (!fnmatch(list->globs[i], function, 0))
 			return true;
 	}
 	return false;
@@ -243,10 +250,10 @@ static enum match match_frames(const struct catalogue_row *row,
 {
 	enum match match = match_file(row, &frames[0].file);
 
-	if (!match || !row->caller_cnt)
+	if (!match || !row->callers.cnt)
 		return match;
 	for (size_t i = 0; i < cnt && match_file(row, &frames[i].file); i++) {
-		if (is_caller(row, frames[i].function))
+		if (has_function(&row->callers, frames[i].function))
 			return match;
 	}
 	return NO_MATCH;
@@ -302,6 +309,55 @@ const struct catalogue_row *catalogue__row_of_wait(const struct catalogue *cat, 
 		row = over ?: row;
 	}
 	return row;
+}
+
+const struct catalogue_row *catalogue__row_of_program(const struct catalogue *cat,
+						      const struct catalogue_file *file)
+{
+	for (size_t i = 0; i < cat->row_cnt; i++)
+		if (has_section_pattern(cat->rows[i]) &&
+		    match_file(cat->rows[i], file) == MATCH_NAMED)
+			return cat->rows[i];
+	return NULL;
+}
+
+bool catalogue_row__parks_anywhere(const struct catalogue_row *row)
+{
+	for (size_t i = 0; i < row->parks.cnt; i++)
+		if (!strcmp(row->parks.globs[i], "*"))
+			return true;
+	return false;
+}
+
+bool catalogue_row__parks_somewhere(const struct catalogue_row *row)
+{
+	for (size_t i = 0; i < row->parks.cnt; i++)
+		if (strcmp(row->parks.globs[i], "*"))
+			return true;
+	return false;
+}
+
+/* "*" is of futexes alone, and asks for no function. */
+static bool is_park(const struct catalogue_row *row, const char *function)
+{
+	for (size_t i = 0; i < row->parks.cnt && function; i++)
+		if (strcmp(row->parks.globs[i], "*") && !fnmatch(row->parks.globs[i], function, 0))
+			return true;
+	return false;
+}
+
+bool catalogue_row__parks(const struct catalogue_row *row, const struct catalogue_frame *frames,
+			  size_t cnt, size_t *ret_frame)
+{
+	for (*ret_frame = 0; *ret_frame < cnt; ++*ret_frame) {
+		const struct catalogue_frame *frame = &frames[*ret_frame];
+
+		if (is_park(row, frame->function))
+			return true;
+		if (!is_libc(&frame->file) && !has_function(&row->through, frame->function))
+			return false;
+	}
+	return false;
 }
 
 const char *catalogue__name_of_wait(const struct catalogue_row *row, uint32_t loop)

@@ -82,6 +82,12 @@ struct catalogue_library {
 	char *glob;
 };
 
+/* Patterns of functions, as in .symtab. */
+struct catalogue_functions {
+	char **globs;
+	size_t cnt;
+};
+
 struct catalogue_row {
 	char *id;	  /* the section's name, unique */
 	char *name;	  /* the loop's kind in records: `name =`, else id */
@@ -97,10 +103,11 @@ struct catalogue_row {
 	uint64_t wait_address; /* this one; 0: none of it */
 	struct catalogue_library *libraries;
 	size_t library_cnt;
-	char **callers; /* globs of the functions that may call the wait; none: any in its libraries */
-	size_t caller_cnt;
-	char *over;		       /* id of the row on top of which it runs, or NULL */
-	unsigned mark_first, mark_cnt; /* in the catalogue's marks */
+	struct catalogue_functions callers; /* that may call the wait; none: any in its libraries */
+	struct catalogue_functions parks;   /* that call a futex wait or a sleep when idle */
+	struct catalogue_functions through; /* that may lie between the two */
+	char *over;			    /* id of the row on top of which it runs, or NULL */
+	unsigned mark_first, mark_cnt;	    /* in the catalogue's marks */
 };
 
 struct catalogue;
@@ -155,6 +162,21 @@ struct catalogue_frame {
 const struct catalogue_row *catalogue__row_of_wait(const struct catalogue *cat, uint32_t loop,
 						   const struct catalogue_frame *frames,
 						   size_t cnt);
+
+/* The row of a program by itself, or NULL: one whose ELF section is known to be its. */
+const struct catalogue_row *catalogue__row_of_program(const struct catalogue *cat,
+						      const struct catalogue_file *file);
+
+/*
+ * Is a futex wait or a sleep one of the row's parks? Frames from the wait's own function outwards: the first one
+ * outside the C library and `through` must be one of `park`. *ret_frame: which one it was, cnt: there is none.
+ */
+bool catalogue_row__parks(const struct catalogue_row *row, const struct catalogue_frame *frames,
+			  size_t cnt, size_t *ret_frame);
+
+/* Whether all futex waits of its processes are (`park = *`), and whether it names functions. */
+bool catalogue_row__parks_anywhere(const struct catalogue_row *row);
+bool catalogue_row__parks_somewhere(const struct catalogue_row *row);
 
 /* The name for records: the row's, or where it is NULL, the wait's own ("epoll"). */
 const char *catalogue__name_of_wait(const struct catalogue_row *row, uint32_t loop);

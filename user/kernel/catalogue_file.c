@@ -102,8 +102,10 @@ static const char *lacks(const struct catalogue_row *row)
 {
 	if (!row->library_cnt)
 		return "the row lacks library =";
-	if (!row->waits)
+	if (!(row->waits & ~(1u << JANK_LOOP_PARK)))
 		return "the row lacks wait =";
+	if (row->through.cnt && !row->parks.cnt)
+		return "through = is of parks, but the row lacks park =";
 	return NULL;
 }
 
@@ -270,7 +272,7 @@ static int set_key(struct loading *l, const char *name, const char *value)
 	if (!l->key)
 		return fault(l, l->line, EINVAL,
 			     "not a key of a row: name, about, note, library, wait, caller, over, "
-			     "mark, tested, traced");
+			     "mark, park, through, tested, traced");
 	code = l->key->set(l->cat, l->row, value, l->is_indented, l->key, l->first_enum, &why);
 	if (code == -ENOMEM)
 		return no_memory(l);

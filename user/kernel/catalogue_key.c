@@ -135,20 +135,37 @@ SETTER(set_libraries)
 	return code ?: *value ? no_memory(err) : 0;
 }
 
-SETTER(set_callers)
+static int add_functions(struct catalogue_functions *list, const char *value, const char *what,
+			 struct err *err)
 {
 	char *word;
 	int code;
 
 	while ((word = next_word(&value)) != NULL) {
-		code = grow(&row->callers, row->caller_cnt, sizeof(*row->callers), "caller", err);
+		code = grow(&list->globs, list->cnt, sizeof(*list->globs), what, err);
 		if (code) {
 			free(word);
 			return code;
 		}
-		row->callers[row->caller_cnt++] = word;
+		list->globs[list->cnt++] = word;
 	}
 	return *value ? no_memory(err) : 0;
+}
+
+SETTER(set_callers)
+{
+	return add_functions(&row->callers, value, "caller", err);
+}
+
+SETTER(set_parks)
+{
+	row->waits |= 1u << JANK_LOOP_PARK;
+	return add_functions(&row->parks, value, "park", err);
+}
+
+SETTER(set_through)
+{
+	return add_functions(&row->through, value, "through", err);
 }
 
 /* A place of code: a symbol's name, or "offset 0x…". */
@@ -181,7 +198,8 @@ static int add_wait_kind(struct catalogue_row *row, const char *word, struct err
 	} kinds[] = { JANK_LOOPS(X_KIND) };
 
 	for (size_t i = 0; i < LEN(kinds); i++) {
-		if (kinds[i].nr != JANK_LOOP_CUSTOM && !strcmp(word, kinds[i].key)) {
+		if (kinds[i].nr != JANK_LOOP_CUSTOM && kinds[i].nr != JANK_LOOP_PARK &&
+		    !strcmp(word, kinds[i].key)) {
 			row->waits |= 1u << kinds[i].nr;
 			return 0;
 		}
@@ -322,6 +340,7 @@ const struct catalogue_key catalogue_keys[] = {
 	{ "wait", set_wait, 0 },	{ "caller", set_callers, 0 },
 	{ "over", set_over, 0 },	{ "mark", set_mark, 0 },
 	{ "tested", set_tested, 0 },	{ "traced", set_traced, 0 },
+	{ "park", set_parks, 0 },	{ "through", set_through, 0 },
 };
 const size_t catalogue_key_cnt = LEN(catalogue_keys);
 

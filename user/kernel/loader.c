@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -402,6 +403,22 @@ void loader__consider_poller(struct loader *loader, pid_t pid)
 				    BPF_EXIST);
 }
 
+static int duplicate(const struct bpf_map *map)
+{
+	return fcntl(bpf_map__fd(map), F_DUPFD_CLOEXEC, 3);
+}
+
+int loader__park_maps(const struct loader *loader, struct park_maps *ret)
+{
+	ret->processes_fd = duplicate(loader->skel->maps.jank_parkers);
+	ret->places_fd = duplicate(loader->skel->maps.jank_parks);
+	ret->change_fd = duplicate(loader->skel->maps.jank_park_gen);
+	if (ret->processes_fd >= 0 && ret->places_fd >= 0 && ret->change_fd >= 0)
+		return 0;
+	park_maps__close(ret);
+	return -EMFILE;
+}
+
 bool loader__lost_task(const struct loader *loader, pid_t pid)
 {
 	return uprobes__lost_task(loader->uprobes, pid);
@@ -442,6 +459,7 @@ int loader__each_thread(struct loader *loader,
 	const struct look_runs runs = {
 		.prog_fd = bpf_program__fd(skel->progs.jank_on_task),
 		.threads_fd = bpf_map__fd(skel->maps.jank_threads),
+		.parkers_fd = bpf_map__fd(skel->maps.jank_parkers),
 		.room_fd = bpf_map__fd(skel->maps.jank_look),
 		.room_sz = bpf_map__value_size(skel->maps.jank_look),
 	};

@@ -15,6 +15,7 @@
 #include "kernel/catalogue.h"
 #include "kernel/features.h"
 #include "kernel/filter.h"
+#include "kernel/park_maps.h"
 #include "kernel/uprobe_files.h"
 
 struct loader;
@@ -65,6 +66,9 @@ void loader__consider_poller(struct loader *loader, pid_t pid);
  * slower by it. 0, or -ENOTSUP: not by the probes that this loader has; or why the kernel refuses.
  */
 int loader__see_compat(struct loader *loader, bool see);
+
+/* What the probes are told of parks; the caller closes it, before or after the loader. 0 or -errno. */
+int loader__park_maps(const struct loader *loader, struct park_maps *ret);
 
 /* -a: the files whose uprobes serve every process that maps them; NULL otherwise. */
 struct uprobe_files *loader__files(const struct loader *loader);

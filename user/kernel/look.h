@@ -13,6 +13,7 @@ int look__iterate(int link_fd, look_fn *fn, void *ctx);
 struct look_runs {
 	int prog_fd;	/* run once for each thread */
 	int threads_fd; /* the hash of threads, by number */
+	int parkers_fd; /* processes whose other threads become known by this */
 	int room_fd;	/* where the program writes the record, at the value's begin */
 	__u32 room_sz;	/* of that value */
 };

@@ -320,6 +320,7 @@ bool symbolizer__code(struct symbolizer *sym, uint32_t pid, uint64_t addr, struc
 	rs.demangle = false; /* nor cached: others want it demangled */
 	resolve__user(&rs, process, region, addr, opts.exact, &entry);
 	ret->function = entry.function;
+	ret->offset = addr - entry.base;
 	return true;
 }
 

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Parks: which waits on a futex are the loop's own, as user space says it. This thread's are its calls of bpf(). */
+#include "tests/bpf/logic_run.h"
+
+#define MS 1000000ull
+
+#define LEAVE(ms)  STEP(LEAVE, .task_state = TASK_INTERRUPTIBLE, .now_ns = (ms)*MS)
+#define ARRIVE(ms) STEP(ARRIVE, .now_ns = (ms)*MS)
+#define PARK(ms)   STEP(PARK, .now_ns = (ms)*MS)
+
+#define PHASE_DISPATCH	2
+#define PHASE_CANDIDATE 3
+#define PHASE_PARKED	4
+
+static struct jank_conf park_conf(uint8_t class)
+{
+	struct jank_conf conf = logic__conf();
+
+	conf.threshold_ns = 10 * MS;
+	conf.syscall_class[__NR_bpf] = class;
+	return conf;
+}
+
+static void say(const struct jank_parks *parks)
+{
+	static __u32 changes;
+	__u32 zero = 0, tgid = getpid();
+
+	changes++;
+	bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_parkers), &tgid, parks, BPF_ANY);
+	bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_park_gen), &zero, &changes, BPF_ANY);
+}
+
+static void say_kinds(uint32_t kinds)
+{
+	const struct jank_parks parks = { .kinds = kinds };
+
+	say(&parks);
+}
+
+/* A dispatch that began at 0. */
+static void begin_dispatch(uint8_t class)
+{
+	struct jank_conf conf = park_conf(class);
+
+	logic__begin_with(&conf);
+	BEGIN(one, 1ull << 60);
+	END(1);
+	STEP(OPEN, .now_ns = 1);
+}
+
+/* How it is asked: by a WAIT record without turns. */
+static bool asked(struct event *ret)
+{
+	return logic__received(JANK_REC_WAIT, ret) && ret->wait.loop == JANK_LOOP_PARK &&
+	       !ret->wait.turn_cnt;
+}
+
+static void test_elsewhere(void)
+{
+	struct logic_step s;
+	struct event event;
+
+	begin_dispatch(JANK_CLASS_FUTEX);
+	s = LEAVE(1);
+	ok(s.start_ns && s.state == JANK_STATE_FUTEX && !asked(&event),
+	   "a futex of a process without parks is its handler's, and nobody is asked");
+	s = ARRIVE(30);
+	ok(s.start_ns && s.state_ns[JANK_STATE_FUTEX] == 29 * MS, "its time is blocked");
+}
+
+static void test_any(void)
+{
+	struct logic_step s;
+	struct event event;
+
+	begin_dispatch(JANK_CLASS_FUTEX);
+	say_kinds(JANK_PARKS_ANY_FUTEX);
+	s = STEP(LEAVE, .task_state = TASK_UNINTERRUPTIBLE, .now_ns = 1 * MS);
+	ok(s.start_ns, "an uninterruptible sleep in the call is none");
+	ARRIVE(2);
+	s = STEP(LEAVE, .preempted = 1, .task_state = TASK_INTERRUPTIBLE, .now_ns = 3 * MS);
+	ok(s.start_ns, "nor is losing the CPU in it");
+	ARRIVE(4);
+	s = LEAVE(5);
+	ok(!s.start_ns && s.phase == PHASE_PARKED && s.dispatch_cnt == 1 && !s.block_cnt,
+	   "any futex is a park: it ends the dispatch, by nobody's leave");
+	ok(!asked(&event), "who isn't asked");
+	s = STEP(UNPARK, .now_ns = 90 * MS);
+	ok(s.phase == PHASE_DISPATCH && s.start_ns == 90 * MS, "with the CPU a new one begins");
+	s = LEAVE(120);
+	ok(s.dispatch_cnt == 2 && s.block_cnt == 1, "which is a block if it is long");
+	begin_dispatch(JANK_CLASS_SLEEP);
+	say_kinds(JANK_PARKS_ANY_FUTEX);
+	ok(LEAVE(1).start_ns, "a sleep is no futex");
+}
+
+static struct jank_park_chain chain_of(const struct event *event, uint16_t verdict)
+{
+	return (struct jank_park_chain){ .ip = event->wait.ip, .verdict = verdict };
+}
+
+static void test_answer(void)
+{
+	struct jank_parks parks = { .kinds = JANK_PARKS_BY_PLACE };
+	struct logic_step s;
+	struct event event;
+
+	begin_dispatch(JANK_CLASS_FUTEX);
+	say(&parks);
+	s = LEAVE(1);
+	ok(s.start_ns && asked(&event) && event.wait.sp && event.wait.syscall == __NR_bpf,
+	   "what is not known is asked, with its place");
+	ARRIVE(2);
+	LEAVE(3);
+	ok(!asked(&event), "once for a while");
+	s = ARRIVE(20);
+	ok(s.start_ns == 1 && s.state_ns[JANK_STATE_FUTEX] == 18 * MS,
+	   "no answer: it was the handler's");
+	LEAVE(40);
+	ok(asked(&event), "then again");
+	parks.chains[0] = chain_of(&event, JANK_PARK_NO);
+	say(&parks);
+	s = LEAVE(80);
+	ok(s.start_ns && !asked(&event), "no park is no wait of the loop's, and needs no question");
+	parks.chains[0].verdict = JANK_PARK_YES;
+	parks.chains[1] = parks.chains[0];
+	parks.chains[0].ip++;
+	begin_dispatch(JANK_CLASS_FUTEX);
+	say(&parks);
+	s = LEAVE(5);
+	ok(s.phase == PHASE_PARKED && s.dispatch_cnt == 1,
+	   "a park of another address is another, the second is this one");
+	begin_dispatch(JANK_CLASS_SLEEP);
+	say(&parks);
+	ok(LEAVE(5).phase == PHASE_PARKED, "a sleep may be one, too");
+}
+
+static void test_words(void)
+{
+	struct jank_parks parks = { .kinds = JANK_PARKS_BY_PLACE };
+	struct jank_park_chain *chain = &parks.chains[0];
+	struct event event;
+
+	begin_dispatch(JANK_CLASS_FUTEX);
+	say(&parks);
+	LEAVE(1);
+	ok(asked(&event), "a question");
+	*chain = chain_of(&event, JANK_PARK_YES);
+	chain->word_cnt = 1;
+	chain->offset[0] = (uint16_t)(8 - event.wait.sp % 8) % 8;
+	chain->word[0] = 1; /* no return address */
+	ARRIVE(2);
+	say(&parks);
+	ok(LEAVE(60).start_ns, "another word on the stack: no park");
+	ARRIVE(61);
+	memcpy(&chain->word[0], (const void *)(uintptr_t)(event.wait.sp + chain->offset[0]), 8);
+	say(&parks);
+	ok(LEAVE(62).phase == PHASE_PARKED, "the same one: a park");
+}
+
+/* The answer comes while the thread sleeps. */
+static void test_late_answer(void)
+{
+	struct jank_park_place place = { .arg0 = BPF_PROG_TEST_RUN,
+					 .tid = gettid(),
+					 .nr = __NR_bpf };
+	__u32 yes = JANK_PARK_YES;
+	struct logic_step s;
+	struct event event;
+
+	begin_dispatch(JANK_CLASS_FUTEX);
+	say_kinds(JANK_PARKS_BY_PLACE);
+	LEAVE(3);
+	ok(asked(&event), "a question");
+	place.sp = event.wait.sp;
+	bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_parks), &place, &yes, BPF_ANY);
+	STEP(WAKE, .now_ns = 50 * MS);
+	s = ARRIVE(51);
+	ok(s.dispatch_cnt == 1 && !s.block_cnt && s.start_ns == 51 * MS,
+	   "it was a park: the dispatch ended when the thread left, and a new one begins");
+	s = LEAVE(71);
+	STEP(WAKE, .now_ns = 72 * MS);
+	s = ARRIVE(73);
+	ok(s.block_cnt == 1 && logic__received(JANK_REC_BLOCK, &event) == 1 &&
+		   event.block.duration_ns == 20 * MS &&
+		   event.block.state_ns[JANK_STATE_FUTEX] == 0,
+	   "a block's time ends there, too, without the park's");
+}
+
+static void test_worker(void)
+{
+	struct jank_conf conf = park_conf(JANK_CLASS_FUTEX);
+	struct logic_step s;
+	struct event event;
+
+	logic__begin_with(&conf);
+	say_kinds(JANK_PARKS_ANY_FUTEX);
+	s = STEP(WORKER, .arg = JANK_PARKS_ANY_FUTEX);
+	ok(s.known && s.phase == PHASE_CANDIDATE && !s.start_ns, "a thread beside: a candidate");
+	PARK(1);
+	s = PARK(2);
+	ok(s.phase == PHASE_CANDIDATE && !logic__received(JANK_REC_LOOP, &event),
+	   "two parks make no loop");
+	s = PARK(3);
+	ok(s.phase == PHASE_PARKED && s.loop == JANK_LOOP_PARK && s.loop_sp, "the third does");
+	ok(logic__received(JANK_REC_WAIT, &event) == 1 && event.wait.loop == JANK_LOOP_PARK &&
+		   event.wait.turn_cnt == 3,
+	   "which is told, with its turns");
+	s = STEP(UNPARK, .now_ns = 4 * MS);
+	ok(s.start_ns == 4 * MS, "and opens a dispatch with the CPU");
+	s = BEGIN(one, 1000);
+	ok(s.loop == JANK_LOOP_EPOLL && s.loop_fd == one && s.dispatch_cnt == 1,
+	   "a worker that waits in epoll is epoll's from then on");
+	conf = park_conf(JANK_CLASS_POLL_FDS);
+	conf.infer_begin = 1;
+	logic__begin_with(&conf);
+	STEP(WORKER, .arg = JANK_PARKS_ANY_FUTEX);
+	for (int i = 0; i < 8; i++)
+		s = STEP(POLL, .sp = 1000, .arg = 1000, .ret = 1);
+	ok(s.loop == JANK_LOOP_POLL && s.phase == PHASE_DISPATCH,
+	   "a candidate may be a loop that polls as well");
+}
+
+int main(void)
+{
+	logic__start();
+	test_elsewhere();
+	test_any();
+	test_answer();
+	test_words();
+	test_late_answer();
+	test_worker();
+	return logic__done();
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Parks: which functions make one, by rows; and by a thread's stack, with what earlier calls left there. */
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "app/parks.h"
+#include "app/return_addresses.h"
+#include "tests/catalogue_fixture.h"
+#include "tests/tap.h"
+
+#define LIBC(name)                                                                                 \
+	{                                                                                          \
+		{ .path = "/lib/libc.so.6" }, name                                                 \
+	}
+#define EXE(name)                                                                                  \
+	{                                                                                          \
+		{ .path = "/usr/bin/app", .is_exe = true }, name                                   \
+	}
+
+static const struct {
+	const char *what, *row;
+	bool parks;
+	size_t cnt, frame; /* which one decided */
+	struct catalogue_frame frames[5];
+} cases[] = {
+	{ "a worker's park, by std's condition variable",
+	  "tokio",
+	  true,
+	  4,
+	  3,
+	  { LIBC("syscall"), EXE("_ZN3std3sys4unix5futex10futex_wait17hE"),
+	    EXE("_ZN3std3sys4unix5locks5futex7Condvar4wait17hE"),
+	    EXE("_ZN5tokio7runtime9scheduler12multi_thread4park6Parker4park17hE") } },
+	{ "the same with other names, through a wrapper",
+	  "tokio",
+	  true,
+	  4,
+	  3,
+	  { LIBC("syscall"), EXE("_RNvNtNtC3abc_3std3sys5futex"), EXE("_ZN5tokio4loom3std4parkE"),
+	    EXE("_RNvMs_NtNtC5tokio7runtime12multi_thread4park6Parker4park") } },
+	{ "an older one's",
+	  "tokio",
+	  true,
+	  2,
+	  1,
+	  { LIBC("pthread_cond_wait"),
+	    EXE("_ZN104_$LT$tokio..runtime..thread_pool..park..Parker$u20$"
+		"as$u20$tokio..park..Park$GT$4park17hE") } },
+	{ "a task's mutex",
+	  "tokio",
+	  false,
+	  5,
+	  3,
+	  { LIBC("syscall"), EXE("_ZN3std3sys4unix5futex10futex_wait17hE"),
+	    EXE("_ZN3std3sys4unix5locks5futex5Mutex14lock_contended17hE"), EXE("_ZN3app4task17hE"),
+	    EXE("_ZN5tokio7runtime9scheduler12multi_thread4park6Parker4park17hE") } },
+	{ "a thread in block_on",
+	  "tokio",
+	  false,
+	  2,
+	  1,
+	  { LIBC("syscall"), EXE("_ZN5tokio7runtime4park5Inner4park17hE") } },
+	{ "a function without a name", "tokio", false, 2, 1, { LIBC("syscall"), EXE(NULL) } },
+	{ "the C library alone", "tokio", false, 1, 1, { LIBC("syscall") } },
+	{ "Go's sysmon", "go", true, 1, 0, { EXE("runtime.usleep.abi0") } },
+	{ "a goroutine's sleep", "go", false, 1, 0, { EXE("syscall.Syscall") } },
+};
+
+static void test_rows(void)
+{
+	struct catalogue *cat;
+
+	if (catalogue__open(NULL, 0, &cat, NULL))
+		return;
+	for (size_t i = 0; i < LEN(cases); i++) {
+		size_t frame = 99;
+
+		ok(catalogue_row__parks(fixture__row(cat, cases[i].row), cases[i].frames,
+					cases[i].cnt, &frame) == cases[i].parks,
+		   "%s", cases[i].what);
+		is_uint(frame, cases[i].frame, "… by this frame");
+	}
+	ok(catalogue_row__parks_anywhere(fixture__row(cat, "go")) &&
+		   catalogue_row__parks_somewhere(fixture__row(cat, "go")),
+	   "any futex of Go's is a park, and some sleeps are");
+	ok(!catalogue_row__parks_anywhere(fixture__row(cat, "tokio")) &&
+		   catalogue_row__parks_somewhere(fixture__row(cat, "tokio")),
+	   "of Tokio's only those that are named");
+	ok(!catalogue_row__parks_anywhere(fixture__row(cat, "libuv")) &&
+		   !catalogue_row__parks_somewhere(fixture__row(cat, "libuv")),
+	   "libuv has none");
+	catalogue__close(cat);
+}
+
+/* --- a stack: the wait, who called it, and a call that is over */
+
+static uint64_t clean(void *address)
+{
+#ifdef __aarch64__
+	return (uintptr_t)address & 0xffffffffffff;
+#else
+	return (uintptr_t)address;
+#endif
+}
+
+static __attribute__((noinline)) uint64_t our_wait(void)
+{
+	return clean(__builtin_return_address(0));
+}
+
+static __attribute__((noinline)) uint64_t our_condvar(uint64_t *inner)
+{
+	*inner = our_wait();
+	__asm__ volatile("" ::: "memory");
+	return clean(__builtin_return_address(0));
+}
+
+static __attribute__((noinline)) uint64_t our_park(uint64_t *inner)
+{
+	uint64_t ret = our_condvar(inner);
+
+	__asm__ volatile("" ::: "memory");
+	return ret;
+}
+
+static __attribute__((noinline)) uint64_t our_mutex(uint64_t *inner)
+{
+	uint64_t ret = our_condvar(inner);
+
+	__asm__ volatile("nop" ::: "memory");
+	return ret;
+}
+
+static __attribute__((noinline)) uint64_t other(void)
+{
+	__asm__ volatile("nop" ::: "memory"); /* or it would be one function with our_wait */
+	return clean(__builtin_return_address(0));
+}
+
+static __attribute__((noinline)) uint64_t our_past(void)
+{
+	uint64_t ret = other();
+
+	__asm__ volatile("" ::: "memory");
+	return ret;
+}
+
+static const char rows[] = "[ours]\nlibrary = section:.text\nwait = epoll\npark = our_park\n"
+			   "through = our_wait our_condvar\n";
+
+static struct wait_note *note_of(const uint64_t *words, size_t cnt)
+{
+	struct wait_note *note = calloc(1, sizeof(*note) + cnt * (sizeof(*words) + 2));
+
+	note->rec = (struct jank_rec_wait){
+		.hdr.tgid = getpid(), .hdr.tid = 7, .loop = JANK_LOOP_PARK, .sp = 0x1000
+	};
+	note->rec.ip = (uintptr_t)our_wait + 4;
+	note->cnt = cnt;
+	note->offsets = (uint16_t *)(note->words + cnt);
+	for (size_t i = 0; i < cnt; i++) {
+		note->words[i] = words[i];
+		note->offsets[i] = 16 * i;
+	}
+	return note;
+}
+
+static int ask(struct whose *whose, const struct catalogue_row *row, const uint64_t *words,
+	       size_t cnt, struct jank_park_chain *ret)
+{
+	struct wait_note *note = note_of(words, cnt);
+	int res = whose__parks(whose, note, row, ret);
+
+	wait_note__free(note);
+	return res;
+}
+
+static void test_stack(const struct catalogue *cat, struct symbolizer *sym)
+{
+	const struct catalogue_row *row = fixture__row(cat, "ours");
+	struct whose *whose = whose__new(cat, sym);
+	uint64_t inner, parks = our_park(&inner), locks = our_mutex(&inner), past = our_past();
+	struct jank_park_chain chain;
+
+	is_uint(return_addresses__callee(getpid(), parks), (uintptr_t)our_condvar,
+		"whom a call leads to");
+	is_int(ask(whose, row, (uint64_t[]){ past, inner, past, parks }, 4, &chain), 1,
+	       "a park, with calls that are over between its frames");
+	ok(chain.verdict == JANK_PARK_YES && chain.ip == (uintptr_t)our_wait + 4 &&
+		   chain.word_cnt == 2,
+	   "told by two words");
+	ok(chain.word[0] == inner && chain.offset[0] == 16 && chain.word[1] == parks &&
+		   chain.offset[1] == 48,
+	   "which are its callers'");
+	is_int(ask(whose, row, (uint64_t[]){ inner, locks, parks }, 3, &chain), 0,
+	       "a mutex is none, though a park lies further out");
+	ok(chain.verdict == JANK_PARK_NO && chain.word[1] == locks, "which is told as well");
+	is_int(ask(whose, row, NULL, 0, &chain), -ENODATA, "without a stack nothing is known");
+	ok(!whose__row(whose, getpid(), 7, JANK_LOOP_EPOLL), "a thread of which nothing is known");
+	is_int(whose__program(whose, getpid()), 0, "its program is looked at");
+	ok(whose__row(whose, getpid(), 7, JANK_LOOP_EPOLL) == row, "a section of it tells");
+	ok(!whose__row(whose, getpid(), 7, JANK_LOOP_POLL), "not of another wait");
+	whose__gone(whose, getpid());
+	ok(!whose__row(whose, getpid(), 7, JANK_LOOP_EPOLL), "and no longer than it lives");
+	whose__free(whose);
+}
+
+/* --- a thread that sleeps */
+
+static volatile pid_t sleeper_tid;
+
+static void *sleeper(void *arg)
+{
+	const struct timespec forever = { .tv_sec = 3600 };
+
+	sleeper_tid = syscall(SYS_gettid);
+	nanosleep(&forever, NULL);
+	return arg;
+}
+
+static bool find_sleep(struct jank_rec_wait *rec)
+{
+	struct strbuf text = STRBUF_INIT;
+	unsigned long long sp = 0, ip = 0;
+	char path[64];
+	int nr = -1;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", sleeper_tid);
+	if (!file__read(path, 512, &text))
+		sscanf(strbuf__str(&text), "%d %*x %*x %*x %*x %*x %*x %llx %llx", &nr, &sp, &ip);
+	strbuf__free(&text);
+	*rec = (struct jank_rec_wait){
+		.hdr.tgid = getpid(), .hdr.tid = sleeper_tid, .sp = sp, .ip = ip, .syscall = nr
+	};
+	return nr == SYS_clock_nanosleep || nr == SYS_nanosleep;
+}
+
+static void test_sleeper(void)
+{
+	struct jank_rec_wait rec = {};
+	struct wait_note *note;
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, sleeper, NULL);
+	for (int i = 0; i < 1000 && (!sleeper_tid || !find_sleep(&rec)); i++)
+		usleep(10000);
+	note = wait_note__of_sleeper(&rec, NULL);
+	ok(note && note->cnt && note->offsets, "a thread that sleeps has a stack");
+	wait_note__free(note);
+	rec.sp += 8;
+	ok(!wait_note__of_sleeper(&rec, NULL), "one that sleeps elsewhere by now has none");
+	rec.hdr.tid = 1;
+	ok(!wait_note__of_sleeper(&rec, NULL), "nor has one that is not there");
+	pthread_cancel(thread);
+	pthread_join(thread, NULL);
+}
+
+int main(void)
+{
+	const struct symbolizer_opts opts = { .kallsyms = "", .demangle = true };
+	struct symbolizer *sym = NULL;
+	struct catalogue *cat = NULL;
+	struct err err = {};
+
+	test_rows();
+	test_sleeper();
+	if (fixture__open(rows, &cat, &err) || symbolizer__new(&opts, &sym, &err) ||
+	    symbolizer__process(sym, getpid(), &err))
+		ok(false, "a catalogue and names: %s", err.msg);
+	else
+		test_stack(cat, sym);
+	symbolizer__free(sym);
+	catalogue__close(cat);
+	return tap__done();
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A table of processes that have parks, each with the places that were told of it. */
+#include "app/parks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/syscall_name.h"
+
+#define PLACES_MAX 1024 /* of one process; what comes after them the map itself lets go of */
+
+struct process {
+	uint32_t pid;
+	const struct catalogue_row *row;
+	uint64_t since_ns;	 /* the probes know of it */
+	struct jank_parks parks; /* what they know */
+	unsigned next;		 /* the chain that makes room */
+	struct jank_park_place *places;
+	size_t place_cnt;
+	UT_hash_handle hh;
+};
+
+struct parks {
+	struct park_maps *maps;
+	struct whose *whose;
+	struct process *processes;
+};
+
+struct parks *parks__new(struct park_maps *maps, struct whose *whose)
+{
+	struct parks *parks = calloc(1, sizeof(*parks));
+
+	if (!parks)
+		return NULL;
+	parks->maps = maps;
+	parks->whose = whose;
+	return parks;
+}
+
+static void drop(struct parks *parks, struct process *process)
+{
+	HASH_DEL(parks->processes, process);
+	free(process->places);
+	free(process);
+}
+
+void parks__free(struct parks *parks)
+{
+	if (!parks)
+		return;
+	while (parks->processes)
+		drop(parks, parks->processes);
+	free(parks);
+}
+
+static struct process *find(const struct parks *parks, uint32_t pid)
+{
+	struct process *process;
+
+	HASH_FIND(hh, parks->processes, &pid, sizeof(pid), process);
+	return process;
+}
+
+static struct process *add(struct parks *parks, uint32_t pid)
+{
+	struct process *process = calloc(1, sizeof(*process));
+
+	if (!process)
+		return NULL;
+	process->pid = pid;
+	HASH_ADD(hh, parks->processes, pid, sizeof(pid), process);
+	return process;
+}
+
+static uint32_t kinds_of(const struct catalogue_row *row)
+{
+	return (catalogue_row__parks_anywhere(row) ? JANK_PARKS_ANY_FUTEX : 0) |
+	       (catalogue_row__parks_somewhere(row) ? JANK_PARKS_BY_PLACE : 0);
+}
+
+/* The probes forget a process that runs another program (exec), so they are the ones to ask. */
+int parks__consider(struct parks *parks, uint32_t pid, const struct catalogue_row *row)
+{
+	struct process *process;
+	int res;
+
+	if (!row || !row->parks.cnt || parks->maps->processes_fd < 0 ||
+	    park_maps__has_process(parks->maps, pid))
+		return 0;
+	process = find(parks, pid) ?: add(parks, pid);
+	if (!process)
+		return -ENOMEM;
+	process->parks = (struct jank_parks){ .kinds = kinds_of(row) };
+	res = park_maps__set_process(parks->maps, pid, &process->parks);
+	if (process->row != row)
+		process->since_ns = clock__mono_ns();
+	process->row = row;
+	log__debug("process %u: the parks of [%s] are no blocks", pid, row->id);
+	return res;
+}
+
+bool parks__is_early(const struct parks *parks, const struct block *block)
+{
+	const struct process *process = find(parks, block->pid);
+
+	return process && block->start_ns < process->since_ns &&
+	       (block->state_ns[JANK_STATE_FUTEX] ||
+		(catalogue_row__parks_somewhere(process->row) &&
+		 catalogue_row__parks_anywhere(process->row) && block->state_ns[JANK_STATE_SLEEP]));
+}
+
+bool parks__asks(const struct jank_rec_wait *rec)
+{
+	return rec->loop == JANK_LOOP_PARK && !rec->turn_cnt;
+}
+
+static void keep_place(struct process *process, const struct jank_park_place *place)
+{
+	struct jank_park_place *places;
+
+	if (process->place_cnt == PLACES_MAX)
+		return;
+	if (!(process->place_cnt & (process->place_cnt - 1))) {
+		places = reallocarray(process->places, process->place_cnt * 2 + 1, sizeof(*places));
+		if (!places)
+			return;
+		process->places = places;
+	}
+	process->places[process->place_cnt++] = *place;
+}
+
+/* Parks stay; of what are none the oldest makes room. */
+static void add_chain(struct process *process, const struct jank_park_chain *chain)
+{
+	for (unsigned i = 0; i < JANK_PARK_CHAIN_MAX; i++) {
+		unsigned at = process->next++ % JANK_PARK_CHAIN_MAX;
+
+		if (process->parks.chains[at].verdict != JANK_PARK_YES) {
+			process->parks.chains[at] = *chain;
+			return;
+		}
+	}
+}
+
+static bool has_chain(const struct process *process, const struct jank_park_chain *chain)
+{
+	for (unsigned i = 0; i < JANK_PARK_CHAIN_MAX; i++)
+		if (!memcmp(&process->parks.chains[i], chain, sizeof(*chain)))
+			return true;
+	return false;
+}
+
+/* One that answers several threads at once is told once. */
+static int tell(struct parks *parks, struct process *process, const struct jank_park_place *place,
+		const struct jank_park_chain *chain, bool is_park)
+{
+	int res = 0;
+
+	if (chain->verdict && !has_chain(process, chain)) {
+		add_chain(process, chain);
+		res = park_maps__set_process(parks->maps, process->pid, &process->parks);
+	}
+	keep_place(process, place);
+	return res ?: park_maps__set_place(parks->maps, place, is_park);
+}
+
+int parks__answer(struct parks *parks, const struct wait_note *note)
+{
+	const struct jank_rec_wait *rec = &note->rec;
+	struct process *process = find(parks, rec->hdr.tgid);
+	const struct jank_park_place place = {
+		.sp = rec->sp,
+		.arg0 = note->arg0,
+		.tid = rec->hdr.tid,
+		.nr = rec->syscall,
+	};
+	struct jank_park_chain chain;
+	int is_park;
+
+	if (!process)
+		return 0;
+	is_park = whose__parks(parks->whose, note, process->row, &chain);
+	if (is_park < 0)
+		return is_park == -ENODATA ? 0 : is_park; /* a thread will ask again */
+	log__debug("thread %u sleeps at 0x%llx in %s(0x%llx): %s", place.tid, place.sp,
+		   syscall__name(place.nr), place.arg0, is_park ? "a park" : "no park");
+	return tell(parks, process, &place, &chain, is_park);
+}
+
+void parks__gone(struct parks *parks, uint32_t pid)
+{
+	struct process *process = find(parks, pid);
+
+	if (!process)
+		return;
+	park_maps__drop_process(parks->maps, pid);
+	for (size_t i = 0; i < process->place_cnt; i++)
+		park_maps__drop_place(parks->maps, &process->places[i]);
+	drop(parks, process);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Parks of runtimes' workers (docs/loops.md): finds the processes that have some, by the catalogue's rows of their loops,
+ * and answers the probes' questions of places. The sink thread's.
+ */
+#ifndef JANK_PARKS_H
+#define JANK_PARKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "app/wait_note.h"
+#include "app/whose.h"
+#include "kernel/catalogue.h"
+#include "kernel/park_maps.h"
+#include "model/block.h"
+
+struct parks;
+
+/* Both borrowed. NULL: out of memory. */
+struct parks *parks__new(struct park_maps *maps, struct whose *whose);
+void parks__free(struct parks *parks); /* accepts NULL */
+
+/* A loop of the process is row's (NULL: nobody's), and wanted. 0, or -errno where its parks stay untold. */
+int parks__consider(struct parks *parks, uint32_t pid, const struct catalogue_row *row);
+
+/*
+ * Is it a block from before its process's parks were known to the probes, with a wait in it that may have been one? What it
+ * says would be wrong.
+ */
+bool parks__is_early(const struct parks *parks, const struct block *block);
+
+/* Is the note a question (jank_rec_wait)? */
+bool parks__asks(const struct jank_rec_wait *rec);
+
+/* Answers it, if the thread's frames are known. 0 or -errno. */
+int parks__answer(struct parks *parks, const struct wait_note *note);
+
+void parks__gone(struct parks *parks, uint32_t pid);
+
+#endif
