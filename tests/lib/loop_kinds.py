@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The programs of tests/loops/: how each is started, and what jankbpf is to say of its stalls, and says until then."""
+"""The programs of tests/loops/: how each is started, and what jankbpf is to say of its stalls."""
 import os
 import sys
 from typing import NamedTuple
@@ -12,7 +12,7 @@ NETTY = ":".join(f"/usr/share/java/netty-{part}.jar" for part in ("buffer", "com
 
 
 class Kind(NamedTuple):
-    """A program and what jankbpf is to say of its stalls once the catalogue is whole."""
+    """A program and what jankbpf is to say of its stalls."""
     command: tuple
     needs: str  # Debian's packages
     loop: str | None  # None: it has no loop, so that no stall of it is a block
@@ -21,7 +21,8 @@ class Kind(NamedTuple):
     truth: tuple | None = None  # these kinds of stalls only, all without
     x11: bool = False
     learn_s: float = 0.3  # what waits by other means than epoll is a loop only after some turns
-    parked: bool = False  # workers that wait elsewhere run handlers, too: these stalls are nobody's
+    options: tuple = ()  # of jankbpf
+    moves: bool = False  # a handler that computes may move to another thread; one that sleeps stays
 
 
 def built(name, *args):
@@ -70,19 +71,8 @@ KINDS = {
     "java-nio": Kind(java("Nio"), "default-jdk-headless", "java-nio", {"pipe": FD, "socket": FD}),
     "netty": Kind(java("Netty", NETTY), "default-jdk-headless libnetty-java", "java-nio", {"read": FD}),
     "go": Kind(built("netpoll"), "golang-go", None),
+    "go-traced": Kind(built("netpoll"), "golang-go", "go", options=("-l", "go"), moves=True, learn_s=1.5),
     "tokio": Kind(built("tokio-stall", "0"), "cargo librust-tokio-dev", "tokio", {"socket": FD}),
-    "tokio-workers": Kind(built("tokio-stall", "2"), "cargo librust-tokio-dev", "tokio", parked=True),
+    "tokio-workers": Kind(built("tokio-stall", "2"), "cargo librust-tokio-dev", "tokio", learn_s=1.5),
     "qemu": Kind((sys.executable, f"{SOURCES}/qemu.py"), "qemu-system-x86 or qemu-system-arm", "qemu"),
-}
-
-class Now(NamedTuple):
-    loop: str | None  # what blocks call it; None: its waits are not seen
-    unseen: tuple = ()  # these kinds of stalls are no blocks
-    idle: bool = False  # blocks have its idle waits in them, too, and nothing more is looked at
-
-
-# What is not yet as KINDS says, and how it is until then; no message is told of these. A row that is not true any
-# more fails, and goes.
-NOW = {
-    **dict.fromkeys(("go", "tokio-workers"), Now("epoll", idle=True)),
 }

@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 from live import (JANKBPF, MS, ROOT, Tap, Trace, blamed, check_run, end, functions, headline, need,  # noqa: E402
                   start, state_ns, unseen, wait_for, wakers)
-from loop_kinds import BUILT, KINDS, NOW, Now  # noqa: E402
+from loop_kinds import BUILT, KINDS  # noqa: E402
 
 EDGE_NS = 2 * MS
 CANNOT = 77
@@ -135,20 +135,15 @@ def check_pairs(tap, name, kind, pairs):
 
 
 def check_words(tap, name, kind, pairs):
-    """The loop's name and the message: as KINDS has them, or as NOW does."""
-    if name in NOW:
-        loop = NOW[name].loop
-        each(tap, f"{name}: the loop is called {loop}, yet", pairs, lambda b, s: b["loop"] != loop)
-        each(tap, f"{name}: no message is told, yet", pairs, lambda b, s: told(b))
-        return
+    """The loop's name and the message."""
     each(tap, f"{name}: the loop is called {kind.loop}", pairs, lambda b, s: b["loop"] != kind.loop)
     each(tap, f"{name}: what is told of a message is true", pairs, wrong_parts)
     if kind.parts:
         each(tap, f"{name}: what can be told of it is", pairs, lambda b, s: missing_parts(kind, b, s))
 
 
-def check_silence(tap, name, stalls, blocks, why):
-    tap.check(len(stalls) >= 2 and not blocks, f"{name}: {len(stalls)} stalls, and no block, {why}",
+def check_silence(tap, name, stalls, blocks):
+    tap.check(len(stalls) >= 2 and not blocks, f"{name}: {len(stalls)} stalls, and no block, since it has no loop",
               *[headline(b) for b in blocks])
 
 
@@ -174,19 +169,22 @@ def pair(stalls, blocks):
 
 def check_blocks(tap, name, kind, stalls, blocks):
     pairs, wrong, others = pair(stalls, blocks)
-    if kind.parked:
-        tap.check(pairs, f"{name}: of {len(stalls)} stalls {len(pairs)} are a block each")
-    else:
-        tap.check(len(stalls) >= 2 and not wrong, f"{name}: each of {len(stalls)} stalls is one block", *wrong)
+    tap.check(len(stalls) >= 2 and not wrong, f"{name}: each of {len(stalls)} stalls is one block", *wrong)
     check_pairs(tap, name, kind, pairs)
     check_words(tap, name, kind, pairs)
     check_others(tap, name, others)
 
 
-def check_idle(tap, name, stalls, blocks):
-    pairs, _, others = pair(stalls, blocks)
-    idle = [b for b in [*others, *[b for s, b in pairs if not right_cause(b, s)]] if blamed(b) in ("futex", "poll")]
-    tap.check(idle, f"{name}: blocks have idle waits in them, yet", *map(headline, blocks))
+def check_moving(tap, name, kind, stalls, blocks):
+    """Handlers that sleep are told, and no thread's idle wait, whether in a futex, in epoll or asleep."""
+    asleep = [s for s in stalls if s["how"] == "sleep"]
+    pairs, wrong, _ = pair(asleep, blocks)
+    tap.check(asleep and not wrong, f"{name}: each of {len(asleep)} stalls that sleep is one block", *wrong)
+    check_pairs(tap, name, kind, pairs)
+    check_words(tap, name, kind, pairs)
+    ours = {b["id"] for _, b in pairs}
+    idle = [b for b in blocks if b["id"] not in ours and blamed(b) in ("futex", "poll", "sleep")]
+    tap.check(not idle, f"{name}: no idle wait is a block", *map(headline, idle))
 
 
 def keep(name, stalls, lines):
@@ -200,19 +198,14 @@ def keep(name, stalls, lines):
 
 
 def judge(tap, name, kind, stalls, blocks):
-    now = NOW.get(name, Now(kind.loop))
     if kind.truth:
         stalls = [s for s in stalls if s["kind"] in kind.truth]
-    if now.idle:
-        check_idle(tap, name, stalls, blocks)
-    elif not now.loop:
-        check_silence(tap, name, stalls, blocks, "yet" if kind.loop else "since it has no loop")
+    if not kind.loop:
+        check_silence(tap, name, stalls, blocks)
+    elif kind.moves:
+        check_moving(tap, name, kind, stalls, blocks)
     else:
-        unseen_yet = [s for s in stalls if s["kind"] in now.unseen]
-        check_blocks(tap, name, kind, [s for s in stalls if s not in unseen_yet], blocks)
-        if now.unseen:
-            check_silence(tap, f"{name}, {' and '.join(now.unseen)}", unseen_yet,
-                          [b for s in unseen_yet for b in blocks_of(blocks, s)], "yet")
+        check_blocks(tap, name, kind, stalls, blocks)
 
 
 def run(tap, name, kind, env):
@@ -225,7 +218,7 @@ def run(tap, name, kind, env):
             tap.check(False, f"{name}: the program begins", program.failure)
         return
     try:
-        with Trace(program.pid) as trace:
+        with Trace(program.pid, options=kind.options) as trace:
             time.sleep(kind.learn_s)
             program.begin()
             stalls = program.truth()
@@ -262,12 +255,12 @@ def run_command(tap, name, kind):
             stalls = [s for s in map(json.loads, file) if "kind" in s]
     tap.check(status == 0, f"{what}: ended well", messages)
     blocks = [r for r in records if r["type"] == "block"]
-    if NOW.get(name, Now(kind.loop)).loop:
+    if kind.loop:
         _, wrong, others = pair(stalls, blocks)
         tap.check(len(stalls) >= 2 and not wrong, f"{what}: each of {len(stalls)} stalls is one block", *wrong)
         check_others(tap, what, others)
     else:
-        check_silence(tap, what, stalls, blocks, "yet" if kind.loop else "since it has no loop")
+        check_silence(tap, what, stalls, blocks)
 
 
 class Screen:

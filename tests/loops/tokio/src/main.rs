@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// tokio, and so mio: a task that a socket wakes, one that a timer wakes, one spawned. argv[1]: how many worker
-// threads; 0: all in the main thread. Of several only one waits in epoll, the others wait for a futex.
+// tokio, and so mio: a task that a socket wakes, one that a timer wakes, one spawned, one that waits for a mutex.
+// argv[1]: how many worker threads; 0: all in the main thread. Of several only one waits in epoll, the others are parked
+// on a futex, which is what the mutex waits for, too.
 use std::io::Write;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::Mutex;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::runtime::{Builder, Runtime};
@@ -12,9 +14,12 @@ const TICK_MS: u64 = 20;
 const APART: usize = 4;
 const ROUNDS: usize = 2;
 const LIFE_S: u32 = 120;
-const KINDS: usize = 3;
+const KINDS: usize = 4;
 
 static ROUND: AtomicUsize = AtomicUsize::new(0);
+static LOCK: Mutex<()> = Mutex::new(());
+static LOCKED: AtomicBool = AtomicBool::new(false);
+static AWAITED: AtomicBool = AtomicBool::new(false);
 
 fn now() -> i64 {
     let mut ts = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -67,6 +72,34 @@ async fn on_spawn() {
     stall("spawn", "");
 }
 
+fn wait_for(flag: &AtomicBool) {
+    while !flag.swap(false, Ordering::AcqRel) {
+        std::thread::yield_now();
+    }
+}
+
+fn hold() {
+    let held = LOCK.lock().unwrap();
+    LOCKED.store(true, Ordering::Release);
+    wait_for(&AWAITED);
+    nap();
+    drop(held);
+}
+
+async fn on_mutex() {
+    let holder = std::thread::spawn(hold);
+    wait_for(&LOCKED);
+    AWAITED.store(true, Ordering::Release);
+    let begin = now();
+    drop(LOCK.lock().unwrap());
+    let line = format!(
+        "{{\"kind\":\"mutex\",\"how\":\"futex\",\"begin_ns\":{},\"end_ns\":{},\"tid\":{},\"message\":{{}}}}\n",
+        begin, now(), unsafe { libc::syscall(libc::SYS_gettid) }
+    );
+    std::io::stdout().write_all(line.as_bytes()).unwrap();
+    drop(holder);
+}
+
 fn told() -> bool {
     let mut count: libc::c_int = 0;
     unsafe { libc::ioctl(0, libc::FIONREAD, &mut count) != 0 || count > 0 }
@@ -94,7 +127,8 @@ async fn run() {
         match turn % KINDS {
             0 => peer.write_all(b"x").unwrap(),
             1 => drop(tokio::spawn(on_timer())),
-            _ => drop(tokio::spawn(on_spawn())),
+            2 => drop(tokio::spawn(on_spawn())),
+            _ => drop(tokio::spawn(on_mutex())),
         }
     }
     tokio::time::sleep(Duration::from_millis(TICK_MS * APART as u64 + STALL_MS)).await;
