@@ -76,7 +76,7 @@ SKEL      := $(OUT)/jankbpf.skel.h $(OUT)/jankbpf_plain.skel.h
 CALIBRATE := $(OUT)/calibrate.skel.h
 
 # Everything but main and what needs the skeleton is pure enough for the host tests.
-SKEL_SRC  := user/kernel/loader.c
+SKEL_SRC  := user/kernel/loader.c user/kernel/loader_open.c
 APP_SRC   := $(wildcard user/app/*.c)
 LIB_SRC   := $(filter-out $(SKEL_SRC),$(wildcard user/base/*.c user/model/*.c user/symbol/*.c \
              user/export/*.c user/intake/*.c user/kernel/*.c))

@@ -54,6 +54,7 @@ SEEDS = (
     ("skeleton", "user/app/a.c", '#include "jankbpf.skel.h"\n', True),
     ("skeleton", "user/kernel/other.c", '#include "../.output/jankbpf.skel.h"\n', True),
     ("skeleton", "user/kernel/loader.c", '#include "jankbpf.skel.h"\n', False),
+    ("skeleton", "user/kernel/loader_open.c", '#include "jankbpf.skel.h"\n', False),
     ("skeleton", "tests/bpf/a.c", '#include "jankbpf.skel.h"\n', False),
     ("skeleton", "tests/unit/a.c", '#include "jankbpf.skel.h"\n', True),
     ("silent", "user/model/a.c", 'void f(void)\n{\n\tfprintf(stderr, "x");\n}\n', True),
