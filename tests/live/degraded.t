@@ -35,7 +35,7 @@ def judge(name, result, kinds=("cpu", "sleep", "pipe", "futex", "socket", "poll"
 
 def test_without(features):
     name = "without " + ", ".join(features)
-    result = bad.trace("-v", "--json", "-t", "25ms", "--hang", "200ms", *without(features), "--", bad.SIMJANK, "--quiet",
+    result = bad.trace("-v", "--json", "-t", "25ms", "-F", "499", "--hang", "200ms", *without(features), "--", bad.SIMJANK, "--quiet",
                        "--scenario", SCENARIOS, "--count", "6")
     judge(name, result)
     waits = WAITS.get(features, "tracepoints")
