@@ -4,7 +4,10 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "app/loop_choice.h"
@@ -157,6 +160,77 @@ static void test_unnamed(const struct catalogue *cat, struct symbolizer *sym)
 	whose__free(whose);
 }
 
+static int ends[2];
+
+/* The sanitizers put themselves between a program and libc's epoll_wait, not before syscall. */
+static void *our_waiting(void *tid)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+
+	epoll_ctl(fd, EPOLL_CTL_ADD, ends[0], &event);
+	__atomic_store_n((pid_t *)tid, gettid(), __ATOMIC_RELEASE);
+	syscall(SYS_epoll_pwait, fd, &event, 1, -1, NULL, 0);
+	close(fd);
+	return NULL;
+}
+
+/* As the probes would tell of the wait that a thread sleeps in. */
+static bool see_wait(pid_t tid, struct jank_rec_wait *ret)
+{
+	unsigned long long sp = 0, ip = 0;
+	char path[64];
+	long nr = -1;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+	for (int i = 0; i < 1000 && nr != SYS_epoll_pwait; i++, usleep(1000)) {
+		FILE *f = fopen(path, "re");
+
+		if (!f || fscanf(f, "%ld %*x %*x %*x %*x %*x %*x %llx %llx", &nr, &sp, &ip) != 3)
+			nr = -1;
+		if (f)
+			fclose(f);
+	}
+	*ret = (struct jank_rec_wait){ .hdr.tgid = getpid(),
+				       .hdr.tid = tid,
+				       .sp = sp,
+				       .ip = ip,
+				       .syscall = SYS_epoll_pwait,
+				       .loop = JANK_LOOP_EPOLL };
+	return nr == SYS_epoll_pwait;
+}
+
+/* Noted when it had gone on already: a block is a reason to look where it sleeps now. */
+static void test_look_again(const struct catalogue *cat, struct symbolizer *sym)
+{
+	struct whose *whose = whose__new(cat, sym);
+	const struct catalogue_row *row;
+	struct jank_rec_wait rec;
+	struct wait_note *note;
+	pthread_t thread;
+	pid_t tid = 0;
+
+	if (pipe(ends) || pthread_create(&thread, NULL, our_waiting, &tid)) {
+		ok(false, "a thread that waits");
+		return;
+	}
+	while (!__atomic_load_n(&tid, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	ok(see_wait(tid, &rec), "a thread waits");
+	note = note_of(tid, JANK_LOOP_EPOLL, another());
+	note->rec = rec;
+	is_int(whose__note(whose, note), 0, "it was told of late");
+	wait_note__free(note);
+	row = whose__row(whose, getpid(), tid, JANK_LOOP_EPOLL);
+	is_str(row ? row->name : NULL, "ours", "and is known all the same");
+	is_str(whose__name(whose, getpid(), JANK_LOOP_EPOLL), "ours", "by its name");
+	is_int(write(ends[1], "x", 1), 1, "it goes on");
+	pthread_join(thread, NULL);
+	whose__free(whose);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 static void test_choice(const struct catalogue *cat)
 {
 	char *ours[] = { (char *)"ours" }, *waits[] = { (char *)"poll" },
@@ -208,6 +282,7 @@ int main(void)
 	test_rows(cat, sym);
 	test_names(cat, sym);
 	test_unnamed(cat, sym);
+	test_look_again(cat, sym);
 	test_choice(cat);
 	symbolizer__free(sym);
 	catalogue__close(cat);

@@ -11,20 +11,24 @@
 #include <uthash.h>
 
 #include "app/return_addresses.h"
+#include "app/whose_parts.h"
 #include "kernel/elffunc.h"
 #include "symbol/runtime.h"
 
-#define ADDRESS_MAX 48
-#define THREAD_MAX  8192 /* the oldest make room */
-#define NAME_MAX    4096
-#define ROW_MAX	    8 /* of one file, when asking whether a name is needed */
+#define THREAD_MAX 8192 /* the oldest make room */
+#define NAME_MAX   4096
+#define ROW_MAX	   8 /* of one file, when asking whether a name is needed */
+
+/* So often a thread's stack is read again, a block each, when it told nothing. */
+#define LOOK_MAX 4
 
 struct thread {
 	uint32_t tid;
 	struct jank_rec_wait rec;
 	char *exe;
-	uint64_t addresses[ADDRESS_MAX]; /* the wait's own, then return addresses */
+	uint64_t addresses[WHOSE_ADDRESS_MAX]; /* the wait's own, then return addresses */
 	size_t cnt;
+	unsigned look_cnt;
 	bool resolved;
 	const struct catalogue_row *row; /* once resolved */
 	UT_hash_handle hh;
@@ -36,6 +40,7 @@ struct name_key {
 
 struct name {
 	struct name_key key;
+	uint32_t tid; /* who had the first one */
 	const struct catalogue_row *row;
 	bool differ;
 	UT_hash_handle hh;
@@ -55,6 +60,11 @@ struct whose {
 	struct name *names;
 	struct program *programs;
 };
+
+struct symbolizer *whose__symbolizer(const struct whose *whose)
+{
+	return whose->sym;
+}
 
 struct whose *whose__new(const struct catalogue *cat, struct symbolizer *sym)
 {
@@ -114,12 +124,12 @@ const struct jank_rec_wait *whose__noted(const struct whose *whose, uint32_t tid
 	return thread ? &thread->rec : NULL;
 }
 
-/* Of the note's words those that are code; most are nothing of that kind. */
-static size_t find_addresses(struct whose *whose, const struct wait_note *note, uint64_t *ret)
+/* Most of the words are nothing of that kind. */
+size_t whose__addresses(const struct whose *whose, const struct wait_note *note, uint64_t *ret)
 {
 	const struct code_opts exact = { .exact = true }, back = {};
 	uint32_t pid = note->rec.hdr.tgid;
-	uint64_t words[ADDRESS_MAX * 4];
+	uint64_t words[WHOSE_ADDRESS_MAX * 4];
 	struct frame frame;
 	size_t cnt = 0, kept = 0;
 
@@ -131,7 +141,7 @@ static size_t find_addresses(struct whose *whose, const struct wait_note *note, 
 		ret[kept++] = note->rec.ip;
 	else
 		ret[kept++] = 0; /* the first place is the wait's */
-	for (size_t i = 0; i < cnt && kept < ADDRESS_MAX; i++)
+	for (size_t i = 0; i < cnt && kept < WHOSE_ADDRESS_MAX; i++)
 		ret[kept++] = words[i];
 	return kept;
 }
@@ -150,7 +160,7 @@ int whose__note(struct whose *whose, const struct wait_note *note)
 	thread->tid = note->rec.hdr.tid;
 	thread->rec = note->rec;
 	thread->exe = note->exe ? strdup(note->exe) : NULL;
-	thread->cnt = find_addresses(whose, note, thread->addresses);
+	thread->cnt = whose__addresses(whose, note, thread->addresses);
 	HASH_ADD(hh, whose->threads, tid, sizeof(thread->tid), thread);
 	return 0;
 }
@@ -163,6 +173,10 @@ static void remember_name(struct whose *whose, const struct thread *thread)
 	struct name *name;
 
 	HASH_FIND(hh, whose->names, &key, sizeof(key), name);
+	if (name && name->tid == thread->tid && !name->row) {
+		name->row = thread->row;
+		return;
+	}
 	if (name) {
 		name->differ = name->differ || !name->row || !thread->row ||
 			       strcmp(name->row->name, thread->row->name);
@@ -172,6 +186,7 @@ static void remember_name(struct whose *whose, const struct thread *thread)
 	if (!name)
 		return;
 	name->key = key;
+	name->tid = thread->tid;
 	name->row = thread->row;
 	HASH_ADD(hh, whose->names, key, sizeof(key), name);
 }
@@ -301,12 +316,13 @@ static size_t resolve(struct whose *whose, struct thread *thread, enum naming na
 	struct elffunc elf;
 	bool open = naming != NAME_NONE && open_exe(thread->rec.hdr.tgid, &elf);
 	size_t cnt = set_frames(whose, thread, open ? &elf : NULL, naming, frames);
+	const struct catalogue_row *before = thread->row;
 
 	thread->row = catalogue__row_of_wait(whose->cat, thread->rec.loop, frames, cnt);
 	if (!thread->row)
 		thread->row = row_by_process(whose, thread, frames, cnt);
 	/* Where only functions would tell whose it is, it has no name, and is no other's either. */
-	if (!thread->resolved && (thread->row || naming != NAME_NONE))
+	if ((!thread->resolved && naming != NAME_NONE) || (thread->row && thread->row != before))
 		remember_name(whose, thread);
 	thread->resolved = true;
 	if (open)
@@ -314,94 +330,33 @@ static size_t resolve(struct whose *whose, struct thread *thread, enum naming na
 	return cnt;
 }
 
+/*
+ * The stack was read when the thread's wait was told of; by then it may have gone on, or that wait was under way before
+ * we came, and told of at its end. After a block it sleeps there again, as a rule.
+ */
+static void look_again(const struct whose *whose, struct thread *thread)
+{
+	struct wait_note *note = wait_note__of_sleeper(&thread->rec, thread->exe);
+
+	thread->look_cnt++;
+	if (note)
+		thread->cnt = whose__addresses(whose, note, thread->addresses);
+	wait_note__free(note);
+}
+
 const struct catalogue_row *whose__row(struct whose *whose, uint32_t pid, uint32_t tid,
 				       uint32_t loop)
 {
-	struct catalogue_frame frames[ADDRESS_MAX];
+	struct catalogue_frame frames[WHOSE_ADDRESS_MAX];
 	struct thread *thread = find_thread(whose, tid);
 
 	if (!thread || thread->rec.loop != loop)
 		return row_of_program(whose, pid, loop) ?: row_of_others(whose, pid, loop);
-	if (!thread->resolved)
+	if (!thread->resolved || (!thread->row && thread->look_cnt < LOOK_MAX)) {
+		look_again(whose, thread);
 		resolve(whose, thread, NAME_NEEDED, frames);
+	}
 	return thread->row;
-}
-
-/*
- * Who called the function at `callee`: the nearest one whose call leads there, or else the nearest that calls by a
- * pointer. More than a few words on a stack were left there by earlier calls.
- */
-static size_t next_caller(const uint64_t *callees, size_t cnt, size_t from, uint64_t callee)
-{
-	for (size_t i = from; i < cnt; i++)
-		if (callees[i] == callee)
-			return i;
-	while (from < cnt && callees[from])
-		from++;
-	return from;
-}
-
-/* The frames from the wait's own function outwards; their addresses move to the front. */
-static size_t set_chain(struct whose *whose, const struct wait_note *note, uint64_t *addresses,
-			size_t cnt, struct catalogue_frame *ret)
-{
-	uint64_t callees[ADDRESS_MAX] = {};
-	struct frame frame;
-	size_t kept = 0;
-
-	for (size_t i = 1; i < cnt; i++)
-		callees[i] = return_addresses__callee(note->rec.hdr.tgid, addresses[i]);
-	for (size_t i = 0; i < cnt; kept++) {
-		struct code_opts opts = { .exact = i == 0, .named = true };
-
-		if (!addresses[i] ||
-		    !symbolizer__code(whose->sym, note->rec.hdr.tgid, addresses[i], opts, &frame))
-			break;
-		ret[kept] = (struct catalogue_frame){ { .path = frame.module }, frame.function };
-		ret[kept].file.is_exe = note->exe && !strcmp(note->exe, frame.module);
-		addresses[kept] = addresses[i];
-		i = next_caller(callees, cnt, i + 1, addresses[kept] - frame.offset);
-	}
-	return kept;
-}
-
-/* By what the probes know the chain again. False: it is too long for them. */
-static bool pack_chain(const struct wait_note *note, const uint64_t *addresses, size_t cnt,
-		       struct jank_park_chain *ret)
-{
-	size_t word = 0;
-
-	if (cnt - 1 > JANK_PARK_WORD_MAX || !note->offsets || note->rec.sp % sizeof(*addresses))
-		return false;
-	ret->ip = note->rec.ip;
-	for (size_t i = 1; i < cnt; i++, word++) {
-		while (word < note->cnt && note->words[word] != addresses[i])
-			word++;
-		if (word == note->cnt)
-			return false;
-		ret->word[i - 1] = addresses[i];
-		ret->offset[i - 1] = note->offsets[word];
-	}
-	ret->word_cnt = cnt - 1;
-	return true;
-}
-
-int whose__parks(struct whose *whose, const struct wait_note *note, const struct catalogue_row *row,
-		 struct jank_park_chain *ret)
-{
-	struct catalogue_frame frames[ADDRESS_MAX];
-	uint64_t addresses[ADDRESS_MAX];
-	size_t cnt = find_addresses(whose, note, addresses), frame;
-	bool parks;
-
-	*ret = (struct jank_park_chain){};
-	if (cnt < 2)
-		return -ENODATA;
-	cnt = set_chain(whose, note, addresses, cnt, frames);
-	parks = catalogue_row__parks(row, frames, cnt, &frame);
-	if (frame < cnt && pack_chain(note, addresses, frame + 1, ret))
-		ret->verdict = parks ? JANK_PARK_YES : JANK_PARK_NO;
-	return parks;
 }
 
 const char *whose__name(struct whose *whose, uint32_t pid, uint32_t loop)
@@ -416,7 +371,7 @@ const char *whose__name(struct whose *whose, uint32_t pid, uint32_t loop)
 /* What no block asked for needs no symbol tables, and has a file's name or none: 5 us. */
 static void settle(struct whose *whose, struct thread *thread)
 {
-	struct catalogue_frame frames[ADDRESS_MAX];
+	struct catalogue_frame frames[WHOSE_ADDRESS_MAX];
 
 	if (!thread->resolved)
 		resolve(whose, thread, NAME_NONE, frames);
@@ -451,8 +406,8 @@ void whose__settle(struct whose *whose)
 static void tell(struct whose *whose, struct thread *thread,
 		 void (*fn)(void *ctx, const struct whose_loop *loop), void *ctx)
 {
-	struct catalogue_frame found[ADDRESS_MAX];
-	struct frame frames[ADDRESS_MAX] = {};
+	struct catalogue_frame found[WHOSE_ADDRESS_MAX];
+	struct frame frames[WHOSE_ADDRESS_MAX] = {};
 	struct whose_loop loop = { .rec = &thread->rec, .exe = thread->exe, .frames = frames };
 	size_t cnt = resolve(whose, thread, NAME_ALL, found);
 
