@@ -72,7 +72,7 @@ live: #: tests against running programs (as root)
 # The cheapest first. Strictly one after the other: the live ones measure time.
 check: #: deps (as root), build, all tests
 	$(Q)[ "$$(id -u)" != 0 ] || $(MAKE) deps-test
-	$(Q)$(MAKE) all static
+	$(Q)$(MAKE) all static compat32
 	$(Q)$(WITH_SAN) unit-bin bpf-bin fuzz-bin
 	$(Q)rm -f .prove
 	$(Q)$(call RUN_TESTS,--state=save $(STYLE_T) $(UNIT_BIN) $(FUZZ_BIN) $(REPLAY_T) $(BPF_BIN) $(LIVE_T)) || { \

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """jankbpf -a beside -p on the same processes, narrowed in each way; processes that come and go by the hundred."""
+import errno
 import json
 import os
 import shutil
@@ -47,9 +48,14 @@ class Group:
         return open(f"{self.path}/cgroup.procs", encoding="utf-8").read().split()
 
     def remove(self):
-        for _ in range(100):
-            if not self.pids():
-                break
+        """What was killed in it leaves it a moment after it has gone from its list."""
+        for _ in range(200):
+            try:
+                os.rmdir(self.path)
+                return
+            except OSError as error:
+                if error.errno != errno.EBUSY:
+                    raise
             time.sleep(0.05)
         os.rmdir(self.path)
 
