@@ -334,14 +334,16 @@ static size_t resolve(struct whose *whose, struct thread *thread, enum naming na
  * The stack was read when the thread's wait was told of; by then it may have gone on, or that wait was under way before
  * we came, and told of at its end. After a block it sleeps there again, as a rule.
  */
-static void look_again(const struct whose *whose, struct thread *thread)
+static bool look_again(const struct whose *whose, struct thread *thread)
 {
 	struct wait_note *note = wait_note__of_sleeper(&thread->rec, thread->exe);
 
 	thread->look_cnt++;
-	if (note)
-		thread->cnt = whose__addresses(whose, note, thread->addresses);
+	if (!note)
+		return false;
+	thread->cnt = whose__addresses(whose, note, thread->addresses);
 	wait_note__free(note);
+	return true;
 }
 
 const struct catalogue_row *whose__row(struct whose *whose, uint32_t pid, uint32_t tid,
@@ -352,10 +354,10 @@ const struct catalogue_row *whose__row(struct whose *whose, uint32_t pid, uint32
 
 	if (!thread || thread->rec.loop != loop)
 		return row_of_program(whose, pid, loop) ?: row_of_others(whose, pid, loop);
-	if (!thread->resolved || (!thread->row && thread->look_cnt < LOOK_MAX)) {
-		look_again(whose, thread);
+	if (!thread->resolved)
 		resolve(whose, thread, NAME_NEEDED, frames);
-	}
+	if (!thread->row && thread->look_cnt < LOOK_MAX && look_again(whose, thread))
+		resolve(whose, thread, NAME_NEEDED, frames);
 	return thread->row;
 }
 
