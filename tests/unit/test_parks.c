@@ -10,6 +10,7 @@
 
 #include "app/parks.h"
 #include "app/return_addresses.h"
+#include "tests/caller.h"
 #include "tests/catalogue_fixture.h"
 #include "tests/tap.h"
 
@@ -99,25 +100,16 @@ static void test_rows(void)
 
 /* --- a stack: the wait, who called it, and a call that is over */
 
-static uint64_t clean(void *address)
-{
-#ifdef __aarch64__
-	return (uintptr_t)address & 0xffffffffffff;
-#else
-	return (uintptr_t)address;
-#endif
-}
-
 static __attribute__((noinline)) uint64_t our_wait(void)
 {
-	return clean(__builtin_return_address(0));
+	return CALLED_FROM();
 }
 
 static __attribute__((noinline)) uint64_t our_condvar(uint64_t *inner)
 {
 	*inner = our_wait();
 	__asm__ volatile("" ::: "memory");
-	return clean(__builtin_return_address(0));
+	return CALLED_FROM();
 }
 
 static __attribute__((noinline)) uint64_t our_park(uint64_t *inner)
@@ -139,7 +131,7 @@ static __attribute__((noinline)) uint64_t our_mutex(uint64_t *inner)
 static __attribute__((noinline)) uint64_t other(void)
 {
 	__asm__ volatile("nop" ::: "memory"); /* or it would be one function with our_wait */
-	return clean(__builtin_return_address(0));
+	return CALLED_FROM();
 }
 
 static __attribute__((noinline)) uint64_t our_past(void)

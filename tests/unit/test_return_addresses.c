@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/caller.h"
 #include "tests/hex.h"
 #include "tests/tap.h"
 
@@ -51,12 +52,7 @@ static void test_forms(void)
 
 static __attribute__((noinline)) uint64_t where_from(void)
 {
-	uintptr_t address = (uintptr_t)__builtin_return_address(0);
-
-#ifdef __aarch64__
-	address &= 0xffffffffffff;
-#endif
-	return address;
+	return CALLED_FROM();
 }
 
 /* Real ones among words that are none, and among memory that is not there. */

@@ -12,6 +12,7 @@
 
 #include "app/loop_choice.h"
 #include "app/return_addresses.h"
+#include "tests/caller.h"
 #include "tests/tap.h"
 
 static char file[] = "/tmp/jank-whose-XXXXXX";
@@ -23,12 +24,7 @@ static const char rows[] = "[ours]\nlibrary = exe:test_whose\nwait = epoll\ncall
 
 static __attribute__((noinline)) uint64_t our_wait_from(void)
 {
-	uintptr_t address = (uintptr_t)__builtin_return_address(0);
-
-#ifdef __aarch64__
-	address &= 0xffffffffffff;
-#endif
-	return address;
+	return CALLED_FROM();
 }
 
 static __attribute__((noinline)) uint64_t our_waiter(void)

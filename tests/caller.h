@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Return addresses of one's own, as a walk of the stack is to give them: without arm64's signature. */
+#ifndef JANK_TEST_CALLER_H
+#define JANK_TEST_CALLER_H
+
+#include <stdint.h>
+
+static inline uint64_t unsigned_address(const void *address)
+{
+#ifdef __aarch64__
+	return (uintptr_t)address & 0xffffffffffff;
+#else
+	return (uintptr_t)address;
+#endif
+}
+
+/* Where the function that says this was called from. */
+#define CALLED_FROM() unsigned_address(__builtin_return_address(0))
+
+#endif
