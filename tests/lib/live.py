@@ -185,15 +185,22 @@ def judge_truth(tap, what, truth, blocks, options, *details):
         tap.check(False, f"{what}: can be judged", done.stderr, *details)
 
 
+def check_blamed(tap, what, block, kind):
+    """Is there a block, and its cause this one? False: there is none."""
+    if not tap.check(block, f"{what} is a block"):
+        return False
+    tap.note(headline(block))
+    tap.check(blamed(block) == kind, f"{what}: the cause is {kind}", headline(block))
+    return True
+
+
 def check_stall(tap, what, block, row):
     """Holds a block against its row: (letter, what it is, cause, system call, function to blame). No system call, no
     function: not looked at."""
     _, name, kind, syscall, function = row
     what = f"{what}: {name}"
-    if not tap.check(block, f"{what} is a block"):
+    if not check_blamed(tap, what, block, kind):
         return
-    tap.note(headline(block))
-    tap.check(blamed(block) == kind, f"{what}: the cause is {kind}", headline(block))
     tap.check(block["duration_ns"] >= 59 * MS, f"{what}: all of it is inside", headline(block))
     if syscall:
         tap.check(main_syscall(block) == syscall, f"{what}: in {syscall}", headline(block))

@@ -10,7 +10,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
-from live import (MS, Lettered, Tap, Trace, blamed, block_of, check_run, headline, main_syscall,  # noqa: E402
+from live import (MS, Lettered, Tap, Trace, block_of, check_blamed, check_run, headline, main_syscall,  # noqa: E402
                   need, twice, wakers)
 
 # letter, what, cause, system calls (None: not looked at), who ends the wait (None: nobody, a time-out)
@@ -45,10 +45,8 @@ def serve(listener):
 def check_stall(tap, what, block, row):
     _, name, kind, calls, waker = row
     what = f"{what}: {name}"
-    if not tap.check(block, f"{what} is a block"):
+    if not check_blamed(tap, what, block, kind):
         return
-    tap.note(headline(block))
-    tap.check(blamed(block) == kind, f"{what}: the cause is {kind}", headline(block))
     if calls:
         tap.check(main_syscall(block) in calls, f"{what}: in {' or '.join(sorted(calls))}", headline(block))
         tap.check(block["duration_ns"] >= 149 * MS, f"{what}: all of it is inside", headline(block))
