@@ -9,8 +9,8 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
-from live import (MS, Moment, Tap, Trace, blamed, block_of, check_run, drop_cache, end, frame_of,  # noqa: E402
-                  functions, headline, main_syscall, modules, need, start, state_ns, twice, wait_for, wakers)
+from live import (MS, Moment, Tap, Trace, blamed, block_of, check_blamed, check_run, drop_cache, end,  # noqa: E402
+                  frame_of, functions, headline, main_syscall, modules, need, start, state_ns, twice, wait_for, wakers)
 
 
 class Server:
@@ -44,10 +44,8 @@ class Server:
 
 
 def check_cpu(tap, what, block, mapped):
-    if not tap.check(block, f"{what} is a block"):
+    if not check_blamed(tap, what, block, "cpu"):
         return
-    tap.note(headline(block))
-    tap.check(blamed(block) == "cpu", f"{what}: the cause is cpu", headline(block))
     if "fibonacci" not in what:
         tap.check("node" in modules(block, "running"), f"{what}: node's own code is to blame", modules(block))
     elif mapped:
@@ -59,10 +57,8 @@ def check_cpu(tap, what, block, mapped):
 
 
 def check_wait(tap, what, block, kind, calls, long_ms):
-    if not tap.check(block, f"{what} is a block"):
+    if not check_blamed(tap, what, block, kind):
         return
-    tap.note(headline(block))
-    tap.check(blamed(block) == kind, f"{what}: the cause is {kind}", headline(block))
     tap.check(main_syscall(block) in calls, f"{what}: in {' or '.join(calls)}", headline(block))
     tap.check(block["duration_ns"] >= long_ms * MS, f"{what}: all of it is inside", headline(block))
 
