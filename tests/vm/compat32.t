@@ -12,6 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [os.path.join(ROOT, "tools", "vm"), os.path.join(ROOT, "tests", "lib")]
 import apt  # noqa: E402
+import guests  # noqa: E402
 import kernels  # noqa: E402
 import qemu  # noqa: E402
 from live import EXIT_CANNOT, Tap, frame_of, judge_truth, main_syscall  # noqa: E402
@@ -66,29 +67,17 @@ class Left:
         return f"{self.base}.{suffix}"
 
     def text(self, suffix):
-        try:
-            with open(self.path(suffix), encoding="utf-8", errors="replace") as file:
-                return file.read()
-        except OSError:
-            return ""
+        return guests.text(self.path(suffix))
 
     def blocks(self):
         records = [json.loads(line) for line in self.text("out").splitlines() if line.startswith("{")]
         return [r for r in records if r["type"] == "block"]
 
 
-def out_folder(arch):
-    """The build's folder for an architecture."""
-    machine = os.uname().machine.replace("aarch64", "arm64")
-    return os.path.join(ROOT, ".output", *([] if arch == machine else [arch]))
-
-
 def boot(kernel, folder):
-    programs = {"/jankbpf": os.path.join(out_folder(kernel.arch), "static", "jankbpf"),
-                "/simjank": os.path.join(ROOT, ".output", COMPAT[kernel.arch], "static", "simjank")}
-    missing = [path[len(ROOT) + 1:] for path in programs.values() if not os.path.exists(path)]
-    if missing:
-        raise apt.Unavailable(f"not built: {', '.join(missing)} (make deps-cross static compat32)")
+    programs = {"/jankbpf": guests.static(kernel.arch, "jankbpf"),
+                "/simjank": guests.static(COMPAT[kernel.arch], "simjank")}
+    guests.need_built(programs.values(), "deps-cross static compat32")
     script = os.path.join(folder, "script")
     with open(script, "w", encoding="utf-8") as file:
         file.write(SCRIPT)
@@ -129,8 +118,6 @@ def run(tap, name):
     with tempfile.TemporaryDirectory(prefix="jank-compat32-") as folder:
         try:
             kernel = kernels.get(name)
-            if qemu.missing(kernel.arch):
-                raise apt.Unavailable(qemu.missing(kernel.arch))
             result = boot(kernel, folder)
         except apt.Unavailable as reason:
             tap.skip(name, reason)

@@ -21,6 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [os.path.join(ROOT, "tools", "vm"), os.path.join(ROOT, "tests", "lib")]
 import apt  # noqa: E402
+import guests  # noqa: E402
 import kernels  # noqa: E402
 import qemu  # noqa: E402
 from live import Tap, skip_all  # noqa: E402
@@ -63,12 +64,6 @@ def feature_needs():
         return dict(re.findall(r"X\([A-Z_0-9]+,\s+([a-z_0-9]+),\s+(REQUIRED|OPTIONAL),", file.read()))
 
 
-def out_folder(arch=None):
-    """The build's folder for an architecture; without one, for this machine."""
-    name = {"aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
-    return os.path.join(ROOT, ".output", "" if arch in (None, name) else arch)
-
-
 class Left:
     """What a guest left behind."""
 
@@ -83,11 +78,7 @@ class Left:
         return os.path.join(self.folder, name)
 
     def text(self, name):
-        try:
-            with open(self.path(name), encoding="utf-8", errors="replace") as file:
-                return file.read()
-        except OSError:
-            return ""
+        return guests.text(self.path(name))
 
     def records(self, name):
         return [json.loads(line) for line in self.text(name).splitlines() if line.startswith("{")]
@@ -107,12 +98,9 @@ def settings(folder):
 
 
 def boot(kernel, folder):
-    static = os.path.join(out_folder(kernel.arch), "static")
-    missing = [name for name in PROGRAMS if not os.path.exists(os.path.join(static, name))]
-    if missing:
-        raise apt.Unavailable(f"not built for {kernel.arch}: {', '.join(missing)} (make deps-cross static)")
-    files = [(os.path.join(static, name), "/usr/bin/" + name) for name in PROGRAMS]
-    files += [(path, "/tests/" + os.path.basename(path)) for path in tests_of(static)]
+    files = [(guests.static(kernel.arch, name), "/usr/bin/" + name) for name in PROGRAMS]
+    guests.need_built([path for path, _ in files], "deps-cross static")
+    files += [(path, "/tests/" + os.path.basename(path)) for path in tests_of(guests.static(kernel.arch, ""))]
     files.append((settings(folder), "/settings"))
     guest = qemu.Guest(kernel, os.path.join(HERE, "guest.sh"), files, scratch=True, timeout_s=TIMEOUT_S)
     return qemu.run(guest, folder)
@@ -215,7 +203,7 @@ def examine(tap, left, kernel, found):
 
 
 def keep(name, found):
-    folder = os.path.join(out_folder(), "vm")
+    folder = os.path.join(guests.out_folder(), "vm")
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, name.replace("/", "-") + ".json"), "w", encoding="utf-8") as file:
         json.dump({"kernel": name, **found}, file, indent=1)
@@ -224,7 +212,7 @@ def keep(name, found):
 
 def left_folder(name):
     """Where what the guest left stays, to be looked at."""
-    folder = os.path.join(out_folder(), "vm", name.replace("/", "-"))
+    folder = os.path.join(guests.out_folder(), "vm", name.replace("/", "-"))
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     return folder
@@ -232,9 +220,6 @@ def left_folder(name):
 
 def run(name, folder):
     kernel = kernels.get(name)
-    missing = qemu.missing(kernel.arch)
-    if missing:
-        raise apt.Unavailable(missing)
     return kernel, boot(kernel, folder)
 
 

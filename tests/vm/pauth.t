@@ -13,6 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [os.path.join(ROOT, "tools", "vm"), os.path.join(ROOT, "tests", "lib")]
 import apt  # noqa: E402
+import guests  # noqa: E402
 import kernels  # noqa: E402
 import qemu  # noqa: E402
 from live import Tap, skip_all  # noqa: E402
@@ -34,29 +35,11 @@ exit 0
 SIGN = "paciasp"
 
 
-def text(path):
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
-def programs():
-    machine = os.uname().machine.replace("aarch64", "arm64")
-    folder = os.path.join(ROOT, ".output", *([] if machine == "arm64" else ["arm64"]), "static")
-    found = {"/" + name: os.path.join(folder, name) for name in ("jankbpf", "simjank")}
-    missing = [path[len(ROOT) + 1:] for path in found.values() if not os.path.exists(path)]
-    if missing:
-        raise apt.Unavailable(f"not built: {', '.join(missing)} (make deps-cross static)")
-    return found
-
-
-def boot(kernel, found, folder):
+def boot(kernel, programs, folder):
     script = os.path.join(folder, "script")
     with open(script, "w", encoding="utf-8") as file:
         file.write(SCRIPT)
-    guest = qemu.Guest(kernel, script, [(path, to) for to, path in found.items()], timeout_s=TIMEOUT_S, cpu=CPU)
+    guest = qemu.Guest(kernel, script, [(path, to) for to, path in programs.items()], timeout_s=TIMEOUT_S, cpu=CPU)
     return qemu.run(guest, folder)
 
 
@@ -74,7 +57,7 @@ def signs(program):
 
 
 def check_stacks(tap, folder, way):
-    records = [json.loads(line) for line in text(os.path.join(folder, way + ".out")).splitlines()
+    records = [json.loads(line) for line in guests.text(os.path.join(folder, way + ".out")).splitlines()
                if line.startswith("{")]
     stacks = [sample["stack"] for record in records if record["type"] == "block" for sample in record["samples"]
               if sample["state"] == "running"]
@@ -83,23 +66,23 @@ def check_stacks(tap, folder, way):
     tap.check(len(user) >= COUNT and len(whole) == len(user),
               f"{way}: {len(whole)} of {len(user)} samples of the handler reach main",
               *[[frame.get("function") for frame in stack] for stack in user if stack not in whole][:3],
-              text(os.path.join(folder, way + ".err")))
+              guests.text(os.path.join(folder, way + ".err")))
 
 
 def main():
     tap = Tap()
     with tempfile.TemporaryDirectory(prefix="jank-pauth-") as folder:
         try:
-            found, kernel = programs(), kernels.get(KERNEL)
-            if qemu.missing(kernel.arch):
-                raise apt.Unavailable(qemu.missing(kernel.arch))
-            result = boot(kernel, found, folder)
+            programs = {"/" + name: guests.static("arm64", name) for name in ("jankbpf", "simjank")}
+            guests.need_built(programs.values(), "deps-cross static")
+            kernel = kernels.get(KERNEL)
+            result = boot(kernel, programs, folder)
         except apt.Unavailable as reason:
             skip_all(f"{KERNEL}: {reason}")
         tap.note(f"{KERNEL}: {kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s")
         tap.check(result.status == 0, f"{KERNEL} boots and comes to its end", result.why, result.last_lines())
-        tap.check(text(os.path.join(folder, "cpu")).strip() == "paca", "its CPU signs addresses")
-        tap.check(signs(found["/simjank"]), "and the program has them signed")
+        tap.check(guests.text(os.path.join(folder, "cpu")).strip() == "paca", "its CPU signs addresses")
+        tap.check(signs(programs["/simjank"]), "and the program has them signed")
         for way in ("typed", "plain"):
             check_stacks(tap, folder, way)
     tap.end()

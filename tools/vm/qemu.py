@@ -84,6 +84,8 @@ def run(guest, out):
 
 def fit(guest):
     """An archive may have lost the modules of a kernel: without a disk a guest still does, without a network not."""
+    if missing(guest.kernel.arch):
+        raise apt.Unavailable(missing(guest.kernel.arch))
     if guest.forwards is not None and not guest.kernel.modules(["virtio_net"]):
         raise apt.Unavailable(f"{guest.kernel.name}: the archive has no modules of it, so no network")
     guest.scratch = guest.scratch and bool(guest.kernel.modules(["virtio_blk"]))

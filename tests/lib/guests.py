@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What goes into a virtual machine of tests/vm, and what it leaves behind."""
+import os
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools", "vm"))
+import apt  # noqa: E402
+
+
+def out_folder(arch=None):
+    """The build's folder for an architecture; without one, for this machine."""
+    name = {"aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
+    return os.path.join(ROOT, ".output", "" if arch in (None, name) else arch)
+
+
+def static(arch, name):
+    """The path of a program without libraries."""
+    return os.path.join(out_folder(arch), "static", name)
+
+
+def need_built(paths, targets):
+    """Unavailable, with what makes it, where one of the files is not there."""
+    missing = [os.path.relpath(path, ROOT) for path in paths if not os.path.exists(path)]
+    if missing:
+        raise apt.Unavailable(f"not built: {', '.join(missing)} (make {targets})")
+
+
+def text(path):
+    """Of a file that a guest may have left."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
