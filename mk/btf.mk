@@ -22,7 +22,7 @@ $(OUT)/btf_helper.bpf.c: tools/btf/helper $(BPF_HDR)
 
 $(BTF_HELPER): $(OUT)/btf_helper.bpf.c
 	$(call msg,BPF,$@)
-	$(Q)$(CLANG) $(BPF_CFLAGS) -c -o $@ $<
+	$(Q)$(CLANG) $(BPF_CFLAGS) -Wno-unused-function -c -o $@ $<
 
 btf-helper: $(BTF_HELPER)
 

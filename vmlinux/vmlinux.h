@@ -87,9 +87,27 @@ struct bpf_perf_event_data {
 	__u64 addr;
 };
 
+struct super_block {
+	u32 s_dev;
+};
+
 struct inode {
 	umode_t i_mode;
 	unsigned long i_ino;
+	struct super_block *i_sb;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+};
+
+struct path {
+	struct dentry *dentry;
 };
 
 struct file_operations;
@@ -97,6 +115,61 @@ struct file_operations;
 struct file {
 	struct inode *f_inode;
 	const struct file_operations *f_op;
+	struct path f_path;
+	void *private_data;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
+struct page {
+	struct address_space *mapping;
+};
+
+struct upid {
+	int nr;
+};
+
+struct pid {
+	struct upid numbers[1];
+};
+
+struct in6_addr {
+	__be32 in6_u[4];
+};
+
+struct sock_common {
+	__be32 skc_daddr, skc_rcv_saddr;
+	__be16 skc_dport;
+	__u16 skc_num;
+	unsigned short skc_family;
+	volatile unsigned char skc_state;
+	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	struct pid *sk_peer_pid;
+};
+
+struct socket {
+	short type;
+	struct sock *sk;
+};
+
+struct sockaddr_un {
+	char sun_path[108];
+};
+
+struct unix_address {
+	int len;
+	struct sockaddr_un name[0];
+};
+
+struct unix_sock {
+	struct unix_address *addr;
+	struct sock *peer;
 };
 
 struct fdtable {
@@ -113,6 +186,15 @@ struct sched_entity {
 	u64 sum_exec_runtime;
 };
 
+struct cfs_bandwidth {
+	u64 throttled_time;
+};
+
+struct task_group {
+	struct task_group *parent;
+	struct cfs_bandwidth cfs_bandwidth;
+};
+
 struct thread_info {
 	unsigned long flags;
 	u32 status; /* x86 */
@@ -123,12 +205,20 @@ struct task_struct {
 	unsigned int __state;
 	void *stack;
 	unsigned int flags;
+	int prio;
 	struct sched_entity se;
+	struct task_group *sched_task_group;
+	int on_cpu;
+	unsigned int policy;
+	int nr_cpus_allowed;
 	unsigned int in_iowait : 1;
 	pid_t pid;
 	pid_t tgid;
 	struct files_struct *files;
 	struct task_struct *group_leader;
+	u64 start_time;
+	unsigned long nvcsw, nivcsw;
+	unsigned long min_flt, maj_flt;
 	char comm[16];
 };
 
