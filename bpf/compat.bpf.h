@@ -113,22 +113,30 @@ static __always_inline bool compat__in_syscall(const struct pt_regs *regs)
 #endif
 }
 
-/* asm/syscall.h; 32-bit programs on x86-64 pass them in bx, cx … */
-static __always_inline u64 compat__syscall_arg0(const struct pt_regs *regs)
+/*
+ * A system call's argument, one of the first five, by a constant index. asm/syscall.h; 32-bit programs on x86-64
+ * pass them in bx, cx …
+ */
+static __always_inline u64 compat__syscall_arg(const struct pt_regs *regs, int i)
 {
 #if defined(__TARGET_ARCH_x86)
-	return compat__is_32bit(regs) ? KREAD(regs, bx) : KREAD(regs, di);
+	if (compat__is_32bit(regs))
+		return i == 0	? KREAD(regs, bx)
+		       : i == 1 ? KREAD(regs, cx)
+		       : i == 2 ? KREAD(regs, dx)
+		       : i == 3 ? KREAD(regs, si)
+				: KREAD(regs, di);
+	return i == 0	? KREAD(regs, di)
+	       : i == 1 ? KREAD(regs, si)
+	       : i == 2 ? KREAD(regs, dx)
+	       : i == 3 ? KREAD(regs, r10)
+			: KREAD(regs, r8);
 #else
-	return KREAD(regs, orig_x0);
-#endif
-}
-
-static __always_inline u64 compat__syscall_arg1(const struct pt_regs *regs)
-{
-#if defined(__TARGET_ARCH_x86)
-	return compat__is_32bit(regs) ? KREAD(regs, cx) : KREAD(regs, si);
-#else
-	return KREAD(regs, user_regs.regs[1]);
+	return i == 0	? KREAD(regs, orig_x0)
+	       : i == 1 ? KREAD(regs, user_regs.regs[1])
+	       : i == 2 ? KREAD(regs, user_regs.regs[2])
+	       : i == 3 ? KREAD(regs, user_regs.regs[3])
+			: KREAD(regs, user_regs.regs[4]);
 #endif
 }
 

@@ -6,6 +6,7 @@
 #include "bpf/loop.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/thread.bpf.h"
+#include "bpf/waited.bpf.h"
 
 /*
  * The account of another CPU's thread, read while it may change. A consistent reading sums to the
@@ -32,6 +33,7 @@ static __always_inline void iter__send_open_span(struct jank_stack_buf *buf, str
 {
 	if (bpf_probe_read_kernel(buf, sizeof(*buf), &t->span))
 		return;
+	waited__send(&buf->rec, &t->await, task);
 	stack__complete(buf, task);
 	buf->rec.ns = now - buf->rec.t_ns;
 	buf->rec.hdr.ts_ns = now;
@@ -62,6 +64,7 @@ static __noinline int iter__hang(struct jank_look *look, struct jank_thread *t,
 	if (rec.state != JANK_STATE_RUNNING)
 		iter__send_open_span(&look->stack, t, task, now);
 	message__send(t, task, now);
+	facts__send(t, task, 0, now);
 	if (record__send(&rec, sizeof(rec)))
 		return 0;
 	t->evidence = 1;

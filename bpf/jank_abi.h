@@ -55,10 +55,12 @@
 	X(4, SOCKET)                                                                               \
 	X(5, FD)       /* by the type of the file behind the first argument */                     \
 	X(6, IOCTL)    /* binder's by its command, else as PLAIN */                                \
-	X(7, FILE)     /* names or syncs files: disk when uninterruptible, else other */           \
+	X(7, FILE)     /* names files: disk when uninterruptible, else other */                    \
 	X(8, POLL_FDS) /* poll, ppoll: blocked as POLL */                                          \
 	X(9, SELECT)   /* select, pselect6: likewise */                                            \
-	X(10, IO_URING)
+	X(10, IO_URING)                                                                            \
+	X(11, FILE_FD)	/* as FILE, and the first argument is a descriptor */                      \
+	X(12, SENDFILE) /* as FD; what is read is behind the second argument */
 
 /*
  * Kinds of loop, by how the wait is seen. The name is the contract's `loop` where the catalogue knows no
@@ -80,17 +82,22 @@
 	X(5, THREAD, struct jank_rec_thread, "thread")                                             \
 	X(6, EXEC, struct jank_rec_exec, "exec")                                                   \
 	X(7, WAIT, struct jank_rec_wait, "wait")                                                   \
-	X(8, MESSAGE, struct jank_rec_message, "message")
+	X(8, MESSAGE, struct jank_rec_message, "message")                                          \
+	X(9, WAITED, struct jank_rec_waited, "waited")                                             \
+	X(10, FACTS, struct jank_rec_facts, "facts")                                               \
+	X(11, OTHER, struct jank_rec_stack, "other")
 
 /* What was lost where the kernel side had to drop something. X(number, NAME, key in `lost`) */
 #define JANK_LOSSES(X)                                                                             \
 	X(0, RING_FULL, "ring_full")	     /* a block, hang or loop record */                    \
 	X(1, SAMPLE_SHED, "samples_shed")    /* a stack record: room kept for blocks */            \
 	X(2, NO_THREAD, "thread_table_full") /* no state for a thread: it is not traced */         \
-	X(3, WAKEUP, "wakeup_missed")	     /* runnable time of a span counted as blocked */      \
-	X(4, LOOP_CHANGED, "loop_changed")   /* an open dispatch given up: its loop was left */    \
-	X(5, NO_STACK, "stack_failed")	     /* a sample without any frame */
-#define JANK_LOSS_CNT 6
+	X(3, WAKEUP,                                                                               \
+	  "wakeup_missed") /* runnable time of a span counted as blocked, or a span not told */    \
+	X(4, LOOP_CHANGED, "loop_changed") /* an open dispatch given up: its loop was left */      \
+	X(5, NO_STACK, "stack_failed")	   /* a sample without any frame */                        \
+	X(6, EVIDENCE, "evidence_shed")	   /* of threads that a dispatch waited for: too much */
+#define JANK_LOSS_CNT 7
 
 #define JANK_X_STATE(nr, NAME, key)	   JANK_STATE_##NAME = nr,
 #define JANK_X_CLASS(nr, NAME)		   JANK_CLASS_##NAME = nr,
@@ -125,17 +132,19 @@ _Static_assert(sizeof(struct jank_glob) == 1032, "jank_glob");
 
 /* Set once by user space before load; a feature that is off is dead code to the verifier. */
 struct jank_conf {
-	__u64 threshold_ns;  /* strictly longer is a block */
-	__u64 hang_ns;	     /* 0: never */
-	__u64 span_min_ns;   /* off-CPU spans from here on are reported with their stack */
-	__u64 sample_age_ns; /* the sampler leaves a dispatch alone until it is this old */
-	__u32 tgid;	     /* the one process traced, or 0: those in jank_tgids */
-	__u32 self_tgid;     /* jankbpf itself */
-	__u32 switch_state;  /* sched_switch tells prev's state (5.18) */
-	__u32 debugging;     /* time stopped by a debugger counts, for a hang too */
-	__u32 infer_begin;   /* a wait's begin is not probed: see wait__turn */
-	__u32 thread_sz;     /* of a kernel stack, without what lies above the registers */
-	__u64 user_ip_mask;  /* of the bits that an address in user space can have */
+	__u64 threshold_ns;   /* strictly longer is a block */
+	__u64 hang_ns;	      /* 0: never */
+	__u64 span_min_ns;    /* off-CPU spans from here on are reported with their stack */
+	__u64 sample_age_ns;  /* the sampler leaves a dispatch alone until it is this old */
+	__u64 real_offset_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
+	__u64 watch_ns; /* a dispatch that waits longer than this: what do the others do? 0: never asked */
+	__u32 tgid;	    /* the one process traced, or 0: those in jank_tgids */
+	__u32 self_tgid;    /* jankbpf itself */
+	__u32 switch_state; /* sched_switch tells prev's state (5.18) */
+	__u32 debugging;    /* time stopped by a debugger counts, for a hang too */
+	__u32 infer_begin;  /* a wait's begin is not probed: see wait__turn */
+	__u32 thread_sz;    /* of a kernel stack, without what lies above the registers */
+	__u64 user_ip_mask; /* of the bits that an address in user space can have */
 	__u32 all; /* every process that the filters below admit; tgid and jank_tgids don't matter */
 	__u32 main_thread;  /* of these only threads whose number is their process's */
 	__u32 loop_mask;    /* of these only loops of these kinds: bit JANK_LOOP_* */
@@ -143,13 +152,13 @@ struct jank_conf {
 	__u32 glob_cnt;	    /* in jank_globs, of the process's name; 0: any */
 	__u32 cgroup_cnt;   /* in jank_cgroups; 0: any */
 	__u32 compat_apart; /* sys_enter and sys_exit are only for 32-bit programs */
-	__u32 pad;
+	__s32 select_nr; /* select, whose time is of microseconds; -1: not on this architecture */
 	__u32 uids[JANK_FILTER_MAX];
 	__s32 epoll_nr[JANK_EPOLL_CNT];	      /* -1: not on this architecture */
 	__s32 restart_nr[2];		      /* restart_syscall, of 64-bit and 32-bit programs */
 	__u8 syscall_class[JANK_SYSCALL_MAX]; /* by system-call number: JANK_CLASS_* */
 };
-_Static_assert(sizeof(struct jank_conf) == 160 + JANK_SYSCALL_MAX, "jank_conf");
+_Static_assert(sizeof(struct jank_conf) == 176 + JANK_SYSCALL_MAX, "jank_conf");
 
 /* What the calibration object is asked, and what it answers of the task that runs it. */
 struct jank_calibration {
@@ -333,11 +342,23 @@ _Static_assert(sizeof(struct jank_task) == 32, "jank_task");
 #define JANK_STACK_WAKER	 8  /* waker is set */
 #define JANK_STACK_WAKER_SOFTIRQ 16 /* it ran a softirq then: a loopback peer, or a bystander */
 #define JANK_STACK_OPEN		 32 /* the span had not ended when this was sent (hang) */
+#define JANK_STACK_PRIOS	 64 /* the slices' priorities follow them */
+#define JANK_STACK_WAKES	 128 /* OTHER: taken as the thread woke `waker`, which is the wakee here */
+#define JANK_STACK_BEFORE                                                                          \
+	256 /* OTHER: the span began unobserved; t_ns is by its CPU clock, the
+				      * user part its first frame only */
+
+/* A task's priority on the wire: task->prio + 2 (deadline 1, real time 2 to 101, nice -20 to 19: 102 to 141). */
+#define JANK_PRIO_OFFSET 2
 
 /*
  * One timed stack: a tick of the sampler (state RUNNING, ns 0) or a span off the CPU. Followed by
  * kernel_cnt + user_cnt addresses (__u64, leaf first, kernel before user), then slice_cnt struct
- * jank_task: who ran on the CPU while ours was runnable, latest first.
+ * jank_task: who ran on the CPU while ours was runnable, latest first; with JANK_STACK_PRIOS then as many
+ * priorities (__u16), filled up to 8 bytes with zeroes.
+ *
+ * OTHER is the same of a thread for which some dispatch may be waiting: dispatch_ns is 0. Sent while, and
+ * only while, a dispatch has been waiting for longer than jank_conf.watch_ns.
  */
 struct jank_rec_stack {
 	struct jank_rec hdr;
@@ -350,10 +371,64 @@ struct jank_rec_stack {
 	__u16 kernel_cnt;
 	__u16 user_cnt;
 	__u16 slice_cnt;
-	__u16 pad;
+	__u16 prio; /* the thread's own, see JANK_PRIO_OFFSET; 0: not known */
 	struct jank_task waker;
 };
 _Static_assert(sizeof(struct jank_rec_stack) == 32 + 32 + 16 + 32, "jank_rec_stack");
+
+/* jank_rec_waited.hdr.flags: which of its parts are known */
+#define JANK_WAITED_ARGS    1  /* the system call's arguments: `args` */
+#define JANK_WAITED_FILE    2  /* fd (or -1: of a page fault), mode, dev, inode, name */
+#define JANK_WAITED_SOCKET  4  /* family to peer_pid */
+#define JANK_WAITED_TIMEOUT 8  /* timeout_ns */
+#define JANK_WAITED_FUTEX   16 /* futex_word, owner */
+
+#define JANK_WAITED_NAME_SZ 128
+
+/* What a span off the CPU waited for; precedes its STACK or OTHER, of which it has tid, dispatch_ns and t_ns. */
+struct jank_rec_waited {
+	struct jank_rec hdr;
+	__u64 dispatch_ns;
+	__u64 t_ns;
+	__u64 args[4];
+	__u64 timeout_ns; /* that was asked for, from t_ns on; ~0: none */
+	__u64 inode;
+	__u32 dev;  /* the kernel's dev_t: major << 20 | minor */
+	__u32 mode; /* i_mode */
+	__s32 fd;
+	__u32 futex_word; /* as it fell asleep */
+	__u32 owner; /* glibc's pthread_mutex_t: what stands where the owner's tid would, 8 bytes on */
+	__u32 peer_pid;	    /* of a unix socket: who connected or listened; 0: not known */
+	__u16 family, type; /* AF_*, SOCK_* */
+	__u16 state;	    /* of a TCP socket: TCP_* (net/tcp_states.h); else 0 */
+	__u16 sport, dport; /* in our byte order */
+	__u16 pad;
+	__u32 pad2;
+	__u8 saddr[16], daddr[16]; /* 4 bytes of an AF_INET one; all 0: none */
+	/*
+	 * A path's components, leaf first, each with its zero byte, up to the file system's root; the last may be
+	 * missing. Of a unix socket the bound path, its own or the peer's; an abstract one begins with '@'.
+	 */
+	char name[JANK_WAITED_NAME_SZ];
+	char comm[JANK_COMM_SZ];
+};
+_Static_assert(sizeof(struct jank_rec_waited) ==
+		       32 + 16 + 32 + 16 + 24 + 16 + 32 + JANK_WAITED_NAME_SZ + JANK_COMM_SZ,
+	       "jank_rec_waited");
+
+/* More on a slow dispatch; precedes its BLOCK or HANG. */
+struct jank_rec_facts {
+	struct jank_rec hdr;
+	__u64 dispatch_ns;  /* start_ns of the block that it belongs to */
+	__u64 throttled_ns; /* runnable, while a quota of its cgroups kept it off the CPU */
+	__u64 stolen_ns;    /* runnable, while a hypervisor had the CPU */
+	__u64 maj_flt_cnt, min_flt_cnt; /* page faults, with and without waiting for storage */
+	__u16 prio;			/* see JANK_PRIO_OFFSET */
+	__u16 policy;			/* SCHED_* */
+	__u32 cpus_allowed;		/* how many CPUs it may run on; 0: not known */
+	char comm[JANK_COMM_SZ];
+};
+_Static_assert(sizeof(struct jank_rec_facts) == 32 + 40 + 8 + JANK_COMM_SZ, "jank_rec_facts");
 
 /* A thread's counts: on its end, and for every living one when the iterator is read. */
 struct jank_rec_thread {

@@ -19,9 +19,16 @@ struct jank_marks_map jank_marks SEC(".maps");
 struct jank_ring_map jank_ring SEC(".maps");
 struct jank_lost_map jank_lost SEC(".maps");
 struct jank_slices_map jank_slices SEC(".maps");
+struct jank_others_map jank_others SEC(".maps");
+struct jank_watch_map jank_watch SEC(".maps");
 struct jank_scratch_map jank_scratch SEC(".maps");
 struct jank_look_map jank_look SEC(".maps");
 
 __u32 jank_runnable_cnt = 0;
+__u32 jank_watch_on = 0;
+__u64 jank_watch_start_ns = 0;
+__u64 jank_watch_shed_ns = 0;
+__u64 jank_waiter_ns[JANK_WAITER_MAX] = {};
+__u32 jank_waiter_tid[JANK_WAITER_MAX] = {};
 
 char LICENSE[] SEC("license") = "GPL";

@@ -5,11 +5,20 @@
 
 #include "bpf/kernel.bpf.h"
 
+/* Of a wait, what lies in the program's memory: read as the thread leaves (waited__ask). */
+struct jank_await {
+	__u64 timeout_ns;
+	__u64 inode; /* the kernel's, of the file whose page is missing; 0: none */
+	__u32 futex_word, owner;
+	__s32 fd;  /* that it waits for, or the first; -1: none */
+	__u32 got; /* JANK_WAITED_* */
+};
+
 /* A stack record with room for its variable parts. */
 struct jank_stack_buf {
 	struct jank_rec_stack rec;
 	__u64 tail[JANK_KSTACK_MAX + JANK_USTACK_MAX +
-		   JANK_SLICE_MAX * sizeof(struct jank_task) / sizeof(__u64)];
+		   JANK_SLICE_MAX * (sizeof(struct jank_task) + sizeof(__u16)) / sizeof(__u64)];
 };
 
 #define JANK_PHASE_NONE	     0 /* no wait was seen yet */
@@ -93,6 +102,11 @@ struct jank_thread {
 #ifdef JANK_PLAIN
 	__u64 task; /* whose this is, for who finds it by number */
 #endif
+	__u64 throttled_mark; /* as of when it left the CPU last: sched__throttled_ns */
+	__u64 throttled_ns, min_flt,
+		maj_flt;   /* the last two: as of when they were first looked at */
+	__u64 fault_inode; /* of the file that a page fault of its asked last, see jank_on_fault */
+	struct jank_await await;
 	struct jank_stack_buf span; /* the time off the CPU in progress */
 };
 
@@ -102,12 +116,38 @@ struct jank_slice {
 	__u64 end_ns;
 	__u32 tgid;
 	__u32 tid;
+	__u16 prio; /* as on the wire */
+	__u16 pad[3];
 	char comm[JANK_COMM_SZ];
 };
 struct jank_slices {
 	__u32 head;
 	__u32 pad;
+	__u16 prios[JANK_SLICE_MAX]; /* of those that go into a record */
 	struct jank_slice log[JANK_SLICE_LOG];
+};
+
+/* The span off the CPU of a thread without a dispatch, while somebody waits: see watch.bpf.h. */
+#define JANK_OTHER_MAX 1024
+struct jank_other {
+	__u64 writes; /* see watch__lock */
+	__u64 spill;  /* as in jank_thread */
+	__u64 woken_ns;
+	__u64 switch_cnt; /* of the thread as it left, so that an earlier span is told from its last */
+	__u64 taken_ns; /* when it was another's last, of which nothing is known since then */
+	__u32 tid;	/* whose it is; 0: nobody's */
+	__u32 pad;
+	struct jank_await await;
+	struct jank_stack_buf span;
+};
+/* A CPU's own part of it. */
+struct jank_watch {
+	__u32 token_cnt;
+	__u32 pad;
+	__u64 clock_off_ns; /* our clock minus the run queue's */
+	__u64 woken_ns;
+	struct jank_await await;
+	struct jank_stack_buf buf;
 };
 
 #ifdef JANK_PLAIN
@@ -202,6 +242,18 @@ struct jank_slices_map {
 	__type(key, __u32);
 	__type(value, struct jank_slices);
 };
+struct jank_others_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, JANK_OTHER_MAX);
+	__type(key, __u32);
+	__type(value, struct jank_other);
+};
+struct jank_watch_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct jank_watch);
+};
 struct jank_scratch_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -233,10 +285,21 @@ extern struct jank_marks_map jank_marks SEC(".maps");
 extern struct jank_ring_map jank_ring SEC(".maps");
 extern struct jank_lost_map jank_lost SEC(".maps");
 extern struct jank_slices_map jank_slices SEC(".maps");
+extern struct jank_others_map jank_others SEC(".maps");
+extern struct jank_watch_map jank_watch SEC(".maps");
 extern struct jank_scratch_map jank_scratch SEC(".maps");
 extern struct jank_look_map jank_look SEC(".maps");
 
 /* Traced threads that wait for a CPU within a dispatch, all together. */
 extern __u32 jank_runnable_cnt;
+
+/* Does one of them wait for somebody for so long that the others are watched, and since when are they? */
+extern __u32 jank_watch_on;
+extern __u64 jank_watch_start_ns;
+extern __u64 jank_watch_shed_ns; /* when something that should have been kept was not */
+/* Threads with a dispatch that wait, since when; 0: none. The place is the number's last bits. */
+#define JANK_WAITER_MAX 64
+extern __u64 jank_waiter_ns[JANK_WAITER_MAX];
+extern __u32 jank_waiter_tid[JANK_WAITER_MAX];
 
 #endif

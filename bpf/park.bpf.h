@@ -100,7 +100,7 @@ static __noinline int park__is_one(struct jank_thread *t, struct task_struct *ta
 	__u32 parks = park__of_process(t, task), verdict;
 	struct jank_park_place at = {
 		.sp = compat__user_sp(regs),
-		.arg0 = compat__syscall_arg0(regs),
+		.arg0 = compat__syscall_arg(regs, 0),
 		.tid = KREAD(task, pid),
 		.nr = compat__syscall_nr(regs),
 	};

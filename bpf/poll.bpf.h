@@ -62,7 +62,7 @@ static __always_inline __u32 poll__turns_needed(struct task_struct *task, struct
 {
 	if (poll__is_poller(task))
 		return POLL_TURNS_KNOWN;
-	if (class == JANK_CLASS_POLL_FDS && compat__syscall_arg1(regs) > 1)
+	if (class == JANK_CLASS_POLL_FDS && compat__syscall_arg(regs, 1) > 1)
 		return POLL_TURNS;
 	return class == JANK_CLASS_POLL_FDS ? 0 : POLL_TURNS_UNSEEN;
 }
@@ -70,7 +70,8 @@ static __always_inline __u32 poll__turns_needed(struct task_struct *task, struct
 /* The array that is waited on, in user space. */
 static __always_inline u64 poll__fds(struct pt_regs *regs, __u32 class)
 {
-	return class == JANK_CLASS_SELECT ? compat__syscall_arg1(regs) : compat__syscall_arg0(regs);
+	return class == JANK_CLASS_SELECT ? compat__syscall_arg(regs, 1)
+					  : compat__syscall_arg(regs, 0);
 }
 
 /*

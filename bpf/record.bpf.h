@@ -42,6 +42,14 @@ static __always_inline int record__send(void *rec, __u64 size)
 	return err;
 }
 
+/* Is the ring three quarters full? Blocks get what room is left. */
+static __always_inline bool record__is_crowded(void)
+{
+	__u64 room = bpf_ringbuf_query(&jank_ring, BPF_RB_RING_SIZE);
+
+	return bpf_ringbuf_query(&jank_ring, BPF_RB_AVAIL_DATA) > room - room / 4;
+}
+
 /*
  * Sends a stack record: shed when the ring is three quarters full, since blocks get what room is
  * left; the reader is woken only when a quarter has gathered.

@@ -3,6 +3,35 @@
 #include "bpf/stack.bpf.h"
 #include "bpf/take.bpf.h"
 #include "bpf/thread.bpf.h"
+#include "bpf/watch_on.bpf.h"
+
+/* Stacks that may be walked on a CPU between two ticks of its sampler: some 0.1 ms. */
+#define WATCH_TOKENS 256
+/* A wait that is longer is watched no more: what holds it up has been seen. */
+#define WATCH_MAX_NS 60000000000ull
+
+/*
+ * Does anybody wait for long? Without a branch: the verifier would walk each of the ways through the loop to the end. The
+ * uppermost bit says whether a number is negative; nobody (0) has waited for longer than the most.
+ */
+static __noinline int sampler__look(struct jank_watch *watch, u64 now)
+{
+	u64 on = 0;
+
+	watch->token_cnt = WATCH_TOKENS;
+	for (int i = 0; i < JANK_WAITER_MAX; i++) {
+		u64 late_ns = now - *(volatile u64 *)&jank_waiter_ns[i] - jank_conf.watch_ns;
+
+		on |= ~late_ns & (late_ns - WATCH_MAX_NS);
+	}
+	if (!(on >> 63)) {
+		jank_watch_on = 0;
+	} else if (!jank_watch_on) {
+		jank_watch_start_ns = now;
+		jank_watch_on = 1;
+	}
+	return 0;
+}
 
 static __always_inline void sampler__take_stack(void *ctx, struct jank_stack_buf *buf)
 {
@@ -14,48 +43,57 @@ static __always_inline void sampler__take_stack(void *ctx, struct jank_stack_buf
 	stack__note(&buf->rec, kernel_cnt, sz);
 }
 
-static __noinline int sampler__sample(void *ctx, struct jank_thread *t, struct task_struct *task,
-				      u64 now)
+/* Sends the current task's stack, as a record of this kind. Not 0: there was no room. */
+static __noinline int sampler__send(void *ctx, struct task_struct *task, __u16 kind,
+				    u64 dispatch_ns, u64 now)
 {
 	__u32 zero = 0;
 	struct jank_stack_buf *buf = bpf_map_lookup_elem(&jank_scratch, &zero);
 	struct pt_regs *regs = compat__user_regs(task);
 
 	if (!buf)
-		return 0;
-	if (!t->handled.taken)
-		take__all(t, task);
-	record__head(&buf->rec.hdr, JANK_REC_STACK, 0, now, task);
-	buf->rec.dispatch_ns = t->start_ns;
+		return -1;
+	record__head(&buf->rec.hdr, kind, 0, now, task);
+	buf->rec.dispatch_ns = dispatch_ns;
 	buf->rec.t_ns = now;
 	buf->rec.ns = 0;
 	buf->rec.runnable_ns = 0;
 	buf->rec.state = JANK_STATE_RUNNING;
 	buf->rec.syscall = compat__syscall_nr(regs);
 	sampler__take_stack(ctx, buf);
+	buf->rec.prio = facts__prio(task);
 	buf->rec.hdr.size = stack__size(&buf->rec);
+	return record__send_stack(buf, buf->rec.hdr.size);
+}
+
+static __always_inline void sampler__sample(void *ctx, struct jank_thread *t,
+					    struct task_struct *task, u64 now)
+{
+	if (!t->handled.taken)
+		take__all(t, task);
 	t->evidence = 1;
-	if (record__send_stack(buf, buf->rec.hdr.size))
+	if (sampler__send(ctx, task, JANK_REC_STACK, t->start_ns, now))
 		t->shed_cnt++;
 	else
 		t->stack_cnt++;
-	return 0;
 }
 
 SEC("perf_event")
 int jank_on_sample(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = KERNEL_CURRENT();
+	struct jank_watch *watch = watch__own();
+	u64 now = bpf_ktime_get_ns();
 	struct jank_thread *t;
-	u64 now;
 
-	if (!filter__maybe(KREAD(task, tgid)))
-		return 0;
-	t = thread__get(task);
-	if (!t || !t->start_ns)
-		return 0;
-	now = bpf_ktime_get_ns();
-	if (now - t->start_ns >= jank_conf.sample_age_ns)
-		sampler__sample(ctx, t, task, now);
+	if (jank_conf.watch_ns && watch)
+		sampler__look(watch, now);
+	t = filter__maybe(KREAD(task, tgid)) ? thread__get(task) : NULL;
+	if (t && t->start_ns) {
+		if (now - t->start_ns >= jank_conf.sample_age_ns)
+			sampler__sample(ctx, t, task, now);
+	} else if (watch__is_on() && watch__minds(task)) {
+		sampler__send(ctx, task, JANK_REC_OTHER, 0, now);
+	}
 	return 0;
 }

@@ -11,48 +11,62 @@ int jank_on_switch(__u64 *ctx)
 	struct jank_thread *t;
 	u64 now = 0;
 
-	if (filter__maybe(KREAD(prev, tgid))) {
-		t = thread__get(prev);
-		if (t && t->start_ns) {
-			now = bpf_ktime_get_ns();
-			sched__leave(ctx, t, prev, preempt, compat__switch_state(ctx, prev), now);
-		} else if (t && t->parks && t->phase == JANK_PHASE_CANDIDATE && !preempt &&
-			   compat__switch_state(ctx, prev) & TASK_INTERRUPTIBLE) {
+	t = filter__maybe(KREAD(prev, tgid)) ? thread__get(prev) : NULL;
+	if (t && t->start_ns) {
+		now = bpf_ktime_get_ns();
+		sched__leave(ctx, t, prev, preempt, compat__switch_state(ctx, prev), now);
+	} else {
+		if (t && t->parks && t->phase == JANK_PHASE_CANDIDATE && !preempt &&
+		    compat__switch_state(ctx, prev) & TASK_INTERRUPTIBLE) {
 			now = bpf_ktime_get_ns();
 			thread__is(t, prev);
 			park__considers(t, prev, now);
 		}
+		if (watch__is_on()) {
+			if (!now)
+				now = bpf_ktime_get_ns();
+			watch__leave(ctx, prev, preempt, compat__switch_state(ctx, prev), now);
+		}
 	}
-	if (jank_runnable_cnt) {
+	if (jank_runnable_cnt || watch__is_on()) {
 		if (!now)
 			now = bpf_ktime_get_ns();
-		sched__log_slice(prev, now);
+		slices__log(prev, now);
 	}
-	if (filter__maybe(KREAD(next, tgid))) {
-		t = thread__get(next);
-		if (!t)
-			return 0;
+	t = filter__maybe(KREAD(next, tgid)) ? thread__get(next) : NULL;
+	if (t) {
 		if (!now)
 			now = bpf_ktime_get_ns();
 		thread__sync_clock(t, next, now);
-		if (t->start_ns)
+		if (t->start_ns) {
 			sched__arrive(t, next, now);
-		else if (t->phase == JANK_PHASE_PARKED)
+			return 0;
+		}
+		if (t->phase == JANK_PHASE_PARKED)
 			park__arrives(t, next, now);
 	}
+	if (watch__is_on())
+		watch__arrive(next, now);
 	return 0;
 }
 
 TRACEPOINT("sched_waking")
 int BPF_PROG(jank_on_waking, struct task_struct *task)
 {
-	struct jank_thread *t;
+	struct jank_thread *t = filter__maybe(KREAD(task, tgid)) ? thread__get(task) : NULL;
 
-	if (!filter__maybe(KREAD(task, tgid)))
-		return 0;
-	t = thread__get(task);
-	if (t && t->start_ns)
-		sched__wake(ctx, t, bpf_ktime_get_ns());
+	__u32 noted = 0;
+	u64 now;
+
+	if (t && t->start_ns) {
+		now = bpf_ktime_get_ns();
+		noted = sched__wake(ctx, t, now);
+	} else if (watch__is_on()) {
+		now = bpf_ktime_get_ns();
+		noted = watch__wake(ctx, task, now);
+	}
+	if (noted)
+		watch__send_waker(ctx, noted, task, now);
 	return 0;
 }
 

@@ -30,11 +30,12 @@ static __always_inline __u32 stack__kernel_walk(void *ctx, struct task_struct *t
 #define STACK_REACH (16 << 20)
 
 /*
- * The current task's user stack by frame pointers; returns how many addresses of JANK_USTACK_MAX. The
+ * The current task's user stack by frame pointers; returns how many addresses, `max` of JANK_USTACK_MAX. The
  * kernel's own walk follows whatever the register holds, and the page fault that ends it costs a
  * microsecond at each switch; this one looks first.
  */
-static __always_inline __u32 stack__walk_user(void *ctx, struct task_struct *task, __u64 *addrs)
+static __always_inline __u32 stack__walk_user(void *ctx, struct task_struct *task, __u64 *addrs,
+					      __u32 max)
 {
 	struct pt_regs *regs = compat__user_regs(task);
 	struct {
@@ -46,7 +47,7 @@ static __always_inline __u32 stack__walk_user(void *ctx, struct task_struct *tas
 
 	if (!compat__frame_chain(regs, &addrs[0], &frame.fp))
 		return stack__kernel_walk(ctx, task, addrs);
-	for (cnt = 1; cnt < JANK_USTACK_MAX; cnt++) {
+	for (cnt = 1; cnt < max; cnt++) {
 		if (frame.fp < low || frame.fp - sp > STACK_REACH)
 			break;
 		low = frame.fp + sizeof(frame);
@@ -63,7 +64,7 @@ static __always_inline void stack__note(struct jank_rec_stack *rec, __u32 kernel
 	rec->kernel_cnt = kernel_cnt;
 	rec->user_cnt = stack__cnt(user_sz, JANK_USTACK_MAX);
 	rec->slice_cnt = 0;
-	rec->pad = 0;
+	rec->prio = 0;
 	if (rec->kernel_cnt == JANK_KSTACK_MAX)
 		rec->hdr.flags |= JANK_STACK_CUT_KERNEL;
 	if (rec->user_cnt == JANK_USTACK_MAX)
@@ -111,10 +112,16 @@ static __always_inline void stack__complete(struct jank_stack_buf *buf, struct t
 	stack__note(&buf->rec, kernel_cnt, user_sz);
 }
 
+static __always_inline __u32 stack__prios_size(__u32 slice_cnt)
+{
+	return (slice_cnt * sizeof(__u16) + 7) & ~7u;
+}
+
 static __always_inline __u32 stack__size(const struct jank_rec_stack *rec)
 {
 	return sizeof(*rec) + (rec->kernel_cnt + rec->user_cnt) * sizeof(__u64) +
-	       rec->slice_cnt * sizeof(struct jank_task);
+	       rec->slice_cnt * sizeof(struct jank_task) +
+	       (rec->hdr.flags & JANK_STACK_PRIOS ? stack__prios_size(rec->slice_cnt) : 0);
 }
 
 #endif

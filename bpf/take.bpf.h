@@ -4,6 +4,7 @@
 #define JANK_TAKE_BPF_H
 
 #include "bpf/compat.bpf.h"
+#include "bpf/facts.bpf.h"
 #include "bpf/fd.bpf.h"
 #include "bpf/maps.bpf.h"
 
@@ -82,11 +83,12 @@ static __noinline int take__field(struct jank_handled *handled, struct task_stru
 	return 0;
 }
 
-/* Reads what is handled, once for each dispatch, in the thread itself. */
+/* Reads what is handled, once for each dispatch, in the thread itself; what happens to it is counted from here on. */
 static __noinline int take__all(struct jank_thread *t, struct task_struct *task)
 {
 	struct jank_handled *handled = &t->handled;
 
+	facts__begin(t, task);
 	handled->taken = 1;
 	handled->rec.ready_got = 0;
 	handled->rec.got = 0;

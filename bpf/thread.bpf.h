@@ -4,9 +4,11 @@
 #define JANK_THREAD_BPF_H
 
 #include "bpf/compat.bpf.h"
+#include "bpf/facts.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/message.bpf.h"
 #include "bpf/record.bpf.h"
+#include "bpf/watch_on.bpf.h"
 
 #ifdef JANK_PLAIN
 #define THREAD_BY_ID 1
@@ -225,7 +227,11 @@ static __noinline int thread__arrive_late(struct jank_thread *t, struct task_str
 	thread__account(t, state, now - ran);
 	thread__set_counted(t, 0);
 	t->state = JANK_STATE_RUNNING;
-	if (state == JANK_STATE_RUNNABLE)
+	if (jank_conf.watch_ns)
+		watch__end(KREAD(task, pid));
+	/* A long one had a stack to be sent, but its kernel part is another by now. */
+	if (state == JANK_STATE_RUNNABLE &&
+	    (s64)(now - ran - t->span.rec.t_ns) < (s64)jank_conf.span_min_ns)
 		return 0;
 	t->wakeup_missed_cnt++;
 	t->evidence = 1;
@@ -257,20 +263,21 @@ static __always_inline void thread__fill_block(struct jank_rec_block *rec, struc
 /*
  * The thread's CPU clock says what it ran; what our clock counted beyond that, a hypervisor (or an
  * interrupt accounted elsewhere) took from it: it was waiting for a CPU. The other way round, the
- * tracepoint of its arrival came late.
+ * tracepoint of its arrival came late. Returns what was taken, in ns.
  */
-static __always_inline void thread__trust_cpu_clock(struct jank_rec_block *rec)
+static __always_inline u64 thread__trust_cpu_clock(struct jank_rec_block *rec)
 {
 	u64 running = rec->state_ns[JANK_STATE_RUNNING];
 	u64 runnable = rec->state_ns[JANK_STATE_RUNNABLE];
 	s64 taken = running - rec->cpu_ns;
 
 	if (taken > -CLOCK_SLACK_NS && taken < CLOCK_SLACK_NS)
-		return;
+		return 0;
 	if (taken < 0 && runnable < (u64)-taken)
-		return;
+		return 0;
 	rec->state_ns[JANK_STATE_RUNNING] = running - taken;
 	rec->state_ns[JANK_STATE_RUNNABLE] = runnable + taken;
+	return taken > 0 ? taken : 0;
 }
 
 /* A dispatch over the threshold. Runs in the thread itself, on its CPU: the last stretch was running. */
@@ -278,15 +285,17 @@ static __noinline int thread__block(struct jank_thread *t, struct task_struct *t
 				    __u32 end, __u32 tid)
 {
 	struct jank_rec_block rec = {};
+	u64 stolen_ns;
 
 	record__head(&rec.hdr, JANK_REC_BLOCK, sizeof(rec), now, task);
 	rec.hdr.tid = tid;
 	thread__fill_block(&rec, t, task, now, end);
 	rec.state_ns[JANK_STATE_RUNNING] += now - t->mark_ns;
 	rec.cpu_ns = thread__cpu_ns(t, task, now);
-	thread__trust_cpu_clock(&rec);
+	stolen_ns = thread__trust_cpu_clock(&rec);
 	t->block_cnt++;
 	message__send(t, task, now);
+	facts__send(t, task, stolen_ns, now);
 	return record__send(&rec, sizeof(rec));
 }
 

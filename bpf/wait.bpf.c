@@ -22,7 +22,7 @@ static __always_inline int wait__on_exit(long ret)
 	if (jank_conf.infer_begin)
 		wait__turn(task, regs, ret);
 	else
-		wait__end(task, ret, compat__syscall_arg1(regs));
+		wait__end(task, ret, compat__syscall_arg(regs, 1));
 	return 0;
 }
 
@@ -93,7 +93,7 @@ int BPF_PROG(jank_on_sys_enter, struct pt_regs *regs, long id)
 	task = KERNEL_CURRENT();
 	if (!filter__maybe(KREAD(task, tgid)))
 		return 0;
-	wait__begin(task, compat__syscall_arg0(regs), compat__user_sp(regs));
+	wait__begin(task, compat__syscall_arg(regs, 0), compat__user_sp(regs));
 	return 0;
 }
 

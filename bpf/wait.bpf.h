@@ -188,7 +188,7 @@ static __noinline int wait__learn_loop(struct jank_thread *t, struct task_struct
 
 	if (!wait__is_epoll(compat__syscall_nr(regs)))
 		return 0;
-	return wait__adopt(t, task, compat__syscall_arg0(regs), compat__user_sp(regs), now);
+	return wait__adopt(t, task, compat__syscall_arg(regs, 0), compat__user_sp(regs), now);
 }
 
 /* A wait in epoll returned; events: see message__begin. One that began before we came opens a dispatch, too. */
@@ -211,7 +211,7 @@ static __always_inline void wait__end(struct task_struct *task, long ret, u64 ev
 static __always_inline bool wait__begun(struct jank_thread *t, struct task_struct *task,
 					struct pt_regs *regs, u64 now)
 {
-	s32 fd = compat__syscall_arg0(regs);
+	s32 fd = compat__syscall_arg(regs, 0);
 
 	if (t->loop == JANK_LOOP_POLL && !wait__from_poll(t, task, compat__user_sp(regs)))
 		return false;
@@ -257,7 +257,7 @@ static __always_inline void wait__turn(struct task_struct *task, struct pt_regs 
 		wait__learn_loop(t, task, now);
 	}
 	t->ready_cnt = ret;
-	message__begin(t, compat__syscall_arg1(regs));
+	message__begin(t, compat__syscall_arg(regs, 1));
 	thread__open(t, task, now);
 }
 

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What else is known of a slow dispatch: page faults, CPU quotas, the thread's priority. */
+#ifndef JANK_FACTS_BPF_H
+#define JANK_FACTS_BPF_H
+
+#include "bpf/compat.bpf.h"
+#include "bpf/record.bpf.h"
+
+/* So many levels of cgroups may have a quota, counted from the thread's own. */
+#define FACTS_GROUP_MAX 4
+
+/* How long quotas have kept the CPUs from the thread's cgroups, all together. Types of before this was read lack it. */
+static __always_inline u64 facts__throttled_ns(struct task_struct *task)
+{
+	struct task_group *group;
+	u64 ns = 0;
+
+	if (!bpf_core_field_exists(task->sched_task_group) ||
+	    !bpf_core_field_exists(struct task_group, cfs_bandwidth) ||
+	    !bpf_core_field_exists(struct task_group, parent))
+		return 0;
+	group = KREAD(task, sched_task_group);
+	for (int i = 0; i < FACTS_GROUP_MAX; i++) {
+		if (!group)
+			break;
+		ns += KREAD(group, cfs_bandwidth.throttled_time);
+		group = KREAD(group, parent);
+	}
+	return ns;
+}
+
+/* The thread was runnable until now, since it left the CPU or woke up after that. */
+static __always_inline void facts__was_runnable(struct jank_thread *t, struct task_struct *task,
+						u64 runnable_ns)
+{
+	u64 ns = facts__throttled_ns(task) - t->throttled_mark;
+
+	t->throttled_ns += ns < runnable_ns ? ns : runnable_ns;
+}
+
+/*
+ * Faults are counted from here on: when a dispatch leaves the CPU for the first time, or is first found late. At its
+ * begin they would cost every dispatch something.
+ */
+static __always_inline void facts__begin(struct jank_thread *t, struct task_struct *task)
+{
+	t->throttled_ns = 0;
+	if (!bpf_core_field_exists(task->maj_flt))
+		return;
+	t->min_flt = KREAD(task, min_flt);
+	t->maj_flt = KREAD(task, maj_flt);
+}
+
+static __always_inline __u16 facts__prio(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->prio))
+		return 0;
+	return KREAD(task, prio) + JANK_PRIO_OFFSET;
+}
+
+/* Precedes the dispatch's block or hang. In the ring's memory: with the block's own there is no room on the stack. */
+static __noinline int facts__send(struct jank_thread *t, struct task_struct *task, u64 stolen_ns,
+				  u64 now)
+{
+	struct jank_rec_facts *rec = bpf_ringbuf_reserve(&jank_ring, sizeof(*rec), 0);
+
+	if (!rec) {
+		lost__add(JANK_LOST_RING_FULL);
+		return -1;
+	}
+	__builtin_memset(rec, 0, sizeof(*rec));
+	record__head(&rec->hdr, JANK_REC_FACTS, sizeof(*rec), now, task);
+	rec->dispatch_ns = t->start_ns;
+	rec->stolen_ns = stolen_ns;
+	rec->prio = facts__prio(task);
+	if (bpf_core_field_exists(task->policy))
+		rec->policy = KREAD(task, policy);
+	if (bpf_core_field_exists(task->nr_cpus_allowed))
+		rec->cpus_allowed = KREAD(task, nr_cpus_allowed);
+	if (t->handled.taken) {
+		rec->throttled_ns = t->throttled_ns;
+		if (bpf_core_field_exists(task->maj_flt)) {
+			rec->min_flt_cnt = KREAD(task, min_flt) - t->min_flt;
+			rec->maj_flt_cnt = KREAD(task, maj_flt) - t->maj_flt;
+		}
+	}
+	record__comm(rec->comm, task);
+	bpf_ringbuf_submit(rec, 0);
+	return 0;
+}
+
+#endif

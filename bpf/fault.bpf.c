@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Page faults: whose page a dispatch waits for. */
+#include "bpf/thread.bpf.h"
+
+static __always_inline void fault__note(struct address_space *mapping)
+{
+	struct task_struct *task = KERNEL_CURRENT();
+	struct jank_thread *t;
+
+	/* Types of before this was read may lack it. */
+	if (!bpf_core_field_exists(struct address_space, host))
+		return;
+	if (!filter__maybe(KREAD(task, tgid)))
+		return;
+	t = thread__get(task);
+	if (t && t->start_ns)
+		t->fault_inode = (u64)BPF_CORE_READ(mapping, host);
+}
+
+/* A page of a mapped file is missing. */
+TRACEPOINT("mm_filemap_fault")
+int BPF_PROG(jank_on_fault, struct address_space *mapping)
+{
+	fault__note(mapping);
+	return 0;
+}
+
+/* Where that is not told: a page is about to be read, by whoever needs it. In new kernels it is a folio. */
+TRACEPOINT("mm_filemap_add_to_page_cache")
+int BPF_PROG(jank_on_cache, struct page *page)
+{
+	if (bpf_core_field_exists(struct page, mapping))
+		fault__note(BPF_CORE_READ(page, mapping));
+	return 0;
+}

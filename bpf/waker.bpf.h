@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Who ends a sleep. */
+#ifndef JANK_WAKER_BPF_H
+#define JANK_WAKER_BPF_H
+
+#include "bpf/compat.bpf.h"
+#include "bpf/record.bpf.h"
+
+/* Does the class of system calls send to sockets? */
+static __always_inline bool waker__may_send(s32 nr)
+{
+	__u32 class = jank_conf.syscall_class[nr & (JANK_SYSCALL_MAX - 1)];
+
+	return class == JANK_CLASS_SOCKET || class == JANK_CLASS_FD || class == JANK_CLASS_SENDFILE;
+}
+
+/*
+ * Who ended the sleep. In an interrupt (a timer, a disk) the current task is a bystander: then it is
+ * either off its own stack, or came from user mode and so is in no system call. But loopback traffic is
+ * delivered in a softirq on top of the sender's own system call.
+ */
+static __always_inline void waker__note(void *ctx, struct jank_rec_stack *rec, volatile u64 *spill,
+					__u32 waiter_state)
+{
+	struct task_struct *waker = KERNEL_CURRENT();
+	struct pt_regs *regs = compat__user_regs(waker);
+	bool kthread = KREAD(waker, flags) & PF_KTHREAD;
+	s32 nr = kthread ? -1 : compat__syscall_nr(regs);
+	__u16 flags = JANK_STACK_WAKER;
+
+	if (nr < 0 && !kthread)
+		return;
+	if (!compat__on_task_stack(ctx, waker, spill)) {
+		if (nr < 0 || !waker__may_send(nr) ||
+		    (waiter_state != JANK_STATE_SOCKET && waiter_state != JANK_STATE_POLL))
+			return;
+		flags |= JANK_STACK_WAKER_SOFTIRQ;
+	}
+	rec->waker.ns = 0;
+	rec->waker.tgid = KREAD(waker, tgid);
+	rec->waker.tid = KREAD(waker, pid);
+	record__comm(rec->waker.comm, waker);
+	rec->hdr.flags |= flags;
+}
+
+#endif
