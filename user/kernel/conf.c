@@ -11,6 +11,7 @@
 #include "kernel/syscalls.h"
 
 #define SPAN_MIN_NS	   (1 * NS_PER_MS)
+#define WATCH_DIVISOR	   10 /* of the threshold: so long a wait is worth looking at the others */
 #define SAMPLE_AGE_DIVISOR 10 /* of the threshold: the sampler leaves younger dispatches alone */
 
 static void fill_filter(struct jank_conf *conf, const struct filter *filter)
@@ -31,6 +32,8 @@ void conf__fill(struct jank_conf *conf, const struct loader_opts *opts,
 	conf->hang_ns = opts->hang_ns;
 	conf->span_min_ns = SPAN_MIN_NS;
 	conf->sample_age_ns = opts->threshold_ns / SAMPLE_AGE_DIVISOR;
+	conf->watch_ns = opts->frequency_hz ? opts->threshold_ns / WATCH_DIVISOR + 1 : 0;
+	conf->real_offset_ns = clock__real_offset_ns();
 	conf->tgid = opts->only_pid;
 	conf->self_tgid = getpid();
 	conf->debugging = opts->debugging;

@@ -71,6 +71,13 @@
 	X(TASK_ITER_PID, task_iter_pid, OPTIONAL, "6.1 (f0d74c4da1f0)",                            \
 	  "that look at one process only", "that look walks every thread of the machine",          \
 	  "boot a kernel from 6.1 on")                                                             \
+	X(FILE_FAULT, file_fault, OPTIONAL, "6.10", "page faults: the file whose page is missing", \
+	  "the file is told where its page was not in the cache (cache_add)",                      \
+	  "boot a kernel from 6.10 on")                                                            \
+	X(CACHE_ADD, cache_add, OPTIONAL, "3.12",                                                  \
+	  "page faults: the file, where file_fault is missing",                                    \
+	  "without file_fault too a page fault has no file",                                       \
+	  "boot a kernel built with CONFIG_TRACEPOINTS=y")                                         \
 	X(BPF_STATS, bpf_stats, OPTIONAL, "5.8 (d46edd671a14)", "the cost of our own programs",    \
 	  "the summary lacks bpf_ns and bpf_runs", "boot a kernel from 5.8 on")
 

@@ -142,6 +142,16 @@ static int attach_raw_tp(const char *name)
 	return err;
 }
 
+int probe__file_fault(const struct btf *btf)
+{
+	return attach_raw_tp("mm_filemap_fault");
+}
+
+int probe__cache_add(const struct btf *btf)
+{
+	return attach_raw_tp("mm_filemap_add_to_page_cache");
+}
+
 /* Where the kernel has types it need not be tried, which slows every system call down meanwhile. */
 int probe__raw_syscalls(const struct btf *btf)
 {

@@ -70,6 +70,7 @@ static void choose_programs(struct loader *loader)
 	bool raw = loader->wait == WAIT_RAW_SYSCALLS || loader->compat_apart;
 	bool looper = features__has(feats, FEATURE_UPROBE);
 	bool marks = looper && loader->opts.catalogue;
+	bool file_fault = features__has(feats, FEATURE_FILE_FAULT);
 	const struct {
 		struct bpf_program *prog;
 		bool wanted;
@@ -99,6 +100,9 @@ static void choose_programs(struct loader *loader)
 		{ skel->progs.jank_on_looper, looper },
 		{ skel->progs.jank_on_sample, loader->opts.frequency_hz > 0 },
 		{ skel->progs.jank_on_task, features__can_look(feats) },
+		{ skel->progs.jank_on_fault, file_fault },
+		{ skel->progs.jank_on_cache,
+		  !file_fault && features__has(feats, FEATURE_CACHE_ADD) },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

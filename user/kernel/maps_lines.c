@@ -19,7 +19,8 @@
 struct reader {
 	int (*fn)(void *ctx, const struct maps_line *line);
 	void *ctx;
-	int res; /* of fn */
+	bool any; /* not only executable ones */
+	int res;  /* of fn */
 };
 
 void maps_lines__decode_path(char *path)
@@ -40,8 +41,8 @@ void maps_lines__decode_path(char *path)
 	*to = 0;
 }
 
-/* A line of an executable file mapping. False for all others. */
-static bool parse_line(char *line, struct maps_line *ret)
+/* A line of a file mapping, an executable one unless any will do. False for all others. */
+static bool parse_line(char *line, bool any, struct maps_line *ret)
 {
 	unsigned long long start, end, offset, inode;
 	unsigned major, minor;
@@ -49,7 +50,7 @@ static bool parse_line(char *line, struct maps_line *ret)
 	char perms[5];
 	int at = 0;
 
-	if (!space || strnlen(space, 5) < 5 || space[3] != 'x')
+	if (!space || strnlen(space, 5) < 5 || (space[3] != 'x' && !any))
 		return false; /* most lines: not worth a scan */
 	if (sscanf(line, "%16llx-%16llx %4s %16llx %8x:%8x %20llu %n", &start, &end, perms, &offset,
 		   &major, &minor, &inode, &at) != 7 ||
@@ -74,7 +75,7 @@ static size_t take_lines(struct reader *reader, char *buf, size_t len)
 		struct maps_line parsed;
 
 		*end = 0;
-		if (parse_line(line, &parsed))
+		if (parse_line(line, reader->any, &parsed))
 			reader->res = reader->fn(reader->ctx, &parsed);
 		line = end + 1;
 	}
@@ -106,15 +107,25 @@ static int read_lines(struct reader *reader, int fd)
 	return reader->res;
 }
 
-int maps_lines__each(const char *maps_path, int (*fn)(void *ctx, const struct maps_line *line),
-		     void *ctx)
+static int read_file(struct reader *reader, const char *maps_path)
 {
-	struct reader reader = { .fn = fn, .ctx = ctx };
 	int fd = open(maps_path, O_RDONLY | O_CLOEXEC), err;
 
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	err = read_lines(&reader, fd);
+	err = read_lines(reader, fd);
 	close(fd);
 	return err;
+}
+
+int maps_lines__each(const char *maps_path, int (*fn)(void *ctx, const struct maps_line *line),
+		     void *ctx)
+{
+	return read_file(&(struct reader){ .fn = fn, .ctx = ctx }, maps_path);
+}
+
+int maps_lines__each_file(const char *maps_path, int (*fn)(void *ctx, const struct maps_line *line),
+			  void *ctx)
+{
+	return read_file(&(struct reader){ .fn = fn, .ctx = ctx, .any = true }, maps_path);
 }

@@ -15,6 +15,10 @@ struct maps_line {
 int maps_lines__each(const char *maps_path, int (*fn)(void *ctx, const struct maps_line *line),
 		     void *ctx);
 
+/* The same for every file mapping, executable or not: all lines have to be scanned. */
+int maps_lines__each_file(const char *maps_path, int (*fn)(void *ctx, const struct maps_line *line),
+			  void *ctx);
+
 /* A path as /proc shows it, in place: a newline is written \012 there, a word follows a deleted one. */
 void maps_lines__decode_path(char *path);
 

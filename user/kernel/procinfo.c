@@ -188,3 +188,17 @@ void procinfo__free(struct proc_info *info)
 	free(info->cgroup);
 	info->exe = info->cgroup = NULL;
 }
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+const char *procinfo__known_as(const struct proc_info *info)
+{
+	const char *program = info->exe ? base_name(info->exe) : info->comm;
+
+	return strncmp(program, info->comm, strlen(info->comm)) ? info->comm : program;
+}

@@ -27,6 +27,12 @@ struct proc_info {
 int procinfo__read(pid_t pid, struct proc_info *ret, struct err *err);
 void procinfo__free(struct proc_info *info);
 
+/*
+ * The name that people know a process by: what it calls itself (redis-server is a link to another program), in full
+ * where the kernel cut it to 15 bytes. Into info.
+ */
+const char *procinfo__known_as(const struct proc_info *info);
+
 /* The parts that parse, for tests. The texts are changed. 0 or -EBADMSG. */
 int procinfo__parse_stat(char *text, struct proc_info *ret, char *ret_state);
 int procinfo__parse_status(const char *text, struct proc_info *ret, uint32_t *ret_tgid);

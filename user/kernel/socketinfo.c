@@ -54,7 +54,7 @@ static const char *name_of(const struct number_name *table, size_t cnt, int numb
 	return NULL;
 }
 
-static void add_in(struct strbuf *sb, const struct sockaddr_storage *addr)
+void socketinfo__add_address(struct strbuf *sb, const struct sockaddr_storage *addr)
 {
 	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)addr;
 	const struct sockaddr_in *four = (const struct sockaddr_in *)addr;
@@ -97,7 +97,7 @@ static void add_internet(struct strbuf *sb, const struct socket_facts *facts)
 	const char *name = NAME_OF(protocols, facts->protocol);
 
 	strbuf__adds(sb, name ? name : "ip");
-	add_ends(sb, facts, add_in);
+	add_ends(sb, facts, socketinfo__add_address);
 }
 
 /* A path, which need not end in a NUL, or an abstract name: any bytes, the first a NUL. */

@@ -29,6 +29,9 @@ struct socket_facts {
 	socklen_t local_len, peer_len;
 };
 
+/* Adds an IPv4 or IPv6 address with its port: "10.0.0.7:5432", "[::1]:53"; a mapped one as IPv4. */
+void socketinfo__add_address(struct strbuf *sb, const struct sockaddr_storage *addr);
+
 /* The part that writes, for tests. */
 void socketinfo__add_facts(struct strbuf *sb, const struct socket_facts *facts);
 

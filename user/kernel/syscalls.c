@@ -26,12 +26,13 @@ static const char *const classes[] = {
 			      "send sendto sendmsg sendmmsg connect accept accept4 socketcall",
 	[JANK_CLASS_FD] = "read readv pread64 preadv preadv2 "
 			  "write writev pwrite64 pwritev pwritev2 "
-			  "splice tee vmsplice sendfile sendfile64",
+			  "splice tee vmsplice",
+	[JANK_CLASS_SENDFILE] = "sendfile sendfile64",
 	[JANK_CLASS_IOCTL] = "ioctl",
+	[JANK_CLASS_FILE_FD] = "fsync fdatasync syncfs sync_file_range fallocate ftruncate "
+			       "ftruncate64 copy_file_range getdents64 flock fcntl fcntl64",
 	[JANK_CLASS_FILE] =
-		"fsync fdatasync sync syncfs sync_file_range sync_file_range2 msync "
-		"fallocate ftruncate ftruncate64 truncate truncate64 copy_file_range "
-		"getdents64 openat openat2 open creat "
+		"sync sync_file_range2 msync truncate truncate64 openat openat2 open creat "
 		"stat stat64 lstat lstat64 newfstatat fstatat64 statx "
 		"rename renameat renameat2 unlink unlinkat mkdir mkdirat rmdir "
 		"link linkat symlink symlinkat access faccessat faccessat2 close execve",
@@ -74,6 +75,8 @@ static void set_one(struct jank_conf *conf, int nr, const char *name)
 	conf->syscall_class[nr] = class_of(name);
 	if (!strcmp(name, "restart_syscall"))
 		conf->restart_nr[half] = nr;
+	if (!half && !strcmp(name, "select"))
+		conf->select_nr = nr;
 	for (int i = 0; i < EPOLL_CNT; i++)
 		if (!strcmp(name, epoll[i]))
 			conf->epoll_nr[half * EPOLL_CNT + i] = nr;
@@ -82,6 +85,7 @@ static void set_one(struct jank_conf *conf, int nr, const char *name)
 void syscalls__set(struct jank_conf *conf)
 {
 	memset(conf->epoll_nr, -1, sizeof(conf->epoll_nr));
+	conf->select_nr = -1;
 	memset(conf->restart_nr, -1, sizeof(conf->restart_nr));
 	memset(conf->syscall_class, JANK_CLASS_PLAIN, sizeof(conf->syscall_class));
 	for (int nr = 0; nr < JANK_SYSCALL_MAX; nr++)
