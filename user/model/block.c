@@ -7,18 +7,12 @@
 
 #include <stdlib.h>
 
+#include "model/link.h"
+#include "model/sample.h"
+
 struct block *block__new(void)
 {
 	return calloc(1, sizeof(struct block));
-}
-
-static void samples__free(struct sample *samples, size_t cnt)
-{
-	for (size_t i = 0; i < cnt; i++) {
-		free(samples[i].stack.addresses);
-		free(samples[i].stack.frames);
-	}
-	free(samples);
 }
 
 void block__free(struct block *block)
@@ -26,7 +20,9 @@ void block__free(struct block *block)
 	if (!block)
 		return;
 	samples__free(block->samples, block->sample_cnt);
-	free(block->preemptors);
+	links__free(block->chain, block->chain_cnt);
+	tasks__free(block->preemptors, block->preemptor_cnt);
+	free(block->cause.summary);
 	free(block->lost);
 	free(block->host.name);
 	free(block->host.kernel);
@@ -36,6 +32,7 @@ void block__free(struct block *block)
 	free(block->thread);
 	free(block->exe);
 	free(block->cgroup);
+	free(block->facts.quota_cgroup);
 	free(block->container);
 	free(block->pod);
 	free(block->unit);
@@ -60,16 +57,13 @@ void summary__free(struct summary *summary)
 
 size_t block__bytes(const struct block *block)
 {
-	size_t sum = sizeof(*block) + block->sample_cnt * sizeof(*block->samples) +
-		     block->preemptor_cnt * sizeof(*block->preemptors) +
+	size_t sum = sizeof(*block) + block->preemptor_cnt * sizeof(*block->preemptors) +
 		     message__bytes(block->message);
 
-	for (size_t i = 0; i < block->sample_cnt; i++) {
-		const struct stack *stack = &block->samples[i].stack;
-
-		sum += (stack->kernel_cnt + stack->user_cnt) * sizeof(*stack->addresses) +
-		       stack->frame_cnt * sizeof(*stack->frames);
-	}
+	for (size_t i = 0; i < block->sample_cnt; i++)
+		sum += sample__bytes(&block->samples[i]);
+	for (size_t i = 0; i < block->chain_cnt; i++)
+		sum += link__bytes(&block->chain[i]);
 	return sum;
 }
 

@@ -15,6 +15,7 @@
 
 #include "bpf/jank_abi.h"
 #include "model/message.h"
+#include "model/waited.h"
 
 #define BLOCK_SCHEMA "jankbpf/1"
 
@@ -42,13 +43,6 @@ struct stack {
 	size_t frame_cnt;
 };
 
-/* Another task, by role: waker, or preemptor (then with ns). */
-struct other_task {
-	uint32_t pid, tid;
-	uint64_t ns;
-	char comm[JANK_COMM_SZ + 1];
-};
-
 /* A tick of the sampler, or a span off the CPU. */
 struct sample {
 	uint64_t t_ns;		  /* CLOCK_MONOTONIC */
@@ -61,13 +55,61 @@ struct sample {
 	bool has_waker;
 	bool waker_softirq;
 	struct other_task waker;
+	struct waited *waited; /* what a span waited for; NULL: not known */
+	uint32_t cpu;	       /* where it was taken */
 	struct stack stack;
 };
+
+/* Why a link is in the chain. */
+enum link_role {
+	LINK_WOKE, /* it ended the wait of the link before (of the first: of the dispatch) */
+	LINK_HELD, /* it held the mutex that the one before waited for */
+};
+
+/*
+ * A link of the chain of wakers: a thread for which the one before it waited, and what it did while that
+ * one did. All times are of the interval that the two share: ns is its length, part_ns how it was spent, as
+ * far as it is known (they sum to ns at most).
+ */
+struct link {
+	enum link_role role;
+	struct other_task task; /* ns unused */
+	char *process;		/* its name; NULL: not known */
+	uint64_t t_ns, ns;
+	uint64_t part_ns[JANK_STATE_CNT];
+	uint32_t
+		state; /* the largest part; JANK_STATE_CNT: nothing of it was seen but that it woke */
+	uint16_t prio; /* as on the wire (JANK_PRIO_OFFSET); 0: not known */
+	int32_t syscall;
+	const char *syscall_name; /* static; NULL: none, or not known */
+	struct waited *waited;	  /* what it waited for in turn, in that state; NULL: not known */
+	struct stack stack;	  /* where it was in that state; empty when not known */
+	struct stack wake_stack;  /* where it was as it ended the wait; empty when not known */
+	struct other_task *preemptors; /* who ran while it wanted to, worst first */
+	size_t preemptor_cnt;
+};
+#define LINK_MAX 8
 
 /* What the machine did meanwhile, in percent of all its CPUs; negative: not known. */
 struct machine_load {
 	double total_pct, process_pct, user_pct, system_pct, iowait_pct;
-	bool busy; /* the thread wanted a CPU and others had it for > 1/5 of the dispatch */
+	bool busy;	  /* the thread wanted a CPU and others had it for > 1/5 of the dispatch */
+	double steal_pct; /* taken by a hypervisor */
+	/* PSI: part of the time in which some task of the machine waited for it; negative: not known */
+	double psi_cpu_pct, psi_memory_pct, psi_io_pct;
+};
+
+/* More on the dispatch, as the probes had it (jank_rec_facts). */
+struct facts {
+	bool known;
+	uint64_t throttled_ns, stolen_ns, maj_flt_cnt, min_flt_cnt;
+	uint16_t prio, policy; /* prio: as on the wire */
+	uint32_t cpus_allowed;
+	uint32_t cpu_capacity;	       /* of the CPU that it ran on most, of 1024; 0: not known */
+	uint32_t cpu_khz, cpu_max_khz; /* of that CPU, at the block's end; 0: not known */
+	/* Where it was throttled: by the quota of which cgroup, owned by the block; NULL, 0: not known. */
+	char *quota_cgroup;
+	uint64_t quota_ns, quota_period_ns;
 };
 
 struct host_info {
@@ -88,13 +130,28 @@ enum stack_quality {
 
 #define CAUSE_SIGNATURE_LEN 16
 
-struct cause {
+/* One of several causes, by its share. */
+struct cause_part {
 	const char *
 		kind; /* "cpu", "kernel", "page_fault", "runnable" or a blocked state's key; static */
+	const char *
+		what; /* finer, where it is known: "mutex", "fsync", "throttled" …; static, see verdict.h */
 	double share; /* of the wall time, 0 to 1 */
 	const struct frame
 		*frame; /* into a sample's stack; NULL when no application frame was seen */
+};
+#define CAUSE_PART_MAX 4
+
+struct cause {
+	const char *kind;
+	const char *what;
+	double share;
+	const struct frame *frame;		 /* these four as in parts[0] */
 	char signature[CAUSE_SIGNATURE_LEN + 1]; /* hex */
+	char *summary;				 /* one sentence in English; owned by the block */
+	double confidence; /* 0 to 1: how much of the verdict was seen, not inferred */
+	struct cause_part parts[CAUSE_PART_MAX]; /* largest first */
+	size_t part_cnt;
 };
 
 /* Losses of one block by reason: kernel reasons by JANK_LOST_*, then user reasons (loss.h). */
@@ -132,10 +189,15 @@ struct block {
 	uint64_t state_ns[JANK_STATE_CNT];
 	struct cause cause;
 	struct machine_load load;
+	struct facts facts;
 	struct other_task *preemptors; /* worst first */
 	size_t preemptor_cnt;
 	struct sample *samples; /* in time order */
 	size_t sample_cnt;
+	/* Of the longest wait that somebody ended: whom it waited for, whom that one … */
+	struct link *chain;
+	size_t chain_cnt;
+	size_t chain_sample;	 /* that wait: index into samples */
 	unsigned stack_quality;	 /* enum stack_quality bits */
 	struct block_loss *lost; /* only reasons with cnt > 0 */
 	size_t lost_cnt;

@@ -12,6 +12,7 @@ struct stack_event {
 	struct jank_rec_stack rec;
 	const uint64_t *addresses;	/* kernel_cnt + user_cnt */
 	const struct jank_task *slices; /* slice_cnt */
+	const uint16_t *prios;		/* as many; NULL: not known */
 };
 
 struct event {
@@ -20,11 +21,13 @@ struct event {
 	union {
 		struct jank_rec_loop loop;
 		struct jank_rec_block block; /* BLOCK and HANG */
-		struct stack_event stack;
+		struct stack_event stack;    /* STACK and OTHER */
 		struct jank_rec_thread thread;
 		struct jank_rec_exec exec;
 		struct jank_rec_wait wait;
 		struct jank_rec_message message;
+		struct jank_rec_waited waited;
+		struct jank_rec_facts facts;
 	};
 };
 

@@ -79,7 +79,7 @@ static int set_losses(struct block *block, const struct dispatch *dispatch)
 {
 	if (add_loss(block, loss__key(JANK_LOST_SAMPLE_SHED), dispatch->rec.shed_cnt) ||
 	    add_loss(block, loss__key(JANK_LOST_WAKEUP), dispatch->rec.wakeup_missed_cnt) ||
-	    add_loss(block, loss__key(LOSS_SAMPLES_CAPPED), dispatch->capped_cnt))
+	    add_loss(block, loss__key(LOSS_SAMPLES_CAPPED), dispatch->evidence.capped_cnt))
 		return -ENOMEM;
 	return 0;
 }
@@ -111,15 +111,22 @@ static void set_times(struct block *block, const struct judge *judge,
 
 static void move_evidence(struct block *block, struct dispatch *dispatch)
 {
-	block->samples = dispatch->samples;
-	block->sample_cnt = dispatch->sample_cnt;
-	block->preemptors = dispatch->preemptors;
-	block->preemptor_cnt = dispatch->preemptor_cnt;
-	block->message = dispatch->message;
-	dispatch->samples = NULL;
-	dispatch->preemptors = NULL;
-	dispatch->message = NULL;
-	dispatch->sample_cnt = dispatch->preemptor_cnt = 0;
+	struct evidence *evidence = &dispatch->evidence;
+
+	block->samples = evidence->samples;
+	block->sample_cnt = evidence->sample_cnt;
+	block->preemptors = evidence->preemptors;
+	block->preemptor_cnt = evidence->preemptor_cnt;
+	block->message = evidence->message;
+	block->facts = evidence->facts;
+	block->chain = dispatch->chain.links;
+	block->chain_cnt = dispatch->chain.cnt;
+	block->chain_sample = dispatch->chain.sample;
+	dispatch->chain = (struct chain){ 0 };
+	evidence->samples = NULL;
+	evidence->preemptors = NULL;
+	evidence->message = NULL;
+	evidence->sample_cnt = evidence->sample_cap = evidence->preemptor_cnt = 0;
 }
 
 static unsigned stack_quality(const struct block *block)

@@ -10,10 +10,11 @@
 #include <stdint.h>
 
 #include "model/block.h"
+#include "model/chain.h"
 #include "model/event.h"
+#include "model/evidence.h"
 #include "model/hist.h"
 #include "model/loss.h"
-#include "model/message.h"
 
 struct loops;
 
@@ -22,18 +23,17 @@ struct dispatch {
 	struct jank_rec_block rec;
 	bool hang;	    /* still open */
 	bool hang_reported; /* a hang was reported before its end */
-	struct sample *samples;
-	size_t sample_cnt;
-	struct other_task *preemptors; /* by task, worst first */
-	size_t preemptor_cnt;
-	struct message *message; /* what was handled, not named yet; NULL: not known */
-	uint64_t capped_cnt;	 /* samples left out: too many */
+	struct evidence evidence;
+	struct chain chain; /* of its longest wait that somebody ended */
 };
 
 struct loops *loops__new(struct losses *losses); /* NULL: out of memory */
 void loops__free(struct loops *loops);
 
-/* Takes an event in. *ret: the dispatch that it completes (owned by the caller), or NULL. 0 or -ENOMEM. */
+/*
+ * Takes an event in. *ret: the dispatch that it completes (owned by the caller), or NULL. 0, or -ENOMEM: something of the
+ * evidence is missing.
+ */
 int loops__event(struct loops *loops, const struct event *event, struct dispatch **ret);
 
 void dispatch__free(struct dispatch *dispatch);

@@ -19,6 +19,7 @@
 	X(SAMPLES_CAPPED, "samples_capped")	  /* more than one block may hold */               \
 	X(PREEMPTORS_CAPPED, "preemptors_capped") /* of too many tasks */                          \
 	X(THREADS_CAPPED, "threads_capped")	  /* more threads than we keep evidence of */      \
+	X(EVIDENCE_CAPPED, "evidence_capped")	  /* of threads waited for: too much to keep */    \
 	X(QUEUE_FULL, "queue_full")		  /* the sinks are too slow for the blocks */      \
 	X(UNWRITTEN, "unwritten_records")	  /* a sink could not write: disk full, … */     \
 	X(JOURNAL, "unwritten_journal")		  /* the journal could not be written */           \

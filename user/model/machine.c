@@ -9,20 +9,13 @@
 #include "model/machine.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <uthash.h>
-
-#include "base/file.h"
-#include "base/strbuf.h"
 
 #define READINGS_MAX  256
 #define PROCESSES_MAX JANK_TGID_MAX
-#define STAT_MAX      (4u << 20) /* /proc/stat lists every interrupt of every CPU */
-#define MEMINFO_MAX   (64u << 10)
-#define UNKNOWN	      UINT64_MAX
+#define UNKNOWN	      MACHINE_UNKNOWN
 
 struct process {
 	pid_t pid;
@@ -32,7 +25,7 @@ struct process {
 
 struct machine {
 	uint64_t ns[READINGS_MAX];
-	struct machine_ticks ticks[READINGS_MAX];
+	struct machine_reading readings[READINGS_MAX];
 	size_t cnt;
 	struct process *processes;
 };
@@ -100,7 +93,7 @@ static void move_reading(struct machine *machine, size_t from, size_t to)
 	struct process *process;
 
 	machine->ns[to] = machine->ns[from];
-	machine->ticks[to] = machine->ticks[from];
+	machine->readings[to] = machine->readings[from];
 	for (process = machine->processes; process; process = process->hh.next)
 		process->cpu_ns[to] = process->cpu_ns[from];
 }
@@ -117,7 +110,7 @@ static void thin_out(struct machine *machine)
 	machine->cnt = to;
 }
 
-void machine__put(struct machine *machine, uint64_t now_ns, const struct machine_ticks *ticks,
+void machine__put(struct machine *machine, uint64_t now_ns, const struct machine_reading *reading,
 		  uint64_t (*cpu_ns)(pid_t pid, void *ctx), void *ctx)
 {
 	struct process *process;
@@ -129,7 +122,7 @@ void machine__put(struct machine *machine, uint64_t now_ns, const struct machine
 		thin_out(machine);
 	at = machine->cnt++;
 	machine->ns[at] = now_ns;
-	machine->ticks[at] = *ticks;
+	machine->readings[at] = *reading;
 	for (process = machine->processes; process; process = process->hh.next) {
 		uint64_t ns = cpu_ns(process->pid, ctx);
 
@@ -137,51 +130,6 @@ void machine__put(struct machine *machine, uint64_t now_ns, const struct machine
 			ns = process->cpu_ns[at - 1]; /* it ended: it uses no more */
 		process->cpu_ns[at] = ns;
 	}
-}
-
-int machine__parse_stat(const char *text, struct machine_ticks *ret)
-{
-	unsigned long long user, nice, system, idle, iowait, irq, softirq, steal;
-	struct machine_ticks ticks = { 0 };
-
-	if (sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system,
-		   &idle, &iowait, &irq, &softirq, &steal) != 8)
-		return -EBADMSG;
-	for (const char *at = strstr(text, "\ncpu"); at; at = strstr(at + 1, "\ncpu"))
-		ticks.cpus++;
-	ticks.user = user + nice;
-	ticks.system = system + irq + softirq;
-	ticks.iowait = iowait;
-	ticks.busy = ticks.user + ticks.system + steal;
-	ticks.total = ticks.busy + idle + iowait;
-	*ret = ticks;
-	return ticks.cpus ? 0 : -EBADMSG;
-}
-
-static uint64_t cpu_clock_ns(pid_t pid, void *ctx)
-{
-	struct timespec ts;
-	clockid_t clock;
-
-	(void)ctx;
-	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
-		return UNKNOWN;
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-int machine__read(struct machine *machine, uint64_t now_ns)
-{
-	struct strbuf sb = STRBUF_INIT;
-	struct machine_ticks ticks;
-	int res;
-
-	res = file__read("/proc/stat", STAT_MAX, &sb);
-	if (!res)
-		res = machine__parse_stat(strbuf__str(&sb), &ticks);
-	strbuf__free(&sb);
-	if (!res)
-		machine__put(machine, now_ns, &ticks, cpu_clock_ns, NULL);
-	return res;
 }
 
 /* Between which readings a time lies: the earlier one's index, and how far towards the next. */
@@ -212,16 +160,42 @@ static double between(uint64_t a, uint64_t b, double part)
 	return (double)a + ((double)b - (double)a) * part;
 }
 
-/* How much a counter of the ticks grew; iowait is known to shrink at times. */
+static uint64_t counter(const struct machine *machine, size_t i, size_t member)
+{
+	return *(const uint64_t *)((const char *)&machine->readings[i] + member);
+}
+
+static double counter_at(const struct machine *machine, size_t member, struct position at)
+{
+	return between(counter(machine, at.i, member), counter(machine, at.i + 1, member), at.part);
+}
+
+static bool is_known(const struct machine *machine, size_t member, struct position at)
+{
+	return counter(machine, at.i, member) != UNKNOWN &&
+	       counter(machine, at.i + 1, member) != UNKNOWN;
+}
+
+/* How much a counter grew; iowait is known to shrink at times. */
 static double grown(const struct machine *machine, size_t member, struct position from,
 		    struct position to)
 {
-#define TICKS(i) (*(const uint64_t *)((const char *)&machine->ticks[i] + member))
-	double a = between(TICKS(from.i), TICKS(from.i + 1), from.part);
-	double b = between(TICKS(to.i), TICKS(to.i + 1), to.part);
+	double more = counter_at(machine, member, to) - counter_at(machine, member, from);
 
-	return b > a ? b - a : 0;
-#undef TICKS
+	return more > 0 ? more : 0;
+}
+
+/* Of the interval, ns long, the part that a counter of microseconds grew by. */
+static double pressure_pct(const struct machine *machine, unsigned resource, struct position from,
+			   struct position to, uint64_t ns)
+{
+	size_t member = offsetof(struct machine_reading, pressure_us) + resource * sizeof(uint64_t);
+	double pct;
+
+	if (!is_known(machine, member, from) || !is_known(machine, member, to))
+		return -1;
+	pct = 100 * 1000 * grown(machine, member, from, to) / (double)ns;
+	return pct < 100 ? pct : 100;
 }
 
 static double process_pct(const struct machine *machine, pid_t pid, uint64_t start_ns,
@@ -244,7 +218,7 @@ static double process_pct(const struct machine *machine, pid_t pid, uint64_t sta
 	to = locate(machine, end_ns);
 	used = between(process->cpu_ns[to.i], process->cpu_ns[to.i + 1], to.part) -
 	       between(process->cpu_ns[from.i], process->cpu_ns[from.i + 1], from.part);
-	return 100 * used / ((double)(end_ns - start_ns) * machine->ticks[to.i].cpus);
+	return 100 * used / ((double)(end_ns - start_ns) * machine->readings[to.i].ticks.cpus);
 }
 
 void machine__load(const struct machine *machine, pid_t pid, uint64_t start_ns, uint64_t end_ns,
@@ -253,7 +227,7 @@ void machine__load(const struct machine *machine, pid_t pid, uint64_t start_ns, 
 	struct position from, to;
 	double total;
 
-	*ret = (struct machine_load){ -1, -1, -1, -1, -1, false };
+	*ret = (struct machine_load){ -1, -1, -1, -1, -1, false, -1, -1, -1, -1 };
 	if (machine->cnt < 2)
 		return;
 	if (start_ns < machine->ns[0])
@@ -264,53 +238,21 @@ void machine__load(const struct machine *machine, pid_t pid, uint64_t start_ns, 
 		return;
 	from = locate(machine, start_ns);
 	to = locate(machine, end_ns);
-	total = grown(machine, offsetof(struct machine_ticks, total), from, to);
+	total = grown(machine, offsetof(struct machine_reading, ticks.total), from, to);
 	if (total > 0) {
-#define PCT(member) (100 * grown(machine, offsetof(struct machine_ticks, member), from, to) / total)
+#define PCT(member)                                                                                \
+	(100 * grown(machine, offsetof(struct machine_reading, ticks.member), from, to) / total)
 		ret->total_pct = PCT(busy);
 		ret->user_pct = PCT(user);
 		ret->system_pct = PCT(system);
 		ret->iowait_pct = PCT(iowait);
+		ret->steal_pct = PCT(steal);
 #undef PCT
 	}
+	ret->psi_cpu_pct = pressure_pct(machine, MACHINE_CPU, from, to, end_ns - start_ns);
+	ret->psi_memory_pct = pressure_pct(machine, MACHINE_MEMORY, from, to, end_ns - start_ns);
+	ret->psi_io_pct = pressure_pct(machine, MACHINE_IO, from, to, end_ns - start_ns);
 	ret->process_pct = process_pct(machine, pid, start_ns, end_ns);
 	if (total > 0 && ret->process_pct > ret->total_pct)
 		ret->total_pct = ret->process_pct; /* ticks are the coarser measure */
-}
-
-static int meminfo_value(const char *text, const char *key, uint64_t *ret)
-{
-	const char *at = strstr(text, key);
-	unsigned long long kb;
-
-	if (!at || sscanf(at + strlen(key), " %llu kB", &kb) != 1)
-		return -EBADMSG;
-	*ret = kb;
-	return 0;
-}
-
-int machine__parse_meminfo(const char *text, uint64_t *ret_total, uint64_t *ret_free,
-			   uint64_t *ret_available)
-{
-	uint64_t total, free_kb, available;
-
-	if (meminfo_value(text, "MemTotal:", &total) || meminfo_value(text, "MemFree:", &free_kb) ||
-	    meminfo_value(text, "MemAvailable:", &available))
-		return -EBADMSG;
-	*ret_total = total;
-	*ret_free = free_kb;
-	*ret_available = available;
-	return 0;
-}
-
-int machine__memory(uint64_t *ret_total, uint64_t *ret_free, uint64_t *ret_available)
-{
-	struct strbuf sb = STRBUF_INIT;
-	int res;
-
-	res = file__read("/proc/meminfo", MEMINFO_MAX, &sb);
-	if (!res)
-		res = machine__parse_meminfo(strbuf__str(&sb), ret_total, ret_free, ret_available);
-	strbuf__free(&sb);
-	return res;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the machine did while a dispatch lasted: readings of /proc/stat and of the traced processes' CPU
- * clocks, kept for a while, and the load over any interval by interpolation between them.
+ * What the machine did while a dispatch lasted: readings of /proc/stat, of /proc/pressure and of the traced processes'
+ * CPU clocks, kept for a while, and the load over any interval by interpolation between them.
  */
 #ifndef JANK_MACHINE_H
 #define JANK_MACHINE_H
@@ -37,18 +37,31 @@ struct machine_ticks {
 	uint64_t user;	 /* with nice; guests are in it */
 	uint64_t system; /* with interrupts */
 	uint64_t iowait;
+	uint64_t steal;
 	uint64_t busy; /* all but idle and iowait, stolen time too */
 	uint64_t total;
 	unsigned cpus;
 };
 
+/* What tasks may wait for, as the kernel counts the pressure on it (PSI). */
+enum { MACHINE_CPU, MACHINE_MEMORY, MACHINE_IO };
+#define MACHINE_RESOURCE_CNT 3
+#define MACHINE_UNKNOWN	     UINT64_MAX
+
+struct machine_reading {
+	struct machine_ticks ticks;
+	/* microseconds since boot in which some task waited for it; or MACHINE_UNKNOWN */
+	uint64_t pressure_us[MACHINE_RESOURCE_CNT];
+};
+
 /* The parts of the above, for tests. 0 or -EBADMSG. */
 int machine__parse_stat(const char *text, struct machine_ticks *ret);
+int machine__parse_pressure(const char *text, uint64_t *ret_us);
 int machine__parse_meminfo(const char *text, uint64_t *ret_total, uint64_t *ret_free,
 			   uint64_t *ret_available);
 
-/* Adds a reading that was had elsewhere; cpu_ns tells a process's CPU time, or UINT64_MAX. */
-void machine__put(struct machine *machine, uint64_t now_ns, const struct machine_ticks *ticks,
+/* Adds a reading that was had elsewhere; cpu_ns tells a process's CPU time, or MACHINE_UNKNOWN. */
+void machine__put(struct machine *machine, uint64_t now_ns, const struct machine_reading *reading,
 		  uint64_t (*cpu_ns)(pid_t pid, void *ctx), void *ctx);
 
 #endif

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#include "base/function.h"
+#include "base/strbuf.h"
+
 #define PROBE_DEPTH_MAX 12 /* frames between a tracepoint and the helper that took the stack */
 
 static bool starts_with_any(const char *str, const char *const *prefixes)
@@ -49,19 +52,63 @@ void stack__trim_stray(struct stack *stack)
 	}
 }
 
-const struct frame *stack__app_frame(const struct stack *stack)
+/* V8's: behind a return type, if it is a template. */
+static bool is_inner(const struct frame *frame)
+{
+	static const char space[] = "v8::internal::";
+	struct strbuf name = STRBUF_INIT;
+	bool ret;
+
+	if (!frame->function || !strstr(frame->function, space))
+		return false;
+	function__add_short(&name, frame->function, "", false);
+	ret = !strncmp(strbuf__str(&name), space, strlen(space));
+	strbuf__free(&name);
+	return ret;
+}
+
+bool stack__is_app(const struct frame *frame)
+{
+	return frame->app && !is_inner(frame);
+}
+
+static bool is_of_app(const struct frame *frame)
+{
+	return frame->app;
+}
+
+/* The innermost one that has a name, else the innermost one. */
+static const struct frame *innermost(const struct stack *stack,
+				     bool (*is)(const struct frame *frame))
 {
 	const struct frame *nameless = NULL;
 
 	for (size_t i = 0; i < stack->frame_cnt; i++) {
 		const struct frame *frame = &stack->frames[i];
 
-		if (frame->app && frame->module && frame->function)
+		if (!frame->module || !is(frame))
+			continue;
+		if (frame->function)
 			return frame;
-		if (frame->app && frame->module && !nameless)
+		if (!nameless)
 			nameless = frame;
 	}
 	return nameless;
+}
+
+const struct frame *stack__app_frame(const struct stack *stack)
+{
+	return innermost(stack, stack__is_app);
+}
+
+const struct frame *stack__busy_frame(const struct stack *stack)
+{
+	return innermost(stack, is_of_app);
+}
+
+const struct frame *stack__frame_in(const struct stack *stack, uint32_t state)
+{
+	return state == JANK_STATE_RUNNING ? stack__busy_frame(stack) : stack__app_frame(stack);
 }
 
 bool stack__reaches_start(const struct stack *stack)

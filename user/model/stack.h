@@ -19,6 +19,18 @@ void stack__trim_stray(struct stack *stack);
 /* The innermost frame of the target's own code that has a name, else one that has none, or NULL. */
 const struct frame *stack__app_frame(const struct stack *stack);
 
+/*
+ * The same where a thread was busy: what it computed is told by the inner functions of its runtime, too, which are
+ * nobody's where one waits.
+ */
+const struct frame *stack__busy_frame(const struct stack *stack);
+
+/* The one of these that goes with the state, JANK_STATE_*. */
+const struct frame *stack__frame_in(const struct stack *stack, uint32_t state);
+
+/* Is it the application's, not an inner function of its runtime? */
+bool stack__is_app(const struct frame *frame);
+
 /* Does the user part reach the thread's first function? False for no user part. */
 bool stack__reaches_start(const struct stack *stack);
 

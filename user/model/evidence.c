@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Records of one thread arrive in order: what a span waited for comes right before the span. */
+#include "model/evidence.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/sample.h"
+
+#define SAMPLE_MAX    2048 /* of one dispatch; 20 s at 99 Hz */
+#define PREEMPTOR_MAX 64
+
+int tasks__add(struct other_task **tasks, size_t *cnt, size_t max, const struct jank_task *task,
+	       uint16_t prio)
+{
+	for (size_t i = 0; i < *cnt; i++)
+		if ((*tasks)[i].tid == task->tid) {
+			(*tasks)[i].ns += task->ns;
+			if (prio)
+				(*tasks)[i].prio = prio;
+			return 0;
+		}
+	if (*cnt == max)
+		return -ENOSPC;
+	if (!*tasks)
+		*tasks = calloc(max, sizeof(**tasks));
+	if (!*tasks)
+		return -ENOMEM;
+	other_task__set(&(*tasks)[*cnt], task);
+	(*tasks)[(*cnt)++].prio = prio;
+	return 0;
+}
+
+static int worst_first(const void *a, const void *b)
+{
+	const struct other_task *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+void tasks__sort(struct other_task *tasks, size_t cnt)
+{
+	if (cnt)
+		qsort(tasks, cnt, sizeof(*tasks), worst_first);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct sample *x = a, *y = b;
+
+	return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
+}
+
+void evidence__sort(struct evidence *evidence)
+{
+	if (evidence->sample_cnt)
+		qsort(evidence->samples, evidence->sample_cnt, sizeof(struct sample), by_time);
+	tasks__sort(evidence->preemptors, evidence->preemptor_cnt);
+}
+
+static int add_preemptors(struct evidence *evidence, const struct stack_event *event,
+			  struct losses *losses)
+{
+	for (unsigned i = 0; i < event->rec.slice_cnt; i++) {
+		int res = tasks__add(&evidence->preemptors, &evidence->preemptor_cnt, PREEMPTOR_MAX,
+				     &event->slices[i], event->prios ? event->prios[i] : 0);
+
+		if (res == -ENOSPC)
+			losses__add(losses, LOSS_PREEMPTORS_CAPPED, 1);
+		else if (res)
+			return res;
+	}
+	return 0;
+}
+
+/* What the span that began then waited for; the caller owns it. Of another span it would be a lie. */
+static struct waited *take_pending(struct evidence *evidence, uint64_t t_ns)
+{
+	struct waited *waited = evidence->pending;
+
+	evidence->pending = NULL;
+	if (!waited || waited->raw.t_ns == t_ns)
+		return waited;
+	waited__free(waited);
+	return NULL;
+}
+
+/*
+ * A span that was sent while open, for a hang, comes again when it ends: the whole replaces the part. What
+ * the part waited for is the whole's, where that brings nothing of its own.
+ */
+static void drop_open_part(struct evidence *evidence, uint64_t t_ns, struct waited **waited)
+{
+	struct sample *last;
+
+	if (!evidence->sample_cnt)
+		return;
+	last = &evidence->samples[evidence->sample_cnt - 1];
+	if (!last->open || last->t_ns != t_ns)
+		return;
+	if (!*waited) {
+		*waited = last->waited;
+		last->waited = NULL;
+	}
+	sample__free(last);
+	evidence->sample_cnt--;
+}
+
+static int make_room(struct evidence *evidence)
+{
+	size_t cap = evidence->sample_cap ? evidence->sample_cap * 2 : 16;
+	struct sample *samples;
+
+	if (evidence->sample_cnt < evidence->sample_cap)
+		return 0;
+	samples = realloc(evidence->samples, cap * sizeof(*samples));
+	if (!samples)
+		return -ENOMEM;
+	evidence->samples = samples;
+	evidence->sample_cap = cap;
+	return 0;
+}
+
+int evidence__add_stack(struct evidence *evidence, const struct stack_event *event,
+			struct losses *losses)
+{
+	struct waited *waited = take_pending(evidence, event->rec.t_ns);
+	int res = add_preemptors(evidence, event, losses);
+
+	drop_open_part(evidence, event->rec.t_ns, &waited);
+	if (!res && evidence->sample_cnt >= SAMPLE_MAX) {
+		evidence->capped_cnt++;
+		losses__add(losses, LOSS_SAMPLES_CAPPED, 1);
+		waited__free(waited);
+		return 0;
+	}
+	if (!res)
+		res = make_room(evidence);
+	if (!res)
+		res = sample__set(&evidence->samples[evidence->sample_cnt], event);
+	if (res) {
+		waited__free(waited);
+		return res;
+	}
+	evidence->samples[evidence->sample_cnt++].waited = waited;
+	return 0;
+}
+
+int evidence__add_waited(struct evidence *evidence, const struct jank_rec_waited *rec)
+{
+	waited__free(evidence->pending);
+	evidence->pending = waited__new(rec);
+	return evidence->pending ? 0 : -ENOMEM;
+}
+
+/* For a hang and, where it took until now to read them, again for its end: the later one knows more. */
+int evidence__set_message(struct evidence *evidence, const struct jank_rec_message *rec)
+{
+	message__free(evidence->message);
+	evidence->message = message__new(rec);
+	return evidence->message ? 0 : -ENOMEM;
+}
+
+/* For a hang, and again for its end. */
+void evidence__set_facts(struct evidence *evidence, const struct jank_rec_facts *rec)
+{
+	evidence->facts = (struct facts){
+		.known = true,
+		.throttled_ns = rec->throttled_ns,
+		.stolen_ns = rec->stolen_ns,
+		.maj_flt_cnt = rec->maj_flt_cnt,
+		.min_flt_cnt = rec->min_flt_cnt,
+		.prio = rec->prio,
+		.policy = rec->policy,
+		.cpus_allowed = rec->cpus_allowed,
+	};
+}
+
+static int copy_samples(struct evidence *ret, const struct evidence *from)
+{
+	if (!from->sample_cnt)
+		return 0;
+	ret->samples = calloc(from->sample_cnt, sizeof(struct sample));
+	if (!ret->samples)
+		return -ENOMEM;
+	ret->sample_cap = from->sample_cnt;
+	for (; ret->sample_cnt < from->sample_cnt; ret->sample_cnt++)
+		if (sample__copy(&ret->samples[ret->sample_cnt], &from->samples[ret->sample_cnt]))
+			return -ENOMEM;
+	return 0;
+}
+
+static int copy_preemptors(struct evidence *ret, const struct evidence *from)
+{
+	if (!from->preemptor_cnt)
+		return 0;
+	ret->preemptors = calloc(PREEMPTOR_MAX, sizeof(struct other_task));
+	if (!ret->preemptors)
+		return -ENOMEM;
+	for (; ret->preemptor_cnt < from->preemptor_cnt; ret->preemptor_cnt++) {
+		ret->preemptors[ret->preemptor_cnt] = from->preemptors[ret->preemptor_cnt];
+		ret->preemptors[ret->preemptor_cnt].cgroup = NULL; /* not named yet */
+	}
+	return 0;
+}
+
+int evidence__copy(struct evidence *ret, const struct evidence *from)
+{
+	*ret = (struct evidence){ .capped_cnt = from->capped_cnt, .facts = from->facts };
+	if (copy_samples(ret, from) || copy_preemptors(ret, from))
+		return -ENOMEM;
+	if (!from->message)
+		return 0;
+	ret->message = message__new(&from->message->raw);
+	return ret->message ? 0 : -ENOMEM;
+}
+
+void evidence__clear(struct evidence *evidence)
+{
+	samples__free(evidence->samples, evidence->sample_cnt);
+	tasks__free(evidence->preemptors, evidence->preemptor_cnt);
+	message__free(evidence->message);
+	waited__free(evidence->pending);
+	*evidence = (struct evidence){ 0 };
+}
