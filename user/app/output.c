@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "export/sink.h"
 #include "model/blame.h"
+#include "model/chain.h"
 #include "model/stack.h"
 
 #define SINK_MAX 4
@@ -109,28 +110,67 @@ void output__free(struct output *out)
 	free(out);
 }
 
+static void count(struct output *out, enum user_loss loss, int res)
+{
+	if (res)
+		losses__add(out->losses, loss, 1);
+}
+
 /* First of all: a connection may be closed, and its descriptor be another's, before long. */
 static void name_message(struct output *out, struct block *block)
 {
-	if (!out->namer.message || !block->message)
+	if (!block->message)
 		return;
-	if (out->namer.message(out->namer.message_ctx, block))
-		losses__add(out->losses, LOSS_NO_MEMORY, 1);
-	if (out->recorder && recorder__message(out->recorder, block))
-		losses__add(out->losses, LOSS_JOURNAL, 1);
+	count(out, LOSS_NO_MEMORY, out->namer.message(out->namer.message_ctx, block));
+	if (out->recorder)
+		count(out, LOSS_JOURNAL, recorder__message(out->recorder, block));
+}
+
+static void name_waited(struct output *out, struct block *block)
+{
+	count(out, LOSS_NO_MEMORY, out->namer.waited(out->namer.waited_ctx, block));
+	if (out->recorder)
+		count(out, LOSS_JOURNAL, recorder__waited(out->recorder, block));
+}
+
+/* Once the frames of a stack of pid have their names. */
+static void take_stack(struct output *out, uint32_t pid, struct stack *stack)
+{
+	if (out->recorder)
+		count(out, LOSS_JOURNAL, recorder__stack(out->recorder, pid, stack));
+	stack__trim_probe(stack);
+	stack__trim_stray(stack);
+}
+
+static void name_own(struct output *out, uint32_t pid, struct stack *stack)
+{
+	count(out, LOSS_NO_MEMORY, out->namer.name(out->namer.ctx, pid, stack));
+	take_stack(out, pid, stack);
+}
+
+static void name_others(struct output *out, const struct block *block, const struct link *link,
+			struct stack *stack)
+{
+	uint32_t pid = link->task.pid;
+
+	if (!stack->addresses)
+		return;
+	if (pid == block->pid) {
+		name_own(out, pid, stack);
+		return;
+	}
+	count(out, LOSS_NO_MEMORY,
+	      out->namer.foreign(out->namer.foreign_ctx, pid, link->t_ns + link->ns, stack));
+	take_stack(out, pid, stack);
 }
 
 static void name_stacks(struct output *out, struct block *block)
 {
-	for (size_t i = 0; i < block->sample_cnt; i++) {
-		struct stack *stack = &block->samples[i].stack;
-
-		if (out->namer.name(out->namer.ctx, block->pid, stack))
-			losses__add(out->losses, LOSS_NO_MEMORY, 1);
-		if (out->recorder && recorder__stack(out->recorder, block->pid, stack))
-			losses__add(out->losses, LOSS_JOURNAL, 1);
-		stack__trim_probe(stack);
-		stack__trim_stray(stack);
+	for (size_t i = 0; i < block->sample_cnt; i++)
+		name_own(out, block->pid, &block->samples[i].stack);
+	for (size_t i = 0; i < block->chain_cnt; i++) {
+		name_others(out, block, &block->chain[i], &block->chain[i].stack);
+		name_others(out, block, &block->chain[i], &block->chain[i].wake_stack);
 	}
 }
 
@@ -154,6 +194,8 @@ int output__block(struct output *out, struct block *block)
 	int res = 0;
 
 	name_message(out, block);
+	name_waited(out, block);
+	chain__settle_owners(block);
 	name_stacks(out, block);
 	blame__block(block);
 	log__status(NULL);

@@ -15,14 +15,18 @@
 #include "model/loss.h"
 
 /*
- * Gives the frames of a stack of pid their names, and a block's message its own: the living process's, or a
- * journal's. message may be NULL: there are none.
+ * Gives names: to the frames of a stack of the block's process, and of one that another had at t_ns; to a block's
+ * message; to what it waited for, and for whom. The living machine's names, or a journal's. 0 or -ENOMEM.
  */
 struct namer {
 	int (*name)(void *ctx, uint32_t pid, struct stack *stack);
 	void *ctx;
+	int (*foreign)(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *stack);
+	void *foreign_ctx;
 	int (*message)(void *ctx, struct block *block);
 	void *message_ctx;
+	int (*waited)(void *ctx, struct block *block);
+	void *waited_ctx;
 };
 
 struct output;

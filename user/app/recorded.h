@@ -46,9 +46,14 @@ const char *recorded__loop_of(const struct recorded *r, uint32_t pid, uint32_t l
 
 /* Fills the stack's frames; an address that the journal does not name stays bare. 0 or -ENOMEM. */
 int recorded__name(void *recorded, uint32_t pid, struct stack *stack);
+int recorded__foreign(void *recorded, uint32_t pid, uint64_t t_ns,
+		      struct stack *stack); /* whenever it was */
 
 /* Fills the block's message with the names that it had; what the journal lacks stays unknown. 0 or -ENOMEM. */
 int recorded__message(void *recorded, struct block *block);
+
+/* Fills the names of what the block waited for, and for whom, in the same manner. */
+int recorded__waited(void *recorded, struct block *block);
 
 /* The losses that the recording counted, as in its summary; *ret owned by the caller. */
 int recorded__losses(const struct recorded *r, struct block_loss **ret, size_t *ret_cnt);

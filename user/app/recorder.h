@@ -19,7 +19,8 @@ void recorder__free(struct recorder *rec);		   /* accepts NULL */
 /* Each returns 0 or the journal's -errno. */
 int recorder__stack(struct recorder *rec, uint32_t pid, const struct stack *stack);
 int recorder__message(struct recorder *rec,
-		      const struct block *block);	 /* nothing where none is known */
+		      const struct block *block); /* nothing where none is known */
+int recorder__waited(struct recorder *rec, const struct block *block);
 void recorder__gone(struct recorder *rec, uint32_t pid); /* its number may be another's */
 int recorder__block(struct recorder *rec, const struct block *block); /* its load, and a flush */
 int recorder__left_out(struct recorder *rec,

@@ -232,7 +232,14 @@ static int open_replay(struct replay *r, struct err *err)
 		return err__set(err, -res, "cannot read the journal '%s': %s", r->opts->journal,
 				strerror(-res));
 	set_judge(r);
-	namer = (struct namer){ recorded__name, r->recorded, recorded__message, r->recorded };
+	namer = (struct namer){ .name = recorded__name,
+				.ctx = r->recorded,
+				.foreign = recorded__foreign,
+				.foreign_ctx = r->recorded,
+				.message = recorded__message,
+				.message_ctx = r->recorded,
+				.waited = recorded__waited,
+				.waited_ctx = r->recorded };
 	return output__new(r->opts, &namer, NULL, &r->losses, &r->output, err);
 }
 

@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "app/block_waits.h"
 #include "app/host.h"
 #include "app/limits.h"
 #include "app/recorder.h"
@@ -37,12 +38,24 @@ static int name_live(void *ctx, uint32_t pid, struct stack *stack)
 	return symbolizer__stack(ctx, pid, stack);
 }
 
+static int open_output(struct session *s, struct err *err)
+{
+	const struct namer namer = { .name = name_live,
+				     .ctx = s->symbolizer,
+				     .foreign = foreign__name,
+				     .foreign_ctx = s->foreign,
+				     .message = message_names__fill,
+				     .message_ctx = &s->message_names,
+				     .waited = block_waits__name };
+
+	return output__new(s->opts, &namer, s->journal, &s->losses, &s->output, err);
+}
+
 /* Everything that needs no privilege, in the order in which it would fail for a user's mistake. */
 static int open_outputs(struct session *s, struct err *err)
 {
 	const struct options *opts = s->opts;
 	const struct symbolizer_opts sym_opts = { .demangle = true };
-	struct namer namer;
 	int res;
 
 	res = symbolizer__new(&sym_opts, &s->symbolizer, err);
@@ -51,9 +64,12 @@ static int open_outputs(struct session *s, struct err *err)
 	if (!res)
 		res = session__open_loops(s, err);
 	s->message_names = (struct message_names){ s->symbolizer, s->catalogue };
-	namer = (struct namer){ name_live, s->symbolizer, message_names__fill, &s->message_names };
 	if (!res)
-		res = output__new(opts, &namer, s->journal, &s->losses, &s->output, err);
+		s->foreign = foreign__new(s->symbolizer);
+	if (!res && !s->foreign)
+		res = err__set(err, ENOMEM, "out of memory");
+	if (!res)
+		res = open_output(s, err);
 	if (res)
 		return res;
 	s->queue = queue__new(QUEUE_ITEMS, QUEUE_BYTES);
@@ -350,6 +366,7 @@ static void close_session(struct session *s)
 	output__free(s->output);
 	journal_writer__free(s->journal);
 	session__close_loops(s);
+	foreign__free(s->foreign);
 	symbolizer__free(s->symbolizer);
 	queue__free(s->queue);
 	loops__free(s->loops);

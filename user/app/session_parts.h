@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <uthash.h>
 
+#include "app/foreign.h"
 #include "app/loop_choice.h"
 #include "app/message_names.h"
 #include "app/options.h"
@@ -70,6 +71,7 @@ struct session {
 	struct workload workload;
 	struct journal_writer *journal;
 	struct symbolizer *symbolizer;
+	struct foreign *foreign;
 	struct message_names message_names;
 	struct catalogue *catalogue;
 	struct loop_choice choice;

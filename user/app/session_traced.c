@@ -41,31 +41,13 @@ struct traced *session__new_traced(struct session *s, uint32_t pid)
 	return traced;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/*
- * The name that people know a process by: what it calls itself (redis-server is a link to another
- * program), in full where the kernel cut it to 15 bytes.
- */
-static const char *known_as(const struct proc_info *info)
-{
-	const char *program = info->exe ? base_name(info->exe) : info->comm;
-
-	return strncmp(program, info->comm, strlen(info->comm)) ? info->comm : program;
-}
-
 static struct identity *describe(const struct proc_info *info)
 {
 	struct identity process = {
 		.pid = info->pid,
 		.uid = info->uid,
 		.ns_pid = info->ns_pid,
-		.name = (char *)known_as(info),
+		.name = (char *)procinfo__known_as(info),
 		.exe = info->exe,
 		.cgroup = info->cgroup,
 	};

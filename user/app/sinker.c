@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
+#include "app/block_names.h"
 #include "app/recorder.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -69,6 +70,8 @@ static void on_block(struct sinker *sinker, struct item *item)
 	struct block *block = item->data;
 
 	if (wants(sinker, block)) {
+		if (block_names__fill(block))
+			losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 		note(sinker, output__block(sinker->opts.output, block));
 		sinker->block_cnt += block->type == BLOCK_JANK;
 		if (is_full(sinker))

@@ -3,24 +3,45 @@
 #include "intake/decode.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
+
+/* A span ends within time; a thread that wakes another isn't woken itself; others have no dispatch. */
+static int check_stack(const struct jank_rec_stack *rec)
+{
+	bool other = rec->hdr.kind == JANK_REC_OTHER;
+	uint64_t end;
+
+	if (rec->state >= JANK_STATE_CNT || __builtin_add_overflow(rec->t_ns, rec->ns, &end))
+		return -EBADMSG;
+	if (rec->hdr.flags & JANK_STACK_WAKES &&
+	    (!other || rec->ns || rec->hdr.flags & JANK_STACK_WAKER))
+		return -EBADMSG;
+	return other && rec->dispatch_ns ? -EBADMSG : 0;
+}
 
 static int decode_stack(const void *data, size_t len, struct event *ret)
 {
 	struct stack_event *stack = &ret->stack;
 	const struct jank_rec_stack *rec = &stack->rec;
 	const char *tail = (const char *)data + sizeof(*rec);
-	size_t addresses_sz, slices_sz;
+	size_t addresses_sz, slices_sz, prios_sz = 0;
 
 	memcpy(&stack->rec, data, sizeof(*rec));
 	addresses_sz = ((size_t)rec->kernel_cnt + rec->user_cnt) * sizeof(uint64_t);
 	slices_sz = (size_t)rec->slice_cnt * sizeof(struct jank_task);
+	if (rec->hdr.flags & JANK_STACK_PRIOS)
+		prios_sz = (rec->slice_cnt * sizeof(uint16_t) + 7) & ~(size_t)7;
 	if (rec->kernel_cnt > JANK_KSTACK_MAX || rec->user_cnt > JANK_USTACK_MAX ||
-	    rec->slice_cnt > JANK_SLICE_MAX || sizeof(*rec) + addresses_sz + slices_sz != len ||
-	    rec->state >= JANK_STATE_CNT)
+	    rec->slice_cnt > JANK_SLICE_MAX ||
+	    sizeof(*rec) + addresses_sz + slices_sz + prios_sz != len)
+		return -EBADMSG;
+	if (check_stack(rec))
 		return -EBADMSG;
 	stack->addresses = (const uint64_t *)(const void *)tail;
 	stack->slices = (const struct jank_task *)(const void *)(tail + addresses_sz);
+	stack->prios =
+		prios_sz ? (const uint16_t *)(const void *)(tail + addresses_sz + slices_sz) : NULL;
 	return 0;
 }
 
@@ -52,6 +73,16 @@ FIXED(thread, thread)
 FIXED(exec, exec)
 FIXED(wait, wait)
 FIXED(message_fixed, message)
+FIXED(waited_fixed, waited)
+FIXED(facts, facts)
+
+static int decode_waited(const void *data, size_t len, struct event *ret)
+{
+	int res = decode_waited_fixed(data, len, ret);
+
+	ret->waited.name[JANK_WAITED_NAME_SZ - 1] = '\0';
+	return res;
+}
 
 static int decode_block(const void *data, size_t len, struct event *ret)
 {
@@ -83,6 +114,9 @@ static const struct row {
 #define decode_EXEC		 decode_exec
 #define decode_WAIT		 decode_wait
 #define decode_MESSAGE		 decode_message
+#define decode_WAITED		 decode_waited
+#define decode_FACTS		 decode_facts
+#define decode_OTHER		 decode_stack
 #define ROW(nr, NAME, type, key) [nr] = { key, sizeof(type), decode_##NAME },
 	JANK_RECORDS(ROW)
 };

@@ -84,14 +84,13 @@ static bool by_file_around(const struct resolver *rs, const struct region *regio
 	return addr < region->end && by_file(rs, region, addr, entry);
 }
 
-void resolve__user(const struct resolver *rs, struct process *process, const struct region *region,
-		   uint64_t addr, bool exact, struct cached *entry)
+static void name_user(const struct resolver *rs, struct process *process,
+		      const struct region *region, uint64_t addr, bool exact, struct cached *entry)
 {
 	struct mapped *mapped = region->mapped;
 	struct module *module = mapped->module;
 
 	entry->module = module_name(rs, mapped);
-	entry->app = !entry->module || !runtime__is(entry->module);
 	if (module) {
 		process__load(rs->env, process, mapped);
 		entry->build_id = keep(rs, module->build_id);
@@ -104,6 +103,14 @@ void resolve__user(const struct resolver *rs, struct process *process, const str
 		entry->generation = process->jit.generation;
 		by_perf_map(rs, process, addr - !exact, entry);
 	}
+}
+
+void resolve__user(const struct resolver *rs, struct process *process, const struct region *region,
+		   uint64_t addr, bool exact, struct cached *entry)
+{
+	name_user(rs, process, region, addr, exact, entry);
+	entry->app = (!entry->module || !runtime__is(entry->module)) &&
+		     !(entry->function && runtime__is_glue(entry->function));
 }
 
 static const char *kernel_build_id(const struct resolver *rs, const char *module)

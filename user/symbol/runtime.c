@@ -45,3 +45,13 @@ bool runtime__is(const char *module)
 			return true;
 	return false;
 }
+
+bool runtime__is_glue(const char *function)
+{
+	static const char prefix[] = "Builtins_";
+	const char *name = function + strlen(prefix);
+
+	if (strncmp(function, prefix, strlen(prefix)))
+		return false;
+	return strstr(name, "Trampoline") || strstr(name, "Entry") || !strncmp(name, "Call", 4);
+}

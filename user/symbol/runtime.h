@@ -9,4 +9,7 @@
  * bionic's. */
 bool runtime__is(const char *module);
 
+/* Is it what a runtime has between its functions, and its program's own: V8's trampolines, entries and calls? */
+bool runtime__is_glue(const char *function);
+
 #endif

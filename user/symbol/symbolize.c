@@ -108,6 +108,11 @@ int symbolizer__process(struct symbolizer *sym, uint32_t pid, struct err *err)
 			strerror(-ret));
 }
 
+bool symbolizer__knows(const struct symbolizer *sym, uint32_t pid)
+{
+	return find_process(sym, pid);
+}
+
 void symbolizer__process_gone(struct symbolizer *sym, uint32_t pid)
 {
 	struct process *process = find_process(sym, pid);

@@ -34,6 +34,8 @@ void symbolizer__free(struct symbolizer *sym); /* accepts NULL */
  */
 int symbolizer__process(struct symbolizer *sym, uint32_t pid, struct err *err);
 
+bool symbolizer__knows(const struct symbolizer *sym, uint32_t pid);
+
 /* Drops a process's mappings: no more of its stacks will come. */
 void symbolizer__process_gone(struct symbolizer *sym, uint32_t pid);
 

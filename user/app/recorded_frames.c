@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Frames by the addresses that the recording named. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "app/recorded_parts.h"
+#include "intake/journal.h"
+
+#define INLINED_MAX 64 /* frames at one address */
+
+static void set_frame(struct frame *frame, json_t *json, uint64_t address)
+{
+	*frame = (struct frame){
+		.address = address,
+		.function = recorded__text(json, "function"),
+		.offset = recorded__number(json, "offset"),
+		.module = recorded__text(json, "module"),
+		.build_id = recorded__text(json, "build_id"),
+		.file = recorded__text(json, "file"),
+		.line = recorded__number(json, "line"),
+		.kernel = json_is_true(json_object_get(json, "kernel")),
+		.inlined = json_is_true(json_object_get(json, "inlined")),
+		.app = json_is_true(json_object_get(json, "app")),
+	};
+}
+
+static int add_frames_of(struct stack *stack, const struct recorded_entry *entry, uint64_t address,
+			 bool kernel)
+{
+	json_t *list = entry ? json_object_get(entry->json, "frames") : NULL;
+	size_t named = json_array_size(list), cnt;
+	struct frame *frames;
+
+	if (named > INLINED_MAX)
+		named = INLINED_MAX;
+	cnt = named ? named : 1;
+	frames = realloc(stack->frames, (stack->frame_cnt + cnt) * sizeof(*frames));
+	if (!frames)
+		return -ENOMEM;
+	stack->frames = frames;
+	frames += stack->frame_cnt;
+	stack->frame_cnt += cnt;
+	frames[0] = (struct frame){ .address = address, .kernel = kernel };
+	for (size_t i = 0; i < named; i++)
+		set_frame(&frames[i], json_array_get(list, i), address);
+	return 0;
+}
+
+int recorded__name(void *recorded, uint32_t pid, struct stack *stack)
+{
+	for (uint32_t i = 0; i < stack->kernel_cnt + stack->user_cnt; i++) {
+		bool kernel = i < stack->kernel_cnt;
+		struct recorded_key key = { kernel ? 0 : pid, stack->addresses[i], JOURNAL_FRAMES };
+		int res = add_frames_of(stack, recorded__find(recorded, key), stack->addresses[i],
+					kernel);
+
+		if (res)
+			return res;
+	}
+	return 0;
+}
+
+int recorded__foreign(void *recorded, uint32_t pid, uint64_t t_ns, struct stack *stack)
+{
+	(void)t_ns;
+	return recorded__name(recorded, pid, stack);
+}
