@@ -152,18 +152,6 @@ static void add_our_account(struct strbuf *sb, const struct block *block)
 	}
 }
 
-static void add_our_cause(struct strbuf *sb, const struct cause *cause)
-{
-	if (!cause->kind)
-		return;
-	blockcanary__add_str(sb, "x-cause", cause->kind);
-	strbuf__addf(sb, "x-cause-share = %.4f" CRLF, cause__share(cause));
-	if (cause->frame && cause->frame->function)
-		blockcanary__add_str(sb, "x-cause-frame", cause->frame->function);
-	if (cause->signature[0])
-		blockcanary__add_str(sb, "x-signature", cause->signature);
-}
-
 static void add_our_others(struct strbuf *sb, const struct block *block)
 {
 	struct strbuf line = STRBUF_INIT;
@@ -209,7 +197,7 @@ static void add_ours(struct strbuf *sb, const struct block *block)
 	blockcanary__add_message(sb, block->message);
 	blockcanary__add_u64(sb, "x-dropped-frames", block->dropped_frames);
 	add_our_account(sb, block);
-	add_our_cause(sb, &block->cause);
+	blockcanary__add_verdict(sb, block);
 	add_our_others(sb, block);
 }
 

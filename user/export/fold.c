@@ -94,12 +94,26 @@ static bool same_waker(const struct sample *a, const struct sample *b)
 	return a->has_waker == b->has_waker && (!a->has_waker || a->waker.tid == b->waker.tid);
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool same_wait(const struct waited *a, const struct waited *b)
+{
+	if (!a || !b)
+		return a == b;
+	return same_text(a->path, b->path) && same_text(a->target, b->target) &&
+	       same_text(a->peer, b->peer) && a->owner.tid == b->owner.tid;
+}
+
 static void fold__add(struct fold *fold, const struct sample *sample)
 {
 	fold->cnt++;
 	fold->ns += sample->ns;
 	fold->runnable_ns += sample->runnable_ns;
 	fold->other_wakers |= !same_waker(fold->sample, sample);
+	fold->other_waits |= !same_wait(fold->sample->waited, sample->waited);
 	if (sample->ns > fold->sample->ns)
 		fold->sample = sample;
 }

@@ -15,6 +15,7 @@ struct fold {
 	uint64_t runnable_ns; /* of ns, waiting for a CPU after a wake-up */
 	size_t cnt;
 	bool other_wakers; /* not all were woken by sample's waker */
+	bool other_waits;  /* not all waited for what sample did */
 };
 
 /* Merges; longest first. 0 or -ENOMEM; *ret is freed by the caller. */

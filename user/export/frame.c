@@ -47,9 +47,9 @@ const char *module__base(const char *module)
 	return slash && slash[1] ? slash + 1 : module;
 }
 
-double cause__share(const struct cause *cause)
+double share__bounded(double share)
 {
-	if (!(cause->share > 0))
+	if (!(share > 0))
 		return 0;
-	return cause->share < 1 ? cause->share : 1;
+	return share < 1 ? share : 1;
 }

@@ -3,15 +3,11 @@
  * A block as one JSON object: the contract's record. What isn't known is left out, never guessed;
  * schema.json says the same in a machine's words, and a test holds the two together.
  */
-#include <math.h>
-#include <stdio.h>
-
+#include "export/json.h"
 #include "base/clock.h"
 #include "base/jsonw.h"
-#include "export/frame.h"
-#include "export/json.h"
+#include "export/json_parts.h"
 #include "export/message.h"
-#include "export/quality.h"
 #include "export/sink.h"
 
 static void add_time(struct jsonw *w, const struct block *block)
@@ -57,152 +53,17 @@ static void add_who(struct jsonw *w, const struct block *block)
 	jsonw__kstr(w, "loop", block__loop(block));
 }
 
-static void add_account(struct jsonw *w, const struct block *block)
+void json__add_time(struct jsonw *w, const uint64_t *state_ns)
 {
 	jsonw__kobject(w, "time");
-	jsonw__ku64(w, "running_ns", block->state_ns[JANK_STATE_RUNNING]);
-	jsonw__ku64(w, "runnable_ns", block->state_ns[JANK_STATE_RUNNABLE]);
+	jsonw__ku64(w, "running_ns", state_ns[JANK_STATE_RUNNING]);
+	jsonw__ku64(w, "runnable_ns", state_ns[JANK_STATE_RUNNABLE]);
 	jsonw__kobject(w, "blocked_ns");
 	for (uint32_t i = JANK_STATE_FIRST_BLOCKED; i < JANK_STATE_CNT; i++)
-		if (block->state_ns[i])
-			jsonw__ku64(w, state__name(i), block->state_ns[i]);
+		if (state_ns[i])
+			jsonw__ku64(w, state__name(i), state_ns[i]);
 	jsonw__object_end(w);
 	jsonw__object_end(w);
-}
-
-/*
- * An address is a string: JSON's readers keep 53 bits of a number, and a kernel address has 64.
- * It stands only where the frame has neither function nor module.
- */
-static void add_frame(struct jsonw *w, const struct frame *frame)
-{
-	char address[2 + 16 + 1];
-
-	jsonw__object(w);
-	jsonw__kstr_known(w, "function", frame->function);
-	if (frame->function || frame->module) {
-		jsonw__ku64(w, "offset", frame->offset);
-	} else {
-		snprintf(address, sizeof(address), "0x%llx", (unsigned long long)frame->address);
-		jsonw__kstr(w, "address", address);
-	}
-	jsonw__kstr_known(w, "module", frame->module);
-	jsonw__kstr_known(w, "build_id", frame->build_id);
-	jsonw__kstr_known(w, "file", frame->file);
-	if (frame->file && frame->line)
-		jsonw__ku64(w, "line", frame->line);
-	if (frame->inlined)
-		jsonw__kbool(w, "inlined", true);
-	if (frame->kernel)
-		jsonw__kbool(w, "kernel", true);
-	jsonw__object_end(w);
-}
-
-static void add_cause(struct jsonw *w, const struct cause *cause)
-{
-	if (!cause->kind)
-		return;
-	jsonw__kobject(w, "cause");
-	jsonw__kstr(w, "kind", cause->kind);
-	jsonw__kfixed(w, "share", cause__share(cause), 4);
-	if (cause->frame) {
-		jsonw__key(w, "frame");
-		add_frame(w, cause->frame);
-	}
-	if (cause->signature[0])
-		jsonw__kstr(w, "signature", cause->signature);
-	jsonw__object_end(w);
-}
-
-static void add_pct(struct jsonw *w, const char *key, double pct)
-{
-	if (pct >= 0 && isfinite(pct))
-		jsonw__kfixed(w, key, pct, 1);
-}
-
-static void add_load(struct jsonw *w, const struct machine_load *load)
-{
-	jsonw__kobject(w, "cpu");
-	jsonw__kbool(w, "busy", load->busy);
-	add_pct(w, "total_pct", load->total_pct);
-	add_pct(w, "process_pct", load->process_pct);
-	add_pct(w, "user_pct", load->user_pct);
-	add_pct(w, "system_pct", load->system_pct);
-	add_pct(w, "iowait_pct", load->iowait_pct);
-	jsonw__object_end(w);
-}
-
-static void add_task(struct jsonw *w, const struct other_task *task)
-{
-	jsonw__ku64(w, "pid", task->pid);
-	jsonw__ku64(w, "tid", task->tid);
-	jsonw__kstr(w, "comm", task->comm);
-}
-
-static void add_preemptors(struct jsonw *w, const struct block *block)
-{
-	jsonw__karray(w, "preemptors");
-	for (size_t i = 0; i < block->preemptor_cnt; i++) {
-		jsonw__object(w);
-		add_task(w, &block->preemptors[i]);
-		jsonw__ku64(w, "ns", block->preemptors[i].ns);
-		jsonw__object_end(w);
-	}
-	jsonw__array_end(w);
-}
-
-static void add_waker(struct jsonw *w, const struct sample *sample)
-{
-	if (!sample->has_waker)
-		return;
-	jsonw__kobject(w, "waker");
-	add_task(w, &sample->waker);
-	if (sample->waker_softirq)
-		jsonw__kbool(w, "softirq", true);
-	jsonw__object_end(w);
-}
-
-static void add_stack(struct jsonw *w, const struct stack *stack)
-{
-	size_t cnt = stack__frame_cnt(stack);
-
-	jsonw__karray(w, "stack");
-	for (size_t i = 0; i < cnt; i++) {
-		struct frame frame = stack__frame(stack, i);
-
-		add_frame(w, &frame);
-	}
-	jsonw__array_end(w);
-}
-
-static void add_sample(struct jsonw *w, const struct sample *sample)
-{
-	jsonw__object(w);
-	jsonw__ku64(w, "t_ns", sample->t_ns);
-	jsonw__kstr(w, "state", state__name(sample->state));
-	if (sample->ns)
-		jsonw__ku64(w, "ns", sample->ns);
-	if (sample->runnable_ns)
-		jsonw__ku64(w, "runnable_ns", sample->runnable_ns);
-	if (sample->open)
-		jsonw__kbool(w, "open", true);
-	jsonw__kstr_known(w, "syscall", sample->syscall_name);
-	add_waker(w, sample);
-	add_stack(w, &sample->stack);
-	jsonw__object_end(w);
-}
-
-static void add_samples(struct jsonw *w, const struct block *block)
-{
-	struct strbuf quality = STRBUF_INIT;
-
-	jsonw__karray(w, "samples");
-	for (size_t i = 0; i < block->sample_cnt; i++)
-		add_sample(w, &block->samples[i]);
-	jsonw__array_end(w);
-	quality__add(&quality, block->stack_quality);
-	jsonw__kstr(w, "stack_quality", strbuf__str(&quality));
-	strbuf__free(&quality);
 }
 
 void json__add_lost(struct jsonw *w, const struct block_loss *lost, size_t cnt)
@@ -229,11 +90,12 @@ void json__add_block(struct strbuf *sb, const struct block *block)
 	jsonw__kstr(&w, "severity", block__severity(block));
 	jsonw__ku64(&w, "dropped_frames", block->dropped_frames);
 	jsonw__ku64(&w, "cpu_ns", block->cpu_ns);
-	add_account(&w, block);
-	add_cause(&w, &block->cause);
-	add_load(&w, &block->load);
-	add_preemptors(&w, block);
-	add_samples(&w, block);
+	json__add_time(&w, block->state_ns);
+	json__add_cause(&w, &block->cause);
+	json__add_machine(&w, block);
+	json__add_preemptors(&w, block->preemptors, block->preemptor_cnt);
+	json__add_chain(&w, block);
+	json__add_samples(&w, block);
 	if (block->lost_cnt)
 		json__add_lost(&w, block->lost, block->lost_cnt);
 	jsonw__object_end(&w);

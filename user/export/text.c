@@ -33,6 +33,8 @@ static int text__block(struct sink *sink, const struct block *block)
 			text__add_message(t, block);
 		text__add_bar(t, block);
 		text__add_machine(t, block);
+		text__add_facts(t, block);
+		text__add_chain(t, block);
 		text__add_stacks(t, block);
 		text__add_lost(t, block->lost, block->lost_cnt);
 		text__nl(t);

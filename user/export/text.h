@@ -37,6 +37,11 @@ void text__nl(struct text *t);
 /* Columns left on the line. */
 unsigned text__left(const struct text *t);
 
+/* Breaks the line between words where the next doesn't fit; each line begun here begins with indent. */
+void text__wrap(struct text *t, enum style style, const char *indent, const char *str);
+/* ", str" where that fits whole, else on a line of its own. Nothing for "". */
+void text__put_beside(struct text *t, const char *str);
+
 /* "78%", "<1%", ">99%": never a rounded 0 or 100 for what isn't. */
 struct pct {
 	char str[8];
@@ -63,12 +68,24 @@ void text__put_queued(struct text *t, const struct block *block);
 /* The state's cell in the bar and its legend. */
 const char *text__state_cell(uint32_t state);
 
+/* With -v. */
+bool text__shows_all(const struct text *t);
+
+/* "futex_wait ← lock ← on_query ← …": the innermost frames, without the kernel's where there are others. */
+void text__add_head_frames(struct strbuf *sb, const struct text *t, const struct stack *stack);
+
+/* " (8123, nice 10)"'s second part: ", nice 10", where that says something. */
+void text__add_priority(struct strbuf *sb, uint16_t prio);
+
 /* The parts, each whole lines. */
 void text__add_headline(struct text *t, const struct block *block);
 void text__add_who(struct text *t, const struct block *block);
 void text__add_message(struct text *t, const struct block *block); /* for -v */
 void text__add_bar(struct text *t, const struct block *block);
 void text__add_machine(struct text *t, const struct block *block);
+void text__add_facts(struct text *t, const struct block *block);
+void text__add_chain(struct text *t, const struct block *block);
+void text__add_frames(struct text *t, const struct block *block, const struct stack *stack);
 void text__add_stacks(struct text *t, const struct block *block);
 void text__add_lost(struct text *t, const struct block_loss *lost, size_t cnt);
 void text__add_summary(struct text *t, const struct summary *summary);

@@ -45,13 +45,17 @@ void text__add_phrase(struct text *t, const struct block *block)
 void text__put_queued(struct text *t, const struct block *block)
 {
 	const struct message *message = block->message;
+	struct strbuf words = STRBUF_INIT;
 
 	if (!message || !message->was_queued ||
 	    (message->queued_ns < NS_PER_MS && t->verbosity <= 0))
 		return;
-	text__put(t, STYLE_NONE, " · queued ");
-	text__put_duration(t, STYLE_NONE, message->queued_ns);
-	text__put(t, STYLE_NONE, " before");
+	strbuf__adds(&words, "· queued ");
+	clock__add_duration(&words, message->queued_ns);
+	strbuf__adds(&words, " before");
+	text__wrap(t, STYLE_NONE, INDENT, strbuf__str(&words));
+	t->out.failed |= words.failed;
+	strbuf__free(&words);
 }
 
 static void put_label(struct text *t, const char *label)
