@@ -12,9 +12,7 @@ TOOL_CXXFLAGS = -std=gnu++17 -Wall -Wextra -Wshadow -Wno-unused-parameter $(CFLA
 ANDROID_INC := /usr/include/android
 ANDROID_LIB := /usr/lib/$(TRIPLET)/android
 
-SIMJANK_SRC := tools/simjank_main.c tools/simjank_options.c tools/simjank_value.c tools/simjank_loop.c \
-               tools/simjank_truth.c tools/simjank_scenario.c tools/simjank_stage.c \
-               tools/simjank_helpers.c
+SIMJANK_SRC := $(filter-out tools/simjank_epoll.c,$(sort $(wildcard tools/simjank_*.c)))
 SIMJANK_OBJ := $(SIMJANK_SRC:%.c=$(VARIANT)/%.o)
 TOOL_OBJ    := $(SIMJANK_OBJ) $(VARIANT)/tools/simjank_epoll.o $(VARIANT)/tools/simjank_looper.o
 

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "simjank_handler.h"
+
 #define WARM_NS	       (10 * NS_PER_MS)
 #define WARM_PERIOD_NS NS_PER_MS
 
@@ -90,7 +92,9 @@ void loop__handle(struct loop *loop)
 	record->scenario = (uint16_t)(plan->scenario - scenarios);
 	record->wanted_ns = idle ? 0 : plan->length_ns;
 	record->form = (uint16_t)plan->form;
+	bound__end(&loop->stage);
 	plan->scenario->handle(&loop->stage, record->begin_ns + plan->length_ns);
+	record->late_tid = loop->stage.cast.late_tid;
 }
 
 void loop__next(struct loop *loop, bool due)

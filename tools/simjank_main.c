@@ -15,6 +15,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "simjank_janitor.h"
 #include "simjank_loop.h"
 
 struct program {
@@ -183,6 +184,9 @@ static void loop__run_front(struct loop *loop, int ready_fd)
 
 	if (err)
 		fail("the truth's memory or /proc/thread-self/schedstat", err);
+	err = stage__enter(&loop->stage);
+	if (err)
+		fail("a cgroup", err);
 	err = front_end.open(loop);
 	if (err)
 		fail("the loop", err);
@@ -242,6 +246,7 @@ static void program__open(struct program *program)
 		fail("start", -errno);
 	program->info.loop = front_end.words.loop;
 	program->info.forms = front_end.words.forms;
+	program->info.opt = &program->opt;
 }
 
 static void loop__init(struct loop *loop, const struct program *program, unsigned index)
@@ -252,21 +257,49 @@ static void loop__init(struct loop *loop, const struct program *program, unsigne
 	loop->random = program->opt.seed * 1000003 + index;
 	loop->stage.needs = needs__of(&program->opt);
 	loop->stage.hog_cnt = program->opt.hogs;
-	loop->stage.dir = program->opt.dir;
+	loop->stage.index = index;
+	loop->truth.cast = &loop->stage.cast;
+}
+
+/* What the stage lacks: fatal for what was asked for by its name, else not done and told. */
+static void program__leave_out(struct program *program, const struct stage *stage)
+{
+	struct options *opt = &program->opt;
+
+	for (size_t i = 0; i < stage->lack_cnt; i++) {
+		const struct lack *lack = &stage->lacks[i];
+		int cnt = options__leave_out(opt, lack->needs);
+
+		if (cnt < 0)
+			fail(lack->what, lack->err);
+		for (; cnt && !opt->quiet; cnt--)
+			fprintf(stderr, "simjank: left out: %s: %s: %s\n",
+				opt->left_out[opt->left_out_cnt - (size_t)cnt]->name, lack->what,
+				strerror(-lack->err));
+	}
 }
 
 /* Every process is forked before the first thread is made. */
 static void program__set_stages(struct program *program)
 {
 	const char *what = "";
+	struct options *opt = &program->opt;
 	int err = 0;
 
-	for (unsigned i = 0; i < program->opt.threads; i++)
+	for (unsigned i = 0; i < opt->threads; i++)
 		loop__init(&program->loops[i], program, i);
-	for (unsigned i = 0; !err && i < program->opt.threads; i++)
-		err = stage__fork(&program->loops[i].stage, &what);
-	for (unsigned i = 0; !err && i < program->opt.threads; i++)
+	if (needs__of(opt) & NEEDS_TIDYING) {
+		what = "the process `janitor`";
+		err = janitor__start(opt->dir, opt->threads);
+	}
+	for (unsigned i = 0; !err && i < opt->threads; i++) {
+		err = stage__fork(&program->loops[i].stage, opt->dir, &what);
+		program__leave_out(program, &program->loops[i].stage);
+	}
+	for (unsigned i = 0; !err && i < opt->threads; i++) {
 		err = stage__open(&program->loops[i].stage, &what);
+		program__leave_out(program, &program->loops[i].stage);
+	}
 	if (err)
 		fail(what, err);
 }

@@ -171,7 +171,7 @@ static const struct {
 	{ "wait", NULL, "idle until SIGUSR1 comes, then --start-delay", set__wait, FOR_ALL },
 	{ "ready-fd", "FD", "write \"ready PID\" there as soon as the loops wait", set__ready_fd,
 	  FOR_ALL },
-	{ "dir", "DIR", "for the nameless files of disk and page_fault (default /var/tmp)",
+	{ "dir", "DIR", "for files and sockets, in a directory of its own (default /var/tmp)",
 	  set__dir, FOR_ALL },
 	{ "quiet", NULL, "no line on stderr", set__quiet, FOR_ALL },
 };
@@ -194,9 +194,10 @@ static _Noreturn void usage__help(const struct options_words *words, const char 
 			printf("  --%-12s%-7s%s\n", option_table[i].name,
 			       option_table[i].arg ? option_table[i].arg : "",
 			       option_table[i].help);
-	puts("\nScenarios (those marked * are not in `all`):");
+	puts("\nScenarios (those marked * are not in `all`, which leaves out what cannot be had "
+	     "here):");
 	for (int i = 0; i < SCENARIO_none; i++)
-		printf("  %-11s%c %s\n", scenarios[i].name,
+		printf("  %-14s%c %s\n", scenarios[i].name,
 		       scenarios[i].type == CLASS_JANK ? ' ' : '*', scenarios[i].help);
 	puts("\nTIME is a number with ns, us, ms, s, m or h; a bare number is milliseconds.\n"
 	     "SIGTERM and SIGINT end it after the current dispatch.");
@@ -205,17 +206,24 @@ static _Noreturn void usage__help(const struct options_words *words, const char 
 
 /* --- The list of scenarios */
 
-static void pick__add(struct parser *p, const struct scenario *scenario, const struct range *own)
+static bool scenario__has_length(const struct scenario *scenario)
+{
+	return scenario->type == CLASS_JANK || scenario->type == CLASS_LONE;
+}
+
+static void pick__add(struct parser *p, const struct scenario *scenario, const struct range *own,
+		      bool optional)
 {
 	struct pick *pick = &p->opt->picks[p->opt->pick_cnt];
 
 	if (p->opt->pick_cnt == OPTIONS_PICK_MAX)
 		usage__fail("--scenario: more than %d", OPTIONS_PICK_MAX);
 	pick->scenario = scenario;
+	pick->optional = optional;
 	pick->length = scenario->length;
 	if (own)
 		pick->length = *own;
-	else if (p->length.max_ns && scenario->type == CLASS_JANK)
+	else if (p->length.max_ns && scenario__has_length(scenario))
 		pick->length = p->length;
 	p->opt->pick_cnt++;
 }
@@ -232,12 +240,12 @@ static void pick__add_item(struct parser *p, const char *item, size_t len)
 	if (name_len == 3 && !memcmp(item, "all", 3)) {
 		for (int i = 0; i < SCENARIO_CNT; i++)
 			if (scenarios[i].type == CLASS_JANK)
-				pick__add(p, &scenarios[i], colon ? &own : NULL);
+				pick__add(p, &scenarios[i], colon ? &own : NULL, true);
 		return;
 	}
 	if (!scenario)
 		usage__fail("--scenario: there is no \"%.*s\"", (int)name_len, item);
-	pick__add(p, scenario, colon ? &own : NULL);
+	pick__add(p, scenario, colon ? &own : NULL, false);
 }
 
 static void pick__add_list(struct parser *p)
@@ -250,6 +258,25 @@ static void pick__add_list(struct parser *p)
 	}
 	if (!p->opt->pick_cnt)
 		usage__fail("--scenario: the list is empty");
+}
+
+int options__leave_out(struct options *opt, unsigned needs)
+{
+	size_t kept = 0;
+	int cnt = 0;
+
+	for (size_t i = 0; i < opt->pick_cnt; i++) {
+		if (!(opt->picks[i].scenario->needs & needs)) {
+			opt->picks[kept++] = opt->picks[i];
+			continue;
+		}
+		if (!opt->picks[i].optional)
+			return -1;
+		opt->left_out[opt->left_out_cnt++] = opt->picks[i].scenario;
+		cnt++;
+	}
+	opt->pick_cnt = kept;
+	return cnt;
 }
 
 static void options__defaults(struct options *opt, const struct options_words *words)

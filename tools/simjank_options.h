@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define OPTIONS_PICK_MAX   64
+#define OPTIONS_PICK_MAX   128
 #define OPTIONS_FORM_MAX   8
 #define OPTIONS_THREAD_MAX 64
 
@@ -21,6 +21,7 @@ extern "C" {
 struct pick {
 	const struct scenario *scenario;
 	struct range length;
+	bool optional; /* of `all`: left out where what it needs can't be had */
 };
 
 struct options {
@@ -44,6 +45,8 @@ struct options {
 	bool wait; /* for SIGUSR1 */
 	int ready_fd;
 	const char *dir;
+	const struct scenario *left_out[OPTIONS_PICK_MAX];
+	size_t left_out_cnt;
 	bool quiet;
 };
 
@@ -53,6 +56,12 @@ struct options_words {
 	const char *const *forms;
 	const char *const *wait_calls;
 };
+
+/*
+ * Leaves out what needs any of these, as far as it is optional; how many it were, their names are at the end of
+ * left_out. Negative: one of them is not.
+ */
+int options__leave_out(struct options *opt, unsigned needs);
 
 /* Ends the program on --help and, with status 2, on wrong usage. */
 void options__parse(struct options *opt, const struct options_words *words, int argc, char **argv);

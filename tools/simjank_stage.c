@@ -1,305 +1,129 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The stage: partner threads, and the descriptors and files that the handlers wait on. */
+/* The stage: in which order its parts are opened, and what becomes of those that can't be. */
 #include "simjank_stage.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/userfaultfd.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "simjank_clock.h"
+#include "simjank_cgroup.h"
+#include "simjank_files.h"
+#include "simjank_helpers.h"
+#include "simjank_janitor.h"
+#include "simjank_memory.h"
+#include "simjank_partners.h"
 #include "simjank_scenario.h"
+#include "simjank_server.h"
+#include "simjank_slow.h"
+#include "simjank_sockets.h"
 
-#define PAGE_SZ 4096u
-
-static void holder__act(struct stage *stage, struct partner *partner)
-{
-	pthread_mutex_lock(&stage->mutex);
-	sem_post(&partner->ready);
-	clock__sleep_until(partner->end_ns);
-	pthread_mutex_unlock(&stage->mutex);
-}
-
-static void signaller__act(struct stage *stage, struct partner *partner)
-{
-	clock__sleep_until(partner->end_ns);
-	pthread_mutex_lock(&stage->cond_mutex);
-	stage->signalled = true;
-	pthread_cond_signal(&stage->cond);
-	pthread_mutex_unlock(&stage->cond_mutex);
-}
-
-/* The writer's and the answerer's: both write one byte. */
-static void writer__act(struct stage *stage, struct partner *partner)
-{
-	clock__sleep_until(partner->end_ns);
-	while (write(partner->fd, "", 1) < 0 && errno == EINTR)
-		;
-}
-
-static void pager__act(struct stage *stage, struct partner *partner)
-{
-	struct uffdio_zeropage zero = { .range = { (uintptr_t)stage->missing, PAGE_SZ } };
-	struct uffd_msg msg;
-
-	while (read(partner->fd, &msg, sizeof(msg)) < 0 && errno == EINTR)
-		;
-	clock__sleep_until(partner->end_ns);
-	ioctl(partner->fd, UFFDIO_ZEROPAGE, &zero);
-}
-
-/*
- * Keeps the storage busy, so that whoever waits for it meanwhile waits longer than it computes: where
- * a read takes 25 µs, half of the time of a major fault is CPU.
- */
-static void reader__act(struct stage *stage, struct partner *partner)
-{
-	while (clock__mono_ns() < partner->end_ns)
-		if (pread(stage->reader_fd, stage->reader_buffer, STAGE_DISK_SZ, 0) < 0)
-			return;
-}
-
-static const struct {
-	const char *name;
-	unsigned need;
-	void (*act)(struct stage *stage, struct partner *partner);
-} partner_table[PARTNER_CNT] = {
-	[PARTNER_HOLDER] = { "holder", NEED_HOLDER, holder__act },
-	[PARTNER_SIGNALLER] = { "signaller", NEED_SIGNALLER, signaller__act },
-	[PARTNER_WRITER] = { "writer", NEED_WRITER, writer__act },
-	[PARTNER_ANSWERER] = { "answerer", NEED_ANSWERER, writer__act },
-	[PARTNER_PAGER] = { "pager", NEED_PAGER, pager__act },
-	[PARTNER_READER] = { "reader", NEED_READER, reader__act },
+struct part {
+	const char *what;
+	unsigned needs; /* any of them wants it; 0: always */
+	int (*open)(struct stage *stage);
 };
 
-static void sem__wait(sem_t *sem)
+/* What only some want is noted as lacking, and nothing more is made for them. */
+static int part__open(struct stage *stage, const struct part *part)
 {
-	while (sem_wait(sem) && errno == EINTR)
-		;
-}
+	unsigned needs = stage->needs & part->needs;
+	int err;
 
-static void *partner__run(void *arg)
-{
-	struct partner *partner = arg;
-
-	pthread_setname_np(pthread_self(), partner->name);
-	for (;;) {
-		sem__wait(&partner->go);
-		partner->act(partner->stage, partner);
-	}
-	return NULL;
-}
-
-static int stage__open_partners(struct stage *stage)
-{
-	for (int i = 0; i < PARTNER_CNT; i++) {
-		struct partner *partner = &stage->partners[i];
-		pthread_t thread;
-		int err;
-
-		if (!(stage->needs & partner_table[i].need))
-			continue;
-		partner->name = partner_table[i].name;
-		partner->act = partner_table[i].act;
-		partner->stage = stage;
-		sem_init(&partner->go, 0, 0);
-		sem_init(&partner->ready, 0, 0);
-		err = pthread_create(&thread, NULL, partner__run, partner);
-		if (err)
-			return -err;
-	}
+	if (part->needs && !needs)
+		return 0;
+	err = part->open(stage);
+	if (!err || !part->needs || stage->lack_cnt == STAGE_LACK_MAX)
+		return err;
+	stage->needs &= ~needs;
+	stage->lacks[stage->lack_cnt++] = (struct lack){ needs, part->what, err };
 	return 0;
 }
 
-void stage__ask(struct stage *stage, int which, uint64_t end_ns, int fd)
+static int parts__open(struct stage *stage, const struct part *parts, size_t cnt, const char **what)
 {
-	struct partner *partner = &stage->partners[which];
+	int err = 0;
 
-	partner->end_ns = end_ns;
-	partner->fd = fd;
-	sem_post(&partner->go);
-	if (which == PARTNER_HOLDER)
-		sem__wait(&partner->ready);
-}
-
-/* Two ends of a TCP connection over the loopback interface. */
-static int tcp__pair(int fds[2])
-{
-	struct sockaddr_in addr = { .sin_family = AF_INET,
-				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(addr);
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int one = 1, err = 0;
-
-	fds[0] = fds[1] = -1;
-	if (listener < 0)
-		return -errno;
-	if (bind(listener, (struct sockaddr *)&addr, len) || listen(listener, 1) ||
-	    getsockname(listener, (struct sockaddr *)&addr, &len))
-		goto out;
-	fds[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fds[0] < 0 || connect(fds[0], (struct sockaddr *)&addr, len))
-		goto out;
-	fds[1] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-	if (fds[1] >= 0)
-		setsockopt(fds[1], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-out:
-	if (fds[1] < 0)
-		err = -errno;
-	close(listener);
+	for (size_t i = 0; i < cnt && !err; i++) {
+		*what = parts[i].what;
+		err = part__open(stage, &parts[i]);
+	}
 	return err;
 }
 
-static int stage__open_fds(struct stage *stage)
+static int stage__make_dir(struct stage *stage)
 {
-	struct epoll_event event = { .events = EPOLLIN };
-
-	if (pipe2(stage->pipe_fds, O_CLOEXEC) ||
-	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, stage->unix_fds))
-		return -errno;
-	stage->nested_epfd = epoll_create1(EPOLL_CLOEXEC);
-	if (stage->nested_epfd < 0 ||
-	    epoll_ctl(stage->nested_epfd, EPOLL_CTL_ADD, stage->pipe_fds[0], &event))
-		return -errno;
-	stage->zero_fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
-	if (stage->zero_fd < 0)
-		return -errno;
-	if (!(stage->needs & NEED_ANSWERER))
-		return 0;
-	return tcp__pair(stage->tcp_fds);
+	return mkdir(stage->path, 0700) ? -errno : 0;
 }
 
-/* A file without a name, filled and on its storage. */
-static int file__make(const char *dir, int flags, const char *data, size_t size)
+int stage__fork(struct stage *stage, const char *dir, const char **what)
 {
-	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | flags, 0600);
+	static const struct part parts[] = {
+		{ "memory for helper processes", 0, helpers__open_shared },
+		{ "a directory for files and sockets (see --dir)", NEEDS_TIDYING, stage__make_dir },
+		{ "a CPU quota, by a cpu cgroup of version 1", NEED_QUOTA, cgroup__make_quota },
+		{ "processes that hog a CPU", NEED_HOGS, helpers__fork_hogs },
+		{ "processes that crowd all CPUs", NEED_CROWD, helpers__fork_crowd },
+		{ "a process of SCHED_FIFO", NEED_RT_HOG, helpers__fork_rt_hog },
+		{ "a process that sends SIGCONT", NEED_CONTINUER, helpers__fork_continuer },
+		{ "a process that locks a file", NEED_LOCKER, helpers__fork_locker },
+		{ "a server process", NEED_SERVER, helpers__fork_server },
+	};
 
-	if (fd < 0)
-		return -errno;
-	for (size_t at = 0; at < size; at += STAGE_BUFFER_SZ)
-		if (pwrite(fd, data, STAGE_BUFFER_SZ, (off_t)at) != STAGE_BUFFER_SZ)
-			goto fail;
-	if (fsync(fd))
-		goto fail;
-	return fd;
-fail:
-	close(fd);
-	return -EIO;
+	janitor__name(stage->name, sizeof(stage->name), getpid(), stage->index);
+	*what = "--dir: its path";
+	if (snprintf(stage->path, sizeof(stage->path), "%s/%s", dir, stage->name) >=
+	    (int)sizeof(stage->path))
+		return -ENAMETOOLONG;
+	return parts__open(stage, parts, sizeof(parts) / sizeof(parts[0]), what);
 }
 
-static int stage__open_disk(struct stage *stage)
+static int stage__init_locks(struct stage *stage)
 {
-	stage->disk_fd = file__make(stage->dir, 0, stage->buffer, STAGE_DISK_SZ);
-	if (stage->disk_fd < 0)
-		return stage->disk_fd;
-	stage->dsync_fd = file__make(stage->dir, O_DSYNC | O_DIRECT, stage->buffer, STAGE_DISK_SZ);
-	if (stage->dsync_fd < 0)
-		stage->dsync_fd = file__make(stage->dir, O_DSYNC, stage->buffer, STAGE_DISK_SZ);
-	return stage->dsync_fd < 0 ? stage->dsync_fd : 0;
-}
+	pthread_condattr_t attr;
 
-static int stage__open_reader(struct stage *stage)
-{
-	void *map = mmap(NULL, STAGE_DISK_SZ, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-	if (map == MAP_FAILED)
-		return -errno;
-	stage->reader_buffer = map;
-	stage->reader_fd = file__make(stage->dir, O_DIRECT, stage->buffer, STAGE_DISK_SZ);
-	if (stage->reader_fd < 0)
-		stage->reader_fd = file__make(stage->dir, 0, stage->buffer, STAGE_DISK_SZ);
-	return stage->reader_fd < 0 ? stage->reader_fd : 0;
-}
-
-static int stage__open_cold(struct stage *stage)
-{
-	void *map;
-
-	stage->cold_fd = file__make(stage->dir, 0, stage->buffer, STAGE_COLD_SZ);
-	if (stage->cold_fd < 0)
-		return stage->cold_fd;
-	map = mmap(NULL, STAGE_COLD_SZ, PROT_READ, MAP_SHARED, stage->cold_fd, 0);
-	if (map == MAP_FAILED)
-		return -errno;
-	stage->cold = map;
-	madvise(map, STAGE_COLD_SZ, MADV_RANDOM);
-	posix_fadvise(stage->cold_fd, 0, 0, POSIX_FADV_DONTNEED);
-	return 0;
-}
-
-/* User-mode faults only: that needs no privilege. */
-static int stage__open_missing(struct stage *stage)
-{
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
-	void *map = mmap(NULL, PAGE_SZ, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (map == MAP_FAILED)
-		return -errno;
-	stage->missing = map;
-	stage->uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
-	if (stage->uffd < 0 && errno == EINVAL) /* before 37cd0575b849 (5.11) */
-		stage->uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
-	if (stage->uffd < 0)
-		return -errno;
-	reg.range.start = (uintptr_t)map;
-	reg.range.len = PAGE_SZ;
-	if (ioctl(stage->uffd, UFFDIO_API, &api) || ioctl(stage->uffd, UFFDIO_REGISTER, &reg))
-		return -errno;
-	return 0;
-}
-
-static int stage__open_buffer(struct stage *stage)
-{
-	void *map = mmap(NULL, STAGE_BUFFER_SZ, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-	if (map == MAP_FAILED)
-		return -errno;
-	stage->buffer = map;
-	memset(map, 'j', STAGE_BUFFER_SZ);
+	pthread_mutex_init(&stage->mutex, NULL);
+	pthread_mutex_init(&stage->cond_mutex, NULL);
+	pthread_rwlock_init(&stage->rwlock, NULL);
+	sem_init(&stage->sem, 0, 0);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&stage->cond, &attr);
+	cast__add(&stage->cast, "joined", getpid(), 0);
+	cast__add(&stage->cast, "child", 0, 0);
 	return 0;
 }
 
 int stage__open(struct stage *stage, const char **what)
 {
-	const struct {
-		const char *what;
-		unsigned need; /* 0: always */
-		int (*open)(struct stage *stage);
-	} parts[] = {
-		{ "a buffer", 0, stage__open_buffer },
-		{ "pipes and sockets", 0, stage__open_fds },
-		{ "a file to write to (see --dir)", NEED_DISK, stage__open_disk },
-		{ "a file to map (see --dir)", NEED_COLD, stage__open_cold },
-		{ "a file to read from (see --dir)", NEED_READER, stage__open_reader },
-		{ "userfaultfd (scenario `userfault`)", NEED_PAGER, stage__open_missing },
-		{ "threads", 0, stage__open_partners },
+	static const struct part parts[] = {
+		{ "locks", 0, stage__init_locks },
+		{ "a memory cgroup of version 1", NEED_MEMORY, memory__enter },
+		{ "a buffer", 0, files__open_buffer },
+		{ "pipes and sockets", 0, sockets__open },
+		{ "a TCP connection", NEED_ANSWERER, sockets__open_tcp },
+		{ "a full backlog", NEED_BACKLOG, sockets__open_backlog },
+		{ "port 53 of an address in 127.0.0.0/8", NEED_RESOLVER, sockets__open_resolver },
+		{ "a connection to the server process", NEED_SERVER, server__connect },
+		{ "a file to write to (see --dir)", NEED_DISK, files__open_disk },
+		{ "a file to map (see --dir)", NEED_COLD, files__open_cold },
+		{ "a file to read from (see --dir)", NEED_READER, files__open_reader },
+		{ "a file to lock (see --dir)", NEED_LOCKER, files__open_lock },
+		{ "a slow disk, by a blkio cgroup of version 1", NEED_SLOW, slow__open },
+		{ "userfaultfd", NEED_PAGER, files__open_missing },
+		{ "a swap file (see --dir)", NEED_SWAP, memory__open_swap },
+		{ "threads", 0, partners__open },
+		{ "a limit on memory", NEED_MEMORY, memory__limit },
 	};
 
-	pthread_mutex_init(&stage->mutex, NULL);
-	pthread_mutex_init(&stage->cond_mutex, NULL);
-	pthread_cond_init(&stage->cond, NULL);
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		int err;
+	return parts__open(stage, parts, sizeof(parts) / sizeof(parts[0]), what);
+}
 
-		if (parts[i].need && !(stage->needs & parts[i].need))
-			continue;
-		*what = parts[i].what;
-		err = parts[i].open(stage);
-		if (err)
-			return err;
-	}
-	return 0;
+int stage__enter(struct stage *stage)
+{
+	int err = 0;
+
+	if (stage->needs & NEED_SLOW)
+		err = slow__enter(stage);
+	return err ? err : cgroup__enter_quota(stage);
 }

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "simjank_options.h"
+
 #define STOP_MAX 65536
 
 /* Two shares this close are a tie: a tracer may take either. */
@@ -155,9 +157,14 @@ static void record__print(FILE *out, const struct truth_info *info, const struct
 	words__print(out, "functions", functions, *scenario->inner ? 2 : 1);
 	fprintf(out, ",\"begin_ns\":%ju,\"end_ns\":%ju,\"duration_ns\":%ju", (uintmax_t)r->begin_ns,
 		(uintmax_t)r->end_ns, (uintmax_t)(r->end_ns - r->begin_ns));
-	fprintf(out, ",\"wanted_ns\":%ju,\"cpu_ns\":%ju,\"run_delay_ns\":%ju,\"stopped_ns\":%ju}\n",
+	fprintf(out, ",\"wanted_ns\":%ju,\"cpu_ns\":%ju,\"run_delay_ns\":%ju,\"stopped_ns\":%ju",
 		(uintmax_t)r->wanted_ns, (uintmax_t)r->cpu_ns, (uintmax_t)r->run_delay_ns,
 		(uintmax_t)v->stopped_ns);
+	if (v->cnt == 1 && !strcmp(v->kinds[0], scenario->blame.kind)) {
+		fputs(",\"meant\":true", out);
+		cast__print(out, truth->cast, scenario, r->late_tid);
+	}
+	fputs("}\n", out);
 }
 
 /* How often each word was seen; words are static strings. */
@@ -165,7 +172,7 @@ struct tally {
 	struct {
 		const char *word;
 		uint64_t cnt;
-	} rows[64];
+	} rows[SCENARIO_CNT];
 	size_t row_cnt;
 };
 
@@ -231,7 +238,10 @@ static void summary__print(FILE *out, const struct truth_info *info, struct trut
 		(uintmax_t)lost);
 	dispatch_cnt = tally__print(out, "scenarios", &done);
 	kept = tally__print(out, "kinds", kinds);
-	fprintf(out, ",\"dispatches\":%ju,\"kept\":%ju}\n", (uintmax_t)dispatch_cnt,
+	fputs(",\"left_out\":[", out);
+	for (size_t i = 0; i < info->opt->left_out_cnt; i++)
+		fprintf(out, "%s\"%s\"", i ? "," : "", info->opt->left_out[i]->name);
+	fprintf(out, "],\"dispatches\":%ju,\"kept\":%ju}\n", (uintmax_t)dispatch_cnt,
 		(uintmax_t)kept);
 }
 

@@ -6,9 +6,15 @@
  * One line for each dispatch longer than --truth-min, `"type":"dispatch"`: pid, tid, loop, form (of a
  * Looper), scenario; kind: the largest measured share, in the words of jankbpf's cause.kind; also:
  * kinds within 2 ms of it; function: the handler to blame; functions: it and what it called;
- * begin_ns, end_ns (CLOCK_MONOTONIC), duration_ns, wanted_ns, cpu_ns, run_delay_ns, stopped_ns. The
+ * begin_ns, end_ns (CLOCK_MONOTONIC), duration_ns, wanted_ns, cpu_ns, run_delay_ns, stopped_ns.
+ * meant: true where the kind is, without doubt, the one that the scenario is meant to be; then whose fault it
+ * was, as far as that can be said: what (jankbpf's cause.what); chain: the tids of those that were waited for,
+ * each for the next;
+ * culprit: the last of them ({pid, tid, comm}); preemptors: the tids of those that had the CPU, of the thread's or
+ * of the last in the chain; object: the file or the peer ({path} or {peer}). The
  * last line, `"type":"summary"`, counts all dispatches by scenario, the lines above by kind, and what
- * was lost for want of room. With several loops a stop may end early: another's SIGCONT ends it.
+ * was lost for want of room; left_out are those of `all` that could not be had. With several loops a stop may
+ * end early: another's SIGCONT ends it.
  */
 #ifndef SIMJANK_TRUTH_H
 #define SIMJANK_TRUTH_H
@@ -18,6 +24,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "simjank_cast.h"
 #include "simjank_clock.h"
 #include "simjank_scenario.h"
 
@@ -25,13 +32,15 @@
 extern "C" {
 #endif
 
+struct options;
+
 struct record {
 	uint64_t begin_ns, end_ns;
 	uint64_t cpu_ns, run_delay_ns; /* the clocks at its begin, then their differences */
 	uint64_t wanted_ns;
 	uint16_t scenario;
-	uint16_t form; /* how the loop delivered it: an index into the front end's forms */
-	uint32_t pad;
+	uint16_t form;	/* how the loop delivered it: an index into the front end's forms */
+	pid_t late_tid; /* see struct cast */
 };
 
 /* One loop's. records has one more than cap, for the dispatches that are not kept. */
@@ -42,6 +51,7 @@ struct truth {
 	uint64_t dispatch_cnt[SCENARIO_CNT];
 	int schedstat_fd;
 	pid_t tid;
+	const struct cast *cast;
 };
 
 /* What the whole file needs to know. */
@@ -49,6 +59,7 @@ struct truth_info {
 	const char *loop;
 	const char *const *forms; /* NULL: it has one only */
 	uint64_t start_ns, end_ns;
+	const struct options *opt;
 };
 
 /* By the thread that it is about. -errno. */

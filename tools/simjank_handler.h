@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the handlers share. Every handler, and the do_… function under it that waits, is a function of its own
+ * with a frame pointer and a stable name: they are what a tracer should blame. Two of them, since a
+ * walk by frame pointers from inside libc, which has none, skips libc's caller.
+ */
+#ifndef SIMJANK_HANDLER_H
+#define SIMJANK_HANDLER_H
+
+#include "simjank_clock.h"
+#include "simjank_scenario.h"
+#include "simjank_stage.h"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define WHOLE __attribute__((noipa)) /* no .isra, .constprop or .part of it */
+#else
+#define WHOLE __attribute__((noinline))
+#endif
+
+#define HANDLER(name) WHOLE void handle_##name(struct stage *stage, uint64_t end_ns)
+
+#define SIMJANK_X_HANDLER(name, ...) HANDLER(name);
+SIMJANK_SCENARIOS(SIMJANK_X_HANDLER)
+#undef SIMJANK_X_HANDLER
+
+/* The next dispatch may run anywhere again, after one that left this to it. */
+void bound__end(struct stage *stage);
+
+/* Used by handlers of several files. */
+void do_sleep(uint64_t end_ns);
+void do_lock(struct stage *stage);
+void do_read_pipe(struct stage *stage);
+void do_recv(int fd);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The stage's helper processes: what it opens before there is a second thread. Each returns 0 or -errno. */
+#ifndef SIMJANK_HELPERS_H
+#define SIMJANK_HELPERS_H
+
+#include "simjank_stage.h"
+
+int helpers__open_shared(struct stage *stage); /* memory: before any other */
+int helpers__fork_hogs(struct stage *stage);
+int helpers__fork_crowd(struct stage *stage); /* four for each CPU; -E2BIG: too many CPUs */
+int helpers__fork_rt_hog(struct stage *stage);
+int helpers__fork_continuer(struct stage *stage);
+int helpers__fork_locker(struct stage *stage); /* these two: in the stage's directory */
+int helpers__fork_server(struct stage *stage);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The partner threads that the scenarios need. */
+#ifndef SIMJANK_PARTNERS_H
+#define SIMJANK_PARTNERS_H
+
+#include "simjank_stage.h"
+
+/* Starts them; each is ready when this returns. -errno. */
+int partners__open(struct stage *stage);
+
+#endif
