@@ -104,7 +104,35 @@ static int try_set(struct report *report, const struct set *set)
 	return res;
 }
 
-/* All of them, those that can be done without one after the other, and what options change. */
+/* What the loader chooses its programs and their configuration by (loader_open.c). */
+static unsigned choice(const struct features *feats)
+{
+	static const enum feature asked[] = { FEATURE_SWITCH_STATE,  FEATURE_SYSCALL_TRACEPOINTS,
+					      FEATURE_RAW_SYSCALLS,  FEATURE_UPROBE,
+					      FEATURE_ATTACH_COOKIE, FEATURE_FILE_FAULT };
+	unsigned bits = 0;
+
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++)
+		bits |= features__has(feats, asked[i]) << i;
+	bits |= features__typed(feats) << 16;
+	bits |= features__can_look(feats) << 17;
+	bits |= (frequency(feats) > 0) << 18;
+	return bits;
+}
+
+static bool is_new(const struct set *sets, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		if (sets[i].one_process && !sets[i].uprobe_waits &&
+		    choice(&sets[i].features) == choice(&sets[cnt].features))
+			return false;
+	return true;
+}
+
+/*
+ * All of them, those that can be done without one after the other as far as that changes what is loaded, and what
+ * options change.
+ */
 static size_t make_sets(const struct features *all, struct set sets[FEATURE_CNT + 3])
 {
 	static char names[FEATURE_CNT][48];
@@ -118,7 +146,8 @@ static size_t make_sets(const struct features *all, struct set sets[FEATURE_CNT 
 			continue;
 		snprintf(names[i], sizeof(names[i]), "without %s", feature__info(i)->name);
 		sets[cnt] = (struct set){ names[i], *all, false, true };
-		sets[cnt++].features.has &= ~(1u << i);
+		sets[cnt].features.has &= ~(1u << i);
+		cnt += is_new(sets, cnt);
 	}
 	return cnt;
 }
