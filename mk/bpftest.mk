@@ -8,7 +8,7 @@ BPFTEST_SKEL := $(OUT)/bpftest.skel.h
 $(OUT)/bpftest/logic.bpf.o: tests/bpf/logic.bpf.c tests/bpf/logic.h $(BPF_HDR)
 	@mkdir -p $(@D)
 	$(call msg,BPF,$<)
-	$(Q)$(CLANG) $(BPF_CFLAGS) -c -o $@ $<
+	$(Q)$(CLANG) $(BPF_CFLAGS) -Wno-unused-function -c -o $@ $<
 
 $(OUT)/bpftest.bpf.o: $(BPFTEST_OBJ)
 	$(call msg,BPFLINK,$@)

@@ -94,9 +94,11 @@ static inline struct block *fixture__new(uint64_t duration_ns, const char *proce
 	b->loop = JANK_LOOP_EPOLL;
 	b->fd = 5;
 	b->dropped_frames = duration_ns * 60 / 1000000000ull;
-	b->load = (struct machine_load){ 31.4, 24.8, 26.6, 4.2, 0.1, false };
+	b->load = (struct machine_load){ 31.4, 24.8, 26.6, 4.2, 0.1, false, -1, -1, -1, -1 };
 	return b;
 }
+
+#include "tests/export_fixture_chain.h"
 
 /* A tick in Lua's look-up of a table, with an inlined frame and recursion. */
 static inline void fixture__lua_tick(struct block *b, struct sample tick, uint64_t offset)
@@ -312,7 +314,7 @@ static inline struct block *fixture__bare(void)
 	free(b->thread);
 	b->thread = strdup("");
 	b->state_ns[JANK_STATE_OTHER] = 101 * FIXTURE_MS;
-	b->load = (struct machine_load){ -1, -1, -1, -1, -1, false };
+	b->load = (struct machine_load){ -1, -1, -1, -1, -1, false, -1, -1, -1, -1 };
 	b->stack_quality = QUALITY_NO_SAMPLES;
 	b->uid = UINT32_MAX;
 	return b;
@@ -381,6 +383,7 @@ static inline struct block *fixture__hostile(void)
 				   .frame = &b->samples[0].stack.frames[5],
 				   .signature = "ff" };
 	b->stack_quality = QUALITY_NO_USER;
+	fixture__add_hostile_chain(b);
 	return b;
 }
 
@@ -473,6 +476,7 @@ static const struct {
 	{ "bare", fixture__bare },     { "hostile", fixture__hostile },
 	{ "states", fixture__states }, { "qt", fixture__qt },
 	{ "ready", fixture__ready },   { "timer", fixture__timer },
+	{ "chain", fixture__chain },
 };
 #define FIXTURE_CNT (sizeof(fixtures) / sizeof(*fixtures))
 

@@ -12,11 +12,11 @@
 
 #define MS 1000000ull
 
-/* A stack record with room for the longest tail; hdr.size says how much of it counts. */
+/* A stack record with room for the longest tail, priorities included; hdr.size says how much of it counts. */
 struct fixture_stack {
 	struct jank_rec_stack rec;
 	char tail[(JANK_KSTACK_MAX + JANK_USTACK_MAX) * 8 +
-		  JANK_SLICE_MAX * sizeof(struct jank_task)];
+		  JANK_SLICE_MAX * (sizeof(struct jank_task) + sizeof(__u16))];
 };
 
 static inline struct jank_rec fixture__hdr(uint16_t kind, uint32_t size, uint32_t tid)
@@ -91,6 +91,83 @@ static inline void fixture__slice(struct fixture_stack *stack, uint32_t tid, uin
 	memcpy((char *)stack + stack->rec.hdr.size, &task, sizeof(task));
 	stack->rec.slice_cnt++;
 	stack->rec.hdr.size += sizeof(task);
+}
+
+/* What a thread without a dispatch did: off the CPU in this state (or a tick, when ns is 0); sent as it ended. */
+static inline struct fixture_stack fixture__other(uint32_t tid, uint64_t t_ns, uint64_t ns,
+						  uint32_t state)
+{
+	struct fixture_stack ret = fixture__stack(tid, 0, t_ns, ns);
+
+	ret.rec.hdr.kind = JANK_REC_OTHER;
+	ret.rec.hdr.ts_ns = t_ns + ns;
+	ret.rec.state = state;
+	return ret;
+}
+
+/* Its waker: "other", the thread of this number. */
+static inline void fixture__woken_by(struct fixture_stack *stack, uint32_t tid)
+{
+	stack->rec.hdr.flags |= JANK_STACK_WAKER;
+	stack->rec.waker = (struct jank_task){ .tgid = tid / 10 * 10, .tid = tid, .comm = "other" };
+}
+
+/* A thread woke another then, in this system call. */
+static inline struct fixture_stack fixture__wakes(uint32_t tid, uint32_t wakee, uint64_t t_ns,
+						  int32_t syscall)
+{
+	struct fixture_stack ret = fixture__other(tid, t_ns, 0, JANK_STATE_RUNNING);
+
+	fixture__woken_by(&ret, wakee);
+	ret.rec.hdr.flags = JANK_STACK_WAKES;
+	ret.rec.syscall = syscall;
+	return ret;
+}
+
+/* The slices' priorities, once all of them are there. */
+static inline void fixture__prios(struct fixture_stack *stack, const uint16_t *prios)
+{
+	size_t len = stack->rec.slice_cnt * sizeof(*prios), padded = (len + 7) & ~(size_t)7;
+	char *to = (char *)stack + stack->rec.hdr.size;
+
+	memset(to, 0, padded);
+	memcpy(to, prios, len);
+	stack->rec.hdr.size += padded;
+	stack->rec.hdr.flags |= JANK_STACK_PRIOS;
+}
+
+/* What the span that began at t_ns waited for: a mutex with this owner. */
+static inline struct jank_rec_waited fixture__waited(uint32_t tid, uint64_t dispatch_ns,
+						     uint64_t t_ns, uint32_t owner)
+{
+	struct jank_rec_waited rec = {
+		.hdr = fixture__hdr(JANK_REC_WAITED, sizeof(rec), tid),
+		.dispatch_ns = dispatch_ns,
+		.t_ns = t_ns,
+		.futex_word = 2,
+		.owner = owner,
+		.comm = "worker",
+	};
+
+	rec.hdr.flags = JANK_WAITED_FUTEX;
+	return rec;
+}
+
+static inline struct jank_rec_facts fixture__facts(uint32_t tid, uint64_t dispatch_ns,
+						   uint64_t throttled_ns)
+{
+	return (struct jank_rec_facts){
+		.hdr = fixture__hdr(JANK_REC_FACTS, sizeof(struct jank_rec_facts), tid),
+		.dispatch_ns = dispatch_ns,
+		.throttled_ns = throttled_ns,
+		.stolen_ns = 2,
+		.maj_flt_cnt = 3,
+		.min_flt_cnt = 4,
+		.prio = 122,
+		.policy = 1,
+		.cpus_allowed = 2,
+		.comm = "worker",
+	};
 }
 
 /* What a dispatch handled: one ready descriptor, no mark. */

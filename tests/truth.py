@@ -10,8 +10,12 @@ import bisect
 import collections
 import json
 import math
+import os
 import re
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from verdicts import Rate, Verdicts  # noqa: E402
 
 UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "": 1e6}
 
@@ -89,24 +93,6 @@ class Spread:
             return {}
         return {"p50": percentile(errors, 0.5), "p99": percentile(errors, 0.99), "max": errors[-1],
                 "worst": self.worst.most_common(1)[0][0]}
-
-
-class Rate:
-    """How often right, and what was taken for what."""
-
-    def __init__(self):
-        self.right = 0
-        self.pairs = collections.Counter()
-
-    def add(self, right, wanted, got):
-        self.right += right
-        self.pairs[wanted, str(got)] += 1
-
-    def figures(self):
-        count = sum(self.pairs.values())
-        if not count:
-            return {}
-        return {"rate": self.right / count, "right": self.right, "of": count}
 
 
 class Truth:
@@ -187,6 +173,7 @@ class Judgement:
         self.spreads = {row[0]: Spread() for row in TOLERANCES.values() if row[1] != "rate"}
         self.rates = {"cause.kind right": Rate(), "cause.frame right": Rate()}
         self.per_scenario = collections.defaultdict(Rate)
+        self.verdicts = Verdicts()
         self.hung = collections.Counter()
 
     def add(self, record):
@@ -238,6 +225,7 @@ class Judgement:
         blamed = frame in dispatch["functions"]
         self.rates["cause.frame right"].add(blamed, dispatch["function"], frame)
         self.per_scenario[name].add(right, dispatch["kind"], kind)
+        self.verdicts.add(dispatch, block)
 
     def missing(self):
         return [d for d in self.truth.dispatches()
@@ -303,17 +291,13 @@ def check_figures(tap, figures, limits):
         tap.check(good, f"{figure}: {part} {text}, wanted {'>=' if more else '<='} {show(limit, part)}")
 
 
-def confusion(rate):
-    return {wanted: {got: n for (w, got), n in sorted(rate.pairs.items()) if w == wanted}
-            for wanted in sorted({w for w, _ in rate.pairs})}
-
-
 def figures_of(judgement, truth):
     figures = {name: spread.figures() for name, spread in judgement.spreads.items()}
     figures.update({name: rate.figures() for name, rate in judgement.rates.items()})
-    figures["kinds"] = confusion(judgement.rates["cause.kind right"])
-    figures["frames"] = confusion(judgement.rates["cause.frame right"])
+    figures["kinds"] = judgement.rates["cause.kind right"].confusion()
+    figures["frames"] = judgement.rates["cause.frame right"].confusion()
     figures["scenarios"] = {name: rate.figures() for name, rate in sorted(judgement.per_scenario.items())}
+    figures["verdicts"] = judgement.verdicts.figures()
     figures["blocks"] = judgement.block_cnt
     figures["foreign"] = judgement.foreign_cnt
     figures["hangs"] = judgement.hang_cnt
@@ -348,6 +332,7 @@ def parse_args():
                         metavar="NAME=VALUE", help=", ".join(
                             f"{n} ({'none' if t[3] is None else show(t[3], t[1])})"
                             for n, t in TOLERANCES.items()).replace("%", "%%"))
+    parser.add_argument("--verdicts", action="store_true", help="show whose fault each was said to be")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON, no TAP")
     return parser.parse_args()
 
@@ -369,6 +354,8 @@ def main():
     check_records(tap, judgement, truth, args)
     check_figures(tap, figures, limits)
     print_comments(figures)
+    for line in judgement.verdicts.lines() if args.verdicts else ():
+        print(f"# {line}")
     return tap.end()
 
 

@@ -19,13 +19,15 @@ except ImportError:
     sys.exit(3)
 
 CONTRACT = "docs/contract.md"
-OPTIONAL = {"message", "exe", "uid", "cgroup", "container", "pod", "unit", "ns_pid", "cause", "lost"}
+OPTIONAL = {"message", "exe", "uid", "cgroup", "container", "pod", "unit", "ns_pid", "cause", "lost", "scheduling",
+            "faults", "chain", "chain_sample"}
 
 
 def contract_fields():
-    """The first column of the contract's table of fields."""
+    """The first column of the contract's table of fields, which is the one under "Records"."""
     with open(CONTRACT, encoding="utf-8") as file:
-        rows = re.findall(r"^\| (`[^|]*`) \|", file.read(), re.M)
+        section = re.search(r"^## Records.*?(?=^## |\Z)", file.read(), re.M | re.S).group()
+    rows = re.findall(r"^\| (`[^|]*`) \|", section, re.M)
     return {name for row in rows for name in re.findall(r"`(\w+)`", row)}
 
 
@@ -43,6 +45,27 @@ def account(record):
     return time["running_ns"] + time["runnable_ns"] + sum(time["blocked_ns"].values())
 
 
+def verdict_rules(record):
+    parts = record.get("cause", {}).get("parts", [])
+    first = {key: record["cause"].get(key) for key in ("kind", "what", "share", "frame")} if parts else {}
+    if parts and first != {key: parts[0].get(key) for key in first}:
+        yield "the cause is not its first part"
+    if [p["share"] for p in parts] != sorted((p["share"] for p in parts), reverse=True):
+        yield "parts out of order"
+    for link in record.get("chain", []):
+        if "time" in link and account(link) > link["ns"]:
+            yield "a link's account is more than its time"
+    if "chain_sample" in record and record["chain_sample"] not in [s["t_ns"] for s in record["samples"]]:
+        yield "the chain's sample is not there"
+
+
+def stacks(record):
+    for part in record["samples"] + record.get("chain", []):
+        yield part["stack"]
+        yield part.get("wake_stack", [])
+        yield part.get("waker", {}).get("stack", [])
+
+
 def rules(record):
     """What a schema can't say."""
     if record["type"] == "summary":
@@ -55,8 +78,9 @@ def rules(record):
     times = [s["t_ns"] for s in record["samples"]]
     if times != sorted(times):
         yield "samples out of order"
-    for sample in record["samples"]:
-        kernel = [f.get("kernel", False) for f in sample["stack"]]
+    yield from verdict_rules(record)
+    for stack in stacks(record):
+        kernel = [f.get("kernel", False) for f in stack]
         if kernel != sorted(kernel, reverse=True):
             yield "kernel frames after user frames"
 

@@ -38,7 +38,7 @@ int logic_kind(struct logic_step *ctx)
 {
 	s32 nr = 0;
 
-	ctx->state = sched__blocked_kind(bpf_get_current_task_btf(), ctx->task_state, &nr);
+	ctx->state = kind__blocked(bpf_get_current_task_btf(), ctx->task_state, &nr);
 	ctx->span_syscall = nr;
 	return 0;
 }
@@ -124,13 +124,39 @@ int logic_sched(struct logic_step *ctx)
 		sched__arrive(t, task, ctx->now_ns);
 		break;
 	case LOGIC_SLICE:
-		sched__log_slice(task->group_leader, ctx->now_ns);
+		slices__log(task->group_leader, ctx->now_ns);
 		break;
 	case LOGIC_FORGET:
 		thread__forget_dispatch(t);
 		break;
 	}
 	show(ctx, t);
+	return 0;
+}
+
+/* But for the stack of who wakes: no program of this kind can have one. */
+SEC("syscall")
+int logic_watch(struct logic_step *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct jank_watch *watch = watch__own();
+
+	switch (ctx->step) {
+	case LOGIC_WATCH:
+		jank_watch_start_ns = ctx->now_ns;
+		if (watch)
+			watch->token_cnt = ctx->arg;
+		break;
+	case LOGIC_OTHER_LEAVE:
+		watch__leave(ctx, task, ctx->preempted, ctx->task_state, ctx->now_ns);
+		break;
+	case LOGIC_OTHER_WAKE:
+		watch__end_sleep(ctx, task, ctx->now_ns);
+		break;
+	case LOGIC_OTHER_ARRIVE:
+		watch__arrive(task, ctx->now_ns);
+		break;
+	}
 	return 0;
 }
 

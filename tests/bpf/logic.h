@@ -22,15 +22,19 @@ struct logic_bucket {
 	X(ARRIVE)                                                                                  \
 	X(SLICE) /* another task leaves this CPU */                                                \
 	X(FORGET)                                                                                  \
-	X(POLL)	      /* poll returned ret, its stack at sp */                                     \
-	X(POLL_LEAVE) /* it leaves the CPU in poll, its stack at sp */                             \
-	X(HANDLE)     /* its dispatch handles what mark fd marks, called with arg */               \
-	X(TAKE)	      /* that is read */                                                           \
-	X(WORKER)     /* a look finds it in a process with parks */                                \
-	X(PARK)	      /* it falls asleep at now_ns, and is not known to be a loop */               \
-	X(UNPARK)     /* it gets the CPU at now_ns after a park */                                 \
-	X(LOOK)	      /* nothing; look at its state */                                             \
-	X(RESET)      /* it is as a new one */
+	X(POLL)	       /* poll returned ret, its stack at sp */                                    \
+	X(POLL_LEAVE)  /* it leaves the CPU in poll, its stack at sp */                            \
+	X(HANDLE)      /* its dispatch handles what mark fd marks, called with arg */              \
+	X(TAKE)	       /* that is read */                                                          \
+	X(WORKER)      /* a look finds it in a process with parks */                               \
+	X(PARK)	       /* it falls asleep at now_ns, and is not known to be a loop */              \
+	X(UNPARK)      /* it gets the CPU at now_ns after a park */                                \
+	X(WATCH)       /* it is watched from now_ns on, for arg stacks */                          \
+	X(OTHER_LEAVE) /* without a dispatch, it leaves the CPU at now_ns */                       \
+	X(OTHER_WAKE)                                                                              \
+	X(OTHER_ARRIVE)                                                                            \
+	X(LOOK)	 /* nothing; look at its state */                                                  \
+	X(RESET) /* it is as a new one */
 #define LOGIC_X_STEP(NAME) LOGIC_##NAME,
 enum { LOGIC_STEPS(LOGIC_X_STEP) };
 #undef LOGIC_X_STEP

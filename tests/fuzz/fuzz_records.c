@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "export/sink.h"
 #include "model/blame.h"
+#include "model/chain.h"
 #include "model/judge.h"
 #include "model/stack.h"
 #include "tests/fuzz/fuzz.h"
@@ -21,23 +22,71 @@ static struct {
 	struct fuzz fuzz;
 	struct loops *loops;
 	struct sink *text;
-	uint64_t records, decoded, blocks;
+	uint64_t records, decoded, blocks, links;
 	const char *broken; /* the promise that was not kept */
 } run;
+
+/* A stack, of a dispatch or of another thread, with whatever tails. */
+static size_t make_stack(void *buf, uint32_t tid, uint64_t dispatch_ns)
+{
+	static const uint16_t prios[] = { 1, 122, UINT16_MAX };
+	struct fuzz *f = &run.fuzz;
+	struct fixture_stack stack =
+		fixture__stack(tid, dispatch_ns, fuzz__below(f, 9), fuzz__below(f, 20));
+
+	stack.rec.state = fuzz__below(f, JANK_STATE_CNT);
+	stack.rec.hdr.flags = fuzz__below(f, 64);
+	stack.rec.hdr.ts_ns = fuzz__chance(f, 9) ? fuzz__number(f) : fuzz__below(f, 20);
+	stack.rec.runnable_ns = fuzz__below(f, 3);
+	if (!fuzz__chance(f, 4))
+		stack.rec.hdr.flags &= ~JANK_STACK_WAKER_SOFTIRQ;
+	stack.rec.waker.tid = 10 + fuzz__below(f, 5);
+	stack.rec.waker.tgid = 10;
+	if (fuzz__chance(f, 3)) {
+		stack.rec.hdr.kind = JANK_REC_OTHER;
+		stack.rec.dispatch_ns = 0;
+		stack.rec.hdr.flags |= fuzz__chance(f, 2) ? 0 : JANK_STACK_BEFORE;
+	}
+	if (stack.rec.hdr.kind == JANK_REC_OTHER && fuzz__chance(f, 4)) {
+		stack.rec.hdr.flags = JANK_STACK_WAKES;
+		stack.rec.ns = 0;
+	}
+	for (size_t i = fuzz__below(f, 4); i; i--)
+		fixture__slice(&stack, fuzz__below(f, 99), fuzz__number(f));
+	if (fuzz__chance(f, 2))
+		fixture__prios(&stack, prios);
+	memcpy(buf, &stack, stack.rec.hdr.size);
+	return stack.rec.hdr.size;
+}
+
+static size_t make_waited(void *buf, uint32_t tid, uint64_t dispatch_ns)
+{
+	struct fuzz *f = &run.fuzz;
+	struct jank_rec_waited rec = fixture__waited(tid, fuzz__chance(f, 2) ? dispatch_ns : 0,
+						     fuzz__below(f, 9), 10 + fuzz__below(f, 5));
+
+	rec.hdr.flags = fuzz__below(f, 32);
+	rec.futex_word = fuzz__below(f, 4);
+	rec.args[0] = fuzz__below(f, 2);
+	rec.args[1] = fuzz__below(f, 16);
+	rec.args[2] = 2;
+	memcpy(buf, &rec, sizeof(rec));
+	return sizeof(rec);
+}
 
 /* A record of any kind, sound for now; its size. */
 static size_t make(void *buf)
 {
 	struct fuzz *f = &run.fuzz;
 	uint32_t tid = 10 + fuzz__below(f, 4);
-	uint64_t dispatch_ns = 100 + fuzz__below(f, 3), ns = fuzz__number(f) >> 8;
-	struct fixture_stack stack =
-		fixture__stack(tid, dispatch_ns, fuzz__below(f, 9), fuzz__below(f, 2));
+	uint64_t dispatch_ns = 100 + (fuzz__chance(f, 8) ? fuzz__below(f, 3) : 0);
+	uint64_t ns = fuzz__chance(f, 2) ? fuzz__number(f) >> 8 : fuzz__below(f, 200);
 	struct jank_rec_block block = fixture__block(tid, dispatch_ns, ns);
+	struct jank_rec_facts facts = fixture__facts(tid, dispatch_ns, fuzz__number(f));
 	struct jank_rec_thread thread = fixture__thread(tid, 5, 1);
 	const struct jank_rec *rec = &block.hdr;
 
-	switch (fuzz__below(f, 8)) {
+	switch (fuzz__below(f, 16)) {
 	case 0:
 	case 1:
 		fixture__spend(&block, fuzz__below(f, JANK_STATE_CNT), ns ? fuzz__below(f, ns) : 0);
@@ -46,12 +95,14 @@ static size_t make(void *buf)
 	case 2:
 		rec = &thread.hdr;
 		break;
+	case 3:
+		rec = &facts.hdr;
+		break;
+	case 4:
+	case 5:
+		return make_waited(buf, tid, dispatch_ns);
 	default:
-		stack.rec.state = fuzz__below(f, JANK_STATE_CNT);
-		stack.rec.hdr.flags = fuzz__below(f, 64);
-		for (size_t i = fuzz__below(f, 3); i; i--)
-			fixture__slice(&stack, fuzz__below(f, 99), fuzz__number(f));
-		rec = &stack.rec.hdr;
+		return make_stack(buf, tid, dispatch_ns);
 	}
 	memcpy(buf, rec, rec->size);
 	return rec->size;
@@ -90,35 +141,66 @@ static const char *nasty(void)
 }
 
 /* Names as a symbolizer might find them in a hostile program. */
+static void name_stack(struct stack *stack)
+{
+	uint32_t cnt = stack->kernel_cnt + stack->user_cnt;
+
+	stack->frames = calloc(cnt + 1, sizeof(*stack->frames));
+	for (uint32_t j = 0; j < cnt; j++)
+		stack->frames[stack->frame_cnt++] = (struct frame){
+			.address = stack->addresses[j],
+			.function = nasty(),
+			.module = nasty(),
+			.file = nasty(),
+			.build_id = nasty(),
+			.offset = fuzz__number(&run.fuzz),
+			.line = fuzz__number(&run.fuzz),
+			.kernel = j < stack->kernel_cnt,
+			.app = fuzz__chance(&run.fuzz, 2),
+			.inlined = fuzz__chance(&run.fuzz, 4),
+		};
+	stack__trim_probe(stack);
+	stack__trim_stray(stack);
+}
+
 static void name(struct block *block)
 {
-	for (size_t i = 0; i < block->sample_cnt; i++) {
-		struct stack *stack = &block->samples[i].stack;
-		uint32_t cnt = stack->kernel_cnt + stack->user_cnt;
-
-		stack->frames = calloc(cnt + 1, sizeof(*stack->frames));
-		for (uint32_t j = 0; j < cnt; j++)
-			stack->frames[stack->frame_cnt++] = (struct frame){
-				.address = stack->addresses[j],
-				.function = nasty(),
-				.module = nasty(),
-				.file = nasty(),
-				.build_id = nasty(),
-				.offset = fuzz__number(&run.fuzz),
-				.line = fuzz__number(&run.fuzz),
-				.kernel = j < stack->kernel_cnt,
-				.app = fuzz__chance(&run.fuzz, 2),
-				.inlined = fuzz__chance(&run.fuzz, 4),
-			};
-		stack__trim_probe(stack);
-		stack__trim_stray(stack);
+	for (size_t i = 0; i < block->sample_cnt; i++)
+		name_stack(&block->samples[i].stack);
+	for (size_t i = 0; i < block->chain_cnt; i++) {
+		name_stack(&block->chain[i].stack);
+		name_stack(&block->chain[i].wake_stack);
 	}
+	if (fuzz__chance(&run.fuzz, 2))
+		chain__settle_owners(block);
 }
 
 static void promise(bool kept, const char *what)
 {
 	if (!kept && !run.broken)
 		run.broken = what;
+}
+
+static void check_chain(const struct block *block)
+{
+	promise(block->chain_cnt <= LINK_MAX, "a chain is bounded");
+	if (block->chain_cnt)
+		promise(block->chain_sample < block->sample_cnt, "a chain explains a sample");
+	for (size_t i = 0; i < block->chain_cnt; i++) {
+		const struct link *link = &block->chain[i], *before = link - 1;
+		uint64_t left = link->ns;
+
+		for (int j = 0; j < JANK_STATE_CNT; j++) {
+			promise(link->part_ns[j] <= left, "parts are of the whole");
+			left -= link->part_ns[j];
+		}
+		promise(link->ns && link->state <= JANK_STATE_CNT, "a link has a time and a state");
+		promise(!i || (link->t_ns >= before->t_ns &&
+			       link->t_ns + link->ns <= before->t_ns + before->ns),
+			"a link's time lies within that of the one before");
+		promise(link->task.tid != block->tid, "nobody waits for himself");
+	}
+	run.links += block->chain_cnt;
 }
 
 static void check_block(const struct block *block)
@@ -138,6 +220,7 @@ static void check_block(const struct block *block)
 	for (size_t i = 1; i < block->preemptor_cnt; i++)
 		promise(block->preemptors[i - 1].ns >= block->preemptors[i].ns,
 			"the worst come first");
+	check_chain(block);
 	promise(block->cause.share >= 0 && block->cause.share <= 1, "a share is a share");
 	promise(strlen(block->cause.signature) == CAUSE_SIGNATURE_LEN,
 		"a signature has its length");
@@ -163,7 +246,11 @@ static void judge(struct dispatch *dispatch)
 		.host = &host,
 		.real_offset_ns = fuzz__chance(f, 4) ? (int64_t)fuzz__number(f) : 0,
 	};
-	const struct machine_load load = { fuzz__below(f, 100), -1, 1e300, -0.0, 0.0 / 1, true };
+	const struct machine_load load = { .total_pct = fuzz__below(f, 100),
+					   .process_pct = -1,
+					   .user_pct = 1e300,
+					   .system_pct = -0.0,
+					   .busy = true };
 	struct block *block;
 
 	if (judge__dispatch(&j, dispatch, NULL, &load, &block) <= 0)
@@ -226,12 +313,14 @@ int main(void)
 	}
 	run.text->ops->free(run.text);
 	close(null);
-	diag("%llu records, %llu decoded, %llu blocks in %llu rounds",
+	diag("%llu records, %llu decoded, %llu blocks, %llu links in %llu rounds",
 	     (unsigned long long)run.records, (unsigned long long)run.decoded,
-	     (unsigned long long)run.blocks, (unsigned long long)run.fuzz.round);
+	     (unsigned long long)run.blocks, (unsigned long long)run.links,
+	     (unsigned long long)run.fuzz.round);
 	ok(!run.broken, "damaged records break no promise%s%s", run.broken ? ": " : "",
 	   run.broken ? run.broken : "");
-	ok(run.decoded > run.records / 4 && run.decoded < run.records && run.blocks > 100,
-	   "some were let in, some not, and blocks came of them");
+	ok(run.decoded > run.records / 4 && run.decoded < run.records && run.blocks > 100 &&
+		   run.links > 20,
+	   "some were let in, some not, and blocks with chains came of them");
 	return tap__done();
 }

@@ -227,6 +227,9 @@ def check_run(tap, trace, what, process=None, *loops, spared=()):
     missed = lost.pop("wakeup_missed", 0)
     if missed:
         tap.note(f"{missed} wake-ups missed: their waits for a CPU count as what was waited for")
+    shed = lost.pop("evidence_shed", 0)
+    if shed:
+        tap.note(f"{shed} stacks of other threads not taken: more switches than are allowed for")
     lost = {reason: count for reason, count in lost.items() if reason not in spared}
     tap.check(not lost, f"{what}: nothing was lost", lost)
     if process:

@@ -8,7 +8,6 @@ LOOPS=glib,uv runs these only. JANK_LOOPS_KEEP=DIR keeps truths and records.
 """
 import json
 import os
-import select
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 from live import (JANKBPF, MS, ROOT, Tap, Trace, blamed, check_run, end, functions, headline, need,  # noqa: E402
                   start, state_ns, unseen, wait_for, wakers)
 from loop_kinds import BUILT, KINDS  # noqa: E402
+from real import Screen  # noqa: E402
 
 EDGE_NS = 2 * MS
 CANNOT = 77
@@ -261,25 +261,6 @@ def run_command(tap, name, kind):
         check_others(tap, what, others)
     else:
         check_silence(tap, what, stalls, blocks)
-
-
-class Screen:
-    """An X server that shows nothing."""
-
-    def __init__(self):
-        reader, writer = os.pipe()
-        self.process = start(["Xvfb", "-displayfd", str(writer), "-screen", "0", "320x240x24", "-nolisten", "tcp"],
-                             pass_fds=[writer], stderr=subprocess.DEVNULL)
-        os.close(writer)
-        ready = select.select([reader], [], [], 30)[0]
-        with os.fdopen(reader) as file:
-            number = file.readline().strip() if ready else ""
-        self.env = {"DISPLAY": f":{number}", "GDK_BACKEND": "x11", "NO_AT_BRIDGE": "1", "GSETTINGS_BACKEND": "memory",
-                    "GIO_USE_VFS": "local"} if number else None
-
-    def end(self):
-        self.process.terminate()
-        self.process.wait()
 
 
 def there(command):

@@ -20,6 +20,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from live import (MS, Moment, Tap, Trace, blamed, check_run, drop_cache, end, functions, headline,  # noqa: E402
                   main_syscall, modules, need, start, state_ns, wait_for)
+from real import free_port  # noqa: E402
 
 CONF = """
 worker_processes 1; daemon off; pid {dir}/pid; error_log {dir}/error.log; user {user};
@@ -40,12 +41,6 @@ http {{
 }}
 """
 FILES = 100000
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Nginx:

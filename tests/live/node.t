@@ -2,45 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """A real node as an HTTP server: what a handler does in the one thread of JavaScript stalls all."""
 import os
-import socket
 import sys
 import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
-from live import (MS, Moment, Tap, Trace, blamed, block_of, check_blamed, check_run, drop_cache, end,  # noqa: E402
-                  frame_of, functions, headline, main_syscall, modules, need, start, state_ns, twice, wait_for, wakers)
-
-
-class Server:
-    def __init__(self, folder, cold, *options):
-        self.path = os.path.join(folder, "socket")
-        self.process = start(["node", *options, os.path.join(HERE, "programs", "server.js"), self.path, cold],
-                             cwd=folder)
-        wait_for(self.answers, what="node's answer")
-
-    def get(self, path):
-        with socket.socket(socket.AF_UNIX) as client:
-            client.settimeout(60)
-            client.connect(self.path)
-            client.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
-            answer = b""
-            while chunk := client.recv(65536):
-                answer += chunk
-            return answer
-
-    def answers(self):
-        try:
-            return self.get("/quick").startswith(b"HTTP/1.1 200")
-        except OSError:
-            return False
-
-    def end(self):
-        end(self.process)
-        for leftover in (self.path, f"/tmp/perf-{self.process.pid}.map"):
-            if os.path.exists(leftover):
-                os.unlink(leftover)
+from live import (MS, Moment, Tap, Trace, blamed, block_of, check_blamed, check_run, drop_cache, frame_of,  # noqa: E402
+                  functions, headline, main_syscall, modules, need, state_ns, twice, wakers)
+from real import NodeServer  # noqa: E402
 
 
 def check_cpu(tap, what, block, mapped):
@@ -73,7 +43,7 @@ def check_file(tap, what, block):
 
 
 def run(tap, folder, cold, mapped):
-    server = Server(folder, cold, *["--perf-basic-prof"] * mapped)
+    server = NodeServer(folder, cold, *["--perf-basic-prof"] * mapped)
     moments = {}
     try:
         for _ in range(3):

@@ -6,41 +6,18 @@ Debian builds it without frame pointers: time on the CPU has its innermost funct
 system call and libc's function.
 """
 import os
-import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from live import (MS, Moment, Tap, Trace, blamed, check_run, end, functions, headline,  # noqa: E402
-                  main_syscall, need, start, state_ns, wait_for)
+                  main_syscall, need, state_ns)
+from real import Redis  # noqa: E402
 
 KEYS = 1000000
 LUA = "local n = 0; for i = 1, 6000000 do n = n + i % 7 end; return n"
 KEYS_FUNCTIONS = {"keysCommand", "dictNext", "stringmatchlen", "stringmatchlen_impl"}
-
-
-class Redis:
-    def __init__(self, folder, *options):
-        self.folder, self.socket = folder, os.path.join(folder, "socket")
-        self.process = start(
-            ["redis-server", "--port", "0", "--unixsocket", self.socket, "--dir", folder, "--save", "",
-             "--enable-debug-command", "yes", "--daemonize", "no", "--lua-time-limit", "60000", *options],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait_for(lambda: os.path.exists(self.socket), what="redis-server's socket")
-
-    def do(self, *command):
-        done = subprocess.run(["redis-cli", "-s", self.socket, *command], capture_output=True, text=True,
-                              timeout=120)
-        if done.returncode or done.stdout.startswith("ERR"):
-            raise RuntimeError(f"redis-cli {command}: {done.stdout} {done.stderr}")
-        return done.stdout
-
-    def load(self, requests, clients):
-        """redis-benchmark, until it is ended."""
-        return subprocess.Popen(["redis-benchmark", "-s", self.socket, "-t", requests, "-c",
-                                 str(clients), "-q", "-l"], stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL)
 
 
 def check_keys(tap, block):

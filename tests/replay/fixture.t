@@ -35,9 +35,14 @@ def same(tap, text, run, want, words=""):
 def test_same(tap, scratch, journal):
     same(tap, "the journal's blocks", scratch.replay("--json", journal), WANT)
     kinds = {block["cause"]["kind"] for block in BLOCKS}
-    tap.check({"sleep", "futex", "poll", "pipe"} <= kinds and
+    tap.check({"sleep", "futex", "poll", "pipe", "disk"} <= kinds and
               {"hang", "block"} == {block["type"] for block in BLOCKS},
               "the fixture has many kinds of cause, and a hang", kinds)
+    links = [link for block in BLOCKS for link in block.get("chain", ())]
+    waits = [sample["waited_for"] for block in BLOCKS for sample in block["samples"] if "waited_for" in sample]
+    tap.check({"woke", "held"} == {link["role"] for link in links} and
+              all(any(key in wait for wait in waits) for key in ("path", "device", "target", "futex_owner")),
+              "  chains, files and owners of mutexes", links[:2], waits[:3])
 
 
 def test_threshold(tap, scratch, journal):
@@ -183,8 +188,10 @@ def test_hostile_names(tap, scratch):
     header, records = replay.split_journal(JOURNAL)
     changed = [header]
     for kind, record in records:
-        if kind in (replay.KINDS["frames"], replay.KINDS["process"], replay.KINDS["session"]):
+        if kind in [replay.KINDS[name] for name in ("frames", "process", "session", "waited")]:
             value = replay.json_of(record)
+            for wait in value.get("spans", []) + value.get("links", []):
+                wait.update(process=evil, waited={"path": evil, "device": evil, "target": evil, "peer": evil})
             for frame in value.get("frames", ()):
                 frame.update(function=evil, module=evil, file=evil, line=1)
             value.update({key: evil for key in ("name", "exe", "cgroup", "kernel") if key in value})
@@ -226,7 +233,8 @@ def test_without(tap, scratch):
     """Records of our own kinds that are not there."""
     header, records = replay.split_journal(JOURNAL)
     for kind, words, what in (("session", "lacks its session", "no session"), ("process", "", "no process"),
-                              ("load", "", "no load"), ("frames", "", "no names"), ("end", "", "no end")):
+                              ("load", "", "no load"), ("frames", "", "no names"), ("waited", "", "no waits' names"),
+                              ("end", "", "no end")):
         rest = [record for code, record in records if code != replay.KINDS[kind]]
         run = scratch.replay("--json", scratch.put("without", header + b"".join(rest)))
         got = replay.records(run.stdout)

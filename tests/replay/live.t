@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import replay  # noqa: E402
 
 MS = 1000000
-EVERYTHING = ["--quiet", "--length", "30ms-60ms", "--gap", "10ms", "--count", "20"]
+EVERYTHING = ["--quiet", "--length", "30ms-60ms", "--gap", "10ms", "--count", "36"]
 SHORT = ["--quiet", "--scenario", "sleep:30ms,busy:30ms,mutex:30ms", "--gap", "10ms"]
 
 
@@ -61,7 +61,7 @@ def test_higher(tap, scratch, run):
 
 def test_command(tap, scratch, build):
     run = Run(scratch, os.path.basename(build), "--hang", "200ms",
-              command=[build, *EVERYTHING, "--scenario", "all,hang:400ms"])
+              command=[build, *EVERYTHING, "--scenario", "hang:400ms,all"])
     test_same(tap, scratch, os.path.basename(build), run)
     hangs = [record for record in run.records if record["type"] == "hang"]
     tap.check(hangs, "  with a hang among them", replay.ids(run.records))

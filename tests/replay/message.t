@@ -28,6 +28,7 @@ WANT = {
 }
 with open(os.path.join(HERE, "simjank.journal"), "rb") as file:
     HEADER, RECORDS = replay.split_journal(file.read())
+RECORDS = [(kind, record) for kind, record in RECORDS if kind not in (8, 0x8006)] # its own messages
 
 
 def raw_message(block, ready_got=1):

@@ -47,10 +47,53 @@ static void test_life(void)
 	summary__free(NULL);
 }
 
+static uint64_t *addresses(struct stack *stack, uint32_t cnt)
+{
+	stack->user_cnt = cnt;
+	stack->frame_cnt = cnt;
+	stack->frames = calloc(cnt, sizeof(*stack->frames));
+	return stack->addresses = calloc(cnt, sizeof(*stack->addresses));
+}
+
+/* A block whose chain has one link that has everything a link may have. */
+static void test_chain(void)
+{
+	const struct jank_rec_waited raw = { .owner = 7 };
+	struct block *b = block__new();
+	size_t before = block__bytes(b);
+	struct link *link;
+
+	b->cause.summary = strdup("why");
+	b->samples = calloc(1, sizeof(*b->samples));
+	b->sample_cnt = 1;
+	b->samples[0].waited = waited__new(&raw);
+	b->samples[0].waker.cgroup = strdup("/a");
+	addresses(&b->samples[0].stack, 1);
+	b->chain = link = calloc(1, sizeof(*link));
+	b->chain_cnt = 1;
+	link->process = strdup("server");
+	link->task.cgroup = strdup("/b");
+	link->waited = waited__new(&raw);
+	link->waited->path = strdup("/etc/passwd");
+	addresses(&link->stack, 3);
+	addresses(&link->wake_stack, 5);
+	link->preemptors = calloc(2, sizeof(*link->preemptors));
+	link->preemptor_cnt = 2;
+	link->preemptors[1].cgroup = strdup("/c");
+	is_uint(block__bytes(b) - before,
+		sizeof(struct sample) + sizeof(struct link) + 2 * sizeof(struct waited) +
+			strlen("/etc/passwd") + 1 + strlen("server") + 1 +
+			9 * (sizeof(uint64_t) + sizeof(struct frame)) +
+			2 * sizeof(struct other_task),
+		"a chain's links count with their stacks, and what was waited for");
+	block__free(b);
+}
+
 int main(void)
 {
 	test_names();
 	test_severity();
 	test_life();
+	test_chain();
 	return tap__done();
 }

@@ -74,7 +74,7 @@ static void test_sizes(void)
 
 static void test_unknown(void)
 {
-	static const uint16_t unknown[] = { 0, 9, 1000, 0x8001, UINT16_MAX };
+	static const uint16_t unknown[] = { 0, 12, 1000, 0x8001, UINT16_MAX };
 
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
 		struct jank_rec rec = fixture__hdr(unknown[i], sizeof(rec), 11);
@@ -169,6 +169,75 @@ static void test_stack_counts(void)
 	}
 }
 
+static void test_prios(void)
+{
+	static const uint16_t prios[] = { 51, 122, 140 };
+	struct fixture_stack stack = fixture__stack(11, 5, 7, 9);
+	struct event event;
+	void *exact;
+
+	for (int i = 0; i < 3; i++)
+		fixture__slice(&stack, 77, 5);
+	is_int(decode(&stack, stack.rec.hdr.size, &event), 0, "slices need no priorities");
+	ok(!event.stack.prios, "then none are known");
+	fixture__prios(&stack, prios);
+	exact = fixture__exact(&stack, stack.rec.hdr.size);
+	is_int(decode__record(exact, stack.rec.hdr.size, &event), 0, "with priorities");
+	ok(event.stack.prios[0] == 51 && event.stack.prios[2] == 140 &&
+		   event.stack.slices[2].tid == 77,
+	   "they follow the slices");
+	free(exact);
+	stack.rec.hdr.size -= 8;
+	is_int(decode(&stack, stack.rec.hdr.size, &event), -EBADMSG,
+	       "priorities that are not there: bad");
+	stack.rec.hdr.size += 16;
+	is_int(decode(&stack, stack.rec.hdr.size, &event), -EBADMSG, "more of them: bad");
+	stack.rec.hdr.size -= 8;
+	stack.rec.hdr.flags = 0;
+	is_int(decode(&stack, stack.rec.hdr.size, &event), -EBADMSG, "unannounced ones: bad");
+}
+
+static int decode_other(uint16_t kind, uint16_t flags, uint64_t dispatch_ns, uint64_t ns)
+{
+	struct fixture_stack stack = fixture__other(21, 7, ns, JANK_STATE_SLEEP);
+	struct event event;
+
+	stack.rec.hdr.kind = kind;
+	stack.rec.hdr.flags = flags;
+	stack.rec.dispatch_ns = dispatch_ns;
+	return decode(&stack, stack.rec.hdr.size, &event);
+}
+
+static void test_other(void)
+{
+	is_int(decode_other(JANK_REC_OTHER, JANK_STACK_WAKER, 0, 9), 0, "another thread's span");
+	is_int(decode_other(JANK_REC_OTHER, JANK_STACK_WAKES, 0, 0), 0, "its waking somebody");
+	is_int(decode_other(JANK_REC_OTHER, JANK_STACK_BEFORE, 0, 9), 0,
+	       "a span that began unobserved");
+	is_int(decode_other(JANK_REC_OTHER, 0, 5, 9), -EBADMSG, "one with a dispatch: bad");
+	is_int(decode_other(JANK_REC_OTHER, JANK_STACK_WAKES, 0, 9), -EBADMSG,
+	       "who wakes is awake");
+	is_int(decode_other(JANK_REC_OTHER, JANK_STACK_WAKES | JANK_STACK_WAKER, 0, 0), -EBADMSG,
+	       "and isn't woken");
+	is_int(decode_other(JANK_REC_STACK, JANK_STACK_WAKES, 5, 0), -EBADMSG,
+	       "a dispatch's stack is of no wake-up");
+	is_int(decode_other(JANK_REC_STACK, 0, 5, UINT64_MAX - 7), 0,
+	       "a span until the end of time");
+	is_int(decode_other(JANK_REC_STACK, 0, 5, UINT64_MAX - 6), -EBADMSG, "not beyond");
+}
+
+static void test_waited(void)
+{
+	struct jank_rec_waited rec = fixture__waited(11, 5, 7, 70);
+	struct event event;
+
+	memset(rec.name, 'x', sizeof(rec.name));
+	memset(rec.comm, 'y', sizeof(rec.comm));
+	is_int(decode(&rec, sizeof(rec), &event), 0, "what was waited for");
+	is_uint(strlen(event.waited.name), JANK_WAITED_NAME_SZ - 1, "has a name that ends");
+	is_uint(strlen(event.waited.comm), JANK_COMM_SZ - 1, "and a thread's, too");
+}
+
 static void test_largest_stack(void)
 {
 	struct fixture_stack stack = fixture__stack(11, 5, 7, 9);
@@ -177,6 +246,7 @@ static void test_largest_stack(void)
 	stack.rec.kernel_cnt = JANK_KSTACK_MAX;
 	stack.rec.user_cnt = JANK_USTACK_MAX;
 	stack.rec.slice_cnt = JANK_SLICE_MAX;
+	stack.rec.hdr.flags = JANK_STACK_PRIOS;
 	stack.rec.hdr.size = sizeof(stack.rec) + sizeof(stack.tail);
 	is_int(decode(&stack, stack.rec.hdr.size, &event), 0, "the longest stack is taken");
 }
@@ -190,6 +260,9 @@ int main(void)
 	test_account();
 	test_stack();
 	test_stack_counts();
+	test_prios();
+	test_other();
+	test_waited();
 	test_largest_stack();
 	return tap__done();
 }

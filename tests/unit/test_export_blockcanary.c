@@ -113,6 +113,38 @@ static void test_our_keys(void)
 	strbuf__free(&log);
 }
 
+static void test_verdict_keys(void)
+{
+	struct block *b = fixture__chain();
+	struct strbuf log = STRBUF_INIT;
+
+	blockcanary__add_log(&log, b, NULL);
+	has_str(log.data,
+		"\r\nx-cause = futex\r\nx-cause-what = mutex\r\nx-cause-summary = waited 150 ms "
+		"for a mutex "
+		"held by thread 'indexer' (tid 4711), which waited 139 ms for the disk in fsync ← "
+		"flush_index\r\nx-cause-confidence = 0.95\r\nx-cause-share = 0.7500\r\n",
+		"the verdict in a sentence");
+	has_str(log.data,
+		"\r\nx-chain = indexer pid 4700 tid 4711 woke disk ns 139000000 fsync\r\n"
+		"x-chain = jbd2/vda1-8 pid 310 tid 310 woke\r\n",
+		"a line for each thread of the chain");
+	block__free(b);
+	strbuf__reset(&log);
+	b = fixture__hostile();
+	blockcanary__add_log(&log, b, NULL);
+	has_str(log.data, "\r\nx-cause-summary = waited for ?[31m?'a",
+		"a hostile one stays a line");
+	block__free(b);
+	strbuf__reset(&log);
+	b = fixture__lock();
+	blockcanary__add_log(&log, b, NULL);
+	lacks_str(log.data, "x-cause-summary", "none without a sentence");
+	lacks_str(log.data, "x-chain", "nor without a chain");
+	block__free(b);
+	strbuf__free(&log);
+}
+
 static void test_message_keys(void)
 {
 	struct block *b = fixture__qt();
@@ -250,6 +282,7 @@ int main(void)
 	test_lint();
 	test_parts();
 	test_our_keys();
+	test_verdict_keys();
 	test_message_keys();
 	test_many_samples();
 	test_same_millisecond();

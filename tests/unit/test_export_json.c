@@ -44,7 +44,7 @@ static void test_schema(void)
 	default:
 		ok(false, "records are valid, damaged ones are not: %s", strbuf__str(&out));
 	}
-	has_str(strbuf__str(&out), "12 valid records", "all were looked at");
+	has_str(strbuf__str(&out), "13 valid records", "all were looked at");
 	ok(run(&out, "cmp %s user/export/schema.json", schema) == 0,
 	   "the binary's schema is the file's, byte by byte");
 }
@@ -111,7 +111,8 @@ static const struct {
 	{ "lock", "\"lost\":{\"samples_shed\":3,\"wakeup_missed\":1}", true },
 	{ "lock", "\"waker\":{\"pid\":900,\"tid\":921,\"comm\":\"io-pool-7\"}", true },
 	{ "lock", "\"comm\":\"redis-cli\",\"softirq\":true}", true },
-	{ "lock", "\"ns\":1003000000,\"runnable_ns\":3000000,\"syscall\":\"futex\"", true },
+	{ "lock", "\"ns\":1003000000,\"runnable_ns\":3000000,\"cpu\":0,\"syscall\":\"futex\"",
+	  true },
 	{ "lock",
 	  "{\"offset\":528944,\"module\":\"/opt/thumb/bin/"
 	  "thumbnailer\"},{\"address\":\"0x7ffff7fc1234\"}]",
@@ -149,6 +150,66 @@ static const struct {
 	  "\"events\":\"in|hup|rdhup\",\"ready\":5,\"also_ready\":[{\"fd\":9,\"fd_target\":"
 	  "\"eventfd 12\",\"events\":\"in|0x40000000\"}]},",
 	  true },
+	{ "chain",
+	  "\"cause\":{\"kind\":\"futex\",\"what\":\"mutex\",\"share\":0.7500,\"summary\":\"waited "
+	  "150 ms for a mutex held by thread 'indexer' (tid 4711), which waited 139 ms for the "
+	  "disk "
+	  "in fsync ← flush_index\",\"confidence\":0.95,\"frame\":{\"function\":\"index_lock\",",
+	  true },
+	{ "chain",
+	  "\"signature\":\"a1b2c3d4e5f60718\",\"parts\":[{\"kind\":\"futex\",\"what\":\"mutex\","
+	  "\"share\":0.7500,\"frame\":{\"function\":\"index_lock\",",
+	  true },
+	{ "chain", "},{\"kind\":\"socket\",\"share\":0.2000}]}", true },
+	{ "chain",
+	  "\"iowait_pct\":0.1,\"steal_pct\":2.5,\"psi\":{\"cpu\":12.2,\"memory\":0.0,\"io\":71.0}},"
+	  "\"scheduling\":{\"priority\":\"nice 0\",\"policy\":\"normal\",\"cpus_allowed\":2,"
+	  "\"throttled_ns\":4000000,\"stolen_ns\":0,\"quota_cgroup\":\"/limited\","
+	  "\"quota_ns\":20000000,\"quota_period_ns\":100000000,"
+	  "\"cpu_capacity\":512,\"cpu_khz\":800000,"
+	  "\"cpu_max_khz\":2400000},\"faults\":{\"major\":3,\"minor\":1200},",
+	  true },
+	{ "chain",
+	  "\"cpu\":3,\"syscall\":\"futex\",\"waited_for\":{\"futex_owner\":{\"tid\":4711,\"comm\":"
+	  "\"indexer\"}},\"waker\":{\"pid\":4700,\"tid\":4711,\"comm\":\"indexer\",\"stack\":[{"
+	  "\"function\":\"try_to_wake_up\",",
+	  true },
+	{ "chain",
+	  "\"waited_for\":{\"fd\":7,\"target\":\"unix stream\",\"peer\":\"unix /run/speller.sock\","
+	  "\"peer_task\":{\"pid\":501,\"tid\":501,\"comm\":\"speller\"},\"timeout_ns\":250000000,"
+	  "\"bytes\":4096},",
+	  true },
+	{ "chain",
+	  "\"chain\":[{\"role\":\"woke\",\"pid\":4700,\"tid\":4711,\"comm\":\"indexer\","
+	  "\"priority\":"
+	  "\"nice 10\",\"t_ns\":5000001000123,\"ns\":150000000,\"state\":\"disk\",\"time\":{"
+	  "\"running_ns\":2000000,\"runnable_ns\":8000000,\"blocked_ns\":{\"disk\":139000000}},"
+	  "\"syscall\":\"fsync\",\"waited_for\":{\"fd\":12,\"path\":\"/var/lib/index/segment.7\","
+	  "\"device\":\"vda1\"},\"stack\":[{\"function\":\"io_schedule\",",
+	  true },
+	{ "chain",
+	  "\"preemptors\":[{\"pid\":8123,\"tid\":8123,\"comm\":\"cc1plus\",\"ns\":6000000,"
+	  "\"cgroup\":\"/user.slice/build.scope\"},{\"pid\":55,\"tid\":55,\"comm\":\"irq/9-acpi\","
+	  "\"ns\":1000000,\"priority\":\"real-time 50\"}]}",
+	  true },
+	{ "chain",
+	  "{\"role\":\"woke\",\"pid\":310,\"tid\":310,\"comm\":\"jbd2/vda1-8\",\"process\":\"jbd2/"
+	  "vda1-8\",\"t_ns\":5000003000123,\"ns\":139000000,\"stack\":[]}],"
+	  "\"chain_sample\":5000001000123,",
+	  true },
+	{ "hostile", "\"role\":\"held\"", true },
+	{ "hostile", "\"futex_owner\":{\"tid\":3}", true },
+	{ "hostile", "\"confidence\":0.00", true },
+	{ "hostile", "\"priority\"", false },
+	{ "hostile", "\"chain_sample\"", false },
+	{ "hostile", "\"timeout_ns\"", false },
+	{ "lock", "\"waited_for\"", false },
+	{ "lock", "\"chain\"", false },
+	{ "lock", "\"summary\"", false },
+	{ "lock", "\"parts\"", false },
+	{ "lock", "\"scheduling\"", false },
+	{ "lock", "\"faults\"", false },
+	{ "lock", "\"psi\"", false },
 	{ "states",
 	  "{\"address\":\"0xffffffff81000003\",\"kernel\":true},{\"address\":\"0x400000\"}", true },
 	{ "states", "\"blocked_ns\":{\"futex\":3000000,\"disk\":4000000,", true },

@@ -124,7 +124,7 @@ static const struct {
 	bool wanted;
 } parts[] = {
 	{ "cpu", "━━ 312 ms  redis-server (pid 4242) · epoll ━", true },
-	{ "cpu", "\n   96% busy on the CPU, in luaV_execute (redis-server)\n   █████", true },
+	{ "cpu", "\n   96% cpu, in luaV_execute (redis-server)\n   █████", true },
 	{ "cpu", "\n   █ running 300 ms 96%   ▓ runnable 11.5 ms 4%   ▩ page_fault 500 µs <1%\n",
 	  true },
 	{ "cpu",
@@ -146,9 +146,7 @@ static const struct {
 	{ "cpu", "OPEN", false },
 	{ "cpu", "/usr/", false },
 	{ "lock", "━━ 1.25 s  thumbnailer/io-pool-3 (pid 900, tid 917) · libuv", true },
-	{ "lock",
-	  "80% waiting for another thread (futex), in img::cache::Cache<…>::lookup (thumbnailer)\n",
-	  true },
+	{ "lock", "80% futex, in img::cache::Cache<…>::lookup (thumbnailer)\n", true },
 	{ "lock", "machine busy: CPUs 100% used, this process 25%, I/O wait 12%\n", true },
 	{ "lock",
 	  "▒ futex 1.00 s in futex(), woken by io-pool-7 (its tid 921), then for a CPU 3.00 ms\n",
@@ -172,19 +170,45 @@ static const struct {
 	{ "bare", "━━ 101 ms  ? (pid 3)", true },
 	{ "bare", "machine: not busy\n   100%  without a stack 101 ms\n   stacks: no samples\n",
 	  true },
-	{ "hostile", "100% waiting in a poll of its own, in f<…> (lib<x>.so) · queued ", true },
+	{ "hostile", "\n   waited for ?[31m?'a�' = ( ?. (confidence 0%) · queued ", true },
 	{ "states", "    27%  6 more stacks 21.0 ms\n", true },
 	{ "qt", "━━ 23.0 ms  kcalc (pid 4300) · epoll ━", true },
 	{ "qt",
 	  "━\n   handling QTimerEvent to app::Window<…>, libx.so+0x1234 of frame clock\n   >99%",
 	  true },
-	{ "qt", "\n   >99% sleeping, in clock_nanosleep() · queued 35.0 ms before\n", true },
+	{ "qt", "\n   >99% sleep · queued 35.0 ms before\n", true },
 	{ "qt", "message:", false },
 	{ "ready",
-	  "━\n   handling 5 ready, first tcp 127.0.0.1:6379->127.0.0.1:51234\n   100% busy", true },
+	  "━\n   handling 5 ready, first tcp 127.0.0.1:6379->127.0.0.1:51234\n   100% cpu\n",
+	  true },
 	{ "timer", "━━ 101 ms  redis-server (pid 4242) · epoll · timerfd every 1.00 s ━", true },
 	{ "timer", "handling", false },
 	{ "cpu", "queued", false },
+	{ "chain",
+	  "━\n   waited 150 ms for a mutex held by thread 'indexer' (tid 4711), which waited 139 "
+	  "ms for "
+	  "the disk\n   in fsync ← flush_index\n   █",
+	  true },
+	{ "chain", "confidence", false },
+	{ "chain", "75% futex", false },
+	{ "chain",
+	  "   machine: CPUs 31% used, this process 25%, stolen 2%, short of I/O 71%\n   thread: "
+	  "throttled 4.00 ms · 3 page faults from storage · small CPU (50%) · at 0.80 of 2.40 GHz\n"
+	  "   ▒ waited 150 ms (futex):\n",
+	  true },
+	{ "chain",
+	  "):\n   ↳ indexer (its tid 4711, nice 10) woke it: disk 139 ms in fsync()\n"
+	  "          for /var/lib/index/segment.7 on vda1\n"
+	  "          in fsync ← flush_index ← merge ← indexer_main\n"
+	  "          woke it in pthread_mutex_unlock ← index_unlock ← indexer_main\n"
+	  "      ↳ jbd2/vda1-8 (pid 310) woke it\n    75%  ▒",
+	  true },
+	{ "chain", "▒ futex 150 ms in futex(), woken by indexer (its tid 4711)\n", true },
+	{ "chain",
+	  "recvfrom()\n          for unix /run/speller.sock (speller, pid 501), 250 ms at most\n",
+	  true },
+	{ "lock", "↳", false },
+	{ "lock", "thread:", false },
 	{ NULL,
 	  "5 min 0 s · 1,234,567 dispatches · 42 blocks (34 per million) · 1 hang · nothing lost\n",
 	  true },
@@ -260,6 +284,20 @@ static void test_verbosity(void)
 	lacks_str(shown(loud, "ready"), "handling", "said once");
 	lacks_str(shown(loud, "ready"), "message:", "and nothing of what isn't known");
 	lacks_str(shown(quiet, "ready"), "ready:", "quiet: none of it");
+	has_str(shown(loud, "chain"),
+		"woke it: disk 139 ms in fsync()\n"
+		"          for /var/lib/index/segment.7 on vda1, fd 12, running 2.00 ms, runnable "
+		"8.00 ms "
+		"of 150 ms\n          cc1plus (8123) ran instead\n"
+		"          in:\n          io_schedule+0x46  vmlinux\n",
+		"loud: all that a link did");
+	has_str(shown(loud, "chain"),
+		"          woke it in:\n          try_to_wake_up+0x10  vmlinux\n",
+		"loud: and where it woke");
+	has_str(shown(loud, "chain"), "(speller, pid 501), fd 7, 250 ms at most, 4096 bytes\n",
+		"loud: all that was asked for");
+	has_str(shown(loud, "chain"), "flush_index (confidence 95%) ·", "loud: how sure it is");
+	has_str(shown(loud, "chain"), " · 1,200 page faults without storage", "loud: minor faults");
 	is_int(count(shown(loud, "cpu"), "luaV_execute+"), 4, "loud: recursion in full");
 	is_int(count(shown(loud, "states"), "0x400000"), 12, "loud: every stack");
 }

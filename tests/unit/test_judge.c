@@ -33,7 +33,11 @@ static struct judge judge(void)
 static struct block *judged(const struct judge *j, struct dispatch *dispatch,
 			    const struct identity *identity)
 {
-	const struct machine_load load = { 50, 20, 10, 10, 5, false };
+	const struct machine_load load = { .total_pct = 50,
+					   .process_pct = 20,
+					   .user_pct = 10,
+					   .system_pct = 10,
+					   .iowait_pct = 5 };
 	struct block *block = NULL;
 	int res = judge__dispatch(j, dispatch, identity, &load, &block);
 
@@ -200,13 +204,19 @@ static void test_evidence(void)
 	struct losses losses = { 0 };
 	struct loops *loops = loops__new(&losses);
 	struct jank_rec_block rec = fixture__block(11, 100, 200 * MS);
-	struct fixture_stack stack = fixture__stack(11, 100, 110, 50);
+	struct fixture_stack stack = fixture__stack(11, 100, 110, 50 * MS);
+	struct jank_rec_waited waited = fixture__waited(11, 100, 110, 70);
+	struct jank_rec_facts facts = fixture__facts(11, 100, 7);
 	struct dispatch *dispatch;
 	struct judge j = judge();
 	struct block *block;
 
 	stack.rec.hdr.flags = JANK_STACK_CUT_USER;
+	stack.rec.state = JANK_STATE_FUTEX;
+	fixture__woken_by(&stack, 21);
 	fixture__slice(&stack, 71, 5);
+	fixture__feed(loops, &facts, &dispatch);
+	fixture__feed(loops, &waited, &dispatch);
 	fixture__feed(loops, &stack, &dispatch);
 	stack = fixture__stack(11, 100, 120, 0);
 	stack.rec.hdr.flags = JANK_STACK_NO_USER;
@@ -214,7 +224,15 @@ static void test_evidence(void)
 	fixture__feed(loops, &rec, &dispatch);
 	block = judged(&j, dispatch, &process);
 	ok(block->sample_cnt == 2 && block->preemptor_cnt == 1, "samples and preemptors are moved");
-	ok(!dispatch->samples && !dispatch->sample_cnt && !dispatch->preemptors, "not copied");
+	ok(!dispatch->evidence.samples && !dispatch->evidence.sample_cnt &&
+		   !dispatch->evidence.preemptors,
+	   "not copied");
+	ok(block->samples[0].waited && block->samples[0].waited->raw.owner == 70,
+	   "with what was waited for");
+	ok(block->facts.known && block->facts.throttled_ns == 7, "and the facts");
+	ok(block->chain_cnt == 1 && block->chain_sample == 0 && block->chain[0].task.tid == 21 &&
+		   !dispatch->chain.links,
+	   "and whom it waited for");
 	is_uint(block->stack_quality, QUALITY_CUT | QUALITY_NO_USER, "cut stacks are told");
 	dispatch__free(dispatch);
 	block__free(block);
@@ -223,7 +241,8 @@ static void test_evidence(void)
 
 static void test_losses(void)
 {
-	struct dispatch dispatch = { .rec = fixture__block(11, 1, 200 * MS), .capped_cnt = 3 };
+	struct dispatch dispatch = { .rec = fixture__block(11, 1, 200 * MS),
+				     .evidence.capped_cnt = 3 };
 	struct judge j = judge();
 	struct block *block;
 

@@ -55,6 +55,7 @@ static void test_evidence(void)
 	struct dispatch *d;
 
 	span.rec.runnable_ns = MS;
+	span.rec.hdr.cpu = 3;
 	span.rec.hdr.flags = JANK_STACK_WAKER | JANK_STACK_WAKER_SOFTIRQ | JANK_STACK_CUT_USER;
 	span.rec.waker = (struct jank_task){ .tgid = 70, .tid = 71 };
 	memset(span.rec.waker.comm, 'w', JANK_COMM_SZ);
@@ -63,16 +64,18 @@ static void test_evidence(void)
 	d = complete(loops, fixture__block(11, 100, 50 * MS));
 	ok(d && !d->hang && !d->hang_reported, "a dispatch is complete");
 	is_uint(d->rec.duration_ns, 50 * MS, "with its record");
-	is_uint(d->sample_cnt, 2, "and its two samples");
-	is_uint(d->samples[0].t_ns, 20 * MS, "which are put in time order");
-	ok(d->samples[0].state == JANK_STATE_RUNNING && d->samples[0].syscall == -1 &&
-		   !d->samples[0].syscall_name && !d->samples[0].has_waker,
+	is_uint(d->evidence.sample_cnt, 2, "and its two samples");
+	is_uint(d->evidence.samples[0].t_ns, 20 * MS, "which are put in time order");
+	ok(d->evidence.samples[0].state == JANK_STATE_RUNNING &&
+		   d->evidence.samples[0].syscall == -1 && !d->evidence.samples[0].syscall_name &&
+		   !d->evidence.samples[0].has_waker,
 	   "a tick is in no system call and has no waker");
-	sample = &d->samples[1];
+	sample = &d->evidence.samples[1];
 	ok(sample->ns == 5 * MS && sample->runnable_ns == MS && sample->state == JANK_STATE_SLEEP,
 	   "the span keeps its times");
 	ok(sample->syscall == 35 && sample->syscall_name, "and its system call, named");
 	ok(sample->has_waker && sample->waker_softirq && !sample->open, "and its flags");
+	is_uint(sample->cpu, 3, "and its CPU");
 	is_str(sample->waker.comm, "wwwwwwwwwwwwwwww", "and its waker's whole name");
 	is_uint(sample->waker.pid * 1000 + sample->waker.tid, 70071, "and ids");
 	ok(sample->stack.kernel_cnt == 2 && sample->stack.user_cnt == 3 &&
@@ -92,18 +95,18 @@ static void test_newer_drops_older(void)
 	feed_stack(loops, 12, 100, 111, 0);
 	feed_stack(loops, 11, 200, 210, 0);
 	d = complete(loops, fixture__block(11, 200, MS));
-	is_uint(d->sample_cnt, 1, "evidence of a newer dispatch drops the older's");
-	is_uint(d->samples[0].t_ns, 210, "the newer one's stays");
+	is_uint(d->evidence.sample_cnt, 1, "evidence of a newer dispatch drops the older's");
+	is_uint(d->evidence.samples[0].t_ns, 210, "the newer one's stays");
 	dispatch__free(d);
 	d = complete(loops, fixture__block(12, 100, MS));
-	is_uint(d->sample_cnt, 1, "another thread's is left alone");
+	is_uint(d->evidence.sample_cnt, 1, "another thread's is left alone");
 	dispatch__free(d);
 	feed_stack(loops, 11, 300, 310, 0);
 	d = complete(loops, fixture__block(11, 400, MS));
-	is_uint(d->sample_cnt, 0, "a block takes no evidence of another dispatch");
+	is_uint(d->evidence.sample_cnt, 0, "a block takes no evidence of another dispatch");
 	dispatch__free(d);
 	d = complete(loops, fixture__block(11, 400, MS));
-	is_uint(d->sample_cnt, 0, "and evidence is given out once");
+	is_uint(d->evidence.sample_cnt, 0, "and evidence is given out once");
 	dispatch__free(d);
 	loops__free(loops);
 }
@@ -117,10 +120,11 @@ static void test_late_evidence(void)
 	feed_stack(loops, 11, 200, 210, 0);
 	feed_stack(loops, 11, 100, 209, 0);
 	d = complete(loops, fixture__hang(11, 100, MS));
-	ok(d->hang && !d->sample_cnt, "a late hang of an older dispatch has no evidence left");
+	ok(d->hang && !d->evidence.sample_cnt,
+	   "a late hang of an older dispatch has no evidence left");
 	dispatch__free(d);
 	d = complete(loops, fixture__block(11, 200, MS));
-	is_uint(d->sample_cnt, 1, "and does not cost the newer dispatch its own");
+	is_uint(d->evidence.sample_cnt, 1, "and does not cost the newer dispatch its own");
 	ok(!d->hang_reported, "which is no hang");
 	dispatch__free(d);
 	loops__free(loops);
@@ -138,18 +142,18 @@ static void test_hang(void)
 	feed(loops, &part);
 	hang = complete(loops, fixture__hang(11, 100, 50));
 	ok(hang->hang && !hang->hang_reported, "a hang is a dispatch that is open");
-	is_uint(hang->sample_cnt, 2, "it has the evidence so far");
-	ok(hang->samples[1].open, "with the span that is open");
-	is_uint(hang->preemptor_cnt, 1, "and who ran instead");
+	is_uint(hang->evidence.sample_cnt, 2, "it has the evidence so far");
+	ok(hang->evidence.samples[1].open, "with the span that is open");
+	is_uint(hang->evidence.preemptor_cnt, 1, "and who ran instead");
 	feed_stack(loops, 11, 100, 120, 90);
 	feed_stack(loops, 11, 100, 220, 0);
 	block = complete(loops, fixture__block(11, 100, 150));
 	ok(!block->hang && block->hang_reported, "its end says that it was reported");
-	is_uint(block->sample_cnt, 3, "it has all of the evidence, the open span once");
-	ok(!block->samples[1].open && block->samples[1].ns == 90, "as a whole");
-	is_uint(block->preemptor_cnt, 1, "preemptors too");
-	is_uint(hang->sample_cnt + hang->samples[1].stack.addresses[4], 2 + 0x403000,
-		"the hang's own copy is as it was");
+	is_uint(block->evidence.sample_cnt, 3, "it has all of the evidence, the open span once");
+	ok(!block->evidence.samples[1].open && block->evidence.samples[1].ns == 90, "as a whole");
+	is_uint(block->evidence.preemptor_cnt, 1, "preemptors too");
+	is_uint(hang->evidence.sample_cnt + hang->evidence.samples[1].stack.addresses[4],
+		2 + 0x403000, "the hang's own copy is as it was");
 	dispatch__free(hang);
 	dispatch__free(block);
 	block = complete(loops, fixture__block(11, 300, 150));
@@ -170,7 +174,7 @@ static void test_open_part(void)
 	feed_stack(loops, 11, 100, 121, 20);
 	feed_stack(loops, 11, 100, 121, 25);
 	d = complete(loops, fixture__block(11, 100, 150));
-	is_uint(d->sample_cnt, 3, "a span that began at another time replaces none");
+	is_uint(d->evidence.sample_cnt, 3, "a span that began at another time replaces none");
 	dispatch__free(d);
 	loops__free(loops);
 }
@@ -191,16 +195,17 @@ static void test_cap(void)
 		feed_stack(loops, 11, 100, SAMPLE_MAX + 1 + i, 0);
 	is_uint(losses.cnt[LOSS_SAMPLES_CAPPED], 5, "each one more is counted");
 	d = complete(loops, fixture__hang(11, 100, MS));
-	is_uint(d->capped_cnt, 5, "in the hang");
+	is_uint(d->evidence.capped_cnt, 5, "in the hang");
 	dispatch__free(d);
 	d = complete(loops, fixture__block(11, 100, MS));
-	is_uint(d->sample_cnt, SAMPLE_MAX, "the block has what was kept");
-	is_uint(d->samples[SAMPLE_MAX - 1].ns, 50, "a span's whole replaces its part there, too");
-	is_uint(d->capped_cnt, 5, "and says what it lacks");
+	is_uint(d->evidence.sample_cnt, SAMPLE_MAX, "the block has what was kept");
+	is_uint(d->evidence.samples[SAMPLE_MAX - 1].ns, 50,
+		"a span's whole replaces its part there, too");
+	is_uint(d->evidence.capped_cnt, 5, "and says what it lacks");
 	dispatch__free(d);
 	feed_stack(loops, 11, 200, 210, 0);
 	d = complete(loops, fixture__block(11, 200, MS));
-	ok(d->sample_cnt == 1 && !d->capped_cnt, "the next one starts anew");
+	ok(d->evidence.sample_cnt == 1 && !d->evidence.capped_cnt, "the next one starts anew");
 	dispatch__free(d);
 	loops__free(loops);
 }
@@ -217,10 +222,137 @@ static void test_preemptors(void)
 	fixture__slice(&stack, 73, 9);
 	feed(loops, &stack);
 	d = complete(loops, fixture__block(11, 100, MS));
-	is_uint(d->preemptor_cnt, 3, "a preemptor is one, however often it ran");
-	ok(d->preemptors[0].tid == 71 && d->preemptors[0].ns == 10, "its slices are added up");
-	ok(d->preemptors[1].tid == 72 && d->preemptors[2].tid == 73, "the worst come first");
-	is_str(d->preemptors[0].comm, "other", "with their names");
+	is_uint(d->evidence.preemptor_cnt, 3, "a preemptor is one, however often it ran");
+	ok(d->evidence.preemptors[0].tid == 71 && d->evidence.preemptors[0].ns == 10,
+	   "its slices are added up");
+	ok(d->evidence.preemptors[1].tid == 72 && d->evidence.preemptors[2].tid == 73,
+	   "the worst come first");
+	is_str(d->evidence.preemptors[0].comm, "other", "with their names");
+	dispatch__free(d);
+	loops__free(loops);
+}
+
+static void test_preemptor_prio(void)
+{
+	static const uint16_t prios[] = { 51, 122, 40 };
+	struct loops *loops = fresh();
+	struct fixture_stack stack = fixture__stack(11, 100, 110, 50);
+	struct dispatch *d;
+
+	fixture__slice(&stack, 71, 9);
+	fixture__slice(&stack, 72, 5);
+	fixture__slice(&stack, 71, 9);
+	fixture__prios(&stack, prios);
+	feed(loops, &stack);
+	stack = fixture__stack(11, 100, 170, 50);
+	fixture__slice(&stack, 72, 5);
+	fixture__slice(&stack, 73, 1);
+	feed(loops, &stack);
+	d = complete(loops, fixture__block(11, 100, MS));
+	is_uint(d->evidence.preemptors[0].prio, 40,
+		"a preemptor has the priority of its last slice");
+	is_uint(d->evidence.preemptors[1].prio, 122, "which one without any leaves it");
+	is_uint(d->evidence.preemptors[2].prio, 0, "and 0 where none was told");
+	dispatch__free(d);
+	loops__free(loops);
+}
+
+static void feed_waited(struct loops *loops, uint32_t tid, uint64_t dispatch_ns, uint64_t t_ns,
+			uint32_t owner)
+{
+	struct jank_rec_waited rec = fixture__waited(tid, dispatch_ns, t_ns, owner);
+
+	feed(loops, &rec);
+}
+
+static uint32_t owner(const struct dispatch *d, size_t sample)
+{
+	const struct waited *waited = d->evidence.samples[sample].waited;
+
+	return waited ? waited->raw.owner : 0;
+}
+
+static void test_waited(void)
+{
+	struct loops *loops = fresh();
+	struct dispatch *d;
+
+	feed_waited(loops, 11, 100, 110, 70);
+	feed_waited(loops, 12, 100, 110, 71);
+	feed_stack(loops, 11, 100, 110, 5);
+	feed_stack(loops, 11, 100, 120, 5);
+	feed_waited(loops, 11, 100, 130, 72);
+	feed_stack(loops, 11, 100, 140, 5);
+	feed_waited(loops, 11, 100, 150, 73);
+	feed_waited(loops, 11, 100, 151, 74);
+	feed_stack(loops, 11, 100, 151, 5);
+	feed_waited(loops, 11, 100, 160, 75);
+	d = complete(loops, fixture__block(11, 100, MS));
+	is_uint(d->evidence.sample_cnt, 4, "what was waited for is no sample");
+	is_uint(owner(d, 0), 70, "it is the span's that follows it");
+	is_uint(owner(d, 1), 0, "and of no other");
+	is_uint(owner(d, 2), 0, "nor of one that began at another time");
+	is_uint(owner(d, 3), 74, "one whose span was lost makes room for the next");
+	dispatch__free(d);
+	feed_waited(loops, 11, 200, 210, 76);
+	feed_stack(loops, 11, 300, 210, 5);
+	d = complete(loops, fixture__block(11, 300, MS));
+	is_uint(owner(d, 0), 0, "an older dispatch's is dropped");
+	dispatch__free(d);
+	loops__free(loops);
+}
+
+static void test_waited_in_hang(void)
+{
+	struct loops *loops = fresh();
+	struct fixture_stack part = fixture__stack(11, 100, 120, 30);
+	struct dispatch *hang, *block;
+
+	part.rec.hdr.flags = JANK_STACK_OPEN;
+	feed_waited(loops, 11, 100, 120, 70);
+	feed(loops, &part);
+	hang = complete(loops, fixture__hang(11, 100, 50));
+	feed_stack(loops, 11, 100, 120, 90);
+	block = complete(loops, fixture__block(11, 100, 150));
+	ok(owner(hang, 0) == 70 && owner(block, 0) == 70,
+	   "a hang and its end both know what was waited for");
+	dispatch__free(block);
+	is_uint(owner(hang, 0), 70, "each for itself");
+	dispatch__free(hang);
+	feed_waited(loops, 11, 200, 220, 70);
+	part.rec.dispatch_ns = 200;
+	part.rec.t_ns = 220;
+	feed(loops, &part);
+	feed_waited(loops, 11, 200, 220, 71);
+	feed_stack(loops, 11, 200, 220, 90);
+	block = complete(loops, fixture__block(11, 200, 150));
+	is_uint(owner(block, 0), 71, "what comes with the whole span takes the part's place");
+	dispatch__free(block);
+	loops__free(loops);
+}
+
+static void test_facts(void)
+{
+	struct loops *loops = fresh();
+	struct jank_rec_facts facts = fixture__facts(11, 100, 7);
+	struct dispatch *d;
+
+	feed(loops, &facts);
+	d = complete(loops, fixture__hang(11, 100, MS));
+	ok(d->evidence.facts.known && d->evidence.facts.throttled_ns == 7, "a hang has its facts");
+	dispatch__free(d);
+	facts.throttled_ns = 9;
+	feed(loops, &facts);
+	d = complete(loops, fixture__block(11, 100, MS));
+	is_uint(d->evidence.facts.throttled_ns, 9, "its end has newer ones");
+	ok(d->evidence.facts.stolen_ns == 2 && d->evidence.facts.maj_flt_cnt == 3 &&
+		   d->evidence.facts.min_flt_cnt == 4 && d->evidence.facts.prio == 122 &&
+		   d->evidence.facts.policy == 1 && d->evidence.facts.cpus_allowed == 2,
+	   "all of them");
+	dispatch__free(d);
+	feed(loops, &facts);
+	d = complete(loops, fixture__block(11, 200, MS));
+	ok(!d->evidence.facts.known, "another dispatch's are not taken");
 	dispatch__free(d);
 	loops__free(loops);
 }
@@ -238,7 +370,8 @@ static void test_preemptor_cap(void)
 		feed(loops, &stack);
 	}
 	d = complete(loops, fixture__block(11, 100, MS));
-	is_uint(d->preemptor_cnt, PREEMPTOR_MAX, "at most %d preemptors are kept", PREEMPTOR_MAX);
+	is_uint(d->evidence.preemptor_cnt, PREEMPTOR_MAX, "at most %d preemptors are kept",
+		PREEMPTOR_MAX);
 	is_uint(losses.cnt[LOSS_PREEMPTORS_CAPPED], 6, "the others' slices are counted");
 	dispatch__free(d);
 	loops__free(loops);
@@ -256,7 +389,7 @@ static void test_thread_end(void)
 	totals = hists__totals(loops__ended(loops));
 	ok(totals.dispatch_cnt == 7 && totals.block_cnt == 2, "a thread's end brings its counts");
 	d = complete(loops, fixture__block(11, 100, MS));
-	is_uint(d->sample_cnt, 0, "and drops its evidence: the id may be given anew");
+	is_uint(d->evidence.sample_cnt, 0, "and drops its evidence: the id may be given anew");
 	dispatch__free(d);
 	loops__free(loops);
 }
@@ -275,7 +408,7 @@ static void test_thread_cap(void)
 	feed_stack(loops, THREAD_MAX + 1, 100, 110, 0);
 	is_uint(losses.cnt[LOSS_THREADS_CAPPED], 1, "a sample of one more is counted as lost");
 	d = complete(loops, fixture__block(THREAD_MAX + 1, 100, MS));
-	ok(d && !d->sample_cnt, "its block is reported all the same, without evidence");
+	ok(d && !d->evidence.sample_cnt, "its block is reported all the same, without evidence");
 	is_uint(losses.cnt[LOSS_THREADS_CAPPED], 2, "which is counted");
 	dispatch__free(d);
 	loops__free(loops);
@@ -304,7 +437,11 @@ int main(void)
 	test_open_part();
 	test_cap();
 	test_preemptors();
+	test_preemptor_prio();
 	test_preemptor_cap();
+	test_waited();
+	test_waited_in_hang();
+	test_facts();
 	test_thread_end();
 	test_thread_cap();
 	test_others();

@@ -41,6 +41,7 @@ static void test_parse(void)
 	is_uint(ticks.busy, 66, "stolen time is busy, guests count once");
 	is_uint(ticks.total, 516, "all");
 	is_uint(ticks.cpus, 2, "CPUs");
+	is_uint(ticks.steal, 3, "stolen");
 	is_int(machine__parse_stat("", &ticks), -EBADMSG, "an empty one");
 	is_int(machine__parse_stat("cpu 1 2 3\n", &ticks), -EBADMSG, "a short one");
 	is_int(machine__parse_stat("cpu 1 2 3 4 5 6 7 8\nintr", &ticks), -EBADMSG,
@@ -53,6 +54,23 @@ static void test_parse(void)
 				      &total, &free_kb, &available),
 	       0, "meminfo");
 	ok(total == 100 && free_kb == 20 && available == 60, "its values");
+}
+
+static void test_pressure(void)
+{
+	uint64_t us = 7;
+
+	is_int(machine__parse_pressure("some avg10=0.00 avg60=1.53 avg300=19.78 total=315478624\n"
+				       "full avg10=0.00 avg60=0.00 avg300=0.00 total=1\n",
+				       &us),
+	       0, "/proc/pressure");
+	is_uint(us, 315478624, "its total");
+	us = 7;
+	is_int(machine__parse_pressure("", &us), -EBADMSG, "an empty one");
+	is_int(machine__parse_pressure("full avg10=0.00 avg60=0.00 avg300=0.00 total=1\n", &us),
+	       -EBADMSG, "one without the line");
+	is_int(machine__parse_pressure("some avg10=0.00 avg60=", &us), -EBADMSG, "a torn one");
+	is_uint(us, 7, "leave the result alone");
 }
 
 /* What the made-up processes have used: pid 1 half of one CPU of two, pid 2 is gone from 500 ms on. */
@@ -71,21 +89,26 @@ static uint64_t fake_cpu(pid_t pid, void *ctx)
 	return UINT64_MAX;
 }
 
-/* Two CPUs: until 500 ms 40 % user, 10 % system, 20 % iowait; then 100 % user. Ticks of 1 ms. */
+/*
+ * Two CPUs: until 500 ms 40 % user, 10 % system, 20 % iowait; then 100 % user, of which a quarter is stolen. Ticks of
+ * 1 ms. Tasks wait for CPUs half of the time, for memory from 500 ms on all of it; of I/O nothing is known.
+ */
 static void put(struct machine *machine, uint64_t now_ns)
 {
 	uint64_t ms = now_ns / MS, a = ms < 500 ? ms : 500, b = ms - a;
-	struct machine_ticks ticks = {
-		.user = 2 * (a * 4 / 10 + b),
-		.system = 2 * (a / 10),
-		.iowait = 2 * (a * 2 / 10),
-		.busy = 2 * (a / 2 + b),
-		.total = 2 * ms,
-		.cpus = 2,
+	const struct machine_reading reading = {
+		.ticks = { .user = 2 * (a * 4 / 10 + b),
+			   .system = 2 * (a / 10),
+			   .iowait = 2 * (a * 2 / 10),
+			   .steal = 2 * b / 4,
+			   .busy = 2 * (a / 2 + b),
+			   .total = 2 * ms,
+			   .cpus = 2 },
+		.pressure_us = { ms * 500, b * 1000, MACHINE_UNKNOWN },
 	};
 	struct fake fake = { now_ns };
 
-	machine__put(machine, now_ns, &ticks, fake_cpu, &fake);
+	machine__put(machine, now_ns, &reading, fake_cpu, &fake);
 }
 
 static void test_load(void)
@@ -108,10 +131,16 @@ static void test_load(void)
 		   near(load.iowait_pct, 20),
 	   "between two readings");
 	ok(near(load.process_pct, 25), "half of one CPU is a quarter of two");
+	ok(near(load.psi_cpu_pct, 50) && near(load.psi_memory_pct, 0) && near(load.steal_pct, 0),
+	   "pressure");
+	ok(load.psi_io_pct < 0, "of which a part is not known");
 	ok(!load.busy, "busy is the judge's");
 	machine__load(machine, 1, 450 * MS, 550 * MS, &load);
 	ok(near(load.total_pct, 75) && near(load.user_pct, 70) && near(load.system_pct, 5),
 	   "over a reading");
+	ok(near(load.psi_cpu_pct, 50) && near(load.psi_memory_pct, 50) &&
+		   near(load.steal_pct, 12.5),
+	   "pressure and stolen time, too");
 	machine__load(machine, 1, 0, 5000 * MS, &load);
 	ok(near(load.user_pct, 100 * (2 * (160 + 500)) / 1800.0) && near(load.process_pct, 25),
 	   "beyond the readings: what lies within them");
@@ -170,21 +199,26 @@ static uint64_t no_cpu(pid_t pid, void *ctx)
 static void test_odd_readings(void)
 {
 	struct machine *machine = machine__new();
-	struct machine_ticks ticks = {
-		.user = 50, .iowait = 50, .busy = 50, .total = 100, .cpus = 1
+	struct machine_reading reading = {
+		.ticks = { .user = 50, .iowait = 50, .busy = 50, .total = 100, .cpus = 1 },
+		.pressure_us = { MACHINE_UNKNOWN, 100, 100 },
 	};
 	struct machine_load load;
 
-	machine__put(machine, 100, &ticks, no_cpu, NULL);
-	machine__put(machine, 200, &ticks, no_cpu, NULL);
+	machine__put(machine, 100, &reading, no_cpu, NULL);
+	machine__put(machine, 200, &reading, no_cpu, NULL);
 	machine__load(machine, 1, 100, 200, &load);
 	ok(load.total_pct < 0, "no tick passed: not known");
-	ticks = (struct machine_ticks){
-		.user = 60, .iowait = 40, .busy = 60, .total = 110, .cpus = 1
+	reading = (struct machine_reading){
+		.ticks = { .user = 60, .iowait = 40, .busy = 60, .total = 110, .cpus = 1 },
+		.pressure_us = { 100, MACHINE_UNKNOWN, 300 },
 	};
-	machine__put(machine, 300, &ticks, no_cpu, NULL);
+	machine__put(machine, 300, &reading, no_cpu, NULL);
 	machine__load(machine, 1, 200, 300, &load);
 	ok(near(load.iowait_pct, 0) && near(load.total_pct, 100), "iowait that shrank is none");
+	ok(load.psi_cpu_pct < 0 && load.psi_memory_pct < 0,
+	   "pressure that one of two readings lacks");
+	ok(near(load.psi_io_pct, 100), "pressure is all of the time at most");
 	machine__free(machine);
 }
 
@@ -194,6 +228,21 @@ static void burn(uint64_t ns)
 
 	while (clock__mono_ns() < end)
 		;
+}
+
+/* Where the kernel has none it is not known. */
+static void is_pressure(const char *name, double pct)
+{
+	char path[64], text[16];
+	FILE *file;
+	bool has;
+
+	snprintf(path, sizeof(path), "/proc/pressure/%s", name);
+	file = fopen(path, "r");
+	has = file && fread(text, 1, sizeof(text), file) > 0;
+	if (file)
+		fclose(file);
+	ok(has ? pct >= 0 && pct <= 100 : pct < 0, "pressure on %s: %.1f %%", name, pct);
 }
 
 static void test_live(void)
@@ -223,6 +272,10 @@ static void test_live(void)
 		   load.user_pct + load.system_pct + load.iowait_pct < 100.01,
 	   "user %.1f %%, system %.1f %%, iowait %.1f %%", load.user_pct, load.system_pct,
 	   load.iowait_pct);
+	ok(load.steal_pct >= 0 && load.steal_pct < 100.01, "stolen: %.1f %%", load.steal_pct);
+	is_pressure("cpu", load.psi_cpu_pct);
+	is_pressure("memory", load.psi_memory_pct);
+	is_pressure("io", load.psi_io_pct);
 	is_int(machine__memory(&total, &free_kb, &available), 0, "memory");
 	ok(total > free_kb && total > available && available > 0, "%llu KiB, %llu free",
 	   (unsigned long long)total, (unsigned long long)free_kb);
@@ -259,6 +312,7 @@ static void test_gone(void)
 int main(void)
 {
 	test_parse();
+	test_pressure();
 	test_load();
 	test_history();
 	test_odd_readings();

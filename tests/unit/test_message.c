@@ -34,8 +34,8 @@ static uint64_t data_with(struct loops *loops, struct jank_rec_block rec)
 
 	if (fixture__feed(loops, &rec, &dispatch) || !dispatch)
 		return 0;
-	if (dispatch->message)
-		ret = dispatch->message->raw.ready_data[0];
+	if (dispatch->evidence.message)
+		ret = dispatch->evidence.message->raw.ready_data[0];
 	dispatch__free(dispatch);
 	return ret;
 }
@@ -84,7 +84,7 @@ static void test_judged(void)
 	feed_message(loops, 11, 100, 7);
 	fixture__feed(loops, &rec, &dispatch);
 	is_int(judge__dispatch(&judge, dispatch, NULL, &load, &block), 1, "a block is made");
-	ok(block->message && block->message->raw.ready_data[0] == 7 && !dispatch->message,
+	ok(block->message && block->message->raw.ready_data[0] == 7 && !dispatch->evidence.message,
 	   "and takes the message along");
 	ok(block__bytes(block) >= sizeof(struct block) + sizeof(struct message),
 	   "its memory is counted");

@@ -76,6 +76,10 @@ static void check_growth(void)
 	       "LazyCompile:~first /app/x.js:3", "as a return address: still its");
 	tell(&fx, "200 20 second");
 	NAMED(sym, &fx, code + 0x210, 16, "second");
+	tell(&fx, "300 10 Builtins_InterpreterEntryTrampoline");
+	ok(!fixture__frame(sym, fx.pid, code + 0x304, true).app, "a trampoline is not");
+	tell(&fx, "300 10 Builtins_ArrayMap");
+	ok(fixture__frame(sym, fx.pid, code + 0x304, true).app, "a function of the runtime's is");
 	tell(&fx, "100 10 moved");
 	NAMED(sym, &fx, code + 0x104, 4, "moved");
 	tell(&fx, "108 8 half");

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What threads without a dispatch do while somebody waits, and what a span off the CPU waited for. */
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include "tests/bpf/logic_run.h"
+
+/* The first argument of the very system call that runs a program (uapi/linux/bpf.h): a descriptor in our eyes. */
+#define THE_FD 10
+
+static uint64_t now; /* a clock of our own */
+
+static void begin(unsigned class)
+{
+	struct jank_conf conf = logic__conf();
+	struct event event;
+
+	conf.span_min_ns = 1000000;
+	conf.watch_ns = 2000000;
+	conf.syscall_class[__NR_bpf] = class;
+	logic__begin_with(&conf);
+	now = 1000000000;
+	STEP(WATCH, .now_ns = now, .arg = 100);
+	logic__received(0, &event);
+}
+
+/* After this thread's begin, which the clock of our own is not. */
+static uint64_t real_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static uint64_t switches(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+/* The steps are of one time off the CPU only as long as this thread does not really leave it. */
+#define UNDISTURBED(...)                                                                           \
+	do {                                                                                       \
+		uint64_t before_;                                                                  \
+		struct event drop_;                                                                \
+		do {                                                                               \
+			logic__received(0, &drop_);                                                \
+			before_ = switches();                                                      \
+			__VA_ARGS__                                                                \
+		} while (switches() != before_);                                                   \
+	} while (0)
+
+#define LEAVE_AT(ns, state) STEP(OTHER_LEAVE, .now_ns = now + (ns), .task_state = (state))
+#define WAKE_AT(ns)	    STEP(OTHER_WAKE, .now_ns = now + (ns))
+#define ARRIVE_AT(ns)	    STEP(OTHER_ARRIVE, .now_ns = now + (ns))
+
+static void test_span(void)
+{
+	struct event event;
+
+	begin(JANK_CLASS_SOCKET);
+	UNDISTURBED({
+		LEAVE_AT(1000000, TASK_INTERRUPTIBLE);
+		WAKE_AT(4000000);
+		ARRIVE_AT(6000000);
+	});
+	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "a span off the CPU is told");
+	is_uint(event.stack.rec.t_ns, now + 1000000, "since when");
+	is_uint(event.stack.rec.ns, 5000000, "for how long");
+	is_uint(event.stack.rec.runnable_ns, 2000000, "how much of it after the wake-up");
+	is_uint(event.stack.rec.state, JANK_STATE_SOCKET, "in what");
+	is_int(event.stack.rec.syscall, __NR_bpf, "in which call");
+	is_uint(event.stack.rec.prio, 120 + JANK_PRIO_OFFSET, "at which priority");
+	is_uint(event.stack.rec.dispatch_ns, 0, "it is no dispatch's");
+	ok(event.stack.rec.user_cnt >= 1, "with a user stack");
+	ok(!(event.hdr.flags & JANK_STACK_BEFORE), "seen from its begin");
+}
+
+static void test_short(void)
+{
+	struct event event;
+
+	begin(JANK_CLASS_SOCKET);
+	UNDISTURBED({
+		LEAVE_AT(1000000, TASK_INTERRUPTIBLE);
+		WAKE_AT(1100000);
+		ARRIVE_AT(1900000);
+	});
+	is_uint(logic__received(JANK_REC_OTHER, &event), 0, "a short one is not");
+}
+
+static void test_preempted(void)
+{
+	struct event event;
+
+	begin(JANK_CLASS_SOCKET);
+	UNDISTURBED({
+		STEP(OTHER_LEAVE, .now_ns = now, .preempted = 1);
+		STEP(SLICE, .now_ns = now + 1000000);
+		ARRIVE_AT(3000000);
+	});
+	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "one that lost the CPU");
+	is_uint(event.stack.rec.state, JANK_STATE_RUNNABLE, "was runnable");
+	is_uint(event.stack.rec.runnable_ns, 3000000, "all the while");
+}
+
+/* The watch began while it slept. */
+static void test_before(void)
+{
+	struct event event;
+
+	begin(JANK_CLASS_FUTEX);
+	now = real_now();
+	UNDISTURBED({
+		STEP(WATCH, .now_ns = now, .arg = 100);
+		sched_yield();
+		WAKE_AT(5000000);
+		ARRIVE_AT(6000000);
+	});
+	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "a sleep from before is told, too");
+	ok(event.hdr.flags & JANK_STACK_BEFORE, "as such");
+	is_uint(event.stack.rec.state, JANK_STATE_FUTEX, "in what");
+	ok(event.stack.rec.t_ns <= now && event.stack.rec.ns >= 6000000,
+	   "since the watch's begin, or longer");
+	is_uint(event.stack.rec.user_cnt, 1, "with where it is, and no callers");
+}
+
+/* Neither seen leaving nor waking: it has wanted a CPU since before the watch. One that is new has not. */
+static void test_wanted(void)
+{
+	struct event event;
+
+	begin(JANK_CLASS_FUTEX);
+	now = real_now();
+	STEP(WATCH, .now_ns = now, .arg = 100);
+	ARRIVE_AT(9000000);
+	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "one that was not seen since");
+	is_uint(event.stack.rec.state, JANK_STATE_RUNNABLE, "has been runnable");
+	is_uint(event.stack.rec.runnable_ns, 9000000, "since the watch's begin");
+	ok(event.hdr.flags & JANK_STACK_BEFORE, "or longer");
+	begin(JANK_CLASS_FUTEX); /* at a time before the thread's own */
+	ARRIVE_AT(9000000);
+	is_uint(logic__received(JANK_REC_OTHER, &event), 0, "a new thread has not");
+}
+
+/* The place still tells of the time before. */
+static void test_stale(void)
+{
+	struct event event;
+
+	begin(JANK_CLASS_SOCKET);
+	LEAVE_AT(1000000, TASK_INTERRUPTIBLE);
+	for (uint64_t before = switches(); switches() == before;)
+		usleep(1000);
+	ARRIVE_AT(9000000);
+	is_uint(logic__received(JANK_REC_OTHER, &event), 0,
+		"what it did when nobody watched does not pass for one span");
+}
+
+static void test_tokens(void)
+{
+	uint64_t lost;
+	struct event event;
+
+	begin(JANK_CLASS_SOCKET);
+	UNDISTURBED({
+		STEP(WATCH, .now_ns = now, .arg = 1);
+		lost = logic__lost(JANK_LOST_EVIDENCE);
+		LEAVE_AT(1000000, TASK_INTERRUPTIBLE);
+		ARRIVE_AT(3000000);
+		LEAVE_AT(4000000, TASK_INTERRUPTIBLE);
+		ARRIVE_AT(8000000);
+	});
+	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "of two stacks one was allowed for");
+	is_uint(event.stack.rec.ns, 2000000, "the first");
+	is_uint(logic__lost(JANK_LOST_EVIDENCE) - lost, 1, "the other is counted as lost");
+}
+
+/* What it waits for, by the descriptor. fd is closed. */
+static struct jank_rec_waited waited_on(int fd, unsigned class)
+{
+	struct event event;
+
+	begin(class);
+	dup2(fd, THE_FD);
+	close(fd);
+	UNDISTURBED({
+		LEAVE_AT(1000000, TASK_INTERRUPTIBLE);
+		ARRIVE_AT(9000000);
+	});
+	is_uint(logic__received(JANK_REC_WAITED, &event), 1, "what it waited for");
+	dup2(STDIN_FILENO, THE_FD);
+	is_int(event.waited.fd, THE_FD, "a descriptor");
+	is_uint(event.waited.args[0], THE_FD, "which is the call's argument");
+	return event.waited;
+}
+
+static void test_file(void)
+{
+	char dir[] = "/tmp/test_logic_watch.XXXXXX", path[64];
+	struct jank_rec_waited rec;
+	struct stat st;
+	int fd;
+
+	mkdtemp(dir);
+	snprintf(path, sizeof(path), "%s/a file", dir);
+	fd = open(path, O_RDWR | O_CREAT, 0600);
+	fstat(fd, &st);
+	rec = waited_on(fd, JANK_CLASS_FILE_FD);
+	ok(rec.hdr.flags & JANK_WAITED_FILE, "a file");
+	is_uint(rec.inode, st.st_ino, "by its number");
+	is_uint(rec.mode, st.st_mode, "by its mode");
+	is_uint(rec.dev, major(st.st_dev) << 20 | minor(st.st_dev), "by its device");
+	is_str(rec.name, "a file", "by its name");
+	is_str(rec.name + 7, strrchr(dir, '/') + 1, "by its folder's");
+	unlink(path);
+	rmdir(dir);
+}
+
+static void test_anonymous(void)
+{
+	struct jank_rec_waited rec = waited_on(eventfd(0, 0), JANK_CLASS_FD);
+
+	is_str(rec.name, "[eventfd]", "an eventfd");
+	ok(!(rec.hdr.flags & JANK_WAITED_SOCKET), "is no socket");
+}
+
+static void test_unix(void)
+{
+	struct sockaddr_un sa = { AF_UNIX, "\0test_logic_watch" };
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0), fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	socklen_t len = offsetof(struct sockaddr_un, sun_path) + 17;
+	struct jank_rec_waited rec;
+
+	bind(listener, (void *)&sa, len);
+	listen(listener, 1);
+	is_int(connect(fd, (void *)&sa, len), 0, "connected to an abstract name");
+	rec = waited_on(fd, JANK_CLASS_SOCKET);
+	ok(rec.hdr.flags & JANK_WAITED_SOCKET && rec.family == AF_UNIX && rec.type == SOCK_STREAM,
+	   "a unix stream");
+	is_str(rec.name, "@test_logic_watch", "the peer's name");
+	is_uint(rec.peer_pid, getpid(), "and who listens there");
+	close(listener);
+}
+
+static void test_tcp(int family)
+{
+	struct sockaddr_in6 sa = { .sin6_family = family };
+	int listener = socket(family, SOCK_STREAM, 0), fd = socket(family, SOCK_STREAM, 0);
+	struct sockaddr_in *in = (void *)&sa;
+	socklen_t len = family == AF_INET ? sizeof(*in) : sizeof(sa);
+	struct jank_rec_waited rec;
+
+	if (family == AF_INET)
+		in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	else
+		sa.sin6_addr = in6addr_loopback;
+	if (bind(listener, (void *)&sa, len) || listen(listener, 1)) {
+		skip(8, "no loopback of family %d", family);
+		return;
+	}
+	getsockname(listener, (void *)&sa, &len);
+	is_int(connect(fd, (void *)&sa, len), 0, "connected");
+	rec = waited_on(fd, JANK_CLASS_SOCKET);
+	is_uint(rec.family, family, "family %d", family);
+	is_uint(rec.dport, ntohs(sa.sin6_port), "the peer's port");
+	is_uint(rec.state, 1, "established");
+	ok(!memcmp(rec.daddr, family == AF_INET ? (void *)&in->sin_addr : (void *)&sa.sin6_addr,
+		   family == AF_INET ? 4 : 16),
+	   "the peer's address");
+	close(listener);
+}
+
+int main(void)
+{
+	dup2(STDIN_FILENO, THE_FD); /* before anything else takes the number */
+	logic__start();
+	test_span();
+	test_short();
+	test_preempted();
+	test_before();
+	test_wanted();
+	test_stale();
+	test_tokens();
+	test_file();
+	test_anonymous();
+	test_unix();
+	test_tcp(AF_INET);
+	test_tcp(AF_INET6);
+	return logic__done();
+}

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Real programs as the live tests start them."""
+import os
+import select
+import socket
+import subprocess
+
+from live import ROOT, end, start, wait_for
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def http_get(family, address, path):
+    """The whole response."""
+    with socket.socket(family) as client:
+        client.settimeout(60)
+        client.connect(address)
+        client.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        answer = b""
+        while chunk := client.recv(1 << 20):
+            answer += chunk
+        return answer
+
+
+class Redis:
+    def __init__(self, folder, *options):
+        self.folder, self.socket = folder, os.path.join(folder, "socket")
+        self.process = start(
+            ["redis-server", "--port", "0", "--unixsocket", self.socket, "--dir", folder, "--save", "",
+             "--enable-debug-command", "yes", "--daemonize", "no", "--lua-time-limit", "60000", *options],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for(lambda: os.path.exists(self.socket), what="redis-server's socket")
+
+    def do(self, *command):
+        done = subprocess.run(["redis-cli", "-s", self.socket, *command], capture_output=True, text=True,
+                              timeout=120)
+        if done.returncode or done.stdout.startswith("ERR"):
+            raise RuntimeError(f"redis-cli {command}: {done.stdout} {done.stderr}")
+        return done.stdout
+
+    def load(self, requests, clients):
+        """redis-benchmark, until it is ended."""
+        return subprocess.Popen(["redis-benchmark", "-s", self.socket, "-t", requests, "-c",
+                                 str(clients), "-q", "-l"], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+
+
+class NodeServer:
+    """tests/live/programs/server.js over HTTP on a socket of the file system."""
+
+    def __init__(self, folder, cold, *options):
+        self.path = os.path.join(folder, "socket")
+        self.process = start(["node", *options, os.path.join(ROOT, "tests", "live", "programs", "server.js"), self.path,
+                              cold], cwd=folder)
+        wait_for(self.answers, what="node's answer")
+
+    def get(self, path):
+        return http_get(socket.AF_UNIX, self.path, path)
+
+    def answers(self):
+        try:
+            return self.get("/quick").startswith(b"HTTP/1.1 200")
+        except OSError:
+            return False
+
+    def end(self):
+        end(self.process)
+        for leftover in (self.path, f"/tmp/perf-{self.process.pid}.map"):
+            if os.path.exists(leftover):
+                os.unlink(leftover)
+
+
+class Screen:
+    """An X server that shows nothing."""
+
+    def __init__(self):
+        reader, writer = os.pipe()
+        self.process = start(["Xvfb", "-displayfd", str(writer), "-screen", "0", "320x240x24", "-nolisten", "tcp"],
+                             pass_fds=[writer], stderr=subprocess.DEVNULL)
+        os.close(writer)
+        ready = select.select([reader], [], [], 30)[0]
+        with os.fdopen(reader) as file:
+            number = file.readline().strip() if ready else ""
+        self.env = {"DISPLAY": f":{number}", "GDK_BACKEND": "x11", "NO_AT_BRIDGE": "1", "GSETTINGS_BACKEND": "memory",
+                    "GIO_USE_VFS": "local"} if number else None
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait()

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Verdicts held against the truth: what × what, whose fault, which file or peer, and the signatures.
+
+Only dispatches that came to what their scenario is meant to be say who is to blame (simjank_truth.h): the others
+are judged by their kind alone, which is not done here.
+"""
+import collections
+
+NOTHING = "-"
+BUSY_PCT = 80
+ON_CPU = ("cpu", "kernel")  # of these a smaller part may have been a wait for somebody
+
+
+class Rate:
+    """How often right, and what was taken for what."""
+
+    def __init__(self):
+        self.right = 0
+        self.pairs = collections.Counter()
+
+    def add(self, right, wanted, got):
+        self.right += bool(right)
+        self.pairs[str(wanted), str(got)] += 1
+
+    def count(self):
+        return sum(self.pairs.values())
+
+    def figures(self):
+        count = self.count()
+        return {"rate": self.right / count, "right": self.right, "of": count} if count else {}
+
+    def confusion(self):
+        return {wanted: {got: n for (w, got), n in sorted(self.pairs.items()) if w == wanted}
+                for wanted in sorted({w for w, _ in self.pairs})}
+
+
+def longest_span(block):
+    """The sample with the most time off the CPU, or {}."""
+    return max((s for s in block["samples"] if s.get("ns")), key=lambda s: s["ns"], default={})
+
+
+def link_at(dispatch, block):
+    """The link of the block's chain at which the truth's culprit should be, or {}."""
+    links, at = block.get("chain") or [], len(dispatch["chain"]) - 1
+    if links and links[-1]["tid"] == dispatch["culprit"]["tid"]:
+        return links[-1]
+    return links[at] if at < len(links) else {}
+
+
+def objects(dispatch, block):
+    """What the block says was waited for: of the longest span, and of the chain's relevant link."""
+    found = [longest_span(block).get("waited_for")]
+    if dispatch.get("chain"):
+        found.append(link_at(dispatch, block).get("waited_for"))
+    return [waited for waited in found if waited]
+
+
+def object_is(waited, key, text):
+    """A peer may be followed by more about it."""
+    got = waited.get(key) or ""
+    return got == text or key == "peer" and got.startswith((text + " ", text + ","))
+
+
+def whats_of(dispatch, block):
+    """Where neighbours had all other CPUs, too, it is not being bound to one that makes a thread wait."""
+    if dispatch["what"] == "affinity" and (block.get("cpu") or {}).get("total_pct", 0) > BUSY_PCT:
+        return ("affinity", "preempted")
+    return (dispatch["what"],)
+
+
+class Verdicts:
+    """Sums up over any number of runs."""
+
+    # By figure: what was right, and what was taken for what. "chain": all its links and no more.
+    RATES = ("kind", "what", "culprit", "chain", "preemptor", "object", "sentence", "innocent")
+
+    def __init__(self):
+        self.rates = {name: Rate() for name in self.RATES}
+        self.by_scenario = collections.defaultdict(lambda: {name: Rate() for name in self.RATES})
+        self.signatures = collections.defaultdict(collections.Counter)
+        self.sentences = {}
+        self.wrong = []
+
+    def add(self, dispatch, block):
+        name, cause = dispatch["scenario"], block.get("cause") or {}
+        kind_right = cause.get("kind") in (dispatch["kind"], *dispatch["also"])
+        self.count(dispatch, block, "kind", kind_right, dispatch["kind"], cause.get("kind"))
+        if not dispatch.get("meant"):
+            return
+        self.signatures[name][cause.get("signature")] += 1
+        if cause.get("summary"):
+            self.sentences.setdefault(name, cause["summary"])
+        if "what" in dispatch:
+            got = cause.get("what") or NOTHING
+            right = got in whats_of(dispatch, block)
+            self.count(dispatch, block, "what", right, dispatch["what"], got)
+        if "chain" in dispatch:
+            self.add_chain(dispatch, block)
+        elif dispatch["kind"] not in ON_CPU:
+            self.add_innocent(dispatch, block)
+        if "preemptors" in dispatch:
+            self.add_preemptor(dispatch, block)
+        if "object" in dispatch:
+            self.add_object(dispatch, block)
+        self.add_sentence(dispatch, block, cause.get("summary") or "")
+
+    def count(self, dispatch, block, figure, right, wanted, got):
+        self.rates[figure].add(right, wanted, got)
+        self.by_scenario[dispatch["scenario"]][figure].add(right, wanted, got)
+        if not right:
+            self.wrong.append(f"{dispatch['scenario']} at {block['start_ns']}: {figure} is {got}, not {wanted}")
+
+    def add_chain(self, dispatch, block):
+        """The culprit is at its place in the chain, or at its end; the chain: all of it, and no more."""
+        culprit, links = dispatch["culprit"], block.get("chain") or []
+        link = link_at(dispatch, block)
+        self.count(dispatch, block, "culprit", link.get("tid") == culprit["tid"], culprit["comm"],
+                   link.get("comm", NOTHING))
+        exact = [each["tid"] for each in links] == dispatch["chain"]
+        self.count(dispatch, block, "chain", exact, f"{len(dispatch['chain'])} links",
+                   " ".join(each["comm"] for each in links) or NOTHING)
+
+    def add_preemptor(self, dispatch, block):
+        """Of the thread itself, or of the one that it waited for."""
+        others = link_at(dispatch, block).get("preemptors") if "chain" in dispatch else block.get("preemptors")
+        ours = [other for other in others or () if self.is_cast(other, dispatch)]
+        first = (ours or others or [{}])[0]
+        figure = "preemptor" if "chain" in dispatch else "culprit"
+        self.count(dispatch, block, figure, first.get("tid") in dispatch["preemptors"],
+                   f"preemptor of {dispatch['scenario']}", first.get("comm", NOTHING))
+
+    @staticmethod
+    def is_cast(other, dispatch):
+        """simjank's own threads and those that are to blame. Of other programs the truth knows nothing: they had the
+        CPU as well, if the block says so."""
+        return other["pid"] == dispatch["pid"] or other["tid"] in dispatch["preemptors"]
+
+    def add_innocent(self, dispatch, block):
+        """Nobody was waited for: who only happened to run as the wait ended is not to be named."""
+        named = [link["comm"] for link in block.get("chain") or ()]
+        self.count(dispatch, block, "innocent", not named, NOTHING, " ".join(named) or NOTHING)
+
+    def add_object(self, dispatch, block):
+        (key, text), = dispatch["object"].items()
+        found = objects(dispatch, block)
+        got = next((waited[key] for waited in found if waited.get(key)), NOTHING)
+        right = any(object_is(waited, key, text) for waited in found)
+        self.count(dispatch, block, "object", right, f"{key} of {dispatch['scenario']}",
+                   f"{key} of {dispatch['scenario']}" if right else got)
+
+    def add_sentence(self, dispatch, block, summary):
+        """Does it name who or what is to blame?"""
+        names = [dispatch["culprit"]["comm"]] if "culprit" in dispatch else []
+        names += [text for text in dispatch.get("object", {}).values() if "culprit" not in dispatch]
+        if names:
+            missing = [name for name in names if name not in summary]
+            self.count(dispatch, block, "sentence", not missing, " and ".join(["named", *names][:1]),
+                       "named" if not missing else NOTHING)
+
+    def grouping(self):
+        """The share of the most common signature, by scenario; and of all."""
+        by_name = {name: seen.most_common(1)[0][1] / sum(seen.values())
+                   for name, seen in sorted(self.signatures.items())}
+        total = sum(sum(seen.values()) for seen in self.signatures.values())
+        common = sum(seen.most_common(1)[0][1] for seen in self.signatures.values())
+        return (common / total if total else 0.0), by_name
+
+    def shared(self):
+        """Groups of scenarios that have their most common signature in common."""
+        groups = collections.defaultdict(list)
+        for name, seen in sorted(self.signatures.items()):
+            groups[seen.most_common(1)[0][0]].append(name)
+        return [names for names in groups.values() if len(names) > 1]
+
+    def separation(self):
+        """How many most common signatures there are, to each scenario."""
+        common = {seen.most_common(1)[0][0] for seen in self.signatures.values()}
+        return len(common) / len(self.signatures) if common else 0.0
+
+    def figures(self):
+        figures = {name: rate.figures() for name, rate in self.rates.items()}
+        figures.update({f"{name}s": self.rates[name].confusion() for name in ("kind", "what")})
+        figures["grouping"], figures["grouping_by_scenario"] = self.grouping()
+        figures["separation"], figures["shared_signatures"] = self.separation(), self.shared()
+        figures["scenarios"] = {name: {key: rate.figures() for key, rate in rates.items() if rate.count()}
+                                for name, rates in sorted(self.by_scenario.items())}
+        return figures
+
+    def lines(self):
+        """For people: a line for each scenario, then what was taken for what."""
+        grouping, by_name = self.grouping()
+        yield f"{'scenario':<16}" + "".join(f"{name:>11}" for name in self.RATES) + "  signature"
+        for name, rates in sorted(self.by_scenario.items()):
+            cells = [f"{r.right}/{r.count()}" if r.count() else "" for r in (rates[c] for c in self.RATES)]
+            share = f"{100 * by_name[name]:5.0f} %" if name in by_name else ""
+            yield f"{name:<16}" + "".join(f"{cell:>11}" for cell in cells) + "  " + share
+        for figure in ("kind", "what", "culprit", "preemptor", "object", "innocent"):
+            for wanted, got in self.rates[figure].confusion().items():
+                yield f"{figure} {wanted}: {', '.join(f'{name} {n}' for name, n in got.items())}"
+        yield f"signatures: {100 * grouping:.1f} % in their scenario's group; shared: {self.shared() or 'none'}"
+        for name, sentence in sorted(self.sentences.items()):
+            yield f"{name}: {sentence}"
