@@ -85,7 +85,9 @@
 	X(8, MESSAGE, struct jank_rec_message, "message")                                          \
 	X(9, WAITED, struct jank_rec_waited, "waited")                                             \
 	X(10, FACTS, struct jank_rec_facts, "facts")                                               \
-	X(11, OTHER, struct jank_rec_stack, "other")
+	X(11, OTHER, struct jank_rec_stack, "other")                                               \
+	X(12, COPY, struct jank_rec_copy, "copy")                                                  \
+	X(13, SCRIPT, struct jank_rec_script, "script")
 
 /* What was lost where the kernel side had to drop something. X(number, NAME, key in `lost`) */
 #define JANK_LOSSES(X)                                                                             \
@@ -96,8 +98,9 @@
 	  "wakeup_missed") /* runnable time of a span counted as blocked, or a span not told */    \
 	X(4, LOOP_CHANGED, "loop_changed") /* an open dispatch given up: its loop was left */      \
 	X(5, NO_STACK, "stack_failed")	   /* a sample without any frame */                        \
-	X(6, EVIDENCE, "evidence_shed")	   /* of threads that a dispatch waited for: too much */
-#define JANK_LOSS_CNT 7
+	X(6, EVIDENCE, "evidence_shed")	   /* of threads that a dispatch waited for: too much */   \
+	X(7, COPY, "stack_copies_shed")	   /* callers of a sample by frame pointers alone */
+#define JANK_LOSS_CNT 8
 
 #define JANK_X_STATE(nr, NAME, key)	   JANK_STATE_##NAME = nr,
 #define JANK_X_CLASS(nr, NAME)		   JANK_CLASS_##NAME = nr,
@@ -153,12 +156,14 @@ struct jank_conf {
 	__u32 cgroup_cnt;   /* in jank_cgroups; 0: any */
 	__u32 compat_apart; /* sys_enter and sys_exit are only for 32-bit programs */
 	__s32 select_nr; /* select, whose time is of microseconds; -1: not on this architecture */
+	__u32 copy_sz;	 /* of a user stack, at first; 0: none is copied */
+	__u32 pad;
 	__u32 uids[JANK_FILTER_MAX];
 	__s32 epoll_nr[JANK_EPOLL_CNT];	      /* -1: not on this architecture */
 	__s32 restart_nr[2];		      /* restart_syscall, of 64-bit and 32-bit programs */
 	__u8 syscall_class[JANK_SYSCALL_MAX]; /* by system-call number: JANK_CLASS_* */
 };
-_Static_assert(sizeof(struct jank_conf) == 176 + JANK_SYSCALL_MAX, "jank_conf");
+_Static_assert(sizeof(struct jank_conf) == 184 + JANK_SYSCALL_MAX, "jank_conf");
 
 /* What the calibration object is asked, and what it answers of the task that runs it. */
 struct jank_calibration {
@@ -375,6 +380,54 @@ struct jank_rec_stack {
 	struct jank_task waker;
 };
 _Static_assert(sizeof(struct jank_rec_stack) == 32 + 32 + 16 + 32, "jank_rec_stack");
+
+/*
+ * The registers as the DWARF of the architecture numbers them: of x86-64 rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to
+ * r15, rip (psABI, figure 3.36); of arm64 x0 to x30, sp, pc (aadwarf64); of a 32-bit program (JANK_COPY_32BIT) the same
+ * places, each by its 64-bit register's name (eip in rip's; of arm r0 to r15 in x0 to x15's, sp and pc in theirs, too).
+ */
+#define JANK_REG_MAX 33
+
+/* jank_rec_copy.hdr.flags */
+#define JANK_COPY_32BIT 1
+#define JANK_COPY_HOLE	2 /* a page could not be read: the copy ends there, before asked_sz */
+
+#define JANK_COPY_MAX (64 << 10)
+
+/*
+ * What a walk of a user stack needs; precedes its STACK or OTHER, of which it has tid and t_ns. Followed by copy_sz
+ * bytes, the stack from the stack pointer on.
+ */
+struct jank_rec_copy {
+	struct jank_rec hdr;
+	__u64 dispatch_ns;
+	__u64 t_ns;
+	__u64 regs[JANK_REG_MAX];
+	__u32 copy_sz;
+	__u32 asked_sz;
+};
+_Static_assert(sizeof(struct jank_rec_copy) == 32 + 16 + 8 * JANK_REG_MAX + 8, "jank_rec_copy");
+
+/* A frame of an interpreter's own: CPython's. */
+#define JANK_SCRIPT_MAX	  64
+#define JANK_SCRIPT_ENTRY 1 /* the interpreter's C function was entered for this one */
+struct jank_script_frame {
+	__u64 code;  /* its code object's address */
+	__u64 instr; /* of the instruction in it */
+	__u32 flags; /* JANK_SCRIPT_* */
+	__u32 pad;
+};
+_Static_assert(sizeof(struct jank_script_frame) == 24, "jank_script_frame");
+
+/* An interpreter's stack, innermost first; precedes its STACK, of which it has tid and t_ns. Followed by the frames. */
+struct jank_rec_script {
+	struct jank_rec hdr;
+	__u64 dispatch_ns;
+	__u64 t_ns;
+	__u32 frame_cnt;
+	__u32 pad;
+};
+_Static_assert(sizeof(struct jank_rec_script) == 56, "jank_rec_script");
 
 /* jank_rec_waited.hdr.flags: which of its parts are known */
 #define JANK_WAITED_ARGS    1  /* the system call's arguments: `args` */

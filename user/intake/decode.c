@@ -101,6 +101,30 @@ static int decode_message(const void *data, size_t len, struct event *ret)
 	return res;
 }
 
+static int decode_copy(const void *data, size_t len, struct event *ret)
+{
+	struct copy_event *copy = &ret->copy;
+
+	memcpy(&copy->rec, data, sizeof(copy->rec));
+	if (copy->rec.copy_sz > JANK_COPY_MAX || sizeof(copy->rec) + copy->rec.copy_sz != len)
+		return -EBADMSG;
+	copy->bytes = (const uint8_t *)data + sizeof(copy->rec);
+	return 0;
+}
+
+static int decode_script(const void *data, size_t len, struct event *ret)
+{
+	struct script_event *script = &ret->script;
+	const char *tail = (const char *)data + sizeof(script->rec);
+
+	memcpy(&script->rec, data, sizeof(script->rec));
+	if (script->rec.frame_cnt > JANK_SCRIPT_MAX ||
+	    sizeof(script->rec) + script->rec.frame_cnt * sizeof(*script->frames) != len)
+		return -EBADMSG;
+	script->frames = (const struct jank_script_frame *)(const void *)tail;
+	return 0;
+}
+
 static const struct row {
 	const char *name;
 	size_t min_sz;
@@ -117,6 +141,8 @@ static const struct row {
 #define decode_WAITED		 decode_waited
 #define decode_FACTS		 decode_facts
 #define decode_OTHER		 decode_stack
+#define decode_COPY		 decode_copy
+#define decode_SCRIPT		 decode_script
 #define ROW(nr, NAME, type, key) [nr] = { key, sizeof(type), decode_##NAME },
 	JANK_RECORDS(ROW)
 };

@@ -15,6 +15,7 @@
 
 #include "bpf/jank_abi.h"
 #include "model/message.h"
+#include "model/stack_end.h"
 #include "model/waited.h"
 
 #define BLOCK_SCHEMA "jankbpf/1"
@@ -27,8 +28,9 @@ struct frame {
 		offset; /* from the function's begin; with no function, from the module's (file offset) */
 	const char *module;   /* path, "[vdso]", "[jit]", "vmlinux" or a kernel module's name */
 	const char *build_id; /* lower-case hex */
-	const char *file;     /* source file and line, where DWARF was read */
+	const char *file;     /* source file and line, where DWARF or an interpreter tells */
 	uint32_t line;
+	const char *language; /* of managed code: "python", "javascript", "java" …; static */
 	bool kernel;
 	bool inlined;
 	bool app; /* of the target's own code: not kernel, vdso, libc, libstdc++, ld.so or their kin */
@@ -38,7 +40,12 @@ struct frame {
 struct stack {
 	uint64_t *addresses;
 	uint32_t kernel_cnt, user_cnt;
-	uint16_t flags;	      /* JANK_STACK_CUT_*, JANK_STACK_NO_USER */
+	uint16_t flags;	    /* JANK_STACK_CUT_*, JANK_STACK_NO_USER */
+	enum stack_end end; /* of the user part */
+	char *end_module;   /* whose code it ended early in, owned; NULL: none, or not known */
+	/* An interpreter's own frames, innermost first, owned; NULL: none. */
+	struct jank_script_frame *script;
+	uint32_t script_cnt;
 	struct frame *frames; /* by the symbolizer; frame_cnt may exceed the addresses (inlining) */
 	size_t frame_cnt;
 };

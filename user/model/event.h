@@ -15,6 +15,18 @@ struct stack_event {
 	const uint16_t *prios;		/* as many; NULL: not known */
 };
 
+/* A copied user stack; as above. */
+struct copy_event {
+	struct jank_rec_copy rec;
+	const uint8_t *bytes; /* copy_sz */
+};
+
+/* An interpreter's frames; as above. */
+struct script_event {
+	struct jank_rec_script rec;
+	const struct jank_script_frame *frames; /* frame_cnt */
+};
+
 struct event {
 	uint16_t kind; /* JANK_REC_*; says which member is set */
 	struct jank_rec hdr;
@@ -28,6 +40,8 @@ struct event {
 		struct jank_rec_message message;
 		struct jank_rec_waited waited;
 		struct jank_rec_facts facts;
+		struct copy_event copy;
+		struct script_event script;
 	};
 };
 

@@ -17,6 +17,8 @@ void stack__free(struct stack *stack)
 {
 	free(stack->addresses);
 	free(stack->frames);
+	free(stack->end_module);
+	free(stack->script);
 }
 
 void sample__free(struct sample *sample)
