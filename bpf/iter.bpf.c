@@ -3,6 +3,7 @@
  * Looks at the traced threads from outside, whenever user space reads the iterator: counts for the
  * status line and the summary, and dispatches that have been open for too long (hangs).
  */
+#include "bpf/copy.bpf.h"
 #include "bpf/loop.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/thread.bpf.h"
@@ -34,6 +35,8 @@ static __always_inline void iter__send_open_span(struct jank_stack_buf *buf, str
 	if (bpf_probe_read_kernel(buf, sizeof(*buf), &t->span))
 		return;
 	waited__send(&buf->rec, &t->await, task);
+	if (jank_conf.copy_sz)
+		copy__send(buf->rec.hdr.tid, buf->rec.t_ns);
 	stack__complete(buf, task);
 	buf->rec.ns = now - buf->rec.t_ns;
 	buf->rec.hdr.ts_ns = now;

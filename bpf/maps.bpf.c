@@ -21,6 +21,10 @@ struct jank_lost_map jank_lost SEC(".maps");
 struct jank_slices_map jank_slices SEC(".maps");
 struct jank_others_map jank_others SEC(".maps");
 struct jank_watch_map jank_watch SEC(".maps");
+struct jank_copies_map jank_copies SEC(".maps");
+struct jank_other_copies_map jank_other_copies SEC(".maps");
+struct jank_copy_szs_map jank_copy_szs SEC(".maps");
+struct jank_copy_deep_map jank_copy_deep SEC(".maps");
 struct jank_scratch_map jank_scratch SEC(".maps");
 struct jank_look_map jank_look SEC(".maps");
 

@@ -150,6 +150,24 @@ struct jank_watch {
 	struct jank_stack_buf buf;
 };
 
+/*
+ * Copies of the user stacks of threads with a dispatch, and of others that are watched, by the thread id's last
+ * bits: see copy.bpf.h.
+ */
+#define JANK_COPY_SLOT_CNT  64
+#define JANK_COPY_OTHER_CNT 256
+#define JANK_COPY_OTHER_SZ  (16 << 10)
+struct jank_copy {
+	__u64 writes; /* see copy__lock */
+	struct jank_rec_copy rec;
+	__u8 bytes[JANK_COPY_MAX];
+};
+struct jank_other_copy {
+	__u64 writes;
+	struct jank_rec_copy rec;
+	__u8 bytes[JANK_COPY_OTHER_SZ];
+};
+
 #ifdef JANK_PLAIN
 /* By thread id. Its memory is taken at once: before 6.1 none could be had in a scheduler's event. */
 struct jank_threads_map {
@@ -254,6 +272,32 @@ struct jank_watch_map {
 	__type(key, __u32);
 	__type(value, struct jank_watch);
 };
+struct jank_copies_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, JANK_COPY_SLOT_CNT);
+	__type(key, __u32);
+	__type(value, struct jank_copy);
+};
+struct jank_other_copies_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, JANK_COPY_OTHER_CNT);
+	__type(key, __u32);
+	__type(value, struct jank_other_copy);
+};
+/* How much of the stack is copied, by process; others' jank_conf.copy_sz. Written by user space. */
+struct jank_copy_szs_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, JANK_TGID_MAX);
+	__type(key, __u32);
+	__type(value, __u32);
+};
+/* How many processes these are. */
+struct jank_copy_deep_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+};
 struct jank_scratch_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -287,6 +331,10 @@ extern struct jank_lost_map jank_lost SEC(".maps");
 extern struct jank_slices_map jank_slices SEC(".maps");
 extern struct jank_others_map jank_others SEC(".maps");
 extern struct jank_watch_map jank_watch SEC(".maps");
+extern struct jank_copies_map jank_copies SEC(".maps");
+extern struct jank_other_copies_map jank_other_copies SEC(".maps");
+extern struct jank_copy_szs_map jank_copy_szs SEC(".maps");
+extern struct jank_copy_deep_map jank_copy_deep SEC(".maps");
 extern struct jank_scratch_map jank_scratch SEC(".maps");
 extern struct jank_look_map jank_look SEC(".maps");
 

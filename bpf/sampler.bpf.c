@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The sampler: a clock event on each CPU that looks whether a slow dispatch is running there. */
+#include "bpf/copy.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/take.bpf.h"
 #include "bpf/thread.bpf.h"
@@ -33,14 +34,27 @@ static __noinline int sampler__look(struct jank_watch *watch, u64 now)
 	return 0;
 }
 
-static __always_inline void sampler__take_stack(void *ctx, struct jank_stack_buf *buf)
+/* copied: a copy of the user stack was sent before. */
+static __always_inline void sampler__take_stack(void *ctx, struct jank_stack_buf *buf,
+						struct pt_regs *regs, bool copied)
 {
 	long sz = bpf_get_stack(ctx, buf->tail, JANK_KSTACK_MAX * sizeof(__u64), 0);
 	__u32 kernel_cnt = stack__cnt(sz, JANK_KSTACK_MAX);
 
-	sz = bpf_get_stack(ctx, &buf->tail[kernel_cnt], JANK_USTACK_MAX * sizeof(__u64),
-			   BPF_F_USER_STACK);
+	if (copied) {
+		buf->tail[kernel_cnt] = compat__user_ip(regs);
+		sz = sizeof(__u64);
+	} else {
+		sz = bpf_get_stack(ctx, &buf->tail[kernel_cnt], JANK_USTACK_MAX * sizeof(__u64),
+				   BPF_F_USER_STACK);
+	}
 	stack__note(&buf->rec, kernel_cnt, sz);
+}
+
+static __always_inline bool sampler__copy(struct task_struct *task, u64 dispatch_ns, u64 now)
+{
+	return dispatch_ns && jank_conf.copy_sz && !copy__take(task, dispatch_ns, now) &&
+	       !copy__send(KREAD(task, pid), now);
 }
 
 /* Sends the current task's stack, as a record of this kind. Not 0: there was no room. */
@@ -50,9 +64,11 @@ static __noinline int sampler__send(void *ctx, struct task_struct *task, __u16 k
 	__u32 zero = 0;
 	struct jank_stack_buf *buf = bpf_map_lookup_elem(&jank_scratch, &zero);
 	struct pt_regs *regs = compat__user_regs(task);
+	bool copied;
 
 	if (!buf)
 		return -1;
+	copied = sampler__copy(task, dispatch_ns, now);
 	record__head(&buf->rec.hdr, kind, 0, now, task);
 	buf->rec.dispatch_ns = dispatch_ns;
 	buf->rec.t_ns = now;
@@ -60,7 +76,7 @@ static __noinline int sampler__send(void *ctx, struct task_struct *task, __u16 k
 	buf->rec.runnable_ns = 0;
 	buf->rec.state = JANK_STATE_RUNNING;
 	buf->rec.syscall = compat__syscall_nr(regs);
-	sampler__take_stack(ctx, buf);
+	sampler__take_stack(ctx, buf, regs, copied);
 	buf->rec.prio = facts__prio(task);
 	buf->rec.hdr.size = stack__size(&buf->rec);
 	return record__send_stack(buf, buf->rec.hdr.size);

@@ -4,6 +4,7 @@
 #define JANK_SCHED_BPF_H
 
 #include "bpf/await.bpf.h"
+#include "bpf/copy.bpf.h"
 #include "bpf/kind.bpf.h"
 #include "bpf/park.bpf.h"
 #include "bpf/slices.bpf.h"
@@ -18,16 +19,23 @@
 #define EARLY_WAKE_NS 1000000
 
 /*
- * The user stack of a thread that leaves the CPU, kept until it is known whether the span is long. Its
- * kernel stack will be the same when it comes back: only a span that is reported pays for that.
+ * The user stack of a thread that leaves the CPU, kept until it is known whether the span is long: where it is, and a copy
+ * in which its callers are found. Its kernel stack will be the same when it comes back: only a span that is reported
+ * pays for that.
  */
 static __always_inline void sched__take_stack(void *ctx, struct jank_thread *t,
 					      struct task_struct *task)
 {
 	struct jank_stack_buf *span = &t->span;
 
-	span->rec.user_cnt =
-		stack__walk_user(ctx, task, &span->tail[JANK_KSTACK_MAX], JANK_USTACK_MAX);
+	if (jank_conf.copy_sz) {
+		span->tail[JANK_KSTACK_MAX] = compat__user_ip(compat__user_regs(task));
+		span->rec.user_cnt = 1;
+		copy__take(task, t->start_ns, span->rec.t_ns);
+	} else {
+		span->rec.user_cnt =
+			stack__walk_user(ctx, task, &span->tail[JANK_KSTACK_MAX], JANK_USTACK_MAX);
+	}
 	stack__take_kernel(ctx, span);
 }
 
@@ -137,6 +145,8 @@ static __noinline int sched__send_span(struct jank_thread *t, struct task_struct
 	rec->runnable_ns = runnable_ns;
 	if (rec->state != JANK_STATE_RUNNABLE)
 		waited__send(rec, &t->await, task);
+	if (jank_conf.copy_sz)
+		copy__send(KREAD(task, pid), rec->t_ns);
 	if (runnable_ns)
 		facts__was_runnable(t, task, runnable_ns);
 	stack__complete(&t->span, task);

@@ -10,6 +10,7 @@
 #define JANK_WATCH_BPF_H
 
 #include "bpf/await.bpf.h"
+#include "bpf/copy.bpf.h"
 #include "bpf/kind.bpf.h"
 #include "bpf/poll.bpf.h"
 #include "bpf/slices.bpf.h"
@@ -122,6 +123,8 @@ static __noinline int watch__leave(void *ctx, struct task_struct *task, bool pre
 		await__ask(&other->await, task, state, poll__class(other->span.rec.syscall), now);
 	other->span.rec.user_cnt =
 		stack__walk_user(ctx, task, &other->span.tail[JANK_KSTACK_MAX], WATCH_USTACK_MAX);
+	if (jank_conf.copy_sz)
+		copy__take_other(task, now);
 	stack__take_kernel(ctx, &other->span);
 	watch__unlock(other);
 	return 0;
@@ -317,6 +320,8 @@ static __noinline int watch__arrive(struct task_struct *task, u64 now)
 		rec->runnable_ns = now - watch->woken_ns;
 	if (rec->state != JANK_STATE_RUNNABLE)
 		waited__send(rec, &watch->await, task);
+	if (jank_conf.copy_sz)
+		copy__send_other(tid, rec->t_ns);
 	stack__complete(&watch->buf, task);
 	rec->prio = facts__prio(task);
 	if (rec->runnable_ns >= jank_conf.span_min_ns)

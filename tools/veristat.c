@@ -90,6 +90,7 @@ static int try_set(struct report *report, const struct set *set)
 		.only_pid = set->one_process ? getpid() : 0,
 		.uprobe_waits = set->uprobe_waits,
 		.frequency_hz = frequency(&set->features),
+		.stack_sz = 16 << 10,
 	};
 	struct loader *loader = NULL;
 	struct err err = {};

@@ -38,7 +38,7 @@ static struct {
 	struct ring_buffer *ring;
 	union {
 		struct jank_rec hdr;
-		char bytes[4096];
+		char bytes[JANK_COPY_MAX + 4096];
 	} recs[RECORD_MAX];
 	unsigned rec_cnt;
 } logic;

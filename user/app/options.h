@@ -32,6 +32,7 @@ struct options {
 	enum backend backend;
 	const char *btf_path;	/* NULL: the kernel's own, or what is built in */
 	unsigned frequency_hz;	/* 0: no samples */
+	uint64_t stack_sz;	/* of a user stack that is copied; 0: none */
 	uint64_t duration_ns;	/* 0: until stopped */
 	uint64_t count;		/* 0: no limit */
 	const char *output_dir; /* NULL: none */

@@ -3,6 +3,7 @@
 #include "app/options_table.h"
 
 #include "base/clock.h"
+#include "bpf/jank_abi.h"
 
 #define KIB 1024ull
 #define MIB (1024 * KIB)
@@ -29,6 +30,7 @@ enum {
 	KEY_DEBUGGING,
 	KEY_BACKEND,
 	KEY_BTF,
+	KEY_STACK_BYTES,
 	KEY_KEEP,
 	KEY_MAX_SIZE,
 	KEY_QUALIFIER,
@@ -115,6 +117,14 @@ const struct option_row option_rows[] = {
 	{ SECTION_PROBE, 'F', "frequency", "HZ", "99", TRACE, option__set_unsigned,
 	  AT(frequency_hz), .min = 0, .max = 9999,
 	  .help = "on-CPU stack samples per second and CPU; 0 = none" },
+	{ SECTION_PROBE, KEY_STACK_BYTES, "stack-bytes", "SIZE", "16k", TRACE, option__set_size,
+	  AT(stack_sz), .min = 4096, .max = JANK_COPY_MAX, .zero = true,
+	  .help = "of a stack, copied for its callers; 0 = frame pointers",
+	  .more = "The callers are found in the copy by the unwind tables of programs and "
+		  "libraries, "
+		  "with frame pointers or without. A process whose stacks prove deeper is copied "
+		  "further by itself, up to 64 KiB. With 0 the probes follow frame pointers, which "
+		  "most distributions' programs have none of." },
 	{ SECTION_PROBE, KEY_BTF, "btf", "FILE", NULL, TRACE | LOOPS | DOCTOR, option__set_text,
 	  AT(btf_path), .help = "the kernel's types, where it has none itself: raw BTF or vmlinux",
 	  .more = "Read instead of /sys/kernel/btf/vmlinux, and of what is built in for some "

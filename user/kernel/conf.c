@@ -33,6 +33,7 @@ void conf__fill(struct jank_conf *conf, const struct loader_opts *opts,
 	conf->span_min_ns = SPAN_MIN_NS;
 	conf->sample_age_ns = opts->threshold_ns / SAMPLE_AGE_DIVISOR;
 	conf->watch_ns = opts->frequency_hz ? opts->threshold_ns / WATCH_DIVISOR + 1 : 0;
+	conf->copy_sz = opts->stack_sz;
 	conf->real_offset_ns = clock__real_offset_ns();
 	conf->tgid = opts->only_pid;
 	conf->self_tgid = getpid();

@@ -207,6 +207,16 @@ int loader__park_maps(const struct loader *loader, struct park_maps *ret)
 	return -EMFILE;
 }
 
+int loader__copy_maps(const struct loader *loader, struct copy_maps *ret)
+{
+	ret->sizes_fd = duplicate(loader->skel->maps.jank_copy_szs);
+	ret->deep_fd = duplicate(loader->skel->maps.jank_copy_deep);
+	if (ret->sizes_fd >= 0 && ret->deep_fd >= 0)
+		return 0;
+	copy_maps__close(ret);
+	return -EMFILE;
+}
+
 bool loader__lost_task(const struct loader *loader, pid_t pid)
 {
 	return uprobes__lost_task(loader->uprobes, pid);

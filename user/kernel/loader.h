@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "bpf/jank_abi.h"
 #include "kernel/catalogue.h"
+#include "kernel/copy_maps.h"
 #include "kernel/features.h"
 #include "kernel/filter.h"
 #include "kernel/park_maps.h"
@@ -31,6 +32,7 @@ struct loader_opts {
 	bool uprobe_waits;		   /* --backend uprobe */
 	bool compat_waits;		   /* some are of 32-bit programs (compat32.h) */
 	unsigned frequency_hz;
+	uint32_t stack_sz; /* of a user stack that is copied; 0: none */
 };
 
 /* Which probes see the epoll waits. */
@@ -69,6 +71,7 @@ int loader__see_compat(struct loader *loader, bool see);
 
 /* What the probes are told of parks; the caller closes it, before or after the loader. 0 or -errno. */
 int loader__park_maps(const struct loader *loader, struct park_maps *ret);
+int loader__copy_maps(const struct loader *loader, struct copy_maps *ret);
 
 /* -a: the files whose uprobes serve every process that maps them; NULL otherwise. */
 struct uprobe_files *loader__files(const struct loader *loader);

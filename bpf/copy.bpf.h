@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Copies of user stacks, from which user space finds the callers by unwind tables. Of a thread that leaves the CPU the
+ * copy is kept in a slot of a table by thread id until its span turns out long; its memory can be read only while it is the
+ * current one. Dispatches have slots of their own, so that the many others' don't take them away.
+ */
+#ifndef JANK_COPY_BPF_H
+#define JANK_COPY_BPF_H
+
+#include "bpf/compat.bpf.h"
+#include "bpf/record.bpf.h"
+
+#define COPY_PAGE 4096
+
+/* How often a slot was written, and by how many at this moment: two threads may share it. */
+#define COPY_WRITER 1ull
+#define COPY_WRITE  (1ull << 32)
+
+static __always_inline bool copy__lock(__u64 *writes)
+{
+	__sync_fetch_and_add(writes, COPY_WRITE | COPY_WRITER);
+	if ((__u32) * (volatile __u64 *)writes == COPY_WRITER)
+		return true;
+	__sync_fetch_and_add(writes, -COPY_WRITER);
+	return false;
+}
+
+static __always_inline void copy__unlock(__u64 *writes)
+{
+	__sync_fetch_and_add(writes, -COPY_WRITER);
+}
+
+#if defined(__TARGET_ARCH_x86)
+static __always_inline void copy__regs(__u64 *regs, const struct pt_regs *from)
+{
+	regs[0] = KREAD(from, ax);
+	regs[1] = KREAD(from, dx);
+	regs[2] = KREAD(from, cx);
+	regs[3] = KREAD(from, bx);
+	regs[4] = KREAD(from, si);
+	regs[5] = KREAD(from, di);
+	regs[6] = KREAD(from, bp);
+	regs[7] = KREAD(from, sp);
+	regs[8] = KREAD(from, r8);
+	regs[9] = KREAD(from, r9);
+	regs[10] = KREAD(from, r10);
+	regs[11] = KREAD(from, r11);
+	regs[12] = KREAD(from, r12);
+	regs[13] = KREAD(from, r13);
+	regs[14] = KREAD(from, r14);
+	regs[15] = KREAD(from, r15);
+	regs[16] = KREAD(from, ip);
+}
+#else
+static __always_inline void copy__regs(__u64 *regs, const struct pt_regs *from)
+{
+	bpf_probe_read_kernel(regs, 31 * sizeof(*regs), &from->user_regs.regs);
+	regs[31] = compat__user_sp(from);
+	regs[32] = KREAD(from, user_regs.pc);
+}
+#endif
+
+/*
+ * Page by page: one that was never touched may lie in the way. The count is kept in the record: a local one would be
+ * another state for the verifier each time around.
+ */
+static __always_inline void copy__pages(struct jank_rec_copy *rec, __u8 *bytes, __u64 sp, __u32 max)
+{
+	volatile __u32 *got = &rec->copy_sz;
+
+	*got = 0;
+	for (int i = 0; i <= JANK_COPY_MAX / COPY_PAGE; i++) {
+		__u64 at = *got, part = COPY_PAGE - ((sp + at) & (COPY_PAGE - 1));
+
+		barrier_var(at);
+		if (at >= rec->asked_sz || at > max - COPY_PAGE)
+			break;
+		if (bpf_probe_read_user(bytes + at, part & (2 * COPY_PAGE - 1),
+					(void *)(sp + at))) {
+			rec->hdr.flags |= JANK_COPY_HOLE;
+			break;
+		}
+		*got = at + part;
+	}
+}
+
+static __always_inline void copy__fill(struct jank_rec_copy *rec, struct task_struct *task,
+				       u64 dispatch_ns, u64 t_ns)
+{
+	struct pt_regs *regs = compat__user_regs(task);
+
+	record__head(&rec->hdr, JANK_REC_COPY, 0, t_ns, task);
+	if (compat__is_32bit(regs))
+		rec->hdr.flags = JANK_COPY_32BIT;
+	rec->dispatch_ns = dispatch_ns;
+	rec->t_ns = t_ns;
+	copy__regs(rec->regs, regs);
+}
+
+/* Sheds before samples do: a sample without its callers is better than none. */
+static __always_inline int copy__output(struct jank_rec_copy *rec, __u32 max)
+{
+	__u64 room = bpf_ringbuf_query(&jank_ring, BPF_RB_RING_SIZE);
+	__u64 used = bpf_ringbuf_query(&jank_ring, BPF_RB_AVAIL_DATA);
+	__u64 size = *(volatile __u32 *)&rec->copy_sz;
+
+	barrier_var(size);
+	if (size > max || used > room / 2)
+		return -1;
+	size += sizeof(*rec);
+	rec->hdr.size = size;
+	return bpf_ringbuf_output(&jank_ring, rec, size,
+				  used > room / 4 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+}
+
+/* A slot of either table: its count of writes, the record, and room for max bytes. */
+static __always_inline int copy__take_into(__u64 *slot, struct task_struct *task, u64 dispatch_ns,
+					   u64 t_ns, __u32 asked_sz, __u32 max)
+{
+	struct jank_rec_copy *rec = (struct jank_rec_copy *)(slot + 1);
+
+	if (!copy__lock(slot))
+		return -1;
+	copy__fill(rec, task, dispatch_ns, t_ns);
+	rec->asked_sz = asked_sz;
+	copy__pages(rec, (__u8 *)(rec + 1), compat__user_sp(compat__user_regs(task)), max);
+	copy__unlock(slot);
+	return 0;
+}
+
+static __always_inline int copy__send_from(__u64 *slot, __u32 tid, u64 t_ns, __u32 max)
+{
+	struct jank_rec_copy *rec = (struct jank_rec_copy *)(slot + 1);
+	int err = -1;
+
+	if (!copy__lock(slot))
+		return err;
+	if (rec->hdr.tid == tid && rec->t_ns == t_ns)
+		err = copy__output(rec, max);
+	copy__unlock(slot);
+	return err;
+}
+
+/* Stacks of a process that proved deeper are copied further. */
+static __always_inline __u32 copy__asked(__u32 tgid)
+{
+	__u32 zero = 0, *deep_cnt = bpf_map_lookup_elem(&jank_copy_deep, &zero);
+	__u32 *sz = deep_cnt && *deep_cnt ? bpf_map_lookup_elem(&jank_copy_szs, &tgid) : NULL;
+
+	return sz ? *sz : jank_conf.copy_sz;
+}
+
+/* The current task's stack, into its slot. 0: it is there. */
+static __noinline __attribute__((unused)) int copy__take(struct task_struct *task, u64 dispatch_ns,
+							 u64 t_ns)
+{
+	__u32 at = KREAD(task, pid) & (JANK_COPY_SLOT_CNT - 1);
+	__u64 *slot = bpf_map_lookup_elem(&jank_copies, &at);
+
+	if (!slot)
+		return -1;
+	return copy__take_into(slot, task, dispatch_ns, t_ns, copy__asked(KREAD(task, tgid)),
+			       JANK_COPY_MAX);
+}
+
+/* Sends what was taken of the thread then; its STACK is to follow. */
+static __noinline __attribute__((unused)) int copy__send(__u32 tid, u64 t_ns)
+{
+	__u32 at = tid & (JANK_COPY_SLOT_CNT - 1);
+	__u64 *slot = bpf_map_lookup_elem(&jank_copies, &at);
+	int err = slot ? copy__send_from(slot, tid, t_ns, JANK_COPY_MAX) : -1;
+
+	if (err)
+		lost__add(JANK_LOST_COPY);
+	return err;
+}
+
+/* The same of a thread without a dispatch. What is missing is no loss: its frame pointers were followed, too. */
+static __noinline __attribute__((unused)) int copy__take_other(struct task_struct *task, u64 t_ns)
+{
+	__u32 at = KREAD(task, pid) & (JANK_COPY_OTHER_CNT - 1);
+	__u64 *slot = bpf_map_lookup_elem(&jank_other_copies, &at);
+
+	if (!slot)
+		return -1;
+	return copy__take_into(slot, task, 0, t_ns, JANK_COPY_OTHER_SZ, JANK_COPY_OTHER_SZ);
+}
+
+static __noinline __attribute__((unused)) int copy__send_other(__u32 tid, u64 t_ns)
+{
+	__u32 at = tid & (JANK_COPY_OTHER_CNT - 1);
+	__u64 *slot = bpf_map_lookup_elem(&jank_other_copies, &at);
+
+	return slot ? copy__send_from(slot, tid, t_ns, JANK_COPY_OTHER_SZ) : -1;
+}
+
+#endif
