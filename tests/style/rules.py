@@ -17,7 +17,7 @@ LAYERS = {
     "base": set(),
     "model": {"base"},
     "intake": {"model", "base"},
-    "symbol": {"base", "model/block.h"},
+    "symbol": {"base", "model/block.h", "model/event.h", "model/stack_end.h"},
     "kernel": {"base"},
     "export": {"model", "symbol", "base"},
     "app": {"kernel", "intake", "model", "symbol", "export", "base"},

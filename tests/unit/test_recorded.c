@@ -214,7 +214,12 @@ static void test_frames(void)
 		{ .address = 0x2000, .offset = 0x56, .module = "/lib/x.so" },
 		{ .address = 0x3000 },
 	};
-	struct stack stack = { addresses, 1, 3, 0, frames, 5 }, got;
+	struct stack stack = { .addresses = addresses,
+			       .kernel_cnt = 1,
+			       .user_cnt = 3,
+			       .frames = frames,
+			       .frame_cnt = 5 },
+		     got;
 	struct recorded *r;
 
 	got = renamed(&stack, &r);
@@ -238,7 +243,11 @@ static void test_recursion(void)
 {
 	uint64_t addresses[20];
 	struct frame frames[20];
-	struct stack stack = { addresses, 0, 20, 0, frames, 20 }, got;
+	struct stack stack = { .addresses = addresses,
+			       .user_cnt = 20,
+			       .frames = frames,
+			       .frame_cnt = 20 },
+		     got;
 	struct recorded *r;
 
 	for (int i = 0; i < 20; i++) {

@@ -126,11 +126,16 @@ static bool is_traced(struct foreign *foreign, uint32_t pid)
 	return !find(foreign, pid) && symbolizer__knows(foreign->symbolizer, pid);
 }
 
+bool foreign__may_ask(struct foreign *foreign, uint32_t pid, uint64_t t_ns)
+{
+	return pid && (is_traced(foreign, pid) || meet(foreign, pid, t_ns));
+}
+
 int foreign__name(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *stack)
 {
 	struct foreign *foreign = ctx;
 
-	if (!stack->user_cnt || !pid || !(is_traced(foreign, pid) || meet(foreign, pid, t_ns)))
+	if (!stack->user_cnt || !foreign__may_ask(foreign, pid, t_ns))
 		pid = NOBODY;
 	return symbolizer__stack(foreign->symbolizer, pid, stack);
 }

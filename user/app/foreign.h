@@ -6,6 +6,7 @@
 #ifndef JANK_FOREIGN_H
 #define JANK_FOREIGN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "symbol/symbolize.h"
@@ -23,6 +24,9 @@ void foreign__free(struct foreign *foreign);		     /* accepts NULL */
  * the user part stays bare addresses. 0 or -ENOMEM.
  */
 int foreign__name(void *foreign, uint32_t pid, uint64_t t_ns, struct stack *stack);
+
+/* May the symbolizer be asked of the process as it was at t_ns? Not when it is gone, or its number another's. */
+bool foreign__may_ask(struct foreign *foreign, uint32_t pid, uint64_t t_ns);
 
 /* Forgets those that nobody asked for since FOREIGN_AGE_NS before now. */
 void foreign__sweep(struct foreign *foreign, uint64_t now_ns);

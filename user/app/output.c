@@ -133,6 +133,13 @@ static void name_waited(struct output *out, struct block *block)
 		count(out, LOSS_JOURNAL, recorder__waited(out->recorder, block));
 }
 
+static void find_callers(struct output *out, struct block *block)
+{
+	count(out, LOSS_NO_MEMORY, out->namer.callers(out->namer.callers_ctx, block));
+	if (out->recorder)
+		count(out, LOSS_JOURNAL, recorder__callers(out->recorder, block));
+}
+
 /* Once the frames of a stack of pid have their names. */
 static void take_stack(struct output *out, uint32_t pid, struct stack *stack)
 {
@@ -196,6 +203,7 @@ int output__block(struct output *out, struct block *block)
 	name_message(out, block);
 	name_waited(out, block);
 	chain__settle_owners(block);
+	find_callers(out, block);
 	name_stacks(out, block);
 	blame__block(block);
 	log__status(NULL);

@@ -15,7 +15,7 @@
 #include "model/loss.h"
 
 /*
- * Gives names: to the frames of a stack of the block's process, and of one that another had at t_ns; to a block's
+ * Puts found callers into a block's stacks (callers, first of all), and gives names: to the frames of a stack of the block's process, and of one that another had at t_ns; to a block's
  * message; to what it waited for, and for whom. The living machine's names, or a journal's. 0 or -ENOMEM.
  */
 struct namer {
@@ -27,6 +27,8 @@ struct namer {
 	void *message_ctx;
 	int (*waited)(void *ctx, struct block *block);
 	void *waited_ctx;
+	int (*callers)(void *ctx, struct block *block);
+	void *callers_ctx;
 };
 
 struct output;

@@ -18,6 +18,7 @@ enum item_kind {
 	ITEM_RAW,
 	ITEM_PROCESS,
 	ITEM_WAIT,
+	ITEM_COPY,
 	ITEM_PROCESS_GONE,
 	ITEM_STOP,
 };

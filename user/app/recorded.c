@@ -143,6 +143,11 @@ static int add_waited(struct recorded *r, json_t *json)
 	return add_of_block(r, json, JOURNAL_WAITED);
 }
 
+static int add_callers(struct recorded *r, json_t *json)
+{
+	return add_of_block(r, json, JOURNAL_CALLERS);
+}
+
 static int add_frames(struct recorded *r, json_t *json)
 {
 	const char *address = recorded__text(json, "address");
@@ -173,7 +178,7 @@ int recorded__add(struct recorded *r, const struct jank_rec *rec)
 		{ JOURNAL_SESSION, add_session }, { JOURNAL_PROCESS, add_process },
 		{ JOURNAL_LOAD, add_load },	  { JOURNAL_FRAMES, add_frames },
 		{ JOURNAL_END, add_end },	  { JOURNAL_MESSAGE, add_message },
-		{ JOURNAL_WAITED, add_waited },
+		{ JOURNAL_WAITED, add_waited },	  { JOURNAL_CALLERS, add_callers },
 	};
 	json_t *json;
 

@@ -52,6 +52,9 @@ int recorded__foreign(void *recorded, uint32_t pid, uint64_t t_ns,
 /* Fills the block's message with the names that it had; what the journal lacks stays unknown. 0 or -ENOMEM. */
 int recorded__message(void *recorded, struct block *block);
 
+/* Puts the callers that were found into the block's stacks. 0 or -ENOMEM. */
+int recorded__callers(void *recorded, struct block *block);
+
 /* Fills the names of what the block waited for, and for whom, in the same manner. */
 int recorded__waited(void *recorded, struct block *block);
 

@@ -20,6 +20,7 @@ void recorder__free(struct recorder *rec);		   /* accepts NULL */
 int recorder__stack(struct recorder *rec, uint32_t pid, const struct stack *stack);
 int recorder__message(struct recorder *rec,
 		      const struct block *block); /* nothing where none is known */
+int recorder__callers(struct recorder *rec, const struct block *block);
 int recorder__waited(struct recorder *rec, const struct block *block);
 void recorder__gone(struct recorder *rec, uint32_t pid); /* its number may be another's */
 int recorder__block(struct recorder *rec, const struct block *block); /* its load, and a flush */

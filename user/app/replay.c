@@ -239,7 +239,9 @@ static int open_replay(struct replay *r, struct err *err)
 				.message = recorded__message,
 				.message_ctx = r->recorded,
 				.waited = recorded__waited,
-				.waited_ctx = r->recorded };
+				.waited_ctx = r->recorded,
+				.callers = recorded__callers,
+				.callers_ctx = r->recorded };
 	return output__new(r->opts, &namer, NULL, &r->losses, &r->output, err);
 }
 

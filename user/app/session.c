@@ -46,7 +46,9 @@ static int open_output(struct session *s, struct err *err)
 				     .foreign_ctx = s->foreign,
 				     .message = message_names__fill,
 				     .message_ctx = &s->message_names,
-				     .waited = block_waits__name };
+				     .waited = block_waits__name,
+				     .callers = callers__fill,
+				     .callers_ctx = s->callers };
 
 	return output__new(s->opts, &namer, s->journal, &s->losses, &s->output, err);
 }
@@ -66,7 +68,9 @@ static int open_outputs(struct session *s, struct err *err)
 	s->message_names = (struct message_names){ s->symbolizer, s->catalogue };
 	if (!res)
 		s->foreign = foreign__new(s->symbolizer);
-	if (!res && !s->foreign)
+	if (s->foreign)
+		s->callers = callers__new(s->symbolizer, s->foreign, &s->copy_maps);
+	if (!res && !s->callers)
 		res = err__set(err, ENOMEM, "out of memory");
 	if (!res)
 		res = open_output(s, err);
@@ -123,6 +127,7 @@ static int open_probes(struct session *s, struct err *err)
 		.debugging = opts->debugging,
 		.uprobe_waits = opts->backend == BACKEND_UPROBE,
 		.frequency_hz = opts->frequency_hz,
+		.stack_sz = opts->stack_sz,
 	};
 	struct btf_source types;
 	int res = session__choose_waits(s, &loader_opts, err);
@@ -155,8 +160,10 @@ static int open_probes(struct session *s, struct err *err)
 			"--backend kernel: this kernel has no system-call tracepoints; see "
 			"`jankbpf doctor`");
 	res = loader__park_maps(s->loader, &s->park_maps);
+	if (!res)
+		res = loader__copy_maps(s->loader, &s->copy_maps);
 	if (res)
-		return err__set(err, -res, "cannot watch for parks: %s", strerror(-res));
+		return err__set(err, -res, "cannot talk to the probes: %s", strerror(-res));
 	return ring__new(loader__ring_fd(s->loader), session__on_record, s, &s->ring, err);
 }
 
@@ -260,6 +267,7 @@ static int start_sinker(struct session *s, struct err *err)
 		.queue = s->queue,
 		.output = s->output,
 		.symbolizer = s->symbolizer,
+		.callers = s->callers,
 		.journal = s->journal,
 		.losses = &s->losses,
 		.whose = s->whose,
@@ -366,6 +374,8 @@ static void close_session(struct session *s)
 	output__free(s->output);
 	journal_writer__free(s->journal);
 	session__close_loops(s);
+	callers__free(s->callers);
+	copy_maps__close(&s->copy_maps);
 	foreign__free(s->foreign);
 	symbolizer__free(s->symbolizer);
 	queue__free(s->queue);
@@ -421,6 +431,7 @@ int session__run(const struct options *opts, struct err *err)
 		.closed_fd = -1,
 		.find_timer_fd = -1,
 		.park_maps = PARK_MAPS_NONE,
+		.copy_maps = COPY_MAPS_NONE,
 	};
 	int status = JANK_EXIT_OK;
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <uthash.h>
 
+#include "app/callers.h"
 #include "app/foreign.h"
 #include "app/loop_choice.h"
 #include "app/message_names.h"
@@ -72,6 +73,8 @@ struct session {
 	struct journal_writer *journal;
 	struct symbolizer *symbolizer;
 	struct foreign *foreign;
+	struct copy_maps copy_maps;
+	struct callers *callers;
 	struct message_names message_names;
 	struct catalogue *catalogue;
 	struct loop_choice choice;

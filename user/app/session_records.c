@@ -146,12 +146,39 @@ static void on_event(struct session *s, const struct event *event)
 	}
 }
 
+/* To be walked on the sink thread. It is large: a journal gets what is found in it (recorder__callers). */
+static void on_copy(struct session *s, const void *data, size_t len)
+{
+	struct item item = { .kind = ITEM_COPY, .data = malloc(len), .size = len };
+
+	if (!item.data) {
+		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+		return;
+	}
+	memcpy(item.data, data, len);
+	if (!queue__put(s->queue, &item)) {
+		losses__add(&s->losses, JANK_LOST_COPY, 1);
+		free(item.data);
+	}
+}
+
+static bool is_copy(const void *data, size_t len)
+{
+	const struct jank_rec *hdr = data;
+
+	return len >= sizeof(*hdr) && (hdr->kind == JANK_REC_COPY || hdr->kind == JANK_REC_SCRIPT);
+}
+
 void session__on_record(void *ctx, const void *data, size_t len)
 {
 	struct session *s = ctx;
 	struct event event;
 	int res;
 
+	if (is_copy(data, len)) {
+		on_copy(s, data, len);
+		return;
+	}
 	if (s->journal) {
 		strbuf__add(&s->raw, data, len);
 		if (s->raw.len >= RAW_MAX)

@@ -137,6 +137,15 @@ static void on_raw(struct sinker *sinker, struct item *item)
 	free(item->data);
 }
 
+static void on_copy(struct sinker *sinker, struct item *item)
+{
+	int res = callers__take(sinker->opts.callers, item->data, item->size);
+
+	if (res)
+		losses__add(sinker->opts.losses, res == -ENOMEM ? LOSS_NO_MEMORY : LOSS_BAD_RECORD,
+			    1);
+}
+
 static void on_process(struct sinker *sinker, struct item *item)
 {
 	struct err err = {};
@@ -174,10 +183,14 @@ static void *run(void *arg)
 		case ITEM_WAIT:
 			on_wait(sinker, &item);
 			break;
+		case ITEM_COPY:
+			on_copy(sinker, &item);
+			break;
 		case ITEM_PROCESS_GONE:
 			output__gone(sinker->opts.output, item.pid);
 			whose__gone(sinker->opts.whose, item.pid);
 			parks__gone(sinker->opts.parks, item.pid);
+			callers__gone(sinker->opts.callers, item.pid);
 			symbolizer__process_gone(sinker->opts.symbolizer, item.pid);
 			break;
 		case ITEM_STOP:

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "app/callers.h"
 #include "app/loop_choice.h"
 #include "app/output.h"
 #include "app/parks.h"
@@ -20,7 +21,7 @@
  * What the items carry (owned by the item):
  *   ITEM_BLOCK struct block · ITEM_SUMMARY struct summary · ITEM_RAW whole records for the journal ·
  *   ITEM_PROCESS struct identity (pid was seen, or has a new program) · ITEM_WAIT struct wait_note ·
- *   ITEM_PROCESS_GONE, ITEM_STOP nothing
+ *   ITEM_COPY a COPY or SCRIPT record · ITEM_PROCESS_GONE, ITEM_STOP nothing
  */
 struct sinker;
 
@@ -28,6 +29,7 @@ struct sinker_opts {
 	struct queue *queue;
 	struct output *output;
 	struct symbolizer *symbolizer;
+	struct callers *callers;
 	struct journal_writer *journal; /* NULL: none */
 	struct losses *losses;
 	struct whose *whose;

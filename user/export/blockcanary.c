@@ -165,7 +165,7 @@ static void add_our_others(struct strbuf *sb, const struct block *block)
 		blockcanary__add_str(sb, "x-preemptor", strbuf__str(&line));
 	}
 	strbuf__reset(&line);
-	quality__add(&line, block->stack_quality);
+	quality__add(&line, block);
 	blockcanary__add_str(sb, "x-stack-quality", strbuf__str(&line));
 	strbuf__free(&line);
 	for (size_t i = 0; i < block->lost_cnt; i++)

@@ -55,7 +55,7 @@ void json__add_samples(struct jsonw *w, const struct block *block)
 	for (size_t i = 0; i < block->sample_cnt; i++)
 		add_sample(w, &block->samples[i], wake_stack(block, i));
 	jsonw__array_end(w);
-	quality__add(&quality, block->stack_quality);
+	quality__add(&quality, block);
 	jsonw__kstr(w, "stack_quality", strbuf__str(&quality));
 	strbuf__free(&quality);
 }

@@ -4,8 +4,9 @@
 #define JANK_EXPORT_QUALITY_H
 
 #include "base/strbuf.h"
+#include "model/block.h"
 
-/* "complete", or the reasons of the bits (enum stack_quality), joined by ", ". */
-void quality__add(struct strbuf *sb, unsigned quality);
+/* "complete", or the reasons (enum stack_quality), joined by ", ". */
+void quality__add(struct strbuf *sb, const struct block *block);
 
 #endif

@@ -118,13 +118,13 @@ static void put_rests(struct text *t, const struct block *block, const struct fo
 		put_rest(t, block, "without a stack", block->duration_ns - covered);
 }
 
-static void put_quality(struct text *t, unsigned quality)
+static void put_quality(struct text *t, const struct block *block)
 {
 	struct strbuf words = STRBUF_INIT;
 
-	if (!quality)
+	if (!block->stack_quality)
 		return;
-	quality__add(&words, quality);
+	quality__add(&words, block);
 	text__putf(t, STYLE_DIM, "   stacks: %s", strbuf__str(&words));
 	text__nl(t);
 	strbuf__free(&words);
@@ -148,6 +148,6 @@ void text__add_stacks(struct text *t, const struct block *block)
 		text__add_frames(t, block, &folds[i].sample->stack);
 	}
 	put_rests(t, block, folds, cnt, shown);
-	put_quality(t, block->stack_quality);
+	put_quality(t, block);
 	free(folds);
 }

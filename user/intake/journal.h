@@ -23,7 +23,8 @@
 	X(0x8004, FRAMES)                                                                          \
 	X(0x8005, END)                                                                             \
 	X(0x8006, MESSAGE)                                                                         \
-	X(0x8007, WAITED)
+	X(0x8007, WAITED)                                                                          \
+	X(0x8008, CALLERS)
 #define JOURNAL_X_KIND(nr, NAME) JOURNAL_##NAME = nr,
 enum journal_kind { JOURNAL_KINDS(JOURNAL_X_KIND) };
 #undef JOURNAL_X_KIND

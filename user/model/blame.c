@@ -15,13 +15,29 @@
 #include "model/stack.h"
 #include "model/worst.h"
 
+static unsigned quality_of(const struct stack *stack)
+{
+	static const unsigned qualities[] = {
+		[STACK_END_UNKNOWN] = QUALITY_FP,	 [STACK_END_COMPLETE] = 0,
+		[STACK_END_COPY] = QUALITY_COPY,	 [STACK_END_HOLE] = QUALITY_HOLE,
+		[STACK_END_NO_TABLE] = QUALITY_NO_TABLE, [STACK_END_ASTRAY] = QUALITY_ASTRAY,
+		[STACK_END_DEEP] = QUALITY_DEEP,
+	};
+
+	if (!stack->user_cnt || stack__reaches_start(stack))
+		return 0;
+	return qualities[stack->end];
+}
+
 static void judge_stacks(struct block *block)
 {
 	for (size_t i = 0; i < block->sample_cnt; i++) {
 		const struct stack *stack = &block->samples[i].stack;
+		unsigned quality = quality_of(stack);
 
-		if (stack->user_cnt && !stack__reaches_start(stack))
-			block->stack_quality |= QUALITY_FP;
+		block->stack_quality |= quality;
+		if (quality & (QUALITY_NO_TABLE | QUALITY_ASTRAY) && !block->quality_module)
+			block->quality_module = stack->end_module;
 	}
 }
 

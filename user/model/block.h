@@ -41,6 +41,7 @@ struct stack {
 	uint64_t *addresses;
 	uint32_t kernel_cnt, user_cnt;
 	uint16_t flags;	    /* JANK_STACK_CUT_*, JANK_STACK_NO_USER */
+	uint64_t t_ns;	    /* its record's: with the thread, what its copy is known by */
 	enum stack_end end; /* of the user part */
 	char *end_module;   /* whose code it ended early in, owned; NULL: none, or not known */
 	/* An interpreter's own frames, innermost first, owned; NULL: none. */
@@ -133,6 +134,11 @@ enum stack_quality {
 	QUALITY_NO_USER = 2, /* a user part could not be read */
 	QUALITY_FP = 4,	     /* walked by frame pointer through code that may keep none */
 	QUALITY_NO_SAMPLES = 8,
+	QUALITY_COPY = 16, /* the copy of the stack ends before it does */
+	QUALITY_HOLE = 32,
+	QUALITY_NO_TABLE = 64, /* in quality_module, that of the first such stack */
+	QUALITY_ASTRAY = 128,
+	QUALITY_DEEP = 256,
 };
 
 #define CAUSE_SIGNATURE_LEN 16
@@ -204,9 +210,10 @@ struct block {
 	/* Of the longest wait that somebody ended: whom it waited for, whom that one … */
 	struct link *chain;
 	size_t chain_cnt;
-	size_t chain_sample;	 /* that wait: index into samples */
-	unsigned stack_quality;	 /* enum stack_quality bits */
-	struct block_loss *lost; /* only reasons with cnt > 0 */
+	size_t chain_sample;	    /* that wait: index into samples */
+	unsigned stack_quality;	    /* enum stack_quality bits */
+	const char *quality_module; /* in a sample's stack; NULL: none, or not known */
+	struct block_loss *lost;    /* only reasons with cnt > 0 */
 	size_t lost_cnt;
 };
 

@@ -88,6 +88,7 @@ static int set_stack(struct stack *ret, const struct other_record *record)
 	ret->kernel_cnt = rec->kernel_cnt;
 	ret->user_cnt = rec->user_cnt;
 	ret->flags = rec->hdr.flags;
+	ret->t_ns = rec->t_ns;
 	return stack__set_addresses(ret, record->event.addresses);
 }
 

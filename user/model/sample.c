@@ -82,7 +82,8 @@ int sample__set(struct sample *ret, const struct stack_event *event)
 		.cpu = rec->hdr.cpu,
 		.stack = { .kernel_cnt = rec->kernel_cnt,
 			   .user_cnt = rec->user_cnt,
-			   .flags = rec->hdr.flags },
+			   .flags = rec->hdr.flags,
+			   .t_ns = rec->t_ns },
 	};
 	if (ret->has_waker)
 		other_task__set(&ret->waker, &rec->waker);
@@ -95,6 +96,9 @@ int sample__copy(struct sample *ret, const struct sample *from)
 	ret->waker.cgroup = NULL;
 	ret->stack.frames = NULL;
 	ret->stack.frame_cnt = 0;
+	ret->stack.end_module = NULL;
+	ret->stack.script = NULL;
+	ret->stack.script_cnt = 0;
 	ret->waited = waited__copy(from->waited);
 	if (from->waited && !ret->waited)
 		return -ENOMEM;
@@ -107,7 +111,8 @@ int sample__copy(struct sample *ret, const struct sample *from)
 size_t stack__bytes(const struct stack *stack)
 {
 	return address_cnt(stack) * sizeof(*stack->addresses) +
-	       stack->frame_cnt * sizeof(*stack->frames);
+	       stack->frame_cnt * sizeof(*stack->frames) +
+	       stack->script_cnt * sizeof(*stack->script);
 }
 
 size_t sample__bytes(const struct sample *sample)

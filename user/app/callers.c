@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A table by thread and time, and its entries in the order in which they came. */
+#include "app/callers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+#include <utlist.h>
+
+#include "intake/decode.h"
+#include "symbol/unwind.h"
+
+struct key {
+	uint64_t t_ns;
+	uint32_t tid, pad;
+};
+
+/* What is known of one sample: its copy, or what was found in it; an interpreter's frames. */
+struct entry {
+	struct key key;
+	uint32_t pid;
+	void *raw; /* a COPY record; NULL: none, or walked */
+	uint64_t *addresses;
+	uint32_t address_cnt;
+	enum stack_end end;
+	char *end_module;
+	struct jank_script_frame *script;
+	uint32_t script_cnt;
+	size_t bytes;
+	struct entry *prev, *next; /* by age */
+	UT_hash_handle hh;
+};
+
+struct callers {
+	struct symbolizer *symbolizer;
+	struct foreign *foreign;
+	struct copy_maps *maps;
+	struct entry *table, *oldest;
+	size_t bytes;
+	struct unwound unwound; /* too large for a thread's stack */
+};
+
+struct callers *callers__new(struct symbolizer *symbolizer, struct foreign *foreign,
+			     struct copy_maps *maps)
+{
+	struct callers *callers = calloc(1, sizeof(*callers));
+
+	if (!callers)
+		return NULL;
+	callers->symbolizer = symbolizer;
+	callers->foreign = foreign;
+	callers->maps = maps;
+	return callers;
+}
+
+static void drop(struct callers *callers, struct entry *entry)
+{
+	HASH_DEL(callers->table, entry);
+	DL_DELETE(callers->oldest, entry);
+	callers->bytes -= entry->bytes;
+	free(entry->raw);
+	free(entry->addresses);
+	free(entry->end_module);
+	free(entry->script);
+	free(entry);
+}
+
+void callers__free(struct callers *callers)
+{
+	if (!callers)
+		return;
+	while (callers->oldest)
+		drop(callers, callers->oldest);
+	free(callers);
+}
+
+size_t callers__bytes(const struct callers *callers)
+{
+	return callers->bytes;
+}
+
+static struct entry *find(const struct callers *callers, uint32_t tid, uint64_t t_ns)
+{
+	struct key key = { .t_ns = t_ns, .tid = tid };
+	struct entry *entry;
+
+	HASH_FIND(hh, callers->table, &key, sizeof(key), entry);
+	return entry;
+}
+
+static struct entry *find_or_add(struct callers *callers, const struct jank_rec *hdr, uint64_t t_ns)
+{
+	struct entry *entry = find(callers, hdr->tid, t_ns);
+
+	if (entry)
+		return entry;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return NULL;
+	entry->key = (struct key){ .t_ns = t_ns, .tid = hdr->tid };
+	entry->pid = hdr->tgid;
+	HASH_ADD(hh, callers->table, key, sizeof(entry->key), entry);
+	DL_APPEND(callers->oldest, entry);
+	return entry;
+}
+
+static void weigh(struct callers *callers, struct entry *entry, size_t raw_size)
+{
+	size_t bytes = sizeof(*entry) + raw_size + entry->address_cnt * sizeof(*entry->addresses) +
+		       entry->script_cnt * sizeof(*entry->script);
+
+	callers->bytes += bytes - entry->bytes;
+	entry->bytes = bytes;
+	while (callers->bytes > CALLERS_BYTES_MAX && callers->oldest != entry)
+		drop(callers, callers->oldest);
+}
+
+/* Stacks of this process are deeper than what is copied of them. */
+static void deepen(struct callers *callers, const struct copy_event *copy)
+{
+	uint32_t size = copy->rec.asked_sz * 2;
+
+	if (callers->unwound.end != STACK_END_COPY || !copy->rec.dispatch_ns ||
+	    copy->rec.hdr.flags & JANK_COPY_HOLE || size > JANK_COPY_MAX)
+		return;
+	copy_maps__deepen(callers->maps, copy->rec.hdr.tgid, size);
+}
+
+static int walk(struct callers *callers, struct entry *entry, const struct copy_event *copy)
+{
+	struct unwound *found = &callers->unwound;
+	int res = symbolizer__unwind(callers->symbolizer, entry->pid, copy, found);
+	uint64_t *addresses;
+
+	if (res)
+		return res;
+	addresses = malloc(found->cnt * sizeof(*addresses));
+	if (!addresses)
+		return -ENOMEM;
+	memcpy(addresses, found->addresses, found->cnt * sizeof(*addresses));
+	free(entry->addresses);
+	free(entry->end_module);
+	entry->addresses = addresses;
+	entry->address_cnt = found->cnt;
+	entry->end = found->end;
+	entry->end_module = found->module ? strdup(found->module) : NULL;
+	deepen(callers, copy);
+	return 0;
+}
+
+static int take_copy(struct callers *callers, const struct copy_event *copy, void *record)
+{
+	struct entry *entry = find_or_add(callers, &copy->rec.hdr, copy->rec.t_ns);
+	int res = 0;
+
+	if (!entry) {
+		free(record);
+		return -ENOMEM;
+	}
+	free(entry->raw);
+	entry->raw = NULL;
+	if (copy->rec.dispatch_ns) {
+		res = walk(callers, entry, copy);
+		free(record);
+		weigh(callers, entry, 0);
+	} else {
+		entry->raw = record;
+		weigh(callers, entry, copy->rec.hdr.size);
+	}
+	return res;
+}
+
+static int take_script(struct callers *callers, const struct script_event *script, void *record)
+{
+	struct entry *entry = find_or_add(callers, &script->rec.hdr, script->rec.t_ns);
+	size_t size = script->rec.frame_cnt * sizeof(*entry->script);
+	struct jank_script_frame *frames = entry ? malloc(size ? size : 1) : NULL;
+
+	if (frames) {
+		memcpy(frames, script->frames, size);
+		free(entry->script);
+		entry->script = frames;
+		entry->script_cnt = script->rec.frame_cnt;
+		weigh(callers, entry, 0);
+	}
+	free(record);
+	return frames ? 0 : -ENOMEM;
+}
+
+int callers__take(struct callers *callers, void *record, size_t size)
+{
+	struct event event;
+	int res = decode__record(record, size, &event);
+
+	if (!res && event.kind == JANK_REC_COPY)
+		return take_copy(callers, &event.copy, record);
+	if (!res && event.kind == JANK_REC_SCRIPT)
+		return take_script(callers, &event.script, record);
+	free(record);
+	return -EBADMSG;
+}
+
+/* A copy that was kept as it was is walked when a block wants it. */
+static int walk_late(struct callers *callers, struct entry *entry)
+{
+	struct event event;
+	const struct jank_rec *hdr = entry->raw;
+	int res = 0;
+
+	if (foreign__may_ask(callers->foreign, entry->pid, entry->key.t_ns) &&
+	    !decode__record(entry->raw, hdr->size, &event))
+		res = walk(callers, entry, &event.copy);
+	free(entry->raw);
+	entry->raw = NULL;
+	weigh(callers, entry, 0);
+	return res;
+}
+
+/* What a walk by frame pointers found further up than a walk that ended early is kept. */
+static bool is_better(const struct entry *entry, const struct stack *stack)
+{
+	return entry->addresses &&
+	       (entry->end == STACK_END_COMPLETE || entry->address_cnt >= stack->user_cnt);
+}
+
+static int put_addresses(struct stack *stack, const struct entry *entry)
+{
+	size_t cnt = (size_t)stack->kernel_cnt + entry->address_cnt;
+	uint64_t *addresses = realloc(stack->addresses, cnt * sizeof(*addresses));
+
+	if (!addresses)
+		return -ENOMEM;
+	memcpy(addresses + stack->kernel_cnt, entry->addresses,
+	       entry->address_cnt * sizeof(*addresses));
+	stack->addresses = addresses;
+	stack->user_cnt = entry->address_cnt;
+	stack->end = entry->end;
+	stack->flags &= ~(JANK_STACK_CUT_USER | JANK_STACK_NO_USER);
+	free(stack->end_module);
+	stack->end_module = entry->end_module ? strdup(entry->end_module) : NULL;
+	return 0;
+}
+
+static int put_script(struct stack *stack, const struct entry *entry)
+{
+	size_t size = entry->script_cnt * sizeof(*entry->script);
+	struct jank_script_frame *script = malloc(size);
+
+	if (!script)
+		return -ENOMEM;
+	memcpy(script, entry->script, size);
+	free(stack->script);
+	stack->script = script;
+	stack->script_cnt = entry->script_cnt;
+	return 0;
+}
+
+static int fill(struct callers *callers, uint32_t tid, struct stack *stack)
+{
+	struct entry *entry = stack->addresses ? find(callers, tid, stack->t_ns) : NULL;
+	int res = 0;
+
+	if (!entry)
+		return 0;
+	if (entry->raw)
+		res = walk_late(callers, entry);
+	if (!res && is_better(entry, stack))
+		res = put_addresses(stack, entry);
+	if (!res && entry->script_cnt)
+		res = put_script(stack, entry);
+	return res;
+}
+
+int callers__fill(void *ctx, struct block *block)
+{
+	struct callers *callers = ctx;
+	int res = 0;
+
+	for (size_t i = 0; !res && i < block->sample_cnt; i++)
+		res = fill(callers, block->tid, &block->samples[i].stack);
+	for (size_t i = 0; !res && i < block->chain_cnt; i++)
+		res = fill(callers, block->chain[i].task.tid, &block->chain[i].stack);
+	return res;
+}
+
+void callers__gone(struct callers *callers, uint32_t pid)
+{
+	copy_maps__drop(callers->maps, pid);
+}

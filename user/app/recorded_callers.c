@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Callers that were found as it was recorded, by thread and time of their stacks. Anybody may have written the journal. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/recorded_parts.h"
+#include "intake/journal.h"
+
+#define CALLERS_MAX 1024 /* numbers in one stack's text */
+
+/* The hexadecimal numbers of a text; 0: it holds none. */
+static size_t read_numbers(const char *text, uint64_t *ret, size_t max)
+{
+	size_t cnt = 0;
+
+	while (text && *text && cnt < max) {
+		char *end;
+
+		ret[cnt] = strtoull(text, &end, 16);
+		if (end == text)
+			break;
+		cnt++;
+		text = end;
+	}
+	return cnt;
+}
+
+static int put_addresses(struct stack *stack, const uint64_t *numbers, size_t cnt)
+{
+	uint64_t *addresses =
+		realloc(stack->addresses, (stack->kernel_cnt + cnt) * sizeof(*addresses));
+
+	if (!addresses)
+		return -ENOMEM;
+	memcpy(addresses + stack->kernel_cnt, numbers, cnt * sizeof(*addresses));
+	stack->addresses = addresses;
+	stack->user_cnt = cnt;
+	stack->flags &= ~(JANK_STACK_CUT_USER | JANK_STACK_NO_USER);
+	return 0;
+}
+
+static int put_script(struct stack *stack, const uint64_t *numbers, size_t cnt)
+{
+	struct jank_script_frame *script;
+
+	cnt /= 3;
+	if (!cnt || cnt > JANK_SCRIPT_MAX)
+		return 0;
+	script = calloc(cnt, sizeof(*script));
+	if (!script)
+		return -ENOMEM;
+	for (size_t i = 0; i < cnt; i++)
+		script[i] = (struct jank_script_frame){ numbers[3 * i], numbers[3 * i + 1],
+							numbers[3 * i + 2], 0 };
+	free(stack->script);
+	stack->script = script;
+	stack->script_cnt = cnt;
+	return 0;
+}
+
+static int put(struct stack *stack, const json_t *json)
+{
+	uint64_t numbers[CALLERS_MAX], end = recorded__number(json, "end");
+	size_t cnt = read_numbers(recorded__text(json, "addresses"), numbers, CALLERS_MAX);
+	const char *module = recorded__text(json, "end_module");
+	int res = cnt ? put_addresses(stack, numbers, cnt) : 0;
+
+	if (res)
+		return res;
+	stack->end = end <= STACK_END_DEEP ? (enum stack_end)end : STACK_END_UNKNOWN;
+	free(stack->end_module);
+	stack->end_module = module ? strdup(module) : NULL;
+	cnt = read_numbers(recorded__text(json, "script"), numbers, CALLERS_MAX);
+	return put_script(stack, numbers, cnt);
+}
+
+static bool is_of(const json_t *json, uint32_t tid, const struct stack *stack)
+{
+	return stack->addresses && recorded__number(json, "t_ns") == stack->t_ns &&
+	       recorded__number(json, "tid") == tid;
+}
+
+/* Those of the block come before those of its chain, each in the order of time: looking goes on where it ended. */
+static int fill(const json_t *list, size_t *at, uint32_t tid, struct stack *stack)
+{
+	size_t cnt = json_array_size(list);
+
+	for (size_t i = 0; i < cnt; i++) {
+		size_t place = (*at + i) % cnt;
+		const json_t *json = json_array_get(list, place);
+
+		if (!is_of(json, tid, stack))
+			continue;
+		*at = place + 1;
+		return put(stack, json);
+	}
+	return 0;
+}
+
+int recorded__callers(void *recorded, struct block *block)
+{
+	struct recorded_key key = { (uint64_t)block->tid << 1 | (block->type == BLOCK_HANG),
+				    block->start_ns, JOURNAL_CALLERS };
+	const struct recorded_entry *entry = recorded__find(recorded, key);
+	const json_t *list = entry ? json_object_get(entry->json, "stacks") : NULL;
+	size_t at = 0;
+	int res = 0;
+
+	for (size_t i = 0; !res && i < block->sample_cnt; i++)
+		res = fill(list, &at, block->tid, &block->samples[i].stack);
+	for (size_t i = 0; !res && i < block->chain_cnt; i++)
+		res = fill(list, &at, block->chain[i].task.tid, &block->chain[i].stack);
+	return res;
+}
