@@ -22,8 +22,8 @@ LIVE_T      := $(call ONLY,$(sort $(wildcard tests/live/*.t)))
 
 # A test that hangs is a failed one, and takes what it started along.
 PROVE       ?= prove
-RUN_TESTS    = PERL5LIB=tests/lib $(PROVE) --formatter Closing --failures --comments --timer \
-               -e 'timeout -k 10 $(TEST_TIMEOUT)' $(1) </dev/null
+PROVE_TESTS  = $(PROVE) --formatter Closing --failures --comments --timer -e 'timeout -k 10 $(TEST_TIMEOUT)'
+RUN_TESTS    = PERL5LIB=tests/lib $(PROVE_TESTS) $(1) </dev/null
 WITH_SAN     = $(MAKE) SANITIZE=$(TEST_SANITIZE)
 
 # Options are in app/, so tests may link all of app/ but main; an archive takes only what is used.
@@ -69,15 +69,19 @@ replay: #: tests of recorded journals
 live: #: tests against running programs (as root)
 	$(Q)$(call RUN_TESTS,$(LIVE_T))
 
-# The cheapest first. Strictly one after the other: the live ones measure time.
+# Live tests that ask what is said and written, not how long things took: they bear company.
+COMPANY     := cli man names options preflight doctor btf disk pids stdout stopped targets ends kill hostile \
+               android mmaps sites static
+COMPANY_T    = $(filter $(COMPANY:%=tests/live/%.t),$(LIVE_T))
+
+# The cheapest first. The other live ones strictly one after the other: they measure time.
 check: #: deps (as root), build, all tests
 	$(Q)[ "$$(id -u)" != 0 ] || $(MAKE) deps-test
 	$(Q)$(MAKE) all static compat32
 	$(Q)$(WITH_SAN) unit-bin bpf-bin fuzz-bin
-	$(Q)rm -f .prove
-	$(Q)$(call RUN_TESTS,--state=save $(STYLE_T) $(UNIT_BIN) $(FUZZ_BIN) $(REPLAY_T) $(BPF_BIN) $(LIVE_T)) || { \
-		printf '# Those that failed, once more: live tests suffer from a busy machine.\n'; \
-		$(call RUN_TESTS,--state=failed); }
+	$(Q)PERL5LIB=tests/lib RUN="$(PROVE_TESTS)" tests/stages \
+		-j2 $(STYLE_T) $(UNIT_BIN) $(FUZZ_BIN) $(REPLAY_T) $(BPF_BIN) \
+		-j2 $(COMPANY_T) -j1 $(filter-out $(COMPANY_T),$(LIVE_T))
 
 CLANG_FORMAT ?= clang-format
 FORMATTED     = $(shell find bpf user tools tests -name '*.[ch]' -o -name '*.cc')
