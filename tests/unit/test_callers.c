@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Which copies are walked when, what becomes of them, and what a block gets. The walks themselves: test_unwind. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/callers.h"
+#include "base/clock.h"
+#include "model/sample.h"
+#include "symbol/unwind.h"
+#include "tests/tap.h"
+
+#define COPY_SZ 1024
+
+static struct symbolizer *symbolizer;
+static struct foreign *foreign;
+static struct copy_maps maps = COPY_MAPS_NONE;
+
+/* A copy, all zeroes, of where we are now. dispatch_ns 0: of a thread that somebody waited for. */
+static struct jank_rec_copy *copy_of_us(uint32_t tid, uint64_t t_ns, uint64_t dispatch_ns)
+{
+	struct jank_rec_copy *rec = calloc(1, sizeof(*rec) + COPY_SZ);
+	uint64_t sp = (uintptr_t)__builtin_frame_address(0);
+
+	rec->hdr = (struct jank_rec){
+		.size = sizeof(*rec) + COPY_SZ, .kind = JANK_REC_COPY, .tgid = getpid(), .tid = tid
+	};
+	rec->dispatch_ns = dispatch_ns;
+	rec->t_ns = t_ns;
+	rec->copy_sz = rec->asked_sz = COPY_SZ;
+#ifdef __aarch64__
+	rec->regs[31] = rec->regs[29] = sp;
+	rec->regs[32] = (uintptr_t)copy_of_us;
+#else
+	rec->regs[7] = rec->regs[6] = sp;
+	rec->regs[16] = (uintptr_t)copy_of_us;
+#endif
+	return rec;
+}
+
+static int take(struct callers *callers, struct jank_rec_copy *rec)
+{
+	return callers__take(callers, rec, rec->hdr.size);
+}
+
+/* A block with one sample, at t_ns, of which the probe had where it was only. */
+static struct block *block_with(uint32_t tid, uint64_t t_ns)
+{
+	static const uint64_t addresses[] = { UINT64_MAX - 4, 0x1234 };
+	struct block *block = block__new();
+
+	block->tid = tid;
+	block->pid = getpid();
+	block->samples = calloc(1, sizeof(*block->samples));
+	block->sample_cnt = 1;
+	block->samples[0].stack = (struct stack){ .kernel_cnt = 1, .user_cnt = 1, .t_ns = t_ns };
+	stack__set_addresses(&block->samples[0].stack, addresses);
+	return block;
+}
+
+static void test_join(void)
+{
+	struct callers *callers = callers__new(symbolizer, foreign, &maps);
+	struct block *block = block_with(7, 100);
+	const struct stack *stack = &block->samples[0].stack;
+
+	is_int(take(callers, copy_of_us(7, 100, 50)), 0, "a copy is taken");
+	is_int(take(callers, copy_of_us(7, 101, 50)), 0, "another of the same thread");
+	is_int(callers__fill(callers, block), 0, "a block asks");
+	is_uint(stack->addresses[0], UINT64_MAX - 4, "the kernel's part stays");
+	is_uint(stack->addresses[1], (uintptr_t)copy_of_us, "the user's is the copy's");
+	ok(stack->user_cnt >= 1 && stack->end != STACK_END_UNKNOWN, "with what was found");
+	block__free(block);
+	block = block_with(8, 100);
+	callers__fill(callers, block);
+	is_uint(block->samples[0].stack.addresses[1], 0x1234,
+		"another thread's sample gets none of it");
+	is_uint(block->samples[0].stack.end, STACK_END_UNKNOWN, "nor a reason");
+	block__free(block);
+	block = block_with(7, 102);
+	callers__fill(callers, block);
+	is_uint(block->samples[0].stack.addresses[1], 0x1234, "nor another time's");
+	block__free(block);
+	callers__free(callers);
+}
+
+static void test_others(void)
+{
+	struct callers *callers = callers__new(symbolizer, foreign, &maps);
+	uint64_t now = clock__mono_ns();
+	size_t kept, walked;
+	struct block *block;
+
+	take(callers, copy_of_us(9, now, 0));
+	kept = callers__bytes(callers);
+	ok(kept > COPY_SZ, "a copy of a thread without a dispatch is kept as it is");
+	block = block_with(3, 1);
+	block->chain = calloc(1, sizeof(*block->chain));
+	block->chain_cnt = 1;
+	block->chain[0].task.tid = 9;
+	block->chain[0].stack = (struct stack){ .user_cnt = 1, .t_ns = now };
+	stack__set_addresses(&block->chain[0].stack, (uint64_t[]){ 0x55 });
+	is_int(callers__fill(callers, block), 0, "until a chain asks");
+	is_uint(block->chain[0].stack.addresses[0], (uintptr_t)copy_of_us, "then it is walked");
+	walked = callers__bytes(callers);
+	ok(walked < kept, "and takes less room: %zu, before %zu", walked, kept);
+	block__free(block);
+	callers__free(callers);
+}
+
+static void test_better(void)
+{
+	struct callers *callers = callers__new(symbolizer, foreign, &maps);
+	struct block *block = block_with(7, 100);
+	struct stack *stack = &block->samples[0].stack;
+	static uint64_t addresses[1 + UNWIND_MAX];
+	struct jank_rec_copy *rec = copy_of_us(7, 100, 50);
+
+	free(stack->addresses);
+	stack->addresses = NULL;
+	stack->user_cnt = UNWIND_MAX;
+	stack__set_addresses(stack, addresses);
+	rec->copy_sz = rec->asked_sz = 0;
+	rec->hdr.size = sizeof(*rec);
+	take(callers, rec);
+	callers__fill(callers, block);
+	is_uint(stack->user_cnt, UNWIND_MAX,
+		"a walk that ended early gives way to a longer one by frame pointers");
+	block__free(block);
+	callers__free(callers);
+}
+
+static void test_bound(void)
+{
+	struct callers *callers = callers__new(symbolizer, foreign, &maps);
+	size_t most = 0;
+	struct block *block;
+
+	for (uint64_t i = 1; i <= 2 * CALLERS_BYTES_MAX / COPY_SZ; i++) {
+		take(callers, copy_of_us(9, i, 0));
+		if (callers__bytes(callers) > most)
+			most = callers__bytes(callers);
+	}
+	ok(most <= CALLERS_BYTES_MAX, "memory is bounded: %zu bytes", most);
+	block = block_with(9, 1);
+	callers__fill(callers, block);
+	is_uint(block->samples[0].stack.end, STACK_END_UNKNOWN, "the oldest are forgotten");
+	block__free(block);
+	callers__free(callers);
+}
+
+static void test_script(void)
+{
+	struct callers *callers = callers__new(symbolizer, foreign, &maps);
+	struct block *block = block_with(7, 100);
+	struct {
+		struct jank_rec_script rec;
+		struct jank_script_frame frames[2];
+	} *script = calloc(1, sizeof(*script));
+
+	script->rec.hdr = (struct jank_rec){
+		.size = sizeof(*script), .kind = JANK_REC_SCRIPT, .tgid = getpid(), .tid = 7
+	};
+	script->rec.t_ns = 100;
+	script->rec.frame_cnt = 2;
+	script->frames[1] =
+		(struct jank_script_frame){ .code = 11, .instr = 12, .flags = JANK_SCRIPT_ENTRY };
+	is_int(callers__take(callers, script, sizeof(*script)), 0,
+	       "an interpreter's frames are taken");
+	take(callers, copy_of_us(7, 100, 50));
+	callers__fill(callers, block);
+	is_uint(block->samples[0].stack.script_cnt, 2,
+		"and stand beside the copy's of the same sample");
+	is_uint(block->samples[0].stack.script[1].code, 11, "as they came");
+	block__free(block);
+	callers__free(callers);
+}
+
+static void test_bad(void)
+{
+	struct callers *callers = callers__new(symbolizer, foreign, &maps);
+	struct jank_rec_copy *rec = copy_of_us(7, 100, 50);
+
+	rec->copy_sz = JANK_COPY_MAX + 1;
+	is_int(take(callers, rec), -EBADMSG, "a record that contradicts itself is refused");
+	rec = copy_of_us(7, 100, 50);
+	rec->hdr.kind = JANK_REC_LOOP;
+	is_int(take(callers, rec), -EBADMSG, "one of another kind, too");
+	callers__gone(callers, getpid());
+	callers__free(callers);
+	callers__free(NULL);
+}
+
+int main(void)
+{
+	const struct symbolizer_opts opts = { .kallsyms = "" };
+	struct err err = {};
+
+	if (symbolizer__new(&opts, &symbolizer, &err))
+		return 1;
+	foreign = foreign__new(symbolizer);
+	test_join();
+	test_others();
+	test_better();
+	test_bound();
+	test_script();
+	test_bad();
+	foreign__free(foreign);
+	symbolizer__free(symbolizer);
+	return tap__done();
+}
