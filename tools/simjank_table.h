@@ -55,13 +55,14 @@ enum need {
  *   the handler that calls into libc or faults ("" when the handler itself burns CPU),
  *   shortest and longest default length in µs, needs, blame, what it does)
  *
- * kernel and page_fault run in the kernel on the handler's behalf, so that is their kind on the CPU;
- * what is off the CPU in a scenario that never waits is "other".
+ * kernel and page_fault run in the kernel on the handler's behalf, so that is their kind on the CPU. A scenario that
+ * never waits wants the CPU all the time: what no clock of the thread's counts, a hypervisor took.
  */
 #define SIMJANK_SCENARIOS(X)                                                                       \
-	X(busy, JANK, "cpu", "other", "", 30000, 120000, 0, NO_BLAME("cpu"), "CPU in user mode")   \
-	X(kernel, JANK, "kernel", "other", "do_read_zero", 30000, 120000, 0, NO_BLAME("kernel"),   \
-	  "CPU in the kernel: reads of /dev/zero")                                                 \
+	X(busy, JANK, "cpu", "runnable", "", 30000, 120000, 0, NO_BLAME("cpu"),                    \
+	  "CPU in user mode")                                                                      \
+	X(kernel, JANK, "kernel", "runnable", "do_read_zero", 30000, 120000, 0,                    \
+	  NO_BLAME("kernel"), "CPU in the kernel: reads of /dev/zero")                             \
 	X(sleep, JANK, "cpu", "sleep", "do_sleep", 30000, 120000, 0, NO_BLAME("sleep"),            \
 	  "clock_nanosleep")                                                                       \
 	X(mutex, JANK, "cpu", "futex", "do_lock", 30000, 120000, NEED_HOLDER,                      \
@@ -89,7 +90,7 @@ enum need {
 	X(userfault, JANK, "cpu", "page_fault", "do_touch_missing", 30000, 120000, NEED_PAGER,     \
 	  BLAME("page_fault", "userfault", "pager", "", ""),                                       \
 	  "one fault, answered late by the thread `pager` through userfaultfd")                    \
-	X(runnable, JANK, "cpu", "other", "", 30000, 120000, NEED_HOGS,                            \
+	X(runnable, JANK, "cpu", "runnable", "", 30000, 120000, NEED_HOGS,                         \
 	  BLAME("runnable", "affinity", "", "hog", ""),                                            \
 	  "is bound to the CPU that the processes `hog` have, too")                                \
 	X(poll, JANK, "cpu", "poll", "do_poll", 30000, 120000, NEED_WRITER,                        \
@@ -159,16 +160,16 @@ enum need {
 	  BLAME("page_fault", "file", "", "", "slow"),                                             \
 	  "touches a mapping of a file that is on a slow disk")                                    \
 	/* who has the CPU */                                                                      \
-	X(preempted, JANK, "cpu", "other", "", 30000, 120000, NEED_CROWD,                          \
+	X(preempted, JANK, "cpu", "runnable", "", 30000, 120000, NEED_CROWD,                       \
 	  BLAME("runnable", "preempted", "", "crowd", ""),                                         \
 	  "may use any CPU; on each there are four processes `crowd`")                             \
-	X(rt_preempt, JANK, "cpu", "other", "", 30000, 120000, NEED_RT_HOG,                        \
+	X(rt_preempt, JANK, "cpu", "runnable", "", 30000, 120000, NEED_RT_HOG,                     \
 	  BLAME("runnable", "priority", "", "rt-hog", ""),                                         \
 	  "the process `rt-hog` of SCHED_FIFO takes its CPU")                                      \
 	X(wakeup_latency, JANK, "cpu", "sleep", "do_nap", 30000, 120000, NEED_HOGS,                \
 	  BLAME("runnable", "wakeup_latency", "", "hog", ""),                                      \
 	  "naps, and each time waits for the CPU that the hogs have")                              \
-	X(throttled, JANK, "cpu", "other", "", 60000, 160000, NEED_QUOTA,                          \
+	X(throttled, JANK, "cpu", "runnable", "", 60000, 160000, NEED_QUOTA,                       \
 	  BLAME("runnable", "throttled", "", "", ""), "a tenth of a CPU, by its cgroup's quota")   \
 	/* these two bind the whole process, and are by their names only */                        \
 	X(swap, LONE, "kernel", "page_fault", "do_touch_swapped", 30000, 120000,                   \
@@ -179,13 +180,13 @@ enum need {
 	  "writes to a file in a cgroup that is at its memory limit")                              \
 	X(hang, HANG, "cpu", "sleep", "do_sleep", 6000000, 6000000, 0, NO_BLAME("sleep"),          \
 	  "a very long sleep")                                                                     \
-	X(hang_busy, HANG, "cpu", "other", "", 6000000, 6000000, 0, NO_BLAME("cpu"),               \
+	X(hang_busy, HANG, "cpu", "runnable", "", 6000000, 6000000, 0, NO_BLAME("cpu"),            \
 	  "very long CPU in user mode")                                                            \
-	X(short, QUIET, "cpu", "other", "", 20, 500, 0, NO_BLAME(""),                              \
+	X(short, QUIET, "cpu", "runnable", "", 20, 500, 0, NO_BLAME(""),                           \
 	  "a dispatch well under any threshold")                                                   \
-	X(idle, QUIET, "cpu", "other", "", 50000, 200000, 0, NO_BLAME(""),                         \
+	X(idle, QUIET, "cpu", "runnable", "", 50000, 200000, 0, NO_BLAME(""),                      \
 	  "a wait that times out: long, but no dispatch")                                          \
-	X(none, QUIET, "cpu", "other", "", 0, 0, 0, NO_BLAME(""),                                  \
+	X(none, QUIET, "cpu", "runnable", "", 0, 0, 0, NO_BLAME(""),                               \
 	  "nothing (what a start or a stop wakes)")
 
 #endif
