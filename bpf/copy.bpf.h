@@ -150,26 +150,38 @@ static __always_inline __u32 copy__asked(__u32 tgid)
 	return sz ? *sz : jank_conf.copy_sz;
 }
 
+#define COPY_SLOT(map, cnt, tid)                                                                   \
+	({                                                                                         \
+		__u32 at_ = (tid) & ((cnt)-1);                                                     \
+		(__u64 *)bpf_map_lookup_elem(&map, &at_);                                          \
+	})
+
 /* The current task's stack, into its slot. 0: it is there. */
 static __noinline __attribute__((unused)) int copy__take(struct task_struct *task, u64 dispatch_ns,
 							 u64 t_ns)
 {
-	__u32 at = KREAD(task, pid) & (JANK_COPY_SLOT_CNT - 1);
-	__u64 *slot = bpf_map_lookup_elem(&jank_copies, &at);
+	__u32 tid = KREAD(task, pid), asked_sz = copy__asked(KREAD(task, tgid));
+	__u64 *slot;
 
-	if (!slot)
-		return -1;
-	return copy__take_into(slot, task, dispatch_ns, t_ns, copy__asked(KREAD(task, tgid)),
-			       JANK_COPY_MAX);
+	if (asked_sz <= JANK_COPY_SZ) {
+		slot = COPY_SLOT(jank_copies, JANK_COPY_CNT, tid);
+		return slot ? copy__take_into(slot, task, dispatch_ns, t_ns, asked_sz, JANK_COPY_SZ)
+			    : -1;
+	}
+	slot = COPY_SLOT(jank_deep_copies, JANK_COPY_DEEP_CNT, tid);
+	return slot ? copy__take_into(slot, task, dispatch_ns, t_ns, asked_sz, JANK_COPY_MAX) : -1;
 }
 
 /* Sends what was taken of the thread then; its STACK is to follow. */
 static __noinline __attribute__((unused)) int copy__send(__u32 tid, u64 t_ns)
 {
-	__u32 at = tid & (JANK_COPY_SLOT_CNT - 1);
-	__u64 *slot = bpf_map_lookup_elem(&jank_copies, &at);
-	int err = slot ? copy__send_from(slot, tid, t_ns, JANK_COPY_MAX) : -1;
+	__u64 *slot = COPY_SLOT(jank_copies, JANK_COPY_CNT, tid);
+	int err = slot ? copy__send_from(slot, tid, t_ns, JANK_COPY_SZ) : -1;
 
+	if (err) {
+		slot = COPY_SLOT(jank_deep_copies, JANK_COPY_DEEP_CNT, tid);
+		err = slot ? copy__send_from(slot, tid, t_ns, JANK_COPY_MAX) : -1;
+	}
 	if (err)
 		lost__add(JANK_LOST_COPY);
 	return err;
@@ -178,20 +190,16 @@ static __noinline __attribute__((unused)) int copy__send(__u32 tid, u64 t_ns)
 /* The same of a thread without a dispatch. What is missing is no loss: its frame pointers were followed, too. */
 static __noinline __attribute__((unused)) int copy__take_other(struct task_struct *task, u64 t_ns)
 {
-	__u32 at = KREAD(task, pid) & (JANK_COPY_OTHER_CNT - 1);
-	__u64 *slot = bpf_map_lookup_elem(&jank_other_copies, &at);
+	__u64 *slot = COPY_SLOT(jank_other_copies, JANK_COPY_OTHER_CNT, KREAD(task, pid));
 
-	if (!slot)
-		return -1;
-	return copy__take_into(slot, task, 0, t_ns, JANK_COPY_OTHER_SZ, JANK_COPY_OTHER_SZ);
+	return slot ? copy__take_into(slot, task, 0, t_ns, JANK_COPY_SZ, JANK_COPY_SZ) : -1;
 }
 
 static __noinline __attribute__((unused)) int copy__send_other(__u32 tid, u64 t_ns)
 {
-	__u32 at = tid & (JANK_COPY_OTHER_CNT - 1);
-	__u64 *slot = bpf_map_lookup_elem(&jank_other_copies, &at);
+	__u64 *slot = COPY_SLOT(jank_other_copies, JANK_COPY_OTHER_CNT, tid);
 
-	return slot ? copy__send_from(slot, tid, t_ns, JANK_COPY_OTHER_SZ) : -1;
+	return slot ? copy__send_from(slot, tid, t_ns, JANK_COPY_SZ) : -1;
 }
 
 #endif

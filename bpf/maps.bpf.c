@@ -22,6 +22,7 @@ struct jank_slices_map jank_slices SEC(".maps");
 struct jank_others_map jank_others SEC(".maps");
 struct jank_watch_map jank_watch SEC(".maps");
 struct jank_copies_map jank_copies SEC(".maps");
+struct jank_deep_copies_map jank_deep_copies SEC(".maps");
 struct jank_other_copies_map jank_other_copies SEC(".maps");
 struct jank_copy_szs_map jank_copy_szs SEC(".maps");
 struct jank_copy_deep_map jank_copy_deep SEC(".maps");

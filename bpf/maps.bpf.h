@@ -151,21 +151,22 @@ struct jank_watch {
 };
 
 /*
- * Copies of the user stacks of threads with a dispatch, and of others that are watched, by the thread id's last
- * bits: see copy.bpf.h.
+ * Copies of the user stacks of threads with a dispatch, some deeper ones, and those of others that are watched; by the
+ * thread id's last bits: see copy.bpf.h. 17 MiB in all.
  */
-#define JANK_COPY_SLOT_CNT  64
+#define JANK_COPY_CNT	    512
+#define JANK_COPY_DEEP_CNT  64
 #define JANK_COPY_OTHER_CNT 256
-#define JANK_COPY_OTHER_SZ  (16 << 10)
+#define JANK_COPY_SZ	    (16 << 10)
 struct jank_copy {
 	__u64 writes; /* see copy__lock */
 	struct jank_rec_copy rec;
-	__u8 bytes[JANK_COPY_MAX];
+	__u8 bytes[JANK_COPY_SZ];
 };
-struct jank_other_copy {
+struct jank_deep_copy {
 	__u64 writes;
 	struct jank_rec_copy rec;
-	__u8 bytes[JANK_COPY_OTHER_SZ];
+	__u8 bytes[JANK_COPY_MAX];
 };
 
 #ifdef JANK_PLAIN
@@ -274,15 +275,21 @@ struct jank_watch_map {
 };
 struct jank_copies_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, JANK_COPY_SLOT_CNT);
+	__uint(max_entries, JANK_COPY_CNT);
 	__type(key, __u32);
 	__type(value, struct jank_copy);
+};
+struct jank_deep_copies_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, JANK_COPY_DEEP_CNT);
+	__type(key, __u32);
+	__type(value, struct jank_deep_copy);
 };
 struct jank_other_copies_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, JANK_COPY_OTHER_CNT);
 	__type(key, __u32);
-	__type(value, struct jank_other_copy);
+	__type(value, struct jank_copy);
 };
 /* How much of the stack is copied, by process; others' jank_conf.copy_sz. Written by user space. */
 struct jank_copy_szs_map {
@@ -332,6 +339,7 @@ extern struct jank_slices_map jank_slices SEC(".maps");
 extern struct jank_others_map jank_others SEC(".maps");
 extern struct jank_watch_map jank_watch SEC(".maps");
 extern struct jank_copies_map jank_copies SEC(".maps");
+extern struct jank_deep_copies_map jank_deep_copies SEC(".maps");
 extern struct jank_other_copies_map jank_other_copies SEC(".maps");
 extern struct jank_copy_szs_map jank_copy_szs SEC(".maps");
 extern struct jank_copy_deep_map jank_copy_deep SEC(".maps");

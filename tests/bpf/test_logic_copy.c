@@ -139,13 +139,13 @@ static void test_hole(void)
 static void test_collision(void)
 {
 	static union {
-		char bytes[8 + sizeof(struct jank_rec_copy) + JANK_COPY_MAX];
+		char bytes[8 + sizeof(struct jank_rec_copy) + COPY_SZ];
 		struct {
 			uint64_t writes;
 			struct jank_rec_copy rec;
 		};
 	} slot;
-	uint32_t at = gettid() & 63;
+	uint32_t at = gettid() & 511;
 	struct logic_step open;
 	struct event event;
 	int fd;
@@ -158,7 +158,7 @@ static void test_collision(void)
 	STEP(LEAVE, .now_ns = open.start_ns + 10, .task_state = TASK_INTERRUPTIBLE);
 	ok(!bpf_map_lookup_elem(fd, &at, &slot) && (int)slot.rec.hdr.tid == gettid(),
 	   "a copy is kept at its place");
-	slot.rec.hdr.tid = gettid() + 64;
+	slot.rec.hdr.tid = gettid() + 512;
 	bpf_map_update_elem(fd, &at, &slot, BPF_ANY);
 	logic__received(0, &event);
 	STEP(ARRIVE, .now_ns = open.start_ns + SPAN_MIN + 10);

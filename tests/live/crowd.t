@@ -37,10 +37,13 @@ def test_threads(backend):
     result, _ = trace_crowd(process, name, "--backend", backend)
     loops = {b["tid"] for b in result.blocks()}
     summary = result.summary()
-    ok(len(loops) == LOOPS + 1 and not set(summary["lost"]) - {"wakeup_missed", "evidence_shed"}, f"{name}: a block of each loop",
-       f"{len(loops)} {summary}")
+    lost = set(summary["lost"]) - {"wakeup_missed", "evidence_shed", "stack_copies_shed"}
+    ok(len(loops) == LOOPS + 1 and not lost, f"{name}: a block of each loop", f"{len(loops)} {summary}")
+    shed = summary["lost"].get("stack_copies_shed", 0)
+    ok(shed < 0.1 * summary["blocks"], f"{name}: few threads that sleep at once share the room for a copy ({shed})", summary)
     counted = sum(loop["blocks"] for loop in summary["loops"])
-    ok(counted >= summary["blocks"] >= 0.98 * counted, f"{name}: the summary counts all threads", summary)
+    # The threads' counts are read, and only then the last blocks.
+    ok(abs(counted - summary["blocks"]) <= 0.02 * counted, f"{name}: the summary counts all threads", summary)
     bad.end(process)
     return None
 
