@@ -168,7 +168,8 @@ static inline struct block *fixture__chain(void)
 				   .quota_period_ns = 100 * FIXTURE_MS,
 				   .cpu_capacity = 512,
 				   .cpu_khz = 800000,
-				   .cpu_max_khz = 2400000 };
+				   .cpu_max_khz = 2400000,
+				   .thermal_throttled = true };
 	fixture__chain_samples(b);
 	fixture__indexer(b);
 	fixture__journal_thread(b);

@@ -167,7 +167,8 @@ static const struct {
 	  "\"throttled_ns\":4000000,\"stolen_ns\":0,\"quota_cgroup\":\"/limited\","
 	  "\"quota_ns\":20000000,\"quota_period_ns\":100000000,"
 	  "\"cpu_capacity\":512,\"cpu_khz\":800000,"
-	  "\"cpu_max_khz\":2400000},\"faults\":{\"major\":3,\"minor\":1200},",
+	  "\"cpu_max_khz\":2400000,\"thermal_throttled\":true},\"faults\":{\"major\":3,\"minor\":"
+	  "1200},",
 	  true },
 	{ "chain",
 	  "\"cpu\":3,\"syscall\":\"futex\",\"waited_for\":{\"futex_owner\":{\"tid\":4711,\"comm\":"

@@ -193,7 +193,8 @@ static const struct {
 	{ "chain", "75% futex", false },
 	{ "chain",
 	  "   machine: CPUs 31% used, this process 25%, stolen 2%, short of I/O 71%\n   thread: "
-	  "throttled 4.00 ms · 3 page faults from storage · small CPU (50%) · at 0.80 of 2.40 GHz\n"
+	  "throttled 4.00 ms · 3 page faults from storage · small CPU (50%) · CPU throttled "
+	  "for heat\n      · at 0.80 of 2.40 GHz\n"
 	  "   ▒ waited 150 ms (futex):\n",
 	  true },
 	{ "chain",

@@ -47,6 +47,7 @@ static void unname(struct block *block)
 	drop(&block->facts.quota_cgroup);
 	block->facts.quota_ns = block->facts.quota_period_ns = 0;
 	block->facts.cpu_capacity = block->facts.cpu_khz = block->facts.cpu_max_khz = 0;
+	block->facts.thermal_throttled = false;
 }
 
 static struct recorded *recorded_of(const struct block *block)

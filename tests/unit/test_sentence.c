@@ -53,6 +53,12 @@ static void test_busy(void)
 
 	block = verdict__block();
 	block->state_ns[JANK_STATE_RUNNING] = 200 * MS;
+	block->facts = (struct facts){ .known = true, .thermal_throttled = true };
+	says(block, "main thread was busy 200 ms on the CPU, on a CPU that was throttled for heat",
+	     "a hot one");
+
+	block = verdict__block();
+	block->state_ns[JANK_STATE_RUNNING] = 200 * MS;
 	verdict__sample(block, JANK_STATE_RUNNING, 0, "read", STACK("k:read_zero", "load"));
 	says(block,
 	     "main thread was busy 200 ms in the kernel, mostly in read_zero, for read, called by "

@@ -130,6 +130,7 @@ int recorded_waited__fill(struct block *block, const json_t *json)
 	block->facts.cpu_capacity = recorded__number(json, "cpu_capacity");
 	block->facts.cpu_khz = recorded__number(json, "cpu_khz");
 	block->facts.cpu_max_khz = recorded__number(json, "cpu_max_khz");
+	block->facts.thermal_throttled = json_is_true(json_object_get(json, "thermal_throttled"));
 	block->facts.quota_ns = recorded__number(json, "quota_ns");
 	block->facts.quota_period_ns = recorded__number(json, "quota_period_ns");
 	res = copy_text(&block->facts.quota_cgroup, json, "quota_cgroup");

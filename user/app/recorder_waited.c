@@ -95,6 +95,7 @@ int recorder__waited(struct recorder *rec, const struct block *block)
 	jsonw__ku64(&w, "cpu_capacity", block->facts.cpu_capacity);
 	jsonw__ku64(&w, "cpu_khz", block->facts.cpu_khz);
 	jsonw__ku64(&w, "cpu_max_khz", block->facts.cpu_max_khz);
+	jsonw__kbool(&w, "thermal_throttled", block->facts.thermal_throttled);
 	jsonw__kstr_known(&w, "quota_cgroup", block->facts.quota_cgroup);
 	jsonw__ku64(&w, "quota_ns", block->facts.quota_ns);
 	jsonw__ku64(&w, "quota_period_ns", block->facts.quota_period_ns);

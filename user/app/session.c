@@ -83,6 +83,7 @@ static int open_outputs(struct session *s, struct err *err)
 	s->watch = watch__new();
 	if (!s->queue || !s->loops || !s->living || !s->machine || !s->watch)
 		return err__set(err, ENOMEM, "out of memory");
+	machine__watch_heat(s->machine, "/sys");
 	s->judge = (struct judge){
 		.threshold_ns = opts->threshold_ns,
 		.hang_ns = opts->hang_ns,

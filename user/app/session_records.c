@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/block_names.h"
 #include "app/session_parts.h"
 #include "app/wait_note.h"
 #include "base/clock.h"
@@ -58,6 +59,15 @@ static void set_load(struct session *s, const struct jank_rec_block *rec, struct
 	machine__memory(&s->host.mem_total_kb, &s->host.mem_free_kb, &s->host.mem_available_kb);
 }
 
+static void set_throttled(const struct session *s, struct block *block)
+{
+	uint32_t cpu;
+
+	if (block_names__cpu(block, &cpu))
+		block->facts.thermal_throttled = machine__throttled(
+			s->machine, cpu, block->start_ns, block->start_ns + block->duration_ns);
+}
+
 static void count_block(struct session *s, const struct block *block)
 {
 	if (block->type == BLOCK_HANG) {
@@ -82,6 +92,7 @@ static void on_dispatch(struct session *s, struct dispatch *dispatch)
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 	if (res <= 0)
 		return;
+	set_throttled(s, block);
 	count_block(s, block);
 	session__flush_raw(s); /* the journal has the evidence before the names */
 	item.data = block;

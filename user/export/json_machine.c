@@ -62,6 +62,8 @@ static void add_scheduling(struct jsonw *w, const struct facts *facts)
 	add_known(w, "cpu_capacity", facts->cpu_capacity);
 	add_known(w, "cpu_khz", facts->cpu_khz);
 	add_known(w, "cpu_max_khz", facts->cpu_max_khz);
+	if (facts->thermal_throttled)
+		jsonw__kbool(w, "thermal_throttled", true);
 	jsonw__object_end(w);
 }
 

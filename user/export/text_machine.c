@@ -162,6 +162,8 @@ static void add_cpu(struct strbuf *sb, const struct text *t, const struct facts 
 	if (facts->cpu_capacity && facts->cpu_capacity < CAPACITY_MAX)
 		strbuf__addf(sb, "%ssmall CPU (%.0f%%)", sb->len ? " · " : "",
 			     100.0 * facts->cpu_capacity / CAPACITY_MAX);
+	if (facts->thermal_throttled)
+		strbuf__addf(sb, "%sCPU throttled for heat", sb->len ? " · " : "");
 	if (facts->cpu_khz && facts->cpu_max_khz && (share < SLOW_PART || text__shows_all(t)))
 		strbuf__addf(sb, "%sat %.2f of %.2f GHz", sb->len ? " · " : "",
 			     facts->cpu_khz / 1e6, facts->cpu_max_khz / 1e6);

@@ -115,6 +115,7 @@ struct facts {
 	uint32_t cpus_allowed;
 	uint32_t cpu_capacity;	       /* of the CPU that it ran on most, of 1024; 0: not known */
 	uint32_t cpu_khz, cpu_max_khz; /* of that CPU, at the block's end; 0: not known */
+	bool thermal_throttled;	       /* that CPU, in the dispatch */
 	/* Where it was throttled: by the quota of which cgroup, owned by the block; NULL, 0: not known. */
 	char *quota_cgroup;
 	uint64_t quota_ns, quota_period_ns;

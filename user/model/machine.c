@@ -28,6 +28,7 @@ struct machine {
 	struct machine_reading readings[READINGS_MAX];
 	size_t cnt;
 	struct process *processes;
+	struct throttle *throttle; /* NULL: nothing is told of it */
 };
 
 struct machine *machine__new(void)
@@ -41,7 +42,19 @@ void machine__free(struct machine *machine)
 		return;
 	while (machine->processes)
 		machine__drop_process(machine, machine->processes->pid);
+	throttle__close(machine->throttle);
 	free(machine);
+}
+
+void machine__watch_heat(struct machine *machine, const char *sys)
+{
+	throttle__close(machine->throttle);
+	machine->throttle = throttle__open(sys);
+}
+
+void machine__read_heat(const struct machine *machine, struct machine_reading *ret)
+{
+	throttle__read(machine->throttle, ret->throttle);
 }
 
 static struct process *find_process(const struct machine *machine, pid_t pid)
@@ -219,6 +232,26 @@ static double process_pct(const struct machine *machine, pid_t pid, uint64_t sta
 	used = between(process->cpu_ns[to.i], process->cpu_ns[to.i + 1], to.part) -
 	       between(process->cpu_ns[from.i], process->cpu_ns[from.i + 1], from.part);
 	return 100 * used / ((double)(end_ns - start_ns) * machine->readings[to.i].ticks.cpus);
+}
+
+bool machine__throttled(const struct machine *machine, uint32_t cpu, uint64_t start_ns,
+			uint64_t end_ns)
+{
+	uint32_t active = 0;
+	size_t last;
+
+	if (!machine->throttle || machine->cnt < 2 || end_ns <= machine->ns[0] ||
+	    start_ns >= machine->ns[machine->cnt - 1])
+		return false;
+	if (start_ns < machine->ns[0])
+		start_ns = machine->ns[0];
+	if (end_ns > machine->ns[machine->cnt - 1])
+		end_ns = machine->ns[machine->cnt - 1];
+	last = locate(machine, end_ns).i + 1;
+	for (size_t i = locate(machine, start_ns).i; i < last; i++)
+		active |= throttle__active(machine->throttle, machine->readings[i].throttle,
+					   machine->readings[i + 1].throttle);
+	return active && (active & throttle__of(machine->throttle, cpu));
 }
 
 void machine__load(const struct machine *machine, pid_t pid, uint64_t start_ns, uint64_t end_ns,

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "model/block.h"
+#include "model/throttle.h"
 
 struct machine;
 
@@ -20,6 +21,13 @@ void machine__free(struct machine *machine); /* accepts NULL */
  * a bound, gets no process_pct. A second time it begins anew (a pid that was reused). */
 int machine__add_process(struct machine *machine, pid_t pid);
 void machine__drop_process(struct machine *machine, pid_t pid); /* no more of it is asked */
+
+/* From now on readings tell of CPUs throttled for heat, where sys ("/sys") does. */
+void machine__watch_heat(struct machine *machine, const char *sys);
+
+/* Was this CPU throttled for heat in an interval? By the readings from just before it to just after. */
+bool machine__throttled(const struct machine *machine, uint32_t cpu, uint64_t start_ns,
+			uint64_t end_ns);
 
 /* Takes a reading; now_ns is CLOCK_MONOTONIC. 0 or -errno: then there is one reading less. */
 int machine__read(struct machine *machine, uint64_t now_ns);
@@ -52,6 +60,7 @@ struct machine_reading {
 	struct machine_ticks ticks;
 	/* microseconds since boot in which some task waited for it; or MACHINE_UNKNOWN */
 	uint64_t pressure_us[MACHINE_RESOURCE_CNT];
+	uint32_t throttle[THROTTLE_MAX]; /* as throttle__read has it */
 };
 
 /* The parts of the above, for tests. 0 or -EBADMSG. */
@@ -59,6 +68,9 @@ int machine__parse_stat(const char *text, struct machine_ticks *ret);
 int machine__parse_pressure(const char *text, uint64_t *ret_us);
 int machine__parse_meminfo(const char *text, uint64_t *ret_total, uint64_t *ret_free,
 			   uint64_t *ret_available);
+
+/* Its part about heat. */
+void machine__read_heat(const struct machine *machine, struct machine_reading *ret);
 
 /* Adds a reading that was had elsewhere; cpu_ns tells a process's CPU time, or MACHINE_UNKNOWN. */
 void machine__put(struct machine *machine, uint64_t now_ns, const struct machine_reading *reading,

@@ -87,6 +87,7 @@ int machine__read(struct machine *machine, uint64_t now_ns)
 		return res;
 	for (unsigned i = 0; i < MACHINE_RESOURCE_CNT; i++)
 		reading.pressure_us[i] = read_pressure(pressure_files[i]);
+	machine__read_heat(machine, &reading);
 	machine__put(machine, now_ns, &reading, cpu_clock_ns, NULL);
 	return 0;
 }

@@ -107,6 +107,8 @@ static void add_speed(struct clause *c)
 		words__add_pct(c->sb, (double)facts->cpu_capacity / CAPACITY_MAX);
 		strbuf__adds(c->sb, " of the largest one's capacity");
 	}
+	if (facts->thermal_throttled)
+		strbuf__adds(c->sb, ", on a CPU that was throttled for heat");
 	if (facts->cpu_khz && facts->cpu_khz < SLOW * facts->cpu_max_khz)
 		strbuf__addf(c->sb, ", its CPU at %.2f of %.2f GHz at the end",
 			     facts->cpu_khz / 1e6, facts->cpu_max_khz / 1e6);
