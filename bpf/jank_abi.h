@@ -382,6 +382,26 @@ struct jank_rec_stack {
 _Static_assert(sizeof(struct jank_rec_stack) == 32 + 32 + 16 + 32, "jank_rec_stack");
 
 /*
+ * A display's refreshes as the DRM tells of them, of one CRTC: when, and its own count, which goes on while it tells
+ * of none. The last ones; and of all before each JANK_VBLANK_STEP-th, since a hang may last. cnt: how many it told of.
+ */
+#define JANK_CRTC_MAX	 8
+#define JANK_VBLANK_NEAR 256
+#define JANK_VBLANK_FAR	 64
+#define JANK_VBLANK_STEP 128
+struct jank_vblank {
+	__u64 t_ns;
+	__u32 seq;
+	__u32 pad;
+};
+struct jank_vblanks {
+	__u32 cnt;
+	__u32 pad;
+	struct jank_vblank near[JANK_VBLANK_NEAR], far[JANK_VBLANK_FAR];
+};
+_Static_assert(sizeof(struct jank_vblanks) == 8 + 16 * (256 + 64), "jank_vblanks");
+
+/*
  * The registers as the DWARF of the architecture numbers them: of x86-64 rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to
  * r15, rip (psABI, figure 3.36); of arm64 x0 to x30, sp, pc (aadwarf64); of a 32-bit program (JANK_COPY_32BIT) the same
  * places, each by its 64-bit register's name (eip in rip's; of arm r0 to r15 in x0 to x15's, sp and pc in theirs, too).

@@ -28,6 +28,7 @@ struct jank_copy_szs_map jank_copy_szs SEC(".maps");
 struct jank_copy_deep_map jank_copy_deep SEC(".maps");
 struct jank_scratch_map jank_scratch SEC(".maps");
 struct jank_look_map jank_look SEC(".maps");
+struct jank_vblanks_map jank_vblanks SEC(".maps");
 
 __u32 jank_runnable_cnt = 0;
 __u32 jank_watch_on = 0;

@@ -312,6 +312,13 @@ struct jank_scratch_map {
 	__type(value, struct jank_stack_buf);
 };
 
+struct jank_vblanks_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, JANK_CRTC_MAX);
+	__type(key, __u32);
+	__type(value, struct jank_vblanks);
+};
+
 /* What a look at a thread writes, the record first; it has one reader at a time. */
 struct jank_look {
 	struct jank_rec_thread thread;
@@ -345,6 +352,7 @@ extern struct jank_copy_szs_map jank_copy_szs SEC(".maps");
 extern struct jank_copy_deep_map jank_copy_deep SEC(".maps");
 extern struct jank_scratch_map jank_scratch SEC(".maps");
 extern struct jank_look_map jank_look SEC(".maps");
+extern struct jank_vblanks_map jank_vblanks SEC(".maps");
 
 /* Traced threads that wait for a CPU within a dispatch, all together. */
 extern __u32 jank_runnable_cnt;

@@ -24,7 +24,10 @@ vm-tests: $(VM_TEST)
 vm-pauth: static #: a walk of signed return addresses, in a virtual machine of arm64
 	$(Q)$(call RUN_TESTS,tests/vm/pauth.t)
 
-check-vm: vm-pauth
+vm-display: static #: frames of a display that blocks missed, in a virtual machine
+	$(Q)$(call RUN_TESTS,tests/vm/display.t)
+
+check-vm: vm-pauth vm-display
 
 check-vm-ci: VM = $(VM_CI)
 check-vm-ci: vm-parts #: the same on three of them
@@ -45,4 +48,4 @@ $(OUT)/vm/%.t: mk/vm.mk
 vm-table: #: README's table of kernels, from the last make check-vm
 	$(Q)tools/vm/table README.md $(OUT)/vm
 
-.PHONY: check-vm check-vm-ci vm-pauth vm-parts vm-tests vm-table
+.PHONY: check-vm check-vm-ci vm-pauth vm-display vm-parts vm-tests vm-table

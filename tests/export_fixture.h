@@ -297,6 +297,7 @@ static inline struct block *fixture__hang_end(void)
 	b->hang_reported = true;
 	b->end = JANK_END_EXIT;
 	b->ended_by_exit = true;
+	b->frames = (struct missed_frames){ 317, 1, 59.94 };
 	b->samples[0].open = false;
 	return b;
 }

@@ -20,7 +20,7 @@ except ImportError:
 
 CONTRACT = "docs/contract.md"
 OPTIONAL = {"message", "exe", "uid", "cgroup", "container", "pod", "unit", "ns_pid", "cause", "lost", "scheduling",
-            "faults", "chain", "chain_sample"}
+            "faults", "frames", "chain", "chain_sample"}
 
 
 def contract_fields():

@@ -5,6 +5,7 @@
  */
 #include "tests/bpf/logic.h"
 #include "bpf/sched.bpf.h"
+#include "bpf/vblank.bpf.h"
 #include "bpf/wait.bpf.h"
 
 /* The context takes constant offsets only. */
@@ -157,6 +158,14 @@ int logic_watch(struct logic_step *ctx)
 		watch__arrive(task, ctx->now_ns);
 		break;
 	}
+	return 0;
+}
+
+/* The display fd shows its frame arg at now_ns. */
+SEC("syscall")
+int logic_vblank(struct logic_step *ctx)
+{
+	vblank__note(ctx->fd, ctx->arg, ctx->now_ns);
 	return 0;
 }
 

@@ -165,6 +165,8 @@ static const struct {
 	{ "hang_end",
 	  "━━ 5.00 s, the hang's end  simjank-looper (pid 77) · android-looper · thread ended ",
 	  true },
+	{ "hang_end", " · missed 317 frames of the display (60 Hz)\n", true },
+	{ "hang_end", "dropped", false },
 	{ "hang_end", "OPEN", false },
 	{ "hang_end", "not over yet", false },
 	{ "bare", "━━ 101 ms  ? (pid 3)", true },

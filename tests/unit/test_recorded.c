@@ -136,6 +136,7 @@ static struct block block_of(enum block_type type, double pct)
 		.start_ns = 77,
 		.real_offset_ns = -1234567890123456789,
 		.load = { pct, -1, 0.125, 99.999, 0, false },
+		.frames = { type == BLOCK_HANG ? 0 : 12, 3, 143.8125 },
 		.host = { .mem_total_kb = 9, .mem_free_kb = 7, .mem_available_kb = 8 },
 	};
 }
@@ -147,6 +148,7 @@ static void test_load(void)
 				      .start_ns = 77 };
 	struct journal_writer *jw = writer();
 	struct recorder *recorder = recorder__new(jw);
+	struct missed_frames frames;
 	struct machine_load load;
 	struct host_info memory = host;
 	int64_t offset = 1;
@@ -164,13 +166,20 @@ static void test_load(void)
 	ok(memory.mem_total_kb == 9 && memory.mem_free_kb == 7 && memory.mem_available_kb == 8,
 	   "with the memory then");
 	ok(offset == -1234567890123456789, "and what makes its wall time");
+	recorded__frames(r, &rec, &frames);
+	ok(frames.missed == 12 && frames.crtc == 3 && frames.hz == 143.8125, "and frames missed");
 	rec.hdr.kind = JANK_REC_HANG;
+	recorded__frames(r, &rec, &frames);
+	ok(!frames.missed, "none where none were");
 	ok(recorded__load(r, &rec, &load, &memory, &offset) && load.total_pct == 25,
 	   "a hang's is another");
 	rec.start_ns++;
 	offset = 5;
 	ok(!recorded__load(r, &rec, &load, &memory, &offset), "another dispatch has none");
 	ok(load.total_pct < 0 && offset == 5, "which leaves all unknown");
+	frames.missed = 1;
+	recorded__frames(r, &rec, &frames);
+	ok(!frames.missed, "frames, too");
 	recorded__free(r);
 }
 

@@ -25,6 +25,8 @@ CI = ["x86_64/5.10", "x86_64/newest", "arm64/6.12"]
 # What a guest may ask for. Some are built into some kernels.
 MODULES = ("virtio_pci", "virtio_mmio", "virtio_blk", "virtio_net", "virtio_console", "virtio_rng", "af_packet",
            "ext4")
+# Of kernels for PCs, for QEMU's device of that name: with a timer for its frames, in new kernels (from 6.19 or so on).
+DISPLAY = ("bochs",)
 TRIES = 10
 
 
@@ -82,6 +84,17 @@ def split(name):
     return arch, series
 
 
+def find_pc_releases(archive):
+    """Of the packages for PCs (x86-64), the newest first."""
+    found = [match for match in (re.fullmatch(r"linux-image-((\d+)\.(\d+)\.(\d+)\+\S+-amd64)", name)
+                                 for name in archive.names("linux-image-")) if match]
+    newest = sorted((match for match in found if not re.search("-(cloud|rt)-", match[1])), reverse=True,
+                    key=lambda match: [int(number) for number in match.groups()[1:]])
+    if not newest:
+        raise apt.Unavailable(f"no kernel for PCs in the archive ({archive.why_not()})")
+    return [match[1] for match in newest]
+
+
 def find_releases(archive, arch, series):
     """The releases of the packages that are of the series, the newest first."""
     pattern = re.compile(rf"linux-image-((\d+\.\d+)(\.\d+)?\S*-cloud-{ARCHES[arch]})")
@@ -109,6 +122,18 @@ def locked():
         yield
 
 
+def get_with_display():
+    """The newest that is for PCs: those for virtual machines have no displays at all. apt.Unavailable says why not."""
+    kernel = Kernel("x86_64/display", os.path.join(cache_folder(), "kernels", "x86_64", "display"))
+    with locked():
+        archive = apt.Archive(cache_folder())
+        if not os.path.exists(kernel.path("release")):
+            fetch_first(archive, kernel, find_pc_releases(archive))
+        if not os.path.exists(kernel.busybox()):
+            fetch_busybox(archive, "x86_64", kernel.busybox())
+    return kernel
+
+
 def get(name, anew=False):
     """The kernel, fetched when it is not in the cache. apt.Unavailable says why it cannot be had."""
     arch, _ = split(name)
@@ -123,8 +148,11 @@ def get(name, anew=False):
 
 
 def fetch(archive, kernel):
+    return fetch_first(archive, kernel, find_releases(archive, *split(kernel.name)))
+
+
+def fetch_first(archive, kernel, releases):
     """An archive may list what it no longer holds: then an older one of the series will do."""
-    releases = find_releases(archive, *split(kernel.name))
     for release in releases[:TRIES]:
         try:
             return fetch_release(archive, kernel, release)
@@ -151,7 +179,7 @@ def keep(kernel, folder, release):
     if not image:
         raise apt.Unavailable(f"the package of {release} has no vmlinuz")
     shutil.copy(image, kernel.path("vmlinuz"))
-    for module in MODULES:
+    for module in MODULES + DISPLAY:
         keep_module(kernel, files, module)
     with open(image, "rb") as source, open(kernel.path("btf"), "wb") as file:
         file.write(btf.of_image(source.read()))

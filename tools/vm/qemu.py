@@ -58,6 +58,7 @@ class Guest:
     memory_mb: int = 1024
     append: str = ""
     cpu: str = "" # another than the machine's
+    devices: list = dataclasses.field(default_factory=list) # more of QEMU's, each with its options
     echo: bool = False # the console goes to stderr as it comes
 
 
@@ -117,6 +118,7 @@ def command(guest, initrd, out, scratch):
              "-serial", "stdio", "-kernel", guest.kernel.path("vmlinuz"), "-initrd", initrd,
              "-chardev", f"file,id=out,path={out}", "-device", "virtio-serial-pci",
              "-device", "virtserialport,chardev=out,name=out"]
+    words += [word for device in guest.devices for word in ("-device", device)]
     variables = [console, "quiet panic=-1", guest.append]
     if guest.scratch:
         words += ["-drive", f"if=none,id=scratch,format=raw,cache=unsafe,throttling.iops-total={IOPS},file={scratch}",

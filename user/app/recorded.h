@@ -37,6 +37,10 @@ const struct identity *recorded__process(const struct recorded *r,
 bool recorded__load(const struct recorded *r, const struct jank_rec_block *rec,
 		    struct machine_load *ret, struct host_info *host, int64_t *real_offset_ns);
 
+/* The frames of a display that it missed; none where none were recorded. */
+void recorded__frames(const struct recorded *r, const struct jank_rec_block *rec,
+		      struct missed_frames *ret);
+
 /* The name that the block's loop had; NULL: only its kind is known. */
 const char *recorded__loop(const struct recorded *r, const struct jank_rec_block *rec);
 /* Was it not shown, since its loop was not wanted, or enough had been? */

@@ -61,6 +61,19 @@ bool recorded__load(const struct recorded *r, const struct jank_rec_block *rec,
 	return true;
 }
 
+void recorded__frames(const struct recorded *r, const struct jank_rec_block *rec,
+		      struct missed_frames *ret)
+{
+	const struct recorded_entry *entry = find_load(r, rec);
+
+	*ret = (struct missed_frames){ 0 };
+	if (!entry)
+		return;
+	ret->missed = recorded__number(entry->json, "missed_frames");
+	ret->crtc = recorded__number(entry->json, "crtc");
+	ret->hz = real(entry->json, "refresh_hz");
+}
+
 static const struct recorded_entry *find_of(const struct recorded *r, const struct block *block,
 					    enum journal_kind kind)
 {

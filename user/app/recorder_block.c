@@ -42,6 +42,11 @@ int recorder__block(struct recorder *rec, const struct block *block)
 	jsonw__ku64(&w, "mem_total_kb", block->host.mem_total_kb);
 	jsonw__ku64(&w, "mem_free_kb", block->host.mem_free_kb);
 	jsonw__ku64(&w, "mem_available_kb", block->host.mem_available_kb);
+	if (block->frames.missed) {
+		jsonw__ku64(&w, "missed_frames", block->frames.missed);
+		jsonw__ku64(&w, "crtc", block->frames.crtc);
+		jsonw__kfixed(&w, "refresh_hz", block->frames.hz, PCT_DIGITS);
+	}
 	res = recorder__write(rec, JOURNAL_LOAD, &w);
 	return res ? res : journal_writer__flush(rec->jw);
 }

@@ -81,6 +81,7 @@ static int on_dispatch(struct replay *r, struct dispatch *dispatch)
 	if (res <= 0)
 		return res;
 	block->loop_name = recorded__loop(r->recorded, &dispatch->rec);
+	recorded__frames(r->recorded, &dispatch->rec, &block->frames);
 	if (block->type == BLOCK_HANG)
 		r->hang_cnt++;
 	else

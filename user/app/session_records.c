@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "intake/decode.h"
+#include "model/frames.h"
 
 #define RAW_MAX		 (64 * 1024)
 #define MACHINE_FRESH_NS (5 * NS_PER_MS) /* a reading this new need not be repeated */
@@ -59,6 +60,17 @@ static void set_load(struct session *s, const struct jank_rec_block *rec, struct
 	machine__memory(&s->host.mem_total_kb, &s->host.mem_free_kb, &s->host.mem_available_kb);
 }
 
+/* While the display's history reaches back to it. */
+static void set_frames(const struct session *s, struct block *block)
+{
+	struct jank_vblanks vblanks;
+
+	for (uint32_t crtc = 0; loader__vblanks(s->loader, crtc, &vblanks); crtc++)
+		if (vblanks.cnt)
+			frames__add(&block->frames, crtc, &vblanks, block->start_ns,
+				    block->start_ns + block->duration_ns);
+}
+
 static void set_throttled(const struct session *s, struct block *block)
 {
 	uint32_t cpu;
@@ -92,6 +104,7 @@ static void on_dispatch(struct session *s, struct dispatch *dispatch)
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 	if (res <= 0)
 		return;
+	set_frames(s, block);
 	set_throttled(s, block);
 	count_block(s, block);
 	session__flush_raw(s); /* the journal has the evidence before the names */

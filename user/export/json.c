@@ -89,6 +89,7 @@ void json__add_block(struct strbuf *sb, const struct block *block)
 	message__add_json(&w, block->message);
 	jsonw__kstr(&w, "severity", block__severity(block));
 	jsonw__ku64(&w, "dropped_frames", block->dropped_frames);
+	json__add_frames(&w, &block->frames);
 	jsonw__ku64(&w, "cpu_ns", block->cpu_ns);
 	json__add_time(&w, block->state_ns);
 	json__add_cause(&w, &block->cause);

@@ -75,6 +75,18 @@ static void add_faults(struct jsonw *w, const struct facts *facts)
 	jsonw__object_end(w);
 }
 
+void json__add_frames(struct jsonw *w, const struct missed_frames *frames)
+{
+	if (!frames->missed)
+		return;
+	jsonw__kobject(w, "frames");
+	jsonw__ku64(w, "missed", frames->missed);
+	if (frames->hz > 0 && isfinite(frames->hz))
+		jsonw__kfixed(w, "refresh_hz", frames->hz, 1);
+	jsonw__ku64(w, "crtc", frames->crtc);
+	jsonw__object_end(w);
+}
+
 void json__add_machine(struct jsonw *w, const struct block *block)
 {
 	add_load(w, &block->load);

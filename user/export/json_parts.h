@@ -13,7 +13,8 @@ void json__add_stack(struct jsonw *w, const char *key, const struct stack *stack
 /* json_cause.c: `cause` */
 void json__add_cause(struct jsonw *w, const struct cause *cause);
 
-/* json_machine.c: `cpu`, `scheduling`, `faults` */
+/* json_machine.c: `frames`, where some were missed; `cpu`, `scheduling`, `faults` */
+void json__add_frames(struct jsonw *w, const struct missed_frames *frames);
 void json__add_machine(struct jsonw *w, const struct block *block);
 
 /*

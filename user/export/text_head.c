@@ -78,15 +78,23 @@ static bool is_of_screen(const struct block *block)
 	return false;
 }
 
-/* Frames of a screen mean something to the loop of a user interface; for others on request. */
+/* Those of the display where they were counted, else of --fps. Frames of a screen mean something to the loop of a user interface; for others on request. */
 static void put_dropped(struct text *t, const struct block *block)
 {
 	struct strbuf words = STRBUF_INIT;
+	uint32_t missed = block->frames.missed;
 
-	if (!block->dropped_frames || (!is_of_screen(block) && t->verbosity <= 0))
+	if ((!block->dropped_frames && !missed) || (!is_of_screen(block) && t->verbosity <= 0))
 		return;
-	strbuf__addf(&words, "· %" PRIu32 " frame%s dropped", block->dropped_frames,
-		     block->dropped_frames == 1 ? "" : "s");
+	if (missed) {
+		strbuf__addf(&words, "· missed %" PRIu32 " frame%s of the display", missed,
+			     missed == 1 ? "" : "s");
+		if (block->frames.hz > 0)
+			strbuf__addf(&words, " (%.0f Hz)", block->frames.hz);
+	} else {
+		strbuf__addf(&words, "· %" PRIu32 " frame%s dropped", block->dropped_frames,
+			     block->dropped_frames == 1 ? "" : "s");
+	}
 	text__wrap(t, STYLE_DIM, INDENT, strbuf__str(&words));
 	t->out.failed |= words.failed;
 	strbuf__free(&words);

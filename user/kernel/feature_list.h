@@ -78,6 +78,10 @@
 	  "page faults: the file, where file_fault is missing",                                    \
 	  "without file_fault too a page fault has no file",                                       \
 	  "boot a kernel built with CONFIG_TRACEPOINTS=y")                                         \
+	X(VBLANK, vblank, OPTIONAL, "5.0 (a38d1107f937)",                                          \
+	  "the frames of a display that a block missed",                                           \
+	  "records have no `frames`, only those dropped by --fps",                                 \
+	  "on a machine with a display, load its driver (module drm)")                             \
 	X(BPF_STATS, bpf_stats, OPTIONAL, "5.8 (d46edd671a14)", "the cost of our own programs",    \
 	  "the summary lacks bpf_ns and bpf_runs", "boot a kernel from 5.8 on")
 

@@ -152,6 +152,12 @@ int probe__cache_add(const struct btf *btf)
 	return attach_raw_tp("mm_filemap_add_to_page_cache");
 }
 
+/* Not there before the module drm is. */
+int probe__vblank(const struct btf *btf)
+{
+	return attach_raw_tp("drm_vblank_event");
+}
+
 /* Where the kernel has types it need not be tried, which slows every system call down meanwhile. */
 int probe__raw_syscalls(const struct btf *btf)
 {

@@ -269,6 +269,12 @@ int loader__each_thread(struct loader *loader,
 	return look__run_each(&runs, fn, ctx);
 }
 
+bool loader__vblanks(const struct loader *loader, uint32_t crtc, struct jank_vblanks *ret)
+{
+	return features__has(loader->opts.features, FEATURE_VBLANK) && crtc < JANK_CRTC_MAX &&
+	       !bpf_map_lookup_elem(bpf_map__fd(loader->skel->maps.jank_vblanks), &crtc, ret);
+}
+
 int loader__losses(const struct loader *loader, uint64_t cnt[JANK_LOSS_CNT])
 {
 	return counts__losses(bpf_map__fd(loader->skel->maps.jank_lost), cnt);

@@ -87,6 +87,9 @@ int loader__ring_fd(const struct loader *loader);		/* the ring's map, borrowed *
 int loader__each_thread(struct loader *loader,
 			void (*fn)(void *ctx, const struct jank_rec_thread *rec), void *ctx);
 
+/* The refreshes of a display, as of now. False: none is told of; crtc counts from 0, all that there are. */
+bool loader__vblanks(const struct loader *loader, uint32_t crtc, struct jank_vblanks *ret);
+
 /* Adds the kernel side's losses, by JANK_LOST_*. */
 int loader__losses(const struct loader *loader, uint64_t cnt[JANK_LOSS_CNT]);
 

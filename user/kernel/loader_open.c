@@ -103,10 +103,12 @@ static void choose_programs(struct loader *loader)
 		{ skel->progs.jank_on_fault, file_fault },
 		{ skel->progs.jank_on_cache,
 		  !file_fault && features__has(feats, FEATURE_CACHE_ADD) },
+		{ skel->progs.jank_on_vblank, features__has(feats, FEATURE_VBLANK) },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		bpf_program__set_autoload(rows[i].prog, rows[i].wanted);
+	bpf_map__set_autocreate(skel->maps.jank_vblanks, features__has(feats, FEATURE_VBLANK));
 }
 
 /* -a: one link for all sites of a file. By perf events each would take 100 ms to be detached. */

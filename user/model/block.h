@@ -121,6 +121,13 @@ struct facts {
 	uint64_t quota_ns, quota_period_ns;
 };
 
+/* Frames of a display that went by meanwhile. */
+struct missed_frames {
+	uint32_t missed; /* 0: none was counted, and the others mean nothing */
+	uint32_t crtc;	 /* the display, by its number in the DRM */
+	double hz;	 /* how often it shows one; 0: not known */
+};
+
 struct host_info {
 	char *name, *kernel, *arch, *boot_id;
 	uint32_t cpus;
@@ -199,6 +206,7 @@ struct block {
 	uint32_t end;		 /* JANK_END_* */
 	struct message *message; /* what was handled; NULL: not known */
 	uint32_t dropped_frames;
+	struct missed_frames frames;
 	uint64_t cpu_ns;
 	uint64_t state_ns[JANK_STATE_CNT];
 	struct cause cause;

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The refreshes of displays, kept until a block asks which fell into it. */
+#ifndef JANK_VBLANK_BPF_H
+#define JANK_VBLANK_BPF_H
+
+#include "bpf/maps.bpf.h"
+
+/* The DRM holds a device's lock here: of one CRTC there is one at a time. cnt last: a reader has what it counts. */
+static __always_inline void vblank__note(__u32 crtc, __u32 seq, __u64 now_ns)
+{
+	struct jank_vblanks *all = bpf_map_lookup_elem(&jank_vblanks, &crtc);
+	struct jank_vblank *at;
+	__u32 cnt;
+
+	if (!all)
+		return;
+	cnt = all->cnt;
+	at = &all->near[cnt % JANK_VBLANK_NEAR];
+	at->t_ns = now_ns;
+	at->seq = seq;
+	if (!(cnt % JANK_VBLANK_STEP)) {
+		at = &all->far[cnt / JANK_VBLANK_STEP % JANK_VBLANK_FAR];
+		at->t_ns = now_ns;
+		at->seq = seq;
+	}
+	barrier(); /* the CPU may still swap the two: a reader leaves out what is out of order */
+	all->cnt = cnt + 1;
+}
+
+#endif
