@@ -122,8 +122,9 @@ static void test_late_arrival(void)
 	ok(s.block_cnt == 1 && event.block.wakeup_missed_cnt == 1 &&
 		   logic__lost(JANK_LOST_WAKEUP) == 1,
 	   "an arrival that nobody saw is counted");
-	ok(event.block.state_ns[JANK_STATE_SOCKET] + runnable >= 4500000 &&
-		   runnable < event.block.state_ns[JANK_STATE_SOCKET],
+	/* How long it really waited for a CPU is the machine's doing; what it ran since is no part of either. */
+	ok(event.block.state_ns[JANK_STATE_SOCKET] >= 2000000 &&
+		   event.block.state_ns[JANK_STATE_SOCKET] + runnable >= 4500000,
 	   "the time before it stays the sleep's");
 	END(1);
 	open = STEP(LOOK);

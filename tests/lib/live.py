@@ -180,7 +180,8 @@ def judge_truth(tap, what, truth, blocks, options, *details):
     notes = [line for line in lines if line.startswith("#")]
     for line in lines:
         if line.startswith(("ok", "not ok")):
-            tap.check(line.startswith("ok"), f"{what}: {line.split(' - ', 1)[1]}", *notes)
+            judge = tap.measured if ", wanted " in line else tap.check
+            judge(line.startswith("ok"), f"{what}: {line.split(' - ', 1)[1]}", *notes)
     if done.returncode > 1 or not lines:
         tap.check(False, f"{what}: can be judged", done.stderr, *details)
 
@@ -190,7 +191,7 @@ def check_blamed(tap, what, block, kind):
     if not tap.check(block, f"{what} is a block"):
         return False
     tap.note(headline(block))
-    tap.check(blamed(block) == kind, f"{what}: the cause is {kind}", headline(block))
+    tap.measured(blamed(block) == kind, f"{what}: the cause is {kind}", headline(block))
     return True
 
 

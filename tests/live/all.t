@@ -101,8 +101,8 @@ def test_same_blocks(group):
         first = max(min(b["start_ns"] for b in by_pid.blocks), min(b["start_ns"] for b in by_all.blocks)) + 500 * MS
         common = [b for b in ours.blocks if first < b["start_ns"] < last and b["duration_ns"] > THRESHOLD_NS + 2 * MS]
         missing = [headline(b) for b in common if not matching(b, theirs.blocks)]
-        tap.check(common and not missing, f"each of {len(common)} blocks that {what} found the other found, too",
-                  *missing)
+        tap.measured(common and not missing, f"each of {len(common)} blocks that {what} found the other found, too",
+                     *missing)
     block = by_all.blocks[0]
     tap.check(block["exe"].endswith("simjank") and block["uid"] == os.getuid() and block["ns_pid"] == block["pid"],
               "-a knows who it is", block)
@@ -247,9 +247,9 @@ def test_churn(group, folder):
     tap.check(len(trace.blocks) <= len(stalls) * 1.1, "and none was invented", len(trace.blocks))
     names = {(b["process"], b.get("exe") and os.path.basename(b["exe"])) for b in trace.blocks}
     nameless = sum("exe" not in b for b in trace.blocks)  # gone before anybody could look
-    tap.check(names <= {(name, exe) for name in ("comer", "exe") for exe in ("comer", None)}
-              and nameless < len(trace.blocks) / 20, f"each is known by its name, but {nameless} by its program, too",
-              names, nameless)
+    tap.measured(names <= {(name, exe) for name in ("comer", "exe") for exe in ("comer", None)}
+                 and nameless < len(trace.blocks) / 20,
+                 f"each is known by its name, but {nameless} by its program, too", names, nameless)
     check_run(tap, trace, "churn")
     tap.check(abs(last[0] - first[0]) <= 2, "its descriptors stay as they are", first, last)
     tap.check(last[1] - first[1] < GROWTH_KB, "its memory, too", first, last)

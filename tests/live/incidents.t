@@ -223,7 +223,7 @@ def node_gc(tap, folder):
     block = moment.block(trace.blocks)
     collecting = sum(each["ms"] for each in collections)
     tap.note(f"node says that its collector took {collecting:.1f} ms")
-    if not tap.check(collecting > 0.4 * (block or {}).get("duration_ns", 0) / MS, "node, GC: there is much to collect"):
+    if not tap.measured(collecting > 0.4 * (block or {}).get("duration_ns", 0) / MS, "node, GC: there is much to collect"):
         return
     check_incident(tap, Truth("node, long GC", ["cpu", "futex"], whats=["gc"], seen=["MarkCompact", "Heap"], words=["garbage"]), block)
 
