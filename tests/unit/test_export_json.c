@@ -96,7 +96,9 @@ static const struct {
 	{ "cpu",
 	  "\"cause\":{\"kind\":\"cpu\",\"share\":0.9615,\"frame\":{\"function\":\"luaV_execute\",",
 	  true },
-	{ "cpu", "\"file\":\"/build/redis/deps/lua/src/lvm.c\",\"line\":113,\"inlined\":true}",
+	{ "cpu",
+	  "\"file\":\"/build/redis/deps/lua/src/"
+	  "lvm.c\",\"line\":113,\"language\":\"lua\",\"inlined\":true}",
 	  true },
 	{ "cpu",
 	  "{\"function\":\"__schedule\",\"offset\":963,\"module\":\"vmlinux\",\"kernel\":true}",

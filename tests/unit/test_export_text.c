@@ -134,7 +134,7 @@ static const struct {
 	{ "cpu", "\n    87%  █ running 270 ms, 27 samples\n          luaH_getnum  redis-server\n",
 	  true },
 	{ "cpu",
-	  "luaV_gettable inlined  lvm.c:113\n        ▸ luaV_execute ×2\n          luaD_call\n",
+	  "luaV_gettable inlined  lvm.c:113  lua\n        ▸ luaV_execute ×2\n          luaD_call\n",
 	  true },
 	{ "cpu", "          … 2 more\n", true },
 	{ "cpu",

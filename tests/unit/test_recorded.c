@@ -55,6 +55,7 @@ static void is_frame(const struct frame *got, const struct frame *want, const ch
 		   got->line == want->line && got->kernel == want->kernel &&
 		   got->inlined == want->inlined && got->app == want->app,
 	   "%s: its numbers", what);
+	is_str(got->language, want->language, "%s: its language", what);
 	is_str(got->function, want->function, "%s: its function", what);
 	is_str(got->module, want->module, "%s: its module", what);
 	is_str(got->build_id, want->build_id, "%s: its build id", what);
@@ -217,6 +218,7 @@ static void test_frames(void)
 		  .build_id = "00ff",
 		  .file = "a.c",
 		  .line = 7,
+		  .language = "java",
 		  .inlined = true,
 		  .app = true },
 		{ .address = 0x1000, .function = "outer", .offset = 0x34, .app = true },

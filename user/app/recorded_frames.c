@@ -18,6 +18,7 @@ static void set_frame(struct frame *frame, json_t *json, uint64_t address)
 		.build_id = recorded__text(json, "build_id"),
 		.file = recorded__text(json, "file"),
 		.line = recorded__number(json, "line"),
+		.language = recorded__text(json, "language"),
 		.kernel = json_is_true(json_object_get(json, "kernel")),
 		.inlined = json_is_true(json_object_get(json, "inlined")),
 		.app = json_is_true(json_object_get(json, "app")),

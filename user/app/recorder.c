@@ -120,6 +120,8 @@ static void add_frame(struct jsonw *w, const struct frame *frame)
 		jsonw__kstr(w, "file", frame->file);
 		jsonw__ku64(w, "line", frame->line);
 	}
+	if (frame->language)
+		jsonw__kstr(w, "language", frame->language);
 	jsonw__kbool(w, "kernel", frame->kernel);
 	jsonw__kbool(w, "inlined", frame->inlined);
 	jsonw__kbool(w, "app", frame->app);

@@ -26,6 +26,7 @@ void json__add_frame(struct jsonw *w, const struct frame *frame)
 	jsonw__kstr_known(w, "file", frame->file);
 	if (frame->file && frame->line)
 		jsonw__ku64(w, "line", frame->line);
+	jsonw__kstr_known(w, "language", frame->language);
 	if (frame->inlined)
 		jsonw__kbool(w, "inlined", true);
 	if (frame->kernel)

@@ -47,6 +47,8 @@ static void put_place(struct text *t, const struct frame *frame, const struct fr
 		if (frame->line)
 			text__putf(t, STYLE_DIM, ":%" PRIu32, frame->line);
 	}
+	if (frame->language)
+		text__putf(t, STYLE_DIM, "  %s", frame->language);
 	if (!text__shows_all(t) && frame->function && before->module && frame->module &&
 	    !strcmp(frame->module, before->module))
 		return;

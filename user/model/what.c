@@ -307,7 +307,8 @@ const struct frame *what__collector(const struct moment *m, const struct frame *
 	for (size_t i = 0; i < m->stack->frame_cnt; i++) {
 		const struct frame *frame = &m->stack->frames[i];
 
-		if (!frame->kernel && what_table__name(&what_of_gc, frame->function)) {
+		if (!frame->kernel && !frame->inlined &&
+		    what_table__name(&what_of_gc, frame->function)) {
 			ret = frame;
 			*ret_caller = NULL;
 		} else if (ret && !*ret_caller && stack__is_app(frame)) {

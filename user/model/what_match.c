@@ -38,7 +38,7 @@ static size_t first_rule(const struct what_table *table, const char *name, size_
 
 static bool may_match(const struct what_table *table, const struct frame *frame)
 {
-	return frame->function && frame->kernel == table->kernel;
+	return frame->function && !frame->inlined && frame->kernel == table->kernel;
 }
 
 const char *what_table__any(const struct what_table *table, const struct stack *stack)

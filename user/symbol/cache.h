@@ -7,12 +7,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A function that was inlined at an address. */
+struct cached_inlined {
+	const char *function, *file;
+	uint32_t line;
+};
+
 struct cached {
 	uint64_t key;	      /* cache__key */
 	uint64_t base;	      /* the address minus its frame's offset */
 	const char *function; /* strings are the pool's */
 	const char *module;
 	const char *build_id;
+	const char *file;     /* of the function itself, not of what was inlined there */
+	const char *language; /* static */
+	const struct cached_inlined *inlined; /* innermost first; the pool's */
+	uint32_t inlined_cnt, line;
 	uint32_t generation; /* of the perf map, when jit */
 	bool used, app;
 	bool jit; /* a perf map's: stands only while that does not change */

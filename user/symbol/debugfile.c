@@ -138,6 +138,53 @@ static int by_link(const struct elf *elf, const struct debugfile_places *places)
 	return fd;
 }
 
+static bool has_build_id(int fd, const char *build_id)
+{
+	struct image img;
+	struct elf elf;
+	bool ret;
+
+	if (image__of_fd(&img, fd) || elf__open(&elf, &img))
+		return false;
+	ret = !strcmp(elf.build_id, build_id);
+	elf__close(&elf);
+	return ret;
+}
+
+/* The section has a name, its NUL, and the bytes of the build id. */
+static bool read_alt_link(const struct elf *elf, char *hex)
+{
+	const struct elf_section *sec = elf__section(elf, ".gnu_debugaltlink");
+	unsigned char buf[PATH_MAX + BUILD_ID_MAX];
+	size_t name;
+
+	if (!sec || sec->size > sizeof(buf) || image__read(&elf->img, sec->offset, buf, sec->size))
+		return false;
+	name = strnlen((char *)buf, sec->size) + 1;
+	if (name + 2 > sec->size || sec->size - name > BUILD_ID_MAX)
+		return false;
+	for (size_t i = name; i < sec->size; i++, hex += 2)
+		snprintf(hex, 3, "%02x", buf[i]);
+	return true;
+}
+
+int debugfile__open_alt(const struct elf *elf, const char *debug_dir)
+{
+	char build_id[BUILD_ID_HEX_SZ], path[PATH_MAX];
+	int fd;
+
+	if (!read_alt_link(elf, build_id) ||
+	    snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", debug_dir, build_id,
+		     build_id + 2) >= (int)sizeof(path))
+		return -ENOENT;
+	fd = openfile__path(path, NULL);
+	if (fd >= 0 && !has_build_id(fd, build_id)) {
+		close(fd);
+		return -ENOENT;
+	}
+	return fd;
+}
+
 int debugfile__open(const struct elf *elf, const struct debugfile_places *places)
 {
 	int fd = by_build_id(elf, places);

@@ -16,4 +16,7 @@ struct debugfile_places {
  * descriptor, or -ENOENT. */
 int debugfile__open(const struct elf *elf, const struct debugfile_places *places);
 
+/* Opens dwz's common file, which elf's DWARF refers to (.gnu_debugaltlink), by its build id. */
+int debugfile__open_alt(const struct elf *elf, const char *debug_dir);
+
 #endif

@@ -71,6 +71,8 @@ static void unload(struct module *module)
 
 	for (i = 0; i < module->tab_cnt; i++)
 		symtab__free(&module->tabs[i].syms);
+	dwarf__free(module->dwarf);
+	module->dwarf = NULL;
 	free(module->loads);
 	module->loads = NULL;
 	module->load_cnt = module->tab_cnt = 0;
@@ -158,6 +160,7 @@ static size_t bytes_of(const struct module *module)
 {
 	size_t ret = sizeof(*module) + module->load_cnt * sizeof(*module->loads), i;
 
+	ret += dwarf__bytes(module->dwarf);
 	for (i = 0; i < module->tab_cnt; i++)
 		ret += symtab__bytes(&module->tabs[i].syms);
 	return ret;
@@ -195,6 +198,11 @@ void modules__trim(struct modules *modules, size_t max)
 	size_t bytes = modules__bytes(modules);
 	struct module *module;
 
+	for (module = modules->table; module && bytes > max; module = module->hh.next) {
+		bytes -= dwarf__bytes(module->dwarf);
+		dwarf__shrink(module->dwarf);
+		bytes += dwarf__bytes(module->dwarf);
+	}
 	while (bytes > max && (module = victim(modules))) {
 		bytes -= bytes_of(module);
 		if (module->refs)

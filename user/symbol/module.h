@@ -10,6 +10,7 @@
 #include <uthash.h>
 
 #include "symbol/debugfile.h"
+#include "symbol/dwarf.h"
 #include "symbol/elf.h"
 #include "symbol/symtab.h"
 
@@ -37,6 +38,7 @@ struct module {
 	char build_id[BUILD_ID_HEX_SZ];
 	struct module_tab tabs[MODULE_TABS_MAX];
 	size_t tab_cnt;
+	struct dwarf *dwarf; /* of the file or of its debug file; NULL: none */
 };
 
 struct modules {

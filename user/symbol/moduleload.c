@@ -30,8 +30,16 @@ static bool add_table(struct module *module, const struct elf *elf, uint32_t typ
 	return true;
 }
 
+static void add_dwarf(struct module *module, const struct elf *elf,
+		      const struct debugfile_places *places)
+{
+	if (!module->dwarf && places)
+		module->dwarf = dwarf__new(elf, places->debug_dir);
+}
+
+/* Its DWARF, and where it is wanted its table. */
 static bool add_debug_file(struct module *module, const struct elf *elf,
-			   const struct debugfile_places *places)
+			   const struct debugfile_places *places, bool table)
 {
 	int fd = places ? debugfile__open(elf, places) : -1;
 	struct image img;
@@ -41,7 +49,8 @@ static bool add_debug_file(struct module *module, const struct elf *elf,
 	if (fd < 0)
 		return false;
 	if (!image__of_fd(&img, fd) && !elf__open(&debug, &img)) {
-		ret = add_table(module, &debug, SHT_SYMTAB);
+		ret = table && add_table(module, &debug, SHT_SYMTAB);
+		add_dwarf(module, &debug, places);
 		elf__close(&debug);
 	}
 	close(fd);
@@ -86,8 +95,9 @@ static void add_tables(struct module *module, const struct elf *elf,
 	bool thin = is_thin(elf), whole;
 
 	whole = !thin && add_table(module, elf, SHT_SYMTAB);
-	if (!whole)
-		whole = add_debug_file(module, elf, places);
+	add_dwarf(module, elf, places);
+	if (!whole || !module->dwarf)
+		whole |= add_debug_file(module, elf, places, !whole);
 	if (!whole) {
 		if (thin)
 			add_table(module, elf, SHT_SYMTAB);

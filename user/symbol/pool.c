@@ -2,6 +2,7 @@
 /* Interned strings in chunks. See pool.h. */
 #include "symbol/pool.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,6 +109,14 @@ const char *pool__add(struct pool *pool, const char *str, size_t len)
 	pool->hashes[slot] = hash;
 	pool->cnt++;
 	return copy;
+}
+
+void *pool__room(struct pool *pool, size_t size)
+{
+	char *ret = room(pool, size + _Alignof(max_align_t) - 1);
+	uintptr_t over = (uintptr_t)ret % _Alignof(max_align_t);
+
+	return ret && over ? ret + _Alignof(max_align_t) - over : ret;
 }
 
 void pool__free(struct pool *pool)

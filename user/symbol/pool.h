@@ -19,6 +19,9 @@ struct pool {
 /* The pool's copy of a string, or NULL when out of memory. A zeroed struct pool is an empty one. */
 const char *pool__add(struct pool *pool, const char *str, size_t len);
 
+/* Memory for anything, freed with the strings; NULL when there is none. */
+void *pool__room(struct pool *pool, size_t size);
+
 void pool__free(struct pool *pool); /* leaves it empty */
 
 #endif

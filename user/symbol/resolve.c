@@ -8,6 +8,7 @@
 #include "symbol/demangle.h"
 #include "symbol/kallsyms.h"
 #include "symbol/runtime.h"
+#include "symbol/source.h"
 
 #define SUFFIX_MAX 8
 
@@ -46,9 +47,11 @@ static bool by_file(const struct resolver *rs, const struct region *region, uint
 	if (!sym)
 		return false;
 	entry->function = name_of(rs, tab, sym);
-	if (entry->function)
-		entry->base = at - delta;
-	return entry->function;
+	if (!entry->function)
+		return false;
+	entry->base = at - delta;
+	source__add(rs, region->mapped->module, at - region->start + region->offset, entry);
+	return true;
 }
 
 static bool by_perf_map(const struct resolver *rs, const struct process *process, uint64_t at,

@@ -12,6 +12,7 @@ struct resolver {
 	const char *kernel_build_id; /* "": not known */
 	bool this_kernel; /* the table of kallsyms is this machine's: /sys has its modules */
 	bool demangle;
+	bool source; /* lines and inlined functions are wanted */
 };
 
 /*
