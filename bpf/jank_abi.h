@@ -140,6 +140,7 @@ struct jank_conf {
 	__u64 span_min_ns;    /* off-CPU spans from here on are reported with their stack */
 	__u64 sample_age_ns;  /* the sampler leaves a dispatch alone until it is this old */
 	__u64 real_offset_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
+	__u64 tick_ns; /* the kernel brings a running thread's CPU time up to date at least so often */
 	__u64 watch_ns; /* a dispatch that waits longer than this: what do the others do? 0: never asked */
 	__u32 tgid;	    /* the one process traced, or 0: those in jank_tgids */
 	__u32 self_tgid;    /* jankbpf itself */
@@ -163,7 +164,7 @@ struct jank_conf {
 	__s32 restart_nr[2];		      /* restart_syscall, of 64-bit and 32-bit programs */
 	__u8 syscall_class[JANK_SYSCALL_MAX]; /* by system-call number: JANK_CLASS_* */
 };
-_Static_assert(sizeof(struct jank_conf) == 184 + JANK_SYSCALL_MAX, "jank_conf");
+_Static_assert(sizeof(struct jank_conf) == 192 + JANK_SYSCALL_MAX, "jank_conf");
 
 /* What the calibration object is asked, and what it answers of the task that runs it. */
 struct jank_calibration {

@@ -154,15 +154,33 @@ static __always_inline u64 thread__exec_at(const struct jank_thread *t, struct t
 }
 
 /*
+ * What a running thread's CPU time has grown since it was brought up to date. More than a tick it can't be: the run
+ * queue's clock stands still while a hypervisor has the CPU (update_rq_clock_task in kernel/sched/core.c), ours goes on.
+ */
+static __always_inline s64 thread__pending_ns(u64 exec_at_ns, u64 now)
+{
+	s64 ns = now - exec_at_ns;
+
+	if (ns < 0)
+		return 0;
+	return (u64)ns < jank_conf.tick_ns ? ns : (s64)jank_conf.tick_ns;
+}
+
+/*
  * The thread's CPU time since the dispatch began, as its own CPU clock counts it (without what a
  * hypervisor stole). sum_exec_runtime is as of the last tick or switch; the rest is brought forward.
  */
 static __always_inline u64 thread__cpu_ns(const struct jank_thread *t, struct task_struct *task,
 					  u64 now)
 {
-	s64 ns = (KREAD(task, se.sum_exec_runtime) - t->exec_sum_ns) + (now - t->start_ns) -
-		 (thread__exec_at(t, task) - t->exec_at_ns);
+	u64 exec_at_ns = thread__exec_at(t, task);
+	s64 ns = KREAD(task, se.sum_exec_runtime) - t->exec_sum_ns;
 
+	if (t->clock_off_ns)
+		ns += thread__pending_ns(exec_at_ns, now) -
+		      thread__pending_ns(t->exec_at_ns, t->start_ns);
+	else /* the clocks can't be compared yet, but they went on for as long */
+		ns += (now - t->start_ns) - (exec_at_ns - t->exec_at_ns);
 	return ns > 0 ? ns : 0;
 }
 

@@ -62,6 +62,7 @@ static inline struct jank_conf logic__conf(void)
 		.thread_sz = 16384,
 		.user_ip_mask = 0xffffffffffff, /* 48 bits, as calibrate.c finds them */
 		.switch_state = 1,
+		.tick_ns = 10000000,
 	};
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "kernel/syscalls.h"
 
 #define SPAN_MIN_NS	   (1 * NS_PER_MS)
@@ -25,6 +26,21 @@ static void fill_filter(struct jank_conf *conf, const struct filter *filter)
 	memcpy(conf->uids, filter->uids, sizeof(conf->uids));
 }
 
+/*
+ * CONFIG_HZ is 100 at least; on CPUs without a tick (nohz_full) there is a rest of one a second
+ * (sched_tick_remote in kernel/sched/core.c).
+ */
+static uint64_t tick_ns(void)
+{
+	struct strbuf sb = STRBUF_INIT;
+	bool tickless;
+
+	tickless = !file__read("/sys/devices/system/cpu/nohz_full", 4096, &sb) && sb.len > 1 &&
+		   strcmp(strbuf__str(&sb), "(null)\n") != 0;
+	strbuf__free(&sb);
+	return tickless ? 2 * NS_PER_SEC : 10 * NS_PER_MS;
+}
+
 void conf__fill(struct jank_conf *conf, const struct loader_opts *opts,
 		const struct calibration *calibration, bool infer_begin, bool compat_apart)
 {
@@ -34,6 +50,7 @@ void conf__fill(struct jank_conf *conf, const struct loader_opts *opts,
 	conf->sample_age_ns = opts->threshold_ns / SAMPLE_AGE_DIVISOR;
 	conf->watch_ns = opts->frequency_hz ? opts->threshold_ns / WATCH_DIVISOR + 1 : 0;
 	conf->copy_sz = opts->stack_sz;
+	conf->tick_ns = tick_ns();
 	conf->real_offset_ns = clock__real_offset_ns();
 	conf->tgid = opts->only_pid;
 	conf->self_tgid = getpid();
