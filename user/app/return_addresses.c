@@ -8,50 +8,6 @@
 
 #define BATCH 64
 
-#ifdef __aarch64__
-bool is_behind_call(const uint8_t *code)
-{
-	uint32_t insn;
-
-	memcpy(&insn, code + CALL_BYTES - sizeof(insn), sizeof(insn));
-	return (insn & 0xfc000000) == 0x94000000 || /* bl */
-	       (insn & 0xfffffc1f) == 0xd63f0000 || /* blr */
-	       (insn & 0xfefff800) == 0xd63f0800;   /* blraa and its kin */
-}
-#else
-/* call *REG or *MEMORY: ff /2, the length by its addressing form */
-static bool is_indirect(const uint8_t *insn, size_t len)
-{
-	uint8_t mod = insn[1] >> 6, rm = insn[1] & 7;
-	size_t want = 2;
-
-	if (insn[0] != 0xff || (insn[1] >> 3 & 7) != 2)
-		return false;
-	if (mod != 3 && rm == 4) {
-		want++; /* a SIB byte */
-		if (mod == 0 && len > 2 && (insn[2] & 7) == 5)
-			want += 4;
-	}
-	if (mod == 1)
-		want += 1;
-	else if (mod == 2 || (mod == 0 && rm == 5))
-		want += 4;
-	return want == len;
-}
-
-bool is_behind_call(const uint8_t *code)
-{
-	const uint8_t *end = code + CALL_BYTES;
-
-	if (end[-5] == 0xe8)
-		return true;
-	for (size_t len = 2; len <= 7; len++)
-		if (is_indirect(end - len, len))
-			return true;
-	return false;
-}
-#endif
-
 static bool read_at(uint32_t pid, uint64_t address, void *ret, size_t size)
 {
 	struct iovec local = { ret, size }, remote = { (void *)(uintptr_t)address, size };

@@ -7,10 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CALL_BYTES 8 /* before the address, as far as one must look */
-
-/* code: the CALL_BYTES bytes before the address, in this machine's instruction set. */
-bool is_behind_call(const uint8_t *code);
+#include "base/call_site.h"
 
 /*
  * The function that the call before the address calls, in the process's memory; through the procedure linkage table to
