@@ -41,6 +41,7 @@ static int read_header(struct elf *elf, struct header *ret)
 			return -ENOEXEC;
 		elf->type = e64.e_type;
 		elf->machine = e64.e_machine;
+		elf->entry = e64.e_entry;
 		*ret = (struct header){ e64.e_phoff, e64.e_shoff, e64.e_phnum, e64.e_shnum,
 					e64.e_shstrndx };
 	} else {
@@ -48,6 +49,7 @@ static int read_header(struct elf *elf, struct header *ret)
 			return -ENOEXEC;
 		elf->type = e32.e_type;
 		elf->machine = e32.e_machine;
+		elf->entry = e32.e_entry;
 		*ret = (struct header){ e32.e_phoff, e32.e_shoff, e32.e_phnum, e32.e_shnum,
 					e32.e_shstrndx };
 	}
@@ -70,6 +72,16 @@ static int read_phdr(const struct elf *elf, uint64_t off, Elf64_Phdr *ret)
 	return 0;
 }
 
+static struct elf_segment segment_of(const Elf64_Phdr *ph)
+{
+	return (struct elf_segment){
+		.offset = ph->p_offset,
+		.vaddr = ph->p_vaddr,
+		.file_size = ph->p_filesz,
+		.exec = ph->p_flags & PF_X,
+	};
+}
+
 static void read_segments(struct elf *elf, const struct header *hdr)
 {
 	size_t size = elf->is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr), i;
@@ -80,15 +92,12 @@ static void read_segments(struct elf *elf, const struct header *hdr)
 			return;
 		if (ph.p_type == PT_NOTE && !elf->build_id[0])
 			buildid__find(&elf->img, ph.p_offset, ph.p_filesz, elf->build_id);
-		if (ph.p_type != PT_LOAD || !ph.p_filesz || elf->load_cnt == ELF_LOADS_MAX ||
-		    !image__holds(&elf->img, ph.p_offset, ph.p_filesz))
+		if (!ph.p_filesz || !image__holds(&elf->img, ph.p_offset, ph.p_filesz))
 			continue;
-		elf->loads[elf->load_cnt++] = (struct elf_segment){
-			.offset = ph.p_offset,
-			.vaddr = ph.p_vaddr,
-			.file_size = ph.p_filesz,
-			.exec = ph.p_flags & PF_X,
-		};
+		if (ph.p_type == PT_GNU_EH_FRAME)
+			elf->eh_hdr = segment_of(&ph);
+		if (ph.p_type == PT_LOAD && elf->load_cnt < ELF_LOADS_MAX)
+			elf->loads[elf->load_cnt++] = segment_of(&ph);
 	}
 }
 

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HELD_MAX 256 /* descriptors for files not read yet: further ones are opened again by name */
+#define HELD_MAX     256 /* descriptors for files not read yet: further ones are opened again by name */
+#define CFI_HELD_MAX 128 /* for unwind tables: the same */
 
 static struct module_id id_of(const struct stat *st)
 {
@@ -65,10 +66,18 @@ bool module__is(const struct module *module, const struct stat *st)
 	return !memcmp(&id, &module->id, sizeof(id));
 }
 
-static void unload(struct module *module)
+static void drop_cfi(struct modules *modules, struct module *module)
+{
+	modules->cfi_held -= module->cfi && cfi__has_fd(module->cfi);
+	cfi__free(module->cfi);
+	module->cfi = NULL;
+}
+
+static void unload(struct modules *modules, struct module *module)
 {
 	size_t i;
 
+	drop_cfi(modules, module);
 	for (i = 0; i < module->tab_cnt; i++)
 		symtab__free(&module->tabs[i].syms);
 	dwarf__free(module->dwarf);
@@ -83,7 +92,7 @@ static void remove_module(struct modules *modules, struct module *module)
 {
 	HASH_DEL(modules->table, module);
 	drop_fd(modules, module);
-	unload(module);
+	unload(modules, module);
 	free(module);
 }
 
@@ -92,7 +101,7 @@ void module__put(struct modules *modules, struct module *module)
 {
 	if (!module || --module->refs)
 		return;
-	if (!module->tab_cnt)
+	if (!module->tab_cnt && !module->cfi)
 		remove_module(modules, module);
 }
 
@@ -119,6 +128,13 @@ static struct module_id id_of_memory(const unsigned char *mem, size_t size)
 	return (struct module_id){ .inode = a, .mtime_ns = b, .size = size };
 }
 
+static struct cfi *cfi_of_memory(const void *mem, size_t size)
+{
+	void *copy = malloc(size);
+
+	return copy ? cfi__new(-1, memcpy(copy, mem, size), size) : NULL;
+}
+
 struct module *modules__of_memory(struct modules *modules, const void *mem, size_t size)
 {
 	struct module_id id = id_of_memory(mem, size);
@@ -129,8 +145,36 @@ struct module *modules__of_memory(struct modules *modules, const void *mem, size
 		image__of_mem(&img, mem, size);
 		module__build(module, &img, NULL);
 		module->loaded = true;
+		module->cfi = cfi_of_memory(mem, size);
 	}
 	return module;
+}
+
+static void close_oldest_cfi(struct modules *modules)
+{
+	struct module *module, *oldest = NULL;
+
+	for (module = modules->table; module; module = module->hh.next)
+		if (module->cfi && cfi__has_fd(module->cfi) &&
+		    (!oldest || module->used < oldest->used))
+			oldest = module;
+	if (oldest)
+		cfi__set_fd(oldest->cfi, -1);
+	modules->cfi_held -= !!oldest;
+}
+
+struct cfi *modules__open_cfi(struct modules *modules, struct module *module, int fd)
+{
+	if (modules->cfi_held >= CFI_HELD_MAX)
+		close_oldest_cfi(modules);
+	if (module->cfi) {
+		modules->cfi_held -= cfi__has_fd(module->cfi);
+		cfi__set_fd(module->cfi, fd);
+	} else {
+		module->cfi = cfi__new(fd, NULL, 0);
+	}
+	modules->cfi_held += module->cfi && cfi__has_fd(module->cfi);
+	return module->cfi;
 }
 
 const struct symbol *module__find(struct modules *modules, struct module *module,
@@ -161,6 +205,8 @@ static size_t bytes_of(const struct module *module)
 	size_t ret = sizeof(*module) + module->load_cnt * sizeof(*module->loads), i;
 
 	ret += dwarf__bytes(module->dwarf);
+	if (module->cfi)
+		ret += cfi__bytes(module->cfi);
 	for (i = 0; i < module->tab_cnt; i++)
 		ret += symtab__bytes(&module->tabs[i].syms);
 	return ret;
@@ -184,7 +230,7 @@ static struct module *victim(const struct modules *modules)
 	for (module = modules->table; module; module = module->hh.next) {
 		bool unused = !module->refs;
 
-		if (!module->loaded || !module->tab_cnt || (!unused && !module->id.dev))
+		if ((!module->tab_cnt && !module->cfi) || (!unused && !module->id.dev))
 			continue;
 		if (!best || unused > !best->refs ||
 		    (unused == !best->refs && module->used < best->used))
@@ -206,7 +252,7 @@ void modules__trim(struct modules *modules, size_t max)
 	while (bytes > max && (module = victim(modules))) {
 		bytes -= bytes_of(module);
 		if (module->refs)
-			unload(module);
+			unload(modules, module);
 		else
 			remove_module(modules, module);
 	}

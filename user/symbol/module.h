@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <uthash.h>
 
+#include "symbol/cfi.h"
 #include "symbol/debugfile.h"
 #include "symbol/dwarf.h"
 #include "symbol/elf.h"
@@ -39,12 +40,15 @@ struct module {
 	struct module_tab tabs[MODULE_TABS_MAX];
 	size_t tab_cnt;
 	struct dwarf *dwarf; /* of the file or of its debug file; NULL: none */
+	struct cfi
+		*cfi; /* NULL: nothing was unwound yet, or given up; of the vdso from the first */
 };
 
 struct modules {
 	struct module *table;
 	uint64_t tick;
-	size_t held; /* descriptors kept in module.fd */
+	size_t held;	 /* descriptors kept in module.fd */
+	size_t cfi_held; /* and in module.cfi */
 };
 
 /* The module of an open file, with a reference more. Takes fd. NULL when out of memory. */
@@ -72,6 +76,10 @@ void module__put(struct modules *modules, struct module *module); /* accepts NUL
 const struct symbol *module__find(struct modules *modules, struct module *module,
 				  uint64_t file_offset, const struct module_tab **tab,
 				  uint64_t *delta);
+
+/* Gives the module's unwind tables an open file (taken), makes them when there are none; those used least recently lose
+ * theirs when there are many. NULL when out of memory. */
+struct cfi *modules__open_cfi(struct modules *modules, struct module *module, int fd);
 
 size_t modules__bytes(const struct modules *modules);
 
