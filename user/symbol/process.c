@@ -48,6 +48,7 @@ void process__free(struct process_env *env, struct process *process)
 	release(env, &process->maps);
 	cache__clear(&process->cache);
 	perfmap__free(&process->jit);
+	free(process->calls);
 	free(process);
 }
 
@@ -179,6 +180,8 @@ int process__refresh(struct process_env *env, struct process *process, bool must
 		release(env, &process->maps);
 		process->maps = maps;
 		cache__clear(&process->cache);
+		free(process->calls);
+		process->calls = NULL;
 		process__update_jit(env, process);
 	} else {
 		maps__free(&maps);

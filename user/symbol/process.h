@@ -25,6 +25,7 @@ struct process {
 	struct maps maps;
 	struct cache cache;
 	struct perfmap jit;
+	struct calls *calls;	  /* return addresses in code of no file, or NULL; see tables.h */
 	uint64_t next_refresh_ns; /* none for a missing address before */
 };
 

@@ -1,14 +1,238 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* The walk from frame to frame. See unwind.h. */
 #include "symbol/unwind.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "symbol/symbolize_parts.h"
+#include "symbol/unwind_parts.h"
+
+#define FAR (64ull << 20) /* nothing of a stack lies as far above the stack pointer */
+
+#ifdef __aarch64__
+static const struct unwind_arch arch_64 = {
+	.machine = EM_AARCH64,
+	.word = 8,
+	.sp = 31,
+	.fp = 29,
+	.pc = 32,
+	.link = 30,
+	.reg_cnt = 33,
+	.saved = 0x3ff80000 | 1ull << 31, /* x19 to x29, sp */
+	.pc_mask = (1ull << 48) - 1,
+};
+/* Its tables are others (.ARM.exidx), and its frame pointers of two kinds. */
+static const struct unwind_arch arch_32 = {
+	.machine = EM_ARM,
+	.word = 4,
+	.sp = 13,
+	.fp = NO_REG,
+	.pc = 15,
+	.link = 14,
+	.reg_cnt = 16,
+	.pc_mask = UINT32_MAX - 1,
+};
+#else
+static const struct unwind_arch arch_64 = {
+	.machine = EM_X86_64,
+	.word = 8,
+	.sp = 7,
+	.fp = 6,
+	.pc = 16,
+	.link = NO_REG,
+	.reg_cnt = 17,
+	.saved = 1 << 3 | 1 << 6 | 1 << 7 | 0xf << 12,
+	.pc_mask = UINT64_MAX,
+};
+static const uint8_t copied_32[] = { 0, 2, 1, 3, 7, 6, 4, 5, 16 };
+static const struct unwind_arch arch_32 = {
+	.machine = EM_386,
+	.word = 4,
+	.sp = 4,
+	.fp = 5,
+	.pc = 8,
+	.link = NO_REG,
+	.reg_cnt = 9,
+	.saved = 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 7,
+	.pc_mask = UINT32_MAX,
+	.copied = copied_32,
+};
+#endif
+
+bool walk__read(struct walk *w, uint64_t addr, unsigned size, uint64_t *ret)
+{
+	uint32_t len = w->copy->rec.copy_sz;
+	uint64_t off = addr - w->bottom;
+
+	if (addr < w->bottom || off > FAR) {
+		w->why = STACK_END_ASTRAY;
+		return false;
+	}
+	if (off > len || size > len - off) {
+		w->why = w->copy->rec.hdr.flags & JANK_COPY_HOLE ? STACK_END_HOLE : STACK_END_COPY;
+		return false;
+	}
+	*ret = 0;
+	memcpy(ret, w->copy->bytes + off, size); /* little-endian */
+	if (w->ret->used_sz < off + size)
+		w->ret->used_sz = off + size;
+	return true;
+}
+
+bool walk__word(struct walk *w, uint64_t addr, uint64_t *ret)
+{
+	return walk__read(w, addr, w->arch->word, ret);
+}
+
+bool walk__reg(const struct walk *w, uint64_t reg, uint64_t *ret)
+{
+	if (reg >= w->arch->reg_cnt || !(w->known >> reg & 1))
+		return false;
+	*ret = w->regs[reg];
+	return true;
+}
+
+void walk__set(struct walk *w, unsigned reg, uint64_t value)
+{
+	w->regs[reg] = w->arch->word == 4 ? (uint32_t)value : value;
+	w->known |= 1ull << reg;
+}
+
+/* For an address outside of all, the mappings are read again, now and then. */
+static const struct region *region_of(struct walk *w, uint64_t addr)
+{
+	const struct region *ret = maps__find(&w->process->maps, addr);
+
+	if (ret || w->refreshed || clock__mono_ns() < w->process->next_refresh_ns)
+		return ret;
+	w->refreshed = true;
+	if (process__refresh(w->env, w->process, true))
+		return NULL;
+	return maps__find(&w->process->maps, addr);
+}
+
+bool walk__place(struct walk *w, uint64_t pc, bool exact, struct unwind_place *ret)
+{
+	const struct cfi_row *row;
+	struct cfi *cfi = NULL;
+
+	*ret = (struct unwind_place){ .pc = pc, .exact = exact };
+	ret->region = pc ? region_of(w, pc - !exact) : NULL;
+	if (!ret->region)
+		return false;
+	row = tables__row(w->env, w->process, ret->region, pc, exact, &cfi);
+	if (row) {
+		ret->row = *row;
+		ret->cfi = cfi;
+		ret->row.has_table &= cfi__machine(cfi) == w->arch->machine;
+	}
+	return true;
+}
+
+bool walk__is_return(struct walk *w, const struct unwind_place *place, bool otherwise)
+{
+	int res;
+
+	if (place->cfi)
+		return place->row.behind_call;
+	res = tables__behind_call(w->env, w->process, place->region, place->pc);
+	return res < 0 ? otherwise : res;
+}
+
+/* A handler returns to code that the kernel's frame follows. */
+static bool is_handler_return(struct walk *w, uint64_t pc, struct unwind_place *ret)
+{
+	return walk__place(w, pc, true, ret) &&
+	       ((ret->row.has_table && ret->row.signal) || unwind_signal__is_trampoline(w, ret));
+}
+
+/* Goes to the caller's place if there can be one. */
+static bool accept(struct walk *w, uint64_t pc, bool interrupted)
+{
+	struct unwind_place place;
+
+	if (interrupted) {
+		if (!walk__place(w, pc, true, &place))
+			return false;
+	} else if (!walk__place(w, pc, false, &place) || !walk__is_return(w, &place, true)) {
+		if (!is_handler_return(w, pc, &place))
+			return false;
+	}
+	w->at = place;
+	return true;
+}
+
+static enum unwind_step step(struct walk *w, uint64_t *pc)
+{
+	w->by_fp = w->by_fp && !w->at.row.has_table;
+	if (w->at.row.has_table)
+		return unwind_table__step(w, pc);
+	if (w->at.exact && unwind_signal__is_trampoline(w, &w->at))
+		return unwind_signal__step(w, pc);
+	return unwind_frame__step(w, pc);
+}
+
+static void end(struct walk *w, enum stack_end why)
+{
+	w->ret->end = why;
+	if (why != STACK_END_COMPLETE && w->at.region && w->at.region->mapped->path[0])
+		w->ret->module = w->at.region->mapped->path;
+}
+
+static void walk(struct walk *w)
+{
+	struct unwound *ret = w->ret;
+	enum unwind_step took;
+	uint64_t pc;
+
+	for (;;) {
+		took = step(w, &pc);
+		pc &= w->arch->pc_mask;
+		if (took == STEP_COMPLETE)
+			return end(w, STACK_END_COMPLETE);
+		if (took == STEP_NONE)
+			return end(w, w->at.row.at_entry && !w->at.exact ? STACK_END_COMPLETE
+									 : STACK_END_NO_TABLE);
+		if (took == STEP_ENDS)
+			return end(w, w->why);
+		if (!pc)
+			return end(w, STACK_END_COMPLETE);
+		if (ret->cnt == UNWIND_MAX)
+			return end(w, STACK_END_DEEP);
+		if (!accept(w, pc, took == STEP_INTERRUPTED))
+			return end(w, STACK_END_ASTRAY);
+		ret->addresses[ret->cnt++] = pc + w->at.exact;
+	}
+}
+
+static void begin(struct walk *w)
+{
+	const struct jank_rec_copy *rec = &w->copy->rec;
+	bool is_32 = rec->hdr.flags & JANK_COPY_32BIT;
+
+	w->arch = is_32 ? &arch_32 : &arch_64;
+	for (unsigned i = 0; i < w->arch->reg_cnt; i++)
+		walk__set(w, i, rec->regs[w->arch->copied ? w->arch->copied[i] : i]);
+	w->bottom = w->low = w->regs[w->arch->sp];
+	w->ret->addresses[0] = w->regs[w->arch->pc];
+	w->ret->cnt = 1;
+}
+
 int symbolizer__unwind(struct symbolizer *sym, uint32_t pid, const struct copy_event *copy,
 		       struct unwound *ret)
 {
-	(void)sym;
-	(void)pid;
-	ret->addresses[0] = copy->rec.regs[16];
-	ret->cnt = 1;
-	ret->end = STACK_END_NO_TABLE;
+	struct walk w = { .copy = copy, .ret = ret };
+
 	ret->module = NULL;
 	ret->used_sz = 0;
+	ret->end = STACK_END_NO_TABLE;
+	begin(&w);
+	w.env = &sym->env;
+	w.process = symbolizer__known(sym, pid);
+	if (w.process && walk__place(&w, ret->addresses[0], true, &w.at))
+		walk(&w);
 	return 0;
 }

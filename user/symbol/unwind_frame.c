@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A step by the frame pointer, where there is no table. That is believed of code whose compiler always keeps it (Go, V8
+ * and other JIT compilers: code of no file, or much of it at a stretch without any table); of other code only when
+ * the function is seen to set it up. A caller is one only if a call is there.
+ */
+#include <string.h>
+
+#include "base/call_site.h"
+#include "symbol/unwind_parts.h"
+
+#define FUNCTION_MAX (1u << 20)
+#define LEAF_MAX     256 /* bytes of a function without a frame */
+#define PROLOGUE_MAX 16
+#define NEAR	     (1u << 20)
+
+static bool code_at(struct walk *w, const struct region *region, uint64_t addr, uint8_t *buf,
+		    size_t len)
+{
+	return !tables__code(w->env, w->process, region, addr, buf, len);
+}
+
+/* What the call before a return address calls; false: not a direct call, or it can't be read. */
+static bool callee_of(struct walk *w, const struct unwind_place *place, uint64_t *ret)
+{
+	uint8_t code[CALL_BYTES];
+
+	return code_at(w, place->region, place->pc - sizeof(code), code, sizeof(code)) &&
+	       call_site__target(code, place->pc, ret);
+}
+
+static bool is_managed(const struct unwind_place *place)
+{
+	return place->cfi ? place->row.managed : place->region->mapped->kind == MAPPED_ANON;
+}
+
+#ifdef __aarch64__
+#define RET 0xd65f03c0
+
+static bool sets_up_frame(const uint8_t *code)
+{
+	uint32_t insn;
+
+	for (size_t i = 0; i < PROLOGUE_MAX; i += sizeof(insn)) {
+		memcpy(&insn, code + i, sizeof(insn));
+		if ((insn & 0xffc07fff) == 0xa9807bfd || /* stp x29, x30, [sp, #-n]! */
+		    (insn & 0xffc07fff) == 0xa9007bfd)	 /* stp x29, x30, [sp, #n] */
+			return true;
+	}
+	return false;
+}
+
+static bool changes_stack(const uint8_t *code, size_t len)
+{
+	uint32_t insn;
+
+	for (size_t i = 0; i + sizeof(insn) <= len; i += sizeof(insn)) {
+		memcpy(&insn, code + i, sizeof(insn));
+		if ((insn & 0x7f8003ff) == 0x510003ff || /* sub sp, sp, #n */
+		    (insn & 0x3f0003e0) == 0x290003e0 ||
+		    (insn & 0xfc000000) == 0x94000000) /* pairs, calls */
+			return true;
+	}
+	return false;
+}
+
+/* Where the function is about to make its frame, or has taken it down. */
+static bool has_no_frame_yet(struct walk *w, uint64_t *ret_slot)
+{
+	uint32_t insn;
+	uint8_t code[PROLOGUE_MAX];
+
+	*ret_slot = 0;
+	if (!code_at(w, w->at.region, w->at.pc, code, sizeof(code)))
+		return false;
+	memcpy(&insn, code, sizeof(insn));
+	return insn == RET || (insn & 0xffc07fff) == 0xa9807bfd;
+}
+#else
+static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+
+/* mov %rsp, %rbp, in its two forms; in 32-bit code without the prefix */
+static bool is_mov_to_fp(const uint8_t *code)
+{
+	code += code[0] == 0x48;
+	return (code[0] == 0x89 && code[1] == 0xe5) || (code[0] == 0x8b && code[1] == 0xec);
+}
+
+static bool sets_up_frame(const uint8_t *code)
+{
+	if (!memcmp(code, endbr64, 3))
+		code += sizeof(endbr64);
+	return code[0] == 0x55 && is_mov_to_fp(code + 1);
+}
+
+/* Seen in code that may as well be read from within an instruction: what is no change may be taken for one. */
+static bool changes_stack(const uint8_t *code, size_t len)
+{
+	for (size_t i = 0; i + 2 < len; i++)
+		if ((code[i] == 0x55 && is_mov_to_fp(code + i + 1)) ||
+		    ((code[i] == 0x81 || code[i] == 0x83) && code[i + 1] == 0xec) ||
+		    (code[i] == 0x8d && code[i + 1] == 0x64))
+			return true;
+	return len && (code[0] >= 0x50 && code[0] <= 0x57);
+}
+
+/* Where the function is about to make its frame, or has taken it down: where its return address is. */
+static bool has_no_frame_yet(struct walk *w, uint64_t *ret_slot)
+{
+	uint8_t code[PROLOGUE_MAX];
+
+	*ret_slot = w->low;
+	if (!code_at(w, w->at.region, w->at.pc - 1, code, sizeof(code)))
+		return false;
+	if (code[0] == 0x55 && is_mov_to_fp(code + 1)) {
+		*ret_slot += w->arch->word;
+		return true;
+	}
+	return code[1] == 0xc3 || code[1] == 0xc2 || sets_up_frame(code + 1);
+}
+#endif
+
+/* The return address of a leaf that has no frame (yet): in a slot of the stack, or in the link register. */
+static bool leaf_address(struct walk *w, uint64_t slot, struct unwind_place *ret)
+{
+	uint64_t pc;
+
+	if (w->arch->link == NO_REG ? !walk__word(w, slot, &pc) : !walk__reg(w, w->arch->link, &pc))
+		return false;
+	return walk__place(w, pc & w->arch->pc_mask, false, ret) && walk__is_return(w, ret, false);
+}
+
+/* A leaf that never makes one: its caller called it directly, and nothing since then has moved the stack pointer. */
+static bool is_frameless(struct walk *w, struct unwind_place *ret)
+{
+	uint8_t code[LEAF_MAX];
+	uint64_t begin, len;
+
+	if (!leaf_address(w, w->low, ret) || !callee_of(w, ret, &begin))
+		return false;
+	len = w->at.pc - begin;
+	return begin <= w->at.pc && len <= sizeof(code) &&
+	       code_at(w, w->at.region, begin, code, len) && !changes_stack(code, len);
+}
+
+static enum unwind_step leave_leaf(struct walk *w, uint64_t slot, const struct unwind_place *to,
+				   uint64_t *pc)
+{
+	uint64_t saved_fp;
+	bool pushed = slot > w->low; /* the frame pointer was, too */
+
+	if (pushed && walk__word(w, w->low, &saved_fp))
+		walk__set(w, w->arch->fp, saved_fp);
+	*pc = to->pc;
+	if (w->arch->link == NO_REG) {
+		w->low = slot + w->arch->word;
+		walk__set(w, w->arch->sp, w->low);
+	}
+	w->known &= w->arch->saved;
+	return STEP_TO;
+}
+
+/* Whether the function that was called from there is this one, and keeps a frame pointer. */
+static bool keeps_frame(struct walk *w, const struct unwind_place *caller)
+{
+	uint64_t begin =
+		tables__function(w->env, w->process, w->at.region, w->at.pc - !w->at.exact);
+	uint64_t callee;
+	uint8_t code[PROLOGUE_MAX];
+	bool direct = callee_of(w, caller, &callee);
+
+	if (direct && begin && callee != begin)
+		return false;
+	if (!begin)
+		begin = direct ? callee : 0;
+	return begin && begin <= w->at.pc && w->at.pc - begin < FUNCTION_MAX &&
+	       code_at(w, w->at.region, begin, code, sizeof(code)) && sets_up_frame(code);
+}
+
+static enum unwind_step outside(struct walk *w, uint64_t fp)
+{
+	if (w->why == STACK_END_ASTRAY || !is_managed(&w->at) || fp - w->low > NEAR)
+		return STEP_NONE;
+	return STEP_ENDS;
+}
+
+enum unwind_step unwind_frame__step(struct walk *w, uint64_t *pc)
+{
+	uint64_t fp, next_fp, slot = 0;
+	struct unwind_place caller;
+	unsigned word = w->arch->word;
+
+	if (w->at.exact && has_no_frame_yet(w, &slot) && leaf_address(w, slot, &caller))
+		return leave_leaf(w, slot, &caller, pc);
+	if (w->at.exact && is_frameless(w, &caller))
+		return leave_leaf(w, w->low, &caller, pc);
+	if (w->arch->fp == NO_REG || !walk__reg(w, w->arch->fp, &fp))
+		return STEP_NONE;
+	if (!fp && w->by_fp)
+		return STEP_COMPLETE;
+	if (fp < w->low || fp % word)
+		return STEP_NONE;
+	if (!walk__word(w, fp + word, pc) || !walk__word(w, fp, &next_fp))
+		return outside(w, fp);
+	*pc &= w->arch->pc_mask;
+	if (!*pc)
+		return is_managed(&w->at) ? STEP_COMPLETE : STEP_NONE;
+	if (!walk__place(w, *pc, false, &caller) ||
+	    !walk__is_return(w, &caller, is_managed(&w->at)))
+		return STEP_NONE;
+	if (!is_managed(&w->at) && !keeps_frame(w, &caller))
+		return STEP_NONE;
+	w->known = 0;
+	walk__set(w, w->arch->fp, next_fp);
+	if (w->arch->link == NO_REG)
+		walk__set(w, w->arch->sp, fp + 2 * word);
+	w->low = fp + 2 * word;
+	w->by_fp = true;
+	return STEP_TO;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A step by a module's unwind table. */
+#include "symbol/cfi_expr.h"
+#include "symbol/unwind_parts.h"
+
+static bool world_reg(void *ctx, uint64_t reg, uint64_t *ret)
+{
+	return walk__reg(ctx, reg, ret);
+}
+
+static bool world_memory(void *ctx, uint64_t addr, unsigned size, uint64_t *ret)
+{
+	return walk__read(ctx, addr, size, ret);
+}
+
+static bool evaluate(struct walk *w, const struct cfi_rule *rule, const uint64_t *first,
+		     uint64_t *ret)
+{
+	struct cfi_world world = { world_reg, world_memory, w, w->arch->word };
+
+	return cfi_expr__run(cfi__expr(w->at.cfi, rule), rule->len, first, &world, ret);
+}
+
+static uint64_t wrapped(const struct walk *w, uint64_t value)
+{
+	return w->arch->word == 4 ? (uint32_t)value : value;
+}
+
+static bool find_cfa(struct walk *w, uint64_t *ret)
+{
+	const struct cfi_rule *rule = &w->at.row.cfa;
+
+	if (rule->how == CFI_EXPR)
+		return evaluate(w, rule, NULL, ret);
+	if (!walk__reg(w, rule->reg, ret))
+		return false;
+	*ret = wrapped(w, *ret + (int64_t)rule->value);
+	return true;
+}
+
+/* The caller's register by its rule; false: not known (why: of memory outside of the copy). */
+static bool apply(struct walk *w, const struct cfi_rule *rule, uint64_t cfa, uint64_t *ret)
+{
+	uint64_t addr;
+
+	switch (rule->how) {
+	case CFI_SAME:
+		return walk__reg(w, rule->reg, ret);
+	case CFI_OFFSET:
+		return walk__word(w, wrapped(w, cfa + (int64_t)rule->value), ret);
+	case CFI_VAL_OFFSET:
+		*ret = wrapped(w, cfa + (int64_t)rule->value);
+		return true;
+	case CFI_REGISTER:
+		return walk__reg(w, rule->value, ret);
+	case CFI_EXPR:
+		return evaluate(w, rule, &cfa, &addr) && walk__word(w, addr, ret);
+	case CFI_VAL_EXPR:
+		return evaluate(w, rule, &cfa, ret);
+	}
+	return false;
+}
+
+static const struct cfi_rule *rule_of(const struct walk *w, unsigned reg)
+{
+	const struct cfi_rule *rules = cfi__rules(w->at.cfi, &w->at.row);
+
+	for (unsigned i = 0; i < w->at.row.rule_cnt; i++)
+		if (rules[i].reg == reg)
+			return &rules[i];
+	return NULL;
+}
+
+/* Frames lie one above the other; a leaf of arm64 may have none. A signal's may be on a stack of its own. */
+static bool is_above(const struct walk *w, uint64_t cfa)
+{
+	if (w->at.row.signal)
+		return true;
+	return cfa > w->low || (cfa == w->low && w->at.exact && w->arch->link != NO_REG);
+}
+
+static enum unwind_step find_pc(struct walk *w, uint64_t cfa, uint64_t *pc)
+{
+	const struct cfi_rule *rule = rule_of(w, w->at.row.ra);
+
+	w->why = STACK_END_ASTRAY;
+	if (!rule && w->at.row.ra == w->arch->link && walk__reg(w, w->arch->link, pc))
+		return STEP_TO;
+	if (!rule)
+		return STEP_ENDS;
+	if (rule->how == CFI_UNDEFINED)
+		return STEP_COMPLETE;
+	return apply(w, rule, cfa, pc) ? STEP_TO : STEP_ENDS;
+}
+
+/* All of the caller's registers are found before any is changed. */
+static void find_regs(struct walk *w, uint64_t cfa)
+{
+	const struct cfi_rule *rules = cfi__rules(w->at.cfi, &w->at.row);
+	struct walk caller = { .arch = w->arch, .known = w->known & w->arch->saved };
+	uint64_t value;
+
+	for (unsigned i = 0; i < w->arch->reg_cnt; i++)
+		caller.regs[i] = w->regs[i];
+	walk__set(&caller, w->arch->sp, cfa);
+	for (unsigned i = 0; i < w->at.row.rule_cnt; i++) {
+		if (rules[i].reg >= w->arch->reg_cnt)
+			continue;
+		if (apply(w, &rules[i], cfa, &value))
+			walk__set(&caller, rules[i].reg, value);
+		else
+			caller.known &= ~(1ull << rules[i].reg);
+	}
+	for (unsigned i = 0; i < w->arch->reg_cnt; i++)
+		w->regs[i] = caller.regs[i];
+	w->known = caller.known;
+}
+
+enum unwind_step unwind_table__step(struct walk *w, uint64_t *pc)
+{
+	enum unwind_step ret;
+	uint64_t cfa;
+
+	w->why = STACK_END_NO_TABLE;
+	if (!find_cfa(w, &cfa))
+		return STEP_ENDS;
+	w->why = STACK_END_ASTRAY;
+	if (!is_above(w, cfa))
+		return STEP_ENDS;
+	ret = find_pc(w, cfa, pc);
+	if (ret != STEP_TO)
+		return ret;
+	find_regs(w, cfa);
+	w->low = w->at.row.signal ? w->regs[w->arch->sp] : cfa;
+	return w->at.row.signal ? STEP_INTERRUPTED : STEP_TO;
+}
