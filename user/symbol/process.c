@@ -29,6 +29,7 @@ struct process *process__new(uint32_t pid)
 	ret->pid = ret->living = ret->nspid = pid;
 	ret->uid = -1;
 	perfmap__init(&ret->jit);
+	jitdump__init(&ret->dump);
 	return ret;
 }
 
@@ -49,6 +50,7 @@ void process__free(struct process_env *env, struct process *process)
 	cache__clear(&process->cache);
 	perfmap__free(&process->jit);
 	free(process->calls);
+	jitdump__free(&process->dump);
 	free(process);
 }
 
@@ -160,6 +162,28 @@ static void find_modules(struct process_env *env, struct process *process, struc
 	}
 }
 
+/* The file that is mapped, not one of its name: it is the process's own word. */
+static void find_jitdump(struct process_env *env, struct process *process)
+{
+	const struct mapped *mapped;
+	struct stat st;
+	int fd;
+
+	for (mapped = process->maps.mapped; mapped; mapped = mapped->hh.next) {
+		if (!jitdump__is(mapped))
+			continue;
+		fd = open_mapped(env, process->living, mapped, &st);
+		if (fd < 0)
+			continue;
+		if (process->dump.fd < 0 || st.st_ino != process->dump.inode ||
+		    st.st_dev != process->dump.dev)
+			jitdump__open(&process->dump, fd, process->uid);
+		else
+			close(fd);
+		return;
+	}
+}
+
 int process__refresh(struct process_env *env, struct process *process, bool must_be_same)
 {
 	uint64_t begin = clock__mono_ns(), start_time, end;
@@ -172,13 +196,16 @@ int process__refresh(struct process_env *env, struct process *process, bool must
 	snprintf(path, sizeof(path), "%s/%u/maps", env->proc, process->living);
 	ret = must_be_same && start_time != process->start_time ? -ESRCH : maps__read(&maps, path);
 	if (!ret) {
-		if (start_time != process->start_time)
+		if (start_time != process->start_time) {
 			perfmap__free(&process->jit);
+			jitdump__free(&process->dump);
+		}
 		process->start_time = start_time;
 		read_status(env->proc, process);
 		find_modules(env, process, &maps);
 		release(env, &process->maps);
 		process->maps = maps;
+		find_jitdump(env, process);
 		cache__clear(&process->cache);
 		free(process->calls);
 		process->calls = NULL;
@@ -232,10 +259,16 @@ void process__update_jit(const struct process_env *env, struct process *process)
 
 	snprintf(root, sizeof(root), "%s/%u/root", env->proc, process->living);
 	perfmap__update(&process->jit, root, process->nspid, process->uid);
+	jitdump__update(&process->dump);
+}
+
+uint32_t process__jit_generation(const struct process *process)
+{
+	return process->jit.generation + process->dump.generation;
 }
 
 size_t process__bytes(const struct process *process)
 {
 	return sizeof(*process) + maps__bytes(&process->maps) + cache__bytes(&process->cache) +
-	       symtab__bytes(&process->jit.tab);
+	       symtab__bytes(&process->jit.tab) + jitdump__bytes(&process->dump);
 }

@@ -5,6 +5,7 @@
 #define JANK_SYMBOL_PROCESS_H
 
 #include "symbol/cache.h"
+#include "symbol/jitdump.h"
 #include "symbol/maps.h"
 #include "symbol/module.h"
 #include "symbol/perfmap.h"
@@ -25,7 +26,8 @@ struct process {
 	struct maps maps;
 	struct cache cache;
 	struct perfmap jit;
-	struct calls *calls;	  /* return addresses in code of no file, or NULL; see tables.h */
+	struct calls *calls; /* return addresses in code of no file, or NULL; see tables.h */
+	struct jitdump dump;
 	uint64_t next_refresh_ns; /* none for a missing address before */
 };
 
@@ -46,6 +48,9 @@ int process__open(const struct process_env *env, const struct process *process,
 		  const struct mapped *mapped);
 
 void process__update_jit(const struct process_env *env, struct process *process);
+
+/* Changes whenever what a JIT compiler tells does. */
+uint32_t process__jit_generation(const struct process *process);
 
 size_t process__bytes(const struct process *process);
 

@@ -7,6 +7,7 @@
 
 #include "symbol/demangle.h"
 #include "symbol/kallsyms.h"
+#include "symbol/language.h"
 #include "symbol/runtime.h"
 #include "symbol/source.h"
 
@@ -65,6 +66,26 @@ static bool by_perf_map(const struct resolver *rs, const struct process *process
 	entry->function = keep(rs, name);
 	entry->base = sym->addr;
 	entry->module = "[jit]";
+	entry->language = language__of(name);
+	return entry->function;
+}
+
+static bool by_jitdump(const struct resolver *rs, const struct process *process, uint64_t at,
+		       struct cached *entry)
+{
+	const struct jitdump *dump = &process->dump;
+	const struct symbol *sym = jitdump__find(dump, at);
+	char name[NAME_MAX_LEN];
+
+	if (!sym || !names__get(&dump->tab.names, sym->name, name, sizeof(name)))
+		return false;
+	entry->function = keep(rs, name);
+	entry->base = sym->addr;
+	entry->module = "[jit]";
+	entry->language = language__of(name);
+	entry->line = jitdump__line(dump, sym, at, name, sizeof(name));
+	if (entry->line)
+		entry->file = keep(rs, name);
 	return entry->function;
 }
 
@@ -103,8 +124,9 @@ static void name_user(const struct resolver *rs, struct process *process,
 	entry->base = mapped->kind == MAPPED_FILE ? region->start - region->offset : region->start;
 	entry->jit = mapped->kind == MAPPED_ANON || (module && !module->load_cnt);
 	if (entry->jit) {
-		entry->generation = process->jit.generation;
-		by_perf_map(rs, process, addr - !exact, entry);
+		entry->generation = process__jit_generation(process);
+		if (!by_jitdump(rs, process, addr - !exact, entry))
+			by_perf_map(rs, process, addr - !exact, entry);
 	}
 }
 

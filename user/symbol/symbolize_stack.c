@@ -107,7 +107,7 @@ static bool still_stands(struct pass *pass, const struct cached *entry)
 	if (!entry->jit)
 		return true;
 	update_jit(pass);
-	return entry->generation == pass->process->jit.generation;
+	return entry->generation == process__jit_generation(pass->process);
 }
 
 /* Fills frames, of which only the first has its address: as many as functions are there. Their number. */

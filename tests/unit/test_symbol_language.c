@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Names of runtimes' functions, as they write them, and what only looks like them. */
+#include "symbol/language.h"
+#include "tests/tap.h"
+
+int main(void)
+{
+	static const struct {
+		const char *name, *language;
+	} names[] = {
+		{ "JS:~handle /srv/app.js:3:1", "javascript" },
+		{ "JS:*handle file:///srv/app.mjs:3:1", "javascript" },
+		{ "LazyCompile:^handle /srv/app.js:3:1", "javascript" },
+		{ "Function:~ node:internal/timers:5:1", "javascript" },
+		{ "Script:~ /srv/app.js:1:1", "javascript" },
+		{ "RegExp:a+b", "javascript" },
+		{ "Builtin:CEntry", NULL },
+		{ "BytecodeHandler:LdaSmi", NULL },
+		{ "Stub:CEntryStub", NULL },
+		{ "Lcom/example/Main;::run", "java" },
+		{ "Ljava/lang/String;::hashCode", "java" },
+		{ "Lock::acquire", NULL },
+		{ "int java.lang.String.hashCode()", "java" },
+		{ "java.lang.String[] com.example.Main$Inner.<init>(int, java.lang.String)",
+		  "java" },
+		{ "void com.example.Main.main(java.lang.String[])", "java" },
+		{ "Interpreter", NULL },
+		{ "StubRoutines (1)", NULL },
+		{ "void run()", NULL },
+		{ "void ns::Class::run(int)", NULL },
+		{ "py::handle:/srv/app.py", "python" },
+		{ "void [System.Private.CoreLib] "
+		  "System.Threading.Thread::StartCallback()[OptimizedTier1]",
+		  "dotnet" },
+		{ "instance void [app] Example.Main::Run(string)[PreJIT]", "dotnet" },
+		{ "stub<1> GenerateResolveStub", NULL },
+		{ "operator[]::x", NULL },
+		{ "ns::list[3]", NULL },
+		{ "", NULL },
+		{ "]", NULL },
+		{ " (", NULL },
+		{ "L;::", NULL },
+		{ "a b.c)", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		is_str(language__of(names[i].name), names[i].language, "'%s'", names[i].name);
+	return tap__done();
+}
