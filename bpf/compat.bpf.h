@@ -14,6 +14,9 @@
 
 #define PF_KTHREAD 0x00200000
 
+/* The first function looks at its arguments there: argc, argv. */
+#define COMPAT_ABOVE_START 64
+
 /* arch/x86/include/asm/segment.h: __USER_CS */
 #define USER_CS_64 0x33
 
@@ -148,6 +151,30 @@ static __always_inline u64 compat__user_sp(const struct pt_regs *regs)
 #else
 	return compat__is_32bit(regs) ? KREAD(regs, user_regs.regs[13]) : KREAD(regs, user_regs.sp);
 #endif
+}
+
+/*
+ * Where the user stack that sp is on ends at the latest, as far as can be told: a main thread's frames lie below where
+ * its stack began (fs/exec.c), a thread's of glibc and musl below its descriptor, which the thread pointer tells. ~0:
+ * not known. Types of before this was read lack it.
+ */
+static __always_inline u64 compat__stack_end(struct task_struct *task, u64 sp)
+{
+	struct mm_struct *mm = KREAD(task, mm);
+	u64 begin = 0, tp = 0, end = ~0ull;
+
+	if (bpf_core_field_exists(struct mm_struct, start_stack))
+		begin = KREAD(mm, start_stack) + COMPAT_ABOVE_START;
+	if (begin > sp)
+		end = begin;
+#if defined(__TARGET_ARCH_x86)
+	if (bpf_core_field_exists(struct thread_struct, fsbase))
+		tp = KREAD(task, thread.fsbase);
+#else
+	if (bpf_core_field_exists(struct thread_struct, uw.tp_value))
+		tp = KREAD(task, thread.uw.tp_value);
+#endif
+	return tp > sp && tp < end ? tp : end;
 }
 
 static __always_inline u64 compat__user_ip(const struct pt_regs *regs)

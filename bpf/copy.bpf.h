@@ -10,7 +10,7 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/record.bpf.h"
 
-#define COPY_PAGE 4096
+#define COPY_HOLE_MAX 3
 
 /* How often a slot was written, and by how many at this moment: two threads may share it. */
 #define COPY_WRITER 1ull
@@ -61,37 +61,51 @@ static __always_inline void copy__regs(__u64 *regs, const struct pt_regs *from)
 #endif
 
 /*
- * Page by page: one that was never touched may lie in the way. The count is kept in the record: a local one would be
- * another state for the verifier each time around.
+ * Page by page: one that was never touched may lie in the way, of a large array. Some are left out, each at the cost of a page
+ * fault. The counts are kept in the record: local ones would be another state for the verifier each time around.
  */
 static __always_inline void copy__pages(struct jank_rec_copy *rec, __u8 *bytes, __u64 sp, __u32 max)
 {
-	volatile __u32 *got = &rec->copy_sz;
+	volatile __u32 *got = &rec->copy_sz, *hole_cnt = &rec->pad;
 
 	*got = 0;
-	for (int i = 0; i <= JANK_COPY_MAX / COPY_PAGE; i++) {
-		__u64 at = *got, part = COPY_PAGE - ((sp + at) & (COPY_PAGE - 1));
+	*hole_cnt = 0;
+	rec->hole_mask = 0;
+	for (int i = 0; i <= JANK_COPY_MAX / JANK_COPY_PAGE; i++) {
+		__u64 at = *got, part = JANK_COPY_PAGE - ((sp + at) & (JANK_COPY_PAGE - 1));
+		__u64 left = rec->asked_sz - at;
 
 		barrier_var(at);
-		if (at >= rec->asked_sz || at > max - COPY_PAGE)
+		if (at >= rec->asked_sz || at > max - JANK_COPY_PAGE || *hole_cnt > COPY_HOLE_MAX)
 			break;
-		if (bpf_probe_read_user(bytes + at, part & (2 * COPY_PAGE - 1),
-					(void *)(sp + at))) {
+		if (part > left)
+			part = left;
+		barrier_var(part);
+		if (part > JANK_COPY_PAGE)
+			break;
+		if (bpf_probe_read_user(bytes + at, part, (void *)(sp + at))) {
 			rec->hdr.flags |= JANK_COPY_HOLE;
-			break;
+			rec->hole_mask |= 1u << i;
+			++*hole_cnt;
 		}
 		*got = at + part;
 	}
+	*hole_cnt = 0;
 }
 
+/* What lies above the stack is not asked for: it would be no use, and a missing page there costs a microsecond. */
 static __always_inline void copy__fill(struct jank_rec_copy *rec, struct task_struct *task,
-				       u64 dispatch_ns, u64 t_ns)
+				       u64 dispatch_ns, u64 t_ns, __u32 asked_sz)
 {
 	struct pt_regs *regs = compat__user_regs(task);
+	u64 sp = compat__user_sp(regs), sz = compat__stack_end(task, sp) - sp;
 
 	record__head(&rec->hdr, JANK_REC_COPY, 0, t_ns, task);
 	if (compat__is_32bit(regs))
 		rec->hdr.flags = JANK_COPY_32BIT;
+	if (sz < asked_sz)
+		rec->hdr.flags |= JANK_COPY_WHOLE;
+	rec->asked_sz = sz < asked_sz ? sz : asked_sz;
 	rec->dispatch_ns = dispatch_ns;
 	rec->t_ns = t_ns;
 	copy__regs(rec->regs, regs);
@@ -121,8 +135,7 @@ static __always_inline int copy__take_into(__u64 *slot, struct task_struct *task
 
 	if (!copy__lock(slot))
 		return -1;
-	copy__fill(rec, task, dispatch_ns, t_ns);
-	rec->asked_sz = asked_sz;
+	copy__fill(rec, task, dispatch_ns, t_ns, asked_sz);
 	copy__pages(rec, (__u8 *)(rec + 1), compat__user_sp(compat__user_regs(task)), max);
 	copy__unlock(slot);
 	return 0;
@@ -165,11 +178,14 @@ static __noinline __attribute__((unused)) int copy__take(struct task_struct *tas
 
 	if (asked_sz <= JANK_COPY_SZ) {
 		slot = COPY_SLOT(jank_copies, JANK_COPY_CNT, tid);
-		return slot ? copy__take_into(slot, task, dispatch_ns, t_ns, asked_sz, JANK_COPY_SZ)
+		return slot ? copy__take_into(slot, task, dispatch_ns, t_ns, asked_sz,
+					      JANK_COPY_SZ + JANK_COPY_PAGE)
 			    : -1;
 	}
 	slot = COPY_SLOT(jank_deep_copies, JANK_COPY_DEEP_CNT, tid);
-	return slot ? copy__take_into(slot, task, dispatch_ns, t_ns, asked_sz, JANK_COPY_MAX) : -1;
+	return slot ? copy__take_into(slot, task, dispatch_ns, t_ns, asked_sz,
+				      JANK_COPY_MAX + JANK_COPY_PAGE)
+		    : -1;
 }
 
 /* Sends what was taken of the thread then; its STACK is to follow. */
@@ -192,7 +208,9 @@ static __noinline __attribute__((unused)) int copy__take_other(struct task_struc
 {
 	__u64 *slot = COPY_SLOT(jank_other_copies, JANK_COPY_OTHER_CNT, KREAD(task, pid));
 
-	return slot ? copy__take_into(slot, task, 0, t_ns, JANK_COPY_SZ, JANK_COPY_SZ) : -1;
+	return slot ? copy__take_into(slot, task, 0, t_ns, JANK_COPY_SZ,
+				      JANK_COPY_SZ + JANK_COPY_PAGE)
+		    : -1;
 }
 
 static __noinline __attribute__((unused)) int copy__send_other(__u32 tid, u64 t_ns)

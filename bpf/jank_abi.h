@@ -411,9 +411,14 @@ _Static_assert(sizeof(struct jank_vblanks) == 8 + 16 * (256 + 64), "jank_vblanks
 
 /* jank_rec_copy.hdr.flags */
 #define JANK_COPY_32BIT 1
-#define JANK_COPY_HOLE	2 /* a page could not be read: the copy ends there, before asked_sz */
+#define JANK_COPY_HOLE                                                                             \
+	2 /* pages could not be read: those of hole_mask, and the rest when these were many */
+#define JANK_COPY_WHOLE                                                                            \
+	4 /* it goes up to the stack's upper end, which is less than may be copied */
 
-#define JANK_COPY_MAX (64 << 10)
+/* Bit i of hole_mask: what lies in the i-th page, counted from the stack pointer's, is missing. */
+#define JANK_COPY_PAGE 4096
+#define JANK_COPY_MAX  (64 << 10)
 
 /*
  * What a walk of a user stack needs; precedes its STACK or OTHER, of which it has tid and t_ns. Followed by copy_sz
@@ -426,8 +431,10 @@ struct jank_rec_copy {
 	__u64 regs[JANK_REG_MAX];
 	__u32 copy_sz;
 	__u32 asked_sz;
+	__u32 hole_mask;
+	__u32 pad;
 };
-_Static_assert(sizeof(struct jank_rec_copy) == 32 + 16 + 8 * JANK_REG_MAX + 8, "jank_rec_copy");
+_Static_assert(sizeof(struct jank_rec_copy) == 32 + 16 + 8 * JANK_REG_MAX + 16, "jank_rec_copy");
 
 /* A frame of an interpreter's own: CPython's. */
 #define JANK_SCRIPT_MAX	  64

@@ -161,12 +161,12 @@ struct jank_watch {
 struct jank_copy {
 	__u64 writes; /* see copy__lock */
 	struct jank_rec_copy rec;
-	__u8 bytes[JANK_COPY_SZ];
+	__u8 bytes[JANK_COPY_SZ + JANK_COPY_PAGE]; /* the verifier adds a whole page */
 };
 struct jank_deep_copy {
 	__u64 writes;
 	struct jank_rec_copy rec;
-	__u8 bytes[JANK_COPY_MAX];
+	__u8 bytes[JANK_COPY_MAX + JANK_COPY_PAGE];
 };
 
 #ifdef JANK_PLAIN

@@ -200,6 +200,19 @@ struct thread_info {
 	u32 status; /* x86 */
 };
 
+/* Its fields are in an anonymous struct, which CO-RE looks through. */
+struct mm_struct {
+	unsigned long start_stack;
+};
+
+/* arch/x86/include/asm/processor.h, arch/arm64/include/asm/processor.h: each has its own. */
+struct thread_struct {
+	unsigned long fsbase;
+	struct {
+		unsigned long tp_value;
+	} uw;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -214,6 +227,8 @@ struct task_struct {
 	unsigned int in_iowait : 1;
 	pid_t pid;
 	pid_t tgid;
+	struct mm_struct *mm;
+	struct thread_struct thread;
 	struct files_struct *files;
 	struct task_struct *group_leader;
 	u64 start_time;

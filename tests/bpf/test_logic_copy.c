@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Copies of user stacks: of a thread that leaves the CPU, sent when its time off it turns out long. */
+#include <alloca.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 
 #include "tests/bpf/logic_run.h"
 
@@ -60,9 +62,9 @@ static void test_copy(void)
 	is_uint(leave_for(SPAN_MIN - 1, &event), 0, "of a short time off the CPU no copy is sent");
 	is_uint(leave_for(SPAN_MIN, &event), 1, "of a long one it is");
 	is_uint(event.copy.rec.hdr.tid, gettid(), "ours");
-	is_uint(event.copy.rec.asked_sz, COPY_SZ, "as much as was asked for");
-	ok(event.copy.rec.copy_sz >= COPY_SZ || event.copy.rec.hdr.flags & JANK_COPY_HOLE,
-	   "so much there is, or less where the stack ends: %u", event.copy.rec.copy_sz);
+	ok(event.copy.rec.hdr.flags & JANK_COPY_WHOLE || event.copy.rec.asked_sz == COPY_SZ,
+	   "as much as was asked for, or up to where the stack began: %u", event.copy.rec.asked_sz);
+	is_uint(event.copy.rec.copy_sz, event.copy.rec.asked_sz, "so much there is");
 	ok(event.copy.rec.copy_sz <= JANK_COPY_MAX, "no more than a record may have");
 	ok(copied(&event.copy, marked) &&
 		   !memcmp(copied(&event.copy, marked), marked, sizeof(marked)),
@@ -80,66 +82,104 @@ static void test_off(void)
 	is_uint(logic__lost(JANK_LOST_COPY), 0, "nor missed");
 }
 
+/* Runs fn on a stack of this size, above which lies nothing. */
+static void on_stack(size_t size, void (*fn)(void))
+{
+	char *room =
+		mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static ucontext_t here, there;
+
+	munmap(room + size, size);
+	getcontext(&there);
+	there.uc_stack = (stack_t){ .ss_sp = room, .ss_size = size };
+	there.uc_link = &here;
+	makecontext(&there, fn, 0);
+	swapcontext(&here, &there);
+	munmap(room, size);
+}
+
+static struct event got;
+
+static void leave(void)
+{
+	leave_for(SPAN_MIN, &got);
+}
+
+/* With an array in the way that was written to at its upper end only. */
+static void leave_under_array(void)
+{
+	volatile char *above = alloca(10 << 10);
+
+	above[(10 << 10) - 1] = 1;
+	leave_for(SPAN_MIN, &got);
+	above[0]++;
+}
+
+/* Deep down on a stack that no one told us the end of. */
+static void leave_deep(void)
+{
+	volatile char *above = alloca(256 << 10);
+
+	memset((char *)above, 1, 256 << 10);
+	leave_for(SPAN_MIN, &got);
+	above[0]++;
+}
+
 static void test_deeper(void)
 {
 	uint32_t tgid = getpid(), size = 2 * COPY_SZ, zero = 0, deep_cnt = 1;
-	struct event event;
 
 	begin(COPY_SZ);
+	on_stack(1 << 20, leave_deep);
+	is_uint(got.copy.rec.copy_sz, COPY_SZ, "a deep stack: as much as was asked for");
 	bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_copy_szs), &tgid, &size, BPF_ANY);
-	leave_for(SPAN_MIN, &event);
-	is_uint(event.copy.rec.asked_sz, COPY_SZ, "that there are deeper ones has to be told");
+	on_stack(1 << 20, leave_deep);
+	is_uint(got.copy.rec.copy_sz, COPY_SZ, "that more is wanted has to be told");
 	bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_copy_deep), &zero, &deep_cnt,
 			    BPF_ANY);
-	leave_for(SPAN_MIN, &event);
-	is_uint(event.copy.rec.asked_sz, size,
-		"a process whose stacks are deeper is asked for more");
+	on_stack(1 << 20, leave_deep);
+	is_uint(got.copy.rec.copy_sz, size, "then it is copied");
+	ok(!(got.hdr.flags & (JANK_COPY_HOLE | JANK_COPY_WHOLE)), "and goes on above");
 }
 
-#define STACK_SZ (64 << 10)
-
-struct on_small_stack {
-	char *upper_end;
-	uint64_t sp;
-	unsigned cnt;
-	struct event event;
-};
-
-static void *run_on_small_stack(void *arg)
-{
-	struct on_small_stack *t = arg;
-
-	t->cnt = leave_for(SPAN_MIN, &t->event);
-	return NULL;
-}
-
-/* Right above the stack lies nothing: the copy ends there. */
 static void test_hole(void)
 {
-	char *room = mmap(NULL, 2 * STACK_SZ, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			  -1, 0);
-	struct on_small_stack t = { .upper_end = room + STACK_SZ };
-	pthread_attr_t attr;
+	begin(JANK_COPY_MAX);
+	on_stack(64 << 10, leave);
+	ok(got.hdr.flags & JANK_COPY_HOLE, "where memory ends so does the copy, which is told");
+	ok(got.copy.rec.hole_mask, "and where");
+	begin(COPY_SZ);
+	on_stack(1 << 20, leave_under_array);
+	ok(got.hdr.flags & JANK_COPY_HOLE, "a page that was never touched is missing");
+	ok(!(got.copy.rec.hole_mask & 1), "not the first");
+	ok(got.copy.rec.copy_sz > 10 << 10 && !(got.copy.rec.hole_mask & 1u << 3),
+	   "what lies above is there: mask %x of %u", got.copy.rec.hole_mask, got.copy.rec.copy_sz);
+}
+
+static void *run_leave(void *arg)
+{
+	leave();
+	return arg;
+}
+
+static void test_thread(void)
+{
 	pthread_t thread;
 
-	munmap(t.upper_end, STACK_SZ);
 	begin(JANK_COPY_MAX);
-	pthread_attr_init(&attr);
-	pthread_attr_setstack(&attr, room, STACK_SZ);
-	if (pthread_create(&thread, &attr, run_on_small_stack, &t))
+	if (pthread_create(&thread, NULL, run_leave, NULL))
 		exit(1);
 	pthread_join(thread, NULL);
-	is_uint(t.cnt, 1, "a thread on a stack of its own: copied");
-	is_uint(copied_sp(&t.event.copy) + t.event.copy.rec.copy_sz, (uintptr_t)t.upper_end,
-		"up to the end of its memory");
-	ok(t.event.copy.rec.hdr.flags & JANK_COPY_HOLE, "which is told");
+	ok(got.hdr.flags & JANK_COPY_WHOLE && !(got.hdr.flags & JANK_COPY_HOLE),
+	   "a thread's is copied up to its upper end (%u bytes)", got.copy.rec.copy_sz);
+	ok(got.copy.rec.copy_sz > 256 && got.copy.rec.copy_sz < JANK_COPY_MAX, "and no further");
 }
 
 /* A thread's place in the table is its number's last bits: another may have taken it meanwhile. */
 static void test_collision(void)
 {
 	static union {
-		char bytes[8 + sizeof(struct jank_rec_copy) + COPY_SZ];
+		char bytes[8 + sizeof(struct jank_rec_copy) + COPY_SZ + JANK_COPY_PAGE];
 		struct {
 			uint64_t writes;
 			struct jank_rec_copy rec;
@@ -173,6 +213,7 @@ int main(void)
 	test_off();
 	test_deeper();
 	test_hole();
+	test_thread();
 	test_collision();
 	return logic__done();
 }

@@ -122,7 +122,7 @@ static void deepen(struct callers *callers, const struct copy_event *copy)
 	uint32_t size = copy->rec.asked_sz * 2;
 
 	if (callers->unwound.end != STACK_END_COPY || !copy->rec.dispatch_ns ||
-	    copy->rec.hdr.flags & JANK_COPY_HOLE || size > JANK_COPY_MAX)
+	    copy->rec.hdr.flags & (JANK_COPY_HOLE | JANK_COPY_WHOLE) || size > JANK_COPY_MAX)
 		return;
 	copy_maps__deepen(callers->maps, copy->rec.hdr.tgid, size);
 }
