@@ -62,6 +62,15 @@ static const struct unwind_arch arch_32 = {
 };
 #endif
 
+/* In a page that could not be copied? A word lies in one page or two. */
+static bool in_hole(const struct walk *w, uint64_t off, unsigned size)
+{
+	uint64_t begin = w->bottom % JANK_COPY_PAGE + off;
+	uint64_t first = begin / JANK_COPY_PAGE, last = (begin + size - 1) / JANK_COPY_PAGE;
+
+	return w->copy->rec.hole_mask & (1u << first | 1u << last);
+}
+
 bool walk__read(struct walk *w, uint64_t addr, unsigned size, uint64_t *ret)
 {
 	uint32_t len = w->copy->rec.copy_sz;
@@ -73,6 +82,10 @@ bool walk__read(struct walk *w, uint64_t addr, unsigned size, uint64_t *ret)
 	}
 	if (off > len || size > len - off) {
 		w->why = w->copy->rec.hdr.flags & JANK_COPY_HOLE ? STACK_END_HOLE : STACK_END_COPY;
+		return false;
+	}
+	if (in_hole(w, off, size)) {
+		w->why = STACK_END_HOLE;
 		return false;
 	}
 	*ret = 0;
