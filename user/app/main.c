@@ -11,6 +11,7 @@
 #include "app/options.h"
 #include "app/replay.h"
 #include "app/session.h"
+#include "app/symbolize.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "export/sink.h"
@@ -24,6 +25,8 @@ static int run(const struct options *opts, struct err *err)
 		return replay__run(opts, err);
 	case CMD_LOOPS:
 		return kinds__run(opts, err);
+	case CMD_SYMBOLIZE:
+		return symbolize__run(opts, err);
 	case CMD_DOCTOR:
 		return doctor__run(opts);
 	case CMD_SCHEMA:

@@ -25,10 +25,8 @@ struct parse {
 };
 
 static const char *const command_words[] = {
-	[CMD_TRACE] = "trace",
-	[CMD_REPLAY] = "replay",
-	[CMD_LOOPS] = "loops",
-	[CMD_DOCTOR] = "doctor",
+	[CMD_TRACE] = "trace",	 [CMD_REPLAY] = "replay",	[CMD_LOOPS] = "loops",
+	[CMD_DOCTOR] = "doctor", [CMD_SYMBOLIZE] = "symbolize",
 };
 #define WORD_CNT (sizeof(command_words) / sizeof(*command_words))
 
@@ -79,6 +77,10 @@ static int add_word(struct parse *p, const char *word)
 	if (p->opts->command == CMD_REPLAY && !p->opts->journal) {
 		p->opts->journal = word;
 		return 0;
+	}
+	if (p->opts->command == CMD_SYMBOLIZE) {
+		p->code = options__add_file(p->opts, word, p->err);
+		return p->code;
 	}
 	if (p->opts->command != CMD_TRACE)
 		return refuse(p, "'%.60s' is one word too many after %s", word,
@@ -263,6 +265,9 @@ static int check(struct parse *p)
 		return check_targets(p);
 	if (p->opts->command == CMD_REPLAY && !p->opts->journal)
 		return refuse(p, "replay needs the FILE that --journal wrote");
+	if (p->opts->command == CMD_SYMBOLIZE && !p->opts->file_cnt)
+		return refuse(p,
+			      "symbolize needs the FILE that --json or -o wrote, or - for stdin");
 	return 0;
 }
 
@@ -328,9 +333,13 @@ void options__free(struct options *opts)
 	free(opts->pids);
 	free(opts->disabled);
 	free(opts->loop_files);
+	free(opts->debug_dirs);
+	free(opts->files);
 	opts->loops = NULL;
 	opts->pids = NULL;
 	opts->disabled = NULL;
 	opts->loop_files = NULL;
+	opts->debug_dirs = NULL;
+	opts->files = NULL;
 	opts->pid_cnt = opts->disabled_cnt = opts->loop_file_cnt = 0;
 }

@@ -15,7 +15,16 @@
 #define JANK_VERSION "0.1.0"
 #endif
 
-enum command { CMD_TRACE, CMD_REPLAY, CMD_LOOPS, CMD_DOCTOR, CMD_SCHEMA, CMD_HELP, CMD_VERSION };
+enum command {
+	CMD_TRACE,
+	CMD_REPLAY,
+	CMD_LOOPS,
+	CMD_DOCTOR,
+	CMD_SYMBOLIZE,
+	CMD_SCHEMA,
+	CMD_HELP,
+	CMD_VERSION
+};
 enum backend { BACKEND_AUTO, BACKEND_KERNEL, BACKEND_UPROBE };
 
 struct options {
@@ -43,6 +52,10 @@ struct options {
 	const char *qualifier; /* BlockCanary's qua; NULL: none given */
 	const char **loop_files; /* --loop-file FILE (repeatable) */
 	size_t loop_file_cnt;
+	const char **debug_dirs; /* --debug-dir DIR (repeatable) */
+	size_t debug_dir_cnt;
+	const char **files; /* of symbolize */
+	size_t file_cnt;
 	const char **disabled; /* --disable-feature NAME, for tests (repeatable) */
 	size_t disabled_cnt;
 	int verbosity; /* -v minus -q */

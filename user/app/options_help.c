@@ -13,6 +13,7 @@ static const char usage[] =
 	"       jankbpf [trace] [OPTIONS] -- COMMAND [ARG…]\n"
 	"       jankbpf [trace] [OPTIONS] -a\n"
 	"       jankbpf replay [OPTIONS] FILE\n"
+	"       jankbpf symbolize [--debug-dir DIR]… FILE…\n"
 	"       jankbpf loops [-p PID | -a]\n"
 	"       jankbpf doctor\n"
 	"\n"
@@ -23,6 +24,8 @@ static const char usage[] =
 	"  trace    the default: trace processes, or start one and trace it\n"
 	"  replay   judge a journal again, with another threshold or output; needs no privilege\n"
 	"  loops    the kinds of loop that are known, or the loops found in running processes\n"
+	"  symbolize\n"
+	"           name what records lack names for, by build id, from DIRs and /usr/lib/debug\n"
 	"  doctor   what this kernel and this user can do, with remedies\n";
 
 static const char footer[] =

@@ -13,6 +13,7 @@
 
 #define DISABLED_MAX  64
 #define LOOP_FILE_MAX 32
+#define DEBUG_DIR_MAX 32
 #define LOOP_MAX      64
 
 typedef int parse_fn(const char *str, const char *what, uint64_t min, uint64_t max, uint64_t *ret,
@@ -272,6 +273,23 @@ int option__set_loop_file(struct options *opts, const struct option_row *row, co
 			  struct err *err)
 {
 	return add_word(&opts->loop_files, &opts->loop_file_cnt, LOOP_FILE_MAX, row, arg, err);
+}
+
+int option__set_debug_dir(struct options *opts, const struct option_row *row, const char *arg,
+			  struct err *err)
+{
+	return add_word(&opts->debug_dirs, &opts->debug_dir_cnt, DEBUG_DIR_MAX, row, arg, err);
+}
+
+int options__add_file(struct options *opts, const char *word, struct err *err)
+{
+	const char **files = realloc(opts->files, (opts->file_cnt + 1) * sizeof(*files));
+
+	if (!files)
+		return err__set(err, ENOMEM, "out of memory");
+	files[opts->file_cnt++] = word;
+	opts->files = files;
+	return 0;
 }
 
 int options__set_defaults(struct options *opts, struct err *err)

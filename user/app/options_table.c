@@ -12,12 +12,13 @@
 #define HOUR_NS (3600 * NS_PER_SEC)
 #define YEAR_NS (365 * 24 * HOUR_NS)
 
-#define TRACE	(1u << CMD_TRACE)
-#define REPLAY	(1u << CMD_REPLAY)
-#define LOOPS	(1u << CMD_LOOPS)
-#define DOCTOR	(1u << CMD_DOCTOR)
-#define ALWAYS	(TRACE | REPLAY | LOOPS | DOCTOR)
-#define PID_MAX (1 << 22) /* the kernel's own limit */
+#define TRACE	  (1u << CMD_TRACE)
+#define REPLAY	  (1u << CMD_REPLAY)
+#define LOOPS	  (1u << CMD_LOOPS)
+#define DOCTOR	  (1u << CMD_DOCTOR)
+#define SYMBOLIZE (1u << CMD_SYMBOLIZE)
+#define ALWAYS	  (TRACE | REPLAY | LOOPS | DOCTOR | SYMBOLIZE)
+#define PID_MAX	  (1 << 22) /* the kernel's own limit */
 
 #define AT(member) .offset = offsetof(struct options, member)
 
@@ -26,6 +27,7 @@ enum {
 	KEY_HANG = 256,
 	KEY_MAIN_THREAD,
 	KEY_LOOP_FILE,
+	KEY_DEBUG_DIR,
 	KEY_FPS,
 	KEY_DEBUGGING,
 	KEY_BACKEND,
@@ -152,6 +154,12 @@ const struct option_row option_rows[] = {
 	  .help = "JSON Lines on stdout instead of text" },
 	{ SECTION_OUTPUT, KEY_JOURNAL, "journal", "FILE", NULL, TRACE, option__set_text,
 	  AT(journal), .help = "also keep the raw event stream, for replay" },
+	{ SECTION_OTHER, KEY_DEBUG_DIR, "debug-dir", "DIR", NULL, SYMBOLIZE, option__set_debug_dir,
+	  AT(debug_dirs),
+	  .help = "for symbolize: programs or debug files are below DIR (repeatable)",
+	  .more = "Files are known by their build ids: DIR/.build-id/xx/yyyy.debug, and any "
+		  "program, "
+		  "library or debug file below DIR. /usr/lib/debug is looked at last." },
 	{ SECTION_OTHER, 'v', "verbose", NULL, NULL, ALWAYS, option__set_verbosity, AT(verbosity),
 	  .value = 1, .help = "say more; twice: everything" },
 	{ SECTION_OTHER, 'q', "quiet", NULL, NULL, ALWAYS, option__set_verbosity, AT(verbosity),

@@ -51,10 +51,13 @@ option_set_fn option__set_time, option__set_size, option__set_count, option__set
 option_set_fn option__set_flag, option__set_text, option__set_pids, option__set_backend;
 option_set_fn option__set_all, option__set_comm, option__set_uid, option__set_cgroup;
 option_set_fn option__set_main_thread, option__set_loops;
-option_set_fn option__set_disabled, option__set_loop_file, option__set_verbosity,
-	option__set_command;
+option_set_fn option__set_disabled, option__set_loop_file, option__set_debug_dir,
+	option__set_verbosity, option__set_command;
 
 #define OPTION_IS_SHORT(row) ((row)->key < 256)
+
+/* A FILE of symbolize. 0 or -errno. */
+int options__add_file(struct options *opts, const char *word, struct err *err);
 
 /* Sets every default. 0 or -errno: a default that does not parse is a defect of the table. */
 int options__set_defaults(struct options *opts, struct err *err);

@@ -35,23 +35,32 @@ static const char *name_of(const struct resolver *rs, const struct module_tab *t
 	return keep(rs, shown);
 }
 
-/* Names the byte at `at` by its file's tables. */
-static bool by_file(const struct resolver *rs, const struct region *region, uint64_t at,
-		    struct cached *entry)
+bool resolve__file(const struct resolver *rs, struct module *module, uint64_t file_offset,
+		   struct cached *entry, uint64_t *delta)
 {
 	const struct module_tab *tab;
-	const struct symbol *sym;
-	uint64_t delta;
+	const struct symbol *sym =
+		module__find(&rs->env->modules, module, file_offset, &tab, delta);
 
-	sym = module__find(&rs->env->modules, region->mapped->module,
-			   at - region->start + region->offset, &tab, &delta);
 	if (!sym)
 		return false;
 	entry->function = name_of(rs, tab, sym);
 	if (!entry->function)
 		return false;
+	source__add(rs, module, file_offset, entry);
+	return true;
+}
+
+/* Names the byte at `at` by its file's tables. */
+static bool by_file(const struct resolver *rs, const struct region *region, uint64_t at,
+		    struct cached *entry)
+{
+	uint64_t delta;
+
+	if (!resolve__file(rs, region->mapped->module, at - region->start + region->offset, entry,
+			   &delta))
+		return false;
 	entry->base = at - delta;
-	source__add(rs, region->mapped->module, at - region->start + region->offset, entry);
 	return true;
 }
 

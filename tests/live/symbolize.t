@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Records of a stripped program: what they hold of a frame without a name, and names put there afterwards."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+from live import JANKBPF, Tap, need  # noqa: E402
+
+SOURCE = os.path.join(HERE, "programs", "stripped.c")
+FORMS = {
+    "PIE": ["cc"],
+    "not PIE": ["cc", "-no-pie"],
+    "static": ["cc", "-static"],
+    "lld": ["clang", "-fuse-ld=lld"],
+    "old layout": ["cc", "-Wl,-z,noseparate-code"],
+}
+
+
+def line_of(text):
+    with open(SOURCE, encoding="utf-8") as file:
+        return next(nr for nr, line in enumerate(file, 1) if text in line)
+
+
+def symbolize(records, *dirs):
+    options = [word for each in dirs for word in ("--debug-dir", each)]
+    return subprocess.run([JANKBPF, "symbolize", *options, records], capture_output=True, text=True, check=False)
+
+
+def frames(text, module):
+    """Of the module alone: each record's cause, and each frame of its stacks."""
+    for line in text.splitlines():
+        record = json.loads(line)
+        of = [record.get("cause", {}).get("frame")]
+        for sample in record.get("samples", ()):
+            of += sample["stack"]
+        yield from (frame for frame in of if frame and frame.get("module") == module)
+
+
+def check(tap, what, folder, command):
+    program, full, debug = (os.path.join(folder, name) for name in ("program", "full", "debug"))
+    if subprocess.run([*command, "-O2", "-g", "-fno-omit-frame-pointer", "-Wl,--build-id", "-o", program, SOURCE],
+                      check=False, capture_output=True).returncode:
+        tap.skip(what, "it cannot be built here")
+        return
+    for name in (full, debug):
+        shutil.rmtree(name, ignore_errors=True)
+        os.mkdir(name)
+    shutil.copy(program, os.path.join(full, "as-built"))
+    subprocess.run(["objcopy", "--only-keep-debug", program, os.path.join(debug, "of-it")], check=True)
+    subprocess.run(["strip", program], check=True)
+    records = os.path.join(folder, "records")
+    with open(records, "wb") as file:
+        subprocess.run([JANKBPF, "--json", "-q", "-t", "30ms", "--", program], stdout=file, check=True)
+    with open(records, encoding="utf-8") as file:
+        before = file.read()
+    nameless = [frame for frame in frames(before, program) if "function" not in frame]
+    tap.check(nameless and all("build_id" in frame and "offset" in frame for frame in nameless),
+              f"{what}: frames without a name have build id and offset", nameless[:3])
+    none = symbolize(records, os.path.join(folder, "empty"))
+    tap.check(none.stdout == before, f"{what}: without files the records stay as they are, to the byte")
+    tap.check("--debug-dir" in none.stderr, f"{what}: and the remedy is told", none.stderr)
+    by_full, by_debug = symbolize(records, full), symbolize(records, debug)
+    tap.check(by_full.stdout == by_debug.stdout, f"{what}: the same names by the program and by its debug file")
+    after = list(frames(by_debug.stdout, program))
+    names = {frame.get("function") for frame in after}
+    tap.check({"handle_busy", "handle_sleep", "main", "spin"} <= names, f"{what}: each function", names)
+    lines = {frame["line"] for frame in after if frame.get("function") == "main"}
+    busy = {line_of("\t\t\thandle_busy();"), line_of("\t\t\thandle_sleep();")}
+    tap.check(lines == busy, f"{what}: main where it called", lines)
+    causes = {json.loads(line).get("cause", {}).get("frame", {}).get("function")
+              for line in by_debug.stdout.splitlines() if '"block"' in line}
+    if "-static" not in command:  # where libc's are the program's
+        tap.check(causes == {"handle_busy", "handle_sleep"}, f"{what}: the causes' frames, too", causes)
+    signatures = [[json.loads(line).get("cause", {}).get("signature") for line in text.splitlines()]
+                  for text in (before, by_debug.stdout)]
+    tap.check(signatures[0] == signatures[1], f"{what}: signatures stay")
+
+
+def check_refusals(tap, folder):
+    got = symbolize(os.path.join(folder, "records"), os.path.join(folder, "nowhere"))
+    tap.check(got.returncode == 1 and "nowhere" in got.stderr, "a directory that is not there is told", got.stderr)
+    got = symbolize(os.path.join(folder, "no-records"))
+    tap.check(got.returncode == 1 and "no-records" in got.stderr, "and a file", got.stderr)
+    odd = os.path.join(folder, "odd")
+    with open(odd, "wb") as file:
+        file.write(b'no json\n{"module":"/x","build_id":"../../../etc","offset":7}\n{"stack":[1,[2]],"a":{"stack":{}}}')
+    got = symbolize(odd)
+    with open(odd, encoding="utf-8") as file:
+        tap.check(got.returncode == 0 and got.stdout == file.read() + "\n", "odd lines pass", got.stdout, got.stderr)
+    tap.check("1 lines are no JSON" in got.stderr, "and are counted", got.stderr)
+
+
+def main():
+    need("cc", "objcopy", "strip")
+    tap = Tap()
+    with tempfile.TemporaryDirectory(prefix="jank-symbolize-", dir="/var/tmp") as folder:
+        os.mkdir(os.path.join(folder, "empty"))
+        for what, command in FORMS.items():
+            check(tap, what, folder, command)
+        check_refusals(tap, folder)
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()

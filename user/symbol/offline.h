@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Names for what was recorded as build id and file offset, from files found by build id; without the process. */
+#ifndef JANK_SYMBOL_OFFLINE_H
+#define JANK_SYMBOL_OFFLINE_H
+
+#include "base/err.h"
+#include "model/block.h"
+
+#define OFFLINE_FRAMES_MAX 64 /* at one address */
+
+struct offline;
+
+/*
+ * dirs: where to look, first to last, then in /usr/lib/debug: in DIR/.build-id, and for every ELF file below DIR. They are
+ * read when they are first needed. -ENOENT, … with a message: a directory that cannot be read.
+ */
+int offline__new(const char *const *dirs, size_t dir_cnt, struct offline **ret, struct err *err);
+void offline__free(struct offline *offline); /* accepts NULL */
+
+/* Is there a file of that build id? */
+bool offline__knows(struct offline *offline, const char *build_id);
+
+/*
+ * The functions at a file offset, innermost first, of which the last is not inlined; exact: the processor stood there,
+ * else it is returned to. Their number, 0: it has no name. Strings live as long as `offline`.
+ */
+size_t offline__name(struct offline *offline, const char *build_id, uint64_t offset, bool exact,
+		     struct frame frames[OFFLINE_FRAMES_MAX]);
+
+#endif
