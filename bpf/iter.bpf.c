@@ -5,6 +5,7 @@
  */
 #include "bpf/copy.bpf.h"
 #include "bpf/loop.bpf.h"
+#include "bpf/script.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/thread.bpf.h"
 #include "bpf/waited.bpf.h"
@@ -42,6 +43,7 @@ static __always_inline void iter__send_open_span(struct jank_stack_buf *buf, str
 	buf->rec.hdr.ts_ns = now;
 	buf->rec.hdr.flags |= JANK_STACK_OPEN;
 	buf->rec.hdr.size = stack__size(&buf->rec);
+	script__send_taken(task, buf->rec.t_ns, now);
 	record__send_stack(buf, buf->rec.hdr.size);
 }
 

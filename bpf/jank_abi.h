@@ -440,10 +440,10 @@ _Static_assert(sizeof(struct jank_rec_copy) == 32 + 16 + 8 * JANK_REG_MAX + 16, 
 #define JANK_SCRIPT_MAX	  64
 #define JANK_SCRIPT_ENTRY 1 /* the interpreter's C function was entered for this one */
 struct jank_script_frame {
-	__u64 code;  /* its code object's address */
+	__u64 code; /* its code object's address; 0: no frame, but tells of an entry before the next one */
 	__u64 instr; /* of the instruction in it */
 	__u32 flags; /* JANK_SCRIPT_* */
-	__u32 pad;
+	__u32 check; /* of the code object: another may lie there before its name is read */
 };
 _Static_assert(sizeof(struct jank_script_frame) == 24, "jank_script_frame");
 
@@ -456,6 +456,45 @@ struct jank_rec_script {
 	__u32 pad;
 };
 _Static_assert(sizeof(struct jank_rec_script) == 56, "jank_rec_script");
+
+/* Threads whose frames are read, and what is read of each frame: all that lies before its variables. */
+#define JANK_SCRIPT_THREAD_MAX 512
+#define JANK_SCRIPT_FRAME_SZ   72
+
+/*
+ * Where a thread's frames are found, by its tid. Written by user space; offsets are in bytes, words of 8. A frame's check is
+ * its code object's first line times JANK_SCRIPT_CHECK, plus the hash of its name, which the interpreter keeps.
+ */
+#define JANK_SCRIPT_CHECK   31
+#define JANK_SCRIPT_CODE_SZ 64
+struct jank_script_where {
+	__u64 tstate; /* the address of the interpreter's state of the thread */
+	__u64 native_id; /* what stands there as its number, or else the state is another thread's by now */
+	__u32 tgid;
+	__u16 native_at;
+	__u16 frame_at;	 /* of the innermost frame's address in it */
+	__u16 cframe_at; /* of that address in what stands at frame_at, or: */
+	__u8 direct;	 /* it stands at frame_at itself */
+	__u8 code_word, previous_word, instr_word; /* in a frame */
+	__u8 mark_at, mark; /* a byte in a frame, and its value where the C function was entered */
+	__u8 shim;	    /* what is marked is no frame itself, but lies behind the one */
+	__u8 line_shift;    /* in line_word */
+	__u8 line_word,
+		name_word; /* in what is read of a code object, JANK_SCRIPT_CODE_SZ from code_at on */
+	__u16 code_at;
+	__u16 hash_at; /* in a name */
+	__u8 pad[6];
+};
+_Static_assert(sizeof(struct jank_script_where) == 48, "jank_script_where");
+
+/* With the room for them; user space leaves it zeroed. */
+struct jank_script {
+	struct jank_script_where where;
+	__u64 busy;
+	struct jank_rec_script rec;
+	struct jank_script_frame frames[JANK_SCRIPT_MAX];
+	__u64 raw[16];
+};
 
 /* jank_rec_waited.hdr.flags: which of its parts are known */
 #define JANK_WAITED_ARGS    1  /* the system call's arguments: `args` */

@@ -13,6 +13,8 @@ struct jank_pollers_map jank_pollers SEC(".maps");
 struct jank_parkers_map jank_parkers SEC(".maps");
 struct jank_parks_map jank_parks SEC(".maps");
 struct jank_park_gen_map jank_park_gen SEC(".maps");
+struct jank_scripts_map jank_scripts SEC(".maps");
+struct jank_script_any_map jank_script_any SEC(".maps");
 struct jank_globs_map jank_globs SEC(".maps");
 struct jank_cgroups_map jank_cgroups SEC(".maps");
 struct jank_marks_map jank_marks SEC(".maps");

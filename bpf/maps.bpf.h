@@ -227,6 +227,20 @@ struct jank_park_gen_map {
 	__type(key, __u32);
 	__type(value, __u32);
 };
+/* By thread that runs an interpreter whose frames are read. */
+struct jank_scripts_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, JANK_SCRIPT_THREAD_MAX);
+	__type(key, __u32);
+	__type(value, struct jank_script);
+};
+/* Not 0: there are some. Written by user space. */
+struct jank_script_any_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+};
 struct jank_globs_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, JANK_FILTER_MAX);
@@ -337,6 +351,8 @@ extern struct jank_pollers_map jank_pollers SEC(".maps");
 extern struct jank_parkers_map jank_parkers SEC(".maps");
 extern struct jank_parks_map jank_parks SEC(".maps");
 extern struct jank_park_gen_map jank_park_gen SEC(".maps");
+extern struct jank_scripts_map jank_scripts SEC(".maps");
+extern struct jank_script_any_map jank_script_any SEC(".maps");
 extern struct jank_globs_map jank_globs SEC(".maps");
 extern struct jank_cgroups_map jank_cgroups SEC(".maps");
 extern struct jank_marks_map jank_marks SEC(".maps");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The sampler: a clock event on each CPU that looks whether a slow dispatch is running there. */
 #include "bpf/copy.bpf.h"
+#include "bpf/script.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/take.bpf.h"
 #include "bpf/thread.bpf.h"
@@ -88,6 +89,7 @@ static __always_inline void sampler__sample(void *ctx, struct jank_thread *t,
 	if (!t->handled.taken)
 		take__all(t, task);
 	t->evidence = 1;
+	script__send(task, t->start_ns, now);
 	if (sampler__send(ctx, task, JANK_REC_STACK, t->start_ns, now))
 		t->shed_cnt++;
 	else

@@ -109,6 +109,7 @@ int BPF_PROG(jank_on_exit, struct task_struct *task)
 
 	if (!filter__maybe(tgid))
 		return 0;
+	script__forget(KREAD(task, pid));
 	if ((__u32)KREAD(task, pid) == tgid) {
 		bpf_map_delete_elem(&jank_pollers, &tgid);
 		bpf_map_delete_elem(&jank_parkers, &tgid);
@@ -149,6 +150,7 @@ int BPF_PROG(jank_on_exec, struct task_struct *task, pid_t old_tid)
 		bpf_map_delete_elem(&jank_pollers, &tgid);
 		bpf_map_delete_elem(&jank_parkers, &tgid);
 	}
+	script__forget(KREAD(task, pid));
 	t = thread__get_as(task, old_tid);
 	if (jank_conf.all ? !t && !(compat && jank_conf.compat_apart) : !admitted)
 		return 0;

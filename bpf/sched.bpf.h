@@ -7,6 +7,7 @@
 #include "bpf/copy.bpf.h"
 #include "bpf/kind.bpf.h"
 #include "bpf/park.bpf.h"
+#include "bpf/script.bpf.h"
 #include "bpf/slices.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/take.bpf.h"
@@ -93,6 +94,7 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 	rec->prio = facts__prio(task);
 	t->throttled_mark = facts__throttled_ns(task);
 	sched__take_stack(ctx, t, task);
+	script__take(task, t->start_ns, now);
 	state = *(volatile __u32 *)&rec->state;
 	if (state == JANK_STATE_RUNNABLE)
 		thread__set_counted(t, 1);
@@ -153,6 +155,7 @@ static __noinline int sched__send_span(struct jank_thread *t, struct task_struct
 	if (runnable_ns >= jank_conf.span_min_ns)
 		slices__add(&t->span, now - runnable_ns, KREAD(task, pid));
 	rec->hdr.size = stack__size(rec);
+	script__send_taken(task, rec->t_ns, now);
 	t->evidence = 1;
 	if (record__send_stack(&t->span, rec->hdr.size))
 		t->shed_cnt++;

@@ -217,6 +217,16 @@ int loader__copy_maps(const struct loader *loader, struct copy_maps *ret)
 	return -EMFILE;
 }
 
+int loader__script_maps(const struct loader *loader, struct script_maps *ret)
+{
+	ret->threads_fd = duplicate(loader->skel->maps.jank_scripts);
+	ret->any_fd = duplicate(loader->skel->maps.jank_script_any);
+	if (ret->threads_fd >= 0 && ret->any_fd >= 0)
+		return 0;
+	script_maps__close(ret);
+	return -EMFILE;
+}
+
 bool loader__lost_task(const struct loader *loader, pid_t pid)
 {
 	return uprobes__lost_task(loader->uprobes, pid);

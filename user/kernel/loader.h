@@ -17,6 +17,7 @@
 #include "kernel/features.h"
 #include "kernel/filter.h"
 #include "kernel/park_maps.h"
+#include "kernel/script_maps.h"
 #include "kernel/uprobe_files.h"
 
 struct loader;
@@ -72,6 +73,8 @@ int loader__see_compat(struct loader *loader, bool see);
 /* What the probes are told of parks; the caller closes it, before or after the loader. 0 or -errno. */
 int loader__park_maps(const struct loader *loader, struct park_maps *ret);
 int loader__copy_maps(const struct loader *loader, struct copy_maps *ret);
+
+int loader__script_maps(const struct loader *loader, struct script_maps *ret); /* the same */
 
 /* -a: the files whose uprobes serve every process that maps them; NULL otherwise. */
 struct uprobe_files *loader__files(const struct loader *loader);

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * An interpreter's own frames. They lie in its heap and are gone when user space looks, so they are read with the
+ * thread's stack: code object and instruction of each, whose names outlive the moment. Where they lie in this
+ * program's version of CPython, user space says, thread by thread (jank_scripts). A thread of which it said nothing,
+ * where any is scripted, pays a look-up.
+ *
+ * The thread's own entry has the room: a switch fills it, and what a tick finds there was sent when the thread came back.
+ */
+#ifndef JANK_SCRIPT_BPF_H
+#define JANK_SCRIPT_BPF_H
+
+#include "bpf/record.bpf.h"
+
+static __always_inline bool script__any(void)
+{
+	__u32 zero = 0, *any = bpf_map_lookup_elem(&jank_script_any, &zero);
+
+	return any && *any;
+}
+
+static __always_inline struct jank_script *script__of(struct task_struct *task)
+{
+	__u32 tid = KREAD(task, pid);
+	struct jank_script *s = script__any() ? bpf_map_lookup_elem(&jank_scripts, &tid) : NULL;
+
+	return s && s->where.tgid == (__u32)KREAD(task, tgid) ? s : NULL;
+}
+
+/* The thread's state there is gone, or is another's from now on. */
+static __always_inline void script__forget(__u32 tid)
+{
+	if (script__any())
+		bpf_map_delete_elem(&jank_scripts, &tid);
+}
+
+static __always_inline __u64 script__word(const struct jank_script *s, __u32 word)
+{
+	return s->raw[word & 15];
+}
+
+/* What tells a code object from another that lies at its address later. */
+static __always_inline __u32 script__check(struct jank_script *s, __u64 code)
+{
+	const struct jank_script_where *where = &s->where;
+	__u64 name, hash = 0;
+	__u32 line;
+
+	bpf_probe_read_user(s->raw, JANK_SCRIPT_CODE_SZ, (void *)(code + where->code_at));
+	line = script__word(s, where->line_word) >> (where->line_shift & 63);
+	name = script__word(s, where->name_word);
+	bpf_probe_read_user(&hash, sizeof(hash), (void *)(name + where->hash_at));
+	return line * JANK_SCRIPT_CHECK + (__u32)hash;
+}
+
+/*
+ * Notes the frame at this address; returns the one that it was called from, or 0. Hardly a branch: the verifier would
+ * walk each way through the loop.
+ */
+static __always_inline __u64 script__frame(struct jank_script *s, __u64 at)
+{
+	const struct jank_script_where *where = &s->where;
+	__u32 cnt = s->rec.frame_cnt;
+	struct jank_script_frame *frame;
+	__u64 other, marked, code, previous;
+
+	if (cnt >= JANK_SCRIPT_MAX || bpf_probe_read_user(s->raw, JANK_SCRIPT_FRAME_SZ, (void *)at))
+		return 0;
+	other = (script__word(s, where->mark_at / 8) >> (where->mark_at % 8 * 8) & 0xff) ^
+		where->mark;
+	marked = (other - 1) >> 63;
+	code = script__word(s, where->code_word); /* a shim has some object there, too */
+	previous = script__word(s, where->previous_word);
+	frame = &s->frames[cnt];
+	frame->flags = marked;
+	frame->code = code & ((marked & where->shim) - 1);
+	frame->instr = script__word(s, where->instr_word);
+	frame->check = script__check(s, code);
+	s->rec.frame_cnt = cnt + 1;
+	return previous;
+}
+
+static __noinline int script__walk(struct jank_script *s)
+{
+	const struct jank_script_where *where = &s->where;
+	__u64 at;
+
+	s->rec.frame_cnt = 0;
+	if (bpf_probe_read_user(&at, sizeof(at), (void *)(where->tstate + where->native_at)) ||
+	    at != where->native_id ||
+	    bpf_probe_read_user(&at, sizeof(at), (void *)(where->tstate + where->frame_at)))
+		return 0;
+	if (!where->direct && bpf_probe_read_user(&at, sizeof(at), (void *)(at + where->cframe_at)))
+		return 0;
+	for (int i = 0; i < JANK_SCRIPT_MAX; i++) {
+		if (!at)
+			break;
+		at = script__frame(s, at);
+	}
+	return 0;
+}
+
+/*
+ * Reads the frames of the current task, to be sent later or never. A tick that comes while a switch does so (by a
+ * non-maskable interrupt) goes without.
+ */
+static __always_inline void script__take(struct task_struct *task, __u64 dispatch_ns, __u64 t_ns)
+{
+	struct jank_script *s = script__of(task);
+
+	if (!s || *(volatile __u64 *)&s->busy)
+		return;
+	*(volatile __u64 *)&s->busy = 1;
+	record__head(&s->rec.hdr, JANK_REC_SCRIPT, 0, t_ns, task);
+	s->rec.dispatch_ns = dispatch_ns;
+	s->rec.t_ns = t_ns;
+	s->rec.pad = 0;
+	script__walk(s);
+	*(volatile __u64 *)&s->busy = 0;
+}
+
+/* Sends what was taken at t_ns, of any task. It is shed with the stack that it belongs to. */
+static __always_inline void script__send_taken(struct task_struct *task, __u64 t_ns, __u64 now)
+{
+	struct jank_script *s = script__of(task);
+	__u32 cnt;
+
+	if (!s || s->rec.t_ns != t_ns)
+		return;
+	cnt = s->rec.frame_cnt;
+	if (!cnt || cnt > JANK_SCRIPT_MAX || record__is_crowded())
+		return;
+	s->rec.hdr.ts_ns = now;
+	s->rec.hdr.size = sizeof(s->rec) + cnt * sizeof(s->frames[0]);
+	bpf_ringbuf_output(&jank_ring, &s->rec, s->rec.hdr.size, BPF_RB_NO_WAKEUP);
+}
+
+/* The current task's, with its stack. */
+static __always_inline void script__send(struct task_struct *task, __u64 dispatch_ns, __u64 t_ns)
+{
+	script__take(task, dispatch_ns, t_ns);
+	script__send_taken(task, t_ns, t_ns);
+}
+
+#endif
