@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/living.h"
 #include "symbol/openfile.h"
+#include "symbol/script.h"
 #include "symbol/vdso.h"
 
 #define STATUS_MAX   16384
@@ -51,6 +52,7 @@ void process__free(struct process_env *env, struct process *process)
 	perfmap__free(&process->jit);
 	free(process->calls);
 	jitdump__free(&process->dump);
+	script__free(process->script);
 	free(process);
 }
 
@@ -206,6 +208,7 @@ int process__refresh(struct process_env *env, struct process *process, bool must
 		release(env, &process->maps);
 		process->maps = maps;
 		find_jitdump(env, process);
+		process->script_known = false;
 		cache__clear(&process->cache);
 		free(process->calls);
 		process->calls = NULL;
@@ -270,5 +273,6 @@ uint32_t process__jit_generation(const struct process *process)
 size_t process__bytes(const struct process *process)
 {
 	return sizeof(*process) + maps__bytes(&process->maps) + cache__bytes(&process->cache) +
-	       symtab__bytes(&process->jit.tab) + jitdump__bytes(&process->dump);
+	       symtab__bytes(&process->jit.tab) + jitdump__bytes(&process->dump) +
+	       script__bytes(process->script);
 }

@@ -10,6 +10,8 @@
 #include "symbol/module.h"
 #include "symbol/perfmap.h"
 
+struct script;
+
 /* Of the whole symbolizer. */
 struct process_env {
 	char *proc, *debug_dir;
@@ -29,6 +31,8 @@ struct process {
 	struct calls *calls; /* return addresses in code of no file, or NULL; see tables.h */
 	struct jitdump dump;
 	uint64_t next_refresh_ns; /* none for a missing address before */
+	struct script *script;	  /* an interpreter that it runs, or NULL; see script__of */
+	bool script_known;	  /* whether it does, by these maps */
 };
 
 struct process *process__new(uint32_t pid);

@@ -39,7 +39,18 @@ bool symbolizer__knows(const struct symbolizer *sym, uint32_t pid);
 /* Drops a process's mappings: no more of its stacks will come. */
 void symbolizer__process_gone(struct symbolizer *sym, uint32_t pid);
 
-/* Fills frames of the stack (allocated, owned by the stack). Never fails but for -ENOMEM: an address
+/*
+ * Where the probes find an interpreter's frames, for each thread of the process that has some, at most max. Their number;
+ * 0: it runs no interpreter that we know, or not yet.
+ */
+struct script_thread {
+	uint32_t tid;
+	struct jank_script_where where;
+};
+size_t symbolizer__script_threads(struct symbolizer *sym, uint32_t pid, struct script_thread *ret,
+				  size_t max);
+
+/* Fills frames of the stack (allocated, owned by the stack), those of stack->script last. Never fails but for -ENOMEM: an address
  * without a name keeps its module and offset, or its address alone. Refreshes the mappings at most once per
  * call and 100 ms when an address lies in none. */
 int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack);

@@ -9,6 +9,7 @@
 #include "symbol/kallsyms.h"
 #include "symbol/runtime.h"
 #include "symbol/symbolize_parts.h"
+#include "symbol/script.h"
 #include "symbol/vtable.h"
 
 /* What one symbolizer__stack may do once only. */
@@ -190,11 +191,13 @@ int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack)
 	stack->frames = calloc(cap, sizeof(*stack->frames));
 	if (!stack->frames)
 		return -ENOMEM;
-	if (stack->user_cnt)
+	if (stack->user_cnt || stack->script_cnt)
 		pass.process = symbolizer__known(sym, pid);
 	for (i = 0; !res && i < cnt; i++)
 		res = add_frames(&pass, stack, &cap, i);
-	return res;
+	if (res)
+		stack->script_cnt = 0; /* so that none of the others is taken for one */
+	return res ?: script__add_frames(&sym->env, pass.process, &sym->pool, stack);
 }
 
 /* Of what was inlined at its begin it is none. */

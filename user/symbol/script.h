@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Interpreters whose frames the probes read: CPython, 3.11 to 3.13. A process is one when it maps a file that is called
+ * python or libpython and has CPython's variables. The symbolizer's thread.
+ *
+ * What is read of the process is believed as far as it fits together: a list of threads whose states name the interpreter
+ * and living threads of the process, code objects of the type that the file has for them, instructions inside.
+ */
+#ifndef JANK_SYMBOL_SCRIPT_H
+#define JANK_SYMBOL_SCRIPT_H
+
+#include "bpf/jank_abi.h"
+#include "model/block.h"
+#include "symbol/pool.h"
+#include "symbol/process.h"
+#include "symbol/script_memory.h"
+#include "symbol/symbolize.h"
+
+struct script_code;
+
+/* Of a process. */
+struct script {
+	uint64_t runtime, code_type; /* addresses */
+	struct script_offsets offsets;
+	struct script_code *codes; /* by address */
+	size_t code_bytes;
+};
+
+/* What the process has become known as, or NULL: none. Looked for once after each reading of its maps. */
+struct script *script__of(struct process_env *env, struct process *process);
+void script__free(struct script *script); /* accepts NULL */
+size_t script__bytes(const struct script *script);
+
+/* Its threads that have a state, at most max. Their number; 0 where the interpreter is not ready yet. */
+size_t script__threads(struct process_env *env, struct process *process, struct script_thread *ret,
+		       size_t max);
+
+/*
+ * Appends a frame for each of stack->script to the stack's frames, in their order; one without a code object is left
+ * zeroed. What the code object no longer tells is "[python]". 0 or -ENOMEM.
+ */
+int script__add_frames(struct process_env *env, struct process *process, struct pool *pool,
+		       struct stack *stack);
+
+/* script_code.c: the code object at an address, read now or before; NULL: it can't be told. The script's. */
+struct script_code {
+	UT_hash_handle hh;
+	uint64_t address;
+	uint64_t stamp;	     /* of what it was made of */
+	uint64_t checked_ns; /* that it is the same still */
+	uint64_t bytecode, units;
+	char *function, *file;
+	uint8_t *lines;
+	size_t lines_size;
+	uint32_t first_line;
+	uint32_t check; /* jank_script_frame's */
+	bool known, app;
+};
+const struct script_code *script_code__get(struct script *script, const struct script_memory *mem,
+					   uint64_t address);
+uint32_t script_code__line(const struct script_code *code, uint64_t instr);
+void script_code__forget_all(struct script *script);
+
+#endif
