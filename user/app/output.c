@@ -13,6 +13,7 @@
 #include "export/sink.h"
 #include "model/blame.h"
 #include "model/chain.h"
+#include "model/script_merge.h"
 #include "model/stack.h"
 
 #define SINK_MAX 4
@@ -145,6 +146,7 @@ static void take_stack(struct output *out, uint32_t pid, struct stack *stack)
 {
 	if (out->recorder)
 		count(out, LOSS_JOURNAL, recorder__stack(out->recorder, pid, stack));
+	count(out, LOSS_NO_MEMORY, stack__merge_script(stack));
 	stack__trim_probe(stack);
 	stack__trim_stray(stack);
 }

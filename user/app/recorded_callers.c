@@ -44,15 +44,15 @@ static int put_script(struct stack *stack, const uint64_t *numbers, size_t cnt)
 {
 	struct jank_script_frame *script;
 
-	cnt /= 3;
+	cnt /= 4;
 	if (!cnt || cnt > JANK_SCRIPT_MAX)
 		return 0;
 	script = calloc(cnt, sizeof(*script));
 	if (!script)
 		return -ENOMEM;
 	for (size_t i = 0; i < cnt; i++)
-		script[i] = (struct jank_script_frame){ numbers[3 * i], numbers[3 * i + 1],
-							numbers[3 * i + 2], 0 };
+		script[i] = (struct jank_script_frame){ numbers[4 * i], numbers[4 * i + 1],
+							numbers[4 * i + 2], numbers[4 * i + 3] };
 	free(stack->script);
 	stack->script = script;
 	stack->script_cnt = cnt;

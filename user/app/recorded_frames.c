@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "app/recorded_parts.h"
+#include "app/recorder.h"
 #include "intake/journal.h"
 
 #define INLINED_MAX 64 /* frames at one address */
@@ -47,6 +48,25 @@ static int add_frames_of(struct stack *stack, const struct recorded_entry *entry
 	return 0;
 }
 
+/* As symbolizer__stack has them, one for each. */
+static int add_script(const void *recorded, uint32_t pid, struct stack *stack)
+{
+	for (uint32_t i = 0; i < stack->script_cnt; i++) {
+		const struct jank_script_frame *from = &stack->script[i];
+		struct recorded_key key = { pid, recorder__script_key(from), JOURNAL_FRAMES };
+		size_t before = stack->frame_cnt;
+		int res = add_frames_of(stack, from->code ? recorded__find(recorded, key) : NULL,
+					from->instr, false);
+
+		if (res) {
+			stack->script_cnt = i;
+			return res;
+		}
+		stack->frame_cnt = before + 1;
+	}
+	return 0;
+}
+
 int recorded__name(void *recorded, uint32_t pid, struct stack *stack)
 {
 	for (uint32_t i = 0; i < stack->kernel_cnt + stack->user_cnt; i++) {
@@ -55,10 +75,12 @@ int recorded__name(void *recorded, uint32_t pid, struct stack *stack)
 		int res = add_frames_of(stack, recorded__find(recorded, key), stack->addresses[i],
 					kernel);
 
-		if (res)
+		if (res) {
+			stack->script_cnt = 0;
 			return res;
+		}
 	}
-	return 0;
+	return add_script(recorded, pid, stack);
 }
 
 int recorded__foreign(void *recorded, uint32_t pid, uint64_t t_ns, struct stack *stack)

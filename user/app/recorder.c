@@ -129,12 +129,13 @@ static void add_frame(struct jsonw *w, const struct frame *frame)
 }
 
 /* One record for the address of frames[first] and the frames that were inlined there. */
-static int write_frames(struct recorder *rec, uint32_t pid, const struct frame *frames, size_t cnt)
+static int write_frames(struct recorder *rec, uint32_t pid, uint64_t key,
+			const struct frame *frames, size_t cnt)
 {
 	char address[24];
 	struct jsonw w;
 
-	snprintf(address, sizeof(address), "%llx", (unsigned long long)frames[0].address);
+	snprintf(address, sizeof(address), "%llx", (unsigned long long)key);
 	strbuf__reset(&rec->json);
 	jsonw__init(&w, &rec->json);
 	jsonw__object(&w);
@@ -159,16 +160,33 @@ static size_t frames_of_address(const struct stack *stack, size_t first)
 	return last + 1 - first;
 }
 
+uint64_t recorder__script_key(const struct jank_script_frame *frame)
+{
+	return frame->instr ^ (uint64_t)frame->check << 32;
+}
+
+/* What a replay finds the frame by: its address, or 0 for one that isn't written. */
+static uint64_t key_of(const struct stack *stack, size_t i)
+{
+	size_t native = stack->frame_cnt - stack->script_cnt;
+
+	if (i < native)
+		return stack->frames[i].address;
+	return stack->script[i - native].code ? recorder__script_key(&stack->script[i - native])
+					      : 0;
+}
+
 int recorder__stack(struct recorder *rec, uint32_t pid, const struct stack *stack)
 {
 	for (size_t i = 0, cnt; i < stack->frame_cnt; i += cnt) {
 		const struct frame *frame = &stack->frames[i];
+		uint64_t key = key_of(stack, i);
 		int res;
 
 		cnt = frames_of_address(stack, i);
-		res = is_new(rec, frame->kernel ? 0 : pid, frame->address);
+		res = key ? is_new(rec, frame->kernel ? 0 : pid, key) : 0;
 		if (res > 0)
-			res = write_frames(rec, pid, frame, cnt);
+			res = write_frames(rec, pid, key, frame, cnt);
 		if (res < 0)
 			return res;
 	}

@@ -23,9 +23,9 @@ static void add_script(struct jsonw *w, const struct stack *stack)
 	struct strbuf sb = STRBUF_INIT;
 
 	for (uint32_t i = 0; i < stack->script_cnt; i++)
-		strbuf__addf(&sb, "%s%" PRIx64 " %" PRIx64 " %" PRIx32, i ? " " : "",
+		strbuf__addf(&sb, "%s%" PRIx64 " %" PRIx64 " %" PRIx32 " %" PRIx32, i ? " " : "",
 			     (uint64_t)stack->script[i].code, (uint64_t)stack->script[i].instr,
-			     stack->script[i].flags);
+			     stack->script[i].flags, stack->script[i].check);
 	if (stack->script_cnt)
 		jsonw__kstr(w, "script", strbuf__str(&sb));
 	strbuf__free(&sb);

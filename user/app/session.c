@@ -163,6 +163,8 @@ static int open_probes(struct session *s, struct err *err)
 	res = loader__park_maps(s->loader, &s->park_maps);
 	if (!res)
 		res = loader__copy_maps(s->loader, &s->copy_maps);
+	if (!res)
+		res = loader__script_maps(s->loader, &s->script_maps);
 	if (res)
 		return err__set(err, -res, "cannot talk to the probes: %s", strerror(-res));
 	return ring__new(loader__ring_fd(s->loader), session__on_record, s, &s->ring, err);
@@ -269,6 +271,7 @@ static int start_sinker(struct session *s, struct err *err)
 		.output = s->output,
 		.symbolizer = s->symbolizer,
 		.callers = s->callers,
+		.scripts = s->scripts,
 		.journal = s->journal,
 		.losses = &s->losses,
 		.whose = s->whose,
@@ -377,6 +380,8 @@ static void close_session(struct session *s)
 	session__close_loops(s);
 	callers__free(s->callers);
 	copy_maps__close(&s->copy_maps);
+	scripts__free(s->scripts);
+	script_maps__close(&s->script_maps);
 	foreign__free(s->foreign);
 	symbolizer__free(s->symbolizer);
 	queue__free(s->queue);
@@ -433,6 +438,7 @@ int session__run(const struct options *opts, struct err *err)
 		.find_timer_fd = -1,
 		.park_maps = PARK_MAPS_NONE,
 		.copy_maps = COPY_MAPS_NONE,
+		.script_maps = SCRIPT_MAPS_NONE,
 	};
 	int status = JANK_EXIT_OK;
 

@@ -14,6 +14,7 @@
 #include "app/output.h"
 #include "app/parks.h"
 #include "app/queue.h"
+#include "app/scripts.h"
 #include "app/sinker.h"
 #include "app/watch.h"
 #include "app/whose.h"
@@ -75,6 +76,8 @@ struct session {
 	struct foreign *foreign;
 	struct copy_maps copy_maps;
 	struct callers *callers;
+	struct script_maps script_maps;
+	struct scripts *scripts;
 	struct message_names message_names;
 	struct catalogue *catalogue;
 	struct loop_choice choice;

@@ -65,9 +65,20 @@ static bool wants(struct sinker *sinker, struct block *block)
 	return false;
 }
 
+/* The probes learn where the thread's Python frames are, if it has some. */
+static void meet(struct sinker *sinker, uint32_t pid, uint32_t tid)
+{
+	int res = scripts__consider(sinker->opts.scripts, pid, tid);
+
+	if (res && res != -E2BIG)
+		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+}
+
 static void on_block(struct sinker *sinker, struct item *item)
 {
 	struct block *block = item->data;
+
+	meet(sinker, block->pid, block->tid);
 
 	if (wants(sinker, block)) {
 		if (block_names__fill(block))
@@ -88,6 +99,7 @@ static void note_loop(struct sinker *sinker, const struct wait_note *note)
 	const struct jank_rec_wait *rec = &note->rec;
 	struct whose *whose = sinker->opts.whose;
 
+	meet(sinker, rec->hdr.tgid, rec->hdr.tid);
 	if (whose__note(whose, note))
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 	else if (sinker->opts.eager)
@@ -153,6 +165,7 @@ static void on_process(struct sinker *sinker, struct item *item)
 
 	if (res && res != -ESRCH)
 		log__verbose("process %u: names may be missing: %s", item->pid, err.msg);
+	meet(sinker, item->pid, item->pid);
 	if (whose__program(sinker->opts.whose, item->pid))
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 	if (sinker->opts.journal && journal__add_process(sinker->opts.journal, item->data))

@@ -11,6 +11,7 @@
 #include "app/output.h"
 #include "app/parks.h"
 #include "app/queue.h"
+#include "app/scripts.h"
 #include "app/whose.h"
 #include "base/err.h"
 #include "intake/journal.h"
@@ -30,6 +31,7 @@ struct sinker_opts {
 	struct output *output;
 	struct symbolizer *symbolizer;
 	struct callers *callers;
+	struct scripts *scripts;
 	struct journal_writer *journal; /* NULL: none */
 	struct losses *losses;
 	struct whose *whose;

@@ -49,6 +49,8 @@ static void put_place(struct text *t, const struct frame *frame, const struct fr
 	}
 	if (frame->language)
 		text__putf(t, STYLE_DIM, "  %s", frame->language);
+	if (frame->file && frame->module && !strcmp(frame->file, frame->module))
+		return;
 	if (!text__shows_all(t) && frame->function && before->module && frame->module &&
 	    !strcmp(frame->module, before->module))
 		return;
