@@ -8,8 +8,8 @@
 #include "symbol/demangle.h"
 #include "symbol/kallsyms.h"
 #include "symbol/runtime.h"
-#include "symbol/symbolize_parts.h"
 #include "symbol/script.h"
+#include "symbol/symbolize_parts.h"
 #include "symbol/vtable.h"
 
 /* What one symbolizer__stack may do once only. */
