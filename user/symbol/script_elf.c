@@ -4,26 +4,26 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
-
-#include "symbol/names.h"
 
 #define ENTRIES_MAX   (1u << 20)
 #define CHUNK_ENTRIES 256
-#define NAME_SZ	      16 /* longer ones are none of ours */
+#define STRINGS_MAX   (16u << 20)
 
 struct search {
 	const struct elf *elf;
-	struct names names; /* borrowed */
+	const char *strings; /* the table's names, NUL at the end */
+	size_t strings_sz;
 	uint64_t runtime, code_type, version;
 };
 
 static void take(struct search *search, const Elf64_Sym *sym)
 {
-	char name[NAME_SZ];
+	const char *name = search->strings + sym->st_name;
 
 	if (ELF64_ST_TYPE(sym->st_info) != STT_OBJECT || !sym->st_value ||
-	    !names__get(&search->names, sym->st_name, name, sizeof(name)))
+	    sym->st_name >= search->strings_sz)
 		return;
 	if (!strcmp(name, "_PyRuntime"))
 		search->runtime = sym->st_value;
@@ -38,21 +38,14 @@ static bool has_all(const struct search *search)
 	return search->runtime && search->code_type && search->version;
 }
 
-static void search_table(struct search *search, uint32_t type)
+static void search_symbols(struct search *search, const struct elf_section *sec)
 {
-	const struct elf_section *sec = elf__section_of_type(search->elf, type), *strings;
+	uint64_t left = sec->size / sizeof(Elf64_Sym), off = sec->offset;
 	Elf64_Sym syms[CHUNK_ENTRIES];
-	uint64_t left, off;
 
-	if (!sec || sec->link >= search->elf->section_cnt)
-		return;
-	strings = &search->elf->sections[sec->link];
-	if (strings->type != SHT_STRTAB ||
-	    !image__holds(&search->elf->img, strings->offset, strings->size))
-		return;
-	names__borrow(&search->names, &search->elf->img, strings->offset, strings->size, 0);
-	left = sec->size / sizeof(*syms) < ENTRIES_MAX ? sec->size / sizeof(*syms) : ENTRIES_MAX;
-	for (off = sec->offset; left && !has_all(search);) {
+	if (left > ENTRIES_MAX)
+		left = ENTRIES_MAX;
+	while (left && !has_all(search)) {
 		size_t cnt = left < CHUNK_ENTRIES ? left : CHUNK_ENTRIES;
 
 		if (image__read(&search->elf->img, off, syms, cnt * sizeof(*syms)))
@@ -62,6 +55,30 @@ static void search_table(struct search *search, uint32_t type)
 		off += cnt * sizeof(*syms);
 		left -= cnt;
 	}
+}
+
+static int search_table(struct search *search, uint32_t type)
+{
+	const struct elf_section *sec = elf__section_of_type(search->elf, type), *strings;
+	char *names;
+	int res;
+
+	if (!sec || sec->link >= search->elf->section_cnt)
+		return 0;
+	strings = &search->elf->sections[sec->link];
+	if (strings->type != SHT_STRTAB || strings->size > STRINGS_MAX ||
+	    !image__holds(&search->elf->img, strings->offset, strings->size))
+		return 0;
+	names = calloc(1, strings->size + 1);
+	if (!names)
+		return -ENOMEM;
+	res = image__read(&search->elf->img, strings->offset, names, strings->size);
+	search->strings = names;
+	search->strings_sz = strings->size;
+	if (!res)
+		search_symbols(search, sec);
+	free(names);
+	return res;
 }
 
 /* A constant's bytes, as they lie in the file. */
@@ -84,13 +101,11 @@ int script_elf__find(const struct elf *elf, struct script_elf *ret)
 
 	if (!elf->is64)
 		return -ENOENT;
-	names__init(&search.names);
-	search_table(&search, SHT_DYNSYM);
-	if (!has_all(&search))
-		search_table(&search, SHT_SYMTAB);
-	names__free(&search.names);
-	if (!has_all(&search))
-		return -ENOENT;
+	res = search_table(&search, SHT_DYNSYM);
+	if (!res && !has_all(&search))
+		res = search_table(&search, SHT_SYMTAB);
+	if (res || !has_all(&search))
+		return res ?: -ENOENT;
 	res = read_constant(elf, search.version, &version, sizeof(version));
 	if (res)
 		return res;
