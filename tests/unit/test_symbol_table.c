@@ -267,6 +267,11 @@ static void check_runtime(void)
 		ok(runtime__is(run_time[i]), "%s is the run-time system's", run_time[i]);
 	for (i = 0; i < sizeof(own) / sizeof(*own); i++)
 		ok(!runtime__is(own[i]), "%s is the program's", own[i]);
+	ok(runtime__is_reserved("__lll_lock_wait") && runtime__is_reserved("_IO_file_write"),
+	   "in a static program what begins with an underscore is the C library's");
+	ok(!runtime__is_reserved("_ZN3foo3barEv") && !runtime__is_reserved("_RNvC3foo3bar") &&
+		   !runtime__is_reserved("do_lock"),
+	   "but for the names of C++ and Rust");
 }
 
 static void check_hex(void)

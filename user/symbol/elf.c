@@ -94,6 +94,7 @@ static void read_segments(struct elf *elf, const struct header *hdr)
 			buildid__find(&elf->img, ph.p_offset, ph.p_filesz, elf->build_id);
 		if (!ph.p_filesz || !image__holds(&elf->img, ph.p_offset, ph.p_filesz))
 			continue;
+		elf->has_interp |= ph.p_type == PT_INTERP;
 		if (ph.p_type == PT_GNU_EH_FRAME)
 			elf->eh_hdr = segment_of(&ph);
 		if (ph.p_type == PT_LOAD && elf->load_cnt < ELF_LOADS_MAX)

@@ -118,6 +118,7 @@ void module__build(struct module *module, const struct image *img,
 	module->loads = malloc((elf.load_cnt ? elf.load_cnt : 1) * sizeof(*module->loads));
 	if (module->loads) {
 		module->load_cnt = elf.load_cnt;
+		module->is_static = !elf.has_interp;
 		memcpy(module->loads, elf.loads, elf.load_cnt * sizeof(*module->loads));
 		memcpy(module->build_id, elf.build_id, sizeof(module->build_id));
 		add_tables(module, &elf, places);

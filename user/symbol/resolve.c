@@ -142,9 +142,15 @@ static void name_user(const struct resolver *rs, struct process *process,
 void resolve__user(const struct resolver *rs, struct process *process, const struct region *region,
 		   uint64_t addr, bool exact, struct cached *entry)
 {
+	const struct module *module = region->mapped->module;
+	const char *function;
+
 	name_user(rs, process, region, addr, exact, entry);
-	entry->app = (!entry->module || !runtime__is(entry->module)) &&
-		     !(entry->function && runtime__is_glue(entry->function));
+	function = entry->function;
+	entry->app = !entry->module || !runtime__is(entry->module);
+	if (function && (runtime__is_glue(function) ||
+			 (module && module->is_static && runtime__is_reserved(function))))
+		entry->app = false;
 }
 
 static const char *kernel_build_id(const struct resolver *rs, const char *module)

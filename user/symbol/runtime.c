@@ -46,6 +46,11 @@ bool runtime__is(const char *module)
 	return false;
 }
 
+bool runtime__is_reserved(const char *function)
+{
+	return function[0] == '_' && function[1] != 'Z' && function[1] != 'R';
+}
+
 bool runtime__is_glue(const char *function)
 {
 	static const char prefix[] = "Builtins_";

@@ -9,6 +9,12 @@
  * bionic's. */
 bool runtime__is(const char *module);
 
+/*
+ * In a program that has its C library in it, is the function the library's? By the names that the C standard keeps for it
+ * (an underscore first: 7.1.3), as most of glibc's and musl's symbols behind system calls are.
+ */
+bool runtime__is_reserved(const char *function);
+
 /* Is it what a runtime has between its functions, and its program's own: V8's trampolines, entries and calls? */
 bool runtime__is_glue(const char *function);
 
