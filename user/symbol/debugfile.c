@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "symbol/fetch.h"
 #include "symbol/openfile.h"
 
 #define CHECKSUM_MAX (1ull << 30) /* a larger file is not read through */
@@ -185,9 +186,26 @@ int debugfile__open_alt(const struct elf *elf, const char *debug_dir)
 	return fd;
 }
 
+/* What a server had, or it is asked now. */
+static int by_fetch(const struct elf *elf, struct fetch *fetch)
+{
+	int fd = fetch__open(fetch, elf->build_id);
+
+	if (fd < 0) {
+		fetch__want(fetch, elf->build_id);
+		return -ENOENT;
+	}
+	if (belongs(fd, elf, NULL))
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
 int debugfile__open(const struct elf *elf, const struct debugfile_places *places)
 {
 	int fd = by_build_id(elf, places);
 
-	return fd >= 0 ? fd : by_link(elf, places);
+	if (fd < 0)
+		fd = by_link(elf, places);
+	return fd < 0 && places->fetch ? by_fetch(elf, places->fetch) : fd;
 }

@@ -5,11 +5,14 @@
 
 #include "symbol/elf.h"
 
+struct fetch;
+
 /* Where to look. */
 struct debugfile_places {
 	const char *debug_dir; /* /usr/lib/debug */
 	const char *root;      /* the process's own root, or NULL: only this one's */
 	const char *path;      /* of the file itself, as the process sees it */
+	struct fetch *fetch;   /* asked for what is nowhere here, for later; or NULL */
 };
 
 /* Opens the debug file that belongs to elf (same build id; without one, right checksum): a

@@ -70,6 +70,10 @@ void module__load(struct modules *modules, struct module *module, int fd,
 void module__build(struct module *module, const struct image *img,
 		   const struct debugfile_places *places);
 
+/* Adds the tables of a debug file that came later. */
+void module__add_debug(struct module *module, const struct image *img,
+		       const struct debugfile_places *places);
+
 void module__put(struct modules *modules, struct module *module); /* accepts NULL */
 
 /* The symbol that holds a file offset; NULL when there is none. delta gets the distance from the

@@ -125,3 +125,18 @@ void module__build(struct module *module, const struct image *img,
 	}
 	elf__close(&elf);
 }
+
+void module__add_debug(struct module *module, const struct image *img,
+		       const struct debugfile_places *places)
+{
+	struct elf elf;
+
+	if (elf__open(&elf, img))
+		return;
+	if (!strcmp(elf.build_id, module->build_id)) {
+		if (module->tab_cnt < MODULE_TABS_MAX)
+			add_table(module, &elf, SHT_SYMTAB);
+		add_dwarf(module, &elf, places);
+	}
+	elf__close(&elf);
+}

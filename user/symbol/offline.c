@@ -75,7 +75,7 @@ void offline__free(struct offline *offline)
 static void add_module(struct offline *offline, struct offline_build *build, const char *path,
 		       const char *debug_dir)
 {
-	const struct debugfile_places places = { debug_dir, NULL, path };
+	const struct debugfile_places places = { .debug_dir = debug_dir, .path = path };
 	char build_id[BUILD_ID_HEX_SZ];
 	struct module *module;
 	struct stat st;

@@ -244,7 +244,7 @@ void process__load(struct process_env *env, const struct process *process, struc
 	if (module->loaded)
 		return;
 	snprintf(root, sizeof(root), "%s/%u/root", env->proc, process->living);
-	places = (struct debugfile_places){ env->debug_dir, root, mapped->path };
+	places = (struct debugfile_places){ env->debug_dir, root, mapped->path, env->fetch };
 	if (module->fd >= 0) {
 		module__load(&env->modules, module, module->fd, &places);
 		return;

@@ -16,6 +16,7 @@ struct script;
 struct process_env {
 	char *proc, *debug_dir;
 	struct modules modules;
+	struct fetch *fetch; /* NULL: no servers to ask */
 };
 
 struct process {

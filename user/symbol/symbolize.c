@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/fetch.h"
 #include "symbol/symbolize_parts.h"
 
 #define CACHE_BYTES_DEFAULT (24u << 20)
@@ -21,6 +22,7 @@ int symbolizer__new(const struct symbolizer_opts *opts, struct symbolizer **ret,
 	sym->env.proc = strdup(opts->proc ?: "/proc");
 	sym->env.debug_dir = strdup(opts->debug_dir ?: "/usr/lib/debug");
 	symtab__init(&sym->kernel);
+	sym->env.fetch = fetch__new();
 	if (!sym->kallsyms || !sym->env.proc || !sym->env.debug_dir) {
 		symbolizer__free(sym);
 		return err__set(err, ENOMEM, "out of memory");
@@ -39,6 +41,7 @@ void symbolizer__free(struct symbolizer *sym)
 		HASH_DEL(sym->processes, process);
 		process__free(&sym->env, process);
 	}
+	fetch__free(sym->env.fetch);
 	modules__free(&sym->env.modules);
 	symtab__free(&sym->kernel);
 	cache__clear(&sym->kernel_cache);

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "symbol/demangle.h"
+#include "symbol/fetch.h"
 #include "symbol/kallsyms.h"
 #include "symbol/runtime.h"
 #include "symbol/script.h"
@@ -144,6 +146,37 @@ static struct resolver resolver_of(struct symbolizer *sym)
 				  .demangle = sym->demangle };
 }
 
+static void take_fetched_of(struct symbolizer *sym, struct module *module)
+{
+	const struct debugfile_places places = { .debug_dir = sym->env.debug_dir };
+	int fd = module->loaded && module->build_id[0] && !module->dwarf
+			 ? fetch__open(sym->env.fetch, module->build_id)
+			 : -1;
+	struct image img;
+
+	if (fd < 0)
+		return;
+	if (!image__of_fd(&img, fd))
+		module__add_debug(module, &img, &places);
+	close(fd);
+}
+
+/* Debug files that came since: what was named without them is named anew. */
+static void take_fetched(struct symbolizer *sym)
+{
+	unsigned cnt = fetch__cnt(sym->env.fetch);
+	struct process *process;
+	struct module *module;
+
+	if (cnt == sym->fetched)
+		return;
+	sym->fetched = cnt;
+	for (module = sym->env.modules.table; module; module = module->hh.next)
+		take_fetched_of(sym, module);
+	for (process = sym->processes; process; process = process->hh.next)
+		cache__clear(&process->cache);
+}
+
 /* Room for one address more, whatever was inlined there. */
 static int make_room(struct stack *stack, size_t *cap)
 {
@@ -185,6 +218,7 @@ int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack)
 	size_t cnt = (size_t)stack->kernel_cnt + stack->user_cnt, cap, i;
 	int res = 0;
 
+	take_fetched(sym);
 	free(stack->frames);
 	stack->frame_cnt = 0;
 	cap = cnt + DWARF_INLINED_MAX;

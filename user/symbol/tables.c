@@ -40,7 +40,9 @@ static void add_debug_file(struct process_env *env, const struct process *proces
 	if (fd < 0)
 		return;
 	snprintf(root, sizeof(root), "%s/%u/root", env->proc, process->living);
-	places = (struct debugfile_places){ env->debug_dir, root, mapped->path };
+	places = (struct debugfile_places){ .debug_dir = env->debug_dir,
+					    .root = root,
+					    .path = mapped->path };
 	if (!image__of_fd(&img, fd) && !elf__open(&elf, &img)) {
 		debug = debugfile__open(&elf, &places);
 		elf__close(&elf);

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* One thread that asks servers, and a table of what it got. See fetch.h. */
+#include "symbol/fetch.h"
+
+#ifdef HAVE_DEBUGINFOD
+#include <elfutils/debuginfod.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uthash.h>
+
+#include "symbol/elf.h"
+
+#define WANTED_MAX 1024
+#define TIMEOUT	   "10" /* seconds without progress: debuginfod's own default is 90 */
+
+struct wanted {
+	UT_hash_handle hh;
+	bool asked;
+	int fd; /* -1: not there */
+	char build_id[BUILD_ID_HEX_SZ];
+};
+
+/* Under the lock: all but the client, which is the thread's. */
+struct fetch {
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	pthread_t thread;
+	bool running, stop;
+	struct wanted *all;
+	unsigned cnt;
+};
+
+static bool has_stopped(struct fetch *fetch)
+{
+	bool ret;
+
+	pthread_mutex_lock(&fetch->lock);
+	ret = fetch->stop;
+	pthread_mutex_unlock(&fetch->lock);
+	return ret;
+}
+
+/* Called now and then while it works; nonzero breaks off. */
+static int on_progress(debuginfod_client *client, long a, long b)
+{
+	return has_stopped(debuginfod_get_user_data(client));
+}
+
+static struct wanted *next_wanted(struct fetch *fetch)
+{
+	struct wanted *wanted;
+
+	for (wanted = fetch->all; wanted && wanted->asked; wanted = wanted->hh.next)
+		;
+	return wanted;
+}
+
+static void take(struct fetch *fetch, debuginfod_client *client)
+{
+	struct wanted *wanted = next_wanted(fetch);
+	char build_id[BUILD_ID_HEX_SZ];
+	int fd;
+
+	if (!wanted) {
+		pthread_cond_wait(&fetch->more, &fetch->lock);
+		return;
+	}
+	wanted->asked = true; /* and stays where it is: none is removed while the thread runs */
+	memcpy(build_id, wanted->build_id, sizeof(build_id));
+	pthread_mutex_unlock(&fetch->lock);
+	fd = debuginfod_find_debuginfo(client, (const unsigned char *)build_id, 0, NULL);
+	pthread_mutex_lock(&fetch->lock);
+	if (fd >= 0) {
+		wanted->fd = fd;
+		fetch->cnt++;
+	}
+}
+
+static void *run(void *arg)
+{
+	debuginfod_client *client = debuginfod_begin();
+	struct fetch *fetch = arg;
+
+	if (!client)
+		return NULL;
+	debuginfod_set_user_data(client, fetch);
+	debuginfod_set_progressfn(client, on_progress);
+	pthread_mutex_lock(&fetch->lock);
+	while (!fetch->stop)
+		take(fetch, client);
+	pthread_mutex_unlock(&fetch->lock);
+	debuginfod_end(client);
+	return NULL;
+}
+
+struct fetch *fetch__new(void)
+{
+	const char *urls = getenv(DEBUGINFOD_URLS_ENV_VAR);
+	struct fetch *ret = urls && urls[strspn(urls, " ")] ? calloc(1, sizeof(*ret)) : NULL;
+
+	if (!ret)
+		return NULL;
+	setenv(DEBUGINFOD_TIMEOUT_ENV_VAR, TIMEOUT, 0);
+	pthread_mutex_init(&ret->lock, NULL);
+	pthread_cond_init(&ret->more, NULL);
+	return ret;
+}
+
+void fetch__free(struct fetch *fetch)
+{
+	struct wanted *wanted, *next;
+
+	if (!fetch)
+		return;
+	pthread_mutex_lock(&fetch->lock);
+	fetch->stop = true;
+	pthread_cond_signal(&fetch->more);
+	pthread_mutex_unlock(&fetch->lock);
+	if (fetch->running)
+		pthread_join(fetch->thread, NULL);
+	HASH_ITER (hh, fetch->all, wanted, next) {
+		HASH_DEL(fetch->all, wanted);
+		if (wanted->fd >= 0)
+			close(wanted->fd);
+		free(wanted);
+	}
+	pthread_cond_destroy(&fetch->more);
+	pthread_mutex_destroy(&fetch->lock);
+	free(fetch);
+}
+
+/* Signals are for others. */
+static bool start(struct fetch *fetch)
+{
+	sigset_t all, before;
+
+	if (fetch->running)
+		return true;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	fetch->running = !pthread_create(&fetch->thread, NULL, run, fetch);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return fetch->running;
+}
+
+static struct wanted *find(const struct fetch *fetch, const char *build_id)
+{
+	struct wanted *ret;
+
+	HASH_FIND_STR(fetch->all, build_id, ret);
+	return ret;
+}
+
+void fetch__want(struct fetch *fetch, const char *build_id)
+{
+	size_t len = strlen(build_id);
+	struct wanted *wanted;
+
+	if (!fetch || !len || len >= sizeof(wanted->build_id))
+		return;
+	pthread_mutex_lock(&fetch->lock);
+	if (!find(fetch, build_id) && HASH_COUNT(fetch->all) < WANTED_MAX && start(fetch) &&
+	    (wanted = calloc(1, sizeof(*wanted)))) {
+		wanted->fd = -1;
+		memcpy(wanted->build_id, build_id, len);
+		HASH_ADD_STR(fetch->all, build_id, wanted);
+		pthread_cond_signal(&fetch->more);
+	}
+	pthread_mutex_unlock(&fetch->lock);
+}
+
+int fetch__open(struct fetch *fetch, const char *build_id)
+{
+	const struct wanted *wanted;
+	int ret = -1;
+
+	if (!fetch)
+		return -1;
+	pthread_mutex_lock(&fetch->lock);
+	wanted = find(fetch, build_id);
+	if (wanted && wanted->fd >= 0)
+		ret = fcntl(wanted->fd, F_DUPFD_CLOEXEC, 3);
+	pthread_mutex_unlock(&fetch->lock);
+	return ret;
+}
+
+unsigned fetch__cnt(struct fetch *fetch)
+{
+	unsigned ret = 0;
+
+	if (!fetch)
+		return 0;
+	pthread_mutex_lock(&fetch->lock);
+	ret = fetch->cnt;
+	pthread_mutex_unlock(&fetch->lock);
+	return ret;
+}
+
+#else
+
+#include <stddef.h>
+
+struct fetch *fetch__new(void)
+{
+	return NULL;
+}
+
+void fetch__free(struct fetch *fetch)
+{
+}
+
+void fetch__want(struct fetch *fetch, const char *build_id)
+{
+}
+
+int fetch__open(struct fetch *fetch, const char *build_id)
+{
+	return -1;
+}
+
+unsigned fetch__cnt(struct fetch *fetch)
+{
+	return 0;
+}
+
+#endif
