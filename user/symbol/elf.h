@@ -31,7 +31,7 @@ struct elf {
 	bool is64;
 	uint16_t type, machine;
 	uint64_t entry;		   /* where the program begins, or 0 */
-	bool has_interp; /* a loader is asked for: PT_INTERP */
+	bool has_interp;	   /* a loader is asked for: PT_INTERP */
 	struct elf_segment eh_hdr; /* PT_GNU_EH_FRAME; file_size 0: there is none */
 	struct elf_segment loads[ELF_LOADS_MAX];
 	size_t load_cnt;

@@ -34,7 +34,7 @@ struct module {
 	int fd; /* kept open until the tables are built, so that the file may go away; or -1 */
 	bool loaded;
 	bool is_static; /* asks for no loader: the C library, if there is one, is part of it */
-	uint64_t used; /* when last looked at, in ticks of the registry */
+	uint64_t used;	/* when last looked at, in ticks of the registry */
 	struct elf_segment *loads;
 	size_t load_cnt;
 	char build_id[BUILD_ID_HEX_SZ];
