@@ -239,10 +239,11 @@ def check_run(tap, trace, what, process=None, *loops, spared=()):
 
 
 def longest(blocks, since_ns=0, until_ns=1 << 63):
-    """The longest block that overlaps a time by CLOCK_MONOTONIC, or None."""
-    inside = [b for b in blocks
-              if b["start_ns"] < until_ns and b["start_ns"] + b["duration_ns"] > since_ns]
-    return max(inside, key=lambda b: b["duration_ns"], default=None)
+    """The block that lies longest within a time by CLOCK_MONOTONIC, or None."""
+    def inside_ns(block):
+        return min(block["start_ns"] + block["duration_ns"], until_ns) - max(block["start_ns"], since_ns)
+
+    return max((b for b in blocks if inside_ns(b) > 0), key=inside_ns, default=None)
 
 
 class Moment:
@@ -256,7 +257,7 @@ class Moment:
         self.end_ns = time.monotonic_ns()
 
     def block(self, blocks):
-        """The longest block of this time. A reply may be on its way before the dispatch ends, or
+        """The block that lies longest within this time. A reply may be on its way before the dispatch ends, or
         after it, so that the edges are not sharp."""
         return longest(blocks, self.begin_ns, self.end_ns)
 
