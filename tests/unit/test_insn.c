@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernel/insn.h"
+#include "base/insn.h"
 #include "tests/hex.h"
 #include "tests/tap.h"
 

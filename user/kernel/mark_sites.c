@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "kernel/insn.h"
+#include "base/insn.h"
 #include "kernel/sites.h"
 
 #define ROWS_MAX     16

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernel/insn.h"
+#include "base/insn.h"
 #include "kernel/targets.h"
 
 #define SITES_CODE_MAX 4096 /* bytes of one function that are looked at */

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernel/insn.h"
+#include "base/insn.h"
 #include "kernel/targets.h"
 #include "tests/tap.h"
 

@@ -9,7 +9,7 @@
 #include <elf.h>
 #include <errno.h>
 
-#include "kernel/insn.h"
+#include "base/insn.h"
 
 /* Which registers a pattern changes; X31 is sp or the zero register and never of interest. */
 enum writes {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The instruction sets that probes can be placed in. */
-#include "kernel/insn.h"
+#include "base/insn.h"
 
 static const struct insn_arch *const archs[] = { &insn_x86, &insn_arm64 };
 

@@ -14,8 +14,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "kernel/insn.h"
-#include "kernel/insn_x86_table.h"
+#include "base/insn.h"
+#include "base/insn_x86_table.h"
 
 /* One instruction while it is read. */
 struct x86 {
