@@ -114,17 +114,15 @@ void walk__set(struct walk *w, unsigned reg, uint64_t value)
 	w->known |= 1ull << reg;
 }
 
-/* For an address outside of all, the mappings are read again, now and then. */
-static const struct region *region_of(struct walk *w, uint64_t addr)
+/* Regions are others afterwards: those of places that were found before must not be used. */
+void walk__refresh(struct walk *w, uint64_t pc)
 {
-	const struct region *ret = maps__find(&w->process->maps, addr);
-
-	if (ret || w->refreshed || clock__mono_ns() < w->process->next_refresh_ns)
-		return ret;
+	if (maps__find(&w->process->maps, pc) || w->refreshed ||
+	    clock__mono_ns() < w->process->next_refresh_ns)
+		return;
 	w->refreshed = true;
-	if (process__refresh(w->env, w->process, true))
-		return NULL;
-	return maps__find(&w->process->maps, addr);
+	process__refresh(w->env, w->process, true);
+	w->at.region = maps__find(&w->process->maps, w->at.pc - !w->at.exact);
 }
 
 bool walk__place(struct walk *w, uint64_t pc, bool exact, struct unwind_place *ret)
@@ -133,7 +131,7 @@ bool walk__place(struct walk *w, uint64_t pc, bool exact, struct unwind_place *r
 	struct cfi *cfi = NULL;
 
 	*ret = (struct unwind_place){ .pc = pc, .exact = exact };
-	ret->region = pc ? region_of(w, pc - !exact) : NULL;
+	ret->region = pc ? maps__find(&w->process->maps, pc - !exact) : NULL;
 	if (!ret->region)
 		return false;
 	row = tables__row(w->env, w->process, ret->region, pc, exact, &cfi);
@@ -167,6 +165,7 @@ static bool accept(struct walk *w, uint64_t pc, bool interrupted)
 {
 	struct unwind_place place;
 
+	walk__refresh(w, pc - !interrupted);
 	if (interrupted) {
 		if (!walk__place(w, pc, true, &place))
 			return false;
@@ -245,7 +244,11 @@ int symbolizer__unwind(struct symbolizer *sym, uint32_t pid, const struct copy_e
 	begin(&w);
 	w.env = &sym->env;
 	w.process = symbolizer__known(sym, pid);
+	if (w.process)
+		walk__refresh(&w, ret->addresses[0]);
 	if (w.process && walk__place(&w, ret->addresses[0], true, &w.at))
 		walk(&w);
+	if (ret->module) /* the mapping's own may go with its next reading */
+		ret->module = pool__add(&sym->pool, ret->module, strlen(ret->module));
 	return 0;
 }

@@ -190,6 +190,8 @@ enum unwind_step unwind_frame__step(struct walk *w, uint64_t *pc)
 	struct unwind_place caller;
 	unsigned word = w->arch->word;
 
+	if (!is_managed(&w->at) && unwind_return__step(w, pc) == STEP_TO)
+		return STEP_TO;
 	if (w->at.exact && has_no_frame_yet(w, &slot) && leaf_address(w, slot, &caller))
 		return leave_leaf(w, slot, &caller, pc);
 	if (w->at.exact && is_frameless(w, &caller))
@@ -205,7 +207,9 @@ enum unwind_step unwind_frame__step(struct walk *w, uint64_t *pc)
 	*pc &= w->arch->pc_mask;
 	if (!*pc)
 		return is_managed(&w->at) ? STEP_COMPLETE : STEP_NONE;
-	if (!walk__place(w, *pc, false, &caller) ||
+	if (is_managed(&w->at))
+		walk__refresh(w, *pc - 1);
+	if (!w->at.region || !walk__place(w, *pc, false, &caller) ||
 	    !walk__is_return(w, &caller, is_managed(&w->at)))
 		return STEP_NONE;
 	if (!is_managed(&w->at) && !keeps_frame(w, &caller))

@@ -62,6 +62,9 @@ bool walk__word(struct walk *w, uint64_t addr, uint64_t *ret);
 bool walk__reg(const struct walk *w, uint64_t reg, uint64_t *ret);
 void walk__set(struct walk *w, unsigned reg, uint64_t value);
 
+/* For an address outside of all mappings, they are read again, now and then; the walk's place stays (or has no region). */
+void walk__refresh(struct walk *w, uint64_t pc);
+
 /* The place of an address; false: no code is there. */
 bool walk__place(struct walk *w, uint64_t pc, bool exact, struct unwind_place *ret);
 
@@ -71,6 +74,8 @@ bool walk__is_return(struct walk *w, const struct unwind_place *place, bool othe
 enum unwind_step unwind_table__step(struct walk *w, uint64_t *pc); /* unwind_table.c */
 enum unwind_step unwind_frame__step(struct walk *w,
 				    uint64_t *pc); /* unwind_frame.c: without a table */
+enum unwind_step unwind_return__step(struct walk *w,
+				     uint64_t *pc); /* unwind_return.c: nor a frame pointer */
 
 /* unwind_signal.c: what the kernel put on the stack, by the code that a handler returns to. */
 bool unwind_signal__is_trampoline(struct walk *w, const struct unwind_place *place);
