@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Walks through programs whose chain of calls is known, built in the ways that programs are built. A walk may end early where
+ * there is no table, and must say so; it may never show another chain.
+ */
+#include "symbol/unwind.h"
+#include "tests/capture.h"
+#include "tests/symbol_fixture.h"
+
+#define STACK 16384
+
+/* Functions in this order, so that an address tells its function; each calls the one above, and does something after it. */
+static const char source[] =
+	"#include <signal.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
+	"#include <sys/time.h>\n#include <time.h>\n#include <unistd.h>\n#include <poll.h>\n"
+	"#define FN __attribute__((noinline, noclone)) \n"
+	"volatile long sink; long numbers[512]; char text[512]; char mode;\n"
+	"FN void first(void) { sink++; }\n"
+	"FN int cmp(const void *a, const void *b) { sink++; return *(long *)a < *(long *)b ? -1 : "
+	"1; }\n"
+	"FN void on_signal(int n) { for (int i = 0; i < 999; i++) sink += i; }\n"
+	"FN long c(long n) { struct timespec ts; long sum = n;\n"
+	"  switch (mode) {\n"
+	"  case 'p': for (int i = 0; i < 99; i++) { sum += strlen(text); sum += memchr(text, 0, "
+	"512) != 0; } break;\n"
+	"  case 'v': for (int i = 0; i < 99; i++) { clock_gettime(CLOCK_MONOTONIC, &ts); sum += "
+	"ts.tv_nsec; } break;\n"
+	"  case 'q': for (int i = 0; i < 512; i++) numbers[i] = i * 7919 % 509; qsort(numbers, "
+	"512, sizeof(long), cmp); break;\n"
+	"  case 's': poll(0, 0, 50); break;\n"
+	"  default: for (int i = 0; i < 999; i++) sum += sink * i; }\n"
+	"  sink = sum; return sum + 1; }\n"
+	"FN long b(long n) { char buf[128]; memset(buf, n, sizeof(buf)); long ret = c(n + 1); sink "
+	"+= buf[ret & 127]; return ret; }\n"
+	"FN long a(long n) { long ret = b(n) + 3; sink += ret; return ret; }\n"
+	"FN void last(void) { sink--; }\n"
+	"#define SHOW(f) printf(#f \" %lx\\n\", (unsigned long)&f)\n"
+	"int main(int argc, char **argv) { mode = argv[1][0]; memset(text, 'x', 500);\n"
+	"  SHOW(first); SHOW(cmp); SHOW(on_signal); SHOW(c); SHOW(b); SHOW(a); SHOW(last); "
+	"puts(\"ready\"); fflush(stdout);\n"
+	"  if (mode == 'h') { struct itimerval it = { { 0, 300 }, { 0, 300 } }; signal(SIGALRM, "
+	"on_signal); setitimer(ITIMER_REAL, &it, 0); }\n"
+	"  for (;;) sink += a(sink); }\n";
+
+struct build {
+	const char *name, *compiler, *flags;
+	bool complete; /* each walk must be, and show the whole chain unless it was on its way */
+	const char *after; /* a command on $D/p */
+};
+
+/* Without tables main cannot be left: it never returns, and is called by a pointer. */
+static const struct build builds[] = {
+	{ "-O2 without frame pointers, stripped", "cc", "-fomit-frame-pointer", true,
+	  "strip $D/p" },
+	{ "-O0", "cc", "-O0", true, NULL },
+	{ "static", "cc", "-static", true, "strip $D/p" },
+	{ "not PIE, lazy PLT", "cc", "-no-pie -Wl,-z,lazy", true, NULL },
+	{ "-fcf-protection, separate PLT", "cc", "-fcf-protection -Wl,-z,ibtplt", true, NULL },
+	{ ".debug_frame only", "cc", "-g -fno-asynchronous-unwind-tables -fno-unwind-tables -gz",
+	  true, NULL },
+	{ "no table, no frame pointer", "cc",
+	  "-fno-asynchronous-unwind-tables -fno-unwind-tables -fomit-frame-pointer", false, NULL },
+	{ "no table, frame pointers", "cc",
+	  "-fno-asynchronous-unwind-tables -fno-unwind-tables -fno-omit-frame-pointer", false,
+	  NULL },
+	{ "static musl", "musl-gcc", "-static", true, NULL },
+	{ "static musl, stripped", "musl-gcc", "-static", true, "strip $D/p" },
+#ifdef __x86_64__
+	/* its vdso has no table, and its memcpy one that leaves a push out */
+	{ "i386, static", "i686-linux-gnu-gcc", "-static", false, NULL },
+	{ "i386 without frame pointers", "i686-linux-gnu-gcc", "-static -fomit-frame-pointer",
+	  false, "strip $D/p" },
+#endif
+};
+
+static const struct {
+	char key;
+	const char *name;
+} modes[] = {
+	{ 'b', "busy" },  { 'p', "in libc by PLT" }, { 'v', "in vdso" },
+	{ 'q', "qsort" }, { 'h', "signal handler" }, { 's', "asleep" },
+};
+
+struct score {
+	unsigned samples, complete, wrong, chains;
+	unsigned ends[STACK_END_DEEP + 1];
+};
+
+/* The function of ours that has the address: its number in the order of the source; -1: none of ours. */
+static int function_at(const struct fixture *fx, uint64_t addr)
+{
+	int ret = -1;
+
+	for (size_t i = 0; i + 1 < fx->cnt; i++)
+		if (addr >= fx->addrs[i].addr && addr < fx->addrs[i + 1].addr)
+			ret = i;
+	return ret;
+}
+
+enum { CMP = 1, ON_SIGNAL = 2, C = 3, B = 4, A = 5 };
+
+/* Behind c comes b, behind b a; c is reached from nothing but what it calls. */
+static bool is_chain(const struct fixture *fx, const struct unwound *got, bool *ret_whole)
+{
+	int before = -1, at;
+
+	*ret_whole = false;
+	for (uint32_t i = 0; i < got->cnt; i++, before = at) {
+		at = function_at(fx, got->addresses[i] - (i > 0));
+		if ((before == C && at != B) || (before == B && at != A) ||
+		    (at == B && i && before != C && before != -1) ||
+		    (at == A && i && before != B && before != -1) || (before == A && at >= 0))
+			return false;
+		*ret_whole |= before == B && at == A;
+	}
+	return true;
+}
+
+static void show(const struct fixture *fx, const struct unwound *got)
+{
+	diag("ended: %d in %s", got->end, got->module ?: "-");
+	for (uint32_t i = 0; i < got->cnt; i++)
+		diag("%2u %llx in %d", i, (unsigned long long)got->addresses[i],
+		     function_at(fx, got->addresses[i] - (i > 0)));
+}
+
+static void take(struct symbolizer *sym, const struct fixture *fx, struct score *score)
+{
+	static struct capture capture;
+	struct unwound got;
+	bool whole;
+
+	usleep(200 + rand() % 1500);
+	if (!capture__take(fx->pid, STACK, &capture))
+		return;
+	if (symbolizer__unwind(sym, fx->pid, &capture.copy, &got))
+		abort();
+	score->samples++;
+	score->ends[got.end]++;
+	score->complete += got.end == STACK_END_COMPLETE;
+	if (!is_chain(fx, &got, &whole) && !score->wrong++)
+		show(fx, &got);
+	else if (got.end != STACK_END_COMPLETE && getenv("JANK_UNWIND_SHOW"))
+		show(fx, &got);
+	score->chains += whole;
+	capture__go_on(fx->pid);
+}
+
+static void test_mode(const struct build *build, size_t mode)
+{
+	unsigned want = getenv("JANK_UNWIND_SAMPLES") ? atoi(getenv("JANK_UNWIND_SAMPLES")) : 40;
+	char path[PATH_MAX], key[] = { modes[mode].key, 0 };
+	char *argv[] = { path, key, NULL };
+	struct symbolizer *sym = fixture__symbolizer("/nowhere", NULL);
+	struct score score = {};
+	struct fixture fx;
+
+	snprintf(path, sizeof(path), "%s", scratch__path("p"));
+	fixture__start(&fx, argv);
+	if (ptrace(PTRACE_SEIZE, fx.pid, NULL, (void *)PTRACE_O_EXITKILL))
+		return skip(1, "ptrace: %s", strerror(errno));
+	for (unsigned i = 0; i < want; i++)
+		take(sym, &fx, &score);
+	ok(score.samples == want && !score.wrong &&
+		   (!build->complete || (score.complete == want && score.chains * 4 > want * 3)),
+	   "%s, %s: %u samples, %u complete, %u with the whole chain, none with another (%u)",
+	   build->name, modes[mode].name, score.samples, score.complete, score.chains, score.wrong);
+	symbolizer__free(sym);
+	fixture__stop(&fx);
+}
+
+static void test_build(const struct build *build)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command), "command -v %s >/dev/null", build->compiler);
+	if (system(command))
+		return skip(1, "no %s", build->compiler);
+	snprintf(command, sizeof(command), "%s -O2 -fno-toplevel-reorder -w %s -o $D/p $D/p.c",
+		 build->compiler, build->flags);
+	if (!fixture__sh(command) || (build->after && !fixture__sh(build->after)))
+		return;
+	for (size_t mode = 0; mode < sizeof(modes) / sizeof(*modes); mode++)
+		test_mode(build, mode);
+}
+
+int main(void)
+{
+	scratch__init();
+	scratch__write_text("p.c", source);
+	for (size_t i = 0; i < sizeof(builds) / sizeof(*builds); i++)
+		if (!getenv("JANK_UNWIND_ONLY") ||
+		    strstr(builds[i].name, getenv("JANK_UNWIND_ONLY")))
+			test_build(&builds[i]);
+	return tap__done();
+}
