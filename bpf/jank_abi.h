@@ -493,6 +493,7 @@ struct jank_script {
 	__u64 busy;
 	struct jank_rec_script rec;
 	struct jank_script_frame frames[JANK_SCRIPT_MAX];
+	__u64 checked[JANK_SCRIPT_MAX]; /* the code objects that their checks are of */
 	__u64 raw[16];
 };
 

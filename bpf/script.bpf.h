@@ -39,20 +39,6 @@ static __always_inline __u64 script__word(const struct jank_script *s, __u32 wor
 	return s->raw[word & 15];
 }
 
-/* What tells a code object from another that lies at its address later. */
-static __always_inline __u32 script__check(struct jank_script *s, __u64 code)
-{
-	const struct jank_script_where *where = &s->where;
-	__u64 name, hash = 0;
-	__u32 line;
-
-	bpf_probe_read_user(s->raw, JANK_SCRIPT_CODE_SZ, (void *)(code + where->code_at));
-	line = script__word(s, where->line_word) >> (where->line_shift & 63);
-	name = script__word(s, where->name_word);
-	bpf_probe_read_user(&hash, sizeof(hash), (void *)(name + where->hash_at));
-	return line * JANK_SCRIPT_CHECK + (__u32)hash;
-}
-
 /*
  * Notes the frame at this address; returns the one that it was called from, or 0. Hardly a branch: the verifier would
  * walk each way through the loop.
@@ -69,15 +55,46 @@ static __always_inline __u64 script__frame(struct jank_script *s, __u64 at)
 	other = (script__word(s, where->mark_at / 8) >> (where->mark_at % 8 * 8) & 0xff) ^
 		where->mark;
 	marked = (other - 1) >> 63;
-	code = script__word(s, where->code_word); /* a shim has some object there, too */
+	code = script__word(s, where->code_word);
 	previous = script__word(s, where->previous_word);
 	frame = &s->frames[cnt];
 	frame->flags = marked;
 	frame->code = code & ((marked & where->shim) - 1);
 	frame->instr = script__word(s, where->instr_word);
-	frame->check = script__check(s, code);
 	s->rec.frame_cnt = cnt + 1;
 	return previous;
+}
+
+/* What tells a code object from another that lies at its address later. */
+static __always_inline __u32 script__check(struct jank_script *s, __u64 code)
+{
+	const struct jank_script_where *where = &s->where;
+	__u64 name, hash = 0;
+	__u32 line;
+
+	bpf_probe_read_user(s->raw, JANK_SCRIPT_CODE_SZ, (void *)(code + where->code_at));
+	line = script__word(s, where->line_word) >> (where->line_shift & 63);
+	name = script__word(s, where->name_word);
+	bpf_probe_read_user(&hash, sizeof(hash), (void *)(name + where->hash_at));
+	return line * JANK_SCRIPT_CHECK + (__u32)hash;
+}
+
+/*
+ * Of the code objects that were not in the same places the last time, as most are. A check that was taken of another one at
+ * its address makes a frame without a name, not a wrong one.
+ */
+static __always_inline void script__check_all(struct jank_script *s)
+{
+	for (__u32 i = 0; i < JANK_SCRIPT_MAX; i++) {
+		struct jank_script_frame *frame = &s->frames[i];
+
+		if (i >= s->rec.frame_cnt)
+			break;
+		if (frame->code == s->checked[i])
+			continue;
+		s->checked[i] = frame->code;
+		frame->check = script__check(s, frame->code);
+	}
 }
 
 static __noinline int script__walk(struct jank_script *s)
@@ -97,6 +114,7 @@ static __noinline int script__walk(struct jank_script *s)
 			break;
 		at = script__frame(s, at);
 	}
+	script__check_all(s);
 	return 0;
 }
 
