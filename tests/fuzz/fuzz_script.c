@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What an interpreter's memory and file may hold: location tables, offsets that it tells, strings, code objects and its
+ * list of threads, damaged. Nothing may be read or written out of bounds, and lines stay within what a table can say.
+ */
+#include "symbol/script_line.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/script_image.h"
+
+#define TABLE_MAX 256
+#define TYPE	  0x4711
+
+static struct process_env env = { .proc = "/proc" };
+static const uint32_t versions[] = { 0x030b02f0, 0x030c01f0, 0x030d00f0 };
+
+static struct {
+	struct fuzz fuzz;
+	uint64_t lines, told, names, threads;
+} run;
+
+static void fill(uint8_t *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = fuzz__any(&run.fuzz);
+}
+
+/* Exactly as large as it says, so that the sanitizer sees a byte too much. */
+static bool table_holds(void)
+{
+	size_t size = fuzz__below(&run.fuzz, TABLE_MAX);
+	uint8_t *table = malloc(size ? size : 1);
+	uint32_t line;
+
+	fill(table, size);
+	for (size_t i = 0; i < size; i += 1 + fuzz__below(&run.fuzz, 4))
+		table[i] |= 0x80;
+	line = script_line__at(table, size, fuzz__below(&run.fuzz, 100000),
+			       fuzz__chance(&run.fuzz, 9) ? fuzz__any(&run.fuzz)
+							  : fuzz__below(&run.fuzz, 200));
+	run.lines += line > 0;
+	free(table);
+	return line <= 1u << 30;
+}
+
+/* What is taken fits what the probes read. */
+static bool told_holds(struct script_offsets *offsets)
+{
+	uint8_t told[SCRIPT_OFFSETS_SZ];
+	uint64_t value;
+
+	image__told_313(told);
+	for (size_t i = fuzz__below(&run.fuzz, 4); i; i--) {
+		value = fuzz__chance(&run.fuzz, 2)
+				? fuzz__below(&run.fuzz, 256)
+				: fuzz__any(&run.fuzz) >> fuzz__below(&run.fuzz, 64);
+		memcpy(told + 8 * fuzz__below(&run.fuzz, SCRIPT_OFFSETS_SZ / 8), &value, 8);
+	}
+	if (!script_offsets__read(told, versions[2], offsets))
+		return true;
+	run.told++;
+	return offsets->frame.code + 8 <= JANK_SCRIPT_FRAME_SZ &&
+	       offsets->frame.previous + 8 <= JANK_SCRIPT_FRAME_SZ &&
+	       offsets->frame.instr + 8 <= JANK_SCRIPT_FRAME_SZ &&
+	       offsets->frame.mark_at < JANK_SCRIPT_FRAME_SZ &&
+	       offsets->code.name + 8 - script_offsets__code_at(offsets) <= JANK_SCRIPT_CODE_SZ;
+}
+
+/* Numbers that are addresses, lengths and states: what hurts most where a pointer or a length stands. */
+static void damage(struct image_mem *image)
+{
+	static const uint64_t hostile[] = { 0, 1, 7, 4095, UINT64_MAX, INT64_MAX, 1ull << 47 };
+
+	for (size_t i = fuzz__below(&run.fuzz, 6); i; i--) {
+		uint64_t value = hostile[fuzz__below(&run.fuzz, 7)];
+
+		if (fuzz__chance(&run.fuzz, 3))
+			value = (uint64_t)(image->bytes + fuzz__below(&run.fuzz, image->used));
+		else if (fuzz__chance(&run.fuzz, 2))
+			value = fuzz__any(&run.fuzz);
+		memcpy(image->bytes + fuzz__below(&run.fuzz, image->used), &value, 8);
+	}
+}
+
+static void read_names(struct process *process, uint64_t code, const struct script_offsets *offsets)
+{
+	struct jank_script_frame from = { code, code + offsets->code.bytecode, JANK_SCRIPT_ENTRY,
+					  JANK_SCRIPT_CHECK + HASH };
+	struct stack stack = { .script = &from, .script_cnt = 1 };
+	struct pool pool = {};
+
+	if (!script__add_frames(&env, process, &pool, &stack))
+		run.names += stack.frames[0].function != NULL;
+	free(stack.frames);
+	pool__free(&pool);
+}
+
+static void read_damaged(struct image_mem *image, const struct script_offsets *offsets)
+{
+	struct script_thread threads[8];
+	struct script script = { .offsets = *offsets, .code_type = TYPE };
+	struct process process = { .pid = getpid(),
+				   .living = getpid(),
+				   .nspid = getpid(),
+				   .script = &script,
+				   .script_known = true };
+	uint64_t interp, tstate, code;
+
+	image->used = 0;
+	script.runtime = image__room(image, 1024);
+	interp = image__room(image, 8192);
+	tstate = image__room(image, 512);
+	image__put(script.runtime, image->offsets.interpreters_head, interp, 8);
+	image__put(interp, image->offsets.threads_head, tstate, 8);
+	image__put(tstate, image->offsets.tstate.interp, interp, 8);
+	image__put(tstate, image->offsets.tstate.native_id, gettid(), 8);
+	code = image__code(image, TYPE, image__ascii(image, "f"), image__ascii(image, "a.py"), 1,
+			   4);
+	damage(image);
+	run.threads += script__threads(&env, &process, threads, 8);
+	read_names(&process, code, offsets);
+	script_code__forget_all(&script);
+}
+
+int main(void)
+{
+	struct image_mem images[3];
+	struct script_offsets told;
+	const char *broken = NULL;
+
+	for (size_t i = 0; i < 3; i++)
+		images[i] = image__new(versions[i]);
+	run.fuzz = fuzz__begin();
+	while (fuzz__goes_on(&run.fuzz) && !broken) {
+		struct image_mem *image = &images[run.fuzz.round % 3];
+
+		told = image->offsets;
+		if (!table_holds())
+			broken = "a line";
+		if (!told_holds(&told))
+			broken = "offsets";
+		if (run.fuzz.round % 16 == 0) { /* some 50 system calls */
+			memset(image->bytes, 0, image->used);
+			read_damaged(image, &image->offsets);
+		}
+	}
+	ok(!broken, "round %llu: %s", (unsigned long long)run.fuzz.round, broken ?: "all hold");
+	ok(run.lines && run.told && run.names && run.threads,
+	   "%llu lines, %llu offsets, %llu names and %llu threads were taken",
+	   (unsigned long long)run.lines, (unsigned long long)run.told,
+	   (unsigned long long)run.names, (unsigned long long)run.threads);
+	for (size_t i = 0; i < 3; i++)
+		free(images[i].bytes);
+	return tap__done();
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* CPython's variables in ELF files: found by either symbol table, and nothing else is taken for them. */
+#include "symbol/script_elf.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/symbol_fixture.h"
+
+#define ROUNDS 2000
+
+static const char source[] = "char _PyRuntime[4096] = { 1 };\n"
+			     "char PyCode_Type[400] = { 2 };\n"
+			     "const unsigned long Py_Version = 0x030c01f0;\n"
+			     "int f(void) { return _PyRuntime[0] + PyCode_Type[0]; }\n";
+
+static size_t load(const char *name, uint8_t **ret)
+{
+	FILE *file = fopen(scratch__path(name), "rb");
+	size_t size = 0;
+
+	*ret = malloc(1 << 20);
+	if (file) {
+		size = fread(*ret, 1, 1 << 20, file);
+		fclose(file);
+	}
+	return size;
+}
+
+static int find(const void *bytes, size_t size, struct script_elf *ret)
+{
+	struct image img;
+	struct elf elf;
+	int res;
+
+	image__of_mem(&img, bytes, size);
+	res = elf__open(&elf, &img);
+	if (res)
+		return res;
+	res = script_elf__find(&elf, ret);
+	elf__close(&elf);
+	return res;
+}
+
+static void check(const char *name, int want)
+{
+	struct script_elf found = {};
+	uint8_t *bytes;
+	size_t size = load(name, &bytes);
+
+	is_int(find(bytes, size, &found), want, "%s", name);
+	if (!want) {
+		is_uint(found.version, 0x030c01f0, "%s: version", name);
+		ok(found.runtime && found.code_type && found.runtime != found.code_type,
+		   "%s: addresses", name);
+	}
+	free(bytes);
+}
+
+static void check_damaged(void)
+{
+	struct fuzz fuzz = fuzz__begin();
+	uint8_t *bytes, *exact;
+	size_t size = load("lib.so", &bytes), taken = 0;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		size_t len = fuzz__chance(&fuzz, 4) ? fuzz__below(&fuzz, size) + 1 : size;
+		struct script_elf found;
+
+		exact = malloc(len);
+		memcpy(exact, bytes, len);
+		for (size_t at = fuzz__below(&fuzz, 40); at; at--)
+			exact[fuzz__below(&fuzz, len)] = fuzz__any(&fuzz);
+		taken += !find(exact, len, &found);
+		free(exact);
+	}
+	ok(taken && taken < ROUNDS, "damaged: %zu of %d are taken", taken, ROUNDS);
+	free(bytes);
+}
+
+int main(void)
+{
+	scratch__init();
+	scratch__write_text("lib.c", source);
+	scratch__write_text("other.c",
+			    "char _PyRuntime[8]; int main(void) { return _PyRuntime[0]; }\n");
+	fixture__sh("cd $D && cc -shared -fPIC -o lib.so lib.c && cp lib.so stripped.so && strip "
+		    "stripped.so");
+	fixture__sh("cd $D && sed 's/int f/int main/' lib.c >exe.c && cc -o exe exe.c && cc -o "
+		    "other other.c");
+	check("lib.so", 0);
+	check("stripped.so", 0);
+	check("exe", 0);
+	fixture__sh("strip $D/exe");
+	check("exe", -ENOENT);
+	check("other", -ENOENT);
+	check_damaged();
+	return tap__done();
+}
