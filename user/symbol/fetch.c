@@ -3,6 +3,7 @@
 #include "symbol/fetch.h"
 
 #ifdef HAVE_DEBUGINFOD
+#include <dlfcn.h>
 #include <elfutils/debuginfod.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,10 +13,25 @@
 #include <unistd.h>
 #include <uthash.h>
 
+#include "base/log.h"
 #include "symbol/elf.h"
 
 #define WANTED_MAX 1024
 #define TIMEOUT	   "10" /* seconds without progress: debuginfod's own default is 90 */
+
+/*
+ * Loaded when a server is asked for: linked, it would bring libcurl and its kin along for everybody, 6 MB of memory and 10 ms
+ * of each start.
+ */
+#define LIBRARY "libdebuginfod.so.1"
+static struct {
+	__typeof__(debuginfod_begin) *begin;
+	__typeof__(debuginfod_end) *end;
+	__typeof__(debuginfod_find_debuginfo) *find_debuginfo;
+	__typeof__(debuginfod_set_progressfn) *set_progressfn;
+	__typeof__(debuginfod_set_user_data) *set_user_data;
+	__typeof__(debuginfod_get_user_data) *get_user_data;
+} lib;
 
 struct wanted {
 	UT_hash_handle hh;
@@ -34,6 +50,26 @@ struct fetch {
 	unsigned cnt;
 };
 
+static bool load_library(void)
+{
+	void *so = dlopen(LIBRARY, RTLD_NOW);
+
+	if (so) {
+		*(void **)&lib.begin = dlsym(so, "debuginfod_begin");
+		*(void **)&lib.end = dlsym(so, "debuginfod_end");
+		*(void **)&lib.find_debuginfo = dlsym(so, "debuginfod_find_debuginfo");
+		*(void **)&lib.set_progressfn = dlsym(so, "debuginfod_set_progressfn");
+		*(void **)&lib.set_user_data = dlsym(so, "debuginfod_set_user_data");
+		*(void **)&lib.get_user_data = dlsym(so, "debuginfod_get_user_data");
+	}
+	if (lib.begin && lib.end && lib.find_debuginfo && lib.set_progressfn && lib.set_user_data &&
+	    lib.get_user_data)
+		return true;
+	log__warn("DEBUGINFOD_URLS is set, but " LIBRARY
+		  " (Debian: libdebuginfod1) cannot be loaded: no server is asked");
+	return false;
+}
+
 static bool has_stopped(struct fetch *fetch)
 {
 	bool ret;
@@ -47,7 +83,7 @@ static bool has_stopped(struct fetch *fetch)
 /* Called now and then while it works; nonzero breaks off. */
 static int on_progress(debuginfod_client *client, long a, long b)
 {
-	return has_stopped(debuginfod_get_user_data(client));
+	return has_stopped(lib.get_user_data(client));
 }
 
 static struct wanted *next_wanted(struct fetch *fetch)
@@ -72,7 +108,7 @@ static void take(struct fetch *fetch, debuginfod_client *client)
 	wanted->asked = true; /* and stays where it is: none is removed while the thread runs */
 	memcpy(build_id, wanted->build_id, sizeof(build_id));
 	pthread_mutex_unlock(&fetch->lock);
-	fd = debuginfod_find_debuginfo(client, (const unsigned char *)build_id, 0, NULL);
+	fd = lib.find_debuginfo(client, (const unsigned char *)build_id, 0, NULL);
 	pthread_mutex_lock(&fetch->lock);
 	if (fd >= 0) {
 		wanted->fd = fd;
@@ -82,18 +118,18 @@ static void take(struct fetch *fetch, debuginfod_client *client)
 
 static void *run(void *arg)
 {
-	debuginfod_client *client = debuginfod_begin();
+	debuginfod_client *client = lib.begin();
 	struct fetch *fetch = arg;
 
 	if (!client)
 		return NULL;
-	debuginfod_set_user_data(client, fetch);
-	debuginfod_set_progressfn(client, on_progress);
+	lib.set_user_data(client, fetch);
+	lib.set_progressfn(client, on_progress);
 	pthread_mutex_lock(&fetch->lock);
 	while (!fetch->stop)
 		take(fetch, client);
 	pthread_mutex_unlock(&fetch->lock);
-	debuginfod_end(client);
+	lib.end(client);
 	return NULL;
 }
 
@@ -104,6 +140,10 @@ struct fetch *fetch__new(void)
 
 	if (!ret)
 		return NULL;
+	if (!load_library()) {
+		free(ret);
+		return NULL;
+	}
 	setenv(DEBUGINFOD_TIMEOUT_ENV_VAR, TIMEOUT, 0);
 	pthread_mutex_init(&ret->lock, NULL);
 	pthread_cond_init(&ret->more, NULL);
