@@ -6,16 +6,17 @@
 
 #include "base/insn.h"
 
-#define INSN_MAX   1024 /* followed in all */
-#define TODO_MAX   64
-#define SEEN_SLOTS 2048
-#define WINDOW	   256
-#define INSN_BYTES 16
+#define INSN_MAX       1024 /* followed in all */
+#define TODO_MAX       64
+#define SEEN_SLOTS     2048
+#define WINDOW	       256
+#define INSN_BYTES     16
+#define FUNCTION_ALIGN 16
 
 struct follow {
 	struct walk *w;
 	const struct region *region;
-	uint64_t goal;
+	uint64_t from, goal;
 	struct paths *ret;
 	struct path_state todo[TODO_MAX];
 	unsigned next,
@@ -91,6 +92,13 @@ static bool is_goal(struct follow *f, const struct path_state *state)
 	return true;
 }
 
+/* Nothing but a jump by a pointer, where functions begin: it is as good as where that returns. */
+static bool is_stub(const struct follow *f, const struct path_state *state, const struct insn *insn)
+{
+	return insn->flow == INSN_JUMP && !insn->has_target && !f->goal && state->addr == f->from &&
+	       state->addr % FUNCTION_ALIGN == 0;
+}
+
 /* Along one path to where it ends, or comes to another. */
 static void run(struct follow *f, struct path_state *state)
 {
@@ -101,7 +109,7 @@ static void run(struct follow *f, struct path_state *state)
 		code = code_at(f, state->addr);
 		if (!code || insn_x86.decode(code, INSN_BYTES, &insn))
 			return;
-		if (insn.flow == INSN_RETURN)
+		if (insn.flow == INSN_RETURN || is_stub(f, state, &insn))
 			return returns(f, state);
 		if (insn.flow == INSN_STOP || (insn.flow == INSN_JUMP && !insn.has_target))
 			return;
@@ -123,6 +131,7 @@ void paths__follow(struct walk *w, const struct region *region, uint64_t from, u
 	memset(ret, 0, sizeof(*ret));
 	f.w = w;
 	f.region = region;
+	f.from = from;
 	f.goal = goal;
 	f.ret = ret;
 	add_todo(&f, &(struct path_state){ .sp.base = PATH_SP }, from);
