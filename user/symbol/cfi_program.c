@@ -76,7 +76,8 @@ static struct cfi_rule expression(struct run *run, uint8_t how)
 		run->cfi->exprs = exprs;
 		run->cfi->expr_cap = cap + len;
 	}
-	memcpy(run->cfi->exprs + run->cfi->expr_len, from, len);
+	if (len)
+		memcpy(run->cfi->exprs + run->cfi->expr_len, from, len);
 	run->cfi->expr_len += len;
 	return ret;
 }
