@@ -67,13 +67,27 @@ static int add_script(const void *recorded, uint32_t pid, struct stack *stack)
 	return 0;
 }
 
+/* Journals of before the two were told apart have the names of whichever came first. */
+static const struct recorded_entry *find_native(const struct recorded *recorded, uint32_t pid,
+						uint64_t address, bool exact)
+{
+	struct recorded_key key = { pid, recorder__native_key(address, exact), JOURNAL_FRAMES };
+	const struct recorded_entry *entry = recorded__find(recorded, key);
+
+	if (entry || !exact)
+		return entry;
+	key.b = address;
+	return recorded__find(recorded, key);
+}
+
 int recorded__name(void *recorded, uint32_t pid, struct stack *stack)
 {
 	for (uint32_t i = 0; i < stack->kernel_cnt + stack->user_cnt; i++) {
-		bool kernel = i < stack->kernel_cnt;
-		struct recorded_key key = { kernel ? 0 : pid, stack->addresses[i], JOURNAL_FRAMES };
-		int res = add_frames_of(stack, recorded__find(recorded, key), stack->addresses[i],
-					kernel);
+		bool kernel = i < stack->kernel_cnt, exact = !i || i == stack->kernel_cnt;
+		uint64_t address = stack->addresses[i];
+		int res = add_frames_of(stack,
+					find_native(recorded, kernel ? 0 : pid, address, exact),
+					address, kernel);
 
 		if (res) {
 			stack->script_cnt = 0;

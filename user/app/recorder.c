@@ -165,13 +165,24 @@ uint64_t recorder__script_key(const struct jank_script_frame *frame)
 	return frame->instr ^ (uint64_t)frame->check << 32;
 }
 
+uint64_t recorder__native_key(uint64_t address, bool exact)
+{
+	return address ^ (uint64_t)exact << 62;
+}
+
+/* Is it where the thread was, in the kernel or in its program? Frames before it may be inlined at the same place. */
+static bool is_exact(const struct stack *stack, size_t i)
+{
+	return !i || (stack->frames[i - 1].kernel && !stack->frames[i].kernel);
+}
+
 /* What a replay finds the frame by: its address, or 0 for one that isn't written. */
 static uint64_t key_of(const struct stack *stack, size_t i)
 {
 	size_t native = stack->frame_cnt - stack->script_cnt;
 
 	if (i < native)
-		return stack->frames[i].address;
+		return recorder__native_key(stack->frames[i].address, is_exact(stack, i));
 	return stack->script[i - native].code ? recorder__script_key(&stack->script[i - native])
 					      : 0;
 }

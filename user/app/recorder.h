@@ -3,6 +3,7 @@
 #ifndef JANK_RECORDER_H
 #define JANK_RECORDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "intake/journal.h"
@@ -19,6 +20,8 @@ void recorder__free(struct recorder *rec);		   /* accepts NULL */
 /* Each returns 0 or the journal's -errno. */
 int recorder__stack(struct recorder *rec, uint32_t pid, const struct stack *stack);
 /* What stands for an address where a frame is an interpreter's: code objects come and go at the same one. */
+uint64_t recorder__native_key(uint64_t address,
+			      bool exact); /* exact: the thread was there, not called from there */
 uint64_t recorder__script_key(const struct jank_script_frame *frame);
 int recorder__message(struct recorder *rec,
 		      const struct block *block); /* nothing where none is known */
