@@ -135,12 +135,12 @@ int main(void)
 	struct fetch *fetch;
 
 	unsetenv("DEBUGINFOD_URLS");
-	ok(!fetch__new(), "without DEBUGINFOD_URLS nobody is asked");
+	ok(!fetch__new(NULL), "without DEBUGINFOD_URLS nobody is asked");
 	is_int(fetch__open(NULL, "00"), -1, "nor is anything there");
 	scratch__init();
 	setenv("DEBUGINFOD_CACHE_PATH", scratch__path("cache"), 1);
 	setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1", 1);
-	fetch = fetch__new();
+	fetch = fetch__new(NULL);
 	if (!fetch) {
 		skip(8, "built without libdebuginfod");
 		return tap__done();

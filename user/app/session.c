@@ -61,6 +61,10 @@ static int open_outputs(struct session *s, struct err *err)
 	int res;
 
 	res = symbolizer__new(&sym_opts, &s->symbolizer, err);
+	if (!res && err->msg[0]) /* it can be used, but nobody is asked for debug files */
+		log__warn("%s", err->msg);
+	if (!res)
+		err->msg[0] = '\0';
 	if (!res && opts->journal)
 		res = journal_writer__new(opts->journal, &s->journal, err);
 	if (!res)

@@ -5,6 +5,7 @@
 #ifdef HAVE_DEBUGINFOD
 #include <dlfcn.h>
 #include <elfutils/debuginfod.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,7 +14,6 @@
 #include <unistd.h>
 #include <uthash.h>
 
-#include "base/log.h"
 #include "symbol/elf.h"
 
 #define WANTED_MAX 1024
@@ -50,7 +50,7 @@ struct fetch {
 	unsigned cnt;
 };
 
-static bool load_library(void)
+static bool load_library(struct err *err)
 {
 	void *so = dlopen(LIBRARY, RTLD_NOW);
 
@@ -65,8 +65,9 @@ static bool load_library(void)
 	if (lib.begin && lib.end && lib.find_debuginfo && lib.set_progressfn && lib.set_user_data &&
 	    lib.get_user_data)
 		return true;
-	log__warn("DEBUGINFOD_URLS is set, but " LIBRARY
-		  " (Debian: libdebuginfod1) cannot be loaded: no server is asked");
+	err__set(err, ENOENT,
+		 "DEBUGINFOD_URLS is set, but " LIBRARY
+		 " (Debian: libdebuginfod1) cannot be loaded: no server is asked");
 	return false;
 }
 
@@ -133,14 +134,14 @@ static void *run(void *arg)
 	return NULL;
 }
 
-struct fetch *fetch__new(void)
+struct fetch *fetch__new(struct err *err)
 {
 	const char *urls = getenv(DEBUGINFOD_URLS_ENV_VAR);
 	struct fetch *ret = urls && urls[strspn(urls, " ")] ? calloc(1, sizeof(*ret)) : NULL;
 
 	if (!ret)
 		return NULL;
-	if (!load_library()) {
+	if (!load_library(err)) {
 		free(ret);
 		return NULL;
 	}
@@ -244,7 +245,7 @@ unsigned fetch__cnt(struct fetch *fetch)
 
 #include <stddef.h>
 
-struct fetch *fetch__new(void)
+struct fetch *fetch__new(struct err *err)
 {
 	return NULL;
 }

@@ -8,10 +8,12 @@
 
 #include <stdbool.h>
 
+#include "base/err.h"
+
 struct fetch;
 
 /* NULL: no servers are named, or there is no memory. No thread is started before something is wanted. */
-struct fetch *fetch__new(void);
+struct fetch *fetch__new(struct err *err);
 void fetch__free(struct fetch *fetch); /* accepts NULL; breaks off what is under way */
 
 /* Asks for a build id's debug file, if that has not been done. Accepts NULL. */

@@ -16,9 +16,9 @@
 #define UNWIND_MAX 512 /* addresses */
 
 struct unwound {
-	uint64_t
-		addresses[UNWIND_MAX]; /* leaf first: where the thread was, then return addresses */
-	uint32_t cnt;		       /* at least 1 */
+	uint64_t addresses
+		[UNWIND_MAX]; /* leaf first: where the thread was, then return addresses; of what a signal interrupted, one more than where it was */
+	uint32_t cnt;	      /* at least 1 */
 	enum stack_end end;
 	const char *
 		module; /* where the walk ended early: whose code; the symbolizer's until its next trim; or NULL */
