@@ -283,6 +283,7 @@ static void fill(struct cfi *cfi, uint64_t offset, bool exact, struct cfi_row *r
 			   !cfi__code(cfi, offset - sizeof(code), code, sizeof(code)) &&
 			   is_behind_call(code);
 	look_up(cfi, vaddr - !exact, row);
+	row->of_go = cfi->keeps_fp;
 	row->managed |= !row->has_table && cfi->keeps_fp;
 }
 

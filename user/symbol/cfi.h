@@ -38,6 +38,7 @@ struct cfi_row {
 	bool has_table;	  /* else only what is said of the code holds */
 	bool signal;	  /* the frame was made by the kernel: its caller was interrupted */
 	bool behind_call; /* the address is behind a call instruction */
+	bool of_go;	  /* Go's code */
 	bool managed;  /* no table for miles: another compiler's code, which keeps frame pointers */
 	bool at_entry; /* within the program's first instructions */
 	uint8_t ra;    /* the column of the return address */

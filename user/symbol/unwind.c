@@ -143,12 +143,34 @@ bool walk__place(struct walk *w, uint64_t pc, bool exact, struct unwind_place *r
 	return true;
 }
 
+/*
+ * The first function of a goroutine returns to where nothing was called: behind the no-operation that runtime.goexit begins
+ * with, before its call (runtime/asm_amd64.s, asm_arm64.s in Go).
+ */
+static bool is_goexit(struct walk *w, const struct unwind_place *place)
+{
+#ifdef __aarch64__
+	static const uint8_t nop[] = { 0x1f, 0x20, 0x03, 0xd5 };
+	uint8_t code[8];
+
+	return !tables__code(w->env, w->process, place->region, place->pc - 4, code,
+			     sizeof(code)) &&
+	       !memcmp(code, nop, sizeof(nop)) && (code[7] & 0xfc) == 0x94;
+#else
+	uint8_t code[2];
+
+	return !tables__code(w->env, w->process, place->region, place->pc - 1, code,
+			     sizeof(code)) &&
+	       code[0] == 0x90 && code[1] == 0xe8;
+#endif
+}
+
 bool walk__is_return(struct walk *w, const struct unwind_place *place, bool otherwise)
 {
 	int res;
 
 	if (place->cfi)
-		return place->row.behind_call;
+		return place->row.behind_call || (place->row.of_go && is_goexit(w, place));
 	res = tables__behind_call(w->env, w->process, place->region, place->pc);
 	return res < 0 ? otherwise : res;
 }
