@@ -52,6 +52,7 @@ STALL_GO    := $(STALL_DIR)/netpoll
 STALL_RUST  := $(STALL_DIR)/tokio-stall
 STALLERS    += $(STALL_JAVA) $(STALL_NETTY) $(STALL_GO) $(STALL_RUST)
 NETTY_JARS  := $(foreach part,buffer common resolver transport,/usr/share/java/netty-$(part).jar)
+RUST_FRAMES := -C force-frame-pointers=yes
 DEBIAN_CRATES := /usr/share/cargo/registry
 
 # stall-unless MISSING, COMMAND
@@ -76,7 +77,7 @@ $(STALL_RUST): $(wildcard tests/loops/tokio/*.toml tests/loops/tokio/src/*.rs)
 	$(call stall-unless,[ ! -x /usr/bin/cargo ] || ! ls $(DEBIAN_CRATES) 2>/dev/null | grep -q '^tokio-1',no cargo or tokio,\
 		rm -rf $(STALL_DIR)/tokio; cp -r tests/loops/tokio $(STALL_DIR)/ && cd $(STALL_DIR)/tokio && \
 		PATH=/usr/bin:/bin CARGO_HOME=$(abspath $(STALL_DIR))/cargo-home \
-		RUSTFLAGS='-C force-frame-pointers=yes' cargo build --quiet --release --offline \
+		RUSTFLAGS='$(RUST_FRAMES)' cargo build --quiet --release --offline \
 		--target-dir ../cargo-target --config 'source.crates-io.replace-with="debian"' \
 		--config 'source.debian.directory="$(DEBIAN_CRATES)"' && cp ../cargo-target/release/tokio-stall ..)
 

@@ -21,10 +21,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STALL_MS       60
-#define STALL_TICK_MS  20
-#define STALL_APART    4 /* ticks from one stall to the next */
-#define STALL_ROUNDS   2
+#define STALL_MS      60
+#define STALL_TICK_MS 20
+#define STALL_APART   4 /* ticks from one stall to the next */
+#ifndef STALL_ROUNDS
+#define STALL_ROUNDS 2
+#endif
 #define STALL_LINGER   6 /* turns after the last, while its descriptor is looked up */
 #define STALL_LIFE_S   120
 #define STALL_CANNOT   77

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0
+# The programs that tools/stacks takes stacks of: as distributions build, without frame pointers, in a directory of their
+# own. simjank, whose chains of calls are known, makes no call a jump, and keeps its debugging information; the others lose it.
+#
+#   make stacks     the table of docs/stacks.md (as root)
+
+STACKS       := $(OUT)/stacks
+STACK_TOOLS  := $(STACKS)/simjank $(if $(NO_LOOPER),,$(STACKS)/simjank-looper)
+STACK_LOOPS  := $(addprefix $(STACKS)/loops/,gtk qt5gui netpoll tokio-stall raw-musl)
+NODE_INCLUDE := $(firstword $(wildcard /usr/include/node /usr/include/nodejs/src))
+
+stack-programs: $(STACKS)/addon.node #: programs without frame pointers, to take stacks of
+	$(Q)$(MAKE) VARIANT=$(STACKS) TOOL_FLAGS='-fomit-frame-pointer -fno-optimize-sibling-calls' $(STACK_TOOLS)
+	$(Q)$(MAKE) STALL_DIR=$(STACKS)/loops RUST_FRAMES= TOOL_FLAGS='-fomit-frame-pointer -DSTALL_ROUNDS=200' $(STACK_LOOPS)
+	$(Q)for file in $(filter-out $(STACKS)/simjank,$(STACK_TOOLS) $(STACK_LOOPS)); do [ ! -e $$file ] || strip -g $$file; done
+
+$(STACKS)/addon.node: tools/stacks/addon.cc
+	@mkdir -p $(@D)
+	$(call msg,CXX,$@)
+	$(Q)if [ -n "$(NODE_INCLUDE)" ]; then $(CXX) -O2 -shared -fPIC -fomit-frame-pointer -isystem $(NODE_INCLUDE) -o $@ $<; \
+	else echo '  SKIP     $@: no headers of node'; fi
+
+stacks: all stack-programs
+	$(Q)tools/stacks/measure
+
+.PHONY: stack-programs stacks
