@@ -150,6 +150,28 @@ static void test_bound(void)
 	callers__free(callers);
 }
 
+/* A block comes before anything of the thread's next dispatch. */
+static void test_next_dispatch(void)
+{
+	struct callers *callers = callers__new(symbolizer, foreign, &maps);
+	struct block *block = block_with(7, 100);
+	size_t one;
+
+	take(callers, copy_of_us(7, 100, 50));
+	one = callers__bytes(callers);
+	take(callers, copy_of_us(7, 101, 50));
+	is_uint(callers__bytes(callers), 2 * one, "two samples of a dispatch");
+	take(callers, copy_of_us(8, 102, 60));
+	is_uint(callers__bytes(callers), 3 * one, "and one of another thread's");
+	take(callers, copy_of_us(7, 200, 150));
+	is_uint(callers__bytes(callers), 2 * one,
+		"the first dispatch's go when the next one's come");
+	callers__fill(callers, block);
+	is_uint(block->samples[0].stack.end, STACK_END_UNKNOWN, "nothing is left of them");
+	block__free(block);
+	callers__free(callers);
+}
+
 static void test_script(void)
 {
 	struct callers *callers = callers__new(symbolizer, foreign, &maps);
@@ -204,6 +226,7 @@ int main(void)
 	test_others();
 	test_better();
 	test_bound();
+	test_next_dispatch();
 	test_script();
 	test_bad();
 	foreign__free(foreign);

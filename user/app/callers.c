@@ -16,6 +16,16 @@ struct key {
 	uint32_t tid, pad;
 };
 
+struct entry;
+
+/* A thread's dispatch under way: what was found of an earlier one of its has been asked for by now, or never will be. */
+struct thread {
+	uint32_t tid;
+	uint64_t dispatch_ns;
+	struct entry *entries;
+	UT_hash_handle hh;
+};
+
 /* What is known of one sample: its copy, or what was found in it; an interpreter's frames. */
 struct entry {
 	struct key key;
@@ -29,6 +39,8 @@ struct entry {
 	uint32_t script_cnt;
 	size_t bytes;
 	struct entry *prev, *next; /* by age */
+	struct thread *thread;	   /* NULL: one without a dispatch */
+	struct entry *of_prev, *of_next;
 	UT_hash_handle hh;
 };
 
@@ -37,6 +49,7 @@ struct callers {
 	struct foreign *foreign;
 	struct copy_maps *maps;
 	struct entry *table, *oldest;
+	struct thread *threads;
 	size_t bytes;
 	struct unwound unwound; /* too large for a thread's stack */
 };
@@ -54,8 +67,28 @@ struct callers *callers__new(struct symbolizer *symbolizer, struct foreign *fore
 	return callers;
 }
 
+static void forget_empty(struct callers *callers, struct thread *thread)
+{
+	if (!thread || thread->entries)
+		return;
+	HASH_DEL(callers->threads, thread);
+	free(thread);
+}
+
+static void leave_thread(struct callers *callers, struct entry *entry)
+{
+	struct thread *thread = entry->thread;
+
+	if (!thread)
+		return;
+	DL_DELETE2(thread->entries, entry, of_prev, of_next);
+	entry->thread = NULL;
+	forget_empty(callers, thread);
+}
+
 static void drop(struct callers *callers, struct entry *entry)
 {
+	leave_thread(callers, entry);
 	HASH_DEL(callers->table, entry);
 	DL_DELETE(callers->oldest, entry);
 	callers->bytes -= entry->bytes;
@@ -89,15 +122,48 @@ static struct entry *find(const struct callers *callers, uint32_t tid, uint64_t 
 	return entry;
 }
 
-static struct entry *find_or_add(struct callers *callers, const struct jank_rec *hdr, uint64_t t_ns)
+/* The thread, without what is left of another dispatch. NULL: out of memory. */
+static struct thread *thread_in(struct callers *callers, uint32_t tid, uint64_t dispatch_ns)
+{
+	struct thread *thread;
+
+	HASH_FIND(hh, callers->threads, &tid, sizeof(tid), thread);
+	if (thread && thread->dispatch_ns == dispatch_ns)
+		return thread;
+	while (thread) {
+		bool last = !thread->entries->of_next;
+
+		drop(callers, thread->entries);
+		if (last)
+			break;
+	}
+	thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return NULL;
+	thread->tid = tid;
+	thread->dispatch_ns = dispatch_ns;
+	HASH_ADD(hh, callers->threads, tid, sizeof(tid), thread);
+	return thread;
+}
+
+static struct entry *find_or_add(struct callers *callers, const struct jank_rec *hdr,
+				 uint64_t dispatch_ns, uint64_t t_ns)
 {
 	struct entry *entry = find(callers, hdr->tid, t_ns);
+	struct thread *thread = NULL;
 
 	if (entry)
 		return entry;
-	entry = calloc(1, sizeof(*entry));
-	if (!entry)
+	if (dispatch_ns)
+		thread = thread_in(callers, hdr->tid, dispatch_ns);
+	entry = dispatch_ns && !thread ? NULL : calloc(1, sizeof(*entry));
+	if (!entry) {
+		forget_empty(callers, thread);
 		return NULL;
+	}
+	entry->thread = thread;
+	if (thread)
+		DL_APPEND2(thread->entries, entry, of_prev, of_next);
 	entry->key = (struct key){ .t_ns = t_ns, .tid = hdr->tid };
 	entry->pid = hdr->tgid;
 	HASH_ADD(hh, callers->table, key, sizeof(entry->key), entry);
@@ -151,7 +217,8 @@ static int walk(struct callers *callers, struct entry *entry, const struct copy_
 
 static int take_copy(struct callers *callers, const struct copy_event *copy, void *record)
 {
-	struct entry *entry = find_or_add(callers, &copy->rec.hdr, copy->rec.t_ns);
+	struct entry *entry =
+		find_or_add(callers, &copy->rec.hdr, copy->rec.dispatch_ns, copy->rec.t_ns);
 	int res = 0;
 
 	if (!entry) {
@@ -173,7 +240,8 @@ static int take_copy(struct callers *callers, const struct copy_event *copy, voi
 
 static int take_script(struct callers *callers, const struct script_event *script, void *record)
 {
-	struct entry *entry = find_or_add(callers, &script->rec.hdr, script->rec.t_ns);
+	struct entry *entry =
+		find_or_add(callers, &script->rec.hdr, script->rec.dispatch_ns, script->rec.t_ns);
 	size_t size = script->rec.frame_cnt * sizeof(*entry->script);
 	struct jank_script_frame *frames = entry ? malloc(size ? size : 1) : NULL;
 
