@@ -69,16 +69,13 @@ static inline uint32_t capture__stack(pid_t pid, uint64_t sp, uint8_t *to, uint3
 	return done;
 }
 
-/* Stops a process, or one already stopped by PTRACE_SEIZE stays so; copies up to `size` bytes. False: it is gone. */
-static inline bool capture__take(pid_t pid, uint32_t size, struct capture *ret)
+/* Copies up to `size` bytes of a stopped process's stack. False: it is gone. */
+static inline bool capture__again(pid_t pid, uint32_t size, struct capture *ret)
 {
 	struct jank_rec_copy *rec = &ret->copy.rec;
-	int status, flags;
+	int flags;
 
 	memset(rec, 0, sizeof(*rec));
-	if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) || waitpid(pid, &status, __WALL) != pid ||
-	    !WIFSTOPPED(status))
-		return false;
 	flags = capture__regs(pid, rec->regs);
 	if (flags < 0)
 		return false;
@@ -93,6 +90,17 @@ static inline bool capture__take(pid_t pid, uint32_t size, struct capture *ret)
 		rec->hdr.flags |= JANK_COPY_HOLE;
 	ret->copy.bytes = ret->bytes;
 	return true;
+}
+
+/* The same of one that PTRACE_SEIZE has, which is stopped first and stays so. */
+static inline bool capture__take(pid_t pid, uint32_t size, struct capture *ret)
+{
+	int status;
+
+	if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) || waitpid(pid, &status, __WALL) != pid ||
+	    !WIFSTOPPED(status))
+		return false;
+	return capture__again(pid, size, ret);
 }
 
 /* Lets it go on; a signal that stopped it is delivered. */

@@ -77,6 +77,9 @@ enum unwind_step unwind_frame__step(struct walk *w,
 enum unwind_step unwind_return__step(struct walk *w,
 				     uint64_t *pc); /* unwind_return.c: nor a frame pointer */
 
+/* The same file: does the code keep a register until it returns to what is in this slot of the stack? */
+bool unwind_return__keeps(struct walk *w, unsigned reg, uint64_t slot);
+
 /* unwind_signal.c: what the kernel put on the stack, by the code that a handler returns to. */
 bool unwind_signal__is_trampoline(struct walk *w, const struct unwind_place *place);
 enum unwind_step unwind_signal__step(struct walk *w, uint64_t *pc);

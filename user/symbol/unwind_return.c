@@ -123,6 +123,32 @@ static void set_regs(struct walk *w, const struct path_state *by)
 	w->known &= w->arch->saved;
 }
 
+bool unwind_return__keeps(struct walk *w, unsigned reg, uint64_t slot)
+{
+	struct paths paths;
+	unsigned kept = 0, i = 0;
+	uint64_t at;
+
+#ifndef __x86_64__
+	return false;
+#endif
+	while (i < PATH_REGS && dwarf_of[i] != reg)
+		i++;
+	if (w->arch->word != 8 || i == PATH_REGS)
+		return false;
+	paths__follow(w, w->at.region, w->at.pc, 0, &paths);
+	for (unsigned nr = 0; nr < paths.result_cnt; nr++) {
+		const struct path_state *result = &paths.results[nr];
+
+		if (!slot_address(w, &result->sp, &at) || at != slot)
+			continue;
+		if (result->regs[i].base != PATH_KEPT)
+			return false;
+		kept++;
+	}
+	return kept;
+}
+
 enum unwind_step unwind_return__step(struct walk *w, uint64_t *pc)
 {
 	struct found found;

@@ -93,6 +93,17 @@ static enum unwind_step find_pc(struct walk *w, uint64_t cfa, uint64_t *pc)
 	return apply(w, rule, cfa, pc) ? STEP_TO : STEP_ENDS;
 }
 
+/*
+ * Its place is below the stack pointer: it was popped, of which tables have no word (gcc, clang), or it is a leaf's that
+ * keeps it in the red zone. Popped, the value is in its register again, and stays there until the function returns.
+ */
+static bool is_popped(struct walk *w, const struct cfi_rule *rule, uint64_t cfa)
+{
+	return w->at.exact && rule->how == CFI_OFFSET &&
+	       wrapped(w, cfa + (int64_t)rule->value) < w->bottom &&
+	       unwind_return__keeps(w, rule->reg, cfa - w->arch->word);
+}
+
 /* All of the caller's registers are found before any is changed. */
 static void find_regs(struct walk *w, uint64_t cfa)
 {
@@ -108,7 +119,7 @@ static void find_regs(struct walk *w, uint64_t cfa)
 			continue;
 		if (apply(w, &rules[i], cfa, &value))
 			walk__set(&caller, rules[i].reg, value);
-		else
+		else if (!is_popped(w, &rules[i], cfa))
 			caller.known &= ~(1ull << rules[i].reg);
 	}
 	for (unsigned i = 0; i < w->arch->reg_cnt; i++)

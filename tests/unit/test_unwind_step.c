@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A walk at each instruction of a function's life, its prologue and its epilogue too: there the tables say least, and samples
+ * hit them as any other. The caller is found by its frame pointer, which the callee saves and restores.
+ */
+#include "symbol/unwind.h"
+#include "tests/capture.h"
+#include "tests/symbol_fixture.h"
+
+#define STACK 16384
+#define STEPS 3000
+
+static const char source[] = "#include <alloca.h>\n#include <stdio.h>\n#include <string.h>\n"
+			     "#define FN __attribute__((noinline, noclone)) \n"
+			     "volatile long sink;\n"
+			     "FN void first(void) { sink++; }\n"
+			     "FN long leaf(long n) { return n * 3 + sink; }\n"
+			     "FN long many(long a, long b, long c, long d) { long e = leaf(a), f = "
+			     "leaf(b), g = leaf(c), h = leaf(d);\n"
+			     "  sink += leaf(e + f); return a * e + b * f + c * g + d * h; }\n"
+			     "FN long room(long n) { char *p = alloca((n & 63) + 16); p[3] = n; "
+			     "p[n & 15] = many(n, n + 1, n + 2, n + 3);\n"
+			     "  sink += p[3]; return p[n & 15] + n; }\n"
+			     "FN void last(void) { sink--; }\n"
+			     "#define SHOW(f) printf(#f \" %lx\\n\", (unsigned long)&f)\n"
+			     "int main(void) { SHOW(first); SHOW(leaf); SHOW(many); SHOW(room); "
+			     "SHOW(last); puts(\"ready\"); fflush(stdout);\n"
+			     "  for (long n = 0;; n++) sink += room(n); }\n";
+
+enum { LEAF = 1, MANY = 2, ROOM = 3 };
+
+/* Its number in the order of the source; -1: none of ours. */
+static int function_at(const struct fixture *fx, uint64_t addr)
+{
+	for (size_t i = 0; i + 1 < fx->cnt; i++)
+		if (addr >= fx->addrs[i].addr && addr < fx->addrs[i + 1].addr)
+			return i;
+	return -1;
+}
+
+/* leaf is called by many, that by room, that by main. */
+static bool is_whole(const struct fixture *fx, const struct unwound *got)
+{
+	int at = function_at(fx, got->addresses[0]);
+
+	if (got->end != STACK_END_COMPLETE)
+		return false;
+	for (uint32_t i = 1; at >= LEAF && at <= ROOM; i++) {
+		int next = i < got->cnt ? function_at(fx, got->addresses[i] - 1) : -2;
+
+		if (next != (at == ROOM ? -1 : at + 1))
+			return false;
+		at = next;
+	}
+	return true;
+}
+
+static bool step(pid_t pid)
+{
+	int status;
+
+	return !ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) &&
+	       waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status);
+}
+
+static void show(const struct fixture *fx, const struct unwound *got)
+{
+	diag("ended: %d in %s", got->end, got->module ?: "-");
+	for (uint32_t i = 0; i < got->cnt; i++)
+		diag("%2u %llx in %d", i, (unsigned long long)got->addresses[i],
+		     function_at(fx, got->addresses[i] - (i > 0)));
+}
+
+static void test_steps(const char *flags)
+{
+	char path[PATH_MAX], command[512];
+	char *argv[] = { path, NULL };
+	struct symbolizer *sym = fixture__symbolizer("/nowhere", NULL);
+	unsigned taken = 0, bad = 0, seen[5] = {};
+	static struct capture capture;
+	struct fixture fx;
+	struct unwound got;
+
+	snprintf(command, sizeof(command),
+		 "cc -O2 -fomit-frame-pointer -fno-toplevel-reorder -w %s -o $D/s $D/s.c", flags);
+	if (!fixture__sh(command))
+		return;
+	snprintf(path, sizeof(path), "%s", scratch__path("s"));
+	fixture__start(&fx, argv);
+	if (ptrace(PTRACE_SEIZE, fx.pid, NULL, (void *)PTRACE_O_EXITKILL) ||
+	    !capture__take(fx.pid, STACK, &capture))
+		return skip(1, "ptrace: %s", strerror(errno));
+	for (; taken < STEPS && step(fx.pid) && capture__again(fx.pid, STACK, &capture); taken++) {
+		int at;
+
+		if (symbolizer__unwind(sym, fx.pid, &capture.copy, &got))
+			abort();
+		at = function_at(&fx, got.addresses[0]);
+		seen[at < 0 ? 0 : at]++;
+		if (!is_whole(&fx, &got) && !bad++)
+			show(&fx, &got);
+	}
+	ok(taken == STEPS && !bad && seen[LEAF] && seen[MANY] && seen[ROOM],
+	   "%s: the whole chain at each of %u instructions, but for %u", flags, taken, bad);
+	symbolizer__free(sym);
+	fixture__stop(&fx);
+}
+
+int main(void)
+{
+	scratch__init();
+	scratch__write_text("s.c", source);
+	test_steps("-fcf-protection=none");
+	test_steps("-fcf-protection");
+	test_steps("-Os");
+	return tap__done();
+}
