@@ -269,6 +269,7 @@ static void check_runtime(void)
 		ok(!runtime__is(own[i]), "%s is the program's", own[i]);
 	ok(runtime__is_reserved("__lll_lock_wait") && runtime__is_reserved("_IO_file_write"),
 	   "in a static program what begins with an underscore is the C library's");
+	ok(runtime__is_reserved("fsync") && runtime__is_reserved("epoll_wait"), "and what waits");
 	ok(!runtime__is_reserved("_ZN3foo3barEv") && !runtime__is_reserved("_RNvC3foo3bar") &&
 		   !runtime__is_reserved("do_lock"),
 	   "but for the names of C++ and Rust");

@@ -46,9 +46,29 @@ bool runtime__is(const char *module)
 	return false;
 }
 
+static const char *const waits[] = {
+	"accept",   "accept4",	 "close",    "connect",	   "fcntl",    "fdatasync", "flock",
+	"fsync",    "ftruncate", "futex",    "getdents64", "ioctl",    "nanosleep", "open",
+	"open64",   "openat",	 "poll",     "ppoll",	   "pread",    "pread64",   "preadv",
+	"pselect",  "pwrite",	 "pwrite64", "pwritev",	   "read",     "readv",	    "recv",
+	"recvfrom", "recvmsg",	 "select",   "send",	   "sendfile", "sendmsg",   "sendto",
+	"sleep",    "syscall",	 "usleep",   "wait4",	   "waitid",   "waitpid",   "write",
+	"writev",   "malloc",	 "free",     "calloc",	   "realloc",  "memcpy",    "memset",
+};
+
+static const char *const families[] = { "pthread_", "sem_", "epoll_", "clock_" };
+
 bool runtime__is_reserved(const char *function)
 {
-	return function[0] == '_' && function[1] != 'Z' && function[1] != 'R';
+	if (function[0] == '_')
+		return function[1] != 'Z' && function[1] != 'R';
+	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
+		if (!strncmp(function, families[i], strlen(families[i])))
+			return true;
+	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++)
+		if (!strcmp(function, waits[i]))
+			return true;
+	return false;
 }
 
 bool runtime__is_glue(const char *function)

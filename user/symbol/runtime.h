@@ -11,7 +11,7 @@ bool runtime__is(const char *module);
 
 /*
  * In a program that has its C library in it, is the function the library's? By the names that the C standard keeps for it
- * (an underscore first: 7.1.3), as most of glibc's and musl's symbols behind system calls are.
+ * (an underscore first: 7.1.3), and of its functions that wait, or are everywhere.
  */
 bool runtime__is_reserved(const char *function);
 
