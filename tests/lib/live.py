@@ -156,6 +156,17 @@ def frame_of(block):
     return re.sub(r"\.(constprop|isra|part|cold|lto_priv)\b.*", "", frame.get("function") or "") or None
 
 
+def is_to_blame(block, function):
+    """Is the function blamed, or a helper that it calls?"""
+    blamed_one = frame_of(block)
+    for sample in block["samples"]:
+        names = [re.sub(r"\..*|.*::", "", frame.get("function") or "") for frame in sample.get("stack", ())]
+        helper = re.sub(r".*::", "", blamed_one or "")
+        if function in names and helper in names and 0 <= names.index(function) - names.index(helper) <= 1:
+            return True
+    return blamed_one == function
+
+
 def wakers(block):
     return {sample["waker"]["comm"] for sample in block["samples"] if sample.get("waker")}
 
@@ -206,7 +217,7 @@ def check_stall(tap, what, block, row):
     if syscall:
         tap.check(main_syscall(block) == syscall, f"{what}: in {syscall}", headline(block))
     if function:
-        tap.check(frame_of(block) == function, f"{what}: {function} is to blame", headline(block))
+        tap.check(is_to_blame(block, function), f"{what}: {function} is to blame", headline(block))
 
 
 def check_run(tap, trace, what, process=None, *loops, spared=()):
