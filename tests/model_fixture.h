@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "bpf/jank_abi.h"
 #include "intake/decode.h"
@@ -73,7 +74,7 @@ static inline struct fixture_stack fixture__stack(uint32_t tid, uint64_t dispatc
 			.t_ns = t_ns,
 			.ns = ns,
 			.state = ns ? JANK_STATE_SLEEP : JANK_STATE_RUNNING,
-			.syscall = ns ? 35 : -1,
+			.syscall = ns ? SYS_nanosleep : -1,
 			.kernel_cnt = 2,
 			.user_cnt = 3,
 		},

@@ -31,6 +31,7 @@ static struct jank_rec_copy *copy_of_us(uint32_t tid, uint64_t t_ns, uint64_t di
 	rec->copy_sz = rec->asked_sz = COPY_SZ;
 #ifdef __aarch64__
 	rec->regs[31] = rec->regs[29] = sp;
+	rec->regs[30] = 16; /* 0 would be a thread's first function */
 	rec->regs[32] = (uintptr_t)copy_of_us;
 #else
 	rec->regs[7] = rec->regs[6] = sp;
