@@ -9,26 +9,9 @@
 
 #include "bpf/compat.bpf.h"
 #include "bpf/record.bpf.h"
+#include "bpf/slot.bpf.h"
 
 #define COPY_HOLE_MAX 3
-
-/* How often a slot was written, and by how many at this moment: two threads may share it. */
-#define COPY_WRITER 1ull
-#define COPY_WRITE  (1ull << 32)
-
-static __always_inline bool copy__lock(__u64 *writes)
-{
-	__sync_fetch_and_add(writes, COPY_WRITE | COPY_WRITER);
-	if ((__u32) * (volatile __u64 *)writes == COPY_WRITER)
-		return true;
-	__sync_fetch_and_add(writes, -COPY_WRITER);
-	return false;
-}
-
-static __always_inline void copy__unlock(__u64 *writes)
-{
-	__sync_fetch_and_add(writes, -COPY_WRITER);
-}
 
 #if defined(__TARGET_ARCH_x86)
 static __always_inline void copy__regs(__u64 *regs, const struct pt_regs *from)
@@ -133,11 +116,11 @@ static __always_inline int copy__take_into(__u64 *slot, struct task_struct *task
 {
 	struct jank_rec_copy *rec = (struct jank_rec_copy *)(slot + 1);
 
-	if (!copy__lock(slot))
+	if (!slot__lock(slot))
 		return -1;
 	copy__fill(rec, task, dispatch_ns, t_ns, asked_sz);
 	copy__pages(rec, (__u8 *)(rec + 1), compat__user_sp(compat__user_regs(task)), max);
-	copy__unlock(slot);
+	slot__unlock(slot);
 	return 0;
 }
 
@@ -146,11 +129,11 @@ static __always_inline int copy__send_from(__u64 *slot, __u32 tid, u64 t_ns, __u
 	struct jank_rec_copy *rec = (struct jank_rec_copy *)(slot + 1);
 	int err = -1;
 
-	if (!copy__lock(slot))
+	if (!slot__lock(slot))
 		return err;
 	if (rec->hdr.tid == tid && rec->t_ns == t_ns)
 		err = copy__output(rec, max);
-	copy__unlock(slot);
+	slot__unlock(slot);
 	return err;
 }
 

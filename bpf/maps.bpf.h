@@ -130,7 +130,7 @@ struct jank_slices {
 /* The span off the CPU of a thread without a dispatch, while somebody waits: see watch.bpf.h. */
 #define JANK_OTHER_MAX 1024
 struct jank_other {
-	__u64 writes; /* see watch__lock */
+	__u64 writes; /* see slot__lock */
 	__u64 spill;  /* as in jank_thread */
 	__u64 woken_ns;
 	__u64 switch_cnt; /* of the thread as it left, so that an earlier span is told from its last */
@@ -159,7 +159,7 @@ struct jank_watch {
 #define JANK_COPY_OTHER_CNT 256
 #define JANK_COPY_SZ	    (16 << 10)
 struct jank_copy {
-	__u64 writes; /* see copy__lock */
+	__u64 writes; /* see slot__lock */
 	struct jank_rec_copy rec;
 	__u8 bytes[JANK_COPY_SZ + JANK_COPY_PAGE]; /* the verifier adds a whole page */
 };

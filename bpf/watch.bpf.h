@@ -14,6 +14,7 @@
 #include "bpf/kind.bpf.h"
 #include "bpf/poll.bpf.h"
 #include "bpf/slices.bpf.h"
+#include "bpf/slot.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/waited.bpf.h"
 #include "bpf/waker.bpf.h"
@@ -45,24 +46,13 @@ static __always_inline struct jank_other *watch__place(__u32 tid)
 	return bpf_map_lookup_elem(&jank_others, &at);
 }
 
-/* How often the place was written, and by how many at this moment: two threads may share it. */
-#define WATCH_WRITER 1ull
-#define WATCH_WRITE  (1ull << 32)
-
 static __always_inline bool watch__lock(struct jank_other *other, u64 now)
 {
-	__sync_fetch_and_add(&other->writes, WATCH_WRITE | WATCH_WRITER);
-	if ((__u32) * (volatile u64 *)&other->writes == WATCH_WRITER)
+	if (slot__lock(&other->writes))
 		return true;
-	__sync_fetch_and_add(&other->writes, -WATCH_WRITER);
 	/* By the thread's own waker mostly, as it leaves: no loss, but what comes now is not known. */
 	other->taken_ns = now;
 	return false;
-}
-
-static __always_inline void watch__unlock(struct jank_other *other)
-{
-	__sync_fetch_and_add(&other->writes, -WATCH_WRITER);
 }
 
 /* How often the thread has left the CPU: its sleep counts. Types of before this was read lack it. */
@@ -126,7 +116,7 @@ static __noinline int watch__leave(void *ctx, struct task_struct *task, bool pre
 	if (jank_conf.copy_sz)
 		copy__take_other(task, now);
 	stack__take_kernel(ctx, &other->span);
-	watch__unlock(other);
+	slot__unlock(&other->writes);
 	return 0;
 }
 
@@ -232,7 +222,7 @@ static __always_inline __u32 watch__end_sleep(void *ctx, struct task_struct *tas
 		waker__note(ctx, &other->span.rec, &other->spill, state);
 		noted = watch__waker_of(&other->span.rec, now);
 	}
-	watch__unlock(other);
+	slot__unlock(&other->writes);
 	return noted;
 }
 
@@ -287,7 +277,7 @@ static __noinline int watch__collect(struct jank_watch *watch, struct jank_other
 	if (!watch__missed_none(other, task) || !watch__lock(other, now))
 		return false;
 	watch__begin_runnable(watch, other, task, now);
-	watch__unlock(other);
+	slot__unlock(&other->writes);
 	return true;
 }
 
