@@ -9,6 +9,7 @@
 #include <utlist.h>
 
 #include "intake/decode.h"
+#include "model/sample.h"
 #include "symbol/unwind.h"
 
 struct key {
@@ -125,18 +126,15 @@ static struct entry *find(const struct callers *callers, uint32_t tid, uint64_t 
 /* The thread, without what is left of another dispatch. NULL: out of memory. */
 static struct thread *thread_in(struct callers *callers, uint32_t tid, uint64_t dispatch_ns)
 {
+	struct entry *first, *entry, *next;
 	struct thread *thread;
 
 	HASH_FIND(hh, callers->threads, &tid, sizeof(tid), thread);
 	if (thread && thread->dispatch_ns == dispatch_ns)
 		return thread;
-	while (thread) {
-		bool last = !thread->entries->of_next;
-
-		drop(callers, thread->entries);
-		if (last)
-			break;
-	}
+	first = thread ? thread->entries : NULL;
+	DL_FOREACH_SAFE2(first, entry, next, of_next)
+	drop(callers, entry); /* the thread goes with its last one */
 	thread = calloc(1, sizeof(*thread));
 	if (!thread)
 		return NULL;
@@ -292,38 +290,6 @@ static bool is_better(const struct entry *entry, const struct stack *stack)
 	       (entry->end == STACK_END_COMPLETE || entry->address_cnt >= stack->user_cnt);
 }
 
-static int put_addresses(struct stack *stack, const struct entry *entry)
-{
-	size_t cnt = (size_t)stack->kernel_cnt + entry->address_cnt;
-	uint64_t *addresses = realloc(stack->addresses, cnt * sizeof(*addresses));
-
-	if (!addresses)
-		return -ENOMEM;
-	memcpy(addresses + stack->kernel_cnt, entry->addresses,
-	       entry->address_cnt * sizeof(*addresses));
-	stack->addresses = addresses;
-	stack->user_cnt = entry->address_cnt;
-	stack->end = entry->end;
-	stack->flags &= ~(JANK_STACK_CUT_USER | JANK_STACK_NO_USER);
-	free(stack->end_module);
-	stack->end_module = entry->end_module ? strdup(entry->end_module) : NULL;
-	return 0;
-}
-
-static int put_script(struct stack *stack, const struct entry *entry)
-{
-	size_t size = entry->script_cnt * sizeof(*entry->script);
-	struct jank_script_frame *script = malloc(size);
-
-	if (!script)
-		return -ENOMEM;
-	memcpy(script, entry->script, size);
-	free(stack->script);
-	stack->script = script;
-	stack->script_cnt = entry->script_cnt;
-	return 0;
-}
-
 static int fill(struct callers *callers, uint32_t tid, struct stack *stack)
 {
 	struct entry *entry = stack->addresses ? find(callers, tid, stack->t_ns) : NULL;
@@ -334,9 +300,10 @@ static int fill(struct callers *callers, uint32_t tid, struct stack *stack)
 	if (entry->raw)
 		res = walk_late(callers, entry);
 	if (!res && is_better(entry, stack))
-		res = put_addresses(stack, entry);
+		res = stack__set_callers(stack, entry->addresses, entry->address_cnt, entry->end,
+					 entry->end_module);
 	if (!res && entry->script_cnt)
-		res = put_script(stack, entry);
+		res = stack__set_script(stack, entry->script, entry->script_cnt);
 	return res;
 }
 

@@ -74,8 +74,8 @@ void recorded__frames(const struct recorded *r, const struct jank_rec_block *rec
 	ret->hz = real(entry->json, "refresh_hz");
 }
 
-static const struct recorded_entry *find_of(const struct recorded *r, const struct block *block,
-					    enum journal_kind kind)
+const struct recorded_entry *recorded__of_block(const struct recorded *r, const struct block *block,
+						enum journal_kind kind)
 {
 	bool hang = block->type == BLOCK_HANG;
 	struct recorded_key key = { (uint64_t)block->tid << 1 | hang, block->start_ns, kind };
@@ -85,7 +85,7 @@ static const struct recorded_entry *find_of(const struct recorded *r, const stru
 
 int recorded__message(void *recorded, struct block *block)
 {
-	const struct recorded_entry *entry = find_of(recorded, block, JOURNAL_MESSAGE);
+	const struct recorded_entry *entry = recorded__of_block(recorded, block, JOURNAL_MESSAGE);
 
 	if (!entry || !block->message)
 		return 0;
@@ -94,7 +94,7 @@ int recorded__message(void *recorded, struct block *block)
 
 int recorded__waited(void *recorded, struct block *block)
 {
-	const struct recorded_entry *entry = find_of(recorded, block, JOURNAL_WAITED);
+	const struct recorded_entry *entry = recorded__of_block(recorded, block, JOURNAL_WAITED);
 
 	return entry ? recorded_waited__fill(block, entry->json) : 0;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Callers that were found as it was recorded, by thread and time of their stacks. Anybody may have written the journal. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "app/recorded_parts.h"
 #include "intake/journal.h"
+#include "model/sample.h"
 
 #define CALLERS_MAX 1024 /* numbers in one stack's text */
 
@@ -26,37 +26,17 @@ static size_t read_numbers(const char *text, uint64_t *ret, size_t max)
 	return cnt;
 }
 
-static int put_addresses(struct stack *stack, const uint64_t *numbers, size_t cnt)
-{
-	uint64_t *addresses =
-		realloc(stack->addresses, (stack->kernel_cnt + cnt) * sizeof(*addresses));
-
-	if (!addresses)
-		return -ENOMEM;
-	memcpy(addresses + stack->kernel_cnt, numbers, cnt * sizeof(*addresses));
-	stack->addresses = addresses;
-	stack->user_cnt = cnt;
-	stack->flags &= ~(JANK_STACK_CUT_USER | JANK_STACK_NO_USER);
-	return 0;
-}
-
 static int put_script(struct stack *stack, const uint64_t *numbers, size_t cnt)
 {
-	struct jank_script_frame *script;
+	struct jank_script_frame script[JANK_SCRIPT_MAX];
 
 	cnt /= 4;
 	if (!cnt || cnt > JANK_SCRIPT_MAX)
 		return 0;
-	script = calloc(cnt, sizeof(*script));
-	if (!script)
-		return -ENOMEM;
 	for (size_t i = 0; i < cnt; i++)
 		script[i] = (struct jank_script_frame){ numbers[4 * i], numbers[4 * i + 1],
 							numbers[4 * i + 2], numbers[4 * i + 3] };
-	free(stack->script);
-	stack->script = script;
-	stack->script_cnt = cnt;
-	return 0;
+	return stack__set_script(stack, script, cnt);
 }
 
 static int put(struct stack *stack, const json_t *json)
@@ -64,13 +44,11 @@ static int put(struct stack *stack, const json_t *json)
 	uint64_t numbers[CALLERS_MAX], end = recorded__number(json, "end");
 	size_t cnt = read_numbers(recorded__text(json, "addresses"), numbers, CALLERS_MAX);
 	const char *module = recorded__text(json, "end_module");
-	int res = cnt ? put_addresses(stack, numbers, cnt) : 0;
+	enum stack_end why = end <= STACK_END_DEEP ? (enum stack_end)end : STACK_END_UNKNOWN;
+	int res = cnt ? stack__set_callers(stack, numbers, cnt, why, module) : 0;
 
 	if (res)
 		return res;
-	stack->end = end <= STACK_END_DEEP ? (enum stack_end)end : STACK_END_UNKNOWN;
-	free(stack->end_module);
-	stack->end_module = module ? strdup(module) : NULL;
 	cnt = read_numbers(recorded__text(json, "script"), numbers, CALLERS_MAX);
 	return put_script(stack, numbers, cnt);
 }
@@ -100,9 +78,7 @@ static int fill(const json_t *list, size_t *at, uint32_t tid, struct stack *stac
 
 int recorded__callers(void *recorded, struct block *block)
 {
-	struct recorded_key key = { (uint64_t)block->tid << 1 | (block->type == BLOCK_HANG),
-				    block->start_ns, JOURNAL_CALLERS };
-	const struct recorded_entry *entry = recorded__find(recorded, key);
+	const struct recorded_entry *entry = recorded__of_block(recorded, block, JOURNAL_CALLERS);
 	const json_t *list = entry ? json_object_get(entry->json, "stacks") : NULL;
 	size_t at = 0;
 	int res = 0;

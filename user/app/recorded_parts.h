@@ -7,6 +7,7 @@
 #include <uthash.h>
 
 #include "app/recorded.h"
+#include "intake/journal.h"
 
 /* pid and address of frames; tid, whether it is a hang, and start of what is of a block; pid alone of a process */
 struct recorded_key {
@@ -28,6 +29,10 @@ struct recorded {
 
 /* NULL: there is none. */
 const struct recorded_entry *recorded__find(const struct recorded *r, struct recorded_key key);
+
+/* What was recorded of a block, of one kind. NULL: nothing. */
+const struct recorded_entry *recorded__of_block(const struct recorded *r, const struct block *block,
+						enum journal_kind kind);
 
 /* Members by key; NULL or 0 where they are missing or of another type. */
 char *recorded__text(const json_t *json, const char *key);

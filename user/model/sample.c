@@ -54,6 +54,36 @@ int stack__set_addresses(struct stack *stack, const uint64_t *addresses)
 	return 0;
 }
 
+int stack__set_callers(struct stack *stack, const uint64_t *addresses, size_t cnt,
+		       enum stack_end end, const char *module)
+{
+	uint64_t *all = realloc(stack->addresses, (stack->kernel_cnt + cnt) * sizeof(*all));
+
+	if (!all)
+		return -ENOMEM;
+	memcpy(all + stack->kernel_cnt, addresses, cnt * sizeof(*all));
+	stack->addresses = all;
+	stack->user_cnt = cnt;
+	stack->flags &= ~(JANK_STACK_CUT_USER | JANK_STACK_NO_USER);
+	stack->end = end;
+	free(stack->end_module);
+	stack->end_module = module ? strdup(module) : NULL;
+	return 0;
+}
+
+int stack__set_script(struct stack *stack, const struct jank_script_frame *script, size_t cnt)
+{
+	struct jank_script_frame *copy = malloc(cnt * sizeof(*copy));
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, script, cnt * sizeof(*copy));
+	free(stack->script);
+	stack->script = copy;
+	stack->script_cnt = cnt;
+	return 0;
+}
+
 const char *sample__syscall_name(int nr)
 {
 	return nr < JANK_SYSCALL_32 ? syscall__name(nr) : syscall__name_32(nr - JANK_SYSCALL_32);

@@ -18,6 +18,13 @@ void tasks__free(struct other_task *tasks, size_t cnt);
 /* A copy of the addresses, for a stack whose counts and flags are set. 0 or -ENOMEM. */
 int stack__set_addresses(struct stack *stack, const uint64_t *addresses);
 
+/* Puts these in the place of the user part: found in a copy of it, which ended so, in this module's code. 0 or -ENOMEM. */
+int stack__set_callers(struct stack *stack, const uint64_t *addresses, size_t cnt,
+		       enum stack_end end, const char *module);
+
+/* A copy of an interpreter's frames, at least one. 0 or -ENOMEM. */
+int stack__set_script(struct stack *stack, const struct jank_script_frame *script, size_t cnt);
+
 /* The sample of a record, without what it waited for. 0 or -ENOMEM, then nothing is to be freed. */
 int sample__set(struct sample *ret, const struct stack_event *event);
 
