@@ -85,10 +85,6 @@ def check_incident(tap, truth, block):
     tap.note(headline(block))
     tap.note(summary(block))
     check_kind(tap, truth, block)
-    if truth.path and not paths(block):
-        tap.note(f"{describe(block)} lost {block.get('lost')}")
-        tap.skip(f"{truth.name}: the file is named", "a known defect: what a wait was for is missing now and then")
-        return
     check_culprit(tap, truth, block)
     words = truth.words if own_part(block) else ["for a CPU"]
     missing = [word for word in words if word not in summary(block)]

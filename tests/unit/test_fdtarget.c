@@ -65,6 +65,25 @@ static void test_kinds(void)
 	is_str(target(4000), "failed", "what isn't open isn't anything");
 }
 
+/* Of each way to tell which one it is. */
+static void test_meant(void)
+{
+	int fds[] = { open("/dev/null", O_RDONLY), eventfd(0, 0),
+		      (int)syscall(SYS_memfd_create, "heap", 0), epoll_create1(0) };
+	struct stat st;
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
+		if (fstat(fds[i], &st))
+			abort();
+		strbuf__reset(&out);
+		is_int(fdtarget__add(&out, getpid(), gettid(), fds[i], st.st_ino), 0,
+		       "what was meant: %s", strbuf__str(&out));
+		is_int(fdtarget__add(&out, getpid(), gettid(), fds[i], st.st_ino + 1), -ESTALE,
+		       "and what was not");
+		close(fds[i]);
+	}
+}
+
 static void test_gone(void)
 {
 	struct stat st;
@@ -79,6 +98,8 @@ static void test_gone(void)
 	       "another file by now");
 	is_int(fdtarget__add(&out, getpid(), gettid(), eventfd(0, 0), st.st_ino), -ESTALE,
 	       "so is an eventfd where a pipe was");
+	is_int(fdtarget__add(&out, getpid(), gettid(), open("/dev/null", O_RDONLY), st.st_ino),
+	       -ESTALE, "or a file with a path");
 	close(fds[0]);
 	is_int(fdtarget__add(&out, getpid(), gettid(), fds[0], 0), -EBADF, "closed by now");
 	is_int(fdtarget__add(&out, 1, gettid(), fds[1], 0), -EBADF, "a thread of another process");
@@ -303,6 +324,7 @@ int main(void)
 {
 	scratch__init();
 	test_kinds();
+	test_meant();
 	test_gone();
 	test_tcp(AF_INET, "127.0.0.1", "127.0.0.1");
 	test_tcp(AF_INET6, "::1", "[::1]");

@@ -85,6 +85,7 @@ static void test_file(void)
 	raw.inode++;
 	waited = fill(&raw);
 	is_str(waited->path, NULL, "another file by now, whose names are not known");
+	is_str(waited->target, NULL, "nor is it what the descriptor is now");
 	waited__free(waited);
 	raw.inode--;
 
@@ -101,6 +102,35 @@ static void test_file(void)
 	has_str(waited->path, "cold file\n", "removed: what there is of its names: %s",
 		waited->path);
 	waited__free(waited);
+}
+
+/* A server opens the next file with the number that it closed last. */
+static void test_reused(void)
+{
+	const char *first = scratch__write_text("first", "text");
+	int fd = open(first, O_RDONLY);
+	struct jank_rec_waited raw = record_of(fd);
+	struct waited *waited;
+
+	set_names(&raw, first);
+	close(fd);
+	if (open(scratch__write_text("second", "text"), O_RDONLY) != fd)
+		abort();
+	waited = fill(&raw);
+	has_str(waited->path, "/first", "its own name, not the next one's: %s", waited->path);
+	is_str(waited->target, NULL, "the descriptor says nothing of it");
+	ok(waited->device, "its device is known");
+	waited__free(waited);
+	raw.mode = S_IFSOCK | 0777;
+	raw.inode = 1;
+	waited = fill(&raw);
+	is_str(waited->target, NULL, "a file where a socket was");
+	waited__free(waited);
+	raw.mode = S_IFIFO | 0600;
+	waited = fill(&raw);
+	has_str(waited->target, "pipe:[", "or a pipe");
+	waited__free(waited);
+	close(fd);
 }
 
 /* The thread has ended meanwhile, its process goes on. */
@@ -564,6 +594,7 @@ int main(void)
 {
 	scratch__init();
 	test_file();
+	test_reused();
 	test_ended_thread();
 	test_deleted();
 	test_mapped();

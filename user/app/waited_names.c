@@ -109,14 +109,18 @@ static int name_mapped(const struct naming *n, const struct file_number *number)
 	return keep(&sb, &n->waited->path);
 }
 
-static int name_file(const struct naming *n, const struct file_number *number)
+/* *ret_stale: the descriptor is another file's by now. */
+static int name_file(const struct naming *n, const struct file_number *number, bool *ret_stale)
 {
 	const struct jank_rec_waited *raw = &n->waited->raw;
 	struct strbuf sb = STRBUF_INIT;
 	char task[64];
+	int res;
 
 	snprintf(task, sizeof(task), PROC "/%u/task/%u", n->pid, n->tid);
-	if (filepath__add_fd(&sb, task, raw->fd, n->mounts, number))
+	res = filepath__add_fd(&sb, task, raw->fd, n->mounts, number);
+	*ret_stale = res == -ESTALE;
+	if (res)
 		strbuf__reset(&sb);
 	return keep(&sb, &n->waited->path);
 }
@@ -155,12 +159,13 @@ static int name_gone(const struct naming *n, const struct file_number *number)
 }
 
 /* What has no path; once it was closed only its kind is known. */
-static int name_target(const struct naming *n)
+static int name_target(const struct naming *n, bool stale)
 {
 	const struct jank_rec_waited *raw = &n->waited->raw;
 	struct strbuf sb = STRBUF_INIT;
 
-	if (fdtarget__add(&sb, n->pid, n->tid, raw->fd, raw->inode) && S_ISFIFO(raw->mode))
+	if ((stale || fdtarget__add(&sb, n->pid, n->tid, raw->fd, raw->inode)) &&
+	    S_ISFIFO(raw->mode))
 		strbuf__addf(&sb, "pipe:[%llu]", (unsigned long long)raw->inode);
 	return keep(&sb, &n->waited->target);
 }
@@ -177,12 +182,13 @@ static int name_what_is_open(const struct naming *n)
 {
 	const struct jank_rec_waited *raw = &n->waited->raw;
 	const struct file_number number = number_of(raw);
+	bool stale = false;
 	int res = 0;
 
 	if (!S_ISSOCK(raw->mode))
-		res = raw->fd < 0 ? name_mapped(n, &number) : name_file(n, &number);
+		res = raw->fd < 0 ? name_mapped(n, &number) : name_file(n, &number, &stale);
 	if (!res && !n->waited->path && raw->fd >= 0)
-		res = name_target(n);
+		res = name_target(n, stale);
 	if (!res && !n->waited->path && !n->waited->target && !S_ISSOCK(raw->mode))
 		res = is_anonymous(raw) ? name_anonymous(n) : name_gone(n, &number);
 	if (!res && !n->waited->target)

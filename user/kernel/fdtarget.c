@@ -8,36 +8,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "kernel/fdinfo.h"
 #include "kernel/socketinfo.h"
 
-#define FDINFO_MAX 4096
-#define ANON	   "anon_inode:"
-
-/* The number behind "KEY:" at a line's begin, or false. */
-static bool value_of(const char *fdinfo, const char *key, const char **ret)
-{
-	size_t len = strlen(key);
-
-	for (const char *at = fdinfo; at; at = strchr(at, '\n'), at = at ? at + 1 : NULL) {
-		if (strncmp(at, key, len) || at[len] != ':')
-			continue;
-		*ret = at + len + 1 + strspn(at + len + 1, " \t");
-		return true;
-	}
-	return false;
-}
+#define ANON "anon_inode:"
 
 static void add_number(struct strbuf *sb, const char *fdinfo, const char *key)
 {
 	const char *value;
 	long long number;
 
-	if (!value_of(fdinfo, key, &value))
+	if (!fdinfo__value(fdinfo, key, &value))
 		return;
 	number = strtoll(value, NULL, 10);
 	if (number >= 0)
@@ -60,7 +44,7 @@ static void add_timerfd(struct strbuf *sb, const char *fdinfo)
 	unsigned long long seconds, ns;
 	const char *value;
 
-	if (!value_of(fdinfo, "it_interval", &value) ||
+	if (!fdinfo__value(fdinfo, "it_interval", &value) ||
 	    sscanf(value, "(%llu, %llu)", &seconds, &ns) != 2 || (!seconds && !ns) ||
 	    seconds > UINT32_MAX || ns >= NS_PER_SEC)
 		return;
@@ -120,30 +104,23 @@ static void add_with_info(struct strbuf *sb, const char *task, int32_t fd, const
 {
 	const struct kind *kind = kind_of(link);
 	struct strbuf info = STRBUF_INIT;
-	char path[96];
 
-	if (kind && kind->add) {
-		snprintf(path, sizeof(path), "%s/fdinfo/%d", task, (int)fd);
-		file__read(path, FDINFO_MAX, &info);
-	}
+	if (kind && kind->add)
+		fdinfo__read(task, fd, &info);
 	fdtarget__add_link(sb, link, strbuf__str(&info));
 	strbuf__free(&info);
 }
 
-/*
- * Whether its file is another than the one that was meant: by the number in "socket:[1234]", or the one
- * that all of anon_inode share. A path's file isn't asked: its file system may take its time.
- */
-static bool is_other(const char *path, const char *link, uint64_t inode)
+/* Whether its file is another than the one that was meant: "socket:[1234]" says so itself. */
+static bool is_other(const char *task, int32_t fd, const char *link, uint64_t inode)
 {
 	const char *number = strstr(link, ":[");
-	struct stat st;
 
-	if (!inode || *link == '/')
+	if (!inode)
 		return false;
-	if (!strncmp(link, ANON, strlen(ANON)))
-		return !stat(path, &st) && st.st_ino != inode;
-	return number && strtoull(number + 2, NULL, 10) != inode;
+	if (*link == '/' || !number || !strncmp(link, ANON, strlen(ANON)))
+		return fdinfo__inode(task, fd, NULL) != inode;
+	return strtoull(number + 2, NULL, 10) != inode;
 }
 
 int fdtarget__add(struct strbuf *sb, uint32_t pid, uint32_t tid, int32_t fd, uint64_t inode)
@@ -158,7 +135,7 @@ int fdtarget__add(struct strbuf *sb, uint32_t pid, uint32_t tid, int32_t fd, uin
 	if (len < 0)
 		return errno == ENOENT ? -EBADF : -errno;
 	link[len] = 0;
-	if (is_other(path, link, inode))
+	if (is_other(task, fd, link, inode))
 		return -ESTALE;
 	if (sscanf(link, "socket:[%lu]", &socket) == 1)
 		return socketinfo__add(sb, pid, fd, socket);

@@ -11,51 +11,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "kernel/fdinfo.h"
 #include "kernel/maps_lines.h"
 
-#define FDINFO_MAX 4096
 #define NAMES_MAX  64
 #define MOUNTS_MAX 16 /* of one device: asked for a path */
 
-/* The number behind "KEY:" at a line's begin; 0 without one. */
-static uint64_t number_of(const char *text, const char *key)
-{
-	size_t len = strlen(key);
-
-	for (const char *at = text; at; at = strchr(at, '\n'), at = at ? at + 1 : NULL)
-		if (!strncmp(at, key, len) && at[len] == ':')
-			return strtoull(at + len + 1, NULL, 10);
-	return 0;
-}
-
-static uint64_t inode_of(const char *path, int flags)
+/* Of a path as it stands there. */
+static uint64_t inode_of(const char *path)
 {
 	struct statx stx;
 
-	if (statx(AT_FDCWD, path, flags | AT_STATX_DONT_SYNC, STATX_INO, &stx))
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, STATX_INO, &stx))
 		return 0;
 	return stx.stx_ino;
 }
 
-/* By fdinfo, which has had the file's own number since 5.14, and its mount. */
 static bool is_other(const char *task, int32_t fd, const struct mountinfo *mi,
 		     const struct file_number *want)
 {
-	struct strbuf info = STRBUF_INIT;
 	const struct mount *mount;
-	char path[PATH_MAX];
 	uint64_t inode;
+	int mount_id;
 
-	snprintf(path, sizeof(path), "%s/fdinfo/%d", task, (int)fd);
-	file__read(path, FDINFO_MAX, &info);
-	inode = number_of(strbuf__str(&info), "ino");
-	mount = mountinfo__by_id(mi, (int)number_of(strbuf__str(&info), "mnt_id"));
-	strbuf__free(&info);
-	if (!inode) {
-		snprintf(path, sizeof(path), "%s/fd/%d", task, (int)fd);
-		inode = inode_of(path, 0);
-	}
+	inode = fdinfo__inode(task, fd, &mount_id);
+	mount = mountinfo__by_id(mi, mount_id);
 	return inode != want->inode || (mount && mount->dev != want->dev);
 }
 
@@ -158,8 +138,7 @@ static bool is_there(const char *proc, pid_t pid, const char *path, const struct
 	char full[PATH_MAX];
 	int len = snprintf(full, sizeof(full), "%s/%d/root%s", proc, (int)pid, path);
 
-	return len > 0 && (size_t)len < sizeof(full) &&
-	       inode_of(full, AT_SYMLINK_NOFOLLOW) == want->inode;
+	return len > 0 && (size_t)len < sizeof(full) && inode_of(full) == want->inode;
 }
 
 /* A path of the file system as the mount has it; false: that part of it is not mounted there. */
