@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-# Damaged input for what reads records and journals, with the sanitizers: three seconds each within
-# `make check`, longer here. Seed and time decide all: make fuzz FUZZ_SECONDS=600 FUZZ_SEED=7
+# Damaged input for all that reads what others wrote, with the sanitizers: three seconds each within `make check`,
+# longer here, and guided by which code an input reached (tests/fuzz/cover.h), for which all is compiled once more.
+# FUZZ_KEEP, a directory: what was new is left there. make fuzz FUZZ_SECONDS=600 FUZZ_SEED=7 T=elf
 
 FUZZ_SECONDS ?= 60
 FUZZ_SEED    ?= 1
+COVER_OUT    := $(OUT)/cover
 
 $(VARIANT)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(VARIANT)/libapp.a $(LIB)
 	@mkdir -p $(@D)
@@ -11,8 +13,12 @@ $(VARIANT)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(VARIANT)/libapp.a $(LIB)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(VARIANT)/libapp.a $(LIB) $(LDFLAGS) $(LDLIBS)
 
 fuzz: TEST_TIMEOUT = $(shell echo $$(($(FUZZ_SECONDS) + 60)))
-fuzz: #: damaged records and journals, for FUZZ_SECONDS each
-	$(Q)$(WITH_SAN) fuzz-bin
-	$(Q)FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_SEED=$(FUZZ_SEED) $(call RUN_TESTS,-v $(FUZZ_BIN))
+fuzz: FUZZ_GUIDED = $(FUZZ_BIN:$(OUT)/%=$(COVER_OUT)/%)
+fuzz: #: damaged files, records and journals, for FUZZ_SECONDS each
+	$(Q)$(MAKE) fuzz-guided
+	$(Q)FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_SEED=$(FUZZ_SEED) $(call RUN_TESTS,-v $(FUZZ_GUIDED))
 
-.PHONY: fuzz
+fuzz-guided:
+	$(Q)$(MAKE) SANITIZE=$(TEST_SANITIZE) OUT=$(COVER_OUT) CFLAGS='$(CFLAGS) -fsanitize-coverage=trace-pc' fuzz-bin
+
+.PHONY: fuzz fuzz-guided

@@ -11,9 +11,12 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "tests/fuzz/cover.h"
+#include "tests/tap.h"
 
 struct fuzz {
-	uint64_t state, end_ns, round;
+	uint64_t state, begin_ns, end_ns, round;
+	size_t early; /* edges that were taken in the first tenth of the time */
 };
 
 static inline uint64_t fuzz__env(const char *name, uint64_t otherwise)
@@ -25,17 +28,32 @@ static inline uint64_t fuzz__env(const char *name, uint64_t otherwise)
 
 static inline struct fuzz fuzz__begin(void)
 {
+	uint64_t now = clock__mono_ns();
+
 	return (struct fuzz){
 		.state = fuzz__env("FUZZ_SEED", 1) * 2654435761u + 88172645463325252ull,
-		.end_ns = clock__mono_ns() + fuzz__env("FUZZ_SECONDS", 3) * NS_PER_SEC,
+		.begin_ns = now,
+		.end_ns = now + fuzz__env("FUZZ_SECONDS", 3) * NS_PER_SEC,
 	};
 }
 
 /* Another round? */
 static inline bool fuzz__goes_on(struct fuzz *f)
 {
+	uint64_t now = clock__mono_ns();
+
 	f->round++;
-	return clock__mono_ns() < f->end_ns;
+	if (!f->early && now - f->begin_ns > (f->end_ns - f->begin_ns) / 10)
+		f->early = cover__count();
+	return now < f->end_ns;
+}
+
+/* Says how far it came, where it is compiled to be watched (cover.h). */
+static inline void fuzz__tell(const struct fuzz *f)
+{
+	if (f->early)
+		diag("%llu rounds; %zu edges after a tenth of the time, %zu at the end",
+		     (unsigned long long)f->round - 1, f->early, cover__count());
 }
 
 /* xorshift64 */

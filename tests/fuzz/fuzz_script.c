@@ -150,5 +150,6 @@ int main(void)
 	   (unsigned long long)run.names, (unsigned long long)run.threads);
 	for (size_t i = 0; i < 3; i++)
 		free(images[i].bytes);
+	fuzz__tell(&run.fuzz);
 	return tap__done();
 }

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Inputs that are whole files: those of tests/fuzz/corpus/NAME first, as they are, then damaged ones. What takes a new
+ * way through the code (cover.h) is damaged further. A finding's input is left in $FUZZ_KEEP, or /tmp.
+ *
+ *	struct corpus c = corpus__load("elf");
+ *	while (corpus__next(&c))
+ *		use(c.bytes, c.len);
+ */
+#ifndef JANK_FUZZ_CORPUS_H
+#define JANK_FUZZ_CORPUS_H
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "tests/fuzz/cover.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/tap.h"
+
+#define CORPUS_MAX	4096
+#define CORPUS_INPUT_SZ 65536
+#define CORPUS_SECONDS	10 /* for one input: it hangs */
+
+struct corpus_input {
+	unsigned char *bytes;
+	size_t len;
+};
+
+struct corpus {
+	struct fuzz fuzz;
+	const char *name;
+	struct corpus_input inputs[CORPUS_MAX];
+	size_t cnt, seeds;
+	unsigned char
+		*bytes; /* of this round, and no more than len: the sanitizer sees a read beyond */
+	size_t len;
+	/* Damages that know the format; NULL: none does. */
+	void (*damage)(struct fuzz *f, unsigned char *bytes, size_t len);
+	const char *const *words; /* what the format has, NULL at the end; or NULL */
+	uint64_t begin_ns, slowest_ns;
+	size_t seed_edges;
+};
+
+static struct corpus *corpus_now;
+
+void __sanitizer_set_death_callback(void (*fn)(void)) __attribute__((weak));
+
+static inline void corpus__keep(const struct corpus *c, const char *dir, const char *what)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s-%s-%llu", dir, c->name, what,
+		 (unsigned long long)c->fuzz.round);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return;
+	if (write(fd, c->bytes, c->len) < 0)
+		diag("%s: not written", path);
+	close(fd);
+}
+
+static inline void corpus__died(void)
+{
+	const char *dir = getenv("FUZZ_KEEP");
+
+	if (corpus_now && corpus_now->bytes)
+		corpus__keep(corpus_now, dir && *dir ? dir : "/tmp", "finding");
+}
+
+static inline void corpus__hangs(int sig)
+{
+	corpus__died();
+	abort();
+}
+
+static inline void corpus__add(struct corpus *c, const void *bytes, size_t len)
+{
+	struct corpus_input *in = &c->inputs[c->cnt];
+
+	if (c->cnt == CORPUS_MAX || !len || len > CORPUS_INPUT_SZ || !(in->bytes = malloc(len)))
+		return;
+	memcpy(in->bytes, bytes, len);
+	in->len = len;
+	c->cnt++;
+}
+
+static inline void corpus__add_file(struct corpus *c, const char *dir, const char *name)
+{
+	char path[512];
+	unsigned char *buf = malloc(CORPUS_INPUT_SZ);
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	file = fopen(path, "r");
+	if (buf && file && name[0] != '.')
+		corpus__add(c, buf, fread(buf, 1, CORPUS_INPUT_SZ, file));
+	if (file)
+		fclose(file);
+	free(buf);
+}
+
+static inline void corpus__add_dir(struct corpus *c, const char *dir)
+{
+	struct dirent **entries;
+	int cnt = scandir(dir, &entries, NULL, alphasort);
+
+	for (int i = 0; i < cnt; i++) {
+		corpus__add_file(c, dir, entries[i]->d_name);
+		free(entries[i]);
+	}
+	if (cnt >= 0)
+		free(entries);
+}
+
+/* From the tests' directory, where make runs them. */
+static inline struct corpus *corpus__load(const char *name)
+{
+	struct corpus *c = calloc(1, sizeof(*c));
+	char dir[256];
+
+	if (!c)
+		abort();
+	snprintf(dir, sizeof(dir), "tests/fuzz/corpus/%s", name);
+	c->fuzz = fuzz__begin();
+	c->name = name;
+	corpus__add_dir(c, dir);
+	if (!c->cnt)
+		skip_all("%s is not here", dir);
+	c->begin_ns = clock__mono_ns();
+	corpus_now = c;
+	signal(SIGALRM, corpus__hangs);
+	if (__sanitizer_set_death_callback)
+		__sanitizer_set_death_callback(corpus__died);
+	return c;
+}
+
+/* Moves what is behind `from` to `to`, as far as there is room. */
+static inline void corpus__move(struct corpus *c, size_t to, size_t from)
+{
+	size_t tail = c->len - from;
+
+	if (to + tail > CORPUS_INPUT_SZ)
+		tail = CORPUS_INPUT_SZ - to;
+	memmove(c->bytes + to, c->bytes + from, tail);
+	c->len = to + tail;
+}
+
+/* Puts len bytes at a random place, between what is there or over it. */
+static inline void corpus__put(struct corpus *c, const void *bytes, size_t len)
+{
+	size_t at = fuzz__below(&c->fuzz, c->len + 1);
+
+	if (at + len > CORPUS_INPUT_SZ)
+		return;
+	if (fuzz__chance(&c->fuzz, 2) || at + len > c->len)
+		corpus__move(c, at + len, at);
+	memcpy(c->bytes + at, bytes, len);
+}
+
+static inline void corpus__put_word(struct corpus *c)
+{
+	const char *word;
+	char number[32];
+	size_t cnt = 0;
+
+	while (c->words && c->words[cnt])
+		cnt++;
+	if (cnt && fuzz__chance(&c->fuzz, 2)) {
+		word = c->words[fuzz__below(&c->fuzz, cnt)];
+	} else {
+		snprintf(number, sizeof(number), fuzz__chance(&c->fuzz, 2) ? "%llx" : "%llu",
+			 (unsigned long long)fuzz__number(&c->fuzz));
+		word = number;
+	}
+	corpus__put(c, word, strlen(word));
+}
+
+/* A piece of this input, or of another. */
+static inline void corpus__splice(struct corpus *c)
+{
+	const struct corpus_input *in = &c->inputs[fuzz__below(&c->fuzz, c->cnt)];
+	unsigned char piece[512];
+	size_t at = fuzz__below(&c->fuzz, in->len), len = in->len - at;
+
+	if (len > sizeof(piece))
+		len = sizeof(piece);
+	len = fuzz__below(&c->fuzz, len) + 1;
+	memcpy(piece, in->bytes + at, len);
+	corpus__put(c, piece, len);
+}
+
+static inline void corpus__damage_once(struct corpus *c)
+{
+	struct fuzz *f = &c->fuzz;
+	size_t from = fuzz__below(f, c->len + 1);
+
+	switch (fuzz__below(f, c->words ? 12 : 9)) {
+	case 0:
+		corpus__splice(c);
+		break;
+	case 1:
+		corpus__move(c, fuzz__below(f, from + 1), from);
+		break;
+	case 2:
+		if (fuzz__chance(f, 4))
+			c->len = from;
+		break;
+	case 3:
+	case 4:
+	case 5:
+		if (c->damage && c->len) {
+			c->damage(f, c->bytes, c->len);
+			break;
+		} /* fall through */
+	case 6:
+	case 7:
+	case 8:
+		if (c->len)
+			fuzz__damage(f, c->bytes, c->len);
+		break;
+	default:
+		corpus__put_word(c);
+	}
+}
+
+/* What is new is kept: in memory, and in $FUZZ_KEEP. */
+static inline void corpus__judge(struct corpus *c)
+{
+	const char *dir = getenv("FUZZ_KEEP");
+	uint64_t took = clock__mono_ns() - c->begin_ns;
+
+	if (took > c->slowest_ns)
+		c->slowest_ns = took;
+	if (c->fuzz.round <= c->seeds) {
+		cover__end();
+		c->seed_edges = cover.edges;
+	} else if (cover__end()) {
+		corpus__add(c, c->bytes, c->len);
+		if (dir && *dir)
+			corpus__keep(c, dir, "new");
+	}
+}
+
+static inline void corpus__make(struct corpus *c)
+{
+	bool is_seed = c->fuzz.round <= c->seeds;
+	size_t nr = is_seed ? c->fuzz.round - 1 : fuzz__below(&c->fuzz, c->cnt);
+	size_t damages = 0;
+	unsigned char *exact;
+
+	c->bytes = malloc(CORPUS_INPUT_SZ);
+	if (!c->bytes)
+		abort();
+	c->len = c->inputs[nr].len;
+	memcpy(c->bytes, c->inputs[nr].bytes, c->len);
+	if (!is_seed)
+		damages = fuzz__chance(&c->fuzz, 2) ? 1 : fuzz__below(&c->fuzz, 8) + 1;
+	for (; damages; damages--)
+		corpus__damage_once(c);
+	exact = realloc(c->bytes, c->len ? c->len : 1);
+	if (!exact)
+		abort();
+	c->bytes = exact;
+}
+
+/* The next input, in bytes and len; false when time is up (all of the corpus was had then). */
+static inline bool corpus__next(struct corpus *c)
+{
+	bool on;
+
+	alarm(0);
+	if (c->fuzz.round)
+		corpus__judge(c);
+	else
+		c->seeds = c->cnt;
+	free(c->bytes);
+	c->bytes = NULL;
+	on = fuzz__goes_on(&c->fuzz) || c->fuzz.round <= c->seeds;
+	if (!on)
+		return false;
+	corpus__make(c);
+	alarm(CORPUS_SECONDS);
+	c->begin_ns = clock__mono_ns();
+	cover__begin();
+	return true;
+}
+
+/* Says what was done, and frees it. */
+static inline void corpus__end(struct corpus *c)
+{
+	diag("%s: %llu inputs, slowest %.1f ms", c->name, (unsigned long long)c->fuzz.round - 1,
+	     c->slowest_ns / 1e6);
+	if (cover.edges)
+		diag("of %zu files %zu edges, at the end of %zu %zu", c->seeds, c->seed_edges,
+		     c->cnt, cover.edges);
+	corpus_now = NULL;
+	for (size_t i = 0; i < c->cnt; i++)
+		free(c->inputs[i].bytes);
+	free(c);
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Damaged unwind tables, of each kind and of two machines. What is read of them stays within bounds, memory too. */
+#include "symbol/cfi.h"
+#include "tests/fuzz/corpus.h"
+#include "tests/fuzz/sections.h"
+
+#define ROWS	  64
+#define BYTES_MAX (4u << 20)
+
+static struct {
+	uint64_t rows, tables;
+	const char *broken;
+} run;
+
+static void damage_tables(struct fuzz *f, unsigned char *bytes, size_t len)
+{
+	static const char *const prefixes[] = { ".eh_frame", ".debug_frame", NULL };
+
+	sections__damage(f, bytes, len, prefixes);
+}
+
+static void look(struct fuzz *f, struct cfi *cfi, size_t size)
+{
+	for (unsigned i = 0; i < ROWS; i++) {
+		uint64_t offset = fuzz__chance(f, 8) ? fuzz__number(f) : fuzz__below(f, size + 1);
+		const struct cfi_row *row = cfi__row(cfi, offset, fuzz__chance(f, 2));
+
+		run.rows++;
+		if (!row || !row->has_table)
+			continue;
+		run.tables++;
+		for (unsigned j = 0; j < row->rule_cnt; j++)
+			if (cfi__rules(cfi, row)[j].reg >= CFI_REG_MAX)
+				run.broken = "a register that there isn't";
+	}
+	if (cfi__bytes(cfi) > BYTES_MAX)
+		run.broken = "memory without a bound";
+}
+
+/* Takes the memory along, which is no larger than the file. */
+static void use(struct corpus *c)
+{
+	uint8_t *mem = malloc(c->len ? c->len : 1);
+	struct cfi *cfi;
+
+	if (!mem)
+		abort();
+	memcpy(mem, c->bytes, c->len);
+	cfi = cfi__new(-1, mem, c->len);
+	if (!cfi)
+		return;
+	look(&c->fuzz, cfi, c->len);
+	cfi__free(cfi);
+}
+
+int main(void)
+{
+	struct corpus *c = corpus__load("cfi");
+
+	c->damage = damage_tables;
+	while (corpus__next(c) && !run.broken)
+		use(c);
+	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
+	   run.broken ?: "all hold");
+	ok(run.tables && run.tables < run.rows, "%llu of %llu rows have a table",
+	   (unsigned long long)run.tables, (unsigned long long)run.rows);
+	corpus__end(c);
+	return tap__done();
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Damaged archives: an entry that is found lies around the place that was asked for. */
+#include <sys/mman.h>
+
+#include "kernel/zip_entry.h"
+#include "tests/fuzz/corpus.h"
+
+static const char *const words[] = { "PK\1\2", "PK\3\4", "PK\5\6", "lib/x86_64/liba.so", NULL };
+
+static struct {
+	uint64_t found;
+	const char *broken;
+	int fd;
+} run;
+
+static void look(uint64_t offset)
+{
+	struct zip_entry entry;
+
+	if (zip_entry__at(run.fd, offset, &entry))
+		return;
+	run.found++;
+	if (offset < entry.offset || offset - entry.offset >= entry.size)
+		run.broken = "an entry elsewhere";
+	if (strnlen(entry.name, sizeof(entry.name)) == sizeof(entry.name))
+		run.broken = "a name without an end";
+}
+
+int main(void)
+{
+	struct corpus *c = corpus__load("zip");
+
+	c->words = words;
+	run.fd = memfd_create("zip", MFD_CLOEXEC);
+	while (corpus__next(c) && !run.broken) {
+		if (ftruncate(run.fd, 0) || pwrite(run.fd, c->bytes, c->len, 0) != (ssize_t)c->len)
+			abort();
+		for (size_t i = 0; i < 8; i++)
+			look(i < 6 ? fuzz__below(&c->fuzz, c->len + 64) : fuzz__number(&c->fuzz));
+	}
+	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
+	   run.broken ?: "all hold");
+	ok(run.found > 0, "%llu entries were found", (unsigned long long)run.found);
+	corpus__end(c);
+	close(run.fd);
+	return tap__done();
+}
