@@ -312,9 +312,13 @@ def block_of(tap, blocks, moments):
     return next((b for b in candidates if not unseen(b)), candidates[0])
 
 
-def start(command, **options):
+def start(command, uid=None, **options):
     """A process to be traced, which busy neighbours hold up less than others."""
-    return subprocess.Popen(command, preexec_fn=lambda: os.nice(-10), **options)
+    def enter():
+        os.nice(-10)
+        if uid is not None:
+            os.setuid(uid)
+    return subprocess.Popen(command, preexec_fn=enter, **options)
 
 
 class Lettered:

@@ -27,12 +27,12 @@ def http_get(family, address, path):
 
 
 class Redis:
-    def __init__(self, folder, *options):
+    def __init__(self, folder, *options, program="redis-server", uid=None):
         self.folder, self.socket = folder, os.path.join(folder, "socket")
         self.process = start(
-            ["redis-server", "--port", "0", "--unixsocket", self.socket, "--dir", folder, "--save", "",
+            [program, "--port", "0", "--unixsocket", self.socket, "--dir", folder, "--save", "",
              "--enable-debug-command", "yes", "--daemonize", "no", "--lua-time-limit", "60000", *options],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, uid=uid)
         wait_for(lambda: os.path.exists(self.socket), what="redis-server's socket")
 
     def do(self, *command):

@@ -67,6 +67,7 @@ static const struct bad bads[] = {
 	{ "-p 1 --max-size big", "--max-size 'big': give a number of bytes" },
 	{ "-p 1 --backend ebpf", "--backend 'ebpf': give auto, kernel or uprobe" },
 	{ "-p 1 --backend \1", "--backend '': give auto, kernel or uprobe" },
+	{ "-p 1 --marks on", "--marks 'on': give auto, always or never" },
 	{ "-p 1 -o \1", "--output is empty: give DIR" },
 	{ "-p 1 --journal \1", "--journal is empty: give FILE" },
 	{ "-p 1 --btf \1", "--btf is empty: give FILE" },

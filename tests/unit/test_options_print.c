@@ -38,7 +38,7 @@ static const char *const names[] = {
 	"--help",      "--version",	"--disable-feature",
 	"--btf",       "-- COMMAND",	"--all",
 	"--comm",      "--uid",		"--cgroup",
-	"--loop",      "--main-thread",
+	"--loop",      "--main-thread", "--marks",
 };
 
 static size_t longest_line(const char *text)

@@ -7,7 +7,8 @@ from report import Table
 from rounds import Rounds
 from targets import Redis, cpus
 
-OWN = (tracers.ALL_ON, tracers.NO_SAMPLES, tracers.UPROBES)
+OWN = (tracers.ALL_ON, tracers.NO_SAMPLES, tracers.MARKS, tracers.UPROBES)
+WARM_S = 3
 PEERS = (tracers.BPFTRACE_TRACEPOINTS, tracers.BPFTRACE_UPROBES, tracers.PERF_99,
          tracers.FUNCSLOWER)
 
@@ -34,6 +35,7 @@ SETTINGS = (
 
 
 def measure(server, setting):
+    server.warm(setting.tests, setting.clients, WARM_S, setting.cpus()[1])
     cpu_ns, rate = server.load(setting.tests, setting.clients, setting.requests,
                                setting.cpus()[1])
     return {"cpu": cpu_ns, "rate": rate}

@@ -134,6 +134,15 @@ class Redis(Target):
         return subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               check=False).returncode == 0
 
+    def warm(self, tests, clients, seconds, cpu):
+        """What a tracer does about a busy program is done then."""
+        try:
+            subprocess.run(["taskset", "-c", str(cpu), "redis-benchmark", "-s", self.socket, "-q", "-t", tests, "-c",
+                            str(clients), "-l"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                           timeout=seconds, check=False)
+        except subprocess.TimeoutExpired:
+            pass
+
     def load(self, tests, clients, requests, cpu):
         """Runs them; returns the server's CPU time a request (ns) and requests/s."""
         ran, _ = schedstat_ns(self.pid)

@@ -139,6 +139,7 @@ def strace(name, *options):
 
 ALL_ON = jankbpf("jankbpf, all on (-F 99)")
 NO_SAMPLES = jankbpf("jankbpf -F 0", "-F", "0")
+MARKS = jankbpf("jankbpf --marks always", "--marks", "always")
 UPROBES = jankbpf("jankbpf --backend uprobe", "--backend", "uprobe")
 RAW = jankbpf("jankbpf by tp_btf (no syscall tracepoints)", "--disable-feature",
               "syscall_tracepoints")

@@ -26,6 +26,7 @@ enum command {
 	CMD_VERSION
 };
 enum backend { BACKEND_AUTO, BACKEND_KERNEL, BACKEND_UPROBE };
+enum marks { MARKS_AUTO, MARKS_ALWAYS, MARKS_NEVER };
 
 struct options {
 	enum command command;
@@ -39,6 +40,7 @@ struct options {
 	unsigned fps;
 	bool threshold_given, fps_given; /* for replay: else the recording's count */
 	enum backend backend;
+	enum marks marks;
 	const char *btf_path;	/* NULL: the kernel's own, or what is built in */
 	unsigned frequency_hz;	/* 0: no samples */
 	uint64_t stack_sz;	/* of a user stack that is copied; 0: none */

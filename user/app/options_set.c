@@ -109,24 +109,48 @@ int option__set_text(struct options *opts, const struct option_row *row, const c
 	return 0;
 }
 
+/* One of three words. */
+static int set_word(int *ret, const struct option_row *row, const char *const names[3],
+		    const char *arg, struct err *err)
+{
+	struct strbuf shown = STRBUF_INIT;
+	int code;
+
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(arg, names[i])) {
+			*ret = i;
+			return 0;
+		}
+	text__add_clean(&shown, arg);
+	code = err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--%s '%.60s': give %s, %s or %s",
+			     row->name, strbuf__str(&shown), names[0], names[1], names[2]);
+	strbuf__free(&shown);
+	return code;
+}
+
 int option__set_backend(struct options *opts, const struct option_row *row, const char *arg,
 			struct err *err)
 {
 	static const char *const names[] = {
 		[BACKEND_AUTO] = "auto", [BACKEND_KERNEL] = "kernel", [BACKEND_UPROBE] = "uprobe"
 	};
-	struct strbuf shown = STRBUF_INIT;
-	int code;
+	int got, code = set_word(&got, row, names, arg, err);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(arg, names[i])) {
-			opts->backend = i;
-			return 0;
-		}
-	text__add_clean(&shown, arg);
-	code = err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
-			     "--backend '%.60s': give auto, kernel or uprobe", strbuf__str(&shown));
-	strbuf__free(&shown);
+	if (!code)
+		opts->backend = got;
+	return code;
+}
+
+int option__set_marks(struct options *opts, const struct option_row *row, const char *arg,
+		      struct err *err)
+{
+	static const char *const names[] = {
+		[MARKS_AUTO] = "auto", [MARKS_ALWAYS] = "always", [MARKS_NEVER] = "never"
+	};
+	int got, code = set_word(&got, row, names, arg, err);
+
+	if (!code)
+		opts->marks = got;
 	return code;
 }
 

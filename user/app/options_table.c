@@ -31,6 +31,7 @@ enum {
 	KEY_FPS,
 	KEY_DEBUGGING,
 	KEY_BACKEND,
+	KEY_MARKS,
 	KEY_BTF,
 	KEY_STACK_BYTES,
 	KEY_KEEP,
@@ -116,6 +117,15 @@ const struct option_row option_rows[] = {
 		  "costs least; uprobe puts probes into the target's libc and is for kernels "
 		  "without such tracepoints and for comparison; auto takes what the kernel has, "
 		  "the cheaper first." },
+	{ SECTION_PROBE, KEY_MARKS, "marks", "auto|always|never", "auto", TRACE, option__set_marks,
+	  AT(marks), .help = "when messages have probes of their own",
+	  .more = "What a loop handles is told by probes on the functions that handle it, a "
+		  "microsecond "
+		  "or more for each message. auto takes them off a process that handles 2,000 or "
+		  "more "
+		  "a second, and puts them on again for 5 s after something was slow, at most a "
+		  "tenth of the time; meanwhile a block is a turn of the loop, told by its ready "
+		  "descriptors and stacks." },
 	{ SECTION_PROBE, 'F', "frequency", "HZ", "99", TRACE, option__set_unsigned,
 	  AT(frequency_hz), .min = 0, .max = 9999,
 	  .help = "on-CPU stack samples per second and CPU; 0 = none" },

@@ -131,6 +131,7 @@ static int open_probes(struct session *s, struct err *err)
 		.catalogue = s->catalogue,
 		.debugging = opts->debugging,
 		.uprobe_waits = opts->backend == BACKEND_UPROBE,
+		.no_marks = opts->marks == MARKS_NEVER,
 		.frequency_hz = opts->frequency_hz,
 		.stack_sz = opts->stack_sz,
 	};
@@ -216,6 +217,7 @@ static void on_look(void *ctx, uint64_t arg)
 
 	(void)arg;
 	session__look(s, NULL);
+	session__pace_marks(s);
 	session__scan_due(s);
 	session__find_compat(s);
 	session__sweep(s);

@@ -59,6 +59,7 @@ static bool tell_end(struct session *s, uint32_t pid)
 static void forget(struct session *s, struct traced *traced)
 {
 	close_pidfd(s, traced);
+	session__forget_marks(s, traced->pid);
 	machine__drop_process(s->machine, traced->pid);
 	if (traced->process && loops__name_ended(s->loops, traced->pid, traced->process->name))
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);

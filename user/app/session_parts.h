@@ -9,6 +9,7 @@
 #include "app/callers.h"
 #include "app/foreign.h"
 #include "app/loop_choice.h"
+#include "app/mark_duty.h"
 #include "app/message_names.h"
 #include "app/options.h"
 #include "app/output.h"
@@ -42,6 +43,9 @@ struct traced {
 	bool announced;		  /* the sink thread knows it */
 	bool scan_due;		  /* it may map libraries that were not looked at */
 	unsigned probe_cnt;	  /* uprobes in what it maps */
+	uint64_t dispatch_cnt;	  /* of its living threads, as of the last look */
+	struct mark_duty duty;
+	bool marks_off; /* as the loader was told */
 	UT_hash_handle hh;
 };
 
@@ -137,6 +141,10 @@ int session__refresh(struct session *s, struct traced *traced, struct err *err);
 /* The same, if it was there at that time: else its number was another's then, and it is -ESRCH, too. */
 int session__refresh_of(struct session *s, struct traced *traced, uint64_t ts_ns, struct err *err);
 void session__announce(struct session *s, struct traced *traced);
+
+/* session_marks.c: the probes on messages, which the busy do without */
+void session__pace_marks(struct session *s);		     /* after each look */
+void session__forget_marks(struct session *s, uint32_t pid); /* it ends, or is another program */
 
 /* session_loops.c: which loops there are, and which are wanted */
 int session__open_loops(struct session *s, struct err *err); /* needs the symbolizer */

@@ -91,7 +91,7 @@ static void count_block(struct session *s, const struct block *block)
 
 static void on_dispatch(struct session *s, struct dispatch *dispatch)
 {
-	const struct traced *traced = session__traced(s, dispatch->rec.hdr.tgid);
+	struct traced *traced = session__traced(s, dispatch->rec.hdr.tgid);
 	struct item item = { .kind = ITEM_BLOCK };
 	struct machine_load load = {};
 	struct block *block;
@@ -106,6 +106,8 @@ static void on_dispatch(struct session *s, struct dispatch *dispatch)
 		return;
 	set_frames(s, block);
 	set_throttled(s, block);
+	if (traced)
+		mark_duty__slow(&traced->duty);
 	count_block(s, block);
 	session__flush_raw(s); /* the journal has the evidence before the names */
 	item.data = block;

@@ -177,6 +177,7 @@ static void on_end(void *ctx, uint64_t pid)
 	watch__remove(s->watch, traced->pidfd);
 	close(traced->pidfd);
 	traced->pidfd = -1;
+	session__forget_marks(s, pid);
 	loader__drop_process(s->loader, pid);
 	queue__put(s->queue, &item);
 	log__verbose("process %u ended", (unsigned)pid);
@@ -266,6 +267,7 @@ void session__on_exec(struct session *s, const struct jank_rec *hdr)
 		session__on_compat_exec(s, hdr->tgid);
 	if (!traced || traced->pidfd < 0)
 		return;
+	session__forget_marks(s, traced->pid);
 	if (s->opts->filter.all) {
 		session__refresh(s, traced, &err);
 		return;

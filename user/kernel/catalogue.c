@@ -329,6 +329,11 @@ bool catalogue_row__parks_anywhere(const struct catalogue_row *row)
 	return false;
 }
 
+bool catalogue_row__waits_itself(const struct catalogue_row *row)
+{
+	return row->wait_symbol || row->wait_address;
+}
+
 bool catalogue_row__parks_somewhere(const struct catalogue_row *row)
 {
 	for (size_t i = 0; i < row->parks.cnt; i++)

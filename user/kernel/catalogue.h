@@ -178,6 +178,9 @@ bool catalogue_row__parks(const struct catalogue_row *row, const struct catalogu
 bool catalogue_row__parks_anywhere(const struct catalogue_row *row);
 bool catalogue_row__parks_somewhere(const struct catalogue_row *row);
 
+/* Its wait is a function that is probed: nothing but its probes tells of its loop. */
+bool catalogue_row__waits_itself(const struct catalogue_row *row);
+
 /* The name for records: the row's, or where it is NULL, the wait's own ("epoll"). */
 const char *catalogue__name_of_wait(const struct catalogue_row *row, uint32_t loop);
 

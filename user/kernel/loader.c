@@ -130,6 +130,7 @@ static struct uprobe_programs uprobe_programs(const struct loader *loader)
 	if (bpf_program__autoload(skel->progs.jank_on_custom))
 		ret.custom = skel->progs.jank_on_custom;
 	ret.catalogue = loader->opts.catalogue;
+	ret.no_pausable = loader->opts.no_marks;
 	return ret;
 }
 
@@ -235,6 +236,13 @@ bool loader__lost_task(const struct loader *loader, pid_t pid)
 int loader__renew_process(struct loader *loader, pid_t pid)
 {
 	return uprobes__renew(loader->uprobes, pid);
+}
+
+int loader__pause_marks(struct loader *loader, pid_t pid, bool pause)
+{
+	if (loader->files)
+		return uprobe_files__pause(loader->files, pid, pause);
+	return uprobes__pause(loader->uprobes, pid, pause);
 }
 
 void loader__drop_process(struct loader *loader, pid_t pid)

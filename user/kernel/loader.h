@@ -31,6 +31,7 @@ struct loader_opts {
 	const struct catalogue *catalogue; /* NULL: no marks; borrowed while the loader lives */
 	bool debugging;			   /* --debugging */
 	bool uprobe_waits;		   /* --backend uprobe */
+	bool no_marks;			   /* but of loops that are not seen without */
 	bool compat_waits;		   /* some are of 32-bit programs (compat32.h) */
 	unsigned frequency_hz;
 	uint32_t stack_sz; /* of a user stack that is copied; 0: none */
@@ -78,6 +79,12 @@ int loader__script_maps(const struct loader *loader, struct script_maps *ret); /
 
 /* -a: the files whose uprobes serve every process that maps them; NULL otherwise. */
 struct uprobe_files *loader__files(const struct loader *loader);
+
+/*
+ * Takes the probes on messages off pid, or lets it have them again (loader__add_process puts them on); with -a,
+ * off the files that it maps, within a second or two. 0; -EAGAIN: others are just being taken off; -ENOMEM.
+ */
+int loader__pause_marks(struct loader *loader, pid_t pid, bool pause);
 
 /* A process ended: its pid may become another's. */
 void loader__drop_process(struct loader *loader, pid_t pid);

@@ -69,7 +69,7 @@ static int list_sites(struct search *search, const struct catalogue_file *file)
 	if (!search->sites)
 		return -ENOMEM;
 	for (size_t i = 0; i < row_cnt; i++) {
-		if (rows[i]->wait_symbol || rows[i]->wait_address)
+		if (catalogue_row__waits_itself(rows[i]))
 			add_site(search, rows[i], MARK_SITE_WAIT);
 		for (unsigned j = 0; j < rows[i]->mark_cnt; j++)
 			add_site(search, rows[i], rows[i]->mark_first + j);

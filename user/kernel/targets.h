@@ -45,6 +45,7 @@ struct site {
 	const char *function; /* "epoll_wait", …, or the catalogue's; lasts as long as that */
 	unsigned lib;	      /* index into targets.libs */
 	unsigned mark;	      /* SITE_MARK: index in the catalogue's marks */
+	bool pausable;	      /* its loop is seen without it */
 };
 
 struct targets {

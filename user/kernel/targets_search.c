@@ -187,7 +187,8 @@ static int search_marks(struct search *search, bool is_exe)
 					   .cost = found[i].cost,
 					   .file_offset = found[i].file_offset,
 					   .function = symbol ? symbol : found[i].row->id,
-					   .mark = is_wait ? 0 : found[i].mark };
+					   .mark = is_wait ? 0 : found[i].mark,
+					   .pausable = !catalogue_row__waits_itself(found[i].row) };
 
 		if (found[i].absence == MARK_THERE)
 			err = add_site(search, &site);

@@ -42,14 +42,16 @@ static bool is_exe(pid_t pid, int fd)
 	       exe.st_dev == file.st_dev;
 }
 
+/* Those that stay first; then by program. */
 static int by_program(const void *a, const void *b)
 {
 	const struct uprobe_site *x = a, *y = b;
 
+	if (x->pausable != y->pausable)
+		return x->pausable - y->pausable;
 	return (x->prog > y->prog) - (x->prog < y->prog);
 }
 
-/* The sites' programs, those of one program together. */
 static size_t sites_of(const struct uprobe_files *files, const struct targets *targets,
 		       struct uprobe_site *ret)
 {
@@ -60,24 +62,23 @@ static size_t sites_of(const struct uprobe_files *files, const struct targets *t
 		struct bpf_program *prog = uprobe_programs__at(&files->progs, site);
 
 		if (prog)
-			ret[cnt++] = (struct uprobe_site){ prog, site->file_offset, site->mark };
+			ret[cnt++] = (struct uprobe_site){ prog, site->file_offset, site->mark,
+							   site->pausable };
 	}
 	if (cnt)
 		qsort(ret, cnt, sizeof(*ret), by_program);
 	return cnt;
 }
 
-static int attach(struct uprobe_files *files, struct probed_file *file,
-		  const struct targets *targets, int fd)
+static int attach_lasting(struct uprobe_files *files, struct probed_file *file,
+			  const struct uprobe_site *sites, size_t cnt, int fd)
 {
-	struct uprobe_site *sites = calloc(targets->site_cnt + 1, sizeof(*sites));
 	struct uprobe_links links;
-	int err = -ENOMEM;
+	int err;
 
-	if (!sites)
-		return err;
-	err = uprobe_links__attach(fd, sites, sites_of(files, targets, sites), &links);
-	free(sites);
+	if (!cnt)
+		return 0;
+	err = uprobe_links__attach(fd, sites, cnt, &links);
 	if (err)
 		return err;
 	files->stats.missed_cnt += links.refused_cnt;
@@ -86,6 +87,42 @@ static int attach(struct uprobe_files *files, struct probed_file *file,
 		links__destroy_held(links.links, links.cnt);
 		free(links.links);
 	}
+	return err;
+}
+
+/* Those of another part of the file are taken off and put on with these: seldom, an APK's second library. */
+static int attach_marks(struct uprobe_files *files, struct probed_file *file,
+			const struct uprobe_site *sites, size_t cnt, int fd)
+{
+	struct held_link *links;
+	size_t link_cnt;
+	int err;
+
+	if (!cnt)
+		return 0;
+	link_cnt = uprobe_table__take_marks(&files->table, file, &links);
+	links__destroy_held(links, link_cnt);
+	free(links);
+	err = uprobe_table__add_marks(&files->table, file, sites, cnt, fd);
+	return err ? err : uprobe_files__put_marks(files, file);
+}
+
+static int attach(struct uprobe_files *files, struct probed_file *file,
+		  const struct targets *targets, int fd)
+{
+	struct uprobe_site *sites = calloc(targets->site_cnt + 1, sizeof(*sites));
+	size_t cnt, lasting_cnt = 0;
+	int err;
+
+	if (!sites)
+		return -ENOMEM;
+	cnt = sites_of(files, targets, sites);
+	while (lasting_cnt < cnt && !sites[lasting_cnt].pausable)
+		lasting_cnt++;
+	err = attach_lasting(files, file, sites, lasting_cnt, fd);
+	if (!err)
+		err = attach_marks(files, file, sites + lasting_cnt, cnt - lasting_cnt, fd);
+	free(sites);
 	return err;
 }
 
@@ -150,7 +187,8 @@ static struct probed_file *known(const struct uprobe_files *files, const struct 
 	if (!file_key__of_mapping(map->dev, map->inode, &key))
 		return NULL;
 	file = uprobe_table__file(&files->table, &key);
-	if (!file || !file->link_cnt || !probed_file__has_unit(file, map->file_offset))
+	if (!file || !probed_file__has_sites(file) ||
+	    !probed_file__has_unit(file, map->file_offset))
 		return NULL;
 	return file;
 }
@@ -175,7 +213,8 @@ static void on_map(void *ctx, const struct mmaps_map *map)
 		file = look_into(files, map, fd, exe);
 		close(fd);
 	}
-	if (file && file->link_cnt && uprobe_table__use(&files->table, map->pid, file))
+	if (file && probed_file__has_sites(file) &&
+	    uprobe_table__use(&files->table, map->pid, file))
 		files->stats.missed_cnt++;
 }
 

@@ -39,6 +39,10 @@ int uprobe_files__start(struct uprobe_files *files, struct err *err);
 
 void uprobe_files__free(struct uprobe_files *files); /* ends the thread, detaches; accepts NULL */
 
+/* Are the probes at pausable sites too much for pid? In a second they are off its files, for all who map them, or on
+ * again once they are for nobody. From any thread. 0 or -ENOMEM. */
+int uprobe_files__pause(struct uprobe_files *files, pid_t pid, bool pause);
+
 struct uprobe_files_stats uprobe_files__stats(struct uprobe_files *files);
 
 /* What that thread does, for those who start none: take what there is when fd is readable; and about once a

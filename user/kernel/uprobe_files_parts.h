@@ -4,19 +4,17 @@
 #define JANK_UPROBE_FILES_PARTS_H
 
 #include <pthread.h>
-#include <stdatomic.h>
+#include <uthash.h>
 
 #include "kernel/mmaps.h"
+#include "kernel/reaper.h"
 #include "kernel/uprobe_files.h"
 #include "kernel/uprobe_table.h"
 
-/* Detaching waits for the kernel's grace periods, which nobody else shall wait for. */
-struct reaper {
-	pthread_t thread;
-	bool started;
-	atomic_bool done;
-	struct held_link *links;
-	size_t cnt;
+/* A process that is too busy for probes that can be paused. */
+struct busy_process {
+	pid_t pid;
+	UT_hash_handle hh;
 };
 
 struct uprobe_files {
@@ -31,9 +29,16 @@ struct uprobe_files {
 	pthread_t thread;
 	bool started;
 	int stop_fd;
-	struct reaper reaper;
+	struct reaper *reaper;
 	bool scan_due;
+	struct busy_process *busy; /* by the lock */
 };
+
+/* uprobe_files_pause.c: puts a file's pausable probes on, unless a user of it is busy. 0 or -ENOMEM. */
+int uprobe_files__put_marks(struct uprobe_files *files, struct probed_file *file);
+/* Takes them off, and puts them on, where somebody became busy or is no more. The reaper must be free. */
+void uprobe_files__follow_busy(struct uprobe_files *files);
+void uprobe_files__forget_busy(struct uprobe_files *files);
 
 /* What the rings tell; their context is the struct uprobe_files. */
 struct mmaps_ops uprobe_files__ops(struct uprobe_files *files);

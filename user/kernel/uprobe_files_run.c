@@ -24,8 +24,12 @@ int uprobe_files__new(const struct uprobe_programs *progs, struct uprobe_files *
 	struct uprobe_files *files = calloc(1, sizeof(*files));
 	int res;
 
-	if (!files)
+	if (files)
+		files->reaper = reaper__new();
+	if (!files || !files->reaper) {
+		free(files);
 		return err__set(err, ENOMEM, "out of memory");
+	}
 	pthread_mutex_init(&files->lock, NULL);
 	files->stop_fd = -1;
 	files->progs = *progs;
@@ -45,14 +49,6 @@ int uprobe_files__new(const struct uprobe_programs *progs, struct uprobe_files *
 	return 0;
 }
 
-static void join(struct reaper *reaper)
-{
-	if (reaper->started)
-		pthread_join(reaper->thread, NULL);
-	free(reaper->links);
-	*reaper = (struct reaper){ 0 };
-}
-
 static void stop(struct uprobe_files *files)
 {
 	if (files->started) {
@@ -68,9 +64,10 @@ void uprobe_files__free(struct uprobe_files *files)
 	if (!files)
 		return;
 	stop(files);
-	join(&files->reaper);
+	reaper__free(files->reaper);
 	uprobe_table__free(&files->table);
 	mmaps__free(files->mmaps);
+	uprobe_files__forget_busy(files);
 	pthread_mutex_destroy(&files->lock);
 	free(files);
 }
@@ -127,18 +124,6 @@ static void drop_ended(struct uprobe_files *files, bool all)
 	}
 }
 
-/* Perf events are detached one at a time whatever we do; who attaches one meanwhile waits in the same queue. */
-static void *reap(void *arg)
-{
-	struct reaper *reaper = arg;
-	size_t step = reaper->links->link ? 1 : reaper->cnt;
-
-	for (size_t i = 0; i < reaper->cnt; i += step)
-		links__destroy_held(reaper->links + i, step);
-	atomic_store(&reaper->done, true);
-	return NULL;
-}
-
 /* Signals are for the other threads. */
 static int start_thread(pthread_t *ret, void *(*fn)(void *arg), void *arg)
 {
@@ -154,18 +139,10 @@ static int start_thread(pthread_t *ret, void *(*fn)(void *arg), void *arg)
 
 static void detach_idle(struct uprobe_files *files)
 {
-	struct reaper *reaper = &files->reaper;
+	struct held_link *links = NULL;
+	size_t cnt = uprobe_table__take_idle(&files->table, clock__mono_ns() - LINGER_NS, &links);
 
-	if (reaper->started && !atomic_load(&reaper->done))
-		return;
-	join(reaper);
-	reaper->cnt = uprobe_table__take_idle(&files->table, clock__mono_ns() - LINGER_NS,
-					      &reaper->links);
-	if (!reaper->cnt)
-		return;
-	reaper->started = !start_thread(&reaper->thread, reap, reaper);
-	if (!reaper->started)
-		reap(reaper);
+	reaper__take(files->reaper, links, cnt);
 }
 
 void uprobe_files__tick(struct uprobe_files *files)
@@ -176,7 +153,10 @@ void uprobe_files__tick(struct uprobe_files *files)
 	drop_ended(files, all);
 	if (all)
 		mmaps__scan(&files->ops);
-	detach_idle(files);
+	if (!reaper__is_busy(files->reaper))
+		detach_idle(files);
+	if (!reaper__is_busy(files->reaper))
+		uprobe_files__follow_busy(files);
 }
 
 static void *run(void *arg)

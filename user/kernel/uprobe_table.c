@@ -2,8 +2,10 @@
 #include "kernel/uprobe_table.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define UNITS_MAX 256  /* of a file */
 #define FILES_MAX 1024 /* of a process */
@@ -22,7 +24,7 @@ static void forget_oldest(struct uprobe_table *table)
 	struct probed_file *file, *next;
 
 	HASH_ITER (hh, table->files, file, next) {
-		if (!file->link_cnt) {
+		if (!probed_file__has_sites(file)) {
 			uprobe_table__remove(table, file);
 			return;
 		}
@@ -39,6 +41,7 @@ struct probed_file *uprobe_table__add(struct uprobe_table *table, const struct f
 	if (table->plain_cnt >= UPROBE_TABLE_PLAIN_MAX)
 		forget_oldest(table);
 	file->key = *key;
+	file->marks.fd = -1;
 	file->mtime = st->st_mtim;
 	file->size = st->st_size;
 	HASH_ADD(hh, table->files, key, sizeof(file->key), file);
@@ -49,16 +52,25 @@ struct probed_file *uprobe_table__add(struct uprobe_table *table, const struct f
 void uprobe_table__remove(struct uprobe_table *table, struct probed_file *file)
 {
 	HASH_DEL(table->files, file);
-	*(file->link_cnt ? &table->probed_cnt : &table->plain_cnt) -= 1;
-	table->link_cnt -= file->link_cnt;
+	*(probed_file__has_sites(file) ? &table->probed_cnt : &table->plain_cnt) -= 1;
+	table->link_cnt -= file->link_cnt + file->marks.link_cnt;
+	if (file->marks.fd >= 0)
+		close(file->marks.fd);
+	free(file->marks.sites);
+	free(file->marks.links);
 	free(file->links);
 	free(file->units);
 	free(file);
 }
 
+bool probed_file__has_sites(const struct probed_file *file)
+{
+	return file->link_cnt || file->marks.site_cnt;
+}
+
 bool probed_file__is_stale(const struct probed_file *file, const struct stat *st)
 {
-	return !file->link_cnt &&
+	return !probed_file__has_sites(file) &&
 	       (file->size != st->st_size || file->mtime.tv_sec != st->st_mtim.tv_sec ||
 		file->mtime.tv_nsec != st->st_mtim.tv_nsec);
 }
@@ -87,6 +99,15 @@ int probed_file__add_unit(struct probed_file *file, const struct probed_unit *un
 	return 0;
 }
 
+/* Before it gets its first sites. */
+static void count_probed(struct uprobe_table *table, const struct probed_file *file)
+{
+	if (probed_file__has_sites(file))
+		return;
+	table->plain_cnt--;
+	table->probed_cnt++;
+}
+
 int uprobe_table__add_links(struct uprobe_table *table, struct probed_file *file,
 			    struct held_link *links, size_t cnt)
 {
@@ -101,14 +122,57 @@ int uprobe_table__add_links(struct uprobe_table *table, struct probed_file *file
 		return -ENOMEM;
 	memcpy(all + file->link_cnt, links, cnt * sizeof(*all));
 	free(links);
-	if (!file->link_cnt) {
-		table->plain_cnt--;
-		table->probed_cnt++;
-	}
+	count_probed(table, file);
 	file->links = all;
 	file->link_cnt += cnt;
 	table->link_cnt += cnt;
 	return 0;
+}
+
+int uprobe_table__add_marks(struct uprobe_table *table, struct probed_file *file,
+			    const struct uprobe_site *sites, size_t cnt, int fd)
+{
+	struct probed_marks *marks = &file->marks;
+	struct uprobe_site *all;
+
+	if (marks->fd < 0)
+		marks->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (marks->fd < 0)
+		return -errno;
+	all = realloc(marks->sites, (marks->site_cnt + cnt) * sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	memcpy(all + marks->site_cnt, sites, cnt * sizeof(*all));
+	count_probed(table, file);
+	marks->sites = all;
+	marks->site_cnt += cnt;
+	return 0;
+}
+
+size_t uprobe_table__take_marks(struct uprobe_table *table, struct probed_file *file,
+				struct held_link **ret)
+{
+	size_t cnt = file->marks.link_cnt;
+
+	*ret = file->marks.links;
+	file->marks.links = NULL;
+	file->marks.link_cnt = 0;
+	table->link_cnt -= cnt;
+	return cnt;
+}
+
+int uprobe_table__put_marks(struct uprobe_table *table, struct probed_file *file)
+{
+	struct probed_marks *marks = &file->marks;
+	struct uprobe_links links;
+	int err = uprobe_links__attach(marks->fd, marks->sites, marks->site_cnt, &links);
+
+	if (err)
+		return err;
+	marks->links = links.links;
+	marks->link_cnt = links.cnt;
+	table->link_cnt += links.cnt;
+	return links.refused_cnt;
 }
 
 struct probed_user *uprobe_table__user(const struct uprobe_table *table, pid_t pid)
@@ -178,7 +242,14 @@ void uprobe_table__drop_user(struct uprobe_table *table, struct probed_user *use
 
 static bool is_idle(const struct probed_file *file, uint64_t before_ns)
 {
-	return file->link_cnt && !file->user_cnt && file->idle_ns < before_ns;
+	return probed_file__has_sites(file) && !file->user_cnt && file->idle_ns < before_ns;
+}
+
+static size_t copy_links(struct held_link *to, const struct held_link *from, size_t cnt)
+{
+	if (cnt)
+		memcpy(to, from, cnt * sizeof(*to));
+	return cnt;
 }
 
 size_t uprobe_table__take_idle(struct uprobe_table *table, uint64_t before_ns,
@@ -189,16 +260,16 @@ size_t uprobe_table__take_idle(struct uprobe_table *table, uint64_t before_ns,
 	size_t cnt = 0;
 
 	HASH_ITER (hh, table->files, file, next)
-		cnt += is_idle(file, before_ns) ? file->link_cnt : 0;
-	links = cnt ? calloc(cnt, sizeof(*links)) : NULL;
+		cnt += is_idle(file, before_ns) ? file->link_cnt + file->marks.link_cnt : 0;
+	links = calloc(cnt + 1, sizeof(*links));
 	if (!links)
 		return 0;
 	cnt = 0;
 	HASH_ITER (hh, table->files, file, next) {
 		if (!is_idle(file, before_ns))
 			continue;
-		memcpy(links + cnt, file->links, file->link_cnt * sizeof(*links));
-		cnt += file->link_cnt;
+		cnt += copy_links(links + cnt, file->links, file->link_cnt);
+		cnt += copy_links(links + cnt, file->marks.links, file->marks.link_cnt);
 		uprobe_table__remove(table, file);
 	}
 	*ret = links;

@@ -12,6 +12,7 @@
 
 #include "kernel/file_key.h"
 #include "kernel/links.h"
+#include "kernel/uprobe_links.h"
 
 #define UPROBE_TABLE_PLAIN_MAX                                                                     \
 	4096 /* files without uprobes, remembered lest they be searched again */
@@ -21,12 +22,23 @@ struct probed_unit {
 	uint64_t base, size;
 };
 
+/* Sites that a loop is seen without: their probes are taken off while they cost too much. */
+struct probed_marks {
+	struct uprobe_site *sites;
+	size_t site_cnt;
+	struct held_link *links; /* NULL while they are off */
+	size_t link_cnt;
+	int fd; /* the file, to attach to it again; -1: no sites */
+};
+
 struct probed_file {
 	struct file_key key;
 	struct probed_unit *units;
 	size_t unit_cnt;
 	struct held_link *links;
 	size_t link_cnt;
+	struct probed_marks marks;
+	unsigned busy_cnt; /* of its users; uprobe_files_pause.c */
 	unsigned user_cnt;
 	uint64_t idle_ns;      /* since when nobody maps it */
 	struct timespec mtime; /* when it was searched */
@@ -66,6 +78,21 @@ int probed_file__add_unit(struct probed_file *file, const struct probed_unit *un
 /* Takes over the links; frees the array. 0 or -ENOMEM: then they stay the caller's. */
 int uprobe_table__add_links(struct uprobe_table *table, struct probed_file *file,
 			    struct held_link *links, size_t cnt);
+
+/* Has sites, whether probed now or not. */
+bool probed_file__has_sites(const struct probed_file *file);
+
+/* More sites of the file that can be paused; its probes must be off. Copies them and duplicates fd. 0 or
+ * -errno: then there are none more. */
+int uprobe_table__add_marks(struct uprobe_table *table, struct probed_file *file,
+			    const struct uprobe_site *sites, size_t cnt, int fd);
+
+/* Their probes, malloc'ed, which become the caller's: none are left on. */
+size_t uprobe_table__take_marks(struct uprobe_table *table, struct probed_file *file,
+				struct held_link **ret);
+
+/* Puts them on. Returns how many sites were refused, or -ENOMEM. */
+int uprobe_table__put_marks(struct uprobe_table *table, struct probed_file *file);
 
 /* pid maps the file. 0 or -ENOMEM. */
 int uprobe_table__use(struct uprobe_table *table, pid_t pid, struct probed_file *file);

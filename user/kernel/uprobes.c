@@ -11,6 +11,7 @@
 
 #include "base/living.h"
 #include "kernel/links.h"
+#include "kernel/reaper.h"
 #include "kernel/targets.h"
 
 #define ENOTSUPP 524 /* the kernel's own: an instruction that it does not probe */
@@ -19,6 +20,7 @@ struct probe {
 	uint64_t dev, inode, file_offset;
 	enum site_kind kind;
 	unsigned mark;
+	bool pausable;
 };
 
 struct probed_process {
@@ -27,18 +29,28 @@ struct probed_process {
 	struct probe *probes;
 	struct bpf_link **links; /* of each probe */
 	unsigned cnt;
+	bool paused;		       /* none at sites that can do without */
 	struct probed_process *before; /* its uprobes of before an exec, dead */
 	UT_hash_handle hh;
 };
 
 struct uprobes {
 	struct probed_process *processes;
+	struct reaper *reaper;
 };
 
 int uprobes__new(struct uprobes **ret)
 {
-	*ret = calloc(1, sizeof(**ret));
-	return *ret ? 0 : -ENOMEM;
+	struct uprobes *up = calloc(1, sizeof(*up));
+
+	if (up)
+		up->reaper = reaper__new();
+	if (!up || !up->reaper) {
+		free(up);
+		return -ENOMEM;
+	}
+	*ret = up;
+	return 0;
 }
 
 static void drop(struct uprobes *up, struct probed_process *proc)
@@ -63,6 +75,7 @@ void uprobes__free(struct uprobes *up)
 		return;
 	HASH_ITER (hh, up->processes, proc, next)
 		drop(up, proc);
+	reaper__free(up->reaper);
 	free(up);
 }
 
@@ -102,6 +115,8 @@ struct target_wants uprobe_programs__wants(const struct uprobe_programs *progs)
 struct bpf_program *uprobe_programs__at(const struct uprobe_programs *progs,
 					const struct site *site)
 {
+	if (site->pausable && progs->no_pausable)
+		return NULL;
 	switch (site->kind) {
 	case SITE_WAIT_BEGIN:
 		return progs->wait_begin;
@@ -167,8 +182,8 @@ static int attach_site(struct probed_process *proc, const struct target_lib *lib
 	if (!link)
 		return err__set(err, errno, "process %d: cannot probe %s in '%s': %s", proc->pid,
 				site->function, lib->path, strerror(errno));
-	proc->probes[proc->cnt] =
-		(struct probe){ lib->dev, lib->inode, site->file_offset, site->kind, site->mark };
+	proc->probes[proc->cnt] = (struct probe){ lib->dev,   lib->inode, site->file_offset,
+						  site->kind, site->mark, site->pausable };
 	proc->links[proc->cnt++] = link;
 	return 0;
 }
@@ -197,7 +212,7 @@ int uprobes__attach(struct uprobes *up, pid_t pid, const struct uprobe_programs 
 		const struct target_lib *lib = &targets.libs[site->lib];
 		struct bpf_program *prog = uprobe_programs__at(progs, site);
 
-		if (!prog)
+		if (!prog || (proc->paused && site->pausable))
 			continue;
 		if (!is_attached(proc, lib, site))
 			res = attach_site(proc, lib, site, prog, err);
@@ -209,6 +224,45 @@ int uprobes__attach(struct uprobes *up, pid_t pid, const struct uprobe_programs 
 		*ret_cnt = cnt;
 	targets__free(&targets);
 	return res;
+}
+
+/* Takes the probes out that can be done without. */
+static size_t take_pausable(struct probed_process *proc, struct held_link *ret)
+{
+	unsigned kept = 0;
+	size_t cnt = 0;
+
+	for (unsigned i = 0; i < proc->cnt; i++) {
+		if (proc->probes[i].pausable) {
+			ret[cnt++] = (struct held_link){ .link = proc->links[i], .fd = -1 };
+			continue;
+		}
+		proc->probes[kept] = proc->probes[i];
+		proc->links[kept++] = proc->links[i];
+	}
+	proc->cnt = kept;
+	return cnt;
+}
+
+int uprobes__pause(struct uprobes *up, pid_t pid, bool pause)
+{
+	struct probed_process *proc;
+	struct held_link *links;
+
+	HASH_FIND_INT(up->processes, &pid, proc);
+	if (!proc || !pause) {
+		if (proc)
+			proc->paused = false;
+		return 0;
+	}
+	if (reaper__is_busy(up->reaper))
+		return -EAGAIN;
+	links = calloc(proc->cnt + 1, sizeof(*links));
+	if (!links)
+		return -ENOMEM;
+	proc->paused = true;
+	reaper__take(up->reaper, links, take_pausable(proc, links));
+	return 0;
 }
 
 bool uprobes__lost_task(const struct uprobes *up, pid_t pid)
@@ -233,5 +287,6 @@ int uprobes__renew(struct uprobes *up, pid_t pid)
 		return -ENOMEM;
 	}
 	proc->before = old;
+	proc->paused = old->paused;
 	return 0;
 }

@@ -18,6 +18,7 @@ struct uprobe_programs {
 	struct bpf_program *mark;   /* its attach cookie: the mark's index in the catalogue */
 	struct bpf_program *custom; /* at waits that the catalogue names */
 	const struct catalogue *catalogue; /* of mark and custom; NULL: neither is wanted */
+	bool no_pausable;		   /* nothing at sites that a loop is seen without */
 };
 
 /* What to look for on their behalf. */
@@ -42,5 +43,9 @@ int uprobes__renew(struct uprobes *up, pid_t pid);
  * uprobes__attach begins anew. */
 bool uprobes__lost_task(const struct uprobes *up, pid_t pid);
 void uprobes__detach(struct uprobes *up, pid_t pid);
+
+/* Detaches pid's uprobes at pausable sites, in the background, and attaches none there until it is told
+ * otherwise; to have them again takes uprobes__attach. 0; -EAGAIN: still busy with others; -ENOMEM. */
+int uprobes__pause(struct uprobes *up, pid_t pid, bool pause);
 
 #endif

@@ -108,6 +108,15 @@ int hists__add(struct hists *hists, const struct jank_rec_thread *rec)
 	return add(hists, &hist);
 }
 
+void hists__each(const struct hists *hists,
+		 void (*fn)(void *ctx, uint32_t pid, uint64_t dispatch_cnt), void *ctx)
+{
+	const struct entry *entry;
+
+	for (entry = hists->entries; entry; entry = entry->hh.next)
+		fn(ctx, entry->key.pid, entry->hist.dispatch_cnt);
+}
+
 int hists__name(struct hists *hists, uint32_t pid, const char *name)
 {
 	struct entry *entry;

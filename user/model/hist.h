@@ -22,6 +22,10 @@ void hists__free(struct hists *hists); /* accepts NULL */
 int hists__add(struct hists *hists, const struct jank_rec_thread *rec);
 int hists__merge(struct hists *hists, const struct hists *other);
 
+/* The dispatches of each process and loop kind: fn may be called several times for one process. */
+void hists__each(const struct hists *hists,
+		 void (*fn)(void *ctx, uint32_t pid, uint64_t dispatch_cnt), void *ctx);
+
 struct hist_totals hists__totals(const struct hists *hists);
 
 /* The name of a process that has ended, for all that hists__list tells of it. 0 or -ENOMEM. */

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Who has its marks on: by how often it dispatches, and by what was slow. */
+#include "app/mark_duty.h"
+
+#include "base/clock.h"
+#include "tests/tap.h"
+
+#define BUSY 10000
+#define CALM 100
+
+struct run {
+	struct mark_duty duty;
+	uint64_t now_ns, cnt;
+	bool on;
+};
+
+/* Some seconds at so many dispatches each. */
+static void go(struct run *run, unsigned seconds, unsigned rate)
+{
+	for (unsigned i = 0; i < seconds; i++) {
+		run->now_ns += NS_PER_SEC;
+		run->cnt += rate;
+		run->on = mark_duty__look(&run->duty, run->now_ns, run->cnt);
+	}
+}
+
+static struct run fresh(void)
+{
+	struct run run = { .now_ns = 1000 * NS_PER_SEC, .cnt = 7 * BUSY };
+
+	run.on = mark_duty__look(&run.duty, run.now_ns, run.cnt);
+	return run;
+}
+
+static void test_rates(void)
+{
+	struct run run = fresh();
+
+	ok(run.on, "on at first, whatever it did before");
+	go(&run, 60, CALM);
+	ok(run.on, "on for who dispatches seldom");
+	mark_duty__slow(&run.duty);
+	go(&run, 2, CALM);
+	ok(run.on, "slow or not");
+	go(&run, 1, BUSY);
+	ok(!run.on, "off a second after it got busy");
+	go(&run, 200, BUSY);
+	ok(!run.on, "for as long as nothing is slow");
+	go(&run, 60, 1000);
+	ok(!run.on, "and at a rate in between: without marks there are fewer dispatches");
+	go(&run, 1, CALM);
+	ok(run.on, "on again as soon as it is calm");
+	go(&run, 1, 1999);
+	ok(run.on, "up to what is busy");
+	go(&run, 1, 2000);
+	ok(!run.on, "which begins there");
+}
+
+static unsigned seconds_on(struct run *run, unsigned seconds, bool slow)
+{
+	unsigned on = 0;
+
+	for (unsigned i = 0; i < seconds; i++) {
+		if (slow)
+			mark_duty__slow(&run->duty);
+		go(run, 1, BUSY);
+		on += run->on;
+	}
+	return on;
+}
+
+static void test_slow(void)
+{
+	struct run run = fresh();
+	unsigned on;
+
+	go(&run, 10, BUSY);
+	mark_duty__slow(&run.duty);
+	go(&run, 30, BUSY);
+	ok(!run.on, "they rest, though something was slow");
+	go(&run, 10, BUSY);
+	ok(run.on, "but not for long");
+	go(&run, 5, BUSY);
+	ok(!run.on, "and some seconds are enough");
+	is_uint(seconds_on(&run, 200, false), 0, "nothing slow, nothing on");
+	on = seconds_on(&run, 1000, true);
+	ok(on >= 80 && on <= 110, "always slow: on for a tenth of the time, %u s of 1000", on);
+}
+
+static void test_odd_times(void)
+{
+	struct run run = fresh();
+
+	for (int i = 0; i < 9; i++) {
+		run.now_ns += NS_PER_SEC / 10;
+		run.cnt += BUSY;
+		ok(mark_duty__look(&run.duty, run.now_ns, run.cnt), "no second has gone by");
+	}
+	run.now_ns += NS_PER_SEC / 10;
+	ok(!mark_duty__look(&run.duty, run.now_ns, run.cnt), "one has");
+	is_uint(run.duty.rate, 9 * BUSY, "with so many in it");
+	run.now_ns += 10 * NS_PER_SEC;
+	ok(mark_duty__look(&run.duty, run.now_ns, 5),
+	   "threads that ended took their counts along: not busy by that");
+	is_uint(run.duty.rate, 0, "but nothing");
+}
+
+int main(void)
+{
+	test_rates();
+	test_slow();
+	test_odd_times();
+	return tap__done();
+}
