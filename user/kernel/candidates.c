@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Each file once; only a bounded number of different ones is kept. */
+#include "base/zip_entry.h"
 #include "kernel/candidates.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 
 #include "kernel/maps_lines.h"
 #include "kernel/targets.h"
-#include "kernel/zip_entry.h"
 
 struct reader {
 	const struct target_wants *wants;

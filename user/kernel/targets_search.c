@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/zip_entry.h"
 #include "kernel/catalogue.h"
 #include "kernel/elffunc.h"
 #include "kernel/mark_sites.h"
 #include "kernel/sites.h"
 #include "kernel/targets.h"
-#include "kernel/zip_entry.h"
 
 #define SITES_MAX    256
 #define PICKS_MAX    8
