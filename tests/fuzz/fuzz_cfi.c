@@ -46,7 +46,7 @@ static void use(struct corpus *c)
 	if (!mem)
 		abort();
 	memcpy(mem, c->bytes, c->len);
-	cfi = cfi__new(-1, mem, c->len);
+	cfi = cfi__new(-1, (struct image_part){}, mem, c->len);
 	if (!cfi)
 		return;
 	look(&c->fuzz, cfi, c->len);

@@ -107,29 +107,51 @@ static int take_entry(int fd, const uint8_t *entry, uint64_t offset, struct zip_
 	return 0;
 }
 
-int zip_entry__at(int fd, uint64_t offset, struct zip_entry *ret)
+int zip_directory__read(struct zip_directory *dir, int fd)
 {
-	uint64_t directory_offset, len;
-	const uint8_t *entry;
-	uint8_t *directory;
+	uint64_t offset, len;
 	struct stat st;
 	int err;
 
+	*dir = (struct zip_directory){ .fd = fd };
 	if (fstat(fd, &st))
 		return -errno;
 	if (!S_ISREG(st.st_mode) || st.st_size <= 0)
 		return -ENOEXEC;
-	err = find_directory(fd, (uint64_t)st.st_size, &directory_offset, &len);
+	err = find_directory(fd, (uint64_t)st.st_size, &offset, &len);
 	if (err)
 		return err;
-	directory = malloc(len ? len : 1);
-	if (!directory)
+	dir->bytes = malloc(len ? len : 1);
+	if (!dir->bytes)
 		return -ENOMEM;
-	err = file__read_exactly(fd, directory, len, directory_offset);
-	if (!err) {
-		entry = nearest_entry(directory, len, offset);
-		err = entry ? take_entry(fd, entry, offset, ret) : -ENOENT;
-	}
-	free(directory);
+	dir->len = len;
+	err = file__read_exactly(fd, dir->bytes, len, offset);
+	if (err)
+		zip_directory__free(dir);
+	return err;
+}
+
+void zip_directory__free(struct zip_directory *dir)
+{
+	free(dir->bytes);
+	*dir = (struct zip_directory){ .fd = -1 };
+}
+
+int zip_directory__at(const struct zip_directory *dir, uint64_t offset, struct zip_entry *ret)
+{
+	const uint8_t *entry = nearest_entry(dir->bytes, dir->len, offset);
+
+	return entry ? take_entry(dir->fd, entry, offset, ret) : -ENOENT;
+}
+
+int zip_entry__at(int fd, uint64_t offset, struct zip_entry *ret)
+{
+	struct zip_directory dir;
+	int err = zip_directory__read(&dir, fd);
+
+	if (err)
+		return err;
+	err = zip_directory__at(&dir, offset, ret);
+	zip_directory__free(&dir);
 	return err;
 }

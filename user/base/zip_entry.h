@@ -4,6 +4,7 @@
 #define JANK_ZIP_ENTRY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define ZIP_NAME_MAX 240
@@ -15,6 +16,20 @@ struct zip_entry {
 
 /* Whether libraries may be mapped out of a file with this name. */
 bool zip_entry__is_archive(const char *path);
+
+/* An archive's directory, to be asked more than once. */
+struct zip_directory {
+	int fd; /* borrowed */
+	uint8_t *bytes;
+	size_t len;
+};
+
+/* Reads it. 0, -ENOEXEC: no zip file (or one of more than 4 GiB, or with more than 64 MiB of names), or -errno. */
+int zip_directory__read(struct zip_directory *dir, int fd);
+void zip_directory__free(struct zip_directory *dir);
+
+/* As zip_entry__at, in time that grows with dir->len. */
+int zip_directory__at(const struct zip_directory *dir, uint64_t offset, struct zip_entry *ret);
 
 /* The stored file that holds the archive's byte at offset. 0, -ENOENT: none, -ENOEXEC: no zip file (or one
  * of more than 4 GiB), or -errno. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Each file once; only a bounded number of different ones is kept. */
-#include "base/zip_entry.h"
 #include "kernel/candidates.h"
 
 #include <errno.h>
@@ -11,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/zip_entry.h"
 #include "kernel/maps_lines.h"
 #include "kernel/targets.h"
 

@@ -102,7 +102,7 @@ static int parse(struct cfi *cfi)
 	return 0;
 }
 
-struct cfi *cfi__new(int fd, void *mem, size_t size)
+struct cfi *cfi__new(int fd, struct image_part part, void *mem, size_t size)
 {
 	struct cfi *cfi = calloc(1, sizeof(*cfi));
 
@@ -113,6 +113,7 @@ struct cfi *cfi__new(int fd, void *mem, size_t size)
 		return NULL;
 	}
 	cfi->mem = mem;
+	cfi->part = part;
 	image__of_mem(&cfi->img, mem, size);
 	if (fd >= 0)
 		cfi__set_fd(cfi, fd);
@@ -158,7 +159,7 @@ void cfi__set_fd(struct cfi *cfi, int fd)
 		return;
 	if (cfi->img.fd >= 0)
 		close(cfi->img.fd);
-	if (fd < 0 || image__of_fd(&cfi->img, fd)) {
+	if (fd < 0 || image__of_part(&cfi->img, fd, cfi->part)) {
 		if (fd >= 0)
 			close(fd);
 		image__of_mem(&cfi->img, NULL, 0);

@@ -50,11 +50,11 @@ struct cfi_row {
 struct cfi;
 
 /*
- * The tables of an ELF image: parses what is needed to find them. Takes fd (or -1: then mem, malloc'ed and taken
- * too). NULL when out of memory; a file without tables, or none at all, is a cfi that has no rows. Never fails for what
- * the file holds.
+ * The tables of an ELF image: parses what is needed to find them. It is a part of the file fd, which is taken (or -1: then
+ * mem, malloc'ed and taken too). NULL when out of memory; a file without tables, or none at all, is a cfi that has no rows.
+ * Never fails for what the file holds.
  */
-struct cfi *cfi__new(int fd, void *mem, size_t size);
+struct cfi *cfi__new(int fd, struct image_part part, void *mem, size_t size);
 void cfi__free(struct cfi *cfi); /* accepts NULL */
 
 /* The descriptor may be given up, and given back when an address is asked for that isn't known yet. */

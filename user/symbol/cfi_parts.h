@@ -52,7 +52,8 @@ struct cfi_entry {
 #define CFI_SECTIONS 3
 struct cfi {
 	struct image img;
-	void *mem; /* owned, or NULL: img is of a descriptor, owned too */
+	struct image_part part; /* of the file that img is */
+	void *mem;		/* owned, or NULL: img is of a descriptor, owned too */
 	bool is64, is_elf, debug_wanted;
 	bool keeps_fp; /* Go's code */
 	uint16_t machine;

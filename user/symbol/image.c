@@ -19,6 +19,21 @@ int image__of_fd(struct image *img, int fd)
 	return 0;
 }
 
+int image__of_part(struct image *img, int fd, struct image_part part)
+{
+	int ret = image__of_fd(img, fd);
+
+	if (ret || !part.size)
+		return ret;
+	if (part.begin >= img->size)
+		return -ENODATA;
+	img->begin = part.begin;
+	img->size -= part.begin;
+	if (part.size < img->size)
+		img->size = part.size;
+	return 0;
+}
+
 void image__of_mem(struct image *img, const void *mem, size_t size)
 {
 	*img = (struct image){ .fd = -1, .mem = mem, .size = size };
@@ -31,6 +46,7 @@ bool image__holds(const struct image *img, uint64_t off, uint64_t len)
 
 int image__read(const struct image *img, uint64_t off, void *buf, size_t len)
 {
+	uint64_t at = img->begin + off;
 	size_t done = 0;
 
 	if (!image__holds(img, off, len))
@@ -41,7 +57,7 @@ int image__read(const struct image *img, uint64_t off, void *buf, size_t len)
 		return 0;
 	}
 	while (done < len) {
-		ssize_t n = pread(img->fd, (char *)buf + done, len - done, off + done);
+		ssize_t n = pread(img->fd, (char *)buf + done, len - done, at + done);
 
 		if (n < 0 && errno == EINTR)
 			continue;

@@ -15,11 +15,20 @@
 struct image {
 	int fd;		 /* borrowed; -1: memory */
 	const void *mem; /* borrowed */
+	uint64_t begin;	 /* in the file, of what offset 0 is */
 	uint64_t size;
+};
+
+/* What of a file is meant: a library that lies in an archive, or all of it (size 0). */
+struct image_part {
+	uint64_t begin, size;
 };
 
 /* The image of an open regular file. -errno of fstat, or -EINVAL when it is something else. */
 int image__of_fd(struct image *img, int fd);
+
+/* The same of a part of it, as far as the file reaches. -ENODATA: it doesn't reach there. */
+int image__of_part(struct image *img, int fd, struct image_part part);
 
 void image__of_mem(struct image *img, const void *mem, size_t size);
 

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,50 @@ struct mapped *maps__same(const struct maps *maps, const struct mapped *mapped)
 
 	HASH_FIND(hh, maps->mapped, mapped->key, mapped->key_len, ret);
 	return ret;
+}
+
+static struct mapped *new_part(struct mapped *archive, const struct region *region,
+			       const char *name, size_t key_len)
+{
+	struct mapped *ret = calloc(1, sizeof(*ret) + key_len + 1);
+
+	if (ret && asprintf(&ret->path, "%s!/%s", archive->path, name) < 0) {
+		free(ret);
+		return NULL;
+	}
+	if (!ret)
+		return NULL;
+	ret->kind = MAPPED_FILE;
+	ret->dev = archive->dev;
+	ret->inode = archive->inode;
+	ret->start = region->start;
+	ret->end = region->end;
+	ret->archive = archive;
+	ret->key_len = key_len;
+	return ret;
+}
+
+struct mapped *maps__part(struct maps *maps, struct mapped *archive, const struct region *region,
+			  const char *name, uint64_t begin, uint64_t size)
+{
+	struct mapped *ret = NULL;
+	char *key;
+	int len = asprintf(&key, "%.*s!%" PRIx64, (int)archive->key_len, archive->key, begin);
+
+	if (len < 0)
+		return NULL;
+	HASH_FIND(hh, maps->mapped, key, (size_t)len, ret);
+	if (!ret) {
+		ret = new_part(archive, region, name, len);
+		if (ret) {
+			memcpy(ret->key, key, len);
+			ret->begin = begin;
+			ret->size = size;
+			HASH_ADD_KEYPTR(hh, maps->mapped, ret->key, ret->key_len, ret);
+		}
+	}
+	free(key);
+	return ret && ret->archive == archive ? ret : NULL; /* a file may have any name */
 }
 
 size_t maps__bytes(const struct maps *maps)

@@ -24,15 +24,19 @@ struct mapped {
 	enum mapped_kind kind;
 	dev_t dev;
 	uint64_t inode;
-	uint64_t start, end;   /* of one of its regions: names it in map_files */
-	struct module *module; /* set by the user of this; NULL when there is none */
-	char *path;	       /* decoded, without " (deleted)" */
+	uint64_t start, end;	/* of one of its regions: names it in map_files */
+	struct module *module;	/* set by the user of this; NULL when there is none */
+	char *path;		/* decoded, without " (deleted)"; of a part "ARCHIVE!/ENTRY" */
+	struct mapped *archive; /* the file that this is a part of, in the same maps; or NULL */
+	bool is_archive;	/* its regions were looked at for parts; has no module of its own */
+	uint64_t begin, size;	/* of a part, in the archive */
 	size_t key_len;
 	char key[]; /* the line's text from the device on: what makes it the same thing */
 };
 
 struct region {
-	uint64_t start, end, offset;
+	uint64_t start, end;
+	uint64_t offset; /* in what is mapped: in the file, or in the part of it */
 	struct mapped *mapped;
 };
 
@@ -53,6 +57,10 @@ const struct region *maps__find(const struct maps *maps, uint64_t addr);
 
 /* The same thing in another reading of the maps, or NULL. */
 struct mapped *maps__same(const struct maps *maps, const struct mapped *mapped);
+
+/* The part of an archive that a region of it lies in, by where it begins; made when it is new. NULL when out of memory. */
+struct mapped *maps__part(struct maps *maps, struct mapped *archive, const struct region *region,
+			  const char *name, uint64_t begin, uint64_t size);
 
 size_t maps__bytes(const struct maps *maps);
 

@@ -10,13 +10,14 @@
 #define HELD_MAX     256 /* descriptors for files not read yet: further ones are opened again by name */
 #define CFI_HELD_MAX 128 /* for unwind tables: the same */
 
-static struct module_id id_of(const struct stat *st)
+static struct module_id id_of(const struct stat *st, struct image_part part)
 {
 	return (struct module_id){ .dev = st->st_dev,
 				   .inode = st->st_ino,
 				   .mtime_ns =
 					   st->st_mtim.tv_sec * 1000000000ull + st->st_mtim.tv_nsec,
-				   .size = st->st_size };
+				   .size = st->st_size,
+				   .part = part };
 }
 
 static struct module *get(struct modules *modules, const struct module_id *id)
@@ -45,9 +46,10 @@ static void drop_fd(struct modules *modules, struct module *module)
 	modules->held--;
 }
 
-struct module *modules__of_file(struct modules *modules, int fd, const struct stat *st)
+struct module *modules__of_file(struct modules *modules, int fd, const struct stat *st,
+				struct image_part part)
 {
-	struct module_id id = id_of(st);
+	struct module_id id = id_of(st, part);
 	struct module *module = get(modules, &id);
 
 	if (module && !module->loaded && module->fd < 0 && modules->held < HELD_MAX) {
@@ -61,9 +63,14 @@ struct module *modules__of_file(struct modules *modules, int fd, const struct st
 
 bool module__is(const struct module *module, const struct stat *st)
 {
-	struct module_id id = id_of(st);
+	struct module_id id = id_of(st, module->id.part);
 
 	return !memcmp(&id, &module->id, sizeof(id));
+}
+
+int module__image(const struct module *module, int fd, struct image *img)
+{
+	return image__of_part(img, fd, module->id.part);
 }
 
 static void drop_cfi(struct modules *modules, struct module *module)
@@ -110,7 +117,7 @@ void module__load(struct modules *modules, struct module *module, int fd,
 {
 	struct image img;
 
-	if (!image__of_fd(&img, fd))
+	if (!module__image(module, fd, &img))
 		module__build(module, &img, places);
 	module->loaded = true;
 	drop_fd(modules, module);
@@ -132,7 +139,7 @@ static struct cfi *cfi_of_memory(const void *mem, size_t size)
 {
 	void *copy = malloc(size);
 
-	return copy ? cfi__new(-1, memcpy(copy, mem, size), size) : NULL;
+	return copy ? cfi__new(-1, (struct image_part){}, memcpy(copy, mem, size), size) : NULL;
 }
 
 struct module *modules__of_memory(struct modules *modules, const void *mem, size_t size)
@@ -171,7 +178,7 @@ struct cfi *modules__open_cfi(struct modules *modules, struct module *module, in
 		modules->cfi_held -= cfi__has_fd(module->cfi);
 		cfi__set_fd(module->cfi, fd);
 	} else {
-		module->cfi = cfi__new(fd, NULL, 0);
+		module->cfi = cfi__new(fd, module->id.part, NULL, 0);
 	}
 	modules->cfi_held += module->cfi && cfi__has_fd(module->cfi);
 	return module->cfi;

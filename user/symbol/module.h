@@ -17,9 +17,10 @@
 
 #define MODULE_TABS_MAX 4
 
-/* What makes two files the same, by fstat; for the vdso a hash of its bytes. */
+/* What makes two files the same, by fstat, and which part of it; for the vdso a hash of its bytes. */
 struct module_id {
 	uint64_t dev, inode, mtime_ns, size;
+	struct image_part part;
 };
 
 struct module_tab {
@@ -52,14 +53,18 @@ struct modules {
 	size_t cfi_held; /* and in module.cfi */
 };
 
-/* The module of an open file, with a reference more. Takes fd. NULL when out of memory. */
-struct module *modules__of_file(struct modules *modules, int fd, const struct stat *st);
+/* The module of an open file, or of a library in it, with a reference more. Takes fd. NULL when out of memory. */
+struct module *modules__of_file(struct modules *modules, int fd, const struct stat *st,
+				struct image_part part);
 
 /* The module of an ELF image in memory; its tables are built at once. */
 struct module *modules__of_memory(struct modules *modules, const void *mem, size_t size);
 
 /* Whether an open file is this module's. */
 bool module__is(const struct module *module, const struct stat *st);
+
+/* Its image, given its file (borrowed). 0 or -errno. */
+int module__image(const struct module *module, int fd, struct image *img);
 
 /* Builds the tables from fd (borrowed). A file that is no ELF file, or a broken one, has none. */
 void module__load(struct modules *modules, struct module *module, int fd,

@@ -87,7 +87,7 @@ static void add_module(struct offline *offline, struct offline_build *build, con
 			close(fd);
 		return;
 	}
-	module = modules__of_file(&offline->env.modules, dup(fd), &st);
+	module = modules__of_file(&offline->env.modules, dup(fd), &st, (struct image_part){});
 	for (size_t i = 0; module && i < build->cnt; i++) {
 		if (build->modules[i] != module)
 			continue;

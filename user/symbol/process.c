@@ -12,6 +12,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/living.h"
+#include "symbol/archive.h"
+#include "symbol/mapped_file.h"
 #include "symbol/openfile.h"
 #include "symbol/script.h"
 #include "symbol/vdso.h"
@@ -95,38 +97,6 @@ static void read_status(const char *proc, struct process *process)
 	strbuf__free(&sb);
 }
 
-static bool is_mapped_one(const struct mapped *mapped, const struct stat *st)
-{
-	return st->st_dev == mapped->dev && st->st_ino == mapped->inode;
-}
-
-/* map_files is the mapped file itself, wherever its name went. A name may by now be another
- * file's. */
-static int open_mapped(const struct process_env *env, uint32_t pid, const struct mapped *mapped,
-		       struct stat *st)
-{
-	char path[PATH_MAX];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%u/map_files/%llx-%llx", env->proc, pid,
-		 (unsigned long long)mapped->start, (unsigned long long)mapped->end);
-	fd = openfile__path(path, st);
-	if (fd >= 0 || mapped->path[0] != '/')
-		return fd;
-	snprintf(path, sizeof(path), "%s/%u/root", env->proc, pid);
-	fd = openfile__in_root(path, mapped->path, st);
-	if (fd >= 0 && is_mapped_one(mapped, st))
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	fd = openfile__path(mapped->path, st);
-	if (fd >= 0 && !is_mapped_one(mapped, st)) {
-		close(fd);
-		return -ESTALE;
-	}
-	return fd;
-}
-
 static struct module *find_module(struct process_env *env, uint32_t pid,
 				  const struct mapped *mapped)
 {
@@ -137,8 +107,11 @@ static struct module *find_module(struct process_env *env, uint32_t pid,
 	int fd;
 
 	if (mapped->kind == MAPPED_FILE) {
-		fd = open_mapped(env, pid, mapped, &st);
-		return fd < 0 ? NULL : modules__of_file(&env->modules, fd, &st);
+		fd = mapped_file__open(env->proc, pid, mapped, &st);
+		return fd < 0 ? NULL
+			      : modules__of_file(
+					&env->modules, fd, &st,
+					(struct image_part){ mapped->begin, mapped->size });
 	}
 	if (mapped->kind == MAPPED_VDSO &&
 	    !vdso__copy(env->proc, pid, mapped->start, mapped->end, &mem, &size)) {
@@ -158,7 +131,7 @@ static void find_modules(struct process_env *env, struct process *process, struc
 		if (old && old->module) {
 			mapped->module = old->module;
 			mapped->module->refs++;
-		} else if (opened++ < OPEN_MAX_CNT) {
+		} else if (!mapped->is_archive && opened++ < OPEN_MAX_CNT) {
 			mapped->module = find_module(env, process->living, mapped);
 		}
 	}
@@ -174,7 +147,7 @@ static void find_jitdump(struct process_env *env, struct process *process)
 	for (mapped = process->maps.mapped; mapped; mapped = mapped->hh.next) {
 		if (!jitdump__is(mapped))
 			continue;
-		fd = open_mapped(env, process->living, mapped, &st);
+		fd = mapped_file__open(env->proc, process->living, mapped, &st);
 		if (fd < 0)
 			continue;
 		if (process->dump.fd < 0 || st.st_ino != process->dump.inode ||
@@ -204,6 +177,7 @@ int process__refresh(struct process_env *env, struct process *process, bool must
 		}
 		process->start_time = start_time;
 		read_status(env->proc, process);
+		archive__split(env->proc, process->living, &process->maps, &maps);
 		find_modules(env, process, &maps);
 		release(env, &process->maps);
 		process->maps = maps;
@@ -225,7 +199,7 @@ int process__open(const struct process_env *env, const struct process *process,
 		  const struct mapped *mapped)
 {
 	struct stat st;
-	int fd = open_mapped(env, process->living, mapped, &st);
+	int fd = mapped_file__open(env->proc, process->living, mapped, &st);
 
 	if (fd >= 0 && !module__is(mapped->module, &st)) {
 		close(fd);

@@ -32,7 +32,7 @@ static int find_in_file(const struct process_env *env, const struct process *pro
 
 	if (fd < 0)
 		return fd;
-	res = image__of_fd(&img, fd);
+	res = module__image(region->mapped->module, fd, &img);
 	if (!res)
 		res = elf__open(&elf, &img);
 	if (!res) {

@@ -43,7 +43,7 @@ static void add_debug_file(struct process_env *env, const struct process *proces
 	places = (struct debugfile_places){ .debug_dir = env->debug_dir,
 					    .root = root,
 					    .path = mapped->path };
-	if (!image__of_fd(&img, fd) && !elf__open(&elf, &img)) {
+	if (!module__image(mapped->module, fd, &img) && !elf__open(&elf, &img)) {
 		debug = debugfile__open(&elf, &places);
 		elf__close(&elf);
 	}

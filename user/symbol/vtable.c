@@ -91,13 +91,15 @@ static bool find_place(struct reading *rd, uint64_t addr, struct place *ret)
 static bool read_file(struct reading *rd, const struct place *place, void *buf, size_t len)
 {
 	int fd = process__open(rd->env, rd->process, place->mapped);
-	ssize_t n;
+	struct image img;
+	bool ret;
 
 	if (fd < 0)
 		return false;
-	n = pread(fd, buf, len, place->offset);
+	ret = !module__image(place->mapped->module, fd, &img) &&
+	      !image__read(&img, place->offset, buf, len);
 	close(fd);
-	return n == (ssize_t)len;
+	return ret;
 }
 
 /* Constant data within a page: from memory, else as it is in the file. */
@@ -169,7 +171,7 @@ static size_t class_by_symbol(struct reading *rd, const struct place *place, cha
 
 	if (fd < 0)
 		return 0;
-	if (!image__of_fd(&img, fd) && !elf__open(&elf, &img)) {
+	if (!module__image(place->mapped->module, fd, &img) && !elf__open(&elf, &img)) {
 		if (elfobject__find(&elf, "_ZTV", place->vaddr, symbol, sizeof(symbol)))
 			len = class_of_symbol(symbol, buf, cap);
 		elf__close(&elf);

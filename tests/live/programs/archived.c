@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * archived ARCHIVE BEGIN FUNCTION [MS]: maps the library that begins there in the file as Android's loader does, without
+ * relocations, and says where. FUNCTION is an address in it (hex): with MS it is called from a loop's handlers, to
+ * keep busy for as long. Ends with its stdin.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROOM (16u << 20)
+#define PAGE 4096ul
+
+typedef void busy_fn(unsigned ms);
+
+static char *map_library(int fd, off_t begin)
+{
+	char *base = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	Elf64_Ehdr head;
+	Elf64_Phdr ph;
+
+	if (base == MAP_FAILED || pread(fd, &head, sizeof(head), begin) != sizeof(head))
+		return NULL;
+	for (unsigned i = 0; i < head.e_phnum; i++) {
+		int prot = 0;
+
+		if (pread(fd, &ph, sizeof(ph), begin + head.e_phoff + i * sizeof(ph)) != sizeof(ph))
+			return NULL;
+		if (ph.p_type != PT_LOAD || ph.p_vaddr + ph.p_memsz > ROOM)
+			continue;
+		prot |= ph.p_flags & PF_R ? PROT_READ : 0;
+		prot |= ph.p_flags & PF_W ? PROT_WRITE : 0;
+		prot |= ph.p_flags & PF_X ? PROT_EXEC : 0;
+		if (mmap(base + (ph.p_vaddr & -PAGE), ph.p_memsz + ph.p_vaddr % PAGE, prot,
+			 MAP_PRIVATE | MAP_FIXED, fd, begin + (ph.p_offset & -PAGE)) == MAP_FAILED)
+			return NULL;
+	}
+	return base;
+}
+
+static long now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void busy(unsigned ms)
+{
+	for (long end = now_ms() + ms; now_ms() < end;)
+		;
+}
+
+static void loop(void (*handle)(busy_fn *, unsigned), unsigned ms)
+{
+	struct pollfd in = { .fd = 0, .events = POLLIN };
+	struct epoll_event event;
+	int epoll = epoll_create1(0);
+
+	while (!poll(&in, 1, 0)) {
+		epoll_wait(epoll, &event, 1, 20);
+		handle(busy, ms);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int fd = argc > 3 ? open(argv[1], O_RDONLY) : -1;
+	char *base = fd >= 0 ? map_library(fd, atol(argv[2])) : NULL;
+
+	if (!base)
+		return 1;
+	printf("base %p\nready\n", base);
+	fflush(stdout);
+	if (argc > 4)
+		loop((void (*)(busy_fn *, unsigned))(base + strtoul(argv[3], NULL, 16)),
+		     atoi(argv[4]));
+	getchar();
+	return 0;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The file that a process has mapped, not just one of its name. */
+#ifndef JANK_SYMBOL_MAPPED_FILE_H
+#define JANK_SYMBOL_MAPPED_FILE_H
+
+#include <sys/stat.h>
+
+#include "symbol/maps.h"
+
+/*
+ * Opens it for reading, while the process lives (pid: a thread of it by which /proc tells of its memory). Of a part of an
+ * archive, the archive. A descriptor that is the caller's; -ESTALE: another file has its name by now; or -errno.
+ */
+int mapped_file__open(const char *proc, uint32_t pid, const struct mapped *mapped, struct stat *st);
+
+#endif
