@@ -226,9 +226,8 @@ static __always_inline void thread__set_counted(struct jank_thread *t, __u32 cou
 }
 
 /*
- * The thread runs, and we were not told that it got the CPU: here and there the kernel leaves our programs
- * out for a moment (seen on 6.18 in a virtual machine: three switches of five thousand, and the
- * wake-ups before them). Its CPU clock tells since when it runs; before that it was as we knew it.
+ * The thread runs, and we were not told that it got the CPU. Ordinary kernels don't do that; one was met that tells no
+ * tracer of some switches (docs/kernel-facts.md). Its CPU clock tells since when it runs; before that it was as we knew it.
  */
 static __noinline int thread__arrive_late(struct jank_thread *t, struct task_struct *task, u64 now)
 {

@@ -135,16 +135,16 @@ static bool bpf_cost(struct session *s, uint64_t elapsed_ns, uint64_t *ret_ns, u
 	return true;
 }
 
-static void add_kernel_losses(struct session *s, struct losses *ret)
+static void add_kernel_losses(const struct session *s, struct losses *ret)
 {
-	*ret = s->losses;
 	loader__losses(s->loader, ret->cnt); /* the first JANK_LOSS_CNT are the kernel side's */
+	losses__add(ret, LOSS_SKIPPED, loader__skipped(s->loader));
 }
 
 void session__keep_losses(struct session *s)
 {
 	if (s->loader)
-		loader__losses(s->loader, s->kernel_losses.cnt);
+		add_kernel_losses(s, &s->kernel_losses);
 }
 
 /* The summary went out before its own loss, or that of the last blocks, could be known. */
@@ -180,7 +180,7 @@ void session__status(struct session *s)
 	uint64_t now = clock__mono_ns(), elapsed = now - s->start_ns;
 	struct hist_totals sum = totals(s);
 	struct strbuf line = STRBUF_INIT;
-	struct losses losses;
+	struct losses losses = s->losses;
 
 	add_kernel_losses(s, &losses);
 	clock__add_duration(&line, elapsed);
@@ -236,6 +236,7 @@ int session__send_summary(struct session *s)
 	summary->bpf_known = bpf_cost(s, summary->elapsed_ns, &summary->bpf_ns, &summary->bpf_runs);
 	summary->user_cpu_ns = own_cpu_ns();
 	summary->rss_kb = own_rss_kb();
+	losses = s->losses;
 	add_kernel_losses(s, &losses);
 	if (losses__list(&losses, &summary->lost, &summary->lost_cnt) || set_loops(s, summary))
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);

@@ -26,6 +26,14 @@ int counts__losses(int map_fd, uint64_t cnt[JANK_LOSS_CNT])
 	return 0;
 }
 
+uint64_t counts__skipped(int prog_fd)
+{
+	struct bpf_prog_info info = {};
+	__u32 len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(prog_fd, &info, &len) ? 0 : info.recursion_misses;
+}
+
 bool counts__cost(const struct bpf_object *obj, uint64_t *ret_ns, uint64_t *ret_runs)
 {
 	struct bpf_program *prog;

@@ -310,6 +310,22 @@ void loader__each_program(const struct loader *loader,
 	}
 }
 
+static void add_skipped(void *ctx, const char *name, int fd)
+{
+	uint64_t *sum = ctx;
+
+	(void)name;
+	*sum += counts__skipped(fd);
+}
+
+uint64_t loader__skipped(const struct loader *loader)
+{
+	uint64_t sum = 0;
+
+	loader__each_program(loader, add_skipped, &sum);
+	return sum;
+}
+
 bool loader__cost(const struct loader *loader, uint64_t *ret_ns, uint64_t *ret_runs)
 {
 	return counts__cost(loader->skel->obj, ret_ns, ret_runs);

@@ -103,6 +103,9 @@ bool loader__vblanks(const struct loader *loader, uint32_t crtc, struct jank_vbl
 /* Adds the kernel side's losses, by JANK_LOST_*. */
 int loader__losses(const struct loader *loader, uint64_t cnt[JANK_LOSS_CNT]);
 
+/* Runs of our programs that the kernel left out: see counts__skipped. */
+uint64_t loader__skipped(const struct loader *loader);
+
 /* Each program that was loaded. */
 void loader__each_program(const struct loader *loader,
 			  void (*fn)(void *ctx, const char *name, int fd), void *ctx);

@@ -23,6 +23,7 @@
 	X(QUEUE_FULL, "queue_full")		  /* the sinks are too slow for the blocks */      \
 	X(UNWRITTEN, "unwritten_records")	  /* a sink could not write: disk full, … */     \
 	X(JOURNAL, "unwritten_journal")		  /* the journal could not be written */           \
+	X(SKIPPED, "probes_skipped")		  /* one was under way on that CPU already */      \
 	X(NO_MEMORY, "out_of_memory")
 
 #define USER_X_LOSS(NAME, key) LOSS_##NAME,
