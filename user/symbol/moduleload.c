@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Which symbol tables make up a module: .symtab, its own or from a separate debug file, has
- * everything; where there is none, .dynsym has what is exported and .gnu_debugdata the rest.
+ * everything; where there is none, .dynsym has what is exported and .gnu_debugdata the rest, or Go's own table.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 
 #include "symbol/debugdata.h"
 #include "symbol/elfsym.h"
+#include "symbol/gopclntab.h"
 #include "symbol/module.h"
 #include "symbol/plt.h"
 
@@ -74,6 +75,14 @@ static void add_debugdata(struct module *module, const struct elf *elf)
 	free(mem);
 }
 
+static void add_go(struct module *module, const struct elf *elf)
+{
+	struct gopclntab go;
+
+	if (!gopclntab__open(&go, elf) && !gopclntab__read(&go, next_tab(module, "")))
+		module->tab_cnt++;
+}
+
 static void add_plt(struct module *module, const struct elf *elf)
 {
 	if (!plt__read(elf, next_tab(module, "@plt")))
@@ -104,6 +113,8 @@ static void add_tables(struct module *module, const struct elf *elf,
 		add_table(module, elf, SHT_DYNSYM);
 		if (module->tab_cnt < MODULE_TABS_MAX - 1)
 			add_debugdata(module, elf);
+		if (module->tab_cnt < MODULE_TABS_MAX - 1)
+			add_go(module, elf);
 	}
 	add_plt(module, elf);
 }

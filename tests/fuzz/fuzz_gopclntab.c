@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Damaged tables of Go's functions: whatever they say, a function lies in code, and what is kept is bounded. */
+#include <elf.h>
+
+#include "symbol/gopclntab.h"
+#include "tests/fuzz/corpus.h"
+#include "tests/fuzz/sections.h"
+
+#define BYTES_MAX (4u << 20)
+
+static struct {
+	uint64_t functions, named;
+	const char *broken;
+} run;
+
+static void damage_table(struct fuzz *f, unsigned char *bytes, size_t len)
+{
+	static const char *const prefixes[] = { ".gopclntab", ".data.rel.ro", ".rela", NULL };
+
+	sections__damage(f, bytes, len, prefixes);
+}
+
+static void look(const struct gopclntab *go, const struct symtab *tab)
+{
+	char name[NAME_MAX_LEN];
+
+	for (size_t i = 0; i < tab->cnt; i++) {
+		const struct symbol *sym = &tab->syms[i];
+
+		run.functions++;
+		run.named += names__get(&tab->names, sym->name, name, sizeof(name)) > 0;
+		if (sym->addr < go->text || sym->addr + sym->size > go->code_end)
+			run.broken = "a function out of the code";
+	}
+	if (symtab__bytes(tab) > BYTES_MAX)
+		run.broken = "memory without a bound";
+}
+
+static void use(const struct corpus *c)
+{
+	struct gopclntab go;
+	struct symtab tab;
+	struct image img;
+	struct elf elf;
+
+	image__of_mem(&img, c->bytes, c->len);
+	if (elf__open(&elf, &img))
+		return;
+	symtab__init(&tab);
+	if (!gopclntab__open(&go, &elf) && !gopclntab__read(&go, &tab))
+		look(&go, &tab);
+	symtab__free(&tab);
+	elf__close(&elf);
+}
+
+int main(void)
+{
+	struct corpus *c = corpus__load("gopclntab");
+
+	c->damage = damage_table;
+	while (corpus__next(c) && !run.broken)
+		use(c);
+	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
+	   run.broken ?: "all hold");
+	ok(run.named > 0, "%llu of %llu functions have a name", (unsigned long long)run.named,
+	   (unsigned long long)run.functions);
+	corpus__end(c);
+	return tap__done();
+}

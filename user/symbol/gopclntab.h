@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Go's own table of functions, by which its runtime walks stacks: it is in every Go program, stripped or not. The forms of
+ * Go 1.18 and later; those before are told by another magic number, and are not read.
+ */
+#ifndef JANK_SYMBOL_GOPCLNTAB_H
+#define JANK_SYMBOL_GOPCLNTAB_H
+
+#include "symbol/elf.h"
+#include "symbol/symtab.h"
+
+struct gopclntab {
+	struct image img;   /* borrowed: the ELF file's */
+	uint64_t off, size; /* of the table in it */
+	uint64_t text;	    /* what its addresses are counted from, as linked */
+	uint64_t code_end;  /* the last address that its functions may reach */
+	uint32_t func_cnt;
+	uint8_t min_lc;	     /* addresses of instructions are multiples of it */
+	bool has_start_line; /* Go 1.20 and later */
+	/* its parts, from off on; each ends where the next begins */
+	uint64_t names, units, files, values, funcs;
+};
+
+/* Finds the table and checks its header. -ENOENT: there is none, or of no form that is known; or -errno. */
+int gopclntab__open(struct gopclntab *go, const struct elf *elf);
+
+/*
+ * Its functions, into an empty table, whose names are made independent of the image. -ENODATA: it is damaged; or -errno.
+ * tab is empty then.
+ */
+int gopclntab__read(const struct gopclntab *go, struct symtab *tab);
+
+#endif
