@@ -118,8 +118,10 @@ def nginx(tap, folder):
     moments = {}
     try:
         wait_for(lambda: answers(socket.AF_UNIX, f"{folder}/socket"), what="nginx's answer")
-        with open(f"/proc/{master.pid}/task/{master.pid}/children", encoding="ascii") as file:
-            worker = int(file.read().split()[0])
+        # It answers before it has one: the socket is there first.
+        children = f"/proc/{master.pid}/task/{master.pid}/children"
+        wait_for(lambda: read(children), what="nginx's worker")
+        worker = int(read(children).split()[0])
         with SlowDisk(folder, read_bps=READ_BPS) as slow, tracing(worker) as trace:
             slow.hold(worker)
             for name in cold:
