@@ -42,6 +42,30 @@ def frames(text, module):
         yield from (frame for frame in of if frame and frame.get("module") == module)
 
 
+def replay(journal, *options):
+    return subprocess.run([JANKBPF, "replay", "--json", *options, journal], capture_output=True, text=True, check=False)
+
+
+def check_replay(tap, what, journal, debug, program):
+    """A journal's frames, named at once: as symbolize names those of the records."""
+    bare, named = replay(journal), replay(journal, "--debug-dir", debug)
+    with open(journal + ".json", "w", encoding="utf-8") as file:
+        file.write(bare.stdout)
+    tap.check(named.returncode == 0 and "have one now" in named.stderr and "have one" not in bare.stderr,
+              f"{what}: a replay with files tells what it named", named.stderr)
+    tap.check(not any(frame.get("function") == "main" for frame in frames(bare.stdout, program)),
+              f"{what}: without, it names none")
+    stacks = [[(frame.get("function"), frame.get("line"), frame.get("inlined"))
+               for record in map(json.loads, text.splitlines()) for sample in record.get("samples", ())
+               for frame in sample["stack"] if frame.get("module") == program]
+              for text in (named.stdout, symbolize(journal + ".json", debug).stdout)]
+    tap.check(stacks[0] and stacks[0] == stacks[1], f"{what}: the same names and lines as symbolize's", stacks[0][:9],
+              stacks[1][:9])
+    causes = {json.loads(line).get("cause", {}).get("frame", {}).get("function")
+              for line in named.stdout.splitlines() if '"block"' in line}
+    tap.check(None not in causes and causes & {"handle_busy", "handle_sleep"}, f"{what}: and its verdict has names", causes)
+
+
 def check(tap, what, folder, command):
     program, full, debug = (os.path.join(folder, name) for name in ("program", "full", "debug"))
     if subprocess.run([*command, "-O2", "-g", "-fno-omit-frame-pointer", "-Wl,--build-id", "-o", program, SOURCE],
@@ -54,9 +78,9 @@ def check(tap, what, folder, command):
     shutil.copy(program, os.path.join(full, "as-built"))
     subprocess.run(["objcopy", "--only-keep-debug", program, os.path.join(debug, "of-it")], check=True)
     subprocess.run(["strip", program], check=True)
-    records = os.path.join(folder, "records")
+    records, journal = (os.path.join(folder, name) for name in ("records", "journal"))
     with open(records, "wb") as file:
-        subprocess.run([JANKBPF, "--json", "-q", "-t", "30ms", "--", program], stdout=file, check=True)
+        subprocess.run([JANKBPF, "--json", "-q", "-t", "30ms", "--journal", journal, "--", program], stdout=file, check=True)
     with open(records, encoding="utf-8") as file:
         before = file.read()
     nameless = [frame for frame in frames(before, program) if "function" not in frame]
@@ -69,6 +93,7 @@ def check(tap, what, folder, command):
     tap.check(by_full.stdout == by_debug.stdout, f"{what}: the same names by the program and by its debug file")
     after = list(frames(by_debug.stdout, program))
     names = {frame.get("function") for frame in after}
+    check_replay(tap, what, journal, debug, program)
     tap.check({"handle_busy", "handle_sleep", "main", "spin"} <= names, f"{what}: each function", names)
     lines = {frame["line"] for frame in after if frame.get("function") == "main"}
     busy = {line_of("\t\t\thandle_busy();"), line_of("\t\t\thandle_sleep();")}

@@ -97,7 +97,7 @@ static const struct bad bads[] = {
 	{ "replay", "replay needs the FILE that --journal wrote" },
 	{ "symbolize", "symbolize needs the FILE that --json or -o wrote, or - for stdin" },
 	{ "symbolize a -t 5", "--threshold does not go with symbolize" },
-	{ "replay a --debug-dir b", "--debug-dir does not go with replay" },
+	{ "doctor --debug-dir b", "--debug-dir does not go with doctor" },
 	{ "replay a b", "'b' is one word too many after replay" },
 	{ "replay a -p 1", "--pid does not go with replay" },
 	{ "replay a --hang 1s", "--hang does not go with replay" },

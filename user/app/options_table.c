@@ -164,9 +164,9 @@ const struct option_row option_rows[] = {
 	  .help = "JSON Lines on stdout instead of text" },
 	{ SECTION_OUTPUT, KEY_JOURNAL, "journal", "FILE", NULL, TRACE, option__set_text,
 	  AT(journal), .help = "also keep the raw event stream, for replay" },
-	{ SECTION_OTHER, KEY_DEBUG_DIR, "debug-dir", "DIR", NULL, SYMBOLIZE, option__set_debug_dir,
-	  AT(debug_dirs),
-	  .help = "for symbolize: programs or debug files are below DIR (repeatable)",
+	{ SECTION_OTHER, KEY_DEBUG_DIR, "debug-dir", "DIR", NULL, SYMBOLIZE | REPLAY,
+	  option__set_debug_dir, AT(debug_dirs),
+	  .help = "symbolize, replay: programs or debug files are below DIR (repeatable)",
 	  .more = "Files are known by their build ids: DIR/.build-id/xx/yyyy.debug, and any "
 		  "program, "
 		  "library or debug file below DIR. /usr/lib/debug is looked at last." },

@@ -50,8 +50,6 @@ const char *recorded__loop_of(const struct recorded *r, uint32_t pid, uint32_t l
 
 /* Fills the stack's frames; an address that the journal does not name stays bare. 0 or -ENOMEM. */
 int recorded__name(void *recorded, uint32_t pid, struct stack *stack);
-int recorded__foreign(void *recorded, uint32_t pid, uint64_t t_ns,
-		      struct stack *stack); /* whenever it was */
 
 /* Fills the block's message with the names that it had; what the journal lacks stays unknown. 0 or -ENOMEM. */
 int recorded__message(void *recorded, struct block *block);

@@ -96,9 +96,3 @@ int recorded__name(void *recorded, uint32_t pid, struct stack *stack)
 	}
 	return add_script(recorded, pid, stack);
 }
-
-int recorded__foreign(void *recorded, uint32_t pid, uint64_t t_ns, struct stack *stack)
-{
-	(void)t_ns;
-	return recorded__name(recorded, pid, stack);
-}

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/offline_names.h"
 #include "app/output.h"
 #include "app/recorded.h"
 #include "app/signals.h"
@@ -25,6 +26,7 @@ struct replay {
 	const struct options *opts;
 	struct journal_reader *reader;
 	struct recorded *recorded;
+	struct offline_names offline; /* with --debug-dir */
 	struct output *output;
 	struct loops *loops;
 	struct losses losses;
@@ -215,6 +217,19 @@ static void set_judge(struct replay *r)
 	}
 }
 
+static int name(void *ctx, uint32_t pid, struct stack *stack)
+{
+	struct replay *r = ctx;
+	int res = recorded__name(r->recorded, pid, stack);
+
+	return res || !r->offline.offline ? res : offline_names__fill(&r->offline, stack);
+}
+
+static int name_foreign(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *stack)
+{
+	return name(ctx, pid, stack);
+}
+
 static int open_replay(struct replay *r, struct err *err)
 {
 	struct namer namer;
@@ -233,10 +248,15 @@ static int open_replay(struct replay *r, struct err *err)
 		return err__set(err, -res, "cannot read the journal '%s': %s", r->opts->journal,
 				strerror(-res));
 	set_judge(r);
-	namer = (struct namer){ .name = recorded__name,
-				.ctx = r->recorded,
-				.foreign = recorded__foreign,
-				.foreign_ctx = r->recorded,
+	if (r->opts->debug_dir_cnt)
+		res = offline__new(r->opts->debug_dirs, r->opts->debug_dir_cnt, &r->offline.offline,
+				   err);
+	if (res)
+		return res;
+	namer = (struct namer){ .name = name,
+				.ctx = r,
+				.foreign = name_foreign,
+				.foreign_ctx = r,
 				.message = recorded__message,
 				.message_ctx = r->recorded,
 				.waited = recorded__waited,
@@ -257,6 +277,10 @@ int replay__run(const struct options *opts, struct err *err)
 		res = each_record(&r, on_record, false);
 		if (!res)
 			res = summarize(&r);
+		if (r.offline.offline)
+			log__info("%llu of %llu frames without a name have one now",
+				  (unsigned long long)r.offline.named_cnt,
+				  (unsigned long long)r.offline.nameless_cnt);
 		if (res == -EPIPE)
 			res = 0;
 		if (res)
@@ -264,6 +288,7 @@ int replay__run(const struct options *opts, struct err *err)
 				 strerror(-res));
 	}
 	output__free(r.output);
+	offline__free(r.offline.offline);
 	loops__free(r.loops);
 	recorded__free(r.recorded);
 	journal_reader__free(r.reader);

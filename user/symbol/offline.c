@@ -13,6 +13,7 @@
 #include "symbol/offline_loads.h"
 #include "symbol/openfile.h"
 #include "symbol/resolve.h"
+#include "symbol/runtime.h"
 
 #define SYSTEM_DIR "/usr/lib/debug"
 
@@ -155,6 +156,13 @@ bool offline__knows(struct offline *offline, const char *build_id)
 	return build && build->cnt;
 }
 
+/* By its name alone: the module tells the rest. */
+static bool is_app(const struct module *module, const char *function)
+{
+	return !runtime__is_glue(function) &&
+	       !(module->is_static && runtime__is_reserved(function));
+}
+
 /* Of several files the first with lines, else the first with a name. */
 static bool find(struct offline *offline, const struct offline_build *build, uint64_t offset,
 		 struct cached *ret, uint64_t *ret_delta)
@@ -171,6 +179,7 @@ static bool find(struct offline *offline, const struct offline_build *build, uin
 		if (!resolve__file(&rs, build->modules[i], offset, &entry, &delta) ||
 		    (found && !entry.file))
 			continue;
+		entry.app = is_app(build->modules[i], entry.function);
 		*ret = entry;
 		*ret_delta = delta;
 		found = true;
@@ -204,6 +213,7 @@ size_t offline__name(struct offline *offline, const char *build_id, uint64_t off
 	frames[cnt] = (struct frame){ .function = entry.function,
 				      .offset = delta + back,
 				      .file = entry.file,
-				      .line = entry.line };
+				      .line = entry.line,
+				      .app = entry.app };
 	return cnt + 1;
 }

@@ -23,6 +23,7 @@ bool offline__knows(struct offline *offline, const char *build_id);
 /*
  * The functions at a file offset, innermost first, of which the last is not inlined; exact: the processor stood there,
  * else it is returned to. Their number, 0: it has no name. Strings live as long as `offline`.
+ * app: that the last one's name is none of a runtime's.
  */
 size_t offline__name(struct offline *offline, const char *build_id, uint64_t offset, bool exact,
 		     struct frame frames[OFFLINE_FRAMES_MAX]);
