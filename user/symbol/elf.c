@@ -12,6 +12,7 @@
 
 #define PHDRS_MAX 512
 #define NAMES_MAX (1u << 20)
+#define NOTES_MAX 32 /* parts of notes that are searched, each to its end; usual are two to six */
 #define PAGE_MAX  65536 /* mappings begin and end at pages, of 4 to 64 KiB; segments need not */
 
 #if __BYTE_ORDER == __LITTLE_ENDIAN
@@ -84,13 +85,13 @@ static struct elf_segment segment_of(const Elf64_Phdr *ph)
 
 static void read_segments(struct elf *elf, const struct header *hdr)
 {
-	size_t size = elf->is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr), i;
+	size_t size = elf->is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr), notes = 0, i;
 	Elf64_Phdr ph;
 
 	for (i = 0; i < hdr->phnum && i < PHDRS_MAX; i++) {
 		if (hdr->phoff > elf->img.size || read_phdr(elf, hdr->phoff + i * size, &ph))
 			return;
-		if (ph.p_type == PT_NOTE && !elf->build_id[0])
+		if (ph.p_type == PT_NOTE && !elf->build_id[0] && notes++ < NOTES_MAX)
 			buildid__find(&elf->img, ph.p_offset, ph.p_filesz, elf->build_id);
 		if (!ph.p_filesz || !image__holds(&elf->img, ph.p_offset, ph.p_filesz))
 			continue;
@@ -199,12 +200,12 @@ static int read_sections(struct elf *elf, struct header *hdr)
 /* In a separate debug file the segments' contents are missing, the notes' sections are not. */
 static void read_build_id(struct elf *elf)
 {
-	size_t i;
+	size_t notes = 0, i;
 
 	for (i = 0; i < elf->section_cnt && !elf->build_id[0]; i++) {
 		const struct elf_section *sec = &elf->sections[i];
 
-		if (sec->type == SHT_NOTE)
+		if (sec->type == SHT_NOTE && notes++ < NOTES_MAX)
 			buildid__find(&elf->img, sec->offset, sec->size, elf->build_id);
 	}
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define SECTION_MAX (1u << 20)
-#define RELOCS_MAX  (4u << 20)
+#define RELOCS_MAX  (4u << 20) /* of a file: its sections may be thousands, and overlap */
 #define SLOTS_MAX   65536
 #define CHUNK	    1024
 #define STUB_SZ	    16
@@ -22,6 +22,7 @@ struct slot {
 struct slots {
 	struct slot *slots;
 	size_t cnt, cap;
+	size_t left; /* relocations that will still be read */
 };
 
 static bool fills_slot(const struct elf *elf, uint32_t type)
@@ -55,8 +56,9 @@ static void read_relocs(const struct elf *elf, const struct elf_section *sec, st
 	uint64_t off = sec->offset;
 	Elf64_Rela relocs[CHUNK];
 
-	if (left > RELOCS_MAX)
-		left = RELOCS_MAX;
+	if (left > slots->left)
+		left = slots->left;
+	slots->left -= left;
 	while (left) {
 		size_t cnt = left < CHUNK ? left : CHUNK;
 
@@ -182,7 +184,7 @@ static void read_all_stubs(const struct elf *elf, const struct slots *slots,
 int plt__read(const struct elf *elf, struct symtab *tab)
 {
 	const struct elf_section *dynsym = elf__section_of_type(elf, SHT_DYNSYM);
-	struct slots slots = { 0 };
+	struct slots slots = { .left = RELOCS_MAX };
 	size_t i;
 
 	if (!elf->is64 || (elf->machine != EM_X86_64 && elf->machine != EM_AARCH64) || !dynsym ||
