@@ -113,6 +113,12 @@ size_t dwarf__bytes(const struct dwarf *dwarf)
 	return ret;
 }
 
+/* Without an index there is nothing else. */
+bool dwarf__is_loaded(const struct dwarf *dwarf)
+{
+	return dwarf && dwarf->indexed;
+}
+
 /* The functions that hold an address, outermost first. */
 struct path {
 	struct die dies[DWARF_INLINED_MAX + 1];

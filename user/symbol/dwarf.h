@@ -14,6 +14,8 @@
 #include "symbol/elf.h"
 
 #define DWARF_INLINED_MAX 32 /* deeper ones are left out, from the outermost on */
+#define DWARF_FILE_MAX                                                                             \
+	(128ull << 20) /* memory for what is read of a file, unpacked; a part beyond is not read */
 
 struct dwarf;
 
@@ -38,6 +40,9 @@ typedef void (*dwarf_fn)(const struct dwarf_place *place, void *ctx);
 unsigned dwarf__find(struct dwarf *dwarf, uint64_t vaddr, dwarf_fn fn, void *ctx);
 
 size_t dwarf__bytes(const struct dwarf *dwarf); /* of memory; accepts NULL */
+
+/* Whether there is anything that dwarf__shrink would give up. Accepts NULL. */
+bool dwarf__is_loaded(const struct dwarf *dwarf);
 
 /* Gives up what can be read again. Accepts NULL. */
 void dwarf__shrink(struct dwarf *dwarf);

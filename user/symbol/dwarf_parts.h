@@ -108,6 +108,12 @@ struct die {
 
 #define DWARF_BUDGET (32u << 20) /* some tenths of a second, for an index or an address */
 
+/* Whether so many bytes more of the file may be kept: a few packed ones may stand for gigabytes. */
+static inline bool dwarf__has_room(const struct dwarf *dwarf, uint64_t bytes)
+{
+	return bytes <= DWARF_FILE_MAX && dwarf__bytes(dwarf) <= DWARF_FILE_MAX - bytes;
+}
+
 /* Pays for steps, so that no file can keep us busy for long. False: there are none left. */
 static inline bool dwarf__spend(struct dwarf *dwarf, uint32_t steps)
 {

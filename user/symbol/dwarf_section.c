@@ -8,8 +8,7 @@
 
 #include "symbol/dwarf_parts.h"
 
-#define WHOLE_MAX  (256ull << 20) /* of one section in memory */
-#define FIRST_READ 128		  /* most strings are shorter */
+#define FIRST_READ 128 /* most strings are shorter */
 
 static const char *const names[DWARF_SECTION_CNT] = {
 	[DWARF_INFO] = ".debug_info",
@@ -39,7 +38,7 @@ static int read_packing(const struct elf *elf, const struct elf_section *sec,
 	part->off = sec->offset + head;
 	part->packed = sec->size - head;
 	part->size = elf->is64 ? c64.ch_size : c32.ch_size;
-	return part->size <= WHOLE_MAX && part->packed ? 0 : -EFBIG;
+	return part->size <= DWARF_FILE_MAX && part->packed ? 0 : -EFBIG;
 }
 
 int section__open_all(struct dwarf *dwarf, const struct elf *elf)
@@ -96,9 +95,9 @@ const unsigned char *section__whole(struct dwarf *dwarf, enum dwarf_section nr)
 	struct dwarf_part *part = &dwarf->parts[nr];
 	bool good;
 
-	if (part->mem || part->broken || !part->size)
+	if (part->mem || part->broken || !part->size || !dwarf__has_room(dwarf, part->size))
 		return part->mem;
-	part->mem = part->size <= WHOLE_MAX ? malloc(part->size) : NULL;
+	part->mem = malloc(part->size);
 	if (!part->mem) {
 		part->broken = true;
 		return NULL;

@@ -202,6 +202,8 @@ static int read_bytes(struct dwarf *dwarf, struct unit *unit)
 		unit->bytes = part->mem + unit->off;
 		return 0;
 	}
+	if (!dwarf__has_room(dwarf, len))
+		return -EFBIG;
 	unit->own = malloc(len);
 	if (!unit->own)
 		return -ENOMEM;

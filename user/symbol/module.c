@@ -246,6 +246,40 @@ static struct module *victim(const struct modules *modules)
 	return best;
 }
 
+static size_t dwarf_bytes(const struct modules *modules)
+{
+	const struct module *module;
+	size_t ret = 0;
+
+	for (module = modules->table; module; module = module->hh.next)
+		ret += dwarf__bytes(module->dwarf);
+	return ret;
+}
+
+/* Its DWARF is in memory; of those, the one that was used least recently. One that has been given up keeps a little. */
+static struct module *oldest_dwarf(const struct modules *modules, const struct module *but)
+{
+	struct module *module, *ret = NULL;
+
+	for (module = modules->table; module; module = module->hh.next)
+		if (module != but && dwarf__is_loaded(module->dwarf) &&
+		    (!ret || module->used < ret->used))
+			ret = module;
+	return ret;
+}
+
+void modules__bound_dwarf(struct modules *modules, const struct module *module, size_t max)
+{
+	size_t bytes = dwarf_bytes(modules);
+	struct module *oldest;
+
+	while (bytes > max && (oldest = oldest_dwarf(modules, module))) {
+		bytes -= dwarf__bytes(oldest->dwarf);
+		dwarf__shrink(oldest->dwarf);
+		bytes += dwarf__bytes(oldest->dwarf);
+	}
+}
+
 void modules__trim(struct modules *modules, size_t max)
 {
 	size_t bytes = modules__bytes(modules);

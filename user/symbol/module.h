@@ -93,6 +93,10 @@ struct cfi *modules__open_cfi(struct modules *modules, struct module *module, in
 
 size_t modules__bytes(const struct modules *modules);
 
+/* Gives up other modules' DWARF (module NULL: any), the least recently used first, until all of it has at most max bytes
+ * or no other is left: a stack may pass through many large files before modules__trim comes. */
+void modules__bound_dwarf(struct modules *modules, const struct module *module, size_t max);
+
 /* Frees tables until at most max bytes are left: those of files that nobody maps first, then the
  * least recently used. */
 void modules__trim(struct modules *modules, size_t max);

@@ -51,11 +51,15 @@ void source__add(const struct resolver *rs, struct module *module, uint64_t file
 	struct collected to = { .rs = rs, .entry = entry };
 	struct cached_inlined *kept;
 	uint64_t vaddr;
+	size_t before;
 
 	if (!rs->source || !module->dwarf ||
 	    elf__vaddr(module->loads, module->load_cnt, file_offset, &vaddr))
 		return;
+	before = dwarf__bytes(module->dwarf);
 	dwarf__find(module->dwarf, vaddr, collect, &to);
+	if (dwarf__bytes(module->dwarf) > before)
+		modules__bound_dwarf(&rs->env->modules, module, DWARF_FILE_MAX);
 	kept = to.cnt ? pool__room(rs->pool, to.cnt * sizeof(*kept)) : NULL;
 	if (!kept)
 		return;

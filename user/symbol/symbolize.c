@@ -117,12 +117,23 @@ static size_t bytes_besides_modules(const struct symbolizer *sym)
 	return ret;
 }
 
+static bool is_full(const struct symbolizer *sym)
+{
+	return bytes_besides_modules(sym) + modules__bytes(&sym->env.modules) >
+	       sym->max_cache_bytes;
+}
+
+/* DWARF first: it is large, and what it said of an address is in the caches. Without those it would be read for the next
+ * block again. */
 void symbolizer__trim(struct symbolizer *sym)
 {
 	struct process *process;
-	size_t besides = bytes_besides_modules(sym);
+	size_t besides;
 
-	if (besides + modules__bytes(&sym->env.modules) <= sym->max_cache_bytes)
+	if (!is_full(sym))
+		return;
+	modules__bound_dwarf(&sym->env.modules, NULL, sym->max_cache_bytes / 2);
+	if (!is_full(sym))
 		return;
 	for (process = sym->processes; process; process = process->hh.next)
 		cache__clear(&process->cache);
