@@ -27,7 +27,10 @@ vm-pauth: static #: a walk of signed return addresses, in a virtual machine of a
 vm-display: static #: frames of a display that blocks missed, in a virtual machine
 	$(Q)$(call RUN_TESTS,tests/vm/display.t)
 
-check-vm: vm-pauth vm-display
+vm-stacks: static android-parts #: whole stacks of arm64's programs, in a virtual machine
+	$(Q)$(call RUN_TESTS,tests/vm/stacks.t)
+
+check-vm: vm-pauth vm-display vm-stacks
 
 check-vm-ci: VM = $(VM_CI)
 check-vm-ci: vm-parts #: the same on three of them
@@ -48,4 +51,4 @@ $(OUT)/vm/%.t: mk/vm.mk
 vm-table: #: README's table of kernels, from the last make check-vm
 	$(Q)tools/vm/table README.md $(OUT)/vm
 
-.PHONY: check-vm check-vm-ci vm-pauth vm-display vm-parts vm-tests vm-table
+.PHONY: check-vm check-vm-ci vm-pauth vm-display vm-stacks vm-parts vm-tests vm-table

@@ -14,13 +14,15 @@ LIBRARY = re.compile(r"\(NEEDED\).*\[(.+)\]")
 
 class Archive(apt.Archive):
     def closure(self, package, suite):
-        """PACKAGE=VERSION of the package and all that it depends on, as apt would install them."""
+        """PACKAGE=VERSION of the package and all programs and libraries that it depends on, as apt would install
+        them."""
         run = self.open()._run("apt-get", "-s", "-t", suite, "--no-install-recommends", "install", package)
-        arch = package.partition(":")[2]
-        found = re.findall(r"^Inst (\S+?)(?::\S+)? \((\S+) ", run.stdout, re.M)
+        found = re.findall(r"^Inst (\S+?)(?::\S+)? \((\S+) .*\[(\S+)\]\)", run.stdout, re.M)
         if run.returncode or not found:
             raise apt.Unavailable(f"{package}: {(run.stderr.strip().splitlines() or ['apt has none'])[-1]}")
-        return [f"{name}:{arch}={version}" for name, version in found]
+        # What only has to run, not to be linked to, apt takes of this machine's own architecture.
+        wanted = package.partition(":")[2]
+        return [f"{name}:{arch}={version}" for name, version, arch in found if arch == wanted]
 
 
 def needed(path):

@@ -142,7 +142,7 @@ uint64_t tables__function(struct process_env *env, const struct process *process
 	const struct module_tab *tab;
 	uint64_t delta;
 
-	if (!mapped->module || mapped->kind != MAPPED_FILE)
+	if (!mapped->module || (mapped->kind != MAPPED_FILE && mapped->kind != MAPPED_VDSO))
 		return 0;
 	process__load(env, process, mapped);
 	symbol = module__find(&env->modules, mapped->module, offset_of(region, addr), &tab, &delta);

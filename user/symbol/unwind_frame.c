@@ -10,7 +10,7 @@
 #include "symbol/unwind_parts.h"
 
 #define FUNCTION_MAX (1u << 20)
-#define LEAF_MAX     256 /* bytes of a function without a frame */
+#define LEAF_MAX     1024 /* bytes of a function without a frame */
 #define PROLOGUE_MAX 16
 #define NEAR	     (1u << 20)
 
@@ -57,8 +57,10 @@ static bool changes_stack(const uint8_t *code, size_t len)
 	for (size_t i = 0; i + sizeof(insn) <= len; i += sizeof(insn)) {
 		memcpy(&insn, code + i, sizeof(insn));
 		if ((insn & 0x7f8003ff) == 0x510003ff || /* sub sp, sp, #n */
-		    (insn & 0x3f0003e0) == 0x290003e0 ||
-		    (insn & 0xfc000000) == 0x94000000) /* pairs, calls */
+		    (insn & 0x3f0003e0) == 0x290003e0 || /* pairs */
+		    (insn & 0xffe00fff) == 0xf8000ffe || /* str x30, [sp, #-n]! */
+		    (insn & 0xfc000000) == 0x94000000 || /* calls */
+		    (insn & 0xfffffc1f) == 0xd63f0000)
 			return true;
 	}
 	return false;
@@ -130,13 +132,18 @@ static bool leaf_address(struct walk *w, uint64_t slot, struct unwind_place *ret
 	return walk__place(w, pc & w->arch->pc_mask, false, ret) && walk__is_return(w, ret, false);
 }
 
-/* A leaf that never makes one: its caller called it directly, and nothing since then has moved the stack pointer. */
+/* A leaf that never makes one: its caller called it directly, or it is known where it begins, and nothing since then
+ * has moved the stack pointer. */
 static bool is_frameless(struct walk *w, struct unwind_place *ret)
 {
 	uint8_t code[LEAF_MAX];
 	uint64_t begin, len;
 
-	if (!leaf_address(w, w->low, ret) || !callee_of(w, ret, &begin))
+	if (!leaf_address(w, w->low, ret))
+		return false;
+	if (!callee_of(w, ret, &begin))
+		begin = tables__function(w->env, w->process, w->at.region, w->at.pc);
+	if (!begin)
 		return false;
 	len = w->at.pc - begin;
 	return begin <= w->at.pc && len <= sizeof(code) &&

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Whole stacks on arm64: Debian's redis-server and a program over the real android::Looper, neither with frame pointers that
+lead anywhere. Redis exports its functions, so that the chain of a command's callers is known."""
+import json
+import os
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [os.path.join(ROOT, "tools", "vm"), os.path.join(ROOT, "tests", "lib")]
+import apt  # noqa: E402
+import device  # noqa: E402
+import guests  # noqa: E402
+import kernels  # noqa: E402
+import programs  # noqa: E402
+import qemu  # noqa: E402
+from live import Tap, skip_all  # noqa: E402
+
+KERNEL = os.environ.get("JANK_VM", "arm64/6.12")
+SUITE = "bookworm"
+TIMEOUT_S = 280
+WAYS = {"copied": "", "pointers": "--stack-bytes 0"}
+SCRIPT = """
+run() { # PROGRAM [ARG...], with its own libraries
+	program=$1
+	shift
+	/$program/lib/ld-linux-aarch64.so.1 --library-path /$program/lib /$program/$program "$@"
+}
+cp /redis-server/lib/ld-linux-aarch64.so.1 /lib/
+export LD_LIBRARY_PATH=/redis-server/lib
+/redis-server/redis-server --port 0 --unixsocket /tmp/redis --save '' --enable-debug-command yes >/dev/null &
+redis=$!
+unset LD_LIBRARY_PATH
+for try in $(seq 100); do [ -e /tmp/redis ] && break; sleep 0.2; done
+do_redis() { run redis-cli -s /tmp/redis "$@" >/dev/null || exit 1; }
+do_redis debug populate 100000
+trace() { # NAME [OPTION...]
+	name=$1
+	shift
+	/jankbpf --json -v -t 30ms -F 199 "$@" -p $redis >/out/$name.out 2>/out/$name.err &
+	jankbpf=$!
+	for try in $(seq 100); do grep -q 'tracing;' /out/$name.err && break; sleep 0.2; done
+	for turn in 1 2 3; do
+		do_redis keys '*nothing*'
+		do_redis eval 'local n = 0; for i = 1, 400000 do n = n + i % 7 end; return n' 0
+		do_redis debug sleep 0.1
+	done
+	sleep 1
+	kill -INT $jankbpf
+	wait $jankbpf
+}
+trace copied
+trace pointers --stack-bytes 0
+kill $redis
+/jankbpf --json -t 30ms -F 199 -- /simjank-looper --quiet --scenario busy:60ms,sleep:60ms,mutex:60ms --count 12 --gap 30ms \\
+	--start-delay 1s >/out/looper.out 2>/out/looper.err || exit 1
+exit 0
+"""
+READS = ["readQueryFromClient", "main"]
+# Functions of Redis that a command runs in, from within outwards, those that are exported.
+CHAINS = {"keysCommand": ["keysCommand", "call", "processCommand", *READS],
+          "debugCommand": ["debugCommand", "call", "processCommand", *READS],
+          "lua_pcall": ["lua_pcall", "call", "processCommand", *READS]}
+
+
+def blocks(folder, name):
+    lines = guests.text(os.path.join(folder, name + ".out")).splitlines()
+    return [r for r in map(json.loads, (line for line in lines if line.startswith("{"))) if r["type"] == "block"]
+
+
+def user_stacks(found):
+    for block in found:
+        for sample in block["samples"]:
+            stack = [frame for frame in sample.get("stack", ()) if not frame.get("kernel")]
+            if stack:
+                yield sample, stack
+
+
+def names(stack):
+    return [frame.get("function") for frame in stack]
+
+
+def is_in_order(chain, stack):
+    rest = iter(names(stack))
+    return all(function in rest for function in chain)
+
+
+def is_whole(stack, ends):
+    return any(frame.get("function") in ends for frame in stack[-3:])
+
+
+def check_redis(tap, folder):
+    shares = {}
+    for way in WAYS:
+        stacks = [stack for _, stack in user_stacks(blocks(folder, way))]
+        whole = [stack for stack in stacks if is_whole(stack, ("main", "_start", "__libc_start_main"))]
+        shares[way] = (len(whole), len(stacks))
+        tap.note(f"redis-server, {way}: {len(whole)} of {len(stacks)} stacks reach main")
+        if way == "copied":
+            tap.check(len(stacks) >= 30 and len(whole) >= 0.99 * len(stacks), "redis-server: stacks are whole",
+                      *[names(stack) for stack in stacks if stack not in whole][:5],
+                      guests.text(os.path.join(folder, "copied.err"))[-1500:])
+            for function, chain in CHAINS.items():
+                found = [stack for stack in stacks if function in names(stack)]
+                wrong = [names(stack) for stack in found if not is_in_order(chain, stack)]
+                tap.check(found and not wrong, f"{function}: {len(found)} stacks have the callers that it has", *wrong[:3])
+
+
+def check_looper(tap, folder):
+    stacks = [stack for _, stack in user_stacks(blocks(folder, "looper"))]
+    whole = [stack for stack in stacks if is_whole(stack, ("main", "_start", "__libc_start_main", "clone", "thread_start"))]
+    tap.check(len(stacks) >= 20 and len(whole) >= 0.99 * len(stacks),
+              f"android::Looper: {len(whole)} of {len(stacks)} stacks are whole",
+              *[names(stack) for stack in stacks if stack not in whole][:5],
+              guests.text(os.path.join(folder, "looper.err"))[-1500:])
+    handled = [names(stack) for stack in stacks if any((name or "").startswith("handle_") for name in names(stack))]
+    wrong = [found for found in handled if not ("loop__run_front" in found and "main" in found)]
+    tap.check(handled and not wrong, f"all {len(handled)} of a handler lead through the loop to main", *wrong[:3])
+
+
+def boot(kernel, folder):
+    redis = programs.get(kernel.arch, SUITE, "redis-server", "usr/bin/redis-server")
+    client = programs.get(kernel.arch, SUITE, "redis-tools", "usr/bin/redis-cli")
+    jankbpf = guests.static("arm64", "jankbpf")
+    looper = os.path.join(guests.out_folder("arm64"), "rel", "simjank-looper")
+    guests.need_built([jankbpf, looper], "deps-cross static android-parts")
+    script = os.path.join(folder, "script")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(SCRIPT)
+    files = [(jankbpf, "/jankbpf"), *device.looper_files(looper, "/simjank-looper")]
+    guest = qemu.Guest(kernel, script, files, [(redis, "/redis-server"), (client, "/redis-cli")], timeout_s=TIMEOUT_S)
+    return qemu.run(guest, folder)
+
+
+def main():
+    tap = Tap()
+    with tempfile.TemporaryDirectory(prefix="jank-stacks-") as folder:
+        try:
+            kernel = kernels.get(KERNEL)
+            result = boot(kernel, folder)
+        except apt.Unavailable as reason:
+            skip_all(f"{KERNEL}: {reason}")
+        tap.note(f"{KERNEL}: {kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s")
+        if tap.check(result.status == 0, f"{KERNEL} boots and comes to its end", result.why, result.last_lines()):
+            check_redis(tap, folder)
+            check_looper(tap, folder)
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()
