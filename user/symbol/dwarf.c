@@ -14,6 +14,7 @@
 
 #define DEPTH_MAX  256 /* of entries in entries */
 #define DIE_STEPS  8   /* of the budget, for an entry */
+#define COSTLY_MAX 8   /* addresses that took too long; then nothing is looked up any more */
 #define COST_SHARE 20  /* at most a 20th of the time goes into indexes made again */
 
 static struct dwarf *new_of(const struct elf *elf)
@@ -244,34 +245,45 @@ static bool have_index(struct dwarf *dwarf)
 	return true;
 }
 
-unsigned dwarf__find(struct dwarf *dwarf, uint64_t vaddr, dwarf_fn fn, void *ctx)
+/* With the unit in t. */
+static unsigned find_in_unit(struct telling *t, uint64_t vaddr)
 {
-	struct telling t = { .dwarf = dwarf, .fn = fn, .ctx = ctx };
-	struct path *path;
-	uint64_t off, file = 0;
+	struct path *path = calloc(1, sizeof(*path));
+	uint64_t file = 0;
 	uint32_t line = 0;
 	unsigned ret = 0;
 
-	if (!have_index(dwarf) || !index__find(dwarf, vaddr, &off))
+	if (!path)
+		return 0;
+	if (!find_path(t->dwarf, t->unit, vaddr, path)) {
+		free(path);
+		return 0;
+	}
+	t->has_lines = !line_table__open(t->dwarf, t->unit, &t->lines);
+	if (t->has_lines)
+		line_table__find(&t->lines, vaddr, &file, &line);
+	if (path->cnt || line)
+		ret = tell_path(t, path, file, line);
+	if (t->has_lines)
+		line_table__close(&t->lines);
+	free(path);
+	return ret;
+}
+
+unsigned dwarf__find(struct dwarf *dwarf, uint64_t vaddr, dwarf_fn fn, void *ctx)
+{
+	struct telling t = { .dwarf = dwarf, .fn = fn, .ctx = ctx };
+	unsigned ret = 0;
+	uint64_t off;
+
+	if (dwarf->costly == COSTLY_MAX || !have_index(dwarf) || !index__find(dwarf, vaddr, &off))
 		return 0;
 	dwarf->budget = DWARF_BUDGET;
 	if (dwarf->alt)
 		dwarf->alt->budget = DWARF_BUDGET;
 	t.unit = unit__at(dwarf, off, NULL);
-	path = t.unit ? calloc(1, sizeof(*path)) : NULL;
-	if (!path)
-		return 0;
-	if (!find_path(dwarf, t.unit, vaddr, path)) {
-		free(path);
-		return 0;
-	}
-	t.has_lines = !line_table__open(dwarf, t.unit, &t.lines);
-	if (t.has_lines)
-		line_table__find(&t.lines, vaddr, &file, &line);
-	if (path->cnt || line)
-		ret = tell_path(&t, path, file, line);
-	if (t.has_lines)
-		line_table__close(&t.lines);
-	free(path);
+	if (t.unit)
+		ret = find_in_unit(&t, vaddr);
+	dwarf->costly += !dwarf->budget || (dwarf->alt && !dwarf->alt->budget);
 	return ret;
 }

@@ -26,7 +26,7 @@ static int read_table(struct dwarf *dwarf, const struct unit *unit, struct line_
 		ret->off_sz = 8;
 		len = cursor__fixed(&at, 8);
 	}
-	if (!len || len > TABLE_MAX)
+	if (!len || len > TABLE_MAX || !dwarf__spend(dwarf, len)) /* each byte may be a step */
 		return -EFBIG;
 	ret->own = malloc(len);
 	if (!ret->own)

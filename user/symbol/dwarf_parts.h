@@ -84,6 +84,7 @@ struct dwarf {
 	uint64_t next_ns; /* no new index before */
 	uint8_t addr_sz;
 	uint32_t budget; /* steps left of what is being done: dwarf__spend */
+	unsigned costly; /* addresses for which they did not do */
 	struct unit cache[UNIT_CACHE];
 	unsigned turn;
 	struct dwarf *alt; /* dwz's common file; NULL: none */
