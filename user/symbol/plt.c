@@ -12,6 +12,7 @@
 #define SLOTS_MAX   65536
 #define CHUNK	    1024
 #define STUB_SZ	    16
+#define WHOLE_MAX   (4u << 20) /* of a section that is read at once */
 
 /* A word of memory that the dynamic linker fills with a function's address. */
 struct slot {
@@ -118,26 +119,51 @@ static bool arm64_slot(const unsigned char *code, size_t left, uint64_t addr, ui
 	return true;
 }
 
-static void add_stub(const struct elf *elf, struct symtab *tab, const struct elf_section *dynsym,
-		     const struct names *names, uint32_t symbol, uint64_t addr)
+/* A section that stubs are looked up in: in memory, since two readings a stub take most of a library's time, or where
+ * that is too large, in the file. */
+struct part {
+	struct image img;
+	uint64_t off, size;
+	void *mem;
+};
+
+static void open_part(const struct elf *elf, const struct elf_section *sec, struct part *ret)
 {
+	*ret = (struct part){ elf->img, sec->offset, sec->size, NULL };
+	if (!sec->size || sec->size > WHOLE_MAX)
+		return;
+	ret->mem = malloc(sec->size);
+	if (ret->mem && !image__read(&elf->img, sec->offset, ret->mem, sec->size)) {
+		image__of_mem(&ret->img, ret->mem, sec->size);
+		ret->off = 0;
+	}
+}
+
+struct symbols {
+	struct part table, strings;
+	struct names names; /* of strings */
+};
+
+static void add_stub(struct symtab *tab, const struct symbols *symbols, uint32_t symbol,
+		     uint64_t addr)
+{
+	const struct part *table = &symbols->table;
 	char name[NAME_MAX_LEN];
 	Elf64_Sym sym;
 	int64_t off;
 	size_t len;
 
-	if (symbol >= dynsym->size / sizeof(sym) ||
-	    image__read(&elf->img, dynsym->offset + symbol * sizeof(sym), &sym, sizeof(sym)))
+	if (symbol >= table->size / sizeof(sym) ||
+	    image__read(&table->img, table->off + symbol * sizeof(sym), &sym, sizeof(sym)))
 		return;
-	len = names__get(names, sym.st_name, name, sizeof(name));
+	len = names__get(&symbols->names, sym.st_name, name, sizeof(name));
 	off = len ? names__add(&tab->names, name, len) : -ENOENT;
 	if (off >= 0)
 		symtab__add(tab, addr, STUB_SZ, true, RANK_LOCAL, off);
 }
 
 static void read_stubs(const struct elf *elf, const struct elf_section *sec,
-		       const struct slots *slots, const struct elf_section *dynsym,
-		       const struct names *names, struct symtab *tab)
+		       const struct slots *slots, const struct symbols *symbols, struct symtab *tab)
 {
 	bool x86 = elf->machine == EM_X86_64;
 	size_t step = x86 ? 8 : 4, at;
@@ -157,7 +183,7 @@ static void read_stubs(const struct elf *elf, const struct elf_section *sec,
 			continue;
 		slot = bsearch(&key, slots->slots, slots->cnt, sizeof(key), by_addr);
 		if (slot)
-			add_stub(elf, tab, dynsym, names, slot->symbol, sec->addr + at);
+			add_stub(tab, symbols, slot->symbol, sec->addr + at);
 	}
 	free(code);
 }
@@ -167,18 +193,23 @@ static void read_all_stubs(const struct elf *elf, const struct slots *slots,
 {
 	static const char *const sections[] = { ".plt", ".plt.sec", ".plt.got" };
 	const struct elf_section *strings = &elf->sections[dynsym->link], *sec;
-	struct names names;
+	struct symbols symbols;
 	size_t i;
 
-	names__init(&names);
 	if (!image__holds(&elf->img, strings->offset, strings->size))
 		return;
-	names__borrow(&names, &elf->img, strings->offset, strings->size, 0);
+	open_part(elf, dynsym, &symbols.table);
+	open_part(elf, strings, &symbols.strings);
+	names__init(&symbols.names);
+	names__borrow(&symbols.names, &symbols.strings.img, symbols.strings.off,
+		      symbols.strings.size, 0);
 	for (i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
 		sec = elf__section(elf, sections[i]);
 		if (sec)
-			read_stubs(elf, sec, slots, dynsym, &names, tab);
+			read_stubs(elf, sec, slots, &symbols, tab);
 	}
+	free(symbols.table.mem);
+	free(symbols.strings.mem);
 }
 
 int plt__read(const struct elf *elf, struct symtab *tab)
