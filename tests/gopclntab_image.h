@@ -30,6 +30,7 @@ struct made_table {
 	struct {
 		uint32_t addr, name, args, deferreturn, sp, file, line, value_cnt, unit, begin_line;
 		uint8_t id, flags, pad, data_cnt;
+		uint32_t values[3];
 	} funcs[MADE_FUNCS];
 };
 
@@ -60,6 +61,11 @@ static union {
 
 static inline void gopclntab_image__make_table(struct made_table *made, uint32_t magic)
 {
+	/* Runs of (difference, length): file 0; line 10, then 13; what is inlined: nothing, then something. */
+	static const uint8_t values[] = {
+		0, 2, 0x40, 0, 22, 0x20, 6, 0x20, 0, 0, 0x30, 2, 0x10, 0
+	};
+
 	*made = (struct made_table){ .magic = magic, .min_lc = 1, .ptr_size = 8 };
 	made->head[0] = MADE_FUNCS;
 	made->head[1] = 1;
@@ -70,11 +76,17 @@ static inline void gopclntab_image__make_table(struct made_table *made, uint32_t
 	made->head[6] = MADE_AT(values);
 	made->head[7] = MADE_AT(index);
 	strcpy(made->files, "/src/main.go");
+	memcpy(made->values, values, sizeof(values));
 	for (uint32_t i = 0; i < MADE_FUNCS; i++) {
 		snprintf(made->names[i], sizeof(made->names[i]), "main.f%u", i);
 		made->index[i].addr = made->funcs[i].addr = i * MADE_FUNC_SZ;
 		made->index[i].func = MADE_AT(funcs[i]) - MADE_AT(index);
 		made->funcs[i].name = i * sizeof(made->names[i]);
+		made->funcs[i].file = 1;
+		made->funcs[i].line = 4;
+		made->funcs[i].value_cnt = 3;
+		/* where Go 1.18 has the third, and where 1.20 has it */
+		made->funcs[i].values[1] = made->funcs[i].values[2] = 9;
 	}
 	made->end = MADE_FUNCS * MADE_FUNC_SZ;
 }

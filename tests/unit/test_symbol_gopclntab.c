@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Names of stripped Go programs by their own table, against the symbols of the same programs with them. */
+#include "symbol/dwarf.h"
 #include "symbol/elfsym.h"
 #include "symbol/gopclntab.h"
 #include "tests/gopclntab_image.h"
@@ -116,6 +117,83 @@ static void check_form(const char *what, const char *env, const char *options, c
 	check_against(what, "full", "stripped");
 }
 
+struct truth {
+	unsigned places;
+	uint32_t line;
+	char file[256];
+};
+
+static void note_place(const struct dwarf_place *place, void *ctx)
+{
+	struct truth *truth = ctx;
+
+	truth->places++;
+	truth->line = place->line;
+	snprintf(truth->file, sizeof(truth->file), "%s", place->file ?: "");
+}
+
+static const char *plain(const char *path)
+{
+	return path + (strncmp(path, "./", 2) ? 0 : 2);
+}
+
+/* Go's two tables themselves differ in some places: one in ten thousand. */
+static void check_lines_of(const struct gopclntab *go, const struct symtab *tab,
+			   struct dwarf *dwarf)
+{
+	size_t same = 0, other = 0, none = 0, inlined = 0;
+
+	for (size_t i = 0; i < tab->cnt; i++) {
+		for (uint64_t at = 0; at < tab->syms[i].size; at += 13) {
+			struct truth truth = {};
+			char file[256];
+			uint32_t line;
+			bool has = gopclntab__line(go, tab->syms[i].addr + at, file, sizeof(file),
+						   &line);
+
+			dwarf__find(dwarf, tab->syms[i].addr + at, note_place, &truth);
+			inlined += truth.places > 1;
+			if (!has)
+				none += truth.places == 1 && truth.line;
+			else if (truth.places == 1 && truth.line == line &&
+				 !strcmp(plain(truth.file), plain(file)))
+				same++;
+			else if (truth.places && other++ < 5)
+				diag("+%llx: %s:%u, by DWARF %s:%u, %u functions",
+				     (unsigned long long)(tab->syms[i].addr + at), file, line,
+				     truth.file, truth.line, truth.places);
+		}
+	}
+	ok(same > 10000 && other * 1000 < same && none * 100 < same,
+	   "lines as DWARF has them: %zu; %zu others, %zu not found; %zu inlined", same, other,
+	   none, inlined);
+}
+
+static void check_lines(void)
+{
+	struct dwarf *dwarf = NULL;
+	struct gopclntab go;
+	struct symtab tab;
+	struct elf elf;
+	int fd;
+
+	if (!build("debug", "", "-trimpath -ldflags -compressdwarf=false") ||
+	    !build("stripped", "", "-trimpath -ldflags '-s -w'"))
+		return skip(1, "cannot be built here");
+	fd = open_elf("debug", &elf);
+	dwarf = fd >= 0 ? dwarf__new(&elf, NULL) : NULL;
+	elf__close(&elf);
+	close(fd);
+	fd = open_elf("stripped", &elf);
+	symtab__init(&tab);
+	if (dwarf && !gopclntab__open(&go, &elf) && !gopclntab__read(&go, &tab))
+		check_lines_of(&go, &tab, dwarf);
+	symtab__free(&tab);
+	elf__close(&elf);
+	close(fd);
+	dwarf__free(dwarf);
+}
+
 static void check_live(void)
 {
 	struct symbolizer *sym = fixture__symbolizer("/nowhere", NULL);
@@ -186,6 +264,47 @@ static void check_made(const char *what)
 	symtab__free(&tab);
 }
 
+static void has_line(uint64_t addr, const char *want_file, uint32_t want)
+{
+	struct gopclntab go;
+	struct image img;
+	struct elf elf;
+	char file[64] = "";
+	uint32_t line = 0;
+
+	image__of_mem(&img, gopclntab_image.bytes, sizeof(gopclntab_image.bytes));
+	if (elf__open(&elf, &img) || gopclntab__open(&go, &elf))
+		abort();
+	if (!gopclntab__line(&go, addr, file, sizeof(file), &line))
+		file[0] = 0;
+	is_str(file, want_file, "+%#llx: file", (unsigned long long)addr - MADE_TEXT);
+	is_uint(line, want, "… line");
+	elf__close(&elf);
+}
+
+static void check_made_lines(void)
+{
+	static const uint32_t magics[] = { 0xfffffff0, 0xfffffff1 };
+
+	for (int i = 0; i < 2; i++) {
+		gopclntab_image__make(magics[i]);
+		has_line(MADE_TEXT, "/src/main.go", 10);
+		has_line(MADE_TEXT + 2 * MADE_FUNC_SZ + 0x1f, "/src/main.go", 10);
+		has_line(MADE_TEXT + 2 * MADE_FUNC_SZ + 0x20, "/src/main.go", 13);
+		has_line(MADE_TEXT + 2 * MADE_FUNC_SZ + 0x30, "", 0); /* inlined */
+		has_line(MADE_TEXT - 1, "", 0);
+		has_line(MADE_TEXT + MADE_FUNCS * MADE_FUNC_SZ + 7, "", 0);
+		gopclntab_image.table.funcs[0].line = sizeof(gopclntab_image.table.values);
+		has_line(MADE_TEXT, "", 0);
+		gopclntab_image.table.funcs[0].line = 4;
+		gopclntab_image.table.funcs[0].unit = 2;
+		has_line(MADE_TEXT, "", 0);
+		gopclntab_image.table.funcs[0].unit = 0;
+		gopclntab_image.table.units[0] = UINT32_MAX;
+		has_line(MADE_TEXT, "", 0);
+	}
+}
+
 static void check_forms(void)
 {
 	gopclntab_image__make(0xfffffff0);
@@ -248,6 +367,7 @@ static void check_real(void)
 		check_form("arm64", "GOARCH=arm64", "", "");
 		check_form("386", "GOARCH=386", "", "");
 	}
+	check_lines();
 	check_live();
 }
 
@@ -256,6 +376,7 @@ int main(void)
 	scratch__init();
 	scratch__write_text("main.go", program);
 	check_forms();
+	check_made_lines();
 	check_damaged();
 	check_real();
 	return tap__done();

@@ -30,4 +30,15 @@ int gopclntab__open(struct gopclntab *go, const struct elf *elf);
  */
 int gopclntab__read(const struct gopclntab *go, struct symtab *tab);
 
+/* A copy that has a descriptor of its own, to be freed; NULL: out of memory or of descriptors, or the image is no file. */
+struct gopclntab *gopclntab__keep(const struct gopclntab *go);
+void gopclntab__free(struct gopclntab *go); /* accepts NULL */
+
+/*
+ * File and line of the byte of code at an address (as linked): file gets the path, cap bytes with its NUL. False: there is none,
+ * or it is of a function that was inlined there.
+ */
+bool gopclntab__line(const struct gopclntab *go, uint64_t vaddr, char *file, size_t cap,
+		     uint32_t *ret_line);
+
 #endif

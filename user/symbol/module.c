@@ -89,6 +89,8 @@ static void unload(struct modules *modules, struct module *module)
 		symtab__free(&module->tabs[i].syms);
 	dwarf__free(module->dwarf);
 	module->dwarf = NULL;
+	gopclntab__free(module->go);
+	module->go = NULL;
 	free(module->loads);
 	module->loads = NULL;
 	module->load_cnt = module->tab_cnt = 0;
@@ -211,7 +213,7 @@ static size_t bytes_of(const struct module *module)
 {
 	size_t ret = sizeof(*module) + module->load_cnt * sizeof(*module->loads), i;
 
-	ret += dwarf__bytes(module->dwarf);
+	ret += dwarf__bytes(module->dwarf) + (module->go ? sizeof(*module->go) : 0);
 	if (module->cfi)
 		ret += cfi__bytes(module->cfi);
 	for (i = 0; i < module->tab_cnt; i++)

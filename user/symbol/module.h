@@ -13,6 +13,7 @@
 #include "symbol/debugfile.h"
 #include "symbol/dwarf.h"
 #include "symbol/elf.h"
+#include "symbol/gopclntab.h"
 #include "symbol/symtab.h"
 
 #define MODULE_TABS_MAX 4
@@ -41,7 +42,8 @@ struct module {
 	char build_id[BUILD_ID_HEX_SZ];
 	struct module_tab tabs[MODULE_TABS_MAX];
 	size_t tab_cnt;
-	struct dwarf *dwarf; /* of the file or of its debug file; NULL: none */
+	struct dwarf *dwarf;  /* of the file or of its debug file; NULL: none */
+	struct gopclntab *go; /* of a stripped Go program: its lines; or NULL */
 	struct cfi
 		*cfi; /* NULL: nothing was unwound yet, or given up; of the vdso from the first */
 };

@@ -79,8 +79,11 @@ static void add_go(struct module *module, const struct elf *elf)
 {
 	struct gopclntab go;
 
-	if (!gopclntab__open(&go, elf) && !gopclntab__read(&go, next_tab(module, "")))
-		module->tab_cnt++;
+	if (gopclntab__open(&go, elf) || gopclntab__read(&go, next_tab(module, "")))
+		return;
+	module->tab_cnt++;
+	if (!module->dwarf)
+		module->go = gopclntab__keep(&go);
 }
 
 static void add_plt(struct module *module, const struct elf *elf)

@@ -2,6 +2,7 @@
 /* Places of DWARF, kept with an address. See source.h. */
 #include "symbol/source.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "symbol/demangle.h"
@@ -45,6 +46,18 @@ static void collect(const struct dwarf_place *place, void *ctx)
 								  .line = file ? place->line : 0 };
 }
 
+static void add_of_go(const struct resolver *rs, const struct module *module, uint64_t vaddr,
+		      struct cached *entry)
+{
+	char file[PATH_MAX];
+
+	if (!gopclntab__line(module->go, vaddr, file, sizeof(file), &entry->line))
+		return;
+	entry->file = keep(rs, file);
+	if (!entry->file)
+		entry->line = 0;
+}
+
 void source__add(const struct resolver *rs, struct module *module, uint64_t file_offset,
 		 struct cached *entry)
 {
@@ -53,9 +66,13 @@ void source__add(const struct resolver *rs, struct module *module, uint64_t file
 	uint64_t vaddr;
 	size_t before;
 
-	if (!rs->source || !module->dwarf ||
+	if (!rs->source || (!module->dwarf && !module->go) ||
 	    elf__vaddr(module->loads, module->load_cnt, file_offset, &vaddr))
 		return;
+	if (!module->dwarf) {
+		add_of_go(rs, module, vaddr, entry);
+		return;
+	}
 	before = dwarf__bytes(module->dwarf);
 	dwarf__find(module->dwarf, vaddr, collect, &to);
 	if (dwarf__bytes(module->dwarf) > before)
