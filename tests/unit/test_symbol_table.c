@@ -273,6 +273,13 @@ static void check_runtime(void)
 	ok(!runtime__is_reserved("_ZN3foo3barEv") && !runtime__is_reserved("_RNvC3foo3bar") &&
 		   !runtime__is_reserved("do_lock"),
 	   "but for the names of C++ and Rust");
+	ok(runtime__is_glue("runtime.usleep") &&
+		   runtime__is_glue("runtime/internal/syscall.Syscall6") &&
+		   runtime__is_glue("internal/poll.(*FD).Read"),
+	   "what Go's programs wait by is its runtime's");
+	ok(!runtime__is_glue("main.serve") && !runtime__is_glue("net/http.(*conn).serve") &&
+		   !runtime__is_glue("runtime.part.0") && !runtime__is_glue("runtimes.go"),
+	   "its other packages are the program's, and so is a piece of a function in C");
 }
 
 static void check_hex(void)

@@ -71,12 +71,34 @@ bool runtime__is_reserved(const char *function)
 	return false;
 }
 
+/* Packages by which Go's programs wait and run. */
+static const char *const go_packages[] = {
+	"runtime.",	 "runtime/internal/", "internal/runtime/", "internal/poll.",
+	"internal/abi.", "internal/syscall/", "internal/bytealg.", "syscall.",
+};
+
+/* What gcc calls a piece of a C function: "runtime.part.0". */
+static const char *const pieces[] = { ".part.", ".constprop.", ".isra.", ".cold", ".lto_priv." };
+
+static bool is_of_go(const char *function)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(pieces) / sizeof(*pieces); i++)
+		if (strstr(function, pieces[i]))
+			return false;
+	for (i = 0; i < sizeof(go_packages) / sizeof(*go_packages); i++)
+		if (!strncmp(function, go_packages[i], strlen(go_packages[i])))
+			return true;
+	return false;
+}
+
 bool runtime__is_glue(const char *function)
 {
 	static const char prefix[] = "Builtins_";
 	const char *name = function + strlen(prefix);
 
 	if (strncmp(function, prefix, strlen(prefix)))
-		return false;
+		return is_of_go(function);
 	return strstr(name, "Trampoline") || strstr(name, "Entry") || !strncmp(name, "Call", 4);
 }

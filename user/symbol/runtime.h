@@ -15,7 +15,8 @@ bool runtime__is(const char *module);
  */
 bool runtime__is_reserved(const char *function);
 
-/* Is it what a runtime has between its functions, and its program's own: V8's trampolines, entries and calls? */
+/* Is it what a runtime has in or below its program's own functions: V8's trampolines, entries and calls, Go's
+ * packages that run and wait? */
 bool runtime__is_glue(const char *function);
 
 #endif
