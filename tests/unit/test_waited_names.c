@@ -475,6 +475,16 @@ static void *hold(void *arg)
 	return NULL;
 }
 
+/* Who has joined a thread may still find it in /proc. */
+static void wait_gone(uint32_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%u", tid);
+	for (int i = 0; i < 1000 && !access(path, F_OK); i++)
+		usleep(1000);
+}
+
 static void is_owned(struct jank_rec_waited *raw, uint32_t word, uint32_t owner, uint32_t want,
 		     const char *what)
 {
@@ -511,6 +521,7 @@ static void test_mutex(void)
 	child__end(child);
 	pthread_barrier_wait(&holder.done);
 	pthread_join(thread, NULL);
+	wait_gone(holder.tid);
 	is_owned(&raw, 2, words[2], 0, "one that has ended");
 }
 
