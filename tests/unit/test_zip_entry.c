@@ -98,7 +98,7 @@ static void test_hostile(void)
 	}
 	is_uint(bad, 0, "cut short: nothing out of bounds");
 	srand(7);
-	for (unsigned run = 0; run < 20000; run++) {
+	for (unsigned run = 0; run < 4000; run++) {
 		size_t at = rand() % 2 ? whole - 1 - (size_t)rand() % 400
 				       : first_at - 1 - (size_t)rand() % 60;
 		uint8_t before = zip.bytes[at];
@@ -111,7 +111,7 @@ static void test_hostile(void)
 		zip.bytes[at] = before;
 	}
 	is_uint(bad, 0, "a byte changed: nothing out of bounds (%u still found)", found);
-	ok(found > 1000 && found < 20000, "some are found, some are not");
+	ok(found > 200 && found < 4000, "some are found, some are not");
 }
 
 int main(void)
