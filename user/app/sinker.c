@@ -225,6 +225,7 @@ int sinker__start(const struct sinker_opts *opts, struct sinker **ret, struct er
 		free(sinker);
 		return err__set(err, res, "cannot start a thread: %s", strerror(res));
 	}
+	pthread_setname_np(sinker->thread, "jankbpf-sink");
 	*ret = sinker;
 	return 0;
 }

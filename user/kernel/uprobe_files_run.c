@@ -191,5 +191,7 @@ int uprobe_files__start(struct uprobe_files *files, struct err *err)
 	files->stop_fd = eventfd(0, EFD_CLOEXEC);
 	res = files->stop_fd < 0 ? -errno : start_thread(&files->thread, run, files);
 	files->started = !res;
+	if (!res)
+		pthread_setname_np(files->thread, "jankbpf-probes");
 	return res ? err__set(err, -res, "cannot start a thread: %s", strerror(-res)) : 0;
 }
