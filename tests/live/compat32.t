@@ -62,7 +62,7 @@ def check_names(tap, what, blocks):
     wrong = [name for name in named if not name.startswith(("handle_", "do_"))]
     tap.check(len(named) * 3 > len(blocks), f"{what}: functions have names", len(named), len(blocks))
     tap.check(len(wrong) * 20 <= len(named), f"{what}: the right ones", wrong)
-    slept = {main_syscall(b) for b in blocks if live.blamed(b) == "sleep"}
+    slept = {main_syscall(b) for b in blocks if live.blamed(b) == "sleep"} - {None}  # None: a switch that nobody saw
     tap.measured(slept and slept <= SLEEPS, f"{what}: so have system calls, by their own numbers", slept)
 
 
