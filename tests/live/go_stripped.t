@@ -49,7 +49,8 @@ def check(tap, what, trace, program):
     tap.check({"main.serve", "main.spin", "main.nap"} <= names and
               {"runtime.goexit", "runtime.goexit.abi0"} & names, f"{what}: each function of it", names)
     causes = [(block.get("cause", {}).get("frame") or {}).get("function") for block in trace.blocks]
-    tap.check(causes and all(cause and cause.startswith("main.") for cause in causes),
+    named = [cause for cause in causes if cause]  # a thread may have run nothing but Go's runtime
+    tap.check(2 * len(named) > len(causes) and all(cause.startswith("main.") for cause in named),
               f"{what}: the verdict names one of the program's own", causes)
 
 
