@@ -42,10 +42,15 @@ static int run(const struct options *opts, struct err *err)
 	return JANK_EXIT_USAGE;
 }
 
-/* What went through stdio must have arrived: a full disk is a failure, a reader that left is none. */
-static int check_stdout(int status)
+/*
+ * What went through stdio must have arrived: a full disk is a failure, a reader that left is none. Where more than a
+ * buffer was printed, the part before the last may be what failed; of blocks their sink tells that itself.
+ */
+static int check_stdout(enum command command, int status)
 {
-	if (fflush(stdout) && errno != EPIPE && !status) {
+	bool printed = command == CMD_HELP || command == CMD_SCHEMA || command == CMD_VERSION;
+
+	if ((fflush(stdout) || (printed && ferror(stdout))) && errno != EPIPE && !status) {
 		log__error("cannot write to stdout: %s", strerror(errno));
 		return JANK_EXIT_FAILED;
 	}
@@ -80,5 +85,5 @@ int main(int argc, char **argv)
 	if (status && err.msg[0])
 		log__error("%s", err.msg);
 	options__free(&opts);
-	return check_stdout(status);
+	return check_stdout(opts.command, status);
 }
