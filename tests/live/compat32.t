@@ -158,7 +158,7 @@ def check_exec(tap):
 def copies(folder, *names):
     """simjank by names of this run's own, by which -c finds it; 32-bit ones where the name says so."""
     for name in names:
-        shutil.copy(SIMJANK if "32" in name else os.path.join(ROOT, "simjank"), os.path.join(folder, name))
+        shutil.copy(SIMJANK if name.endswith("32") else os.path.join(ROOT, "simjank"), os.path.join(folder, name))
     return lambda name: os.path.join(folder, name)
 
 
