@@ -8,7 +8,7 @@ from rounds import Rounds
 from targets import Redis, cpus
 
 OWN = (tracers.ALL_ON, tracers.NO_SAMPLES, tracers.MARKS, tracers.UPROBES)
-WARM_S = 3
+WARM_S = 5  # marks go two to three seconds after a load begins
 PEERS = (tracers.BPFTRACE_TRACEPOINTS, tracers.BPFTRACE_UPROBES, tracers.PERF_99,
          tracers.FUNCSLOWER)
 
