@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 #include "kernel/reaper.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+
+#include "base/thread.h"
 
 struct reaper {
 	pthread_t thread;
@@ -55,19 +55,6 @@ static void *reap(void *arg)
 	return NULL;
 }
 
-/* Signals are for the other threads. */
-static bool start(struct reaper *reaper)
-{
-	sigset_t all, before;
-	int err;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&reaper->thread, NULL, reap, reaper);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return !err;
-}
-
 void reaper__take(struct reaper *reaper, struct held_link *links, size_t cnt)
 {
 	join(reaper);
@@ -77,7 +64,7 @@ void reaper__take(struct reaper *reaper, struct held_link *links, size_t cnt)
 	}
 	reaper->links = links;
 	reaper->cnt = cnt;
-	reaper->started = start(reaper);
+	reaper->started = !thread__start(&reaper->thread, "jankbpf-reaper", reap, reaper);
 	if (!reaper->started)
 		reap(reaper);
 }

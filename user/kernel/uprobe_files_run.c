@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/living.h"
+#include "base/thread.h"
 #include "kernel/uprobe_files_parts.h"
 
 #define LINGER_NS (5 * NS_PER_SEC) /* programs come and go, and their libraries with them */
@@ -124,19 +125,6 @@ static void drop_ended(struct uprobe_files *files, bool all)
 	}
 }
 
-/* Signals are for the other threads. */
-static int start_thread(pthread_t *ret, void *(*fn)(void *arg), void *arg)
-{
-	sigset_t all, before;
-	int err;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(ret, NULL, fn, arg);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -err;
-}
-
 static void detach_idle(struct uprobe_files *files)
 {
 	struct held_link *links = NULL;
@@ -189,9 +177,8 @@ int uprobe_files__start(struct uprobe_files *files, struct err *err)
 
 	show_stats(files);
 	files->stop_fd = eventfd(0, EFD_CLOEXEC);
-	res = files->stop_fd < 0 ? -errno : start_thread(&files->thread, run, files);
+	res = files->stop_fd < 0 ? -errno
+				 : thread__start(&files->thread, "jankbpf-probes", run, files);
 	files->started = !res;
-	if (!res)
-		pthread_setname_np(files->thread, "jankbpf-probes");
 	return res ? err__set(err, -res, "cannot start a thread: %s", strerror(-res)) : 0;
 }

@@ -8,12 +8,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <uthash.h>
 
+#include "base/thread.h"
 #include "symbol/elf.h"
 
 #define WANTED_MAX 1024
@@ -174,17 +174,10 @@ void fetch__free(struct fetch *fetch)
 	free(fetch);
 }
 
-/* Signals are for others. */
 static bool start(struct fetch *fetch)
 {
-	sigset_t all, before;
-
-	if (fetch->running)
-		return true;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	fetch->running = !pthread_create(&fetch->thread, NULL, run, fetch);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!fetch->running)
+		fetch->running = !thread__start(&fetch->thread, "jankbpf-fetch", run, fetch);
 	return fetch->running;
 }
 

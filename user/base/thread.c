@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#include "base/thread.h"
+
+#include <signal.h>
+
+int thread__start(pthread_t *ret, const char *name, void *(*fn)(void *arg), void *arg)
+{
+	sigset_t all, before;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(ret, NULL, fn, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!err)
+		pthread_setname_np(*ret, name);
+	return -err;
+}

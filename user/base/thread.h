@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Threads of our own. */
+#ifndef JANK_THREAD_H
+#define JANK_THREAD_H
+
+#include <pthread.h>
+
+/*
+ * Starts one that no signal is delivered to: they are for the thread that waits for them. name: what top -H shows of it, at most
+ * 15 bytes. 0 or -errno; the caller joins it.
+ */
+int thread__start(pthread_t *ret, const char *name, void *(*fn)(void *arg), void *arg);
+
+#endif
