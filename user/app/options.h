@@ -25,6 +25,7 @@ enum command {
 	CMD_HELP,
 	CMD_VERSION
 };
+/* In the order in which the table of options has their words. */
 enum backend { BACKEND_AUTO, BACKEND_KERNEL, BACKEND_UPROBE };
 enum marks { MARKS_AUTO, MARKS_ALWAYS, MARKS_NEVER };
 

@@ -109,48 +109,49 @@ int option__set_text(struct options *opts, const struct option_row *row, const c
 	return 0;
 }
 
-/* One of three words. */
-static int set_word(int *ret, const struct option_row *row, const char *const names[3],
-		    const char *arg, struct err *err)
+/* Which of the words of "WORD|WORD|WORD" it is, or -1. */
+static int index_of(const char *words, const char *word)
 {
-	struct strbuf shown = STRBUF_INIT;
-	int code;
+	size_t len = strlen(word), at;
 
-	for (int i = 0; i < 3; i++)
-		if (!strcmp(arg, names[i])) {
-			*ret = i;
-			return 0;
-		}
+	for (int i = 0;; i++, words += at + 1) {
+		at = strcspn(words, "|");
+		if (at == len && !memcmp(words, word, len))
+			return i;
+		if (!words[at])
+			return -1;
+	}
+}
+
+/* "WORD, WORD or WORD" */
+static void add_words(struct strbuf *sb, const char *words)
+{
+	const char *last = strrchr(words, '|');
+
+	for (; *words; words++)
+		if (*words != '|')
+			strbuf__addc(sb, *words);
+		else
+			strbuf__add(sb, words == last ? " or " : ", ", words == last ? 4 : 2);
+}
+
+/* One of the words that the row's argument is made of; its number goes into an enum. */
+int option__set_word(struct options *opts, const struct option_row *row, const char *arg,
+		     struct err *err)
+{
+	struct strbuf shown = STRBUF_INIT, words = STRBUF_INIT;
+	int nr = index_of(row->arg, arg), code;
+
+	if (nr >= 0) {
+		*(unsigned *)field(opts, row) = nr;
+		return 0;
+	}
 	text__add_clean(&shown, arg);
-	code = err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--%s '%.60s': give %s, %s or %s",
-			     row->name, strbuf__str(&shown), names[0], names[1], names[2]);
+	add_words(&words, row->arg);
+	code = err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--%s '%.60s': give %s", row->name,
+			     strbuf__str(&shown), strbuf__str(&words));
+	strbuf__free(&words);
 	strbuf__free(&shown);
-	return code;
-}
-
-int option__set_backend(struct options *opts, const struct option_row *row, const char *arg,
-			struct err *err)
-{
-	static const char *const names[] = {
-		[BACKEND_AUTO] = "auto", [BACKEND_KERNEL] = "kernel", [BACKEND_UPROBE] = "uprobe"
-	};
-	int got, code = set_word(&got, row, names, arg, err);
-
-	if (!code)
-		opts->backend = got;
-	return code;
-}
-
-int option__set_marks(struct options *opts, const struct option_row *row, const char *arg,
-		      struct err *err)
-{
-	static const char *const names[] = {
-		[MARKS_AUTO] = "auto", [MARKS_ALWAYS] = "always", [MARKS_NEVER] = "never"
-	};
-	int got, code = set_word(&got, row, names, arg, err);
-
-	if (!code)
-		opts->marks = got;
 	return code;
 }
 

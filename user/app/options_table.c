@@ -111,13 +111,12 @@ const struct option_row option_rows[] = {
 	  AT(debugging), .help = "also blocks that were mostly stopped by a debugger or signal",
 	  .more = "Without it a block whose time was mostly spent stopped is not reported." },
 	{ SECTION_PROBE, KEY_BACKEND, "backend", "auto|kernel|uprobe", "auto", TRACE,
-	  option__set_backend, AT(backend),
-	  .help = "see waits by system calls or by probes on libc",
+	  option__set_word, AT(backend), .help = "see waits by system calls or by probes on libc",
 	  .more = "kernel uses system-call tracepoints, serves static and Go programs too and "
 		  "costs least; uprobe puts probes into the target's libc and is for kernels "
 		  "without such tracepoints and for comparison; auto takes what the kernel has, "
 		  "the cheaper first." },
-	{ SECTION_PROBE, KEY_MARKS, "marks", "auto|always|never", "auto", TRACE, option__set_marks,
+	{ SECTION_PROBE, KEY_MARKS, "marks", "auto|always|never", "auto", TRACE, option__set_word,
 	  AT(marks), .help = "when messages have probes of their own",
 	  .more = "What a loop handles is told by probes on the functions that handle it, a "
 		  "microsecond "
