@@ -42,18 +42,16 @@ static bool is_exe(pid_t pid, int fd)
 	       exe.st_dev == file.st_dev;
 }
 
-/* Those that stay first; then by program. */
 static int by_program(const void *a, const void *b)
 {
 	const struct uprobe_site *x = a, *y = b;
 
-	if (x->pausable != y->pausable)
-		return x->pausable - y->pausable;
 	return (x->prog > y->prog) - (x->prog < y->prog);
 }
 
+/* The sites that can be paused, or the others; those of one program together. */
 static size_t sites_of(const struct uprobe_files *files, const struct targets *targets,
-		       struct uprobe_site *ret)
+		       bool pausable, struct uprobe_site *ret)
 {
 	size_t cnt = 0;
 
@@ -61,9 +59,8 @@ static size_t sites_of(const struct uprobe_files *files, const struct targets *t
 		const struct site *site = &targets->sites[i];
 		struct bpf_program *prog = uprobe_programs__at(&files->progs, site);
 
-		if (prog)
-			ret[cnt++] = (struct uprobe_site){ prog, site->file_offset, site->mark,
-							   site->pausable };
+		if (prog && site->pausable == pausable)
+			ret[cnt++] = (struct uprobe_site){ prog, site->file_offset, site->mark };
 	}
 	if (cnt)
 		qsort(ret, cnt, sizeof(*ret), by_program);
@@ -111,17 +108,13 @@ static int attach(struct uprobe_files *files, struct probed_file *file,
 		  const struct targets *targets, int fd)
 {
 	struct uprobe_site *sites = calloc(targets->site_cnt + 1, sizeof(*sites));
-	size_t cnt, lasting_cnt = 0;
 	int err;
 
 	if (!sites)
 		return -ENOMEM;
-	cnt = sites_of(files, targets, sites);
-	while (lasting_cnt < cnt && !sites[lasting_cnt].pausable)
-		lasting_cnt++;
-	err = attach_lasting(files, file, sites, lasting_cnt, fd);
+	err = attach_lasting(files, file, sites, sites_of(files, targets, false, sites), fd);
 	if (!err)
-		err = attach_marks(files, file, sites + lasting_cnt, cnt - lasting_cnt, fd);
+		err = attach_marks(files, file, sites, sites_of(files, targets, true, sites), fd);
 	free(sites);
 	return err;
 }

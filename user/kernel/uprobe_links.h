@@ -18,7 +18,6 @@ struct uprobe_site {
 	struct bpf_program *prog;
 	uint64_t file_offset;
 	uint64_t cookie;
-	bool pausable; /* not looked at here */
 };
 
 struct uprobe_links {
