@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """What goes into a virtual machine of tests/vm, and what it leaves behind."""
+import json
 import os
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tools", "vm"))
 import apt  # noqa: E402
+import qemu  # noqa: E402
 
 
 def out_folder(arch=None):
@@ -33,3 +35,21 @@ def text(path):
             return file.read()
     except OSError:
         return ""
+
+
+def boot(kernel, script, folder, files, *trees, **more):
+    """Runs a script's text in a guest with (path, its path there) of files and folders; what it leaves comes to the folder.
+    more: qemu.Guest's."""
+    path = os.path.join(folder, "script")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(script)
+    return qemu.run(qemu.Guest(kernel, path, list(files), list(trees), **more), folder)
+
+
+def records(folder, name):
+    """The JSON lines of a file that a guest left."""
+    return [json.loads(line) for line in text(os.path.join(folder, name)).splitlines() if line.startswith("{")]
+
+
+def blocks(folder, name):
+    return [record for record in records(folder, name) if record["type"] == "block"]

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Frames of a display that a block missed: QEMU's shows them while simjank stalls, and the record's count is that of a
 program that waits for each."""
-import json
 import os
 import subprocess
 import sys
@@ -15,7 +14,6 @@ sys.path[:0] = [os.path.join(ROOT, "tools", "vm"), os.path.join(ROOT, "tests", "
 import apt  # noqa: E402
 import guests  # noqa: E402
 import kernels  # noqa: E402
-import qemu  # noqa: E402
 from tap import Tap, skip_all  # noqa: E402
 
 TIMEOUT_S = 200
@@ -46,20 +44,9 @@ def build(folder):
 
 
 def boot(kernel, programs, folder):
-    script = os.path.join(folder, "script")
-    with open(script, "w", encoding="utf-8") as file:
-        file.write(SCRIPT)
     files = [(path, to) for to, path in programs.items()]
-    return qemu.run(qemu.Guest(kernel, script, files, modules=list(kernels.DISPLAY), timeout_s=TIMEOUT_S,
-                               devices=["bochs-display"]), folder)
-
-
-def records_of(folder, name):
-    return [json.loads(line) for line in guests.text(os.path.join(folder, name)).splitlines() if line.startswith("{")]
-
-
-def blocks_of(folder, name):
-    return [record for record in records_of(folder, name) if record["type"] == "block"]
+    return guests.boot(kernel, SCRIPT, folder, files, modules=list(kernels.DISPLAY), timeout_s=TIMEOUT_S,
+                       devices=["bochs-display"])
 
 
 def frame_at(shown, t_ns):
@@ -69,7 +56,7 @@ def frame_at(shown, t_ns):
 
 def check(tap, folder, way):
     shown = [tuple(map(int, line.split())) for line in guests.text(os.path.join(folder, way + ".frames")).splitlines()]
-    blocks = blocks_of(folder, way + ".out")
+    blocks = guests.blocks(folder, way + ".out")
     rate_hz = (len(shown) - 1) / (shown[-1][1] - shown[0][1]) * 1e9 if len(shown) > 1 else 0
     wrong, seen = [], []
     for block in blocks:
@@ -83,7 +70,7 @@ def check(tap, folder, way):
     tap.check(len(blocks) >= COUNT and not wrong, f"{way}: each of {len(blocks)} blocks has the frames that were shown",
               wrong, seen, guests.text(os.path.join(folder, way + ".err")), guests.text(os.path.join(folder, way + ".why")))
     tap.note(f"{way}: {rate_hz:.1f} Hz; counted, shown: {seen}")
-    again = [block.get("frames") for block in blocks_of(folder, way + ".replay")]
+    again = [block.get("frames") for block in guests.blocks(folder, way + ".replay")]
     tap.check(again == [block.get("frames") for block in blocks], f"{way}: and in a replay", again)
 
 
@@ -101,7 +88,7 @@ def main():
         tap.check(result.status == 0, "the kernel boots and comes to its end", result.why, result.last_lines())
         for way in ("typed", "plain"):
             check(tap, folder, way)
-        without = blocks_of(folder, "without.out")
+        without = guests.blocks(folder, "without.out")
         tap.check(without and not any("frames" in block for block in without), "without the feature there are none", without)
         tap.check("vblank" in guests.text(os.path.join(folder, "doctor")), "doctor knows of it")
     tap.end()

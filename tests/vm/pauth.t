@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Return addresses that are signed (arm64's pointer authentication): a walk of the user stack still reaches main.
 simjank for arm64 is built with signed returns; JANK_VM names another kernel."""
-import json
 import os
 import subprocess
 import sys
@@ -15,7 +14,6 @@ sys.path[:0] = [os.path.join(ROOT, "tools", "vm"), os.path.join(ROOT, "tests", "
 import apt  # noqa: E402
 import guests  # noqa: E402
 import kernels  # noqa: E402
-import qemu  # noqa: E402
 from live import Tap, skip_all  # noqa: E402
 
 KERNEL = os.environ.get("JANK_VM", "arm64/6.12")
@@ -35,14 +33,6 @@ exit 0
 SIGN = "paciasp"
 
 
-def boot(kernel, programs, folder):
-    script = os.path.join(folder, "script")
-    with open(script, "w", encoding="utf-8") as file:
-        file.write(SCRIPT)
-    guest = qemu.Guest(kernel, script, [(path, to) for to, path in programs.items()], timeout_s=TIMEOUT_S, cpu=CPU)
-    return qemu.run(guest, folder)
-
-
 def signs(program):
     """Does its own code sign return addresses, not only the C library's?"""
     for objdump in ("aarch64-linux-gnu-objdump", "objdump"):
@@ -57,9 +47,7 @@ def signs(program):
 
 
 def check_stacks(tap, folder, way):
-    records = [json.loads(line) for line in guests.text(os.path.join(folder, way + ".out")).splitlines()
-               if line.startswith("{")]
-    stacks = [sample["stack"] for record in records if record["type"] == "block" for sample in record["samples"]
+    stacks = [sample["stack"] for block in guests.blocks(folder, way + ".out") for sample in block["samples"]
               if sample["state"] == "running"]
     user = [stack for stack in stacks if any(frame.get("function") == "handle_busy" for frame in stack)]
     whole = [stack for stack in user if any(frame.get("function") == "main" for frame in stack)]
@@ -76,7 +64,8 @@ def main():
             programs = {"/" + name: guests.static("arm64", name) for name in ("jankbpf", "simjank")}
             guests.need_built(programs.values(), "deps-cross static")
             kernel = kernels.get(KERNEL)
-            result = boot(kernel, programs, folder)
+            result = guests.boot(kernel, SCRIPT, folder, [(path, to) for to, path in programs.items()],
+                                 timeout_s=TIMEOUT_S, cpu=CPU)
         except apt.Unavailable as reason:
             skip_all(f"{KERNEL}: {reason}")
         tap.note(f"{KERNEL}: {kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s")

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Whole stacks on arm64: Debian's redis-server and a program over the real android::Looper, neither with frame pointers that
 lead anywhere. Redis exports its functions, so that the chain of a command's callers is known."""
-import json
 import os
 import sys
 import tempfile
@@ -16,7 +15,6 @@ import device  # noqa: E402
 import guests  # noqa: E402
 import kernels  # noqa: E402
 import programs  # noqa: E402
-import qemu  # noqa: E402
 from live import Tap, skip_all  # noqa: E402
 
 KERNEL = os.environ.get("JANK_VM", "arm64/6.12")
@@ -66,11 +64,6 @@ CHAINS = {"keysCommand": ["keysCommand", "call", "processCommand", *READS],
           "lua_pcall": ["lua_pcall", "call", "processCommand", *READS]}
 
 
-def blocks(folder, name):
-    lines = guests.text(os.path.join(folder, name + ".out")).splitlines()
-    return [r for r in map(json.loads, (line for line in lines if line.startswith("{"))) if r["type"] == "block"]
-
-
 def user_stacks(found):
     for block in found:
         for sample in block["samples"]:
@@ -95,7 +88,7 @@ def is_whole(stack, ends):
 def check_redis(tap, folder):
     shares = {}
     for way in WAYS:
-        stacks = [stack for _, stack in user_stacks(blocks(folder, way))]
+        stacks = [stack for _, stack in user_stacks(guests.blocks(folder, way + ".out"))]
         whole = [stack for stack in stacks if is_whole(stack, ("main", "_start", "__libc_start_main"))]
         shares[way] = (len(whole), len(stacks))
         tap.note(f"redis-server, {way}: {len(whole)} of {len(stacks)} stacks reach main")
@@ -110,7 +103,7 @@ def check_redis(tap, folder):
 
 
 def check_looper(tap, folder):
-    stacks = [stack for _, stack in user_stacks(blocks(folder, "looper"))]
+    stacks = [stack for _, stack in user_stacks(guests.blocks(folder, "looper.out"))]
     whole = [stack for stack in stacks if is_whole(stack, ("main", "_start", "__libc_start_main", "clone", "thread_start"))]
     tap.check(len(stacks) >= 20 and len(whole) >= 0.99 * len(stacks),
               f"android::Looper: {len(whole)} of {len(stacks)} stacks are whole",
@@ -127,12 +120,8 @@ def boot(kernel, folder):
     jankbpf = guests.static("arm64", "jankbpf")
     looper = os.path.join(guests.out_folder("arm64"), "rel", "simjank-looper")
     guests.need_built([jankbpf, looper], "deps-cross static android-parts")
-    script = os.path.join(folder, "script")
-    with open(script, "w", encoding="utf-8") as file:
-        file.write(SCRIPT)
     files = [(jankbpf, "/jankbpf"), *device.looper_files(looper, "/simjank-looper")]
-    guest = qemu.Guest(kernel, script, files, [(redis, "/redis-server"), (client, "/redis-cli")], timeout_s=TIMEOUT_S)
-    return qemu.run(guest, folder)
+    return guests.boot(kernel, SCRIPT, folder, files, (redis, "/redis-server"), (client, "/redis-cli"), timeout_s=TIMEOUT_S)
 
 
 def main():
