@@ -14,7 +14,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <time.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/strbuf.h"
@@ -24,7 +24,7 @@
 
 #define CORPUS_MAX	4096
 #define CORPUS_INPUT_SZ 65536
-#define CORPUS_SECONDS	10 /* for one input: it hangs */
+#define CORPUS_SECONDS	10 /* of CPU for one input: it hangs */
 
 struct corpus_input {
 	unsigned char *bytes;
@@ -79,6 +79,14 @@ static inline void corpus__hangs(int sig)
 	abort();
 }
 
+/* Seconds 0: no more. */
+static inline void corpus__alarm(int seconds)
+{
+	struct itimerval timer = { .it_value = { .tv_sec = seconds } };
+
+	setitimer(ITIMER_PROF, &timer, NULL);
+}
+
 static inline void corpus__add(struct corpus *c, const void *bytes, size_t len)
 {
 	struct corpus_input *in = &c->inputs[c->cnt];
@@ -118,15 +126,6 @@ static inline void corpus__add_dir(struct corpus *c, const char *dir)
 		free(entries);
 }
 
-/* Not by the wall's clock: a long run shares its CPU. */
-static inline uint64_t corpus__cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return now.tv_sec * NS_PER_SEC + now.tv_nsec;
-}
-
 /* From the tests' directory, where make runs them. */
 static inline struct corpus *corpus__load(const char *name)
 {
@@ -142,7 +141,7 @@ static inline struct corpus *corpus__load(const char *name)
 	if (!c->cnt)
 		skip_all("%s is not here", dir);
 	corpus_now = c;
-	signal(SIGALRM, corpus__hangs);
+	signal(SIGPROF, corpus__hangs);
 	if (__sanitizer_set_death_callback)
 		__sanitizer_set_death_callback(corpus__died);
 	return c;
@@ -241,7 +240,7 @@ static inline void corpus__damage_once(struct corpus *c)
 static inline void corpus__judge(struct corpus *c)
 {
 	const char *dir = getenv("FUZZ_KEEP");
-	uint64_t took = corpus__cpu_ns() - c->begin_ns;
+	uint64_t took = fuzz__cpu_ns() - c->begin_ns;
 
 	if (took > c->slowest_ns)
 		c->slowest_ns = took;
@@ -282,7 +281,7 @@ static inline bool corpus__next(struct corpus *c)
 {
 	bool on;
 
-	alarm(0);
+	corpus__alarm(0);
 	if (c->fuzz.round)
 		corpus__judge(c);
 	else
@@ -293,8 +292,8 @@ static inline bool corpus__next(struct corpus *c)
 	if (!on)
 		return false;
 	corpus__make(c);
-	alarm(CORPUS_SECONDS);
-	c->begin_ns = corpus__cpu_ns();
+	corpus__alarm(CORPUS_SECONDS);
+	c->begin_ns = fuzz__cpu_ns();
 	cover__begin();
 	return true;
 }
@@ -302,8 +301,9 @@ static inline bool corpus__next(struct corpus *c)
 /* Says what was done, and frees it. */
 static inline void corpus__end(struct corpus *c)
 {
-	diag("%s: %llu inputs, slowest %.1f ms", c->name, (unsigned long long)c->fuzz.round - 1,
-	     c->slowest_ns / 1e6);
+	diag("%s: %llu inputs in %.0f s of CPU, slowest %.1f ms", c->name,
+	     (unsigned long long)c->fuzz.round - 1,
+	     (fuzz__cpu_ns() - c->fuzz.begin_ns) / (double)NS_PER_SEC, c->slowest_ns / 1e6);
 	if (cover.edges)
 		diag("of %zu files %zu edges, at the end of %zu %zu", c->seeds, c->seed_edges,
 		     c->cnt, cover.edges);

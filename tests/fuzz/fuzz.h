@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Mutation without a library: random numbers from a fixed seed (FUZZ_SEED), for a bounded time
- * (FUZZ_SECONDS). What fails names its round; the same seed comes to the same round again.
+ * (FUZZ_SECONDS, of CPU: a long run shares its machine; SIGINT ends it sooner). What fails names its round; the same seed
+ * comes to the same round again.
  */
 #ifndef JANK_FUZZ_H
 #define JANK_FUZZ_H
 
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "tests/fuzz/cover.h"
@@ -26,10 +29,26 @@ static inline uint64_t fuzz__env(const char *name, uint64_t otherwise)
 	return text && *text ? strtoull(text, NULL, 10) : otherwise;
 }
 
+static inline uint64_t fuzz__cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return now.tv_sec * NS_PER_SEC + now.tv_nsec;
+}
+
+static volatile sig_atomic_t fuzz_interrupted;
+
+static inline void fuzz__interrupt(int sig)
+{
+	fuzz_interrupted = 1;
+}
+
 static inline struct fuzz fuzz__begin(void)
 {
-	uint64_t now = clock__mono_ns();
+	uint64_t now = fuzz__cpu_ns();
 
+	signal(SIGINT, fuzz__interrupt);
 	return (struct fuzz){
 		.state = fuzz__env("FUZZ_SEED", 1) * 2654435761u + 88172645463325252ull,
 		.begin_ns = now,
@@ -40,12 +59,12 @@ static inline struct fuzz fuzz__begin(void)
 /* Another round? */
 static inline bool fuzz__goes_on(struct fuzz *f)
 {
-	uint64_t now = clock__mono_ns();
+	uint64_t now = fuzz__cpu_ns();
 
 	f->round++;
 	if (!f->early && now - f->begin_ns > (f->end_ns - f->begin_ns) / 10)
 		f->early = cover__count();
-	return now < f->end_ns;
+	return now < f->end_ns && !fuzz_interrupted;
 }
 
 /* Says how far it came, where it is compiled to be watched (cover.h). */
