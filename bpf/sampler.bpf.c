@@ -69,6 +69,7 @@ static __noinline int sampler__send(void *ctx, struct task_struct *task, __u16 k
 
 	if (!buf)
 		return -1;
+	script__send(task, dispatch_ns, now);
 	copied = sampler__copy(task, dispatch_ns, now);
 	record__head(&buf->rec.hdr, kind, 0, now, task);
 	buf->rec.dispatch_ns = dispatch_ns;
@@ -89,7 +90,6 @@ static __always_inline void sampler__sample(void *ctx, struct jank_thread *t,
 	if (!t->handled.taken)
 		take__all(t, task);
 	t->evidence = 1;
-	script__send(task, t->start_ns, now);
 	if (sampler__send(ctx, task, JANK_REC_STACK, t->start_ns, now))
 		t->shed_cnt++;
 	else

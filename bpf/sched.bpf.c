@@ -107,9 +107,9 @@ int BPF_PROG(jank_on_exit, struct task_struct *task)
 	struct jank_thread *t;
 	u64 now;
 
+	script__forget(KREAD(task, pid)); /* of any: others that were waited for have frames, too */
 	if (!filter__maybe(tgid))
 		return 0;
-	script__forget(KREAD(task, pid));
 	if ((__u32)KREAD(task, pid) == tgid) {
 		bpf_map_delete_elem(&jank_pollers, &tgid);
 		bpf_map_delete_elem(&jank_parkers, &tgid);

@@ -13,6 +13,7 @@
 #include "bpf/copy.bpf.h"
 #include "bpf/kind.bpf.h"
 #include "bpf/poll.bpf.h"
+#include "bpf/script.bpf.h"
 #include "bpf/slices.bpf.h"
 #include "bpf/slot.bpf.h"
 #include "bpf/stack.bpf.h"
@@ -115,6 +116,7 @@ static __noinline int watch__leave(void *ctx, struct task_struct *task, bool pre
 		stack__walk_user(ctx, task, &other->span.tail[JANK_KSTACK_MAX], WATCH_USTACK_MAX);
 	if (jank_conf.copy_sz)
 		copy__take_other(task, now);
+	script__take(task, 0, now);
 	stack__take_kernel(ctx, &other->span);
 	slot__unlock(&other->writes);
 	return 0;
@@ -202,6 +204,7 @@ static __noinline int watch__send_waker(void *ctx, __u32 noted, struct task_stru
 	stack__note(rec, kernel_cnt, sz);
 	rec->prio = facts__prio(waker);
 	rec->hdr.size = stack__size(rec);
+	script__send(waker, 0, now);
 	return record__send_stack(&watch->buf, rec->hdr.size);
 }
 
@@ -317,6 +320,7 @@ static __noinline int watch__arrive(struct task_struct *task, u64 now)
 	if (rec->runnable_ns >= jank_conf.span_min_ns)
 		slices__add(&watch->buf, now - rec->runnable_ns, tid);
 	rec->hdr.size = stack__size(rec);
+	script__send_taken(task, rec->t_ns, now);
 	return record__send_stack(&watch->buf, rec->hdr.size);
 }
 

@@ -117,6 +117,7 @@ static void read_damaged(struct image_mem *image, const struct script_offsets *o
 			   4);
 	damage(image);
 	run.threads += script__threads(&env, &process, threads, 8);
+	script__newest(&env, &process);
 	read_names(&process, code, offsets);
 	script_code__forget_all(&script);
 }

@@ -110,6 +110,52 @@ static void test_others(void)
 	callers__free(callers);
 }
 
+static int take_script(struct callers *callers, uint32_t tid, uint64_t t_ns, uint64_t code)
+{
+	const struct jank_script_frame frame = { .code = code, .instr = 2, .flags = 1 };
+	size_t size = sizeof(struct jank_rec_script) + sizeof(frame);
+	struct jank_rec_script *rec = calloc(1, size);
+
+	rec->hdr = (struct jank_rec){
+		.size = size, .kind = JANK_REC_SCRIPT, .tgid = getpid(), .tid = tid
+	};
+	rec->t_ns = t_ns;
+	rec->frame_cnt = 1;
+	memcpy(rec + 1, &frame, sizeof(frame));
+	return callers__take(callers, rec, size);
+}
+
+/* An interpreter's frames of one that was waited for: of what it did, and of how it ended the wait. */
+static void test_scripts_of_links(void)
+{
+	struct callers *callers = callers__new(symbolizer, foreign, &maps);
+	struct block *block = block_with(3, 1);
+	const struct stack *stack, *wake;
+
+	is_int(take_script(callers, 9, 200, 0x1000), 0, "frames of a span are taken");
+	is_int(take_script(callers, 9, 300, 0x2000), 0, "and of a waking");
+	block->chain = calloc(2, sizeof(*block->chain));
+	block->chain_cnt = 2;
+	for (int i = 0; i < 2; i++) {
+		struct link *link = &block->chain[i];
+
+		link->task.tid = 9 + i;
+		link->stack = (struct stack){ .user_cnt = 1, .t_ns = 200 };
+		link->wake_stack = (struct stack){ .user_cnt = 1, .t_ns = 300 };
+		stack__set_addresses(&link->stack, (uint64_t[]){ 0x55 });
+		stack__set_addresses(&link->wake_stack, (uint64_t[]){ 0x66 });
+	}
+	is_int(callers__fill(callers, block), 0, "a chain asks");
+	stack = &block->chain[0].stack;
+	wake = &block->chain[0].wake_stack;
+	ok(stack->script_cnt == 1 && stack->script[0].code == 0x1000, "the span has its own");
+	ok(wake->script_cnt == 1 && wake->script[0].code == 0x2000, "and the waking its own");
+	ok(!block->chain[1].stack.script_cnt && !block->chain[1].wake_stack.script_cnt,
+	   "another thread of the same times has none");
+	block__free(block);
+	callers__free(callers);
+}
+
 static void test_better(void)
 {
 	struct callers *callers = callers__new(symbolizer, foreign, &maps);
@@ -225,6 +271,7 @@ int main(void)
 	foreign = foreign__new(symbolizer);
 	test_join();
 	test_others();
+	test_scripts_of_links();
 	test_better();
 	test_bound();
 	test_next_dispatch();

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "tests/tap.h"
 
 static bool put(struct queue *queue, enum item_kind kind, uint32_t pid, size_t size)
@@ -18,7 +19,7 @@ static struct item get(struct queue *queue)
 {
 	struct item item = { 0 };
 
-	queue__get(queue, &item);
+	queue__get(queue, 0, &item);
 	return item;
 }
 
@@ -88,6 +89,21 @@ static void test_end(void)
 	queue__free(queue);
 }
 
+static void test_late(void)
+{
+	struct queue *queue = queue__new(2, 10);
+	uint64_t begin_ns = clock__mono_ns(), late_ns = begin_ns + 20 * NS_PER_MS;
+	struct item item;
+
+	ok(!queue__get(queue, begin_ns, &item), "a time that has passed is not waited for");
+	ok(!queue__get(queue, late_ns, &item), "where nothing comes");
+	ok(clock__mono_ns() >= late_ns, "it is waited for as long as was asked");
+	put(queue, ITEM_RAW, 3, 0);
+	ok(queue__get(queue, begin_ns, &item) && item.pid == 3,
+	   "what is there is given out, however late");
+	queue__free(queue);
+}
+
 #define ROUNDS 20000
 
 static void *take_all(void *arg)
@@ -96,7 +112,7 @@ static void *take_all(void *arg)
 	struct item item;
 
 	for (;;) {
-		queue__get(arg, &item);
+		queue__get(arg, 0, &item);
 		if (item.kind == ITEM_STOP)
 			return (void *)(uintptr_t)sum;
 		sum += *(uint32_t *)item.data;
@@ -140,6 +156,7 @@ int main(void)
 	test_bounds();
 	test_bytes();
 	test_end();
+	test_late();
 	test_threads();
 	return tap__done();
 }

@@ -85,6 +85,30 @@ static void check_threads(uint32_t version)
 	end(&w);
 }
 
+/* What tells of new threads. */
+static void check_newest(uint32_t version)
+{
+	uint64_t first, second, other;
+	struct world w;
+
+	begin(&w, version);
+	first = script__newest(&env, &w.process);
+	ok(first && script__newest(&env, &w.process) == first, "%x: the same threads", version);
+	other = add_tstate(&w, w.tstate, 0);
+	image__put(w.interp, w.image.offsets.threads_head, other, 8);
+	second = script__newest(&env, &w.process);
+	ok(second && second != first, "a new one");
+	image__put(other, w.image.offsets.tstate.native_id, gettid(), 8);
+	ok(script__newest(&env, &w.process) != second, "which has its number now");
+	image__put(w.interp, w.image.offsets.threads_head, w.tstate, 8);
+	is_uint(script__newest(&env, &w.process), first, "it has ended");
+	image__put(w.runtime, w.image.offsets.interpreters_head, 16, 8);
+	ok(script__newest(&env, &w.process) != first, "no list is there");
+	w.process.script = NULL;
+	is_uint(script__newest(&env, &w.process), 0, "no interpreter");
+	end(&w);
+}
+
 /* The frame of an instruction of the code object. */
 static struct frame name(struct world *w, uint64_t code, int64_t instr, uint32_t first_line)
 {
@@ -244,6 +268,7 @@ int main(void)
 {
 	for (size_t i = 0; i < LEN(versions); i++) {
 		check_threads(versions[i]);
+		check_newest(versions[i]);
 		check_names(versions[i]);
 	}
 	check_changed();

@@ -196,6 +196,45 @@ static void test_by_waker(void)
 	     "a process may be its own peer: the thread is told");
 }
 
+/* A link of which nothing is known but where it ended the wait: by its interpreter's own frames, or by frame pointers. */
+static void test_end_of_wait(void)
+{
+	struct block *block = verdict__block();
+	struct link *link;
+
+	verdict__sample(block, JANK_STATE_FUTEX, 150 * MS, "futex", STACK("c:sem_wait", "take"));
+	link = verdict__link(block, LINK_WOKE, verdict__task(10, 13, "pool"), JANK_STATE_SLEEP,
+			     "clock_nanosleep", STACK("c:usleep"));
+	verdict__stack(&link->wake_stack, STACK("k:futex_wake", "c:sem_post", "hold"));
+	says(block,
+	     "main thread waited 150 ms in sem_wait ← take for a semaphore until woken by thread "
+	     "'pool' "
+	     "(tid 13), which slept in clock_nanosleep",
+	     "compiled code that ended a wait is not blamed for what it did before");
+	block = verdict__block();
+	verdict__sample(block, JANK_STATE_FUTEX, 150 * MS, "futex", STACK("c:sem_wait", "take"));
+	link = verdict__link(block, LINK_WOKE, verdict__task(10, 13, "pool"), JANK_STATE_SLEEP,
+			     "clock_nanosleep", STACK("c:usleep"));
+	verdict__stack(&link->wake_stack, STACK("k:futex_wake", "c:sem_post", "hold"));
+	link->wake_stack.frames[2].language = "python";
+	says(block,
+	     "main thread waited 150 ms in sem_wait ← take for a semaphore until woken by thread "
+	     "'pool' "
+	     "(tid 13) in hold, which slept in clock_nanosleep",
+	     "the interpreter's function that did is told");
+	block = verdict__block();
+	verdict__sample(block, JANK_STATE_FUTEX, 150 * MS, "futex", STACK("c:sem_wait", "take"));
+	link = verdict__link(block, LINK_WOKE, verdict__task(10, 13, "pool"), JANK_STATE_SLEEP,
+			     "clock_nanosleep", STACK("c:usleep", "nap"));
+	verdict__stack(&link->wake_stack, STACK("k:futex_wake", "c:sem_post", "hold"));
+	link->wake_stack.frames[2].language = "python";
+	says(block,
+	     "main thread waited 150 ms in sem_wait ← take for a semaphore until woken by thread "
+	     "'pool' "
+	     "(tid 13), which slept in clock_nanosleep ← nap",
+	     "unless it is known what it did before");
+}
+
 static void test_chain(void)
 {
 	struct block *block = verdict__block();
@@ -619,6 +658,7 @@ int main(void)
 	test_busy();
 	test_locks();
 	test_by_waker();
+	test_end_of_wait();
 	test_chain();
 	test_storage();
 	test_sleep_and_poll();

@@ -307,6 +307,13 @@ static int fill(struct callers *callers, uint32_t tid, struct stack *stack)
 	return res;
 }
 
+static int fill_link(struct callers *callers, struct link *link)
+{
+	int res = fill(callers, link->task.tid, &link->stack);
+
+	return res ?: fill(callers, link->task.tid, &link->wake_stack);
+}
+
 int callers__fill(void *ctx, struct block *block)
 {
 	struct callers *callers = ctx;
@@ -315,7 +322,7 @@ int callers__fill(void *ctx, struct block *block)
 	for (size_t i = 0; !res && i < block->sample_cnt; i++)
 		res = fill(callers, block->tid, &block->samples[i].stack);
 	for (size_t i = 0; !res && i < block->chain_cnt; i++)
-		res = fill(callers, block->chain[i].task.tid, &block->chain[i].stack);
+		res = fill_link(callers, &block->chain[i]);
 	return res;
 }
 

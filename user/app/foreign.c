@@ -135,7 +135,7 @@ int foreign__name(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *stack)
 {
 	struct foreign *foreign = ctx;
 
-	if (!stack->user_cnt || !foreign__may_ask(foreign, pid, t_ns))
+	if ((!stack->user_cnt && !stack->script_cnt) || !foreign__may_ask(foreign, pid, t_ns))
 		pid = NOBODY;
 	return symbolizer__stack(foreign->symbolizer, pid, stack);
 }

@@ -4,6 +4,9 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
 
 #define RESERVED 4 /* places only for the end of a run */
 
@@ -18,6 +21,7 @@ struct queue {
 struct queue *queue__new(size_t max_items, size_t max_bytes)
 {
 	struct queue *queue = calloc(1, sizeof(*queue));
+	pthread_condattr_t attr;
 
 	if (!queue)
 		return NULL;
@@ -29,7 +33,10 @@ struct queue *queue__new(size_t max_items, size_t max_bytes)
 		return NULL;
 	}
 	pthread_mutex_init(&queue->lock, NULL);
-	pthread_cond_init(&queue->filled, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&queue->filled, &attr);
+	pthread_condattr_destroy(&attr);
 	return queue;
 }
 
@@ -65,14 +72,31 @@ bool queue__put(struct queue *queue, const struct item *item)
 	return room;
 }
 
-void queue__get(struct queue *queue, struct item *ret)
+/* False: it is as late. */
+static bool wait_until(struct queue *queue, uint64_t until_ns)
 {
+	const struct timespec at = { .tv_sec = until_ns / NS_PER_SEC,
+				     .tv_nsec = until_ns % NS_PER_SEC };
+
+	if (until_ns)
+		return !pthread_cond_timedwait(&queue->filled, &queue->lock, &at);
+	return !pthread_cond_wait(&queue->filled, &queue->lock);
+}
+
+bool queue__get(struct queue *queue, uint64_t until_ns, struct item *ret)
+{
+	bool got;
+
 	pthread_mutex_lock(&queue->lock);
-	while (!queue->cnt)
-		pthread_cond_wait(&queue->filled, &queue->lock);
-	*ret = queue->items[queue->head];
-	queue->head = (queue->head + 1) % queue->cap;
-	queue->cnt--;
-	queue->bytes -= ret->size;
+	while (!queue->cnt && wait_until(queue, until_ns))
+		;
+	got = queue->cnt;
+	if (got) {
+		*ret = queue->items[queue->head];
+		queue->head = (queue->head + 1) % queue->cap;
+		queue->cnt--;
+		queue->bytes -= ret->size;
+	}
 	pthread_mutex_unlock(&queue->lock);
+	return got;
 }

@@ -37,7 +37,7 @@ void queue__free(struct queue *queue); /* accepts NULL; what still waits leaks: 
 /* False: full, the item stays the caller's. ITEM_STOP and ITEM_SUMMARY always find room. */
 bool queue__put(struct queue *queue, const struct item *item);
 
-/* Waits for an item. */
-void queue__get(struct queue *queue, struct item *ret);
+/* Waits for an item until then (CLOCK_MONOTONIC; 0: for ever). False: none came. */
+bool queue__get(struct queue *queue, uint64_t until_ns, struct item *ret);
 
 #endif

@@ -76,6 +76,13 @@ static int fill(const json_t *list, size_t *at, uint32_t tid, struct stack *stac
 	return 0;
 }
 
+static int fill_link(const json_t *list, size_t *at, struct link *link)
+{
+	int res = fill(list, at, link->task.tid, &link->stack);
+
+	return res ?: fill(list, at, link->task.tid, &link->wake_stack);
+}
+
 int recorded__callers(void *recorded, struct block *block)
 {
 	const struct recorded_entry *entry = recorded__of_block(recorded, block, JOURNAL_CALLERS);
@@ -86,6 +93,6 @@ int recorded__callers(void *recorded, struct block *block)
 	for (size_t i = 0; !res && i < block->sample_cnt; i++)
 		res = fill(list, &at, block->tid, &block->samples[i].stack);
 	for (size_t i = 0; !res && i < block->chain_cnt; i++)
-		res = fill(list, &at, block->chain[i].task.tid, &block->chain[i].stack);
+		res = fill_link(list, &at, &block->chain[i]);
 	return res;
 }

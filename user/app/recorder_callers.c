@@ -53,8 +53,10 @@ int recorder__callers(struct recorder *rec, const struct block *block)
 	jsonw__karray(&w, "stacks");
 	for (size_t i = 0; i < block->sample_cnt; i++)
 		add_stack(&w, block->tid, &block->samples[i].stack);
-	for (size_t i = 0; i < block->chain_cnt; i++)
+	for (size_t i = 0; i < block->chain_cnt; i++) {
 		add_stack(&w, block->chain[i].task.tid, &block->chain[i].stack);
+		add_stack(&w, block->chain[i].task.tid, &block->chain[i].wake_stack);
+	}
 	jsonw__array_end(&w);
 	return recorder__write(rec, JOURNAL_CALLERS, &w);
 }

@@ -1,15 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* All threads of a process are told at once, and again when one turns up that the probes don't know. */
+/*
+ * All threads of a process are told at once, and again when there is a new one: each second the processes are asked, since
+ * a thread that is waited for says nothing of itself before.
+ */
 #include "app/scripts.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <uthash.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+
+#define LOOK_NS	   NS_PER_SEC
+#define LOOK_SHARE 500 /* of our time at most one part in … */
+
+/* A process that runs an interpreter, or did when it was asked. */
+struct program {
+	uint32_t pid;
+	uint64_t newest; /* symbolizer__script_newest when its threads were told */
+	UT_hash_handle hh;
+};
 
 struct scripts {
 	struct script_maps *maps;
 	struct symbolizer *sym;
+	struct program *programs;
+	uint64_t due_ns;
 	bool full; /* said once */
 	struct script_thread threads[JANK_SCRIPT_THREAD_MAX];
 };
@@ -25,9 +42,35 @@ struct scripts *scripts__new(struct script_maps *maps, struct symbolizer *sym)
 	return scripts;
 }
 
+static void drop(struct scripts *scripts, struct program *program)
+{
+	HASH_DEL(scripts->programs, program);
+	free(program);
+}
+
 void scripts__free(struct scripts *scripts)
 {
+	if (!scripts)
+		return;
+	while (scripts->programs)
+		drop(scripts, scripts->programs);
 	free(scripts);
+}
+
+static struct program *find(struct scripts *scripts, uint32_t pid)
+{
+	struct program *program;
+
+	HASH_FIND(hh, scripts->programs, &pid, sizeof(pid), program);
+	return program;
+}
+
+void scripts__gone(struct scripts *scripts, uint32_t pid)
+{
+	struct program *program = find(scripts, pid);
+
+	if (program)
+		drop(scripts, program);
 }
 
 static int tell(struct scripts *scripts, const struct script_thread *thread)
@@ -43,19 +86,84 @@ static int tell(struct scripts *scripts, const struct script_thread *thread)
 	return res;
 }
 
-int scripts__consider(struct scripts *scripts, uint32_t pid, uint32_t tid)
+static int tell_all(struct scripts *scripts, uint32_t pid)
 {
-	size_t cnt;
+	size_t cnt = symbolizer__script_threads(scripts->sym, pid, scripts->threads,
+						JANK_SCRIPT_THREAD_MAX);
 	int res = 0;
 
-	if (scripts->maps->threads_fd < 0 || script_maps__has(scripts->maps, pid, tid))
-		return 0;
-	cnt = symbolizer__script_threads(scripts->sym, pid, scripts->threads,
-					 JANK_SCRIPT_THREAD_MAX);
 	for (size_t i = 0; i < cnt; i++)
 		if (!script_maps__has(scripts->maps, pid, scripts->threads[i].tid))
 			res = tell(scripts, &scripts->threads[i]) ?: res;
 	if (cnt)
 		log__debug("process %u: %zu threads have Python frames", pid, cnt);
+	return res;
+}
+
+static int add(struct scripts *scripts, uint32_t pid, uint64_t newest)
+{
+	struct program *program = calloc(1, sizeof(*program));
+
+	if (!program)
+		return -ENOMEM;
+	*program = (struct program){ .pid = pid, .newest = newest };
+	if (!scripts->programs)
+		scripts->due_ns = clock__mono_ns() + LOOK_NS;
+	HASH_ADD(hh, scripts->programs, pid, sizeof(pid), program);
+	return 0;
+}
+
+/* The threads of a process that are new since they were told. newest is asked first: what comes later is told again. */
+static int refresh(struct scripts *scripts, struct program *program)
+{
+	uint64_t newest = symbolizer__script_newest(scripts->sym, program->pid);
+
+	if (!newest || newest == program->newest)
+		return 0;
+	program->newest = newest;
+	return tell_all(scripts, program->pid);
+}
+
+int scripts__consider(struct scripts *scripts, uint32_t pid, uint32_t tid)
+{
+	struct program *program;
+	uint64_t newest;
+	int res;
+
+	if (scripts->maps->threads_fd < 0)
+		return 0;
+	program = find(scripts, pid);
+	if (program && script_maps__has(scripts->maps, pid, tid))
+		return 0;
+	if (program)
+		return refresh(scripts, program);
+	if (!symbolizer__knows(scripts->sym, pid))
+		symbolizer__process(scripts->sym, pid, NULL);
+	newest = symbolizer__script_newest(scripts->sym, pid);
+	if (!newest)
+		return 0;
+	res = add(scripts, pid, newest);
+	return res ?: tell_all(scripts, pid);
+}
+
+uint64_t scripts__due_ns(const struct scripts *scripts)
+{
+	return scripts->programs ? scripts->due_ns : 0;
+}
+
+int scripts__look(struct scripts *scripts)
+{
+	uint64_t begin_ns = clock__mono_ns(), now_ns;
+	struct program *program, *next;
+	int res = 0;
+
+	HASH_ITER (hh, scripts->programs, program, next) {
+		if (symbolizer__knows(scripts->sym, program->pid))
+			res = refresh(scripts, program) ?: res;
+		else
+			drop(scripts, program);
+	}
+	now_ns = clock__mono_ns();
+	scripts->due_ns = now_ns + LOOK_NS + (now_ns - begin_ns) * LOOK_SHARE;
 	return res;
 }

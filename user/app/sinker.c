@@ -65,13 +65,27 @@ static bool wants(struct sinker *sinker, struct block *block)
 	return false;
 }
 
+static void note_scripts(struct sinker *sinker, int res)
+{
+	if (res && res != -E2BIG)
+		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+}
+
 /* The probes learn where the thread's Python frames are, if it has some. */
 static void meet(struct sinker *sinker, uint32_t pid, uint32_t tid)
 {
-	int res = scripts__consider(sinker->opts.scripts, pid, tid);
+	note_scripts(sinker, scripts__consider(sinker->opts.scripts, pid, tid));
+}
 
-	if (res && res != -E2BIG)
-		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+/* Those that were waited for, too, for the next time: as far as their stacks could be named, they are who they were. */
+static void meet_chain(struct sinker *sinker, const struct block *block)
+{
+	for (size_t i = 0; i < block->chain_cnt; i++) {
+		const struct other_task *task = &block->chain[i].task;
+
+		if (symbolizer__knows(sinker->opts.symbolizer, task->pid))
+			meet(sinker, task->pid, task->tid);
+	}
 }
 
 static void on_block(struct sinker *sinker, struct item *item)
@@ -84,6 +98,7 @@ static void on_block(struct sinker *sinker, struct item *item)
 		if (block_names__fill(block))
 			losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 		note(sinker, output__block(sinker->opts.output, block));
+		meet_chain(sinker, block);
 		sinker->block_cnt += block->type == BLOCK_JANK;
 		if (is_full(sinker))
 			eventfd_write(sinker->opts.closed_fd, 1);
@@ -165,6 +180,7 @@ static void on_process(struct sinker *sinker, struct item *item)
 
 	if (res && res != -ESRCH)
 		log__verbose("process %u: names may be missing: %s", item->pid, err.msg);
+	scripts__gone(sinker->opts.scripts, item->pid); /* of the program before */
 	meet(sinker, item->pid, item->pid);
 	if (whose__program(sinker->opts.whose, item->pid))
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
@@ -173,13 +189,28 @@ static void on_process(struct sinker *sinker, struct item *item)
 	identity__free(item->data);
 }
 
+/* Waits for an item; meanwhile new threads of interpreters are looked for. */
+static void next(struct sinker *sinker, struct item *ret)
+{
+	struct scripts *scripts = sinker->opts.scripts;
+
+	for (;;) {
+		uint64_t due_ns = scripts__due_ns(scripts);
+
+		if (due_ns && clock__mono_ns() >= due_ns)
+			note_scripts(sinker, scripts__look(scripts));
+		else if (queue__get(sinker->opts.queue, due_ns, ret))
+			return;
+	}
+}
+
 static void *run(void *arg)
 {
 	struct sinker *sinker = arg;
 	struct item item;
 
 	for (;;) {
-		queue__get(sinker->opts.queue, &item);
+		next(sinker, &item);
 		switch (item.kind) {
 		case ITEM_BLOCK:
 			on_block(sinker, &item);
@@ -204,6 +235,7 @@ static void *run(void *arg)
 			whose__gone(sinker->opts.whose, item.pid);
 			parks__gone(sinker->opts.parks, item.pid);
 			callers__gone(sinker->opts.callers, item.pid);
+			scripts__gone(sinker->opts.scripts, item.pid);
 			symbolizer__process_gone(sinker->opts.symbolizer, item.pid);
 			break;
 		case ITEM_STOP:

@@ -132,6 +132,26 @@ static void add_deed(struct strbuf *sb, const struct block *block, const struct 
 	}
 }
 
+/* Will its deed say where it was? */
+static bool has_place(const struct link *link)
+{
+	return link->state != JANK_STATE_RUNNABLE && stack__app_frame(&link->stack);
+}
+
+/*
+ * " in hold (shop.py)": the interpreter's function in which it ended the wait, where what it did before has no place of its
+ * own. Those of compiled code are not always known well enough there: they were walked by frame pointers.
+ */
+static void add_end(struct strbuf *sb, const struct block *block, const struct link *link)
+{
+	const struct frame *frame = stack__app_frame(&link->wake_stack);
+
+	if (!frame || !frame->language || has_place(link))
+		return;
+	strbuf__adds(sb, " in ");
+	words__add_place(sb, block, frame);
+}
+
 void sentence__add_chain(struct strbuf *sb, const struct block *block, size_t from,
 			 const struct moment *waiting, const char *what)
 {
@@ -145,6 +165,7 @@ void sentence__add_chain(struct strbuf *sb, const struct block *block, size_t fr
 			strbuf__adds(sb, joint(link, moment.state, what));
 			words__add_task(sb, block, &link->task, link->process);
 		}
+		add_end(sb, block, link);
 		if (link->state >= JANK_STATE_CNT)
 			return;
 		moment = moment__of_link(block, i);

@@ -35,6 +35,9 @@ size_t script__bytes(const struct script *script);
 size_t script__threads(struct process_env *env, struct process *process, struct script_thread *ret,
 		       size_t max);
 
+/* Differs after a thread got a state from what it was before; 0: no interpreter. */
+uint64_t script__newest(struct process_env *env, struct process *process);
+
 /*
  * Appends a frame for each of stack->script to the stack's frames, in their order; one without a code object is left
  * zeroed. What the code object no longer tells is "[python]". 0 or -ENOMEM.

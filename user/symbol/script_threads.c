@@ -155,6 +155,48 @@ size_t script__threads(struct process_env *env, struct process *process, struct 
 	return list.cnt;
 }
 
+/* FNV-1a, a word at a time. */
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	return (hash ^ word) * 0x100000001b3ull;
+}
+
+/* A new thread's state becomes the first of its list; its number is written there once it runs. */
+static uint64_t newest_of(const struct script_memory *mem, const struct script_offsets *offsets,
+			  uint64_t interp, uint64_t hash)
+{
+	uint64_t tstate, native_id;
+
+	if (script_memory__word(mem, interp + offsets->threads_head, &tstate) ||
+	    script_memory__word(mem, tstate + offsets->tstate.native_id, &native_id))
+		return hash;
+	return mix(mix(hash, tstate), native_id);
+}
+
+uint64_t script__newest(struct process_env *env, struct process *process)
+{
+	const struct script *script = script__of(env, process);
+	const struct script_memory mem = { env->proc, process->living };
+	uint64_t interp, hash = 0xcbf29ce484222325ull;
+
+	if (!script ||
+	    script_memory__word(&mem, script->runtime + script->offsets.interpreters_head, &interp))
+		return 0;
+	for (unsigned i = 0; i < INTERPRETERS_MAX && interp; i++) {
+		hash = newest_of(&mem, &script->offsets, interp, mix(hash, interp));
+		if (script_memory__word(&mem, interp + script->offsets.interp_next, &interp))
+			break;
+	}
+	return hash;
+}
+
+uint64_t symbolizer__script_newest(struct symbolizer *sym, uint32_t pid)
+{
+	struct process *process = symbolizer__find(sym, pid);
+
+	return process ? script__newest(&sym->env, process) : 0;
+}
+
 size_t symbolizer__script_threads(struct symbolizer *sym, uint32_t pid, struct script_thread *ret,
 				  size_t max)
 {

@@ -50,6 +50,12 @@ struct script_thread {
 size_t symbolizer__script_threads(struct symbolizer *sym, uint32_t pid, struct script_thread *ret,
 				  size_t max);
 
+/*
+ * Differs from what it was before once the process has threads that symbolizer__script_threads did not tell; takes some
+ * 20 us. 0: it is not known, or runs no interpreter.
+ */
+uint64_t symbolizer__script_newest(struct symbolizer *sym, uint32_t pid);
+
 /* Fills frames of the stack (allocated, owned by the stack), those of stack->script last. Never fails but for -ENOMEM: an address
  * without a name keeps its module and offset, or its address alone. Refreshes the mappings at most once per
  * call and 100 ms when an address lies in none. */

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0
+"""asyncio whose handlers wait for others: one letter on stdin, answered when it is done. argv: "other" makes it the
+process at the other end of two pipes, its stdin and stdout.
+
+What the others do while they are waited for is in one line of source, marked by a comment.
+"""
+import asyncio
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+
+WAIT = 0.15
+lock = threading.Lock()
+held = threading.Event()
+work = None
+
+
+def busy_until(end):
+    while time.monotonic() < end: pass  # line: busy
+
+
+def hold_asleep():
+    with lock:  # line: asleep
+        held.set()
+        time.sleep(WAIT)
+
+
+def hold_in_naps():
+    with lock:
+        held.set()
+        for _ in range(3): time.sleep(WAIT / 3)  # line: naps
+
+
+def hold_busy():
+    with lock:
+        held.set()
+        busy_until(time.monotonic() + WAIT)
+
+
+HOLDERS = {"l": hold_asleep, "n": hold_in_naps, "b": hold_busy}
+
+
+def worker(work):
+    while True:
+        work.get()()
+
+
+def begin_anew():
+    """What is held from now on is held by another thread."""
+    global work
+    work = queue.SimpleQueue()
+    threading.Thread(target=worker, args=[work], daemon=True).start()
+
+
+def wait_for_lock(holder):
+    work.put(holder)
+    held.wait()
+    held.clear()
+    with lock:
+        pass
+
+
+class Other:
+    """Another process that runs Python, too."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([sys.executable, __file__, "other"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, bufsize=0)
+        self.ask("s")
+
+    def ask(self, letter):
+        self.process.stdin.write(letter.encode())
+        self.process.stdout.read(1)
+
+
+def answer_late():
+    time.sleep(WAIT)
+    os.write(1, b"!")  # line: answer
+
+
+def answer_busy():
+    busy_until(time.monotonic() + WAIT)
+    os.write(1, b"!")
+
+
+def answer():
+    while letter := os.read(0, 1).decode():
+        {"s": lambda: os.write(1, b"!"), "p": answer_late, "q": answer_busy}[letter]()
+
+
+def start_late():
+    """The lock's holder is a thread that nobody has seen before."""
+    thread = threading.Thread(target=hold_asleep)
+    thread.start()
+    held.wait()
+    held.clear()
+    with lock:
+        pass
+
+
+async def main():
+    loop = asyncio.get_running_loop()
+    other = Other()
+    begin_anew()
+
+    def on_stdin():
+        letter = os.read(0, 1).decode()
+        if not letter:
+            other.process.stdin.close()
+            os._exit(0)
+        if letter in HOLDERS:
+            wait_for_lock(HOLDERS[letter])
+        elif letter == "w":
+            begin_anew()
+        elif letter == "t":
+            start_late()
+        else:
+            other.ask(letter)
+        os.write(1, letter.encode())
+
+    loop.add_reader(0, on_stdin)
+    os.write(1, f"r{other.process.pid:7}".encode())
+    await asyncio.Event().wait()
+
+
+if sys.argv[1:] == ["other"]:
+    answer()
+else:
+    asyncio.run(main())

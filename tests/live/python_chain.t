@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Whom a handler in Python waited for runs Python, too: the chain's links have its functions and lines, each of the
+moment that it is of, or none. The machine's python3, and those that JANK_PYTHONS names (paths with colons between)."""
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+from live import JANKBPF, Lettered, Tap, Trace, check_run, headline, need, twice  # noqa: E402
+
+PROGRAM = os.path.join(HERE, "programs", "python_chain.py")
+THREAD = ["worker", "Thread.run", "Thread._bootstrap_inner", "Thread._bootstrap"]
+OTHER = ["answer", "<module>"]
+# letter, what, whose (its own thread's or the other process's), what it is told to have done, its stack and that of its
+# waking, the innermost function's line in both (None: it may be any), and is it seen while it does so? One that fell
+# asleep before is not.
+STALLS = [
+    ("l", "a lock held by one that sleeps", "own", "hold_asleep", ["hold_asleep", *THREAD], ["hold_asleep", *THREAD], [None, "asleep"], False),
+    ("n", "a lock held by one that sleeps again and again", "own", "hold_in_naps", ["hold_in_naps", *THREAD],
+     ["hold_in_naps", *THREAD], ["naps", None], True),
+    ("b", "a lock held by one that computes", "own", "busy_until", ["busy_until", "hold_busy", *THREAD],
+     ["hold_busy", *THREAD], ["busy", None], True),
+    ("p", "a pipe's other end, that slept", "other", "answer_late", ["answer_late", *OTHER],
+     ["answer_late", *OTHER], [None, "answer"], False),
+    ("q", "a pipe's other end, that computed", "other", "busy_until", ["busy_until", "answer_busy", *OTHER],
+     ["answer_busy", *OTHER], ["busy", None], True),
+]
+PROBES = [("typed probes", []), ("plain probes", ["--disable-feature", "task_storage"])]
+
+
+def lines():
+    """Those of the program that are marked."""
+    with open(PROGRAM, encoding="utf-8") as source:
+        marks = ((re.search(r"# line: (\w+)", line), nr) for nr, line in enumerate(source, 1))
+        return {mark.group(1): nr for mark, nr in marks if mark}
+
+
+def python_frames(link, key):
+    return [f for f in link.get(key, ()) if f.get("language") == "python"]
+
+
+def names(link, key):
+    return [f.get("function") for f in python_frames(link, key)]
+
+
+def is_same_way(got, want):
+    """A tick finds a busy one in its function, or just before or behind it."""
+    return got == want or (got and want and got == want[1:])
+
+
+def first_link(block):
+    return ((block or {}).get("chain") or [{}])[0]
+
+
+def is_at(link, key, function, line):
+    """The innermost frame, if it is that function's, is in that line."""
+    top = python_frames(link, key)[:1]
+    return line is None or not top or top[0]["function"] != function or top[0]["line"] == line
+
+
+def is_right(link, row, where):
+    """What is there is right."""
+    done = names(link, "stack")
+    return (names(link, "wake_stack") == row[5] and (not done or is_same_way(done, row[4])) and
+            is_at(link, "stack", row[4][0], where.get(row[6][0])) and
+            is_at(link, "wake_stack", row[5][0], where.get(row[6][1])))
+
+
+def check_stall(tap, what, blocks, row, program, where):
+    pid = program.pid if row[2] == "own" else program.other
+    if not tap.check(all(blocks), f"{what} is a block each time"):
+        return
+    links = [first_link(block) for block in blocks]
+    tap.check(all(link.get("pid") == pid for link in links), f"{what}: it is known who", *map(headline, blocks))
+    for link in links:
+        tap.check(is_right(link, row, where), f"{what}: its functions and line", python_frames(link, "stack"),
+                  python_frames(link, "wake_stack"), where)
+    # beside a busy neighbour some of what it does is not looked at, and said to be so
+    tap.check(not row[7] or any(names(link, "stack") for link in links), f"{what}: as it was at it")
+    words = [block["cause"]["summary"] for block in blocks]
+    functions = {row[3], row[4][0], row[5][0]}  # one that got no CPU is told by how it ended the wait
+    tap.check(all(any(f"{name} (python_chain.py)" in text for name in functions) for text in words), f"{what}: in words",
+              *words)
+
+
+def check_unknown(tap, what, block):
+    """Of a process that nobody has met there is no frame."""
+    tap.check(block, f"{what} is a block")
+    link = first_link(block)
+    tap.check(link and not names(link, "stack") + names(link, "wake_stack"), f"{what}: who was not known has none",
+              names(link, "stack"), names(link, "wake_stack"))
+
+
+def check_late(tap, what, program_does, trace_blocks):
+    link = first_link(program_does.block(trace_blocks))
+    tap.check(names(link, "wake_stack") == STALLS[0][5], f"{what}: a thread that began a second ago is known",
+              names(link, "wake_stack"))
+
+
+def check_replay(tap, what, trace):
+    done = subprocess.run([JANKBPF, "-q", "--json", "replay", trace.journal], capture_output=True, text=True,
+                          timeout=60, check=False)
+    again = [r for r in map(json.loads, done.stdout.splitlines()) if r["type"] == "block"]
+    both = [(a.get("chain"), b.get("chain")) for a, b in zip(trace.blocks, again)]
+    differ = [(a, b) for a, b in both if a != b]
+    tap.check(len(again) == len(trace.blocks) and any(a for a, _ in both) and not differ,
+              f"{what}: a replay has the same chains", *differ[:1])
+
+
+def run(tap, what, path, options):
+    program = Lettered([path, PROGRAM])
+    program.other = int(program.process.stdout.read(7))
+    moments, where = {}, lines()
+    try:
+        with Trace(program.pid, threshold="40ms", options=options) as trace:
+            time.sleep(0.3)  # until the interpreter is known
+            for row in STALLS:
+                moments[row[0]] = twice(program.do, row[0])
+            program.do("w")
+            time.sleep(2)  # until its thread is
+            late = twice(program.do, "l")
+            time.sleep(0.1)
+    finally:
+        program.end()
+    check_run(tap, trace, what)
+    check_unknown(tap, f"{what}: the first answer", moments["p"][0].block(trace.blocks))
+    for row in STALLS:
+        # the other process is known from the first time on that it was waited for
+        blocks = [m.block(trace.blocks) for m in moments[row[0]][row[0] == "p":]]
+        check_stall(tap, f"{what}: {row[1]}", blocks, row, program, where)
+    check_late(tap, what, late[0], trace.blocks)
+    check_replay(tap, what, trace)
+
+
+def version_of(path):
+    """(3, 11) and so on; None: it doesn't run."""
+    done = subprocess.run([path, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, text=True,
+                          check=False)
+    return tuple(map(int, done.stdout.split())) if done.returncode == 0 else None
+
+
+def main():
+    need()
+    tap = Tap()
+    paths = {"/usr/bin/python3", *filter(None, os.environ.get("JANK_PYTHONS", "").split(":"))}
+    known = [(version_of(path), path) for path in sorted(filter(os.path.exists, paths))]
+    known = [(version, path) for version, path in known if version and (3, 11) <= version <= (3, 13)]
+    for version, path in known:
+        for probes, options in PROBES:
+            run(tap, f"Python {version[0]}.{version[1]}, {probes}", path, options)
+    if not known:
+        tap.skip("Python 3.11 to 3.13", "not here; JANK_PYTHONS tells where else to look")
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()
