@@ -238,6 +238,36 @@ static void check_large(void)
 	symbolizer__free(sym);
 }
 
+/* As HotSpot writes it: numbers with 0x, and all of it anew over the old. */
+static void check_java(void)
+{
+	struct symbolizer *sym = fixture__symbolizer(NULL, NULL);
+	struct fixture fx;
+	char line[256];
+	uint64_t code;
+
+	fixture__run(&fx, "jit");
+	code = fixture__addr(&fx, "code");
+	snprintf(line, sizeof(line), "=0x%016llx 0x%016x void a.B.first(int)",
+		 (unsigned long long)code + 0x100, 0x40);
+	tell(&fx, line);
+	NAMED(sym, &fx, code + 0x104, 4, "void a.B.first(int)");
+	is_str(fixture__frame(sym, fx.pid, code + 0x104, true).language, "java", "its language");
+	tell(&fx, "0");
+	snprintf(line, sizeof(line), "=0x%016llx 0x%016x void a.B.third(int)",
+		 (unsigned long long)code + 0x100, 0x40);
+	fprintf(fx.in, "%s\n", line); /* no pause: it is as long before it is looked at again */
+	fflush(fx.in);
+	fixture__read(&fx);
+	snprintf(line, sizeof(line), "=0x%016llx 0x%016x void a.B.other(int)",
+		 (unsigned long long)code + 0x200, 0x40);
+	tell(&fx, line);
+	NAMED(sym, &fx, code + 0x104, 4, "void a.B.third(int)");
+	NAMED(sym, &fx, code + 0x204, 4, "void a.B.other(int)");
+	stop(&fx);
+	symbolizer__free(sym);
+}
+
 int main(void)
 {
 	scratch__init();
@@ -245,6 +275,7 @@ int main(void)
 	fixture__sh("gcc -O1 -o $D/jit $D/jit.c");
 	check_growth();
 	check_restart();
+	check_java();
 	check_hostile_lines();
 	check_untrusted("a map of one's own", "cp $D/map $MAP", true);
 	check_untrusted("a map that is a FIFO", "mkfifo $MAP", false);

@@ -83,9 +83,12 @@ static int digit(char c)
 
 int lines__hex(char **p, uint64_t *ret)
 {
-	const char *begin = *p;
+	const char *begin;
 	uint64_t v = 0;
 
+	if ((*p)[0] == '0' && (*p)[1] == 'x' && digit((*p)[2]) >= 0)
+		*p += 2;
+	begin = *p;
 	for (; digit(**p) >= 0; (*p)++) {
 		if (v >> 60)
 			return -EINVAL;

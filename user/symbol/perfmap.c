@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "base/clock.h"
 #include "symbol/lines.h"
@@ -18,6 +19,7 @@
 #define FILE_MAX_SZ   (256ull << 20)
 #define ENTRIES_MAX   (256u << 10)
 #define ENTRIES_AGAIN (ENTRIES_MAX / 4 * 3) /* more than these left by a clean-up: it is full */
+#define LAST_SZ	      4096
 #define LOOK_NS	      (100 * NS_PER_MS)
 #define COST_SHARE    20 /* at most a 20th of the time goes into re-reading */
 
@@ -83,6 +85,15 @@ static void look_for(struct perfmap *map, const char *root, uint32_t nspid, uid_
 		close(fd);
 }
 
+static uint64_t hash_last(const struct perfmap *map)
+{
+	size_t len = map->off < LAST_SZ ? map->off : LAST_SZ;
+	char last[LAST_SZ];
+	ssize_t n = pread(map->fd, last, len, map->off - len);
+
+	return n < 0 ? 0 : XXH3_64bits(last, n);
+}
+
 static void read_on(struct perfmap *map)
 {
 	uint64_t left = map->off < FILE_MAX_SZ ? FILE_MAX_SZ - map->off : 0;
@@ -90,10 +101,22 @@ static void read_on(struct perfmap *map)
 
 	if (lines__read(map->fd, &map->off, left, add_line, map))
 		map->full = true;
+	map->last = hash_last(map);
 	symtab__finish_latest(&map->tab);
 	if (!image__of_fd(&img, map->fd))
 		names__borrow(&map->tab.names, &img, 0, img.size, '\n');
 	map->generation++;
+}
+
+/* Java writes its map each time that it is asked for one, over the old: by then other code is where some was. */
+static bool is_anew(struct perfmap *map, const struct stat *st)
+{
+	bool changed = st->st_mtim.tv_sec != map->mtime.tv_sec ||
+		       st->st_mtim.tv_nsec != map->mtime.tv_nsec;
+
+	map->mtime = st->st_mtim;
+	return (uint64_t)st->st_size < map->off ||
+	       (changed && map->off && hash_last(map) != map->last);
 }
 
 void perfmap__update(struct perfmap *map, const char *root, uint32_t nspid, uid_t uid)
@@ -110,7 +133,7 @@ void perfmap__update(struct perfmap *map, const char *root, uint32_t nspid, uid_
 		map->next_ns = begin + LOOK_NS;
 		return;
 	}
-	if ((uint64_t)st.st_size < map->off)
+	if (is_anew(map, &st))
 		restart(map, map->fd);
 	if ((uint64_t)st.st_size > map->off && !map->full) {
 		read_on(map);

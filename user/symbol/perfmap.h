@@ -4,13 +4,16 @@
 #define JANK_SYMBOL_PERFMAP_H
 
 #include <sys/types.h>
+#include <time.h>
 
 #include "symbol/symtab.h"
 
 struct perfmap {
-	struct symtab tab;   /* its names stay in the file */
-	int fd;		     /* -1: none was found yet */
-	uint64_t off;	     /* read up to here */
+	struct symtab tab; /* its names stay in the file */
+	int fd;		   /* -1: none was found yet */
+	uint64_t off;	   /* read up to here */
+	uint64_t last;	   /* hash of what is before that */
+	struct timespec mtime;
 	uint64_t next_ns;    /* not read again, nor looked for, before */
 	uint32_t generation; /* changes whenever the table does; 0: none yet */
 	bool full;
