@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/living.h"
 #include "symbol/archive.h"
+#include "symbol/java.h"
 #include "symbol/mapped_file.h"
 #include "symbol/openfile.h"
 #include "symbol/script.h"
@@ -53,6 +54,7 @@ void process__free(struct process_env *env, struct process *process)
 	cache__clear(&process->cache);
 	perfmap__free(&process->jit);
 	free(process->calls);
+	free(process->java_ways);
 	jitdump__free(&process->dump);
 	script__free(process->script);
 	free(process);
@@ -159,6 +161,16 @@ static void find_jitdump(struct process_env *env, struct process *process)
 	}
 }
 
+static bool runs_java(const struct maps *maps)
+{
+	const struct mapped *mapped;
+
+	for (mapped = maps->mapped; mapped; mapped = mapped->hh.next)
+		if (mapped->kind == MAPPED_FILE && java__is_machine(mapped->path))
+			return true;
+	return false;
+}
+
 int process__refresh(struct process_env *env, struct process *process, bool must_be_same)
 {
 	uint64_t begin = clock__mono_ns(), start_time, end;
@@ -183,6 +195,7 @@ int process__refresh(struct process_env *env, struct process *process, bool must
 		process->maps = maps;
 		find_jitdump(env, process);
 		process->script_known = false;
+		process->is_java = runs_java(&process->maps);
 		cache__clear(&process->cache);
 		free(process->calls);
 		process->calls = NULL;

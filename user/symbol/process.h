@@ -11,6 +11,7 @@
 #include "symbol/perfmap.h"
 
 struct script;
+struct java_ways;
 
 /* Of the whole symbolizer. */
 struct process_env {
@@ -31,9 +32,11 @@ struct process {
 	struct perfmap jit;
 	struct calls *calls; /* return addresses in code of no file, or NULL; see tables.h */
 	struct jitdump dump;
-	uint64_t next_refresh_ns; /* none for a missing address before */
-	struct script *script;	  /* an interpreter that it runs, or NULL; see script__of */
-	bool script_known;	  /* whether it does, by these maps */
+	bool is_java;		     /* HotSpot's libjvm.so is mapped */
+	struct java_ways *java_ways; /* or NULL */
+	uint64_t next_refresh_ns;    /* none for a missing address before */
+	struct script *script;	     /* an interpreter that it runs, or NULL; see script__of */
+	bool script_known;	     /* whether it does, by these maps */
 };
 
 struct process *process__new(uint32_t pid);

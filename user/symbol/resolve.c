@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "symbol/demangle.h"
+#include "symbol/java.h"
 #include "symbol/kallsyms.h"
 #include "symbol/language.h"
 #include "symbol/runtime.h"
@@ -70,7 +71,8 @@ static bool by_perf_map(const struct resolver *rs, const struct process *process
 	const struct symbol *sym = symtab__find(&process->jit.tab, at);
 	char name[NAME_MAX_LEN];
 
-	if (!sym || !names__get(&process->jit.tab.names, sym->name, name, sizeof(name)))
+	if (!sym || !names__get(&process->jit.tab.names, sym->name, name, sizeof(name)) ||
+	    (process->is_java && java__is_scratch(name)))
 		return false;
 	entry->function = keep(rs, name);
 	entry->base = sym->addr;

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "symbol/demangle.h"
 #include "symbol/fetch.h"
+#include "symbol/java.h"
 #include "symbol/kallsyms.h"
 #include "symbol/runtime.h"
 #include "symbol/script.h"
@@ -229,6 +230,8 @@ int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack)
 		pass.process = symbolizer__known(sym, pid);
 	for (i = 0; !res && i < cnt; i++)
 		res = add_frames(&pass, stack, &cap, i);
+	if (pass.process && pass.process->is_java)
+		java__settle(stack->frames, stack->frame_cnt);
 	if (res)
 		stack->script_cnt = 0; /* so that none of the others is taken for one */
 	return res ?: script__add_frames(&sym->env, pass.process, &sym->pool, stack);

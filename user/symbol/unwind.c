@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "symbol/symbolize_parts.h"
+#include "symbol/unwind_java.h"
 #include "symbol/unwind_parts.h"
 
 #define FAR (64ull << 20) /* nothing of a stack lies as far above the stack pointer */
@@ -172,6 +173,8 @@ bool walk__is_return(struct walk *w, const struct unwind_place *place, bool othe
 	if (place->cfi)
 		return place->row.behind_call || (place->row.of_go && is_goexit(w, place));
 	res = tables__behind_call(w->env, w->process, place->region, place->pc);
+	if (!res && unwind_java__is_return(w, place))
+		return true;
 	return res < 0 ? otherwise : res;
 }
 
@@ -212,8 +215,12 @@ static enum unwind_step step(struct walk *w, uint64_t *pc)
 static void end(struct walk *w, enum stack_end why)
 {
 	w->ret->end = why;
-	if (why != STACK_END_COMPLETE && w->at.region && w->at.region->mapped->path[0])
+	if (why == STACK_END_COMPLETE || !w->at.region)
+		return;
+	if (w->at.region->mapped->path[0])
 		w->ret->module = w->at.region->mapped->path;
+	else if (w->at.region->mapped->kind == MAPPED_ANON)
+		w->ret->module = "[jit]"; /* as its frames say */
 }
 
 static void walk(struct walk *w)

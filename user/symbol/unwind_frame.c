@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/call_site.h"
+#include "symbol/unwind_java.h"
 #include "symbol/unwind_parts.h"
 
 #define FUNCTION_MAX (1u << 20)
@@ -197,6 +198,8 @@ enum unwind_step unwind_frame__step(struct walk *w, uint64_t *pc)
 	struct unwind_place caller;
 	unsigned word = w->arch->word;
 
+	if (unwind_java__is(w, &w->at))
+		return unwind_java__step(w, pc);
 	if (!is_managed(&w->at) && unwind_return__step(w, pc) == STEP_TO)
 		return STEP_TO;
 	if (w->at.exact && has_no_frame_yet(w, &slot) && leaf_address(w, slot, &caller))

@@ -41,8 +41,18 @@ static int32_t number(const uint8_t *from, bool wide)
 
 static void pop(struct path_state *state, unsigned reg)
 {
-	state->regs[reg] = state->sp;
+	bool own = reg == FP && state->pushed_fp && state->sp.base == PATH_SP &&
+		   state->sp.off == state->pushed_fp;
+
+	state->regs[reg] = own ? (struct path_slot){ .base = PATH_KEPT } : state->sp;
 	state->sp.off += 8;
+}
+
+static void push(struct path_state *state, unsigned reg)
+{
+	state->sp.off -= 8;
+	if (reg == FP && state->regs[FP].base == PATH_KEPT && state->sp.base == PATH_SP)
+		state->pushed_fp = state->sp.off;
 }
 
 /* The stack pointer becomes the frame pointer + off. */
@@ -59,9 +69,12 @@ static int run_push(struct path_state *state, const struct form *f)
 {
 	unsigned reg = (f->op & 7) | (f->rex & REX_B ? 8 : 0), sub = f->modrm >> 3 & 7;
 
-	if ((f->op & 0xf8) == 0x50 || f->op == 0x68 || f->op == 0x6a ||
-	    (f->op == 0xff && sub == 6)) {
+	if ((f->op & 0xf8) == 0x50) {
+		push(state, reg);
+	} else if (f->op == 0x68 || f->op == 0x6a || (f->op == 0xff && sub == 6) || f->op == 0x9c) {
 		state->sp.off -= 8;
+	} else if (f->op == 0x9d || (f->op == 0x8f && f->modrm >> 6 != 3)) { /* flags, memory */
+		state->sp.off += 8;
 	} else if ((f->op & 0xf8) == 0x58) {
 		if (reg == SP)
 			return -1;
@@ -115,6 +128,12 @@ static bool run_load(struct path_state *state, const struct form *f)
 	return true;
 }
 
+/* VEX, EVEX: a vector register 4 looks like the stack pointer, which none of them changes. */
+static bool is_vector(const struct form *f)
+{
+	return !f->rex && (f->op == 0xc4 || f->op == 0xc5 || f->op == 0x62);
+}
+
 bool path_state__run(struct path_state *state, const uint8_t *code, uint32_t writes, bool is_call)
 {
 	struct form f = form_of(code);
@@ -130,5 +149,5 @@ bool path_state__run(struct path_state *state, const uint8_t *code, uint32_t wri
 	for (unsigned reg = 0; reg < PATH_REGS; reg++)
 		if (writes >> reg & 1 && SAVED >> reg & 1)
 			state->regs[reg].base = PATH_LOST;
-	return !(writes >> SP & 1);
+	return !(writes >> SP & 1) || is_vector(&f);
 }

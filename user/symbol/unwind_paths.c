@@ -2,61 +2,73 @@
 /* Follows code to its returns. See unwind_paths.h. */
 #include "symbol/unwind_paths.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/insn.h"
+#include "symbol/unwind_java.h"
 
 #define INSN_MAX       1024 /* followed in all */
+#define INSN_MAX_JAVA  8192 /* whose compilers put what they call where it is called */
 #define TODO_MAX       64
-#define SEEN_SLOTS     2048
-#define WINDOW	       256
+#define SEEN_SLOTS     (2 * INSN_MAX_JAVA)
+#define WINDOW	       1024
+#define WINDOWS	       16
 #define INSN_BYTES     16
 #define FUNCTION_ALIGN 16
+
+/* A piece of code, by its address; what follows it, too, as far as an instruction reaches. */
+struct window {
+	uint64_t at;
+	size_t len; /* 0: none */
+	uint8_t code[WINDOW + INSN_BYTES];
+};
 
 struct follow {
 	struct walk *w;
 	const struct region *region;
 	uint64_t from, goal;
 	struct paths *ret;
+	bool of_java;
 	struct path_state todo[TODO_MAX];
 	unsigned next,
 		cnt; /* of todo: first in, first out, so that the nearest return comes first */
-	uint64_t seen[SEEN_SLOTS];
-	unsigned insn_cnt;
-	uint8_t window[WINDOW];
-	uint64_t window_at;
-	size_t window_len;
+	unsigned insn_cnt, insn_max;
+	uint64_t seen[SEEN_SLOTS]; /* twice insn_max of them are in use */
+	struct window windows[WINDOWS];
 };
 
 static const uint8_t *code_at(struct follow *f, uint64_t addr)
 {
+	uint64_t at = addr / WINDOW * WINDOW;
+	struct window *window = &f->windows[addr / WINDOW % WINDOWS];
 	uint64_t left;
 
 	if (addr < f->region->start || addr + INSN_BYTES > f->region->end)
 		return NULL;
-	if (addr < f->window_at || addr + INSN_BYTES > f->window_at + f->window_len) {
-		left = f->region->end - addr;
-		f->window_at = addr;
-		f->window_len = left < WINDOW ? left : WINDOW;
-		if (tables__code(f->w->env, f->w->process, f->region, addr, f->window,
-				 f->window_len)) {
-			f->window_len = 0;
-			return NULL;
-		}
+	if (at < f->region->start)
+		at = f->region->start;
+	if (!window->len || window->at != at) {
+		left = f->region->end - at;
+		window->at = at;
+		window->len = left < sizeof(window->code) ? left : sizeof(window->code);
+		if (tables__code(f->w->env, f->w->process, f->region, at, window->code,
+				 window->len))
+			window->len = 0;
 	}
-	return f->window + (addr - f->window_at);
+	return window->len ? window->code + (addr - at) : NULL;
 }
 
 static bool is_new(struct follow *f, uint64_t addr)
 {
-	size_t i = addr * 0x9e3779b97f4a7c15ull >> 53;
+	size_t slots = 2 * f->insn_max, i = (addr * 0x9e3779b97f4a7c15ull >> 40) % slots;
 
 	while (f->seen[i] && f->seen[i] != addr)
-		i = (i + 1) % SEEN_SLOTS;
+		i = (i + 1) % slots;
 	if (f->seen[i])
 		return false;
 	f->seen[i] = addr;
-	return ++f->insn_cnt < INSN_MAX;
+	return ++f->insn_cnt < f->insn_max;
 }
 
 static void add_todo(struct follow *f, const struct path_state *state, uint64_t addr)
@@ -74,6 +86,8 @@ static void returns(struct follow *f, const struct path_state *state)
 {
 	struct paths *ret = f->ret;
 
+	if (state->sp.base == PATH_LOST)
+		return;
 	for (unsigned i = 0; i < ret->result_cnt; i++)
 		if (ret->results[i].sp.base == state->sp.base &&
 		    ret->results[i].sp.off == state->sp.off)
@@ -95,8 +109,68 @@ static bool is_goal(struct follow *f, const struct path_state *state)
 /* Nothing but a jump by a pointer, where functions begin: it is as good as where that returns. */
 static bool is_stub(const struct follow *f, const struct path_state *state, const struct insn *insn)
 {
-	return insn->flow == INSN_JUMP && !insn->has_target && !f->goal && state->addr == f->from &&
-	       state->addr % FUNCTION_ALIGN == 0;
+	return insn->flow == INSN_JUMP && !insn->has_target && !f->goal && !f->of_java &&
+	       state->addr == f->from && state->addr % FUNCTION_ALIGN == 0;
+}
+
+/* Where HotSpot's code makes its frame, nothing of it is there yet, or the frame pointer was pushed and no more. */
+static bool is_java_entry(struct follow *f, struct path_state *state, const uint8_t *code)
+{
+	const uint8_t *before;
+
+	if (!f->of_java || f->goal || state->regs[PATH_RBP].base != PATH_KEPT)
+		return false;
+	if (java_code__sets_up_frame(code))
+		return true;
+	before = state->addr == f->from ? code_at(f, state->addr - 1) : NULL;
+	if (!before || !java_code__sets_up_frame(before))
+		return false;
+	state->regs[PATH_RBP] = state->sp;
+	state->sp.off += 8;
+	return true;
+}
+
+/* HotSpot's ways out that are none by a return: the interpreter's dispatch and calls, and jumps in place of calls. */
+static void jumps_away(struct follow *f, const struct path_state *state, const uint8_t *code)
+{
+	bool dispatch = java_code__is_dispatch(code), tail = java_code__is_tail_jump(code);
+	const uint8_t *before = tail ? code_at(f, state->addr - 4) : NULL;
+
+	if (dispatch || (before && java_code__is_invocation(before)))
+		f->ret->framed |= state->regs[PATH_RBP].base == PATH_KEPT;
+	if (tail)
+		returns(f, state);
+}
+
+/* The same for one instruction: what becomes of the stack pointer may get lost, and be found again by the frame pointer. */
+static void run_java(struct follow *f, struct path_state *state, const uint8_t *code,
+		     uint32_t writes, bool is_call)
+{
+	if (java_code__restores_fp(code))
+		return;
+	if (state->sp.base == PATH_FP && state->sp.off == 8 && (*code & 0xf8) == 0x58)
+		f->ret->framed = true; /* takes the return address, to jump there */
+	if (!path_state__run(state, code, writes, is_call))
+		state->sp.base = PATH_LOST;
+}
+
+/* To the next instruction; false: the path ends here. */
+static bool step(struct follow *f, struct path_state *state, const uint8_t *code,
+		 const struct insn *insn)
+{
+	bool is_call = insn->flow == INSN_CALL;
+	bool far = f->of_java && insn->has_target && llabs(insn->target) > JAVA_FAR;
+
+	if (insn->flow == INSN_BRANCH && !far)
+		add_todo(f, state, state->addr + insn->target);
+	if (insn->flow == INSN_NEXT || is_call) {
+		if (f->of_java)
+			run_java(f, state, code, insn->writes, is_call);
+		else if (!path_state__run(state, code, insn->writes, is_call))
+			return false;
+	}
+	state->addr += insn->flow == INSN_JUMP ? insn->target : insn->len;
+	return insn->flow != INSN_JUMP || !far;
 }
 
 /* Along one path to where it ends, or comes to another. */
@@ -109,16 +183,14 @@ static void run(struct follow *f, struct path_state *state)
 		code = code_at(f, state->addr);
 		if (!code || insn_x86.decode(code, INSN_BYTES, &insn))
 			return;
-		if (insn.flow == INSN_RETURN || is_stub(f, state, &insn))
+		if (insn.flow == INSN_RETURN || is_stub(f, state, &insn) ||
+		    is_java_entry(f, state, code))
 			return returns(f, state);
-		if (insn.flow == INSN_STOP || (insn.flow == INSN_JUMP && !insn.has_target))
+		if (f->of_java && insn.flow == INSN_JUMP && !insn.has_target)
+			return jumps_away(f, state, code);
+		if (insn.flow == INSN_STOP || (insn.flow == INSN_JUMP && !insn.has_target) ||
+		    !step(f, state, code, &insn))
 			return;
-		if (insn.flow == INSN_BRANCH)
-			add_todo(f, state, state->addr + insn.target);
-		if (insn.flow == INSN_NEXT || insn.flow == INSN_CALL)
-			if (!path_state__run(state, code, insn.writes, insn.flow == INSN_CALL))
-				return;
-		state->addr += insn.flow == INSN_JUMP ? insn.target : insn.len;
 	}
 }
 
@@ -127,13 +199,18 @@ void paths__follow(struct walk *w, const struct region *region, uint64_t from, u
 {
 	static _Thread_local struct follow f; /* too large for a stack */
 
-	memset(&f, 0, sizeof(f));
 	memset(ret, 0, sizeof(*ret));
 	f.w = w;
 	f.region = region;
 	f.from = from;
 	f.goal = goal;
 	f.ret = ret;
+	f.of_java = w->process->is_java && region->mapped->kind == MAPPED_ANON;
+	f.next = f.cnt = f.insn_cnt = 0;
+	f.insn_max = f.of_java ? INSN_MAX_JAVA : INSN_MAX;
+	memset(f.seen, 0, 2 * f.insn_max * sizeof(f.seen[0]));
+	for (unsigned i = 0; i < WINDOWS; i++)
+		f.windows[i].len = 0;
 	add_todo(&f, &(struct path_state){ .sp.base = PATH_SP }, from);
 	while (f.next != f.cnt) {
 		struct path_state state = f.todo[f.next++ % TODO_MAX];

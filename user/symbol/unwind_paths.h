@@ -7,34 +7,26 @@
 #ifndef JANK_SYMBOL_UNWIND_PATHS_H
 #define JANK_SYMBOL_UNWIND_PATHS_H
 
+#include "symbol/path_slot.h"
 #include "symbol/unwind_parts.h"
 
 #define PATH_REGS	16
 #define PATH_RESULT_MAX 4
-
-enum path_base {
-	PATH_KEPT, /* a register: as it was where the path begins */
-	PATH_SP,   /* in memory, by the stack pointer where the path begins */
-	PATH_FP,   /* the same by the frame pointer */
-	PATH_LOST,
-};
-
-struct path_slot {
-	uint8_t base; /* enum path_base */
-	int32_t off;
-};
+#define PATH_RBP	5 /* in the instructions' numbering */
 
 /* At a place on a path. */
 struct path_state {
 	uint64_t addr;
 	struct path_slot sp; /* PATH_SP: moved by off; PATH_FP: the frame pointer + off */
 	struct path_slot regs[PATH_REGS];
+	int32_t pushed_fp; /* where the path itself has put the frame pointer; 0: nowhere */
 };
 
 struct paths {
 	struct path_state results[PATH_RESULT_MAX]; /* as it returns; distinct by sp */
 	unsigned result_cnt;
-	bool met; /* the goal was reached, with its stack pointer moved by: */
+	bool framed; /* of HotSpot's interpreter: the frame is left by the frame pointer */
+	bool met;    /* the goal was reached, with its stack pointer moved by: */
 	int32_t met_sp;
 };
 

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Whose frame it is in a stack of Java's, and what HotSpot's code looks like where it leaves a frame. */
+#include "symbol/insn_java.h"
+#include "symbol/java.h"
+#include "tests/tap.h"
+
+#define JIT(name)                                                                                  \
+	{                                                                                          \
+		.function = (name), .module = "[jit]", .app = true                                 \
+	}
+#define JAVA(name)                                                                                 \
+	{                                                                                          \
+		.function = (name), .module = "[jit]", .language = "java", .app = true             \
+	}
+#define LIB(name, file)                                                                            \
+	{                                                                                          \
+		.function = (name), .module = (file), .app = true                                  \
+	}
+#define CNT(array) (sizeof(array) / sizeof(*(array)))
+
+/* The numbers of those that are the application's, as bits. */
+static unsigned settled(struct frame *frames, size_t cnt)
+{
+	unsigned ret = 0;
+
+	java__settle(frames, cnt);
+	for (size_t i = 0; i < cnt; i++)
+		ret |= (unsigned)frames[i].app << i;
+	return ret;
+}
+
+static void test_settle(void)
+{
+	struct frame own[] = {
+		{ .function = "futex_wait", .kernel = true },
+		{ .function = "pthread_cond_wait", .module = "/lib/libc.so.6" },
+		LIB("os::PlatformEvent::park", "/usr/lib/jvm/java-17/lib/server/libjvm.so"),
+		JIT("Interpreter"),
+		JAVA("void java.lang.Thread.sleep(long)"),
+		JAVA("void com.example.Main.nap()"),
+		JAVA("java.lang.String com.example.Main.run(java.lang.String)"),
+		JIT("StubRoutines (1)"),
+		LIB("JavaMain", "/usr/lib/jvm/java-17/lib/libjli.so"),
+	};
+	struct frame of_jdk[] = { JAVA("Ljava/lang/Thread;::run"), JIT("Interpreter"),
+				  JAVA("void javaxyz.A.b()") };
+	struct frame library[] = { JAVA("Ljava/lang/Thread;::run"), JIT("Interpreter") };
+	struct frame interpreted[] = { LIB("Parker::park", "/x/libjvm.so"), JIT("Interpreter"),
+				       JIT("StubRoutines (1)") };
+	struct frame machine[] = { LIB("GCTask::run", "/x/libjvm.so"), LIB(NULL, "/x/libjvm.so") };
+	struct frame native[] = { LIB("compress", "/srv/libnative.so"), JAVA("void a.B.c()") };
+	struct frame nameless[] = { LIB("Parker::park", "/x/libjvm.so"), JIT(NULL) };
+
+	is_uint(settled(own, CNT(own)), 1 << 5 | 1 << 6, "the program's own classes");
+	is_uint(settled(of_jdk, CNT(of_jdk)), 1 << 2, "a package that only begins like the JDK's");
+	is_uint(settled(library, CNT(library)), 1, "the class library where nothing else is");
+	is_uint(settled(interpreted, CNT(interpreted)), 1 << 1, "the interpreter without any");
+	is_uint(settled(machine, CNT(machine)), 3, "the machine alone");
+	is_uint(settled(native, CNT(native)), 3, "the program's own library is its own, too");
+	is_uint(settled(nameless, CNT(nameless)), 2, "code without a name may be its own");
+	is_uint(settled(NULL, 0), 0, "no frame");
+	ok(java__is_scratch("C1 temporary CodeBuffer") &&
+		   !java__is_scratch("void com.example.Compile.run()"),
+	   "a compiler's memory");
+	ok(java__is_machine("/a/libjvm.so") && java__is_machine("libjvm.so") &&
+		   !java__is_machine("/a/libjvm.so.1") && !java__is_machine("/libjvm.so/a"),
+	   "HotSpot is told by its library");
+}
+
+static void test_returns(void)
+{
+	static const struct {
+		uint8_t code[JAVA_RETURN_BYTES];
+		bool want;
+		const char *what;
+	} rows[] = {
+		{ { 0x48, 0x8b, 0x65, 0xf0, 0x48, 0xc7, 0x45, 0xf0 },
+		  true,
+		  "JDK 17's interpreter" },
+		{ { 0x48, 0x8b, 0x4d, 0xf0, 0x48, 0x8d, 0x64, 0xcd, 0x00, 0x48, 0xc7, 0x45, 0xf0 },
+		  true,
+		  "JDK 25's" },
+		{ { 0x48, 0x8b, 0x65, 0xf0, 0x48, 0xc7, 0x45, 0xf0, 1 },
+		  false,
+		  "another constant" },
+		{ { 0x48, 0x8b, 0x65, 0xe0, 0x48, 0xc7, 0x45, 0xf0 }, false, "another slot" },
+		{ { 0x41, 0x85, 0x02 }, true, "a safepoint's poll by r10" },
+		{ { 0x85, 0x00 }, true, "by rax" },
+		{ { 0x85, 0xc0 }, false, "test %eax, %eax" },
+		{ { 0x85, 0x04, 0x24 }, false, "with an index" },
+		{ { 0x90 }, false, "a no-operation" },
+	};
+
+	for (size_t i = 0; i < CNT(rows); i++)
+		ok(java_code__is_return(rows[i].code) == rows[i].want, "returned to: %s",
+		   rows[i].what);
+}
+
+static void test_frames(void)
+{
+	uint8_t code[JAVA_PROLOGUE_BYTES] = { 0x89, 0x84, 0x24, 0,    0xc0, 0xfe,
+					      0xff, 0x55, 0x48, 0x8b, 0xec };
+	size_t at = 0;
+
+	ok(java_code__keeps_frame(code, &at) && at == 11,
+	   "a frame pointer behind the stack's bang");
+	code[9] = 0x83; /* sub $…, %rsp */
+	ok(!java_code__keeps_frame(code, &at), "none");
+	ok(java_code__is_tail_jump((uint8_t[]){ 0xff, 0xe6 }) &&
+		   java_code__is_tail_jump((uint8_t[]){ 0x41, 0xff, 0xe2 }) &&
+		   java_code__is_tail_jump((uint8_t[]){ 0xff, 0x63, 0x50 }) &&
+		   !java_code__is_tail_jump((uint8_t[]){ 0x41, 0xff, 0x24, 0xda }),
+	   "jumps in place of calls");
+}
+
+int main(void)
+{
+	test_settle();
+	test_returns();
+	test_frames();
+	return tap__done();
+}

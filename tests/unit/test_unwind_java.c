@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Code in the forms that HotSpot makes, in memory of no file, of a program with a libjvm.so: a call stub, an interpreter that
+ * returns by jumps, compiled code that uses the frame pointer for something else, and one that keeps it. The walk at
+ * each instruction: never a wrong frame, and hardly ever one too few.
+ */
+#include "symbol/unwind.h"
+#include "tests/capture.h"
+#include "tests/symbol_fixture.h"
+
+#define STACK 16384
+#define STEPS 4000
+
+static const char code[] =
+	".text\n.globl stub, interp, out, entry, compiled, keeps, last\n"
+	".macro enter\n push %rbp\n .byte 0x48, 0x8b, 0xec\n.endm\n"
+	"stub: enter\n sub $0x20, %rsp\n mov %rbx, -8(%rbp)\n mov %r13, -16(%rbp)\n"
+	" mov %rdi, %r12\n mov %rdi, -24(%rbp)\n call entry\n mov -16(%rbp), %r13\n mov "
+	"-8(%rbp), %rbx\n"
+	" mov -32(%rbp), %r12\n lea -0x20(%rbp), %rsp\n add $0x20, %rsp\n pop %rbp\n ret\n"
+	/* r12 in the place of the thread: bytecodes' table at 0, a method (compiled code at 0x50) at 0x100 */
+	".balign 32\nentry: pop %rax\n lea (%rsp), %r13\n sub $0x18, %rsp\n push %rax\n enter\n "
+	"push %r13\n push $0\n sub $0x30, %rsp\n"
+	" xor %ebx, %ebx\n mov %r12, %r10\n jmp *(%r10,%rbx,8)\n"
+	".balign 32\ninterp: push $7\n pop %rcx\n call 1f\n jmp 2f\n1: lea 8(%rsp), %rax\n nop\n "
+	"ret\n"
+	"2: lea back(%rip), %rdx\n push %rdx\n lea 0x100(%r12), %rbx\n lea 8(%rsp), %r13\n mov "
+	"%r13, -16(%rbp)\n jmp *0x50(%rbx)\n"
+	"back: mov -16(%rbp), %rsp\n movq $0, -16(%rbp)\n test %ecx, %ecx\n mov -8(%rbp), %rbx\n "
+	"leave\nout: pop %rsi\n .byte 0x48, 0x8b, 0xe3\n jmp *%rsi\n"
+	".balign 32\ncompiled: mov %eax, -0x1000(%rsp)\n push %rbp\n sub $0x40, %rsp\n mov "
+	"$0x1234, %ebp\n mov %rbp, 0x10(%rsp)\n"
+	" pushq 0x10(%rsp)\n popq (%rsp)\n cmp $1, %ebp\n je 9f\n call keeps\n add %rbp, %rax\n "
+	"pushf\n popf\n mov 0x10(%rsp), %rbp\n"
+	" add $0x40, %rsp\n pop %rbp\n cmp %rsp, %rsp\n ja 9f\n ret\n9: hlt\n"
+	".balign 32\nkeeps: mov %eax, -0x1000(%rsp)\n enter\n sub $0x10, %rsp\n mov $3, %eax\n"
+	"1: dec %eax\n jne 1b\n add $0x10, %rsp\n pop %rbp\n ret\n"
+	".balign 32\nlast: nop\n.section .note.GNU-stack,\"\",@progbits\n";
+
+static const char source[] =
+	"#include <stdio.h>\n#include <string.h>\n#include <sys/mman.h>\n"
+	"extern char stub[], interp[], out[], entry[], compiled[], keeps[], last[];\n"
+	"static void *table[256];\n"
+	"int main(void) { char *to = mmap(0, 8192, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) + 4096;\n"
+	" memcpy(to, stub, last - stub); mprotect(to - 4096, 4096, 0);\n"
+	" table[0] = to + (interp - stub); table[(0x100 + 0x50) / 8] = to + (compiled - stub);\n"
+	"#define SHOW(f) printf(#f \" %lx\\n\", (unsigned long)to + (f - stub))\n"
+	" SHOW(stub); SHOW(entry); SHOW(interp); SHOW(out); SHOW(compiled); SHOW(keeps); "
+	"SHOW(last);\n"
+	" puts(\"ready\"); fflush(stdout);\n"
+	" for (;;) ((void (*)(void **))to)(table); }\n";
+
+enum { STUB, ENTRY, INTERP, OUT, COMPILED, KEEPS, PIECES };
+
+/* Its number in the order of the code; -1: none of it. */
+static int piece_at(const struct fixture *fx, uint64_t addr)
+{
+	for (size_t i = 0; i + 1 < fx->cnt; i++)
+		if (addr >= fx->addrs[i].addr && addr < fx->addrs[i + 1].addr)
+			return i;
+	return -1;
+}
+
+/* By whom it is called: the interpreter's frame is made in its entry, and gone in the way out. */
+static int caller_of(int piece)
+{
+	static const int callers[] = { -1, STUB, STUB, STUB, INTERP, COMPILED };
+
+	return callers[piece];
+}
+
+enum verdict { WHOLE, SHORT, WRONG };
+
+static enum verdict judge(const struct fixture *fx, const struct unwound *got)
+{
+	int at = piece_at(fx, got->addresses[0]), next;
+	uint32_t i;
+
+	for (i = 1; at >= STUB && i < got->cnt; i++) {
+		next = piece_at(fx, got->addresses[i] - (got->addresses[i] != fx->addrs[0].addr));
+		if (next != caller_of(at) &&
+		    (at != INTERP || next != INTERP || i > 1)) /* a call within it */
+			return WRONG;
+		at = next;
+	}
+	return got->end == STACK_END_COMPLETE && at < STUB ? WHOLE : SHORT;
+}
+
+static bool step(pid_t pid)
+{
+	int status;
+
+	return !ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) &&
+	       waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status);
+}
+
+static void show(const struct fixture *fx, const struct unwound *got)
+{
+	diag("ended: %d in %s", got->end, got->module ?: "-");
+	for (uint32_t i = 0; i < got->cnt; i++)
+		diag("%2u %llx in %d, of it +%llx", i, (unsigned long long)got->addresses[i],
+		     piece_at(fx, got->addresses[i]),
+		     (unsigned long long)(got->addresses[i] - fx->addrs[0].addr));
+}
+
+static void test_steps(bool java)
+{
+	struct symbolizer *sym = fixture__symbolizer("/nowhere", NULL);
+	unsigned taken = 0, elsewhere = 0, cnt[3] = {}, seen[PIECES] = {};
+	static struct capture capture;
+	struct fixture fx;
+	struct unwound got;
+
+	fixture__run(&fx, java ? "java" : "other");
+	if (ptrace(PTRACE_SEIZE, fx.pid, NULL, (void *)PTRACE_O_EXITKILL) ||
+	    !capture__take(fx.pid, STACK, &capture))
+		return skip(1, "ptrace: %s", strerror(errno));
+	for (; taken < STEPS && step(fx.pid) && capture__again(fx.pid, STACK, &capture); taken++) {
+		enum verdict verdict;
+		int at;
+
+		if (symbolizer__unwind(sym, fx.pid, &capture.copy, &got))
+			abort();
+		at = piece_at(&fx, got.addresses[0]);
+		if (at >= 0)
+			seen[at]++;
+		verdict = judge(&fx, &got);
+		elsewhere += verdict == SHORT && at != ENTRY && at != OUT;
+		if (!cnt[verdict]++ && verdict == WRONG && java)
+			show(&fx, &got);
+	}
+	diag("%u steps: %u wrong, %u short, of these %u not at the entry", taken, cnt[WRONG],
+	     cnt[SHORT], elsewhere);
+	if (java) {
+		ok(taken == STEPS && seen[STUB] && seen[INTERP] && seen[COMPILED] && seen[KEEPS],
+		   "all of the code was met");
+		ok(!cnt[WRONG], "no wrong frame in %u steps", taken);
+		ok(!elsewhere && cnt[SHORT] * 5 <= taken,
+		   "a caller is missing only where the interpreter's frame is made or gone");
+	} else {
+		ok(cnt[WRONG] + cnt[SHORT], "the same by frame pointers is not whole");
+	}
+	symbolizer__free(sym);
+	fixture__stop(&fx);
+}
+
+int main(void)
+{
+#ifndef __x86_64__
+	skip(1, "x86-64's code");
+	return tap__done();
+#endif
+	scratch__init();
+	scratch__write_text("code.s", code);
+	scratch__write_text("main.c", source);
+	if (fixture__sh(
+		    "cd $D && : >e.c && cc -shared -fPIC -o libjvm.so e.c && cp libjvm.so "
+		    "libany.so && "
+		    "cc -O1 -o java main.c code.s -Wl,--no-as-needed -L. -ljvm -Wl,-rpath,$D && "
+		    "cc -O1 -o other main.c code.s")) {
+		test_steps(true);
+		test_steps(false);
+	}
+	return tap__done();
+}
