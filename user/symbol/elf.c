@@ -10,10 +10,11 @@
 
 #include "symbol/buildid.h"
 
-#define PHDRS_MAX 512
-#define NAMES_MAX (1u << 20)
-#define NOTES_MAX 32 /* parts of notes that are searched, each to its end; usual are two to six */
-#define PAGE_MAX  65536 /* mappings begin and end at pages, of 4 to 64 KiB; segments need not */
+#define PHDRS_MAX     512
+#define NAMES_MAX     (1u << 20)
+#define NOTES_MAX     32 /* parts of notes that are searched, each to its end; usual are two to six */
+#define PIECE_ENTRIES 32    /* of a table of segments or sections, read at once */
+#define PAGE_MAX      65536 /* mappings begin and end at pages, of 4 to 64 KiB; segments need not */
 
 #if __BYTE_ORDER == __LITTLE_ENDIAN
 #define NATIVE_DATA ELFDATA2LSB
@@ -57,20 +58,38 @@ static int read_header(struct elf *elf, struct header *ret)
 	return 0;
 }
 
-static int read_phdr(const struct elf *elf, uint64_t off, Elf64_Phdr *ret)
+/* Some entries of the table of segments or of sections, as they lie in the file. */
+union piece {
+	Elf64_Phdr p64[PIECE_ENTRIES];
+	Elf32_Phdr p32[PIECE_ENTRIES];
+	Elf64_Shdr s64[PIECE_ENTRIES];
+	Elf32_Shdr s32[PIECE_ENTRIES];
+};
+
+/* At most cnt entries from off on, as many as the file has of them; their number. */
+static size_t read_piece(const struct elf *elf, uint64_t off, size_t entry, size_t cnt,
+			 union piece *ret)
 {
-	Elf32_Phdr p32;
+	uint64_t left = off < elf->img.size ? elf->img.size - off : 0;
+
+	if (cnt > PIECE_ENTRIES)
+		cnt = PIECE_ENTRIES;
+	if (cnt > left / entry)
+		cnt = left / entry;
+	return cnt && !image__read(&elf->img, off, ret, cnt * entry) ? cnt : 0;
+}
+
+static Elf64_Phdr phdr_of(const struct elf *elf, const union piece *piece, size_t i)
+{
+	const Elf32_Phdr *p32 = &piece->p32[i];
 
 	if (elf->is64)
-		return image__read(&elf->img, off, ret, sizeof(*ret));
-	if (image__read(&elf->img, off, &p32, sizeof(p32)))
-		return -ENODATA;
-	*ret = (Elf64_Phdr){ .p_type = p32.p_type,
-			     .p_flags = p32.p_flags,
-			     .p_offset = p32.p_offset,
-			     .p_vaddr = p32.p_vaddr,
-			     .p_filesz = p32.p_filesz };
-	return 0;
+		return piece->p64[i];
+	return (Elf64_Phdr){ .p_type = p32->p_type,
+			     .p_flags = p32->p_flags,
+			     .p_offset = p32->p_offset,
+			     .p_vaddr = p32->p_vaddr,
+			     .p_filesz = p32->p_filesz };
 }
 
 static struct elf_segment segment_of(const Elf64_Phdr *ph)
@@ -83,59 +102,63 @@ static struct elf_segment segment_of(const Elf64_Phdr *ph)
 	};
 }
 
+static void add_segment(struct elf *elf, const Elf64_Phdr *ph, size_t *notes)
+{
+	if (ph->p_type == PT_NOTE && !elf->build_id[0] && (*notes)++ < NOTES_MAX)
+		buildid__find(&elf->img, ph->p_offset, ph->p_filesz, elf->build_id);
+	if (!ph->p_filesz || !image__holds(&elf->img, ph->p_offset, ph->p_filesz))
+		return;
+	elf->has_interp |= ph->p_type == PT_INTERP;
+	if (ph->p_type == PT_GNU_EH_FRAME)
+		elf->eh_hdr = segment_of(ph);
+	if (ph->p_type == PT_LOAD && elf->load_cnt < ELF_LOADS_MAX)
+		elf->loads[elf->load_cnt++] = segment_of(ph);
+}
+
 static void read_segments(struct elf *elf, const struct header *hdr)
 {
-	size_t size = elf->is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr), notes = 0, i;
-	Elf64_Phdr ph;
+	size_t size = elf->is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr), notes = 0, done, cnt, i;
+	size_t all = hdr->phnum < PHDRS_MAX ? hdr->phnum : PHDRS_MAX;
+	union piece piece;
 
-	for (i = 0; i < hdr->phnum && i < PHDRS_MAX; i++) {
-		if (hdr->phoff > elf->img.size || read_phdr(elf, hdr->phoff + i * size, &ph))
+	for (done = 0; hdr->phoff <= elf->img.size && done < all; done += cnt) {
+		cnt = read_piece(elf, hdr->phoff + done * size, size, all - done, &piece);
+		if (!cnt)
 			return;
-		if (ph.p_type == PT_NOTE && !elf->build_id[0] && notes++ < NOTES_MAX)
-			buildid__find(&elf->img, ph.p_offset, ph.p_filesz, elf->build_id);
-		if (!ph.p_filesz || !image__holds(&elf->img, ph.p_offset, ph.p_filesz))
-			continue;
-		elf->has_interp |= ph.p_type == PT_INTERP;
-		if (ph.p_type == PT_GNU_EH_FRAME)
-			elf->eh_hdr = segment_of(&ph);
-		if (ph.p_type == PT_LOAD && elf->load_cnt < ELF_LOADS_MAX)
-			elf->loads[elf->load_cnt++] = segment_of(&ph);
+		for (i = 0; i < cnt; i++) {
+			Elf64_Phdr ph = phdr_of(elf, &piece, i);
+
+			add_segment(elf, &ph, &notes);
+		}
 	}
 }
 
-static int read_shdr(const struct elf *elf, uint64_t shoff, size_t i, struct elf_section *ret)
+static struct elf_section section_of(const struct elf *elf, const union piece *piece, size_t i)
 {
-	Elf64_Shdr s64;
-	Elf32_Shdr s32;
+	const Elf64_Shdr *s64 = &piece->s64[i];
+	const Elf32_Shdr *s32 = &piece->s32[i];
 
-	if (elf->is64) {
-		if (image__read(&elf->img, shoff + i * sizeof(s64), &s64, sizeof(s64)))
-			return -ENODATA;
-		*ret = (struct elf_section){
-			.addr = s64.sh_addr,
-			.offset = s64.sh_offset,
-			.size = s64.sh_size,
-			.flags = s64.sh_flags,
-			.name = s64.sh_name,
-			.type = s64.sh_type,
-			.link = s64.sh_link,
-			.entry_size = s64.sh_entsize,
-		};
-	} else {
-		if (image__read(&elf->img, shoff + i * sizeof(s32), &s32, sizeof(s32)))
-			return -ENODATA;
-		*ret = (struct elf_section){
-			.addr = s32.sh_addr,
-			.offset = s32.sh_offset,
-			.size = s32.sh_size,
-			.flags = s32.sh_flags,
-			.name = s32.sh_name,
-			.type = s32.sh_type,
-			.link = s32.sh_link,
-			.entry_size = s32.sh_entsize,
-		};
-	}
-	return 0;
+	return elf->is64 ? (struct elf_section){ .addr = s64->sh_addr,
+						 .offset = s64->sh_offset,
+						 .size = s64->sh_size,
+						 .flags = s64->sh_flags,
+						 .name = s64->sh_name,
+						 .type = s64->sh_type,
+						 .link = s64->sh_link,
+						 .entry_size = s64->sh_entsize }
+			 : (struct elf_section){ .addr = s32->sh_addr,
+						 .offset = s32->sh_offset,
+						 .size = s32->sh_size,
+						 .flags = s32->sh_flags,
+						 .name = s32->sh_name,
+						 .type = s32->sh_type,
+						 .link = s32->sh_link,
+						 .entry_size = s32->sh_entsize };
+}
+
+static size_t shdr_size(const struct elf *elf)
+{
+	return elf->is64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
 }
 
 static void read_section_names(struct elf *elf, uint32_t shstrndx)
@@ -161,13 +184,15 @@ static void read_section_names(struct elf *elf, uint32_t shstrndx)
 static int extended_counts(const struct elf *elf, struct header *hdr)
 {
 	struct elf_section first;
+	union piece piece;
 
 	if (!hdr->shoff || hdr->shoff > elf->img.size)
 		return -ENOENT;
 	if (hdr->shnum && hdr->shstrndx != SHN_XINDEX)
 		return 0;
-	if (read_shdr(elf, hdr->shoff, 0, &first))
+	if (!read_piece(elf, hdr->shoff, shdr_size(elf), 1, &piece))
 		return -ENODATA;
+	first = section_of(elf, &piece, 0);
 	if (!hdr->shnum)
 		hdr->shnum = first.size < ELF_SECTIONS_MAX ? first.size : ELF_SECTIONS_MAX;
 	if (hdr->shstrndx == SHN_XINDEX)
@@ -177,7 +202,8 @@ static int extended_counts(const struct elf *elf, struct header *hdr)
 
 static int read_sections(struct elf *elf, struct header *hdr)
 {
-	size_t size = elf->is64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr), i;
+	size_t size = shdr_size(elf), cnt, i;
+	union piece piece;
 
 	if (extended_counts(elf, hdr))
 		return 0;
@@ -188,10 +214,13 @@ static int read_sections(struct elf *elf, struct header *hdr)
 	elf->sections = calloc(hdr->shnum ? hdr->shnum : 1, sizeof(*elf->sections));
 	if (!elf->sections)
 		return -ENOMEM;
-	for (i = 0; i < hdr->shnum; i++) {
-		if (read_shdr(elf, hdr->shoff, i, &elf->sections[i]))
+	while (elf->section_cnt < hdr->shnum) {
+		cnt = read_piece(elf, hdr->shoff + elf->section_cnt * size, size,
+				 hdr->shnum - elf->section_cnt, &piece);
+		for (i = 0; i < cnt; i++)
+			elf->sections[elf->section_cnt++] = section_of(elf, &piece, i);
+		if (!cnt)
 			break;
-		elf->section_cnt++;
 	}
 	read_section_names(elf, hdr->shstrndx);
 	return 0;
