@@ -82,20 +82,32 @@ static bool belongs(int fd, const struct elf *elf, const struct link *link)
 	return ret;
 }
 
-/* The path here, then in the process's root. */
-static int try_path(const struct elf *elf, const struct debugfile_places *places,
-		    const struct link *link, const char *path)
+/*
+ * What such a file says is believed of the module in all processes, and any user may have made it: beside a link to a
+ * library of root's, or in the root of a namespace of their own. So it must be of one who could have changed the module itself.
+ */
+static bool is_owners(const struct elf *elf, const struct stat *st)
 {
+	struct stat module;
+
+	return !st->st_uid || st->st_uid == geteuid() ||
+	       (elf->img.fd >= 0 && !fstat(elf->img.fd, &module) && st->st_uid == module.st_uid);
+}
+
+/* The path here, then in the process's root. ours: it is in our own directory of debug files. */
+static int try_path(const struct elf *elf, const struct debugfile_places *places,
+		    const struct link *link, const char *path, bool ours)
+{
+	struct stat st;
 	int pass, fd;
 
 	for (pass = 0; pass < 2; pass++) {
 		if (pass && !places->root)
 			break;
-		fd = pass ? openfile__in_root(places->root, path, NULL)
-			  : openfile__path(path, NULL);
+		fd = pass ? openfile__in_root(places->root, path, &st) : openfile__path(path, &st);
 		if (fd < 0)
 			continue;
-		if (belongs(fd, elf, link))
+		if (((ours && !pass) || is_owners(elf, &st)) && belongs(fd, elf, link))
 			return fd;
 		close(fd);
 	}
@@ -111,7 +123,7 @@ static int by_build_id(const struct elf *elf, const struct debugfile_places *pla
 		return -ENOENT;
 	len = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", places->debug_dir,
 		       elf->build_id, elf->build_id + 2);
-	return len < (int)sizeof(path) ? try_path(elf, places, NULL, path) : -ENOENT;
+	return len < (int)sizeof(path) ? try_path(elf, places, NULL, path, true) : -ENOENT;
 }
 
 static int by_link(const struct elf *elf, const struct debugfile_places *places)
@@ -134,7 +146,7 @@ static int by_link(const struct elf *elf, const struct debugfile_places *places)
 				   link.name);
 
 		if (len < (int)sizeof(path))
-			fd = try_path(elf, places, &link, path);
+			fd = try_path(elf, places, &link, path, i == 2);
 	}
 	return fd;
 }
