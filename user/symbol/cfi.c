@@ -153,6 +153,17 @@ void cfi__free(struct cfi *cfi)
 	free(cfi);
 }
 
+void cfi__watch(struct cfi *cfi)
+{
+	cfi->watched = true;
+}
+
+static bool is_open(const struct cfi *cfi)
+{
+	return cfi__has_fd(cfi) &&
+	       (!cfi->watched || image__written_ns(cfi->img.fd) == cfi->written_ns);
+}
+
 void cfi__set_fd(struct cfi *cfi, int fd)
 {
 	if (cfi->mem)
@@ -164,6 +175,8 @@ void cfi__set_fd(struct cfi *cfi, int fd)
 			close(fd);
 		image__of_mem(&cfi->img, NULL, 0);
 	}
+	if (cfi->img.fd >= 0)
+		cfi->written_ns = image__written_ns(cfi->img.fd);
 }
 
 bool cfi__has_fd(const struct cfi *cfi)
@@ -297,7 +310,7 @@ const struct cfi_row *cfi__row(struct cfi *cfi, uint64_t offset, bool exact)
 		if (slot->key)
 			return slot;
 	}
-	if ((!cfi->mem && !cfi__has_fd(cfi)) || make_room(cfi))
+	if ((!cfi->mem && !is_open(cfi)) || make_room(cfi))
 		return NULL;
 	fill(cfi, offset, exact, &fresh);
 	slot = slot_of(cfi, fresh.key);

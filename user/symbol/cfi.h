@@ -61,6 +61,9 @@ void cfi__free(struct cfi *cfi); /* accepts NULL */
 void cfi__set_fd(struct cfi *cfi, int fd); /* takes it; closes the one it had */
 bool cfi__has_fd(const struct cfi *cfi);
 
+/* From now on a file that was written to since it was given counts as none, where an address isn't known yet. */
+void cfi__watch(struct cfi *cfi);
+
 /* Whether a separate debug file may have a table for what had none, which is told once only. */
 bool cfi__wants_debug(struct cfi *cfi);
 void cfi__add_debug(struct cfi *cfi, const struct image *img);

@@ -54,6 +54,8 @@ struct cfi {
 	struct image img;
 	struct image_part part; /* of the file that img is */
 	void *mem;		/* owned, or NULL: img is of a descriptor, owned too */
+	uint64_t written_ns;	/* when the file was, as it was given */
+	bool watched;		/* it must not have been since */
 	bool is64, is_elf, debug_wanted;
 	bool keeps_fp; /* Go's code */
 	uint16_t machine;

@@ -39,6 +39,13 @@ void image__of_mem(struct image *img, const void *mem, size_t size)
 	*img = (struct image){ .fd = -1, .mem = mem, .size = size };
 }
 
+uint64_t image__written_ns(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) ? 0 : st.st_mtim.tv_sec * 1000000000ull + st.st_mtim.tv_nsec;
+}
+
 bool image__holds(const struct image *img, uint64_t off, uint64_t len)
 {
 	return off <= img->size && len <= img->size - off;

@@ -32,6 +32,9 @@ int image__of_part(struct image *img, int fd, struct image_part part);
 
 void image__of_mem(struct image *img, const void *mem, size_t size);
 
+/* When a file was last written to, in ns of its own clock; 0: that can't be told. */
+uint64_t image__written_ns(int fd);
+
 /* Whether [off, off + len) lies inside. */
 bool image__holds(const struct image *img, uint64_t off, uint64_t len);
 

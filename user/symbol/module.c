@@ -3,22 +3,13 @@
  * them. */
 #include "symbol/module.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define HELD_MAX     256 /* descriptors for files not read yet: further ones are opened again by name */
 #define CFI_HELD_MAX 128 /* for unwind tables: the same */
-
-static struct module_id id_of(const struct stat *st, struct image_part part)
-{
-	return (struct module_id){ .dev = st->st_dev,
-				   .inode = st->st_ino,
-				   .mtime_ns =
-					   st->st_mtim.tv_sec * 1000000000ull + st->st_mtim.tv_nsec,
-				   .size = st->st_size,
-				   .part = part };
-}
 
 static struct module *get(struct modules *modules, const struct module_id *id)
 {
@@ -30,7 +21,7 @@ static struct module *get(struct modules *modules, const struct module_id *id)
 		if (!module)
 			return NULL;
 		module->id = *id;
-		module->fd = -1;
+		module->fd = module->source = -1;
 		HASH_ADD(hh, modules->table, id, sizeof(module->id), module);
 	}
 	module->refs++;
@@ -49,9 +40,12 @@ static void drop_fd(struct modules *modules, struct module *module)
 struct module *modules__of_file(struct modules *modules, int fd, const struct stat *st,
 				struct image_part part)
 {
-	struct module_id id = id_of(st, part);
-	struct module *module = get(modules, &id);
+	struct module_id file = module_id__of_file(st, part), id;
+	bool known = module_ids__find(&modules->ids, &file, &id);
+	struct module *module = get(modules, known ? &id : &file);
 
+	if (module)
+		module->settled |= known;
 	if (module && !module->loaded && module->fd < 0 && modules->held < HELD_MAX) {
 		module->fd = fd;
 		modules->held++;
@@ -61,16 +55,54 @@ struct module *modules__of_file(struct modules *modules, int fd, const struct st
 	return module;
 }
 
-bool module__is(const struct module *module, const struct stat *st)
+struct module *modules__settle(struct modules *modules, struct module *module, int fd)
 {
-	struct module_id id = id_of(st, module->id.part);
+	struct module *shared;
+	struct module_id id;
 
-	return !memcmp(&id, &module->id, sizeof(id));
+	if (module->settled)
+		return module;
+	if (fd >= 0)
+		id = module_ids__look(&modules->ids, &module->id, fd);
+	else if (!module_ids__find(&modules->ids, &module->id, &id))
+		return module;
+	shared = get(modules, &id);
+	if (!shared)
+		return module;
+	shared->settled = true;
+	if (shared != module && !shared->loaded && shared->fd < 0) {
+		shared->fd = module->fd;
+		module->fd = -1;
+	}
+	if (shared != module)
+		drop_fd(modules, module);
+	module__put(modules, module);
+	return shared;
+}
+
+bool modules__is(struct modules *modules, const struct module *module, int fd,
+		 const struct stat *st)
+{
+	struct module_id id = module_id__of_file(st, module->id.file.part);
+
+	if (module_id__is_shared(&module->id))
+		id = module_ids__look(&modules->ids, &id, fd);
+	return module_id__is(&id, &module->id);
+}
+
+int modules__held(struct modules *modules, struct module *module)
+{
+	struct stat st;
+
+	if (module->fd >= 0 && module_id__is_shared(&module->id) &&
+	    (fstat(module->fd, &st) || !modules__is(modules, module, module->fd, &st)))
+		drop_fd(modules, module);
+	return module->fd;
 }
 
 int module__image(const struct module *module, int fd, struct image *img)
 {
-	return image__of_part(img, fd, module->id.part);
+	return image__of_part(img, fd, module->id.file.part);
 }
 
 static void drop_cfi(struct modules *modules, struct module *module)
@@ -80,11 +112,10 @@ static void drop_cfi(struct modules *modules, struct module *module)
 	module->cfi = NULL;
 }
 
-static void unload(struct modules *modules, struct module *module)
+static void drop_tables(struct module *module)
 {
 	size_t i;
 
-	drop_cfi(modules, module);
 	for (i = 0; i < module->tab_cnt; i++)
 		symtab__free(&module->tabs[i].syms);
 	dwarf__free(module->dwarf);
@@ -95,6 +126,15 @@ static void unload(struct modules *modules, struct module *module)
 	module->loads = NULL;
 	module->load_cnt = module->tab_cnt = 0;
 	module->loaded = false;
+	if (module->source >= 0)
+		close(module->source);
+	module->source = -1;
+}
+
+static void unload(struct modules *modules, struct module *module)
+{
+	drop_cfi(modules, module);
+	drop_tables(module);
 }
 
 static void remove_module(struct modules *modules, struct module *module)
@@ -122,19 +162,18 @@ void module__load(struct modules *modules, struct module *module, int fd,
 	if (!module__image(module, fd, &img))
 		module__build(module, &img, places);
 	module->loaded = true;
+	if (module_id__is_shared(&module->id)) {
+		module->source = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		module->source_ns = image__written_ns(fd);
+	}
 	drop_fd(modules, module);
 }
 
-static struct module_id id_of_memory(const unsigned char *mem, size_t size)
+/* A walk may have the unwind tables in hand; those look at their file themselves (cfi__watch). */
+void module__check(struct module *module)
 {
-	uint64_t a = 0xcbf29ce484222325ull, b = 5381;
-	size_t i;
-
-	for (i = 0; i < size; i++) {
-		a = (a ^ mem[i]) * 0x100000001b3ull;
-		b = b * 33 + mem[i];
-	}
-	return (struct module_id){ .inode = a, .mtime_ns = b, .size = size };
+	if (module->source >= 0 && image__written_ns(module->source) != module->source_ns)
+		drop_tables(module);
 }
 
 static struct cfi *cfi_of_memory(const void *mem, size_t size)
@@ -146,14 +185,14 @@ static struct cfi *cfi_of_memory(const void *mem, size_t size)
 
 struct module *modules__of_memory(struct modules *modules, const void *mem, size_t size)
 {
-	struct module_id id = id_of_memory(mem, size);
+	struct module_id id = module_id__of_memory(mem, size);
 	struct module *module = get(modules, &id);
 	struct image img;
 
 	if (module && !module->loaded) {
 		image__of_mem(&img, mem, size);
 		module__build(module, &img, NULL);
-		module->loaded = true;
+		module->loaded = module->settled = module->in_memory = true;
 		module->cfi = cfi_of_memory(mem, size);
 	}
 	return module;
@@ -180,9 +219,11 @@ struct cfi *modules__open_cfi(struct modules *modules, struct module *module, in
 		modules->cfi_held -= cfi__has_fd(module->cfi);
 		cfi__set_fd(module->cfi, fd);
 	} else {
-		module->cfi = cfi__new(fd, module->id.part, NULL, 0);
+		module->cfi = cfi__new(fd, module->id.file.part, NULL, 0);
 	}
 	modules->cfi_held += module->cfi && cfi__has_fd(module->cfi);
+	if (module->cfi && module_id__is_shared(&module->id))
+		cfi__watch(module->cfi);
 	return module->cfi;
 }
 
@@ -224,7 +265,7 @@ static size_t bytes_of(const struct module *module)
 size_t modules__bytes(const struct modules *modules)
 {
 	const struct module *module;
-	size_t ret = 0;
+	size_t ret = module_ids__bytes(&modules->ids);
 
 	for (module = modules->table; module; module = module->hh.next)
 		ret += bytes_of(module);
@@ -239,7 +280,7 @@ static struct module *victim(const struct modules *modules)
 	for (module = modules->table; module; module = module->hh.next) {
 		bool unused = !module->refs;
 
-		if ((!module->tab_cnt && !module->cfi) || (!unused && !module->id.dev))
+		if ((!module->tab_cnt && !module->cfi) || (!unused && module->in_memory))
 			continue;
 		if (!best || unused > !best->refs ||
 		    (unused == !best->refs && module->used < best->used))
@@ -307,4 +348,5 @@ void modules__free(struct modules *modules)
 
 	HASH_ITER (hh, modules->table, module, next)
 		remove_module(modules, module);
+	module_ids__free(&modules->ids);
 }

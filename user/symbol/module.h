@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Modules: the symbol tables of one file, shared by all processes that map it. Tables are built on
- * the first address that lies in it.
+ * the first address that lies in it; then it is looked at what the file holds, and copies of it become one module (module_id.h),
+ * with the tables of whichever could be read first. What is not in a stack costs no look.
  */
 #ifndef JANK_SYMBOL_MODULE_H
 #define JANK_SYMBOL_MODULE_H
 
-#include <sys/stat.h>
 #include <uthash.h>
 
 #include "symbol/cfi.h"
@@ -14,15 +14,10 @@
 #include "symbol/dwarf.h"
 #include "symbol/elf.h"
 #include "symbol/gopclntab.h"
+#include "symbol/module_id.h"
 #include "symbol/symtab.h"
 
 #define MODULE_TABS_MAX 4
-
-/* What makes two files the same, by fstat, and which part of it; for the vdso a hash of its bytes. */
-struct module_id {
-	uint64_t dev, inode, mtime_ns, size;
-	struct image_part part;
-};
 
 struct module_tab {
 	struct symtab syms;
@@ -35,6 +30,8 @@ struct module {
 	unsigned refs;
 	int fd; /* kept open until the tables are built, so that the file may go away; or -1 */
 	bool loaded;
+	bool settled;	/* it was looked whether other files are the same: modules__settle */
+	bool in_memory; /* it could not be read again */
 	bool is_static; /* asks for no loader: the C library, if there is one, is part of it */
 	uint64_t used;	/* when last looked at, in ticks of the registry */
 	struct elf_segment *loads;
@@ -46,10 +43,13 @@ struct module {
 	struct gopclntab *go; /* of a stripped Go program: its lines; or NULL */
 	struct cfi
 		*cfi; /* NULL: nothing was unwound yet, or given up; of the vdso from the first */
+	int source; /* of a module of several copies: the one that the tables are read from, while they stand; or -1 */
+	uint64_t source_ns; /* when that was written to */
 };
 
 struct modules {
-	struct module *table;
+	struct module *table; /* by id */
+	struct module_ids ids;
 	uint64_t tick;
 	size_t held;	 /* descriptors kept in module.fd */
 	size_t cfi_held; /* and in module.cfi */
@@ -62,8 +62,22 @@ struct module *modules__of_file(struct modules *modules, int fd, const struct st
 /* The module of an ELF image in memory; its tables are built at once. */
 struct module *modules__of_memory(struct modules *modules, const void *mem, size_t size);
 
-/* Whether an open file is this module's. */
-bool module__is(const struct module *module, const struct stat *st);
+/*
+ * Before tables are read: the module of all files that are the same as this one, which takes its place and the caller's reference.
+ * fd is the file (borrowed), or -1: only what is known already counts. The module itself where there is nothing to
+ * share, nothing known, or no memory.
+ */
+struct module *modules__settle(struct modules *modules, struct module *module, int fd);
+
+/* Gives up names and lines that were read from a copy that was written to since: another may be whole still. */
+void module__check(struct module *module);
+
+/* Whether an open file (borrowed) is this module's. */
+bool modules__is(struct modules *modules, const struct module *module, int fd,
+		 const struct stat *st);
+
+/* The descriptor that was kept (borrowed), or -1: there is none, or that copy was written to since. */
+int modules__held(struct modules *modules, struct module *module);
 
 /* Its image, given its file (borrowed). 0 or -errno. */
 int module__image(const struct module *module, int fd, struct image *img);

@@ -208,38 +208,50 @@ int process__refresh(struct process_env *env, struct process *process, bool must
 	return ret;
 }
 
-int process__open(const struct process_env *env, const struct process *process,
+int process__open(struct process_env *env, const struct process *process,
 		  const struct mapped *mapped)
 {
 	struct stat st;
 	int fd = mapped_file__open(env->proc, process->living, mapped, &st);
 
-	if (fd >= 0 && !module__is(mapped->module, &st)) {
+	if (fd >= 0 && !modules__is(&env->modules, mapped->module, fd, &st)) {
 		close(fd);
 		return -ESTALE;
 	}
 	return fd;
 }
 
-void process__load(struct process_env *env, const struct process *process, struct mapped *mapped)
+static void load(struct process_env *env, const struct process *process, struct mapped *mapped,
+		 int fd)
 {
-	struct module *module = mapped->module;
 	struct debugfile_places places;
 	char root[PATH_MAX];
-	int fd;
 
-	if (module->loaded)
+	if (mapped->module->loaded)
 		return;
 	snprintf(root, sizeof(root), "%s/%u/root", env->proc, process->living);
 	places = (struct debugfile_places){ env->debug_dir, root, mapped->path, env->fetch };
-	if (module->fd >= 0) {
-		module__load(&env->modules, module, module->fd, &places);
+	module__load(&env->modules, mapped->module, fd, &places);
+}
+
+void process__load(struct process_env *env, const struct process *process, struct mapped *mapped)
+{
+	int fd;
+
+	mapped->module = modules__settle(&env->modules, mapped->module, mapped->module->fd);
+	module__check(mapped->module);
+	if (mapped->module->loaded)
+		return;
+	fd = modules__held(&env->modules, mapped->module);
+	if (fd >= 0) {
+		load(env, process, mapped, fd);
 		return;
 	}
 	fd = process__open(env, process, mapped);
 	if (fd < 0)
 		return;
-	module__load(&env->modules, module, fd, &places);
+	mapped->module = modules__settle(&env->modules, mapped->module, fd);
+	load(env, process, mapped, fd);
 	close(fd);
 }
 

@@ -48,11 +48,11 @@ void process__free(struct process_env *env, struct process *process); /* accepts
  */
 int process__refresh(struct process_env *env, struct process *process, bool must_be_same);
 
-/* Sees to it that a mapping's tables are built. */
+/* Sees to it that a mapping's tables are built; its module may be another afterwards. */
 void process__load(struct process_env *env, const struct process *process, struct mapped *mapped);
 
 /* Opens the mapping's file again; -ESTALE: it is another one by now, or -errno. */
-int process__open(const struct process_env *env, const struct process *process,
+int process__open(struct process_env *env, const struct process *process,
 		  const struct mapped *mapped);
 
 void process__update_jit(const struct process_env *env, struct process *process);

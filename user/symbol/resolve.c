@@ -123,11 +123,12 @@ static void name_user(const struct resolver *rs, struct process *process,
 		      const struct region *region, uint64_t addr, bool exact, struct cached *entry)
 {
 	struct mapped *mapped = region->mapped;
-	struct module *module = mapped->module;
+	const struct module *module = NULL;
 
 	entry->module = module_name(rs, mapped);
-	if (module) {
+	if (mapped->module) {
 		process__load(rs->env, process, mapped);
+		module = mapped->module;
 		entry->build_id = keep(rs, module->build_id);
 		if (by_file_around(rs, region, addr, exact, entry))
 			return;
@@ -144,10 +145,11 @@ static void name_user(const struct resolver *rs, struct process *process,
 void resolve__user(const struct resolver *rs, struct process *process, const struct region *region,
 		   uint64_t addr, bool exact, struct cached *entry)
 {
-	const struct module *module = region->mapped->module;
+	const struct module *module;
 	const char *function;
 
 	name_user(rs, process, region, addr, exact, entry);
+	module = region->mapped->module;
 	function = entry->function;
 	entry->app = !entry->module || !runtime__is(entry->module);
 	if (function && (runtime__is_glue(function) ||

@@ -23,7 +23,7 @@ static bool may_be_one(const struct mapped *mapped)
 }
 
 /* What the file's variables were linked at, and how far from there they are. */
-static int find_in_file(const struct process_env *env, const struct process *process,
+static int find_in_file(struct process_env *env, const struct process *process,
 			const struct region *region, struct script_elf *ret, uint64_t *bias)
 {
 	int fd = process__open(env, process, region->mapped), res;

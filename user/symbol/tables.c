@@ -12,20 +12,32 @@
 #include "base/call_site.h"
 #include "symbol/memory.h"
 
-static int open_file(const struct process_env *env, const struct process *process,
+static int open_file(struct process_env *env, const struct process *process,
 		     const struct mapped *mapped)
 {
-	if (mapped->module->fd >= 0)
-		return fcntl(mapped->module->fd, F_DUPFD_CLOEXEC, 0);
+	int held = modules__held(&env->modules, mapped->module);
+
+	if (held >= 0)
+		return fcntl(held, F_DUPFD_CLOEXEC, 0);
 	return process__open(env, process, mapped);
 }
 
 static struct cfi *open_cfi(struct process_env *env, const struct process *process,
-			    const struct mapped *mapped)
+			    struct mapped *mapped)
 {
 	int fd = mapped->kind == MAPPED_FILE ? open_file(env, process, mapped) : -1;
+	struct module *module;
 
-	return fd < 0 ? NULL : modules__open_cfi(&env->modules, mapped->module, fd);
+	if (fd < 0)
+		return NULL;
+	module = modules__settle(&env->modules, mapped->module, fd);
+	if (module != mapped->module && module->cfi) { /* of another copy, which may do */
+		mapped->module = module;
+		close(fd);
+		return module->cfi;
+	}
+	mapped->module = module;
+	return modules__open_cfi(&env->modules, module, fd);
 }
 
 static void add_debug_file(struct process_env *env, const struct process *process,
@@ -70,14 +82,17 @@ const struct cfi_row *tables__row(struct process_env *env, const struct process 
 
 	if (!mapped->module)
 		return NULL;
+	mapped->module = modules__settle(&env->modules, mapped->module, -1);
 	mapped->module->used = ++env->modules.tick;
 	cfi = mapped->module->cfi ?: open_cfi(env, process, mapped);
+	row = cfi ? cfi__row(cfi, offset, exact) : NULL;
+	if (cfi && !row) {
+		cfi = open_cfi(env, process, mapped);
+		row = cfi ? cfi__row(cfi, offset, exact) : NULL;
+	}
 	if (!cfi)
 		return NULL;
 	*ret_cfi = cfi;
-	row = cfi__row(cfi, offset, exact);
-	if (!row && open_cfi(env, process, mapped))
-		row = cfi__row(cfi, offset, exact);
 	if (row && !row->has_table && !row->managed && mapped->kind == MAPPED_FILE &&
 	    cfi__wants_debug(cfi)) {
 		add_debug_file(env, process, mapped);
