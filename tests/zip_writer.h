@@ -30,43 +30,51 @@ static inline void zip__put_bytes(uint8_t *to, size_t *len, const void *from, si
 }
 
 /* What a header of an entry and its copy in the directory have in common. */
-static inline void zip__put_common(uint8_t *to, size_t *len, uint16_t method, uint32_t size,
-				   size_t name_len, size_t extra_len)
+static inline void zip__put_common(uint8_t *to, size_t *len, uint16_t method, uint32_t packed,
+				   uint32_t size, size_t name_len, size_t extra_len)
 {
 	zip__put(to, len, 20, 2);
 	zip__put(to, len, 0, 2);
 	zip__put(to, len, method, 2);
 	zip__put(to, len, 0, 4); /* time */
 	zip__put(to, len, 0, 4); /* check sum: nobody looks */
-	zip__put(to, len, size, 4);
+	zip__put(to, len, packed, 4);
 	zip__put(to, len, size, 4);
 	zip__put(to, len, name_len, 2);
 	zip__put(to, len, extra_len, 2);
 }
 
-/* Its content begins at a multiple of align, by a longer extra field. Returns where. */
-static inline size_t zip__add(struct zip_writer *zip, const char *name, const void *content,
-			      size_t size, uint16_t method, size_t align)
+/* The content as it lies there, which begins at a multiple of align, by a longer extra field. Returns where. */
+static inline size_t zip__add_packed(struct zip_writer *zip, const char *name, const void *content,
+				     size_t packed, size_t size, uint16_t method, size_t align)
 {
 	size_t header = zip->len, name_len = strlen(name), begin = zip->len + 30 + name_len;
 	size_t extra = (align - begin % align) % align;
 
 	zip__put(zip->bytes, &zip->len, 0x04034b50, 4);
-	zip__put_common(zip->bytes, &zip->len, method, (uint32_t)size, name_len, extra);
+	zip__put_common(zip->bytes, &zip->len, method, (uint32_t)packed, (uint32_t)size, name_len,
+			extra);
 	zip__put_bytes(zip->bytes, &zip->len, name, name_len);
 	memset(zip->bytes + zip->len, 0, extra);
 	zip->len += extra;
 	begin = zip->len;
-	zip__put_bytes(zip->bytes, &zip->len, content, size);
+	zip__put_bytes(zip->bytes, &zip->len, content, packed);
 
 	zip__put(zip->directory, &zip->directory_len, 0x02014b50, 4);
 	zip__put(zip->directory, &zip->directory_len, 20, 2);
-	zip__put_common(zip->directory, &zip->directory_len, method, (uint32_t)size, name_len, 0);
+	zip__put_common(zip->directory, &zip->directory_len, method, (uint32_t)packed,
+			(uint32_t)size, name_len, 0);
 	zip__put(zip->directory, &zip->directory_len, 0, 10); /* comment, disk, attributes */
 	zip__put(zip->directory, &zip->directory_len, header, 4);
 	zip__put_bytes(zip->directory, &zip->directory_len, name, name_len);
 	zip->cnt++;
 	return begin;
+}
+
+static inline size_t zip__add(struct zip_writer *zip, const char *name, const void *content,
+			      size_t size, uint16_t method, size_t align)
+{
+	return zip__add_packed(zip, name, content, size, size, method, align);
 }
 
 static inline void zip__finish(struct zip_writer *zip, const char *comment)

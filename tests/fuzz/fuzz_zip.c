@@ -2,7 +2,7 @@
 /* Damaged archives: an entry that is found lies around the place that was asked for. */
 #include <sys/mman.h>
 
-#include "base/zip_entry.h"
+#include "base/zip_unpack.h"
 #include "tests/fuzz/corpus.h"
 
 static const char *const words[] = { "PK\1\2", "PK\3\4", "PK\5\6", "lib/x86_64/liba.so", NULL };
@@ -26,6 +26,34 @@ static void look(uint64_t offset)
 		run.broken = "a name without an end";
 }
 
+/* Each of its members, unpacked. */
+static void list(void)
+{
+	struct zip_directory dir;
+	struct zip_member member;
+	uint8_t head[512];
+	size_t at = 0;
+	int more, file;
+
+	if (zip_directory__read(&dir, run.fd))
+		return;
+	for (unsigned i = 0; i < 64 && (more = zip_directory__next(&dir, &at, &member)); i++) {
+		if (at > dir.len)
+			run.broken = "a place behind the directory";
+		if (more < 0 || !member.deflated)
+			continue;
+		if (zip_unpack__head(run.fd, &member, head, sizeof(head)) > (int)sizeof(head))
+			run.broken = "more than was asked for";
+		file = zip_unpack__file(run.fd, &member, 1 << 16);
+		if (file < 0)
+			continue;
+		if (lseek(file, 0, SEEK_END) != (off_t)member.size)
+			run.broken = "a file of another size";
+		close(file);
+	}
+	zip_directory__free(&dir);
+}
+
 int main(void)
 {
 	struct corpus *c = corpus__load("zip");
@@ -35,6 +63,7 @@ int main(void)
 	while (corpus__next(c) && !run.broken) {
 		if (ftruncate(run.fd, 0) || pwrite(run.fd, c->bytes, c->len, 0) != (ssize_t)c->len)
 			abort();
+		list();
 		for (size_t i = 0; i < 8; i++)
 			look(i < 6 ? fuzz__below(&c->fuzz, c->len + 64) : fuzz__number(&c->fuzz));
 	}

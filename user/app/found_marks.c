@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "kernel/elffunc.h"
 #include "kernel/mark_sites.h"
-#include "symbol/maps.h"
-#include "symbol/openfile.h"
+#include "symbol/archive.h"
+#include "symbol/mapped_file.h"
 
 #define ROW_MAX 8
 
@@ -59,17 +59,18 @@ static bool is_of_row(const struct marks *marks, const struct catalogue_file *fi
 	return false;
 }
 
-static void look_into(struct marks *marks, uint32_t pid, struct catalogue_file *file)
+static void look_into(struct marks *marks, uint32_t pid, const struct mapped *mapped,
+		      struct catalogue_file *file)
 {
+	uint64_t size = mapped->archive ? mapped->size : UINT64_MAX;
 	struct elffunc elf;
-	char root[64];
+	struct stat st;
 	int fd;
 
 	if (!is_of_row(marks, file))
 		return;
-	snprintf(root, sizeof(root), "/proc/%u/root", pid);
-	fd = openfile__in_root(root, file->path, NULL);
-	if (fd < 0 || elffunc__open(fd, &elf))
+	fd = mapped_file__open("/proc", pid, mapped, &st);
+	if (fd < 0 || elffunc__open_within(fd, mapped->begin, size, &elf))
 		return;
 	file->elf = &elf;
 	search(marks, file);
@@ -128,8 +129,8 @@ void found_marks__print(const struct catalogue *cat, const struct catalogue_row 
 			const char *exe, bool verbose)
 {
 	struct marks *marks = calloc(1, sizeof(*marks));
+	struct maps maps = {}, none = {};
 	struct mapped *mapped, *next;
-	struct maps maps = {};
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
@@ -137,12 +138,13 @@ void found_marks__print(const struct catalogue *cat, const struct catalogue_row 
 		goto out;
 	marks->cat = cat;
 	marks->row = row;
+	archive__split("/proc", pid, &none, &maps);
 	HASH_ITER (hh, maps.mapped, mapped, next) {
 		struct catalogue_file file = { .path = mapped->path };
 
 		file.is_exe = exe && !strcmp(exe, mapped->path);
 		if (mapped->kind == MAPPED_FILE)
-			look_into(marks, pid, &file);
+			look_into(marks, pid, mapped, &file);
 	}
 	print_sum(marks);
 	for (unsigned i = 0; verbose && i < row->mark_cnt; i++)

@@ -52,6 +52,7 @@ static size_t look_up(struct named_json *named, const json_t *json, bool exact,
 		named->lost_cnt += module[0] == '/';
 		return 0;
 	}
+	offline__archive(named->offline, build_id, module);
 	cnt = offline__name(named->offline, build_id,
 			    json_integer_value(json_object_get(json, "offset")), exact, frames);
 	if (cnt)

@@ -15,6 +15,8 @@ static size_t look_up(struct offline_names *names, const struct frame *frame, bo
 	if (frame->function || frame->kernel || !frame->build_id || !frame->build_id[0])
 		return 0;
 	names->nameless_cnt++;
+	if (frame->module)
+		offline__archive(names->offline, frame->build_id, frame->module);
 	cnt = offline__name(names->offline, frame->build_id, frame->offset, exact, found);
 	names->named_cnt += cnt > 0;
 	for (size_t i = 0; i < cnt; i++) {

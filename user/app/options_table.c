@@ -168,7 +168,8 @@ const struct option_row option_rows[] = {
 	  .help = "symbolize, replay: programs or debug files are below DIR (repeatable)",
 	  .more = "Files are known by their build ids: DIR/.build-id/xx/yyyy.debug, and any "
 		  "program, "
-		  "library or debug file below DIR. /usr/lib/debug is looked at last." },
+		  "library or debug file below DIR, also in APKs. /usr/lib/debug is looked at "
+		  "last." },
 	{ SECTION_OTHER, 'v', "verbose", NULL, NULL, ALWAYS, option__set_verbosity, AT(verbosity),
 	  .value = 1, .help = "say more; twice: everything" },
 	{ SECTION_OTHER, 'q', "quiet", NULL, NULL, ALWAYS, option__set_verbosity, AT(verbosity),

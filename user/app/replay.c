@@ -266,6 +266,14 @@ static int open_replay(struct replay *r, struct err *err)
 	return output__new(r->opts, &namer, NULL, &r->losses, &r->output, err);
 }
 
+static void tell_named(const struct offline_names *names)
+{
+	log__info("%llu of %llu frames without a name have one now",
+		  (unsigned long long)names->named_cnt, (unsigned long long)names->nameless_cnt);
+	if (offline__refused(names->offline))
+		log__warn("%s", offline__refused(names->offline));
+}
+
 int replay__run(const struct options *opts, struct err *err)
 {
 	struct replay r = { .opts = opts };
@@ -278,9 +286,7 @@ int replay__run(const struct options *opts, struct err *err)
 		if (!res)
 			res = summarize(&r);
 		if (r.offline.offline)
-			log__info("%llu of %llu frames without a name have one now",
-				  (unsigned long long)r.offline.named_cnt,
-				  (unsigned long long)r.offline.nameless_cnt);
+			tell_named(&r.offline);
 		if (res == -EPIPE)
 			res = 0;
 		if (res)

@@ -105,6 +105,8 @@ static void tell(const struct symbolizing *c)
 				  "--debug-dir",
 				  m->module, (unsigned long long)m->cnt, m->build_id);
 	}
+	if (offline__refused(named->offline))
+		log__warn("%s", offline__refused(named->offline));
 	if (named->lost_cnt)
 		log__warn("%llu frames have no build id, so that no file can be known as theirs",
 			  (unsigned long long)named->lost_cnt);

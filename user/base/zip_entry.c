@@ -15,6 +15,8 @@
 #define LOCAL_SZ      30 /* before the content; and two texts */
 #define DIRECTORY_MAX (64u << 20)
 #define STORED	      0
+#define DEFLATED      8
+#define ENCRYPTED     1 /* a flag */
 
 bool zip_entry__is_archive(const char *path)
 {
@@ -63,17 +65,25 @@ static int find_directory(int fd, uint64_t size, uint64_t *ret_offset, uint64_t 
 	return err ? err : -ENOEXEC;
 }
 
+/* How long the directory's entry is that begins there; 0: there is none. */
+static size_t entry_sz(const uint8_t *directory, size_t len)
+{
+	size_t whole;
+
+	if (len < ENTRY_SZ || memcmp(directory, "PK\1\2", 4))
+		return 0;
+	whole = ENTRY_SZ + (size_t)get16(directory + 28) + get16(directory + 30) +
+		get16(directory + 32);
+	return whole <= len ? whole : 0;
+}
+
 /* The entry that begins last before the offset: contents follow each other, so no other can hold it. */
 static const uint8_t *nearest_entry(const uint8_t *directory, size_t len, uint64_t offset)
 {
 	const uint8_t *best = NULL;
+	size_t whole;
 
-	while (len >= ENTRY_SZ && !memcmp(directory, "PK\1\2", 4)) {
-		size_t whole = ENTRY_SZ + (size_t)get16(directory + 28) + get16(directory + 30) +
-			       get16(directory + 32);
-
-		if (whole > len)
-			break;
+	while ((whole = entry_sz(directory, len))) {
 		if (get32(directory + 42) <= offset &&
 		    (!best || get32(directory + 42) > get32(best + 42)))
 			best = directory;
@@ -83,28 +93,68 @@ static const uint8_t *nearest_entry(const uint8_t *directory, size_t len, uint64
 	return best;
 }
 
-static int take_entry(int fd, const uint8_t *entry, uint64_t offset, struct zip_entry *ret)
+static int take_name(const uint8_t *entry, char ret[ZIP_NAME_MAX])
 {
-	size_t name_len = get16(entry + 28);
+	size_t len = get16(entry + 28);
+
+	if (len >= ZIP_NAME_MAX || memchr(entry + ENTRY_SZ, 0, len))
+		return -ENOENT;
+	memcpy(ret, entry + ENTRY_SZ, len);
+	ret[len] = 0;
+	return 0;
+}
+
+/* Where its content begins: behind a header that has texts of its own. */
+static int find_content(int fd, const uint8_t *entry, uint64_t *ret)
+{
 	uint64_t begin = get32(entry + 42);
 	uint8_t local[LOCAL_SZ];
-	int err;
+	int err = file__read_exactly(fd, local, sizeof(local), begin);
 
-	if (get16(entry + 10) != STORED || name_len >= sizeof(ret->name) ||
-	    memchr(entry + ENTRY_SZ, 0, name_len))
-		return -ENOENT;
-	err = file__read_exactly(fd, local, sizeof(local), begin);
 	if (err)
 		return err;
 	if (memcmp(local, "PK\3\4", 4))
 		return -ENOEXEC;
-	ret->offset = begin + LOCAL_SZ + get16(local + 26) + get16(local + 28);
-	ret->size = get32(entry + 20);
-	if (offset < ret->offset || offset - ret->offset >= ret->size)
-		return -ENOENT;
-	memcpy(ret->name, entry + ENTRY_SZ, name_len);
-	ret->name[name_len] = 0;
+	*ret = begin + LOCAL_SZ + get16(local + 26) + get16(local + 28);
 	return 0;
+}
+
+static int take_entry(int fd, const uint8_t *entry, uint64_t offset, struct zip_entry *ret)
+{
+	int err;
+
+	if (get16(entry + 10) != STORED)
+		return -ENOENT;
+	err = take_name(entry, ret->name);
+	if (!err)
+		err = find_content(fd, entry, &ret->offset);
+	if (err)
+		return err;
+	ret->size = get32(entry + 20);
+	return offset < ret->offset || offset - ret->offset >= ret->size ? -ENOENT : 0;
+}
+
+static int take_member(int fd, const uint8_t *entry, struct zip_member *ret)
+{
+	uint16_t method = get16(entry + 10);
+	int err = take_name(entry, ret->name);
+
+	if (err || get16(entry + 8) & ENCRYPTED || (method != STORED && method != DEFLATED))
+		return -ENOENT;
+	ret->packed = get32(entry + 20);
+	ret->deflated = method == DEFLATED;
+	ret->size = ret->deflated ? get32(entry + 24) : ret->packed;
+	err = find_content(fd, entry, &ret->offset);
+	return err ? err : 1;
+}
+
+int zip_directory__next(const struct zip_directory *dir, size_t *at, struct zip_member *ret)
+{
+	const uint8_t *entry = dir->bytes + *at;
+	size_t whole = entry_sz(entry, dir->len - *at);
+
+	*at += whole;
+	return whole ? take_member(dir->fd, entry, ret) : 0;
 }
 
 int zip_directory__read(struct zip_directory *dir, int fd)

@@ -31,6 +31,20 @@ void zip_directory__free(struct zip_directory *dir);
 /* As zip_entry__at, in time that grows with dir->len. */
 int zip_directory__at(const struct zip_directory *dir, uint64_t offset, struct zip_entry *ret);
 
+/* A file in it, compressed or not. */
+struct zip_member {
+	char name[ZIP_NAME_MAX];
+	uint64_t offset, packed; /* its content in the archive */
+	uint64_t size;		 /* unpacked, as the archive says */
+	bool deflated;
+};
+
+/*
+ * The member at *at, a place in the directory (0: the first), which goes on to the next. 1; 0: there are no more; -ENOENT or
+ * -errno: that one can't be had (encrypted, packed otherwise, broken), others may follow.
+ */
+int zip_directory__next(const struct zip_directory *dir, size_t *at, struct zip_member *ret);
+
 /* The stored file that holds the archive's byte at offset. 0, -ENOENT: none, -ENOEXEC: no zip file (or one
  * of more than 4 GiB), or -errno. */
 int zip_entry__at(int fd, uint64_t offset, struct zip_entry *ret);

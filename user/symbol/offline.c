@@ -25,11 +25,19 @@ struct offline_build {
 	char build_id[];
 };
 
+/* An archive that was looked through, or can't be. */
+struct offline_archive {
+	UT_hash_handle hh;
+	char path[];
+};
+
 struct offline {
 	const char *const *dirs;
 	size_t dir_cnt;
 	struct build_files *index; /* of the directories */
 	bool indexed;
+	struct offline_archive *archives; /* that records named */
+	struct err refused;
 	struct offline_build *builds; /* those asked for */
 	struct process_env env;
 	struct pool pool;
@@ -57,9 +65,14 @@ int offline__new(const char *const *dirs, size_t dir_cnt, struct offline **ret, 
 void offline__free(struct offline *offline)
 {
 	struct offline_build *build, *next;
+	struct offline_archive *archive, *after;
 
 	if (!offline)
 		return;
+	HASH_ITER (hh, offline->archives, archive, after) {
+		HASH_DEL(offline->archives, archive);
+		free(archive);
+	}
 	HASH_ITER (hh, offline->builds, build, next) {
 		HASH_DEL(offline->builds, build);
 		while (build->cnt)
@@ -72,23 +85,50 @@ void offline__free(struct offline *offline)
 	free(offline);
 }
 
-/* Adds the file's module, if it is of the build id; each file once. */
-static void add_module(struct offline *offline, struct offline_build *build, const char *path,
-		       const char *debug_dir)
+static bool is_of(int fd, struct image_part part, const char *wanted)
 {
-	const struct debugfile_places places = { .debug_dir = debug_dir, .path = path };
 	char build_id[BUILD_ID_HEX_SZ];
+
+	return offline_index__build_id(fd, part, build_id) && !strcmp(build_id, wanted);
+}
+
+/* Opens it, or notes why a library that is there can't be had. */
+static int open_file(struct offline *offline, const struct build_file *file, struct stat *st,
+		     struct image_part *part)
+{
+	int fd = offline_index__open(file, st, part);
+
+	if (fd == -EFBIG)
+		err__set(&offline->refused, EFBIG,
+			 "%s: %s is not looked into: it has more than %u MiB unpacked", file->path,
+			 file->member->name, OFFLINE_UNPACKED_MIB);
+	else if (fd < 0 && file->member)
+		err__set(&offline->refused, -fd, "%s: %s cannot be unpacked: %s", file->path,
+			 file->member->name, strerror(-fd));
+	return fd;
+}
+
+const char *offline__refused(const struct offline *offline)
+{
+	return offline->refused.msg[0] ? offline->refused.msg : NULL;
+}
+
+/* Adds the file's module, if it is of the build id; each file once. */
+static void add_module(struct offline *offline, struct offline_build *build,
+		       const struct build_file *file, const char *debug_dir)
+{
+	const struct debugfile_places places = { .debug_dir = debug_dir, .path = file->path };
+	struct image_part part;
 	struct module *module;
 	struct stat st;
-	int fd = openfile__path(path, &st);
+	int fd = build->cnt == PATHS_MAX ? -ENOSPC : open_file(offline, file, &st, &part);
 
-	if (fd < 0 || build->cnt == PATHS_MAX || !offline_index__build_id(fd, build_id) ||
-	    strcmp(build_id, build->build_id)) {
+	if (fd < 0 || !is_of(fd, part, build->build_id)) {
 		if (fd >= 0)
 			close(fd);
 		return;
 	}
-	module = modules__of_file(&offline->env.modules, dup(fd), &st, (struct image_part){});
+	module = modules__of_file(&offline->env.modules, dup(fd), &st, part);
 	for (size_t i = 0; module && i < build->cnt; i++) {
 		if (build->modules[i] != module)
 			continue;
@@ -111,7 +151,7 @@ static void add_of_dir(struct offline *offline, struct offline_build *build, con
 	for (size_t i = 0; i < 2 && strlen(build->build_id) > 2; i++)
 		if (snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s%s", dir, build->build_id,
 			     build->build_id + 2, ends[i]) < (int)sizeof(path))
-			add_module(offline, build, path, dir);
+			add_module(offline, build, &(struct build_file){ .path = path }, dir);
 }
 
 static void add_indexed(struct offline *offline, struct offline_build *build)
@@ -124,7 +164,7 @@ static void add_indexed(struct offline *offline, struct offline_build *build)
 	offline->indexed = true;
 	HASH_FIND(hh, offline->index, build->build_id, strlen(build->build_id), files);
 	for (size_t i = 0; files && i < files->cnt; i++)
-		add_module(offline, build, files->paths[i], dir);
+		add_module(offline, build, &files->files[i], dir);
 }
 
 static struct offline_build *build_of(struct offline *offline, const char *build_id)
@@ -147,6 +187,27 @@ static struct offline_build *build_of(struct offline *offline, const char *build
 	add_indexed(offline, build);
 	add_of_dir(offline, build, SYSTEM_DIR);
 	return build;
+}
+
+void offline__archive(struct offline *offline, const char *build_id, const char *module)
+{
+	const char *bang = *module == '/' ? strstr(module, ".apk!/") : NULL;
+	size_t len = bang ? (size_t)(bang - module) + strlen(".apk") : 0;
+	struct offline_archive *archive = NULL;
+	struct offline_build *build;
+
+	HASH_FIND(hh, offline->builds, build_id, strlen(build_id), build);
+	if (build || !len)
+		return;
+	HASH_FIND(hh, offline->archives, module, len, archive);
+	if (archive)
+		return;
+	archive = calloc(1, sizeof(*archive) + len + 1);
+	if (!archive)
+		return;
+	memcpy(archive->path, module, len);
+	HASH_ADD_KEYPTR(hh, offline->archives, archive->path, len, archive);
+	offline_index__add_archive(&offline->index, archive->path);
 }
 
 bool offline__knows(struct offline *offline, const char *build_id)

@@ -56,7 +56,7 @@ void offline_loads__restore(struct module *module, int fd)
 	struct image img;
 	struct elf elf;
 
-	if (has_code(module) || image__of_fd(&img, fd) || elf__open(&elf, &img))
+	if (has_code(module) || module__image(module, fd, &img) || elf__open(&elf, &img))
 		return;
 	loads = calloc(ELF_LOADS_MAX, sizeof(*loads));
 	if (loads) {

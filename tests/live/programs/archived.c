@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * archived ARCHIVE BEGIN FUNCTION [MS]: maps the library that begins there in the file as Android's loader does, without
+ * archived ARCHIVE BEGIN FUNCTION [MS [WAIT]]: maps the library that begins there in the file as Android's loader does, without
  * relocations, and says where. FUNCTION is an address in it (hex): with MS it is called from a loop's handlers, to
- * keep busy for as long. Ends with its stdin.
+ * keep busy for as long. WAIT is another, by which the loop waits. Ends with its stdin.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -18,6 +18,12 @@
 #define PAGE 4096ul
 
 typedef void busy_fn(unsigned ms);
+typedef int wait_fn(int epoll, struct epoll_event *events, int max, int ms);
+
+struct library {
+	void (*handle)(busy_fn *busy, unsigned ms);
+	int (*wait)(wait_fn *wait, int epoll, struct epoll_event *events);
+};
 
 static char *map_library(int fd, off_t begin)
 {
@@ -58,15 +64,18 @@ static void busy(unsigned ms)
 		;
 }
 
-static void loop(void (*handle)(busy_fn *, unsigned), unsigned ms)
+static void loop(const struct library *library, unsigned ms)
 {
 	struct pollfd in = { .fd = 0, .events = POLLIN };
 	struct epoll_event event;
 	int epoll = epoll_create1(0);
 
 	while (!poll(&in, 1, 0)) {
-		epoll_wait(epoll, &event, 1, 20);
-		handle(busy, ms);
+		if (library->wait)
+			library->wait(epoll_wait, epoll, &event);
+		else
+			epoll_wait(epoll, &event, 1, 20);
+		library->handle(busy, ms);
 	}
 }
 
@@ -74,14 +83,18 @@ int main(int argc, char **argv)
 {
 	int fd = argc > 3 ? open(argv[1], O_RDONLY) : -1;
 	char *base = fd >= 0 ? map_library(fd, atol(argv[2])) : NULL;
+	struct library library = {};
 
 	if (!base)
 		return 1;
 	printf("base %p\nready\n", base);
 	fflush(stdout);
 	if (argc > 4)
-		loop((void (*)(busy_fn *, unsigned))(base + strtoul(argv[3], NULL, 16)),
-		     atoi(argv[4]));
+		library.handle = (void *)(base + strtoul(argv[3], NULL, 16));
+	if (argc > 5)
+		library.wait = (void *)(base + strtoul(argv[5], NULL, 16));
+	if (argc > 4)
+		loop(&library, atoi(argv[4]));
 	getchar();
 	return 0;
 }
