@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "base/call_site.h"
+#include "symbol/unwind_code.h"
 #include "symbol/unwind_java.h"
 #include "symbol/unwind_parts.h"
 
 #define FUNCTION_MAX (1u << 20)
 #define LEAF_MAX     1024 /* bytes of a function without a frame */
-#define PROLOGUE_MAX 16
 #define NEAR	     (1u << 20)
 
 static bool code_at(struct walk *w, const struct region *region, uint64_t addr, uint8_t *buf,
@@ -35,93 +35,35 @@ static bool is_managed(const struct unwind_place *place)
 	return place->cfi ? place->row.managed : place->region->mapped->kind == MAPPED_ANON;
 }
 
-#ifdef __aarch64__
-#define RET 0xd65f03c0
-
-static bool sets_up_frame(const uint8_t *code)
-{
-	uint32_t insn;
-
-	for (size_t i = 0; i < PROLOGUE_MAX; i += sizeof(insn)) {
-		memcpy(&insn, code + i, sizeof(insn));
-		if ((insn & 0xffc07fff) == 0xa9807bfd || /* stp x29, x30, [sp, #-n]! */
-		    (insn & 0xffc07fff) == 0xa9007bfd)	 /* stp x29, x30, [sp, #n] */
-			return true;
-	}
-	return false;
-}
-
-static bool changes_stack(const uint8_t *code, size_t len)
-{
-	uint32_t insn;
-
-	for (size_t i = 0; i + sizeof(insn) <= len; i += sizeof(insn)) {
-		memcpy(&insn, code + i, sizeof(insn));
-		if ((insn & 0x7f8003ff) == 0x510003ff || /* sub sp, sp, #n */
-		    (insn & 0x3f0003e0) == 0x290003e0 || /* pairs */
-		    (insn & 0xffe00fff) == 0xf8000ffe || /* str x30, [sp, #-n]! */
-		    (insn & 0xfc000000) == 0x94000000 || /* calls */
-		    (insn & 0xfffffc1f) == 0xd63f0000)
-			return true;
-	}
-	return false;
-}
-
-/* Where the function is about to make its frame, or has taken it down. */
-static bool has_no_frame_yet(struct walk *w, uint64_t *ret_slot)
-{
-	uint32_t insn;
-	uint8_t code[PROLOGUE_MAX];
-
-	*ret_slot = 0;
-	if (!code_at(w, w->at.region, w->at.pc, code, sizeof(code)))
-		return false;
-	memcpy(&insn, code, sizeof(insn));
-	return insn == RET || (insn & 0xffc07fff) == 0xa9807bfd;
-}
-#else
-static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-
-/* mov %rsp, %rbp, in its two forms; in 32-bit code without the prefix */
-static bool is_mov_to_fp(const uint8_t *code)
-{
-	code += code[0] == 0x48;
-	return (code[0] == 0x89 && code[1] == 0xe5) || (code[0] == 0x8b && code[1] == 0xec);
-}
-
-static bool sets_up_frame(const uint8_t *code)
-{
-	if (!memcmp(code, endbr64, 3))
-		code += sizeof(endbr64);
-	return code[0] == 0x55 && is_mov_to_fp(code + 1);
-}
-
-/* Seen in code that may as well be read from within an instruction: what is no change may be taken for one. */
-static bool changes_stack(const uint8_t *code, size_t len)
-{
-	for (size_t i = 0; i + 2 < len; i++)
-		if ((code[i] == 0x55 && is_mov_to_fp(code + i + 1)) ||
-		    ((code[i] == 0x81 || code[i] == 0x83) && code[i + 1] == 0xec) ||
-		    (code[i] == 0x8d && code[i + 1] == 0x64))
-			return true;
-	return len && (code[0] >= 0x50 && code[0] <= 0x57);
-}
-
 /* Where the function is about to make its frame, or has taken it down: where its return address is. */
 static bool has_no_frame_yet(struct walk *w, uint64_t *ret_slot)
 {
-	uint8_t code[PROLOGUE_MAX];
+	uint8_t code[UNWIND_BEFORE + UNWIND_PROLOGUE];
+	unsigned slot;
 
-	*ret_slot = w->low;
-	if (!code_at(w, w->at.region, w->at.pc - 1, code, sizeof(code)))
+	if (!code_at(w, w->at.region, w->at.pc - UNWIND_BEFORE, code, sizeof(code)) ||
+	    !unwind_code__is_frameless(code + UNWIND_BEFORE, &slot))
 		return false;
-	if (code[0] == 0x55 && is_mov_to_fp(code + 1)) {
-		*ret_slot += w->arch->word;
-		return true;
-	}
-	return code[1] == 0xc3 || code[1] == 0xc2 || sets_up_frame(code + 1);
+	*ret_slot = w->low + slot * w->arch->word;
+	return true;
 }
-#endif
+
+/* Within the linker's stub that asks for a function by its number. */
+static bool leave_stub(struct walk *w, uint64_t *pc)
+{
+	uint8_t code[UNWIND_BEFORE + UNWIND_PROLOGUE];
+	struct unwind_place caller;
+
+	if (!code_at(w, w->at.region, w->at.pc - UNWIND_BEFORE, code, sizeof(code)) ||
+	    !unwind_code__pushed_link(code + UNWIND_BEFORE) ||
+	    !walk__word(w, w->low + w->arch->word, pc))
+		return false;
+	*pc &= w->arch->pc_mask;
+	w->known &= w->arch->saved;
+	w->low += 2 * w->arch->word;
+	walk__set(w, w->arch->sp, w->low);
+	return walk__place(w, *pc, false, &caller) && walk__is_return(w, &caller, false);
+}
 
 /* The return address of a leaf that has no frame (yet): in a slot of the stack, or in the link register. */
 static bool leaf_address(struct walk *w, uint64_t slot, struct unwind_place *ret)
@@ -133,22 +75,32 @@ static bool leaf_address(struct walk *w, uint64_t slot, struct unwind_place *ret
 	return walk__place(w, pc & w->arch->pc_mask, false, ret) && walk__is_return(w, ret, false);
 }
 
-/* A leaf that never makes one: its caller called it directly, or it is known where it begins, and nothing since then
- * has moved the stack pointer. */
-static bool is_frameless(struct walk *w, struct unwind_place *ret)
+/* Whether nothing from there to here has moved the stack pointer. */
+static bool is_straight(struct walk *w, uint64_t begin)
 {
 	uint8_t code[LEAF_MAX];
-	uint64_t begin, len;
+	uint64_t len = w->at.pc - begin;
+
+	return begin <= w->at.pc && len <= sizeof(code) &&
+	       code_at(w, w->at.region, begin, code, len) && !unwind_code__changes_stack(code, len);
+}
+
+static bool may_begin(struct walk *w, uint64_t addr)
+{
+	return addr && addr <= w->at.pc && w->at.pc - addr <= LEAF_MAX;
+}
+
+/* A leaf that never makes one: its caller called it directly, or it is known where it begins (behind a stub of the linker's, or
+ * a function that jumped there), and nothing since then has moved the stack pointer. */
+static bool is_frameless(struct walk *w, struct unwind_place *ret)
+{
+	uint64_t begin = 0;
 
 	if (!leaf_address(w, w->low, ret))
 		return false;
-	if (!callee_of(w, ret, &begin))
+	if (!callee_of(w, ret, &begin) || !may_begin(w, begin))
 		begin = tables__function(w->env, w->process, w->at.region, w->at.pc);
-	if (!begin)
-		return false;
-	len = w->at.pc - begin;
-	return begin <= w->at.pc && len <= sizeof(code) &&
-	       code_at(w, w->at.region, begin, code, len) && !changes_stack(code, len);
+	return may_begin(w, begin) && is_straight(w, begin);
 }
 
 static enum unwind_step leave_leaf(struct walk *w, uint64_t slot, const struct unwind_place *to,
@@ -168,13 +120,13 @@ static enum unwind_step leave_leaf(struct walk *w, uint64_t slot, const struct u
 	return STEP_TO;
 }
 
-/* Whether the function that was called from there is this one, and keeps a frame pointer. */
-static bool keeps_frame(struct walk *w, const struct unwind_place *caller)
+/* Whether the function that was called from there is this one, and keeps a frame pointer; size: unwind_code__sets_up_frame. */
+static bool keeps_frame(struct walk *w, const struct unwind_place *caller, uint64_t *size)
 {
 	uint64_t begin =
 		tables__function(w->env, w->process, w->at.region, w->at.pc - !w->at.exact);
 	uint64_t callee;
-	uint8_t code[PROLOGUE_MAX];
+	uint8_t code[UNWIND_PROLOGUE];
 	bool direct = callee_of(w, caller, &callee);
 
 	if (direct && begin && callee != begin)
@@ -182,7 +134,8 @@ static bool keeps_frame(struct walk *w, const struct unwind_place *caller)
 	if (!begin)
 		begin = direct ? callee : 0;
 	return begin && begin <= w->at.pc && w->at.pc - begin < FUNCTION_MAX &&
-	       code_at(w, w->at.region, begin, code, sizeof(code)) && sets_up_frame(code);
+	       code_at(w, w->at.region, begin, code, sizeof(code)) &&
+	       unwind_code__sets_up_frame(code, size);
 }
 
 static enum unwind_step outside(struct walk *w, uint64_t fp)
@@ -194,7 +147,7 @@ static enum unwind_step outside(struct walk *w, uint64_t fp)
 
 enum unwind_step unwind_frame__step(struct walk *w, uint64_t *pc)
 {
-	uint64_t fp, next_fp, slot = 0;
+	uint64_t fp, next_fp, slot = 0, size = 0;
 	struct unwind_place caller;
 	unsigned word = w->arch->word;
 
@@ -206,6 +159,8 @@ enum unwind_step unwind_frame__step(struct walk *w, uint64_t *pc)
 		return leave_leaf(w, slot, &caller, pc);
 	if (w->at.exact && is_frameless(w, &caller))
 		return leave_leaf(w, w->low, &caller, pc);
+	if (w->at.exact && leave_stub(w, pc))
+		return STEP_TO;
 	if (w->arch->fp == NO_REG || !walk__reg(w, w->arch->fp, &fp))
 		return STEP_NONE;
 	if (!fp && w->by_fp)
@@ -222,12 +177,14 @@ enum unwind_step unwind_frame__step(struct walk *w, uint64_t *pc)
 	if (!w->at.region || !walk__place(w, *pc, false, &caller) ||
 	    !walk__is_return(w, &caller, is_managed(&w->at)))
 		return STEP_NONE;
-	if (!is_managed(&w->at) && !keeps_frame(w, &caller))
+	if (!is_managed(&w->at) && !keeps_frame(w, &caller, &size))
 		return STEP_NONE;
 	w->known = 0;
 	walk__set(w, w->arch->fp, next_fp);
 	if (w->arch->link == NO_REG)
-		walk__set(w, w->arch->sp, fp + 2 * word);
+		size = 2 * word;
+	if (size)
+		walk__set(w, w->arch->sp, fp + size);
 	w->low = fp + 2 * word;
 	w->by_fp = true;
 	return STEP_TO;

@@ -93,6 +93,16 @@ static enum unwind_step find_pc(struct walk *w, uint64_t cfa, uint64_t *pc)
 	return apply(w, rule, cfa, pc) ? STEP_TO : STEP_ENDS;
 }
 
+/* Where the return address is, from the CFA on; false: in a register, or not at one place. */
+static bool ra_offset(const struct walk *w, int64_t *ret)
+{
+	const struct cfi_rule *rule = rule_of(w, w->at.row.ra);
+	bool ok = rule && rule->how == CFI_OFFSET;
+
+	*ret = ok ? rule->value : 0;
+	return ok;
+}
+
 /*
  * Its place is below the stack pointer: it was popped, of which tables have no word (gcc, clang), or it is a leaf's that
  * keeps it in the red zone. Popped, the value is in its register again, and stays there until the function returns.
@@ -127,6 +137,30 @@ static void find_regs(struct walk *w, uint64_t cfa)
 	w->known = caller.known;
 }
 
+/*
+ * The caller's stack pointer is the CFA, but where the return address lies at or above that: the linker's stub pushed it, with a
+ * word more, before. So glibc has it of arm64's _dl_runtime_resolve (sysdeps/aarch64/dl-trampoline.S), from the second
+ * instruction on.
+ */
+static void skip_pushed(struct walk *w, uint64_t cfa)
+{
+	struct unwind_place next;
+	struct walk there = *w;
+	int64_t off;
+
+	if (!ra_offset(w, &off)) {
+		if (!w->at.exact || cfa != w->bottom || !walk__place(w, w->at.pc + 4, true, &next))
+			return;
+		there.at = next;
+		if (next.row.cfa.reg != w->at.row.cfa.reg || !ra_offset(&there, &off))
+			return;
+	}
+	if (off < 0)
+		return;
+	w->low = cfa + 2 * w->arch->word * (1 + off / (2 * w->arch->word));
+	walk__set(w, w->arch->sp, w->low);
+}
+
 enum unwind_step unwind_table__step(struct walk *w, uint64_t *pc)
 {
 	enum unwind_step ret;
@@ -143,5 +177,7 @@ enum unwind_step unwind_table__step(struct walk *w, uint64_t *pc)
 		return ret;
 	find_regs(w, cfa);
 	w->low = w->at.row.signal ? w->regs[w->arch->sp] : cfa;
+	if (w->arch->link != NO_REG && !w->at.row.signal)
+		skip_pushed(w, cfa);
 	return w->at.row.signal ? STEP_INTERRUPTED : STEP_TO;
 }
