@@ -3,6 +3,7 @@
 """Whole stacks on arm64: Debian's redis-server and a program over the real android::Looper, neither with frame pointers that
 lead anywhere. Redis exports its functions, so that the chain of a command's callers is known."""
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -14,11 +15,13 @@ import apt  # noqa: E402
 import device  # noqa: E402
 import guests  # noqa: E402
 import kernels  # noqa: E402
+import lazy  # noqa: E402
 import programs  # noqa: E402
 from live import Tap, skip_all  # noqa: E402
 
 KERNEL = os.environ.get("JANK_VM", "arm64/6.12")
 SUITE = "bookworm"
+COMPILER = "aarch64-linux-gnu-gcc"
 TIMEOUT_S = 280
 WAYS = {"copied": "", "pointers": "--stack-bytes 0"}
 SCRIPT = """
@@ -53,6 +56,8 @@ trace() { # NAME [OPTION...]
 trace copied
 trace pointers --stack-bytes 0
 kill $redis
+/jankbpf --json -t 10ms -F 999 -- /lib/ld-linux-aarch64.so.1 --library-path /redis-server/lib /lazy /liblazy.so \\
+	>/out/lazy.out 2>/out/lazy.err || exit 1
 /jankbpf --json -t 30ms -F 199 -- /simjank-looper --quiet --scenario busy:60ms,sleep:60ms,mutex:60ms --count 12 --gap 30ms \\
 	--start-delay 1s >/out/looper.out 2>/out/looper.err || exit 1
 exit 0
@@ -114,13 +119,27 @@ def check_looper(tap, folder):
     tap.check(handled and not wrong, f"all {len(handled)} of a handler lead through the loop to main", *wrong[:3])
 
 
+def check_lazy(tap, folder):
+    """Handwritten code of ld.so, whose tables count from where the linker's stub left the stack."""
+    found = [names(stack) for _, stack in user_stacks(guests.blocks(folder, "lazy.out")) if "call_all" in names(stack)]
+    wrong = [stack for stack in found if not is_in_order(lazy.CHAIN, [{"function": name} for name in stack])
+             or stack.count("call_all") > 1]
+    inner = sum(stack.index("call_all") >= 2 for stack in found)
+    tap.check(inner >= 20 and not wrong, f"ld.so at work for a call: {inner} of {len(found)} stacks, with its callers", *wrong[:3],
+              guests.text(os.path.join(folder, "lazy.err"))[-1500:])
+
+
 def boot(kernel, folder):
     redis = programs.get(kernel.arch, SUITE, "redis-server", "usr/bin/redis-server")
     client = programs.get(kernel.arch, SUITE, "redis-tools", "usr/bin/redis-cli")
     jankbpf = guests.static("arm64", "jankbpf")
     looper = os.path.join(guests.out_folder("arm64"), "rel", "simjank-looper")
     guests.need_built([jankbpf, looper], "deps-cross static android-parts")
-    files = [(jankbpf, "/jankbpf"), *device.looper_files(looper, "/simjank-looper")]
+    try:
+        files = [(path, "/" + os.path.basename(path)) for path in lazy.build(folder, COMPILER)]
+    except (OSError, subprocess.CalledProcessError) as reason:
+        raise apt.Unavailable(f"{COMPILER}: {reason}; make deps-cross") from reason
+    files += [(jankbpf, "/jankbpf"), *device.looper_files(looper, "/simjank-looper")]
     return guests.boot(kernel, SCRIPT, folder, files, (redis, "/redis-server"), (client, "/redis-cli"), timeout_s=TIMEOUT_S)
 
 
@@ -136,6 +155,7 @@ def main():
         if tap.check(result.status == 0, f"{KERNEL} boots and comes to its end", result.why, result.last_lines()):
             check_redis(tap, folder)
             check_looper(tap, folder)
+            check_lazy(tap, folder)
     tap.end()
 
 

@@ -220,6 +220,7 @@ static void on_look(void *ctx, uint64_t arg)
 	(void)arg;
 	session__look(s, NULL);
 	session__pace_marks(s);
+	session__maps_until(s, clock__mono_ns());
 	session__scan_due(s);
 	session__find_compat(s);
 	session__sweep(s);
@@ -258,7 +259,6 @@ static int watch_all(struct session *s, struct err *err)
 	int res;
 
 	session__read_machine(s, clock__mono_ns());
-
 	if ((res = watch__add(s->watch, s->signal_fd, on_signal, s, 0)) < 0 ||
 	    (res = watch__add(s->watch, s->closed_fd, on_stop, s, 0)) < 0 ||
 	    (res = watch__add(s->watch, ring__fd(s->ring), on_ring, s, 0)) < 0 ||
@@ -314,6 +314,8 @@ static int attach(struct session *s, struct err *err)
 		res = trace_targets(s, err);
 	if (!res)
 		res = loader__attach(s->loader, err);
+	if (!res)
+		session__open_maps(s);
 	if (!res) /* last: a dispatch that they open must be accounted from its begin */
 		res = session__place_probes(s, err);
 	if (!res)
@@ -389,6 +391,7 @@ static void close_session(struct session *s)
 	session__keep_losses(s);
 	loader__free(s->loader); /* nobody is slowed down by a slow output */
 	ring__free(s->ring);
+	mmaps__free(s->maps);
 	workload__stop(&s->workload);
 	finish_output(s);
 	session__tell_losses(s);

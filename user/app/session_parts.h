@@ -25,6 +25,7 @@
 #include "intake/ring.h"
 #include "kernel/features.h"
 #include "kernel/loader.h"
+#include "kernel/mmaps.h"
 #include "model/event.h"
 #include "model/hist.h"
 #include "model/identity.h"
@@ -94,6 +95,7 @@ struct session {
 	struct sinker *sinker;
 	struct loader *loader;
 	struct ring *ring;
+	struct mmaps *maps; /* NULL: nobody tells what is mapped */
 	struct watch *watch;
 	struct machine *machine;
 	struct loops *loops;
@@ -119,6 +121,11 @@ void session__on_record(void *ctx, const void *data, size_t len);
 void session__flush_raw(struct session *s);
 void session__read_machine(struct session *s, uint64_t now_ns);
 void session__machine_due(struct session *s); /* the same, by a timer */
+
+/* session_maps.c: what the traced processes map */
+void session__open_maps(struct session *s);
+void session__maps_until(struct session *s,
+			 uint64_t t_ns); /* tells the sink thread of all before */
 
 /* session_compat.c: 32-bit programs */
 int session__choose_waits(const struct session *s, struct loader_opts *ret, struct err *err);

@@ -182,6 +182,7 @@ static void on_copy(struct session *s, const void *data, size_t len)
 		return;
 	}
 	memcpy(item.data, data, len);
+	session__maps_until(s, ((const struct jank_rec *)data)->ts_ns);
 	if (!queue__put(s->queue, &item)) {
 		losses__add(&s->losses, JANK_LOST_COPY, 1);
 		free(item.data);

@@ -204,6 +204,15 @@ static void next(struct sinker *sinker, struct item *ret)
 	}
 }
 
+static void on_map(struct sinker *sinker, struct item *item)
+{
+	if (item->data)
+		symbolizer__mapped(sinker->opts.symbolizer, item->pid, item->data);
+	else if (symbolizer__knows(sinker->opts.symbolizer, item->pid))
+		symbolizer__process(sinker->opts.symbolizer, item->pid, NULL);
+	free(item->data);
+}
+
 static void *run(void *arg)
 {
 	struct sinker *sinker = arg;
@@ -229,6 +238,9 @@ static void *run(void *arg)
 			break;
 		case ITEM_COPY:
 			on_copy(sinker, &item);
+			break;
+		case ITEM_MAP:
+			on_map(sinker, &item);
 			break;
 		case ITEM_PROCESS_GONE:
 			output__gone(sinker->opts.output, item.pid);

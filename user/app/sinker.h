@@ -22,6 +22,7 @@
  * What the items carry (owned by the item):
  *   ITEM_BLOCK struct block · ITEM_SUMMARY struct summary · ITEM_RAW whole records for the journal ·
  *   ITEM_PROCESS struct identity (pid was seen, or has a new program) · ITEM_WAIT struct wait_note ·
+ *   ITEM_MAP struct mapping, its path behind it; nothing: they are to be read again ·
  *   ITEM_COPY a COPY or SCRIPT record · ITEM_PROCESS_GONE, ITEM_STOP nothing
  */
 struct sinker;

@@ -44,7 +44,7 @@ struct mmaps {
 	uint8_t whole[RECORD_MAX]; /* one that wraps around */
 };
 
-static int open_event(int cpu)
+static int open_event(const struct mmaps_ops *ops, int cpu)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -56,11 +56,12 @@ static int open_event(int cpu)
 		.clockid = CLOCK_MONOTONIC,
 		.mmap = 1, /* without mmap_data: executable ones only */
 		.mmap2 = 1,
-		.comm = 1,
-		.comm_exec = 1,
-		.task = 1,
+		.comm = ops->on_exec != NULL,
+		.comm_exec = ops->on_exec != NULL,
+		.task = ops->on_fork || ops->on_exit,
 		.watermark = 1,
-		.wakeup_watermark = 1, /* each record: a library is to be probed before it runs */
+		/* each record: a library is to be probed before it runs */
+		.wakeup_watermark = ops->lazy ? RING_SZ / 2 : 1,
 	};
 
 	return syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -69,7 +70,7 @@ static int open_event(int cpu)
 static int open_ring(struct mmaps *mmaps, int cpu)
 {
 	struct epoll_event event = { .events = EPOLLIN };
-	struct cpu_ring ring = { .fd = open_event(cpu) };
+	struct cpu_ring ring = { .fd = open_event(&mmaps->ops, cpu) };
 	void *base = MAP_FAILED;
 	int res;
 
@@ -223,6 +224,7 @@ static void take(struct mmaps *mmaps, struct cpu_ring *ring)
 {
 	bool good = mmaps_record__decode(whole_record(mmaps, ring), ring->size, &mmaps->record);
 
+	mmaps->record.map.t_ns = ring->ts_ns;
 	give_back(ring, ring->tail + ring->size);
 	if (ring->tail != ring->head)
 		peek(ring);
@@ -272,6 +274,15 @@ static unsigned look(struct mmaps *mmaps)
  * What was written after the first ring's look may have a cause in it that we have not read, so it waits
  * for the next look, which follows at once. In the last round it waits no longer.
  */
+void mmaps__consume_until(struct mmaps *mmaps, uint64_t until_ns)
+{
+	struct cpu_ring *ring;
+
+	if (look(mmaps))
+		while ((ring = oldest(mmaps)) && ring->ts_ns <= until_ns)
+			take(mmaps, ring);
+}
+
 void mmaps__consume(struct mmaps *mmaps)
 {
 	for (unsigned round = 1; round <= ROUNDS_MAX; round++) {

@@ -19,6 +19,7 @@ struct mmaps_map {
 	pid_t pid;
 	uint64_t start, len, file_offset; /* where in memory, and what of the file */
 	uint64_t dev, inode;		  /* as in /proc/PID/maps */
+	uint64_t t_ns;			  /* CLOCK_MONOTONIC; 0: by mmaps__scan */
 	const char *path;		  /* as its process names it; " (deleted)" is removed */
 };
 
@@ -34,6 +35,7 @@ struct mmaps_ops {
 	/* Records; 0: perhaps some, their number comes later. mmaps__scan finds the mappings again. */
 	void (*on_lost)(void *ctx, uint64_t cnt);
 	void *ctx;
+	bool lazy; /* nobody is woken until a ring is half full: there is another reason to look */
 };
 
 struct mmaps;
@@ -47,6 +49,9 @@ int mmaps__fd(const struct mmaps *mmaps);
 
 /* Hands on all there is. */
 void mmaps__consume(struct mmaps *mmaps);
+
+/* Hands on what there is of before that time, or a little more. */
+void mmaps__consume_until(struct mmaps *mmaps, uint64_t until_ns);
 
 /* Hands on what runs already: one pass over /proc/PID/maps of all processes. Once at the start, after
  * mmaps__new, and after a loss. 0 or -errno. */

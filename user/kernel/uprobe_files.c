@@ -252,7 +252,6 @@ static void on_lost(void *ctx, uint64_t cnt)
 
 struct mmaps_ops uprobe_files__ops(struct uprobe_files *files)
 {
-	return (struct mmaps_ops){
-		wants_name, on_map, on_exec, on_fork, on_exit_of, on_lost, files
-	};
+	return (struct mmaps_ops){ wants_name, on_map,	on_exec, on_fork,
+				   on_exit_of, on_lost, files,	 false };
 }

@@ -9,34 +9,56 @@
 
 #include "symbol/openfile.h"
 
-static bool is_mapped_one(const struct mapped *mapped, const struct stat *st)
+bool mapped_file__is(const struct mapped *mapped, const struct stat *st)
 {
 	return st->st_dev == mapped->dev && st->st_ino == mapped->inode;
 }
 
-/* map_files is the mapped file itself, wherever its name went. A name may by now be another
- * file's. */
-int mapped_file__open(const char *proc, uint32_t pid, const struct mapped *mapped, struct stat *st)
+/* By its name: in the process's root, else in ours. A name may by now be another file's. */
+static int open_name(const char *proc, uint32_t pid, const struct mapped *mapped, const char *name,
+		     struct stat *st)
 {
-	const char *name = mapped->archive ? mapped->archive->path : mapped->path;
 	char path[PATH_MAX];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%u/map_files/%llx-%llx", proc, pid,
-		 (unsigned long long)mapped->start, (unsigned long long)mapped->end);
-	fd = openfile__path(path, st);
-	if (fd >= 0 || name[0] != '/')
-		return fd;
 	snprintf(path, sizeof(path), "%s/%u/root", proc, pid);
 	fd = openfile__in_root(path, name, st);
-	if (fd >= 0 && is_mapped_one(mapped, st))
+	if (fd >= 0 && mapped_file__is(mapped, st))
 		return fd;
 	if (fd >= 0)
 		close(fd);
 	fd = openfile__path(name, st);
-	if (fd >= 0 && !is_mapped_one(mapped, st)) {
+	if (fd >= 0 && !mapped_file__is(mapped, st)) {
 		close(fd);
 		return -ESTALE;
 	}
 	return fd;
+}
+
+/*
+ * map_files is what is mapped there now, wherever its name went; which may be another file than before, or have another number
+ * there than in maps (overlayfs).
+ */
+int mapped_file__open(const char *proc, uint32_t pid, const struct mapped *mapped, struct stat *st)
+{
+	const char *name = mapped->archive ? mapped->archive->path : mapped->path;
+	char path[PATH_MAX];
+	struct stat now;
+	int fd, by_name;
+
+	snprintf(path, sizeof(path), "%s/%u/map_files/%llx-%llx", proc, pid,
+		 (unsigned long long)mapped->start, (unsigned long long)mapped->end);
+	fd = openfile__path(path, &now);
+	if (fd >= 0 && mapped_file__is(mapped, &now)) {
+		*st = now;
+		return fd;
+	}
+	by_name = name[0] == '/' ? open_name(proc, pid, mapped, name, st) : fd;
+	if (by_name >= 0 && by_name != fd) {
+		if (fd >= 0)
+			close(fd);
+		return by_name;
+	}
+	*st = now;
+	return fd >= 0 ? fd : by_name;
 }

@@ -13,4 +13,7 @@
  */
 int mapped_file__open(const char *proc, uint32_t pid, const struct mapped *mapped, struct stat *st);
 
+/* Whether a file has the number that maps gave it; of some file systems none has (overlayfs). */
+bool mapped_file__is(const struct mapped *mapped, const struct stat *st);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Parses /proc/PID/maps. Only executable regions are kept: others hold no code, and may be a
  * hundred thousand. */
-#include "symbol/maps.h"
+#include "symbol/maps_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +32,8 @@ static int parse_tail(char *at, struct line *ret)
 		return -EINVAL;
 	ret->inode = strtoull(at, &at, 10);
 	ret->path = at + strspn(at, " ");
+	if (ret->path > at) /* however wide the columns before were */
+		ret->path = memmove(at + 1, ret->path, strlen(ret->path) + 1);
 	return 0;
 }
 
@@ -123,15 +125,18 @@ static struct mapped *mapped_of(struct maps *maps, const struct line *line)
 	return mapped;
 }
 
-static int grow(struct maps *maps)
+int maps__add_region(struct maps *maps, const struct region *region)
 {
-	size_t cap = maps->cap ? 2 * maps->cap : 16;
-	struct region *regions = realloc(maps->regions, cap * sizeof(*regions));
+	if (maps->cnt == maps->cap) {
+		size_t cap = maps->cap ? 2 * maps->cap : 16;
+		struct region *regions = realloc(maps->regions, cap * sizeof(*regions));
 
-	if (!regions)
-		return -ENOMEM;
-	maps->regions = regions;
-	maps->cap = cap;
+		if (!regions)
+			return -ENOMEM;
+		maps->regions = regions;
+		maps->cap = cap;
+	}
+	maps->regions[maps->cnt++] = *region;
 	return 0;
 }
 
@@ -145,13 +150,11 @@ static int add_line(char *text, size_t len, uint64_t off, void *ctx)
 		return -E2BIG;
 	if (parse(text, &line) != 1)
 		return 0;
-	if (maps->cnt == maps->cap && grow(maps))
-		return -ENOMEM;
 	mapped = mapped_of(maps, &line);
 	if (!mapped)
 		return -ENOMEM;
-	maps->regions[maps->cnt++] = (struct region){ line.start, line.end, line.offset, mapped };
-	return 0;
+	return maps__add_region(maps,
+				&(struct region){ line.start, line.end, line.offset, mapped, 0 });
 }
 
 static int by_start(const void *a, const void *b)
@@ -159,6 +162,32 @@ static int by_start(const void *a, const void *b)
 	const struct region *ra = a, *rb = b;
 
 	return (ra->start > rb->start) - (ra->start < rb->start);
+}
+
+void maps__sort(struct maps *maps)
+{
+	if (maps->cnt)
+		qsort(maps->regions, maps->cnt, sizeof(*maps->regions), by_start);
+}
+
+struct mapped *maps__mapped(struct maps *maps, const struct mapping *mapping)
+{
+	struct line line = { mapping->start,
+			     mapping->end,
+			     mapping->offset,
+			     major(mapping->dev),
+			     minor(mapping->dev),
+			     mapping->inode,
+			     NULL,
+			     (char *)mapping->path };
+	struct mapped *ret;
+
+	if (asprintf(&line.key, "%02" PRIx64 ":%02" PRIx64 " %" PRIu64 " %s", line.major,
+		     line.minor, line.inode, mapping->path) < 0)
+		return NULL;
+	ret = mapped_of(maps, &line);
+	free(line.key);
+	return ret;
 }
 
 int maps__read(struct maps *maps, const char *path)
@@ -174,8 +203,7 @@ int maps__read(struct maps *maps, const char *path)
 		return ret;
 	if (!maps->line_cnt)
 		return -ESRCH;
-	if (maps->cnt)
-		qsort(maps->regions, maps->cnt, sizeof(*maps->regions), by_start);
+	maps__sort(maps);
 	return 0;
 }
 
@@ -189,10 +217,11 @@ void maps__free(struct maps *maps)
 		free(mapped);
 	}
 	free(maps->regions);
+	free(maps->past);
 	memset(maps, 0, sizeof(*maps));
 }
 
-const struct region *maps__find(const struct maps *maps, uint64_t addr)
+static const struct region *find_present(const struct maps *maps, uint64_t addr)
 {
 	size_t low = 0, high = maps->cnt;
 
@@ -205,6 +234,17 @@ const struct region *maps__find(const struct maps *maps, uint64_t addr)
 			high = mid;
 	}
 	return low < maps->cnt && maps->regions[low].start <= addr ? &maps->regions[low] : NULL;
+}
+
+const struct region *maps__find(const struct maps *maps, uint64_t addr)
+{
+	const struct region *present = find_present(maps, addr), *past;
+
+	if (!maps__is_past(maps) ||
+	    (present && present->since_ns && present->since_ns <= maps->at_ns))
+		return present;
+	past = maps__find_past(maps, addr);
+	return past ?: present;
 }
 
 struct mapped *maps__same(const struct maps *maps, const struct mapped *mapped)
@@ -262,5 +302,6 @@ struct mapped *maps__part(struct maps *maps, struct mapped *archive, const struc
 size_t maps__bytes(const struct maps *maps)
 {
 	return maps->cap * sizeof(*maps->regions) +
+	       (maps->past ? MAPS_PAST_MAX * sizeof(*maps->past) : 0) +
 	       HASH_COUNT(maps->mapped) * (sizeof(struct mapped) + 128);
 }

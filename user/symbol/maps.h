@@ -9,6 +9,8 @@
 #include <sys/types.h>
 #include <uthash.h>
 
+#include "symbol/mapping.h"
+
 struct module;
 
 enum mapped_kind {
@@ -38,13 +40,26 @@ struct region {
 	uint64_t start, end;
 	uint64_t offset; /* in what is mapped: in the file, or in the part of it */
 	struct mapped *mapped;
+	uint64_t since_ns; /* CLOCK_MONOTONIC; 0: before it was first read */
 };
+
+/* One that is there no more. */
+struct past_region {
+	struct region region;
+	uint64_t until_ns; /* at most */
+};
+
+#define MAPS_PAST_MAX 128 /* the last ones */
 
 struct maps {
 	struct region *regions; /* by address */
 	size_t cnt, cap;
 	size_t line_cnt;
-	struct mapped *mapped; /* uthash by key */
+	struct mapped *mapped;	  /* uthash by key */
+	struct past_region *past; /* a ring, NULL: none yet */
+	size_t past_cnt;	  /* those that it has had */
+	uint64_t changed_ns;	  /* when the last of them ended */
+	uint64_t at_ns;		  /* the time that maps__find looks at; 0: now */
 };
 
 /* Reads the file. 0 or -errno (-ESRCH: it is empty, the process has no memory any more). maps
@@ -53,7 +68,18 @@ int maps__read(struct maps *maps, const char *path);
 void maps__free(
 	struct maps *maps); /* leaves it empty; the modules are the caller's to release before */
 
+/* The region of an address, as of maps->at_ns; NULL: none. */
 const struct region *maps__find(const struct maps *maps, uint64_t addr);
+
+/* Whether they were others at maps->at_ns. */
+bool maps__is_past(const struct maps *maps);
+
+/* Adds one; what it lies over is past. Gets what was mapped, without a module when it is new; NULL: it is known already. 0, -ENOMEM, or -EINVAL:
+ * only a reading can tell (an archive). */
+int maps__add(struct maps *maps, const struct mapping *mapping, struct mapped **ret);
+
+/* Takes what is past from the reading before this one, and what is no longer there (since now_ns at most). */
+void maps__keep_past(struct maps *maps, struct maps *before, uint64_t now_ns);
 
 /* The same thing in another reading of the maps, or NULL. */
 struct mapped *maps__same(const struct maps *maps, const struct mapped *mapped);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/living.h"
+#include "base/zip_entry.h"
 #include "symbol/archive.h"
 #include "symbol/java.h"
 #include "symbol/mapped_file.h"
@@ -171,9 +172,17 @@ static bool runs_java(const struct maps *maps)
 	return false;
 }
 
+static void forget_names(struct process *process)
+{
+	process->script_known = false;
+	cache__clear(&process->cache);
+	free(process->calls);
+	process->calls = NULL;
+}
+
 int process__refresh(struct process_env *env, struct process *process, bool must_be_same)
 {
-	uint64_t begin = clock__mono_ns(), start_time, end;
+	uint64_t begin = clock__mono_ns(), at_ns = process->maps.at_ns, start_time, end;
 	char path[PATH_MAX];
 	struct maps maps = { 0 };
 	int ret;
@@ -184,21 +193,22 @@ int process__refresh(struct process_env *env, struct process *process, bool must
 	ret = must_be_same && start_time != process->start_time ? -ESRCH : maps__read(&maps, path);
 	if (!ret) {
 		if (start_time != process->start_time) {
+			release(env, &process->maps);
 			perfmap__free(&process->jit);
 			jitdump__free(&process->dump);
 		}
 		process->start_time = start_time;
+		process->maps.at_ns = 0;
 		read_status(env->proc, process);
 		archive__split(env->proc, process->living, &process->maps, &maps);
 		find_modules(env, process, &maps);
+		maps__keep_past(&maps, &process->maps, begin);
 		release(env, &process->maps);
 		process->maps = maps;
+		process->maps.at_ns = at_ns;
 		find_jitdump(env, process);
-		process->script_known = false;
 		process->is_java = runs_java(&process->maps);
-		cache__clear(&process->cache);
-		free(process->calls);
-		process->calls = NULL;
+		forget_names(process);
 		process__update_jit(env, process);
 	} else {
 		maps__free(&maps);
@@ -206,6 +216,44 @@ int process__refresh(struct process_env *env, struct process *process, bool must
 	end = clock__mono_ns();
 	process->next_refresh_ns = end + (end - begin) * COST_SHARE + REFRESH_NS;
 	return ret;
+}
+
+/* By now another file may be mapped there: a reading of the maps tells. */
+static int find_new_module(struct process_env *env, struct process *process, struct mapped *mapped)
+{
+	struct stat st;
+	int fd = mapped_file__open(env->proc, process->living, mapped, &st);
+
+	if (fd < 0)
+		return fd;
+	if (!mapped_file__is(mapped, &st)) {
+		close(fd);
+		return process__refresh(env, process, true);
+	}
+	mapped->module = modules__of_file(&env->modules, fd, &st, (struct image_part){ 0 });
+	return mapped->module ? 0 : -ENOMEM;
+}
+
+int process__mapped(struct process_env *env, struct process *process, const struct mapping *mapping)
+{
+	struct mapped *mapped = NULL;
+	int res = zip_entry__is_archive(mapping->path)
+			  ? -EINVAL
+			  : maps__add(&process->maps, mapping, &mapped);
+	bool is_dump;
+
+	if (res == -EINVAL)
+		return process__refresh(env, process, true);
+	if (!mapped)
+		return res;
+	forget_names(process);
+	process->is_java |= java__is_machine(mapped->path);
+	is_dump = jitdump__is(mapped);
+	if (!mapped->module)
+		res = res ?: find_new_module(env, process, mapped);
+	if (is_dump)
+		find_jitdump(env, process);
+	return res;
 }
 
 int process__open(struct process_env *env, const struct process *process,

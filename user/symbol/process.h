@@ -48,6 +48,10 @@ void process__free(struct process_env *env, struct process *process); /* accepts
  */
 int process__refresh(struct process_env *env, struct process *process, bool must_be_same);
 
+/* It has mapped a file since: the file is opened, while it can be. 0 or -errno. */
+int process__mapped(struct process_env *env, struct process *process,
+		    const struct mapping *mapping);
+
 /* Sees to it that a mapping's tables are built; its module may be another afterwards. */
 void process__load(struct process_env *env, const struct process *process, struct mapped *mapped);
 

@@ -82,6 +82,14 @@ int symbolizer__process(struct symbolizer *sym, uint32_t pid, struct err *err)
 			strerror(-ret));
 }
 
+void symbolizer__mapped(struct symbolizer *sym, uint32_t pid, const struct mapping *mapping)
+{
+	struct process *process = symbolizer__find(sym, pid);
+
+	if (process) /* else its mappings are read when it is met */
+		process__mapped(&sym->env, process, mapping);
+}
+
 bool symbolizer__knows(const struct symbolizer *sym, uint32_t pid)
 {
 	return symbolizer__find(sym, pid);

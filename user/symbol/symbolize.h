@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "model/block.h"
+#include "symbol/mapping.h"
 
 struct symbolizer;
 
@@ -33,6 +34,9 @@ void symbolizer__free(struct symbolizer *sym); /* accepts NULL */
  * refreshes. Returns 0 or -errno (-ESRCH: it is gone, what was known stays).
  */
 int symbolizer__process(struct symbolizer *sym, uint32_t pid, struct err *err);
+
+/* A known process has mapped a file executable, at mapping->t_ns. Addresses that were taken before belong to what was there then. */
+void symbolizer__mapped(struct symbolizer *sym, uint32_t pid, const struct mapping *mapping);
 
 bool symbolizer__knows(const struct symbolizer *sym, uint32_t pid);
 

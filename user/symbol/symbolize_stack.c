@@ -120,10 +120,12 @@ static size_t name_user(struct pass *pass, struct frame *frame, bool exact)
 	struct cached fresh = { .key = cache__key(frame->address, exact) };
 	const struct region *region;
 	struct cached *entry;
+	bool past;
 
 	if (!pass->process)
 		return 1;
-	entry = cache__find(&pass->process->cache, fresh.key);
+	past = maps__is_past(&pass->process->maps);
+	entry = past ? NULL : cache__find(&pass->process->cache, fresh.key);
 	if (!entry || !still_stands(pass, entry)) {
 		region = region_of(pass, frame->address - !exact);
 		if (!region)
@@ -131,7 +133,8 @@ static size_t name_user(struct pass *pass, struct frame *frame, bool exact)
 		if (region->mapped->kind != MAPPED_VDSO)
 			update_jit(pass);
 		resolve__user(&pass->rs, pass->process, region, frame->address, exact, &fresh);
-		cache__add(&pass->process->cache, &fresh);
+		if (!past)
+			cache__add(&pass->process->cache, &fresh);
 		entry = &fresh;
 	}
 	return fill_all(frame, entry);
@@ -228,10 +231,14 @@ int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack)
 		return -ENOMEM;
 	if (stack->user_cnt || stack->script_cnt)
 		pass.process = symbolizer__known(sym, pid);
+	if (pass.process)
+		pass.process->maps.at_ns = stack->t_ns;
 	for (i = 0; !res && i < cnt; i++)
 		res = add_frames(&pass, stack, &cap, i);
 	if (pass.process && pass.process->is_java)
 		java__settle(stack->frames, stack->frame_cnt);
+	if (pass.process)
+		pass.process->maps.at_ns = 0;
 	if (res)
 		stack->script_cnt = 0; /* so that none of the others is taken for one */
 	return res ?: script__add_frames(&sym->env, pass.process, &sym->pool, stack);

@@ -135,9 +135,11 @@ int tables__behind_call(struct process_env *env, struct process *process,
 
 	if (region->mapped->kind == MAPPED_SPECIAL)
 		return 0;
-	if (!process->calls)
+	if (!process->calls && !maps__is_past(&process->maps))
 		process->calls = calloc(1, sizeof(*process->calls));
-	slot = process->calls ? &process->calls->addresses[addr % CALLS_MAX] : NULL;
+	slot = process->calls && !maps__is_past(&process->maps)
+		       ? &process->calls->addresses[addr % CALLS_MAX]
+		       : NULL;
 	if (slot && *slot == addr)
 		return 1;
 	ret = tables__code(env, process, region, addr - CALL_BYTES, code, sizeof(code));

@@ -273,10 +273,13 @@ int symbolizer__unwind(struct symbolizer *sym, uint32_t pid, const struct copy_e
 	begin(&w);
 	w.env = &sym->env;
 	w.process = symbolizer__known(sym, pid);
-	if (w.process)
+	if (w.process) {
+		w.process->maps.at_ns = copy->rec.hdr.ts_ns;
 		walk__refresh(&w, ret->addresses[0]);
-	if (w.process && walk__place(&w, ret->addresses[0], true, &w.at))
-		walk(&w);
+		if (walk__place(&w, ret->addresses[0], true, &w.at))
+			walk(&w);
+		w.process->maps.at_ns = 0;
+	}
 	if (ret->module) /* the mapping's own may go with its next reading */
 		ret->module = pool__add(&sym->pool, ret->module, strlen(ret->module));
 	return 0;

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Mappings that were: an address belongs to the time when it was taken. A library may have been unloaded since, and another one
+ * may lie there.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/maps_parts.h"
+
+static size_t past_cnt(const struct maps *maps)
+{
+	return maps->past_cnt < MAPS_PAST_MAX ? maps->past_cnt : MAPS_PAST_MAX;
+}
+
+bool maps__is_past(const struct maps *maps)
+{
+	return maps->at_ns && maps->at_ns < maps->changed_ns;
+}
+
+/* They don't overlap at any one time, but one may have ended later than is known. */
+const struct region *maps__find_past(const struct maps *maps, uint64_t addr)
+{
+	const struct past_region *best = NULL;
+
+	for (size_t i = 0; i < past_cnt(maps); i++) {
+		const struct past_region *past = &maps->past[i];
+
+		if (addr >= past->region.start && addr < past->region.end &&
+		    maps->at_ns < past->until_ns && maps->at_ns >= past->region.since_ns &&
+		    (!best || past->region.since_ns > best->region.since_ns))
+			best = past;
+	}
+	return best ? &best->region : NULL;
+}
+
+static void add_past(struct maps *maps, const struct region *region, uint64_t until_ns)
+{
+	if (!maps->past)
+		maps->past = calloc(MAPS_PAST_MAX, sizeof(*maps->past));
+	if (!maps->past)
+		return;
+	maps->past[maps->past_cnt++ % MAPS_PAST_MAX] = (struct past_region){ *region, until_ns };
+	if (until_ns > maps->changed_ns)
+		maps->changed_ns = until_ns;
+}
+
+static bool overlap(const struct region *a, uint64_t start, uint64_t end)
+{
+	return a->start < end && start < a->end;
+}
+
+/* What remains of a region beside the new one. */
+static int add_rest(struct maps *maps, const struct region *old, const struct mapping *new)
+{
+	struct region rest = *old;
+	int res = 0;
+
+	if (old->start < new->start) {
+		rest.end = new->start;
+		res = maps__add_region(maps, &rest);
+	}
+	if (!res && old->end > new->end) {
+		rest = *old;
+		rest.start = new->end;
+		rest.offset += new->end - old->start;
+		res = maps__add_region(maps, &rest);
+	}
+	return res;
+}
+
+/* The region, if a reading of the maps came first. */
+static struct region *find_known(struct maps *maps, const struct mapping *new)
+{
+	for (size_t i = 0; i < maps->cnt; i++) {
+		struct region *region = &maps->regions[i];
+
+		if (region->start == new->start && region->end == new->end &&
+		    region->offset == new->offset && region->mapped->dev == new->dev &&
+		    region->mapped->inode == new->inode)
+			return region;
+	}
+	return NULL;
+}
+
+/* That reading knew less well when it came. */
+static void set_since(struct maps *maps, struct region *region, uint64_t t_ns)
+{
+	region->since_ns = t_ns;
+	for (size_t i = 0; i < past_cnt(maps); i++) {
+		struct past_region *past = &maps->past[i];
+
+		if (overlap(&past->region, region->start, region->end) && past->until_ns > t_ns &&
+		    past->region.since_ns < t_ns)
+			past->until_ns = t_ns;
+	}
+}
+
+int maps__add(struct maps *maps, const struct mapping *mapping, struct mapped **ret)
+{
+	struct region fresh = { mapping->start, mapping->end, mapping->offset, NULL,
+				mapping->t_ns };
+	struct region *known = find_known(maps, mapping);
+	size_t cnt = maps->cnt, to = 0;
+	int res = 0;
+
+	*ret = NULL;
+	if (known) {
+		set_since(maps, known, mapping->t_ns);
+		return 0;
+	}
+	fresh.mapped = maps__mapped(maps, mapping);
+	if (!fresh.mapped)
+		return -ENOMEM;
+	if (fresh.mapped->is_archive)
+		return -EINVAL;
+	if (!fresh.mapped->module) { /* any of its regions names it, but one that is there */
+		fresh.mapped->start = mapping->start;
+		fresh.mapped->end = mapping->end;
+	}
+	for (size_t i = 0; i < cnt && !res; i++) {
+		struct region old = maps->regions[i];
+
+		if (!overlap(&old, mapping->start, mapping->end))
+			continue;
+		add_past(maps, &old, mapping->t_ns);
+		maps->regions[i].mapped = NULL;
+		res = add_rest(maps, &old, mapping);
+	}
+	res = res ?: maps__add_region(maps, &fresh);
+	for (size_t i = 0; i < maps->cnt; i++)
+		if (maps->regions[i].mapped)
+			maps->regions[to++] = maps->regions[i];
+	maps->cnt = to;
+	maps__sort(maps);
+	*ret = fresh.mapped;
+	return res;
+}
+
+/* What is past of a file keeps it known, with its module. NULL: it can't be. */
+static struct mapped *move(struct maps *maps, struct maps *before, struct mapped *mapped)
+{
+	struct mapped *ret = maps__same(maps, mapped);
+
+	if (ret || mapped->archive || mapped->is_archive)
+		return ret;
+	HASH_DEL(before->mapped, mapped);
+	HASH_ADD_KEYPTR(hh, maps->mapped, mapped->key, mapped->key_len, mapped);
+	return mapped;
+}
+
+static void keep(struct maps *maps, struct maps *before, const struct region *old,
+		 uint64_t until_ns)
+{
+	struct region region = *old;
+
+	if (region.mapped->kind != MAPPED_FILE)
+		return; /* a JIT compiler's grows and shrinks, and stays the same thing */
+	region.mapped = move(maps, before, region.mapped);
+	if (region.mapped)
+		add_past(maps, &region, until_ns);
+}
+
+/* Both are in the order of addresses. */
+void maps__keep_past(struct maps *maps, struct maps *before, uint64_t now_ns)
+{
+	size_t first = before->past_cnt - past_cnt(before), at = 0;
+
+	for (size_t i = first; i < before->past_cnt; i++) {
+		const struct past_region *past = &before->past[i % MAPS_PAST_MAX];
+
+		keep(maps, before, &past->region, past->until_ns);
+	}
+	for (size_t i = 0; i < before->cnt; i++) {
+		const struct region *old = &before->regions[i];
+		bool same = false;
+
+		while (at < maps->cnt && maps->regions[at].end <= old->start)
+			at++;
+		for (size_t k = at; k < maps->cnt && maps->regions[k].start < old->end; k++) {
+			struct region *new = &maps->regions[k];
+
+			same = new->start == old->start &&new->end == old->end &&new->offset ==
+			       old->offset &&new->mapped == maps__same(maps, old->mapped);
+			new->since_ns = same ? old->since_ns : now_ns;
+		}
+		if (!same)
+			keep(maps, before, old, now_ns);
+	}
+}
