@@ -25,13 +25,14 @@ static inline const uint8_t *cursor__skip(struct cursor *cur, uint64_t len)
 	return ret;
 }
 
-/* A number of 1, 2, 4 or 8 bytes. */
+/* A number of 1, 2, 4 or 8 bytes; there are none of more. */
 static inline uint64_t cursor__fixed(struct cursor *cur, unsigned size)
 {
 	const uint8_t *from = cursor__skip(cur, size);
 	uint64_t ret = 0; /* little-endian, as all machines that we know */
 
-	if (from)
+	cur->bad |= size > sizeof(ret);
+	if (from && size <= sizeof(ret))
 		memcpy(&ret, from, size);
 	return ret;
 }

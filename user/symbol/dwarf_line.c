@@ -57,7 +57,8 @@ static int read_header(struct line_table *ret, struct cursor *cur, const struct 
 	ret->line_base = cursor__fixed(cur, 1);
 	ret->line_range = cursor__fixed(cur, 1);
 	ret->opcode_base = cursor__fixed(cur, 1);
-	if (cur->bad || !ret->line_range || !ret->opcode_base)
+	if (cur->bad || !ret->line_range || !ret->opcode_base ||
+	    (ret->addr_sz != 4 && ret->addr_sz != 8))
 		return -EINVAL;
 	ret->opcode_lens = cursor__skip(cur, ret->opcode_base - 1);
 	return cur->bad || ret->program.bad ? -EINVAL : line_table__lists(ret, cur, unit);
