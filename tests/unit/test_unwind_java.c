@@ -27,7 +27,7 @@ static const char code[] =
 	"2: lea back(%rip), %rdx\n push %rdx\n lea 0x100(%r12), %rbx\n lea 8(%rsp), %r13\n mov "
 	"%r13, -16(%rbp)\n jmp *0x50(%rbx)\n"
 	"back: mov -16(%rbp), %rsp\n movq $0, -16(%rbp)\n test %ecx, %ecx\n mov -8(%rbp), %rbx\n "
-	"leave\nout: pop %rsi\n .byte 0x48, 0x8b, 0xe3\n jmp *%rsi\n"
+	"leave\nout: pop %r13\n .byte 0x48, 0x8b, 0xe3\n jmp *%r13\n"
 	".balign 32\ncompiled: mov %eax, -0x1000(%rsp)\n push %rbp\n sub $0x40, %rsp\n mov "
 	"$0x1234, %ebp\n mov %rbp, 0x10(%rsp)\n"
 	" pushq 0x10(%rsp)\n popq (%rsp)\n cmp $1, %ebp\n je 9f\n call keeps\n add %rbp, %rax\n "

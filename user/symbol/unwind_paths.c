@@ -148,7 +148,7 @@ static void run_java(struct follow *f, struct path_state *state, const uint8_t *
 {
 	if (java_code__restores_fp(code))
 		return;
-	if (state->sp.base == PATH_FP && state->sp.off == 8 && (*code & 0xf8) == 0x58)
+	if (state->sp.base == PATH_FP && state->sp.off == 8 && (code[*code == 0x41] & 0xf8) == 0x58)
 		f->ret->framed = true; /* takes the return address, to jump there */
 	if (!path_state__run(state, code, writes, is_call))
 		state->sp.base = PATH_LOST;
