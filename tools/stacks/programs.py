@@ -40,6 +40,11 @@ class Program:
         self.folder = folder
         self.pid = None
 
+    @property
+    def tid(self):
+        """Its loop's thread."""
+        return self.pid
+
     def end(self):
         pass
 
@@ -275,10 +280,66 @@ class Postgres(Program):
         self.run("pg_ctl", "-D", os.path.join(self.folder, "data"), "-m", "immediate", "stop")
 
 
+class Java(Program):
+    """Debian's, with the handlers of tests/live/java.t."""
+    needs = ("java", "javac", "jcmd")
+    flags, warm = (), 4000
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        subprocess.run(["javac", "-d", folder, os.path.join(ROOT, "tests", "live", "programs", "Handlers.java")], check=True)
+        self.address = os.path.join(folder, "socket")
+        self.process = start(["java", *self.flags, "-cp", folder, "Handlers", self.address], stderr=subprocess.DEVNULL)
+        self.pid = self.process.pid
+        self.client = socket.socket(socket.AF_UNIX)
+        wait_for(self.connects, what="the server's socket")
+        for letter in self.warm * "w" + "cjnplf" * 3:
+            self.do(letter)
+        subprocess.run(["jcmd", str(self.pid), "Compiler.perfmap"], stdout=subprocess.DEVNULL, check=True)
+
+    def connects(self):
+        try:
+            self.client.connect(self.address)
+        except OSError:
+            return False
+        return True
+
+    @property
+    def tid(self):
+        """Its first thread only waits for the one that is main's."""
+        for tid in os.listdir(f"/proc/{self.pid}/task"):
+            with open(f"/proc/{self.pid}/task/{tid}/comm", encoding="ascii") as file:
+                if file.read() == "java\n" and int(tid) != self.pid:
+                    return int(tid)
+        raise RuntimeError("no thread of Java's main")
+
+    def do(self, letter):
+        self.client.sendall(letter.encode())
+        self.client.recv(1)
+
+    def load(self, seconds):
+        keep_on(seconds, *(lambda letter=letter: self.do(letter) for letter in "cjcjnplf"))
+
+    def end(self):
+        end(self.process)
+        self.client.close()
+        with contextlib.suppress(OSError):
+            os.unlink(f"/tmp/perf-{self.pid}.map")
+
+
+class JavaFramePointers(Java):
+    flags = ("-XX:+PreserveFramePointer",)
+
+
+class JavaInterpreted(Java):
+    flags, warm = ("-Xint",), 20
+
+
 PROGRAMS = {
     "redis-server": RedisServer, "nginx": Nginx, "node, an add-on in C++": NodeAddon, "node, a loop in JavaScript": NodeScript,
     "node --perf-basic-prof, the same": NodeMapped, "python3": Python, "GTK 3": Gtk, "Qt 5": Qt5, "postgres": Postgres,
-    "android::Looper": Looper, "Go": Go, "Rust (tokio)": Rust, "musl, static": Musl, "simjank": Simjank,
+    "android::Looper": Looper, "Go": Go, "Rust (tokio)": Rust, "musl, static": Musl, "simjank": Simjank, "Java": Java,
+    "Java -XX:+PreserveFramePointer": JavaFramePointers, "Java -Xint": JavaInterpreted,
 }
 ASLEEP = {"node, asleep": NodeAsleep, "python3, asleep": PythonAsleep}
 
