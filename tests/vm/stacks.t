@@ -70,8 +70,11 @@ CHAINS = {"keysCommand": ["keysCommand", "call", "processCommand", *READS],
 
 
 def user_stacks(found):
+    """Of a process that is at its end the stack's memory goes before its last samples."""
     for block in found:
         for sample in block["samples"]:
+            if any(frame.get("function") == "exit_mmap" for frame in sample.get("stack", ())):
+                continue
             stack = [frame for frame in sample.get("stack", ()) if not frame.get("kernel")]
             if stack:
                 yield sample, stack
