@@ -128,6 +128,8 @@ static const struct {
 	{ "C:\\x", "\"C:\\\\x\"", "backslash" },
 	{ "/path", "\"/path\"", "no escape for a slash" },
 	{ "a\nb\rc\td\be\ff", "\"a\\nb\\rc\\td\\be\\ff\"", "short escapes" },
+	{ "a\xc2\x85\xe2\x80\xa8\xe2\x80\xa9z", "\"a\\u0085\\u2028\\u2029z\"",
+	  "Unicode's ends of lines" },
 	{ "\x01\x1b\x1f", "\"\\u0001\\u001b\\u001f\"", "other control bytes" },
 	{ "\x7f", "\"\x7f\"", "DEL needs none" },
 	{ "é→😀", "\"é→😀\"", "UTF-8 as it is" },

@@ -65,9 +65,19 @@ static const char *short_escape(unsigned char c)
 	return c < sizeof(escapes) / sizeof(escapes[0]) ? escapes[c] : NULL;
 }
 
+/* Ends of lines to Unicode, and so to readers that split text by them (U+0085, U+2028, U+2029): a record is one line. NULL: another. */
+static const char *line_escape(const char *s, size_t len)
+{
+	if (len == 2 && !memcmp(s, "\xc2\x85", 2))
+		return "\\u0085";
+	if (len == 3 && !memcmp(s, "\xe2\x80\xa8", 3))
+		return "\\u2028";
+	return len == 3 && !memcmp(s, "\xe2\x80\xa9", 3) ? "\\u2029" : NULL;
+}
+
 static void add_char(struct strbuf *sb, const char *s, size_t len)
 {
-	const char *escape = short_escape(*s);
+	const char *escape = short_escape(*s) ?: line_escape(s, len);
 
 	if (!len)
 		strbuf__adds(sb, "\xef\xbf\xbd"); /* U+FFFD */
