@@ -54,7 +54,7 @@ def trace(*command, options=()):
     """(blocks, standard error) of a run under jankbpf."""
     done = subprocess.run([JANKBPF, "--json", "-F", "999", *options, "--", *command], capture_output=True, text=True, timeout=120,
                           check=False)
-    records = [json.loads(line) for line in done.stdout.splitlines()]
+    records = [json.loads(line) for line in done.stdout.split("\n") if line]
     return [record for record in records if record["type"] == "block"], done.stderr
 
 
