@@ -2,6 +2,7 @@
 /* Whose frame it is in a stack of Java's, and what HotSpot's code looks like where it leaves a frame. */
 #include "symbol/insn_java.h"
 #include "symbol/java.h"
+#include "symbol/unwind_paths.h"
 #include "tests/tap.h"
 
 #define JIT(name)                                                                                  \
@@ -113,8 +114,37 @@ static void test_frames(void)
 	   "jumps in place of calls");
 }
 
+/* Bits of the registers that are as they were behind an instruction, by a decoder that names too many. */
+static uint32_t kept_by(const uint8_t *code, bool *ret_ok)
+{
+	struct path_state state = { .sp.base = PATH_SP };
+	uint32_t ret = 0;
+
+	*ret_ok = path_state__run(&state, code, UINT32_MAX, false);
+	for (unsigned i = 0; i < PATH_REGS; i++)
+		ret |= (uint32_t)(state.regs[i].base == PATH_KEPT) << i;
+	return ret;
+}
+
+static void test_vectors(void)
+{
+	static const uint8_t load[16] = { 0xc5, 0xfb, 0x10, 0x6c, 0x24, 0x28 };
+	static const uint8_t long_load[16] = { 0xc4, 0xc1, 0x7b, 0x10, 0x6c, 0x24, 0x28 };
+	static const uint8_t to_general[16] = { 0xc5, 0xf9, 0x7e, 0xcd };
+	static const uint8_t other[16] = { 0x48, 0x31, 0xe4 };
+	bool known;
+
+	is_uint(kept_by(load, &known), 0xffff, "vmovsd 40(%%rsp), %%xmm5 leaves rbp alone");
+	ok(known, "… and rsp");
+	is_uint(kept_by(long_load, &known), 0xffff, "in the longer form, too");
+	ok(!(kept_by(to_general, &known) >> PATH_RBP & 1) && known, "vmovd %%xmm1, %%ebp does not");
+	kept_by(other, &known);
+	ok(!known, "xor %%rsp, %%rsp loses the stack pointer");
+}
+
 int main(void)
 {
+	test_vectors();
 	test_settle();
 	test_returns();
 	test_frames();

@@ -8,9 +8,9 @@
 
 #include "symbol/path_slot.h"
 
-#define JAVA_WAYS   512
+#define JAVA_WAYS   1024
 #define JAVA_EXITS  3
-#define JAVA_WAY_NS 1000000000ull
+#define JAVA_WAY_NS 5000000000ull
 
 struct java_exit {
 	struct path_slot slot; /* where the return address is */
@@ -27,6 +27,7 @@ struct java_way {
 /* By the address's lowest bits. */
 struct java_ways {
 	struct java_way ways[JAVA_WAYS];
+	uint64_t returns[JAVA_WAYS]; /* addresses behind no call that are returned to */
 };
 
 #endif

@@ -172,9 +172,9 @@ bool walk__is_return(struct walk *w, const struct unwind_place *place, bool othe
 
 	if (place->cfi)
 		return place->row.behind_call || (place->row.of_go && is_goexit(w, place));
+	if (unwind_java__is(w, place))
+		return unwind_java__is_return(w, place);
 	res = tables__behind_call(w->env, w->process, place->region, place->pc);
-	if (!res && unwind_java__is_return(w, place))
-		return true;
 	return res < 0 ? otherwise : res;
 }
 

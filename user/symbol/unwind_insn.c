@@ -128,10 +128,19 @@ static bool run_load(struct path_state *state, const struct form *f)
 	return true;
 }
 
-/* VEX, EVEX: a vector register 4 looks like the stack pointer, which none of them changes. */
-static bool is_vector(const struct form *f)
+/*
+ * VEX, EVEX: the decoder takes the number of a vector register for that of a general one. None of them changes the stack
+ * pointer, and those that move vectors from and to memory change no general register.
+ */
+static uint32_t vector_keeps(const struct form *f, const uint8_t *code)
 {
-	return !f->rex && (f->op == 0xc4 || f->op == 0xc5 || f->op == 0x62);
+	static const uint8_t moves[] = { 0x10, 0x11, 0x28, 0x29, 0x6f, 0x7f };
+	uint8_t op = f->op == 0xc5 ? code[2] : f->op == 0xc4 ? code[3] : code[4];
+	uint8_t map = f->op == 0xc5 ? 1 : f->op == 0xc4 ? code[1] & 31 : code[1] & 7;
+
+	if (f->rex || (f->op != 0xc4 && f->op != 0xc5 && f->op != 0x62))
+		return 0;
+	return map == 1 && memchr(moves, op, sizeof(moves)) ? UINT32_MAX : 1u << SP;
 }
 
 bool path_state__run(struct path_state *state, const uint8_t *code, uint32_t writes, bool is_call)
@@ -141,6 +150,7 @@ bool path_state__run(struct path_state *state, const uint8_t *code, uint32_t wri
 
 	if (is_call)
 		return true;
+	writes &= ~vector_keeps(&f, code);
 	res = run_push(state, &f) ?: run_move(state, &f);
 	if (res)
 		return res > 0 && state->sp.off > -(1 << 20) && state->sp.off < 1 << 20;
@@ -149,5 +159,5 @@ bool path_state__run(struct path_state *state, const uint8_t *code, uint32_t wri
 	for (unsigned reg = 0; reg < PATH_REGS; reg++)
 		if (writes >> reg & 1 && SAVED >> reg & 1)
 			state->regs[reg].base = PATH_LOST;
-	return !(writes >> SP & 1) || is_vector(&f);
+	return !(writes >> SP & 1);
 }

@@ -18,25 +18,41 @@ bool unwind_java__is(const struct walk *w, const struct unwind_place *place)
 	       w->arch->machine == EM_X86_64;
 }
 
+static struct java_ways *ways_of(struct walk *w)
+{
+	if (!w->process->java_ways)
+		w->process->java_ways = calloc(1, sizeof(*w->process->java_ways));
+	return w->process->java_ways;
+}
+
 bool unwind_java__is_return(struct walk *w, const struct unwind_place *place)
 {
+	struct java_ways *ways = ways_of(w);
+	uint64_t *known = ways ? &ways->returns[place->pc % JAVA_WAYS] : NULL;
 	uint8_t code[JAVA_RETURN_BYTES];
+	int res;
 
-	return unwind_java__is(w, place) &&
-	       !tables__code(w->env, w->process, place->region, place->pc, code, sizeof(code)) &&
-	       java_code__is_return(code);
+	if (known && *known == place->pc)
+		return true;
+	res = tables__behind_call(w->env, w->process, place->region, place->pc);
+	if (res)
+		return res > 0;
+	if (tables__code(w->env, w->process, place->region, place->pc, code, sizeof(code)) ||
+	    !java_code__is_return(code))
+		return false;
+	if (known)
+		*known = place->pc;
+	return true;
 }
 
 /* Code is made anew where other was, so what is known of an address ends soon. */
 static const struct java_way *way_of(struct walk *w)
 {
-	struct java_ways *ways = w->process->java_ways;
+	struct java_ways *ways = ways_of(w);
 	uint64_t now = clock__mono_ns();
 	struct java_way *way;
 	struct paths paths;
 
-	if (!ways)
-		ways = w->process->java_ways = calloc(1, sizeof(*ways));
 	if (!ways)
 		return NULL;
 	way = &ways->ways[w->at.pc % JAVA_WAYS];
@@ -105,6 +121,15 @@ static const struct java_exit *find_exit(struct walk *w, const struct java_way *
 	return ret;
 }
 
+/* The only way out leads beyond what was copied. */
+static bool is_beyond(struct walk *w, const struct java_way *way)
+{
+	uint64_t at, word;
+
+	return way->exit_cnt == 1 && slot_address(w, &way->exits[0].slot, &at) &&
+	       at - w->low <= FRAME_MAX && !walk__word(w, at, &word) && w->why != STACK_END_ASTRAY;
+}
+
 static enum unwind_step leave(struct walk *w, const struct java_exit *by, uint64_t slot)
 {
 	uint64_t fp = 0, addr;
@@ -127,7 +152,7 @@ static enum unwind_step step_frame(struct walk *w, bool interpreter, uint64_t *p
 	if (!walk__reg(w, w->arch->fp, &fp) || fp < w->low || fp % word || fp - w->low > FRAME_MAX)
 		return STEP_NONE;
 	if (!walk__word(w, fp + word, pc) || !walk__word(w, fp, &next_fp))
-		return STEP_ENDS;
+		return w->why == STACK_END_ASTRAY ? STEP_NONE : STEP_ENDS;
 	if (!is_caller(w, *pc))
 		return STEP_NONE;
 	if (!interpreter || !walk__word(w, fp - word, &sp) || sp < fp + 2 * word || sp % word ||
@@ -158,14 +183,18 @@ enum unwind_step unwind_java__step(struct walk *w, uint64_t *pc)
 {
 	const struct java_way *way = way_of(w);
 	const struct java_exit *exit;
+	enum unwind_step took;
 	uint64_t slot = 0;
 
 	if (!way)
 		return STEP_NONE;
-	if (way->framed && step_frame(w, true, pc) == STEP_TO)
-		return STEP_TO;
+	took = way->framed ? step_frame(w, true, pc) : STEP_NONE;
+	if (took != STEP_NONE)
+		return took;
 	exit = find_exit(w, way, &slot, pc);
 	if (exit)
 		return leave(w, exit, slot);
+	if (is_beyond(w, way))
+		return STEP_ENDS;
 	return way->exit_cnt == 0 && keeps_frame(w) ? step_frame(w, false, pc) : STEP_NONE;
 }

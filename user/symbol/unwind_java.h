@@ -13,7 +13,7 @@
 /* Whether the walk is in such code. */
 bool unwind_java__is(const struct walk *w, const struct unwind_place *place);
 
-/* Whether code is at this place to which HotSpot itself returns, though no call is before it. */
+/* Whether a place in such code is behind a call, or HotSpot itself returns there; code that can't be read is not. */
 bool unwind_java__is_return(struct walk *w, const struct unwind_place *place);
 
 /* STEP_TO or STEP_NONE. */

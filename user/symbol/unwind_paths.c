@@ -38,25 +38,40 @@ struct follow {
 	struct window windows[WINDOWS];
 };
 
-static const uint8_t *code_at(struct follow *f, uint64_t addr)
+/* What follows the piece may lie in a page that isn't there: zeros then, and not a part of it. */
+static void read_window(struct follow *f, struct window *window, uint64_t at)
+{
+	uint64_t left = f->region->end - at;
+	size_t whole = left < WINDOW ? left : WINDOW;
+	size_t len = left < sizeof(window->code) ? left : sizeof(window->code);
+
+	window->at = at;
+	window->len = len;
+	memset(window->code + whole, 0, sizeof(window->code) - whole);
+	if (!tables__code(f->w->env, f->w->process, f->region, at, window->code, len))
+		return;
+	window->len = whole;
+	memset(window->code + whole, 0, sizeof(window->code) - whole);
+	if (tables__code(f->w->env, f->w->process, f->region, at, window->code, whole))
+		window->len = 0;
+}
+
+/* INSN_BYTES of code, of which *ret_len are known: the others are 0. NULL: it can't be read. */
+static const uint8_t *code_at(struct follow *f, uint64_t addr, size_t *ret_len)
 {
 	uint64_t at = addr / WINDOW * WINDOW;
 	struct window *window = &f->windows[addr / WINDOW % WINDOWS];
-	uint64_t left;
 
 	if (addr < f->region->start || addr + INSN_BYTES > f->region->end)
 		return NULL;
 	if (at < f->region->start)
 		at = f->region->start;
-	if (!window->len || window->at != at) {
-		left = f->region->end - at;
-		window->at = at;
-		window->len = left < sizeof(window->code) ? left : sizeof(window->code);
-		if (tables__code(f->w->env, f->w->process, f->region, at, window->code,
-				 window->len))
-			window->len = 0;
-	}
-	return window->len ? window->code + (addr - at) : NULL;
+	if (!window->len || window->at != at)
+		read_window(f, window, at);
+	if (!window->len)
+		return NULL;
+	*ret_len = window->len - (addr - at);
+	return window->code + (addr - at);
 }
 
 static bool is_new(struct follow *f, uint64_t addr)
@@ -117,12 +132,13 @@ static bool is_stub(const struct follow *f, const struct path_state *state, cons
 static bool is_java_entry(struct follow *f, struct path_state *state, const uint8_t *code)
 {
 	const uint8_t *before;
+	size_t len;
 
 	if (!f->of_java || f->goal || state->regs[PATH_RBP].base != PATH_KEPT)
 		return false;
 	if (java_code__sets_up_frame(code))
 		return true;
-	before = state->addr == f->from ? code_at(f, state->addr - 1) : NULL;
+	before = state->addr == f->from ? code_at(f, state->addr - 1, &len) : NULL;
 	if (!before || !java_code__sets_up_frame(before))
 		return false;
 	state->regs[PATH_RBP] = state->sp;
@@ -134,7 +150,8 @@ static bool is_java_entry(struct follow *f, struct path_state *state, const uint
 static void jumps_away(struct follow *f, const struct path_state *state, const uint8_t *code)
 {
 	bool dispatch = java_code__is_dispatch(code), tail = java_code__is_tail_jump(code);
-	const uint8_t *before = tail ? code_at(f, state->addr - 4) : NULL;
+	size_t len;
+	const uint8_t *before = tail ? code_at(f, state->addr - 4, &len) : NULL;
 
 	if (dispatch || (before && java_code__is_invocation(before)))
 		f->ret->framed |= state->regs[PATH_RBP].base == PATH_KEPT;
@@ -178,10 +195,11 @@ static void run(struct follow *f, struct path_state *state)
 {
 	struct insn insn;
 	const uint8_t *code;
+	size_t len;
 
 	while (!is_goal(f, state) && is_new(f, state->addr)) {
-		code = code_at(f, state->addr);
-		if (!code || insn_x86.decode(code, INSN_BYTES, &insn))
+		code = code_at(f, state->addr, &len);
+		if (!code || insn_x86.decode(code, len, &insn))
 			return;
 		if (insn.flow == INSN_RETURN || is_stub(f, state, &insn) ||
 		    is_java_entry(f, state, code))
