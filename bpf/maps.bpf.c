@@ -38,5 +38,7 @@ __u64 jank_watch_start_ns = 0;
 __u64 jank_watch_shed_ns = 0;
 __u64 jank_waiter_ns[JANK_WAITER_MAX] = {};
 __u32 jank_waiter_tid[JANK_WAITER_MAX] = {};
+__u64 jank_waiter_since_ns[JANK_WAITER_MAX] = {};
+__u64 jank_waiter_left_ns[JANK_WAITER_MAX] = {};
 
 char LICENSE[] SEC("license") = "GPL";

@@ -381,5 +381,8 @@ extern __u64 jank_watch_shed_ns; /* when something that should have been kept wa
 #define JANK_WAITER_MAX 64
 extern __u64 jank_waiter_ns[JANK_WAITER_MAX];
 extern __u32 jank_waiter_tid[JANK_WAITER_MAX];
+/* Of one that was refused: since when it had waited, and when it went to ask again. */
+extern __u64 jank_waiter_since_ns[JANK_WAITER_MAX];
+extern __u64 jank_waiter_left_ns[JANK_WAITER_MAX];
 
 #endif

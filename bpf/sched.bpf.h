@@ -164,10 +164,16 @@ static __noinline int sched__send_span(struct jank_thread *t, struct task_struct
 	return 0;
 }
 
+/* It waited for a lock, and nobody woke it: its time was up. */
+static __always_inline bool sched__was_refused(struct jank_thread *t)
+{
+	return t->span.rec.state == JANK_STATE_FUTEX && !(t->span.rec.hdr.flags & JANK_STACK_WAKER);
+}
+
 /* The thread gets the CPU with a dispatch open. */
 static __always_inline void sched__arrive(struct jank_thread *t, struct task_struct *task, u64 now)
 {
-	u64 runnable_ns;
+	u64 runnable_ns, since_ns = 0;
 	__u32 state;
 
 	if (t->state == JANK_STATE_RUNNING)
@@ -181,8 +187,10 @@ static __always_inline void sched__arrive(struct jank_thread *t, struct task_str
 	t->early_wake_ns = 0;
 	thread__set_counted(t, 0);
 	if (jank_conf.watch_ns)
-		watch__end(KREAD(task, pid));
-	if (now - t->span.rec.t_ns >= jank_conf.span_min_ns)
+		since_ns = watch__end(KREAD(task, pid), sched__was_refused(t) ? now : 0);
+	if (!since_ns) /* of a wait in slices the last one tells who ended it, however short */
+		since_ns = t->span.rec.t_ns;
+	if (now - since_ns >= jank_conf.span_min_ns)
 		sched__send_span(t, task, now, runnable_ns);
 }
 

@@ -245,7 +245,7 @@ static __noinline int thread__arrive_late(struct jank_thread *t, struct task_str
 	thread__set_counted(t, 0);
 	t->state = JANK_STATE_RUNNING;
 	if (jank_conf.watch_ns)
-		watch__end(KREAD(task, pid));
+		watch__end(KREAD(task, pid), 0);
 	/* A long one had a stack to be sent, but its kernel part is another by now. */
 	if (state == JANK_STATE_RUNNABLE &&
 	    (s64)(now - ran - t->span.rec.t_ns) < (s64)jank_conf.span_min_ns)

@@ -13,21 +13,36 @@ static __always_inline bool watch__wants(__u32 state)
 	       state != JANK_STATE_SLEEP && state != JANK_STATE_STOPPED;
 }
 
-/* A thread with a dispatch begins to wait. A place for each would be a table to search. */
+/* One that was refused asks again within so much time. */
+#define WATCH_AGAIN_NS 1000000
+
+/*
+ * A thread with a dispatch begins to wait. A place for each would be a table to search. A wait in slices is one: an interpreter's
+ * lock is asked for again every 5 ms.
+ */
 static __always_inline void watch__begin(__u32 tid, u64 now)
 {
 	__u32 at = tid & (JANK_WAITER_MAX - 1);
+	u64 since_ns = now;
 
+	if (jank_waiter_tid[at] == tid && now - jank_waiter_left_ns[at] < WATCH_AGAIN_NS)
+		since_ns = jank_waiter_since_ns[at];
 	jank_waiter_tid[at] = tid;
-	jank_waiter_ns[at] = now;
+	jank_waiter_ns[at] = since_ns;
 }
 
-static __always_inline void watch__end(__u32 tid)
+/* refused_ns: now, if the wait was for a lock and its time was up; else 0. Since when it waited; 0: not known. */
+static __always_inline u64 watch__end(__u32 tid, u64 refused_ns)
 {
 	__u32 at = tid & (JANK_WAITER_MAX - 1);
+	u64 since_ns = jank_waiter_ns[at];
 
-	if (jank_waiter_tid[at] == tid)
-		jank_waiter_ns[at] = 0;
+	if (jank_waiter_tid[at] != tid)
+		return 0;
+	jank_waiter_since_ns[at] = since_ns;
+	jank_waiter_left_ns[at] = refused_ns;
+	jank_waiter_ns[at] = 0;
+	return since_ns;
 }
 
 static __always_inline bool watch__is_on(void)

@@ -233,6 +233,17 @@ static void test_end_of_wait(void)
 	     "'pool' "
 	     "(tid 13), which slept in clock_nanosleep ← nap",
 	     "unless it is known what it did before");
+	block = verdict__block();
+	verdict__sample(block, JANK_STATE_FUTEX, 150 * MS, "futex",
+			STACK("c:pthread_cond_timedwait", "take_gil", "c:f", "take"));
+	link = verdict__link(block, LINK_WOKE, verdict__task(10, 13, "pool"), JANK_STATE_RUNNABLE,
+			     NULL, STACK("keep"));
+	link->stack.frames[0].language = "python";
+	says(block,
+	     "main thread waited 150 ms in pthread_cond_timedwait ← take_gil for the interpreter's "
+	     "lock "
+	     "last held by thread 'pool' (tid 13) in keep, which waited for a CPU",
+	     "or where it lost the CPU");
 }
 
 static void test_chain(void)

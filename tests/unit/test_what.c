@@ -82,6 +82,21 @@ static void test_kernel(void)
 		       rows[i].syscall ? rows[i].syscall : "no call");
 }
 
+/* An interpreter's lock is waited for in slices, each with a time-out. */
+static void test_slices(void)
+{
+	struct block *block = verdict__block();
+	struct sample *sample = verdict__sample(block, JANK_STATE_FUTEX, 5 * MS, "futex",
+						STACK("c:pthread_cond_timedwait", "take_gil"));
+	struct moment moment;
+
+	verdict__waited(block, JANK_WAITED_TIMEOUT)->raw.timeout_ns = 5 * MS;
+	moment = moment__of_sample(sample);
+	ok(moment__timed_out(&moment), "its time was up");
+	is_str(what__of(&moment), "gil", "but it was for the lock all the same");
+	block__free(block);
+}
+
 static void test_locks(void)
 {
 	static const struct {
@@ -305,6 +320,7 @@ static void test_vocabulary(void)
 int main(void)
 {
 	test_kernel();
+	test_slices();
 	test_locks();
 	test_collectors();
 	test_futex_args();

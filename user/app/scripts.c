@@ -153,7 +153,7 @@ uint64_t scripts__due_ns(const struct scripts *scripts)
 
 int scripts__look(struct scripts *scripts)
 {
-	uint64_t begin_ns = clock__mono_ns(), now_ns;
+	uint64_t begin_ns = clock__thread_ns();
 	struct program *program, *next;
 	int res = 0;
 
@@ -163,7 +163,6 @@ int scripts__look(struct scripts *scripts)
 		else
 			drop(scripts, program);
 	}
-	now_ns = clock__mono_ns();
-	scripts->due_ns = now_ns + LOOK_NS + (now_ns - begin_ns) * LOOK_SHARE;
+	scripts->due_ns = clock__mono_ns() + LOOK_NS + (clock__thread_ns() - begin_ns) * LOOK_SHARE;
 	return res;
 }

@@ -143,12 +143,13 @@ static void put_link(struct text *t, const struct block *block, size_t i)
 	put_stack(t, block, &link->wake_stack, "woke it in");
 }
 
-static void put_explained(struct text *t, const struct sample *sample)
+/* A wait in slices is longer than the last of them, which is its sample. */
+static void put_explained(struct text *t, const struct sample *sample, uint64_t chain_ns)
 {
 	text__put(t, STYLE_NONE, INDENT);
 	text__put_in_state(t, sample->state, text__state_cell(sample->state));
 	text__put(t, STYLE_NONE, " waited ");
-	text__put_duration(t, STYLE_NONE, sample->ns);
+	text__put_duration(t, STYLE_NONE, sample->ns > chain_ns ? sample->ns : chain_ns);
 	text__put(t, STYLE_NONE, " (");
 	text__put_in_state(t, sample->state, state__name(sample->state));
 	text__put(t, STYLE_NONE, "):");
@@ -158,7 +159,7 @@ static void put_explained(struct text *t, const struct sample *sample)
 void text__add_chain(struct text *t, const struct block *block)
 {
 	if (block->chain_cnt && block->chain_sample < block->sample_cnt)
-		put_explained(t, &block->samples[block->chain_sample]);
+		put_explained(t, &block->samples[block->chain_sample], block->chain[0].ns);
 	for (size_t i = 0; i < block->chain_cnt; i++)
 		put_link(t, block, i);
 }

@@ -9,47 +9,61 @@
 #include "model/evidence.h"
 #include "model/link.h"
 #include "model/sample.h"
+#include "model/series.h"
 #include "model/suspect.h"
 
 #define TRY_MAX		   8 /* waits of a kind: each may turn out to be nobody's fault */
 #define LINK_PREEMPTOR_MAX 16
 
-/* The longest wait of the kind that is not longer than `below`; NULL: none. */
-static const struct sample *longest(const struct chain_ask *ask, uint32_t state,
-				    const struct sample *below)
+/* A wait of the dispatch; of those in slices each is one, whose sample is the last slice's. */
+struct candidate {
+	size_t sample; /* index */
+	uint64_t ns;
+	struct wait wait;
+};
+
+/* Longer ones first; of equals the earlier one. */
+static bool comes_after(const struct candidate *a, const struct candidate *b)
 {
-	const struct sample *ret = NULL;
-	uint64_t ret_ns = 0;
+	return a->ns < b->ns || (a->ns == b->ns && a->sample > b->sample);
+}
+
+/* The longest wait of the kind, of those that come after `last`; NULL: of all. False: none. */
+static bool longest(const struct chain_ask *ask, uint32_t state, const struct candidate *last,
+		    struct candidate *ret)
+{
+	bool found = false;
 
 	for (size_t i = 0; i < ask->cnt; i++) {
-		const struct sample *sample = &ask->samples[i];
-		struct wait wait = wait__of_sample(sample, ask->tgid, ask->tid);
-		uint64_t ns = wait.end - wait.begin;
-		bool after = !below || ns < below->ns - below->runnable_ns ||
-			     (ns == below->ns - below->runnable_ns && sample > below);
+		struct candidate each = { .sample = i };
 
-		if (sample->state == state && after && wait__may_have_one(&wait) && ns > ret_ns) {
-			ret = sample;
-			ret_ns = ns;
-		}
+		if (ask->samples[i].state != state || series__goes_on(ask->samples, ask->cnt, i))
+			continue;
+		each.wait = series__wait(ask->samples, i, ask->tgid, ask->tid);
+		each.ns = each.wait.end - each.wait.begin;
+		if (!wait__may_have_one(&each.wait) || (last && !comes_after(&each, last)) ||
+		    (found && !comes_after(ret, &each)))
+			continue;
+		*ret = each;
+		found = true;
 	}
-	return ret;
+	return found;
 }
 
 /* A wait of that kind with somebody to answer for it. */
 static bool pick_of_kind(const struct others *others, const struct chain_ask *ask, uint32_t state,
 			 struct wait *wait, struct chain *ret)
 {
-	const struct sample *sample = NULL;
+	struct candidate candidate, last;
 
 	for (int i = 0; i < TRY_MAX; i++) {
 		struct suspect suspect;
 
-		sample = longest(ask, state, sample);
-		if (!sample)
+		if (!longest(ask, state, i ? &last : NULL, &candidate))
 			return false;
-		*wait = wait__of_sample(sample, ask->tgid, ask->tid);
-		ret->sample = sample - ask->samples;
+		last = candidate;
+		*wait = candidate.wait;
+		ret->sample = candidate.sample;
 		if (suspect__find(others, wait, &suspect))
 			return true;
 	}

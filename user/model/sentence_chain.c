@@ -46,6 +46,8 @@ static const char *joint(const struct link *link, uint32_t state, const char *wh
 {
 	if (link->role == LINK_HELD)
 		return " held by ";
+	if (is(what, "gil")) /* whoever lets go of it wakes the next one */
+		return " last held by ";
 	if (is_for_its_end(state, what))
 		return ": ";
 	if (sentence__is_spent(what) || is(what, "safepoint"))
@@ -146,6 +148,8 @@ static void add_end(struct strbuf *sb, const struct block *block, const struct l
 {
 	const struct frame *frame = stack__app_frame(&link->wake_stack);
 
+	if (!frame && link->state == JANK_STATE_RUNNABLE)
+		frame = stack__app_frame(&link->stack); /* as it lost the CPU */
 	if (!frame || !frame->language || has_place(link))
 		return;
 	strbuf__adds(sb, " in ");

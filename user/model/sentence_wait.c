@@ -253,7 +253,7 @@ static void add_details(struct clause *c, const struct moment *m)
 	}
 	add_memory(c);
 	if (!waited || !(waited->raw.hdr.flags & JANK_WAITED_TIMEOUT) ||
-	    waited->raw.timeout_ns == UINT64_MAX)
+	    waited->raw.timeout_ns == UINT64_MAX || is(c->part->what, "gil"))
 		return;
 	strbuf__adds(c->sb, moment__timed_out(m) ? ", until its timeout of " : ", timeout ");
 	clock__add_duration(c->sb, waited->raw.timeout_ns);

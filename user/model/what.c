@@ -135,7 +135,11 @@ const char *what__of_futex(const struct moment *m)
 
 static const char *of_futex(const struct moment *m)
 {
-	return moment__timed_out(m) ? "timeout" : what__of_futex(m);
+	const char *what = what__of_futex(m);
+
+	if (what && !strcmp(what, "gil")) /* which is asked for in slices, each with a time-out */
+		return what;
+	return moment__timed_out(m) ? "timeout" : what;
 }
 
 static const char *of_disk(const struct moment *m)
