@@ -40,7 +40,8 @@ def test_scenario(scenario, state, frame, *options):
     ok(bad.exact(hangs + blocks), f"{what}: both accounts are exact", result)
     ok({r["severity"] for r in hangs + blocks} == {"hang"}, f"{what}: severity hang", result)
     key = {"running": lambda r: r["time"]["running_ns"]}.get(state, lambda r: r["time"]["blocked_ns"].get(state, 0))
-    ok(all(key(r) > 0.5 * r["duration_ns"] for r in hangs + blocks), f"{what}: the time is {state}",
+    # beside other programs it waits for a CPU as well, which the kernel's own figures judge (truth.t)
+    ok(all(key(r) > 0.5 * (r["duration_ns"] - r["time"]["runnable_ns"]) for r in hangs + blocks), f"{what}: the time is {state}",
        [r["time"] for r in hangs])
     ok("-F" in options and state == "running" or all(frame in functions(h) for h in hangs),
        f"{what}: the stack so far", [functions(h) for h in hangs])
