@@ -133,6 +133,8 @@ def check_map(tap, folder):
             after = twice(server.do, "c")
     finally:
         server.end()
+    tap.check(sum("jcmd PID Compiler.perfmap" in line for line in trace.messages) == 1, "without a map the way to one is said",
+              *trace.messages[-3:])
     block = block_of(tap, trace.blocks, before)
     if tap.check(block, "without a map the handler is a block"):
         tap.check(not any(map(method, (frame for stack in stacks([block]) for frame in stack))), "… with no names of Java's")

@@ -60,6 +60,9 @@ def run(tap, folder, cold, mapped):
     of = {path: block_of(tap, trace.blocks, pair) for path, pair in moments.items()}
     what = "node --perf-basic-prof" if mapped else "node"
     check_run(tap, trace, what, "node", "node", "libuv")
+    hints = [line for line in trace.messages if "has no names in stacks" in line]
+    tap.check(mapped or (len(hints) == 1 and "--perf-basic-prof" in hints[0]), f"{what}: what gives made code names is said once",
+              *hints)
     check_cpu(tap, f"{what}: fibonacci", of["fibonacci"], mapped)
     check_cpu(tap, f"{what}: JSON.parse", of["parse"], mapped)
     check_wait(tap, f"{what}: execSync", of["exec"], "poll", ("epoll_wait", "epoll_pwait"), 195)

@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 
 #include "app/block_names.h"
+#include "app/jit_hint.h"
 #include "app/recorder.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -18,6 +19,7 @@
 struct sinker {
 	struct sinker_opts opts;
 	pthread_t thread;
+	struct jit_hint jit_hint;
 	uint64_t block_cnt, unwanted_block_cnt, unwanted_hang_cnt;
 	bool closed; /* stdout has no reader any more */
 	bool ending; /* the queue has its end */
@@ -98,6 +100,7 @@ static void on_block(struct sinker *sinker, struct item *item)
 		if (block_names__fill(block))
 			losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 		note(sinker, output__block(sinker->opts.output, block));
+		jit_hint__look(&sinker->jit_hint, block);
 		meet_chain(sinker, block);
 		sinker->block_cnt += block->type == BLOCK_JANK;
 		if (is_full(sinker))
@@ -295,6 +298,7 @@ bool sinker__finish(struct sinker *sinker, uint64_t patience_ns)
 	sinker->ending = true;
 	if (!join(sinker, patience_ns))
 		return false;
+	jit_hint__free(&sinker->jit_hint);
 	free(sinker);
 	return true;
 }
