@@ -124,6 +124,12 @@ static struct module *find_module(struct process_env *env, uint32_t pid,
 	return ret;
 }
 
+/* The vdso of a program that ran before may have been another: a 32-bit one. */
+static bool is_still(const struct mapped *old, const struct mapped *mapped)
+{
+	return old && old->module && (mapped->kind != MAPPED_VDSO || old->start == mapped->start);
+}
+
 static void find_modules(struct process_env *env, struct process *process, struct maps *maps)
 {
 	struct mapped *mapped, *old;
@@ -131,7 +137,7 @@ static void find_modules(struct process_env *env, struct process *process, struc
 
 	for (mapped = maps->mapped; mapped; mapped = mapped->hh.next) {
 		old = maps__same(&process->maps, mapped);
-		if (old && old->module) {
+		if (is_still(old, mapped)) {
 			mapped->module = old->module;
 			mapped->module->refs++;
 		} else if (!mapped->is_archive && opened++ < OPEN_MAX_CNT) {
