@@ -133,6 +133,32 @@ static void test_bound(void)
 	maps__free(&maps);
 }
 
+/* Files that come once, thousands of them. */
+static void test_many(void)
+{
+	struct maps maps, fresh;
+	unsigned i, readings = 0;
+
+	read_text(&maps, OTHER);
+	for (i = 1; i <= 4000; i++) {
+		const struct mapping mapping = { AT,	   AT + 0x2000, 0,	 0x801,
+						 1000 + i, 10 * i,	"/tmp/x" };
+		struct mapped *ret;
+
+		if (maps__add(&maps, &mapping, &ret) != -EINVAL)
+			continue;
+		read_text(&fresh, OTHER);
+		maps__keep_past(&fresh, &maps, 10 * i);
+		maps__free(&maps);
+		maps = fresh;
+		readings++;
+	}
+	ok(readings > 5 && readings < 12 && maps__bytes(&maps) < 400000,
+	   "of 4,000 files %zu bytes are kept, by %u readings", maps__bytes(&maps), readings);
+	check(&maps, AT, 39995, "/tmp/x");
+	maps__free(&maps);
+}
+
 int main(void)
 {
 	scratch__init();
@@ -140,5 +166,6 @@ int main(void)
 	test_pieces();
 	test_reading();
 	test_bound();
+	test_many();
 	return tap__done();
 }

@@ -75,7 +75,7 @@ const struct region *maps__find(const struct maps *maps, uint64_t addr);
 bool maps__is_past(const struct maps *maps);
 
 /* Adds one; what it lies over is past. Gets what was mapped, without a module when it is new; NULL: it is known already. 0, -ENOMEM, or -EINVAL:
- * only a reading can tell (an archive). */
+ * the maps are to be read again (an archive, or too much that is past). */
 int maps__add(struct maps *maps, const struct mapping *mapping, struct mapped **ret);
 
 /* Takes what is past from the reading before this one, and what is no longer there (since now_ns at most). */

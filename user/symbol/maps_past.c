@@ -9,6 +9,9 @@
 
 #include "symbol/maps_parts.h"
 
+#define FORGOTTEN_MAX                                                                              \
+	(4 * MAPS_PAST_MAX) /* files that nothing is left of, until the maps are read */
+
 static size_t past_cnt(const struct maps *maps)
 {
 	return maps->past_cnt < MAPS_PAST_MAX ? maps->past_cnt : MAPS_PAST_MAX;
@@ -110,15 +113,15 @@ int maps__add(struct maps *maps, const struct mapping *mapping, struct mapped **
 		set_since(maps, known, mapping->t_ns);
 		return 0;
 	}
+	if (HASH_COUNT(maps->mapped) > maps->cnt + FORGOTTEN_MAX)
+		return -EINVAL;
 	fresh.mapped = maps__mapped(maps, mapping);
 	if (!fresh.mapped)
 		return -ENOMEM;
 	if (fresh.mapped->is_archive)
 		return -EINVAL;
-	if (!fresh.mapped->module) { /* any of its regions names it, but one that is there */
-		fresh.mapped->start = mapping->start;
-		fresh.mapped->end = mapping->end;
-	}
+	fresh.mapped->start = mapping->start; /* any of its regions names it that is there */
+	fresh.mapped->end = mapping->end;
 	for (size_t i = 0; i < cnt && !res; i++) {
 		struct region old = maps->regions[i];
 
