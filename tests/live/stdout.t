@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """A stdout that has gone, is full, blocks or was never there; a stderr likewise."""
 import os
-import re
 import pty
+import re
 import select
 import signal
 import socket
