@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "base/text.h"
 #include "kernel/mmaps_record.h"
 #include "tests/tap.h"
 
@@ -128,8 +129,8 @@ static void test_map(void)
 	is_uint(rec.map.dev, makedev(254, 3), "its device");
 	is_uint(rec.map.inode, 42, "its inode");
 	is_str(rec.map.path, "/usr/lib/libuv.so.1", "its path");
-	is_str(mmaps__name(rec.map.path), "libuv.so.1", "the last part of it");
-	is_str(mmaps__name("libuv"), "libuv", "the last part of a path without any '/'");
+	is_str(text__base_name(rec.map.path), "libuv.so.1", "the last part of it");
+	is_str(text__base_name("libuv"), "libuv", "the last part of a path without any '/'");
 	make_map(&raw, 0, 42, "/usr/lib/libuv.so.1 (deleted)");
 	ok(decode(&raw, &rec), "a deleted file's");
 	is_str(rec.map.path, "/usr/lib/libuv.so.1", "… without the word");

@@ -104,17 +104,10 @@ static void add_idle(struct found *found)
 
 /* --- collecting */
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void add_frame(struct strbuf *sb, const struct frame *frame)
 {
 	strbuf__addf(sb, "%s (%s)", frame->function ? frame->function : "a function without a name",
-		     base_of(frame->module));
+		     text__base_name(frame->module));
 }
 
 /*

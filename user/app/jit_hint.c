@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/text.h"
 
 /* By how the executable's name begins. */
 static const struct {
@@ -40,7 +41,7 @@ static bool has_nameless(const struct block *block)
 
 static const char *remedy_of(const char *exe)
 {
-	const char *name = strrchr(exe, '/') ? strrchr(exe, '/') + 1 : exe;
+	const char *name = text__base_name(exe);
 	size_t i = 0;
 
 	while (strncmp(name, rows[i].exe, strlen(rows[i].exe)))

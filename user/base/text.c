@@ -67,3 +67,10 @@ void text__add_clean(struct strbuf *sb, const char *str)
 		}
 	}
 }
+
+const char *text__base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path ?: "";
+}

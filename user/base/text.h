@@ -18,4 +18,7 @@ bool text__is_control(const char *s, size_t len);
  * bytes (C0, DEL, C1) '?' . */
 void text__add_clean(struct strbuf *sb, const char *str);
 
+/* What is behind the last slash of a path, or all of it; "" for NULL. */
+const char *text__base_name(const char *path);
+
 #endif

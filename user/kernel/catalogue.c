@@ -8,16 +8,10 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "kernel/catalogue_data.h"
 #include "kernel/catalogue_embedded.h"
 #include "kernel/elffunc.h"
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 static int load_file(struct catalogue *cat, const char *path, struct err *err)
 {
@@ -173,7 +167,7 @@ static enum match match_library(const struct catalogue_library *library,
 										   : NO_MATCH;
 	if (!strcmp(library->glob, "*"))
 		return MATCH_ANY;
-	return fnmatch(library->glob, base_name(file->path), 0) ? NO_MATCH : MATCH_NAMED;
+	return fnmatch(library->glob, text__base_name(file->path), 0) ? NO_MATCH : MATCH_NAMED;
 }
 
 static enum match match_file(const struct catalogue_row *row, const struct catalogue_file *file)
@@ -288,7 +282,7 @@ static bool is_libc(const struct catalogue_file *file)
 					     "ld-*.so*", "libc.musl-*", "[[]vdso[]]" };
 
 	for (size_t i = 0; i < sizeof(globs) / sizeof(*globs); i++) {
-		if (!file->is_exe && !fnmatch(globs[i], base_name(file->path), 0))
+		if (!file->is_exe && !fnmatch(globs[i], text__base_name(file->path), 0))
 			return true;
 	}
 	return false;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "kernel/mmaps_record.h"
 
 #define RING_SZ	   (128u << 10)	    /* some 1,000 records */
@@ -197,7 +198,7 @@ static void deliver(const struct mmaps_ops *ops, const struct mmaps_record *reco
 {
 	switch (record->kind) {
 	case MMAPS_MAP:
-		if (ops->on_map && ops->wants(ops->ctx, mmaps__name(record->path)))
+		if (ops->on_map && ops->wants(ops->ctx, text__base_name(record->path)))
 			ops->on_map(ops->ctx, &record->map);
 		break;
 	case MMAPS_EXEC:

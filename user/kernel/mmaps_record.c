@@ -35,13 +35,6 @@ struct wire_lost {
 	uint64_t id, cnt;
 };
 
-const char *mmaps__name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* What is no file has a name like "//anon" or "[vdso]". */
 static bool take_path(const char *from, size_t len, char path[PATH_MAX])
 {

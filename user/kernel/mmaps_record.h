@@ -28,7 +28,4 @@ struct mmaps_record {
 /* A whole record with its header. False: of no interest, or not understood. */
 bool mmaps_record__decode(const void *data, size_t len, struct mmaps_record *ret);
 
-/* The last part of a path. */
-const char *mmaps__name(const char *path);
-
 #endif

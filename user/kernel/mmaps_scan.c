@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "kernel/maps_lines.h"
 #include "kernel/mmaps_record.h"
 
@@ -25,7 +26,7 @@ static int take(void *ctx, const struct maps_line *line)
 				       .inode = line->inode,
 				       .path = line->path };
 
-	if (scan->ops->wants(scan->ops->ctx, mmaps__name(line->path)))
+	if (scan->ops->wants(scan->ops->ctx, text__base_name(line->path)))
 		scan->ops->on_map(scan->ops->ctx, &map);
 	return 0;
 }

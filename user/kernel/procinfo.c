@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/living.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 
 #define TEXT_MAX   (64u << 10)
 #define PF_KTHREAD 0x00200000u
@@ -189,16 +190,9 @@ void procinfo__free(struct proc_info *info)
 	info->exe = info->cgroup = NULL;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 const char *procinfo__known_as(const struct proc_info *info)
 {
-	const char *program = info->exe ? base_name(info->exe) : info->comm;
+	const char *program = info->exe ? text__base_name(info->exe) : info->comm;
 
 	return strncmp(program, info->comm, strlen(info->comm)) ? info->comm : program;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/zip_entry.h"
 #include "kernel/catalogue.h"
 #include "kernel/elffunc.h"
@@ -48,13 +49,6 @@ static bool is_library_name(const char *name)
 			return true;
 	}
 	return false;
-}
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 static bool marks_fit(const struct target_wants *wants, const char *name, bool is_exe)
@@ -241,7 +235,7 @@ static bool has_lib(const struct targets *targets, const struct target_lib *lib)
 static int search_lib(struct search *search, const struct target_file *file, int fd)
 {
 	const struct target_lib *lib = search->lib;
-	const char *name = last_part(lib->path);
+	const char *name = text__base_name(lib->path);
 	int err = 0;
 
 	if (elffunc__open_within(fd, lib->base, lib->size, &search->elf))

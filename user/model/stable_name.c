@@ -6,14 +6,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define RUST_HASH_LEN 19 /* "::h" and 16 digits */
-
-static const char *base_name(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	return slash ? slash + 1 : path ? path : "";
-}
 
 /* Without ".cold", ".constprop.0" or the like at its end. Other dots are part of a name, as Go's are. */
 static size_t cut_suffix(const char *function, size_t len)
@@ -101,7 +96,7 @@ void stable_name__add_function(struct strbuf *sb, const char *function)
 	const char *name = skip_tier(function), *path = path_of(name);
 
 	if (path) {
-		const char *file = base_name(path);
+		const char *file = text__base_name(path);
 
 		strbuf__add(sb, name, path - name);
 		strbuf__add(sb, file, cut_line(file));
@@ -112,7 +107,7 @@ void stable_name__add_function(struct strbuf *sb, const char *function)
 
 void stable_name__add_module(struct strbuf *sb, const char *module)
 {
-	const char *name = base_name(module), *so = strstr(name, ".so");
+	const char *name = text__base_name(module), *so = strstr(name, ".so");
 	const char *deleted = strstr(name, " (deleted)");
 	size_t len = deleted ? (size_t)(deleted - name) : strlen(name);
 

@@ -50,13 +50,6 @@ void words__add_path(struct strbuf *sb, const char *path)
 	strbuf__adds(sb, path);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	return slash ? slash + 1 : path ? path : "";
-}
-
 /* glibc's own names of a function that programs call by another: "___pthread_mutex_lock", "__GI_getaddrinfo". */
 static const char *public_name(const char *function)
 {
@@ -77,23 +70,23 @@ void words__add_function(struct strbuf *sb, const struct frame *frame)
 		strbuf__free(&name);
 		return;
 	}
-	words__add_name(sb, base_name(frame->module));
+	words__add_name(sb, text__base_name(frame->module));
 	strbuf__addf(sb, "+0x%" PRIx64, frame->offset);
 }
 
 void words__add_nameless(struct strbuf *sb, const struct frame *frame)
 {
-	words__add_name(sb, base_name(frame->module));
+	words__add_name(sb, text__base_name(frame->module));
 	strbuf__adds(sb, " (no symbols)");
 }
 
 void words__add_place(struct strbuf *sb, const struct block *block, const struct frame *frame)
 {
-	const char *module = base_name(frame->module);
+	const char *module = text__base_name(frame->module);
 
 	words__add_function(sb, frame);
 	if (!frame->function || !*module ||
-	    (block->exe && !strcmp(module, base_name(block->exe))) ||
+	    (block->exe && !strcmp(module, text__base_name(block->exe))) ||
 	    (block->process && !strcmp(module, block->process)))
 		return;
 	strbuf__adds(sb, " (");

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 /* Innermost last: a stack is told by the first of these that it has. */
 enum owner { OWNER_APP, OWNER_LIBRARY, OWNER_INTERPRETER, OWNER_MACHINE, OWNER_NOBODY };
 
@@ -14,16 +16,9 @@ static const char *const libraries[] = {
 	"libjimage", "libverify", "libinstrument", "libmanagement", "libextnet", "libsimdsort",
 };
 
-static const char *base_of(const char *module)
-{
-	const char *slash = strrchr(module, '/');
-
-	return slash ? slash + 1 : module;
-}
-
 bool java__is_machine(const char *module)
 {
-	return !strcmp(base_of(module), "libjvm.so");
+	return !strcmp(text__base_name(module), "libjvm.so");
 }
 
 bool java__is_scratch(const char *name)
@@ -33,7 +28,7 @@ bool java__is_scratch(const char *name)
 
 static bool is_library(const char *module)
 {
-	const char *name = base_of(module);
+	const char *name = text__base_name(module);
 	size_t len;
 
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 
 #define MAGIC	      0x4a695444
 #define FILE_MAX_SZ   (1ull << 32)
@@ -65,7 +66,7 @@ void jitdump__free(struct jitdump *dump)
 
 bool jitdump__is(const struct mapped *mapped)
 {
-	const char *slash = strrchr(mapped->path, '/'), *at = slash ? slash + 1 : mapped->path;
+	const char *at = text__base_name(mapped->path);
 
 	if (mapped->kind != MAPPED_FILE || strncmp(at, "jit-", 4) || !isdigit((unsigned char)at[4]))
 		return false;

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static const char *const libraries[] = {
 	"libc",	  "libm",      "libpthread",	"libdl", "librt", "libstdc++",	       "libgcc_s",
 	"libc++", "libc++abi", "libc++_shared", "ld",	 "ld64",  "libc_malloc_debug", "libmvec",
@@ -31,7 +33,7 @@ static bool is_library(const char *name, const char *library)
 
 bool runtime__is(const char *module)
 {
-	const char *slash = strrchr(module, '/'), *name = slash ? slash + 1 : module;
+	const char *name = text__base_name(module);
 	size_t i;
 
 	for (i = 0; i < sizeof(programs) / sizeof(*programs); i++)
