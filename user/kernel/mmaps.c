@@ -271,28 +271,27 @@ static unsigned look(struct mmaps *mmaps)
 	return cnt;
 }
 
+bool mmaps__consume_until(struct mmaps *mmaps, uint64_t until_ns)
+{
+	struct cpu_ring *ring;
+
+	if (!look(mmaps))
+		return false;
+	while ((ring = oldest(mmaps)) && ring->ts_ns <= until_ns)
+		take(mmaps, ring);
+	return true;
+}
+
 /*
  * What was written after the first ring's look may have a cause in it that we have not read, so it waits
  * for the next look, which follows at once. In the last round it waits no longer.
  */
-void mmaps__consume_until(struct mmaps *mmaps, uint64_t until_ns)
-{
-	struct cpu_ring *ring;
-
-	if (look(mmaps))
-		while ((ring = oldest(mmaps)) && ring->ts_ns <= until_ns)
-			take(mmaps, ring);
-}
-
 void mmaps__consume(struct mmaps *mmaps)
 {
 	for (unsigned round = 1; round <= ROUNDS_MAX; round++) {
 		uint64_t now_ns = round < ROUNDS_MAX ? clock__mono_ns() : UINT64_MAX;
-		struct cpu_ring *ring;
 
-		if (!look(mmaps))
+		if (!mmaps__consume_until(mmaps, now_ns))
 			return;
-		while ((ring = oldest(mmaps)) && ring->ts_ns <= now_ns)
-			take(mmaps, ring);
 	}
 }

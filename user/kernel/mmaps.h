@@ -50,8 +50,8 @@ int mmaps__fd(const struct mmaps *mmaps);
 /* Hands on all there is. */
 void mmaps__consume(struct mmaps *mmaps);
 
-/* Hands on what there is of before that time, or a little more. */
-void mmaps__consume_until(struct mmaps *mmaps, uint64_t until_ns);
+/* Hands on what there is of before that time, or a little more. False: there is nothing, of any time. */
+bool mmaps__consume_until(struct mmaps *mmaps, uint64_t until_ns);
 
 /* Hands on what runs already: one pass over /proc/PID/maps of all processes. Once at the start, after
  * mmaps__new, and after a loss. 0 or -errno. */

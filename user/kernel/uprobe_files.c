@@ -252,6 +252,11 @@ static void on_lost(void *ctx, uint64_t cnt)
 
 struct mmaps_ops uprobe_files__ops(struct uprobe_files *files)
 {
-	return (struct mmaps_ops){ wants_name, on_map,	on_exec, on_fork,
-				   on_exit_of, on_lost, files,	 false };
+	return (struct mmaps_ops){ .wants = wants_name,
+				   .on_map = on_map,
+				   .on_exec = on_exec,
+				   .on_fork = on_fork,
+				   .on_exit = on_exit_of,
+				   .on_lost = on_lost,
+				   .ctx = files };
 }

@@ -43,22 +43,19 @@ int mapped_file__open(const char *proc, uint32_t pid, const struct mapped *mappe
 {
 	const char *name = mapped->archive ? mapped->archive->path : mapped->path;
 	char path[PATH_MAX];
-	struct stat now;
+	struct stat named;
 	int fd, by_name;
 
 	snprintf(path, sizeof(path), "%s/%u/map_files/%llx-%llx", proc, pid,
 		 (unsigned long long)mapped->start, (unsigned long long)mapped->end);
-	fd = openfile__path(path, &now);
-	if (fd >= 0 && mapped_file__is(mapped, &now)) {
-		*st = now;
+	fd = openfile__path(path, st);
+	if (name[0] != '/' || (fd >= 0 && mapped_file__is(mapped, st)))
 		return fd;
-	}
-	by_name = name[0] == '/' ? open_name(proc, pid, mapped, name, st) : fd;
-	if (by_name >= 0 && by_name != fd) {
-		if (fd >= 0)
-			close(fd);
-		return by_name;
-	}
-	*st = now;
-	return fd >= 0 ? fd : by_name;
+	by_name = open_name(proc, pid, mapped, name, &named);
+	if (fd >= 0 && by_name < 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	*st = named;
+	return by_name;
 }
