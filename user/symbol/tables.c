@@ -131,15 +131,15 @@ int tables__behind_call(struct process_env *env, struct process *process,
 {
 	uint64_t *slot;
 	uint8_t code[CALL_BYTES];
+	bool past;
 	int ret;
 
 	if (region->mapped->kind == MAPPED_SPECIAL)
 		return 0;
-	if (!process->calls && !maps__is_past(&process->maps))
+	past = maps__is_past(&process->maps);
+	if (!process->calls && !past)
 		process->calls = calloc(1, sizeof(*process->calls));
-	slot = process->calls && !maps__is_past(&process->maps)
-		       ? &process->calls->addresses[addr % CALLS_MAX]
-		       : NULL;
+	slot = process->calls && !past ? &process->calls->addresses[addr % CALLS_MAX] : NULL;
 	if (slot && *slot == addr)
 		return 1;
 	ret = tables__code(env, process, region, addr - CALL_BYTES, code, sizeof(code));

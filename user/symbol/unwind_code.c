@@ -71,9 +71,9 @@ bool unwind_code__pushed_link(const uint8_t *code)
 {
 	bool ends = false;
 
-	for (size_t i = 0; i < UNWIND_PROLOGUE && !ends; i += sizeof(uint32_t))
+	for (size_t i = 0; i < UNWIND_STUB && !ends; i += sizeof(uint32_t))
 		ends = insn_at(code + i) == BR_X17;
-	for (size_t i = sizeof(uint32_t); ends && i <= UNWIND_BEFORE; i += sizeof(uint32_t))
+	for (size_t i = sizeof(uint32_t); ends && i <= UNWIND_STUB; i += sizeof(uint32_t))
 		if (insn_at(code - i) == PUSH_LINK)
 			return true;
 	return false;

@@ -9,10 +9,11 @@
 
 #define UNWIND_PROLOGUE 16 /* bytes of a function's first instructions */
 #ifdef __aarch64__
-#define UNWIND_BEFORE 16 /* bytes before an instruction */
+#define UNWIND_BEFORE 0 /* bytes before an instruction */
 #else
 #define UNWIND_BEFORE 1
 #endif
+#define UNWIND_STUB 16 /* bytes of a linker's stub */
 
 /* Whether a function that begins with these UNWIND_PROLOGUE bytes sets up a frame pointer. size gets how far the caller's stack
  * pointer lies above it, where that is not the same in all functions; 0: not known, or as everywhere. */
@@ -28,8 +29,8 @@ bool unwind_code__changes_stack(const uint8_t *code, size_t len);
 bool unwind_code__is_frameless(const uint8_t *code, unsigned *slot);
 
 /*
- * Whether a stub of the linker's (PLT0) has pushed a pair of words before `code`, the second of which is the return address. False on x86-64, where
- * the linker makes tables for its stubs.
+ * Whether a stub of the linker's (PLT0) has pushed a pair of words before `code`, the second of which is the return address: UNWIND_STUB bytes
+ * before it and as many from there on. False on x86-64, where the linker makes tables for its stubs.
  */
 bool unwind_code__pushed_link(const uint8_t *code);
 

@@ -51,11 +51,12 @@ static bool has_no_frame_yet(struct walk *w, uint64_t *ret_slot)
 /* Within the linker's stub that asks for a function by its number. */
 static bool leave_stub(struct walk *w, uint64_t *pc)
 {
-	uint8_t code[UNWIND_BEFORE + UNWIND_PROLOGUE];
+	uint8_t code[2 * UNWIND_STUB];
 	struct unwind_place caller;
 
-	if (!code_at(w, w->at.region, w->at.pc - UNWIND_BEFORE, code, sizeof(code)) ||
-	    !unwind_code__pushed_link(code + UNWIND_BEFORE) ||
+	if (w->arch->link == NO_REG ||
+	    !code_at(w, w->at.region, w->at.pc - UNWIND_STUB, code, sizeof(code)) ||
+	    !unwind_code__pushed_link(code + UNWIND_STUB) ||
 	    !walk__word(w, w->low + w->arch->word, pc))
 		return false;
 	*pc &= w->arch->pc_mask;
@@ -75,14 +76,13 @@ static bool leaf_address(struct walk *w, uint64_t slot, struct unwind_place *ret
 	return walk__place(w, pc & w->arch->pc_mask, false, ret) && walk__is_return(w, ret, false);
 }
 
-/* Whether nothing from there to here has moved the stack pointer. */
+/* Whether nothing from there (may_begin) to here has moved the stack pointer. */
 static bool is_straight(struct walk *w, uint64_t begin)
 {
 	uint8_t code[LEAF_MAX];
 	uint64_t len = w->at.pc - begin;
 
-	return begin <= w->at.pc && len <= sizeof(code) &&
-	       code_at(w, w->at.region, begin, code, len) && !unwind_code__changes_stack(code, len);
+	return code_at(w, w->at.region, begin, code, len) && !unwind_code__changes_stack(code, len);
 }
 
 static bool may_begin(struct walk *w, uint64_t addr)

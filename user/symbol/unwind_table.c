@@ -61,11 +61,11 @@ static bool apply(struct walk *w, const struct cfi_rule *rule, uint64_t cfa, uin
 	return false;
 }
 
-static const struct cfi_rule *rule_of(const struct walk *w, unsigned reg)
+static const struct cfi_rule *rule_of(const struct unwind_place *at, unsigned reg)
 {
-	const struct cfi_rule *rules = cfi__rules(w->at.cfi, &w->at.row);
+	const struct cfi_rule *rules = cfi__rules(at->cfi, &at->row);
 
-	for (unsigned i = 0; i < w->at.row.rule_cnt; i++)
+	for (unsigned i = 0; i < at->row.rule_cnt; i++)
 		if (rules[i].reg == reg)
 			return &rules[i];
 	return NULL;
@@ -81,7 +81,7 @@ static bool is_above(const struct walk *w, uint64_t cfa)
 
 static enum unwind_step find_pc(struct walk *w, uint64_t cfa, uint64_t *pc)
 {
-	const struct cfi_rule *rule = rule_of(w, w->at.row.ra);
+	const struct cfi_rule *rule = rule_of(&w->at, w->at.row.ra);
 
 	w->why = STACK_END_ASTRAY;
 	if (!rule && w->at.row.ra == w->arch->link && walk__reg(w, w->arch->link, pc))
@@ -94,9 +94,9 @@ static enum unwind_step find_pc(struct walk *w, uint64_t cfa, uint64_t *pc)
 }
 
 /* Where the return address is, from the CFA on; false: in a register, or not at one place. */
-static bool ra_offset(const struct walk *w, int64_t *ret)
+static bool ra_offset(const struct unwind_place *at, int64_t *ret)
 {
-	const struct cfi_rule *rule = rule_of(w, w->at.row.ra);
+	const struct cfi_rule *rule = rule_of(at, at->row.ra);
 	bool ok = rule && rule->how == CFI_OFFSET;
 
 	*ret = ok ? rule->value : 0;
@@ -145,16 +145,12 @@ static void find_regs(struct walk *w, uint64_t cfa)
 static void skip_pushed(struct walk *w, uint64_t cfa)
 {
 	struct unwind_place next;
-	struct walk there = *w;
 	int64_t off;
 
-	if (!ra_offset(w, &off)) {
-		if (!w->at.exact || cfa != w->bottom || !walk__place(w, w->at.pc + 4, true, &next))
-			return;
-		there.at = next;
-		if (next.row.cfa.reg != w->at.row.cfa.reg || !ra_offset(&there, &off))
-			return;
-	}
+	if (!ra_offset(&w->at, &off) &&
+	    (!w->at.exact || cfa != w->bottom || !walk__place(w, w->at.pc + 4, true, &next) ||
+	     next.row.cfa.reg != w->at.row.cfa.reg || !ra_offset(&next, &off)))
+		return;
 	if (off < 0)
 		return;
 	w->low = cfa + 2 * w->arch->word * (1 + off / (2 * w->arch->word));
