@@ -9,8 +9,8 @@
 
 #include "symbol/maps_parts.h"
 
-#define FORGOTTEN_MAX                                                                              \
-	(4 * MAPS_PAST_MAX) /* files that nothing is left of, until the maps are read */
+/* Files that nothing is left of, until the maps are read again. */
+#define FORGOTTEN_MAX (4 * MAPS_PAST_MAX)
 
 static size_t past_cnt(const struct maps *maps)
 {
@@ -54,34 +54,56 @@ static bool overlap(const struct region *a, uint64_t start, uint64_t end)
 	return a->start < end && start < a->end;
 }
 
-/* What remains of a region beside the new one. */
-static int add_rest(struct maps *maps, const struct region *old, const struct mapping *new)
+/* What remains of a region beside the one that came. */
+static int add_rest(struct maps *maps, const struct region *old, const struct mapping *came)
 {
 	struct region rest = *old;
 	int res = 0;
 
-	if (old->start < new->start) {
-		rest.end = new->start;
+	if (old->start < came->start) {
+		rest.end = came->start;
 		res = maps__add_region(maps, &rest);
 	}
-	if (!res && old->end > new->end) {
+	if (!res && old->end > came->end) {
 		rest = *old;
-		rest.start = new->end;
-		rest.offset += new->end - old->start;
+		rest.start = came->end;
+		rest.offset += came->end - old->start;
 		res = maps__add_region(maps, &rest);
 	}
 	return res;
 }
 
+/* Takes away what lies where it came, but for what remains beside it. */
+static int displace(struct maps *maps, const struct mapping *came)
+{
+	size_t cnt = maps->cnt, to = 0;
+	int res = 0;
+
+	for (size_t i = 0; i < cnt && !res; i++) {
+		struct region old = maps->regions[i];
+
+		if (!overlap(&old, came->start, came->end))
+			continue;
+		add_past(maps, &old, came->t_ns);
+		maps->regions[i].mapped = NULL;
+		res = add_rest(maps, &old, came);
+	}
+	for (size_t i = 0; i < maps->cnt; i++)
+		if (maps->regions[i].mapped)
+			maps->regions[to++] = maps->regions[i];
+	maps->cnt = to;
+	return res;
+}
+
 /* The region, if a reading of the maps came first. */
-static struct region *find_known(struct maps *maps, const struct mapping *new)
+static struct region *find_known(struct maps *maps, const struct mapping *came)
 {
 	for (size_t i = 0; i < maps->cnt; i++) {
 		struct region *region = &maps->regions[i];
 
-		if (region->start == new->start && region->end == new->end &&
-		    region->offset == new->offset && region->mapped->dev == new->dev &&
-		    region->mapped->inode == new->inode)
+		if (region->start == came->start && region->end == came->end &&
+		    region->offset == came->offset && region->mapped->dev == came->dev &&
+		    region->mapped->inode == came->inode)
 			return region;
 	}
 	return NULL;
@@ -105,8 +127,7 @@ int maps__add(struct maps *maps, const struct mapping *mapping, struct mapped **
 	struct region fresh = { mapping->start, mapping->end, mapping->offset, NULL,
 				mapping->t_ns };
 	struct region *known = find_known(maps, mapping);
-	size_t cnt = maps->cnt, to = 0;
-	int res = 0;
+	int res;
 
 	*ret = NULL;
 	if (known) {
@@ -122,20 +143,9 @@ int maps__add(struct maps *maps, const struct mapping *mapping, struct mapped **
 		return -EINVAL;
 	fresh.mapped->start = mapping->start; /* any of its regions names it that is there */
 	fresh.mapped->end = mapping->end;
-	for (size_t i = 0; i < cnt && !res; i++) {
-		struct region old = maps->regions[i];
-
-		if (!overlap(&old, mapping->start, mapping->end))
-			continue;
-		add_past(maps, &old, mapping->t_ns);
-		maps->regions[i].mapped = NULL;
-		res = add_rest(maps, &old, mapping);
-	}
-	res = res ?: maps__add_region(maps, &fresh);
-	for (size_t i = 0; i < maps->cnt; i++)
-		if (maps->regions[i].mapped)
-			maps->regions[to++] = maps->regions[i];
-	maps->cnt = to;
+	res = displace(maps, mapping);
+	if (!res)
+		res = maps__add_region(maps, &fresh);
 	maps__sort(maps);
 	*ret = fresh.mapped;
 	return res;
@@ -165,6 +175,23 @@ static void keep(struct maps *maps, struct maps *before, const struct region *ol
 		add_past(maps, &region, until_ns);
 }
 
+/* Whether it still is there, of the regions from `at` on; the times of those that lie where it was. */
+static bool still_there(const struct maps *maps, size_t at, const struct region *old,
+			uint64_t now_ns)
+{
+	const struct mapped *mapped = maps__same(maps, old->mapped);
+	bool same = false;
+
+	for (; at < maps->cnt && maps->regions[at].start < old->end; at++) {
+		struct region *region = &maps->regions[at];
+
+		same = region->start == old->start && region->end == old->end &&
+		       region->offset == old->offset && region->mapped == mapped;
+		region->since_ns = same ? old->since_ns : now_ns;
+	}
+	return same;
+}
+
 /* Both are in the order of addresses. */
 void maps__keep_past(struct maps *maps, struct maps *before, uint64_t now_ns)
 {
@@ -177,18 +204,10 @@ void maps__keep_past(struct maps *maps, struct maps *before, uint64_t now_ns)
 	}
 	for (size_t i = 0; i < before->cnt; i++) {
 		const struct region *old = &before->regions[i];
-		bool same = false;
 
 		while (at < maps->cnt && maps->regions[at].end <= old->start)
 			at++;
-		for (size_t k = at; k < maps->cnt && maps->regions[k].start < old->end; k++) {
-			struct region *new = &maps->regions[k];
-
-			same = new->start == old->start &&new->end == old->end &&new->offset ==
-			       old->offset &&new->mapped == maps__same(maps, old->mapped);
-			new->since_ns = same ? old->since_ns : now_ns;
-		}
-		if (!same)
+		if (!still_there(maps, at, old, now_ns))
 			keep(maps, before, old, now_ns);
 	}
 }
