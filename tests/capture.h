@@ -109,4 +109,13 @@ static inline void capture__go_on(pid_t pid)
 	ptrace(PTRACE_CONT, pid, NULL, NULL);
 }
 
+/* One instruction on. False: it is gone. */
+static inline bool capture__step(pid_t pid)
+{
+	int status;
+
+	return !ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) &&
+	       waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status);
+}
+
 #endif

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "symbol/symbolize.h"
+#include "symbol/unwind.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
 
@@ -139,5 +140,22 @@ FIXTURE_FN struct frame fixture__frame(struct symbolizer *sym, uint32_t pid, uin
 		is_str(named_frame.function, (want), "the name is %s", (want));                    \
 		is_uint(named_frame.offset, (want_offset), "… and the offset");                    \
 	} while (0)
+
+/* Which of the functions that it printed an address lies in, if they are in the order of their addresses; -1: none. */
+FIXTURE_FN int fixture__function_at(const struct fixture *fx, uint64_t addr)
+{
+	for (size_t i = 0; i + 1 < fx->cnt; i++)
+		if (addr >= fx->addrs[i].addr && addr < fx->addrs[i + 1].addr)
+			return i;
+	return -1;
+}
+
+FIXTURE_FN void fixture__show_walk(const struct fixture *fx, const struct unwound *got)
+{
+	diag("ended: %d in %s", got->end, got->module ?: "-");
+	for (uint32_t i = 0; i < got->cnt; i++)
+		diag("%2u %llx in %d", i, (unsigned long long)got->addresses[i],
+		     fixture__function_at(fx, got->addresses[i] - (i > 0)));
+}
 
 #endif

@@ -86,17 +86,6 @@ struct score {
 	unsigned ends[STACK_END_DEEP + 1];
 };
 
-/* The function of ours that has the address: its number in the order of the source; -1: none of ours. */
-static int function_at(const struct fixture *fx, uint64_t addr)
-{
-	int ret = -1;
-
-	for (size_t i = 0; i + 1 < fx->cnt; i++)
-		if (addr >= fx->addrs[i].addr && addr < fx->addrs[i + 1].addr)
-			ret = i;
-	return ret;
-}
-
 enum { CMP = 1, ON_SIGNAL = 2, C = 3, B = 4, A = 5 };
 
 /* Behind c comes b, behind b a; c is reached from nothing but what it calls. */
@@ -106,7 +95,7 @@ static bool is_chain(const struct fixture *fx, const struct unwound *got, bool *
 
 	*ret_whole = false;
 	for (uint32_t i = 0; i < got->cnt; i++, before = at) {
-		at = function_at(fx, got->addresses[i] - (i > 0));
+		at = fixture__function_at(fx, got->addresses[i] - (i > 0));
 		if ((before == C && at != B) || (before == B && at != A) ||
 		    (at == B && i && before != C && before != -1) ||
 		    (at == A && i && before != B && before != -1) || (before == A && at >= 0))
@@ -114,14 +103,6 @@ static bool is_chain(const struct fixture *fx, const struct unwound *got, bool *
 		*ret_whole |= before == B && at == A;
 	}
 	return true;
-}
-
-static void show(const struct fixture *fx, const struct unwound *got)
-{
-	diag("ended: %d in %s", got->end, got->module ?: "-");
-	for (uint32_t i = 0; i < got->cnt; i++)
-		diag("%2u %llx in %d", i, (unsigned long long)got->addresses[i],
-		     function_at(fx, got->addresses[i] - (i > 0)));
 }
 
 static void take(struct symbolizer *sym, const struct fixture *fx, struct score *score)
@@ -139,9 +120,9 @@ static void take(struct symbolizer *sym, const struct fixture *fx, struct score 
 	score->ends[got.end]++;
 	score->complete += got.end == STACK_END_COMPLETE;
 	if (!is_chain(fx, &got, &whole) && !score->wrong++)
-		show(fx, &got);
+		fixture__show_walk(fx, &got);
 	else if (got.end != STACK_END_COMPLETE && getenv("JANK_UNWIND_SHOW"))
-		show(fx, &got);
+		fixture__show_walk(fx, &got);
 	score->chains += whole;
 	capture__go_on(fx->pid);
 }

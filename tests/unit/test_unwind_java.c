@@ -52,15 +52,6 @@ static const char source[] =
 
 enum { STUB, ENTRY, INTERP, OUT, COMPILED, KEEPS, PIECES };
 
-/* Its number in the order of the code; -1: none of it. */
-static int piece_at(const struct fixture *fx, uint64_t addr)
-{
-	for (size_t i = 0; i + 1 < fx->cnt; i++)
-		if (addr >= fx->addrs[i].addr && addr < fx->addrs[i + 1].addr)
-			return i;
-	return -1;
-}
-
 /* By whom it is called: the interpreter's frame is made in its entry, and gone in the way out. */
 static int caller_of(int piece)
 {
@@ -73,11 +64,12 @@ enum verdict { WHOLE, SHORT, WRONG };
 
 static enum verdict judge(const struct fixture *fx, const struct unwound *got)
 {
-	int at = piece_at(fx, got->addresses[0]), next;
+	int at = fixture__function_at(fx, got->addresses[0]), next;
 	uint32_t i;
 
 	for (i = 1; at >= STUB && i < got->cnt; i++) {
-		next = piece_at(fx, got->addresses[i] - (got->addresses[i] != fx->addrs[0].addr));
+		next = fixture__function_at(fx, got->addresses[i] -
+							(got->addresses[i] != fx->addrs[0].addr));
 		if (next != caller_of(at) &&
 		    (at != INTERP || next != INTERP || i > 1)) /* a call within it */
 			return WRONG;
@@ -86,20 +78,12 @@ static enum verdict judge(const struct fixture *fx, const struct unwound *got)
 	return got->end == STACK_END_COMPLETE && at < STUB ? WHOLE : SHORT;
 }
 
-static bool step(pid_t pid)
-{
-	int status;
-
-	return !ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) &&
-	       waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status);
-}
-
 static void show(const struct fixture *fx, const struct unwound *got)
 {
 	diag("ended: %d in %s", got->end, got->module ?: "-");
 	for (uint32_t i = 0; i < got->cnt; i++)
 		diag("%2u %llx in %d, of it +%llx", i, (unsigned long long)got->addresses[i],
-		     piece_at(fx, got->addresses[i]),
+		     fixture__function_at(fx, got->addresses[i]),
 		     (unsigned long long)(got->addresses[i] - fx->addrs[0].addr));
 }
 
@@ -115,13 +99,14 @@ static void test_steps(bool java)
 	if (ptrace(PTRACE_SEIZE, fx.pid, NULL, (void *)PTRACE_O_EXITKILL) ||
 	    !capture__take(fx.pid, STACK, &capture))
 		return skip(1, "ptrace: %s", strerror(errno));
-	for (; taken < STEPS && step(fx.pid) && capture__again(fx.pid, STACK, &capture); taken++) {
+	for (; taken < STEPS && capture__step(fx.pid) && capture__again(fx.pid, STACK, &capture);
+	     taken++) {
 		enum verdict verdict;
 		int at;
 
 		if (symbolizer__unwind(sym, fx.pid, &capture.copy, &got))
 			abort();
-		at = piece_at(&fx, got.addresses[0]);
+		at = fixture__function_at(&fx, got.addresses[0]);
 		if (at >= 0)
 			seen[at]++;
 		verdict = judge(&fx, &got);

@@ -29,46 +29,21 @@ static const char source[] = "#include <alloca.h>\n#include <stdio.h>\n#include 
 
 enum { LEAF = 1, MANY = 2, ROOM = 3 };
 
-/* Its number in the order of the source; -1: none of ours. */
-static int function_at(const struct fixture *fx, uint64_t addr)
-{
-	for (size_t i = 0; i + 1 < fx->cnt; i++)
-		if (addr >= fx->addrs[i].addr && addr < fx->addrs[i + 1].addr)
-			return i;
-	return -1;
-}
-
 /* leaf is called by many, that by room, that by main. */
 static bool is_whole(const struct fixture *fx, const struct unwound *got)
 {
-	int at = function_at(fx, got->addresses[0]);
+	int at = fixture__function_at(fx, got->addresses[0]);
 
 	if (got->end != STACK_END_COMPLETE)
 		return false;
 	for (uint32_t i = 1; at >= LEAF && at <= ROOM; i++) {
-		int next = i < got->cnt ? function_at(fx, got->addresses[i] - 1) : -2;
+		int next = i < got->cnt ? fixture__function_at(fx, got->addresses[i] - 1) : -2;
 
 		if (next != (at == ROOM ? -1 : at + 1))
 			return false;
 		at = next;
 	}
 	return true;
-}
-
-static bool step(pid_t pid)
-{
-	int status;
-
-	return !ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) &&
-	       waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status);
-}
-
-static void show(const struct fixture *fx, const struct unwound *got)
-{
-	diag("ended: %d in %s", got->end, got->module ?: "-");
-	for (uint32_t i = 0; i < got->cnt; i++)
-		diag("%2u %llx in %d", i, (unsigned long long)got->addresses[i],
-		     function_at(fx, got->addresses[i] - (i > 0)));
 }
 
 static void test_steps(const char *flags)
@@ -90,15 +65,16 @@ static void test_steps(const char *flags)
 	if (ptrace(PTRACE_SEIZE, fx.pid, NULL, (void *)PTRACE_O_EXITKILL) ||
 	    !capture__take(fx.pid, STACK, &capture))
 		return skip(1, "ptrace: %s", strerror(errno));
-	for (; taken < STEPS && step(fx.pid) && capture__again(fx.pid, STACK, &capture); taken++) {
+	for (; taken < STEPS && capture__step(fx.pid) && capture__again(fx.pid, STACK, &capture);
+	     taken++) {
 		int at;
 
 		if (symbolizer__unwind(sym, fx.pid, &capture.copy, &got))
 			abort();
-		at = function_at(&fx, got.addresses[0]);
+		at = fixture__function_at(&fx, got.addresses[0]);
 		seen[at < 0 ? 0 : at]++;
 		if (!is_whole(&fx, &got) && !bad++)
-			show(&fx, &got);
+			fixture__show_walk(&fx, &got);
 	}
 	ok(taken == STEPS && !bad && seen[LEAF] && seen[MANY] && seen[ROOM],
 	   "%s: the whole chain at each of %u instructions, but for %u", flags, taken, bad);
