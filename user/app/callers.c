@@ -307,22 +307,14 @@ static int fill(struct callers *callers, uint32_t tid, struct stack *stack)
 	return res;
 }
 
-static int fill_link(struct callers *callers, struct link *link)
-{
-	int res = fill(callers, link->task.tid, &link->stack);
-
-	return res ?: fill(callers, link->task.tid, &link->wake_stack);
-}
-
 int callers__fill(void *ctx, struct block *block)
 {
-	struct callers *callers = ctx;
+	struct stack *stack;
+	uint32_t tid;
 	int res = 0;
 
-	for (size_t i = 0; !res && i < block->sample_cnt; i++)
-		res = fill(callers, block->tid, &block->samples[i].stack);
-	for (size_t i = 0; !res && i < block->chain_cnt; i++)
-		res = fill_link(callers, &block->chain[i]);
+	for (size_t nr = 0; !res && (stack = block__stack(block, nr, &tid)); nr++)
+		res = fill(ctx, tid, stack);
 	return res;
 }
 

@@ -76,23 +76,16 @@ static int fill(const json_t *list, size_t *at, uint32_t tid, struct stack *stac
 	return 0;
 }
 
-static int fill_link(const json_t *list, size_t *at, struct link *link)
-{
-	int res = fill(list, at, link->task.tid, &link->stack);
-
-	return res ?: fill(list, at, link->task.tid, &link->wake_stack);
-}
-
 int recorded__callers(void *recorded, struct block *block)
 {
 	const struct recorded_entry *entry = recorded__of_block(recorded, block, JOURNAL_CALLERS);
 	const json_t *list = entry ? json_object_get(entry->json, "stacks") : NULL;
+	struct stack *stack;
 	size_t at = 0;
+	uint32_t tid;
 	int res = 0;
 
-	for (size_t i = 0; !res && i < block->sample_cnt; i++)
-		res = fill(list, &at, block->tid, &block->samples[i].stack);
-	for (size_t i = 0; !res && i < block->chain_cnt; i++)
-		res = fill_link(list, &at, &block->chain[i]);
+	for (size_t nr = 0; !res && (stack = block__stack(block, nr, &tid)); nr++)
+		res = fill(list, &at, tid, stack);
 	return res;
 }

@@ -47,16 +47,14 @@ static void add_stack(struct jsonw *w, uint32_t tid, const struct stack *stack)
 
 int recorder__callers(struct recorder *rec, const struct block *block)
 {
+	const struct stack *stack;
 	struct jsonw w;
+	uint32_t tid;
 
 	recorder__begin(rec, block, &w);
 	jsonw__karray(&w, "stacks");
-	for (size_t i = 0; i < block->sample_cnt; i++)
-		add_stack(&w, block->tid, &block->samples[i].stack);
-	for (size_t i = 0; i < block->chain_cnt; i++) {
-		add_stack(&w, block->chain[i].task.tid, &block->chain[i].stack);
-		add_stack(&w, block->chain[i].task.tid, &block->chain[i].wake_stack);
-	}
+	for (size_t nr = 0; (stack = block__stack(block, nr, &tid)); nr++)
+		add_stack(&w, tid, stack);
 	jsonw__array_end(&w);
 	return recorder__write(rec, JOURNAL_CALLERS, &w);
 }

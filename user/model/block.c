@@ -67,6 +67,21 @@ size_t block__bytes(const struct block *block)
 	return sum;
 }
 
+struct stack *block__stack(const struct block *block, size_t nr, uint32_t *tid)
+{
+	struct link *link;
+
+	*tid = block->tid;
+	if (nr < block->sample_cnt)
+		return &block->samples[nr].stack;
+	nr -= block->sample_cnt;
+	if (nr / 2 >= block->chain_cnt)
+		return NULL;
+	link = &block->chain[nr / 2];
+	*tid = link->task.tid;
+	return nr % 2 ? &link->wake_stack : &link->stack;
+}
+
 #define X_STATE(nr, NAME, key) [nr] = key,
 #define X_LOOP(nr, NAME, key)  [nr] = key,
 static const char *const state_names[] = { JANK_STATES(X_STATE) };

@@ -250,7 +250,10 @@ struct summary {
 struct block *block__new(void);			/* zeroed; NULL when out of memory */
 void block__free(struct block *block);		/* accepts NULL */
 size_t block__bytes(const struct block *block); /* of memory, about */
-void summary__free(struct summary *summary);	/* what it points to, not itself */
+
+/* All of its stacks, in one order: its samples', then each link's own and that of its wake-up. NULL: there is no stack nr. tid: whose it is. */
+struct stack *block__stack(const struct block *block, size_t nr, uint32_t *tid);
+void summary__free(struct summary *summary); /* what it points to, not itself */
 
 const char *state__name(uint32_t state); /* the contract's key; "other" for an unknown one */
 const char *loop__name(uint32_t loop);	 /* the contract's `loop`; "unknown" for an unknown one */
