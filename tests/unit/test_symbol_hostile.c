@@ -247,10 +247,12 @@ static void check_cut_file(void)
 	struct symbolizer *sym = fixture__symbolizer(NULL, NULL);
 	struct fixture fx;
 	struct frame frame;
+	struct err err = { 0 };
 
 	fixture__sh("cp $D/plain $D/run");
 	fixture__run(&fx, "run");
-	is_int(symbolizer__process(sym, fx.pid, NULL), 0, "a program is seen");
+	if (!is_int(symbolizer__process(sym, fx.pid, &err), 0, "a program is seen"))
+		diag("%s", err.msg);
 	fixture__stop(&fx);
 	fixture__sh("truncate -s 5000 $D/run");
 	frame = fixture__frame(sym, fx.pid, fixture__addr(&fx, "fn"), true);

@@ -41,6 +41,15 @@ function churn() {
 	return ring.length;
 }
 
+// Only with --expose-gc.
+function collect() {
+	const length = churn();
+
+	for (let i = 0; i < 4; i++)
+		gc();
+	return length;
+}
+
 function observe() {
 	new PerformanceObserver((list) => {
 		for (const { duration, detail } of list.getEntries())
@@ -59,6 +68,7 @@ const paths = {
 	'/parse-large': () => JSON.parse(large).length,
 	'/keep': () => keep(1200000),
 	'/churn': churn,
+	'/collect': collect,
 	'/observe': observe,
 	'/collections': () => JSON.stringify(collections.splice(0)),
 	'/wait': () => Atomics.wait(cell, 0, 0, 150),
