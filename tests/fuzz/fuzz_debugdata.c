@@ -86,20 +86,17 @@ static size_t pack(const void *bytes, size_t len)
 /* Names of the small file in it: the outer one has none of its own. */
 static void read_module(const struct image *img)
 {
-	struct module *module = calloc(1, sizeof(*module));
 	struct modules modules = { 0 };
+	struct module *module = modules__get(&modules, &(struct module_id){ 0 });
 	const struct module_tab *tab;
 	uint64_t delta;
 
 	if (!module)
 		abort();
-	module->fd = -1;
 	module__build(module, img, NULL);
 	for (uint64_t off = 0; off < OUTER_SZ; off += 7)
 		run.named += module__find(&modules, module, off, &tab, &delta) != NULL;
 	module->loaded = true;
-	module->refs = 1;
-	HASH_ADD(hh, modules.table, id, sizeof(module->id), module);
 	modules__free(&modules);
 }
 

@@ -83,7 +83,7 @@ static void read_module(const void *bytes, size_t len)
 {
 	struct debugfile_places places = { "/nonexistent", NULL, "/nonexistent/file", NULL };
 	struct modules modules = { 0 };
-	struct module *module = calloc(1, sizeof(*module));
+	struct module *module = modules__get(&modules, &(struct module_id){ 0 });
 	void *copy = malloc(len ? len : 1);
 	struct image img;
 
@@ -91,7 +91,6 @@ static void read_module(const void *bytes, size_t len)
 		abort();
 	memcpy(copy, bytes, len);
 	image__of_mem(&img, copy, len);
-	module->fd = -1;
 	module__build(module, &img, &places);
 	free(copy);
 	run.ids += module->build_id[0] != 0;
@@ -100,8 +99,6 @@ static void read_module(const void *bytes, size_t len)
 		run.broken = "a build id that is none";
 	look_up(&modules, module, len);
 	module->loaded = true;
-	module->refs = 1;
-	HASH_ADD(hh, modules.table, id, sizeof(module->id), module);
 	if (modules__bytes(&modules) > BYTES_MAX)
 		run.broken = "memory without a bound";
 	modules__free(&modules);

@@ -50,14 +50,13 @@ static size_t use(const unsigned char *data, size_t size)
 	const struct module_tab *tab = NULL;
 	struct modules modules = { 0 };
 	char name[NAME_MAX_LEN], shown[DEMANGLE_MAX];
-	struct module *module = calloc(1, sizeof(*module));
+	struct module *module = modules__get(&modules, &(struct module_id){ 0 });
 	struct image img;
 	uint64_t delta, off;
 	size_t named = 0;
 
 	memcpy(copy, data, size);
 	image__of_mem(&img, copy, size);
-	module->fd = -1;
 	module__build(module, &img, &places);
 	free(copy);
 	for (off = 0; off < size; off += 61) {
@@ -69,8 +68,6 @@ static size_t use(const unsigned char *data, size_t size)
 		named++;
 	}
 	module->loaded = true;
-	module->refs = 1;
-	HASH_ADD(hh, modules.table, id, sizeof(module->id), module);
 	modules__free(&modules);
 	named_cnt += named;
 	return named;

@@ -11,7 +11,7 @@
 #define HELD_MAX     256 /* descriptors for files not read yet: further ones are opened again by name */
 #define CFI_HELD_MAX 128 /* for unwind tables: the same */
 
-static struct module *get(struct modules *modules, const struct module_id *id)
+struct module *modules__get(struct modules *modules, const struct module_id *id)
 {
 	struct module *module;
 
@@ -42,7 +42,7 @@ struct module *modules__of_file(struct modules *modules, int fd, const struct st
 {
 	struct module_id file = module_id__of_file(st, part), id;
 	bool known = module_ids__find(&modules->ids, &file, &id);
-	struct module *module = get(modules, known ? &id : &file);
+	struct module *module = modules__get(modules, known ? &id : &file);
 
 	if (module)
 		module->settled |= known;
@@ -66,7 +66,7 @@ struct module *modules__settle(struct modules *modules, struct module *module, i
 		id = module_ids__look(&modules->ids, &module->id, fd);
 	else if (!module_ids__find(&modules->ids, &module->id, &id))
 		return module;
-	shared = get(modules, &id);
+	shared = modules__get(modules, &id);
 	if (!shared)
 		return module;
 	shared->settled = true;
@@ -186,7 +186,7 @@ static struct cfi *cfi_of_memory(const void *mem, size_t size)
 struct module *modules__of_memory(struct modules *modules, const void *mem, size_t size)
 {
 	struct module_id id = module_id__of_memory(mem, size);
-	struct module *module = get(modules, &id);
+	struct module *module = modules__get(modules, &id);
 	struct image img;
 
 	if (module && !module->loaded) {

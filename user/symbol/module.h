@@ -55,6 +55,9 @@ struct modules {
 	size_t cfi_held; /* and in module.cfi */
 };
 
+/* The module of that identity, with a reference more; if it is new, without a file and tables. NULL when out of memory. */
+struct module *modules__get(struct modules *modules, const struct module_id *id);
+
 /* The module of an open file, or of a library in it, with a reference more. Takes fd. NULL when out of memory. */
 struct module *modules__of_file(struct modules *modules, int fd, const struct stat *st,
 				struct image_part part);
