@@ -24,7 +24,7 @@ LIVE_T      := $(call ONLY,$(sort $(wildcard tests/live/*.t)))
 PROVE       ?= prove
 PROVE_TESTS  = $(PROVE) --formatter Closing --failures --comments --timer -e 'timeout -k 10 $(TEST_TIMEOUT)'
 RUN_TESTS    = PERL5LIB=tests/lib $(PROVE_TESTS) $(1) </dev/null
-WITH_SAN     = $(MAKE) SANITIZE=$(TEST_SANITIZE)
+WITH_SAN     = $(BUILD) SANITIZE=$(TEST_SANITIZE)
 
 # Options are in app/, so tests may link all of app/ but main; an archive takes only what is used.
 APPLIB      := $(VARIANT)/libapp.a
@@ -77,7 +77,9 @@ COMPANY_T    = $(filter $(COMPANY:%=tests/live/%.t),$(LIVE_T))
 # The cheapest first. The other live ones strictly one after the other: they measure time.
 check: #: deps (as root), build, all tests
 	$(Q)[ "$$(id -u)" != 0 ] || $(MAKE) deps-test
-	$(Q)$(MAKE) all static compat32
+	$(Q)$(BUILD) all
+	$(Q)$(BUILD) static
+	$(Q)$(BUILD) compat32
 	$(Q)$(WITH_SAN) unit-bin bpf-bin fuzz-bin
 	$(Q)PERL5LIB=tests/lib RUN="$(PROVE_TESTS)" tests/stages \
 		-j2 $(STYLE_T) $(UNIT_BIN) $(FUZZ_BIN) $(REPLAY_T) $(BPF_BIN) \

@@ -37,9 +37,9 @@ check-vm-ci: vm-parts #: the same on three of them
 	$(Q)$(MAKE) vm-tests VM='$(VM_CI)'
 
 vm-parts: static
-	$(Q)$(MAKE) STATIC=1 SANITIZE= CROSS_COMPILE= static-tests
+	$(Q)$(BUILD) STATIC=1 SANITIZE= CROSS_COMPILE= static-tests
 ifneq ($(MACHINE),aarch64)
-	$(Q)$(if $(HAVE_ARM64),$(MAKE) STATIC=1 SANITIZE= CROSS_COMPILE=$(CROSS_ARM64) static-tests)
+	$(Q)$(if $(HAVE_ARM64),$(BUILD) STATIC=1 SANITIZE= CROSS_COMPILE=$(CROSS_ARM64) static-tests)
 endif
 
 # A test for each kernel: `prove` gives a test no arguments of its own.

@@ -46,7 +46,7 @@ static inline void scratch__init(void)
 /* The path of a name in it, until the fourth call from here. "" is the directory. */
 static inline const char *scratch__path(const char *name)
 {
-	static char path[4][PATH_MAX];
+	static char path[4][PATH_MAX + sizeof(scratch_dir)];
 	static unsigned next;
 
 	next = (next + 1) % 4;
