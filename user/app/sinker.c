@@ -14,6 +14,7 @@
 #include "app/recorder.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "model/identity.h"
 
 struct sinker {
@@ -267,12 +268,11 @@ int sinker__start(const struct sinker_opts *opts, struct sinker **ret, struct er
 	if (!sinker)
 		return err__set(err, ENOMEM, "out of memory");
 	sinker->opts = *opts;
-	res = pthread_create(&sinker->thread, NULL, run, sinker);
+	res = thread__start(&sinker->thread, "jankbpf-sink", run, sinker);
 	if (res) {
 		free(sinker);
-		return err__set(err, res, "cannot start a thread: %s", strerror(res));
+		return err__set(err, -res, "cannot start a thread: %s", strerror(-res));
 	}
-	pthread_setname_np(sinker->thread, "jankbpf-sink");
 	*ret = sinker;
 	return 0;
 }

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #define OFFSET_READINGS 8
 
@@ -13,7 +12,7 @@ static uint64_t clock__ns(clockid_t id)
 	struct timespec ts;
 
 	clock_gettime(id, &ts);
-	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+	return timespec__ns(ts);
 }
 
 uint64_t clock__mono_ns(void)

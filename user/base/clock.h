@@ -4,12 +4,18 @@
 #define JANK_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
 #include "base/strbuf.h"
 
 #define NS_PER_US  1000ull
 #define NS_PER_MS  1000000ull
 #define NS_PER_SEC 1000000000ull
+
+static inline uint64_t timespec__ns(struct timespec ts)
+{
+	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+}
 
 uint64_t clock__mono_ns(void);
 uint64_t clock__real_ns(void);

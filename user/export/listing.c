@@ -43,7 +43,7 @@ static int listing__add(struct listing *listing, const char *name, const struct 
 		listing->cap = cap;
 	}
 	log = &listing->logs[listing->cnt++];
-	log->mtime_ns = (uint64_t)st->st_mtim.tv_sec * NS_PER_SEC + (uint64_t)st->st_mtim.tv_nsec;
+	log->mtime_ns = timespec__ns(st->st_mtim);
 	log->size = (uint64_t)st->st_size;
 	memcpy(log->name, name, strlen(name) + 1);
 	listing->bytes += log->size;

@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "base/thread.h"
+
 #define THREAD_MAX 16
 
 struct share {
@@ -32,7 +34,7 @@ static void destroy_all(void (*destroy)(void *links, size_t i), void *links, siz
 	for (size_t i = 0; i < threads; i++)
 		shares[i] = (struct share){ destroy, links, cnt, i, threads };
 	while (started < threads &&
-	       !pthread_create(&ids[started], NULL, destroy_share, &shares[started]))
+	       !thread__start(&ids[started], "jankbpf-detach", destroy_share, &shares[started]))
 		started++;
 	for (size_t i = started; i < threads; i++)
 		destroy_share(&shares[i]); /* no thread to be had: by ourselves */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/strbuf.h"
 #include "model/machine.h"
@@ -47,7 +48,7 @@ static uint64_t cpu_clock_ns(pid_t pid, void *ctx)
 	(void)ctx;
 	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
 		return MACHINE_UNKNOWN;
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	return timespec__ns(ts);
 }
 
 int machine__parse_pressure(const char *text, uint64_t *ret_us)

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 int image__of_fd(struct image *img, int fd)
 {
 	struct stat st;
@@ -43,7 +45,7 @@ uint64_t image__written_ns(int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) ? 0 : st.st_mtim.tv_sec * 1000000000ull + st.st_mtim.tv_nsec;
+	return fstat(fd, &st) ? 0 : timespec__ns(st.st_mtim);
 }
 
 bool image__holds(const struct image *img, uint64_t off, uint64_t len)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/clock.h"
 #include "symbol/elf.h"
 
 #define TELLING_LEN 16 /* hex digits: 8 bytes, as the shortest hash that a linker writes */
@@ -20,8 +21,7 @@ static struct module_file file_of(const struct stat *st, struct image_part part)
 {
 	return (struct module_file){ .dev = st->st_dev,
 				     .inode = st->st_ino,
-				     .mtime_ns = st->st_mtim.tv_sec * 1000000000ull +
-						 st->st_mtim.tv_nsec,
+				     .mtime_ns = timespec__ns(st->st_mtim),
 				     .size = st->st_size,
 				     .part = part };
 }

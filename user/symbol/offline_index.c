@@ -118,9 +118,11 @@ int offline_index__add_archive(struct build_files **index, const char *path)
 		return 0;
 	}
 	while (!ret && cnt < MEMBERS_MAX && (more = zip_directory__next(&dir, &at, &member)))
-		if (more > 0 && is_library(member.name) && cnt++ < MEMBERS_MAX &&
-		    member_build_id(fd, &member, build_id))
-			ret = add_path(index, build_id, path, &member);
+		if (more > 0 && is_library(member.name)) {
+			cnt++;
+			if (member_build_id(fd, &member, build_id))
+				ret = add_path(index, build_id, path, &member);
+		}
 	zip_directory__free(&dir);
 	close(fd);
 	return ret;

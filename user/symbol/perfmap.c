@@ -111,10 +111,10 @@ static void read_on(struct perfmap *map)
 /* Java writes its map each time that it is asked for one, over the old: by then other code is where some was. */
 static bool is_anew(struct perfmap *map, const struct stat *st)
 {
-	bool changed = st->st_mtim.tv_sec != map->mtime.tv_sec ||
-		       st->st_mtim.tv_nsec != map->mtime.tv_nsec;
+	uint64_t mtime_ns = timespec__ns(st->st_mtim);
+	bool changed = mtime_ns != map->mtime_ns;
 
-	map->mtime = st->st_mtim;
+	map->mtime_ns = mtime_ns;
 	return (uint64_t)st->st_size < map->off ||
 	       (changed && map->off && hash_last(map) != map->last);
 }

@@ -13,7 +13,7 @@ struct perfmap {
 	int fd;		   /* -1: none was found yet */
 	uint64_t off;	   /* read up to here */
 	uint64_t last;	   /* hash of what is before that */
-	struct timespec mtime;
+	uint64_t mtime_ns;
 	uint64_t next_ns;    /* not read again, nor looked for, before */
 	uint32_t generation; /* changes whenever the table does; 0: none yet */
 	bool full;

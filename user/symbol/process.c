@@ -15,6 +15,7 @@
 #include "base/zip_entry.h"
 #include "symbol/archive.h"
 #include "symbol/java.h"
+#include "symbol/java_ways.h"
 #include "symbol/mapped_file.h"
 #include "symbol/openfile.h"
 #include "symbol/script.h"
@@ -325,7 +326,9 @@ uint32_t process__jit_generation(const struct process *process)
 
 size_t process__bytes(const struct process *process)
 {
-	return sizeof(*process) + maps__bytes(&process->maps) + cache__bytes(&process->cache) +
-	       symtab__bytes(&process->jit.tab) + jitdump__bytes(&process->dump) +
-	       script__bytes(process->script);
+	size_t ways = process->java_ways ? sizeof(*process->java_ways) : 0;
+
+	return sizeof(*process) + ways + maps__bytes(&process->maps) +
+	       cache__bytes(&process->cache) + symtab__bytes(&process->jit.tab) +
+	       jitdump__bytes(&process->dump) + script__bytes(process->script);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 
 #include "base/file.h"
 #include "symbol/script.h"
@@ -155,10 +156,9 @@ size_t script__threads(struct process_env *env, struct process *process, struct 
 	return list.cnt;
 }
 
-/* FNV-1a, a word at a time. */
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
-	return (hash ^ word) * 0x100000001b3ull;
+	return XXH64(&word, sizeof(word), hash);
 }
 
 /* A new thread's state becomes the first of its list; its number is written there once it runs. */
@@ -177,7 +177,7 @@ uint64_t script__newest(struct process_env *env, struct process *process)
 {
 	const struct script *script = script__of(env, process);
 	const struct script_memory mem = { env->proc, process->living };
-	uint64_t interp, hash = 0xcbf29ce484222325ull;
+	uint64_t interp, hash = 0;
 
 	if (!script ||
 	    script_memory__word(&mem, script->runtime + script->offsets.interpreters_head, &interp))
