@@ -116,6 +116,9 @@ struct session {
 	bool own_end; /* stopped by us or the user, not by the traced processes' end */
 };
 
+/* session_probes.c: which probes can be opened, and what is told of those that cannot */
+int session__open_probes(struct session *s, struct err *err); /* needs features, loops, workload */
+
 /* session_records.c: record → event → dispatch → block → queue */
 void session__on_record(void *ctx, const void *data, size_t len);
 void session__flush_raw(struct session *s);
