@@ -119,6 +119,9 @@ struct session {
 /* session_probes.c: which probes can be opened, and what is told of those that cannot */
 int session__open_probes(struct session *s, struct err *err); /* needs features, loops, workload */
 
+/* session_watch.c: what the intake thread waits for from the first */
+int session__watch_all(struct session *s, struct err *err); /* needs signals and ring */
+
 /* session_records.c: record → event → dispatch → block → queue */
 void session__on_record(void *ctx, const void *data, size_t len);
 void session__flush_raw(struct session *s);
