@@ -76,6 +76,16 @@ static inline struct sample *verdict__sample(struct block *block, uint32_t state
 	return sample;
 }
 
+/* A block with one span off the CPU (ns 0: one tick), as verdict__sample makes it. */
+static inline struct block *verdict__off_cpu(uint32_t state, uint64_t ns, const char *syscall,
+					     const char *const *texts)
+{
+	struct block *block = verdict__block();
+
+	verdict__sample(block, state, ns, syscall, texts);
+	return block;
+}
+
 static inline void verdict__ticks(struct block *block, size_t cnt, const char *const *texts)
 {
 	while (cnt--)
@@ -96,6 +106,15 @@ static inline struct other_task verdict__task(uint32_t pid, uint32_t tid, const 
 
 	snprintf(task.comm, sizeof(task.comm), "%s", comm);
 	return task;
+}
+
+/* Who ended the last sample's wait. */
+static inline void verdict__woken_by(struct block *block, struct other_task task)
+{
+	struct sample *sample = &block->samples[block->sample_cnt - 1];
+
+	sample->has_waker = true;
+	sample->waker = task;
 }
 
 static inline void verdict__preemptor(struct block *block, uint32_t pid, const char *comm,

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The verdict in words: time on the CPU, time for want of one, and the function that is named for either. */
+#include "tests/sentence_fixture.h"
+#include "tests/tap.h"
+#include "tests/verdict_fixture.h"
+
+#define SCAVENGE "v8::internal::Heap::Scavenge()"
+#define PARSE_JSON                                                                                 \
+	"v8::internal::MaybeHandle<v8::internal::Object> "                                         \
+	"v8::internal::JsonParser<unsigned char>::ParseJsonValue<true>(int)"
+
+static void test_busy(void)
+{
+	static const struct sentence_case cases[] = {
+		{ "on the CPU",
+		  "main thread was busy 198 ms of 200 ms on the CPU, 80 % of it in keysCommand",
+		  .running_ms = 198,
+		  .seen = { TICKS(8, "keysCommand", "call", "main"),
+			    TICKS(2, "k:clear_page_erms", "zmalloc", "call", "main") } },
+		{ "many functions: the one above them",
+		  "main thread was busy 200 ms on the CPU, 70 % of it below parse, 30 % in a "
+		  "(libx.so.1.2)",
+		  .running_ms = 200,
+		  .seen = { TICKS(3, "m:a", "parse", "handle", "main"),
+			    TICKS(2, "m:b", "parse", "handle", "main"),
+			    TICKS(2, "m:c", "parse", "handle", "main"),
+			    TICKS(3, "other", "handle", "main") } },
+		{ "few ticks: no percentages",
+		  "main thread was busy 200 ms on the CPU, seen in main", .running_ms = 200,
+		  .seen = { TICKS(2, "?", "main") } },
+		{ "no ticks: no function", "main thread was busy 200 ms on the CPU",
+		  .running_ms = 200 },
+		{ "in the kernel",
+		  "main thread was busy 200 ms in the kernel, mostly in clear_page_erms, 100 % of "
+		  "it called by fill",
+		  .running_ms = 200,
+		  .seen = { TICKS(9, "k:clear_page_erms", "k:do_user_addr_fault", "fill",
+				  "main") } },
+		{ "few ticks in the kernel",
+		  "main thread was busy 200 ms in the kernel, mostly in read_zero, for read, "
+		  "called by load",
+		  .running_ms = 200,
+		  .seen = { { .ticks = 1,
+			      .syscall = "read",
+			      .stack = { "k:read_zero", "load" } } } },
+		{ "in a collector",
+		  "main thread spent 200 ms in garbage collection (v8::internal::Heap::Scavenge) "
+		  "← parse",
+		  .running_ms = 200,
+		  .seen = { TICKS(9, "v8::internal::Scavenger::Process(int)", SCAVENGE, "parse",
+				  "main") } },
+	};
+
+	SENTENCE_CHECK(cases);
+}
+
+static void test_slow_cpu(void)
+{
+	static const struct sentence_case cases[] = {
+		{ "a slow CPU",
+		  "main thread was busy 200 ms on the CPU, on a small core, with 25 % of the "
+		  "largest one's capacity, its CPU at 0.80 of 3.20 GHz at the end",
+		  .running_ms = 200,
+		  .facts = { .known = true,
+			     .cpu_capacity = 256,
+			     .cpu_khz = 800000,
+			     .cpu_max_khz = 3200000 } },
+		{ "a hot one",
+		  "main thread was busy 200 ms on the CPU, on a CPU that was throttled for heat",
+		  .running_ms = 200, .facts = { .known = true, .thermal_throttled = true } },
+	};
+
+	SENTENCE_CHECK(cases);
+}
+
+/* One frame among many stacks: what may be told of it. */
+static void test_minority(void)
+{
+	static const struct sentence_case cases[] = {
+		{ "less than a quarter of the stacks names nothing",
+		  "main thread waited 90.0 ms for a CPU",
+		  .seen = { SPAN(RUNNABLE, 10, NULL, "k:x", "zmalloc"),
+			    SPAN(RUNNABLE, 80, NULL, "k:x", "c:_Fork") } },
+		{ "a third of them does, where no other has a frame",
+		  "main thread waited 90.0 ms for a CPU in zmalloc",
+		  .seen = { SPAN(RUNNABLE, 30, NULL, "k:x", "zmalloc"),
+			    SPAN(RUNNABLE, 60, NULL, "k:x", "c:_Fork") } },
+		{ "three functions, none of which has half of it",
+		  "main thread waited 105 ms for the disk in read",
+		  .seen = { SPAN(DISK, 40, "read", "k:x", "c:read", "a"),
+			    SPAN(DISK, 35, "read", "k:x", "c:read", "b"),
+			    SPAN(DISK, 30, "read", "k:x", "c:read", "d") } },
+		{ "one tick of twenty",
+		  "main thread was busy 200 ms in the kernel, mostly in copy_page_range",
+		  .running_ms = 200,
+		  .seen = { TICKS(1, "k:copy_page_range", "zmalloc"),
+			    TICKS(19, "k:copy_page_range", "c:_Fork") } },
+	};
+
+	SENTENCE_CHECK(cases);
+}
+
+static void test_no_symbols(void)
+{
+	static const struct sentence_case cases[] = {
+		{ "one address does not stand for many",
+		  "main thread was busy 200 ms on the CPU, 100 % of it in program (no symbols)",
+		  .running_ms = 200, .seen = { TICKS(3, "?"), TICKS(3, "?0x340") } },
+		{ "but for itself",
+		  "main thread was busy 200 ms on the CPU, 100 % of it in program+0x340",
+		  .running_ms = 200, .seen = { TICKS(6, "?0x340") } },
+		{ "nor in a wait",
+		  "main thread waited 90.0 ms for the disk in read ← program (no symbols)",
+		  .seen = { SPAN(DISK, 50, "read", "k:x", "c:read", "?"),
+			    SPAN(DISK, 40, "read", "k:x", "c:read", "?0x340") } },
+	};
+
+	SENTENCE_CHECK(cases);
+}
+
+/* The runtime's inner functions are nobody's where one waits, and the work itself where one is busy. */
+static void test_inner(void)
+{
+	static const struct sentence_case cases[] = {
+		{ "waiting for a CPU", "main thread waited 90.0 ms for a CPU in load",
+		  .seen = { SPAN(RUNNABLE, 90, NULL, "k:x", PARSE_JSON, "load") } },
+		{ "nothing else there", "main thread waited 90.0 ms for another thread (futex)",
+		  .seen = { SPAN(FUTEX, 90, "futex", "k:x", PARSE_JSON) } },
+		{ "what it computed",
+		  "main thread was busy 200 ms on the CPU, 100 % of it in "
+		  "v8::internal::JsonParser<…>::ParseJsonValue<…>",
+		  .running_ms = 200, .seen = { TICKS(9, PARSE_JSON, "load") } },
+		{ "who called the collector",
+		  "main thread spent 200 ms in garbage collection (v8::internal::Heap::Scavenge) "
+		  "← parse",
+		  .running_ms = 200,
+		  .seen = { TICKS(9, SCAVENGE,
+				  "v8::internal::AllocationCounter::InvokeAllocationObservers(int)",
+				  "parse", "main") } },
+	};
+
+	SENTENCE_CHECK(cases);
+}
+
+/* A block that wanted a CPU for 90 ms. */
+static struct block *wanting(struct facts facts)
+{
+	struct block *block =
+		verdict__off_cpu(JANK_STATE_RUNNABLE, 90 * MS, NULL, STACK("k:schedule", "work"));
+
+	block->facts = facts;
+	return block;
+}
+
+#define IN_WORK "main thread waited 90.0 ms for a CPU in work"
+
+static void test_kept_off(void)
+{
+	struct block *block = wanting((struct facts){ .known = true,
+						      .throttled_ns = 88 * MS,
+						      .quota_cgroup = strdup("/limited"),
+						      .quota_ns = 20 * MS,
+						      .quota_period_ns = 100 * MS });
+
+	sentence__says(block,
+		       IN_WORK ": its cgroup /limited had used up its CPU quota of 20.0 ms in "
+			       "100 ms",
+		       "a quota");
+
+	block = wanting((struct facts){ .known = true, .throttled_ns = 88 * MS });
+	block->cgroup = strdup("/of-its-memory");
+	sentence__says(block, IN_WORK ": its cgroup had used up its CPU quota",
+		       "one that is not known");
+
+	block = wanting((struct facts){ .known = true, .stolen_ns = 85 * MS });
+	sentence__says(block, IN_WORK ": the hypervisor had taken it", "a hypervisor");
+}
+
+static void test_preempted(void)
+{
+	struct block *block = wanting((struct facts){ .known = true, .prio = 122 });
+
+	verdict__preemptor(block, 7, "stress", 89 * MS, 51);
+	sentence__says(block, IN_WORK ": 'stress' (pid 7, real-time priority 50) ran instead",
+		       "a better priority");
+
+	block = wanting((struct facts){ .known = true, .prio = 122, .cpus_allowed = 1 });
+	block->load.total_pct = 30;
+	verdict__preemptor(block, 7, "stress", 30 * MS, 122);
+	verdict__preemptor(block, 9, "kworker/0:1", 35 * MS, 122);
+	verdict__preemptor(block, 8, "stress", 20 * MS, 122);
+	sentence__says(block,
+		       IN_WORK ": it is bound to 1 of 4 CPUs, where 'stress' (pid 7 and 1 more) "
+			       "ran for 50.0 ms of it, and 1 other",
+		       "an affinity");
+
+	block = wanting((struct facts){ 0 });
+	verdict__preemptor(block, 7, "cc1", 20 * MS, 122);
+	verdict__preemptor(block, 7, "cc1", 30 * MS, 122);
+	sentence__says(block, IN_WORK ": 'cc1' (pid 7) ran instead for 50.0 ms of it",
+		       "two threads of a process are one of it");
+}
+
+/* By how much of the wait somebody else is known to have run. */
+static void test_stolen(void)
+{
+	static const struct {
+		const char *name, *want;
+		unsigned steal_pct, preemptor_ms;
+	} rows[] = {
+		{ "a hypervisor, of which the thread's own clock knows nothing",
+		  IN_WORK ": a hypervisor took 50 % of the CPUs meanwhile", 50, 5 },
+		{ "half of it is known", IN_WORK ": 'cc1' (pid 7) ran instead for 50.0 ms of it",
+		  50, 50 },
+		{ "or little was stolen", IN_WORK ": 'cc1' (pid 7) ran instead for 5.00 ms of it",
+		  19, 5 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct block *block = wanting((struct facts){ 0 });
+
+		block->load.steal_pct = rows[i].steal_pct;
+		verdict__preemptor(block, 7, "cc1", rows[i].preemptor_ms * MS, 122);
+		sentence__says(block, rows[i].want, rows[i].name);
+	}
+}
+
+int main(void)
+{
+	test_busy();
+	test_slow_cpu();
+	test_minority();
+	test_no_symbols();
+	test_inner();
+	test_kept_off();
+	test_preempted();
+	test_stolen();
+	return tap__done();
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The verdict in words: waits that other threads and processes ended, or had caused. */
+#include "tests/sentence_fixture.h"
+#include "tests/tap.h"
+#include "tests/verdict_fixture.h"
+
+static struct block *on_futex(const char *const *texts)
+{
+	return verdict__off_cpu(JANK_STATE_FUTEX, 150 * MS, "futex", texts);
+}
+
+/* In the function that a collector calls as it waits for its helpers. */
+static struct block *in_collector(void)
+{
+	return on_futex(
+		STACK("c:pthread_cond_wait", "wait_for_helpers", "runtime.gcStart", "alloc"));
+}
+
+static void test_mutex(void)
+{
+	struct block *block = on_futex(
+		STACK("k:futex_do_wait", "c:___pthread_mutex_lock", "handle_query", "main"));
+
+	verdict__link(block, LINK_HELD, verdict__task(10, 4711, "indexer"), JANK_STATE_DISK,
+		      "fsync", STACK("k:io_schedule", "c:fsync", "flush_index", "run"));
+	sentence__says(
+		block,
+		"main thread waited 150 ms in pthread_mutex_lock ← handle_query for a mutex held "
+		"by thread 'indexer' (tid 4711), which waited for the disk in fsync ← flush_index",
+		"a mutex, whose holder waited for the disk");
+
+	block = on_futex(STACK("k:x", "handle"));
+	verdict__waited(block, JANK_WAITED_FUTEX)->owner = verdict__task(10, 12, "holder");
+	sentence__says(
+		block,
+		"main thread waited 150 ms for a mutex held by thread 'holder' (tid 12) in handle",
+		"the holder is known, not what it did");
+
+	block = on_futex(STACK("k:futex_wait"));
+	verdict__link(block, LINK_HELD, verdict__task(10, 12, "x"), JANK_STATE_CNT, NULL,
+		      STACK(NULL));
+	sentence__says(block, "main thread waited 150 ms for a mutex held by thread 'x' (tid 12)",
+		       "what is held is a mutex");
+}
+
+static void test_other_locks(void)
+{
+	struct block *block = on_futex(STACK("c:pthread_cond_wait", "handle"));
+
+	verdict__woken_by(block, verdict__task(10, 13, "sig"));
+	sentence__says(block,
+		       "main thread waited 150 ms for a condition variable until woken by thread "
+		       "'sig' (tid 13) in pthread_cond_wait ← handle",
+		       "who woke is known");
+
+	block = in_collector();
+	verdict__link(block, LINK_WOKE, verdict__task(10, 12, "x"), JANK_STATE_RUNNING, NULL,
+		      STACK("runtime.gcDrain"));
+	sentence__says(block,
+		       "main thread spent 150 ms in garbage collection, waiting for thread 'x' "
+		       "(tid 12), which was in garbage collection in runtime.gcDrain",
+		       "a wait in a collector");
+	sentence__says(in_collector(),
+		       "main thread spent 150 ms in garbage collection (runtime.gcStart) ← alloc",
+		       "one for nobody known");
+	sentence__says(on_futex(STACK("k:futex_wait")),
+		       "main thread waited 150 ms for another thread (futex)", "nothing is known");
+}
+
+/* Where the stack has lost the library's function, the one that ended the wait tells. */
+static void test_by_waker(void)
+{
+	struct block *block = on_futex(STACK("k:futex_do_wait"));
+	struct link *link;
+
+	link = verdict__link(block, LINK_WOKE, verdict__task(10, 13, "sig"), JANK_STATE_SLEEP,
+			     "clock_nanosleep", STACK("c:usleep", "nap"));
+	verdict__stack(&link->wake_stack, STACK("k:futex_wake", "c:pthread_cond_signal", "tell"));
+	sentence__says(block,
+		       "main thread waited 150 ms for a condition variable until woken by thread "
+		       "'sig' (tid 13), which slept in clock_nanosleep ← nap",
+		       "a condition, by who signalled it");
+
+	block = verdict__off_cpu(JANK_STATE_SOCKET, 90 * MS, "recvfrom", STACK("c:recv", "ask"));
+	verdict__waited(block, JANK_WAITED_SOCKET)->target = strdup("unix pair");
+	block->samples[0].waited->peer_task = verdict__task(10, 10, "program");
+	verdict__link(block, LINK_WOKE, verdict__task(10, 14, "answerer"), JANK_STATE_SLEEP,
+		      "clock_nanosleep", STACK("nap"));
+	sentence__says(block,
+		       "main thread waited 90.0 ms in recvfrom ← ask for unix pair (its own "
+		       "process) until woken by thread 'answerer' (tid 14), which slept in "
+		       "clock_nanosleep ← nap",
+		       "a process may be its own peer: the thread is told");
+}
+
+/* 100 ms, which was all the time that it had. */
+static struct block *timed_out(const char *const *texts)
+{
+	struct block *block = verdict__off_cpu(JANK_STATE_FUTEX, 100 * MS, "futex", texts);
+
+	verdict__waited(block, JANK_WAITED_TIMEOUT)->raw.timeout_ns = 100 * MS;
+	return block;
+}
+
+static void test_by_nobody(void)
+{
+	sentence__says(timed_out(STACK("k:futex_do_wait")),
+		       "main thread waited 100 ms for a condition that did not come, until its "
+		       "timeout of 100 ms",
+		       "nobody signalled it");
+	sentence__says(timed_out(STACK("k:futex_do_wait", "c:pthread_mutex_timedlock", "take")),
+		       "main thread waited 100 ms for a mutex that it did not get in "
+		       "pthread_mutex_timedlock ← take, until its timeout of 100 ms",
+		       "nobody unlocked it");
+}
+
+/* Posted to by a thread that had slept there, in a function of this language; NULL: compiled code. */
+static struct block *posted(const char *const *slept, const char *language)
+{
+	struct block *block = on_futex(STACK("c:sem_wait", "take"));
+	struct link *link = verdict__link(block, LINK_WOKE, verdict__task(10, 13, "pool"),
+					  JANK_STATE_SLEEP, "clock_nanosleep", slept);
+
+	verdict__stack(&link->wake_stack, STACK("k:futex_wake", "c:sem_post", "hold"));
+	link->wake_stack.frames[2].language = language;
+	return block;
+}
+
+#define POSTED "main thread waited 150 ms in sem_wait ← take for a semaphore until woken by thread "
+
+/* A link of which nothing is known but where it ended the wait: by its interpreter's own frames, or by frame pointers. */
+static void test_end_of_wait(void)
+{
+	struct block *block;
+	struct link *link;
+
+	sentence__says(posted(STACK("c:usleep"), NULL),
+		       POSTED "'pool' (tid 13), which slept in clock_nanosleep",
+		       "compiled code that ended a wait is not blamed for what it did before");
+	sentence__says(posted(STACK("c:usleep"), "python"),
+		       POSTED "'pool' (tid 13) in hold, which slept in clock_nanosleep",
+		       "the interpreter's function that did is told");
+	sentence__says(posted(STACK("c:usleep", "nap"), "python"),
+		       POSTED "'pool' (tid 13), which slept in clock_nanosleep ← nap",
+		       "unless it is known what it did before");
+
+	block = on_futex(STACK("c:pthread_cond_timedwait", "take_gil", "c:f", "take"));
+	link = verdict__link(block, LINK_WOKE, verdict__task(10, 13, "pool"), JANK_STATE_RUNNABLE,
+			     NULL, STACK("keep"));
+	link->stack.frames[0].language = "python";
+	sentence__says(block,
+		       "main thread waited 150 ms in pthread_cond_timedwait ← take_gil for the "
+		       "interpreter's lock last held by thread 'pool' (tid 13) in keep, which "
+		       "waited for a CPU",
+		       "or where it lost the CPU");
+}
+
+static void test_several_threads(void)
+{
+	struct block *block = on_futex(STACK("c:pthread_mutex_lock", "a"));
+
+	verdict__link(block, LINK_HELD, verdict__task(10, 12, "B"), JANK_STATE_FUTEX, "futex",
+		      STACK("c:pthread_cond_wait", "b"));
+	verdict__link(block, LINK_WOKE, verdict__task(10, 13, "C"), JANK_STATE_DISK, "pread64",
+		      STACK("c:pread", "c"));
+	sentence__says(block,
+		       "main thread waited 150 ms in pthread_mutex_lock ← a for a mutex held by "
+		       "thread 'B' (tid 12), which waited in pthread_cond_wait ← b for a condition "
+		       "variable until woken by thread 'C' (tid 13), which waited for the disk in "
+		       "pread64 ← c",
+		       "three threads");
+}
+
+static void test_inversion(void)
+{
+	struct block *block = on_futex(STACK("c:pthread_mutex_lock", "a"));
+	struct link *link = verdict__link(block, LINK_HELD, verdict__task(10, 12, "low"),
+					  JANK_STATE_RUNNABLE, NULL, STACK("work"));
+
+	block->facts = (struct facts){ .known = true, .prio = 52 };
+	link->prio = 122;
+	link->preemptors = calloc(1, sizeof(*link->preemptors));
+	link->preemptors[link->preemptor_cnt++] = verdict__task(7, 7, "hog");
+	link->preemptors[0].prio = 91;
+	link->part_ns[JANK_STATE_RUNNABLE] = 80 * MS;
+	sentence__says(block,
+		       "main thread waited 150 ms in pthread_mutex_lock ← a for a mutex held by "
+		       "thread 'low' (tid 12), which for 80 % of that time waited for a CPU while "
+		       "'hog' (pid 7, real-time priority 10) ran: a priority inversion",
+		       "a priority inversion");
+}
+
+static void test_other_process(void)
+{
+	struct block *block =
+		verdict__off_cpu(JANK_STATE_SOCKET, 120 * MS, "recvfrom", STACK("c:recv", "query"));
+	struct other_task server = verdict__task(612, 612, "postgres");
+	struct link *link;
+
+	verdict__waited(block, JANK_WAITED_SOCKET)->peer = strdup("unix /run/db.sock");
+	block->samples[0].waited->peer_task = server;
+	link = verdict__link(block, LINK_WOKE, server, JANK_STATE_RUNNING, NULL,
+			     STACK("exec_simple_query", "main"));
+	link->process = strdup("postgres");
+	sentence__says(block,
+		       "main thread waited 120 ms in recvfrom ← query for unix /run/db.sock "
+		       "(postgres, pid 612), which was busy on the CPU in exec_simple_query",
+		       "a server that was busy");
+
+	block = on_futex(STACK("c:sem_wait", "a"));
+	link = verdict__link(block, LINK_WOKE, verdict__task(77, 78, "poster"), JANK_STATE_CNT,
+			     NULL, STACK(NULL));
+	link->process = strdup("helper");
+	sentence__says(block,
+		       "main thread waited 150 ms in sem_wait ← a for a semaphore until woken by "
+		       "helper (pid 77, thread 'poster')",
+		       "nothing was seen of it but that it woke");
+}
+
+/* A loop within the handler. */
+static struct block *in_epoll(const char *const *texts)
+{
+	struct block *block = verdict__off_cpu(JANK_STATE_POLL, 150 * MS, "epoll_pwait", texts);
+
+	verdict__waited(block, JANK_WAITED_FILE)->target = strdup("epoll");
+	return block;
+}
+
+/* Loops that wait for a program which they have started, or for one that they have not. */
+static void test_ended_process(void)
+{
+	struct block *block = in_epoll(STACK("k:do_epoll_wait", "c:epoll_pwait", "uv_run",
+					     "node::SyncProcessRunner::Run(v8::Local<v8::Value>)"));
+	struct link *link =
+		verdict__link(block, LINK_WOKE, verdict__task(77, 77, "sh"), JANK_STATE_SLEEP,
+			      "clock_nanosleep", STACK("c:usleep", "nap"));
+
+	verdict__stack(&link->wake_stack, STACK("k:unix_release_sock", "k:do_exit"));
+	sentence__says(block,
+		       "main thread waited 150 ms in epoll_pwait ← uv_run for a child process "
+		       "until the end of sh (pid 77), which slept in clock_nanosleep ← nap",
+		       "by the function that runs the child");
+
+	block = in_epoll(STACK("c:epoll_pwait"));
+	link = verdict__link(block, LINK_WOKE, verdict__task(77, 77, "sh"), JANK_STATE_CNT, NULL,
+			     STACK(NULL));
+	verdict__stack(&link->wake_stack,
+		       STACK("k:complete_signal", "k:do_notify_parent", "k:do_exit"));
+	sentence__says(block,
+		       "main thread waited 150 ms in epoll_pwait for a child process until the "
+		       "end of sh (pid 77)",
+		       "by the signal of its end");
+
+	block = in_epoll(STACK("c:epoll_pwait"));
+	link = verdict__link(block, LINK_WOKE, verdict__task(77, 77, "server"), JANK_STATE_CNT,
+			     NULL, STACK(NULL));
+	verdict__stack(&link->wake_stack, STACK("k:unix_release_sock", "k:do_exit"));
+	sentence__says(block,
+		       "main thread waited 150 ms in epoll_pwait for events until the end of "
+		       "server (pid 77)",
+		       "whose process ends needn't be a child");
+}
+
+int main(void)
+{
+	test_mutex();
+	test_other_locks();
+	test_by_waker();
+	test_by_nobody();
+	test_end_of_wait();
+	test_several_threads();
+	test_inversion();
+	test_other_process();
+	test_ended_process();
+	return tap__done();
+}
