@@ -19,20 +19,17 @@ static unsigned confidence(struct block *block)
 /* 100 ms of the disk, of which `seen` were sent. */
 static struct block *of_disk(uint64_t seen)
 {
-	struct block *block = verdict__block();
+	struct block *block =
+		verdict__off_cpu(JANK_STATE_DISK, seen * MS, "fsync", STACK("c:fsync", "save"));
 
-	verdict__sample(block, JANK_STATE_DISK, seen * MS, "fsync", STACK("c:fsync", "save"));
 	block->state_ns[JANK_STATE_DISK] = 100 * MS;
 	return block;
 }
 
 static struct block *of_mutex(void)
 {
-	struct block *block = verdict__block();
-
-	verdict__sample(block, JANK_STATE_FUTEX, 100 * MS, "futex",
-			STACK("c:pthread_mutex_lock", "f"));
-	return block;
+	return verdict__off_cpu(JANK_STATE_FUTEX, 100 * MS, "futex",
+				STACK("c:pthread_mutex_lock", "f"));
 }
 
 static void test_coverage(void)
@@ -56,9 +53,9 @@ static void test_coverage(void)
 
 static void test_names(void)
 {
-	struct block *block = verdict__block();
+	struct block *block =
+		verdict__off_cpu(JANK_STATE_DISK, 100 * MS, "fsync", STACK("c:fsync"));
 
-	verdict__sample(block, JANK_STATE_DISK, 100 * MS, "fsync", STACK("c:fsync"));
 	is_uint(confidence(block), 700, "no frame of the application's");
 }
 
@@ -78,12 +75,11 @@ static void test_culprit(void)
 
 	is_uint(confidence(block), 500, "a wait for nobody that is known");
 	block = of_mutex();
-	block->samples[0].has_waker = true;
-	block->samples[0].waker = verdict__task(10, 12, "x");
+	verdict__woken_by(block, verdict__task(10, 12, "x"));
 	is_uint(confidence(block), 700, "who ended it is known");
 	block = of_mutex();
-	block->samples[0].has_waker = block->samples[0].waker_softirq = true;
-	block->samples[0].waker = verdict__task(10, 12, "x");
+	verdict__woken_by(block, verdict__task(10, 12, "x"));
+	block->samples[0].waker_softirq = true;
 	is_uint(confidence(block), 500, "a bystander in an interrupt is nobody");
 	block = of_mutex();
 	verdict__waited(block, JANK_WAITED_TIMEOUT)->raw.timeout_ns = 100 * MS;
@@ -105,12 +101,10 @@ static void test_culprit(void)
 
 static void test_runnable(void)
 {
-	struct block *block = verdict__block();
+	struct block *block = verdict__off_cpu(JANK_STATE_RUNNABLE, 100 * MS, NULL, STACK("f"));
 
-	verdict__sample(block, JANK_STATE_RUNNABLE, 100 * MS, NULL, STACK("f"));
 	is_uint(confidence(block), 500, "who ran instead is not known");
-	block = verdict__block();
-	verdict__sample(block, JANK_STATE_RUNNABLE, 100 * MS, NULL, STACK("f"));
+	block = verdict__off_cpu(JANK_STATE_RUNNABLE, 100 * MS, NULL, STACK("f"));
 	verdict__preemptor(block, 7, "x", 100 * MS, 122);
 	is_uint(confidence(block), 1000, "it is");
 	block = verdict__block();

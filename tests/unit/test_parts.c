@@ -142,20 +142,22 @@ static void test_runnable(void)
 	is_str(parts(block), "runnable/- 50", "nothing is known");
 }
 
+static struct block *on_condition(void)
+{
+	return verdict__off_cpu(JANK_STATE_FUTEX, 150 * MS, "futex",
+				STACK("c:pthread_cond_wait", "f"));
+}
+
 /* A collector at the end of the chain is the fault, whatever the lock between. */
 static void test_collector_in_chain(void)
 {
-	struct block *block = verdict__block();
+	struct block *block = on_condition();
 
-	verdict__sample(block, JANK_STATE_FUTEX, 150 * MS, "futex",
-			STACK("c:pthread_cond_wait", "f"));
 	verdict__link(block, LINK_WOKE, verdict__task(10, 11, "x"), JANK_STATE_RUNNING, NULL,
 		      STACK("VM_G1CollectForAllocation::doit()"));
 	is_str(parts(block), "futex/gc 75", "by its stack");
 
-	block = verdict__block();
-	verdict__sample(block, JANK_STATE_FUTEX, 150 * MS, "futex",
-			STACK("c:pthread_cond_wait", "f"));
+	block = on_condition();
 	verdict__link(block, LINK_WOKE, verdict__task(10, 11, "VM Thread"), JANK_STATE_FUTEX,
 		      "futex", STACK("?"));
 	verdict__link(block, LINK_WOKE, verdict__task(10, 12, "GC Thread#0"), JANK_STATE_RUNNING,

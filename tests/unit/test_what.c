@@ -8,18 +8,20 @@
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"
 
+/* What the block's only span says; frees the block. */
+static const char *said_by(struct block *block)
+{
+	struct moment moment = moment__of_sample(&block->samples[0]);
+	const char *ret = what__of(&moment);
+
+	block__free(block);
+	return ret;
+}
+
 /* What a span says of 100 ms in this state, with this call and stack. */
 static const char *what(uint32_t state, const char *syscall, const char *const *texts)
 {
-	struct block *block = verdict__block();
-	struct moment moment;
-	const char *ret;
-
-	verdict__sample(block, state, state ? 100 * MS : 0, syscall, texts);
-	moment = moment__of_sample(&block->samples[0]);
-	ret = what__of(&moment);
-	block__free(block);
-	return ret;
+	return said_by(verdict__off_cpu(state, state ? 100 * MS : 0, syscall, texts));
 }
 
 static void test_kernel(void)
@@ -152,21 +154,14 @@ static void test_collectors(void)
 /* A futex wait by its call's arguments. */
 static const char *by_args(uint64_t op, uint32_t val, uint32_t waker)
 {
-	struct block *block = verdict__block();
-	struct moment moment;
-	struct waited *waited;
-	const char *ret;
+	struct block *block = verdict__off_cpu(JANK_STATE_FUTEX, 100 * MS, "futex", STACK("f"));
+	struct waited *waited = verdict__waited(block, JANK_WAITED_ARGS);
 
-	verdict__sample(block, JANK_STATE_FUTEX, 100 * MS, "futex", STACK("f"));
-	waited = verdict__waited(block, JANK_WAITED_ARGS);
 	waited->raw.args[1] = op;
 	waited->raw.args[2] = val;
 	block->samples[0].has_waker = waker;
 	block->samples[0].waker.tid = waker;
-	moment = moment__of_sample(&block->samples[0]);
-	ret = what__of(&moment);
-	block__free(block);
-	return ret;
+	return said_by(block);
 }
 
 static void test_futex_args(void)
@@ -183,16 +178,10 @@ static void test_futex_args(void)
 static const char *by_waited(uint32_t state, const char *syscall, unsigned flags,
 			     void (*set)(struct waited *waited))
 {
-	struct block *block = verdict__block();
-	struct moment moment;
-	const char *ret;
+	struct block *block = verdict__off_cpu(state, 100 * MS, syscall, STACK("f"));
 
-	verdict__sample(block, state, 100 * MS, syscall, STACK("f"));
 	set(verdict__waited(block, flags));
-	moment = moment__of_sample(&block->samples[0]);
-	ret = what__of(&moment);
-	block__free(block);
-	return ret;
+	return said_by(block);
 }
 
 static void set_nothing(struct waited *waited)
