@@ -4,30 +4,12 @@
 
 #include <errno.h>
 
-#include "tests/model_fixture.h"
+#include "tests/loops_fixture.h"
 #include "tests/tap.h"
 
 #define SAMPLE_MAX    2048
 #define PREEMPTOR_MAX 64
 #define THREAD_MAX    65536
-
-static struct losses losses;
-
-static struct loops *fresh(void)
-{
-	losses = (struct losses){ 0 };
-	return loops__new(&losses);
-}
-
-/* Feeds what completes no dispatch. */
-static void feed(struct loops *loops, const void *rec)
-{
-	struct dispatch *dispatch;
-
-	if (fixture__feed(loops, rec, &dispatch) || dispatch)
-		ok(false, "a record that completes nothing completed something, or was refused");
-	dispatch__free(dispatch);
-}
 
 static void feed_stack(struct loops *loops, uint32_t tid, uint64_t dispatch_ns, uint64_t t_ns,
 		       uint64_t ns)

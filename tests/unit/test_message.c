@@ -5,19 +5,8 @@
 #include <errno.h>
 
 #include "model/judge.h"
-#include "tests/model_fixture.h"
+#include "tests/loops_fixture.h"
 #include "tests/tap.h"
-
-static struct losses losses;
-
-static void feed(struct loops *loops, const void *rec)
-{
-	struct dispatch *dispatch;
-
-	if (fixture__feed(loops, rec, &dispatch) || dispatch)
-		ok(false, "a record that completes nothing completed something, or was refused");
-	dispatch__free(dispatch);
-}
 
 static void feed_message(struct loops *loops, uint32_t tid, uint64_t dispatch_ns, uint64_t data)
 {
@@ -42,7 +31,7 @@ static uint64_t data_with(struct loops *loops, struct jank_rec_block rec)
 
 static void test_belongs(void)
 {
-	struct loops *loops = loops__new(&losses);
+	struct loops *loops = fresh();
 
 	feed_message(loops, 11, 100, 7);
 	feed_message(loops, 12, 100, 8);
@@ -59,7 +48,7 @@ static void test_belongs(void)
 
 static void test_hang(void)
 {
-	struct loops *loops = loops__new(&losses);
+	struct loops *loops = fresh();
 
 	feed_message(loops, 11, 100, 7);
 	is_uint(data_with(loops, fixture__hang(11, 100, MS)), 7, "a hang has it");
@@ -76,7 +65,7 @@ static void test_judged(void)
 {
 	const struct judge judge = { .threshold_ns = MS, .host = &(struct host_info){ 0 } };
 	const struct machine_load load = { 0 };
-	struct loops *loops = loops__new(&losses);
+	struct loops *loops = fresh();
 	struct jank_rec_block rec = fixture__block(11, 100, 2 * MS);
 	struct block *block = NULL;
 	struct dispatch *dispatch;

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Loops that records are fed to: for the tests of what they make of them. */
+#ifndef JANK_LOOPS_FIXTURE_H
+#define JANK_LOOPS_FIXTURE_H
+
+#include "tests/model_fixture.h"
+#include "tests/tap.h"
+
+static struct losses losses; /* of the loops of fresh() */
+
+static inline struct loops *fresh(void)
+{
+	losses = (struct losses){ 0 };
+	return loops__new(&losses);
+}
+
+/* Feeds what completes no dispatch. */
+static inline void feed(struct loops *loops, const void *rec)
+{
+	struct dispatch *dispatch;
+
+	if (fixture__feed(loops, rec, &dispatch) || dispatch)
+		ok(false, "a record that completes nothing completed something, or was refused");
+	dispatch__free(dispatch);
+}
+
+#endif
