@@ -90,4 +90,13 @@ static inline void child__end(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
+/* The number of one that has ended. */
+static inline pid_t child__gone(void)
+{
+	pid_t pid = child__start(NULL, NULL);
+
+	child__end(pid);
+	return pid;
+}
+
 #endif

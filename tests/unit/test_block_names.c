@@ -134,7 +134,7 @@ static void test_quota(void)
 
 static void test_live(void)
 {
-	pid_t child = child__start(NULL, NULL), gone = child__start(NULL, NULL);
+	pid_t child = child__start(NULL, NULL), gone = child__gone();
 	struct other_task tasks[] = { { .pid = (uint32_t)child, .tid = (uint32_t)child },
 				      { .pid = (uint32_t)gone, .tid = (uint32_t)gone } };
 	struct link link = { .preemptors = tasks + 1, .preemptor_cnt = 1 };
@@ -148,7 +148,6 @@ static void test_live(void)
 	bool has_capacity = !access("/sys/devices/system/cpu/cpu0/cpu_capacity", R_OK);
 	uint64_t begin;
 
-	child__end(gone);
 	begin = clock__thread_ns();
 	is_int(block_names__fill(&block), 0, "a block");
 	diag("%llu µs", (unsigned long long)(clock__thread_ns() - begin) / 1000);

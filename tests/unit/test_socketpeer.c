@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The other end of a connection, in made-up tables: the kernel's own are in test_waited_names. */
+/* The other end of a connection, in made-up tables: the kernel's own are in test_waited_peers. */
 #include "kernel/socketpeer.h"
 
 #include <arpa/inet.h>

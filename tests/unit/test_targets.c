@@ -94,10 +94,8 @@ static void test_no_process(void)
 {
 	struct targets targets;
 	struct err err;
-	pid_t pid = child__start(NULL, NULL);
 
-	child__end(pid);
-	is_int(targets__find(pid, WANTS(true, true), &targets, &err), -ESRCH,
+	is_int(targets__find(child__gone(), WANTS(true, true), &targets, &err), -ESRCH,
 	       "a process that is gone");
 	has_str(err.msg, "no such process", "says so");
 	is_int(err.exit, JANK_EXIT_FAILED, "is a failure at run time");

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What this process waited for, as the probes would tell it, and what is made of that: for the tests of its names. */
+#ifndef JANK_WAITED_FIXTURE_H
+#define JANK_WAITED_FIXTURE_H
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "app/waited_names.h"
+
+/* Of a descriptor of this process. */
+static inline struct jank_rec_waited record_of(int fd)
+{
+	struct jank_rec_waited raw = { .fd = fd, .hdr.flags = JANK_WAITED_FILE };
+	struct stat st;
+
+	if (fstat(fd, &st))
+		abort();
+	raw.inode = st.st_ino;
+	raw.mode = st.st_mode;
+	raw.dev = major(st.st_dev) << 20 | minor(st.st_dev);
+	return raw;
+}
+
+/* "leaf\0dir\0…" of a path, from its end. */
+static inline void set_names(struct jank_rec_waited *raw, const char *path)
+{
+	char *copy = strdup(path), *slash;
+	size_t at = 0;
+
+	memset(raw->name, 0, sizeof(raw->name));
+	while ((slash = strrchr(copy, '/')) && at + strlen(slash) < sizeof(raw->name)) {
+		strcpy(raw->name + at, slash + 1);
+		at += strlen(slash);
+		*slash = 0;
+	}
+	free(copy);
+}
+
+/* With its names, as a wait of the calling thread; the caller frees it. */
+static inline struct waited *fill(const struct jank_rec_waited *raw)
+{
+	struct waited *waited = waited__new(raw);
+
+	if (waited_names__fill(waited, (uint32_t)getpid(), (uint32_t)gettid()))
+		abort();
+	return waited;
+}
+
+#endif
