@@ -13,11 +13,11 @@ VM_TEST  = $(patsubst %,$(OUT)/vm/%.t,$(subst /,-,$(VM)))
 check-vm: vm-parts #: the tests on kernels from 5.10 to the newest, in virtual machines
 	$(Q)$(MAKE) vm-tests VM='$(VM)'
 
-# The static programs first: what they are decides what is there to be tested.
+# The static programs first: what they are decides what is there to be tested. A guest takes one CPU, whatever it has.
 vm-tests: TEST_TIMEOUT = 900
 vm-tests: $(VM_TEST)
 	$(Q)rm -f .prove
-	$(Q)$(call RUN_TESTS,--state=save $(VM_TEST)) || { \
+	$(Q)$(call RUN_TESTS,-j$(shell nproc) --state=save $(VM_TEST)) || { \
 		printf '# Those that failed, once more: a guest suffers from a busy machine.\n'; \
 		$(call RUN_TESTS,--state=failed); }
 
