@@ -70,7 +70,7 @@ MAKEFLAGS += --no-print-directory
 endif
 
 # A build that tests or a demonstration ask for takes all CPUs, unless the user has said how many.
-BUILD       = $(MAKE) $(if $(findstring --jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
+JOBS        = $(if $(findstring --jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # maps.bpf.c comes first: bpftool 7.1 leaves a map's offset at 0 when its extern was linked before it.
 BPF_SRC   := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))

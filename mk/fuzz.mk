@@ -19,6 +19,6 @@ fuzz: #: damaged files, records and journals, for FUZZ_SECONDS of CPU each
 	$(Q)FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_SEED=$(FUZZ_SEED) $(call RUN_TESTS,-v $(FUZZ_GUIDED))
 
 fuzz-guided:
-	$(Q)$(BUILD) SANITIZE=$(TEST_SANITIZE) OUT=$(COVER_OUT) CFLAGS='$(CFLAGS) -fsanitize-coverage=trace-pc' fuzz-bin
+	$(Q)$(MAKE) $(JOBS) SANITIZE=$(TEST_SANITIZE) OUT=$(COVER_OUT) CFLAGS='$(CFLAGS) -fsanitize-coverage=trace-pc' fuzz-bin
 
 .PHONY: fuzz fuzz-guided

@@ -6,9 +6,9 @@ CROSS_ARM64 := aarch64-linux-gnu-
 HAVE_ARM64   = $(filter /%,$(shell $(CROSS_ARM64)gcc -print-file-name=libbpf.a 2>/dev/null))
 
 static: #: jankbpf-x86_64 and jankbpf-aarch64, each one file that needs nothing beside it
-	$(Q)$(BUILD) STATIC=1 SANITIZE= CROSS_COMPILE=
+	$(Q)$(MAKE) $(JOBS) STATIC=1 SANITIZE= CROSS_COMPILE=
 ifneq ($(MACHINE),aarch64)
-	$(Q)$(if $(HAVE_ARM64),$(BUILD) STATIC=1 SANITIZE= CROSS_COMPILE=$(CROSS_ARM64),echo \
+	$(Q)$(if $(HAVE_ARM64),$(MAKE) $(JOBS) STATIC=1 SANITIZE= CROSS_COMPILE=$(CROSS_ARM64),echo \
 		'  SKIP     jankbpf-aarch64: no $(CROSS_ARM64)gcc, or no libbpf-dev:arm64 (make deps-cross)')
 endif
 

@@ -24,7 +24,7 @@ LIVE_T      := $(call ONLY,$(sort $(wildcard tests/live/*.t)))
 PROVE       ?= prove
 PROVE_TESTS  = $(PROVE) --formatter Closing --failures --comments --timer -e 'timeout -k 10 $(TEST_TIMEOUT)'
 RUN_TESTS    = PERL5LIB=tests/lib $(PROVE_TESTS) $(1) </dev/null
-WITH_SAN     = $(BUILD) SANITIZE=$(TEST_SANITIZE)
+WITH_SAN     = $(JOBS) SANITIZE=$(TEST_SANITIZE)
 
 # Options are in app/, so tests may link all of app/ but main; an archive takes only what is used.
 APPLIB      := $(VARIANT)/libapp.a
@@ -51,11 +51,11 @@ bpf-bin: $(BPF_BIN)
 fuzz-bin: $(FUZZ_BIN)
 
 unit: #: unit tests, with the sanitizers
-	$(Q)$(WITH_SAN) unit-bin
+	$(Q)$(MAKE) $(WITH_SAN) unit-bin
 	$(Q)$(call RUN_TESTS,$(UNIT_BIN))
 
 bpf: #: tests of the BPF programs (as root)
-	$(Q)$(WITH_SAN) bpf-bin
+	$(Q)$(MAKE) $(WITH_SAN) bpf-bin
 	$(Q)$(call RUN_TESTS,$(BPF_BIN))
 
 replay live: all
@@ -77,10 +77,10 @@ COMPANY_T    = $(filter $(COMPANY:%=tests/live/%.t),$(LIVE_T))
 # The cheapest first. The other live ones strictly one after the other: they measure time.
 check: #: deps (as root), build, all tests
 	$(Q)[ "$$(id -u)" != 0 ] || $(MAKE) deps-test
-	$(Q)$(BUILD) all
-	$(Q)$(BUILD) static
-	$(Q)$(BUILD) compat32
-	$(Q)$(WITH_SAN) unit-bin bpf-bin fuzz-bin
+	$(Q)$(MAKE) $(JOBS) all
+	$(Q)$(MAKE) $(JOBS) static
+	$(Q)$(MAKE) $(JOBS) compat32
+	$(Q)$(MAKE) $(WITH_SAN) unit-bin bpf-bin fuzz-bin
 	$(Q)PERL5LIB=tests/lib RUN="$(PROVE_TESTS)" tests/stages \
 		-j2 $(STYLE_T) $(UNIT_BIN) $(FUZZ_BIN) $(REPLAY_T) $(BPF_BIN) \
 		-j2 $(COMPANY_T) -j1 $(filter-out $(COMPANY_T),$(LIVE_T))

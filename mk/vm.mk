@@ -33,13 +33,13 @@ vm-stacks: static android-parts #: whole stacks of arm64's programs, in a virtua
 check-vm: vm-pauth vm-display vm-stacks
 
 check-vm-ci: VM = $(VM_CI)
-check-vm-ci: vm-parts #: the same on three of them
+check-vm-ci: vm-parts #: the same on two of them
 	$(Q)$(MAKE) vm-tests VM='$(VM_CI)'
 
 vm-parts: static
-	$(Q)$(BUILD) STATIC=1 SANITIZE= CROSS_COMPILE= static-tests
+	$(Q)$(MAKE) $(JOBS) STATIC=1 SANITIZE= CROSS_COMPILE= static-tests
 ifneq ($(MACHINE),aarch64)
-	$(Q)$(if $(HAVE_ARM64),$(BUILD) STATIC=1 SANITIZE= CROSS_COMPILE=$(CROSS_ARM64) static-tests)
+	$(Q)$(if $(HAVE_ARM64),$(MAKE) $(JOBS) STATIC=1 SANITIZE= CROSS_COMPILE=$(CROSS_ARM64) static-tests)
 endif
 
 # A test for each kernel: `prove` gives a test no arguments of its own.
