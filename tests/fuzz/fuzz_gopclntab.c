@@ -9,7 +9,7 @@
 #define BYTES_MAX (4u << 20)
 
 static struct {
-	uint64_t functions, named, lines;
+	uint64_t functions, named, lines, depths;
 	const char *broken;
 } run;
 
@@ -23,15 +23,17 @@ static void damage_table(struct fuzz *f, unsigned char *bytes, size_t len)
 static void look(const struct gopclntab *go, const struct symtab *tab)
 {
 	char name[NAME_MAX_LEN], file[256];
-	uint32_t line;
+	uint32_t line, depth;
 
 	for (size_t i = 0; i < tab->cnt; i++) {
 		const struct symbol *sym = &tab->syms[i];
 
 		run.functions++;
 		run.named += names__get(&tab->names, sym->name, name, sizeof(name)) > 0;
-		for (uint64_t at = 0; at < 0x60; at += 0x12)
+		for (uint64_t at = 0; at < 0x60; at += 0x12) {
 			run.lines += gopclntab__line(go, sym->addr + at, file, sizeof(file), &line);
+			run.depths += gopclntab__depth(go, sym->addr + at, &depth);
+		}
 		if (sym->addr < go->text || sym->addr + sym->size > go->code_end)
 			run.broken = "a function out of the code";
 	}
@@ -65,9 +67,10 @@ int main(void)
 		use(c);
 	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
 	   run.broken ?: "all hold");
-	ok(run.named && run.lines, "%llu of %llu functions have a name; %llu lines",
+	ok(run.named && run.lines && run.depths,
+	   "%llu of %llu functions have a name; %llu lines, %llu depths",
 	   (unsigned long long)run.named, (unsigned long long)run.functions,
-	   (unsigned long long)run.lines);
+	   (unsigned long long)run.lines, (unsigned long long)run.depths);
 	corpus__end(c);
 	return tap__done();
 }

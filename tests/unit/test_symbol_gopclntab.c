@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Names of stripped Go programs by their own table, against the symbols of the same programs with them. */
+#include "symbol/cfi.h"
 #include "symbol/dwarf.h"
 #include "symbol/elfsym.h"
 #include "symbol/gopclntab.h"
@@ -194,6 +195,59 @@ static void check_lines(void)
 	dwarf__free(dwarf);
 }
 
+static struct cfi *open_cfi(const char *name, struct elf *elf)
+{
+	int fd = open_elf(name, elf);
+
+	return cfi__new(fd, (struct image_part){ 0 }, NULL, 0);
+}
+
+/* A program's table for debuggers says where the return address is, too. */
+static void check_depths(void)
+{
+	struct cfi *with, *without;
+	size_t same = 0, other = 0, none = 0;
+	struct elf elf, stripped;
+	struct gopclntab go;
+	struct symtab tab;
+
+	if (!build("debug", "", "-trimpath -ldflags -compressdwarf=false") ||
+	    !build("stripped", "", "-trimpath -ldflags '-s -w'"))
+		return skip(1, "cannot be built here");
+	with = open_cfi("debug", &elf);
+	without = open_cfi("stripped", &stripped);
+	symtab__init(&tab);
+	if (gopclntab__open(&go, &stripped) || gopclntab__read(&go, &tab))
+		tab.cnt = 0;
+	for (size_t i = 0; i < tab.cnt; i++) {
+		uint64_t off = tab.syms[i].addr - elf.loads[0].vaddr + elf.loads[0].offset;
+
+		for (uint64_t at = 0; at < tab.syms[i].size; at += 7) {
+			const struct cfi_row *truth = cfi__row(with, off + at, true);
+			const struct cfi_row *row = cfi__row(without, off + at, true);
+
+			if (!truth || !truth->has_table || !row)
+				continue;
+			if (!row->has_depth)
+				none++;
+			else if (truth->cfa.how == CFI_VAL_OFFSET &&
+				 truth->cfa.value == (int32_t)row->depth + 8)
+				same++;
+			else if (other++ < 5)
+				diag("+%llx: %u, by .debug_frame %d",
+				     (unsigned long long)(tab.syms[i].addr + at), row->depth,
+				     truth->cfa.value);
+		}
+	}
+	ok(same > 10000 && !other && none * 20 < same,
+	   "depths as .debug_frame has them: %zu; %zu others, %zu not told", same, other, none);
+	symtab__free(&tab);
+	cfi__free(with);
+	cfi__free(without);
+	elf__close(&elf);
+	elf__close(&stripped);
+}
+
 static void check_live(void)
 {
 	struct symbolizer *sym = fixture__symbolizer("/nowhere", NULL);
@@ -368,6 +422,7 @@ static void check_real(void)
 		check_form("386", "GOARCH=386", "", "");
 	}
 	check_lines();
+	check_depths();
 	check_live();
 }
 

@@ -92,7 +92,8 @@ static int parse(struct cfi *cfi)
 	cfi->entry = elf.entry;
 	cfi->load_cnt = elf.load_cnt;
 	memcpy(cfi->loads, elf.loads, elf.load_cnt * sizeof(*cfi->loads));
-	cfi->keeps_fp = elf__section(&elf, ".gopclntab");
+	cfi->has_go = !gopclntab__open(&cfi->go, &elf);
+	cfi->keeps_fp = cfi->has_go || elf__section(&elf, ".gopclntab");
 	cfi_search__open(cfi, &elf);
 	if (!cfi->search.cnt)
 		add_section(cfi, &elf, ".eh_frame", true);
@@ -299,6 +300,10 @@ static void fill(struct cfi *cfi, uint64_t offset, bool exact, struct cfi_row *r
 	look_up(cfi, vaddr - !exact, row);
 	row->of_go = cfi->keeps_fp;
 	row->managed |= !row->has_table && cfi->keeps_fp;
+	if (exact && !row->has_table && cfi->has_go) {
+		cfi->go.img = cfi->img;
+		row->has_depth = gopclntab__depth(&cfi->go, vaddr, &row->depth);
+	}
 }
 
 const struct cfi_row *cfi__row(struct cfi *cfi, uint64_t offset, bool exact)

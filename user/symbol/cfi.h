@@ -39,12 +39,14 @@ struct cfi_row {
 	bool signal;	  /* the frame was made by the kernel: its caller was interrupted */
 	bool behind_call; /* the address is behind a call instruction */
 	bool of_go;	  /* Go's code */
+	bool has_depth;	  /* an instruction of Go's: gopclntab__depth */
 	bool managed;  /* no table for miles: another compiler's code, which keeps frame pointers */
 	bool at_entry; /* within the program's first instructions */
 	uint8_t ra;    /* the column of the return address */
 	uint8_t rule_cnt;
 	struct cfi_rule cfa;
 	uint32_t rules; /* the first one's place */
+	uint32_t depth;
 };
 
 struct cfi;

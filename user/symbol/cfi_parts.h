@@ -5,6 +5,7 @@
 
 #include "symbol/cfi.h"
 #include "symbol/cursor.h"
+#include "symbol/gopclntab.h"
 
 #define CFI_ENTRY_MAX	(64u << 10) /* bytes of a CIE or FDE */
 #define CFI_SECTION_MAX (64u << 20)
@@ -58,6 +59,8 @@ struct cfi {
 	bool watched;		/* it must not have been since */
 	bool is64, is_elf, debug_wanted;
 	bool keeps_fp; /* Go's code */
+	bool has_go;
+	struct gopclntab go; /* its image is img, as it is by now */
 	uint16_t machine;
 	uint64_t entry;
 	struct elf_segment *loads;

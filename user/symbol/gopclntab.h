@@ -41,4 +41,12 @@ void gopclntab__free(struct gopclntab *go); /* accepts NULL */
 bool gopclntab__line(const struct gopclntab *go, uint64_t vaddr, char *file, size_t cap,
 		     uint32_t *ret_line);
 
+#define GOPCLNTAB_DEPTH_MAX (1u << 20)
+
+/*
+ * How far below its place at the function's begin the stack pointer is before the instruction at an address (as linked), in
+ * bytes. False: not known, or the function sets it as it likes.
+ */
+bool gopclntab__depth(const struct gopclntab *go, uint64_t vaddr, uint32_t *ret);
+
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Lines by Go's own table: each function has runs of addresses with a file's number, and others with a line. What was
- * inlined has its own file and line there, and only the running program knows whose: such an address gets none.
+ * What Go's own table says of one address. Each function has runs of addresses with a file's number, others with a line, and
+ * others with the stack pointer's distance. What was inlined has its own file and line there, and only the running program
+ * knows whose: such an address gets none.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,10 +12,11 @@
 
 #include "symbol/gopclntab.h"
 
-#define STEPS_MAX   65536 /* runs of one function */
-#define WINDOW	    256
-#define DATA_INLINE 2 /* which of a function's further tables tells what was inlined */
-#define NOWHERE	    UINT32_MAX
+#define STEPS_MAX    65536 /* runs of one function */
+#define WINDOW	     256
+#define DATA_INLINE  2 /* which of a function's further tables tells what was inlined */
+#define NOWHERE	     UINT32_MAX
+#define FLAG_SPWRITE 2 /* runtime/symtab.go: it sets the stack pointer as it likes */
 
 struct func {
 	uint32_t addr, name, args, deferreturn, sp, file, line, data_cnt, unit;
@@ -170,6 +172,44 @@ static bool read_file(const struct gopclntab *go, const struct func *func, int64
 	       memchr(buf, 0, left);
 }
 
+/* The function that an address is in, where its description is, and how far from its begin the address is. */
+static bool func_at(const struct gopclntab *go, uint64_t vaddr, struct func *ret, uint32_t *ret_at,
+		    uint32_t *ret_distance)
+{
+	if (vaddr < go->text || vaddr >= go->code_end || vaddr - go->text > UINT32_MAX ||
+	    find_func(go, vaddr - go->text, ret_at) ||
+	    read_part(go, go->funcs, go->size, *ret_at, ret, sizeof(*ret)) ||
+	    ret->addr > vaddr - go->text)
+		return false;
+	*ret_distance = vaddr - go->text - ret->addr;
+	return true;
+}
+
+/* Behind the description's numbers: what function it is to the runtime, its flags, and two bytes more. */
+static bool sets_stack(const struct gopclntab *go, uint32_t at)
+{
+	uint64_t off = (uint64_t)at + sizeof(struct func) + (go->has_start_line ? 4 : 0) + 1;
+	uint8_t flags;
+
+	return read_part(go, go->funcs, go->size, off, &flags, sizeof(flags)) ||
+	       flags & FLAG_SPWRITE;
+}
+
+bool gopclntab__depth(const struct gopclntab *go, uint64_t vaddr, uint32_t *ret)
+{
+	struct func func;
+	uint32_t at, distance;
+	int64_t depth;
+
+	if (!func_at(go, vaddr, &func, &at, &distance) || sets_stack(go, at))
+		return false;
+	depth = value_at(go, func.sp, distance);
+	if (depth < 0 || depth > GOPCLNTAB_DEPTH_MAX)
+		return false;
+	*ret = depth;
+	return true;
+}
+
 bool gopclntab__line(const struct gopclntab *go, uint64_t vaddr, char *file, size_t cap,
 		     uint32_t *ret_line)
 {
@@ -177,12 +217,8 @@ bool gopclntab__line(const struct gopclntab *go, uint64_t vaddr, char *file, siz
 	uint32_t at, distance;
 	int64_t line;
 
-	if (vaddr < go->text || vaddr >= go->code_end || vaddr - go->text > UINT32_MAX ||
-	    find_func(go, vaddr - go->text, &at) ||
-	    read_part(go, go->funcs, go->size, at, &func, sizeof(func)) ||
-	    func.addr > vaddr - go->text)
+	if (!func_at(go, vaddr, &func, &at, &distance))
 		return false;
-	distance = vaddr - go->text - func.addr;
 	if (is_inlined(go, &func, at, distance))
 		return false;
 	line = value_at(go, func.line, distance);
