@@ -24,6 +24,7 @@ static void look(const struct gopclntab *go, const struct symtab *tab)
 {
 	char name[NAME_MAX_LEN], file[256];
 	uint32_t line, depth;
+	bool is_top;
 
 	for (size_t i = 0; i < tab->cnt; i++) {
 		const struct symbol *sym = &tab->syms[i];
@@ -32,7 +33,7 @@ static void look(const struct gopclntab *go, const struct symtab *tab)
 		run.named += names__get(&tab->names, sym->name, name, sizeof(name)) > 0;
 		for (uint64_t at = 0; at < 0x60; at += 0x12) {
 			run.lines += gopclntab__line(go, sym->addr + at, file, sizeof(file), &line);
-			run.depths += gopclntab__depth(go, sym->addr + at, &depth);
+			run.depths += gopclntab__depth(go, sym->addr + at, &depth, &is_top);
 		}
 		if (sym->addr < go->text || sym->addr + sym->size > go->code_end)
 			run.broken = "a function out of the code";

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Whole stacks on arm64: Debian's redis-server and a program over the real android::Looper, neither with frame pointers that
-lead anywhere. Redis exports its functions, so that the chain of a command's callers is known."""
+lead anywhere, and a stripped Go program, whose frame pointers are below its frames. Redis exports its functions, so that the chain
+of a command's callers is known."""
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -60,6 +62,10 @@ kill $redis
 	>/out/lazy.out 2>/out/lazy.err || exit 1
 /jankbpf --json -t 30ms -F 199 -- /simjank-looper --quiet --scenario busy:60ms,sleep:60ms,mutex:60ms --count 12 --gap 30ms \\
 	--start-delay 1s >/out/looper.out 2>/out/looper.err || exit 1
+[ -e /netpoll ] || exit 0
+for turn in 1 2 3; do
+	(sleep 2; echo) | /jankbpf --json -t 30ms -F 499 -l go -- /netpoll >>/out/go.out 2>>/out/go.err || exit 1
+done
 exit 0
 """
 READS = ["readQueryFromClient", "main"]
@@ -115,11 +121,29 @@ def check_looper(tap, folder):
     whole = [stack for stack in stacks if is_whole(stack, ("main", "_start", "__libc_start_main", "clone", "thread_start"))]
     tap.check(len(stacks) >= 20 and len(whole) >= 0.99 * len(stacks),
               f"android::Looper: {len(whole)} of {len(stacks)} stacks are whole",
-              *[names(stack) for stack in stacks if stack not in whole][:5],
+              *[stack for stack in stacks if stack not in whole][:5],
               guests.text(os.path.join(folder, "looper.err"))[-1500:])
     handled = [names(stack) for stack in stacks if any((name or "").startswith("handle_") for name in names(stack))]
     wrong = [found for found in handled if not ("loop__run_front" in found and "main" in found)]
     tap.check(handled and not wrong, f"all {len(handled)} of a handler lead through the loop to main", *wrong[:3])
+
+
+def check_go(tap, folder):
+    """Its handlers: what spins reads the clock, what naps sleeps; both are called by a goroutine's first function. What the runtime
+    does on its own stack ends where it came there. Not judged: where it has a signal's handler make a call of its own, which is at no call
+    in the code."""
+    # Among what it writes itself.
+    found = [record for record in guests.records(folder, "go.out") if record.get("type") == "block"]
+    stacks = [stack for stack in (names(each) for _, each in user_stacks(found)) if "runtime.asyncPreempt" not in stack]
+    ends = ("runtime.goexit", "runtime.clone", "runtime.mstart", "runtime.rt0_go", "runtime.systemstack", "runtime.mcall",
+            "runtime.morestack")
+    whole = [stack for stack in stacks if stack[-1] in ends]
+    tap.check(len(stacks) >= 20 and len(whole) >= 0.99 * len(stacks), f"Go: {len(whole)} of {len(stacks)} stacks are whole",
+              *[stack for stack in stacks if stack not in whole][:5], guests.text(os.path.join(folder, "go.err"))[-1500:])
+    for function in ("main.now", "main.spin", "main.nap"):
+        found = [stack for stack in stacks if function in stack]
+        wrong = [stack for stack in found if not {"main.serve", "runtime.goexit"} <= set(stack)]
+        tap.check(found and not wrong, f"{function}: {len(found)} stacks lead through main.serve to its goroutine's begin", *wrong[:3])
 
 
 def check_lazy(tap, folder):
@@ -132,7 +156,17 @@ def check_lazy(tap, folder):
               guests.text(os.path.join(folder, "lazy.err"))[-1500:])
 
 
-def boot(kernel, folder):
+def build_go(folder):
+    """[] where there is no compiler of Go's."""
+    path = os.path.join(folder, "netpoll")
+    if not shutil.which("go"):
+        return []
+    subprocess.run(["go", "build", "-ldflags", "-s -w", "-o", path, os.path.join(ROOT, "tests", "loops", "netpoll.go")], check=True,
+                   env={**os.environ, "GOARCH": "arm64", "CGO_ENABLED": "0", "HOME": folder, "GOCACHE": os.path.join(folder, "cache")})
+    return [(path, "/netpoll")]
+
+
+def boot(kernel, folder, go):
     redis = programs.get(kernel.arch, SUITE, "redis-server", "usr/bin/redis-server")
     client = programs.get(kernel.arch, SUITE, "redis-tools", "usr/bin/redis-cli")
     jankbpf = guests.static("arm64", "jankbpf")
@@ -142,7 +176,7 @@ def boot(kernel, folder):
         files = [(path, "/" + os.path.basename(path)) for path in lazy.build(folder, COMPILER)]
     except (OSError, subprocess.CalledProcessError) as reason:
         raise apt.Unavailable(f"{COMPILER}: {reason}; make deps-cross") from reason
-    files += [(jankbpf, "/jankbpf"), *device.looper_files(looper, "/simjank-looper")]
+    files += [*go, (jankbpf, "/jankbpf"), *device.looper_files(looper, "/simjank-looper")]
     return guests.boot(kernel, SCRIPT, folder, files, (redis, "/redis-server"), (client, "/redis-cli"), timeout_s=TIMEOUT_S)
 
 
@@ -151,7 +185,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="jank-stacks-") as folder:
         try:
             kernel = kernels.get(KERNEL)
-            result = boot(kernel, folder)
+            go = build_go(folder)
+            result = boot(kernel, folder, go)
         except apt.Unavailable as reason:
             skip_all(f"{KERNEL}: {reason}")
         tap.note(f"{KERNEL}: {kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s")
@@ -159,6 +194,10 @@ def main():
             check_redis(tap, folder)
             check_looper(tap, folder)
             check_lazy(tap, folder)
+            if go:
+                check_go(tap, folder)
+            else:
+                tap.skip("Go's stacks", "no compiler of Go's: golang-go")
     tap.end()
 
 

@@ -300,9 +300,10 @@ static void fill(struct cfi *cfi, uint64_t offset, bool exact, struct cfi_row *r
 	look_up(cfi, vaddr - !exact, row);
 	row->of_go = cfi->keeps_fp;
 	row->managed |= !row->has_table && cfi->keeps_fp;
-	if (exact && !row->has_table && cfi->has_go) {
+	if (!row->has_table && cfi->has_go) {
 		cfi->go.img = cfi->img;
-		row->has_depth = gopclntab__depth(&cfi->go, vaddr, &row->depth);
+		row->has_depth =
+			gopclntab__depth(&cfi->go, vaddr - !exact, &row->depth, &row->is_top);
 	}
 }
 

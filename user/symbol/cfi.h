@@ -39,7 +39,8 @@ struct cfi_row {
 	bool signal;	  /* the frame was made by the kernel: its caller was interrupted */
 	bool behind_call; /* the address is behind a call instruction */
 	bool of_go;	  /* Go's code */
-	bool has_depth;	  /* an instruction of Go's: gopclntab__depth */
+	bool has_depth;	  /* of Go's code: gopclntab__depth */
+	bool is_top;	  /* nothing calls that */
 	bool managed;  /* no table for miles: another compiler's code, which keeps frame pointers */
 	bool at_entry; /* within the program's first instructions */
 	uint8_t ra;    /* the column of the return address */

@@ -45,8 +45,8 @@ bool gopclntab__line(const struct gopclntab *go, uint64_t vaddr, char *file, siz
 
 /*
  * How far below its place at the function's begin the stack pointer is before the instruction at an address (as linked), in
- * bytes. False: not known, or the function sets it as it likes.
+ * bytes. is_top: nothing calls the function. False: not known, or the function sets the stack pointer as it likes.
  */
-bool gopclntab__depth(const struct gopclntab *go, uint64_t vaddr, uint32_t *ret);
+bool gopclntab__depth(const struct gopclntab *go, uint64_t vaddr, uint32_t *ret, bool *is_top);
 
 #endif

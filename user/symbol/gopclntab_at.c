@@ -12,11 +12,13 @@
 
 #include "symbol/gopclntab.h"
 
-#define STEPS_MAX    65536 /* runs of one function */
-#define WINDOW	     256
-#define DATA_INLINE  2 /* which of a function's further tables tells what was inlined */
-#define NOWHERE	     UINT32_MAX
-#define FLAG_SPWRITE 2 /* runtime/symtab.go: it sets the stack pointer as it likes */
+#define STEPS_MAX   65536 /* runs of one function */
+#define WINDOW	    256
+#define DATA_INLINE 2 /* which of a function's further tables tells what was inlined */
+#define NOWHERE	    UINT32_MAX
+/* runtime/symtab.go */
+#define FLAG_TOPFRAME 1 /* nothing calls it */
+#define FLAG_SPWRITE  2 /* it sets the stack pointer as it likes */
 
 struct func {
 	uint32_t addr, name, args, deferreturn, sp, file, line, data_cnt, unit;
@@ -186,27 +188,28 @@ static bool func_at(const struct gopclntab *go, uint64_t vaddr, struct func *ret
 }
 
 /* Behind the description's numbers: what function it is to the runtime, its flags, and two bytes more. */
-static bool sets_stack(const struct gopclntab *go, uint32_t at)
+static bool read_flags(const struct gopclntab *go, uint32_t at, uint8_t *ret)
 {
 	uint64_t off = (uint64_t)at + sizeof(struct func) + (go->has_start_line ? 4 : 0) + 1;
-	uint8_t flags;
 
-	return read_part(go, go->funcs, go->size, off, &flags, sizeof(flags)) ||
-	       flags & FLAG_SPWRITE;
+	return !read_part(go, go->funcs, go->size, off, ret, sizeof(*ret));
 }
 
-bool gopclntab__depth(const struct gopclntab *go, uint64_t vaddr, uint32_t *ret)
+bool gopclntab__depth(const struct gopclntab *go, uint64_t vaddr, uint32_t *ret, bool *is_top)
 {
 	struct func func;
 	uint32_t at, distance;
 	int64_t depth;
+	uint8_t flags;
 
-	if (!func_at(go, vaddr, &func, &at, &distance) || sets_stack(go, at))
+	if (!func_at(go, vaddr, &func, &at, &distance) || !read_flags(go, at, &flags) ||
+	    flags & FLAG_SPWRITE)
 		return false;
 	depth = value_at(go, func.sp, distance);
 	if (depth < 0 || depth > GOPCLNTAB_DEPTH_MAX)
 		return false;
 	*ret = depth;
+	*is_top = flags & FLAG_TOPFRAME;
 	return true;
 }
 

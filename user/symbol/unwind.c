@@ -151,7 +151,7 @@ bool walk__place(struct walk *w, uint64_t pc, bool exact, struct unwind_place *r
 static bool is_goexit(struct walk *w, const struct unwind_place *place)
 {
 #ifdef __aarch64__
-	static const uint8_t nop[] = { 0x1f, 0x20, 0x03, 0xd5 };
+	static const uint8_t nop[] = { 0xe0, 0x03, 0x00, 0xaa }; /* mov x0, x0 */
 	uint8_t code[8];
 
 	return !tables__code(w->env, w->process, place->region, place->pc - 4, code,

@@ -90,20 +90,6 @@ static bool may_begin(struct walk *w, uint64_t addr)
 	return addr && addr <= w->at.pc && w->at.pc - addr <= LEAF_MAX;
 }
 
-/* Go's own table tells of each instruction where the return address is. The frame pointer is saved below that, once it points there. */
-static bool knows_depth(struct walk *w, uint64_t *ret_slot, uint64_t *ret_saved)
-{
-	uint64_t fp;
-
-	if (!w->at.exact || !w->at.row.has_depth || w->arch->link != NO_REG)
-		return false;
-	*ret_slot = w->low + w->at.row.depth;
-	*ret_saved = 0;
-	if (w->at.row.depth && walk__reg(w, w->arch->fp, &fp) && fp == *ret_slot - w->arch->word)
-		*ret_saved = fp;
-	return true;
-}
-
 /* A leaf that never makes one: its caller called it directly, or it is known where it begins (behind a stub of the linker's, or
  * a function that jumped there), and nothing since then has moved the stack pointer. */
 static bool is_frameless(struct walk *w, struct unwind_place *ret)
@@ -117,13 +103,13 @@ static bool is_frameless(struct walk *w, struct unwind_place *ret)
 	return may_begin(w, begin) && is_straight(w, begin);
 }
 
-/* saved: where the caller's frame pointer is; 0: in its register. */
-static enum unwind_step leave_leaf(struct walk *w, uint64_t slot, uint64_t saved,
-				   const struct unwind_place *to, uint64_t *pc)
+static enum unwind_step leave_leaf(struct walk *w, uint64_t slot, const struct unwind_place *to,
+				   uint64_t *pc)
 {
 	uint64_t saved_fp;
+	bool pushed = slot > w->low; /* the frame pointer was, too */
 
-	if (saved && walk__word(w, saved, &saved_fp))
+	if (pushed && walk__word(w, w->low, &saved_fp))
 		walk__set(w, w->arch->fp, saved_fp);
 	*pc = to->pc;
 	if (w->arch->link == NO_REG) {
@@ -161,20 +147,22 @@ static enum unwind_step outside(struct walk *w, uint64_t fp)
 
 enum unwind_step unwind_frame__step(struct walk *w, uint64_t *pc)
 {
-	uint64_t fp, next_fp, slot = 0, saved, size = 0;
+	uint64_t fp, next_fp, slot = 0, size = 0;
+	enum unwind_step took;
 	struct unwind_place caller;
 	unsigned word = w->arch->word;
 
 	if (unwind_java__is(w, &w->at))
 		return unwind_java__step(w, pc);
-	if (knows_depth(w, &slot, &saved) && leaf_address(w, slot, &caller))
-		return leave_leaf(w, slot, saved, &caller, pc);
+	took = unwind_go__step(w, pc);
+	if (took != STEP_NONE)
+		return took;
 	if (!is_managed(&w->at) && unwind_return__step(w, pc) == STEP_TO)
 		return STEP_TO;
 	if (w->at.exact && has_no_frame_yet(w, &slot) && leaf_address(w, slot, &caller))
-		return leave_leaf(w, slot, slot > w->low ? w->low : 0, &caller, pc);
+		return leave_leaf(w, slot, &caller, pc);
 	if (w->at.exact && is_frameless(w, &caller))
-		return leave_leaf(w, w->low, 0, &caller, pc);
+		return leave_leaf(w, w->low, &caller, pc);
 	if (w->at.exact && leave_stub(w, pc))
 		return STEP_TO;
 	if (w->arch->fp == NO_REG || !walk__reg(w, w->arch->fp, &fp))

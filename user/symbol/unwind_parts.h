@@ -74,6 +74,8 @@ bool walk__is_return(struct walk *w, const struct unwind_place *place, bool othe
 enum unwind_step unwind_table__step(struct walk *w, uint64_t *pc); /* unwind_table.c */
 enum unwind_step unwind_frame__step(struct walk *w,
 				    uint64_t *pc); /* unwind_frame.c: without a table */
+enum unwind_step unwind_go__step(struct walk *w,
+				 uint64_t *pc); /* unwind_go.c: STEP_NONE: it tells nothing */
 enum unwind_step unwind_return__step(struct walk *w,
 				     uint64_t *pc); /* unwind_return.c: nor a frame pointer */
 
