@@ -178,8 +178,7 @@ bool walk__is_return(struct walk *w, const struct unwind_place *place, bool othe
 	return res < 0 ? otherwise : res;
 }
 
-/* A handler returns to code that the kernel's frame follows. */
-static bool is_handler_return(struct walk *w, uint64_t pc, struct unwind_place *ret)
+bool walk__is_handler_return(struct walk *w, uint64_t pc, struct unwind_place *ret)
 {
 	return walk__place(w, pc, true, ret) &&
 	       ((ret->row.has_table && ret->row.signal) || unwind_signal__is_trampoline(w, ret));
@@ -195,7 +194,7 @@ static bool accept(struct walk *w, uint64_t pc, bool interrupted)
 		if (!walk__place(w, pc, true, &place))
 			return false;
 	} else if (!walk__place(w, pc, false, &place) || !walk__is_return(w, &place, true)) {
-		if (!is_handler_return(w, pc, &place))
+		if (!walk__is_handler_return(w, pc, &place))
 			return false;
 	}
 	w->at = place;

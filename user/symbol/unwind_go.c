@@ -34,14 +34,6 @@ static void leave_leaf(struct walk *w, uint64_t sp)
 	walk__set(w, w->arch->sp, w->low);
 }
 
-/* The kernel calls a signal's handler. */
-static bool is_handler(struct walk *w, uint64_t pc)
-{
-	struct unwind_place caller;
-
-	return pc && walk__place(w, pc, true, &caller) && caller.row.signal;
-}
-
 static bool is_called(struct walk *w, uint64_t pc)
 {
 	struct unwind_place caller;
@@ -52,12 +44,13 @@ static bool is_called(struct walk *w, uint64_t pc)
 enum unwind_step unwind_go__step(struct walk *w, uint64_t *pc)
 {
 	bool has_link = w->arch->link != NO_REG, handles;
+	struct unwind_place caller;
 	uint64_t sp;
 
 	if (!w->at.row.has_depth || !(has_link || w->at.exact) || !walk__reg(w, w->arch->sp, &sp))
 		return STEP_NONE;
 	*pc = return_address(w, sp);
-	handles = is_handler(w, *pc);
+	handles = *pc && walk__is_handler_return(w, *pc, &caller);
 	if (has_link && w->at.row.is_top && !handles)
 		return STEP_COMPLETE;
 	if (!handles && !is_called(w, *pc))

@@ -71,6 +71,9 @@ bool walk__place(struct walk *w, uint64_t pc, bool exact, struct unwind_place *r
 /* Whether a place is behind a call; what cannot be read is, if `otherwise`. */
 bool walk__is_return(struct walk *w, const struct unwind_place *place, bool otherwise);
 
+/* A handler returns to code that the kernel's frame follows. ret: that place. */
+bool walk__is_handler_return(struct walk *w, uint64_t pc, struct unwind_place *ret);
+
 enum unwind_step unwind_table__step(struct walk *w, uint64_t *pc); /* unwind_table.c */
 enum unwind_step unwind_frame__step(struct walk *w,
 				    uint64_t *pc); /* unwind_frame.c: without a table */
