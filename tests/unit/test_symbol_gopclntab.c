@@ -178,9 +178,6 @@ static void check_lines(void)
 	struct elf elf;
 	int fd;
 
-	if (!build("debug", "", "-trimpath -ldflags -compressdwarf=false") ||
-	    !build("stripped", "", "-trimpath -ldflags '-s -w'"))
-		return skip(1, "cannot be built here");
 	fd = open_elf("debug", &elf);
 	dwarf = fd >= 0 ? dwarf__new(&elf, NULL) : NULL;
 	elf__close(&elf);
@@ -211,9 +208,6 @@ static void check_depths(void)
 	struct gopclntab go;
 	struct symtab tab;
 
-	if (!build("debug", "", "-trimpath -ldflags -compressdwarf=false") ||
-	    !build("stripped", "", "-trimpath -ldflags '-s -w'"))
-		return skip(1, "cannot be built here");
 	with = open_cfi("debug", &elf);
 	without = open_cfi("stripped", &stripped);
 	symtab__init(&tab);
@@ -246,6 +240,15 @@ static void check_depths(void)
 	cfi__free(without);
 	elf__close(&elf);
 	elf__close(&stripped);
+}
+
+static void check_places(void)
+{
+	if (!build("debug", "", "-trimpath -ldflags -compressdwarf=false") ||
+	    !build("stripped", "", "-trimpath -ldflags '-s -w'"))
+		return skip(2, "cannot be built here");
+	check_lines();
+	check_depths();
 }
 
 static void check_live(void)
@@ -421,8 +424,7 @@ static void check_real(void)
 		check_form("arm64", "GOARCH=arm64", "", "");
 		check_form("386", "GOARCH=386", "", "");
 	}
-	check_lines();
-	check_depths();
+	check_places();
 	check_live();
 }
 

@@ -178,6 +178,24 @@ bool walk__is_return(struct walk *w, const struct unwind_place *place, bool othe
 	return res < 0 ? otherwise : res;
 }
 
+bool walk__is_called_from(struct walk *w, uint64_t pc, struct unwind_place *ret)
+{
+	return walk__place(w, pc, false, ret) && walk__is_return(w, ret, false);
+}
+
+void walk__leave_leaf(struct walk *w, uint64_t slot, uint64_t saved)
+{
+	uint64_t saved_fp;
+
+	if (saved && walk__word(w, saved, &saved_fp))
+		walk__set(w, w->arch->fp, saved_fp);
+	if (w->arch->link == NO_REG) {
+		w->low = slot + w->arch->word;
+		walk__set(w, w->arch->sp, w->low);
+	}
+	w->known &= w->arch->saved;
+}
+
 bool walk__is_handler_return(struct walk *w, uint64_t pc, struct unwind_place *ret)
 {
 	return walk__place(w, pc, true, ret) &&

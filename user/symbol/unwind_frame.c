@@ -63,7 +63,7 @@ static bool leave_stub(struct walk *w, uint64_t *pc)
 	w->known &= w->arch->saved;
 	w->low += 2 * w->arch->word;
 	walk__set(w, w->arch->sp, w->low);
-	return walk__place(w, *pc, false, &caller) && walk__is_return(w, &caller, false);
+	return walk__is_called_from(w, *pc, &caller);
 }
 
 /* The return address of a leaf that has no frame (yet): in a slot of the stack, or in the link register. */
@@ -73,7 +73,7 @@ static bool leaf_address(struct walk *w, uint64_t slot, struct unwind_place *ret
 
 	if (w->arch->link == NO_REG ? !walk__word(w, slot, &pc) : !walk__reg(w, w->arch->link, &pc))
 		return false;
-	return walk__place(w, pc & w->arch->pc_mask, false, ret) && walk__is_return(w, ret, false);
+	return walk__is_called_from(w, pc & w->arch->pc_mask, ret);
 }
 
 /* Whether nothing from there (may_begin) to here has moved the stack pointer. */
@@ -101,23 +101,6 @@ static bool is_frameless(struct walk *w, struct unwind_place *ret)
 	if (!callee_of(w, ret, &begin) || !may_begin(w, begin))
 		begin = tables__function(w->env, w->process, w->at.region, w->at.pc);
 	return may_begin(w, begin) && is_straight(w, begin);
-}
-
-static enum unwind_step leave_leaf(struct walk *w, uint64_t slot, const struct unwind_place *to,
-				   uint64_t *pc)
-{
-	uint64_t saved_fp;
-	bool pushed = slot > w->low; /* the frame pointer was, too */
-
-	if (pushed && walk__word(w, w->low, &saved_fp))
-		walk__set(w, w->arch->fp, saved_fp);
-	*pc = to->pc;
-	if (w->arch->link == NO_REG) {
-		w->low = slot + w->arch->word;
-		walk__set(w, w->arch->sp, w->low);
-	}
-	w->known &= w->arch->saved;
-	return STEP_TO;
 }
 
 /* Whether the function that was called from there is this one, and keeps a frame pointer; size: unwind_code__sets_up_frame. */
@@ -159,10 +142,18 @@ enum unwind_step unwind_frame__step(struct walk *w, uint64_t *pc)
 		return took;
 	if (!is_managed(&w->at) && unwind_return__step(w, pc) == STEP_TO)
 		return STEP_TO;
-	if (w->at.exact && has_no_frame_yet(w, &slot) && leaf_address(w, slot, &caller))
-		return leave_leaf(w, slot, &caller, pc);
-	if (w->at.exact && is_frameless(w, &caller))
-		return leave_leaf(w, w->low, &caller, pc);
+	if (w->at.exact && has_no_frame_yet(w, &slot) && leaf_address(w, slot, &caller)) {
+		walk__leave_leaf(w, slot,
+				 slot > w->low ? w->low
+					       : 0); /* the frame pointer was pushed, too */
+		*pc = caller.pc;
+		return STEP_TO;
+	}
+	if (w->at.exact && is_frameless(w, &caller)) {
+		walk__leave_leaf(w, w->low, 0);
+		*pc = caller.pc;
+		return STEP_TO;
+	}
 	if (w->at.exact && leave_stub(w, pc))
 		return STEP_TO;
 	if (w->arch->fp == NO_REG || !walk__reg(w, w->arch->fp, &fp))

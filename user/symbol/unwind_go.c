@@ -21,24 +21,13 @@ static uint64_t return_address(struct walk *w, uint64_t sp)
 	return ok ? pc & w->arch->pc_mask : 0;
 }
 
-/* The frame pointer is saved below the return address, once it points there. */
-static void leave_leaf(struct walk *w, uint64_t sp)
+/* Where the caller's frame pointer is, of a leaf: below the return address, once the frame pointer points there. 0: in its register. */
+static uint64_t saved_fp(const struct walk *w, uint64_t slot)
 {
-	uint64_t slot = sp + w->at.row.depth, fp, saved;
+	uint64_t fp;
 
-	if (w->at.row.depth && walk__reg(w, w->arch->fp, &fp) && fp == slot - w->arch->word &&
-	    walk__word(w, fp, &saved))
-		walk__set(w, w->arch->fp, saved);
-	w->known &= w->arch->saved;
-	w->low = slot + w->arch->word;
-	walk__set(w, w->arch->sp, w->low);
-}
-
-static bool is_called(struct walk *w, uint64_t pc)
-{
-	struct unwind_place caller;
-
-	return pc && walk__place(w, pc, false, &caller) && walk__is_return(w, &caller, false);
+	return w->at.row.depth && walk__reg(w, w->arch->fp, &fp) && fp == slot - w->arch->word ? fp
+											       : 0;
 }
 
 enum unwind_step unwind_go__step(struct walk *w, uint64_t *pc)
@@ -50,13 +39,13 @@ enum unwind_step unwind_go__step(struct walk *w, uint64_t *pc)
 	if (!w->at.row.has_depth || !(has_link || w->at.exact) || !walk__reg(w, w->arch->sp, &sp))
 		return STEP_NONE;
 	*pc = return_address(w, sp);
-	handles = *pc && walk__is_handler_return(w, *pc, &caller);
+	handles = walk__is_handler_return(w, *pc, &caller);
 	if (has_link && w->at.row.is_top && !handles)
 		return STEP_COMPLETE;
-	if (!handles && !is_called(w, *pc))
+	if (!handles && !walk__is_called_from(w, *pc, &caller))
 		return STEP_NONE;
 	if (!has_link) {
-		leave_leaf(w, sp);
+		walk__leave_leaf(w, sp + w->at.row.depth, saved_fp(w, sp + w->at.row.depth));
 		return STEP_TO;
 	}
 	w->known = 0;

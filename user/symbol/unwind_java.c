@@ -85,8 +85,7 @@ static bool is_caller(struct walk *w, uint64_t pc)
 	struct unwind_place place;
 
 	walk__refresh(w, pc - 1);
-	return w->at.region && walk__place(w, pc, false, &place) &&
-	       walk__is_return(w, &place, false);
+	return w->at.region && walk__is_called_from(w, pc, &place);
 }
 
 /* The caller's stack begins at sp; of its registers only the frame pointer is known, if at all. */

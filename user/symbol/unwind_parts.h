@@ -71,6 +71,15 @@ bool walk__place(struct walk *w, uint64_t pc, bool exact, struct unwind_place *r
 /* Whether a place is behind a call; what cannot be read is, if `otherwise`. */
 bool walk__is_return(struct walk *w, const struct unwind_place *place, bool otherwise);
 
+/* Whether a call is seen before pc. ret: its place. */
+bool walk__is_called_from(struct walk *w, uint64_t pc, struct unwind_place *ret);
+
+/*
+ * Leaves a leaf, whose return address was in that slot of the stack, or in the link register. saved: where its caller's frame
+ * pointer is; 0: in its register.
+ */
+void walk__leave_leaf(struct walk *w, uint64_t slot, uint64_t saved);
+
 /* A handler returns to code that the kernel's frame follows. ret: that place. */
 bool walk__is_handler_return(struct walk *w, uint64_t pc, struct unwind_place *ret);
 

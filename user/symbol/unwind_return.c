@@ -53,8 +53,7 @@ static bool place_at(struct walk *w, uint64_t slot, struct unwind_place *ret)
 {
 	uint64_t pc;
 
-	return slot >= w->low && walk__word(w, slot, &pc) && walk__place(w, pc, false, ret) &&
-	       walk__is_return(w, ret, false);
+	return slot >= w->low && walk__word(w, slot, &pc) && walk__is_called_from(w, pc, ret);
 }
 
 /* Of the ways on to a return, the one that the caller's call agrees with; without any, the only one that there is. */
