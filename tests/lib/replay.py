@@ -37,8 +37,11 @@ class Scratch:
         return self.file(name)
 
     def replay(self, *options, **how):
+        return self.run("replay", *options, **how)
+
+    def run(self, command, *options, **how):
         """As nobody, with no capability, where we are root; else as we are."""
-        command = [self.program, "replay", *options]
+        command = [self.program, command, *options]
         if os.getuid() == 0:
             command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
                        "--inh-caps=-all", "--bounding-set=-all", *command]

@@ -48,30 +48,39 @@ def tasks_of(record):
     yield from range(first, first + slices * TASK_SZ, TASK_SZ)
 
 
+# Threads of the references themselves, and the kernel's own.
+COMMS = ["simjank.*", "demo-.*", "holder", "signaller", "writer", "answerer", "pager", "hog", "continuer", "lowly", "rwholder",
+         "poster", "joined", "child", "locker", "server", "resolver", "crowd", "rt-hog", "redis-.*", "nginx", "node", "libuv-worker",
+         "python3", "java", "VM .*", "G1 .*", "GC .*", "C[12] .*", "Reference.*", "Signal.*", "rare", "stripped", "target", "looper",
+         "slow-server", "sleep", "sh", "qt6core", "glib", "uv", "tokio.*", "storm.*", "jankbpf", "jank-.*", "kworker/.*",
+         "ksoftirqd/.*", "rcu_.*", "kswapd.*", "jbd2/.*", "swapper/.*", "migration/.*", "kcompactd.*"]
+
+# Where programs and their sources were: what stands there instead.
+PLACES = [(r"^/(\.\./)+.*", "/../other"), (r"^/\S+/(?=(tools|tests|user)/)", "/src/"), (r"^/\S+/(?=lib/python3)", "/usr/"),
+          (r"^/\S+/(?=bin/python3)", "/usr/")]
+
+
 class Cleaner:
-    """Takes out the names of other programs, cgroups and folders of the machine. Names that the reference itself brought
-    about are `kept`."""
+    """Takes out the names of other programs, cgroups and folders of the machine."""
 
-    def __init__(self, kept, folders):
-        self.kept, self.folders = kept, folders
-
-    def comm(self, name):
-        return name if any(re.fullmatch(each, name) for each in self.kept) else "neighbour"
+    @staticmethod
+    def comm(name):
+        return name if any(re.fullmatch(each, name) for each in COMMS) else "neighbour"
 
     def raw(self, record, at):
         name = bytes(record[at:at + COMM_SZ]).split(b"\0")[0].decode(errors="replace")
         record[at:at + COMM_SZ] = self.comm(name).encode()[:COMM_SZ - 1].ljust(COMM_SZ, b"\0") if name else bytes(COMM_SZ)
 
-    def stack(self, kind, record):
+    def stack(self, record):
         record = bytearray(record)
         for at in tasks_of(record):
             self.raw(record, at + TASK_SZ - COMM_SZ)
         return bytes(record)
 
     def text(self, text):
-        for folder, name in self.folders:
-            text = text.replace(folder, name)
-        return re.sub(r"^/(\.\./)+(?!demo).+", "/../other", text)
+        for pattern, place in PLACES:
+            text = re.sub(pattern, place, text)
+        return text
 
     def value(self, kind, value):
         value = strings(value, self.text)
@@ -98,7 +107,10 @@ class Cleaner:
         ret = [header]
         for kind, record in records:
             if kind in (STACK, OTHER):
-                record = self.stack(kind, record)
+                record = self.stack(record)
+            elif kind == WAIT_FOR:
+                record = bytearray(record)
+                self.raw(record, len(record) - COMM_SZ)
             elif kind >= SESSION:
                 before = replay.json_of(record)
                 value = self.value(kind, copy.deepcopy(before))
@@ -121,13 +133,6 @@ def less(content, block_max):
         if (kind not in (OTHER, WAIT_FOR) or struct.unpack_from("<I", record, 16)[0] in own) and
         (kind not in (BLOCK, STACK, FACTS, LOAD) or key_of(kind, record) in kept))
 
-
-# Threads of the references themselves, and the kernel's own.
-COMMS = ["simjank.*", "demo-.*", "holder", "signaller", "writer", "answerer", "pager", "hog", "continuer", "lowly", "rwholder",
-         "poster", "joined", "child", "locker", "server", "resolver", "crowd", "rt-hog", "redis-.*", "nginx", "node", "libuv-worker",
-         "python3", "java", "VM .*", "G1 .*", "GC .*", "C[12] .*", "Reference.*", "Signal.*", "rare", "stripped", "target", "looper",
-         "slow-server", "sleep", "sh", "qt6core", "glib", "uv", "tokio.*", "storm.*", "jankbpf", "jank-.*", "kworker/.*",
-         "ksoftirqd/.*", "rcu_.*", "kswapd.*", "jbd2/.*", "swapper/.*", "migration/.*", "kcompactd.*"]
 
 # Causes that are put in, one a block: kind, then the function of the kernel, or of a library, at whose place it is found.
 CAUSES = [
@@ -185,8 +190,9 @@ def moved_callers(record, place, address):
     """What was found in copies of the stacks takes the place of their user part: so does the address."""
     value = replay.json_of(record)
     for stack in value["stacks"] if place == "user" else ():
-        if stack["tid"] == value["tid"] and stack["addresses"]:
-            stack["addresses"][0] = f"{address:x}"
+        first, blank, rest = stack["addresses"].partition(" ")
+        if stack["tid"] == value["tid"] and first:
+            stack["addresses"] = f"{address:x}{blank}{rest}"
     return repack(record, value)
 
 

@@ -3,6 +3,7 @@
 
 NAME.journal.xz is the journal; NAME.jsonl.xz the records; NAME.txt.xz the text, NAME.verbose.xz with -v; NAME.logs.xz
 BlockCanary's logs, one after the other; NAME.said.xz what went to stderr.
+Of a program without names there are its debug information, NAME.debug, and NAME.symbolized.xz, the records with names by it.
 """
 import glob
 import lzma
@@ -16,7 +17,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "lib"))
 import replay  # noqa: E402
 
 RECORDS, TEXTS = "jsonl", {"txt": (), "verbose": ("-v",)}
-LOGS, SAID = "logs", "said"
+LOGS, SAID, SYMBOLIZED = "logs", "said", "symbolized"
 OPTIONS = {name: ("--debugging",) for name in ("given", "hang", "nginx")}  # as they were recorded: a journal does not tell
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
 WRITTEN = re.compile(r"^.*\(write log time\)$", re.M)  # of the replay, not of the block
@@ -55,6 +56,11 @@ def made(scratch, name, content):
         run = scratch.replay(*OPTIONS.get(name, ()), *options, journal, env=ENVIRONMENT)
         ret[suffix] = run.stdout
         said.append(f"{suffix}: status {run.returncode}\n{run.stderr}".replace(scratch.path + "/", ""))
+    if os.path.isdir(os.path.join(HERE, f"{name}.debug")):
+        debug = shutil.copytree(os.path.join(HERE, f"{name}.debug"), scratch.file(f"{name}.debug"), dirs_exist_ok=True)
+        run = scratch.run("symbolize", "--debug-dir", debug, scratch.put(f"{name}.jsonl", ret[RECORDS]), env=ENVIRONMENT)
+        ret[SYMBOLIZED] = run.stdout
+        said.append(f"{SYMBOLIZED}: status {run.returncode}\n{run.stderr}".replace(scratch.path + "/", ""))
     ret[LOGS], ret[SAID] = logs(folder), "".join(said).encode()
     return ret
 
