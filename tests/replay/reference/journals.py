@@ -134,7 +134,8 @@ def less(content, block_max):
         (kind not in (BLOCK, STACK, FACTS, LOAD) or key_of(kind, record) in kept))
 
 
-# Causes that are put in, one a block: kind, then the function of the kernel, or of a library, at whose place it is found.
+# Causes that are put in, one a block: kind, then the function of the kernel, or of a library, at whose place it is found; the
+# number of x86-64's system call, where that tells.
 CAUSES = [
     ("cpu", "kernel", "asm_sysvec_apic_timer_interrupt"), ("cpu", "user", "v8::internal::Heap::CollectGarbage"),
     ("cpu", "kernel", "compact_zone"), ("cpu", "kernel", "try_to_free_pages"),
@@ -145,14 +146,19 @@ CAUSES = [
     ("other", "kernel", "__refrigerator"), ("other", "kernel", "rwsem_down_write_slowpath"),
     ("other", "kernel", "posix_lock_inode_wait"), ("futex", "user", "pthread_barrier_wait"), ("futex", "user", "take_gil"),
     ("binder", "kernel", "binder_thread_read"), ("binder", "kernel", ""), ("stopped", "kernel", "do_signal_stop"),
+    ("futex", "user", "SafepointMechanism::process"), ("socket", "kernel", "tcp_sendmsg", 44), ("disk", "kernel", "", 262),
+    ("runnable", "kernel", ""), ("page_fault", "kernel", ""),
 ]
 # Members that they are given: of LOAD, of WAITED, of its MESSAGE; one set each, in turn.
 LOADS = [{"missed_frames": 3, "crtc": 1, "refresh_hz": 59.94}, {"missed_frames": 1, "crtc": 0}, {"steal_pct": 12.5}, {}]
 WAITEDS = [{"thermal_throttled": True, "cpu_capacity": 446, "cpu_khz": 1200000, "cpu_max_khz": 1800000},
-           {"quota_cgroup": "/demo.slice/shop.service", "quota_ns": 20000000, "quota_period_ns": 100000000}, {}]
+           {"quota_cgroup": "/demo.slice/shop.service", "quota_ns": 20000000, "quota_period_ns": 100000000}, {}, {}, {}]
 HANDLER = {"symbol": "app::Window<int>::paint(bool)", "module": "/usr/bin/app"}
 MESSAGES = [{"what": "12", "handler": HANDLER, "callback": {"module": "/lib/x.so", "offset": 4660}, "queued_ns": 35000000},
-            {"source": {"symbol": "a timer's \"name\""}, "fds": [], "ready_cnt": 0}, {}]
+            {"source": {"symbol": "a timer's \"name\""}, "fds": [], "ready_cnt": 0}, {}, {
+                "handler": {"module": "/lib/x.so", "offset": 1}, "callback": {"symbol": "on_ready", "module": "/lib/x.so"},
+                "source": {"module": "/lib/y.so", "offset": 2}, "ready_cnt": 3, "fds":
+                [{"fd": 8, "events": 1, "target": "tcp 127.0.0.1:80->127.0.0.1:5012"}, {"fd": 9, "events": 16, "target": "eventfd 3"}]}]
 IDENTITIES = [{"container": "3f4e5d6c7b8a3f4e5d6c7b8a3f4e5d6c7b8a3f4e5d6c7b8a3f4e5d6c7b8a3f4e", "pod":
                "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "unit": "kubelet.service", "ns_pid": 7}]
 
@@ -172,12 +178,14 @@ def moved_times(block, state):
     return block[:STATE_AT] + struct.pack("<12Q", *times) + block[STATE_AT + 96:], longest
 
 
-def moved_stack(stack, longest, state, place, address):
+def moved_stack(stack, longest, state, place, address, syscall):
     """A stack of that state, as one of another; the address is put where its part's leaf was."""
     if struct.unpack_from("<I", stack, KERNEL_AT)[0] != longest:
         return stack
     stack = bytearray(stack)
     struct.pack_into("<I", stack, KERNEL_AT, state)
+    if syscall:
+        struct.pack_into("<i", stack, KERNEL_AT + 4, *syscall)
     kernel, user, _ = struct.unpack_from("<HHH", stack, COUNTS_AT)
     if place == "kernel" and kernel:
         struct.pack_into("<Q", stack, ADDRESSES_AT, address)
@@ -198,7 +206,7 @@ def moved_callers(record, place, address):
 
 def key_of(kind, record):
     """To which dispatch a record belongs: (tid, start)."""
-    if kind in (BLOCK, STACK, FACTS):
+    if kind in (BLOCK, HANG, STACK, FACTS):
         return struct.unpack_from("<I", record, 20)[0], struct.unpack_from("<Q", record, 32)[0]
     value = replay.json_of(record)
     return value.get("tid"), value.get("start_ns")
@@ -212,15 +220,15 @@ def given(content):
     turn = {key_of(BLOCK, block): number for number, block in enumerate(blocks)}
     moved, named, out = {}, [], []
     for number, block in enumerate(blocks):
-        kind, place, function = CAUSES[number % len(CAUSES)]
+        kind, place, function, *syscall = CAUSES[number % len(CAUSES)]
         state = STATES.index("running" if kind == "cpu" else kind)
         pid = 0 if place == "kernel" else struct.unpack_from("<I", block, 16)[0]
         address = (0xffffffffff000000 if place == "kernel" else 0x7f0000000000) + 64 * number
-        moved[number] = (*moved_times(block, state), state, place, address)
+        moved[number] = (*moved_times(block, state), state, place, address, syscall)
         if function:
             named += [frames_record(like, pid, each, function) for each in (address, address ^ 1 << 62)]
     for kind, record in records:
-        if kind not in (BLOCK, STACK, LOAD, WAITED, MESSAGE, CALLERS, PROCESS):
+        if kind not in (BLOCK, HANG, FACTS, STACK, LOAD, WAITED, MESSAGE, CALLERS, PROCESS):
             out.append(record)
             continue
         number = turn.get(key_of(kind, record))
@@ -231,9 +239,14 @@ def given(content):
 def given_one(kind, record, number, moved):
     if kind == BLOCK:
         return moved[number][0]
+    if kind == HANG:
+        return moved_times(record, moved[number][2])[0]
+    if kind == FACTS:  # a hypervisor took what it waited for
+        stolen = int(STATES[moved[number][2]] == "runnable")
+        return record[:48] + struct.pack("<Q", 55000000 * stolen) + record[56:]
     if kind == STACK:
         return moved_stack(record, *moved[number][1:])
     if kind == CALLERS:
-        return moved_callers(record, *moved[number][3:])
+        return moved_callers(record, *moved[number][3:5])
     sets = {LOAD: LOADS, WAITED: WAITEDS, MESSAGE: MESSAGES, PROCESS: IDENTITIES}[kind]
     return repack(record, {**replay.json_of(record), **sets[(number or 0) % len(sets)]})
