@@ -32,7 +32,8 @@ static void nap(void)
 /* Fills new memory at once: the mapping's lock is held for writing meanwhile. */
 static void fill(void)
 {
-	void *memory = mmap(NULL, MAPPED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	void *memory = mmap(NULL, MAPPED, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	munmap(memory, MAPPED);
 }
@@ -63,7 +64,8 @@ static __attribute__((noinline)) void handle_kernel_lock(void)
 {
 	pthread_barrier_wait(&begun);
 	for (int i = 0; i < 200; i++) {
-		void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				    -1, 0);
 
 		munmap(memory, 4096);
 	}
