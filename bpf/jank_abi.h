@@ -13,7 +13,7 @@
 #include <linux/types.h>
 #endif
 
-#define JANK_ABI_VERSION 1
+#define JANK_ABI_VERSION 2
 
 #define JANK_COMM_SZ	16
 #define JANK_KSTACK_MAX 64  /* frames; a deeper kernel stack is marked JANK_STACK_CUT */

@@ -1,11 +1,56 @@
 # SPDX-License-Identifier: GPL-2.0
-# user/export/schema.json as a C string literal, one for each line.
+# schema/*.proto: the records' encoding (protoc-c), and what schema/generate.py makes of the descriptors and fields.tbl.
 
-SCHEMA_INC := $(OUT)/json_schema.inc
+PROTOC      ?= protoc
+PROTOC_C    ?= protoc-c
+# The distribution's, which has python3-protobuf.
+PYTHON      ?= /usr/bin/python3
+PROTOS      := $(wildcard schema/*.proto)
+PB          := $(PROTOS:schema/%.proto=$(OUT)/schema/%.pb-c)
+PB_H        := $(PB:=.h)
+DESCRIPTORS := $(OUT)/schema/descriptors.pb
+SCHEMA_INC  := $(OUT)/json_schema.inc
+SCHEMA_OBJ  := $(PB:$(OUT)/%=$(VARIANT)/%.o) $(VARIANT)/schema/fields.o
+generate     = $(Q)$(PYTHON) schema/generate.py $(DESCRIPTORS) $(1)
 
-$(SCHEMA_INC): user/export/schema.json
+$(OUT)/schema/%.pb-c.c $(OUT)/schema/%.pb-c.h &: schema/%.proto
 	@mkdir -p $(@D)
+	$(call msg,PROTO,$<)
+	$(Q)$(PROTOC_C) --proto_path=. --c_out=$(OUT) $<
+
+$(DESCRIPTORS): schema/blockinfo.proto
+	@mkdir -p $(@D)
+	$(call msg,PROTO,$@)
+	$(Q)$(PROTOC) --include_source_info --descriptor_set_out=$@ $<
+
+$(OUT)/schema/fields.c: $(DESCRIPTORS) schema/generate.py schema/fields.tbl
+	$(call msg,GEN,$@)
+	$(call generate,fields) >$@
+
+$(OUT)/schema/schema.json: $(DESCRIPTORS) schema/generate.py schema/fields.tbl
+	$(call msg,GEN,$@)
+	$(call generate,schema) >$@
+
+# As a C string literal, one for each line.
+$(SCHEMA_INC): $(OUT)/schema/schema.json
 	$(call msg,GEN,$@)
 	$(Q)sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' $< > $@
 
 $(VARIANT)/user/export/schema.o: $(SCHEMA_INC)
+
+# The generated code has parameters that it does not use, and the like.
+$(VARIANT)/schema/%.o: $(OUT)/schema/%.c $(PB_H)
+	@mkdir -p $(@D)
+	$(call msg,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
+
+$(LIB): $(SCHEMA_OBJ)
+
+# Before the first build nothing says who includes them.
+$(OBJ) $(SCHEMA_OBJ): | $(PB_H)
+
+docs-record: $(DESCRIPTORS) #: docs/record.md and docs/losses.md, from the schema
+	$(call generate,record) >docs/record.md
+	$(call generate,losses) >docs/losses.md
+
+.PHONY: docs-record

@@ -28,6 +28,7 @@ enum command {
 /* In the order in which the table of options has their words. */
 enum backend { BACKEND_AUTO, BACKEND_KERNEL, BACKEND_UPROBE };
 enum marks { MARKS_AUTO, MARKS_ALWAYS, MARKS_NEVER };
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_PROTO };
 
 struct options {
 	enum command command;
@@ -49,7 +50,7 @@ struct options {
 	uint64_t count;		/* 0: no limit */
 	const char *output_dir; /* NULL: none */
 	uint64_t keep_ns, max_size;
-	bool json;
+	enum format format;
 	bool debugging;	       /* report blocks that were mostly stopped by a debugger or SIGSTOP */
 	const char *journal;   /* NULL: none; for replay: the input file */
 	const char *qualifier; /* BlockCanary's qua; NULL: none given */

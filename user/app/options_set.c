@@ -76,6 +76,13 @@ int option__set_flag(struct options *opts, const struct option_row *row, const c
 	return 0;
 }
 
+int option__set_json(struct options *opts, const struct option_row *row, const char *arg,
+		     struct err *err)
+{
+	opts->format = FORMAT_JSON;
+	return 0;
+}
+
 int option__set_verbosity(struct options *opts, const struct option_row *row, const char *arg,
 			  struct err *err)
 {

@@ -37,6 +37,7 @@ enum {
 	KEY_KEEP,
 	KEY_MAX_SIZE,
 	KEY_QUALIFIER,
+	KEY_FORMAT,
 	KEY_JSON,
 	KEY_JOURNAL,
 	KEY_SCHEMA,
@@ -147,8 +148,8 @@ const struct option_row option_rows[] = {
 	{ SECTION_STOP, 'n', "count", "N", NULL, TRACE | REPLAY, option__set_count, AT(count),
 	  .min = 1, .max = UINT64_MAX, .help = "stop after N blocks" },
 	{ SECTION_OUTPUT, 'o', "output", "DIR", NULL, TRACE | REPLAY, option__set_text,
-	  AT(output_dir), .help = "keep the blocks in DIR: JSON Lines and BlockCanary's logs",
-	  .more = "DIR/blocks.jsonl gets every record, and each block a log that BlockCanary's own "
+	  AT(output_dir), .help = "keep the blocks in DIR: the records and BlockCanary's logs",
+	  .more = "DIR/blocks.jsonl gets every record (blocks.pb with --format proto), and each block a log that BlockCanary's own "
 		  "reader opens. DIR is made where it isn't there, for its owner alone." },
 	{ SECTION_OUTPUT, KEY_KEEP, "keep", "TIME", "48h", TRACE | REPLAY, option__set_time,
 	  AT(keep_ns), .min = NS_PER_SEC, .max = 10 * YEAR_NS, .zero = true,
@@ -159,8 +160,14 @@ const struct option_row option_rows[] = {
 	  .more = "SIZE is a number of bytes with k, M or G, powers of 1024." },
 	{ SECTION_OUTPUT, KEY_QUALIFIER, "qualifier", "TEXT", NULL, TRACE, option__set_text,
 	  AT(qualifier), .help = "with -o: BlockCanary's qualifier (qua), a name for this run" },
-	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL, TRACE | REPLAY, option__set_flag, AT(json),
-	  .help = "JSON Lines on stdout instead of text" },
+	{ SECTION_OUTPUT, KEY_FORMAT, "format", "text|json|proto", "text", TRACE | REPLAY,
+	  option__set_word, AT(format), .help = "of the records on stdout and in DIR",
+	  .more = "json: JSON Lines. proto: messages of schema/blockinfo.proto, each after its "
+		  "length as a varint; DIR then holds blocks.pb. It is binary: with -o a terminal "
+		  "shows text instead, without -o it is refused there. text is for people; DIR holds "
+		  "JSON Lines then." },
+	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL, TRACE | REPLAY, option__set_json,
+	  .help = "the same as --format json" },
 	{ SECTION_OUTPUT, KEY_JOURNAL, "journal", "FILE", NULL, TRACE, option__set_text,
 	  AT(journal), .help = "also keep the raw event stream, for replay" },
 	{ SECTION_OTHER, KEY_DEBUG_DIR, "debug-dir", "DIR", NULL, SYMBOLIZE | REPLAY,

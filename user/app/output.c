@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "app/recorder.h"
+#include "app/answers_writer.h"
 #include "base/log.h"
 #include "export/sink.h"
 #include "model/blame.h"
@@ -20,7 +20,8 @@
 
 struct output {
 	struct namer namer;
-	struct recorder *recorder; /* NULL: no journal */
+	struct answers_writer *answers; /* NULL: no journal */
+	struct journal_writer *journal; /* NULL: none; borrowed */
 	struct losses *losses;
 	struct sink *sinks[SINK_MAX];
 	bool complained[SINK_MAX];
@@ -41,29 +42,48 @@ static unsigned width_of(int fd)
 	return isatty(fd) && !ioctl(fd, TIOCGWINSZ, &ws) ? ws.ws_col : 0;
 }
 
+/* Binary records are not for a terminal: with -o they are in DIR, and the terminal shows text. */
+static int stdout_sink(const struct options *opts, struct sink **ret, struct err *err)
+{
+	enum format format = opts->format;
+
+	if (format == FORMAT_PROTO && isatty(STDOUT_FILENO)) {
+		if (!opts->output_dir)
+			return err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+					     "stdout is a terminal and --format proto is binary: "
+					     "send it to a file or a program, or give -o DIR");
+		format = FORMAT_TEXT;
+	}
+	if (format == FORMAT_TEXT)
+		*ret = sink_text__new(STDOUT_FILENO, output__wants_color(STDOUT_FILENO),
+				      width_of(STDOUT_FILENO), opts->verbosity);
+	else
+		*ret = sink_stream__new(STDOUT_FILENO,
+					format == FORMAT_PROTO ? RECORD_PROTO : RECORD_JSON);
+	return *ret ? 0 : err__set(err, ENOMEM, "out of memory");
+}
+
 static int add_sinks(struct output *out, const struct options *opts, struct err *err)
 {
 	struct sink *sink;
+	int res;
 
 	if (opts->command == CMD_LOOPS)
 		return 0; /* its loops are all that it tells */
-	if (opts->json)
-		sink = sink_jsonl__new(STDOUT_FILENO);
-	else
-		sink = sink_text__new(STDOUT_FILENO, output__wants_color(STDOUT_FILENO),
-				      width_of(STDOUT_FILENO), opts->verbosity);
-	if (!sink)
-		return err__set(err, ENOMEM, "out of memory");
+	res = stdout_sink(opts, &sink, err);
+	if (res)
+		return res;
 	out->sinks[out->sink_cnt++] = sink;
 	if (opts->output_dir) {
 		const struct sink_dir_opts dir = {
 			.dir = opts->output_dir,
+			.format = opts->format == FORMAT_PROTO ? RECORD_PROTO : RECORD_JSON,
 			.keep_ns = opts->keep_ns,
 			.max_bytes = opts->max_size,
 			.qualifier = opts->qualifier,
 		};
-		int res = sink_dir__new(&dir, &sink, err);
 
+		res = sink_dir__new(&dir, &sink, err);
 		if (res)
 			return res;
 		if (err->msg[0]) /* it can be used, but not as it is now: a full disk, … */
@@ -86,8 +106,9 @@ int output__new(const struct options *opts, const struct namer *namer, struct jo
 	out->losses = losses;
 	res = add_sinks(out, opts, err);
 	if (!res && jw) {
-		out->recorder = recorder__new(jw);
-		if (!out->recorder)
+		out->journal = jw;
+		out->answers = answers_writer__new(jw);
+		if (!out->answers)
 			res = err__set(err, ENOMEM, "out of memory");
 	}
 	if (res) {
@@ -107,7 +128,7 @@ void output__free(struct output *out)
 
 		sink->ops->free(sink);
 	}
-	recorder__free(out->recorder);
+	answers_writer__free(out->answers);
 	free(out);
 }
 
@@ -117,70 +138,99 @@ static void count(struct output *out, enum user_loss loss, int res)
 		losses__add(out->losses, loss, 1);
 }
 
+/* Of the block itself: its record says so, too. */
+static void lose(struct output *out, struct block *block, enum user_loss loss, uint64_t cnt)
+{
+	if (!cnt)
+		return;
+	losses__add(out->losses, loss, cnt);
+	count(out, LOSS_NO_MEMORY, block__add_loss(block, loss, cnt));
+}
+
 /* First of all: a connection may be closed, and its descriptor be another's, before long. */
 static void name_message(struct output *out, struct block *block)
 {
-	if (!block->message)
-		return;
-	count(out, LOSS_NO_MEMORY, out->namer.message(out->namer.message_ctx, block));
-	if (out->recorder)
-		count(out, LOSS_JOURNAL, recorder__message(out->recorder, block));
+	if (block->message)
+		lose(out, block, LOSS_NO_MEMORY,
+		     !!out->namer.message(out->namer.message_ctx, block));
 }
 
 static void name_waited(struct output *out, struct block *block)
 {
-	count(out, LOSS_NO_MEMORY, out->namer.waited(out->namer.waited_ctx, block));
-	if (out->recorder)
-		count(out, LOSS_JOURNAL, recorder__waited(out->recorder, block));
+	lose(out, block, LOSS_NO_MEMORY, !!out->namer.waited(out->namer.waited_ctx, block));
+	if (out->answers)
+		count(out, LOSS_JOURNAL, answers_writer__block(out->answers, block));
 }
 
 static void find_callers(struct output *out, struct block *block)
 {
-	count(out, LOSS_NO_MEMORY, out->namer.callers(out->namer.callers_ctx, block));
-	if (out->recorder)
-		count(out, LOSS_JOURNAL, recorder__callers(out->recorder, block));
+	lose(out, block, LOSS_NO_MEMORY, !!out->namer.callers(out->namer.callers_ctx, block));
+	if (out->answers)
+		count(out, LOSS_JOURNAL, answers_writer__callers(out->answers, block));
 }
 
-/* Once the frames of a stack of pid have their names. */
-static void take_stack(struct output *out, uint32_t pid, struct stack *stack)
+/* Once the frames of a stack of pid have their names, or `res` has not. */
+static void take_stack(struct output *out, struct block *block, uint32_t pid, struct stack *stack,
+		       int res)
 {
-	if (out->recorder)
-		count(out, LOSS_JOURNAL, recorder__stack(out->recorder, pid, stack));
-	count(out, LOSS_NO_MEMORY, stack__merge_script(stack));
+	if (out->answers)
+		count(out, LOSS_JOURNAL, answers_writer__stack(out->answers, pid, stack));
+	lose(out, block, LOSS_NO_MEMORY, !!res + !!stack__merge_script(stack));
 	stack__trim_probe(stack);
 	stack__trim_stray(stack);
 }
 
-static void name_own(struct output *out, uint32_t pid, struct stack *stack)
+static void name_own(struct output *out, struct block *block, struct stack *stack)
 {
-	count(out, LOSS_NO_MEMORY, out->namer.name(out->namer.ctx, pid, stack));
-	take_stack(out, pid, stack);
+	take_stack(out, block, block->pid, stack,
+		   out->namer.name(out->namer.ctx, block->pid, stack));
 }
 
-static void name_others(struct output *out, const struct block *block, const struct link *link,
+static void name_others(struct output *out, struct block *block, const struct link *link,
 			struct stack *stack)
 {
 	uint32_t pid = link->task.pid;
 
 	if (!stack->addresses)
 		return;
-	if (pid == block->pid) {
-		name_own(out, pid, stack);
-		return;
-	}
-	count(out, LOSS_NO_MEMORY,
-	      out->namer.foreign(out->namer.foreign_ctx, pid, link->t_ns + link->ns, stack));
-	take_stack(out, pid, stack);
+	if (pid == block->pid)
+		name_own(out, block, stack);
+	else
+		take_stack(out, block, pid, stack,
+			   out->namer.foreign(out->namer.foreign_ctx, pid, link->t_ns + link->ns,
+					      stack));
+}
+
+static uint64_t cut_cnt(const struct output *out)
+{
+	return out->namer.cut_cnt ? out->namer.cut_cnt(out->namer.ctx) : 0;
 }
 
 static void name_stacks(struct output *out, struct block *block)
 {
+	uint64_t before = cut_cnt(out);
+
 	for (size_t i = 0; i < block->sample_cnt; i++)
-		name_own(out, block->pid, &block->samples[i].stack);
+		name_own(out, block, &block->samples[i].stack);
 	for (size_t i = 0; i < block->chain_cnt; i++) {
 		name_others(out, block, &block->chain[i], &block->chain[i].stack);
 		name_others(out, block, &block->chain[i], &block->chain[i].wake_stack);
 	}
+	lose(out, block, LOSS_NAMES, cut_cnt(out) - before);
+}
+
+/* Names for all of it. What is lost on the way is in the record, and in the journal for a replay. */
+static void name_block(struct output *out, struct block *block)
+{
+	size_t lost_cnt = block->lost_cnt;
+
+	name_message(out, block);
+	name_waited(out, block);
+	chain__settle_owners(block);
+	find_callers(out, block);
+	name_stacks(out, block);
+	if (out->answers && block->lost_cnt > lost_cnt)
+		count(out, LOSS_JOURNAL, answers_writer__losses(out->answers, block));
 }
 
 /* Counts a sink's failure, and tells the first one. */
@@ -202,11 +252,7 @@ int output__block(struct output *out, struct block *block)
 {
 	int res = 0;
 
-	name_message(out, block);
-	name_waited(out, block);
-	chain__settle_owners(block);
-	find_callers(out, block);
-	name_stacks(out, block);
+	name_block(out, block);
 	blame__block(block);
 	log__status(NULL);
 	for (unsigned i = 0; i < out->sink_cnt; i++) {
@@ -215,21 +261,21 @@ int output__block(struct output *out, struct block *block)
 		if (check(out, i, sink->ops->block(sink, block)))
 			res = -EPIPE;
 	}
-	if (out->recorder && recorder__block(out->recorder, block))
+	if (out->journal && journal_writer__flush(out->journal))
 		losses__add(out->losses, LOSS_JOURNAL, 1);
 	return res;
 }
 
 void output__left_out(struct output *out, const struct block *block)
 {
-	if (out->recorder && recorder__left_out(out->recorder, block))
+	if (out->answers && answers_writer__left_out(out->answers, block))
 		losses__add(out->losses, LOSS_JOURNAL, 1);
 }
 
 void output__gone(struct output *out, uint32_t pid)
 {
-	if (out->recorder)
-		recorder__gone(out->recorder, pid);
+	if (out->answers)
+		answers_writer__gone(out->answers, pid);
 }
 
 int output__summary(struct output *out, const struct summary *summary)

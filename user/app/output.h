@@ -20,6 +20,7 @@
  */
 struct namer {
 	int (*name)(void *ctx, uint32_t pid, struct stack *stack);
+	uint64_t (*cut_cnt)(void *ctx); /* look-ups that `name` cut short so far; NULL: none is */
 	void *ctx;
 	int (*foreign)(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *stack);
 	void *foreign_ctx;

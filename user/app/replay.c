@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/answers.h"
 #include "app/offline_names.h"
 #include "app/output.h"
-#include "app/recorded.h"
 #include "app/signals.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -25,7 +25,7 @@
 struct replay {
 	const struct options *opts;
 	struct journal_reader *reader;
-	struct recorded *recorded;
+	struct answers *answers;
 	struct offline_names offline; /* with --debug-dir */
 	struct output *output;
 	struct loops *loops;
@@ -59,7 +59,7 @@ static int each_record(struct replay *r, int (*fn)(struct replay *r, const struc
 
 static int learn(struct replay *r, const struct jank_rec *rec)
 {
-	int res = recorded__add(r->recorded, rec);
+	int res = answers__add(r->answers, rec);
 
 	if (res == -EBADMSG) {
 		losses__add(&r->losses, LOSS_BAD_RECORD, 1);
@@ -74,16 +74,16 @@ static int on_dispatch(struct replay *r, struct dispatch *dispatch)
 	struct block *block;
 	int res;
 
-	if (recorded__left_out(r->recorded, &dispatch->rec))
+	if (answers__left_out(r->answers, &dispatch->rec))
 		return 0;
-	recorded__load(r->recorded, &dispatch->rec, &load, &r->host, &r->judge.real_offset_ns);
+	answers__load(r->answers, &dispatch->rec, &load, &r->host, &r->judge.real_offset_ns);
 	res = judge__dispatch(&r->judge, dispatch,
-			      recorded__process(r->recorded, dispatch->rec.hdr.tgid), &load,
+			      answers__process(r->answers, dispatch->rec.hdr.tgid), &load,
 			      &block);
 	if (res <= 0)
 		return res;
-	block->loop_name = recorded__loop(r->recorded, &dispatch->rec);
-	recorded__frames(r->recorded, &dispatch->rec, &block->frames);
+	block->loop_name = answers__loop(r->answers, &dispatch->rec);
+	answers__display(r->answers, &dispatch->rec, &block->frames);
 	if (block->type == BLOCK_HANG)
 		r->hang_cnt++;
 	else
@@ -100,7 +100,7 @@ static int on_record(struct replay *r, const struct jank_rec *rec)
 	struct event event;
 	int res;
 
-	if (rec->kind >= JOURNAL_SESSION)
+	if (rec->kind >= JOURNAL_FIRST)
 		return 0;
 	res = decode__record(rec, rec->size, &event);
 	if (res) {
@@ -135,7 +135,7 @@ static int set_losses(struct replay *r, struct summary *summary)
 {
 	struct block_loss *own = NULL, *all;
 	size_t own_cnt;
-	int res = recorded__losses(r->recorded, &summary->lost, &summary->lost_cnt);
+	int res = answers__losses(r->answers, &summary->lost, &summary->lost_cnt);
 
 	if (!res)
 		res = losses__list(&r->losses, &own, &own_cnt);
@@ -157,11 +157,11 @@ static int set_loops(struct replay *r, struct summary *summary)
 
 	for (size_t i = 0; !res && i < summary->loop_cnt; i++) {
 		const struct identity *process =
-			recorded__process(r->recorded, summary->loops[i].pid);
+			answers__process(r->answers, summary->loops[i].pid);
 
 		if (process && process->name)
 			summary->loops[i].process = strdup(process->name);
-		summary->loops[i].loop_name = recorded__loop_of(r->recorded, summary->loops[i].pid,
+		summary->loops[i].loop_name = answers__loop_of(r->answers, summary->loops[i].pid,
 								summary->loops[i].loop);
 	}
 	return res;
@@ -170,7 +170,7 @@ static int set_loops(struct replay *r, struct summary *summary)
 static int summarize(struct replay *r)
 {
 	struct summary summary = {
-		.elapsed_ns = recorded__session(r->recorded)->elapsed_ns,
+		.elapsed_ns = answers__session(r->answers)->elapsed_ns,
 		.dispatch_cnt = hists__totals(loops__ended(r->loops)).dispatch_cnt,
 		.block_cnt = r->block_cnt,
 		.hang_cnt = r->hang_cnt,
@@ -188,7 +188,7 @@ static int summarize(struct replay *r)
 /* A threshold below the recording's would show only a part of what it asks for. */
 static void set_judge(struct replay *r)
 {
-	const struct recorded_session *session = recorded__session(r->recorded);
+	const struct answers_session *session = answers__session(r->answers);
 	char limit[32];
 
 	r->host = session->host;
@@ -220,7 +220,7 @@ static void set_judge(struct replay *r)
 static int name(void *ctx, uint32_t pid, struct stack *stack)
 {
 	struct replay *r = ctx;
-	int res = recorded__name(r->recorded, pid, stack);
+	int res = answers__name(r->answers, pid, stack);
 
 	return res || !r->offline.offline ? res : offline_names__fill(&r->offline, stack);
 }
@@ -237,9 +237,9 @@ static int open_replay(struct replay *r, struct err *err)
 
 	if (res)
 		return res;
-	r->recorded = recorded__new();
+	r->answers = answers__new();
 	r->loops = loops__new(&r->losses);
-	if (!r->recorded || !r->loops)
+	if (!r->answers || !r->loops)
 		return err__set(err, ENOMEM, "out of memory");
 	res = each_record(r, learn, true);
 	if (!res)
@@ -257,12 +257,12 @@ static int open_replay(struct replay *r, struct err *err)
 				.ctx = r,
 				.foreign = name_foreign,
 				.foreign_ctx = r,
-				.message = recorded__message,
-				.message_ctx = r->recorded,
-				.waited = recorded__waited,
-				.waited_ctx = r->recorded,
-				.callers = recorded__callers,
-				.callers_ctx = r->recorded };
+				.message = answers__message,
+				.message_ctx = r->answers,
+				.waited = answers__waited,
+				.waited_ctx = r->answers,
+				.callers = answers__callers,
+				.callers_ctx = r->answers };
 	return output__new(r->opts, &namer, NULL, &r->losses, &r->output, err);
 }
 
@@ -296,7 +296,7 @@ int replay__run(const struct options *opts, struct err *err)
 	output__free(r.output);
 	offline__free(r.offline.offline);
 	loops__free(r.loops);
-	recorded__free(r.recorded);
+	answers__free(r.answers);
 	journal_reader__free(r.reader);
 	return res ? (err->exit ? err->exit : JANK_EXIT_FAILED) : JANK_EXIT_OK;
 }

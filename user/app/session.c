@@ -14,7 +14,7 @@
 #include "app/block_waits.h"
 #include "app/host.h"
 #include "app/limits.h"
-#include "app/recorder.h"
+#include "app/answers_writer.h"
 #include "app/session_parts.h"
 #include "app/signals.h"
 #include "base/clock.h"

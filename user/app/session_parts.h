@@ -21,6 +21,7 @@
 #include "app/whose.h"
 #include "app/workload.h"
 #include "base/err.h"
+#include "base/strbuf.h"
 #include "intake/journal.h"
 #include "intake/ring.h"
 #include "kernel/features.h"

@@ -172,7 +172,7 @@ static void on_event(struct session *s, const struct event *event)
 	}
 }
 
-/* To be walked on the sink thread. It is large: a journal gets what is found in it (recorder__callers). */
+/* To be walked on the sink thread. It is large: a journal gets what is found in it (answers_writer__callers). */
 static void on_copy(struct session *s, const void *data, size_t len)
 {
 	struct item item = { .kind = ITEM_COPY, .data = malloc(len), .size = len };

@@ -11,7 +11,7 @@
 
 #include "app/block_names.h"
 #include "app/jit_hint.h"
-#include "app/recorder.h"
+#include "app/answers_writer.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -98,8 +98,10 @@ static void on_block(struct sinker *sinker, struct item *item)
 	meet(sinker, block->pid, block->tid);
 
 	if (wants(sinker, block)) {
-		if (block_names__fill(block))
+		if (block_names__fill(block)) {
 			losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+			block__add_loss(block, LOSS_NO_MEMORY, 1);
+		}
 		note(sinker, output__block(sinker->opts.output, block));
 		jit_hint__look(&sinker->jit_hint, block);
 		meet_chain(sinker, block);

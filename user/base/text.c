@@ -42,6 +42,29 @@ size_t text__utf8_len(const char *str, size_t left)
 	return 0;
 }
 
+size_t text__utf8_part(const char *str)
+{
+	size_t left = strlen(str), at = 0, len;
+
+	while (at < left && (len = text__utf8_len(str + at, left - at)))
+		at += len;
+	return at;
+}
+
+void text__add_utf8(struct strbuf *sb, const char *str)
+{
+	while (*str) {
+		size_t len = text__utf8_part(str);
+
+		strbuf__add(sb, str, len);
+		str += len;
+		if (!*str)
+			break;
+		strbuf__adds(sb, REPLACEMENT);
+		str++;
+	}
+}
+
 bool text__is_control(const char *s, size_t len)
 {
 	unsigned char c = s[0];

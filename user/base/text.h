@@ -11,6 +11,12 @@
 /* Length of the valid UTF-8 sequence at s (1 to 4; no overlong forms, surrogates or > U+10FFFF), or 0. */
 size_t text__utf8_len(const char *s, size_t left);
 
+/* Length of str's part before its first byte that is not UTF-8, or before its end. */
+size_t text__utf8_part(const char *str);
+
+/* Adds str with U+FFFD for each byte that is not UTF-8. */
+void text__add_utf8(struct strbuf *sb, const char *str);
+
 /* Whether that sequence, len bytes long, is a control character: C0, DEL or C1. */
 bool text__is_control(const char *s, size_t len);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The output directory: each record a line of blocks.jsonl, each ended block a BlockCanary log as
- * well.
+ * The output directory: each record is appended to blocks.jsonl or blocks.pb, each ended block gets a BlockCanary
+ * log as well.
  *
  * A disk that is full or read-only is no reason to stop tracing, at the start neither: every
  * record then tries again, and its error is counted by the caller. A DIR that can't be ours is
@@ -18,7 +18,7 @@
 #include "base/strbuf.h"
 #include "export/blockcanary.h"
 #include "export/log_file.h"
-#include "export/records.h"
+#include "export/record_file.h"
 #include "export/retain.h"
 #include "export/sink.h"
 
@@ -28,10 +28,11 @@ struct sink_dir {
 	struct sink sink;
 	char *dir, *qualifier;
 	int dirfd; /* -1: not open yet */
-	struct records records;
+	struct record_file file;
 	struct retain retain;
 	uint64_t next_clean_ns; /* CLOCK_MONOTONIC */
-	struct strbuf line, log;
+	struct stream stream;
+	struct strbuf log;
 };
 
 static int dir__open(struct sink_dir *d)
@@ -46,7 +47,7 @@ static int dir__open(struct sink_dir *d)
 	d->dirfd = open(d->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (d->dirfd < 0)
 		return -errno;
-	d->records.dirfd = d->retain.dirfd = d->dirfd;
+	d->file.dirfd = d->retain.dirfd = d->dirfd;
 	return 0;
 }
 
@@ -70,13 +71,13 @@ static int dir__lock(struct sink_dir *d)
 	int err = dir__open(d);
 
 	if (!err)
-		err = records__lock(&d->records);
+		err = record_file__lock(&d->file);
 	if (err == -ENOENT && d->dirfd >= 0) {
 		close(d->dirfd);
 		d->dirfd = -1;
 		err = dir__open(d);
 		if (!err)
-			err = records__lock(&d->records);
+			err = record_file__lock(&d->file);
 	}
 	if (!err)
 		dir__clean(d);
@@ -92,25 +93,25 @@ static int dir__write_log(struct sink_dir *d, uint64_t real_ns)
 	return err;
 }
 
-/* The line and, when there is one, the log. Each is tried, whatever became of the other. */
+/* The record and, when there is one, the log. Each is tried, whatever became of the other. */
 static int dir__write(struct sink_dir *d, uint64_t real_ns)
 {
+	const struct strbuf *bytes = &d->stream.bytes;
 	int err, log_err = 0;
 
-	strbuf__addc(&d->line, '\n');
-	if (d->line.failed || d->log.failed)
+	if (d->log.failed)
 		return -ENOMEM;
 	err = dir__lock(d);
 	if (err)
 		return err;
-	err = retain__make_room(&d->retain, &d->records, d->line.len, d->log.len);
+	err = retain__make_room(&d->retain, &d->file, bytes->len, d->log.len);
 	if (!err) {
-		err = records__append(&d->records, d->line.data, d->line.len);
+		err = record_file__append(&d->file, bytes->data, bytes->len);
 		if (d->log.len)
 			log_err = dir__write_log(d, real_ns);
 	}
 	retain__done(&d->retain);
-	records__unlock(&d->records);
+	record_file__unlock(&d->file);
 	return err ? err : log_err;
 }
 
@@ -121,33 +122,31 @@ static int dir__write(struct sink_dir *d, uint64_t real_ns)
 static int dir__block(struct sink *sink, const struct block *block)
 {
 	struct sink_dir *d = (struct sink_dir *)sink;
+	int err = stream__put_block(&d->stream, block);
 
-	strbuf__reset(&d->line);
 	strbuf__reset(&d->log);
-	json__add_block(&d->line, block);
 	if (block->type != BLOCK_HANG)
 		blockcanary__add_log(&d->log, block, d->qualifier);
-	return dir__write(d, blockcanary__time_ns(block));
+	return err ? err : dir__write(d, blockcanary__time_ns(block));
 }
 
 static int dir__summary(struct sink *sink, const struct summary *summary)
 {
 	struct sink_dir *d = (struct sink_dir *)sink;
+	int err = stream__put_summary(&d->stream, summary);
 
-	strbuf__reset(&d->line);
 	strbuf__reset(&d->log);
-	json__add_summary(&d->line, summary);
-	return dir__write(d, 0);
+	return err ? err : dir__write(d, 0);
 }
 
 static void dir__free(struct sink *sink)
 {
 	struct sink_dir *d = (struct sink_dir *)sink;
 
-	records__close(&d->records);
+	record_file__close(&d->file);
 	if (d->dirfd >= 0)
 		close(d->dirfd);
-	strbuf__free(&d->line);
+	stream__free(&d->stream);
 	strbuf__free(&d->log);
 	free(d->qualifier);
 	free(d->dir);
@@ -155,7 +154,7 @@ static void dir__free(struct sink *sink)
 }
 
 static const struct sink_ops dir_ops = {
-	.name = "blockcanary",
+	.name = "directory",
 	.block = dir__block,
 	.summary = dir__summary,
 	.free = dir__free,
@@ -168,7 +167,8 @@ static struct sink_dir *dir__alloc(const struct sink_dir_opts *opts)
 	if (!d)
 		return NULL;
 	d->sink.ops = &dir_ops;
-	d->dirfd = d->records.fd = -1;
+	d->dirfd = d->file.fd = -1;
+	d->file.format = d->stream.format = opts->format;
 	d->retain.keep_ns = opts->keep_ns;
 	d->retain.max_bytes = opts->max_bytes;
 	d->dir = strdup(opts->dir);
@@ -188,10 +188,9 @@ static int dir__error(const struct sink_dir *d, int code, struct err *err)
 {
 	if (code == -EPERM && d->dirfd >= 0)
 		return err__set(err, -code,
-				"'%s/" RECORDS_NAME
-				"' is no regular file of this user: remove it, or choose another "
-				"directory",
-				d->dir);
+				"'%s/%s' is no regular file of this user: remove it, or choose "
+				"another directory",
+				d->dir, record_file__name(&d->file));
 	if (may_pass(code))
 		return err__set(err, -code, "'%s': %s: no record can be written there now", d->dir,
 				strerror(-code));
@@ -211,7 +210,7 @@ int sink_dir__new(const struct sink_dir_opts *opts, struct sink **ret, struct er
 	code = dir__lock(d);
 	if (!code) {
 		retain__done(&d->retain);
-		records__unlock(&d->records);
+		record_file__unlock(&d->file);
 	} else {
 		dir__error(d, code, err);
 	}

@@ -1,103 +1,119 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * A block as one JSON object: the contract's record. What isn't known is left out, never guessed;
- * schema.json says the same in a machine's words, and a test holds the two together.
- */
+/* The JSON writer. A member is written where its field is present: what is not known is left out. */
 #include "export/json.h"
-#include "base/clock.h"
+
+#include <stdio.h>
+
 #include "base/jsonw.h"
-#include "export/json_parts.h"
-#include "export/message.h"
-#include "export/sink.h"
+#include "export/fields.h"
 
-static void add_time(struct jsonw *w, const struct block *block)
+static void add_message(struct jsonw *w, const ProtobufCMessage *message,
+			const struct field *fields);
+
+static bool is_present(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
-	struct strbuf start = STRBUF_INIT;
+	const char *base = (const char *)message;
 
-	clock__add_rfc3339(&start, block->start_ns + (uint64_t)block->real_offset_ns);
-	jsonw__kstr(w, "start", strbuf__str(&start));
-	strbuf__free(&start);
-	jsonw__ku64(w, "start_ns", block->start_ns);
-	jsonw__ku64(w, "duration_ns", block->duration_ns);
-	jsonw__ku64(w, "threshold_ns", block->threshold_ns);
+	if (field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_MESSAGE)
+		return *(void *const *)(base + field->offset) != NULL;
+	return *(const protobuf_c_boolean *)(base + field->quantifier_offset);
 }
 
-static void add_host(struct jsonw *w, const struct host_info *host)
+/*
+ * An address is a string: JSON's readers keep 53 bits of a number, and a kernel address has 64.
+ */
+static void add_hex(struct jsonw *w, uint64_t value)
 {
-	jsonw__kobject(w, "host");
-	jsonw__kstr_known(w, "name", host->name);
-	jsonw__kstr_known(w, "kernel", host->kernel);
-	jsonw__kstr_known(w, "arch", host->arch);
-	jsonw__ku64(w, "cpus", host->cpus);
-	jsonw__ku64(w, "mem_total_kb", host->mem_total_kb);
-	jsonw__ku64(w, "mem_free_kb", host->mem_free_kb);
-	jsonw__ku64(w, "mem_available_kb", host->mem_available_kb);
-	jsonw__object_end(w);
+	char text[2 + 16 + 1];
+
+	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)value);
+	jsonw__str(w, text);
 }
 
-static void add_who(struct jsonw *w, const struct block *block)
+static void add_value(struct jsonw *w, const ProtobufCFieldDescriptor *field,
+		      const struct field *row, const void *value)
 {
-	jsonw__ku64(w, "pid", block->pid);
-	jsonw__ku64(w, "tid", block->tid);
-	jsonw__kstr_known(w, "process", block->process);
-	jsonw__kstr_known(w, "thread", block->thread);
-	jsonw__kstr_known(w, "exe", block->exe);
-	if (block->uid != UINT32_MAX)
-		jsonw__ku64(w, "uid", block->uid);
-	jsonw__kstr_known(w, "cgroup", block->cgroup);
-	jsonw__kstr_known(w, "container", block->container);
-	jsonw__kstr_known(w, "pod", block->pod);
-	jsonw__kstr_known(w, "unit", block->unit);
-	if (block->ns_pid)
-		jsonw__ku64(w, "ns_pid", block->ns_pid);
-	jsonw__kstr(w, "loop", block__loop(block));
+	switch (field->type) {
+	case PROTOBUF_C_TYPE_UINT64:
+		if (row->format == FIELD_HEX)
+			add_hex(w, *(const uint64_t *)value);
+		else
+			jsonw__u64(w, *(const uint64_t *)value);
+		break;
+	case PROTOBUF_C_TYPE_UINT32:
+		jsonw__u64(w, *(const uint32_t *)value);
+		break;
+	case PROTOBUF_C_TYPE_INT32:
+		jsonw__i64(w, *(const int32_t *)value);
+		break;
+	case PROTOBUF_C_TYPE_DOUBLE:
+		jsonw__fixed(w, *(const double *)value, row->decimals);
+		break;
+	case PROTOBUF_C_TYPE_BOOL:
+		jsonw__bool(w, *(const protobuf_c_boolean *)value);
+		break;
+	case PROTOBUF_C_TYPE_STRING:
+		jsonw__str(w, *(const char *const *)value);
+		break;
+	default:
+		add_message(w, *(const ProtobufCMessage *const *)value, row->fields);
+	}
 }
 
-void json__add_time(struct jsonw *w, const uint64_t *state_ns)
+static void add_array(struct jsonw *w, const ProtobufCMessage *message,
+		      const ProtobufCFieldDescriptor *field, const struct field *row)
 {
-	jsonw__kobject(w, "time");
-	jsonw__ku64(w, "running_ns", state_ns[JANK_STATE_RUNNING]);
-	jsonw__ku64(w, "runnable_ns", state_ns[JANK_STATE_RUNNABLE]);
-	jsonw__kobject(w, "blocked_ns");
-	for (uint32_t i = JANK_STATE_FIRST_BLOCKED; i < JANK_STATE_CNT; i++)
-		if (state_ns[i])
-			jsonw__ku64(w, state__name(i), state_ns[i]);
-	jsonw__object_end(w);
-	jsonw__object_end(w);
-}
+	const char *base = (const char *)message;
+	size_t cnt = *(const size_t *)(base + field->quantifier_offset);
+	const char *values = *(const char *const *)(base + field->offset);
 
-void json__add_lost(struct jsonw *w, const struct block_loss *lost, size_t cnt)
-{
-	jsonw__kobject(w, "lost");
+	if (!cnt && !row->empty)
+		return;
+	jsonw__karray(w, field->name);
 	for (size_t i = 0; i < cnt; i++)
-		jsonw__ku64(w, lost[i].reason, lost[i].cnt);
+		add_value(w, field, row, values + i * field__value_size(field));
+	jsonw__array_end(w);
+}
+
+static void add_members(struct jsonw *w, const ProtobufCMessage *message,
+			const struct field *rows)
+{
+	for (unsigned i = 0; i < message->descriptor->n_fields; i++) {
+		const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
+
+		if (field->label == PROTOBUF_C_LABEL_REPEATED) {
+			add_array(w, message, field, &rows[i]);
+		} else if (is_present(message, field)) {
+			jsonw__key(w, field->name);
+			add_value(w, field, &rows[i], (const char *)message + field->offset);
+		}
+	}
+}
+
+static void add_message(struct jsonw *w, const ProtobufCMessage *message,
+			const struct field *fields)
+{
+	jsonw__object(w);
+	add_members(w, message, fields);
 	jsonw__object_end(w);
 }
 
-void json__add_block(struct strbuf *sb, const struct block *block)
+/* Flat: the name of the one field that is set is the member `type`, its members are the record's. */
+void json__add_record(struct strbuf *sb, const Jankbpf__Record *record)
 {
+	const ProtobufCMessageDescriptor *descriptor = record->base.descriptor;
 	struct jsonw w;
 
 	jsonw__init(&w, sb);
 	jsonw__object(&w);
-	jsonw__kstr(&w, "type", block->type == BLOCK_HANG ? "hang" : "block");
-	jsonw__kstr(&w, "schema", BLOCK_SCHEMA);
-	jsonw__kstr_known(&w, "id", block->id);
-	add_time(&w, block);
-	add_host(&w, &block->host);
-	add_who(&w, block);
-	message__add_json(&w, block->message);
-	jsonw__kstr(&w, "severity", block__severity(block));
-	jsonw__ku64(&w, "dropped_frames", block->dropped_frames);
-	json__add_frames(&w, &block->frames);
-	jsonw__ku64(&w, "cpu_ns", block->cpu_ns);
-	json__add_time(&w, block->state_ns);
-	json__add_cause(&w, &block->cause);
-	json__add_machine(&w, block);
-	json__add_preemptors(&w, block->preemptors, block->preemptor_cnt);
-	json__add_chain(&w, block);
-	json__add_samples(&w, block);
-	if (block->lost_cnt)
-		json__add_lost(&w, block->lost, block->lost_cnt);
+	for (unsigned i = 0; i < descriptor->n_fields; i++) {
+		const ProtobufCFieldDescriptor *field = &descriptor->fields[i];
+
+		if (field->type != PROTOBUF_C_TYPE_MESSAGE || field->id != (uint32_t)record->type_case)
+			continue;
+		jsonw__kstr(&w, "type", field->name);
+		jsonw__kstr_known(&w, "schema", record->schema);
+		add_members(&w, &record->block->base, fields__of_record[i].fields);
+	}
 	jsonw__object_end(&w);
 }

@@ -3,7 +3,6 @@
 #ifndef JANK_EXPORT_MESSAGE_H
 #define JANK_EXPORT_MESSAGE_H
 
-#include "base/jsonw.h"
 #include "base/strbuf.h"
 #include "model/message.h"
 
@@ -18,8 +17,5 @@ void message_name__add(struct strbuf *sb, const struct message_name *name, bool 
 
 /* The event's bits by the names of epoll_ctl(2), lower case: "in|hup"; those without a name in hex. */
 void message__add_events(struct strbuf *sb, uint32_t events);
-
-/* The member "message" of a block's JSON; nothing where nothing is known. */
-void message__add_json(struct jsonw *w, const struct message *message);
 
 #endif

@@ -27,17 +27,6 @@ bool priority__is_usual(uint16_t prio)
 	return prio < DEADLINE || prio > NICE_MAX || prio == NICE_0;
 }
 
-void json__add_priority(struct jsonw *w, uint16_t prio)
-{
-	struct strbuf words = STRBUF_INIT;
-
-	priority__add(&words, prio);
-	if (words.len)
-		jsonw__kstr(w, "priority", strbuf__str(&words));
-	w->out->failed |= words.failed;
-	strbuf__free(&words);
-}
-
 const char *policy__name(uint16_t policy)
 {
 	static const char *const names[] = { "normal", "fifo", "rr",	   "batch",

@@ -5,7 +5,6 @@
 
 #include <stdint.h>
 
-#include "base/jsonw.h"
 #include "base/strbuf.h"
 
 /* "nice -5", "real-time 50", "deadline", by the number on the wire (JANK_PRIO_OFFSET); nothing where it isn't known. */
@@ -13,9 +12,6 @@ void priority__add(struct strbuf *sb, uint16_t prio);
 
 /* Nice 0, which goes without saying, or not known. */
 bool priority__is_usual(uint16_t prio);
-
-/* `priority`, where it is known. */
-void json__add_priority(struct jsonw *w, uint16_t prio);
 
 /* "normal", "fifo", "rr", … of a SCHED_*; NULL for one that we don't know. */
 const char *policy__name(uint16_t policy);

@@ -53,17 +53,17 @@ void retain__wrote_log(struct retain *retain, uint64_t len)
 	retain->writes++;
 }
 
-static uint64_t used(const struct retain *retain, const struct records *records)
+static uint64_t used(const struct retain *retain, const struct record_file *file)
 {
 	uint64_t old = 0;
 
-	own_file__size(retain->dirfd, RECORDS_OLD_NAME, &old);
-	return retain->log_bytes + records__size(records) + old;
+	own_file__size(retain->dirfd, record_file__old_name(file), &old);
+	return retain->log_bytes + record_file__size(file) + old;
 }
 
-static bool fits(const struct retain *retain, const struct records *records, uint64_t need)
+static bool fits(const struct retain *retain, const struct record_file *file, uint64_t need)
 {
-	return used(retain, records) + need <= retain->max_bytes;
+	return used(retain, file) + need <= retain->max_bytes;
 }
 
 /* Another process keeps records here too: its logs count. */
@@ -83,12 +83,12 @@ void retain__done(struct retain *retain)
 		retain->mtime = st.st_mtim;
 }
 
-static int drop_oldest(struct retain *retain, struct records *records, uint64_t need)
+static int drop_oldest(struct retain *retain, struct record_file *file, uint64_t need)
 {
 	uint64_t total, low = retain->max_bytes - retain->max_bytes / 16;
 	int err = drop_logs(retain, 0, 0); /* the true sum first */
 
-	total = used(retain, records) + need;
+	total = used(retain, file) + need;
 	if (err || total <= retain->max_bytes)
 		return err;
 	return drop_logs(retain, 0, total - low);
@@ -101,33 +101,33 @@ static bool must_look(const struct retain *retain)
 }
 
 /* The last resorts: the records themselves, older ones first. */
-static int drop_records(struct retain *retain, struct records *records, uint64_t need)
+static int drop_records(struct retain *retain, struct record_file *file, uint64_t need)
 {
 	uint64_t old;
 	int err = 0;
 
-	if (!fits(retain, records, need) && records__size(records)) {
-		err = records__rotate(records);
+	if (!fits(retain, file, need) && record_file__size(file)) {
+		err = record_file__rotate(file);
 		if (!err)
-			err = drop_oldest(retain, records, need);
+			err = drop_oldest(retain, file, need);
 	}
-	if (!err && !fits(retain, records, need) &&
-	    own_file__size(retain->dirfd, RECORDS_OLD_NAME, &old) &&
-	    unlinkat(retain->dirfd, RECORDS_OLD_NAME, 0))
+	if (!err && !fits(retain, file, need) &&
+	    own_file__size(retain->dirfd, record_file__old_name(file), &old) &&
+	    unlinkat(retain->dirfd, record_file__old_name(file), 0))
 		err = -errno;
 	if (err)
 		return err;
-	return fits(retain, records, need) ? 0 : -EFBIG;
+	return fits(retain, file, need) ? 0 : -EFBIG;
 }
 
 /*
  * Half the bound is the most that blocks.jsonl reaches: together with blocks.1.jsonl it never
  * exceeds it. A rotation lets the lock go for a moment: what counts is looked up after it.
  */
-int retain__make_room(struct retain *retain, struct records *records, uint64_t line_len,
+int retain__make_room(struct retain *retain, struct record_file *file, uint64_t line_len,
 		      uint64_t log_len)
 {
-	uint64_t need = line_len + log_len, size = records__size(records);
+	uint64_t need = line_len + log_len, size = record_file__size(file);
 	int err = 0;
 
 	if (!retain->max_bytes)
@@ -135,8 +135,8 @@ int retain__make_room(struct retain *retain, struct records *records, uint64_t l
 	if (need > retain->max_bytes)
 		return -EFBIG;
 	if (size && size + line_len > retain->max_bytes / 2)
-		err = records__rotate(records);
-	if (!err && (must_look(retain) || !fits(retain, records, need)))
-		err = drop_oldest(retain, records, need);
-	return err ? err : drop_records(retain, records, need);
+		err = record_file__rotate(file);
+	if (!err && (must_look(retain) || !fits(retain, file, need)))
+		err = drop_oldest(retain, file, need);
+	return err ? err : drop_records(retain, file, need);
 }

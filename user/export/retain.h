@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "export/records.h"
+#include "export/record_file.h"
 
 #define RETAIN_TMP_PREFIX ".looper-"
 #define RETAIN_TMP_SUFFIX ".tmp"
@@ -30,7 +30,7 @@ int retain__clean(struct retain *retain, uint64_t now_real_ns);
  * Makes room for a line and a log within max_bytes: the oldest logs go first, then blocks.jsonl is
  * rotated. Needs the records' lock. -EFBIG: there can't be room.
  */
-int retain__make_room(struct retain *retain, struct records *records, uint64_t line_len,
+int retain__make_room(struct retain *retain, struct record_file *file, uint64_t line_len,
 		      uint64_t log_len);
 
 /* A log was written. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* schema.json inside the binary, for `jankbpf --schema`: mk/schema.mk turns it into a C string. */
+/* The JSON Schema in the binary, for `jankbpf --schema`: mk/schema.mk makes it a C string. */
 #include "export/sink.h"
 
 const char json_schema[] =

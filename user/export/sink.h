@@ -11,12 +11,13 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "export/stream.h"
 #include "model/block.h"
 
 struct sink;
 
 struct sink_ops {
-	const char *name; /* for messages: "text", "jsonl", "blockcanary" */
+	const char *name; /* for messages: "text", "stdout", "directory" */
 	int (*block)(struct sink *sink, const struct block *block); /* BLOCK_JANK and BLOCK_HANG */
 	int (*summary)(struct sink *sink, const struct summary *summary); /* may be NULL */
 	int (*flush)(struct sink *sink);				  /* may be NULL */
@@ -28,10 +29,6 @@ struct sink {
 	const struct sink_ops *ops;
 };
 
-/* JSON of one record, one line without its newline; used by jsonl and by tests. */
-struct strbuf;
-void json__add_block(struct strbuf *sb, const struct block *block);
-void json__add_summary(struct strbuf *sb, const struct summary *summary);
 extern const char json_schema[]; /* JSON Schema (2020-12) of every record type, NUL-terminated */
 
 /*
@@ -40,17 +37,18 @@ extern const char json_schema[]; /* JSON Schema (2020-12) of every record type, 
  */
 struct sink *sink_text__new(int fd, bool color, unsigned width, int verbosity);
 
-/* JSON Lines on fd (not closed): stdout. */
-struct sink *sink_jsonl__new(int fd);
+/* A stream of records on fd (not closed): stdout. */
+struct sink *sink_stream__new(int fd, enum record_format format);
 
 /*
- * The output directory: DIR/blocks.jsonl (JSON Lines, blocks, hangs and summaries) and one
- * BlockCanary log for each block. DIR is made 0700, files 0600. Old logs go after keep_ns;
- * max_bytes bounds the directory's total: the oldest logs go first, then blocks.jsonl is rotated
- * to blocks.1.jsonl.
+ * The output directory: DIR/blocks.jsonl or blocks.pb (a stream of all records) and one
+ * BlockCanary log for each block. DIR is made 0700, files 0600. Old logs are deleted after keep_ns;
+ * max_bytes bounds the directory's total: the oldest logs are deleted first, then blocks.jsonl is
+ * rotated to blocks.1.jsonl.
  */
 struct sink_dir_opts {
 	const char *dir;
+	enum record_format format;
 	uint64_t keep_ns;      /* 0: for ever */
 	uint64_t max_bytes;    /* 0: no bound */
 	const char *qualifier; /* BlockCanary's qua; NULL: the program's version */

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/strbuf.h"
 
 #define MAGIC	   "JANKBPF"
 #define FLUSH_AT   (256 * 1024)
@@ -98,23 +99,34 @@ int journal_writer__raw(struct journal_writer *jw, const void *records, size_t l
 	return jw->pending.len >= FLUSH_AT ? journal_writer__flush(jw) : 0;
 }
 
-int journal_writer__json(struct journal_writer *jw, enum journal_kind kind,
-			 const struct strbuf *json)
+struct pending_buffer {
+	ProtobufCBuffer base;
+	struct strbuf *pending;
+};
+
+static void append(ProtobufCBuffer *buffer, size_t len, const uint8_t *data)
+{
+	strbuf__add(((struct pending_buffer *)buffer)->pending, data, len);
+}
+
+/* The header's flags hold the number of bytes that pad the message. */
+int journal_writer__message(struct journal_writer *jw, enum journal_kind kind,
+			    const ProtobufCMessage *message)
 {
 	static const char zeros[8];
-	size_t pad = 8 - json->len % 8; /* at least one NUL */
+	size_t len = protobuf_c_message_get_packed_size(message), pad = -len % 8;
+	struct pending_buffer buffer = { .base.append = append, .pending = &jw->pending };
 	struct jank_rec hdr = {
-		.size = sizeof(hdr) + json->len + pad,
+		.size = sizeof(hdr) + len + pad,
 		.kind = kind,
+		.flags = pad,
 		.ts_ns = clock__mono_ns(),
 	};
 
-	if (json->failed)
-		return -ENOMEM;
-	if (hdr.size > RECORD_MAX)
+	if (len > RECORD_MAX - sizeof(hdr) - pad)
 		return -EMSGSIZE;
 	strbuf__add(&jw->pending, &hdr, sizeof(hdr));
-	strbuf__add(&jw->pending, strbuf__str(json), json->len);
+	protobuf_c_message_pack_to_buffer(message, &buffer.base);
 	strbuf__add(&jw->pending, zeros, pad);
 	if (kind == JOURNAL_SESSION && !jw->written && !jw->pending.failed)
 		jw->head_sz = jw->pending.len;
@@ -189,7 +201,8 @@ static int check_header(struct journal_reader *jr, const char *path, struct err 
 		return err__set(err, EINVAL, "'%s' is no journal of jankbpf", path);
 	if (header.abi != JANK_ABI_VERSION || header.size != sizeof(header))
 		return err__set(err, EINVAL,
-				"the journal '%s' has version %u, this program reads version %d",
+				"the journal '%s' has version %u, this program reads version %d: "
+				"replay it with the jankbpf that wrote it",
 				path, header.abi, JANK_ABI_VERSION);
 	return journal_reader__rewind(jr);
 }
@@ -237,14 +250,13 @@ int journal_reader__next(struct journal_reader *jr, const struct jank_rec **ret)
 	return 1;
 }
 
-const char *journal__json(const struct jank_rec *rec)
+ProtobufCMessage *journal__message(const struct jank_rec *rec,
+				   const ProtobufCMessageDescriptor *descriptor)
 {
-	const char *bytes = (const char *)rec;
-
-	if (rec->kind < JOURNAL_SESSION || rec->size <= sizeof(*rec) ||
-	    bytes[rec->size - 1] != '\0')
-		return "";
-	return bytes + sizeof(*rec);
+	if (rec->size < sizeof(*rec) + rec->flags)
+		return NULL;
+	return protobuf_c_message_unpack(descriptor, NULL, rec->size - sizeof(*rec) - rec->flags,
+					 (const uint8_t *)(rec + 1));
 }
 
 void journal_reader__free(struct journal_reader *jr)

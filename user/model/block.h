@@ -175,9 +175,9 @@ struct cause {
 	size_t part_cnt;
 };
 
-/* Losses of one block by reason: kernel reasons by JANK_LOST_*, then user reasons (loss.h). */
+/* Losses of one block by reason, see block__add_loss; of a summary, see losses__list. */
 struct block_loss {
-	const char *reason; /* static: the key in `lost` */
+	const char *reason; /* the word in `lost`: static */
 	uint64_t cnt;
 };
 

@@ -61,25 +61,11 @@ static int set_id(struct block *block)
 	return 0;
 }
 
-static int add_loss(struct block *block, const char *reason, uint64_t cnt)
-{
-	struct block_loss *lost;
-
-	if (!cnt)
-		return 0;
-	lost = realloc(block->lost, (block->lost_cnt + 1) * sizeof(*lost));
-	if (!lost)
-		return -ENOMEM;
-	block->lost = lost;
-	lost[block->lost_cnt++] = (struct block_loss){ reason, cnt };
-	return 0;
-}
-
 static int set_losses(struct block *block, const struct dispatch *dispatch)
 {
-	if (add_loss(block, loss__key(JANK_LOST_SAMPLE_SHED), dispatch->rec.shed_cnt) ||
-	    add_loss(block, loss__key(JANK_LOST_WAKEUP), dispatch->rec.wakeup_missed_cnt) ||
-	    add_loss(block, loss__key(LOSS_SAMPLES_CAPPED), dispatch->evidence.capped_cnt))
+	if (block__add_loss(block, JANK_LOST_SAMPLE_SHED, dispatch->rec.shed_cnt) ||
+	    block__add_loss(block, JANK_LOST_WAKEUP, dispatch->rec.wakeup_missed_cnt) ||
+	    block__add_loss(block, LOSS_SAMPLES_CAPPED, dispatch->evidence.capped_cnt))
 		return -ENOMEM;
 	return 0;
 }

@@ -36,6 +36,26 @@ const char *loss__key(int reason)
 	return reason >= 0 && reason < LOSS_CNT ? keys[reason] : "unknown";
 }
 
+int block__add_loss(struct block *block, int reason, uint64_t cnt)
+{
+	const char *key = loss__key(reason);
+	struct block_loss *lost;
+
+	if (!cnt)
+		return 0;
+	for (size_t i = 0; i < block->lost_cnt; i++)
+		if (block->lost[i].reason == key) {
+			block->lost[i].cnt += cnt;
+			return 0;
+		}
+	lost = realloc(block->lost, (block->lost_cnt + 1) * sizeof(*lost));
+	if (!lost)
+		return -ENOMEM;
+	block->lost = lost;
+	lost[block->lost_cnt++] = (struct block_loss){ key, cnt };
+	return 0;
+}
+
 int losses__list(const struct losses *losses, struct block_loss **ret, size_t *ret_cnt)
 {
 	struct block_loss *list = NULL;

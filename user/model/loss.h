@@ -24,6 +24,7 @@
 	X(UNWRITTEN, "unwritten_records")	  /* a sink could not write: disk full, … */     \
 	X(JOURNAL, "unwritten_journal")		  /* the journal could not be written */           \
 	X(SKIPPED, "probes_skipped")		  /* one was under way on that CPU already */      \
+	X(NAMES, "names_cut_short")		  /* look-ups of names or lines took too long */   \
 	X(NO_MEMORY, "out_of_memory")
 
 #define USER_X_LOSS(NAME, key) LOSS_##NAME,
@@ -37,6 +38,9 @@ struct losses {
 void losses__add(struct losses *losses, int reason, uint64_t cnt); /* atomic */
 uint64_t losses__total(const struct losses *losses);
 const char *loss__key(int reason); /* the word in `lost` */
+
+/* Counts a loss in the record that it touches; nothing for 0. 0 or -ENOMEM. */
+int block__add_loss(struct block *block, int reason, uint64_t cnt);
 
 /* The non-zero ones as an array (*ret owned by the caller, NULL when none). 0 or -ENOMEM. */
 int losses__list(const struct losses *losses, struct block_loss **ret, size_t *ret_cnt);

@@ -14,6 +14,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "lib"))
+import journal_v1  # noqa: E402
 import replay  # noqa: E402
 
 RECORDS, TEXTS = "jsonl", {"txt": (), "verbose": ("-v",)}
@@ -35,7 +36,7 @@ def read(name, suffix):
 
 def journal_of(name):
     """The reference's journal, as this program reads it. A change of the journal's format converts it here."""
-    return read(name, "journal")
+    return journal_v1.convert(read(name, "journal"))
 
 
 def logs(folder):

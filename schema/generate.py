@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Makes what depends on the schema: the C table of fields, the JSON Schema, two pages of documentation.
+
+    generate.py DESCRIPTORS fields|schema|record|losses >FILE
+
+DESCRIPTORS is what `protoc --include_source_info --descriptor_set_out` wrote. Fails if schema/fields.tbl and
+the descriptors do not have the same fields.
+"""
+import json
+import os
+import re
+import sys
+
+from google.protobuf import descriptor_pb2
+
+TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fields.tbl")
+FIELD = descriptor_pb2.FieldDescriptorProto
+INTEGERS = {FIELD.TYPE_UINT32: (0, 2**32 - 1), FIELD.TYPE_UINT64: (0, 2**64 - 1), FIELD.TYPE_INT32: (-2**31, 2**31 - 1)}
+JSON_OF = {FIELD.TYPE_STRING: "string", FIELD.TYPE_BOOL: "boolean", FIELD.TYPE_DOUBLE: "number", FIELD.TYPE_MESSAGE: "object",
+           **{kind: "integer" for kind in INTEGERS}}
+ROOT = "Record"
+
+
+class Table:
+    """schema/fields.tbl: types, rows by message and field, rules by message."""
+
+    def __init__(self, path):
+        self.types, self.rows, self.rules = {"object": {"json": "object"}}, {}, {}
+        message = None
+        with open(path, encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                word, _, rest = line.strip().partition(" ")
+                if not word or word.startswith("#"):
+                    continue
+                if line[0].isspace():
+                    kind, *flags = rest.split()
+                    if kind not in self.types:
+                        sys.exit(f"{path}:{number}: '{kind}': no such type; add a line `type {kind} …`")
+                    message[word] = (kind, dict(flag.partition("=")[::2] for flag in flags))
+                elif word == "rule":
+                    name, _, text = rest.strip().partition(" ")
+                    self.rules[name] = json.loads(text)
+                elif word == "type":
+                    name, kind, *options = rest.split()
+                    self.types[name] = {"json": kind, **dict(option.split("=", 1) for option in options)}
+                elif word == "message":
+                    message = self.rows.setdefault(rest.strip(), {})
+                else:
+                    sys.exit(f"{path}:{number}: '{word}': neither type, message nor rule")
+
+
+def comments(file):
+    """Leading comments of messages and fields by their path in the descriptor."""
+    return {tuple(place.path): " ".join(place.leading_comments.split()) for place in file.source_code_info.location}
+
+
+class Field:
+    """A field with all that is known about it."""
+
+    def __init__(self, message, proto, row, table, text):
+        self.message, self.name, self.proto, self.text = message, proto.name, proto, text
+        self.kind, self.flags = row
+        self.type = table.types[self.kind]
+        self.repeated = proto.label == FIELD.LABEL_REPEATED
+        self.object = proto.type_name.rsplit(".", 1)[-1] if proto.type == FIELD.TYPE_MESSAGE else None
+
+    def check(self):
+        where = f"{self.message}.{self.name}"
+        wanted = "integer" if self.type["json"] == "hex" else self.type["json"]
+        if JSON_OF.get(self.proto.type) != wanted:
+            yield f"{where}: type '{self.kind}' is of JSON's {wanted}, the field is not"
+        if self.type["json"] == "number" and "decimals" not in self.type:
+            yield f"{where}: type '{self.kind}' lacks decimals"
+        if not self.text:
+            yield f"{where}: no comment in blockinfo.proto"
+
+    def bounds(self):
+        low, high = INTEGERS.get(self.proto.type, (0, 0))
+        return int(self.type.get("min", low)), int(self.type.get("max", high))
+
+
+def load(path):
+    """The messages of blockinfo.proto in order: {name: (comment, fields)}; complains and exits if the table differs."""
+    files = descriptor_pb2.FileDescriptorSet()
+    with open(path, "rb") as file:
+        files.ParseFromString(file.read())
+    table, wrong, messages = Table(TABLE), [], {}
+    proto = next(file for file in files.file if file.name.endswith("blockinfo.proto"))
+    texts = comments(proto)
+    for i, message in enumerate(proto.message_type):
+        rows, fields = table.rows.get(message.name, {}), []
+        for k, field in enumerate(message.field):
+            if field.name not in rows:
+                wrong.append(f"{message.name}.{field.name}: no row in schema/fields.tbl")
+                continue
+            fields.append(Field(message.name, field, rows[field.name], table, texts.get((4, i, 2, k), "")))
+            wrong += fields[-1].check()
+        wrong += [f"{message.name}.{name}: a row in schema/fields.tbl, but no field"
+                  for name in rows if name not in {field.name for field in message.field}]
+        messages[message.name] = (texts.get((4, i), ""), fields)
+    wrong += [f"{name}: in schema/fields.tbl, but no message" for name in table.rows if name not in messages]
+    if wrong:
+        sys.exit("\n".join(wrong))
+    return messages, table
+
+
+def c_name(message):
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", message).lower()
+
+
+def innermost_first(messages):
+    """The names of the messages, each after those that it holds."""
+    done = []
+
+    def visit(name):
+        for field in messages[name][1]:
+            if field.object and field.object not in done:
+                visit(field.object)
+        if name not in done:
+            done.append(name)
+    visit(ROOT)
+    return done
+
+
+def c_table(messages):
+    """Rows of each message in the order of its descriptor, which is that of the numbers."""
+    formats = {"integer": "NUMBER", "number": "FIXED", "string": "TEXT", "boolean": "BOOL", "hex": "HEX", "object": "OBJECT"}
+    yield "/* SPDX-License-Identifier: GPL-2.0 */\n/* Made by schema/generate.py of blockinfo.proto and fields.tbl. */"
+    yield '#include "export/fields.h"'
+    for name in innermost_first(messages):
+        yield f"\nstatic const struct field {c_name(name)}_fields[] = {{"
+        for field in sorted(messages[name][1], key=lambda field: field.proto.number):
+            sub = f"{c_name(field.object)}_fields" if field.object else "NULL"
+            low, high = field.bounds()
+            yield (f"\t{{ FIELD_{formats[field.type['json']]}, {field.type.get('decimals', 0)}, {int('empty' in field.flags)}, "
+                   f"{low}, {high}ull, {sub} }}, /* {field.name} */")
+        yield "};"
+    yield f"\nconst struct field *const fields__of_record = {c_name(ROOT)}_fields;"
+
+
+def schema_of_type(kind):
+    """JSON Schema of a type of the table."""
+    words = kind["words"].split(",") if "words" in kind else None
+    if kind["json"] == "hex":
+        return {"type": "string", "pattern": "^0x[0-9a-f]{1,16}$"}
+    if words == ["true"]:
+        return {"const": True}
+    ret = {"type": kind["json"]}
+    for key, name, convert in (("min", "minimum", int), ("max", "maximum", int), ("above", "exclusiveMinimum", int),
+                               ("pattern", "pattern", str), ("length", "minLength", int)):
+        if key in kind:
+            ret[name] = convert(kind[key])
+    if words:
+        ret["enum"] = words
+        del ret["type"]
+    return ret
+
+
+def schema_of_field(field):
+    one = {"$ref": f"#/$defs/{field.object}"} if field.object else schema_of_type(field.type)
+    if field.repeated:
+        one = {"type": "array", "items": one}
+        one.update({name: int(field.flags[key]) for key, name in (("min", "minItems"), ("max", "maxItems"))
+                    if key in field.flags})
+    return {"description": field.text, **one}
+
+
+def merge(into, rule):
+    for key, value in rule.items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict):
+            merge(into[key], value)
+        else:
+            into[key] = value
+
+
+def json_schema(messages, table):
+    """Record is flat in JSON: the member `type` has the name of its one field."""
+    record = {field.name: field for field in messages[ROOT][1]}
+    defs = {}
+    for name, (text, fields) in messages.items():
+        if name == ROOT:
+            continue
+        defs[name] = {"description": text, "type": "object",
+                      "properties": {field.name: schema_of_field(field) for field in fields},
+                      "required": [field.name for field in fields if "required" in field.flags],
+                      "additionalProperties": False}
+        merge(defs[name], table.rules.get(name, {}))
+        kinds = [kind for kind, field in record.items() if field.object == name]
+        if kinds:
+            first = {"type": {"description": "Kind of record.", "enum": kinds},
+                     "schema": {"description": record["schema"].text, "const": record["schema"].type["words"]}}
+            defs[name]["properties"] = {**first, **defs[name]["properties"]}
+            defs[name]["required"] = ["type", "schema", *defs[name]["required"]]
+    for kind, field in record.items():
+        if field.object:
+            defs[kind] = {"description": field.text, "$ref": f"#/$defs/{field.object}",
+                          "properties": {"type": {"const": kind}}}
+    defs["hang"]["properties"]["severity"] = {"const": "hang"}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": record["schema"].type["words"],
+            "description": messages[ROOT][0],
+            "oneOf": [{"$ref": f"#/$defs/{kind}"} for kind, field in record.items() if field.object], "$defs": defs}
+
+
+def type_words(field):
+    """A field's type for people."""
+    kind, unit = field.type, field.type.get("unit")
+    words = f"[{field.object}](#{field.object.lower()})" if field.object else kind["json"]
+    if kind["json"] == "hex":
+        words = 'string "0x…"'
+    elif "words" in kind and kind["json"] == "string" and len(kind["words"]) < 80:
+        words = "one of " + ", ".join(f"`{word}`" for word in kind["words"].split(","))
+    elif "words" in kind:
+        words = "`true`" if kind["words"] == "true" else "a kind of wait, or " + ", ".join(
+            f"`{word}`" for word in kind["words"].split(",futex")[0].split(","))
+    elif unit or "decimals" in kind:
+        words += ", " + ", ".join(filter(None, (unit, "decimals" in kind and f"{kind['decimals']} decimals")))
+    return f"array of {words}" if field.repeated else words
+
+
+def cell(text):
+    return text.replace("|", "\\|")
+
+
+def record_page(messages):
+    yield "# The record\n"
+    yield ("Made by `make docs-record` of [schema/blockinfo.proto](../schema/blockinfo.proto) and schema/fields.tbl: do not edit. "
+           "How to read a stream: [contract.md](contract.md#records).\n")
+    yield "**Bold** fields are always there.\n"
+    for name, (text, fields) in messages.items():
+        if name == "Lost":
+            yield f"## {name}\n\n{text} The reasons have a page of their own: [losses.md](losses.md).\n"
+            continue
+        yield f"## {name}\n\n{text}\n\n| field | number | type | meaning |\n|---|---|---|---|"
+        for field in fields:
+            bold = "**" if "required" in field.flags else ""
+            yield f"| {bold}`{field.name}`{bold} | {field.proto.number} | {cell(type_words(field))} | {cell(field.text)} |"
+        yield ""
+
+
+def losses_page(messages):
+    text, fields = messages["Lost"]
+    yield "# Losses\n"
+    yield ("What jankbpf could not record is counted by reason: in `lost` of each record that it touched, in the summary, and on "
+           "stderr. This page is made by `make docs-record` of the message Lost in "
+           "[schema/blockinfo.proto](../schema/blockinfo.proto): do not edit.\n")
+    yield f"{text}\n\n| word | what it means for you |\n|---|---|"
+    for field in fields:
+        yield f"| `{field.name}` | {cell(field.text)} |"
+
+
+def main(args):
+    messages, table = load(args[0])
+    pages = {"fields": lambda: c_table(messages), "record": lambda: record_page(messages), "losses": lambda: losses_page(messages),
+             "schema": lambda: [json.dumps(json_schema(messages, table), indent=1, ensure_ascii=False)]}
+    print("\n".join(pages[args[1]]()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The messages of schema/*.proto: schema.message("Record") is python3-protobuf's class of it.
+
+A Python without that package gives way to the distribution's.
+"""
+import os
+import subprocess
+import sys
+
+SYSTEM = "/usr/bin/python3"
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+try:
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+except ImportError:
+    if os.path.realpath(sys.executable) == os.path.realpath(SYSTEM):
+        raise
+    os.execv(SYSTEM, [SYSTEM, *sys.argv])
+
+
+def load():
+    out = subprocess.run(["protoc", f"--proto_path={ROOT}", "--include_imports", "--descriptor_set_out=/dev/stdout",
+                          "schema/journal.proto"], check=True, capture_output=True).stdout
+    pool = descriptor_pool.DescriptorPool()
+    for file in descriptor_pb2.FileDescriptorSet.FromString(out).file:
+        pool.Add(file)
+    return pool
+
+
+POOL = load()
+
+
+def message(name):
+    descriptor = POOL.FindMessageTypeByName(f"jankbpf.{name}")
+    if hasattr(message_factory, "GetMessageClass"):
+        return message_factory.GetMessageClass(descriptor)
+    return message_factory.MessageFactory(POOL).GetPrototype(descriptor)

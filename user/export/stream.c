@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Records on a descriptor: one record, one write. */
+#include "export/stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "export/json.h"
+#include "export/output.h"
+#include "export/record.h"
+#include "export/sink.h"
+
+static void add_length(struct strbuf *sb, size_t len)
+{
+	while (len >= 0x80) {
+		strbuf__addc(sb, (char)(len | 0x80));
+		len >>= 7;
+	}
+	strbuf__addc(sb, (char)len);
+}
+
+struct strbuf_buffer {
+	ProtobufCBuffer base;
+	struct strbuf *sb;
+};
+
+static void append(ProtobufCBuffer *buffer, size_t len, const uint8_t *data)
+{
+	strbuf__add(((struct strbuf_buffer *)buffer)->sb, (const char *)data, len);
+}
+
+int stream__add(struct strbuf *sb, enum record_format format, const Jankbpf__Record *record)
+{
+	struct strbuf_buffer buffer = { .base.append = append, .sb = sb };
+
+	if (format == RECORD_JSON) {
+		json__add_record(sb, record);
+		strbuf__addc(sb, '\n');
+	} else {
+		add_length(sb, jankbpf__record__get_packed_size(record));
+		jankbpf__record__pack_to_buffer(record, &buffer.base);
+	}
+	return sb->failed ? -ENOMEM : 0;
+}
+
+int stream__length(const void *data, size_t len, uint64_t *ret)
+{
+	const uint8_t *bytes = data;
+
+	*ret = 0;
+	for (size_t i = 0; i < len && i < STREAM_VARINT_MAX; i++) {
+		*ret |= (uint64_t)(bytes[i] & 0x7f) << 7 * i;
+		if (!(bytes[i] & 0x80))
+			return (int)i + 1;
+	}
+	return len < STREAM_VARINT_MAX ? 0 : -EBADMSG;
+}
+
+static int begin(struct stream *stream)
+{
+	strbuf__reset(&stream->bytes);
+	if (!stream->record)
+		stream->record = record__new();
+	return stream->record ? 0 : -ENOMEM;
+}
+
+int stream__put_block(struct stream *stream, const struct block *block)
+{
+	const Jankbpf__Record *record;
+
+	if (begin(stream))
+		return -ENOMEM;
+	record = record__of_block(stream->record, block);
+	return record ? stream__add(&stream->bytes, stream->format, record) : -ENOMEM;
+}
+
+int stream__put_summary(struct stream *stream, const struct summary *summary)
+{
+	const Jankbpf__Record *record;
+
+	if (begin(stream))
+		return -ENOMEM;
+	record = record__of_summary(stream->record, summary);
+	return record ? stream__add(&stream->bytes, stream->format, record) : -ENOMEM;
+}
+
+void stream__free(struct stream *stream)
+{
+	record__free(stream->record);
+	strbuf__free(&stream->bytes);
+}
+
+struct sink_stream {
+	struct sink sink;
+	int fd;
+	struct stream stream;
+};
+
+static int write_bytes(struct sink_stream *s, int res)
+{
+	return res ? res : output__write(s->fd, s->stream.bytes.data, s->stream.bytes.len);
+}
+
+static int sink_stream__block(struct sink *sink, const struct block *block)
+{
+	struct sink_stream *s = (struct sink_stream *)sink;
+
+	return write_bytes(s, stream__put_block(&s->stream, block));
+}
+
+static int sink_stream__summary(struct sink *sink, const struct summary *summary)
+{
+	struct sink_stream *s = (struct sink_stream *)sink;
+
+	return write_bytes(s, stream__put_summary(&s->stream, summary));
+}
+
+static void sink_stream__free(struct sink *sink)
+{
+	struct sink_stream *s = (struct sink_stream *)sink;
+
+	stream__free(&s->stream);
+	free(s);
+}
+
+static const struct sink_ops stream_ops = {
+	.name = "stdout",
+	.block = sink_stream__block,
+	.summary = sink_stream__summary,
+	.free = sink_stream__free,
+};
+
+struct sink *sink_stream__new(int fd, enum record_format format)
+{
+	struct sink_stream *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->sink.ops = &stream_ops;
+	s->fd = fd;
+	s->stream.format = format;
+	return &s->sink;
+}
