@@ -188,7 +188,7 @@ static void finish(struct session *s)
 	struct strbuf living = STRBUF_INIT;
 
 	session__look(s, s->journal ? &living : NULL);
-	ring__consume(s->ring);
+	ring__drain(s->ring);
 	strbuf__add(&s->raw, living.data, living.len);
 	if (living.failed)
 		losses__add(&s->losses, LOSS_JOURNAL, 1);

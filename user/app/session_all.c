@@ -73,7 +73,7 @@ static void on_end(void *ctx, uint64_t pid)
 	struct session *s = ctx;
 	struct traced *traced;
 
-	ring__consume(s->ring); /* its last records come before its end */
+	ring__drain(s->ring); /* its last records come before its end */
 	traced = session__traced(s, pid);
 	if (traced && has_ended(traced))
 		forget(s, traced);
@@ -162,7 +162,7 @@ void session__sweep(struct session *s)
 
 	if (!s->opts->filter.all)
 		return;
-	ring__consume(s->ring);
+	ring__drain(s->ring);
 	HASH_ITER (hh, s->traced, traced, next)
 		if (traced->pidfd < 0 && has_ended(traced))
 			forget(s, traced);

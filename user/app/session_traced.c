@@ -173,7 +173,7 @@ static void on_end(void *ctx, uint64_t pid)
 
 	if (!traced || traced->pidfd < 0)
 		return;
-	ring__consume(s->ring); /* its last records come before its end */
+	ring__drain(s->ring); /* its last records come before its end */
 	watch__remove(s->watch, traced->pidfd);
 	close(traced->pidfd);
 	traced->pidfd = -1;

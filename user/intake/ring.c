@@ -2,23 +2,41 @@
 /* libbpf's ring buffer behind two calls. */
 #include "intake/ring.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define ROUND_BYTES (1u << 20)	/* some 5 ms; signals and timers come between two rounds */
+#define DRAIN_BYTES (64u << 20) /* where the kernel does not say how large the ring is */
 
 struct ring {
 	struct ring_buffer *rb;
 	void (*fn)(void *ctx, const void *data, size_t len);
 	void *ctx;
+	size_t size;	   /* of the ring */
+	size_t bytes, max; /* of the records consumed in this call, and when it ends */
 };
 
+/* A negative value ends libbpf's turn; this record counts as consumed. */
 static int on_record(void *ctx, void *data, size_t len)
 {
 	struct ring *ring = ctx;
 
 	ring->fn(ring->ctx, data, len);
-	return 0;
+	ring->bytes += len;
+	return ring->bytes < ring->max ? 0 : -ECANCELED;
+}
+
+/* In bytes. 0: unknown. */
+static size_t size_of(int map_fd)
+{
+	struct bpf_map_info info = {};
+	__u32 len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(map_fd, &info, &len) ? 0 : info.max_entries;
 }
 
 int ring__new(int map_fd, void (*fn)(void *ctx, const void *data, size_t len), void *ctx,
@@ -30,6 +48,7 @@ int ring__new(int map_fd, void (*fn)(void *ctx, const void *data, size_t len), v
 		return err__set(err, ENOMEM, "out of memory");
 	ring->fn = fn;
 	ring->ctx = ctx;
+	ring->size = size_of(map_fd);
 	ring->rb = ring_buffer__new(map_fd, on_record, ring, NULL);
 	if (!ring->rb) {
 		int code = errno;
@@ -54,9 +73,22 @@ int ring__fd(const struct ring *ring)
 	return ring_buffer__epoll_fd(ring->rb);
 }
 
+static int consume(struct ring *ring, size_t max)
+{
+	int res;
+
+	ring->bytes = 0;
+	ring->max = max;
+	res = ring_buffer__consume(ring->rb);
+	return res < 0 && res != -ECANCELED ? res : 0;
+}
+
 int ring__consume(struct ring *ring)
 {
-	int res = ring_buffer__consume(ring->rb);
+	return consume(ring, ROUND_BYTES);
+}
 
-	return res < 0 ? res : 0;
+int ring__drain(struct ring *ring)
+{
+	return consume(ring, ring->size ? ring->size : DRAIN_BYTES);
 }

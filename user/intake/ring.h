@@ -14,6 +14,13 @@ int ring__new(int map_fd, void (*fn)(void *ctx, const void *data, size_t len), v
 	      struct ring **ret, struct err *err);
 void ring__free(struct ring *ring);    /* accepts NULL */
 int ring__fd(const struct ring *ring); /* readable when there are records */
-int ring__consume(struct ring *ring);  /* all that is there; 0 or -errno */
+
+/*
+ * Hands out records that are there. Traced programs may fill the ring as fast as it is read, so neither call waits until
+ * it is empty: ring__consume ends after about 1 MiB (the descriptor stays readable), ring__drain once everything that
+ * was there at its begin is handed out. 0 or -errno.
+ */
+int ring__consume(struct ring *ring);
+int ring__drain(struct ring *ring);
 
 #endif
