@@ -150,6 +150,43 @@ static void test_threads(void)
 	queue__free(queue);
 }
 
+static void drain(struct queue *queue)
+{
+	struct item item;
+
+	while (queue__get(queue, 1, &item))
+		;
+}
+
+/* One process with more blocks than can be written leaves room to others. */
+static void test_shares(void)
+{
+	struct queue *queue = queue__new(100, 1000);
+	unsigned hog = 0, other = 0;
+
+	while (put(queue, ITEM_BLOCK, 7, 10))
+		hog++;
+	ok(hog >= 70 && hog <= 80, "a process fills three quarters of the queue: %u of 100", hog);
+	ok(!put(queue, ITEM_COPY, 7, 0), "with copies, too");
+	while (put(queue, ITEM_BLOCK, 8, 10))
+		other++;
+	ok(other >= 15, "another finds room: %u", other);
+	ok(put(queue, ITEM_WAIT, 7, 1), "what is told once is not shared out");
+	while (get(queue).pid == 7)
+		hog--;
+	ok(put(queue, ITEM_BLOCK, 7, 10), "there is room again when its blocks are gone");
+	drain(queue);
+	queue__free(queue);
+	queue = queue__new(100, 1000);
+	for (hog = 0; put(queue, ITEM_BLOCK, 7, 100); hog++)
+		;
+	ok(hog >= 7 && hog <= 8, "the same of bytes: %u of 10", hog);
+	is_uint(queue__bytes(queue), 100 * hog, "which can be asked for");
+	drain(queue);
+	is_uint(queue__bytes(queue), 0, "and are none at the end");
+	queue__free(queue);
+}
+
 int main(void)
 {
 	test_order();
@@ -158,5 +195,6 @@ int main(void)
 	test_end();
 	test_late();
 	test_threads();
+	test_shares();
 	return tap__done();
 }

@@ -5,10 +5,19 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
+#include <uthash.h>
 
 #include "base/clock.h"
 
 #define RESERVED 4 /* places only for the end of a run */
+#define SHARE	 3 /* a process may have so many times what is free: three quarters when it is alone */
+
+/* Blocks and copies of a process that wait. */
+struct share {
+	uint32_t pid;
+	size_t cnt, bytes;
+	UT_hash_handle hh;
+};
 
 struct queue {
 	pthread_mutex_t lock;
@@ -16,6 +25,7 @@ struct queue {
 	struct item *items;
 	size_t cap, head, cnt;
 	size_t bytes, max_bytes;
+	struct share *shares; /* of processes that have some */
 };
 
 struct queue *queue__new(size_t max_items, size_t max_bytes)
@@ -40,21 +50,83 @@ struct queue *queue__new(size_t max_items, size_t max_bytes)
 	return queue;
 }
 
+static struct share *share_of(const struct queue *queue, uint32_t pid)
+{
+	struct share *share;
+
+	HASH_FIND(hh, queue->shares, &pid, sizeof(pid), share);
+	return share;
+}
+
+static void drop_share(struct queue *queue, struct share *share)
+{
+	HASH_DEL(queue->shares, share);
+	free(share);
+}
+
 void queue__free(struct queue *queue)
 {
+	struct share *share, *next;
+
 	if (!queue)
 		return;
+	HASH_ITER (hh, queue->shares, share, next)
+		drop_share(queue, share);
 	pthread_mutex_destroy(&queue->lock);
 	pthread_cond_destroy(&queue->filled);
 	free(queue->items);
 	free(queue);
 }
 
+/* A traced process decides how many of these there are. */
+static bool is_shared(const struct item *item)
+{
+	return item->kind == ITEM_BLOCK || item->kind == ITEM_COPY;
+}
+
 static bool has_room(const struct queue *queue, const struct item *item)
 {
+	size_t places = queue->cap - RESERVED - queue->cnt;
+	size_t bytes = queue->max_bytes - queue->bytes;
+	const struct share *share;
+
 	if (item->kind == ITEM_STOP || item->kind == ITEM_SUMMARY)
 		return queue->cnt < queue->cap;
-	return queue->cnt < queue->cap - RESERVED && item->size <= queue->max_bytes - queue->bytes;
+	if (queue->cnt >= queue->cap - RESERVED || item->size > bytes)
+		return false;
+	share = is_shared(item) ? share_of(queue, item->pid) : NULL;
+	return !share || (share->cnt / SHARE <= places && share->bytes / SHARE <= bytes);
+}
+
+/* False: out of memory. */
+static bool add_to_share(struct queue *queue, const struct item *item)
+{
+	struct share *share;
+
+	if (!is_shared(item))
+		return true;
+	share = share_of(queue, item->pid);
+	if (!share) {
+		share = calloc(1, sizeof(*share));
+		if (!share)
+			return false;
+		share->pid = item->pid;
+		HASH_ADD(hh, queue->shares, pid, sizeof(share->pid), share);
+	}
+	share->cnt++;
+	share->bytes += item->size;
+	return true;
+}
+
+static void take_from_share(struct queue *queue, const struct item *item)
+{
+	struct share *share = is_shared(item) ? share_of(queue, item->pid) : NULL;
+
+	if (!share)
+		return;
+	share->bytes -= item->size;
+	if (!--share->cnt)
+		drop_share(queue, share);
 }
 
 bool queue__put(struct queue *queue, const struct item *item)
@@ -62,7 +134,7 @@ bool queue__put(struct queue *queue, const struct item *item)
 	bool room;
 
 	pthread_mutex_lock(&queue->lock);
-	room = has_room(queue, item);
+	room = has_room(queue, item) && add_to_share(queue, item);
 	if (room) {
 		queue->items[(queue->head + queue->cnt++) % queue->cap] = *item;
 		queue->bytes += item->size;
@@ -70,6 +142,16 @@ bool queue__put(struct queue *queue, const struct item *item)
 	}
 	pthread_mutex_unlock(&queue->lock);
 	return room;
+}
+
+size_t queue__bytes(struct queue *queue)
+{
+	size_t bytes;
+
+	pthread_mutex_lock(&queue->lock);
+	bytes = queue->bytes;
+	pthread_mutex_unlock(&queue->lock);
+	return bytes;
 }
 
 /* False: it is as late. */
@@ -96,6 +178,7 @@ bool queue__get(struct queue *queue, uint64_t until_ns, struct item *ret)
 		queue->head = (queue->head + 1) % queue->cap;
 		queue->cnt--;
 		queue->bytes -= ret->size;
+		take_from_share(queue, ret);
 	}
 	pthread_mutex_unlock(&queue->lock);
 	return got;

@@ -31,12 +31,18 @@ struct item {
 	uint32_t pid;
 };
 
-/* max_items and max_bytes (the sum of size) bound what waits. NULL: out of memory. */
+/*
+ * max_items and max_bytes (the sum of size) bound what waits. Blocks and copies find room only while their process has at
+ * most three times what is free, of either: one process alone fills three quarters, and others still find room.
+ * NULL: out of memory.
+ */
 struct queue *queue__new(size_t max_items, size_t max_bytes);
 void queue__free(struct queue *queue); /* accepts NULL; what still waits leaks: drain it first */
 
 /* False: full, the item stays the caller's. ITEM_STOP and ITEM_SUMMARY always find room. */
 bool queue__put(struct queue *queue, const struct item *item);
+
+size_t queue__bytes(struct queue *queue); /* that wait */
 
 /* Waits for an item until then (CLOCK_MONOTONIC; 0: for ever). False: none came. */
 bool queue__get(struct queue *queue, uint64_t until_ns, struct item *ret);

@@ -111,6 +111,7 @@ static void on_dispatch(struct session *s, struct dispatch *dispatch)
 	count_block(s, block);
 	session__flush_raw(s); /* the journal has the evidence before the names */
 	item.data = block;
+	item.pid = block->pid;
 	item.size = block__bytes(block);
 	if (!queue__put(s->queue, &item)) {
 		losses__add(&s->losses, LOSS_QUEUE_FULL, 1);
@@ -182,6 +183,7 @@ static void on_copy(struct session *s, const void *data, size_t len)
 		return;
 	}
 	memcpy(item.data, data, len);
+	item.pid = ((const struct jank_rec *)data)->tgid;
 	session__maps_until(s, ((const struct jank_rec *)data)->ts_ns);
 	if (!queue__put(s->queue, &item)) {
 		losses__add(&s->losses, JANK_LOST_COPY, 1);
