@@ -4,12 +4,15 @@
 
 #include <errno.h>
 
+#include "model/sample.h"
 #include "tests/loops_fixture.h"
 #include "tests/tap.h"
 
-#define SAMPLE_MAX    2048
-#define PREEMPTOR_MAX 64
-#define THREAD_MAX    65536
+#define SAMPLE_MAX     2048
+#define PREEMPTOR_MAX  64
+#define THREAD_MAX     65536
+#define DISPATCH_BYTES (512u << 10)
+#define HOSTILE	       2000
 
 static void feed_stack(struct loops *loops, uint32_t tid, uint64_t dispatch_ns, uint64_t t_ns,
 		       uint64_t ns)
@@ -161,34 +164,119 @@ static void test_open_part(void)
 	loops__free(loops);
 }
 
+/* What a dispatch has too much of is thinned: what was fed is there, or counted. */
 static void test_cap(void)
 {
 	struct loops *loops = fresh();
-	struct fixture_stack part = fixture__stack(11, 100, SAMPLE_MAX, 30);
+	struct fixture_stack part = fixture__stack(11, 100, SAMPLE_MAX + 5, 30);
 	struct dispatch *d;
+	size_t cnt;
 
-	for (unsigned i = 1; i < SAMPLE_MAX; i++)
+	for (unsigned i = 1; i <= SAMPLE_MAX; i++)
+		feed_stack(loops, 11, 100, i, 0);
+	is_uint(losses.cnt[LOSS_SAMPLES_CAPPED], 0, "%d samples are kept", SAMPLE_MAX);
+	for (unsigned i = SAMPLE_MAX + 1; i < SAMPLE_MAX + 5; i++)
 		feed_stack(loops, 11, 100, i, 0);
 	part.rec.hdr.flags = JANK_STACK_OPEN;
 	feed(loops, &part);
-	feed_stack(loops, 11, 100, SAMPLE_MAX, 50);
-	is_uint(losses.cnt[LOSS_SAMPLES_CAPPED], 0, "%d samples are kept", SAMPLE_MAX);
-	for (unsigned i = 0; i < 5; i++)
-		feed_stack(loops, 11, 100, SAMPLE_MAX + 1 + i, 0);
-	is_uint(losses.cnt[LOSS_SAMPLES_CAPPED], 5, "each one more is counted");
 	d = complete(loops, fixture__hang(11, 100, MS));
-	is_uint(d->evidence.capped_cnt, 5, "in the hang");
+	cnt = d->evidence.sample_cnt;
+	ok(cnt > SAMPLE_MAX / 3 && cnt < SAMPLE_MAX, "of more, about half are left: %zu", cnt);
+	is_uint(cnt + d->evidence.capped_cnt, SAMPLE_MAX + 5, "the others are counted in the hang");
 	dispatch__free(d);
+	feed_stack(loops, 11, 100, SAMPLE_MAX + 5, 50);
 	d = complete(loops, fixture__block(11, 100, MS));
-	is_uint(d->evidence.sample_cnt, SAMPLE_MAX, "the block has what was kept");
-	is_uint(d->evidence.samples[SAMPLE_MAX - 1].ns, 50,
-		"a span's whole replaces its part there, too");
-	is_uint(d->evidence.capped_cnt, 5, "and says what it lacks");
+	cnt = d->evidence.sample_cnt;
+	is_uint(cnt + d->evidence.capped_cnt, SAMPLE_MAX + 5, "and in the block");
+	is_uint(d->evidence.samples[0].t_ns, 1, "the first one is there");
+	is_uint(d->evidence.samples[cnt - 1].ns, 50, "and the last, whose whole replaced its part");
 	dispatch__free(d);
 	feed_stack(loops, 11, 200, 210, 0);
 	d = complete(loops, fixture__block(11, 200, MS));
 	ok(d->evidence.sample_cnt == 1 && !d->evidence.capped_cnt, "the next one starts anew");
 	dispatch__free(d);
+	loops__free(loops);
+}
+
+/* A span with the deepest stack that a record can have. */
+static void feed_deep(struct loops *loops, uint32_t tid, uint64_t dispatch_ns, uint64_t t_ns,
+		      uint64_t ns)
+{
+	struct fixture_stack stack = fixture__stack(tid, dispatch_ns, t_ns, ns);
+
+	stack.rec.kernel_cnt = JANK_KSTACK_MAX;
+	stack.rec.user_cnt = JANK_USTACK_MAX;
+	stack.rec.hdr.size = sizeof(stack.rec) + (JANK_KSTACK_MAX + JANK_USTACK_MAX) * 8;
+	feed(loops, &stack);
+}
+
+static size_t bytes_of(const struct evidence *evidence)
+{
+	size_t sum = (evidence->sample_cap - evidence->sample_cnt) * sizeof(struct sample);
+
+	for (size_t i = 0; i < evidence->sample_cnt; i++)
+		sum += sample__bytes(&evidence->samples[i]);
+	return sum;
+}
+
+static void test_deep_stacks(void)
+{
+	struct loops *loops = fresh();
+	bool longest = false;
+	struct dispatch *d;
+
+	for (unsigned i = 1; i <= SAMPLE_MAX; i++)
+		feed_deep(loops, 11, 100, i * 3 * MS, i == 700 ? 3 * MS : MS + i % 7);
+	d = complete(loops, fixture__block(11, 100, MS));
+	is_uint(d->evidence.bytes, bytes_of(&d->evidence),
+		"what a dispatch holds is counted right");
+	ok(d->evidence.bytes <= DISPATCH_BYTES && d->evidence.sample_cnt > 100,
+	   "of deep stacks fewer are kept: %zu in %zu bytes", d->evidence.sample_cnt,
+	   d->evidence.bytes);
+	is_uint(d->evidence.sample_cnt + d->evidence.capped_cnt, SAMPLE_MAX, "and all counted");
+	for (size_t i = 0; i < d->evidence.sample_cnt; i++)
+		longest |= d->evidence.samples[i].ns == 3 * MS;
+	ok(longest, "the longest span is among them");
+	dispatch__free(d);
+	loops__free(loops);
+}
+
+/* Threads of a hostile program hold all that there may be, in dispatches that do not end; then another stalls. */
+static void test_budget(void)
+{
+	struct loops *loops = fresh();
+	uint64_t kept = 0, capped = 0;
+	struct dispatch *d;
+
+	for (unsigned i = 0; i < 16; i++)
+		for (uint32_t tid = 0; tid < HOSTILE; tid++)
+			feed_deep(loops, 1000 + tid, 100 + tid, 1000 + i * MS, MS);
+	for (unsigned i = 1; i <= 40; i++) {
+		feed_stack(loops, 11, 50000, 50000 + i, i == 9 ? 5 : 1);
+		for (uint32_t tid = 0; tid < HOSTILE; tid++)
+			feed_deep(loops, 1000 + tid, 100 + tid, (1000 + i) * MS, MS);
+	}
+	d = complete(loops, fixture__block(11, 50000, MS));
+	ok(d->evidence.sample_cnt > 8, "a younger dispatch keeps evidence: %zu samples",
+	   d->evidence.sample_cnt);
+	is_uint(d->evidence.sample_cnt + d->evidence.capped_cnt, 40, "what it lacks is counted");
+	kept = d->evidence.sample_cnt;
+	capped = d->evidence.capped_cnt;
+	dispatch__free(d);
+	for (uint32_t tid = 0; tid < HOSTILE; tid++) {
+		struct jank_rec_block rec = fixture__block(1000 + tid, 100 + tid, MS);
+
+		if (fixture__feed(loops, &rec, &d))
+			break;
+		if (d->evidence.sample_cnt + d->evidence.capped_cnt != 56)
+			ok(false, "thread %u: %zu + %lu samples", tid, d->evidence.sample_cnt,
+			   (unsigned long)d->evidence.capped_cnt);
+		kept += d->evidence.sample_cnt;
+		capped += d->evidence.capped_cnt;
+		dispatch__free(d);
+	}
+	is_uint(kept + capped, 40 + 56 * HOSTILE, "so is what the others lack");
+	is_uint(losses.cnt[LOSS_SAMPLES_CAPPED], capped, "the session counts the same");
 	loops__free(loops);
 }
 
@@ -418,6 +506,8 @@ int main(void)
 	test_hang();
 	test_open_part();
 	test_cap();
+	test_deep_stacks();
+	test_budget();
 	test_preemptors();
 	test_preemptor_prio();
 	test_preemptor_cap();

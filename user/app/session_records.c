@@ -165,6 +165,7 @@ static void on_event(struct session *s, const struct event *event)
 		on_wait(s, &event->wait);
 	if (event->kind == JANK_REC_EXEC)
 		session__on_exec(s, &event->hdr);
+	loops__set_waiting(s->loops, queue__bytes(s->queue));
 	if (loops__event(s->loops, event, &dispatch))
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 	if (dispatch) {

@@ -65,6 +65,7 @@ struct sample {
 	struct other_task waker;
 	struct waited *waited; /* what a span waited for; NULL: not known */
 	uint32_t cpu;	       /* where it was taken */
+	uint64_t stands_for;   /* samples, itself included: the others were left out (thin.h) */
 	struct stack stack;
 };
 

@@ -7,8 +7,14 @@
 #include <string.h>
 
 #include "model/sample.h"
+#include "model/thin.h"
 
-#define SAMPLE_MAX    2048 /* of one dispatch; 20 s at 99 Hz */
+/*
+ * Of one dispatch, then it is thinned: 2,048 samples are 20 s at 99 Hz. A frame of the deepest stacks takes 8 bytes here,
+ * but 90 once it is named and 120 as JSON: 2,048 such samples made 32 MB of JSON, and took 110 MB to write.
+ */
+#define SAMPLE_MAX    2048
+#define BYTES_MAX     (512u << 10)
 #define PREEMPTOR_MAX 64
 
 int tasks__add(struct other_task **tasks, size_t *cnt, size_t max, const struct jank_task *task,
@@ -54,8 +60,68 @@ static int by_time(const void *a, const void *b)
 	return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
 }
 
-void evidence__sort(struct evidence *evidence)
+static size_t payload(const struct sample *sample)
 {
+	return sample__bytes(sample) - sizeof(*sample);
+}
+
+static void count_bytes(struct evidence *evidence)
+{
+	size_t sum = evidence->sample_cap * sizeof(struct sample) +
+		     (evidence->preemptors ? PREEMPTOR_MAX * sizeof(struct other_task) : 0) +
+		     message__bytes(evidence->message) + waited__bytes(evidence->pending);
+
+	for (size_t i = 0; i < evidence->sample_cnt; i++)
+		sum += payload(&evidence->samples[i]);
+	evidence->bytes = sum;
+}
+
+static void count_capped(struct evidence *evidence, size_t cnt, struct losses *losses)
+{
+	evidence->capped_cnt += cnt;
+	losses__add(losses, LOSS_SAMPLES_CAPPED, cnt);
+}
+
+bool evidence__is_thinnable(const struct evidence *evidence)
+{
+	return evidence->sample_cnt > THIN_MIN;
+}
+
+void evidence__thin(struct evidence *evidence, struct losses *losses)
+{
+	size_t cnt = thin__halve(evidence->samples, evidence->sample_cnt);
+	struct sample *samples = realloc(evidence->samples, cnt * sizeof(*samples));
+
+	count_capped(evidence, evidence->sample_cnt - cnt, losses);
+	evidence->sample_cnt = cnt;
+	if (samples) {
+		evidence->samples = samples;
+		evidence->sample_cap = cnt;
+	}
+	count_bytes(evidence);
+}
+
+void evidence__drop(struct evidence *evidence, struct losses *losses)
+{
+	const struct evidence left = { .facts = evidence->facts,
+				       .capped_cnt = evidence->capped_cnt,
+				       .preemptors_capped_cnt = evidence->preemptors_capped_cnt +
+								evidence->preemptor_cnt };
+	size_t cnt = evidence->sample_cnt;
+
+	losses__add(losses, LOSS_PREEMPTORS_CAPPED, evidence->preemptor_cnt);
+	evidence__clear(evidence);
+	*evidence = left;
+	count_capped(evidence, cnt, losses);
+}
+
+void evidence__sort(struct evidence *evidence, struct losses *losses)
+{
+	size_t cnt = evidence->sample_cnt;
+
+	if (evidence->capped_cnt)
+		evidence->sample_cnt = thin__even_ticks(evidence->samples, cnt);
+	count_capped(evidence, cnt - evidence->sample_cnt, losses);
 	if (evidence->sample_cnt)
 		qsort(evidence->samples, evidence->sample_cnt, sizeof(struct sample), by_time);
 	tasks__sort(evidence->preemptors, evidence->preemptor_cnt);
@@ -64,16 +130,21 @@ void evidence__sort(struct evidence *evidence)
 static int add_preemptors(struct evidence *evidence, const struct stack_event *event,
 			  struct losses *losses)
 {
-	for (unsigned i = 0; i < event->rec.slice_cnt; i++) {
-		int res = tasks__add(&evidence->preemptors, &evidence->preemptor_cnt, PREEMPTOR_MAX,
-				     &event->slices[i], event->prios ? event->prios[i] : 0);
+	bool had_none = !evidence->preemptors;
+	int res = 0;
 
-		if (res == -ENOSPC)
+	for (unsigned i = 0; i < event->rec.slice_cnt && !res; i++) {
+		res = tasks__add(&evidence->preemptors, &evidence->preemptor_cnt, PREEMPTOR_MAX,
+				 &event->slices[i], event->prios ? event->prios[i] : 0);
+		if (res == -ENOSPC) {
+			evidence->preemptors_capped_cnt++;
 			losses__add(losses, LOSS_PREEMPTORS_CAPPED, 1);
-		else if (res)
-			return res;
+			res = 0;
+		}
 	}
-	return 0;
+	if (had_none && evidence->preemptors)
+		evidence->bytes += PREEMPTOR_MAX * sizeof(struct other_task);
+	return res;
 }
 
 /* What the span that began then waited for; the caller owns it. Of another span it would be a lie. */
@@ -81,6 +152,7 @@ static struct waited *take_pending(struct evidence *evidence, uint64_t t_ns)
 {
 	struct waited *waited = evidence->pending;
 
+	evidence->bytes -= waited__bytes(waited);
 	evidence->pending = NULL;
 	if (!waited || waited->raw.t_ns == t_ns)
 		return waited;
@@ -101,6 +173,7 @@ static void drop_open_part(struct evidence *evidence, uint64_t t_ns, struct wait
 	last = &evidence->samples[evidence->sample_cnt - 1];
 	if (!last->open || last->t_ns != t_ns)
 		return;
+	evidence->bytes -= payload(last);
 	if (!*waited) {
 		*waited = last->waited;
 		last->waited = NULL;
@@ -119,6 +192,7 @@ static int make_room(struct evidence *evidence)
 	samples = realloc(evidence->samples, cap * sizeof(*samples));
 	if (!samples)
 		return -ENOMEM;
+	evidence->bytes += (cap - evidence->sample_cap) * sizeof(*samples);
 	evidence->samples = samples;
 	evidence->sample_cap = cap;
 	return 0;
@@ -131,12 +205,6 @@ int evidence__add_stack(struct evidence *evidence, const struct stack_event *eve
 	int res = add_preemptors(evidence, event, losses);
 
 	drop_open_part(evidence, event->rec.t_ns, &waited);
-	if (!res && evidence->sample_cnt >= SAMPLE_MAX) {
-		evidence->capped_cnt++;
-		losses__add(losses, LOSS_SAMPLES_CAPPED, 1);
-		waited__free(waited);
-		return 0;
-	}
 	if (!res)
 		res = make_room(evidence);
 	if (!res)
@@ -145,22 +213,30 @@ int evidence__add_stack(struct evidence *evidence, const struct stack_event *eve
 		waited__free(waited);
 		return res;
 	}
-	evidence->samples[evidence->sample_cnt++].waited = waited;
+	evidence->samples[evidence->sample_cnt].waited = waited;
+	evidence->bytes += payload(&evidence->samples[evidence->sample_cnt++]);
+	if (evidence->sample_cnt > SAMPLE_MAX ||
+	    (evidence->bytes > BYTES_MAX && evidence__is_thinnable(evidence)))
+		evidence__thin(evidence, losses);
 	return 0;
 }
 
 int evidence__add_waited(struct evidence *evidence, const struct jank_rec_waited *rec)
 {
+	evidence->bytes -= waited__bytes(evidence->pending);
 	waited__free(evidence->pending);
 	evidence->pending = waited__new(rec);
+	evidence->bytes += waited__bytes(evidence->pending);
 	return evidence->pending ? 0 : -ENOMEM;
 }
 
 /* For a hang and, where it took until now to read them, again for its end: the later one knows more. */
 int evidence__set_message(struct evidence *evidence, const struct jank_rec_message *rec)
 {
+	evidence->bytes -= message__bytes(evidence->message);
 	message__free(evidence->message);
 	evidence->message = message__new(rec);
+	evidence->bytes += message__bytes(evidence->message);
 	return evidence->message ? 0 : -ENOMEM;
 }
 
@@ -209,7 +285,9 @@ static int copy_preemptors(struct evidence *ret, const struct evidence *from)
 
 int evidence__copy(struct evidence *ret, const struct evidence *from)
 {
-	*ret = (struct evidence){ .capped_cnt = from->capped_cnt, .facts = from->facts };
+	*ret = (struct evidence){ .capped_cnt = from->capped_cnt,
+				  .preemptors_capped_cnt = from->preemptors_capped_cnt,
+				  .facts = from->facts };
 	if (copy_samples(ret, from) || copy_preemptors(ret, from))
 		return -ENOMEM;
 	if (!from->message)

@@ -6,6 +6,7 @@
 #ifndef JANK_EVIDENCE_H
 #define JANK_EVIDENCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,8 +18,10 @@
 struct evidence {
 	struct sample *samples;
 	size_t sample_cnt, sample_cap;
-	uint64_t capped_cnt;	       /* samples left out: too many */
-	struct other_task *preemptors; /* by task */
+	size_t bytes;			/* of memory, about, of all that it holds */
+	uint64_t capped_cnt;		/* samples left out: too many */
+	uint64_t preemptors_capped_cnt; /* slices left out: of too many tasks */
+	struct other_task *preemptors;	/* by task */
 	size_t preemptor_cnt;
 	struct message *message; /* what was handled, not named yet; NULL: not known */
 	struct facts facts;	 /* without the CPU's speed */
@@ -32,8 +35,16 @@ int evidence__add_waited(struct evidence *evidence, const struct jank_rec_waited
 int evidence__set_message(struct evidence *evidence, const struct jank_rec_message *rec);
 void evidence__set_facts(struct evidence *evidence, const struct jank_rec_facts *rec);
 
-/* Samples in time order, preemptors worst first. */
-void evidence__sort(struct evidence *evidence);
+/*
+ * To make room. Thinning leaves about half of the samples, which is possible as long as evidence__is_thinnable; dropping
+ * leaves only the counts of what was left out, and the facts. Both count in losses.
+ */
+bool evidence__is_thinnable(const struct evidence *evidence);
+void evidence__thin(struct evidence *evidence, struct losses *losses);
+void evidence__drop(struct evidence *evidence, struct losses *losses);
+
+/* Samples in time order, of equal weight where some were left out; preemptors worst first. */
+void evidence__sort(struct evidence *evidence, struct losses *losses);
 
 /* Deep. 0 or -ENOMEM; ret is then to be cleared all the same. */
 int evidence__copy(struct evidence *ret, const struct evidence *from);

@@ -65,7 +65,9 @@ static int set_losses(struct block *block, const struct dispatch *dispatch)
 {
 	if (block__add_loss(block, JANK_LOST_SAMPLE_SHED, dispatch->rec.shed_cnt) ||
 	    block__add_loss(block, JANK_LOST_WAKEUP, dispatch->rec.wakeup_missed_cnt) ||
-	    block__add_loss(block, LOSS_SAMPLES_CAPPED, dispatch->evidence.capped_cnt))
+	    block__add_loss(block, LOSS_SAMPLES_CAPPED, dispatch->evidence.capped_cnt) ||
+	    block__add_loss(block, LOSS_PREEMPTORS_CAPPED,
+			    dispatch->evidence.preemptors_capped_cnt))
 		return -ENOMEM;
 	return 0;
 }

@@ -6,10 +6,12 @@
 #include "model/loop.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
 
+#include "model/budget.h"
 #include "model/others.h"
 
 #define THREAD_MAX     65536
@@ -20,12 +22,14 @@ struct thread {
 	uint64_t dispatch_ns; /* whose evidence this is */
 	uint64_t hang_ns;     /* the dispatch that was reported as a hang */
 	struct evidence evidence;
+	struct holder holder; /* of the evidence */
 	UT_hash_handle hh;
 };
 
 struct loops {
 	struct losses *losses;
 	struct thread *threads;
+	struct budget *budget;
 	struct others *others; /* who may have kept them waiting */
 	struct hists *ended;
 };
@@ -39,7 +43,8 @@ struct loops *loops__new(struct losses *losses)
 	loops->losses = losses;
 	loops->ended = hists__new();
 	loops->others = others__new(OTHERS_BYTES_MAX, losses);
-	if (loops->ended && loops->others)
+	loops->budget = budget__new(BUDGET_BYTES_MAX);
+	if (loops->ended && loops->others && loops->budget)
 		return loops;
 	loops__free(loops);
 	return NULL;
@@ -47,6 +52,7 @@ struct loops *loops__new(struct losses *losses)
 
 static void drop_thread(struct loops *loops, struct thread *thread)
 {
+	budget__set(loops->budget, &thread->holder, 0, false);
 	HASH_DEL(loops->threads, thread);
 	evidence__clear(&thread->evidence);
 	free(thread);
@@ -62,6 +68,7 @@ void loops__free(struct loops *loops)
 		drop_thread(loops, thread);
 	hists__free(loops->ended);
 	others__free(loops->others);
+	budget__free(loops->budget);
 	free(loops);
 }
 
@@ -73,6 +80,46 @@ int loops__name_ended(struct loops *loops, uint32_t pid, const char *name)
 const struct hists *loops__ended(const struct loops *loops)
 {
 	return loops->ended;
+}
+
+static void account(struct loops *loops, struct thread *thread)
+{
+	struct evidence *evidence = &thread->evidence;
+
+	if (budget__set(loops->budget, &thread->holder, evidence->bytes,
+			evidence__is_thinnable(evidence))) {
+		losses__add(loops->losses, LOSS_NO_MEMORY, 1);
+		evidence__drop(evidence, loops->losses);
+	}
+}
+
+/* Another dispatch's evidence begins. */
+static void begin(struct loops *loops, struct thread *thread, uint64_t dispatch_ns)
+{
+	evidence__clear(&thread->evidence);
+	account(loops, thread);
+	thread->dispatch_ns = thread->holder.since_ns = dispatch_ns;
+}
+
+static struct thread *thread_with(struct holder *holder)
+{
+	return (struct thread *)((char *)holder - offsetof(struct thread, holder));
+}
+
+static void make_room(struct loops *loops)
+{
+	struct holder *holder;
+	enum budget_step step;
+
+	while ((step = budget__step(loops->budget, &holder)) != BUDGET_FITS) {
+		struct thread *thread = thread_with(holder);
+
+		if (step == BUDGET_THIN)
+			evidence__thin(&thread->evidence, loops->losses);
+		else
+			evidence__drop(&thread->evidence, loops->losses);
+		account(loops, thread);
+	}
 }
 
 /*
@@ -99,34 +146,47 @@ static struct thread *thread_of(struct loops *loops, uint32_t tid, uint64_t disp
 	}
 	if (dispatch_ns < thread->dispatch_ns)
 		return NULL;
-	if (thread->dispatch_ns != dispatch_ns) {
-		evidence__clear(&thread->evidence);
-		thread->dispatch_ns = dispatch_ns;
-	}
+	if (thread->dispatch_ns != dispatch_ns)
+		begin(loops, thread, dispatch_ns);
 	return thread;
 }
 
 static int on_stack(struct loops *loops, const struct stack_event *event)
 {
 	struct thread *thread = thread_of(loops, event->rec.hdr.tid, event->rec.dispatch_ns);
+	int res;
 
-	return thread ? evidence__add_stack(&thread->evidence, event, loops->losses) : 0;
+	if (!thread)
+		return 0;
+	res = evidence__add_stack(&thread->evidence, event, loops->losses);
+	account(loops, thread);
+	return res;
 }
 
 static int on_waited(struct loops *loops, const struct jank_rec_waited *rec)
 {
 	struct thread *thread = NULL;
+	int res;
 
 	if (rec->dispatch_ns) /* else of another thread, whose OTHER follows */
 		thread = thread_of(loops, rec->hdr.tid, rec->dispatch_ns);
-	return thread ? evidence__add_waited(&thread->evidence, rec) : 0;
+	if (!thread)
+		return 0;
+	res = evidence__add_waited(&thread->evidence, rec);
+	account(loops, thread);
+	return res;
 }
 
 static int on_message(struct loops *loops, const struct jank_rec_message *rec)
 {
 	struct thread *thread = thread_of(loops, rec->hdr.tid, rec->dispatch_ns);
+	int res;
 
-	return thread ? evidence__set_message(&thread->evidence, rec) : 0;
+	if (!thread)
+		return 0;
+	res = evidence__set_message(&thread->evidence, rec);
+	account(loops, thread);
+	return res;
 }
 
 static int on_facts(struct loops *loops, const struct jank_rec_facts *rec)
@@ -139,7 +199,7 @@ static int on_facts(struct loops *loops, const struct jank_rec_facts *rec)
 }
 
 /* The thread keeps its evidence after a hang: the block at the end needs it too. */
-static int give_evidence(struct dispatch *dispatch, struct thread *thread)
+static int give_evidence(struct loops *loops, struct dispatch *dispatch, struct thread *thread)
 {
 	dispatch->hang_reported = thread->hang_ns == dispatch->rec.start_ns;
 	if (dispatch->hang) {
@@ -148,6 +208,7 @@ static int give_evidence(struct dispatch *dispatch, struct thread *thread)
 	}
 	dispatch->evidence = thread->evidence;
 	thread->evidence = (struct evidence){ 0 };
+	account(loops, thread);
 	return 0;
 }
 
@@ -176,8 +237,8 @@ static int on_block(struct loops *loops, const struct event *event, struct dispa
 	dispatch->rec = *rec;
 	dispatch->hang = event->kind == JANK_REC_HANG;
 	if (thread)
-		res = give_evidence(dispatch, thread);
-	evidence__sort(&dispatch->evidence);
+		res = give_evidence(loops, dispatch, thread);
+	evidence__sort(&dispatch->evidence, loops->losses);
 	if (!res)
 		res = explain(loops, dispatch);
 	if (res) {
@@ -219,12 +280,18 @@ static int take_in(struct loops *loops, const struct event *event, struct dispat
 	return 0;
 }
 
+void loops__set_waiting(struct loops *loops, size_t bytes)
+{
+	budget__set_waiting(loops->budget, bytes);
+}
+
 int loops__event(struct loops *loops, const struct event *event, struct dispatch **ret)
 {
 	int others_res = others__event(loops->others, event), res;
 
 	*ret = NULL;
 	res = take_in(loops, event, ret);
+	make_room(loops);
 	return res ? res : others_res;
 }
 

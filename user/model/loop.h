@@ -36,6 +36,9 @@ void loops__free(struct loops *loops);
  */
 int loops__event(struct loops *loops, const struct event *event, struct dispatch **ret);
 
+/* So many bytes wait for the sinks: they count in the one bound with the evidence (budget.h), from the next event on. */
+void loops__set_waiting(struct loops *loops, size_t bytes);
+
 void dispatch__free(struct dispatch *dispatch);
 
 /* A process ended, whose counts are to be told by this name. 0 or -ENOMEM. */

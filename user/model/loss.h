@@ -16,7 +16,7 @@
 #define USER_LOSSES(X)                                                                             \
 	X(BAD_RECORD, "bad_records")		  /* a record that contradicts itself */           \
 	X(UNKNOWN_RECORD, "unknown_records")	  /* of a kind from another version */             \
-	X(SAMPLES_CAPPED, "samples_capped")	  /* more than one block may hold */               \
+	X(SAMPLES_CAPPED, "samples_capped")	  /* more than one dispatch, or all, may hold */   \
 	X(PREEMPTORS_CAPPED, "preemptors_capped") /* of too many tasks */                          \
 	X(THREADS_CAPPED, "threads_capped")	  /* more threads than we keep evidence of */      \
 	X(EVIDENCE_CAPPED, "evidence_capped")	  /* of threads waited for: too much to keep */    \

@@ -110,6 +110,7 @@ int sample__set(struct sample *ret, const struct stack_event *event)
 		.has_waker = rec->hdr.flags & JANK_STACK_WAKER,
 		.waker_softirq = rec->hdr.flags & JANK_STACK_WAKER_SOFTIRQ,
 		.cpu = rec->hdr.cpu,
+		.stands_for = 1,
 		.stack = { .kernel_cnt = rec->kernel_cnt,
 			   .user_cnt = rec->user_cnt,
 			   .flags = rec->hdr.flags,

@@ -21,6 +21,8 @@
 
 #define NS_PER_MS   1000000ull
 #define SMALL_STACK 65536
+#define DEEP_STACK  (SMALL_STACK * 2)
+#define DEEP_FRAME  256
 #define CODE_AT	    4096 /* in the file of `code` */
 
 struct loop_opts {
@@ -28,6 +30,12 @@ struct loop_opts {
 	int gap_ms;
 	uint64_t busy_ns, sleep_ns;
 	unsigned rounds; /* 0: for ever */
+};
+
+struct hoard_opts {
+	uint64_t span_ns;
+	unsigned spans, depth;
+	int gap_ms;
 };
 
 static void die(const char *what)
@@ -101,18 +109,23 @@ static void *idle_thread(void *arg)
 	return arg;
 }
 
-static pthread_t start_thread(void *(*fn)(void *), void *arg)
+static pthread_t start_with_stack(void *(*fn)(void *), void *arg, size_t size)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
 
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, SMALL_STACK);
+	pthread_attr_setstacksize(&attr, size);
 	errno = pthread_create(&thread, &attr, fn, arg);
 	if (errno)
 		die("pthread_create");
 	pthread_attr_destroy(&attr);
 	return thread;
+}
+
+static pthread_t start_thread(void *(*fn)(void *), void *arg)
+{
+	return start_with_stack(fn, arg, SMALL_STACK);
 }
 
 static void ready(void)
@@ -162,6 +175,49 @@ static void run_crowd(char **argv)
 		start_thread(loop_thread, &opts);
 	ready();
 	run_loop(&opts);
+}
+
+/* Sleeps beneath so many frames. The frames are too large for many of them to fit into a copy of the stack. */
+static __attribute__((noinline)) int sleep_deep(unsigned depth, uint64_t ns)
+{
+	volatile char frame[DEEP_FRAME];
+
+	frame[0] = 1;
+	if (depth)
+		return sleep_deep(depth - 1, ns) + frame[0];
+	handle_sleep(ns);
+	return frame[0];
+}
+
+static void *hoard_thread(void *arg)
+{
+	const struct hoard_opts *opts = arg;
+	int epfd = open_epoll(false);
+	struct epoll_event event;
+
+	epoll_wait(epfd, &event, 1, opts->gap_ms); /* the tracer comes */
+	for (;; epoll_wait(epfd, &event, 1, 10)) {
+		for (unsigned i = 0; !opts->spans || i < opts->spans; i++)
+			sleep_deep(opts->depth, opts->span_ns);
+	}
+	return NULL;
+}
+
+/* hoard THREADS SPAN_US SPANS DEPTH GAP_MS: after a first wait dispatches of so many sleeps (0: without an end), each
+ * beneath so many frames */
+static void run_hoard(char **argv)
+{
+	static struct hoard_opts opts;
+	unsigned long cnt = number(argv, 0, 1);
+
+	opts.span_ns = number(argv, 1, 1100) * 1000;
+	opts.spans = number(argv, 2, 0);
+	opts.depth = number(argv, 3, 150);
+	opts.gap_ms = (int)number(argv, 4, 10);
+	for (; cnt; cnt--)
+		start_with_stack(hoard_thread, &opts, DEEP_STACK);
+	ready();
+	idle_thread(NULL);
 }
 
 /* maps N: every second page executable, so that the kernel cannot join them */
@@ -284,7 +340,7 @@ static const struct mode {
 	{ "loop", run_one },	      { "storm", run_storm }, { "crowd", run_crowd },
 	{ "maps", run_maps },	      { "churn", run_churn }, { "exec", run_exec },
 	{ "headless", run_headless }, { "stuck", run_stuck }, { "spin", run_spin },
-	{ "code", run_code },
+	{ "code", run_code },	      { "hoard", run_hoard },
 };
 
 int main(int argc, char **argv)

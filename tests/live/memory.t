@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Programs of another user that make us hold as much as they can: memory stays bounded, others are reported meanwhile."""
+import os
+import shutil
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import bad
+from bad import ok, skip
+
+RSS_MAX_KB = 100 * 1024  # what an agent with MemoryMax=100M may have; without a budget 400 threads took 170 MB in 6 s
+END_MAX_S = 10           # measured: 0.5 s; without an end to the ring's reading it took minutes
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+WATCHED_S = 10
+
+
+def attacker(*args):
+    """hoard, by another user, who may not read our directories: its stacks are 150 frames deep."""
+    exe = "/proc/self/fd/%d" % PROGRAM
+    process = bad.start([*NOBODY, exe, "hoard", *map(str, args)], stdout=bad.subprocess.PIPE, text=True, pass_fds=[PROGRAM])
+    return process if process.stdout.readline() == "ready\n" else None
+
+
+def peak_kb(pid):
+    return int(bad.status_of(pid)["VmHWM"].split()[0])
+
+
+def test(what, *args, thinned):
+    hoard, second = attacker(*args), bad.target("loop", 40, 10)
+    if not hoard:
+        skip(what, "no such many threads for another user here")
+        return
+    tracer = bad.Tracer("--json", "-t", "25ms", "--hang", "2s", "-p", hoard.pid, "-p", second.pid)
+    before = bad.rss_kb(tracer.pid)
+    time.sleep(WATCHED_S)
+    late = time.monotonic_ns() - 3 * 10**9
+    peak, alive = peak_kb(tracer.pid), tracer.process.poll() is None
+    asked = time.monotonic()
+    result = tracer.stop(seconds=60)
+    took = time.monotonic() - asked
+    lost = (result.summary() or {"lost": {}})["lost"]
+    records = [r for r in result.records() if r["type"] != "summary"]
+    theirs = [r for r in records if r["pid"] == hoard.pid]
+    others = [r for r in records if r["pid"] == second.pid]
+    fresh = [r for r in others if r["start_ns"] > late and r["samples"]]
+    ok(alive and result.status == 0 and bad.exact(records), f"{what}: survived, every account exact", result.err)
+    ok(peak < RSS_MAX_KB, f"{what}: {before} KiB, then {peak} KiB at most", result.err)
+    ok(fresh, f"{what}: {len(others)} blocks of another program, {len(fresh)} with evidence in the last 3 s", result.err)
+    ok(took < END_MAX_S, f"{what}: ended {took:.2f} s after Ctrl-C", result.err)
+    if thinned:
+        marked = sum("samples_capped" in r.get("lost", {}) for r in theirs)
+        ok(marked and lost.get("samples_capped"), f"{what}: {marked} of {len(theirs)} records say that they were thinned", lost)
+    ok("lost: " in result.err or not lost, f"{what}: losses are told ({lost})", result.err)
+    bad.end(hoard, second)
+
+
+bad.need_tracing()
+if not shutil.which("setpriv"):
+    bad.skip_all("no setpriv")
+PROGRAM = os.open(bad.TARGET, os.O_RDONLY)
+test("400 threads that sleep for 40 ms", 400, 40000, 1, 150, 10, thinned=False)
+test("400 dispatches without an end", 400, 20000, 0, 150, 3000, thinned=True)
+test("4,000 dispatches without an end", 4000, 200000, 0, 150, 5000, thinned=True)
+os.close(PROGRAM)
+bad.done()
