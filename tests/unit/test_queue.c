@@ -164,6 +164,8 @@ static void test_shares(void)
 	struct queue *queue = queue__new(100, 1000);
 	unsigned hog = 0, other = 0;
 
+	put(queue, ITEM_BLOCK, 8, 0);
+	get(queue);
 	while (put(queue, ITEM_BLOCK, 7, 10))
 		hog++;
 	ok(hog >= 70 && hog <= 80, "a process fills three quarters of the queue: %u of 100", hog);
@@ -178,12 +180,20 @@ static void test_shares(void)
 	drain(queue);
 	queue__free(queue);
 	queue = queue__new(100, 1000);
+	put(queue, ITEM_COPY, 8, 0);
+	get(queue);
 	for (hog = 0; put(queue, ITEM_BLOCK, 7, 100); hog++)
 		;
 	ok(hog >= 7 && hog <= 8, "the same of bytes: %u of 10", hog);
 	is_uint(queue__bytes(queue), 100 * hog, "which can be asked for");
 	drain(queue);
 	is_uint(queue__bytes(queue), 0, "and are none at the end");
+	queue__free(queue);
+	queue = queue__new(100, 1000);
+	for (hog = 0; put(queue, ITEM_BLOCK, 7, 10); hog++)
+		;
+	is_uint(hog, 100, "the only process has all of it");
+	drain(queue);
 	queue__free(queue);
 }
 

@@ -26,6 +26,8 @@ struct queue {
 	size_t cap, head, cnt;
 	size_t bytes, max_bytes;
 	struct share *shares; /* of processes that have some */
+	uint32_t last_pid;
+	bool many; /* blocks or copies of more than one process came */
 };
 
 struct queue *queue__new(size_t max_items, size_t max_bytes)
@@ -94,7 +96,7 @@ static bool has_room(const struct queue *queue, const struct item *item)
 		return queue->cnt < queue->cap;
 	if (queue->cnt >= queue->cap - RESERVED || item->size > bytes)
 		return false;
-	share = is_shared(item) ? share_of(queue, item->pid) : NULL;
+	share = queue->many && is_shared(item) ? share_of(queue, item->pid) : NULL;
 	return !share || (share->cnt / SHARE <= places && share->bytes / SHARE <= bytes);
 }
 
@@ -113,6 +115,8 @@ static bool add_to_share(struct queue *queue, const struct item *item)
 		share->pid = item->pid;
 		HASH_ADD(hh, queue->shares, pid, sizeof(share->pid), share);
 	}
+	queue->many |= queue->last_pid && queue->last_pid != item->pid;
+	queue->last_pid = item->pid;
 	share->cnt++;
 	share->bytes += item->size;
 	return true;

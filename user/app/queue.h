@@ -32,9 +32,9 @@ struct item {
 };
 
 /*
- * max_items and max_bytes (the sum of size) bound what waits. Blocks and copies find room only while their process has at
- * most three times what is free, of either: one process alone fills three quarters, and others still find room.
- * NULL: out of memory.
+ * max_items and max_bytes (the sum of size) bound what waits. Once more than one process was seen, blocks and copies find
+ * room only while their process has at most three times what is free, of either: it alone fills three quarters, and others
+ * still find room. NULL: out of memory.
  */
 struct queue *queue__new(size_t max_items, size_t max_bytes);
 void queue__free(struct queue *queue); /* accepts NULL; what still waits leaks: drain it first */
