@@ -70,7 +70,7 @@ live: #: tests against running programs (as root)
 	$(Q)$(call RUN_TESTS,$(LIVE_T))
 
 # Live tests that ask what is said and written, not how long things took: they bear company.
-COMPANY     := cli man names options preflight doctor btf disk pids stdout stopped targets ends kill hostile \
+COMPANY     := cli man names options preflight doctor btf disk pids stdout stopped targets ends kill hostile leases \
                android mmaps sites static features leaks symbolize go_stripped jit names copies unloaded archive loops compat32
 COMPANY_T    = $(filter $(COMPANY:%=tests/live/%.t),$(LIVE_T))
 

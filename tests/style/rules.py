@@ -26,6 +26,24 @@ WIRE = "bpf/jank_abi.h"  # the contract of both sides; base stays free even of t
 SKELETON = "jankbpf.skel.h"
 SKELETON_OWNERS = ("user/kernel/loader.c", "user/kernel/loader_open.c")
 
+# Who may open by a path itself. Whatever else a traced program may have chosen the path of goes through base/openfile,
+# which neither waits for a lease nor opens a device.
+OPENERS = {
+    "user/base/openfile.c": "it is the one",
+    "user/base/file.c": "/proc, /sys and the user's own files, without waiting",
+    "user/symbol/maps.c": "/proc", "user/symbol/memory.c": "/proc", "user/symbol/vdso.c": "/proc",
+    "user/kernel/maps_lines.c": "/proc",
+    "user/kernel/file_key.c": "/proc; directories, and handles with O_PATH",
+    "user/kernel/cgroup_find.c": "directories of cgroupfs",
+    "user/model/throttle.c": "/sys",
+    "user/kernel/btf_file.c": "named by the user",
+    "user/app/symbolize.c": "named by the user",
+    "user/intake/journal.c": "named by the user",
+    "user/app/main.c": "/dev/null",
+    "user/export/listing.c": "our own output", "user/export/dir.c": "our own output",
+    "user/export/records.c": "our own output", "user/export/log_file.c": "our own output",
+}
+
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.M)
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
 
@@ -151,6 +169,17 @@ def silent(root):
             yield f"{path}:{line_of(text, match.start())}: {match.group().rstrip('( ')} outside app/"
 
 
+def opens(root):
+    """What a traced program names is opened in one place, which can't be made to wait."""
+    opening = re.compile(r"(?<![\w>.])(?:open|openat|fopen|freopen|creat|open_by_handle_at)\s*\(")
+    for path in files(root, CODE, "user"):
+        if path in OPENERS:
+            continue
+        text = without_comments(read(root, path))
+        for match in opening.finditer(text):
+            yield f"{path}:{line_of(text, match.start())}: {match.group().rstrip('( ')} outside base/openfile.c"
+
+
 def words(root):
     """Nothing is left for later."""
     unfinished = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" * 3)) + r")\b")
@@ -232,4 +261,4 @@ def formatted(root):
                            for line in done.stderr.splitlines() if ": error:" in line})
 
 
-RULES = (spdx, layers, bpf_apart, skeleton, silent, words, private_paths, function_length, formatted)
+RULES = (spdx, layers, bpf_apart, skeleton, silent, opens, words, private_paths, function_length, formatted)

@@ -65,6 +65,9 @@ SEEDS = (
     ("silent", "user/model/a.c",
      '/* printf() to stderr */\nint f(const char *s, ...) __attribute__((format(printf, 1, 2)));\n'
      'void g(struct err *err)\n{\n\tf("printf(x)", err);\n\tsnprintf(s, 1, "x");\n}\n', False),
+    ("opens", "user/kernel/a.c", 'int f(const char *p)\n{\n\treturn open(p, 0);\n}\n', True),
+    ("opens", "user/base/openfile.c", 'int f(const char *p)\n{\n\treturn open(p, 0);\n}\n', False),
+    ("opens", "user/kernel/a.c", '/* open(2) */\nint f(struct g *g)\n{\n\treturn g->open(g) + reopen(1);\n}\n', False),
     ("words", "user/app/a.c", f"/* {LATER}: later */\n", True),
     ("words", "mk/a.mk", f"# {'FIX' + 'ME'}\n", True),
     ("words", "user/app/a.c", 'char t[] = "/tmp/a-XXXXXX"; int TODOS;\n', False),

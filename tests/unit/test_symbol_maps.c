@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* /proc/PID/maps, through a /proc of our own: a hundred thousand mappings, odd paths, lines that
  * are none. */
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 
+#include "base/openfile.h"
 #include "symbol/maps.h"
-#include "symbol/openfile.h"
 #include "tests/symbol_fixture.h"
 
 static const char library[] =
@@ -146,6 +148,23 @@ static void check_special(const char *path, unsigned pid)
 	symbolizer__free(sym);
 }
 
+/* Another process's would be waited for as this one's own is. */
+static void check_lease(void)
+{
+	int fd = open(scratch__path("leased"), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	signal(SIGIO, SIG_IGN);
+	if (fd < 0 || fcntl(fd, F_SETLEASE, F_WRLCK)) {
+		skip(2, "no leases here");
+	} else {
+		is_int(openfile__path(scratch__path("leased"), NULL), -EWOULDBLOCK,
+		       "a lease is not waited for");
+		fcntl(fd, F_SETLEASE, F_UNLCK);
+		ok(openfile__path(scratch__path("leased"), NULL) >= 0, "without it the file opens");
+	}
+	close(fd);
+}
+
 static void check_bad_lines(void)
 {
 	static const char text[] = "\n"
@@ -195,6 +214,7 @@ int main(void)
 	check_special(scratch__path("fifo"), 5);
 	is_int(openfile__path(scratch__path("fifo"), NULL), -EINVAL, "a FIFO is never opened");
 	is_int(openfile__path("/dev/zero", NULL), -EINVAL, "nor is a device");
+	check_lease();
 	is_int(openfile__in_root("/", "dev/zero", NULL), -EINVAL, "nor one in another root");
 	check_special("/dev/zero", 6);
 	check_special(scratch__path("proc"), 7);

@@ -113,6 +113,7 @@ struct session {
 	uint64_t block_cnt, hang_cnt;
 	int signal_fd, closed_fd, find_timer_fd;
 	unsigned find_tries;
+	bool leases_told; /* of a file that could not be searched */
 	bool stop;
 	bool own_end; /* stopped by us or the user, not by the traced processes' end */
 };

@@ -123,8 +123,17 @@ int session__refresh(struct session *s, struct traced *traced, struct err *err)
 /* Looks for places of uprobes, and attaches to new ones. */
 static int scan(struct session *s, struct traced *traced, struct err *err)
 {
+	struct err warning = {};
+	int res;
+
 	traced->scan_due = false;
-	return loader__add_process(s->loader, traced->pid, &traced->probe_cnt, err);
+	res = loader__add_process(s->loader, traced->pid, &traced->probe_cnt, &warning);
+	if (res && err)
+		*err = warning;
+	else if (!res && warning.msg[0] && !s->leases_told)
+		log__warn("process %u: %s", traced->pid, warning.msg);
+	s->leases_told |= !res && warning.msg[0];
+	return res;
 }
 
 static bool needs_sites(struct session *s)

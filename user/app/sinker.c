@@ -22,6 +22,7 @@ struct sinker {
 	pthread_t thread;
 	struct jit_hint jit_hint;
 	uint64_t block_cnt, unwanted_block_cnt, unwanted_hang_cnt;
+	bool leases_told;
 	bool closed; /* stdout has no reader any more */
 	bool ending; /* the queue has its end */
 };
@@ -179,6 +180,20 @@ static void on_copy(struct sinker *sinker, struct item *item)
 			    1);
 }
 
+/* Once: whoever holds leases on purpose holds many. */
+static void tell_leases(struct sinker *sinker)
+{
+	uint64_t cnt;
+	const char *path = symbolizer__leased(sinker->opts.symbolizer, &cnt);
+
+	if (!path || sinker->leases_told)
+		return;
+	sinker->leases_told = true;
+	log__warn("'%s': another process holds a lease on it%s: names are missing until it is "
+		  "given up",
+		  path, cnt > 1 ? ", and on other files" : "");
+}
+
 static void on_process(struct sinker *sinker, struct item *item)
 {
 	struct err err = {};
@@ -186,6 +201,7 @@ static void on_process(struct sinker *sinker, struct item *item)
 
 	if (res && res != -ESRCH)
 		log__verbose("process %u: names may be missing: %s", item->pid, err.msg);
+	tell_leases(sinker);
 	scripts__gone(sinker->opts.scripts, item->pid); /* of the program before */
 	meet(sinker, item->pid, item->pid);
 	if (whose__program(sinker->opts.whose, item->pid))
@@ -217,6 +233,7 @@ static void on_map(struct sinker *sinker, struct item *item)
 	else if (symbolizer__knows(sinker->opts.symbolizer, item->pid))
 		symbolizer__process(sinker->opts.symbolizer, item->pid, NULL);
 	free(item->data);
+	tell_leases(sinker);
 }
 
 static void *run(void *arg)

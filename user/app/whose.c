@@ -3,7 +3,6 @@
 #include "app/whose.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "app/return_addresses.h"
 #include "app/whose_parts.h"
+#include "base/openfile.h"
 #include "kernel/elffunc.h"
 #include "symbol/runtime.h"
 
@@ -241,7 +241,7 @@ static bool open_exe(uint32_t pid, struct elffunc *ret)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = openfile__path(path, NULL);
 	return fd >= 0 && !elffunc__open(fd, ret);
 }
 

@@ -3,13 +3,13 @@
 #include "kernel/candidates.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/openfile.h"
 #include "base/zip_entry.h"
 #include "kernel/maps_lines.h"
 #include "kernel/targets.h"
@@ -126,27 +126,17 @@ void candidates__free(struct candidates *candidates)
 	*candidates = (struct candidates){ 0 };
 }
 
-/* Opens nothing but a regular file, and of those only the one with that inode (0: any). */
-static int open_regular(const char *path, uint64_t inode)
+/* Of that inode only; 0: of any. */
+static int open_inode(const char *path, uint64_t inode)
 {
-	char again[32];
 	struct stat st;
-	int fd, ret;
+	int fd = openfile__path(path, &st);
 
-	fd = open(path, O_PATH | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st))
-		ret = -errno;
-	else if (!S_ISREG(st.st_mode) || (inode && st.st_ino != inode))
-		ret = -ENOEXEC;
-	else {
-		snprintf(again, sizeof(again), "/proc/self/fd/%d", fd);
-		ret = open(again, O_RDONLY | O_CLOEXEC);
-		ret = ret < 0 ? -errno : ret;
+	if (fd >= 0 && inode && st.st_ino != inode) {
+		close(fd);
+		return -ENOEXEC;
 	}
-	close(fd);
-	return ret;
+	return fd;
 }
 
 int candidate__open(const struct candidate *candidate, pid_t pid, char *open_path, size_t size)
@@ -155,9 +145,9 @@ int candidate__open(const struct candidate *candidate, pid_t pid, char *open_pat
 
 	snprintf(open_path, size, "/proc/%d/map_files/%llx-%llx", (int)pid,
 		 (unsigned long long)candidate->start, (unsigned long long)candidate->end);
-	fd = open_regular(open_path, 0);
-	if (fd >= 0)
+	fd = open_inode(open_path, 0);
+	if (fd >= 0 || fd == -EWOULDBLOCK)
 		return fd;
 	snprintf(open_path, size, "/proc/%d/root%s", (int)pid, candidate->path);
-	return open_regular(open_path, candidate->inode);
+	return open_inode(open_path, candidate->inode);
 }

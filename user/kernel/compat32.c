@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <elf.h>
 #include <endian.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/living.h"
+#include "base/openfile.h"
 
 #define HEAD_SZ	   256 /* of a file, as the kernel looks at it */
 #define SCRIPT_MAX 5   /* interpreters that are scripts; the kernel gives up then */
@@ -45,7 +45,7 @@ static bool is_regular(const char *path)
 /* The first bytes of a regular file, zeros after its end. */
 static bool read_head(const char *path, char head[HEAD_SZ + 1])
 {
-	int fd = is_regular(path) ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+	int fd = openfile__path(path, NULL);
 	ssize_t len;
 
 	if (fd < 0)

@@ -19,6 +19,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/openfile.h"
+
 #define HANDLE_FID  0x200 /* AT_HANDLE_FID: of file systems that can't be exported, too (6.6) */
 #define HANDLE_MAX  128
 #define OVERLAY_FID 0xf8 /* a handle of an overlay's: fs/overlayfs/overlayfs.h, struct ovl_fh */
@@ -103,14 +105,25 @@ static bool is_same(int a, int b)
 	       x.st_mtim.tv_sec == y.st_mtim.tv_sec && x.st_mtim.tv_nsec == y.st_mtim.tv_nsec;
 }
 
+/* A mount point may be a file's; of a device's or a FIFO's nothing is opened. */
+static int open_mount(const char *mount_point)
+{
+	int fd = openfile__path(mount_point, NULL);
+
+	return fd == -EINVAL ? open(mount_point, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : fd;
+}
+
+/* The handle may be another file's on another file system, so it is looked at (O_PATH) before it is opened. */
 static int open_on(const char *mount_point, union handle *handle, int same_as)
 {
-	int mount = open(mount_point, O_RDONLY | O_CLOEXEC | O_NONBLOCK), fd;
+	int mount = open_mount(mount_point), fd;
 
 	if (mount < 0)
 		return -1;
-	fd = open_by_handle_at(mount, &handle->handle, O_RDONLY | O_CLOEXEC);
+	fd = open_by_handle_at(mount, &handle->handle, O_PATH | O_CLOEXEC);
 	close(mount);
+	if (fd >= 0)
+		fd = openfile__handle(fd, NULL);
 	if (fd >= 0 && !is_same(same_as, fd)) {
 		close(fd);
 		fd = -1;

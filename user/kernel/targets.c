@@ -28,7 +28,7 @@ static bool has_wait(const struct targets *targets)
 
 /* A library without any site is not kept. */
 static int search_file(struct targets *targets, const struct target_wants *wants,
-		       const struct candidate *candidate, pid_t pid)
+		       const struct candidate *candidate, pid_t pid, struct err *warning)
 {
 	const struct target_file file = { .path = candidate->path,
 					  .dev = candidate->dev,
@@ -41,6 +41,10 @@ static int search_file(struct targets *targets, const struct target_wants *wants
 	int fd, err;
 
 	fd = candidate__open(candidate, pid, open_path, sizeof(open_path));
+	if (fd == -EWOULDBLOCK && !targets->leased_cnt++)
+		err__set(warning, EWOULDBLOCK,
+			 "'%s': another process holds a lease on it: its functions get no probes",
+			 candidate->path);
 	if (fd < 0)
 		return 0;
 	err = targets__search(targets, wants, &file, fd);
@@ -55,7 +59,7 @@ static int search_file(struct targets *targets, const struct target_wants *wants
 
 /* Those whose name tells; only where none of them has a wait, any file that is mapped. */
 static int search_all(struct targets *targets, const struct target_wants *wants,
-		      const struct candidates *candidates, pid_t pid)
+		      const struct candidates *candidates, pid_t pid, struct err *warning)
 {
 	const struct target_wants waits = { .epoll = true };
 	int err = 0;
@@ -66,7 +70,7 @@ static int search_all(struct targets *targets, const struct target_wants *wants,
 				break;
 			wants = &waits;
 		}
-		err = search_file(targets, wants, &candidates->items[i], pid);
+		err = search_file(targets, wants, &candidates->items[i], pid, warning);
 	}
 	return err;
 }
@@ -79,7 +83,7 @@ int targets__find(pid_t pid, const struct target_wants *wants, struct targets *r
 
 	code = candidates__read(pid, wants, &candidates);
 	if (!code)
-		code = search_all(&targets, wants, &candidates, pid);
+		code = search_all(&targets, wants, &candidates, pid, err);
 	candidates__free(&candidates);
 	if (!code) {
 		*ret = targets;

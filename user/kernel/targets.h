@@ -53,6 +53,7 @@ struct targets {
 	size_t lib_cnt;
 	struct site *sites;
 	size_t site_cnt;
+	size_t leased_cnt; /* files not searched: another process holds a lease on them */
 };
 
 struct catalogue;
@@ -76,7 +77,7 @@ struct target_file {
 
 /*
  * Finds the sites in what pid maps now. 0 also when nothing was found (site_cnt 0: the caller says why
- * that matters). -ESRCH: pid is gone. A hostile or broken ELF is skipped. targets__free releases ret's
+ * that matters); err then tells of a file that could not be searched for a lease on it. -ESRCH: pid is gone. A hostile or broken ELF is skipped. targets__free releases ret's
  * members.
  */
 int targets__find(pid_t pid, const struct target_wants *wants, struct targets *ret,

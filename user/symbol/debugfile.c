@@ -13,8 +13,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/openfile.h"
 #include "symbol/fetch.h"
-#include "symbol/openfile.h"
 
 #define CHECKSUM_MAX (1ull << 30) /* a larger file is not read through */
 

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/openfile.h"
 #include "symbol/buildid.h"
 #include "symbol/lines.h"
-#include "symbol/openfile.h"
 
 #define FILE_MAX_SZ  (256ull << 20)
 #define NOTES_MAX_SZ 65536

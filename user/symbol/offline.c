@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/openfile.h"
 #include "symbol/offline_index.h"
 #include "symbol/offline_loads.h"
-#include "symbol/openfile.h"
 #include "symbol/resolve.h"
 #include "symbol/runtime.h"
 

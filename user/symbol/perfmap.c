@@ -13,8 +13,8 @@
 #include <xxhash.h>
 
 #include "base/clock.h"
+#include "base/openfile.h"
 #include "symbol/lines.h"
-#include "symbol/openfile.h"
 
 #define FILE_MAX_SZ   (256ull << 20)
 #define ENTRIES_MAX   (256u << 10)

@@ -12,12 +12,12 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/living.h"
+#include "base/openfile.h"
 #include "base/zip_entry.h"
 #include "symbol/archive.h"
 #include "symbol/java.h"
 #include "symbol/java_ways.h"
 #include "symbol/mapped_file.h"
-#include "symbol/openfile.h"
 #include "symbol/script.h"
 #include "symbol/vdso.h"
 
@@ -101,6 +101,17 @@ static void read_status(const char *proc, struct process *process)
 	strbuf__free(&sb);
 }
 
+/* A lease ends by itself after a while, and a file that has no module is tried again with each reading of the maps. */
+static int open_mapped(struct process_env *env, uint32_t pid, const struct mapped *mapped,
+		       struct stat *st)
+{
+	int fd = mapped_file__open(env->proc, pid, mapped, st);
+
+	if (fd == -EWOULDBLOCK && !env->leased_cnt++)
+		env->leased = strdup(mapped->path);
+	return fd;
+}
+
 static struct module *find_module(struct process_env *env, uint32_t pid,
 				  const struct mapped *mapped)
 {
@@ -111,7 +122,7 @@ static struct module *find_module(struct process_env *env, uint32_t pid,
 	int fd;
 
 	if (mapped->kind == MAPPED_FILE) {
-		fd = mapped_file__open(env->proc, pid, mapped, &st);
+		fd = open_mapped(env, pid, mapped, &st);
 		return fd < 0 ? NULL
 			      : modules__of_file(
 					&env->modules, fd, &st,
@@ -157,7 +168,7 @@ static void find_jitdump(struct process_env *env, struct process *process)
 	for (mapped = process->maps.mapped; mapped; mapped = mapped->hh.next) {
 		if (!jitdump__is(mapped))
 			continue;
-		fd = mapped_file__open(env->proc, process->living, mapped, &st);
+		fd = open_mapped(env, process->living, mapped, &st);
 		if (fd < 0)
 			continue;
 		if (process->dump.fd < 0 || st.st_ino != process->dump.inode ||
@@ -229,7 +240,7 @@ int process__refresh(struct process_env *env, struct process *process, bool must
 static int find_new_module(struct process_env *env, struct process *process, struct mapped *mapped)
 {
 	struct stat st;
-	int fd = mapped_file__open(env->proc, process->living, mapped, &st);
+	int fd = open_mapped(env, process->living, mapped, &st);
 
 	if (fd < 0)
 		return fd;
@@ -267,7 +278,7 @@ int process__open(struct process_env *env, const struct process *process,
 		  const struct mapped *mapped)
 {
 	struct stat st;
-	int fd = mapped_file__open(env->proc, process->living, mapped, &st);
+	int fd = open_mapped(env, process->living, mapped, &st);
 
 	if (fd >= 0 && !modules__is(&env->modules, mapped->module, fd, &st)) {
 		close(fd);

@@ -18,6 +18,8 @@ struct process_env {
 	char *proc, *debug_dir;
 	struct modules modules;
 	struct fetch *fetch; /* NULL: no servers to ask */
+	uint64_t leased_cnt; /* files not opened: another process holds a lease on them */
+	char *leased;	     /* the first one's path, or NULL */
 };
 
 struct process {

@@ -47,6 +47,7 @@ void symbolizer__free(struct symbolizer *sym)
 	cache__clear(&sym->kernel_cache);
 	pool__free(&sym->pool);
 	free(sym->kallsyms);
+	free(sym->env.leased);
 	free(sym->env.proc);
 	free(sym->env.debug_dir);
 	free(sym);
@@ -88,6 +89,12 @@ void symbolizer__mapped(struct symbolizer *sym, uint32_t pid, const struct mappi
 
 	if (process) /* else its mappings are read when it is met */
 		process__mapped(&sym->env, process, mapping);
+}
+
+const char *symbolizer__leased(const struct symbolizer *sym, uint64_t *ret_cnt)
+{
+	*ret_cnt = sym->env.leased_cnt;
+	return sym->env.leased;
 }
 
 bool symbolizer__knows(const struct symbolizer *sym, uint32_t pid)

@@ -40,6 +40,10 @@ void symbolizer__mapped(struct symbolizer *sym, uint32_t pid, const struct mappi
 
 bool symbolizer__knows(const struct symbolizer *sym, uint32_t pid);
 
+/* The first mapped file that was not opened since another process holds a lease on it, NULL: none; and how often that was
+ * so. Its functions have no names until a later reading of the mappings finds the lease gone. */
+const char *symbolizer__leased(const struct symbolizer *sym, uint64_t *ret_cnt);
+
 /* Drops a process's mappings: no more of its stacks will come. */
 void symbolizer__process_gone(struct symbolizer *sym, uint32_t pid);
 

@@ -304,7 +304,16 @@ static void run_spin(char **argv)
 	run_loop(&opts);
 }
 
-static void *map_code(const char *path, bool anonymous)
+/* A lease for writing is granted to the file's owner while nobody else has it open; its mappings don't count. From then on
+ * who opens the file without O_NONBLOCK waits until it is given up, or for /proc/sys/fs/lease-break-time. */
+static void hold_lease(int fd)
+{
+	signal(SIGIO, SIG_IGN);
+	if (fcntl(fd, F_SETLEASE, F_WRLCK))
+		die("lease");
+}
+
+static void *map_code(const char *path, bool anonymous, bool leased)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	int prot = PROT_READ | PROT_EXEC | (anonymous ? PROT_WRITE : 0);
@@ -313,14 +322,15 @@ static void *map_code(const char *path, bool anonymous)
 
 	if (code == MAP_FAILED || (anonymous && read(fd, code, 2 * CODE_AT) != 2 * CODE_AT))
 		die("code");
-	close(fd);
+	if (leased)
+		hold_lease(fd);
+	else
+		close(fd);
 	return code;
 }
 
-/* code FILE [anonymous]: the code in the file counts down, mapped or copied, whatever the file may be */
-static void run_code(char **argv)
+static void run_countdown(void *code)
 {
-	void *code = map_code(argv[0] ? argv[0] : "", argv[0] && argv[1]);
 	int epfd = open_epoll(false);
 	struct epoll_event event;
 	void (*count_down)(uint64_t);
@@ -333,6 +343,24 @@ static void run_code(char **argv)
 	}
 }
 
+/* code FILE [anonymous]: the code in the file counts down, mapped or copied, whatever the file may be */
+static void run_code(char **argv)
+{
+	run_countdown(map_code(argv[0] ? argv[0] : "", argv[0] && argv[1], false));
+}
+
+/* leases FILE…: the same, each of them mapped and with a lease on it */
+static void run_leases(char **argv)
+{
+	void *code = NULL;
+
+	for (; *argv; argv++)
+		code = map_code(*argv, false, true);
+	if (!code)
+		die("leases");
+	run_countdown(code);
+}
+
 static const struct mode {
 	const char *name;
 	void (*run)(char **argv);
@@ -341,6 +369,7 @@ static const struct mode {
 	{ "maps", run_maps },	      { "churn", run_churn }, { "exec", run_exec },
 	{ "headless", run_headless }, { "stuck", run_stuck }, { "spin", run_spin },
 	{ "code", run_code },	      { "hoard", run_hoard },
+	{ "leases", run_leases },
 };
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Opening what traced programs point to. See openfile.h. */
-#include "symbol/openfile.h"
+/* O_PATH opens nothing; what it names is looked at, then opened by way of /proc/self/fd. See openfile.h. */
+#include "base/openfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,9 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* From a handle that opens nothing (O_PATH) to a descriptor, if it is a regular file's. Takes
- * `handle`. */
-static int reopen(int handle, struct stat *st)
+int openfile__handle(int handle, struct stat *st)
 {
 	char path[32];
 	struct stat own;
@@ -37,7 +35,7 @@ int openfile__path(const char *path, struct stat *st)
 {
 	int handle = open(path, O_PATH | O_CLOEXEC);
 
-	return handle < 0 ? -errno : reopen(handle, st);
+	return handle < 0 ? -errno : openfile__handle(handle, st);
 }
 
 int openfile__in_root(const char *root, const char *path, struct stat *st)
@@ -52,5 +50,5 @@ int openfile__in_root(const char *root, const char *path, struct stat *st)
 	if (handle < 0)
 		handle = -errno;
 	close(dir);
-	return handle < 0 ? handle : reopen(handle, st);
+	return handle < 0 ? handle : openfile__handle(handle, st);
 }
