@@ -94,7 +94,7 @@ static uint64_t read_all(struct jitdump *dump)
 
 		if (!sym)
 			continue;
-		found += names__get(&dump->tab.names, sym->name, buf, sizeof(buf)) > 0;
+		found += names__get(&dump->names, sym->name, buf, sizeof(buf)) > 0;
 		found += jitdump__line(dump, sym, at, buf, sizeof(buf)) > 0;
 	}
 	return found;

@@ -19,6 +19,7 @@ RSS_MAX_KB = 60 * 1024
 COUNT_DOWN = bytes.fromhex("4889f848ffc875fbc3")
 CODE_AT = 4096
 TIMEOUT = 20
+JIT_LOADS = 16000
 
 
 def named(result, function, module=None):
@@ -107,6 +108,7 @@ def maps_of_perf(pid):
     yield "garbage", lambda: write(os.urandom(1 << 20))
     yield "a line of 8 MB", lambda: write(b"0 ffffffffffff " + b"x" * (8 << 20))
     yield "a million lines", lambda: write(b"".join(b"%x 10 f%d\n" % (i << 4, i) for i in range(1000000)))
+    yield "ten million tiny lines", lambda: write(b"".join(b"%x 1 a\n" % (i & 0xfff) for i in range(4096)) * 2500)
     yield "ranges that wrap around", lambda: write(b"ffffffffffffffff ffffffffffffffff all\n0 ffffffffffffffff all\n" * 99)
     yield "4 GB of nothing", lambda: (write(b""), os.truncate(path, 4 << 30))
     yield "a FIFO", lambda: os.mkfifo(path)
@@ -144,6 +146,55 @@ def test_hostile_perf_maps():
         ok(result.status == 0 and result.blocks() and bad.exact(result.blocks()) and rss < RSS_MAX_KB and not fake,
            f"a perf map that is {what}: {rss} KiB", result)
     bad.end(process)
+    return None
+
+
+def jit_record(kind, body):
+    return struct.pack("<IIQ", kind, 16 + len(body), 1) + body
+
+
+def jit_load(addr, size, name):
+    return jit_record(0, struct.pack("<IIQQQQ", 1, 1, addr, addr, size, 0) + name + b"\0")
+
+
+def jit_moves(count):
+    """Within a range where code was loaded, from one half to the other."""
+    return b"".join(jit_record(1, struct.pack("<IIQQQQQ", 1, 1, 0, 0x10000000 + 16 * (i % JIT_LOADS),
+                                              0x20000000 + 16 * (i % JIT_LOADS), 16, 0)) for i in range(count))
+
+
+def test_hostile_jitdump():
+    """Each CODE_MOVE is cheap, however many pieces of code there are; and what is too much for once is read later."""
+    if os.uname().machine != "x86_64":
+        return skip("a hostile jitdump", "the code in it is x86-64's")
+    work = bad.scratch("jit")
+    os.mkdir(work)
+    os.chmod(bad.SCRATCH, 0o755)
+    shutil.copy(bad.TARGET, f"{work}/target")
+    path = f"{work}/jit-1.dump"
+    skipped = jit_record(99, (bytes(CODE_AT - 56) + COUNT_DOWN).ljust(2 * CODE_AT - 56, b"\0"))
+    with open(path, "wb") as file:
+        file.write(struct.pack("<IIIIIIQQ", 0x4A695444, 1, 40, 62, 0, 1, 0, 0) + skipped)
+        file.write(b"".join(jit_load(0x10000000 + 16 * i, 16, b"f") for i in range(JIT_LOADS)) + jit_moves(800))
+    os.chown(path, 65534, 65534)
+    process = bad.target("--reuid", 65534, "--clear-groups", f"{work}/target", "code", path, exe="setpriv")
+    with open(f"/proc/{process.pid}/maps", encoding="utf-8") as file:
+        code = next(int(line.split("-")[0], 16) for line in file if "jit-1.dump" in line) + CODE_AT
+    victim = bad.target("loop", 40)
+    tracer = bad.Tracer("--json", "-t", "10ms", "-p", f"{process.pid},{victim.pid}")
+    bad.wait_for(lambda: b'"pid":%d,' % process.pid in tracer.stdout(), TIMEOUT)
+    with open(path, "ab") as file:  # 5 MB more, then what the code is called
+        file.write(jit_moves(80000) + jit_load(code, 16, b"found_at_last"))
+    before = len(tracer.stdout())
+    ok(bad.wait_for(lambda: b'"pid":%d,' % victim.pid in tracer.stdout()[before:], TIMEOUT),
+       "a hostile jitdump: blocks of another program come meanwhile", tracer.stderr())
+    ok(bad.wait_for(lambda: b"found_at_last" in tracer.stdout(), 2 * TIMEOUT), "a hostile jitdump: all of it is read in the end",
+       tracer.stderr())
+    with open(path, "ab") as file:
+        file.write(jit_moves(80000))
+    result = tracer.stop(seconds=TIMEOUT)
+    bad.end(process, victim)
+    ok(result.status == 0 and bad.exact(result.blocks()), "a hostile jitdump: ended while there is more to read", result)
     return None
 
 
@@ -195,4 +246,5 @@ test_hostile_elves()
 test_perf_map()
 test_other_users_link()
 test_hostile_perf_maps()
+test_hostile_jitdump()
 bad.done()

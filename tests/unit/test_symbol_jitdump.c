@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "symbol/jitdump.h"
 #include "tests/symbol_fixture.h"
 
 static unsigned char *code;
@@ -227,6 +228,47 @@ static void check_owner(void)
 	symbolizer__free(sym);
 }
 
+#define MOVES	    800 /* 51 kB of them: as many sorts of all that was there before */
+#define MORE_MOVES  80000
+#define STEPS_A_ONE 400
+
+/* Moves of what lies there, each to a place of its own, then back: A to B to A. */
+static uint64_t steps_of_moves(unsigned cnt)
+{
+	struct jitdump read;
+	uint64_t steps;
+	const struct symbol *sym;
+
+	begin_dump("jit-81.dump");
+	for (unsigned i = 0; i < cnt / 2; i++)
+		load_code(16 * (i % 1024), 16, "moved");
+	for (unsigned i = 0; i < cnt; i++)
+		move_code(16 * (i % 1024) + 16384 * (i & 1), 16 * (i % 1024) + 16384 * !(i & 1),
+			  16);
+	fflush(dump);
+	jitdump__init(&read);
+	jitdump__open(&read, dup(fileno(dump)), getuid());
+	do {
+		read.next_ns = 0;
+		jitdump__update(&read);
+	} while (read.behind);
+	steps = read.code.steps;
+	sym = jitdump__find(&read, (uintptr_t)code + 16);
+	ok(sym && !read.full, "%u moves: the code is found", cnt);
+	jitdump__free(&read);
+	end_dump();
+	remove(scratch__path("jit-81.dump"));
+	return steps;
+}
+
+static void check_cost(void)
+{
+	uint64_t few = steps_of_moves(MOVES), many = steps_of_moves(MORE_MOVES);
+
+	ok(few < MOVES * STEPS_A_ONE, "%d moves take %llu steps", MOVES, (unsigned long long)few);
+	ok(many < MORE_MOVES * STEPS_A_ONE, "%d take %llu", MORE_MOVES, (unsigned long long)many);
+}
+
 int main(void)
 {
 	scratch__init();
@@ -241,5 +283,6 @@ int main(void)
 	check_found("jit-x.dump", false, "not by another");
 	check_found("jit-1.dumped", false, "nor a longer one");
 	check_owner();
+	check_cost();
 	return tap__done();
 }

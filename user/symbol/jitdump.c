@@ -15,13 +15,12 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-#define MAGIC	      0x4a695444
-#define FILE_MAX_SZ   (1ull << 32)
-#define READ_MAX_CNT  (256u << 10) /* records at once */
-#define ENTRIES_MAX   (256u << 10)
-#define ENTRIES_AGAIN (ENTRIES_MAX / 4 * 3) /* more than these left by a clean-up: it is full */
-#define LINES_MAX     (1u << 20)	    /* bytes of a record of them that are looked at */
-#define COST_SHARE    20		    /* at most a 20th of the time goes into re-reading */
+#define MAGIC	    0x4a695444
+#define FILE_MAX_SZ (1ull << 32)
+#define ENTRIES_MAX (256u << 10)
+#define CLOCK_EVERY 256	       /* records between looks at the clock */
+#define LINES_MAX   (1u << 20) /* bytes of a record of them that are looked at */
+#define COST_SHARE  20	       /* at most a 20th of a CPU goes into re-reading */
 
 enum { CODE_LOAD, CODE_MOVE, DEBUG_INFO };
 
@@ -52,12 +51,14 @@ struct debug_info {
 void jitdump__init(struct jitdump *dump)
 {
 	*dump = (struct jitdump){ .fd = -1 };
-	symtab__init(&dump->tab);
+	code_map__init(&dump->code);
+	names__init(&dump->names);
 }
 
 void jitdump__free(struct jitdump *dump)
 {
-	symtab__free(&dump->tab);
+	code_map__free(&dump->code);
+	names__free(&dump->names);
 	free(dump->lines);
 	if (dump->fd >= 0)
 		close(dump->fd);
@@ -102,12 +103,7 @@ static int add_code(struct jitdump *dump, uint64_t addr, uint64_t size, uint64_t
 		return 0;
 	if (name_off > UINT32_MAX)
 		return -EFBIG;
-	if (dump->tab.cnt >= ENTRIES_MAX) {
-		symtab__finish_latest(&dump->tab);
-		if (dump->tab.cnt > ENTRIES_AGAIN)
-			return -E2BIG;
-	}
-	return symtab__add(&dump->tab, addr, size, false, RANK_GLOBAL, name_off);
+	return code_map__put(&dump->code, addr, size, name_off);
 }
 
 static int take_load(struct jitdump *dump, const struct image *img, uint64_t off, uint32_t size)
@@ -119,10 +115,7 @@ static int take_load(struct jitdump *dump, const struct image *img, uint64_t off
 	return add_code(dump, load.addr, load.size, off + sizeof(load));
 }
 
-/*
- * Moved code keeps its name. Of two at one place the one whose name is later in the file counts, which is wrong for
- * code that was moved over what was compiled after it: a compiler has its new code nowhere near what it moves.
- */
+/* Moved code keeps its name. What was there before is overwritten, as by new code. */
 static int take_move(struct jitdump *dump, const struct image *img, uint64_t off, uint32_t size)
 {
 	const struct symbol *sym;
@@ -130,8 +123,7 @@ static int take_move(struct jitdump *dump, const struct image *img, uint64_t off
 
 	if (size < sizeof(move) || image__read(img, off, &move, sizeof(move)))
 		return 0;
-	symtab__finish_latest(&dump->tab);
-	sym = symtab__find(&dump->tab, move.from);
+	sym = code_map__find(&dump->code, move.from);
 	return sym ? add_code(dump, move.to, move.size, sym->name) : 0;
 }
 
@@ -185,46 +177,73 @@ static int take_record(struct jitdump *dump, const struct image *img)
 	return res ? res : 1;
 }
 
+static int by_place(const void *va, const void *vb)
+{
+	const struct jit_lines *a = va, *b = vb;
+
+	if (a->addr != b->addr)
+		return a->addr < b->addr ? -1 : 1;
+	return (a->off > b->off) - (a->off < b->off);
+}
+
+static bool is_time_up(unsigned cnt, uint64_t until_ns)
+{
+	return cnt % CLOCK_EVERY == 0 && clock__thread_ns() >= until_ns;
+}
+
 static void read_on(struct jitdump *dump, const struct image *img)
 {
+	uint64_t until_ns = clock__thread_ns() + JITDUMP_CPU_NS, begin = dump->off;
+	size_t line_cnt = dump->line_cnt;
 	unsigned cnt = 0;
 	int res = 1;
 
-	while (res > 0 && cnt++ < READ_MAX_CNT && dump->off < FILE_MAX_SZ)
+	dump->behind = false;
+	while (res > 0 && !dump->behind && dump->off < FILE_MAX_SZ) {
 		res = take_record(dump, img);
+		dump->behind = res > 0 && is_time_up(++cnt, until_ns);
+	}
 	dump->full = res < 0 || dump->off >= FILE_MAX_SZ;
-	if (cnt < 2 && !res)
-		return; /* not one */
-	symtab__finish_latest(&dump->tab);
-	names__borrow(&dump->tab.names, img, 0, img->size, 0);
+	if (dump->off == begin)
+		return;
+	if (dump->line_cnt > line_cnt)
+		qsort(dump->lines, dump->line_cnt, sizeof(*dump->lines), by_place);
+	names__borrow(&dump->names, img, 0, img->size, 0);
 	dump->generation++;
 }
 
 void jitdump__update(struct jitdump *dump)
 {
-	uint64_t begin = clock__mono_ns(), end;
+	uint64_t begin_ns = clock__thread_ns();
 	struct image img;
 
-	if (dump->fd < 0 || dump->full || begin < dump->next_ns || image__of_fd(&img, dump->fd) ||
-	    img.size <= dump->off)
+	if (dump->fd < 0 || dump->full || clock__mono_ns() < dump->next_ns ||
+	    image__of_fd(&img, dump->fd) || img.size <= dump->off)
 		return;
 	read_on(dump, &img);
-	end = clock__mono_ns();
-	dump->next_ns = end + (end - begin) * COST_SHARE;
+	dump->next_ns = clock__mono_ns() + (clock__thread_ns() - begin_ns) * COST_SHARE;
 }
 
-const struct symbol *jitdump__find(const struct jitdump *dump, uint64_t addr)
+const struct symbol *jitdump__find(struct jitdump *dump, uint64_t addr)
 {
-	return symtab__find(&dump->tab, addr);
+	return code_map__find(&dump->code, addr);
 }
 
 /* The last record of lines for that code before its own: of an earlier code at the same place there may be others. */
 static const struct jit_lines *lines_of(const struct jitdump *dump, const struct symbol *sym)
 {
-	for (size_t i = dump->line_cnt; i; i--)
-		if (dump->lines[i - 1].addr == sym->addr && dump->lines[i - 1].off < sym->name)
-			return &dump->lines[i - 1];
-	return NULL;
+	size_t low = 0, high = dump->line_cnt;
+
+	while (low < high) {
+		const struct jit_lines key = { .addr = sym->addr, .off = sym->name };
+		size_t mid = low + (high - low) / 2;
+
+		if (by_place(&dump->lines[mid], &key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && dump->lines[low - 1].addr == sym->addr ? &dump->lines[low - 1] : NULL;
 }
 
 /* Entries are an address, a line, a column, and the file's name, "\xff" for the one before. */
@@ -272,5 +291,5 @@ uint32_t jitdump__line(const struct jitdump *dump, const struct symbol *sym, uin
 
 size_t jitdump__bytes(const struct jitdump *dump)
 {
-	return symtab__bytes(&dump->tab) + dump->line_cap * sizeof(*dump->lines);
+	return code_map__bytes(&dump->code) + dump->line_cap * sizeof(*dump->lines);
 }

@@ -19,9 +19,11 @@
 #define FILE_MAX_SZ   (256ull << 20)
 #define ENTRIES_MAX   (256u << 10)
 #define ENTRIES_AGAIN (ENTRIES_MAX / 4 * 3) /* more than these left by a clean-up: it is full */
+#define CLOCK_EVERY   1024		    /* lines between looks at the clock */
+#define CPU_NS	      (50 * NS_PER_MS)	    /* of one reading, besides a sort */
 #define LAST_SZ	      4096
 #define LOOK_NS	      (100 * NS_PER_MS)
-#define COST_SHARE    20 /* at most a 20th of the time goes into re-reading */
+#define COST_SHARE    20 /* at most a 20th of a CPU goes into re-reading */
 
 void perfmap__init(struct perfmap *map)
 {
@@ -37,9 +39,8 @@ void perfmap__free(struct perfmap *map)
 	perfmap__init(map);
 }
 
-static int add_line(char *line, size_t len, uint64_t off, void *ctx)
+static int take_line(struct perfmap *map, char *line, uint64_t off)
 {
-	struct perfmap *map = ctx;
 	uint64_t addr, size;
 	char *at = line;
 
@@ -55,6 +56,17 @@ static int add_line(char *line, size_t len, uint64_t off, void *ctx)
 			return -E2BIG;
 	}
 	return symtab__add(&map->tab, addr, size, false, RANK_GLOBAL, off);
+}
+
+/* -EAGAIN: with the next reading it goes on. */
+static int add_line(char *line, size_t len, uint64_t off, void *ctx)
+{
+	struct perfmap *map = ctx;
+	int res = take_line(map, line, off);
+
+	if (!res && ++map->line_cnt % CLOCK_EVERY == 0 && clock__thread_ns() >= map->until_ns)
+		res = -EAGAIN;
+	return res;
 }
 
 /* From the begin when another file was opened or this one was cut. */
@@ -98,9 +110,12 @@ static void read_on(struct perfmap *map)
 {
 	uint64_t left = map->off < FILE_MAX_SZ ? FILE_MAX_SZ - map->off : 0;
 	struct image img;
+	int res;
 
-	if (lines__read(map->fd, &map->off, left, add_line, map))
-		map->full = true;
+	map->until_ns = clock__thread_ns() + CPU_NS;
+	res = lines__read(map->fd, &map->off, left, add_line, map);
+	map->behind = res == -EAGAIN;
+	map->full = res && !map->behind;
 	map->last = hash_last(map);
 	symtab__finish_latest(&map->tab);
 	if (!image__of_fd(&img, map->fd))
@@ -121,7 +136,7 @@ static bool is_anew(struct perfmap *map, const struct stat *st)
 
 void perfmap__update(struct perfmap *map, const char *root, uint32_t nspid, uid_t uid)
 {
-	uint64_t begin = clock__mono_ns(), end;
+	uint64_t begin = clock__mono_ns(), begin_ns = clock__thread_ns();
 	struct stat st;
 
 	if (begin < map->next_ns)
@@ -137,7 +152,6 @@ void perfmap__update(struct perfmap *map, const char *root, uint32_t nspid, uid_
 		restart(map, map->fd);
 	if ((uint64_t)st.st_size > map->off && !map->full) {
 		read_on(map);
-		end = clock__mono_ns();
-		map->next_ns = end + (end - begin) * COST_SHARE;
+		map->next_ns = clock__mono_ns() + (clock__thread_ns() - begin_ns) * COST_SHARE;
 	}
 }

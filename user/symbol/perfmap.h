@@ -16,7 +16,10 @@ struct perfmap {
 	uint64_t mtime_ns;
 	uint64_t next_ns;    /* not read again, nor looked for, before */
 	uint32_t generation; /* changes whenever the table does; 0: none yet */
-	bool full;
+	bool full;	     /* nothing more is read: it is too large */
+	bool behind;	     /* the time was up: there is more to read now */
+	uint64_t until_ns;   /* of this thread's CPU time; looked at every so many lines */
+	unsigned line_cnt;
 };
 
 void perfmap__init(struct perfmap *map);

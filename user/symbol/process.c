@@ -330,6 +330,12 @@ void process__update_jit(const struct process_env *env, struct process *process)
 	jitdump__update(&process->dump);
 }
 
+bool process__jit_is_partial(const struct process *process)
+{
+	return process->jit.behind || process->jit.full || process->dump.behind ||
+	       process->dump.full;
+}
+
 uint32_t process__jit_generation(const struct process *process)
 {
 	return process->jit.generation + process->dump.generation;

@@ -19,7 +19,9 @@ struct process_env {
 	struct modules modules;
 	struct fetch *fetch; /* NULL: no servers to ask */
 	uint64_t leased_cnt; /* files not opened: another process holds a lease on them */
-	char *leased;	     /* the first one's path, or NULL */
+	uint64_t
+		unread_cnt; /* addresses without a name since a JIT compiler's file is read only in part */
+	char *leased; /* the first one's path, or NULL */
 };
 
 struct process {
@@ -62,6 +64,9 @@ int process__open(struct process_env *env, const struct process *process,
 		  const struct mapped *mapped);
 
 void process__update_jit(const struct process_env *env, struct process *process);
+
+/* Is there more in what its JIT compiler wrote than was read: too much at once, or at all? */
+bool process__jit_is_partial(const struct process *process);
 
 /* Changes whenever what a JIT compiler tells does. */
 uint32_t process__jit_generation(const struct process *process);

@@ -81,14 +81,14 @@ static bool by_perf_map(const struct resolver *rs, const struct process *process
 	return entry->function;
 }
 
-static bool by_jitdump(const struct resolver *rs, const struct process *process, uint64_t at,
+static bool by_jitdump(const struct resolver *rs, struct process *process, uint64_t at,
 		       struct cached *entry)
 {
-	const struct jitdump *dump = &process->dump;
+	struct jitdump *dump = &process->dump;
 	const struct symbol *sym = jitdump__find(dump, at);
 	char name[NAME_MAX_LEN];
 
-	if (!sym || !names__get(&dump->tab.names, sym->name, name, sizeof(name)))
+	if (!sym || !names__get(&dump->names, sym->name, name, sizeof(name)))
 		return false;
 	entry->function = keep(rs, name);
 	entry->base = sym->addr;
@@ -137,8 +137,10 @@ static void name_user(const struct resolver *rs, struct process *process,
 	entry->jit = mapped->kind == MAPPED_ANON || (module && !module->load_cnt);
 	if (entry->jit) {
 		entry->generation = process__jit_generation(process);
-		if (!by_jitdump(rs, process, addr - !exact, entry))
-			by_perf_map(rs, process, addr - !exact, entry);
+		if (!by_jitdump(rs, process, addr - !exact, entry) &&
+		    !by_perf_map(rs, process, addr - !exact, entry) &&
+		    process__jit_is_partial(process))
+			rs->env->unread_cnt++;
 	}
 }
 
