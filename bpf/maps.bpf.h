@@ -79,7 +79,7 @@ struct jank_thread {
 	__u32 stack_cnt, shed_cnt, wakeup_missed_cnt, hang_sent;
 	__u32 counted;	   /* in jank_runnable_cnt */
 	__u32 nested_left; /* it left the CPU in a nested wait, which was judged then */
-	__u64 spill; /* what the verifier shall forget: compat__on_task_stack, thread__close_as */
+	__u64 spill; /* what the verifier shall forget: compat__on_task_stack, thread__count */
 
 	struct jank_place place; /* of a loop of poll's; of a candidate the one seen most */
 	struct jank_place inner; /* another one, or a handler's own */
@@ -97,7 +97,7 @@ struct jank_thread {
 	struct jank_handled handled;
 
 	__u64 dispatch_cnt, block_cnt, hang_cnt;
-	__u64 hist[JANK_HIST_BUCKETS];
+	struct jank_hist dispatches; /* their durations; max_ns first, on the counts' line */
 
 #ifdef JANK_PLAIN
 	__u64 task; /* whose this is, for who finds it by number */

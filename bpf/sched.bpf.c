@@ -70,17 +70,14 @@ int BPF_PROG(jank_on_waking, struct task_struct *task)
 	return 0;
 }
 
-static __noinline int sched__send_thread(struct jank_thread *t, struct task_struct *task, u64 now)
+static __always_inline int sched__send_thread(struct jank_thread *t, struct task_struct *task,
+					      u64 now)
 {
-	struct jank_rec_thread *rec = bpf_ringbuf_reserve(&jank_ring, sizeof(*rec), 0);
+	int res = thread__send_counts(t, task, now);
 
-	if (!rec) {
+	if (res)
 		lost__add(JANK_LOST_RING_FULL);
-		return -1;
-	}
-	thread__fill_counts(rec, t, task, now);
-	bpf_ringbuf_submit(rec, 0);
-	return 0;
+	return res;
 }
 
 /* A wait that is cut short by the process's end returns, but nowhere: no dispatch has begun with it. */

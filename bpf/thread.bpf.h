@@ -118,35 +118,6 @@ static __always_inline void thread__may_park(struct jank_thread *t, __u32 parks)
 		t->parks = parks;
 }
 
-/* floor(log2(ns)), clamped to the last bucket. BPF has no count-leading-zeros. */
-static __always_inline __u32 thread__bucket(u64 ns)
-{
-	__u32 r = 0;
-
-	if (ns >> 32) {
-		ns >>= 32;
-		r = 32;
-	}
-	if (ns >> 16) {
-		ns >>= 16;
-		r += 16;
-	}
-	if (ns >> 8) {
-		ns >>= 8;
-		r += 8;
-	}
-	if (ns >> 4) {
-		ns >>= 4;
-		r += 4;
-	}
-	if (ns >> 2) {
-		ns >>= 2;
-		r += 2;
-	}
-	r += ns >> 1;
-	return r < JANK_HIST_BUCKETS ? r : JANK_HIST_BUCKETS - 1;
-}
-
 /* When sum_exec_runtime was last brought up to date, by our clock. */
 static __always_inline u64 thread__exec_at(const struct jank_thread *t, struct task_struct *task)
 {
@@ -332,33 +303,6 @@ static __always_inline void thread__forget_dispatch(struct jank_thread *t)
 	}
 }
 
-/* Ends the open dispatch of what was thread tid when it began: its histogram, its block when it was too
- * long. */
-static __always_inline void thread__close_as(struct jank_thread *t, struct task_struct *task,
-					     u64 now, __u32 end, __u32 tid)
-{
-	u64 ns = now - t->start_ns;
-	u64 bucket;
-
-	/* Through memory: the verifier would follow each of the 32 ways to it to the end. */
-	*(volatile u64 *)&t->spill = thread__bucket(ns);
-	bucket = *(volatile u64 *)&t->spill;
-	if (t->state != JANK_STATE_RUNNING)
-		thread__arrive_late(t, task, now);
-	if (bucket < JANK_HIST_BUCKETS)
-		t->hist[bucket]++;
-	t->dispatch_cnt++;
-	if (ns > jank_conf.threshold_ns)
-		thread__block(t, task, now, end, tid);
-	thread__forget_dispatch(t);
-}
-
-static __always_inline void thread__close(struct jank_thread *t, struct task_struct *task, u64 now,
-					  __u32 end)
-{
-	thread__close_as(t, task, now, end, KREAD(task, pid));
-}
-
 static __always_inline void thread__fill_counts(struct jank_rec_thread *rec, struct jank_thread *t,
 						struct task_struct *task, u64 now)
 {
@@ -369,8 +313,78 @@ static __always_inline void thread__fill_counts(struct jank_rec_thread *rec, str
 	rec->loop = t->loop;
 	rec->pad = 0;
 	record__comm(rec->comm, task);
-	for (int i = 0; i < JANK_HIST_BUCKETS; i++)
-		rec->hist[i] = t->hist[i];
+	bpf_probe_read_kernel(&rec->dispatches, sizeof(rec->dispatches), &t->dispatches);
+	rec->dispatches.edge_ns = jank_conf.threshold_ns;
+}
+
+/* Sends the thread's counts; -1: the ring has no room, which is for the caller to count. */
+static __noinline int thread__send_counts(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	struct jank_rec_thread *rec = bpf_ringbuf_reserve(&jank_ring, sizeof(*rec), 0);
+
+	if (!rec)
+		return -1;
+	thread__fill_counts(rec, t, task, now);
+	bpf_ringbuf_submit(rec, 0);
+	return 0;
+}
+
+/*
+ * A counter is full: the counts are sent as those of a thread that ended, and begin anew. Without room in the ring
+ * they go on, and this is called again: nothing is lost before another 2^31.
+ */
+static __noinline int thread__flush(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	if (thread__send_counts(t, task, now))
+		return -1;
+	t->dispatch_cnt = 0;
+	t->block_cnt = 0;
+	t->hang_cnt = 0;
+	/* A read that fails fills its room with zeros (bpf_probe_read_kernel_common), in one call. */
+	bpf_probe_read_kernel(&t->dispatches, sizeof(t->dispatches), NULL);
+	return 0;
+}
+
+/* Counts a dispatch. True: the counter is full. */
+static __always_inline bool thread__count(struct jank_thread *t, u64 ns)
+{
+	u64 log2, bucket;
+	__u32 cnt = 0;
+
+	/* Through memory: the verifier would follow each of the 32 ways to it to the end. */
+	*(volatile u64 *)&t->spill = jank_hist__log2(ns);
+	log2 = *(volatile u64 *)&t->spill;
+	bucket = jank_hist__bucket(ns, log2);
+	if (bucket < JANK_HIST_BUCKETS)
+		cnt = ++t->dispatches.cnt[bucket];
+	if (ns > t->dispatches.max_ns)
+		t->dispatches.max_ns = ns;
+	t->dispatch_cnt++;
+	return cnt >= JANK_HIST_FULL;
+}
+
+/* Ends the open dispatch of what was thread tid when it began: its count, its block when it was too long. */
+static __always_inline void thread__close_as(struct jank_thread *t, struct task_struct *task,
+					     u64 now, __u32 end, __u32 tid)
+{
+	u64 ns = now - t->start_ns;
+	bool full = thread__count(t, ns);
+
+	if (t->state != JANK_STATE_RUNNING)
+		thread__arrive_late(t, task, now);
+	if (ns > jank_conf.threshold_ns) {
+		t->dispatches.over_cnt++;
+		thread__block(t, task, now, end, tid);
+	}
+	if (full)
+		thread__flush(t, task, now);
+	thread__forget_dispatch(t);
+}
+
+static __always_inline void thread__close(struct jank_thread *t, struct task_struct *task, u64 now,
+					  __u32 end)
+{
+	thread__close_as(t, task, now, end, KREAD(task, pid));
 }
 
 #endif

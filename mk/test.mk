@@ -9,7 +9,7 @@
 TEST_SANITIZE ?= address,undefined
 TEST_TIMEOUT  ?= 300
 T             ?=
-TEST_LDLIBS   := -ljansson # tests read JSON with it, to check our writer
+TEST_LDLIBS   := -ljansson -lm # tests read JSON with the first, to check our writer; draw numbers with the second
 
 SAN         := $(OUT)/san
 ONLY         = $(if $(T),$(foreach f,$(1),$(if $(findstring $(T),$(notdir $(f))),$(f))),$(1))

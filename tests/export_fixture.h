@@ -482,6 +482,12 @@ static const struct {
 };
 #define FIXTURE_CNT (sizeof(fixtures) / sizeof(*fixtures))
 
+static inline void fixture__count(struct durations *durations, uint64_t ns, uint64_t cnt)
+{
+	durations->cnt[jank_hist__bucket(ns, jank_hist__log2(ns))] += cnt;
+	durations->total += cnt;
+}
+
 static inline struct summary fixture__summary(void)
 {
 	struct summary s = { .elapsed_ns = 300000 * FIXTURE_MS,
@@ -502,16 +508,20 @@ static inline struct summary fixture__summary(void)
 					 .dispatch_cnt = 1234000,
 					 .block_cnt = 40 };
 	for (int i = 0; i < 10; i++)
-		s.loops[0].hist[11 + i] =
-			(uint64_t[]){ 400, 20000, 600000, 580000, 30000, 3000, 400, 120, 40, 0 }[i];
-	s.loops[0].hist[28] = 40;
+		fixture__count(&s.loops[0].durations, 3ull << (10 + i),
+			       (uint64_t[]){ 400, 20000, 600000, 580000, 30000, 3000, 400, 120, 40,
+					     0 }[i]);
+	fixture__count(&s.loops[0].durations, 300 * FIXTURE_MS, 40);
+	s.loops[0].durations.max_ns = 301 * FIXTURE_MS;
+	s.loops[0].durations.edge_ns = 299 * FIXTURE_MS;
+	s.loops[0].durations.over_cnt = 40;
 	s.loops[1] = (struct loop_hist){ .pid = 77,
 					 .process = strdup("simjank-looper\n"),
 					 .loop = JANK_LOOP_ANDROID_LOOPER,
 					 .dispatch_cnt = 567,
 					 .block_cnt = 2 };
-	s.loops[1].hist[JANK_HIST_BUCKETS - 1] = 2;
-	s.loops[1].hist[17] = 565;
+	fixture__count(&s.loops[1].durations, 1ull << 40, 2);
+	fixture__count(&s.loops[1].durations, 200000, 565);
 	return s;
 }
 

@@ -196,7 +196,7 @@ static inline struct jank_rec_thread fixture__thread(uint32_t tid, uint64_t disp
 		.comm = "worker",
 	};
 
-	rec.hist[20] = dispatches;
+	rec.dispatches.cnt[jank_hist__bucket(1 << 20, 20)] = dispatches;
 	return rec;
 }
 

@@ -14,7 +14,7 @@
 SEC("syscall")
 int logic_bucket(struct logic_bucket *ctx)
 {
-	ctx->bucket = thread__bucket(ctx->ns);
+	ctx->bucket = jank_hist__bucket(ctx->ns, jank_hist__log2(ctx->ns));
 	return 0;
 }
 
@@ -132,6 +132,29 @@ int logic_sched(struct logic_step *ctx)
 		break;
 	}
 	show(ctx, t);
+	return 0;
+}
+
+/* The end of a dispatch, and what it is counted in. */
+SEC("syscall")
+int logic_count(struct logic_step *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct jank_thread *t = thread__get(task);
+	__u64 at = ctx->ret;
+
+	if (!t)
+		return 0;
+	if (ctx->step == LOGIC_CLOSE)
+		thread__close(t, task, ctx->now_ns, JANK_END_WAIT);
+	else if (ctx->step == LOGIC_FILL && at < JANK_HIST_BUCKETS)
+		t->dispatches.cnt[at] = ctx->arg;
+	show(ctx, t);
+	ctx->over_cnt = t->dispatches.over_cnt;
+	ctx->max_ns = t->dispatches.max_ns;
+	ctx->counted = 0;
+	for (int i = 0; i < JANK_HIST_BUCKETS; i++)
+		ctx->counted += t->dispatches.cnt[i];
 	return 0;
 }
 

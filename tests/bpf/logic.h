@@ -33,6 +33,9 @@ struct logic_bucket {
 	X(OTHER_LEAVE) /* without a dispatch, it leaves the CPU at now_ns */                       \
 	X(OTHER_WAKE)                                                                              \
 	X(OTHER_ARRIVE)                                                                            \
+	X(CLOSE) /* its dispatch ends at now_ns */                                                 \
+	X(FILL)	 /* its counter number ret is at arg */                                            \
+	X(COUNT) /* nothing; only these three tell `counted` */                                    \
 	X(LOOK)	 /* nothing; look at its state */                                                  \
 	X(RESET) /* it is as a new one */
 #define LOGIC_X_STEP(NAME) LOGIC_##NAME,
@@ -63,6 +66,7 @@ struct logic_step {
 	__u32 wakeup_missed_cnt;
 	__u32 stack_cnt;
 	__u64 dispatch_cnt, block_cnt;
+	__u64 over_cnt, max_ns, counted; /* the last: in all buckets together */
 	__u64 state_ns[JANK_STATE_CNT];
 	__u32 runnable_cnt; /* jank_runnable_cnt */
 	__s32 span_syscall;

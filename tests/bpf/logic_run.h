@@ -115,6 +115,8 @@ static inline struct logic_step logic__step(struct logic_step what)
 
 	if (what.step <= LOGIC_LOOPER || what.step >= LOGIC_LOOK)
 		prog = logic.skel->progs.logic_wait;
+	else if (what.step >= LOGIC_CLOSE)
+		prog = logic.skel->progs.logic_count;
 	else if (what.step >= LOGIC_WATCH)
 		prog = logic.skel->progs.logic_watch;
 	else if (what.step == LOGIC_POLL)

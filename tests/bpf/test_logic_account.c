@@ -24,13 +24,18 @@ static void test_bucket(void)
 	for (int i = 0; i < 64; i++)
 		for (int more = -1; more <= 1; more++) {
 			struct logic_bucket b = { .ns = (1ull << i) + more, .bucket = 99 };
-			unsigned want = b.ns ? 63 - __builtin_clzll(b.ns) : 0;
+			unsigned log2 = b.ns ? 63 - __builtin_clzll(b.ns) : 0;
 
 			logic__call(logic.skel->progs.logic_bucket, &b, sizeof(b));
-			wrong += b.bucket !=
-				 (want < JANK_HIST_BUCKETS ? want : JANK_HIST_BUCKETS - 1);
+			wrong += b.bucket != jank_hist__bucket(b.ns, log2);
 		}
-	is_int(wrong, 0, "a bucket is floor(log2), the last takes the rest");
+	for (int i = 1; i < 1000; i++) {
+		struct logic_bucket b = { .ns = (1ull << 40) / i / i, .bucket = 9999 };
+
+		logic__call(logic.skel->progs.logic_bucket, &b, sizeof(b));
+		wrong += b.bucket != jank_hist__bucket(b.ns, jank_hist__log2(b.ns));
+	}
+	is_int(wrong, 0, "the kernel's buckets are user space's");
 }
 
 static void test_trust(void)
@@ -63,6 +68,8 @@ static void test_trust(void)
 		is_uint(rec.state_ns[JANK_STATE_POLL], 7, "  the rest is left alone");
 	}
 }
+
+#define T 1000000000000000ull
 
 /* --- blocks */
 
@@ -97,6 +104,62 @@ static void test_block(void)
 	ok(event.block.cpu_ns < event.block.duration_ns && !event.block.stack_cnt,
 	   "and its CPU time");
 	is_str(event.block.comm, own_comm(), "and name");
+}
+
+/* Of what is counted at the threshold's edge and as the longest; times are made up. */
+static void test_edge(void)
+{
+	static const uint64_t ns[] = { 5000000, 4999999, 5000001, 4999000, 5001000, 90000000, 300 };
+	struct jank_conf conf = logic__conf();
+	struct logic_step s;
+
+	conf.threshold_ns = 5000000;
+	logic__load(&conf);
+	STEP(RESET);
+	BEGIN(one, 1000);
+	END(1);
+	STEP(FORGET);
+	s = STEP(COUNT);
+	is_uint(s.counted, s.dispatch_cnt, "nothing is counted but dispatches");
+	for (size_t i = 0; i < sizeof(ns) / sizeof(*ns); i++) {
+		STEP(OPEN, .now_ns = T);
+		s = STEP(CLOSE, .now_ns = T + ns[i]);
+	}
+	is_uint(s.over_cnt, 3,
+		"over the threshold are those that are longer, by a nanosecond, too");
+	is_uint(s.block_cnt, 3, "as many as there are blocks");
+	is_uint(s.max_ns, 90000000, "the longest is known exactly");
+	is_uint(s.counted, s.dispatch_cnt, "and all are in buckets");
+}
+
+/* A counter of 32 bits that is full goes to user space, and begins anew. */
+static void test_full(void)
+{
+	struct jank_conf conf = logic__conf();
+	unsigned at = (unsigned)jank_hist__bucket(700000, jank_hist__log2(700000));
+	struct event event;
+	struct logic_step s;
+
+	conf.threshold_ns = 5000000;
+	logic__load(&conf);
+	STEP(RESET);
+	BEGIN(one, 1000);
+	END(1);
+	STEP(FORGET);
+	STEP(FILL, .arg = JANK_HIST_FULL - 2, .ret = at);
+	logic__received(0, &event);
+	STEP(OPEN, .now_ns = T);
+	s = STEP(CLOSE, .now_ns = T + 700000);
+	is_uint(logic__received(JANK_REC_THREAD, &event), 0, "a counter that is nearly full stays");
+	ok(s.counted == JANK_HIST_FULL - 1 && s.dispatch_cnt, "with its count");
+	STEP(OPEN, .now_ns = T);
+	s = STEP(CLOSE, .now_ns = T + 700000);
+	is_uint(logic__received(JANK_REC_THREAD, &event), 1, "a full one is sent");
+	ok(event.thread.dispatches.cnt[at] == JANK_HIST_FULL &&
+		   event.thread.dispatches.max_ns == 700000 &&
+		   event.thread.dispatches.edge_ns == 5000000,
+	   "with its histogram");
+	ok(!s.counted && !s.dispatch_cnt && !s.max_ns, "and it begins anew");
 }
 
 /* The kernel may leave out the program at a switch: a departure without an arrival. */
@@ -138,7 +201,6 @@ static void test_late_arrival(void)
 
 /* --- the account: times that this test makes up, so that each is known */
 
-#define T		  1000000000000000ull
 #define AT(name, ns, ...) STEP(name, .now_ns = T + (ns), __VA_ARGS__)
 
 static void begin_account(uint64_t span_min_ns)
@@ -295,6 +357,8 @@ int main(void)
 	test_bucket();
 	test_trust();
 	test_block();
+	test_edge();
+	test_full();
 	test_late_arrival();
 	test_account();
 	test_wakeups();

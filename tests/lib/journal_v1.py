@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Journals of version 1, whose own records were JSON, as of today: the references were recorded in that version, and tests
-write journals in it, since JSON is easy to change."""
+"""Journals of version 1 as of today: the references were recorded in that version, and tests write journals in it, since
+JSON is easy to change. Its own records were JSON; its THREAD records (kind 5) counted durations by octave.
+
+A count of [2^i, 2^(i+1)) ns is spread evenly over that time, to the octave's buckets by their widths: `log2` of a
+replay stays the same between 128 ns and 2^34 ns. The longest dispatch and the threshold's edge are not known (0).
+"""
 import json
+import math
 import struct
 
 import schema
@@ -16,6 +21,11 @@ NEW = {"Session": 0x8011, "Process": 0x8012, "Frames": 0x8013, "Callers": 0x8014
 OF_BLOCK = ("load", "message", "waited")
 PERCENT = ("total_pct", "process_pct", "user_pct", "system_pct", "iowait_pct", "steal_pct")
 MEMORY = ("mem_total_kb", "mem_free_kb", "mem_available_kb")
+OLD_THREAD, OLD_BUCKETS = 5, 40
+THREAD, OCTAVE, FIRST, LAST = 14, 21, 7, 35  # as in bpf/jank_hist.h
+BUCKETS = 1 + OCTAVE * (LAST - FIRST)
+COUNT_MAX = (1 << 32) - 1
+OLD_THREAD_SZ = REC_SZ + 8 * (3 + OLD_BUCKETS) + 8 + 16
 MESSAGE_CLASS = {name: schema.message(f"Journal{name}") for name in NEW}
 
 
@@ -48,6 +58,38 @@ def fill(message, value, keys=None):
             getattr(message, key).SetInParent()
             fill(getattr(message, key), each)
     return message
+
+
+def below(i):
+    """The part of an octave that lies below its bucket i: the inverse of i = OCTAVE * m * (4 - m) / 3."""
+    return 2 - math.sqrt(4 - 3 * i / OCTAVE)
+
+
+def spread(octaves):
+    """Counts by octave as counts by bucket."""
+    counts = [0] * BUCKETS
+    for octave, count in enumerate(octaves):
+        if octave < FIRST:
+            counts[0] += count
+        else:
+            begin = 1 + (min(octave, LAST - 1) - FIRST) * OCTAVE
+            seen = [round(count * below(i)) for i in range(OCTAVE + 1)]
+            for i in range(OCTAVE):
+                counts[begin + i] += seen[i + 1] - seen[i]
+    if max(counts) > COUNT_MAX:
+        raise ValueError("a count of more than 32 bits")
+    return counts
+
+
+def thread(record):
+    """One record of kind 5 as one of kind 14."""
+    if len(record) != OLD_THREAD_SZ:
+        raise ValueError(f"a THREAD record of {len(record)} bytes, not {OLD_THREAD_SZ}")
+    head = struct.unpack_from(REC, record)
+    octaves = struct.unpack_from(f"<{OLD_BUCKETS}Q", record, REC_SZ + 24)
+    hist = struct.pack(f"<3Q{BUCKETS}II", 0, 0, 0, *spread(octaves), 0)
+    body = record[REC_SZ:REC_SZ + 24] + hist + record[REC_SZ + 24 + 8 * OLD_BUCKETS:]
+    return struct.pack(REC, REC_SZ + len(body), THREAD, *head[2:]) + body
 
 
 def session(value):
@@ -185,7 +227,7 @@ def convert(journal):
             stamp = struct.unpack_from("<Q", record, 8)[0]
             out.append(record_of(*whole[name](value), stamp))
         else:
-            out.append(record)
+            out.append(thread(record) if kind == OLD_THREAD else record)
     last = {key: number for number, key in enumerate(out) if isinstance(key, tuple)}
     body = [each if isinstance(each, bytes) else answers(pending[each]) if last[each] == number else b""
             for number, each in enumerate(out)]

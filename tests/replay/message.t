@@ -10,6 +10,7 @@ import sys
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+import journal_v1  # noqa: E402
 import replay  # noqa: E402
 
 MESSAGE_SZ = 264
@@ -27,7 +28,7 @@ WANT = {
              "also_ready": [{"fd": 9, "fd_target": "eventfd 3", "events": "hup"}]},
 }
 with open(os.path.join(HERE, "simjank.journal"), "rb") as file:
-    HEADER, RECORDS = replay.split_journal(file.read())
+    HEADER, RECORDS = replay.split_journal(journal_v1.convert(file.read()))
 RECORDS = [(kind, record) for kind, record in RECORDS if kind not in (8, 0x8006)] # its own messages
 
 

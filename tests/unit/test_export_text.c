@@ -221,7 +221,7 @@ static const struct {
 	  true },
 	{ NULL, "epoll redis-server (pid 4242): 1,234,000 dispatches, 40 blocks (32 per million)\n",
 	  true },
-	{ NULL, "2.05 µs ▕▃▅▇▇▅▄▃▃▂        ▂▏ 537 ms · half under 16.4 µs · 99% under 65.5 µs\n",
+	{ NULL, "2.05 µs ▕▃▅▇▇▅▄▃▃▂        ▂▏ 537 ms · p50 12.4 µs · p99 49.6 µs · max 301 ms\n",
 	  true },
 	{ NULL, "android-looper simjank-looper? (pid 77): 567 dispatches, 2 blocks (0.35%)\n",
 	  true },

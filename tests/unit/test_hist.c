@@ -40,7 +40,7 @@ static void test_add(void)
 	list = listed(hists, 3);
 	ok(list[0].pid == 10 && list[0].loop == JANK_LOOP_EPOLL && list[0].dispatch_cnt == 30,
 	   "threads of one process and loop kind are one entry");
-	is_uint(list[0].hist[20], 30, "their buckets are added up");
+	is_uint(durations__log2(&list[0].durations, 20), 30, "their buckets are added up");
 	is_uint(list[0].block_cnt, 3, "their blocks too");
 	ok(list[1].pid == 10 && list[1].loop == JANK_LOOP_ANDROID_LOOPER,
 	   "another loop is another");

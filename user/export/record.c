@@ -303,6 +303,38 @@ Jankbpf__Lost *record__losses(struct record *r, const struct block_loss *lost, s
 	return lost_of(r, lost, cnt);
 }
 
+static void set_buckets(struct record *r, Jankbpf__Loop *ret, const struct durations *durations)
+{
+	struct durations_bucket bucket;
+	size_t pos = 0, cnt = 0;
+
+	while (durations__next(durations, &pos, &bucket))
+		cnt++;
+	ret->buckets = record__array(r, cnt, &ret->n_buckets);
+	pos = 0;
+	for (size_t i = 0; i < cnt && durations__next(durations, &pos, &bucket); i++) {
+		ret->buckets[i] = NEW(r, bucket);
+		if (bucket.upper_ns != UINT64_MAX)
+			SET(ret->buckets[i], upper_ns, bucket.upper_ns);
+		SET(ret->buckets[i], count, bucket.cnt);
+	}
+}
+
+static void set_durations(struct record *r, Jankbpf__Loop *ret, const struct durations *durations)
+{
+	ret->log2 = record__take(r, DURATIONS_LOG2_CNT * sizeof(*ret->log2));
+	for (unsigned i = 0; i < DURATIONS_LOG2_CNT; i++) {
+		ret->log2[i] = durations__log2(durations, i);
+		ret->n_log2 = ret->log2[i] ? i + 1 : ret->n_log2;
+	}
+	ret->has_p50_ns = durations__quantile(durations, 500, &ret->p50_ns);
+	ret->has_p90_ns = durations__quantile(durations, 900, &ret->p90_ns);
+	ret->has_p99_ns = durations__quantile(durations, 990, &ret->p99_ns);
+	ret->has_p999_ns = durations__quantile(durations, 999, &ret->p999_ns);
+	SET_KNOWN(ret, max_ns, durations->max_ns);
+	set_buckets(r, ret, durations);
+}
+
 static Jankbpf__Loop *loop_of(struct record *r, const struct loop_hist *loop)
 {
 	Jankbpf__Loop *ret = NEW(r, loop);
@@ -312,10 +344,7 @@ static Jankbpf__Loop *loop_of(struct record *r, const struct loop_hist *loop)
 	ret->process = record__str(r, loop->process);
 	SET(ret, dispatches, loop->dispatch_cnt);
 	SET(ret, blocks, loop->block_cnt);
-	ret->n_log2 = JANK_HIST_BUCKETS;
-	while (ret->n_log2 && !loop->hist[ret->n_log2 - 1])
-		ret->n_log2--;
-	ret->log2 = (uint64_t *)loop->hist;
+	set_durations(r, ret, &loop->durations);
 	return ret;
 }
 

@@ -96,49 +96,47 @@ static const char *hist_cell(uint64_t cnt)
 	return steps[step];
 }
 
-/* Upper end of the bucket in which the dispatch at `permille` of all lies. */
-static uint64_t quantile_ns(const struct loop_hist *loop, unsigned permille)
-{
-	uint64_t total = 0, seen = 0;
-
-	for (unsigned i = 0; i < JANK_HIST_BUCKETS; i++)
-		total += loop->hist[i];
-	for (unsigned i = 0; i < JANK_HIST_BUCKETS; i++) {
-		seen += loop->hist[i];
-		if ((double)seen * 1000 >= (double)total * permille)
-			return 2ull << i;
-	}
-	return 2ull << (JANK_HIST_BUCKETS - 1);
-}
-
-static void put_quantile(struct text *t, const struct loop_hist *loop, const char *name,
+static void put_quantile(struct text *t, const struct durations *durations, const char *name,
 			 unsigned permille)
 {
-	text__putf(t, STYLE_DIM, " · %s under ", name);
-	text__put_duration(t, STYLE_DIM, quantile_ns(loop, permille));
+	uint64_t ns;
+
+	if (!durations__quantile(durations, permille, &ns))
+		return;
+	text__putf(t, STYLE_DIM, " · %s ", name);
+	text__put_duration(t, STYLE_DIM, ns);
 }
 
-/* "1.02 µs ▁▅█▃▁  ▁ 537 ms": from the first bucket that holds something to the last one's end. */
-static void put_hist(struct text *t, const struct loop_hist *loop)
+/* "1.02 µs ▕▁▅█▃▁  ▁▏ 537 ms": octaves, from the first one that holds something to the last one's end. */
+static void put_octaves(struct text *t, const struct durations *durations)
 {
-	unsigned first = 0, last = JANK_HIST_BUCKETS;
+	unsigned first = 0, last = DURATIONS_LOG2_CNT;
 
-	while (first < last && !loop->hist[first])
+	while (first < last && !durations__log2(durations, first))
 		first++;
-	while (last > first && !loop->hist[last - 1])
+	while (last > first && !durations__log2(durations, last - 1))
 		last--;
-	if (first == last)
-		return;
-	text__put(t, STYLE_NONE, INDENT INDENT);
 	text__put_duration(t, STYLE_DIM, 1ull << first);
 	text__put(t, STYLE_DIM, " ▕");
 	for (unsigned i = first; i < last; i++)
-		text__put(t, STYLE_GOOD, hist_cell(loop->hist[i]));
+		text__put(t, STYLE_GOOD, hist_cell(durations__log2(durations, i)));
 	text__put(t, STYLE_DIM, "▏ ");
-	text__put_duration(t, STYLE_DIM, 1ull << (last < JANK_HIST_BUCKETS ? last : last - 1));
-	text__put(t, STYLE_DIM, last < JANK_HIST_BUCKETS ? "" : " and more");
-	put_quantile(t, loop, "half", 500);
-	put_quantile(t, loop, "99%", 990);
+	text__put_duration(t, STYLE_DIM, 1ull << last);
+	text__put(t, STYLE_DIM, last < DURATIONS_LOG2_CNT ? "" : " and more");
+}
+
+static void put_hist(struct text *t, const struct durations *durations)
+{
+	if (!durations->total)
+		return;
+	text__put(t, STYLE_NONE, INDENT INDENT);
+	put_octaves(t, durations);
+	put_quantile(t, durations, "p50", 500);
+	put_quantile(t, durations, "p99", 990);
+	if (durations->max_ns) {
+		text__put(t, STYLE_DIM, " · max ");
+		text__put_duration(t, STYLE_DIM, durations->max_ns);
+	}
 	text__nl(t);
 }
 
@@ -151,7 +149,7 @@ static void put_loop(struct text *t, const struct loop_hist *loop)
 	text__put_count(t, loop->block_cnt ? STYLE_JANK : STYLE_NONE, loop->block_cnt, "block");
 	put_rate(t, loop->block_cnt, loop->dispatch_cnt);
 	text__nl(t);
-	put_hist(t, loop);
+	put_hist(t, &loop->durations);
 }
 
 void text__add_summary(struct text *t, const struct summary *summary)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "bpf/jank_abi.h"
+#include "model/durations.h"
 #include "model/message.h"
 #include "model/stack_end.h"
 #include "model/waited.h"
@@ -234,7 +235,7 @@ struct loop_hist {
 	uint32_t loop;
 	const char *loop_name; /* as in struct block */
 	uint64_t dispatch_cnt, block_cnt;
-	uint64_t hist[JANK_HIST_BUCKETS];
+	struct durations durations; /* of its dispatches */
 };
 
 struct summary {

@@ -85,8 +85,7 @@ static int add(struct hists *hists, const struct loop_hist *hist)
 		return -ENOMEM;
 	entry->hist.dispatch_cnt += hist->dispatch_cnt;
 	entry->hist.block_cnt += hist->block_cnt;
-	for (int i = 0; i < JANK_HIST_BUCKETS; i++)
-		entry->hist.hist[i] += hist->hist[i];
+	durations__merge(&entry->hist.durations, &hist->durations);
 	return hist->process && entry->key.pid ? set_name(entry, hist->process) : 0;
 }
 
@@ -101,7 +100,7 @@ int hists__add(struct hists *hists, const struct jank_rec_thread *rec)
 
 	if (!rec->dispatch_cnt && !rec->hang_cnt)
 		return 0;
-	memcpy(hist.hist, rec->hist, sizeof(hist.hist));
+	durations__add(&hist.durations, &rec->dispatches);
 	hists->totals.dispatch_cnt += rec->dispatch_cnt;
 	hists->totals.block_cnt += rec->block_cnt;
 	hists->totals.hang_cnt += rec->hang_cnt;

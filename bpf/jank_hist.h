@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Histogram of durations, for both sides: JANK_HIST_OCTAVE buckets to the octave, all of nearly the same relative width
+ * (3.4 to 3.7 %), so that the middle of a bucket errs by less than 2 % whatever the distribution in it.
+ *
+ * A logarithm of base 2 between powers of two is bent from a straight line: with m = ns / 2^e - 1, a bucket is
+ * floor(OCTAVE * m * (4 - m) / 3). That is 0 at m = 0 and OCTAVE at m = 1, and with OCTAVE = 3 * 7 it needs no division.
+ * A straight line (HdrHistogram's) needs 32 buckets for the same error, since its relative widths differ by 2.
+ */
+#ifndef JANK_ABI_HIST_H
+#define JANK_ABI_HIST_H
+
+#ifndef __VMLINUX_H__
+#include <linux/types.h>
+#endif
+
+#define JANK_HIST_OCTAVE  21
+#define JANK_HIST_FIRST	  7  /* bucket 0 takes what is below 2^7 ns */
+#define JANK_HIST_LAST	  35 /* the last bucket begins below 2^35 ns and takes the rest */
+#define JANK_HIST_BUCKETS (1 + JANK_HIST_OCTAVE * (JANK_HIST_LAST - JANK_HIST_FIRST))
+
+/* Counters have 32 bits; one that reaches this is sent, and the histogram begins anew (thread__flush). */
+#define JANK_HIST_FULL (1u << 31)
+
+struct jank_hist {
+	__u64 max_ns;	/* exact; 0: not known */
+	__u64 over_cnt; /* durations over edge_ns, in whatever bucket */
+	__u64 edge_ns;	/* the threshold; set where it is sent; 0: not known */
+	__u32 cnt[JANK_HIST_BUCKETS];
+	__u32 pad;
+};
+_Static_assert(sizeof(struct jank_hist) == 24 + 4 * JANK_HIST_BUCKETS + 4, "jank_hist");
+
+/* floor(log2(ns)); 0 for 0. BPF has no count-leading-zeros. */
+static inline __attribute__((always_inline)) __u32 jank_hist__log2(__u64 ns)
+{
+	__u32 r = 0;
+
+	if (ns >> 32) {
+		ns >>= 32;
+		r = 32;
+	}
+	if (ns >> 16) {
+		ns >>= 16;
+		r += 16;
+	}
+	if (ns >> 8) {
+		ns >>= 8;
+		r += 8;
+	}
+	if (ns >> 4) {
+		ns >>= 4;
+		r += 4;
+	}
+	if (ns >> 2) {
+		ns >>= 2;
+		r += 2;
+	}
+	r += ns >> 1;
+	return r;
+}
+
+/* The bucket of a duration whose logarithm is known. */
+static inline __attribute__((always_inline)) __u64 jank_hist__bucket(__u64 ns, __u64 log2)
+{
+	__u64 m;
+
+	if (log2 < JANK_HIST_FIRST)
+		return 0;
+	if (log2 >= JANK_HIST_LAST)
+		return JANK_HIST_BUCKETS - 1;
+	m = ((ns << (63 - log2)) & ~(1ull << 63)) >> 47; /* 16 bits of fraction */
+	return 1 + (log2 - JANK_HIST_FIRST) * JANK_HIST_OCTAVE +
+	       ((JANK_HIST_OCTAVE / 3 * m * ((4 << 16) - m)) >> 32);
+}
+
+#endif
