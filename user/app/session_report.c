@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "app/session_parts.h"
+#include "base/apart.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -139,6 +140,7 @@ static void add_kernel_losses(const struct session *s, struct losses *ret)
 {
 	loader__losses(s->loader, ret->cnt); /* the first JANK_LOSS_CNT are the kernel side's */
 	losses__add(ret, LOSS_SKIPPED, loader__skipped(s->loader));
+	losses__add(ret, LOSS_UNANSWERED, apart__refused_cnt());
 }
 
 void session__keep_losses(struct session *s)

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/apart.h"
+
 #define READ_CHUNK 16384
 
 static ssize_t read_retry(int fd, void *buf, size_t len)
@@ -72,6 +74,10 @@ int file__read_exactly(int fd, void *to, size_t len, uint64_t offset)
 	while (len) {
 		ssize_t n = pread(fd, at, len, (off_t)offset);
 
+		if (n < 0 && errno == EBADF) { /* an O_PATH descriptor */
+			n = apart__pread(fd, at, len, offset);
+			errno = n < 0 ? (int)-n : 0;
+		}
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/apart.h"
 #include "base/file.h"
 
 #define END_SZ	      22 /* and a comment of up to 65,535 bytes */
@@ -164,7 +165,7 @@ int zip_directory__read(struct zip_directory *dir, int fd)
 	int err;
 
 	*dir = (struct zip_directory){ .fd = fd };
-	if (fstat(fd, &st))
+	if (apart__stat(fd, &st))
 		return -errno;
 	if (!S_ISREG(st.st_mode) || st.st_size <= 0)
 		return -ENOEXEC;

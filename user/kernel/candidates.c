@@ -3,12 +3,14 @@
 #include "kernel/candidates.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/apart.h"
 #include "base/openfile.h"
 #include "base/zip_entry.h"
 #include "kernel/maps_lines.h"
@@ -77,7 +79,7 @@ static void learn_exe(pid_t pid, struct reader *reader)
 	ssize_t n;
 
 	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
-	if (!stat(link, &st)) {
+	if (!apart__stat_link(link, &st)) {
 		reader->exe_dev = st.st_dev;
 		reader->exe_inode = st.st_ino;
 	}
@@ -126,11 +128,14 @@ void candidates__free(struct candidates *candidates)
 	*candidates = (struct candidates){ 0 };
 }
 
-/* Of that inode only; 0: of any. */
-static int open_inode(const char *path, uint64_t inode)
+/*
+ * Of that inode only (0: of any), where the kernel will not have to wait for anybody: it reads the file on our behalf
+ * when a probe is put there. Takes `handle`.
+ */
+static int open_inode(int handle, uint64_t inode)
 {
 	struct stat st;
-	int fd = openfile__path(path, &st);
+	int fd = openfile__handle(handle, &st);
 
 	if (fd >= 0 && inode && st.st_ino != inode) {
 		close(fd);
@@ -141,13 +146,16 @@ static int open_inode(const char *path, uint64_t inode)
 
 int candidate__open(const struct candidate *candidate, pid_t pid, char *open_path, size_t size)
 {
+	char root[32];
 	int fd;
 
 	snprintf(open_path, size, "/proc/%d/map_files/%llx-%llx", (int)pid,
 		 (unsigned long long)candidate->start, (unsigned long long)candidate->end);
-	fd = open_inode(open_path, 0);
-	if (fd >= 0 || fd == -EWOULDBLOCK)
-		return fd;
-	snprintf(open_path, size, "/proc/%d/root%s", (int)pid, candidate->path);
-	return open_inode(open_path, candidate->inode);
+	fd = open(open_path, O_PATH | O_CLOEXEC);
+	if (fd >= 0)
+		return open_inode(fd, 0);
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
+	snprintf(open_path, size, "%s%s", root, candidate->path);
+	fd = apart__open(root, candidate->path);
+	return fd < 0 ? fd : open_inode(fd, candidate->inode);
 }

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/apart.h"
 #include "base/file.h"
 
 #define PHDRS_MAX   256
@@ -89,11 +90,9 @@ int elffunc__open_within(int fd, uint64_t base, uint64_t size, struct elffunc *r
 {
 	struct elffunc elf = { .fd = fd, .base = base };
 	struct stat st;
-	int err = 0;
+	int err = apart__stat(fd, &st);
 
-	if (fstat(fd, &st))
-		err = -errno;
-	else if (!S_ISREG(st.st_mode) || st.st_size < 0 || base > (uint64_t)st.st_size)
+	if (!err && (!S_ISREG(st.st_mode) || st.st_size < 0 || base > (uint64_t)st.st_size))
 		err = -ENOEXEC;
 	if (!err) {
 		elf.size = (uint64_t)st.st_size - base;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/apart.h"
 #include "base/clock.h"
 #include "kernel/candidates.h"
 #include "kernel/uprobe_files_parts.h"
@@ -38,8 +39,8 @@ static bool is_exe(pid_t pid, int fd)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	return !fstat(fd, &file) && !stat(path, &exe) && exe.st_ino == file.st_ino &&
-	       exe.st_dev == file.st_dev;
+	return !apart__stat(fd, &file) && !apart__stat_link(path, &exe) &&
+	       exe.st_ino == file.st_ino && exe.st_dev == file.st_dev;
 }
 
 static int by_program(const void *a, const void *b)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/apart.h"
 #include "base/openfile.h"
 #include "symbol/fetch.h"
 
@@ -91,7 +92,8 @@ static bool is_owners(const struct elf *elf, const struct stat *st)
 	struct stat module;
 
 	return !st->st_uid || st->st_uid == geteuid() ||
-	       (elf->img.fd >= 0 && !fstat(elf->img.fd, &module) && st->st_uid == module.st_uid);
+	       (elf->img.fd >= 0 && !apart__stat(elf->img.fd, &module) &&
+		st->st_uid == module.st_uid);
 }
 
 /* The path here, then in the process's root. ours: it is in our own directory of debug files. */

@@ -7,14 +7,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/apart.h"
 #include "base/clock.h"
 
 int image__of_fd(struct image *img, int fd)
 {
 	struct stat st;
 
-	if (fstat(fd, &st))
-		return -errno;
+	int err = apart__stat(fd, &st);
+
+	if (err)
+		return err;
 	if (!S_ISREG(st.st_mode) || st.st_size < 0)
 		return -EINVAL;
 	*img = (struct image){ .fd = fd, .size = st.st_size };
@@ -45,7 +48,7 @@ uint64_t image__written_ns(int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) ? 0 : timespec__ns(st.st_mtim);
+	return apart__stat(fd, &st) ? 0 : timespec__ns(st.st_mtim);
 }
 
 bool image__holds(const struct image *img, uint64_t off, uint64_t len)
@@ -68,6 +71,10 @@ int image__read(const struct image *img, uint64_t off, void *buf, size_t len)
 	while (done < len) {
 		ssize_t n = pread(img->fd, (char *)buf + done, len - done, at + done);
 
+		if (n < 0 && errno == EBADF) { /* an O_PATH descriptor: see openfile.h */
+			n = apart__pread(img->fd, (char *)buf + done, len - done, at + done);
+			errno = n < 0 ? -n : 0;
+		}
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)

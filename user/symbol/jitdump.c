@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/apart.h"
 #include "base/clock.h"
 #include "base/text.h"
 
@@ -83,7 +84,7 @@ void jitdump__open(struct jitdump *dump, int fd, uid_t uid)
 	struct image img;
 	struct stat st;
 
-	if (fstat(fd, &st) || (st.st_uid != uid && st.st_uid) || image__of_fd(&img, fd) ||
+	if (apart__stat(fd, &st) || (st.st_uid != uid && st.st_uid) || image__of_fd(&img, fd) ||
 	    image__read(&img, 0, &head, sizeof(head)) || head.magic != MAGIC ||
 	    head.size < sizeof(head) || head.size > img.size) {
 		close(fd);

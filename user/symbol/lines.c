@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/apart.h"
+
 #define BUF_SZ	    65536
 #define LINE_MAX_SZ 32768
 
@@ -41,7 +43,21 @@ static int hand_out(struct state *st, lines_fn fn, void *ctx)
 	return ret;
 }
 
-/* read, not pread, at the right place: what /proc makes up as it goes is dear to seek in. */
+/*
+ * read, not pread, at the right place: what /proc makes up as it goes is dear to seek in. An O_PATH descriptor (openfile.h)
+ * has no place.
+ */
+static ssize_t read_next(int fd, void *buf, size_t len, uint64_t off)
+{
+	ssize_t n = read(fd, buf, len);
+
+	if (n < 0 && errno == EBADF) {
+		n = apart__pread(fd, buf, len, off);
+		errno = n < 0 ? -n : 0;
+	}
+	return n;
+}
+
 int lines__read(int fd, uint64_t *off, uint64_t max, lines_fn fn, void *ctx)
 {
 	struct state st = { .buf = malloc(BUF_SZ), .off = *off };
@@ -50,10 +66,10 @@ int lines__read(int fd, uint64_t *off, uint64_t max, lines_fn fn, void *ctx)
 
 	if (!st.buf)
 		return -ENOMEM;
-	if (lseek(fd, *off, SEEK_SET) < 0)
+	if (lseek(fd, *off, SEEK_SET) < 0 && errno != EBADF)
 		ret = -errno;
 	while (!ret && seen < max) {
-		ssize_t n = read(fd, st.buf + st.len, BUF_SZ - st.len);
+		ssize_t n = read_next(fd, st.buf + st.len, BUF_SZ - st.len, st.off + st.len);
 
 		if (n < 0 && errno == EINTR)
 			continue;

@@ -48,7 +48,7 @@ int mapped_file__open(const char *proc, uint32_t pid, const struct mapped *mappe
 
 	snprintf(path, sizeof(path), "%s/%u/map_files/%llx-%llx", proc, pid,
 		 (unsigned long long)mapped->start, (unsigned long long)mapped->end);
-	fd = openfile__path(path, st);
+	fd = openfile__link(path, st);
 	if (name[0] != '/' || fd == -EWOULDBLOCK || (fd >= 0 && mapped_file__is(mapped, st)))
 		return fd;
 	by_name = open_name(proc, pid, mapped, name, &named);

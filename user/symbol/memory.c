@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The page's entry in /proc/PID/pagemap says whether it is there. */
+/* The page's entry in /proc/PID/pagemap says whether it is there; it may be gone when it is read, so that is done apart. */
 #include "symbol/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <sys/uio.h>
 #include <unistd.h>
+
+#include "base/apart.h"
 
 #define PRESENT (1ull << 63)
 #define SWAPPED (1ull << 62)
@@ -33,7 +34,6 @@ static int check_present(const char *proc, uint32_t pid, uint64_t page)
 int memory__read(const char *proc, uint32_t pid, uint64_t addr, void *buf, size_t len)
 {
 	uint64_t page_sz = sysconf(_SC_PAGESIZE);
-	struct iovec to = { buf, len }, from = { (void *)(uintptr_t)addr, len };
 	ssize_t n;
 	int res;
 
@@ -42,8 +42,8 @@ int memory__read(const char *proc, uint32_t pid, uint64_t addr, void *buf, size_
 	res = check_present(proc, pid, addr / page_sz);
 	if (res)
 		return res;
-	n = process_vm_readv(pid, &to, 1, &from, 1, 0);
+	n = apart__memory(pid, addr, buf, len);
 	if (n < 0)
-		return -errno;
+		return n;
 	return n == (ssize_t)len ? 0 : -EFAULT;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/apart.h"
 #include "symbol/module_parts.h"
 
 struct module *modules__get(struct modules *modules, const struct module_id *id)
@@ -79,7 +80,7 @@ int modules__held(struct modules *modules, struct module *module)
 	struct stat st;
 
 	if (module->fd >= 0 && module_id__is_shared(&module->id) &&
-	    (fstat(module->fd, &st) || !modules__is(modules, module, module->fd, &st)))
+	    (apart__stat(module->fd, &st) || !modules__is(modules, module, module->fd, &st)))
 		module__drop_fd(modules, module);
 	return module->fd;
 }

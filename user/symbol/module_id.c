@@ -6,6 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/apart.h"
 #include "base/clock.h"
 #include "symbol/elf.h"
 
@@ -76,7 +77,7 @@ static bool read_id(int fd, const struct module_file *file, struct module_id *re
 	if (telling)
 		mix_elf(ret, &elf);
 	elf__close(&elf);
-	if (!telling || fstat(fd, &st))
+	if (!telling || apart__stat(fd, &st))
 		return false;
 	owner = st.st_uid;
 	mix(ret, &owner, sizeof(owner));

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/apart.h"
 #include "base/clock.h"
 #include "base/openfile.h"
 #include "symbol/lines.h"
@@ -101,9 +102,11 @@ static uint64_t hash_last(const struct perfmap *map)
 {
 	size_t len = map->off < LAST_SZ ? map->off : LAST_SZ;
 	char last[LAST_SZ];
-	ssize_t n = pread(map->fd, last, len, map->off - len);
+	struct image img;
 
-	return n < 0 ? 0 : XXH3_64bits(last, n);
+	return image__of_fd(&img, map->fd) || image__read(&img, map->off - len, last, len)
+		       ? 0
+		       : XXH3_64bits(last, len);
 }
 
 static void read_on(struct perfmap *map)
@@ -142,9 +145,9 @@ void perfmap__update(struct perfmap *map, const char *root, uint32_t nspid, uid_
 	if (begin < map->next_ns)
 		return;
 	map->next_ns = 0;
-	if (map->fd < 0 || fstat(map->fd, &st) || !st.st_nlink)
+	if (map->fd < 0 || apart__stat(map->fd, &st) || !st.st_nlink)
 		look_for(map, root, nspid, uid); /* for the first one, or what replaced it */
-	if (map->fd < 0 || fstat(map->fd, &st)) {
+	if (map->fd < 0 || apart__stat(map->fd, &st)) {
 		map->next_ns = begin + LOOK_NS;
 		return;
 	}

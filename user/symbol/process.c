@@ -129,7 +129,7 @@ static struct module *find_module(struct process_env *env, uint32_t pid,
 					(struct image_part){ mapped->begin, mapped->size });
 	}
 	if (mapped->kind == MAPPED_VDSO &&
-	    !vdso__copy(env->proc, pid, mapped->start, mapped->end, &mem, &size)) {
+	    !vdso__copy(pid, mapped->start, mapped->end, &mem, &size)) {
 		ret = modules__of_memory(&env->modules, mem, size);
 		free(mem);
 	}

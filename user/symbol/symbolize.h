@@ -95,6 +95,13 @@ struct code_opts {
 bool symbolizer__code(struct symbolizer *sym, uint32_t pid, uint64_t addr, struct code_opts opts,
 		      struct frame *ret);
 
+/*
+ * Code of a known process at an address, from the file that is mapped there; its memory isn't asked. 0, or -ENODATA: no file's
+ * code is there, or -errno of reading it.
+ */
+int symbolizer__code_bytes(struct symbolizer *sym, uint32_t pid, uint64_t addr, void *buf,
+			   size_t len);
+
 /* Frees cached names beyond max_cache_bytes. Invalidates all frame strings handed out: call between
  * blocks only. */
 void symbolizer__trim(struct symbolizer *sym);

@@ -13,6 +13,7 @@
 #include "symbol/runtime.h"
 #include "symbol/script.h"
 #include "symbol/symbolize_parts.h"
+#include "symbol/tables.h"
 #include "symbol/vtable.h"
 
 /* What one symbolizer__stack may do once only. */
@@ -317,4 +318,13 @@ bool symbolizer__code(struct symbolizer *sym, uint32_t pid, uint64_t addr, struc
 	ret->function = entry.function;
 	ret->offset = addr - entry.base;
 	return true;
+}
+
+int symbolizer__code_bytes(struct symbolizer *sym, uint32_t pid, uint64_t addr, void *buf,
+			   size_t len)
+{
+	struct process *process = symbolizer__find(sym, pid);
+	const struct region *region = process ? maps__find(&process->maps, addr) : NULL;
+
+	return region ? tables__file_code(&sym->env, process, region, addr, buf, len) : -ENODATA;
 }

@@ -126,6 +126,28 @@ int tables__code(struct process_env *env, const struct process *process,
 	return read_memory(env, process, addr, buf, len);
 }
 
+int tables__file_code(struct process_env *env, const struct process *process,
+		      const struct region *region, uint64_t addr, void *buf, size_t len)
+{
+	struct mapped *mapped = region->mapped;
+	struct cfi *cfi;
+	int ret = -ENODATA;
+
+	if (!mapped->module || addr < region->start || addr > region->end ||
+	    len > region->end - addr)
+		return -ENODATA;
+	mapped->module = modules__settle(&env->modules, mapped->module, -1);
+	mapped->module->used = ++env->modules.tick;
+	cfi = mapped->module->cfi;
+	if (cfi)
+		ret = cfi__code(cfi, offset_of(region, addr), buf, len);
+	if (ret && (!cfi || !cfi__has_fd(cfi))) {
+		cfi = open_cfi(env, process, mapped);
+		ret = cfi ? cfi__code(cfi, offset_of(region, addr), buf, len) : -ENODATA;
+	}
+	return ret;
+}
+
 int tables__behind_call(struct process_env *env, struct process *process,
 			const struct region *region, uint64_t addr)
 {

@@ -24,6 +24,10 @@ const struct cfi_row *tables__row(struct process_env *env, const struct process 
 int tables__code(struct process_env *env, const struct process *process,
 		 const struct region *region, uint64_t addr, void *buf, size_t len);
 
+/* Code of the process from its file alone. -ENODATA: it is of none. */
+int tables__file_code(struct process_env *env, const struct process *process,
+		      const struct region *region, uint64_t addr, void *buf, size_t len);
+
 /* Whether an address in code without a row is behind a call: 1, 0, or -errno when the code cannot be read. */
 int tables__behind_call(struct process_env *env, struct process *process,
 			const struct region *region, uint64_t addr);

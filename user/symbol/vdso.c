@@ -1,36 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Copies the vdso out of a process. A 32-bit process has another one than ours, so ours will not
- * do. */
+ * do; and another mapping may lie there by now. */
 #include "symbol/vdso.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <sys/types.h>
+
+#include "base/apart.h"
 
 #define VDSO_MAX (256 * 1024)
 
-int vdso__copy(const char *proc, uint32_t pid, uint64_t start, uint64_t end, void **ret,
-	       size_t *ret_size)
+int vdso__copy(uint32_t pid, uint64_t start, uint64_t end, void **ret, size_t *ret_size)
 {
 	size_t size = end - start;
-	char path[PATH_MAX];
-	void *mem;
-	ssize_t n;
-	int fd;
+	size_t got = 0;
+	ssize_t n = 1;
+	char *mem;
 
 	if (end <= start || end - start > VDSO_MAX)
 		return -EINVAL;
-	snprintf(path, sizeof(path), "%s/%u/mem", proc, pid);
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
 	mem = malloc(size);
-	n = mem ? pread(fd, mem, size, start) : -1;
-	close(fd);
-	if (n != (ssize_t)size) {
+	for (; mem && got < size && n > 0; got += n > 0 ? n : 0)
+		n = apart__memory(pid, start + got, mem + got, size - got);
+	if (got != size) {
 		free(mem);
 		return -EIO;
 	}

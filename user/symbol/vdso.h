@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 /* Copies [start, end) from the process's memory (PROC/PID/mem), malloc'ed. 0 or -errno. */
-int vdso__copy(const char *proc, uint32_t pid, uint64_t start, uint64_t end, void **ret,
-	       size_t *ret_size);
+int vdso__copy(uint32_t pid, uint64_t start, uint64_t end, void **ret, size_t *ret_size);
 
 #endif

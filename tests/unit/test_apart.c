@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Reads by a process apart: of memory and files, and what becomes of those that never end. */
+#include "base/apart.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/tap.h"
+
+static char file[] = "/tmp/jank-apart-XXXXXX";
+
+static void test_memory(void)
+{
+	const char text[] = "some words";
+	char got[sizeof(text)] = "";
+	void *gone = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	is_int(apart__memory(getpid(), (uintptr_t)text, got, sizeof(got)), sizeof(got),
+	       "memory is read");
+	is_str(got, text, "as it is");
+	is_int(apart__memory(getpid(), (uintptr_t)gone, got, 8), -EFAULT, "none that isn't there");
+	is_int(apart__memory(0x7ffffff0, (uintptr_t)text, got, 8), -ESRCH, "nor nobody's");
+	munmap(gone, 4096);
+}
+
+static void test_file(void)
+{
+	int fd = mkstemp(file), handle;
+	struct stat st, plain;
+	char got[8] = "";
+
+	is_int(write(fd, "0123456789", 10), 10, "a file");
+	handle = apart__open(NULL, file);
+	ok(handle >= 0, "is opened by its path");
+	is_int(apart__pread(handle, got, 4, 3), 4, "and read by its handle");
+	is_str(got, "3456", "at a place");
+	is_int(apart__pread(handle, got, 4, 10), 0, "up to its end");
+	ok(!apart__stat(handle, &st) && !fstat(fd, &plain) && st.st_dev == plain.st_dev &&
+		   st.st_ino == plain.st_ino && st.st_size == 10 && S_ISREG(st.st_mode) &&
+		   st.st_uid == plain.st_uid && st.st_mtim.tv_nsec == plain.st_mtim.tv_nsec,
+	   "its status is as fstat has it");
+	ok(apart__trusts(st.st_dev), "its file system is one of ours");
+	ok(!apart__trusts(makedev(0, 0xffff0)), "one that nobody mounted here is not");
+	close(handle);
+	handle = apart__open("/tmp", file + 4);
+	ok(handle >= 0, "below a root");
+	close(handle);
+	is_int(apart__open("/tmp", "/none"), -ENOENT, "none that isn't there");
+	handle = apart__open(NULL, "/tmp");
+	ok(apart__pread(handle, got, 4, 0) < 0, "a directory is not read");
+	close(handle);
+	close(fd);
+	unlink(file);
+}
+
+/* A process whose page is never brought in: its userfaultfd has no reader. */
+static pid_t start_stuck(uint64_t *ret_addr)
+{
+	char *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .range = { (uintptr_t)at, 4096 },
+				       .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int ready[2];
+	char ok = 0;
+	pid_t pid;
+
+	if (pipe(ready))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+
+		ok = fd >= 0 && !ioctl(fd, UFFDIO_API, &api) && !ioctl(fd, UFFDIO_REGISTER, &reg);
+		if (write(ready[1], &ok, 1) == 1)
+			pause();
+		_exit(0);
+	}
+	*ret_addr = (uintptr_t)at;
+	if (read(ready[0], &ok, 1) != 1 || !ok) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		return -1;
+	}
+	return pid;
+}
+
+static void test_stuck(void)
+{
+	uint64_t addr, before = apart__refused_cnt();
+	char got[8];
+	pid_t pid = start_stuck(&addr);
+
+	if (pid < 0) {
+		skip(4, "there is no userfaultfd here");
+		return;
+	}
+	is_int(apart__memory(pid, addr, got, 8), -ETIMEDOUT, "a page that never comes is given up");
+	is_int(apart__memory(pid, (uintptr_t)file, got, 8), -ETIMEDOUT,
+	       "and its process is asked no more");
+	is_uint(apart__refused_cnt() - before, 2, "both are counted");
+	is_int(apart__memory(getpid(), (uintptr_t)file, got, 4), 4, "others are");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+int main(void)
+{
+	test_memory();
+	test_file();
+	test_stuck();
+	return tap__done();
+}

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A forked process on a socket, and memory shared with it. See apart.h. */
+#include "base/apart.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+
+#define SHARED_SZ   (64 * 1024)
+#define PATIENCE_MS 500
+#define STUCK_MAX   8  /* processes left behind; then nothing is read apart any more */
+#define REFUSED_MAX 64 /* the oldest is asked again */
+#define FD_MAX	    65536
+#define MOUNTS_MAX  (4 << 20) /* bytes of our mount table */
+#define TRUSTED_MAX 256
+#define LOOK_NS	    NS_PER_SEC
+
+enum op { OP_MEMORY, OP_FILE, OP_OPEN };
+
+struct request {
+	uint32_t op, pid;
+	uint64_t at, len; /* OP_OPEN: the path's length; the root's path follows it */
+};
+
+struct key {
+	uint32_t op;
+	uint64_t what; /* a pid, or a dev_t */
+};
+
+static struct {
+	pthread_mutex_t lock;
+	pid_t pid; /* 0: none runs */
+	int sock;
+	char *shared;
+	pid_t stuck[STUCK_MAX];
+	unsigned stuck_cnt;
+	struct key refused[REFUSED_MAX];
+	unsigned refused_at;
+	uint64_t refused_cnt;
+} apart = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* --- the process apart: system calls alone, for it is forked from one with threads */
+
+static int64_t read_file(int handle, const struct request *req, char *to)
+{
+	char path[32] = "/proc/self/fd/";
+	char digits[12], *at = digits + sizeof(digits);
+	size_t len = strlen(path);
+	struct stat st;
+	int64_t n;
+	int fd;
+
+	*--at = '\0';
+	for (int left = handle; at == digits + sizeof(digits) - 1 || left; left /= 10)
+		*--at = '0' + left % 10;
+	memcpy(path + len, at, strlen(at) + 1);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = fstat(fd, &st) || !S_ISREG(st.st_mode) ? -1 : pread(fd, to, req->len, req->at);
+	n = n < 0 ? -errno : n;
+	close(fd);
+	return n;
+}
+
+static int64_t read_memory(const struct request *req, char *to)
+{
+	struct iovec local = { to, req->len }, remote = { (void *)(uintptr_t)req->at, req->len };
+	ssize_t n = process_vm_readv(req->pid, &local, 1, &remote, 1, 0);
+
+	return n < 0 ? -errno : n;
+}
+
+static int64_t open_path(const struct request *req, const char *paths)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC };
+	const char *root = paths + req->len + 1;
+	int dir = AT_FDCWD, fd;
+
+	if (*root) {
+		how.resolve |= RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+		dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (dir < 0)
+			return -errno;
+	}
+	fd = syscall(SYS_openat2, dir, paths, &how, sizeof(how));
+	if (fd < 0)
+		fd = -errno;
+	if (dir >= 0)
+		close(dir);
+	return fd;
+}
+
+/* A message with a number, and a descriptor unless it is negative. */
+static bool send_with(int sock, const void *data, size_t len, int fd)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {};
+	struct iovec part = { (void *)(uintptr_t)data, len };
+	struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control);
+		control.head.cmsg_level = SOL_SOCKET;
+		control.head.cmsg_type = SCM_RIGHTS;
+		control.head.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	}
+	return sendmsg(sock, &msg, MSG_NOSIGNAL) == (ssize_t)len;
+}
+
+static bool receive(int sock, void *data, size_t len, int *ret_fd)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {};
+	struct iovec part = { data, len };
+	struct msghdr msg = { .msg_iov = &part,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+	ssize_t n;
+
+	do {
+		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	*ret_fd = -1;
+	if (n != (ssize_t)len)
+		return false;
+	if (msg.msg_controllen >= CMSG_LEN(sizeof(int)) && control.head.cmsg_type == SCM_RIGHTS)
+		memcpy(ret_fd, CMSG_DATA(&control.head), sizeof(*ret_fd));
+	return true;
+}
+
+static void serve(int sock, char *shared)
+{
+	struct request req;
+	int64_t res;
+	int fd;
+
+	while (receive(sock, &req, sizeof(req), &fd)) {
+		if (req.op == OP_MEMORY)
+			res = read_memory(&req, shared);
+		else if (req.op == OP_FILE)
+			res = read_file(fd, &req, shared);
+		else
+			res = open_path(&req, shared);
+		if (fd >= 0)
+			close(fd);
+		fd = req.op == OP_OPEN && res >= 0 ? (int)res : -1;
+		if (!send_with(sock, &res, sizeof(res), fd))
+			break;
+		if (fd >= 0)
+			close(fd);
+	}
+	_exit(0);
+}
+
+/* Nothing of ours stays open in it: it may outlive us. */
+static void become_apart(int sock, char *shared)
+{
+	const int own = 3;
+
+	prctl(PR_SET_NAME, "jankbpf-apart");
+	if (sock != own)
+		dup2(sock, own);
+	if (syscall(SYS_close_range, own + 1, ~0u, 0)) /* before 5.9 */
+		for (int fd = own + 1; fd < FD_MAX; fd++)
+			close(fd);
+	close(0);
+	close(1);
+	close(2);
+	serve(own, shared);
+}
+
+/* --- our side */
+
+static void reap(void)
+{
+	for (unsigned i = 0; i < apart.stuck_cnt; i++)
+		if (waitpid(apart.stuck[i], NULL, WNOHANG) == apart.stuck[i])
+			apart.stuck[i--] = apart.stuck[--apart.stuck_cnt];
+}
+
+static int start(void)
+{
+	sigset_t all, before;
+	int ends[2];
+
+	reap();
+	if (apart.stuck_cnt == STUCK_MAX)
+		return -EBUSY;
+	apart.shared =
+		mmap(NULL, SHARED_SZ, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (apart.shared == MAP_FAILED)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
+		munmap(apart.shared, SHARED_SZ);
+		return -errno;
+	}
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	apart.pid = fork();
+	if (!apart.pid)
+		become_apart(ends[1], apart.shared);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	close(ends[1]);
+	apart.sock = ends[0];
+	if (apart.pid > 0)
+		return 0;
+	apart.pid = 0;
+	close(ends[0]);
+	munmap(apart.shared, SHARED_SZ);
+	return -EAGAIN;
+}
+
+static void leave_behind(void)
+{
+	kill(apart.pid, SIGKILL);
+	close(apart.sock);
+	munmap(apart.shared, SHARED_SZ);
+	apart.stuck[apart.stuck_cnt++] = apart.pid;
+	apart.pid = 0;
+}
+
+static bool is_refused(struct key key)
+{
+	for (unsigned i = 0; i < REFUSED_MAX && i < apart.refused_at; i++)
+		if (apart.refused[i].op == key.op && apart.refused[i].what == key.what)
+			return true;
+	return false;
+}
+
+static void refuse(struct key key)
+{
+	apart.refused[apart.refused_at++ % REFUSED_MAX] = key;
+	log__verbose("%s %llu: it does not answer, and is read no more",
+		     key.op == OP_MEMORY ? "the memory of process" : "the file system",
+		     (unsigned long long)key.what);
+}
+
+/* Sends the request and waits. The answer is in apart.shared, a descriptor in *ret_fd. */
+static int64_t ask(const struct request *req, int fd, int *ret_fd)
+{
+	struct pollfd end = { .fd = apart.sock, .events = POLLIN };
+	int64_t res;
+	int n;
+
+	if (!send_with(apart.sock, req, sizeof(*req), fd)) {
+		leave_behind();
+		return -EIO;
+	}
+	do {
+		n = poll(&end, 1, PATIENCE_MS);
+	} while (n < 0 && errno == EINTR);
+	if (n == 1 && receive(apart.sock, &res, sizeof(res), ret_fd))
+		return res;
+	leave_behind();
+	return n ? -EIO : -ETIMEDOUT;
+}
+
+/* With the lock held. */
+static int64_t ask_for(struct key key, const struct request *req, int fd, int *ret_fd)
+{
+	int64_t res = is_refused(key) ? -ETIMEDOUT : 0;
+
+	if (!res) {
+		res = ask(req, fd, ret_fd);
+		if (res == -ETIMEDOUT)
+			refuse(key);
+	}
+	apart.refused_cnt += res == -ETIMEDOUT;
+	return res;
+}
+
+static ssize_t read_piece(struct key key, const struct request *req, int fd, void *buf)
+{
+	int64_t res;
+	int none;
+
+	pthread_mutex_lock(&apart.lock);
+	res = apart.pid ? 0 : start();
+	res = res ?: ask_for(key, req, fd, &none);
+	if (res > (int64_t)req->len)
+		res = -EIO;
+	if (res > 0)
+		memcpy(buf, apart.shared, res);
+	pthread_mutex_unlock(&apart.lock);
+	return res;
+}
+
+ssize_t apart__memory(uint32_t pid, uint64_t addr, void *buf, size_t len)
+{
+	const struct request req = {
+		.op = OP_MEMORY, .pid = pid, .at = addr, .len = len < SHARED_SZ ? len : SHARED_SZ
+	};
+
+	return read_piece((struct key){ OP_MEMORY, pid }, &req, -1, buf);
+}
+
+ssize_t apart__pread(int handle, void *buf, size_t len, uint64_t off)
+{
+	const struct request req = { .op = OP_FILE,
+				     .at = off,
+				     .len = len < SHARED_SZ ? len : SHARED_SZ };
+	struct stat st;
+	int res = apart__stat(handle, &st);
+
+	return res ?: read_piece((struct key){ OP_FILE, st.st_dev }, &req, handle, buf);
+}
+
+/* Whose file system it is shows only behind the path, so of a path that takes too long all in its root is refused. */
+int apart__open(const char *root, const char *path)
+{
+	struct request req = { .op = OP_OPEN, .len = strlen(path) };
+	struct key key = { .op = OP_OPEN };
+	int fd = -1;
+	int64_t res;
+
+	root = root ?: "";
+	if (req.len + strlen(root) + 2 > 2 * PATH_MAX)
+		return -ENAMETOOLONG;
+	for (const char *at = *root ? root : path; *at; at++)
+		key.what = key.what * 31 + (unsigned char)*at;
+	pthread_mutex_lock(&apart.lock);
+	res = apart.pid ? 0 : start();
+	if (!res) {
+		strcpy(apart.shared, path);
+		strcpy(apart.shared + req.len + 1, root);
+		res = ask_for(key, &req, -1, &fd);
+	}
+	pthread_mutex_unlock(&apart.lock);
+	if (res >= 0 && fd < 0)
+		return -EIO;
+	return res < 0 ? (int)res : fd;
+}
+
+uint64_t apart__refused_cnt(void)
+{
+	uint64_t ret;
+
+	pthread_mutex_lock(&apart.lock);
+	ret = apart.refused_cnt;
+	pthread_mutex_unlock(&apart.lock);
+	return ret;
+}
+
+/* --- whom to ask oneself */
+
+static int stat_at(int fd, const char *path, int flags, struct stat *ret)
+{
+	struct statx from;
+
+	if (statx(fd, path, flags | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &from))
+		return -errno;
+	*ret = (struct stat){
+		.st_dev = makedev(from.stx_dev_major, from.stx_dev_minor),
+		.st_ino = from.stx_ino,
+		.st_mode = from.stx_mode,
+		.st_nlink = from.stx_nlink,
+		.st_uid = from.stx_uid,
+		.st_gid = from.stx_gid,
+		.st_size = from.stx_size,
+		.st_mtim = { .tv_sec = from.stx_mtime.tv_sec, .tv_nsec = from.stx_mtime.tv_nsec },
+	};
+	return 0;
+}
+
+int apart__stat(int fd, struct stat *ret)
+{
+	return stat_at(fd, "", AT_EMPTY_PATH, ret);
+}
+
+int apart__stat_link(const char *path, struct stat *ret)
+{
+	return stat_at(AT_FDCWD, path, 0, ret);
+}
+
+/* Those of our own namespace that have no block device and ask nobody. */
+static struct {
+	pthread_mutex_t lock;
+	dev_t devs[TRUSTED_MAX];
+	size_t cnt;
+	uint64_t next_ns;
+} trusted = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static bool asks_somebody(const char *type)
+{
+	static const char *const types[] = { "fuse", "nfs",  "cifs",  "smb",	"9p ",
+					     "ceph", "afs ", "coda ", "lustre " };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (!strncmp(type, types[i], strlen(types[i])))
+			return true;
+	return false;
+}
+
+/* "36 35 98:0 / /mnt rw … - TYPE SOURCE OPTIONS" */
+static void note_mount(const char *line, size_t len)
+{
+	const char *type = memmem(line, len, " - ", 3);
+	unsigned major, minor;
+
+	if (type && sscanf(line, "%*u %*u %u:%u ", &major, &minor) == 2 && !major &&
+	    !asks_somebody(type + 3) && trusted.cnt < TRUSTED_MAX)
+		trusted.devs[trusted.cnt++] = makedev(major, minor);
+}
+
+static void read_mounts(void)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	trusted.cnt = 0;
+	if (!file__read("/proc/self/mountinfo", MOUNTS_MAX, &sb))
+		for (const char *at = strbuf__str(&sb); *at;) {
+			size_t len = strcspn(at, "\n");
+
+			note_mount(at, len);
+			at += len + (at[len] == '\n');
+		}
+	strbuf__free(&sb);
+}
+
+static bool is_known(dev_t dev)
+{
+	for (size_t i = 0; i < trusted.cnt; i++)
+		if (trusted.devs[i] == dev)
+			return true;
+	return false;
+}
+
+bool apart__trusts(dev_t dev)
+{
+	uint64_t now = clock__mono_ns();
+	bool ret;
+
+	if (major(dev))
+		return true;
+	pthread_mutex_lock(&trusted.lock);
+	ret = is_known(dev);
+	if (!ret && now >= trusted.next_ns) {
+		read_mounts();
+		trusted.next_ns = now + LOOK_NS;
+		ret = is_known(dev);
+	}
+	pthread_mutex_unlock(&trusted.lock);
+	return ret;
+}
