@@ -186,6 +186,29 @@ static __noinline __attribute__((unused)) int copy__send(__u32 tid, u64 t_ns)
 	return err;
 }
 
+/*
+ * The current task's stack around a wait, to precede its WAIT record. User space would have to read it from outside, where
+ * a page of a file system that never answers holds the reader for ever.
+ */
+static __noinline __attribute__((unused)) int copy__send_wait(struct task_struct *task, u64 now)
+{
+	__u64 *slot = COPY_SLOT(jank_copies, JANK_COPY_CNT, KREAD(task, pid));
+	struct jank_rec_copy *rec = (struct jank_rec_copy *)(slot + 1);
+	int err = -1;
+
+	if (slot && slot__lock(slot)) {
+		copy__fill(rec, task, 0, now, JANK_COPY_SZ);
+		rec->hdr.flags |= JANK_COPY_WAIT;
+		copy__pages(rec, (__u8 *)(rec + 1), compat__user_sp(compat__user_regs(task)),
+			    JANK_COPY_SZ + JANK_COPY_PAGE);
+		err = copy__output(rec, JANK_COPY_SZ);
+		slot__unlock(slot);
+	}
+	if (err)
+		lost__add(JANK_LOST_COPY);
+	return err;
+}
+
 /* The same of a thread without a dispatch. What is missing is no loss: its frame pointers were followed, too. */
 static __noinline __attribute__((unused)) int copy__take_other(struct task_struct *task, u64 t_ns)
 {

@@ -205,7 +205,7 @@ _Static_assert(sizeof(struct jank_rec_loop) == 64, "jank_rec_loop");
 /*
  * Follows a LOOP record: where the thread waits, for finding whose loop it is. Without one and turn_cnt 0 it
  * asks. Of POLL: a process polled for the first time; does it map a library whose loop does? Of PARK: the thread
- * sleeps, and nothing says whether that is a park.
+ * sleeps, and nothing says whether that is a park. But for the question of POLL a COPY precedes it.
  */
 struct jank_rec_wait {
 	struct jank_rec hdr;
@@ -417,14 +417,15 @@ _Static_assert(sizeof(struct jank_vblanks) == 8 + 16 * (256 + 64), "jank_vblanks
 #define JANK_COPY_HOLE                                                                             \
 	2 /* pages could not be read: those of hole_mask, and the rest when these were many */
 #define JANK_COPY_WHOLE                                                                            \
-	4 /* it goes up to the stack's upper end, which is less than may be copied */
+	4		 /* it goes up to the stack's upper end, which is less than may be copied */
+#define JANK_COPY_WAIT 8 /* of a WAIT record, which it precedes: t_ns is that one's ts_ns */
 
 /* Bit i of hole_mask: what lies in the i-th page, counted from the stack pointer's, is missing. */
 #define JANK_COPY_PAGE 4096
 #define JANK_COPY_MAX  (64 << 10)
 
 /*
- * What a walk of a user stack needs; precedes its STACK or OTHER, of which it has tid and t_ns. Followed by copy_sz
+ * What a walk of a user stack needs; precedes its STACK, OTHER or WAIT, of which it has tid and t_ns. Followed by copy_sz
  * bytes, the stack from the stack pointer on.
  */
 struct jank_rec_copy {

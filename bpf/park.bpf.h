@@ -37,7 +37,7 @@ static __always_inline __u32 park__of_process(struct jank_thread *t, struct task
 	return t->parks;
 }
 
-/* Asks user space, which reads the thread's stack while it sleeps. */
+/* Asks user space, by the stack as the thread falls asleep. */
 static __always_inline void park__ask(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	struct jank_rec_wait rec = {};
@@ -50,6 +50,7 @@ static __always_inline void park__ask(struct jank_thread *t, struct task_struct 
 	}
 	t->park_ask_cnt++;
 	t->asked = t->park;
+	copy__send_wait(task, now);
 	record__head(&rec.hdr, JANK_REC_WAIT, sizeof(rec), now, task);
 	rec.sp = t->park.sp;
 	rec.ip = compat__user_ip(compat__user_regs(task));

@@ -9,6 +9,7 @@
 #ifndef JANK_WAIT_BPF_H
 #define JANK_WAIT_BPF_H
 
+#include "bpf/copy.bpf.h"
 #include "bpf/loop.bpf.h"
 #include "bpf/message.bpf.h"
 #include "bpf/thread.bpf.h"
@@ -29,6 +30,7 @@ static __noinline int wait__announce(struct jank_thread *t, struct task_struct *
 	loop.key = t->key;
 	record__comm(loop.comm, task);
 	record__send(&loop, sizeof(loop));
+	copy__send_wait(task, now);
 	record__head(&wait.hdr, JANK_REC_WAIT, sizeof(wait), now, task);
 	wait.sp = compat__user_sp(regs);
 	wait.ip = compat__user_ip(regs);

@@ -2,7 +2,9 @@
 /* What a thread waits in, by /proc: texts, and a thread of this program. */
 #include "app/idle_waits.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -81,21 +83,81 @@ static void test_thread(void)
 	ok(seen.rec.sp && seen.rec.loop == JANK_LOOP_EPOLL, "a thread that waits is found");
 	is_str(seen.rec.comm, "a waiter", "with its name");
 	is_uint(seen.rec.turn_cnt, 0, "and no other evidence");
-	note = wait_note__new(&seen.rec, "/bin/program");
+	note = wait_note__of_memory(&seen.rec, "/bin/program");
 	ok(note && note->cnt, "its stack has words that may be code");
 	is_str(note->exe, "/bin/program", "the note keeps the program");
 	wait_note__free(note);
 	seen.rec.sp = 16;
-	note = wait_note__new(&seen.rec, NULL);
+	note = wait_note__of_memory(&seen.rec, NULL);
 	ok(note && !note->cnt && !note->exe, "a stack that isn't there has none");
 	wait_note__free(note);
 	close(end[1]);
 	pthread_join(thread, NULL);
 }
 
+/* --- the probes' copies */
+
+static struct jank_rec_wait wait_of(uint32_t tid, uint64_t t_ns)
+{
+	return (struct jank_rec_wait){ .hdr.tid = tid, .hdr.ts_ns = t_ns, .sp = 0x7ffd00001000 };
+}
+
+static int put(struct wait_copies *copies, uint32_t tid, uint64_t t_ns, uint16_t flags)
+{
+	struct {
+		struct jank_rec_copy rec;
+		uint64_t words[4];
+	} copy = {
+		.rec = { .hdr = { .kind = JANK_REC_COPY, .flags = flags, .tid = tid },
+			 .t_ns = t_ns,
+			 .copy_sz = sizeof(copy.words) },
+		.words = { 7, 0x7ffd00001100, 0x555500001234, 0x7f0000001234 },
+	};
+
+	copy.rec.regs[0] = copy.rec.regs[5] = 0x4000; /* the first argument, of either machine */
+	return wait_copies__put(copies, &copy, sizeof(copy));
+}
+
+static void test_copies(void)
+{
+	struct jank_rec_wait wait = wait_of(7, 100), later = wait_of(7, 101);
+	struct wait_copies copies = {};
+	struct jank_rec_copy *copy;
+	struct wait_note *note;
+
+	is_int(put(&copies, 7, 100, 0), 0, "a sample's copy is another's");
+	is_int(put(&copies, 7, 100, JANK_COPY_WAIT), 1, "a wait's is kept");
+	is_int(wait_copies__put(&copies,
+				&(struct jank_rec_copy){
+					.hdr = { .kind = JANK_REC_COPY, .flags = JANK_COPY_WAIT },
+					.copy_sz = 8 },
+				sizeof(struct jank_rec_copy)),
+	       -EBADMSG, "unless it is shorter than it says");
+	ok(!wait_copies__take(&copies, &later), "until its wait comes, not another one");
+	copy = wait_copies__take(&copies, &wait);
+	ok(copy && !wait_copies__take(&copies, &wait), "which takes it");
+	note = wait_note__new(&wait, NULL, copy);
+	ok(note && note->cnt == 2 && note->words[0] == 0x555500001234 && note->offsets[0] == 16 &&
+		   note->words[1] == 0x7f0000001234 && note->offsets[1] == 24,
+	   "its words that may be code, with their places");
+	is_uint(note->arg0, 0x4000, "and the system call's first argument");
+	wait_note__free(note);
+	free(copy);
+	for (uint32_t i = 0; i < WAIT_COPY_MAX + 1; i++)
+		put(&copies, 100 + i, 1, JANK_COPY_WAIT);
+	wait = wait_of(100, 1);
+	ok(!wait_copies__take(&copies, &wait), "the oldest make room");
+	note = wait_note__new(&wait, "/bin/program", NULL);
+	ok(note && !note->cnt, "without a copy there are no words");
+	is_str(note->exe, "/bin/program", "but the program");
+	wait_note__free(note);
+	wait_copies__free(&copies);
+}
+
 int main(void)
 {
 	test_texts();
+	test_copies();
 	test_thread();
 	return tap__done();
 }

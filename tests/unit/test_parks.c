@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Parks: which functions make one, by rows; and by a thread's stack, with what earlier calls left there. */
 #include <errno.h>
-#include <limits.h>
-#include <pthread.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "app/parks.h"
@@ -177,9 +173,10 @@ static void test_stack(const struct catalogue *cat, struct symbolizer *sym)
 	const struct catalogue_row *row = fixture__row(cat, "ours");
 	struct whose *whose = whose__new(cat, sym);
 	uint64_t inner, parks = our_park(&inner), locks = our_mutex(&inner), past = our_past();
+	const struct code_of of = { sym, getpid() };
 	struct jank_park_chain chain;
 
-	is_uint(return_addresses__callee(getpid(), parks), (uintptr_t)our_condvar,
+	is_uint(return_addresses__callee(&of, parks), (uintptr_t)our_condvar,
 		"whom a call leads to");
 	is_int(ask(whose, row, (uint64_t[]){ past, inner, past, parks }, 4, &chain), 1,
 	       "a park, with calls that are over between its frames");
@@ -202,56 +199,6 @@ static void test_stack(const struct catalogue *cat, struct symbolizer *sym)
 	whose__free(whose);
 }
 
-/* --- a thread that sleeps */
-
-static volatile pid_t sleeper_tid;
-
-static void *sleeper(void *arg)
-{
-	const struct timespec forever = { .tv_sec = 3600 };
-
-	sleeper_tid = syscall(SYS_gettid);
-	nanosleep(&forever, NULL);
-	return arg;
-}
-
-static bool find_sleep(struct jank_rec_wait *rec)
-{
-	struct strbuf text = STRBUF_INIT;
-	unsigned long long sp = 0, ip = 0;
-	char path[64];
-	int nr = -1;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", sleeper_tid);
-	if (!file__read(path, 512, &text))
-		sscanf(strbuf__str(&text), "%d %*x %*x %*x %*x %*x %*x %llx %llx", &nr, &sp, &ip);
-	strbuf__free(&text);
-	*rec = (struct jank_rec_wait){
-		.hdr.tgid = getpid(), .hdr.tid = sleeper_tid, .sp = sp, .ip = ip, .syscall = nr
-	};
-	return nr == SYS_clock_nanosleep || nr == SYS_nanosleep;
-}
-
-static void test_sleeper(void)
-{
-	struct jank_rec_wait rec = {};
-	struct wait_note *note;
-	pthread_t thread;
-
-	pthread_create(&thread, NULL, sleeper, NULL);
-	for (int i = 0; i < 1000 && (!sleeper_tid || !find_sleep(&rec)); i++)
-		usleep(10000);
-	note = wait_note__of_sleeper(&rec, NULL);
-	ok(note && note->cnt && note->offsets, "a thread that sleeps has a stack");
-	wait_note__free(note);
-	rec.sp += 8;
-	ok(!wait_note__of_sleeper(&rec, NULL), "one that sleeps elsewhere by now has none");
-	rec.hdr.tid = 1;
-	ok(!wait_note__of_sleeper(&rec, NULL), "nor has one that is not there");
-	pthread_cancel(thread);
-	pthread_join(thread, NULL);
-}
-
 int main(void)
 {
 	const struct symbolizer_opts opts = { .kallsyms = "", .demangle = true };
@@ -260,7 +207,6 @@ int main(void)
 	struct err err = {};
 
 	test_rows();
-	test_sleeper();
 	if (fixture__open(rows, &cat, &err) || symbolizer__new(&opts, &sym, &err) ||
 	    symbolizer__process(sym, getpid(), &err))
 		ok(false, "a catalogue and names: %s", err.msg);

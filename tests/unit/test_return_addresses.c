@@ -55,11 +55,12 @@ static __attribute__((noinline)) uint64_t where_from(void)
 	return CALLED_FROM();
 }
 
-/* Real ones among words that are none, and among memory that is not there. */
-static void test_memory(void)
+/* Real ones among words that are none, and among memory that is of no file. */
+static void test_code(struct symbolizer *sym)
 {
 	uint64_t page = sysconf(_SC_PAGESIZE), words[200];
 	char *gone = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const struct code_of of = { sym, getpid() };
 	size_t want = 0, kept;
 	bool right = true;
 
@@ -68,21 +69,29 @@ static void test_memory(void)
 			words[i] = where_from();
 			want++;
 		} else {
-			words[i] = i % 3 == 1 ? (uintptr_t)gone + 64 : (uintptr_t)test_memory + 4;
+			words[i] = i % 3 == 1 ? (uintptr_t)gone + 64 : (uintptr_t)test_code + 4;
 		}
 	}
-	kept = return_addresses__keep(getpid(), words, 200);
+	kept = return_addresses__keep(&of, words, 200);
 	is_uint(kept, want, "return addresses stay");
 	for (size_t i = 0; i < kept && i < want; i++)
 		right &= words[i] == words[0];
 	ok(right, "and no other");
-	is_uint(return_addresses__keep(getpid(), words, 0), 0, "of none there is none");
+	is_uint(return_addresses__keep(&of, words, 0), 0, "of none there is none");
 	munmap(gone, page);
 }
 
 int main(void)
 {
+	const struct symbolizer_opts opts = { .kallsyms = "" };
+	struct symbolizer *sym = NULL;
+	struct err err = {};
+
 	test_forms();
-	test_memory();
+	if (symbolizer__new(&opts, &sym, &err) || symbolizer__process(sym, getpid(), &err))
+		ok(false, "names: %s", err.msg);
+	else
+		test_code(sym);
+	symbolizer__free(sym);
 	return tap__done();
 }

@@ -207,8 +207,8 @@ static bool see_wait(pid_t tid, struct jank_rec_wait *ret)
 	return nr == SYS_epoll_pwait;
 }
 
-/* Noted when it had gone on already: a block is a reason to look where it sleeps now. */
-static void test_look_again(const struct catalogue *cat, struct symbolizer *sym)
+/* One that waits all the while, for `jankbpf loops`: by its memory. */
+static void test_sleeper(const struct catalogue *cat, struct symbolizer *sym)
 {
 	struct whose *whose = whose__new(cat, sym);
 	const struct catalogue_row *row;
@@ -224,12 +224,11 @@ static void test_look_again(const struct catalogue *cat, struct symbolizer *sym)
 	while (!__atomic_load_n(&tid, __ATOMIC_ACQUIRE))
 		usleep(1000);
 	ok(see_wait(tid, &rec), "a thread waits");
-	note = note_of(tid, JANK_LOOP_EPOLL, another());
-	note->rec = rec;
-	is_int(whose__note(whose, note), 0, "it was told of late");
+	note = wait_note__of_memory(&rec, NULL);
+	ok(note && !whose__note(whose, note), "its stack is read");
 	wait_note__free(note);
 	row = whose__row(whose, getpid(), tid, JANK_LOOP_EPOLL);
-	is_str(row ? row->name : NULL, "ours", "and is known all the same");
+	is_str(row ? row->name : NULL, "ours", "and tells whose it is");
 	is_str(whose__name(whose, getpid(), JANK_LOOP_EPOLL), "ours", "by its name");
 	is_int(write(ends[1], "x", 1), 1, "it goes on");
 	pthread_join(thread, NULL);
@@ -289,7 +288,7 @@ int main(void)
 	test_rows(cat, sym);
 	test_names(cat, sym);
 	test_unnamed(cat, sym);
-	test_look_again(cat, sym);
+	test_sleeper(cat, sym);
 	test_choice(cat);
 	symbolizer__free(sym);
 	catalogue__close(cat);

@@ -56,7 +56,7 @@ static void on_idle(void *ctx, const struct jank_rec_wait *now)
 		return;
 	if (seen)
 		rec.turn_cnt = seen->turn_cnt;
-	note = wait_note__new(&rec, found->exe);
+	note = wait_note__of_memory(&rec, found->exe);
 	found->failed |= !note || whose__note(found->whose, note);
 	wait_note__free(note);
 }

@@ -230,6 +230,7 @@ static void close_session(struct session *s)
 	symbolizer__free(s->symbolizer);
 	queue__free(s->queue);
 	loops__free(s->loops);
+	wait_copies__free(&s->wait_copies);
 	hists__free(s->living);
 	machine__free(s->machine);
 	strbuf__free(&s->raw);

@@ -17,6 +17,7 @@
 #include "app/queue.h"
 #include "app/scripts.h"
 #include "app/sinker.h"
+#include "app/wait_note.h"
 #include "app/watch.h"
 #include "app/whose.h"
 #include "app/workload.h"
@@ -84,6 +85,7 @@ struct session {
 	struct callers *callers;
 	struct script_maps script_maps;
 	struct scripts *scripts;
+	struct wait_copies wait_copies;
 	struct message_names message_names;
 	struct catalogue *catalogue;
 	struct loop_choice choice;

@@ -119,21 +119,15 @@ static void on_dispatch(struct session *s, struct dispatch *dispatch)
 	}
 }
 
-/* The thread's stack is read now: it will change. */
 static void note_wait(struct session *s, const struct jank_rec_wait *rec)
 {
 	const struct traced *traced = session__traced(s, rec->hdr.tgid);
 	struct item item = { .kind = ITEM_WAIT, .pid = rec->hdr.tgid };
-	struct wait_note *note;
+	struct jank_rec_copy *copy = wait_copies__take(&s->wait_copies, rec);
 	const char *exe = traced && traced->process ? traced->process->exe : NULL;
+	struct wait_note *note = wait_note__new(rec, exe, copy);
 
-	if (parks__asks(rec)) {
-		note = wait_note__of_sleeper(rec, exe);
-		if (!note)
-			return; /* it will ask again */
-	} else {
-		note = wait_note__new(rec, exe);
-	}
+	free(copy);
 	if (!note) {
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 		return;
@@ -206,7 +200,12 @@ void session__on_record(void *ctx, const void *data, size_t len)
 	int res;
 
 	if (is_copy(data, len)) {
-		on_copy(s, data, len);
+		res = wait_copies__put(&s->wait_copies, data, len);
+		if (res < 0)
+			losses__add(&s->losses, res == -ENOMEM ? LOSS_NO_MEMORY : LOSS_BAD_RECORD,
+				    1);
+		if (!res)
+			on_copy(s, data, len);
 		return;
 	}
 	if (s->journal) {

@@ -1,35 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Reads the top of a waiting thread's stack. */
+/* The top of a waiting thread's stack. */
 #include "app/wait_note.h"
 
-#include <stdio.h>
+#include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
-#include "base/file.h"
+#include "base/apart.h"
 
 #define STACK_READ (16 * 1024) /* libuv's wait alone has 12 KiB of events there */
 #define WORD_CNT   (STACK_READ / sizeof(uint64_t))
 #define WORD_MAX   512
-#define TEXT_MAX   512
 #define LOWEST	   0x10000	  /* nothing is mapped below */
 #define ADDR_MASK  0xffffffffffff /* arm64 signs return addresses above these bits */
 #define NEAR_STACK (1 << 20)	  /* pointers into the stack itself are most of what looks alike */
-
-static size_t read_stack(const struct jank_rec_wait *rec, uint64_t *words)
-{
-	struct iovec local = { words, STACK_READ };
-	struct iovec remote = { (void *)(uintptr_t)(rec->sp & ~7ull), STACK_READ };
-	ssize_t n = rec->sp ? process_vm_readv(rec->hdr.tgid, &local, 1, &remote, 1, 0) : 0;
-
-	/* Near the stack's end: what is left of its page, and then of as many as there are. */
-	for (size_t len = STACK_READ; n < 0 && len > 64; len /= 2) {
-		local.iov_len = remote.iov_len = len / 2;
-		n = process_vm_readv(rec->hdr.tgid, &local, 1, &remote, 1, 0);
-	}
-	return n > 0 ? (size_t)n / sizeof(*words) : 0;
-}
 
 static uint64_t address_in(uint64_t word)
 {
@@ -45,20 +30,24 @@ static bool may_be_code(uint64_t address, uint64_t sp)
 	return address >= LOWEST && (address < sp - NEAR_STACK || address > sp + NEAR_STACK);
 }
 
-struct wait_note *wait_note__new(const struct jank_rec_wait *rec, const char *exe)
+/* stack: len bytes from the record's stack pointer on. */
+static struct wait_note *note_of(const struct jank_rec_wait *rec, const char *exe,
+				 const uint8_t *stack, size_t len)
 {
+	uint64_t words[WORD_MAX];
 	uint16_t offsets[WORD_MAX];
-	uint64_t words[WORD_CNT];
-	size_t cnt = read_stack(rec, words), kept = 0;
 	struct wait_note *note;
+	size_t kept = 0;
 
-	for (size_t i = 0; i < cnt && kept < WORD_MAX; i++) {
-		uint64_t address = address_in(words[i]);
+	for (size_t at = 0; at + sizeof(*words) <= len && kept < WORD_MAX; at += sizeof(*words)) {
+		uint64_t word;
 
-		if (!may_be_code(address, rec->sp))
+		memcpy(&word, stack + at, sizeof(word));
+		word = address_in(word);
+		if (!may_be_code(word, rec->sp))
 			continue;
-		offsets[kept] = i * sizeof(*words);
-		words[kept++] = address;
+		offsets[kept] = at;
+		words[kept++] = word;
 	}
 	note = calloc(1, sizeof(*note) + kept * (sizeof(*words) + sizeof(*offsets)));
 	if (!note)
@@ -72,41 +61,38 @@ struct wait_note *wait_note__new(const struct jank_rec_wait *rec, const char *ex
 	return note;
 }
 
-static bool sleeps_there(const struct jank_rec_wait *rec, uint64_t *ret_arg0)
+/* What was in the register when the system call began; in a 32-bit program of x86 in ebx. */
+static uint64_t first_argument(const struct jank_rec_copy *copy)
 {
-	struct strbuf text = STRBUF_INIT;
-	unsigned long long arg0, sp;
-	char path[64];
-	bool there;
-	long nr;
-
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/syscall", rec->hdr.tgid, rec->hdr.tid);
-	there = !file__read(path, TEXT_MAX, &text) &&
-		sscanf(strbuf__str(&text), "%ld %llx %*x %*x %*x %*x %*x %llx", &nr, &arg0, &sp) ==
-			3 &&
-		nr == rec->syscall % JANK_SYSCALL_32 && sp == rec->sp;
-	strbuf__free(&text);
-	if (there)
-		*ret_arg0 = arg0;
-	return there;
+#ifdef __aarch64__
+	return copy->regs[0];
+#else
+	return copy->hdr.flags & JANK_COPY_32BIT ? copy->regs[3] : copy->regs[5];
+#endif
 }
 
-/* Most sleep too shortly: the first look is the cheaper one. */
-struct wait_note *wait_note__of_sleeper(const struct jank_rec_wait *rec, const char *exe)
+struct wait_note *wait_note__new(const struct jank_rec_wait *rec, const char *exe,
+				 const struct jank_rec_copy *copy)
 {
+	const uint8_t *stack = (const uint8_t *)(copy + 1);
+	size_t len = copy ? copy->copy_sz : 0;
 	struct wait_note *note;
-	uint64_t arg0, again;
 
-	if (!sleeps_there(rec, &arg0))
-		return NULL;
-	note = wait_note__new(rec, exe);
-	if (note && (!sleeps_there(rec, &again) || again != arg0)) {
-		wait_note__free(note);
-		return NULL;
-	}
-	if (note)
-		note->arg0 = arg0;
+	note = note_of(rec, exe, copy ? stack : NULL, len < STACK_READ ? len : STACK_READ);
+	if (note && copy)
+		note->arg0 = first_argument(copy);
 	return note;
+}
+
+struct wait_note *wait_note__of_memory(const struct jank_rec_wait *rec, const char *exe)
+{
+	uint64_t stack[WORD_CNT];
+	ssize_t len = 0;
+
+	/* Near the stack's end: what is left of its page, and then of as many as there are. */
+	for (size_t want = STACK_READ; len <= 0 && len != -ETIMEDOUT && want > 64; want /= 2)
+		len = apart__memory(rec->hdr.tgid, rec->sp, stack, want);
+	return note_of(rec, exe, (const uint8_t *)stack, len > 0 ? len : 0);
 }
 
 void wait_note__free(struct wait_note *note)
@@ -120,4 +106,45 @@ void wait_note__free(struct wait_note *note)
 size_t wait_note__bytes(const struct wait_note *note)
 {
 	return sizeof(*note) + note->cnt * (sizeof(*note->words) + sizeof(*note->offsets));
+}
+
+/* --- copies on their way */
+
+int wait_copies__put(struct wait_copies *copies, const void *data, size_t len)
+{
+	const struct jank_rec_copy *rec = data;
+	struct jank_rec_copy **slot = &copies->copies[copies->next % WAIT_COPY_MAX];
+
+	if (rec->hdr.kind != JANK_REC_COPY || !(rec->hdr.flags & JANK_COPY_WAIT))
+		return 0;
+	if (len < sizeof(*rec) || len - sizeof(*rec) < rec->copy_sz)
+		return -EBADMSG;
+	copies->next++;
+	free(*slot);
+	*slot = malloc(len);
+	if (!*slot)
+		return -ENOMEM;
+	memcpy(*slot, rec, len);
+	return 1;
+}
+
+struct jank_rec_copy *wait_copies__take(struct wait_copies *copies, const struct jank_rec_wait *rec)
+{
+	for (int i = 0; i < WAIT_COPY_MAX; i++) {
+		struct jank_rec_copy *copy = copies->copies[i];
+
+		if (!copy || copy->hdr.tid != rec->hdr.tid || copy->t_ns != rec->hdr.ts_ns)
+			continue;
+		copies->copies[i] = NULL;
+		return copy;
+	}
+	return NULL;
+}
+
+void wait_copies__free(struct wait_copies *copies)
+{
+	for (int i = 0; i < WAIT_COPY_MAX; i++) {
+		free(copies->copies[i]);
+		copies->copies[i] = NULL;
+	}
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where a thread waits, taken down at once: its stack is about to change. Made by the intake thread, used by
- * the sink thread (whose.h).
+ * Where a thread waits: the words around its stack pointer that may be addresses of code. Made by the intake thread
+ * from the probes' copy of the stack, used by the sink thread (whose.h).
  */
 #ifndef JANK_WAIT_NOTE_H
 #define JANK_WAIT_NOTE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,12 +20,30 @@ struct wait_note {
 	uint64_t words[]; /* what the stack holds that may be an address of code, from its top on */
 };
 
-/* exe may be NULL. NULL: out of memory. A stack that cannot be read has no words. */
-struct wait_note *wait_note__new(const struct jank_rec_wait *rec, const char *exe);
+/* exe, copy: may be NULL; without a copy there are no words. NULL: out of memory. */
+struct wait_note *wait_note__new(const struct jank_rec_wait *rec, const char *exe,
+				 const struct jank_rec_copy *copy);
 
-/* The same of a thread that sleeps at a place that is asked for. NULL also when it has gone on, by /proc. */
-struct wait_note *wait_note__of_sleeper(const struct jank_rec_wait *rec, const char *exe);
+/* The same of a thread that waits now, by its process's memory (apart.h). */
+struct wait_note *wait_note__of_memory(const struct jank_rec_wait *rec, const char *exe);
+
 void wait_note__free(struct wait_note *note); /* accepts NULL */
 size_t wait_note__bytes(const struct wait_note *note);
+
+/* Copies that came from the ring, until their WAIT records do: those follow at once, but for other CPUs' records. */
+#define WAIT_COPY_MAX 16
+struct wait_copies {
+	struct jank_rec_copy
+		*copies[WAIT_COPY_MAX]; /* NULL: free; the next one takes the oldest's place */
+	unsigned next;
+};
+
+/* Takes the record of that length into its memory, if it is one of a wait. 1: it is; 0: another; -ENOMEM or -EBADMSG. */
+int wait_copies__put(struct wait_copies *copies, const void *data, size_t len);
+
+/* The wait's own, which is the caller's to free, or NULL. */
+struct jank_rec_copy *wait_copies__take(struct wait_copies *copies,
+					const struct jank_rec_wait *rec);
+void wait_copies__free(struct wait_copies *copies);
 
 #endif

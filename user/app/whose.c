@@ -19,16 +19,12 @@
 #define NAME_MAX   4096
 #define ROW_MAX	   8 /* of one file, when asking whether a name is needed */
 
-/* So often a thread's stack is read again, a block each, when it told nothing. */
-#define LOOK_MAX 4
-
 struct thread {
 	uint32_t tid;
 	struct jank_rec_wait rec;
 	char *exe;
 	uint64_t addresses[WHOSE_ADDRESS_MAX]; /* the wait's own, then return addresses */
 	size_t cnt;
-	unsigned look_cnt;
 	bool resolved;
 	const struct catalogue_row *row; /* once resolved */
 	UT_hash_handle hh;
@@ -129,6 +125,7 @@ size_t whose__addresses(const struct whose *whose, const struct wait_note *note,
 {
 	const struct code_opts exact = { .exact = true }, back = {};
 	uint32_t pid = note->rec.hdr.tgid;
+	const struct code_of of = { whose->sym, pid };
 	uint64_t words[WHOSE_ADDRESS_MAX * 4];
 	struct frame frame;
 	size_t cnt = 0, kept = 0;
@@ -136,7 +133,7 @@ size_t whose__addresses(const struct whose *whose, const struct wait_note *note,
 	for (size_t i = 0; i < note->cnt && cnt < sizeof(words) / sizeof(*words); i++)
 		if (symbolizer__code(whose->sym, pid, note->words[i], back, &frame))
 			words[cnt++] = note->words[i];
-	cnt = return_addresses__keep(pid, words, cnt);
+	cnt = return_addresses__keep(&of, words, cnt);
 	if (symbolizer__code(whose->sym, pid, note->rec.ip, exact, &frame))
 		ret[kept++] = note->rec.ip;
 	else
@@ -241,7 +238,7 @@ static bool open_exe(uint32_t pid, struct elffunc *ret)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
-	fd = openfile__path(path, NULL);
+	fd = openfile__link(path, NULL);
 	return fd >= 0 && !elffunc__open(fd, ret);
 }
 
@@ -266,7 +263,7 @@ static const struct catalogue_row *row_of_others(const struct whose *whose, uint
 	return name && !name->differ ? name->row : NULL;
 }
 
-/* A thread had gone on, or was gone, before its stack was read; or the program could not be opened any more. */
+/* No stack came with the thread's wait, or the program could not be opened any more. */
 static const struct catalogue_row *row_by_process(const struct whose *whose,
 						  const struct thread *thread,
 						  const struct catalogue_frame *frames, size_t cnt)
@@ -330,22 +327,6 @@ static size_t resolve(struct whose *whose, struct thread *thread, enum naming na
 	return cnt;
 }
 
-/*
- * The stack was read when the thread's wait was told of; by then it may have gone on, or that wait was under way before
- * we came, and told of at its end. After a block it sleeps there again, as a rule.
- */
-static bool look_again(const struct whose *whose, struct thread *thread)
-{
-	struct wait_note *note = wait_note__of_sleeper(&thread->rec, thread->exe);
-
-	thread->look_cnt++;
-	if (!note)
-		return false;
-	thread->cnt = whose__addresses(whose, note, thread->addresses);
-	wait_note__free(note);
-	return true;
-}
-
 const struct catalogue_row *whose__row(struct whose *whose, uint32_t pid, uint32_t tid,
 				       uint32_t loop)
 {
@@ -355,8 +336,6 @@ const struct catalogue_row *whose__row(struct whose *whose, uint32_t pid, uint32
 	if (!thread || thread->rec.loop != loop)
 		return row_of_program(whose, pid, loop) ?: row_of_others(whose, pid, loop);
 	if (!thread->resolved)
-		resolve(whose, thread, NAME_NEEDED, frames);
-	if (!thread->row && thread->look_cnt < LOOK_MAX && look_again(whose, thread))
 		resolve(whose, thread, NAME_NEEDED, frames);
 	return thread->row;
 }

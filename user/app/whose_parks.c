@@ -24,12 +24,13 @@ static size_t next_caller(const uint64_t *callees, size_t cnt, size_t from, uint
 static size_t set_chain(struct whose *whose, const struct wait_note *note, uint64_t *addresses,
 			size_t cnt, struct catalogue_frame *ret)
 {
+	const struct code_of of = { whose__symbolizer(whose), note->rec.hdr.tgid };
 	uint64_t callees[WHOSE_ADDRESS_MAX] = {};
 	struct frame frame;
 	size_t kept = 0;
 
 	for (size_t i = 1; i < cnt; i++)
-		callees[i] = return_addresses__callee(note->rec.hdr.tgid, addresses[i]);
+		callees[i] = return_addresses__callee(&of, addresses[i]);
 	for (size_t i = 0; i < cnt; kept++) {
 		struct code_opts opts = { .exact = i == 0, .named = true };
 
