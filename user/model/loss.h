@@ -25,7 +25,7 @@
 	X(JOURNAL, "unwritten_journal")		  /* the journal could not be written */           \
 	X(SKIPPED, "probes_skipped")		  /* one was under way on that CPU already */      \
 	X(NAMES, "names_cut_short")		  /* look-ups of names or lines took too long */   \
-	X(UNANSWERED, "reads_unanswered")	  /* a program's memory or file that takes for ever */ \
+	X(UNANSWERED, "reads_unanswered") /* a program's memory or file that takes for ever */     \
 	X(NO_MEMORY, "out_of_memory")
 
 #define USER_X_LOSS(NAME, key) LOSS_##NAME,

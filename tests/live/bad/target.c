@@ -16,6 +16,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -361,6 +362,52 @@ static void run_leases(char **argv)
 	run_countdown(code);
 }
 
+/* epoll_pwait without a signal mask, its stack pointer at sp; nothing is read or written there. */
+static __attribute__((noinline)) long wait_with_stack_at(int epfd, struct epoll_event *event,
+							 int ms, char *sp)
+{
+#ifdef __aarch64__
+	register long x0 __asm__("x0") = epfd;
+	register void *x1 __asm__("x1") = event;
+	register long x2 __asm__("x2") = 1, x3 __asm__("x3") = ms, x4 __asm__("x4") = 0,
+			 x5 __asm__("x5") = 8, x8 __asm__("x8") = SYS_epoll_pwait;
+
+	__asm__ volatile("mov x9, sp\n mov sp, %[sp]\n svc 0\n mov sp, x9"
+			 : "+r"(x0)
+			 : "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5), "r"(x8), [sp] "r"(sp)
+			 : "x9", "memory");
+	return x0;
+#else
+	register long r10 __asm__("r10") = ms, r8 __asm__("r8") = 0, r9 __asm__("r9") = 8;
+	long ret;
+
+	__asm__ volatile("mov %%rsp, %%r12\n mov %[sp], %%rsp\n syscall\n mov %%r12, %%rsp"
+			 : "=a"(ret)
+			 : "a"((long)SYS_epoll_pwait), "D"((long)epfd), "S"(event), "d"(1L),
+			   "r"(r10), "r"(r8), "r"(r9), [sp] "b"(sp)
+			 : "rcx", "r11", "r12", "memory");
+	return ret;
+#endif
+}
+
+/* farstack FILE [SLEEP_MS]: while it waits, and while its handler sleeps there, its stack pointer is in the file */
+static void run_farstack(char **argv)
+{
+	int fd = open(argv[0] ? argv[0] : "", O_RDONLY | O_CLOEXEC), epfd = open_epoll(false);
+	char *file = mmap(NULL, 16 * CODE_AT, PROT_READ, MAP_PRIVATE, fd, 0);
+	unsigned long ms = argv[0] ? number(argv, 1, 40) : 0;
+	int inner = open_epoll(false);
+	struct epoll_event event;
+
+	if (fd < 0 || file == MAP_FAILED)
+		die("farstack");
+	ready();
+	for (;;) {
+		wait_with_stack_at(epfd, &event, 10, file + 2 * CODE_AT);
+		wait_with_stack_at(inner, &event, (int)ms, file + CODE_AT);
+	}
+}
+
 static const struct mode {
 	const char *name;
 	void (*run)(char **argv);
@@ -368,8 +415,8 @@ static const struct mode {
 	{ "loop", run_one },	      { "storm", run_storm }, { "crowd", run_crowd },
 	{ "maps", run_maps },	      { "churn", run_churn }, { "exec", run_exec },
 	{ "headless", run_headless }, { "stuck", run_stuck }, { "spin", run_spin },
-	{ "code", run_code },	      { "hoard", run_hoard },
-	{ "leases", run_leases },
+	{ "code", run_code },	      { "hoard", run_hoard }, { "leases", run_leases },
+	{ "farstack", run_farstack },
 };
 
 int main(int argc, char **argv)

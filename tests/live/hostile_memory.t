@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Another user's program whose memory and files lie on a file system that never answers us: others are traced meanwhile."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import bad
+import fuse
+from bad import ok, skip
+
+NOBODY = 65534
+# A stuck tracer hangs for ever; two seconds are for stdout's patience, the rest for a loaded machine.
+END_S = 20
+BLOCKS = 5
+# count_down(rdi): mov %rdi,%rax; dec %rax; jne; ret
+COUNT_DOWN = bytes.fromhex("4889f848ffc875fbc3")
+PAGE = 4096
+
+
+def hangs(_pid, comm, _name, _opcode):
+    """No thread of the tracer's is ever answered."""
+    return comm.startswith("jankbpf")
+
+
+def attacker(exe, *args):
+    process = bad.start(["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", exe, *args],
+                        stdout=subprocess.PIPE, text=True)
+    line = process.stdout.readline()
+    if line != "ready\n":
+        raise RuntimeError(f"{args}: said {line!r}")
+    return process
+
+
+def trace_both(what, mounted, process, *args):
+    """The honest target has its blocks told meanwhile, and Ctrl-C ends it all."""
+    honest = bad.target("loop", 40)
+    tracer = bad.Tracer("--json", "-t", "10ms", "-p", process.pid, "-p", honest.pid, *args, wait=False)
+
+    def told():
+        return tracer.stdout().count(b'"pid":%d,' % honest.pid) >= BLOCKS
+
+    meanwhile = bad.wait_for(told, END_S)
+    tracer.process.send_signal(signal.SIGINT)
+    ended = bad.wait_for(lambda: tracer.process.poll() is not None, END_S)
+    if not ended:
+        mounted.end()  # not even SIGKILL ends whoever waits there
+    result = tracer.finish()
+    bad.end(honest)
+    ok(meanwhile, f"{what}: another program's blocks are told meanwhile", result)
+    ok(ended and result.status == 0, f"{what}: Ctrl-C ends it", result)
+    return result
+
+
+def main():
+    if not fuse.available():
+        return skip("a file system that never answers", "/dev/fuse can't be used here")
+    os.chmod(bad.SCRATCH, 0o755)
+    exe = bad.scratch("target")
+    shutil.copy(bad.TARGET, exe)
+    files = {"stack": bytes(16 * PAGE), "libuv.so.1": bytes(PAGE) + COUNT_DOWN.ljust(PAGE, b"\0")}
+    with fuse.Fuse(bad.scratch("mnt"), files, hangs) as mounted:
+        process = attacker(exe, "farstack", f"{mounted.path}/stack")
+        trace_both("a stack pointer in such a file", mounted, process)
+        bad.end(process)
+        if os.uname().machine != "x86_64":
+            return skip("code in such a file", "it is x86-64's")
+        process = attacker(exe, "code", f"{mounted.path}/libuv.so.1")
+        result = trace_both("code in such a file", mounted, process)
+        lost = (result.summary() or {}).get("lost", {})
+        ok(lost.get("reads_unanswered"), "what could not be read is told", result)
+        blocks = [b for b in result.blocks() if b["pid"] == process.pid]
+        ok(blocks and bad.exact(blocks), "its own blocks are told, too", result)
+        bad.end(process)
+    return None
+
+
+bad.need_tracing()
+main()
+bad.done()
