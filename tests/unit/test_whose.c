@@ -224,7 +224,7 @@ static void test_sleeper(const struct catalogue *cat, struct symbolizer *sym)
 	while (!__atomic_load_n(&tid, __ATOMIC_ACQUIRE))
 		usleep(1000);
 	ok(see_wait(tid, &rec), "a thread waits");
-	note = wait_note__of_memory(&rec, NULL);
+	note = wait_note__of_memory(&rec, exe);
 	ok(note && !whose__note(whose, note), "its stack is read");
 	wait_note__free(note);
 	row = whose__row(whose, getpid(), tid, JANK_LOOP_EPOLL);
