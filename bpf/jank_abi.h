@@ -408,7 +408,7 @@ _Static_assert(sizeof(struct jank_vblanks) == 8 + 16 * (256 + 64), "jank_vblanks
 /*
  * The registers as the DWARF of the architecture numbers them: of x86-64 rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to
  * r15, rip (psABI, figure 3.36); of arm64 x0 to x30, sp, pc (aadwarf64); of a 32-bit program (JANK_COPY_32BIT) the same
- * places, each by its 64-bit register's name (eip in rip's; of arm r0 to r15 in x0 to x15's, sp and pc in theirs, too).
+ * places, each by its 64-bit register's name (eip in rip's; of arm r0 to r14 in x0 to x14's, sp and pc in arm64's).
  */
 #define JANK_REG_MAX 33
 

@@ -4,6 +4,7 @@
  * there is no table, and must say so; it may never show another chain.
  */
 #include "symbol/unwind.h"
+#include "symbol/unwind_parts.h"
 #include "tests/capture.h"
 #include "tests/symbol_fixture.h"
 
@@ -165,8 +166,29 @@ static void test_build(const struct build *build)
 		test_mode(build, mode);
 }
 
+/* The registers of an architecture that this machine need not have, each with a value of its own. */
+static void test_begin(const char *name, uint16_t machine, unsigned sp, unsigned pc)
+{
+	static struct copy_event copy;
+	static struct unwound got;
+	struct walk w = { .copy = &copy, .ret = &got };
+
+	for (unsigned i = 0; i < JANK_REG_MAX; i++)
+		copy.rec.regs[i] = 0x10000 + i * 16;
+	if (machine == EM_ARM) /* the kernel has it in both */
+		copy.rec.regs[13] = copy.rec.regs[31];
+	walk__begin(&w, unwind_arch__of(machine));
+	is_uint(got.addresses[0], copy.rec.regs[pc], "%s: a walk begins where the thread was",
+		name);
+	is_uint(w.bottom, copy.rec.regs[sp], "%s: and at its stack pointer", name);
+}
+
 int main(void)
 {
+	test_begin("x86-64", EM_X86_64, 7, 16);
+	test_begin("i386", EM_386, 7, 16);
+	test_begin("arm64", EM_AARCH64, 31, 32);
+	test_begin("arm", EM_ARM, 31, 32);
 	scratch__init();
 	scratch__write_text("p.c", source);
 	for (size_t i = 0; i < sizeof(builds) / sizeof(*builds); i++)

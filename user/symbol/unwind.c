@@ -13,55 +13,76 @@
 
 #define FAR (64ull << 20) /* nothing of a stack lies as far above the stack pointer */
 
+/* Where the copy has a 32-bit register, by its number; of arm, only the pc lies elsewhere than its number says. */
+static const uint8_t copied_386[] = { 0, 2, 1, 3, 7, 6, 4, 5, 16 };
+static const uint8_t copied_arm[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 32 };
+
+/* All four on each machine, so that the tests of one see the others. */
+static const struct unwind_arch archs[] = {
+	{
+		.machine = EM_X86_64,
+		.word = 8,
+		.sp = 7,
+		.fp = 6,
+		.pc = 16,
+		.link = NO_REG,
+		.reg_cnt = 17,
+		.saved = 1 << 3 | 1 << 6 | 1 << 7 | 0xf << 12,
+		.pc_mask = UINT64_MAX,
+	},
+	{
+		.machine = EM_386,
+		.word = 4,
+		.sp = 4,
+		.fp = 5,
+		.pc = 8,
+		.link = NO_REG,
+		.reg_cnt = 9,
+		.saved = 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 7,
+		.pc_mask = UINT32_MAX,
+		.copied = copied_386,
+	},
+	{
+		.machine = EM_AARCH64,
+		.word = 8,
+		.sp = 31,
+		.fp = 29,
+		.pc = 32,
+		.link = 30,
+		.reg_cnt = 33,
+		.saved = 0x3ff80000 | 1ull << 31, /* x19 to x29, sp */
+		.pc_mask = (1ull << 48) - 1,
+	},
+	{
+		/* Its tables are others (.ARM.exidx), and its frame pointers of two kinds. */
+		.machine = EM_ARM,
+		.word = 4,
+		.sp = 13,
+		.fp = NO_REG,
+		.pc = 15,
+		.link = 14,
+		.reg_cnt = 16,
+		.pc_mask = UINT32_MAX - 1,
+		.copied = copied_arm,
+	},
+};
+
 #ifdef __aarch64__
-static const struct unwind_arch arch_64 = {
-	.machine = EM_AARCH64,
-	.word = 8,
-	.sp = 31,
-	.fp = 29,
-	.pc = 32,
-	.link = 30,
-	.reg_cnt = 33,
-	.saved = 0x3ff80000 | 1ull << 31, /* x19 to x29, sp */
-	.pc_mask = (1ull << 48) - 1,
-};
-/* Its tables are others (.ARM.exidx), and its frame pointers of two kinds. */
-static const struct unwind_arch arch_32 = {
-	.machine = EM_ARM,
-	.word = 4,
-	.sp = 13,
-	.fp = NO_REG,
-	.pc = 15,
-	.link = 14,
-	.reg_cnt = 16,
-	.pc_mask = UINT32_MAX - 1,
-};
+#define MACHINE_64 EM_AARCH64
+#define MACHINE_32 EM_ARM
 #else
-static const struct unwind_arch arch_64 = {
-	.machine = EM_X86_64,
-	.word = 8,
-	.sp = 7,
-	.fp = 6,
-	.pc = 16,
-	.link = NO_REG,
-	.reg_cnt = 17,
-	.saved = 1 << 3 | 1 << 6 | 1 << 7 | 0xf << 12,
-	.pc_mask = UINT64_MAX,
-};
-static const uint8_t copied_32[] = { 0, 2, 1, 3, 7, 6, 4, 5, 16 };
-static const struct unwind_arch arch_32 = {
-	.machine = EM_386,
-	.word = 4,
-	.sp = 4,
-	.fp = 5,
-	.pc = 8,
-	.link = NO_REG,
-	.reg_cnt = 9,
-	.saved = 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 7,
-	.pc_mask = UINT32_MAX,
-	.copied = copied_32,
-};
+#define MACHINE_64 EM_X86_64
+#define MACHINE_32 EM_386
 #endif
+
+const struct unwind_arch *unwind_arch__of(uint16_t machine)
+{
+	size_t i = 0;
+
+	while (archs[i].machine != machine)
+		i++;
+	return &archs[i];
+}
 
 /* In a page that could not be copied? A word lies in one page or two. */
 static bool in_hole(const struct walk *w, uint64_t off, unsigned size)
@@ -224,6 +245,8 @@ static enum unwind_step step(struct walk *w, uint64_t *pc)
 	w->by_fp = w->by_fp && !w->at.row.has_table;
 	if (w->at.row.has_table)
 		return unwind_table__step(w, pc);
+	if (w->arch->machine == EM_ARM)
+		return STEP_NONE; /* the rest reads instructions, of arm64 */
 	if (w->at.exact && unwind_signal__is_trampoline(w, &w->at))
 		return unwind_signal__step(w, pc);
 	return unwind_frame__step(w, pc);
@@ -266,28 +289,28 @@ static void walk(struct walk *w)
 	}
 }
 
-static void begin(struct walk *w)
+void walk__begin(struct walk *w, const struct unwind_arch *arch)
 {
 	const struct jank_rec_copy *rec = &w->copy->rec;
-	bool is_32 = rec->hdr.flags & JANK_COPY_32BIT;
 
-	w->arch = is_32 ? &arch_32 : &arch_64;
-	for (unsigned i = 0; i < w->arch->reg_cnt; i++)
-		walk__set(w, i, rec->regs[w->arch->copied ? w->arch->copied[i] : i]);
-	w->bottom = w->low = w->regs[w->arch->sp];
-	w->ret->addresses[0] = w->regs[w->arch->pc];
+	w->arch = arch;
+	for (unsigned i = 0; i < arch->reg_cnt; i++)
+		walk__set(w, i, rec->regs[arch->copied ? arch->copied[i] : i]);
+	w->bottom = w->low = w->regs[arch->sp];
+	w->ret->addresses[0] = w->regs[arch->pc];
 	w->ret->cnt = 1;
 }
 
 int symbolizer__unwind(struct symbolizer *sym, uint32_t pid, const struct copy_event *copy,
 		       struct unwound *ret)
 {
+	bool is_32 = copy->rec.hdr.flags & JANK_COPY_32BIT;
 	struct walk w = { .copy = copy, .ret = ret };
 
 	ret->module = NULL;
 	ret->used_sz = 0;
 	ret->end = STACK_END_NO_TABLE;
-	begin(&w);
+	walk__begin(&w, unwind_arch__of(is_32 ? MACHINE_32 : MACHINE_64));
 	w.env = &sym->env;
 	w.process = symbolizer__known(sym, pid);
 	if (w.process) {

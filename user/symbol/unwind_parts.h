@@ -54,6 +54,12 @@ enum unwind_step {
 	STEP_ENDS, /* nor does another: walk.why */
 };
 
+/* The instruction set of an EM_*: x86-64, i386, arm64 or arm. */
+const struct unwind_arch *unwind_arch__of(uint16_t machine);
+
+/* Takes the registers of the walk's copy: its first address is where the thread was. */
+void walk__begin(struct walk *w, const struct unwind_arch *arch);
+
 /* A word of memory, from the copy. False: outside, see `why`. */
 bool walk__read(struct walk *w, uint64_t addr, unsigned size, uint64_t *ret);
 bool walk__word(struct walk *w, uint64_t addr, uint64_t *ret);
