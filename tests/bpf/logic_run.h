@@ -41,6 +41,7 @@ static struct {
 		char bytes[JANK_COPY_MAX + 4096];
 	} recs[RECORD_MAX];
 	unsigned rec_cnt;
+	const char *const *needs; /* names of programs, up to a NULL; NULL: all of them */
 } logic;
 
 static int one, two; /* epoll descriptors */
@@ -74,6 +75,21 @@ static inline void logic__unload(void)
 	logic.skel = NULL;
 }
 
+/* Each loading verifies what it loads: seconds, in an emulated machine. A step by another program fails. */
+static inline void logic__choose(void)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, logic.skel->obj)
+	{
+		bool needed = !logic.needs;
+
+		for (size_t i = 0; logic.needs && logic.needs[i]; i++)
+			needed |= !strcmp(bpf_program__name(prog), logic.needs[i]);
+		bpf_program__set_autoload(prog, needed);
+	}
+}
+
 static inline bool logic__try_load(const struct jank_conf *conf)
 {
 	logic__unload();
@@ -81,6 +97,7 @@ static inline bool logic__try_load(const struct jank_conf *conf)
 	logic.skel = bpftest__open();
 	if (!logic.skel)
 		return false;
+	logic__choose();
 	*(struct jank_conf *)&logic.skel->rodata->jank_conf = *conf;
 	/* These programs may sleep, and may not name such a map; none gets as far as to use it. */
 	bpf_map__set_type(logic.skel->maps.jank_cgroups, BPF_MAP_TYPE_ARRAY);
@@ -188,11 +205,12 @@ static inline int logic__quiet(enum libbpf_print_level level, const char *fmt, v
 	return 0;
 }
 
-/* Loads the programs, or ends the test with why not. */
-static inline void logic__start(void)
+/* Loads the programs of these names, or ends the test with why not. */
+static inline void logic__start(const char *const *needs)
 {
 	struct jank_conf conf = logic__conf();
 
+	logic.needs = needs;
 	if (geteuid())
 		skip_all("needs root: BPF");
 	one = epoll_create1(EPOLL_CLOEXEC);
@@ -203,6 +221,8 @@ static inline void logic__start(void)
 		skip_all("this kernel has no programs that user space runs (5.14)");
 	logic__load(&conf);
 }
+
+#define LOGIC_START(...) logic__start((const char *const[]){ __VA_ARGS__, NULL })
 
 /* What main() returns. */
 static inline int logic__done(void)

@@ -208,7 +208,7 @@ static void test_collision(void)
 
 int main(void)
 {
-	logic__start();
+	LOGIC_START("logic_wait", "logic_sched");
 	test_copy();
 	test_off();
 	test_deeper();

@@ -125,7 +125,7 @@ static void test_binder(void)
 int main(void)
 {
 	place('f'); /* the descriptor that test_kinds needs is not to be a map's */
-	logic__start();
+	LOGIC_START("logic_kind");
 	test_kinds();
 	test_binder();
 	return logic__done();

@@ -89,7 +89,7 @@ static void test_inode(void)
 
 int main(void)
 {
-	logic__start();
+	LOGIC_START("logic_wait", "logic_sched", "logic_message");
 	test_take();
 	test_inode();
 	return logic__done();

@@ -224,7 +224,7 @@ static void test_worker(void)
 
 int main(void)
 {
-	logic__start();
+	LOGIC_START("logic_wait", "logic_sched", "logic_poll", "logic_park");
 	test_elsewhere();
 	test_any();
 	test_answer();

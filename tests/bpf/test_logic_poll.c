@@ -125,7 +125,7 @@ static void test_poll_evidence(void)
 
 int main(void)
 {
-	logic__start();
+	LOGIC_START("logic_wait", "logic_sched", "logic_poll");
 	test_poll();
 	test_poll_places();
 	test_poll_slop();

@@ -33,7 +33,7 @@ static uint32_t missed(uint32_t crtc, uint64_t start_ms, uint64_t end_ms)
 
 int main(void)
 {
-	logic__start();
+	LOGIC_START("logic_wait", "logic_vblank");
 	logic__begin();
 	is_uint(of(0).cnt, 0, "none at first");
 	for (uint32_t i = 1; i <= 3; i++)

@@ -218,7 +218,7 @@ static void test_looper_nested(void)
 
 int main(void)
 {
-	logic__start();
+	LOGIC_START("logic_wait", "logic_sched");
 	test_first();
 	test_nested();
 	test_other_loop();

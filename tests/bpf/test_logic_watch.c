@@ -285,7 +285,7 @@ static void test_tcp(int family)
 int main(void)
 {
 	dup2(STDIN_FILENO, THE_FD); /* before anything else takes the number */
-	logic__start();
+	LOGIC_START("logic_wait", "logic_sched", "logic_watch");
 	test_span();
 	test_short();
 	test_preempted();
