@@ -35,7 +35,10 @@ did() { # NAME COMMAND...
 	name=$1
 	shift
 	"$@" >/out/$name.out 2>/out/$name.err
-	echo $? >/out/$name.status
+	status=$?
+	hand-over
+	echo $status >/out/$name.status
+	hand-over
 }
 did alone /simjank $work --count 1
 """
@@ -101,17 +104,22 @@ def check_names(tap, what, blocks):
     tap.check("handle_busy" in busy, f"{what}: functions have names", busy)
 
 
-def check(tap, kernel, folder):
+def check(tap, kernel, folder, ended=True):
+    """Of a guest that ran out of time, what it came to."""
     for name in (*WAYS, "all"):
         left = Left(folder, name)
+        if not ended and not left.text("status"):
+            return tap.note(f"{kernel.name} ran out of time in {name}")
         what = f"{kernel.name}, {name}"
         tap.check(left.status == 0 and "s a 32-bit program" in left.err and "raw_syscalls" in left.err,
                   f"{what}: it says how waits are seen", left.status, left.err)
         check_truth(tap, what, left)
         check_names(tap, what, left.blocks())
     left = Left(folder, "uprobe")
-    tap.check(left.status == EXIT_CANNOT and "--backend kernel" in left.err,
-              f"{kernel.name}: --backend uprobe is refused, with the remedy", left.status, left.err)
+    if not ended:
+        return tap.note(f"{kernel.name} ran out of time in uprobe")
+    return tap.check(left.status == EXIT_CANNOT and "--backend kernel" in left.err,
+                     f"{kernel.name}: --backend uprobe is refused, with the remedy", left.status, left.err)
 
 
 def run(tap, name):
@@ -123,10 +131,11 @@ def run(tap, name):
             tap.skip(name, reason)
             return
         tap.note(f"{name}: {kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s")
-        if not tap.check(result.status == 0, f"{name} boots and comes to its end", result.why, result.last_lines()):
-            return
+        ended = tap.check(result.status == 0, f"{name} boots and comes to its end", result.why, result.last_lines())
         out = os.path.join(folder, "out")
-        if Left(out, "alone").status:
+        if not ended:
+            check(tap, kernel, out, False)
+        elif Left(out, "alone").status:
             tap.skip(name, f"it runs no 32-bit programs: {Left(out, 'alone').err.strip()}")
         else:
             check(tap, kernel, out)

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# What tests/vm/kernel.py has a guest do. It judges nothing: all goes to /out, each status to /out/statuses.
+# What tests/vm/kernel.py has a guest do. It judges nothing: all goes to /out, each status last, and from there to the
+# host at once, so that a guest that runs out of time has told what it did.
 . /settings # features, work, hang, clean: words of kernel.py
 
 did() { # NAME COMMAND...: its output to NAME.out and NAME.err
@@ -8,8 +9,10 @@ did() { # NAME COMMAND...: its output to NAME.out and NAME.err
 	shift
 	"$@" >"/out/$name.out" 2>"/out/$name.err"
 	status=$?
-	echo "$name $status" >>/out/statuses
-	echo "$name $status $(cut -d' ' -f1 /proc/uptime)" # the last of these is where a guest hung
+	hand-over
+	echo "$status" >"/out/$name.status"
+	hand-over
+	echo "$name $status $(cut -d' ' -f1 /proc/uptime)" # how long each took
 }
 
 trace() { # NAME OPTION...: jankbpf's OPTIONs, "--", simjank's

@@ -64,15 +64,19 @@ def feature_needs():
         return dict(re.findall(r"X\([A-Z_0-9]+,\s+([a-z_0-9]+),\s+(REQUIRED|OPTIONAL),", file.read()))
 
 
+def planned(kernel):
+    """All that guest.sh does, in its order."""
+    tests = sorted(map(os.path.basename, tests_of(guests.static(kernel.arch, ""))))
+    return ["doctor", "veristat", *TRUTHS, *("without-" + name for name in feature_needs()), "embedded", *tests]
+
+
 class Left:
     """What a guest left behind."""
 
     def __init__(self, folder):
         self.folder = folder
-        self.statuses = {}
-        for line in self.text("statuses").splitlines():
-            name, status = line.split()
-            self.statuses[name] = int(status)
+        self.statuses = {os.path.basename(path).rpartition(".")[0]: int(guests.text(path) or -1)
+                         for path in glob.glob(os.path.join(folder, "*.status"))}
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -190,16 +194,37 @@ def check_tests(tap, left):
                       left.said(name), text[-600:])
 
 
-def examine(tap, left, kernel, found):
-    check_doctor(tap, left, found)
-    check_verifier(tap, left, found)
+def examine(tap, left, kernel, found, names):
+    """Judges what is of these names. found["truths"] and found["without"] have the others not."""
+    found["lacks"] = {}
+    if "doctor" in names:
+        check_doctor(tap, left, found)
+    if "veristat" in names:
+        check_verifier(tap, left, found)
     found["truths"] = {}
-    for name, options in TRUTHS.items():
-        check_truth(tap, left, name, options, found["truths"].setdefault(name, {}))
+    for name in (name for name in TRUTHS if name in names):
+        check_truth(tap, left, name, TRUTHS[name], found["truths"].setdefault(name, {}))
     found["without"] = {feature: check_without(tap, left, feature, need, found["lacks"])
-                        for feature, need in feature_needs().items()}
-    check_embedded(tap, left, kernel, found["lacks"])
+                        for feature, need in feature_needs().items() if "without-" + feature in names}
+    if "embedded" in names:
+        check_embedded(tap, left, kernel, found["lacks"])
     check_tests(tap, left)
+
+
+def check_end(tap, left, kernel, result, found):
+    """What was done is judged whether or not the guest came to its end; all of it must be done if it did."""
+    names = planned(kernel)
+    done = [name for name in names if name in left.statuses]
+    found["ended"] = result.status == 0
+    found["done"] = f"{len(done)} of {len(names)}"
+    if found["ended"]:
+        tap.check(True, f"{kernel.release} boots and comes to its end")
+        examine(tap, left, kernel, found, names)
+        return
+    examine(tap, left, kernel, found, done)
+    at = next((name for name in names if name not in left.statuses), "its end")
+    what = "ran out of time" if result.status == qemu.HUNG else "died"
+    tap.check(False, f"{kernel.release} {what} in {at}, {found['done']} tests done", result.why, result.last_lines())
 
 
 def keep(name, found):
@@ -231,11 +256,11 @@ def main(name):
         keep(name, {"skipped": str(reason)})
         skip_all(f"{name}: {reason}")
     tap, left = Tap(), Left(folder)
-    tap.note(f"{name}: {kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s")
+    tap.note(f"{name}: {kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s, "
+             f"{result.waited_s:.1f} s of which it waited for a CPU")
     found = {"release": kernel.release, "up_s": round(result.up_s, 1), "run_s": round(result.run_s, 1),
-             "ended": result.status == 0}
-    if tap.check(found["ended"], f"{kernel.release} boots and comes to its end", result.why, result.last_lines()):
-        examine(tap, left, kernel, found)
+             "waited_s": round(result.waited_s, 1)}
+    check_end(tap, left, kernel, result, found)
     found["failed"] = tap.failed
     keep(name, found)
     tap.end()

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""One guest from its boot to its end, under a watchdog; what it left behind comes back as a tar file, through
-a virtio port: every kernel has that, be it built in, while some archives lack the modules of a disk."""
+"""One guest from its boot to its end, under a watchdog; what it left behind comes back as tar files, through
+a virtio port: every kernel has that, be it built in, while some archives lack the modules of a disk. What a guest
+hands over before its end (/bin/hand-over) is there even if it hangs, or dies."""
+import contextlib
 import dataclasses
 import fcntl
+import glob
 import os
 import re
 import shutil
@@ -31,6 +34,7 @@ HUNG, DIED = 124, 125
 LAST_LINES = 40
 SCRATCH_SIZE = 256 << 20 # sparse
 IOPS = 400 # as slow as disks are
+TICK_S = 1.0 # of the watchdog
 
 
 @dataclasses.dataclass
@@ -40,6 +44,7 @@ class Result:
     run_s: float
     console: str
     why: str = ""
+    waited_s: float = 0.0 # of run_s, for a CPU of this machine
 
     def last_lines(self):
         return "\n".join(self.console.splitlines()[-LAST_LINES:])
@@ -54,7 +59,7 @@ class Guest:
     modules: list = dataclasses.field(default_factory=list)
     forwards: list = None # (port here, port there); a list, even an empty one, gives it a network
     scratch: bool = False # a file system on a disk, at /var/tmp, where it can be had
-    timeout_s: float = 120
+    timeout_s: float = 120 # without the time that it waits for a CPU of this machine
     memory_mb: int = 1024
     append: str = ""
     cpu: str = "" # another than the machine's
@@ -67,12 +72,33 @@ def missing(arch):
     return None if shutil.which(MACHINES[arch][0]) else f"{MACHINES[arch][0]} is not installed"
 
 
+def try_slot(number):
+    """An open file that is locked, or None."""
+    file = open(os.path.join(kernels.cache_folder(), f"guest.{number}.lock"), "w", encoding="utf-8")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return file
+    except OSError:
+        file.close()
+        return None
+
+
+@contextlib.contextmanager
+def slot():
+    """As many guests at a time as there are CPUs: each takes one. Others wait here, whoever runs them."""
+    os.makedirs(kernels.cache_folder(), exist_ok=True)
+    file = None
+    while file is None:
+        file = next(filter(None, map(try_slot, range(os.cpu_count()))), None)
+        if file is None:
+            time.sleep(TICK_S)
+    with file:
+        yield
+
+
 def run(guest, out):
     """Boots the guest and waits for its end; the files that it left in /out are in the folder `out`."""
-    os.makedirs(kernels.cache_folder(), exist_ok=True)
-    with open(os.path.join(kernels.cache_folder(), "guest.lock"), "w", encoding="utf-8") as lock, \
-         tempfile.TemporaryDirectory(prefix="jank-vm-") as folder:
-        fcntl.flock(lock, fcntl.LOCK_EX) # one at a time: each takes all CPUs
+    with slot(), tempfile.TemporaryDirectory(prefix="jank-vm-") as folder:
         initrd, files, scratch = (os.path.join(folder, name) for name in ("initrd", "files", "scratch"))
         fit(guest)
         build(guest, initrd)
@@ -131,28 +157,57 @@ def command(guest, initrd, out, scratch):
     return [*words, "-append", " ".join(variables)]
 
 
+def waited_s(pid):
+    """How long a process has waited for a CPU by now: of its threads the one that waited most, which is the one that
+    runs the guest's CPUs. 0 where the kernel does not tell."""
+    most_ns = 0
+    for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
+        with contextlib.suppress(OSError, ValueError, IndexError), open(path, encoding="ascii") as file:
+            most_ns = max(most_ns, int(file.read().split()[1]))
+    return most_ns / 1e9
+
+
+class Watchdog(threading.Thread):
+    """Ends a guest that takes longer than it may. What it waits for a CPU of this machine is not its own time: else a
+    busy machine decides what is tested. All other time is, so that a guest that sleeps for ever ends, too."""
+
+    def __init__(self, process, timeout_s):
+        super().__init__(daemon=True)
+        self.process, self.timeout_s = process, timeout_s
+        self.begin = time.monotonic()
+        self.waited_s, self.fired = 0.0, False
+        self.over = threading.Event()
+
+    def run(self):
+        while not self.over.wait(TICK_S):
+            self.waited_s = max(self.waited_s, waited_s(self.process.pid))
+            if time.monotonic() - self.begin - self.waited_s > self.timeout_s:
+                self.fired = True
+                self.process.kill()
+                return
+
+
 def watch(guest, words):
-    begin = time.monotonic()
     qemu = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    watchdog = threading.Timer(guest.timeout_s, qemu.kill)
-    watchdog.start()
+    dog = Watchdog(qemu, guest.timeout_s)
+    dog.start()
     lines, up_s = [], 0.0
     try:
         for line in qemu.stdout:
             lines.append(line.decode(errors="replace").rstrip("\r\n"))
             if not up_s and lines[-1].startswith("guest: up "):
-                up_s = time.monotonic() - begin
+                up_s = time.monotonic() - dog.begin
             if guest.echo:
                 print(lines[-1], file=sys.stderr, flush=True)
         qemu.wait()
     finally:
-        hung = not watchdog.is_alive()
-        watchdog.cancel()
+        dog.over.set()
         if qemu.poll() is None:
             qemu.kill()
             qemu.wait()
-    result = Result(DIED, up_s, time.monotonic() - begin, "\n".join(lines))
-    if hung:
+        dog.join()
+    result = Result(DIED, up_s, time.monotonic() - dog.begin, "\n".join(lines), waited_s=dog.waited_s)
+    if dog.fired:
         result.status, result.why = HUNG, f"no end after {guest.timeout_s:g} s"
     elif qemu.returncode:
         result.why = f"qemu ended with status {qemu.returncode}"
@@ -164,22 +219,31 @@ def collect(result, files, out):
     os.makedirs(out, exist_ok=True)
     with open(os.path.join(out, "console"), "w", encoding="utf-8") as file:
         file.write(result.console + "\n")
+    unpack(files, out)
     if result.status == HUNG:
         return
     try:
-        with tarfile.open(files, "r:") as tar:
-            for member in tar.getmembers():
-                if member.isfile() and not re.search(r"^/|\.\.", member.name):
-                    extract(tar, member, out)
         with open(os.path.join(out, ".status"), encoding="utf-8") as file:
             result.status = int(file.read())
-    except (tarfile.TarError, OSError, ValueError):
+    except (OSError, ValueError):
         panic = re.search(r"Kernel panic[^\n]*", result.console)
         result.why = panic.group(0).strip() if panic else result.why or "the guest ended before its script did"
+
+
+def unpack(files, out):
+    """One tar file after the other, the last of which may be cut short: a file that is not whole is left out."""
+    with contextlib.suppress(tarfile.TarError, OSError), tarfile.open(files, "r:", ignore_zeros=True) as tar:
+        for member in tar:
+            if member.isfile() and not re.search(r"^/|\.\.", member.name):
+                extract(tar, member, out)
 
 
 def extract(tar, member, out):
     path = os.path.join(out, member.name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with tar.extractfile(member) as source, open(path, "wb") as file:
-        shutil.copyfileobj(source, file)
+    with tar.extractfile(member) as source:
+        data = source.read()
+    if len(data) != member.size:
+        raise tarfile.ReadError(f"{member.name} is cut short")
+    with open(path, "wb") as file:
+        file.write(data)
