@@ -31,6 +31,4 @@ live: compat32
 compat32-vm: static compat32 #: tests of 32-bit programs on other kernels, in virtual machines
 	$(Q)$(call RUN_TESTS,tests/vm/compat32.t)
 
-check-vm: compat32-vm
-
 .PHONY: compat32 compat32-vm
