@@ -53,3 +53,17 @@ def records(folder, name):
 
 def blocks(folder, name):
     return [record for record in records(folder, name) if record["type"] == "block"]
+
+
+def without_end(folder, name):
+    """The path of NAME.out's records less the block of the loop's last wait's end until the process's own: simjank tells
+    nothing of that time, and in an emulator it can be long."""
+    truth = records(folder, name + ".truth")
+    told_ns = max((each["end_ns"] for each in truth if each["type"] == "dispatch"), default=0)
+    end_ns = max((each["end_ns"] for each in truth), default=0)
+    path = os.path.join(folder, name + ".judged")
+    with open(path, "w", encoding="utf-8") as file:
+        for each in records(folder, name + ".out"):
+            if each["type"] != "block" or each["start_ns"] < told_ns or each["start_ns"] + each["duration_ns"] < end_ns:
+                file.write(json.dumps(each) + "\n")
+    return path

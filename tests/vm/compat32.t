@@ -93,7 +93,8 @@ def boot(kernel, folder):
 
 
 def check_truth(tap, what, left):
-    judge_truth(tap, what, left.path("truth"), left.path("out"), JUDGED, left.err)
+    judged = guests.without_end(*os.path.split(left.base))
+    judge_truth(tap, what, left.path("truth"), judged, JUDGED, left.err)
 
 
 def check_names(tap, what, blocks):

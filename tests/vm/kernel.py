@@ -130,24 +130,10 @@ def check_verifier(tap, left, found):
     tap.note(left.text("veristat.out"))
 
 
-def without_end(left, name):
-    """The records less the block of the loop's last wait's end until the process's own: simjank tells nothing of
-    that time, and in an emulator it can be long."""
-    truth = left.records(name + ".truth")
-    told_ns = max((each["end_ns"] for each in truth if each["type"] == "dispatch"), default=0)
-    end_ns = max((each["end_ns"] for each in truth), default=0)
-    path = left.path(name + ".judged")
-    with open(path, "w", encoding="utf-8") as file:
-        for each in left.records(name + ".out"):
-            if each["type"] != "block" or each["start_ns"] < told_ns or each["start_ns"] + each["duration_ns"] < end_ns:
-                file.write(json.dumps(each) + "\n")
-    return path
-
-
 def check_truth(tap, left, name, options, found):
     """truth.py's checks as ours; what they come to in `found`."""
     done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "truth.py"), left.path(name + ".truth"),
-                           without_end(left, name), *JUDGED, *options],
+                           guests.without_end(left.folder, name), *JUDGED, *options],
                           capture_output=True, text=True, timeout=60, check=False)
     checks = re.findall(r"^(ok|not ok) \d+ - (.*)", done.stdout, re.M)
     well = left.statuses.get(name) == 0 and done.returncode < 2
