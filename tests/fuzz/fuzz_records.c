@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
+#include "export/record.h"
 #include "export/sink.h"
 #include "model/blame.h"
 #include "model/chain.h"

@@ -4,10 +4,13 @@ JSON is easy to change. Its own records were JSON; its THREAD records (kind 5) c
 
 A count of [2^i, 2^(i+1)) ns is spread evenly over that time, to the octave's buckets by their widths: `log2` of a
 replay stays the same between 128 ns and 2^34 ns. The longest dispatch and the threshold's edge are not known (0).
+
+    journal_v1.py JOURNAL    prints it in today's version
 """
 import json
 import math
 import struct
+import sys
 
 import schema
 
@@ -38,11 +41,23 @@ def json_of(record):
     return value if isinstance(value, dict) else None
 
 
+def json_record(name, value):
+    """An old record of that JSON."""
+    body = json.dumps(value).encode()
+    body += b"\0" * (8 - len(body) % 8)
+    return struct.pack(REC, REC_SZ + len(body), OLD[name], 0, 0, 0, 0, 0, 0) + body
+
+
 def record_of(name, message, stamp=0):
     """A record of today."""
     body = message.SerializeToString()
     pad = -len(body) % 8
     return struct.pack(REC, REC_SZ + len(body) + pad, NEW[name], pad, stamp, 0, 0, 0, 0) + body + b"\0" * pad
+
+
+def message_of(record, name):
+    """The message of a record of today."""
+    return MESSAGE_CLASS[name].FromString(record[REC_SZ:len(record) - struct.unpack_from("<H", record, 6)[0]])
 
 
 def fill(message, value, keys=None):
@@ -232,3 +247,8 @@ def convert(journal):
     body = [each if isinstance(each, bytes) else answers(pending[each]) if last[each] == number else b""
             for number, each in enumerate(out)]
     return journal[:8] + struct.pack("<I", VERSION) + journal[12:HEADER_SZ] + b"".join(body) + rest
+
+
+if __name__ == "__main__":
+    with open(sys.argv[1], "rb") as file:
+        sys.stdout.buffer.write(convert(file.read()))

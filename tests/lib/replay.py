@@ -13,8 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 JANKBPF = os.path.realpath(os.environ.get("JANKBPF", os.path.join(ROOT, "jankbpf")))
 HEADER_SZ = 16
 NOBODY = 65534
-KINDS = {"loop": 1, "block": 2, "hang": 3, "stack": 4, "thread": 14, "exec": 6, "session": 0x8001,
-         "process": 0x8002, "load": 0x8003, "frames": 0x8004, "end": 0x8005, "message": 0x8006, "waited": 0x8007}
+KINDS = {"loop": 1, "block": 2, "hang": 3, "stack": 4, "thread": 14, "exec": 6}
 COST = ("bpf_ns", "bpf_runs", "ns_per_dispatch", "user_cpu_ns", "rss_kb")  # what a replay cannot know
 
 
@@ -96,14 +95,3 @@ def split_journal(content):
         found.append((kind, content[at:at + size]))
         at += size
     return content[:HEADER_SZ], found
-
-
-def json_record(kind, value):
-    """A record of the journal's own kinds."""
-    body = json.dumps(value).encode()
-    body += b"\0" * (8 - len(body) % 8)
-    return struct.pack("<IHHQIIII", 32 + len(body), KINDS[kind], 0, 0, 0, 0, 0, 0) + body
-
-
-def json_of(record):
-    return json.loads(record[32:].rstrip(b"\0"))

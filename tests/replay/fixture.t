@@ -19,7 +19,7 @@ MS = 1000000
 JUNK_ROUNDS = 60
 LOG = "looper-*.log"  # BlockCanary's: of blocks, not of hangs
 with open(os.path.join(HERE, "simjank.journal"), "rb") as file:
-    OLD_JOURNAL = file.read() # of before the histogram's finer buckets
+    OLD_JOURNAL = file.read()
 JOURNAL = journal_v1.convert(OLD_JOURNAL)
 with open(os.path.join(HERE, "simjank.jsonl"), encoding="utf-8") as file:
     WANT = replay.records(file.read())
@@ -188,66 +188,93 @@ def test_junk(tap, scratch):
 def test_hostile_names(tap, scratch):
     """Names are bytes of programs that nobody trusts."""
     evil = "\x1b[31mred\r\n\"'\\<b>\u202e\u2028"
-    header, records = replay.split_journal(JOURNAL)
+    names = {journal_v1.OLD[name]: name for name in ("frames", "process", "session", "waited")}
+    header, records = replay.split_journal(OLD_JOURNAL)
     changed = [header]
     for kind, record in records:
-        if kind in [replay.KINDS[name] for name in ("frames", "process", "session", "waited")]:
-            value = replay.json_of(record)
+        if kind in names:
+            value = journal_v1.json_of(record)
             for wait in value.get("spans", []) + value.get("links", []):
                 wait.update(process=evil, waited={"path": evil, "device": evil, "target": evil, "peer": evil})
             for frame in value.get("frames", ()):
                 frame.update(function=evil, module=evil, file=evil, line=1)
             value.update({key: evil for key in ("name", "exe", "cgroup", "kernel") if key in value})
-            name = {code: name for name, code in replay.KINDS.items()}[kind]
-            record = replay.json_record(name, value)
+            record = journal_v1.json_record(names[kind], value)
         changed.append(record)
-    changed.append(replay.json_record("end", {"elapsed_ns": 5, "lost": {evil: 3, "ring_full": 2}}))
-    journal = scratch.put("evil", b"".join(changed))
+    journal = scratch.put("evil", journal_v1.convert(b"".join(changed)))
     text = scratch.replay(journal)
     bad = [byte for byte in text.stdout if byte < 32 and byte != 10]
     tap.check(text.returncode == 0 and not bad, "no control byte of a name reaches the terminal", bad[:9])
     got = replay.records(scratch.replay("--json", journal).stdout)
     tap.check(got[0]["process"] == evil and got[0]["cause"]["frame"]["function"] == evil,
               "in JSON it is the name as it was", got[0]["process"])
-    tap.check(got[-1]["lost"] == {evil: 3, "ring_full": 2}, "losses, too", got[-1]["lost"])
+    paths = {sample["waited_for"].get("path") for block in got[:-1] for sample in block["samples"] if "waited_for" in sample}
+    tap.check(evil in paths, "names of waits, too", paths)
     folder = scratch.file("evil-kept")
     run = scratch.replay("--json", "-o", folder, journal)
     tap.check(run.returncode == 0 and len(glob.glob(os.path.join(folder, LOG))) == SUMMARY["blocks"],
               "-o takes them", run.stderr)
 
 
+def varint(number):
+    more = number >> 7
+    return bytes([number & 0x7f | (0x80 if more else 0)]) + (varint(more) if more else b"")
+
+
+def later_fields():
+    """Fields of numbers that no message has, of each wire type; text that would be noticed."""
+    text = "\x1b[31mevil".encode()
+    return (varint(900 << 3) + varint(7) + varint(901 << 3 | 1) + b"\xff" * 8 + varint(902 << 3 | 2) + varint(len(text)) + text +
+            varint(903 << 3 | 5) + b"\xff" * 4)
+
+
+def add_later_fields(message):
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            for each in value if field.label == field.LABEL_REPEATED else [value]:
+                add_later_fields(each)
+    message.MergeFromString(later_fields())
+
+
+def test_later_fields(tap, scratch):
+    """A later version adds fields, in any message."""
+    header, records = replay.split_journal(JOURNAL)
+    names = {code: name for name, code in journal_v1.NEW.items()}
+    changed, count, own = [header], 0, 0
+    for kind, record in records:
+        if kind in names:
+            message = journal_v1.message_of(record, names[kind])
+            add_later_fields(message)
+            record = journal_v1.record_of(names[kind], message)
+            count, own = count + record.count(later_fields()), own + 1
+        changed.append(record)
+    tap.check(own > 50 and count > 2 * own, "fields of a later version are in all messages", count, own)
+    same(tap, "they are ignored", scratch.replay("--json", scratch.put("later-fields", b"".join(changed))), WANT)
+    text = scratch.replay("-v", scratch.file("later-fields"))
+    tap.check(text.returncode == 0 and b"evil" not in text.stdout, "and not shown", text.stderr)
+
+
 def test_losses(tap, scratch):
     """Those of the recording and of the replay, each reason once."""
-    header, records = replay.split_journal(JOURNAL)
+    _, records = replay.split_journal(OLD_JOURNAL)
     bad = bytearray(next(record for kind, record in records if kind == replay.KINDS["block"]))
     bad[40] ^= 1
     unknown = bytearray(next(record for kind, record in records if kind == replay.KINDS["exec"]))
     unknown[4:6] = b"\x77\0"
-    body = b"".join(record for _, record in records)
-    end = replay.json_record("end", {"elapsed_ns": 5, "lost": {"bad_records": 1, "ring_full": 2}})
-    run = scratch.replay("--json", scratch.put("losses", header + body + bytes(bad) * 3 + bytes(unknown) + end))
+    end = journal_v1.json_record("end", {"elapsed_ns": 5, "lost": {"bad_records": 1, "ring_full": 2}})
+    journal = journal_v1.convert(OLD_JOURNAL + bytes(bad) * 3 + bytes(unknown) + end)
+    run = scratch.replay("--json", scratch.put("losses", journal))
     tap.check('"bad_records":3' in run.stdout.decode().replace(" ", "") and
               run.stdout.count(b"bad_records") == 1, "what both lost is told once", run.stdout[-900:])
     lost = replay.records(run.stdout)[-1]["lost"]
     tap.check(lost == {"bad_records": 3, "ring_full": 2, "unknown_records": 1}, "by reason", lost)
 
 
-def test_old(tap, scratch):
-    """THREAD records of kind 5 are unknown today: the blocks are there, and that counts are missing is said."""
-    run = scratch.replay("--json", scratch.put("old", OLD_JOURNAL))
-    got = replay.records(run.stdout)
-    olds = sum(kind == journal_v1.OLD_KIND for kind, _ in replay.split_journal(OLD_JOURNAL)[1])
-    tap.check(run.returncode == 0 and replay.ids(got) == replay.ids(WANT), "an old journal has all its blocks",
-              run.stderr)
-    tap.check(olds and got[-1]["lost"] == {**SUMMARY["lost"], "unknown_records": olds} and not got[-1]["loops"],
-              "  its counts are lost, which is told", got[-1])
-
-
 def test_counts(tap, scratch):
     """A converted record, and a new one beside it: dispatches of 1 to 1000 µs, threshold at 300."""
     header, records = replay.split_journal(JOURNAL)
     rest = [record for kind, record in records if kind != replay.KINDS["thread"]]
-    old = next(record for kind, record in replay.split_journal(OLD_JOURNAL)[1] if kind == journal_v1.OLD_KIND)
+    old = next(record for kind, record in replay.split_journal(OLD_JOURNAL)[1] if kind == journal_v1.OLD_THREAD)
     counts = [0] * journal_v1.OLD_BUCKETS
     for us in range(1, 1001):
         counts[(us * 1000).bit_length() - 1] += 1
@@ -268,14 +295,26 @@ def test_counts(tap, scratch):
               "a threshold is an edge, over it are as many as were counted", loop)
 
 
+def without(kinds, content):
+    header, records = replay.split_journal(content)
+    return header + b"".join(record for code, record in records if code not in kinds)
+
+
 def test_without(tap, scratch):
-    """Records of our own kinds that are not there."""
-    header, records = replay.split_journal(JOURNAL)
-    for kind, words, what in (("session", "lacks its session", "no session"), ("process", "", "no process"),
-                              ("load", "", "no load"), ("frames", "", "no names"), ("waited", "", "no waits' names"),
-                              ("end", "", "no end")):
-        rest = [record for code, record in records if code != replay.KINDS[kind]]
-        run = scratch.replay("--json", scratch.put("without", header + b"".join(rest)))
+    """Records of our own kinds that are not there, and messages that lack a part."""
+    old, new = journal_v1.OLD, journal_v1.NEW
+    for what, words, journal in (
+            ("no session", "lacks its session", without([new["Session"]], JOURNAL)),
+            ("no process", "", without([new["Process"]], JOURNAL)),
+            ("no load", "", journal_v1.convert(without([old["load"]], OLD_JOURNAL))),
+            ("no messages", "", journal_v1.convert(without([old["message"]], OLD_JOURNAL))),
+            ("no waits' names", "", journal_v1.convert(without([old["waited"]], OLD_JOURNAL))),
+            ("no answers", "", without([new["Answers"]], JOURNAL)),
+            ("no callers", "", without([new["Callers"]], JOURNAL)),
+            ("no names", "", without([new["Frames"]], JOURNAL)),
+            ("no end", "", without([new["End"]], JOURNAL)),
+            ("nothing of ours but the session", "", without([code for name, code in new.items() if name != "Session"], JOURNAL))):
+        run = scratch.replay("--json", scratch.put("without", journal))
         got = replay.records(run.stdout)
         want = [block["duration_ns"] for block in BLOCKS]
         have = [block["duration_ns"] for block in got[:-1] if block["cause"]["kind"] != "stopped"]
@@ -291,7 +330,8 @@ def test_refused(tap, scratch):
             ("no file", scratch.file("nowhere"), "No such file"),
             ("an empty file", scratch.put("empty", b""), "no journal of jankbpf: too short"),
             ("another file", scratch.put("other", b"#!/bin/sh\necho hello world\n"), "no journal of jankbpf"),
-            ("another version", scratch.put("later", JOURNAL[:8] + b"\2" + JOURNAL[9:]), "has version 2"),
+            ("an older version", scratch.put("older", OLD_JOURNAL), "has version 1, this program reads version 2"),
+            ("a later version", scratch.put("later", JOURNAL[:8] + b"\3" + JOURNAL[9:]), "has version 3"),
             ("a folder", folder, "not a regular file"), ("a device", "/dev/null", "not a regular file")):
         run = scratch.replay("--json", path)
         tap.check(run.returncode == 1 and not run.stdout and words in run.stderr and path in run.stderr and
@@ -320,8 +360,8 @@ def main():
     journal = scratch.put("journal", JOURNAL)
     for test in (test_same, test_threshold, test_options, test_text, test_output, test_schema, test_stdout):
         test(tap, scratch, journal)
-    for test in (test_torn, test_junk, test_hostile_names, test_losses, test_old, test_counts,
-                 test_without, test_refused):
+    for test in (test_torn, test_junk, test_hostile_names, test_later_fields, test_losses, test_counts, test_without,
+                 test_refused):
         test(tap, scratch)
     tap.end()
 

@@ -28,8 +28,8 @@ WANT = {
              "also_ready": [{"fd": 9, "fd_target": "eventfd 3", "events": "hup"}]},
 }
 with open(os.path.join(HERE, "simjank.journal"), "rb") as file:
-    HEADER, RECORDS = replay.split_journal(journal_v1.convert(file.read()))
-RECORDS = [(kind, record) for kind, record in RECORDS if kind not in (8, 0x8006)] # its own messages
+    HEADER, RECORDS = replay.split_journal(file.read())
+RECORDS = [(kind, record) for kind, record in RECORDS if kind not in (8, journal_v1.OLD["message"])]  # its own messages
 
 
 def raw_message(block, ready_got=1):
@@ -47,11 +47,11 @@ def journal_with(names, raw=raw_message):
         tid, start = struct.unpack_from("<I", record, 20)[0], struct.unpack_from("<Q", record, 32)[0]
         if kind in names and kind not in begun:
             begun.add(kind)
-            out += [raw(record), record, replay.json_record("message", {
+            out += [raw(record), record, journal_v1.json_record("message", {
                 "tid": tid, "start_ns": start, "hang": kind == "hang", **names[kind]})]
         else:
             out.append(record)
-    return HEADER + b"".join(out)
+    return journal_v1.convert(HEADER + b"".join(out))
 
 
 def messages(run):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is done to a recorded journal: names of the machine that recorded it are taken out, and causes that it cannot
-have are put in."""
+"""What is done to a recorded journal of version 1 (see ./record): names of the machine that recorded it are taken out, and
+causes that it cannot have are put in."""
 import copy
 import json
 import os
@@ -9,6 +9,7 @@ import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lib"))
+import journal_v1  # noqa: E402
 import replay  # noqa: E402
 
 BLOCK, HANG, STACK, WAIT_FOR, FACTS, OTHER = 2, 3, 4, 9, 10, 11
@@ -37,7 +38,7 @@ def strings(value, change):
 
 def own_pids(records):
     """Those whose processes were traced."""
-    return {replay.json_of(record)["pid"] for kind, record in records if kind == PROCESS}
+    return {journal_v1.json_of(record)["pid"] for kind, record in records if kind == PROCESS}
 
 
 def tasks_of(record):
@@ -112,7 +113,7 @@ class Cleaner:
                 record = bytearray(record)
                 self.raw(record, len(record) - COMM_SZ)
             elif kind >= SESSION:
-                before = replay.json_of(record)
+                before = journal_v1.json_of(record)
                 value = self.value(kind, copy.deepcopy(before))
                 record = record if value == before else repack(record, value)
             ret.append(record)
@@ -196,7 +197,7 @@ def moved_stack(stack, longest, state, place, address, syscall):
 
 def moved_callers(record, place, address):
     """What was found in copies of the stacks takes the place of their user part: so does the address."""
-    value = replay.json_of(record)
+    value = journal_v1.json_of(record)
     for stack in value["stacks"] if place == "user" else ():
         first, blank, rest = stack["addresses"].partition(" ")
         if stack["tid"] == value["tid"] and first:
@@ -208,7 +209,7 @@ def key_of(kind, record):
     """To which dispatch a record belongs: (tid, start)."""
     if kind in (BLOCK, HANG, STACK, FACTS):
         return struct.unpack_from("<I", record, 20)[0], struct.unpack_from("<Q", record, 32)[0]
-    value = replay.json_of(record)
+    value = journal_v1.json_of(record)
     return value.get("tid"), value.get("start_ns")
 
 
@@ -249,4 +250,4 @@ def given_one(kind, record, number, moved):
     if kind == CALLERS:
         return moved_callers(record, *moved[number][3:5])
     sets = {LOAD: LOADS, WAITED: WAITEDS, MESSAGE: MESSAGES, PROCESS: IDENTITIES}[kind]
-    return repack(record, {**replay.json_of(record), **sets[(number or 0) % len(sets)]})
+    return repack(record, {**journal_v1.json_of(record), **sets[(number or 0) % len(sets)]})
