@@ -46,7 +46,9 @@ static void test_schema(void)
 		ok(false, "records are valid, damaged ones are not: %s", strbuf__str(&out));
 	}
 	has_str(strbuf__str(&out), "13 valid records", "all were looked at");
-	ok(run(&out, "/usr/bin/python3 schema/generate.py .output/schema/descriptors.pb schema | cmp %s -",
+	ok(run(&out,
+	       "/usr/bin/python3 schema/generate.py .output/schema/descriptors.pb schema | cmp %s "
+	       "-",
 	       schema) == 0,
 	   "the binary's schema is what schema/generate.py prints, byte by byte");
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "schema/journal.pb-c.h"
 #include "tests/model_fixture.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
@@ -49,15 +50,42 @@ static struct journal_writer *writer(void)
 	return jw;
 }
 
-static int add_json(struct journal_writer *jw, enum journal_kind kind, const char *text)
+/* A message of about that many bytes: its name is all `letter`. */
+static int add_message(struct journal_writer *jw, enum journal_kind kind, char letter, size_t len)
 {
-	struct strbuf json = STRBUF_INIT;
+	Jankbpf__JournalProcess message = JANKBPF__JOURNAL_PROCESS__INIT;
+	char *name = calloc(len + 1, 1);
 	int res;
 
-	strbuf__adds(&json, text);
-	res = journal_writer__json(jw, kind, &json);
-	strbuf__free(&json);
+	if (!name)
+		abort();
+	memset(name, letter, len);
+	message.name = name;
+	res = journal_writer__message(jw, kind, &message.base);
+	free(name);
 	return res;
+}
+
+/* Whether the record holds the message of add_message. */
+static bool has_message(const struct jank_rec *rec, char letter, size_t len)
+{
+	Jankbpf__JournalProcess *message = (Jankbpf__JournalProcess *)journal__message(
+		rec, &jankbpf__journal_process__descriptor);
+	bool ret = message && message->name && strlen(message->name) == len;
+
+	for (size_t i = 0; ret && i < len; i++)
+		ret = message->name[i] == letter;
+	jankbpf__journal_process__free_unpacked(message, NULL);
+	return ret;
+}
+
+/* Whether a record that has no message gives one. */
+static bool has_any(const struct jank_rec *rec)
+{
+	ProtobufCMessage *message = journal__message(rec, &jankbpf__journal_process__descriptor);
+
+	protobuf_c_message_free_unpacked(message, NULL);
+	return message;
 }
 
 /* Reads the file to its end: the number of whole records, how it ended. */
@@ -89,24 +117,27 @@ static void test_round_trip(void)
 	struct err err = { 0 };
 	struct stat st;
 
-	is_int(add_json(jw, JOURNAL_SESSION, "{\"a\":1}"), 0, "JSON is added");
+	is_int(add_message(jw, JOURNAL_SESSION, 'a', 3), 0, "a message is added");
 	is_int(journal_writer__raw(jw, &stack, stack.rec.hdr.size), 0, "a raw record");
 	is_int(journal_writer__raw(jw, &block, sizeof(block)), 0, "another one");
-	is_int(add_json(jw, JOURNAL_END, "12345678"), 0, "JSON of 8 bytes");
+	is_int(add_message(jw, JOURNAL_END, 'e', 6), 0, "a message of 8 bytes");
+	is_int(add_message(jw, JOURNAL_PROCESS, 0, 0), 0, "a message of an empty name");
 	journal_writer__free(jw);
 	ok(!stat(path, &st) && (st.st_mode & 0777) == 0600, "its file is for its owner only");
 	is_int(journal_reader__new(path, &jr, &err), 0, "it can be read");
 	for (int pass = 0; pass < 2; pass++) {
 		is_int(journal_reader__next(jr, &rec), 1, "the first record");
 		ok(rec->kind == JOURNAL_SESSION && rec->size % 8 == 0, "is the first");
-		is_str(journal__json(rec), "{\"a\":1}", "with its JSON");
+		ok(has_message(rec, 'a', 3), "with its message, without what pads it");
 		is_int(journal_reader__next(jr, &rec), 1, "the second");
 		is_mem(rec, &stack, stack.rec.hdr.size, "is the stack");
-		is_str(journal__json(rec), "", "which is no JSON");
+		ok(!has_any(rec), "which holds no message");
 		is_int(journal_reader__next(jr, &rec), 1, "the third");
 		is_mem(rec, &block, sizeof(block), "is the block");
 		is_int(journal_reader__next(jr, &rec), 1, "the fourth");
-		is_str(journal__json(rec), "12345678", "has room for its NUL");
+		ok(has_message(rec, 'e', 6) && rec->size == sizeof(*rec) + 8, "needs no padding");
+		is_int(journal_reader__next(jr, &rec), 1, "the fifth");
+		ok(has_message(rec, 0, 0), "has its empty name");
 		is_int(journal_reader__next(jr, &rec), 0, "then it ends");
 		is_int(journal_reader__rewind(jr), 0, "and begins anew");
 	}
@@ -119,51 +150,38 @@ static void test_round_trip(void)
 static void test_large(void)
 {
 	struct journal_writer *jw = writer();
-	struct strbuf json = STRBUF_INIT;
 	const struct jank_rec *rec;
 	struct journal_reader *jr;
 	struct err err = { 0 };
 	size_t len = 0;
 	bool same = true;
 
-	for (int i = 0; i < 40; i++) {
-		strbuf__reset(&json);
-		for (int j = 0; j < i * 997; j++)
-			strbuf__addf(&json, "%d,", i);
-		journal_writer__json(jw, JOURNAL_FRAMES, &json);
-	}
+	for (int i = 0; i < 40; i++)
+		add_message(jw, JOURNAL_FRAMES, (char)('A' + i), (size_t)i * 2991);
 	journal_writer__free(jw);
 	journal_reader__new(path, &jr, &err);
 	for (int i = 0; i < 40; i++) {
 		if (journal_reader__next(jr, &rec) != 1)
 			break;
 		len += rec->size;
-		same &= strlen(journal__json(rec)) == (size_t)i * 997 * (i < 10 ? 2 : 3);
+		same &= has_message(rec, (char)('A' + i), (size_t)i * 2991);
 		same &= (uintptr_t)rec % 8 == 0;
 	}
 	ok(same && len > 2 << 20, "records come back whole and aligned from %zu bytes", len);
 	is_int(journal_reader__next(jr, &rec), 0, "all of them");
 	journal_reader__free(jr);
-	strbuf__free(&json);
 }
 
 static void test_too_large(void)
 {
 	struct journal_writer *jw = writer();
-	struct strbuf json = STRBUF_INIT;
 	int end;
 
-	while (json.len < (1 << 20) - 40)
-		strbuf__addc(&json, 'x');
-	is_int(journal_writer__json(jw, JOURNAL_FRAMES, &json), 0, "JSON of a megabyte is taken");
-	strbuf__addf(&json, "%50s", "");
-	is_int(journal_writer__json(jw, JOURNAL_FRAMES, &json), -EMSGSIZE, "more is refused");
-	json.failed = true;
-	is_int(journal_writer__json(jw, JOURNAL_FRAMES, &json), -ENOMEM,
-	       "so is what is incomplete");
+	is_int(add_message(jw, JOURNAL_FRAMES, 'x', (1 << 20) - 40), 0,
+	       "a message of a megabyte is taken");
+	is_int(add_message(jw, JOURNAL_FRAMES, 'x', (1 << 20) + 10), -EMSGSIZE, "more is refused");
 	journal_writer__free(jw);
 	ok(count_records(&end) == 1 && !end, "what was refused left no trace");
-	strbuf__free(&json);
 }
 
 /* A small journal's bytes, and where its records end. */
@@ -173,9 +191,9 @@ static void small_journal(struct strbuf *bytes, size_t ends[], unsigned *cnt)
 	struct journal_writer *jw = writer();
 	size_t at = HEADER_SZ;
 
-	add_json(jw, JOURNAL_SESSION, "{\"threshold_ns\":1}");
+	add_message(jw, JOURNAL_SESSION, 's', 14);
 	journal_writer__raw(jw, &stack, stack.rec.hdr.size);
-	add_json(jw, JOURNAL_END, "{}");
+	add_message(jw, JOURNAL_END, 'e', 2);
 	journal_writer__free(jw);
 	slurp(bytes);
 	for (*cnt = 0; at < bytes->len; (*cnt)++) {
@@ -241,7 +259,7 @@ static void test_foreign(void)
 	bytes.data[7] = '\0';
 	bytes.data[8] = JANK_ABI_VERSION + 1;
 	spew(bytes.data, bytes.len);
-	is_refused("has version 2, this program reads version 1", "a later version");
+	is_refused("has version 3, this program reads version 2", "a later version");
 	bytes.data[8] = JANK_ABI_VERSION;
 	bytes.data[12] = HEADER_SZ + 8;
 	spew(bytes.data, bytes.len);
@@ -308,21 +326,35 @@ static void test_bare(void)
 	ok(count_records(&end) == 1 && !end, "a header alone is a record");
 }
 
-/* JSON that does not end within its record. */
-static void test_json_end(void)
+/* What is no message of its kind, or pads more than there is. */
+static void test_bad_message(void)
 {
-	struct jank_rec *rec = calloc(1, 48);
+	static const uint8_t bodies[][8] = {
+		{ 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff }, /* a tag of no end */
+		{ 4 << 3 | 2, 200, 'x' }, /* a name longer than the record */
+		{ 4 << 3 | 2, 0xff, 0xff, 0xff, 0xff, 0x0f, 'x' },    /* of 4 GiB */
+		{ 1 << 3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff }, /* a number of no end */
+		{ 1 << 3 | 7, 1 },				      /* no such wire type */
+	};
+	struct jank_rec *rec = calloc(1, 40);
 
-	*rec = fixture__hdr(JOURNAL_LOAD, 48, 0);
-	memset(rec + 1, 'x', 16);
-	is_str(journal__json(rec), "", "JSON without its NUL is none");
-	((char *)rec)[47] = '\0';
-	is_uint(strlen(journal__json(rec)), 15, "with it, it is");
+	for (size_t i = 0; i < sizeof(bodies) / sizeof(*bodies); i++) {
+		*rec = fixture__hdr(JOURNAL_PROCESS, 40, 0);
+		memcpy(rec + 1, bodies[i], 8);
+		ok(!has_any(rec), "body %zu holds no message", i);
+	}
+	memcpy(rec + 1, (const uint8_t[8]){ 4 << 3 | 2, 2, 'a', 'a' }, 8);
+	rec->flags = 4;
+	ok(has_message(rec, 'a', 2), "a short one does");
+	rec->flags = 9;
+	ok(!has_any(rec), "padding beyond its body does not");
+	rec->flags = UINT16_MAX;
+	ok(!has_any(rec), "by far");
+	rec->flags = 0;
 	rec->size = sizeof(*rec);
-	is_str(journal__json(rec), "", "a record without a body has none");
+	ok(has_any(rec), "a record without a body holds a message without fields");
 	rec->kind = JANK_REC_EXEC;
-	rec->size = 48;
-	is_str(journal__json(rec), "", "nor have the kernel's records");
+	ok(!has_any(rec), "the kernel's records hold none");
 	free(rec);
 }
 
@@ -341,7 +373,7 @@ static void test_full(void)
 	struct journal_writer *jw = writer();
 	int end, first;
 
-	add_json(jw, JOURNAL_SESSION, "{}");
+	add_message(jw, JOURNAL_SESSION, 's', 2);
 	is_int(journal_writer__flush(jw), 0, "a first flush");
 	limit_files(1000);
 	for (int i = 0; i < 3; i++)
@@ -370,8 +402,8 @@ static void test_full_header(void)
 
 	limit_files(10);
 	jw = writer();
-	add_json(jw, JOURNAL_SESSION, "{}");
-	add_json(jw, JOURNAL_PROCESS, "{}");
+	add_message(jw, JOURNAL_SESSION, 's', 2);
+	add_message(jw, JOURNAL_PROCESS, 's', 2);
 	is_int(journal_writer__flush(jw), -EFBIG, "no room for the header");
 	for (size_t put = 0; put < 8 * FLUSH_AT; put += sizeof(block), cnt++)
 		failures += journal_writer__raw(jw, &block, sizeof(block)) != 0;
@@ -426,7 +458,7 @@ int main(void)
 	test_places();
 	test_bad_sizes();
 	test_bare();
-	test_json_end();
+	test_bad_message();
 	test_full();
 	test_full_header();
 	test_full_disk();

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * From a record's values to names: by a catalogue's rows in a living C++ program, by epoll in this one. What
- * can't be had stays absent; what was had comes back from a journal.
+ * can't be had stays absent. How it comes back from a journal: test_answers_block.c.
  */
 #include "app/message_names.h"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-#include "app/recorded.h"
-#include "app/recorder.h"
 #include "base/file.h"
 #include "tests/model_fixture.h"
 #include "tests/symbol_fixture.h"
@@ -285,90 +283,6 @@ static void test_reused(void)
 	close(ep);
 }
 
-/* Through a journal and back. */
-static void test_journal(void)
-{
-	const char *path = scratch__path("journal");
-	struct block *block = marked(0), *again = marked(0);
-	struct journal_writer *jw = NULL;
-	struct journal_reader *jr = NULL;
-	struct recorded *recorded = recorded__new();
-	const struct jank_rec *rec;
-	struct recorder *recorder;
-	struct message *m = block->message;
-
-	m->what = strdup("wh\"at\n");
-	m->handler = (struct message_name){ strdup("H"), strdup("/lib/h.so"), 0 };
-	m->callback = (struct message_name){ NULL, strdup("/lib/c.so"), 4660 };
-	m->fd = (struct message_fd){ 8, 0x11, strdup("tcp a->b") };
-	m->also[m->also_cnt++] = (struct message_fd){ 9, 0, NULL };
-	m->ready_cnt = 5;
-	m->was_queued = true;
-	m->queued_ns = 35;
-	if (journal_writer__new(path, &jw, NULL))
-		abort();
-	recorder = recorder__new(jw);
-	is_int(recorder__message(recorder, block), 0, "a message is written");
-	recorder__free(recorder);
-	journal_writer__free(jw);
-	if (journal_reader__new(path, &jr, NULL))
-		abort();
-	while (journal_reader__next(jr, &rec) > 0)
-		is_int(recorded__add(recorded, rec), 0, "and read");
-	journal_reader__free(jr);
-	is_int(recorded__message(recorded, again), 0, "its block gets it");
-	m = again->message;
-	is_str(m->what, "wh\"at\n", "what it was");
-	ok(!strcmp(m->handler.symbol, "H") && !strcmp(m->handler.module, "/lib/h.so"),
-	   "its handler");
-	ok(!m->callback.symbol && m->callback.offset == 4660, "its callback without a name");
-	ok(!m->source.symbol && !m->source.module, "no source");
-	ok(m->fd.fd == 8 && m->fd.events == 0x11 && !strcmp(m->fd.target, "tcp a->b"),
-	   "its descriptor");
-	ok(m->also_cnt == 1 && m->also[0].fd == 9 && m->ready_cnt == 5, "the others");
-	ok(m->was_queued && m->queued_ns == 35, "and how long it waited");
-	block__free(again);
-	again = marked(0);
-	again->start_ns++;
-	recorded__message(recorded, again);
-	ok(!message__is_known(again->message), "another block's has none");
-	block__free(again);
-	block__free(block);
-	recorded__free(recorded);
-}
-
-static void test_bad_journal(void)
-{
-	static const char *const texts[] = {
-		"{\"tid\":1,\"start_ns\":5}",
-		"{\"tid\":1,\"start_ns\":5,\"what\":7,\"handler\":\"x\",\"fds\":{},\"queued_ns\":-"
-		"1}",
-		"{\"tid\":1,\"start_ns\":5,\"fds\":[{\"fd\":99999999999},{},{},{},{},{},7,\"x\"]}",
-		"{\"tid\":1,\"start_ns\":5,\"fds\":[7],\"ready_cnt\":-1,\"handler\":{\"symbol\":[]}"
-		"}",
-	};
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		struct recorded *recorded = recorded__new();
-		struct {
-			struct jank_rec hdr;
-			char json[160];
-		} rec = { .hdr = { .size = sizeof(rec), .kind = JOURNAL_MESSAGE } };
-		struct block *block = marked(0);
-
-		block->tid = 1;
-		block->start_ns = 5;
-		strcpy(rec.json, texts[i]);
-		is_int(recorded__add(recorded, &rec.hdr), 0, "text %zu is taken", i);
-		recorded__message(recorded, block);
-		ok(block->message->fd.fd == -1 && !block->message->what &&
-			   !block->message->was_queued && block->message->also_cnt < JANK_READY_MAX,
-		   "and says nothing");
-		block__free(block);
-		recorded__free(recorded);
-	}
-}
-
 int main(void)
 {
 	const char *files[1];
@@ -390,8 +304,6 @@ int main(void)
 	test_check();
 	test_epoll();
 	test_reused();
-	test_journal();
-	test_bad_journal();
 	fixture__stop(&fx);
 	symbolizer__free(names.symbolizer);
 	catalogue__close(cat);

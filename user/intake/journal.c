@@ -253,7 +253,7 @@ int journal_reader__next(struct journal_reader *jr, const struct jank_rec **ret)
 ProtobufCMessage *journal__message(const struct jank_rec *rec,
 				   const ProtobufCMessageDescriptor *descriptor)
 {
-	if (rec->size < sizeof(*rec) + rec->flags)
+	if (rec->kind < JOURNAL_FIRST || rec->size < sizeof(*rec) + rec->flags)
 		return NULL;
 	return protobuf_c_message_unpack(descriptor, NULL, rec->size - sizeof(*rec) - rec->flags,
 					 (const uint8_t *)(rec + 1));

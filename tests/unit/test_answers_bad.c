@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Answers that somebody made up, or that lack fields: what does not fit is refused or ignored. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/answers.h"
+#include "intake/journal.h"
+#include "schema/journal.pb-c.h"
+#include "tests/tap.h"
+
+#define SET(message, field, value) ((message)->has_##field = true, (message)->field = (value))
+
+/* Adds a message as a record of that kind; 0, -EBADMSG or -ENOMEM. */
+static int add(struct answers *a, uint16_t kind, const void *message)
+{
+	size_t len = protobuf_c_message_get_packed_size(message), pad = -len % 8;
+	struct jank_rec *rec = calloc(1, sizeof(*rec) + len + pad);
+	int res;
+
+	*rec = (struct jank_rec){ .size = sizeof(*rec) + len + pad, .kind = kind, .flags = pad };
+	protobuf_c_message_pack(message, (uint8_t *)(rec + 1));
+	res = answers__add(a, rec);
+	free(rec);
+	return res;
+}
+
+static int add_bytes(struct answers *a, uint16_t kind, const char *bytes, size_t len)
+{
+	size_t pad = -len % 8;
+	struct jank_rec *rec = calloc(1, sizeof(*rec) + len + pad);
+	int res;
+
+	*rec = (struct jank_rec){ .size = sizeof(*rec) + len + pad, .kind = kind, .flags = pad };
+	memcpy(rec + 1, bytes, len);
+	res = answers__add(a, rec);
+	free(rec);
+	return res;
+}
+
+static void test_bad_bytes(void)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+	} rows[] = {
+		{ "\xff", 1 },	       /* a tag cut short */
+		{ "\x08", 1 },	       /* a number that is not there */
+		{ "\x08\xff\xff", 3 }, /* one cut short */
+		{ "\x0a\x05x", 3 },    /* bytes beyond the record */
+		{ "\x0a\xff\xff\xff\xff\x0f", 6 },
+		{ "\x0d\x01", 2 }, /* 32 bits cut short */
+		{ "\x09\x01", 2 }, /* 64 bits */
+		{ "\x0b", 1 },	   /* a group: no such wire type */
+		{ "\x0f", 1 },
+		{ "\x00\x01", 2 }, /* field 0 */
+		{ "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12 },
+	};
+	struct answers *a = answers__new();
+
+	for (uint16_t kind = JOURNAL_SESSION; kind <= JOURNAL_END; kind++)
+		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+			is_int(add_bytes(a, kind, rows[i].bytes, rows[i].len), -EBADMSG,
+			       "kind %x: bytes %zu are bad", kind, i);
+	ok(!answers__session(a)->known && !answers__process(a, 1), "nothing of it is known");
+	is_int(add_bytes(a, JANK_REC_BLOCK, "\xff", 1), 0, "the kernel's records are none of ours");
+	is_int(add_bytes(a, 0x8fff, "\xff", 1), 0, "nor are those of a later version");
+	for (uint16_t kind = 0x8001; kind <= 0x8008; kind++)
+		is_int(add_bytes(a, kind, "{}", 2), 0, "nor are those of version 1");
+	answers__free(a);
+	answers__free(NULL);
+}
+
+/* Well-formed, but nothing is in it. */
+static void test_empty(void)
+{
+	struct jank_rec_block rec = { .start_ns = 0 };
+	uint64_t address = 0x10;
+	struct stack stack = { .addresses = &address, .user_cnt = 1 };
+	struct answers *a = answers__new();
+	struct machine_load load;
+	struct host_info memory = { .mem_total_kb = 9 };
+	struct missed_frames frames;
+	struct block_loss *lost;
+	int64_t offset;
+	size_t cnt;
+
+	for (uint16_t kind = JOURNAL_SESSION; kind <= JOURNAL_END; kind++)
+		is_int(add_bytes(a, kind, "", 0), 0, "kind %x without a field", kind);
+	ok(!answers__session(a)->threshold_ns && !answers__session(a)->host.name,
+	   "a session says nothing");
+	ok(answers__process(a, 0) && !answers__process(a, 0)->name &&
+		   answers__process(a, 0)->uid == UID_UNKNOWN,
+	   "a process is number 0 without a name");
+	ok(answers__load(a, &rec, &load, &memory, &offset) && load.total_pct == -1 &&
+		   memory.mem_total_kb == 9,
+	   "a load is unknown");
+	answers__display(a, &rec, &frames);
+	ok(!frames.missed && !answers__loop(a, &rec) && !answers__left_out(a, &rec),
+	   "so are frames and loop");
+	is_int(answers__name(a, 0, &stack), 0, "frames without a frame");
+	ok(stack.frame_cnt == 1 && stack.frames[0].address == 0x10, "leave the address bare");
+	is_int(answers__losses(a, &lost, &cnt), 0, "an end without losses");
+	ok(!cnt && !lost, "has none");
+	free(stack.frames);
+	answers__free(a);
+}
+
+/* Frames of one address: their number is bounded; flags that they lack are false. */
+static void test_bounds(void)
+{
+	enum { MANY = 10001 };
+	uint64_t addresses[] = { 0x10, 0x20 };
+	struct stack stack = { .addresses = addresses, .user_cnt = 2 };
+	Jankbpf__JournalFrames message = JANKBPF__JOURNAL_FRAMES__INIT;
+	Jankbpf__Frame frame = JANKBPF__FRAME__INIT, *frames[MANY];
+	struct answers *a = answers__new();
+	protobuf_c_boolean app = true;
+
+	for (int i = 0; i < MANY; i++)
+		frames[i] = &frame;
+	SET(&message, pid, 1);
+	SET(&message, key, answers__native_key(0x10, true));
+	message.frames = frames;
+	message.n_frames = MANY;
+	message.app = &app;
+	message.n_app = 1;
+	is_int(add(a, JOURNAL_FRAMES, &message), 0, "10001 frames at one address");
+	message.key = 0x20;
+	message.n_frames = message.n_app = 0;
+	is_int(add(a, JOURNAL_FRAMES, &message), 0, "none at another");
+	is_int(answers__name(a, 1, &stack), 0, "they name a stack");
+	is_uint(stack.frame_cnt, ANSWERS_INLINED_MAX + 1, "become %d; none become the bare address",
+		ANSWERS_INLINED_MAX);
+	ok(stack.frames[0].app && !stack.frames[1].app, "a flag too few is no");
+	free(stack.frames);
+	answers__free(a);
+}
+
+/* The last of one kind counts, and what the former ones said is not used any more. */
+static void test_repeated(void)
+{
+	Jankbpf__JournalSession session = JANKBPF__JOURNAL_SESSION__INIT;
+	Jankbpf__JournalProcess process = JANKBPF__JOURNAL_PROCESS__INIT;
+	Jankbpf__JournalEnd end = JANKBPF__JOURNAL_END__INIT;
+	Jankbpf__Host name = JANKBPF__HOST__INIT;
+	struct answers *a = answers__new();
+
+	session.host = &name;
+	SET(&process, pid, 1);
+	for (int i = 0; i < 3; i++) {
+		name.name = process.name = (char *)(i < 2 ? "old" : "new");
+		SET(&end, elapsed_ns, i);
+		add(a, JOURNAL_SESSION, &session);
+		add(a, JOURNAL_PROCESS, &process);
+		add(a, JOURNAL_END, &end);
+	}
+	is_str(answers__session(a)->host.name, "new", "the last session counts");
+	is_str(answers__process(a, 1)->name, "new", "the last of a process, too");
+	is_uint(answers__session(a)->elapsed_ns, 2, "and the last end");
+	answers__free(a);
+}
+
+int main(void)
+{
+	test_bad_bytes();
+	test_empty();
+	test_bounds();
+	test_repeated();
+	return tap__done();
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What only the living machine knew of a block comes back from a journal: names of waits, its message, its callers. */
+#include <unistd.h>
+
+#include "app/answers.h"
+#include "app/answers_parts.h"
+#include "app/answers_writer.h"
+#include "export/record.h"
+#include "intake/journal.h"
+#include "tests/export_fixture.h"
+#include "tests/tap.h"
+
+#define SET(message, field, value) ((message)->has_##field = true, (message)->field = (value))
+
+static char path[] = "/tmp/jank-answers-XXXXXX";
+
+static void drop(char **text)
+{
+	free(*text);
+	*text = NULL;
+}
+
+static void unname_waited(struct waited *waited)
+{
+	if (!waited)
+		return;
+	drop(&waited->target);
+	drop(&waited->path);
+	drop(&waited->device);
+	drop(&waited->peer);
+	waited->peer_task = waited->owner = (struct other_task){ 0 };
+}
+
+/* As a replay has it: events alone. */
+static void unname(struct block *block)
+{
+	for (size_t i = 0; i < block->sample_cnt; i++)
+		unname_waited(block->samples[i].waited);
+	for (size_t i = 0; i < block->chain_cnt; i++) {
+		struct link *link = &block->chain[i];
+
+		unname_waited(link->waited);
+		drop(&link->process);
+		for (size_t j = 0; j < link->preemptor_cnt; j++)
+			drop(&link->preemptors[j].cgroup);
+	}
+	for (size_t i = 0; i < block->preemptor_cnt; i++)
+		drop(&block->preemptors[i].cgroup);
+	drop(&block->facts.quota_cgroup);
+	block->facts.quota_ns = block->facts.quota_period_ns = 0;
+	block->facts.cpu_capacity = block->facts.cpu_khz = block->facts.cpu_max_khz = 0;
+	block->facts.thermal_throttled = false;
+}
+
+static struct answers *answers_of(const struct block *block)
+{
+	struct journal_writer *jw = NULL;
+	struct journal_reader *jr = NULL;
+	struct answers *a = answers__new();
+	const struct jank_rec *rec;
+	struct answers_writer *w;
+
+	unlink(path);
+	if (journal_writer__new(path, &jw, NULL))
+		abort();
+	w = answers_writer__new(jw);
+	is_int(answers_writer__callers(w, block), 0, "the callers are written");
+	is_int(answers_writer__block(w, block), 0, "and the names");
+	answers_writer__free(w);
+	journal_writer__free(jw);
+	if (journal_reader__new(path, &jr, NULL))
+		abort();
+	while (journal_reader__next(jr, &rec) > 0)
+		is_int(answers__add(a, rec), 0, "and read");
+	journal_reader__free(jr);
+	return a;
+}
+
+/* The record that is written of it, before and after. */
+static void test_same(struct block *(*make)(void), const char *what)
+{
+	struct strbuf want = STRBUF_INIT, got = STRBUF_INIT, bare = STRBUF_INIT;
+	struct block *live = make(), *again = make();
+	struct answers *a;
+
+	fixture__preemptor(live, 77, 1, "other");
+	fixture__preemptor(again, 77, 1, "other");
+	live->preemptors[live->preemptor_cnt - 1].cgroup = strdup("/a\"b");
+	unname(again);
+	json__add_block(&want, live);
+	json__add_block(&bare, again);
+	ok(strcmp(strbuf__str(&want), strbuf__str(&bare)), "%s: without names it is less", what);
+	a = answers_of(live);
+	is_int(answers__waited(a, again), 0, "%s: is filled", what);
+	is_int(answers__waited(a, again), 0, "%s: and again", what);
+	json__add_block(&got, again);
+	is_str(strbuf__str(&got), strbuf__str(&want), "%s: gives the same record", what);
+	answers__free(a);
+	strbuf__free(&want);
+	strbuf__free(&got);
+	strbuf__free(&bare);
+	block__free(live);
+	block__free(again);
+}
+
+/* Of another block, of its hang, of an older journal. */
+static void test_other(void)
+{
+	struct block *live = fixture__chain(), *other = fixture__chain();
+	struct answers *a = answers_of(live);
+
+	unname(other);
+	other->type = BLOCK_HANG;
+	answers__waited(a, other);
+	ok(!other->samples[1].waited->peer, "a hang is not its end");
+	other->type = BLOCK_JANK;
+	other->start_ns++;
+	answers__waited(a, other);
+	ok(!other->samples[1].waited->peer, "nor one dispatch another");
+	other->start_ns--;
+	other->samples[1].t_ns++;
+	other->chain[0].t_ns++;
+	answers__waited(a, other);
+	ok(!other->samples[1].waited->peer && !other->chain[0].waited->path,
+	   "nor a span or link one of another time");
+	answers__free(a);
+	block__free(live);
+	block__free(other);
+}
+
+/* The block keeps to its own arrays, whatever the message holds. */
+static void test_hostile(void)
+{
+	Jankbpf__Block from = JANKBPF__BLOCK__INIT;
+	Jankbpf__WaitedFor wait = JANKBPF__WAITED_FOR__INIT;
+	Jankbpf__Task task = JANKBPF__TASK__INIT;
+	Jankbpf__Owner owner = JANKBPF__OWNER__INIT;
+	Jankbpf__Sample empty = JANKBPF__SAMPLE__INIT, tick = JANKBPF__SAMPLE__INIT;
+	Jankbpf__Sample *samples[] = { &empty, &tick, &tick };
+	Jankbpf__Link bare = JANKBPF__LINK__INIT, link = JANKBPF__LINK__INIT;
+	Jankbpf__Link *links[] = { &bare, &link, &link };
+	Jankbpf__Preemptor nobody = JANKBPF__PREEMPTOR__INIT, *preemptors[] = { &nobody };
+	struct block *block = fixture__chain();
+
+	unname(block);
+	is_int(answers__take_waited(block, &from), 0, "an empty record is read");
+	wait.peer_task = &task;
+	wait.futex_owner = &owner;
+	wait.path = (char *)"/nowhere";
+	SET(&tick, t_ns, 1);
+	SET(&link, t_ns, 1);
+	tick.waited_for = link.waited_for = &wait;
+	link.process = (char *)"nobody";
+	link.preemptors = from.preemptors = preemptors;
+	link.n_preemptors = from.n_preemptors = 1;
+	nobody.cgroup = (char *)"/nowhere";
+	from.samples = samples;
+	from.n_samples = 3;
+	from.chain = links;
+	from.n_chain = 3;
+	is_int(answers__take_waited(block, &from), 0, "nonsense is read");
+	ok(!block->samples[0].waited->path && !block->samples[0].waited->owner.tid &&
+		   !block->chain[0].process && !block->chain[0].waited->path &&
+		   !block->chain[0].preemptors[0].cgroup && !block->facts.cpu_khz,
+	   "and gives no name");
+	block__free(block);
+}
+
+/* A name longer than the kernel's is cut. */
+static void test_long(void)
+{
+	Jankbpf__Block from = JANKBPF__BLOCK__INIT;
+	Jankbpf__WaitedFor wait = JANKBPF__WAITED_FOR__INIT;
+	Jankbpf__Owner owner = JANKBPF__OWNER__INIT;
+	Jankbpf__Sample sample = JANKBPF__SAMPLE__INIT, *samples[] = { &sample };
+	struct block *block = fixture__chain();
+
+	unname(block);
+	SET(&sample, t_ns, 5000001000123);
+	sample.waited_for = &wait;
+	wait.futex_owner = &owner;
+	SET(&owner, tid, 5);
+	owner.comm = (char *)"0123456789abcdef0123456789";
+	from.samples = samples;
+	from.n_samples = 1;
+	answers__take_waited(block, &from);
+	is_str(block->samples[0].waited->owner.comm, "0123456789abcdef", "a comm has 16 bytes");
+	block__free(block);
+}
+
+/* A block with a message that a mark named, or none yet. */
+static struct block *with_message(bool named)
+{
+	const struct jank_rec_message raw = { .mark = 1 };
+	struct block *block = fixture__bare();
+	struct message *m = message__new(&raw);
+
+	message__free(block->message);
+	block->message = m;
+	if (!named)
+		return block;
+	m->what = strdup("wh\"at\n");
+	m->handler = (struct message_name){ strdup("H"), strdup("/lib/h.so"), 0 };
+	m->callback = (struct message_name){ NULL, strdup("/lib/c.so"), 4660 };
+	m->fd = (struct message_fd){ 8, 0x11, strdup("tcp a->b") };
+	m->also[m->also_cnt++] = (struct message_fd){ 9, 0, NULL };
+	m->ready_cnt = 5;
+	m->was_queued = true;
+	m->queued_ns = 35;
+	return block;
+}
+
+static void test_message(void)
+{
+	struct block *block = with_message(true), *again = with_message(false);
+	struct answers *a = answers_of(block);
+	const struct message *m = again->message;
+
+	is_int(answers__message(a, again), 0, "its block gets the message");
+	is_int(answers__message(a, again), 0, "again, which adds nothing");
+	is_str(m->what, "wh\"at\n", "what it was");
+	ok(!strcmp(m->handler.symbol, "H") && !strcmp(m->handler.module, "/lib/h.so"),
+	   "its handler");
+	ok(!m->callback.symbol && m->callback.offset == 4660, "its callback without a name");
+	ok(!m->source.symbol && !m->source.module, "no source");
+	ok(m->fd.fd == 8 && m->fd.events == 0x11 && !strcmp(m->fd.target, "tcp a->b"),
+	   "its descriptor");
+	ok(m->also_cnt == 1 && m->also[0].fd == 9 && m->ready_cnt == 5, "the others");
+	ok(m->was_queued && m->queued_ns == 35, "and how long it waited");
+	block__free(again);
+	again = with_message(false);
+	again->start_ns++;
+	answers__message(a, again);
+	ok(!message__is_known(again->message), "another block's has none");
+	block__free(again);
+	block__free(block);
+	answers__free(a);
+}
+
+/* Members of no sense, and more descriptors than a message has. */
+static void test_bad_message(void)
+{
+	Jankbpf__JournalAnswers answers = JANKBPF__JOURNAL_ANSWERS__INIT;
+	Jankbpf__Block from = JANKBPF__BLOCK__INIT;
+	Jankbpf__Message message = JANKBPF__MESSAGE__INIT;
+	Jankbpf__Symbol symbol = JANKBPF__SYMBOL__INIT;
+	Jankbpf__ReadyFd fd = JANKBPF__READY_FD__INIT, *fds[100];
+	uint32_t events[200] = { 0 };
+	struct block *block = with_message(false);
+
+	is_int(answers__take_message(block->message, &answers), 0, "no block is taken");
+	answers.block = &from;
+	is_int(answers__take_message(block->message, &answers), 0, "no message is taken");
+	from.message = &message;
+	message.handler = message.callback = message.source = &symbol;
+	SET(&message, fd, INT32_MIN);
+	SET(&fd, fd, -1);
+	for (int i = 0; i < 100; i++)
+		fds[i] = &fd;
+	message.also_ready = fds;
+	message.n_also_ready = 100;
+	answers.events = events;
+	answers.n_events = 200;
+	is_int(answers__take_message(block->message, &answers), 0, "nonsense is taken");
+	ok(block->message->fd.fd == -1 && !block->message->what && !block->message->was_queued &&
+		   block->message->also_cnt < JANK_READY_MAX && block->message->also[0].fd == -1,
+	   "and says nothing");
+	block__free(block);
+}
+
+/* Callers of another stack, a wrong reason for their end, too many frames of an interpreter. */
+static void test_bad_callers(void)
+{
+	Jankbpf__JournalCallers callers = JANKBPF__JOURNAL_CALLERS__INIT;
+	Jankbpf__JournalStack stack = JANKBPF__JOURNAL_STACK__INIT, *stacks[] = { &stack, &stack };
+	Jankbpf__JournalScriptFrame frame = JANKBPF__JOURNAL_SCRIPT_FRAME__INIT;
+	Jankbpf__JournalScriptFrame *script[JANK_SCRIPT_MAX + 1];
+	uint64_t addresses[] = { 1, 2, 3 };
+	struct block *block = fixture__chain();
+	struct stack *first;
+	uint32_t tid;
+
+	for (int i = 0; i <= JANK_SCRIPT_MAX; i++)
+		script[i] = &frame;
+	is_int(answers__take_callers(block, &callers), 0, "no stacks");
+	callers.stacks = stacks;
+	callers.n_stacks = 2;
+	is_int(answers__take_callers(block, &callers), 0, "stacks of nobody");
+	first = block__stack(block, 0, &tid);
+	SET(&stack, tid, tid);
+	SET(&stack, t_ns, first->t_ns);
+	SET(&stack, end, UINT32_MAX);
+	stack.addresses = addresses;
+	stack.n_addresses = 3;
+	stack.script = script;
+	stack.n_script = JANK_SCRIPT_MAX + 1;
+	is_int(answers__take_callers(block, &callers), 0, "a stack of the block");
+	ok(first->user_cnt == 3 && first->addresses[first->kernel_cnt + 2] == 3,
+	   "takes its addresses");
+	ok(first->end == STACK_END_UNKNOWN && !first->script_cnt, "no other end, no more frames");
+	block__free(block);
+}
+
+int main(void)
+{
+	int fd = mkstemp(path);
+
+	if (fd < 0)
+		abort();
+	close(fd);
+	test_same(fixture__chain, "a chain");
+	test_same(fixture__lock, "no chain");
+	test_other();
+	test_hostile();
+	test_long();
+	test_message();
+	test_bad_message();
+	test_bad_callers();
+	unlink(path);
+	return tap__done();
+}
