@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Holds JSON Lines against the schema in the binary and the rules of docs/contract.md.
+"""Holds JSON Lines against the schema in the binary, and against what a schema cannot say.
 
     validate_records.py SCHEMA FILE            every line is valid, its time account sums up
     validate_records.py --mutate SCHEMA FILE   and every line with something wrong in it is not
@@ -9,7 +9,6 @@ Exit status 1 with complaints, 3 when python3-jsonschema isn't there.
 """
 import copy
 import json
-import re
 import sys
 
 try:
@@ -18,17 +17,11 @@ except ImportError:
     print("python3-jsonschema is not installed")
     sys.exit(3)
 
-CONTRACT = "docs/contract.md"
-OPTIONAL = {"message", "exe", "uid", "cgroup", "container", "pod", "unit", "ns_pid", "cause", "lost", "scheduling",
-            "faults", "frames", "chain", "chain_sample"}
 
-
-def contract_fields():
-    """The first column of the contract's table of fields, which is the one under "Records"."""
-    with open(CONTRACT, encoding="utf-8") as file:
-        section = re.search(r"^## Records.*?(?=^## |\Z)", file.read(), re.M | re.S).group()
-    rows = re.findall(r"^\| (`[^|]*`) \|", section, re.M)
-    return {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+def required(schema, record):
+    """The members that the schema wants in a record of this type."""
+    definition = schema["$defs"][record["type"]]["$ref"].rsplit("/", 1)[-1]
+    return set(schema["$defs"][definition]["required"])
 
 
 def lines_of(path):
@@ -72,9 +65,6 @@ def rules(record):
         return
     if account(record) != record["duration_ns"]:
         yield "account is %d, not %d" % (account(record), record["duration_ns"])
-    missing = contract_fields() - set(record) - OPTIONAL
-    if missing:
-        yield "fields of the contract missing: %s" % sorted(missing)
     times = [s["t_ns"] for s in record["samples"]]
     if times != sorted(times):
         yield "samples out of order"
@@ -110,17 +100,18 @@ def trimmed(record):
     return record
 
 
-def mutants(record):
-    """Each with one thing wrong."""
+def mutants(record, wanted):
+    """Each with one thing wrong; `wanted` are the members that it must have."""
     record = trimmed(record)
     for path in objects(record):
         mutant = copy.deepcopy(record)
         at(mutant, path)["Bogus-Key"] = 1
         yield "a key more at %r" % (path,), mutant
-    for key in set(record) - OPTIONAL:
+    for key in wanted:
         mutant = copy.deepcopy(record)
         del mutant[key]
         yield "no %s" % key, mutant
+    for key in record:
         mutant = copy.deepcopy(record)
         mutant[key] = None
         yield "null for %s" % key, mutant
@@ -145,7 +136,7 @@ def main(args):
         found = [e.message[:300] for e in validator.iter_errors(record)]
         found = found or list(rules(record))
         complaints += ["line %d: %s" % (number, message) for message in found]
-        for what, mutant in mutants(record) if mutate else ():
+        for what, mutant in mutants(record, required(schema, record)) if mutate else ():
             if validator.is_valid(mutant):
                 complaints.append("line %d: valid with %s" % (number, what))
     for complaint in complaints:

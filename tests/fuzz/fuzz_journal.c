@@ -10,10 +10,13 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "intake/journal.h"
+#include "schema/journal.pb-c.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/message.h"
 #include "tests/tap.h"
 
 #define FIXTURE	   "tests/replay/simjank.journal"
+#define CONVERT	   "python3 tests/lib/journal_v1.py " FIXTURE
 #define HEADER_SZ  16
 #define RECORD_MAX 4096
 #define OUTPUT_MAX (256 << 20)
@@ -34,11 +37,23 @@ static void promise(bool kept, const char *what)
 		run.broken = what;
 }
 
+/* In today's version. */
+static bool read_fixture(void)
+{
+	FILE *pipe = popen(CONVERT, "r");
+	char chunk[4096];
+	size_t n;
+
+	while (pipe && (n = fread(chunk, 1, sizeof(chunk), pipe)))
+		strbuf__add(&run.journal, chunk, n);
+	return pipe && !pclose(pipe);
+}
+
 static bool load_fixture(void)
 {
 	size_t at = HEADER_SZ;
 
-	if (file__read(FIXTURE, 1 << 20, &run.journal))
+	if (!read_fixture())
 		return false;
 	while (at < run.journal.len && run.cnt < RECORD_MAX) {
 		struct jank_rec rec;
@@ -51,44 +66,72 @@ static bool load_fixture(void)
 	return at == run.journal.len;
 }
 
-/* Changes a JSON text within its bounds: a token for another of the same or a smaller length. */
-static void damage_json(char *text, size_t len)
+static const ProtobufCMessageDescriptor *descriptor_of(uint16_t kind)
 {
-	static const char *const tokens[] = {
-		"-1",
-		"1e999",
-		"{}",
-		"[]",
-		"null",
-		"true",
-		"\"\"",
-		"99999999999999999999",
-		"\\u0000",
-		"\xff",
-		"9223372036854775807",
-		"-9223372036854775808",
-		"\"",
-		"\\",
-		"{",
-		"}",
-		"4294967295",
-		"1.5",
-	};
-	const char *token = tokens[fuzz__below(&run.fuzz, sizeof(tokens) / sizeof(tokens[0]))];
-	size_t place = fuzz__below(&run.fuzz, len), size = strlen(token);
-	char *value = memchr(text + place, ':', len - place);
-
-	if (value && (size_t)(value + 1 - text) + size < len)
-		memcpy(value + 1, token, size);
+	switch (kind) {
+	case JOURNAL_SESSION:
+		return &jankbpf__journal_session__descriptor;
+	case JOURNAL_PROCESS:
+		return &jankbpf__journal_process__descriptor;
+	case JOURNAL_FRAMES:
+		return &jankbpf__journal_frames__descriptor;
+	case JOURNAL_CALLERS:
+		return &jankbpf__journal_callers__descriptor;
+	case JOURNAL_ANSWERS:
+		return &jankbpf__journal_answers__descriptor;
+	default:
+		return &jankbpf__journal_end__descriptor;
+	}
 }
 
-static void damage(char *rec, size_t len)
+/* A record, aligned. */
+static struct jank_rec *copy_of(const char *bytes)
 {
+	uint32_t size;
+	struct jank_rec *ret;
+
+	memcpy(&size, bytes, sizeof(size));
+	ret = malloc(size);
+	return ret ? memcpy(ret, bytes, size) : NULL;
+}
+
+/* Replaces the record of a message at the journal's end: some fields are others, its bytes may be damaged. */
+static void damage_message(struct strbuf *journal, size_t begin)
+{
+	struct jank_rec *rec = copy_of(journal->data + begin);
+	ProtobufCMessage *message = journal__message(rec, descriptor_of(rec->kind));
+	size_t len, pad;
+	uint8_t *bytes;
+
+	if (!message)
+		abort();
+	for (size_t i = fuzz__below(&run.fuzz, 9); i; i--)
+		fuzz__message(&run.fuzz, message);
+	len = protobuf_c_message_get_packed_size(message);
+	pad = -len % 8;
+	bytes = calloc(1, len + pad + 1);
+	protobuf_c_message_pack(message, bytes);
+	protobuf_c_message_free_unpacked(message, NULL);
+	if (fuzz__chance(&run.fuzz, 3))
+		fuzz__encoded(&run.fuzz, bytes, len);
+	rec->size = sizeof(*rec) + len + pad;
+	rec->flags = fuzz__chance(&run.fuzz, 20) ? fuzz__below(&run.fuzz, 99) : pad;
+	journal->len = begin;
+	strbuf__add(journal, rec, sizeof(*rec));
+	strbuf__add(journal, bytes, len + pad);
+	free(bytes);
+	free(rec);
+}
+
+static void damage(struct strbuf *journal, size_t begin)
+{
+	char *rec = journal->data + begin;
+	size_t len = journal->len - begin;
 	struct jank_rec hdr;
 
 	memcpy(&hdr, rec, sizeof(hdr));
 	if (hdr.kind >= JOURNAL_SESSION && !fuzz__chance(&run.fuzz, 4)) {
-		damage_json(rec + sizeof(hdr), len - sizeof(hdr));
+		damage_message(journal, begin);
 		return;
 	}
 	/* A damaged size ends the reading: seldom. */
@@ -114,7 +157,7 @@ static void make(struct strbuf *ret)
 			continue;
 		strbuf__add(ret, run.journal.data + run.at[from], len);
 		if (fuzz__chance(f, rate))
-			damage(ret->data + begin, len);
+			damage(ret, begin);
 	}
 	if (fuzz__chance(f, 10))
 		ret->len = fuzz__below(f, ret->len);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
+#include "export/json.h"
 #include "export/record.h"
 #include "export/sink.h"
 #include "model/blame.h"
@@ -13,6 +14,7 @@
 #include "model/judge.h"
 #include "model/stack.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/message.h"
 #include "tests/model_fixture.h"
 #include "tests/tap.h"
 
@@ -23,7 +25,7 @@ static struct {
 	struct fuzz fuzz;
 	struct loops *loops;
 	struct sink *text;
-	uint64_t records, decoded, blocks, links;
+	uint64_t records, decoded, blocks, links, read, refused;
 	const char *broken; /* the promise that was not kept */
 } run;
 
@@ -204,6 +206,40 @@ static void check_chain(const struct block *block)
 	run.links += block->chain_cnt;
 }
 
+/* A damaged text or message is refused or read; what was read can be written again. */
+static void check_readers(struct strbuf *json)
+{
+	Jankbpf__Record *record = NULL;
+	struct strbuf again = STRBUF_INIT;
+	struct err err = { 0 };
+	uint64_t unknown_cnt;
+	uint8_t *bytes;
+	size_t len;
+
+	if (json__read_record(json->data, json->len, &record, &unknown_cnt, &err)) {
+		run.refused++;
+		return;
+	}
+	run.read++;
+	fuzz__message(&run.fuzz, &record->base);
+	len = jankbpf__record__get_packed_size(record);
+	bytes = malloc(len);
+	jankbpf__record__pack(record, bytes);
+	jankbpf__record__free_unpacked(record, NULL);
+	fuzz__encoded(&run.fuzz, bytes, len);
+	record = jankbpf__record__unpack(NULL, len, bytes);
+	if (record)
+		json__add_record(&again, record);
+	promise(!memchr(again.data ? again.data : "", '\n', again.len), "one line again");
+	jankbpf__record__free_unpacked(record, NULL);
+	free(bytes);
+	fuzz__damage(&run.fuzz, json->data, json->len);
+	record = NULL;
+	json__read_record(json->data, json->len, &record, &unknown_cnt, &err);
+	jankbpf__record__free_unpacked(record, NULL);
+	strbuf__free(&again);
+}
+
 static void check_block(const struct block *block)
 {
 	struct strbuf json = STRBUF_INIT;
@@ -233,6 +269,7 @@ static void check_block(const struct block *block)
 		     strbuf__str(&json) + (error.position > 40 ? error.position - 40 : 0));
 	promise(tree && !strchr(strbuf__str(&json), '\n'), "JSON is JSON, in one line");
 	json_decref(tree);
+	check_readers(&json);
 	strbuf__free(&json);
 }
 
@@ -323,5 +360,9 @@ int main(void)
 	ok(run.decoded > run.records / 4 && run.decoded < run.records && run.blocks > 100 &&
 		   run.links > 20,
 	   "some were let in, some not, and blocks with chains came of them");
+	ok(run.read > 10,
+	   "records were read again (%llu, %llu refused for numbers that JSON's reader has no type "
+	   "for)",
+	   (unsigned long long)run.read, (unsigned long long)run.refused);
 	return tap__done();
 }
