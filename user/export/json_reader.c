@@ -30,12 +30,15 @@ static int read_hex(struct reader *r, const json_t *json, const ProtobufCFieldDe
 		    uint64_t *ret)
 {
 	const char *text = json_string_value(json);
-	char *end = NULL;
+	size_t cnt = 0;
 
-	if (!text || strncmp(text, "0x", 2) || !text[2] || strlen(text) > 2 + 16)
+	/* strtoull alone takes signs, blanks and another 0x. */
+	if (text && !strncmp(text, "0x", 2))
+		cnt = strspn(text + 2, "0123456789abcdefABCDEF");
+	if (!cnt || cnt > 16 || text[2 + cnt])
 		return bad(r, field, "an address of the form \"0x…\"");
-	*ret = strtoull(text + 2, &end, 16);
-	return *end ? bad(r, field, "an address of the form \"0x…\"") : 0;
+	*ret = strtoull(text + 2, NULL, 16);
+	return 0;
 }
 
 static int read_number(struct reader *r, const json_t *json, const ProtobufCFieldDescriptor *field,
