@@ -250,7 +250,6 @@ static void test_rotation(void)
 	if (stat(scratch__path("rotated/blocks.pb"), &st))
 		abort();
 	one = st.st_size;
-	/* A quarter of the limit is one file's share at least. */
 	sink = open_dir("rotated", (uint64_t)one * 40);
 	for (uint32_t i = 0; i < 400; i++)
 		if (send_block(sink, numbered(1)))
