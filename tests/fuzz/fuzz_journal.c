@@ -208,11 +208,11 @@ static void check_text(const struct strbuf *out)
 }
 
 /* Replays what is in run.in; stdout goes to run.out. */
-static int replay(bool json)
+static int replay(enum format format)
 {
 	char journal[32];
 	struct options opts = { .command = CMD_REPLAY,
-				.json = json,
+				.format = format,
 				.journal = journal,
 				.verbosity = fuzz__below(&run.fuzz, 3) };
 	struct err err = { 0 };
