@@ -242,7 +242,7 @@ static void one_round(struct strbuf *bytes)
 
 	make(bytes);
 	put(run.in, bytes);
-	status = replay(json);
+	status = replay(json ? FORMAT_JSON : FORMAT_TEXT);
 	run.done++;
 	run.refused += status != 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", run.out);
