@@ -38,6 +38,9 @@ $(VARIANT)/tests/unit/test_%: tests/unit/test_%.c $(APPLIB) $(LIB)
 	$(call msg,TEST,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(APPLIB) $(LIB) $(LDFLAGS) $(TEST_LDLIBS) $(LDLIBS)
 
+# Its malloc fails when it says so.
+$(VARIANT)/tests/unit/test_record_memory: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup)
+
 # The only tests that may include the skeleton, after bpf/jank_abi.h, whose types it uses.
 $(VARIANT)/tests/bpf/test_%: tests/bpf/test_%.c $(SKEL) $(LIB)
 	@mkdir -p $(@D)

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Out of memory at any allocation: a record is whole or there is none, and nothing leaks. mk/test.mk wraps malloc. */
+#include <errno.h>
+
+#include "export/json.h"
+#include "export/record.h"
+#include "export/stream.h"
+#include "tests/export_fixture.h"
+#include "tests/tap.h"
+
+#define ALLOCATIONS_MAX 1000000
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t cnt, size_t size);
+void *__real_realloc(void *old, size_t size);
+char *__real_strdup(const char *text);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t cnt, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+char *__wrap_strdup(const char *text);
+
+static long left = -1; /* allocations until all fail; -1: none fails */
+
+static bool fails(void)
+{
+	return left >= 0 && (left ? left-- : 0) == 0;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t cnt, size_t size)
+{
+	return fails() ? NULL : __real_calloc(cnt, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+	return fails() ? NULL : __real_realloc(old, size);
+}
+
+char *__wrap_strdup(const char *text)
+{
+	return fails() ? NULL : __real_strdup(text);
+}
+
+/* A stream's block with memory for n allocations: 0 or -ENOMEM, and what it wrote. */
+static int put(const struct block *block, enum record_format format, long n, struct strbuf *ret)
+{
+	struct stream stream = { .format = format };
+	int res;
+
+	left = n;
+	res = stream__put_block(&stream, block);
+	left = -1;
+	strbuf__reset(ret);
+	if (!res)
+		strbuf__add(ret, stream.bytes.data, stream.bytes.len);
+	stream__free(&stream);
+	return res;
+}
+
+static void test_writer(enum record_format format, const char *what)
+{
+	struct strbuf want = STRBUF_INIT, got = STRBUF_INIT;
+
+	for (size_t i = 0; i < FIXTURE_CNT; i++) {
+		struct block *block = fixtures[i].make();
+		long n = 0, wrong = 0;
+		int res;
+
+		put(block, format, -1, &want);
+		while ((res = put(block, format, n, &got)) && n++ < ALLOCATIONS_MAX)
+			wrong += res != -ENOMEM;
+		ok(n > 1 && !wrong, "%s: %s fails at each of %ld allocations", fixtures[i].name,
+		   what, n);
+		ok(!res && got.len == want.len && !memcmp(got.data, want.data, got.len),
+		   "then it is whole");
+		block__free(block);
+	}
+	strbuf__free(&want);
+	strbuf__free(&got);
+}
+
+static void test_reader(void)
+{
+	for (size_t i = 0; i < FIXTURE_CNT; i++) {
+		struct block *block = fixtures[i].make();
+		struct strbuf json = STRBUF_INIT;
+		Jankbpf__Record *record = NULL;
+		struct err err = { 0 };
+		uint64_t unknown;
+		long n = 0, wrong = 0;
+		int res;
+
+		json__add_block(&json, block);
+		for (;; n++) {
+			left = n;
+			res = json__read_record(json.data, json.len, &record, &unknown, &err);
+			left = -1;
+			if (!res || n > ALLOCATIONS_MAX)
+				break;
+			wrong += res != -ENOMEM || record;
+		}
+		ok(n > 1 && !wrong, "%s: the reader fails at each of %ld allocations",
+		   fixtures[i].name, n);
+		ok(!res && record, "then it is whole");
+		jankbpf__record__free_unpacked(record, NULL);
+		strbuf__free(&json);
+		block__free(block);
+	}
+}
+
+int main(void)
+{
+	test_writer(RECORD_JSON, "JSON");
+	test_writer(RECORD_PROTO, "protobuf");
+	test_reader();
+	return tap__done();
+}
