@@ -43,8 +43,8 @@ static void count_function(const struct dwarf_place *place, void *ctx)
 	*(unsigned *)ctx += place->function && !strcmp(place->function, "f");
 }
 
-/* How many of the function's addresses have its name. */
-static unsigned look_up(uint64_t *ret_ms)
+/* How many of the function's addresses have its name, and how many look-ups say that they were cut short. */
+static unsigned look_up(uint64_t *ret_ms, unsigned *ret_cut)
 {
 	int fd = open(scratch__path("lib"), O_RDONLY | O_CLOEXEC);
 	const struct elf_section *text;
@@ -59,8 +59,11 @@ static unsigned look_up(uint64_t *ret_ms)
 	text = elf__section(&elf, ".text");
 	dwarf = dwarf__new(&elf, NULL);
 	begin = clock();
-	for (uint64_t i = 0; dwarf && text && i < ADDRESSES; i++)
+	*ret_cut = 0;
+	for (uint64_t i = 0; dwarf && text && i < ADDRESSES; i++) {
 		dwarf__find(dwarf, text->addr + i, count_function, &found);
+		*ret_cut += dwarf__was_cut(dwarf);
+	}
 	*ret_ms = (clock() - begin) / (CLOCKS_PER_SEC / 1000);
 	dwarf__free(dwarf);
 	elf__close(&elf);
@@ -70,16 +73,19 @@ static unsigned look_up(uint64_t *ret_ms)
 
 int main(void)
 {
+	unsigned cut;
 	uint64_t ms;
 
 	scratch__init();
 	if (!make(1000))
 		skip_all("no compiler");
-	is_uint(look_up(&ms), ADDRESSES, "a function behind a thousand entries is found");
+	is_uint(look_up(&ms, &cut), ADDRESSES, "a function behind a thousand entries is found");
+	is_uint(cut, 0, "and no look-up was cut short");
 	diag("%u look-ups: %llu ms", ADDRESSES, (unsigned long long)ms);
 	if (!make(8000000))
 		skip_all("no compiler");
-	is_uint(look_up(&ms), 0, "one behind millions is not");
+	is_uint(look_up(&ms, &cut), 0, "one behind millions is not");
+	is_uint(cut, ADDRESSES, "and each look-up says that it was cut short");
 	ok(ms < MAX_MS, "%u look-ups end: %llu ms", ADDRESSES, (unsigned long long)ms);
 	return tap__done();
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "app/answers_writer.h"
+#include "base/apart.h"
 #include "base/log.h"
 #include "export/sink.h"
 #include "model/blame.h"
@@ -222,6 +223,7 @@ static void name_stacks(struct output *out, struct block *block)
 /* Names for all of it. What is lost on the way is in the record, and in the journal for a replay. */
 static void name_block(struct output *out, struct block *block)
 {
+	uint64_t unanswered = apart__refused_cnt();
 	size_t lost_cnt = block->lost_cnt;
 
 	name_message(out, block);
@@ -229,6 +231,9 @@ static void name_block(struct output *out, struct block *block)
 	chain__settle_owners(block);
 	find_callers(out, block);
 	name_stacks(out, block);
+	/* The summary takes the count of all reads. */
+	count(out, LOSS_NO_MEMORY,
+	      block__add_loss(block, LOSS_UNANSWERED, apart__refused_cnt() - unanswered));
 	if (out->answers && block->lost_cnt > lost_cnt)
 		count(out, LOSS_JOURNAL, answers_writer__losses(out->answers, block));
 }

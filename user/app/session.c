@@ -11,10 +11,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "app/answers_writer.h"
 #include "app/block_waits.h"
 #include "app/host.h"
 #include "app/limits.h"
-#include "app/answers_writer.h"
 #include "app/session_parts.h"
 #include "app/signals.h"
 #include "base/clock.h"
@@ -31,9 +31,15 @@ static int name_live(void *ctx, uint32_t pid, struct stack *stack)
 	return symbolizer__stack(ctx, pid, stack);
 }
 
+static uint64_t cut_cnt(void *ctx)
+{
+	return symbolizer__cut_cnt(ctx);
+}
+
 static int open_output(struct session *s, struct err *err)
 {
 	const struct namer namer = { .name = name_live,
+				     .cut_cnt = cut_cnt,
 				     .ctx = s->symbolizer,
 				     .foreign = foreign__name,
 				     .foreign_ctx = s->foreign,

@@ -25,6 +25,7 @@ struct cached {
 	uint32_t inlined_cnt, line;
 	uint32_t generation; /* of the perf map, when jit */
 	bool used, app;
+	bool cut; /* the look-up of its name or line took too long */
 	bool jit; /* a perf map's: stands only while that does not change */
 };
 

@@ -276,14 +276,25 @@ unsigned dwarf__find(struct dwarf *dwarf, uint64_t vaddr, dwarf_fn fn, void *ctx
 	unsigned ret = 0;
 	uint64_t off;
 
-	if (dwarf->costly == COSTLY_MAX || !have_index(dwarf) || !index__find(dwarf, vaddr, &off))
+	dwarf->cut = dwarf->costly == COSTLY_MAX || !have_index(dwarf);
+	if (dwarf->cut)
 		return 0;
+	if (!index__find(dwarf, vaddr, &off)) {
+		dwarf->cut = dwarf->index_cut;
+		return 0;
+	}
 	dwarf->budget = DWARF_BUDGET;
 	if (dwarf->alt)
 		dwarf->alt->budget = DWARF_BUDGET;
 	t.unit = unit__at(dwarf, off, NULL);
 	if (t.unit)
 		ret = find_in_unit(&t, vaddr);
-	dwarf->costly += !dwarf->budget || (dwarf->alt && !dwarf->alt->budget);
+	dwarf->cut = !dwarf->budget || (dwarf->alt && !dwarf->alt->budget);
+	dwarf->costly += dwarf->cut;
 	return ret;
+}
+
+bool dwarf__was_cut(const struct dwarf *dwarf)
+{
+	return dwarf->cut;
 }

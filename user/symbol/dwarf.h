@@ -39,6 +39,9 @@ typedef void (*dwarf_fn)(const struct dwarf_place *place, void *ctx);
 /* Calls fn for each function at the address, innermost first; the last one is not inlined. Its number of calls. */
 unsigned dwarf__find(struct dwarf *dwarf, uint64_t vaddr, dwarf_fn fn, void *ctx);
 
+/* Did the last dwarf__find end early, because it took too long, or others had? Then lines may be missing. */
+bool dwarf__was_cut(const struct dwarf *dwarf);
+
 size_t dwarf__bytes(const struct dwarf *dwarf); /* of memory; accepts NULL */
 
 /* Whether there is anything that dwarf__shrink would give up. Accepts NULL. */

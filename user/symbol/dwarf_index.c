@@ -96,6 +96,7 @@ void index__build(struct dwarf *dwarf)
 	unit = calloc(1, sizeof(*unit));
 	while (unit && !index_unit(dwarf, unit, off))
 		off = unit->end;
+	dwarf->index_cut = !dwarf->budget;
 	free(unit);
 	if (dwarf->range_cnt)
 		qsort(dwarf->ranges, dwarf->range_cnt, sizeof(*dwarf->ranges), by_low);

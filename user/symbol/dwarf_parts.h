@@ -85,6 +85,8 @@ struct dwarf {
 	uint8_t addr_sz;
 	uint32_t budget; /* steps left of what is being done: dwarf__spend */
 	unsigned costly; /* addresses for which they did not do */
+	bool cut;	 /* the last address was not looked up to its end */
+	bool index_cut;	 /* the index is not whole */
 	struct unit cache[UNIT_CACHE];
 	unsigned turn;
 	struct dwarf *alt; /* dwz's common file; NULL: none */

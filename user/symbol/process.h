@@ -19,9 +19,7 @@ struct process_env {
 	struct modules modules;
 	struct fetch *fetch; /* NULL: no servers to ask */
 	uint64_t leased_cnt; /* files not opened: another process holds a lease on them */
-	uint64_t
-		unread_cnt; /* addresses without a name since a JIT compiler's file is read only in part */
-	char *leased; /* the first one's path, or NULL */
+	char *leased;	     /* the first one's path, or NULL */
 };
 
 struct process {

@@ -137,10 +137,9 @@ static void name_user(const struct resolver *rs, struct process *process,
 	entry->jit = mapped->kind == MAPPED_ANON || (module && !module->load_cnt);
 	if (entry->jit) {
 		entry->generation = process__jit_generation(process);
-		if (!by_jitdump(rs, process, addr - !exact, entry) &&
-		    !by_perf_map(rs, process, addr - !exact, entry) &&
-		    process__jit_is_partial(process))
-			rs->env->unread_cnt++;
+		entry->cut = !by_jitdump(rs, process, addr - !exact, entry) &&
+			     !by_perf_map(rs, process, addr - !exact, entry) &&
+			     process__jit_is_partial(process);
 	}
 }
 

@@ -75,6 +75,7 @@ void source__add(const struct resolver *rs, struct module *module, uint64_t file
 	}
 	before = dwarf__bytes(module->dwarf);
 	dwarf__find(module->dwarf, vaddr, collect, &to);
+	entry->cut |= dwarf__was_cut(module->dwarf);
 	if (dwarf__bytes(module->dwarf) > before)
 		modules__bound_dwarf(&rs->env->modules, module, DWARF_FILE_MAX);
 	kept = to.cnt ? pool__room(rs->pool, to.cnt * sizeof(*kept)) : NULL;

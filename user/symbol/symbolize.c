@@ -97,16 +97,9 @@ const char *symbolizer__leased(const struct symbolizer *sym, uint64_t *ret_cnt)
 	return sym->env.leased;
 }
 
-uint64_t symbolizer__unread_names(const struct symbolizer *sym)
+uint64_t symbolizer__cut_cnt(const struct symbolizer *sym)
 {
-	return sym->env.unread_cnt;
-}
-
-bool symbolizer__jit_is_partial(const struct symbolizer *sym, uint32_t pid)
-{
-	const struct process *process = symbolizer__find(sym, pid);
-
-	return process && process__jit_is_partial(process);
+	return sym->cut_cnt;
 }
 
 bool symbolizer__knows(const struct symbolizer *sym, uint32_t pid)

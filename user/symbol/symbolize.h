@@ -45,11 +45,10 @@ bool symbolizer__knows(const struct symbolizer *sym, uint32_t pid);
 const char *symbolizer__leased(const struct symbolizer *sym, uint64_t *ret_cnt);
 
 /*
- * Of a process's perf map and jitdump 50 ms of CPU time are read at once, and so much at all: is there more than was read
- * now? And how many addresses, of all processes, had no name while that was so.
+ * Frames so far whose name or line is missing since the look-up took too long: of DWARF some tenths of a second, of a perf map
+ * or jitdump 50 ms at once.
  */
-bool symbolizer__jit_is_partial(const struct symbolizer *sym, uint32_t pid);
-uint64_t symbolizer__unread_names(const struct symbolizer *sym);
+uint64_t symbolizer__cut_cnt(const struct symbolizer *sym);
 
 /* Drops a process's mappings: no more of its stacks will come. */
 void symbolizer__process_gone(struct symbolizer *sym, uint32_t pid);

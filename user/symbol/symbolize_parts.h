@@ -19,6 +19,7 @@ struct symbolizer {
 	char kernel_build_id[BUILD_ID_HEX_SZ];
 	struct cache kernel_cache;
 	struct pool pool; /* strings handed out */
+	uint64_t cut_cnt; /* see symbolizer__cut_cnt */
 	unsigned fetched; /* files of fetch__cnt that are in use */
 };
 

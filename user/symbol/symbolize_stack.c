@@ -138,6 +138,7 @@ static size_t name_user(struct pass *pass, struct frame *frame, bool exact)
 			cache__add(&pass->process->cache, &fresh);
 		entry = &fresh;
 	}
+	pass->sym->cut_cnt += entry->cut;
 	return fill_all(frame, entry);
 }
 
