@@ -163,13 +163,19 @@ static inline struct block *fixture__chain(void)
 				   .min_flt_cnt = 1200,
 				   .prio = JANK_PRIO_OFFSET + 120,
 				   .cpus_allowed = 2,
-				   .quota_cgroup = strdup("/limited"),
-				   .quota_ns = 20 * FIXTURE_MS,
-				   .quota_period_ns = 100 * FIXTURE_MS,
-				   .cpu_capacity = 512,
-				   .cpu_khz = 800000,
-				   .cpu_max_khz = 2400000,
-				   .thermal_throttled = true };
+				   .live.quota_cgroup = strdup("/limited"),
+				   .live.has_quota_ns = true,
+				   .live.quota_ns = 20 * FIXTURE_MS,
+				   .live.has_quota_period_ns = true,
+				   .live.quota_period_ns = 100 * FIXTURE_MS,
+				   .live.has_cpu_capacity = true,
+				   .live.cpu_capacity = 512,
+				   .live.has_cpu_khz = true,
+				   .live.cpu_khz = 800000,
+				   .live.has_cpu_max_khz = true,
+				   .live.cpu_max_khz = 2400000,
+				   .live.has_thermal_throttled = true,
+				   .live.thermal_throttled = true };
 	fixture__chain_samples(b);
 	fixture__indexer(b);
 	fixture__journal_thread(b);

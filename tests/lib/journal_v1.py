@@ -190,7 +190,8 @@ def add_wait(waited_for, value):
 
 def add_waited(ret, value):
     block = ret.block
-    fill(block.scheduling, value, ("cpu_capacity", "cpu_khz", "cpu_max_khz", "thermal_throttled", "quota_cgroup", "quota_ns",
+    known = {key: each for key, each in value.items() if each} # 0 stood for what is not known
+    fill(block.scheduling, known, ("cpu_capacity", "cpu_khz", "cpu_max_khz", "thermal_throttled", "quota_cgroup", "quota_ns",
                                    "quota_period_ns"))
     for each in value.get("spans", ()):
         add_wait(block.samples.add(t_ns=each["t_ns"]).waited_for, each)

@@ -113,7 +113,7 @@ def check_coverage(tap, scratch, names):
             for part in (record.get("cause") or {}).get("parts", ()):
                 kinds.add(part["kind"])
                 words.add(part.get("what"))
-    wanted = {"cpu", "kernel", "runnable", *schema["$defs"]["blocked"]["enum"]}
+    wanted = {"cpu", "kernel", "runnable", *schema["$defs"]["Blocked"]["properties"]}
     tap.check(wanted <= kinds, f"the {len(names)} references have every kind of cause", wanted - kinds)
     tap.note(f"words of cause.what that no reference has: {', '.join(sorted(words_of('verdict.h') - words)) or 'none'}")
     known = {f"{kind}{path}" for kind in ("block", "hang", "summary") for path in members(schema, schema["$defs"][kind])}

@@ -46,10 +46,8 @@ static void unname(struct block *block)
 	}
 	for (size_t i = 0; i < block->preemptor_cnt; i++)
 		drop(&block->preemptors[i].cgroup);
-	drop(&block->facts.quota_cgroup);
-	block->facts.quota_ns = block->facts.quota_period_ns = 0;
-	block->facts.cpu_capacity = block->facts.cpu_khz = block->facts.cpu_max_khz = 0;
-	block->facts.thermal_throttled = false;
+	drop(&block->facts.live.quota_cgroup);
+	block->facts.live = (Jankbpf__Scheduling){ 0 };
 }
 
 static struct answers *answers_of(const struct block *block)
@@ -161,7 +159,7 @@ static void test_hostile(void)
 	is_int(answers__take_waited(block, &from), 0, "nonsense is read");
 	ok(!block->samples[0].waited->path && !block->samples[0].waited->owner.tid &&
 		   !block->chain[0].process && !block->chain[0].waited->path &&
-		   !block->chain[0].preemptors[0].cgroup && !block->facts.cpu_khz,
+		   !block->chain[0].preemptors[0].cgroup && !block->facts.live.cpu_khz,
 	   "and gives no name");
 	block__free(block);
 }

@@ -154,8 +154,8 @@ static void test_live(void)
 	ok(tasks[0].cgroup && tasks[0].cgroup[0] == '/', "a preemptor's cgroup: %s",
 	   tasks[0].cgroup);
 	is_str(tasks[1].cgroup, NULL, "one of the chain's that has ended has none");
-	ok(has_capacity == (block.facts.cpu_capacity > 0), "the first CPU's capacity: %u",
-	   block.facts.cpu_capacity);
+	ok(has_capacity == (block.facts.live.cpu_capacity > 0), "the first CPU's capacity: %u",
+	   block.facts.live.cpu_capacity);
 	child__end(child);
 	free(tasks[0].cgroup);
 }

@@ -62,12 +62,12 @@ static void test_slow_cpu(void)
 		  "largest one's capacity, its CPU at 0.80 of 3.20 GHz at the end",
 		  .running_ms = 200,
 		  .facts = { .known = true,
-			     .cpu_capacity = 256,
-			     .cpu_khz = 800000,
-			     .cpu_max_khz = 3200000 } },
+			     .live.cpu_capacity = 256,
+			     .live.cpu_khz = 800000,
+			     .live.cpu_max_khz = 3200000 } },
 		{ "a hot one",
 		  "main thread was busy 200 ms on the CPU, on a CPU that was throttled for heat",
-		  .running_ms = 200, .facts = { .known = true, .thermal_throttled = true } },
+		  .running_ms = 200, .facts = { .known = true, .live.thermal_throttled = true } },
 	};
 
 	SENTENCE_CHECK(cases);
@@ -158,9 +158,9 @@ static void test_kept_off(void)
 {
 	struct block *block = wanting((struct facts){ .known = true,
 						      .throttled_ns = 88 * MS,
-						      .quota_cgroup = strdup("/limited"),
-						      .quota_ns = 20 * MS,
-						      .quota_period_ns = 100 * MS });
+						      .live.quota_cgroup = strdup("/limited"),
+						      .live.quota_ns = 20 * MS,
+						      .live.quota_period_ns = 100 * MS });
 
 	sentence__says(block,
 		       IN_WORK ": its cgroup /limited had used up its CPU quota of 20.0 ms in "

@@ -155,20 +155,20 @@ static int take_link(struct link *link, const Jankbpf__Link *from)
 	return res;
 }
 
-static int take_scheduling(struct facts *ret, const Jankbpf__Scheduling *from)
+/* All of it, so that a new field needs nothing here: what the probes tell was not changed by the way through the record. */
+static int take_scheduling(Jankbpf__Scheduling *ret, const Jankbpf__Scheduling *from)
 {
-	ret->cpu_capacity = from->cpu_capacity;
-	ret->cpu_khz = from->cpu_khz;
-	ret->cpu_max_khz = from->cpu_max_khz;
-	ret->thermal_throttled = from->thermal_throttled;
-	ret->quota_ns = from->quota_ns;
-	ret->quota_period_ns = from->quota_period_ns;
+	char *known = ret->quota_cgroup;
+
+	*ret = *from;
+	ret->priority = ret->policy = NULL;
+	ret->quota_cgroup = known;
 	return take_text(&ret->quota_cgroup, from->quota_cgroup);
 }
 
 int answers__take_waited(struct block *block, const Jankbpf__Block *from)
 {
-	int res = from->scheduling ? take_scheduling(&block->facts, from->scheduling) : 0;
+	int res = from->scheduling ? take_scheduling(&block->facts.live, from->scheduling) : 0;
 
 	for (size_t i = 0; i < from->n_samples && !res; i++)
 		res = take_waited(find_span(block, from->samples[i]->t_ns),
@@ -216,10 +216,10 @@ static int take_script(struct stack *stack, const Jankbpf__JournalStack *from)
 	if (!cnt || cnt > JANK_SCRIPT_MAX)
 		return 0;
 	for (size_t i = 0; i < cnt; i++)
-		script[i] = (struct jank_script_frame){ from->script[i]->code,
-							from->script[i]->instr,
-							from->script[i]->flags,
-							from->script[i]->check };
+		script[i] =
+			(struct jank_script_frame){ from->script[i]->code, from->script[i]->instr,
+						    from->script[i]->flags,
+						    from->script[i]->check };
 	return stack__set_script(stack, script, cnt);
 }
 
@@ -228,8 +228,8 @@ static int take_stack(struct stack *stack, const Jankbpf__JournalStack *from)
 	enum stack_end end =
 		from->end <= STACK_END_DEEP ? (enum stack_end)from->end : STACK_END_UNKNOWN;
 	int res = from->n_addresses ? stack__set_callers(stack, from->addresses, from->n_addresses,
-							 end, from->end_module) :
-				      0;
+							 end, from->end_module)
+				    : 0;
 
 	return res ? res : take_script(stack, from);
 }
@@ -295,7 +295,6 @@ int answers__add_frames(struct stack *stack, const Jankbpf__JournalFrames *from,
 	stack->frame_cnt += cnt;
 	frames[0] = (struct frame){ .address = address, .kernel = kernel };
 	for (size_t i = 0; i < named; i++)
-		set_frame(&frames[i], from->frames[i], address,
-			  i < from->n_app && from->app[i]);
+		set_frame(&frames[i], from->frames[i], address, i < from->n_app && from->app[i]);
 	return 0;
 }

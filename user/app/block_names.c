@@ -7,6 +7,8 @@
 #include "kernel/cgroup_cpu.h"
 #include "kernel/cpuinfo.h"
 
+#define SET_KNOWN(message, field, value)                                                           \
+	((message)->has_##field = !!(value), (message)->field = (value))
 #define ASKED_MAX 4
 #define CPU_MAX	  4096
 
@@ -32,15 +34,16 @@ bool block_names__cpu(const struct block *block, uint32_t *ret)
 
 static void set_cpu(struct block *block)
 {
+	Jankbpf__Scheduling *live = &block->facts.live;
 	struct cpu_info info;
 	uint32_t cpu;
 
 	if (!block_names__cpu(block, &cpu))
 		return;
 	cpuinfo__read("/sys", cpu, &info);
-	block->facts.cpu_capacity = info.capacity;
-	block->facts.cpu_khz = info.khz;
-	block->facts.cpu_max_khz = info.max_khz;
+	SET_KNOWN(live, cpu_capacity, info.capacity);
+	SET_KNOWN(live, cpu_khz, info.khz);
+	SET_KNOWN(live, cpu_max_khz, info.max_khz);
 }
 
 /* It may have been moved, or its quota lifted, meanwhile: then the cgroup that it is in now is not told of. */
@@ -51,16 +54,16 @@ static int set_quota(struct block *block)
 	char *path;
 	int res;
 
-	if (!facts->throttled_ns || facts->quota_cgroup)
+	if (!facts->throttled_ns || facts->live.quota_cgroup)
 		return 0;
 	res = cgroup_cpu__path("/proc", block->pid, block->tid, &path);
 	if (!path || !cgroup_cpu__quota("/sys/fs/cgroup", path, &quota)) {
 		free(path);
 		return res;
 	}
-	facts->quota_cgroup = path;
-	facts->quota_ns = quota.quota_ns;
-	facts->quota_period_ns = quota.period_ns;
+	facts->live.quota_cgroup = path;
+	SET_KNOWN(&facts->live, quota_ns, quota.quota_ns);
+	SET_KNOWN(&facts->live, quota_period_ns, quota.period_ns);
 	return 0;
 }
 

@@ -76,8 +76,9 @@ static void set_throttled(const struct session *s, struct block *block)
 	uint32_t cpu;
 
 	if (block_names__cpu(block, &cpu))
-		block->facts.thermal_throttled = machine__throttled(
-			s->machine, cpu, block->start_ns, block->start_ns + block->duration_ns);
+		block->facts.live.has_thermal_throttled = block->facts.live.thermal_throttled =
+			machine__throttled(s->machine, cpu, block->start_ns,
+					   block->start_ns + block->duration_ns);
 }
 
 static void count_block(struct session *s, const struct block *block)

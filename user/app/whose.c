@@ -16,7 +16,7 @@
 #include "symbol/runtime.h"
 
 #define THREAD_MAX 8192 /* the oldest make room */
-#define NAME_MAX   4096
+#define NAMES_MAX  4096
 #define ROW_MAX	   8 /* of one file, when asking whether a name is needed */
 
 struct thread {
@@ -179,7 +179,7 @@ static void remember_name(struct whose *whose, const struct thread *thread)
 			       strcmp(name->row->name, thread->row->name);
 		return;
 	}
-	name = HASH_COUNT(whose->names) < NAME_MAX ? calloc(1, sizeof(*name)) : NULL;
+	name = HASH_COUNT(whose->names) < NAMES_MAX ? calloc(1, sizeof(*name)) : NULL;
 	if (!name)
 		return;
 	name->key = key;
@@ -296,7 +296,7 @@ int whose__program(struct whose *whose, uint32_t pid)
 	HASH_FIND(hh, whose->programs, &pid, sizeof(pid), program);
 	if (program)
 		drop_program(whose, program);
-	if (!row || HASH_COUNT(whose->programs) >= NAME_MAX)
+	if (!row || HASH_COUNT(whose->programs) >= NAMES_MAX)
 		return 0;
 	program = calloc(1, sizeof(*program));
 	if (!program)

@@ -143,19 +143,16 @@ static Jankbpf__Cpu *cpu_of(struct record *r, const struct machine_load *load)
 static Jankbpf__Scheduling *scheduling_of(struct record *r, const struct facts *facts)
 {
 	Jankbpf__Scheduling *ret = NEW(r, scheduling);
+	ProtobufCMessage base = ret->base;
 
+	*ret = facts->live;
+	ret->base = base;
+	ret->quota_cgroup = record__str(r, ret->quota_cgroup);
 	ret->priority = record__priority(r, facts->prio);
 	ret->policy = (char *)policy__name(facts->policy);
 	SET_KNOWN(ret, cpus_allowed, facts->cpus_allowed);
 	SET(ret, throttled_ns, facts->throttled_ns);
 	SET(ret, stolen_ns, facts->stolen_ns);
-	ret->quota_cgroup = record__str(r, facts->quota_cgroup);
-	SET_KNOWN(ret, quota_ns, facts->quota_ns);
-	SET_KNOWN(ret, quota_period_ns, facts->quota_period_ns);
-	SET_KNOWN(ret, cpu_capacity, facts->cpu_capacity);
-	SET_KNOWN(ret, cpu_khz, facts->cpu_khz);
-	SET_KNOWN(ret, cpu_max_khz, facts->cpu_max_khz);
-	SET_KNOWN(ret, thermal_throttled, facts->thermal_throttled);
 	return ret;
 }
 
@@ -269,8 +266,8 @@ const Jankbpf__Record *record__of_block(struct record *r, const struct block *bl
 	record__begin(r, true);
 	ret = record_of(r);
 	ret->block = block_of(r, block);
-	ret->type_case = block->type == BLOCK_HANG ? JANKBPF__RECORD__TYPE_HANG :
-						     JANKBPF__RECORD__TYPE_BLOCK;
+	ret->type_case = block->type == BLOCK_HANG ? JANKBPF__RECORD__TYPE_HANG
+						   : JANKBPF__RECORD__TYPE_BLOCK;
 	return ret;
 }
 

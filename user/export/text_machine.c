@@ -157,16 +157,18 @@ static void add_faults(struct strbuf *sb, const struct text *t, const struct fac
 /* A CPU that could not do what others can. */
 static void add_cpu(struct strbuf *sb, const struct text *t, const struct facts *facts)
 {
-	double share = facts->cpu_max_khz ? (double)facts->cpu_khz / facts->cpu_max_khz : 1;
+	double share =
+		facts->live.cpu_max_khz ? (double)facts->live.cpu_khz / facts->live.cpu_max_khz : 1;
 
-	if (facts->cpu_capacity && facts->cpu_capacity < CAPACITY_MAX)
+	if (facts->live.cpu_capacity && facts->live.cpu_capacity < CAPACITY_MAX)
 		strbuf__addf(sb, "%ssmall CPU (%.0f%%)", sb->len ? " · " : "",
-			     100.0 * facts->cpu_capacity / CAPACITY_MAX);
-	if (facts->thermal_throttled)
+			     100.0 * facts->live.cpu_capacity / CAPACITY_MAX);
+	if (facts->live.thermal_throttled)
 		strbuf__addf(sb, "%sCPU throttled for heat", sb->len ? " · " : "");
-	if (facts->cpu_khz && facts->cpu_max_khz && (share < SLOW_PART || text__shows_all(t)))
+	if (facts->live.cpu_khz && facts->live.cpu_max_khz &&
+	    (share < SLOW_PART || text__shows_all(t)))
 		strbuf__addf(sb, "%sat %.2f of %.2f GHz", sb->len ? " · " : "",
-			     facts->cpu_khz / 1e6, facts->cpu_max_khz / 1e6);
+			     facts->live.cpu_khz / 1e6, facts->live.cpu_max_khz / 1e6);
 }
 
 static void add_scheduling(struct strbuf *sb, const struct text *t, const struct facts *facts)

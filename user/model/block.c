@@ -32,7 +32,7 @@ void block__free(struct block *block)
 	free(block->thread);
 	free(block->exe);
 	free(block->cgroup);
-	free(block->facts.quota_cgroup);
+	free(block->facts.live.quota_cgroup);
 	free(block->container);
 	free(block->pod);
 	free(block->unit);

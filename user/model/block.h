@@ -18,6 +18,7 @@
 #include "model/message.h"
 #include "model/stack_end.h"
 #include "model/waited.h"
+#include "schema/blockinfo.pb-c.h"
 
 #define BLOCK_SCHEMA "jankbpf/1"
 
@@ -115,12 +116,11 @@ struct facts {
 	uint64_t throttled_ns, stolen_ns, maj_flt_cnt, min_flt_cnt;
 	uint16_t prio, policy; /* prio: as on the wire */
 	uint32_t cpus_allowed;
-	uint32_t cpu_capacity;	       /* of the CPU that it ran on most, of 1024; 0: not known */
-	uint32_t cpu_khz, cpu_max_khz; /* of that CPU, at the block's end; 0: not known */
-	bool thermal_throttled;	       /* that CPU, in the dispatch */
-	/* Where it was throttled: by the quota of which cgroup, owned by the block; NULL, 0: not known. */
-	char *quota_cgroup;
-	uint64_t quota_ns, quota_period_ns;
+	/*
+	 * What the live system answered about the thread's CPU and quota, as the record has it: the journal keeps it, and a
+	 * replay gets it back. The fields above are not set in it. Texts belong to the block.
+	 */
+	Jankbpf__Scheduling live;
 };
 
 /* Frames of a display that went by meanwhile. */

@@ -102,16 +102,16 @@ static void add_speed(struct clause *c)
 
 	if (!facts->known)
 		return;
-	if (facts->cpu_capacity && facts->cpu_capacity < SLOW * CAPACITY_MAX) {
+	if (facts->live.cpu_capacity && facts->live.cpu_capacity < SLOW * CAPACITY_MAX) {
 		strbuf__adds(c->sb, ", on a small core, with ");
-		words__add_pct(c->sb, (double)facts->cpu_capacity / CAPACITY_MAX);
+		words__add_pct(c->sb, (double)facts->live.cpu_capacity / CAPACITY_MAX);
 		strbuf__adds(c->sb, " of the largest one's capacity");
 	}
-	if (facts->thermal_throttled)
+	if (facts->live.thermal_throttled)
 		strbuf__adds(c->sb, ", on a CPU that was throttled for heat");
-	if (facts->cpu_khz && facts->cpu_khz < SLOW * facts->cpu_max_khz)
+	if (facts->live.cpu_khz && facts->live.cpu_khz < SLOW * facts->live.cpu_max_khz)
 		strbuf__addf(c->sb, ", its CPU at %.2f of %.2f GHz at the end",
-			     facts->cpu_khz / 1e6, facts->cpu_max_khz / 1e6);
+			     facts->live.cpu_khz / 1e6, facts->live.cpu_max_khz / 1e6);
 }
 
 void clause__add_busy(struct clause *c)
@@ -145,17 +145,17 @@ static void add_quota(struct clause *c)
 	const struct facts *facts = &c->block->facts;
 
 	strbuf__adds(c->sb, ": its cgroup ");
-	if (facts->quota_cgroup) {
-		words__add_path(c->sb, facts->quota_cgroup);
+	if (facts->live.quota_cgroup) {
+		words__add_path(c->sb, facts->live.quota_cgroup);
 		strbuf__adds(c->sb, " ");
 	}
 	strbuf__adds(c->sb, "had used up its CPU quota");
-	if (!facts->quota_ns)
+	if (!facts->live.quota_ns)
 		return;
 	strbuf__adds(c->sb, " of ");
-	clock__add_duration(c->sb, facts->quota_ns);
+	clock__add_duration(c->sb, facts->live.quota_ns);
 	strbuf__adds(c->sb, " in ");
-	clock__add_duration(c->sb, facts->quota_period_ns);
+	clock__add_duration(c->sb, facts->live.quota_period_ns);
 }
 
 /* "it is bound to 1 of 4 CPUs" and the like; who ran is added by the caller. */
