@@ -174,6 +174,7 @@ static inline struct block *fixture__chain(void)
 				   .live.cpu_khz = 800000,
 				   .live.has_cpu_max_khz = true,
 				   .live.cpu_max_khz = 2400000,
+				   .live.has_numa_node = true, /* 0, which is a node */
 				   .live.has_thermal_throttled = true,
 				   .live.thermal_throttled = true };
 	fixture__chain_samples(b);

@@ -48,6 +48,16 @@ static void test_speed(void)
 	ok(!info.capacity && !info.khz && !info.max_khz, "no numbers");
 }
 
+static void test_node(void)
+{
+	uint32_t node = 7;
+
+	put(CPU "node1/meminfo", "");
+	put(CPU "nodes", "");
+	ok(cpuinfo__node(scratch__path(""), 3, &node) && node == 1, "a CPU's node: %u", node);
+	ok(!cpuinfo__node(scratch__path(""), 4, &node), "a CPU of which no node is told");
+}
+
 static void test_choice(void)
 {
 	struct sample samples[] = {
@@ -156,6 +166,8 @@ static void test_live(void)
 	is_str(tasks[1].cgroup, NULL, "one of the chain's that has ended has none");
 	ok(has_capacity == (block.facts.live.cpu_capacity > 0), "the first CPU's capacity: %u",
 	   block.facts.live.cpu_capacity);
+	ok(block.facts.live.has_numa_node == !access("/sys/devices/system/node/node0", F_OK),
+	   "the node of the first CPU is known where the kernel has nodes");
 	child__end(child);
 	free(tasks[0].cgroup);
 }
@@ -164,6 +176,7 @@ int main(void)
 {
 	scratch__init();
 	test_speed();
+	test_node();
 	test_choice();
 	test_cgroups();
 	test_quota();

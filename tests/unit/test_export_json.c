@@ -177,7 +177,8 @@ static const struct {
 	  "\"throttled_ns\":4000000,\"stolen_ns\":0,\"quota_cgroup\":\"/limited\","
 	  "\"quota_ns\":20000000,\"quota_period_ns\":100000000,"
 	  "\"cpu_capacity\":512,\"cpu_khz\":800000,"
-	  "\"cpu_max_khz\":2400000,\"thermal_throttled\":true},\"faults\":{\"major\":3,\"minor\":"
+	  "\"cpu_max_khz\":2400000,\"thermal_throttled\":true,\"numa_node\":0},"
+	  "\"faults\":{\"major\":3,\"minor\":"
 	  "1200},",
 	  true },
 	{ "chain",

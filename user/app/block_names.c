@@ -11,6 +11,7 @@
 	((message)->has_##field = !!(value), (message)->field = (value))
 #define ASKED_MAX 4
 #define CPU_MAX	  4096
+#define NODE_MAX  1024 /* the kernel's own limit */
 
 static bool is_tick(const struct sample *sample)
 {
@@ -30,6 +31,30 @@ bool block_names__cpu(const struct block *block, uint32_t *ret)
 		}
 	}
 	return best;
+}
+
+/* The node with most ticks; a node of which no CPU is known is none. */
+static void set_node(struct block *block)
+{
+	Jankbpf__Scheduling *live = &block->facts.live;
+	uint32_t cnt[NODE_MAX] = { 0 }, best = 0, cpu = UINT32_MAX, node = 0;
+	bool known = false;
+
+	for (size_t i = 0; i < block->sample_cnt; i++) {
+		const struct sample *sample = &block->samples[i];
+
+		if (!is_tick(sample))
+			continue;
+		if (sample->cpu != cpu) { /* most ticks in a row are of one CPU: it is asked once */
+			cpu = sample->cpu;
+			known = cpuinfo__node("/sys", cpu, &node) && node < NODE_MAX;
+		}
+		if (!known || ++cnt[node] <= best)
+			continue;
+		best = cnt[node];
+		live->has_numa_node = true;
+		live->numa_node = node;
+	}
 }
 
 static void set_cpu(struct block *block)
@@ -83,6 +108,7 @@ int block_names__fill(struct block *block)
 	int res = set_cgroups(block->preemptors, block->preemptor_cnt);
 
 	set_cpu(block);
+	set_node(block);
 	if (!res)
 		res = set_quota(block);
 	for (size_t i = 0; i < block->chain_cnt && !res; i++) {

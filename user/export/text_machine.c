@@ -180,6 +180,9 @@ static void add_scheduling(struct strbuf *sb, const struct text *t, const struct
 	if (facts->cpus_allowed && text__shows_all(t))
 		strbuf__addf(sb, "%smay run on %" PRIu32 " CPU%s", sb->len ? " · " : "",
 			     facts->cpus_allowed, facts->cpus_allowed == 1 ? "" : "s");
+	if (facts->live.has_numa_node && text__shows_all(t))
+		strbuf__addf(sb, "%smostly on NUMA node %" PRIu32, sb->len ? " · " : "",
+			     facts->live.numa_node);
 }
 
 void text__add_facts(struct text *t, const struct block *block)

@@ -2,6 +2,7 @@
 /* A number a file. */
 #include "kernel/cpuinfo.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,4 +30,20 @@ void cpuinfo__read(const char *sys, uint32_t cpu, struct cpu_info *ret)
 	ret->khz = number_in(sys, cpu, "cpufreq/scaling_cur_freq");
 	ret->capacity = number_in(sys, cpu, "cpu_capacity");
 	ret->max_khz = number_in(sys, cpu, "cpufreq/cpuinfo_max_freq");
+}
+
+bool cpuinfo__node(const char *sys, uint32_t cpu, uint32_t *ret)
+{
+	const struct dirent *entry;
+	char path[PATH_MAX], end;
+	bool found = false;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/devices/system/cpu/cpu%u", sys, cpu);
+	dir = opendir(path);
+	while (dir && !found && (entry = readdir(dir)))
+		found = sscanf(entry->d_name, "node%u%c", ret, &end) == 1;
+	if (dir)
+		closedir(dir);
+	return found;
 }
