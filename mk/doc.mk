@@ -4,7 +4,7 @@
 MAN       := $(VARIANT)/jankbpf.8
 MAN_GEN   := $(VARIANT)/man_options
 MAN_OBJ   := $(patsubst %,$(VARIANT)/%.o,tools/man_options user/app/options_help user/app/options_set \
-             user/app/options_table user/base/apart user/base/clock user/base/err user/base/file user/base/living user/base/log user/base/parse \
+             user/app/options_table user/base/apart user/base/clock user/base/err user/base/file user/base/living user/base/parse \
              user/base/strbuf user/base/text user/kernel/cgroup_find user/kernel/filter user/kernel/glob \
              user/kernel/procinfo)
 

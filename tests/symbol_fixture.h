@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -33,6 +34,27 @@ struct fixture {
 	} addrs[32];
 	size_t cnt;
 };
+
+/* Does the kernel run this program, of the directory? One of 32 bits needs CONFIG_IA32_EMULATION. */
+FIXTURE_FN bool fixture__runs(const char *name)
+{
+	char path[PATH_MAX];
+	char *argv[] = { path, "s", NULL };
+	posix_spawn_file_actions_t actions;
+	pid_t pid;
+	int err;
+
+	snprintf(path, sizeof(path), "%s", scratch__path(name));
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	err = posix_spawn(&pid, path, &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	if (!err) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	return err != ENOEXEC;
+}
 
 /* A shell command, in which $D is the directory. A failure is a failed check. */
 FIXTURE_FN bool fixture__sh(const char *cmd)

@@ -73,8 +73,8 @@ static struct figures encode(enum record_format format, ZSTD_CCtx *zstd)
 				packed = realloc(packed, room);
 			}
 			ret.bytes += zstd ? ZSTD_compressCCtx(zstd, packed, room, sb.data, sb.len,
-							      ZSTD_LEVEL) :
-					    sb.len;
+							      ZSTD_LEVEL)
+					  : sb.len;
 		}
 	}
 	ret.us = (now_us() - begin) / ROUNDS / record_cnt;

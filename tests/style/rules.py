@@ -31,6 +31,8 @@ SKELETON_OWNERS = ("user/kernel/loader.c", "user/kernel/loader_open.c")
 OPENERS = {
     "user/base/openfile.c": "it is the one",
     "user/base/file.c": "/proc, /sys and the user's own files, without waiting",
+    "user/base/apart.c": "with O_PATH, by the process apart; our own mount table",
+    "user/kernel/candidates.c": "with O_PATH",
     "user/symbol/maps.c": "/proc", "user/symbol/memory.c": "/proc", "user/symbol/vdso.c": "/proc",
     "user/kernel/maps_lines.c": "/proc",
     "user/kernel/file_key.c": "/proc; directories, and handles with O_PATH",
@@ -41,7 +43,7 @@ OPENERS = {
     "user/intake/journal.c": "named by the user",
     "user/app/main.c": "/dev/null",
     "user/export/listing.c": "our own output", "user/export/dir.c": "our own output",
-    "user/export/records.c": "our own output", "user/export/log_file.c": "our own output",
+    "user/export/record_file.c": "our own output", "user/export/log_file.c": "our own output",
 }
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.M)

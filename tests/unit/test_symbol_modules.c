@@ -27,6 +27,10 @@ static void check_program(const char *what, const char *compiler, const char *ne
 		skip(4, "%s: needs %s", what, need);
 		return;
 	}
+	if (!fixture__runs("run")) {
+		skip(4, "%s: this kernel runs no such programs", what);
+		return;
+	}
 	sym = fixture__symbolizer(NULL, NULL);
 	fixture__run(&fx, "run");
 	frame = fixture__frame(sym, fx.pid, fixture__addr(&fx, "fn") + 1, true);

@@ -5,9 +5,6 @@
  */
 #include "symbol/unwind.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-
 #include "symbol/unwind_parts.h"
 #include "tests/capture.h"
 #include "tests/symbol_fixture.h"
@@ -155,27 +152,6 @@ static void test_mode(const struct build *build, size_t mode)
 	fixture__stop(&fx);
 }
 
-/* Does the kernel run programs of this kind? Those of 32 bits need CONFIG_IA32_EMULATION. */
-static bool runs_here(void)
-{
-	char path[PATH_MAX];
-	char *argv[] = { path, "s", NULL };
-	posix_spawn_file_actions_t actions;
-	pid_t pid;
-	int err;
-
-	snprintf(path, sizeof(path), "%s", scratch__path("p"));
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	err = posix_spawn(&pid, path, &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	if (!err) {
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-	}
-	return err != ENOEXEC;
-}
-
 static void test_build(const struct build *build)
 {
 	char command[512];
@@ -187,7 +163,7 @@ static void test_build(const struct build *build)
 		 build->compiler, build->flags);
 	if (!fixture__sh(command) || (build->after && !fixture__sh(build->after)))
 		return;
-	if (!runs_here())
+	if (!fixture__runs("p"))
 		return skip(1, "this kernel runs no programs of %s", build->compiler);
 	for (size_t mode = 0; mode < sizeof(modes) / sizeof(*modes); mode++)
 		test_mode(build, mode);

@@ -258,8 +258,7 @@ void answers__display(const struct answers *a, const struct jank_rec_block *rec,
 		      struct missed_frames *ret)
 {
 	const Jankbpf__JournalAnswers *answers = of_record(a, rec);
-	const Jankbpf__Display *display =
-		answers && answers->block ? answers->block->frames : NULL;
+	const Jankbpf__Display *display = answers && answers->block ? answers->block->frames : NULL;
 
 	*ret = (struct missed_frames){ 0 };
 	if (display)
@@ -346,8 +345,7 @@ static const Jankbpf__JournalFrames *find_native(const struct answers *a, uint32
 	const Jankbpf__JournalFrames *frames =
 		frames_of(a, pid, answers__native_key(address, exact));
 
-	return frames || !exact ? frames :
-				  frames_of(a, pid, answers__native_key(address, false));
+	return frames || !exact ? frames : frames_of(a, pid, answers__native_key(address, false));
 }
 
 int answers__name(void *answers, uint32_t pid, struct stack *stack)

@@ -26,7 +26,7 @@ struct answers_session {
 	struct host_info host; /* strings belong to the table */
 };
 
-struct answers *answers__new(void);   /* NULL: out of memory */
+struct answers *answers__new(void);    /* NULL: out of memory */
 void answers__free(struct answers *a); /* accepts NULL */
 
 /* Takes in a record of one of the journal's own kinds; others are ignored. 0, -EBADMSG or -ENOMEM. */

@@ -10,7 +10,7 @@
 #include "export/record.h"
 #include "schema/journal.pb-c.h"
 
-#define SEEN_MAX 65536 /* then all are forgotten: names may be written twice, none is missing */
+#define SEEN_MAX		   65536 /* then all are forgotten: names may be written twice, none is missing */
 #define SET(message, field, value) ((message)->has_##field = true, (message)->field = (value))
 
 struct seen {

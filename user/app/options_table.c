@@ -149,7 +149,8 @@ const struct option_row option_rows[] = {
 	  .min = 1, .max = UINT64_MAX, .help = "stop after N blocks" },
 	{ SECTION_OUTPUT, 'o', "output", "DIR", NULL, TRACE | REPLAY, option__set_text,
 	  AT(output_dir), .help = "keep the blocks in DIR: the records and BlockCanary's logs",
-	  .more = "DIR/blocks.jsonl gets every record (blocks.pb with --format proto), and each block a log that BlockCanary's own "
+	  .more = "DIR/blocks.jsonl gets every record (blocks.pb with --format proto), and each "
+		  "block a log that BlockCanary's own "
 		  "reader opens. DIR is made where it isn't there, for its owner alone." },
 	{ SECTION_OUTPUT, KEY_KEEP, "keep", "TIME", "48h", TRACE | REPLAY, option__set_time,
 	  AT(keep_ns), .min = NS_PER_SEC, .max = 10 * YEAR_NS, .zero = true,
@@ -164,7 +165,8 @@ const struct option_row option_rows[] = {
 	  option__set_word, AT(format), .help = "of the records on stdout and in DIR",
 	  .more = "json: JSON Lines. proto: messages of schema/blockinfo.proto, each after its "
 		  "length as a varint; DIR then holds blocks.pb. It is binary: with -o a terminal "
-		  "shows text instead, without -o it is refused there. text is for people; DIR holds "
+		  "shows text instead, without -o it is refused there. text is for people; DIR "
+		  "holds "
 		  "JSON Lines then." },
 	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL, TRACE | REPLAY, option__set_json,
 	  .help = "the same as --format json" },

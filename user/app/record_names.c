@@ -197,9 +197,8 @@ static int fill_message(struct record_names *names, ProtobufCMessage *message)
 
 	for (unsigned i = 0; i < message->descriptor->n_fields && ret >= 0; i++) {
 		const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
-		int res = field->type == PROTOBUF_C_TYPE_MESSAGE ?
-				  fill_field(names, message, field) :
-				  0;
+		int res = field->type == PROTOBUF_C_TYPE_MESSAGE ? fill_field(names, message, field)
+								 : 0;
 
 		ret = res < 0 ? res : ret | res;
 	}

@@ -78,8 +78,7 @@ static int on_dispatch(struct replay *r, struct dispatch *dispatch)
 		return 0;
 	answers__load(r->answers, &dispatch->rec, &load, &r->host, &r->judge.real_offset_ns);
 	res = judge__dispatch(&r->judge, dispatch,
-			      answers__process(r->answers, dispatch->rec.hdr.tgid), &load,
-			      &block);
+			      answers__process(r->answers, dispatch->rec.hdr.tgid), &load, &block);
 	if (res <= 0)
 		return res;
 	block->loop_name = answers__loop(r->answers, &dispatch->rec);
@@ -161,8 +160,8 @@ static int set_loops(struct replay *r, struct summary *summary)
 
 		if (process && process->name)
 			summary->loops[i].process = strdup(process->name);
-		summary->loops[i].loop_name = answers__loop_of(r->answers, summary->loops[i].pid,
-								summary->loops[i].loop);
+		summary->loops[i].loop_name =
+			answers__loop_of(r->answers, summary->loops[i].pid, summary->loops[i].loop);
 	}
 	return res;
 }

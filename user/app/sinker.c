@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
+#include "app/answers_writer.h"
 #include "app/block_names.h"
 #include "app/jit_hint.h"
-#include "app/answers_writer.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"

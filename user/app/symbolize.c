@@ -193,9 +193,10 @@ static void tell(const struct symbolizing *c)
 	log__info("%llu of %llu frames without a name have one now",
 		  (unsigned long long)names->named_cnt, (unsigned long long)names->nameless_cnt);
 	if (c->odd_cnt)
-		log__warn("%llu lines are no records and were left as they are: symbolize reads what "
-			  "--format and -o write",
-			  (unsigned long long)c->odd_cnt);
+		log__warn(
+			"%llu lines are no records and were left as they are: symbolize reads what "
+			"--format and -o write",
+			(unsigned long long)c->odd_cnt);
 	if (c->unknown_cnt)
 		log__warn("%llu members that this version does not know were left out: use the "
 			  "jankbpf that wrote the records",

@@ -23,7 +23,6 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/log.h"
 
 #define SHARED_SZ   (64 * 1024)
 #define PATIENCE_MS 500
@@ -257,9 +256,6 @@ static bool is_refused(struct key key)
 static void refuse(struct key key)
 {
 	apart.refused[apart.refused_at++ % REFUSED_MAX] = key;
-	log__verbose("%s %llu: it does not answer, and is read no more",
-		     key.op == OP_MEMORY ? "the memory of process" : "the file system",
-		     (unsigned long long)key.what);
 }
 
 /* Sends the request and waits. The answer is in apart.shared, a descriptor in *ret_fd. */

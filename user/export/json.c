@@ -75,8 +75,7 @@ static void add_array(struct jsonw *w, const ProtobufCMessage *message,
 	jsonw__array_end(w);
 }
 
-static void add_members(struct jsonw *w, const ProtobufCMessage *message,
-			const struct field *rows)
+static void add_members(struct jsonw *w, const ProtobufCMessage *message, const struct field *rows)
 {
 	for (unsigned i = 0; i < message->descriptor->n_fields; i++) {
 		const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
@@ -109,7 +108,8 @@ void json__add_record(struct strbuf *sb, const Jankbpf__Record *record)
 	for (unsigned i = 0; i < descriptor->n_fields; i++) {
 		const ProtobufCFieldDescriptor *field = &descriptor->fields[i];
 
-		if (field->type != PROTOBUF_C_TYPE_MESSAGE || field->id != (uint32_t)record->type_case)
+		if (field->type != PROTOBUF_C_TYPE_MESSAGE ||
+		    field->id != (uint32_t)record->type_case)
 			continue;
 		jsonw__kstr(&w, "type", field->name);
 		jsonw__kstr_known(&w, "schema", record->schema);

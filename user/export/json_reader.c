@@ -181,8 +181,8 @@ static const ProtobufCFieldDescriptor *kind_of(const json_t *json)
 	const char *type = json_string_value(json_object_get(json, "type"));
 	const ProtobufCFieldDescriptor *field =
 		type ? protobuf_c_message_descriptor_get_field_by_name(&jankbpf__record__descriptor,
-								       type) :
-		       NULL;
+								       type)
+		     : NULL;
 
 	return field && field->type == PROTOBUF_C_TYPE_MESSAGE ? field : NULL;
 }
@@ -203,12 +203,12 @@ static int read_record(struct reader *r, json_t *json, Jankbpf__Record **ret)
 	record->schema = strdup(schema);
 	json_object_del(json, "type");
 	json_object_del(json, "schema");
-	res = record->schema ?
-		      read_message(r, json, kind->descriptor,
-				   fields__of_record[kind - jankbpf__record__descriptor.fields]
-					   .fields,
-				   (ProtobufCMessage **)&record->block) :
-		      -ENOMEM;
+	res = record->schema
+		      ? read_message(
+				r, json, kind->descriptor,
+				fields__of_record[kind - jankbpf__record__descriptor.fields].fields,
+				(ProtobufCMessage **)&record->block)
+		      : -ENOMEM;
 	if (res) {
 		jankbpf__record__free_unpacked(record, NULL);
 		return res;

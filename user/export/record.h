@@ -12,7 +12,7 @@
 
 struct record; /* the builder: it owns its last message */
 
-struct record *record__new(void);	   /* NULL: out of memory */
+struct record *record__new(void);	  /* NULL: out of memory */
 void record__free(struct record *record); /* accepts NULL */
 
 /*

@@ -57,7 +57,7 @@ char *record__priority(struct record *r, uint16_t prio)
 }
 
 Jankbpf__Preemptor **record__preemptors(struct record *r, const struct other_task *tasks,
-					  size_t cnt, size_t *ret_cnt)
+					size_t cnt, size_t *ret_cnt)
 {
 	Jankbpf__Preemptor **ret = record__array(r, cnt, ret_cnt);
 

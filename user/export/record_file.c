@@ -139,8 +139,7 @@ static int cut_torn_record(struct record_file *file)
 	if (fstat(file->fd, &st))
 		return -errno;
 	if (file->format == RECORD_JSON) {
-		if (!st.st_size ||
-		    (pread(file->fd, &last, 1, st.st_size - 1) == 1 && last == '\n'))
+		if (!st.st_size || (pread(file->fd, &last, 1, st.st_size - 1) == 1 && last == '\n'))
 			return 0;
 		err = whole_lines(file->fd, st.st_size, &whole);
 	} else {

@@ -44,8 +44,8 @@ void record__set_named(ProtobufCMessage *message, const char *name, uint64_t val
 Jankbpf__Frame *record__frame(struct record *r, const struct frame *frame);
 Jankbpf__Time *record__time(struct record *r, const uint64_t *state_ns);
 char *record__priority(struct record *r, uint16_t prio);
-Jankbpf__Preemptor **record__preemptors(struct record *r, const struct other_task *tasks, size_t cnt,
-					size_t *ret_cnt);
+Jankbpf__Preemptor **record__preemptors(struct record *r, const struct other_task *tasks,
+					size_t cnt, size_t *ret_cnt);
 void record__set_chain(struct record *r, Jankbpf__Block *ret, const struct block *block);
 void record__set_samples(struct record *r, Jankbpf__Block *ret, const struct block *block);
 

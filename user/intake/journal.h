@@ -28,7 +28,7 @@
 	X(0x8015, ANSWERS)                                                                         \
 	X(0x8016, END)                                                                             \
 	X(0x8017, LOSSES)
-#define JOURNAL_FIRST 0x8000 /* the probes' kinds lie below */
+#define JOURNAL_FIRST		 0x8000 /* the probes' kinds lie below */
 #define JOURNAL_X_KIND(nr, NAME) JOURNAL_##NAME = nr,
 enum journal_kind { JOURNAL_KINDS(JOURNAL_X_KIND) };
 #undef JOURNAL_X_KIND
