@@ -353,7 +353,7 @@ static void run_slices(void)
 
 int main(void)
 {
-	LOGIC_START("logic_wait", "logic_sched", "logic_bucket", "logic_trust");
+	LOGIC_START("logic_wait", "logic_sched", "logic_bucket", "logic_count", "logic_trust");
 	test_bucket();
 	test_trust();
 	test_block();
