@@ -3,13 +3,14 @@
 # `make static` makes the static programs of every machine that can be built for here.
 
 CROSS_ARM64 := aarch64-linux-gnu-
-HAVE_ARM64   = $(filter /%,$(shell $(CROSS_ARM64)gcc -print-file-name=libbpf.a 2>/dev/null))
+ARM64_LIBS   = $(foreach lib,libbpf libprotobuf-c,$(filter /%,$(shell $(CROSS_ARM64)gcc -print-file-name=$(lib).a 2>/dev/null)))
+HAVE_ARM64   = $(filter 2,$(words $(ARM64_LIBS)))
 
 static: #: jankbpf-x86_64 and jankbpf-aarch64, each one file that needs nothing beside it
 	$(Q)$(MAKE) $(JOBS) STATIC=1 SANITIZE= CROSS_COMPILE=
 ifneq ($(MACHINE),aarch64)
 	$(Q)$(if $(HAVE_ARM64),$(MAKE) $(JOBS) STATIC=1 SANITIZE= CROSS_COMPILE=$(CROSS_ARM64),echo \
-		'  SKIP     jankbpf-aarch64: no $(CROSS_ARM64)gcc, or no libbpf-dev:arm64 (make deps-cross)')
+		'  SKIP     jankbpf-aarch64: no $(CROSS_ARM64)gcc, or a library of arm64 is missing (make deps-cross)')
 endif
 
 live: static

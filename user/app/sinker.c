@@ -17,8 +17,12 @@
 #include "base/thread.h"
 #include "model/identity.h"
 
+/* At the end of a run what waits is named and written in full for so long; then blocks go out without their stacks. */
+#define HURRY_NS NS_PER_SEC
+
 struct sinker {
 	struct sinker_opts opts;
+	_Atomic uint64_t hurry_ns; /* from then on; 0: the run goes on */
 	pthread_t thread;
 	struct jit_hint jit_hint;
 	uint64_t block_cnt, unwanted_block_cnt, unwanted_hang_cnt;
@@ -92,10 +96,27 @@ static void meet_chain(struct sinker *sinker, const struct block *block)
 	}
 }
 
+static bool hurries(const struct sinker *sinker)
+{
+	return sinker->hurry_ns && clock__mono_ns() > sinker->hurry_ns;
+}
+
+/* A traced program decides how much is to be named: the user who ends the run shall not wait for it. */
+static void drop_evidence(struct sinker *sinker, struct block *block)
+{
+	size_t cnt = block__drop_evidence(block);
+
+	losses__add(sinker->opts.losses, LOSS_SAMPLES_CAPPED, cnt);
+	if (block__add_loss(block, LOSS_SAMPLES_CAPPED, cnt))
+		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+}
+
 static void on_block(struct sinker *sinker, struct item *item)
 {
 	struct block *block = item->data;
 
+	if (hurries(sinker))
+		drop_evidence(sinker, block);
 	meet(sinker, block->pid, block->tid);
 
 	if (wants(sinker, block)) {
@@ -173,8 +194,14 @@ static void on_raw(struct sinker *sinker, struct item *item)
 
 static void on_copy(struct sinker *sinker, struct item *item)
 {
-	int res = callers__take(sinker->opts.callers, item->data, item->size);
+	int res;
 
+	if (hurries(sinker)) {
+		losses__add(sinker->opts.losses, JANK_LOST_COPY, 1);
+		free(item->data);
+		return;
+	}
+	res = callers__take(sinker->opts.callers, item->data, item->size);
 	if (res)
 		losses__add(sinker->opts.losses, res == -ENOMEM ? LOSS_NO_MEMORY : LOSS_BAD_RECORD,
 			    1);
@@ -312,8 +339,10 @@ bool sinker__finish(struct sinker *sinker, uint64_t patience_ns)
 
 	if (!sinker)
 		return true;
-	if (!sinker->ending)
+	if (!sinker->ending) {
+		sinker->hurry_ns = clock__mono_ns() + HURRY_NS;
 		queue__put(sinker->opts.queue, &stop);
+	}
 	sinker->ending = true;
 	if (!join(sinker, patience_ns))
 		return false;

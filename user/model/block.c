@@ -41,6 +41,18 @@ void block__free(struct block *block)
 	free(block);
 }
 
+size_t block__drop_evidence(struct block *block)
+{
+	size_t cnt = block->sample_cnt;
+
+	samples__free(block->samples, cnt);
+	block->samples = NULL;
+	block->sample_cnt = 0;
+	links__cut(&block->chain, &block->chain_cnt, 0);
+	block->chain_sample = 0;
+	return cnt;
+}
+
 void summary__free(struct summary *summary)
 {
 	if (!summary)

@@ -253,6 +253,9 @@ struct block *block__new(void);			/* zeroed; NULL when out of memory */
 void block__free(struct block *block);		/* accepts NULL */
 size_t block__bytes(const struct block *block); /* of memory, about */
 
+/* Frees samples and chain; the time account stays. Returns the number of samples. */
+size_t block__drop_evidence(struct block *block);
+
 /* All of its stacks, in one order: its samples', then each link's own and that of its wake-up. NULL: there is no stack nr. tid: whose it is. */
 struct stack *block__stack(const struct block *block, size_t nr, uint32_t *tid);
 void summary__free(struct summary *summary); /* what it points to, not itself */
