@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/openat2.h>
 #include <poll.h>
@@ -414,30 +415,54 @@ static bool asks_somebody(const char *type)
 	return false;
 }
 
-/* "36 35 98:0 / /mnt rw … - TYPE SOURCE OPTIONS" */
-static void note_mount(const char *line, size_t len)
+/* What any user may mount and nobody else answers for; an overlay may lie over a daemon's files. */
+static bool is_in_memory(const char *type)
+{
+	return !strncmp(type, "tmpfs ", 6) || !strncmp(type, "ramfs ", 6);
+}
+
+/* "36 35 98:0 / /mnt rw … - TYPE SOURCE OPTIONS". The type, or NULL for a mount of a block device or a line that is none. */
+static const char *type_of(const char *line, size_t len, dev_t *ret_dev)
 {
 	const char *type = memmem(line, len, " - ", 3);
 	unsigned major, minor;
 
-	if (type && sscanf(line, "%*u %*u %u:%u ", &major, &minor) == 2 && !major &&
-	    !asks_somebody(type + 3) && trusted.cnt < TRUSTED_MAX)
-		trusted.devs[trusted.cnt++] = makedev(major, minor);
+	if (!type || sscanf(line, "%*u %*u %u:%u ", &major, &minor) != 2 || major)
+		return NULL;
+	*ret_dev = makedev(major, minor);
+	return type + 3;
 }
 
-static void read_mounts(void)
+/* Calls fn for each mount until it returns true, and returns that. */
+static bool each_mount(const char *path, bool (*fn)(const char *type, dev_t dev, dev_t wanted),
+		       dev_t wanted)
 {
 	struct strbuf sb = STRBUF_INIT;
+	bool ret = false;
 
-	trusted.cnt = 0;
-	if (!file__read("/proc/self/mountinfo", MOUNTS_MAX, &sb))
-		for (const char *at = strbuf__str(&sb); *at;) {
+	if (!file__read(path, MOUNTS_MAX, &sb))
+		for (const char *at = strbuf__str(&sb); *at && !ret;) {
 			size_t len = strcspn(at, "\n");
+			dev_t dev;
+			const char *type = type_of(at, len, &dev);
 
-			note_mount(at, len);
+			ret = type && fn(type, dev, wanted);
 			at += len + (at[len] == '\n');
 		}
 	strbuf__free(&sb);
+	return ret;
+}
+
+static bool note_mount(const char *type, dev_t dev, dev_t wanted)
+{
+	if (!asks_somebody(type) && trusted.cnt < TRUSTED_MAX)
+		trusted.devs[trusted.cnt++] = dev;
+	return false;
+}
+
+static bool is_memory_of(const char *type, dev_t dev, dev_t wanted)
+{
+	return dev == wanted && is_in_memory(type);
 }
 
 static bool is_known(dev_t dev)
@@ -458,10 +483,22 @@ bool apart__trusts(dev_t dev)
 	pthread_mutex_lock(&trusted.lock);
 	ret = is_known(dev);
 	if (!ret && now >= trusted.next_ns) {
-		read_mounts();
+		trusted.cnt = 0;
+		each_mount("/proc/self/mountinfo", note_mount, 0);
 		trusted.next_ns = now + LOOK_NS;
 		ret = is_known(dev);
 	}
 	pthread_mutex_unlock(&trusted.lock);
 	return ret;
+}
+
+/* Nothing is kept: once the file system is gone, its number may be another's. */
+bool apart__trusts_for(dev_t dev, uint32_t pid)
+{
+	char path[64];
+
+	if (apart__trusts(dev))
+		return true;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mountinfo", pid);
+	return pid && each_mount(path, is_memory_of, dev);
 }

@@ -38,6 +38,12 @@ int apart__stat_link(const char *path, struct stat *ret);
  */
 bool apart__trusts(dev_t dev);
 
+/*
+ * The same of a file that a process sees (0: none), by its own mounts: of those only what lies in memory is trusted. The
+ * file is to be held by a descriptor.
+ */
+bool apart__trusts_for(dev_t dev, uint32_t pid);
+
 /* How often something took too long, or was asked for again after that. */
 uint64_t apart__refused_cnt(void);
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,15 +17,24 @@
 #define RESOLVE_CACHED 0x20
 #endif
 
-/* 0: a regular file; it is to be read apart where *ret_trusted is false. */
-static int look_at(int handle, struct stat *st, bool *ret_trusted)
+/* The process whose files a path of /proc leads to; 0: it is no such path. */
+static uint32_t pid_of(const char *path)
+{
+	uint32_t pid;
+	int end = 0;
+
+	return path && sscanf(path, "/proc/%" SCNu32 "/%n", &pid, &end) == 1 && end ? pid : 0;
+}
+
+/* 0: a regular file; it is to be read apart where *ret_trusted is false. from: what led to it, NULL: not known. */
+static int look_at(int handle, const char *from, struct stat *st, bool *ret_trusted)
 {
 	int res = apart__stat(handle, st);
 
 	if (!res && !S_ISREG(st->st_mode))
 		res = -EINVAL;
 	if (!res)
-		*ret_trusted = apart__trusts(st->st_dev);
+		*ret_trusted = apart__trusts_for(st->st_dev, pid_of(from));
 	return res;
 }
 
@@ -42,7 +52,7 @@ int openfile__handle(int handle, struct stat *st)
 {
 	struct stat own;
 	bool trusted;
-	int fd = look_at(handle, st ? st : &own, &trusted);
+	int fd = look_at(handle, NULL, st ? st : &own, &trusted);
 
 	if (!fd)
 		fd = trusted ? open_again(handle) : -EACCES;
@@ -51,11 +61,11 @@ int openfile__handle(int handle, struct stat *st)
 }
 
 /* Where opening may ask somebody who does not answer, the handle itself, which image__read reads apart. Takes `handle`. */
-static int reopen(int handle, struct stat *st)
+static int reopen(int handle, const char *from, struct stat *st)
 {
 	struct stat own;
 	bool trusted;
-	int fd = look_at(handle, st ? st : &own, &trusted);
+	int fd = look_at(handle, from, st ? st : &own, &trusted);
 
 	if (!fd && !trusted)
 		return handle;
@@ -69,7 +79,7 @@ int openfile__link(const char *path, struct stat *st)
 {
 	int handle = open(path, O_PATH | O_CLOEXEC);
 
-	return handle < 0 ? -errno : reopen(handle, st);
+	return handle < 0 ? -errno : reopen(handle, path, st);
 }
 
 /* As far as the names are known to the kernel: a look into a directory may ask somebody as well. */
@@ -98,7 +108,7 @@ static int open_by_name(const char *root, const char *path, struct stat *st)
 
 	if (handle == -EAGAIN || handle == -EINVAL) /* the flag is of 5.12 */
 		handle = apart__open(root, path);
-	return handle < 0 ? handle : reopen(handle, st);
+	return handle < 0 ? handle : reopen(handle, root ? root : path, st);
 }
 
 int openfile__path(const char *path, struct stat *st)
