@@ -45,6 +45,11 @@ def test_simjank(build, backend):
        f"{build}, {backend}: the target ends as it would have", done)
 
 
+def children_in(path):
+    with open(path, encoding="ascii") as file:
+        return file.read()
+
+
 def test_command():
     """COMMAND goes on without us; one that was not let go yet never starts."""
     truth = bad.scratch("truth")
@@ -61,10 +66,10 @@ def test_command():
     mark, started = bad.scratch("mark"), 0
     for i in range(20):
         tracer = bad.start([bad.JANK, "--", "touch", mark], stdout=subprocess.DEVNULL)
+        path = f"/proc/{tracer.pid}/task/{tracer.pid}/children"
+        bad.wait_for(lambda: children_in(path) or tracer.poll() is not None, 30)
         time.sleep(i * 0.005)
-        children = ""
-        with open(f"/proc/{tracer.pid}/task/{tracer.pid}/children", encoding="ascii") as file:
-            children = file.read()
+        children = children_in(path)
         tracer.kill()
         tracer.wait()
         started += bool(children)

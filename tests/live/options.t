@@ -107,8 +107,8 @@ def on_terminal(process, *options, seconds=2.5, env=None):
     tracer = bad.start([bad.JANK, "-t", "10ms", "-d", "2s", *options, "-p", str(process.pid)], stdin=follower,
                        stdout=follower, stderr=follower, env=dict(os.environ, **(env or {})))
     os.close(follower)
-    seen, deadline = b"", time.monotonic() + seconds + 5
-    while time.monotonic() < deadline and select.select([leader], [], [], 1)[0]:
+    seen, deadline = b"", time.monotonic() + seconds + 30
+    while select.select([leader], [], [], max(0, deadline - time.monotonic()))[0]:
         try:
             data = os.read(leader, 65536)
         except OSError:  # nobody has it open any more
