@@ -16,8 +16,9 @@ endif
 live: static
 
 # Compiled tests for a virtual machine, below .output/…/static/tests: with STATIC=1, and without those that
-# compile programs, or look at a libc beside them.
-NOT_STATIC := tests/unit/test_symbol_% tests/unit/test_unwind% $(patsubst %,tests/unit/test_%.c,mark_sites targets elffunc script_elf)
+# compile programs, or look at a libc beside them, or take minutes there (record_memory).
+NOT_STATIC := tests/unit/test_record_memory.c \
+              tests/unit/test_symbol_% tests/unit/test_unwind% $(patsubst %,tests/unit/test_%.c,mark_sites targets elffunc script_elf)
 static-tests: $(patsubst %.c,$(VARIANT)/%,$(filter-out $(NOT_STATIC),$(wildcard tests/unit/test_*.c tests/bpf/test_*.c)))
 
 # Nothing of another machine runs here.

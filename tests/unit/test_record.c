@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Records as messages: the same through JSON and through protobuf; what is known is there, 0 included; tables agree. */
+#include <unistd.h>
+
 #include "export/record.h"
 
 #include "export/json.h"
@@ -191,6 +193,10 @@ static void test_table_words(void)
 #undef WORD
 	char words[1024], want[1024];
 
+	if (access("schema/fields.tbl", R_OK)) {
+		skip(2, "no schema/fields.tbl here: it runs away from the checkout");
+		return;
+	}
 	words_of("state", words, sizeof(words));
 	snprintf(want, sizeof(want), "%s\n", states + 1);
 	is_str(words, want, "the words of `state` are JANK_STATES");
