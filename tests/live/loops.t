@@ -65,7 +65,11 @@ def covers(block, stall):
 
 
 def right_cause(block, stall):
-    """What a computing program does in the kernel is its pages' and the machine's affair."""
+    """What a computing program does in the kernel is its pages' and the machine's affair. A stall that is less than half of
+    its block (a JVM's first turn compiles for longer than it waits) is not its cause, but in its account."""
+    ns = stall["end_ns"] - stall["begin_ns"]
+    if ns * 2 < block["duration_ns"] and stall["how"] != "cpu":
+        return state_ns(block, stall["how"]) >= 0.9 * ns
     allowed = {"cpu": {"cpu", "kernel"}, "kernel": {"cpu", "kernel", "disk"}}
     return blamed(block) in allowed.get(stall["how"], {stall["how"]})
 

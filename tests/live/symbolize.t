@@ -97,7 +97,8 @@ def check(tap, what, folder, command):
     tap.check({"handle_busy", "handle_sleep", "main", "spin"} <= names, f"{what}: each function", names)
     lines = {frame["line"] for frame in after if frame.get("function") == "main"}
     busy = {line_of("\t\t\thandle_busy();"), line_of("\t\t\thandle_sleep();")}
-    tap.check(lines == busy, f"{what}: main where it called", lines)
+    waits = line_of("\t\tepoll_wait(epoll, &event, 1, 20);")  # where a busy machine may take the CPU from main itself
+    tap.check(lines - {waits} == busy, f"{what}: main where it called", lines)
     causes = {json.loads(line).get("cause", {}).get("frame", {}).get("function")
               for line in by_debug.stdout.splitlines() if '"block"' in line}
     if "-static" not in command:  # where libc's are the program's
