@@ -48,11 +48,12 @@ def test_verbosity(process):
     args = ["-t", "10ms", "-n", "1", "-p", process.pid]
     quiet, normal, verbose, most = (bad.trace(*options, *args) for options in (["-q"], [], ["-v"], ["-vv"]))
     block, whole = (result.out.partition("━━ summary")[0] for result in (quiet, normal))
-    ok(not quiet.err and block.startswith("━━ 40") and " ▒" not in block and len(block) < len(whole) * 0.6,
+    ok(not quiet.err and re.match("━━ [0-9.]+ ms", block) and " ▒" not in block and len(block) < len(whole) * 0.6,
        "-q: headlines alone, nothing on stderr", f"{quiet}")
     ok(not normal.err and "summary" in normal.out, "nothing on stderr where all is well", normal)
     ok("tracing; waits by tracepoints" in verbose.err, "-v says how it traces", verbose)
-    ok(len(most.err) >= len(verbose.err) and most.status == 0, "-vv", most)
+    said = [[line for line in result.err.splitlines() if "lost:" not in line] for result in (verbose, most)]
+    ok(len(said[1]) >= len(said[0]) and most.status == 0, "-vv", most)
 
 
 def test_backends(process):
