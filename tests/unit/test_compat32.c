@@ -3,10 +3,13 @@
 #include "kernel/compat32.h"
 
 #include <elf.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/openfile.h"
 #include "tests/child.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
@@ -130,6 +133,43 @@ static void test_process(void)
 	ok(!compat32__process(pid), "one that is no more");
 }
 
+/* In a child: an overlay, in no other's mounts. */
+static void mount_elsewhere(void *arg)
+{
+	if (unshare(CLONE_NEWNS) || mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("overlay", scratch__path("seen"), "overlay", MS_RDONLY, arg))
+		_exit(1);
+}
+
+/* Files of a file system that is not ours to wait for are read by a process apart. */
+static void test_elsewhere(void)
+{
+	char layers[300], p32[300], p64[300], byte;
+	pid_t pid;
+	int fd;
+
+	mkdir(scratch__path("seen"), 0755);
+	mkdir(scratch__path("none"), 0755);
+	mkdir(scratch__path("low"), 0755);
+	write_elf("low/p32", ELFCLASS32, ELFDATA2LSB, OURS);
+	write_elf("low/p64", ELFCLASS64, ELFDATA2LSB, OURS);
+	snprintf(layers, sizeof(layers), "lowerdir=%s/none:%s/low", scratch_dir, scratch_dir);
+	pid = child__start(mount_elsewhere, layers);
+	snprintf(p32, sizeof(p32), "/proc/%d/root%s", pid, scratch__path("seen/p32"));
+	snprintf(p64, sizeof(p64), "/proc/%d/root%s", pid, scratch__path("seen/p64"));
+	if (access(p32, F_OK)) {
+		skip(3, "no overlay can be mounted here");
+		child__end(pid);
+		return;
+	}
+	fd = openfile__path(p32, NULL);
+	ok(fd >= 0 && pread(fd, &byte, 1, 0) < 0, "a file that is not opened for reading");
+	close(fd);
+	ok(compat32__file(p32), "is known for a 32-bit program");
+	ok(!compat32__file(p64), "or a 64-bit one");
+	child__end(pid);
+}
+
 int main(void)
 {
 	scratch__init();
@@ -137,5 +177,6 @@ int main(void)
 	test_elf();
 	test_script();
 	test_path();
+	test_elsewhere();
 	return tap__done();
 }

@@ -216,6 +216,29 @@ static void test_mkdirs_relative(void)
 		diag("cannot go back to %s", cwd);
 }
 
+/* What openfile.h gives for a file that may never answer. */
+static void test_pread(void)
+{
+	char got[8] = "";
+	int fd;
+
+	fd = open(scratch__write("plain", "0123456789", 10), O_RDONLY);
+	is_int(file__pread(fd, got, 4, 3), 4, "a descriptor is read");
+	is_str(got, "3456", "at a place");
+	close(fd);
+	fd = open(scratch__path("plain"), O_PATH);
+	is_int(file__pread(fd, got, 4, 5), 4, "one that was not opened for reading, too");
+	is_str(got, "5678", "at a place");
+	is_int(file__pread(fd, got, 4, 8), 2, "as far as the file reaches");
+	is_int(file__pread(fd, got, 4, 10), 0, "and nothing behind");
+	is_int(file__read_exactly(fd, got, 4, 8), -ENOEXEC, "which is not enough for a header");
+	close(fd);
+	fd = open("/tmp", O_PATH);
+	ok(file__pread(fd, got, 4, 0) < 0, "a directory is not read");
+	close(fd);
+	is_int(file__pread(-1, got, 4, 0), -EBADF, "nor what is no descriptor");
+}
+
 int main(void)
 {
 	scratch__init();
@@ -228,6 +251,7 @@ int main(void)
 	test_write_interrupted();
 	test_mkdirs();
 	test_mkdirs_relative();
+	test_pread();
 	strbuf__free(&sb);
 	return tap__done();
 }

@@ -67,21 +67,28 @@ int file__read_at(int dirfd, const char *path, size_t max, struct strbuf *sb)
 	return code;
 }
 
+ssize_t file__pread(int fd, void *to, size_t len, uint64_t offset)
+{
+	ssize_t n;
+
+	do {
+		n = pread(fd, to, len, (off_t)offset);
+		n = n < 0 ? -errno : n;
+		if (n == -EBADF)
+			n = apart__pread(fd, to, len, offset);
+	} while (n == -EINTR);
+	return n;
+}
+
 int file__read_exactly(int fd, void *to, size_t len, uint64_t offset)
 {
 	char *at = to;
 
 	while (len) {
-		ssize_t n = pread(fd, at, len, (off_t)offset);
+		ssize_t n = file__pread(fd, at, len, offset);
 
-		if (n < 0 && errno == EBADF) { /* an O_PATH descriptor */
-			n = apart__pread(fd, at, len, offset);
-			errno = n < 0 ? (int)-n : 0;
-		}
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n <= 0)
-			return n ? -errno : -ENOEXEC;
+			return n ? (int)n : -ENOEXEC;
 		at += n;
 		offset += (uint64_t)n;
 		len -= (size_t)n;

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/living.h"
 #include "base/openfile.h"
 
@@ -51,7 +52,7 @@ static bool read_head(const char *path, char head[HEAD_SZ + 1])
 	if (fd < 0)
 		return false;
 	memset(head, 0, HEAD_SZ + 1);
-	len = pread(fd, head, HEAD_SZ, 0);
+	len = file__pread(fd, head, HEAD_SZ, 0);
 	close(fd);
 	return len > 0;
 }

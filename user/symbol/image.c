@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/apart.h"
 #include "base/clock.h"
+#include "base/file.h"
 
 int image__of_fd(struct image *img, int fd)
 {
@@ -69,16 +69,10 @@ int image__read(const struct image *img, uint64_t off, void *buf, size_t len)
 		return 0;
 	}
 	while (done < len) {
-		ssize_t n = pread(img->fd, (char *)buf + done, len - done, at + done);
+		ssize_t n = file__pread(img->fd, (char *)buf + done, len - done, at + done);
 
-		if (n < 0 && errno == EBADF) { /* an O_PATH descriptor: see openfile.h */
-			n = apart__pread(img->fd, (char *)buf + done, len - done, at + done);
-			errno = n < 0 ? -n : 0;
-		}
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n < 0)
-			return -errno;
+			return (int)n;
 		if (n == 0)
 			return -ENODATA; /* truncated since it was opened */
 		done += n;
