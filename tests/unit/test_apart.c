@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -111,8 +112,37 @@ static void test_stuck(void)
 	waitpid(pid, NULL, 0);
 }
 
+static unsigned children(void)
+{
+	char path[64], text[256] = "";
+	unsigned cnt = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		return 0;
+	close(fd);
+	for (const char *at = text; *at; at++)
+		cnt += *at == ' ';
+	return cnt;
+}
+
+static void test_start(void)
+{
+	char word[8];
+
+	is_uint(children(), 0, "no process apart runs unasked");
+	is_int(apart__start(), 0, "it is started");
+	is_uint(children(), 1, "and there");
+	is_int(apart__start(), 0, "once more it need not be");
+	apart__memory(getpid(), (uintptr_t)file, word, sizeof(word));
+	is_uint(children(), 1, "nor for what is read");
+}
+
 int main(void)
 {
+	test_start();
 	test_memory();
 	test_file();
 	test_stuck();

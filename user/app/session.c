@@ -17,6 +17,7 @@
 #include "app/limits.h"
 #include "app/session_parts.h"
 #include "app/signals.h"
+#include "base/apart.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "kernel/preflight.h"
@@ -268,6 +269,9 @@ static int open_session(struct session *s, struct err *err)
 		res = features__require(&s->features, err);
 	if (!res)
 		res = host__read(&s->host, err);
+	/* Before there are threads, the ring and much memory to share. */
+	if (!res && apart__start())
+		log__verbose("no process for reads that may never end; it is tried again later");
 	if (!res)
 		res = open_outputs(s, err);
 	if (!res && s->opts->argv)

@@ -237,6 +237,16 @@ static int start(void)
 	return -EAGAIN;
 }
 
+int apart__start(void)
+{
+	int res;
+
+	pthread_mutex_lock(&apart.lock);
+	res = apart.pid ? 0 : start();
+	pthread_mutex_unlock(&apart.lock);
+	return res;
+}
+
 static void leave_behind(void)
 {
 	kill(apart.pid, SIGKILL);

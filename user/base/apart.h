@@ -17,6 +17,12 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+/*
+ * Starts the process now, or does nothing when it runs. Without, the first read does: later, when there is more memory to be shared
+ * with it, and somebody waits. 0 or -errno.
+ */
+int apart__start(void);
+
 /* As process_vm_readv of one range: how many bytes, or -errno. -ETIMEDOUT: given up, now or before. */
 ssize_t apart__memory(uint32_t pid, uint64_t addr, void *buf, size_t len);
 
