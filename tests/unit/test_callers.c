@@ -16,6 +16,7 @@
 static struct symbolizer *symbolizer;
 static struct foreign *foreign;
 static struct copy_maps maps = COPY_MAPS_NONE;
+static struct losses losses;
 
 /* A copy, all zeroes, of where we are now. dispatch_ns 0: of a thread that somebody waited for. */
 static struct jank_rec_copy *copy_of_us(uint32_t tid, uint64_t t_ns, uint64_t dispatch_ns)
@@ -62,7 +63,7 @@ static struct block *block_with(uint32_t tid, uint64_t t_ns)
 
 static void test_join(void)
 {
-	struct callers *callers = callers__new(symbolizer, foreign, &maps);
+	struct callers *callers = callers__new(symbolizer, foreign, &maps, &losses);
 	struct block *block = block_with(7, 100);
 	const struct stack *stack = &block->samples[0].stack;
 
@@ -88,7 +89,7 @@ static void test_join(void)
 
 static void test_others(void)
 {
-	struct callers *callers = callers__new(symbolizer, foreign, &maps);
+	struct callers *callers = callers__new(symbolizer, foreign, &maps, &losses);
 	uint64_t now = clock__mono_ns();
 	size_t kept, walked;
 	struct block *block;
@@ -128,7 +129,7 @@ static int take_script(struct callers *callers, uint32_t tid, uint64_t t_ns, uin
 /* An interpreter's frames of one that was waited for: of what it did, and of how it ended the wait. */
 static void test_scripts_of_links(void)
 {
-	struct callers *callers = callers__new(symbolizer, foreign, &maps);
+	struct callers *callers = callers__new(symbolizer, foreign, &maps, &losses);
 	struct block *block = block_with(3, 1);
 	const struct stack *stack, *wake;
 
@@ -158,7 +159,7 @@ static void test_scripts_of_links(void)
 
 static void test_better(void)
 {
-	struct callers *callers = callers__new(symbolizer, foreign, &maps);
+	struct callers *callers = callers__new(symbolizer, foreign, &maps, &losses);
 	struct block *block = block_with(7, 100);
 	struct stack *stack = &block->samples[0].stack;
 	static uint64_t addresses[1 + UNWIND_MAX];
@@ -180,7 +181,7 @@ static void test_better(void)
 
 static void test_bound(void)
 {
-	struct callers *callers = callers__new(symbolizer, foreign, &maps);
+	struct callers *callers = callers__new(symbolizer, foreign, &maps, &losses);
 	size_t most = 0;
 	struct block *block;
 
@@ -197,10 +198,58 @@ static void test_bound(void)
 	callers__free(callers);
 }
 
+#define MANY (2 * CALLERS_BYTES_MAX / COPY_SZ) /* copies that leave no room for what came before */
+
+static uint64_t shed_cnt(void)
+{
+	return losses.cnt[JANK_LOST_COPY];
+}
+
+/* Stacks that a block wants and that had to go are told, by its record and by the summary; others are none that anybody misses. */
+static void test_shed(void)
+{
+	struct callers *callers = callers__new(symbolizer, foreign, &maps, &losses);
+	struct block *block = block_with(7, 100), *other = block_with(8, 100);
+	uint64_t before = shed_cnt();
+
+	block->start_ns = other->start_ns = 50;
+	take(callers, copy_of_us(7, 100, 50));
+	take(callers, copy_of_us(7, 101, 50));
+	take(callers, copy_of_us(8, 100, 40));
+	for (uint64_t i = 1; i <= MANY; i++)
+		take(callers, copy_of_us(9, i, 0));
+	is_uint(shed_cnt() - before, 0, "stacks that no block wants are no loss");
+	is_int(callers__fill(callers, other), 0, "a block of another dispatch of the thread asks");
+	is_uint(shed_cnt() - before + other->lost_cnt, 0, "it misses nothing");
+	is_int(callers__fill(callers, block), 0, "one whose stacks were dropped asks");
+	is_uint(shed_cnt() - before, 2, "both are counted");
+	ok(block->lost_cnt == 1 && block->lost[0].cnt == 2, "in its record, too");
+	is_str(block->lost[0].reason, "stack_copies_shed", "by that word");
+	callers__fill(callers, block);
+	is_uint(shed_cnt() - before, 2, "once");
+	block__free(block);
+	block__free(other);
+	callers__free(callers);
+}
+
+/* Threads whose counts share a place: which of them a block would have wanted is not known any more. */
+static void test_shed_together(void)
+{
+	struct callers *callers = callers__new(symbolizer, foreign, &maps, &losses);
+	uint64_t before = shed_cnt();
+
+	take(callers, copy_of_us(7, 100, 50));
+	take(callers, copy_of_us(7 + 256, 100, 50));
+	for (uint64_t i = 1; i <= MANY; i++)
+		take(callers, copy_of_us(9, i, 0));
+	is_uint(shed_cnt() - before, 1, "one that gives way is counted");
+	callers__free(callers);
+}
+
 /* A block comes before anything of the thread's next dispatch. */
 static void test_next_dispatch(void)
 {
-	struct callers *callers = callers__new(symbolizer, foreign, &maps);
+	struct callers *callers = callers__new(symbolizer, foreign, &maps, &losses);
 	struct block *block = block_with(7, 100);
 	size_t one;
 
@@ -221,7 +270,7 @@ static void test_next_dispatch(void)
 
 static void test_script(void)
 {
-	struct callers *callers = callers__new(symbolizer, foreign, &maps);
+	struct callers *callers = callers__new(symbolizer, foreign, &maps, &losses);
 	struct block *block = block_with(7, 100);
 	struct {
 		struct jank_rec_script rec;
@@ -248,7 +297,7 @@ static void test_script(void)
 
 static void test_bad(void)
 {
-	struct callers *callers = callers__new(symbolizer, foreign, &maps);
+	struct callers *callers = callers__new(symbolizer, foreign, &maps, &losses);
 	struct jank_rec_copy *rec = copy_of_us(7, 100, 50);
 
 	rec->copy_sz = JANK_COPY_MAX + 1;
@@ -274,6 +323,8 @@ int main(void)
 	test_scripts_of_links();
 	test_better();
 	test_bound();
+	test_shed();
+	test_shed_together();
 	test_next_dispatch();
 	test_script();
 	test_bad();

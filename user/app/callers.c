@@ -9,8 +9,11 @@
 #include <utlist.h>
 
 #include "intake/decode.h"
+#include "model/loss.h"
 #include "model/sample.h"
 #include "symbol/unwind.h"
+
+#define SHED_MAX 256
 
 struct key {
 	uint64_t t_ns;
@@ -45,10 +48,18 @@ struct entry {
 	UT_hash_handle hh;
 };
 
+/* Stacks of a thread's dispatch that were dropped for want of room: a loss if a block wants that dispatch's. */
+struct shed {
+	uint32_t tid;
+	uint64_t dispatch_ns, cnt;
+};
+
 struct callers {
 	struct symbolizer *symbolizer;
 	struct foreign *foreign;
 	struct copy_maps *maps;
+	struct losses *losses;
+	struct shed shed[SHED_MAX]; /* by the last bits of tid */
 	struct entry *table, *oldest;
 	struct thread *threads;
 	size_t bytes;
@@ -56,7 +67,7 @@ struct callers {
 };
 
 struct callers *callers__new(struct symbolizer *symbolizer, struct foreign *foreign,
-			     struct copy_maps *maps)
+			     struct copy_maps *maps, struct losses *losses)
 {
 	struct callers *callers = calloc(1, sizeof(*callers));
 
@@ -65,6 +76,7 @@ struct callers *callers__new(struct symbolizer *symbolizer, struct foreign *fore
 	callers->symbolizer = symbolizer;
 	callers->foreign = foreign;
 	callers->maps = maps;
+	callers->losses = losses;
 	return callers;
 }
 
@@ -169,6 +181,39 @@ static struct entry *find_or_add(struct callers *callers, const struct jank_rec 
 	return entry;
 }
 
+/* One that gives way to another thread's is counted at once: whether it would have been wanted is not known any more. */
+static void note_shed(struct callers *callers, const struct thread *thread)
+{
+	struct shed *shed = &callers->shed[thread->tid % SHED_MAX];
+
+	if (shed->tid != thread->tid || shed->dispatch_ns != thread->dispatch_ns) {
+		if (shed->tid != thread->tid)
+			losses__add(callers->losses, JANK_LOST_COPY, shed->cnt);
+		*shed = (struct shed){ .tid = thread->tid, .dispatch_ns = thread->dispatch_ns };
+	}
+	shed->cnt++;
+}
+
+static int tell_shed(struct callers *callers, struct block *block)
+{
+	struct shed *shed = &callers->shed[block->tid % SHED_MAX];
+	uint64_t cnt = shed->cnt;
+
+	if (!cnt || shed->tid != block->tid || shed->dispatch_ns != block->start_ns)
+		return 0;
+	shed->cnt = 0;
+	losses__add(callers->losses, JANK_LOST_COPY, cnt);
+	return block__add_loss(block, JANK_LOST_COPY, cnt);
+}
+
+/* Copies of threads without a dispatch are no loss: their frame pointers were followed, too. */
+static void shed(struct callers *callers, struct entry *entry)
+{
+	if (entry->thread)
+		note_shed(callers, entry->thread);
+	drop(callers, entry);
+}
+
 static void weigh(struct callers *callers, struct entry *entry, size_t raw_size)
 {
 	size_t bytes = sizeof(*entry) + raw_size + entry->address_cnt * sizeof(*entry->addresses) +
@@ -177,7 +222,7 @@ static void weigh(struct callers *callers, struct entry *entry, size_t raw_size)
 	callers->bytes += bytes - entry->bytes;
 	entry->bytes = bytes;
 	while (callers->bytes > CALLERS_BYTES_MAX && callers->oldest != entry)
-		drop(callers, callers->oldest);
+		shed(callers, callers->oldest);
 }
 
 /* Stacks of this process are deeper than what is copied of them. */
@@ -311,7 +356,7 @@ int callers__fill(void *ctx, struct block *block)
 {
 	struct stack *stack;
 	uint32_t tid;
-	int res = 0;
+	int res = tell_shed(ctx, block);
 
 	for (size_t nr = 0; !res && (stack = block__stack(block, nr, &tid)); nr++)
 		res = fill(ctx, tid, stack);

@@ -14,6 +14,7 @@
 #include "app/foreign.h"
 #include "kernel/copy_maps.h"
 #include "model/block.h"
+#include "model/loss.h"
 #include "symbol/symbolize.h"
 
 #define CALLERS_BYTES_MAX (8u << 20)
@@ -22,13 +23,16 @@ struct callers;
 
 /* All borrowed. NULL: out of memory. */
 struct callers *callers__new(struct symbolizer *symbolizer, struct foreign *foreign,
-			     struct copy_maps *maps);
+			     struct copy_maps *maps, struct losses *losses);
 void callers__free(struct callers *callers); /* accepts NULL */
 
 /* Takes a COPY or SCRIPT record, whose memory is the callee's from here on. 0, -EBADMSG or -ENOMEM. */
 int callers__take(struct callers *callers, void *record, size_t size);
 
-/* Puts what is known of them into the stacks of a block, before they are named. 0 or -ENOMEM. */
+/*
+ * Puts what is known of them into the stacks of a block, before they are named. What was dropped of its dispatch is a loss, of
+ * the block and of all. 0 or -ENOMEM.
+ */
 int callers__fill(void *callers, struct block *block);
 
 /* The process has ended, or has a new program. */

@@ -73,7 +73,7 @@ static int open_outputs(struct session *s, struct err *err)
 	if (!res)
 		s->foreign = foreign__new(s->symbolizer);
 	if (s->foreign)
-		s->callers = callers__new(s->symbolizer, s->foreign, &s->copy_maps);
+		s->callers = callers__new(s->symbolizer, s->foreign, &s->copy_maps, &s->losses);
 	if (!res && !s->callers)
 		res = err__set(err, ENOMEM, "out of memory");
 	if (!res)
