@@ -183,6 +183,24 @@ static inline unsigned logic__received(uint16_t kind, struct event *ret)
 	return cnt;
 }
 
+/* Of the records looked at last: the copy of our stack right before the first WAIT record, made for it; NULL: there is none. */
+static inline const struct jank_rec_copy *logic__wait_copy(void)
+{
+	for (unsigned i = 1; i < logic.rec_cnt; i++) {
+		const struct jank_rec_copy *copy = (const void *)&logic.recs[i - 1];
+		const struct jank_rec *wait = &logic.recs[i].hdr;
+
+		if (wait->kind == JANK_REC_WAIT)
+			return copy->hdr.kind == JANK_REC_COPY &&
+					       copy->hdr.flags & JANK_COPY_WAIT &&
+					       copy->hdr.tid == wait->tid &&
+					       copy->t_ns == wait->ts_ns && !copy->dispatch_ns
+				       ? copy
+				       : NULL;
+	}
+	return NULL;
+}
+
 /* The programs anew; this thread is one that was never seen. */
 static inline void logic__begin_with(const struct jank_conf *conf)
 {

@@ -220,6 +220,52 @@ static void test_collision(void)
 	is_uint(logic__lost(JANK_LOST_COPY), 1, "that ours is missing is counted");
 }
 
+/* Whatever of stacks is copied else: a loop is known by the stack of its wait. */
+static void test_wait(uint32_t copy_sz)
+{
+	char marked[64] = "a word of the frame around the wait, which names the loop";
+	const struct jank_rec_copy *copy;
+	struct copy_event event = {};
+	struct event wait;
+
+	begin(copy_sz);
+	BEGIN(one, 0);
+	is_uint(logic__received(JANK_REC_WAIT, &wait), 1, "a loop's wait is told");
+	copy = logic__wait_copy();
+	ok(copy, "right behind a copy of its stack, of the same time (copies of %u)", copy_sz);
+	if (!copy)
+		return;
+	event.rec = *copy;
+	event.bytes = (const void *)(copy + 1);
+	is_uint(copied_sp(&event), wait.wait.sp, "from where it waits");
+	ok(copied(&event, marked) && !memcmp(copied(&event, marked), marked, sizeof(marked)),
+	   "with the frames around it");
+	ok(copy->copy_sz <= COPY_SZ, "no more than a copy's default");
+	END(1);
+	BEGIN(one, 0);
+	ok(!logic__received(JANK_REC_WAIT, &wait) && !logic__received(JANK_REC_COPY, &wait),
+	   "the next one's is not copied");
+	is_uint(logic__lost(JANK_LOST_COPY), 0, "nothing was lost");
+}
+
+/* The place for the copy is another thread's at that moment. */
+static void test_wait_without(void)
+{
+	static char slot[8 + sizeof(struct jank_rec_copy) + COPY_SZ + JANK_COPY_PAGE];
+	uint32_t at = gettid() & 511;
+	uint64_t taken = 1;
+	struct event wait;
+
+	begin(COPY_SZ);
+	memcpy(slot, &taken, sizeof(taken));
+	ok(!bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_copies), &at, slot, BPF_ANY),
+	   "another thread has the place");
+	BEGIN(one, 0);
+	is_uint(logic__received(JANK_REC_WAIT, &wait), 1, "the wait is told all the same");
+	ok(!logic__wait_copy(), "without a copy");
+	is_uint(logic__lost(JANK_LOST_COPY), 1, "which is counted");
+}
+
 int main(void)
 {
 	LOGIC_START("logic_wait", "logic_sched");
@@ -229,5 +275,8 @@ int main(void)
 	test_hole();
 	test_thread();
 	test_collision();
+	test_wait(COPY_SZ);
+	test_wait(0);
+	test_wait_without();
 	return logic__done();
 }

@@ -111,6 +111,7 @@ static void test_answer(void)
 	s = LEAVE(1);
 	ok(s.start_ns && asked(&event) && event.wait.sp && event.wait.syscall == __NR_bpf,
 	   "what is not known is asked, with its place");
+	ok(logic__wait_copy(), "and the stack, right before it");
 	ARRIVE(2);
 	LEAVE(3);
 	ok(!asked(&event), "once for a while");
