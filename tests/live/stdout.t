@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 sys.dont_write_bytecode = True
@@ -58,6 +59,61 @@ def test_terminal_leaves():
 
 def wait_readable(fd, seconds=5):
     return select.select([fd], [], [], seconds)[0]
+
+
+def on_terminal(*options):
+    """Runs with a terminal as stdout. What it shows, and the result."""
+    leader, follower = pty.openpty()
+    shown = []
+
+    def show():
+        try:
+            while data := os.read(leader, 65536):
+                shown.append(data)
+        except OSError:  # EIO: nobody has it open any more
+            pass
+
+    tracer = bad.Tracer(*options, wait=False, stdout=follower)
+    os.close(follower)
+    reader = threading.Thread(target=show)
+    reader.start()
+    result = tracer.finish()
+    reader.join()
+    os.close(leader)
+    return b"".join(shown), result
+
+
+def messages(stream):
+    """How many messages lie in a stream, each after its length as a varint; -1: the last one is torn."""
+    at = count = 0
+    while at < len(stream):
+        size = shift = 0
+        while at < len(stream):
+            byte = stream[at]
+            size, shift, at = size | (byte & 127) << shift, shift + 7, at + 1
+            if not byte & 128:
+                break
+        at, count = at + size, count + 1
+    return count if at == len(stream) else -1
+
+
+def test_binary(process):
+    """Messages of protobuf are for files and programs; on a terminal they are refused, or text is shown for them."""
+    options = ("-t", "25ms", "-n", "3", "--format", "proto", "-p", process.pid)
+    result = bad.trace(*options)
+    ok(result.status == 0 and messages(result.raw) == 4, "--format proto: three blocks and a summary in a file",
+       f"{messages(result.raw)} messages, {result.err}")
+    shown, result = on_terminal(*options)
+    ok(result.status == 2 and not shown and result.err.count("\n") == 1 and "or give -o DIR" in result.err,
+       "on a terminal it is refused, with what to do", f"{shown} {result}")
+    directory = bad.scratch("proto")
+    shown, result = on_terminal(*options, "-o", directory)
+    with open(f"{directory}/blocks.pb", "rb") as file:
+        kept = messages(file.read())
+    ok(result.status == 0 and b"\0" not in shown and shown.count(b"handle_sleep") >= 3 and b"3 blocks" in shown,
+       "with -o the terminal shows text", f"{shown} {result}")
+    ok(kept == 4 and not os.path.exists(f"{directory}/blocks.jsonl"), "and DIR holds the messages, no JSON",
+       f"{kept} messages, {os.listdir(directory)}")
 
 
 def test_full(process):
@@ -133,6 +189,7 @@ for words in ("-t 25ms", "-t 25ms --json", "-t 25ms -q", "-t 25ms --backend upro
     test_head(looping, words)
 test_reader_leaves()
 test_terminal_leaves()
+test_binary(looping)
 test_full(looping)
 test_closed(looping)
 test_blocked()
