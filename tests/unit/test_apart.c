@@ -140,11 +140,25 @@ static void test_start(void)
 	is_uint(children(), 1, "nor for what is read");
 }
 
+static void test_stop(void)
+{
+	char word[8];
+
+	apart__start();
+	apart__stop();
+	is_uint(children(), 0, "none is left when it is stopped");
+	apart__stop();
+	ok(apart__memory(getpid(), (uintptr_t)file, word, sizeof(word)) == sizeof(word),
+	   "what is read after that starts it anew");
+	apart__stop();
+}
+
 int main(void)
 {
 	test_start();
 	test_memory();
 	test_file();
 	test_stuck();
+	test_stop();
 	return tap__done();
 }

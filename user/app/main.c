@@ -12,6 +12,7 @@
 #include "app/replay.h"
 #include "app/session.h"
 #include "app/symbolize.h"
+#include "base/apart.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "export/sink.h"
@@ -82,6 +83,7 @@ int main(int argc, char **argv)
 	}
 	log__set_level(opts.verbosity);
 	status = run(&opts, &err);
+	apart__stop();
 	if (status && err.msg[0])
 		log__error("%s", err.msg);
 	options__free(&opts);

@@ -27,8 +27,9 @@
 
 #define SHARED_SZ   (64 * 1024)
 #define PATIENCE_MS 500
-#define STUCK_MAX   8  /* processes left behind; then nothing is read apart any more */
-#define REFUSED_MAX 64 /* the oldest is asked again */
+#define END_MS	    100 /* a killed process that reads nothing takes less */
+#define STUCK_MAX   8	/* processes left behind; then nothing is read apart any more */
+#define REFUSED_MAX 64	/* the oldest is asked again */
 #define FD_MAX	    65536
 #define MOUNTS_MAX  (4 << 20) /* bytes of our mount table */
 #define TRUSTED_MAX 256
@@ -254,6 +255,26 @@ static void leave_behind(void)
 	munmap(apart.shared, SHARED_SZ);
 	apart.stuck[apart.stuck_cnt++] = apart.pid;
 	apart.pid = 0;
+}
+
+/* A process that reads something without an end is not waited for: it may outlive us. */
+void apart__stop(void)
+{
+	struct pollfd end = { .events = POLLIN };
+
+	pthread_mutex_lock(&apart.lock);
+	if (apart.pid) {
+		pid_t pid = apart.pid;
+
+		leave_behind();
+		end.fd = syscall(SYS_pidfd_open, pid, 0);
+		if (end.fd >= 0) {
+			poll(&end, 1, END_MS);
+			close(end.fd);
+		}
+	}
+	reap();
+	pthread_mutex_unlock(&apart.lock);
 }
 
 static bool is_refused(struct key key)

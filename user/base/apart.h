@@ -23,6 +23,9 @@
  */
 int apart__start(void);
 
+/* Ends it, if it runs: at our own end, when nobody reads any more. Waits for 100 ms at most. */
+void apart__stop(void);
+
 /* As process_vm_readv of one range: how many bytes, or -errno. -ETIMEDOUT: given up, now or before. */
 ssize_t apart__memory(uint32_t pid, uint64_t addr, void *buf, size_t len);
 
