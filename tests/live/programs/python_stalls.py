@@ -11,9 +11,16 @@ import threading
 import time
 
 WAIT = 0.15
-TURNS = 1200000
 truth = {}
 big = [{"id": i, "parts": [i, str(i), None]} for i in range(60000)]
+
+
+def turns_of(seconds):
+    """How often the loop of Shop.count turns in so much CPU time, on this machine."""
+    shop, started = Shop(), time.thread_time()
+    shop.turns = 200000
+    shop.count()
+    return int(shop.turns * seconds / (time.thread_time() - started))
 
 
 def note(letter):
@@ -30,9 +37,10 @@ def nap():
 
 class Shop:
     total = 0
+    turns = 0
 
     def count(self):
-        for i in note("b") or range(TURNS): self.total += i * i
+        for i in note("b") or range(self.turns): self.total += i * i
 
 
 def dump():
@@ -85,9 +93,12 @@ def run_text():
         exec(compile(f"def short_{i}():\n note('x'); time.sleep({WAIT / 3})\nshort_{i}()", "<text>", "exec"))
 
 
+shop = Shop()
+shop.turns = turns_of(WAIT)
+
 STALLS = {
     "s": nap,
-    "b": Shop().count,
+    "b": shop.count,
     "j": dump,
     "g": outer,
     "d": lambda: deep(80),
