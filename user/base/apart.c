@@ -27,9 +27,10 @@
 
 #define SHARED_SZ   (64 * 1024)
 #define PATIENCE_MS 500
-#define END_MS	    100 /* a killed process that reads nothing takes less */
-#define STUCK_MAX   8	/* processes left behind; then nothing is read apart any more */
-#define REFUSED_MAX 64	/* the oldest is asked again */
+#define END_MS                                                                                     \
+	1000 /* a killed process that reads nothing takes less, even on an emulated machine */
+#define STUCK_MAX   8  /* processes left behind; then nothing is read apart any more */
+#define REFUSED_MAX 64 /* the oldest is asked again */
 #define FD_MAX	    65536
 #define MOUNTS_MAX  (4 << 20) /* bytes of our mount table */
 #define TRUSTED_MAX 256
