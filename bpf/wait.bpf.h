@@ -17,28 +17,40 @@
 /* So many of a handler's waits in a row, from one place, are a loop of their own. */
 #define NESTED_IS_LOOP 256
 
+/* Each record has a function of its own: the kernel adds up what the functions of a call chain have on the stack. */
+static __noinline int wait__send_loop(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	struct jank_rec_loop rec = {};
+
+	record__head(&rec.hdr, JANK_REC_LOOP, sizeof(rec), now, task);
+	rec.loop = t->loop;
+	rec.fd = t->fd;
+	rec.key = t->key;
+	record__comm(rec.comm, task);
+	return record__send(&rec, sizeof(rec));
+}
+
+static __noinline int wait__send(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	struct pt_regs *regs = compat__user_regs(task);
+	struct jank_rec_wait rec = {};
+
+	record__head(&rec.hdr, JANK_REC_WAIT, sizeof(rec), now, task);
+	rec.sp = compat__user_sp(regs);
+	rec.ip = compat__user_ip(regs);
+	rec.syscall = compat__syscall_nr(regs);
+	rec.turn_cnt = t->place.turn_cnt;
+	rec.loop = t->loop;
+	record__comm(rec.comm, task);
+	return record__send(&rec, sizeof(rec));
+}
+
 /* Tells of a loop, and where it waits. */
 static __noinline int wait__announce(struct jank_thread *t, struct task_struct *task, u64 now)
 {
-	struct pt_regs *regs = compat__user_regs(task);
-	struct jank_rec_loop loop = {};
-	struct jank_rec_wait wait = {};
-
-	record__head(&loop.hdr, JANK_REC_LOOP, sizeof(loop), now, task);
-	loop.loop = t->loop;
-	loop.fd = t->fd;
-	loop.key = t->key;
-	record__comm(loop.comm, task);
-	record__send(&loop, sizeof(loop));
+	wait__send_loop(t, task, now);
 	copy__send_wait(task, now);
-	record__head(&wait.hdr, JANK_REC_WAIT, sizeof(wait), now, task);
-	wait.sp = compat__user_sp(regs);
-	wait.ip = compat__user_ip(regs);
-	wait.syscall = compat__syscall_nr(regs);
-	wait.turn_cnt = t->place.turn_cnt;
-	wait.loop = t->loop;
-	record__comm(wait.comm, task);
-	return record__send(&wait, sizeof(wait));
+	return wait__send(t, task, now);
 }
 
 static __noinline int wait__adopt(struct jank_thread *t, struct task_struct *task, s32 fd, u64 sp,
