@@ -77,8 +77,10 @@ static __noinline int facts__send(struct jank_thread *t, struct task_struct *tas
 		rec->policy = KREAD(task, policy);
 	if (bpf_core_field_exists(task->nr_cpus_allowed))
 		rec->cpus_allowed = KREAD(task, nr_cpus_allowed);
+	if (t->start_delay_ns)
+		rec->throttled_ns = t->start_throttled_ns;
 	if (t->handled.taken) {
-		rec->throttled_ns = t->throttled_ns;
+		rec->throttled_ns += t->throttled_ns;
 		if (bpf_core_field_exists(task->maj_flt)) {
 			rec->min_flt_cnt = KREAD(task, min_flt) - t->min_flt;
 			rec->maj_flt_cnt = KREAD(task, maj_flt) - t->maj_flt;

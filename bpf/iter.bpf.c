@@ -78,6 +78,37 @@ static __noinline int iter__hang(struct jank_look *look, struct jank_thread *t,
 	return 0;
 }
 
+/* A thread that was woken in its loop's wait has had no CPU since: its dispatch is late before it began. */
+static __always_inline bool iter__is_starved(struct jank_thread *t, struct task_struct *task,
+					     u64 now)
+{
+	u64 woken = *(volatile u64 *)&t->woken_ns;
+
+	return thread__waits(t) && t->counted && woken && now > woken &&
+	       now - woken > jank_conf.hang_ns && !(compat__task_state(task) & 0xffff);
+}
+
+/* A hang of a dispatch that has not begun: all of its time is start delay. */
+static __noinline int iter__starved(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	struct jank_rec_block rec = {};
+
+	record__head(&rec.hdr, JANK_REC_HANG, sizeof(rec), now, task);
+	rec.start_ns = now;
+	rec.start_delay_ns = now - t->woken_ns;
+	rec.loop = t->loop;
+	rec.fd = t->fd;
+	rec.end = JANK_END_OPEN;
+	rec.state = JANK_STATE_RUNNABLE;
+	record__comm(rec.comm, task);
+	if (record__send(&rec, sizeof(rec)))
+		return 0;
+	t->evidence = 1;
+	t->hang_sent = 1;
+	t->hang_cnt++;
+	return 0;
+}
+
 /* Tells the thread's hang, and its counts in *look: true when it has any. */
 static __always_inline bool iter__look(struct jank_look *look, struct jank_thread *t,
 				       struct task_struct *task)
@@ -88,6 +119,8 @@ static __always_inline bool iter__look(struct jank_look *look, struct jank_threa
 	if (jank_conf.hang_ns && start && now > start && now - start > jank_conf.hang_ns &&
 	    !t->hang_sent)
 		iter__hang(look, t, task, now);
+	else if (jank_conf.hang_ns && !start && !t->hang_sent && iter__is_starved(t, task, now))
+		iter__starved(t, task, now);
 	if (!t->dispatch_cnt && !t->start_ns)
 		return false;
 	thread__fill_counts(&look->thread, t, task, now);

@@ -331,9 +331,15 @@ struct jank_rec_block {
 	__u32 shed_cnt;	 /* stack records dropped for want of room */
 	__u32 wakeup_missed_cnt;
 	char comm[JANK_COMM_SZ];
+	/*
+	 * From the wake-up in the loop's wait to start_ns; 0: the wait did not sleep. Of a HANG with duration_ns 0: the
+	 * thread has been woken and waits for a CPU. Records of before this field end here (JANK_BLOCK_SZ_OLD).
+	 */
+	__u64 start_delay_ns;
 };
-_Static_assert(sizeof(struct jank_rec_block) == 32 + 24 + 8 * JANK_STATE_CNT + 32 + JANK_COMM_SZ,
-	       "jank_rec_block");
+#define JANK_BLOCK_SZ_OLD	 (32 + 24 + 8 * JANK_STATE_CNT + 32 + JANK_COMM_SZ)
+#define JANK_START_DELAY_UNKNOWN (~0ull) /* of such a record */
+_Static_assert(sizeof(struct jank_rec_block) == JANK_BLOCK_SZ_OLD + 8, "jank_rec_block");
 
 /* Another task, by its role: one that woke ours, or one that ran instead of it. */
 struct jank_task {
@@ -353,6 +359,10 @@ _Static_assert(sizeof(struct jank_task) == 32, "jank_task");
 #define JANK_STACK_OPEN		 32 /* the span had not ended when this was sent (hang) */
 #define JANK_STACK_PRIOS	 64 /* the slices' priorities follow them */
 #define JANK_STACK_WAKES	 128 /* OTHER: taken as the thread woke `waker`, which is the wakee here */
+#define JANK_STACK_START                                                                           \
+	512 /* the time between the wake-up in the loop's wait and the CPU: t_ns and ns; no frames. dispatch_ns is the
+	     * dispatch that began with it */
+#define JANK_STACK_CUT_SLICES 1024 /* the slices are not all of those that ran meanwhile */
 #define JANK_STACK_BEFORE                                                                          \
 	256 /* OTHER: the span began unobserved; t_ns is by its CPU clock, the
 				      * user part its first frame only */
@@ -568,9 +578,11 @@ struct jank_rec_thread {
 	__u32 loop;
 	__u32 pad;
 	char comm[JANK_COMM_SZ];
+	struct jank_hist
+		starts; /* their start delays, without those of 0; older records end before it */
 };
-_Static_assert(sizeof(struct jank_rec_thread) ==
-		       32 + 24 + sizeof(struct jank_hist) + 8 + JANK_COMM_SZ,
+#define JANK_THREAD_SZ_OLD (32 + 24 + sizeof(struct jank_hist) + 8 + JANK_COMM_SZ)
+_Static_assert(sizeof(struct jank_rec_thread) == JANK_THREAD_SZ_OLD + sizeof(struct jank_hist),
 	       "jank_rec_thread");
 
 /* jank_rec_exec.hdr.flags */

@@ -66,6 +66,8 @@ struct jank_thread {
 	__u32 state;	    /* JANK_STATE_*, while a dispatch is open */
 	__u32 accounted;    /* it was off the CPU in this dispatch: state_ns is in use */
 	__u32 looper_entry; /* in pollOnce, and its epoll_wait not reached */
+	__u64 start_delay_ns; /* of the open dispatch: from the wake-up to start_ns */
+	__u64 woken_ns; /* in its loop's wait: when it was woken, or lost the CPU before it could sleep; 0: it sleeps */
 	__s32 ready_cnt;
 	__u32 evidence; /* stack_cnt, shed_cnt, wakeup_missed_cnt or hang_sent is not 0 */
 
@@ -98,11 +100,13 @@ struct jank_thread {
 
 	__u64 dispatch_cnt, block_cnt, hang_cnt;
 	struct jank_hist dispatches; /* their durations; max_ns first, on the counts' line */
+	struct jank_hist starts;     /* their start delays */
 
 #ifdef JANK_PLAIN
 	__u64 task; /* whose this is, for who finds it by number */
 #endif
-	__u64 throttled_mark; /* as of when it left the CPU last: sched__throttled_ns */
+	__u64 throttled_mark;	  /* as of when it left the CPU last: sched__throttled_ns */
+	__u64 start_throttled_ns; /* of start_delay_ns, where that is long */
 	__u64 throttled_ns, min_flt,
 		maj_flt;   /* the last two: as of when they were first looked at */
 	__u64 fault_inode; /* of the file that a page fault of its asked last, see jank_on_fault */
@@ -110,10 +114,16 @@ struct jank_thread {
 	struct jank_stack_buf span; /* the time off the CPU in progress */
 };
 
-/* Which tasks ran on a CPU lately; kept only while a traced thread waits for a CPU somewhere. */
-#define JANK_SLICE_LOG 32
+/*
+ * Which tasks ran on a CPU lately; kept only while a traced thread waits for a CPU somewhere. Slices of one task within
+ * JANK_SLICE_MERGE_NS are one entry: three tasks that take turns every 3 ms fill 32 entries in 1.3 s, not in 0.1.
+ */
+#define JANK_SLICE_LOG	    32
+#define JANK_SLICE_MERGE_NS 128000000
+#define JANK_SLICE_RECENT   64 /* entries of a table by the task id's last bits */
 struct jank_slice {
-	__u64 end_ns;
+	__u64 begin_ns, end_ns; /* of its first and its last slice */
+	__u64 ns;		/* of all of them */
 	__u32 tgid;
 	__u32 tid;
 	__u16 prio; /* as on the wire */
@@ -121,9 +131,16 @@ struct jank_slice {
 	char comm[JANK_COMM_SZ];
 };
 struct jank_slices {
-	__u32 head;
-	__u32 pad;
-	__u16 prios[JANK_SLICE_MAX]; /* of those that go into a record */
+	__u32 head;	      /* entries ever made */
+	__u32 epoch;	      /* jank_slice_epoch at the last one */
+	__u64 last_ns;	      /* when the CPU changed hands last, as far as it was logged */
+	__u32 query_cnt, pad; /* spans that asked */
+	__u32 recent[JANK_SLICE_RECENT]; /* the task's newest entry, by its count from 1 on */
+	/* What slices__collect found: the tasks and their priorities; and where each task is among them. */
+	struct jank_task found[JANK_SLICE_MAX];
+	__u16 prios[JANK_SLICE_MAX];
+	__u32 found_cnt, found_cut;
+	__u32 met_tid[JANK_SLICE_RECENT], met_query[JANK_SLICE_RECENT], met_at[JANK_SLICE_RECENT];
 	struct jank_slice log[JANK_SLICE_LOG];
 };
 
@@ -372,6 +389,9 @@ extern struct jank_vblanks_map jank_vblanks SEC(".maps");
 
 /* Traced threads that wait for a CPU within a dispatch, all together. */
 extern __u32 jank_runnable_cnt;
+
+/* Changes when the first of them begins to wait: before that nobody logged. */
+extern __u32 jank_slice_epoch;
 
 /* Does one of them wait for somebody for so long that the others are watched, and since when are they? */
 extern __u32 jank_watch_on;

@@ -16,8 +16,13 @@ int jank_on_switch(__u64 *ctx)
 		now = bpf_ktime_get_ns();
 		sched__leave(ctx, t, prev, preempt, compat__switch_state(ctx, prev), now);
 	} else {
-		if (t && t->parks && t->phase == JANK_PHASE_CANDIDATE && !preempt &&
-		    compat__switch_state(ctx, prev) & TASK_INTERRUPTIBLE) {
+		if (t && thread__waits(t)) {
+			now = bpf_ktime_get_ns();
+			sched__leave_wait(t, prev,
+					  preempt || !(compat__switch_state(ctx, prev) & 0xffff),
+					  now);
+		} else if (t && t->parks && t->phase == JANK_PHASE_CANDIDATE && !preempt &&
+			   compat__switch_state(ctx, prev) & TASK_INTERRUPTIBLE) {
 			now = bpf_ktime_get_ns();
 			thread__is(t, prev);
 			park__considers(t, prev, now);
@@ -42,6 +47,8 @@ int jank_on_switch(__u64 *ctx)
 			sched__arrive(t, next, now);
 			return 0;
 		}
+		if (thread__waits(t))
+			sched__arrive_in_wait(t, next, now);
 		if (t->phase == JANK_PHASE_PARKED)
 			park__arrives(t, next, now);
 	}
@@ -55,16 +62,19 @@ int BPF_PROG(jank_on_waking, struct task_struct *task)
 {
 	struct jank_thread *t = filter__maybe(KREAD(task, tgid)) ? thread__get(task) : NULL;
 
+	bool waits = t && !t->start_ns && thread__waits(t);
 	__u32 noted = 0;
-	u64 now;
+	u64 now = 0;
 
-	if (t && t->start_ns) {
-		now = bpf_ktime_get_ns();
+	if (!t && !watch__is_on())
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (waits)
+		sched__due(t, task, now);
+	if (t && t->start_ns)
 		noted = sched__wake(ctx, t, now);
-	} else if (watch__is_on()) {
-		now = bpf_ktime_get_ns();
+	else if (watch__is_on())
 		noted = watch__wake(ctx, task, now);
-	}
 	if (noted)
 		watch__send_waker(ctx, noted, task, now);
 	return 0;

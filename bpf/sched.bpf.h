@@ -60,6 +60,78 @@ static __noinline int sched__ask(struct jank_thread *t, struct task_struct *task
 	return 0;
 }
 
+/* A thread in its loop's wait can run from now on: it was woken, or lost its CPU before it could sleep. */
+static __always_inline void sched__due(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	t->woken_ns = now;
+	t->throttled_mark = facts__throttled_ns(task);
+	thread__set_counted(t, 1);
+}
+
+/*
+ * A thread leaves the CPU in its loop's wait. Asleep it is not due, unless a waker came while it was still on its way: that
+ * one has set `counted`, and the CPU has not been given to it since.
+ */
+static __noinline int sched__leave_wait(struct jank_thread *t, struct task_struct *task,
+					bool runnable, u64 now)
+{
+	if (runnable) {
+		if (!t->woken_ns)
+			sched__due(t, task, now);
+		thread__set_counted(t, 1);
+	} else if (!t->counted || now - t->woken_ns > EARLY_WAKE_NS) {
+		t->woken_ns = 0;
+		thread__set_counted(t, 0);
+	}
+	return 0;
+}
+
+/* The same where the loop's wait begins with that. */
+static __always_inline void sched__begin_wait(struct jank_thread *t, struct task_struct *task,
+					      bool runnable, u64 now)
+{
+	if (t->early_wake_ns + EARLY_WAKE_NS > now)
+		sched__due(t, task, t->early_wake_ns);
+	t->early_wake_ns = 0;
+	sched__leave_wait(t, task, runnable, now);
+}
+
+/* It gets the CPU after a long time: that is kept as a span until the wait has returned (thread__start_late). */
+static __noinline int sched__keep_start(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	struct jank_rec_stack *rec = &t->span.rec;
+	u64 throttled_ns = facts__throttled_ns(task) - t->throttled_mark;
+
+	record__head(&rec->hdr, JANK_REC_STACK, 0, now, task);
+	rec->hdr.flags = JANK_STACK_START;
+	rec->dispatch_ns = 0;
+	rec->t_ns = t->woken_ns;
+	rec->ns = now - t->woken_ns;
+	rec->runnable_ns = rec->ns;
+	rec->state = JANK_STATE_RUNNABLE;
+	rec->syscall = -1;
+	rec->kernel_cnt = 0;
+	rec->user_cnt = 0;
+	rec->slice_cnt = 0;
+	rec->prio = facts__prio(task);
+	__builtin_memset(&rec->waker, 0, sizeof(rec->waker));
+	slices__add(&t->span, t->woken_ns, KREAD(task, pid));
+	rec->hdr.size = stack__size(rec);
+	t->start_throttled_ns = throttled_ns < rec->ns ? throttled_ns : rec->ns;
+	return 0;
+}
+
+/* A thread in its loop's wait gets the CPU. */
+static __always_inline void sched__arrive_in_wait(struct jank_thread *t, struct task_struct *task,
+						  u64 now)
+{
+	if (!t->counted)
+		return;
+	thread__set_counted(t, 0);
+	if ((s64)(now - t->woken_ns) >= (s64)jank_conf.span_min_ns)
+		sched__keep_start(t, task, now);
+}
+
 /* The thread leaves the CPU with a dispatch open. */
 static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struct task_struct *task,
 					 bool preempted, unsigned int task_state, u64 now)
@@ -68,8 +140,10 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 	__u32 state = JANK_STATE_RUNNABLE;
 	s32 nr = rec->dispatch_ns == t->start_ns ? rec->syscall : -1;
 
-	if (jank_conf.infer_begin && poll__or_epoll_leaves(t, task, now))
+	if (jank_conf.infer_begin && poll__or_epoll_leaves(t, task, now)) {
+		sched__begin_wait(t, task, preempted || !(task_state & 0xffff), now);
 		return;
+	}
 	if (t->state != JANK_STATE_RUNNING)
 		thread__arrive_late(t, task, now);
 	thread__account(t, JANK_STATE_RUNNING, now);
@@ -81,8 +155,10 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 	rec->state = state;
 	/* Read again: known, each kind would be a walk of its own to the verifier (50,000 instructions). */
 	state = *(volatile __u32 *)&rec->state;
-	if (sched__may_park(t, task, task_state, state) && park__leaves(t, task, state, now))
+	if (sched__may_park(t, task, task_state, state) && park__leaves(t, task, state, now)) {
+		sched__begin_wait(t, task, false, now);
 		return;
+	}
 	if (!t->handled.taken)
 		take__all(t, task);
 	record__head(&rec->hdr, JANK_REC_STACK, 0, now, task);

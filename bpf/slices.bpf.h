@@ -13,62 +13,153 @@ static __always_inline struct jank_slices *slices__own(void)
 	return bpf_map_lookup_elem(&jank_slices, &zero);
 }
 
-/* The task that leaves this CPU, for those that wait for one. */
-static __always_inline void slices__log(struct task_struct *task, u64 now)
+/* The entry that the task's slice is added to: its newest, if nothing was missed since and it is not too long ago. */
+static __always_inline struct jank_slice *slices__recent(struct jank_slices *slices, __u32 tid,
+							 u64 now)
+{
+	__u32 at = slices->recent[tid & (JANK_SLICE_RECENT - 1)];
+	struct jank_slice *slice = &slices->log[(at - 1) & (JANK_SLICE_LOG - 1)];
+
+	if (!at || slices->head - at >= JANK_SLICE_LOG || slice->tid != tid ||
+	    slices->epoch != jank_slice_epoch || now - slice->begin_ns > JANK_SLICE_MERGE_NS)
+		return NULL;
+	return slice;
+}
+
+/* Task tid of a process leaves this CPU at now; its name and priority are those of `task`. */
+static __always_inline void slices__log_as(struct task_struct *task, __u32 tid, u64 now)
 {
 	struct jank_slices *slices = slices__own();
 	struct jank_slice *slice;
 
 	if (!slices)
 		return;
-	slice = &slices->log[slices->head++ & (JANK_SLICE_LOG - 1)];
+	slice = slices__recent(slices, tid, now);
+	if (slice) {
+		slice->ns += now - slices->last_ns;
+	} else {
+		slice = &slices->log[slices->head++ & (JANK_SLICE_LOG - 1)];
+		slices->recent[tid & (JANK_SLICE_RECENT - 1)] = slices->head;
+		slice->begin_ns = slices->last_ns;
+		slice->ns = now - slices->last_ns;
+		slice->tgid = KREAD(task, tgid);
+		slice->tid = tid;
+		slice->prio = facts__prio(task);
+		record__comm(slice->comm, task);
+	}
 	slice->end_ns = now;
-	slice->tgid = KREAD(task, tgid);
-	slice->tid = KREAD(task, pid);
-	slice->prio = facts__prio(task);
-	record__comm(slice->comm, task);
+	slices->last_ns = now;
+	slices->epoch = jank_slice_epoch;
+}
+
+/* The task that leaves this CPU, for those that wait for one. */
+static __always_inline void slices__log(struct task_struct *task, u64 now)
+{
+	slices__log_as(task, KREAD(task, pid), now);
+}
+
+/* What of an entry's time lies after from_ns. Of one with several slices that began before, its part by length. */
+static __always_inline u64 slices__since(const struct jank_slice *slice, u64 from_ns)
+{
+	u64 all = slice->end_ns - slice->begin_ns, part = slice->end_ns - from_ns;
+
+	if (slice->begin_ns >= from_ns || !all)
+		return slice->ns;
+	if (slice->ns >= all)
+		return part;
+	return slice->ns * (part >> 10) / ((all >> 10) + 1);
+}
+
+/* The task's place among those found, or a new one. NULL: there is no room. */
+static __always_inline struct jank_task *slices__place(struct jank_slices *slices,
+						       const struct jank_slice *slice)
+{
+	__u32 at = slice->tid & (JANK_SLICE_RECENT - 1), place = slices->met_at[at];
+	struct jank_task *task;
+
+	/* Of two tasks with the same last bits the first is found anew: user space adds them up. */
+	if (slices->met_tid[at] == slice->tid && slices->met_query[at] == slices->query_cnt)
+		return &slices->found[place & (JANK_SLICE_MAX - 1)];
+	place = slices->found_cnt;
+	if (place >= JANK_SLICE_MAX)
+		return NULL;
+	slices->found_cnt = place + 1;
+	slices->met_tid[at] = slice->tid;
+	slices->met_query[at] = slices->query_cnt;
+	slices->met_at[at] = place;
+	slices->prios[place & (JANK_SLICE_MAX - 1)] = slice->prio;
+	task = &slices->found[place & (JANK_SLICE_MAX - 1)];
+	task->ns = 0;
+	task->tgid = slice->tgid;
+	task->tid = slice->tid;
+	__builtin_memcpy(task->comm, slice->comm, sizeof(task->comm));
+	return task;
 }
 
 /*
- * Appends to the span who ran on this CPU since from_ns, latest first. The count is kept in the record:
- * a local one would be another state for the verifier each time around (36,000 instructions, 120 ms).
+ * Adds what the nr-th latest entry tells of the time since from_ns. Not inlined: the ways through it meet again at its end,
+ * where the verifier would follow each through all entries after it.
  */
+static __noinline int slices__find(__u32 nr, u64 from_ns, __u32 own_tid)
+{
+	struct jank_slices *slices = slices__own();
+	struct jank_slice *slice;
+	struct jank_task *task;
+
+	if (!slices)
+		return 0;
+	slice = &slices->log[(slices->head - nr) & (JANK_SLICE_LOG - 1)];
+	if (slice->end_ns <= from_ns || !slice->tid || slice->tid == own_tid)
+		return 0;
+	task = slices__place(slices, slice);
+	if (task)
+		task->ns += slices__since(slice, from_ns);
+	else
+		slices->found_cut = 1;
+	return 0;
+}
+
+/*
+ * Finds who ran on this CPU since from_ns, latest first, each task once: in slices->found. A function of its own to the
+ * verifier, which walks it once whoever calls it; hence no pointers.
+ */
+__noinline __weak int slices__collect(u64 from_ns, __u32 own_tid)
+{
+	struct jank_slices *slices = slices__own();
+
+	if (!slices)
+		return 0;
+	slices->query_cnt++;
+	slices->found_cnt = 0;
+	slices->found_cut = slices->head >= JANK_SLICE_LOG &&
+			    slices->log[slices->head & (JANK_SLICE_LOG - 1)].begin_ns > from_ns;
+	for (__u32 i = 1; i <= JANK_SLICE_LOG; i++)
+		slices__find(i, from_ns, own_tid);
+	return 0;
+}
+
+/* Appends them to the span, with as many priorities: the record's size says which of these count. */
 static __always_inline void slices__add(struct jank_stack_buf *span, u64 from_ns, __u32 own_tid)
 {
 	struct jank_slices *slices = slices__own();
-	__u64 at = span->rec.kernel_cnt + span->rec.user_cnt;
-	volatile __u16 *cnt = &span->rec.slice_cnt;
+	__u64 at = span->rec.kernel_cnt + span->rec.user_cnt, end;
 	struct jank_task *tasks;
-	u64 end;
 
 	barrier_var(at); /* the verifier must see the very value that was tested */
 	if (!slices || at > JANK_KSTACK_MAX + JANK_USTACK_MAX)
 		return;
+	slices__collect(from_ns, own_tid);
 	tasks = (struct jank_task *)&span->tail[at];
-	for (__u32 i = 1; i <= JANK_SLICE_MAX; i++) {
-		struct jank_slice *slice = &slices->log[(slices->head - i) & (JANK_SLICE_LOG - 1)];
-		u64 before = slices->log[(slices->head - i - 1) & (JANK_SLICE_LOG - 1)].end_ns;
-		u64 begin = before > from_ns ? before : from_ns;
-		struct jank_task *out = &tasks[*cnt & (JANK_SLICE_MAX - 1)];
-
-		if (slice->end_ns <= from_ns)
-			break;
-		if (!slice->tid || slice->tid == own_tid)
-			continue;
-		out->ns = slice->end_ns - begin;
-		out->tgid = slice->tgid;
-		out->tid = slice->tid;
-		__builtin_memcpy(out->comm, slice->comm, sizeof(out->comm));
-		slices->prios[*cnt & (JANK_SLICE_MAX - 1)] = slice->prio;
-		++*cnt;
-	}
-	/* All of them, behind those that there are: the record's size says which count. */
-	end = *cnt;
+	bpf_probe_read_kernel(tasks, sizeof(slices->found), slices->found);
+	end = slices->found_cnt;
 	barrier_var(end);
 	if (end > JANK_SLICE_MAX)
 		return;
+	span->rec.slice_cnt = end;
 	__builtin_memcpy(&tasks[end], slices->prios, sizeof(slices->prios));
 	span->rec.hdr.flags |= JANK_STACK_PRIOS;
+	if (slices->found_cut)
+		span->rec.hdr.flags |= JANK_STACK_CUT_SLICES;
 }
 
 #endif

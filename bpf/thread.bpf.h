@@ -166,8 +166,118 @@ static __always_inline void thread__sync_clock(struct jank_thread *t, struct tas
 	t->clock_off_ns = off;
 }
 
+static __always_inline void thread__set_counted(struct jank_thread *t, __u32 counted)
+{
+	if (t->counted == counted)
+		return;
+	if (counted && !jank_runnable_cnt)
+		jank_slice_epoch++; /* two at once: one of them is enough */
+	__sync_fetch_and_add(&jank_runnable_cnt, counted ? 1 : -1);
+	t->counted = counted;
+}
+
+/* Is it in its loop's wait? */
+static __always_inline bool thread__waits(const struct jank_thread *t)
+{
+	return t->phase == JANK_PHASE_WAITING || t->phase == JANK_PHASE_PARKED;
+}
+
+/* Counts a duration; true: the counter is full. */
+static __always_inline bool thread__count(struct jank_thread *t, struct jank_hist *hist, u64 ns)
+{
+	u64 log2, bucket;
+	__u32 cnt = 0;
+
+	/* Through memory: the verifier would follow each of the 32 ways to it to the end. */
+	*(volatile u64 *)&t->spill = jank_hist__log2(ns);
+	log2 = *(volatile u64 *)&t->spill;
+	bucket = jank_hist__bucket(ns, log2);
+	if (bucket < JANK_HIST_BUCKETS)
+		cnt = ++hist->cnt[bucket];
+	if (ns > hist->max_ns)
+		hist->max_ns = ns;
+	return cnt >= JANK_HIST_FULL;
+}
+
+static __always_inline void thread__fill_counts(struct jank_rec_thread *rec, struct jank_thread *t,
+						struct task_struct *task, u64 now)
+{
+	record__head(&rec->hdr, JANK_REC_THREAD, sizeof(*rec), now, task);
+	rec->dispatch_cnt = t->dispatch_cnt;
+	rec->block_cnt = t->block_cnt;
+	rec->hang_cnt = t->hang_cnt;
+	rec->loop = t->loop;
+	rec->pad = 0;
+	record__comm(rec->comm, task);
+	bpf_probe_read_kernel(&rec->dispatches, sizeof(rec->dispatches), &t->dispatches);
+	rec->dispatches.edge_ns = jank_conf.threshold_ns;
+	bpf_probe_read_kernel(&rec->starts, sizeof(rec->starts), &t->starts);
+	rec->starts.edge_ns = jank_conf.threshold_ns;
+}
+
+/* Sends the thread's counts; -1: the ring has no room, which is for the caller to count. */
+static __noinline int thread__send_counts(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	struct jank_rec_thread *rec = bpf_ringbuf_reserve(&jank_ring, sizeof(*rec), 0);
+
+	if (!rec)
+		return -1;
+	thread__fill_counts(rec, t, task, now);
+	bpf_ringbuf_submit(rec, 0);
+	return 0;
+}
+
+/*
+ * A counter is full: the counts are sent as those of a thread that ended, and begin anew. Without room in the ring
+ * they go on, and this is called again: nothing is lost before another 2^31.
+ */
+static __noinline int thread__flush(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	if (thread__send_counts(t, task, now))
+		return -1;
+	t->dispatch_cnt = 0;
+	t->block_cnt = 0;
+	t->hang_cnt = 0;
+	/* A read that fails fills its room with zeros (bpf_probe_read_kernel_common), in one call. */
+	bpf_probe_read_kernel(&t->dispatches, sizeof(t->dispatches), NULL);
+	bpf_probe_read_kernel(&t->starts, sizeof(t->starts), NULL);
+	return 0;
+}
+
+/*
+ * The wait has slept: the time since the wake-up is the dispatch's start delay. A long one was kept as a span when the
+ * thread got the CPU, and is sent now, since only now the dispatch has a begin.
+ */
+static __noinline int thread__start_late(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	struct jank_rec_stack *rec = &t->span.rec;
+	u64 ns = now - t->woken_ns;
+
+	if ((s64)ns < 0) /* the waker's clock was read on another CPU */
+		ns = 0;
+	t->start_delay_ns = ns;
+	if (ns > jank_conf.threshold_ns)
+		t->starts.over_cnt++;
+	if (thread__count(t, &t->starts, ns))
+		thread__flush(t, task, now);
+	if (rec->hdr.flags & JANK_STACK_START && rec->t_ns == t->woken_ns) {
+		rec->dispatch_ns = now;
+		if (record__send_stack(&t->span, rec->hdr.size))
+			t->shed_cnt++;
+		t->evidence = 1;
+		rec->hdr.flags = 0;
+	} else {
+		t->start_throttled_ns = 0;
+	}
+	t->woken_ns = 0;
+	thread__set_counted(t, 0);
+	return 0;
+}
+
 static __always_inline void thread__open(struct jank_thread *t, struct task_struct *task, u64 now)
 {
+	if (t->woken_ns)
+		thread__start_late(t, task, now);
 	t->phase = JANK_PHASE_DISPATCH;
 	t->state = JANK_STATE_RUNNING;
 	t->start_ns = now;
@@ -187,13 +297,6 @@ static __always_inline void thread__account(struct jank_thread *t, __u32 state, 
 	if (state < JANK_STATE_CNT)
 		t->state_ns[state] += now - t->mark_ns;
 	t->mark_ns = now;
-}
-
-static __always_inline void thread__set_counted(struct jank_thread *t, __u32 counted)
-{
-	if (t->counted != counted)
-		__sync_fetch_and_add(&jank_runnable_cnt, counted ? 1 : -1);
-	t->counted = counted;
 }
 
 /*
@@ -240,6 +343,7 @@ static __always_inline void thread__fill_block(struct jank_rec_block *rec, struc
 	rec->stack_cnt = t->stack_cnt;
 	rec->shed_cnt = t->shed_cnt;
 	rec->wakeup_missed_cnt = t->wakeup_missed_cnt;
+	rec->start_delay_ns = t->start_delay_ns;
 	record__comm(rec->comm, task);
 	for (int i = 0; i < JANK_STATE_CNT; i++)
 		rec->state_ns[i] = t->accounted ? t->state_ns[i] : 0;
@@ -253,43 +357,56 @@ static __always_inline void thread__fill_block(struct jank_rec_block *rec, struc
  * interrupt accounted elsewhere) took from it: it was waiting for a CPU. The other way round, the
  * tracepoint of its arrival came late. Returns what was taken, in ns.
  */
-static __always_inline u64 thread__trust_cpu_clock(struct jank_rec_block *rec)
+static __always_inline u64 thread__trust_cpu_clock(u64 *state_ns, u64 cpu_ns)
 {
-	u64 running = rec->state_ns[JANK_STATE_RUNNING];
-	u64 runnable = rec->state_ns[JANK_STATE_RUNNABLE];
-	s64 taken = running - rec->cpu_ns;
+	u64 running = state_ns[JANK_STATE_RUNNING];
+	u64 runnable = state_ns[JANK_STATE_RUNNABLE];
+	s64 taken = running - cpu_ns;
 
 	if (taken > -CLOCK_SLACK_NS && taken < CLOCK_SLACK_NS)
 		return 0;
 	if (taken < 0 && runnable < (u64)-taken)
 		return 0;
-	rec->state_ns[JANK_STATE_RUNNING] = running - taken;
-	rec->state_ns[JANK_STATE_RUNNABLE] = runnable + taken;
+	state_ns[JANK_STATE_RUNNING] = running - taken;
+	state_ns[JANK_STATE_RUNNABLE] = runnable + taken;
 	return taken > 0 ? taken : 0;
 }
 
-/* A dispatch over the threshold. Runs in the thread itself, on its CPU: the last stretch was running. */
+/*
+ * A dispatch over the threshold. Runs in the thread itself, on its CPU: the last stretch was running. In the ring's memory:
+ * on the stack, the block and what its callers have there would come to all that kernels before 6.13 allow a call chain.
+ */
 static __noinline int thread__block(struct jank_thread *t, struct task_struct *task, u64 now,
 				    __u32 end, __u32 tid)
 {
-	struct jank_rec_block rec = {};
+	u64 cpu_ns = thread__cpu_ns(t, task, now);
+	struct jank_rec_block *rec;
 	u64 stolen_ns;
 
-	record__head(&rec.hdr, JANK_REC_BLOCK, sizeof(rec), now, task);
-	rec.hdr.tid = tid;
-	thread__fill_block(&rec, t, task, now, end);
-	rec.state_ns[JANK_STATE_RUNNING] += now - t->mark_ns;
-	rec.cpu_ns = thread__cpu_ns(t, task, now);
-	stolen_ns = thread__trust_cpu_clock(&rec);
+	thread__account(t, JANK_STATE_RUNNING, now);
+	t->accounted = 1;
+	stolen_ns = thread__trust_cpu_clock(t->state_ns, cpu_ns);
 	t->block_cnt++;
 	message__send(t, task, now);
 	facts__send(t, task, stolen_ns, now);
-	return record__send(&rec, sizeof(rec));
+	rec = bpf_ringbuf_reserve(&jank_ring, sizeof(*rec), 0);
+	if (!rec) {
+		lost__add(JANK_LOST_RING_FULL);
+		return -1;
+	}
+	__builtin_memset(rec, 0, sizeof(*rec));
+	record__head(&rec->hdr, JANK_REC_BLOCK, sizeof(*rec), now, task);
+	rec->hdr.tid = tid;
+	thread__fill_block(rec, t, task, now, end);
+	rec->cpu_ns = cpu_ns;
+	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
+	return 0;
 }
 
 static __always_inline void thread__forget_dispatch(struct jank_thread *t)
 {
 	t->start_ns = 0;
+	t->start_delay_ns = 0;
 	if (t->accounted) {
 		t->accounted = 0;
 		__builtin_memset(t->state_ns, 0, sizeof(t->state_ns));
@@ -303,79 +420,20 @@ static __always_inline void thread__forget_dispatch(struct jank_thread *t)
 	}
 }
 
-static __always_inline void thread__fill_counts(struct jank_rec_thread *rec, struct jank_thread *t,
-						struct task_struct *task, u64 now)
-{
-	record__head(&rec->hdr, JANK_REC_THREAD, sizeof(*rec), now, task);
-	rec->dispatch_cnt = t->dispatch_cnt;
-	rec->block_cnt = t->block_cnt;
-	rec->hang_cnt = t->hang_cnt;
-	rec->loop = t->loop;
-	rec->pad = 0;
-	record__comm(rec->comm, task);
-	bpf_probe_read_kernel(&rec->dispatches, sizeof(rec->dispatches), &t->dispatches);
-	rec->dispatches.edge_ns = jank_conf.threshold_ns;
-}
-
-/* Sends the thread's counts; -1: the ring has no room, which is for the caller to count. */
-static __noinline int thread__send_counts(struct jank_thread *t, struct task_struct *task, u64 now)
-{
-	struct jank_rec_thread *rec = bpf_ringbuf_reserve(&jank_ring, sizeof(*rec), 0);
-
-	if (!rec)
-		return -1;
-	thread__fill_counts(rec, t, task, now);
-	bpf_ringbuf_submit(rec, 0);
-	return 0;
-}
-
-/*
- * A counter is full: the counts are sent as those of a thread that ended, and begin anew. Without room in the ring
- * they go on, and this is called again: nothing is lost before another 2^31.
- */
-static __noinline int thread__flush(struct jank_thread *t, struct task_struct *task, u64 now)
-{
-	if (thread__send_counts(t, task, now))
-		return -1;
-	t->dispatch_cnt = 0;
-	t->block_cnt = 0;
-	t->hang_cnt = 0;
-	/* A read that fails fills its room with zeros (bpf_probe_read_kernel_common), in one call. */
-	bpf_probe_read_kernel(&t->dispatches, sizeof(t->dispatches), NULL);
-	return 0;
-}
-
-/* Counts a dispatch. True: the counter is full. */
-static __always_inline bool thread__count(struct jank_thread *t, u64 ns)
-{
-	u64 log2, bucket;
-	__u32 cnt = 0;
-
-	/* Through memory: the verifier would follow each of the 32 ways to it to the end. */
-	*(volatile u64 *)&t->spill = jank_hist__log2(ns);
-	log2 = *(volatile u64 *)&t->spill;
-	bucket = jank_hist__bucket(ns, log2);
-	if (bucket < JANK_HIST_BUCKETS)
-		cnt = ++t->dispatches.cnt[bucket];
-	if (ns > t->dispatches.max_ns)
-		t->dispatches.max_ns = ns;
-	t->dispatch_cnt++;
-	return cnt >= JANK_HIST_FULL;
-}
-
 /* Ends the open dispatch of what was thread tid when it began: its count, its block when it was too long. */
 static __always_inline void thread__close_as(struct jank_thread *t, struct task_struct *task,
 					     u64 now, __u32 end, __u32 tid)
 {
 	u64 ns = now - t->start_ns;
-	bool full = thread__count(t, ns);
+	bool full = thread__count(t, &t->dispatches, ns);
 
+	t->dispatch_cnt++;
 	if (t->state != JANK_STATE_RUNNING)
 		thread__arrive_late(t, task, now);
-	if (ns > jank_conf.threshold_ns) {
+	if (ns > jank_conf.threshold_ns)
 		t->dispatches.over_cnt++;
+	if (ns + t->start_delay_ns > jank_conf.threshold_ns)
 		thread__block(t, task, now, end, tid);
-	}
 	if (full)
 		thread__flush(t, task, now);
 	thread__forget_dispatch(t);

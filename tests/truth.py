@@ -166,7 +166,7 @@ class Judgement:
 
     def __init__(self, truth, args):
         self.truth, self.args = truth, args
-        self.block_cnt = self.foreign_cnt = self.hang_cnt = 0
+        self.block_cnt = self.foreign_cnt = self.hang_cnt = self.late_cnt = 0
         self.invented, self.twice, self.unsummed, self.wrong_loop = [], [], [], []
         self.stray_hangs, self.summary = [], None
         self.reported = {}
@@ -181,6 +181,8 @@ class Judgement:
             self.summary = record
         elif record["type"] in ("block", "hang") and record["pid"] != self.truth.summary["pid"]:
             self.foreign_cnt += 1
+        elif record.get("start_delay_ns") and record["duration_ns"] <= self.args.threshold:
+            self.late_cnt += 1  # by its start delay, of which the truth tells nothing
         elif record["type"] == "hang":
             self.add_hang(record)
         elif record["type"] == "block":
@@ -301,6 +303,7 @@ def figures_of(judgement, truth):
     figures["blocks"] = judgement.block_cnt
     figures["foreign"] = judgement.foreign_cnt
     figures["hangs"] = judgement.hang_cnt
+    figures["late"] = judgement.late_cnt
     figures["truth_dispatches"] = truth.summary["dispatches"]
     figures["dispatches"] = judgement.summary.get("dispatches") if judgement.summary else None
     return figures

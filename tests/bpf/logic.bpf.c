@@ -22,14 +22,13 @@ int logic_bucket(struct logic_bucket *ctx)
 SEC("syscall")
 int logic_trust(struct jank_rec_block *ctx)
 {
-	struct jank_rec_block rec = {};
+	u64 state_ns[JANK_STATE_CNT];
 
-	rec.cpu_ns = ctx->cpu_ns;
 	EACH_STATE(i)
-	rec.state_ns[i] = ctx->state_ns[i];
-	thread__trust_cpu_clock(&rec);
+	state_ns[i] = ctx->state_ns[i];
+	thread__trust_cpu_clock(state_ns, ctx->cpu_ns);
 	EACH_STATE(i)
-	ctx->state_ns[i] = rec.state_ns[i];
+	ctx->state_ns[i] = state_ns[i];
 	return 0;
 }
 
@@ -58,6 +57,8 @@ static __always_inline void show(struct logic_step *ctx, struct jank_thread *t)
 	ctx->loop_fd = t->fd;
 	ctx->loop = t->loop;
 	ctx->state = t->state;
+	ctx->start_delay_ns = t->start_delay_ns;
+	ctx->woken_ns = t->woken_ns;
 	ctx->looper_entry = t->looper_entry;
 	ctx->ready_cnt = t->ready_cnt;
 	ctx->nested_cnt = t->nested_cnt;
@@ -125,10 +126,20 @@ int logic_sched(struct logic_step *ctx)
 		sched__arrive(t, task, ctx->now_ns);
 		break;
 	case LOGIC_SLICE:
-		slices__log(task->group_leader, ctx->now_ns);
+		slices__log_as(task->group_leader,
+			       ctx->arg ? ctx->arg : (__u64)task->group_leader->pid, ctx->now_ns);
 		break;
 	case LOGIC_FORGET:
 		thread__forget_dispatch(t);
+		break;
+	case LOGIC_DUE:
+		sched__due(t, task, ctx->now_ns);
+		break;
+	case LOGIC_WAIT_LEAVE:
+		sched__leave_wait(t, task, ctx->preempted, ctx->now_ns);
+		break;
+	case LOGIC_WAIT_ARRIVE:
+		sched__arrive_in_wait(t, task, ctx->now_ns);
 		break;
 	}
 	show(ctx, t);

@@ -20,8 +20,11 @@ struct logic_bucket {
 	X(LEAVE)                                                                                   \
 	X(WAKE)                                                                                    \
 	X(ARRIVE)                                                                                  \
-	X(SLICE) /* another task leaves this CPU */                                                \
+	X(SLICE) /* task arg (0: the process's first) leaves this CPU */                           \
 	X(FORGET)                                                                                  \
+	X(DUE)	       /* in its loop's wait: it is woken */                                       \
+	X(WAIT_LEAVE)  /* and leaves the CPU, preempted or asleep */                               \
+	X(WAIT_ARRIVE) /* and gets it */                                                           \
 	X(POLL)	       /* poll returned ret, its stack at sp */                                    \
 	X(POLL_LEAVE)  /* it leaves the CPU in poll, its stack at sp */                            \
 	X(HANDLE)      /* its dispatch handles what mark fd marks, called with arg */              \
@@ -57,6 +60,7 @@ struct logic_step {
 	__u32 known; /* it has one */
 	__u32 phase;
 	__u64 start_ns, mark_ns, loop_sp, key;
+	__u64 start_delay_ns, woken_ns;
 	__s32 loop_fd;
 	__u32 loop;
 	__u32 state;

@@ -191,11 +191,15 @@ class Result:
             self.parsed = [json.loads(line.decode("utf-8")) for line in self.raw.splitlines()]
         return self.parsed
 
-    def blocks(self, kind="block"):
+    def of(self, kind):
         return [record for record in self.records() if record["type"] == kind]
 
+    def blocks(self):
+        """Those that the program made itself: a busy machine starts any dispatch late."""
+        return [block for block in self.of("block") if block["duration_ns"] > block["threshold_ns"]]
+
     def summary(self):
-        found = self.blocks("summary")
+        found = self.of("summary")
         return found[0] if len(found) == 1 else None
 
 

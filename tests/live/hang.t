@@ -30,7 +30,7 @@ def functions(record):
 def test_scenario(scenario, state, frame, *options):
     what = " ".join([scenario, *options])
     result = trace_simjank(scenario, *options)
-    hangs, blocks = result.blocks("hang"), result.blocks("block")
+    hangs, blocks = result.of("hang"), result.blocks()
     ok(result.status == 0 and len(hangs) == len(blocks) == 2, f"{what}: two hangs, and their two ends", result)
     ok([h["start_ns"] for h in hangs] == [b["start_ns"] for b in blocks] and
        [r["type"] for r in result.records()] == ["hang", "block", "hang", "block", "summary"],
@@ -59,8 +59,8 @@ def test_never_ends(mode, state):
     bad.in_dispatch(process)
     time.sleep(1.2)
     result = tracer.stop()
-    hangs = result.blocks("hang")
-    ok(result.status == 0 and len(hangs) == 1 and bad.exact(hangs) and not result.blocks("block"),
+    hangs = result.of("hang")
+    ok(result.status == 0 and len(hangs) == 1 and bad.exact(hangs) and not result.blocks(),
        f"{mode}: a hang without an end is reported once", result)
     ok(hangs and "main" in functions(hangs[0]) and result.summary()["hangs"] == 1, f"{mode}: with its stack, {state}",
        hangs)
@@ -82,7 +82,7 @@ def test_killed():
 def test_options(process):
     for options, text in ((["--hang", "0"], "never"), (["--hang", "10s"], "later")):
         result = bad.trace("--json", "-t", "25ms", "-d", "1s", *options, "-p", process.pid)
-        ok(result.status == 0 and result.blocks() and not result.blocks("hang")
+        ok(result.status == 0 and result.blocks() and not result.of("hang")
            and {b["severity"] for b in result.blocks()} == {"jank"}, f"--hang {options[1]}: {text}", result)
     result = bad.trace("-t", "25ms", "--hang", "10ms", "-p", process.pid)
     ok(result.status == 2 and "--hang" in result.err, "--hang below the threshold is refused", result)

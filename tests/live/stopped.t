@@ -74,7 +74,7 @@ def test_hang():
         os.kill(process.pid, signal.SIGCONT)
         time.sleep(1.5)
         result = tracer.stop()
-        ok(len(result.blocks("hang")) == 1 and bad.exact(result.records()), "going on, it hangs once", result)
+        ok(len(result.of("hang")) == 1 and bad.exact(result.records()), "going on, it hangs once", result)
         bad.end(process)
 
 

@@ -120,6 +120,31 @@ static void test_account(void)
 	       "a dispatch that ends after all time is bad");
 }
 
+/* Journals hold records from before they grew. */
+static void test_old(void)
+{
+	struct jank_rec_block block = fixture__block(11, 500, 100);
+	struct jank_rec_thread thread = fixture__thread(11, 7, 2);
+	struct event event;
+
+	block.start_delay_ns = 500;
+	is_int(decode(&block, sizeof(block), &event), 0,
+	       "a dispatch that was due at the clock's zero");
+	is_uint(event.block.start_delay_ns, 500, "has its start delay");
+	block.start_delay_ns = 501;
+	is_int(decode(&block, sizeof(block), &event), -EBADMSG, "one that was due before it: bad");
+	block.hdr.size = JANK_BLOCK_SZ_OLD;
+	is_int(decode(&block, JANK_BLOCK_SZ_OLD, &event), 0, "a block without a start delay");
+	ok(event.block.start_delay_ns == JANK_START_DELAY_UNKNOWN && event.block.duration_ns == 100,
+	   "is of one that is not known");
+	thread.starts.max_ns = 9;
+	is_int(decode(&thread, sizeof(thread), &event), 0, "counts of two histograms");
+	is_uint(event.thread.starts.max_ns, 9, "have both");
+	thread.hdr.size = JANK_THREAD_SZ_OLD;
+	is_int(decode(&thread, JANK_THREAD_SZ_OLD, &event), 0, "counts of one");
+	ok(!event.thread.starts.max_ns && event.thread.dispatch_cnt == 7, "have an empty second");
+}
+
 static void test_stack(void)
 {
 	struct fixture_stack stack = fixture__stack(11, 5, 7, 9);
@@ -221,6 +246,8 @@ static void test_other(void)
 	       "and isn't woken");
 	is_int(decode_other(JANK_REC_STACK, JANK_STACK_WAKES, 5, 0), -EBADMSG,
 	       "a dispatch's stack is of no wake-up");
+	is_int(decode_other(JANK_REC_STACK, JANK_STACK_START, 5, 9), -EBADMSG,
+	       "before a dispatch its thread does not sleep");
 	is_int(decode_other(JANK_REC_STACK, 0, 5, UINT64_MAX - 7), 0,
 	       "a span until the end of time");
 	is_int(decode_other(JANK_REC_STACK, 0, 5, UINT64_MAX - 6), -EBADMSG, "not beyond");
@@ -258,6 +285,7 @@ int main(void)
 	test_unknown();
 	test_comm();
 	test_account();
+	test_old();
 	test_stack();
 	test_stack_counts();
 	test_prios();

@@ -17,6 +17,26 @@ static void add(struct hists *hists, uint32_t tid, uint32_t loop, uint64_t dispa
 		ok(false, "a thread's counts are added");
 }
 
+static void test_starts(void)
+{
+	struct jank_rec_thread rec = fixture__thread(11, 40, 0);
+	struct hists *hists = hists__new(), *others = hists__new();
+	struct loop_hist *list = NULL;
+	size_t cnt;
+
+	rec.starts.cnt[jank_hist__bucket(5000, jank_hist__log2(5000))] = 30;
+	rec.starts.max_ns = 5100;
+	ok(!hists__add(hists, &rec) && !hists__add(others, &rec) && !hists__merge(hists, others) &&
+		   !hists__list(hists, &list, &cnt),
+	   "two threads whose waits slept");
+	is_uint(list[0].starts.total, 60, "their start delays are added up");
+	is_uint(list[0].starts.max_ns, 5100, "with the longest");
+	is_uint(list[0].durations.total, 80, "apart from the durations");
+	free(list);
+	hists__free(hists);
+	hists__free(others);
+}
+
 static struct loop_hist *listed(const struct hists *hists, size_t want)
 {
 	struct loop_hist *list = NULL;
@@ -128,6 +148,7 @@ static void test_bound(void)
 int main(void)
 {
 	test_add();
+	test_starts();
 	test_idle();
 	test_merge();
 	test_bound();

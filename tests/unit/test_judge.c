@@ -68,6 +68,35 @@ static void test_threshold(void)
 	ok(!is_block(&j, fixture__hang(11, 1, THRESHOLD)), "a hang is none below it, either");
 }
 
+static struct jank_rec_block late(uint64_t delay_ns, uint64_t ns)
+{
+	struct jank_rec_block rec = fixture__block(11, 1000 * MS, ns);
+
+	rec.start_delay_ns = delay_ns;
+	return rec;
+}
+
+static void test_late(void)
+{
+	struct dispatch dispatch = { .rec = late(380 * MS, 1 * MS) };
+	struct judge j = judge();
+	struct block *block;
+
+	ok(is_block(&j, late(THRESHOLD, 1)), "a start that is late by the threshold: a block");
+	ok(!is_block(&j, late(THRESHOLD - MS, MS)), "at the threshold in all: none");
+	ok(is_block(&j, late(THRESHOLD - MS, MS + 1)), "a nanosecond over it: a block");
+	ok(!is_block(&j, late(JANK_START_DELAY_UNKNOWN, 1)),
+	   "a start that is not known is not late");
+	j.hang_ns = 300 * MS;
+	block = judged(&j, &dispatch, &process);
+	is_uint(block__delay(block), 381 * MS, "the delay is the sum");
+	is_uint(block__due(block), 620 * MS, "from the wake-up on");
+	is_uint(block->dropped_frames, 22, "frames are dropped by it");
+	is_str(block__severity(block), "hang", "and so is the severity");
+	ok(block->load.busy && block->start_known, "the CPUs were busy");
+	block__free(block);
+}
+
 static struct jank_rec_block stopped(uint64_t ns, uint64_t stopped_ns)
 {
 	struct jank_rec_block rec = fixture__block(11, 1, ns);
@@ -296,6 +325,7 @@ static void test_over_hang(void)
 int main(void)
 {
 	test_threshold();
+	test_late();
 	test_stopped();
 	test_dropped_frames();
 	test_busy();

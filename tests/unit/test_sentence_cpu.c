@@ -73,6 +73,44 @@ static void test_slow_cpu(void)
 	SENTENCE_CHECK(cases);
 }
 
+static void says_late(uint64_t delay_ms, const struct other_task *task, const char *what,
+		      uint64_t throttled_ms, const char *want)
+{
+	struct block *block = verdict__block();
+
+	block->duration_ns = 1 * MS;
+	block->state_ns[JANK_STATE_RUNNING] = 1 * MS;
+	block->start_delay_ns = delay_ms * MS;
+	block->start_known = true;
+	block->facts =
+		(struct facts){ .known = true, .throttled_ns = throttled_ms * MS, .prio = 122 };
+	if (task)
+		verdict__preemptor(block, task->pid, task->comm, task->ns, task->prio);
+	blame__block(block);
+	is_str(block->cause.kind, "runnable", "a late start is time without a CPU");
+	is_str(block->cause.what, what, "by %s", what);
+	ok(block->cause.share > 0.99, "nearly all of the delay");
+	is_str(block->cause.summary, want, "in words");
+	block__free(block);
+}
+
+static void test_late(void)
+{
+	const struct other_task hog = { .pid = 7, .comm = "hog", .ns = 379 * MS, .prio = 122 };
+	const struct other_task real_time = { .pid = 8, .comm = "rt", .ns = 380 * MS, .prio = 51 };
+
+	says_late(380, &hog, "preempted", 0,
+		  "main thread started 380 ms late, for want of a CPU: 'hog' (pid 7) ran instead");
+	says_late(380, &real_time, "priority", 0,
+		  "main thread started 380 ms late, for want of a CPU: 'rt' (pid 8, real-time "
+		  "priority "
+		  "50) ran instead");
+	says_late(380, NULL, "throttled", 380,
+		  "main thread started 380 ms late, for want of a CPU: its cgroup had used up its "
+		  "CPU "
+		  "quota");
+}
+
 /* One frame among many stacks: what may be told of it. */
 static void test_minority(void)
 {
@@ -229,6 +267,7 @@ int main(void)
 {
 	test_busy();
 	test_slow_cpu();
+	test_late();
 	test_minority();
 	test_no_symbols();
 	test_inner();

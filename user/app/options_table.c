@@ -98,7 +98,7 @@ const struct option_row option_rows[] = {
 		  "with." },
 	{ SECTION_BLOCK, 't', "threshold", "TIME", "100ms", TRACE | REPLAY, option__set_time,
 	  AT(threshold_ns), .min = NS_PER_US, .max = HOUR_NS,
-	  .help = "a dispatch longer than this is a block",
+	  .help = "a dispatch that is delayed for longer is a block",
 	  .more = "A journal holds what was a block when it was made: replay can raise the "
 		  "threshold, not lower it." },
 	{ SECTION_BLOCK, KEY_HANG, "hang", "TIME", "5s", TRACE, option__set_time, AT(hang_ns),

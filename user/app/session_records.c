@@ -55,8 +55,8 @@ void session__machine_due(struct session *s)
 static void set_load(struct session *s, const struct jank_rec_block *rec, struct machine_load *ret)
 {
 	session__read_machine(s, clock__mono_ns());
-	machine__load(s->machine, rec->hdr.tgid, rec->start_ns, rec->start_ns + rec->duration_ns,
-		      ret);
+	machine__load(s->machine, rec->hdr.tgid, rec->start_ns - dispatch__start_delay(rec),
+		      rec->start_ns + rec->duration_ns, ret);
 	machine__memory(&s->host.mem_total_kb, &s->host.mem_free_kb, &s->host.mem_available_kb);
 }
 
@@ -67,7 +67,7 @@ static void set_frames(const struct session *s, struct block *block)
 
 	for (uint32_t crtc = 0; loader__vblanks(s->loader, crtc, &vblanks); crtc++)
 		if (vblanks.cnt)
-			frames__add(&block->frames, crtc, &vblanks, block->start_ns,
+			frames__add(&block->frames, crtc, &vblanks, block__due(block),
 				    block->start_ns + block->duration_ns);
 }
 

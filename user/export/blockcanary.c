@@ -132,15 +132,17 @@ static void add_moment(struct strbuf *sb, const char *key, const struct block *b
 
 static void add_times(struct strbuf *sb, const struct block *block)
 {
-	blockcanary__add_u64(sb, "time", block->duration_ns / NS_PER_MS);
+	blockcanary__add_u64(sb, "time", block__delay(block) / NS_PER_MS);
 	blockcanary__add_u64(sb, "thread-time", block->cpu_ns / NS_PER_MS);
-	add_moment(sb, "time-start", block, block->start_ns);
+	add_moment(sb, "time-start", block, block__due(block));
 	add_moment(sb, "time-end", block, block->start_ns + block->duration_ns);
 }
 
 static void add_our_account(struct strbuf *sb, const struct block *block)
 {
 	blockcanary__add_u64(sb, "x-duration-ns", block->duration_ns);
+	if (block->start_known)
+		blockcanary__add_u64(sb, "x-start-delay-ns", block->start_delay_ns);
 	blockcanary__add_u64(sb, "x-threshold-ns", block->threshold_ns);
 	blockcanary__add_u64(sb, "x-cpu-ns", block->cpu_ns);
 	for (uint32_t i = 0; i < JANK_STATE_CNT; i++) {

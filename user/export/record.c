@@ -231,6 +231,10 @@ static Jankbpf__Block *block_of(struct record *r, const struct block *block)
 	SET(ret, start_ns, block->start_ns);
 	SET(ret, duration_ns, block->duration_ns);
 	SET(ret, threshold_ns, block->threshold_ns);
+	if (block->start_known) {
+		SET(ret, start_delay_ns, block->start_delay_ns);
+		SET(ret, delay_ns, block__delay(block));
+	}
 	ret->host = host_of(r, &block->host);
 	set_process(r, ret, block);
 	ret->message = message_of(r, block->message);
@@ -300,21 +304,47 @@ Jankbpf__Lost *record__losses(struct record *r, const struct block_loss *lost, s
 	return lost_of(r, lost, cnt);
 }
 
-static void set_buckets(struct record *r, Jankbpf__Loop *ret, const struct durations *durations)
+static Jankbpf__Bucket **buckets_of(struct record *r, const struct durations *durations,
+				    size_t *ret_cnt)
 {
 	struct durations_bucket bucket;
+	Jankbpf__Bucket **ret;
 	size_t pos = 0, cnt = 0;
 
 	while (durations__next(durations, &pos, &bucket))
 		cnt++;
-	ret->buckets = record__array(r, cnt, &ret->n_buckets);
+	ret = record__array(r, cnt, ret_cnt);
 	pos = 0;
 	for (size_t i = 0; i < cnt && durations__next(durations, &pos, &bucket); i++) {
-		ret->buckets[i] = NEW(r, bucket);
+		ret[i] = NEW(r, bucket);
 		if (bucket.upper_ns != UINT64_MAX)
-			SET(ret->buckets[i], upper_ns, bucket.upper_ns);
-		SET(ret->buckets[i], count, bucket.cnt);
+			SET(ret[i], upper_ns, bucket.upper_ns);
+		SET(ret[i], count, bucket.cnt);
 	}
+	return ret;
+}
+
+/* Of two messages, which have these fields alike. */
+#define SET_QUANTILES(ret, durations)                                                              \
+	do {                                                                                       \
+		(ret)->has_p50_ns = durations__quantile(durations, 500, &(ret)->p50_ns);           \
+		(ret)->has_p90_ns = durations__quantile(durations, 900, &(ret)->p90_ns);           \
+		(ret)->has_p99_ns = durations__quantile(durations, 990, &(ret)->p99_ns);           \
+		(ret)->has_p999_ns = durations__quantile(durations, 999, &(ret)->p999_ns);         \
+		SET_KNOWN(ret, max_ns, (durations)->max_ns);                                       \
+	} while (0)
+
+static Jankbpf__StartDelays *start_delays_of(struct record *r, const struct durations *starts)
+{
+	Jankbpf__StartDelays *ret;
+
+	if (!starts->total)
+		return NULL;
+	ret = NEW(r, start_delays);
+	SET(ret, dispatches, starts->total);
+	SET_QUANTILES(ret, starts);
+	ret->buckets = buckets_of(r, starts, &ret->n_buckets);
+	return ret;
 }
 
 static void set_durations(struct record *r, Jankbpf__Loop *ret, const struct durations *durations)
@@ -324,12 +354,8 @@ static void set_durations(struct record *r, Jankbpf__Loop *ret, const struct dur
 		ret->log2[i] = durations__log2(durations, i);
 		ret->n_log2 = ret->log2[i] ? i + 1 : ret->n_log2;
 	}
-	ret->has_p50_ns = durations__quantile(durations, 500, &ret->p50_ns);
-	ret->has_p90_ns = durations__quantile(durations, 900, &ret->p90_ns);
-	ret->has_p99_ns = durations__quantile(durations, 990, &ret->p99_ns);
-	ret->has_p999_ns = durations__quantile(durations, 999, &ret->p999_ns);
-	SET_KNOWN(ret, max_ns, durations->max_ns);
-	set_buckets(r, ret, durations);
+	SET_QUANTILES(ret, durations);
+	ret->buckets = buckets_of(r, durations, &ret->n_buckets);
 }
 
 static Jankbpf__Loop *loop_of(struct record *r, const struct loop_hist *loop)
@@ -342,6 +368,7 @@ static Jankbpf__Loop *loop_of(struct record *r, const struct loop_hist *loop)
 	SET(ret, dispatches, loop->dispatch_cnt);
 	SET(ret, blocks, loop->block_cnt);
 	set_durations(r, ret, &loop->durations);
+	ret->start_delays = start_delays_of(r, &loop->starts);
 	return ret;
 }
 

@@ -16,11 +16,11 @@ static void put_wall_time(struct text *t, const struct block *block)
 {
 	if (block->type == BLOCK_HANG) {
 		text__put(t, STYLE_HANG, "STILL OPEN after ");
-		text__put_duration(t, STYLE_HANG, block->duration_ns);
+		text__put_duration(t, STYLE_HANG, block__delay(block));
 		return;
 	}
 	text__put_duration(t, *block__severity(block) == 'h' ? STYLE_HANG : STYLE_JANK,
-			   block->duration_ns);
+			   block__delay(block));
 	if (block->hang_reported)
 		text__put(t, STYLE_HANG, ", the hang's end");
 }

@@ -43,7 +43,7 @@ static void put_fold_head(struct text *t, const struct block *block, const struc
 	struct strbuf ns = STRBUF_INIT;
 
 	clock__add_duration(&ns, fold->ns);
-	text__putf(t, STYLE_BOLD, "   %4s  ", text__pct(fold->ns, block->duration_ns).str);
+	text__putf(t, STYLE_BOLD, "   %4s  ", text__pct(fold->ns, block__delay(block)).str);
 	text__put_in_state(t, sample->state, text__state_cell(sample->state));
 	text__put(t, STYLE_NONE, " ");
 	text__put_in_state(t, sample->state, state__name(sample->state));
@@ -92,7 +92,7 @@ static void put_wake_up(struct text *t, const struct fold *fold)
 
 static void put_rest(struct text *t, const struct block *block, const char *what, uint64_t ns)
 {
-	text__putf(t, STYLE_BOLD, "   %4s  ", text__pct(ns, block->duration_ns).str);
+	text__putf(t, STYLE_BOLD, "   %4s  ", text__pct(ns, block__delay(block)).str);
 	text__putf(t, STYLE_DIM, "%s ", what);
 	text__put_duration(t, STYLE_DIM, ns);
 	text__nl(t);
@@ -114,7 +114,8 @@ static void put_rests(struct text *t, const struct block *block, const struct fo
 			 cnt - shown == 1 ? "" : "s");
 		put_rest(t, block, what, hidden);
 	}
-	if (covered < block->duration_ns && block->duration_ns - covered > block->duration_ns / 100)
+	if (covered < block->duration_ns &&
+	    block->duration_ns - covered > block__delay(block) / 100)
 		put_rest(t, block, "without a stack", block->duration_ns - covered);
 }
 
@@ -122,7 +123,9 @@ static void put_quality(struct text *t, const struct block *block)
 {
 	struct strbuf words = STRBUF_INIT;
 
-	if (!block->stack_quality)
+	/* Of a dispatch that was only late there is no stack to be had. */
+	if (!block->stack_quality ||
+	    (!block->sample_cnt && block->start_delay_ns > block->duration_ns))
 		return;
 	quality__add(&words, block);
 	text__putf(t, STYLE_DIM, "   stacks: %s", strbuf__str(&words));

@@ -9,6 +9,8 @@
 #define INDENT	     "   "
 #define NAME_COLUMNS 30
 
+#define START_NOTABLE_NS NS_PER_MS
+
 /* "3 losses" is no help without the reason's word: it is the contract's key. */
 void text__add_lost(struct text *t, const struct block_loss *lost, size_t cnt)
 {
@@ -140,6 +142,19 @@ static void put_hist(struct text *t, const struct durations *durations)
 	text__nl(t);
 }
 
+/* How late dispatches began: of interest once it is more than the noise of an idle machine. */
+static void put_starts(struct text *t, const struct durations *starts)
+{
+	if (starts->max_ns < START_NOTABLE_NS)
+		return;
+	text__put(t, STYLE_DIM, INDENT INDENT "late starts");
+	put_quantile(t, starts, "p50", 500);
+	put_quantile(t, starts, "p99", 990);
+	text__put(t, STYLE_DIM, " · max ");
+	text__put_duration(t, STYLE_DIM, starts->max_ns);
+	text__nl(t);
+}
+
 static void put_loop(struct text *t, const struct loop_hist *loop)
 {
 	text__putf(t, STYLE_NONE, INDENT "%s ", hist__loop(loop));
@@ -150,6 +165,7 @@ static void put_loop(struct text *t, const struct loop_hist *loop)
 	put_rate(t, loop->block_cnt, loop->dispatch_cnt);
 	text__nl(t);
 	put_hist(t, &loop->durations);
+	put_starts(t, &loop->starts);
 }
 
 void text__add_summary(struct text *t, const struct summary *summary)

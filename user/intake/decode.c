@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* A span ends within time; a thread that wakes another isn't woken itself; others have no dispatch. */
+/* A span ends within time; before a dispatch begins its thread can only want a CPU; a thread that wakes another isn't woken itself; others have no dispatch. */
 static int check_stack(const struct jank_rec_stack *rec)
 {
 	bool other = rec->hdr.kind == JANK_REC_OTHER;
@@ -16,6 +16,8 @@ static int check_stack(const struct jank_rec_stack *rec)
 		return -EBADMSG;
 	if (rec->hdr.flags & JANK_STACK_WAKES &&
 	    (!other || rec->ns || rec->hdr.flags & JANK_STACK_WAKER))
+		return -EBADMSG;
+	if (rec->hdr.flags & JANK_STACK_START && (other || rec->state != JANK_STATE_RUNNABLE))
 		return -EBADMSG;
 	return other && rec->dispatch_ns ? -EBADMSG : 0;
 }
@@ -27,6 +29,8 @@ static int decode_stack(const void *data, size_t len, struct event *ret)
 	const char *tail = (const char *)data + sizeof(*rec);
 	size_t addresses_sz, slices_sz, prios_sz = 0;
 
+	if (len < sizeof(*rec))
+		return -EBADMSG;
 	memcpy(&stack->rec, data, sizeof(*rec));
 	addresses_sz = ((size_t)rec->kernel_cnt + rec->user_cnt) * sizeof(uint64_t);
 	slices_sz = (size_t)rec->slice_cnt * sizeof(struct jank_task);
@@ -55,8 +59,24 @@ static int check_block(const struct jank_rec_block *rec)
 			return -EBADMSG;
 	if (__builtin_add_overflow(rec->start_ns, rec->duration_ns, &end))
 		return -EBADMSG;
+	if (rec->start_delay_ns != JANK_START_DELAY_UNKNOWN && rec->start_delay_ns > rec->start_ns)
+		return -EBADMSG;
 	return sum == rec->duration_ns && rec->state < JANK_STATE_CNT ? 0 : -EBADMSG;
 }
+
+/* Two records have grown. What an old, shorter one lacks is zero. */
+#define GROWN(NAME, member, old_sz)                                                                \
+	static int decode_##NAME(const void *data, size_t len, struct event *ret)                  \
+	{                                                                                          \
+		if (len != (old_sz) && len != sizeof(ret->member))                                 \
+			return -EBADMSG;                                                           \
+		memset(&ret->member, 0, sizeof(ret->member));                                      \
+		memcpy(&ret->member, data, len);                                                   \
+		ret->member.comm[JANK_COMM_SZ - 1] = '\0';                                         \
+		return 0;                                                                          \
+	}
+GROWN(block_fixed, block, JANK_BLOCK_SZ_OLD)
+GROWN(thread, thread, JANK_THREAD_SZ_OLD)
 
 #define FIXED(NAME, member)                                                                        \
 	static int decode_##NAME(const void *data, size_t len, struct event *ret)                  \
@@ -68,8 +88,6 @@ static int check_block(const struct jank_rec_block *rec)
 		return 0;                                                                          \
 	}
 FIXED(loop, loop)
-FIXED(block_fixed, block)
-FIXED(thread, thread)
 FIXED(exec, exec)
 FIXED(wait, wait)
 FIXED(message_fixed, message)
@@ -88,6 +106,8 @@ static int decode_block(const void *data, size_t len, struct event *ret)
 {
 	int res = decode_block_fixed(data, len, ret);
 
+	if (!res && len == JANK_BLOCK_SZ_OLD)
+		ret->block.start_delay_ns = JANK_START_DELAY_UNKNOWN;
 	return res ? res : check_block(&ret->block);
 }
 
@@ -105,6 +125,8 @@ static int decode_copy(const void *data, size_t len, struct event *ret)
 {
 	struct copy_event *copy = &ret->copy;
 
+	if (len < sizeof(copy->rec))
+		return -EBADMSG;
 	memcpy(&copy->rec, data, sizeof(copy->rec));
 	if (copy->rec.copy_sz > JANK_COPY_MAX || sizeof(copy->rec) + copy->rec.copy_sz != len)
 		return -EBADMSG;
@@ -117,6 +139,8 @@ static int decode_script(const void *data, size_t len, struct event *ret)
 	struct script_event *script = &ret->script;
 	const char *tail = (const char *)data + sizeof(script->rec);
 
+	if (len < sizeof(script->rec))
+		return -EBADMSG;
 	memcpy(&script->rec, data, sizeof(script->rec));
 	if (script->rec.frame_cnt > JANK_SCRIPT_MAX ||
 	    sizeof(script->rec) + script->rec.frame_cnt * sizeof(*script->frames) != len)
@@ -127,7 +151,6 @@ static int decode_script(const void *data, size_t len, struct event *ret)
 
 static const struct row {
 	const char *name;
-	size_t min_sz;
 	int (*decode)(const void *data, size_t len, struct event *ret);
 } rows[] = {
 #define decode_LOOP		 decode_loop
@@ -143,7 +166,7 @@ static const struct row {
 #define decode_OTHER		 decode_stack
 #define decode_COPY		 decode_copy
 #define decode_SCRIPT		 decode_script
-#define ROW(nr, NAME, type, key) [nr] = { key, sizeof(type), decode_##NAME },
+#define ROW(nr, NAME, type, key) [nr] = { key, decode_##NAME },
 	JANK_RECORDS(ROW)
 };
 
@@ -167,8 +190,6 @@ int decode__record(const void *data, size_t len, struct event *ret)
 	row = row_of(hdr.kind);
 	if (!row)
 		return -ENOTSUP;
-	if (hdr.size < row->min_sz)
-		return -EBADMSG;
 	ret->kind = hdr.kind;
 	ret->hdr = hdr;
 	return row->decode(data, hdr.size, ret);

@@ -49,7 +49,8 @@ static void blame_frames(struct proof *proof)
 		struct cause_part *part = &cause->parts[i];
 
 		part->frame = worst__frame(proof, i, NULL);
-		if (!part->frame && part__state(part) == JANK_STATE_RUNNABLE)
+		if (!part->frame && part__state(part) == JANK_STATE_RUNNABLE &&
+		    proof->block->start_delay_ns < proof->block->state_ns[JANK_STATE_RUNNABLE])
 			part->frame = worst__running_frame(proof); /* what it did before */
 	}
 }

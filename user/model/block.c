@@ -123,6 +123,16 @@ const char *block__loop(const struct block *block)
 	return block->loop_name ? block->loop_name : loop__name(block->loop);
 }
 
+uint64_t block__delay(const struct block *block)
+{
+	return block->start_delay_ns + block->duration_ns;
+}
+
+uint64_t block__due(const struct block *block)
+{
+	return block->start_ns - block->start_delay_ns;
+}
+
 const char *block__severity(const struct block *block)
 {
 	bool hang = block->type == BLOCK_HANG || block->hang_reported || block->over_hang;

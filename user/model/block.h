@@ -189,6 +189,9 @@ struct block {
 	uint64_t start_ns;	/* CLOCK_MONOTONIC */
 	int64_t real_offset_ns; /* start_ns + this = wall time */
 	uint64_t duration_ns, threshold_ns;
+	uint64_t
+		start_delay_ns; /* from the wake-up in the loop's wait to start_ns; 0 as well where it is not known: */
+	bool start_known;
 	struct host_info host;
 	uint32_t pid, tid;
 	uint32_t uid;		      /* UINT32_MAX when unknown */
@@ -236,6 +239,7 @@ struct loop_hist {
 	const char *loop_name; /* as in struct block */
 	uint64_t dispatch_cnt, block_cnt;
 	struct durations durations; /* of its dispatches */
+	struct durations starts;    /* start delays of those whose wait slept */
 };
 
 struct summary {
@@ -252,6 +256,12 @@ struct summary {
 struct block *block__new(void);			/* zeroed; NULL when out of memory */
 void block__free(struct block *block);		/* accepts NULL */
 size_t block__bytes(const struct block *block); /* of memory, about */
+
+/* What a client waited for, in ns: the start delay and the duration. */
+uint64_t block__delay(const struct block *block);
+
+/* When that began, on CLOCK_MONOTONIC: the wake-up, or the dispatch's begin when that is not known. */
+uint64_t block__due(const struct block *block);
 
 /* Frees samples and chain; the time account stays. Returns the number of samples. */
 size_t block__drop_evidence(struct block *block);

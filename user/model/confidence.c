@@ -42,13 +42,18 @@ static struct seen seen_of(const struct proof *proof)
 		if (stack__frame_in(&sample->stack, sample->state))
 			seen.named_ns += weight;
 	}
+	/* Before a dispatch begins there is no function to name. */
+	if (part__state(&proof->block->cause.parts[0]) == JANK_STATE_RUNNABLE) {
+		seen.ns += proof->block->start_delay_ns;
+		seen.named_ns += proof->block->start_delay_ns;
+	}
 	return seen;
 }
 
 static double coverage(const struct proof *proof, const struct seen *seen)
 {
 	const struct cause_part *part = &proof->block->cause.parts[0];
-	double ns = part->share * proof->block->duration_ns;
+	double ns = part->share * block__delay(proof->block);
 
 	if (part__state(part) == JANK_STATE_RUNNING)
 		return 1 - 1.0 / (seen->ticks + 1);
@@ -97,7 +102,7 @@ static double culprit(const struct proof *proof)
 	if (state == JANK_STATE_RUNNABLE && !is_counted(part->what)) {
 		for (size_t i = 0; i < block->preemptor_cnt; i++)
 			ns += block->preemptors[i].ns;
-		return 0.5 + 0.5 * ratio(ns, part->share * block->duration_ns);
+		return 0.5 + 0.5 * ratio(ns, part->share * block__delay(block));
 	}
 	if (!is_for_somebody(state, part->what))
 		return 1;

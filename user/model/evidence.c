@@ -142,6 +142,10 @@ static int add_preemptors(struct evidence *evidence, const struct stack_event *e
 			res = 0;
 		}
 	}
+	if (event->rec.hdr.flags & JANK_STACK_CUT_SLICES) {
+		evidence->preemptors_capped_cnt++;
+		losses__add(losses, LOSS_PREEMPTORS_CAPPED, 1);
+	}
 	if (had_none && evidence->preemptors)
 		evidence->bytes += PREEMPTOR_MAX * sizeof(struct other_task);
 	return res;
@@ -201,8 +205,12 @@ static int make_room(struct evidence *evidence)
 int evidence__add_stack(struct evidence *evidence, const struct stack_event *event,
 			struct losses *losses)
 {
-	struct waited *waited = take_pending(evidence, event->rec.t_ns);
+	struct waited *waited;
 	int res = add_preemptors(evidence, event, losses);
+
+	if (event->rec.hdr.flags & JANK_STACK_START) /* before the dispatch: it has no stack */
+		return res;
+	waited = take_pending(evidence, event->rec.t_ns);
 
 	drop_open_part(evidence, event->rec.t_ns, &waited);
 	if (!res)

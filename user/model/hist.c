@@ -86,6 +86,7 @@ static int add(struct hists *hists, const struct loop_hist *hist)
 	entry->hist.dispatch_cnt += hist->dispatch_cnt;
 	entry->hist.block_cnt += hist->block_cnt;
 	durations__merge(&entry->hist.durations, &hist->durations);
+	durations__merge(&entry->hist.starts, &hist->starts);
 	return hist->process && entry->key.pid ? set_name(entry, hist->process) : 0;
 }
 
@@ -101,6 +102,7 @@ int hists__add(struct hists *hists, const struct jank_rec_thread *rec)
 	if (!rec->dispatch_cnt && !rec->hang_cnt)
 		return 0;
 	durations__add(&hist.durations, &rec->dispatches);
+	durations__add(&hist.starts, &rec->starts);
 	hists->totals.dispatch_cnt += rec->dispatch_cnt;
 	hists->totals.block_cnt += rec->block_cnt;
 	hists->totals.hang_cnt += rec->hang_cnt;

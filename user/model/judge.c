@@ -11,7 +11,8 @@
 
 static bool mostly_stopped(const struct jank_rec_block *rec)
 {
-	return rec->state_ns[JANK_STATE_STOPPED] > rec->duration_ns / 2;
+	return rec->state_ns[JANK_STATE_STOPPED] >
+	       (dispatch__start_delay(rec) + rec->duration_ns) / 2;
 }
 
 /* strdup that keeps NULL */
@@ -83,13 +84,15 @@ static uint32_t dropped_frames(uint64_t ns, unsigned fps)
 static void set_times(struct block *block, const struct judge *judge,
 		      const struct jank_rec_block *rec)
 {
+	block->start_known = rec->start_delay_ns != JANK_START_DELAY_UNKNOWN;
+	block->start_delay_ns = dispatch__start_delay(rec);
 	block->start_ns = rec->start_ns;
 	block->real_offset_ns = judge->real_offset_ns;
 	block->duration_ns = rec->duration_ns;
 	block->threshold_ns = judge->threshold_ns;
 	block->cpu_ns = rec->cpu_ns;
 	memcpy(block->state_ns, rec->state_ns, sizeof(block->state_ns));
-	block->dropped_frames = dropped_frames(rec->duration_ns, judge->fps);
+	block->dropped_frames = dropped_frames(block__delay(block), judge->fps);
 	block->loop = rec->loop;
 	block->fd = rec->fd;
 	block->ready_cnt = rec->ready_cnt;
@@ -137,19 +140,21 @@ int judge__dispatch(const struct judge *judge, struct dispatch *dispatch,
 		    struct block **ret)
 {
 	const struct jank_rec_block *rec = &dispatch->rec;
+	uint64_t delay_ns = dispatch__start_delay(rec) + rec->duration_ns;
 	struct block *block;
 
-	if (rec->duration_ns <= judge->threshold_ns || (!judge->debugging && mostly_stopped(rec)))
+	if (delay_ns <= judge->threshold_ns || (!judge->debugging && mostly_stopped(rec)))
 		return 0;
 	block = block__new();
 	if (!block)
 		return -ENOMEM;
 	block->type = dispatch->hang ? BLOCK_HANG : BLOCK_JANK;
 	block->hang_reported = dispatch->hang_reported;
-	block->over_hang = judge->hang_ns && rec->duration_ns > judge->hang_ns;
+	block->over_hang = judge->hang_ns && delay_ns > judge->hang_ns;
 	set_times(block, judge, rec);
 	block->load = *load;
-	block->load.busy = rec->state_ns[JANK_STATE_RUNNABLE] > rec->duration_ns / 5;
+	block->load.busy =
+		block->start_delay_ns + rec->state_ns[JANK_STATE_RUNNABLE] > delay_ns / 5;
 	if (set_host(block, judge->host) || set_process(block, rec, process) || set_id(block) ||
 	    set_losses(block, dispatch)) {
 		block__free(block);

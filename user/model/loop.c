@@ -20,7 +20,7 @@
 struct thread {
 	uint32_t tid;
 	uint64_t dispatch_ns; /* whose evidence this is */
-	uint64_t hang_ns;     /* the dispatch that was reported as a hang */
+	uint64_t hang_due_ns; /* when the dispatch was due that was reported as a hang; 0: none */
 	struct evidence evidence;
 	struct holder holder; /* of the evidence */
 	UT_hash_handle hh;
@@ -201,9 +201,12 @@ static int on_facts(struct loops *loops, const struct jank_rec_facts *rec)
 /* The thread keeps its evidence after a hang: the block at the end needs it too. */
 static int give_evidence(struct loops *loops, struct dispatch *dispatch, struct thread *thread)
 {
-	dispatch->hang_reported = thread->hang_ns == dispatch->rec.start_ns;
+	/* One that was reported while it waited for a CPU had no begin yet. */
+	uint64_t due_ns = dispatch->rec.start_ns - dispatch__start_delay(&dispatch->rec);
+
+	dispatch->hang_reported = thread->hang_due_ns == due_ns;
 	if (dispatch->hang) {
-		thread->hang_ns = dispatch->rec.start_ns;
+		thread->hang_due_ns = due_ns;
 		return evidence__copy(&dispatch->evidence, &thread->evidence);
 	}
 	dispatch->evidence = thread->evidence;
@@ -293,6 +296,11 @@ int loops__event(struct loops *loops, const struct event *event, struct dispatch
 	res = take_in(loops, event, ret);
 	make_room(loops);
 	return res ? res : others_res;
+}
+
+uint64_t dispatch__start_delay(const struct jank_rec_block *rec)
+{
+	return rec->start_delay_ns == JANK_START_DELAY_UNKNOWN ? 0 : rec->start_delay_ns;
 }
 
 void dispatch__free(struct dispatch *dispatch)

@@ -27,6 +27,9 @@ struct dispatch {
 	struct chain chain; /* of its longest wait that somebody ended */
 };
 
+/* In ns; 0 as well where the record does not have it. */
+uint64_t dispatch__start_delay(const struct jank_rec_block *rec);
+
 struct loops *loops__new(struct losses *losses); /* NULL: out of memory */
 void loops__free(struct loops *loops);
 

@@ -32,12 +32,18 @@ static bool same_what(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
+/* A thread that starts late waits for a CPU, too. */
+static uint64_t state_ns(const struct block *block, uint32_t state)
+{
+	return block->state_ns[state] + (state == JANK_STATE_RUNNABLE ? block->start_delay_ns : 0);
+}
+
 static uint32_t largest_state(const struct block *block)
 {
 	uint32_t largest = 0;
 
 	for (uint32_t i = 1; i < JANK_STATE_CNT; i++)
-		if (block->state_ns[i] > block->state_ns[largest])
+		if (state_ns(block, i) > state_ns(block, largest))
 			largest = i;
 	return largest;
 }
@@ -87,7 +93,7 @@ static void add_runnable(const struct proof *proof, struct groups *groups)
 
 static void add_state(const struct proof *proof, struct groups *groups, uint32_t state)
 {
-	double ns = proof->block->state_ns[state], sum;
+	double ns = state_ns(proof->block, state), sum;
 	size_t first = groups->cnt;
 
 	if (state == JANK_STATE_RUNNABLE) {
@@ -168,14 +174,14 @@ void parts__divide(struct proof *proof)
 {
 	const struct block *block = proof->block;
 	struct cause *cause = &proof->block->cause;
-	double all = block->duration_ns, notable_ns = all * NOTABLE;
+	double all = block__delay(block), notable_ns = all * NOTABLE;
 	uint32_t largest = largest_state(block);
 	struct groups groups = { .cnt = 0 };
 
 	for (uint32_t state = 0; state < JANK_STATE_CNT; state++) {
 		size_t first = groups.cnt;
 
-		if (state != largest && (block->state_ns[state] < notable_ns || !all))
+		if (state != largest && (state_ns(block, state) < notable_ns || !all))
 			continue;
 		add_state(proof, &groups, state);
 		absorb(&groups, first, notable_ns);

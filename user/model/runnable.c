@@ -48,7 +48,8 @@ static double at_most(double ns, double limit)
 
 size_t runnable__divide(const struct block *block, struct runnable_share *ret)
 {
-	double rest = block->state_ns[JANK_STATE_RUNNABLE], preempted = 0, woken = 0, part;
+	double rest = block->state_ns[JANK_STATE_RUNNABLE] + block->start_delay_ns;
+	double preempted = block->start_delay_ns, woken = 0, part;
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < block->sample_cnt; i++) {

@@ -52,6 +52,8 @@ static bool is_open(const struct proof *proof, const struct clause *c)
 
 	if (proof->block->type != BLOCK_HANG || c->nr)
 		return false;
+	if (!proof->block->duration_ns) /* it has not begun */
+		return true;
 	for (size_t i = 0; i < proof->block->sample_cnt; i++) {
 		any |= proof->block->samples[i].open;
 		if (proof->block->samples[i].open && proof__weight(proof, i, c->nr))
@@ -72,7 +74,7 @@ static void add_clause(struct strbuf *sb, const struct proof *proof, size_t nr)
 	};
 	uint32_t state = part__state(c.part);
 
-	c.ns = (uint64_t)(c.part->share * (double)proof->block->duration_ns + 0.5);
+	c.ns = (uint64_t)(c.part->share * (double)block__delay(proof->block) + 0.5);
 	c.open = is_open(proof, &c);
 	if (state == JANK_STATE_RUNNING)
 		clause__add_busy(&c);

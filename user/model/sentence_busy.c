@@ -79,9 +79,11 @@ static void add_kernel(struct clause *c)
 
 static void add_time(struct clause *c)
 {
-	if (c->ns < c->block->duration_ns && c->block->duration_ns - c->ns >= NS_PER_MS) {
+	uint64_t delay_ns = block__delay(c->block);
+
+	if (c->ns < delay_ns && delay_ns - c->ns >= NS_PER_MS) {
 		strbuf__adds(c->sb, " of ");
-		clock__add_duration(c->sb, c->block->duration_ns);
+		clock__add_duration(c->sb, delay_ns);
 	}
 }
 
@@ -190,7 +192,7 @@ static bool is_stolen(const struct clause *c)
 	for (size_t i = 0; i < block->preemptor_cnt; i++)
 		known += block->preemptors[i].ns;
 	return block->load.steal_pct >= STEAL_PCT &&
-	       known < block->state_ns[JANK_STATE_RUNNABLE] / 2;
+	       known < (block->state_ns[JANK_STATE_RUNNABLE] + block->start_delay_ns) / 2;
 }
 
 static void add_runner(struct clause *c)
@@ -222,10 +224,26 @@ static void add_runner(struct clause *c)
 			     worst.other_cnt > 1 ? "s" : "");
 }
 
+/* Most of it was between the wake-up and the dispatch's begin. */
+static bool is_late_start(const struct clause *c)
+{
+	return c->block->start_delay_ns > c->ns / 2;
+}
+
 void clause__add_runnable(struct clause *c)
 {
+	if (is_late_start(c) && !c->open) {
+		strbuf__adds(c->sb, " started ");
+		clock__add_duration(c->sb, c->ns);
+		strbuf__adds(c->sb, " late, for want of a CPU");
+		if (!add_reason(c))
+			add_runner(c);
+		return;
+	}
 	clause__add_verb(c, "waited", "waiting");
 	strbuf__adds(c->sb, " for a CPU");
+	if (is_late_start(c))
+		strbuf__adds(c->sb, " since it was woken");
 	if (c->part->frame && c->part->frame->function &&
 	    worst__stands(c->proof, c->nr, c->part->frame)) {
 		strbuf__adds(c->sb, " in ");

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Loops that are woken and get no CPU: the delay against the client's own clock, and who is told to have had the CPU.
+
+Of each message the client notes when it was about to send and when it had sent, the loop's handler when it had it. So a start delay
+lies within (about to send, had it), and the whole delay covers (had sent, had it), however busy the machine is.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+from live import MS, Tap, Trace, end, headline, need, start  # noqa: E402
+
+PROGRAM = os.path.join(HERE, "programs", "late_loop.py")
+THRESHOLD = 25 * MS
+COUNT = 8
+QUOTA_US, PERIOD_US = 10000, 200000
+
+
+class Quota:
+    """A cgroup that may use a twentieth of a CPU, of either version; .reason says why there is none."""
+
+    def __init__(self):
+        self.path, self.reason = None, None
+        name = f"jank-late-{os.getpid()}"
+        try:
+            if os.path.exists("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") or os.path.isdir("/sys/fs/cgroup/cpu"):
+                self.path = f"/sys/fs/cgroup/cpu/{name}"
+                os.mkdir(self.path)
+                self.write("cpu.cfs_period_us", PERIOD_US)
+                self.write("cpu.cfs_quota_us", QUOTA_US)
+            else:
+                self.path = f"/sys/fs/cgroup/{name}"
+                os.mkdir(self.path)
+                self.write("cpu.max", f"{QUOTA_US} {PERIOD_US}")
+        except OSError as error:
+            self.reason = f"no cgroup with a CPU quota can be made: {error}"
+
+    def write(self, name, value):
+        with open(os.path.join(self.path, name), "w", encoding="ascii") as file:
+            file.write(str(value))
+
+    def remove(self):
+        if self.path and os.path.isdir(self.path):
+            os.rmdir(self.path)
+
+
+def delays(scenario, *args):
+    """The client's truth, and what was traced."""
+    program = start([sys.executable, PROGRAM, scenario, str(COUNT), *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        program.stdout.readline()
+        with Trace(program.pid, threshold=f"{THRESHOLD // MS}ms") as trace:
+            program.stdin.write(f"{time.monotonic_ns() + 200 * MS}\n")
+            program.stdin.flush()
+            truth = [tuple(map(int, line.split())) for line in program.stdout][1:]
+            program.wait()
+    finally:
+        end(program)
+        program.stdin.close()
+        program.stdout.close()
+    return truth, trace
+
+
+def block_with(trace, received):
+    """The dispatch in which the message was handled."""
+    return next((b for b in trace.all_blocks if b["start_ns"] <= received <= b["start_ns"] + b["duration_ns"]), None)
+
+
+def check_late(tap, scenario, truth, trace, causes, runner):
+    # A message that comes while the one before is handled waits behind it, not for a CPU.
+    free = [row for before, row in zip([(0, 0, 0), *truth], truth) if row[0] > before[2] + MS]
+    late = [(sent, had, block_with(trace, had)) for about, sent, had in free if had - sent > THRESHOLD]
+    befores = {had: about for about, _, had in truth}
+    if not tap.check(len(late) >= 3, f"{scenario}: the client waited {len(late)} of {COUNT} times", truth):
+        return
+    missed = [(sent, had) for sent, had, block in late if not block]
+    tap.check(not missed, f"{scenario}: each of them is a block", *missed, *map(headline, trace.all_blocks if missed else ()))
+    found = [(sent, had, block) for sent, had, block in late if block]
+    wrong = [(had - sent, b["start_delay_ns"], b["duration_ns"]) for sent, had, b in found
+             if b["delay_ns"] < had - sent or b["start_delay_ns"] > had - befores[had] or
+             b["delay_ns"] != b["start_delay_ns"] + b["duration_ns"]]
+    tap.check(not wrong, f"{scenario}: its delay is the client's", *wrong)
+    off = sorted(b["start_delay_ns"] - (b["start_ns"] - sent) for sent, _, b in found)
+    tap.note(f"{scenario}: start delay against the client's clock: {off[0] / 1000:.1f} to {off[-1] / 1000:.1f} us")
+    whats = [(b["cause"]["kind"], b["cause"].get("what")) for _, _, b in found]
+    tap.check(whats and all(kind == "runnable" and what in causes for kind, what in whats),
+              f"{scenario}: for want of a CPU: {', '.join(causes)}", *whats)
+    check_account(tap, scenario, found)
+    if runner:
+        unnamed = [headline(b) for _, _, b in found
+                   if sum(p["ns"] for p in b["preemptors"] if p["comm"] == runner) < b["start_delay_ns"] / 2]
+        tap.check(not unnamed, f"{scenario}: '{runner}' is told to have had the CPU", *unnamed)
+
+
+def check_account(tap, scenario, found):
+    wrong = []
+    for _, _, block in found:
+        times = block["time"]
+        total = times["running_ns"] + times["runnable_ns"] + sum(times["blocked_ns"].values())
+        wrong += [headline(block)] * (total != block["duration_ns"])
+    tap.check(not wrong, f"{scenario}: `time` leaves it out", *wrong)
+
+
+def check_summary(tap, scenario, truth, trace):
+    loop = next((each for each in trace.summary["loops"] if each["pid"]), {})
+    starts = loop.get("start_delays", {})
+    longest = max(b["start_delay_ns"] for b in trace.all_blocks)
+    tap.check(starts.get("max_ns", 0) >= longest and sum(b["count"] for b in starts["buckets"]) == starts["dispatches"],
+              f"{scenario}: the summary has the longest start delay", starts, longest)
+
+
+def check_replay(tap, scenario, trace):
+    done = subprocess.run([os.environ.get("JANKBPF", "./jankbpf"), "-q", "--json", "replay", trace.journal], capture_output=True,
+                          text=True, timeout=60, check=False)
+    again = [r for r in map(json.loads, done.stdout.splitlines()) if r["type"] == "block"]
+    same = [(b["start_delay_ns"], b["cause"]["summary"]) for b in trace.all_blocks] == \
+        [(b["start_delay_ns"], b["cause"]["summary"]) for b in again]
+    tap.check(same, f"{scenario}: a replay says the same", done.stderr)
+
+
+def main():
+    need()
+    tap = Tap()
+    if len(os.sched_getaffinity(0)) < 2:
+        tap.skip("late starts", "one CPU: the client would be as late as its loop")
+        tap.end()
+        return
+    for scenario, causes, runner in (("real-time", ("priority",), "hog"), ("nice", ("priority",), "hog"),
+                                     ("affinity", ("affinity", "priority"), "hog")):
+        truth, trace = delays(scenario)
+        check_late(tap, scenario, truth, trace, causes, runner)
+        check_summary(tap, scenario, truth, trace)
+        check_replay(tap, scenario, trace)
+    quota = Quota()
+    if quota.reason:
+        tap.skip("quota", quota.reason)
+    else:
+        truth, trace = delays("quota", os.path.join(quota.path, "cgroup.procs"))
+        check_late(tap, "quota", truth, trace, ("throttled",), None)
+    quota.remove()
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0
+"""An epoll loop, a client of it on another CPU, and hogs on the loop's CPU.
+
+argv: SCENARIO COUNT, for `quota` also the cgroup.procs of a cgroup with one. Prints a line `ready`, then for each message of the client, and for a first one without hogs, one `BEFORE AFTER RECEIVED` (CLOCK_MONOTONIC in
+ns): when the client was about to send, when it had sent, when the loop's handler had it. The hogs end by themselves.
+"""
+import os
+import select
+import socket
+import sys
+import time
+
+MS = 1000000
+LOOP_CPU, CLIENT_CPU = 1, 0
+HOG_MS, LEAD_MS, EVERY_MS = 90, 20, 150
+
+
+def spin_until(end):
+    while time.monotonic_ns() < end:
+        pass
+
+
+def pinned(cpu):
+    os.sched_setaffinity(0, {cpu})
+
+
+def real_time():
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
+
+
+def in_cgroup():
+    with open(sys.argv[3], "w", encoding="ascii") as file:
+        file.write("0")
+
+
+def hog(enter, moments):
+    """Busy for a while from each moment on."""
+    pid = os.fork()
+    if pid:
+        return pid
+    with open("/proc/self/comm", "w", encoding="ascii") as file:
+        file.write("hog")
+    enter()
+    for moment in moments:
+        time.sleep(max(0, moment - time.monotonic_ns()) / 1e9)
+        spin_until(moment + HOG_MS * MS)
+    os._exit(0)
+
+
+def client(sock, moments):
+    pid = os.fork()
+    if pid:
+        return pid
+    pinned(CLIENT_CPU)
+    os.nice(-10)
+    for moment in moments:
+        time.sleep(max(0, moment + LEAD_MS * MS - time.monotonic_ns()) / 1e9)
+        before = time.monotonic_ns()
+        sock.send(before.to_bytes(8, "little"))
+        after = time.monotonic_ns()
+        sock.send(after.to_bytes(8, "little"))
+    os._exit(0)
+
+
+def main():
+    scenario, count = sys.argv[1], int(sys.argv[2])
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    loop = select.epoll()
+    loop.register(ours.fileno(), select.EPOLLIN)
+    print("ready", flush=True)
+    start = int(sys.stdin.readline())
+    moments = [start + i * EVERY_MS * MS for i in range(1 + count)]
+    hogs = {
+        "real-time": [real_time],
+        "nice": [lambda: os.nice(-20)] * 3,
+        "affinity": [lambda: os.nice(-10)] * 2,
+        "quota": [in_cgroup],
+        "prompt": [],
+    }[scenario]
+    if scenario in ("real-time", "nice", "affinity"):
+        pinned(LOOP_CPU)
+    children = [hog(enter, moments[1:]) for enter in hogs] + [client(theirs, moments)]
+    if scenario in ("nice", "affinity"):
+        os.nice(19)
+    if scenario == "quota":
+        in_cgroup()
+    for _ in moments:
+        loop.poll()
+        before = int.from_bytes(ours.recv(8), "little")
+        received = time.monotonic_ns()
+        print(before, int.from_bytes(ours.recv(8), "little"), received, flush=True)
+    loop.poll(0)
+    for child in children:
+        os.waitpid(child, 0)
+
+
+main()
