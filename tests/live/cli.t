@@ -35,7 +35,8 @@ refused "unknown option '--foo'; see jankbpf --help" --foo
 refused "'frobnicate' is no command" frobnicate
 refused "--pid '0' is out of range" -p 0
 refused "--pid '-1' is out of range" -p -1
-refused "--pid 'abc': give a whole number" -p abc
+refused "--pid 'abc': give process ids; by name: -a -c abc" -p abc
+refused "--pid is empty" -p " "
 refused "--pid '99999999999' is out of range" -p 99999999999
 refused "--threshold '0' is out of range" -t 0 -p 1
 refused "--threshold '-5ms' is out of range" -t -5ms -p 1

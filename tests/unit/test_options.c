@@ -59,6 +59,10 @@ static const struct good goods[] = {
 	{ "-p 1 --marks always", U32(marks), MARKS_ALWAYS },
 	{ "-p 1 --marks never", U32(marks), MARKS_NEVER },
 	{ "-p 1 -d 2m", U64(duration_ns), 120 * NS_PER_SEC },
+	{ "-p 1 -d 5", U64(duration_ns), 5 * NS_PER_SEC },
+	{ "-p 1 -d 0.5", U64(duration_ns), 500 * NS_PER_MS },
+	{ "-p 1 --hang 2", U64(hang_ns), 2 * NS_PER_SEC },
+	{ "-p 1 --keep 3600", U64(keep_ns), HOUR_NS },
 	{ "-p 1 --duration 10s", U64(duration_ns), 10 * NS_PER_SEC },
 	{ "-p 1 -n 3", U64(count), 3 },
 	{ "-p 1 --count 18446744073709551615", U64(count), UINT64_MAX },
@@ -226,6 +230,24 @@ static void test_command(void)
 	options__free(&opts);
 }
 
+/* As in -p "$(pidof nginx)" and -p "$(pgrep nginx)". */
+static void test_pid_list(void)
+{
+	static const char *const lists[] = { "7 8 9", "7\n8\n9", " 7,8\t9\r\n" };
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+		char *argv[] = { "jankbpf", "-p", (char *)lists[i], NULL };
+		struct options opts;
+		struct err err;
+
+		is_int(options__parse(3, argv, &opts, &err), 0, "a list of process ids: %s",
+		       err.msg);
+		ok(opts.pid_cnt == 3 && opts.pids[0] == 7 && opts.pids[1] == 8 && opts.pids[2] == 9,
+		   "each of them is taken");
+		options__free(&opts);
+	}
+}
+
 static void test_many_pids(void)
 {
 	struct strbuf list = STRBUF_INIT;
@@ -261,6 +283,7 @@ int main(void)
 	test_good();
 	test_words();
 	test_command();
+	test_pid_list();
 	test_many_pids();
 	test_edges();
 	return tap__done();

@@ -59,7 +59,7 @@ static void test_help(void)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		has_str(help, names[i], "help tells of %s", names[i]);
-	has_str(help, "(default 100ms)", "help gives defaults");
+	has_str(help, "(in ms; default 100ms)", "help gives defaults and units");
 	has_str(help, "jankbpf doctor", "help names the commands");
 	has_str(help, "e.g. jankbpf -- redis-server", "help has examples");
 	ok(longest_line(help) <= 100, "help fits into 100 columns (%zu)", longest_line(help));

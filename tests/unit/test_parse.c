@@ -94,6 +94,11 @@ static const struct good times[] = {
 	{ "18446744073709551.615us", UINT64_MAX },
 };
 
+static const struct good long_times[] = {
+	{ "5", 5 * NS_PER_SEC },  { "0.5", 500 * NS_PER_MS }, { "0", 0 },
+	{ "5ms", 5 * NS_PER_MS }, { "2m", 120 * NS_PER_SEC },
+};
+
 #define TIME_HINT                                                                                  \
 	": give a number with us, ms, s, m or h, as in 100ms or 1.5s; a bare number is "           \
 	"milliseconds"
@@ -204,6 +209,7 @@ int main(void)
 	CHECK(check_bad, parse__u64, bad_numbers);
 	CHECK(check_good, parse__time, times);
 	CHECK(check_bad, parse__time, bad_times);
+	CHECK(check_good, parse__long_time, long_times);
 	CHECK(check_good, parse__size, sizes);
 	CHECK(check_bad, parse__size, bad_sizes);
 	test_limits();

@@ -29,7 +29,8 @@ static const char usage[] =
 	"  doctor   what this kernel and this user can do, with remedies\n";
 
 static const char footer[] =
-	"\nTIME is a number with us, ms, s, m or h; a bare number is milliseconds.\n"
+	"\nTIME is a number with us, ms, s, m or h; a bare number has the unit named beside the "
+	"option.\n"
 	"replay takes those marked *. Exit status: 0 done, 1 failed, 2 wrong usage, 77 this kernel "
 	"or\n"
 	"user cannot; with -- COMMAND, COMMAND's own.\n";
@@ -58,6 +59,14 @@ static void add_names(struct strbuf *sb, const struct option_row *row)
 		strbuf__addf(sb, " %s", row->arg);
 }
 
+/* Of a bare number; NULL: the option takes no time. */
+static const char *bare_unit(const struct option_row *row)
+{
+	if (row->set == option__set_time)
+		return "ms";
+	return row->set == option__set_long_time ? "s" : NULL;
+}
+
 static void print_row(const struct option_row *row)
 {
 	struct strbuf names = STRBUF_INIT;
@@ -74,7 +83,9 @@ static void print_row(const struct option_row *row)
 	else
 		printf("%*s", pad, "");
 	printf("%s", row->help);
-	if (row->def)
+	if (bare_unit(row))
+		printf(row->def ? " (in %s; default %s)" : " (in %s)", bare_unit(row), row->def);
+	else if (row->def)
 		printf(" (default %s)", row->def);
 	putchar('\n');
 	strbuf__free(&names);
@@ -140,9 +151,13 @@ static void print_man_row(const struct option_row *row)
 	print_man_names(row);
 	putchar('\n');
 	print_roff(row->help);
-	fputs(row->def ? " (default " : "", stdout);
-	print_roff(row->def ? row->def : "");
-	fputs(row->def ? ").\n" : ".\n", stdout);
+	if (bare_unit(row))
+		printf(" (in %s", bare_unit(row));
+	if (row->def) {
+		fputs(bare_unit(row) ? "; default " : " (default ", stdout);
+		print_roff(row->def);
+	}
+	fputs(bare_unit(row) || row->def ? ").\n" : ".\n", stdout);
 	if (row->more) {
 		print_roff(row->more);
 		putchar('\n');

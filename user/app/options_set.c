@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What an option does with its argument: checks it and stores it where its row says. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,12 @@ int option__set_time(struct options *opts, const struct option_row *row, const c
 		     struct err *err)
 {
 	return parse_range(parse__time, row, arg, field(opts, row), err);
+}
+
+int option__set_long_time(struct options *opts, const struct option_row *row, const char *arg,
+			  struct err *err)
+{
+	return parse_range(parse__long_time, row, arg, field(opts, row), err);
 }
 
 int option__set_size(struct options *opts, const struct option_row *row, const char *arg,
@@ -187,18 +194,49 @@ static int add_pid(struct options *opts, pid_t pid, struct err *err)
 	return 0;
 }
 
+static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				 "0123456789_-.";
+
+static int parse_pid(const struct option_row *row, const char *word, uint64_t *ret, struct err *err)
+{
+	size_t len = strlen(word);
+
+	if (isalpha((unsigned char)*word) && len < JANK_COMM_SZ && strspn(word, name_bytes) == len)
+		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+				     "--pid '%s': give process ids; by name: -a -c %s", word, word);
+	return parse_range(parse__u64, row, word, ret, err);
+}
+
+static int add_pids(struct options *opts, const struct option_row *row, char *list, struct err *err)
+{
+	char *word;
+	int code = 0;
+
+	while (!code && (word = strsep(&list, ","))) {
+		uint64_t pid;
+
+		code = parse_pid(row, word, &pid, err) ?: add_pid(opts, pid, err);
+	}
+	return code;
+}
+
+/* Ids with a comma, blanks or newlines between them, as pidof(1) and pgrep(1) print them. */
 int option__set_pids(struct options *opts, const struct option_row *row, const char *arg,
 		     struct err *err)
 {
-	char *list = strdup(arg), *rest = list, *word;
-	int code = list ? 0 : no_memory(err);
+	static const char blanks[] = " \t\r\n";
+	char *copy = strdup(arg), *rest = NULL, *list;
+	int code = 0;
 
-	while (!code && (word = strsep(&rest, ","))) {
-		uint64_t pid;
-
-		code = parse_range(parse__u64, row, word, &pid, err) ?: add_pid(opts, pid, err);
-	}
-	free(list);
+	if (!copy)
+		return no_memory(err);
+	list = strtok_r(copy, blanks, &rest);
+	if (!list)
+		code = err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+				     "--pid is empty: what was asked for it found no process");
+	for (; !code && list; list = strtok_r(NULL, blanks, &rest))
+		code = add_pids(opts, row, list, err);
+	free(copy);
 	return code;
 }
 

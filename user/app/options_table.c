@@ -98,12 +98,12 @@ const struct option_row option_rows[] = {
 		  "with." },
 	{ SECTION_BLOCK, 't', "threshold", "TIME", "100ms", TRACE | REPLAY, option__set_time,
 	  AT(threshold_ns), .min = NS_PER_US, .max = HOUR_NS,
-	  .help = "a dispatch that is delayed for longer is a block",
+	  .help = "a dispatch delayed for longer is a block",
 	  .more = "A journal holds what was a block when it was made: replay can raise the "
 		  "threshold, not lower it." },
-	{ SECTION_BLOCK, KEY_HANG, "hang", "TIME", "5s", TRACE, option__set_time, AT(hang_ns),
+	{ SECTION_BLOCK, KEY_HANG, "hang", "TIME", "5s", TRACE, option__set_long_time, AT(hang_ns),
 	  .min = NS_PER_MS, .max = 24 * HOUR_NS, .zero = true,
-	  .help = "report a dispatch still open after this, once; 0 = never",
+	  .help = "report a dispatch open for longer, once; 0 = never",
 	  .more = "It is reported again, as a block, at its end. Not shorter than the threshold: "
 		  "where the threshold is longer than the default, it takes its place." },
 	{ SECTION_BLOCK, KEY_FPS, "fps", "HZ", "60", TRACE | REPLAY, option__set_unsigned, AT(fps),
@@ -142,7 +142,7 @@ const struct option_row option_rows[] = {
 	  .more = "Read instead of /sys/kernel/btf/vmlinux, and of what is built in for some "
 		  "kernels without it. It must be the running kernel's: what another one's says "
 		  "leads to nonsense." },
-	{ SECTION_STOP, 'd', "duration", "TIME", NULL, TRACE | LOOPS, option__set_time,
+	{ SECTION_STOP, 'd', "duration", "TIME", NULL, TRACE | LOOPS, option__set_long_time,
 	  AT(duration_ns), .min = NS_PER_MS, .max = YEAR_NS, .help = "stop after this long",
 	  .more = "loops watches for one second by default." },
 	{ SECTION_STOP, 'n', "count", "N", NULL, TRACE | REPLAY, option__set_count, AT(count),
@@ -152,7 +152,7 @@ const struct option_row option_rows[] = {
 	  .more = "DIR/blocks.jsonl gets every record (blocks.pb with --format proto), and each "
 		  "block a log that BlockCanary's own "
 		  "reader opens. DIR is made where it isn't there, for its owner alone." },
-	{ SECTION_OUTPUT, KEY_KEEP, "keep", "TIME", "48h", TRACE | REPLAY, option__set_time,
+	{ SECTION_OUTPUT, KEY_KEEP, "keep", "TIME", "48h", TRACE | REPLAY, option__set_long_time,
 	  AT(keep_ns), .min = NS_PER_SEC, .max = 10 * YEAR_NS, .zero = true,
 	  .help = "with -o: delete logs older than this; 0 = never" },
 	{ SECTION_OUTPUT, KEY_MAX_SIZE, "max-size", "SIZE", "256M", TRACE | REPLAY,

@@ -47,7 +47,8 @@ extern const struct option_row option_rows[];
 extern const size_t option_row_cnt;
 extern const struct section_info option_sections[SECTION_CNT];
 
-option_set_fn option__set_time, option__set_size, option__set_count, option__set_unsigned;
+option_set_fn option__set_time, option__set_long_time, option__set_size, option__set_count,
+	option__set_unsigned;
 option_set_fn option__set_json, option__set_flag, option__set_text, option__set_pids,
 	option__set_word;
 option_set_fn option__set_all, option__set_comm, option__set_uid, option__set_cgroup;

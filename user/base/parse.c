@@ -37,6 +37,16 @@ static const struct unit time_units[] = {
 	{ NULL, 0 },
 };
 
+static const struct unit long_time_units[] = {
+	{ "h", 3600 * NS_PER_SEC },
+	{ "m", 60 * NS_PER_SEC },
+	{ "s", NS_PER_SEC },
+	{ "ms", NS_PER_MS },
+	{ "us", NS_PER_US },
+	{ "", NS_PER_SEC },
+	{ NULL, 0 },
+};
+
 static const struct unit size_units[] = {
 	{ "G", 1 << 30 },   { "M", 1 << 20 },	{ "k", 1 << 10 },   { "", 1 },
 	{ "GB", 1 << 30 },  { "MB", 1 << 20 },	{ "kB", 1 << 10 },  { "B", 1 },
@@ -49,6 +59,10 @@ static const struct quantity a_number = { "a whole number", plain_units, false }
 static const struct quantity a_time = {
 	"a number with us, ms, s, m or h, as in 100ms or 1.5s; a bare number is milliseconds",
 	time_units, false
+};
+static const struct quantity a_long_time = {
+	"a number with us, ms, s, m or h, as in 100ms or 1.5s; a bare number is seconds",
+	long_time_units, false
 };
 static const struct quantity a_size = { "a number of bytes with k, M or G where wanted, as in 64M",
 					size_units, true };
@@ -210,6 +224,12 @@ int parse__time(const char *str, const char *what, uint64_t min_ns, uint64_t max
 		uint64_t *ret_ns, struct err *err)
 {
 	return quantity_parse(&a_time, str, what, min_ns, max_ns, ret_ns, err);
+}
+
+int parse__long_time(const char *str, const char *what, uint64_t min_ns, uint64_t max_ns,
+		     uint64_t *ret_ns, struct err *err)
+{
+	return quantity_parse(&a_long_time, str, what, min_ns, max_ns, ret_ns, err);
 }
 
 int parse__size(const char *str, const char *what, uint64_t min, uint64_t max, uint64_t *ret,

@@ -16,6 +16,10 @@ int parse__u64(const char *str, const char *what, uint64_t min, uint64_t max, ui
 int parse__time(const char *str, const char *what, uint64_t min_ns, uint64_t max_ns,
 		uint64_t *ret_ns, struct err *err);
 
+/* The same; bare = seconds. */
+int parse__long_time(const char *str, const char *what, uint64_t min_ns, uint64_t max_ns,
+		     uint64_t *ret_ns, struct err *err);
+
 /* Bytes with an optional k, M or G (powers of 1024; "KiB", "MB", … accepted too). */
 int parse__size(const char *str, const char *what, uint64_t min, uint64_t max, uint64_t *ret,
 		struct err *err);
