@@ -303,7 +303,11 @@ static void judge(struct dispatch *dispatch)
 
 static void feed(void)
 {
-	struct fixture_stack buf[2];
+	union {
+		struct fixture_stack stacks[2];
+		struct jank_rec_thread thread;
+	} room;
+	void *buf = &room;
 	size_t len = make(buf);
 	struct dispatch *dispatch = NULL;
 	struct event event;
@@ -313,7 +317,7 @@ static void feed(void)
 		for (size_t i = fuzz__below(&run.fuzz, 4); i; i--)
 			fuzz__damage(&run.fuzz, buf, len);
 	if (fuzz__chance(&run.fuzz, 8))
-		len = fuzz__below(&run.fuzz, sizeof(buf));
+		len = fuzz__below(&run.fuzz, sizeof(room));
 	exact = fixture__exact(buf, len);
 	run.records++;
 	if (!decode__record(exact, len, &event)) {
