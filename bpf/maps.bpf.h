@@ -140,6 +140,7 @@ struct jank_slices {
 	struct jank_task found[JANK_SLICE_MAX];
 	__u16 prios[JANK_SLICE_MAX];
 	__u32 found_cnt, found_cut;
+	__u64 found_ns; /* of all of them */
 	__u32 met_tid[JANK_SLICE_RECENT], met_query[JANK_SLICE_RECENT], met_at[JANK_SLICE_RECENT];
 	struct jank_slice log[JANK_SLICE_LOG];
 };

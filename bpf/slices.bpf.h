@@ -112,10 +112,12 @@ static __noinline int slices__find(__u32 nr, u64 from_ns, __u32 own_tid)
 	if (slice->end_ns <= from_ns || !slice->tid || slice->tid == own_tid)
 		return 0;
 	task = slices__place(slices, slice);
-	if (task)
-		task->ns += slices__since(slice, from_ns);
-	else
+	if (!task) {
 		slices->found_cut = 1;
+		return 0;
+	}
+	task->ns += slices__since(slice, from_ns);
+	slices->found_ns += slices__since(slice, from_ns);
 	return 0;
 }
 
@@ -126,6 +128,7 @@ static __noinline int slices__find(__u32 nr, u64 from_ns, __u32 own_tid)
 __noinline __weak int slices__collect(u64 from_ns, __u32 own_tid)
 {
 	struct jank_slices *slices = slices__own();
+	u64 waited_ns;
 
 	if (!slices)
 		return 0;
@@ -133,8 +136,13 @@ __noinline __weak int slices__collect(u64 from_ns, __u32 own_tid)
 	slices->found_cnt = 0;
 	slices->found_cut = slices->head >= JANK_SLICE_LOG &&
 			    slices->log[slices->head & (JANK_SLICE_LOG - 1)].begin_ns > from_ns;
+	slices->found_ns = 0;
 	for (__u32 i = 1; i <= JANK_SLICE_LOG; i++)
 		slices__find(i, from_ns, own_tid);
+	/* Many short slices that come to little are not worth a word. */
+	waited_ns = slices->last_ns - from_ns;
+	if (slices->found_ns + waited_ns / 8 > waited_ns)
+		slices->found_cut = 0;
 	return 0;
 }
 

@@ -244,6 +244,9 @@ def check_run(tap, trace, what, process=None, *loops, spared=()):
     shed = lost.pop("evidence_shed", 0)
     if shed:
         tap.note(f"{shed} stacks of other threads not taken: more switches than are allowed for")
+    capped = lost.pop("preemptors_capped", 0)
+    if capped:
+        tap.note(f"{capped} waits for a CPU have not all that ran instead: too many did")
     lost = {reason: count for reason, count in lost.items() if reason not in spared}
     tap.check(not lost, f"{what}: nothing was lost", lost)
     if process:

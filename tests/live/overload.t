@@ -74,7 +74,7 @@ def test_threads_churn():
     result = tracer.stop()
     ok(result.status == 0 and late - early < GROWTH_KB and late < RSS_MAX_KB,
        f"threads that come and go: {early} KiB, then {late} KiB", result.err)
-    lost = set(result.summary()["lost"]) - {"wakeup_missed", "evidence_shed"}  # a busy machine's
+    lost = set(result.summary()["lost"]) - {"wakeup_missed", "evidence_shed", "preemptors_capped"}  # a busy machine's
     ok(not lost and len(result.blocks()) > 100, f"with no loss in {len(result.blocks())} blocks", result.err)
     bad.end(process)
 

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "app/answers_writer.h"
 #include "app/block_names.h"
@@ -21,8 +19,6 @@
 
 /* At the end of a run what waits is named and written in full for so long; then blocks go out without their stacks. */
 #define HURRY_NS NS_PER_SEC
-
-#define SINK_NICE 5
 
 struct sinker {
 	struct sinker_opts opts;
@@ -267,19 +263,11 @@ static void on_map(struct sinker *sinker, struct item *item)
 	tell_leases(sinker);
 }
 
-/* Names and files can wait; the traced program cannot. */
-static void go_last(void)
-{
-	if (setpriority(PRIO_PROCESS, gettid(), SINK_NICE))
-		log__verbose("the sink thread has no lower priority: %s", strerror(errno));
-}
-
 static void *run(void *arg)
 {
 	struct sinker *sinker = arg;
 	struct item item;
 
-	go_last();
 	for (;;) {
 		next(sinker, &item);
 		switch (item.kind) {
