@@ -70,25 +70,52 @@ static __always_inline u64 slices__since(const struct jank_slice *slice, u64 fro
 	return slice->ns * (part >> 10) / ((all >> 10) + 1);
 }
 
-/* The task's place among those found, or a new one. NULL: there is no room. */
+/* The place of the one that ran least, if that is less than ns; else none. A function of its own to the verifier. */
+__noinline __weak __u32 slices__least(u64 ns)
+{
+	struct jank_slices *slices = slices__own();
+	__u32 place = JANK_SLICE_MAX;
+
+	if (!slices)
+		return place;
+	for (__u32 i = 0; i < JANK_SLICE_MAX; i++)
+		if (slices->found[i].ns < ns) {
+			ns = slices->found[i].ns;
+			place = i;
+		}
+	return place;
+}
+
+/*
+ * The task's place among those found, or a new one: without room, that of the one that ran least, if that is less than ns.
+ * NULL: there is none.
+ */
 static __always_inline struct jank_task *slices__place(struct jank_slices *slices,
-						       const struct jank_slice *slice)
+						       const struct jank_slice *slice, u64 ns)
 {
 	__u32 at = slice->tid & (JANK_SLICE_RECENT - 1), place = slices->met_at[at];
-	struct jank_task *task;
+	struct jank_task *task = &slices->found[place & (JANK_SLICE_MAX - 1)];
 
 	/* Of two tasks with the same last bits the first is found anew: user space adds them up. */
-	if (slices->met_tid[at] == slice->tid && slices->met_query[at] == slices->query_cnt)
-		return &slices->found[place & (JANK_SLICE_MAX - 1)];
+	if (slices->met_tid[at] == slice->tid && slices->met_query[at] == slices->query_cnt &&
+	    task->tid == slice->tid)
+		return task;
 	place = slices->found_cnt;
-	if (place >= JANK_SLICE_MAX)
-		return NULL;
-	slices->found_cnt = place + 1;
+	if (place < JANK_SLICE_MAX) {
+		slices->found_cnt = place + 1;
+		slices->found[place & (JANK_SLICE_MAX - 1)].ns = 0;
+	} else {
+		slices->found_cut = 1;
+		place = slices__least(ns);
+		if (place >= JANK_SLICE_MAX)
+			return NULL;
+	}
 	slices->met_tid[at] = slice->tid;
 	slices->met_query[at] = slices->query_cnt;
 	slices->met_at[at] = place;
 	slices->prios[place & (JANK_SLICE_MAX - 1)] = slice->prio;
 	task = &slices->found[place & (JANK_SLICE_MAX - 1)];
+	slices->found_ns -= task->ns;
 	task->ns = 0;
 	task->tgid = slice->tgid;
 	task->tid = slice->tid;
@@ -105,24 +132,24 @@ static __noinline int slices__find(__u32 nr, u64 from_ns, __u32 own_tid)
 	struct jank_slices *slices = slices__own();
 	struct jank_slice *slice;
 	struct jank_task *task;
+	u64 ns;
 
 	if (!slices)
 		return 0;
 	slice = &slices->log[(slices->head - nr) & (JANK_SLICE_LOG - 1)];
 	if (slice->end_ns <= from_ns || !slice->tid || slice->tid == own_tid)
 		return 0;
-	task = slices__place(slices, slice);
-	if (!task) {
-		slices->found_cut = 1;
+	ns = slices__since(slice, from_ns);
+	task = slices__place(slices, slice, ns);
+	if (!task)
 		return 0;
-	}
-	task->ns += slices__since(slice, from_ns);
-	slices->found_ns += slices__since(slice, from_ns);
+	task->ns += ns;
+	slices->found_ns += ns;
 	return 0;
 }
 
 /*
- * Finds who ran on this CPU since from_ns, latest first, each task once: in slices->found. A function of its own to the
+ * Finds who ran on this CPU since from_ns, each task once, without room those that ran longest: in slices->found. A function of its own to the
  * verifier, which walks it once whoever calls it; hence no pointers.
  */
 __noinline __weak int slices__collect(u64 from_ns, __u32 own_tid)

@@ -23,7 +23,7 @@ SIMJANK = os.path.join(ROOT, "simjank")
 CHURN_S = float(os.environ.get("CHURN_SECONDS", "12"))  # longer where somebody wants to know it better
 CHURN_RATE = 120  # processes a second
 CHURN_STALL_MS = 40
-GROWTH_KB = 2048 + 8192 # what others did is kept, 8 MiB at most
+GROWTH_KB = 2048 + 8192 + 8192 # what others did is kept, 8 MiB at most; two histograms of each process, 10 KiB
 THRESHOLD_NS = 25 * MS
 CONTAINER = "5bd1" * 16
 

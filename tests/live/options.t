@@ -40,8 +40,8 @@ def test_frequency(process):
 def test_fps(process):
     for fps in (30, 60, 144, 1000):
         result = bad.trace("--json", "-t", "10ms", "-n", "2", "--fps", fps, "-p", process.pid)
-        good = [b["dropped_frames"] == b["duration_ns"] // (10**9 // fps) for b in result.blocks()]
-        ok(good == [True, True], f"--fps {fps}", [(b["dropped_frames"], b["duration_ns"]) for b in result.blocks()])
+        good = [b["dropped_frames"] == b["delay_ns"] // (10**9 // fps) for b in result.blocks()]
+        ok(good == [True, True], f"--fps {fps}", [(b["dropped_frames"], b["delay_ns"]) for b in result.blocks()])
 
 
 def test_verbosity(process):
