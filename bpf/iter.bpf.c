@@ -55,6 +55,16 @@ static __always_inline bool iter__is_debugged(const struct jank_rec_block *rec)
 	return rec->duration_ns - stopped <= jank_conf.hang_ns || stopped > rec->duration_ns / 2;
 }
 
+/* Sends a hang, once; without room in the ring the next look tries again. */
+static __always_inline void iter__tell(struct jank_thread *t, struct jank_rec_block *rec)
+{
+	if (record__send(rec, sizeof(*rec)))
+		return;
+	t->evidence = 1;
+	t->hang_sent = 1;
+	t->hang_cnt++;
+}
+
 static __noinline int iter__hang(struct jank_look *look, struct jank_thread *t,
 				 struct task_struct *task, u64 now)
 {
@@ -70,11 +80,7 @@ static __noinline int iter__hang(struct jank_look *look, struct jank_thread *t,
 		iter__send_open_span(&look->stack, t, task, now);
 	message__send(t, task, now);
 	facts__send(t, task, 0, now);
-	if (record__send(&rec, sizeof(rec)))
-		return 0;
-	t->evidence = 1;
-	t->hang_sent = 1;
-	t->hang_cnt++;
+	iter__tell(t, &rec);
 	return 0;
 }
 
@@ -101,11 +107,7 @@ static __noinline int iter__starved(struct jank_thread *t, struct task_struct *t
 	rec.end = JANK_END_OPEN;
 	rec.state = JANK_STATE_RUNNABLE;
 	record__comm(rec.comm, task);
-	if (record__send(&rec, sizeof(rec)))
-		return 0;
-	t->evidence = 1;
-	t->hang_sent = 1;
-	t->hang_cnt++;
+	iter__tell(t, &rec);
 	return 0;
 }
 

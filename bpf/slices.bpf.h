@@ -149,8 +149,8 @@ static __noinline int slices__find(__u32 nr, u64 from_ns, __u32 own_tid)
 }
 
 /*
- * Finds who ran on this CPU since from_ns, each task once, without room those that ran longest: in slices->found. A function of its own to the
- * verifier, which walks it once whoever calls it; hence no pointers.
+ * Finds who ran on this CPU since from_ns, each task once, without room those that ran longest: in slices->found. A
+ * function of its own to the verifier, which walks it once whoever calls it; hence no pointers.
  */
 __noinline __weak int slices__collect(u64 from_ns, __u32 own_tid)
 {

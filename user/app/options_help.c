@@ -67,9 +67,24 @@ static const char *bare_unit(const struct option_row *row)
 	return row->set == option__set_long_time ? "s" : NULL;
 }
 
+/* " (in s; default 5s)": the unit of a bare number and the default, of which either may be missing */
+static void add_note(struct strbuf *sb, const struct option_row *row)
+{
+	const char *unit = bare_unit(row);
+
+	if (!unit && !row->def)
+		return;
+	strbuf__adds(sb, " (");
+	if (unit)
+		strbuf__addf(sb, "in %s", unit);
+	if (row->def)
+		strbuf__addf(sb, "%sdefault %s", unit ? "; " : "", row->def);
+	strbuf__adds(sb, ")");
+}
+
 static void print_row(const struct option_row *row)
 {
-	struct strbuf names = STRBUF_INIT;
+	struct strbuf names = STRBUF_INIT; /* then the text */
 	int pad;
 
 	add_names(&names, row);
@@ -82,12 +97,10 @@ static void print_row(const struct option_row *row)
 		printf("\n%*s", HELP_COLUMN + 2, "");
 	else
 		printf("%*s", pad, "");
-	printf("%s", row->help);
-	if (bare_unit(row))
-		printf(row->def ? " (in %s; default %s)" : " (in %s)", bare_unit(row), row->def);
-	else if (row->def)
-		printf(" (default %s)", row->def);
-	putchar('\n');
+	strbuf__reset(&names);
+	strbuf__adds(&names, row->help);
+	add_note(&names, row);
+	puts(strbuf__str(&names));
 	strbuf__free(&names);
 }
 
@@ -147,17 +160,16 @@ static void print_man_names(const struct option_row *row)
 
 static void print_man_row(const struct option_row *row)
 {
+	struct strbuf text = STRBUF_INIT;
+
 	puts(".TP");
 	print_man_names(row);
 	putchar('\n');
-	print_roff(row->help);
-	if (bare_unit(row))
-		printf(" (in %s", bare_unit(row));
-	if (row->def) {
-		fputs(bare_unit(row) ? "; default " : " (default ", stdout);
-		print_roff(row->def);
-	}
-	fputs(bare_unit(row) || row->def ? ").\n" : ".\n", stdout);
+	strbuf__adds(&text, row->help);
+	add_note(&text, row);
+	print_roff(strbuf__str(&text));
+	strbuf__free(&text);
+	puts(".");
 	if (row->more) {
 		print_roff(row->more);
 		putchar('\n');

@@ -27,25 +27,15 @@ struct quantity {
 	bool any_case;
 };
 
-static const struct unit time_units[] = {
-	{ "h", 3600 * NS_PER_SEC },
-	{ "m", 60 * NS_PER_SEC },
-	{ "s", NS_PER_SEC },
-	{ "ms", NS_PER_MS },
-	{ "us", NS_PER_US },
-	{ "", NS_PER_MS },
-	{ NULL, 0 },
-};
+/* bare: what a number without a unit counts, in ns. */
+#define TIME_UNITS(bare)                                                                           \
+	{                                                                                          \
+		{ "h", 3600 * NS_PER_SEC }, { "m", 60 * NS_PER_SEC }, { "s", NS_PER_SEC },         \
+			{ "ms", NS_PER_MS }, { "us", NS_PER_US }, { "", bare }, { NULL, 0 },       \
+	}
 
-static const struct unit long_time_units[] = {
-	{ "h", 3600 * NS_PER_SEC },
-	{ "m", 60 * NS_PER_SEC },
-	{ "s", NS_PER_SEC },
-	{ "ms", NS_PER_MS },
-	{ "us", NS_PER_US },
-	{ "", NS_PER_SEC },
-	{ NULL, 0 },
-};
+static const struct unit time_units[] = TIME_UNITS(NS_PER_MS);
+static const struct unit long_time_units[] = TIME_UNITS(NS_PER_SEC);
 
 static const struct unit size_units[] = {
 	{ "G", 1 << 30 },   { "M", 1 << 20 },	{ "k", 1 << 10 },   { "", 1 },

@@ -127,12 +127,8 @@ static void put_octaves(struct text *t, const struct durations *durations)
 	text__put(t, STYLE_DIM, last < DURATIONS_LOG2_CNT ? "" : " and more");
 }
 
-static void put_hist(struct text *t, const struct durations *durations)
+static void put_figures(struct text *t, const struct durations *durations)
 {
-	if (!durations->total)
-		return;
-	text__put(t, STYLE_NONE, INDENT INDENT);
-	put_octaves(t, durations);
 	put_quantile(t, durations, "p50", 500);
 	put_quantile(t, durations, "p99", 990);
 	if (durations->max_ns) {
@@ -142,17 +138,22 @@ static void put_hist(struct text *t, const struct durations *durations)
 	text__nl(t);
 }
 
+static void put_hist(struct text *t, const struct durations *durations)
+{
+	if (!durations->total)
+		return;
+	text__put(t, STYLE_NONE, INDENT INDENT);
+	put_octaves(t, durations);
+	put_figures(t, durations);
+}
+
 /* How late dispatches began: of interest once it is more than the noise of an idle machine. */
 static void put_starts(struct text *t, const struct durations *starts)
 {
 	if (starts->max_ns < START_NOTABLE_NS)
 		return;
 	text__put(t, STYLE_DIM, INDENT INDENT "late starts");
-	put_quantile(t, starts, "p50", 500);
-	put_quantile(t, starts, "p99", 990);
-	text__put(t, STYLE_DIM, " · max ");
-	text__put_duration(t, STYLE_DIM, starts->max_ns);
-	text__nl(t);
+	put_figures(t, starts);
 }
 
 static void put_loop(struct text *t, const struct loop_hist *loop)

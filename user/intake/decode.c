@@ -6,7 +6,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* A span ends within time; before a dispatch begins its thread can only want a CPU; a thread that wakes another isn't woken itself; others have no dispatch. */
+/*
+ * A span ends within time; before a dispatch begins its thread can only want a CPU; a thread that wakes another isn't
+ * woken itself; others have no dispatch.
+ */
 static int check_stack(const struct jank_rec_stack *rec)
 {
 	bool other = rec->hdr.kind == JANK_REC_OTHER;

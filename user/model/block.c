@@ -128,6 +128,11 @@ uint64_t block__delay(const struct block *block)
 	return block->start_delay_ns + block->duration_ns;
 }
 
+uint64_t block__runnable(const struct block *block)
+{
+	return block->start_delay_ns + block->state_ns[JANK_STATE_RUNNABLE];
+}
+
 uint64_t block__due(const struct block *block)
 {
 	return block->start_ns - block->start_delay_ns;

@@ -260,7 +260,10 @@ size_t block__bytes(const struct block *block); /* of memory, about */
 /* What a client waited for, in ns: the start delay and the duration. */
 uint64_t block__delay(const struct block *block);
 
-/* When that began, on CLOCK_MONOTONIC: the wake-up, or the dispatch's begin when that is not known. */
+/* How long it waited for a CPU, in ns: the start delay is such a time, too. */
+uint64_t block__runnable(const struct block *block);
+
+/* When its delay began, on CLOCK_MONOTONIC: the wake-up, or the dispatch's begin when that is not known. */
 uint64_t block__due(const struct block *block);
 
 /* Frees samples and chain; the time account stays. Returns the number of samples. */

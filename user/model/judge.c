@@ -153,8 +153,7 @@ int judge__dispatch(const struct judge *judge, struct dispatch *dispatch,
 	block->over_hang = judge->hang_ns && delay_ns > judge->hang_ns;
 	set_times(block, judge, rec);
 	block->load = *load;
-	block->load.busy =
-		block->start_delay_ns + rec->state_ns[JANK_STATE_RUNNABLE] > delay_ns / 5;
+	block->load.busy = block__runnable(block) > delay_ns / 5;
 	if (set_host(block, judge->host) || set_process(block, rec, process) || set_id(block) ||
 	    set_losses(block, dispatch)) {
 		block__free(block);

@@ -32,10 +32,9 @@ static bool same_what(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* A thread that starts late waits for a CPU, too. */
 static uint64_t state_ns(const struct block *block, uint32_t state)
 {
-	return block->state_ns[state] + (state == JANK_STATE_RUNNABLE ? block->start_delay_ns : 0);
+	return state == JANK_STATE_RUNNABLE ? block__runnable(block) : block->state_ns[state];
 }
 
 static uint32_t largest_state(const struct block *block)

@@ -48,7 +48,7 @@ static double at_most(double ns, double limit)
 
 size_t runnable__divide(const struct block *block, struct runnable_share *ret)
 {
-	double rest = block->state_ns[JANK_STATE_RUNNABLE] + block->start_delay_ns;
+	double rest = block__runnable(block);
 	double preempted = block->start_delay_ns, woken = 0, part;
 	size_t cnt = 0;
 

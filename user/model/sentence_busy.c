@@ -191,8 +191,7 @@ static bool is_stolen(const struct clause *c)
 
 	for (size_t i = 0; i < block->preemptor_cnt; i++)
 		known += block->preemptors[i].ns;
-	return block->load.steal_pct >= STEAL_PCT &&
-	       known < (block->state_ns[JANK_STATE_RUNNABLE] + block->start_delay_ns) / 2;
+	return block->load.steal_pct >= STEAL_PCT && known < block__runnable(block) / 2;
 }
 
 static void add_runner(struct clause *c)
