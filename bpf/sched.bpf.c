@@ -107,6 +107,19 @@ static __always_inline bool sched__is_loop(const struct jank_thread *t)
 	return t->sp || (t->loop != JANK_LOOP_POLL && t->loop != JANK_LOOP_PARK);
 }
 
+/* The child has not run yet (kernel_clone in kernel/fork.c), so that nothing of it is missed. Loaded with -f only. */
+TRACEPOINT("sched_process_fork")
+int BPF_PROG(jank_on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 parent_tgid = KREAD(parent, tgid), tgid = KREAD(child, tgid), one = 1;
+
+	if (tgid == parent_tgid || !bpf_map_lookup_elem(&jank_tgids, &parent_tgid))
+		return 0;
+	if (bpf_map_update_elem(&jank_tgids, &tgid, &one, BPF_ANY))
+		lost__add(JANK_LOST_NO_THREAD);
+	return 0;
+}
+
 TRACEPOINT("sched_process_exit")
 int BPF_PROG(jank_on_exit, struct task_struct *task)
 {

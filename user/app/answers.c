@@ -3,6 +3,7 @@
 #include "app/answers.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -371,6 +372,28 @@ const char *answers__loop_of(const struct answers *a, uint32_t pid, uint32_t loo
 		if (a->end->loops[i]->pid == pid && a->end->loops[i]->loop == loop)
 			return a->end->loops[i]->name;
 	return NULL;
+}
+
+/* A journal may come from anywhere: what no recording writes is left out. */
+static bool unwatched_of(const Jankbpf__NotWatched *m, struct unwatched *ret)
+{
+	*ret = (struct unwatched){ .pid = m->pid, .tid = m->tid };
+	snprintf(ret->comm, sizeof(ret->comm), "%s", m->comm ? m->comm : "?");
+	snprintf(ret->waits_in, sizeof(ret->waits_in), "%s", m->waits_in ? m->waits_in : "");
+	snprintf(ret->loop, sizeof(ret->loop), "%s", m->loop ? m->loop : "");
+	return unwatched__reason(m->reason, &ret->reason);
+}
+
+int answers__unwatched(const struct answers *a, struct unwatched_list *ret)
+{
+	struct unwatched item;
+
+	for (size_t i = 0; a->end && i < a->end->n_not_watched; i++)
+		if (unwatched_of(a->end->not_watched[i], &item) && unwatched__add(ret, &item))
+			return -ENOMEM;
+	if (a->end)
+		ret->more_cnt += a->end->not_watched_more;
+	return 0;
 }
 
 int answers__losses(const struct answers *a, struct block_loss **ret, size_t *ret_cnt)

@@ -65,6 +65,9 @@ int answers__waited(void *answers, struct block *block);
 /* The losses that the recording counted, as in its summary; *ret owned by the caller. */
 int answers__losses(const struct answers *a, struct block_loss **ret, size_t *ret_cnt);
 
+/* What the recording did not watch, added to an empty list. 0 or -ENOMEM. */
+int answers__unwatched(const struct answers *a, struct unwatched_list *ret);
+
 /* Keys of JournalFrames: an address, `exact` where the thread was there and not called from there; an interpreter's frame. */
 uint64_t answers__native_key(uint64_t address, bool exact);
 uint64_t answers__script_key(const struct jank_script_frame *frame);

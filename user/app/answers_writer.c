@@ -392,19 +392,23 @@ static void add_loops(Jankbpf__JournalEnd *end, const struct summary *summary,
 int journal__add_end(struct journal_writer *jw, const struct summary *summary)
 {
 	Jankbpf__JournalEnd end = JANKBPF__JOURNAL_END__INIT;
-	struct record *record = record__new();
+	struct record *builder = record__new();
+	const Jankbpf__Record *record = builder ? record__of_summary(builder, summary) : NULL;
 	Jankbpf__JournalLoop *loops = calloc(summary->loop_cnt + 1, sizeof(*loops));
 	int res = -ENOMEM;
 
 	SET(&end, elapsed_ns, summary->elapsed_ns);
-	end.lost = record ? record__losses(record, summary->lost, summary->lost_cnt) : NULL;
 	end.loops = calloc(summary->loop_cnt + 1, sizeof(*end.loops));
-	if (end.lost && end.loops && loops) {
+	if (record && end.loops && loops) {
+		end.lost = record->summary->lost;
+		end.not_watched = record->summary->not_watched;
+		end.n_not_watched = record->summary->n_not_watched;
+		SET(&end, not_watched_more, summary->unwatched.more_cnt);
 		add_loops(&end, summary, loops);
 		res = journal_writer__message(jw, JOURNAL_END, &end.base);
 	}
 	free(end.loops);
 	free(loops);
-	record__free(record);
+	record__free(builder);
 	return res;
 }

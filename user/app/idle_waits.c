@@ -54,6 +54,28 @@ bool idle_waits__parse(const char *text, struct jank_rec_wait *ret)
 	return false;
 }
 
+static bool read_call(uint32_t pid, uint32_t tid, struct strbuf *ret)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/syscall", pid, tid);
+	return !file__read(path, TEXT_MAX, ret);
+}
+
+long idle_waits__call(uint32_t pid, uint32_t tid, uint32_t *ret_loop)
+{
+	struct strbuf text = STRBUF_INIT;
+	struct jank_rec_wait rec;
+	long nr = -1;
+
+	*ret_loop = 0;
+	if (read_call(pid, tid, &text) && sscanf(strbuf__str(&text), "%ld", &nr) == 1 &&
+	    idle_waits__parse(strbuf__str(&text), &rec))
+		*ret_loop = rec.loop;
+	strbuf__free(&text);
+	return nr;
+}
+
 static void read_comm(uint32_t pid, const char *tid, struct jank_rec_wait *rec)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -69,13 +91,11 @@ static void read_comm(uint32_t pid, const char *tid, struct jank_rec_wait *rec)
 static bool read_thread(uint32_t pid, const char *tid, struct jank_rec_wait *ret)
 {
 	struct strbuf text = STRBUF_INIT;
-	char path[64];
 	bool waits_now;
 
-	snprintf(path, sizeof(path), "/proc/%u/task/%.16s/syscall", pid, tid);
 	*ret = (struct jank_rec_wait){ .hdr.tgid = pid, .hdr.tid = strtoul(tid, NULL, 10) };
 	waits_now =
-		!file__read(path, TEXT_MAX, &text) && idle_waits__parse(strbuf__str(&text), ret);
+		read_call(pid, ret->hdr.tid, &text) && idle_waits__parse(strbuf__str(&text), ret);
 	strbuf__free(&text);
 	if (waits_now)
 		read_comm(pid, tid, ret);

@@ -243,6 +243,14 @@ static int check_trace(struct parse *p)
 	if (!opts->pid_cnt && !opts->argv && !opts->filter.all)
 		return refuse(p, "nothing to trace: give a process by -p PID, a program and its "
 				 "arguments after --, or -a for every process");
+	if (opts->follow && opts->no_follow)
+		return refuse(p, "-f and --no-follow do not go together: give one of them");
+	if (opts->follow && opts->filter.all)
+		return refuse(p, "-a traces all children already: give it without -f");
+	if (opts->follow && opts->backend == BACKEND_UPROBE)
+		return refuse(p, "-f: --backend uprobe sees only processes that it was given; give "
+				 "their numbers by -p, or leave out --backend");
+	opts->follow |= opts->argv && !opts->no_follow && opts->backend != BACKEND_UPROBE;
 	if (!is_given(p, &opts->hang_ns) && opts->hang_ns < opts->threshold_ns)
 		opts->hang_ns = opts->threshold_ns;
 	if (opts->hang_ns && opts->hang_ns < opts->threshold_ns)

@@ -37,6 +37,8 @@ struct options {
 	struct filter filter; /* -a and what narrows it, but for -l */
 	char **loops;	      /* -l, without repeats: names that the catalogue may know */
 	size_t loop_cnt;
+	bool follow; /* -f, or a COMMAND without --no-follow: children are traced, too */
+	bool no_follow;
 	char **argv; /* after --: NULL-terminated, borrowed from main's argv; NULL for none */
 	uint64_t threshold_ns, hang_ns;
 	unsigned fps;

@@ -26,6 +26,7 @@
 enum {
 	KEY_HANG = 256,
 	KEY_MAIN_THREAD,
+	KEY_NO_FOLLOW,
 	KEY_LOOP_FILE,
 	KEY_DEBUG_DIR,
 	KEY_FPS,
@@ -71,6 +72,13 @@ const struct option_row option_rows[] = {
 	  .help = "start COMMAND and trace it from its first instruction",
 	  .more = "Every later word belongs to COMMAND. Tracing ends when it ends, and the exit "
 		  "status is then COMMAND's." },
+	{ SECTION_TARGET, 'f', "follow", NULL, NULL, TRACE, option__set_flag, AT(follow),
+	  .help = "child processes too, existing and new; a COMMAND's are by default",
+	  .more = "Whatever their names are. A child is looked at when one of its threads is seen "
+		  "to wait in a loop. Tracing ends with COMMAND, or when all processes of -p and "
+		  "the children that were seen in a loop have ended." },
+	{ SECTION_TARGET, KEY_NO_FOLLOW, "no-follow", NULL, NULL, TRACE, option__set_flag,
+	  AT(no_follow), .help = "COMMAND's own process only" },
 	{ SECTION_TARGET, 'a', "all", NULL, NULL, TRACE | LOOPS, option__set_all,
 	  .help = "every process on the machine, those started later too",
 	  .more = "But for jankbpf itself. A process is looked at when one of its threads is seen "

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <uthash.h>
 
 #include "app/answers_writer.h"
 #include "base/apart.h"
@@ -18,6 +19,17 @@
 #include "model/stack.h"
 
 #define SINK_MAX 4
+#define REPORTED_MAX                                                                               \
+	4096 /* loops; the blocks of all others are counted together, as in the summary */
+
+/* Blocks of a process's loops of one kind that went to the sinks. */
+struct reported {
+	struct reported_key {
+		uint32_t pid, loop;
+	} key;
+	uint64_t cnt;
+	UT_hash_handle hh;
+};
 
 struct output {
 	struct namer namer;
@@ -27,6 +39,8 @@ struct output {
 	struct sink *sinks[SINK_MAX];
 	bool complained[SINK_MAX];
 	unsigned sink_cnt;
+	struct reported *reported;
+	uint64_t block_cnt, hang_cnt;
 };
 
 bool output__wants_color(int fd)
@@ -120,6 +134,16 @@ int output__new(const struct options *opts, const struct namer *namer, struct jo
 	return 0;
 }
 
+static void free_reported(struct output *out)
+{
+	struct reported *entry, *next;
+
+	HASH_ITER (hh, out->reported, entry, next) {
+		HASH_DEL(out->reported, entry);
+		free(entry);
+	}
+}
+
 void output__free(struct output *out)
 {
 	if (!out)
@@ -130,6 +154,7 @@ void output__free(struct output *out)
 		sink->ops->free(sink);
 	}
 	answers_writer__free(out->answers);
+	free_reported(out);
 	free(out);
 }
 
@@ -253,10 +278,63 @@ static int check(struct output *out, unsigned i, int res)
 	return 0;
 }
 
+static struct reported *find_reported(const struct output *out, uint32_t pid, uint32_t loop)
+{
+	const struct reported_key key = { pid, loop };
+	struct reported *entry;
+
+	HASH_FIND(hh, out->reported, &key, sizeof(key), entry);
+	return entry;
+}
+
+static void count_reported(struct output *out, const struct block *block)
+{
+	struct reported *entry = find_reported(out, block->pid, block->loop);
+
+	if (block->type == BLOCK_HANG) {
+		out->hang_cnt++;
+		return;
+	}
+	out->block_cnt++;
+	if (!entry && HASH_COUNT(out->reported) < REPORTED_MAX) {
+		entry = calloc(1, sizeof(*entry));
+		if (!entry) {
+			losses__add(out->losses, LOSS_NO_MEMORY, 1);
+			return;
+		}
+		entry->key = (struct reported_key){ block->pid, block->loop };
+		HASH_ADD(hh, out->reported, key, sizeof(entry->key), entry);
+	}
+	if (entry)
+		entry->cnt++;
+}
+
+/* Of loops without an entry of their own, the blocks belong to the first entry of pid 0. */
+static void set_counts(const struct output *out, struct summary *summary)
+{
+	struct loop_hist *others = NULL;
+	uint64_t cnt = 0;
+
+	for (size_t i = 0; i < summary->loop_cnt; i++) {
+		struct loop_hist *loop = &summary->loops[i];
+		const struct reported *entry = find_reported(out, loop->pid, loop->loop);
+
+		loop->block_cnt = entry ? entry->cnt : 0;
+		cnt += loop->block_cnt;
+		if (!loop->pid && !others)
+			others = loop;
+	}
+	if (others)
+		others->block_cnt += out->block_cnt - cnt;
+	summary->block_cnt = out->block_cnt;
+	summary->hang_cnt = out->hang_cnt;
+}
+
 int output__block(struct output *out, struct block *block)
 {
 	int res = 0;
 
+	count_reported(out, block);
 	name_block(out, block);
 	blame__block(block);
 	log__status(NULL);
@@ -283,10 +361,11 @@ void output__gone(struct output *out, uint32_t pid)
 		answers_writer__gone(out->answers, pid);
 }
 
-int output__summary(struct output *out, const struct summary *summary)
+int output__summary(struct output *out, struct summary *summary)
 {
 	int res = 0;
 
+	set_counts(out, summary);
 	log__status(NULL);
 	for (unsigned i = 0; i < out->sink_cnt; i++) {
 		struct sink *sink = out->sinks[i];

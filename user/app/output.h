@@ -45,7 +45,9 @@ int output__block(struct output *out, struct block *block);
 void output__left_out(struct output *out,
 		      const struct block *block);    /* for the journal: not shown */
 void output__gone(struct output *out, uint32_t pid); /* the process */
-int output__summary(struct output *out, const struct summary *summary);
+
+/* Sets the summary's counts of blocks and hangs to those that were reported, and writes it. Result as above. */
+int output__summary(struct output *out, struct summary *summary);
 
 /* Is it a terminal whose user did not forbid colour (NO_COLOR)? */
 bool output__wants_color(int fd);

@@ -32,7 +32,7 @@ struct replay {
 	struct losses losses;
 	struct judge judge;
 	struct host_info host;
-	uint64_t block_cnt, hang_cnt;
+	uint64_t block_cnt;
 	bool stop;
 };
 
@@ -83,10 +83,7 @@ static int on_dispatch(struct replay *r, struct dispatch *dispatch)
 		return res;
 	block->loop_name = answers__loop(r->answers, &dispatch->rec);
 	answers__display(r->answers, &dispatch->rec, &block->frames);
-	if (block->type == BLOCK_HANG)
-		r->hang_cnt++;
-	else
-		r->block_cnt++;
+	r->block_cnt += block->type == BLOCK_JANK;
 	r->stop = r->opts->count && r->block_cnt >= r->opts->count;
 	res = output__block(r->output, block);
 	block__free(block);
@@ -171,13 +168,14 @@ static int summarize(struct replay *r)
 	struct summary summary = {
 		.elapsed_ns = answers__session(r->answers)->elapsed_ns,
 		.dispatch_cnt = hists__totals(loops__ended(r->loops)).dispatch_cnt,
-		.block_cnt = r->block_cnt,
-		.hang_cnt = r->hang_cnt,
+		.stopped_cnt = r->judge.stopped_cnt,
 	};
 	int res = set_losses(r, &summary);
 
 	if (!res)
 		res = set_loops(r, &summary);
+	if (!res)
+		res = answers__unwatched(r->answers, &summary.unwatched);
 	if (!res)
 		res = output__summary(r->output, &summary);
 	summary__free(&summary);

@@ -113,6 +113,7 @@ static int start_sinker(struct session *s, struct err *err)
 		.losses = &s->losses,
 		.whose = s->whose,
 		.parks = s->parks,
+		.tell_unwatched = s->opts->command == CMD_TRACE && s->opts->format != FORMAT_TEXT,
 		.eager = !s->opts->filter.all || !s->choice.any,
 		.found = s->opts->command == CMD_LOOPS ? session__tell_loops : NULL,
 		.found_ctx = s,
@@ -151,6 +152,8 @@ static int attach(struct session *s, struct err *err)
 		res = session__watch_all(s, err);
 	if (!res)
 		session__find_compat(s);
+	if (!res)
+		session__follow(s);
 	s->start_ns = s->status_ns = clock__mono_ns();
 	if (!res && loader__files(s->loader))
 		res = uprobe_files__start(loader__files(s->loader), err);

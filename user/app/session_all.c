@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The processes of -a: met by the first record of one of their threads, watched by a pidfd, forgotten at
+ * The processes of -a, and with -f the children of the traced ones: met by the first record of one of their threads, watched by a pidfd, forgotten at
  * their end. A pidfd costs three microseconds once and nothing after that; what knows no other way than to
  * ask costs every second.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,6 +18,12 @@
 #include "base/log.h"
 #include "kernel/procinfo.h"
 
+/* Are there processes that nobody gave us the number of? */
+static bool meets(const struct session *s)
+{
+	return s->opts->filter.all || s->opts->follow;
+}
+
 static bool has_ended(const struct traced *traced)
 {
 	struct pollfd pfd = { .fd = traced->pidfd, .events = POLLIN };
@@ -24,6 +31,12 @@ static bool has_ended(const struct traced *traced)
 	if (traced->pidfd >= 0)
 		return poll(&pfd, 1, 0) > 0;
 	return traced->ended || (kill(traced->pid, 0) && errno == ESRCH);
+}
+
+/* Those that were given by number stay known to the end. */
+static bool is_met(const struct traced *traced)
+{
+	return traced->met;
 }
 
 static void close_pidfd(struct session *s, struct traced *traced)
@@ -58,8 +71,12 @@ static bool tell_end(struct session *s, uint32_t pid)
 /* All its records have been handled. */
 static void forget(struct session *s, struct traced *traced)
 {
+	if (traced->keeps_alive && !--s->alive_cnt)
+		s->stop = true;
 	close_pidfd(s, traced);
 	session__forget_marks(s, traced->pid);
+	if (!s->opts->filter.all)
+		loader__drop_process(s->loader, traced->pid);
 	machine__drop_process(s->machine, traced->pid);
 	if (traced->process && loops__name_ended(s->loops, traced->pid, traced->process->name))
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
@@ -85,8 +102,12 @@ static void watch_end(struct session *s, struct traced *traced)
 	traced->pidfd = syscall(SYS_pidfd_open, traced->pid, 0);
 	if (traced->pidfd < 0)
 		return;
-	if (watch__add(s->watch, traced->pidfd, on_end, s, traced->pid))
+	if (watch__add(s->watch, traced->pidfd, on_end, s, traced->pid)) {
 		close_pidfd(s, traced);
+		return;
+	}
+	traced->keeps_alive = s->opts->pid_cnt > 0;
+	s->alive_cnt += traced->keeps_alive;
 }
 
 /* It ended before it could be looked at: its name is all that is known. */
@@ -137,10 +158,10 @@ void session__meet(struct session *s, const struct event *event)
 	struct traced *traced;
 	int res = -ENOMEM;
 
-	if (!s->opts->filter.all || !comm)
+	if (!meets(s) || !comm)
 		return;
 	traced = session__traced(s, event->hdr.tgid);
-	if (traced && event->kind == JANK_REC_LOOP && has_ended(traced)) {
+	if (traced && event->kind == JANK_REC_LOOP && has_ended(traced) && is_met(traced)) {
 		forget(s, traced); /* the number may be another's now */
 		traced = NULL;
 	}
@@ -148,6 +169,7 @@ void session__meet(struct session *s, const struct event *event)
 		return;
 	traced = session__new_traced(s, event->hdr.tgid);
 	if (traced) {
+		traced->met = true;
 		watch_end(s, traced);
 		res = look_at(s, traced, &event->hdr, comm);
 	}
@@ -160,12 +182,49 @@ void session__sweep(struct session *s)
 {
 	struct traced *traced, *next;
 
-	if (!s->opts->filter.all)
+	if (!meets(s))
 		return;
+	if (s->opts->follow)
+		loader__sweep(s->loader);
 	ring__drain(s->ring);
 	HASH_ITER (hh, s->traced, traced, next)
-		if (traced->pidfd < 0 && has_ended(traced))
+		if (traced->pidfd < 0 && is_met(traced) && has_ended(traced))
 			forget(s, traced);
 	while (s->untold_cnt && tell_end(s, s->untold[s->untold_cnt - 1]))
 		s->untold_cnt--;
+}
+
+/* One pass: each process whose parent is traced. Returns how many are new. */
+static size_t follow_children(struct session *s)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	size_t cnt = 0;
+
+	while (proc && (entry = readdir(proc))) {
+		pid_t pid = strtoul(entry->d_name, NULL, 10);
+		struct proc_info info;
+		char state;
+		int res;
+
+		if (!pid || procinfo__read_stat(pid, &info, &state) || state == 'Z' ||
+		    loader__admits(s->loader, pid) || !loader__admits(s->loader, info.parent_pid))
+			continue;
+		res = loader__admit(s->loader, pid);
+		cnt += !res;
+		if (res)
+			losses__add(&s->losses, JANK_LOST_NO_THREAD, 1);
+	}
+	if (proc)
+		closedir(proc);
+	return cnt;
+}
+
+void session__follow(struct session *s)
+{
+	if (!s->opts->follow)
+		return;
+	/* A child of a child may come before its parent, or be born meanwhile. */
+	while (follow_children(s))
+		;
 }

@@ -35,18 +35,22 @@
 #include "model/loop.h"
 #include "model/loss.h"
 #include "model/machine.h"
+#include "model/unwatched.h"
 #include "symbol/symbolize.h"
 
 /* A process that is traced. */
 struct traced {
 	uint32_t pid;
-	int pidfd;		  /* -1 once it has ended; with -a also where none could be had */
-	struct identity *process; /* NULL: not looked at yet */
-	bool ended;		  /* -a: before it could be looked at */
-	bool announced;		  /* the sink thread knows it */
-	bool scan_due;		  /* it may map libraries that were not looked at */
-	unsigned probe_cnt;	  /* uprobes in what it maps */
-	uint64_t dispatch_cnt;	  /* of its living threads, as of the last look */
+	int pidfd;		   /* -1 once it has ended; with -a also where none could be had */
+	struct identity *process;  /* NULL: not looked at yet */
+	bool met;		   /* by its records */
+	bool keeps_alive;	   /* tracing goes on while it lives */
+	bool ended;		   /* -a: before it could be looked at */
+	bool announced;		   /* the sink thread knows it */
+	bool loop_seen, main_seen; /* some thread of it, its main thread was in a loop */
+	bool scan_due;		   /* it may map libraries that were not looked at */
+	unsigned probe_cnt;	   /* uprobes in what it maps */
+	uint64_t dispatch_cnt;	   /* of its living threads, as of the last look */
 	struct mark_duty duty;
 	bool marks_off; /* as the loader was told */
 	UT_hash_handle hh;
@@ -113,6 +117,7 @@ struct session {
 	uint64_t start_ns, machine_ns, status_ns;
 	uint64_t machine_cost_ns; /* what the last reading took of our CPU time */
 	uint64_t block_cnt, hang_cnt;
+	struct unwatched_list children; /* not traced, as of the first look */
 	int signal_fd, closed_fd, find_timer_fd;
 	unsigned find_tries;
 	bool leases_told; /* of a file that could not be searched */
@@ -145,7 +150,7 @@ void session__find_compat(struct session *s);		       /* at the start, and now a
 /* session_traced.c: the traced processes' lives */
 int session__trace(struct session *s, pid_t pid, struct err *err);
 int session__place_probes(struct session *s, struct err *err); /* into all of them */
-void session__on_exec(struct session *s, const struct jank_rec *hdr);
+void session__on_exec(struct session *s, const struct jank_rec_exec *rec);
 void session__on_new_loop(struct session *s, uint32_t pid);
 void session__scan_due(struct session *s);
 struct traced *session__traced(struct session *s, uint32_t pid);
@@ -168,9 +173,15 @@ int session__open_loops(struct session *s, struct err *err); /* needs the symbol
 void session__close_loops(struct session *s);
 void session__tell_loops(void *session, struct whose *whose); /* jankbpf loops: at its end */
 
-/* session_all.c: with -a, processes are met by their records */
+/* session_all.c: processes that are met by their records: with -a all, with -f the children */
+void session__follow(struct session *s); /* those that are there already */
 void session__meet(struct session *s, const struct event *event);
 void session__sweep(struct session *s); /* now and then: those that nothing else told the end of */
+
+/* session_unwatched.c: what is not watched, and why */
+void session__saw(struct session *s, const struct jank_rec *hdr); /* a thread of it in a loop */
+void session__find_unwatched(struct session *s, bool at_end, struct unwatched_list *ret);
+void session__tell_unwatched(struct session *s); /* through the sink thread, on stderr */
 
 /* session_report.c: status line, summary, own cost */
 /* At the threads: hangs go to the ring, counts to living and, where wanted, to records. */

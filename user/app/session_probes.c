@@ -39,6 +39,7 @@ int session__open_probes(struct session *s, struct err *err)
 		.filter = &s->filter,
 		.catalogue = s->catalogue,
 		.debugging = opts->debugging,
+		.follow = opts->follow,
 		.uprobe_waits = opts->backend == BACKEND_UPROBE,
 		.no_marks = opts->marks == MARKS_NEVER,
 		.frequency_hz = opts->frequency_hz,
@@ -49,7 +50,7 @@ int session__open_probes(struct session *s, struct err *err)
 
 	if (res)
 		return res;
-	if (opts->pid_cnt + (opts->argv != NULL) == 1)
+	if (!opts->follow && opts->pid_cnt + (opts->argv != NULL) == 1)
 		loader_opts.only_pid = opts->argv ? s->workload.pid : opts->pids[0];
 	if (loader_opts.frequency_hz && !can_sample(&s->features)) {
 		log__warn("no samples of running code: this kernel has no clock for BPF to sample "

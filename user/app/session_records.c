@@ -154,12 +154,14 @@ static void on_event(struct session *s, const struct event *event)
 	struct dispatch *dispatch = NULL;
 
 	session__meet(s, event);
+	if (event->kind == JANK_REC_LOOP || event->kind == JANK_REC_THREAD)
+		session__saw(s, &event->hdr);
 	if (event->kind == JANK_REC_LOOP)
 		session__on_new_loop(s, event->hdr.tgid);
 	if (event->kind == JANK_REC_WAIT)
 		on_wait(s, &event->wait);
 	if (event->kind == JANK_REC_EXEC)
-		session__on_exec(s, &event->hdr);
+		session__on_exec(s, &event->exec);
 	loops__set_waiting(s->loops, queue__bytes(s->queue));
 	if (loops__event(s->loops, event, &dispatch))
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);

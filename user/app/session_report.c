@@ -28,6 +28,7 @@ static void add_living(void *ctx, const struct jank_rec_thread *rec)
 
 	if (hists__add(look->s->living, rec))
 		losses__add(&look->s->losses, LOSS_NO_MEMORY, 1);
+	session__saw(look->s, &rec->hdr);
 	if (look->records)
 		strbuf__add(look->records, rec, sizeof(*rec));
 }
@@ -188,12 +189,18 @@ void session__status(struct session *s)
 	clock__add_duration(&line, elapsed);
 	strbuf__adds(&line, " · ");
 	add_count(&line, sum.dispatch_cnt);
-	strbuf__addf(&line, " dispatches · %llu blocks", (unsigned long long)s->block_cnt);
+	if (!sum.dispatch_cnt)
+		strbuf__adds(&line, " dispatches: no loop seen yet");
+	else
+		strbuf__addf(&line, " dispatches · %llu blocks", (unsigned long long)s->block_cnt);
 	if (s->hang_cnt)
 		strbuf__addf(&line, " · %llu hangs", (unsigned long long)s->hang_cnt);
-	strbuf__adds(&line, losses__total(&losses) ? " · lost " : " · nothing lost");
-	if (losses__total(&losses))
+	if (losses__total(&losses)) {
+		strbuf__adds(&line, " · lost ");
 		add_count(&line, losses__total(&losses));
+	} else if (sum.dispatch_cnt) {
+		strbuf__adds(&line, " · nothing lost");
+	}
 	strbuf__addf(&line, " · own CPU %.1f %%", 100.0 * own_cpu_ns() / (elapsed ? elapsed : 1));
 	log__status(strbuf__str(&line));
 	strbuf__free(&line);
@@ -232,9 +239,10 @@ int session__send_summary(struct session *s)
 	if (!summary)
 		return -ENOMEM;
 	summary->elapsed_ns = clock__mono_ns() - s->start_ns;
+	if (s->opts->command == CMD_TRACE)
+		session__find_unwatched(s, true, &summary->unwatched);
+	summary->stopped_cnt = s->judge.stopped_cnt;
 	summary->dispatch_cnt = totals(s).dispatch_cnt;
-	summary->block_cnt = s->block_cnt;
-	summary->hang_cnt = s->hang_cnt;
 	summary->bpf_known = bpf_cost(s, summary->elapsed_ns, &summary->bpf_ns, &summary->bpf_runs);
 	summary->user_cpu_ns = own_cpu_ns();
 	summary->rss_kb = own_rss_kb();

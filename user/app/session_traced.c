@@ -263,14 +263,29 @@ int session__place_probes(struct session *s, struct err *err)
 	return res;
 }
 
+/* What could not be looked at any more had at least a name. */
+static void rename_gone(struct session *s, struct traced *traced, const char *comm)
+{
+	char *name = traced->process ? strdup(comm) : NULL;
+
+	if (!name) {
+		losses__add(&s->losses, LOSS_NO_MEMORY, traced->process != NULL);
+		return;
+	}
+	free(traced->process->name);
+	traced->process->name = name;
+}
+
 /*
  * Probes stay: those on files that the new program maps too are at work from its first instruction. Only
  * after an exec by another thread they are dead, for they belong to the main thread that was.
  */
-void session__on_exec(struct session *s, const struct jank_rec *hdr)
+void session__on_exec(struct session *s, const struct jank_rec_exec *rec)
 {
+	const struct jank_rec *hdr = &rec->hdr;
 	struct traced *traced = session__traced(s, hdr->tgid);
 	struct err err = {};
+	int res;
 
 	if (hdr->flags & JANK_EXEC_32BIT)
 		session__on_compat_exec(s, hdr->tgid);
@@ -283,7 +298,10 @@ void session__on_exec(struct session *s, const struct jank_rec *hdr)
 	}
 	if (hdr->flags & JANK_EXEC_BY_THREAD && loader__renew_process(s->loader, traced->pid))
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
-	if (session__refresh(s, traced, &err) || scan(s, traced, &err))
+	res = session__refresh(s, traced, &err);
+	if (res)
+		rename_gone(s, traced, rec->comm);
+	if (res || scan(s, traced, &err))
 		log__verbose("after its exec: %s", err.msg);
 	find_sites_soon(s);
 }
@@ -333,4 +351,5 @@ void session__free_traced(struct session *s)
 	while (s->traced)
 		session__free_one(s, s->traced);
 	free(s->untold);
+	unwatched__free(&s->children);
 }

@@ -12,6 +12,7 @@
 #define LOOK_MIN_NS    (20 * NS_PER_MS)
 #define LOOKS_PER_HANG 8 /* a hang is reported at most an eighth of --hang late */
 #define STATUS_NS      NS_PER_SEC
+#define UNWATCHED_NS   NS_PER_SEC /* the first word of what is not watched */
 #define MACHINE_NS     (100 * NS_PER_MS)
 
 static void on_signal(void *ctx, uint64_t arg)
@@ -48,6 +49,16 @@ static void on_stdout_closed(void *ctx, uint64_t arg)
 
 	watch__remove(s->watch, STDOUT_FILENO);
 	on_stop(ctx, arg);
+}
+
+/* Once: by now the loops of a program at work have shown. */
+static void on_unwatched(void *ctx, uint64_t arg)
+{
+	struct session *s = ctx;
+
+	(void)arg;
+	session__look(s, NULL);
+	session__tell_unwatched(s);
 }
 
 static void on_look(void *ctx, uint64_t arg)
@@ -102,6 +113,8 @@ int session__watch_all(struct session *s, struct err *err)
 	    (res = watch__timer(s->watch, look, look, on_look, s)) < 0 ||
 	    (res = watch__timer(s->watch, MACHINE_NS, MACHINE_NS, on_machine, s)) < 0 ||
 	    (res = watch__timer(s->watch, MACHINE_NS, MACHINE_NS, on_cost, s)) < 0 ||
+	    (s->opts->command == CMD_TRACE &&
+	     (res = watch__timer(s->watch, UNWATCHED_NS, 0, on_unwatched, s)) < 0) ||
 	    (s->opts->duration_ns &&
 	     (res = watch__timer(s->watch, s->opts->duration_ns, 0, on_stop, s)) < 0))
 		return err__set(err, -res, "cannot watch for events: %s", strerror(-res));

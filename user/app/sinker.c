@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -15,18 +16,21 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "kernel/procinfo.h"
 #include "model/identity.h"
 
 /* At the end of a run what waits is named and written in full for so long; then blocks go out without their stacks. */
 #define HURRY_NS NS_PER_SEC
+
+#define UNWATCHED_LINES 10 /* on stderr */
 
 struct sinker {
 	struct sinker_opts opts;
 	_Atomic uint64_t hurry_ns; /* from then on; 0: the run goes on */
 	pthread_t thread;
 	struct jit_hint jit_hint;
-	uint64_t block_cnt, unwanted_block_cnt, unwanted_hang_cnt;
-	bool leases_told;
+	uint64_t block_cnt;
+	bool leases_told, unwatched_told;
 	bool closed; /* stdout has no reader any more */
 	bool ending; /* the queue has its end */
 };
@@ -66,10 +70,6 @@ static bool wants(struct sinker *sinker, struct block *block)
 	if (!is_full(sinker) && takes(sinker, block->pid, row, block->loop) &&
 	    !parks__is_early(sinker->opts.parks, block))
 		return true;
-	if (block->type == BLOCK_HANG)
-		sinker->unwanted_hang_cnt++;
-	else
-		sinker->unwanted_block_cnt++;
 	return false;
 }
 
@@ -161,23 +161,104 @@ static void on_wait(struct sinker *sinker, struct item *item)
 	wait_note__free(item->data);
 }
 
+/* --- what is not watched */
+
+struct completion {
+	struct sinker *sinker;
+	struct unwatched_list *list;
+};
+
+/* Loops of that row are not reported, whatever the intake thread has seen of them. */
+static void add_off(struct sinker *sinker, struct unwatched_list *list, uint32_t pid,
+		    const char *name, const struct catalogue_row *row)
+{
+	struct unwatched item = { .reason = UNWATCHED_LOOP_OFF, .pid = pid };
+
+	unwatched__drop(list, pid);
+	snprintf(item.comm, sizeof(item.comm), "%s", name);
+	snprintf(item.loop, sizeof(item.loop), "%s", row->name);
+	if (unwatched__add(list, &item))
+		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+}
+
+static void on_program(void *ctx, uint32_t pid, const struct catalogue_row *row)
+{
+	struct completion *completion = ctx;
+	struct sinker *sinker = completion->sinker;
+	struct proc_info info;
+	char state;
+
+	if (row->is_off && !loop_choice__takes(sinker->opts.choice, row, 0) &&
+	    !procinfo__read_stat(pid, &info, &state))
+		add_off(sinker, completion->list, pid, info.comm, row);
+}
+
+static void complete_unwatched(struct sinker *sinker, struct unwatched_list *list)
+{
+	struct completion completion = { sinker, list };
+
+	whose__each_program(sinker->opts.whose, on_program, &completion);
+}
+
+static void tell_line(void *ctx, const char *line)
+{
+	(void)ctx;
+	log__warn("not watched: %s", line);
+}
+
+static void tell_unwatched(struct sinker *sinker, const struct unwatched_list *list)
+{
+	sinker->unwatched_told |= list->cnt > 0;
+	if (unwatched__each_line(list, UNWATCHED_LINES, tell_line, NULL))
+		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+}
+
+static void on_unwatched(struct sinker *sinker, struct item *item)
+{
+	complete_unwatched(sinker, item->data);
+	tell_unwatched(sinker, item->data);
+	unwatched__free(item->data);
+	free(item->data);
+}
+
+/* --- the summary */
+
+/* Loops that are switched off are no part of it. */
+static bool takes_loop(struct sinker *sinker, struct summary *summary, struct loop_hist *loop)
+{
+	const struct catalogue_row *row =
+		whose__process_row(sinker->opts.whose, loop->pid, loop->loop);
+
+	loop->loop_name = row ? row->name : NULL;
+	if (!row || !row->is_off || loop_choice__takes(sinker->opts.choice, row, loop->loop))
+		return true;
+	summary->dispatch_cnt -= loop->dispatch_cnt;
+	add_off(sinker, &summary->unwatched, loop->pid, loop->process ? loop->process : "?", row);
+	free(loop->process);
+	return false;
+}
+
 static void name_loops(struct sinker *sinker, struct summary *summary)
 {
-	whose__settle(sinker->opts.whose);
-	for (size_t i = 0; i < summary->loop_cnt; i++) {
-		struct loop_hist *loop = &summary->loops[i];
+	size_t cnt = 0;
 
-		loop->loop_name = whose__name(sinker->opts.whose, loop->pid, loop->loop);
-	}
-	summary->block_cnt -= sinker->unwanted_block_cnt;
-	summary->hang_cnt -= sinker->unwanted_hang_cnt;
+	whose__settle(sinker->opts.whose);
+	for (size_t i = 0; i < summary->loop_cnt; i++)
+		if (takes_loop(sinker, summary, &summary->loops[i]))
+			summary->loops[cnt++] = summary->loops[i];
+	summary->loop_cnt = cnt;
 }
 
 static void on_summary(struct sinker *sinker, struct item *item)
 {
+	struct summary *summary = item->data;
+
 	if (sinker->opts.found)
 		sinker->opts.found(sinker->opts.found_ctx, sinker->opts.whose);
-	name_loops(sinker, item->data);
+	complete_unwatched(sinker, &summary->unwatched);
+	name_loops(sinker, summary);
+	if (sinker->opts.tell_unwatched && !sinker->unwatched_told)
+		tell_unwatched(sinker, &summary->unwatched);
 	if (sinker->opts.journal && journal__add_end(sinker->opts.journal, item->data))
 		losses__add(sinker->opts.losses, LOSS_JOURNAL, 1);
 	note(sinker, output__summary(sinker->opts.output, item->data));
@@ -285,6 +366,9 @@ static void *run(void *arg)
 			break;
 		case ITEM_WAIT:
 			on_wait(sinker, &item);
+			break;
+		case ITEM_UNWATCHED:
+			on_unwatched(sinker, &item);
 			break;
 		case ITEM_COPY:
 			on_copy(sinker, &item);

@@ -23,7 +23,7 @@
  *   ITEM_BLOCK struct block · ITEM_SUMMARY struct summary · ITEM_RAW whole records for the journal ·
  *   ITEM_PROCESS struct identity (pid was seen, or has a new program) · ITEM_WAIT struct wait_note ·
  *   ITEM_MAP struct mapping, its path behind it; nothing: they are to be read again ·
- *   ITEM_COPY a COPY or SCRIPT record · ITEM_PROCESS_GONE, ITEM_STOP nothing
+ *   ITEM_UNWATCHED struct unwatched_list · ITEM_COPY a COPY or SCRIPT record · ITEM_PROCESS_GONE, ITEM_STOP nothing
  */
 struct sinker;
 
@@ -37,7 +37,8 @@ struct sinker_opts {
 	struct losses *losses;
 	struct whose *whose;
 	struct parks *parks;
-	bool eager; /* each loop's name is looked up at once, for its parks */
+	bool tell_unwatched; /* at the end, too: the summary goes to no terminal */
+	bool eager;	     /* each loop's name is looked up at once, for its parks */
 	const struct loop_choice *choice;
 	void (*found)(void *ctx, struct whose *whose); /* at the end; NULL: none */
 	void *found_ctx;

@@ -340,13 +340,27 @@ const struct catalogue_row *whose__row(struct whose *whose, uint32_t pid, uint32
 	return thread->row;
 }
 
-const char *whose__name(struct whose *whose, uint32_t pid, uint32_t loop)
+const struct catalogue_row *whose__process_row(const struct whose *whose, uint32_t pid,
+					       uint32_t loop)
 {
-	struct name_key key = { pid, loop };
-	struct name *name;
+	return row_of_others(whose, pid, loop);
+}
 
-	HASH_FIND(hh, whose->names, &key, sizeof(key), name);
-	return name && name->row && !name->differ ? name->row->name : NULL;
+const char *whose__name(const struct whose *whose, uint32_t pid, uint32_t loop)
+{
+	const struct catalogue_row *row = whose__process_row(whose, pid, loop);
+
+	return row ? row->name : NULL;
+}
+
+void whose__each_program(const struct whose *whose,
+			 void (*fn)(void *ctx, uint32_t pid, const struct catalogue_row *row),
+			 void *ctx)
+{
+	const struct program *program;
+
+	for (program = whose->programs; program; program = program->hh.next)
+		fn(ctx, program->pid, program->row);
 }
 
 /* What no block asked for needs no symbol tables, and has a file's name or none: 5 us. */

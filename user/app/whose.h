@@ -51,11 +51,18 @@ const struct catalogue_row *whose__row(struct whose *whose, uint32_t pid, uint32
 int whose__parks(struct whose *whose, const struct wait_note *note, const struct catalogue_row *row,
 		 struct jank_park_chain *ret);
 
+/* Calls fn for each program that is known by itself. */
+void whose__each_program(const struct whose *whose,
+			 void (*fn)(void *ctx, uint32_t pid, const struct catalogue_row *row),
+			 void *ctx);
+
 /*
- * The name of a process's loops of that kind, where all that have one have the same; else NULL. Those that nobody
+ * The row of a process's loops of that kind, where all that have one have the same; else NULL. Those that nobody
  * asked for have theirs when they have settled, if the names of files tell it.
  */
-const char *whose__name(struct whose *whose, uint32_t pid, uint32_t loop);
+const struct catalogue_row *whose__process_row(const struct whose *whose, uint32_t pid,
+					       uint32_t loop);
+const char *whose__name(const struct whose *whose, uint32_t pid, uint32_t loop); /* its name */
 
 /* What is known of each thread, in the order of the notes. */
 struct whose_loop {

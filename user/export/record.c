@@ -210,6 +210,7 @@ static void set_process(struct record *r, Jankbpf__Block *ret, const struct bloc
 	SET(ret, tid, block->tid);
 	ret->process = record__str(r, block->process);
 	ret->thread = record__str(r, block->thread);
+	ret->role = record__str(r, block->role);
 	ret->exe = record__str(r, block->exe);
 	if (block->uid != UINT32_MAX)
 		SET(ret, uid, block->uid);
@@ -387,6 +388,30 @@ static Jankbpf__Cost *cost_of(struct record *r, const struct summary *summary)
 	return ret;
 }
 
+static Jankbpf__NotWatched *not_watched_of(struct record *r, const struct unwatched *item)
+{
+	Jankbpf__NotWatched *ret = NEW(r, not_watched);
+
+	SET(ret, pid, item->pid);
+	SET_KNOWN(ret, tid, item->tid);
+	ret->comm = record__str(r, item->comm);
+	ret->reason = (char *)unwatched__word(item->reason);
+	if (item->waits_in[0])
+		ret->waits_in = (char *)item->waits_in;
+	if (item->loop[0])
+		ret->loop = (char *)item->loop;
+	return ret;
+}
+
+static void set_not_watched(struct record *r, Jankbpf__Summary *ret,
+			    const struct unwatched_list *list)
+{
+	ret->not_watched = record__array(r, list->cnt, &ret->n_not_watched);
+	for (size_t i = 0; i < ret->n_not_watched; i++)
+		ret->not_watched[i] = not_watched_of(r, &list->items[i]);
+	SET_KNOWN(ret, not_watched_more, list->more_cnt);
+}
+
 static Jankbpf__Summary *summary_of(struct record *r, const struct summary *summary)
 {
 	Jankbpf__Summary *ret = NEW(r, summary);
@@ -400,6 +425,8 @@ static Jankbpf__Summary *summary_of(struct record *r, const struct summary *summ
 	ret->loops = record__array(r, summary->loop_cnt, &ret->n_loops);
 	for (size_t i = 0; i < ret->n_loops; i++)
 		ret->loops[i] = loop_of(r, &summary->loops[i]);
+	set_not_watched(r, ret, &summary->unwatched);
+	SET_KNOWN(ret, stopped_blocks, summary->stopped_cnt);
 	return ret;
 }
 

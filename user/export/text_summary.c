@@ -9,6 +9,8 @@
 #define INDENT	     "   "
 #define NAME_COLUMNS 30
 
+#define UNWATCHED_LINES 10
+
 #define START_NOTABLE_NS NS_PER_MS
 
 /* "3 losses" is no help without the reason's word: it is the contract's key. */
@@ -48,6 +50,11 @@ static void put_totals(struct text *t, const struct summary *summary)
 	text__put(t, STYLE_NONE, INDENT);
 	text__put_duration(t, STYLE_NONE, summary->elapsed_ns);
 	text__put(t, STYLE_NONE, " · ");
+	if (!summary->loop_cnt && summary->unwatched.cnt) {
+		text__put(t, STYLE_WARN, "nothing was watched");
+		text__nl(t);
+		return;
+	}
 	text__putf(t, STYLE_NONE, "%s dispatch%s · ", text__grouped(summary->dispatch_cnt).str,
 		   summary->dispatch_cnt == 1 ? "" : "es");
 	text__put_count(t, summary->block_cnt ? STYLE_JANK : STYLE_GOOD, summary->block_cnt,
@@ -169,6 +176,15 @@ static void put_loop(struct text *t, const struct loop_hist *loop)
 	put_starts(t, &loop->starts);
 }
 
+static void put_unwatched(void *ctx, const char *line)
+{
+	struct text *t = ctx;
+
+	text__put(t, STYLE_WARN, INDENT "not watched:");
+	text__wrap(t, STYLE_NONE, INDENT INDENT, line);
+	text__nl(t);
+}
+
 void text__add_summary(struct text *t, const struct summary *summary)
 {
 	text__put(t, STYLE_DIM, "━━ ");
@@ -177,6 +193,14 @@ void text__add_summary(struct text *t, const struct summary *summary)
 	text__nl(t);
 	put_totals(t, summary);
 	text__add_lost(t, summary->lost, summary->lost_cnt);
+	if (summary->stopped_cnt) {
+		text__put(t, STYLE_WARN, INDENT);
+		text__put_count(t, STYLE_WARN, summary->stopped_cnt, "block");
+		text__put(t, STYLE_NONE,
+			  " not shown: the process was stopped; --debugging shows them");
+		text__nl(t);
+	}
+	unwatched__each_line(&summary->unwatched, UNWATCHED_LINES, put_unwatched, t);
 	put_cost(t, summary);
 	for (size_t i = 0; i < summary->loop_cnt; i++)
 		put_loop(t, &summary->loops[i]);

@@ -6,6 +6,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,8 @@
 #include "kernel/perf_event.h"
 #include "kernel/pollers.h"
 #include "kernel/uprobes.h"
+
+#define SWEEP_MAX 1024 /* ended processes that are forgotten at a time */
 
 static void drop_compat(struct loader *loader)
 {
@@ -166,20 +169,56 @@ int loader__attach(struct loader *loader, struct err *err)
 	return res;
 }
 
+int loader__admit(struct loader *loader, pid_t pid)
+{
+	__u32 tgid = pid, one = 1;
+
+	if (loader->opts.only_pid)
+		return 0;
+	return bpf_map_update_elem(bpf_map__fd(loader->skel->maps.jank_tgids), &tgid, &one, BPF_ANY)
+		       ? -errno
+		       : 0;
+}
+
+bool loader__admits(const struct loader *loader, pid_t pid)
+{
+	__u32 tgid = pid, one;
+
+	if (loader->opts.only_pid)
+		return pid == loader->opts.only_pid;
+	return !bpf_map_lookup_elem(bpf_map__fd(loader->skel->maps.jank_tgids), &tgid, &one);
+}
+
+void loader__sweep(struct loader *loader)
+{
+	int fd = bpf_map__fd(loader->skel->maps.jank_tgids);
+	__u32 tgid, *last = NULL, ended[SWEEP_MAX];
+	size_t cnt = 0;
+
+	/* A key that is deleted on the way would begin the walk anew. */
+	while (cnt < SWEEP_MAX && !bpf_map_get_next_key(fd, last, &tgid)) {
+		if (kill(tgid, 0) && errno == ESRCH)
+			ended[cnt++] = tgid;
+		last = &tgid;
+	}
+	while (cnt)
+		bpf_map_delete_elem(fd, &ended[--cnt]);
+}
+
 int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, struct err *err)
 {
 	const struct uprobe_programs progs = uprobe_programs(loader);
-	__u32 tgid = pid, one = 1;
+	int res;
 
 	if (loader__is_all(loader)) {
 		if (ret_sites)
 			*ret_sites = 0;
 		return 0;
 	}
-	if (!loader->opts.only_pid &&
-	    bpf_map_update_elem(bpf_map__fd(loader->skel->maps.jank_tgids), &tgid, &one, BPF_ANY))
-		return err__set(err, errno, "cannot trace process %d: %s (at most %d at once)", pid,
-				strerror(errno), JANK_TGID_MAX);
+	res = loader__admit(loader, pid);
+	if (res)
+		return err__set(err, -res, "cannot trace process %d: %s (at most %d at once)", pid,
+				strerror(-res), JANK_TGID_MAX);
 	return uprobes__attach(loader->uprobes, pid, &progs, ret_sites, err);
 }
 

@@ -30,6 +30,7 @@ struct loader_opts {
 	const struct filter *filter;	   /* NULL: none */
 	const struct catalogue *catalogue; /* NULL: no marks; borrowed while the loader lives */
 	bool debugging;			   /* --debugging */
+	bool follow;			   /* children of traced processes are traced, too */
 	bool uprobe_waits;		   /* --backend uprobe */
 	bool no_marks;			   /* but of loops that are not seen without */
 	bool compat_waits;		   /* some are of 32-bit programs (compat32.h) */
@@ -54,6 +55,14 @@ int loader__attach(struct loader *loader, struct err *err);
  * uprobes are in what it maps now. -ESRCH: it is gone.
  */
 int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, struct err *err);
+
+/* As loader__add_process, but without its uprobes, which may be added later. 0 or -errno. */
+int loader__admit(struct loader *loader, pid_t pid);
+bool loader__admits(const struct loader *loader,
+		    pid_t pid); /* do the probes trace it? Not for -a */
+
+/* Forgets the admitted processes that have ended: their numbers may become others'. */
+void loader__sweep(struct loader *loader);
 
 /* After an exec by another thread than the main one, whose uprobes were its own: loader__add_process will
  * attach them anew. 0 or -ENOMEM. */

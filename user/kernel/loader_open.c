@@ -99,6 +99,7 @@ static void choose_programs(struct loader *loader)
 		{ skel->progs.jank_on_wait_end, loader->wait == WAIT_UPROBES },
 		{ skel->progs.jank_on_looper, looper },
 		{ skel->progs.jank_on_sample, loader->opts.frequency_hz > 0 },
+		{ skel->progs.jank_on_fork, loader->opts.follow },
 		{ skel->progs.jank_on_task, features__can_look(feats) },
 		{ skel->progs.jank_on_fault, file_fault },
 		{ skel->progs.jank_on_cache,

@@ -34,16 +34,17 @@ int procinfo__parse_stat(char *text, struct proc_info *ret, char *ret_state)
 {
 	char *open = strchr(text, '('), *close = strrchr(text, ')');
 	unsigned long long start;
-	unsigned flags, threads;
+	unsigned parent, flags, threads;
 
 	if (!open || !close || close < open)
 		return -EBADMSG;
 	*close = 0;
 	if (sscanf(close + 1,
-		   " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u %*d %llu",
-		   ret_state, &flags, &threads, &start) != 4)
+		   " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u %*d %llu",
+		   ret_state, &parent, &flags, &threads, &start) != 5)
 		return -EBADMSG;
 	snprintf(ret->comm, sizeof(ret->comm), "%s", open + 1);
+	ret->parent_pid = parent;
 	ret->kernel_thread = flags & PF_KTHREAD;
 	ret->thread_cnt = threads;
 	ret->start_ticks = start;
@@ -135,6 +136,18 @@ static int read_cgroup(pid_t pid, struct strbuf *sb, char **ret)
 		return 0;
 	*ret = strdup(path);
 	return *ret ? 0 : -ENOMEM;
+}
+
+int procinfo__read_stat(pid_t pid, struct proc_info *ret, char *ret_state)
+{
+	struct strbuf sb = STRBUF_INIT;
+	int res = read_proc(pid, "stat", &sb);
+
+	*ret = (struct proc_info){ .pid = pid };
+	if (!res)
+		res = sb.len ? procinfo__parse_stat(sb.data, ret, ret_state) : -ESRCH;
+	strbuf__free(&sb);
+	return res;
 }
 
 static int read_all(pid_t pid, struct strbuf *sb, struct proc_info *ret, uint32_t *ret_tgid)

@@ -11,8 +11,9 @@
 
 struct proc_info {
 	uint32_t pid;
-	uint32_t uid;	     /* real */
-	uint32_t ns_pid;     /* in its own pid namespace */
+	uint32_t uid;	 /* real */
+	uint32_t ns_pid; /* in its own pid namespace */
+	uint32_t parent_pid;
 	uint32_t tracer_pid; /* of the debugger, or 0 */
 	uint32_t thread_cnt;
 	uint64_t start_ticks; /* when it started, in clock ticks since boot: tells a reused pid */
@@ -26,6 +27,10 @@ struct proc_info {
  * procinfo__free releases ret's members. */
 int procinfo__read(pid_t pid, struct proc_info *ret, struct err *err);
 void procinfo__free(struct proc_info *info);
+
+/* What /proc/PID/stat alone tells: name, parent, threads, start, state ('Z': ended, the parent has not waited). Cheaper, and
+ * nothing is to be freed. 0, -ESRCH or -EBADMSG. */
+int procinfo__read_stat(pid_t pid, struct proc_info *ret, char *ret_state);
 
 /*
  * The name that people know a process by: what it calls itself (redis-server is a link to another program), in full

@@ -36,6 +36,7 @@ void block__free(struct block *block)
 	free(block->container);
 	free(block->pod);
 	free(block->unit);
+	free(block->role);
 	free(block->id);
 	message__free(block->message);
 	free(block);
@@ -61,6 +62,7 @@ void summary__free(struct summary *summary)
 		free(summary->loops[i].process);
 	free(summary->loops);
 	free(summary->lost);
+	unwatched__free(&summary->unwatched);
 	summary->loops = NULL;
 	summary->loop_cnt = 0;
 	summary->lost = NULL;

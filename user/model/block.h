@@ -17,6 +17,7 @@
 #include "model/durations.h"
 #include "model/message.h"
 #include "model/stack_end.h"
+#include "model/unwatched.h"
 #include "model/waited.h"
 #include "schema/blockinfo.pb-c.h"
 
@@ -202,6 +203,7 @@ struct block {
 	char *cgroup;		      /* NULL when unknown */
 	char *container, *pod, *unit; /* by the cgroup's path; NULL when there is none */
 	uint32_t loop;		      /* JANK_LOOP_* */
+	char *role;		      /* of a browser's process: "renderer"; NULL: none */
 	const char *loop_name; /* the catalogue's or the journal's, borrowed; NULL: loop's own */
 	int32_t fd;	       /* the loop's epoll descriptor, or -1 */
 	int32_t ready_cnt;
@@ -251,6 +253,9 @@ struct summary {
 	uint64_t user_cpu_ns, rss_kb;
 	struct loop_hist *loops;
 	size_t loop_cnt;
+	uint64_t
+		stopped_cnt; /* blocks that were not reported, for the process was mostly stopped */
+	struct unwatched_list unwatched;
 };
 
 struct block *block__new(void);			/* zeroed; NULL when out of memory */

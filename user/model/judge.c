@@ -135,16 +135,19 @@ static unsigned stack_quality(const struct block *block)
 	return quality;
 }
 
-int judge__dispatch(const struct judge *judge, struct dispatch *dispatch,
-		    const struct identity *process, const struct machine_load *load,
-		    struct block **ret)
+int judge__dispatch(struct judge *judge, struct dispatch *dispatch, const struct identity *process,
+		    const struct machine_load *load, struct block **ret)
 {
 	const struct jank_rec_block *rec = &dispatch->rec;
 	uint64_t delay_ns = dispatch__start_delay(rec) + rec->duration_ns;
 	struct block *block;
 
-	if (delay_ns <= judge->threshold_ns || (!judge->debugging && mostly_stopped(rec)))
+	if (delay_ns <= judge->threshold_ns)
 		return 0;
+	if (!judge->debugging && mostly_stopped(rec)) {
+		judge->stopped_cnt += !dispatch->hang;
+		return 0;
+	}
 	block = block__new();
 	if (!block)
 		return -ENOMEM;

@@ -17,14 +17,14 @@ struct judge {
 	bool debugging;		      /* report blocks that were mostly stopped, too */
 	const struct host_info *host; /* borrowed; strings are copied into each block */
 	int64_t real_offset_ns;
+	uint64_t stopped_cnt; /* blocks that were mostly stopped, and so none */
 };
 
 /*
  * Takes the evidence out of the dispatch (which stays the caller's to free). 1: *ret is a block; 0: it is
  * none (not over this threshold, or stopped by a debugger); -ENOMEM. process may be NULL: unknown.
  */
-int judge__dispatch(const struct judge *judge, struct dispatch *dispatch,
-		    const struct identity *process, const struct machine_load *load,
-		    struct block **ret);
+int judge__dispatch(struct judge *judge, struct dispatch *dispatch, const struct identity *process,
+		    const struct machine_load *load, struct block **ret);
 
 #endif

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Silence means silence: what is not watched is told with its reason, and counts agree."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import bad
+from bad import ok
+
+LOOP = """
+import os, select, time
+def loop(n=10**6, stall=0.04):
+    epoll, (reader, writer) = select.epoll(), os.pipe()
+    os.write(writer, b'x')
+    epoll.register(reader, select.EPOLLIN)
+    for _ in range(n):
+        epoll.poll(0.05)
+        time.sleep(stall)
+"""
+QUEUE = "import queue, threading\nq = queue.Queue()\nprint('ready', flush=True)\nq.get()"
+IDLE_CHILD = "import subprocess\nsubprocess.Popen(['sleep', '60'])\nprint('ready', flush=True)\nloop()"
+IN_THREAD = "import threading\nthread = threading.Thread(target=loop)\nthread.start()\nprint('ready', flush=True)\nthread.join()"
+SELDOM = "import select\nprint('ready', flush=True)\nselect.select([], [], [], 60)"
+ZOMBIE = "import os, time\nif not os.fork(): os._exit(0)\nprint('ready', flush=True)\ntime.sleep(60)"
+FAMILY = """
+import sys
+def child(generations):
+    if os.fork() == 0:
+        if generations:
+            child(generations - 1)
+        loop()
+child(1)
+print('ready', flush=True)
+sys.stdin.readline()
+child(1)
+sys.stdin.readline()
+"""
+
+
+def program(code, **options):
+    process = bad.start([sys.executable, "-c", LOOP + code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                        start_new_session=True, **options)
+    if process.stdout.readline() != "ready\n":
+        raise RuntimeError("a program did not start")
+    return process
+
+
+def end(process):
+    """With its children."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def told(result, **wanted):
+    """The entries of not_watched with these members."""
+    return [entry for entry in result.summary()["not_watched"] if wanted.items() <= entry.items()]
+
+
+def traced(code, *options, whom=lambda process: process.pid, **more):
+    process = program(code)
+    pid = whom(process)
+    result = bad.trace("--json", "-t", "25ms", "-d", "2", "-p", pid, *options, **more)
+    end(process)
+    return pid, result
+
+
+def test_no_loop():
+    process = program(QUEUE)
+    tracer = bad.Tracer("--json", "-p", process.pid)
+    begun = time.monotonic()
+    early = bad.wait_for(lambda: "not watched" in tracer.stderr(), 5)
+    took = time.monotonic() - begun
+    result = tracer.stop()
+    ok(early and took < 2 and f"(pid {process.pid}): no loop seen" in result.err and "futex" in result.err,
+       f"a thread that waits in a futex: told on stderr after {took:.1f} s", result)
+    ok(told(result, pid=process.pid, reason="no_loop", waits_in="futex"), "and in the summary", result)
+    bad.valid(result, "which the schema knows")
+    text = bad.trace("-d", "1500ms", "-p", process.pid)
+    ok("nothing was watched" in text.out and "not watched: " in text.out and "0 blocks" not in text.out and
+       "nothing lost" not in text.out, "the text does not say that all is well", text)
+    journal = bad.scratch("unwatched.jnl")
+    live = bad.trace("-q", "--json", "-d", "1500ms", "--journal", journal, "-p", process.pid)
+    again = bad.trace("-q", "--json", "replay", journal)
+    ok(live.summary()["not_watched"] == again.summary()["not_watched"] != [], "a replay says the same", again)
+    ok(not live.err, "-q says nothing on stderr", live)
+    end(process)
+
+
+def test_reasons():
+    pid, result = traced(IDLE_CHILD)
+    ok(told(result, reason="child", comm="sleep") and "-f traces it" in result.err, "a child that is not traced", result)
+    ok(result.blocks() and not told(result, pid=pid), "its parent's loop is watched", result)
+    pid, result = traced(IN_THREAD)
+    ok(told(result, pid=pid, tid=pid, reason="main_thread") and result.blocks(), "a main thread beside a loop", result)
+    pid, result = traced(SELDOM)
+    ok(told(result, pid=pid, reason="few_turns"), "a main thread that has not come back to its wait", result)
+    process = program(ZOMBIE)
+    with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as children:
+        zombie = int(children.read())
+    result = bad.trace("--json", "-p", zombie)
+    ok(result.status in (0, 1) and "ended" in result.err, "a zombie", result)
+    end(process)
+    result = bad.trace("--json", "--", "true")
+    ok(result.status == 0 and told(result, comm="true", reason="no_loop"), "a program that is gone at once", result)
+    process = program("print('ready', flush=True)\nloop(stall=0)")
+    result = bad.trace("--json", "-d", "1500ms", "-p", process.pid)
+    ok(result.summary()["not_watched"] == [] and "not watched" not in result.err, "a loop is watched: not a word", result)
+    end(process)
+
+
+def test_off():
+    """A kind of loop that is traced only with -l."""
+    rows = bad.scratch("off.loop")
+    with open(rows, "w", encoding="utf-8") as file:
+        file.write("[python]\nabout = a loop of ours\nlibrary = select.* exe:python3*\nwait = epoll\ntraced = no\n")
+    pid, result = traced("print('ready', flush=True)\nloop()", "--loop-file", rows)
+    ok(told(result, pid=pid, reason="loop_off", loop="python") and "-l python" in result.err,
+       "a loop that is off is told with its option", result)
+    ok(not result.summary()["loops"] and not result.blocks() and not result.summary()["dispatches"],
+       "and counted nowhere", result)
+
+
+def count_by_pid(result):
+    return {loop["pid"]: loop["blocks"] for loop in result.summary()["loops"]}
+
+
+def test_follow():
+    for follow in (True, False):
+        process = program(FAMILY)
+        tracer = bad.Tracer("--json", "-t", "25ms", *(["-f"] if follow else []), "-p", process.pid)
+        process.stdin.write("\n")
+        process.stdin.flush()
+        time.sleep(1.5)
+        result = tracer.stop()
+        pids = {block["pid"] for block in result.blocks()}
+        if follow:
+            ok(len(pids) == 4, "-f: two children and two of theirs, existing and new", result)
+            ok({pid for pid, blocks in count_by_pid(result).items() if blocks} == pids, "each with its counts", result)
+        else:
+            ok(not pids and told(result, reason="child"), "without it they are told", result)
+        end(process)
+    command = ["--", sys.executable, "-c", LOOP + "if os.fork() == 0: loop(10)\nos.wait()"]
+    ok(bad.trace("--json", "-t", "25ms", *command).blocks(), "a command's child is followed")
+    result = bad.trace("--json", "-t", "25ms", "--no-follow", *command)
+    ok(not result.blocks(), "but not with --no-follow", result)
+    for words in (["-f", "-a"], ["-f", "--no-follow", "-p", "1"], ["-f", "--backend", "uprobe", "-p", "1"]):
+        result = bad.trace(*words)
+        ok(result.status == 2 and not result.out and result.err.count("\n") == 1, f"{' '.join(words)}: refused", result)
+
+
+def test_follow_many():
+    """Short-lived children leave nothing behind, neither here nor in the probes."""
+    process = program("print('ready', flush=True)\nimport sys\nsys.stdin.readline()\n"
+                      "for _ in range(300):\n    pid = os.fork()\n    if not pid: os._exit(0)\n    os.waitpid(pid, 0)\nloop()")
+    tracer = bad.Tracer("--json", "-t", "25ms", "-f", "-p", process.pid)
+    process.stdin.write("\n")
+    process.stdin.flush()
+    time.sleep(2.5)
+    result = tracer.stop()
+    ok(not result.summary()["lost"].get("thread_table_full") and {b["pid"] for b in result.blocks()} == {process.pid},
+       "300 children that end at once", result)
+    end(process)
+
+
+def test_all():
+    """Of everything that the filters admit, grouped by reason and name."""
+    names = [f"jkw{i}" for i in range(12)]
+    for name in names:
+        shutil.copy("/bin/sleep", bad.scratch(name))
+    sleepers = [bad.start([bad.scratch(name), "60"]) for name in names + names[:1]]
+    result = bad.trace("--json", "-d", "1500ms", "-a", "-c", "jkw*")
+    lines = [line for line in result.err.splitlines() if "not watched" in line]
+    ok(len(lines) == 10 and "more process" in lines[-1], "-a: ten lines at most on stderr", result)
+    ok({e["pid"] for e in result.summary()["not_watched"]} == {s.pid for s in sleepers}, "JSON has each", result)
+    first = ", ".join(str(pid) for pid in sorted((sleepers[0].pid, sleepers[-1].pid)))
+    ok(any(f"jkw0 (pids {first})" in line for line in lines), "processes of one name are one line", lines)
+    bad.end(*sleepers)
+
+
+def test_counts():
+    """Blocks printed, those of the summary, and those of its loops; one that was stopped is mentioned."""
+    process = bad.target("loop", 2000, 300)
+    tracer = bad.Tracer("--json", "-t", "300ms", "-p", process.pid)
+    bad.in_dispatch(process)
+    os.kill(process.pid, signal.SIGSTOP)
+    time.sleep(2.5)
+    os.kill(process.pid, signal.SIGCONT)
+    bad.in_dispatch(process)
+    bad.in_dispatch(process)
+    result = tracer.stop()
+    bad.end(process)
+    summary, blocks = result.summary(), len(result.of("block"))
+    ok(blocks and blocks == summary["blocks"] == sum(count_by_pid(result).values()), f"{blocks} blocks, in each count", result)
+    ok(summary.get("stopped_blocks") == 1, "a block that was stopped is counted apart", result)
+
+
+bad.need_tracing()
+test_no_loop()
+test_reasons()
+test_off()
+test_follow()
+test_follow_many()
+test_all()
+test_counts()
+bad.done()

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The list of what is not watched, its bounds, and its sentences. */
+#include "model/unwatched.h"
+
+#include "base/strbuf.h"
+#include "tests/tap.h"
+
+static struct unwatched item(enum unwatched_reason reason, uint32_t pid, const char *comm,
+			     const char *waits_in)
+{
+	struct unwatched ret = { .reason = reason, .pid = pid };
+
+	snprintf(ret.comm, sizeof(ret.comm), "%s", comm);
+	snprintf(ret.waits_in, sizeof(ret.waits_in), "%s", waits_in);
+	return ret;
+}
+
+static void add(struct unwatched_list *list, enum unwatched_reason reason, uint32_t pid,
+		const char *comm, const char *waits_in)
+{
+	struct unwatched one = item(reason, pid, comm, waits_in);
+
+	if (unwatched__add(list, &one))
+		abort();
+}
+
+static void add_line(void *ctx, const char *line)
+{
+	struct strbuf *sb = ctx;
+
+	strbuf__adds(sb, line);
+	strbuf__addc(sb, '\n');
+}
+
+static void is_lines(struct unwatched_list *list, size_t max, const char *want, const char *name)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	unwatched__each_line(list, max, add_line, &sb);
+	is_str(strbuf__str(&sb), want, "%s", name);
+	strbuf__free(&sb);
+	unwatched__free(list);
+}
+
+static void test_words(void)
+{
+	enum unwatched_reason reason;
+
+	for (int i = 0; i < UNWATCHED_REASON_CNT; i++)
+		ok(unwatched__reason(unwatched__word(i), &reason) && (int)reason == i,
+		   "'%s' is reason %d", unwatched__word(i), i);
+	ok(!unwatched__reason("no such", &reason) && !unwatched__reason(NULL, &reason),
+	   "any other word is none");
+}
+
+static void test_lines(void)
+{
+	struct unwatched_list list = {};
+	struct unwatched off = item(UNWATCHED_LOOP_OFF, 9, "server", "");
+
+	is_lines(&list, 10, "", "nothing to tell");
+	add(&list, UNWATCHED_NO_LOOP, 7, "python3", "futex");
+	is_lines(&list, 10, "python3 (pid 7): no loop seen; its main thread waits in futex\n",
+		 "one process");
+	for (uint32_t pid = 11; pid > 6; pid--)
+		add(&list, UNWATCHED_NO_LOOP, pid, "bash", pid == 8 ? "read" : "wait4");
+	add(&list, UNWATCHED_CHILD, 20, "bash", "");
+	is_lines(&list, 10,
+		 "bash (pids 7, 8, 9 and 2 more): no loop seen\n"
+		 "bash (pid 20): a child of a traced process; -f traces it\n",
+		 "a group has one name and one reason, and a call only where all wait in it");
+	snprintf(off.loop, sizeof(off.loop), "go");
+	unwatched__add(&list, &off);
+	add(&list, UNWATCHED_FEW_TURNS, 5, "xterm", "poll");
+	add(&list, UNWATCHED_MAIN_THREAD, 6, "a", "");
+	is_lines(&list, 10,
+		 "a (pid 6): the main thread is in no known loop\n"
+		 "xterm (pid 5): its main thread waits in poll, too seldom so far to be a loop\n"
+		 "server (pid 9): its loops are traced only with -l go\n",
+		 "each reason has its remedy");
+}
+
+static void test_bounds(void)
+{
+	struct unwatched_list list = {};
+	char comm[16];
+
+	for (uint32_t pid = 1; pid <= UNWATCHED_MAX + 5; pid++)
+		add(&list, UNWATCHED_ZOMBIE, pid, "z", "");
+	is_uint(list.cnt, UNWATCHED_MAX, "the list is bounded");
+	is_uint(list.more_cnt, 5, "and counts what is beyond");
+	unwatched__drop(&list, 3);
+	is_uint(list.cnt, UNWATCHED_MAX - 1, "a process is dropped");
+	ok(list.items[2].pid == 4, "the others keep their order");
+	is_lines(&list, 10,
+		 "z (pids 1, 2, 4 and 996 more): ended, but the parent has not waited for it\n"
+		 "and 5 more processes; --json lists them\n",
+		 "those beyond are told");
+	for (uint32_t pid = 1; pid <= 5; pid++) {
+		snprintf(comm, sizeof(comm), "p%u", pid);
+		add(&list, UNWATCHED_ZOMBIE, pid, comm, "");
+	}
+	is_lines(&list, 2,
+		 "p1 (pid 1): ended, but the parent has not waited for it\n"
+		 "and 4 more processes; --json lists them\n",
+		 "not more lines than wanted");
+}
+
+int main(void)
+{
+	test_words();
+	test_lines();
+	test_bounds();
+	return tap__done();
+}

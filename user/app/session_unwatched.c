@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is not watched: found by a look at /proc a second after the start and at the end, bounded in time. The sink thread
+ * completes the list by the catalogue's rows and tells it (sinker.c). Used on the intake thread.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/idle_waits.h"
+#include "app/session_parts.h"
+#include "base/clock.h"
+#include "base/syscall_name.h"
+#include "kernel/compat32.h"
+#include "kernel/procinfo.h"
+
+/* The ring fills while the intake thread looks: not longer than the ring has room for. */
+#define LOOK_MAX_NS (20 * NS_PER_MS)
+#define END_MAX_NS  (500 * NS_PER_MS) /* the ring has been drained */
+
+struct look {
+	struct session *s;
+	struct unwatched_list *list;
+	uint64_t until_ns;
+	bool failed;
+};
+
+void session__saw(struct session *s, const struct jank_rec *hdr)
+{
+	struct traced *traced = session__traced(s, hdr->tgid);
+
+	if (!traced)
+		return;
+	traced->loop_seen = true;
+	traced->main_seen |= hdr->tid == hdr->tgid;
+}
+
+static void add(struct look *look, const struct unwatched *item)
+{
+	look->failed |= unwatched__add(look->list, item) != 0;
+}
+
+static void set_wait(struct unwatched *item, long nr, bool compat)
+{
+	const char *name = nr < 0 ? NULL : compat ? syscall__name_32(nr) : syscall__name(nr);
+
+	snprintf(item->waits_in, sizeof(item->waits_in), "%s", name ? name : "");
+}
+
+static bool lacks_compat(const struct session *s, uint32_t pid, bool compat)
+{
+	return compat && loader__wait_probe(s->loader) == WAIT_SYSCALL_TRACEPOINTS &&
+	       !s->compat.seen;
+}
+
+/* False: the main thread is watched. A wait in epoll is: its dispatch opens when the wait ends. */
+static bool why_not(const struct session *s, const struct traced *traced, struct unwatched *ret)
+{
+	bool compat = compat32__process(ret->pid);
+	bool loop_seen = traced && traced->loop_seen;
+	uint32_t loop;
+	long nr;
+
+	if (traced && traced->main_seen)
+		return false;
+	nr = idle_waits__call(ret->pid, ret->pid, &loop);
+	if (!compat && loop == JANK_LOOP_EPOLL)
+		return false;
+	set_wait(ret, nr, compat);
+	ret->tid = loop_seen ? ret->pid : 0;
+	ret->reason = lacks_compat(s, ret->pid, compat) ? UNWATCHED_BITS_32
+		      : loop == JANK_LOOP_POLL		? UNWATCHED_FEW_TURNS
+		      : loop_seen			? UNWATCHED_MAIN_THREAD
+							: UNWATCHED_NO_LOOP;
+	return true;
+}
+
+static void look_at_living(struct look *look, const struct proc_info *info, char state)
+{
+	const struct traced *traced = session__traced(look->s, info->pid);
+	struct unwatched item = { .reason = UNWATCHED_ZOMBIE, .pid = info->pid };
+
+	snprintf(item.comm, sizeof(item.comm), "%s",
+		 traced && traced->process && traced->process->name ? traced->process->name
+								    : info->comm);
+	if (state != 'Z' ? why_not(look->s, traced, &item) : !traced || !traced->loop_seen)
+		add(look, &item);
+}
+
+/* Its last seconds are unknown; what was seen of it is known. */
+static void look_at_ended(struct look *look, const struct traced *traced)
+{
+	struct unwatched item = { .reason = UNWATCHED_NO_LOOP, .pid = traced->pid };
+
+	snprintf(item.comm, sizeof(item.comm), "%s",
+		 traced->process && traced->process->name ? traced->process->name : "?");
+	if (!traced->loop_seen)
+		add(look, &item);
+}
+
+/* By its number, not met by its records. */
+static bool is_given(const struct traced *traced)
+{
+	return traced && !traced->met;
+}
+
+static void look_at_traced(struct look *look)
+{
+	struct proc_info info;
+	char state;
+
+	for (struct traced *traced = look->s->traced; traced; traced = traced->hh.next) {
+		if (!is_given(traced))
+			continue;
+		if (!procinfo__read_stat(traced->pid, &info, &state) &&
+		    (traced->pidfd >= 0 || !traced->process))
+			look_at_living(look, &info, state);
+		else
+			look_at_ended(look, traced);
+	}
+}
+
+/* With -a, a process that the filters admit; else a child of a traced process. */
+static void look_at_other(struct look *look, uint32_t pid)
+{
+	struct session *s = look->s;
+	struct unwatched item = { .reason = UNWATCHED_CHILD, .pid = pid };
+	uint32_t own = getpid();
+	struct proc_info info;
+	char state;
+
+	if (procinfo__read_stat(pid, &info, &state) || info.kernel_thread)
+		return;
+	if (s->opts->filter.all) {
+		if (pid != own && info.parent_pid != own && filter__admits(&s->filter, pid))
+			look_at_living(look, &info, state);
+		return;
+	}
+	if (state == 'Z' || is_given(session__traced(s, pid)))
+		return;
+	if (s->opts->follow) {
+		if (loader__admits(s->loader, pid))
+			look_at_living(look, &info, state);
+		return;
+	}
+	if (!session__traced(s, info.parent_pid))
+		return;
+	snprintf(item.comm, sizeof(item.comm), "%s", info.comm);
+	add(look, &item);
+}
+
+static void look_at_others(struct look *look)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+
+	while (proc && (entry = readdir(proc))) {
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		if (clock__mono_ns() > look->until_ns)
+			look->list->more_cnt++;
+		else
+			look_at_other(look, strtoul(entry->d_name, NULL, 10));
+	}
+	if (proc)
+		closedir(proc);
+}
+
+static bool has(const struct unwatched_list *list, uint32_t pid)
+{
+	for (size_t i = 0; i < list->cnt; i++)
+		if (list->items[i].pid == pid)
+			return true;
+	return false;
+}
+
+/* A child that was told at the first look is told at the end as well, though it may have ended since. */
+static void keep_children(struct look *look, bool at_end)
+{
+	struct unwatched_list *kept = &look->s->children, *from = at_end ? kept : look->list;
+	struct unwatched_list *to = at_end ? look->list : kept;
+
+	for (size_t i = 0; i < from->cnt; i++)
+		if (from->items[i].reason == UNWATCHED_CHILD && !has(to, from->items[i].pid))
+			look->failed |= unwatched__add(to, &from->items[i]) != 0;
+}
+
+void session__find_unwatched(struct session *s, bool at_end, struct unwatched_list *ret)
+{
+	struct look look = {
+		.s = s,
+		.list = ret,
+		.until_ns = clock__mono_ns() + (at_end ? END_MAX_NS : LOOK_MAX_NS),
+	};
+
+	if (!s->opts->filter.all)
+		look_at_traced(&look);
+	look_at_others(&look);
+	keep_children(&look, at_end);
+	if (look.failed)
+		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+}
+
+void session__tell_unwatched(struct session *s)
+{
+	struct item item = { .kind = ITEM_UNWATCHED };
+	struct unwatched_list *list = calloc(1, sizeof(*list));
+
+	if (!list) {
+		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+		return;
+	}
+	session__find_unwatched(s, false, list);
+	item.data = list;
+	if (!queue__put(s->queue, &item)) {
+		losses__add(&s->losses, LOSS_QUEUE_FULL, 1);
+		unwatched__free(list);
+		free(list);
+	}
+}

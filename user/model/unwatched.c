@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The list, and its sentences: one for each group of equal reason and name. */
+#include "model/unwatched.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+
+#define PIDS_SHOWN 3
+
+#define UNWATCHED_X_WORD(NAME, word) [UNWATCHED_##NAME] = word,
+static const char *const words[] = { UNWATCHED_REASONS(UNWATCHED_X_WORD) };
+#undef UNWATCHED_X_WORD
+
+const char *unwatched__word(enum unwatched_reason reason)
+{
+	return words[reason];
+}
+
+bool unwatched__reason(const char *word, enum unwatched_reason *ret)
+{
+	for (int i = 0; word && i < UNWATCHED_REASON_CNT; i++) {
+		if (strcmp(words[i], word))
+			continue;
+		*ret = i;
+		return true;
+	}
+	return false;
+}
+
+int unwatched__add(struct unwatched_list *list, const struct unwatched *item)
+{
+	struct unwatched *items;
+
+	if (list->cnt >= UNWATCHED_MAX) {
+		list->more_cnt++;
+		return 0;
+	}
+	items = reallocarray(list->items, list->cnt + 1, sizeof(*items));
+	if (!items)
+		return -ENOMEM;
+	list->items = items;
+	items[list->cnt++] = *item;
+	return 0;
+}
+
+void unwatched__drop(struct unwatched_list *list, uint32_t pid)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < list->cnt; i++)
+		if (list->items[i].pid != pid)
+			list->items[cnt++] = list->items[i];
+	list->cnt = cnt;
+}
+
+void unwatched__free(struct unwatched_list *list)
+{
+	free(list->items);
+	*list = (struct unwatched_list){};
+}
+
+/* --- sentences */
+
+static int by_group(const void *a, const void *b)
+{
+	const struct unwatched *x = a, *y = b;
+	int res = (int)x->reason - (int)y->reason;
+
+	if (!res)
+		res = strcmp(x->comm, y->comm);
+	return res ? res : (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static size_t group_size(const struct unwatched *first, size_t left)
+{
+	size_t cnt = 1;
+
+	while (cnt < left && first[cnt].reason == first->reason &&
+	       !strcmp(first[cnt].comm, first->comm))
+		cnt++;
+	return cnt;
+}
+
+/* "bash (pid 7)", "bash (pids 7, 8, 9 and 4 more)" */
+static void add_processes(struct strbuf *sb, const struct unwatched *group, size_t cnt)
+{
+	strbuf__addf(sb, "%s (pid%s ", group->comm, cnt > 1 ? "s" : "");
+	for (size_t i = 0; i < cnt && i < PIDS_SHOWN; i++)
+		strbuf__addf(sb, "%s%u", i ? ", " : "", group[i].pid);
+	if (cnt > PIDS_SHOWN)
+		strbuf__addf(sb, " and %zu more", cnt - PIDS_SHOWN);
+	strbuf__addc(sb, ')');
+}
+
+/* The call that all of them wait in, or NULL. */
+static const char *shared_wait(const struct unwatched *group, size_t cnt)
+{
+	for (size_t i = 1; i < cnt; i++)
+		if (strcmp(group[i].waits_in, group->waits_in))
+			return NULL;
+	return group->waits_in[0] ? group->waits_in : NULL;
+}
+
+static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt)
+{
+	const char *wait = shared_wait(group, cnt), *whose = cnt > 1 ? "their" : "its";
+
+	switch (group->reason) {
+	case UNWATCHED_NO_LOOP:
+		strbuf__adds(sb, "no loop seen");
+		if (wait)
+			strbuf__addf(sb, "; %s main thread waits in %s", whose, wait);
+		break;
+	case UNWATCHED_MAIN_THREAD:
+		strbuf__addf(sb, "the main thread is in no known loop");
+		if (wait)
+			strbuf__addf(sb, "; it waits in %s", wait);
+		break;
+	case UNWATCHED_FEW_TURNS:
+		strbuf__addf(sb, "%s main thread waits in %s, too seldom so far to be a loop",
+			     whose, wait ? wait : "poll");
+		break;
+	case UNWATCHED_CHILD:
+		strbuf__addf(sb, "%s of a traced process; -f traces %s",
+			     cnt > 1 ? "children" : "a child", cnt > 1 ? "them" : "it");
+		break;
+	case UNWATCHED_ZOMBIE:
+		strbuf__adds(sb, "ended, but the parent has not waited for it");
+		break;
+	case UNWATCHED_LOOP_OFF:
+		strbuf__addf(sb, "%s loops are traced only with -l %s", whose, group->loop);
+		break;
+	case UNWATCHED_BITS_32:
+		strbuf__adds(sb, "32-bit, and the probes for such programs are not attached; see "
+				 "`jankbpf doctor`");
+		break;
+	case UNWATCHED_REASON_CNT:
+		break;
+	}
+}
+
+static struct unwatched *sorted(const struct unwatched_list *list)
+{
+	struct unwatched *items = malloc(list->cnt * sizeof(*items));
+
+	if (items) {
+		memcpy(items, list->items, list->cnt * sizeof(*items));
+		qsort(items, list->cnt, sizeof(*items), by_group);
+	}
+	return items;
+}
+
+static size_t count_groups(const struct unwatched *items, size_t cnt)
+{
+	size_t groups = 0;
+
+	for (size_t i = 0; i < cnt; i += group_size(&items[i], cnt - i))
+		groups++;
+	return groups;
+}
+
+int unwatched__each_line(const struct unwatched_list *list, size_t max_lines,
+			 void (*fn)(void *ctx, const char *line), void *ctx)
+{
+	struct unwatched *items = list->cnt ? sorted(list) : NULL;
+	struct strbuf line = STRBUF_INIT;
+	size_t i = 0, lines = 0, groups;
+	bool failed = list->cnt && !items;
+	uint64_t left;
+
+	groups = items ? count_groups(items, list->cnt) : 0;
+	if (groups + (list->more_cnt > 0) > max_lines)
+		groups = max_lines - 1;
+	for (; items && lines < groups; lines++) {
+		size_t cnt = group_size(&items[i], list->cnt - i);
+
+		strbuf__reset(&line);
+		add_processes(&line, &items[i], cnt);
+		strbuf__adds(&line, ": ");
+		add_why(&line, &items[i], cnt);
+		fn(ctx, strbuf__str(&line));
+		i += cnt;
+	}
+	left = list->cnt - i + list->more_cnt;
+	strbuf__reset(&line);
+	strbuf__addf(&line, "and %llu more process%s; --json lists them", (unsigned long long)left,
+		     left == 1 ? "" : "es");
+	if (left && !failed)
+		fn(ctx, strbuf__str(&line));
+	failed |= line.failed;
+	strbuf__free(&line);
+	free(items);
+	return failed ? -ENOMEM : 0;
+}
