@@ -178,7 +178,7 @@ int answers__take_waited(struct block *block, const Jankbpf__Block *from)
 	if (!res)
 		res = take_cgroups(block->preemptors, block->preemptor_cnt, from->preemptors,
 				   from->n_preemptors);
-	return res;
+	return res ? res : take_text(&block->role, from->role);
 }
 
 uint64_t answers__loss(const Jankbpf__Lost *lost, int reason)

@@ -6,6 +6,7 @@
 
 #include "kernel/cgroup_cpu.h"
 #include "kernel/cpuinfo.h"
+#include "kernel/procrole.h"
 
 #define SET_KNOWN(message, field, value)                                                           \
 	((message)->has_##field = !!(value), (message)->field = (value))
@@ -107,6 +108,8 @@ int block_names__fill(struct block *block)
 {
 	int res = set_cgroups(block->preemptors, block->preemptor_cnt);
 
+	if (!res && !block->role)
+		res = procrole__read(block->pid, &block->role);
 	set_cpu(block);
 	set_node(block);
 	if (!res)

@@ -33,6 +33,10 @@ static const char *known(const char *name)
 static void put_who(struct text *t, const struct block *block)
 {
 	text__put_cut(t, STYLE_BOLD, known(block->process), NAME_COLUMNS);
+	if (block->role) {
+		text__put(t, STYLE_NONE, " ");
+		text__put_cut(t, STYLE_NONE, block->role, NAME_COLUMNS);
+	}
 	if (block->tid == block->pid) {
 		text__putf(t, STYLE_NONE, " (pid %" PRIu32 ")", block->pid);
 		return;

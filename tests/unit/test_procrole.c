@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What command lines say of a process of a browser, and how one is read. */
+#include "kernel/procrole.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/apart.h"
+#include "tests/tap.h"
+
+#define PARSE(words) parse(words, sizeof(words) - 1)
+
+static const char *parse(const char *words, size_t len)
+{
+	static char copy[512];
+
+	memcpy(copy, words, len);
+	copy[len] = '\0';
+	return procrole__parse(copy, len);
+}
+
+static void test_parse(void)
+{
+	is_str(PARSE("/usr/lib/chromium/chromium\0--type=renderer\0--lang=en\0"), "renderer",
+	       "Chromium's renderer");
+	is_str(PARSE("chromium --type=gpu-proc"), NULL, "a word that is cut may lack its end");
+	is_str(PARSE("chromium --type=gpu-process --no-sandbox\0"), "gpu-process",
+	       "Chromium joins its words");
+	is_str(PARSE("chrome\0--type=utility\0--utility-sub-type=network.mojom.NetworkService\0"),
+	       "NetworkService", "a utility has its service's name");
+	is_str(PARSE("/usr/lib/firefox/firefox\0-contentproc\0-childID\0001\0{12-34}\0003\0tab\0"),
+	       "tab", "Firefox's content process");
+	is_str(PARSE("firefox\0--profile\0x\0"), NULL, "a browser itself has none");
+	is_str(PARSE("--type=renderer\0x\0"), NULL, "a program's own name is no role");
+	is_str(PARSE("chrome\0--type=\033[31m\0"), NULL, "only a name is one");
+	is_str(PARSE("chrome\0--type=\0"), NULL, "and not an empty one");
+	is_str(PARSE("\0\0\0"), NULL, "empty words");
+	is_str(parse("", 0), NULL, "no words");
+}
+
+static void test_read(void)
+{
+	int ready[2];
+	char *role;
+	pid_t pid;
+
+	if (pipe(ready))
+		abort();
+	pid = fork();
+	if (!pid) {
+		dup2(ready[1], STDOUT_FILENO);
+		execl("/bin/sh", "sh", "-c", "echo; while :; do sleep 1; done", "--type=renderer",
+		      NULL);
+		_exit(1);
+	}
+	if (read(ready[0], &(char){ 0 }, 1) != 1)
+		abort();
+	ok(!procrole__read(pid, &role), "a living process");
+	is_str(role, "renderer", "has its role");
+	free(role);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	ok(!procrole__read(pid, &role) && !role, "one that is gone has none");
+}
+
+int main(void)
+{
+	test_parse();
+	test_read();
+	apart__stop();
+	return tap__done();
+}
