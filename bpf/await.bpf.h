@@ -98,6 +98,13 @@ static __always_inline void await__none(struct jank_await *await)
 	await->fd = -1;
 }
 
+/* Long paths are cut: their begin says where they lie. */
+static __always_inline void await__path(struct jank_await *await, u64 addr)
+{
+	if (bpf_probe_read_user_str(await->path, sizeof(await->path), (void *)addr) > 1)
+		await->got |= JANK_WAITED_PATH;
+}
+
 /* The descriptor that a system call of this class waits for in JANK_STATE_*, as far as its arguments tell; -1: none. */
 static __always_inline s32 await__fd(struct pt_regs *regs, __u32 state, __u32 class)
 {
@@ -110,6 +117,7 @@ static __always_inline s32 await__fd(struct pt_regs *regs, __u32 state, __u32 cl
 	case JANK_CLASS_FD:
 	case JANK_CLASS_IOCTL:
 	case JANK_CLASS_FILE_FD:
+	case JANK_CLASS_PATH_AT:
 		return compat__syscall_arg(regs, 0);
 	}
 	return -1;
@@ -144,6 +152,10 @@ static __noinline int await__ask(struct jank_await *await, struct task_struct *t
 					(void *)compat__syscall_arg(regs, 0)))
 			await->fd = -1;
 		await__timeout(await, compat__syscall_arg(regs, 2), now);
+	} else if (class == JANK_CLASS_PATH) {
+		await__path(await, compat__syscall_arg(regs, 0));
+	} else if (class == JANK_CLASS_PATH_AT) {
+		await__path(await, compat__syscall_arg(regs, 1));
 	} else if (class == JANK_CLASS_SELECT) {
 		await__select(await, regs);
 	} else if (class == JANK_CLASS_POLL) {

@@ -5,6 +5,10 @@
 
 #include "bpf/kernel.bpf.h"
 
+#define S_IFMT	 0170000
+#define S_IFSOCK 0140000
+#define S_IFIFO	 0010000
+
 /*
  * Looks up the file behind a task's descriptor: *ret, NULL where there is none. Returns 0 when the place in the
  * table was read, so that NULL says "closed"; not 0 where there is no such place, or it cannot be read.

@@ -55,12 +55,14 @@
 	X(4, SOCKET)                                                                               \
 	X(5, FD)       /* by the type of the file behind the first argument */                     \
 	X(6, IOCTL)    /* binder's by its command, else as PLAIN */                                \
-	X(7, FILE)     /* names files: disk when uninterruptible, else other */                    \
+	X(7, FILE)     /* disk when uninterruptible, else other */                                 \
 	X(8, POLL_FDS) /* poll, ppoll: blocked as POLL */                                          \
 	X(9, SELECT)   /* select, pselect6: likewise */                                            \
 	X(10, IO_URING)                                                                            \
 	X(11, FILE_FD)	/* as FILE, and the first argument is a descriptor */                      \
-	X(12, SENDFILE) /* as FD; what is read is behind the second argument */
+	X(12, SENDFILE) /* as FD; what is read is behind the second argument */                    \
+	X(13, PATH)	/* as FILE, and the first argument is a path */                            \
+	X(14, PATH_AT)	/* as FILE, of a path below a descriptor: the first two arguments */
 
 /*
  * Kinds of loop, by how the wait is seen. The name is the contract's `loop` where the catalogue knows no
@@ -517,6 +519,8 @@ struct jank_script {
 #define JANK_WAITED_SOCKET  4  /* family to peer_pid */
 #define JANK_WAITED_TIMEOUT 8  /* timeout_ns */
 #define JANK_WAITED_FUTEX   16 /* futex_word, owner */
+#define JANK_WAITED_PATH                                                                           \
+	32 /* name: the path as the call gave it; fd: the folder that it is below, -1: the current one */
 
 #define JANK_WAITED_NAME_SZ 128
 

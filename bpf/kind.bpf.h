@@ -71,6 +71,8 @@ static __always_inline __u32 kind__blocked(struct task_struct *task, unsigned in
 	case JANK_CLASS_SENDFILE:
 		return kind__of_fd(task, compat__syscall_arg(regs, 0), task_state);
 	case JANK_CLASS_FILE:
+	case JANK_CLASS_PATH:
+	case JANK_CLASS_PATH_AT:
 	case JANK_CLASS_FILE_FD:
 		return kind__plain(task_state);
 	case JANK_CLASS_IOCTL:

@@ -10,8 +10,9 @@ struct jank_await {
 	__u64 timeout_ns;
 	__u64 inode; /* the kernel's, of the file whose page is missing; 0: none */
 	__u32 futex_word, owner;
-	__s32 fd;  /* that it waits for, or the first; -1: none */
-	__u32 got; /* JANK_WAITED_* */
+	__s32 fd;			/* that it waits for, or the first; -1: none */
+	__u32 got;			/* JANK_WAITED_* */
+	char path[JANK_WAITED_NAME_SZ]; /* JANK_WAITED_PATH; it ends in a zero byte, cut or not */
 };
 
 /* A stack record with room for its variable parts. */

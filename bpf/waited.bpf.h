@@ -12,10 +12,6 @@
 
 #include <bpf/bpf_endian.h>
 
-#define S_IFMT	 0170000
-#define S_IFSOCK 0140000
-#define S_IFIFO	 0010000
-
 #define FAMILY_UNIX  1
 #define FAMILY_INET  2
 #define FAMILY_INET6 10
@@ -168,7 +164,7 @@ static __noinline int waited__send(const struct jank_rec_stack *span,
 	rec->timeout_ns = await->got & JANK_WAITED_TIMEOUT ? await->timeout_ns : ~0ull;
 	rec->futex_word = await->futex_word;
 	rec->owner = await->owner;
-	rec->hdr.flags = await->got & (JANK_WAITED_TIMEOUT | JANK_WAITED_FUTEX);
+	rec->hdr.flags = await->got & (JANK_WAITED_TIMEOUT | JANK_WAITED_FUTEX | JANK_WAITED_PATH);
 	if (span->syscall >= 0) {
 		rec->hdr.flags |= JANK_WAITED_ARGS;
 		rec->args[0] = compat__syscall_arg(regs, 0);
@@ -176,7 +172,10 @@ static __noinline int waited__send(const struct jank_rec_stack *span,
 		rec->args[2] = compat__syscall_arg(regs, 2);
 		rec->args[3] = compat__syscall_arg(regs, 3);
 	}
-	if (waited__has_types()) {
+	if (await->got & JANK_WAITED_PATH) {
+		rec->fd = await->fd;
+		bpf_probe_read_kernel(rec->name, sizeof(rec->name), await->path);
+	} else if (waited__has_types()) {
 		waited__file(rec, task, await->fd);
 		if (span->state == JANK_STATE_PAGE_FAULT && await->inode)
 			waited__inode(rec, (struct inode *)await->inode);

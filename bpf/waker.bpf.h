@@ -4,14 +4,27 @@
 #define JANK_WAKER_BPF_H
 
 #include "bpf/compat.bpf.h"
+#include "bpf/fd.bpf.h"
 #include "bpf/record.bpf.h"
 
-/* Does the class of system calls send to sockets? */
-static __always_inline bool waker__may_send(s32 nr)
+/* Does a system call of that descriptor go to a socket? */
+static __noinline int waker__is_socket(struct task_struct *task, s32 fd)
+{
+	struct file *file;
+
+	if (fd < 0 || fd__file(task, fd, &file) || !file)
+		return false;
+	return (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) == S_IFSOCK;
+}
+
+/* May the waker's system call send to a socket? A write to a file does not. */
+static __always_inline bool waker__may_send(struct task_struct *waker, struct pt_regs *regs, s32 nr)
 {
 	__u32 class = jank_conf.syscall_class[nr & (JANK_SYSCALL_MAX - 1)];
 
-	return class == JANK_CLASS_SOCKET || class == JANK_CLASS_FD || class == JANK_CLASS_SENDFILE;
+	return class == JANK_CLASS_SOCKET ||
+	       ((class == JANK_CLASS_FD || class == JANK_CLASS_SENDFILE) &&
+		waker__is_socket(waker, compat__syscall_arg(regs, 0)));
 }
 
 /*
@@ -31,7 +44,7 @@ static __always_inline void waker__note(void *ctx, struct jank_rec_stack *rec, v
 	if (nr < 0 && !kthread)
 		return;
 	if (!compat__on_task_stack(ctx, waker, spill)) {
-		if (nr < 0 || !waker__may_send(nr) ||
+		if (nr < 0 || !waker__may_send(waker, regs, nr) ||
 		    (waiter_state != JANK_STATE_SOCKET && waiter_state != JANK_STATE_POLL))
 			return;
 		flags |= JANK_STACK_WAKER_SOFTIRQ;

@@ -51,6 +51,29 @@ static void test_too_short(void)
 	done(loops, d);
 }
 
+/* A timer's interrupt on top of a thread that may be sending: whoever runs then has nothing to do with it. */
+static void test_timer(void)
+{
+	for (int after = 0; after < 2; after++) {
+		struct loops *loops = fresh();
+		struct fixture_stack span = wait_of_main(BEGIN, NS, 21);
+		struct jank_rec_waited waited = fixture__waited(MAIN, START, BEGIN, 0);
+		struct dispatch *d;
+
+		span.rec.state = JANK_STATE_POLL;
+		span.rec.hdr.flags |= JANK_STACK_WAKER_SOFTIRQ;
+		waited.hdr.flags = JANK_WAITED_TIMEOUT;
+		waited.timeout_ns = after ? 2 * NS : NS;
+		feed(loops, &waited);
+		feed(loops, &span);
+		d = block(loops);
+		is_int(d->evidence.samples[0].has_waker, after,
+		       after ? "a wait that ended before its time has a waker"
+			     : "one that timed out has none");
+		done(loops, d);
+	}
+}
+
 static unsigned links_of(uint32_t state, uint32_t waker, const char *comm)
 {
 	struct loops *loops = fresh();
@@ -154,6 +177,7 @@ int main(void)
 {
 	test_pick();
 	test_too_short();
+	test_timer();
 	test_whose_fault();
 	test_softirq();
 	test_connecting();

@@ -126,11 +126,34 @@ static void test_live(void)
 	mountinfo__free(&here);
 }
 
+static void test_of_path(void)
+{
+	static const struct {
+		const char *path, *type;
+	} cases[] = {
+		{ "/", "ext4" },
+		{ "/etc/x", "ext4" },
+		{ "/home/me/x", "nfs4" },
+		{ "/homes/x", "ext4" },
+		{ "/home", "nfs4" },
+		{ "/tmp dir\\x/y", "tmpfs" },
+		{ "/cut/x", "fuse.sshfs" },
+		{ "relative/x", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct mount *mount = mountinfo__of_path(&mi, cases[i].path);
+
+		is_str(mount ? mount->type : NULL, cases[i].type, "%s", cases[i].path);
+	}
+}
+
 int main(void)
 {
 	scratch__init();
 	test_parse();
 	test_devices();
+	test_of_path();
 	test_bad();
 	test_live();
 	mountinfo__free(&mi);

@@ -129,6 +129,71 @@ static void test_several(void)
 	SENTENCE_CHECK(cases);
 }
 
+/* The time is that of the call which the sentence names. */
+static void test_part_of_it(void)
+{
+	static const struct sentence_case cases[] = {
+		{ "two calls of one kind",
+		  "main thread waited 89.0 ms for the disk, 70.0 ms of it in read ← load",
+		  .seen = { SPAN(DISK, 70, "read", "k:x", "c:read", "load"),
+			    SPAN(DISK, 19, "write", "k:x", "c:write", "save") } },
+		{ "one call from two functions",
+		  "main thread waited 100 ms for the disk, 60.0 ms of it in read ← load",
+		  .seen = { SPAN(DISK, 60, "read", "k:x", "c:read", "load"),
+			    SPAN(DISK, 40, "read", "k:x", "c:read", "save") } },
+		{ "the rest is a trifle", "main thread waited 100 ms for the disk in read ← load",
+		  .seen = { SPAN(DISK, 92, "read", "k:x", "c:read", "load"),
+			    SPAN(DISK, 8, "write", "k:x", "c:write", "save") } },
+	};
+	struct block *block =
+		verdict__off_cpu(JANK_STATE_DISK, 50 * MS, "openat", STACK("c:open", "load"));
+
+	SENTENCE_CHECK(cases);
+	block->state_ns[JANK_STATE_DISK] = 180 * MS;
+	sentence__says(block,
+		       "main thread waited 180 ms for the disk, 50.0 ms of it in openat ← load",
+		       "many waits that are too short to be seen");
+}
+
+/* Of waits that were repeated, each has the timeout. */
+static void test_timeouts(void)
+{
+	struct block *block =
+		verdict__off_cpu(JANK_STATE_POLL, 90 * MS, "poll", STACK("c:poll", "ask"));
+
+	verdict__waited(block, JANK_WAITED_TIMEOUT)->raw.timeout_ns = 90 * MS;
+	verdict__sample(block, JANK_STATE_POLL, 90 * MS, "poll", STACK("c:poll", "ask"));
+	verdict__waited(block, JANK_WAITED_TIMEOUT)->raw.timeout_ns = 90 * MS;
+	sentence__says(block,
+		       "main thread waited 180 ms for events that did not come in poll ← ask, more "
+		       "than once until a timeout of 90.0 ms",
+		       "a timeout, twice");
+}
+
+static void test_paths(void)
+{
+	struct block *block = verdict__off_cpu(JANK_STATE_OTHER, 100 * MS, "openat",
+					       STACK("k:fifo_open", "c:open", "join"));
+	struct waited *waited = verdict__waited(block, JANK_WAITED_PATH);
+
+	waited->path = strdup("/run/pipe");
+	waited->device = strdup("tmpfs");
+	sentence__says(block,
+		       "main thread waited 100 ms for the other end of a FIFO /run/pipe on tmpfs "
+		       "in openat ← join",
+		       "a FIFO");
+	block = verdict__off_cpu(JANK_STATE_DISK, 100 * MS, "newfstatat",
+				 STACK("k:request_wait_answer", "c:stat", "look"));
+	waited = verdict__waited(block, JANK_WAITED_PATH);
+	waited->path = strdup("/mnt/a");
+	waited->device = strdup("fuse.sshfs me@there:/");
+	sentence__says(
+		block,
+		"main thread waited 100 ms for a file system that a program serves (FUSE) in "
+		"newfstatat ← look (/mnt/a on fuse.sshfs me@there:/)",
+		"FUSE is not the disk");
+}
+
 static void test_hang(void)
 {
 	struct block *block = verdict__off_cpu(JANK_STATE_FUTEX, 5200 * MS, "futex",
@@ -180,6 +245,9 @@ int main(void)
 	test_poll_of_sockets();
 	test_child();
 	test_several();
+	test_part_of_it();
+	test_timeouts();
+	test_paths();
 	test_hang();
 	test_hostile();
 	return tap__done();

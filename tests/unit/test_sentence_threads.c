@@ -171,6 +171,29 @@ static void test_several_threads(void)
 		       "three threads");
 }
 
+static void test_many_threads(void)
+{
+	struct block *block = on_futex(STACK("c:pthread_mutex_lock", "a"));
+
+	for (uint32_t tid = 12; tid < 16; tid++)
+		verdict__link(block, LINK_HELD, verdict__task(10, tid, "B"), JANK_STATE_FUTEX,
+			      "futex", STACK("c:pthread_mutex_lock", "b"));
+	sentence__says(block,
+		       "main thread waited 150 ms in pthread_mutex_lock ← a for a mutex held by "
+		       "thread 'B' (tid 12), which waited in pthread_mutex_lock ← b for a mutex "
+		       "held by thread 'B' (tid 13), which waited for a mutex in "
+		       "pthread_mutex_lock ← b, and so on (2 more)",
+		       "the sentence has two links of a chain");
+
+	block = on_futex(STACK("c:pthread_mutex_lock", "a"));
+	verdict__link(block, LINK_HELD, verdict__task(10, 12, "B"), JANK_STATE_RUNNING, "write",
+		      STACK("k:copy_page"));
+	sentence__says(block,
+		       "main thread waited 150 ms in pthread_mutex_lock ← a for a mutex held by "
+		       "thread 'B' (tid 12), which was busy in the kernel, for write",
+		       "no arrow without a place behind it");
+}
+
 static void test_inversion(void)
 {
 	struct block *block = on_futex(STACK("c:pthread_mutex_lock", "a"));
@@ -269,6 +292,7 @@ int main(void)
 	test_by_nobody();
 	test_end_of_wait();
 	test_several_threads();
+	test_many_threads();
 	test_inversion();
 	test_other_process();
 	test_ended_process();

@@ -132,6 +132,40 @@ static void test_reaches_start(void)
 	}
 }
 
+static void test_dispatcher(void)
+{
+	struct frame wait[] = { LIB("epoll_wait"), APP("loop"), APP(NULL), APP("main"),
+				LIB("_start") };
+	struct frame frames[] = { KERNEL("x"), LIB("read"), APP(NULL),	 APP("loop"),  APP(NULL),
+				  APP("loop"), APP(NULL),   APP("main"), LIB("_start") };
+	struct frame only[] = { LIB("read"), APP("main"), LIB("_start") };
+	struct frame managed[] = {
+		LIB("read"),
+		APP("main"),
+		{ .function = "run", .module = "a.py", .app = true, .language = "python" },
+		APP("main")
+	};
+	struct stack idle = STACK(wait), stack = STACK(frames), bare = STACK(only),
+		     python = STACK(managed);
+
+	wait[2].address = 0x20;
+	frames[2].address = 0x10;
+	frames[4].address = 0x30; /* the handler calls a loop of its own */
+	frames[6].address = 0x20;
+	is_str(stack__app_frame(&stack)->function, "loop", "a name is preferred");
+	stack__mark_dispatcher(&stack, &idle);
+	ok(frames[5].dispatcher && frames[8].dispatcher && !frames[4].dispatcher &&
+		   !frames[3].dispatcher,
+	   "what is shared with the wait, from the outermost frame inward");
+	frames[3].function = NULL;
+	ok(stack__app_frame(&stack) == &frames[2],
+	   "a handler without a name is preferred to a dispatcher with one");
+	stack__mark_dispatcher(&bare, &idle);
+	is_str(stack__app_frame(&bare)->function, "main", "the dispatcher, where nothing else is");
+	stack__mark_dispatcher(&python, &idle);
+	ok(managed[3].dispatcher && !managed[1].dispatcher, "a managed frame ends it");
+}
+
 int main(void)
 {
 	test_trim_probe();
@@ -141,5 +175,6 @@ int main(void)
 	test_trim_stray();
 	test_app_frame();
 	test_reaches_start();
+	test_dispatcher();
 	return tap__done();
 }

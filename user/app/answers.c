@@ -11,6 +11,9 @@
 #include "app/answers_parts.h"
 #include "intake/journal.h"
 #include "model/loss.h"
+#include "model/sample.h"
+
+#define IDLE_PLACE_MAX 512 /* addresses: more are found nowhere */
 
 struct key {
 	uint64_t a, b, kind;
@@ -285,6 +288,14 @@ int answers__message(void *answers, struct block *block)
 	return answers__take_message(block->message, (const Jankbpf__JournalAnswers *)message);
 }
 
+static int take_idle_place(struct block *block, const Jankbpf__JournalAnswers *message)
+{
+	if (block->idle_place.user_cnt || message->n_idle_place > IDLE_PLACE_MAX)
+		return 0;
+	block->idle_place.user_cnt = message->n_idle_place;
+	return stack__set_addresses(&block->idle_place, message->idle_place);
+}
+
 int answers__waited(void *answers, struct block *block)
 {
 	const Jankbpf__JournalAnswers *message =
@@ -293,6 +304,8 @@ int answers__waited(void *answers, struct block *block)
 		(const Jankbpf__JournalLosses *)of_block(answers, block, JOURNAL_LOSSES);
 	int res = message && message->block ? answers__take_waited(block, message->block) : 0;
 
+	if (!res && message)
+		res = take_idle_place(block, message);
 	return res || !losses || !losses->lost ? res : answers__take_losses(block, losses->lost);
 }
 

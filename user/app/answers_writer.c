@@ -237,6 +237,8 @@ int answers_writer__block(struct answers_writer *w, const struct block *block)
 		answers.n_events = set_events(block->message, events);
 		answers.events = events;
 	}
+	answers.idle_place = block->idle_place.addresses;
+	answers.n_idle_place = block->idle_place.user_cnt;
 	return journal_writer__message(w->jw, JOURNAL_ANSWERS, &answers.base);
 }
 

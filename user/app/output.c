@@ -227,6 +227,12 @@ static void name_others(struct output *out, struct block *block, const struct li
 					      stack));
 }
 
+static void name_sample(struct output *out, struct block *block, struct stack *stack)
+{
+	name_own(out, block, stack);
+	stack__mark_dispatcher(stack, &block->idle_place);
+}
+
 static uint64_t cut_cnt(const struct output *out)
 {
 	return out->namer.cut_cnt ? out->namer.cut_cnt(out->namer.ctx) : 0;
@@ -236,8 +242,10 @@ static void name_stacks(struct output *out, struct block *block)
 {
 	uint64_t before = cut_cnt(out);
 
+	if (block->idle_place.user_cnt)
+		name_own(out, block, &block->idle_place);
 	for (size_t i = 0; i < block->sample_cnt; i++)
-		name_own(out, block, &block->samples[i].stack);
+		name_sample(out, block, &block->samples[i].stack);
 	for (size_t i = 0; i < block->chain_cnt; i++) {
 		name_others(out, block, &block->chain[i], &block->chain[i].stack);
 		name_others(out, block, &block->chain[i], &block->chain[i].wake_stack);

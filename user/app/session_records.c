@@ -128,7 +128,6 @@ static void note_wait(struct session *s, const struct jank_rec_wait *rec)
 	const char *exe = traced && traced->process ? traced->process->exe : NULL;
 	struct wait_note *note = wait_note__new(rec, exe, copy);
 
-	free(copy);
 	if (!note) {
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 		return;

@@ -12,7 +12,8 @@
 
 #include "app/answers_writer.h"
 #include "app/block_names.h"
-#include "app/jit_hint.h"
+#include "app/idle_places.h"
+#include "app/name_hint.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -28,7 +29,8 @@ struct sinker {
 	struct sinker_opts opts;
 	_Atomic uint64_t hurry_ns; /* from then on; 0: the run goes on */
 	pthread_t thread;
-	struct jit_hint jit_hint;
+	struct idle_places *places;
+	struct name_hint name_hint;
 	uint64_t block_cnt;
 	bool leases_told, unwatched_told;
 	bool closed; /* stdout has no reader any more */
@@ -120,12 +122,12 @@ static void on_block(struct sinker *sinker, struct item *item)
 	meet(sinker, block->pid, block->tid);
 
 	if (wants(sinker, block)) {
-		if (block_names__fill(block)) {
+		if (block_names__fill(block) || idle_places__fill(sinker->places, block)) {
 			losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 			block__add_loss(block, LOSS_NO_MEMORY, 1);
 		}
 		note(sinker, output__block(sinker->opts.output, block));
-		jit_hint__look(&sinker->jit_hint, block);
+		name_hint__look(&sinker->name_hint, block);
 		meet_chain(sinker, block);
 		sinker->block_cnt += block->type == BLOCK_JANK;
 		if (is_full(sinker))
@@ -143,6 +145,8 @@ static void note_loop(struct sinker *sinker, const struct wait_note *note)
 	struct whose *whose = sinker->opts.whose;
 
 	meet(sinker, rec->hdr.tgid, rec->hdr.tid);
+	if (idle_places__note(sinker->places, note))
+		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 	if (whose__note(whose, note))
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 	else if (sinker->opts.eager)
@@ -379,6 +383,7 @@ static void *run(void *arg)
 		case ITEM_PROCESS_GONE:
 			output__gone(sinker->opts.output, item.pid);
 			whose__gone(sinker->opts.whose, item.pid);
+			idle_places__gone(sinker->places, item.pid);
 			parks__gone(sinker->opts.parks, item.pid);
 			callers__gone(sinker->opts.callers, item.pid);
 			scripts__gone(sinker->opts.scripts, item.pid);
@@ -398,8 +403,14 @@ int sinker__start(const struct sinker_opts *opts, struct sinker **ret, struct er
 	if (!sinker)
 		return err__set(err, ENOMEM, "out of memory");
 	sinker->opts = *opts;
+	sinker->places = idle_places__new(opts->symbolizer);
+	if (!sinker->places) {
+		free(sinker);
+		return err__set(err, ENOMEM, "out of memory");
+	}
 	res = thread__start(&sinker->thread, "jankbpf-sink", run, sinker);
 	if (res) {
+		idle_places__free(sinker->places);
 		free(sinker);
 		return err__set(err, -res, "cannot start a thread: %s", strerror(-res));
 	}
@@ -430,7 +441,8 @@ bool sinker__finish(struct sinker *sinker, uint64_t patience_ns)
 	sinker->ending = true;
 	if (!join(sinker, patience_ns))
 		return false;
-	jit_hint__free(&sinker->jit_hint);
+	name_hint__free(&sinker->name_hint);
+	idle_places__free(sinker->places);
 	free(sinker);
 	return true;
 }

@@ -72,7 +72,7 @@ static uint64_t first_argument(const struct jank_rec_copy *copy)
 }
 
 struct wait_note *wait_note__new(const struct jank_rec_wait *rec, const char *exe,
-				 const struct jank_rec_copy *copy)
+				 struct jank_rec_copy *copy)
 {
 	const uint8_t *stack = (const uint8_t *)(copy + 1);
 	size_t len = copy ? copy->copy_sz : 0;
@@ -81,6 +81,10 @@ struct wait_note *wait_note__new(const struct jank_rec_wait *rec, const char *ex
 	note = note_of(rec, exe, copy ? stack : NULL, len < STACK_READ ? len : STACK_READ);
 	if (note && copy)
 		note->arg0 = first_argument(copy);
+	if (note && (rec->loop != JANK_LOOP_PARK || rec->turn_cnt))
+		note->copy = copy;
+	else
+		free(copy);
 	return note;
 }
 
@@ -99,13 +103,17 @@ void wait_note__free(struct wait_note *note)
 {
 	if (!note)
 		return;
+	free(note->copy);
 	free(note->exe);
 	free(note);
 }
 
 size_t wait_note__bytes(const struct wait_note *note)
 {
-	return sizeof(*note) + note->cnt * (sizeof(*note->words) + sizeof(*note->offsets));
+	size_t copy_sz = note->copy ? sizeof(*note->copy) + note->copy->copy_sz : 0;
+
+	return sizeof(*note) + copy_sz +
+	       note->cnt * (sizeof(*note->words) + sizeof(*note->offsets));
 }
 
 /* --- copies on their way */

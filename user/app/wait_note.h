@@ -13,16 +13,18 @@
 
 struct wait_note {
 	struct jank_rec_wait rec;
-	char *exe;	   /* the process's program, or NULL */
+	struct jank_rec_copy *
+		copy; /* of the stack, with its bytes behind it, owned; NULL: none, or a question */
+	char *exe;    /* the process's program, or NULL */
 	uint64_t arg0;	   /* of a question: the wait's first argument */
 	uint16_t *offsets; /* of each word, from the stack pointer; NULL: not known */
 	size_t cnt;
 	uint64_t words[]; /* what the stack holds that may be an address of code, from its top on */
 };
 
-/* exe, copy: may be NULL; without a copy there are no words. NULL: out of memory. */
+/* exe, copy: may be NULL; without a copy there are no words. The copy becomes the note's. NULL: out of memory, it is freed. */
 struct wait_note *wait_note__new(const struct jank_rec_wait *rec, const char *exe,
-				 const struct jank_rec_copy *copy);
+				 struct jank_rec_copy *copy);
 
 /* The same of a thread that waits now, by its process's memory (apart.h). */
 struct wait_note *wait_note__of_memory(const struct jank_rec_wait *rec, const char *exe);

@@ -196,6 +196,38 @@ static int name_what_is_open(const struct naming *n)
 	return res;
 }
 
+/*
+ * A path as the call gave it, below the thread's current folder or the descriptor's. Its file is not looked at: whoever serves it may be
+ * what the thread waits for. The device is that of the mount, by the path's text.
+ */
+static int name_path(const struct naming *n)
+{
+	const struct jank_rec_waited *raw = &n->waited->raw;
+	struct strbuf sb = STRBUF_INIT, device = STRBUF_INIT;
+	char link[64], folder[PATH_MAX];
+	const struct mount *mount;
+	ssize_t len;
+	int res;
+
+	if (raw->name[0] != '/') {
+		if (raw->fd >= 0)
+			snprintf(link, sizeof(link), PROC "/%u/fd/%d", n->tid, raw->fd);
+		else
+			snprintf(link, sizeof(link), PROC "/%u/cwd", n->tid);
+		len = readlink(link, folder, sizeof(folder));
+		if (len > 0)
+			strbuf__add(&sb, folder, len);
+		if (len > 1)
+			strbuf__addc(&sb, '/');
+	}
+	strbuf__adds(&sb, raw->name);
+	mount = sb.failed ? NULL : mountinfo__of_path(n->mounts, strbuf__str(&sb));
+	if (mount)
+		devname__add(&device, SYS, n->mounts, mount->dev);
+	res = keep(&sb, &n->waited->path);
+	return keep(&device, &n->waited->device) || res ? -ENOMEM : 0;
+}
+
 /* A process stands for all of its threads: which of them answers is not known. */
 static bool set_task(struct other_task *ret, uint32_t pid, uint32_t tid)
 {
@@ -274,6 +306,8 @@ int waited_names__fill(struct waited *waited, uint32_t pid, uint32_t tid)
 	int res = 0;
 
 	n.mounts = mounts_of(pid, &n.view);
+	if (flags & JANK_WAITED_PATH)
+		res = name_path(&n);
 	if (flags & JANK_WAITED_FILE)
 		res = name_what_is_open(&n);
 	if (!res && flags & JANK_WAITED_SOCKET)

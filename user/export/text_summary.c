@@ -2,6 +2,7 @@
 /* The summary for people: the blocks with their denominators, what was lost, what it cost. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "export/text.h"
@@ -31,12 +32,23 @@ static void put_figure(struct text *t, double value, const char *unit)
 	text__putf(t, STYLE_DIM, value < 9.95 ? " (%.2g%s" : " (%.0f%s", value, unit);
 }
 
+/* Where blocks were lost, those that are left say nothing of the rate. */
+static bool lost_blocks(const struct summary *summary)
+{
+	for (size_t i = 0; i < summary->lost_cnt; i++)
+		if (!strcmp(summary->lost[i].reason, "ring_full") ||
+		    !strcmp(summary->lost[i].reason, "queue_full"))
+			return true;
+	return false;
+}
+
 /* "(34 per million)", or in percent where they are many. */
-static void put_rate(struct text *t, uint64_t blocks, uint64_t dispatches)
+static void put_rate(struct text *t, const struct summary *summary, uint64_t blocks,
+		     uint64_t dispatches)
 {
 	double rate = dispatches ? (double)blocks / (double)dispatches : 0;
 
-	if (!blocks || !dispatches)
+	if (!blocks || !dispatches || lost_blocks(summary))
 		return;
 	if (rate >= 0.001)
 		put_figure(t, rate * 100, "%");
@@ -59,7 +71,7 @@ static void put_totals(struct text *t, const struct summary *summary)
 		   summary->dispatch_cnt == 1 ? "" : "es");
 	text__put_count(t, summary->block_cnt ? STYLE_JANK : STYLE_GOOD, summary->block_cnt,
 			"block");
-	put_rate(t, summary->block_cnt, summary->dispatch_cnt);
+	put_rate(t, summary, summary->block_cnt, summary->dispatch_cnt);
 	if (summary->hang_cnt) {
 		text__put(t, STYLE_NONE, " · ");
 		text__put_count(t, STYLE_HANG, summary->hang_cnt, "hang");
@@ -163,14 +175,14 @@ static void put_starts(struct text *t, const struct durations *starts)
 	put_figures(t, starts);
 }
 
-static void put_loop(struct text *t, const struct loop_hist *loop)
+static void put_loop(struct text *t, const struct summary *summary, const struct loop_hist *loop)
 {
 	text__putf(t, STYLE_NONE, INDENT "%s ", hist__loop(loop));
 	text__put_cut(t, STYLE_BOLD, loop->process ? loop->process : "?", NAME_COLUMNS);
 	text__putf(t, STYLE_NONE, " (pid %" PRIu32 "): %s dispatch%s, ", loop->pid,
 		   text__grouped(loop->dispatch_cnt).str, loop->dispatch_cnt == 1 ? "" : "es");
 	text__put_count(t, loop->block_cnt ? STYLE_JANK : STYLE_NONE, loop->block_cnt, "block");
-	put_rate(t, loop->block_cnt, loop->dispatch_cnt);
+	put_rate(t, summary, loop->block_cnt, loop->dispatch_cnt);
 	text__nl(t);
 	put_hist(t, &loop->durations);
 	put_starts(t, &loop->starts);
@@ -203,5 +215,5 @@ void text__add_summary(struct text *t, const struct summary *summary)
 	unwatched__each_line(&summary->unwatched, UNWATCHED_LINES, put_unwatched, t);
 	put_cost(t, summary);
 	for (size_t i = 0; i < summary->loop_cnt; i++)
-		put_loop(t, &summary->loops[i]);
+		put_loop(t, summary, &summary->loops[i]);
 }

@@ -123,6 +123,29 @@ const struct mount *mountinfo__next_of(const struct mountinfo *mi, dev_t dev,
 	return NULL;
 }
 
+static bool lies_below(const char *path, const char *point)
+{
+	size_t len = strlen(point);
+
+	if (len == 1)
+		return *path == '/';
+	return !strncmp(path, point, len) && (!path[len] || path[len] == '/');
+}
+
+const struct mount *mountinfo__of_path(const struct mountinfo *mi, const char *path)
+{
+	const struct mount *ret = NULL;
+
+	for (size_t i = 0; i < mi->cnt; i++) {
+		const struct mount *mount = &mi->mounts[i];
+
+		if (lies_below(path, mount->point) &&
+		    (!ret || strlen(mount->point) >= strlen(ret->point)))
+			ret = mount;
+	}
+	return ret;
+}
+
 bool mount__is_remote(const struct mount *mount)
 {
 	static const char *const begins[] = { "nfs", "cifs", "smb", "fuse",

@@ -32,6 +32,9 @@ const struct mount *mountinfo__by_id(const struct mountinfo *mi, int id); /* or 
 const struct mount *mountinfo__next_of(const struct mountinfo *mi, dev_t dev,
 				       const struct mount *after);
 
+/* The mount that an absolute path lies on, by its text alone; of several at one point the last. Or NULL. */
+const struct mount *mountinfo__of_path(const struct mountinfo *mi, const char *path);
+
 /* Whether somebody else's machine or program answers for its files, and may take its time. */
 bool mount__is_remote(const struct mount *mount);
 

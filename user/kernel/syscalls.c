@@ -31,11 +31,13 @@ static const char *const classes[] = {
 	[JANK_CLASS_IOCTL] = "ioctl",
 	[JANK_CLASS_FILE_FD] = "fsync fdatasync syncfs sync_file_range fallocate ftruncate "
 			       "ftruncate64 copy_file_range getdents64 flock fcntl fcntl64",
-	[JANK_CLASS_FILE] =
-		"sync sync_file_range2 msync truncate truncate64 openat openat2 open creat "
-		"stat stat64 lstat lstat64 newfstatat fstatat64 statx "
-		"rename renameat renameat2 unlink unlinkat mkdir mkdirat rmdir "
-		"link linkat symlink symlinkat access faccessat faccessat2 close execve",
+	[JANK_CLASS_FILE] = "sync sync_file_range2 msync close symlink symlinkat",
+	[JANK_CLASS_PATH] = "truncate truncate64 open creat stat stat64 lstat lstat64 statfs "
+			    "readlink rename unlink mkdir rmdir link access chdir chmod chown "
+			    "lchown utimes execve",
+	[JANK_CLASS_PATH_AT] = "openat openat2 newfstatat fstatat64 statx readlinkat renameat "
+			       "renameat2 unlinkat mkdirat linkat faccessat faccessat2 fchmodat "
+			       "fchownat utimensat name_to_handle_at execveat",
 };
 
 /* In the order of jank_conf.epoll_nr. */

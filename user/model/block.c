@@ -37,6 +37,7 @@ void block__free(struct block *block)
 	free(block->pod);
 	free(block->unit);
 	free(block->role);
+	stack__free(&block->idle_place);
 	free(block->id);
 	message__free(block->message);
 	free(block);
@@ -74,6 +75,7 @@ size_t block__bytes(const struct block *block)
 	size_t sum = sizeof(*block) + block->preemptor_cnt * sizeof(*block->preemptors) +
 		     message__bytes(block->message);
 
+	sum += stack__bytes(&block->idle_place);
 	for (size_t i = 0; i < block->sample_cnt; i++)
 		sum += sample__bytes(&block->samples[i]);
 	for (size_t i = 0; i < block->chain_cnt; i++)

@@ -36,6 +36,7 @@ struct frame {
 	const char *language; /* of managed code: "python", "javascript", "java" …; static */
 	bool kernel;
 	bool inlined;
+	bool dispatcher; /* shared with the callers of the loop's wait (stack__mark_dispatcher) */
 	bool app; /* of the target's own code: not kernel, vdso, libc, libstdc++, ld.so or their kin */
 };
 
@@ -211,6 +212,7 @@ struct block {
 	bool over_hang;	    /* longer than --hang, reported before or not */
 	bool ended_by_exit;
 	uint32_t end;		 /* JANK_END_* */
+	struct stack idle_place; /* the callers of its loop's wait; empty: not known */
 	struct message *message; /* what was handled; NULL: not known */
 	uint32_t dropped_frames;
 	struct missed_frames frames;

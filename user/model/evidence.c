@@ -8,6 +8,7 @@
 
 #include "model/sample.h"
 #include "model/thin.h"
+#include "model/what.h"
 
 /*
  * Of one dispatch, then it is thinned: 2,048 samples are 20 s at 99 Hz. A frame of the deepest stacks takes 8 bytes here,
@@ -202,6 +203,18 @@ static int make_room(struct evidence *evidence)
 	return 0;
 }
 
+/*
+ * A timer's interrupt comes on top of whoever runs; the probe takes that one for a sender if its system call may send. Who
+ * wakes from outside of an interrupt is a real waker, however close to the timeout.
+ */
+static void drop_bystander(struct sample *sample)
+{
+	const struct jank_rec_waited *raw = sample->waited ? &sample->waited->raw : NULL;
+
+	if (sample->waker_softirq && waited__timed_out(raw, sample->ns - sample->runnable_ns))
+		sample->has_waker = sample->waker_softirq = false;
+}
+
 int evidence__add_stack(struct evidence *evidence, const struct stack_event *event,
 			struct losses *losses)
 {
@@ -222,6 +235,7 @@ int evidence__add_stack(struct evidence *evidence, const struct stack_event *eve
 		return res;
 	}
 	evidence->samples[evidence->sample_cnt].waited = waited;
+	drop_bystander(&evidence->samples[evidence->sample_cnt]);
 	evidence->bytes += payload(&evidence->samples[evidence->sample_cnt++]);
 	if (evidence->sample_cnt > SAMPLE_MAX ||
 	    (evidence->bytes > BYTES_MAX && evidence__is_thinnable(evidence)))

@@ -8,6 +8,7 @@
 #include "model/words.h"
 
 #define NEARLY_ALL 0.9
+#define LINKS_TOLD 2 /* all of them are below the sentence, and in `chain` */
 
 static bool is(const char *what, const char *word)
 {
@@ -102,7 +103,7 @@ static void add_running(struct strbuf *sb, const struct block *block, const stru
 	else
 		strbuf__adds(sb, kernel ? " was busy in the kernel" : " was busy on the CPU");
 	if (kernel && link->syscall_name)
-		strbuf__addf(sb, ", for %s ←", link->syscall_name);
+		strbuf__addf(sb, ", for %s%s", link->syscall_name, frame ? " ←" : "");
 	else if (frame)
 		strbuf__adds(sb, " in");
 	if (frame) {
@@ -159,11 +160,12 @@ static void add_end(struct strbuf *sb, const struct block *block, const struct l
 void sentence__add_chain(struct strbuf *sb, const struct block *block, size_t from,
 			 const struct moment *waiting, const char *what)
 {
+	size_t end = block->chain_cnt - from > LINKS_TOLD ? from + LINKS_TOLD : block->chain_cnt;
 	struct moment moment = *waiting;
 
-	for (size_t i = from; i < block->chain_cnt; i++) {
+	for (size_t i = from; i < end; i++) {
 		const struct link *link = &block->chain[i];
-		bool goes_on = i + 1 < block->chain_cnt;
+		bool goes_on = i + 1 < end;
 
 		if (!is_peer(block, &moment, &link->task)) {
 			strbuf__adds(sb, joint(link, moment.state, what));
@@ -177,6 +179,8 @@ void sentence__add_chain(struct strbuf *sb, const struct block *block, size_t fr
 		add_which(sb, link);
 		add_deed(sb, block, link, &moment, what, goes_on);
 	}
+	if (end < block->chain_cnt)
+		strbuf__addf(sb, ", and so on (%zu more)", block->chain_cnt - end);
 }
 
 /* Storage, timers and interrupts wake without being waited for. */

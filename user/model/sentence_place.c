@@ -37,8 +37,14 @@ void sentence__add_place(struct strbuf *sb, const struct block *block, const str
 
 void clause__add_frame(struct clause *c, const struct frame *frame)
 {
-	if (worst__is_many(c->proof, c->nr, frame))
-		words__add_nameless(c->sb, frame);
-	else
-		words__add_place(c->sb, c->block, frame);
+	const struct frame *shared = NULL;
+
+	if (worst__is_many(c->proof, c->nr, frame)) {
+		shared = worst__shared_place(c->proof, c->nr);
+		if (!shared) {
+			words__add_nameless(c->sb, frame);
+			return;
+		}
+	}
+	words__add_place(c->sb, c->block, shared ? shared : frame);
 }

@@ -17,10 +17,49 @@ static bool is(const char *what, const char *word)
 	return what && !strcmp(what, word);
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
 bool sentence__is_spent(const char *what)
 {
 	return is(what, "gc") || is(what, "reclaim") || is(what, "compaction") ||
 	       is(what, "memory_limit") || is(what, "frozen");
+}
+
+#define NEARLY_ALL 0.9
+
+/* Is it a span of the part in that call, from that application function (NULL: from any)? */
+static bool is_span_in(const struct clause *c, size_t i, const struct moment *m,
+		       const struct frame *frame)
+{
+	const struct sample *sample = &c->block->samples[i];
+	const struct frame *other = frame ? stack__app_frame(&sample->stack) : NULL;
+
+	if (!proof__weight(c->proof, i, c->nr) || sample->state != m->state ||
+	    !same_text(sample->syscall_name, m->syscall))
+		return false;
+	return !frame || (other && same_text(frame->function, other->function) &&
+			  same_text(frame->module, other->module));
+}
+
+/*
+ * ", 301 ms of it": where the call that is named next has not nearly all of the clause's time. Waits too short to be sent as spans
+ * are in that time, but in no call.
+ */
+static void add_part_of_it(struct clause *c, const struct moment *m, const struct frame *frame)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < c->block->sample_cnt; i++)
+		if (is_span_in(c, i, m, frame))
+			ns += c->block->samples[i].ns - c->block->samples[i].runnable_ns;
+	if (!ns || (double)ns >= NEARLY_ALL * (double)c->ns)
+		return;
+	strbuf__adds(c->sb, ", ");
+	clock__add_duration(c->sb, ns);
+	strbuf__adds(c->sb, " of it");
 }
 
 /* Where the part's time was spent, if there is one place that has enough of it. */
@@ -32,6 +71,8 @@ static void add_place(struct clause *c, const struct moment *m)
 		frame = c->part->frame;
 	if (frame && !worst__stands(c->proof, c->nr, frame))
 		frame = NULL;
+	if (m->syscall || frame)
+		add_part_of_it(c, m, frame);
 	if (sentence__add_call(c->sb, m, frame))
 		clause__add_frame(c, frame);
 }
@@ -121,7 +162,8 @@ static void add_poll(struct strbuf *sb, const struct block *block, const struct 
 
 static void add_disk(struct strbuf *sb, const char *what)
 {
-	if (is(what, "io_limit") || is(what, "kernel_lock") || is(what, "swap_in"))
+	if (is(what, "fuse") || is(what, "network_fs") || is(what, "io_limit") ||
+	    is(what, "kernel_lock") || is(what, "swap_in"))
 		strbuf__addf(sb, " %s", words__of_what(what));
 	else
 		strbuf__addf(sb, " for the disk%s",
@@ -143,6 +185,13 @@ static void add_page(struct strbuf *sb, const struct moment *m, const char *what
 		strbuf__adds(sb, "a file");
 }
 
+/* Does the call name a file? */
+static bool is_of_path(const struct moment *m, const char *what)
+{
+	return m->waited && m->waited->path &&
+	       (m->waited->raw.hdr.flags & JANK_WAITED_PATH || is(what, "fuse"));
+}
+
 static void add_other(struct strbuf *sb, const struct block *block, const struct moment *m,
 		      const char *what)
 {
@@ -153,6 +202,10 @@ static void add_other(struct strbuf *sb, const struct block *block, const struct
 		add_pipe(sb, block, m, what);
 	} else {
 		strbuf__addf(sb, " %s", what ? words__of_what(what) : "in the kernel");
+		if (is_of_path(m, what)) {
+			strbuf__adds(sb, is(what, "fifo") ? " " : " for ");
+			add_file(sb, m->waited);
+		}
 	}
 }
 
@@ -255,7 +308,12 @@ static void add_details(struct clause *c, const struct moment *m)
 	if (!waited || !(waited->raw.hdr.flags & JANK_WAITED_TIMEOUT) ||
 	    waited->raw.timeout_ns == UINT64_MAX || is(c->part->what, "gil"))
 		return;
-	strbuf__adds(c->sb, moment__timed_out(m) ? ", until its timeout of " : ", timeout ");
+	if (moment__timed_out(m) && c->ns / 3 * 2 > waited->raw.timeout_ns) {
+		strbuf__adds(c->sb, ", more than once until a timeout of ");
+	} else {
+		strbuf__adds(c->sb,
+			     moment__timed_out(m) ? ", until its timeout of " : ", timeout ");
+	}
 	clock__add_duration(c->sb, waited->raw.timeout_ns);
 }
 

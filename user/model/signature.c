@@ -47,7 +47,7 @@ static void add_sort(struct strbuf *text, const struct sample *sample)
 	strbuf__add(text, name, strcspn(name, " :"));
 }
 
-/* A function without a name: the process and the system call. */
+/* A function without a name: its module, which stays when a new build moves it; the process and the system call. */
 static void add_place(struct strbuf *text, const struct proof *proof)
 {
 	const struct frame *frame = frame_of(proof);
@@ -56,6 +56,10 @@ static void add_place(struct strbuf *text, const struct proof *proof)
 	if (frame && frame->function) {
 		add_frame(text, frame);
 		return;
+	}
+	if (frame && frame->module) {
+		stable_name__add_module(text, frame->module);
+		strbuf__addc(text, '\n');
 	}
 	syscall = worst__syscall(proof, 0);
 	strbuf__addf(text, "%s\n%s", proof->block->process ? proof->block->process : "",

@@ -77,16 +77,45 @@ static bool is_of_app(const struct frame *frame)
 	return frame->app;
 }
 
-/* The innermost one that has a name, else the innermost one. */
-static const struct frame *innermost(const struct stack *stack,
-				     bool (*is)(const struct frame *frame))
+static bool same_text(const char *a, const char *b)
+{
+	return a && b && !strcmp(a, b);
+}
+
+static bool is_in(const struct stack *stack, const struct frame *frame)
+{
+	for (size_t i = 0; i < stack->frame_cnt; i++) {
+		const struct frame *each = &stack->frames[i];
+
+		if (each->address == frame->address ||
+		    (same_text(each->function, frame->function) &&
+		     same_text(each->module, frame->module)))
+			return true;
+	}
+	return false;
+}
+
+void stack__mark_dispatcher(struct stack *stack, const struct stack *idle_place)
+{
+	for (size_t i = stack->frame_cnt; i--;) {
+		struct frame *frame = &stack->frames[i];
+
+		if (frame->kernel || frame->language || !is_in(idle_place, frame))
+			return;
+		frame->dispatcher = true;
+	}
+}
+
+/* The innermost one that has a name, else the innermost one; of the dispatcher's frames, or of the others. */
+static const struct frame *innermost_of(const struct stack *stack,
+					bool (*is)(const struct frame *frame), bool dispatcher)
 {
 	const struct frame *nameless = NULL;
 
 	for (size_t i = 0; i < stack->frame_cnt; i++) {
 		const struct frame *frame = &stack->frames[i];
 
-		if (!frame->module || !is(frame))
+		if (!frame->module || frame->dispatcher != dispatcher || !is(frame))
 			continue;
 		if (frame->function)
 			return frame;
@@ -94,6 +123,14 @@ static const struct frame *innermost(const struct stack *stack,
 			nameless = frame;
 	}
 	return nameless;
+}
+
+static const struct frame *innermost(const struct stack *stack,
+				     bool (*is)(const struct frame *frame))
+{
+	const struct frame *ret = innermost_of(stack, is, false);
+
+	return ret ? ret : innermost_of(stack, is, true);
 }
 
 const struct frame *stack__app_frame(const struct stack *stack)

@@ -16,7 +16,16 @@ void stack__trim_probe(struct stack *stack);
  */
 void stack__trim_stray(struct stack *stack);
 
-/* The innermost frame of the target's own code that has a name, else one that has none, or NULL. */
+/*
+ * Marks the frames that belong to the dispatcher: from the outermost one inward, those whose address or function is among the callers
+ * of the loop's wait. A frame of managed code ends it, since all of an interpreter's functions share their callers.
+ */
+void stack__mark_dispatcher(struct stack *stack, const struct stack *idle_place);
+
+/*
+ * The innermost frame of the target's own code that has a name, else one that has none, or NULL. The dispatcher's count only
+ * where there are no others.
+ */
 const struct frame *stack__app_frame(const struct stack *stack);
 
 /*

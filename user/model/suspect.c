@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "model/sample.h"
+#include "model/what.h"
 
 #define WAKE_SLACK_NS 1000000 /* the wake-up may be seen a little before, or after, its record */
 #define TID_MAX	      (1u << 22)
@@ -57,6 +58,8 @@ struct wait wait__of_record(const struct other_record *record)
 		.waited = record->waited,
 	};
 
+	if (wait.softirq && waited__timed_out(record->waited, blocked))
+		wait.has_waker = wait.softirq = false; /* a bystander of the timer's interrupt */
 	if (wait.has_waker)
 		other_task__set(&wait.waker, &rec->waker);
 	return wait;

@@ -38,6 +38,8 @@
 	X("write", "for data to be written")                                                       \
 	X("metadata", "for a directory or an inode")                                               \
 	X("dirty_limit", "since too much is to be written")                                        \
+	X("fuse", "for a file system that a program serves (FUSE)")                                \
+	X("network_fs", "for a file system over the network")                                      \
 	X("io_limit", "for its cgroup's share of the disk")                                        \
 	/* page_fault */                                                                           \
 	X("file", "for a page of a file")                                                          \
@@ -51,6 +53,7 @@
 	X("timeout", "for a time to pass")                                                         \
 	X("eventfd", "for an eventfd")                                                             \
 	X("child", "for a child process")                                                          \
+	X("fifo", "for the other end of a FIFO")                                                   \
 	X("file_lock", "for a file's lock")                                                        \
 	X("kernel_lock", "for a lock in the kernel")                                               \
 	X("frozen", "frozen with its cgroup")

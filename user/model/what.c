@@ -19,6 +19,7 @@
 #define FUTEX_LOCK_PI2	  13
 #define GLIBC_CONTENDED	  2 /* a low-level lock that somebody waits for */
 #define PORT_DNS	  53
+#define THREADING	  "/threading.py"
 #define TCP_SYN_SENT	  2
 
 struct moment moment__of_sample(const struct sample *sample)
@@ -92,9 +93,14 @@ static bool knows(const struct waited *waited, unsigned flag)
 
 bool moment__timed_out(const struct moment *m)
 {
-	if (!knows(m->waited, JANK_WAITED_TIMEOUT) || m->waited->raw.timeout_ns == UINT64_MAX)
+	return waited__timed_out(m->waited ? &m->waited->raw : NULL, m->blocked_ns);
+}
+
+bool waited__timed_out(const struct jank_rec_waited *raw, uint64_t blocked_ns)
+{
+	if (!raw || !(raw->hdr.flags & JANK_WAITED_TIMEOUT) || raw->timeout_ns == UINT64_MAX)
 		return false;
-	return m->blocked_ns && m->blocked_ns + TIMEOUT_SLACK_NS >= m->waited->raw.timeout_ns;
+	return blocked_ns && blocked_ns + TIMEOUT_SLACK_NS >= raw->timeout_ns;
 }
 
 /* glibc's mutexes wait for the word 2, PI ones by calls of their own; who joins waits for a tid to be cleared. */
@@ -119,11 +125,32 @@ static const char *by_futex_args(const struct moment *m)
 	return NULL;
 }
 
+/* CPython's conditions and events are made of its locks: the caller in threading.py tells. */
+static const char *of_threading(const struct stack *stack)
+{
+	for (size_t i = 0; i < stack->frame_cnt; i++) {
+		const struct frame *frame = &stack->frames[i];
+		size_t len = frame->module ? strlen(frame->module) : 0;
+
+		if (frame->kernel || !frame->language)
+			continue;
+		if (len < strlen(THREADING) || !frame->function ||
+		    strcmp(frame->module + len - strlen(THREADING), THREADING))
+			return NULL;
+		return strstr(frame->function, "_wait_for_tstate_lock") ? "join"
+		       : strstr(frame->function, "wait")		? "condition"
+									: NULL;
+	}
+	return NULL;
+}
+
 const char *what__of_futex(const struct moment *m)
 {
 	const struct frame *frame;
-	const char *what = what_table__any(&what_of_runtime, m->stack);
+	const char *what = of_threading(m->stack);
 
+	if (!what)
+		what = what_table__any(&what_of_runtime, m->stack);
 	if (!what)
 		what = what_table__innermost(&what_of_lock, m->stack, &frame);
 	if (!what)
@@ -142,10 +169,17 @@ static const char *of_futex(const struct moment *m)
 	return moment__timed_out(m) ? "timeout" : what;
 }
 
+static bool is_remote(const char *what)
+{
+	return what && (!strcmp(what, "fuse") || !strcmp(what, "network_fs"));
+}
+
 static const char *of_disk(const struct moment *m)
 {
 	const char *kernel = what_table__any(&what_of_kernel, m->stack);
 
+	if (is_remote(kernel))
+		return kernel;
 	if (IS_CALL(m->syscall, "fsync", "fdatasync", "sync", "syncfs", "sync_file_range", "msync"))
 		return "fsync";
 	if (kernel)

@@ -29,8 +29,13 @@ struct moment moment__of_chain(const struct block *block);
  */
 const char *what__of(const struct moment *moment);
 
-/* Did the wait last as long as its call was asked to wait at most? */
+/*
+ * Did the wait last as long as its call was asked to wait at most? Within 0.5 ms: the timer is armed before the thread leaves
+ * the CPU.
+ */
 bool moment__timed_out(const struct moment *moment);
+bool waited__timed_out(const struct jank_rec_waited *raw,
+		       uint64_t blocked_ns); /* raw may be NULL */
 
 /* What a wait in a futex was for, whether it came or the time for it ran out; NULL: not known. */
 const char *what__of_futex(const struct moment *moment);

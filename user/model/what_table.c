@@ -32,6 +32,16 @@ static const struct what_rule memory_rules[] = {
 };
 
 static const struct what_rule kernel_rules[] = {
+	{ "request_wait_answer", "fuse" },
+	{ "__fuse_request_send", "fuse" },
+	{ "fuse_simple_request", "fuse" },
+	{ "__fuse_simple_request", "fuse" },
+	{ "fuse_readahead", "fuse" },
+	{ "rpc_wait_bit_killable", "network_fs" },
+	{ "nfs_wait_bit_killable", "network_fs" },
+	{ "nfs_wait_on_request", "network_fs" },
+	{ "cifs_*", "network_fs" },
+	{ "p9_client_rpc", "network_fs" },
 	{ "handle_userfault", "userfault" },
 	{ "do_swap_page", "swap_in" },
 	{ "swapin_readahead", "swap_in" },
@@ -47,6 +57,8 @@ static const struct what_rule kernel_rules[] = {
 	{ "do_fsync", "fsync" },
 	{ "__do_sys_msync", "fsync" },
 	{ "ksys_sync", "fsync" },
+	{ "fifo_open", "fifo" },
+	{ "wait_for_partner", "fifo" },
 	{ "flock_lock_inode_wait", "file_lock" },
 	{ "posix_lock_inode_wait", "file_lock" },
 	{ "locks_lock_inode_wait", "file_lock" },

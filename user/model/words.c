@@ -121,9 +121,18 @@ static void add_prio(struct strbuf *sb, uint16_t prio)
 		strbuf__addf(sb, ", nice %d", prio - PRIO_NICE_ZERO);
 }
 
+/* Its threads are called jankbpf, jankbpf-sink, jankbpf-apart. */
+static bool is_tracer(const struct other_task *task)
+{
+	return !strcmp(task->comm, "jankbpf") || !strncmp(task->comm, "jankbpf-", 8);
+}
+
 void words__add_runner(struct strbuf *sb, const struct other_task *task, size_t more, uint16_t than)
 {
-	strbuf__addf(sb, "'%s' (pid %" PRIu32, task->comm, task->pid);
+	if (is_tracer(task))
+		strbuf__addf(sb, "jankbpf itself (pid %" PRIu32, task->pid);
+	else
+		strbuf__addf(sb, "'%s' (pid %" PRIu32, task->comm, task->pid);
 	if (more)
 		strbuf__addf(sb, " and %zu more", more);
 	if (task->prio && than && task->prio < than)

@@ -7,6 +7,8 @@
 
 #include "model/stack.h"
 
+#define SHARED_MIN 0.9 /* of a part's time: then a place may be named for all of it */
+
 /* What a sample may be blamed on, with the time that it answers for. */
 struct candidate {
 	const char *name, *module;
@@ -186,6 +188,43 @@ bool worst__is_many(const struct proof *proof, size_t part, const struct frame *
 	return false;
 }
 
+static bool is_at(const struct stack *stack, const struct frame *place)
+{
+	for (size_t i = 0; i < stack->frame_cnt; i++) {
+		const struct frame *frame = &stack->frames[i];
+
+		if (!frame->function && frame->offset == place->offset &&
+		    !compare(frame->module, place->module))
+			return true;
+	}
+	return false;
+}
+
+const struct frame *worst__shared_place(const struct proof *proof, size_t part)
+{
+	const struct sample *main = proof__main_sample(proof, part);
+	const struct stack *stack = main ? &main->stack : NULL;
+
+	for (size_t i = 0; stack && i < stack->frame_cnt; i++) {
+		const struct frame *frame = &stack->frames[i];
+		uint64_t own = 0, all = 0;
+
+		if (frame->function || frame->dispatcher || !frame->app || !frame->module ||
+		    *frame->module != '/')
+			continue;
+		for (size_t k = 0; k < proof->block->sample_cnt; k++) {
+			uint64_t weight = proof__weight(proof, k, part);
+
+			all += weight;
+			if (weight && is_at(&proof->block->samples[k].stack, frame))
+				own += weight;
+		}
+		if ((double)own >= SHARED_MIN * (double)all)
+			return frame;
+	}
+	return NULL;
+}
+
 const char *worst__syscall(const struct proof *proof, size_t part)
 {
 	size_t cnt = proof->block->sample_cnt;
@@ -212,7 +251,7 @@ static size_t add_functions(struct candidate *list, const struct stack *stack, u
 	for (size_t i = 0; i < stack->frame_cnt; i++) {
 		const struct frame *frame = &stack->frames[i];
 
-		if (!frame->app || !frame->function)
+		if (!frame->app || !frame->function || frame->dispatcher)
 			continue;
 		list[cnt] = (struct candidate){
 			frame->function, frame->module, frame, weight, at, cnt

@@ -20,6 +20,12 @@ bool worst__stands(const struct proof *proof, size_t part, const struct frame *f
 /* Whether a frame without a name is but one of several such places of its module. */
 bool worst__is_many(const struct proof *proof, size_t part, const struct frame *frame);
 
+/*
+ * The innermost place of the application without a name, by its exact address, that was on the stack for nearly all of the part's
+ * time: a caller of those many, which a debugger can look up. The dispatcher's do not count. NULL: none.
+ */
+const struct frame *worst__shared_place(const struct proof *proof, size_t part);
+
 /* The same as worst__frame by the block's ticks, whatever their part. */
 const struct frame *worst__running_frame(const struct proof *proof);
 

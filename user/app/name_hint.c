@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which program has which way to tell of its code. See jit_hint.h. */
-#include "app/jit_hint.h"
+/* Which program has which way to tell of its code. See name_hint.h. */
+#include "app/name_hint.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static const char *remedy_of(const char *exe)
 	return rows[i].remedy;
 }
 
-static bool was_told(const struct jit_hint *hint, const char *exe)
+static bool was_told(const struct name_hint *hint, const char *exe)
 {
 	for (unsigned i = 0; i < hint->told_cnt; i++)
 		if (!strcmp(hint->told[i], exe))
@@ -57,21 +57,43 @@ static bool was_told(const struct jit_hint *hint, const char *exe)
 	return false;
 }
 
-void jit_hint__look(struct jit_hint *hint, const struct block *block)
+/* False: it was said of that file before, or of too many others. */
+static bool is_new(struct name_hint *hint, const char *path)
 {
-	const char *exe = block->exe;
-
-	if (!exe || hint->told_cnt == JIT_HINT_MAX || was_told(hint, exe) || !has_nameless(block))
-		return;
-	hint->told[hint->told_cnt] = strdup(exe);
+	if (hint->told_cnt == NAME_HINT_MAX || was_told(hint, path))
+		return false;
+	hint->told[hint->told_cnt] = strdup(path);
 	if (!hint->told[hint->told_cnt])
-		return;
+		return false;
 	hint->told_cnt++;
-	log__warn("%s (process %u): code that it made has no names in stacks; %s",
-		  block->process ?: exe, block->pid, remedy_of(exe));
+	return true;
 }
 
-void jit_hint__free(struct jit_hint *hint)
+/* The file of the blamed function, if it has no name there; NULL: it has, or is none of a file. */
+static const char *stripped_file(const struct block *block)
+{
+	const struct frame *frame = block->cause.frame;
+
+	if (!frame || frame->function || frame->language || !frame->module || *frame->module != '/')
+		return NULL;
+	return frame->module;
+}
+
+void name_hint__look(struct name_hint *hint, const struct block *block)
+{
+	const char *exe = block->exe, *stripped = stripped_file(block);
+
+	if (exe && has_nameless(block) && is_new(hint, exe))
+		log__warn("%s (process %u): code that it made has no names in stacks; %s",
+			  block->process ?: exe, block->pid, remedy_of(exe));
+	if (stripped && is_new(hint, stripped))
+		log__warn("'%s': stripped, its functions have no names; install its debug symbols "
+			  "(-dbgsym, -debuginfo), or set DEBUGINFOD_URLS, or run `jankbpf "
+			  "symbolize --debug-dir` on the records",
+			  stripped);
+}
+
+void name_hint__free(struct name_hint *hint)
 {
 	while (hint->told_cnt)
 		free(hint->told[--hint->told_cnt]);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Where threads wait for their next dispatch: the callers of a loop's wait, unwound from the copy of the stack that came with
+ * it. Frames that a block's stack shares with them belong to the dispatcher, not to the handler. The last wait of each of at
+ * most 8192 threads is kept. Used on the sink thread only.
+ */
+#ifndef JANK_IDLE_PLACES_H
+#define JANK_IDLE_PLACES_H
+
+#include <stdint.h>
+
+#include "app/wait_note.h"
+#include "model/block.h"
+#include "symbol/symbolize.h"
+
+struct idle_places;
+
+struct idle_places *idle_places__new(struct symbolizer *sym); /* borrowed; NULL: out of memory */
+void idle_places__free(struct idle_places *places);	      /* accepts NULL */
+
+/* Unwinds the note's copy, if it has one. 0 or -ENOMEM. */
+int idle_places__note(struct idle_places *places, const struct wait_note *note);
+
+/* Sets block->idle_place, where one is known of its thread. 0 or -ENOMEM. */
+int idle_places__fill(const struct idle_places *places, struct block *block);
+
+void idle_places__gone(struct idle_places *places,
+		       uint32_t pid); /* the process has ended, or is another program */
+
+#endif
