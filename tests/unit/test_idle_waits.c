@@ -141,8 +141,8 @@ static void test_copies(void)
 		   note->words[1] == 0x7f0000001234 && note->offsets[1] == 24,
 	   "its words that may be code, with their places");
 	is_uint(note->arg0, 0x4000, "and the system call's first argument");
+	ok(note->copy == copy, "which it keeps");
 	wait_note__free(note);
-	free(copy);
 	for (uint32_t i = 0; i < WAIT_COPY_MAX + 1; i++)
 		put(&copies, 100 + i, 1, JANK_COPY_WAIT);
 	wait = wait_of(100, 1);

@@ -290,7 +290,8 @@ int answers__message(void *answers, struct block *block)
 
 static int take_idle_place(struct block *block, const Jankbpf__JournalAnswers *message)
 {
-	if (block->idle_place.user_cnt || message->n_idle_place > IDLE_PLACE_MAX)
+	if (block->idle_place.user_cnt || !message->n_idle_place ||
+	    message->n_idle_place > IDLE_PLACE_MAX)
 		return 0;
 	block->idle_place.user_cnt = message->n_idle_place;
 	return stack__set_addresses(&block->idle_place, message->idle_place);

@@ -131,13 +131,15 @@ static int set_fd(const struct naming *n)
 {
 	int64_t fd = catalogue_field__number(n->field, n->value);
 	uint64_t inode = n->message->raw.value_inode[n->index];
+	int res;
 
 	if (fd < 0 || fd > INT32_MAX)
 		return 0;
 	n->message->fd.fd = (int32_t)fd;
-	return find_target(n->block, (int32_t)fd, inode, &n->message->fd.target) == -ENOMEM
-		       ? -ENOMEM
-		       : 0;
+	res = find_target(n->block, (int32_t)fd, inode, &n->message->fd.target);
+	if (res == -EBADF || res == -ESTALE)
+		res = copy(&n->message->fd.target, MESSAGE_FD_CLOSED);
+	return res == -ENOMEM ? res : 0;
 }
 
 static int set_queued(const struct naming *n)

@@ -51,7 +51,7 @@ static void set_wait(struct unwatched *item, long nr, bool compat)
 	snprintf(item->waits_in, sizeof(item->waits_in), "%s", name ? name : "");
 }
 
-static bool lacks_compat(const struct session *s, uint32_t pid, bool compat)
+static bool lacks_compat(const struct session *s, bool compat)
 {
 	return compat && loader__wait_probe(s->loader) == WAIT_SYSCALL_TRACEPOINTS &&
 	       !s->compat.seen;
@@ -68,14 +68,15 @@ static bool why_not(const struct session *s, const struct traced *traced, struct
 	if (traced && traced->main_seen)
 		return false;
 	nr = idle_waits__call(ret->pid, ret->pid, &loop);
-	if (!compat && loop == JANK_LOOP_EPOLL)
-		return false;
 	set_wait(ret, nr, compat);
+	if (!lacks_compat(s, compat) &&
+	    (compat ? !strncmp(ret->waits_in, "epoll_", 6) : loop == JANK_LOOP_EPOLL))
+		return false;
 	ret->tid = loop_seen ? ret->pid : 0;
-	ret->reason = lacks_compat(s, ret->pid, compat) ? UNWATCHED_BITS_32
-		      : loop == JANK_LOOP_POLL		? UNWATCHED_FEW_TURNS
-		      : loop_seen			? UNWATCHED_MAIN_THREAD
-							: UNWATCHED_NO_LOOP;
+	ret->reason = lacks_compat(s, compat)  ? UNWATCHED_BITS_32
+		      : loop == JANK_LOOP_POLL ? UNWATCHED_FEW_TURNS
+		      : loop_seen	       ? UNWATCHED_MAIN_THREAD
+					       : UNWATCHED_NO_LOOP;
 	return true;
 }
 

@@ -56,8 +56,10 @@ static void add_what(struct strbuf *sb, const char *what)
 
 static void add_fd(struct strbuf *sb, const struct message_fd *fd)
 {
-	if (fd->target)
+	if (fd->target && strcmp(fd->target, MESSAGE_FD_CLOSED))
 		strbuf__adds(sb, fd->target);
+	else if (fd->target)
+		strbuf__addf(sb, "fd %" PRId32 " (%s)", fd->fd, fd->target);
 	else
 		strbuf__addf(sb, "fd %" PRId32, fd->fd);
 }

@@ -21,6 +21,9 @@ struct message_name {
 	uint64_t offset; /* in the module's file; only where there is no symbol */
 };
 
+#define MESSAGE_FD_CLOSED                                                                          \
+	"already closed" /* the target of a descriptor that could not be named in time */
+
 /* A descriptor that was ready, or that the message belongs to. */
 struct message_fd {
 	int32_t fd;	 /* -1: not known */
