@@ -27,6 +27,14 @@ QUEUE = "import queue, threading\nq = queue.Queue()\nprint('ready', flush=True)\
 IDLE_CHILD = "import subprocess\nsubprocess.Popen(['sleep', '60'])\nprint('ready', flush=True)\nloop()"
 IN_THREAD = "import threading\nthread = threading.Thread(target=loop)\nthread.start()\nprint('ready', flush=True)\nthread.join()"
 SELDOM = "import select\nprint('ready', flush=True)\nselect.select([], [], [], 60)"
+LATE = """
+import select, sys, time
+print('ready', flush=True)
+sys.stdin.readline()
+while True:
+    select.select([], [], [], 0.01)
+    time.sleep(0.04)
+"""
 ZOMBIE = "import os, time\nif not os.fork(): os._exit(0)\nprint('ready', flush=True)\ntime.sleep(60)"
 FAMILY = """
 import sys
@@ -103,6 +111,16 @@ def test_reasons():
     ok(told(result, pid=pid, tid=pid, reason="main_thread") and result.blocks(), "a main thread beside a loop", result)
     pid, result = traced(SELDOM)
     ok(told(result, pid=pid, reason="few_turns"), "a main thread that has not come back to its wait", result)
+    process = program(LATE)
+    tracer = bad.Tracer("--json", "-t", "25ms", "-p", process.pid)
+    time.sleep(1.2)
+    process.stdin.write("\n")
+    process.stdin.flush()
+    bad.wait_for(lambda: b'"block"' in tracer.stdout(), 20)
+    result = tracer.stop()
+    found = told(result, pid=process.pid, reason="late")
+    ok(found and found[0]["late_ns"] > 1200 * bad.MS and result.blocks(), "a loop that was known after many turns only", result)
+    end(process)
     process = program(ZOMBIE)
     with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as children:
         zombie = int(children.read())

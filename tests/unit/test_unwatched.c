@@ -69,6 +69,12 @@ static void test_lines(void)
 		 "bash (pids 7, 8, 9 and 2 more): no loop seen\n"
 		 "bash (pid 20): a child of a traced process; -f traces it\n",
 		 "a group has one name and one reason, and a call only where all wait in it");
+	add(&list, UNWATCHED_LATE, 8, "lua", "");
+	list.items[0].late_ns = 2200000000;
+	is_lines(&list, 10,
+		 "lua (pid 8): its loop was known only 2.20 s after the start; earlier stalls are "
+		 "missing\n",
+		 "a loop that was known late");
 	snprintf(off.loop, sizeof(off.loop), "go");
 	unwatched__add(&list, &off);
 	add(&list, UNWATCHED_FEW_TURNS, 5, "xterm", "poll");

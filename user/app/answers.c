@@ -391,7 +391,7 @@ const char *answers__loop_of(const struct answers *a, uint32_t pid, uint32_t loo
 /* A journal may come from anywhere: what no recording writes is left out. */
 static bool unwatched_of(const Jankbpf__NotWatched *m, struct unwatched *ret)
 {
-	*ret = (struct unwatched){ .pid = m->pid, .tid = m->tid };
+	*ret = (struct unwatched){ .pid = m->pid, .tid = m->tid, .late_ns = m->late_ns };
 	snprintf(ret->comm, sizeof(ret->comm), "%s", m->comm ? m->comm : "?");
 	snprintf(ret->waits_in, sizeof(ret->waits_in), "%s", m->waits_in ? m->waits_in : "");
 	snprintf(ret->loop, sizeof(ret->loop), "%s", m->loop ? m->loop : "");

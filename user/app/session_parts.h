@@ -41,12 +41,13 @@
 /* A process that is traced. */
 struct traced {
 	uint32_t pid;
-	int pidfd;		   /* -1 once it has ended; with -a also where none could be had */
-	struct identity *process;  /* NULL: not looked at yet */
-	bool met;		   /* by its records */
-	bool keeps_alive;	   /* tracing goes on while it lives */
-	bool ended;		   /* -a: before it could be looked at */
-	bool announced;		   /* the sink thread knows it */
+	int pidfd;		  /* -1 once it has ended; with -a also where none could be had */
+	struct identity *process; /* NULL: not looked at yet */
+	bool met;		  /* by its records */
+	bool keeps_alive;	  /* tracing goes on while it lives */
+	bool ended;		  /* -a: before it could be looked at */
+	bool announced;		  /* the sink thread knows it */
+	uint64_t late_ns;	  /* its first loop was known so long after the start; 0: at once */
 	bool loop_seen, main_seen; /* some thread of it, its main thread was in a loop */
 	bool scan_due;		   /* it may map libraries that were not looked at */
 	unsigned probe_cnt;	   /* uprobes in what it maps */
@@ -180,6 +181,7 @@ void session__sweep(struct session *s); /* now and then: those that nothing else
 
 /* session_unwatched.c: what is not watched, and why */
 void session__saw(struct session *s, const struct jank_rec *hdr); /* a thread of it in a loop */
+void session__saw_turns(struct session *s, const struct jank_rec_wait *rec); /* by its turns */
 void session__find_unwatched(struct session *s, bool at_end, struct unwatched_list *ret);
 void session__tell_unwatched(struct session *s); /* through the sink thread, on stderr */
 

@@ -146,6 +146,7 @@ static void on_wait(struct session *s, const struct jank_rec_wait *rec)
 		loader__consider_poller(s->loader, rec->hdr.tgid);
 	else
 		note_wait(s, rec);
+	session__saw_turns(s, rec);
 }
 
 static void on_event(struct session *s, const struct event *event)

@@ -20,6 +20,7 @@
 
 /* The ring fills while the intake thread looks: not longer than the ring has room for. */
 #define LOOK_MAX_NS (20 * NS_PER_MS)
+#define LATE_MIN_NS NS_PER_SEC
 #define END_MAX_NS  (500 * NS_PER_MS) /* the ring has been drained */
 
 struct look {
@@ -37,6 +38,16 @@ void session__saw(struct session *s, const struct jank_rec *hdr)
 		return;
 	traced->loop_seen = true;
 	traced->main_seen |= hdr->tid == hdr->tgid;
+}
+
+/* Waits of poll and its kin make a loop after some turns: those were not judged. */
+void session__saw_turns(struct session *s, const struct jank_rec_wait *rec)
+{
+	struct traced *traced = session__traced(s, rec->hdr.tgid);
+
+	if (traced && !traced->late_ns && rec->turn_cnt && rec->loop == JANK_LOOP_POLL &&
+	    rec->hdr.ts_ns > s->start_ns + LATE_MIN_NS)
+		traced->late_ns = rec->hdr.ts_ns - s->start_ns;
 }
 
 static void add(struct look *look, const struct unwatched *item)
@@ -65,6 +76,11 @@ static bool why_not(const struct session *s, const struct traced *traced, struct
 	uint32_t loop;
 	long nr;
 
+	if (traced && traced->late_ns) {
+		ret->reason = UNWATCHED_LATE;
+		ret->late_ns = traced->late_ns;
+		return true;
+	}
 	if (traced && traced->main_seen)
 		return false;
 	nr = idle_waits__call(ret->pid, ret->pid, &loop);
@@ -97,9 +113,13 @@ static void look_at_ended(struct look *look, const struct traced *traced)
 {
 	struct unwatched item = { .reason = UNWATCHED_NO_LOOP, .pid = traced->pid };
 
+	if (traced->late_ns)
+		item = (struct unwatched){ .reason = UNWATCHED_LATE,
+					   .pid = traced->pid,
+					   .late_ns = traced->late_ns };
 	snprintf(item.comm, sizeof(item.comm), "%s",
 		 traced->process && traced->process->name ? traced->process->name : "?");
-	if (!traced->loop_seen)
+	if (!traced->loop_seen || traced->late_ns)
 		add(look, &item);
 }
 

@@ -400,6 +400,7 @@ static Jankbpf__NotWatched *not_watched_of(struct record *r, const struct unwatc
 		ret->waits_in = (char *)item->waits_in;
 	if (item->loop[0])
 		ret->loop = (char *)item->loop;
+	SET_KNOWN(ret, late_ns, item->late_ns);
 	return ret;
 }
 

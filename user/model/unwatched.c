@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/strbuf.h"
 
 #define PIDS_SHOWN 3
@@ -122,6 +123,12 @@ static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt
 	case UNWATCHED_FEW_TURNS:
 		strbuf__addf(sb, "%s main thread waits in %s, too seldom so far to be a loop",
 			     whose, wait ? wait : "poll");
+		break;
+	case UNWATCHED_LATE:
+		strbuf__adds(sb, cnt > 1 ? "their loops were" : "its loop was");
+		strbuf__adds(sb, " known only ");
+		clock__add_duration(sb, group->late_ns);
+		strbuf__adds(sb, " after the start; earlier stalls are missing");
 		break;
 	case UNWATCHED_CHILD:
 		strbuf__addf(sb, "%s of a traced process; -f traces %s",

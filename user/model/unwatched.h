@@ -17,6 +17,7 @@
 	X(NO_LOOP, "no_loop")	      /* no thread of the process was seen in a loop */            \
 	X(MAIN_THREAD, "main_thread") /* other threads were, the main thread was not */            \
 	X(FEW_TURNS, "few_turns")     /* it waits as a loop does, but has not come back often */   \
+	X(LATE, "late")		      /* its loop was known only after some turns */               \
 	X(CHILD, "child")	      /* a child of a traced process, which is not traced */       \
 	X(ZOMBIE, "zombie")	      /* it has ended, and its parent has not waited for it */     \
 	X(LOOP_OFF, "loop_off")	      /* its loops are of a kind that only -l switches on */       \
@@ -33,6 +34,7 @@ struct unwatched {
 	char comm[64];	   /* the process's name; any bytes */
 	char waits_in[24]; /* the system call of its main thread; "" unknown, or it runs */
 	char loop[32];	   /* LOOP_OFF: the kind of loop */
+	uint64_t late_ns;  /* LATE: from the start on */
 };
 
 /* Zeroed when it is empty. */
