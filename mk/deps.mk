@@ -20,4 +20,7 @@ deps-vm: #: the same, for the virtual machines of check-vm
 deps-runtime: #: the same, for the tests of Go's and Tokio's loops
 	$(Q)deps/install runtime
 
-.PHONY: deps deps-build deps-test deps-cross deps-vm deps-runtime
+deps-verdicts: #: the same, for the servers of make verdicts
+	$(Q)deps/install verdicts
+
+.PHONY: deps deps-build deps-test deps-cross deps-vm deps-runtime deps-verdicts
