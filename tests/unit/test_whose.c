@@ -66,6 +66,13 @@ static struct wait_note *note_of(uint32_t tid, uint32_t loop, uint64_t word)
 	return note;
 }
 
+static const char *name_of(const struct whose *whose, uint32_t pid, uint32_t loop)
+{
+	const struct catalogue_row *row = whose__process_row(whose, pid, loop);
+
+	return row ? row->name : NULL;
+}
+
 static void add(struct whose *whose, uint32_t tid, uint32_t loop, uint64_t word)
 {
 	struct wait_note *note = note_of(tid, loop, word);
@@ -101,7 +108,7 @@ static void test_rows(const struct catalogue *cat, struct symbolizer *sym)
 	ok(!whose__row(whose, getpid(), 2, JANK_LOOP_EPOLL), "another function is not");
 	ok(!whose__row(whose, getpid(), 1, JANK_LOOP_POLL), "nor another wait");
 	ok(!whose__row(whose, getpid(), 3, JANK_LOOP_EPOLL), "nor another thread");
-	ok(!whose__name(whose, getpid(), JANK_LOOP_EPOLL), "the process has two kinds");
+	ok(!name_of(whose, getpid(), JANK_LOOP_EPOLL), "the process has two kinds");
 	add(whose, 2, JANK_LOOP_EPOLL, our_waiter());
 	row = whose__row(whose, getpid(), 2, JANK_LOOP_EPOLL);
 	is_str(row ? row->name : NULL, "ours", "a thread may change its loop");
@@ -121,12 +128,12 @@ static void test_names(const struct catalogue *cat, struct symbolizer *sym)
 	struct whose *whose = whose__new(cat, sym);
 
 	add(whose, 1, JANK_LOOP_POLL, another());
-	ok(!whose__name(whose, getpid(), JANK_LOOP_POLL), "one that nobody asked for has no name");
+	ok(!name_of(whose, getpid(), JANK_LOOP_POLL), "one that nobody asked for has no name");
 	whose__settle(whose);
-	is_str(whose__name(whose, getpid(), JANK_LOOP_POLL), "off", "until it settles");
+	is_str(name_of(whose, getpid(), JANK_LOOP_POLL), "off", "until it settles");
 	add(whose, 2, JANK_LOOP_POLL, another());
 	whose__gone(whose, getpid());
-	is_str(whose__name(whose, getpid(), JANK_LOOP_POLL), "off", "and it outlives them");
+	is_str(name_of(whose, getpid(), JANK_LOOP_POLL), "off", "and it outlives them");
 	for (uint32_t tid = 1; tid < 9000; tid++) {
 		struct wait_note *note = note_of(tid, JANK_LOOP_POLL, 0);
 
@@ -146,13 +153,13 @@ static void test_unnamed(const struct catalogue *cat, struct symbolizer *sym)
 	add(whose, 2, JANK_LOOP_EPOLL, our_waiter());
 	whose__row(whose, getpid(), 1, JANK_LOOP_EPOLL);
 	whose__settle(whose);
-	is_str(whose__name(whose, getpid(), JANK_LOOP_EPOLL), "ours",
+	is_str(name_of(whose, getpid(), JANK_LOOP_EPOLL), "ours",
 	       "the name of one that was asked for stays");
 	whose__free(whose);
 	whose = whose__new(cat, sym);
 	add(whose, 1, JANK_LOOP_EPOLL, our_waiter());
 	whose__settle(whose);
-	ok(!whose__name(whose, getpid(), JANK_LOOP_EPOLL), "there is none where nobody asked");
+	ok(!name_of(whose, getpid(), JANK_LOOP_EPOLL), "there is none where nobody asked");
 	whose__free(whose);
 }
 
@@ -229,7 +236,7 @@ static void test_sleeper(const struct catalogue *cat, struct symbolizer *sym)
 	wait_note__free(note);
 	row = whose__row(whose, getpid(), tid, JANK_LOOP_EPOLL);
 	is_str(row ? row->name : NULL, "ours", "and tells whose it is");
-	is_str(whose__name(whose, getpid(), JANK_LOOP_EPOLL), "ours", "by its name");
+	is_str(name_of(whose, getpid(), JANK_LOOP_EPOLL), "ours", "by its name");
 	is_int(write(ends[1], "x", 1), 1, "it goes on");
 	pthread_join(thread, NULL);
 	whose__free(whose);

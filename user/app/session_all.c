@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The processes of -a, and with -f the children of the traced ones: met by the first record of one of their threads, watched by a pidfd, forgotten at
- * their end. A pidfd costs three microseconds once and nothing after that; what knows no other way than to
+ * The processes of -a, and with -f the children of the traced ones: met by the first record of one of their threads,
+ * watched by a pidfd, forgotten at their end. A pidfd costs three microseconds once and nothing after that; what knows no other way than to
  * ask costs every second.
  */
 #include <dirent.h>

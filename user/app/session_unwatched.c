@@ -20,7 +20,7 @@
 
 /* The ring fills while the intake thread looks: not longer than the ring has room for. */
 #define LOOK_MAX_NS (20 * NS_PER_MS)
-#define LATE_MIN_NS NS_PER_SEC
+#define LATE_MIN_NS NS_PER_SEC /* a loop that is known within it was at work from the start */
 #define END_MAX_NS  (500 * NS_PER_MS) /* the ring has been drained */
 
 struct look {

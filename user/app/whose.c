@@ -346,13 +346,6 @@ const struct catalogue_row *whose__process_row(const struct whose *whose, uint32
 	return row_of_others(whose, pid, loop);
 }
 
-const char *whose__name(const struct whose *whose, uint32_t pid, uint32_t loop)
-{
-	const struct catalogue_row *row = whose__process_row(whose, pid, loop);
-
-	return row ? row->name : NULL;
-}
-
 void whose__each_program(const struct whose *whose,
 			 void (*fn)(void *ctx, uint32_t pid, const struct catalogue_row *row),
 			 void *ctx)

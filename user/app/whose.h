@@ -62,7 +62,6 @@ void whose__each_program(const struct whose *whose,
  */
 const struct catalogue_row *whose__process_row(const struct whose *whose, uint32_t pid,
 					       uint32_t loop);
-const char *whose__name(const struct whose *whose, uint32_t pid, uint32_t loop); /* its name */
 
 /* What is known of each thread, in the order of the notes. */
 struct whose_loop {
