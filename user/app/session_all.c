@@ -33,12 +33,6 @@ static bool has_ended(const struct traced *traced)
 	return traced->ended || (kill(traced->pid, 0) && errno == ESRCH);
 }
 
-/* Those that were given by number stay known to the end. */
-static bool is_met(const struct traced *traced)
-{
-	return traced->met;
-}
-
 static void close_pidfd(struct session *s, struct traced *traced)
 {
 	if (traced->pidfd < 0)
@@ -161,7 +155,7 @@ void session__meet(struct session *s, const struct event *event)
 	if (!meets(s) || !comm)
 		return;
 	traced = session__traced(s, event->hdr.tgid);
-	if (traced && event->kind == JANK_REC_LOOP && has_ended(traced) && is_met(traced)) {
+	if (traced && event->kind == JANK_REC_LOOP && has_ended(traced) && traced->met) {
 		forget(s, traced); /* the number may be another's now */
 		traced = NULL;
 	}
@@ -188,7 +182,7 @@ void session__sweep(struct session *s)
 		loader__sweep(s->loader);
 	ring__drain(s->ring);
 	HASH_ITER (hh, s->traced, traced, next)
-		if (traced->pidfd < 0 && is_met(traced) && has_ended(traced))
+		if (traced->pidfd < 0 && traced->met && has_ended(traced))
 			forget(s, traced);
 	while (s->untold_cnt && tell_end(s, s->untold[s->untold_cnt - 1]))
 		s->untold_cnt--;

@@ -55,6 +55,14 @@ static void add(struct look *look, const struct unwatched *item)
 	look->failed |= unwatched__add(look->list, item) != 0;
 }
 
+/* traced: may be NULL. comm: where the process has no better name. */
+static void set_name(struct unwatched *item, const struct traced *traced, const char *comm)
+{
+	const char *name = traced && traced->process ? traced->process->name : NULL;
+
+	snprintf(item->comm, sizeof(item->comm), "%s", name ? name : comm);
+}
+
 static void set_wait(struct unwatched *item, long nr, bool compat)
 {
 	const char *name = nr < 0 ? NULL : compat ? syscall__name_32(nr) : syscall__name(nr);
@@ -71,9 +79,9 @@ static bool lacks_compat(const struct session *s, bool compat)
 /* False: the main thread is watched. A wait in epoll is: its dispatch opens when the wait ends. */
 static bool why_not(const struct session *s, const struct traced *traced, struct unwatched *ret)
 {
-	bool compat = compat32__process(ret->pid);
 	bool loop_seen = traced && traced->loop_seen;
 	uint32_t loop;
+	bool compat;
 	long nr;
 
 	if (traced && traced->late_ns) {
@@ -83,6 +91,7 @@ static bool why_not(const struct session *s, const struct traced *traced, struct
 	}
 	if (traced && traced->main_seen)
 		return false;
+	compat = compat32__process(ret->pid);
 	nr = idle_waits__call(ret->pid, ret->pid, &loop);
 	set_wait(ret, nr, compat);
 	if (!lacks_compat(s, compat) &&
@@ -101,9 +110,7 @@ static void look_at_living(struct look *look, const struct proc_info *info, char
 	const struct traced *traced = session__traced(look->s, info->pid);
 	struct unwatched item = { .reason = UNWATCHED_ZOMBIE, .pid = info->pid };
 
-	snprintf(item.comm, sizeof(item.comm), "%s",
-		 traced && traced->process && traced->process->name ? traced->process->name
-								    : info->comm);
+	set_name(&item, traced, info->comm);
 	if (state != 'Z' ? why_not(look->s, traced, &item) : !traced || !traced->loop_seen)
 		add(look, &item);
 }
@@ -111,14 +118,13 @@ static void look_at_living(struct look *look, const struct proc_info *info, char
 /* Its last seconds are unknown; what was seen of it is known. */
 static void look_at_ended(struct look *look, const struct traced *traced)
 {
-	struct unwatched item = { .reason = UNWATCHED_NO_LOOP, .pid = traced->pid };
+	struct unwatched item = {
+		.reason = traced->late_ns ? UNWATCHED_LATE : UNWATCHED_NO_LOOP,
+		.pid = traced->pid,
+		.late_ns = traced->late_ns,
+	};
 
-	if (traced->late_ns)
-		item = (struct unwatched){ .reason = UNWATCHED_LATE,
-					   .pid = traced->pid,
-					   .late_ns = traced->late_ns };
-	snprintf(item.comm, sizeof(item.comm), "%s",
-		 traced->process && traced->process->name ? traced->process->name : "?");
+	set_name(&item, traced, "?");
 	if (!traced->loop_seen || traced->late_ns)
 		add(look, &item);
 }
@@ -170,7 +176,7 @@ static void look_at_other(struct look *look, uint32_t pid)
 	}
 	if (!session__traced(s, info.parent_pid))
 		return;
-	snprintf(item.comm, sizeof(item.comm), "%s", info.comm);
+	set_name(&item, NULL, info.comm);
 	add(look, &item);
 }
 
@@ -199,7 +205,7 @@ static bool has(const struct unwatched_list *list, uint32_t pid)
 	return false;
 }
 
-/* A child that was told at the first look is told at the end as well, though it may have ended since. */
+/* The list at the end keeps the children of the first look: they may have ended since. */
 static void keep_children(struct look *look, bool at_end)
 {
 	struct unwatched_list *kept = &look->s->children, *from = at_end ? kept : look->list;

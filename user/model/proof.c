@@ -88,17 +88,11 @@ uint64_t proof__weight(const struct proof *proof, size_t i, size_t part)
 	return sample->ns ? sample->ns : 1;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return a && b ? !strcmp(a, b) : a == b;
-}
-
 static bool is_in(const struct sample *sample, const struct frame *frame)
 {
 	const struct frame *app = stack__frame_in(&sample->stack, sample->state);
 
-	return app && same_text(app->function, frame->function) &&
-	       same_text(app->module, frame->module);
+	return app && stack__same_code(app, frame);
 }
 
 const struct sample *proof__main_sample(const struct proof *proof, size_t part)

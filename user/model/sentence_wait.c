@@ -40,8 +40,7 @@ static bool is_span_in(const struct clause *c, size_t i, const struct moment *m,
 	if (!proof__weight(c->proof, i, c->nr) || sample->state != m->state ||
 	    !same_text(sample->syscall_name, m->syscall))
 		return false;
-	return !frame || (other && same_text(frame->function, other->function) &&
-			  same_text(frame->module, other->module));
+	return !frame || (other && stack__same_code(frame, other));
 }
 
 /*

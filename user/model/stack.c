@@ -79,7 +79,12 @@ static bool is_of_app(const struct frame *frame)
 
 static bool same_text(const char *a, const char *b)
 {
-	return a && b && !strcmp(a, b);
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+bool stack__same_code(const struct frame *a, const struct frame *b)
+{
+	return same_text(a->function, b->function) && same_text(a->module, b->module);
 }
 
 static bool is_in(const struct stack *stack, const struct frame *frame)
@@ -88,8 +93,7 @@ static bool is_in(const struct stack *stack, const struct frame *frame)
 		const struct frame *each = &stack->frames[i];
 
 		if (each->address == frame->address ||
-		    (same_text(each->function, frame->function) &&
-		     same_text(each->module, frame->module)))
+		    (frame->function && frame->module && stack__same_code(each, frame)))
 			return true;
 	}
 	return false;

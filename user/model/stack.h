@@ -37,6 +37,9 @@ const struct frame *stack__busy_frame(const struct stack *stack);
 /* The one of these that goes with the state, JANK_STATE_*. */
 const struct frame *stack__frame_in(const struct stack *stack, uint32_t state);
 
+/* Do both frames stand for one function of one module? Code without a name counts by its module. */
+bool stack__same_code(const struct frame *a, const struct frame *b);
+
 /* Is it the application's, not an inner function of its runtime? */
 bool stack__is_app(const struct frame *frame);
 

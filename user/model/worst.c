@@ -137,11 +137,6 @@ const struct frame *worst__running_frame(const struct proof *proof)
 	return worst_by(proof, weigh_tick, 0, stack__app_frame, NULL);
 }
 
-static bool same_code(const struct frame *a, const struct frame *b)
-{
-	return !compare(a->function, b->function) && !compare(a->module, b->module);
-}
-
 /* Time by what is on the stacks. */
 struct stood {
 	uint64_t any, app, own;
@@ -160,7 +155,7 @@ static struct stood stood_for(const struct proof *proof, weigh_fn *weigh, size_t
 
 		ret.any += stack->frame_cnt ? weight : 0;
 		ret.app += app ? weight : 0;
-		ret.own += app && same_code(app, frame) ? weight : 0;
+		ret.own += app && stack__same_code(app, frame) ? weight : 0;
 	}
 	return ret;
 }
@@ -181,7 +176,7 @@ bool worst__is_many(const struct proof *proof, size_t part, const struct frame *
 	for (size_t i = 0; !frame->function && i < proof->block->sample_cnt; i++) {
 		const struct frame *app = of(&proof->block->samples[i].stack);
 
-		if (app && same_code(app, frame) && app->offset != frame->offset &&
+		if (app && stack__same_code(app, frame) && app->offset != frame->offset &&
 		    proof__weight(proof, i, part))
 			return true;
 	}
