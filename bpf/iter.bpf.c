@@ -75,6 +75,7 @@ static __noinline int iter__hang(struct jank_look *look, struct jank_thread *t,
 	if (!jank_conf.debugging && iter__is_debugged(&rec))
 		return 0;
 	record__head(&rec.hdr, JANK_REC_HANG, sizeof(rec), now, task);
+	rec.hdr.flags = t->trial;
 	rec.cpu_ns = rec.state_ns[JANK_STATE_RUNNING];
 	if (rec.state != JANK_STATE_RUNNING)
 		iter__send_open_span(&look->stack, t, task, now);
@@ -100,6 +101,7 @@ static __noinline int iter__starved(struct jank_thread *t, struct task_struct *t
 	struct jank_rec_block rec = {};
 
 	record__head(&rec.hdr, JANK_REC_HANG, sizeof(rec), now, task);
+	rec.hdr.flags = t->trial;
 	rec.start_ns = now;
 	rec.start_delay_ns = now - t->woken_ns;
 	rec.loop = t->loop;
@@ -123,7 +125,7 @@ static __always_inline bool iter__look(struct jank_look *look, struct jank_threa
 		iter__hang(look, t, task, now);
 	else if (jank_conf.hang_ns && !start && !t->hang_sent && iter__is_starved(t, task, now))
 		iter__starved(t, task, now);
-	if (!t->dispatch_cnt && !t->start_ns)
+	if (t->trial || (!t->dispatch_cnt && !t->start_ns))
 		return false;
 	thread__fill_counts(&look->thread, t, task, now);
 	return true;

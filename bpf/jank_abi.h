@@ -317,6 +317,12 @@ _Static_assert(sizeof(struct jank_rec_message) ==
 #define JANK_END_OPEN 3 /* a hang: still open */
 #define JANK_END_MARK 4 /* the next message of the same wait began */
 
+/*
+ * hdr.flags of BLOCK and HANG: a number, when the thread is on probation: not yet known to wait in a loop. A LOOP and a WAIT record with
+ * the same number confirm it; with another one, or none, the block was no dispatch's.
+ */
+#define JANK_TRIAL_MAX 0xffff
+
 /* A dispatch over the threshold (BLOCK), or one still open after hang_ns (HANG). */
 struct jank_rec_block {
 	struct jank_rec hdr;

@@ -25,7 +25,7 @@ struct jank_stack_buf {
 #define JANK_PHASE_NONE	     0 /* no wait was seen yet */
 #define JANK_PHASE_WAITING   1 /* in its loop's wait */
 #define JANK_PHASE_DISPATCH  2 /* between the wait's end and the next one's begin */
-#define JANK_PHASE_CANDIDATE 3 /* waits in poll or its kin, or parks; not yet known to be a loop */
+#define JANK_PHASE_CANDIDATE 3 /* it may park; not yet known to be a loop */
 #define JANK_PHASE_PARKED    4 /* waits in a park: a dispatch opens when it gets the CPU */
 
 /* A place where a thread waits in poll or its kin: by the stack's depth, the system call, and its array. */
@@ -84,8 +84,10 @@ struct jank_thread {
 	__u32 nested_left; /* it left the CPU in a nested wait, which was judged then */
 	__u64 spill; /* what the verifier shall forget: compat__on_task_stack, thread__count */
 
-	struct jank_place place; /* of a loop of poll's; of a candidate the one seen most */
-	struct jank_place inner; /* another one, or a handler's own */
+	struct jank_place place; /* of a loop of poll's, on probation or not */
+	struct jank_place inner; /* a handler's own */
+	__u32 trial;		 /* on probation: which one of the thread's this is; 0: not */
+	__u32 trial_cnt;
 
 	__u32 parks;	/* JANK_PARKS_* of the process, as of park_gen */
 	__u32 park_gen; /* jank_park_gen then */
@@ -232,7 +234,7 @@ struct jank_parkers_map {
 	__type(key, __u32);
 	__type(value, struct jank_parks);
 };
-/* JANK_PARK_*. Written by user space when a WAIT record asks. */
+/* JANK_PARK_*. Written by user space when a WAIT record asks; of waits in poll and its kin (arg0 is 0) as the trace begins. */
 struct jank_parks_map {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, JANK_PARK_PLACE_MAX);

@@ -123,6 +123,19 @@ static __noinline int park__is_one(struct jank_thread *t, struct task_struct *ta
 	return verdict == JANK_PARK_YES;
 }
 
+/* Its park is its loop's wait from here on, if it has come there often enough. */
+static __noinline int park__adopt(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	t->loop = JANK_LOOP_PARK;
+	t->phase = JANK_PHASE_CANDIDATE;
+	if (t->park_cnt < PARK_TURNS)
+		return 0;
+	t->phase = JANK_PHASE_PARKED;
+	t->sp = t->park.sp;
+	t->place.turn_cnt = t->park_cnt;
+	return wait__announce(t, task, now);
+}
+
 /* A thread with an open dispatch goes to sleep: true when that is its loop's wait, and ends the dispatch. */
 static __noinline int park__leaves(struct jank_thread *t, struct task_struct *task, __u32 state,
 				   u64 now)
@@ -131,6 +144,10 @@ static __noinline int park__leaves(struct jank_thread *t, struct task_struct *ta
 
 	if (!park__is_one(t, task, class, now))
 		return false;
+	if (thread__end_trial(t)) {
+		park__adopt(t, task, now);
+		return true;
+	}
 	wait__close(t, task, now);
 	t->looper_entry = 0;
 	t->phase = JANK_PHASE_PARKED;
@@ -178,13 +195,7 @@ static __always_inline int park__considers(struct jank_thread *t, struct task_st
 
 	if (class != JANK_CLASS_FUTEX && class != JANK_CLASS_SLEEP)
 		return 0;
-	if (!park__is_one(t, task, class, now) || t->park_cnt < PARK_TURNS)
-		return 0;
-	t->loop = JANK_LOOP_PARK;
-	t->phase = JANK_PHASE_PARKED;
-	t->sp = t->park.sp;
-	t->place.turn_cnt = t->park_cnt;
-	return wait__announce(t, task, now);
+	return park__is_one(t, task, class, now) ? park__adopt(t, task, now) : 0;
 }
 
 /* A thread that ends: is it still in the park that opened its dispatch, so that it has none? */

@@ -56,12 +56,24 @@ static __always_inline bool poll__is_poller(struct task_struct *task)
 	return known && *known;
 }
 
+/* The thread was found waiting here when the trace began, and the wait's callers are known to be a loop's. */
+static __always_inline bool poll__is_known(struct task_struct *task, struct pt_regs *regs)
+{
+	const struct jank_park_place place = {
+		.sp = compat__user_sp(regs),
+		.tid = KREAD(task, pid),
+		.nr = compat__syscall_nr(regs),
+	};
+
+	return bpf_map_lookup_elem(&jank_parks, &place);
+}
+
 /* How many turns in this system call would make a loop; 0: none do. */
 static __always_inline __u32 poll__turns_needed(struct task_struct *task, struct pt_regs *regs,
 						__u32 class)
 {
 	if (poll__is_poller(task))
-		return POLL_TURNS_KNOWN;
+		return poll__is_known(task, regs) ? 1 : POLL_TURNS_KNOWN;
 	if (class == JANK_CLASS_POLL_FDS && compat__syscall_arg(regs, 1) > 1)
 		return POLL_TURNS;
 	return class == JANK_CLASS_POLL_FDS ? 0 : POLL_TURNS_UNSEEN;
@@ -88,77 +100,63 @@ static __always_inline bool poll__near(const struct jank_place *place, const str
 
 static __always_inline bool poll__here(const struct jank_place *place, const struct jank_place *at)
 {
-	return place->turn_cnt && place->nr == at->nr &&
-	       (place->sp == at->sp || poll__near(place, at));
+	return place->nr == at->nr && (place->sp == at->sp || poll__near(place, at));
 }
 
-static __always_inline void poll__swap(struct jank_thread *t)
+/* The thread waits here from now on, on probation. turn_cnt: what is known of this place. */
+static __noinline int poll__try(struct jank_thread *t, const struct jank_place *at, __u32 turn_cnt)
 {
-	struct jank_place place = t->place;
-
-	t->place = t->inner;
-	t->inner = place;
-}
-
-/* A candidate waited once more. True: it is a loop, and its place is known. */
-static __always_inline bool poll__is_loop(struct jank_thread *t, const struct jank_place *at,
-					  __u32 needed)
-{
-	if (poll__here(&t->place, at)) {
-		t->place.turn_cnt++;
-	} else if (poll__here(&t->inner, at)) {
-		t->inner.turn_cnt++;
-	} else {
-		t->inner = *at;
-		t->inner.turn_cnt = 1;
-	}
-	if (t->inner.turn_cnt > t->place.turn_cnt)
-		poll__swap(t);
-	if (t->place.turn_cnt < needed)
-		return false;
-	/* The loop is the outer one of two places that take turns; the inner one is its handler's. */
-	if (t->inner.turn_cnt >= needed / 2 && t->inner.sp > t->place.sp)
-		poll__swap(t);
-	return true;
-}
-
-/* A thread that may become a loop: it has waited once. t: NULL, or it was a candidate for parks so far. */
-static __noinline int poll__consider(struct jank_thread *t, struct task_struct *task,
-				     const struct jank_place *at)
-{
-	if (!t)
-		t = thread__create(task);
-	if (!t)
-		return 0;
+	thread__try(t);
 	t->loop = JANK_LOOP_POLL;
-	t->phase = JANK_PHASE_CANDIDATE;
+	t->phase = JANK_PHASE_WAITING;
 	t->place = *at;
-	t->place.turn_cnt = 1;
+	t->place.turn_cnt = turn_cnt;
+	t->inner.turn_cnt = 0;
+	t->sp = at->sp;
 	return 0;
 }
 
-static __noinline int poll__adopt(struct jank_thread *t, struct task_struct *task, u64 now)
+/* The thread has waited at its place so often that this is its loop. */
+static __noinline int poll__confirm(struct jank_thread *t, struct task_struct *task, u64 now)
 {
-	t->sp = t->place.sp;
-	t->inner.turn_cnt = 0;
-	t->phase = JANK_PHASE_WAITING;
-	return wait__announce(t, task, now);
+	wait__announce(t, task, now);
+	t->trial = 0;
+	return 0;
 }
 
 /* A handler's own wait: true when it has become the loop, as a modal dialog's does. */
 static __always_inline bool poll__inner_is_loop(struct jank_thread *t, const struct jank_place *at)
 {
-	if (!poll__here(&t->inner, at)) {
+	__u32 needed = t->trial ? t->place.turn_cnt + POLL_TURNS : POLL_TURNS_INNER;
+
+	if (!t->inner.turn_cnt || !poll__here(&t->inner, at)) {
 		t->inner = *at;
 		t->inner.turn_cnt = 0;
 	}
-	return ++t->inner.turn_cnt >= POLL_TURNS_INNER;
+	return ++t->inner.turn_cnt >= needed;
+}
+
+/*
+ * The same on probation, at another place than before: the outer one is tried, and one deeper in the stack once the thread has
+ * waited there more often. False: it is a handler's, or no evidence of a loop.
+ */
+static __noinline int poll__moves(struct jank_thread *t, struct task_struct *task,
+				  const struct jank_place *at)
+{
+	if (!poll__turns_needed(task, compat__user_regs(task), poll__class(at->nr)))
+		return false;
+	if (!wait__not_deeper(t, at->sp) && !poll__inner_is_loop(t, at))
+		return false;
+	poll__try(t, at, t->inner.turn_cnt && poll__here(&t->inner, at) ? t->inner.turn_cnt : 0);
+	return true;
 }
 
 /* The loop's own wait begins, as far as this can be told by now. False: it is a handler's. */
 static __noinline int poll__begun(struct jank_thread *t, struct task_struct *task,
 				  const struct jank_place *at, u64 now)
 {
+	if (t->trial && !poll__here(&t->place, at))
+		return poll__moves(t, task, at);
 	if (wait__not_deeper(t, at->sp) || poll__near(&t->place, at)) {
 		wait__close(t, task, now);
 	} else {
@@ -222,6 +220,28 @@ static __always_inline void poll__enter(struct task_struct *task, struct pt_regs
 	poll__begun(t, task, &at, bpf_ktime_get_ns());
 }
 
+/* May a thread (NULL: nothing is known of it) become a loop that polls? */
+static __always_inline bool poll__may_try(const struct jank_thread *t)
+{
+	if (!t)
+		return filter__wants(JANK_LOOP_POLL);
+	return t->phase == JANK_PHASE_NONE ||
+	       (t->loop == JANK_LOOP_PARK && t->phase == JANK_PHASE_CANDIDATE);
+}
+
+/* The first such wait of a thread returned. NULL: it is no evidence of a loop. */
+static __noinline struct jank_thread *
+poll__begin_trial(struct jank_thread *t, struct task_struct *task, const struct jank_place *at)
+{
+	if (!poll__turns_needed(task, compat__user_regs(task), poll__class(at->nr)))
+		return NULL;
+	if (!t)
+		t = thread__create(task);
+	if (t)
+		poll__try(t, at, 0);
+	return t;
+}
+
 /* poll or its kin returned. */
 static __always_inline void poll__turn(struct task_struct *task, struct pt_regs *regs,
 				       const struct jank_place *at, long ret)
@@ -230,23 +250,11 @@ static __always_inline void poll__turn(struct task_struct *task, struct pt_regs 
 	__u32 needed;
 	u64 now;
 
-	if (t && t->loop != JANK_LOOP_POLL &&
-	    (t->loop != JANK_LOOP_PARK || t->phase != JANK_PHASE_CANDIDATE))
-		return;
-	if (!t && (!filter__wants(JANK_LOOP_POLL) || !filter__traced(task)))
-		return;
-	if (!t || t->phase == JANK_PHASE_CANDIDATE) {
-		needed = poll__turns_needed(task, regs, poll__class(at->nr));
-		if (!needed)
+	if (!t || t->loop != JANK_LOOP_POLL) {
+		if (!poll__may_try(t) || (!t && !filter__traced(task)))
 			return;
-		if (!t || t->loop != JANK_LOOP_POLL) {
-			poll__consider(t, task, at);
-			return;
-		}
-		if (!poll__is_loop(t, at, needed))
-			return;
-		poll__adopt(t, task, bpf_ktime_get_ns());
-		if (!poll__here(&t->place, at))
+		t = poll__begin_trial(t, task, at);
+		if (!t)
 			return;
 	}
 	if (t->nested_left) {
@@ -257,6 +265,11 @@ static __always_inline void poll__turn(struct task_struct *task, struct pt_regs 
 	if (t->phase == JANK_PHASE_DISPATCH &&
 	    (!jank_conf.infer_begin || !poll__begun(t, task, at, now)))
 		return;
+	if (t->trial && poll__here(&t->place, at)) {
+		needed = poll__turns_needed(task, regs, poll__class(at->nr));
+		if (++t->place.turn_cnt >= needed && needed)
+			poll__confirm(t, task, now);
+	}
 	t->ready_cnt = ret;
 	message__begin(t, 0);
 	thread__open(t, task, now);

@@ -114,7 +114,7 @@ static __always_inline void thread__may_park(struct jank_thread *t, __u32 parks)
 		t->loop = JANK_LOOP_PARK;
 		t->phase = JANK_PHASE_CANDIDATE;
 	}
-	if (t->phase == JANK_PHASE_CANDIDATE)
+	if (t->phase == JANK_PHASE_CANDIDATE || t->trial)
 		t->parks = parks;
 }
 
@@ -227,6 +227,17 @@ static __noinline int thread__send_counts(struct jank_thread *t, struct task_str
 	return 0;
 }
 
+static __noinline int thread__clear_counts(struct jank_thread *t)
+{
+	t->dispatch_cnt = 0;
+	t->block_cnt = 0;
+	t->hang_cnt = 0;
+	/* A read that fails fills its room with zeros (bpf_probe_read_kernel_common), in one call. */
+	bpf_probe_read_kernel(&t->dispatches, sizeof(t->dispatches), NULL);
+	bpf_probe_read_kernel(&t->starts, sizeof(t->starts), NULL);
+	return 0;
+}
+
 /*
  * A counter is full: the counts are sent as those of a thread that ended, and begin anew. Without room in the ring
  * they go on, and this is called again: nothing is lost before another 2^31.
@@ -235,13 +246,7 @@ static __noinline int thread__flush(struct jank_thread *t, struct task_struct *t
 {
 	if (thread__send_counts(t, task, now))
 		return -1;
-	t->dispatch_cnt = 0;
-	t->block_cnt = 0;
-	t->hang_cnt = 0;
-	/* A read that fails fills its room with zeros (bpf_probe_read_kernel_common), in one call. */
-	bpf_probe_read_kernel(&t->dispatches, sizeof(t->dispatches), NULL);
-	bpf_probe_read_kernel(&t->starts, sizeof(t->starts), NULL);
-	return 0;
+	return thread__clear_counts(t);
 }
 
 /*
@@ -396,6 +401,7 @@ static __noinline int thread__block(struct jank_thread *t, struct task_struct *t
 	}
 	__builtin_memset(rec, 0, sizeof(*rec));
 	record__head(&rec->hdr, JANK_REC_BLOCK, sizeof(*rec), now, task);
+	rec->hdr.flags = t->trial;
 	rec->hdr.tid = tid;
 	thread__fill_block(rec, t, task, now, end);
 	rec->cpu_ns = cpu_ns;
@@ -418,6 +424,31 @@ static __always_inline void thread__forget_dispatch(struct jank_thread *t)
 		t->wakeup_missed_cnt = 0;
 		t->hang_sent = 0;
 	}
+}
+
+/*
+ * The thread is on probation from here on: it waits where it may have its loop. Its dispatches are told, but user space keeps
+ * them back until that is certain. What was told of an earlier place stays untold.
+ */
+static __noinline int thread__try(struct jank_thread *t)
+{
+	if (t->start_ns)
+		thread__forget_dispatch(t);
+	if (t->dispatch_cnt)
+		thread__clear_counts(t);
+	t->trial_cnt = t->trial_cnt < JANK_TRIAL_MAX ? t->trial_cnt + 1 : 1;
+	t->trial = t->trial_cnt;
+	return 0;
+}
+
+/* It is another kind of loop. False: it was not on probation. */
+static __always_inline bool thread__end_trial(struct jank_thread *t)
+{
+	if (!t->trial)
+		return false;
+	thread__try(t);
+	t->trial = 0;
+	return true;
 }
 
 /* Ends the open dispatch of what was thread tid when it began: its count, its block when it was too long. */

@@ -23,6 +23,7 @@ static __noinline int wait__send_loop(struct jank_thread *t, struct task_struct 
 	struct jank_rec_loop rec = {};
 
 	record__head(&rec.hdr, JANK_REC_LOOP, sizeof(rec), now, task);
+	rec.hdr.flags = t->trial;
 	rec.loop = t->loop;
 	rec.fd = t->fd;
 	rec.key = t->key;
@@ -36,6 +37,7 @@ static __noinline int wait__send(struct jank_thread *t, struct task_struct *task
 	struct jank_rec_wait rec = {};
 
 	record__head(&rec.hdr, JANK_REC_WAIT, sizeof(rec), now, task);
+	rec.hdr.flags = t->trial;
 	rec.sp = compat__user_sp(regs);
 	rec.ip = compat__user_ip(regs);
 	rec.syscall = compat__syscall_nr(regs);
@@ -140,11 +142,13 @@ static __noinline int wait__other(struct jank_thread *t, struct task_struct *tas
  */
 static __noinline int wait__from_poll(struct jank_thread *t, struct task_struct *task, u64 sp)
 {
-	if (t->phase != JANK_PHASE_CANDIDATE && sp < t->sp)
-		return false;
-	if (t->start_ns) {
-		thread__forget_dispatch(t);
-		lost__add(JANK_LOST_LOOP_CHANGED);
+	if (!thread__end_trial(t)) {
+		if (sp < t->sp)
+			return false;
+		if (t->start_ns) {
+			thread__forget_dispatch(t);
+			lost__add(JANK_LOST_LOOP_CHANGED);
+		}
 	}
 	t->loop = JANK_LOOP_EPOLL;
 	t->phase = JANK_PHASE_NONE;
@@ -290,6 +294,7 @@ static __always_inline void wait__looper(struct task_struct *task, u64 looper, u
 	if (t->key && t->key != looper && sp < t->sp)
 		return; /* a handler's own Looper */
 	now = bpf_ktime_get_ns();
+	thread__end_trial(t);
 	t->loop = JANK_LOOP_ANDROID_LOOPER;
 	if (t->start_ns)
 		thread__close(t, task, now, JANK_END_WAIT);

@@ -50,6 +50,7 @@ static __always_inline void show(struct logic_step *ctx, struct jank_thread *t)
 	if (!t)
 		return;
 	ctx->phase = t->phase;
+	ctx->trial = t->trial;
 	ctx->start_ns = t->start_ns;
 	ctx->mark_ns = t->mark_ns;
 	ctx->loop_sp = t->sp;

@@ -58,7 +58,7 @@ struct logic_step {
 
 	/* the thread's state afterwards */
 	__u32 known; /* it has one */
-	__u32 phase;
+	__u32 phase, trial;
 	__u64 start_ns, mark_ns, loop_sp, key;
 	__u64 start_delay_ns, woken_ns;
 	__s32 loop_fd;

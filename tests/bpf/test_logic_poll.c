@@ -31,47 +31,59 @@ static void test_poll(void)
 
 	logic__begin_with(&conf);
 	s = poll_turns(7, 1000);
-	ok(s.known && s.phase == 3 && !s.start_ns && !logic__received(JANK_REC_LOOP, &event),
-	   "seven waits from one place: a candidate");
+	ok(s.trial == 1 && s.phase == 2 && s.dispatch_cnt == 6 &&
+		   !logic__received(JANK_REC_LOOP, &event),
+	   "seven waits from one place: dispatches on probation, and nothing is told");
 	s = POLL(1000);
-	ok(s.phase == 2 && s.start_ns && s.loop == JANK_LOOP_POLL && s.loop_sp == 1000,
-	   "the eighth makes a loop, and opens a dispatch");
+	ok(!s.trial && s.phase == 2 && s.start_ns && s.loop == JANK_LOOP_POLL &&
+		   s.loop_sp == 1000 && s.dispatch_cnt == 7,
+	   "the eighth makes a loop, whose dispatches they were");
 	ok(logic__received(JANK_REC_WAIT, &event) == 1 && event.wait.turn_cnt == 8 &&
-		   event.wait.loop == JANK_LOOP_POLL,
-	   "which is told, with its turns");
+		   event.wait.loop == JANK_LOOP_POLL && event.hdr.flags == 1,
+	   "which is told, with its turns, and the probation that has ended");
 	s = POLL(1000);
-	ok(s.dispatch_cnt == 1 && s.phase == 2, "the next one ends it and opens another");
+	ok(s.dispatch_cnt == 8 && s.phase == 2, "the next one ends it and opens another");
 	s = POLL(900);
-	ok(s.dispatch_cnt == 1 && s.loop_sp == 1000, "one from deeper is the handler's");
+	ok(s.dispatch_cnt == 8 && s.loop_sp == 1000, "one from deeper is the handler's");
 	s = POLL(1000);
-	ok(s.dispatch_cnt == 2, "after which the dispatch goes on to the loop's next");
+	ok(s.dispatch_cnt == 9, "after which the dispatch goes on to the loop's next");
 	s = poll_turns(32, 900);
-	ok(s.loop_sp == 900 && s.dispatch_cnt == 2 && logic__lost(JANK_LOST_LOOP_CHANGED) == 1,
+	ok(s.loop_sp == 900 && s.dispatch_cnt == 9 && logic__lost(JANK_LOST_LOOP_CHANGED) == 1,
 	   "32 in a row from deeper are a loop of their own");
 	s = POLL(1000);
-	ok(s.dispatch_cnt == 3 && s.loop_sp == 1000, "the outer loop goes on when that is left");
+	ok(s.dispatch_cnt == 10 && s.loop_sp == 1000, "the outer loop goes on when that is left");
 }
 
 static void test_poll_places(void)
 {
 	struct jank_conf conf = poll_conf(JANK_CLASS_POLL_FDS);
 	struct logic_step s;
+	struct event event;
 
 	logic__begin_with(&conf);
 	for (int i = 0; i < 8; i++) {
 		POLL(900);
 		s = POLL(1000);
 	}
-	ok(s.phase == 2 && s.loop_sp == 1000, "of two places by turns the outer one is the loop");
+	ok(!s.trial && s.phase == 2 && s.loop_sp == 1000 && s.dispatch_cnt == 7,
+	   "of two places by turns the outer one is the loop, from its first turn on");
+	ok(logic__received(JANK_REC_LOOP, &event) == 1 && event.hdr.flags == 2,
+	   "what was told of the inner one is another probation");
+	logic__begin_with(&conf);
+	POLL(1000);
+	s = poll_turns(9, 900);
+	ok(s.loop_sp == 900 && !s.trial, "a loop within where the thread waited once before");
 	logic__begin_with(&conf);
 	for (int i = 0; i < 40; i++)
 		s = POLL(1000 + 8 * i);
-	ok(s.phase == 3, "forty waits from forty places are no loop");
+	ok(s.trial && !logic__received(JANK_REC_LOOP, &event),
+	   "forty waits from forty places are no loop");
 	logic__begin_with(&conf);
 	poll_turns(3, 1000);
-	s = BEGIN(one, 1100);
-	ok(s.loop == JANK_LOOP_EPOLL && s.loop_fd == one && s.phase == 1,
-	   "a candidate that waits in epoll is epoll's loop");
+	s = BEGIN(one, 900);
+	ok(s.loop == JANK_LOOP_EPOLL && s.loop_fd == one && s.phase == 1 && !s.trial &&
+		   !s.dispatch_cnt && !logic__lost(JANK_LOST_LOOP_CHANGED),
+	   "one that waits in epoll on its probation is epoll's loop");
 	logic__begin_with(&conf);
 	poll_turns(8, 1000);
 	s = BEGIN(one, 900);
@@ -90,14 +102,14 @@ static void test_poll_slop(void)
 	logic__begin_with(&conf);
 	for (int i = 0; i < 8; i++)
 		s = POLL_ON(5, 1000 - i % 3 * 40);
-	ok(s.phase == 2 && s.dispatch_cnt == 0,
+	ok(!s.trial && s.phase == 2 && s.dispatch_cnt == 7,
 	   "one array at depths that vary by some bytes: one place");
 	s = POLL_ON(5, 904);
-	ok(s.dispatch_cnt == 1, "which is the loop's");
+	ok(s.dispatch_cnt == 8, "which is the loop's");
 	s = POLL_ON(6, 800);
-	ok(s.dispatch_cnt == 1, "another array from deeper is the handler's");
+	ok(s.dispatch_cnt == 8, "another array from deeper is the handler's");
 	s = POLL_ON(5, 500);
-	ok(s.dispatch_cnt == 1, "so is the same one from far deeper");
+	ok(s.dispatch_cnt == 8, "so is the same one from far deeper");
 }
 
 static void test_poll_evidence(void)
@@ -108,15 +120,16 @@ static void test_poll_evidence(void)
 
 	logic__begin_with(&conf);
 	s = poll_turns(31, 1000);
-	ok(s.phase == 3, "select: 31 turns are none, for the descriptors are not seen");
+	ok(s.trial == 1, "select: 31 turns are none, for the descriptors are not seen");
 	s = POLL(1000);
-	ok(s.phase == 2, "32 are");
+	ok(!s.trial && s.phase == 2, "32 are");
 	conf = poll_conf(JANK_CLASS_IO_URING);
 	logic__begin_with(&conf);
-	ok(poll_turns(31, 1000).phase == 3 && POLL(1000).phase == 2, "io_uring: likewise");
+	ok(poll_turns(31, 1000).trial && !POLL(1000).trial, "io_uring: likewise");
 	logic__begin_with(&conf);
 	bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_pollers), &tgid, &yes, BPF_ANY);
-	ok(poll_turns(3, 1000).phase == 2, "three where a library is known to wait so");
+	ok(poll_turns(2, 1000).trial && !POLL(1000).trial,
+	   "three where a library is known to wait so");
 	conf = poll_conf(JANK_CLASS_POLL_FDS);
 	conf.loop_mask = 1 << JANK_LOOP_EPOLL;
 	logic__begin_with(&conf);

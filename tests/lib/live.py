@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the live tests share: TAP, jankbpf on processes that they started, and looks at its blocks."""
 import collections
+import ctypes
 import json
+import mmap
 import os
 import re
 import shutil
@@ -378,3 +380,15 @@ def drop_cache(path):
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
     finally:
         os.close(fd)
+
+
+def is_cached(path):
+    """Whether all of a file's pages are in memory: a program has read it since drop_cache()."""
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE) as pages:
+        states = (ctypes.c_ubyte * -(-len(pages) // mmap.PAGESIZE))()
+        begin = (ctypes.c_char * len(pages)).from_buffer(pages)
+        failed = ctypes.CDLL(None).mincore(ctypes.c_void_p(ctypes.addressof(begin)), ctypes.c_size_t(len(pages)), states)
+        del begin
+    if failed:
+        raise OSError("mincore")
+    return all(state & 1 for state in states)

@@ -18,7 +18,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 from incidents import Truth, check_incident  # noqa: E402
-from live import MS, Moment, Tap, Trace, check_run, drop_cache, end, need, start, wait_for  # noqa: E402
+from live import MS, Moment, Tap, Trace, check_run, drop_cache, end, is_cached, need, start, wait_for  # noqa: E402
 from real import NodeServer, Redis, Screen, free_port, http_get  # noqa: E402
 from slow_disk import SlowDisk, why_not  # noqa: E402
 
@@ -139,14 +139,16 @@ SETTINGS = "[org/xfce/mousepad/preferences/view]\nshow-line-numbers={}\n[org/xfc
 
 
 def write_settings(path, numbers, size):
-    """As another program does it: a new file in the old one's place."""
+    """As another program does it: a new file in the old one's place. Returns the new one's inode."""
     fresh = path + ".new"
     with open(fresh, "w", encoding="ascii") as file:
         file.write(SETTINGS.format("true" if numbers else "false"))
         for number in range(size // 500):
             file.write(f"key-{number}='{'x' * 490}'\n")
     drop_cache(fresh)
+    inode = os.stat(fresh).st_ino
     os.rename(fresh, path)
+    return inode
 
 
 def read(path):
@@ -170,10 +172,14 @@ def gtk(tap, folder):
                  what="mousepad's own settings")
         with SlowDisk(folder, read_bps=1 << 20) as slow, tracing(editor.pid, threshold="50ms") as trace:
             slow.hold(editor.pid)
-            with Moment() as moment:
-                for numbers in (True, False):  # it may write its own over one of them
-                    write_settings(keyfile, numbers, 400000)
-                    time.sleep(0.8)
+            for number in range(8):  # it may write its own over them, or find them in memory
+                ours, began = write_settings(keyfile, number % 2 == 0, 400000), time.monotonic()
+                with Moment() as moment:
+                    wait_for(lambda: is_cached(keyfile), what="mousepad's read of its settings")
+                    was_slow = time.monotonic() - began > 0.2
+                    time.sleep(0.1)  # so long it may think of writing
+                if was_slow and os.stat(keyfile).st_ino == ours:
+                    break
     finally:
         if editor:
             end(editor)

@@ -4,6 +4,7 @@
 import glob
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -12,13 +13,15 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from tap import Tap  # noqa: E402
+from tap import Tap, cpu_times  # noqa: E402
 
 BUILDS = ["./simjank", "./simjank-looper"]
 MS = 1000000
 SLACK_NS = 5 * MS  # this much later than wanted the quickest of a scenario may end
 IO_SLACK_NS = 50 * MS  # the same where its last request may wait for others' input and output
 SLOW_SLACK_NS = 250 * MS  # the same on the slow disk, and for a CPU that a quota grants now and then
+TRIES = 3  # of a scenario, before it is judged
+CROWDED = 0.1  # of the machine's time, taken by other programs or a hypervisor: lengths are their doing
 SLOW = {"wakeup_latency", "inversion", "mutex_disk", "chain", "fsync", "read_cold", "cold_file", "throttled", "preempted"}
 
 # What each scenario must come to, where no neighbour takes the CPU.
@@ -69,6 +72,24 @@ def start_waiting(build, *options):
     return process, line
 
 
+def own_seconds():
+    """The CPU time of this test and of the programs that it started, those that live excepted."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+class Account:
+    """Who had the machine since this began."""
+
+    def __init__(self):
+        self.begun, self.own = cpu_times(), own_seconds()
+
+    def others(self):
+        """The share that neither idled nor was this test's."""
+        total, busy = (now - then for now, then in zip(cpu_times()[::2], self.begun[::2]))
+        return (busy - (own_seconds() - self.own) * os.sysconf("SC_CLK_TCK")) / max(total, 1)
+
+
 def test_scenarios(tap, build):
     dispatches, summary = run(build, "--length", "20ms-40ms", "--gap", "5ms", "--short-rate", "500/s",
                               "--count", str(4 * len(KINDS)))
@@ -80,7 +101,7 @@ def test_scenarios(tap, build):
     for name in left_out:
         tap.skip(f"{build}: {name}", "what it needs cannot be had here")
     for name, ds in done.items():
-        test_scenario(tap, f"{build}: {name} is {KINDS[name]} and as long as wanted", name, KINDS[name], ds)
+        test_scenario(tap, build, name, ds)
         test_blame(tap, f"{build}: {name}", name, ds)
     test_consistency(tap, build, dispatches, summary)
 
@@ -93,19 +114,36 @@ def is_stolen(name, kind, dispatch):
     return dispatch["cpu_ns"] + dispatch["run_delay_ns"] < wanted * dispatch["duration_ns"]
 
 
-def test_scenario(tap, what, name, kind, dispatches):
-    """By those that a busy neighbour and a hypervisor left alone."""
+def is_as_wanted(name, kind, dispatches):
+    """By those that a busy neighbour and a hypervisor left alone; None where there are none."""
     free = [d for d in dispatches if (kind == "runnable" or d["run_delay_ns"] < d["duration_ns"] / 10)
             and not is_stolen(name, kind, d)]
     if not free:
-        return tap.skip(what, "other programs, or a hypervisor, took the CPU each time")
+        return None
     late = min(d["duration_ns"] - d["wanted_ns"] for d in free)
     slack_ns = IO_SLACK_NS if kind in ("disk", "page_fault") else SLACK_NS
     slack_ns = SLOW_SLACK_NS if name in SLOW else slack_ns
     of_kind = [kind in (d["kind"], *d["also"]) for d in free]
     # A crowd needs some milliseconds to gather.
-    good = (any if name == "preempted" else all)(of_kind) and -MS / 10 <= late <= slack_ns
-    return tap.check(good, what, free)
+    return (any if name == "preempted" else all)(of_kind) and -MS / 10 <= late <= slack_ns
+
+
+def test_scenario(tap, build, name, dispatches):
+    """One that is not as wanted is tried again alone; on a machine that others use it says nothing of simjank."""
+    kind = KINDS[name]
+    what = f"{build}: {name} is {kind} and as long as wanted"
+    good, others = is_as_wanted(name, kind, dispatches), 0
+    for _ in range(TRIES - 1):
+        if good:
+            break
+        account = Account()
+        dispatches, _ = run(build, "--scenario", f"{name}:20ms-40ms", "--count", "4", "--gap", "5ms")
+        dispatches = [d for d in dispatches if d["scenario"] == name]
+        good, others = is_as_wanted(name, kind, dispatches), max(others, account.others())
+    if good is None or (not good and others > CROWDED):
+        tap.skip(what, f"other programs, or a hypervisor, took {100 * others:.0f} % of the machine")
+    else:
+        tap.check(good, what, dispatches)
 
 
 def test_blame(tap, what, name, dispatches):
@@ -223,7 +261,7 @@ def test_quiet(tap, build):
 
 
 def test_waits(tap, build):
-    """Each wait but a loop's last one is followed by a dispatch that was counted."""
+    """Each wait but a loop's last one is followed by a dispatch; a loop told to end in its last dispatch waits no more."""
     what = f"{build}: strace sees as many waits as the truth has dispatches"
     if not shutil.which("strace"):
         return tap.skip(what, "strace is not installed")
@@ -232,7 +270,7 @@ def test_waits(tap, build):
         _, summary = run(build, "--scenario", "sleep:5ms,idle:20ms,pipe:5ms", "--count", "9", "--threads",
                          "2", prefix=strace)
         waits = sum("epoll_" in line and "resumed" not in line for line in trace)
-    tap.check(waits == summary["dispatches"] + summary["threads"], what, f"{waits} waits, {summary}")
+    tap.check(0 <= waits - summary["dispatches"] <= summary["threads"], what, f"{waits} waits, {summary}")
 
 
 def test_stop(tap, build):

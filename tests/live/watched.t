@@ -27,14 +27,18 @@ QUEUE = "import queue, threading\nq = queue.Queue()\nprint('ready', flush=True)\
 IDLE_CHILD = "import subprocess\nsubprocess.Popen(['sleep', '60'])\nprint('ready', flush=True)\nloop()"
 IN_THREAD = "import threading\nthread = threading.Thread(target=loop)\nthread.start()\nprint('ready', flush=True)\nthread.join()"
 SELDOM = "import select\nprint('ready', flush=True)\nselect.select([], [], [], 60)"
-LATE = """
+SELECTS = """
 import select, sys, time
 print('ready', flush=True)
 sys.stdin.readline()
-while True:
-    select.select([], [], [], 0.01)
-    time.sleep(0.04)
+def turns(count):
+    for _ in range(count):
+        select.select([], [], [], 0.01)
+        time.sleep(0.04)
 """
+STALLS = 40
+FROM_THE_START = SELECTS + f"turns({STALLS})"
+DEEPER_FIRST = SELECTS + "max([3], key=turns)\nturns(10000)"  # deeper in the stack, by the C function that calls it
 ZOMBIE = "import os, time\nif not os.fork(): os._exit(0)\nprint('ready', flush=True)\ntime.sleep(60)"
 FAMILY = """
 import sys
@@ -66,6 +70,11 @@ def end(process):
     except ProcessLookupError:
         pass
     process.wait()
+
+
+def go_on(process):
+    process.stdin.write("\n")
+    process.stdin.flush()
 
 
 def told(result, **wanted):
@@ -111,15 +120,14 @@ def test_reasons():
     ok(told(result, pid=pid, tid=pid, reason="main_thread") and result.blocks(), "a main thread beside a loop", result)
     pid, result = traced(SELDOM)
     ok(told(result, pid=pid, reason="few_turns"), "a main thread that has not come back to its wait", result)
-    process = program(LATE)
+    process = program(DEEPER_FIRST)
     tracer = bad.Tracer("--json", "-t", "25ms", "-p", process.pid)
     time.sleep(1.2)
-    process.stdin.write("\n")
-    process.stdin.flush()
+    go_on(process)
     bad.wait_for(lambda: b'"block"' in tracer.stdout(), 20)
     result = tracer.stop()
     found = told(result, pid=process.pid, reason="late")
-    ok(found and found[0]["late_ns"] > 1200 * bad.MS and result.blocks(), "a loop that was known after many turns only", result)
+    ok(found and found[0]["late_ns"] > 1200 * bad.MS and result.blocks(), "a loop that was tried elsewhere first", result)
     end(process)
     process = program(ZOMBIE)
     with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as children:
@@ -133,6 +141,18 @@ def test_reasons():
     result = bad.trace("--json", "-d", "1500ms", "-p", process.pid)
     ok(result.summary()["not_watched"] == [] and "not watched" not in result.err, "a loop is watched: not a word", result)
     end(process)
+
+
+def test_probation():
+    """A loop that is known by its turns only: its first stalls are reported with the others."""
+    process = program(FROM_THE_START)
+    tracer = bad.Tracer("--json", "-t", "25ms", "-p", process.pid)
+    go_on(process)
+    result = tracer.finish(30)
+    blocks = result.blocks()
+    ok(len(blocks) >= STALLS - 1, f"the stalls before it was known are blocks: {len(blocks)} of {STALLS}", result)
+    ok(result.summary()["blocks"] == len(blocks) <= result.summary()["dispatches"], "and counted", result)
+    ok(not told(result, reason="late"), "nothing was late", result)
 
 
 def test_off():
@@ -180,8 +200,7 @@ def test_follow_many():
     process = program("print('ready', flush=True)\nimport sys\nsys.stdin.readline()\n"
                       "for _ in range(300):\n    pid = os.fork()\n    if not pid: os._exit(0)\n    os.waitpid(pid, 0)\nloop()")
     tracer = bad.Tracer("--json", "-t", "25ms", "-f", "-p", process.pid)
-    process.stdin.write("\n")
-    process.stdin.flush()
+    go_on(process)
     time.sleep(2.5)
     result = tracer.stop()
     ok(not result.summary()["lost"].get("thread_table_full") and {b["pid"] for b in result.blocks()} == {process.pid},
@@ -224,6 +243,7 @@ def test_counts():
 bad.need_tracing()
 test_no_loop()
 test_reasons()
+test_probation()
 test_off()
 test_follow()
 test_follow_many()

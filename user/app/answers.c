@@ -226,7 +226,8 @@ bool answers__left_out(const struct answers *a, const struct jank_rec_block *rec
 {
 	const Jankbpf__JournalAnswers *answers = of_record(a, rec);
 
-	return answers && answers->left_out;
+	/* On probation when the recording was torn, it was never confirmed. */
+	return answers ? answers->left_out : rec->hdr.flags != 0;
 }
 
 const char *answers__loop(const struct answers *a, const struct jank_rec_block *rec)

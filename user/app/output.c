@@ -253,22 +253,32 @@ static void name_stacks(struct output *out, struct block *block)
 	lose(out, block, LOSS_NAMES, cut_cnt(out) - before);
 }
 
-/* Names for all of it. What is lost on the way is in the record, and in the journal for a replay. */
-static void name_block(struct output *out, struct block *block)
+/* What is lost on the way is in the record, and in the journal for a replay. */
+static void name_with(struct output *out, struct block *block,
+		      void (*fn)(struct output *out, struct block *block))
 {
 	uint64_t unanswered = apart__refused_cnt();
 	size_t lost_cnt = block->lost_cnt;
 
-	name_message(out, block);
-	name_waited(out, block);
-	chain__settle_owners(block);
-	find_callers(out, block);
-	name_stacks(out, block);
+	fn(out, block);
 	/* The summary takes the count of all reads. */
 	count(out, LOSS_NO_MEMORY,
 	      block__add_loss(block, LOSS_UNANSWERED, apart__refused_cnt() - unanswered));
 	if (out->answers && block->lost_cnt > lost_cnt)
 		count(out, LOSS_JOURNAL, answers_writer__losses(out->answers, block));
+}
+
+static void name_passing(struct output *out, struct block *block)
+{
+	name_message(out, block);
+	name_waited(out, block);
+	chain__settle_owners(block);
+	find_callers(out, block);
+}
+
+void output__settle(struct output *out, struct block *block)
+{
+	name_with(out, block, name_passing);
 }
 
 /* Counts a sink's failure, and tells the first one. */
@@ -343,7 +353,7 @@ int output__block(struct output *out, struct block *block)
 	int res = 0;
 
 	count_reported(out, block);
-	name_block(out, block);
+	name_with(out, block, name_stacks);
 	blame__block(block);
 	log__status(NULL);
 	for (unsigned i = 0; i < out->sink_cnt; i++) {

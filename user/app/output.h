@@ -39,7 +39,10 @@ int output__new(const struct options *opts, const struct namer *namer, struct jo
 		struct losses *losses, struct output **ret, struct err *err);
 void output__free(struct output *out); /* accepts NULL */
 
-/* Names, judges and writes. 0, or -EPIPE when nobody reads stdout any more; other failures of a sink are
+/* Names what may be gone before long: descriptors, peers, callers. Once for each block, before output__block. */
+void output__settle(struct output *out, struct block *block);
+
+/* Names the rest, judges and writes. 0, or -EPIPE when nobody reads stdout any more; other failures of a sink are
  * counted (and the first of each told). */
 int output__block(struct output *out, struct block *block);
 void output__left_out(struct output *out,

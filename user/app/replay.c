@@ -85,6 +85,7 @@ static int on_dispatch(struct replay *r, struct dispatch *dispatch)
 	answers__display(r->answers, &dispatch->rec, &block->frames);
 	r->block_cnt += block->type == BLOCK_JANK;
 	r->stop = r->opts->count && r->block_cnt >= r->opts->count;
+	output__settle(r->output, block);
 	res = output__block(r->output, block);
 	block__free(block);
 	return res;

@@ -242,6 +242,7 @@ static int place_probes(struct session *s, struct traced *traced, struct err *er
 {
 	int res = scan(s, traced, err);
 
+	loader__consider_poller(s->loader, traced->pid);
 	if ((res == -EACCES || res == -EPERM) && !needs_sites(s)) {
 		log__warn("%s: it is traced, but its stacks may have no names; see `jankbpf "
 			  "doctor`",

@@ -21,7 +21,9 @@
 /* The ring fills while the intake thread looks: not longer than the ring has room for. */
 #define LOOK_MAX_NS (20 * NS_PER_MS)
 #define LATE_MIN_NS NS_PER_SEC /* a loop that is known within it was at work from the start */
-#define END_MAX_NS  (500 * NS_PER_MS) /* the ring has been drained */
+#define LATE_MAX_NS                                                                                \
+	(60 * NS_PER_SEC)	     /* by then, blocks from the start were dropped (probation.c) */
+#define END_MAX_NS (500 * NS_PER_MS) /* the ring has been drained */
 
 struct look {
 	struct session *s;
@@ -40,13 +42,16 @@ void session__saw(struct session *s, const struct jank_rec *hdr)
 	traced->main_seen |= hdr->tid == hdr->tgid;
 }
 
-/* Waits of poll and its kin make a loop after some turns: those were not judged. */
+/*
+ * Waits of poll and its kin make a loop after some turns. What was slow before is kept back until then, but not for ever, and not where the
+ * thread waited at another place first.
+ */
 void session__saw_turns(struct session *s, const struct jank_rec_wait *rec)
 {
 	struct traced *traced = session__traced(s, rec->hdr.tgid);
 
 	if (traced && !traced->late_ns && rec->turn_cnt && rec->loop == JANK_LOOP_POLL &&
-	    rec->hdr.ts_ns > s->start_ns + LATE_MIN_NS)
+	    rec->hdr.ts_ns > s->start_ns + (rec->hdr.flags > 1 ? LATE_MIN_NS : LATE_MAX_NS))
 		traced->late_ns = rec->hdr.ts_ns - s->start_ns;
 }
 

@@ -13,7 +13,9 @@
 #include "app/answers_writer.h"
 #include "app/block_names.h"
 #include "app/idle_places.h"
+#include "app/known_waits.h"
 #include "app/name_hint.h"
+#include "app/probation.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -30,6 +32,7 @@ struct sinker {
 	_Atomic uint64_t hurry_ns; /* from then on; 0: the run goes on */
 	pthread_t thread;
 	struct idle_places *places;
+	struct probation *probation;
 	struct name_hint name_hint;
 	uint64_t block_cnt;
 	bool leases_told, unwatched_told;
@@ -113,6 +116,45 @@ static void drop_evidence(struct sinker *sinker, struct block *block)
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 }
 
+static void leave_out(void *ctx, struct block *block)
+{
+	struct sinker *sinker = ctx;
+
+	output__left_out(sinker->opts.output, block);
+	block__free(block);
+}
+
+/* A settled block of a loop that is known. */
+static void report(void *ctx, struct block *block)
+{
+	struct sinker *sinker = ctx;
+
+	if (!wants(sinker, block)) {
+		leave_out(sinker, block);
+		return;
+	}
+	if (idle_places__fill(sinker->places, block)) {
+		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+		block__add_loss(block, LOSS_NO_MEMORY, 1);
+	}
+	note(sinker, output__block(sinker->opts.output, block));
+	name_hint__look(&sinker->name_hint, block);
+	meet_chain(sinker, block);
+	sinker->block_cnt += block->type == BLOCK_JANK;
+	if (is_full(sinker))
+		eventfd_write(sinker->opts.closed_fd, 1);
+	block__free(block);
+}
+
+static void settle(struct sinker *sinker, struct block *block)
+{
+	if (block_names__fill(block)) {
+		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+		block__add_loss(block, LOSS_NO_MEMORY, 1);
+	}
+	output__settle(sinker->opts.output, block);
+}
+
 static void on_block(struct sinker *sinker, struct item *item)
 {
 	struct block *block = item->data;
@@ -120,22 +162,15 @@ static void on_block(struct sinker *sinker, struct item *item)
 	if (hurries(sinker))
 		drop_evidence(sinker, block);
 	meet(sinker, block->pid, block->tid);
-
-	if (wants(sinker, block)) {
-		if (block_names__fill(block) || idle_places__fill(sinker->places, block)) {
-			losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
-			block__add_loss(block, LOSS_NO_MEMORY, 1);
-		}
-		note(sinker, output__block(sinker->opts.output, block));
-		name_hint__look(&sinker->name_hint, block);
-		meet_chain(sinker, block);
-		sinker->block_cnt += block->type == BLOCK_JANK;
-		if (is_full(sinker))
-			eventfd_write(sinker->opts.closed_fd, 1);
+	if (!block->trial && !wants(sinker, block)) {
+		leave_out(sinker, block);
 	} else {
-		output__left_out(sinker->opts.output, block);
+		settle(sinker, block);
+		if (block->trial)
+			probation__hold(sinker->probation, block, clock__mono_ns());
+		else
+			report(sinker, block);
 	}
-	block__free(block);
 	symbolizer__trim(sinker->opts.symbolizer);
 }
 
@@ -158,10 +193,13 @@ static void on_wait(struct sinker *sinker, struct item *item)
 {
 	const struct wait_note *note = item->data;
 
-	if (!parks__asks(&note->rec))
+	if (!parks__asks(&note->rec)) {
 		note_loop(sinker, note);
-	else if (parks__answer(sinker->opts.parks, note))
+		probation__confirm(sinker->probation, note->rec.hdr.tid, note->rec.hdr.flags,
+				   clock__mono_ns());
+	} else if (parks__answer(sinker->opts.parks, note)) {
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+	}
 	wait_note__free(item->data);
 }
 
@@ -257,6 +295,7 @@ static void on_summary(struct sinker *sinker, struct item *item)
 {
 	struct summary *summary = item->data;
 
+	probation__end(sinker->probation);
 	if (sinker->opts.found)
 		sinker->opts.found(sinker->opts.found_ctx, sinker->opts.whose);
 	complete_unwatched(sinker, &summary->unwatched);
@@ -306,6 +345,14 @@ static void tell_leases(struct sinker *sinker)
 		  path, cnt > 1 ? ", and on other files" : "");
 }
 
+static void find_waits(struct sinker *sinker, const struct identity *process)
+{
+	if (sinker->opts.known_waits &&
+	    known_waits__find(sinker->opts.whose, sinker->opts.known_waits, process->pid,
+			      process->exe))
+		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+}
+
 static void on_process(struct sinker *sinker, struct item *item)
 {
 	struct err err = {};
@@ -318,6 +365,7 @@ static void on_process(struct sinker *sinker, struct item *item)
 	meet(sinker, item->pid, item->pid);
 	if (whose__program(sinker->opts.whose, item->pid))
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+	find_waits(sinker, item->data);
 	if (sinker->opts.journal && journal__add_process(sinker->opts.journal, item->data))
 		losses__add(sinker->opts.losses, LOSS_JOURNAL, 1);
 	identity__free(item->data);
@@ -384,6 +432,7 @@ static void *run(void *arg)
 			output__gone(sinker->opts.output, item.pid);
 			whose__gone(sinker->opts.whose, item.pid);
 			idle_places__gone(sinker->places, item.pid);
+			probation__gone(sinker->probation, item.pid);
 			parks__gone(sinker->opts.parks, item.pid);
 			callers__gone(sinker->opts.callers, item.pid);
 			scripts__gone(sinker->opts.scripts, item.pid);
@@ -395,6 +444,14 @@ static void *run(void *arg)
 	}
 }
 
+static void free_parts(struct sinker *sinker)
+{
+	name_hint__free(&sinker->name_hint);
+	probation__free(sinker->probation);
+	idle_places__free(sinker->places);
+	free(sinker);
+}
+
 int sinker__start(const struct sinker_opts *opts, struct sinker **ret, struct err *err)
 {
 	struct sinker *sinker = calloc(1, sizeof(*sinker));
@@ -404,14 +461,14 @@ int sinker__start(const struct sinker_opts *opts, struct sinker **ret, struct er
 		return err__set(err, ENOMEM, "out of memory");
 	sinker->opts = *opts;
 	sinker->places = idle_places__new(opts->symbolizer);
-	if (!sinker->places) {
-		free(sinker);
+	sinker->probation = probation__new(report, leave_out, sinker);
+	if (!sinker->places || !sinker->probation) {
+		free_parts(sinker);
 		return err__set(err, ENOMEM, "out of memory");
 	}
 	res = thread__start(&sinker->thread, "jankbpf-sink", run, sinker);
 	if (res) {
-		idle_places__free(sinker->places);
-		free(sinker);
+		free_parts(sinker);
 		return err__set(err, -res, "cannot start a thread: %s", strerror(-res));
 	}
 	*ret = sinker;
@@ -441,8 +498,6 @@ bool sinker__finish(struct sinker *sinker, uint64_t patience_ns)
 	sinker->ending = true;
 	if (!join(sinker, patience_ns))
 		return false;
-	name_hint__free(&sinker->name_hint);
-	idle_places__free(sinker->places);
-	free(sinker);
+	free_parts(sinker);
 	return true;
 }

@@ -224,11 +224,10 @@ int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, s
 
 void loader__consider_poller(struct loader *loader, pid_t pid)
 {
-	__u32 tgid = pid, yes = 1;
+	__u32 tgid = pid;
+	__u32 polls = loader->opts.catalogue && pollers__is_one(loader->opts.catalogue, pid);
 
-	if (loader->opts.catalogue && pollers__is_one(loader->opts.catalogue, pid))
-		bpf_map_update_elem(bpf_map__fd(loader->skel->maps.jank_pollers), &tgid, &yes,
-				    BPF_EXIST);
+	bpf_map_update_elem(bpf_map__fd(loader->skel->maps.jank_pollers), &tgid, &polls, BPF_ANY);
 }
 
 static int duplicate(const struct bpf_map *map)

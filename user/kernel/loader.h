@@ -71,7 +71,7 @@ int loader__renew_process(struct loader *loader, pid_t pid);
 /* The thread that its uprobes belonged to has ended, the process has not: loader__add_process is due. */
 bool loader__lost_task(const struct loader *loader, pid_t pid);
 
-/* pid polled for the first time (a WAIT record of no turns): the probes are told what it maps. */
+/* The probes are told whether pid maps a library whose loop polls: before they ask, or once they have (a WAIT record of no turns). */
 void loader__consider_poller(struct loader *loader, pid_t pid);
 
 /*

@@ -196,6 +196,8 @@ struct block {
 	bool start_known;
 	struct host_info host;
 	uint32_t pid, tid;
+	uint16_t
+		trial; /* its thread was on probation, by this number (jank_abi.h); 0: its loop is known */
 	uint32_t uid;		      /* UINT32_MAX when unknown */
 	uint32_t ns_pid;	      /* in its own pid namespace; 0 when unknown */
 	char *process;		      /* command name or the executable's base name */

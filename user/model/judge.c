@@ -37,6 +37,7 @@ static int set_process(struct block *block, const struct jank_rec_block *rec,
 {
 	block->pid = rec->hdr.tgid;
 	block->tid = rec->hdr.tid;
+	block->trial = rec->hdr.flags;
 	if (copy(&block->thread, rec->comm) ||
 	    copy(&block->process, process && process->name ? process->name : rec->comm))
 		return -ENOMEM;
@@ -145,7 +146,8 @@ int judge__dispatch(struct judge *judge, struct dispatch *dispatch, const struct
 	if (delay_ns <= judge->threshold_ns)
 		return 0;
 	if (!judge->debugging && mostly_stopped(rec)) {
-		judge->stopped_cnt += !dispatch->hang;
+		judge->stopped_cnt +=
+			!dispatch->hang && !rec->hdr.flags; /* on probation it may be none */
 		return 0;
 	}
 	block = block__new();
