@@ -151,20 +151,43 @@ static __noinline int poll__moves(struct jank_thread *t, struct task_struct *tas
 	return true;
 }
 
+/*
+ * A wait at another place than the loop's. One that is no deeper in the stack ends the dispatch, but for one that waits for a single
+ * answer: a function with large arrays of its own waits deeper than a handler may. False: it is a handler's.
+ */
+static __noinline int poll__elsewhere(struct jank_thread *t, struct task_struct *task,
+				      const struct jank_place *at, u64 now)
+{
+	bool outer = wait__not_deeper(t, at->sp);
+	__u32 class = poll__class(at->nr);
+
+	if (outer && !poll__turns_needed(task, compat__user_regs(task), class))
+		return false;
+	if (outer)
+		wait__close(t, task, now);
+	if (!poll__inner_is_loop(t, at)) {
+		if (outer)
+			t->phase = JANK_PHASE_WAITING;
+		return outer;
+	}
+	if (t->start_ns) {
+		thread__forget_dispatch(t);
+		lost__add(JANK_LOST_LOOP_CHANGED);
+	}
+	t->sp = at->sp;
+	t->place = *at;
+	t->inner.turn_cnt = 0;
+	t->phase = JANK_PHASE_WAITING;
+	return true;
+}
+
 /* The loop's own wait begins, as far as this can be told by now. False: it is a handler's. */
 static __noinline int poll__begun(struct jank_thread *t, struct task_struct *task,
 				  const struct jank_place *at, u64 now)
 {
-	if (t->trial && !poll__here(&t->place, at))
-		return poll__moves(t, task, at);
-	if (wait__not_deeper(t, at->sp) || poll__near(&t->place, at)) {
-		wait__close(t, task, now);
-	} else {
-		if (!poll__inner_is_loop(t, at))
-			return false;
-		thread__forget_dispatch(t);
-		lost__add(JANK_LOST_LOOP_CHANGED);
-	}
+	if (!poll__here(&t->place, at))
+		return t->trial ? poll__moves(t, task, at) : poll__elsewhere(t, task, at, now);
+	wait__close(t, task, now);
 	t->sp = at->sp;
 	t->place.sp = at->sp;
 	t->place.fds = at->fds;

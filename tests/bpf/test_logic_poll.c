@@ -51,7 +51,12 @@ static void test_poll(void)
 	ok(s.loop_sp == 900 && s.dispatch_cnt == 9 && logic__lost(JANK_LOST_LOOP_CHANGED) == 1,
 	   "32 in a row from deeper are a loop of their own");
 	s = POLL(1000);
-	ok(s.dispatch_cnt == 10 && s.loop_sp == 1000, "the outer loop goes on when that is left");
+	ok(s.dispatch_cnt == 10 && s.loop_sp == 900,
+	   "a wait outside of that one ends the dispatch, and may come once");
+	s = poll_turns(31, 1000);
+	ok(s.dispatch_cnt == 41 && s.loop_sp == 1000, "the outer loop goes on when it is left");
+	s = POLL(900);
+	ok(s.dispatch_cnt == 41, "and the inner one is its handler's again");
 }
 
 static void test_poll_places(void)
