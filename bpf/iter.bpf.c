@@ -138,9 +138,11 @@ static __always_inline struct jank_look *iter__room(void)
 	return bpf_map_lookup_elem(&jank_look, &zero);
 }
 
-static __always_inline bool iter__wants_candidate(__u32 tid, __u32 tgid)
+static __always_inline bool iter__wants_candidate(__u32 tid, __u32 tgid, __u32 parks)
 {
-	return filter__wants(JANK_LOOP_PARK) && (!jank_conf.main_thread || tid == tgid);
+	bool main_only = jank_conf.main_thread || parks == JANK_PARKS_MAIN;
+
+	return filter__wants(JANK_LOOP_PARK) && (!main_only || tid == tgid);
 }
 
 #ifdef JANK_PLAIN
@@ -172,7 +174,7 @@ int jank_on_task(__u64 *args)
 	struct jank_look *look = iter__room();
 
 	if (parks) {
-		if (iter__wants_candidate(tid, tgid) && (t || (t = iter__make(tid))))
+		if (iter__wants_candidate(tid, tgid, parks) && (t || (t = iter__make(tid))))
 			thread__may_park(t, parks);
 		return 0;
 	}
@@ -185,7 +187,7 @@ static __always_inline struct jank_thread *iter__meet(struct task_struct *task)
 	const struct jank_parks *parks = bpf_map_lookup_elem(&jank_parkers, &tgid);
 	struct jank_thread *t = thread__get(task);
 
-	if (!parks || !iter__wants_candidate(task->pid, tgid))
+	if (!parks || !iter__wants_candidate(task->pid, tgid, parks->kinds))
 		return t;
 	if (!t)
 		t = thread__create(task);

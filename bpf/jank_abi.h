@@ -229,26 +229,29 @@ _Static_assert(sizeof(struct jank_rec_wait) == 80, "jank_rec_wait");
  */
 #define JANK_PARKS_BY_PLACE  1
 #define JANK_PARKS_ANY_FUTEX 2 /* whatever the place */
-#define JANK_PARK_NO	     1
-#define JANK_PARK_YES	     2
-#define JANK_PARKER_MAX	     1024
-#define JANK_PARK_PLACE_MAX  1024
-#define JANK_PARK_CHAIN_MAX  8
-#define JANK_PARK_WORD_MAX   6
+#define JANK_PARKS_MAIN                                                                            \
+	4 /* of the main thread, where it keeps returning to a futex that is no lock */
+#define JANK_PARK_NO	    1
+#define JANK_PARK_YES	    2
+#define JANK_PARKER_MAX	    1024
+#define JANK_PARK_PLACE_MAX 1024
+#define JANK_PARK_CHAIN_MAX 8
+#define JANK_PARK_WORD_MAX  8
 struct jank_park_chain {
 	__u64 ip;
 	__u64 word[JANK_PARK_WORD_MAX];
 	__u16 offset[JANK_PARK_WORD_MAX];
 	__u16 word_cnt;
 	__u16 verdict; /* JANK_PARK_*; 0: the chain is none */
+	__u32 pad;
 };
-_Static_assert(sizeof(struct jank_park_chain) == 72, "jank_park_chain");
+_Static_assert(sizeof(struct jank_park_chain) == 96, "jank_park_chain");
 struct jank_parks {
 	__u32 kinds; /* JANK_PARKS_* */
 	__u32 pad;
 	struct jank_park_chain chains[JANK_PARK_CHAIN_MAX];
 };
-_Static_assert(sizeof(struct jank_parks) == 8 + 72 * JANK_PARK_CHAIN_MAX, "jank_parks");
+_Static_assert(sizeof(struct jank_parks) == 8 + 96 * JANK_PARK_CHAIN_MAX, "jank_parks");
 struct jank_park_place {
 	__u64 sp;
 	__u64 arg0; /* of the system call: the futex's address */

@@ -82,6 +82,7 @@ int jank_on_custom(struct pt_regs *ctx)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (t->loop != JANK_LOOP_CUSTOM) {
+		thread__end_trial(t);
 		thread__forget_dispatch(t);
 		t->loop = JANK_LOOP_CUSTOM;
 		wait__announce(t, task, now);

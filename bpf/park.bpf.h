@@ -8,6 +8,7 @@
 #ifndef JANK_PARK_BPF_H
 #define JANK_PARK_BPF_H
 
+#include "bpf/await.bpf.h"
 #include "bpf/poll.bpf.h"
 
 /* So many parks at one place make a loop of a thread that waits nowhere else. */
@@ -32,6 +33,8 @@ static __always_inline __u32 park__of_process(struct jank_thread *t, struct task
 	if (t->park_gen != gen) {
 		parks = bpf_map_lookup_elem(&jank_parkers, &tgid);
 		t->parks = parks ? parks->kinds : 0;
+		if (t->parks == JANK_PARKS_MAIN && (__u32)KREAD(task, pid) != tgid)
+			t->parks = 0;
 		t->park_gen = gen;
 	}
 	return t->parks;
@@ -93,9 +96,36 @@ static __noinline int park__by_chain(__u32 tgid, u64 sp, u64 ip)
 	return 0;
 }
 
-/* A thread falls asleep on a futex or for a time. Is it a park? One that is not known may turn out to be. */
-static __noinline int park__is_one(struct jank_thread *t, struct task_struct *task, __u32 class,
-				   u64 now)
+/* What a lock's word holds while somebody waits for it: glibc's lowlevellock, Rust's and musl's mutexes. */
+#define FUTEX_CONTENDED 2
+
+/* FUTEX_LOCK_PI and FUTEX_LOCK_PI2 (uapi/linux/futex.h) */
+#define FUTEX_LOCK_PI  6
+#define FUTEX_LOCK_PI2 13
+
+static __always_inline bool park__is_lock(struct pt_regs *regs)
+{
+	__u32 cmd = compat__syscall_arg(regs, 1) & FUTEX_CMD_MASK;
+
+	return cmd == FUTEX_LOCK_PI || cmd == FUTEX_LOCK_PI2 ||
+	       (cmd == FUTEX_WAIT && (__u32)compat__syscall_arg(regs, 2) == FUTEX_CONTENDED);
+}
+
+/* May the place be the idle place of a main thread? Not if that waits in epoll, or polls from further out. */
+static __always_inline bool park__may_be_main(const struct jank_thread *t, __u32 class,
+					      struct pt_regs *regs)
+{
+	return class == JANK_CLASS_FUTEX &&
+	       (t->loop == JANK_LOOP_PARK || (t->trial && compat__user_sp(regs) > t->place.sp)) &&
+	       !park__is_lock(regs);
+}
+
+/*
+ * A thread falls asleep on a futex or for a time. Is it a park (JANK_PARK_YES), none, or is that not known (0)? Then it may turn
+ * out to be one.
+ */
+static __noinline int park__verdict(struct jank_thread *t, struct task_struct *task, __u32 class,
+				    u64 now)
 {
 	struct pt_regs *regs = compat__user_regs(task);
 	__u32 parks = park__of_process(t, task), verdict;
@@ -108,32 +138,68 @@ static __noinline int park__is_one(struct jank_thread *t, struct task_struct *ta
 
 	t->park_start_ns = 0;
 	if (!parks)
-		return false;
+		return JANK_PARK_NO;
 	t->park_cnt = park__same(&t->park, &at) ? t->park_cnt + 1 : 1;
 	t->park = at;
 	if (parks & JANK_PARKS_ANY_FUTEX && class == JANK_CLASS_FUTEX)
-		return true;
-	if (!(parks & JANK_PARKS_BY_PLACE))
-		return false;
+		return JANK_PARK_YES;
+	if (!(parks & JANK_PARKS_BY_PLACE) &&
+	    !(parks & JANK_PARKS_MAIN && park__may_be_main(t, class, regs)))
+		return JANK_PARK_NO;
 	verdict = park__by_chain(KREAD(task, tgid), at.sp, compat__user_ip(regs));
 	if (!verdict) {
 		t->park_left_ns = now;
 		park__ask(t, task, now);
 	}
-	return verdict == JANK_PARK_YES;
+	return verdict;
 }
 
-/* Its park is its loop's wait from here on, if it has come there often enough. */
+static __always_inline bool park__is_tried(const struct jank_thread *t)
+{
+	return t->trial && t->loop == JANK_LOOP_PARK && t->place.sp == t->park.sp &&
+	       t->place.nr == t->park.nr;
+}
+
+/*
+ * A main thread waits where nothing is known yet: its dispatches are on probation, as those of loops that poll are (poll__try). False:
+ * the place is deeper in the stack than the one that is tried.
+ */
+static __always_inline bool park__tries(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	if (!(t->parks & JANK_PARKS_MAIN) || (!t->trial && t->phase != JANK_PHASE_CANDIDATE))
+		return false;
+	if (park__is_tried(t)) {
+		wait__close(t, task, now);
+	} else {
+		if (t->trial && t->park.sp < t->place.sp)
+			return false;
+		thread__try(t);
+		t->loop = JANK_LOOP_PARK;
+		t->place.sp = t->park.sp;
+		t->place.nr = t->park.nr;
+		t->sp = t->park.sp;
+	}
+	t->phase = JANK_PHASE_PARKED;
+	return true;
+}
+
+/* Its park is its loop's wait from here on, if it has come there often enough: of a main thread's, user space has counted. */
 static __noinline int park__adopt(struct jank_thread *t, struct task_struct *task, u64 now)
 {
+	if (park__is_tried(t))
+		wait__close(t, task, now);
+	else
+		thread__end_trial(t);
 	t->loop = JANK_LOOP_PARK;
 	t->phase = JANK_PHASE_CANDIDATE;
-	if (t->park_cnt < PARK_TURNS)
+	if (t->park_cnt < PARK_TURNS && !(t->parks & JANK_PARKS_MAIN))
 		return 0;
 	t->phase = JANK_PHASE_PARKED;
 	t->sp = t->park.sp;
 	t->place.turn_cnt = t->park_cnt;
-	return wait__announce(t, task, now);
+	wait__announce(t, task, now);
+	t->trial = 0;
+	return 0;
 }
 
 /* A thread with an open dispatch goes to sleep: true when that is its loop's wait, and ends the dispatch. */
@@ -141,10 +207,11 @@ static __noinline int park__leaves(struct jank_thread *t, struct task_struct *ta
 				   u64 now)
 {
 	__u32 class = state == JANK_STATE_FUTEX ? JANK_CLASS_FUTEX : JANK_CLASS_SLEEP;
+	__u32 verdict = park__verdict(t, task, class, now);
 
-	if (!park__is_one(t, task, class, now))
-		return false;
-	if (thread__end_trial(t)) {
+	if (verdict != JANK_PARK_YES)
+		return !verdict && park__tries(t, task, now);
+	if (t->trial) {
 		park__adopt(t, task, now);
 		return true;
 	}
@@ -162,6 +229,22 @@ static __always_inline void park__arrives(struct jank_thread *t, struct task_str
 	message__begin(t, 0);
 	thread__open(t, task, now);
 	t->park_start_ns = now;
+}
+
+/* A main thread gets the CPU that slept before it was known: its first dispatch is on probation. */
+static __noinline int park__meets(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	struct pt_regs *regs = compat__user_regs(task);
+	s32 nr = compat__syscall_nr(regs);
+
+	if (poll__class(nr) != JANK_CLASS_FUTEX || park__is_lock(regs))
+		return 0;
+	thread__try(t);
+	t->place.sp = compat__user_sp(regs);
+	t->place.nr = nr;
+	t->sp = t->place.sp;
+	park__arrives(t, task, now);
+	return 0;
 }
 
 /*
@@ -189,13 +272,16 @@ static __noinline int park__was_one(struct jank_thread *t, struct task_struct *t
 }
 
 /* A thread that isn't known to be a loop goes to sleep: is it a worker that parks once more? */
-static __always_inline int park__considers(struct jank_thread *t, struct task_struct *task, u64 now)
+static __noinline int park__considers(struct jank_thread *t, struct task_struct *task, u64 now)
 {
-	__u32 class = poll__class(compat__syscall_nr(compat__user_regs(task)));
+	__u32 class = poll__class(compat__syscall_nr(compat__user_regs(task))), verdict;
 
 	if (class != JANK_CLASS_FUTEX && class != JANK_CLASS_SLEEP)
 		return 0;
-	return park__is_one(t, task, class, now) ? park__adopt(t, task, now) : 0;
+	verdict = park__verdict(t, task, class, now);
+	if (verdict == JANK_PARK_YES)
+		return park__adopt(t, task, now);
+	return !verdict && park__tries(t, task, now);
 }
 
 /* A thread that ends: is it still in the park that opened its dispatch, so that it has none? */

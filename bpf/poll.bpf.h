@@ -243,13 +243,14 @@ static __always_inline void poll__enter(struct task_struct *task, struct pt_regs
 	poll__begun(t, task, &at, bpf_ktime_get_ns());
 }
 
-/* May a thread (NULL: nothing is known of it) become a loop that polls? */
-static __always_inline bool poll__may_try(const struct jank_thread *t)
+/* May a thread (NULL: nothing is known of it) become a loop that polls? On probation elsewhere, if this is further out. */
+static __always_inline bool poll__may_try(const struct jank_thread *t, const struct jank_place *at)
 {
 	if (!t)
 		return filter__wants(JANK_LOOP_POLL);
 	return t->phase == JANK_PHASE_NONE ||
-	       (t->loop == JANK_LOOP_PARK && t->phase == JANK_PHASE_CANDIDATE);
+	       (t->loop == JANK_LOOP_PARK &&
+		(t->phase == JANK_PHASE_CANDIDATE || (t->trial && at->sp > t->place.sp)));
 }
 
 /* The first such wait of a thread returned. NULL: it is no evidence of a loop. */
@@ -274,7 +275,7 @@ static __always_inline void poll__turn(struct task_struct *task, struct pt_regs 
 	u64 now;
 
 	if (!t || t->loop != JANK_LOOP_POLL) {
-		if (!poll__may_try(t) || (!t && !filter__traced(task)))
+		if (!poll__may_try(t, at) || (!t && !filter__traced(task)))
 			return;
 		t = poll__begin_trial(t, task, at);
 		if (!t)

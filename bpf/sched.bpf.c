@@ -51,6 +51,8 @@ int jank_on_switch(__u64 *ctx)
 			sched__arrive_in_wait(t, next, now);
 		if (t->phase == JANK_PHASE_PARKED)
 			park__arrives(t, next, now);
+		else if (t->phase == JANK_PHASE_CANDIDATE && t->parks & JANK_PARKS_MAIN)
+			park__meets(t, next, now);
 	}
 	if (watch__is_on())
 		watch__arrive(next, now);

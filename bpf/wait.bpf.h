@@ -60,7 +60,7 @@ static __noinline int wait__adopt(struct jank_thread *t, struct task_struct *tas
 {
 	bool first = t->fd < 0;
 
-	if (t->start_ns) {
+	if (!thread__end_trial(t) && t->start_ns) {
 		thread__forget_dispatch(t);
 		lost__add(JANK_LOST_LOOP_CHANGED);
 	}

@@ -223,6 +223,46 @@ static void test_worker(void)
 	   "a candidate may be a loop that polls as well");
 }
 
+/* A main thread, of which user space knows nothing yet but that it is one. */
+static void test_main(void)
+{
+	struct jank_conf conf = park_conf(JANK_CLASS_FUTEX);
+	struct jank_parks parks = { .kinds = JANK_PARKS_MAIN };
+	struct logic_step s;
+	struct event event;
+
+	logic__begin_with(&conf);
+	say(&parks);
+	STEP(WORKER, .arg = JANK_PARKS_MAIN);
+	s = PARK(1);
+	ok(s.trial == 1 && s.phase == PHASE_PARKED, "its first wait: on probation");
+	s = STEP(UNPARK, .now_ns = 2 * MS);
+	ok(s.phase == PHASE_DISPATCH && s.trial == 1, "with the CPU a dispatch begins");
+	s = LEAVE(32);
+	ok(s.phase == PHASE_PARKED && s.block_cnt == 1 &&
+		   logic__received(JANK_REC_BLOCK, &event) == 1 && event.hdr.flags == 1,
+	   "the next wait there ends it: a block on probation");
+	STEP(UNPARK, .now_ns = 80 * MS);
+	LEAVE(81);
+	ok(asked(&event), "user space is asked");
+	parks.chains[0] = chain_of(&event, JANK_PARK_YES);
+	say(&parks);
+	STEP(UNPARK, .now_ns = 90 * MS);
+	s = LEAVE(91);
+	ok(!s.trial && s.loop == JANK_LOOP_PARK && s.phase == PHASE_PARKED &&
+		   logic__received(JANK_REC_LOOP, &event) == 1 && event.hdr.flags == 1,
+	   "its answer makes it the loop, with the blocks from before");
+	parks.chains[0].verdict = JANK_PARK_NO;
+	say(&parks);
+	STEP(UNPARK, .now_ns = 100 * MS);
+	s = LEAVE(101);
+	ok(!s.trial && s.start_ns == 100 * MS, "a place that is none is the handler's");
+	begin_dispatch(JANK_CLASS_FUTEX);
+	parks.chains[0].verdict = 0;
+	say(&parks);
+	ok(LEAVE(5).start_ns && !asked(&event), "a thread that waits in epoll is not asked about");
+}
+
 int main(void)
 {
 	LOGIC_START("logic_wait", "logic_sched", "logic_poll", "logic_park");
@@ -232,5 +272,6 @@ int main(void)
 	test_words();
 	test_late_answer();
 	test_worker();
+	test_main();
 	return logic__done();
 }

@@ -15,10 +15,11 @@
 
 struct process {
 	uint32_t pid;
-	const struct catalogue_row *row;
-	uint64_t since_ns;	 /* the probes know of it */
-	struct jank_parks parks; /* what they know */
-	unsigned next;		 /* the chain that makes room */
+	const struct catalogue_row *row; /* NULL: only its main thread is looked at */
+	struct idle_chains *chains;	 /* that one's */
+	uint64_t since_ns;		 /* the probes know of it */
+	struct jank_parks parks;	 /* what they know */
+	unsigned next;			 /* the chain that makes room */
 	struct jank_park_place *places;
 	size_t place_cnt;
 	UT_hash_handle hh;
@@ -44,6 +45,7 @@ struct parks *parks__new(struct park_maps *maps, struct whose *whose)
 static void drop(struct parks *parks, struct process *process)
 {
 	HASH_DEL(parks->processes, process);
+	idle_chains__free(process->chains);
 	free(process->places);
 	free(process);
 }
@@ -88,10 +90,12 @@ int parks__consider(struct parks *parks, uint32_t pid, const struct catalogue_ro
 	struct process *process;
 	int res;
 
-	if (!row || !row->parks.cnt || parks->maps->processes_fd < 0 ||
-	    park_maps__has_process(parks->maps, pid))
+	if (!row || !row->parks.cnt || parks->maps->processes_fd < 0)
 		return 0;
-	process = find(parks, pid) ?: add(parks, pid);
+	process = find(parks, pid);
+	if (process && process->row && park_maps__has_process(parks->maps, pid))
+		return 0;
+	process = process ?: add(parks, pid);
 	if (!process)
 		return -ENOMEM;
 	process->parks = (struct jank_parks){ .kinds = kinds_of(row) };
@@ -103,11 +107,29 @@ int parks__consider(struct parks *parks, uint32_t pid, const struct catalogue_ro
 	return res;
 }
 
+int parks__watch_main(struct parks *parks, uint32_t pid)
+{
+	struct process *process = find(parks, pid);
+
+	if (parks->maps->processes_fd < 0 || park_maps__has_process(parks->maps, pid))
+		return 0;
+	process = process ?: add(parks, pid);
+	if (!process)
+		return -ENOMEM;
+	idle_chains__free(process->chains); /* of the program before */
+	process->chains = idle_chains__new();
+	if (!process->chains)
+		return -ENOMEM;
+	process->row = NULL;
+	process->parks = (struct jank_parks){ .kinds = JANK_PARKS_MAIN };
+	return park_maps__set_process(parks->maps, pid, &process->parks);
+}
+
 bool parks__is_early(const struct parks *parks, const struct block *block)
 {
 	const struct process *process = find(parks, block->pid);
 
-	return process && block->start_ns < process->since_ns &&
+	return process && process->row && block->start_ns < process->since_ns &&
 	       (block->state_ns[JANK_STATE_FUTEX] ||
 		(catalogue_row__parks_somewhere(process->row) &&
 		 catalogue_row__parks_anywhere(process->row) && block->state_ns[JANK_STATE_SLEEP]));
@@ -154,6 +176,14 @@ static bool has_chain(const struct process *process, const struct jank_park_chai
 	return false;
 }
 
+/* A place further out was found: what was the idle place is a handler's wait. */
+static void revoke(struct process *process)
+{
+	for (unsigned i = 0; i < JANK_PARK_CHAIN_MAX; i++)
+		if (process->parks.chains[i].verdict)
+			process->parks.chains[i].verdict = JANK_PARK_NO;
+}
+
 /* One that answers several threads at once is told once. */
 static int tell(struct parks *parks, struct process *process, const struct jank_park_place *place,
 		const struct jank_park_chain *chain, bool is_park)
@@ -166,6 +196,20 @@ static int tell(struct parks *parks, struct process *process, const struct jank_
 	}
 	keep_place(process, place);
 	return res ?: park_maps__set_place(parks->maps, place, is_park);
+}
+
+/* 1: a park; 0: none; -ENODATA: not known yet. */
+static int judge(struct parks *parks, struct process *process, const struct wait_note *note,
+		 struct jank_park_chain *chain)
+{
+	enum idle_verdict verdict;
+
+	if (process->row)
+		return whose__parks(parks->whose, note, process->row, chain);
+	verdict = whose__rests(parks->whose, note, process->chains, chain);
+	if (verdict == IDLE_OUTER)
+		revoke(process);
+	return verdict == IDLE_UNKNOWN ? -ENODATA : verdict != IDLE_NO;
 }
 
 int parks__answer(struct parks *parks, const struct wait_note *note)
@@ -183,7 +227,7 @@ int parks__answer(struct parks *parks, const struct wait_note *note)
 
 	if (!process)
 		return 0;
-	is_park = whose__parks(parks->whose, note, process->row, &chain);
+	is_park = judge(parks, process, note, &chain);
 	if (is_park < 0)
 		return is_park == -ENODATA ? 0 : is_park; /* a thread will ask again */
 	log__debug("thread %u sleeps at 0x%llx in %s(0x%llx): %s", place.tid, place.sp,

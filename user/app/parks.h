@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Parks of runtimes' workers (docs/loops.md): finds the processes that have some, by the catalogue's rows of their loops,
- * and answers the probes' questions of places. The sink thread's.
+ * Parks of runtimes' workers, and the idle places of main threads (docs/loops.md): finds the processes that have some, by the catalogue's rows
+ * of their loops, and answers the probes' questions of places. The sink thread's.
  */
 #ifndef JANK_PARKS_H
 #define JANK_PARKS_H
@@ -20,6 +20,12 @@ struct parks;
 /* Both borrowed. NULL: out of memory. */
 struct parks *parks__new(struct park_maps *maps, struct whose *whose);
 void parks__free(struct parks *parks); /* accepts NULL */
+
+/*
+ * The main thread of the process is to be watched where it keeps returning to a futex, until a loop with parks of its own is found in it. 0 or
+ * -errno: it is not watched there.
+ */
+int parks__watch_main(struct parks *parks, uint32_t pid);
 
 /* A loop of the process is row's (NULL: nobody's), and wanted. 0, or -errno where its parks stay untold. */
 int parks__consider(struct parks *parks, uint32_t pid, const struct catalogue_row *row);

@@ -42,16 +42,23 @@ void session__saw(struct session *s, const struct jank_rec *hdr)
 	traced->main_seen |= hdr->tid == hdr->tgid;
 }
 
+/* Is it a wait that made a loop by its turns? */
+static bool is_by_turns(const struct jank_rec_wait *rec)
+{
+	return rec->turn_cnt && (rec->loop == JANK_LOOP_POLL ||
+				 (rec->loop == JANK_LOOP_PARK && rec->hdr.tid == rec->hdr.tgid));
+}
+
 /*
- * Waits of poll and its kin make a loop after some turns. What was slow before is kept back until then, but not for ever, and not where the
- * thread waited at another place first.
+ * What was slow before a loop was known by its turns is kept back until then, but not for ever, and not where the thread waited at
+ * another place first.
  */
 void session__saw_turns(struct session *s, const struct jank_rec_wait *rec)
 {
 	struct traced *traced = session__traced(s, rec->hdr.tgid);
 
-	if (traced && !traced->late_ns && rec->turn_cnt && rec->loop == JANK_LOOP_POLL &&
-	    rec->hdr.ts_ns > s->start_ns + (rec->hdr.flags > 1 ? LATE_MIN_NS : LATE_MAX_NS))
+	if (traced && !traced->late_ns && is_by_turns(rec) &&
+	    rec->hdr.ts_ns > s->start_ns + (rec->hdr.flags == 1 ? LATE_MAX_NS : LATE_MIN_NS))
 		traced->late_ns = rec->hdr.ts_ns - s->start_ns;
 }
 

@@ -13,7 +13,10 @@
 #define LOOKS_PER_HANG 8 /* a hang is reported at most an eighth of --hang late */
 #define STATUS_NS      NS_PER_SEC
 #define UNWATCHED_NS   NS_PER_SEC /* the first word of what is not watched */
-#define MACHINE_NS     (100 * NS_PER_MS)
+#define EARLY_LOOK_NS                                                                              \
+	(50 *                                                                                      \
+	 NS_PER_MS) /* by then the sink thread has mostly told of the processes; and once more */
+#define MACHINE_NS (100 * NS_PER_MS)
 
 static void on_signal(void *ctx, uint64_t arg)
 {
@@ -59,6 +62,13 @@ static void on_unwatched(void *ctx, uint64_t arg)
 	(void)arg;
 	session__look(s, NULL);
 	session__tell_unwatched(s);
+}
+
+/* The probes meet main threads that wait outside of epoll and poll at a look (iter.bpf.c). */
+static void on_early_look(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	session__look(ctx, NULL);
 }
 
 static void on_look(void *ctx, uint64_t arg)
@@ -111,6 +121,8 @@ int session__watch_all(struct session *s, struct err *err)
 	    (res = watch__add(s->watch, s->closed_fd, on_stop, s, 0)) < 0 ||
 	    (res = watch__add(s->watch, ring__fd(s->ring), on_ring, s, 0)) < 0 ||
 	    (res = watch__timer(s->watch, look, look, on_look, s)) < 0 ||
+	    (res = watch__timer(s->watch, EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
+	    (res = watch__timer(s->watch, 4 * EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
 	    (res = watch__timer(s->watch, MACHINE_NS, MACHINE_NS, on_machine, s)) < 0 ||
 	    (res = watch__timer(s->watch, MACHINE_NS, MACHINE_NS, on_cost, s)) < 0 ||
 	    (s->opts->command == CMD_TRACE &&

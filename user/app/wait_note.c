@@ -81,7 +81,7 @@ struct wait_note *wait_note__new(const struct jank_rec_wait *rec, const char *ex
 	note = note_of(rec, exe, copy ? stack : NULL, len < STACK_READ ? len : STACK_READ);
 	if (note && copy)
 		note->arg0 = first_argument(copy);
-	if (note && (rec->loop != JANK_LOOP_PARK || rec->turn_cnt))
+	if (note)
 		note->copy = copy;
 	else
 		free(copy);

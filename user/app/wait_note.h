@@ -13,11 +13,10 @@
 
 struct wait_note {
 	struct jank_rec_wait rec;
-	struct jank_rec_copy *
-		copy; /* of the stack, with its bytes behind it, owned; NULL: none, or a question */
-	char *exe;    /* the process's program, or NULL */
-	uint64_t arg0;	   /* of a question: the wait's first argument */
-	uint16_t *offsets; /* of each word, from the stack pointer; NULL: not known */
+	struct jank_rec_copy *copy; /* of the stack, with its bytes behind it, owned; NULL: none */
+	char *exe;		    /* the process's program, or NULL */
+	uint64_t arg0;		    /* of a question: the wait's first argument */
+	uint16_t *offsets;	    /* of each word, from the stack pointer; NULL: not known */
 	size_t cnt;
 	uint64_t words[]; /* what the stack holds that may be an address of code, from its top on */
 };

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "app/idle_chains.h"
 #include "app/wait_note.h"
 #include "kernel/catalogue.h"
 #include "model/block.h"
@@ -50,6 +51,13 @@ const struct catalogue_row *whose__row(struct whose *whose, uint32_t pid, uint32
  */
 int whose__parks(struct whose *whose, const struct wait_note *note, const struct catalogue_row *row,
 		 struct jank_park_chain *ret);
+
+/*
+ * The same of a main thread that waits for work somewhere: is the noted wait at its idle place, as far as `chains` knows the thread?
+ * *ret: its callers, with that verdict; none while it is IDLE_UNKNOWN. The program's interpreters' frames are not looked at.
+ */
+enum idle_verdict whose__rests(struct whose *whose, const struct wait_note *note,
+			       struct idle_chains *chains, struct jank_park_chain *ret);
 
 /* Calls fn for each program that is known by itself. */
 void whose__each_program(const struct whose *whose,

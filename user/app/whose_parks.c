@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Is a futex wait a runtime's own? By the calls that lead to it. */
+/* Is a futex wait a runtime's own, or a main thread's for work? By the calls that lead to it. */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "app/return_addresses.h"
 #include "app/whose_parts.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "symbol/runtime.h"
+#include "symbol/unwind.h"
+
+#define STAT_MAX 256
 
 /*
  * Who called the function at `callee`: the nearest one whose call leads there, or else the nearest that calls by a
@@ -82,4 +90,68 @@ int whose__parks(struct whose *whose, const struct wait_note *note, const struct
 	if (frame < cnt && pack_chain(note, addresses, frame + 1, ret))
 		ret->verdict = parks ? JANK_PARK_YES : JANK_PARK_NO;
 	return parks;
+}
+
+/* --- a main thread */
+
+/* 0: it can't be read, as if it had never run. */
+static uint64_t cpu_ns(const struct jank_rec *hdr)
+{
+	struct strbuf text = STRBUF_INIT;
+	uint64_t ns = 0;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", hdr->tgid, hdr->tid);
+	if (!file__read(path, STAT_MAX, &text))
+		ns = strtoull(strbuf__str(&text), NULL, 10);
+	strbuf__free(&text);
+	return ns;
+}
+
+/* How many of the frames are outside of the C library and its kin. */
+static uint32_t depth_of(struct whose *whose, uint32_t pid, const struct unwound *unwound)
+{
+	struct frame frame;
+	uint32_t depth = 0;
+
+	for (uint32_t i = 0; i < unwound->cnt; i++) {
+		struct code_opts opts = { .exact = i == 0 };
+
+		depth += !symbolizer__code(whose__symbolizer(whose), pid, unwound->addresses[i],
+					   opts, &frame) ||
+			 !runtime__is(frame.module);
+	}
+	return depth;
+}
+
+enum idle_verdict whose__rests(struct whose *whose, const struct wait_note *note,
+			       struct idle_chains *chains, struct jank_park_chain *ret)
+{
+	const struct jank_rec *hdr = &note->rec.hdr;
+	struct copy_event copy;
+	struct unwound unwound;
+	struct idle_visit visit;
+	enum idle_verdict verdict;
+	size_t cnt;
+
+	*ret = (struct jank_park_chain){};
+	if (!note->copy)
+		return IDLE_UNKNOWN;
+	copy.rec = *note->copy;
+	copy.bytes = (const uint8_t *)(note->copy + 1);
+	if (symbolizer__unwind(whose__symbolizer(whose), hdr->tgid, &copy, &unwound) ||
+	    unwound.cnt < 2)
+		return IDLE_UNKNOWN;
+	visit = (struct idle_visit){
+		.addresses = unwound.addresses,
+		.cnt = unwound.cnt,
+		.depth = depth_of(whose, hdr->tgid, &unwound),
+		.now_ns = clock__mono_ns(),
+		.cpu_ns = cpu_ns(hdr),
+	};
+	verdict = idle_chains__visit(chains, &visit);
+	cnt = unwound.cnt <= JANK_PARK_WORD_MAX ? unwound.cnt : JANK_PARK_WORD_MAX + 1;
+	if (verdict != IDLE_UNKNOWN && pack_chain(note, unwound.addresses, cnt, ret))
+		ret->verdict = verdict == IDLE_NO ? JANK_PARK_NO : JANK_PARK_YES;
+	return ret->verdict ? verdict : IDLE_UNKNOWN;
 }

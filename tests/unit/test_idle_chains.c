@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Which of a thread's waits is its idle place: by visits, depth and rest. */
+#include "app/idle_chains.h"
+
+#include "base/clock.h"
+#include "tests/tap.h"
+
+#define MS NS_PER_MS
+
+/* A wait's callers by the number of the place, so many of them outside of the C library. */
+static enum idle_verdict visit(struct idle_chains *chains, uint64_t place, uint32_t depth,
+			       uint64_t ms, uint64_t cpu_ms)
+{
+	const uint64_t addresses[] = { 1, 2, place };
+	const struct idle_visit it = { addresses, 3, depth, ms * MS, cpu_ms * MS };
+
+	return idle_chains__visit(chains, &it);
+}
+
+static void test_turns(void)
+{
+	struct idle_chains *chains = idle_chains__new();
+
+	is_int(visit(chains, 7, 3, 1, 0), IDLE_UNKNOWN, "one visit says nothing");
+	is_int(visit(chains, 7, 3, 100, 1), IDLE_UNKNOWN, "two in so short a time neither");
+	is_int(visit(chains, 7, 3, 700, 2), IDLE_YES, "it keeps returning");
+	is_int(visit(chains, 8, 5, 710, 2), IDLE_UNKNOWN, "a handler's wait, once");
+	is_int(visit(chains, 8, 5, 900, 2), IDLE_NO, "twice: the idle place is further out");
+	is_int(visit(chains, 7, 3, 1000, 3), IDLE_YES, "which it stays");
+	is_int(visit(chains, 9, 3, 1100, 3), IDLE_UNKNOWN, "another wait as far out");
+	is_int(visit(chains, 9, 3, 1200, 3), IDLE_YES, "is one, too: with a timeout and without");
+	idle_chains__free(chains);
+}
+
+static void test_outer(void)
+{
+	struct idle_chains *chains = idle_chains__new();
+
+	visit(chains, 8, 5, 1, 0);
+	is_int(visit(chains, 8, 5, 600, 0), IDLE_YES, "nothing further out is known");
+	is_int(visit(chains, 7, 3, 700, 0), IDLE_UNKNOWN, "one visit further out");
+	is_int(visit(chains, 8, 5, 800, 0), IDLE_YES, "takes nothing from it");
+	is_int(visit(chains, 7, 3, 900, 0), IDLE_OUTER, "two do");
+	is_int(visit(chains, 8, 5, 1000, 0), IDLE_NO, "it was a handler's");
+	is_int(visit(chains, 7, 3, 1100, 0), IDLE_YES, "that is told once");
+	idle_chains__free(chains);
+}
+
+static void test_batch(void)
+{
+	struct idle_chains *chains = idle_chains__new();
+
+	visit(chains, 7, 3, 1, 1000);
+	is_int(visit(chains, 7, 3, 1001, 1900), IDLE_UNKNOWN,
+	       "a thread that works 90 % of the time waits for its helpers");
+	is_int(visit(chains, 7, 3, 3001, 2000), IDLE_YES, "until it rests");
+	idle_chains__free(chains);
+}
+
+static void test_many(void)
+{
+	struct idle_chains *chains = idle_chains__new();
+	enum idle_verdict last = IDLE_UNKNOWN;
+
+	for (uint64_t i = 0; i < 40; i++)
+		last = visit(chains, 100 + i, 3, 1 + i, 0);
+	is_int(last, IDLE_UNKNOWN, "forty places, once each");
+	visit(chains, 139, 3, 1000, 0);
+	is_int(visit(chains, 100, 3, 1001, 0), IDLE_UNKNOWN, "the first one was forgotten");
+	is_int(visit(chains, 139, 3, 1002, 0), IDLE_YES, "the last one was not");
+	idle_chains__free(chains);
+}
+
+int main(void)
+{
+	test_turns();
+	test_outer();
+	test_batch();
+	test_many();
+	return tap__done();
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The idle place of a thread that waits for work neither in epoll nor in poll: which of the chains of callers by which it comes to
+ * its waits is the one it keeps returning to. Pure logic; used on the sink thread.
+ */
+#ifndef JANK_IDLE_CHAINS_H
+#define JANK_IDLE_CHAINS_H
+
+#include <stdint.h>
+
+struct idle_chains;
+
+struct idle_chains *idle_chains__new(void); /* NULL: out of memory */
+void idle_chains__free(struct idle_chains *chains);
+
+/* A wait: its callers, how it was found. */
+struct idle_visit {
+	const uint64_t *addresses; /* the wait's own, then return addresses outwards */
+	uint32_t cnt;
+	uint32_t depth; /* how many of them are outside of the C library */
+	uint64_t now_ns,
+		cpu_ns; /* CLOCK_MONOTONIC; CPU time that the thread has used in its life */
+};
+
+enum idle_verdict {
+	IDLE_UNKNOWN, /* too few visits yet, or the thread hardly rests */
+	IDLE_YES,     /* the idle place: of those it returns to, none is further out */
+	IDLE_OUTER,   /* the same, and what was IDLE_YES before is a handler's wait */
+	IDLE_NO,      /* a handler's wait: the thread also returns to one further out */
+};
+
+enum idle_verdict idle_chains__visit(struct idle_chains *chains, const struct idle_visit *visit);
+
+#endif
