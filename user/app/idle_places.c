@@ -8,6 +8,8 @@
 #include <uthash.h>
 
 #include "model/sample.h"
+#include "model/waited.h"
+#include "symbol/runtime.h"
 #include "symbol/unwind.h"
 
 #define THREAD_MAX 8192 /* the oldest make room */
@@ -103,6 +105,83 @@ int idle_places__fill(const struct idle_places *places, struct block *block)
 		return 0;
 	block->idle_place.user_cnt = place->cnt;
 	return stack__set_addresses(&block->idle_place, place->addresses);
+}
+
+uint32_t idle_places__depth(struct symbolizer *sym, uint32_t pid, const uint64_t *addresses,
+			    uint32_t cnt)
+{
+	struct frame frame;
+	uint32_t depth = 0;
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		struct code_opts opts = { .exact = i == 0 };
+
+		depth += !symbolizer__code(sym, pid, addresses[i], opts, &frame) ||
+			 !runtime__is(frame.module);
+	}
+	return depth;
+}
+
+/* A whole stack that waits on a futex, and for no lock. */
+static bool may_rest(const struct sample *sample)
+{
+	const struct jank_rec_waited *raw = sample->waited ? &sample->waited->raw : NULL;
+
+	return sample->state == JANK_STATE_FUTEX && raw && raw->hdr.flags & JANK_WAITED_ARGS &&
+	       !waited__is_lock(raw) && sample->stack.end == STACK_END_COMPLETE;
+}
+
+static bool same_callers(const struct stack *a, const struct stack *b)
+{
+	return a->user_cnt == b->user_cnt &&
+	       !memcmp(a->addresses + a->kernel_cnt, b->addresses + b->kernel_cnt,
+		       a->user_cnt * sizeof(*a->addresses));
+}
+
+/* The time of its waits there, and how many they are. */
+static uint64_t waits_at(const struct block *block, const struct stack *where, size_t *ret_cnt)
+{
+	uint64_t ns = 0;
+
+	*ret_cnt = 0;
+	for (size_t i = 0; i < block->sample_cnt; i++) {
+		const struct sample *sample = &block->samples[i];
+
+		if (!may_rest(sample) || !same_callers(&sample->stack, where))
+			continue;
+		ns += sample->ns;
+		++*ret_cnt;
+	}
+	return ns;
+}
+
+/* Fewer frames than the loop's wait has; or, where those are not known, a place that it returns to. */
+static bool is_further_out(const struct idle_places *places, const struct block *block,
+			   const struct stack *stack, size_t wait_cnt)
+{
+	const struct place *place = find(places, block->tid);
+
+	if (!place || place->pid != block->pid)
+		return wait_cnt > 1;
+	return idle_places__depth(places->sym, block->pid, stack->addresses + stack->kernel_cnt,
+				  stack->user_cnt) <
+	       idle_places__depth(places->sym, block->pid, place->addresses, place->cnt);
+}
+
+bool idle_places__rests(const struct idle_places *places, const struct block *block)
+{
+	size_t cnt;
+
+	if (block->loop != JANK_LOOP_POLL || block->tid == block->pid)
+		return false;
+	for (size_t i = 0; i < block->sample_cnt; i++) {
+		const struct stack *stack = &block->samples[i].stack;
+
+		if (may_rest(&block->samples[i]) &&
+		    waits_at(block, stack, &cnt) > block->duration_ns / 2)
+			return is_further_out(places, block, stack, cnt);
+	}
+	return false;
 }
 
 void idle_places__gone(struct idle_places *places, uint32_t pid)

@@ -7,6 +7,7 @@
 #ifndef JANK_IDLE_PLACES_H
 #define JANK_IDLE_PLACES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "app/wait_note.h"
@@ -23,6 +24,17 @@ int idle_places__note(struct idle_places *places, const struct wait_note *note);
 
 /* Sets block->idle_place, where one is known of its thread. 0 or -ENOMEM. */
 int idle_places__fill(const struct idle_places *places, struct block *block);
+
+/*
+ * Did the thread go to rest in the middle of it? Another thread than the main one may be a worker that polled now and then: if for most
+ * of the block it slept at one place on a futex that is no lock, with fewer frames than its loop's wait has, that is its idle place. Where
+ * the callers of the loop's wait are not known, it must have come there twice. The block's own callers must have been found.
+ */
+bool idle_places__rests(const struct idle_places *places, const struct block *block);
+
+/* How many of a process's return addresses, the innermost exact, are outside of the C library and its kin. */
+uint32_t idle_places__depth(struct symbolizer *sym, uint32_t pid, const uint64_t *addresses,
+			    uint32_t cnt);
 
 void idle_places__gone(struct idle_places *places,
 		       uint32_t pid); /* the process has ended, or is another program */

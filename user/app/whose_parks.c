@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/idle_places.h"
 #include "app/return_addresses.h"
 #include "app/whose_parts.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "symbol/runtime.h"
 #include "symbol/unwind.h"
 
 #define STAT_MAX 256
@@ -108,22 +108,6 @@ static uint64_t cpu_ns(const struct jank_rec *hdr)
 	return ns;
 }
 
-/* How many of the frames are outside of the C library and its kin. */
-static uint32_t depth_of(struct whose *whose, uint32_t pid, const struct unwound *unwound)
-{
-	struct frame frame;
-	uint32_t depth = 0;
-
-	for (uint32_t i = 0; i < unwound->cnt; i++) {
-		struct code_opts opts = { .exact = i == 0 };
-
-		depth += !symbolizer__code(whose__symbolizer(whose), pid, unwound->addresses[i],
-					   opts, &frame) ||
-			 !runtime__is(frame.module);
-	}
-	return depth;
-}
-
 enum idle_verdict whose__rests(struct whose *whose, const struct wait_note *note,
 			       struct idle_chains *chains, struct jank_park_chain *ret)
 {
@@ -145,7 +129,8 @@ enum idle_verdict whose__rests(struct whose *whose, const struct wait_note *note
 	visit = (struct idle_visit){
 		.addresses = unwound.addresses,
 		.cnt = unwound.cnt,
-		.depth = depth_of(whose, hdr->tgid, &unwound),
+		.depth = idle_places__depth(whose__symbolizer(whose), hdr->tgid, unwound.addresses,
+					    unwound.cnt),
 		.now_ns = clock__mono_ns(),
 		.cpu_ns = cpu_ns(hdr),
 	};

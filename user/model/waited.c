@@ -5,6 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CONTENDED 2 /* FUTEX_LOCK_CONTENDED in glibc's lowlevellock.h */
+
+/* uapi/linux/futex.h */
+#define FUTEX_COMMAND  0x7f
+#define FUTEX_WAIT     0
+#define FUTEX_LOCK_PI  6
+#define FUTEX_LOCK_PI2 13
+
+bool waited__is_lock(const struct jank_rec_waited *raw)
+{
+	uint32_t op = raw->args[1] & FUTEX_COMMAND;
+
+	if (!(raw->hdr.flags & JANK_WAITED_ARGS))
+		return false;
+	return op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2 ||
+	       (op == FUTEX_WAIT && (uint32_t)raw->args[2] == CONTENDED);
+}
+
 struct waited *waited__new(const struct jank_rec_waited *raw)
 {
 	struct waited *waited = calloc(1, sizeof(*waited));

@@ -33,6 +33,12 @@ struct waited {
 	struct other_task owner;     /* of the mutex; only a living thread of the process */
 };
 
+/*
+ * Was the futex waited for as locks are? By the call: glibc's, musl's and Rust's mutexes sleep while the word is 2, PI mutexes by calls
+ * of their own. False as well where the call's arguments are not known.
+ */
+bool waited__is_lock(const struct jank_rec_waited *raw);
+
 struct waited *
 waited__new(const struct jank_rec_waited *raw); /* nothing but that; NULL: out of memory */
 struct waited *

@@ -14,10 +14,7 @@
 #define FUTEX_COMMAND	  127
 #define FUTEX_PRIVATE	  128
 #define FUTEX_WAIT	  0
-#define FUTEX_LOCK_PI	  6
 #define FUTEX_WAIT_BITSET 9
-#define FUTEX_LOCK_PI2	  13
-#define GLIBC_CONTENDED	  2 /* a low-level lock that somebody waits for */
 #define PORT_DNS	  53
 #define THREADING	  "/threading.py"
 #define TCP_SYN_SENT	  2
@@ -103,7 +100,7 @@ bool waited__timed_out(const struct jank_rec_waited *raw, uint64_t blocked_ns)
 	return blocked_ns && blocked_ns + TIMEOUT_SLACK_NS >= raw->timeout_ns;
 }
 
-/* glibc's mutexes wait for the word 2, PI ones by calls of their own; who joins waits for a tid to be cleared. */
+/* Who joins waits for a tid to be cleared. */
 static const char *by_futex_args(const struct moment *m)
 {
 	const struct jank_rec_waited *raw = m->waited ? &m->waited->raw : NULL;
@@ -113,12 +110,10 @@ static const char *by_futex_args(const struct moment *m)
 		return "mutex";
 	if (!knows(m->waited, JANK_WAITED_ARGS) || !IS_CALL(m->syscall, "futex"))
 		return NULL;
+	if (waited__is_lock(raw))
+		return "mutex";
 	op = raw->args[1] & FUTEX_COMMAND;
 	val = (uint32_t)raw->args[2];
-	if (op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2)
-		return "mutex";
-	if (op == FUTEX_WAIT && val == GLIBC_CONTENDED)
-		return "mutex";
 	if ((op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && !(raw->args[1] & FUTEX_PRIVATE) &&
 	    m->waker_tid && val == m->waker_tid)
 		return "join";
