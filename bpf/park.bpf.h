@@ -154,10 +154,12 @@ static __noinline int park__verdict(struct jank_thread *t, struct task_struct *t
 	return verdict;
 }
 
+/* With a timeout and without, the C library waits at depths that differ by some bytes. */
 static __always_inline bool park__is_tried(const struct jank_thread *t)
 {
-	return t->trial && t->loop == JANK_LOOP_PARK && t->place.sp == t->park.sp &&
-	       t->place.nr == t->park.nr;
+	return t->trial && t->loop == JANK_LOOP_PARK && t->place.nr == t->park.nr &&
+	       t->park.sp + POLL_SP_SLOP >= t->place.sp &&
+	       t->park.sp <= t->place.sp + POLL_SP_SLOP;
 }
 
 /*

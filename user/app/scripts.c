@@ -57,17 +57,12 @@ void scripts__free(struct scripts *scripts)
 	free(scripts);
 }
 
-static struct program *find(const struct scripts *scripts, uint32_t pid)
+static struct program *find(struct scripts *scripts, uint32_t pid)
 {
 	struct program *program;
 
 	HASH_FIND(hh, scripts->programs, &pid, sizeof(pid), program);
 	return program;
-}
-
-bool scripts__has(const struct scripts *scripts, uint32_t pid)
-{
-	return find(scripts, pid) != NULL;
 }
 
 void scripts__gone(struct scripts *scripts, uint32_t pid)

@@ -345,10 +345,7 @@ static void tell_leases(struct sinker *sinker)
 		  path, cnt > 1 ? ", and on other files" : "");
 }
 
-/*
- * Programs that are known by themselves have parks of their own, or are left alone (Go). In an interpreter all waits have the same callers
- * in C, so those of its program can't be told apart.
- */
+/* Programs that are known by themselves have parks of their own, or are left alone (Go). */
 static void find_waits(struct sinker *sinker, const struct identity *process)
 {
 	uint32_t pid = process->pid;
@@ -357,8 +354,7 @@ static void find_waits(struct sinker *sinker, const struct identity *process)
 	if (!sinker->opts.known_waits)
 		return;
 	res = known_waits__find(sinker->opts.whose, sinker->opts.known_waits, pid, process->exe);
-	if (!res && !scripts__has(sinker->opts.scripts, pid) &&
-	    !whose__row(sinker->opts.whose, pid, pid, JANK_LOOP_PARK))
+	if (!res && !whose__row(sinker->opts.whose, pid, pid, JANK_LOOP_PARK))
 		res = parks__watch_main(sinker->opts.parks, pid);
 	if (res)
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);

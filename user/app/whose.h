@@ -54,7 +54,7 @@ int whose__parks(struct whose *whose, const struct wait_note *note, const struct
 
 /*
  * The same of a main thread that waits for work somewhere: is the noted wait at its idle place, as far as `chains` knows the thread?
- * *ret: its callers, with that verdict; none while it is IDLE_UNKNOWN. The program's interpreters' frames are not looked at.
+ * *ret: its callers, with that verdict; none while it is IDLE_UNKNOWN, as CPython's own locks stay.
  */
 enum idle_verdict whose__rests(struct whose *whose, const struct wait_note *note,
 			       struct idle_chains *chains, struct jank_park_chain *ret);

@@ -10,6 +10,8 @@
 #include "app/whose_parts.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/text.h"
+#include "symbol/runtime.h"
 #include "symbol/unwind.h"
 
 #define STAT_MAX 256
@@ -108,6 +110,30 @@ static uint64_t cpu_ns(const struct jank_rec *hdr)
 	return ns;
 }
 
+/*
+ * Is it CPython that waits, for one of its own locks? queue.get() and a handler's lock.acquire() have the same callers in C, so that such a
+ * wait tells nothing.
+ */
+static bool is_python_lock(struct whose *whose, uint32_t pid, const struct unwound *unwound)
+{
+	struct frame frame;
+
+	for (uint32_t i = 0; i < unwound->cnt; i++) {
+		struct code_opts opts = { .exact = i == 0 };
+		const char *name;
+
+		if (!symbolizer__code(whose__symbolizer(whose), pid, unwound->addresses[i], opts,
+				      &frame))
+			return false;
+		if (runtime__is(frame.module))
+			continue;
+		name = text__base_name(frame.module);
+		return !strncmp(name, "python", strlen("python")) ||
+		       !strncmp(name, "libpython", strlen("libpython"));
+	}
+	return false;
+}
+
 enum idle_verdict whose__rests(struct whose *whose, const struct wait_note *note,
 			       struct idle_chains *chains, struct jank_park_chain *ret)
 {
@@ -124,7 +150,7 @@ enum idle_verdict whose__rests(struct whose *whose, const struct wait_note *note
 	copy.rec = *note->copy;
 	copy.bytes = (const uint8_t *)(note->copy + 1);
 	if (symbolizer__unwind(whose__symbolizer(whose), hdr->tgid, &copy, &unwound) ||
-	    unwound.cnt < 2)
+	    unwound.cnt < 2 || is_python_lock(whose, hdr->tgid, &unwound))
 		return IDLE_UNKNOWN;
 	visit = (struct idle_visit){
 		.addresses = unwound.addresses,

@@ -128,7 +128,7 @@ static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt
 		strbuf__adds(sb, cnt > 1 ? "their loops were" : "its loop was");
 		strbuf__adds(sb, " known only ");
 		clock__add_duration(sb, group->late_ns);
-		strbuf__adds(sb, " after the start; earlier stalls are missing");
+		strbuf__adds(sb, " after the start; earlier stalls may be missing");
 		break;
 	case UNWATCHED_CHILD:
 		strbuf__addf(sb, "%s of a traced process; -f traces %s",
