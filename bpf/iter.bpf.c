@@ -55,13 +55,13 @@ static __always_inline bool iter__is_debugged(const struct jank_rec_block *rec)
 	return rec->duration_ns - stopped <= jank_conf.hang_ns || stopped > rec->duration_ns / 2;
 }
 
-/* Sends a hang, once; without room in the ring the next look tries again. */
+/* Sends a hang, once for each limit; without room in the ring the next look tries again. */
 static __always_inline void iter__tell(struct jank_thread *t, struct jank_rec_block *rec)
 {
 	if (record__send(rec, sizeof(*rec)))
 		return;
 	t->evidence = 1;
-	t->hang_sent = 1;
+	t->hang_sent++;
 	t->hang_cnt++;
 }
 
@@ -113,6 +113,14 @@ static __noinline int iter__starved(struct jank_thread *t, struct task_struct *t
 	return 0;
 }
 
+/* How old the open dispatch must be to be told, or told again. */
+static __always_inline u64 iter__limit(const struct jank_thread *t)
+{
+	__u32 told = t->hang_sent;
+
+	return told < JANK_HANG_LIMITS ? jank_conf.hang_limit_ns[told] : ~0ull;
+}
+
 /* Tells the thread's hang, and its counts in *look: true when it has any. */
 static __always_inline bool iter__look(struct jank_look *look, struct jank_thread *t,
 				       struct task_struct *task)
@@ -120,8 +128,7 @@ static __always_inline bool iter__look(struct jank_look *look, struct jank_threa
 	u64 now = bpf_ktime_get_ns();
 	u64 start = *(volatile u64 *)&t->start_ns;
 
-	if (jank_conf.hang_ns && start && now > start && now - start > jank_conf.hang_ns &&
-	    !t->hang_sent)
+	if (jank_conf.hang_ns && start && now > start && now - start > iter__limit(t))
 		iter__hang(look, t, task, now);
 	else if (jank_conf.hang_ns && !start && !t->hang_sent && iter__is_starved(t, task, now))
 		iter__starved(t, task, now);

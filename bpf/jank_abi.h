@@ -136,12 +136,16 @@ struct jank_glob {
 };
 _Static_assert(sizeof(struct jank_glob) == 1032, "jank_glob");
 
+#define JANK_HANG_LIMITS 6 /* --hang and Android's four, and an end */
+
 #define JANK_EPOLL_CNT 6 /* epoll_wait, epoll_pwait, epoll_pwait2, then those of 32-bit programs */
 
 /* Set once by user space before load; a feature that is off is dead code to the verifier. */
 struct jank_conf {
-	__u64 threshold_ns;   /* strictly longer is a block */
-	__u64 hang_ns;	      /* 0: never */
+	__u64 threshold_ns; /* strictly longer is a block */
+	__u64 hang_ns;	    /* 0: never */
+	__u64 hang_limit_ns
+		[JANK_HANG_LIMITS]; /* when a dispatch is told as a hang, and again; rising, ~0 behind the last */
 	__u64 span_min_ns;    /* off-CPU spans from here on are reported with their stack */
 	__u64 sample_age_ns;  /* the sampler leaves a dispatch alone until it is this old */
 	__u64 real_offset_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
@@ -169,7 +173,7 @@ struct jank_conf {
 	__s32 restart_nr[2];		      /* restart_syscall, of 64-bit and 32-bit programs */
 	__u8 syscall_class[JANK_SYSCALL_MAX]; /* by system-call number: JANK_CLASS_* */
 };
-_Static_assert(sizeof(struct jank_conf) == 192 + JANK_SYSCALL_MAX, "jank_conf");
+_Static_assert(sizeof(struct jank_conf) == 240 + JANK_SYSCALL_MAX, "jank_conf");
 
 /* What the calibration object is asked, and what it answers of the task that runs it. */
 struct jank_calibration {

@@ -158,8 +158,7 @@ static __noinline int park__verdict(struct jank_thread *t, struct task_struct *t
 static __always_inline bool park__is_tried(const struct jank_thread *t)
 {
 	return t->trial && t->loop == JANK_LOOP_PARK && t->place.nr == t->park.nr &&
-	       t->park.sp + POLL_SP_SLOP >= t->place.sp &&
-	       t->park.sp <= t->place.sp + POLL_SP_SLOP;
+	       t->park.sp + POLL_SP_SLOP >= t->place.sp && t->park.sp <= t->place.sp + POLL_SP_SLOP;
 }
 
 /*

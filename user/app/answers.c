@@ -10,6 +10,7 @@
 
 #include "app/answers_parts.h"
 #include "intake/journal.h"
+#include "model/loop.h"
 #include "model/loss.h"
 #include "model/sample.h"
 
@@ -139,10 +140,10 @@ static int add_frames(struct answers *a, ProtobufCMessage *message)
 	return put(a, (struct key){ m->pid, m->key, JOURNAL_FRAMES }, message, NULL);
 }
 
-/* A hang and the block that it becomes are two. */
-static struct key key_of(uint32_t tid, uint64_t start_ns, bool hang, enum journal_kind kind)
+/* A hang and the block that it becomes are two; so are hangs of one dispatch, at its limits (block__hang). */
+static struct key key_of(uint32_t tid, uint64_t start_ns, uint32_t hang, enum journal_kind kind)
 {
-	return (struct key){ (uint64_t)tid << 1 | hang, start_ns, kind };
+	return (struct key){ (uint64_t)tid << 8 | (uint8_t)hang, start_ns, kind };
 }
 
 static int add_callers(struct answers *a, ProtobufCMessage *message)
@@ -215,9 +216,10 @@ const struct identity *answers__process(const struct answers *a, uint32_t pid)
 static const Jankbpf__JournalAnswers *of_record(const struct answers *a,
 						const struct jank_rec_block *rec)
 {
+	enum block_type type = rec->hdr.kind == JANK_REC_HANG ? BLOCK_HANG : BLOCK_JANK;
+	uint32_t hang = block__hang(type, dispatch__start_delay(rec) + rec->duration_ns);
 	const struct entry *entry =
-		find(a, key_of(rec->hdr.tid, rec->start_ns, rec->hdr.kind == JANK_REC_HANG,
-			       JOURNAL_ANSWERS));
+		find(a, key_of(rec->hdr.tid, rec->start_ns, hang, JOURNAL_ANSWERS));
 
 	return entry ? (const Jankbpf__JournalAnswers *)entry->message : NULL;
 }
@@ -275,7 +277,8 @@ static const ProtobufCMessage *of_block(const struct answers *a, const struct bl
 					enum journal_kind kind)
 {
 	const struct entry *entry =
-		find(a, key_of(block->tid, block->start_ns, block->type == BLOCK_HANG, kind));
+		find(a, key_of(block->tid, block->start_ns,
+			       block__hang(block->type, block__delay(block)), kind));
 
 	return entry ? entry->message : NULL;
 }

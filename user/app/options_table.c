@@ -111,8 +111,10 @@ const struct option_row option_rows[] = {
 		  "threshold, not lower it." },
 	{ SECTION_BLOCK, KEY_HANG, "hang", "TIME", "5s", TRACE, option__set_long_time, AT(hang_ns),
 	  .min = NS_PER_MS, .max = 24 * HOUR_NS, .zero = true,
-	  .help = "report a dispatch open for longer, once; 0 = never",
-	  .more = "It is reported again, as a block, at its end. Not shorter than the threshold: "
+	  .help = "report a dispatch open for longer; 0 = never",
+	  .more = "It is reported again at each of Android's limits that it exceeds (ANR: 5, 10, "
+		  "20 and "
+		  "200 s), and as a block at its end. Not shorter than the threshold: "
 		  "where the threshold is longer than the default, it takes its place." },
 	{ SECTION_BLOCK, KEY_FPS, "fps", "HZ", "60", TRACE | REPLAY, option__set_unsigned, AT(fps),
 	  .min = 1, .max = 1000, .help = "frame rate for the dropped-frames figure" },

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/anr.h"
 #include "base/clock.h"
 #include "export/frame.h"
 #include "export/json.h"
@@ -240,6 +241,7 @@ static Jankbpf__Block *block_of(struct record *r, const struct block *block)
 	set_process(r, ret, block);
 	ret->message = message_of(r, block->message);
 	ret->severity = (char *)block__severity(block);
+	SET_KNOWN(ret, anr, anr__exceeded(block__delay(block)));
 	SET(ret, dropped_frames, block->dropped_frames);
 	ret->frames = display_of(r, &block->frames);
 	SET(ret, cpu_ns, block->cpu_ns);

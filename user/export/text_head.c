@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/anr.h"
 #include "base/clock.h"
 #include "export/frame.h"
 #include "export/text.h"
@@ -12,11 +13,21 @@
 #define NAME_COLUMNS  40
 #define TRUSTED	      0.7 /* a confidence */
 
+/* Where there is somebody who would tell the user of it. */
+static void put_anr(struct text *t, const struct block *block)
+{
+	uint32_t limit_s = anr__exceeded(block__delay(block));
+
+	if (limit_s && block->loop == JANK_LOOP_ANDROID_LOOPER)
+		text__putf(t, STYLE_HANG, " (ANR at %" PRIu32 " s)", limit_s);
+}
+
 static void put_wall_time(struct text *t, const struct block *block)
 {
 	if (block->type == BLOCK_HANG) {
 		text__put(t, STYLE_HANG, "STILL OPEN after ");
 		text__put_duration(t, STYLE_HANG, block__delay(block));
+		put_anr(t, block);
 		return;
 	}
 	text__put_duration(t, *block__severity(block) == 'h' ? STYLE_HANG : STYLE_JANK,

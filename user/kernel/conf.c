@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/anr.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "kernel/syscalls.h"
@@ -41,11 +42,25 @@ static uint64_t tick_ns(void)
 	return tickless ? 2 * NS_PER_SEC : 10 * NS_PER_MS;
 }
 
+/* --hang, then those of Android's limits that are longer. */
+static void fill_hang_limits(struct jank_conf *conf)
+{
+	size_t cnt = 0;
+
+	conf->hang_limit_ns[cnt++] = conf->hang_ns;
+	for (size_t i = 0; i < ANR_LIMITS; i++)
+		if (anr__limits_s[i] * NS_PER_SEC > conf->hang_ns)
+			conf->hang_limit_ns[cnt++] = anr__limits_s[i] * NS_PER_SEC;
+	while (cnt < JANK_HANG_LIMITS)
+		conf->hang_limit_ns[cnt++] = UINT64_MAX;
+}
+
 void conf__fill(struct jank_conf *conf, const struct loader_opts *opts,
 		const struct calibration *calibration, bool infer_begin, bool compat_apart)
 {
 	conf->threshold_ns = opts->threshold_ns;
 	conf->hang_ns = opts->hang_ns;
+	fill_hang_limits(conf);
 	conf->span_min_ns = SPAN_MIN_NS;
 	conf->sample_age_ns = opts->threshold_ns / SAMPLE_AGE_DIVISOR;
 	conf->watch_ns = opts->frequency_hz ? opts->threshold_ns / WATCH_DIVISOR + 1 : 0;

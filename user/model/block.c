@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "base/anr.h"
 #include "model/link.h"
 #include "model/sample.h"
 
@@ -140,6 +141,11 @@ uint64_t block__runnable(const struct block *block)
 uint64_t block__due(const struct block *block)
 {
 	return block->start_ns - block->start_delay_ns;
+}
+
+uint32_t block__hang(enum block_type type, uint64_t delay_ns)
+{
+	return type == BLOCK_HANG ? 1 + anr__exceeded(delay_ns) : 0;
 }
 
 const char *block__severity(const struct block *block)

@@ -284,8 +284,13 @@ void summary__free(struct summary *summary); /* what it points to, not itself */
 
 const char *state__name(uint32_t state); /* the contract's key; "other" for an unknown one */
 const char *loop__name(uint32_t loop);	 /* the contract's `loop`; "unknown" for an unknown one */
-const char *hist__loop(const struct loop_hist *hist);	/* the same of a summary's */
-const char *block__loop(const struct block *block);	/* the catalogue's name, else that */
+const char *hist__loop(const struct loop_hist *hist); /* the same of a summary's */
+const char *block__loop(const struct block *block);   /* the catalogue's name, else that */
+/*
+ * What tells a dispatch's records apart, besides its thread and begin: 0 for its block, for a hang 1 and the seconds of Android's limit that it
+ * exceeds.
+ */
+uint32_t block__hang(enum block_type type, uint64_t delay_ns);
 const char *block__severity(const struct block *block); /* "jank" or "hang" */
 
 #endif
