@@ -340,7 +340,8 @@ struct jank_rec_block {
 	__u32 loop;
 	__s32 fd;	 /* the loop's epoll descriptor, or -1 */
 	__s32 ready_cnt; /* what the wait returned: events, 0 for a time-out, -errno */
-	__u32 end;	 /* JANK_END_* */
+	__u16 end;	 /* JANK_END_* */
+	__u16 behind; /* descriptors that were ready as the loop came back to its wait, and 1; 0: not known */
 	__u32 state;	 /* JANK_STATE_* at the record's time */
 	__u32 stack_cnt; /* stack records sent for this dispatch so far */
 	__u32 shed_cnt;	 /* stack records dropped for want of room */

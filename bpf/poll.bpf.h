@@ -183,11 +183,11 @@ static __noinline int poll__elsewhere(struct jank_thread *t, struct task_struct 
 
 /* The loop's own wait begins, as far as this can be told by now. False: it is a handler's. */
 static __noinline int poll__begun(struct jank_thread *t, struct task_struct *task,
-				  const struct jank_place *at, u64 now)
+				  const struct jank_place *at, u64 now, __u32 behind)
 {
 	if (!poll__here(&t->place, at))
 		return t->trial ? poll__moves(t, task, at) : poll__elsewhere(t, task, at, now);
-	wait__close(t, task, now);
+	wait__close_behind(t, task, now, behind);
 	t->sp = at->sp;
 	t->place.sp = at->sp;
 	t->place.fds = at->fds;
@@ -207,9 +207,10 @@ static __always_inline struct jank_place poll__place(struct pt_regs *regs, s32 n
 
 /* A thread leaves the CPU in a dispatch: does its loop's wait begin with that? */
 static __always_inline bool poll__or_epoll_leaves(struct jank_thread *t, struct task_struct *task,
-						  u64 now)
+						  bool sleeps, u64 now)
 {
 	struct pt_regs *regs = compat__user_regs(task);
+	__u32 behind = sleeps ? wait__behind(0) : 0; /* who sleeps has nothing to do */
 	struct jank_place at;
 	bool begun;
 	s32 nr;
@@ -218,10 +219,10 @@ static __always_inline bool poll__or_epoll_leaves(struct jank_thread *t, struct 
 		return false;
 	nr = compat__syscall_nr(regs);
 	if (wait__is_epoll(nr)) {
-		begun = wait__begun(t, task, regs, now);
+		begun = wait__begun(t, task, regs, now, behind);
 	} else if (t->loop == JANK_LOOP_POLL && poll__class_waits(poll__class(nr))) {
 		at = poll__place(regs, nr, poll__class(nr));
-		begun = poll__begun(t, task, &at, now);
+		begun = poll__begun(t, task, &at, now, behind);
 	} else {
 		return false;
 	}
@@ -240,7 +241,7 @@ static __always_inline void poll__enter(struct task_struct *task, struct pt_regs
 		return;
 	nr = compat__syscall_nr(regs);
 	at = poll__place(regs, nr, poll__class(nr));
-	poll__begun(t, task, &at, bpf_ktime_get_ns());
+	poll__begun(t, task, &at, bpf_ktime_get_ns(), 0);
 }
 
 /* May a thread (NULL: nothing is known of it) become a loop that polls? On probation elsewhere, if this is further out. */
@@ -287,7 +288,7 @@ static __always_inline void poll__turn(struct task_struct *task, struct pt_regs 
 	}
 	now = bpf_ktime_get_ns();
 	if (t->phase == JANK_PHASE_DISPATCH &&
-	    (!jank_conf.infer_begin || !poll__begun(t, task, at, now)))
+	    (!jank_conf.infer_begin || !poll__begun(t, task, at, now, wait__behind(ret))))
 		return;
 	if (t->trial && poll__here(&t->place, at)) {
 		needed = poll__turns_needed(task, regs, poll__class(at->nr));

@@ -137,18 +137,19 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 					 bool preempted, unsigned int task_state, u64 now)
 {
 	struct jank_rec_stack *rec = &t->span.rec;
+	bool sleeps = !preempted && task_state & 0xffff;
 	__u32 state = JANK_STATE_RUNNABLE;
 	s32 nr = rec->dispatch_ns == t->start_ns ? rec->syscall : -1;
 
-	if (jank_conf.infer_begin && poll__or_epoll_leaves(t, task, now)) {
-		sched__begin_wait(t, task, preempted || !(task_state & 0xffff), now);
+	if (jank_conf.infer_begin && poll__or_epoll_leaves(t, task, sleeps, now)) {
+		sched__begin_wait(t, task, !sleeps, now);
 		return;
 	}
 	if (t->state != JANK_STATE_RUNNING)
 		thread__arrive_late(t, task, now);
 	thread__account(t, JANK_STATE_RUNNING, now);
 	t->accounted = 1;
-	if (!preempted && task_state & 0xffff)
+	if (sleeps)
 		state = kind__blocked(task, task_state, &nr);
 	else
 		nr = -1;

@@ -344,6 +344,7 @@ static __always_inline void thread__fill_block(struct jank_rec_block *rec, struc
 	rec->fd = t->fd;
 	rec->ready_cnt = t->ready_cnt;
 	rec->end = end;
+	rec->behind = end >> 16;
 	rec->state = t->state;
 	rec->stack_cnt = t->stack_cnt;
 	rec->shed_cnt = t->shed_cnt;
@@ -470,6 +471,7 @@ static __always_inline void thread__close_as(struct jank_thread *t, struct task_
 	thread__forget_dispatch(t);
 }
 
+/* end: JANK_END_*, with jank_rec_block.behind above its 16 bits. */
 static __always_inline void thread__close(struct jank_thread *t, struct task_struct *task, u64 now,
 					  __u32 end)
 {

@@ -114,13 +114,27 @@ static __always_inline u64 wait__sp(struct task_struct *task, u64 sp)
 	return sp ? sp : compat__user_sp(compat__user_regs(task));
 }
 
-/* The loop's own wait begins: what was open ends. */
-static __always_inline void wait__close(struct jank_thread *t, struct task_struct *task, u64 now)
+/* Of a wait that returned what is ready: that was so when it began, since it did not sleep. */
+static __always_inline __u32 wait__behind(long ret)
+{
+	if (ret < 0)
+		return 0;
+	return ret < 0xffff ? ret + 1 : 0xffff;
+}
+
+/* The loop's own wait begins: what was open ends. behind: see jank_rec_block. */
+static __always_inline void wait__close_behind(struct jank_thread *t, struct task_struct *task,
+					       u64 now, __u32 behind)
 {
 	if (t->looper_entry)
 		thread__forget_dispatch(t);
 	else if (t->start_ns)
-		thread__close(t, task, now, JANK_END_WAIT);
+		thread__close(t, task, now, JANK_END_WAIT | behind << 16);
+}
+
+static __always_inline void wait__close(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	wait__close_behind(t, task, now, 0);
 }
 
 /* A wait on another descriptor than the loop's. False: it is the handler's own. */
@@ -227,7 +241,7 @@ static __always_inline void wait__end(struct task_struct *task, long ret, u64 ev
 
 /* The loop's own wait on fd begins, as far as this can be told by now. False: it is a handler's. */
 static __always_inline bool wait__begun(struct jank_thread *t, struct task_struct *task,
-					struct pt_regs *regs, u64 now)
+					struct pt_regs *regs, u64 now, __u32 behind)
 {
 	s32 fd = compat__syscall_arg(regs, 0);
 
@@ -237,7 +251,7 @@ static __always_inline bool wait__begun(struct jank_thread *t, struct task_struc
 		if (!wait__other(t, task, fd, compat__user_sp(regs), now))
 			return false;
 	} else {
-		wait__close(t, task, now);
+		wait__close_behind(t, task, now, behind);
 		t->nested_cnt = 0;
 		if (!(t->dispatch_cnt % SP_EVERY) && compat__user_sp(regs) > t->sp)
 			t->sp = compat__user_sp(regs);
@@ -267,7 +281,7 @@ static __always_inline void wait__turn(struct task_struct *task, struct pt_regs 
 	}
 	now = bpf_ktime_get_ns();
 	if (t->phase == JANK_PHASE_DISPATCH) {
-		if (!wait__begun(t, task, regs, now))
+		if (!wait__begun(t, task, regs, now, wait__behind(ret)))
 			return;
 	} else if (t->loop == JANK_LOOP_POLL && !wait__from_poll(t, task, compat__user_sp(regs))) {
 		return;

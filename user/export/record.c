@@ -242,6 +242,8 @@ static Jankbpf__Block *block_of(struct record *r, const struct block *block)
 	ret->message = message_of(r, block->message);
 	ret->severity = (char *)block__severity(block);
 	SET_KNOWN(ret, anr, anr__exceeded(block__delay(block)));
+	if (block->behind)
+		SET(ret, behind, block->behind - 1);
 	SET(ret, dropped_frames, block->dropped_frames);
 	ret->frames = display_of(r, &block->frames);
 	SET(ret, cpu_ns, block->cpu_ns);

@@ -115,6 +115,19 @@ static void put_dropped(struct text *t, const struct block *block)
 	strbuf__free(&words);
 }
 
+/* Who had to wait, but for the one that the loop comes back for anyway. */
+static void put_behind(struct text *t, const struct block *block)
+{
+	struct strbuf words = STRBUF_INIT;
+
+	if (block->behind < 3)
+		return;
+	strbuf__addf(&words, "· %d descriptors were ready when it was done", block->behind - 1);
+	text__wrap(t, STYLE_DIM, INDENT, strbuf__str(&words));
+	t->out.failed |= words.failed;
+	strbuf__free(&words);
+}
+
 /* What blame could not put into a sentence. */
 static void put_bare_cause(struct text *t, const struct cause *cause)
 {
@@ -152,6 +165,7 @@ static void put_verdict(struct text *t, const struct block *block)
 	}
 	text__put_queued(t, block);
 	put_dropped(t, block);
+	put_behind(t, block);
 	text__nl(t);
 }
 

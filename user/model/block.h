@@ -197,8 +197,9 @@ struct block {
 	struct host_info host;
 	uint32_t pid, tid;
 	uint16_t
-		trial; /* its thread was on probation, by this number (jank_abi.h); 0: its loop is known */
-	uint32_t uid;		      /* UINT32_MAX when unknown */
+		behind; /* descriptors that were ready as the loop came back, and 1; 0: not known */
+	uint16_t trial; /* its thread was on probation, by this number; 0: its loop is known */
+	uint32_t uid;	/* UINT32_MAX when unknown */
 	uint32_t ns_pid;	      /* in its own pid namespace; 0 when unknown */
 	char *process;		      /* command name or the executable's base name */
 	char *thread;		      /* comm */

@@ -38,6 +38,7 @@ static int set_process(struct block *block, const struct jank_rec_block *rec,
 	block->pid = rec->hdr.tgid;
 	block->tid = rec->hdr.tid;
 	block->trial = rec->hdr.flags;
+	block->behind = rec->behind;
 	if (copy(&block->thread, rec->comm) ||
 	    copy(&block->process, process && process->name ? process->name : rec->comm))
 		return -ENOMEM;
