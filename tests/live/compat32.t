@@ -55,11 +55,11 @@ def with_options(folder, *options):
 
 
 def check_names(tap, what, blocks):
-    """A frame that has a name has the right one: simjank's handlers, and what they call."""
+    """A frame that has a name has the right one: simjank's handlers, what they call, and its servers."""
     with open(blocks, encoding="utf-8") as file:
         blocks = [b for b in live.json.loads("[" + ",".join(file) + "]") if b["type"] == "block"]
     named = [frame_of(b) for b in blocks if frame_of(b) and "simjank" in modules(b)]
-    wrong = [name for name in named if not name.startswith(("handle_", "do_"))]
+    wrong = [name for name in named if not name.startswith(("handle_", "do_", "server__"))]
     tap.check(len(named) * 3 > len(blocks), f"{what}: functions have names", len(named), len(blocks))
     tap.check(len(wrong) * 20 <= len(named), f"{what}: the right ones", wrong)
     slept = {main_syscall(b) for b in blocks if live.blamed(b) == "sleep"} - {None}  # None: a switch that nobody saw
