@@ -22,12 +22,14 @@ static void test_turns(void)
 	struct idle_chains *chains = idle_chains__new();
 
 	is_int(visit(chains, 7, 3, 1, 0), IDLE_UNKNOWN, "one visit says nothing");
-	is_int(visit(chains, 7, 3, 100, 1), IDLE_UNKNOWN, "two in so short a time neither");
+	visit(chains, 7, 3, 50, 0);
+	is_int(visit(chains, 7, 3, 100, 1), IDLE_UNKNOWN, "three in so short a time neither");
 	is_int(visit(chains, 7, 3, 700, 2), IDLE_YES, "it keeps returning");
-	is_int(visit(chains, 8, 5, 710, 2), IDLE_UNKNOWN, "a handler's wait, once");
-	is_int(visit(chains, 8, 5, 900, 2), IDLE_NO, "twice: the idle place is further out");
+	is_int(visit(chains, 8, 5, 710, 2), IDLE_NO,
+	       "a wait within: the idle place is further out");
 	is_int(visit(chains, 7, 3, 1000, 3), IDLE_YES, "which it stays");
-	is_int(visit(chains, 9, 3, 1100, 3), IDLE_UNKNOWN, "another wait as far out");
+	visit(chains, 9, 3, 1100, 3);
+	is_int(visit(chains, 9, 3, 1150, 3), IDLE_UNKNOWN, "another wait as far out");
 	is_int(visit(chains, 9, 3, 1200, 3), IDLE_YES, "is one, too: with a timeout and without");
 	idle_chains__free(chains);
 }
@@ -36,13 +38,31 @@ static void test_outer(void)
 {
 	struct idle_chains *chains = idle_chains__new();
 
-	visit(chains, 8, 5, 1, 0);
+	for (int i = 0; i < 7; i++)
+		visit(chains, 8, 5, 1 + i, 0);
 	is_int(visit(chains, 8, 5, 600, 0), IDLE_YES, "nothing further out is known");
 	is_int(visit(chains, 7, 3, 700, 0), IDLE_UNKNOWN, "one visit further out");
-	is_int(visit(chains, 8, 5, 800, 0), IDLE_YES, "takes nothing from it");
-	is_int(visit(chains, 7, 3, 900, 0), IDLE_OUTER, "two do");
+	is_int(visit(chains, 8, 5, 800, 0), IDLE_YES, "takes nothing from a place with eight");
+	visit(chains, 7, 3, 850, 0);
+	is_int(visit(chains, 8, 5, 860, 0), IDLE_UNKNOWN, "two make it uncertain");
+	is_int(visit(chains, 7, 3, 900, 0), IDLE_OUTER, "three take over");
 	is_int(visit(chains, 8, 5, 1000, 0), IDLE_NO, "it was a handler's");
 	is_int(visit(chains, 7, 3, 1100, 0), IDLE_YES, "that is told once");
+	idle_chains__free(chains);
+}
+
+/* emacs: what a command sleeps in is seen as often as where it waits for keys. */
+static void test_by_turns(void)
+{
+	struct idle_chains *chains = idle_chains__new();
+	bool wrong = false;
+
+	for (uint64_t i = 0; i < 20; i++) {
+		wrong |= visit(chains, 7, 14, 1 + i * 500, 0) == IDLE_NO;
+		wrong |= visit(chains, 8, 24, 100 + i * 500, 0) == IDLE_YES;
+	}
+	ok(!wrong, "of two places by turns the one with more frames is never the idle place");
+	is_int(visit(chains, 7, 14, 20000, 0), IDLE_YES, "the other one is");
 	idle_chains__free(chains);
 }
 
@@ -51,6 +71,7 @@ static void test_batch(void)
 	struct idle_chains *chains = idle_chains__new();
 
 	visit(chains, 7, 3, 1, 1000);
+	visit(chains, 7, 3, 2, 1000);
 	is_int(visit(chains, 7, 3, 1001, 1900), IDLE_UNKNOWN,
 	       "a thread that works 90 % of the time waits for its helpers");
 	is_int(visit(chains, 7, 3, 3001, 2000), IDLE_YES, "until it rests");
@@ -66,6 +87,7 @@ static void test_many(void)
 		last = visit(chains, 100 + i, 3, 1 + i, 0);
 	is_int(last, IDLE_UNKNOWN, "forty places, once each");
 	visit(chains, 139, 3, 1000, 0);
+	visit(chains, 139, 3, 1000, 0);
 	is_int(visit(chains, 100, 3, 1001, 0), IDLE_UNKNOWN, "the first one was forgotten");
 	is_int(visit(chains, 139, 3, 1002, 0), IDLE_YES, "the last one was not");
 	idle_chains__free(chains);
@@ -75,6 +97,7 @@ int main(void)
 {
 	test_turns();
 	test_outer();
+	test_by_turns();
 	test_batch();
 	test_many();
 	return tap__done();

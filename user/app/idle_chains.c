@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The outermost place that is visited twice. Frames are counted, not bytes of stack: a wait with large arrays lies deeper than its
+ * The outermost place that is visited again and again. Frames are counted, not bytes of stack: a wait with large arrays lies deeper than its
  * handlers. A thread that works most of the time waits for its own helpers, not for work: a batch program's main thread.
  */
 #include "app/idle_chains.h"
@@ -13,7 +13,8 @@
 
 #define CHAIN_MAX 16
 #define FRAME_MAX 64
-#define VISITS	  2
+#define VISITS	  3 /* that make an idle place */
+#define SELDOM	  8 /* a place further out that is visited so much less often does not count */
 #define LOOK_NS	  (500 * NS_PER_MS) /* so long the thread must be known */
 
 struct chain {
@@ -74,12 +75,15 @@ static struct chain *chain_of(struct idle_chains *chains, const struct idle_visi
 	return chain;
 }
 
-static bool has_outer(const struct idle_chains *chains, const struct chain *chain)
+/* How often the one further out is visited that is visited most. */
+static uint32_t outer_visits(const struct idle_chains *chains, const struct chain *chain)
 {
+	uint32_t cnt = 0;
+
 	for (uint32_t i = 0; i < chains->cnt; i++)
-		if (chains->chains[i].visit_cnt >= VISITS && chains->chains[i].depth < chain->depth)
-			return true;
-	return false;
+		if (chains->chains[i].depth < chain->depth && chains->chains[i].visit_cnt > cnt)
+			cnt = chains->chains[i].visit_cnt;
+	return cnt;
 }
 
 static bool rests(const struct idle_chains *chains, const struct idle_visit *visit)
@@ -92,7 +96,7 @@ static bool rests(const struct idle_chains *chains, const struct idle_visit *vis
 enum idle_verdict idle_chains__visit(struct idle_chains *chains, const struct idle_visit *visit)
 {
 	struct chain *chain = chain_of(chains, visit);
-	uint32_t was_depth;
+	uint32_t was_depth, outer_cnt;
 
 	if (!chains->since_ns) {
 		chains->since_ns = visit->now_ns;
@@ -100,11 +104,11 @@ enum idle_verdict idle_chains__visit(struct idle_chains *chains, const struct id
 	}
 	chain->visit_cnt++;
 	chain->last_ns = visit->now_ns;
-	if (chain->visit_cnt < VISITS)
-		return IDLE_UNKNOWN;
-	if (has_outer(chains, chain))
+	outer_cnt = outer_visits(chains, chain);
+	if (outer_cnt >= VISITS)
 		return IDLE_NO;
-	if (!rests(chains, visit))
+	if (chain->visit_cnt < VISITS || outer_cnt * SELDOM > chain->visit_cnt ||
+	    !rests(chains, visit))
 		return IDLE_UNKNOWN;
 	was_depth = chains->idle_depth;
 	chains->idle_depth = chain->depth;
