@@ -8,6 +8,7 @@
 #include "bpf/script.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/thread.bpf.h"
+#include "bpf/wait.bpf.h"
 #include "bpf/waited.bpf.h"
 
 /*
@@ -121,6 +122,25 @@ static __always_inline u64 iter__limit(const struct jank_thread *t)
 	return told < JANK_HANG_LIMITS ? jank_conf.hang_limit_ns[told] : ~0ull;
 }
 
+/*
+ * A thread on probation polls where user space has found it waiting, and knows the wait by its callers. That may become known after the
+ * thread's first turn, and the thread may not come back for long.
+ */
+static __always_inline void iter__confirm(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	const struct jank_park_place place = {
+		.sp = t->place.sp,
+		.tid = KREAD(task, pid),
+		.nr = t->place.nr,
+	};
+
+	if (t->loop != JANK_LOOP_POLL || !bpf_map_lookup_elem(&jank_parks, &place))
+		return;
+	wait__send_loop(t, task, now);
+	wait__send(t, task, now);
+	t->trial = 0;
+}
+
 /* Tells the thread's hang, and its counts in *look: true when it has any. */
 static __always_inline bool iter__look(struct jank_look *look, struct jank_thread *t,
 				       struct task_struct *task)
@@ -128,6 +148,8 @@ static __always_inline bool iter__look(struct jank_look *look, struct jank_threa
 	u64 now = bpf_ktime_get_ns();
 	u64 start = *(volatile u64 *)&t->start_ns;
 
+	if (t->trial)
+		iter__confirm(t, task, now);
 	if (jank_conf.hang_ns && start && now > start && now - start > iter__limit(t))
 		iter__hang(look, t, task, now);
 	else if (jank_conf.hang_ns && !start && !t->hang_sent && iter__is_starved(t, task, now))

@@ -177,7 +177,10 @@ def gtk(tap, folder):
                 with Moment() as moment:
                     wait_for(lambda: is_cached(keyfile), what="mousepad's read of its settings")
                     was_slow = time.monotonic() - began > 0.2
-                    time.sleep(0.1)  # so long it may think of writing
+                    # It is done when it waits again: it may load fonts meanwhile, and think of writing its own.
+                    wait_for(lambda: "poll" in read(f"/proc/{editor.pid}/wchan"), what="mousepad's wait")
+                    time.sleep(0.1)
+                    wait_for(lambda: "poll" in read(f"/proc/{editor.pid}/wchan"), what="mousepad's wait")
                 if was_slow and os.stat(keyfile).st_ino == ours:
                     break
             else:

@@ -147,6 +147,9 @@ int whose__note(struct whose *whose, const struct wait_note *note)
 {
 	struct thread *thread = find_thread(whose, note->rec.hdr.tid);
 
+	/* Without a stack it tells nothing new of a wait that is known. */
+	if (thread && !note->cnt && thread->rec.loop == note->rec.loop)
+		return 0;
 	if (thread)
 		drop_thread(whose, thread);
 	if (HASH_COUNT(whose->threads) >= THREAD_MAX)
