@@ -142,10 +142,9 @@ _Static_assert(sizeof(struct jank_glob) == 1032, "jank_glob");
 
 /* Set once by user space before load; a feature that is off is dead code to the verifier. */
 struct jank_conf {
-	__u64 threshold_ns; /* strictly longer is a block */
-	__u64 hang_ns;	    /* 0: never */
-	__u64 hang_limit_ns
-		[JANK_HANG_LIMITS]; /* when a dispatch is told as a hang, and again; rising, ~0 behind the last */
+	__u64 threshold_ns;		       /* strictly longer is a block */
+	__u64 hang_ns;			       /* 0: never */
+	__u64 hang_limit_ns[JANK_HANG_LIMITS]; /* a hang is told at each; rising, then ~0 */
 	__u64 span_min_ns;    /* off-CPU spans from here on are reported with their stack */
 	__u64 sample_age_ns;  /* the sampler leaves a dispatch alone until it is this old */
 	__u64 real_offset_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
@@ -233,14 +232,13 @@ _Static_assert(sizeof(struct jank_rec_wait) == 80, "jank_rec_wait");
  */
 #define JANK_PARKS_BY_PLACE  1
 #define JANK_PARKS_ANY_FUTEX 2 /* whatever the place */
-#define JANK_PARKS_MAIN                                                                            \
-	4 /* of the main thread, where it keeps returning to a futex that is no lock */
-#define JANK_PARK_NO	    1
-#define JANK_PARK_YES	    2
-#define JANK_PARKER_MAX	    1024
-#define JANK_PARK_PLACE_MAX 1024
-#define JANK_PARK_CHAIN_MAX 8
-#define JANK_PARK_WORD_MAX  8
+#define JANK_PARKS_MAIN	     4 /* of the main thread: where it keeps returning to */
+#define JANK_PARK_NO	     1
+#define JANK_PARK_YES	     2
+#define JANK_PARKER_MAX	     1024
+#define JANK_PARK_PLACE_MAX  1024
+#define JANK_PARK_CHAIN_MAX  8
+#define JANK_PARK_WORD_MAX   8
 struct jank_park_chain {
 	__u64 ip;
 	__u64 word[JANK_PARK_WORD_MAX];

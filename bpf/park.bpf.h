@@ -154,6 +154,16 @@ static __noinline int park__verdict(struct jank_thread *t, struct task_struct *t
 	return verdict;
 }
 
+/* The thread waits here from now on, on probation. */
+static __always_inline void park__try(struct jank_thread *t, u64 sp, s32 nr)
+{
+	thread__try(t);
+	t->loop = JANK_LOOP_PARK;
+	t->place.sp = sp;
+	t->place.nr = nr;
+	t->sp = sp;
+}
+
 /* With a timeout and without, the C library waits at depths that differ by some bytes. */
 static __always_inline bool park__is_tried(const struct jank_thread *t)
 {
@@ -174,11 +184,7 @@ static __always_inline bool park__tries(struct jank_thread *t, struct task_struc
 	} else {
 		if (t->trial && t->park.sp < t->place.sp)
 			return false;
-		thread__try(t);
-		t->loop = JANK_LOOP_PARK;
-		t->place.sp = t->park.sp;
-		t->place.nr = t->park.nr;
-		t->sp = t->park.sp;
+		park__try(t, t->park.sp, t->park.nr);
 	}
 	t->phase = JANK_PHASE_PARKED;
 	return true;
@@ -240,10 +246,7 @@ static __noinline int park__meets(struct jank_thread *t, struct task_struct *tas
 
 	if (poll__class(nr) != JANK_CLASS_FUTEX || park__is_lock(regs))
 		return 0;
-	thread__try(t);
-	t->place.sp = compat__user_sp(regs);
-	t->place.nr = nr;
-	t->sp = t->place.sp;
+	park__try(t, compat__user_sp(regs), nr);
 	park__arrives(t, task, now);
 	return 0;
 }

@@ -328,6 +328,18 @@ def start(command, uid=None, **options):
     return subprocess.Popen(command, preexec_fn=enter, **options)
 
 
+def trace_whole(command, threshold):
+    """A trace of a program that says that it is ready, goes on with a line of input, and ends by itself."""
+    process = start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    trace = Trace(process.pid, threshold=threshold)
+    process.stdin.write("\n")
+    process.stdin.flush()
+    trace.finish()
+    end(process)
+    return trace
+
+
 class Lettered:
     """A program that does what it gets by stdin, one letter, and answers with it when it is done."""
 

@@ -3,14 +3,13 @@
 """How many had to wait: what was ready when a loop came back from a slow handler, against what was sent meanwhile."""
 import os
 import socket
-import subprocess
 import sys
 import tempfile
 import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from live import Tap, Trace, check_run, end, headline, need, start  # noqa: E402
+from live import Tap, Trace, check_run, end, headline, need, trace_whole  # noqa: E402
 from real import Redis  # noqa: E402
 
 WAITERS = [50, 20, 7, 0]
@@ -35,13 +34,7 @@ def told(trace):
 
 
 def test_loop(tap):
-    process = start([sys.executable, "-c", LOOP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    process.stdout.readline()
-    trace = Trace(process.pid, threshold="100ms")
-    process.stdin.write("\n")
-    process.stdin.flush()
-    trace.finish()
-    end(process)
+    trace = trace_whole([sys.executable, "-c", LOOP], "100ms")
     tap.check(told(trace) == WAITERS, f"a loop of our own: {WAITERS} descriptors", told(trace), *map(headline, trace.blocks))
 
 

@@ -2,26 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0
 """Which of a thread's waits are its loop's, where the depth of the stack says the contrary."""
 import os
-import subprocess
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from live import Tap, Trace, build, end, headline, need, start  # noqa: E402
+from live import Tap, build, headline, need, trace_whole  # noqa: E402
 
 TURNS = 60
 
 
 def test_deep_select(tap, folder):
     """select from a function with large arrays; its handlers poll one descriptor from above it."""
-    process = start([build(folder, "selector.c"), str(TURNS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    process.stdout.readline()
-    trace = Trace(process.pid, threshold="50ms")
-    process.stdin.write("\n")
-    process.stdin.flush()
-    trace.finish()
-    end(process)
+    trace = trace_whole([build(folder, "selector.c"), str(TURNS)], "50ms")
     stalls = [b for b in trace.blocks if b["cause"]["kind"] == "sleep"]
     idle = [b for b in trace.blocks if b["cause"]["kind"] == "poll"]
     tap.check(len(stalls) == TURNS // 10, f"select, deep: {len(stalls)} stalls of {TURNS // 10}", *map(headline, trace.blocks))

@@ -13,9 +13,9 @@ int main(void)
 	is_uint(anr__exceeded(19 * NS_PER_SEC), 10, "than a broadcast's");
 	is_uint(anr__exceeded(21 * NS_PER_SEC), 20, "than a service's");
 	is_uint(anr__exceeded(UINT64_MAX), 200, "than all of them");
-	is_uint(block__hang(BLOCK_JANK, 7 * NS_PER_SEC), 0, "a block");
-	is_uint(block__hang(BLOCK_HANG, NS_PER_SEC), 1, "a hang below the limits");
-	is_uint(block__hang(BLOCK_HANG, 7 * NS_PER_SEC), 6,
+	is_uint(hang__number(BLOCK_JANK, 7 * NS_PER_SEC), 0, "a block");
+	is_uint(hang__number(BLOCK_HANG, NS_PER_SEC), 1, "a hang below the limits");
+	is_uint(hang__number(BLOCK_HANG, 7 * NS_PER_SEC), 6,
 		"the same dispatch's at the first of them");
 	return tap__done();
 }

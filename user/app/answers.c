@@ -140,7 +140,7 @@ static int add_frames(struct answers *a, ProtobufCMessage *message)
 	return put(a, (struct key){ m->pid, m->key, JOURNAL_FRAMES }, message, NULL);
 }
 
-/* A hang and the block that it becomes are two; so are hangs of one dispatch, at its limits (block__hang). */
+/* A hang and the block that it becomes are two; so are hangs of one dispatch, at its limits (hang__number). */
 static struct key key_of(uint32_t tid, uint64_t start_ns, uint32_t hang, enum journal_kind kind)
 {
 	return (struct key){ (uint64_t)tid << 8 | (uint8_t)hang, start_ns, kind };
@@ -217,7 +217,7 @@ static const Jankbpf__JournalAnswers *of_record(const struct answers *a,
 						const struct jank_rec_block *rec)
 {
 	enum block_type type = rec->hdr.kind == JANK_REC_HANG ? BLOCK_HANG : BLOCK_JANK;
-	uint32_t hang = block__hang(type, dispatch__start_delay(rec) + rec->duration_ns);
+	uint32_t hang = hang__number(type, dispatch__start_delay(rec) + rec->duration_ns);
 	const struct entry *entry =
 		find(a, key_of(rec->hdr.tid, rec->start_ns, hang, JOURNAL_ANSWERS));
 
@@ -277,8 +277,7 @@ static const ProtobufCMessage *of_block(const struct answers *a, const struct bl
 					enum journal_kind kind)
 {
 	const struct entry *entry =
-		find(a, key_of(block->tid, block->start_ns,
-			       block__hang(block->type, block__delay(block)), kind));
+		find(a, key_of(block->tid, block->start_ns, block__hang(block), kind));
 
 	return entry ? entry->message : NULL;
 }

@@ -230,7 +230,7 @@ int answers_writer__block(struct answers_writer *w, const struct block *block)
 	keep_answers(answers.block);
 	SET(&answers, tid, block->tid);
 	SET(&answers, start_ns, block->start_ns);
-	SET(&answers, hang, block__hang(block->type, block__delay(block)));
+	SET(&answers, hang, block__hang(block));
 	SET(&answers, real_offset_ns, block->real_offset_ns);
 	if (block->message) {
 		SET(&answers, too_many_fds, block->message->too_many_fds);
@@ -248,7 +248,7 @@ int answers_writer__losses(struct answers_writer *w, const struct block *block)
 
 	SET(&losses, tid, block->tid);
 	SET(&losses, start_ns, block->start_ns);
-	SET(&losses, hang, block__hang(block->type, block__delay(block)));
+	SET(&losses, hang, block__hang(block));
 	losses.lost = record__losses(w->record, block->lost, block->lost_cnt);
 	if (!losses.lost)
 		return -ENOMEM;
@@ -261,7 +261,7 @@ int answers_writer__left_out(struct answers_writer *w, const struct block *block
 
 	SET(&answers, tid, block->tid);
 	SET(&answers, start_ns, block->start_ns);
-	SET(&answers, hang, block__hang(block->type, block__delay(block)));
+	SET(&answers, hang, block__hang(block));
 	SET(&answers, left_out, true);
 	return journal_writer__message(w->jw, JOURNAL_ANSWERS, &answers.base);
 }
@@ -329,7 +329,7 @@ int answers_writer__callers(struct answers_writer *w, const struct block *block)
 
 	SET(&callers, tid, block->tid);
 	SET(&callers, start_ns, block->start_ns);
-	SET(&callers, hang, block__hang(block->type, block__delay(block)));
+	SET(&callers, hang, block__hang(block));
 	callers.stacks = calloc(cnt + 1, sizeof(*callers.stacks));
 	res = callers.stacks ? add_stacks(&callers, block) : -ENOMEM;
 	if (!res)

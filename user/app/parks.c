@@ -7,6 +7,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "app/idle_waits.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/syscall_name.h"
@@ -123,6 +124,43 @@ int parks__watch_main(struct parks *parks, uint32_t pid)
 	process->row = NULL;
 	process->parks = (struct jank_parks){ .kinds = JANK_PARKS_MAIN };
 	return park_maps__set_process(parks->maps, pid, &process->parks);
+}
+
+struct search {
+	struct parks *parks;
+	const char *exe;
+	int res;
+};
+
+static void look_at_wait(void *ctx, const struct jank_rec_wait *rec)
+{
+	const struct jank_park_place place = {
+		.sp = rec->sp,
+		.tid = rec->hdr.tid,
+		.nr = rec->syscall,
+	};
+	struct search *search = ctx;
+	struct whose *whose = search->parks->whose;
+	struct wait_note *note;
+	int res;
+
+	if (rec->loop != JANK_LOOP_POLL)
+		return;
+	note = wait_note__of_memory(rec, search->exe);
+	res = note ? whose__note(whose, note) : -ENOMEM;
+	wait_note__free(note);
+	if (!res && whose__row(whose, rec->hdr.tgid, rec->hdr.tid, rec->loop))
+		res = park_maps__set_place(search->parks->maps, &place, true);
+	search->res = search->res ? search->res : res;
+}
+
+int parks__find_waits(struct parks *parks, uint32_t pid, const char *exe)
+{
+	struct search search = { .parks = parks, .exe = exe };
+
+	if (parks->maps->places_fd >= 0)
+		idle_waits__each(pid, look_at_wait, &search);
+	return search.res;
 }
 
 bool parks__is_early(const struct parks *parks, const struct block *block)

@@ -27,6 +27,13 @@ void parks__free(struct parks *parks); /* accepts NULL */
  */
 int parks__watch_main(struct parks *parks, uint32_t pid);
 
+/*
+ * Looks at each thread of the process by /proc, and at the stacks of those that poll now (with a limit on time, see apart.h). Where the catalogue
+ * knows such a wait by its callers, the probes need no evidence of a loop, and its first dispatch is judged. exe: the program's path, or
+ * NULL. 0 or -errno: the map is full, or out of memory.
+ */
+int parks__find_waits(struct parks *parks, uint32_t pid, const char *exe);
+
 /* A loop of the process is row's (NULL: nobody's), and wanted. 0, or -errno where its parks stay untold. */
 int parks__consider(struct parks *parks, uint32_t pid, const struct catalogue_row *row);
 

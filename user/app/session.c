@@ -113,7 +113,7 @@ static int start_sinker(struct session *s, struct err *err)
 		.losses = &s->losses,
 		.whose = s->whose,
 		.parks = s->parks,
-		.known_waits = s->filter.all ? NULL : &s->park_maps,
+		.find_waits = !s->filter.all,
 		.tell_unwatched = s->opts->command == CMD_TRACE && s->opts->format != FORMAT_TEXT,
 		.eager = !s->opts->filter.all || !s->choice.any,
 		.found = s->opts->command == CMD_LOOPS ? session__tell_loops : NULL,

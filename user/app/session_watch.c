@@ -12,11 +12,9 @@
 #define LOOK_MIN_NS    (20 * NS_PER_MS)
 #define LOOKS_PER_HANG 8 /* a hang is reported at most an eighth of --hang late */
 #define STATUS_NS      NS_PER_SEC
-#define UNWATCHED_NS   NS_PER_SEC /* the first word of what is not watched */
-#define EARLY_LOOK_NS                                                                              \
-	(50 *                                                                                      \
-	 NS_PER_MS) /* by then the sink thread has mostly told of the processes; and once more */
-#define MACHINE_NS (100 * NS_PER_MS)
+#define UNWATCHED_NS   NS_PER_SEC	/* the first word of what is not watched */
+#define EARLY_LOOK_NS  (50 * NS_PER_MS) /* by then the sink thread has mostly met the processes */
+#define MACHINE_NS     (100 * NS_PER_MS)
 
 static void on_signal(void *ctx, uint64_t arg)
 {

@@ -13,7 +13,6 @@
 #include "app/answers_writer.h"
 #include "app/block_names.h"
 #include "app/idle_places.h"
-#include "app/known_waits.h"
 #include "app/name_hint.h"
 #include "app/probation.h"
 #include "base/clock.h"
@@ -124,12 +123,10 @@ static void leave_out(void *ctx, struct block *block)
 	block__free(block);
 }
 
-/* A settled block of a loop that is known. */
-static void report(void *ctx, struct block *block)
+/* A settled block that is wanted. */
+static void tell_block(struct sinker *sinker, struct block *block)
 {
-	struct sinker *sinker = ctx;
-
-	if (!wants(sinker, block) || idle_places__rests(sinker->places, block)) {
+	if (idle_places__rests(sinker->places, block)) {
 		leave_out(sinker, block);
 		return;
 	}
@@ -144,6 +141,15 @@ static void report(void *ctx, struct block *block)
 	if (is_full(sinker))
 		eventfd_write(sinker->opts.closed_fd, 1);
 	block__free(block);
+}
+
+/* A settled block whose loop has become certain. */
+static void on_certain(void *ctx, struct block *block)
+{
+	if (wants(ctx, block))
+		tell_block(ctx, block);
+	else
+		leave_out(ctx, block);
 }
 
 static void settle(struct sinker *sinker, struct block *block)
@@ -162,14 +168,14 @@ static void on_block(struct sinker *sinker, struct item *item)
 	if (hurries(sinker))
 		drop_evidence(sinker, block);
 	meet(sinker, block->pid, block->tid);
-	if (!block->trial && !wants(sinker, block)) {
-		leave_out(sinker, block);
-	} else {
+	if (block->trial) {
 		settle(sinker, block);
-		if (block->trial)
-			probation__hold(sinker->probation, block, clock__mono_ns());
-		else
-			report(sinker, block);
+		probation__hold(sinker->probation, block, clock__mono_ns());
+	} else if (wants(sinker, block)) {
+		settle(sinker, block);
+		tell_block(sinker, block);
+	} else {
+		leave_out(sinker, block);
 	}
 	symbolizer__trim(sinker->opts.symbolizer);
 }
@@ -351,9 +357,9 @@ static void find_waits(struct sinker *sinker, const struct identity *process)
 	uint32_t pid = process->pid;
 	int res;
 
-	if (!sinker->opts.known_waits)
+	if (!sinker->opts.find_waits)
 		return;
-	res = known_waits__find(sinker->opts.whose, sinker->opts.known_waits, pid, process->exe);
+	res = parks__find_waits(sinker->opts.parks, pid, process->exe);
 	if (!res && !whose__row(sinker->opts.whose, pid, pid, JANK_LOOP_PARK))
 		res = parks__watch_main(sinker->opts.parks, pid);
 	if (res)
@@ -468,7 +474,7 @@ int sinker__start(const struct sinker_opts *opts, struct sinker **ret, struct er
 		return err__set(err, ENOMEM, "out of memory");
 	sinker->opts = *opts;
 	sinker->places = idle_places__new(opts->symbolizer);
-	sinker->probation = probation__new(report, leave_out, sinker);
+	sinker->probation = probation__new(on_certain, leave_out, sinker);
 	if (!sinker->places || !sinker->probation) {
 		free_parts(sinker);
 		return err__set(err, ENOMEM, "out of memory");

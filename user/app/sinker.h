@@ -37,9 +37,9 @@ struct sinker_opts {
 	struct losses *losses;
 	struct whose *whose;
 	struct parks *parks;
-	struct park_maps *known_waits; /* NULL: not looked for (known_waits.h) */
-	bool tell_unwatched;	       /* at the end, too: the summary goes to no terminal */
-	bool eager;		       /* each loop's name is looked up at once, for its parks */
+	bool find_waits;     /* of processes as they are met (parks.h) */
+	bool tell_unwatched; /* at the end, too: the summary goes to no terminal */
+	bool eager;	     /* each loop's name is looked up at once, for its parks */
 	const struct loop_choice *choice;
 	void (*found)(void *ctx, struct whose *whose); /* at the end; NULL: none */
 	void *found_ctx;

@@ -143,9 +143,14 @@ uint64_t block__due(const struct block *block)
 	return block->start_ns - block->start_delay_ns;
 }
 
-uint32_t block__hang(enum block_type type, uint64_t delay_ns)
+uint32_t hang__number(enum block_type type, uint64_t delay_ns)
 {
 	return type == BLOCK_HANG ? 1 + anr__exceeded(delay_ns) : 0;
+}
+
+uint32_t block__hang(const struct block *block)
+{
+	return hang__number(block->type, block__delay(block));
 }
 
 const char *block__severity(const struct block *block)

@@ -291,7 +291,8 @@ const char *block__loop(const struct block *block);   /* the catalogue's name, e
  * What tells a dispatch's records apart, besides its thread and begin: 0 for its block, for a hang 1 and the seconds of Android's limit that it
  * exceeds.
  */
-uint32_t block__hang(enum block_type type, uint64_t delay_ns);
+uint32_t hang__number(enum block_type type, uint64_t delay_ns);
+uint32_t block__hang(const struct block *block);
 const char *block__severity(const struct block *block); /* "jank" or "hang" */
 
 #endif
