@@ -114,6 +114,7 @@ static __always_inline s32 await__fd(struct pt_regs *regs, __u32 state, __u32 cl
 						: compat__syscall_arg(regs, 0);
 	case JANK_CLASS_POLL:
 	case JANK_CLASS_SOCKET:
+	case JANK_CLASS_ACCEPT:
 	case JANK_CLASS_FD:
 	case JANK_CLASS_IOCTL:
 	case JANK_CLASS_FILE_FD:

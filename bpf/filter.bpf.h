@@ -89,4 +89,31 @@ static __always_inline bool filter__wants(__u32 loop)
 	return !jank_conf.loop_mask || jank_conf.loop_mask & 1u << loop;
 }
 
+/* Has the thread a name by which user space knows those of user interfaces? */
+static __always_inline bool filter__is_ui_thread(struct task_struct *task)
+{
+	u64 comm[JANK_COMM_SZ / 8];
+
+	BPF_CORE_READ_INTO(&comm, task, comm);
+	for (int i = 0; i < JANK_UI_THREAD_MAX; i++) {
+		const volatile struct jank_comm_pattern *ui = &jank_conf.ui_threads[i];
+
+		if (ui->mask[0] && !((comm[0] ^ ui->want[0]) & ui->mask[0]) &&
+		    !((comm[1] ^ ui->want[1]) & ui->mask[1]))
+			return true;
+	}
+	return false;
+}
+
+/* What holds for this thread, of all that is known of its process: JANK_PARKS_*. */
+static __always_inline __u32 filter__parks(__u32 kinds, struct task_struct *task)
+{
+	if (kinds & JANK_PARKS_WORKERS)
+		return kinds | JANK_PARKS_MAIN;
+	if (kinds & JANK_PARKS_MAIN && KREAD(task, pid) != KREAD(task, tgid) &&
+	    !filter__is_ui_thread(task))
+		return kinds & ~JANK_PARKS_MAIN;
+	return kinds;
+}
+
 #endif

@@ -167,11 +167,10 @@ static __always_inline struct jank_look *iter__room(void)
 	return bpf_map_lookup_elem(&jank_look, &zero);
 }
 
-static __always_inline bool iter__wants_candidate(__u32 tid, __u32 tgid, __u32 parks)
+/* kinds: what holds for this thread. */
+static __always_inline bool iter__wants_candidate(__u32 tid, __u32 tgid, __u32 kinds)
 {
-	bool main_only = jank_conf.main_thread || parks == JANK_PARKS_MAIN;
-
-	return filter__wants(JANK_LOOP_PARK) && (!main_only || tid == tgid);
+	return kinds && filter__wants(JANK_LOOP_PARK) && (!jank_conf.main_thread || tid == tgid);
 }
 
 #ifdef JANK_PLAIN
@@ -198,13 +197,15 @@ static __always_inline struct jank_thread *iter__make(__u32 tid)
 SEC("raw_tp/sys_enter")
 int jank_on_task(__u64 *args)
 {
-	__u32 tid = args[0], parks = args[1], tgid = args[2];
+	__u32 tid = args[0], parks = args[1], tgid = args[2], kinds = parks;
 	struct jank_thread *t = bpf_map_lookup_elem(&jank_threads, &tid);
 	struct jank_look *look = iter__room();
 
 	if (parks) {
-		if (iter__wants_candidate(tid, tgid, parks) && (t || (t = iter__make(tid))))
-			thread__may_park(t, parks);
+		if (tid != tgid && !(parks & JANK_PARKS_WORKERS))
+			kinds &= ~JANK_PARKS_MAIN; /* the names of threads are not known here */
+		if (iter__wants_candidate(tid, tgid, kinds) && (t || (t = iter__make(tid))))
+			thread__may_park(t, kinds);
 		return 0;
 	}
 	return t && look && t->task && iter__look(look, t, (struct task_struct *)t->task);
@@ -215,13 +216,15 @@ static __always_inline struct jank_thread *iter__meet(struct task_struct *task)
 	__u32 tgid = task->tgid;
 	const struct jank_parks *parks = bpf_map_lookup_elem(&jank_parkers, &tgid);
 	struct jank_thread *t = thread__get(task);
+	__u32 kinds;
 
-	if (!parks || !iter__wants_candidate(task->pid, tgid, parks->kinds))
+	kinds = parks ? filter__parks(parks->kinds, task) : 0;
+	if (!iter__wants_candidate(task->pid, tgid, kinds))
 		return t;
 	if (!t)
 		t = thread__create(task);
 	if (t)
-		thread__may_park(t, parks->kinds);
+		thread__may_park(t, kinds);
 	return t;
 }
 

@@ -62,7 +62,9 @@
 	X(11, FILE_FD)	/* as FILE, and the first argument is a descriptor */                      \
 	X(12, SENDFILE) /* as FD; what is read is behind the second argument */                    \
 	X(13, PATH)	/* as FILE, and the first argument is a path */                            \
-	X(14, PATH_AT)	/* as FILE, of a path below a descriptor: the first two arguments */
+	X(14, PATH_AT)	/* as FILE, of a path below a descriptor: the first two arguments */       \
+	X(15, ACCEPT)	/* as SOCKET */                                                            \
+	X(16, QUEUE)	/* a signal or a message is waited for: as PLAIN */
 
 /*
  * Kinds of loop, by how the wait is seen. The name is the contract's `loop` where the catalogue knows no
@@ -140,6 +142,13 @@ _Static_assert(sizeof(struct jank_glob) == 1032, "jank_glob");
 
 #define JANK_EPOLL_CNT 6 /* epoll_wait, epoll_pwait, epoll_pwait2, then those of 32-bit programs */
 
+/* A thread's name, or its beginning: (name ^ want) & mask is 0. All zero: none. */
+#define JANK_UI_THREAD_MAX 4
+struct jank_comm_pattern {
+	__u64 want[JANK_COMM_SZ / 8];
+	__u64 mask[JANK_COMM_SZ / 8];
+};
+
 /* Set once by user space before load; a feature that is off is dead code to the verifier. */
 struct jank_conf {
 	__u64 threshold_ns;		       /* strictly longer is a block */
@@ -168,11 +177,12 @@ struct jank_conf {
 	__u32 copy_sz;	 /* of a user stack, at first; 0: none is copied */
 	__u32 pad;
 	__u32 uids[JANK_FILTER_MAX];
-	__s32 epoll_nr[JANK_EPOLL_CNT];	      /* -1: not on this architecture */
-	__s32 restart_nr[2];		      /* restart_syscall, of 64-bit and 32-bit programs */
+	__s32 epoll_nr[JANK_EPOLL_CNT]; /* -1: not on this architecture */
+	__s32 restart_nr[2];		/* restart_syscall, of 64-bit and 32-bit programs */
+	struct jank_comm_pattern ui_threads[JANK_UI_THREAD_MAX];
 	__u8 syscall_class[JANK_SYSCALL_MAX]; /* by system-call number: JANK_CLASS_* */
 };
-_Static_assert(sizeof(struct jank_conf) == 240 + JANK_SYSCALL_MAX, "jank_conf");
+_Static_assert(sizeof(struct jank_conf) == 368 + JANK_SYSCALL_MAX, "jank_conf");
 
 /* What the calibration object is asked, and what it answers of the task that runs it. */
 struct jank_calibration {
@@ -232,13 +242,15 @@ _Static_assert(sizeof(struct jank_rec_wait) == 80, "jank_rec_wait");
  */
 #define JANK_PARKS_BY_PLACE  1
 #define JANK_PARKS_ANY_FUTEX 2 /* whatever the place */
-#define JANK_PARKS_MAIN	     4 /* of the main thread: where it keeps returning to */
-#define JANK_PARK_NO	     1
-#define JANK_PARK_YES	     2
-#define JANK_PARKER_MAX	     1024
-#define JANK_PARK_PLACE_MAX  1024
-#define JANK_PARK_CHAIN_MAX  8
-#define JANK_PARK_WORD_MAX   8
+#define JANK_PARKS_MAIN                                                                            \
+	4 /* of the main thread and of conf.ui_threads: where they keep returning to */
+#define JANK_PARKS_WORKERS  8 /* the same of each thread */
+#define JANK_PARK_NO	    1
+#define JANK_PARK_YES	    2
+#define JANK_PARKER_MAX	    1024
+#define JANK_PARK_PLACE_MAX 1024
+#define JANK_PARK_CHAIN_MAX 8
+#define JANK_PARK_WORD_MAX  8
 struct jank_park_chain {
 	__u64 ip;
 	__u64 word[JANK_PARK_WORD_MAX];

@@ -9,92 +9,12 @@
 #define JANK_PARK_BPF_H
 
 #include "bpf/await.bpf.h"
+#include "bpf/chain.bpf.h"
+#include "bpf/kind.bpf.h"
 #include "bpf/poll.bpf.h"
 
 /* So many parks at one place make a loop of a thread that waits nowhere else. */
 #define PARK_TURNS 3
-
-/* A thread asks at most so often in so long a time, and only once for one place. */
-#define PARK_ASKS    4
-#define PARK_ASKS_NS 32000000
-
-static __always_inline bool park__same(const struct jank_park_place *a,
-				       const struct jank_park_place *b)
-{
-	return a->sp == b->sp && a->arg0 == b->arg0 && a->nr == b->nr;
-}
-
-/* What is known of the thread's process: looked up when user space has said something new. */
-static __always_inline __u32 park__of_process(struct jank_thread *t, struct task_struct *task)
-{
-	__u32 gen = thread__park_gen(), tgid = KREAD(task, tgid);
-	struct jank_parks *parks;
-
-	if (t->park_gen != gen) {
-		parks = bpf_map_lookup_elem(&jank_parkers, &tgid);
-		t->parks = parks ? parks->kinds : 0;
-		if (t->parks == JANK_PARKS_MAIN && (__u32)KREAD(task, pid) != tgid)
-			t->parks = 0;
-		t->park_gen = gen;
-	}
-	return t->parks;
-}
-
-/* Asks user space, by the stack as the thread falls asleep. */
-static __always_inline void park__ask(struct jank_thread *t, struct task_struct *task, u64 now)
-{
-	struct jank_rec_wait rec = {};
-
-	if (now >= t->park_ask_ns) {
-		t->park_ask_ns = now + PARK_ASKS_NS;
-		t->park_ask_cnt = 0;
-	} else if (t->park_ask_cnt >= PARK_ASKS || park__same(&t->park, &t->asked)) {
-		return;
-	}
-	t->park_ask_cnt++;
-	t->asked = t->park;
-	copy__send_wait(task, now);
-	record__head(&rec.hdr, JANK_REC_WAIT, sizeof(rec), now, task);
-	rec.sp = t->park.sp;
-	rec.ip = compat__user_ip(compat__user_regs(task));
-	rec.syscall = t->park.nr;
-	rec.loop = JANK_LOOP_PARK;
-	record__comm(rec.comm, task);
-	record__send(&rec, sizeof(rec));
-}
-
-/* The current task's stack: a word that fits is a return address, for so was the one before it. */
-static __always_inline bool park__fits(const struct jank_park_chain *chain, u64 sp)
-{
-	u64 word;
-
-	for (int i = 0; i < JANK_PARK_WORD_MAX; i++) {
-		if (i >= chain->word_cnt)
-			break;
-		if (bpf_probe_read_user(&word, sizeof(word), (void *)(sp + chain->offset[i])) ||
-		    compat__strip(word) != chain->word[i])
-			return false;
-	}
-	return true;
-}
-
-/* JANK_PARK_* of the current task's stack, or 0: no such chain is known. */
-static __noinline int park__by_chain(__u32 tgid, u64 sp, u64 ip)
-{
-	const struct jank_parks *parks = bpf_map_lookup_elem(&jank_parkers, &tgid);
-
-	if (!parks)
-		return 0;
-	for (int i = 0; i < JANK_PARK_CHAIN_MAX; i++) {
-		const struct jank_park_chain *chain = &parks->chains[i];
-
-		if (!chain->verdict)
-			break;
-		if (chain->ip == ip && park__fits(chain, sp))
-			return chain->verdict;
-	}
-	return 0;
-}
 
 /* What a lock's word holds while somebody waits for it: glibc's lowlevellock, Rust's and musl's mutexes. */
 #define FUTEX_CONTENDED 2
@@ -111,47 +31,78 @@ static __always_inline bool park__is_lock(struct pt_regs *regs)
 	       (cmd == FUTEX_WAIT && (__u32)compat__syscall_arg(regs, 2) == FUTEX_CONTENDED);
 }
 
-/* May the place be the idle place of a main thread? Not if that waits in epoll, or polls from further out. */
-static __always_inline bool park__may_be_main(const struct jank_thread *t, __u32 class,
-					      struct pt_regs *regs)
+/* A read of a socket waits for an answer; of a pipe, a terminal, an eventfd for work. */
+static __always_inline bool park__reads_socket(struct task_struct *task, struct pt_regs *regs)
 {
-	return class == JANK_CLASS_FUTEX &&
-	       (t->loop == JANK_LOOP_PARK || (t->trial && compat__user_sp(regs) > t->place.sp)) &&
-	       !park__is_lock(regs);
+	return kind__of_fd(task, compat__syscall_arg(regs, 0), 0) == JANK_STATE_SOCKET;
+}
+
+/* May a main thread, or one like it, wait so for its next work? Not for a lock, and not where it is known to wait in epoll. */
+static __noinline int park__may_rest(struct jank_thread *t, struct task_struct *task, __u32 class)
+{
+	struct pt_regs *regs = compat__user_regs(task);
+
+	if (t->loop != JANK_LOOP_PARK && t->loop != JANK_LOOP_POLL)
+		return false;
+	switch (class) {
+	case JANK_CLASS_FUTEX:
+		return !park__is_lock(regs);
+	case JANK_CLASS_FD:
+		return !park__reads_socket(task, regs);
+	case JANK_CLASS_SLEEP:
+	case JANK_CLASS_ACCEPT:
+	case JANK_CLASS_QUEUE:
+		return true;
+	case JANK_CLASS_POLL_FDS:
+	case JANK_CLASS_SELECT:
+		return t->loop == JANK_LOOP_PARK && t->start_ns &&
+		       !t->trial; /* one loop, several waits */
+	}
+	return false;
+}
+
+/* Is it a wait whose callers tell what it is? */
+static __always_inline bool park__is_judged(struct jank_thread *t, struct task_struct *task,
+					    __u32 class)
+{
+	if (t->parks & JANK_PARKS_BY_PLACE)
+		return class == JANK_CLASS_FUTEX || class == JANK_CLASS_SLEEP;
+	return t->parks & JANK_PARKS_MAIN && park__may_rest(t, task, class);
 }
 
 /*
- * A thread falls asleep on a futex or for a time. Is it a park (JANK_PARK_YES), none, or is that not known (0)? Then it may turn
- * out to be one.
+ * A thread falls asleep. Is it a park (JANK_PARK_YES), none, or is that not known (0)? Then it may turn out to be one. Of a loop that polls
+ * the other waits are not asked about: what was found on probation counts.
  */
 static __noinline int park__verdict(struct jank_thread *t, struct task_struct *task, __u32 class,
 				    u64 now)
 {
 	struct pt_regs *regs = compat__user_regs(task);
-	__u32 parks = park__of_process(t, task), verdict;
 	struct jank_park_place at = {
 		.sp = compat__user_sp(regs),
 		.arg0 = compat__syscall_arg(regs, 0),
 		.tid = KREAD(task, pid),
 		.nr = compat__syscall_nr(regs),
 	};
+	__u32 verdict;
 
 	t->park_start_ns = 0;
-	if (!parks)
+	if (!chain__kinds(t, task))
 		return JANK_PARK_NO;
-	t->park_cnt = park__same(&t->park, &at) ? t->park_cnt + 1 : 1;
+	t->park_cnt = chain__same_place(&t->park, &at) ? t->park_cnt + 1 : 1;
 	t->park = at;
-	if (parks & JANK_PARKS_ANY_FUTEX && class == JANK_CLASS_FUTEX)
+	if (t->parks & JANK_PARKS_ANY_FUTEX && class == JANK_CLASS_FUTEX)
 		return JANK_PARK_YES;
-	if (!(parks & JANK_PARKS_BY_PLACE) &&
-	    !(parks & JANK_PARKS_MAIN && park__may_be_main(t, class, regs)))
+	if (!park__is_judged(t, task, class))
 		return JANK_PARK_NO;
-	verdict = park__by_chain(KREAD(task, tgid), at.sp, compat__user_ip(regs));
-	if (!verdict) {
-		t->park_left_ns = now;
-		park__ask(t, task, now);
-	}
-	return verdict;
+	verdict = chain__verdict(KREAD(task, tgid), at.sp, compat__user_ip(regs));
+	if (verdict)
+		return verdict;
+	if (t->loop == JANK_LOOP_POLL && !t->trial)
+		return JANK_PARK_NO;
+	t->park_left_ns = now;
+	chain__ask(t, task, now);
+	return 0;
 }
 
 /* The thread waits here from now on, on probation. */
@@ -173,7 +124,7 @@ static __always_inline bool park__is_tried(const struct jank_thread *t)
 
 /*
  * A main thread waits where nothing is known yet: its dispatches are on probation, as those of loops that poll are (poll__try). False:
- * the place is deeper in the stack than the one that is tried.
+ * another place is tried, which was the first, and has not turned out to be a handler's.
  */
 static __always_inline bool park__tries(struct jank_thread *t, struct task_struct *task, u64 now)
 {
@@ -182,7 +133,7 @@ static __always_inline bool park__tries(struct jank_thread *t, struct task_struc
 	if (park__is_tried(t)) {
 		wait__close(t, task, now);
 	} else {
-		if (t->trial && t->park.sp < t->place.sp)
+		if (t->trial && t->place.sp)
 			return false;
 		park__try(t, t->park.sp, t->park.nr);
 	}
@@ -209,13 +160,24 @@ static __noinline int park__adopt(struct jank_thread *t, struct task_struct *tas
 	return 0;
 }
 
+/* By the state where that tells: the call may be one that goes on with another (restart_syscall). */
+static __always_inline __u32 park__class(struct task_struct *task, __u32 state)
+{
+	if (state == JANK_STATE_FUTEX)
+		return JANK_CLASS_FUTEX;
+	if (state == JANK_STATE_SLEEP)
+		return JANK_CLASS_SLEEP;
+	return poll__class(compat__syscall_nr(compat__user_regs(task)));
+}
+
 /* A thread with an open dispatch goes to sleep: true when that is its loop's wait, and ends the dispatch. */
 static __noinline int park__leaves(struct jank_thread *t, struct task_struct *task, __u32 state,
 				   u64 now)
 {
-	__u32 class = state == JANK_STATE_FUTEX ? JANK_CLASS_FUTEX : JANK_CLASS_SLEEP;
-	__u32 verdict = park__verdict(t, task, class, now);
+	__u32 class = park__class(task, state), verdict = park__verdict(t, task, class, now);
 
+	if (verdict == JANK_PARK_NO && park__is_tried(t))
+		t->place.sp = 0;
 	if (verdict != JANK_PARK_YES)
 		return !verdict && park__tries(t, task, now);
 	if (t->trial) {
@@ -244,7 +206,7 @@ static __noinline int park__meets(struct jank_thread *t, struct task_struct *tas
 	struct pt_regs *regs = compat__user_regs(task);
 	s32 nr = compat__syscall_nr(regs);
 
-	if (poll__class(nr) != JANK_CLASS_FUTEX || park__is_lock(regs))
+	if (!park__may_rest(t, task, poll__class(nr)))
 		return 0;
 	park__try(t, compat__user_sp(regs), nr);
 	park__arrives(t, task, now);
@@ -280,7 +242,7 @@ static __noinline int park__considers(struct jank_thread *t, struct task_struct 
 {
 	__u32 class = poll__class(compat__syscall_nr(compat__user_regs(task))), verdict;
 
-	if (class != JANK_CLASS_FUTEX && class != JANK_CLASS_SLEEP)
+	if (!park__is_judged(t, task, class) && class != JANK_CLASS_FUTEX)
 		return 0;
 	verdict = park__verdict(t, task, class, now);
 	if (verdict == JANK_PARK_YES)

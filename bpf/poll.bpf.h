@@ -7,6 +7,7 @@
 #ifndef JANK_POLL_BPF_H
 #define JANK_POLL_BPF_H
 
+#include "bpf/chain.bpf.h"
 #include "bpf/wait.bpf.h"
 
 /* So many turns make a loop; fewer in a process that maps a library which is known for it, more where it
@@ -136,6 +137,31 @@ static __always_inline bool poll__inner_is_loop(struct jank_thread *t, const str
 	return ++t->inner.turn_cnt >= needed;
 }
 
+/* What user space knows of the callers of a main thread's wait (JANK_PARK_*); 0: nothing yet. */
+static __noinline int poll__verdict(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	struct pt_regs *regs = compat__user_regs(task);
+	__u32 verdict;
+
+	if (!(chain__kinds(t, task) & JANK_PARKS_MAIN))
+		return 0;
+	t->park = (struct jank_park_place){
+		.sp = compat__user_sp(regs),
+		.tid = KREAD(task, pid),
+		.nr = compat__syscall_nr(regs),
+	};
+	verdict = chain__verdict(KREAD(task, tgid), t->park.sp, compat__user_ip(regs));
+	if (!verdict)
+		chain__ask(t, task, now);
+	return verdict;
+}
+
+/* Is a place further out than the one that is tried? Of a main thread the callers tell (poll__judge), not the depth. */
+static __always_inline bool poll__is_outer(const struct jank_thread *t, const struct jank_place *at)
+{
+	return !t->sp || (wait__not_deeper(t, at->sp) && !(t->parks & JANK_PARKS_MAIN));
+}
+
 /*
  * The same on probation, at another place than before: the outer one is tried, and one deeper in the stack once the thread has
  * waited there more often. False: it is a handler's, or no evidence of a loop.
@@ -145,7 +171,7 @@ static __noinline int poll__moves(struct jank_thread *t, struct task_struct *tas
 {
 	if (!poll__turns_needed(task, compat__user_regs(task), poll__class(at->nr)))
 		return false;
-	if (!wait__not_deeper(t, at->sp) && !poll__inner_is_loop(t, at))
+	if (!poll__is_outer(t, at) && !poll__inner_is_loop(t, at))
 		return false;
 	poll__try(t, at, t->inner.turn_cnt && poll__here(&t->inner, at) ? t->inner.turn_cnt : 0);
 	return true;
@@ -161,6 +187,8 @@ static __noinline int poll__elsewhere(struct jank_thread *t, struct task_struct 
 	bool outer = wait__not_deeper(t, at->sp);
 	__u32 class = poll__class(at->nr);
 
+	if (poll__verdict(t, task, now) == JANK_PARK_NO)
+		return false;
 	if (outer && !poll__turns_needed(task, compat__user_regs(task), class))
 		return false;
 	if (outer)
@@ -244,14 +272,53 @@ static __always_inline void poll__enter(struct task_struct *task, struct pt_regs
 	poll__begun(t, task, &at, bpf_ktime_get_ns(), 0);
 }
 
-/* May a thread (NULL: nothing is known of it) become a loop that polls? On probation elsewhere, if this is further out. */
-static __always_inline bool poll__may_try(const struct jank_thread *t, const struct jank_place *at)
+/*
+ * A wait on probation returned. What user space knows of its callers counts before the depth of the stack: the idle place is tried at once,
+ * and where it is a handler's, another one. Returns poll__verdict.
+ */
+static __noinline int poll__judge(struct jank_thread *t, struct task_struct *task,
+				  const struct jank_place *at, u64 now)
 {
-	if (!t)
-		return filter__wants(JANK_LOOP_POLL);
-	return t->phase == JANK_PHASE_NONE ||
-	       (t->loop == JANK_LOOP_PARK &&
-		(t->phase == JANK_PHASE_CANDIDATE || (t->trial && at->sp > t->place.sp)));
+	__u32 verdict = poll__verdict(t, task, now);
+	bool here = poll__here(&t->place, at);
+
+	if (verdict == JANK_PARK_NO && here)
+		t->place.sp = t->sp = 0;
+	if (verdict == JANK_PARK_YES && !here &&
+	    poll__turns_needed(task, compat__user_regs(task), poll__class(at->nr))) {
+		poll__try(t, at, 0);
+		t->nested_left = 0;
+	}
+	return verdict;
+}
+
+/* A turn at the place on probation: enough of them, or what is known of its callers, make the loop. */
+static __noinline int poll__count(struct jank_thread *t, struct task_struct *task, __u32 verdict,
+				  u64 now)
+{
+	struct pt_regs *regs = compat__user_regs(task);
+	__u32 needed = poll__turns_needed(task, regs, poll__class(compat__syscall_nr(regs)));
+
+	if (needed && (++t->place.turn_cnt >= needed || verdict == JANK_PARK_YES))
+		poll__confirm(t, task, now);
+	return 0;
+}
+
+/*
+ * May a thread that has a state become a loop that polls? On probation elsewhere, only where the callers of this wait say
+ * so, where that other place was a handler's, or where it has come here more often.
+ */
+static __noinline int poll__may_try(struct jank_thread *t, struct task_struct *task,
+				    const struct jank_place *at)
+{
+	if (t->phase == JANK_PHASE_NONE)
+		return true;
+	if (t->loop != JANK_LOOP_PARK)
+		return false;
+	if (t->phase == JANK_PHASE_CANDIDATE)
+		return true;
+	return t->trial && (poll__verdict(t, task, bpf_ktime_get_ns()) == JANK_PARK_YES ||
+			    !t->place.sp || poll__inner_is_loop(t, at));
 }
 
 /* The first such wait of a thread returned. NULL: it is no evidence of a loop. */
@@ -272,29 +339,29 @@ static __always_inline void poll__turn(struct task_struct *task, struct pt_regs 
 				       const struct jank_place *at, long ret)
 {
 	struct jank_thread *t = thread__get(task);
-	__u32 needed;
+	__u32 verdict = 0;
 	u64 now;
 
 	if (!t || t->loop != JANK_LOOP_POLL) {
-		if (!poll__may_try(t, at) || (!t && !filter__traced(task)))
+		if (t ? !poll__may_try(t, task, at)
+		      : !filter__wants(JANK_LOOP_POLL) || !filter__traced(task))
 			return;
 		t = poll__begin_trial(t, task, at);
 		if (!t)
 			return;
 	}
+	now = bpf_ktime_get_ns();
+	if (t->trial)
+		verdict = poll__judge(t, task, at, now);
 	if (t->nested_left) {
 		t->nested_left = 0;
 		return;
 	}
-	now = bpf_ktime_get_ns();
 	if (t->phase == JANK_PHASE_DISPATCH &&
 	    (!jank_conf.infer_begin || !poll__begun(t, task, at, now, wait__behind(ret))))
 		return;
-	if (t->trial && poll__here(&t->place, at)) {
-		needed = poll__turns_needed(task, regs, poll__class(at->nr));
-		if (++t->place.turn_cnt >= needed && needed)
-			poll__confirm(t, task, now);
-	}
+	if (t->trial && poll__here(&t->place, at))
+		poll__count(t, task, verdict, now);
 	t->ready_cnt = ret;
 	message__begin(t, 0);
 	thread__open(t, task, now);

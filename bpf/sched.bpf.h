@@ -44,8 +44,9 @@ static __always_inline void sched__take_stack(void *ctx, struct jank_thread *t,
 static __always_inline bool sched__may_park(struct jank_thread *t, struct task_struct *task,
 					    unsigned int task_state, __u32 state)
 {
-	return (state == JANK_STATE_FUTEX || state == JANK_STATE_SLEEP) &&
-	       task_state & TASK_INTERRUPTIBLE && park__of_process(t, task);
+	return (state == JANK_STATE_FUTEX || state == JANK_STATE_SLEEP ||
+		t->parks & JANK_PARKS_MAIN) &&
+	       task_state & TASK_INTERRUPTIBLE && chain__kinds(t, task);
 }
 
 /* The thread is about to sleep: for what? */

@@ -263,6 +263,61 @@ static void test_main(void)
 	ok(LEAVE(5).start_ns && !asked(&event), "a thread that waits in epoll is not asked about");
 }
 
+/* Which calls may be a main thread's wait for work. */
+static void test_calls(void)
+{
+	static const struct {
+		uint8_t class;
+		bool rests;
+		const char *name;
+	} calls[] = {
+		{ JANK_CLASS_ACCEPT, true, "accept" },
+		{ JANK_CLASS_QUEUE, true, "a wait for a signal or a message" },
+		{ JANK_CLASS_SLEEP, true, "a sleep" },
+		{ JANK_CLASS_FD, true, "a read of what is no socket" },
+		{ JANK_CLASS_SOCKET, false, "an answer on a socket" },
+		{ JANK_CLASS_PLAIN, false, "any other call" },
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		struct jank_conf conf = park_conf(calls[i].class);
+		struct event event;
+
+		logic__begin_with(&conf);
+		say_kinds(JANK_PARKS_MAIN);
+		STEP(WORKER, .arg = JANK_PARKS_MAIN);
+		PARK(1);
+		ok(asked(&event) == calls[i].rests, "%s is %sasked about", calls[i].name,
+		   calls[i].rests ? "" : "not ");
+	}
+}
+
+/* A main thread that polls: its callers tell, whatever the depth. */
+static void test_polls(void)
+{
+	struct jank_conf conf = park_conf(JANK_CLASS_SELECT);
+	struct jank_parks parks = { .kinds = JANK_PARKS_MAIN };
+	struct logic_step s;
+	struct event event;
+
+	logic__begin_with(&conf);
+	say(&parks);
+	s = STEP(POLL, .sp = 1000, .arg = 1000, .ret = 1, .now_ns = 1 * MS);
+	ok(s.trial == 1 && asked(&event), "its poll is asked about");
+	s = STEP(POLL, .sp = 2000, .arg = 2000, .ret = 1, .now_ns = 2 * MS);
+	ok(s.trial == 1 && s.loop_sp == 1000, "one from above it is not tried for that alone");
+	parks.chains[0] = chain_of(&event, JANK_PARK_YES);
+	say(&parks);
+	s = STEP(POLL, .sp = 2000, .arg = 2000, .ret = 1, .now_ns = 3 * MS);
+	ok(!s.trial && s.loop_sp == 2000, "but where its callers say so, at once");
+	logic__begin_with(&conf);
+	parks.chains[0].verdict = JANK_PARK_NO;
+	say(&parks);
+	for (int i = 0; i < 40; i++)
+		s = STEP(POLL, .sp = 1000, .arg = 1000, .ret = 1, .now_ns = i * MS);
+	ok(s.trial && !s.loop_sp, "a handler's wait is no loop, however often it comes");
+}
+
 int main(void)
 {
 	LOGIC_START("logic_wait", "logic_sched", "logic_poll", "logic_park");
@@ -273,5 +328,7 @@ int main(void)
 	test_late_answer();
 	test_worker();
 	test_main();
+	test_calls();
+	test_polls();
 	return logic__done();
 }

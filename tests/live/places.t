@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Which of a thread's waits are its loop's, where the depth of the stack says the contrary."""
+"""Which of a thread's waits are its loop's: whatever the call, and where the depth of the stack says the contrary."""
+import json
 import os
+import subprocess
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from live import Tap, build, headline, need, trace_whole  # noqa: E402
+from live import JANKBPF, Tap, build, headline, need, trace_whole  # noqa: E402
 
 TURNS = 60
 
@@ -21,11 +23,46 @@ def test_deep_select(tap, folder):
     tap.check(not idle, "select, deep: no idle wait is a block", *map(headline, idle))
 
 
+CALLS = ("eventfd", "pipe", "sigwait", "mq", "accept", "sem", "cond", "frame")
+PIECES = 40  # of which each fifth takes 120 ms
+STALLS = PIECES // 5
+EARLY = 3  # may come before the thread is met at a look
+
+
+def trace_waiter(program, call, *options):
+    """What is reported of a program that waits so: its blocks, and its summary."""
+    pool = ["pool"] if "--workers" in options else []
+    command = [JANKBPF, "--json", "-t", "60ms", *options, "--", program, call, str(PIECES), *pool]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    return [r for r in records if r["type"] == "block"], records[-1]
+
+
+def check_waiter(tap, program, call, *options):
+    """Its stalls are sleeps and computations by turns; what rests on anything else was waiting for work."""
+    name = " ".join((call, *options))
+    blocks, summary = trace_waiter(program, call, *options)
+    stalls = [b for b in blocks if b["cause"]["kind"] in ("cpu", "sleep") and b["duration_ns"] > 110e6]
+    idle = [b for b in blocks if b["cause"]["kind"] not in ("cpu", "sleep", "runnable")]
+    tap.check(STALLS - EARLY <= len(stalls) <= STALLS, f"{name}: {len(stalls)} of {STALLS} stalls", *map(headline, blocks), str(summary["not_watched"]))
+    tap.check(not idle, f"{name}: no idle wait is a block", *map(headline, idle))
+
+
+def test_calls(tap, folder):
+    """A main thread's loop may wait in any of them, a pool's thread as well, where that is asked for."""
+    program = build(folder, "waiter.c", "-pthread")
+    for call in CALLS:
+        check_waiter(tap, program, call)
+    for call in ("cond", "accept"):
+        check_waiter(tap, program, call, "--workers")
+
+
 def main():
     need("cc")
     tap = Tap()
     with tempfile.TemporaryDirectory() as folder:
         test_deep_select(tap, folder)
+        test_calls(tap, folder)
     tap.end()
 
 

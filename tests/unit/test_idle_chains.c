@@ -12,7 +12,13 @@ static enum idle_verdict visit(struct idle_chains *chains, uint64_t place, uint3
 			       uint64_t ms, uint64_t cpu_ms)
 {
 	const uint64_t addresses[] = { 1, 2, place };
-	const struct idle_visit it = { addresses, 3, depth, ms * MS, cpu_ms * MS };
+	const struct idle_visit it = {
+		.addresses = addresses,
+		.cnt = 3,
+		.depth = depth,
+		.now_ns = ms * MS,
+		.cpu_ns = cpu_ms * MS,
+	};
 
 	return idle_chains__visit(chains, &it);
 }
@@ -28,9 +34,9 @@ static void test_turns(void)
 	is_int(visit(chains, 8, 5, 710, 2), IDLE_NO,
 	       "a wait within: the idle place is further out");
 	is_int(visit(chains, 7, 3, 1000, 3), IDLE_YES, "which it stays");
-	visit(chains, 9, 3, 1100, 3);
-	is_int(visit(chains, 9, 3, 1150, 3), IDLE_UNKNOWN, "another wait as far out");
-	is_int(visit(chains, 9, 3, 1200, 3), IDLE_YES, "is one, too: with a timeout and without");
+	is_int(visit(chains, 9, 3, 1100, 3), IDLE_YES,
+	       "another wait as far out is one, too: with a timeout and without");
+	is_int(visit(chains, 10, 2, 1200, 3), IDLE_UNKNOWN, "one further out, once");
 	idle_chains__free(chains);
 }
 
@@ -83,14 +89,56 @@ static void test_many(void)
 	struct idle_chains *chains = idle_chains__new();
 	enum idle_verdict last = IDLE_UNKNOWN;
 
+	visit(chains, 99, 2, 1, 0);
+	visit(chains, 99, 2, 1, 0);
 	for (uint64_t i = 0; i < 40; i++)
-		last = visit(chains, 100 + i, 3, 1 + i, 0);
+		last = visit(chains, 100 + i, 3, 2 + i, 0);
 	is_int(last, IDLE_UNKNOWN, "forty places, once each");
 	visit(chains, 139, 3, 1000, 0);
-	visit(chains, 139, 3, 1000, 0);
-	is_int(visit(chains, 100, 3, 1001, 0), IDLE_UNKNOWN, "the first one was forgotten");
-	is_int(visit(chains, 139, 3, 1002, 0), IDLE_YES, "the last one was not");
+	is_int(visit(chains, 139, 3, 1000, 0), IDLE_YES, "the last one, three times");
+	is_int(visit(chains, 99, 2, 1001, 0), IDLE_UNKNOWN, "the first one was forgotten");
 	idle_chains__free(chains);
+}
+
+/* An interpreter makes all its calls from one depth: the first one that comes back is the loop's. */
+static void test_beside(void)
+{
+	const uint64_t waits = 0x1000, reads = 0x2000, sleeps = 0x3000;
+	struct idle_visit wait = { .addresses = &waits, .cnt = 1, .depth = 5, .nr = 1 };
+	struct idle_visit read = { .addresses = &reads, .cnt = 1, .depth = 5, .nr = 2 };
+	struct idle_visit sleep = { .addresses = &sleeps, .cnt = 1, .depth = 5, .sleeps = true };
+	struct idle_chains *chains = idle_chains__new();
+	bool wrong = false;
+
+	for (uint64_t i = 1; i <= 60; i++) {
+		wait.now_ns = read.now_ns = sleep.now_ns = i * 50 * MS;
+		idle_chains__visit(chains, &wait);
+		wrong |= idle_chains__visit(chains, &sleep) == IDLE_YES;
+		wrong |= idle_chains__visit(chains, &read) == IDLE_YES;
+	}
+	ok(!wrong, "a handler's read and sleep from as far out are never the idle place");
+	is_int(idle_chains__visit(chains, &wait), IDLE_YES, "the loop's wait is");
+	idle_chains__free(chains);
+}
+
+/* A frame loop sleeps until the next frame; who looks for something each second has nothing to handle. */
+static void test_sleeps(void)
+{
+	const uint64_t address = 0x1000;
+	struct idle_visit it = { .addresses = &address, .cnt = 1, .depth = 1, .sleeps = true };
+	struct idle_chains *frames = idle_chains__new(), *seconds = idle_chains__new();
+	enum idle_verdict frame = IDLE_UNKNOWN, second = IDLE_UNKNOWN;
+
+	for (uint64_t i = 1; i <= 60; i++) {
+		it.now_ns = i * 16 * MS;
+		frame = idle_chains__visit(frames, &it);
+		it.now_ns = i * 1000 * MS;
+		second = idle_chains__visit(seconds, &it);
+	}
+	is_int(frame, IDLE_YES, "a sleep that is visited 60 times a second");
+	is_int(second, IDLE_UNKNOWN, "one that is visited once a second is none");
+	idle_chains__free(frames);
+	idle_chains__free(seconds);
 }
 
 int main(void)
@@ -100,5 +148,7 @@ int main(void)
 	test_by_turns();
 	test_batch();
 	test_many();
+	test_beside();
+	test_sleeps();
 	return tap__done();
 }

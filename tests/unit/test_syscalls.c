@@ -69,7 +69,7 @@ static const struct {
 	{ "socketcall", JANK_CLASS_SOCKET },
 	{ "recv", JANK_CLASS_SOCKET },
 	{ "recvmmsg_time64", JANK_CLASS_SOCKET },
-	{ "accept4", JANK_CLASS_SOCKET },
+	{ "accept4", JANK_CLASS_ACCEPT },
 	{ "read", JANK_CLASS_FD },
 	{ "pwritev2", JANK_CLASS_FD },
 	{ "sendfile64", JANK_CLASS_SENDFILE },

@@ -6,6 +6,7 @@
 #ifndef JANK_IDLE_CHAINS_H
 #define JANK_IDLE_CHAINS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct idle_chains;
@@ -18,6 +19,8 @@ struct idle_visit {
 	const uint64_t *addresses; /* the wait's own, then return addresses outwards */
 	uint32_t cnt;
 	uint32_t depth; /* how many of them are outside of the C library */
+	int32_t nr;	/* its system call */
+	bool sleeps;	/* which waits for nothing but time */
 	uint64_t now_ns,
 		cpu_ns; /* CLOCK_MONOTONIC; CPU time that the thread has used in its life */
 };

@@ -250,6 +250,10 @@ static int check_trace(struct parse *p)
 	if (opts->follow && opts->backend == BACKEND_UPROBE)
 		return refuse(p, "-f: --backend uprobe sees only processes that it was given; give "
 				 "their numbers by -p, or leave out --backend");
+	if (opts->workers && opts->filter.all)
+		return refuse(
+			p, "--workers asks about each thread's callers, which is too much for all "
+			   "processes: give some with -p instead of -a");
 	opts->follow |= opts->argv && !opts->no_follow && opts->backend != BACKEND_UPROBE;
 	if (!is_given(p, &opts->hang_ns) && opts->hang_ns < opts->threshold_ns)
 		opts->hang_ns = opts->threshold_ns;

@@ -39,7 +39,8 @@ struct options {
 	size_t loop_cnt;
 	bool follow; /* -f, or a COMMAND without --no-follow: children are traced, too */
 	bool no_follow;
-	char **argv; /* after --: NULL-terminated, borrowed from main's argv; NULL for none */
+	bool workers; /* --workers: threads of pools are loops, too */
+	char **argv;  /* after --: NULL-terminated, borrowed from main's argv; NULL for none */
 	uint64_t threshold_ns, hang_ns;
 	unsigned fps;
 	bool threshold_given, fps_given; /* for replay: else the recording's count */

@@ -27,6 +27,7 @@ enum {
 	KEY_HANG = 256,
 	KEY_MAIN_THREAD,
 	KEY_NO_FOLLOW,
+	KEY_WORKERS,
 	KEY_LOOP_FILE,
 	KEY_DEBUG_DIR,
 	KEY_FPS,
@@ -95,6 +96,11 @@ const struct option_row option_rows[] = {
 	  .more = "A path in the hierarchy of version 2, with or without /sys/fs/cgroup before it, "
 		  "or a "
 		  "systemd unit's name (redis.service, user.slice)." },
+	{ SECTION_TARGET, KEY_WORKERS, "workers", NULL, NULL, TRACE, option__set_flag, AT(workers),
+	  .help = "also threads of pools, which wait for work on locks or in accept",
+	  .more = "A worker's loop is the place that it keeps returning to (docs/loops.md). "
+		  "Without "
+		  "it only main threads and those of user interfaces are watched so." },
 	{ SECTION_TARGET, KEY_MAIN_THREAD, "main-thread", NULL, NULL, TRACE | LOOPS,
 	  option__set_main_thread, .help = "only each process's main thread" },
 	{ SECTION_TARGET, 'l', "loop", "NAME[,NAME…]", NULL, TRACE | LOOPS, option__set_loops,

@@ -14,13 +14,23 @@
 
 #define PLACES_MAX 1024 /* of one process; what comes after them the map itself lets go of */
 
+#define JUDGED_MAX 4096 /* threads of one process; the oldest make room */
+
+/* A thread with the chains of callers that it comes back to. */
+struct judged {
+	uint32_t tid;
+	struct idle_chains *chains;
+	UT_hash_handle hh;
+};
+
 struct process {
 	uint32_t pid;
-	const struct catalogue_row *row; /* NULL: only its main thread is looked at */
-	struct idle_chains *chains;	 /* that one's */
+	const struct catalogue_row *row; /* NULL: its threads are judged by what they return to */
+	struct judged *threads;		 /* those that were */
 	uint64_t since_ns;		 /* the probes know of it */
 	struct jank_parks parks;	 /* what they know */
-	unsigned next;			 /* the chain that makes room */
+	uint32_t chain_tids[JANK_PARK_CHAIN_MAX]; /* who asked */
+	unsigned next;				  /* the chain that makes room */
 	struct jank_park_place *places;
 	size_t place_cnt;
 	UT_hash_handle hh;
@@ -43,10 +53,46 @@ struct parks *parks__new(struct park_maps *maps, struct whose *whose)
 	return parks;
 }
 
+static void drop_judged(struct process *process, struct judged *thread)
+{
+	HASH_DEL(process->threads, thread);
+	idle_chains__free(thread->chains);
+	free(thread);
+}
+
+static void forget_threads(struct process *process)
+{
+	while (process->threads)
+		drop_judged(process, process->threads);
+}
+
+/* NULL: out of memory. */
+static struct idle_chains *chains_of(struct process *process, uint32_t tid)
+{
+	struct judged *thread;
+
+	HASH_FIND(hh, process->threads, &tid, sizeof(tid), thread);
+	if (thread)
+		return thread->chains;
+	if (HASH_COUNT(process->threads) >= JUDGED_MAX)
+		drop_judged(process, process->threads);
+	thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return NULL;
+	thread->tid = tid;
+	thread->chains = idle_chains__new();
+	if (!thread->chains) {
+		free(thread);
+		return NULL;
+	}
+	HASH_ADD(hh, process->threads, tid, sizeof(tid), thread);
+	return thread->chains;
+}
+
 static void drop(struct parks *parks, struct process *process)
 {
 	HASH_DEL(parks->processes, process);
-	idle_chains__free(process->chains);
+	forget_threads(process);
 	free(process->places);
 	free(process);
 }
@@ -108,7 +154,7 @@ int parks__consider(struct parks *parks, uint32_t pid, const struct catalogue_ro
 	return res;
 }
 
-int parks__watch_main(struct parks *parks, uint32_t pid)
+int parks__watch_idle(struct parks *parks, uint32_t pid, bool workers)
 {
 	struct process *process = find(parks, pid);
 
@@ -117,12 +163,11 @@ int parks__watch_main(struct parks *parks, uint32_t pid)
 	process = process ?: add(parks, pid);
 	if (!process)
 		return -ENOMEM;
-	idle_chains__free(process->chains); /* of the program before */
-	process->chains = idle_chains__new();
-	if (!process->chains)
-		return -ENOMEM;
+	forget_threads(process); /* of the program before */
 	process->row = NULL;
-	process->parks = (struct jank_parks){ .kinds = JANK_PARKS_MAIN };
+	process->parks = (struct jank_parks){
+		.kinds = JANK_PARKS_MAIN | (workers ? JANK_PARKS_WORKERS : 0),
+	};
 	return park_maps__set_process(parks->maps, pid, &process->parks);
 }
 
@@ -194,13 +239,14 @@ static void keep_place(struct process *process, const struct jank_park_place *pl
 }
 
 /* Parks stay; of what are none the oldest makes room. */
-static void add_chain(struct process *process, const struct jank_park_chain *chain)
+static void add_chain(struct process *process, uint32_t tid, const struct jank_park_chain *chain)
 {
 	for (unsigned i = 0; i < JANK_PARK_CHAIN_MAX; i++) {
 		unsigned at = process->next++ % JANK_PARK_CHAIN_MAX;
 
 		if (process->parks.chains[at].verdict != JANK_PARK_YES) {
 			process->parks.chains[at] = *chain;
+			process->chain_tids[at] = tid;
 			return;
 		}
 	}
@@ -215,10 +261,10 @@ static bool has_chain(const struct process *process, const struct jank_park_chai
 }
 
 /* A place further out was found: what was the idle place is a handler's wait. */
-static void revoke(struct process *process)
+static void revoke(struct process *process, uint32_t tid)
 {
 	for (unsigned i = 0; i < JANK_PARK_CHAIN_MAX; i++)
-		if (process->parks.chains[i].verdict)
+		if (process->parks.chains[i].verdict && process->chain_tids[i] == tid)
 			process->parks.chains[i].verdict = JANK_PARK_NO;
 }
 
@@ -229,7 +275,7 @@ static int tell(struct parks *parks, struct process *process, const struct jank_
 	int res = 0;
 
 	if (chain->verdict && !has_chain(process, chain)) {
-		add_chain(process, chain);
+		add_chain(process, place->tid, chain);
 		res = park_maps__set_process(parks->maps, process->pid, &process->parks);
 	}
 	keep_place(process, place);
@@ -240,13 +286,17 @@ static int tell(struct parks *parks, struct process *process, const struct jank_
 static int judge(struct parks *parks, struct process *process, const struct wait_note *note,
 		 struct jank_park_chain *chain)
 {
+	struct idle_chains *chains;
 	enum idle_verdict verdict;
 
 	if (process->row)
 		return whose__parks(parks->whose, note, process->row, chain);
-	verdict = whose__rests(parks->whose, note, process->chains, chain);
+	chains = chains_of(process, note->rec.hdr.tid);
+	if (!chains)
+		return -ENOMEM;
+	verdict = whose__rests(parks->whose, note, chains, chain);
 	if (verdict == IDLE_OUTER)
-		revoke(process);
+		revoke(process, note->rec.hdr.tid);
 	return verdict == IDLE_UNKNOWN ? -ENODATA : verdict != IDLE_NO;
 }
 

@@ -22,10 +22,10 @@ struct parks *parks__new(struct park_maps *maps, struct whose *whose);
 void parks__free(struct parks *parks); /* accepts NULL */
 
 /*
- * The main thread of the process is to be watched where it keeps returning to a futex, until a loop with parks of its own is found in it. 0 or
- * -errno: it is not watched there.
+ * The main thread of the process, and those that the catalogue names, are to be watched where they keep returning to, until a loop with parks
+ * of its own is found in it; with `workers` each of its threads. 0 or -errno: they are not watched there.
  */
-int parks__watch_main(struct parks *parks, uint32_t pid);
+int parks__watch_idle(struct parks *parks, uint32_t pid, bool workers);
 
 /*
  * Looks at each thread of the process by /proc, and at the stacks of those that poll now (with a limit on time, see apart.h). Where the catalogue

@@ -114,6 +114,7 @@ static int start_sinker(struct session *s, struct err *err)
 		.whose = s->whose,
 		.parks = s->parks,
 		.find_waits = !s->filter.all,
+		.workers = s->opts->workers,
 		.tell_unwatched = s->opts->command == CMD_TRACE && s->opts->format != FORMAT_TEXT,
 		.eager = !s->opts->filter.all || !s->choice.any,
 		.found = s->opts->command == CMD_LOOPS ? session__tell_loops : NULL,

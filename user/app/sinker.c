@@ -361,7 +361,7 @@ static void find_waits(struct sinker *sinker, const struct identity *process)
 		return;
 	res = parks__find_waits(sinker->opts.parks, pid, process->exe);
 	if (!res && !whose__row(sinker->opts.whose, pid, pid, JANK_LOOP_PARK))
-		res = parks__watch_main(sinker->opts.parks, pid);
+		res = parks__watch_idle(sinker->opts.parks, pid, sinker->opts.workers);
 	if (res)
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 }

@@ -38,6 +38,7 @@ struct sinker_opts {
 	struct whose *whose;
 	struct parks *parks;
 	bool find_waits;     /* of processes as they are met (parks.h) */
+	bool workers;	     /* of each of their threads (parks__watch_idle) */
 	bool tell_unwatched; /* at the end, too: the summary goes to no terminal */
 	bool eager;	     /* each loop's name is looked up at once, for its parks */
 	const struct loop_choice *choice;

@@ -16,7 +16,7 @@
 #define ADDR_MASK  0xffffffffffff /* arm64 signs return addresses above these bits */
 #define NEAR_STACK (1 << 20)	  /* pointers into the stack itself are most of what looks alike */
 
-static uint64_t address_in(uint64_t word)
+uint64_t wait_note__address(uint64_t word)
 {
 #ifdef __aarch64__
 	return word & ADDR_MASK;
@@ -43,7 +43,7 @@ static struct wait_note *note_of(const struct jank_rec_wait *rec, const char *ex
 		uint64_t word;
 
 		memcpy(&word, stack + at, sizeof(word));
-		word = address_in(word);
+		word = wait_note__address(word);
 		if (!may_be_code(word, rec->sp))
 			continue;
 		offsets[kept] = at;

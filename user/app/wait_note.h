@@ -25,6 +25,9 @@ struct wait_note {
 struct wait_note *wait_note__new(const struct jank_rec_wait *rec, const char *exe,
 				 struct jank_rec_copy *copy);
 
+/* The address of code that a word of a stack may be; 0: none. */
+uint64_t wait_note__address(uint64_t word);
+
 /* The same of a thread that waits now, by its process's memory (apart.h). */
 struct wait_note *wait_note__of_memory(const struct jank_rec_wait *rec, const char *exe);
 

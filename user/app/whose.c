@@ -318,7 +318,11 @@ static size_t resolve(struct whose *whose, struct thread *thread, enum naming na
 	size_t cnt = set_frames(whose, thread, open ? &elf : NULL, naming, frames);
 	const struct catalogue_row *before = thread->row;
 
-	thread->row = catalogue__row_of_wait(whose->cat, thread->rec.loop, frames, cnt);
+	thread->row = thread->rec.loop == JANK_LOOP_PARK
+			      ? catalogue__row_of_thread(whose->cat, thread->rec.comm)
+			      : NULL;
+	if (!thread->row)
+		thread->row = catalogue__row_of_wait(whose->cat, thread->rec.loop, frames, cnt);
 	if (!thread->row)
 		thread->row = row_by_process(whose, thread, frames, cnt);
 	/* Where only functions would tell whose it is, it has no name, and is no other's either. */

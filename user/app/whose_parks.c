@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "kernel/syscalls.h"
 #include "symbol/runtime.h"
 #include "symbol/unwind.h"
 
@@ -111,10 +112,10 @@ static uint64_t cpu_ns(const struct jank_rec *hdr)
 }
 
 /*
- * Is it CPython that waits, for one of its own locks? queue.get() and a handler's lock.acquire() have the same callers in C, so that such a
- * wait tells nothing.
+ * Is it CPython itself that waits? queue.get() and a handler's lock.acquire(), select() and a handler's sleep() have the same callers in C, so
+ * that such a wait tells nothing.
  */
-static bool is_python_lock(struct whose *whose, uint32_t pid, const struct unwound *unwound)
+static bool is_python(struct whose *whose, uint32_t pid, const struct unwound *unwound)
 {
 	struct frame frame;
 
@@ -134,6 +135,44 @@ static bool is_python_lock(struct whose *whose, uint32_t pid, const struct unwou
 	return false;
 }
 
+/* A word of a stack that may be a return address, as the probes compare it. */
+static uint64_t word_at(const struct copy_event *copy, size_t offset)
+{
+	uint64_t word;
+
+	memcpy(&word, copy->bytes + offset, sizeof(word));
+	return wait_note__address(word);
+}
+
+/* As pack_chain, of the outermost callers as well as of those that a note's words leave out: addresses near the stack. */
+static bool pack_unwound(const struct copy_event *copy, const struct unwound *unwound,
+			 struct jank_park_chain *ret)
+{
+	uint32_t cnt =
+		unwound->cnt - 1 < JANK_PARK_WORD_MAX ? unwound->cnt - 1 : JANK_PARK_WORD_MAX;
+	size_t at = 0;
+
+	ret->ip = unwound->addresses[0];
+	for (uint32_t i = 0; i < cnt; i++, at += sizeof(uint64_t)) {
+		while (at + sizeof(uint64_t) <= copy->rec.copy_sz && at <= UINT16_MAX &&
+		       word_at(copy, at) != unwound->addresses[i + 1])
+			at += sizeof(uint64_t);
+		if (at + sizeof(uint64_t) > copy->rec.copy_sz || at > UINT16_MAX)
+			return false;
+		ret->word[i] = unwound->addresses[i + 1];
+		ret->offset[i] = at;
+	}
+	ret->word_cnt = cnt;
+	return true;
+}
+
+/* Code of a compiler at run time has no tables: what was found up to there is the same each time. A short copy would look like few callers. */
+static bool has_all_callers(const struct unwound *unwound)
+{
+	return unwound->cnt >= 2 &&
+	       (unwound->end == STACK_END_COMPLETE || unwound->end == STACK_END_NO_TABLE);
+}
+
 enum idle_verdict whose__rests(struct whose *whose, const struct wait_note *note,
 			       struct idle_chains *chains, struct jank_park_chain *ret)
 {
@@ -142,7 +181,6 @@ enum idle_verdict whose__rests(struct whose *whose, const struct wait_note *note
 	struct unwound unwound;
 	struct idle_visit visit;
 	enum idle_verdict verdict;
-	size_t cnt;
 
 	*ret = (struct jank_park_chain){};
 	if (!note->copy)
@@ -150,19 +188,20 @@ enum idle_verdict whose__rests(struct whose *whose, const struct wait_note *note
 	copy.rec = *note->copy;
 	copy.bytes = (const uint8_t *)(note->copy + 1);
 	if (symbolizer__unwind(whose__symbolizer(whose), hdr->tgid, &copy, &unwound) ||
-	    unwound.cnt < 2 || is_python_lock(whose, hdr->tgid, &unwound))
+	    !has_all_callers(&unwound) || is_python(whose, hdr->tgid, &unwound))
 		return IDLE_UNKNOWN;
 	visit = (struct idle_visit){
 		.addresses = unwound.addresses,
 		.cnt = unwound.cnt,
 		.depth = idle_places__depth(whose__symbolizer(whose), hdr->tgid, unwound.addresses,
 					    unwound.cnt),
+		.nr = note->rec.syscall,
+		.sleeps = syscalls__sleeps(note->rec.syscall),
 		.now_ns = clock__mono_ns(),
 		.cpu_ns = cpu_ns(hdr),
 	};
 	verdict = idle_chains__visit(chains, &visit);
-	cnt = unwound.cnt <= JANK_PARK_WORD_MAX ? unwound.cnt : JANK_PARK_WORD_MAX + 1;
-	if (verdict != IDLE_UNKNOWN && pack_chain(note, unwound.addresses, cnt, ret))
+	if (verdict != IDLE_UNKNOWN && pack_unwound(&copy, &unwound, ret))
 		ret->verdict = verdict == IDLE_NO ? JANK_PARK_NO : JANK_PARK_YES;
 	return ret->verdict ? verdict : IDLE_UNKNOWN;
 }

@@ -88,6 +88,7 @@ void catalogue_row__free(struct catalogue_row *row)
 		free(row->libraries[i].glob);
 	free_functions(&row->callers);
 	free_functions(&row->parks);
+	free_functions(&row->threads);
 	free_functions(&row->through);
 	free(row->libraries);
 	free(row->id);
@@ -312,6 +313,15 @@ const struct catalogue_row *catalogue__row_of_program(const struct catalogue *ca
 		if (has_section_pattern(cat->rows[i]) &&
 		    match_file(cat->rows[i], file) == MATCH_NAMED)
 			return cat->rows[i];
+	return NULL;
+}
+
+const struct catalogue_row *catalogue__row_of_thread(const struct catalogue *cat, const char *comm)
+{
+	for (size_t i = 0; i < cat->row_cnt; i++)
+		for (size_t j = 0; j < cat->rows[i]->threads.cnt; j++)
+			if (!fnmatch(cat->rows[i]->threads.globs[j], comm, 0))
+				return cat->rows[i];
 	return NULL;
 }
 

@@ -106,8 +106,10 @@ struct catalogue_row {
 	struct catalogue_functions callers; /* that may call the wait; none: any in its libraries */
 	struct catalogue_functions parks;   /* that call a futex wait or a sleep when idle */
 	struct catalogue_functions through; /* that may lie between the two */
-	char *over;			    /* id of the row on top of which it runs, or NULL */
-	unsigned mark_first, mark_cnt;	    /* in the catalogue's marks */
+	struct catalogue_functions
+		threads; /* their names: they wait for work where they keep returning to */
+	char *over;	 /* id of the row on top of which it runs, or NULL */
+	unsigned mark_first, mark_cnt; /* in the catalogue's marks */
 };
 
 struct catalogue;
@@ -166,6 +168,9 @@ const struct catalogue_row *catalogue__row_of_wait(const struct catalogue *cat, 
 /* The row of a program by itself, or NULL: one whose ELF section is known to be its. */
 const struct catalogue_row *catalogue__row_of_program(const struct catalogue *cat,
 						      const struct catalogue_file *file);
+
+/* The row whose loop is a thread of that name, or NULL. */
+const struct catalogue_row *catalogue__row_of_thread(const struct catalogue *cat, const char *comm);
 
 /*
  * Is a futex wait or a sleep one of the row's parks? Frames from the wait's own function outwards: the first one

@@ -102,7 +102,7 @@ static const char *lacks(const struct catalogue_row *row)
 {
 	if (!row->library_cnt)
 		return "the row lacks library =";
-	if (!(row->waits & ~(1u << JANK_LOOP_PARK)))
+	if (!(row->waits & ~(1u << JANK_LOOP_PARK)) && !row->threads.cnt)
 		return "the row lacks wait =";
 	if (row->through.cnt && !row->parks.cnt)
 		return "through = is of parks, but the row lacks park =";

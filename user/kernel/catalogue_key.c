@@ -163,6 +163,27 @@ SETTER(set_parks)
 	return add_functions(&row->parks, value, "park", err);
 }
 
+/* The probes compare names with a beginning, and have room for few. */
+static bool is_thread_name(const char *word)
+{
+	size_t len = strcspn(word, "*?[");
+
+	return len && len < JANK_COMM_SZ && (!word[len] || !strcmp(word + len, "*"));
+}
+
+SETTER(set_threads)
+{
+	size_t first = row->threads.cnt;
+	int code = add_functions(&row->threads, value, "thread", err);
+
+	row->waits |= 1u << JANK_LOOP_PARK;
+	for (size_t i = first; i < row->threads.cnt && !code; i++)
+		if (!is_thread_name(row->threads.globs[i]))
+			code = wrong(err, value,
+				     "names of threads of at most 15 bytes; * may end one");
+	return code;
+}
+
 SETTER(set_through)
 {
 	return add_functions(&row->through, value, "through", err);
@@ -341,6 +362,7 @@ const struct catalogue_key catalogue_keys[] = {
 	{ "over", set_over, 0 },	{ "mark", set_mark, 0 },
 	{ "tested", set_tested, 0 },	{ "traced", set_traced, 0 },
 	{ "park", set_parks, 0 },	{ "through", set_through, 0 },
+	{ "thread", set_threads, 0 },
 };
 const size_t catalogue_key_cnt = LEN(catalogue_keys);
 

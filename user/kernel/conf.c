@@ -42,6 +42,29 @@ static uint64_t tick_ns(void)
 	return tickless ? 2 * NS_PER_SEC : 10 * NS_PER_MS;
 }
 
+/* A thread's name, or its beginning where a * ends it: with the zero byte, or without. */
+static struct jank_comm_pattern comm_pattern(const char *glob)
+{
+	struct jank_comm_pattern ret = {};
+	size_t len = strcspn(glob, "*");
+
+	memcpy(ret.want, glob, len);
+	memset(ret.mask, 0xff, glob[len] ? len : len + 1);
+	return ret;
+}
+
+static void fill_ui_threads(struct jank_conf *conf, const struct catalogue *cat)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < catalogue__row_cnt(cat); i++) {
+		const struct catalogue_functions *threads = &catalogue__row(cat, i)->threads;
+
+		for (size_t j = 0; j < threads->cnt && cnt < JANK_UI_THREAD_MAX; j++)
+			conf->ui_threads[cnt++] = comm_pattern(threads->globs[j]);
+	}
+}
+
 /* --hang, then those of Android's limits that are longer. */
 static void fill_hang_limits(struct jank_conf *conf)
 {
@@ -76,6 +99,8 @@ void conf__fill(struct jank_conf *conf, const struct loader_opts *opts,
 	conf->thread_sz = calibration->thread_sz;
 	conf->user_ip_mask = calibration->user_ip_mask;
 	syscalls__set(conf);
+	if (opts->catalogue)
+		fill_ui_threads(conf, opts->catalogue);
 	if (opts->filter)
 		fill_filter(conf, opts->filter);
 }

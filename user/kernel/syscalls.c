@@ -23,7 +23,12 @@ static const char *const classes[] = {
 	[JANK_CLASS_IO_URING] = "io_uring_enter",
 	/* i386's socketcall is any of them */
 	[JANK_CLASS_SOCKET] = "recv recvfrom recvmsg recvmmsg recvmmsg_time64 "
-			      "send sendto sendmsg sendmmsg connect accept accept4 socketcall",
+			      "send sendto sendmsg sendmmsg connect socketcall",
+	[JANK_CLASS_ACCEPT] = "accept accept4",
+	[JANK_CLASS_QUEUE] =
+		"rt_sigtimedwait rt_sigtimedwait_time64 rt_sigsuspend sigsuspend pause "
+		"mq_timedreceive mq_timedreceive_time64 msgrcv semop semtimedop "
+		"semtimedop_time64",
 	[JANK_CLASS_FD] = "read readv pread64 preadv preadv2 "
 			  "write writev pwrite64 pwritev pwritev2 "
 			  "splice tee vmsplice",
@@ -93,6 +98,12 @@ void syscalls__set(struct jank_conf *conf)
 	for (int nr = 0; nr < JANK_SYSCALL_MAX; nr++)
 		if (name_of(nr))
 			set_one(conf, nr, name_of(nr));
+}
+
+bool syscalls__sleeps(int nr)
+{
+	return nr >= 0 && nr < JANK_SYSCALL_MAX && name_of(nr) &&
+	       class_of(name_of(nr)) == JANK_CLASS_SLEEP;
 }
 
 const char *syscalls__of_class(unsigned class)

@@ -3,6 +3,8 @@
 #ifndef JANK_SYSCALLS_H
 #define JANK_SYSCALLS_H
 
+#include <stdbool.h>
+
 #include "bpf/jank_abi.h"
 
 /*
@@ -10,6 +12,9 @@
  * it: epoll_nr, restart_nr, syscall_class.
  */
 void syscalls__set(struct jank_conf *conf);
+
+/* Is it one that waits for nothing but time? */
+bool syscalls__sleeps(int nr);
 
 /* The names in a class (JANK_CLASS_*), with blanks between them; NULL for one that has none. */
 const char *syscalls__of_class(unsigned class);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The callers of a thread's wait. What they say, whether the thread waits there for its next work or on behalf of a handler, only user space
+ * can tell, which is asked once for each chain of callers and answers by its return addresses (jank_parks).
+ */
+#ifndef JANK_CHAIN_BPF_H
+#define JANK_CHAIN_BPF_H
+
+#include "bpf/copy.bpf.h"
+#include "bpf/message.bpf.h"
+#include "bpf/thread.bpf.h"
+
+/* A thread asks at most so often in so long a time, and only once for one place. */
+#define CHAIN_ASKS    4
+#define CHAIN_ASKS_NS 32000000
+
+static __always_inline bool chain__same_place(const struct jank_park_place *a,
+					      const struct jank_park_place *b)
+{
+	return a->sp == b->sp && a->arg0 == b->arg0 && a->nr == b->nr;
+}
+
+/* Looked up when user space has said something new. */
+static __always_inline __u32 chain__kinds(struct jank_thread *t, struct task_struct *task)
+{
+	__u32 gen = thread__park_gen(), tgid = KREAD(task, tgid);
+	struct jank_parks *parks;
+
+	if (t->park_gen != gen) {
+		parks = bpf_map_lookup_elem(&jank_parkers, &tgid);
+		t->parks = parks ? filter__parks(parks->kinds, task) : 0;
+		t->park_gen = gen;
+	}
+	return t->parks;
+}
+
+/* Asks user space, by the stack as the thread falls asleep. */
+static __always_inline void chain__ask(struct jank_thread *t, struct task_struct *task, u64 now)
+{
+	struct jank_rec_wait rec = {};
+
+	if (now >= t->park_ask_ns) {
+		t->park_ask_ns = now + CHAIN_ASKS_NS;
+		t->park_ask_cnt = 0;
+	} else if (t->park_ask_cnt >= CHAIN_ASKS || chain__same_place(&t->park, &t->asked)) {
+		return;
+	}
+	t->park_ask_cnt++;
+	t->asked = t->park;
+	copy__send_wait(task, now);
+	record__head(&rec.hdr, JANK_REC_WAIT, sizeof(rec), now, task);
+	rec.sp = t->park.sp;
+	rec.ip = compat__user_ip(compat__user_regs(task));
+	rec.syscall = t->park.nr;
+	rec.loop = JANK_LOOP_PARK;
+	record__comm(rec.comm, task);
+	record__send(&rec, sizeof(rec));
+}
+
+/* The current task's stack: a word that fits is a return address, for so was the one before it. */
+static __always_inline bool chain__fits(const struct jank_park_chain *chain, u64 sp)
+{
+	u64 word;
+
+	for (int i = 0; i < JANK_PARK_WORD_MAX; i++) {
+		if (i >= chain->word_cnt)
+			break;
+		if (bpf_probe_read_user(&word, sizeof(word), (void *)(sp + chain->offset[i])) ||
+		    compat__strip(word) != chain->word[i])
+			return false;
+	}
+	return true;
+}
+
+/* JANK_PARK_* of the current task's stack, or 0: no such chain is known. */
+static __noinline int chain__verdict(__u32 tgid, u64 sp, u64 ip)
+{
+	const struct jank_parks *parks = bpf_map_lookup_elem(&jank_parkers, &tgid);
+
+	if (!parks)
+		return 0;
+	for (int i = 0; i < JANK_PARK_CHAIN_MAX; i++) {
+		const struct jank_park_chain *chain = &parks->chains[i];
+
+		if (!chain->verdict)
+			break;
+		if (chain->ip == ip && chain__fits(chain, sp))
+			return chain->verdict;
+	}
+	return 0;
+}
+
+#endif
