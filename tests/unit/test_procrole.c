@@ -31,6 +31,7 @@ static void test_parse(void)
 	       "NetworkService", "a utility has its service's name");
 	is_str(PARSE("/usr/lib/firefox/firefox\0-contentproc\0-childID\0001\0{12-34}\0003\0tab\0"),
 	       "tab", "Firefox's content process");
+	is_str(PARSE("firefox -contentproc 3 -crashHelper\0"), NULL, "an option is no role");
 	is_str(PARSE("firefox\0--profile\0x\0"), NULL, "a browser itself has none");
 	is_str(PARSE("--type=renderer\0x\0"), NULL, "a program's own name is no role");
 	is_str(PARSE("chrome\0--type=\033[31m\0"), NULL, "only a name is one");
@@ -39,10 +40,10 @@ static void test_parse(void)
 	is_str(parse("", 0), NULL, "no words");
 }
 
-static void test_read(void)
+/* A program that has written a line. */
+static pid_t start(const char *path, const char *option, const char *code, const char *arg)
 {
 	int ready[2];
-	char *role;
 	pid_t pid;
 
 	if (pipe(ready))
@@ -50,24 +51,59 @@ static void test_read(void)
 	pid = fork();
 	if (!pid) {
 		dup2(ready[1], STDOUT_FILENO);
-		execl("/bin/sh", "sh", "-c", "echo; while :; do sleep 1; done", "--type=renderer",
-		      NULL);
+		execl(path, path, option, code, arg, NULL);
 		_exit(1);
 	}
+	close(ready[1]);
 	if (read(ready[0], &(char){ 0 }, 1) != 1)
 		abort();
+	close(ready[0]);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void test_read(void)
+{
+	pid_t pid = start("/bin/sh", "-c", "echo; while :; do sleep 1; done", "--type=renderer");
+	char *role;
+
 	ok(!procrole__read(pid, &role), "a living process");
 	is_str(role, "renderer", "has its role");
 	free(role);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	end(pid);
 	ok(!procrole__read(pid, &role) && !role, "one that is gone has none");
+}
+
+/* perl writes $0 over its arguments, and on into the environment. */
+static void test_title(void)
+{
+	pid_t pid;
+	char *role;
+
+	if (access("/usr/bin/perl", X_OK)) {
+		skip(2, "no perl here");
+		return;
+	}
+	pid = start("/usr/bin/perl", "-e",
+		    "$| = 1; $0 = 'firefox -contentproc ' . ('-x 1 ' x 40) . 'tab';"
+		    "print qq(\\n); sleep 60",
+		    NULL);
+	ok(!procrole__read(pid, &role), "a title that is longer than the arguments were");
+	is_str(role, "tab", "has its role at the end");
+	free(role);
+	end(pid);
 }
 
 int main(void)
 {
 	test_parse();
 	test_read();
+	test_title();
 	apart__stop();
 	return tap__done();
 }

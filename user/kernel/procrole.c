@@ -46,7 +46,7 @@ static bool is_name(const char *word)
 {
 	size_t len = strlen(word);
 
-	return len && len < ROLE_MAX &&
+	return len && len < ROLE_MAX && *word != '-' &&
 	       strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
 		       len;
 }
@@ -88,6 +88,22 @@ const char *procrole__parse(char *words, size_t len)
 	return type && is_name(type) ? type : NULL;
 }
 
+/*
+ * A title that was written over the arguments may reach into the environment behind them (get_mm_cmdline in fs/proc/base.c): Firefox'
+ * content processes. Returns its length with the zero byte; 0: it has none within size bytes, or cannot be read.
+ */
+static ssize_t longer_title(pid_t pid, uint64_t start, char *words, size_t size)
+{
+	ssize_t n = 0;
+	char *end;
+
+	/* What lies behind may be less than that: the stack ends there. */
+	for (; n <= 0 && size >= 512; size /= 2)
+		n = apart__memory(pid, start, words, size);
+	end = n > 0 ? memchr(words, '\0', n) : NULL;
+	return end ? end - words + 1 : 0;
+}
+
 int procrole__read(pid_t pid, char **ret)
 {
 	char words[CMDLINE_MAX];
@@ -100,6 +116,8 @@ int procrole__read(pid_t pid, char **ret)
 		return 0;
 	len = end - start < sizeof(words) ? end - start : sizeof(words);
 	n = apart__memory(pid, start, words, len);
+	if (n > 0 && words[n - 1] && len < sizeof(words))
+		n = longer_title(pid, start, words, sizeof(words)) ?: n;
 	role = n > 0 ? procrole__parse(words, n) : NULL;
 	if (role)
 		*ret = strdup(role);
