@@ -7,7 +7,6 @@
 #define JANK_CHAIN_BPF_H
 
 #include "bpf/copy.bpf.h"
-#include "bpf/message.bpf.h"
 #include "bpf/thread.bpf.h"
 
 /* A thread asks at most so often in so long a time, and only once for one place. */
@@ -73,7 +72,7 @@ static __always_inline bool chain__fits(const struct jank_park_chain *chain, u64
 }
 
 /* JANK_PARK_* of the current task's stack, or 0: no such chain is known. */
-static __noinline int chain__verdict(__u32 tgid, u64 sp, u64 ip)
+__weak __noinline int chain__verdict(__u32 tgid, u64 sp, u64 ip)
 {
 	const struct jank_parks *parks = bpf_map_lookup_elem(&jank_parkers, &tgid);
 

@@ -93,6 +93,7 @@ struct jank_thread {
 	__u32 park_gen; /* jank_park_gen then */
 	__u32 park_cnt; /* waits at `park` in a row */
 	__u32 park_ask_cnt;
+	__u64 verdict; /* JANK_PARK_* of the last wait that was asked about (poll__learn) */
 	struct jank_park_place park;  /* where it slept last */
 	struct jank_park_place asked; /* the last place that it asked of */
 	__u64 park_left_ns;  /* when it left the CPU at a place of which nothing was known */

@@ -137,12 +137,12 @@ static __always_inline bool poll__inner_is_loop(struct jank_thread *t, const str
 	return ++t->inner.turn_cnt >= needed;
 }
 
-/* What user space knows of the callers of a main thread's wait (JANK_PARK_*); 0: nothing yet. */
-static __noinline int poll__verdict(struct jank_thread *t, struct task_struct *task, u64 now)
+/* What does user space know of the callers of a main thread's wait? t->verdict: JANK_PARK_*, or 0: nothing yet. */
+static __noinline int poll__ask_callers(struct jank_thread *t, struct task_struct *task)
 {
 	struct pt_regs *regs = compat__user_regs(task);
-	__u32 verdict;
 
+	t->verdict = 0;
 	if (!(chain__kinds(t, task) & JANK_PARKS_MAIN))
 		return 0;
 	t->park = (struct jank_park_place){
@@ -150,10 +150,22 @@ static __noinline int poll__verdict(struct jank_thread *t, struct task_struct *t
 		.tid = KREAD(task, pid),
 		.nr = compat__syscall_nr(regs),
 	};
-	verdict = chain__verdict(KREAD(task, tgid), t->park.sp, compat__user_ip(regs));
-	if (!verdict)
-		chain__ask(t, task, now);
-	return verdict;
+	t->verdict = chain__verdict(KREAD(task, tgid), t->park.sp, compat__user_ip(regs));
+	if (!t->verdict)
+		chain__ask(t, task, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* Do the callers of a wait at this place tell what it is? On probation they do, and where the loop has not waited before. */
+static __always_inline void poll__learn(struct jank_thread *t, struct task_struct *task,
+					const struct jank_place *at)
+{
+	bool is_new = t->phase == JANK_PHASE_NONE || t->phase == JANK_PHASE_CANDIDATE;
+	bool moves = t->loop == JANK_LOOP_POLL && t->phase == JANK_PHASE_DISPATCH &&
+		     !t->nested_left && !poll__here(&t->place, at);
+
+	if (t->trial || is_new || moves)
+		poll__ask_callers(t, task);
 }
 
 /* Is a place further out than the one that is tried? Of a main thread the callers tell (poll__judge), not the depth. */
@@ -179,7 +191,8 @@ static __noinline int poll__moves(struct jank_thread *t, struct task_struct *tas
 
 /*
  * A wait at another place than the loop's. One that is no deeper in the stack ends the dispatch, but for one that waits for a single
- * answer: a function with large arrays of its own waits deeper than a handler may. False: it is a handler's.
+ * answer: a function with large arrays of its own waits deeper than a handler may. What its callers tell (poll__learn) counts first.
+ * False: it is a handler's.
  */
 static __noinline int poll__elsewhere(struct jank_thread *t, struct task_struct *task,
 				      const struct jank_place *at, u64 now)
@@ -187,7 +200,7 @@ static __noinline int poll__elsewhere(struct jank_thread *t, struct task_struct 
 	bool outer = wait__not_deeper(t, at->sp);
 	__u32 class = poll__class(at->nr);
 
-	if (poll__verdict(t, task, now) == JANK_PARK_NO)
+	if (t->verdict == JANK_PARK_NO)
 		return false;
 	if (outer && !poll__turns_needed(task, compat__user_regs(task), class))
 		return false;
@@ -250,6 +263,7 @@ static __always_inline bool poll__or_epoll_leaves(struct jank_thread *t, struct 
 		begun = wait__begun(t, task, regs, now, behind);
 	} else if (t->loop == JANK_LOOP_POLL && poll__class_waits(poll__class(nr))) {
 		at = poll__place(regs, nr, poll__class(nr));
+		poll__learn(t, task, &at);
 		begun = poll__begun(t, task, &at, now, behind);
 	} else {
 		return false;
@@ -269,37 +283,36 @@ static __always_inline void poll__enter(struct task_struct *task, struct pt_regs
 		return;
 	nr = compat__syscall_nr(regs);
 	at = poll__place(regs, nr, poll__class(nr));
+	poll__learn(t, task, &at);
 	poll__begun(t, task, &at, bpf_ktime_get_ns(), 0);
 }
 
 /*
  * A wait on probation returned. What user space knows of its callers counts before the depth of the stack: the idle place is tried at once,
- * and where it is a handler's, another one. Returns poll__verdict.
+ * and where it is a handler's, another one.
  */
 static __noinline int poll__judge(struct jank_thread *t, struct task_struct *task,
-				  const struct jank_place *at, u64 now)
+				  const struct jank_place *at)
 {
-	__u32 verdict = poll__verdict(t, task, now);
 	bool here = poll__here(&t->place, at);
 
-	if (verdict == JANK_PARK_NO && here)
+	if (t->verdict == JANK_PARK_NO && here)
 		t->place.sp = t->sp = 0;
-	if (verdict == JANK_PARK_YES && !here &&
+	if (t->verdict == JANK_PARK_YES && !here &&
 	    poll__turns_needed(task, compat__user_regs(task), poll__class(at->nr))) {
 		poll__try(t, at, 0);
 		t->nested_left = 0;
 	}
-	return verdict;
+	return 0;
 }
 
 /* A turn at the place on probation: enough of them, or what is known of its callers, make the loop. */
-static __noinline int poll__count(struct jank_thread *t, struct task_struct *task, __u32 verdict,
-				  u64 now)
+static __noinline int poll__count(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	struct pt_regs *regs = compat__user_regs(task);
 	__u32 needed = poll__turns_needed(task, regs, poll__class(compat__syscall_nr(regs)));
 
-	if (needed && (++t->place.turn_cnt >= needed || verdict == JANK_PARK_YES))
+	if (needed && (++t->place.turn_cnt >= needed || t->verdict == JANK_PARK_YES))
 		poll__confirm(t, task, now);
 	return 0;
 }
@@ -308,51 +321,48 @@ static __noinline int poll__count(struct jank_thread *t, struct task_struct *tas
  * May a thread that has a state become a loop that polls? On probation elsewhere, only where the callers of this wait say
  * so, where that other place was a handler's, or where it has come here more often.
  */
-static __noinline int poll__may_try(struct jank_thread *t, struct task_struct *task,
-				    const struct jank_place *at)
+static __noinline int poll__may_try(struct jank_thread *t, const struct jank_place *at)
 {
-	if (t->phase == JANK_PHASE_NONE)
+	if (t->phase == JANK_PHASE_NONE || t->phase == JANK_PHASE_CANDIDATE)
 		return true;
-	if (t->loop != JANK_LOOP_PARK)
-		return false;
-	if (t->phase == JANK_PHASE_CANDIDATE)
-		return true;
-	return t->trial && (poll__verdict(t, task, bpf_ktime_get_ns()) == JANK_PARK_YES ||
-			    !t->place.sp || poll__inner_is_loop(t, at));
+	return t->trial &&
+	       (t->verdict == JANK_PARK_YES || !t->place.sp || poll__inner_is_loop(t, at));
 }
 
-/* The first such wait of a thread returned. NULL: it is no evidence of a loop. */
-static __noinline struct jank_thread *
-poll__begin_trial(struct jank_thread *t, struct task_struct *task, const struct jank_place *at)
+/* The state of a thread that polls, made on the first such wait that may be a loop's; NULL: none, or it is not traced. */
+static __noinline struct jank_thread *poll__thread(struct task_struct *task,
+						   const struct jank_place *at)
 {
+	struct jank_thread *t = thread__get(task);
+
+	if (t && t->loop == JANK_LOOP_POLL)
+		return t;
+	if (t ? t->phase != JANK_PHASE_NONE && t->loop != JANK_LOOP_PARK
+	      : !filter__wants(JANK_LOOP_POLL) || !filter__traced(task))
+		return NULL;
 	if (!poll__turns_needed(task, compat__user_regs(task), poll__class(at->nr)))
 		return NULL;
-	if (!t)
-		t = thread__create(task);
-	if (t)
-		poll__try(t, at, 0);
-	return t;
+	return t ? t : thread__create(task);
 }
 
 /* poll or its kin returned. */
 static __always_inline void poll__turn(struct task_struct *task, struct pt_regs *regs,
 				       const struct jank_place *at, long ret)
 {
-	struct jank_thread *t = thread__get(task);
-	__u32 verdict = 0;
+	struct jank_thread *t = poll__thread(task, at);
 	u64 now;
 
-	if (!t || t->loop != JANK_LOOP_POLL) {
-		if (t ? !poll__may_try(t, task, at)
-		      : !filter__wants(JANK_LOOP_POLL) || !filter__traced(task))
+	if (!t)
+		return;
+	poll__learn(t, task, at);
+	if (t->loop != JANK_LOOP_POLL) {
+		if (!poll__may_try(t, at))
 			return;
-		t = poll__begin_trial(t, task, at);
-		if (!t)
-			return;
+		poll__try(t, at, 0);
 	}
 	now = bpf_ktime_get_ns();
 	if (t->trial)
-		verdict = poll__judge(t, task, at, now);
+		poll__judge(t, task, at);
 	if (t->nested_left) {
 		t->nested_left = 0;
 		return;
@@ -361,7 +371,7 @@ static __always_inline void poll__turn(struct task_struct *task, struct pt_regs 
 	    (!jank_conf.infer_begin || !poll__begun(t, task, at, now, wait__behind(ret))))
 		return;
 	if (t->trial && poll__here(&t->place, at))
-		poll__count(t, task, verdict, now);
+		poll__count(t, task, now);
 	t->ready_cnt = ret;
 	message__begin(t, 0);
 	thread__open(t, task, now);

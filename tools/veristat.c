@@ -36,6 +36,14 @@ struct report {
 	const char *set;
 	struct program programs[PROGRAM_MAX];
 	size_t cnt;
+	__u64 total; /* instructions in the set that has most: what each start of a trace waits for */
+	const char *total_set;
+};
+
+/* Of one set. */
+struct tally {
+	struct report *report;
+	__u64 total;
 };
 
 static struct program *find(struct report *report, const char *name)
@@ -54,13 +62,15 @@ static struct program *find(struct report *report, const char *name)
 
 static void note(void *ctx, const char *name, int fd)
 {
-	struct report *report = ctx;
+	struct tally *tally = ctx;
+	struct report *report = tally->report;
 	struct program *program = find(report, name);
 	struct bpf_prog_info info = {};
 	__u32 len = sizeof(info);
 
 	if (!program || bpf_obj_get_info_by_fd(fd, &info, &len))
 		return;
+	tally->total += info.verified_insns;
 	if (!program->insns) {
 		program->insns = info.verified_insns;
 		program->jited = info.jited_prog_len;
@@ -92,6 +102,7 @@ static int try_set(struct report *report, const struct set *set)
 		.frequency_hz = frequency(&set->features),
 		.stack_sz = 16 << 10,
 	};
+	struct tally tally = { .report = report };
 	struct loader *loader = NULL;
 	struct err err = {};
 	int res = loader__new(&opts, &loader, &err);
@@ -100,8 +111,12 @@ static int try_set(struct report *report, const struct set *set)
 	if (res)
 		fprintf(stderr, "veristat: %s: %s\n", set->name, err.msg);
 	else
-		loader__each_program(loader, note, report);
+		loader__each_program(loader, note, &tally);
 	loader__free(loader);
+	if (tally.total > report->total) {
+		report->total = tally.total;
+		report->total_set = set->name;
+	}
 	return res;
 }
 
@@ -167,6 +182,8 @@ static void print(const struct report *report, size_t sets)
 			printf("   %u %s", program->most, program->most_set);
 		printf("\n");
 	}
+	printf("    %-20s %7llu          in the set that has most (%s): a start waits for them\n",
+	       "all", (unsigned long long)report->total, report->total_set);
 }
 
 int main(void)

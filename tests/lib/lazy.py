@@ -5,7 +5,7 @@ import os
 import subprocess
 
 FUNCTIONS = 4000
-ROUNDS = 10
+ROUNDS = 40
 CHAIN = ["call_all", "handle_event", "main"]
 MAIN = f"""
 #include <dlfcn.h>
