@@ -244,6 +244,8 @@ static Jankbpf__Block *block_of(struct record *r, const struct block *block)
 	SET_KNOWN(ret, anr, anr__exceeded(block__delay(block)));
 	if (block->behind)
 		SET(ret, behind, block->behind - 1);
+	if (block__turns_unknown(block))
+		ret->turns = "unknown";
 	SET(ret, dropped_frames, block->dropped_frames);
 	ret->frames = display_of(r, &block->frames);
 	SET(ret, cpu_ns, block->cpu_ns);

@@ -128,6 +128,13 @@ static void put_behind(struct text *t, const struct block *block)
 	strbuf__free(&words);
 }
 
+static void put_turns(struct text *t, const struct block *block)
+{
+	if (block__turns_unknown(block))
+		text__wrap(t, STYLE_DIM, INDENT,
+			   "· may be several pieces of work: between them the thread did not wait");
+}
+
 /* What blame could not put into a sentence. */
 static void put_bare_cause(struct text *t, const struct cause *cause)
 {
@@ -166,6 +173,7 @@ static void put_verdict(struct text *t, const struct block *block)
 	text__put_queued(t, block);
 	put_dropped(t, block);
 	put_behind(t, block);
+	put_turns(t, block);
 	text__nl(t);
 }
 

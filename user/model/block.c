@@ -128,6 +128,11 @@ const char *block__loop(const struct block *block)
 	return block->loop_name ? block->loop_name : loop__name(block->loop);
 }
 
+bool block__turns_unknown(const struct block *block)
+{
+	return block->loop == JANK_LOOP_PARK && !block->message;
+}
+
 uint64_t block__delay(const struct block *block)
 {
 	return block->start_delay_ns + block->duration_ns;

@@ -267,6 +267,12 @@ struct block *block__new(void);			/* zeroed; NULL when out of memory */
 void block__free(struct block *block);		/* accepts NULL */
 size_t block__bytes(const struct block *block); /* of memory, about */
 
+/*
+ * May it have been several turns of its loop? Those that wait for a queue (JANK_LOOP_PARK) make no system call while it is not empty; a message
+ * that a mark told is one.
+ */
+bool block__turns_unknown(const struct block *block);
+
 /* What a client waited for, in ns: the start delay and the duration. */
 uint64_t block__delay(const struct block *block);
 
