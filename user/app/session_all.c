@@ -146,11 +146,24 @@ static const char *looping_comm(const struct event *event)
 	return NULL;
 }
 
+static void meet(struct session *s, const struct jank_rec *hdr, const char *comm)
+{
+	struct traced *traced = session__new_traced(s, hdr->tgid);
+	int res = -ENOMEM;
+
+	if (traced) {
+		traced->met = true;
+		watch_end(s, traced);
+		res = look_at(s, traced, hdr, comm);
+	}
+	if (res)
+		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+}
+
 void session__meet(struct session *s, const struct event *event)
 {
 	const char *comm = looping_comm(event);
 	struct traced *traced;
-	int res = -ENOMEM;
 
 	if (!meets(s) || !comm)
 		return;
@@ -159,16 +172,24 @@ void session__meet(struct session *s, const struct event *event)
 		forget(s, traced); /* the number may be another's now */
 		traced = NULL;
 	}
-	if (traced)
-		return;
-	traced = session__new_traced(s, event->hdr.tgid);
-	if (traced) {
-		traced->met = true;
-		watch_end(s, traced);
-		res = look_at(s, traced, &event->hdr, comm);
-	}
-	if (res)
-		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+	if (!traced)
+		meet(s, &event->hdr, comm);
+}
+
+static void meet_child(void *ctx, pid_t pid)
+{
+	const struct jank_rec hdr = { .tgid = pid, .tid = pid, .ts_ns = clock__mono_ns() };
+	struct session *s = ctx;
+
+	if (!session__traced(s, pid) && !kill(pid, 0))
+		meet(s, &hdr, "?");
+}
+
+/* Those that wait neither in epoll nor in poll are looked at once the sink thread knows of them (parks.h). */
+void session__meet_children(struct session *s)
+{
+	if (s->opts->follow)
+		loader__each_admitted(s->loader, meet_child, s);
 }
 
 /* Those without a descriptor: they had ended before they were met, or there was none left. */

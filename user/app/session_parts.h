@@ -177,6 +177,7 @@ void session__tell_loops(void *session, struct whose *whose); /* jankbpf loops: 
 /* session_all.c: processes that are met by their records: with -a all, with -f the children */
 void session__follow(struct session *s); /* those that are there already */
 void session__meet(struct session *s, const struct event *event);
+void session__meet_children(struct session *s); /* that have not told of a loop */
 void session__sweep(struct session *s); /* now and then: those that nothing else told the end of */
 
 /* session_unwatched.c: what is not watched, and why */

@@ -66,6 +66,7 @@ static void on_unwatched(void *ctx, uint64_t arg)
 static void on_early_look(void *ctx, uint64_t arg)
 {
 	(void)arg;
+	session__meet_children(ctx);
 	session__look(ctx, NULL);
 }
 
@@ -74,6 +75,7 @@ static void on_look(void *ctx, uint64_t arg)
 	struct session *s = ctx;
 
 	(void)arg;
+	session__meet_children(s);
 	session__look(s, NULL);
 	session__pace_marks(s);
 	session__maps_until(s, clock__mono_ns());

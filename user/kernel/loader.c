@@ -189,6 +189,18 @@ bool loader__admits(const struct loader *loader, pid_t pid)
 	return !bpf_map_lookup_elem(bpf_map__fd(loader->skel->maps.jank_tgids), &tgid, &one);
 }
 
+void loader__each_admitted(const struct loader *loader, void (*fn)(void *ctx, pid_t pid), void *ctx)
+{
+	int fd = bpf_map__fd(loader->skel->maps.jank_tgids);
+	__u32 tgid, *last = NULL;
+
+	/* Where a key goes on the way, the walk begins anew: not for ever. */
+	for (size_t i = 0; i < JANK_TGID_MAX && !bpf_map_get_next_key(fd, last, &tgid); i++) {
+		fn(ctx, tgid);
+		last = &tgid;
+	}
+}
+
 void loader__sweep(struct loader *loader)
 {
 	int fd = bpf_map__fd(loader->skel->maps.jank_tgids);

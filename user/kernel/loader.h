@@ -61,6 +61,10 @@ int loader__admit(struct loader *loader, pid_t pid);
 bool loader__admits(const struct loader *loader,
 		    pid_t pid); /* do the probes trace it? Not for -a */
 
+/* Calls fn with each admitted process. */
+void loader__each_admitted(const struct loader *loader, void (*fn)(void *ctx, pid_t pid),
+			   void *ctx);
+
 /* Forgets the admitted processes that have ended: their numbers may become others'. */
 void loader__sweep(struct loader *loader);
 
