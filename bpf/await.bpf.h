@@ -115,6 +115,7 @@ static __always_inline s32 await__fd(struct pt_regs *regs, __u32 state, __u32 cl
 	case JANK_CLASS_POLL:
 	case JANK_CLASS_SOCKET:
 	case JANK_CLASS_ACCEPT:
+	case JANK_CLASS_RECV:
 	case JANK_CLASS_FD:
 	case JANK_CLASS_IOCTL:
 	case JANK_CLASS_FILE_FD:

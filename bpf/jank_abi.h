@@ -64,7 +64,8 @@
 	X(13, PATH)	/* as FILE, and the first argument is a path */                            \
 	X(14, PATH_AT)	/* as FILE, of a path below a descriptor: the first two arguments */       \
 	X(15, ACCEPT)	/* as SOCKET */                                                            \
-	X(16, QUEUE)	/* a signal or a message is waited for: as PLAIN */
+	X(16, RECV)	/* as SOCKET */                                                            \
+	X(17, QUEUE)	/* a signal or a message is waited for: as PLAIN */
 
 /*
  * Kinds of loop, by how the wait is seen. The name is the contract's `loop` where the catalogue knows no

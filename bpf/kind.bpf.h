@@ -67,6 +67,7 @@ static __always_inline __u32 kind__blocked(struct task_struct *task, unsigned in
 		return JANK_STATE_POLL;
 	case JANK_CLASS_SOCKET:
 	case JANK_CLASS_ACCEPT:
+	case JANK_CLASS_RECV:
 		return JANK_STATE_SOCKET;
 	case JANK_CLASS_FD:
 	case JANK_CLASS_SENDFILE:

@@ -99,6 +99,8 @@ struct jank_thread {
 	__u64 park_left_ns;  /* when it left the CPU at a place of which nothing was known */
 	__u64 park_start_ns; /* of the dispatch that a park opened, and nothing like it since */
 	__u64 park_ask_ns;   /* questions are counted until then */
+	__u64 waits_else;    /* not 0: it also sleeps in calls that are no wait for work */
+	__u64 service;	     /* its loop accepts connections of this one (client.bpf.h); 0: no */
 
 	struct jank_handled handled;
 

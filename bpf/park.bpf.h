@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Parks: a runtime's worker that has nothing to do sleeps on a futex, where other loops wait in epoll. Only
- * user space can tell a park from a handler that waits for a mutex, by the functions around it. So it says which
- * processes have parks at all and, asked, by which return addresses they are known (jank_parks).
- * Threads of other processes pay no more than a comparison where they sleep on a futex within a dispatch.
+ * Waits for work that are neither in epoll nor in poll: a runtime's worker that has nothing to do sleeps on a futex, a main thread reads a
+ * pipe. A handler waits in the same calls; only the functions around them tell, and only user space knows these (chain.bpf.h). It says which
+ * processes may have such waits; threads of others pay no more than a comparison where they sleep within a dispatch.
  */
 #ifndef JANK_PARK_BPF_H
 #define JANK_PARK_BPF_H
 
 #include "bpf/await.bpf.h"
 #include "bpf/chain.bpf.h"
+#include "bpf/client.bpf.h"
 #include "bpf/kind.bpf.h"
 #include "bpf/poll.bpf.h"
 
@@ -37,7 +37,15 @@ static __always_inline bool park__reads_socket(struct task_struct *task, struct 
 	return kind__of_fd(task, compat__syscall_arg(regs, 0), 0) == JANK_STATE_SOCKET;
 }
 
-/* May a main thread, or one like it, wait so for its next work? Not for a lock, and not where it is known to wait in epoll. */
+static __always_inline bool park__is_known(const struct jank_thread *t)
+{
+	return t->loop == JANK_LOOP_PARK && !t->trial && t->phase != JANK_PHASE_CANDIDATE;
+}
+
+/*
+ * May a main thread, or one like it, wait so for its next work? Not for a lock, and not where it is known to wait in epoll. A sleep is a frame
+ * loop's only where the thread waits for nothing else: a server that reads its socket may sleep in its handler.
+ */
 static __noinline int park__may_rest(struct jank_thread *t, struct task_struct *task, __u32 class)
 {
 	struct pt_regs *regs = compat__user_regs(task);
@@ -47,17 +55,22 @@ static __noinline int park__may_rest(struct jank_thread *t, struct task_struct *
 	switch (class) {
 	case JANK_CLASS_FUTEX:
 		return !park__is_lock(regs);
-	case JANK_CLASS_FD:
-		return !park__reads_socket(task, regs);
 	case JANK_CLASS_SLEEP:
+		return !t->waits_else || park__is_known(t);
 	case JANK_CLASS_ACCEPT:
 	case JANK_CLASS_QUEUE:
 		return true;
+	case JANK_CLASS_FD:
+		if (!park__reads_socket(task, regs))
+			return true;
+		break;
 	case JANK_CLASS_POLL_FDS:
 	case JANK_CLASS_SELECT:
-		return t->loop == JANK_LOOP_PARK && t->start_ns &&
-		       !t->trial; /* one loop, several waits */
+		if (park__is_known(t)) /* one loop, several waits */
+			return true;
+		break;
 	}
+	t->waits_else = 1;
 	return false;
 }
 
@@ -95,6 +108,8 @@ static __noinline int park__verdict(struct jank_thread *t, struct task_struct *t
 		return JANK_PARK_YES;
 	if (!park__is_judged(t, task, class))
 		return JANK_PARK_NO;
+	if (class == JANK_CLASS_ACCEPT)
+		t->service = client__service(task, at.arg0);
 	verdict = chain__verdict(KREAD(task, tgid), at.sp, compat__user_ip(regs));
 	if (verdict)
 		return verdict;
@@ -174,8 +189,14 @@ static __always_inline __u32 park__class(struct task_struct *task, __u32 state)
 static __noinline int park__leaves(struct jank_thread *t, struct task_struct *task, __u32 state,
 				   u64 now)
 {
-	__u32 class = park__class(task, state), verdict = park__verdict(t, task, class, now);
+	__u32 class = park__class(task, state), verdict;
 
+	if (t->service && t->loop == JANK_LOOP_PARK && client__is_awaited(t, task)) {
+		wait__close(t, task, now);
+		t->phase = JANK_PHASE_PARKED;
+		return true;
+	}
+	verdict = park__verdict(t, task, class, now);
 	if (verdict == JANK_PARK_NO && park__is_tried(t))
 		t->place.sp = 0;
 	if (verdict != JANK_PARK_YES)
@@ -208,6 +229,8 @@ static __noinline int park__meets(struct jank_thread *t, struct task_struct *tas
 
 	if (!park__may_rest(t, task, poll__class(nr)))
 		return 0;
+	if (poll__class(nr) == JANK_CLASS_ACCEPT)
+		t->service = client__service(task, compat__syscall_arg(regs, 0));
 	park__try(t, compat__user_sp(regs), nr);
 	park__arrives(t, task, now);
 	return 0;

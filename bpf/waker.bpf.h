@@ -22,7 +22,7 @@ static __always_inline bool waker__may_send(struct task_struct *waker, struct pt
 {
 	__u32 class = jank_conf.syscall_class[nr & (JANK_SYSCALL_MAX - 1)];
 
-	return class == JANK_CLASS_SOCKET ||
+	return class == JANK_CLASS_SOCKET || class == JANK_CLASS_RECV ||
 	       ((class == JANK_CLASS_FD || class == JANK_CLASS_SENDFILE) &&
 		waker__is_socket(waker, compat__syscall_arg(regs, 0)));
 }

@@ -23,7 +23,7 @@ def test_deep_select(tap, folder):
     tap.check(not idle, "select, deep: no idle wait is a block", *map(headline, idle))
 
 
-CALLS = ("eventfd", "pipe", "sigwait", "mq", "accept", "sem", "cond", "frame")
+CALLS = ("eventfd", "pipe", "sigwait", "mq", "accept", "client", "sem", "cond", "frame")
 PIECES = 40  # of which each fifth takes 120 ms
 STALLS = PIECES // 5
 EARLY = 3  # may come before the thread is met at a look
@@ -45,6 +45,7 @@ def check_waiter(tap, program, call, *options):
     stalls = [b for b in blocks if b["cause"]["kind"] in ("cpu", "sleep") and b["duration_ns"] > 110e6]
     idle = [b for b in blocks if b["cause"]["kind"] not in ("cpu", "sleep", "runnable")]
     tap.check(STALLS - EARLY <= len(stalls) <= STALLS, f"{name}: {len(stalls)} of {STALLS} stalls", *map(headline, blocks), str(summary["not_watched"]))
+    tap.check(all(b.get("turns") == "unknown" for b in blocks), f"{name}: they may be several pieces")
     tap.check(not idle, f"{name}: no idle wait is a block", *map(headline, idle))
 
 

@@ -179,10 +179,24 @@ static void test_waits(void)
 	catalogue__close(cat);
 }
 
+static void test_threads(void)
+{
+	const struct catalogue_row *row;
+	struct catalogue *cat;
+
+	if (catalogue__open(NULL, 0, &cat, NULL))
+		return;
+	row = catalogue__row_of_thread(cat, "AWT-EventQueue-");
+	is_str(row ? row->id : NULL, "awt", "Swing's thread, whose name the kernel cuts");
+	ok(!catalogue__row_of_thread(cat, "AWT-XAWT"), "another one of Swing's is not");
+	catalogue__close(cat);
+}
+
 int main(void)
 {
 	test_builtin();
 	test_files();
 	test_waits();
+	test_threads();
 	return tap__done();
 }

@@ -67,8 +67,8 @@ static const struct {
 	{ "epoll_pwait", JANK_CLASS_POLL },
 	{ "io_pgetevents_time64", JANK_CLASS_POLL },
 	{ "socketcall", JANK_CLASS_SOCKET },
-	{ "recv", JANK_CLASS_SOCKET },
-	{ "recvmmsg_time64", JANK_CLASS_SOCKET },
+	{ "recv", JANK_CLASS_RECV },
+	{ "recvmmsg_time64", JANK_CLASS_RECV },
 	{ "accept4", JANK_CLASS_ACCEPT },
 	{ "read", JANK_CLASS_FD },
 	{ "pwritev2", JANK_CLASS_FD },
@@ -122,7 +122,7 @@ static void test_known(void)
 	}
 	ok(fread(table, 1, sizeof(table) - 1, file) > 1000, TABLE);
 	fclose(file);
-	for (unsigned i = 0; i <= JANK_CLASS_IO_URING; i++) {
+	for (unsigned i = 0; i <= JANK_CLASS_QUEUE; i++) {
 		const char *words = syscalls__of_class(i);
 		char *copy = words ? strdup(words) : NULL;
 		char *word = copy ? strtok_r(copy, " ", &save) : NULL;

@@ -22,8 +22,8 @@ static const char *const classes[] = {
 	[JANK_CLASS_SELECT] = "select _newselect pselect6 pselect6_time64",
 	[JANK_CLASS_IO_URING] = "io_uring_enter",
 	/* i386's socketcall is any of them */
-	[JANK_CLASS_SOCKET] = "recv recvfrom recvmsg recvmmsg recvmmsg_time64 "
-			      "send sendto sendmsg sendmmsg connect socketcall",
+	[JANK_CLASS_RECV] = "recv recvfrom recvmsg recvmmsg recvmmsg_time64",
+	[JANK_CLASS_SOCKET] = "send sendto sendmsg sendmmsg connect socketcall",
 	[JANK_CLASS_ACCEPT] = "accept accept4",
 	[JANK_CLASS_QUEUE] =
 		"rt_sigtimedwait rt_sigtimedwait_time64 rt_sigsuspend sigsuspend pause "

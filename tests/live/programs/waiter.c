@@ -95,6 +95,36 @@ static void wait_accept(void)
 {
 	close(accept(listener, NULL, NULL));
 }
+static int client = -1, served = -1;
+static void send_client(void)
+{
+	static int sent;
+
+	if (client < 0) {
+		client = socket(AF_UNIX, SOCK_STREAM, 0);
+		if (connect(client, (struct sockaddr *)&name, sizeof(name)))
+			abort();
+	}
+	if (send(client, "", 1, 0) != 1)
+		abort();
+	if (++sent % 4)
+		return;
+	close(client);
+	client = -1;
+}
+static void wait_client(void)
+{
+	char byte;
+
+	for (;;) {
+		if (served < 0)
+			served = accept(listener, NULL, NULL);
+		if (recv(served, &byte, 1, 0) == 1)
+			return;
+		close(served);
+		served = -1;
+	}
+}
 static void send_sem(void)
 {
 	sem_post(&sem);
@@ -130,10 +160,15 @@ static const struct call {
 	const char *name;
 	void (*send)(void), (*wait)(void);
 } calls[] = {
-	{ "eventfd", send_eventfd, wait_eventfd }, { "pipe", send_pipe, wait_pipe },
-	{ "sigwait", send_signal, wait_signal },   { "mq", send_queue, wait_queue },
-	{ "accept", send_accept, wait_accept },	   { "sem", send_sem, wait_sem },
-	{ "cond", send_cond, wait_cond },	   { "frame", send_nothing, wait_frame },
+	{ "eventfd", send_eventfd, wait_eventfd },
+	{ "pipe", send_pipe, wait_pipe },
+	{ "sigwait", send_signal, wait_signal },
+	{ "mq", send_queue, wait_queue },
+	{ "accept", send_accept, wait_accept },
+	{ "client", send_client, wait_client },
+	{ "sem", send_sem, wait_sem },
+	{ "cond", send_cond, wait_cond },
+	{ "frame", send_nothing, wait_frame },
 };
 
 static const struct call *call;
