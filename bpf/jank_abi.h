@@ -304,8 +304,10 @@ _Static_assert(sizeof(struct jank_mark) == 84, "jank_mark");
 
 /*
  * What a slow dispatch handles; precedes its BLOCK or HANG. Of epoll: the first events that the wait
- * returned. Of a mark: its fields, a bit in `got` for each that could be read; one text at most.
+ * returned. Of a mark: its fields, a bit in `got` for each that could be read; one text at most. Of a Looper without a mark:
+ * JANK_GOT_DUE in `got`, and the first value is the time by CLOCK_MONOTONIC at which its first message was due.
  */
+#define JANK_GOT_DUE   1
 #define JANK_READY_MAX 4
 struct jank_rec_message {
 	struct jank_rec hdr;

@@ -47,6 +47,7 @@ struct jank_handled {
 	__u64 mark_sp, mark_ret; /* the return address there, while the marked function runs */
 	__u64 args[JANK_MARK_ARG_MAX];
 	__u32 nested_cnt, pad;
+	__u64 due_ns; /* the first message in a Looper's queue, as it came back; 0: none, or no Looper */
 	struct jank_rec_message rec;
 };
 

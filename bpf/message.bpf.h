@@ -24,11 +24,17 @@ static __noinline int message__send(struct jank_thread *t, struct task_struct *t
 	struct jank_handled *handled = &t->handled;
 	struct jank_rec_message *rec = &handled->rec;
 
-	if (!handled->mark && !(handled->taken && rec->ready_got))
+	bool is_due = !handled->mark && handled->due_ns && handled->due_ns <= t->start_ns;
+
+	if (!handled->mark && !is_due && !(handled->taken && rec->ready_got))
 		return 0;
 	if (!handled->taken) {
 		rec->ready_got = 0;
 		rec->got = 0;
+	}
+	if (is_due) {
+		rec->got = JANK_GOT_DUE;
+		rec->value[0] = handled->due_ns;
 	}
 	record__head(&rec->hdr, JANK_REC_MESSAGE, sizeof(*rec), now, task);
 	rec->dispatch_ns = t->start_ns;

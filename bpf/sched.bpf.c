@@ -182,6 +182,7 @@ int BPF_PROG(jank_on_exec, struct task_struct *task, pid_t old_tid)
 			thread__close_as(t, task, now, JANK_END_EXEC, old_tid);
 		t->phase = JANK_PHASE_NONE;
 		t->looper_entry = 0;
+		t->handled.due_ns = 0;
 		t->loop = JANK_LOOP_EPOLL;
 		t->key = 0;
 		t->fd = -1;

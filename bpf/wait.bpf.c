@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The probes that see a loop's waits: system-call tracepoints, or uprobes on the target's libraries. */
+#include "bpf/looper.bpf.h"
 #include "bpf/poll.bpf.h"
 
 static __always_inline int wait__on_enter(s32 fd)
@@ -133,6 +134,6 @@ int jank_on_wait_end(struct pt_regs *ctx)
 SEC("uprobe")
 int jank_on_looper(struct pt_regs *ctx)
 {
-	wait__looper(KERNEL_CURRENT(), PT_REGS_PARM1(ctx), PT_REGS_SP(ctx));
+	looper__enter(KERNEL_CURRENT(), PT_REGS_PARM1(ctx), PT_REGS_SP(ctx));
 	return 0;
 }

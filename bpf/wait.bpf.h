@@ -293,36 +293,4 @@ static __always_inline void wait__turn(struct task_struct *task, struct pt_regs 
 	thread__open(t, task, now);
 }
 
-/*
- * android::Looper::pollOnce was entered: the loop's wait begins. It may return without epoll_wait
- * (responses pending; newer Loopers with a backlog), so a dispatch opens at once, which its epoll_wait,
- * if it comes, takes back.
- */
-static __always_inline void wait__looper(struct task_struct *task, u64 looper, u64 sp)
-{
-	struct jank_thread *t = wait__thread(task, JANK_LOOP_ANDROID_LOOPER);
-	u64 now;
-
-	if (!t)
-		return;
-	if (t->key && t->key != looper && sp < t->sp)
-		return; /* a handler's own Looper */
-	now = bpf_ktime_get_ns();
-	thread__end_trial(t);
-	t->loop = JANK_LOOP_ANDROID_LOOPER;
-	if (t->start_ns)
-		thread__close(t, task, now, JANK_END_WAIT);
-	if (t->key != looper) {
-		t->key = looper;
-		t->fd = -1;
-		t->sp = sp;
-	} else if (sp > t->sp) {
-		t->sp = sp;
-	}
-	t->ready_cnt = 0;
-	message__begin(t, 0);
-	t->looper_entry = 1;
-	thread__open(t, task, now);
-}
-
 #endif

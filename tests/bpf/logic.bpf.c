@@ -6,7 +6,7 @@
 #include "tests/bpf/logic.h"
 #include "bpf/sched.bpf.h"
 #include "bpf/vblank.bpf.h"
-#include "bpf/wait.bpf.h"
+#include "bpf/looper.bpf.h"
 
 /* The context takes constant offsets only. */
 #define EACH_STATE(i) _Pragma("unroll") for (int i = 0; i < JANK_STATE_CNT; i++)
@@ -95,7 +95,7 @@ int logic_wait(struct logic_step *ctx)
 		wait__end(task, ctx->ret, 0);
 		break;
 	case LOGIC_LOOPER:
-		wait__looper(task, ctx->looper, ctx->sp);
+		looper__enter(task, ctx->looper, ctx->sp);
 		break;
 	case LOGIC_RESET:
 		bpf_task_storage_delete(&jank_threads, task);

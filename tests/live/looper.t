@@ -9,7 +9,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
-from live import (Lettered, Moment, Tap, Trace, block_of, build, check_run, check_stall, headline,  # noqa: E402
+from live import (MS, Lettered, Moment, Tap, Trace, block_of, build, check_run, check_stall, headline,  # noqa: E402
                   need, skip_all, twice)
 
 INCLUDE = "/usr/include/android"
@@ -36,6 +36,15 @@ def compile_program(folder):
                  "-lutils", "-pthread")
 
 
+def check_queued(tap, backend, moments, blocks):
+    """A message that came to the queue as a callback of 60 ms began, and the others, for which the Looper waited."""
+    for moment in moments:
+        callback, message = [b for b in blocks if moment.begin_ns <= b["start_ns"] <= moment.end_ns] or (None, None)
+        waited = (message or {}).get("message", {}).get("queued_ns", 0)
+        whole = message and message["start_ns"] - callback["start_ns"]
+        tap.check(message and 59 * MS <= waited <= whole, f"{backend}: a message was queued while a callback ran", waited, whole)
+
+
 def run(tap, path, backend):
     program = Lettered([path])
     moments = {}
@@ -47,13 +56,17 @@ def run(tap, path, backend):
             time.sleep(0.15)
             for row in STALLS:
                 moments[row[0]] = twice(program.do, row[0])
+            queued = twice(program.do, "q")
     finally:
         program.end()
     check_run(tap, trace, backend, "looper", "android-looper")
     check_stall(tap, f"{backend}, first after -p", first.block(trace.blocks), STALLS[0])
     for row in STALLS:
         check_stall(tap, backend, block_of(tap, trace.blocks, moments[row[0]]), row)
-    tap.check(len(trace.blocks) == 1 + 2 * len(STALLS), f"{backend}: a block for each, and no other",
+    check_queued(tap, backend, queued, trace.blocks)
+    long = [headline(b) for b in trace.blocks if b.get("message", {}).get("queued_ns", 0) > 5 * MS]
+    tap.check(len(long) == len(queued), f"{backend}: no other message was queued", *long)
+    tap.check(len(trace.blocks) == 1 + 2 * len(STALLS) + 2 * len(queued), f"{backend}: a block for each, and no other",
               *[headline(b) for b in trace.blocks])
 
 

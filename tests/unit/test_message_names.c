@@ -168,6 +168,23 @@ static void test_values(void)
 	block__free(block);
 }
 
+static void test_due(void)
+{
+	struct block *block = marked(0);
+	const struct message *m;
+
+	block->message->raw.mark = 0;
+	block->message->raw.got = JANK_GOT_DUE;
+	block->message->raw.value[0] = block->start_ns - 35 * MS;
+	m = named(block);
+	ok(m->was_queued && m->queued_ns == 35 * MS,
+	   "a Looper's message, by the time of its queue");
+	block->message->was_queued = false;
+	block->message->raw.value[0] = block->start_ns + 1;
+	ok(!named(block)->was_queued, "one that is due later");
+	block__free(block);
+}
+
 static void test_check(void)
 {
 	struct block *block = marked(2);
@@ -302,6 +319,7 @@ int main(void)
 	test_mark();
 	test_absent();
 	test_values();
+	test_due();
 	test_check();
 	test_epoll();
 	test_reused();

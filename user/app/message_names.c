@@ -142,16 +142,21 @@ static int set_fd(const struct naming *n)
 	return res == -ENOMEM ? res : 0;
 }
 
+static void set_due(const struct block *block, struct message *message, uint64_t due_ns)
+{
+	if (due_ns > block->start_ns)
+		return;
+	message->was_queued = true;
+	message->queued_ns = block->start_ns - due_ns;
+}
+
 static int set_queued(const struct naming *n)
 {
 	uint64_t unit_ns = n->field->unit_ns ? n->field->unit_ns : 1, due_ns;
 	int64_t due = catalogue_field__number(n->field, n->value);
 
-	if (due <= 0 || __builtin_mul_overflow((uint64_t)due, unit_ns, &due_ns) ||
-	    due_ns > n->block->start_ns)
-		return 0;
-	n->message->was_queued = true;
-	n->message->queued_ns = n->block->start_ns - due_ns;
+	if (due > 0 && !__builtin_mul_overflow((uint64_t)due, unit_ns, &due_ns))
+		set_due(n->block, n->message, due_ns);
 	return 0;
 }
 
@@ -252,5 +257,9 @@ int message_names__fill(void *names, struct block *block)
 
 	if (!n.message)
 		return 0;
-	return n.message->raw.mark ? fill_by_mark(&n) : fill_by_epoll(block, n.message);
+	if (n.message->raw.mark)
+		return fill_by_mark(&n);
+	if (n.message->raw.got & JANK_GOT_DUE)
+		set_due(block, n.message, n.message->raw.value[0]);
+	return fill_by_epoll(block, n.message);
 }

@@ -95,7 +95,7 @@ class Messages : public android::MessageHandler
 {
 	void handleMessage(const android::Message &message) override
 	{
-		busy_in_message(message.what == 'm' ? WORK_NS : WORK_NS / 3);
+		busy_in_message(message.what == 'm' || message.what == 'q' ? WORK_NS : WORK_NS / 3);
 		if (message.what != 'b')
 			done(static_cast<char>(message.what == 'e' ? 'b' : message.what));
 	}
@@ -141,6 +141,10 @@ void Program::command(char letter)
 	case 'b': // a backlog of three, each under the threshold
 		for (int what : { 'b', 'b', 'e' })
 			looper->sendMessage(messages, android::Message(what));
+		return;
+	case 'q': // due at once, and handled after what this callback does
+		looper->sendMessage(messages, android::Message('q'));
+		sleep_in_callback();
 		return;
 	case 'w': // pollOnce is woken by another thread; the work comes after it
 		std::thread([this] {
