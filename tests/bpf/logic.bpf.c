@@ -4,9 +4,9 @@
  * with its real task storage, ring and maps.
  */
 #include "tests/bpf/logic.h"
+#include "bpf/looper.bpf.h"
 #include "bpf/sched.bpf.h"
 #include "bpf/vblank.bpf.h"
-#include "bpf/looper.bpf.h"
 
 /* The context takes constant offsets only. */
 #define EACH_STATE(i) _Pragma("unroll") for (int i = 0; i < JANK_STATE_CNT; i++)
