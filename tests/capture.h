@@ -92,18 +92,27 @@ static inline bool capture__again(pid_t pid, uint32_t size, struct capture *ret)
 	return true;
 }
 
-/* The same of one that PTRACE_SEIZE has, which is stopped first and stays so. */
+/*
+ * The same of one that PTRACE_SEIZE has, which is stopped first and stays so. A signal may have stopped it before us: it is delivered,
+ * and our own stop comes after it. Left for the next time, that stop would be taken for the next one, and the process never go on.
+ */
 static inline bool capture__take(pid_t pid, uint32_t size, struct capture *ret)
 {
 	int status;
 
-	if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) || waitpid(pid, &status, __WALL) != pid ||
-	    !WIFSTOPPED(status))
+	if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL))
 		return false;
-	return capture__again(pid, size, ret);
+	for (;;) {
+		if (waitpid(pid, &status, __WALL) != pid || !WIFSTOPPED(status))
+			return false;
+		if (status >> 16 == PTRACE_EVENT_STOP)
+			return capture__again(pid, size, ret);
+		if (ptrace(PTRACE_CONT, pid, NULL, (void *)(long)WSTOPSIG(status)))
+			return false;
+	}
 }
 
-/* Lets it go on; a signal that stopped it is delivered. */
+/* Lets it go on. */
 static inline void capture__go_on(pid_t pid)
 {
 	ptrace(PTRACE_CONT, pid, NULL, NULL);

@@ -107,13 +107,37 @@ static bool is_chain(const struct fixture *fx, const struct unwound *got, bool *
 	return true;
 }
 
+static uint64_t cpu_ns(pid_t pid)
+{
+	struct timespec ts = {};
+	clockid_t id;
+
+	if (!clock_getcpuclockid(pid, &id))
+		clock_gettime(id, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+#define NAPS 100
+
+/* On a busy machine the program does not get on between two samples: it has to have run. */
+static void let_run(pid_t pid)
+{
+	uint64_t before = cpu_ns(pid);
+
+	for (int i = 0; i < NAPS; i++) {
+		usleep(200 + rand() % 1500);
+		if (cpu_ns(pid) > before)
+			return;
+	}
+}
+
 static void take(struct symbolizer *sym, const struct fixture *fx, struct score *score)
 {
 	static struct capture capture;
 	struct unwound got;
 	bool whole;
 
-	usleep(200 + rand() % 1500);
+	let_run(fx->pid);
 	if (!capture__take(fx->pid, STACK, &capture))
 		return;
 	if (symbolizer__unwind(sym, fx->pid, &capture.copy, &got))
@@ -144,7 +168,7 @@ static void test_mode(const struct build *build, size_t mode)
 	fixture__start(&fx, argv);
 	if (ptrace(PTRACE_SEIZE, fx.pid, NULL, (void *)PTRACE_O_EXITKILL))
 		return skip(1, "ptrace: %s", strerror(errno));
-	/* On a busy machine the program hardly gets on between two samples: then it takes more of them to meet its chains. */
+	/* A program that is on its way in most samples needs more of them. */
 	for (unsigned i = 0; i < want || (i < MORE * want && score.chains * 4 <= want * 3); i++)
 		take(sym, &fx, &score);
 	ok(score.samples >= want && !score.wrong &&
