@@ -12,6 +12,8 @@ int jank_on_switch(__u64 *ctx)
 	u64 now = 0;
 
 	t = filter__maybe(KREAD(prev, tgid)) ? thread__get(prev) : NULL;
+	if (t)
+		thread__is(t, prev);
 	if (t && t->start_ns) {
 		now = bpf_ktime_get_ns();
 		sched__leave(ctx, t, prev, preempt, compat__switch_state(ctx, prev), now);
@@ -24,7 +26,6 @@ int jank_on_switch(__u64 *ctx)
 		} else if (t && t->parks && t->phase == JANK_PHASE_CANDIDATE && !preempt &&
 			   compat__switch_state(ctx, prev) & TASK_INTERRUPTIBLE) {
 			now = bpf_ktime_get_ns();
-			thread__is(t, prev);
 			park__considers(t, prev, now);
 		}
 		if (watch__is_on()) {

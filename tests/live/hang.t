@@ -52,6 +52,14 @@ def test_scenario(scenario, state, frame, *options):
     ok(state == "running" or len(spans) == 2, f"{what}: the end has the whole span, not its part", spans)
 
 
+def test_met_before(*options):
+    """A look meets the main thread before its first wait in epoll, which then is its loop's."""
+    result = bad.trace("--json", "-t", "25ms", "--hang", f"{HANG}ms", *options, "--", bad.SIMJANK, "--quiet", "--start-delay", "2500ms",
+                       "--scenario", "sleep:600ms", "--count", "1")
+    ok([r["type"] for r in result.records()] == ["hang", "block", "summary"],
+       f"a thread that a look met before its loop has its hang told {' '.join(options)}", result)
+
+
 def test_never_ends(mode, state):
     """It is reported while it is open, and that it had no end before ours."""
     process = bad.target(mode)
@@ -125,6 +133,8 @@ test_scenario("hang:700ms", "sleep", "handle_hang")
 test_scenario("hang_busy:700ms", "running", "handle_hang_busy")
 test_scenario("hang:700ms", "sleep", "handle_hang", "--backend", "uprobe")
 test_scenario("hang_busy:700ms", "running", "handle_hang_busy", "-F", "0")
+test_met_before()
+test_met_before("--disable-feature", "task_storage")
 test_never_ends("stuck", "blocked")
 test_never_ends("spin", "running")
 test_killed()
