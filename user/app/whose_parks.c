@@ -112,10 +112,11 @@ static uint64_t cpu_ns(const struct jank_rec *hdr)
 }
 
 /*
- * Is it CPython itself that waits? queue.get() and a handler's lock.acquire(), select() and a handler's sleep() have the same callers in C, so
- * that such a wait tells nothing.
+ * Does an interpreter itself wait, in a call that its programs make for work as well as in handlers? queue.get() and a handler's lock.acquire()
+ * have the same callers in C, select() and a handler's sleep(), too, so that such a wait tells nothing. Ruby's select and accept are told by theirs.
  */
-static bool is_python(struct whose *whose, uint32_t pid, const struct unwound *unwound)
+static bool is_interpreter(struct whose *whose, const struct wait_note *note,
+			   const struct unwound *unwound)
 {
 	struct frame frame;
 
@@ -123,14 +124,16 @@ static bool is_python(struct whose *whose, uint32_t pid, const struct unwound *u
 		struct code_opts opts = { .exact = i == 0 };
 		const char *name;
 
-		if (!symbolizer__code(whose__symbolizer(whose), pid, unwound->addresses[i], opts,
-				      &frame))
+		if (!symbolizer__code(whose__symbolizer(whose), note->rec.hdr.tgid,
+				      unwound->addresses[i], opts, &frame))
 			return false;
 		if (runtime__is(frame.module))
 			continue;
 		name = text__base_name(frame.module);
+		name += strncmp(name, "lib", strlen("lib")) ? 0 : strlen("lib");
 		return !strncmp(name, "python", strlen("python")) ||
-		       !strncmp(name, "libpython", strlen("libpython"));
+		       (!strncmp(name, "ruby", strlen("ruby")) &&
+			syscalls__class(note->rec.syscall) == JANK_CLASS_FUTEX);
 	}
 	return false;
 }
@@ -188,7 +191,7 @@ enum idle_verdict whose__rests(struct whose *whose, const struct wait_note *note
 	copy.rec = *note->copy;
 	copy.bytes = (const uint8_t *)(note->copy + 1);
 	if (symbolizer__unwind(whose__symbolizer(whose), hdr->tgid, &copy, &unwound) ||
-	    !has_all_callers(&unwound) || is_python(whose, hdr->tgid, &unwound))
+	    !has_all_callers(&unwound) || is_interpreter(whose, note, &unwound))
 		return IDLE_UNKNOWN;
 	visit = (struct idle_visit){
 		.addresses = unwound.addresses,
@@ -196,7 +199,7 @@ enum idle_verdict whose__rests(struct whose *whose, const struct wait_note *note
 		.depth = idle_places__depth(whose__symbolizer(whose), hdr->tgid, unwound.addresses,
 					    unwound.cnt),
 		.nr = note->rec.syscall,
-		.sleeps = syscalls__sleeps(note->rec.syscall),
+		.sleeps = syscalls__class(note->rec.syscall) == JANK_CLASS_SLEEP,
 		.now_ns = clock__mono_ns(),
 		.cpu_ns = cpu_ns(hdr),
 	};

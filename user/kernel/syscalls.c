@@ -100,10 +100,11 @@ void syscalls__set(struct jank_conf *conf)
 			set_one(conf, nr, name_of(nr));
 }
 
-bool syscalls__sleeps(int nr)
+unsigned syscalls__class(int nr)
 {
-	return nr >= 0 && nr < JANK_SYSCALL_MAX && name_of(nr) &&
-	       class_of(name_of(nr)) == JANK_CLASS_SLEEP;
+	if (nr < 0 || nr >= JANK_SYSCALL_MAX || !name_of(nr))
+		return JANK_CLASS_PLAIN;
+	return class_of(name_of(nr));
 }
 
 const char *syscalls__of_class(unsigned class)

@@ -13,8 +13,8 @@
  */
 void syscalls__set(struct jank_conf *conf);
 
-/* Is it one that waits for nothing but time? */
-bool syscalls__sleeps(int nr);
+/* Its class (JANK_CLASS_*); JANK_CLASS_PLAIN for a number that is none. */
+unsigned syscalls__class(int nr);
 
 /* The names in a class (JANK_CLASS_*), with blanks between them; NULL for one that has none. */
 const char *syscalls__of_class(unsigned class);
