@@ -26,6 +26,18 @@ def loop(n=10**6, stall=0.04):
 QUEUE = "import queue, threading\nq = queue.Queue()\nprint('ready', flush=True)\nq.get()"
 IDLE_CHILD = "import subprocess\nsubprocess.Popen(['sleep', '60'])\nprint('ready', flush=True)\nloop()"
 IN_THREAD = "import threading\nthread = threading.Thread(target=loop)\nthread.start()\nprint('ready', flush=True)\nthread.join()"
+POOL = """
+import queue, threading, time
+work = queue.Queue()
+def serve():
+    while True:
+        work.get()
+threading.Thread(target=serve, daemon=True).start()
+print('ready', flush=True)
+while True:
+    work.put(1)
+    time.sleep(0.01)
+"""
 SELDOM = "import select\nprint('ready', flush=True)\nselect.select([], [], [], 60)"
 SELECTS = """
 import select, sys, time
@@ -120,6 +132,10 @@ def test_reasons():
     ok(told(result, pid=pid, tid=pid, reason="main_thread") and result.blocks(), "a main thread beside a loop", result)
     pid, result = traced(SELDOM)
     ok(told(result, pid=pid, reason="few_turns"), "a main thread that has not come back to its wait", result)
+    pid, result = traced(POOL, "--workers")
+    ok(told(result, pid=pid, reason="workers") and not result.of("block") + result.of("hang"), "--workers: an interpreter's", result)
+    pid, result = traced(POOL)
+    ok(not told(result, reason="workers"), "who does not ask for workers is not told of them", result)
     process = program(DEEPER_FIRST)
     tracer = bad.Tracer("--json", "-t", "25ms", "-p", process.pid)
     time.sleep(1.2)

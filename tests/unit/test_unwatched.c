@@ -80,10 +80,13 @@ static void test_lines(void)
 	unwatched__add(&list, &off);
 	add(&list, UNWATCHED_FEW_TURNS, 5, "xterm", "poll");
 	add(&list, UNWATCHED_MAIN_THREAD, 6, "a", "");
+	add(&list, UNWATCHED_WORKERS, 4, "puma", "");
 	is_lines(&list, 10,
 		 "a (pid 6): the main thread is in no known loop\n"
 		 "xterm (pid 5): its main thread waits in poll, too seldom so far to be a loop\n"
-		 "server (pid 9): its loops are traced only with -l go\n",
+		 "server (pid 9): its loops are traced only with -l go\n"
+		 "puma (pid 4): its workers wait in an interpreter, for work as in handlers: that "
+		 "cannot be told apart\n",
 		 "each reason has its remedy");
 }
 

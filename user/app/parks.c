@@ -33,6 +33,7 @@ struct process {
 	unsigned next;				  /* the chain that makes room */
 	struct jank_park_place *places;
 	size_t place_cnt;
+	uint32_t alike_tid; /* a worker whose waits tell nothing; 0: none was met */
 	UT_hash_handle hh;
 };
 
@@ -165,6 +166,7 @@ int parks__watch_idle(struct parks *parks, uint32_t pid, bool workers)
 		return -ENOMEM;
 	forget_threads(process); /* of the program before */
 	process->row = NULL;
+	process->alike_tid = 0;
 	process->parks = (struct jank_parks){
 		.kinds = JANK_PARKS_MAIN | (workers ? JANK_PARKS_WORKERS : 0),
 	};
@@ -297,7 +299,11 @@ static int judge(struct parks *parks, struct process *process, const struct wait
 	verdict = whose__rests(parks->whose, note, chains, chain);
 	if (verdict == IDLE_OUTER)
 		revoke(process, note->rec.hdr.tid);
-	return verdict == IDLE_UNKNOWN ? -ENODATA : verdict != IDLE_NO;
+	if (verdict == IDLE_ALIKE && note->rec.hdr.tid != process->pid)
+		process->alike_tid = note->rec.hdr.tid;
+	if (verdict == IDLE_UNKNOWN || verdict == IDLE_ALIKE)
+		return -ENODATA;
+	return verdict != IDLE_NO;
 }
 
 int parks__answer(struct parks *parks, const struct wait_note *note)
@@ -321,6 +327,16 @@ int parks__answer(struct parks *parks, const struct wait_note *note)
 	log__debug("thread %u sleeps at 0x%llx in %s(0x%llx): %s", place.tid, place.sp,
 		   syscall__name(place.nr), place.arg0, is_park ? "a park" : "no park");
 	return tell(parks, process, &place, &chain, is_park);
+}
+
+void parks__each_alike(const struct parks *parks, void (*fn)(void *ctx, uint32_t pid, uint32_t tid),
+		       void *ctx)
+{
+	struct process *process, *next;
+
+	HASH_ITER (hh, parks->processes, process, next)
+		if (process->alike_tid)
+			fn(ctx, process->pid, process->alike_tid);
 }
 
 void parks__gone(struct parks *parks, uint32_t pid)

@@ -49,6 +49,10 @@ bool parks__asks(const struct jank_rec_wait *rec);
 /* Answers it, if the thread's frames are known. 0 or -errno. */
 int parks__answer(struct parks *parks, const struct wait_note *note);
 
+/* Processes with a worker, one of which is `tid`, that waits in an interpreter: for work or in a handler, its callers do not tell. */
+void parks__each_alike(const struct parks *parks, void (*fn)(void *ctx, uint32_t pid, uint32_t tid),
+		       void *ctx);
+
 void parks__gone(struct parks *parks, uint32_t pid);
 
 #endif

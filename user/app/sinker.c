@@ -241,10 +241,27 @@ static void on_program(void *ctx, uint32_t pid, const struct catalogue_row *row)
 		add_off(sinker, completion->list, pid, info.comm, row);
 }
 
+/* --workers does not help here, and has to say so. */
+static void on_alike(void *ctx, uint32_t pid, uint32_t tid)
+{
+	struct unwatched item = { .reason = UNWATCHED_WORKERS, .pid = pid, .tid = tid };
+	struct completion *completion = ctx;
+	struct proc_info info;
+	char state;
+
+	if (procinfo__read_stat(pid, &info, &state))
+		return;
+	snprintf(item.comm, sizeof(item.comm), "%s", info.comm);
+	if (unwatched__add(completion->list, &item))
+		losses__add(completion->sinker->opts.losses, LOSS_NO_MEMORY, 1);
+}
+
 static void complete_unwatched(struct sinker *sinker, struct unwatched_list *list)
 {
 	struct completion completion = { sinker, list };
 
+	if (sinker->opts.workers)
+		parks__each_alike(sinker->opts.parks, on_alike, &completion);
 	whose__each_program(sinker->opts.whose, on_program, &completion);
 }
 

@@ -172,8 +172,7 @@ static bool pack_unwound(const struct copy_event *copy, const struct unwound *un
 /* Code of a compiler at run time has no tables: what was found up to there is the same each time. A short copy would look like few callers. */
 static bool has_all_callers(const struct unwound *unwound)
 {
-	return unwound->cnt >= 2 &&
-	       (unwound->end == STACK_END_COMPLETE || unwound->end == STACK_END_NO_TABLE);
+	return unwound->end == STACK_END_COMPLETE || unwound->end == STACK_END_NO_TABLE;
 }
 
 enum idle_verdict whose__rests(struct whose *whose, const struct wait_note *note,
@@ -191,7 +190,11 @@ enum idle_verdict whose__rests(struct whose *whose, const struct wait_note *note
 	copy.rec = *note->copy;
 	copy.bytes = (const uint8_t *)(note->copy + 1);
 	if (symbolizer__unwind(whose__symbolizer(whose), hdr->tgid, &copy, &unwound) ||
-	    !has_all_callers(&unwound) || is_interpreter(whose, note, &unwound))
+	    unwound.cnt < 2)
+		return IDLE_UNKNOWN;
+	if (is_interpreter(whose, note, &unwound))
+		return IDLE_ALIKE;
+	if (!has_all_callers(&unwound))
 		return IDLE_UNKNOWN;
 	visit = (struct idle_visit){
 		.addresses = unwound.addresses,

@@ -140,6 +140,12 @@ static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt
 	case UNWATCHED_LOOP_OFF:
 		strbuf__addf(sb, "%s loops are traced only with -l %s", whose, group->loop);
 		break;
+	case UNWATCHED_WORKERS:
+		strbuf__addf(sb,
+			     "%s workers wait in an interpreter, for work as in handlers: that "
+			     "cannot be told apart",
+			     whose);
+		break;
 	case UNWATCHED_BITS_32:
 		strbuf__adds(sb, "32-bit, and the probes for such programs are not attached; see "
 				 "`jankbpf doctor`");
