@@ -124,6 +124,7 @@ def test_asked(tap):
             end(load)
             tap.check(stays(code, False, 3), "calm or not")
             redis.do("eval", SLOW, "0")
+            redis.do("ping")  # the dispatch that answered the script has ended by then
         check_slow(tap, "--marks never", trace)
 
 
