@@ -114,7 +114,7 @@ static uint64_t cpu_ns(pid_t pid)
 
 	if (!clock_getcpuclockid(pid, &id))
 		clock_gettime(id, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+	return ts.tv_sec * NS_PER_SEC + ts.tv_nsec;
 }
 
 #define NAPS 100

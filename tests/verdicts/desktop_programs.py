@@ -80,8 +80,9 @@ def fpm_get(port, folder, kind):
 
 
 class Program:
-    """name; command: PORT, DIR, ROUNDS, DELAY_MS are filled in; kinds: of its stalls, each ROUNDS times. files: copied from desktop/ into DIR, filled in; options: of the tracer; client: who asks for the stalls, if they do not
-    come by themselves; page: it shows one that makes them; terminal: it needs one; build: before it starts."""
+    """command: PORT, DIR, ROUNDS and DELAY_MS are filled in. kinds: of its stalls, each ROUNDS times. files: they are copied
+    from desktop/ into DIR, those named .conf filled in. options: of the tracer. client: it asks for the stalls; without it
+    they come by themselves. page: the program shows page.html. terminal: it needs one. build: runs before the program starts."""
 
     def __init__(self, name, command, kinds, files=(), options=("-f",), client=None, page=False, terminal=False, build=None):
         self.name, self.command, self.kinds, self.files, self.options = name, command, kinds, files, options

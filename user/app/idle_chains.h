@@ -30,7 +30,7 @@ enum idle_verdict {
 	IDLE_YES,     /* the idle place: of those it returns to, none is further out */
 	IDLE_OUTER,   /* the same, and what was IDLE_YES before is a handler's wait */
 	IDLE_NO,      /* a handler's wait: the thread also returns to one further out */
-	IDLE_ALIKE,   /* an interpreter's, for work and in handlers: its callers tell nothing */
+	IDLE_ALIKE, /* an interpreter's wait: its callers are the same for work and in a handler */
 };
 
 enum idle_verdict idle_chains__visit(struct idle_chains *chains, const struct idle_visit *visit);

@@ -33,7 +33,7 @@ struct process {
 	unsigned next;				  /* the chain that makes room */
 	struct jank_park_place *places;
 	size_t place_cnt;
-	uint32_t alike_tid; /* a worker whose waits tell nothing; 0: none was met */
+	uint32_t alike_tid; /* a worker whose wait was IDLE_ALIKE; 0: none */
 	UT_hash_handle hh;
 };
 

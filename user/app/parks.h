@@ -49,7 +49,7 @@ bool parks__asks(const struct jank_rec_wait *rec);
 /* Answers it, if the thread's frames are known. 0 or -errno. */
 int parks__answer(struct parks *parks, const struct wait_note *note);
 
-/* Processes with a worker, one of which is `tid`, that waits in an interpreter: for work or in a handler, its callers do not tell. */
+/* Calls fn for each process that has a worker (tid is one of them) with such waits as IDLE_ALIKE means. */
 void parks__each_alike(const struct parks *parks, void (*fn)(void *ctx, uint32_t pid, uint32_t tid),
 		       void *ctx);
 

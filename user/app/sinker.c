@@ -216,6 +216,14 @@ struct completion {
 	struct unwatched_list *list;
 };
 
+static void add_unwatched(struct sinker *sinker, struct unwatched_list *list,
+			  struct unwatched *item, const char *name)
+{
+	snprintf(item->comm, sizeof(item->comm), "%s", name);
+	if (unwatched__add(list, item))
+		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+}
+
 /* Loops of that row are not reported, whatever the intake thread has seen of them. */
 static void add_off(struct sinker *sinker, struct unwatched_list *list, uint32_t pid,
 		    const char *name, const struct catalogue_row *row)
@@ -223,10 +231,8 @@ static void add_off(struct sinker *sinker, struct unwatched_list *list, uint32_t
 	struct unwatched item = { .reason = UNWATCHED_LOOP_OFF, .pid = pid };
 
 	unwatched__drop(list, pid);
-	snprintf(item.comm, sizeof(item.comm), "%s", name);
 	snprintf(item.loop, sizeof(item.loop), "%s", row->name);
-	if (unwatched__add(list, &item))
-		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+	add_unwatched(sinker, list, &item, name);
 }
 
 static void on_program(void *ctx, uint32_t pid, const struct catalogue_row *row)
@@ -241,7 +247,7 @@ static void on_program(void *ctx, uint32_t pid, const struct catalogue_row *row)
 		add_off(sinker, completion->list, pid, info.comm, row);
 }
 
-/* --workers does not help here, and has to say so. */
+/* The user asked for workers, and these cannot be watched. */
 static void on_alike(void *ctx, uint32_t pid, uint32_t tid)
 {
 	struct unwatched item = { .reason = UNWATCHED_WORKERS, .pid = pid, .tid = tid };
@@ -249,11 +255,8 @@ static void on_alike(void *ctx, uint32_t pid, uint32_t tid)
 	struct proc_info info;
 	char state;
 
-	if (procinfo__read_stat(pid, &info, &state))
-		return;
-	snprintf(item.comm, sizeof(item.comm), "%s", info.comm);
-	if (unwatched__add(completion->list, &item))
-		losses__add(completion->sinker->opts.losses, LOSS_NO_MEMORY, 1);
+	if (!procinfo__read_stat(pid, &info, &state))
+		add_unwatched(completion->sinker, completion->list, &item, info.comm);
 }
 
 static void complete_unwatched(struct sinker *sinker, struct unwatched_list *list)

@@ -112,8 +112,8 @@ static uint64_t cpu_ns(const struct jank_rec *hdr)
 }
 
 /*
- * Does an interpreter itself wait, in a call that its programs make for work as well as in handlers? queue.get() and a handler's lock.acquire()
- * have the same callers in C, select() and a handler's sleep(), too, so that such a wait tells nothing. Ruby's select and accept are told by theirs.
+ * Does the wait have the same callers in C whether the program waits for work or in a handler? In CPython every wait does: queue.get() looks
+ * like lock.acquire(), and select() like sleep(). In Ruby only futex waits do.
  */
 static bool is_interpreter(struct whose *whose, const struct wait_note *note,
 			   const struct unwound *unwound)

@@ -21,7 +21,7 @@
 	X(CHILD, "child")	      /* a child of a traced process, which is not traced */       \
 	X(ZOMBIE, "zombie")	      /* it has ended, and its parent has not waited for it */     \
 	X(LOOP_OFF, "loop_off")	      /* its loops are of a kind that only -l switches on */       \
-	X(WORKERS, "workers")	      /* --workers: an interpreter's, whose waits are all alike */ \
+	X(WORKERS, "workers")	      /* --workers: its threads run in an interpreter */           \
 	X(BITS_32, "32_bit")	      /* the probes for 32-bit programs are not attached */
 
 #define UNWATCHED_X_REASON(NAME, word) UNWATCHED_##NAME,

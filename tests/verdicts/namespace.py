@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A network of its own for the programs that a script starts."""
+import os
+import subprocess
+import sys
+
+
+def enter():
+    """Runs the script anew in it: servers and browsers that look for others find nobody."""
+    if "VERDICT_INSIDE" in os.environ:
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+        return
+    os.environ["VERDICT_INSIDE"] = "1"
+    os.execvp("unshare", ["unshare", "-n", sys.executable, os.path.abspath(sys.argv[0]), *sys.argv[1:]])
