@@ -4,13 +4,15 @@
 #   make bench                all of it, about five minutes
 #   make bench BENCH=micro    a part of it: micro, redis, own or encoding
 #   make bench ROUNDS=3       quicker, less exact
+#   make bench BENCH=micro BEFORE=../before/jankbpf   beside another build of jankbpf
 
 BENCH  ?=
 ROUNDS ?=
+BEFORE ?=
 
 bench: all $(VARIANT)/bench_epoll $(VARIANT)/bench_encoding #: what it costs, beside its peers (as root)
 	$(Q)BENCH_EPOLL=$(VARIANT)/bench_epoll BENCH_ENCODING=$(VARIANT)/bench_encoding \
-		tools/bench/bench.py $(if $(ROUNDS),--rounds $(ROUNDS)) --json $(OUT)/bench.json $(BENCH)
+		BEFORE=$(BEFORE) tools/bench/bench.py $(if $(ROUNDS),--rounds $(ROUNDS)) --json $(OUT)/bench.json $(BENCH)
 
 $(VARIANT)/bench_epoll: $(VARIANT)/tools/bench_epoll.o
 	$(call msg,LINK,$@)

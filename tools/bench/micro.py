@@ -27,6 +27,7 @@ LOOPS = ("epoll", "loop")
 # tracer, what is measured under it, targets in ns
 VARIANTS = (
     (tracers.ALL_ON, ALL, {"epoll": 200}),
+    *((tracer, ALL, {}) for tracer in tracers.BEFORE),
     (tracers.NO_SAMPLES, ALL, {"epoll": 200}),
     (tracers.UPROBES, ALL, {"epoll": 1100}),
     (tracers.RAW, ("epoll", "loop", "syscall", "syscall_other"), {}),

@@ -108,8 +108,7 @@ class Running:
         return took
 
 
-def jankbpf(name, *options):
-    program = os.environ.get("JANKBPF", "./jankbpf")
+def jankbpf(name, *options, program=os.environ.get("JANKBPF", "./jankbpf")):
     return Tracer(name, lambda target: [program, "-v", "-t", THRESHOLD, *options, "-p",
                                         str(target.pid)], r"tracing;", peer=False)
 
@@ -141,6 +140,7 @@ ALL_ON = jankbpf("jankbpf, all on (-F 99)")
 NO_SAMPLES = jankbpf("jankbpf -F 0", "-F", "0")
 MARKS = jankbpf("jankbpf --marks always", "--marks", "always")
 UPROBES = jankbpf("jankbpf --backend uprobe", "--backend", "uprobe")
+BEFORE = [jankbpf(f"{path} (BEFORE)", program=path) for path in [os.environ.get("BEFORE")] if path]
 RAW = jankbpf("jankbpf by tp_btf (no syscall tracepoints)", "--disable-feature",
               "syscall_tracepoints")
 BPFTRACE_UPROBES = bpftrace("bpftrace, uprobe + uretprobe", bpftrace_uprobes)
