@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What is not watched: found by a look at /proc a second after the start and at the end, bounded in time. The sink thread
- * completes the list by the catalogue's rows and tells it (sinker.c). Used on the intake thread.
+ * completes the list by the catalogue's rows and tells it (not_watched.c). Used on the intake thread.
  */
 #include <ctype.h>
 #include <dirent.h>
