@@ -38,6 +38,7 @@ while True:
     work.put(1)
     time.sleep(0.01)
 """
+POOL_FOR_A_WHILE = POOL.replace("print('ready', flush=True)", "print('ready', flush=True)\ninput()").replace("while True:\n    work.put", "for _ in range(150):\n    work.put")
 SELDOM = "import select\nprint('ready', flush=True)\nselect.select([], [], [], 60)"
 SELECTS = """
 import select, sys, time
@@ -94,6 +95,13 @@ def told(result, **wanted):
     return [entry for entry in result.summary()["not_watched"] if wanted.items() <= entry.items()]
 
 
+def traced_to_its_end(code, *options):
+    process = program(code)
+    tracer = bad.Tracer("--json", "-p", process.pid, *options)
+    go_on(process)
+    return process.pid, tracer.finish(30)
+
+
 def traced(code, *options, whom=lambda process: process.pid, **more):
     process = program(code)
     pid = whom(process)
@@ -134,6 +142,8 @@ def test_reasons():
     ok(told(result, pid=pid, reason="few_turns"), "a main thread that has not come back to its wait", result)
     pid, result = traced(POOL, "--workers")
     ok(told(result, pid=pid, reason="workers") and not result.of("block") + result.of("hang"), "--workers: an interpreter's", result)
+    pid, result = traced_to_its_end(POOL_FOR_A_WHILE, "--workers")
+    ok(told(result, pid=pid, reason="workers"), "and of one that has ended since", result)
     pid, result = traced(POOL)
     ok(not told(result, reason="workers"), "who does not ask for workers is not told of them", result)
     process = program(DEEPER_FIRST)

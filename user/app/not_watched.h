@@ -12,6 +12,7 @@
 #include "app/loop_choice.h"
 #include "app/parks.h"
 #include "app/whose.h"
+#include "model/identity.h"
 #include "model/loss.h"
 #include "model/unwatched.h"
 
@@ -22,7 +23,15 @@ struct not_watched {
 	struct losses *losses;
 	bool workers; /* the user asked for them */
 	bool told;    /* something was */
+	struct met_process *met;
+	struct unwatched_list ended; /* of processes that are gone */
 };
+
+void not_watched__free(struct not_watched *nw); /* what it points to and does not borrow */
+
+/* A process was seen, or is gone: to be called before the parks forget it. */
+void not_watched__met(struct not_watched *nw, const struct identity *process);
+void not_watched__gone(struct not_watched *nw, uint32_t pid);
 
 void not_watched__complete(struct not_watched *nw, struct unwatched_list *list);
 

@@ -321,6 +321,7 @@ static void on_process(struct sinker *sinker, struct item *item)
 	tell_leases(sinker);
 	scripts__gone(sinker->opts.scripts, item->pid); /* of the program before */
 	meet(sinker, item->pid, item->pid);
+	not_watched__met(&sinker->not_watched, item->data);
 	if (whose__program(sinker->opts.whose, item->pid))
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 	find_waits(sinker, item->data);
@@ -387,6 +388,7 @@ static void *run(void *arg)
 			on_map(sinker, &item);
 			break;
 		case ITEM_PROCESS_GONE:
+			not_watched__gone(&sinker->not_watched, item.pid);
 			output__gone(sinker->opts.output, item.pid);
 			whose__gone(sinker->opts.whose, item.pid);
 			idle_places__gone(sinker->places, item.pid);
@@ -405,6 +407,7 @@ static void *run(void *arg)
 static void free_parts(struct sinker *sinker)
 {
 	name_hint__free(&sinker->name_hint);
+	not_watched__free(&sinker->not_watched);
 	probation__free(sinker->probation);
 	idle_places__free(sinker->places);
 	free(sinker);
