@@ -249,6 +249,27 @@ def test_all():
     bad.end(*sleepers)
 
 
+CROWD, LISTED = 1200, 1000
+
+
+def test_crowd():
+    """Many processes: each is counted, with -a; and with -p none of them."""
+    shutil.copy("/bin/sleep", bad.scratch("jkcrowd"))
+    crowd = [bad.start([bad.scratch("jkcrowd"), "100"]) for _ in range(CROWD)]
+    result = bad.trace("--json", "-d", "2500ms", "-a", "-c", "jkcrowd")
+    summary = result.summary()
+    ok(len(summary["not_watched"]) == LISTED and summary["not_watched_more"] == CROWD - LISTED, "JSON lists 1,000, and counts the others",
+       result.err)
+    lines = [line for line in result.err.splitlines() if "not watched" in line]
+    ok(len(lines) == 2 and f"and {LISTED - 3} more): " in lines[0] and f"and {CROWD - LISTED} more process" in lines[1], "stderr counts them all",
+       lines)
+    process = program("print('ready', flush=True)\nloop(stall=0)")
+    result = bad.trace("--json", "-d", "2500ms", "-p", process.pid)
+    ok("not watched" not in result.err and not result.summary().get("not_watched_more"), "with -p they are not mentioned", result)
+    end(process)
+    bad.end(*crowd)
+
+
 def test_counts():
     """Blocks printed, those of the summary, and those of its loops; one that was stopped is mentioned."""
     process = bad.target("loop", 2000, 300)
@@ -274,5 +295,6 @@ test_off()
 test_follow()
 test_follow_many()
 test_all()
+test_crowd()
 test_counts()
 bad.done()
