@@ -25,6 +25,7 @@ def loop(n=10**6, stall=0.04):
 """
 QUEUE = "import queue, threading\nq = queue.Queue()\nprint('ready', flush=True)\nq.get()"
 IDLE_CHILD = "import subprocess\nsubprocess.Popen(['sleep', '60'])\nprint('ready', flush=True)\nloop()"
+IDLE_PAIR = "import os\nif os.fork() == 0:\n    import signal\n    signal.pause()\nepoll = select.epoll()\nprint('ready', flush=True)\nepoll.poll()"
 IN_THREAD = "import threading\nthread = threading.Thread(target=loop)\nthread.start()\nprint('ready', flush=True)\nthread.join()"
 POOL = """
 import queue, threading, time
@@ -129,6 +130,19 @@ def test_no_loop():
     again = bad.trace("-q", "--json", "replay", journal)
     ok(live.summary()["not_watched"] == again.summary()["not_watched"] != [], "a replay says the same", again)
     ok(not live.err, "-q says nothing on stderr", live)
+    end(process)
+
+
+def test_idle():
+    """A loop that waits all the time is watched, whatever is said of another process."""
+    process = program(IDLE_PAIR)
+    with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as children:
+        child = int(children.read())
+    text = bad.trace("-d", "1500ms", "-p", f"{process.pid} {child}")
+    ok(f"(pid {child})" in text.out and f"(pid {process.pid})" not in text.out and "nothing was watched" not in text.out and
+       "0 dispatches" in text.out, "an idle loop beside a process without one", text)
+    text = bad.trace("-d", "1500ms", "-p", child)
+    ok("nothing was watched" in text.out, "which by itself is nothing that is watched", text)
     end(process)
 
 
@@ -289,6 +303,7 @@ def test_counts():
 
 bad.need_tracing()
 test_no_loop()
+test_idle()
 test_reasons()
 test_probation()
 test_off()

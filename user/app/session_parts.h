@@ -192,7 +192,8 @@ void session__sweep(struct session *s); /* now and then: those that nothing else
 /* session_unwatched.c: what is not watched, and why */
 void session__saw(struct session *s, const struct jank_rec *hdr); /* a thread of it in a loop */
 void session__saw_turns(struct session *s, const struct jank_rec_wait *rec); /* by its turns */
-void session__find_unwatched(struct session *s, struct unwatched_list *ret); /* at the end */
+/* At the end. True: a loop waits that was not seen to turn. */
+bool session__find_unwatched(struct session *s, struct unwatched_list *ret);
 /* A slice of the first look. True: it was the last one, and what was found goes through the sink thread to stderr. */
 bool session__look_unwatched(struct session *s);
 void session__free_first_look(struct first_look *first);

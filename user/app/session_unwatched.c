@@ -30,6 +30,7 @@ struct look {
 	struct session *s;
 	struct unwatched_list *list;
 	uint64_t until_ns;
+	bool idle; /* a loop waits that was not seen to turn */
 	bool failed;
 };
 
@@ -126,6 +127,8 @@ static void look_at_living(struct look *look, const struct proc_info *info, char
 	set_name(&item, traced, info->comm);
 	if (state != 'Z' ? why_not(look->s, traced, &item) : !traced || !traced->loop_seen)
 		add(look, &item);
+	else if (state != 'Z')
+		look->idle |= !traced || !traced->loop_seen;
 }
 
 /* Its last seconds are unknown; what was seen of it is known. */
@@ -235,7 +238,7 @@ static void keep_children(struct look *look, bool at_end)
 			look->failed |= unwatched__add(to, &from->items[i]) != 0;
 }
 
-void session__find_unwatched(struct session *s, struct unwatched_list *ret)
+bool session__find_unwatched(struct session *s, struct unwatched_list *ret)
 {
 	struct look look = {
 		.s = s,
@@ -253,6 +256,7 @@ void session__find_unwatched(struct session *s, struct unwatched_list *ret)
 		closedir(proc);
 	if (look.failed)
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+	return look.idle;
 }
 
 void session__free_first_look(struct first_look *first)
