@@ -211,6 +211,16 @@ static void test_paths(void)
 		"a file that is not known");
 }
 
+static void test_descriptor(void)
+{
+	struct block *block = verdict__off_cpu(JANK_STATE_OTHER, 60 * MS, "read",
+					       STACK("k:timerfd_read_iter", "c:read", "tick"));
+
+	verdict__waited(block, JANK_WAITED_FILE)->target = strdup("timerfd");
+	sentence__says(block, "main thread waited 60.0 ms for timerfd in read ← tick",
+		       "a descriptor of another kind");
+}
+
 static void test_hang(void)
 {
 	struct block *block = verdict__off_cpu(JANK_STATE_FUTEX, 5200 * MS, "futex",
@@ -265,6 +275,7 @@ int main(void)
 	test_part_of_it();
 	test_timeouts();
 	test_paths();
+	test_descriptor();
 	test_hang();
 	test_hostile();
 	return tap__done();

@@ -211,6 +211,9 @@ static void add_other(struct strbuf *sb, const struct block *block, const struct
 		words__add_path(sb, m->waited->path);
 	} else if (is(what, "eventfd")) {
 		add_pipe(sb, block, m, what);
+	} else if (!what && has_end(m->waited)) {
+		strbuf__adds(sb, " for ");
+		add_end(sb, block, m->waited);
 	} else {
 		strbuf__addf(sb, " %s", what ? words__of_what(what) : "in the kernel");
 		if (is_of_path(m)) {
