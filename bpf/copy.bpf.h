@@ -11,7 +11,8 @@
 #include "bpf/record.bpf.h"
 #include "bpf/slot.bpf.h"
 
-#define COPY_HOLE_MAX 3
+#define COPY_HOLE_MAX	   3
+#define COPY_HOLE_MAX_DEEP 12 /* of a copy that is larger since it was wanted */
 
 #if defined(__TARGET_ARCH_x86)
 static __always_inline void copy__regs(__u64 *regs, const struct pt_regs *from)
@@ -50,6 +51,7 @@ static __always_inline void copy__regs(__u64 *regs, const struct pt_regs *from)
 static __always_inline void copy__pages(struct jank_rec_copy *rec, __u8 *bytes, __u64 sp, __u32 max)
 {
 	volatile __u32 *got = &rec->copy_sz, *hole_cnt = &rec->pad;
+	__u32 hole_max = max > JANK_COPY_SZ + JANK_COPY_PAGE ? COPY_HOLE_MAX_DEEP : COPY_HOLE_MAX;
 
 	*got = 0;
 	*hole_cnt = 0;
@@ -59,7 +61,7 @@ static __always_inline void copy__pages(struct jank_rec_copy *rec, __u8 *bytes, 
 		__u64 left = rec->asked_sz - at;
 
 		barrier_var(at);
-		if (at >= rec->asked_sz || at > max - JANK_COPY_PAGE || *hole_cnt > COPY_HOLE_MAX)
+		if (at >= rec->asked_sz || at > max - JANK_COPY_PAGE || *hole_cnt > hole_max)
 			break;
 		if (part > left)
 			part = left;

@@ -138,10 +138,11 @@ struct jank_slice {
 	char comm[JANK_COMM_SZ];
 };
 struct jank_slices {
-	__u32 head;	      /* entries ever made */
-	__u32 epoch;	      /* jank_slice_epoch at the last one */
-	__u64 last_ns;	      /* when the CPU changed hands last, as far as it was logged */
-	__u32 query_cnt, pad; /* spans that asked */
+	__u32 head;	  /* entries ever made */
+	__u32 epoch;	  /* jank_slice_epoch at the last one */
+	__u64 last_ns;	  /* when the CPU changed hands last, as far as it was logged */
+	__u32 query_cnt;  /* spans that asked */
+	__u32 epoch_head; /* entries made before that epoch */
 	__u32 recent[JANK_SLICE_RECENT]; /* the task's newest entry, by its count from 1 on */
 	/* What slices__collect found: the tasks and their priorities; and where each task is among them. */
 	struct jank_task found[JANK_SLICE_MAX];

@@ -21,7 +21,7 @@ static __always_inline struct jank_slice *slices__recent(struct jank_slices *sli
 	struct jank_slice *slice = &slices->log[(at - 1) & (JANK_SLICE_LOG - 1)];
 
 	if (!at || slices->head - at >= JANK_SLICE_LOG || slice->tid != tid ||
-	    slices->epoch != jank_slice_epoch || now - slice->begin_ns > JANK_SLICE_MERGE_NS)
+	    (s32)(at - slices->epoch_head) <= 0 || now - slice->begin_ns > JANK_SLICE_MERGE_NS)
 		return NULL;
 	return slice;
 }
@@ -34,6 +34,10 @@ static __always_inline void slices__log_as(struct task_struct *task, __u32 tid, 
 
 	if (!slices)
 		return;
+	if (slices->epoch != jank_slice_epoch) {
+		slices->epoch = jank_slice_epoch;
+		slices->epoch_head = slices->head;
+	}
 	slice = slices__recent(slices, tid, now);
 	if (slice) {
 		slice->ns += now - slices->last_ns;
@@ -49,7 +53,6 @@ static __always_inline void slices__log_as(struct task_struct *task, __u32 tid, 
 	}
 	slice->end_ns = now;
 	slices->last_ns = now;
-	slices->epoch = jank_slice_epoch;
 }
 
 /* The task that leaves this CPU, for those that wait for one. */
@@ -105,7 +108,6 @@ static __always_inline struct jank_task *slices__place(struct jank_slices *slice
 		slices->found_cnt = place + 1;
 		slices->found[place & (JANK_SLICE_MAX - 1)].ns = 0;
 	} else {
-		slices->found_cut = 1;
 		place = slices__least(ns);
 		if (place >= JANK_SLICE_MAX)
 			return NULL;
@@ -137,13 +139,15 @@ static __noinline int slices__find(__u32 nr, u64 from_ns, __u32 own_tid)
 	if (!slices)
 		return 0;
 	slice = &slices->log[(slices->head - nr) & (JANK_SLICE_LOG - 1)];
-	if (slice->end_ns <= from_ns || !slice->tid || slice->tid == own_tid)
+	if (slice->end_ns <= from_ns)
 		return 0;
 	ns = slices__since(slice, from_ns);
-	task = slices__place(slices, slice, ns);
-	if (!task)
-		return 0;
-	task->ns += ns;
+	if (slice->tid && slice->tid != own_tid) { /* else an idle CPU: nobody's */
+		task = slices__place(slices, slice, ns);
+		if (!task)
+			return 0;
+		task->ns += ns;
+	}
 	slices->found_ns += ns;
 	return 0;
 }
@@ -161,15 +165,12 @@ __noinline __weak int slices__collect(u64 from_ns, __u32 own_tid)
 		return 0;
 	slices->query_cnt++;
 	slices->found_cnt = 0;
-	slices->found_cut = slices->head >= JANK_SLICE_LOG &&
-			    slices->log[slices->head & (JANK_SLICE_LOG - 1)].begin_ns > from_ns;
 	slices->found_ns = 0;
 	for (__u32 i = 1; i <= JANK_SLICE_LOG; i++)
 		slices__find(i, from_ns, own_tid);
-	/* Many short slices that come to little are not worth a word. */
+	/* Many short slices that come to little are not worth a word; what is missing for another reason is. */
 	waited_ns = slices->last_ns - from_ns;
-	if (slices->found_ns + waited_ns / 8 > waited_ns)
-		slices->found_cut = 0;
+	slices->found_cut = slices->found_ns + waited_ns / 8 <= waited_ns;
 	return 0;
 }
 

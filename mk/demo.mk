@@ -3,11 +3,16 @@
 
 DEMO_TIME ?= 10s
 
+# Traced as well, the helpers of simjank would have blocks of their own: a hog is busy in each of its turns.
+DEMO = jankbpf -t 25ms -d $(DEMO_TIME) --no-follow -- ./simjank
+
 demo: #: packages, build, and ten seconds of simjank under jankbpf (as root)
 	$(Q)if [ "$$(id -u)" != 0 ]; then echo 'demo: tracing needs root: sudo make demo' >&2; exit 77; fi
 	$(Q)deps/install build
 	$(Q)$(MAKE) $(JOBS) all
-	@echo '  RUN      ./jankbpf -t 25ms -d $(DEMO_TIME) -- ./simjank'
-	$(Q)./jankbpf -t 25ms -d $(DEMO_TIME) -- ./simjank
+	@echo '  RUN      ./$(DEMO)'
+	@echo 'simjank stalls its event loop on purpose, for a different reason each time. Each block below is one stall. The'
+	@echo 'processes that it starts to cause some of them (hog, server, ...) are named as the culprits, and are not traced.'
+	$(Q)./$(DEMO)
 
 .PHONY: demo

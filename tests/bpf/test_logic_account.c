@@ -308,10 +308,38 @@ static void test_span(void)
 	is_str(event.stack.rec.waker.comm, own_comm(), "by name");
 }
 
+/* What the slices of the span that was sent last come to. */
+static uint64_t sum_of_slices(struct event *ret)
+{
+	uint64_t sum = 0;
+
+	logic__received(JANK_REC_STACK, ret);
+	for (unsigned i = 0; i < ret->stack.rec.slice_cnt; i++)
+		sum += ret->stack.slices[i].ns;
+	return sum;
+}
+
+#define MS 1000000ull
+
+/* The thread and a hog take turns: what the hog had before the thread's last turn tells nothing of the wait since. */
+static void test_waits(void)
+{
+	struct event event;
+
+	for (int i = 0; i < 5; i++) {
+		AT(LEAVE, 3 * MS + i * 6 * MS, .preempted = 1);
+		AT(SLICE, 3 * MS + i * 6 * MS, .arg = 80000);
+		AT(SLICE, 6 * MS + i * 6 * MS, .arg = 80001);
+		AT(ARRIVE, 6 * MS + i * 6 * MS);
+		is_uint(sum_of_slices(&event), 3 * MS, "wait %d: the hog had all of it", i);
+		ok(!(event.hdr.flags & JANK_STACK_CUT_SLICES), "and nothing is missing");
+	}
+}
+
 /* Three tasks that take turns every 3 ms, for a second: the log has no room for each slice. */
 static void test_turns(void)
 {
-	uint64_t sum = 0;
+	uint64_t sum;
 	struct event event;
 
 	AT(LEAVE, 50000, .preempted = 1);
@@ -319,9 +347,7 @@ static void test_turns(void)
 	for (int i = 1; i <= 333; i++)
 		AT(SLICE, 50000 + i * 3000000ull, .arg = 80001 + i % 3);
 	AT(ARRIVE, 50000 + 333 * 3000000ull);
-	logic__received(JANK_REC_STACK, &event);
-	for (unsigned i = 0; i < event.stack.rec.slice_cnt; i++)
-		sum += event.stack.slices[i].ns;
+	sum = sum_of_slices(&event);
 	is_uint(event.stack.rec.slice_cnt, 3, "three that take turns");
 	is_uint(sum, 999000000, "had all of the time between them");
 	ok(!(event.hdr.flags & JANK_STACK_CUT_SLICES), "of which nothing is missing");
@@ -361,6 +387,8 @@ static void *test_slices(void *arg)
 	ok(event.hdr.flags & JANK_STACK_CUT_SLICES, "and word that there were more");
 	ok(event.stack.slices[0].tid == 70040 && event.stack.slices[0].ns == 100, "the latest");
 	test_turns();
+	begin_account(1000);
+	test_waits();
 	return NULL;
 }
 

@@ -8,6 +8,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import bad
+import fuse
 from bad import MS, ok
 
 HANG = 300
@@ -101,6 +102,41 @@ def test_killed():
        "a hang that SIGKILL ends", result)
 
 
+FUSE_LOOP = """
+import os, select, sys
+epoll, (reader, writer) = select.epoll(), os.pipe()
+epoll.register(reader, select.EPOLLIN)
+os.write(writer, b'x')
+print('ready', flush=True)
+sys.stdin.readline()
+epoll.poll()
+CALL
+"""
+
+
+def test_fuse(call):
+    """The daemon of a file system does not answer: no thread wakes the one that waits, and yet the daemon has a name."""
+    if not fuse.available():
+        return bad.skip("a daemon that does not answer", "no /dev/fuse")
+    with fuse.Fuse(bad.scratch(f"stuck-{call}"), {"file": b"text"}, lambda *_: True) as stuck:
+        path = f"{stuck.path}/file"
+        process = bad.start([sys.executable, "-c", FUSE_LOOP.replace("CALL", f"os.{call}({path!r})")], stdin=bad.subprocess.PIPE,
+                            stdout=bad.subprocess.PIPE, stderr=bad.subprocess.DEVNULL, text=True)
+        process.stdout.readline()
+        tracer = bad.Tracer("--json", "-t", "25ms", "--hang", f"{HANG}ms", "-p", process.pid)
+        process.stdin.write("\n")
+        process.stdin.flush()
+        bad.wait_for(lambda: b'"hang"' in tracer.stdout(), 10)
+        result = tracer.stop()
+        hang = (result.of("hang") or [None])[0]
+        waits = [s["waited_for"] for s in hang["samples"] if s.get("waited_for")] if hang else []
+        ok(waits and all(w["path"] == path and w["device"] == "fuse" for w in waits), f"{call} on FUSE: the file and its file system", result)
+        ok(waits and all(w.get("peer_task", {}).get("pid") == stuck.pid for w in waits) and
+           f"{path} on fuse (" in hang["cause"]["summary"] and f"pid {stuck.pid})" in hang["cause"]["summary"], "and its daemon", result)
+    bad.end(process)
+    return None
+
+
 def test_options(process):
     for options, text in ((["--hang", "0"], "never"), (["--hang", "10s"], "later")):
         result = bad.trace("--json", "-t", "25ms", "-d", "1s", *options, "-p", process.pid)
@@ -138,6 +174,8 @@ test_met_before("--disable-feature", "task_storage")
 test_never_ends("stuck", "blocked")
 test_never_ends("spin", "running")
 test_killed()
+test_fuse("stat")
+test_fuse("listxattr")
 looping = bad.target("loop", 40)
 test_options(looping)
 test_outputs()

@@ -25,6 +25,7 @@ def loop(n=10**6, stall=0.04):
 """
 QUEUE = "import queue, threading\nq = queue.Queue()\nprint('ready', flush=True)\nq.get()"
 IDLE_CHILD = "import subprocess\nsubprocess.Popen(['sleep', '60'])\nprint('ready', flush=True)\nloop()"
+IDLE_PAIR = "import os\nif os.fork() == 0:\n    import signal\n    signal.pause()\nepoll = select.epoll()\nprint('ready', flush=True)\nepoll.poll()"
 IN_THREAD = "import threading\nthread = threading.Thread(target=loop)\nthread.start()\nprint('ready', flush=True)\nthread.join()"
 POOL = """
 import queue, threading, time
@@ -38,6 +39,7 @@ while True:
     work.put(1)
     time.sleep(0.01)
 """
+POOL_FOR_A_WHILE = POOL.replace("print('ready', flush=True)", "print('ready', flush=True)\ninput()").replace("while True:\n    work.put", "for _ in range(150):\n    work.put")
 SELDOM = "import select\nprint('ready', flush=True)\nselect.select([], [], [], 60)"
 SELECTS = """
 import select, sys, time
@@ -94,6 +96,13 @@ def told(result, **wanted):
     return [entry for entry in result.summary()["not_watched"] if wanted.items() <= entry.items()]
 
 
+def traced_to_its_end(code, *options):
+    process = program(code)
+    tracer = bad.Tracer("--json", "-p", process.pid, *options)
+    go_on(process)
+    return process.pid, tracer.finish(30)
+
+
 def traced(code, *options, whom=lambda process: process.pid, **more):
     process = program(code)
     pid = whom(process)
@@ -124,6 +133,19 @@ def test_no_loop():
     end(process)
 
 
+def test_idle():
+    """A loop that waits all the time is watched, whatever is said of another process."""
+    process = program(IDLE_PAIR)
+    with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as children:
+        child = int(children.read())
+    text = bad.trace("-d", "1500ms", "-p", f"{process.pid} {child}")
+    ok(f"(pid {child})" in text.out and f"(pid {process.pid})" not in text.out and "nothing was watched" not in text.out and
+       "0 dispatches" in text.out, "an idle loop beside a process without one", text)
+    text = bad.trace("-d", "1500ms", "-p", child)
+    ok("nothing was watched" in text.out, "which by itself is nothing that is watched", text)
+    end(process)
+
+
 def test_reasons():
     pid, result = traced(IDLE_CHILD)
     ok(told(result, reason="child", comm="sleep") and "-f traces it" in result.err, "a child that is not traced", result)
@@ -134,6 +156,8 @@ def test_reasons():
     ok(told(result, pid=pid, reason="few_turns"), "a main thread that has not come back to its wait", result)
     pid, result = traced(POOL, "--workers")
     ok(told(result, pid=pid, reason="workers") and not result.of("block") + result.of("hang"), "--workers: an interpreter's", result)
+    pid, result = traced_to_its_end(POOL_FOR_A_WHILE, "--workers")
+    ok(told(result, pid=pid, reason="workers"), "and of one that has ended since", result)
     pid, result = traced(POOL)
     ok(not told(result, reason="workers"), "who does not ask for workers is not told of them", result)
     process = program(DEEPER_FIRST)
@@ -239,6 +263,27 @@ def test_all():
     bad.end(*sleepers)
 
 
+CROWD, LISTED = 1200, 1000
+
+
+def test_crowd():
+    """Many processes: each is counted, with -a; and with -p none of them."""
+    shutil.copy("/bin/sleep", bad.scratch("jkcrowd"))
+    crowd = [bad.start([bad.scratch("jkcrowd"), "100"]) for _ in range(CROWD)]
+    result = bad.trace("--json", "-d", "2500ms", "-a", "-c", "jkcrowd")
+    summary = result.summary()
+    ok(len(summary["not_watched"]) == LISTED and summary["not_watched_more"] == CROWD - LISTED, "JSON lists 1,000, and counts the others",
+       result.err)
+    lines = [line for line in result.err.splitlines() if "not watched" in line]
+    ok(len(lines) == 2 and f"and {LISTED - 3} more): " in lines[0] and f"and {CROWD - LISTED} more process" in lines[1], "stderr counts them all",
+       lines)
+    process = program("print('ready', flush=True)\nloop(stall=0)")
+    result = bad.trace("--json", "-d", "2500ms", "-p", process.pid)
+    ok("not watched" not in result.err and not result.summary().get("not_watched_more"), "with -p they are not mentioned", result)
+    end(process)
+    bad.end(*crowd)
+
+
 def test_counts():
     """Blocks printed, those of the summary, and those of its loops; one that was stopped is mentioned."""
     process = bad.target("loop", 2000, 300)
@@ -258,11 +303,13 @@ def test_counts():
 
 bad.need_tracing()
 test_no_loop()
+test_idle()
 test_reasons()
 test_probation()
 test_off()
 test_follow()
 test_follow_many()
 test_all()
+test_crowd()
 test_counts()
 bad.done()

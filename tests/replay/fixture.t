@@ -77,6 +77,8 @@ def test_options(tap, scratch, journal):
     got = replay.records(run.stdout)
     tap.check(sum(record["type"] == "block" for record in got) == 2 and got[-1]["blocks"] == 2,
               "-n 2 gives two blocks", replay.ids(got))
+    tap.check(sum(loop["blocks"] for loop in got[-1]["loops"]) == 2 and got[-1]["dispatches"] == SUMMARY["dispatches"],
+              "which its loops have, of all their dispatches", got[-1])
     run = scratch.replay("--json", "--fps", "1000", journal)
     frames = [block["dropped_frames"] for block in replay.records(run.stdout)[:-1]]
     tap.check(frames == [block["duration_ns"] // MS for block in BLOCKS], "--fps counts anew", frames)

@@ -187,11 +187,38 @@ static void test_paths(void)
 	waited = verdict__waited(block, JANK_WAITED_PATH);
 	waited->path = strdup("/mnt/a");
 	waited->device = strdup("fuse.sshfs me@there:/");
+	sentence__says(block,
+		       "main thread waited 100 ms for /mnt/a on fuse.sshfs me@there:/ in "
+		       "newfstatat ← look",
+		       "FUSE is not the disk");
+	block = verdict__off_cpu(JANK_STATE_OTHER, 100 * MS, "newfstatat",
+				 STACK("k:request_wait_answer", "c:stat", "look"));
+	waited = verdict__waited(block, JANK_WAITED_PATH);
+	waited->path = strdup("/mnt/a");
+	waited->device = strdup("fuse.sshfs");
+	waited->peer_task = verdict__task(7, 7, "sshfs");
+	verdict__woken_by(block, verdict__task(7, 9, "sshfs"));
+	sentence__says(block,
+		       "main thread waited 100 ms for /mnt/a on fuse.sshfs (sshfs, pid 7) in "
+		       "newfstatat ← look",
+		       "its daemon, once");
+	block = verdict__off_cpu(JANK_STATE_OTHER, 100 * MS, "getxattr",
+				 STACK("k:request_wait_answer", "c:getxattr", "look"));
 	sentence__says(
 		block,
 		"main thread waited 100 ms for a file system that a program serves (FUSE) in "
-		"newfstatat ← look (/mnt/a on fuse.sshfs me@there:/)",
-		"FUSE is not the disk");
+		"getxattr ← look",
+		"a file that is not known");
+}
+
+static void test_descriptor(void)
+{
+	struct block *block = verdict__off_cpu(JANK_STATE_OTHER, 60 * MS, "read",
+					       STACK("k:timerfd_read_iter", "c:read", "tick"));
+
+	verdict__waited(block, JANK_WAITED_FILE)->target = strdup("timerfd");
+	sentence__says(block, "main thread waited 60.0 ms for timerfd in read ← tick",
+		       "a descriptor of another kind");
 }
 
 static void test_hang(void)
@@ -248,6 +275,7 @@ int main(void)
 	test_part_of_it();
 	test_timeouts();
 	test_paths();
+	test_descriptor();
 	test_hang();
 	test_hostile();
 	return tap__done();

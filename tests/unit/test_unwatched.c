@@ -71,6 +71,14 @@ static void test_lines(void)
 		 "a group has one name and one reason, and a call only where all wait in it");
 	add(&list, UNWATCHED_LATE, 8, "lua", "");
 	list.items[0].late_ns = 2200000000;
+	add(&list, UNWATCHED_LATE, 9, "lua", "");
+	list.items[1].late_ns = 4200000000;
+	is_lines(&list, 10,
+		 "lua (pids 8, 9): their loops were known only up to 4.20 s after the start; "
+		 "earlier stalls may be missing\n",
+		 "of loops that were known late the latest is told");
+	add(&list, UNWATCHED_LATE, 8, "lua", "");
+	list.items[0].late_ns = 2200000000;
 	is_lines(&list, 10,
 		 "lua (pid 8): its loop was known only 2.20 s after the start; earlier stalls may "
 		 "be "
@@ -90,6 +98,25 @@ static void test_lines(void)
 		 "each reason has its remedy");
 }
 
+static void test_one_line(void)
+{
+	struct unwatched_list list = {};
+	char comm[16];
+
+	for (uint32_t pid = 1; pid <= 9; pid++) {
+		snprintf(comm, sizeof(comm), "p%u", pid / 2);
+		add(&list, UNWATCHED_FEW_TURNS, pid, comm, pid == 9 ? "select" : "poll");
+	}
+	add(&list, UNWATCHED_CHILD, 20, "cat", "");
+	add(&list, UNWATCHED_CHILD, 21, "bash", "");
+	is_lines(
+		&list, 10,
+		"p0 (pid 1), p1 (pids 2, 3), p2 (pids 4, 5), p3 (pids 6, 7) and 2 more: their main "
+		"threads wait in poll or select, too seldom so far to be a loop\n"
+		"bash (pid 21), cat (pid 20): children of a traced process; -f traces them\n",
+		"idle programs and children have one line, whatever their names");
+}
+
 static void test_bounds(void)
 {
 	struct unwatched_list list = {};
@@ -104,8 +131,8 @@ static void test_bounds(void)
 	ok(list.items[2].pid == 4, "the others keep their order");
 	is_lines(&list, 10,
 		 "z (pids 1, 2, 4 and 996 more): ended, but the parent has not waited for it\n"
-		 "and 5 more processes; --json lists them\n",
-		 "those beyond are told");
+		 "and 5 more processes\n",
+		 "those beyond are told, which no record lists");
 	for (uint32_t pid = 1; pid <= 5; pid++) {
 		snprintf(comm, sizeof(comm), "p%u", pid);
 		add(&list, UNWATCHED_ZOMBIE, pid, comm, "");
@@ -120,6 +147,7 @@ int main(void)
 {
 	test_words();
 	test_lines();
+	test_one_line();
 	test_bounds();
 	return tap__done();
 }

@@ -14,12 +14,23 @@
 /* Functions in this order, so that an address tells its function; each calls the one above, and does something after it. */
 static const char source[] =
 	"#include <signal.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
-	"#include <sys/time.h>\n#include <time.h>\n#include <unistd.h>\n#include <poll.h>\n"
+	"#include <sys/mman.h>\n#include <sys/time.h>\n#include <time.h>\n#include "
+	"<unistd.h>\n#include <poll.h>\n"
 	"#define FN __attribute__((noinline, noclone)) \n"
 	"volatile long sink; long numbers[512]; char text[512]; char mode;\n"
 	"FN void first(void) { sink++; }\n"
 	"FN int cmp(const void *a, const void *b) { sink++; return *(long *)a < *(long *)b ? -1 : "
 	"1; }\n"
+	"void (*made)(void);\n"
+	"void make(void) {\n"
+	"#ifdef __x86_64__\n"
+	/* push rbx, rbp; sub rsp, 0x98; xor ebp, ebp; mov ecx, 99999; 1: dec ecx; jnz 1b; add rsp, 0x98; pop rbp, rbx; ret */
+	"  static const char code[] = "
+	"\"\\x53\\x55\\x48\\x81\\xec\\x98\\0\\0\\0\\x31\\xed\\xb9\\x9f\\x86\\1\\0\"\n"
+	"    \"\\xff\\xc9\\x75\\xfc\\x48\\x81\\xc4\\x98\\0\\0\\0\\x5d\\x5b\\xc3\";\n"
+	"  made = mmap(0, 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);\n"
+	"  memcpy(made, code, sizeof(code));\n"
+	"#endif\n}\n"
 	"FN void on_signal(int n) { for (int i = 0; i < 999; i++) sink += i; }\n"
 	"FN long c(long n) { struct timespec ts; long sum = n;\n"
 	"  switch (mode) {\n"
@@ -30,6 +41,7 @@ static const char source[] =
 	"  case 'q': for (int i = 0; i < 512; i++) numbers[i] = i * 7919 % 509; qsort(numbers, "
 	"512, sizeof(long), cmp); break;\n"
 	"  case 's': poll(0, 0, 50); break;\n"
+	"  case 'm': made(); break;\n"
 	"  default: for (int i = 0; i < 999; i++) sum += sink * i; }\n"
 	"  sink = sum; return sum + 1; }\n"
 	"FN long b(long n) { char buf[128]; memset(buf, n, sizeof(buf)); long ret = c(n + 1); sink "
@@ -42,6 +54,7 @@ static const char source[] =
 	"puts(\"ready\"); fflush(stdout);\n"
 	"  if (mode == 'h') { struct itimerval it = { { 0, 300 }, { 0, 300 } }; signal(SIGVTALRM, "
 	"on_signal); setitimer(ITIMER_VIRTUAL, &it, 0); }\n"
+	"  if (mode == 'm') make();\n"
 	"  for (;;) sink += a(sink); }\n";
 
 struct build {
@@ -79,8 +92,16 @@ static const struct {
 	char key;
 	const char *name;
 } modes[] = {
-	{ 'b', "busy" },  { 'p', "in libc by PLT" }, { 'v', "in vdso" },
-	{ 'q', "qsort" }, { 'h', "signal handler" }, { 's', "asleep" },
+	{ 'b', "busy" },
+	{ 'p', "in libc by PLT" },
+	{ 'v', "in vdso" },
+	{ 'q', "qsort" },
+	{ 'h', "signal handler" },
+	{ 's', "asleep" },
+#ifdef __x86_64__
+	{ 'm',
+	  "in code made at run time" }, /* whose caller needs no frame pointer, which it lost */
+#endif
 };
 
 struct score {
@@ -194,7 +215,8 @@ static void test_build(const struct build *build)
 	if (!fixture__runs("p"))
 		return skip(1, "this kernel runs no programs of %s", build->compiler);
 	for (size_t mode = 0; mode < sizeof(modes) / sizeof(*modes); mode++)
-		test_mode(build, mode);
+		if (modes[mode].key != 'm' || build == builds)
+			test_mode(build, mode);
 }
 
 /* The registers of an architecture that this machine need not have, each with a value of its own. */

@@ -225,13 +225,24 @@ static void weigh(struct callers *callers, struct entry *entry, size_t raw_size)
 		shed(callers, callers->oldest);
 }
 
+/* PCRE2's code runs below an array of 32 KiB, most of which is not touched. */
+static bool ends_in_made_code(const struct unwound *unwound)
+{
+	return unwound->end == STACK_END_HOLE && unwound->module &&
+	       !strcmp(unwound->module, "[jit]");
+}
+
 /* Stacks of this process are deeper than what is copied of them. */
 static void deepen(struct callers *callers, const struct copy_event *copy)
 {
-	uint32_t size = copy->rec.asked_sz * 2;
+	const struct unwound *unwound = &callers->unwound;
+	bool made = ends_in_made_code(unwound);
+	uint32_t size =
+		made && copy->rec.asked_sz < JANK_COPY_MAX ? JANK_COPY_MAX : copy->rec.asked_sz * 2;
 
-	if (callers->unwound.end != STACK_END_COPY || !copy->rec.dispatch_ns ||
-	    copy->rec.hdr.flags & (JANK_COPY_HOLE | JANK_COPY_WHOLE) || size > JANK_COPY_MAX)
+	if ((unwound->end != STACK_END_COPY || copy->rec.hdr.flags & JANK_COPY_HOLE) && !made)
+		return;
+	if (!copy->rec.dispatch_ns || copy->rec.hdr.flags & JANK_COPY_WHOLE || size > JANK_COPY_MAX)
 		return;
 	copy_maps__deepen(callers->maps, copy->rec.hdr.tgid, size);
 }

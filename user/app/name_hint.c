@@ -39,14 +39,15 @@ static bool has_nameless(const struct block *block)
 	return false;
 }
 
-static const char *remedy_of(const char *exe)
+/* NULL: nothing is known to help, and the function to blame has a name (PCRE2's caller). */
+static const char *remedy_of(const char *exe, const struct frame *blamed)
 {
 	const char *name = text__base_name(exe);
 	size_t i = 0;
 
 	while (strncmp(name, rows[i].exe, strlen(rows[i].exe)))
 		i++;
-	return rows[i].remedy;
+	return *rows[i].exe || !blamed || is_nameless(blamed) ? rows[i].remedy : NULL;
 }
 
 static bool was_told(const struct name_hint *hint, const char *exe)
@@ -82,10 +83,11 @@ static const char *stripped_file(const struct block *block)
 void name_hint__look(struct name_hint *hint, const struct block *block)
 {
 	const char *exe = block->exe, *stripped = stripped_file(block);
+	const char *remedy = exe && has_nameless(block) ? remedy_of(exe, block->cause.frame) : NULL;
 
-	if (exe && has_nameless(block) && is_new(hint, exe))
+	if (remedy && is_new(hint, exe))
 		log__warn("%s (process %u): code that it made has no names in stacks; %s",
-			  block->process ?: exe, block->pid, remedy_of(exe));
+			  block->process ?: exe, block->pid, remedy);
 	if (stripped && is_new(hint, stripped))
 		log__warn("'%s': stripped, its functions have no names; install its debug symbols "
 			  "(-dbgsym, -debuginfo), or set DEBUGINFOD_URLS, or run `jankbpf "

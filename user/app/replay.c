@@ -33,7 +33,7 @@ struct replay {
 	struct judge judge;
 	struct host_info host;
 	uint64_t block_cnt;
-	bool stop;
+	bool full; /* the rest of the journal has the loops' counts */
 };
 
 /* Calls fn with each record. A torn end is told once, and is no failure. */
@@ -45,7 +45,7 @@ static int each_record(struct replay *r, int (*fn)(struct replay *r, const struc
 
 	while ((res = journal_reader__next(r->reader, &rec)) > 0) {
 		res = fn(r, rec);
-		if (res || r->stop)
+		if (res)
 			return res;
 	}
 	if (res == -EBADMSG) {
@@ -74,7 +74,7 @@ static int on_dispatch(struct replay *r, struct dispatch *dispatch)
 	struct block *block;
 	int res;
 
-	if (answers__left_out(r->answers, &dispatch->rec))
+	if (r->full || answers__left_out(r->answers, &dispatch->rec))
 		return 0;
 	answers__load(r->answers, &dispatch->rec, &load, &r->host, &r->judge.real_offset_ns);
 	res = judge__dispatch(&r->judge, dispatch,
@@ -84,7 +84,7 @@ static int on_dispatch(struct replay *r, struct dispatch *dispatch)
 	block->loop_name = answers__loop(r->answers, &dispatch->rec);
 	answers__display(r->answers, &dispatch->rec, &block->frames);
 	r->block_cnt += block->type == BLOCK_JANK;
-	r->stop = r->opts->count && r->block_cnt >= r->opts->count;
+	r->full = r->opts->count && r->block_cnt >= r->opts->count;
 	output__settle(r->output, block);
 	res = output__block(r->output, block);
 	block__free(block);

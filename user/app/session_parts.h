@@ -3,6 +3,7 @@
 #ifndef JANK_SESSION_PARTS_H
 #define JANK_SESSION_PARTS_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <uthash.h>
 
@@ -75,6 +76,13 @@ struct compat_watch {
 	uint64_t look_ns, cost_ns; /* the last look, and what it took */
 };
 
+/* For what is not watched: goes on where the slice before ended. */
+struct first_look {
+	DIR *proc;
+	struct unwatched_list *list; /* NULL: it has not begun, or is over */
+	uint64_t tell_ns;
+};
+
 struct session {
 	const struct options *opts;
 	struct features features;
@@ -119,7 +127,8 @@ struct session {
 	uint64_t machine_cost_ns; /* what the last reading took of our CPU time */
 	uint64_t block_cnt, hang_cnt;
 	struct unwatched_list children; /* not traced, as of the first look */
-	int signal_fd, closed_fd, find_timer_fd;
+	struct first_look first_look;
+	int signal_fd, closed_fd, find_timer_fd, unwatched_fd;
 	unsigned find_tries;
 	bool leases_told; /* of a file that could not be searched */
 	bool stop;
@@ -183,8 +192,11 @@ void session__sweep(struct session *s); /* now and then: those that nothing else
 /* session_unwatched.c: what is not watched, and why */
 void session__saw(struct session *s, const struct jank_rec *hdr); /* a thread of it in a loop */
 void session__saw_turns(struct session *s, const struct jank_rec_wait *rec); /* by its turns */
-void session__find_unwatched(struct session *s, bool at_end, struct unwatched_list *ret);
-void session__tell_unwatched(struct session *s); /* through the sink thread, on stderr */
+/* At the end. True: a loop waits that was not seen to turn. */
+bool session__find_unwatched(struct session *s, struct unwatched_list *ret);
+/* A slice of the first look. True: it was the last one, and what was found goes through the sink thread to stderr. */
+bool session__look_unwatched(struct session *s);
+void session__free_first_look(struct first_look *first);
 
 /* session_report.c: status line, summary, own cost */
 /* At the threads: hangs go to the ring, counts to living and, where wanted, to records. */

@@ -240,7 +240,7 @@ int session__send_summary(struct session *s)
 		return -ENOMEM;
 	summary->elapsed_ns = clock__mono_ns() - s->start_ns;
 	if (s->opts->command == CMD_TRACE)
-		session__find_unwatched(s, true, &summary->unwatched);
+		summary->idle_loop = session__find_unwatched(s, &summary->unwatched);
 	summary->stopped_cnt = s->judge.stopped_cnt;
 	summary->dispatch_cnt = totals(s).dispatch_cnt;
 	summary->bpf_known = bpf_cost(s, summary->elapsed_ns, &summary->bpf_ns, &summary->bpf_runs);

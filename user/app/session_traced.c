@@ -353,4 +353,5 @@ void session__free_traced(struct session *s)
 		session__free_one(s, s->traced);
 	free(s->untold);
 	unwatched__free(&s->children);
+	session__free_first_look(&s->first_look);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is not watched: found by a look at /proc a second after the start and at the end, bounded in time. The sink thread
- * completes the list by the catalogue's rows and tells it (sinker.c). Used on the intake thread.
+ * What is not watched: found by a look at /proc a second after the start, in slices of time, and at the end. The sink thread
+ * completes the list by the catalogue's rows and tells it (not_watched.c). Used on the intake thread.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -19,7 +19,8 @@
 #include "kernel/procinfo.h"
 
 /* The ring fills while the intake thread looks: not longer than the ring has room for. */
-#define LOOK_MAX_NS (20 * NS_PER_MS)
+#define SLICE_NS    (20 * NS_PER_MS)
+#define TELL_MAX_NS (700 * NS_PER_MS) /* after the first slice what was found is told */
 #define LATE_MIN_NS NS_PER_SEC /* a loop that is known within it was at work from the start */
 #define LATE_MAX_NS                                                                                \
 	(60 * NS_PER_SEC)	     /* by then, blocks from the start were dropped (probation.c) */
@@ -29,6 +30,7 @@ struct look {
 	struct session *s;
 	struct unwatched_list *list;
 	uint64_t until_ns;
+	bool idle; /* a loop waits that was not seen to turn */
 	bool failed;
 };
 
@@ -125,6 +127,8 @@ static void look_at_living(struct look *look, const struct proc_info *info, char
 	set_name(&item, traced, info->comm);
 	if (state != 'Z' ? why_not(look->s, traced, &item) : !traced || !traced->loop_seen)
 		add(look, &item);
+	else if (state != 'Z')
+		look->idle |= !traced || !traced->loop_seen;
 }
 
 /* Its last seconds are unknown; what was seen of it is known. */
@@ -192,21 +196,27 @@ static void look_at_other(struct look *look, uint32_t pid)
 	add(look, &item);
 }
 
-static void look_at_others(struct look *look)
+/* Goes on with the entries of /proc. False: the time is up. */
+static bool look_at_others(struct look *look, DIR *proc)
 {
-	DIR *proc = opendir("/proc");
 	struct dirent *entry;
 
 	while (proc && (entry = readdir(proc))) {
-		if (!isdigit((unsigned char)entry->d_name[0]))
-			continue;
-		if (clock__mono_ns() > look->until_ns)
-			look->list->more_cnt++;
-		else
+		if (isdigit((unsigned char)entry->d_name[0]))
 			look_at_other(look, strtoul(entry->d_name, NULL, 10));
+		if (clock__mono_ns() > look->until_ns)
+			return false;
 	}
-	if (proc)
-		closedir(proc);
+	return true;
+}
+
+/* With -a; else hardly any of them is a child of a traced process. */
+static void count_others(struct look *look, DIR *proc)
+{
+	struct dirent *entry;
+
+	while (look->s->opts->filter.all && (entry = readdir(proc)))
+		look->list->more_cnt += !!isdigit((unsigned char)entry->d_name[0]);
 }
 
 static bool has(const struct unwatched_list *list, uint32_t pid)
@@ -228,36 +238,73 @@ static void keep_children(struct look *look, bool at_end)
 			look->failed |= unwatched__add(to, &from->items[i]) != 0;
 }
 
-void session__find_unwatched(struct session *s, bool at_end, struct unwatched_list *ret)
+bool session__find_unwatched(struct session *s, struct unwatched_list *ret)
 {
 	struct look look = {
 		.s = s,
 		.list = ret,
-		.until_ns = clock__mono_ns() + (at_end ? END_MAX_NS : LOOK_MAX_NS),
+		.until_ns = clock__mono_ns() + END_MAX_NS,
 	};
+	DIR *proc = opendir("/proc");
 
 	if (!s->opts->filter.all)
 		look_at_traced(&look);
-	look_at_others(&look);
-	keep_children(&look, at_end);
+	if (!look_at_others(&look, proc))
+		count_others(&look, proc);
+	keep_children(&look, true);
+	if (proc)
+		closedir(proc);
 	if (look.failed)
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+	return look.idle;
 }
 
-void session__tell_unwatched(struct session *s)
+void session__free_first_look(struct first_look *first)
 {
-	struct item item = { .kind = ITEM_UNWATCHED };
-	struct unwatched_list *list = calloc(1, sizeof(*list));
+	if (first->proc)
+		closedir(first->proc);
+	if (first->list)
+		unwatched__free(first->list);
+	free(first->list);
+	*first = (struct first_look){};
+}
 
-	if (!list) {
-		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
-		return;
-	}
-	session__find_unwatched(s, false, list);
-	item.data = list;
-	if (!queue__put(s->queue, &item)) {
+static void tell(struct session *s, struct first_look *first)
+{
+	struct item item = { .kind = ITEM_UNWATCHED, .data = first->list };
+
+	if (queue__put(s->queue, &item))
+		first->list = NULL;
+	else
 		losses__add(&s->losses, LOSS_QUEUE_FULL, 1);
-		unwatched__free(list);
-		free(list);
+}
+
+bool session__look_unwatched(struct session *s)
+{
+	struct first_look *first = &s->first_look;
+	struct look look = { .s = s, .until_ns = clock__mono_ns() + SLICE_NS };
+	bool begins = !first->list, done;
+
+	if (begins) {
+		first->tell_ns = clock__mono_ns() + TELL_MAX_NS;
+		first->proc = opendir("/proc");
+		first->list = calloc(1, sizeof(*first->list));
 	}
+	look.list = first->list;
+	if (!first->list) {
+		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+		session__free_first_look(first);
+		return true;
+	}
+	if (begins && !s->opts->filter.all)
+		look_at_traced(&look);
+	done = look_at_others(&look, first->proc) || clock__mono_ns() > first->tell_ns;
+	if (done) {
+		keep_children(&look, false);
+		tell(s, first);
+		session__free_first_look(first);
+	}
+	if (look.failed)
+		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+	return done;
 }

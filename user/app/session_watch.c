@@ -8,13 +8,14 @@
 #include "app/signals.h"
 #include "base/clock.h"
 
-#define LOOK_MAX_NS    NS_PER_SEC
-#define LOOK_MIN_NS    (20 * NS_PER_MS)
-#define LOOKS_PER_HANG 8 /* a hang is reported at most an eighth of --hang late */
-#define STATUS_NS      NS_PER_SEC
-#define UNWATCHED_NS   NS_PER_SEC	/* the first word of what is not watched */
-#define EARLY_LOOK_NS  (50 * NS_PER_MS) /* by then the sink thread has mostly met the processes */
-#define MACHINE_NS     (100 * NS_PER_MS)
+#define LOOK_MAX_NS	   NS_PER_SEC
+#define LOOK_MIN_NS	   (20 * NS_PER_MS)
+#define LOOKS_PER_HANG	   8 /* a hang is reported at most an eighth of --hang late */
+#define STATUS_NS	   NS_PER_SEC
+#define UNWATCHED_NS	   NS_PER_SEC	    /* the first word of what is not watched */
+#define UNWATCHED_PAUSE_NS (30 * NS_PER_MS) /* from slice to slice of that look */
+#define EARLY_LOOK_NS	   (50 * NS_PER_MS) /* by then the sink thread has mostly met the processes */
+#define MACHINE_NS	   (100 * NS_PER_MS)
 
 static void on_signal(void *ctx, uint64_t arg)
 {
@@ -52,14 +53,16 @@ static void on_stdout_closed(void *ctx, uint64_t arg)
 	on_stop(ctx, arg);
 }
 
-/* Once: by now the loops of a program at work have shown. */
+/* By now the loops of a program at work have shown. */
 static void on_unwatched(void *ctx, uint64_t arg)
 {
 	struct session *s = ctx;
 
 	(void)arg;
-	session__look(s, NULL);
-	session__tell_unwatched(s);
+	if (!s->first_look.list)
+		session__look(s, NULL);
+	if (session__look_unwatched(s))
+		watch__remove(s->watch, s->unwatched_fd);
 }
 
 /* The probes meet main threads that wait outside of epoll and poll at a look (iter.bpf.c). */
@@ -126,7 +129,8 @@ int session__watch_all(struct session *s, struct err *err)
 	    (res = watch__timer(s->watch, MACHINE_NS, MACHINE_NS, on_machine, s)) < 0 ||
 	    (res = watch__timer(s->watch, MACHINE_NS, MACHINE_NS, on_cost, s)) < 0 ||
 	    (s->opts->command == CMD_TRACE &&
-	     (res = watch__timer(s->watch, UNWATCHED_NS, 0, on_unwatched, s)) < 0) ||
+	     (res = s->unwatched_fd = watch__timer(s->watch, UNWATCHED_NS, UNWATCHED_PAUSE_NS,
+						   on_unwatched, s)) < 0) ||
 	    (s->opts->duration_ns &&
 	     (res = watch__timer(s->watch, s->opts->duration_ns, 0, on_stop, s)) < 0))
 		return err__set(err, -res, "cannot watch for events: %s", strerror(-res));

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -14,17 +13,15 @@
 #include "app/block_names.h"
 #include "app/idle_places.h"
 #include "app/name_hint.h"
+#include "app/not_watched.h"
 #include "app/probation.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "kernel/procinfo.h"
 #include "model/identity.h"
 
 /* At the end of a run what waits is named and written in full for so long; then blocks go out without their stacks. */
 #define HURRY_NS NS_PER_SEC
-
-#define UNWATCHED_LINES 10 /* on stderr */
 
 struct sinker {
 	struct sinker_opts opts;
@@ -33,8 +30,9 @@ struct sinker {
 	struct idle_places *places;
 	struct probation *probation;
 	struct name_hint name_hint;
+	struct not_watched not_watched;
 	uint64_t block_cnt;
-	bool leases_told, unwatched_told;
+	bool leases_told;
 	bool closed; /* stdout has no reader any more */
 	bool ending; /* the queue has its end */
 };
@@ -209,87 +207,13 @@ static void on_wait(struct sinker *sinker, struct item *item)
 	wait_note__free(item->data);
 }
 
-/* --- what is not watched */
-
-struct completion {
-	struct sinker *sinker;
-	struct unwatched_list *list;
-};
-
-static void add_unwatched(struct sinker *sinker, struct unwatched_list *list,
-			  struct unwatched *item, const char *name)
-{
-	snprintf(item->comm, sizeof(item->comm), "%s", name);
-	if (unwatched__add(list, item))
-		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
-}
-
-/* Loops of that row are not reported, whatever the intake thread has seen of them. */
-static void add_off(struct sinker *sinker, struct unwatched_list *list, uint32_t pid,
-		    const char *name, const struct catalogue_row *row)
-{
-	struct unwatched item = { .reason = UNWATCHED_LOOP_OFF, .pid = pid };
-
-	unwatched__drop(list, pid);
-	snprintf(item.loop, sizeof(item.loop), "%s", row->name);
-	add_unwatched(sinker, list, &item, name);
-}
-
-static void on_program(void *ctx, uint32_t pid, const struct catalogue_row *row)
-{
-	struct completion *completion = ctx;
-	struct sinker *sinker = completion->sinker;
-	struct proc_info info;
-	char state;
-
-	if (row->is_off && !loop_choice__takes(sinker->opts.choice, row, 0) &&
-	    !procinfo__read_stat(pid, &info, &state))
-		add_off(sinker, completion->list, pid, info.comm, row);
-}
-
-/* The user asked for workers, and these cannot be watched. */
-static void on_alike(void *ctx, uint32_t pid, uint32_t tid)
-{
-	struct unwatched item = { .reason = UNWATCHED_WORKERS, .pid = pid, .tid = tid };
-	struct completion *completion = ctx;
-	struct proc_info info;
-	char state;
-
-	if (!procinfo__read_stat(pid, &info, &state))
-		add_unwatched(completion->sinker, completion->list, &item, info.comm);
-}
-
-static void complete_unwatched(struct sinker *sinker, struct unwatched_list *list)
-{
-	struct completion completion = { sinker, list };
-
-	if (sinker->opts.workers)
-		parks__each_alike(sinker->opts.parks, on_alike, &completion);
-	whose__each_program(sinker->opts.whose, on_program, &completion);
-}
-
-static void tell_line(void *ctx, const char *line)
-{
-	(void)ctx;
-	log__warn("not watched: %s", line);
-}
-
-static void tell_unwatched(struct sinker *sinker, const struct unwatched_list *list)
-{
-	sinker->unwatched_told |= list->cnt > 0;
-	if (unwatched__each_line(list, UNWATCHED_LINES, tell_line, NULL))
-		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
-}
-
 static void on_unwatched(struct sinker *sinker, struct item *item)
 {
-	complete_unwatched(sinker, item->data);
-	tell_unwatched(sinker, item->data);
+	not_watched__complete(&sinker->not_watched, item->data);
+	not_watched__tell(&sinker->not_watched, item->data);
 	unwatched__free(item->data);
 	free(item->data);
 }
-
-/* --- the summary */
 
 /* Loops that are switched off are no part of it. */
 static bool takes_loop(struct sinker *sinker, struct summary *summary, struct loop_hist *loop)
@@ -301,7 +225,8 @@ static bool takes_loop(struct sinker *sinker, struct summary *summary, struct lo
 	if (!row || !row->is_off || loop_choice__takes(sinker->opts.choice, row, loop->loop))
 		return true;
 	summary->dispatch_cnt -= loop->dispatch_cnt;
-	add_off(sinker, &summary->unwatched, loop->pid, loop->process ? loop->process : "?", row);
+	not_watched__add_off(&sinker->not_watched, &summary->unwatched, loop->pid,
+			     loop->process ? loop->process : "?", row);
 	free(loop->process);
 	return false;
 }
@@ -324,10 +249,10 @@ static void on_summary(struct sinker *sinker, struct item *item)
 	probation__end(sinker->probation);
 	if (sinker->opts.found)
 		sinker->opts.found(sinker->opts.found_ctx, sinker->opts.whose);
-	complete_unwatched(sinker, &summary->unwatched);
+	not_watched__complete(&sinker->not_watched, &summary->unwatched);
 	name_loops(sinker, summary);
-	if (sinker->opts.tell_unwatched && !sinker->unwatched_told)
-		tell_unwatched(sinker, &summary->unwatched);
+	if (sinker->opts.tell_unwatched && !sinker->not_watched.told)
+		not_watched__tell(&sinker->not_watched, &summary->unwatched);
 	if (sinker->opts.journal && journal__add_end(sinker->opts.journal, item->data))
 		losses__add(sinker->opts.losses, LOSS_JOURNAL, 1);
 	note(sinker, output__summary(sinker->opts.output, item->data));
@@ -396,6 +321,7 @@ static void on_process(struct sinker *sinker, struct item *item)
 	tell_leases(sinker);
 	scripts__gone(sinker->opts.scripts, item->pid); /* of the program before */
 	meet(sinker, item->pid, item->pid);
+	not_watched__met(&sinker->not_watched, item->data);
 	if (whose__program(sinker->opts.whose, item->pid))
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 	find_waits(sinker, item->data);
@@ -462,6 +388,7 @@ static void *run(void *arg)
 			on_map(sinker, &item);
 			break;
 		case ITEM_PROCESS_GONE:
+			not_watched__gone(&sinker->not_watched, item.pid);
 			output__gone(sinker->opts.output, item.pid);
 			whose__gone(sinker->opts.whose, item.pid);
 			idle_places__gone(sinker->places, item.pid);
@@ -480,6 +407,7 @@ static void *run(void *arg)
 static void free_parts(struct sinker *sinker)
 {
 	name_hint__free(&sinker->name_hint);
+	not_watched__free(&sinker->not_watched);
 	probation__free(sinker->probation);
 	idle_places__free(sinker->places);
 	free(sinker);
@@ -493,6 +421,13 @@ int sinker__start(const struct sinker_opts *opts, struct sinker **ret, struct er
 	if (!sinker)
 		return err__set(err, ENOMEM, "out of memory");
 	sinker->opts = *opts;
+	sinker->not_watched = (struct not_watched){
+		.whose = opts->whose,
+		.parks = opts->parks,
+		.choice = opts->choice,
+		.losses = opts->losses,
+		.workers = opts->workers,
+	};
 	sinker->places = idle_places__new(opts->symbolizer);
 	sinker->probation = probation__new(on_certain, leave_out, sinker);
 	if (!sinker->places || !sinker->probation) {

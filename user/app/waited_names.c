@@ -17,6 +17,7 @@
 #include "kernel/devname.h"
 #include "kernel/fdtarget.h"
 #include "kernel/filepath.h"
+#include "kernel/fusedaemon.h"
 #include "kernel/procinfo.h"
 #include "kernel/socketholder.h"
 #include "kernel/socketpeer.h"
@@ -178,6 +179,28 @@ static int name_device(const struct naming *n, const struct file_number *number)
 	return keep(&sb, &n->waited->device);
 }
 
+/* A process stands for all of its threads: which of them answers is not known. */
+static bool set_task(struct other_task *ret, uint32_t pid, uint32_t tid)
+{
+	char comm[JANK_COMM_SZ + 1];
+
+	if (threadname__read(PROC, pid, tid, comm))
+		return false;
+	ret->pid = pid;
+	ret->tid = tid;
+	memcpy(ret->comm, comm, sizeof(comm));
+	return true;
+}
+
+/* Where a program serves the file system, that one is waited for, whether it answers or not. */
+static void find_daemon(const struct naming *n, const struct mount *mount)
+{
+	pid_t pid = fusedaemon__find(PROC, mount, clock__mono_ns());
+
+	if (pid)
+		set_task(&n->waited->peer_task, (uint32_t)pid, (uint32_t)pid);
+}
+
 static int name_what_is_open(const struct naming *n)
 {
 	const struct jank_rec_waited *raw = &n->waited->raw;
@@ -193,6 +216,8 @@ static int name_what_is_open(const struct naming *n)
 		res = is_anonymous(raw) ? name_anonymous(n) : name_gone(n, &number);
 	if (!res && !n->waited->target)
 		res = name_device(n, &number);
+	if (!res && n->waited->path)
+		find_daemon(n, mountinfo__next_of(n->mounts, number.dev, NULL));
 	return res;
 }
 
@@ -224,21 +249,9 @@ static int name_path(const struct naming *n)
 	mount = sb.failed ? NULL : mountinfo__of_path(n->mounts, strbuf__str(&sb));
 	if (mount)
 		devname__add(&device, SYS, n->mounts, mount->dev);
+	find_daemon(n, mount);
 	res = keep(&sb, &n->waited->path);
 	return keep(&device, &n->waited->device) || res ? -ENOMEM : 0;
-}
-
-/* A process stands for all of its threads: which of them answers is not known. */
-static bool set_task(struct other_task *ret, uint32_t pid, uint32_t tid)
-{
-	char comm[JANK_COMM_SZ + 1];
-
-	if (threadname__read(PROC, pid, tid, comm))
-		return false;
-	ret->pid = pid;
-	ret->tid = tid;
-	memcpy(ret->comm, comm, sizeof(comm));
-	return true;
 }
 
 /*

@@ -62,7 +62,7 @@ static void put_totals(struct text *t, const struct summary *summary)
 	text__put(t, STYLE_NONE, INDENT);
 	text__put_duration(t, STYLE_NONE, summary->elapsed_ns);
 	text__put(t, STYLE_NONE, " · ");
-	if (!summary->loop_cnt && summary->unwatched.cnt) {
+	if (!summary->loop_cnt && !summary->idle_loop && summary->unwatched.cnt) {
 		text__put(t, STYLE_WARN, "nothing was watched");
 		text__nl(t);
 		return;

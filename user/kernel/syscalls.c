@@ -39,10 +39,11 @@ static const char *const classes[] = {
 	[JANK_CLASS_FILE] = "sync sync_file_range2 msync close symlink symlinkat",
 	[JANK_CLASS_PATH] = "truncate truncate64 open creat stat stat64 lstat lstat64 statfs "
 			    "readlink rename unlink mkdir rmdir link access chdir chmod chown "
-			    "lchown utimes execve",
+			    "lchown utimes utime execve mknod getxattr lgetxattr setxattr "
+			    "lsetxattr listxattr llistxattr removexattr lremovexattr umount2",
 	[JANK_CLASS_PATH_AT] = "openat openat2 newfstatat fstatat64 statx readlinkat renameat "
 			       "renameat2 unlinkat mkdirat linkat faccessat faccessat2 fchmodat "
-			       "fchownat utimensat name_to_handle_at execveat",
+			       "fchownat utimensat mknodat name_to_handle_at execveat",
 };
 
 /* In the order of jank_conf.epoll_nr. */

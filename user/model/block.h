@@ -261,6 +261,7 @@ struct summary {
 	uint64_t
 		stopped_cnt; /* blocks that were not reported, for the process was mostly stopped */
 	struct unwatched_list unwatched;
+	bool idle_loop; /* one waits that made no turn; not kept in a journal */
 };
 
 struct block *block__new(void);			/* zeroed; NULL when out of memory */

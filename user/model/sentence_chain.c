@@ -22,7 +22,7 @@ static bool is_peer(const struct block *block, const struct moment *moment,
 	const struct waited *waited = moment->waited;
 
 	return waited && task->pid && waited->peer_task.pid == task->pid &&
-	       task->pid != block->pid && (waited->peer || waited->target);
+	       task->pid != block->pid && (waited->peer || waited->target || waited->path);
 }
 
 /* Was the wait just for it to end? */

@@ -159,10 +159,23 @@ static void add_poll(struct strbuf *sb, const struct block *block, const struct 
 	}
 }
 
+/* " for /mnt/x on fuse.sshfs (sshfs, pid 7)" */
+static void add_served(struct strbuf *sb, const struct block *block, const struct moment *m,
+		       const char *what)
+{
+	if (!m->waited || !m->waited->path) {
+		strbuf__addf(sb, " %s", words__of_what(what));
+		return;
+	}
+	strbuf__adds(sb, " for ");
+	add_file(sb, m->waited);
+	add_peer_task(sb, block, m->waited);
+}
+
 static void add_disk(struct strbuf *sb, const char *what)
 {
-	if (is(what, "fuse") || is(what, "network_fs") || is(what, "io_limit") ||
-	    is(what, "kernel_lock") || is(what, "swap_in"))
+	if (is(what, "network_fs") || is(what, "io_limit") || is(what, "kernel_lock") ||
+	    is(what, "swap_in"))
 		strbuf__addf(sb, " %s", words__of_what(what));
 	else
 		strbuf__addf(sb, " for the disk%s",
@@ -185,10 +198,9 @@ static void add_page(struct strbuf *sb, const struct moment *m, const char *what
 }
 
 /* Does the call name a file? */
-static bool is_of_path(const struct moment *m, const char *what)
+static bool is_of_path(const struct moment *m)
 {
-	return m->waited && m->waited->path &&
-	       (m->waited->raw.hdr.flags & JANK_WAITED_PATH || is(what, "fuse"));
+	return m->waited && m->waited->path && m->waited->raw.hdr.flags & JANK_WAITED_PATH;
 }
 
 static void add_other(struct strbuf *sb, const struct block *block, const struct moment *m,
@@ -199,9 +211,12 @@ static void add_other(struct strbuf *sb, const struct block *block, const struct
 		words__add_path(sb, m->waited->path);
 	} else if (is(what, "eventfd")) {
 		add_pipe(sb, block, m, what);
+	} else if (!what && has_end(m->waited)) {
+		strbuf__adds(sb, " for ");
+		add_end(sb, block, m->waited);
 	} else {
 		strbuf__addf(sb, " %s", what ? words__of_what(what) : "in the kernel");
-		if (is_of_path(m, what)) {
+		if (is_of_path(m)) {
 			strbuf__adds(sb, is(what, "fifo") ? " " : " for ");
 			add_file(sb, m->waited);
 		}
@@ -228,6 +243,10 @@ void sentence__add_object(struct strbuf *sb, const struct block *block, const st
 {
 	if (sentence__is_spent(what) || is(what, "safepoint") || is(what, "gil")) {
 		strbuf__addf(sb, " %s", words__of_what(what));
+		return;
+	}
+	if (is(what, "fuse")) {
+		add_served(sb, block, m, what);
 		return;
 	}
 	switch (m->state) {
@@ -298,7 +317,7 @@ static void add_details(struct clause *c, const struct moment *m)
 {
 	const struct waited *waited = m->waited;
 
-	if (m->state == JANK_STATE_DISK && waited && waited->path) {
+	if (m->state == JANK_STATE_DISK && waited && waited->path && !is(c->part->what, "fuse")) {
 		strbuf__adds(c->sb, " (");
 		add_file(c->sb, waited);
 		strbuf__adds(c->sb, ")");

@@ -9,7 +9,8 @@
 #include "base/clock.h"
 #include "base/strbuf.h"
 
-#define PIDS_SHOWN 3
+#define PIDS_SHOWN  3
+#define NAMES_SHOWN 4
 
 #define UNWATCHED_X_WORD(NAME, word) [UNWATCHED_##NAME] = word,
 static const char *const words[] = { UNWATCHED_REASONS(UNWATCHED_X_WORD) };
@@ -75,7 +76,7 @@ static int by_group(const void *a, const void *b)
 	return res ? res : (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-static size_t group_size(const struct unwatched *first, size_t left)
+static size_t name_size(const struct unwatched *first, size_t left)
 {
 	size_t cnt = 1;
 
@@ -85,8 +86,25 @@ static size_t group_size(const struct unwatched *first, size_t left)
 	return cnt;
 }
 
+/* An idle desktop has many of these, and a line for each name would hide the others. */
+static bool is_one_line(enum unwatched_reason reason)
+{
+	return reason == UNWATCHED_FEW_TURNS || reason == UNWATCHED_CHILD;
+}
+
+static size_t group_size(const struct unwatched *first, size_t left)
+{
+	size_t cnt = 1;
+
+	if (!is_one_line(first->reason))
+		return name_size(first, left);
+	while (cnt < left && first[cnt].reason == first->reason)
+		cnt++;
+	return cnt;
+}
+
 /* "bash (pid 7)", "bash (pids 7, 8, 9 and 4 more)" */
-static void add_processes(struct strbuf *sb, const struct unwatched *group, size_t cnt)
+static void add_name(struct strbuf *sb, const struct unwatched *group, size_t cnt)
 {
 	strbuf__addf(sb, "%s (pid%s ", group->comm, cnt > 1 ? "s" : "");
 	for (size_t i = 0; i < cnt && i < PIDS_SHOWN; i++)
@@ -96,6 +114,22 @@ static void add_processes(struct strbuf *sb, const struct unwatched *group, size
 	strbuf__addc(sb, ')');
 }
 
+/* "bash (pid 7), cat (pids 8, 9) and 3 more" */
+static void add_processes(struct strbuf *sb, const struct unwatched *group, size_t cnt)
+{
+	size_t names = 0;
+
+	for (size_t i = 0, size; i < cnt; i += size) {
+		size = name_size(&group[i], cnt - i);
+		if (names++ == NAMES_SHOWN) {
+			strbuf__addf(sb, " and %zu more", cnt - i);
+			return;
+		}
+		strbuf__adds(sb, i ? ", " : "");
+		add_name(sb, &group[i], size);
+	}
+}
+
 /* The call that all of them wait in, or NULL. */
 static const char *shared_wait(const struct unwatched *group, size_t cnt)
 {
@@ -103,6 +137,16 @@ static const char *shared_wait(const struct unwatched *group, size_t cnt)
 		if (strcmp(group[i].waits_in, group->waits_in))
 			return NULL;
 	return group->waits_in[0] ? group->waits_in : NULL;
+}
+
+static uint64_t latest_ns(const struct unwatched *group, size_t cnt)
+{
+	uint64_t ret = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		if (group[i].late_ns > ret)
+			ret = group[i].late_ns;
+	return ret;
 }
 
 static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt)
@@ -121,13 +165,13 @@ static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt
 			strbuf__addf(sb, "; it waits in %s", wait);
 		break;
 	case UNWATCHED_FEW_TURNS:
-		strbuf__addf(sb, "%s main thread waits in %s, too seldom so far to be a loop",
-			     whose, wait ? wait : "poll");
+		strbuf__addf(sb, "%s main thread%s in %s, too seldom so far to be a loop", whose,
+			     cnt > 1 ? "s wait" : " waits", wait ? wait : "poll or select");
 		break;
 	case UNWATCHED_LATE:
-		strbuf__adds(sb, cnt > 1 ? "their loops were" : "its loop was");
-		strbuf__adds(sb, " known only ");
-		clock__add_duration(sb, group->late_ns);
+		strbuf__adds(sb, cnt > 1 ? "their loops were known only up to "
+					 : "its loop was known only ");
+		clock__add_duration(sb, latest_ns(group, cnt));
 		strbuf__adds(sb, " after the start; earlier stalls may be missing");
 		break;
 	case UNWATCHED_CHILD:
@@ -199,8 +243,8 @@ int unwatched__each_line(const struct unwatched_list *list, size_t max_lines,
 	}
 	left = list->cnt - i + list->more_cnt;
 	strbuf__reset(&line);
-	strbuf__addf(&line, "and %llu more process%s; --json lists them", (unsigned long long)left,
-		     left == 1 ? "" : "es");
+	strbuf__addf(&line, "and %llu more process%s%s", (unsigned long long)left,
+		     left == 1 ? "" : "es", list->more_cnt ? "" : "; --json lists them");
 	if (left && !failed)
 		fn(ctx, strbuf__str(&line));
 	failed |= line.failed;

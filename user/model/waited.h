@@ -29,8 +29,9 @@ struct waited {
 	char *path;   /* of a file */
 	char *device; /* that it is on: "vda", "tmpfs"; NULL: not known */
 	char *peer; /* a socket's other end: "tcp 10.0.0.7:5432", "unix /run/x.sock"; NULL: none, or not known */
-	struct other_task peer_task; /* who is there, on this machine */
-	struct other_task owner;     /* of the mutex; only a living thread of the process */
+	struct other_task
+		peer_task;	 /* there, on this machine; with a path: the file system's daemon */
+	struct other_task owner; /* of the mutex; only a living thread of the process */
 };
 
 /*

@@ -188,7 +188,8 @@ static const char *of_disk(const struct moment *m)
 		    "readlink", "readlinkat", "rename", "renameat", "renameat2", "unlink",
 		    "unlinkat", "mkdir", "mkdirat", "rmdir", "link", "linkat", "symlink",
 		    "symlinkat", "getdents", "truncate", "ftruncate", "chmod", "fchmod", "fchmodat",
-		    "chown", "fchown", "fchownat", "utimensat"))
+		    "chown", "fchown", "fchownat", "utimensat", "getxattr", "lgetxattr",
+		    "listxattr", "llistxattr", "setxattr", "lsetxattr"))
 		return "metadata";
 	return NULL;
 }

@@ -242,6 +242,8 @@ static bool accept(struct walk *w, uint64_t pc, bool interrupted)
 
 static enum unwind_step step(struct walk *w, uint64_t *pc)
 {
+	enum unwind_step took, behind;
+
 	w->by_fp = w->by_fp && !w->at.row.has_table;
 	if (w->at.row.has_table)
 		return unwind_table__step(w, pc);
@@ -249,7 +251,9 @@ static enum unwind_step step(struct walk *w, uint64_t *pc)
 		return STEP_NONE; /* the rest reads instructions, of arm64 */
 	if (w->at.exact && unwind_signal__is_trampoline(w, &w->at))
 		return unwind_signal__step(w, pc);
-	return unwind_frame__step(w, pc);
+	took = unwind_frame__step(w, pc);
+	behind = took == STEP_NONE || took == STEP_ENDS ? unwind_behind__step(w, pc) : STEP_NONE;
+	return behind == STEP_NONE ? took : behind;
 }
 
 static void end(struct walk *w, enum stack_end why)
@@ -263,7 +267,7 @@ static void end(struct walk *w, enum stack_end why)
 		w->ret->module = "[jit]"; /* as its frames say */
 }
 
-static void walk(struct walk *w)
+void walk__run(struct walk *w)
 {
 	struct unwound *ret = w->ret;
 	enum unwind_step took;
@@ -317,7 +321,7 @@ int symbolizer__unwind(struct symbolizer *sym, uint32_t pid, const struct copy_e
 		w.process->maps.at_ns = copy->rec.hdr.ts_ns;
 		walk__refresh(&w, ret->addresses[0]);
 		if (walk__place(&w, ret->addresses[0], true, &w.at))
-			walk(&w);
+			walk__run(&w);
 		w.process->maps.at_ns = 0;
 	}
 	if (ret->module) /* the mapping's own may go with its next reading */

@@ -43,6 +43,7 @@ struct walk {
 	enum stack_end why; /* memory could not be read */
 	bool by_fp;	    /* the frame was reached by frame pointers */
 	bool refreshed;
+	bool trial; /* of a caller that may be one (unwind_behind.c) */
 };
 
 /* What a step comes to. */
@@ -59,6 +60,9 @@ const struct unwind_arch *unwind_arch__of(uint16_t machine);
 
 /* Takes the registers of the walk's copy: its first address is where the thread was. */
 void walk__begin(struct walk *w, const struct unwind_arch *arch);
+
+/* From w->at on, to the end. */
+void walk__run(struct walk *w);
 
 /* A word of memory, from the copy. False: outside, see `why`. */
 bool walk__read(struct walk *w, uint64_t addr, unsigned size, uint64_t *ret);
@@ -97,7 +101,10 @@ enum unwind_step unwind_go__step(struct walk *w,
 enum unwind_step unwind_return__step(struct walk *w,
 				     uint64_t *pc); /* unwind_return.c: nor a frame pointer */
 
-/* The same file: does the code keep a register until it returns to what is in this slot of the stack? */
+enum unwind_step unwind_behind__step(struct walk *w,
+				     uint64_t *pc); /* unwind_behind.c: nor instructions */
+
+/* unwind_return.c: does the code keep a register until it returns to what is in this slot of the stack? */
 bool unwind_return__keeps(struct walk *w, unsigned reg, uint64_t slot);
 
 /* unwind_signal.c: what the kernel put on the stack, by the code that a handler returns to. */

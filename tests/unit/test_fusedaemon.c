@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The daemon of a FUSE file system, in a /proc that is made by hand. */
+#include "kernel/fusedaemon.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tests/scratch.h"
+#include "tests/tap.h"
+
+static char proc[64];
+
+static void add_fd(int pid, int fd, const char *link, const char *fdinfo)
+{
+	char path[128], name[64];
+
+	snprintf(path, sizeof(path), "mkdir -p $D/proc/%d/fd $D/proc/%d/fdinfo", pid, pid);
+	if (system(path))
+		abort();
+	snprintf(name, sizeof(name), "proc/%d/fdinfo/%d", pid, fd);
+	scratch__write_text(name, fdinfo);
+	snprintf(path, sizeof(path), "%s/%d/fd/%d", proc, pid, fd);
+	if (symlink(link, path))
+		abort();
+}
+
+/* now_ns: later than the last time, since what was found is kept. */
+static int find(char *type, dev_t dev)
+{
+	static uint64_t now_ns = NS_PER_SEC;
+	const struct mount mount = { .type = type, .dev = dev };
+
+	now_ns += 2 * NS_PER_SEC;
+	return fusedaemon__find(proc, &mount, now_ns);
+}
+
+int main(void)
+{
+	scratch__init();
+	snprintf(proc, sizeof(proc), "%s/proc", scratch_dir);
+	add_fd(7, 3, "/dev/null", "pos:\t0\nflags:\t02\nfuse_connection:\t39\n");
+	add_fd(8, 3, "/dev/fuse", "pos:\t0\nflags:\t02\nfuse_connection:\t40\n");
+	add_fd(9, 3, "/dev/null", "pos:\t0\n");
+	add_fd(9, 4, "/dev/fuse", "pos:\t0\nflags:\t02\nmnt_id:\t24\nfuse_connection:\t39\n");
+	add_fd(10, 5, "/dev/fuse", "pos:\t0\nflags:\t02\nfuse_connection:\t8388611\n");
+	is_int(find("fuse", makedev(0, 39)), 9, "by the connection's number");
+	is_int(find("fuse.sshfs", makedev(0, 40)), 8, "of a type with a name");
+	is_int(find("fuseblk", makedev(8, 3)), 10, "of a disk: the kernel's own number of it");
+	is_int(find("fuse", makedev(0, 41)), 0, "nobody has that connection");
+	is_int(find("tmpfs", makedev(0, 39)), 0, "no FUSE");
+	is_int(find("fusectl", makedev(0, 39)), 0, "its control file system is none");
+	is_int(fusedaemon__find(proc, NULL, 0), 0, "no mount");
+	add_fd(11, 5, "/dev/fuse", "pos:\t0\nflags:\t02\n");
+	add_fd(11, 6, "/dev/fuse", "pos:\t0\nflags:\t02\n");
+	is_int(find("fuse", makedev(0, 39)), 9, "a connection that is said goes first");
+	is_int(find("fuse", makedev(0, 41)), 11, "the only process whose connection is not");
+	add_fd(12, 5, "/dev/fuse", "pos:\t0\nflags:\t02\n");
+	is_int(find("fuse", makedev(0, 41)), 0, "of two it may be either");
+	return tap__done();
+}
