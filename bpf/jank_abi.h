@@ -264,9 +264,11 @@ _Static_assert(sizeof(struct jank_park_chain) == 96, "jank_park_chain");
 struct jank_parks {
 	__u32 kinds; /* JANK_PARKS_* */
 	__u32 pad;
+	/* Code whose waits in epoll are no loops that are wanted; equal: none. */
+	__u64 off_start, off_end;
 	struct jank_park_chain chains[JANK_PARK_CHAIN_MAX];
 };
-_Static_assert(sizeof(struct jank_parks) == 8 + 96 * JANK_PARK_CHAIN_MAX, "jank_parks");
+_Static_assert(sizeof(struct jank_parks) == 24 + 96 * JANK_PARK_CHAIN_MAX, "jank_parks");
 struct jank_park_place {
 	__u64 sp;
 	__u64 arg0; /* of the system call: the futex's address */

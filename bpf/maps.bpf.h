@@ -102,6 +102,8 @@ struct jank_thread {
 	__u64 park_ask_ns;   /* questions are counted until then */
 	__u64 waits_else;    /* not 0: it also sleeps in calls that are no wait for work */
 	__u64 service;	     /* its loop accepts connections of this one (client.bpf.h); 0: no */
+	__u64 code;	     /* where its loop waits in epoll: the user instruction pointer */
+	__u64 off;	     /* that loop is not wanted: see off.bpf.h */
 
 	struct jank_handled handled;
 

@@ -13,6 +13,7 @@
 #include "app/answers_writer.h"
 #include "app/block_names.h"
 #include "app/idle_places.h"
+#include "app/left_alone.h"
 #include "app/name_hint.h"
 #include "app/probation.h"
 #include "base/clock.h"
@@ -32,6 +33,7 @@ struct sinker {
 	pthread_t thread;
 	struct idle_places *places;
 	struct probation *probation;
+	struct left_alone left_alone;
 	struct name_hint name_hint;
 	uint64_t block_cnt;
 	bool leases_told, unwatched_told;
@@ -235,18 +237,6 @@ static void add_off(struct sinker *sinker, struct unwatched_list *list, uint32_t
 	add_unwatched(sinker, list, &item, name);
 }
 
-static void on_program(void *ctx, uint32_t pid, const struct catalogue_row *row)
-{
-	struct completion *completion = ctx;
-	struct sinker *sinker = completion->sinker;
-	struct proc_info info;
-	char state;
-
-	if (row->is_off && !loop_choice__takes(sinker->opts.choice, row, 0) &&
-	    !procinfo__read_stat(pid, &info, &state))
-		add_off(sinker, completion->list, pid, info.comm, row);
-}
-
 /* The user asked for workers, and these cannot be watched. */
 static void on_alike(void *ctx, uint32_t pid, uint32_t tid)
 {
@@ -265,7 +255,8 @@ static void complete_unwatched(struct sinker *sinker, struct unwatched_list *lis
 
 	if (sinker->opts.workers)
 		parks__each_alike(sinker->opts.parks, on_alike, &completion);
-	whose__each_program(sinker->opts.whose, on_program, &completion);
+	if (left_alone__tell(&sinker->left_alone, list))
+		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 }
 
 static void tell_line(void *ctx, const char *line)
@@ -398,6 +389,9 @@ static void on_process(struct sinker *sinker, struct item *item)
 	meet(sinker, item->pid, item->pid);
 	if (whose__program(sinker->opts.whose, item->pid))
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+	if (left_alone__consider(&sinker->left_alone, item->data,
+				 whose__program_row(sinker->opts.whose, item->pid)))
+		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 	find_waits(sinker, item->data);
 	if (sinker->opts.journal && journal__add_process(sinker->opts.journal, item->data))
 		losses__add(sinker->opts.losses, LOSS_JOURNAL, 1);
@@ -480,6 +474,7 @@ static void *run(void *arg)
 static void free_parts(struct sinker *sinker)
 {
 	name_hint__free(&sinker->name_hint);
+	left_alone__free(&sinker->left_alone);
 	probation__free(sinker->probation);
 	idle_places__free(sinker->places);
 	free(sinker);
@@ -494,6 +489,8 @@ int sinker__start(const struct sinker_opts *opts, struct sinker **ret, struct er
 		return err__set(err, ENOMEM, "out of memory");
 	sinker->opts = *opts;
 	sinker->places = idle_places__new(opts->symbolizer);
+	sinker->left_alone.parks = opts->parks;
+	sinker->left_alone.choice = opts->found ? NULL : opts->choice;
 	sinker->probation = probation__new(on_certain, leave_out, sinker);
 	if (!sinker->places || !sinker->probation) {
 		free_parts(sinker);
