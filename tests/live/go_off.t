@@ -129,6 +129,8 @@ def main():
         test_started(tap, "-p, by an exec", program, (), pids=(1,))
         test_started(tap, "-f, a child", program, ("-f",), pids=(1,))
         test_started(tap, "-a, started later", named, ("-a", "-c", name))
+        test_started(tap, "-a, on a kernel without task storage", named,
+                     ("-a", "-c", name, "--disable-feature", "task_storage"))
         test_ended(tap, program)
         test_wanted(tap, program)
     tap.end()
