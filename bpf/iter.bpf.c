@@ -141,13 +141,25 @@ static __always_inline void iter__confirm(struct jank_thread *t, struct task_str
 	t->trial = 0;
 }
 
+/* The thread's loop is none that is wanted: by where it waits in epoll, or of a main thread that was tried before its program was known. */
+static __noinline int iter__is_unwanted(const struct jank_thread *t, struct task_struct *task)
+{
+	__u32 tgid = KREAD(task, tgid);
+	const struct jank_parks *parks;
+
+	if (t->loop == JANK_LOOP_EPOLL)
+		return t->code && off__is(task, t->code);
+	parks = bpf_map_lookup_elem(&jank_parkers, &tgid);
+	return t->loop == JANK_LOOP_PARK && parks && parks->off_start != parks->off_end;
+}
+
 /*
  * Is the thread's loop not wanted (off.bpf.h)? Then it is marked; it may run elsewhere. As its descriptor is not known, it sees the mark at its
  * next wait. One that sleeps may not come back for long: nobody is watched for it. What has let go is freed.
  */
 static __noinline int iter__is_off(struct jank_thread *t, struct task_struct *task)
 {
-	if (!t->off && (t->loop != JANK_LOOP_EPOLL || !t->code || !off__is(task, t->code)))
+	if (!t->off && !iter__is_unwanted(t, task))
 		return false;
 	t->off = 1;
 	t->fd = -1;

@@ -65,7 +65,8 @@
 	X(14, PATH_AT)	/* as FILE, of a path below a descriptor: the first two arguments */       \
 	X(15, ACCEPT)	/* as SOCKET */                                                            \
 	X(16, RECV)	/* as SOCKET */                                                            \
-	X(17, QUEUE)	/* a signal or a message is waited for: as PLAIN */
+	X(17, QUEUE)	/* a signal or a message is waited for: as PLAIN */                        \
+	X(18, CHILD)	/* the end of a child is waited for: as PLAIN */
 
 /*
  * Kinds of loop, by how the wait is seen. The name is the contract's `loop` where the catalogue knows no

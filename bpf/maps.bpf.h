@@ -104,6 +104,7 @@ struct jank_thread {
 	__u64 service;	     /* its loop accepts connections of this one (client.bpf.h); 0: no */
 	__u64 code;	     /* where its loop waits in epoll: the user instruction pointer */
 	__u64 off;	     /* that loop is not wanted: see off.bpf.h */
+	__u64 ask_backoff;   /* -a: how often the time between questions was doubled */
 
 	struct jank_handled handled;
 
@@ -402,6 +403,10 @@ extern __u32 jank_runnable_cnt;
 
 /* Changes when the first of them begins to wait: before that nobody logged. */
 extern __u32 jank_slice_epoch;
+
+/* -a: questions of places (chain.bpf.h) since then. */
+extern __u64 jank_asks_ns;
+extern __u32 jank_asks_cnt;
 
 /* Does one of them wait for somebody for so long that the others are watched, and since when are they? */
 extern __u32 jank_watch_on;

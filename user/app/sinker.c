@@ -455,6 +455,10 @@ static void *run(void *arg)
 		case ITEM_MAP:
 			on_map(sinker, &item);
 			break;
+		case ITEM_MAIN:
+			if (parks__watch_idle(sinker->opts.parks, item.pid, false))
+				losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+			break;
 		case ITEM_PROCESS_GONE:
 			output__gone(sinker->opts.output, item.pid);
 			whose__gone(sinker->opts.whose, item.pid);
