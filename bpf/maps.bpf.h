@@ -87,6 +87,8 @@ struct jank_thread {
 
 	struct jank_place place; /* of a loop of poll's, on probation or not */
 	struct jank_place inner; /* a handler's own */
+	struct jank_place look;	 /* where it looked for work last: poll__looks_often */
+	__u64 look_sleeps;	 /* as of then: task->nvcsw */
 	__u32 trial;		 /* on probation: which one of the thread's this is; 0: not */
 	__u32 trial_cnt;
 
