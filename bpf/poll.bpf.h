@@ -175,7 +175,8 @@ static __noinline int poll__ask_callers(struct jank_thread *t, struct task_struc
 	struct pt_regs *regs = compat__user_regs(task);
 
 	t->verdict = 0;
-	if (!(chain__kinds(t, task) & JANK_PARKS_MAIN))
+	if (!(chain__kinds(t, task) & JANK_PARKS_MAIN) ||
+	    poll__is_look(regs, poll__class(compat__syscall_nr(regs))))
 		return 0;
 	t->park = (struct jank_park_place){
 		.sp = compat__user_sp(regs),
@@ -225,6 +226,22 @@ static __noinline int poll__moves(struct jank_thread *t, struct task_struct *tas
 	return true;
 }
 
+/* The loop waits there from here on. */
+static __noinline int poll__move(struct jank_thread *t, const struct jank_place *at)
+{
+	t->sp = at->sp;
+	t->place = *at;
+	t->inner.turn_cnt = 0;
+	t->phase = JANK_PHASE_WAITING;
+	return true;
+}
+
+/* Is the loop's place one where it only looks? Then a wait that may be a loop's is its own, wherever it is. */
+static __always_inline bool poll__only_looks(const struct jank_thread *t)
+{
+	return t->look.turn_cnt >= POLL_LOOKS && poll__here(&t->place, &t->look);
+}
+
 /*
  * A wait at another place than the loop's. One that is no deeper in the stack ends the dispatch, but for one that waits for a single
  * answer: a function with large arrays of its own waits deeper than a handler may. What its callers tell (poll__learn) counts first.
@@ -236,26 +253,30 @@ static __noinline int poll__elsewhere(struct jank_thread *t, struct task_struct 
 	bool outer = wait__not_deeper(t, at->sp);
 	__u32 class = poll__class(at->nr);
 
+	bool waits = poll__turns_needed(task, compat__user_regs(task), class);
+
 	if (t->verdict == JANK_PARK_NO)
 		return false;
-	if (outer && !poll__turns_needed(task, compat__user_regs(task), class))
-		return false;
-	if (outer)
+	if (waits && poll__only_looks(t)) {
 		wait__close(t, task, now);
-	if (!poll__inner_is_loop(t, at)) {
-		if (outer)
-			t->phase = JANK_PHASE_WAITING;
-		return outer;
+		return poll__move(t, at);
+	}
+	if (outer && !waits && !poll__looks_often(t, task, at))
+		return false;
+	if (outer && waits)
+		wait__close(t, task, now);
+	if (waits || !outer) {
+		if (!poll__inner_is_loop(t, at)) {
+			if (outer)
+				t->phase = JANK_PHASE_WAITING;
+			return outer;
+		}
 	}
 	if (t->start_ns) {
 		thread__forget_dispatch(t);
 		lost__add(JANK_LOST_LOOP_CHANGED);
 	}
-	t->sp = at->sp;
-	t->place = *at;
-	t->inner.turn_cnt = 0;
-	t->phase = JANK_PHASE_WAITING;
-	return true;
+	return poll__move(t, at);
 }
 
 /* The loop's own wait begins, as far as this can be told by now. False: it is a handler's. */

@@ -35,6 +35,11 @@ def test_shape(tap, folder):
     stalls = [b for b in trace.blocks if b["cause"]["kind"] == "sleep" and b["duration_ns"] > 110e6]
     tap.check(len(stalls) == STALLS, f"a loop that looks: {len(stalls)} of {STALLS} stalls", *map(headline, trace.blocks),
               trace.summary["not_watched"])
+    trace = trace_whole([program, "both", str(SLOW * STALLS)], "60ms")
+    stalls = [b for b in trace.blocks if b["cause"]["kind"] == "sleep" and b["duration_ns"] > 110e6]
+    rest = [b for b in trace.blocks + trace.hangs if b["cause"]["kind"] == "poll" or b["duration_ns"] > 500e6]
+    tap.check(len(stalls) >= STALLS - 1, f"a loop that waits now and then: {len(stalls)} of {STALLS} stalls", *map(headline, trace.blocks))
+    tap.check(not rest, "neither its waits nor its busy times are blocks", *map(headline, rest))
     trace = trace_whole([program, "client", "60"], "60ms")
     tap.check(not trace.blocks, "a client that looks first: its answers are no blocks", *map(headline, trace.blocks))
 

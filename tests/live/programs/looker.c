@@ -2,6 +2,7 @@
 /*
  * Looks for work by a poll of one descriptor without a timeout. `looker busy ROUNDS`: after each piece of work, as a program does whose output
  * never ends; each 20,000th piece takes 120 ms. `looker client ROUNDS`: before each request, whose answer takes 120 ms.
+ * `looker both ROUNDS`: as busy, and each 5,000th piece of work is followed by half a second's wait, from deeper in the stack.
  * It begins with a line of input.
  */
 #include <poll.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,8 +39,20 @@ __attribute__((noinline)) static void handle(int round)
 {
 	for (int i = 0; i < 20000; i++)
 		spun++;
-	if (round % SLOW == SLOW / 2)
+	if (round % SLOW == SLOW / 2 + 2500) /* not just behind a wait */
 		sleep_ms(STALL_MS);
+}
+
+__attribute__((noinline)) static int wait_deep(const int fds[2])
+{
+	volatile char room[4096];
+	fd_set set;
+	struct timeval half = { .tv_usec = 500000 };
+
+	room[0] = 0;
+	FD_ZERO(&set);
+	FD_SET(fds[0], &set);
+	return select(fds[0] + 1, &set, NULL, NULL, &half) + room[0];
 }
 
 static void *answer(void *arg)
@@ -77,10 +91,12 @@ int main(int argc, char **argv)
 		return 2;
 	for (int i = 0; i < rounds; i++) {
 		look(fds[0]);
-		if (!strcmp(argv[1], "busy"))
-			handle(i);
-		else
+		if (!strcmp(argv[1], "client"))
 			ask(fds[0]);
+		else
+			handle(i);
+		if (!strcmp(argv[1], "both") && i % 5000 == 4999)
+			wait_deep(fds);
 	}
 	return 0;
 }
