@@ -13,7 +13,6 @@
 #define FUTEX_WAIT	   0
 #define TIMER_ABSTIME	   1
 #define CLOCK_ID_MAX	   64		/* what is larger is an address */
-#define POLL_TIMEOUT_MAX   0xffffffffu	/* likewise; above it, ppoll's timespec */
 #define WAITED_TIMEOUT_MAX (1ull << 55) /* a year */
 
 /* A span of time in the program's memory, from now on. offset: what the clock's zero lies after ours. */

@@ -9,14 +9,49 @@
 #include "bpf/copy.bpf.h"
 #include "bpf/thread.bpf.h"
 
-/* A thread asks at most so often in so long a time, and only once for one place. */
-#define CHAIN_ASKS    4
-#define CHAIN_ASKS_NS 32000000
+/*
+ * A thread asks at most so often in so long a time, and only once for one place. With -a that time doubles whenever it has asked so often, and
+ * all threads together have a limit: a question is a copy of a stack, and walking it takes some 0.1 ms.
+ */
+#define CHAIN_ASKS     4
+#define CHAIN_ASKS_NS  32000000
+#define CHAIN_BACKOFF  7 /* doublings: to 4 s */
+#define CHAIN_ALL_ASKS 8
+#define CHAIN_ALL_NS   62500000
+
+/* The two counters are of all CPUs, without a lock: some questions more or less do not matter. */
+static __always_inline bool chain__all_may_ask(u64 now)
+{
+	if (now - jank_asks_ns >= CHAIN_ALL_NS) {
+		jank_asks_ns = now;
+		jank_asks_cnt = 0;
+	}
+	return jank_asks_cnt++ < CHAIN_ALL_ASKS;
+}
 
 static __always_inline bool chain__same_place(const struct jank_park_place *a,
 					      const struct jank_park_place *b)
 {
 	return a->sp == b->sp && a->arg0 == b->arg0 && a->nr == b->nr;
+}
+
+/* May the thread ask of t->park now? */
+static __always_inline bool chain__may_ask(struct jank_thread *t, u64 now)
+{
+	if (now >= t->park_ask_ns) {
+		if (jank_conf.all && t->park_ask_cnt >= CHAIN_ASKS &&
+		    t->ask_backoff < CHAIN_BACKOFF)
+			t->ask_backoff++;
+		t->park_ask_ns = now + (CHAIN_ASKS_NS << (t->ask_backoff & CHAIN_BACKOFF));
+		t->park_ask_cnt = 0;
+	} else if (t->park_ask_cnt >= CHAIN_ASKS || chain__same_place(&t->park, &t->asked)) {
+		return false;
+	}
+	if (jank_conf.all && !chain__all_may_ask(now))
+		return false;
+	t->park_ask_cnt++;
+	t->asked = t->park;
+	return true;
 }
 
 /* Looked up when user space has said something new. */
@@ -38,14 +73,8 @@ static __always_inline void chain__ask(struct jank_thread *t, struct task_struct
 {
 	struct jank_rec_wait rec = {};
 
-	if (now >= t->park_ask_ns) {
-		t->park_ask_ns = now + CHAIN_ASKS_NS;
-		t->park_ask_cnt = 0;
-	} else if (t->park_ask_cnt >= CHAIN_ASKS || chain__same_place(&t->park, &t->asked)) {
+	if (!chain__may_ask(t, now))
 		return;
-	}
-	t->park_ask_cnt++;
-	t->asked = t->park;
 	copy__send_wait(task, now);
 	record__head(&rec.hdr, JANK_REC_WAIT, sizeof(rec), now, task);
 	rec.sp = t->park.sp;

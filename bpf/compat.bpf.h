@@ -14,6 +14,8 @@
 
 #define PF_KTHREAD 0x00200000
 
+#define POLL_TIMEOUT_MAX 0xffffffffu /* what is larger is the address of ppoll's timespec */
+
 /* The first function looks at its arguments there: argc, argv. */
 #define COMPAT_ABOVE_START 64
 

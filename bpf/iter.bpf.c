@@ -141,6 +141,35 @@ static __always_inline void iter__confirm(struct jank_thread *t, struct task_str
 	t->trial = 0;
 }
 
+/* The thread's loop is none that is wanted: by where it waits in epoll, or of a main thread that was tried before its program was known. */
+static __noinline int iter__is_unwanted(const struct jank_thread *t, struct task_struct *task)
+{
+	__u32 tgid = KREAD(task, tgid);
+	const struct jank_parks *parks;
+
+	if (t->loop == JANK_LOOP_EPOLL)
+		return t->code && off__is(task, t->code);
+	parks = bpf_map_lookup_elem(&jank_parkers, &tgid);
+	return t->loop == JANK_LOOP_PARK && parks && parks->off_start != parks->off_end;
+}
+
+/*
+ * Is the thread's loop not wanted (off.bpf.h)? Then it is marked; it may run elsewhere. As its descriptor is not known, it sees the mark at its
+ * next wait. One that sleeps may not come back for long: nobody is watched for it. What has let go is freed.
+ */
+static __noinline int iter__is_off(struct jank_thread *t, struct task_struct *task)
+{
+	if (!t->off && !iter__is_unwanted(t, task))
+		return false;
+	t->off = 1;
+	t->fd = -1;
+	if (jank_conf.watch_ns)
+		watch__end(KREAD(task, pid), 0);
+	if (t->phase == JANK_PHASE_NONE)
+		thread__drop(task, KREAD(task, pid));
+	return true;
+}
+
 /* Tells the thread's hang, and its counts in *look: true when it has any. */
 static __always_inline bool iter__look(struct jank_look *look, struct jank_thread *t,
 				       struct task_struct *task)
@@ -148,6 +177,8 @@ static __always_inline bool iter__look(struct jank_look *look, struct jank_threa
 	u64 now = bpf_ktime_get_ns();
 	u64 start = *(volatile u64 *)&t->start_ns;
 
+	if (thread__park_gen() && iter__is_off(t, task))
+		return false;
 	if (t->trial)
 		iter__confirm(t, task, now);
 	if (jank_conf.hang_ns && start && now > start && now - start > iter__limit(t))

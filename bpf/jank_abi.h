@@ -65,7 +65,8 @@
 	X(14, PATH_AT)	/* as FILE, of a path below a descriptor: the first two arguments */       \
 	X(15, ACCEPT)	/* as SOCKET */                                                            \
 	X(16, RECV)	/* as SOCKET */                                                            \
-	X(17, QUEUE)	/* a signal or a message is waited for: as PLAIN */
+	X(17, QUEUE)	/* a signal or a message is waited for: as PLAIN */                        \
+	X(18, CHILD)	/* the end of a child is waited for: as PLAIN */
 
 /*
  * Kinds of loop, by how the wait is seen. The name is the contract's `loop` where the catalogue knows no
@@ -264,9 +265,11 @@ _Static_assert(sizeof(struct jank_park_chain) == 96, "jank_park_chain");
 struct jank_parks {
 	__u32 kinds; /* JANK_PARKS_* */
 	__u32 pad;
+	/* Code whose waits in epoll are no loops that are wanted; equal: none. */
+	__u64 off_start, off_end;
 	struct jank_park_chain chains[JANK_PARK_CHAIN_MAX];
 };
-_Static_assert(sizeof(struct jank_parks) == 8 + 96 * JANK_PARK_CHAIN_MAX, "jank_parks");
+_Static_assert(sizeof(struct jank_parks) == 24 + 96 * JANK_PARK_CHAIN_MAX, "jank_parks");
 struct jank_park_place {
 	__u64 sp;
 	__u64 arg0; /* of the system call: the futex's address */

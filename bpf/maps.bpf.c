@@ -34,6 +34,8 @@ struct jank_vblanks_map jank_vblanks SEC(".maps");
 
 __u32 jank_runnable_cnt = 0;
 __u32 jank_slice_epoch = 0;
+__u64 jank_asks_ns = 0;
+__u32 jank_asks_cnt = 0;
 __u32 jank_watch_on = 0;
 __u64 jank_watch_start_ns = 0;
 __u64 jank_watch_shed_ns = 0;

@@ -87,6 +87,8 @@ struct jank_thread {
 
 	struct jank_place place; /* of a loop of poll's, on probation or not */
 	struct jank_place inner; /* a handler's own */
+	struct jank_place look;	 /* where it looked for work last: poll__looks_often */
+	__u64 look_sleeps;	 /* as of then: task->nvcsw */
 	__u32 trial;		 /* on probation: which one of the thread's this is; 0: not */
 	__u32 trial_cnt;
 
@@ -102,6 +104,9 @@ struct jank_thread {
 	__u64 park_ask_ns;   /* questions are counted until then */
 	__u64 waits_else;    /* not 0: it also sleeps in calls that are no wait for work */
 	__u64 service;	     /* its loop accepts connections of this one (client.bpf.h); 0: no */
+	__u64 code;	     /* where its loop waits in epoll: the user instruction pointer */
+	__u64 off;	     /* that loop is not wanted: see off.bpf.h */
+	__u64 ask_backoff;   /* -a: how often the time between questions was doubled */
 
 	struct jank_handled handled;
 
@@ -401,6 +406,10 @@ extern __u32 jank_runnable_cnt;
 
 /* Changes when the first of them begins to wait: before that nobody logged. */
 extern __u32 jank_slice_epoch;
+
+/* -a: questions of places (chain.bpf.h) since then. */
+extern __u64 jank_asks_ns;
+extern __u32 jank_asks_cnt;
 
 /* Does one of them wait for somebody for so long that the others are watched, and since when are they? */
 extern __u32 jank_watch_on;

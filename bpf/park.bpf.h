@@ -196,6 +196,12 @@ static __noinline int park__leaves(struct jank_thread *t, struct task_struct *ta
 		t->phase = JANK_PHASE_PARKED;
 		return true;
 	}
+	/* With -a a shell that waits for the program that its user started is not slow. */
+	if (jank_conf.all && class == JANK_CLASS_CHILD && t->loop == JANK_LOOP_PARK) {
+		wait__close(t, task, now);
+		t->phase = JANK_PHASE_PARKED;
+		return true;
+	}
 	verdict = park__verdict(t, task, class, now);
 	if (verdict == JANK_PARK_NO && park__is_tried(t))
 		t->place.sp = 0;

@@ -17,6 +17,8 @@
 #define POLL_TURNS_UNSEEN 32
 /* A handler's own waits in a row, from one place, that make them a loop (a modal dialog's). */
 #define POLL_TURNS_INNER 32
+/* Looks for work in a row, from one place and without a sleep, that are a busy loop's. */
+#define POLL_LOOKS 32
 
 static __always_inline __u32 poll__class(s32 nr)
 {
@@ -80,6 +82,18 @@ static __always_inline __u32 poll__turns_needed(struct task_struct *task, struct
 	return class == JANK_CLASS_POLL_FDS ? 0 : POLL_TURNS_UNSEEN;
 }
 
+/* Does poll only look whether there is something, on one descriptor? A client that waits for an answer does not. */
+static __always_inline bool poll__is_look(struct pt_regs *regs, __u32 class)
+{
+	u64 timeout = compat__syscall_arg(regs, 2), ts[2];
+
+	if (class != JANK_CLASS_POLL_FDS || compat__syscall_arg(regs, 1) != 1)
+		return false;
+	if (timeout <= POLL_TIMEOUT_MAX)
+		return !timeout;
+	return !bpf_probe_read_user(ts, sizeof(ts), (void *)timeout) && !ts[0] && !ts[1];
+}
+
 /* The array that is waited on, in user space. */
 static __always_inline u64 poll__fds(struct pt_regs *regs, __u32 class)
 {
@@ -102,6 +116,24 @@ static __always_inline bool poll__near(const struct jank_place *place, const str
 static __always_inline bool poll__here(const struct jank_place *place, const struct jank_place *at)
 {
 	return place->nr == at->nr && (place->sp == at->sp || poll__near(place, at));
+}
+
+/*
+ * The thread looks for work. A busy loop does so again and again before it comes to its own wait (xterm looks for the X server's
+ * events at each line of output). A client's thread, which looks whether its connection lives, sleeps in between.
+ */
+static __noinline int poll__looks_often(struct jank_thread *t, struct task_struct *task,
+					const struct jank_place *at)
+{
+	if (!bpf_core_field_exists(task->nvcsw) ||
+	    !poll__is_look(compat__user_regs(task), poll__class(at->nr)))
+		return false;
+	if (!poll__here(&t->look, at) || t->look_sleeps != KREAD(task, nvcsw)) {
+		t->look = *at;
+		t->look.turn_cnt = 0;
+		t->look_sleeps = KREAD(task, nvcsw);
+	}
+	return ++t->look.turn_cnt >= POLL_LOOKS;
 }
 
 /* The thread waits here from now on, on probation. turn_cnt: what is known of this place. */
@@ -143,7 +175,8 @@ static __noinline int poll__ask_callers(struct jank_thread *t, struct task_struc
 	struct pt_regs *regs = compat__user_regs(task);
 
 	t->verdict = 0;
-	if (!(chain__kinds(t, task) & JANK_PARKS_MAIN))
+	if (!(chain__kinds(t, task) & JANK_PARKS_MAIN) ||
+	    poll__is_look(regs, poll__class(compat__syscall_nr(regs))))
 		return 0;
 	t->park = (struct jank_park_place){
 		.sp = compat__user_sp(regs),
@@ -181,12 +214,32 @@ static __always_inline bool poll__is_outer(const struct jank_thread *t, const st
 static __noinline int poll__moves(struct jank_thread *t, struct task_struct *task,
 				  const struct jank_place *at)
 {
-	if (!poll__turns_needed(task, compat__user_regs(task), poll__class(at->nr)))
-		return false;
+	if (!poll__turns_needed(task, compat__user_regs(task), poll__class(at->nr))) {
+		if (!poll__looks_often(t, task, at))
+			return false;
+		poll__try(t, at, POLL_LOOKS);
+		return true;
+	}
 	if (!poll__is_outer(t, at) && !poll__inner_is_loop(t, at))
 		return false;
 	poll__try(t, at, t->inner.turn_cnt && poll__here(&t->inner, at) ? t->inner.turn_cnt : 0);
 	return true;
+}
+
+/* The loop waits there from here on. */
+static __noinline int poll__move(struct jank_thread *t, const struct jank_place *at)
+{
+	t->sp = at->sp;
+	t->place = *at;
+	t->inner.turn_cnt = 0;
+	t->phase = JANK_PHASE_WAITING;
+	return true;
+}
+
+/* Is the loop's place one where it only looks? Then a wait that may be a loop's is its own, wherever it is. */
+static __always_inline bool poll__only_looks(const struct jank_thread *t)
+{
+	return t->look.turn_cnt >= POLL_LOOKS && poll__here(&t->place, &t->look);
 }
 
 /*
@@ -200,26 +253,30 @@ static __noinline int poll__elsewhere(struct jank_thread *t, struct task_struct 
 	bool outer = wait__not_deeper(t, at->sp);
 	__u32 class = poll__class(at->nr);
 
+	bool waits = poll__turns_needed(task, compat__user_regs(task), class);
+
 	if (t->verdict == JANK_PARK_NO)
 		return false;
-	if (outer && !poll__turns_needed(task, compat__user_regs(task), class))
-		return false;
-	if (outer)
+	if (waits && poll__only_looks(t)) {
 		wait__close(t, task, now);
-	if (!poll__inner_is_loop(t, at)) {
-		if (outer)
-			t->phase = JANK_PHASE_WAITING;
-		return outer;
+		return poll__move(t, at);
+	}
+	if (outer && !waits && !poll__looks_often(t, task, at))
+		return false;
+	if (outer && waits)
+		wait__close(t, task, now);
+	if (waits || !outer) {
+		if (!poll__inner_is_loop(t, at)) {
+			if (outer)
+				t->phase = JANK_PHASE_WAITING;
+			return outer;
+		}
 	}
 	if (t->start_ns) {
 		thread__forget_dispatch(t);
 		lost__add(JANK_LOST_LOOP_CHANGED);
 	}
-	t->sp = at->sp;
-	t->place = *at;
-	t->inner.turn_cnt = 0;
-	t->phase = JANK_PHASE_WAITING;
-	return true;
+	return poll__move(t, at);
 }
 
 /* The loop's own wait begins, as far as this can be told by now. False: it is a handler's. */
@@ -312,7 +369,8 @@ static __noinline int poll__count(struct jank_thread *t, struct task_struct *tas
 	struct pt_regs *regs = compat__user_regs(task);
 	__u32 needed = poll__turns_needed(task, regs, poll__class(compat__syscall_nr(regs)));
 
-	if (needed && (++t->place.turn_cnt >= needed || t->verdict == JANK_PARK_YES))
+	if (needed ? ++t->place.turn_cnt >= needed || t->verdict == JANK_PARK_YES
+		   : t->place.turn_cnt >= POLL_LOOKS)
 		poll__confirm(t, task, now);
 	return 0;
 }
@@ -340,9 +398,22 @@ static __noinline struct jank_thread *poll__thread(struct task_struct *task,
 	if (t ? t->phase != JANK_PHASE_NONE && t->loop != JANK_LOOP_PARK
 	      : !filter__wants(JANK_LOOP_POLL) || !filter__traced(task))
 		return NULL;
-	if (!poll__turns_needed(task, compat__user_regs(task), poll__class(at->nr)))
+	if (!poll__turns_needed(task, compat__user_regs(task), poll__class(at->nr)) &&
+	    !poll__is_look(compat__user_regs(task), poll__class(at->nr)))
 		return NULL;
 	return t ? t : thread__create(task);
+}
+
+/* The thread waits at a place that is to be tried. False: it looks for work, and has not done so often enough. */
+static __noinline int poll__begins_trial(struct jank_thread *t, struct task_struct *task,
+					 const struct jank_place *at)
+{
+	bool waits = poll__turns_needed(task, compat__user_regs(task), poll__class(at->nr));
+
+	if (!waits && (t->verdict == JANK_PARK_NO || !poll__looks_often(t, task, at)))
+		return false;
+	poll__try(t, at, waits ? 0 : POLL_LOOKS);
+	return true;
 }
 
 /* poll or its kin returned. */
@@ -356,9 +427,8 @@ static __always_inline void poll__turn(struct task_struct *task, struct pt_regs 
 		return;
 	poll__learn(t, task, at);
 	if (t->loop != JANK_LOOP_POLL) {
-		if (!poll__may_try(t, at))
+		if (!poll__may_try(t, at) || !poll__begins_trial(t, task, at))
 			return;
-		poll__try(t, at, 0);
 	}
 	now = bpf_ktime_get_ns();
 	if (t->trial)

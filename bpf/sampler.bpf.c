@@ -108,7 +108,7 @@ int jank_on_sample(struct bpf_perf_event_data *ctx)
 		sampler__look(watch, now);
 	t = filter__maybe(KREAD(task, tgid)) ? thread__get(task) : NULL;
 	if (t && t->start_ns) {
-		if (now - t->start_ns >= jank_conf.sample_age_ns)
+		if (now - t->start_ns >= jank_conf.sample_age_ns && !t->off)
 			sampler__sample(ctx, t, task, now);
 	} else if (watch__is_on() && watch__minds(task)) {
 		sampler__send(ctx, task, JANK_REC_OTHER, 0, now);

@@ -107,7 +107,7 @@ static __always_inline bool sched__ends_in_wait(const struct jank_thread *t,
 /* A candidate has nothing to tell. */
 static __always_inline bool sched__is_loop(const struct jank_thread *t)
 {
-	return !t->trial && (t->sp || t->loop != JANK_LOOP_PARK);
+	return !t->trial && !t->off && (t->sp || t->loop != JANK_LOOP_PARK);
 }
 
 /* The child has not run yet (kernel_clone in kernel/fork.c), so that nothing of it is missed. Loaded with -f only. */
@@ -191,6 +191,8 @@ int BPF_PROG(jank_on_exec, struct task_struct *task, pid_t old_tid)
 		t->place.turn_cnt = 0;
 		t->trial = 0;
 		t->parks = 0;
+		t->off = 0;
+		t->code = 0;
 		if (!admitted || (THREAD_BY_ID && old_tid != KREAD(task, pid))) {
 			sched__send_thread(t, task, now);
 			thread__drop(task, old_tid);

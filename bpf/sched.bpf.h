@@ -146,6 +146,10 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 		sched__begin_wait(t, task, !sleeps, now);
 		return;
 	}
+	if (t->off) {
+		off__leave(t, task);
+		return;
+	}
 	if (t->state != JANK_STATE_RUNNING)
 		thread__arrive_late(t, task, now);
 	thread__account(t, JANK_STATE_RUNNING, now);

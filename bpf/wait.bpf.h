@@ -12,6 +12,7 @@
 #include "bpf/copy.bpf.h"
 #include "bpf/loop.bpf.h"
 #include "bpf/message.bpf.h"
+#include "bpf/off.bpf.h"
 #include "bpf/thread.bpf.h"
 
 /* So many of a handler's waits in a row, from one place, are a loop of their own. */
@@ -69,6 +70,7 @@ static __noinline int wait__adopt(struct jank_thread *t, struct task_struct *tas
 		t->place.turn_cnt = 0;
 	}
 	loop__set_fd(t, task, fd);
+	t->code = compat__user_ip(compat__user_regs(task));
 	t->sp = sp;
 	t->nested_cnt = 0;
 	return first ? wait__announce(t, task, now) : 0;
@@ -103,7 +105,7 @@ static __always_inline struct jank_thread *wait__thread(struct task_struct *task
 {
 	struct jank_thread *t = thread__get(task);
 
-	if (t || !filter__wants(loop) || !filter__traced(task))
+	if (t || !filter__wants(loop) || !filter__traced(task) || off__waits(task))
 		return t;
 	return thread__create(task);
 }
@@ -141,7 +143,7 @@ static __always_inline void wait__close(struct jank_thread *t, struct task_struc
 static __noinline int wait__other(struct jank_thread *t, struct task_struct *task, s32 fd, u64 sp,
 				  u64 now)
 {
-	if (wait__nested(t, task, fd, sp))
+	if (t->off || wait__nested(t, task, fd, sp))
 		return false;
 	/* A dispatch of a loop that was left from within has no end: wait__adopt gives it up. */
 	if (t->looper_entry || t->fd < 0 || wait__not_deeper(t, sp))
@@ -156,6 +158,8 @@ static __noinline int wait__other(struct jank_thread *t, struct task_struct *tas
  */
 static __noinline int wait__from_poll(struct jank_thread *t, struct task_struct *task, u64 sp)
 {
+	if (off__waits(task))
+		return false;
 	if (!thread__end_trial(t)) {
 		if (sp < t->sp)
 			return false;
@@ -232,8 +236,11 @@ static __always_inline void wait__end(struct task_struct *task, long ret, u64 ev
 	if (!t || t->phase == JANK_PHASE_DISPATCH || t->loop == JANK_LOOP_POLL)
 		return;
 	now = bpf_ktime_get_ns();
-	if (t->fd < 0)
+	if (t->fd < 0) {
+		if (off__ends(t, task))
+			return;
 		wait__learn_loop(t, task, now);
+	}
 	t->ready_cnt = ret;
 	message__begin(t, events);
 	thread__open(t, task, now);
@@ -281,11 +288,15 @@ static __always_inline void wait__turn(struct task_struct *task, struct pt_regs 
 	}
 	now = bpf_ktime_get_ns();
 	if (t->phase == JANK_PHASE_DISPATCH) {
-		if (!wait__begun(t, task, regs, now, wait__behind(ret)))
+		if (!wait__begun(t, task, regs, now, wait__behind(ret))) {
+			off__ends(t, task);
 			return;
+		}
 	} else if (t->loop == JANK_LOOP_POLL && !wait__from_poll(t, task, compat__user_sp(regs))) {
 		return;
 	} else if (t->fd < 0) {
+		if (off__ends(t, task))
+			return;
 		wait__learn_loop(t, task, now);
 	}
 	t->ready_cnt = ret;

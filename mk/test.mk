@@ -74,7 +74,7 @@ live: #: tests against running programs (as root)
 
 # Live tests that ask what is said and written, not how long things took: they bear company.
 COMPANY     := cli man names options preflight doctor btf disk pids stdout stopped targets ends kill hostile leases \
-               android mmaps sites static features leaks symbolize go_stripped jit names copies unloaded archive loops compat32
+               android mmaps sites static features leaks symbolize go_stripped go_off jit names copies unloaded archive loops compat32
 COMPANY_T    = $(filter $(COMPANY:%=tests/live/%.t),$(LIVE_T))
 
 # The cheapest first. The other live ones strictly one after the other: they measure time.

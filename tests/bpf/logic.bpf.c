@@ -86,6 +86,7 @@ SEC("syscall")
 int logic_wait(struct logic_step *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct jank_thread *t;
 
 	switch (ctx->step) {
 	case LOGIC_BEGIN:
@@ -96,6 +97,13 @@ int logic_wait(struct logic_step *ctx)
 		break;
 	case LOGIC_LOOPER:
 		looper__enter(task, ctx->looper, ctx->sp);
+		break;
+	case LOGIC_MARK:
+		t = thread__get(task);
+		if (t) {
+			t->off = 1;
+			t->fd = -1;
+		}
 		break;
 	case LOGIC_RESET:
 		bpf_task_storage_delete(&jank_threads, task);

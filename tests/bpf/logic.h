@@ -39,6 +39,7 @@ struct logic_bucket {
 	X(CLOSE) /* its dispatch ends at now_ns */                                                 \
 	X(FILL)	 /* its counter number ret is at arg */                                            \
 	X(COUNT) /* nothing; only these three tell `counted` */                                    \
+	X(MARK)	 /* user space does not want its loop */                                           \
 	X(LOOK)	 /* nothing; look at its state */                                                  \
 	X(RESET) /* it is as a new one */
 #define LOGIC_X_STEP(NAME) LOGIC_##NAME,

@@ -130,7 +130,7 @@ static inline struct logic_step logic__step(struct logic_step what)
 {
 	struct bpf_program *prog = logic.skel->progs.logic_sched;
 
-	if (what.step <= LOGIC_LOOPER || what.step >= LOGIC_LOOK)
+	if (what.step <= LOGIC_LOOPER || what.step >= LOGIC_MARK)
 		prog = logic.skel->progs.logic_wait;
 	else if (what.step >= LOGIC_CLOSE)
 		prog = logic.skel->progs.logic_count;

@@ -231,7 +231,7 @@ def churn(group, comer, seconds, truth):
 
 
 def test_churn(group, folder):
-    comer = build(folder, "comer.c", "-pthread")
+    comer, shell = build(folder, "comer.c", "-pthread"), shutil.which("sh")
     path = os.path.join(folder, "truth")
     with open(path, "w", encoding="utf-8") as truth, Trace(options=("-a", "-g", group.path)) as trace:
         cnt, _ = churn(group, comer, CHURN_S / 3, truth)
@@ -254,10 +254,11 @@ def test_churn(group, folder):
     tap.check(len(trace.blocks) <= len(stalls) * 1.1, "and none was invented", len(trace.blocks))
     names = {(b["process"], b.get("exe") and os.path.basename(b["exe"])) for b in trace.blocks}
     nameless = sum("exe" not in b for b in trace.blocks)  # gone before anybody could look
+    names.discard((os.path.basename(shell), os.path.basename(os.path.realpath(shell))))  # the shell that starts them is watched, too
     tap.measured(names <= {(name, exe) for name in ("comer", "exe") for exe in ("comer", None)}
                  and nameless < len(trace.blocks) / 20,
                  f"each is known by its name, but {nameless} by its program, too", names, nameless)
-    check_run(tap, trace, "churn")
+    check_run(tap, trace, "churn", spared=("stack_copies_shed",))  # the shell's copy may lie where one of the others' comes
     tap.check(abs(last[0] - first[0]) <= 2, "its descriptors stay as they are", first, last)
     tap.check(last[1] - first[1] < GROWTH_KB, "its memory, too", first, last)
     tap.check(abs(last[2] - first[2]) <= 1, "and what it has in the kernel", first, last)

@@ -7,7 +7,6 @@
 #include <uthash.h>
 
 #include "base/log.h"
-#include "kernel/procinfo.h"
 
 #define LINES_MAX 10 /* on stderr */
 
@@ -43,18 +42,6 @@ void not_watched__add_off(struct not_watched *nw, struct unwatched_list *list, u
 	add(nw, list, &item, name);
 }
 
-static void on_program(void *ctx, uint32_t pid, const struct catalogue_row *row)
-{
-	struct completion *completion = ctx;
-	struct not_watched *nw = completion->nw;
-	struct proc_info info;
-	char state;
-
-	if (row->is_off && !loop_choice__takes(nw->choice, row, 0) &&
-	    !procinfo__read_stat(pid, &info, &state))
-		not_watched__add_off(nw, completion->list, pid, info.comm, row);
-}
-
 /* The user asked for workers, and these cannot be watched. */
 static void on_alike(void *ctx, uint32_t pid, uint32_t tid)
 {
@@ -83,7 +70,8 @@ void not_watched__complete(struct not_watched *nw, struct unwatched_list *list)
 	add_ended(nw, list);
 	if (nw->workers)
 		parks__each_alike(nw->parks, on_alike, &completion);
-	whose__each_program(nw->whose, on_program, &completion);
+	if (left_alone__tell(nw->left_alone, list))
+		losses__add(nw->losses, LOSS_NO_MEMORY, 1);
 }
 
 void not_watched__met(struct not_watched *nw, const struct identity *process)

@@ -9,17 +9,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "app/loop_choice.h"
+#include "app/left_alone.h"
 #include "app/parks.h"
-#include "app/whose.h"
 #include "model/identity.h"
 #include "model/loss.h"
 #include "model/unwatched.h"
 
 struct not_watched {
-	struct whose *whose; /* these are borrowed */
+	const struct left_alone *left_alone; /* these are borrowed */
 	struct parks *parks;
-	const struct loop_choice *choice;
 	struct losses *losses;
 	bool workers; /* the user asked for them */
 	bool told;    /* something was */

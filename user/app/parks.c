@@ -173,6 +173,21 @@ int parks__watch_idle(struct parks *parks, uint32_t pid, bool workers)
 	return park_maps__set_process(parks->maps, pid, &process->parks);
 }
 
+int parks__leave_alone(struct parks *parks, uint32_t pid, uint64_t code_start, uint64_t code_end)
+{
+	struct process *process = find(parks, pid);
+
+	if (parks->maps->processes_fd < 0)
+		return 0;
+	process = process ?: add(parks, pid);
+	if (!process)
+		return -ENOMEM;
+	if (process->parks.off_end == code_end && park_maps__has_process(parks->maps, pid))
+		return 0;
+	process->parks = (struct jank_parks){ .off_start = code_start, .off_end = code_end };
+	return park_maps__set_process(parks->maps, pid, &process->parks);
+}
+
 struct search {
 	struct parks *parks;
 	const char *exe;

@@ -28,6 +28,12 @@ void parks__free(struct parks *parks); /* accepts NULL */
 int parks__watch_idle(struct parks *parks, uint32_t pid, bool workers);
 
 /*
+ * Loops in epoll of the process that wait in this code are not wanted: its threads cost no more than those of a process that is not traced.
+ * 0, or -errno: they cost what loops cost.
+ */
+int parks__leave_alone(struct parks *parks, uint32_t pid, uint64_t code_start, uint64_t code_end);
+
+/*
  * Looks at each thread of the process by /proc, and at the stacks of those that poll now (with a limit on time, see apart.h). Where the catalogue
  * knows such a wait by its callers, the probes need no evidence of a loop, and its first dispatch is judged. exe: the program's path, or
  * NULL. 0 or -errno: the map is full, or out of memory.

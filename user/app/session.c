@@ -151,6 +151,8 @@ static int attach(struct session *s, struct err *err)
 	if (!res) /* last: a dispatch that they open must be accounted from its begin */
 		res = session__place_probes(s, err);
 	if (!res)
+		session__open_mains(s);
+	if (!res)
 		res = session__watch_all(s, err);
 	if (!res)
 		session__find_compat(s);
@@ -231,6 +233,7 @@ static void close_session(struct session *s)
 	session__tell_losses(s);
 	watch__free(s->watch);
 	session__free_traced(s);
+	mains__free(s->mains);
 	output__free(s->output);
 	journal_writer__free(s->journal);
 	session__close_loops(s);

@@ -176,6 +176,67 @@ void session__meet(struct session *s, const struct event *event)
 		meet(s, &event->hdr, comm);
 }
 
+/* --- main threads of -a, wherever they wait */
+
+#define MAINS_LOOK_NS (5 * NS_PER_MS) /* of the thread that reads the ring */
+#define MEETS	      32	      /* a second: each costs a millisecond */
+
+static bool admit_main(void *ctx, uint32_t pid)
+{
+	const struct item item = { .kind = ITEM_MAIN, .pid = pid };
+	struct session *s = ctx;
+
+	return queue__put(s->queue, &item);
+}
+
+/* One that was met besides is told of by its pidfd. */
+static bool drop_main(void *ctx, uint32_t pid)
+{
+	struct session *s = ctx;
+
+	return session__traced(s, pid) || tell_end(s, pid);
+}
+
+void session__open_mains(struct session *s)
+{
+	const struct mains_opts opts = {
+		.filter = &s->filter,
+		.admit = admit_main,
+		.drop = drop_main,
+		.ctx = s,
+	};
+	bool wanted = !s->filter.loops || s->filter.loops & 1u << JANK_LOOP_PARK;
+
+	if (!s->opts->filter.all || !wanted || !loader__meets_threads(s->loader))
+		return;
+	s->mains = mains__new(&opts);
+	if (!s->mains)
+		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+}
+
+void session__look_for_mains(struct session *s, bool first)
+{
+	if (s->mains && mains__look(s->mains, first, MAINS_LOOK_NS))
+		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+}
+
+bool session__meet_asking(struct session *s, const struct jank_rec_wait *rec)
+{
+	uint64_t now_ns = clock__mono_ns();
+
+	if (!s->mains || session__traced(s, rec->hdr.tgid))
+		return true;
+	if (now_ns - s->meet_ns > NS_PER_SEC) {
+		s->meet_ns = now_ns;
+		s->meet_cnt = 0;
+	}
+	if (s->meet_cnt >= MEETS)
+		return false;
+	s->meet_cnt++;
+	meet(s, &rec->hdr, rec->comm);
+	return true;
+}
+
 static void meet_child(void *ctx, pid_t pid)
 {
 	const struct jank_rec hdr = { .tgid = pid, .tid = pid, .ts_ns = clock__mono_ns() };

@@ -10,6 +10,7 @@
 #include "app/callers.h"
 #include "app/foreign.h"
 #include "app/loop_choice.h"
+#include "app/mains.h"
 #include "app/mark_duty.h"
 #include "app/message_names.h"
 #include "app/options.h"
@@ -113,6 +114,7 @@ struct session {
 	struct ring *ring;
 	struct mmaps *maps; /* NULL: nobody tells what is mapped */
 	struct watch *watch;
+	struct mains *mains; /* NULL: not with -a, or the kernel has no look at all tasks */
 	struct machine *machine;
 	struct loops *loops;
 	struct hists *living;  /* as of the last look at the threads */
@@ -130,6 +132,8 @@ struct session {
 	struct first_look first_look;
 	int signal_fd, closed_fd, find_timer_fd, unwatched_fd;
 	unsigned find_tries;
+	uint64_t meet_ns; /* since then processes were met by their questions */
+	unsigned meet_cnt;
 	bool leases_told; /* of a file that could not be searched */
 	bool stop;
 	bool own_end; /* stopped by us or the user, not by the traced processes' end */
@@ -187,6 +191,11 @@ void session__tell_loops(void *session, struct whose *whose); /* jankbpf loops: 
 void session__follow(struct session *s); /* those that are there already */
 void session__meet(struct session *s, const struct event *event);
 void session__meet_children(struct session *s); /* that have not told of a loop */
+void session__open_mains(struct session *s);
+void session__look_for_mains(struct session *s,
+			     bool first); /* -a: whose main threads are watched */
+/* Is the process known that asks? With -a it is met by that, but not too many at once. */
+bool session__meet_asking(struct session *s, const struct jank_rec_wait *rec);
 void session__sweep(struct session *s); /* now and then: those that nothing else told the end of */
 
 /* session_unwatched.c: what is not watched, and why */

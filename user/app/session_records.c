@@ -144,8 +144,10 @@ static void on_wait(struct session *s, const struct jank_rec_wait *rec)
 {
 	if (rec->loop == JANK_LOOP_POLL && !rec->turn_cnt)
 		loader__consider_poller(s->loader, rec->hdr.tgid);
-	else
+	else if (!parks__asks(rec) || session__meet_asking(s, rec))
 		note_wait(s, rec);
+	else
+		free(wait_copies__take(&s->wait_copies, rec));
 	session__saw_turns(s, rec);
 }
 

@@ -290,6 +290,8 @@ void session__on_exec(struct session *s, const struct jank_rec_exec *rec)
 
 	if (hdr->flags & JANK_EXEC_32BIT)
 		session__on_compat_exec(s, hdr->tgid);
+	if (s->mains)
+		mains__renew(s->mains, hdr->tgid);
 	if (!traced || traced->pidfd < 0)
 		return;
 	session__forget_marks(s, traced->pid);

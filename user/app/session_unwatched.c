@@ -112,10 +112,11 @@ static bool why_not(const struct session *s, const struct traced *traced, struct
 	    (compat ? !strncmp(ret->waits_in, "epoll_", 6) : loop == JANK_LOOP_EPOLL))
 		return false;
 	ret->tid = loop_seen ? ret->pid : 0;
-	ret->reason = lacks_compat(s, compat)  ? UNWATCHED_BITS_32
-		      : loop == JANK_LOOP_POLL ? UNWATCHED_FEW_TURNS
-		      : loop_seen	       ? UNWATCHED_MAIN_THREAD
-					       : UNWATCHED_NO_LOOP;
+	ret->reason = lacks_compat(s, compat)				 ? UNWATCHED_BITS_32
+		      : loop == JANK_LOOP_POLL				 ? UNWATCHED_FEW_TURNS
+		      : s->mains && mains__is_beyond(s->mains, ret->pid) ? UNWATCHED_TOO_MANY
+		      : loop_seen					 ? UNWATCHED_MAIN_THREAD
+									 : UNWATCHED_NO_LOOP;
 	return true;
 }
 

@@ -69,6 +69,7 @@ static void on_unwatched(void *ctx, uint64_t arg)
 static void on_early_look(void *ctx, uint64_t arg)
 {
 	(void)arg;
+	session__look_for_mains(ctx, true);
 	session__meet_children(ctx);
 	session__look(ctx, NULL);
 }
@@ -90,6 +91,12 @@ static void on_look(void *ctx, uint64_t arg)
 		s->status_ns = clock__mono_ns();
 		session__status(s);
 	}
+}
+
+static void on_mains(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	session__look_for_mains(ctx, false);
 }
 
 static void on_cost(void *ctx, uint64_t arg)
@@ -128,6 +135,7 @@ int session__watch_all(struct session *s, struct err *err)
 	    (res = watch__timer(s->watch, 4 * EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
 	    (res = watch__timer(s->watch, MACHINE_NS, MACHINE_NS, on_machine, s)) < 0 ||
 	    (res = watch__timer(s->watch, MACHINE_NS, MACHINE_NS, on_cost, s)) < 0 ||
+	    (s->mains && (res = watch__timer(s->watch, NS_PER_SEC, NS_PER_SEC, on_mains, s)) < 0) ||
 	    (s->opts->command == CMD_TRACE &&
 	     (res = s->unwatched_fd = watch__timer(s->watch, UNWATCHED_NS, UNWATCHED_PAUSE_NS,
 						   on_unwatched, s)) < 0) ||

@@ -12,6 +12,7 @@
 #include "app/answers_writer.h"
 #include "app/block_names.h"
 #include "app/idle_places.h"
+#include "app/left_alone.h"
 #include "app/name_hint.h"
 #include "app/not_watched.h"
 #include "app/probation.h"
@@ -29,6 +30,7 @@ struct sinker {
 	pthread_t thread;
 	struct idle_places *places;
 	struct probation *probation;
+	struct left_alone left_alone;
 	struct name_hint name_hint;
 	struct not_watched not_watched;
 	uint64_t block_cnt;
@@ -324,6 +326,9 @@ static void on_process(struct sinker *sinker, struct item *item)
 	not_watched__met(&sinker->not_watched, item->data);
 	if (whose__program(sinker->opts.whose, item->pid))
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+	if (left_alone__consider(&sinker->left_alone, item->data,
+				 whose__program_row(sinker->opts.whose, item->pid)))
+		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 	find_waits(sinker, item->data);
 	if (sinker->opts.journal && journal__add_process(sinker->opts.journal, item->data))
 		losses__add(sinker->opts.losses, LOSS_JOURNAL, 1);
@@ -387,6 +392,10 @@ static void *run(void *arg)
 		case ITEM_MAP:
 			on_map(sinker, &item);
 			break;
+		case ITEM_MAIN:
+			if (parks__watch_idle(sinker->opts.parks, item.pid, false))
+				losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+			break;
 		case ITEM_PROCESS_GONE:
 			not_watched__gone(&sinker->not_watched, item.pid);
 			output__gone(sinker->opts.output, item.pid);
@@ -408,6 +417,7 @@ static void free_parts(struct sinker *sinker)
 {
 	name_hint__free(&sinker->name_hint);
 	not_watched__free(&sinker->not_watched);
+	left_alone__free(&sinker->left_alone);
 	probation__free(sinker->probation);
 	idle_places__free(sinker->places);
 	free(sinker);
@@ -422,13 +432,14 @@ int sinker__start(const struct sinker_opts *opts, struct sinker **ret, struct er
 		return err__set(err, ENOMEM, "out of memory");
 	sinker->opts = *opts;
 	sinker->not_watched = (struct not_watched){
-		.whose = opts->whose,
+		.left_alone = &sinker->left_alone,
 		.parks = opts->parks,
-		.choice = opts->choice,
 		.losses = opts->losses,
 		.workers = opts->workers,
 	};
 	sinker->places = idle_places__new(opts->symbolizer);
+	sinker->left_alone.parks = opts->parks;
+	sinker->left_alone.choice = opts->found ? NULL : opts->choice;
 	sinker->probation = probation__new(on_certain, leave_out, sinker);
 	if (!sinker->places || !sinker->probation) {
 		free_parts(sinker);

@@ -23,7 +23,8 @@
  *   ITEM_BLOCK struct block · ITEM_SUMMARY struct summary · ITEM_RAW whole records for the journal ·
  *   ITEM_PROCESS struct identity (pid was seen, or has a new program) · ITEM_WAIT struct wait_note ·
  *   ITEM_MAP struct mapping, its path behind it; nothing: they are to be read again ·
- *   ITEM_UNWATCHED struct unwatched_list · ITEM_COPY a COPY or SCRIPT record · ITEM_PROCESS_GONE, ITEM_STOP nothing
+ *   ITEM_UNWATCHED struct unwatched_list · ITEM_COPY a COPY or SCRIPT record · ITEM_MAIN (parks__watch_idle),
+ *   ITEM_PROCESS_GONE, ITEM_STOP nothing
  */
 struct sinker;
 

@@ -245,14 +245,20 @@ static bool open_exe(uint32_t pid, struct elffunc *ret)
 	return fd >= 0 && !elffunc__open(fd, ret);
 }
 
-/* What is known of a program by itself. */
-static const struct catalogue_row *row_of_program(const struct whose *whose, uint32_t pid,
-						  uint32_t loop)
+const struct catalogue_row *whose__program_row(const struct whose *whose, uint32_t pid)
 {
 	struct program *program;
 
 	HASH_FIND(hh, whose->programs, &pid, sizeof(pid), program);
-	return program && program->row->waits & 1u << loop ? program->row : NULL;
+	return program ? program->row : NULL;
+}
+
+static const struct catalogue_row *row_of_program(const struct whose *whose, uint32_t pid,
+						  uint32_t loop)
+{
+	const struct catalogue_row *row = whose__program_row(whose, pid);
+
+	return row && row->waits & 1u << loop ? row : NULL;
 }
 
 /* Of a process all of whose loops of that kind are one row's. */
@@ -351,16 +357,6 @@ const struct catalogue_row *whose__process_row(const struct whose *whose, uint32
 					       uint32_t loop)
 {
 	return row_of_others(whose, pid, loop);
-}
-
-void whose__each_program(const struct whose *whose,
-			 void (*fn)(void *ctx, uint32_t pid, const struct catalogue_row *row),
-			 void *ctx)
-{
-	const struct program *program;
-
-	for (program = whose->programs; program; program = program->hh.next)
-		fn(ctx, program->pid, program->row);
 }
 
 /* What no block asked for needs no symbol tables, and has a file's name or none: 5 us. */

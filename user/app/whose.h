@@ -38,6 +38,9 @@ const struct jank_rec_wait *whose__noted(const struct whose *whose, uint32_t tid
 /* A process was seen, or has a new program. 0 or -ENOMEM. */
 int whose__program(struct whose *whose, uint32_t pid);
 
+/* What is known of a program by itself, whatever loops it has, or NULL. */
+const struct catalogue_row *whose__program_row(const struct whose *whose, uint32_t pid);
+
 /*
  * The row of a thread's loop, or NULL: nobody's that the catalogue knows. Where the thread's stack told nothing, its
  * program's row, or else that of the process's other loops.
@@ -58,11 +61,6 @@ int whose__parks(struct whose *whose, const struct wait_note *note, const struct
  */
 enum idle_verdict whose__rests(struct whose *whose, const struct wait_note *note,
 			       struct idle_chains *chains, struct jank_park_chain *ret);
-
-/* Calls fn for each program that is known by itself. */
-void whose__each_program(const struct whose *whose,
-			 void (*fn)(void *ctx, uint32_t pid, const struct catalogue_row *row),
-			 void *ctx);
 
 /*
  * The row of a process's loops of that kind, where all that have one have the same; else NULL. Those that nobody

@@ -337,6 +337,11 @@ int loader__each_thread(struct loader *loader,
 	return look__run_each(&runs, fn, ctx);
 }
 
+bool loader__meets_threads(const struct loader *loader)
+{
+	return loader->iter_link;
+}
+
 bool loader__vblanks(const struct loader *loader, uint32_t crtc, struct jank_vblanks *ret)
 {
 	return features__has(loader->opts.features, FEATURE_VBLANK) && crtc < JANK_CRTC_MAX &&

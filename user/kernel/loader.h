@@ -113,6 +113,9 @@ int loader__each_thread(struct loader *loader,
 /* The refreshes of a display, as of now. False: none is told of; crtc counts from 0, all that there are. */
 bool loader__vblanks(const struct loader *loader, uint32_t crtc, struct jank_vblanks *ret);
 
+/* Does a look meet threads that no probe has seen, by their processes and names? */
+bool loader__meets_threads(const struct loader *loader);
+
 /* Adds the kernel side's losses, by JANK_LOST_*. */
 int loader__losses(const struct loader *loader, uint64_t cnt[JANK_LOSS_CNT]);
 

@@ -33,21 +33,24 @@ static int read_proc(pid_t pid, const char *name, struct strbuf *sb)
 int procinfo__parse_stat(char *text, struct proc_info *ret, char *ret_state)
 {
 	char *open = strchr(text, '('), *close = strrchr(text, ')');
-	unsigned long long start;
+	unsigned long long start, code_start = 0, code_end = 0;
 	unsigned parent, flags, threads;
 
 	if (!open || !close || close < open)
 		return -EBADMSG;
 	*close = 0;
 	if (sscanf(close + 1,
-		   " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u %*d %llu",
-		   ret_state, &parent, &flags, &threads, &start) != 5)
+		   " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u %*d %llu "
+		   "%*u %*d %*u %llu %llu",
+		   ret_state, &parent, &flags, &threads, &start, &code_start, &code_end) < 5)
 		return -EBADMSG;
 	snprintf(ret->comm, sizeof(ret->comm), "%s", open + 1);
 	ret->parent_pid = parent;
 	ret->kernel_thread = flags & PF_KTHREAD;
 	ret->thread_cnt = threads;
 	ret->start_ticks = start;
+	ret->code_start = code_start;
+	ret->code_end = code_end;
 	return 0;
 }
 

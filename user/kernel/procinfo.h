@@ -16,6 +16,7 @@ struct proc_info {
 	uint32_t parent_pid;
 	uint32_t tracer_pid; /* of the debugger, or 0 */
 	uint32_t thread_cnt;
+	uint64_t code_start, code_end; /* the program's own code; 0: may not be known */
 	uint64_t start_ticks; /* when it started, in clock ticks since boot: tells a reused pid */
 	bool kernel_thread;
 	char comm[64];

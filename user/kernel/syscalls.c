@@ -29,6 +29,7 @@ static const char *const classes[] = {
 		"rt_sigtimedwait rt_sigtimedwait_time64 rt_sigsuspend sigsuspend pause "
 		"mq_timedreceive mq_timedreceive_time64 msgrcv semop semtimedop "
 		"semtimedop_time64",
+	[JANK_CLASS_CHILD] = "wait4 waitid waitpid",
 	[JANK_CLASS_FD] = "read readv pread64 preadv preadv2 "
 			  "write writev pwrite64 pwritev pwritev2 "
 			  "splice tee vmsplice",

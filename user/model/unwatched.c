@@ -194,6 +194,12 @@ static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt
 		strbuf__adds(sb, "32-bit, and the probes for such programs are not attached; see "
 				 "`jankbpf doctor`");
 		break;
+	case UNWATCHED_TOO_MANY:
+		strbuf__addf(sb,
+			     "%s main thread%s; -a watches so many at once and no more: narrow it "
+			     "by -c, -g or -u",
+			     whose, cnt > 1 ? "s are too many" : " is one too many");
+		break;
 	case UNWATCHED_REASON_CNT:
 		break;
 	}

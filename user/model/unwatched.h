@@ -22,7 +22,8 @@
 	X(ZOMBIE, "zombie")	      /* it has ended, and its parent has not waited for it */     \
 	X(LOOP_OFF, "loop_off")	      /* its loops are of a kind that only -l switches on */       \
 	X(WORKERS, "workers")	      /* --workers: its threads run in an interpreter */           \
-	X(BITS_32, "32_bit")	      /* the probes for 32-bit programs are not attached */
+	X(BITS_32, "32_bit")	      /* the probes for 32-bit programs are not attached */        \
+	X(TOO_MANY, "too_many")	      /* -a: more main threads than can be watched at once */
 
 #define UNWATCHED_X_REASON(NAME, word) UNWATCHED_##NAME,
 enum unwatched_reason { UNWATCHED_REASONS(UNWATCHED_X_REASON) UNWATCHED_REASON_CNT };

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Loops in epoll that are not wanted: those of code that user space names (jank_parks.off_start: a Go program's own). Its threads get no
+ * state. Those that have one by then are marked when user space looks at them, and let go of what they have by themselves, for nobody
+ * else may: what they count and where they are awaited is changed without a lock.
+ */
+#ifndef JANK_OFF_BPF_H
+#define JANK_OFF_BPF_H
+
+#include "bpf/thread.bpf.h"
+
+static __noinline int off__is(struct task_struct *task, u64 ip)
+{
+	__u32 tgid = KREAD(task, tgid);
+	const struct jank_parks *parks = bpf_map_lookup_elem(&jank_parkers, &tgid);
+
+	return parks && ip - parks->off_start < parks->off_end - parks->off_start;
+}
+
+/* Is the current task about to wait, in such code, where it would get its first state? */
+static __always_inline bool off__waits(struct task_struct *task)
+{
+	return thread__park_gen() && off__is(task, compat__user_ip(compat__user_regs(task)));
+}
+
+/* On the thread's own CPU: from here on a switch finds nothing to do. */
+static __noinline int off__leave(struct jank_thread *t, struct task_struct *task)
+{
+	thread__forget_dispatch(t);
+	thread__set_counted(t, 0);
+	if (jank_conf.watch_ns)
+		watch__end(KREAD(task, pid), 0);
+	t->phase = JANK_PHASE_NONE;
+	t->state = JANK_STATE_RUNNING;
+	t->woken_ns = 0;
+	return 0;
+}
+
+/* The same where its state may be freed: not in the scheduler's events, under the run queue's lock. False: it is not marked. */
+static __noinline int off__ends(struct jank_thread *t, struct task_struct *task)
+{
+	if (!t->off)
+		return false;
+	off__leave(t, task);
+	thread__drop(task, KREAD(task, pid));
+	return true;
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Loops that are not wanted: code whose waits make no loop, and a thread that had one when that became known. */
+#include "tests/bpf/logic_run.h"
+
+#define MS 1000000ull
+
+static void say(uint64_t start, uint64_t end)
+{
+	const struct jank_parks parks = { .off_start = start, .off_end = end };
+	static __u32 changes;
+	__u32 zero = 0, tgid = getpid();
+
+	changes++;
+	bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_parkers), &tgid, &parks, BPF_ANY);
+	bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_park_gen), &zero, &changes, BPF_ANY);
+}
+
+static void test_code(void)
+{
+	struct event event;
+
+	logic__begin();
+	say(0, ~0ull);
+	ok(!BEGIN(one, 1000).known && !END(1).known, "a wait in such code makes no state");
+	is_uint(logic__received(JANK_REC_LOOP, &event), 0, "and no record");
+	say(0, 4096);
+	ok(BEGIN(one, 1000).known, "a wait in other code of the process does");
+	logic__begin();
+	ok(BEGIN(one, 1000).known, "and so does one of which nothing was said");
+}
+
+static void begin_dispatch(void)
+{
+	struct jank_conf conf = logic__conf();
+
+	conf.threshold_ns = 10 * MS;
+	logic__begin_with(&conf);
+	BEGIN(one, 1000);
+	END(1);
+	STEP(OPEN, .now_ns = MS);
+	STEP(MARK);
+}
+
+static void test_marked(void)
+{
+	struct logic_step s;
+	struct event event;
+
+	begin_dispatch();
+	logic__received(JANK_REC_LOOP, &event);
+	s = STEP(LEAVE, .task_state = TASK_INTERRUPTIBLE, .now_ns = 50 * MS);
+	ok(s.known && !s.start_ns && !s.phase, "a marked thread that falls asleep has no dispatch");
+	s = STEP(ARRIVE, .now_ns = 60 * MS);
+	ok(!s.start_ns && !s.runnable_cnt, "and counts nowhere when it is back");
+	ok(!END(1).known, "with its next wait its state goes");
+	is_uint(logic__received(JANK_REC_BLOCK, &event), 0, "nothing was a block");
+
+	begin_dispatch();
+	s = STEP(LEAVE, .preempted = 1, .now_ns = 50 * MS);
+	ok(!s.runnable_cnt, "one that is preempted does not count as waiting for a CPU");
+
+	begin_dispatch();
+	s = BEGIN(one, 1000);
+	ok(s.loop_fd == -1 && !s.dispatch_cnt, "its wait makes no loop anew");
+}
+
+int main(void)
+{
+	LOGIC_START("logic_wait", "logic_sched");
+	test_code();
+	test_marked();
+	return logic__done();
+}

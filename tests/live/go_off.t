@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""A Go program without -l go costs what a program that is not traced costs: once it is known, the probes tell of it no more."""
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+from live import ROOT, Tap, Trace, end, need, wait_for  # noqa: E402
+
+PROGRAMS = os.path.join(HERE, "programs")
+CACHE = os.path.join(ROOT, ".output", "go-cache")
+HEADER = "<IHHQIIII"  # struct jank_rec
+OF_USER_SPACE = 0x8000  # kinds from here on are not the probes'
+KNOWN_NS = 2 * 10**9  # a look each second marks the threads that were there before
+AT_WORK_S = 4
+FEW = 400  # records of the first second, which nobody could know for Go's: 30,000 came of all
+
+
+def build(folder, name, *options, sources=("busy.go",)):
+    path = os.path.join(folder, name)
+    env = dict(os.environ, GO111MODULE="off", GOFLAGS="", GOCACHE=os.environ.get("GOCACHE", CACHE))
+    subprocess.run(["go", "build", *options, "-o", path, *(os.path.join(PROGRAMS, source) for source in sources)],
+                   check=True, env=env)
+    return path
+
+
+def records(journal, pid):
+    """The times of the probes' records of the process."""
+    with open(journal, "rb") as file:
+        data = file.read()
+    at = struct.unpack_from("<I", data, 12)[0]
+    times = []
+    while at + struct.calcsize(HEADER) <= len(data):
+        size, kind, _, t_ns, tgid, *_ = struct.unpack_from(HEADER, data, at)
+        if kind < OF_USER_SPACE and tgid == pid:
+            times.append(t_ns)
+        at += size
+    return times
+
+
+def start(*command):
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def is_at_work(process):
+    process.stdout.readline()
+    return time.monotonic_ns()
+
+
+def check(tap, what, trace, pid, since_ns):
+    told = [entry for entry in trace.summary["not_watched"] if entry["pid"] == pid]
+    tap.check([(entry["reason"], entry.get("loop")) for entry in told] == [("loop_off", "go")],
+              f"{what}: told as not watched, with the option", trace.summary["not_watched"])
+    times = records(trace.journal, pid)
+    late = [t_ns for t_ns in times if t_ns > since_ns + KNOWN_NS]
+    tap.check(not late and len(times) < FEW, f"{what}: {len(times)} records of it, {len(late)} once it was known")
+    lost = trace.summary["lost"]
+    tap.check(sum(lost.values()) < FEW, f"{what}: no evidence was collected for nothing: {lost}")
+    tap.check(not trace.blocks and not trace.hangs, f"{what}: nothing was reported", trace.summary)
+
+
+def test_running(tap, what, program):
+    """It is at work before the trace begins."""
+    process = start(program)
+    is_at_work(process)
+    with Trace(process.pid) as trace:
+        since_ns = time.monotonic_ns()
+        time.sleep(AT_WORK_S)
+    end(process)
+    check(tap, what, trace, process.pid, since_ns)
+
+
+def test_started(tap, what, program, options, pids=()):
+    """The trace begins first; the shell, which may be traced, goes on as the program, or has it as its child."""
+    shell = start("sh", "-c", 'read go; "$0" & echo $!; wait' if "-f" in options else 'read go; echo $$; exec "$0"', program)
+    with Trace(*[shell.pid for _ in pids], options=options) as trace:
+        shell.stdin.write("\n")
+        shell.stdin.flush()
+        pid = int(shell.stdout.readline())
+        since_ns = is_at_work(shell)
+        time.sleep(AT_WORK_S)
+    end(shell)
+    if pid != shell.pid:
+        os.kill(pid, 9)
+    check(tap, what, trace, pid, since_ns)
+
+
+def test_ended(tap, program):
+    """Its end does not take it from the list."""
+    process = start(program)
+    is_at_work(process)
+    with Trace(process.pid) as trace:
+        since_ns = time.monotonic_ns()
+        wait_for(lambda: any("not watched" in line for line in trace.messages), what="the first word")
+        end(process)
+        trace.finish()
+    check(tap, "one that has ended", trace, process.pid, since_ns)
+
+
+def test_wanted(tap, program):
+    process = start(program)
+    is_at_work(process)
+    with Trace(process.pid, options=("-l", "go")) as trace:
+        time.sleep(AT_WORK_S)
+    end(process)
+    loops = {loop["loop"] for loop in trace.summary["loops"] if loop["pid"] == process.pid}
+    tap.check(loops == {"go"} and trace.summary["dispatches"] > 1000, "-l go: its dispatches are counted", trace.summary)
+    reasons = {entry["reason"] for entry in trace.summary["not_watched"]}
+    tap.check("loop_off" not in reasons, "-l go: it is watched", reasons)
+
+
+def main():
+    need("go", "gcc")
+    tap = Tap()
+    with tempfile.TemporaryDirectory(prefix="jank-go-", dir="/var/tmp") as folder:
+        program = build(folder, "busy")
+        programs = {"-p": program, "-p, stripped": build(folder, "stripped", "-ldflags=-s -w"),
+                    "-p, with C": build(folder, "with-c", sources=("busy.go", "busy_cgo.go"))}
+        for what, path in programs.items():
+            test_running(tap, what, path)
+        name = f"jgo{os.getpid()}"
+        named = build(folder, name)
+        test_started(tap, "-p, by an exec", program, (), pids=(1,))
+        test_started(tap, "-f, a child", program, ("-f",), pids=(1,))
+        test_started(tap, "-a, started later", named, ("-a", "-c", name))
+        test_started(tap, "-a, on a kernel without task storage", named,
+                     ("-a", "-c", name, "--disable-feature", "task_storage"))
+        test_ended(tap, program)
+        test_wanted(tap, program)
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""-a: main threads that wait for work in any call are watched, those of a process that comes later as well; a shell that waits for its
+program is not slow."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from live import Tap, Trace, build, end, headline, need, wait_for  # noqa: E402
+
+CALLS = ("pipe", "sigwait", "accept", "cond", "frame")
+PIECES = 60  # of which each fifth takes 120 ms
+STALLS = PIECES // 5
+EARLY = 5  # may come before its process and its idle place are known
+COMMANDS = 12
+COMMAND_S = 0.3
+PAUSE_S = 0.3
+
+
+def stalls_of(trace, pid):
+    return [b for b in trace.blocks if b["pid"] == pid and b["cause"]["kind"] in ("cpu", "sleep", "runnable") and b["duration_ns"] > 110e6]
+
+
+def check_waiter(tap, trace, name, pid, early):
+    stalls = stalls_of(trace, pid)
+    idle = [b for b in trace.blocks + trace.hangs if b["pid"] == pid and b["cause"]["kind"] not in ("cpu", "sleep", "runnable")]
+    tap.check(STALLS - early <= len(stalls) <= STALLS, f"{name}: {len(stalls)} of {STALLS} stalls",
+              *map(headline, stalls), str(trace.summary["not_watched"]))
+    tap.check(not idle, f"{name}: no idle wait is a block", *map(headline, idle))
+
+
+def test_calls(tap, program):
+    """All of them at once, and one that starts when the trace is under way."""
+    waiters = {call: subprocess.Popen([program, call, str(PIECES)]) for call in CALLS}
+    with Trace(threshold="60ms", options=("-a", "-c", os.path.basename(program))) as trace:
+        time.sleep(1)
+        late = subprocess.Popen([program, "cond", str(PIECES)])
+        for waiter in (*waiters.values(), late):
+            waiter.wait()
+    for call, waiter in waiters.items():
+        check_waiter(tap, trace, call, waiter.pid, EARLY)
+    check_waiter(tap, trace, "one that comes later", late.pid, EARLY + 5)  # it is looked at when it is a second old
+
+
+def test_shell(tap, shell):
+    """It reads a command, starts a program, and waits for it."""
+    process = subprocess.Popen([shell, "-c", f"while read word; do /bin/sleep {COMMAND_S}; done"], stdin=subprocess.PIPE)
+    with Trace(threshold="60ms", options=("-a", "-c", os.path.basename(shell), "--hang", "200ms")) as trace:
+        for _ in range(COMMANDS):
+            process.stdin.write(b"x\n")
+            process.stdin.flush()
+            time.sleep(COMMAND_S + PAUSE_S)
+        wait_for(lambda: not os.path.exists(f"/proc/{process.pid}/task/{process.pid}/children") or
+                 not open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii").read(), what="the last one's end")
+    end(process)
+    loops = [loop["loop"] for loop in trace.summary["loops"] if loop["pid"] == process.pid]
+    told = [r for r in trace.blocks + trace.hangs if r["cause"]["kind"] != "runnable"]
+    tap.check(loops == ["park"], "a shell is watched", trace.summary["loops"], trace.summary["not_watched"])
+    tap.check(not told, "but its programs are no stalls of its own", *map(headline, told))
+
+
+def main():
+    need("cc", "sh")
+    tap = Tap()
+    with tempfile.TemporaryDirectory(prefix="jank-mains-") as folder:
+        program = build(folder, "waiter.c", "-pthread")
+        test_calls(tap, shutil.copy(program, os.path.join(folder, f"jmw{os.getpid()}")))
+        test_shell(tap, shutil.copy(shutil.which("sh"), os.path.join(folder, f"jms{os.getpid()}")))
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()
