@@ -7,6 +7,7 @@
 #define JANK_CHAIN_BPF_H
 
 #include "bpf/copy.bpf.h"
+#include "bpf/script_place.bpf.h"
 #include "bpf/thread.bpf.h"
 
 /*
@@ -32,7 +33,7 @@ static __always_inline bool chain__all_may_ask(u64 now)
 static __always_inline bool chain__same_place(const struct jank_park_place *a,
 					      const struct jank_park_place *b)
 {
-	return a->sp == b->sp && a->arg0 == b->arg0 && a->nr == b->nr;
+	return a->sp == b->sp && a->arg0 == b->arg0 && a->nr == b->nr && a->script == b->script;
 }
 
 /* May the thread ask of t->park now? */
@@ -76,6 +77,8 @@ static __always_inline void chain__ask(struct jank_thread *t, struct task_struct
 	if (!chain__may_ask(t, now))
 		return;
 	copy__send_wait(task, now);
+	if (t->park.script)
+		script_place__send(task, now);
 	record__head(&rec.hdr, JANK_REC_WAIT, sizeof(rec), now, task);
 	rec.sp = t->park.sp;
 	rec.ip = compat__user_ip(compat__user_regs(task));
@@ -100,8 +103,8 @@ static __always_inline bool chain__fits(const struct jank_park_chain *chain, u64
 	return true;
 }
 
-/* JANK_PARK_* of the current task's stack, or 0: no such chain is known. */
-__weak __noinline int chain__verdict(__u32 tgid, u64 sp, u64 ip)
+/* JANK_PARK_* of the current task's stack and its interpreter's frames (0: none), or 0: no such chain is known. */
+__weak __noinline int chain__verdict(__u32 tgid, u64 sp, u64 ip, __u32 script)
 {
 	const struct jank_parks *parks = bpf_map_lookup_elem(&jank_parkers, &tgid);
 
@@ -112,7 +115,7 @@ __weak __noinline int chain__verdict(__u32 tgid, u64 sp, u64 ip)
 
 		if (!chain->verdict)
 			break;
-		if (chain->ip == ip && chain__fits(chain, sp))
+		if (chain->ip == ip && chain->script == script && chain__fits(chain, sp))
 			return chain->verdict;
 	}
 	return 0;

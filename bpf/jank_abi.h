@@ -241,12 +241,15 @@ _Static_assert(sizeof(struct jank_rec_wait) == 80, "jank_rec_wait");
  * as it has been asked: the chains of return addresses that lead to one, and some that don't. A chain is known by
  * the wait's own address and the words at these offsets from the stack pointer, each being the return address of the
  * frame before. An answer is of its place (jank_parks), too, for the thread that asked and sleeps meanwhile.
+ * Where an interpreter makes all its calls by the same chain, its own frames tell them apart: `script` is their identity
+ * (jank_rec_script), 0 for threads of other processes.
  */
 #define JANK_PARKS_BY_PLACE  1
 #define JANK_PARKS_ANY_FUTEX 2 /* whatever the place */
 #define JANK_PARKS_MAIN                                                                            \
 	4 /* of the main thread and of conf.ui_threads: where they keep returning to */
-#define JANK_PARKS_WORKERS  8 /* the same of each thread */
+#define JANK_PARKS_WORKERS  8  /* the same of each thread */
+#define JANK_PARKS_SCRIPT   16 /* the identity of an interpreter's frames belongs to a place */
 #define JANK_PARK_NO	    1
 #define JANK_PARK_YES	    2
 #define JANK_PARKER_MAX	    1024
@@ -259,7 +262,7 @@ struct jank_park_chain {
 	__u16 offset[JANK_PARK_WORD_MAX];
 	__u16 word_cnt;
 	__u16 verdict; /* JANK_PARK_*; 0: the chain is none */
-	__u32 pad;
+	__u32 script;
 };
 _Static_assert(sizeof(struct jank_park_chain) == 96, "jank_park_chain");
 struct jank_parks {
@@ -275,8 +278,10 @@ struct jank_park_place {
 	__u64 arg0; /* of the system call: the futex's address */
 	__u32 tid;
 	__s32 nr;
+	__u32 script;
+	__u32 pad;
 };
-_Static_assert(sizeof(struct jank_park_place) == 24, "jank_park_place");
+_Static_assert(sizeof(struct jank_park_place) == 32, "jank_park_place");
 
 /*
  * Marks: what an entry probe reads of what is handled now. The address a is argument `reg`; deref_cnt
@@ -493,13 +498,16 @@ struct jank_script_frame {
 };
 _Static_assert(sizeof(struct jank_script_frame) == 24, "jank_script_frame");
 
+/* jank_rec_script.hdr.flags */
+#define JANK_SCRIPT_WAIT 1 /* of a WAIT record, as JANK_COPY_WAIT */
+
 /* An interpreter's stack, innermost first; precedes its STACK, of which it has tid and t_ns. Followed by the frames. */
 struct jank_rec_script {
 	struct jank_rec hdr;
 	__u64 dispatch_ns;
 	__u64 t_ns;
 	__u32 frame_cnt;
-	__u32 pad;
+	__u32 identity; /* of a wait: a number made of the frames; other frames have another one. 0: none */
 };
 _Static_assert(sizeof(struct jank_rec_script) == 56, "jank_rec_script");
 
@@ -510,6 +518,9 @@ _Static_assert(sizeof(struct jank_rec_script) == 56, "jank_rec_script");
 /*
  * Where a thread's frames are found, by its tid. Written by user space; offsets are in bytes, words of 8. A frame's check is
  * its code object's first line times JANK_SCRIPT_CHECK, plus the hash of its name, which the interpreter keeps.
+ *
+ * Ruby's frames lie one behind the other (frame_sz) in the stack of the thread's fiber. They only tell places apart: their code is
+ * the iseq, 0 of a function in C, their instruction the pc.
  */
 #define JANK_SCRIPT_CHECK   31
 #define JANK_SCRIPT_CODE_SZ 64
@@ -529,9 +540,11 @@ struct jank_script_where {
 		name_word; /* in what is read of a code object, JANK_SCRIPT_CODE_SZ from code_at on */
 	__u16 code_at;
 	__u16 hash_at; /* in a name */
-	__u8 pad[6];
+	__u8 frame_sz; /* Ruby: of a frame; 0: it is CPython, whose frames are linked */
+	__u8 pad[7];
+	__u64 root; /* Ruby: where the thread's own fiber lies; in others nothing is read */
 };
-_Static_assert(sizeof(struct jank_script_where) == 48, "jank_script_where");
+_Static_assert(sizeof(struct jank_script_where) == 56, "jank_script_where");
 
 /* With the room for them; user space leaves it zeroed. */
 struct jank_script {

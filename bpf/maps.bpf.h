@@ -99,6 +99,7 @@ struct jank_thread {
 	__u64 verdict; /* JANK_PARK_* of the last wait that was asked about (poll__learn) */
 	struct jank_park_place park;  /* where it slept last */
 	struct jank_park_place asked; /* the last place that it asked of */
+	__u64 tried_script; /* of the place on probation: which frames of its interpreter; 0: not known */
 	__u64 park_left_ns;  /* when it left the CPU at a place of which nothing was known */
 	__u64 park_start_ns; /* of the dispatch that a park opened, and nothing like it since */
 	__u64 park_ask_ns;   /* questions are counted until then */

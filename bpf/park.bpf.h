@@ -68,6 +68,8 @@ static __noinline int park__may_rest(struct jank_thread *t, struct task_struct *
 	case JANK_CLASS_SELECT:
 		if (park__is_known(t)) /* one loop, several waits */
 			return true;
+		if (t->park.script)
+			return true;
 		break;
 	}
 	t->waits_else = 1;
@@ -81,6 +83,20 @@ static __always_inline bool park__is_judged(struct jank_thread *t, struct task_s
 	if (t->parks & JANK_PARKS_BY_PLACE)
 		return class == JANK_CLASS_FUTEX || class == JANK_CLASS_SLEEP;
 	return t->parks & JANK_PARKS_MAIN && park__may_rest(t, task, class);
+}
+
+/*
+ * Which frames of its interpreter it stands in, where these tell places apart; else 0. Ruby's queues wait in ppoll, for signals too, in
+ * whichever thread comes first. Of a main thread's polls the turns tell, and the callers in C (poll__ask_callers).
+ */
+static __always_inline __u32 park__script(const struct jank_thread *t, struct task_struct *task,
+					  __u32 class)
+{
+	__u32 tgid = KREAD(task, tgid), tid = KREAD(task, pid);
+
+	if (!(t->parks & JANK_PARKS_SCRIPT) || (poll__class_waits(class) && tid == tgid))
+		return 0;
+	return script_place__identity(tgid, tid);
 }
 
 /*
@@ -102,6 +118,7 @@ static __noinline int park__verdict(struct jank_thread *t, struct task_struct *t
 	t->park_start_ns = 0;
 	if (!chain__kinds(t, task))
 		return JANK_PARK_NO;
+	at.script = park__script(t, task, class);
 	t->park_cnt = chain__same_place(&t->park, &at) ? t->park_cnt + 1 : 1;
 	t->park = at;
 	if (t->parks & JANK_PARKS_ANY_FUTEX && class == JANK_CLASS_FUTEX)
@@ -110,7 +127,7 @@ static __noinline int park__verdict(struct jank_thread *t, struct task_struct *t
 		return JANK_PARK_NO;
 	if (class == JANK_CLASS_ACCEPT)
 		t->service = client__service(task, at.arg0);
-	verdict = chain__verdict(KREAD(task, tgid), at.sp, compat__user_ip(regs));
+	verdict = chain__verdict(KREAD(task, tgid), at.sp, compat__user_ip(regs), at.script);
 	if (verdict)
 		return verdict;
 	if (t->loop == JANK_LOOP_POLL && !t->trial)
@@ -121,19 +138,21 @@ static __noinline int park__verdict(struct jank_thread *t, struct task_struct *t
 }
 
 /* The thread waits here from now on, on probation. */
-static __always_inline void park__try(struct jank_thread *t, u64 sp, s32 nr)
+static __always_inline void park__try(struct jank_thread *t, u64 sp, s32 nr, u64 script)
 {
 	thread__try(t);
 	t->loop = JANK_LOOP_PARK;
 	t->place.sp = sp;
 	t->place.nr = nr;
 	t->sp = sp;
+	t->tried_script = script;
 }
 
 /* With a timeout and without, the C library waits at depths that differ by some bytes. */
 static __always_inline bool park__is_tried(const struct jank_thread *t)
 {
 	return t->trial && t->loop == JANK_LOOP_PARK && t->place.nr == t->park.nr &&
+	       (!t->tried_script || t->tried_script == t->park.script) &&
 	       t->park.sp + POLL_SP_SLOP >= t->place.sp && t->park.sp <= t->place.sp + POLL_SP_SLOP;
 }
 
@@ -147,10 +166,11 @@ static __always_inline bool park__tries(struct jank_thread *t, struct task_struc
 		return false;
 	if (park__is_tried(t)) {
 		wait__close(t, task, now);
+		t->tried_script = t->park.script;
 	} else {
 		if (t->trial && t->place.sp)
 			return false;
-		park__try(t, t->park.sp, t->park.nr);
+		park__try(t, t->park.sp, t->park.nr, t->park.script);
 	}
 	t->phase = JANK_PHASE_PARKED;
 	return true;
@@ -237,7 +257,7 @@ static __noinline int park__meets(struct jank_thread *t, struct task_struct *tas
 		return 0;
 	if (poll__class(nr) == JANK_CLASS_ACCEPT)
 		t->service = client__service(task, compat__syscall_arg(regs, 0));
-	park__try(t, compat__user_sp(regs), nr);
+	park__try(t, compat__user_sp(regs), nr, 0);
 	park__arrives(t, task, now);
 	return 0;
 }

@@ -169,7 +169,10 @@ static __always_inline bool poll__inner_is_loop(struct jank_thread *t, const str
 	return ++t->inner.turn_cnt >= needed;
 }
 
-/* What does user space know of the callers of a main thread's wait? t->verdict: JANK_PARK_*, or 0: nothing yet. */
+/*
+ * What does user space know of the callers of a main thread's wait? t->verdict: JANK_PARK_*, or 0: nothing yet. By those in C: an
+ * interpreter's frames would cost each of these programs 16,000 instructions of the verifier, and its polls count by their turns.
+ */
 static __noinline int poll__ask_callers(struct jank_thread *t, struct task_struct *task)
 {
 	struct pt_regs *regs = compat__user_regs(task);
@@ -183,7 +186,7 @@ static __noinline int poll__ask_callers(struct jank_thread *t, struct task_struc
 		.tid = KREAD(task, pid),
 		.nr = compat__syscall_nr(regs),
 	};
-	t->verdict = chain__verdict(KREAD(task, tgid), t->park.sp, compat__user_ip(regs));
+	t->verdict = chain__verdict(KREAD(task, tgid), t->park.sp, compat__user_ip(regs), 0);
 	if (!t->verdict)
 		chain__ask(t, task, bpf_ktime_get_ns());
 	return 0;

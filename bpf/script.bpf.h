@@ -3,7 +3,7 @@
  * An interpreter's own frames. They lie in its heap and are gone when user space looks, so they are read with the
  * thread's stack: code object and instruction of each, whose names outlive the moment. Where they lie in this
  * program's version of CPython, user space says, thread by thread (jank_scripts). A thread of which it said nothing,
- * where any is scripted, pays a look-up.
+ * where any is scripted, pays a look-up. Of Ruby they are read where a thread waits, for their identity only.
  *
  * The thread's own entry has the room: a switch fills it, and what a tick finds there was sent when the thread came back.
  */
@@ -19,12 +19,19 @@ static __always_inline bool script__any(void)
 	return any && *any;
 }
 
-static __always_inline struct jank_script *script__of(struct task_struct *task)
+static __always_inline struct jank_script *script__find(__u32 tgid, __u32 tid)
 {
-	__u32 tid = KREAD(task, pid);
 	struct jank_script *s = script__any() ? bpf_map_lookup_elem(&jank_scripts, &tid) : NULL;
 
-	return s && s->where.tgid == (__u32)KREAD(task, tgid) ? s : NULL;
+	return s && s->where.tgid == tgid ? s : NULL;
+}
+
+/* Of a thread whose frames belong in its stacks. */
+static __always_inline struct jank_script *script__of(struct task_struct *task)
+{
+	struct jank_script *s = script__find(KREAD(task, tgid), KREAD(task, pid));
+
+	return s && !s->where.frame_sz ? s : NULL;
 }
 
 /* The thread's state there is gone, or is another's from now on. */
@@ -118,6 +125,17 @@ static __noinline int script__walk(struct jank_script *s)
 	return 0;
 }
 
+static __always_inline void script__output(struct jank_script *s, __u64 now)
+{
+	__u32 cnt = s->rec.frame_cnt;
+
+	if (!cnt || cnt > JANK_SCRIPT_MAX || record__is_crowded())
+		return;
+	s->rec.hdr.ts_ns = now;
+	s->rec.hdr.size = sizeof(s->rec) + cnt * sizeof(s->frames[0]);
+	bpf_ringbuf_output(&jank_ring, &s->rec, s->rec.hdr.size, BPF_RB_NO_WAKEUP);
+}
+
 /*
  * Reads the frames of the current task, to be sent later or never. A tick that comes while a switch does so (by a
  * non-maskable interrupt) goes without.
@@ -132,7 +150,7 @@ static __always_inline void script__take(struct task_struct *task, __u64 dispatc
 	record__head(&s->rec.hdr, JANK_REC_SCRIPT, 0, t_ns, task);
 	s->rec.dispatch_ns = dispatch_ns;
 	s->rec.t_ns = t_ns;
-	s->rec.pad = 0;
+	s->rec.identity = 0;
 	script__walk(s);
 	*(volatile __u64 *)&s->busy = 0;
 }
@@ -141,16 +159,9 @@ static __always_inline void script__take(struct task_struct *task, __u64 dispatc
 static __always_inline void script__send_taken(struct task_struct *task, __u64 t_ns, __u64 now)
 {
 	struct jank_script *s = script__of(task);
-	__u32 cnt;
 
-	if (!s || s->rec.t_ns != t_ns)
-		return;
-	cnt = s->rec.frame_cnt;
-	if (!cnt || cnt > JANK_SCRIPT_MAX || record__is_crowded())
-		return;
-	s->rec.hdr.ts_ns = now;
-	s->rec.hdr.size = sizeof(s->rec) + cnt * sizeof(s->frames[0]);
-	bpf_ringbuf_output(&jank_ring, &s->rec, s->rec.hdr.size, BPF_RB_NO_WAKEUP);
+	if (s && s->rec.t_ns == t_ns)
+		script__output(s, now);
 }
 
 /* The current task's, with its stack. */

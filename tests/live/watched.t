@@ -4,8 +4,10 @@
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.dont_write_bytecode = True
@@ -69,8 +71,8 @@ sys.stdin.readline()
 """
 
 
-def program(code, **options):
-    process = bad.start([sys.executable, "-c", LOOP + code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+def program(code, python=sys.executable, **options):
+    process = bad.start([python, "-c", LOOP + code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                         start_new_session=True, **options)
     if process.stdout.readline() != "ready\n":
         raise RuntimeError("a program did not start")
@@ -96,15 +98,28 @@ def told(result, **wanted):
     return [entry for entry in result.summary()["not_watched"] if wanted.items() <= entry.items()]
 
 
-def traced_to_its_end(code, *options):
-    process = program(code)
+def traced_to_its_end(code, *options, python=sys.executable):
+    process = program(code, python)
     tracer = bad.Tracer("--json", "-p", process.pid, *options)
     go_on(process)
     return process.pid, tracer.finish(30)
 
 
-def traced(code, *options, whom=lambda process: process.pid, **more):
-    process = program(code)
+def unknown_python(folder):
+    """The machine's, which says that it is 3.9: where that one has its frames is not known."""
+    python = os.path.realpath("/usr/bin/python3")
+    version = int(subprocess.check_output([python, "-c", "import sys; print(sys.hexversion)"]))
+    with open(python, "rb") as file:
+        program = file.read()
+    path = os.path.join(folder, "python3.9")
+    with open(path, "wb") as file:
+        file.write(program.replace(struct.pack("<Q", version), struct.pack("<Q", 0x030902f0)))
+    os.chmod(path, 0o755)
+    return path
+
+
+def traced(code, *options, whom=lambda process: process.pid, python=sys.executable, **more):
+    process = program(code, python)
     pid = whom(process)
     result = bad.trace("--json", "-t", "25ms", "-d", "2", "-p", pid, *options, **more)
     end(process)
@@ -154,11 +169,17 @@ def test_reasons():
     ok(told(result, pid=pid, tid=pid, reason="main_thread") and result.blocks(), "a main thread beside a loop", result)
     pid, result = traced(SELDOM)
     ok(told(result, pid=pid, reason="few_turns"), "a main thread that has not come back to its wait", result)
-    pid, result = traced(POOL, "--workers")
-    ok(told(result, pid=pid, reason="workers") and not result.of("block") + result.of("hang"), "--workers: an interpreter's", result)
-    pid, result = traced_to_its_end(POOL_FOR_A_WHILE, "--workers")
-    ok(told(result, pid=pid, reason="workers"), "and of one that has ended since", result)
-    pid, result = traced(POOL)
+    pid, result = traced(POOL, "--workers", python="/usr/bin/python3")
+    ok(not told(result, reason="workers") and not result.of("hang"), "--workers: an interpreter's whose frames are read", result)
+    with tempfile.TemporaryDirectory() as folder:
+        python = unknown_python(folder)
+        os.environ["PYTHONHOME"] = "/usr"
+        pid, result = traced(POOL, "--workers", python=python)
+        ok(told(result, pid=pid, reason="workers") and not result.of("block") + result.of("hang"), "--workers: one of another version", result)
+        pid, result = traced_to_its_end(POOL_FOR_A_WHILE, "--workers", python=python)
+        ok(told(result, pid=pid, reason="workers"), "and of one that has ended since", result)
+        pid, result = traced(POOL, python=python)
+        del os.environ["PYTHONHOME"]
     ok(not told(result, reason="workers"), "who does not ask for workers is not told of them", result)
     process = program(DEEPER_FIRST)
     tracer = bad.Tracer("--json", "-t", "25ms", "-p", process.pid)

@@ -141,6 +141,94 @@ static void test_sleeps(void)
 	idle_chains__free(seconds);
 }
 
+/* In an interpreter: the same chain in C, or another one, from frames of its own. */
+static enum idle_verdict script(struct idle_chains *chains, uint32_t script, uint32_t script_depth,
+				uint64_t address, uint32_t depth, int32_t nr, bool one_call)
+{
+	static uint64_t now_ns;
+	const struct idle_visit it = {
+		.addresses = &address,
+		.cnt = 1,
+		.depth = depth,
+		.nr = nr,
+		.one_call = one_call,
+		.script = script,
+		.script_depth = script_depth,
+		.now_ns = now_ns += 200 * MS,
+	};
+
+	return idle_chains__visit(chains, &it);
+}
+
+static void test_script(void)
+{
+	struct idle_chains *chains = idle_chains__new();
+	enum idle_verdict get = IDLE_UNKNOWN, lock = IDLE_UNKNOWN;
+
+	for (int i = 0; i < 20; i++) {
+		lock = script(chains, 2, 2, 0x1000, 9, 1, false);
+		get = script(chains, 1, 1, 0x1000, 9, 1, false);
+	}
+	ok(get == IDLE_YES && lock == IDLE_NO,
+	   "the same callers in C: fewer Python frames are further out");
+	is_int(script(chains, 3, 1, 0x2000, 5, 1, false), IDLE_YES,
+	       "as many Python frames, fewer in C: as far out, with a timeout and without");
+	is_int(script(chains, 3, 1, 0x2008, 5, 2, false), IDLE_NO, "another call from there");
+	is_int(script(chains, 1, 1, 0x3000, 12, 1, false), IDLE_NO,
+	       "deeper in C from the very frames: a handler of a loop in C");
+	idle_chains__free(chains);
+}
+
+/* A main thread that waits for its helpers, and pauses. */
+static void test_pause(void)
+{
+	const uint64_t address = 0x1000;
+	struct idle_visit it = {
+		.addresses = &address, .cnt = 1, .sleeps = true, .script = 9, .script_depth = 1
+	};
+	struct idle_chains *chains = idle_chains__new();
+
+	is_int(idle_chains__pause(chains, &it), IDLE_UNKNOWN,
+	       "a sleep, where no idle place is known");
+	for (int i = 0; i < 4; i++)
+		script(chains, 1, 1, 0x1000, 9, 1, false);
+	is_int(idle_chains__pause(chains, &it), IDLE_YES,
+	       "one as far out as the idle place is a pause");
+	it.script_depth = 2;
+	is_int(idle_chains__pause(chains, &it), IDLE_NO, "a deeper one is a handler's");
+	idle_chains__free(chains);
+}
+
+static void test_lock(void)
+{
+	const uint64_t address = 0x1000;
+	struct idle_visit it = { .addresses = &address, .cnt = 1, .sleeps = true };
+	struct idle_chains *chains = idle_chains__new();
+	enum idle_verdict last = IDLE_UNKNOWN;
+
+	idle_chains__lock(chains);
+	for (uint64_t i = 1; i <= 60; i++) {
+		it.now_ns = i * 16 * MS;
+		last = idle_chains__visit(chains, &it);
+	}
+	is_int(last, IDLE_UNKNOWN,
+	       "a sleep of a thread that waits for locks, too, is no frame loop's");
+	idle_chains__free(chains);
+}
+
+static void test_one_call(void)
+{
+	struct idle_chains *chains = idle_chains__new();
+
+	for (int i = 0; i < 4; i++)
+		script(chains, 1, 1, 0x1000, 9, 1, true);
+	is_int(script(chains, 1, 1, 0x2000, 12, 2, true), IDLE_YES,
+	       "Ruby: one call waits by several of the system's");
+	is_int(script(chains, 2, 1, 0x2000, 12, 2, true), IDLE_NO,
+	       "another one does not wait for work");
+	idle_chains__free(chains);
+}
+
 int main(void)
 {
 	test_turns();
@@ -150,5 +238,9 @@ int main(void)
 	test_many();
 	test_beside();
 	test_sleeps();
+	test_script();
+	test_one_call();
+	test_pause();
+	test_lock();
 	return tap__done();
 }

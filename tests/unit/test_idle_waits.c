@@ -154,10 +154,41 @@ static void test_copies(void)
 	wait_copies__free(&copies);
 }
 
+/* Frames come with a copy, each in its own record. */
+static void test_frames(void)
+{
+	struct {
+		struct jank_rec_script rec;
+		struct jank_script_frame frames[2];
+	} script = {
+		.rec = { .hdr = { .kind = JANK_REC_SCRIPT, .tid = 7 },
+			 .t_ns = 100,
+			 .frame_cnt = 2,
+			 .identity = 5 },
+	};
+	struct jank_rec_wait wait = wait_of(7, 100);
+	struct wait_copies copies = {};
+	struct jank_rec_script *taken;
+
+	is_int(wait_copies__put(&copies, &script, sizeof(script)), 0,
+	       "a sample's frames are another's");
+	script.rec.hdr.flags = JANK_SCRIPT_WAIT;
+	is_int(wait_copies__put(&copies, &script, sizeof(script) - 1), -EBADMSG,
+	       "fewer than they say");
+	is_int(wait_copies__put(&copies, &script, sizeof(script)), 1, "a wait's are kept");
+	put(&copies, 7, 100, JANK_COPY_WAIT);
+	taken = wait_copies__take_script(&copies, &wait);
+	ok(taken && taken->frame_cnt == 2 && taken->identity == 5, "beside its copy");
+	free(taken);
+	ok(!wait_copies__take_script(&copies, &wait), "once");
+	wait_copies__free(&copies);
+}
+
 int main(void)
 {
 	test_texts();
 	test_copies();
+	test_frames();
 	test_thread();
 	return tap__done();
 }

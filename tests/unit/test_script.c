@@ -264,11 +264,62 @@ static void check_app(void)
 	}
 }
 
+/* --- how far out a wait is */
+
+static int depth(struct world *w, const uint64_t *codes, uint32_t cnt, bool *for_caller)
+{
+	struct jank_script_frame frames[8] = {};
+	struct script_wait wait;
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		frames[i].code = codes[i];
+		frames[i].check = 40 * JANK_SCRIPT_CHECK + HASH;
+	}
+	if (!script__wait(&env, &w->process, frames, cnt, &wait))
+		return -1;
+	*for_caller = wait.for_caller;
+	return wait.depth;
+}
+
+static uint64_t code_of(struct world *w, const char *file)
+{
+	return image__code(&w->image, 0x4711, image__ascii(&w->image, "f"),
+			   image__ascii(&w->image, file), 40, 4);
+}
+
+static void check_depth(uint32_t version)
+{
+	uint64_t worker, handler, wait, get, own;
+	bool for_caller;
+	struct world w;
+
+	begin(&w, version);
+	worker = code_of(&w, "/srv/shop/app.py");
+	handler = code_of(&w, "/srv/shop/orders.py");
+	wait = code_of(&w, "/usr/lib/python3.11/threading.py");
+	get = code_of(&w, "/usr/lib/python3.11/queue.py");
+	own = code_of(&w, "/srv/shop/queue.py");
+	is_int(depth(&w, (const uint64_t[]){ wait, get, worker }, 3, &for_caller), 1,
+	       "%x: queue.get() is as far out as its caller", version);
+	ok(for_caller, "for which it waits");
+	is_int(depth(&w, (const uint64_t[]){ handler, 0, worker }, 3, &for_caller), 2,
+	       "a lock in a handler is deeper; an entry from C is no frame");
+	ok(!for_caller, "and waits for itself");
+	is_int(depth(&w, (const uint64_t[]){ handler, get, worker }, 3, &for_caller), 3,
+	       "what the library calls is not the library's");
+	is_int(depth(&w, (const uint64_t[]){ own, worker }, 2, &for_caller), 2,
+	       "nor is a file of that name of the program's own");
+	is_int(depth(&w, (const uint64_t[]){ 0x10, worker }, 2, &for_caller), -1,
+	       "what is no code says nothing");
+	end(&w);
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < LEN(versions); i++) {
 		check_threads(versions[i]);
 		check_newest(versions[i]);
+		check_depth(versions[i]);
 		check_names(versions[i]);
 	}
 	check_changed();

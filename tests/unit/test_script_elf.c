@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* CPython's variables in ELF files: found by either symbol table, and nothing else is taken for them. */
+/* CPython's and Ruby's variables in ELF files: found by either symbol table, and nothing else is taken for them. */
 #include "symbol/script_elf.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/symbol_fixture.h"
@@ -54,6 +54,34 @@ static void check(const char *name, int want)
 	free(bytes);
 }
 
+/* As libruby has it where the compiler made a tail call of it: the function that waits has no name. */
+static const char ruby[] = "void *ruby_current_vm_ptr;\n"
+			   "const char ruby_version[] = \"3.1.2\";\n"
+			   "__attribute__((noinline)) static long wait_for(long mutex, int flag)\n"
+			   "{ __asm__ volatile(\".skip 256, 0x90\" : \"+r\"(mutex) : \"r\"(flag)); "
+			   "return mutex + flag; }\n"
+			   "long rb_mutex_lock(long self) { return wait_for(self, 1); }\n"
+			   "long rb_mutex_sleep(long self) { return wait_for(self, 0); }\n";
+
+static void check_ruby(void)
+{
+	struct script_elf found = {};
+	uint8_t *bytes;
+	size_t size;
+
+	scratch__write_text("ruby.c", ruby);
+	fixture__sh("cd $D && cc -O2 -shared -fPIC -o libruby.so ruby.c && strip libruby.so");
+	size = load("libruby.so", &bytes);
+	is_int(find(bytes, size, &found), 0, "Ruby's library");
+	ok(found.is_ruby && found.runtime, "is told from Python's");
+	is_uint(found.version, 0x03010200, "its version");
+#ifdef __x86_64__
+	ok(found.lock_begin && found.lock_end - found.lock_begin > 256,
+	   "the code of the lock begins where rb_mutex_lock jumps to");
+#endif
+	free(bytes);
+}
+
 static void check_damaged(void)
 {
 	struct fuzz fuzz = fuzz__begin();
@@ -91,6 +119,7 @@ int main(void)
 	fixture__sh("strip $D/exe");
 	check("exe", -ENOENT);
 	check("other", -ENOENT);
+	check_ruby();
 	check_damaged();
 	return tap__done();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The outermost place that is visited again and again. Frames are counted, not bytes of stack: a wait with large arrays lies deeper than its
- * handlers. A thread that works most of the time waits for its own helpers, not for work: a batch program's main thread.
+ * handlers. An interpreter's frames count first, those in C only between waits in the same of these. A thread that works most of the time waits for its own helpers, not for work: a batch program's main thread.
  */
 #include "app/idle_chains.h"
 
@@ -17,20 +17,25 @@
 #define SELDOM	  8 /* a place further out that is visited so much less often does not count */
 #define LOOK_NS	  (500 * NS_PER_MS) /* so long the thread must be known */
 
+/* As in idle_visit. */
+struct place {
+	uint32_t depth, script, script_depth;
+	int32_t nr;
+	bool sleeps, one_call;
+};
+
 struct chain {
 	uint64_t addresses[FRAME_MAX];
-	uint32_t cnt, depth, visit_cnt;
-	int32_t nr;
-	bool sleeps;
+	uint32_t cnt, visit_cnt;
+	struct place place;
 	uint64_t first_ns, last_ns;
 };
 
 struct idle_chains {
 	struct chain chains[CHAIN_MAX];
 	uint32_t cnt;
-	uint32_t idle_depth; /* 0: no idle place is known */
-	int32_t idle_nr;
-	bool idle_sleeps;
+	struct place idle;
+	bool has_idle, has_locks;
 	uint64_t since_ns, since_cpu_ns;
 };
 
@@ -48,8 +53,20 @@ static bool is_same(const struct chain *chain, const struct idle_visit *visit)
 {
 	uint32_t cnt = visit->cnt < FRAME_MAX ? visit->cnt : FRAME_MAX;
 
-	return chain->cnt == cnt &&
+	return chain->cnt == cnt && chain->place.script == visit->script &&
 	       !memcmp(chain->addresses, visit->addresses, cnt * sizeof(*visit->addresses));
+}
+
+static struct place place_of(const struct idle_visit *visit)
+{
+	return (struct place){
+		.depth = visit->depth,
+		.script = visit->script,
+		.script_depth = visit->script_depth,
+		.nr = visit->nr,
+		.sleeps = visit->sleeps,
+		.one_call = visit->one_call,
+	};
 }
 
 /* The one that was visited longest ago makes room. */
@@ -74,9 +91,7 @@ static struct chain *chain_of(struct idle_chains *chains, const struct idle_visi
 			return &chains->chains[i];
 	chain = new_chain(chains);
 	*chain = (struct chain){
-		.depth = visit->depth,
-		.nr = visit->nr,
-		.sleeps = visit->sleeps,
+		.place = place_of(visit),
 		.first_ns = visit->now_ns,
 	};
 	chain->cnt = visit->cnt < FRAME_MAX ? visit->cnt : FRAME_MAX;
@@ -84,10 +99,27 @@ static struct chain *chain_of(struct idle_chains *chains, const struct idle_visi
 	return chain;
 }
 
+static int compare_numbers(uint32_t a, uint32_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* Below 0: a is further out. Of waits in different frames of an interpreter that are as many, the frames in C say nothing. */
+static int compare(const struct place *a, const struct place *b)
+{
+	if (!a->script || !b->script)
+		return compare_numbers(a->depth, b->depth);
+	if (a->script_depth != b->script_depth)
+		return compare_numbers(a->script_depth, b->script_depth);
+	return a->script == b->script && !a->one_call ? compare_numbers(a->depth, b->depth) : 0;
+}
+
 /* A sleep is only a loop's where the thread waits for nothing else. */
 static bool is_further_out(const struct chain *chain, const struct chain *than)
 {
-	return chain->sleeps == than->sleeps ? chain->depth < than->depth : than->sleeps;
+	const struct place *a = &chain->place, *b = &than->place;
+
+	return a->sleeps == b->sleeps ? compare(a, b) < 0 : b->sleeps;
 }
 
 /* How often the one further out is visited that is visited most. */
@@ -104,14 +136,18 @@ static uint32_t outer_visits(const struct idle_chains *chains, const struct chai
 /* Of the idle place: with a timeout and without, it is the same call from as far out. */
 static bool is_known(const struct idle_chains *chains, const struct chain *chain)
 {
-	return chains->idle_depth == chain->depth && chains->idle_nr == chain->nr;
+	const struct place *idle = &chains->idle, *place = &chain->place;
+
+	if (!chains->has_idle || compare(idle, place))
+		return false;
+	return idle->nr == place->nr || (place->one_call && idle->script == place->script);
 }
 
 /* Another call from as far out is made when work has come: interpreters make all calls from one depth. */
 static bool is_beside(const struct idle_chains *chains, const struct chain *chain)
 {
-	return chains->idle_depth == chain->depth && chains->idle_sleeps == chain->sleeps &&
-	       chains->idle_nr != chain->nr;
+	return chains->has_idle && !compare(&chains->idle, &chain->place) &&
+	       chains->idle.sleeps == chain->place.sleeps && !is_known(chains, chain);
 }
 
 /* A sleep is a loop's, as a frame loop's is, if it is visited so often in a second. */
@@ -132,12 +168,12 @@ static bool rests(const struct idle_chains *chains, const struct idle_visit *vis
 }
 
 /* Of all that are as far out: loops have several waits, with a timeout and without. */
-static uint32_t visits_at(const struct idle_chains *chains, uint32_t depth)
+static uint32_t visits_at(const struct idle_chains *chains, const struct place *place)
 {
 	uint32_t cnt = 0;
 
 	for (uint32_t i = 0; i < chains->cnt; i++)
-		cnt += chains->chains[i].depth == depth ? chains->chains[i].visit_cnt : 0;
+		cnt += compare(&chains->chains[i].place, place) ? 0 : chains->chains[i].visit_cnt;
 	return cnt;
 }
 
@@ -156,15 +192,31 @@ enum idle_verdict idle_chains__visit(struct idle_chains *chains, const struct id
 	outer_cnt = outer_visits(chains, chain);
 	if (outer_cnt >= VISITS || is_beside(chains, chain))
 		return IDLE_NO;
-	if (outer_cnt * SELDOM > visits_at(chains, chain->depth))
+	if (outer_cnt * SELDOM > visits_at(chains, &chain->place))
 		return IDLE_UNKNOWN;
-	if (is_known(chains, chain) && !chain->sleeps)
+	if (is_known(chains, chain) && !chain->place.sleeps)
 		return IDLE_YES;
 	if (chain->visit_cnt < VISITS || is_seldom(chain, visit) || !rests(chains, visit))
 		return IDLE_UNKNOWN;
-	takes_over = chains->idle_depth && !is_known(chains, chain);
-	chains->idle_depth = chain->depth;
-	chains->idle_nr = chain->nr;
-	chains->idle_sleeps = chain->sleeps;
+	if (chain->place.sleeps && chains->has_locks)
+		return IDLE_UNKNOWN;
+	takes_over = chains->has_idle && !is_known(chains, chain);
+	chains->idle = chain->place;
+	chains->has_idle = true;
 	return takes_over ? IDLE_OUTER : IDLE_YES;
+}
+
+enum idle_verdict idle_chains__pause(const struct idle_chains *chains,
+				     const struct idle_visit *visit)
+{
+	struct place place = place_of(visit);
+
+	if (!chains->has_idle)
+		return IDLE_UNKNOWN;
+	return compare(&place, &chains->idle) <= 0 ? IDLE_YES : IDLE_NO;
+}
+
+void idle_chains__lock(struct idle_chains *chains)
+{
+	chains->has_locks = true;
 }

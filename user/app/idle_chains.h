@@ -21,6 +21,9 @@ struct idle_visit {
 	uint32_t depth; /* how many of them are outside of the C library */
 	int32_t nr;	/* its system call */
 	bool sleeps;	/* which waits for nothing but time */
+	bool one_call; /* whatever waits in these frames of the interpreter is one call of the program */
+	uint32_t script;       /* the interpreter's frames, by their identity; 0: there are none */
+	uint32_t script_depth; /* how many of them */
 	uint64_t now_ns,
 		cpu_ns; /* CLOCK_MONOTONIC; CPU time that the thread has used in its life */
 };
@@ -30,9 +33,16 @@ enum idle_verdict {
 	IDLE_YES,     /* the idle place: of those it returns to, none is further out */
 	IDLE_OUTER,   /* the same, and what was IDLE_YES before is a handler's wait */
 	IDLE_NO,      /* a handler's wait: the thread also returns to one further out */
-	IDLE_ALIKE, /* an interpreter's wait: its callers are the same for work and in a handler */
+	IDLE_ALIKE, /* a wait of an interpreter whose frames are not read: its callers are the same for work and in a handler */
 };
 
 enum idle_verdict idle_chains__visit(struct idle_chains *chains, const struct idle_visit *visit);
+
+/* The same of a sleep that is counted nowhere: it is the loop's own pause if it is as far out as the idle place. */
+enum idle_verdict idle_chains__pause(const struct idle_chains *chains,
+				     const struct idle_visit *visit);
+
+/* The thread waits in a way that is no place to wait for work. */
+void idle_chains__lock(struct idle_chains *chains);
 
 #endif

@@ -16,10 +16,14 @@
 
 #define JUDGED_MAX 4096 /* threads of one process; the oldest make room */
 
+#define ALIKE_MAX 8 /* a new thread's frames are found within some of its waits */
+
 /* A thread with the chains of callers that it comes back to. */
 struct judged {
 	uint32_t tid;
 	struct idle_chains *chains;
+	uint32_t
+		alike_cnt; /* its waits in an interpreter, one after the other, whose frames did not come */
 	UT_hash_handle hh;
 };
 
@@ -40,10 +44,11 @@ struct process {
 struct parks {
 	struct park_maps *maps;
 	struct whose *whose;
+	struct scripts *scripts;
 	struct process *processes;
 };
 
-struct parks *parks__new(struct park_maps *maps, struct whose *whose)
+struct parks *parks__new(struct park_maps *maps, struct whose *whose, struct scripts *scripts)
 {
 	struct parks *parks = calloc(1, sizeof(*parks));
 
@@ -51,6 +56,7 @@ struct parks *parks__new(struct park_maps *maps, struct whose *whose)
 		return NULL;
 	parks->maps = maps;
 	parks->whose = whose;
+	parks->scripts = scripts;
 	return parks;
 }
 
@@ -68,13 +74,13 @@ static void forget_threads(struct process *process)
 }
 
 /* NULL: out of memory. */
-static struct idle_chains *chains_of(struct process *process, uint32_t tid)
+static struct judged *judged_of(struct process *process, uint32_t tid)
 {
 	struct judged *thread;
 
 	HASH_FIND(hh, process->threads, &tid, sizeof(tid), thread);
 	if (thread)
-		return thread->chains;
+		return thread;
 	if (HASH_COUNT(process->threads) >= JUDGED_MAX)
 		drop_judged(process, process->threads);
 	thread = calloc(1, sizeof(*thread));
@@ -87,7 +93,7 @@ static struct idle_chains *chains_of(struct process *process, uint32_t tid)
 		return NULL;
 	}
 	HASH_ADD(hh, process->threads, tid, sizeof(tid), thread);
-	return thread->chains;
+	return thread;
 }
 
 static void drop(struct parks *parks, struct process *process)
@@ -299,26 +305,39 @@ static int tell(struct parks *parks, struct process *process, const struct jank_
 	return res ?: park_maps__set_place(parks->maps, place, is_park);
 }
 
+/* From now on the probes send the interpreter's frames with their questions, if these are read. */
+static int ask_frames(struct parks *parks, struct process *process, struct judged *thread)
+{
+	bool reads = scripts__reads(parks->scripts, process->pid);
+
+	if (thread->tid != process->pid && (!reads || ++thread->alike_cnt >= ALIKE_MAX))
+		process->alike_tid = thread->tid;
+	if (!reads || process->parks.kinds & JANK_PARKS_SCRIPT)
+		return 0;
+	process->parks.kinds |= JANK_PARKS_SCRIPT;
+	return park_maps__set_process(parks->maps, process->pid, &process->parks);
+}
+
 /* 1: a park; 0: none; -ENODATA: not known yet. */
 static int judge(struct parks *parks, struct process *process, const struct wait_note *note,
 		 struct jank_park_chain *chain)
 {
-	struct idle_chains *chains;
 	enum idle_verdict verdict;
+	struct judged *thread;
 
 	if (process->row)
 		return whose__parks(parks->whose, note, process->row, chain);
-	chains = chains_of(process, note->rec.hdr.tid);
-	if (!chains)
+	thread = judged_of(process, note->rec.hdr.tid);
+	if (!thread)
 		return -ENOMEM;
-	verdict = whose__rests(parks->whose, note, chains, chain);
+	verdict = whose__rests(parks->whose, note, thread->chains, chain);
 	if (verdict == IDLE_OUTER)
 		revoke(process, note->rec.hdr.tid);
-	if (verdict == IDLE_ALIKE && note->rec.hdr.tid != process->pid)
-		process->alike_tid = note->rec.hdr.tid;
-	if (verdict == IDLE_UNKNOWN || verdict == IDLE_ALIKE)
-		return -ENODATA;
-	return verdict != IDLE_NO;
+	if (verdict == IDLE_ALIKE)
+		return ask_frames(parks, process, thread) ?: -ENODATA;
+	if (note->script)
+		thread->alike_cnt = 0;
+	return verdict == IDLE_UNKNOWN ? -ENODATA : verdict != IDLE_NO;
 }
 
 int parks__answer(struct parks *parks, const struct wait_note *note)
@@ -330,6 +349,7 @@ int parks__answer(struct parks *parks, const struct wait_note *note)
 		.arg0 = note->arg0,
 		.tid = rec->hdr.tid,
 		.nr = rec->syscall,
+		.script = note->script ? note->script->identity : 0,
 	};
 	struct jank_park_chain chain;
 	int is_park;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "app/scripts.h"
 #include "app/wait_note.h"
 #include "app/whose.h"
 #include "kernel/catalogue.h"
@@ -17,8 +18,8 @@
 
 struct parks;
 
-/* Both borrowed. NULL: out of memory. */
-struct parks *parks__new(struct park_maps *maps, struct whose *whose);
+/* All borrowed. NULL: out of memory. */
+struct parks *parks__new(struct park_maps *maps, struct whose *whose, struct scripts *scripts);
 void parks__free(struct parks *parks); /* accepts NULL */
 
 /*

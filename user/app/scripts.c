@@ -79,9 +79,8 @@ static int tell(struct scripts *scripts, const struct script_thread *thread)
 
 	if (res == -E2BIG && !scripts->full) {
 		scripts->full = true;
-		log__warn(
-			"more than %d threads run Python: of some the stacks have no Python frames",
-			JANK_SCRIPT_THREAD_MAX);
+		log__warn("more than %d threads run Python or Ruby: of some no frames are read",
+			  JANK_SCRIPT_THREAD_MAX);
 	}
 	return res;
 }
@@ -93,10 +92,11 @@ static int tell_all(struct scripts *scripts, uint32_t pid)
 	int res = 0;
 
 	for (size_t i = 0; i < cnt; i++)
-		if (!script_maps__has(scripts->maps, pid, scripts->threads[i].tid))
+		if (!script_maps__has(scripts->maps, pid, scripts->threads[i].tid,
+				      &scripts->threads[i].where))
 			res = tell(scripts, &scripts->threads[i]) ?: res;
 	if (cnt)
-		log__debug("process %u: %zu threads have Python frames", pid, cnt);
+		log__debug("process %u: %zu threads have an interpreter's frames", pid, cnt);
 	return res;
 }
 
@@ -133,7 +133,7 @@ int scripts__consider(struct scripts *scripts, uint32_t pid, uint32_t tid)
 	if (scripts->maps->threads_fd < 0)
 		return 0;
 	program = find(scripts, pid);
-	if (program && script_maps__has(scripts->maps, pid, tid))
+	if (program && script_maps__has(scripts->maps, pid, tid, NULL))
 		return 0;
 	if (program)
 		return refresh(scripts, program);
@@ -144,6 +144,11 @@ int scripts__consider(struct scripts *scripts, uint32_t pid, uint32_t tid)
 		return 0;
 	res = add(scripts, pid, newest);
 	return res ?: tell_all(scripts, pid);
+}
+
+bool scripts__reads(struct scripts *scripts, uint32_t pid)
+{
+	return find(scripts, pid);
 }
 
 uint64_t scripts__due_ns(const struct scripts *scripts)

@@ -3,6 +3,7 @@
 #ifndef JANK_SCRIPTS_H
 #define JANK_SCRIPTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernel/script_maps.h"
@@ -19,6 +20,9 @@ void scripts__free(struct scripts *scripts); /* accepts NULL */
  * 0 or -errno: -E2BIG when there are too many threads.
  */
 int scripts__consider(struct scripts *scripts, uint32_t pid, uint32_t tid);
+
+/* Does it run an interpreter whose frames are read? As far as it was considered. */
+bool scripts__reads(struct scripts *scripts, uint32_t pid);
 
 /* The process ended, or has replaced its program. */
 void scripts__gone(struct scripts *scripts, uint32_t pid);

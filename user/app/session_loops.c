@@ -18,8 +18,8 @@ int session__open_loops(struct session *s, struct err *err)
 	s->filter = opts->filter;
 	s->filter.loops = loop_choice__waits(&s->choice);
 	s->whose = whose__new(s->catalogue, s->symbolizer);
-	s->parks = parks__new(&s->park_maps, s->whose);
 	s->scripts = scripts__new(&s->script_maps, s->symbolizer);
+	s->parks = parks__new(&s->park_maps, s->whose, s->scripts);
 	return s->whose && s->parks && s->scripts ? 0 : err__set(err, ENOMEM, "out of memory");
 }
 

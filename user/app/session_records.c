@@ -126,12 +126,15 @@ static void note_wait(struct session *s, const struct jank_rec_wait *rec)
 	struct item item = { .kind = ITEM_WAIT, .pid = rec->hdr.tgid };
 	struct jank_rec_copy *copy = wait_copies__take(&s->wait_copies, rec);
 	const char *exe = traced && traced->process ? traced->process->exe : NULL;
+	struct jank_rec_script *script = wait_copies__take_script(&s->wait_copies, rec);
 	struct wait_note *note = wait_note__new(rec, exe, copy);
 
 	if (!note) {
+		free(script);
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 		return;
 	}
+	note->script = script;
 	item.data = note;
 	item.size = wait_note__bytes(note);
 	if (!queue__put(s->queue, &item)) {

@@ -203,8 +203,10 @@ static void on_wait(struct sinker *sinker, struct item *item)
 		note_loop(sinker, note);
 		probation__confirm(sinker->probation, note->rec.hdr.tid, note->rec.hdr.flags,
 				   clock__mono_ns());
-	} else if (parks__answer(sinker->opts.parks, note)) {
-		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+	} else {
+		meet(sinker, note->rec.hdr.tgid, note->rec.hdr.tid);
+		if (parks__answer(sinker->opts.parks, note))
+			losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 	}
 	wait_note__free(item->data);
 }

@@ -104,6 +104,7 @@ void wait_note__free(struct wait_note *note)
 	if (!note)
 		return;
 	free(note->copy);
+	free(note->script);
 	free(note->exe);
 	free(note);
 }
@@ -111,48 +112,79 @@ void wait_note__free(struct wait_note *note)
 size_t wait_note__bytes(const struct wait_note *note)
 {
 	size_t copy_sz = note->copy ? sizeof(*note->copy) + note->copy->copy_sz : 0;
+	size_t script_sz = note->script ? note->script->hdr.size : 0;
 
-	return sizeof(*note) + copy_sz +
+	return sizeof(*note) + copy_sz + script_sz +
 	       note->cnt * (sizeof(*note->words) + sizeof(*note->offsets));
 }
 
-/* --- copies on their way */
+/* --- copies and frames on their way */
+
+/* How long the record says that it is; 0: it is none of a wait. -EBADMSG: it is shorter than that. */
+static ssize_t size_of(const void *data, size_t len)
+{
+	const struct jank_rec_script *script = data;
+	const struct jank_rec_copy *copy = data;
+	size_t size = 0;
+
+	if (copy->hdr.kind == JANK_REC_COPY && copy->hdr.flags & JANK_COPY_WAIT) {
+		size = sizeof(*copy);
+		size += len < size ? 0 : copy->copy_sz;
+	} else if (script->hdr.kind == JANK_REC_SCRIPT && script->hdr.flags & JANK_SCRIPT_WAIT) {
+		size = sizeof(*script);
+		size += len < size ? 0 : script->frame_cnt * sizeof(struct jank_script_frame);
+	}
+	return size > len ? -EBADMSG : (ssize_t)size;
+}
 
 int wait_copies__put(struct wait_copies *copies, const void *data, size_t len)
 {
-	const struct jank_rec_copy *rec = data;
-	struct jank_rec_copy **slot = &copies->copies[copies->next % WAIT_COPY_MAX];
+	struct jank_rec **slot = &copies->recs[copies->next % WAIT_COPY_MAX];
+	ssize_t size = size_of(data, len);
 
-	if (rec->hdr.kind != JANK_REC_COPY || !(rec->hdr.flags & JANK_COPY_WAIT))
-		return 0;
-	if (len < sizeof(*rec) || len - sizeof(*rec) < rec->copy_sz)
-		return -EBADMSG;
+	if (size <= 0)
+		return size;
 	copies->next++;
 	free(*slot);
 	*slot = malloc(len);
 	if (!*slot)
 		return -ENOMEM;
-	memcpy(*slot, rec, len);
+	memcpy(*slot, data, len);
 	return 1;
+}
+
+_Static_assert(offsetof(struct jank_rec_copy, t_ns) == offsetof(struct jank_rec_script, t_ns),
+	       "one place of t_ns");
+
+static void *take(struct wait_copies *copies, const struct jank_rec_wait *rec, uint16_t kind)
+{
+	for (int i = 0; i < WAIT_COPY_MAX; i++) {
+		struct jank_rec *hdr = copies->recs[i];
+
+		if (!hdr || hdr->kind != kind || hdr->tid != rec->hdr.tid ||
+		    ((struct jank_rec_copy *)hdr)->t_ns != rec->hdr.ts_ns)
+			continue;
+		copies->recs[i] = NULL;
+		return hdr;
+	}
+	return NULL;
 }
 
 struct jank_rec_copy *wait_copies__take(struct wait_copies *copies, const struct jank_rec_wait *rec)
 {
-	for (int i = 0; i < WAIT_COPY_MAX; i++) {
-		struct jank_rec_copy *copy = copies->copies[i];
+	return take(copies, rec, JANK_REC_COPY);
+}
 
-		if (!copy || copy->hdr.tid != rec->hdr.tid || copy->t_ns != rec->hdr.ts_ns)
-			continue;
-		copies->copies[i] = NULL;
-		return copy;
-	}
-	return NULL;
+struct jank_rec_script *wait_copies__take_script(struct wait_copies *copies,
+						 const struct jank_rec_wait *rec)
+{
+	return take(copies, rec, JANK_REC_SCRIPT);
 }
 
 void wait_copies__free(struct wait_copies *copies)
 {
 	for (int i = 0; i < WAIT_COPY_MAX; i++) {
-		free(copies->copies[i]);
-		copies->copies[i] = NULL;
+		free(copies->recs[i]);
+		copies->recs[i] = NULL;
 	}
 }

@@ -14,14 +14,19 @@
 struct wait_note {
 	struct jank_rec_wait rec;
 	struct jank_rec_copy *copy; /* of the stack, with its bytes behind it, owned; NULL: none */
-	char *exe;		    /* the process's program, or NULL */
-	uint64_t arg0;		    /* of a question: the wait's first argument */
-	uint16_t *offsets;	    /* of each word, from the stack pointer; NULL: not known */
+	struct jank_rec_script
+		*script;   /* its interpreter's frames, with these behind it, owned; NULL: none */
+	char *exe;	   /* the process's program, or NULL */
+	uint64_t arg0;	   /* of a question: the wait's first argument */
+	uint16_t *offsets; /* of each word, from the stack pointer; NULL: not known */
 	size_t cnt;
 	uint64_t words[]; /* what the stack holds that may be an address of code, from its top on */
 };
 
-/* exe, copy: may be NULL; without a copy there are no words. The copy becomes the note's. NULL: out of memory, it is freed. */
+/*
+ * exe, copy: may be NULL; without a copy there are no words. The copy becomes the note's; NULL: out of memory, it is freed. `script` is
+ * set by the caller.
+ */
 struct wait_note *wait_note__new(const struct jank_rec_wait *rec, const char *exe,
 				 struct jank_rec_copy *copy);
 
@@ -34,11 +39,14 @@ struct wait_note *wait_note__of_memory(const struct jank_rec_wait *rec, const ch
 void wait_note__free(struct wait_note *note); /* accepts NULL */
 size_t wait_note__bytes(const struct wait_note *note);
 
-/* Copies that came from the ring, until their WAIT records do: those follow at once, but for other CPUs' records. */
-#define WAIT_COPY_MAX 16
+/*
+ * Copies and interpreters' frames that came from the ring, until their WAIT records do: those follow at once, but for other CPUs'
+ * records.
+ */
+#define WAIT_COPY_MAX 32
 struct wait_copies {
-	struct jank_rec_copy
-		*copies[WAIT_COPY_MAX]; /* NULL: free; the next one takes the oldest's place */
+	struct jank_rec
+		*recs[WAIT_COPY_MAX]; /* NULL: free; the next one takes the oldest's place */
 	unsigned next;
 };
 
@@ -48,6 +56,8 @@ int wait_copies__put(struct wait_copies *copies, const void *data, size_t len);
 /* The wait's own, which is the caller's to free, or NULL. */
 struct jank_rec_copy *wait_copies__take(struct wait_copies *copies,
 					const struct jank_rec_wait *rec);
+struct jank_rec_script *wait_copies__take_script(struct wait_copies *copies,
+						 const struct jank_rec_wait *rec);
 void wait_copies__free(struct wait_copies *copies);
 
 #endif

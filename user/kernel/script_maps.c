@@ -4,6 +4,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 void script_maps__close(struct script_maps *maps)
@@ -15,12 +16,14 @@ void script_maps__close(struct script_maps *maps)
 	*maps = (struct script_maps)SCRIPT_MAPS_NONE;
 }
 
-bool script_maps__has(const struct script_maps *maps, uint32_t pid, uint32_t tid)
+bool script_maps__has(const struct script_maps *maps, uint32_t pid, uint32_t tid,
+		      const struct jank_script_where *where)
 {
 	struct jank_script script;
 
 	return maps->threads_fd >= 0 && !bpf_map_lookup_elem(maps->threads_fd, &tid, &script) &&
-	       script.where.tgid == pid;
+	       script.where.tgid == pid &&
+	       (!where || !memcmp(where, &script.where, sizeof(*where)));
 }
 
 int script_maps__set(struct script_maps *maps, uint32_t tid, const struct jank_script_where *where)

@@ -22,8 +22,9 @@ struct script_maps {
 
 void script_maps__close(struct script_maps *maps);
 
-/* The probes forget a thread that ends. */
-bool script_maps__has(const struct script_maps *maps, uint32_t pid, uint32_t tid);
+/* The probes forget a thread that ends. With where: as it stands there. */
+bool script_maps__has(const struct script_maps *maps, uint32_t pid, uint32_t tid,
+		      const struct jank_script_where *where);
 
 /* 0 or -errno: -E2BIG when there are too many. */
 int script_maps__set(struct script_maps *maps, uint32_t tid, const struct jank_script_where *where);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Recognises an interpreter by its file, and names frames by their code objects. See script.h. */
+/* Recognises an interpreter by its file, and names CPython's frames by their code objects. See script.h. */
 #include "symbol/script.h"
 
 #include <errno.h>
@@ -13,13 +13,15 @@
 #define LANGUAGE "python"
 #define UNNAMED	 "[python]"
 
-/* "python3.11", "libpython3.11.so.1.0"; but no module such as "_json.cpython-311.so". */
+/* "python3.11", "libpython3.11.so.1.0", "libruby-3.1.so.3.1"; but no module such as "_json.cpython-311.so". */
 static bool may_be_one(const struct mapped *mapped)
 {
 	const char *name = strrchr(mapped->path, '/');
 
-	return mapped->kind == MAPPED_FILE && mapped->module && name &&
-	       (!strncmp(name, "/python", 7) || !strncmp(name, "/libpython", 10));
+	if (mapped->kind != MAPPED_FILE || !mapped->module || !name)
+		return false;
+	name += strncmp(name, "/lib", 4) ? 1 : 4;
+	return !strncmp(name, "python", 6) || !strncmp(name, "ruby", 4);
 }
 
 /* What the file's variables were linked at, and how far from there they are. */
@@ -67,6 +69,20 @@ static int find_offsets(const struct script_memory *mem, uint64_t runtime, uint3
 	return script_offsets__read(told, version, ret) ? 0 : -ENOTSUP;
 }
 
+static struct script *make_ruby(const struct script_elf *elf, uint64_t bias)
+{
+	const struct script_ruby_offsets *offsets = script_ruby__offsets(elf->version);
+	struct script *script = offsets ? calloc(1, sizeof(*script)) : NULL;
+
+	if (!script)
+		return NULL;
+	script->runtime = bias + elf->runtime;
+	script->ruby = offsets;
+	script->lock_begin = bias + elf->lock_begin;
+	script->lock_end = bias + elf->lock_end;
+	return script;
+}
+
 /* *known false: it may be one later. */
 static struct script *make(struct process_env *env, const struct process *process,
 			   const struct region *region, bool *known)
@@ -80,6 +96,8 @@ static struct script *make(struct process_env *env, const struct process *proces
 
 	if (find_in_file(env, process, region, &elf, &bias))
 		return NULL;
+	if (elf.is_ruby)
+		return make_ruby(&elf, bias);
 	res = find_offsets(&mem, bias + elf.runtime, elf.version, &offsets);
 	if (res == -ENODATA)
 		*known = false;
@@ -95,7 +113,7 @@ static struct script *make(struct process_env *env, const struct process *proces
 static bool is_same(const struct script *a, const struct script *b)
 {
 	return a && b && a->runtime == b->runtime && a->code_type == b->code_type &&
-	       a->offsets.version == b->offsets.version;
+	       a->offsets.version == b->offsets.version && a->ruby == b->ruby;
 }
 
 struct script *script__of(struct process_env *env, struct process *process)

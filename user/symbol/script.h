@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Interpreters whose frames the probes read: CPython, 3.11 to 3.13. A process is one when it maps a file that is called
- * python or libpython and has CPython's variables. The symbolizer's thread.
+ * Interpreters whose frames the probes read: CPython, 3.11 to 3.13, and Ruby, 3.1 to 3.4, whose frames have no names. A process is one
+ * when it maps a file that is called python or libpython, ruby or libruby, and has the interpreter's variables. The symbolizer's thread.
  *
  * What is read of the process is believed as far as it fits together: a list of threads whose states name the interpreter
  * and living threads of the process, code objects of the type that the file has for them, instructions inside.
@@ -14,6 +14,7 @@
 #include "symbol/pool.h"
 #include "symbol/process.h"
 #include "symbol/script_memory.h"
+#include "symbol/script_ruby.h"
 #include "symbol/symbolize.h"
 
 struct script_code;
@@ -22,7 +23,9 @@ struct script_code;
 struct script {
 	uint64_t runtime, code_type; /* addresses */
 	struct script_offsets offsets;
-	struct script_code *codes; /* by address */
+	const struct script_ruby_offsets *ruby; /* NULL: it is CPython */
+	uint64_t lock_begin, lock_end;		/* the code by which Ruby waits for a Mutex */
+	struct script_code *codes;		/* by address */
 	size_t code_bytes;
 };
 
@@ -44,6 +47,10 @@ uint64_t script__newest(struct process_env *env, struct process *process);
  */
 int script__add_frames(struct process_env *env, struct process *process, struct pool *pool,
 		       struct stack *stack);
+
+/* script_wait.c: what frames of a wait say of it. False: they can't be read any more. */
+bool script__wait(struct process_env *env, struct process *process,
+		  const struct jank_script_frame *frames, uint32_t cnt, struct script_wait *ret);
 
 /* script_code.c: the code object at an address, read now or before; NULL: it can't be told. The script's. */
 struct script_code {

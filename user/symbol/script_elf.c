@@ -4,38 +4,60 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ENTRIES_MAX   (1u << 20)
 #define CHUNK_ENTRIES 256
 #define STRINGS_MAX   (16u << 20)
+#define VERSION_MAX   16
+#define NEAR_MAX      8192 /* so far before rb_mutex_lock lies the function that it leads to, at most */
 
 struct search {
 	const struct elf *elf;
 	const char *strings; /* the table's names, NUL at the end */
 	size_t strings_sz;
-	uint64_t runtime, code_type, version;
+	Elf64_Sym runtime, code_type, version; /* CPython's */
+	Elf64_Sym ruby_vm, ruby_version, lock; /* Ruby's */
 };
 
 static void take(struct search *search, const Elf64_Sym *sym)
 {
-	const char *name = search->strings + sym->st_name;
+	const struct {
+		const char *name;
+		Elf64_Sym *to;
+	} wanted[] = {
+		{ "_PyRuntime", &search->runtime },
+		{ "PyCode_Type", &search->code_type },
+		{ "Py_Version", &search->version },
+		{ "ruby_current_vm_ptr", &search->ruby_vm },
+		{ "ruby_version", &search->ruby_version },
+		{ "rb_mutex_lock", &search->lock },
+	};
+	uint8_t type = ELF64_ST_TYPE(sym->st_info);
 
-	if (ELF64_ST_TYPE(sym->st_info) != STT_OBJECT || !sym->st_value ||
+	if ((type != STT_OBJECT && type != STT_FUNC) || !sym->st_value ||
 	    sym->st_name >= search->strings_sz)
 		return;
-	if (!strcmp(name, "_PyRuntime"))
-		search->runtime = sym->st_value;
-	else if (!strcmp(name, "PyCode_Type"))
-		search->code_type = sym->st_value;
-	else if (!strcmp(name, "Py_Version"))
-		search->version = sym->st_value;
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+		if (!strcmp(search->strings + sym->st_name, wanted[i].name))
+			*wanted[i].to = *sym;
+}
+
+static bool has_python(const struct search *search)
+{
+	return search->runtime.st_value && search->code_type.st_value && search->version.st_value;
+}
+
+static bool has_ruby(const struct search *search)
+{
+	return search->ruby_vm.st_value && search->ruby_version.st_value && search->lock.st_value;
 }
 
 static bool has_all(const struct search *search)
 {
-	return search->runtime && search->code_type && search->version;
+	return has_python(search) || has_ruby(search);
 }
 
 static void search_symbols(struct search *search, const struct elf_section *sec)
@@ -93,6 +115,55 @@ static int read_constant(const struct elf *elf, uint64_t vaddr, void *buf, size_
 	return -ENOENT;
 }
 
+/* "3.1.2" as 0x03010200. */
+static int read_ruby_version(const struct elf *elf, uint64_t vaddr, uint32_t *ret)
+{
+	char text[VERSION_MAX] = {};
+	unsigned major, minor, patch;
+	int res = read_constant(elf, vaddr, text, sizeof(text) - 1);
+
+	if (res)
+		return res;
+	if (sscanf(text, "%3u.%3u.%3u", &major, &minor, &patch) != 3)
+		return -ENOENT;
+	*ret = (major & 0xff) << 24 | (minor & 0xff) << 16 | (patch & 0xff) << 8;
+	return 0;
+}
+
+/*
+ * rb_mutex_lock may do nothing but jump to a function that has no name, shortly before it: that one's callers see no
+ * rb_mutex_lock. Where the jump leads; or the function itself.
+ */
+static uint64_t lock_begin(const struct elf *elf, uint64_t vaddr)
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	uint8_t code[16];
+	size_t at = 0;
+	int32_t disp;
+	uint64_t to;
+
+	if (read_constant(elf, vaddr, code, sizeof(code)))
+		return vaddr;
+	if (!memcmp(code, endbr64, sizeof(endbr64)))
+		at = sizeof(endbr64);
+	if (code[at] == 0xbe) /* mov $1,%esi */
+		at += 5;
+	memcpy(&disp, code + at + 1, sizeof(disp));
+	to = vaddr + at + 5 + disp;
+	return code[at] == 0xe9 && to < vaddr && vaddr - to < NEAR_MAX ? to : vaddr;
+}
+
+static int make_ruby(const struct elf *elf, const struct search *search, struct script_elf *ret)
+{
+	*ret = (struct script_elf){
+		.is_ruby = true,
+		.runtime = search->ruby_vm.st_value,
+		.lock_begin = lock_begin(elf, search->lock.st_value),
+		.lock_end = search->lock.st_value + search->lock.st_size,
+	};
+	return read_ruby_version(elf, search->ruby_version.st_value, &ret->version);
+}
+
 int script_elf__find(const struct elf *elf, struct script_elf *ret)
 {
 	struct search search = { .elf = elf };
@@ -106,9 +177,13 @@ int script_elf__find(const struct elf *elf, struct script_elf *ret)
 		res = search_table(&search, SHT_SYMTAB);
 	if (res || !has_all(&search))
 		return res ?: -ENOENT;
-	res = read_constant(elf, search.version, &version, sizeof(version));
+	if (!has_python(&search))
+		return make_ruby(elf, &search, ret);
+	res = read_constant(elf, search.version.st_value, &version, sizeof(version));
 	if (res)
 		return res;
-	*ret = (struct script_elf){ search.runtime, search.code_type, version };
+	*ret = (struct script_elf){ .runtime = search.runtime.st_value,
+				    .code_type = search.code_type.st_value,
+				    .version = version };
 	return 0;
 }

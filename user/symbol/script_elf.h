@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The three variables by which an ELF file is CPython, whether a library or a program. */
+/* The variables by which an ELF file is CPython or Ruby, whether a library or a program. */
 #ifndef JANK_SYMBOL_SCRIPT_ELF_H
 #define JANK_SYMBOL_SCRIPT_ELF_H
 
 #include "symbol/elf.h"
 
 struct script_elf {
-	uint64_t runtime, code_type; /* of _PyRuntime and PyCode_Type, as linked */
-	uint32_t version;	     /* what Py_Version holds: since 3.11 */
+	bool is_ruby;
+	uint64_t runtime;   /* of _PyRuntime, or of ruby_current_vm_ptr, as linked */
+	uint64_t code_type; /* of PyCode_Type */
+	uint32_t
+		version; /* what Py_Version holds: since 3.11; or ruby_version's text in the same form */
+	uint64_t lock_begin,
+		lock_end; /* of the code by which Ruby waits for a Mutex; 0: not found */
 };
 
 /* 0; -ENOENT: it has not all of them; or -errno. */

@@ -71,6 +71,16 @@ static uint32_t number_outside(const struct list *list, uint64_t native_id)
 	return ret;
 }
 
+/* The thread's own number may be unknown yet. False: there is no more room. */
+static bool add(struct list *list, uint64_t number, const struct jank_script_where *where)
+{
+	uint32_t tid = number ? number_outside(list, number) : 0;
+
+	if (tid)
+		list->threads[list->cnt++] = (struct script_thread){ tid, *where };
+	return list->cnt < list->max;
+}
+
 static struct jank_script_where where_of(const struct list *list, uint64_t tstate,
 					 uint64_t native_id)
 {
@@ -103,19 +113,16 @@ static struct jank_script_where where_of(const struct list *list, uint64_t tstat
 static bool take(struct list *list, uint64_t interp, uint64_t tstate, uint64_t *next)
 {
 	const struct script_offsets *offsets = &list->script->offsets;
+	struct jank_script_where where;
 	uint64_t owner, native_id;
-	uint32_t tid;
 
 	if (script_memory__word(&list->mem, tstate + offsets->tstate.interp, &owner) ||
 	    owner != interp ||
 	    script_memory__word(&list->mem, tstate + offsets->tstate.native_id, &native_id) ||
 	    script_memory__word(&list->mem, tstate + offsets->tstate.next, next))
 		return false;
-	tid = native_id ? number_outside(list, native_id) : 0;
-	if (tid)
-		list->threads[list->cnt++] =
-			(struct script_thread){ tid, where_of(list, tstate, native_id) };
-	return true;
+	where = where_of(list, tstate, native_id);
+	return add(list, native_id, &where);
 }
 
 static void take_all(struct list *list, uint64_t interp)
@@ -128,6 +135,31 @@ static void take_all(struct list *list, uint64_t interp)
 		if (!take(list, interp, tstate, &tstate))
 			return;
 }
+
+/* --- Ruby */
+
+/* The frames' address lies behind the stack's own and its size in the execution context. */
+#define CFP_AT 16
+
+static bool take_ruby(void *ctx, const struct script_ruby_thread *thread)
+{
+	struct list *list = ctx;
+	const struct script_ruby_offsets *offsets = list->script->ruby;
+	const struct jank_script_where where = {
+		.tstate = thread->address,
+		.native_id = thread->native,
+		.tgid = list->process->pid,
+		.native_at = offsets->thread.native,
+		.frame_at = offsets->thread.ec,
+		.cframe_at = CFP_AT,
+		.frame_sz = offsets->frame_sz,
+		.root = thread->root_fiber,
+	};
+
+	return add(list, thread->tid, &where);
+}
+
+/* --- both */
 
 size_t script__threads(struct process_env *env, struct process *process, struct script_thread *ret,
 		       size_t max)
@@ -142,6 +174,11 @@ size_t script__threads(struct process_env *env, struct process *process, struct 
 	};
 	uint64_t interp;
 
+	if (list.script && list.script->ruby && max) {
+		script_ruby__each(list.script->ruby, &list.mem, list.script->runtime, take_ruby,
+				  &list);
+		return list.cnt;
+	}
 	if (!list.script ||
 	    script_memory__word(&list.mem,
 				list.script->runtime + list.script->offsets.interpreters_head,
@@ -179,6 +216,8 @@ uint64_t script__newest(struct process_env *env, struct process *process)
 	const struct script_memory mem = { env->proc, process->living };
 	uint64_t interp, hash = 0;
 
+	if (script && script->ruby)
+		return script_ruby__newest(script->ruby, &mem, script->runtime);
 	if (!script ||
 	    script_memory__word(&mem, script->runtime + script->offsets.interpreters_head, &interp))
 		return 0;
@@ -203,4 +242,13 @@ size_t symbolizer__script_threads(struct symbolizer *sym, uint32_t pid, struct s
 	struct process *process = symbolizer__known(sym, pid);
 
 	return process ? script__threads(&sym->env, process, ret, max) : 0;
+}
+
+bool symbolizer__script_wait(struct symbolizer *sym, uint32_t pid,
+			     const struct jank_script_frame *frames, uint32_t cnt,
+			     struct script_wait *ret)
+{
+	struct process *process = symbolizer__known(sym, pid);
+
+	return process && script__wait(&sym->env, process, frames, cnt, ret);
 }

@@ -70,6 +70,18 @@ size_t symbolizer__script_threads(struct symbolizer *sym, uint32_t pid, struct s
  */
 uint64_t symbolizer__script_newest(struct symbolizer *sym, uint32_t pid);
 
+/* What the frames of a wait say of it, innermost first. False: no more than that they are there. */
+struct script_wait {
+	uint32_t
+		depth; /* how many there are, but for those of the language's own that wait for their caller */
+	bool for_caller; /* Python: there are such, threading's or queue's */
+	bool is_ruby;
+	uint64_t lock_begin, lock_end; /* of Ruby: the code that waits for a Mutex */
+};
+bool symbolizer__script_wait(struct symbolizer *sym, uint32_t pid,
+			     const struct jank_script_frame *frames, uint32_t cnt,
+			     struct script_wait *ret);
+
 /* Fills frames of the stack (allocated, owned by the stack), those of stack->script last. Never fails but for -ENOMEM: an address
  * without a name keeps its module and offset, or its address alone. Refreshes the mappings at most once per
  * call and 100 ms when an address lies in none. */

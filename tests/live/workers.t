@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Workers of interpreters: they wait for work by the very calls that their handlers make, so only the interpreter's frames tell these apart. The
+machine's python3, each of 3.11 to 3.13 that is there by name, and JANK_PYTHONS (paths with colons between); Ruby, where it is installed."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+from live import MS, Lettered, Tap, Trace, headline, need, state_ns  # noqa: E402
+
+STALL_MS, SLACK_MS = 150, 25
+ROUNDS = 3
+IDLE_S = 3
+TURNS_MAX = 400
+TURNS_MORE = 8  # until the probes have made use of it
+
+
+def runs(words, version):
+    """Does the program run, and as one of the versions whose frames are read?"""
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return done.returncode == 0 and re.match(version, done.stdout) is not None
+
+
+def pythons():
+    names = ["/usr/bin/python3", *os.environ.get("JANK_PYTHONS", "").split(":"), *(f"python3.{minor}" for minor in (11, 12, 13))]
+    paths = {os.path.realpath(path) for path in map(shutil.which, filter(None, names)) if path}
+    return sorted(path for path in paths if runs([path, "-c", "import sys; print(sys.version)"], r"3\.1[123]\."))
+
+
+def worker_of(pid):
+    """Its other thread."""
+    tids = [int(tid) for tid in os.listdir(f"/proc/{pid}/task")]
+    return next(tid for tid in tids if tid != pid)
+
+
+def until_known(trace, program, tid):
+    """Turns without a stall, until the worker's wait is known."""
+    left = None
+    for _ in range(TURNS_MAX):
+        if left is None and any(re.search(rf"thread {tid} sleeps .* a park", line) for line in trace.messages):
+            left = TURNS_MORE
+        if left == 0:
+            return True
+        left = left and left - 1
+        program.do("t")
+        time.sleep(0.03)
+    return False
+
+
+def check_worker(tap, what, command, letters):
+    program = Lettered(command)
+    tid = worker_of(program.pid)
+    with Trace(program.pid, threshold="60ms", options=["-v", "--workers"]) as trace:
+        known = until_known(trace, program, tid)
+        for letter in letters * ROUNDS if known else "":
+            program.do(letter)
+            time.sleep(0.1)
+        time.sleep(IDLE_S)
+    program.end()
+    if not tap.check(known, f"{what}: its worker's wait is known", *trace.messages[-20:], str(trace.summary["not_watched"])):
+        return
+    blocks = [block for block in trace.blocks if block["tid"] == tid]
+    notes = [headline(block) for block in trace.blocks]
+    wanted = len(letters) * ROUNDS
+    tap.check(len(blocks) == wanted, f"{what}: {len(blocks)} blocks of {wanted} stalls", *notes)
+    stalls = [block for block in blocks if block["duration_ns"] > (STALL_MS - SLACK_MS) * MS]
+    tap.check(len(stalls) == wanted, f"{what}: each of its length", *notes)
+    own = [block["duration_ns"] - state_ns(block, "runnable") for block in stalls]  # a busy machine makes any of them longer
+    tap.check(all(ns < (STALL_MS + SLACK_MS) * MS for ns in own), f"{what}: and no longer", *notes)
+    idle = [hang for hang in trace.hangs if hang["tid"] == tid]
+    tap.check(not idle, f"{what}: {IDLE_S} idle seconds are no hang", *map(headline, idle))
+
+
+def main():
+    need()
+    tap = Tap()
+    for path in pythons():
+        for mode in ("function", "inline"):
+            check_worker(tap, f"{path} {mode}", [path, os.path.join(HERE, "programs", "worker.py"), mode], "slbe"[:4 if mode == "function" else 3])
+    if shutil.which("ruby") and runs(["ruby", "-e", "print RUBY_VERSION"], r"3\.[1234]\.") and os.uname().machine == "x86_64":
+        for mode in ("queue", "pool"):
+            check_worker(tap, f"ruby {mode}", ["ruby", os.path.join(HERE, "programs", "worker.rb"), mode], "slb")
+    else:
+        print("# no Ruby of 3.1 to 3.4 is installed")
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()
