@@ -78,6 +78,14 @@ def frame_name(cause):
     return re.sub(r"\(.*|\+0x.*", "", frame).strip() if frame else None
 
 
+def is_own(dispatch, block, frame):
+    """Is it the handler, or a function below it?"""
+    if frame in dispatch["functions"]:
+        return True
+    stacks = ([frame_name({"frame": each}) for each in sample.get("stack", ())] for sample in block["samples"])
+    return any(frame in names and dispatch["function"] in names[names.index(frame):] for names in stacks)
+
+
 class Verdicts:
     """Sums up over any number of runs."""
 
@@ -96,7 +104,7 @@ class Verdicts:
         kind_right = cause.get("kind") in (dispatch["kind"], *dispatch["also"])
         self.count(dispatch, block, "kind", kind_right, dispatch["kind"], cause.get("kind"))
         frame = frame_name(cause)
-        self.count(dispatch, block, "function", frame in dispatch["functions"], dispatch["function"], frame)
+        self.count(dispatch, block, "function", is_own(dispatch, block, frame), dispatch["function"], frame)
         if not dispatch.get("meant"):
             return
         self.signatures[name][cause.get("signature")] += 1
