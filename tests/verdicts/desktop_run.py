@@ -84,7 +84,8 @@ class Tally:
 
     def check(self, kind, block):
         """Of the first of the blocks that cover the stall: its kind, and the thread or process that it waited for."""
-        kind_right = live.blamed(block) in KINDS[kind]
+        kinds = KINDS[kind]  # who is busy by the clock is without a CPU as long as others have it
+        kind_right = live.blamed(block) in kinds or "cpu" in kinds and block["cause"]["kind"] == "runnable"
         culprit = [link["comm"] for link in block.get("chain", ())][-1:]
         wanted = CULPRITS.get(kind)
         wrong = bool(culprit) and wanted is not None and culprit[0] not in wanted
