@@ -24,11 +24,11 @@ def windows(seat, *what):
 
 # --- work: each is called again and again, in a thread of its own for each program
 
-def type_keys(keys):
-    """Into the program's last window, under the pointer."""
+def type_keys(keys, *what):
+    """Into the program's last window, or the one that is `what`, under the pointer."""
     def work(seat):
         with SCREEN:
-            found = windows(seat)
+            found = windows(seat, *what)
             if not found:
                 raise OSError("it has no window")
             xdotool(seat, "windowraise", found[-1], "windowfocus", found[-1], "mousemove", "--window", found[-1], "20", "20",
@@ -94,7 +94,7 @@ TABLE = [
     Idler("firefox", FIREFOX + " about:blank", busy=FIREFOX + " http://127.0.0.1:PORT/busy", work=TEXT, page=True),
     Idler("Swing", "java -cp DIR Stalls DIR/stalls 100000000 1", ["Stalls.java"], work=LETTERS,
           build="javac -d DIR DIR/Stalls.java"),
-    Idler("tkinter", PYTHON.format("tk"), ["stalls.py"], work=LETTERS),
+    Idler("tkinter", PYTHON.format("tk"), ["stalls.py"], work=type_keys(KEYS[1:-3], "--name", "^tk$")),  # its windows tell no pid
     Idler("Qt dialog", PYTHON.format("qt"), ["stalls.py"], work=LETTERS),
     Idler("GTK dialog", PYTHON.format("gtk"), ["stalls.py"], work=LETTERS),
     Idler("zenity", "zenity --question --text idle", work=LETTERS),
