@@ -34,6 +34,8 @@ struct jank_place {
 	__u64 fds;
 	__s32 nr;
 	__u32 turn_cnt; /* waits there in a row */
+	__u32 fd_cnt;	/* of poll's and ppoll's array */
+	__s32 first_fd; /* in it, where it is a loop's; else -1 */
 };
 
 /*

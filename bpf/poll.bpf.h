@@ -113,9 +113,56 @@ static __always_inline bool poll__near(const struct jank_place *place, const str
 	       at->sp <= place->sp + POLL_SP_SLOP;
 }
 
-static __always_inline bool poll__here(const struct jank_place *place, const struct jank_place *at)
+/* What lies so little above the stack pointer is on the stack; what lies below this is no address. */
+#define POLL_STACK_MAX	 (1u << 20)
+#define POLL_ADDRESS_MIN 0x10000
+
+/* The same number, of which the verifier learns nothing: it would walk what follows once for each outcome of a comparison. */
+static __always_inline u64 poll__forget(u64 number)
 {
-	return place->nr == at->nr && (place->sp == at->sp || poll__near(place, at));
+	asm volatile("%0 |= 0" : "+r"(number));
+	return number;
+}
+
+static __always_inline s32 poll__first_fd(const struct jank_place *at)
+{
+	s32 fd;
+
+	return bpf_probe_read_user(&fd, sizeof(fd), (void *)at->fds) ? -1 : fd;
+}
+
+/*
+ * Does the wait deeper in the stack ask for the loop's own events, as a modal dialog's loop does? By the array, which must not be on
+ * the stack, where another caller's may lie at another time. One that has grown is elsewhere, and begins with the same descriptor.
+ */
+static __always_inline bool poll__has_its_array(const struct jank_place *place,
+						const struct jank_place *at)
+{
+	u64 fds = poll__forget(at->fds);
+
+	if (fds < POLL_ADDRESS_MIN || fds - poll__forget(at->sp) <= POLL_STACK_MAX)
+		return false;
+	if (fds == place->fds)
+		return true;
+	return place->fd_cnt > 1 && poll__forget(at->fd_cnt) > place->fd_cnt &&
+	       place->first_fd >= 0 && poll__first_fd(at) == place->first_fd;
+}
+
+static __noinline bool poll__here(const struct jank_place *place, const struct jank_place *at)
+{
+	if (place->nr != at->nr)
+		return false;
+	return place->sp == at->sp || poll__near(place, at) || poll__has_its_array(place, at);
+}
+
+/* It is the place of the loop's own waits from here on. */
+static __noinline int poll__set_place(struct jank_thread *t, const struct jank_place *at)
+{
+	t->place = *at;
+	if (poll__class(at->nr) == JANK_CLASS_POLL_FDS)
+		t->place.first_fd = poll__first_fd(at);
+	t->sp = at->sp;
+	return 0;
 }
 
 /*
@@ -142,10 +189,9 @@ static __noinline int poll__try(struct jank_thread *t, const struct jank_place *
 	thread__try(t);
 	t->loop = JANK_LOOP_POLL;
 	t->phase = JANK_PHASE_WAITING;
-	t->place = *at;
+	poll__set_place(t, at);
 	t->place.turn_cnt = turn_cnt;
 	t->inner.turn_cnt = 0;
-	t->sp = at->sp;
 	return 0;
 }
 
@@ -232,8 +278,7 @@ static __noinline int poll__moves(struct jank_thread *t, struct task_struct *tas
 /* The loop waits there from here on. */
 static __noinline int poll__move(struct jank_thread *t, const struct jank_place *at)
 {
-	t->sp = at->sp;
-	t->place = *at;
+	poll__set_place(t, at);
 	t->inner.turn_cnt = 0;
 	t->phase = JANK_PHASE_WAITING;
 	return true;
@@ -289,9 +334,10 @@ static __noinline int poll__begun(struct jank_thread *t, struct task_struct *tas
 	if (!poll__here(&t->place, at))
 		return t->trial ? poll__moves(t, task, at) : poll__elsewhere(t, task, at, now);
 	wait__close_behind(t, task, now, behind);
-	t->sp = at->sp;
-	t->place.sp = at->sp;
+	if (at->sp + POLL_SP_SLOP >= t->place.sp) /* the outermost one is kept */
+		t->sp = t->place.sp = at->sp;
 	t->place.fds = at->fds;
+	t->place.fd_cnt = at->fd_cnt;
 	t->inner.turn_cnt = 0;
 	t->phase = JANK_PHASE_WAITING;
 	return true;
@@ -303,6 +349,8 @@ static __always_inline struct jank_place poll__place(struct pt_regs *regs, s32 n
 		.sp = compat__user_sp(regs),
 		.fds = poll__fds(regs, class),
 		.nr = nr,
+		.fd_cnt = compat__syscall_arg(regs, 1),
+		.first_fd = -1,
 	};
 }
 

@@ -18,7 +18,6 @@ class Kind(NamedTuple):
     loop: str | None  # None: it has no loop, so that no stall of it is a block
     parts: dict = {}  # kind of stall ("": any) → the parts of the message that cannot be missing
     env: dict = {}
-    truth: tuple | None = None  # these kinds of stalls only, all without
     x11: bool = False
     learn_s: float = 0.3  # what waits by other means than epoll is a loop only after some turns
     options: tuple = ()  # of jankbpf
@@ -49,7 +48,7 @@ KINDS = {
     "io_uring": Kind(built("uring"), "liburing-dev", "poll", learn_s=1),
     "client": Kind(built("client"), "gcc", None),
     "glib": Kind(built("glib"), "libglib2.0-dev", "glib"),
-    "glib-nested": Kind(built("nested"), "libglib2.0-dev", "glib", truth=("outer",)),
+    "glib-nested": Kind(built("nested"), "libglib2.0-dev", "glib"),
     "gtk": Kind(built("gtk"), "libgtk-3-dev xvfb", "glib", x11=True),
     "qt5": Kind(built("qt5core"), "qtbase5-dev", "qt", RECEIVER),
     "qt5-unix": Kind(built("qt5core"), "qtbase5-dev", "qt", RECEIVER, UNIX),

@@ -202,8 +202,6 @@ def keep(name, stalls, lines):
 
 
 def judge(tap, name, kind, stalls, blocks):
-    if kind.truth:
-        stalls = [s for s in stalls if s["kind"] in kind.truth]
     if not kind.loop:
         check_silence(tap, name, stalls, blocks)
     elif kind.moves:

@@ -198,7 +198,16 @@ static void test_bound(void)
 	callers__free(callers);
 }
 
-#define MANY (2 * CALLERS_BYTES_MAX / COPY_SZ) /* copies that leave no room for what came before */
+/* Walked copies of one dispatch that leave no room for what came before. */
+static void crowd_out(struct callers *callers, uint32_t tid)
+{
+	size_t before = callers__bytes(callers), one;
+
+	take(callers, copy_of_us(tid, 1, 10));
+	one = callers__bytes(callers) - before;
+	for (uint64_t i = 2; i <= CALLERS_BYTES_MAX / one + 1; i++)
+		take(callers, copy_of_us(tid, i, 10));
+}
 
 static uint64_t shed_cnt(void)
 {
@@ -216,8 +225,7 @@ static void test_shed(void)
 	take(callers, copy_of_us(7, 100, 50));
 	take(callers, copy_of_us(7, 101, 50));
 	take(callers, copy_of_us(8, 100, 40));
-	for (uint64_t i = 1; i <= MANY; i++)
-		take(callers, copy_of_us(9, i, 0));
+	crowd_out(callers, 9);
 	is_uint(shed_cnt() - before, 0, "stacks that no block wants are no loss");
 	is_int(callers__fill(callers, other), 0, "a block of another dispatch of the thread asks");
 	is_uint(shed_cnt() - before + other->lost_cnt, 0, "it misses nothing");
@@ -232,6 +240,23 @@ static void test_shed(void)
 	callers__free(callers);
 }
 
+/* Copies of threads without a dispatch come by the thousand, and take no room of the dispatches'. */
+static void test_room_of_dispatches(void)
+{
+	struct callers *callers = callers__new(symbolizer, foreign, &maps, &losses);
+	struct block *block = block_with(7, 100);
+	const struct stack *stack = &block->samples[0].stack;
+
+	block->start_ns = 50;
+	take(callers, copy_of_us(7, 100, 50));
+	for (uint64_t i = 1; i <= 2 * CALLERS_BYTES_MAX / COPY_SZ; i++)
+		take(callers, copy_of_us(9, i, 0));
+	is_int(callers__fill(callers, block), 0, "a block asks after many copies of others");
+	ok(stack->end != STACK_END_UNKNOWN && !block->lost_cnt, "its stack is there");
+	block__free(block);
+	callers__free(callers);
+}
+
 /* Threads whose counts share a place: which of them a block would have wanted is not known any more. */
 static void test_shed_together(void)
 {
@@ -240,8 +265,7 @@ static void test_shed_together(void)
 
 	take(callers, copy_of_us(7, 100, 50));
 	take(callers, copy_of_us(7 + 256, 100, 50));
-	for (uint64_t i = 1; i <= MANY; i++)
-		take(callers, copy_of_us(9, i, 0));
+	crowd_out(callers, 9);
 	is_uint(shed_cnt() - before, 1, "one that gives way is counted");
 	callers__free(callers);
 }
@@ -325,6 +349,7 @@ int main(void)
 	test_bound();
 	test_shed();
 	test_shed_together();
+	test_room_of_dispatches();
 	test_next_dispatch();
 	test_script();
 	test_bad();

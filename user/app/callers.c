@@ -42,10 +42,17 @@ struct entry {
 	struct jank_script_frame *script;
 	uint32_t script_cnt;
 	size_t bytes;
-	struct entry *prev, *next; /* by age */
+	struct line *line;
+	struct entry *prev, *next; /* in it, by age */
 	struct thread *thread;	   /* NULL: one without a dispatch */
 	struct entry *of_prev, *of_next;
 	UT_hash_handle hh;
+};
+
+/* Entries of one kind. */
+struct line {
+	struct entry *oldest;
+	size_t bytes;
 };
 
 /* Stacks of a thread's dispatch that were dropped for want of room: a loss if a block wants that dispatch's. */
@@ -60,9 +67,9 @@ struct callers {
 	struct copy_maps *maps;
 	struct losses *losses;
 	struct shed shed[SHED_MAX]; /* by the last bits of tid */
-	struct entry *table, *oldest;
+	struct entry *table;
 	struct thread *threads;
-	size_t bytes;
+	struct line dispatches, others;
 	struct unwound unwound; /* too large for a thread's stack */
 };
 
@@ -103,8 +110,8 @@ static void drop(struct callers *callers, struct entry *entry)
 {
 	leave_thread(callers, entry);
 	HASH_DEL(callers->table, entry);
-	DL_DELETE(callers->oldest, entry);
-	callers->bytes -= entry->bytes;
+	DL_DELETE(entry->line->oldest, entry);
+	entry->line->bytes -= entry->bytes;
 	free(entry->raw);
 	free(entry->addresses);
 	free(entry->end_module);
@@ -116,14 +123,16 @@ void callers__free(struct callers *callers)
 {
 	if (!callers)
 		return;
-	while (callers->oldest)
-		drop(callers, callers->oldest);
+	while (callers->dispatches.oldest)
+		drop(callers, callers->dispatches.oldest);
+	while (callers->others.oldest)
+		drop(callers, callers->others.oldest);
 	free(callers);
 }
 
 size_t callers__bytes(const struct callers *callers)
 {
-	return callers->bytes;
+	return callers->dispatches.bytes + callers->others.bytes;
 }
 
 static struct entry *find(const struct callers *callers, uint32_t tid, uint64_t t_ns)
@@ -177,7 +186,8 @@ static struct entry *find_or_add(struct callers *callers, const struct jank_rec 
 	entry->key = (struct key){ .t_ns = t_ns, .tid = hdr->tid };
 	entry->pid = hdr->tgid;
 	HASH_ADD(hh, callers->table, key, sizeof(entry->key), entry);
-	DL_APPEND(callers->oldest, entry);
+	entry->line = dispatch_ns ? &callers->dispatches : &callers->others;
+	DL_APPEND(entry->line->oldest, entry);
 	return entry;
 }
 
@@ -214,15 +224,24 @@ static void shed(struct callers *callers, struct entry *entry)
 	drop(callers, entry);
 }
 
+/* Copies of threads without a dispatch are large, and few are asked for: they may have half of the room. */
+static struct entry *next_to_go(const struct callers *callers)
+{
+	bool others = callers->others.bytes > CALLERS_BYTES_MAX / 2;
+
+	return others || !callers->dispatches.oldest ? callers->others.oldest
+						     : callers->dispatches.oldest;
+}
+
 static void weigh(struct callers *callers, struct entry *entry, size_t raw_size)
 {
 	size_t bytes = sizeof(*entry) + raw_size + entry->address_cnt * sizeof(*entry->addresses) +
 		       entry->script_cnt * sizeof(*entry->script);
 
-	callers->bytes += bytes - entry->bytes;
+	entry->line->bytes += bytes - entry->bytes;
 	entry->bytes = bytes;
-	while (callers->bytes > CALLERS_BYTES_MAX && callers->oldest != entry)
-		shed(callers, callers->oldest);
+	while (callers__bytes(callers) > CALLERS_BYTES_MAX && next_to_go(callers) != entry)
+		shed(callers, next_to_go(callers));
 }
 
 /* PCRE2's code runs below an array of 32 KiB, most of which is not touched. */

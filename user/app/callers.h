@@ -2,8 +2,9 @@
 /*
  * The callers of sampled threads, found in copies of their stacks, until the block comes that wants them. A copy of a
  * thread with a dispatch is walked as it comes, while its process lives and its mappings are as they were; one of another
- * thread is kept as it is, since few of these are asked for. What is of a dispatch goes with the thread's next one; all within a
- * bound of memory, the oldest first. On the sink thread.
+ * thread is kept as it is, since few of these are asked for. Entries of a dispatch are freed when
+ * the thread's next one has some. All are within a bound of memory, half of which the other threads may have; the oldest go first.
+ * On the sink thread.
  */
 #ifndef JANK_CALLERS_H
 #define JANK_CALLERS_H
