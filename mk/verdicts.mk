@@ -1,26 +1,40 @@
 # SPDX-License-Identifier: GPL-2.0
-# Stalls of known kind in servers that no other test uses: how many are found, and how right their verdicts are; then those of browsers and
-# other desktop programs, and blocks of the same while they idle. Installs them all (1.5 GB); some 50 minutes.
-#   make verdicts                         the tables, into docs/verdicts.md
-#   make verdicts VERDICTS="haproxy mpd"  some of the servers, on the terminal only
-#   make verdicts DESKTOP="chromium Swing" IDLE=0  some of the others
+# How right jankbpf is: the tables of docs/verdicts.md, of stalls whose kind, time and culprit are known. Installs what it needs
+# (1.7 GB). Each table has its variable; where none is given, all are made, in some 85 minutes.
+#
+#   make verdicts                         all
+#   make verdicts KINDS=all               42 kinds of fault that simjank makes, KIND_COUNT incidents of each
+#   make verdicts SERVERS="haproxy mpd"   servers and interpreters, VERDICT_ROUNDS stalls of each kind
+#   make verdicts DESKTOP=chromium        browsers, desktop programs, servers with threads, likewise
+#   make verdicts IDLE="started busy"     all side by side for IDLE_S seconds: attached, started, busy
+#
+# A run replaces the rows that it made. VERDICT_FLAGS=-n only prints.
 
+KIND_COUNT ?= 30
 VERDICT_ROUNDS ?= 5
-IDLE ?= 600
+IDLE_S ?= 600
+VERDICT_FLAGS ?=
+
+ifeq ($(strip $(KINDS)$(SERVERS)$(DESKTOP)$(IDLE)),)
+verdicts: KINDS = all
+verdicts: SERVERS = all
+verdicts: DESKTOP = all
+verdicts: IDLE = all
+endif
+
+# verdict-run SCRIPT, VALUE, OPTIONS
+verdict-run = $(if $(strip $(2)),tests/verdicts/$(1) $(3) $(VERDICT_FLAGS) $(filter-out all,$(2)))
 
 $(OUT)/verdicts/libmvec-1.so: tests/verdicts/stall.c
 	@mkdir -p $(@D)
 	$(call msg,CC,$@)
 	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -shared -fPIC -o $@ $< -ldl -lpthread
 
-verdicts: all $(OUT)/verdicts/libmvec-1.so #: stalls in real servers, and what is said of them (as root)
+verdicts: all $(OUT)/verdicts/libmvec-1.so #: known stalls, and what is said of them, into docs/verdicts.md (as root)
 	$(Q)deps/install build verdicts
-ifeq ($(VERDICTS)$(DESKTOP),)
-	$(Q)tests/verdicts/run --rounds $(VERDICT_ROUNDS) -o docs/verdicts.md
-	$(Q)tests/verdicts/run_desktop --rounds $(VERDICT_ROUNDS) --idle $(IDLE) -a docs/verdicts.md
-else
-	$(Q)$(if $(VERDICTS),tests/verdicts/run --rounds $(VERDICT_ROUNDS) $(VERDICTS))
-	$(Q)$(if $(DESKTOP),tests/verdicts/run_desktop --rounds $(VERDICT_ROUNDS) --idle $(IDLE) $(DESKTOP))
-endif
+	$(Q)$(call verdict-run,run_kinds,$(KINDS),--count $(KIND_COUNT))
+	$(Q)$(call verdict-run,run,$(SERVERS),--rounds $(VERDICT_ROUNDS))
+	$(Q)$(call verdict-run,run_desktop,$(DESKTOP),--rounds $(VERDICT_ROUNDS))
+	$(Q)$(call verdict-run,run_idle,$(IDLE),--seconds $(IDLE_S))
 
 .PHONY: verdicts

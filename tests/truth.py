@@ -15,7 +15,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from verdicts import Rate, Verdicts  # noqa: E402
+from verdicts import Rate, Verdicts, frame_name  # noqa: E402
 
 UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "": 1e6}
 
@@ -139,14 +139,6 @@ def expected(dispatch, args):
         return True
     stopped_ns = dispatch["stopped_ns"] - dispatch["duration_ns"] / 2
     return None if abs(stopped_ns) <= 2e6 else stopped_ns < 0
-
-
-def frame_name(cause):
-    """The function's name alone."""
-    frame = cause.get("frame")
-    if isinstance(frame, dict):
-        frame = frame.get("function")
-    return re.sub(r"\(.*|\+0x.*", "", frame).strip() if frame else None
 
 
 def account_error(block):

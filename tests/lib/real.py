@@ -87,9 +87,9 @@ class NodeServer:
 class Screen:
     """An X server that shows nothing."""
 
-    def __init__(self):
+    def __init__(self, size="320x240x24"):
         reader, writer = os.pipe()
-        self.process = start(["Xvfb", "-displayfd", str(writer), "-screen", "0", "320x240x24", "-nolisten", "tcp"],
+        self.process = start(["Xvfb", "-displayfd", str(writer), "-screen", "0", size, "-nolisten", "tcp"],
                              pass_fds=[writer], stderr=subprocess.DEVNULL)
         os.close(writer)
         ready = select.select([reader], [], [], 30)[0]

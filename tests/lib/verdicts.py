@@ -5,6 +5,7 @@ Only dispatches that came to what their scenario is meant to be say who is to bl
 are judged by their kind alone, which is not done here.
 """
 import collections
+import re
 
 NOTHING = "-"
 BUSY_PCT = 80
@@ -15,11 +16,12 @@ class Rate:
     """How often right, and what was taken for what."""
 
     def __init__(self):
-        self.right = 0
+        self.right = self.named = 0
         self.pairs = collections.Counter()
 
     def add(self, right, wanted, got):
         self.right += bool(right)
+        self.named += got not in (NOTHING, None)
         self.pairs[str(wanted), str(got)] += 1
 
     def count(self):
@@ -68,11 +70,27 @@ def whats_of(dispatch, block):
     return (dispatch["what"],)
 
 
+def frame_name(cause):
+    """The function's name alone."""
+    frame = cause.get("frame")
+    if isinstance(frame, dict):
+        frame = frame.get("function")
+    return re.sub(r"\(.*|\+0x.*", "", frame).strip() if frame else None
+
+
+def is_own(dispatch, block, frame):
+    """Is it the handler, or a function below it?"""
+    if frame in dispatch["functions"]:
+        return True
+    stacks = ([frame_name({"frame": each}) for each in sample.get("stack", ())] for sample in block["samples"])
+    return any(frame in names and dispatch["function"] in names[names.index(frame):] for names in stacks)
+
+
 class Verdicts:
     """Sums up over any number of runs."""
 
     # By figure: what was right, and what was taken for what. "chain": all its links and no more.
-    RATES = ("kind", "what", "culprit", "chain", "preemptor", "object", "sentence", "innocent")
+    RATES = ("kind", "function", "what", "culprit", "chain", "preemptor", "object", "sentence", "innocent")
 
     def __init__(self):
         self.rates = {name: Rate() for name in self.RATES}
@@ -85,6 +103,8 @@ class Verdicts:
         name, cause = dispatch["scenario"], block.get("cause") or {}
         kind_right = cause.get("kind") in (dispatch["kind"], *dispatch["also"])
         self.count(dispatch, block, "kind", kind_right, dispatch["kind"], cause.get("kind"))
+        frame = frame_name(cause)
+        self.count(dispatch, block, "function", is_own(dispatch, block, frame), dispatch["function"], frame)
         if not dispatch.get("meant"):
             return
         self.signatures[name][cause.get("signature")] += 1
@@ -96,7 +116,7 @@ class Verdicts:
             self.count(dispatch, block, "what", right, dispatch["what"], got)
         if "chain" in dispatch:
             self.add_chain(dispatch, block)
-        elif dispatch["kind"] not in ON_CPU:
+        if "chain" in dispatch or dispatch["kind"] not in ON_CPU:
             self.add_innocent(dispatch, block)
         if "preemptors" in dispatch:
             self.add_preemptor(dispatch, block)
@@ -136,8 +156,8 @@ class Verdicts:
         return other["pid"] == dispatch["pid"] or other["tid"] in dispatch["preemptors"]
 
     def add_innocent(self, dispatch, block):
-        """Nobody was waited for: who only happened to run as the wait ended is not to be named."""
-        named = [link["comm"] for link in block.get("chain") or ()]
+        """A thread that was not waited for, and only happened to run as the wait ended, is not to be named."""
+        named = [link["comm"] for link in block.get("chain") or () if link["tid"] not in dispatch.get("chain", ())]
         self.count(dispatch, block, "innocent", not named, NOTHING, " ".join(named) or NOTHING)
 
     def add_object(self, dispatch, block):

@@ -40,7 +40,8 @@ class Page:
                 if url.path == "/slow":
                     time.sleep(int(urllib.parse.parse_qs(url.query)["ms"][0]) / 1000)
                     return self.answer(b"")
-                with open(os.path.join(HERE, "page.html"), "rb") as file:
+                name = "busy.html" if url.path == "/busy" else "page.html"
+                with open(os.path.join(HERE, name), "rb") as file:
                     return self.answer(file.read(), "text/html")
 
             def do_POST(self):
@@ -52,6 +53,7 @@ class Page:
                 pass
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.server.handle_error = lambda *_: None  # a page that goes hears no more answers
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def go(self):
@@ -149,24 +151,4 @@ TABLE = [
             client=Client(http_get, THREE)),
     Program("apache", "apache2 -f DIR/apache.conf -DFOREGROUND", THREE, ["apache.conf", "stalls.php"], client=Client(http_get, THREE)),
     Program("php-fpm", "php-fpm8.2 -y DIR/fpm.conf -O -F", THREE, ["fpm.conf", "stalls.php"], client=Client(fpm_get, THREE)),
-]
-
-# What waits for minutes, in one trace: no block, no hang.
-IDLE = [
-    Program("chromium", CHROMIUM + " about:blank", ()),
-    Program("firefox", FIREFOX + " about:blank", ()),
-    Program("Swing", "java -cp DIR Stalls DIR/stalls 100000000 1", (), ["Stalls.java"], build="javac -d DIR DIR/Stalls.java"),
-    Program("tkinter", "/usr/bin/python3 DIR/stalls.py tk DIR/stalls 100000000 1", (), ["stalls.py"]),
-    Program("Qt dialog", "/usr/bin/python3 DIR/stalls.py qt DIR/stalls 100000000 1", (), ["stalls.py"]),
-    Program("GTK dialog", "/usr/bin/python3 DIR/stalls.py gtk DIR/stalls 100000000 1", (), ["stalls.py"]),
-    Program("zenity", "zenity --question --text idle", ()),
-    Program("mousepad", "mousepad", ()),
-    Program("emacs", "emacs -nw -Q", (), terminal=True),
-    Program("bash", "bash -i", (), terminal=True),
-    Program("erl", "erl", (), terminal=True),
-    Program("EventMachine", "ruby -reventmachine -e EM.run{}", ()),
-    Program("ruby", "ruby DIR/stalls.rb PORT", (), ["stalls.rb"]),
-    Program("puma", "puma -t 2:2 -b tcp://127.0.0.1:PORT DIR/config.ru", (), ["stalls.rb", "config.ru"]),
-    Program("apache", "apache2 -f DIR/apache.conf -DFOREGROUND", (), ["apache.conf", "stalls.php"]),
-    Program("php-fpm", "php-fpm8.2 -y DIR/fpm.conf -O -F", (), ["fpm.conf", "stalls.php"]),
 ]

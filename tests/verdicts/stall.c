@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A library to preload into a server: it stalls where the server reads a request that asks for it, by "JANK-KIND-MS-ID" anywhere in the
- * bytes that were read, and writes what it did to the file that STALL_LOG names: "ID KIND PID TID BEGIN_NS END_NS" on
- * CLOCK_MONOTONIC. So the truth about a stall in the handler of any program is known, and the program's own function is the
+ * bytes that were read, and writes what it did to the file that STALL_LOG names: "ID KIND PID TID BEGIN_NS END_NS
+ * CULPRIT" on CLOCK_MONOTONIC; CULPRIT is the tid that was waited for, or 0. So the truth about a stall in the handler of any program is known, and the program's own function is the
  * caller. It is built as libmvec-1.so, since functions of the C library's kin are blamed for nothing.
  */
 #define _GNU_SOURCE
@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -22,6 +23,8 @@
 #include <unistd.h>
 
 #define MARK "JANK-"
+
+static __thread pid_t culprit; /* of the thread's stall */
 
 static uint64_t now_ns(void)
 {
@@ -52,6 +55,7 @@ static void burn(unsigned ms)
 
 struct partner {
 	unsigned ms;
+	pid_t tid;
 	pthread_mutex_t mutex;
 	pthread_barrier_t ready;
 	int fd;
@@ -61,6 +65,7 @@ static void *hold(void *arg)
 {
 	struct partner *p = arg;
 
+	p->tid = gettid();
 	pthread_mutex_lock(&p->mutex);
 	pthread_barrier_wait(&p->ready);
 	nap(p->ms);
@@ -72,6 +77,7 @@ static void *answer(void *arg)
 {
 	struct partner *p = arg;
 
+	p->tid = gettid();
 	pthread_barrier_wait(&p->ready);
 	nap(p->ms);
 	(void)!syscall(SYS_write, p->fd, "x", 1);
@@ -87,6 +93,7 @@ static pthread_t start(struct partner *p, void *(*fn)(void *arg))
 	if (pthread_create(&thread, NULL, fn, p))
 		abort();
 	pthread_barrier_wait(&p->ready);
+	culprit = p->tid;
 	return thread;
 }
 
@@ -149,6 +156,45 @@ static void wait_for_child(unsigned ms)
 		nap(ms);
 		_exit(0);
 	}
+	culprit = pid;
+	waitpid(pid, NULL, 0);
+}
+
+/* The log is a file that any server may open. */
+static int open_log(void)
+{
+	return open(getenv("STALL_LOG"), O_WRONLY | O_APPEND | O_CLOEXEC);
+}
+
+static void lock_file(unsigned ms, int ready)
+{
+	int fd = open_log();
+
+	flock(fd, LOCK_EX);
+	(void)!syscall(SYS_write, ready, "x", 1);
+	nap(ms);
+	flock(fd, LOCK_UN);
+	_exit(0);
+}
+
+static void wait_for_file(unsigned ms)
+{
+	int fds[2], fd;
+	pid_t pid;
+	char byte;
+
+	if (pipe(fds))
+		return;
+	pid = fork();
+	if (!pid)
+		lock_file(ms, fds[1]);
+	culprit = pid;
+	(void)!syscall(SYS_read, fds[0], &byte, 1);
+	fd = open_log();
+	flock(fd, LOCK_EX);
+	close(fd);
+	close(fds[0]);
+	close(fds[1]);
 	waitpid(pid, NULL, 0);
 }
 
@@ -163,6 +209,7 @@ static const struct {
 	{ "socket", wait_for_socket },
 	{ "poll", wait_for_events },
 	{ "child", wait_for_child },
+	{ "lock", wait_for_file },
 };
 
 /* --- requests */
@@ -174,9 +221,9 @@ static void report(unsigned id, const char *kind, uint64_t begin, uint64_t end)
 	int len;
 
 	if (fd < 0)
-		fd = open(getenv("STALL_LOG"), O_WRONLY | O_APPEND | O_CLOEXEC);
-	len = snprintf(line, sizeof(line), "%u %s %d %d %llu %llu\n", id, kind, getpid(), gettid(),
-		       (unsigned long long)begin, (unsigned long long)end);
+		fd = open_log();
+	len = snprintf(line, sizeof(line), "%u %s %d %d %llu %llu %d\n", id, kind, getpid(),
+		       gettid(), (unsigned long long)begin, (unsigned long long)end, culprit);
 	(void)!syscall(SYS_write, fd, line, len);
 }
 
@@ -199,6 +246,7 @@ static void look(const void *data, ssize_t len)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		if (strcmp(kinds[i].name, kind))
 			continue;
+		culprit = 0;
 		begin = now_ns();
 		kinds[i].stall(ms);
 		report(id, kind, begin, now_ns());
