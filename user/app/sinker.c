@@ -27,8 +27,8 @@
 #define HURRY_NS NS_PER_SEC
 
 /*
- * The traced program goes before: on one CPU with redis (blocks of 20 ms, 3 s) the thread took 24 ms of CPU from it at nice 0, 9 ms at 10,
- * and no less at 19. What waits behind other programs for BEHIND_NS is done with the usual share.
+ * The traced program goes before: on one CPU with redis (blocks of 20 ms, 3 s) the thread took 24 ms of CPU from it at nice 0, 9 ms at 10
+ * (docs/design.md). What waits behind other programs for BEHIND_NS is done with the usual share.
  */
 #define BEHIND_NICE 10
 #define BEHIND_NS   (250 * NS_PER_MS)
