@@ -259,6 +259,32 @@ static __always_inline struct jank_thread *iter__meet(struct task_struct *task)
 	return t;
 }
 
+/* Is it asleep in epoll? Not with -a, for the filters ask about the current task. */
+static __always_inline bool iter__is_sleeper(struct task_struct *task)
+{
+	return !jank_conf.all && compat__task_state(task) & TASK_INTERRUPTIBLE &&
+	       wait__is_epoll(compat__syscall_nr(compat__user_regs(task))) &&
+	       filter__wants(JANK_LOOP_EPOLL) && filter__traced(task);
+}
+
+/*
+ * A thread that has slept in epoll since before we came: known by now, it is stamped when it is woken. Else its first dispatch would have
+ * no start delay. It sleeps still when this is written: its own probes set the phase, too.
+ */
+static __always_inline struct jank_thread *iter__meet_sleeper(struct jank_thread *t,
+							      struct task_struct *task)
+{
+	if ((t && (t->fd >= 0 || t->phase != JANK_PHASE_CANDIDATE)) || !iter__is_sleeper(task))
+		return t;
+	if (!t)
+		t = thread__create(task);
+	if (t && t->fd < 0 && compat__task_state(task) & TASK_INTERRUPTIBLE) {
+		t->loop = JANK_LOOP_EPOLL;
+		t->phase = JANK_PHASE_WAITING;
+	}
+	return t;
+}
+
 SEC("iter/task")
 int jank_on_task(struct bpf_iter__task *ctx)
 {
@@ -269,6 +295,7 @@ int jank_on_task(struct bpf_iter__task *ctx)
 	if (!task || !look || !filter__maybe(task->tgid))
 		return 0;
 	t = thread__park_gen() ? iter__meet(task) : thread__get(task);
+	t = iter__meet_sleeper(t, task);
 	if (t && iter__look(look, t, task))
 		bpf_seq_write(ctx->meta->seq, &look->thread, sizeof(look->thread));
 	return 0;

@@ -104,10 +104,10 @@ static __always_inline bool sched__ends_in_wait(const struct jank_thread *t,
 	       park__ends_in_one(t, regs);
 }
 
-/* A candidate has nothing to tell. */
+/* A candidate has nothing to tell, nor has one that was found asleep and never came back. */
 static __always_inline bool sched__is_loop(const struct jank_thread *t)
 {
-	return !t->trial && !t->off && (t->sp || t->loop != JANK_LOOP_PARK);
+	return !t->trial && !t->off && (t->sp || t->dispatch_cnt);
 }
 
 /* The child has not run yet (kernel_clone in kernel/fork.c), so that nothing of it is missed. Loaded with -f only. */

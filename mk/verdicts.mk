@@ -6,19 +6,22 @@
 #   make verdicts KINDS=all               42 kinds of fault that simjank makes, KIND_COUNT incidents of each
 #   make verdicts SERVERS="haproxy mpd"   servers and interpreters, VERDICT_ROUNDS stalls of each kind
 #   make verdicts DESKTOP=chromium        browsers, desktop programs, servers with threads, likewise
+#   make verdicts LATE=Looper             late starts: LATE_COUNT of each case, of programs that get no CPU
 #   make verdicts IDLE="started busy"     all side by side for IDLE_S seconds: attached, started, busy
 #
 # A run replaces the rows that it made. VERDICT_FLAGS=-n only prints.
 
 KIND_COUNT ?= 30
 VERDICT_ROUNDS ?= 5
+LATE_COUNT ?= 40
 IDLE_S ?= 600
 VERDICT_FLAGS ?=
 
-ifeq ($(strip $(KINDS)$(SERVERS)$(DESKTOP)$(IDLE)),)
+ifeq ($(strip $(KINDS)$(SERVERS)$(DESKTOP)$(LATE)$(IDLE)),)
 verdicts: KINDS = all
 verdicts: SERVERS = all
 verdicts: DESKTOP = all
+verdicts: LATE = all
 verdicts: IDLE = all
 endif
 
@@ -30,11 +33,17 @@ $(OUT)/verdicts/libmvec-1.so: tests/verdicts/stall.c
 	$(call msg,CC,$@)
 	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -shared -fPIC -o $@ $< -ldl -lpthread
 
-verdicts: all $(OUT)/verdicts/libmvec-1.so #: known stalls, and what is said of them, into docs/verdicts.md (as root)
+$(OUT)/verdicts/late_client: tests/verdicts/late_client.c
+	@mkdir -p $(@D)
+	$(call msg,CC,$@)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -o $@ $<
+
+verdicts: all $(OUT)/verdicts/libmvec-1.so $(OUT)/verdicts/late_client #: known stalls, and what is said of them, into docs/verdicts.md (as root)
 	$(Q)deps/install build verdicts
 	$(Q)$(call verdict-run,run_kinds,$(KINDS),--count $(KIND_COUNT))
 	$(Q)$(call verdict-run,run,$(SERVERS),--rounds $(VERDICT_ROUNDS))
 	$(Q)$(call verdict-run,run_desktop,$(DESKTOP),--rounds $(VERDICT_ROUNDS))
+	$(Q)$(call verdict-run,run_late,$(LATE),--count $(LATE_COUNT))
 	$(Q)$(call verdict-run,run_idle,$(IDLE),--seconds $(IDLE_S))
 
 .PHONY: verdicts

@@ -5,7 +5,7 @@ import select
 import socket
 import subprocess
 
-from live import ROOT, end, start, wait_for
+from live import ROOT, build, end, start, wait_for
 
 
 def free_port():
@@ -24,6 +24,16 @@ def http_get(family, address, path):
         while chunk := client.recv(1 << 20):
             answer += chunk
         return answer
+
+
+def build_looper(folder):
+    """tests/live/programs/looper.cc with the real android::Looper: its path, or None where that is not installed."""
+    include = "/usr/include/android"
+    if not os.path.exists(f"{include}/utils/Looper.h"):
+        return None
+    triplet = subprocess.run(["cc", "-dumpmachine"], capture_output=True, text=True, check=True).stdout.strip()
+    libraries = f"/usr/lib/{triplet}/android"
+    return build(folder, "looper.cc", "-isystem", include, f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-lutils", "-pthread")
 
 
 class Redis:

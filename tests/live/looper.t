@@ -2,17 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """The real android::Looper: what is handled inside pollOnce and what after it, in one that runs already."""
 import os
-import subprocess
 import sys
 import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
-from live import (MS, Lettered, Moment, Tap, Trace, block_of, build, check_run, check_stall, headline,  # noqa: E402
+from live import (MS, Lettered, Moment, Tap, Trace, block_of, check_run, check_stall, headline,  # noqa: E402
                   need, skip_all, twice)
+from real import build_looper  # noqa: E402
 
-INCLUDE = "/usr/include/android"
 # letter, what it is, cause, system call (None: not looked at), the function to blame (None: not in one)
 STALLS = [
     ("m", "a native message", "cpu", None, "busy_in_message"),
@@ -22,18 +21,6 @@ STALLS = [
     ("n", "a callback's own epoll_wait", "poll", "epoll_wait", "wait_in_callback"),
     ("o", "a callback's own Looper", "poll", None, None),
 ]
-
-
-def triplet():
-    return subprocess.run(["cc", "-dumpmachine"], capture_output=True, text=True, check=True).stdout.strip()
-
-
-def compile_program(folder):
-    if not os.path.exists(f"{INCLUDE}/utils/Looper.h"):
-        skip_all("android-libutils-dev is not installed")
-    libraries = f"/usr/lib/{triplet()}/android"
-    return build(folder, "looper.cc", "-isystem", INCLUDE, f"-L{libraries}", f"-Wl,-rpath,{libraries}",
-                 "-lutils", "-pthread")
 
 
 def check_queued(tap, backend, moments, blocks):
@@ -74,7 +61,9 @@ def main():
     need("cc", "c++")
     tap = Tap()
     with tempfile.TemporaryDirectory(prefix="jank-looper-") as folder:
-        path = compile_program(folder)
+        path = build_looper(folder)
+        if not path:
+            skip_all("android-libutils-dev is not installed")
         for backend in ("kernel", "uprobe"):
             run(tap, path, backend)
     tap.end()

@@ -22,7 +22,7 @@ def read():
 
 
 def check_page(tap):
-    for part in "kinds", "servers", "desktop", "idle":
+    for part in "kinds", "servers", "desktop", "late", "idle":
         text = tables.part_of(read(), part)[1]
         lines = [tables.cells_of(line) for line in text.splitlines()]
         head = lines[0] if lines else []

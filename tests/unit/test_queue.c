@@ -45,6 +45,27 @@ static void test_order(void)
 	queue__free(NULL);
 }
 
+static void test_busy(void)
+{
+	struct queue *queue = queue__new(3, 100);
+	const uint64_t begin = clock__mono_ns();
+	struct item item;
+	uint64_t since;
+
+	put(queue, ITEM_BLOCK, 1, 0);
+	put(queue, ITEM_BLOCK, 2, 0);
+	ok(!queue__busy_ns(queue), "nobody has asked for an item yet");
+	get(queue);
+	since = queue__busy_ns(queue);
+	ok(since >= begin, "busy since the first item");
+	get(queue);
+	ok(queue__busy_ns(queue) == since,
+	   "and with the next one, for which the reader did not wait");
+	queue__get(queue, begin, &item);
+	ok(!queue__busy_ns(queue), "until it has to wait");
+	queue__free(queue);
+}
+
 static void test_bounds(void)
 {
 	struct queue *queue = queue__new(3, 100);
@@ -200,6 +221,7 @@ static void test_shares(void)
 int main(void)
 {
 	test_order();
+	test_busy();
 	test_bounds();
 	test_bytes();
 	test_end();

@@ -76,6 +76,24 @@ static void check_memfd(void)
 		dlclose(lib);
 }
 
+/* Erlang's and .NET's compilers map their code from a memfd, which is no ELF file. */
+static void check_compiled(const char *name)
+{
+	struct symbolizer *sym = fixture__symbolizer(NULL, NULL);
+	int fd = memfd_create(name, MFD_CLOEXEC);
+	struct frame frame;
+	uint8_t *code;
+
+	if (ftruncate(fd, 4096))
+		abort();
+	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	close(fd);
+	frame = fixture__frame(sym, getpid(), (uintptr_t)code + 64, true);
+	is_str(frame.module, "[jit]", "%s: code that was compiled at run time", name);
+	symbolizer__free(sym);
+	munmap(code, 4096);
+}
+
 /* Seen while it was loaded, named when it is not. */
 static void check_unloaded(void)
 {
@@ -107,6 +125,8 @@ int main(void)
 	check_program("musl", "musl-gcc -static", "musl-gcc");
 	check_program("32-bit", "i686-linux-gnu-gcc -static", "i686-linux-gnu-gcc");
 	check_memfd();
+	check_compiled("vmem");
+	check_compiled("doublemapper");
 	check_unloaded();
 	return tap__done();
 }

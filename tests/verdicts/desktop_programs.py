@@ -149,6 +149,9 @@ TABLE = [
     Program("ruby", "ruby DIR/stalls.rb PORT", THREE, ["stalls.rb"], options=(), client=Client(http_get, THREE)),
     Program("puma", "puma -t 2:2 -b tcp://127.0.0.1:PORT DIR/config.ru", THREE, ["stalls.rb", "config.ru"], options=("--workers",),
             client=Client(http_get, THREE)),
+    Program("Java executor", "java -cp DIR Pool PORT DIR/stalls", ("cpu", "sleep", "futex"), ["Stalls.java", "Pool.java"],
+            options=("--workers",), client=Client(http_get, ("cpu", "sleep", "futex")), build="javac -cp DIR -d DIR DIR/Stalls.java DIR/Pool.java"),
+    Program("Erlang", "escript DIR/stalls.escript DIR/stalls DELAY_MS ROUNDS cpu", ("cpu",), ["stalls.escript"], options=("--workers",)),
     Program("apache", "apache2 -f DIR/apache.conf -DFOREGROUND", THREE, ["apache.conf", "stalls.php"], client=Client(http_get, THREE)),
     Program("php-fpm", "php-fpm8.2 -y DIR/fpm.conf -O -F", THREE, ["fpm.conf", "stalls.php"], client=Client(fpm_get, THREE)),
 ]

@@ -25,6 +25,7 @@ struct queue {
 	struct item *items;
 	size_t cap, head, cnt;
 	size_t bytes, max_bytes;
+	uint64_t busy_ns;
 	struct share *shares; /* of processes that have some */
 	uint32_t last_pid;
 	bool many; /* blocks or copies of more than one process came */
@@ -158,6 +159,16 @@ size_t queue__bytes(struct queue *queue)
 	return bytes;
 }
 
+uint64_t queue__busy_ns(struct queue *queue)
+{
+	uint64_t ns;
+
+	pthread_mutex_lock(&queue->lock);
+	ns = queue->busy_ns;
+	pthread_mutex_unlock(&queue->lock);
+	return ns;
+}
+
 /* False: it is as late. */
 static bool wait_until(struct queue *queue, uint64_t until_ns)
 {
@@ -174,10 +185,14 @@ bool queue__get(struct queue *queue, uint64_t until_ns, struct item *ret)
 	bool got;
 
 	pthread_mutex_lock(&queue->lock);
+	if (!queue->cnt)
+		queue->busy_ns = 0;
 	while (!queue->cnt && wait_until(queue, until_ns))
 		;
 	got = queue->cnt;
 	if (got) {
+		if (!queue->busy_ns)
+			queue->busy_ns = clock__mono_ns();
 		*ret = queue->items[queue->head];
 		queue->head = (queue->head + 1) % queue->cap;
 		queue->cnt--;

@@ -46,6 +46,10 @@ bool queue__put(struct queue *queue, const struct item *item);
 
 size_t queue__bytes(struct queue *queue); /* that wait */
 
+uint64_t queue__busy_ns(
+	struct
+	queue *queue); /* since then its reader has not had to wait for an item (CLOCK_MONOTONIC); 0: it waits */
+
 /* Waits for an item until then (CLOCK_MONOTONIC; 0: for ever). False: none came. */
 bool queue__get(struct queue *queue, uint64_t until_ns, struct item *ret);
 

@@ -161,6 +161,8 @@ static int attach(struct session *s, struct err *err)
 	s->start_ns = s->status_ns = clock__mono_ns();
 	if (!res && loader__files(s->loader))
 		res = uprobe_files__start(loader__files(s->loader), err);
+	if (!res && !s->opts->argv) /* the probes know who sleeps by now (iter.bpf.c) */
+		session__look(s, NULL);
 	if (!res && s->opts->argv)
 		res = workload__go(&s->workload, s->opts->argv, err);
 	if (!res)

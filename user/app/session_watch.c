@@ -107,8 +107,11 @@ static void on_cost(void *ctx, uint64_t arg)
 
 static void on_machine(void *ctx, uint64_t arg)
 {
+	struct session *s = ctx;
+
 	(void)arg;
-	session__machine_due(ctx);
+	session__machine_due(s);
+	sinker__pace(s->sinker);
 }
 
 /* How often to look at the threads: for hangs in time, and for the status line. */

@@ -51,6 +51,9 @@ struct sinker_opts {
 
 int sinker__start(const struct sinker_opts *opts, struct sinker **ret, struct err *err);
 
+/* Called every now and then by the ring's thread. It makes way for the traced program, but for what waits too long for it. */
+void sinker__pace(struct sinker *sinker);
+
 /*
  * Puts an end to the queue, waits until all before it is written, and frees it. False: that took longer
  * than patience_ns (0: none is too long), it goes on and is to be called again. Accepts NULL.

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 #include "base/thread.h"
 
+#include <cap-ng.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 int thread__start(pthread_t *ret, const char *name, void *(*fn)(void *arg), void *arg)
 {
@@ -15,4 +17,10 @@ int thread__start(pthread_t *ret, const char *name, void *(*fn)(void *arg), void
 	if (!err)
 		pthread_setname_np(*ret, name);
 	return -err;
+}
+
+void thread__set_nice(pid_t tid, int nice)
+{
+	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_NICE))
+		setpriority(PRIO_PROCESS, tid, nice);
 }

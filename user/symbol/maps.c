@@ -56,10 +56,17 @@ static int parse(char *at, struct line *ret)
 	return parse_tail(at, ret) ?: 1;
 }
 
+/* Compilers map their code twice, once to write and once to run: Erlang's asmjit (vmem) and .NET. */
+static bool is_jit_memfd(const char *path)
+{
+	return !strncmp(path, "/memfd:vmem", strlen("/memfd:vmem")) ||
+	       !strncmp(path, "/memfd:doublemapper", strlen("/memfd:doublemapper"));
+}
+
 static enum mapped_kind kind_of(const struct line *line)
 {
 	if (line->inode)
-		return MAPPED_FILE;
+		return is_jit_memfd(line->path) ? MAPPED_ANON : MAPPED_FILE;
 	if (!strcmp(line->path, "[vdso]"))
 		return MAPPED_VDSO;
 	if (line->path[0] == '[' && strncmp(line->path, "[anon", 5) &&

@@ -10,42 +10,18 @@ import socket
 import sys
 import time
 
-MS = 1000000
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lib"))
+from hogs import MS, hog, nice, pinned, real_time  # noqa: E402
+
 LOOP_CPU, CLIENT_CPU = 1, 0
 HOG_MS, EVERY_MS = 90, 150
 LEAD_MS = 20, 50 # the latter on a quota, which the hog has to use up before, on a busy machine as well
 
 
-def spin_until(end):
-    while time.monotonic_ns() < end:
-        pass
-
-
-def pinned(cpu):
-    os.sched_setaffinity(0, {cpu})
-
-
-def real_time():
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
-
-
 def in_cgroup():
     with open(sys.argv[3], "w", encoding="ascii") as file:
         file.write("0")
-
-
-def hog(enter, moments):
-    """Busy for a while from each moment on."""
-    pid = os.fork()
-    if pid:
-        return pid
-    with open("/proc/self/comm", "w", encoding="ascii") as file:
-        file.write("hog")
-    enter()
-    for moment in moments:
-        time.sleep(max(0, moment - time.monotonic_ns()) / 1e9)
-        spin_until(moment + HOG_MS * MS)
-    os._exit(0)
 
 
 def client(sock, moments, lead_ms):
@@ -73,14 +49,14 @@ def main():
     moments = [start + i * EVERY_MS * MS for i in range(1 + count)]
     hogs = {
         "real-time": [real_time],
-        "nice": [lambda: os.nice(-20)] * 3,
-        "affinity": [lambda: os.nice(-10)] * 2,
+        "nice": [nice(-20)] * 3,
+        "affinity": [nice(-10)] * 2,
         "quota": [in_cgroup],
         "prompt": [],
     }[scenario]
     if scenario != "prompt": # of a quota each CPU has a part in store: on another one the loop would go on
         pinned(LOOP_CPU)
-    children = [hog(enter, moments[1:]) for enter in hogs] + [client(theirs, moments, LEAD_MS[scenario == "quota"])]
+    children = [hog(enter, moments[1:], HOG_MS) for enter in hogs] + [client(theirs, moments, LEAD_MS[scenario == "quota"])]
     if scenario in ("nice", "affinity"):
         os.nice(19)
     if scenario == "quota":

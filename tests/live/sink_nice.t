@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""The sink thread makes way for the traced program, but not for ever: by its nice value."""
+import os
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+from live import Tap, Trace, end, need, start, wait_for  # noqa: E402
+
+LOOP = """
+import os, select, sys, time
+os.sched_setaffinity(0, {0})
+reader, writer = os.pipe()
+epoll = select.epoll()
+epoll.register(reader, select.EPOLLIN)
+print('ready', flush=True)
+sys.stdin.readline()
+for _ in range(40):
+    time.sleep(0.03)
+    os.write(writer, b'x')
+    epoll.poll()
+    os.read(reader, 1)
+"""
+
+
+def thread_of(pid, name):
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/comm", encoding="ascii") as file:
+            if file.read().strip() == name:
+                return int(tid)
+    raise RuntimeError(f"jankbpf has no thread {name}")
+
+
+def nice_of(tid):
+    return os.getpriority(os.PRIO_PROCESS, tid)
+
+
+def check_idle(tap):
+    """Nothing waits: it is behind others."""
+    program = start(["sleep", "60"])
+    try:
+        with Trace(program.pid) as trace:
+            sink = thread_of(trace.process.pid, "jankbpf-sink")
+            base = nice_of(os.getpid())
+            wait_for(lambda: nice_of(sink) == min(base + 10, 19), what="the sink's nice")
+            tap.check(nice_of(sink) == min(base + 10, 19), "idle, it makes way for others", nice_of(sink))
+    finally:
+        end(program)
+
+
+def check_busy(tap):
+    """Three busy loops on its CPU: what waits for it lets it have its share, and is written in time."""
+    program = start([sys.executable, "-c", LOOP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    hogs = []
+    try:
+        program.stdout.readline()
+        with Trace(program.pid, threshold="20ms") as trace:
+            sink = thread_of(trace.process.pid, "jankbpf-sink")
+            base = nice_of(os.getpid())
+            os.sched_setaffinity(sink, {0})
+            hogs = [subprocess.Popen([sys.executable, "-c", "import os\nos.sched_setaffinity(0, {0})\nwhile True: pass"]) for _ in range(3)]
+            program.stdin.write("\n")
+            program.stdin.flush()
+            seen = set()
+
+            def saw():
+                seen.add(nice_of(sink))
+                return base in seen or program.poll() is not None
+            wait_for(saw, what="the sink's nice")
+            program.wait()
+            begin = time.monotonic()
+            trace.stop()
+            took = time.monotonic() - begin
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+        end(program)
+        program.stdin.close()
+        program.stdout.close()
+    tap.check(base in seen, "beside three busy loops it gets its share back", seen)
+    tap.check(len(trace.all_blocks) >= 35, "no block is missing", len(trace.all_blocks))
+    tap.check(not {"queue_full", "ring_full"} & set(trace.summary["lost"]), "nothing was dropped", trace.summary["lost"])
+    tap.measured(took < 2, "it ends within two seconds", f"{took:.2f} s")
+
+
+def main():
+    need()
+    tap = Tap()
+    check_idle(tap)
+    check_busy(tap)
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()
