@@ -79,10 +79,9 @@ SKEL      := $(OUT)/jankbpf.skel.h $(OUT)/jankbpf_plain.skel.h
 CALIBRATE := $(OUT)/calibrate.skel.h
 
 # Everything but main and what needs the skeleton is pure enough for the host tests.
-SKEL_SRC  := user/kernel/loader.c user/kernel/loader_open.c
-APP_SRC   := $(wildcard user/app/*.c)
-LIB_SRC   := $(filter-out $(SKEL_SRC),$(wildcard user/base/*.c user/model/*.c user/symbol/*.c \
-             user/export/*.c user/intake/*.c user/kernel/*.c))
+SKEL_SRC  := user/probes/loader.c user/probes/loader_open.c
+APP_SRC   := $(wildcard user/options/*.c user/session/*.c user/cli/*.c)
+LIB_SRC   := $(filter-out $(SKEL_SRC) $(APP_SRC),$(wildcard user/*/*.c user/*/*/*.c))
 SRC       := $(APP_SRC) $(LIB_SRC) $(SKEL_SRC)
 OBJ       := $(SRC:%.c=$(VARIANT)/%.o)
 LIB       := $(VARIANT)/libjank.a
@@ -117,7 +116,7 @@ $(VARIANT)/%.o: %.c
 
 $(SKEL_SRC:%.c=$(VARIANT)/%.o): $(SKEL)
 
-$(VARIANT)/user/kernel/calibrate.o: $(CALIBRATE)
+$(VARIANT)/user/probes/calibrate.o: $(CALIBRATE)
 
 $(VARIANT)/user/base/syscall_name.o: $(OUT)/syscall_names.h
 

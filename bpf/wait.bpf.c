@@ -113,7 +113,7 @@ int BPF_PROG(jank_on_sys_exit, struct pt_regs *regs, long ret)
 	return wait__on_exit(ret);
 }
 
-/* Before and after the system call in libc's epoll_wait and its kin; user/kernel/targets.h chooses
+/* Before and after the system call in libc's epoll_wait and its kin; user/uprobes/targets.h chooses
  * where. Their attachment is by process. */
 SEC("uprobe")
 int jank_on_wait_begin(struct pt_regs *ctx)

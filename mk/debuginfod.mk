@@ -5,5 +5,5 @@
 HAVE_DEBUGINFOD := $(if $(STATIC)$(CROSS_COMPILE),,$(shell pkg-config --exists libdebuginfod 2>/dev/null && echo y))
 
 ifneq ($(HAVE_DEBUGINFOD),)
-$(VARIANT)/user/symbol/fetch.o: CPPFLAGS += -DHAVE_DEBUGINFOD
+$(VARIANT)/user/symbol/modules/fetch.o: CPPFLAGS += -DHAVE_DEBUGINFOD
 endif

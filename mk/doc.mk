@@ -3,10 +3,10 @@
 
 MAN       := $(VARIANT)/jankbpf.8
 MAN_GEN   := $(VARIANT)/man_options
-MAN_OBJ   := $(patsubst %,$(VARIANT)/%.o,tools/man_options user/app/options_help user/app/options_set \
-             user/app/options_table user/base/apart user/base/clock user/base/err user/base/file user/base/living user/base/parse \
-             user/base/strbuf user/base/text user/kernel/cgroup_find user/kernel/filter user/kernel/glob \
-             user/kernel/procinfo)
+MAN_OBJ   := $(patsubst %,$(VARIANT)/%.o,tools/man_options user/options/options_help user/options/options_set \
+             user/base/apart user/base/clock user/base/err user/base/file user/base/live_tid user/base/parse \
+             user/base/strbuf user/base/text user/procfs/cgroup_find user/options/filter user/options/glob \
+             user/procfs/procinfo)
 
 # What is built for elsewhere has no use for it; `install` has.
 all: $(if $(STATIC)$(CROSS_COMPILE),,doc)

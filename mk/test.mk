@@ -29,7 +29,7 @@ WITH_SAN     = $(JOBS) SANITIZE=$(TEST_SANITIZE)
 # Options are in app/, so tests may link all of app/ but main; an archive takes only what is used.
 APPLIB      := $(VARIANT)/libapp.a
 
-$(APPLIB): $(patsubst %.c,$(VARIANT)/%.o,$(filter-out user/app/main.c,$(APP_SRC)))
+$(APPLIB): $(patsubst %.c,$(VARIANT)/%.o,$(filter-out user/cli/main.c,$(APP_SRC)))
 	$(call msg,AR,$@)
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "kernel/catalogue.h"
+#include "catalogue/catalogue.h"
 
 #define LEN(a) (sizeof(a) / sizeof(*(a)))
 

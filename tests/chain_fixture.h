@@ -3,7 +3,7 @@
 #ifndef JANK_CHAIN_FIXTURE_H
 #define JANK_CHAIN_FIXTURE_H
 
-#include "model/chain.h"
+#include "model/chain/chain.h"
 #include "tests/loops_fixture.h"
 
 #define MAIN  11

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/options.h"
+#include "options/options.h"
 
 #define ARGV_MAX 24
 

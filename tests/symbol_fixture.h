@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "symbol/symbolize.h"
-#include "symbol/unwind.h"
+#include "symbol/names/symbolize.h"
+#include "symbol/unwind/unwind.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/blame.h"
 #include "model/block.h"
+#include "verdict/blame.h"
 
 #define MS     1000000ull
 #define OWN    "/usr/bin/program"

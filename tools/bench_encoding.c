@@ -9,7 +9,7 @@
 #include <time.h>
 #include <zstd.h>
 
-#include "export/json.h"
+#include "export/json/json.h"
 #include "export/stream.h"
 
 #define RECORD_MAX 4096

@@ -2,7 +2,7 @@
 /* Writes the man page's OPTIONS at build time, from the table that also makes the parser. */
 #include <stdio.h>
 
-#include "app/options.h"
+#include "options/options.h"
 
 int main(void)
 {

@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "kernel/features.h"
-#include "kernel/loader.h"
+#include "probes/features.h"
+#include "probes/loader.h"
 
 #define PROGRAM_MAX 64
 

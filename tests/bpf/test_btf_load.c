@@ -13,9 +13,9 @@
 #include <bpf/libbpf.h>
 
 #include "jankbpf_plain.skel.h"
-#include "kernel/bpf_log.h"
-#include "kernel/btf_embedded.h"
-#include "kernel/btf_source.h"
+#include "probes/bpf_log.h"
+#include "probes/btf_embedded.h"
+#include "probes/btf_source.h"
 #include "tests/tap.h"
 
 /* Everything on, so that no program is spared a field. */

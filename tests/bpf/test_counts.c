@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "kernel/counts.h"
+#include "probes/bpf_counters.h"
 #include "tests/tap.h"
 
 /* trace_printk("x"); return 0 */

@@ -3,9 +3,9 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#include "kernel/bpf_log.h"
-#include "kernel/btf_check.h"
-#include "kernel/btf_embedded.h"
+#include "probes/bpf_log.h"
+#include "probes/btf_check.h"
+#include "probes/btf_embedded.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/tap.h"
 

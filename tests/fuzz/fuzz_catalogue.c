@@ -4,8 +4,8 @@
  * refused says where. The built-in files are the corpus, and words of the grammar go in at any place.
  */
 #include "base/strbuf.h"
-#include "kernel/catalogue_data.h"
-#include "kernel/catalogue_embedded.h"
+#include "catalogue/catalogue_data.h"
+#include "catalogue/catalogue_embedded.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/tap.h"
 

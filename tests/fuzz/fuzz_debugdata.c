@@ -7,9 +7,9 @@
 #include <lzma.h>
 #include <sys/mman.h>
 
-#include "kernel/elffunc.h"
-#include "symbol/debugdata.h"
-#include "symbol/module.h"
+#include "symbol/elf/elffunc.h"
+#include "symbol/modules/debugdata.h"
+#include "symbol/modules/module.h"
 #include "tests/fuzz/corpus.h"
 
 #define OUTER_SZ     4096

@@ -2,7 +2,7 @@
 /* Damaged DWARF: of a small program, made by two compilers in each version (make-corpus). Read from a file, as it always is. */
 #include <sys/mman.h>
 
-#include "symbol/dwarf.h"
+#include "symbol/dwarf/dwarf.h"
 #include "tests/fuzz/corpus.h"
 #include "tests/fuzz/sections.h"
 

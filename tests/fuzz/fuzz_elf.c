@@ -6,11 +6,11 @@
 #include <elf.h>
 #include <sys/mman.h>
 
-#include "kernel/elffunc.h"
-#include "symbol/demangle.h"
-#include "symbol/elfobject.h"
-#include "symbol/module.h"
-#include "symbol/script_elf.h"
+#include "symbol/elf/elffunc.h"
+#include "symbol/elf/elfobject.h"
+#include "symbol/interpreters/script_elf.h"
+#include "symbol/modules/module.h"
+#include "symbol/names/demangle.h"
 #include "tests/fuzz/corpus.h"
 
 #define BYTES_MAX (64u << 20) /* of tables, from files of 64 KiB */

@@ -2,7 +2,7 @@
 /* Damaged tables of Go's functions: whatever they say, a function lies in code, and what is kept is bounded. */
 #include <elf.h>
 
-#include "symbol/gopclntab.h"
+#include "symbol/interpreters/gopclntab.h"
 #include "tests/fuzz/corpus.h"
 #include "tests/fuzz/sections.h"
 

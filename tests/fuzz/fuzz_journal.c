@@ -6,10 +6,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "app/replay.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "intake/journal.h"
+#include "cli/replay.h"
+#include "journal/journal.h"
 #include "schema/journal.pb-c.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/message.h"

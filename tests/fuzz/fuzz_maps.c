@@ -6,9 +6,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "kernel/maps_lines.h"
-#include "kernel/mountinfo.h"
-#include "symbol/maps.h"
+#include "procfs/maps_lines.h"
+#include "procfs/mountinfo.h"
+#include "symbol/names/proc_maps.h"
 #include "tests/fuzz/corpus.h"
 #include "tests/scratch.h"
 

@@ -6,17 +6,17 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
-#include "export/json.h"
-#include "export/record.h"
+#include "export/json/json.h"
+#include "export/record/record.h"
 #include "export/sink.h"
-#include "model/blame.h"
-#include "model/chain.h"
+#include "model/chain/chain.h"
 #include "model/judge.h"
 #include "model/stack.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/message.h"
 #include "tests/model_fixture.h"
 #include "tests/tap.h"
+#include "verdict/blame.h"
 
 #define RECORDS_PER_ROUND 400
 #define SAMPLE_MAX	  2048

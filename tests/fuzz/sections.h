@@ -3,7 +3,7 @@
 #ifndef JANK_FUZZ_SECTIONS_H
 #define JANK_FUZZ_SECTIONS_H
 
-#include "symbol/elf.h"
+#include "symbol/elf/elf.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Those whose names begin with one of the prefixes (NULL at the end). */

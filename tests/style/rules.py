@@ -24,7 +24,7 @@ LAYERS = {
 }
 WIRE = "bpf/jank_abi.h"  # the contract of both sides; base stays free even of that
 SKELETON = "jankbpf.skel.h"
-SKELETON_OWNERS = ("user/kernel/loader.c", "user/kernel/loader_open.c")
+SKELETON_OWNERS = ("user/probes/loader.c", "user/probes/loader_open.c")
 
 # Who may open by a path itself. Whatever else a traced program may have chosen the path of goes through base/openfile,
 # which neither waits for a lease nor opens a device.
@@ -32,16 +32,16 @@ OPENERS = {
     "user/base/openfile.c": "it is the one",
     "user/base/file.c": "/proc, /sys and the user's own files, without waiting",
     "user/base/apart.c": "with O_PATH, by the process apart; our own mount table",
-    "user/kernel/candidates.c": "with O_PATH",
-    "user/symbol/maps.c": "/proc", "user/symbol/memory.c": "/proc", "user/symbol/vdso.c": "/proc",
-    "user/kernel/maps_lines.c": "/proc",
-    "user/kernel/file_key.c": "/proc; directories, and handles with O_PATH",
-    "user/kernel/cgroup_find.c": "directories of cgroupfs",
-    "user/model/throttle.c": "/sys",
-    "user/kernel/btf_file.c": "named by the user",
-    "user/app/symbolize.c": "named by the user",
-    "user/intake/journal.c": "named by the user",
-    "user/app/main.c": "/dev/null",
+    "user/uprobes/candidates.c": "with O_PATH",
+    "user/symbol/names/proc_maps.c": "/proc", "user/symbol/names/memory.c": "/proc", "user/symbol/names/vdso.c": "/proc",
+    "user/procfs/maps_lines.c": "/proc",
+    "user/uprobes/file_key.c": "/proc; directories, and handles with O_PATH",
+    "user/procfs/cgroup_find.c": "directories of cgroupfs",
+    "user/procfs/thermal.c": "/sys",
+    "user/probes/btf_file.c": "named by the user",
+    "user/cli/cmd_symbolize.c": "named by the user",
+    "user/journal/journal.c": "named by the user",
+    "user/cli/main.c": "/dev/null",
     "user/export/listing.c": "our own output", "user/export/dir.c": "our own output",
     "user/export/record_file.c": "our own output", "user/export/log_file.c": "our own output",
 }

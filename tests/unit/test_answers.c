@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Answers that are written to a journal come back as they were. */
-#include "app/answers.h"
+#include "journal/answers.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/answers_writer.h"
-#include "intake/journal.h"
+#include "journal/answers_writer.h"
+#include "journal/journal.h"
 #include "tests/tap.h"
 
 static char path[] = "/tmp/jank-answers-XXXXXX";

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/answers.h"
-#include "intake/journal.h"
+#include "journal/answers.h"
+#include "journal/journal.h"
 #include "schema/journal.pb-c.h"
 #include "tests/tap.h"
 

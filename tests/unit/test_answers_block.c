@@ -2,11 +2,11 @@
 /* What only the living machine knew of a block comes back from a journal: names of waits, its message, its callers. */
 #include <unistd.h>
 
-#include "app/answers.h"
-#include "app/answers_parts.h"
-#include "app/answers_writer.h"
-#include "export/record.h"
-#include "intake/journal.h"
+#include "export/record/record.h"
+#include "journal/answers.h"
+#include "journal/answers_parts.h"
+#include "journal/answers_writer.h"
+#include "journal/journal.h"
 #include "tests/export_fixture.h"
 #include "tests/tap.h"
 

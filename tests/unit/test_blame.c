@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The verdict by the account and the stacks, and a signature that is the same wherever the cause is. */
-#include "model/blame.h"
+#include "verdict/blame.h"
 
 #include <stdlib.h>
 #include <string.h>

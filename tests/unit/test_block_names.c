@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Of a block: its CPU by the ticks, what sysfs says of it, and the preemptors' cgroups. */
-#include "app/block_names.h"
+#include "enrich/block_facts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "kernel/cgroup_cpu.h"
-#include "kernel/cpuinfo.h"
+#include "procfs/cgroup_cpu.h"
+#include "procfs/cpuinfo.h"
 #include "tests/child.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What --btf is given: good files in both forms, and each bad one with the words of its refusal. */
-#include "kernel/btf_file.h"
+#include "probes/btf_file.h"
 
 #include <bpf/btf.h>
 #include <elf.h>
@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "kernel/btf_embedded.h"
-#include "kernel/btf_source.h"
+#include "probes/btf_embedded.h"
+#include "probes/btf_source.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Where the kernel's types come from: which row is taken, what each embedded one holds, no other release. */
-#include "kernel/btf_source.h"
+#include "probes/btf_source.h"
 
 #include <bpf/btf.h>
 #include <errno.h>
@@ -8,8 +8,8 @@
 
 #include "base/file.h"
 #include "base/strbuf.h"
-#include "kernel/btf_check.h"
-#include "kernel/btf_embedded.h"
+#include "probes/btf_check.h"
+#include "probes/btf_embedded.h"
 #include "tests/tap.h"
 
 static const struct btf_embedded rows[] = {

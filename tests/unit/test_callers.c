@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/callers.h"
 #include "base/clock.h"
+#include "enrich/stack_cache.h"
 #include "model/sample.h"
-#include "symbol/unwind.h"
+#include "symbol/unwind/unwind.h"
 #include "tests/tap.h"
 
 #define COPY_SZ 1024

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Which of the files that a process maps are worth opening: maps longer and odder than any. */
-#include "kernel/candidates.h"
+#include "uprobes/candidates.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "kernel/targets.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
+#include "uprobes/targets.h"
 
 #define WANTS(e, l) (&(const struct target_wants){ .epoll = (e), .looper = (l) })
 

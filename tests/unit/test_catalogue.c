@@ -2,7 +2,7 @@
 /* The catalogue: rows built in, and look-ups: whose is a file, and whose is a wait? */
 #include <stdint.h>
 
-#include "kernel/catalogue.h"
+#include "catalogue/catalogue.h"
 #include "tests/catalogue_fixture.h"
 #include "tests/tap.h"
 

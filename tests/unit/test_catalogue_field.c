@@ -2,7 +2,7 @@
 /* A mark's fields: the expressions that say what is read, and texts that were. */
 #include <stdint.h>
 
-#include "kernel/catalogue.h"
+#include "catalogue/catalogue.h"
 #include "tests/catalogue_fixture.h"
 #include "tests/tap.h"
 

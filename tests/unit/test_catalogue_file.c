@@ -3,8 +3,8 @@
 #include <stdint.h>
 
 #include "base/strbuf.h"
-#include "kernel/catalogue.h"
-#include "kernel/catalogue_data.h"
+#include "catalogue/catalogue.h"
+#include "catalogue/catalogue_data.h"
 #include "tests/catalogue_fixture.h"
 #include "tests/tap.h"
 

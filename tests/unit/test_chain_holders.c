@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Who held the mutex that a dispatch waited for: before who unlocked it, and only where that is sure. */
-#include "model/chain.h"
+#include "model/chain/chain.h"
 
 #include "model/judge.h"
 #include "tests/chain_fixture.h"

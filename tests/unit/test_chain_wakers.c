@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Which of a dispatch's waits is explained, and whether who ended it has to answer for it. */
-#include "model/chain.h"
+#include "model/chain/chain.h"
 
 #include <sys/syscall.h>
 

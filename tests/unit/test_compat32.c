@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Which programs are 32-bit ones: by headers of our own making, scripts, PATH, and /proc. */
-#include "kernel/compat32.h"
+#include "probes/compat32.h"
 
 #include <elf.h>
 #include <sched.h>

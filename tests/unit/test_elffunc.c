@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Functions in ELF files: a sound file, and such as are made to mislead. */
-#include "kernel/elffunc.h"
+#include "symbol/elf/elffunc.h"
 
 #include <elf.h>
 #include <errno.h>

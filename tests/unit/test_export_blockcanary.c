@@ -2,7 +2,7 @@
 /* BlockCanary's logs, held against an independent reader of them (tests/blockcanary_reader.py). */
 #include <dirent.h>
 
-#include "export/blockcanary.h"
+#include "export/blockcanary/blockcanary.h"
 #include "tests/export_run.h"
 #include "tests/tap.h"
 

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "export/blockcanary.h"
+#include "export/blockcanary/blockcanary.h"
 #include "tests/export_run.h"
 #include "tests/tap.h"
 

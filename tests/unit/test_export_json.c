@@ -3,7 +3,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "export/record.h"
+#include "export/record/record.h"
 #include "tests/export_run.h"
 #include "tests/tap.h"
 

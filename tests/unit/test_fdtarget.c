@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What a descriptor is, in words: of this process's own descriptors of each kind, and of made-up ones. */
-#include "kernel/fdtarget.h"
+#include "procfs/fdtarget.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "kernel/socketinfo.h"
+#include "procfs/socketinfo.h"
 #include "tests/child.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The list of kernel features: names, switching off, what is required. Needs no privilege. */
-#include "kernel/features.h"
+#include "probes/features.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Paths of files by their numbers, in made-up processes: bind mounts, another's root, names that are cut. */
-#include "kernel/filepath.h"
+#include "procfs/filepath.h"
 
 #include <errno.h>
 #include <stdio.h>

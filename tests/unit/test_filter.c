@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What narrows -a: users, patterns of names as the probes run them, cgroups. */
-#include "kernel/filter.h"
+#include "options/filter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernel/cgroup_find.h"
+#include "procfs/cgroup_find.h"
 #include "tests/child.h"
 #include "tests/tap.h"
 

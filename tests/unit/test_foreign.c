@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Processes that are not traced are named while they are there, and forgotten in time. */
-#include "app/foreign.h"
+#include "enrich/untraced_procs.h"
 
 #include <stdlib.h>
 #include <string.h>

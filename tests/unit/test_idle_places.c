@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A worker that went to rest: when is the time in its block no block at all? */
-#include "app/idle_places.h"
+#include "catalogue/idle_places.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What a thread waits in, by /proc: texts, and a thread of this program. */
-#include "app/idle_waits.h"
+#include "catalogue/idle_waits.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "app/wait_note.h"
+#include "catalogue/wait_note.h"
 #include "tests/tap.h"
 
 static void test_texts(void)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/insn.h"
+#include "base/code/insn.h"
 #include "tests/hex.h"
 #include "tests/tap.h"
 

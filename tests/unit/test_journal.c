@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Records go to a file and come back; whatever happened to the file, no half record is believed. */
-#include "intake/journal.h"
+#include "journal/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/json.h"
+#include "export/json/json.h"
 #include "tests/tap.h"
 
 #define HEAD "{\"type\":\"block\",\"schema\":\"jankbpf/1\","

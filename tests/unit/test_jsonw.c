@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The JSON writer: exact output, any bytes in strings, and that misuse is an assertion. */
-#include "base/jsonw.h"
+#include "export/json/jsonw.h"
 
 #include <jansson.h>
 #include <locale.h>

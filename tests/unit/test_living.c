@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Which thread tells of a process's memory: a made-up /proc, and a real process without a main thread. */
-#include "base/living.h"
+#include "base/live_tid.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "model/machine.h"
+#include "enrich/machine.h"
 #include "tests/child.h"
 #include "tests/tap.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "app/mains.h"
+#include "session/main_threads.h"
 #include "tests/child.h"
 #include "tests/tap.h"
 

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "kernel/mark_sites.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
+#include "uprobes/mark_sites.h"
 
 static bool sh(const char *command)
 {

@@ -9,8 +9,8 @@
 #include <sys/sysmacros.h>
 
 #include "base/text.h"
-#include "kernel/mmaps_record.h"
 #include "tests/tap.h"
+#include "uprobes/mmaps_record.h"
 
 /* A record under construction: a header, numbers, a text padded to 8 bytes, the time. */
 struct raw {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Mounts and the names of devices: made-up ones with known answers, then this machine's. */
-#include "kernel/mountinfo.h"
+#include "procfs/mountinfo.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "kernel/devname.h"
+#include "procfs/devname.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
 

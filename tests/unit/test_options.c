@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The command line: each option, each command. */
-#include "app/options.h"
+#include "options/options.h"
 
 #include <errno.h>
 

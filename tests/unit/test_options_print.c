@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "app/options.h"
 #include "base/file.h"
 #include "base/strbuf.h"
+#include "options/options.h"
 #include "tests/tap.h"
 
 /* Runs fn with stdout in a file and returns what it wrote. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What is known of any thread: kept by thread, as copies, within a bound, the oldest dropped first. */
-#include "model/others.h"
+#include "model/chain/others.h"
 
 #include "base/clock.h"
-#include "model/known_tasks.h"
+#include "model/chain/known_tasks.h"
 #include "tests/model_fixture.h"
 #include "tests/tap.h"
 

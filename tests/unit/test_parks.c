@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "app/parks.h"
-#include "app/return_addresses.h"
+#include "catalogue/return_addresses.h"
+#include "enrich/parks.h"
 #include "tests/caller.h"
 #include "tests/catalogue_fixture.h"
 #include "tests/tap.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Which parts a block's time has, and why a thread that could run did not. */
-#include "model/parts.h"
+#include "verdict/parts.h"
 
-#include "model/runnable.h"
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"
+#include "verdict/runnable.h"
 
 /* Blames the block, frees it, and says "kind/what share%" of each part. */
 static const char *parts(struct block *block)

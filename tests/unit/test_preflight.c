@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Privileges: what a user without them, and root of a user namespace, is told. */
-#include "kernel/preflight.h"
+#include "probes/preflight.h"
 
 #include <errno.h>
 #include <linux/capability.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Blocks that wait until their loop is certain. */
-#include "app/probation.h"
+#include "session/probation.h"
 
 #include <stdlib.h>
 

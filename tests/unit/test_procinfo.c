@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernel/procinfo.h"
+#include "procfs/procinfo.h"
 #include "tests/child.h"
 #include "tests/tap.h"
 

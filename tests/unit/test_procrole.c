@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What command lines say of a process of a browser, and how one is read. */
-#include "kernel/procrole.h"
+#include "procfs/procrole.h"
 
 #include <signal.h>
 #include <sys/wait.h>

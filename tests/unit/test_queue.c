@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The queue keeps order and bounds, and the end of a run always finds room. Also built with TSan. */
-#include "app/queue.h"
+#include "session/queue.h"
 
 #include <pthread.h>
 #include <stdlib.h>

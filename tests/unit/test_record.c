@@ -2,9 +2,9 @@
 /* Records as messages: the same through JSON and through protobuf; what is known is there, 0 included; tables agree. */
 #include <unistd.h>
 
-#include "export/record.h"
+#include "export/record/record.h"
 
-#include "export/json.h"
+#include "export/json/json.h"
 #include "model/identity.h"
 #include "model/loss.h"
 #include "tests/export_fixture.h"

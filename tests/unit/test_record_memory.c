@@ -2,8 +2,8 @@
 /* Out of memory at any allocation: a record is whole or there is none, and nothing leaks. mk/test.mk wraps malloc. */
 #include <errno.h>
 
-#include "export/json.h"
-#include "export/record.h"
+#include "export/json/json.h"
+#include "export/record/record.h"
 #include "export/stream.h"
 #include "tests/export_fixture.h"
 #include "tests/tap.h"

@@ -3,11 +3,11 @@
  * One fault is one signature, another is another: measured over variants of each fault that differ as runs, machines
  * and builds do.
  */
-#include "model/signature.h"
+#include "verdict/signature.h"
 
-#include "model/stable_name.h"
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"
+#include "verdict/stable_name.h"
 
 #define VARIANTS 12
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/sites.h"
 #include "tests/hex.h"
 #include "tests/tap.h"
+#include "uprobes/sites.h"
 
 #define PICKS 8
 #define B     SITE_WAIT_BEGIN

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The other end of a connection, in made-up tables: the kernel's own are in test_waited_peers. */
-#include "kernel/socketpeer.h"
+#include "procfs/socketpeer.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "kernel/sockdiag.h"
-#include "kernel/socketholder.h"
-#include "kernel/threadname.h"
+#include "procfs/sockdiag.h"
+#include "procfs/socketholder.h"
+#include "procfs/threadname.h"
 #include "tests/child.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"

@@ -2,8 +2,8 @@
 /* Streams of protobuf: lengths, one write a record, torn tails, two writers, rotation. */
 #include <sys/socket.h>
 
-#include "export/json.h"
-#include "export/record.h"
+#include "export/json/json.h"
+#include "export/record/record.h"
 #include "export/stream.h"
 #include "tests/export_run.h"
 

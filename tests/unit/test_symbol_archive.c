@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "symbol/archive.h"
-#include "symbol/tables.h"
+#include "symbol/elf/archive.h"
+#include "symbol/unwind/tables.h"
 #include "tests/symbol_fixture.h"
 #include "tests/zip_writer.h"
 

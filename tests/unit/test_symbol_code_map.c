@@ -2,7 +2,7 @@
 /* Code that is overwritten, held against a byte for each address; and how many steps it takes, whatever comes. */
 #include <errno.h>
 
-#include "symbol/code_map.h"
+#include "symbol/interpreters/code_map.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/tap.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Which files are one: copies share an identity, what only looks like one does not, and few are remembered. */
-#include "symbol/module_id.h"
+#include "symbol/modules/module_id.h"
 #include "tests/symbol_fixture.h"
 
 #define FILES (MODULE_IDS_MAX + 500)

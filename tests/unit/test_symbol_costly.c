@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <time.h>
 
-#include "symbol/module.h"
+#include "symbol/modules/module.h"
 #include "tests/scratch.h"
 
 #define HOLE	    (1u << 20)

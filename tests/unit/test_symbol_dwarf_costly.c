@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <time.h>
 
-#include "symbol/dwarf.h"
+#include "symbol/dwarf/dwarf.h"
 #include "tests/scratch.h"
 
 #define ADDRESSES 200

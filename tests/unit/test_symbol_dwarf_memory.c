@@ -5,7 +5,7 @@
  */
 #include <fcntl.h>
 
-#include "symbol/resolve.h"
+#include "symbol/names/resolve.h"
 #include "tests/scratch.h"
 
 #define FILES 4

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "symbol/fetch.h"
+#include "symbol/modules/fetch.h"
 #include "tests/symbol_fixture.h"
 
 static const char program[] =

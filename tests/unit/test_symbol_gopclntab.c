@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Names of stripped Go programs by their own table, against the symbols of the same programs with them. */
-#include "symbol/cfi.h"
-#include "symbol/dwarf.h"
-#include "symbol/elfsym.h"
-#include "symbol/gopclntab.h"
+#include "symbol/dwarf/dwarf.h"
+#include "symbol/elf/elfsym.h"
+#include "symbol/interpreters/gopclntab.h"
+#include "symbol/unwind/cfi.h"
 #include "tests/gopclntab_image.h"
 #include "tests/symbol_fixture.h"
 

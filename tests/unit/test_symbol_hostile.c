@@ -7,9 +7,9 @@
 #include <elf.h>
 #include <time.h>
 
-#include "symbol/buildid.h"
-#include "symbol/demangle.h"
-#include "symbol/module.h"
+#include "symbol/elf/buildid.h"
+#include "symbol/modules/module.h"
+#include "symbol/names/demangle.h"
 #include "tests/symbol_fixture.h"
 
 static const char program[] =

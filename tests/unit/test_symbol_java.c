@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Whose frame it is in a stack of Java's, and what HotSpot's code looks like where it leaves a frame. */
-#include "symbol/insn_java.h"
-#include "symbol/java.h"
-#include "symbol/unwind_paths.h"
+#include "symbol/interpreters/java.h"
+#include "symbol/unwind/insn_java.h"
+#include "symbol/unwind/unwind_paths.h"
 #include "tests/tap.h"
 
 #define JIT(name)                                                                                  \

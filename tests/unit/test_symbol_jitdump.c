@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "symbol/jitdump.h"
+#include "symbol/interpreters/jitdump.h"
 #include "tests/symbol_fixture.h"
 
 static unsigned char *code;

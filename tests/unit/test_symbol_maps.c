@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/openfile.h"
-#include "symbol/maps.h"
+#include "symbol/names/proc_maps.h"
 #include "tests/symbol_fixture.h"
 
 static const char library[] =

@@ -2,7 +2,7 @@
 /* Mappings as they were when an address was taken: libraries that came, went and lie where another one was. */
 #include <inttypes.h>
 
-#include "symbol/maps.h"
+#include "symbol/names/proc_maps.h"
 #include "tests/symbol_fixture.h"
 
 #define AT 0x7f0000001000ull

@@ -2,8 +2,8 @@
 /* Copies of a library have one set of tables, and each process its own path; what becomes of one copy does not touch the others. */
 #include <sys/mman.h>
 
-#include "symbol/symbolize_parts.h"
-#include "symbol/tables.h"
+#include "symbol/names/symbolize_parts.h"
+#include "symbol/unwind/tables.h"
 #include "tests/symbol_fixture.h"
 
 #define FUNCTIONS 8000 /* 1.4 MB of names: more than are copied out of the file */

@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kernel/targets.h"
 #include "tests/child.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
+#include "uprobes/targets.h"
 
 #define WANTS(e, l) (&(const struct target_wants){ .epoll = (e), .looper = (l) })
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* CPUs slowed down for heat, as made-up trees of sysfs tell; then what this machine's costs. */
-#include "model/throttle.h"
+#include "procfs/thermal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "model/machine.h"
+#include "enrich/machine.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
 

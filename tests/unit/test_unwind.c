@@ -3,9 +3,9 @@
  * Walks through programs whose chain of calls is known, built in the ways that programs are built. A walk may end early where
  * there is no table, and must say so; it may never show another chain.
  */
-#include "symbol/unwind.h"
+#include "symbol/unwind/unwind.h"
 
-#include "symbol/unwind_parts.h"
+#include "symbol/unwind/unwind_parts.h"
 #include "tests/capture.h"
 #include "tests/symbol_fixture.h"
 

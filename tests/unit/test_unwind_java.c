@@ -4,7 +4,7 @@
  * returns by jumps, compiled code that uses the frame pointer for something else, and one that keeps it. The walk at
  * each instruction: never a wrong frame, and hardly ever one too few.
  */
-#include "symbol/unwind.h"
+#include "symbol/unwind/unwind.h"
 #include "tests/capture.h"
 #include "tests/symbol_fixture.h"
 

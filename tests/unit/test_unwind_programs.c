@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "symbol/unwind.h"
+#include "symbol/unwind/unwind.h"
 #include "tests/child.h"
 #include "tests/symbol_fixture.h"
 

@@ -3,7 +3,7 @@
  * A walk at each instruction of a function's life, its prologue and its epilogue too: there the tables say least, and samples
  * hit them as any other. The caller is found by its frame pointer, which the callee saves and restores.
  */
-#include "symbol/unwind.h"
+#include "symbol/unwind/unwind.h"
 #include "tests/capture.h"
 #include "tests/symbol_fixture.h"
 

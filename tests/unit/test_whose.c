@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Whose loop it is, by words on a stack and rows of a loop file; and which loops -l wants. */
-#include "app/whose.h"
+#include "catalogue/whose.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "app/loop_choice.h"
-#include "app/return_addresses.h"
+#include "catalogue/loop_choice.h"
+#include "catalogue/return_addresses.h"
 #include "tests/caller.h"
 #include "tests/tap.h"
 

@@ -8,8 +8,8 @@
  * behind, and what it was asked for (a process's memory, a file system) is asked for no more.
  * Any thread may call; one at a time is served, the others wait.
  */
-#ifndef JANK_APART_H
-#define JANK_APART_H
+#ifndef JANK_BASE_APART_H
+#define JANK_BASE_APART_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The two clocks: CLOCK_MONOTONIC in records, local wall time for people. All in nanoseconds. */
-#ifndef JANK_CLOCK_H
-#define JANK_CLOCK_H
-
-#include <stdint.h>
-#include <time.h>
+#ifndef JANK_BASE_CLOCK_H
+#define JANK_BASE_CLOCK_H
 
 #include "base/strbuf.h"
+#include <stdint.h>
+#include <time.h>
 
 #define NS_PER_US  1000ull
 #define NS_PER_MS  1000000ull

@@ -3,8 +3,8 @@
  * An error on its way up: a negative errno as the return value, and one sentence for the user that
  * quotes the object and names the remedy. Library code fills it in; only app/ prints it.
  */
-#ifndef JANK_ERR_H
-#define JANK_ERR_H
+#ifndef JANK_BASE_ERR_H
+#define JANK_BASE_ERR_H
 
 /* Exit statuses of the contract. */
 #define JANK_EXIT_OK	 0

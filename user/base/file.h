@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Small file helpers. All return 0 or -errno; EINTR is retried. */
-#ifndef JANK_FILE_H
-#define JANK_FILE_H
+#ifndef JANK_BASE_FILE_H
+#define JANK_BASE_FILE_H
 
+#include "base/strbuf.h"
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-#include "base/strbuf.h"
 
 /* Appends a file's content, at most max bytes (-EFBIG beyond). Works on /proc. */
 int file__read(const char *path, size_t max, struct strbuf *sb);

@@ -3,8 +3,8 @@
  * Messages for the person at the terminal: stderr, one line each, prefixed "jankbpf: ". Only app/ and
  * the two threads' top loops call it; everything below returns a struct err.
  */
-#ifndef JANK_LOG_H
-#define JANK_LOG_H
+#ifndef JANK_BASE_LOG_H
+#define JANK_BASE_LOG_H
 
 enum log_level { LOG_QUIET = -1, LOG_NORMAL = 0, LOG_VERBOSE = 1, LOG_DEBUG = 2 };
 

@@ -6,8 +6,8 @@
  * comes as an O_PATH descriptor, to be read by image.h and looked at by apart__stat.
  * All return a descriptor or -errno. st: of the file, may be NULL. Any thread.
  */
-#ifndef JANK_OPENFILE_H
-#define JANK_OPENFILE_H
+#ifndef JANK_BASE_OPENFILE_H
+#define JANK_BASE_OPENFILE_H
 
 #include <sys/stat.h>
 

@@ -2,12 +2,11 @@
 /* Numbers, times and sizes as users write them. Each returns 0, or -EINVAL or -ERANGE with a message
  * that quotes `str` and says what would be right; *ret is untouched on failure. The err's exit status
  * is JANK_EXIT_USAGE. `what` names the thing in the message, e.g. "--threshold". */
-#ifndef JANK_PARSE_H
-#define JANK_PARSE_H
-
-#include <stdint.h>
+#ifndef JANK_BASE_PARSE_H
+#define JANK_BASE_PARSE_H
 
 #include "base/err.h"
+#include <stdint.h>
 
 int parse__u64(const char *str, const char *what, uint64_t min, uint64_t max, uint64_t *ret,
 	       struct err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A growing byte string, always NUL-terminated once anything was added. */
-#ifndef JANK_STRBUF_H
-#define JANK_STRBUF_H
+#ifndef JANK_BASE_STRBUF_H
+#define JANK_BASE_STRBUF_H
 
 #include <stdarg.h>
 #include <stdbool.h>

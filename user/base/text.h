@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Names that come from traced programs (comm, paths, symbols) hold any bytes: made safe to show. */
-#ifndef JANK_TEXT_H
-#define JANK_TEXT_H
-
-#include <stdbool.h>
-#include <stddef.h>
+#ifndef JANK_BASE_TEXT_H
+#define JANK_BASE_TEXT_H
 
 #include "base/strbuf.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 /* Length of the valid UTF-8 sequence at s (1 to 4; no overlong forms, surrogates or > U+10FFFF), or 0. */
 size_t text__utf8_len(const char *s, size_t left);

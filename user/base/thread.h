@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Threads of our own. */
-#ifndef JANK_THREAD_H
-#define JANK_THREAD_H
+#ifndef JANK_BASE_THREAD_H
+#define JANK_BASE_THREAD_H
 
 #include <pthread.h>
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Unpacks xz within bounds: a few bytes of it can claim gigabytes. */
-#ifndef JANK_XZ_H
-#define JANK_XZ_H
+#ifndef JANK_BASE_XZ_H
+#define JANK_BASE_XZ_H
 
 #include <stddef.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* From the end of the file to its directory, from there to the entry. All of it is the traced program's. */
 #include "base/zip_entry.h"
+
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Libraries that Android maps straight from an APK, where they are stored uncompressed and page-aligned. */
-#ifndef JANK_ZIP_ENTRY_H
-#define JANK_ZIP_ENTRY_H
+#ifndef JANK_BASE_ZIP_ENTRY_H
+#define JANK_BASE_ZIP_ENTRY_H
 
 #include <stdbool.h>
 #include <stddef.h>

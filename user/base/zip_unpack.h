@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Unpacks what is compressed in an archive, within bounds: a few bytes of it can claim gigabytes. */
-#ifndef JANK_ZIP_UNPACK_H
-#define JANK_ZIP_UNPACK_H
+#ifndef JANK_BASE_ZIP_UNPACK_H
+#define JANK_BASE_ZIP_UNPACK_H
 
 #include "base/zip_entry.h"
 

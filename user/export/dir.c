@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/strbuf.h"
-#include "export/blockcanary.h"
+#include "export/blockcanary/blockcanary.h"
 #include "export/log_file.h"
 #include "export/record_file.h"
 #include "export/retain.h"

@@ -3,7 +3,7 @@
 #ifndef JANK_EXPORT_FRAME_H
 #define JANK_EXPORT_FRAME_H
 
-#include "base/function.h"
+#include "base/function_name.h"
 #include "model/block.h"
 
 /* Number of frames to show: the symbolizer's, or one for each raw address. */

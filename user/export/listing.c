@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "export/blockcanary.h"
+#include "export/blockcanary/blockcanary.h"
 #include "export/retain.h"
 
 static bool is_tmp_name(const char *name)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "export/blockcanary.h"
+#include "export/blockcanary/blockcanary.h"
 #include "export/output.h"
 #include "export/retain.h"
 

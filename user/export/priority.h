@@ -3,9 +3,8 @@
 #ifndef JANK_EXPORT_PRIORITY_H
 #define JANK_EXPORT_PRIORITY_H
 
-#include <stdint.h>
-
 #include "base/strbuf.h"
+#include <stdint.h>
 
 /* "nice -5", "real-time 50", "deadline", by the number on the wire (JANK_PRIO_OFFSET); nothing where it isn't known. */
 void priority__add(struct strbuf *sb, uint16_t prio);

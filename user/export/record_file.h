@@ -7,11 +7,10 @@
 #ifndef JANK_EXPORT_RECORD_FILE_H
 #define JANK_EXPORT_RECORD_FILE_H
 
+#include "export/stream.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "export/stream.h"
 
 struct record_file {
 	int dirfd; /* borrowed */

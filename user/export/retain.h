@@ -3,10 +3,9 @@
 #ifndef JANK_EXPORT_RETAIN_H
 #define JANK_EXPORT_RETAIN_H
 
+#include "export/record_file.h"
 #include <stdint.h>
 #include <time.h>
-
-#include "export/record_file.h"
 
 #define RETAIN_TMP_PREFIX ".looper-"
 #define RETAIN_TMP_SUFFIX ".tmp"

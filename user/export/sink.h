@@ -4,15 +4,14 @@
  * of a sink (-errno) is counted by the caller as an unwritten record, except -EPIPE, which ends
  * the run. After an error no part of the record may be visible to a reader of the sink's files.
  */
-#ifndef JANK_SINK_H
-#define JANK_SINK_H
-
-#include <stdbool.h>
-#include <stdint.h>
+#ifndef JANK_EXPORT_SINK_H
+#define JANK_EXPORT_SINK_H
 
 #include "base/err.h"
 #include "export/stream.h"
 #include "model/block.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 struct sink;
 

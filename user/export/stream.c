@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "export/json.h"
+#include "export/json/json.h"
 #include "export/output.h"
-#include "export/record.h"
+#include "export/record/record.h"
 #include "export/sink.h"
 
 static void add_length(struct strbuf *sb, size_t len)

@@ -6,12 +6,11 @@
 #ifndef JANK_EXPORT_STREAM_H
 #define JANK_EXPORT_STREAM_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/strbuf.h"
 #include "model/block.h"
 #include "schema/blockinfo.pb-c.h"
+#include <stddef.h>
+#include <stdint.h>
 
 enum record_format { RECORD_JSON, RECORD_PROTO };
 

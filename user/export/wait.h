@@ -3,11 +3,10 @@
 #ifndef JANK_EXPORT_WAIT_H
 #define JANK_EXPORT_WAIT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/strbuf.h"
 #include "model/block.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Its descriptor; -1: none, or not known. Accepts NULL, as all of these. */
 int32_t wait__fd(const struct waited *waited);

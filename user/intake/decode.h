@@ -3,13 +3,12 @@
  * Records (bytes from BPF or a journal) become events. The only place that casts wire memory: a record
  * is checked against its size here, so that nothing behind it has to.
  */
-#ifndef JANK_DECODE_H
-#define JANK_DECODE_H
-
-#include <stddef.h>
-#include <stdint.h>
+#ifndef JANK_INTAKE_DECODE_H
+#define JANK_INTAKE_DECODE_H
 
 #include "model/event.h"
+#include <stddef.h>
+#include <stdint.h>
 
 /*
  * Decodes the record at data (8-byte aligned). 0; -EBADMSG: its size or counts are impossible;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The ring between the probes and us. */
-#ifndef JANK_RING_H
-#define JANK_RING_H
-
-#include <stddef.h>
+#ifndef JANK_INTAKE_RING_H
+#define JANK_INTAKE_RING_H
 
 #include "base/err.h"
+#include <stddef.h>
 
 struct ring;
 

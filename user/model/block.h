@@ -6,12 +6,8 @@
  * Ownership: everything reachable is owned by the block and freed by block__free, but for strings
  * in frames, which belong to the symbolizer and live until its next symbolizer__trim.
  */
-#ifndef JANK_BLOCK_H
-#define JANK_BLOCK_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#ifndef JANK_MODEL_BLOCK_H
+#define JANK_MODEL_BLOCK_H
 
 #include "bpf/jank_abi.h"
 #include "model/durations.h"
@@ -20,6 +16,9 @@
 #include "model/unwatched.h"
 #include "model/waited.h"
 #include "schema/blockinfo.pb-c.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define BLOCK_SCHEMA "jankbpf/1"
 

@@ -5,8 +5,8 @@
  * books, and says whose evidence goes next: first the largest is thinned, then the oldest dropped. Each call takes
  * O(log holders). On the intake thread.
  */
-#ifndef JANK_BUDGET_H
-#define JANK_BUDGET_H
+#ifndef JANK_MODEL_BUDGET_H
+#define JANK_MODEL_BUDGET_H
 
 #include <stdbool.h>
 #include <stddef.h>

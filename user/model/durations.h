@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Durations as counts in the buckets of bpf/jank_hist.h, added up over threads: quantiles, edges, powers of two. */
-#ifndef JANK_DURATIONS_H
-#define JANK_DURATIONS_H
+#ifndef JANK_MODEL_DURATIONS_H
+#define JANK_MODEL_DURATIONS_H
 
+#include "bpf/jank_abi.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "bpf/jank_abi.h"
 
 /* A quantile is told from n durations when this many are expected beyond it: p99 from 100, p99.9 from 1000. */
 #define DURATIONS_BEYOND_MIN 1

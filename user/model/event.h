@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A decoded record: checked, so that what it says can be relied on. */
-#ifndef JANK_EVENT_H
-#define JANK_EVENT_H
-
-#include <stdint.h>
+#ifndef JANK_MODEL_EVENT_H
+#define JANK_MODEL_EVENT_H
 
 #include "bpf/jank_abi.h"
+#include <stdint.h>
 
 /* A stack record with its tails; the pointers are into the record's memory. */
 struct stack_event {

@@ -3,17 +3,16 @@
  * What is gathered for one dispatch until its block or hang arrives: timed stacks, who ran instead, what
  * was handled, and more on the dispatch. Everything reachable is owned by the evidence.
  */
-#ifndef JANK_EVIDENCE_H
-#define JANK_EVIDENCE_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#ifndef JANK_MODEL_EVIDENCE_H
+#define JANK_MODEL_EVIDENCE_H
 
 #include "model/block.h"
 #include "model/event.h"
 #include "model/loss.h"
 #include "model/message.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct evidence {
 	struct sample *samples;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Counts and duration histograms of dispatches, by process and loop kind: the blocks' denominators. */
-#ifndef JANK_HIST_H
-#define JANK_HIST_H
-
-#include <stddef.h>
-#include <stdint.h>
+#ifndef JANK_MODEL_HIST_H
+#define JANK_MODEL_HIST_H
 
 #include "model/block.h"
 #include "model/event.h"
+#include <stddef.h>
+#include <stdint.h>
 
 struct hists;
 

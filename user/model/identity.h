@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What a block says of its process: read while it lived, kept until the run ends. */
-#ifndef JANK_IDENTITY_H
-#define JANK_IDENTITY_H
+#ifndef JANK_MODEL_IDENTITY_H
+#define JANK_MODEL_IDENTITY_H
 
 #include <stdint.h>
 

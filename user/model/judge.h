@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The judge turns a dispatch into a block, or finds that it is none. */
-#ifndef JANK_JUDGE_H
-#define JANK_JUDGE_H
-
-#include <stdbool.h>
-#include <stdint.h>
+#ifndef JANK_MODEL_JUDGE_H
+#define JANK_MODEL_JUDGE_H
 
 #include "model/block.h"
 #include "model/identity.h"
 #include "model/loop.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 struct judge {
 	uint64_t threshold_ns;

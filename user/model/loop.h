@@ -3,18 +3,17 @@
  * Events become dispatches: what is gathered for each thread (stacks, spans, who ran instead) until its
  * block or hang arrives. Counts of threads that ended are kept by process and loop kind.
  */
-#ifndef JANK_LOOP_H
-#define JANK_LOOP_H
-
-#include <stdbool.h>
-#include <stdint.h>
+#ifndef JANK_MODEL_LOOP_H
+#define JANK_MODEL_LOOP_H
 
 #include "model/block.h"
-#include "model/chain.h"
+#include "model/chain/chain.h"
 #include "model/event.h"
 #include "model/evidence.h"
 #include "model/hist.h"
 #include "model/loss.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 struct loops;
 

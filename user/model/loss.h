@@ -3,14 +3,13 @@
  * Losses of user space, counted by reason where they happen, in one list with the kernel side's. Numbers
  * go on from the ABI's. Any thread may count.
  */
-#ifndef JANK_LOSS_H
-#define JANK_LOSS_H
-
-#include <stddef.h>
-#include <stdint.h>
+#ifndef JANK_MODEL_LOSS_H
+#define JANK_MODEL_LOSS_H
 
 #include "bpf/jank_abi.h"
 #include "model/block.h"
+#include <stddef.h>
+#include <stdint.h>
 
 /* X(NAME, key in `lost`) */
 #define USER_LOSSES(X)                                                                             \

@@ -5,14 +5,13 @@
  *
  * Everything reachable is owned by the message and freed by message__free.
  */
-#ifndef JANK_MESSAGE_H
-#define JANK_MESSAGE_H
+#ifndef JANK_MODEL_MESSAGE_H
+#define JANK_MODEL_MESSAGE_H
 
+#include "bpf/jank_abi.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "bpf/jank_abi.h"
 
 /* A function, class or text. Of a function without a name only module and offset are known. */
 struct message_name {

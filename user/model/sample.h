@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The life of a block's samples, and of what they share with the links of its chain: stacks and other tasks. */
-#ifndef JANK_SAMPLE_H
-#define JANK_SAMPLE_H
-
-#include <stddef.h>
-#include <stdint.h>
+#ifndef JANK_MODEL_SAMPLE_H
+#define JANK_MODEL_SAMPLE_H
 
 #include "model/block.h"
 #include "model/event.h"
+#include <stddef.h>
+#include <stdint.h>
 
 /* Each frees what it holds, not itself; arrays whole. */
 void stack__free(struct stack *stack);

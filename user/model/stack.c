@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/function.h"
+#include "base/function_name.h"
 #include "base/strbuf.h"
 
 #define PROBE_DEPTH_MAX 12 /* frames between a tracepoint and the helper that took the stack */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What can be said of a stack once its frames have names. */
-#ifndef JANK_STACK_H
-#define JANK_STACK_H
-
-#include <stdbool.h>
+#ifndef JANK_MODEL_STACK_H
+#define JANK_MODEL_STACK_H
 
 #include "model/block.h"
+#include <stdbool.h>
 
 /* Removes the probe's own frames from the leaf end: the tracepoint that took the stack. */
 void stack__trim_probe(struct stack *stack);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Why a walk of a user stack ended where it did. */
-#ifndef JANK_STACK_END_H
-#define JANK_STACK_END_H
+#ifndef JANK_MODEL_STACK_END_H
+#define JANK_MODEL_STACK_END_H
 
 enum stack_end {
 	STACK_END_UNKNOWN,  /* walked by the probe, by frame pointers */

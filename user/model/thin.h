@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Leaves samples of a dispatch out where there are too many, so that what is left still tells the same. */
-#ifndef JANK_THIN_H
-#define JANK_THIN_H
-
-#include <stddef.h>
+#ifndef JANK_MODEL_THIN_H
+#define JANK_MODEL_THIN_H
 
 #include "model/block.h"
+#include <stddef.h>
 
 #define THIN_MIN                                                                                   \
 	16 /* more than that can always be thinned: first, last, and one of each state are less */

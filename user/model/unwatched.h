@@ -3,8 +3,8 @@
  * What is not watched, with the reason: "0 blocks" says nothing about these processes and threads. Filled on the intake
  * thread, completed on the sink thread, part of a summary.
  */
-#ifndef JANK_UNWATCHED_H
-#define JANK_UNWATCHED_H
+#ifndef JANK_MODEL_UNWATCHED_H
+#define JANK_MODEL_UNWATCHED_H
 
 #include <stdbool.h>
 #include <stddef.h>

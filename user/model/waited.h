@@ -5,14 +5,13 @@
  *
  * Everything reachable is owned by the waited and freed by waited__free.
  */
-#ifndef JANK_WAITED_H
-#define JANK_WAITED_H
+#ifndef JANK_MODEL_WAITED_H
+#define JANK_MODEL_WAITED_H
 
+#include "bpf/jank_abi.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "bpf/jank_abi.h"
 
 /* Another task, by role: waker, owner, peer, or preemptor (then with ns and prio). */
 struct other_task {

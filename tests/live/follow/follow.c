@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "kernel/mmaps.h"
-#include "kernel/uprobe_links.h"
 #include "tests/live/follow/follow.h"
 #include "tests/tap.h"
 #include "tests/zip_writer.h"
+#include "uprobes/mmaps.h"
+#include "uprobes/uprobe_links.h"
 
 #define LINGER_TICKS 8 /* seconds: more than uprobe_files lets an unused file be */
 

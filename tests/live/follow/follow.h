@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "kernel/uprobe_files.h"
+#include "uprobes/uprobe_files.h"
 
 struct follow {
 	char build[256]; /* where the programs are */

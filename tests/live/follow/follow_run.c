@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernel/catalogue.h"
-#include "kernel/uprobe_links.h"
+#include "catalogue/catalogue.h"
 #include "tests/live/follow/follow.h"
 #include "tests/tap.h"
+#include "uprobes/uprobe_links.h"
 
 #define QUIET_MS 60
 

@@ -19,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/insn.h"
-#include "kernel/targets.h"
+#include "base/code/insn.h"
 #include "tests/tap.h"
+#include "uprobes/targets.h"
 
 #define WANTS(e, l) (&(const struct target_wants){ .epoll = (e), .looper = (l) })
 

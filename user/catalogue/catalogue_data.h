@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The catalogue while it is filled: for catalogue*.c alone. */
+#ifndef JANK_CATALOGUE_CATALOGUE_DATA_H
+#define JANK_CATALOGUE_CATALOGUE_DATA_H
+
+#include "catalogue/catalogue.h"
+
+#define CATALOGUE_ENUM_MAX     64
+#define CATALOGUE_FILE_MAX     64
+#define CATALOGUE_FILE_SZ      (256u << 10)
+#define CATALOGUE_NAMES_MAX    4096 /* of one enum */
+#define CATALOGUE_PATTERNS_MAX 64   /* libraries and callers of one row, each */
+
+struct catalogue {
+	struct catalogue_row *rows[CATALOGUE_ROW_MAX];
+	struct catalogue_enum *enums[CATALOGUE_ENUM_MAX];
+	char *files[CATALOGUE_FILE_MAX];
+	struct catalogue_mark marks[JANK_MARK_MAX];
+	size_t row_cnt, enum_cnt, file_cnt;
+	unsigned mark_cnt;
+};
+
+/* Adds the rows of a loop file's text. A built-in row whose id is taken is left out. */
+int catalogue_file__load(struct catalogue *cat, const char *name, const char *text, size_t len,
+			 bool is_builtin, struct err *err);
+
+void catalogue_row__free(struct catalogue_row *row); /* NULL is fine */
+void catalogue_enum__free(struct catalogue_enum *names);
+
+/* Sets one key of a row (`more`: an indented line below it). 0, -ENOMEM, or -EINVAL with a message that
+ * does not name the place. */
+struct catalogue_key {
+	const char *name;
+	int (*set)(struct catalogue *cat, struct catalogue_row *row, const char *value, bool more,
+		   const struct catalogue_key *key, size_t first_enum, struct err *err);
+	size_t offset; /* of the row's member that set_text fills */
+};
+
+extern const struct catalogue_key catalogue_keys[];
+extern const size_t catalogue_key_cnt;
+
+#endif

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The table comes from tools/loops/table at build time. */
+#include "catalogue/catalogue_embedded.h"
+
+#include "loops_embedded.inc"
+
+const size_t catalogue_embedded_cnt =
+	sizeof(catalogue_embedded_files) / sizeof(*catalogue_embedded_files);

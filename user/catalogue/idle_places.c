@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A table by thread. */
+#include "catalogue/idle_places.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "model/sample.h"
+#include "model/waited.h"
+#include "symbol/interpreters/runtime.h"
+#include "symbol/unwind/unwind.h"
+
+#define THREAD_MAX 8192 /* the oldest make room */
+
+struct place {
+	uint32_t tid, pid;
+	uint64_t *addresses;
+	uint32_t cnt;
+	UT_hash_handle hh;
+};
+
+struct idle_places {
+	struct symbolizer *sym;
+	struct place *places;
+	struct unwound unwound;
+};
+
+struct idle_places *idle_places__new(struct symbolizer *sym)
+{
+	struct idle_places *ret = calloc(1, sizeof(*ret));
+
+	if (ret)
+		ret->sym = sym;
+	return ret;
+}
+
+static void drop(struct idle_places *places, struct place *place)
+{
+	HASH_DEL(places->places, place);
+	free(place->addresses);
+	free(place);
+}
+
+void idle_places__free(struct idle_places *places)
+{
+	if (!places)
+		return;
+	while (places->places)
+		drop(places, places->places);
+	free(places);
+}
+
+static struct place *find(const struct idle_places *places, uint32_t tid)
+{
+	struct place *place;
+
+	HASH_FIND(hh, places->places, &tid, sizeof(tid), place);
+	return place;
+}
+
+static int keep(struct idle_places *places, const struct jank_rec *hdr)
+{
+	size_t size = places->unwound.cnt * sizeof(*places->unwound.addresses);
+	struct place *place = find(places, hdr->tid);
+
+	if (place)
+		drop(places, place);
+	else if (HASH_COUNT(places->places) >= THREAD_MAX)
+		drop(places, places->places);
+	place = calloc(1, sizeof(*place));
+	if (place)
+		place->addresses = malloc(size);
+	if (!place || !place->addresses) {
+		free(place);
+		return -ENOMEM;
+	}
+	place->tid = hdr->tid;
+	place->pid = hdr->tgid;
+	place->cnt = places->unwound.cnt;
+	memcpy(place->addresses, places->unwound.addresses, size);
+	HASH_ADD(hh, places->places, tid, sizeof(place->tid), place);
+	return 0;
+}
+
+int idle_places__note(struct idle_places *places, const struct wait_note *note)
+{
+	struct copy_event copy;
+	int res;
+
+	if (!note->copy)
+		return 0;
+	copy.rec = *note->copy;
+	copy.bytes = (const uint8_t *)(note->copy + 1);
+	res = symbolizer__unwind(places->sym, note->rec.hdr.tgid, &copy, &places->unwound);
+	return res ? res : keep(places, &note->rec.hdr);
+}
+
+int idle_places__fill(const struct idle_places *places, struct block *block)
+{
+	const struct place *place = find(places, block->tid);
+
+	if (!place || place->pid != block->pid)
+		return 0;
+	block->idle_place.user_cnt = place->cnt;
+	return stack__set_addresses(&block->idle_place, place->addresses);
+}
+
+uint32_t idle_places__depth(struct symbolizer *sym, uint32_t pid, const uint64_t *addresses,
+			    uint32_t cnt)
+{
+	struct frame frame;
+	uint32_t depth = 0;
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		struct code_opts opts = { .exact = i == 0 };
+
+		depth += !symbolizer__code(sym, pid, addresses[i], opts, &frame) ||
+			 !runtime__is(frame.module);
+	}
+	return depth;
+}
+
+/* A whole stack that waits on a futex, and for no lock. */
+static bool may_rest(const struct sample *sample)
+{
+	const struct jank_rec_waited *raw = sample->waited ? &sample->waited->raw : NULL;
+
+	return sample->state == JANK_STATE_FUTEX && raw && raw->hdr.flags & JANK_WAITED_ARGS &&
+	       !waited__is_lock(raw) && sample->stack.end == STACK_END_COMPLETE;
+}
+
+static bool same_callers(const struct stack *a, const struct stack *b)
+{
+	return a->user_cnt == b->user_cnt &&
+	       !memcmp(a->addresses + a->kernel_cnt, b->addresses + b->kernel_cnt,
+		       a->user_cnt * sizeof(*a->addresses));
+}
+
+/* The time of its waits there, and how many they are. */
+static uint64_t waits_at(const struct block *block, const struct stack *where, size_t *ret_cnt)
+{
+	uint64_t ns = 0;
+
+	*ret_cnt = 0;
+	for (size_t i = 0; i < block->sample_cnt; i++) {
+		const struct sample *sample = &block->samples[i];
+
+		if (!may_rest(sample) || !same_callers(&sample->stack, where))
+			continue;
+		ns += sample->ns;
+		++*ret_cnt;
+	}
+	return ns;
+}
+
+/* Fewer frames than the loop's wait has; or, where those are not known, a place that it returns to. */
+static bool is_further_out(const struct idle_places *places, const struct block *block,
+			   const struct stack *stack, size_t wait_cnt)
+{
+	const struct place *place = find(places, block->tid);
+
+	if (!place || place->pid != block->pid)
+		return wait_cnt > 1;
+	return idle_places__depth(places->sym, block->pid, stack->addresses + stack->kernel_cnt,
+				  stack->user_cnt) <
+	       idle_places__depth(places->sym, block->pid, place->addresses, place->cnt);
+}
+
+bool idle_places__rests(const struct idle_places *places, const struct block *block)
+{
+	size_t cnt;
+
+	if (block->loop != JANK_LOOP_POLL || block->tid == block->pid)
+		return false;
+	for (size_t i = 0; i < block->sample_cnt; i++) {
+		const struct stack *stack = &block->samples[i].stack;
+
+		if (may_rest(&block->samples[i]) &&
+		    waits_at(block, stack, &cnt) > block->duration_ns / 2)
+			return is_further_out(places, block, stack, cnt);
+	}
+	return false;
+}
+
+void idle_places__gone(struct idle_places *places, uint32_t pid)
+{
+	struct place *place, *next;
+
+	HASH_ITER (hh, places->places, place, next)
+		if (place->pid == pid)
+			drop(places, place);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Names of waits and names of the catalogue's rows. */
+#include "catalogue/loop_choice.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/text.h"
+
+#define X_KEY(nr, NAME, key) [nr] = key,
+static const char *const wait_keys[] = { JANK_LOOPS(X_KEY) };
+#undef X_KEY
+#define WAIT_CNT (sizeof(wait_keys) / sizeof(*wait_keys))
+
+static uint32_t wait_named(const char *name)
+{
+	for (size_t i = 0; i < WAIT_CNT; i++)
+		if (wait_keys[i] && !strcmp(wait_keys[i], name))
+			return 1u << i;
+	return 0;
+}
+
+static void add_name(struct strbuf *names, const char *name)
+{
+	size_t len = strlen(name);
+
+	/* Several rows may have one name. */
+	for (const char *at = strbuf__str(names); (at = strstr(at, name)); at += len)
+		if ((at == names->data || at[-1] == ' ') && (!at[len] || at[len] == ','))
+			return;
+	strbuf__addf(names, "%s%s", names->len ? ", " : "", name);
+}
+
+static int refuse(const struct catalogue *cat, const char *name, struct err *err)
+{
+	struct strbuf names = STRBUF_INIT, shown = STRBUF_INIT;
+
+	text__add_clean(&shown, name);
+	for (size_t i = 0; i < WAIT_CNT; i++)
+		if (wait_keys[i])
+			add_name(&names, wait_keys[i]);
+	for (size_t i = 0; i < catalogue__row_cnt(cat); i++)
+		add_name(&names, catalogue__row(cat, i)->name);
+	err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--loop '%.40s': there are %s",
+		      strbuf__str(&shown), strbuf__str(&names));
+	strbuf__free(&names);
+	strbuf__free(&shown);
+	return -EINVAL;
+}
+
+static bool add_rows(struct loop_choice *choice, const struct catalogue *cat, const char *name)
+{
+	const struct catalogue_row *row;
+	size_t at = 0, before = choice->row_cnt;
+
+	while (choice->row_cnt < CATALOGUE_ROW_MAX && (row = catalogue__named(cat, name, &at)))
+		choice->rows[choice->row_cnt++] = row;
+	return choice->row_cnt > before;
+}
+
+int loop_choice__init(struct loop_choice *ret, const struct catalogue *cat, char *const *names,
+		      size_t cnt, struct err *err)
+{
+	*ret = (struct loop_choice){ .any = !cnt };
+	for (size_t i = 0; i < cnt; i++) {
+		uint32_t wait = wait_named(names[i]);
+
+		ret->waits |= wait;
+		if (!add_rows(ret, cat, names[i]) && !wait)
+			return refuse(cat, names[i], err);
+	}
+	return 0;
+}
+
+uint32_t loop_choice__waits(const struct loop_choice *choice)
+{
+	uint32_t ret = choice->waits;
+
+	for (size_t i = 0; i < choice->row_cnt; i++)
+		ret |= choice->rows[i]->waits;
+	return ret;
+}
+
+bool loop_choice__takes(const struct loop_choice *choice, const struct catalogue_row *row,
+			uint32_t loop)
+{
+	if (choice->any)
+		return !row || !row->is_off;
+	for (size_t i = 0; i < choice->row_cnt; i++)
+		if (choice->rows[i] == row)
+			return true;
+	return loop < 32 && choice->waits & 1u << loop;
+}

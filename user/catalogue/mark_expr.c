@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A parser by recursive descent. Reads are collected innermost first, as the probe makes them. */
+#include "catalogue/mark_expr.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#define OFFSET_MAX (1 << 20)
+#define READ_MAX   (JANK_MARK_DEREF_MAX + 1)
+#define NESTED_MAX 16
+_Static_assert(JANK_MARK_ARG_MAX == 5, "in the message of parse_arg");
+#define LEN(a) (sizeof(a) / sizeof(*(a)))
+
+struct parser {
+	const char *at;
+	const char *wanted; /* what would be right at `at`; NULL: all is well */
+	const struct mark_enums *enums;
+	unsigned nested;
+};
+
+/* reg, then a read at each offset, then `add` more. */
+struct value {
+	unsigned reg, read_cnt;
+	int32_t offset[READ_MAX];
+	int32_t add;
+};
+
+struct type {
+	const char *name;
+	uint8_t bits;
+	bool is_signed;
+};
+
+static const struct type types[] = {
+	{ "u8", 8, false }, { "u16", 16, false }, { "u32", 32, false }, { "u64", 64, false },
+	{ "s8", 8, true },  { "s16", 16, true },  { "s32", 32, true },	{ "s64", 64, true },
+};
+static const struct type pointer = { "", 64, false };
+
+/* The first fault counts. */
+static bool fail(struct parser *p, const char *wanted)
+{
+	if (!p->wanted)
+		p->wanted = wanted;
+	return false;
+}
+
+static void skip_space(struct parser *p)
+{
+	while (*p->at == ' ' || *p->at == '\t')
+		p->at++;
+}
+
+static bool take(struct parser *p, const char *token)
+{
+	size_t len = strlen(token);
+
+	skip_space(p);
+	if (strncmp(p->at, token, len))
+		return false;
+	p->at += len;
+	return true;
+}
+
+/* The same of a word, which must end there. */
+static bool take_word(struct parser *p, const char *word)
+{
+	size_t len = strlen(word);
+
+	skip_space(p);
+	if (strncmp(p->at, word, len) || isalnum((unsigned char)p->at[len]) || p->at[len] == '_')
+		return false;
+	p->at += len;
+	return true;
+}
+
+static bool parse_address(struct parser *p, struct value *ret);
+
+static bool parse_arg(struct parser *p, struct value *ret)
+{
+	const char *wanted = "an argument (arg0 to arg4), * or (";
+
+	if (!take(p, "arg") || *p->at < '0' || *p->at >= '0' + JANK_MARK_ARG_MAX ||
+	    isalnum((unsigned char)p->at[1]))
+		return fail(p, wanted);
+	*ret = (struct value){ .reg = (unsigned)(*p->at++ - '0') };
+	return true;
+}
+
+static bool add_read(struct parser *p, struct value *value)
+{
+	if (value->read_cnt == READ_MAX)
+		return fail(p, "at most 4 reads (*), one inside the other");
+	value->offset[value->read_cnt++] = value->add;
+	value->add = 0;
+	return true;
+}
+
+static bool parse_term(struct parser *p, struct value *ret)
+{
+	bool good;
+
+	if (++p->nested > NESTED_MAX)
+		return fail(p, "an expression with fewer levels");
+	if (take(p, "*"))
+		good = parse_term(p, ret) && add_read(p, ret);
+	else if (take(p, "("))
+		good = parse_address(p, ret) && (take(p, ")") || fail(p, ")"));
+	else
+		good = parse_arg(p, ret);
+	p->nested--;
+	return good;
+}
+
+static bool parse_offset(struct parser *p, int sign, struct value *value)
+{
+	unsigned long number;
+	char *end;
+
+	skip_space(p);
+	if (!isdigit((unsigned char)*p->at))
+		return fail(p, "an offset in bytes, 24 or 0x18");
+	errno = 0;
+	number = strtoul(p->at, &end, 0);
+	if (errno || number > OFFSET_MAX)
+		return fail(p, "an offset of at most 1048576");
+	value->add += sign * (int32_t)number;
+	if (value->add > OFFSET_MAX || value->add < -OFFSET_MAX)
+		return fail(p, "an offset of at most 1048576");
+	p->at = end;
+	return true;
+}
+
+static bool parse_address(struct parser *p, struct value *ret)
+{
+	bool good = parse_term(p, ret);
+
+	while (good && (take(p, "+") || take(p, "-")))
+		good = parse_offset(p, p->at[-1] == '+' ? 1 : -1, ret);
+	return good;
+}
+
+/* What is read last, or an argument itself, has no offset: the probe cannot add behind it. */
+static bool parse_value(struct parser *p, const struct type *type, struct jank_mark_field *ret)
+{
+	struct value value;
+
+	if (!parse_address(p, &value))
+		return false;
+	if (value.add)
+		return fail(p, "a read around the sum, *(… + 8)");
+	*ret = (struct jank_mark_field){ .reg = (uint8_t)value.reg };
+	if (!value.read_cnt)
+		return true;
+	ret->size = type->bits / 8;
+	ret->deref_cnt = (uint8_t)(value.read_cnt - 1);
+	memcpy(ret->offset, value.offset, value.read_cnt * sizeof(*value.offset));
+	return true;
+}
+
+static bool parse_text(struct parser *p, uint8_t size, struct jank_mark_field *ret)
+{
+	struct value value;
+
+	if (!parse_address(p, &value))
+		return false;
+	if (value.read_cnt > JANK_MARK_DEREF_MAX)
+		return fail(p, "at most 3 reads (*) for the address of a text");
+	*ret = (struct jank_mark_field){ .reg = (uint8_t)value.reg,
+					 .size = size,
+					 .deref_cnt = (uint8_t)value.read_cnt };
+	memcpy(ret->offset, value.offset, value.read_cnt * sizeof(*value.offset));
+	ret->offset[value.read_cnt] = value.add;
+	return true;
+}
+
+static bool parse_number(struct parser *p, struct jank_mark_field *spec,
+			 struct catalogue_field *field)
+{
+	const struct type *type = &pointer;
+
+	for (size_t i = 0; i < LEN(types) && type == &pointer; i++) {
+		if (take_word(p, types[i].name))
+			type = &types[i];
+	}
+	field->bits = type->bits;
+	field->is_signed = type->is_signed;
+	return parse_value(p, type, spec);
+}
+
+static bool parse_enum(struct parser *p, struct jank_mark_field *spec,
+		       struct catalogue_field *field)
+{
+	for (size_t i = 0; i < p->enums->cnt && !field->names; i++) {
+		if (take_word(p, p->enums->items[i]->name))
+			field->names = p->enums->items[i];
+	}
+	if (!field->names)
+		return fail(p, "the name of an [enum NAME] above in this file");
+	return (take(p, ",") || fail(p, ", and a number")) && parse_number(p, spec, field);
+}
+
+static const struct view {
+	const char *name;
+	enum catalogue_view view;
+	uint32_t unit_ns;
+	uint8_t bits; /* of a text's characters */
+} views[] = {
+	{ "symbol", VIEW_SYMBOL, 0, 0 },
+	{ "class", VIEW_CLASS, 0, 0 },
+	{ "text", VIEW_TEXT, 0, 8 },
+	{ "text16", VIEW_TEXT, 0, 16 },
+	{ "enum", VIEW_ENUM, 0, 0 },
+	{ "clock_ns", VIEW_CLOCK, 1, 0 },
+	{ "clock_us", VIEW_CLOCK, NS_PER_US, 0 },
+	{ "clock_ms", VIEW_CLOCK, NS_PER_MS, 0 },
+};
+
+static bool parse_inside(struct parser *p, const struct view *view, struct jank_mark_field *spec,
+			 struct catalogue_field *field)
+{
+	field->view = view->view;
+	field->unit_ns = view->unit_ns;
+	switch (view->view) {
+	case VIEW_TEXT:
+		field->bits = view->bits;
+		return parse_text(p, view->bits == 16 ? JANK_MARK_TEXT16 : JANK_MARK_TEXT, spec);
+	case VIEW_ENUM:
+		return parse_enum(p, spec, field);
+	case VIEW_CLOCK:
+		return parse_number(p, spec, field);
+	default:
+		return parse_value(p, &pointer, spec);
+	}
+}
+
+static bool parse_view(struct parser *p, struct jank_mark_field *spec,
+		       struct catalogue_field *field)
+{
+	const struct view *view = NULL;
+
+	*field = (struct catalogue_field){ .view = VIEW_NUMBER, .bits = 64 };
+	for (size_t i = 0; i < LEN(views) && !view; i++) {
+		if (take_word(p, views[i].name))
+			view = &views[i];
+	}
+	if (!view)
+		return parse_number(p, spec, field);
+	return (take(p, "(") || fail(p, "(")) && parse_inside(p, view, spec, field) &&
+	       (take(p, ")") || fail(p, ")"));
+}
+
+static int finish(struct parser *p, const char *text, bool good, struct err *err)
+{
+	skip_space(p);
+	if (good && !*p->at)
+		return 0;
+	fail(p, "nothing more");
+	if (!*p->at)
+		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+				     "\"%s\": at its end there should be %s", text, p->wanted);
+	return err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "\"%s\": at \"%s\" there should be %s",
+			     text, p->at, p->wanted);
+}
+
+int mark_expr__view(const char *text, const struct mark_enums *enums, struct jank_mark_field *spec,
+		    struct catalogue_field *field, struct err *err)
+{
+	struct parser p = { .at = text, .enums = enums };
+
+	return finish(&p, text, parse_view(&p, spec, field), err);
+}
+
+int mark_expr__check(const char *text, struct jank_mark_field spec[2],
+		     struct catalogue_field field[2], struct err *err)
+{
+	struct parser p = { .at = text };
+	bool good;
+
+	field[0] = field[1] = (struct catalogue_field){ .view = VIEW_NUMBER };
+	good = parse_number(&p, &spec[0], &field[0]) &&
+	       (take(&p, "==") || fail(&p, "== and another number")) &&
+	       parse_number(&p, &spec[1], &field[1]);
+	return finish(&p, text, good, err);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* jankbpf: finds jank on a whole machine. One function a command. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/apart.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "cli/cmd_loops.h"
+#include "cli/cmd_symbolize.h"
+#include "cli/doctor.h"
+#include "cli/replay.h"
+#include "export/sink.h"
+#include "options/options.h"
+#include "session/session.h"
+
+static int run(const struct options *opts, struct err *err)
+{
+	switch (opts->command) {
+	case CMD_TRACE:
+		return session__run(opts, err);
+	case CMD_REPLAY:
+		return replay__run(opts, err);
+	case CMD_LOOPS:
+		return kinds__run(opts, err);
+	case CMD_SYMBOLIZE:
+		return symbolize__run(opts, err);
+	case CMD_DOCTOR:
+		return doctor__run(opts);
+	case CMD_SCHEMA:
+		puts(json_schema);
+		return JANK_EXIT_OK;
+	case CMD_VERSION:
+		options__print_version();
+		return JANK_EXIT_OK;
+	case CMD_HELP:
+		options__print_help();
+		return JANK_EXIT_OK;
+	}
+	return JANK_EXIT_USAGE;
+}
+
+/*
+ * What went through stdio must have arrived: a full disk is a failure, a reader that left is none. Where more than a
+ * buffer was printed, the part before the last may be what failed; of blocks their sink tells that itself.
+ */
+static int check_stdout(enum command command, int status)
+{
+	bool printed = command == CMD_HELP || command == CMD_SCHEMA || command == CMD_VERSION;
+
+	if ((fflush(stdout) || (printed && ferror(stdout))) && errno != EPIPE && !status) {
+		log__error("cannot write to stdout: %s", strerror(errno));
+		return JANK_EXIT_FAILED;
+	}
+	return status;
+}
+
+/* Or the first files that we open would be stdin, stdout or stderr, and what is said went into them. */
+static void fill_std_fds(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	struct options opts;
+	struct err err = {};
+	int status;
+
+	fill_std_fds();
+	if (options__parse(argc, argv, &opts, &err)) {
+		log__error("%s", err.msg);
+		return err.exit;
+	}
+	log__set_level(opts.verbosity);
+	status = run(&opts, &err);
+	apart__stop();
+	if (status && err.msg[0])
+		log__error("%s", err.msg);
+	options__free(&opts);
+	return check_stdout(opts.command, status);
+}

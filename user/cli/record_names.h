@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Names for the frames of a finished record that has only their module, build id and offset. One thread. */
+#ifndef JANK_CLI_RECORD_NAMES_H
+#define JANK_CLI_RECORD_NAMES_H
+
+#include "schema/blockinfo.pb-c.h"
+#include "symbol/modules/offline.h"
+#include <uthash.h>
+
+/* A build id without names for some frames. */
+struct missing_module {
+	UT_hash_handle hh;
+	uint64_t cnt;
+	bool found; /* there is a file with that build id */
+	char *module;
+	char build_id[];
+};
+
+struct record_names {
+	struct offline *offline; /* owned */
+	uint64_t nameless_cnt, named_cnt;
+	uint64_t no_build_id_cnt; /* of the nameless */
+	struct missing_module *missing;
+	const Jankbpf__Record *record; /* the one that is being filled */
+};
+
+/*
+ * Names what can be named in a record that was unpacked or read from JSON: its memory is malloc's. 1: something has a name
+ * now; 0: nothing; -ENOMEM.
+ */
+int record_names__fill(struct record_names *names, Jankbpf__Record *record);
+void record_names__free(struct record_names *names); /* what it holds, not itself */
+
+#endif

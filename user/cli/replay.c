@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Two passes over the journal: what it knows, then the events. Everything after the ring is the same
+ * code as in a session, on one thread.
+ */
+#include "cli/replay.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/offline_names.h"
+#include "intake/decode.h"
+#include "journal/answers.h"
+#include "journal/journal.h"
+#include "model/hist.h"
+#include "model/judge.h"
+#include "model/loop.h"
+#include "session/output.h"
+#include "session/signals.h"
+
+struct replay {
+	const struct options *opts;
+	struct journal_reader *reader;
+	struct answers *answers;
+	struct offline_names offline; /* with --debug-dir */
+	struct output *output;
+	struct loops *loops;
+	struct losses losses;
+	struct judge judge;
+	struct host_info host;
+	uint64_t block_cnt;
+	bool full; /* the rest of the journal has the loops' counts */
+};
+
+/* Calls fn with each record. A torn end is told once, and is no failure. */
+static int each_record(struct replay *r, int (*fn)(struct replay *r, const struct jank_rec *rec),
+		       bool tell)
+{
+	const struct jank_rec *rec;
+	int res;
+
+	while ((res = journal_reader__next(r->reader, &rec)) > 0) {
+		res = fn(r, rec);
+		if (res)
+			return res;
+	}
+	if (res == -EBADMSG) {
+		if (tell)
+			log__warn("the journal '%s' is torn: its last part is left out",
+				  r->opts->journal);
+		res = 0;
+	}
+	return res;
+}
+
+static int learn(struct replay *r, const struct jank_rec *rec)
+{
+	int res = answers__add(r->answers, rec);
+
+	if (res == -EBADMSG) {
+		losses__add(&r->losses, LOSS_BAD_RECORD, 1);
+		return 0;
+	}
+	return res;
+}
+
+static int on_dispatch(struct replay *r, struct dispatch *dispatch)
+{
+	struct machine_load load;
+	struct block *block;
+	int res;
+
+	if (r->full || answers__left_out(r->answers, &dispatch->rec))
+		return 0;
+	answers__load(r->answers, &dispatch->rec, &load, &r->host, &r->judge.real_offset_ns);
+	res = judge__dispatch(&r->judge, dispatch,
+			      answers__process(r->answers, dispatch->rec.hdr.tgid), &load, &block);
+	if (res <= 0)
+		return res;
+	block->loop_name = answers__loop(r->answers, &dispatch->rec);
+	answers__display(r->answers, &dispatch->rec, &block->frames);
+	r->block_cnt += block->type == BLOCK_JANK;
+	r->full = r->opts->count && r->block_cnt >= r->opts->count;
+	output__settle(r->output, block);
+	res = output__block(r->output, block);
+	block__free(block);
+	return res;
+}
+
+static int on_record(struct replay *r, const struct jank_rec *rec)
+{
+	struct dispatch *dispatch;
+	struct event event;
+	int res;
+
+	if (rec->kind >= JOURNAL_FIRST)
+		return 0;
+	res = decode__record(rec, rec->size, &event);
+	if (res) {
+		losses__add(&r->losses, res == -ENOTSUP ? LOSS_UNKNOWN_RECORD : LOSS_BAD_RECORD, 1);
+		return 0;
+	}
+	res = loops__event(r->loops, &event, &dispatch);
+	if (dispatch) {
+		res = on_dispatch(r, dispatch);
+		dispatch__free(dispatch);
+	}
+	return res;
+}
+
+/* What both the recording and this replay lost is the same: the intake sees the same records. */
+static void add_loss(struct summary *summary, const struct block_loss *loss)
+{
+	for (size_t i = 0; i < summary->lost_cnt; i++) {
+		struct block_loss *known = &summary->lost[i];
+
+		if (strcmp(known->reason, loss->reason))
+			continue;
+		if (known->cnt < loss->cnt)
+			known->cnt = loss->cnt;
+		return;
+	}
+	summary->lost[summary->lost_cnt++] = *loss;
+}
+
+/* This replay's losses and those of the recording. */
+static int set_losses(struct replay *r, struct summary *summary)
+{
+	struct block_loss *own = NULL, *all;
+	size_t own_cnt;
+	int res = answers__losses(r->answers, &summary->lost, &summary->lost_cnt);
+
+	if (!res)
+		res = losses__list(&r->losses, &own, &own_cnt);
+	if (res || !own_cnt)
+		return res;
+	all = realloc(summary->lost, (summary->lost_cnt + own_cnt) * sizeof(*all));
+	if (all) {
+		summary->lost = all;
+		for (size_t i = 0; i < own_cnt; i++)
+			add_loss(summary, &own[i]);
+	}
+	free(own);
+	return all ? 0 : -ENOMEM;
+}
+
+static int set_loops(struct replay *r, struct summary *summary)
+{
+	int res = hists__list(loops__ended(r->loops), &summary->loops, &summary->loop_cnt);
+
+	for (size_t i = 0; !res && i < summary->loop_cnt; i++) {
+		const struct identity *process =
+			answers__process(r->answers, summary->loops[i].pid);
+
+		if (process && process->name)
+			summary->loops[i].process = strdup(process->name);
+		summary->loops[i].loop_name =
+			answers__loop_of(r->answers, summary->loops[i].pid, summary->loops[i].loop);
+	}
+	return res;
+}
+
+static int summarize(struct replay *r)
+{
+	struct summary summary = {
+		.elapsed_ns = answers__session(r->answers)->elapsed_ns,
+		.dispatch_cnt = hists__totals(loops__ended(r->loops)).dispatch_cnt,
+		.stopped_cnt = r->judge.stopped_cnt,
+	};
+	int res = set_losses(r, &summary);
+
+	if (!res)
+		res = set_loops(r, &summary);
+	if (!res)
+		res = answers__unwatched(r->answers, &summary.unwatched);
+	if (!res)
+		res = output__summary(r->output, &summary);
+	summary__free(&summary);
+	return res;
+}
+
+/* A threshold below the recording's would show only a part of what it asks for. */
+static void set_judge(struct replay *r)
+{
+	const struct answers_session *session = answers__session(r->answers);
+	char limit[32];
+
+	r->host = session->host;
+	r->judge = (struct judge){
+		.threshold_ns =
+			r->opts->threshold_given ? r->opts->threshold_ns : session->threshold_ns,
+		.hang_ns = session->hang_ns,
+		.fps = r->opts->fps_given ? r->opts->fps : session->fps,
+		.debugging = r->opts->debugging,
+		.host = &r->host,
+		.real_offset_ns = session->real_offset_ns,
+	};
+	if (!session->known)
+		log__warn("the journal '%s' lacks its session: neither its threshold nor its host "
+			  "is known",
+			  r->opts->journal);
+	if (r->judge.threshold_ns < session->threshold_ns) {
+		struct strbuf sb = STRBUF_INIT;
+
+		clock__add_duration(&sb, session->threshold_ns);
+		snprintf(limit, sizeof(limit), "%s", strbuf__str(&sb));
+		strbuf__free(&sb);
+		log__warn("the journal holds only dispatches over %s: those between that and the "
+			  "threshold asked for are missing",
+			  limit);
+	}
+}
+
+static int name(void *ctx, uint32_t pid, struct stack *stack)
+{
+	struct replay *r = ctx;
+	int res = answers__name(r->answers, pid, stack);
+
+	return res || !r->offline.offline ? res : offline_names__fill(&r->offline, stack);
+}
+
+static int name_foreign(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *stack)
+{
+	return name(ctx, pid, stack);
+}
+
+static int open_replay(struct replay *r, struct err *err)
+{
+	struct namer namer;
+	int res = journal_reader__new(r->opts->journal, &r->reader, err);
+
+	if (res)
+		return res;
+	r->answers = answers__new();
+	r->loops = loops__new(&r->losses);
+	if (!r->answers || !r->loops)
+		return err__set(err, ENOMEM, "out of memory");
+	res = each_record(r, learn, true);
+	if (!res)
+		res = journal_reader__rewind(r->reader);
+	if (res)
+		return err__set(err, -res, "cannot read the journal '%s': %s", r->opts->journal,
+				strerror(-res));
+	set_judge(r);
+	if (r->opts->debug_dir_cnt)
+		res = offline__new(r->opts->debug_dirs, r->opts->debug_dir_cnt, &r->offline.offline,
+				   err);
+	if (res)
+		return res;
+	namer = (struct namer){ .name = name,
+				.ctx = r,
+				.foreign = name_foreign,
+				.foreign_ctx = r,
+				.message = answers__message,
+				.message_ctx = r->answers,
+				.waited = answers__waited,
+				.waited_ctx = r->answers,
+				.callers = answers__callers,
+				.callers_ctx = r->answers };
+	return output__new(r->opts, &namer, NULL, &r->losses, &r->output, err);
+}
+
+static void tell_named(const struct offline_names *names)
+{
+	log__info("%llu of %llu frames without a name have one now",
+		  (unsigned long long)names->named_cnt, (unsigned long long)names->nameless_cnt);
+	if (offline__refused(names->offline))
+		log__warn("%s", offline__refused(names->offline));
+}
+
+int replay__run(const struct options *opts, struct err *err)
+{
+	struct replay r = { .opts = opts };
+	int res;
+
+	signals__write_errors();
+	res = open_replay(&r, err);
+	if (!res) {
+		res = each_record(&r, on_record, false);
+		if (!res)
+			res = summarize(&r);
+		if (r.offline.offline)
+			tell_named(&r.offline);
+		if (res == -EPIPE)
+			res = 0;
+		if (res)
+			err__set(err, -res, "cannot replay '%s': %s", opts->journal,
+				 strerror(-res));
+	}
+	output__free(r.output);
+	offline__free(r.offline.offline);
+	loops__free(r.loops);
+	answers__free(r.answers);
+	journal_reader__free(r.reader);
+	return res ? (err->exit ? err->exit : JANK_EXIT_FAILED) : JANK_EXIT_OK;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * All threads of a process are told at once, and again when there is a new one: each second the processes are asked, since
+ * a thread that is waited for says nothing of itself before.
+ */
+#include "enrich/interp_threads.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <uthash.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#define LOOK_NS	   NS_PER_SEC
+#define LOOK_SHARE 500 /* of our time at most one part in … */
+
+/* A process that runs an interpreter, or did when it was asked. */
+struct program {
+	uint32_t pid;
+	uint64_t newest; /* symbolizer__script_newest when its threads were told */
+	UT_hash_handle hh;
+};
+
+struct scripts {
+	struct script_maps *maps;
+	struct symbolizer *sym;
+	struct program *programs;
+	uint64_t due_ns;
+	bool full; /* said once */
+	struct script_thread threads[JANK_SCRIPT_THREAD_MAX];
+};
+
+struct scripts *scripts__new(struct script_maps *maps, struct symbolizer *sym)
+{
+	struct scripts *scripts = calloc(1, sizeof(*scripts));
+
+	if (!scripts)
+		return NULL;
+	scripts->maps = maps;
+	scripts->sym = sym;
+	return scripts;
+}
+
+static void drop(struct scripts *scripts, struct program *program)
+{
+	HASH_DEL(scripts->programs, program);
+	free(program);
+}
+
+void scripts__free(struct scripts *scripts)
+{
+	if (!scripts)
+		return;
+	while (scripts->programs)
+		drop(scripts, scripts->programs);
+	free(scripts);
+}
+
+static struct program *find(struct scripts *scripts, uint32_t pid)
+{
+	struct program *program;
+
+	HASH_FIND(hh, scripts->programs, &pid, sizeof(pid), program);
+	return program;
+}
+
+void scripts__gone(struct scripts *scripts, uint32_t pid)
+{
+	struct program *program = find(scripts, pid);
+
+	if (program)
+		drop(scripts, program);
+}
+
+static int tell(struct scripts *scripts, const struct script_thread *thread)
+{
+	int res = script_maps__set(scripts->maps, thread->tid, &thread->where);
+
+	if (res == -E2BIG && !scripts->full) {
+		scripts->full = true;
+		log__warn("more than %d threads run Python or Ruby: of some no frames are read",
+			  JANK_SCRIPT_THREAD_MAX);
+	}
+	return res;
+}
+
+static int tell_all(struct scripts *scripts, uint32_t pid)
+{
+	size_t cnt = symbolizer__script_threads(scripts->sym, pid, scripts->threads,
+						JANK_SCRIPT_THREAD_MAX);
+	int res = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		if (!script_maps__has(scripts->maps, pid, scripts->threads[i].tid,
+				      &scripts->threads[i].where))
+			res = tell(scripts, &scripts->threads[i]) ?: res;
+	if (cnt)
+		log__debug("process %u: %zu threads have an interpreter's frames", pid, cnt);
+	return res;
+}
+
+static int add(struct scripts *scripts, uint32_t pid, uint64_t newest)
+{
+	struct program *program = calloc(1, sizeof(*program));
+
+	if (!program)
+		return -ENOMEM;
+	*program = (struct program){ .pid = pid, .newest = newest };
+	if (!scripts->programs)
+		scripts->due_ns = clock__mono_ns() + LOOK_NS;
+	HASH_ADD(hh, scripts->programs, pid, sizeof(pid), program);
+	return 0;
+}
+
+/* The threads of a process that are new since they were told. newest is asked first: what comes later is told again. */
+static int refresh(struct scripts *scripts, struct program *program)
+{
+	uint64_t newest = symbolizer__script_newest(scripts->sym, program->pid);
+
+	if (!newest || newest == program->newest)
+		return 0;
+	program->newest = newest;
+	return tell_all(scripts, program->pid);
+}
+
+int scripts__consider(struct scripts *scripts, uint32_t pid, uint32_t tid)
+{
+	struct program *program;
+	uint64_t newest;
+	int res;
+
+	if (scripts->maps->threads_fd < 0)
+		return 0;
+	program = find(scripts, pid);
+	if (program && script_maps__has(scripts->maps, pid, tid, NULL))
+		return 0;
+	if (program)
+		return refresh(scripts, program);
+	if (!symbolizer__knows(scripts->sym, pid))
+		symbolizer__process(scripts->sym, pid, NULL);
+	newest = symbolizer__script_newest(scripts->sym, pid);
+	if (!newest)
+		return 0;
+	res = add(scripts, pid, newest);
+	return res ?: tell_all(scripts, pid);
+}
+
+bool scripts__reads(struct scripts *scripts, uint32_t pid)
+{
+	return find(scripts, pid);
+}
+
+uint64_t scripts__due_ns(const struct scripts *scripts)
+{
+	return scripts->programs ? scripts->due_ns : 0;
+}
+
+int scripts__look(struct scripts *scripts)
+{
+	uint64_t begin_ns = clock__thread_ns();
+	struct program *program, *next;
+	int res = 0;
+
+	HASH_ITER (hh, scripts->programs, program, next) {
+		if (symbolizer__knows(scripts->sym, program->pid))
+			res = refresh(scripts, program) ?: res;
+		else
+			drop(scripts, program);
+	}
+	scripts->due_ns = clock__mono_ns() + LOOK_NS + (clock__thread_ns() - begin_ns) * LOOK_SHARE;
+	return res;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Interpreters' threads: found by the symbolizer, told to the probes, which read their frames. The sink thread's. */
+#ifndef JANK_ENRICH_INTERP_THREADS_H
+#define JANK_ENRICH_INTERP_THREADS_H
+
+#include "probes/script_maps.h"
+#include "symbol/names/symbolize.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct scripts;
+
+/* Both borrowed. NULL: out of memory. */
+struct scripts *scripts__new(struct script_maps *maps, struct symbolizer *sym);
+void scripts__free(struct scripts *scripts); /* accepts NULL */
+
+/*
+ * The process has a thread that the probes should know of, if it runs an interpreter: one of a loop, or that was waited for.
+ * 0 or -errno: -E2BIG when there are too many threads.
+ */
+int scripts__consider(struct scripts *scripts, uint32_t pid, uint32_t tid);
+
+/* Does it run an interpreter whose frames are read? As far as it was considered. */
+bool scripts__reads(struct scripts *scripts, uint32_t pid);
+
+/* The process ended, or has replaced its program. */
+void scripts__gone(struct scripts *scripts, uint32_t pid);
+
+/* When new threads are to be looked for (CLOCK_MONOTONIC); 0: no process runs an interpreter. */
+uint64_t scripts__due_ns(const struct scripts *scripts);
+
+/* Does so: the probes are told of those that came since. 0 or -errno, as above. */
+int scripts__look(struct scripts *scripts);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The history is bounded, yet reaches back as far as the longest hang: when it is full, every second
+ * reading of its older half goes, so that it grows coarser with age.
+ *
+ * A process's CPU time is its CPU clock, exact to the nanosecond; utime and stime of /proc/PID/stat are
+ * rounded to clock ticks (10 ms), which is much in a dispatch of 25.
+ */
+#include "enrich/machine.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <uthash.h>
+
+#define READINGS_MAX  256
+#define PROCESSES_MAX JANK_TGID_MAX
+#define UNKNOWN	      MACHINE_UNKNOWN
+
+struct process {
+	pid_t pid;
+	UT_hash_handle hh;
+	uint64_t cpu_ns[READINGS_MAX]; /* beside the readings; UNKNOWN before it was added */
+};
+
+struct machine {
+	uint64_t ns[READINGS_MAX];
+	struct machine_reading readings[READINGS_MAX];
+	size_t cnt;
+	struct process *processes;
+	struct throttle *throttle; /* NULL: nothing is told of it */
+};
+
+struct machine *machine__new(void)
+{
+	return calloc(1, sizeof(struct machine));
+}
+
+void machine__free(struct machine *machine)
+{
+	if (!machine)
+		return;
+	while (machine->processes)
+		machine__drop_process(machine, machine->processes->pid);
+	throttle__close(machine->throttle);
+	free(machine);
+}
+
+void machine__watch_heat(struct machine *machine, const char *sys)
+{
+	throttle__close(machine->throttle);
+	machine->throttle = throttle__open(sys);
+}
+
+void machine__read_heat(const struct machine *machine, struct machine_reading *ret)
+{
+	throttle__read(machine->throttle, ret->throttle);
+}
+
+static struct process *find_process(const struct machine *machine, pid_t pid)
+{
+	struct process *process;
+
+	HASH_FIND(hh, machine->processes, &pid, sizeof(pid), process);
+	return process;
+}
+
+static struct process *new_process(struct machine *machine, pid_t pid)
+{
+	struct process *process = malloc(sizeof(*process));
+
+	if (!process)
+		return NULL;
+	process->pid = pid;
+	HASH_ADD(hh, machine->processes, pid, sizeof(pid), process);
+	return process;
+}
+
+int machine__add_process(struct machine *machine, pid_t pid)
+{
+	struct process *process = find_process(machine, pid);
+
+	if (!process && HASH_COUNT(machine->processes) == PROCESSES_MAX)
+		return 0;
+	if (!process)
+		process = new_process(machine, pid);
+	if (!process)
+		return -ENOMEM;
+	for (size_t i = 0; i < READINGS_MAX; i++)
+		process->cpu_ns[i] = UNKNOWN;
+	return 0;
+}
+
+void machine__drop_process(struct machine *machine, pid_t pid)
+{
+	struct process *process = find_process(machine, pid);
+
+	if (!process)
+		return;
+	HASH_DEL(machine->processes, process);
+	free(process);
+}
+
+static void move_reading(struct machine *machine, size_t from, size_t to)
+{
+	struct process *process;
+
+	machine->ns[to] = machine->ns[from];
+	machine->readings[to] = machine->readings[from];
+	for (process = machine->processes; process; process = process->hh.next)
+		process->cpu_ns[to] = process->cpu_ns[from];
+}
+
+static void thin_out(struct machine *machine)
+{
+	size_t to = 0;
+
+	for (size_t from = 0; from < machine->cnt; from++) {
+		if (from < machine->cnt / 2 && from % 2)
+			continue;
+		move_reading(machine, from, to++);
+	}
+	machine->cnt = to;
+}
+
+void machine__put(struct machine *machine, uint64_t now_ns, const struct machine_reading *reading,
+		  uint64_t (*cpu_ns)(pid_t pid, void *ctx), void *ctx)
+{
+	struct process *process;
+	size_t at;
+
+	if (machine->cnt && now_ns <= machine->ns[machine->cnt - 1])
+		return;
+	if (machine->cnt == READINGS_MAX)
+		thin_out(machine);
+	at = machine->cnt++;
+	machine->ns[at] = now_ns;
+	machine->readings[at] = *reading;
+	for (process = machine->processes; process; process = process->hh.next) {
+		uint64_t ns = cpu_ns(process->pid, ctx);
+
+		if (ns == UNKNOWN && at > 0)
+			ns = process->cpu_ns[at - 1]; /* it ended: it uses no more */
+		process->cpu_ns[at] = ns;
+	}
+}
+
+/* Between which readings a time lies: the earlier one's index, and how far towards the next. */
+struct position {
+	size_t i;
+	double part;
+};
+
+/* t_ns lies within the readings, of which there are two at least. */
+static struct position locate(const struct machine *machine, uint64_t t_ns)
+{
+	size_t low = 0, high = machine->cnt - 1;
+	const uint64_t *ns = machine->ns;
+
+	while (high - low > 1) {
+		size_t mid = low + (high - low) / 2;
+
+		if (ns[mid] <= t_ns)
+			low = mid;
+		else
+			high = mid;
+	}
+	return (struct position){ low, (double)(t_ns - ns[low]) / (double)(ns[high] - ns[low]) };
+}
+
+static double between(uint64_t a, uint64_t b, double part)
+{
+	return (double)a + ((double)b - (double)a) * part;
+}
+
+static uint64_t counter(const struct machine *machine, size_t i, size_t member)
+{
+	return *(const uint64_t *)((const char *)&machine->readings[i] + member);
+}
+
+static double counter_at(const struct machine *machine, size_t member, struct position at)
+{
+	return between(counter(machine, at.i, member), counter(machine, at.i + 1, member), at.part);
+}
+
+static bool is_known(const struct machine *machine, size_t member, struct position at)
+{
+	return counter(machine, at.i, member) != UNKNOWN &&
+	       counter(machine, at.i + 1, member) != UNKNOWN;
+}
+
+/* How much a counter grew; iowait is known to shrink at times. */
+static double grown(const struct machine *machine, size_t member, struct position from,
+		    struct position to)
+{
+	double more = counter_at(machine, member, to) - counter_at(machine, member, from);
+
+	return more > 0 ? more : 0;
+}
+
+/* Of the interval, ns long, the part that a counter of microseconds grew by. */
+static double pressure_pct(const struct machine *machine, unsigned resource, struct position from,
+			   struct position to, uint64_t ns)
+{
+	size_t member = offsetof(struct machine_reading, pressure_us) + resource * sizeof(uint64_t);
+	double pct;
+
+	if (!is_known(machine, member, from) || !is_known(machine, member, to))
+		return -1;
+	pct = 100 * 1000 * grown(machine, member, from, to) / (double)ns;
+	return pct < 100 ? pct : 100;
+}
+
+static double process_pct(const struct machine *machine, pid_t pid, uint64_t start_ns,
+			  uint64_t end_ns)
+{
+	const struct process *process = find_process(machine, pid);
+	struct position from, to;
+	size_t first = 0;
+	double used;
+
+	while (process && first < machine->cnt && process->cpu_ns[first] == UNKNOWN)
+		first++;
+	if (!process || first + 1 >= machine->cnt)
+		return -1;
+	if (start_ns < machine->ns[first])
+		start_ns = machine->ns[first];
+	if (end_ns <= start_ns)
+		return -1;
+	from = locate(machine, start_ns);
+	to = locate(machine, end_ns);
+	used = between(process->cpu_ns[to.i], process->cpu_ns[to.i + 1], to.part) -
+	       between(process->cpu_ns[from.i], process->cpu_ns[from.i + 1], from.part);
+	return 100 * used / ((double)(end_ns - start_ns) * machine->readings[to.i].ticks.cpus);
+}
+
+bool machine__throttled(const struct machine *machine, uint32_t cpu, uint64_t start_ns,
+			uint64_t end_ns)
+{
+	uint32_t active = 0;
+	size_t last;
+
+	if (!machine->throttle || machine->cnt < 2 || end_ns <= machine->ns[0] ||
+	    start_ns >= machine->ns[machine->cnt - 1])
+		return false;
+	if (start_ns < machine->ns[0])
+		start_ns = machine->ns[0];
+	if (end_ns > machine->ns[machine->cnt - 1])
+		end_ns = machine->ns[machine->cnt - 1];
+	last = locate(machine, end_ns).i + 1;
+	for (size_t i = locate(machine, start_ns).i; i < last; i++)
+		active |= throttle__active(machine->throttle, machine->readings[i].throttle,
+					   machine->readings[i + 1].throttle);
+	return active && (active & throttle__of(machine->throttle, cpu));
+}
+
+void machine__load(const struct machine *machine, pid_t pid, uint64_t start_ns, uint64_t end_ns,
+		   struct machine_load *ret)
+{
+	struct position from, to;
+	double total;
+
+	*ret = (struct machine_load){ -1, -1, -1, -1, -1, false, -1, -1, -1, -1 };
+	if (machine->cnt < 2)
+		return;
+	if (start_ns < machine->ns[0])
+		start_ns = machine->ns[0];
+	if (end_ns > machine->ns[machine->cnt - 1])
+		end_ns = machine->ns[machine->cnt - 1];
+	if (end_ns <= start_ns)
+		return;
+	from = locate(machine, start_ns);
+	to = locate(machine, end_ns);
+	total = grown(machine, offsetof(struct machine_reading, ticks.total), from, to);
+	if (total > 0) {
+#define PCT(member)                                                                                \
+	(100 * grown(machine, offsetof(struct machine_reading, ticks.member), from, to) / total)
+		ret->total_pct = PCT(busy);
+		ret->user_pct = PCT(user);
+		ret->system_pct = PCT(system);
+		ret->iowait_pct = PCT(iowait);
+		ret->steal_pct = PCT(steal);
+#undef PCT
+	}
+	ret->psi_cpu_pct = pressure_pct(machine, MACHINE_CPU, from, to, end_ns - start_ns);
+	ret->psi_memory_pct = pressure_pct(machine, MACHINE_MEMORY, from, to, end_ns - start_ns);
+	ret->psi_io_pct = pressure_pct(machine, MACHINE_IO, from, to, end_ns - start_ns);
+	ret->process_pct = process_pct(machine, pid, start_ns, end_ns);
+	if (total > 0 && ret->process_pct > ret->total_pct)
+		ret->total_pct = ret->process_pct; /* ticks are the coarser measure */
+}

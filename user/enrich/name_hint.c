@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Which program has which way to tell of its code. See name_hint.h. */
+#include "enrich/name_hint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+
+/* By how the executable's name begins. */
+static const struct {
+	const char *exe, *remedy;
+} rows[] = {
+	{ "node", "start it with `--perf-basic-prof`" },
+	{ "deno", "start it with `--v8-flags=--perf-basic-prof`" },
+	{ "chrom", "start it with `--js-flags=--perf-basic-prof --no-sandbox`" },
+	{ "electron", "start it with `--js-flags=--perf-basic-prof --no-sandbox`" },
+	{ "java", "run `jcmd PID Compiler.perfmap` (JDK 17 and later), again once it is warm" },
+	{ "dotnet", "start it with DOTNET_PerfMapEnabled=1" },
+	{ "", "it has to write a perf map or a jitdump" },
+};
+
+static bool is_nameless(const struct frame *frame)
+{
+	return !frame->kernel && !frame->function && frame->module &&
+	       !strcmp(frame->module, "[jit]");
+}
+
+static bool has_nameless(const struct block *block)
+{
+	for (size_t i = 0; i < block->sample_cnt; i++) {
+		const struct stack *stack = &block->samples[i].stack;
+
+		for (size_t k = 0; k < stack->frame_cnt; k++)
+			if (is_nameless(&stack->frames[k]))
+				return true;
+	}
+	return false;
+}
+
+/* NULL: nothing is known to help, and the function to blame has a name (PCRE2's caller). */
+static const char *remedy_of(const char *exe, const struct frame *blamed)
+{
+	const char *name = text__base_name(exe);
+	size_t i = 0;
+
+	while (strncmp(name, rows[i].exe, strlen(rows[i].exe)))
+		i++;
+	return *rows[i].exe || !blamed || is_nameless(blamed) ? rows[i].remedy : NULL;
+}
+
+static bool was_told(const struct name_hint *hint, const char *exe)
+{
+	for (unsigned i = 0; i < hint->told_cnt; i++)
+		if (!strcmp(hint->told[i], exe))
+			return true;
+	return false;
+}
+
+/* False: it was said of that file before, or of too many others. */
+static bool is_new(struct name_hint *hint, const char *path)
+{
+	if (hint->told_cnt == NAME_HINT_MAX || was_told(hint, path))
+		return false;
+	hint->told[hint->told_cnt] = strdup(path);
+	if (!hint->told[hint->told_cnt])
+		return false;
+	hint->told_cnt++;
+	return true;
+}
+
+/* The file of the blamed function, if it has no name there; NULL: it has, or is none of a file. */
+static const char *stripped_file(const struct block *block)
+{
+	const struct frame *frame = block->cause.frame;
+
+	if (!frame || frame->function || frame->language || !frame->module || *frame->module != '/')
+		return NULL;
+	return frame->module;
+}
+
+void name_hint__look(struct name_hint *hint, const struct block *block)
+{
+	const char *exe = block->exe, *stripped = stripped_file(block);
+	const char *remedy = exe && has_nameless(block) ? remedy_of(exe, block->cause.frame) : NULL;
+
+	if (remedy && is_new(hint, exe))
+		log__warn("%s (process %u): code that it made has no names in stacks; %s",
+			  block->process ?: exe, block->pid, remedy);
+	if (stripped && is_new(hint, stripped))
+		log__warn("'%s': stripped, its functions have no names; install its debug symbols "
+			  "(-dbgsym, -debuginfo), or set DEBUGINFOD_URLS, or run `jankbpf "
+			  "symbolize --debug-dir` on the records",
+			  stripped);
+}
+
+void name_hint__free(struct name_hint *hint)
+{
+	while (hint->told_cnt)
+		free(hint->told[--hint->told_cnt]);
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A table of processes that have parks, each with the places that were told of it. */
+#include "enrich/parks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/syscall_name.h"
+#include "catalogue/idle_waits.h"
+
+#define PLACES_MAX 1024 /* of one process; what comes after them the map itself lets go of */
+
+#define JUDGED_MAX 4096 /* threads of one process; the oldest make room */
+
+#define ALIKE_MAX 8 /* a new thread's frames are found within some of its waits */
+
+/* A thread with the chains of callers that it comes back to. */
+struct judged {
+	uint32_t tid;
+	struct idle_chains *chains;
+	uint32_t
+		alike_cnt; /* its waits in an interpreter, one after the other, whose frames did not come */
+	UT_hash_handle hh;
+};
+
+struct process {
+	uint32_t pid;
+	const struct catalogue_row *row; /* NULL: its threads are judged by what they return to */
+	struct judged *threads;		 /* those that were */
+	uint64_t since_ns;		 /* the probes know of it */
+	struct jank_parks parks;	 /* what they know */
+	uint32_t chain_tids[JANK_PARK_CHAIN_MAX]; /* who asked */
+	unsigned next;				  /* the chain that makes room */
+	struct jank_park_place *places;
+	size_t place_cnt;
+	uint32_t alike_tid; /* a worker whose wait was IDLE_ALIKE; 0: none */
+	UT_hash_handle hh;
+};
+
+struct parks {
+	struct park_maps *maps;
+	struct whose *whose;
+	struct scripts *scripts;
+	struct process *processes;
+};
+
+struct parks *parks__new(struct park_maps *maps, struct whose *whose, struct scripts *scripts)
+{
+	struct parks *parks = calloc(1, sizeof(*parks));
+
+	if (!parks)
+		return NULL;
+	parks->maps = maps;
+	parks->whose = whose;
+	parks->scripts = scripts;
+	return parks;
+}
+
+static void drop_judged(struct process *process, struct judged *thread)
+{
+	HASH_DEL(process->threads, thread);
+	idle_chains__free(thread->chains);
+	free(thread);
+}
+
+static void forget_threads(struct process *process)
+{
+	while (process->threads)
+		drop_judged(process, process->threads);
+}
+
+/* NULL: out of memory. */
+static struct judged *judged_of(struct process *process, uint32_t tid)
+{
+	struct judged *thread;
+
+	HASH_FIND(hh, process->threads, &tid, sizeof(tid), thread);
+	if (thread)
+		return thread;
+	if (HASH_COUNT(process->threads) >= JUDGED_MAX)
+		drop_judged(process, process->threads);
+	thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return NULL;
+	thread->tid = tid;
+	thread->chains = idle_chains__new();
+	if (!thread->chains) {
+		free(thread);
+		return NULL;
+	}
+	HASH_ADD(hh, process->threads, tid, sizeof(tid), thread);
+	return thread;
+}
+
+static void drop(struct parks *parks, struct process *process)
+{
+	HASH_DEL(parks->processes, process);
+	forget_threads(process);
+	free(process->places);
+	free(process);
+}
+
+void parks__free(struct parks *parks)
+{
+	if (!parks)
+		return;
+	while (parks->processes)
+		drop(parks, parks->processes);
+	free(parks);
+}
+
+static struct process *find(const struct parks *parks, uint32_t pid)
+{
+	struct process *process;
+
+	HASH_FIND(hh, parks->processes, &pid, sizeof(pid), process);
+	return process;
+}
+
+static struct process *add(struct parks *parks, uint32_t pid)
+{
+	struct process *process = calloc(1, sizeof(*process));
+
+	if (!process)
+		return NULL;
+	process->pid = pid;
+	HASH_ADD(hh, parks->processes, pid, sizeof(pid), process);
+	return process;
+}
+
+static uint32_t kinds_of(const struct catalogue_row *row)
+{
+	return (catalogue_row__parks_anywhere(row) ? JANK_PARKS_ANY_FUTEX : 0) |
+	       (catalogue_row__parks_somewhere(row) ? JANK_PARKS_BY_PLACE : 0);
+}
+
+/* The probes forget a process that runs another program (exec), so they are the ones to ask. */
+int parks__consider(struct parks *parks, uint32_t pid, const struct catalogue_row *row)
+{
+	struct process *process;
+	int res;
+
+	if (!row || !row->parks.cnt || parks->maps->processes_fd < 0)
+		return 0;
+	process = find(parks, pid);
+	if (process && process->row && park_maps__has_process(parks->maps, pid))
+		return 0;
+	process = process ?: add(parks, pid);
+	if (!process)
+		return -ENOMEM;
+	process->parks = (struct jank_parks){ .kinds = kinds_of(row) };
+	res = park_maps__set_process(parks->maps, pid, &process->parks);
+	if (process->row != row)
+		process->since_ns = clock__mono_ns();
+	process->row = row;
+	log__debug("process %u: the parks of [%s] are no blocks", pid, row->id);
+	return res;
+}
+
+int parks__watch_idle(struct parks *parks, uint32_t pid, bool workers)
+{
+	struct process *process = find(parks, pid);
+
+	if (parks->maps->processes_fd < 0 || park_maps__has_process(parks->maps, pid))
+		return 0;
+	process = process ?: add(parks, pid);
+	if (!process)
+		return -ENOMEM;
+	forget_threads(process); /* of the program before */
+	process->row = NULL;
+	process->alike_tid = 0;
+	process->parks = (struct jank_parks){
+		.kinds = JANK_PARKS_MAIN | (workers ? JANK_PARKS_WORKERS : 0),
+	};
+	return park_maps__set_process(parks->maps, pid, &process->parks);
+}
+
+int parks__leave_alone(struct parks *parks, uint32_t pid, uint64_t code_start, uint64_t code_end)
+{
+	struct process *process = find(parks, pid);
+
+	if (parks->maps->processes_fd < 0)
+		return 0;
+	process = process ?: add(parks, pid);
+	if (!process)
+		return -ENOMEM;
+	if (process->parks.off_end == code_end && park_maps__has_process(parks->maps, pid))
+		return 0;
+	process->parks = (struct jank_parks){ .off_start = code_start, .off_end = code_end };
+	return park_maps__set_process(parks->maps, pid, &process->parks);
+}
+
+struct search {
+	struct parks *parks;
+	const char *exe;
+	int res;
+};
+
+static void look_at_wait(void *ctx, const struct jank_rec_wait *rec)
+{
+	const struct jank_park_place place = {
+		.sp = rec->sp,
+		.tid = rec->hdr.tid,
+		.nr = rec->syscall,
+	};
+	struct search *search = ctx;
+	struct whose *whose = search->parks->whose;
+	struct wait_note *note;
+	int res;
+
+	if (rec->loop != JANK_LOOP_POLL)
+		return;
+	note = wait_note__of_memory(rec, search->exe);
+	res = note ? whose__note(whose, note) : -ENOMEM;
+	wait_note__free(note);
+	if (!res && whose__row(whose, rec->hdr.tgid, rec->hdr.tid, rec->loop))
+		res = park_maps__set_place(search->parks->maps, &place, true);
+	search->res = search->res ? search->res : res;
+}
+
+int parks__find_waits(struct parks *parks, uint32_t pid, const char *exe)
+{
+	struct search search = { .parks = parks, .exe = exe };
+
+	if (parks->maps->places_fd >= 0)
+		idle_waits__each(pid, look_at_wait, &search);
+	return search.res;
+}
+
+bool parks__is_early(const struct parks *parks, const struct block *block)
+{
+	const struct process *process = find(parks, block->pid);
+
+	return process && process->row && block->start_ns < process->since_ns &&
+	       (block->state_ns[JANK_STATE_FUTEX] ||
+		(catalogue_row__parks_somewhere(process->row) &&
+		 catalogue_row__parks_anywhere(process->row) && block->state_ns[JANK_STATE_SLEEP]));
+}
+
+bool parks__asks(const struct jank_rec_wait *rec)
+{
+	return rec->loop == JANK_LOOP_PARK && !rec->turn_cnt;
+}
+
+static void keep_place(struct process *process, const struct jank_park_place *place)
+{
+	struct jank_park_place *places;
+
+	if (process->place_cnt == PLACES_MAX)
+		return;
+	if (!(process->place_cnt & (process->place_cnt - 1))) {
+		places = reallocarray(process->places, process->place_cnt * 2 + 1, sizeof(*places));
+		if (!places)
+			return;
+		process->places = places;
+	}
+	process->places[process->place_cnt++] = *place;
+}
+
+/* Parks stay; of what are none the oldest makes room. */
+static void add_chain(struct process *process, uint32_t tid, const struct jank_park_chain *chain)
+{
+	for (unsigned i = 0; i < JANK_PARK_CHAIN_MAX; i++) {
+		unsigned at = process->next++ % JANK_PARK_CHAIN_MAX;
+
+		if (process->parks.chains[at].verdict != JANK_PARK_YES) {
+			process->parks.chains[at] = *chain;
+			process->chain_tids[at] = tid;
+			return;
+		}
+	}
+}
+
+static bool has_chain(const struct process *process, const struct jank_park_chain *chain)
+{
+	for (unsigned i = 0; i < JANK_PARK_CHAIN_MAX; i++)
+		if (!memcmp(&process->parks.chains[i], chain, sizeof(*chain)))
+			return true;
+	return false;
+}
+
+/* A place further out was found: what was the idle place is a handler's wait. */
+static void revoke(struct process *process, uint32_t tid)
+{
+	for (unsigned i = 0; i < JANK_PARK_CHAIN_MAX; i++)
+		if (process->parks.chains[i].verdict && process->chain_tids[i] == tid)
+			process->parks.chains[i].verdict = JANK_PARK_NO;
+}
+
+/* One that answers several threads at once is told once. */
+static int tell(struct parks *parks, struct process *process, const struct jank_park_place *place,
+		const struct jank_park_chain *chain, bool is_park)
+{
+	int res = 0;
+
+	if (chain->verdict && !has_chain(process, chain)) {
+		add_chain(process, place->tid, chain);
+		res = park_maps__set_process(parks->maps, process->pid, &process->parks);
+	}
+	keep_place(process, place);
+	return res ?: park_maps__set_place(parks->maps, place, is_park);
+}
+
+/* From now on the probes send the interpreter's frames with their questions, if these are read. */
+static int ask_frames(struct parks *parks, struct process *process, struct judged *thread)
+{
+	bool reads = scripts__reads(parks->scripts, process->pid);
+
+	if (thread->tid != process->pid && (!reads || ++thread->alike_cnt >= ALIKE_MAX))
+		process->alike_tid = thread->tid;
+	if (!reads || process->parks.kinds & JANK_PARKS_SCRIPT)
+		return 0;
+	process->parks.kinds |= JANK_PARKS_SCRIPT;
+	return park_maps__set_process(parks->maps, process->pid, &process->parks);
+}
+
+/* 1: a park; 0: none; -ENODATA: not known yet. */
+static int judge(struct parks *parks, struct process *process, const struct wait_note *note,
+		 struct jank_park_chain *chain)
+{
+	enum idle_verdict verdict;
+	struct judged *thread;
+
+	if (process->row)
+		return whose__parks(parks->whose, note, process->row, chain);
+	thread = judged_of(process, note->rec.hdr.tid);
+	if (!thread)
+		return -ENOMEM;
+	verdict = whose__rests(parks->whose, note, thread->chains, chain);
+	if (verdict == IDLE_OUTER)
+		revoke(process, note->rec.hdr.tid);
+	if (verdict == IDLE_ALIKE)
+		return ask_frames(parks, process, thread) ?: -ENODATA;
+	if (note->script)
+		thread->alike_cnt = 0;
+	return verdict == IDLE_UNKNOWN ? -ENODATA : verdict != IDLE_NO;
+}
+
+int parks__answer(struct parks *parks, const struct wait_note *note)
+{
+	const struct jank_rec_wait *rec = &note->rec;
+	struct process *process = find(parks, rec->hdr.tgid);
+	const struct jank_park_place place = {
+		.sp = rec->sp,
+		.arg0 = note->arg0,
+		.tid = rec->hdr.tid,
+		.nr = rec->syscall,
+		.script = note->script ? note->script->identity : 0,
+	};
+	struct jank_park_chain chain;
+	int is_park;
+
+	if (!process)
+		return 0;
+	is_park = judge(parks, process, note, &chain);
+	if (is_park < 0)
+		return is_park == -ENODATA ? 0 : is_park; /* a thread will ask again */
+	log__debug("thread %u sleeps at 0x%llx in %s(0x%llx): %s", place.tid, place.sp,
+		   syscall__name(place.nr), place.arg0, is_park ? "a park" : "no park");
+	return tell(parks, process, &place, &chain, is_park);
+}
+
+void parks__each_alike(const struct parks *parks, void (*fn)(void *ctx, uint32_t pid, uint32_t tid),
+		       void *ctx)
+{
+	struct process *process, *next;
+
+	HASH_ITER (hh, parks->processes, process, next)
+		if (process->alike_tid)
+			fn(ctx, process->pid, process->alike_tid);
+}
+
+void parks__gone(struct parks *parks, uint32_t pid)
+{
+	struct process *process = find(parks, pid);
+
+	if (!process)
+		return;
+	park_maps__drop_process(parks->maps, pid);
+	for (size_t i = 0; i < process->place_cnt; i++)
+		park_maps__drop_place(parks->maps, &process->places[i]);
+	drop(parks, process);
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A table by thread and time, and its entries in the order in which they came. */
+#include "enrich/stack_cache.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+#include <utlist.h>
+
+#include "intake/decode.h"
+#include "model/loss.h"
+#include "model/sample.h"
+#include "symbol/unwind/unwind.h"
+
+#define SHED_MAX 256
+
+struct key {
+	uint64_t t_ns;
+	uint32_t tid, pad;
+};
+
+struct entry;
+
+/* A thread's dispatch under way: what was found of an earlier one of its has been asked for by now, or never will be. */
+struct thread {
+	uint32_t tid;
+	uint64_t dispatch_ns;
+	struct entry *entries;
+	UT_hash_handle hh;
+};
+
+/* What is known of one sample: its copy, or what was found in it; an interpreter's frames. */
+struct entry {
+	struct key key;
+	uint32_t pid;
+	void *raw; /* a COPY record; NULL: none, or walked */
+	uint64_t *addresses;
+	uint32_t address_cnt;
+	enum stack_end end;
+	char *end_module;
+	struct jank_script_frame *script;
+	uint32_t script_cnt;
+	size_t bytes;
+	struct line *line;
+	struct entry *prev, *next; /* in it, by age */
+	struct thread *thread;	   /* NULL: one without a dispatch */
+	struct entry *of_prev, *of_next;
+	UT_hash_handle hh;
+};
+
+/* Entries of one kind. */
+struct line {
+	struct entry *oldest;
+	size_t bytes;
+};
+
+/* Stacks of a thread's dispatch that were dropped for want of room: a loss if a block wants that dispatch's. */
+struct shed {
+	uint32_t tid;
+	uint64_t dispatch_ns, cnt;
+};
+
+struct callers {
+	struct symbolizer *symbolizer;
+	struct foreign *foreign;
+	struct copy_maps *maps;
+	struct losses *losses;
+	struct shed shed[SHED_MAX]; /* by the last bits of tid */
+	struct entry *table;
+	struct thread *threads;
+	struct line dispatches, others;
+	struct unwound unwound; /* too large for a thread's stack */
+};
+
+struct callers *callers__new(struct symbolizer *symbolizer, struct foreign *foreign,
+			     struct copy_maps *maps, struct losses *losses)
+{
+	struct callers *callers = calloc(1, sizeof(*callers));
+
+	if (!callers)
+		return NULL;
+	callers->symbolizer = symbolizer;
+	callers->foreign = foreign;
+	callers->maps = maps;
+	callers->losses = losses;
+	return callers;
+}
+
+static void forget_empty(struct callers *callers, struct thread *thread)
+{
+	if (!thread || thread->entries)
+		return;
+	HASH_DEL(callers->threads, thread);
+	free(thread);
+}
+
+static void leave_thread(struct callers *callers, struct entry *entry)
+{
+	struct thread *thread = entry->thread;
+
+	if (!thread)
+		return;
+	DL_DELETE2(thread->entries, entry, of_prev, of_next);
+	entry->thread = NULL;
+	forget_empty(callers, thread);
+}
+
+static void drop(struct callers *callers, struct entry *entry)
+{
+	leave_thread(callers, entry);
+	HASH_DEL(callers->table, entry);
+	DL_DELETE(entry->line->oldest, entry);
+	entry->line->bytes -= entry->bytes;
+	free(entry->raw);
+	free(entry->addresses);
+	free(entry->end_module);
+	free(entry->script);
+	free(entry);
+}
+
+void callers__free(struct callers *callers)
+{
+	if (!callers)
+		return;
+	while (callers->dispatches.oldest)
+		drop(callers, callers->dispatches.oldest);
+	while (callers->others.oldest)
+		drop(callers, callers->others.oldest);
+	free(callers);
+}
+
+size_t callers__bytes(const struct callers *callers)
+{
+	return callers->dispatches.bytes + callers->others.bytes;
+}
+
+static struct entry *find(const struct callers *callers, uint32_t tid, uint64_t t_ns)
+{
+	struct key key = { .t_ns = t_ns, .tid = tid };
+	struct entry *entry;
+
+	HASH_FIND(hh, callers->table, &key, sizeof(key), entry);
+	return entry;
+}
+
+/* The thread, without what is left of another dispatch. NULL: out of memory. */
+static struct thread *thread_in(struct callers *callers, uint32_t tid, uint64_t dispatch_ns)
+{
+	struct entry *first, *entry, *next;
+	struct thread *thread;
+
+	HASH_FIND(hh, callers->threads, &tid, sizeof(tid), thread);
+	if (thread && thread->dispatch_ns == dispatch_ns)
+		return thread;
+	first = thread ? thread->entries : NULL;
+	DL_FOREACH_SAFE2(first, entry, next, of_next)
+	drop(callers, entry); /* the thread goes with its last one */
+	thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return NULL;
+	thread->tid = tid;
+	thread->dispatch_ns = dispatch_ns;
+	HASH_ADD(hh, callers->threads, tid, sizeof(tid), thread);
+	return thread;
+}
+
+static struct entry *find_or_add(struct callers *callers, const struct jank_rec *hdr,
+				 uint64_t dispatch_ns, uint64_t t_ns)
+{
+	struct entry *entry = find(callers, hdr->tid, t_ns);
+	struct thread *thread = NULL;
+
+	if (entry)
+		return entry;
+	if (dispatch_ns)
+		thread = thread_in(callers, hdr->tid, dispatch_ns);
+	entry = dispatch_ns && !thread ? NULL : calloc(1, sizeof(*entry));
+	if (!entry) {
+		forget_empty(callers, thread);
+		return NULL;
+	}
+	entry->thread = thread;
+	if (thread)
+		DL_APPEND2(thread->entries, entry, of_prev, of_next);
+	entry->key = (struct key){ .t_ns = t_ns, .tid = hdr->tid };
+	entry->pid = hdr->tgid;
+	HASH_ADD(hh, callers->table, key, sizeof(entry->key), entry);
+	entry->line = dispatch_ns ? &callers->dispatches : &callers->others;
+	DL_APPEND(entry->line->oldest, entry);
+	return entry;
+}
+
+/* One that gives way to another thread's is counted at once: whether it would have been wanted is not known any more. */
+static void note_shed(struct callers *callers, const struct thread *thread)
+{
+	struct shed *shed = &callers->shed[thread->tid % SHED_MAX];
+
+	if (shed->tid != thread->tid || shed->dispatch_ns != thread->dispatch_ns) {
+		if (shed->tid != thread->tid)
+			losses__add(callers->losses, JANK_LOST_COPY, shed->cnt);
+		*shed = (struct shed){ .tid = thread->tid, .dispatch_ns = thread->dispatch_ns };
+	}
+	shed->cnt++;
+}
+
+static int tell_shed(struct callers *callers, struct block *block)
+{
+	struct shed *shed = &callers->shed[block->tid % SHED_MAX];
+	uint64_t cnt = shed->cnt;
+
+	if (!cnt || shed->tid != block->tid || shed->dispatch_ns != block->start_ns)
+		return 0;
+	shed->cnt = 0;
+	losses__add(callers->losses, JANK_LOST_COPY, cnt);
+	return block__add_loss(block, JANK_LOST_COPY, cnt);
+}
+
+/* Copies of threads without a dispatch are no loss: their frame pointers were followed, too. */
+static void shed(struct callers *callers, struct entry *entry)
+{
+	if (entry->thread)
+		note_shed(callers, entry->thread);
+	drop(callers, entry);
+}
+
+/* Copies of threads without a dispatch are large, and few are asked for: they may have half of the room. */
+static struct entry *next_to_go(const struct callers *callers)
+{
+	bool others = callers->others.bytes > CALLERS_BYTES_MAX / 2;
+
+	return others || !callers->dispatches.oldest ? callers->others.oldest
+						     : callers->dispatches.oldest;
+}
+
+static void weigh(struct callers *callers, struct entry *entry, size_t raw_size)
+{
+	size_t bytes = sizeof(*entry) + raw_size + entry->address_cnt * sizeof(*entry->addresses) +
+		       entry->script_cnt * sizeof(*entry->script);
+
+	entry->line->bytes += bytes - entry->bytes;
+	entry->bytes = bytes;
+	while (callers__bytes(callers) > CALLERS_BYTES_MAX && next_to_go(callers) != entry)
+		shed(callers, next_to_go(callers));
+}
+
+/* PCRE2's code runs below an array of 32 KiB, most of which is not touched. */
+static bool ends_in_made_code(const struct unwound *unwound)
+{
+	return unwound->end == STACK_END_HOLE && unwound->module &&
+	       !strcmp(unwound->module, "[jit]");
+}
+
+/* Stacks of this process are deeper than what is copied of them. */
+static void deepen(struct callers *callers, const struct copy_event *copy)
+{
+	const struct unwound *unwound = &callers->unwound;
+	bool made = ends_in_made_code(unwound);
+	uint32_t size =
+		made && copy->rec.asked_sz < JANK_COPY_MAX ? JANK_COPY_MAX : copy->rec.asked_sz * 2;
+
+	if ((unwound->end != STACK_END_COPY || copy->rec.hdr.flags & JANK_COPY_HOLE) && !made)
+		return;
+	if (!copy->rec.dispatch_ns || copy->rec.hdr.flags & JANK_COPY_WHOLE || size > JANK_COPY_MAX)
+		return;
+	copy_maps__deepen(callers->maps, copy->rec.hdr.tgid, size);
+}
+
+static int walk(struct callers *callers, struct entry *entry, const struct copy_event *copy)
+{
+	struct unwound *found = &callers->unwound;
+	int res = symbolizer__unwind(callers->symbolizer, entry->pid, copy, found);
+	uint64_t *addresses;
+
+	if (res)
+		return res;
+	addresses = malloc(found->cnt * sizeof(*addresses));
+	if (!addresses)
+		return -ENOMEM;
+	memcpy(addresses, found->addresses, found->cnt * sizeof(*addresses));
+	free(entry->addresses);
+	free(entry->end_module);
+	entry->addresses = addresses;
+	entry->address_cnt = found->cnt;
+	entry->end = found->end;
+	entry->end_module = found->module ? strdup(found->module) : NULL;
+	deepen(callers, copy);
+	return 0;
+}
+
+static int take_copy(struct callers *callers, const struct copy_event *copy, void *record)
+{
+	struct entry *entry =
+		find_or_add(callers, &copy->rec.hdr, copy->rec.dispatch_ns, copy->rec.t_ns);
+	int res = 0;
+
+	if (!entry) {
+		free(record);
+		return -ENOMEM;
+	}
+	free(entry->raw);
+	entry->raw = NULL;
+	if (copy->rec.dispatch_ns) {
+		res = walk(callers, entry, copy);
+		free(record);
+		weigh(callers, entry, 0);
+	} else {
+		entry->raw = record;
+		weigh(callers, entry, copy->rec.hdr.size);
+	}
+	return res;
+}
+
+static int take_script(struct callers *callers, const struct script_event *script, void *record)
+{
+	struct entry *entry =
+		find_or_add(callers, &script->rec.hdr, script->rec.dispatch_ns, script->rec.t_ns);
+	size_t size = script->rec.frame_cnt * sizeof(*entry->script);
+	struct jank_script_frame *frames = entry ? malloc(size ? size : 1) : NULL;
+
+	if (frames) {
+		memcpy(frames, script->frames, size);
+		free(entry->script);
+		entry->script = frames;
+		entry->script_cnt = script->rec.frame_cnt;
+		weigh(callers, entry, 0);
+	}
+	free(record);
+	return frames ? 0 : -ENOMEM;
+}
+
+int callers__take(struct callers *callers, void *record, size_t size)
+{
+	struct event event;
+	int res = decode__record(record, size, &event);
+
+	if (!res && event.kind == JANK_REC_COPY)
+		return take_copy(callers, &event.copy, record);
+	if (!res && event.kind == JANK_REC_SCRIPT)
+		return take_script(callers, &event.script, record);
+	free(record);
+	return -EBADMSG;
+}
+
+/* A copy that was kept as it was is walked when a block wants it. */
+static int walk_late(struct callers *callers, struct entry *entry)
+{
+	struct event event;
+	const struct jank_rec *hdr = entry->raw;
+	int res = 0;
+
+	if (foreign__may_ask(callers->foreign, entry->pid, entry->key.t_ns) &&
+	    !decode__record(entry->raw, hdr->size, &event))
+		res = walk(callers, entry, &event.copy);
+	free(entry->raw);
+	entry->raw = NULL;
+	weigh(callers, entry, 0);
+	return res;
+}
+
+/* What a walk by frame pointers found further up than a walk that ended early is kept. */
+static bool is_better(const struct entry *entry, const struct stack *stack)
+{
+	return entry->addresses &&
+	       (entry->end == STACK_END_COMPLETE || entry->address_cnt >= stack->user_cnt);
+}
+
+static int fill(struct callers *callers, uint32_t tid, struct stack *stack)
+{
+	struct entry *entry = stack->addresses ? find(callers, tid, stack->t_ns) : NULL;
+	int res = 0;
+
+	if (!entry)
+		return 0;
+	if (entry->raw)
+		res = walk_late(callers, entry);
+	if (!res && is_better(entry, stack))
+		res = stack__set_callers(stack, entry->addresses, entry->address_cnt, entry->end,
+					 entry->end_module);
+	if (!res && entry->script_cnt)
+		res = stack__set_script(stack, entry->script, entry->script_cnt);
+	return res;
+}
+
+int callers__fill(void *ctx, struct block *block)
+{
+	struct stack *stack;
+	uint32_t tid;
+	int res = tell_shed(ctx, block);
+
+	for (size_t nr = 0; !res && (stack = block__stack(block, nr, &tid)); nr++)
+		res = fill(ctx, tid, stack);
+	return res;
+}
+
+void callers__gone(struct callers *callers, uint32_t pid)
+{
+	copy_maps__drop(callers->maps, pid);
+}

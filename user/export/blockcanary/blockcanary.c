@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A block as BlockCanary's log. Its reader is unforgiving: keys match by prefix, an empty value
+ * ends the parse, a log that it takes for corrupt is deleted. So every value goes through
+ * add_value(), the integers are integers, and our own keys all begin with "x-".
+ */
+#include "export/blockcanary/blockcanary.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "export/cells.h"
+#include "export/frame.h"
+#include "export/quality.h"
+
+#ifndef JANK_VERSION
+#define JANK_VERSION "0.0.0"
+#endif
+
+#define CRLF	       "\r\n"
+#define VALUE_MAX      1024
+#define PREEMPTORS_MAX 5
+
+uint64_t blockcanary__time_ns(const struct block *block)
+{
+	return block->start_ns + block->duration_ns + (uint64_t)block->real_offset_ns;
+}
+
+void blockcanary__add_time(struct strbuf *sb, const struct block *block, uint64_t mono_ns)
+{
+	clock__add_local(sb, "%m-%d %H:%M:%S.%L", mono_ns + (uint64_t)block->real_offset_ns);
+}
+
+/* " = " inside of a value would cut it there. */
+static void defuse_separators(char *value, size_t len)
+{
+	for (size_t i = 1; i + 1 < len; i++)
+		if (value[i] == '=' && value[i - 1] == ' ' && value[i + 1] == ' ')
+			value[i] = ':';
+}
+
+/* Clean, without blanks around it, never empty. */
+static void add_value(struct strbuf *sb, const char *value)
+{
+	struct strbuf clean = STRBUF_INIT;
+	char *begin;
+
+	cells__add(&clean, value ? value : "", VALUE_MAX);
+	while (clean.len && clean.data[clean.len - 1] == ' ')
+		clean.data[--clean.len] = '\0';
+	if (clean.data)
+		defuse_separators(clean.data, clean.len);
+	begin = clean.data ? clean.data + strspn(clean.data, " ") : NULL;
+	strbuf__adds(sb, begin && *begin ? begin : "unknown");
+	sb->failed |= clean.failed;
+	strbuf__free(&clean);
+}
+
+void blockcanary__add_str(struct strbuf *sb, const char *key, const char *value)
+{
+	strbuf__addf(sb, "%s = ", key);
+	add_value(sb, value);
+	strbuf__adds(sb, CRLF);
+}
+
+void blockcanary__add_u64(struct strbuf *sb, const char *key, uint64_t value)
+{
+	strbuf__addf(sb, "%s = %" PRIu64 CRLF, key, value);
+}
+
+/* Its parser wants an int: "1.2.3" is 10203. */
+static unsigned version_code(void)
+{
+	const char *p = JANK_VERSION;
+	unsigned code = 0;
+	char *end;
+
+	for (int i = 0; i < 3; i++) {
+		code = code * 100 + (unsigned)strtoul(p, &end, 10) % 100;
+		p = *end == '.' ? end + 1 : end;
+	}
+	return code;
+}
+
+static void add_header(struct strbuf *sb)
+{
+	strbuf__adds(sb, CRLF "**********************" CRLF);
+	clock__add_local(sb, "%Y-%m-%d %H:%M:%S", clock__real_ns());
+	strbuf__adds(sb, "(write log time)" CRLF CRLF);
+}
+
+/* Android's level and release, here the kernel's: "6 6.18.5". */
+static void add_api_level(struct strbuf *sb, const struct host_info *host)
+{
+	const char *kernel = host->kernel ? host->kernel : "";
+
+	strbuf__addf(sb, "api-level = %lu ", strtoul(kernel, NULL, 10));
+	add_value(sb, kernel);
+	strbuf__adds(sb, CRLF);
+}
+
+static void add_basics(struct strbuf *sb, const struct block *block, const char *qualifier)
+{
+	const struct host_info *host = &block->host;
+
+	blockcanary__add_str(sb, "qua", qualifier ? qualifier : "jankbpf " JANK_VERSION);
+	blockcanary__add_str(sb, "versionName", JANK_VERSION);
+	blockcanary__add_u64(sb, "versionCode", version_code());
+	blockcanary__add_str(sb, "imei", "empty_imei");
+	blockcanary__add_u64(sb, "uid", block->uid);
+	blockcanary__add_str(sb, "network", "unknown");
+	blockcanary__add_str(sb, "model", host->name);
+	add_api_level(sb, host);
+	blockcanary__add_u64(sb, "cpu-core", host->cpus);
+	blockcanary__add_str(sb, "process", block->process);
+	/* Android's free memory is what could be had, not what lies idle. */
+	blockcanary__add_u64(sb, "freeMemory",
+			     host->mem_available_kb ? host->mem_available_kb : host->mem_free_kb);
+	blockcanary__add_u64(sb, "totalMemory", host->mem_total_kb);
+}
+
+static void add_moment(struct strbuf *sb, const char *key, const struct block *block,
+		       uint64_t mono_ns)
+{
+	strbuf__addf(sb, "%s = ", key);
+	blockcanary__add_time(sb, block, mono_ns);
+	strbuf__adds(sb, CRLF);
+}
+
+static void add_times(struct strbuf *sb, const struct block *block)
+{
+	blockcanary__add_u64(sb, "time", block__delay(block) / NS_PER_MS);
+	blockcanary__add_u64(sb, "thread-time", block->cpu_ns / NS_PER_MS);
+	add_moment(sb, "time-start", block, block__due(block));
+	add_moment(sb, "time-end", block, block->start_ns + block->duration_ns);
+}
+
+static void add_our_account(struct strbuf *sb, const struct block *block)
+{
+	blockcanary__add_u64(sb, "x-duration-ns", block->duration_ns);
+	if (block->start_known)
+		blockcanary__add_u64(sb, "x-start-delay-ns", block->start_delay_ns);
+	blockcanary__add_u64(sb, "x-threshold-ns", block->threshold_ns);
+	blockcanary__add_u64(sb, "x-cpu-ns", block->cpu_ns);
+	for (uint32_t i = 0; i < JANK_STATE_CNT; i++) {
+		const char *blocked = i < JANK_STATE_FIRST_BLOCKED ? "" : "blocked-";
+
+		if (block->state_ns[i])
+			strbuf__addf(sb, "x-%s%s-ns = %" PRIu64 CRLF, blocked, state__name(i),
+				     block->state_ns[i]);
+	}
+}
+
+static void add_our_others(struct strbuf *sb, const struct block *block)
+{
+	struct strbuf line = STRBUF_INIT;
+
+	for (size_t i = 0; i < block->preemptor_cnt && i < PREEMPTORS_MAX; i++) {
+		const struct other_task *task = &block->preemptors[i];
+
+		strbuf__reset(&line);
+		strbuf__addf(&line, "%s pid %" PRIu32 " tid %" PRIu32 " ns %" PRIu64, task->comm,
+			     task->pid, task->tid, task->ns);
+		blockcanary__add_str(sb, "x-preemptor", strbuf__str(&line));
+	}
+	strbuf__reset(&line);
+	quality__add(&line, block);
+	blockcanary__add_str(sb, "x-stack-quality", strbuf__str(&line));
+	strbuf__free(&line);
+	for (size_t i = 0; i < block->lost_cnt; i++)
+		strbuf__addf(sb, "x-lost-%s = %" PRIu64 CRLF, block->lost[i].reason,
+			     block->lost[i].cnt);
+}
+
+/* What BlockCanary has no key for: its reader skips these. */
+static void add_ours(struct strbuf *sb, const struct block *block)
+{
+	blockcanary__add_str(sb, "x-id", block->id);
+	blockcanary__add_str(sb, "x-severity", block__severity(block));
+	blockcanary__add_str(sb, "x-loop", block__loop(block));
+	blockcanary__add_u64(sb, "x-pid", block->pid);
+	blockcanary__add_u64(sb, "x-tid", block->tid);
+	blockcanary__add_str(sb, "x-thread", block->thread);
+	if (block->exe)
+		blockcanary__add_str(sb, "x-exe", block->exe);
+	if (block->cgroup)
+		blockcanary__add_str(sb, "x-cgroup", block->cgroup);
+	if (block->container)
+		blockcanary__add_str(sb, "x-container", block->container);
+	if (block->pod)
+		blockcanary__add_str(sb, "x-pod", block->pod);
+	if (block->unit)
+		blockcanary__add_str(sb, "x-unit", block->unit);
+	if (block->ns_pid)
+		blockcanary__add_u64(sb, "x-ns-pid", block->ns_pid);
+	blockcanary__add_message(sb, block->message);
+	blockcanary__add_u64(sb, "x-dropped-frames", block->dropped_frames);
+	add_our_account(sb, block);
+	blockcanary__add_verdict(sb, block);
+	add_our_others(sb, block);
+}
+
+/* A reading must be followed by an empty line, none by no empty line: the reader eats up to it. */
+static void add_cpu(struct strbuf *sb, const struct block *block)
+{
+	const struct machine_load *load = &block->load;
+
+	blockcanary__add_str(sb, "cpu-busy", load->busy ? "true" : "false");
+	strbuf__adds(sb, "cpu-rate = ");
+	if (load->total_pct >= 0 && load->process_pct >= 0 && load->user_pct >= 0 &&
+	    load->system_pct >= 0 && load->iowait_pct >= 0) {
+		blockcanary__add_time(sb, block, block->start_ns + block->duration_ns);
+		strbuf__addf(
+			sb,
+			" cpu:%.0f%% app:%.0f%% [user:%.0f%% system:%.0f%% ioWait:%.0f%% ]" CRLF,
+			load->total_pct, load->process_pct, load->user_pct, load->system_pct,
+			load->iowait_pct);
+	}
+	strbuf__adds(sb, CRLF);
+}
+
+void blockcanary__add_log(struct strbuf *sb, const struct block *block, const char *qualifier)
+{
+	add_header(sb);
+	add_basics(sb, block, qualifier);
+	add_times(sb, block);
+	add_ours(sb, block);
+	add_cpu(sb, block);
+	blockcanary__add_stacks(sb, block);
+}
+
+void blockcanary__add_name(struct strbuf *sb, uint64_t real_ns, unsigned attempt)
+{
+	clock__add_local(sb, "looper-%Y-%m-%d_%H-%M-%S.%L", real_ns);
+	if (attempt)
+		strbuf__addf(sb, "-%u", attempt);
+	strbuf__adds(sb, ".log");
+}
+
+bool blockcanary__is_name(const char *name)
+{
+	const char *pattern = "looper-0000-00-00_00-00-00.000";
+
+	for (; *pattern; pattern++, name++)
+		if (*pattern == '0' ? !isdigit((unsigned char)*name) : *name != *pattern)
+			return false;
+	if (name[0] == '-' && isdigit((unsigned char)name[1]))
+		name += 1 + strspn(name + 1, "0123456789");
+	return !strcmp(name, ".log");
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The stacks of BlockCanary's log: a time, an empty line, frames, an empty line, for each sample.
+ * Of a frame its reader wants `symbol(place)`, one pair of parentheses, a letter first where it
+ * may be the title; angle brackets and ampersands vanish in its lists.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "export/blockcanary/blockcanary.h"
+#include "export/cells.h"
+#include "export/frame.h"
+
+#define CRLF	   "\r\n"
+#define STACKS_MAX 100 /* of the reader's; the last ones count */
+#define SYMBOL_MAX 400
+#define PLACE_MAX  200
+
+/* Clean text without what has a meaning to the reader; "unknown" where nothing is left. */
+static void add_plain(struct strbuf *sb, const char *text, unsigned max)
+{
+	struct strbuf clean = STRBUF_INIT;
+	size_t begin = sb->len;
+
+	cells__add(&clean, text, max);
+	for (const char *p = strbuf__str(&clean); *p; p++)
+		if (!strchr("()<>&", *p) && !(*p == ' ' && sb->len == begin))
+			strbuf__addc(sb, *p);
+	while (sb->len > begin && sb->data[sb->len - 1] == ' ')
+		sb->data[--sb->len] = '\0';
+	if (sb->len == begin)
+		strbuf__adds(sb, "unknown");
+	sb->failed |= clean.failed;
+	strbuf__free(&clean);
+}
+
+/* Its default white list deletes a log with a frame that begins so. */
+static void add_symbol(struct strbuf *sb, const struct frame *frame)
+{
+	struct strbuf name = STRBUF_INIT, plain = STRBUF_INIT;
+
+	if (frame->function)
+		function__add_short(&name, frame->function, "", true);
+	add_plain(&plain, strbuf__str(&name), SYMBOL_MAX);
+	if (frame->kernel)
+		strbuf__adds(sb, "k.");
+	else if (!strncmp(strbuf__str(&plain), "org.chromium", strlen("org.chromium")))
+		strbuf__adds(sb, "x.");
+	strbuf__adds(sb, strbuf__str(&plain));
+	sb->failed |= name.failed || plain.failed;
+	strbuf__free(&name);
+	strbuf__free(&plain);
+}
+
+static void add_place(struct strbuf *sb, const struct frame *frame)
+{
+	if (frame->file && frame->line) {
+		add_plain(sb, module__base(frame->file), PLACE_MAX);
+		strbuf__addf(sb, ":%" PRIu32, frame->line);
+	} else if (frame->module) {
+		add_plain(sb, module__base(frame->module), PLACE_MAX);
+		if (!frame->kernel || !frame->function)
+			strbuf__addf(sb, "+0x%" PRIx64, frame->offset);
+	} else if (frame->kernel && frame->function) {
+		strbuf__adds(sb, "kernel");
+	} else {
+		strbuf__addf(sb, "0x%" PRIx64, frame->address);
+	}
+}
+
+static void add_frame(struct strbuf *sb, const struct frame *frame)
+{
+	add_symbol(sb, frame);
+	strbuf__addc(sb, '(');
+	add_place(sb, frame);
+	strbuf__adds(sb, ")" CRLF);
+}
+
+/* There is no stack without a frame to the reader, and no title without one. */
+static void add_no_frame(struct strbuf *sb, const char *what, const char *state, uint64_t ns)
+{
+	strbuf__addf(sb, "%s(%s ", what, state);
+	clock__add_duration(sb, ns);
+	strbuf__adds(sb, ")" CRLF);
+}
+
+static void add_sample(struct strbuf *sb, const struct block *block, const struct sample *sample)
+{
+	size_t cnt = stack__frame_cnt(&sample->stack);
+
+	blockcanary__add_time(sb, block, sample->t_ns);
+	strbuf__adds(sb, CRLF CRLF);
+	for (size_t i = 0; i < cnt; i++) {
+		struct frame frame = stack__frame(&sample->stack, i);
+
+		add_frame(sb, &frame);
+	}
+	if (!cnt)
+		add_no_frame(sb, "no_frames", state__name(sample->state), sample->ns);
+	strbuf__adds(sb, CRLF);
+}
+
+/* A block without a sample is a record all the same: BlockCanary itself would lose it. */
+static void add_no_sample(struct strbuf *sb, const struct block *block)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 1; i < JANK_STATE_CNT; i++)
+		if (block->state_ns[i] > block->state_ns[most])
+			most = i;
+	blockcanary__add_time(sb, block, block->start_ns);
+	strbuf__adds(sb, CRLF CRLF);
+	add_no_frame(sb, "no_samples", state__name(most), block->state_ns[most]);
+	strbuf__adds(sb, CRLF);
+}
+
+void blockcanary__add_stacks(struct strbuf *sb, const struct block *block)
+{
+	size_t cnt = block->sample_cnt, first = cnt > STACKS_MAX ? cnt - STACKS_MAX : 0;
+
+	strbuf__adds(sb, "stack = ");
+	if (!cnt)
+		add_no_sample(sb, block);
+	for (size_t i = first; i < cnt; i++)
+		add_sample(sb, block, &block->samples[i]);
+}

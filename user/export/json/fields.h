@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Table of the record's fields: what JSON needs beside the descriptors of schema/blockinfo.proto. Made by
+ * schema/generate.py of schema/fields.tbl. The rows of a message are in the order of its descriptor's fields.
+ */
+#ifndef JANK_EXPORT_JSON_FIELDS_H
+#define JANK_EXPORT_JSON_FIELDS_H
+
+#include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum field_format {
+	FIELD_NUMBER,
+	FIELD_FIXED, /* a number with a fixed count of decimals */
+	FIELD_TEXT,
+	FIELD_BOOL,
+	FIELD_HEX, /* a number as the string "0x…" */
+	FIELD_OBJECT,
+};
+
+struct field {
+	enum field_format format;
+	unsigned char decimals;
+	bool empty;		    /* the array is written even without elements */
+	int64_t min;		    /* of a FIELD_NUMBER */
+	uint64_t max;		    /* of a FIELD_NUMBER */
+	const struct field *fields; /* of a FIELD_OBJECT's message */
+};
+
+extern const struct field *const fields__of_record;
+
+/* Size of one value of the field in its message, or in its array, in bytes. Only the types that the schema uses. */
+static inline size_t field__value_size(const ProtobufCFieldDescriptor *field)
+{
+	switch (field->type) {
+	case PROTOBUF_C_TYPE_UINT32:
+	case PROTOBUF_C_TYPE_INT32:
+		return sizeof(uint32_t);
+	case PROTOBUF_C_TYPE_BOOL:
+		return sizeof(protobuf_c_boolean);
+	case PROTOBUF_C_TYPE_STRING:
+	case PROTOBUF_C_TYPE_MESSAGE:
+		return sizeof(void *);
+	default:
+		return sizeof(uint64_t);
+	}
+}
+
+#endif

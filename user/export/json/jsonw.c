@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Streaming JSON writer. Compact, on one line, so that a record is a line of JSON Lines. */
+#include "export/json/jsonw.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define DECIMALS_MAX 17
+
+void jsonw__init(struct jsonw *w, struct strbuf *out)
+{
+	memset(w, 0, sizeof(*w));
+	w->out = out;
+}
+
+static void member_comma(struct jsonw *w)
+{
+	if (w->has_member[w->depth - 1])
+		strbuf__addc(w->out, ',');
+	w->has_member[w->depth - 1] = true;
+}
+
+/* Before each value: in an object the key has set the comma already. */
+static void value_begins(struct jsonw *w)
+{
+	if (!w->depth)
+		return;
+	if (w->is_object[w->depth - 1])
+		assert(w->after_key && "a value in an object needs a key");
+	else
+		member_comma(w);
+	w->after_key = false;
+}
+
+static void nest(struct jsonw *w, bool is_object)
+{
+	value_begins(w);
+	assert(w->depth < JSONW_DEPTH_MAX && "nested too deep");
+	w->is_object[w->depth] = is_object;
+	w->has_member[w->depth] = false;
+	w->depth++;
+	strbuf__addc(w->out, is_object ? '{' : '[');
+}
+
+static void unnest(struct jsonw *w, bool is_object)
+{
+	assert(w->depth && w->is_object[w->depth - 1] == is_object && "unbalanced end");
+	assert(!w->after_key && "a key without a value");
+	w->depth--;
+	strbuf__addc(w->out, is_object ? '}' : ']');
+}
+
+static const char *short_escape(unsigned char c)
+{
+	static const char *const escapes[128] = {
+		['"'] = "\\\"", ['\\'] = "\\\\", ['\n'] = "\\n", ['\r'] = "\\r",
+		['\t'] = "\\t", ['\b'] = "\\b",	 ['\f'] = "\\f",
+	};
+
+	return c < sizeof(escapes) / sizeof(escapes[0]) ? escapes[c] : NULL;
+}
+
+/* Ends of lines to Unicode, and so to readers that split text by them (U+0085, U+2028, U+2029): a record is one line. NULL: another. */
+static const char *line_escape(const char *s, size_t len)
+{
+	if (len == 2 && !memcmp(s, "\xc2\x85", 2))
+		return "\\u0085";
+	if (len == 3 && !memcmp(s, "\xe2\x80\xa8", 3))
+		return "\\u2028";
+	return len == 3 && !memcmp(s, "\xe2\x80\xa9", 3) ? "\\u2029" : NULL;
+}
+
+static void add_char(struct strbuf *sb, const char *s, size_t len)
+{
+	const char *escape = short_escape(*s) ?: line_escape(s, len);
+
+	if (!len)
+		strbuf__adds(sb, "\xef\xbf\xbd"); /* U+FFFD */
+	else if (escape)
+		strbuf__adds(sb, escape);
+	else if (len == 1 && (unsigned char)*s < 0x20)
+		strbuf__addf(sb, "\\u%04x", (unsigned)*s);
+	else
+		strbuf__add(sb, s, len);
+}
+
+static void add_string(struct strbuf *sb, const char *str)
+{
+	size_t left = strlen(str), len;
+
+	strbuf__addc(sb, '"');
+	while (left) {
+		len = text__utf8_len(str, left);
+		add_char(sb, str, len);
+		len += !len;
+		str += len;
+		left -= len;
+	}
+	strbuf__addc(sb, '"');
+}
+
+void jsonw__key(struct jsonw *w, const char *key)
+{
+	assert(w->depth && w->is_object[w->depth - 1] && "a key outside an object");
+	assert(!w->after_key && "two keys in a row");
+	member_comma(w);
+	add_string(w->out, key);
+	strbuf__addc(w->out, ':');
+	w->after_key = true;
+}
+
+void jsonw__object(struct jsonw *w)
+{
+	nest(w, true);
+}
+
+void jsonw__object_end(struct jsonw *w)
+{
+	unnest(w, true);
+}
+
+void jsonw__array(struct jsonw *w)
+{
+	nest(w, false);
+}
+
+void jsonw__array_end(struct jsonw *w)
+{
+	unnest(w, false);
+}
+
+void jsonw__str(struct jsonw *w, const char *str)
+{
+	value_begins(w);
+	if (str)
+		add_string(w->out, str);
+	else
+		strbuf__adds(w->out, "null");
+}
+
+void jsonw__u64(struct jsonw *w, uint64_t v)
+{
+	value_begins(w);
+	strbuf__addf(w->out, "%" PRIu64, v);
+}
+
+void jsonw__i64(struct jsonw *w, int64_t v)
+{
+	value_begins(w);
+	strbuf__addf(w->out, "%" PRId64, v);
+}
+
+void jsonw__fixed(struct jsonw *w, double v, int decimals)
+{
+	char buf[512]; /* the largest double has 309 digits before the point */
+	size_t digits;
+
+	value_begins(w);
+	if (!isfinite(v)) {
+		strbuf__adds(w->out, "null");
+		return;
+	}
+	decimals = decimals < 0 ? 0 : decimals > DECIMALS_MAX ? DECIMALS_MAX : decimals;
+	snprintf(buf, sizeof(buf), "%.*f", decimals, v);
+	/* The locale may have another decimal point than JSON. */
+	digits = strspn(buf, "-0123456789");
+	strbuf__add(w->out, buf, digits);
+	if (buf[digits])
+		strbuf__addf(w->out, ".%s", buf + digits + strcspn(buf + digits, "0123456789"));
+}
+
+void jsonw__bool(struct jsonw *w, bool v)
+{
+	value_begins(w);
+	strbuf__adds(w->out, v ? "true" : "false");
+}
+
+void jsonw__kstr(struct jsonw *w, const char *key, const char *str)
+{
+	jsonw__key(w, key);
+	jsonw__str(w, str);
+}
+
+void jsonw__kstr_known(struct jsonw *w, const char *key, const char *str)
+{
+	if (str)
+		jsonw__kstr(w, key, str);
+}
+
+void jsonw__ku64(struct jsonw *w, const char *key, uint64_t v)
+{
+	jsonw__key(w, key);
+	jsonw__u64(w, v);
+}
+
+static void jsonw__ki64(struct jsonw *w, const char *key, int64_t v)
+{
+	jsonw__key(w, key);
+	jsonw__i64(w, v);
+}
+
+static void jsonw__kfixed(struct jsonw *w, const char *key, double v, int decimals)
+{
+	jsonw__key(w, key);
+	jsonw__fixed(w, v, decimals);
+}
+
+void jsonw__kbool(struct jsonw *w, const char *key, bool v)
+{
+	jsonw__key(w, key);
+	jsonw__bool(w, v);
+}
+
+void jsonw__kobject(struct jsonw *w, const char *key)
+{
+	jsonw__key(w, key);
+	jsonw__object(w);
+}
+
+void jsonw__karray(struct jsonw *w, const char *key)
+{
+	jsonw__key(w, key);
+	jsonw__array(w);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The evidence in a record: frames, samples, what they waited for, the chain, preemptors. */
+#include "export/frame.h"
+#include "export/priority.h"
+#include "export/record/record_parts.h"
+#include "export/wait.h"
+
+Jankbpf__Time *record__time(struct record *r, const uint64_t *state_ns)
+{
+	Jankbpf__Time *ret = NEW(r, time);
+
+	SET(ret, running_ns, state_ns[JANK_STATE_RUNNING]);
+	SET(ret, runnable_ns, state_ns[JANK_STATE_RUNNABLE]);
+	ret->blocked_ns = NEW(r, blocked);
+	for (uint32_t i = JANK_STATE_FIRST_BLOCKED; i < JANK_STATE_CNT; i++)
+		if (state_ns[i])
+			record__set_named(&ret->blocked_ns->base, state__name(i), state_ns[i]);
+	return ret;
+}
+
+Jankbpf__Frame *record__frame(struct record *r, const struct frame *frame)
+{
+	Jankbpf__Frame *ret = NEW(r, frame);
+
+	ret->function = record__str(r, frame->function);
+	if (frame->function || frame->module)
+		SET(ret, offset, frame->offset);
+	else
+		SET(ret, address, frame->address);
+	ret->module = record__str(r, frame->module);
+	ret->build_id = record__str(r, frame->build_id);
+	ret->file = record__str(r, frame->file);
+	if (frame->file)
+		SET_KNOWN(ret, line, frame->line);
+	ret->language = record__str(r, frame->language);
+	SET_KNOWN(ret, inlined, frame->inlined);
+	SET_KNOWN(ret, kernel, frame->kernel);
+	return ret;
+}
+
+static Jankbpf__Frame **stack_of(struct record *r, const struct stack *stack, size_t *ret_cnt)
+{
+	Jankbpf__Frame **ret = record__array(r, r->stacks ? stack__frame_cnt(stack) : 0, ret_cnt);
+
+	for (size_t i = 0; i < *ret_cnt; i++) {
+		struct frame frame = stack__frame(stack, i);
+
+		ret[i] = record__frame(r, &frame);
+	}
+	return ret;
+}
+
+char *record__priority(struct record *r, uint16_t prio)
+{
+	priority__add(record__words(r), prio);
+	return r->words.len ? record__take_words(r) : NULL;
+}
+
+Jankbpf__Preemptor **record__preemptors(struct record *r, const struct other_task *tasks,
+					size_t cnt, size_t *ret_cnt)
+{
+	Jankbpf__Preemptor **ret = record__array(r, cnt, ret_cnt);
+
+	for (size_t i = 0; i < *ret_cnt; i++) {
+		ret[i] = NEW(r, preemptor);
+		SET(ret[i], pid, tasks[i].pid);
+		SET(ret[i], tid, tasks[i].tid);
+		ret[i]->comm = record__str(r, tasks[i].comm);
+		SET(ret[i], ns, tasks[i].ns);
+		ret[i]->priority = record__priority(r, tasks[i].prio);
+		ret[i]->cgroup = record__str(r, tasks[i].cgroup);
+	}
+	return ret;
+}
+
+static Jankbpf__Task *task_of(struct record *r, const struct other_task *task)
+{
+	Jankbpf__Task *ret = NEW(r, task);
+
+	SET(ret, pid, task->pid);
+	SET(ret, tid, task->tid);
+	ret->comm = record__str(r, task->comm);
+	return ret;
+}
+
+static Jankbpf__Owner *owner_of(struct record *r, const struct other_task *owner)
+{
+	Jankbpf__Owner *ret = NEW(r, owner);
+
+	SET(ret, tid, owner->tid);
+	ret->comm = *owner->comm ? record__str(r, owner->comm) : NULL;
+	return ret;
+}
+
+/* NULL where nothing of it can be told. */
+static Jankbpf__WaitedFor *waited_of(struct record *r, const struct waited *waited,
+				     const char *syscall_name)
+{
+	Jankbpf__WaitedFor *ret;
+	int32_t fd = wait__fd(waited);
+	uint64_t timeout_ns, bytes;
+	bool timed = wait__timeout(waited, &timeout_ns);
+	bool counted = wait__bytes(waited, syscall_name, &bytes);
+
+	if (!waited ||
+	    !(fd >= 0 || timed || counted || waited->target || waited->path || waited->device ||
+	      waited->peer || waited->peer_task.pid || waited->owner.tid))
+		return NULL;
+	ret = NEW(r, waited_for);
+	if (fd >= 0)
+		SET(ret, fd, fd);
+	ret->target = record__str(r, waited->target);
+	ret->path = record__str(r, waited->path);
+	ret->device = record__str(r, waited->device);
+	ret->peer = record__str(r, waited->peer);
+	ret->peer_task = waited->peer_task.pid ? task_of(r, &waited->peer_task) : NULL;
+	if (timed)
+		SET(ret, timeout_ns, timeout_ns);
+	if (counted)
+		SET(ret, bytes, bytes);
+	ret->futex_owner = waited->owner.tid ? owner_of(r, &waited->owner) : NULL;
+	return ret;
+}
+
+/* How the link's part of the interval was spent, where something of it was seen. */
+static void set_meanwhile(struct record *r, Jankbpf__Link *ret, const struct link *link)
+{
+	uint64_t seen_ns = 0;
+
+	for (uint32_t i = 0; i < JANK_STATE_CNT; i++)
+		seen_ns += link->part_ns[i];
+	if (link->state < JANK_STATE_CNT)
+		ret->state = (char *)state__name(link->state);
+	ret->time = seen_ns ? record__time(r, link->part_ns) : NULL;
+	ret->syscall = record__str(r, link->syscall_name);
+	ret->waited_for = waited_of(r, link->waited, link->syscall_name);
+}
+
+static Jankbpf__Link *link_of(struct record *r, const struct link *link)
+{
+	Jankbpf__Link *ret = NEW(r, link);
+
+	ret->role = link->role == LINK_HELD ? "held" : "woke";
+	SET(ret, pid, link->task.pid);
+	SET(ret, tid, link->task.tid);
+	ret->comm = record__str(r, link->task.comm);
+	ret->process = record__str(r, link->process);
+	ret->priority = record__priority(r, link->prio);
+	SET(ret, t_ns, link->t_ns);
+	SET(ret, ns, link->ns);
+	set_meanwhile(r, ret, link);
+	ret->stack = stack_of(r, &link->stack, &ret->n_stack);
+	ret->wake_stack = stack_of(r, &link->wake_stack, &ret->n_wake_stack);
+	ret->preemptors =
+		record__preemptors(r, link->preemptors, link->preemptor_cnt, &ret->n_preemptors);
+	return ret;
+}
+
+void record__set_chain(struct record *r, Jankbpf__Block *ret, const struct block *block)
+{
+	ret->chain = record__array(r, block->chain_cnt, &ret->n_chain);
+	for (size_t i = 0; i < ret->n_chain; i++)
+		ret->chain[i] = link_of(r, &block->chain[i]);
+	if (block->chain_cnt && block->chain_sample < block->sample_cnt)
+		SET(ret, chain_sample, block->samples[block->chain_sample].t_ns);
+}
+
+/* Where the waker of a sample was as it woke: known of the wait that the chain explains. */
+static const struct stack *wake_stack(const struct block *block, size_t i)
+{
+	const struct link *first = block->chain;
+
+	if (!block->chain_cnt || block->chain_sample != i || first->role != LINK_WOKE ||
+	    first->task.tid != block->samples[i].waker.tid)
+		return NULL;
+	return &first->wake_stack;
+}
+
+static Jankbpf__Waker *waker_of(struct record *r, const struct block *block, size_t i)
+{
+	const struct sample *sample = &block->samples[i];
+	const struct stack *stack = wake_stack(block, i);
+	Jankbpf__Waker *ret;
+
+	if (!sample->has_waker)
+		return NULL;
+	ret = NEW(r, waker);
+	SET(ret, pid, sample->waker.pid);
+	SET(ret, tid, sample->waker.tid);
+	ret->comm = record__str(r, sample->waker.comm);
+	SET_KNOWN(ret, softirq, sample->waker_softirq);
+	if (stack)
+		ret->stack = stack_of(r, stack, &ret->n_stack);
+	return ret;
+}
+
+static Jankbpf__Sample *sample_of(struct record *r, const struct block *block, size_t i)
+{
+	const struct sample *sample = &block->samples[i];
+	Jankbpf__Sample *ret = NEW(r, sample);
+
+	SET(ret, t_ns, sample->t_ns);
+	ret->state = (char *)state__name(sample->state);
+	SET_KNOWN(ret, ns, sample->ns);
+	SET_KNOWN(ret, runnable_ns, sample->runnable_ns);
+	SET_KNOWN(ret, open, sample->open);
+	SET(ret, cpu, sample->cpu);
+	ret->syscall = record__str(r, sample->syscall_name);
+	ret->waited_for = waited_of(r, sample->waited, sample->syscall_name);
+	ret->waker = waker_of(r, block, i);
+	ret->stack = stack_of(r, &sample->stack, &ret->n_stack);
+	return ret;
+}
+
+void record__set_samples(struct record *r, Jankbpf__Block *ret, const struct block *block)
+{
+	ret->samples = record__array(r, block->sample_cnt, &ret->n_samples);
+	for (size_t i = 0; i < ret->n_samples; i++)
+		ret->samples[i] = sample_of(r, block, i);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Inside of the text sink: a line builder that never exceeds the width, and the parts of a block.
+ */
+#ifndef JANK_EXPORT_TEXT_TEXT_H
+#define JANK_EXPORT_TEXT_TEXT_H
+
+#include "base/strbuf.h"
+#include "export/sink.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct text {
+	struct sink sink;
+	int fd;
+	bool color;
+	unsigned width;
+	int verbosity;
+	struct strbuf out; /* the record so far: written at once */
+	unsigned col;	   /* of the line so far */
+};
+
+enum style { STYLE_NONE, STYLE_DIM, STYLE_BOLD, STYLE_JANK, STYLE_HANG, STYLE_GOOD, STYLE_WARN };
+
+/* All cut at the right margin with "…" and cleaned, whatever the string holds. */
+void text__put(struct text *t, enum style style, const char *str);
+void text__put_cut(struct text *t, enum style style, const char *str, unsigned max);
+void text__putf(struct text *t, enum style style, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void text__put_duration(struct text *t, enum style style, uint64_t ns);
+void text__put_in_state(struct text *t, uint32_t state,
+			const char *str); /* in the state's colour */
+void text__fill(struct text *t, enum style style, const char *cell, unsigned to_col);
+void text__nl(struct text *t);
+
+/* Columns left on the line. */
+unsigned text__left(const struct text *t);
+
+/* Breaks the line between words where the next doesn't fit; each line begun here begins with indent. */
+void text__wrap(struct text *t, enum style style, const char *indent, const char *str);
+/* ", str" where that fits whole, else on a line of its own. Nothing for "". */
+void text__put_beside(struct text *t, const char *str);
+
+/* "78%", "<1%", ">99%": never a rounded 0 or 100 for what isn't. */
+struct pct {
+	char str[8];
+};
+struct pct text__pct(uint64_t part, uint64_t whole);
+
+/* "1,234,567" */
+struct grouped {
+	char str[32];
+};
+struct grouped text__grouped(uint64_t n);
+
+/* "1 block", "2 blocks" */
+void text__put_count(struct text *t, enum style style, uint64_t n, const char *noun);
+
+/*
+ * Of the headline: " · QTimerEvent to MainWindow", false where that doesn't fit whole before a column: then it
+ * is for a line of its own. " · queued 20.0 ms before".
+ */
+bool text__put_message(struct text *t, const struct block *block, unsigned to_col);
+void text__add_phrase(struct text *t, const struct block *block);
+void text__put_queued(struct text *t, const struct block *block);
+
+/* The state's cell in the bar and its legend. */
+const char *text__state_cell(uint32_t state);
+
+/* With -v. */
+bool text__shows_all(const struct text *t);
+
+/* "futex_wait ← lock ← on_query ← …": the innermost frames, without the kernel's where there are others. */
+void text__add_head_frames(struct strbuf *sb, const struct text *t, const struct stack *stack);
+
+/* " (8123, nice 10)"'s second part: ", nice 10", where that says something. */
+void text__add_priority(struct strbuf *sb, uint16_t prio);
+
+/* The parts, each whole lines. */
+void text__add_headline(struct text *t, const struct block *block);
+void text__add_who(struct text *t, const struct block *block);
+void text__add_message(struct text *t, const struct block *block); /* for -v */
+void text__add_bar(struct text *t, const struct block *block);
+void text__add_machine(struct text *t, const struct block *block);
+void text__add_facts(struct text *t, const struct block *block);
+void text__add_chain(struct text *t, const struct block *block);
+void text__add_frames(struct text *t, const struct block *block, const struct stack *stack);
+void text__add_stacks(struct text *t, const struct block *block);
+void text__add_lost(struct text *t, const struct block_loss *lost, size_t cnt);
+void text__add_summary(struct text *t, const struct summary *summary);
+
+#endif

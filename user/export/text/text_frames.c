@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A stack's frames, a line each. The kernel's take one dim line, the one to blame is marked, repeated ones (recursion)
+ * are counted; -v shows everything. Or its innermost frames in one line.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/function_name.h"
+#include "export/frame.h"
+#include "export/text/text.h"
+
+#define FRAMES_MAX     10
+#define HEAD_MAX       4
+#define FRAME_INDENT   "          "
+#define BLAMED_INDENT  "        ▸ "
+#define MODULE_COLUMNS 32
+
+bool text__shows_all(const struct text *t)
+{
+	return t->verbosity > 0;
+}
+
+/* "luaV_execute", or in full with -v; "+0x1234" or "0x7f…" for what has no name. */
+static void frame__add_name(struct strbuf *sb, const struct text *t, const struct frame *frame)
+{
+	if (frame->function && !*frame->function)
+		strbuf__addc(sb, '?');
+	else if (frame->function && text__shows_all(t))
+		strbuf__addf(sb, "%s+0x%" PRIx64, frame->function, frame->offset);
+	else if (frame->function)
+		function__add_short(sb, frame->function, "<…>", false);
+	else if (frame->module)
+		strbuf__addf(sb, "+0x%" PRIx64, frame->offset);
+	else
+		strbuf__addf(sb, "0x%" PRIx64, frame->address);
+}
+
+/* Dim, where it is: "server.c:812  redis-server". The module is not said again on each line. */
+static void put_place(struct text *t, const struct frame *frame, const struct frame *before)
+{
+	if (frame->inlined)
+		text__put(t, STYLE_DIM, " inlined");
+	if (frame->file) {
+		text__putf(t, STYLE_DIM, "  %s", module__base(frame->file));
+		if (frame->line)
+			text__putf(t, STYLE_DIM, ":%" PRIu32, frame->line);
+	}
+	if (frame->language)
+		text__putf(t, STYLE_DIM, "  %s", frame->language);
+	if (frame->file && frame->module && !strcmp(frame->file, frame->module))
+		return;
+	if (!text__shows_all(t) && frame->function && before->module && frame->module &&
+	    !strcmp(frame->module, before->module))
+		return;
+	if (frame->module)
+		text__putf(t, STYLE_DIM, "  %s", module__base(frame->module));
+	else if (frame->kernel)
+		text__put(t, STYLE_DIM, "  kernel");
+}
+
+static void put_frame(struct text *t, const struct block *block, const struct frame *frame,
+		      const struct frame *before, size_t times)
+{
+	const struct frame *blamed = block->cause.frame;
+	enum style style = frame->app ? STYLE_BOLD : STYLE_DIM;
+	struct strbuf name = STRBUF_INIT;
+	unsigned room;
+
+	text__put(t, STYLE_NONE,
+		  blamed && frame__same(blamed, frame) ? BLAMED_INDENT : FRAME_INDENT);
+	room = text__left(t);
+	frame__add_name(&name, t, frame);
+	text__put_cut(t, style, strbuf__str(&name),
+		      room > 2 * MODULE_COLUMNS ? room - MODULE_COLUMNS : room);
+	strbuf__free(&name);
+	if (times > 1)
+		text__putf(t, STYLE_NONE, " ×%zu", times);
+	put_place(t, frame, before);
+	text__nl(t);
+}
+
+/* How often the frame at i comes in a row. */
+static size_t run_len(const struct stack *stack, size_t i, size_t cnt)
+{
+	struct frame first = stack__frame(stack, i);
+	size_t len = 1;
+
+	for (; i + len < cnt; len++) {
+		struct frame next = stack__frame(stack, i + len);
+
+		if (!frame__same(&first, &next))
+			break;
+	}
+	return len;
+}
+
+static void put_note(struct text *t, const char *note)
+{
+	text__put(t, STYLE_NONE, FRAME_INDENT);
+	text__put(t, STYLE_DIM, note);
+	text__nl(t);
+}
+
+static bool is_scheduler(const struct frame *frame)
+{
+	return frame->function &&
+	       (!strcmp(frame->function, "__schedule") || !strcmp(frame->function, "schedule"));
+}
+
+/*
+ * The kernel's part in one line, leaf first; that it ends in the scheduler is no news for a span
+ * off the CPU. Returns its number of frames.
+ */
+static size_t put_kernel_part(struct text *t, const struct stack *stack)
+{
+	size_t cnt = stack__frame_cnt(stack), i;
+	struct strbuf line = STRBUF_INIT;
+
+	for (i = 0; i < cnt; i++) {
+		struct frame frame = stack__frame(stack, i);
+
+		if (!frame.kernel)
+			break;
+		if (!line.len && is_scheduler(&frame) && i + 1 < cnt &&
+		    stack__frame(stack, i + 1).kernel)
+			continue;
+		strbuf__adds(&line, line.len ? " ← " : "kernel: ");
+		frame__add_name(&line, t, &frame);
+	}
+	if (i)
+		put_note(t, strbuf__str(&line));
+	strbuf__free(&line);
+	return i;
+}
+
+void text__add_frames(struct text *t, const struct block *block, const struct stack *stack)
+{
+	size_t cnt = stack__frame_cnt(stack), shown = 0, i = 0, len;
+	struct frame frame, before = { 0 };
+	char more[48];
+
+	if (!text__shows_all(t))
+		i = put_kernel_part(t, stack);
+	for (; i < cnt && (text__shows_all(t) || shown < FRAMES_MAX); i += len, shown++) {
+		frame = stack__frame(stack, i);
+		len = text__shows_all(t) ? 1 : run_len(stack, i, cnt);
+		put_frame(t, block, &frame, &before, len);
+		before = frame;
+	}
+	snprintf(more, sizeof(more), "… %zu more", cnt - i);
+	if (i < cnt)
+		put_note(t, more);
+	else if (!cnt)
+		put_note(t, "no frames");
+}
+
+/* The first frame in user space; 0: there is none. */
+static size_t user_begin(const struct stack *stack)
+{
+	size_t cnt = stack__frame_cnt(stack), i = 0;
+
+	while (i < cnt && stack__frame(stack, i).kernel)
+		i++;
+	return i < cnt ? i : 0;
+}
+
+void text__add_head_frames(struct strbuf *sb, const struct text *t, const struct stack *stack)
+{
+	size_t cnt = stack__frame_cnt(stack), i = user_begin(stack), shown = 0;
+
+	for (; i < cnt && shown < HEAD_MAX; i++) {
+		struct frame frame = stack__frame(stack, i);
+
+		if (frame.kernel && is_scheduler(&frame))
+			continue;
+		strbuf__adds(sb, shown++ ? " ← " : "");
+		frame__add_name(sb, t, &frame);
+	}
+	if (i < cnt)
+		strbuf__adds(sb, " ← …");
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A block's headline, read in two seconds: how long and who; then why and where, in a sentence. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/anr.h"
+#include "base/clock.h"
+#include "export/frame.h"
+#include "export/text/text.h"
+
+#define INDENT	      "   "
+#define CLOCK_COLUMNS 16 /* " 10:20:30.123 ━━" */
+#define NAME_COLUMNS  40
+#define TRUSTED	      0.7 /* a confidence */
+
+/* Where there is somebody who would tell the user of it. */
+static void put_anr(struct text *t, const struct block *block)
+{
+	uint32_t limit_s = anr__exceeded(block__delay(block));
+
+	if (limit_s && block->loop == JANK_LOOP_ANDROID_LOOPER)
+		text__putf(t, STYLE_HANG, " (ANR at %" PRIu32 " s)", limit_s);
+}
+
+static void put_wall_time(struct text *t, const struct block *block)
+{
+	if (block->type == BLOCK_HANG) {
+		text__put(t, STYLE_HANG, "STILL OPEN after ");
+		text__put_duration(t, STYLE_HANG, block__delay(block));
+		put_anr(t, block);
+		return;
+	}
+	text__put_duration(t, *block__severity(block) == 'h' ? STYLE_HANG : STYLE_JANK,
+			   block__delay(block));
+	if (block->hang_reported)
+		text__put(t, STYLE_HANG, ", the hang's end");
+}
+
+static const char *known(const char *name)
+{
+	return name && *name ? name : "?";
+}
+
+static void put_who(struct text *t, const struct block *block)
+{
+	text__put_cut(t, STYLE_BOLD, known(block->process), NAME_COLUMNS);
+	if (block->role) {
+		text__put(t, STYLE_NONE, " ");
+		text__put_cut(t, STYLE_NONE, block->role, NAME_COLUMNS);
+	}
+	if (block->tid == block->pid) {
+		text__putf(t, STYLE_NONE, " (pid %" PRIu32 ")", block->pid);
+		return;
+	}
+	text__put(t, STYLE_DIM, "/");
+	text__put_cut(t, STYLE_BOLD, known(block->thread), NAME_COLUMNS);
+	text__putf(t, STYLE_NONE, " (pid %" PRIu32 ", tid %" PRIu32 ")", block->pid, block->tid);
+}
+
+static void put_clock(struct text *t, const struct block *block)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	clock__add_local(&sb, " %H:%M:%S.%L ", block->start_ns + (uint64_t)block->real_offset_ns);
+	text__put(t, STYLE_DIM, strbuf__str(&sb));
+	strbuf__free(&sb);
+}
+
+static void put_app_frame(struct text *t, const struct frame *frame)
+{
+	struct strbuf name = STRBUF_INIT;
+
+	if (!frame->function && !frame->module)
+		return;
+	text__put(t, STYLE_NONE, ", in ");
+	if (frame->function)
+		function__add_short(&name, frame->function, "<…>", false);
+	else
+		strbuf__addf(&name, "+0x%" PRIx64, frame->offset);
+	text__put(t, STYLE_BOLD, strbuf__str(&name));
+	if (frame->module && *frame->module)
+		text__putf(t, STYLE_DIM, " (%s)", module__base(frame->module));
+	strbuf__free(&name);
+}
+
+static bool is_of_screen(const struct block *block)
+{
+	static const char *const names[] = { "android-looper", "qt", "gtk", "glib" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(block__loop(block), names[i]))
+			return true;
+	return false;
+}
+
+/* Those of the display where they were counted, else of --fps. Frames of a screen mean something to the loop of a user interface; for others on request. */
+static void put_dropped(struct text *t, const struct block *block)
+{
+	struct strbuf words = STRBUF_INIT;
+	uint32_t missed = block->frames.missed;
+
+	if ((!block->dropped_frames && !missed) || (!is_of_screen(block) && t->verbosity <= 0))
+		return;
+	if (missed) {
+		strbuf__addf(&words, "· missed %" PRIu32 " frame%s of the display", missed,
+			     missed == 1 ? "" : "s");
+		if (block->frames.hz > 0)
+			strbuf__addf(&words, " (%.0f Hz)", block->frames.hz);
+	} else {
+		strbuf__addf(&words, "· %" PRIu32 " frame%s dropped", block->dropped_frames,
+			     block->dropped_frames == 1 ? "" : "s");
+	}
+	text__wrap(t, STYLE_DIM, INDENT, strbuf__str(&words));
+	t->out.failed |= words.failed;
+	strbuf__free(&words);
+}
+
+/* Who had to wait, but for the one that the loop comes back for anyway. */
+static void put_behind(struct text *t, const struct block *block)
+{
+	struct strbuf words = STRBUF_INIT;
+
+	if (block->behind < 3)
+		return;
+	strbuf__addf(&words, "· %d descriptors were ready when it was done", block->behind - 1);
+	text__wrap(t, STYLE_DIM, INDENT, strbuf__str(&words));
+	t->out.failed |= words.failed;
+	strbuf__free(&words);
+}
+
+static void put_turns(struct text *t, const struct block *block)
+{
+	if (block__turns_unknown(block))
+		text__wrap(t, STYLE_DIM, INDENT,
+			   "· may be several pieces of work: between them the thread did not wait");
+}
+
+/* What blame could not put into a sentence. */
+static void put_bare_cause(struct text *t, const struct cause *cause)
+{
+	text__put(t, STYLE_NONE, INDENT);
+	text__putf(t, STYLE_BOLD, "%s %s",
+		   text__pct((uint64_t)(share__bounded(cause->share) * 1e6), 1000000).str,
+		   cause->kind);
+	if (cause->frame)
+		put_app_frame(t, cause->frame);
+}
+
+/* A sentence that is not to be trusted says so; with -v each does. */
+static void put_confidence(struct text *t, const struct cause *cause)
+{
+	struct strbuf words = STRBUF_INIT;
+
+	if (cause->confidence >= TRUSTED && t->verbosity <= 0)
+		return;
+	strbuf__addf(&words, "(confidence %.0f%%)", share__bounded(cause->confidence) * 100);
+	text__wrap(t, STYLE_DIM, INDENT, strbuf__str(&words));
+	strbuf__free(&words);
+}
+
+static void put_verdict(struct text *t, const struct block *block)
+{
+	const struct cause *cause = &block->cause;
+
+	if (!cause->kind)
+		return;
+	if (cause->summary) {
+		text__wrap(t, STYLE_BOLD, INDENT, cause->summary);
+		put_confidence(t, cause);
+	} else {
+		put_bare_cause(t, cause);
+	}
+	text__put_queued(t, block);
+	put_dropped(t, block);
+	put_behind(t, block);
+	put_turns(t, block);
+	text__nl(t);
+}
+
+void text__add_headline(struct text *t, const struct block *block)
+{
+	bool fits;
+
+	text__put(t, STYLE_DIM, "━━ ");
+	put_wall_time(t, block);
+	text__put(t, STYLE_NONE, "  ");
+	put_who(t, block);
+	text__putf(t, STYLE_NONE, " · %s", block__loop(block));
+	if (block->ended_by_exit)
+		text__put(t, STYLE_NONE, " · thread ended");
+	fits = text__put_message(t, block, t->width - CLOCK_COLUMNS - 1);
+	text__put(t, STYLE_NONE, " ");
+	text__fill(t, STYLE_DIM, "━", t->width - CLOCK_COLUMNS);
+	put_clock(t, block);
+	text__fill(t, STYLE_DIM, "━", t->width);
+	text__nl(t);
+	if (!fits && t->verbosity <= 0)
+		text__add_phrase(t, block);
+	put_verdict(t, block);
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Tables of the journal's messages. They are kept as they were read, and pointed into. */
+#include "journal/answers.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "journal/answers_parts.h"
+#include "journal/journal.h"
+#include "model/loop.h"
+#include "model/loss.h"
+#include "model/sample.h"
+
+#define IDLE_PLACE_MAX 512 /* addresses: more are found nowhere */
+
+struct key {
+	uint64_t a, b, kind;
+};
+
+/* Of a process, by pid; of an address, by pid and key; of a block or hang, by thread and start. */
+struct entry {
+	struct key key;
+	ProtobufCMessage *message;
+	struct identity process; /* of JOURNAL_PROCESS */
+	UT_hash_handle hh;
+};
+
+struct answers {
+	struct answers_session session;
+	struct entry *entries;
+	Jankbpf__JournalSession *session_message;
+	Jankbpf__JournalEnd *end;
+};
+
+struct answers *answers__new(void)
+{
+	struct answers *a = calloc(1, sizeof(*a));
+
+	if (a)
+		a->session.fps = 60;
+	return a;
+}
+
+void answers__free(struct answers *a)
+{
+	struct entry *entry, *next;
+
+	if (!a)
+		return;
+	HASH_ITER (hh, a->entries, entry, next) {
+		HASH_DEL(a->entries, entry);
+		protobuf_c_message_free_unpacked(entry->message, NULL);
+		free(entry);
+	}
+	jankbpf__journal_session__free_unpacked(a->session_message, NULL);
+	jankbpf__journal_end__free_unpacked(a->end, NULL);
+	free(a);
+}
+
+static const struct entry *find(const struct answers *a, struct key key)
+{
+	struct entry *entry;
+
+	HASH_FIND(hh, a->entries, &key, sizeof(key), entry);
+	return entry;
+}
+
+/* The last one of a key counts. Takes the message. */
+static int put(struct answers *a, struct key key, ProtobufCMessage *message, struct entry **ret)
+{
+	struct entry *entry;
+
+	HASH_FIND(hh, a->entries, &key, sizeof(key), entry);
+	if (!entry) {
+		entry = calloc(1, sizeof(*entry));
+		if (!entry) {
+			protobuf_c_message_free_unpacked(message, NULL);
+			return -ENOMEM;
+		}
+		entry->key = key;
+		HASH_ADD(hh, a->entries, key, sizeof(key), entry);
+	}
+	protobuf_c_message_free_unpacked(entry->message, NULL);
+	entry->message = message;
+	if (ret)
+		*ret = entry;
+	return 0;
+}
+
+static int add_session(struct answers *a, ProtobufCMessage *message)
+{
+	Jankbpf__JournalSession *m = (Jankbpf__JournalSession *)message;
+
+	jankbpf__journal_session__free_unpacked(a->session_message, NULL);
+	a->session_message = m;
+	a->session.known = true;
+	a->session.threshold_ns = m->threshold_ns;
+	a->session.hang_ns = m->hang_ns;
+	a->session.fps = m->fps;
+	a->session.real_offset_ns = m->real_offset_ns;
+	a->session.host = (struct host_info){ .boot_id = m->boot_id };
+	if (m->host) {
+		a->session.host.name = m->host->name;
+		a->session.host.kernel = m->host->kernel;
+		a->session.host.arch = m->host->arch;
+		a->session.host.cpus = m->host->cpus;
+	}
+	return 0;
+}
+
+static int add_process(struct answers *a, ProtobufCMessage *message)
+{
+	Jankbpf__JournalProcess *m = (Jankbpf__JournalProcess *)message;
+	struct entry *entry;
+	int res = put(a, (struct key){ m->pid, 0, JOURNAL_PROCESS }, message, &entry);
+
+	if (res)
+		return res;
+	entry->process = (struct identity){
+		.pid = m->pid,
+		.uid = m->has_uid ? m->uid : UID_UNKNOWN,
+		.ns_pid = m->ns_pid,
+		.name = m->name,
+		.exe = m->exe,
+		.cgroup = m->cgroup,
+		.container = m->container,
+		.pod = m->pod,
+		.unit = m->unit,
+	};
+	return 0;
+}
+
+static int add_frames(struct answers *a, ProtobufCMessage *message)
+{
+	Jankbpf__JournalFrames *m = (Jankbpf__JournalFrames *)message;
+
+	return put(a, (struct key){ m->pid, m->key, JOURNAL_FRAMES }, message, NULL);
+}
+
+/* A hang and the block that it becomes are two; so are hangs of one dispatch, at its limits (hang__number). */
+static struct key key_of(uint32_t tid, uint64_t start_ns, uint32_t hang, enum journal_kind kind)
+{
+	return (struct key){ (uint64_t)tid << 8 | (uint8_t)hang, start_ns, kind };
+}
+
+static int add_callers(struct answers *a, ProtobufCMessage *message)
+{
+	Jankbpf__JournalCallers *m = (Jankbpf__JournalCallers *)message;
+
+	return put(a, key_of(m->tid, m->start_ns, m->hang, JOURNAL_CALLERS), message, NULL);
+}
+
+static int add_answers(struct answers *a, ProtobufCMessage *message)
+{
+	Jankbpf__JournalAnswers *m = (Jankbpf__JournalAnswers *)message;
+
+	return put(a, key_of(m->tid, m->start_ns, m->hang, JOURNAL_ANSWERS), message, NULL);
+}
+
+static int add_losses(struct answers *a, ProtobufCMessage *message)
+{
+	Jankbpf__JournalLosses *m = (Jankbpf__JournalLosses *)message;
+
+	return put(a, key_of(m->tid, m->start_ns, m->hang, JOURNAL_LOSSES), message, NULL);
+}
+
+static int add_end(struct answers *a, ProtobufCMessage *message)
+{
+	jankbpf__journal_end__free_unpacked(a->end, NULL);
+	a->end = (Jankbpf__JournalEnd *)message;
+	a->session.elapsed_ns = a->end->elapsed_ns;
+	return 0;
+}
+
+int answers__add(struct answers *a, const struct jank_rec *rec)
+{
+	static const struct {
+		uint16_t kind;
+		const ProtobufCMessageDescriptor *descriptor;
+		int (*add)(struct answers *a, ProtobufCMessage *message);
+	} rows[] = {
+		{ JOURNAL_SESSION, &jankbpf__journal_session__descriptor, add_session },
+		{ JOURNAL_PROCESS, &jankbpf__journal_process__descriptor, add_process },
+		{ JOURNAL_FRAMES, &jankbpf__journal_frames__descriptor, add_frames },
+		{ JOURNAL_CALLERS, &jankbpf__journal_callers__descriptor, add_callers },
+		{ JOURNAL_ANSWERS, &jankbpf__journal_answers__descriptor, add_answers },
+		{ JOURNAL_LOSSES, &jankbpf__journal_losses__descriptor, add_losses },
+		{ JOURNAL_END, &jankbpf__journal_end__descriptor, add_end },
+	};
+	ProtobufCMessage *message;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].kind != rec->kind)
+			continue;
+		message = journal__message(rec, rows[i].descriptor);
+		return message ? rows[i].add(a, message) : -EBADMSG;
+	}
+	return 0;
+}
+
+const struct answers_session *answers__session(const struct answers *a)
+{
+	return &a->session;
+}
+
+const struct identity *answers__process(const struct answers *a, uint32_t pid)
+{
+	const struct entry *entry = find(a, (struct key){ pid, 0, JOURNAL_PROCESS });
+
+	return entry ? &entry->process : NULL;
+}
+
+static const Jankbpf__JournalAnswers *of_record(const struct answers *a,
+						const struct jank_rec_block *rec)
+{
+	enum block_type type = rec->hdr.kind == JANK_REC_HANG ? BLOCK_HANG : BLOCK_JANK;
+	uint32_t hang = hang__number(type, dispatch__start_delay(rec) + rec->duration_ns);
+	const struct entry *entry =
+		find(a, key_of(rec->hdr.tid, rec->start_ns, hang, JOURNAL_ANSWERS));
+
+	return entry ? (const Jankbpf__JournalAnswers *)entry->message : NULL;
+}
+
+bool answers__left_out(const struct answers *a, const struct jank_rec_block *rec)
+{
+	const Jankbpf__JournalAnswers *answers = of_record(a, rec);
+
+	/* On probation when the recording was torn, it was never confirmed. */
+	return answers ? answers->left_out : rec->hdr.flags != 0;
+}
+
+const char *answers__loop(const struct answers *a, const struct jank_rec_block *rec)
+{
+	const Jankbpf__JournalAnswers *answers = of_record(a, rec);
+	const char *name = answers && answers->block ? answers->block->loop : NULL;
+
+	return name && strcmp(name, loop__name(rec->loop)) ? name : NULL;
+}
+
+bool answers__load(const struct answers *a, const struct jank_rec_block *rec,
+		   struct machine_load *ret, struct host_info *host, int64_t *real_offset_ns)
+{
+	const Jankbpf__JournalAnswers *answers = of_record(a, rec);
+
+	*ret = (struct machine_load){ -1, -1, -1, -1, -1, false, -1, -1, -1, -1 };
+	if (!answers)
+		return false;
+	*real_offset_ns = answers->real_offset_ns;
+	if (!answers->block)
+		return true;
+	if (answers->block->cpu)
+		answers__take_load(ret, answers->block->cpu);
+	if (answers->block->host) {
+		host->mem_total_kb = answers->block->host->mem_total_kb;
+		host->mem_free_kb = answers->block->host->mem_free_kb;
+		host->mem_available_kb = answers->block->host->mem_available_kb;
+	}
+	return true;
+}
+
+void answers__display(const struct answers *a, const struct jank_rec_block *rec,
+		      struct missed_frames *ret)
+{
+	const Jankbpf__JournalAnswers *answers = of_record(a, rec);
+	const Jankbpf__Display *display = answers && answers->block ? answers->block->frames : NULL;
+
+	*ret = (struct missed_frames){ 0 };
+	if (display)
+		*ret = (struct missed_frames){ display->missed, display->crtc,
+					       display->has_refresh_hz ? display->refresh_hz : 0 };
+}
+
+static const ProtobufCMessage *of_block(const struct answers *a, const struct block *block,
+					enum journal_kind kind)
+{
+	const struct entry *entry =
+		find(a, key_of(block->tid, block->start_ns, block__hang(block), kind));
+
+	return entry ? entry->message : NULL;
+}
+
+int answers__message(void *answers, struct block *block)
+{
+	const ProtobufCMessage *message = of_block(answers, block, JOURNAL_ANSWERS);
+
+	if (!message || !block->message)
+		return 0;
+	return answers__take_message(block->message, (const Jankbpf__JournalAnswers *)message);
+}
+
+static int take_idle_place(struct block *block, const Jankbpf__JournalAnswers *message)
+{
+	if (block->idle_place.user_cnt || !message->n_idle_place ||
+	    message->n_idle_place > IDLE_PLACE_MAX)
+		return 0;
+	block->idle_place.user_cnt = message->n_idle_place;
+	return stack__set_addresses(&block->idle_place, message->idle_place);
+}
+
+int answers__waited(void *answers, struct block *block)
+{
+	const Jankbpf__JournalAnswers *message =
+		(const Jankbpf__JournalAnswers *)of_block(answers, block, JOURNAL_ANSWERS);
+	const Jankbpf__JournalLosses *losses =
+		(const Jankbpf__JournalLosses *)of_block(answers, block, JOURNAL_LOSSES);
+	int res = message && message->block ? answers__take_waited(block, message->block) : 0;
+
+	if (!res && message)
+		res = take_idle_place(block, message);
+	return res || !losses || !losses->lost ? res : answers__take_losses(block, losses->lost);
+}
+
+int answers__callers(void *answers, struct block *block)
+{
+	const ProtobufCMessage *message = of_block(answers, block, JOURNAL_CALLERS);
+
+	return message ? answers__take_callers(block, (const Jankbpf__JournalCallers *)message) : 0;
+}
+
+uint64_t answers__script_key(const struct jank_script_frame *frame)
+{
+	return frame->instr ^ (uint64_t)frame->check << 32;
+}
+
+uint64_t answers__native_key(uint64_t address, bool exact)
+{
+	return address ^ (uint64_t)exact << 62;
+}
+
+static const Jankbpf__JournalFrames *frames_of(const struct answers *a, uint32_t pid, uint64_t key)
+{
+	const struct entry *entry = find(a, (struct key){ pid, key, JOURNAL_FRAMES });
+
+	return entry ? (const Jankbpf__JournalFrames *)entry->message : NULL;
+}
+
+/* As symbolizer__stack has them, one for each. */
+static int add_script(const struct answers *a, uint32_t pid, struct stack *stack)
+{
+	for (uint32_t i = 0; i < stack->script_cnt; i++) {
+		const struct jank_script_frame *from = &stack->script[i];
+		size_t before = stack->frame_cnt;
+		int res = answers__add_frames(
+			stack, from->code ? frames_of(a, pid, answers__script_key(from)) : NULL,
+			from->instr, false);
+
+		if (res) {
+			stack->script_cnt = i;
+			return res;
+		}
+		stack->frame_cnt = before + 1;
+	}
+	return 0;
+}
+
+/* One address may have two names; where only the other one was written, that one stands for both. */
+static const Jankbpf__JournalFrames *find_native(const struct answers *a, uint32_t pid,
+						 uint64_t address, bool exact)
+{
+	const Jankbpf__JournalFrames *frames =
+		frames_of(a, pid, answers__native_key(address, exact));
+
+	return frames || !exact ? frames : frames_of(a, pid, answers__native_key(address, false));
+}
+
+int answers__name(void *answers, uint32_t pid, struct stack *stack)
+{
+	for (uint32_t i = 0; i < stack->kernel_cnt + stack->user_cnt; i++) {
+		bool kernel = i < stack->kernel_cnt, exact = !i || i == stack->kernel_cnt;
+		uint64_t address = stack->addresses[i];
+		int res = answers__add_frames(
+			stack, find_native(answers, kernel ? 0 : pid, address, exact), address,
+			kernel);
+
+		if (res) {
+			stack->script_cnt = 0;
+			return res;
+		}
+	}
+	return add_script(answers, pid, stack);
+}
+
+const char *answers__loop_of(const struct answers *a, uint32_t pid, uint32_t loop)
+{
+	for (size_t i = 0; a->end && i < a->end->n_loops; i++)
+		if (a->end->loops[i]->pid == pid && a->end->loops[i]->loop == loop)
+			return a->end->loops[i]->name;
+	return NULL;
+}
+
+/* A journal may come from anywhere: what no recording writes is left out. */
+static bool unwatched_of(const Jankbpf__NotWatched *m, struct unwatched *ret)
+{
+	*ret = (struct unwatched){ .pid = m->pid, .tid = m->tid, .late_ns = m->late_ns };
+	snprintf(ret->comm, sizeof(ret->comm), "%s", m->comm ? m->comm : "?");
+	snprintf(ret->waits_in, sizeof(ret->waits_in), "%s", m->waits_in ? m->waits_in : "");
+	snprintf(ret->loop, sizeof(ret->loop), "%s", m->loop ? m->loop : "");
+	return unwatched__reason(m->reason, &ret->reason);
+}
+
+int answers__unwatched(const struct answers *a, struct unwatched_list *ret)
+{
+	struct unwatched item;
+
+	for (size_t i = 0; a->end && i < a->end->n_not_watched; i++)
+		if (unwatched_of(a->end->not_watched[i], &item) && unwatched__add(ret, &item))
+			return -ENOMEM;
+	if (a->end)
+		ret->more_cnt += a->end->not_watched_more;
+	return 0;
+}
+
+int answers__losses(const struct answers *a, struct block_loss **ret, size_t *ret_cnt)
+{
+	const Jankbpf__Lost *lost = a->end ? a->end->lost : NULL;
+	struct block_loss *list = lost ? calloc(LOSS_CNT, sizeof(*list)) : NULL;
+	size_t cnt = 0;
+
+	if (lost && !list)
+		return -ENOMEM;
+	for (int reason = 0; list && reason < LOSS_CNT; reason++) {
+		uint64_t value = answers__loss(lost, reason);
+
+		if (value)
+			list[cnt++] = (struct block_loss){ loss__key(reason), value };
+	}
+	*ret = list;
+	*ret_cnt = cnt;
+	return 0;
+}

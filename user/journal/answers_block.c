@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A block's part of a journal. Its spans are found by their time, links by thread and time, preemptors by thread: what
+ * is not found is ignored.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "journal/answers.h"
+#include "journal/answers_parts.h"
+#include "model/loss.h"
+#include "model/sample.h"
+
+void answers__take_load(struct machine_load *ret, const Jankbpf__Cpu *cpu)
+{
+	const Jankbpf__Psi none = JANKBPF__PSI__INIT, *psi = cpu->psi ? cpu->psi : &none;
+
+#define PCT(from, field) ((from)->has_##field ? (from)->field : -1)
+	*ret = (struct machine_load){
+		.total_pct = PCT(cpu, total_pct),
+		.process_pct = PCT(cpu, process_pct),
+		.user_pct = PCT(cpu, user_pct),
+		.system_pct = PCT(cpu, system_pct),
+		.iowait_pct = PCT(cpu, iowait_pct),
+		.steal_pct = PCT(cpu, steal_pct),
+		.psi_cpu_pct = PCT(psi, cpu),
+		.psi_memory_pct = PCT(psi, memory),
+		.psi_io_pct = PCT(psi, io),
+	};
+#undef PCT
+}
+
+/* What was set before stays. */
+static int take_text(char **ret, const char *text)
+{
+	if (!text || *ret)
+		return 0;
+	*ret = strdup(text);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int take_name(struct message_name *ret, const Jankbpf__Symbol *from)
+{
+	if (!from)
+		return 0;
+	ret->offset = from->offset;
+	if (take_text(&ret->symbol, from->symbol) || take_text(&ret->module, from->module))
+		return -ENOMEM;
+	return 0;
+}
+
+static int take_fd(struct message_fd *ret, bool known, int32_t fd, const char *target,
+		   const Jankbpf__JournalAnswers *answers, size_t i)
+{
+	ret->fd = known && fd >= 0 ? fd : -1;
+	ret->events = i < answers->n_events ? answers->events[i] : 0;
+	return take_text(&ret->target, target);
+}
+
+static int take_fds(struct message *ret, const Jankbpf__Message *from,
+		    const Jankbpf__JournalAnswers *answers)
+{
+	int res = take_fd(&ret->fd, from->has_fd, from->fd, from->fd_target, answers, 0);
+
+	for (size_t i = 0; i < from->n_also_ready && i + 1 < JANK_READY_MAX && !res; i++) {
+		const Jankbpf__ReadyFd *also = from->also_ready[i];
+
+		res = take_fd(&ret->also[ret->also_cnt++], also->has_fd, also->fd, also->fd_target,
+			      answers, i + 1);
+	}
+	return res;
+}
+
+int answers__take_message(struct message *ret, const Jankbpf__JournalAnswers *answers)
+{
+	const Jankbpf__Message *from = answers->block ? answers->block->message : NULL;
+
+	if (!from || ret->also_cnt) /* or it was filled before */
+		return 0;
+	ret->ready_cnt = from->ready;
+	ret->too_many_fds = answers->too_many_fds;
+	ret->was_queued = from->has_queued_ns;
+	ret->queued_ns = from->queued_ns;
+	if (take_text(&ret->what, from->what) || take_name(&ret->handler, from->handler) ||
+	    take_name(&ret->callback, from->callback) || take_name(&ret->source, from->source))
+		return -ENOMEM;
+	return take_fds(ret, from, answers);
+}
+
+static void take_task(struct other_task *ret, uint32_t pid, uint32_t tid, const char *comm)
+{
+	ret->pid = pid;
+	ret->tid = tid;
+	snprintf(ret->comm, sizeof(ret->comm), "%s", comm ? comm : "");
+}
+
+/* pid: of the thread that waited, and so of a mutex's owner. */
+static int take_waited(struct waited *ret, const Jankbpf__WaitedFor *from, uint32_t pid)
+{
+	if (!ret || !from)
+		return 0;
+	if (from->peer_task)
+		take_task(&ret->peer_task, from->peer_task->pid, from->peer_task->tid,
+			  from->peer_task->comm);
+	if (from->futex_owner)
+		take_task(&ret->owner, pid, from->futex_owner->tid, from->futex_owner->comm);
+	if (take_text(&ret->target, from->target) || take_text(&ret->path, from->path) ||
+	    take_text(&ret->device, from->device) || take_text(&ret->peer, from->peer))
+		return -ENOMEM;
+	return 0;
+}
+
+static int take_cgroups(struct other_task *tasks, size_t cnt, Jankbpf__Preemptor *const *from,
+			size_t from_cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		for (size_t k = 0; k < from_cnt; k++)
+			if (tasks[i].tid == from[k]->tid &&
+			    take_text(&tasks[i].cgroup, from[k]->cgroup))
+				return -ENOMEM;
+	return 0;
+}
+
+/* Ticks at the same time have nothing to fill. */
+static struct waited *find_span(struct block *block, uint64_t t_ns)
+{
+	for (size_t i = 0; i < block->sample_cnt; i++)
+		if (block->samples[i].t_ns == t_ns && block->samples[i].waited)
+			return block->samples[i].waited;
+	return NULL;
+}
+
+static struct link *find_link(struct block *block, const Jankbpf__Link *from)
+{
+	for (size_t i = 0; i < block->chain_cnt; i++)
+		if (block->chain[i].task.tid == from->tid && block->chain[i].t_ns == from->t_ns)
+			return &block->chain[i];
+	return NULL;
+}
+
+static int take_link(struct link *link, const Jankbpf__Link *from)
+{
+	int res;
+
+	if (!link)
+		return 0;
+	res = take_text(&link->process, from->process);
+	if (!res)
+		res = take_waited(link->waited, from->waited_for, link->task.pid);
+	if (!res)
+		res = take_cgroups(link->preemptors, link->preemptor_cnt, from->preemptors,
+				   from->n_preemptors);
+	return res;
+}
+
+/* All of it, so that a new field needs nothing here: what the probes tell was not changed by the way through the record. */
+static int take_scheduling(Jankbpf__Scheduling *ret, const Jankbpf__Scheduling *from)
+{
+	char *known = ret->quota_cgroup;
+
+	*ret = *from;
+	ret->priority = ret->policy = NULL;
+	ret->quota_cgroup = known;
+	return take_text(&ret->quota_cgroup, from->quota_cgroup);
+}
+
+int answers__take_waited(struct block *block, const Jankbpf__Block *from)
+{
+	int res = from->scheduling ? take_scheduling(&block->facts.live, from->scheduling) : 0;
+
+	for (size_t i = 0; i < from->n_samples && !res; i++)
+		res = take_waited(find_span(block, from->samples[i]->t_ns),
+				  from->samples[i]->waited_for, block->pid);
+	for (size_t i = 0; i < from->n_chain && !res; i++)
+		res = take_link(find_link(block, from->chain[i]), from->chain[i]);
+	if (!res)
+		res = take_cgroups(block->preemptors, block->preemptor_cnt, from->preemptors,
+				   from->n_preemptors);
+	return res ? res : take_text(&block->role, from->role);
+}
+
+uint64_t answers__loss(const Jankbpf__Lost *lost, int reason)
+{
+	const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field_by_name(
+		lost->base.descriptor, loss__key(reason));
+
+	return field ? *(const uint64_t *)((const char *)lost + field->offset) : 0;
+}
+
+static uint64_t known_loss(const struct block *block, int reason)
+{
+	for (size_t i = 0; i < block->lost_cnt; i++)
+		if (!strcmp(block->lost[i].reason, loss__key(reason)))
+			return block->lost[i].cnt;
+	return 0;
+}
+
+int answers__take_losses(struct block *block, const Jankbpf__Lost *lost)
+{
+	for (int reason = 0; reason < LOSS_CNT; reason++) {
+		uint64_t cnt = answers__loss(lost, reason), known = known_loss(block, reason);
+
+		if (cnt > known && block__add_loss(block, reason, cnt - known))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int take_script(struct stack *stack, const Jankbpf__JournalStack *from)
+{
+	struct jank_script_frame script[JANK_SCRIPT_MAX];
+	size_t cnt = from->n_script;
+
+	if (!cnt || cnt > JANK_SCRIPT_MAX)
+		return 0;
+	for (size_t i = 0; i < cnt; i++)
+		script[i] =
+			(struct jank_script_frame){ from->script[i]->code, from->script[i]->instr,
+						    from->script[i]->flags,
+						    from->script[i]->check };
+	return stack__set_script(stack, script, cnt);
+}
+
+static int take_stack(struct stack *stack, const Jankbpf__JournalStack *from)
+{
+	enum stack_end end =
+		from->end <= STACK_END_DEEP ? (enum stack_end)from->end : STACK_END_UNKNOWN;
+	int res = from->n_addresses ? stack__set_callers(stack, from->addresses, from->n_addresses,
+							 end, from->end_module)
+				    : 0;
+
+	return res ? res : take_script(stack, from);
+}
+
+static bool is_of(const Jankbpf__JournalStack *from, uint32_t tid, const struct stack *stack)
+{
+	return stack->addresses && from->t_ns == stack->t_ns && from->tid == tid;
+}
+
+/* The block's stacks come before its chain's, each in the order of time: the search goes on where it ended. */
+int answers__take_callers(struct block *block, const Jankbpf__JournalCallers *from)
+{
+	size_t at = 0, cnt = from->n_stacks;
+	struct stack *stack;
+	uint32_t tid;
+	int res = 0;
+
+	for (size_t nr = 0; !res && (stack = block__stack(block, nr, &tid)); nr++) {
+		for (size_t i = 0; i < cnt; i++) {
+			size_t place = (at + i) % cnt;
+
+			if (!is_of(from->stacks[place], tid, stack))
+				continue;
+			at = place + 1;
+			res = take_stack(stack, from->stacks[place]);
+			break;
+		}
+	}
+	return res;
+}
+
+static void set_frame(struct frame *ret, const Jankbpf__Frame *from, uint64_t address, bool app)
+{
+	*ret = (struct frame){
+		.address = address,
+		.function = from->function,
+		.offset = from->offset,
+		.module = from->module,
+		.build_id = from->build_id,
+		.file = from->file,
+		.line = from->line,
+		.language = from->language,
+		.kernel = from->kernel,
+		.inlined = from->inlined,
+		.app = app,
+	};
+}
+
+int answers__add_frames(struct stack *stack, const Jankbpf__JournalFrames *from, uint64_t address,
+			bool kernel)
+{
+	size_t named = from ? from->n_frames : 0, cnt;
+	struct frame *frames;
+
+	if (named > ANSWERS_INLINED_MAX)
+		named = ANSWERS_INLINED_MAX;
+	cnt = named ? named : 1;
+	frames = realloc(stack->frames, (stack->frame_cnt + cnt) * sizeof(*frames));
+	if (!frames)
+		return -ENOMEM;
+	stack->frames = frames;
+	frames += stack->frame_cnt;
+	stack->frame_cnt += cnt;
+	frames[0] = (struct frame){ .address = address, .kernel = kernel };
+	for (size_t i = 0; i < named; i++)
+		set_frame(&frames[i], from->frames[i], address, i < from->n_app && from->app[i]);
+	return 0;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Only long spans are sent, and only from when somebody had been waiting for a while. So what lies between two records
+ * was seen: the thread ran, or waited too shortly to matter. What lies before the first span was not, but where a tick
+ * of the sampler says that it ran.
+ */
+#include "model/chain/account.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TICK_MAX 512 /* that are compared with each other */
+
+/* A thread's records that matter, by time, and how far they were counted. */
+struct walk {
+	const struct account_ask *ask;
+	struct account *ret;
+	const struct other_record **records;
+	size_t cnt;
+	uint64_t cursor;
+	bool watched; /* a span has ended: from there on, a long one would have been sent */
+	uint64_t longest_ns[JANK_STATE_CNT];
+	struct {
+		const struct other_record *record;
+		uint64_t begin, end;
+	} longest[JANK_STATE_CNT];
+};
+
+static const struct jank_rec_stack *rec_of(const struct other_record *record)
+{
+	return &record->event.rec;
+}
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	return a + b < a ? UINT64_MAX : a + b;
+}
+
+static uint64_t end_of(const struct other_record *record)
+{
+	return add(rec_of(record)->t_ns, rec_of(record)->ns);
+}
+
+static bool is_span(const struct other_record *record)
+{
+	return rec_of(record)->ns;
+}
+
+static bool is_tick(const struct other_record *record)
+{
+	return !is_span(record) && !(rec_of(record)->hdr.flags & JANK_STACK_WAKES);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct jank_rec_stack *x = rec_of(*(const struct other_record *const *)a);
+	const struct jank_rec_stack *y = rec_of(*(const struct other_record *const *)b);
+
+	return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
+}
+
+/* Those of the very thread that end within the interval or later: a later one tells that it was watched until then. */
+static int gather(const struct others *others, struct walk *walk)
+{
+	const struct other_record *newest = others__newest(others, walk->ask->tid), *record;
+	size_t cnt = 0;
+
+	for (record = newest; record; record = record->older)
+		cnt++;
+	walk->records = calloc(cnt ? cnt : 1, sizeof(struct other_record *));
+	if (!walk->records)
+		return -ENOMEM;
+	for (record = newest; record; record = record->older)
+		if (rec_of(record)->hdr.tgid == walk->ask->tgid &&
+		    end_of(record) >= walk->ask->begin)
+			walk->records[walk->cnt++] = record;
+	if (walk->cnt)
+		qsort(walk->records, walk->cnt, sizeof(struct other_record *), by_time);
+	return 0;
+}
+
+/* Counts from the cursor, or from `from` if that is later, to `to`. */
+static void count(struct walk *walk, const struct other_record *record, uint32_t state,
+		  uint64_t from, uint64_t to)
+{
+	uint64_t begin = from > walk->cursor ? from : walk->cursor;
+	uint64_t end = to < walk->ask->end ? to : walk->ask->end;
+
+	if (begin >= end)
+		return;
+	walk->cursor = end;
+	walk->ret->part_ns[state] += end - begin;
+	if (!record || end - begin <= walk->longest_ns[state])
+		return;
+	walk->longest_ns[state] = end - begin;
+	walk->longest[state].record = record;
+	walk->longest[state].begin = begin;
+	walk->longest[state].end = end;
+}
+
+static void count_span(struct walk *walk, const struct other_record *record)
+{
+	const struct jank_rec_stack *rec = rec_of(record);
+	uint64_t end = end_of(record);
+	uint64_t runnable = rec->runnable_ns < rec->ns ? rec->runnable_ns : rec->ns;
+
+	count(walk, record, rec->state, rec->t_ns, end - runnable);
+	count(walk, record, JANK_STATE_RUNNABLE, end - runnable, end);
+	walk->watched = true;
+}
+
+/* Time up to `to` without a span. seen: it is known that the thread ran then. */
+static void count_gap(struct walk *walk, uint64_t to, bool seen)
+{
+	if (seen)
+		count(walk, NULL, JANK_STATE_RUNNING, walk->cursor, to);
+	else if (to > walk->cursor)
+		walk->cursor = to;
+}
+
+static void count_all(struct walk *walk)
+{
+	const struct account_ask *ask = walk->ask;
+	bool ran = false; /* since the cursor */
+
+	walk->cursor = ask->begin;
+	for (size_t i = 0; i < walk->cnt; i++) {
+		const struct other_record *record = walk->records[i];
+		uint64_t t_ns = rec_of(record)->t_ns;
+
+		if (t_ns >= ask->end) {
+			count_gap(walk, ask->end, ran || walk->watched);
+			return;
+		}
+		if (!is_span(record)) {
+			ran = ran || (is_tick(record) && t_ns >= walk->cursor);
+			continue;
+		}
+		count_gap(walk, t_ns, ran || walk->watched);
+		count_span(walk, record);
+		ran = false;
+	}
+	count_gap(walk, ask->end, ran || (ask->ran_last && walk->watched));
+}
+
+/* The same way through the code, but for the place where it was caught. */
+static bool is_same_way(const struct stack_event *a, const struct stack_event *b)
+{
+	const uint64_t *x = a->addresses + a->rec.kernel_cnt, *y = b->addresses + b->rec.kernel_cnt;
+	size_t cnt = a->rec.user_cnt;
+
+	if (cnt != b->rec.user_cnt)
+		return false;
+	return cnt < 2 || !memcmp(x + 1, y + 1, (cnt - 1) * sizeof(*x));
+}
+
+static bool counts_as_tick(const struct walk *walk, const struct other_record *record)
+{
+	uint64_t t_ns = rec_of(record)->t_ns;
+
+	return is_tick(record) && t_ns >= walk->ask->begin && t_ns < walk->ask->end;
+}
+
+static void find_tick(struct walk *walk)
+{
+	const struct other_record *ticks[TICK_MAX];
+	size_t cnt = 0, most = 0;
+
+	for (size_t i = 0; i < walk->cnt && cnt < TICK_MAX; i++)
+		if (counts_as_tick(walk, walk->records[i]))
+			ticks[cnt++] = walk->records[i];
+	for (size_t i = 0; i < cnt; i++) {
+		size_t same = 0;
+
+		for (size_t j = i; j < cnt; j++)
+			same += is_same_way(&ticks[i]->event, &ticks[j]->event);
+		if (same > most) {
+			most = same;
+			walk->ret->tick = ticks[i];
+		}
+	}
+}
+
+static void find_largest(struct walk *walk)
+{
+	struct account *ret = walk->ret;
+	uint64_t most = 0;
+
+	ret->state = JANK_STATE_CNT;
+	for (uint32_t i = 0; i < JANK_STATE_CNT; i++)
+		if (ret->part_ns[i] > most) {
+			most = ret->part_ns[i];
+			ret->state = i;
+		}
+	if (ret->state == JANK_STATE_CNT)
+		return;
+	ret->span = walk->longest[ret->state].record;
+	ret->span_begin = walk->longest[ret->state].begin;
+	ret->span_end = walk->longest[ret->state].end;
+}
+
+int account__of(const struct others *others, const struct account_ask *ask, struct account *ret)
+{
+	struct walk walk = { .ask = ask, .ret = ret };
+
+	*ret = (struct account){ 0 };
+	if (gather(others, &walk))
+		return -ENOMEM;
+	count_all(&walk);
+	for (size_t i = 0; i < walk.cnt && rec_of(walk.records[i])->t_ns < ask->end; i++)
+		if (rec_of(walk.records[i])->prio)
+			ret->prio = rec_of(walk.records[i])->prio;
+	find_largest(&walk);
+	find_tick(&walk);
+	free(walk.records);
+	return 0;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Each link is looked at only for as long as the one before it waited for it: the interval gets shorter with each. */
+#include "model/chain/chain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "model/chain/account.h"
+#include "model/chain/series.h"
+#include "model/chain/suspect.h"
+#include "model/evidence.h"
+#include "model/link.h"
+#include "model/sample.h"
+
+#define TRY_MAX		   8 /* waits of a kind: each may turn out to be nobody's fault */
+#define LINK_PREEMPTOR_MAX 16
+
+/* A wait of the dispatch; of those in slices each is one, whose sample is the last slice's. */
+struct candidate {
+	size_t sample; /* index */
+	uint64_t ns;
+	struct wait wait;
+};
+
+/* Longer ones first; of equals the earlier one. */
+static bool comes_after(const struct candidate *a, const struct candidate *b)
+{
+	return a->ns < b->ns || (a->ns == b->ns && a->sample > b->sample);
+}
+
+/* The longest wait of the kind, of those that come after `last`; NULL: of all. False: none. */
+static bool longest(const struct chain_ask *ask, uint32_t state, const struct candidate *last,
+		    struct candidate *ret)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < ask->cnt; i++) {
+		struct candidate each = { .sample = i };
+
+		if (ask->samples[i].state != state || series__goes_on(ask->samples, ask->cnt, i))
+			continue;
+		each.wait = series__wait(ask->samples, i, ask->tgid, ask->tid);
+		each.ns = each.wait.end - each.wait.begin;
+		if (!wait__may_have_one(&each.wait) || (last && !comes_after(&each, last)) ||
+		    (found && !comes_after(ret, &each)))
+			continue;
+		*ret = each;
+		found = true;
+	}
+	return found;
+}
+
+/* A wait of that kind with somebody to answer for it. */
+static bool pick_of_kind(const struct others *others, const struct chain_ask *ask, uint32_t state,
+			 struct wait *wait, struct chain *ret)
+{
+	struct candidate candidate, last;
+
+	for (int i = 0; i < TRY_MAX; i++) {
+		struct suspect suspect;
+
+		if (!longest(ask, state, i ? &last : NULL, &candidate))
+			return false;
+		last = candidate;
+		*wait = candidate.wait;
+		ret->sample = candidate.sample;
+		if (suspect__find(others, wait, &suspect))
+			return true;
+	}
+	return false;
+}
+
+static bool pick(const struct others *others, const struct chain_ask *ask, struct wait *wait,
+		 struct chain *ret)
+{
+	uint64_t total[JANK_STATE_CNT] = { 0 };
+
+	for (size_t i = 0; i < ask->cnt; i++) {
+		struct wait each = wait__of_sample(&ask->samples[i], ask->tgid, ask->tid);
+
+		if (wait__may_have_one(&each))
+			total[each.state] += each.end - each.begin;
+	}
+	for (;;) {
+		uint32_t most = 0;
+
+		for (uint32_t i = 1; i < JANK_STATE_CNT; i++)
+			if (total[i] > total[most])
+				most = i;
+		if (!total[most] || total[most] < ask->min_ns)
+			return false;
+		if (pick_of_kind(others, ask, most, wait, ret))
+			return true;
+		total[most] = 0;
+	}
+}
+
+static int set_stack(struct stack *ret, const struct other_record *record)
+{
+	const struct jank_rec_stack *rec = &record->event.rec;
+
+	ret->kernel_cnt = rec->kernel_cnt;
+	ret->user_cnt = rec->user_cnt;
+	ret->flags = rec->hdr.flags;
+	ret->t_ns = rec->t_ns;
+	return stack__set_addresses(ret, record->event.addresses);
+}
+
+/* Where the thread was in the state that took most, and what it waited for there. */
+static int set_place(struct link *link, const struct account *account)
+{
+	const struct other_record *record = account->span;
+
+	if (account->state == JANK_STATE_RUNNING)
+		record = account->tick;
+	if (!record)
+		return 0;
+	link->syscall = record->event.rec.syscall;
+	link->syscall_name = sample__syscall_name(link->syscall);
+	if (record->waited && account->state == record->event.rec.state) {
+		link->waited = waited__new(record->waited);
+		if (!link->waited)
+			return -ENOMEM;
+	}
+	return set_stack(&link->stack, record);
+}
+
+/* Who ran while the thread wanted to, as far as it was seen; of too many the first ones are kept. */
+static int set_preemptors(struct link *link, const struct others *others)
+{
+	const struct other_record *record = others__newest(others, link->task.tid);
+
+	for (; record; record = record->older) {
+		const struct stack_event *event = &record->event;
+
+		if (event->rec.hdr.tgid != link->task.pid ||
+		    event->rec.t_ns >= link->t_ns + link->ns ||
+		    event->rec.t_ns + event->rec.ns <= link->t_ns)
+			continue;
+		for (unsigned i = 0; i < event->rec.slice_cnt; i++)
+			if (tasks__add(&link->preemptors, &link->preemptor_cnt, LINK_PREEMPTOR_MAX,
+				       &event->slices[i],
+				       event->prios ? event->prios[i] : 0) == -ENOMEM)
+				return -ENOMEM;
+	}
+	tasks__sort(link->preemptors, link->preemptor_cnt);
+	return 0;
+}
+
+/* Adds the link for the one who answers for the wait; *ret_account: what it did meanwhile. */
+static int add_link(const struct others *others, const struct wait *wait,
+		    const struct suspect *suspect, struct chain *ret, struct account *ret_account)
+{
+	const struct account_ask ask = {
+		.tgid = suspect->task.pid,
+		.tid = suspect->task.tid,
+		.begin = wait->begin,
+		.end = wait->end,
+		.ran_last = suspect->woke,
+	};
+	const struct other_record *wake = suspect__wake(others, suspect, wait);
+	struct link *link = &ret->links[ret->cnt];
+
+	if (account__of(others, &ask, ret_account))
+		return -ENOMEM;
+	*link = (struct link){
+		.role = suspect->role,
+		.task = suspect->task,
+		.t_ns = wait->begin,
+		.ns = wait->end - wait->begin,
+		.state = ret_account->state,
+		.prio = ret_account->prio,
+		.syscall = -1,
+	};
+	link->task.cgroup = NULL;
+	for (int i = 0; i < JANK_STATE_CNT; i++)
+		link->part_ns[i] = ret_account->part_ns[i];
+	ret->cnt++;
+	if (set_place(link, ret_account) || (wake && set_stack(&link->wake_stack, wake)))
+		return -ENOMEM;
+	return set_preemptors(link, others);
+}
+
+/* All before it were asleep for the whole interval: one that wakes somebody meanwhile contradicts its own record. */
+static bool is_in(const struct chain *chain, uint32_t tid)
+{
+	for (size_t i = 0; i < chain->cnt; i++)
+		if (chain->links[i].task.tid == tid)
+			return true;
+	return false;
+}
+
+/* What the last link itself waited for most; false: it did not. */
+static bool next_wait(const struct account *account, struct wait *wait)
+{
+	if (!account->span || account->state < JANK_STATE_FIRST_BLOCKED)
+		return false;
+	*wait = wait__of_record(account->span);
+	wait->begin = account->span_begin;
+	wait->end = account->span_end;
+	return true;
+}
+
+int chain__build(const struct others *others, const struct chain_ask *ask, struct chain *ret)
+{
+	struct wait wait;
+	struct suspect suspect;
+	struct account account;
+
+	*ret = (struct chain){ 0 };
+	if (!pick(others, ask, &wait, ret))
+		return 0;
+	ret->links = calloc(LINK_MAX, sizeof(*ret->links));
+	if (!ret->links)
+		return -ENOMEM;
+	while (ret->cnt < LINK_MAX && suspect__find(others, &wait, &suspect)) {
+		if (suspect.task.tid == ask->tid || is_in(ret, suspect.task.tid))
+			return 0;
+		if (add_link(others, &wait, &suspect, ret, &account))
+			return -ENOMEM;
+		if (!next_wait(&account, &wait))
+			return 0;
+	}
+	return 0;
+}
+
+void chain__clear(struct chain *chain)
+{
+	links__free(chain->links, chain->cnt);
+	*chain = (struct chain){ 0 };
+}

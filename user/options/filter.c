@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a user writes after -u, -c and -g, made into what the probes compare with. */
+#include "options/filter.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/parse.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "procfs/cgroup_find.h"
+#include "procfs/procinfo.h"
+
+#define PASSWD_MAX (4u << 20)
+#define UID_MAX	   (UINT32_MAX - 1)
+
+void filter__init(struct filter *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+}
+
+void filter__close(struct filter *filter)
+{
+	while (filter->cgroup_cnt)
+		close(filter->cgroup_fds[--filter->cgroup_cnt]);
+}
+
+/* A refusal that quotes what the user wrote, with `fmt` for what is wrong with it. */
+static int refuse(struct err *err, int exit, int code, const char *option, const char *word,
+		  const char *why)
+{
+	struct strbuf shown = STRBUF_INIT;
+
+	text__add_clean(&shown, word);
+	err__set_exit(err, exit, code, "%s '%.100s': %s", option, strbuf__str(&shown), why);
+	strbuf__free(&shown);
+	return -code;
+}
+
+static int too_many(struct err *err, const char *option)
+{
+	return err__set_exit(err, JANK_EXIT_USAGE, E2BIG, "%s: at most %d", option, FILTER_MAX);
+}
+
+/* The number in "NAME:PASSWORD:NUMBER:…", of the line of that name. False: there is none. */
+static bool passwd_uid(const char *text, const char *name, uint64_t *ret)
+{
+	size_t len = strlen(name);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		const char *field;
+
+		line += *line == '\n';
+		if (strncmp(line, name, len) || line[len] != ':')
+			continue;
+		field = strchr(line + len + 1, ':');
+		if (!field || field[1] < '0' || field[1] > '9')
+			return false;
+		*ret = strtoull(field + 1, NULL, 10);
+		return *ret <= UID_MAX;
+	}
+	return false;
+}
+
+/* By hand: a static program has no NSS, and asking a directory service may take forever. */
+static int uid_of_name(const char *name, uint64_t *ret, struct err *err)
+{
+	struct strbuf text = STRBUF_INIT;
+	bool found = !strchr(name, ':') && !file__read("/etc/passwd", PASSWD_MAX, &text) &&
+		     passwd_uid(strbuf__str(&text), name, ret);
+
+	strbuf__free(&text);
+	if (found)
+		return 0;
+	return refuse(err, JANK_EXIT_FAILED, ENOENT, "--uid", name,
+		      "/etc/passwd has no such user; give the number that `id -u` shows");
+}
+
+int filter__add_uid(struct filter *filter, const char *uid, struct err *err)
+{
+	bool number = *uid && strspn(uid, "0123456789") == strlen(uid);
+	uint64_t value;
+	int res;
+
+	if (!*uid || strchr(uid, '\n'))
+		return refuse(err, JANK_EXIT_USAGE, EINVAL, "--uid", uid,
+			      "give a user's number or name");
+	res = number ? parse__u64(uid, "--uid", 0, UID_MAX, &value, err)
+		     : uid_of_name(uid, &value, err);
+	if (res)
+		return res;
+	if (filter->uid_cnt == FILTER_MAX)
+		return too_many(err, "--uid");
+	filter->uids[filter->uid_cnt++] = value;
+	return 0;
+}
+
+static bool admits_uid(const struct filter *filter, uint32_t uid)
+{
+	for (uint32_t i = 0; i < filter->uid_cnt; i++)
+		if (filter->uids[i] == uid)
+			return true;
+	return !filter->uid_cnt;
+}
+
+static bool admits_name(const struct filter *filter, const char *comm)
+{
+	for (uint32_t i = 0; i < filter->glob_cnt; i++)
+		if (glob__matches(&filter->globs[i], comm))
+			return true;
+	return !filter->glob_cnt;
+}
+
+static bool admits_cgroup(const struct filter *filter, pid_t pid)
+{
+	for (uint32_t i = 0; i < filter->cgroup_cnt; i++)
+		if (cgroup__holds(filter->cgroup_fds[i], pid))
+			return true;
+	return !filter->cgroup_cnt;
+}
+
+bool filter__admits(const struct filter *filter, pid_t pid)
+{
+	struct proc_info info;
+	bool admits;
+
+	if (!filter->all || pid == getpid() || procinfo__read(pid, &info, NULL))
+		return false;
+	admits = !info.kernel_thread && admits_uid(filter, info.uid) &&
+		 admits_name(filter, info.comm) && admits_cgroup(filter, pid);
+	procinfo__free(&info);
+	return admits;
+}
+
+int filter__add_comm(struct filter *filter, const char *glob, struct err *err)
+{
+	if (filter->glob_cnt == FILTER_MAX)
+		return too_many(err, "--comm");
+	if (glob__compile(glob, &filter->globs[filter->glob_cnt]))
+		return refuse(err, JANK_EXIT_USAGE, EINVAL, "--comm", glob,
+			      "no process has such a name: names have 1 to 15 bytes");
+	filter->glob_cnt++;
+	return 0;
+}
+
+int filter__add_cgroup(struct filter *filter, const char *path, struct err *err)
+{
+	int fds[FILTER_MAX], room = FILTER_MAX - filter->cgroup_cnt, cnt;
+
+	if (!room)
+		return too_many(err, "--cgroup");
+	cnt = cgroup__open(path, fds, room);
+	if (cnt == -E2BIG)
+		return too_many(err, "--cgroup");
+	if (cnt == -ENOTSUP)
+		return refuse(err, JANK_EXIT_CANNOT, ENOTSUP, "--cgroup", path,
+			      "no cgroup v2 hierarchy is mounted here; narrow by -u or -c");
+	if (cnt == -EMEDIUMTYPE)
+		return refuse(err, JANK_EXIT_FAILED, EINVAL, "--cgroup", path,
+			      "this is no cgroup of version 2, by which alone one can narrow");
+	if (cnt < 0)
+		return refuse(err, cnt == -EINVAL ? JANK_EXIT_USAGE : JANK_EXIT_FAILED, -cnt,
+			      "--cgroup", path,
+			      cnt == -ENOENT
+				      ? "there is no such cgroup; /proc/PID/cgroup has a process's"
+				      : strerror(-cnt));
+	for (int i = 0; i < cnt; i++)
+		filter->cgroup_fds[filter->cgroup_cnt++] = fds[i];
+	return 0;
+}

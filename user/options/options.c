@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The command line, by glibc's argp. argp is kept silent and never exits: it says nothing of use in a
+ * record-only stdout, and tests want the message, so that what it refuses is explained here.
+ */
+#include "options/options.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "options/options_table.h"
+
+struct parse {
+	struct options *opts;
+	struct err *err;
+	int code;	/* our own refusal, with its message in err; 0: none */
+	int next;	/* index into argv of what was not parsed yet */
+	bool named;	/* a command word was seen */
+	bool done;	/* --help and the like: the rest is not looked at */
+	uint64_t given; /* bit per row of the table */
+};
+
+static const char *const command_words[] = {
+	[CMD_TRACE] = "trace",	 [CMD_REPLAY] = "replay",	[CMD_LOOPS] = "loops",
+	[CMD_DOCTOR] = "doctor", [CMD_SYMBOLIZE] = "symbolize",
+};
+#define WORD_CNT (sizeof(command_words) / sizeof(*command_words))
+
+static int __attribute__((format(printf, 2, 3))) refuse(struct parse *p, const char *fmt, ...)
+{
+	struct strbuf sb = STRBUF_INIT, clean = STRBUF_INIT;
+	va_list ap;
+
+	va_start(ap, fmt);
+	strbuf__vaddf(&sb, fmt, ap);
+	va_end(ap);
+	text__add_clean(&clean, strbuf__str(&sb));
+	p->code = err__set_exit(p->err, JANK_EXIT_USAGE, EINVAL, "%s; see jankbpf --help",
+				strbuf__str(&clean));
+	strbuf__free(&sb);
+	strbuf__free(&clean);
+	return p->code;
+}
+
+/* --- what argp hands over */
+
+static int set_option(struct parse *p, const struct option_row *row, const char *arg)
+{
+	p->given |= 1ull << (row - option_rows);
+	p->code = row->set(p->opts, row, arg, p->err);
+	p->done = row->set == option__set_command;
+	return p->code;
+}
+
+static int find_command(const char *word)
+{
+	for (size_t i = 0; i < WORD_CNT; i++)
+		if (!strcmp(word, command_words[i]))
+			return i;
+	return -ENOENT;
+}
+
+/* A word that is no option: the command, or its argument. */
+static int add_word(struct parse *p, const char *word)
+{
+	int command = p->named ? -ENOENT : find_command(word);
+
+	if (command >= 0) {
+		p->named = true;
+		p->opts->command = command;
+		return 0;
+	}
+	if (p->opts->command == CMD_REPLAY && !p->opts->journal) {
+		p->opts->journal = word;
+		return 0;
+	}
+	if (p->opts->command == CMD_SYMBOLIZE) {
+		p->code = options__add_file(p->opts, word, p->err);
+		return p->code;
+	}
+	if (p->opts->command != CMD_TRACE)
+		return refuse(p, "'%.60s' is one word too many after %s", word,
+			      command_words[p->opts->command]);
+	return refuse(
+		p,
+		"'%.60s' is no command of jankbpf; to start and trace a program, put -- before "
+		"it",
+		word);
+}
+
+static const struct option_row *find_key(int key)
+{
+	for (size_t i = 0; i < option_row_cnt; i++)
+		if (option_rows[i].name && option_rows[i].key == key)
+			return &option_rows[i];
+	return NULL;
+}
+
+static void explain(struct parse *p, const char *word);
+
+/* argp's callback: nonzero ends the parse, ARGP_ERR_UNKNOWN passes. */
+static error_t on_key(int key, char *arg, struct argp_state *state)
+{
+	struct parse *p = state->input;
+	const struct option_row *row;
+
+	if (key == ARGP_KEY_ERROR) {
+		if (!p->code && !p->done && p->next < state->argc)
+			explain(p, state->argv[p->next]);
+		return 0;
+	}
+	if (key == ARGP_KEY_ARG && state->quoted && p->opts->command == CMD_TRACE) {
+		p->opts->argv = &state->argv[state->next - 1];
+		state->next = state->argc;
+	} else if (key == ARGP_KEY_ARG) {
+		add_word(p, arg);
+	} else {
+		row = find_key(key);
+		if (!row)
+			return ARGP_ERR_UNKNOWN;
+		set_option(p, row, arg);
+	}
+	if (p->done)
+		state->next = state->argc;
+	p->next = state->next;
+	return p->code ? EINVAL : 0;
+}
+
+/* --- what argp refuses, said in words: it only tells where it stopped */
+
+static void explain_short(struct parse *p, const char *letters)
+{
+	for (; *letters; letters++) {
+		const struct option_row *row = find_key((unsigned char)*letters);
+
+		if (!row) {
+			refuse(p, "unknown option '-%c'", *letters);
+			return;
+		}
+		if (row->arg) {
+			refuse(p, "-%c needs its %s", *letters, row->arg);
+			return;
+		}
+	}
+}
+
+/* The rows that begin with the len bytes at name, an exact match alone: how many, their names, the last. */
+static int match_long(const char *name, size_t len, struct strbuf *names,
+		      const struct option_row **ret)
+{
+	int cnt = 0;
+
+	for (const struct option_row *row = option_rows; row < option_rows + option_row_cnt;
+	     row++) {
+		if (!row->name || strncmp(row->name, name, len))
+			continue;
+		*ret = row;
+		if (!row->name[len])
+			return 1;
+		strbuf__addf(names, "%s--%s", cnt++ ? " or " : "", row->name);
+	}
+	return cnt;
+}
+
+static void explain_long(struct parse *p, const char *name)
+{
+	struct strbuf names = STRBUF_INIT;
+	size_t len = strcspn(name, "=");
+	const struct option_row *row = NULL;
+	int cnt = match_long(name, len, &names, &row), shown = len > 60 ? 60 : (int)len;
+
+	if (!cnt)
+		refuse(p, "unknown option '--%.*s'", shown, name);
+	else if (cnt > 1)
+		refuse(p, "'--%.*s' may be %s", shown, name, strbuf__str(&names));
+	else if (row->arg)
+		refuse(p, "--%s needs its %s", row->name, row->arg);
+	else
+		refuse(p, "--%s takes no argument", row->name);
+	strbuf__free(&names);
+}
+
+static void explain(struct parse *p, const char *word)
+{
+	if (!strncmp(word, "--", 2))
+		explain_long(p, word + 2);
+	else
+		explain_short(p, word + 1);
+}
+
+/* --- what must hold of the whole */
+
+static bool is_given(const struct parse *p, const void *member)
+{
+	size_t offset = (const char *)member - (const char *)p->opts;
+
+	for (size_t i = 0; i < option_row_cnt; i++)
+		if ((p->given & (1ull << i)) && option_rows[i].offset == offset)
+			return true;
+	return false;
+}
+
+static int check_rows(struct parse *p)
+{
+	for (size_t i = 0; i < option_row_cnt; i++)
+		if ((p->given & (1ull << i)) &&
+		    !(option_rows[i].commands & (1u << p->opts->command)))
+			return refuse(p, "--%s does not go with %s", option_rows[i].name,
+				      command_words[p->opts->command]);
+	return 0;
+}
+
+/* Who is traced: by number, by being started, or all; and what narrows only these. */
+static int check_targets(struct parse *p)
+{
+	const struct filter *filter = &p->opts->filter;
+	const char *narrows = filter->glob_cnt	   ? "-c"
+			      : filter->uid_cnt	   ? "-u"
+			      : filter->cgroup_cnt ? "-g"
+						   : NULL;
+
+	if (p->opts->pid_cnt && p->opts->argv)
+		return refuse(p, "-p and a COMMAND after -- do not go together: give one of them");
+	if (filter->all && (p->opts->pid_cnt || p->opts->argv))
+		return refuse(p, "-a is every process: give it alone, without %s",
+			      p->opts->argv ? "a COMMAND" : "-p");
+	if (narrows && !filter->all)
+		return refuse(p, "%s narrows -a: give -a, too", narrows);
+	return 0;
+}
+
+static int check_trace(struct parse *p)
+{
+	struct options *opts = p->opts;
+	int code = check_targets(p);
+
+	if (code)
+		return code;
+	if (!opts->pid_cnt && !opts->argv && !opts->filter.all)
+		return refuse(p, "nothing to trace: give a process by -p PID, a program and its "
+				 "arguments after --, or -a for every process");
+	if (opts->follow && opts->no_follow)
+		return refuse(p, "-f and --no-follow do not go together: give one of them");
+	if (opts->follow && opts->filter.all)
+		return refuse(p, "-a traces all children already: give it without -f");
+	if (opts->follow && opts->backend == BACKEND_UPROBE)
+		return refuse(p, "-f: --backend uprobe sees only processes that it was given; give "
+				 "their numbers by -p, or leave out --backend");
+	if (opts->workers && opts->filter.all)
+		return refuse(
+			p, "--workers asks about each thread's callers, which is too much for all "
+			   "processes: give some with -p instead of -a");
+	opts->follow |= opts->argv && !opts->no_follow && opts->backend != BACKEND_UPROBE;
+	if (!is_given(p, &opts->hang_ns) && opts->hang_ns < opts->threshold_ns)
+		opts->hang_ns = opts->threshold_ns;
+	if (opts->hang_ns && opts->hang_ns < opts->threshold_ns)
+		return refuse(p, "--hang is shorter than --threshold: give a longer one, or 0 for "
+				 "none");
+	return 0;
+}
+
+static int check(struct parse *p)
+{
+	int code = check_rows(p);
+
+	if (code)
+		return code;
+	p->opts->threshold_given = is_given(p, &p->opts->threshold_ns);
+	p->opts->fps_given = is_given(p, &p->opts->fps);
+	if (p->opts->command == CMD_TRACE)
+		return check_trace(p);
+	if (p->opts->command == CMD_LOOPS)
+		return check_targets(p);
+	if (p->opts->command == CMD_REPLAY && !p->opts->journal)
+		return refuse(p, "replay needs the FILE that --journal wrote");
+	if (p->opts->command == CMD_SYMBOLIZE && !p->opts->file_cnt)
+		return refuse(p,
+			      "symbolize needs the FILE that --json or -o wrote, or - for stdin");
+	return 0;
+}
+
+/* --- */
+
+static struct argp_option *make_argp_options(void)
+{
+	struct argp_option *list = calloc(option_row_cnt + 1, sizeof(*list)), *opt = list;
+
+	for (size_t i = 0; list && i < option_row_cnt; i++) {
+		if (!option_rows[i].name)
+			continue;
+		opt->name = option_rows[i].name;
+		opt->key = option_rows[i].key;
+		opt->arg = option_rows[i].arg;
+		opt++;
+	}
+	return list;
+}
+
+static int run_argp(struct parse *p, int argc, char **argv)
+{
+	struct argp argp = { .options = make_argp_options(), .parser = on_key };
+	int code;
+
+	if (!argp.options)
+		return err__set(p->err, ENOMEM, "out of memory");
+	/* In order, or later options of COMMAND would be taken for ours. */
+	code = argp_parse(&argp, argc, argv, ARGP_SILENT | ARGP_IN_ORDER, NULL, p);
+	free((void *)argp.options);
+	if (p->code || !code || p->done)
+		return p->code;
+	return refuse(p, "this command line cannot be understood");
+}
+
+int options__parse(int argc, char **argv, struct options *ret, struct err *err)
+{
+	struct options opts = { .command = CMD_TRACE };
+	struct parse p = { .opts = &opts, .err = err, .next = 1 };
+	int code;
+
+	code = options__set_defaults(&opts, err);
+	if (code)
+		goto out;
+	code = run_argp(&p, argc, argv);
+	if (!code && !p.done)
+		code = check(&p);
+	if (code)
+		goto out;
+	*ret = opts;
+	return 0;
+out:
+	options__free(&opts);
+	return code == -ENOMEM ? code : -EINVAL;
+}
+
+void options__free(struct options *opts)
+{
+	filter__close(&opts->filter);
+	while (opts->loop_cnt)
+		free(opts->loops[--opts->loop_cnt]);
+	free(opts->loops);
+	free(opts->pids);
+	free(opts->disabled);
+	free(opts->loop_files);
+	free(opts->debug_dirs);
+	free(opts->files);
+	opts->loops = NULL;
+	opts->pids = NULL;
+	opts->disabled = NULL;
+	opts->loop_files = NULL;
+	opts->debug_dirs = NULL;
+	opts->files = NULL;
+	opts->pid_cnt = opts->disabled_cnt = opts->loop_file_cnt = 0;
+}

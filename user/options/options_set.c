@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What an option does with its argument: checks it and stores it where its row says. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "bpf/jank_abi.h"
+#include "options/options_table.h"
+
+#define DISABLED_MAX  64
+#define LOOP_FILE_MAX 32
+#define DEBUG_DIR_MAX 32
+#define LOOP_MAX      64
+
+typedef int parse_fn(const char *str, const char *what, uint64_t min, uint64_t max, uint64_t *ret,
+		     struct err *err);
+
+static void *field(struct options *opts, const struct option_row *row)
+{
+	return (char *)opts + row->offset;
+}
+
+static int no_memory(struct err *err)
+{
+	return err__set(err, ENOMEM, "out of memory");
+}
+
+static int parse_range(parse_fn *parse, const struct option_row *row, const char *arg,
+		       uint64_t *ret, struct err *err)
+{
+	char word[32];
+
+	snprintf(word, sizeof(word), "--%s", row->name);
+	if (row->zero && !parse(arg, word, 0, 0, ret, NULL))
+		return 0;
+	return parse(arg, word, row->min, row->max, ret, err);
+}
+
+int option__set_time(struct options *opts, const struct option_row *row, const char *arg,
+		     struct err *err)
+{
+	return parse_range(parse__time, row, arg, field(opts, row), err);
+}
+
+int option__set_long_time(struct options *opts, const struct option_row *row, const char *arg,
+			  struct err *err)
+{
+	return parse_range(parse__long_time, row, arg, field(opts, row), err);
+}
+
+int option__set_size(struct options *opts, const struct option_row *row, const char *arg,
+		     struct err *err)
+{
+	return parse_range(parse__size, row, arg, field(opts, row), err);
+}
+
+int option__set_count(struct options *opts, const struct option_row *row, const char *arg,
+		      struct err *err)
+{
+	return parse_range(parse__u64, row, arg, field(opts, row), err);
+}
+
+int option__set_unsigned(struct options *opts, const struct option_row *row, const char *arg,
+			 struct err *err)
+{
+	uint64_t v;
+	int code = parse_range(parse__u64, row, arg, &v, err);
+
+	if (!code)
+		*(unsigned *)field(opts, row) = v;
+	return code;
+}
+
+int option__set_flag(struct options *opts, const struct option_row *row, const char *arg,
+		     struct err *err)
+{
+	*(bool *)field(opts, row) = true;
+	return 0;
+}
+
+int option__set_json(struct options *opts, const struct option_row *row, const char *arg,
+		     struct err *err)
+{
+	opts->format = FORMAT_JSON;
+	return 0;
+}
+
+int option__set_verbosity(struct options *opts, const struct option_row *row, const char *arg,
+			  struct err *err)
+{
+	opts->verbosity += row->value;
+	return 0;
+}
+
+int option__set_command(struct options *opts, const struct option_row *row, const char *arg,
+			struct err *err)
+{
+	opts->command = row->value;
+	return 0;
+}
+
+static bool has_control(const char *str)
+{
+	for (; *str; str++)
+		if ((unsigned char)*str < ' ' || *str == 0x7f)
+			return true;
+	return false;
+}
+
+/* A path or a name: it ends up in files of lines, so no control bytes; an empty one is a mistake. */
+int option__set_text(struct options *opts, const struct option_row *row, const char *arg,
+		     struct err *err)
+{
+	if (!*arg || has_control(arg))
+		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--%s %s: give %s", row->name,
+				     *arg ? "has control characters" : "is empty", row->arg);
+	*(const char **)field(opts, row) = arg;
+	return 0;
+}
+
+/* Which of the words of "WORD|WORD|WORD" it is, or -1. */
+static int index_of(const char *words, const char *word)
+{
+	size_t len = strlen(word), at;
+
+	for (int i = 0;; i++, words += at + 1) {
+		at = strcspn(words, "|");
+		if (at == len && !memcmp(words, word, len))
+			return i;
+		if (!words[at])
+			return -1;
+	}
+}
+
+/* "WORD, WORD or WORD" */
+static void add_words(struct strbuf *sb, const char *words)
+{
+	const char *last = strrchr(words, '|');
+
+	for (; *words; words++)
+		if (*words != '|')
+			strbuf__addc(sb, *words);
+		else
+			strbuf__add(sb, words == last ? " or " : ", ", words == last ? 4 : 2);
+}
+
+/* One of the words that the row's argument is made of; its number goes into an enum. */
+int option__set_word(struct options *opts, const struct option_row *row, const char *arg,
+		     struct err *err)
+{
+	struct strbuf shown = STRBUF_INIT, words = STRBUF_INIT;
+	int nr = index_of(row->arg, arg), code;
+
+	if (nr >= 0) {
+		*(unsigned *)field(opts, row) = nr;
+		return 0;
+	}
+	text__add_clean(&shown, arg);
+	add_words(&words, row->arg);
+	code = err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--%s '%.60s': give %s", row->name,
+			     strbuf__str(&shown), strbuf__str(&words));
+	strbuf__free(&words);
+	strbuf__free(&shown);
+	return code;
+}
+
+static bool has_pid(const struct options *opts, pid_t pid)
+{
+	for (size_t i = 0; i < opts->pid_cnt; i++)
+		if (opts->pids[i] == pid)
+			return true;
+	return false;
+}
+
+static int add_pid(struct options *opts, pid_t pid, struct err *err)
+{
+	pid_t *pids;
+
+	if (has_pid(opts, pid))
+		return 0;
+	if (opts->pid_cnt == JANK_TGID_MAX)
+		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+				     "--pid: at most %d processes at once", JANK_TGID_MAX);
+	pids = reallocarray(opts->pids, opts->pid_cnt + 1, sizeof(*pids));
+	if (!pids)
+		return no_memory(err);
+	pids[opts->pid_cnt++] = pid;
+	opts->pids = pids;
+	return 0;
+}
+
+static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				 "0123456789_-.";
+
+static int parse_pid(const struct option_row *row, const char *word, uint64_t *ret, struct err *err)
+{
+	size_t len = strlen(word);
+
+	if (isalpha((unsigned char)*word) && len < JANK_COMM_SZ && strspn(word, name_bytes) == len)
+		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+				     "--pid '%s': give process ids; by name: -a -c %s", word, word);
+	return parse_range(parse__u64, row, word, ret, err);
+}
+
+static int add_pids(struct options *opts, const struct option_row *row, char *list, struct err *err)
+{
+	char *word;
+	int code = 0;
+
+	while (!code && (word = strsep(&list, ","))) {
+		uint64_t pid;
+
+		code = parse_pid(row, word, &pid, err) ?: add_pid(opts, pid, err);
+	}
+	return code;
+}
+
+/* Ids with a comma, blanks or newlines between them, as pidof(1) and pgrep(1) print them. */
+int option__set_pids(struct options *opts, const struct option_row *row, const char *arg,
+		     struct err *err)
+{
+	static const char blanks[] = " \t\r\n";
+	char *copy = strdup(arg), *rest = NULL, *list;
+	int code = 0;
+
+	if (!copy)
+		return no_memory(err);
+	list = strtok_r(copy, blanks, &rest);
+	if (!list)
+		code = err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+				     "--pid is empty: what was asked for it found no process");
+	for (; !code && list; list = strtok_r(NULL, blanks, &rest))
+		code = add_pids(opts, row, list, err);
+	free(copy);
+	return code;
+}
+
+int option__set_all(struct options *opts, const struct option_row *row, const char *arg,
+		    struct err *err)
+{
+	opts->filter.all = true;
+	return 0;
+}
+
+int option__set_main_thread(struct options *opts, const struct option_row *row, const char *arg,
+			    struct err *err)
+{
+	opts->filter.main_thread = true;
+	return 0;
+}
+
+int option__set_comm(struct options *opts, const struct option_row *row, const char *arg,
+		     struct err *err)
+{
+	return filter__add_comm(&opts->filter, arg, err);
+}
+
+int option__set_uid(struct options *opts, const struct option_row *row, const char *arg,
+		    struct err *err)
+{
+	return filter__add_uid(&opts->filter, arg, err);
+}
+
+int option__set_cgroup(struct options *opts, const struct option_row *row, const char *arg,
+		       struct err *err)
+{
+	return filter__add_cgroup(&opts->filter, arg, err);
+}
+
+static bool has_loop(const struct options *opts, const char *name)
+{
+	for (size_t i = 0; i < opts->loop_cnt; i++)
+		if (!strcmp(opts->loops[i], name))
+			return true;
+	return false;
+}
+
+static int add_loop(struct options *opts, const char *name, struct err *err)
+{
+	char **loops;
+
+	if (has_loop(opts, name))
+		return 0;
+	if (!*name || has_control(name))
+		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+				     "--loop: a name is %s; `jankbpf loops` lists them",
+				     *name ? "none that a loop can have" : "empty");
+	if (opts->loop_cnt == LOOP_MAX)
+		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--loop: at most %d", LOOP_MAX);
+	loops = reallocarray(opts->loops, opts->loop_cnt + 1, sizeof(*loops));
+	if (!loops)
+		return no_memory(err);
+	opts->loops = loops;
+	loops[opts->loop_cnt] = strdup(name);
+	if (!loops[opts->loop_cnt])
+		return no_memory(err);
+	opts->loop_cnt++;
+	return 0;
+}
+
+/* Which names there are is known when the loop files are read. */
+int option__set_loops(struct options *opts, const struct option_row *row, const char *arg,
+		      struct err *err)
+{
+	char *list = strdup(arg), *rest = list, *word;
+	int code = list ? 0 : no_memory(err);
+
+	while (!code && (word = strsep(&rest, ",")))
+		code = add_loop(opts, word, err);
+	free(list);
+	return code;
+}
+
+/* One more of what is given as it is; the words stay main's. */
+static int add_word(const char ***words, size_t *cnt, size_t max, const struct option_row *row,
+		    const char *word, struct err *err)
+{
+	const char **longer;
+
+	if (*cnt == max)
+		return err__set_exit(err, JANK_EXIT_USAGE, EINVAL, "--%s: at most %zu", row->name,
+				     max);
+	longer = reallocarray(*words, *cnt + 1, sizeof(*longer));
+	if (!longer)
+		return no_memory(err);
+	longer[(*cnt)++] = word;
+	*words = longer;
+	return 0;
+}
+
+int option__set_disabled(struct options *opts, const struct option_row *row, const char *arg,
+			 struct err *err)
+{
+	return add_word(&opts->disabled, &opts->disabled_cnt, DISABLED_MAX, row, arg, err);
+}
+
+int option__set_loop_file(struct options *opts, const struct option_row *row, const char *arg,
+			  struct err *err)
+{
+	return add_word(&opts->loop_files, &opts->loop_file_cnt, LOOP_FILE_MAX, row, arg, err);
+}
+
+int option__set_debug_dir(struct options *opts, const struct option_row *row, const char *arg,
+			  struct err *err)
+{
+	return add_word(&opts->debug_dirs, &opts->debug_dir_cnt, DEBUG_DIR_MAX, row, arg, err);
+}
+
+int options__add_file(struct options *opts, const char *word, struct err *err)
+{
+	const char **files = realloc(opts->files, (opts->file_cnt + 1) * sizeof(*files));
+
+	if (!files)
+		return err__set(err, ENOMEM, "out of memory");
+	files[opts->file_cnt++] = word;
+	opts->files = files;
+	return 0;
+}
+
+int options__set_defaults(struct options *opts, struct err *err)
+{
+	for (const struct option_row *row = option_rows; row < option_rows + option_row_cnt;
+	     row++) {
+		int code = row->def ? row->set(opts, row, row->def, err) : 0;
+
+		if (code)
+			return code;
+	}
+	return 0;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The options: names, ranges, defaults and what is said of them, nowhere else. */
+#include "options/options_table.h"
+
+#include "base/clock.h"
+#include "bpf/jank_abi.h"
+
+#define KIB 1024ull
+#define MIB (1024 * KIB)
+#define GIB (1024 * MIB)
+
+#define HOUR_NS (3600 * NS_PER_SEC)
+#define YEAR_NS (365 * 24 * HOUR_NS)
+
+#define TRACE	  (1u << CMD_TRACE)
+#define REPLAY	  (1u << CMD_REPLAY)
+#define LOOPS	  (1u << CMD_LOOPS)
+#define DOCTOR	  (1u << CMD_DOCTOR)
+#define SYMBOLIZE (1u << CMD_SYMBOLIZE)
+#define ALWAYS	  (TRACE | REPLAY | LOOPS | DOCTOR | SYMBOLIZE)
+#define PID_MAX	  (1 << 22) /* the kernel's own limit */
+
+#define AT(member) .offset = offsetof(struct options, member)
+
+/* Long forms without a letter. */
+enum {
+	KEY_HANG = 256,
+	KEY_MAIN_THREAD,
+	KEY_NO_FOLLOW,
+	KEY_WORKERS,
+	KEY_LOOP_FILE,
+	KEY_DEBUG_DIR,
+	KEY_FPS,
+	KEY_DEBUGGING,
+	KEY_BACKEND,
+	KEY_MARKS,
+	KEY_BTF,
+	KEY_STACK_BYTES,
+	KEY_KEEP,
+	KEY_MAX_SIZE,
+	KEY_QUALIFIER,
+	KEY_FORMAT,
+	KEY_JSON,
+	KEY_JOURNAL,
+	KEY_SCHEMA,
+	KEY_DISABLE_FEATURE,
+};
+
+const struct section_info option_sections[SECTION_CNT] = {
+	[SECTION_TARGET] = { "What to trace", "jankbpf -- redis-server --port 7000",
+			     "from the program's first instruction to its end" },
+	[SECTION_BLOCK] = { "What is a block", "jankbpf -t 16ms --hang 2s -p 1234",
+			    "what a user at 60 frames a second would notice" },
+	[SECTION_PROBE] = { "How it is seen", "jankbpf -F 999 -p 1234",
+			    "ten times the stacks of time on the CPU" },
+	[SECTION_STOP] = { "When to stop", "jankbpf -d 1m -n 10 -p 1234",
+			   "a minute, or ten blocks, whichever comes first" },
+	[SECTION_OUTPUT] = { "Where blocks go",
+			     "jankbpf --json -p 1234 | jq -r .cause.frame.function",
+			     "the function to blame, one a line" },
+	[SECTION_OTHER] = { "Others", "jankbpf --schema > schema.json",
+			    "what a record looks like" },
+	[SECTION_TEST] = { "For tests", "jankbpf --disable-feature hw_cycles -p 1234",
+			   "as on a machine without hardware counters" },
+};
+
+const struct option_row option_rows[] = {
+	{ SECTION_TARGET, 'p', "pid", "PID[,PID…]", NULL, TRACE | LOOPS, option__set_pids, AT(pids),
+	  .min = 1, .max = PID_MAX, .help = "these processes, all their threads (repeatable)",
+	  .more = "Threads that they start later are followed. Tracing ends when all of them have "
+		  "ended." },
+	{ SECTION_TARGET, .arg = "COMMAND [ARG…]", .commands = TRACE,
+	  .help = "start COMMAND and trace it from its first instruction",
+	  .more = "Every later word belongs to COMMAND. Tracing ends when it ends, and the exit "
+		  "status is then COMMAND's." },
+	{ SECTION_TARGET, 'f', "follow", NULL, NULL, TRACE, option__set_flag, AT(follow),
+	  .help = "child processes too, existing and new; a COMMAND's are by default",
+	  .more = "Whatever their names are. A child is looked at when one of its threads is seen "
+		  "to wait in a loop. Tracing ends with COMMAND, or when all processes of -p and "
+		  "the children that were seen in a loop have ended." },
+	{ SECTION_TARGET, KEY_NO_FOLLOW, "no-follow", NULL, NULL, TRACE, option__set_flag,
+	  AT(no_follow), .help = "COMMAND's own process only" },
+	{ SECTION_TARGET, 'a', "all", NULL, NULL, TRACE | LOOPS, option__set_all,
+	  .help = "every process on the machine, those started later too",
+	  .more = "But for jankbpf itself. A process is looked at when one of its threads is seen "
+		  "to wait in a loop." },
+	{ SECTION_TARGET, 'c', "comm", "GLOB", NULL, TRACE | LOOPS, option__set_comm,
+	  .help = "narrow -a: processes with such a name (repeatable)",
+	  .more = "The name that ps -o comm shows, in which * stands for any bytes and ? for one. "
+		  "Of -c, -u and -g each narrows further; several of one kind widen it." },
+	{ SECTION_TARGET, 'u', "uid", "UID|NAME", NULL, TRACE | LOOPS, option__set_uid,
+	  .help = "narrow -a: this user's processes (repeatable)",
+	  .more = "By the real user id. A name is looked up in /etc/passwd." },
+	{ SECTION_TARGET, 'g', "cgroup", "PATH", NULL, TRACE | LOOPS, option__set_cgroup,
+	  .help = "narrow -a: what runs in this cgroup or below it (repeatable)",
+	  .more = "A path in the hierarchy of version 2, with or without /sys/fs/cgroup before it, "
+		  "or a "
+		  "systemd unit's name (redis.service, user.slice)." },
+	{ SECTION_TARGET, KEY_WORKERS, "workers", NULL, NULL, TRACE, option__set_flag, AT(workers),
+	  .help = "also threads of pools, which wait for work on locks or in accept",
+	  .more = "A worker's loop is the place that it keeps returning to (docs/loops.md). "
+		  "Without "
+		  "it only main threads and those of user interfaces are watched so." },
+	{ SECTION_TARGET, KEY_MAIN_THREAD, "main-thread", NULL, NULL, TRACE | LOOPS,
+	  option__set_main_thread, .help = "only each process's main thread" },
+	{ SECTION_TARGET, 'l', "loop", "NAME[,NAME…]", NULL, TRACE | LOOPS, option__set_loops,
+	  .help = "only these kinds of loop (repeatable)", .more = "jankbpf loops lists them." },
+	{ SECTION_TARGET, KEY_LOOP_FILE, "loop-file", "FILE", NULL, TRACE | LOOPS | REPLAY,
+	  option__set_loop_file, AT(loop_files), .help = "more kinds of loop (repeatable)",
+	  .more = "A row of FILE takes the place of a built-in one of the same name. What FILE "
+		  "looks like: docs/loops.md. For replay: the files that the recording was made "
+		  "with." },
+	{ SECTION_BLOCK, 't', "threshold", "TIME", "100ms", TRACE | REPLAY, option__set_time,
+	  AT(threshold_ns), .min = NS_PER_US, .max = HOUR_NS,
+	  .help = "a dispatch delayed for longer is a block",
+	  .more = "A journal holds what was a block when it was made: replay can raise the "
+		  "threshold, not lower it." },
+	{ SECTION_BLOCK, KEY_HANG, "hang", "TIME", "5s", TRACE, option__set_long_time, AT(hang_ns),
+	  .min = NS_PER_MS, .max = 24 * HOUR_NS, .zero = true,
+	  .help = "report a dispatch open for longer; 0 = never",
+	  .more = "It is reported again at each of Android's limits that it exceeds (ANR: 5, 10, "
+		  "20 and "
+		  "200 s), and as a block at its end. Not shorter than the threshold: "
+		  "where the threshold is longer than the default, it takes its place." },
+	{ SECTION_BLOCK, KEY_FPS, "fps", "HZ", "60", TRACE | REPLAY, option__set_unsigned, AT(fps),
+	  .min = 1, .max = 1000, .help = "frame rate for the dropped-frames figure" },
+	{ SECTION_BLOCK, KEY_DEBUGGING, "debugging", NULL, NULL, TRACE | REPLAY, option__set_flag,
+	  AT(debugging), .help = "also blocks that were mostly stopped by a debugger or signal",
+	  .more = "Without it a block whose time was mostly spent stopped is not reported." },
+	{ SECTION_PROBE, KEY_BACKEND, "backend", "auto|kernel|uprobe", "auto", TRACE,
+	  option__set_word, AT(backend), .help = "see waits by system calls or by probes on libc",
+	  .more = "kernel uses system-call tracepoints, serves static and Go programs too and "
+		  "costs least; uprobe puts probes into the target's libc and is for kernels "
+		  "without such tracepoints and for comparison; auto takes what the kernel has, "
+		  "the cheaper first." },
+	{ SECTION_PROBE, KEY_MARKS, "marks", "auto|always|never", "auto", TRACE, option__set_word,
+	  AT(marks), .help = "when messages have probes of their own",
+	  .more = "What a loop handles is told by probes on the functions that handle it, a "
+		  "microsecond "
+		  "or more for each message. auto takes them off a process that handles 2,000 or "
+		  "more "
+		  "a second, and puts them on again for 5 s after something was slow, at most a "
+		  "tenth of the time; meanwhile a block is a turn of the loop, told by its ready "
+		  "descriptors and stacks." },
+	{ SECTION_PROBE, 'F', "frequency", "HZ", "99", TRACE, option__set_unsigned,
+	  AT(frequency_hz), .min = 0, .max = 9999,
+	  .help = "on-CPU stack samples per second and CPU; 0 = none" },
+	{ SECTION_PROBE, KEY_STACK_BYTES, "stack-bytes", "SIZE", "16k", TRACE, option__set_size,
+	  AT(stack_sz), .min = 4096, .max = JANK_COPY_MAX, .zero = true,
+	  .help = "of a stack, copied for its callers; 0 = frame pointers",
+	  .more = "The callers are found in the copy by the unwind tables of programs and "
+		  "libraries, "
+		  "with frame pointers or without. A process whose stacks prove deeper is copied "
+		  "further by itself, up to 64 KiB. With 0 the probes follow frame pointers, which "
+		  "most distributions' programs have none of." },
+	{ SECTION_PROBE, KEY_BTF, "btf", "FILE", NULL, TRACE | LOOPS | DOCTOR, option__set_text,
+	  AT(btf_path), .help = "the kernel's types, where it has none itself: raw BTF or vmlinux",
+	  .more = "Read instead of /sys/kernel/btf/vmlinux, and of what is built in for some "
+		  "kernels without it. It must be the running kernel's: what another one's says "
+		  "leads to nonsense." },
+	{ SECTION_STOP, 'd', "duration", "TIME", NULL, TRACE | LOOPS, option__set_long_time,
+	  AT(duration_ns), .min = NS_PER_MS, .max = YEAR_NS, .help = "stop after this long",
+	  .more = "loops watches for one second by default." },
+	{ SECTION_STOP, 'n', "count", "N", NULL, TRACE | REPLAY, option__set_count, AT(count),
+	  .min = 1, .max = UINT64_MAX, .help = "stop after N blocks" },
+	{ SECTION_OUTPUT, 'o', "output", "DIR", NULL, TRACE | REPLAY, option__set_text,
+	  AT(output_dir), .help = "keep the blocks in DIR: the records and BlockCanary's logs",
+	  .more = "DIR/blocks.jsonl gets every record (blocks.pb with --format proto), and each "
+		  "block a log that BlockCanary's own "
+		  "reader opens. DIR is made where it isn't there, for its owner alone." },
+	{ SECTION_OUTPUT, KEY_KEEP, "keep", "TIME", "48h", TRACE | REPLAY, option__set_long_time,
+	  AT(keep_ns), .min = NS_PER_SEC, .max = 10 * YEAR_NS, .zero = true,
+	  .help = "with -o: delete logs older than this; 0 = never" },
+	{ SECTION_OUTPUT, KEY_MAX_SIZE, "max-size", "SIZE", "256M", TRACE | REPLAY,
+	  option__set_size, AT(max_size), .min = MIB, .max = 16 * 1024 * GIB, .zero = true,
+	  .help = "with -o: delete the oldest beyond this; 0 = never",
+	  .more = "SIZE is a number of bytes with k, M or G, powers of 1024." },
+	{ SECTION_OUTPUT, KEY_QUALIFIER, "qualifier", "TEXT", NULL, TRACE, option__set_text,
+	  AT(qualifier), .help = "with -o: BlockCanary's qualifier (qua), a name for this run" },
+	{ SECTION_OUTPUT, KEY_FORMAT, "format", "text|json|proto", "text", TRACE | REPLAY,
+	  option__set_word, AT(format), .help = "of the records on stdout and in DIR",
+	  .more = "json: JSON Lines. proto: messages of schema/blockinfo.proto, each after its "
+		  "length as a varint; DIR then holds blocks.pb. It is binary: with -o a terminal "
+		  "shows text instead, without -o it is refused there. text is for people; DIR "
+		  "holds "
+		  "JSON Lines then." },
+	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL, TRACE | REPLAY, option__set_json,
+	  .help = "the same as --format json" },
+	{ SECTION_OUTPUT, KEY_JOURNAL, "journal", "FILE", NULL, TRACE, option__set_text,
+	  AT(journal), .help = "also keep the raw event stream, for replay" },
+	{ SECTION_OTHER, KEY_DEBUG_DIR, "debug-dir", "DIR", NULL, SYMBOLIZE | REPLAY,
+	  option__set_debug_dir, AT(debug_dirs),
+	  .help = "symbolize, replay: programs or debug files are below DIR (repeatable)",
+	  .more = "Files are known by their build ids: DIR/.build-id/xx/yyyy.debug, and any "
+		  "program, "
+		  "library or debug file below DIR, also in APKs. /usr/lib/debug is looked at "
+		  "last." },
+	{ SECTION_OTHER, 'v', "verbose", NULL, NULL, ALWAYS, option__set_verbosity, AT(verbosity),
+	  .value = 1, .help = "say more; twice: everything" },
+	{ SECTION_OTHER, 'q', "quiet", NULL, NULL, ALWAYS, option__set_verbosity, AT(verbosity),
+	  .value = -1, .help = "say less: records and errors only" },
+	{ SECTION_OTHER, KEY_SCHEMA, "schema", NULL, NULL, ALWAYS, option__set_command, AT(command),
+	  .value = CMD_SCHEMA, .help = "print the JSON Schema of the records" },
+	{ SECTION_OTHER, 'h', "help", NULL, NULL, ALWAYS, option__set_command, AT(command),
+	  .value = CMD_HELP, .help = "print this" },
+	{ SECTION_OTHER, 'V', "version", NULL, NULL, ALWAYS, option__set_command, AT(command),
+	  .value = CMD_VERSION, .help = "print the version" },
+	{ SECTION_TEST, KEY_DISABLE_FEATURE, "disable-feature", "NAME", NULL,
+	  TRACE | LOOPS | DOCTOR, option__set_disabled, AT(disabled),
+	  .help = "do as if the kernel lacked this (repeatable; names: doctor)" },
+};
+
+const size_t option_row_cnt = sizeof(option_rows) / sizeof(*option_rows);

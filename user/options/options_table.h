@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A row for each option: the parser, --help and the man page are loops over these. */
+#ifndef JANK_OPTIONS_OPTIONS_TABLE_H
+#define JANK_OPTIONS_OPTIONS_TABLE_H
+
+#include "options/options.h"
+
+enum section {
+	SECTION_TARGET,
+	SECTION_BLOCK,
+	SECTION_PROBE,
+	SECTION_STOP,
+	SECTION_OUTPUT,
+	SECTION_OTHER,
+	SECTION_TEST,
+	SECTION_CNT,
+};
+
+struct section_info {
+	const char *title;
+	const char *example, *example_is; /* a command line, and what it does */
+};
+
+struct option_row;
+
+/* Stores arg (NULL where the option takes none). 0, or -errno with a message. */
+typedef int option_set_fn(struct options *opts, const struct option_row *row, const char *arg,
+			  struct err *err);
+
+struct option_row {
+	enum section section;
+	int key;	    /* the letter of the short form, or KEY_* for none */
+	const char *name;   /* the long form; NULL: the row only describes what follows -- */
+	const char *arg;    /* its argument's name; NULL: takes none */
+	const char *def;    /* default, as one would type it; NULL: none */
+	unsigned commands;  /* 1 << CMD_*: where it may stand */
+	option_set_fn *set; /* what it does: with the fields below */
+	size_t offset;	    /* into struct options */
+	uint64_t min, max;  /* range */
+	bool zero;	    /* 0 is allowed though it lies below min */
+	int value;	    /* for options that stand for a value */
+	const char *help;   /* one line */
+	const char *more;   /* the man page's further sentences; NULL: none */
+};
+
+extern const struct option_row option_rows[];
+extern const size_t option_row_cnt;
+extern const struct section_info option_sections[SECTION_CNT];
+
+option_set_fn option__set_time, option__set_long_time, option__set_size, option__set_count,
+	option__set_unsigned;
+option_set_fn option__set_json, option__set_flag, option__set_text, option__set_pids,
+	option__set_word;
+option_set_fn option__set_all, option__set_comm, option__set_uid, option__set_cgroup;
+option_set_fn option__set_main_thread, option__set_loops;
+option_set_fn option__set_disabled, option__set_loop_file, option__set_debug_dir,
+	option__set_verbosity, option__set_command;
+
+#define OPTION_IS_SHORT(row) ((row)->key < 256)
+
+/* A FILE of symbolize. 0 or -errno. */
+int options__add_file(struct options *opts, const char *word, struct err *err);
+
+/* Sets every default. 0 or -errno: a default that does not parse is a defect of the table. */
+int options__set_defaults(struct options *opts, struct err *err);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A look at the first bytes of programs: an ELF header, or the name of an interpreter. */
+#include "probes/compat32.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <endian.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/live_tid.h"
+#include "base/openfile.h"
+
+#define HEAD_SZ	   256 /* of a file, as the kernel looks at it */
+#define SCRIPT_MAX 5   /* interpreters that are scripts; the kernel gives up then */
+#define BLANKS	   " \t"
+
+#if __BYTE_ORDER == __LITTLE_ENDIAN
+#define NATIVE_DATA ELFDATA2LSB
+#else
+#define NATIVE_DATA ELFDATA2MSB
+#endif
+
+#if defined(__x86_64__)
+#define COMPAT_MACHINE EM_386
+#elif defined(__aarch64__)
+#define COMPAT_MACHINE EM_ARM
+#else
+#define COMPAT_MACHINE EM_NONE
+#endif
+
+static bool is_regular(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+/* The first bytes of a regular file, zeros after its end. */
+static bool read_head(const char *path, char head[HEAD_SZ + 1])
+{
+	int fd = openfile__path(path, NULL);
+	ssize_t len;
+
+	if (fd < 0)
+		return false;
+	memset(head, 0, HEAD_SZ + 1);
+	len = file__pread(fd, head, HEAD_SZ, 0);
+	close(fd);
+	return len > 0;
+}
+
+/* Another machine's program is run by an emulator, which is one of ours. */
+static bool is_compat_elf(const char *head)
+{
+	uint16_t machine;
+
+	memcpy(&machine, head + offsetof(Elf32_Ehdr, e_machine), sizeof(machine));
+	return !memcmp(head, ELFMAG, SELFMAG) && head[EI_CLASS] == ELFCLASS32 &&
+	       head[EI_DATA] == NATIVE_DATA && machine == COMPAT_MACHINE;
+}
+
+/* "#! /bin/sh -e": into the head, cut there; NULL when there is none. */
+static char *interpreter(char *head)
+{
+	char *name;
+
+	if (strncmp(head, "#!", 2))
+		return NULL;
+	name = head + 2 + strspn(head + 2, BLANKS);
+	name[strcspn(name, BLANKS "\n")] = 0;
+	return *name ? name : NULL;
+}
+
+static bool file_is_compat(const char *path, unsigned scripts)
+{
+	char head[HEAD_SZ + 1];
+	const char *next;
+
+	if (!read_head(path, head))
+		return false;
+	if (is_compat_elf(head))
+		return true;
+	next = interpreter(head);
+	return next && scripts < SCRIPT_MAX && file_is_compat(next, scripts + 1);
+}
+
+bool compat32__file(const char *path)
+{
+	return file_is_compat(path, 0);
+}
+
+/* As execvp finds it: a part of PATH that is empty is the current directory. */
+bool compat32__command(const char *name)
+{
+	const char *dir = getenv("PATH");
+	char path[PATH_MAX];
+	size_t len;
+
+	if (strchr(name, '/'))
+		return compat32__file(name);
+	for (dir = dir ? dir : "/bin:/usr/bin"; dir; dir = dir[len] ? dir + len + 1 : NULL) {
+		len = strcspn(dir, ":");
+		if ((size_t)snprintf(path, sizeof(path), "%.*s%s%s", (int)len, dir, len ? "/" : "",
+				     name) < sizeof(path) &&
+		    is_regular(path) && !access(path, X_OK))
+			return compat32__file(path);
+	}
+	return false;
+}
+
+static bool read_exe(uint32_t tid, char head[HEAD_SZ + 1])
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", tid);
+	return read_head(path, head);
+}
+
+/* What it runs is never a script, whatever the file has become since. */
+bool compat32__process(pid_t pid)
+{
+	char head[HEAD_SZ + 1];
+
+	return (read_exe(pid, head) || read_exe(living__thread("/proc", pid), head)) &&
+	       is_compat_elf(head);
+}
+
+void compat32__each(bool (*fn)(void *ctx, pid_t pid), void *ctx)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+
+	while (proc && (entry = readdir(proc))) {
+		pid_t pid = strtoul(entry->d_name, NULL, 10);
+
+		if (pid && compat32__process(pid) && fn(ctx, pid))
+			break;
+	}
+	if (proc)
+		closedir(proc);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Which programs run with which features; opens the skeleton and has the kernel load them. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jankbpf.skel.h"
+#include "jankbpf_plain.skel.h"
+#include "probes/bpf_log.h"
+#include "probes/calibrate.h"
+#include "probes/conf.h"
+#include "probes/loader_parts.h"
+#include "uprobes/uprobe_links.h"
+#include "uprobes/uprobes.h"
+
+/* 32-bit programs' system calls have no tracepoints of their own (ARCH_TRACE_IGNORE_COMPAT_SYSCALLS). */
+static enum wait_probe choose_wait_probe(const struct loader_opts *opts)
+{
+	if (opts->uprobe_waits)
+		return WAIT_UPROBES;
+	if (!opts->compat_waits && features__has(opts->features, FEATURE_SYSCALL_TRACEPOINTS))
+		return WAIT_SYSCALL_TRACEPOINTS;
+	if (features__has(opts->features, FEATURE_RAW_SYSCALLS))
+		return WAIT_RAW_SYSCALLS;
+	return WAIT_UPROBES;
+}
+
+static bool can_see_compat(const struct loader *loader)
+{
+	return loader->wait == WAIT_SYSCALL_TRACEPOINTS &&
+	       features__has(loader->opts.features, FEATURE_RAW_SYSCALLS);
+}
+
+/* Only x86-64 tells whether a system call is still under way (compat__in_syscall). */
+static bool can_infer_begin(const struct loader *loader)
+{
+#ifdef __x86_64__
+	return loader->wait != WAIT_UPROBES;
+#else
+	return false;
+#endif
+}
+
+/* The plain probes have the same programs and maps by name, so that one skeleton serves both. */
+static struct jankbpf *open_skeleton(const struct loader_opts *opts)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, open_opts, .btf_custom_path = opts->btf_path);
+	struct jankbpf *skel = calloc(1, sizeof(*skel));
+
+	if (!skel || jankbpf__create_skeleton(skel))
+		goto fail;
+	if (!features__typed(opts->features))
+		skel->skeleton->data = (void *)jankbpf_plain__elf_bytes(&skel->skeleton->data_sz);
+	if (!bpf_object__open_skeleton(skel->skeleton, &open_opts))
+		return skel;
+fail:
+	jankbpf__destroy(skel);
+	return NULL;
+}
+
+/* Programs and what must hold for each to be loaded. */
+static void choose_programs(struct loader *loader)
+{
+	struct jankbpf *skel = loader->skel;
+	const struct features *feats = loader->opts.features;
+	bool tracepoints = loader->wait == WAIT_SYSCALL_TRACEPOINTS;
+	bool raw = loader->wait == WAIT_RAW_SYSCALLS || loader->compat_apart;
+	bool looper = features__has(feats, FEATURE_UPROBE);
+	bool marks = looper && loader->opts.catalogue;
+	bool file_fault = features__has(feats, FEATURE_FILE_FAULT);
+	const struct {
+		struct bpf_program *prog;
+		bool wanted;
+	} rows[] = {
+		{ skel->progs.jank_on_e_wait, tracepoints && !loader->infer_begin },
+		{ skel->progs.jank_on_x_wait, tracepoints },
+		{ skel->progs.jank_on_e_pwait, tracepoints && !loader->infer_begin },
+		{ skel->progs.jank_on_x_pwait, tracepoints },
+		{ skel->progs.jank_on_e_pwait2, tracepoints && !loader->infer_begin },
+		{ skel->progs.jank_on_x_pwait2, tracepoints },
+		{ skel->progs.jank_on_e_poll, tracepoints && !loader->infer_begin },
+		{ skel->progs.jank_on_x_poll, tracepoints },
+		{ skel->progs.jank_on_e_ppoll, tracepoints && !loader->infer_begin },
+		{ skel->progs.jank_on_x_ppoll, tracepoints },
+		{ skel->progs.jank_on_e_select, tracepoints && !loader->infer_begin },
+		{ skel->progs.jank_on_x_select, tracepoints },
+		{ skel->progs.jank_on_e_psel6, tracepoints && !loader->infer_begin },
+		{ skel->progs.jank_on_x_psel6, tracepoints },
+		{ skel->progs.jank_on_e_uring, tracepoints && !loader->infer_begin },
+		{ skel->progs.jank_on_x_uring, tracepoints },
+		{ skel->progs.jank_on_mark, marks && features__has(feats, FEATURE_ATTACH_COOKIE) },
+		{ skel->progs.jank_on_custom, marks },
+		{ skel->progs.jank_on_sys_enter, raw && !loader->infer_begin },
+		{ skel->progs.jank_on_sys_exit, raw },
+		{ skel->progs.jank_on_wait_begin, loader->wait == WAIT_UPROBES },
+		{ skel->progs.jank_on_wait_end, loader->wait == WAIT_UPROBES },
+		{ skel->progs.jank_on_looper, looper },
+		{ skel->progs.jank_on_sample, loader->opts.frequency_hz > 0 },
+		{ skel->progs.jank_on_fork, loader->opts.follow },
+		{ skel->progs.jank_on_task, features__can_look(feats) },
+		{ skel->progs.jank_on_fault, file_fault },
+		{ skel->progs.jank_on_cache,
+		  !file_fault && features__has(feats, FEATURE_CACHE_ADD) },
+		{ skel->progs.jank_on_vblank, features__has(feats, FEATURE_VBLANK) },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		bpf_program__set_autoload(rows[i].prog, rows[i].wanted);
+	bpf_map__set_autocreate(skel->maps.jank_vblanks, features__has(feats, FEATURE_VBLANK));
+}
+
+/* -a: one link for all sites of a file. By perf events each would take 100 ms to be detached. */
+static void choose_multi(struct loader *loader)
+{
+	struct bpf_program *prog;
+
+	if (!loader__is_all(loader) || !uprobe_links__has_multi())
+		return;
+	bpf_object__for_each_program(prog, loader->skel->obj) if (bpf_program__type(prog) ==
+								  BPF_PROG_TYPE_KPROBE)
+		bpf_program__set_expected_attach_type(prog, UPROBE_LINKS_MULTI);
+}
+
+static int load(struct loader *loader, struct err *err)
+{
+	int ret;
+
+	ret = jankbpf__load(loader->skel);
+	if (bpf_log__has_refusal())
+		return err__set_exit(err, JANK_EXIT_CANNOT, -ret,
+				     "this kernel's verifier refuses the probes (%s); run with "
+				     "-vv for its log, and report it: %s",
+				     strerror(-ret), bpf_log__last());
+	if (ret == -EPERM || ret == -EACCES)
+		return err__set_exit(
+			err, JANK_EXIT_CANNOT, -ret,
+			"the kernel refused the probes (%s); run as root, and see `jankbpf "
+			"doctor`",
+			strerror(-ret));
+	if (ret)
+		return err__set_exit(
+			err, JANK_EXIT_CANNOT, -ret,
+			"cannot load the probes: %s; see `jankbpf doctor`, or run with "
+			"-vv: %s",
+			strerror(-ret), bpf_log__last());
+	return 0;
+}
+
+static int fill_maps(const struct loader *loader, struct err *err)
+{
+	const struct conf_maps maps = {
+		.globs_fd = bpf_map__fd(loader->skel->maps.jank_globs),
+		.cgroups_fd = bpf_map__fd(loader->skel->maps.jank_cgroups),
+		.marks_fd = bpf_map__fd(loader->skel->maps.jank_marks),
+	};
+
+	return conf__fill_maps(&maps, &loader->opts, err);
+}
+
+int loader__new(const struct loader_opts *opts, struct loader **ret, struct err *err)
+{
+	struct loader *loader = calloc(1, sizeof(*loader));
+	struct calibration calibration;
+	int res = -ENOMEM;
+
+	if (!loader)
+		goto out;
+	loader->opts = *opts;
+	loader->wait = choose_wait_probe(opts);
+	loader->infer_begin = can_infer_begin(loader);
+	loader->compat_apart = can_see_compat(loader);
+	if (loader->wait == WAIT_UPROBES && !features__has(opts->features, FEATURE_UPROBE)) {
+		res = err__set_exit(
+			err, JANK_EXIT_CANNOT, ENOTSUP,
+			"no way to see waits: neither system-call tracepoints nor uprobes; "
+			"see `jankbpf doctor`");
+		goto fail;
+	}
+	bpf_log__capture();
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	res = calibrate__run(opts->btf_path, &calibration, err);
+	if (res)
+		goto fail;
+	res = -ENOMEM;
+	loader->skel = open_skeleton(opts);
+	if (!loader->skel)
+		goto out;
+	conf__fill((struct jank_conf *)&loader->skel->rodata->jank_conf, opts, &calibration,
+		   loader->infer_begin, loader->compat_apart);
+	choose_programs(loader);
+	choose_multi(loader);
+	res = load(loader, err);
+	if (!res)
+		res = fill_maps(loader, err);
+	if (res)
+		goto fail;
+	res = uprobes__new(&loader->uprobes);
+	if (res)
+		goto out;
+	*ret = loader;
+	return 0;
+out:
+	err__set(err, -res, "cannot prepare the probes: %s", strerror(-res));
+fail:
+	loader__free(loader);
+	return res;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The loader's own state, shared by its files only. */
+#ifndef JANK_PROBES_LOADER_PARTS_H
+#define JANK_PROBES_LOADER_PARTS_H
+
+#include "probes/loader.h"
+
+#define LINK_MAX 64
+
+struct bpf_link;
+struct jankbpf;
+struct perf_events;
+
+struct loader {
+	struct jankbpf *skel;
+	struct loader_opts opts;
+	enum wait_probe wait;
+	bool infer_begin;  /* see wait__turn in bpf/wait.bpf.h */
+	bool compat_apart; /* 32-bit programs' waits have probes of their own, attached on demand */
+	struct bpf_link *compat_links[2];
+	struct bpf_link *links[LINK_MAX];
+	unsigned link_cnt;
+	struct perf_events *sampler;
+	struct uprobes *uprobes;
+	struct uprobe_files *files; /* -a */
+	struct bpf_link *iter_link; /* of the one process, or of every task */
+};
+
+static inline bool loader__is_all(const struct loader *loader)
+{
+	return loader->opts.filter && loader->opts.filter->all;
+}
+
+#endif

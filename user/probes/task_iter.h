@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Looks at the living traced threads from outside; hangs go to the ring, counts to a function. */
+#ifndef JANK_PROBES_TASK_ITER_H
+#define JANK_PROBES_TASK_ITER_H
+
+#include "bpf/jank_abi.h"
+
+typedef void look_fn(void *ctx, const struct jank_rec_thread *rec);
+
+/* Typed probes: one read of the task iterator. 0 or -errno. */
+int look__iterate(int link_fd, look_fn *fn, void *ctx);
+
+struct look_runs {
+	int prog_fd;	/* run once for each thread */
+	int threads_fd; /* the hash of threads, by number */
+	int parkers_fd; /* processes whose other threads become known by this */
+	int room_fd;	/* where the program writes the record, at the value's begin */
+	__u32 room_sz;	/* of that value */
+};
+
+/* Plain probes: one run of the program for each thread. 0 or -errno. */
+int look__run_each(const struct look_runs *runs, look_fn *fn, void *ctx);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* No file is asked that another machine or a program would have to answer for: that may be what the thread waits for. */
+#include "procfs/filepath.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "procfs/fdinfo.h"
+#include "procfs/maps_lines.h"
+
+#define NAMES_MAX  64
+#define MOUNTS_MAX 16 /* of one device: asked for a path */
+
+/* Of a path as it stands there. */
+static uint64_t inode_of(const char *path)
+{
+	struct statx stx;
+
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, STATX_INO, &stx))
+		return 0;
+	return stx.stx_ino;
+}
+
+static bool is_other(const char *task, int32_t fd, const struct mountinfo *mi,
+		     const struct file_number *want)
+{
+	const struct mount *mount;
+	uint64_t inode;
+	int mount_id;
+
+	inode = fdinfo__inode(task, fd, &mount_id);
+	mount = mountinfo__by_id(mi, mount_id);
+	return inode != want->inode || (mount && mount->dev != want->dev);
+}
+
+int filepath__add_fd(struct strbuf *sb, const char *task, int32_t fd, const struct mountinfo *mi,
+		     const struct file_number *want)
+{
+	char path[PATH_MAX], link[PATH_MAX];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "%s/fd/%d", task, (int)fd);
+	len = readlink(path, link, sizeof(link) - 1);
+	if (len < 0)
+		return -errno;
+	link[len] = 0;
+	if (link[0] != '/' || !strncmp(link, "/memfd:", strlen("/memfd:")))
+		return -ENOENT;
+	if (is_other(task, fd, mi, want))
+		return -ESTALE;
+	maps_lines__decode_path(link);
+	strbuf__adds(sb, link);
+	return 0;
+}
+
+struct search {
+	struct strbuf *sb;
+	const struct file_number *want;
+	const char *leaf;
+};
+
+static bool ends_in(const char *path, const char *leaf)
+{
+	const char *slash = strrchr(path, '/');
+
+	return leaf && slash && !strcmp(slash + 1, leaf);
+}
+
+static int on_line(void *ctx, const struct maps_line *line)
+{
+	const struct search *search = ctx;
+
+	if (line->inode != search->want->inode ||
+	    (line->dev != search->want->dev && !ends_in(line->path, search->leaf)))
+		return 0;
+	strbuf__adds(search->sb, line->path);
+	return 1;
+}
+
+int filepath__add_mapped(struct strbuf *sb, const char *proc, pid_t pid,
+			 const struct file_number *want, const char *leaf)
+{
+	struct search search = { sb, want, leaf };
+	char path[PATH_MAX];
+	int res;
+
+	snprintf(path, sizeof(path), "%s/%d/maps", proc, (int)pid);
+	res = maps_lines__each_file(path, on_line, &search);
+	return res > 0 ? 0 : res ? res : -ENOENT;
+}
+
+struct names {
+	const char *parts[NAMES_MAX];
+	size_t cnt;
+	bool leaf_cut, complete;
+};
+
+/* The probe stops at half of the room; a name may fill the other one, and be cut there. */
+static struct names split(const char *text, size_t sz)
+{
+	struct names ret = { .complete = true };
+	size_t at = 0;
+
+	while (at < sz && text[at] && ret.cnt < NAMES_MAX) {
+		size_t len = strnlen(text + at, sz - at);
+		bool cut = at + len == sz || len + 1 >= sz / 2;
+
+		if (at + len == sz && ret.cnt)
+			break;
+		ret.leaf_cut |= cut && !ret.cnt;
+		ret.complete &= !cut;
+		ret.parts[ret.cnt++] = text + at;
+		at += len + 1;
+	}
+	ret.complete &= at < sz / 2;
+	return ret;
+}
+
+static void add_path(struct strbuf *sb, const struct names *names, size_t sz)
+{
+	strbuf__addc(sb, '/');
+	for (size_t i = names->cnt; i > 0; i--) {
+		strbuf__add(sb, names->parts[i - 1], strnlen(names->parts[i - 1], sz));
+		if (i > 1)
+			strbuf__addc(sb, '/');
+	}
+}
+
+/* Whether it is there in the process's own view of the files. */
+static bool is_there(const char *proc, pid_t pid, const char *path, const struct file_number *want)
+{
+	char full[PATH_MAX];
+	int len = snprintf(full, sizeof(full), "%s/%d/root%s", proc, (int)pid, path);
+
+	return len > 0 && (size_t)len < sizeof(full) && inode_of(full) == want->inode;
+}
+
+/* A path of the file system as the mount has it; false: that part of it is not mounted there. */
+static bool set_under(struct strbuf *ret, const struct mount *mount, const char *path)
+{
+	size_t len = strcmp(mount->root, "/") ? strlen(mount->root) : 0;
+
+	if (strncmp(path, mount->root, len) || path[len] != '/')
+		return false;
+	strbuf__reset(ret);
+	strbuf__addf(ret, "%s%s", strcmp(mount->point, "/") ? mount->point : "", path + len);
+	return true;
+}
+
+/* The path under the mount that has the file; a complete one also under the only mount of its device. */
+static bool find_under(struct strbuf *ret, const char *proc, pid_t pid, const struct mountinfo *mi,
+		       const struct file_number *want, const char *path, bool complete)
+{
+	const struct mount *mount = mountinfo__next_of(mi, want->dev, NULL), *only = mount;
+	int cnt = 0;
+
+	for (; mount && cnt < MOUNTS_MAX; mount = mountinfo__next_of(mi, want->dev, mount)) {
+		cnt++;
+		if (!mount__is_remote(mount) && set_under(ret, mount, path) &&
+		    is_there(proc, pid, strbuf__str(ret), want))
+			return true;
+	}
+	return complete && cnt == 1 && set_under(ret, only, path);
+}
+
+int filepath__add_names(struct strbuf *sb, const char *proc, pid_t pid, const struct mountinfo *mi,
+			const struct file_number *want, const char *text, size_t sz)
+{
+	struct strbuf path = STRBUF_INIT, found = STRBUF_INIT;
+	struct names names = split(text, sz);
+
+	if (!names.cnt)
+		return -ENOENT;
+	add_path(&path, &names, sz);
+	if (find_under(&found, proc, pid, mi, want, strbuf__str(&path), names.complete))
+		strbuf__adds(sb, strbuf__str(&found));
+	else
+		strbuf__addf(sb, "…%s%s", strbuf__str(&path), names.leaf_cut ? "…" : "");
+	strbuf__free(&path);
+	strbuf__free(&found);
+	return 0;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Parses /proc/PID/stat, status, cgroup and exe. */
+#include "procfs/procinfo.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/live_tid.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+
+#define TEXT_MAX   (64u << 10)
+#define PF_KTHREAD 0x00200000u
+#define DELETED	   " (deleted)"
+
+static int read_proc(pid_t pid, const char *name, struct strbuf *sb)
+{
+	char path[64];
+	int res;
+
+	strbuf__reset(sb);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	res = file__read(path, TEXT_MAX, sb);
+	return res == -ENOENT ? -ESRCH : res;
+}
+
+/* "PID (COMM) STATE …": COMM may hold blanks, parentheses and newlines, so its end is the last ')'. */
+int procinfo__parse_stat(char *text, struct proc_info *ret, char *ret_state)
+{
+	char *open = strchr(text, '('), *close = strrchr(text, ')');
+	unsigned long long start, code_start = 0, code_end = 0;
+	unsigned parent, flags, threads;
+
+	if (!open || !close || close < open)
+		return -EBADMSG;
+	*close = 0;
+	if (sscanf(close + 1,
+		   " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u %*d %llu "
+		   "%*u %*d %*u %llu %llu",
+		   ret_state, &parent, &flags, &threads, &start, &code_start, &code_end) < 5)
+		return -EBADMSG;
+	snprintf(ret->comm, sizeof(ret->comm), "%s", open + 1);
+	ret->parent_pid = parent;
+	ret->kernel_thread = flags & PF_KTHREAD;
+	ret->thread_cnt = threads;
+	ret->start_ticks = start;
+	ret->code_start = code_start;
+	ret->code_end = code_end;
+	return 0;
+}
+
+/* The value of "\nKEY:\t…" or NULL. The first line, Name, is the only one that a program chooses; the
+ * kernel escapes newlines in it. */
+static const char *status_value(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? at + strlen(key) : NULL;
+}
+
+int procinfo__parse_status(const char *text, struct proc_info *ret, uint32_t *ret_tgid)
+{
+	const char *tgid = status_value(text, "\nTgid:"), *uid = status_value(text, "\nUid:");
+	const char *tracer = status_value(text, "\nTracerPid:");
+	const char *ns_pid = status_value(text, "\nNSpid:"), *end;
+
+	if (!tgid || !uid || !tracer)
+		return -EBADMSG;
+	*ret_tgid = (uint32_t)strtoul(tgid, NULL, 10);
+	ret->uid = (uint32_t)strtoul(uid, NULL, 10);
+	ret->tracer_pid = (uint32_t)strtoul(tracer, NULL, 10);
+	ret->ns_pid = *ret_tgid;
+	if (!ns_pid)
+		return 0; /* a kernel without pid namespaces */
+	end = ns_pid + strcspn(ns_pid, "\n");
+	while (end > ns_pid && end[-1] != '\t')
+		end--; /* the last one is the innermost */
+	ret->ns_pid = (uint32_t)strtoul(end, NULL, 10);
+	return 0;
+}
+
+/* "HIERARCHY:CONTROLLERS:PATH" lines. In a hybrid set-up v2's path may be the root while the service is
+ * named by systemd's own v1 hierarchy. */
+const char *procinfo__parse_cgroup(char *text)
+{
+	static const char *const wanted[] = { "", "name=systemd", "memory" };
+	const char *paths[3] = { NULL };
+	char *save = NULL;
+
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *controllers = strchr(line, ':');
+		char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+
+		if (!path)
+			continue;
+		*path++ = 0;
+		for (int i = 0; i < 3; i++) {
+			if (!strcmp(controllers + 1, wanted[i]) && !paths[i])
+				paths[i] = path;
+		}
+	}
+	for (int i = 0; i < 3; i++) {
+		if (paths[i] && strcmp(paths[i], "/"))
+			return paths[i];
+	}
+	return paths[0] ? paths[0] : paths[1] ? paths[1] : paths[2];
+}
+
+static int read_exe(pid_t pid, char **ret)
+{
+	char link[64], path[PATH_MAX + sizeof(DELETED)];
+	size_t cut = strlen(DELETED);
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n <= 0)
+		return 0;
+	path[n] = 0;
+	if ((size_t)n > cut && !strcmp(path + n - cut, DELETED))
+		path[(size_t)n - cut] = 0;
+	*ret = strdup(path);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int read_cgroup(pid_t pid, struct strbuf *sb, char **ret)
+{
+	const char *path;
+
+	if (read_proc(pid, "cgroup", sb) || !sb->len)
+		return 0; /* a kernel without cgroups */
+	path = procinfo__parse_cgroup(sb->data);
+	if (!path)
+		return 0;
+	*ret = strdup(path);
+	return *ret ? 0 : -ENOMEM;
+}
+
+int procinfo__read_stat(pid_t pid, struct proc_info *ret, char *ret_state)
+{
+	struct strbuf sb = STRBUF_INIT;
+	int res = read_proc(pid, "stat", &sb);
+
+	*ret = (struct proc_info){ .pid = pid };
+	if (!res)
+		res = sb.len ? procinfo__parse_stat(sb.data, ret, ret_state) : -ESRCH;
+	strbuf__free(&sb);
+	return res;
+}
+
+static int read_all(pid_t pid, struct strbuf *sb, struct proc_info *ret, uint32_t *ret_tgid)
+{
+	pid_t living = living__thread("/proc", pid);
+	char state = 0;
+	int res;
+
+	res = read_proc(pid, "stat", sb);
+	if (!res)
+		res = sb->len ? procinfo__parse_stat(sb->data, ret, &state) : -ESRCH;
+	if (!res && strchr("ZXx", state) && ret->thread_cnt <= 1)
+		res = -ESRCH; /* only its parent has not heard of it yet */
+	if (!res)
+		res = read_proc(pid, "status", sb);
+	if (!res)
+		res = sb->len ? procinfo__parse_status(sb->data, ret, ret_tgid) : -ESRCH;
+	if (!res)
+		res = read_exe(living, &ret->exe);
+	if (!res)
+		res = read_cgroup(living, sb, &ret->cgroup);
+	return res;
+}
+
+int procinfo__read(pid_t pid, struct proc_info *ret, struct err *err)
+{
+	struct proc_info info = { .pid = (uint32_t)pid };
+	struct strbuf sb = STRBUF_INIT;
+	uint32_t tgid = (uint32_t)pid;
+	int res;
+
+	res = read_all(pid, &sb, &info, &tgid);
+	strbuf__free(&sb);
+	if (!res && tgid != (uint32_t)pid)
+		res = err__set(err, EINVAL, "%d is a thread of process %u: give that one's number",
+			       (int)pid, tgid);
+	else if (res == -ESRCH)
+		err__set(err, ESRCH, "process %d: there is no such process", (int)pid);
+	else if (res)
+		err__set(err, -res, "process %d: /proc/%d cannot be read: %s", (int)pid, (int)pid,
+			 strerror(-res));
+	if (res)
+		procinfo__free(&info);
+	else
+		*ret = info;
+	return res;
+}
+
+void procinfo__free(struct proc_info *info)
+{
+	free(info->exe);
+	free(info->cgroup);
+	info->exe = info->cgroup = NULL;
+}
+
+const char *procinfo__known_as(const struct proc_info *info)
+{
+	const char *program = info->exe ? text__base_name(info->exe) : info->comm;
+
+	return strncmp(program, info->comm, strlen(info->comm)) ? info->comm : program;
+}

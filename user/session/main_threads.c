@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A table by process. One look lists /proc; a process is read once, when it is new. */
+#include "session/main_threads.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <uthash.h>
+
+#include "base/clock.h"
+#include "procfs/procinfo.h"
+
+#define AGE_NS NS_PER_SEC /* what ends sooner would cost more than it tells */
+#define AGAIN_LOOKS                                                                                \
+	16 /* a process that was not admitted is asked about again: it may have another name */
+
+enum standing { WATCHED, BEYOND, OTHER };
+
+struct main_thread {
+	uint32_t pid;
+	enum standing standing;
+	unsigned look; /* the last one that saw it */
+	UT_hash_handle hh;
+};
+
+struct mains {
+	struct mains_opts opts;
+	struct main_thread *threads;
+	unsigned watched_cnt, look;
+	bool first;
+};
+
+struct mains *mains__new(const struct mains_opts *opts)
+{
+	struct mains *mains = calloc(1, sizeof(*mains));
+
+	if (mains)
+		mains->opts = *opts;
+	return mains;
+}
+
+static struct main_thread *find(const struct mains *mains, uint32_t pid)
+{
+	struct main_thread *thread;
+
+	HASH_FIND(hh, mains->threads, &pid, sizeof(pid), thread);
+	return thread;
+}
+
+static void forget(struct mains *mains, struct main_thread *thread)
+{
+	mains->watched_cnt -= thread->standing == WATCHED;
+	HASH_DEL(mains->threads, thread);
+	free(thread);
+}
+
+void mains__free(struct mains *mains)
+{
+	if (!mains)
+		return;
+	while (mains->threads)
+		forget(mains, mains->threads);
+	free(mains);
+}
+
+/* Is it old enough to be looked at? */
+static bool is_due(const struct mains *mains, const struct proc_info *info)
+{
+	uint64_t tick_ns = NS_PER_SEC / sysconf(_SC_CLK_TCK);
+
+	return mains->first ||
+	       info->start_ticks * tick_ns + AGE_NS < clock__mono_ns() + clock__suspended_ns();
+}
+
+static enum standing standing_of(const struct mains *mains, const struct proc_info *info)
+{
+	if (info->kernel_thread || info->pid == (uint32_t)getpid() ||
+	    !filter__admits(mains->opts.filter, info->pid))
+		return OTHER;
+	return mains->watched_cnt < MAINS_MAX ? WATCHED : BEYOND;
+}
+
+static int meet(struct mains *mains, uint32_t pid)
+{
+	struct main_thread *thread;
+	struct proc_info info;
+	enum standing standing;
+	char state;
+
+	if (procinfo__read_stat(pid, &info, &state) || state == 'Z' || !is_due(mains, &info))
+		return 0;
+	standing = standing_of(mains, &info);
+	if (standing == WATCHED && !mains->opts.admit(mains->opts.ctx, pid))
+		return 0;
+	thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return -ENOMEM;
+	thread->pid = pid;
+	thread->standing = standing;
+	thread->look = mains->look;
+	mains->watched_cnt += standing == WATCHED;
+	HASH_ADD(hh, mains->threads, pid, sizeof(pid), thread);
+	return 0;
+}
+
+static int see(struct mains *mains, uint32_t pid)
+{
+	struct main_thread *thread = find(mains, pid);
+
+	if (!thread)
+		return meet(mains, pid);
+	thread->look = mains->look;
+	return 0;
+}
+
+/* Those that have ended; and those that were left out or not admitted, which may be otherwise by now. */
+static void sweep(struct mains *mains)
+{
+	struct main_thread *thread, *next;
+
+	HASH_ITER (hh, mains->threads, thread, next) {
+		bool gone = thread->look != mains->look;
+		bool again = thread->standing == BEYOND
+				     ? mains->watched_cnt < MAINS_MAX
+				     : thread->standing == OTHER && mains->look % AGAIN_LOOKS == 0;
+
+		if (again || (gone && (thread->standing != WATCHED ||
+				       mains->opts.drop(mains->opts.ctx, thread->pid))))
+			forget(mains, thread);
+	}
+}
+
+int mains__look(struct mains *mains, bool first, uint64_t max_ns)
+{
+	uint64_t until_ns = clock__mono_ns() + max_ns;
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	bool whole = proc;
+	int res = 0;
+
+	mains->first = first;
+	mains->look++;
+	while (proc && whole && !res && (entry = readdir(proc))) {
+		if (isdigit((unsigned char)entry->d_name[0]))
+			res = see(mains, strtoul(entry->d_name, NULL, 10));
+		whole = clock__mono_ns() < until_ns;
+	}
+	if (proc)
+		closedir(proc);
+	if (whole && !res)
+		sweep(mains);
+	return res;
+}
+
+void mains__renew(struct mains *mains, uint32_t pid)
+{
+	struct main_thread *thread = find(mains, pid);
+
+	if (thread)
+		forget(mains, thread);
+}
+
+bool mains__is_beyond(const struct mains *mains, uint32_t pid)
+{
+	const struct main_thread *thread = find(mains, pid);
+
+	return thread && thread->standing == BEYOND;
+}

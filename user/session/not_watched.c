@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#include "session/not_watched.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "base/log.h"
+
+#define LINES_MAX 10 /* on stderr */
+
+/* With --workers: /proc no longer tells the name of a process that has ended. */
+struct met_process {
+	uint32_t pid;
+	char name[64];
+	UT_hash_handle hh;
+};
+
+struct completion {
+	struct not_watched *nw;
+	struct unwatched_list *list;
+	uint32_t pid; /* of this process only; 0: of each */
+};
+
+static void add(struct not_watched *nw, struct unwatched_list *list, struct unwatched *item,
+		const char *name)
+{
+	snprintf(item->comm, sizeof(item->comm), "%s", name);
+	if (unwatched__add(list, item))
+		losses__add(nw->losses, LOSS_NO_MEMORY, 1);
+}
+
+/* Loops of that row are not reported, whatever the intake thread has seen of them. */
+void not_watched__add_off(struct not_watched *nw, struct unwatched_list *list, uint32_t pid,
+			  const char *name, const struct catalogue_row *row)
+{
+	struct unwatched item = { .reason = UNWATCHED_LOOP_OFF, .pid = pid };
+
+	unwatched__drop(list, pid);
+	snprintf(item.loop, sizeof(item.loop), "%s", row->name);
+	add(nw, list, &item, name);
+}
+
+/* The user asked for workers, and these cannot be watched. */
+static void on_alike(void *ctx, uint32_t pid, uint32_t tid)
+{
+	struct unwatched item = { .reason = UNWATCHED_WORKERS, .pid = pid, .tid = tid };
+	struct completion *completion = ctx;
+	const struct met_process *met;
+
+	if (completion->pid && completion->pid != pid)
+		return;
+	HASH_FIND(hh, completion->nw->met, &pid, sizeof(pid), met);
+	add(completion->nw, completion->list, &item, met ? met->name : "?");
+}
+
+static void add_ended(struct not_watched *nw, struct unwatched_list *list)
+{
+	for (size_t i = 0; i < nw->ended.cnt; i++)
+		if (unwatched__add(list, &nw->ended.items[i]))
+			losses__add(nw->losses, LOSS_NO_MEMORY, 1);
+	list->more_cnt += nw->ended.more_cnt;
+}
+
+void not_watched__complete(struct not_watched *nw, struct unwatched_list *list)
+{
+	struct completion completion = { .nw = nw, .list = list };
+
+	add_ended(nw, list);
+	if (nw->workers)
+		parks__each_alike(nw->parks, on_alike, &completion);
+	if (left_alone__tell(nw->left_alone, list))
+		losses__add(nw->losses, LOSS_NO_MEMORY, 1);
+}
+
+void not_watched__met(struct not_watched *nw, const struct identity *process)
+{
+	uint32_t pid = process->pid;
+	struct met_process *met;
+
+	if (!nw->workers)
+		return;
+	HASH_FIND(hh, nw->met, &pid, sizeof(pid), met);
+	if (!met) {
+		met = calloc(1, sizeof(*met));
+		if (!met) {
+			losses__add(nw->losses, LOSS_NO_MEMORY, 1);
+			return;
+		}
+		met->pid = pid;
+		HASH_ADD(hh, nw->met, pid, sizeof(met->pid), met);
+	}
+	snprintf(met->name, sizeof(met->name), "%s", process->name ? process->name : "?");
+}
+
+static void drop(struct not_watched *nw, struct met_process *met)
+{
+	HASH_DEL(nw->met, met);
+	free(met);
+}
+
+void not_watched__gone(struct not_watched *nw, uint32_t pid)
+{
+	struct completion completion = { .nw = nw, .list = &nw->ended, .pid = pid };
+	struct met_process *met;
+
+	if (nw->workers)
+		parks__each_alike(nw->parks, on_alike, &completion);
+	HASH_FIND(hh, nw->met, &pid, sizeof(pid), met);
+	if (met)
+		drop(nw, met);
+}
+
+void not_watched__free(struct not_watched *nw)
+{
+	while (nw->met)
+		drop(nw, nw->met);
+	unwatched__free(&nw->ended);
+}
+
+static void tell_line(void *ctx, const char *line)
+{
+	(void)ctx;
+	log__warn("not watched: %s", line);
+}
+
+void not_watched__tell(struct not_watched *nw, const struct unwatched_list *list)
+{
+	nw->told |= list->cnt > 0;
+	if (unwatched__each_line(list, LINES_MAX, tell_line, NULL))
+		losses__add(nw->losses, LOSS_NO_MEMORY, 1);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is not watched, by what only the sink thread knows: the catalogue's rows and the workers of interpreters. Completes the
+ * lists of the intake thread (session_unwatched.c), and writes their lines to stderr. Used on the sink thread.
+ */
+#ifndef JANK_SESSION_NOT_WATCHED_H
+#define JANK_SESSION_NOT_WATCHED_H
+
+#include "enrich/parks.h"
+#include "model/identity.h"
+#include "model/loss.h"
+#include "model/unwatched.h"
+#include "session/left_alone.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct not_watched {
+	const struct left_alone *left_alone; /* these are borrowed */
+	struct parks *parks;
+	struct losses *losses;
+	bool workers; /* the user asked for them */
+	bool told;    /* something was */
+	struct met_process *met;
+	struct unwatched_list ended; /* of processes that are gone */
+};
+
+void not_watched__free(struct not_watched *nw); /* what it points to and does not borrow */
+
+/* A process was seen, or is gone: to be called before the parks forget it. */
+void not_watched__met(struct not_watched *nw, const struct identity *process);
+void not_watched__gone(struct not_watched *nw, uint32_t pid);
+
+void not_watched__complete(struct not_watched *nw, struct unwatched_list *list);
+
+/* Adds a process whose loops are the row's, which only -l switches on; drops its other entries. */
+void not_watched__add_off(struct not_watched *nw, struct unwatched_list *list, uint32_t pid,
+			  const char *name, const struct catalogue_row *row);
+
+void not_watched__tell(struct not_watched *nw, const struct unwatched_list *list);
+
+#endif

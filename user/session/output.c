@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Sinks by table; one failing sink does not keep the others from their record. */
+#include "session/output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <uthash.h>
+
+#include "base/apart.h"
+#include "base/log.h"
+#include "export/sink.h"
+#include "journal/answers_writer.h"
+#include "model/chain/chain.h"
+#include "model/stack.h"
+#include "verdict/blame.h"
+#include "verdict/interp_merge.h"
+
+#define SINK_MAX 4
+#define REPORTED_MAX                                                                               \
+	4096 /* loops; the blocks of all others are counted together, as in the summary */
+
+/* Blocks of a process's loops of one kind that went to the sinks. */
+struct reported {
+	struct reported_key {
+		uint32_t pid, loop;
+	} key;
+	uint64_t cnt;
+	UT_hash_handle hh;
+};
+
+struct output {
+	struct namer namer;
+	struct answers_writer *answers; /* NULL: no journal */
+	struct journal_writer *journal; /* NULL: none; borrowed */
+	struct losses *losses;
+	struct sink *sinks[SINK_MAX];
+	bool complained[SINK_MAX];
+	unsigned sink_cnt;
+	struct reported *reported;
+	uint64_t block_cnt, hang_cnt;
+};
+
+bool output__wants_color(int fd)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	return isatty(fd) && (!no_color || !*no_color);
+}
+
+static unsigned width_of(int fd)
+{
+	struct winsize ws;
+
+	return isatty(fd) && !ioctl(fd, TIOCGWINSZ, &ws) ? ws.ws_col : 0;
+}
+
+/* Binary records are not for a terminal: with -o they are in DIR, and the terminal shows text. */
+static int stdout_sink(const struct options *opts, struct sink **ret, struct err *err)
+{
+	enum format format = opts->format;
+
+	if (format == FORMAT_PROTO && isatty(STDOUT_FILENO)) {
+		if (!opts->output_dir)
+			return err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
+					     "stdout is a terminal and --format proto is binary: "
+					     "send it to a file or a program, or give -o DIR");
+		format = FORMAT_TEXT;
+	}
+	if (format == FORMAT_TEXT)
+		*ret = sink_text__new(STDOUT_FILENO, output__wants_color(STDOUT_FILENO),
+				      width_of(STDOUT_FILENO), opts->verbosity);
+	else
+		*ret = sink_stream__new(STDOUT_FILENO,
+					format == FORMAT_PROTO ? RECORD_PROTO : RECORD_JSON);
+	return *ret ? 0 : err__set(err, ENOMEM, "out of memory");
+}
+
+static int add_sinks(struct output *out, const struct options *opts, struct err *err)
+{
+	struct sink *sink;
+	int res;
+
+	if (opts->command == CMD_LOOPS)
+		return 0; /* its loops are all that it tells */
+	res = stdout_sink(opts, &sink, err);
+	if (res)
+		return res;
+	out->sinks[out->sink_cnt++] = sink;
+	if (opts->output_dir) {
+		const struct sink_dir_opts dir = {
+			.dir = opts->output_dir,
+			.format = opts->format == FORMAT_PROTO ? RECORD_PROTO : RECORD_JSON,
+			.keep_ns = opts->keep_ns,
+			.max_bytes = opts->max_size,
+			.qualifier = opts->qualifier,
+		};
+
+		res = sink_dir__new(&dir, &sink, err);
+		if (res)
+			return res;
+		if (err->msg[0]) /* it can be used, but not as it is now: a full disk, … */
+			log__warn("%s", err->msg);
+		err->msg[0] = '\0';
+		out->sinks[out->sink_cnt++] = sink;
+	}
+	return 0;
+}
+
+int output__new(const struct options *opts, const struct namer *namer, struct journal_writer *jw,
+		struct losses *losses, struct output **ret, struct err *err)
+{
+	struct output *out = calloc(1, sizeof(*out));
+	int res;
+
+	if (!out)
+		return err__set(err, ENOMEM, "out of memory");
+	out->namer = *namer;
+	out->losses = losses;
+	res = add_sinks(out, opts, err);
+	if (!res && jw) {
+		out->journal = jw;
+		out->answers = answers_writer__new(jw);
+		if (!out->answers)
+			res = err__set(err, ENOMEM, "out of memory");
+	}
+	if (res) {
+		output__free(out);
+		return res;
+	}
+	*ret = out;
+	return 0;
+}
+
+static void free_reported(struct output *out)
+{
+	struct reported *entry, *next;
+
+	HASH_ITER (hh, out->reported, entry, next) {
+		HASH_DEL(out->reported, entry);
+		free(entry);
+	}
+}
+
+void output__free(struct output *out)
+{
+	if (!out)
+		return;
+	while (out->sink_cnt) {
+		struct sink *sink = out->sinks[--out->sink_cnt];
+
+		sink->ops->free(sink);
+	}
+	answers_writer__free(out->answers);
+	free_reported(out);
+	free(out);
+}
+
+static void count(struct output *out, enum user_loss loss, int res)
+{
+	if (res)
+		losses__add(out->losses, loss, 1);
+}
+
+/* Of the block itself: its record says so, too. */
+static void lose(struct output *out, struct block *block, enum user_loss loss, uint64_t cnt)
+{
+	if (!cnt)
+		return;
+	losses__add(out->losses, loss, cnt);
+	count(out, LOSS_NO_MEMORY, block__add_loss(block, loss, cnt));
+}
+
+/* First of all: a connection may be closed, and its descriptor be another's, before long. */
+static void name_message(struct output *out, struct block *block)
+{
+	if (block->message)
+		lose(out, block, LOSS_NO_MEMORY,
+		     !!out->namer.message(out->namer.message_ctx, block));
+}
+
+static void name_waited(struct output *out, struct block *block)
+{
+	lose(out, block, LOSS_NO_MEMORY, !!out->namer.waited(out->namer.waited_ctx, block));
+	if (out->answers)
+		count(out, LOSS_JOURNAL, answers_writer__block(out->answers, block));
+}
+
+static void find_callers(struct output *out, struct block *block)
+{
+	lose(out, block, LOSS_NO_MEMORY, !!out->namer.callers(out->namer.callers_ctx, block));
+	if (out->answers)
+		count(out, LOSS_JOURNAL, answers_writer__callers(out->answers, block));
+}
+
+/* Once the frames of a stack of pid have their names, or `res` has not. */
+static void take_stack(struct output *out, struct block *block, uint32_t pid, struct stack *stack,
+		       int res)
+{
+	if (out->answers)
+		count(out, LOSS_JOURNAL, answers_writer__stack(out->answers, pid, stack));
+	lose(out, block, LOSS_NO_MEMORY, !!res + !!stack__merge_script(stack));
+	stack__trim_probe(stack);
+	stack__trim_stray(stack);
+}
+
+static void name_own(struct output *out, struct block *block, struct stack *stack)
+{
+	take_stack(out, block, block->pid, stack,
+		   out->namer.name(out->namer.ctx, block->pid, stack));
+}
+
+static void name_others(struct output *out, struct block *block, const struct link *link,
+			struct stack *stack)
+{
+	uint32_t pid = link->task.pid;
+
+	if (!stack->addresses)
+		return;
+	if (pid == block->pid)
+		name_own(out, block, stack);
+	else
+		take_stack(out, block, pid, stack,
+			   out->namer.foreign(out->namer.foreign_ctx, pid, link->t_ns + link->ns,
+					      stack));
+}
+
+static void name_sample(struct output *out, struct block *block, struct stack *stack)
+{
+	name_own(out, block, stack);
+	stack__mark_dispatcher(stack, &block->idle_place);
+}
+
+static uint64_t cut_cnt(const struct output *out)
+{
+	return out->namer.cut_cnt ? out->namer.cut_cnt(out->namer.ctx) : 0;
+}
+
+static void name_stacks(struct output *out, struct block *block)
+{
+	uint64_t before = cut_cnt(out);
+
+	if (block->idle_place.user_cnt)
+		name_own(out, block, &block->idle_place);
+	for (size_t i = 0; i < block->sample_cnt; i++)
+		name_sample(out, block, &block->samples[i].stack);
+	for (size_t i = 0; i < block->chain_cnt; i++) {
+		name_others(out, block, &block->chain[i], &block->chain[i].stack);
+		name_others(out, block, &block->chain[i], &block->chain[i].wake_stack);
+	}
+	lose(out, block, LOSS_NAMES, cut_cnt(out) - before);
+}
+
+/* What is lost on the way is in the record, and in the journal for a replay. */
+static void name_with(struct output *out, struct block *block,
+		      void (*fn)(struct output *out, struct block *block))
+{
+	uint64_t unanswered = apart__refused_cnt();
+	size_t lost_cnt = block->lost_cnt;
+
+	fn(out, block);
+	/* The summary takes the count of all reads. */
+	count(out, LOSS_NO_MEMORY,
+	      block__add_loss(block, LOSS_UNANSWERED, apart__refused_cnt() - unanswered));
+	if (out->answers && block->lost_cnt > lost_cnt)
+		count(out, LOSS_JOURNAL, answers_writer__losses(out->answers, block));
+}
+
+static void name_passing(struct output *out, struct block *block)
+{
+	name_message(out, block);
+	name_waited(out, block);
+	chain__settle_owners(block);
+	find_callers(out, block);
+}
+
+void output__settle(struct output *out, struct block *block)
+{
+	name_with(out, block, name_passing);
+}
+
+/* Counts a sink's failure, and tells the first one. */
+static int check(struct output *out, unsigned i, int res)
+{
+	if (!res || res == -EPIPE)
+		return res;
+	losses__add(out->losses, LOSS_UNWRITTEN, 1);
+	if (!out->complained[i])
+		log__error("%s: a record could not be written: %s; tracing goes on, the summary "
+			   "counts "
+			   "what is missing",
+			   out->sinks[i]->ops->name, strerror(-res));
+	out->complained[i] = true;
+	return 0;
+}
+
+static struct reported *find_reported(const struct output *out, uint32_t pid, uint32_t loop)
+{
+	const struct reported_key key = { pid, loop };
+	struct reported *entry;
+
+	HASH_FIND(hh, out->reported, &key, sizeof(key), entry);
+	return entry;
+}
+
+static void count_reported(struct output *out, const struct block *block)
+{
+	struct reported *entry = find_reported(out, block->pid, block->loop);
+
+	if (block->type == BLOCK_HANG) {
+		out->hang_cnt++;
+		return;
+	}
+	out->block_cnt++;
+	if (!entry && HASH_COUNT(out->reported) < REPORTED_MAX) {
+		entry = calloc(1, sizeof(*entry));
+		if (!entry) {
+			losses__add(out->losses, LOSS_NO_MEMORY, 1);
+			return;
+		}
+		entry->key = (struct reported_key){ block->pid, block->loop };
+		HASH_ADD(hh, out->reported, key, sizeof(entry->key), entry);
+	}
+	if (entry)
+		entry->cnt++;
+}
+
+/* Of loops without an entry of their own, the blocks belong to the first entry of pid 0. */
+static void set_counts(const struct output *out, struct summary *summary)
+{
+	struct loop_hist *others = NULL;
+	uint64_t cnt = 0;
+
+	for (size_t i = 0; i < summary->loop_cnt; i++) {
+		struct loop_hist *loop = &summary->loops[i];
+		const struct reported *entry = find_reported(out, loop->pid, loop->loop);
+
+		loop->block_cnt = entry ? entry->cnt : 0;
+		cnt += loop->block_cnt;
+		if (!loop->pid && !others)
+			others = loop;
+	}
+	if (others)
+		others->block_cnt += out->block_cnt - cnt;
+	summary->block_cnt = out->block_cnt;
+	summary->hang_cnt = out->hang_cnt;
+}
+
+int output__block(struct output *out, struct block *block)
+{
+	int res = 0;
+
+	count_reported(out, block);
+	name_with(out, block, name_stacks);
+	blame__block(block);
+	log__status(NULL);
+	for (unsigned i = 0; i < out->sink_cnt; i++) {
+		struct sink *sink = out->sinks[i];
+
+		if (check(out, i, sink->ops->block(sink, block)))
+			res = -EPIPE;
+	}
+	if (out->journal && journal_writer__flush(out->journal))
+		losses__add(out->losses, LOSS_JOURNAL, 1);
+	return res;
+}
+
+void output__left_out(struct output *out, const struct block *block)
+{
+	if (out->answers && answers_writer__left_out(out->answers, block))
+		losses__add(out->losses, LOSS_JOURNAL, 1);
+}
+
+void output__gone(struct output *out, uint32_t pid)
+{
+	if (out->answers)
+		answers_writer__gone(out->answers, pid);
+}
+
+int output__summary(struct output *out, struct summary *summary)
+{
+	int res = 0;
+
+	set_counts(out, summary);
+	log__status(NULL);
+	for (unsigned i = 0; i < out->sink_cnt; i++) {
+		struct sink *sink = out->sinks[i];
+
+		if (sink->ops->summary && check(out, i, sink->ops->summary(sink, summary)))
+			res = -EPIPE;
+		if (sink->ops->flush && check(out, i, sink->ops->flush(sink)))
+			res = -EPIPE;
+	}
+	return res;
+}

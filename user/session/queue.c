@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A ring of items under a mutex; the sink thread sleeps on a condition. */
+#include "session/queue.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <uthash.h>
+
+#include "base/clock.h"
+
+#define RESERVED 4 /* places only for the end of a run */
+#define SHARE	 3 /* a process may have so many times what is free: three quarters when it is alone */
+
+/* Blocks and copies of a process that wait. */
+struct share {
+	uint32_t pid;
+	size_t cnt, bytes;
+	UT_hash_handle hh;
+};
+
+struct queue {
+	pthread_mutex_t lock;
+	pthread_cond_t filled;
+	struct item *items;
+	size_t cap, head, cnt;
+	size_t bytes, max_bytes;
+	uint64_t busy_ns;
+	struct share *shares; /* of processes that have some */
+	uint32_t last_pid;
+	bool many; /* blocks or copies of more than one process came */
+};
+
+struct queue *queue__new(size_t max_items, size_t max_bytes)
+{
+	struct queue *queue = calloc(1, sizeof(*queue));
+	pthread_condattr_t attr;
+
+	if (!queue)
+		return NULL;
+	queue->cap = max_items + RESERVED;
+	queue->max_bytes = max_bytes;
+	queue->items = calloc(queue->cap, sizeof(*queue->items));
+	if (!queue->items) {
+		free(queue);
+		return NULL;
+	}
+	pthread_mutex_init(&queue->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&queue->filled, &attr);
+	pthread_condattr_destroy(&attr);
+	return queue;
+}
+
+static struct share *share_of(const struct queue *queue, uint32_t pid)
+{
+	struct share *share;
+
+	HASH_FIND(hh, queue->shares, &pid, sizeof(pid), share);
+	return share;
+}
+
+static void drop_share(struct queue *queue, struct share *share)
+{
+	HASH_DEL(queue->shares, share);
+	free(share);
+}
+
+void queue__free(struct queue *queue)
+{
+	struct share *share, *next;
+
+	if (!queue)
+		return;
+	HASH_ITER (hh, queue->shares, share, next)
+		drop_share(queue, share);
+	pthread_mutex_destroy(&queue->lock);
+	pthread_cond_destroy(&queue->filled);
+	free(queue->items);
+	free(queue);
+}
+
+/* A traced process decides how many of these there are. */
+static bool is_shared(const struct item *item)
+{
+	return item->kind == ITEM_BLOCK || item->kind == ITEM_COPY;
+}
+
+static bool has_room(const struct queue *queue, const struct item *item)
+{
+	size_t places = queue->cap - RESERVED - queue->cnt;
+	size_t bytes = queue->max_bytes - queue->bytes;
+	const struct share *share;
+
+	if (item->kind == ITEM_STOP || item->kind == ITEM_SUMMARY)
+		return queue->cnt < queue->cap;
+	if (queue->cnt >= queue->cap - RESERVED || item->size > bytes)
+		return false;
+	share = queue->many && is_shared(item) ? share_of(queue, item->pid) : NULL;
+	return !share || (share->cnt / SHARE <= places && share->bytes / SHARE <= bytes);
+}
+
+/* False: out of memory. */
+static bool add_to_share(struct queue *queue, const struct item *item)
+{
+	struct share *share;
+
+	if (!is_shared(item))
+		return true;
+	share = share_of(queue, item->pid);
+	if (!share) {
+		share = calloc(1, sizeof(*share));
+		if (!share)
+			return false;
+		share->pid = item->pid;
+		HASH_ADD(hh, queue->shares, pid, sizeof(share->pid), share);
+	}
+	queue->many |= queue->last_pid && queue->last_pid != item->pid;
+	queue->last_pid = item->pid;
+	share->cnt++;
+	share->bytes += item->size;
+	return true;
+}
+
+static void take_from_share(struct queue *queue, const struct item *item)
+{
+	struct share *share = is_shared(item) ? share_of(queue, item->pid) : NULL;
+
+	if (!share)
+		return;
+	share->bytes -= item->size;
+	if (!--share->cnt)
+		drop_share(queue, share);
+}
+
+bool queue__put(struct queue *queue, const struct item *item)
+{
+	bool room;
+
+	pthread_mutex_lock(&queue->lock);
+	room = has_room(queue, item) && add_to_share(queue, item);
+	if (room) {
+		queue->items[(queue->head + queue->cnt++) % queue->cap] = *item;
+		queue->bytes += item->size;
+		pthread_cond_signal(&queue->filled);
+	}
+	pthread_mutex_unlock(&queue->lock);
+	return room;
+}
+
+size_t queue__bytes(struct queue *queue)
+{
+	size_t bytes;
+
+	pthread_mutex_lock(&queue->lock);
+	bytes = queue->bytes;
+	pthread_mutex_unlock(&queue->lock);
+	return bytes;
+}
+
+uint64_t queue__busy_ns(struct queue *queue)
+{
+	uint64_t ns;
+
+	pthread_mutex_lock(&queue->lock);
+	ns = queue->busy_ns;
+	pthread_mutex_unlock(&queue->lock);
+	return ns;
+}
+
+/* False: it is as late. */
+static bool wait_until(struct queue *queue, uint64_t until_ns)
+{
+	const struct timespec at = { .tv_sec = until_ns / NS_PER_SEC,
+				     .tv_nsec = until_ns % NS_PER_SEC };
+
+	if (until_ns)
+		return !pthread_cond_timedwait(&queue->filled, &queue->lock, &at);
+	return !pthread_cond_wait(&queue->filled, &queue->lock);
+}
+
+bool queue__get(struct queue *queue, uint64_t until_ns, struct item *ret)
+{
+	bool got;
+
+	pthread_mutex_lock(&queue->lock);
+	if (!queue->cnt)
+		queue->busy_ns = 0;
+	while (!queue->cnt && wait_until(queue, until_ns))
+		;
+	got = queue->cnt;
+	if (got) {
+		if (!queue->busy_ns)
+			queue->busy_ns = clock__mono_ns();
+		*ret = queue->items[queue->head];
+		queue->head = (queue->head + 1) % queue->cap;
+		queue->cnt--;
+		queue->bytes -= ret->size;
+		take_from_share(queue, ret);
+	}
+	pthread_mutex_unlock(&queue->lock);
+	return got;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the session says of itself: the status line while it runs, the summary at its end. */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/apart.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "session/session_parts.h"
+
+#define WINDOW_FIRST_NS (2 * NS_PER_SEC)
+#define WINDOW_MAX_NS	(64 * NS_PER_SEC)
+
+struct look {
+	struct session *s;
+	struct strbuf *records; /* NULL: not wanted */
+};
+
+static void add_living(void *ctx, const struct jank_rec_thread *rec)
+{
+	struct look *look = ctx;
+
+	if (hists__add(look->s->living, rec))
+		losses__add(&look->s->losses, LOSS_NO_MEMORY, 1);
+	session__saw(look->s, &rec->hdr);
+	if (look->records)
+		strbuf__add(look->records, rec, sizeof(*rec));
+}
+
+void session__look(struct session *s, struct strbuf *records)
+{
+	struct look look = { s, records };
+	struct hists *fresh = hists__new();
+
+	if (!fresh) {
+		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+		return;
+	}
+	hists__free(s->living);
+	s->living = fresh;
+	loader__each_thread(s->loader, add_living, &look);
+}
+
+static struct hist_totals totals(const struct session *s)
+{
+	struct hist_totals ended = hists__totals(loops__ended(s->loops));
+	struct hist_totals living = hists__totals(s->living);
+
+	return (struct hist_totals){ ended.dispatch_cnt + living.dispatch_cnt,
+				     ended.block_cnt + living.block_cnt,
+				     ended.hang_cnt + living.hang_cnt };
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_SELF, &usage))
+		return 0;
+	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_SEC +
+	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * NS_PER_US;
+}
+
+static uint64_t own_rss_kb(void)
+{
+	struct strbuf sb = STRBUF_INIT;
+	unsigned long size = 0, resident = 0;
+
+	if (!file__read("/proc/self/statm", 256, &sb) &&
+	    sscanf(strbuf__str(&sb), "%lu %lu", &size, &resident) != 2)
+		resident = 0;
+	strbuf__free(&sb);
+	return (uint64_t)resident * sysconf(_SC_PAGESIZE) / 1024;
+}
+
+static void end_window(struct session *s, uint64_t now)
+{
+	close(s->cost.stats_fd);
+	s->cost.stats_fd = -1;
+	s->cost.windows_ns += now - s->cost.window_start_ns;
+	s->cost.last_ns = now;
+}
+
+static bool stats_always_on(void)
+{
+	struct strbuf sb = STRBUF_INIT;
+	bool on = !file__read("/proc/sys/kernel/bpf_stats_enabled", 16, &sb) &&
+		  strbuf__str(&sb)[0] == '1';
+
+	strbuf__free(&sb);
+	return on;
+}
+
+void session__cost_window(struct session *s)
+{
+	uint64_t now = clock__mono_ns();
+
+	if (s->cost.always || !features__has(&s->features, FEATURE_BPF_STATS))
+		return;
+	if (s->cost.stats_fd >= 0) {
+		end_window(s, now);
+		return;
+	}
+	if (s->cost.last_ns && now - s->cost.last_ns < s->cost.every_ns)
+		return;
+	s->cost.every_ns = s->cost.every_ns ? 2 * s->cost.every_ns : WINDOW_FIRST_NS;
+	if (s->cost.every_ns > WINDOW_MAX_NS)
+		s->cost.every_ns = WINDOW_MAX_NS;
+	s->cost.always = !s->cost.last_ns && stats_always_on();
+	if (!s->cost.always)
+		s->cost.stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	s->cost.window_start_ns = s->cost.last_ns = now;
+}
+
+/* Scales what was counted in the windows to the whole run. */
+static bool bpf_cost(struct session *s, uint64_t elapsed_ns, uint64_t *ret_ns, uint64_t *ret_runs)
+{
+	double scale = 1;
+
+	if (s->cost.stats_fd >= 0)
+		end_window(s, clock__mono_ns());
+	if (!loader__cost(s->loader, ret_ns, ret_runs))
+		return false;
+	if (!s->cost.always) {
+		if (!s->cost.windows_ns)
+			return false;
+		scale = (double)elapsed_ns / s->cost.windows_ns;
+	}
+	*ret_ns *= scale;
+	*ret_runs *= scale;
+	return true;
+}
+
+static void add_kernel_losses(const struct session *s, struct losses *ret)
+{
+	loader__losses(s->loader, ret->cnt); /* the first JANK_LOSS_CNT are the kernel side's */
+	losses__add(ret, LOSS_SKIPPED, loader__skipped(s->loader));
+	losses__add(ret, LOSS_UNANSWERED, apart__refused_cnt());
+}
+
+void session__keep_losses(struct session *s)
+{
+	if (s->loader)
+		add_kernel_losses(s, &s->kernel_losses);
+}
+
+/* The summary went out before its own loss, or that of the last blocks, could be known. */
+void session__tell_losses(struct session *s)
+{
+	struct strbuf line = STRBUF_INIT;
+
+	for (int i = 0; i < LOSS_CNT; i++) {
+		uint64_t cnt = s->losses.cnt[i] + s->kernel_losses.cnt[i];
+
+		if (cnt)
+			strbuf__addf(&line, "%s%llu %s", line.len ? ", " : "",
+				     (unsigned long long)cnt, loss__key(i));
+	}
+	if (line.len)
+		log__warn("lost: %s", strbuf__str(&line));
+	strbuf__free(&line);
+}
+
+/* "20.1k" */
+static void add_count(struct strbuf *sb, uint64_t cnt)
+{
+	if (cnt < 10000)
+		strbuf__addf(sb, "%llu", (unsigned long long)cnt);
+	else if (cnt < 10000000)
+		strbuf__addf(sb, "%.1fk", cnt / 1e3);
+	else
+		strbuf__addf(sb, "%.1fM", cnt / 1e6);
+}
+
+void session__status(struct session *s)
+{
+	uint64_t now = clock__mono_ns(), elapsed = now - s->start_ns;
+	struct hist_totals sum = totals(s);
+	struct strbuf line = STRBUF_INIT;
+	struct losses losses = s->losses;
+
+	add_kernel_losses(s, &losses);
+	clock__add_duration(&line, elapsed);
+	strbuf__adds(&line, " · ");
+	add_count(&line, sum.dispatch_cnt);
+	if (!sum.dispatch_cnt)
+		strbuf__adds(&line, " dispatches: no loop seen yet");
+	else
+		strbuf__addf(&line, " dispatches · %llu blocks", (unsigned long long)s->block_cnt);
+	if (s->hang_cnt)
+		strbuf__addf(&line, " · %llu hangs", (unsigned long long)s->hang_cnt);
+	if (losses__total(&losses)) {
+		strbuf__adds(&line, " · lost ");
+		add_count(&line, losses__total(&losses));
+	} else if (sum.dispatch_cnt) {
+		strbuf__adds(&line, " · nothing lost");
+	}
+	strbuf__addf(&line, " · own CPU %.1f %%", 100.0 * own_cpu_ns() / (elapsed ? elapsed : 1));
+	log__status(strbuf__str(&line));
+	strbuf__free(&line);
+}
+
+static int set_loops(struct session *s, struct summary *summary)
+{
+	struct hists *all = hists__new();
+	int res = -ENOMEM;
+
+	if (!all)
+		return res;
+	res = hists__merge(all, loops__ended(s->loops));
+	if (!res)
+		res = hists__merge(all, s->living);
+	if (!res)
+		res = hists__list(all, &summary->loops, &summary->loop_cnt);
+	hists__free(all);
+	for (size_t i = 0; !res && i < summary->loop_cnt; i++) {
+		const struct traced *traced = session__traced(s, summary->loops[i].pid);
+
+		if (!traced || !traced->process || !traced->process->name)
+			continue;
+		free(summary->loops[i].process); /* of one that had this pid before */
+		summary->loops[i].process = strdup(traced->process->name);
+	}
+	return res;
+}
+
+int session__send_summary(struct session *s)
+{
+	struct item item = { .kind = ITEM_SUMMARY };
+	struct summary *summary = calloc(1, sizeof(*summary));
+	struct losses losses;
+
+	if (!summary)
+		return -ENOMEM;
+	summary->elapsed_ns = clock__mono_ns() - s->start_ns;
+	if (s->opts->command == CMD_TRACE)
+		summary->idle_loop = session__find_unwatched(s, &summary->unwatched);
+	summary->stopped_cnt = s->judge.stopped_cnt;
+	summary->dispatch_cnt = totals(s).dispatch_cnt;
+	summary->bpf_known = bpf_cost(s, summary->elapsed_ns, &summary->bpf_ns, &summary->bpf_runs);
+	summary->user_cpu_ns = own_cpu_ns();
+	summary->rss_kb = own_rss_kb();
+	losses = s->losses;
+	add_kernel_losses(s, &losses);
+	if (losses__list(&losses, &summary->lost, &summary->lost_cnt) || set_loops(s, summary))
+		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
+	item.data = summary;
+	queue__put(s->queue, &item);
+	return 0;
+}

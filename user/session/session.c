@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A run's life: open what is needed, attach, run the loop, close. The intake thread waits for the ring,
+ * signals, timers and the ends of the traced processes, all in one epoll.
+ */
+#include "session/session.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/apart.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "enrich/block_waits.h"
+#include "journal/answers_writer.h"
+#include "probes/preflight.h"
+#include "procfs/host.h"
+#include "session/limits.h"
+#include "session/session_parts.h"
+#include "session/signals.h"
+
+#define QUEUE_ITEMS	   4096
+#define QUEUE_BYTES	   (16 << 20)
+#define INTAKE_NICE	   (-10)
+#define OUTPUT_PATIENCE_NS (2 * NS_PER_SEC)
+
+static int name_live(void *ctx, uint32_t pid, struct stack *stack)
+{
+	return symbolizer__stack(ctx, pid, stack);
+}
+
+static uint64_t cut_cnt(void *ctx)
+{
+	return symbolizer__cut_cnt(ctx);
+}
+
+static int open_output(struct session *s, struct err *err)
+{
+	const struct namer namer = { .name = name_live,
+				     .cut_cnt = cut_cnt,
+				     .ctx = s->symbolizer,
+				     .foreign = foreign__name,
+				     .foreign_ctx = s->foreign,
+				     .message = message_names__fill,
+				     .message_ctx = &s->message_names,
+				     .waited = block_waits__name,
+				     .callers = callers__fill,
+				     .callers_ctx = s->callers };
+
+	return output__new(s->opts, &namer, s->journal, &s->losses, &s->output, err);
+}
+
+/* Everything that needs no privilege, in the order in which it would fail for a user's mistake. */
+static int open_outputs(struct session *s, struct err *err)
+{
+	const struct options *opts = s->opts;
+	const struct symbolizer_opts sym_opts = { .demangle = true };
+	int res;
+
+	res = symbolizer__new(&sym_opts, &s->symbolizer, err);
+	if (!res && err->msg[0]) /* it can be used, but nobody is asked for debug files */
+		log__warn("%s", err->msg);
+	if (!res)
+		err->msg[0] = '\0';
+	if (!res && opts->journal)
+		res = journal_writer__new(opts->journal, &s->journal, err);
+	if (!res)
+		res = session__open_loops(s, err);
+	s->message_names = (struct message_names){ s->symbolizer, s->catalogue };
+	if (!res)
+		s->foreign = foreign__new(s->symbolizer);
+	if (s->foreign)
+		s->callers = callers__new(s->symbolizer, s->foreign, &s->copy_maps, &s->losses);
+	if (!res && !s->callers)
+		res = err__set(err, ENOMEM, "out of memory");
+	if (!res)
+		res = open_output(s, err);
+	if (res)
+		return res;
+	s->queue = queue__new(QUEUE_ITEMS, QUEUE_BYTES);
+	s->loops = loops__new(&s->losses);
+	s->living = hists__new();
+	s->machine = machine__new();
+	s->watch = watch__new();
+	if (!s->queue || !s->loops || !s->living || !s->machine || !s->watch)
+		return err__set(err, ENOMEM, "out of memory");
+	machine__watch_heat(s->machine, "/sys");
+	s->judge = (struct judge){
+		.threshold_ns = opts->threshold_ns,
+		.hang_ns = opts->hang_ns,
+		.fps = opts->fps,
+		.debugging = opts->debugging,
+		.host = &s->host,
+		.real_offset_ns = clock__real_offset_ns(),
+	};
+	if (s->journal)
+		journal__add_session(s->journal, &s->judge, opts->hang_ns);
+	return 0;
+}
+
+static int start_sinker(struct session *s, struct err *err)
+{
+	const struct sinker_opts opts = {
+		.queue = s->queue,
+		.output = s->output,
+		.symbolizer = s->symbolizer,
+		.callers = s->callers,
+		.scripts = s->scripts,
+		.journal = s->journal,
+		.losses = &s->losses,
+		.whose = s->whose,
+		.parks = s->parks,
+		.find_waits = !s->filter.all,
+		.workers = s->opts->workers,
+		.tell_unwatched = s->opts->command == CMD_TRACE && s->opts->format != FORMAT_TEXT,
+		.eager = !s->opts->filter.all || !s->choice.any,
+		.found = s->opts->command == CMD_LOOPS ? session__tell_loops : NULL,
+		.found_ctx = s,
+		.choice = &s->choice,
+		.count = s->opts->count,
+		.closed_fd = s->closed_fd,
+	};
+
+	return sinker__start(&opts, &s->sinker, err);
+}
+
+static int trace_targets(struct session *s, struct err *err)
+{
+	int res = 0;
+
+	for (size_t i = 0; i < s->opts->pid_cnt && !res; i++)
+		res = session__trace(s, s->opts->pids[i], err);
+	if (!res && s->opts->argv)
+		res = session__trace(s, s->workload.pid, err);
+	return res;
+}
+
+static int attach(struct session *s, struct err *err)
+{
+	int res = start_sinker(s, err);
+
+	if (!res)
+		res = trace_targets(s, err);
+	if (!res)
+		res = loader__attach(s->loader, err);
+	if (!res)
+		session__open_maps(s);
+	if (!res) /* last: a dispatch that they open must be accounted from its begin */
+		res = session__place_probes(s, err);
+	if (!res)
+		session__open_mains(s);
+	if (!res)
+		res = session__watch_all(s, err);
+	if (!res)
+		session__find_compat(s);
+	if (!res)
+		session__follow(s);
+	s->start_ns = s->status_ns = clock__mono_ns();
+	if (!res && loader__files(s->loader))
+		res = uprobe_files__start(loader__files(s->loader), err);
+	if (!res && !s->opts->argv) /* the probes know who sleeps by now (iter.bpf.c) */
+		session__look(s, NULL);
+	if (!res && s->opts->argv)
+		res = workload__go(&s->workload, s->opts->argv, err);
+	if (!res)
+		log__verbose("tracing; waits by %s, samples by %s",
+			     loader__wait_probe(s->loader) == WAIT_UPROBES ? "uprobes"
+									   : "tracepoints",
+			     loader__sampler_clock(s->loader));
+	return res;
+}
+
+/*
+ * This thread alone, which runs 1 % of the time, before others that want the CPU: what waits in the ring while it
+ * does not get one may be lost.
+ */
+static void go_first(void)
+{
+	if (setpriority(PRIO_PROCESS, gettid(), INTAKE_NICE))
+		log__verbose("the ring's reader has no higher priority: %s", strerror(errno));
+}
+
+static int run(struct session *s, struct err *err)
+{
+	int res = 0;
+
+	go_first();
+	while (!s->stop && !res)
+		res = watch__round(s->watch);
+	if (res)
+		return err__set(err, -res, "cannot wait for events: %s", strerror(-res));
+	return 0;
+}
+
+/*
+ * The summary's counts and the journal's are those of one look. In the journal they come last, since a
+ * thread's counts are its end there.
+ */
+static void finish(struct session *s)
+{
+	struct strbuf living = STRBUF_INIT;
+
+	session__look(s, s->journal ? &living : NULL);
+	ring__drain(s->ring);
+	strbuf__add(&s->raw, living.data, living.len);
+	if (living.failed)
+		losses__add(&s->losses, LOSS_JOURNAL, 1);
+	strbuf__free(&living);
+	session__flush_raw(s);
+	session__send_summary(s);
+}
+
+/* Who does not read our stdout may do so later. Until then nobody but the user can give up. */
+static void finish_output(struct session *s)
+{
+	if (sinker__finish(s->sinker, OUTPUT_PATIENCE_NS))
+		return;
+	log__warn("waiting for stdout to take the rest; Ctrl-C again gives it up");
+	signals__default(s->signal_fd);
+	sinker__finish(s->sinker, 0);
+}
+
+static void close_session(struct session *s)
+{
+	log__status(NULL);
+	session__keep_losses(s);
+	loader__free(s->loader); /* nobody is slowed down by a slow output */
+	ring__free(s->ring);
+	mmaps__free(s->maps);
+	workload__stop(&s->workload);
+	finish_output(s);
+	session__tell_losses(s);
+	watch__free(s->watch);
+	session__free_traced(s);
+	mains__free(s->mains);
+	output__free(s->output);
+	journal_writer__free(s->journal);
+	session__close_loops(s);
+	callers__free(s->callers);
+	copy_maps__close(&s->copy_maps);
+	scripts__free(s->scripts);
+	script_maps__close(&s->script_maps);
+	foreign__free(s->foreign);
+	symbolizer__free(s->symbolizer);
+	queue__free(s->queue);
+	loops__free(s->loops);
+	wait_copies__free(&s->wait_copies);
+	hists__free(s->living);
+	machine__free(s->machine);
+	strbuf__free(&s->raw);
+	host__free(&s->host);
+	if (s->cost.stats_fd >= 0)
+		close(s->cost.stats_fd);
+	if (s->signal_fd >= 0)
+		close(s->signal_fd);
+	if (s->closed_fd >= 0)
+		close(s->closed_fd);
+}
+
+static int open_signals(struct session *s, struct err *err)
+{
+	s->signal_fd = signals__open();
+	s->closed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->signal_fd < 0 || s->closed_fd < 0)
+		return err__set(err, errno, "cannot wait for signals: %s", strerror(errno));
+	return 0;
+}
+
+static int open_session(struct session *s, struct err *err)
+{
+	int res = preflight__check(err);
+
+	if (!res)
+		res = features__probe(s->opts->disabled, s->opts->disabled_cnt, &s->features, err);
+	if (!res)
+		res = features__require(&s->features, err);
+	if (!res)
+		res = host__read(&s->host, err);
+	/* Before there are threads, the ring and much memory to share. */
+	if (!res && apart__start())
+		log__verbose("no process for reads that may never end; it is tried again later");
+	if (!res)
+		res = open_outputs(s, err);
+	if (!res && s->opts->argv)
+		res = workload__prepare(s->opts->argv, &s->workload, err);
+	limits__raise();
+	if (!res)
+		res = open_signals(s, err);
+	return res ? res : session__open_probes(s, err);
+}
+
+int session__run(const struct options *opts, struct err *err)
+{
+	struct session s = {
+		.opts = opts,
+		.workload = { .go_fd = -1, .failed_fd = -1 },
+		.cost = { .stats_fd = -1 },
+		.signal_fd = -1,
+		.closed_fd = -1,
+		.find_timer_fd = -1,
+		.park_maps = PARK_MAPS_NONE,
+		.copy_maps = COPY_MAPS_NONE,
+		.script_maps = SCRIPT_MAPS_NONE,
+	};
+	int status = JANK_EXIT_OK;
+
+	if (open_session(&s, err) || attach(&s, err) || run(&s, err))
+		status = err->exit ? err->exit : JANK_EXIT_FAILED;
+	else
+		finish(&s);
+	workload__reap(&s.workload);
+	if (!status && s.workload.ended && !s.own_end)
+		status = workload__exit_status(&s.workload);
+	close_session(&s);
+	return status;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the intake thread waits for from the first (the ring, signals, timers, stdout's end), and what each calls for. Who has
+ * something of his own to wait for adds it to the watch himself: session_traced.c, session_all.c, session_maps.c. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "session/session_parts.h"
+#include "session/signals.h"
+
+#define LOOK_MAX_NS	   NS_PER_SEC
+#define LOOK_MIN_NS	   (20 * NS_PER_MS)
+#define LOOKS_PER_HANG	   8 /* a hang is reported at most an eighth of --hang late */
+#define STATUS_NS	   NS_PER_SEC
+#define UNWATCHED_NS	   NS_PER_SEC	    /* the first word of what is not watched */
+#define UNWATCHED_PAUSE_NS (30 * NS_PER_MS) /* from slice to slice of that look */
+#define EARLY_LOOK_NS	   (50 * NS_PER_MS) /* by then the sink thread has mostly met the processes */
+#define MACHINE_NS	   (100 * NS_PER_MS)
+
+static void on_signal(void *ctx, uint64_t arg)
+{
+	struct session *s = ctx;
+
+	(void)arg;
+	if (signals__end(s->signal_fd))
+		s->stop = s->own_end = true;
+}
+
+static void on_ring(void *ctx, uint64_t arg)
+{
+	struct session *s = ctx;
+
+	(void)arg;
+	ring__consume(s->ring);
+	session__flush_raw(s);
+}
+
+static void on_stop(void *ctx, uint64_t arg)
+{
+	struct session *s = ctx;
+
+	(void)arg;
+	s->stop = true;
+	s->own_end = true;
+}
+
+/* Its reader left; a terminal's end is a signal as well. */
+static void on_stdout_closed(void *ctx, uint64_t arg)
+{
+	struct session *s = ctx;
+
+	watch__remove(s->watch, STDOUT_FILENO);
+	on_stop(ctx, arg);
+}
+
+/* By now the loops of a program at work have shown. */
+static void on_unwatched(void *ctx, uint64_t arg)
+{
+	struct session *s = ctx;
+
+	(void)arg;
+	if (!s->first_look.list)
+		session__look(s, NULL);
+	if (session__look_unwatched(s))
+		watch__remove(s->watch, s->unwatched_fd);
+}
+
+/* The probes meet main threads that wait outside of epoll and poll at a look (iter.bpf.c). */
+static void on_early_look(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	session__look_for_mains(ctx, true);
+	session__meet_children(ctx);
+	session__look(ctx, NULL);
+}
+
+static void on_look(void *ctx, uint64_t arg)
+{
+	struct session *s = ctx;
+
+	(void)arg;
+	session__meet_children(s);
+	session__look(s, NULL);
+	session__pace_marks(s);
+	session__maps_until(s, clock__mono_ns());
+	session__scan_due(s);
+	session__find_compat(s);
+	session__sweep(s);
+	if (s->opts->command == CMD_TRACE &&
+	    clock__mono_ns() - s->status_ns >= STATUS_NS - LOOK_MIN_NS) {
+		s->status_ns = clock__mono_ns();
+		session__status(s);
+	}
+}
+
+static void on_mains(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	session__look_for_mains(ctx, false);
+}
+
+static void on_cost(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	session__cost_window(ctx);
+}
+
+static void on_machine(void *ctx, uint64_t arg)
+{
+	struct session *s = ctx;
+
+	(void)arg;
+	session__machine_due(s);
+	sinker__pace(s->sinker);
+}
+
+/* How often to look at the threads: for hangs in time, and for the status line. */
+static uint64_t look_period(const struct options *opts)
+{
+	uint64_t ns = opts->hang_ns / LOOKS_PER_HANG;
+
+	if (!ns || ns > LOOK_MAX_NS)
+		ns = LOOK_MAX_NS;
+	return ns < LOOK_MIN_NS ? LOOK_MIN_NS : ns;
+}
+
+int session__watch_all(struct session *s, struct err *err)
+{
+	uint64_t look = look_period(s->opts);
+	int res;
+
+	session__read_machine(s, clock__mono_ns());
+	if ((res = watch__add(s->watch, s->signal_fd, on_signal, s, 0)) < 0 ||
+	    (res = watch__add(s->watch, s->closed_fd, on_stop, s, 0)) < 0 ||
+	    (res = watch__add(s->watch, ring__fd(s->ring), on_ring, s, 0)) < 0 ||
+	    (res = watch__timer(s->watch, look, look, on_look, s)) < 0 ||
+	    (res = watch__timer(s->watch, EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
+	    (res = watch__timer(s->watch, 4 * EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
+	    (res = watch__timer(s->watch, MACHINE_NS, MACHINE_NS, on_machine, s)) < 0 ||
+	    (res = watch__timer(s->watch, MACHINE_NS, MACHINE_NS, on_cost, s)) < 0 ||
+	    (s->mains && (res = watch__timer(s->watch, NS_PER_SEC, NS_PER_SEC, on_mains, s)) < 0) ||
+	    (s->opts->command == CMD_TRACE &&
+	     (res = s->unwatched_fd = watch__timer(s->watch, UNWATCHED_NS, UNWATCHED_PAUSE_NS,
+						   on_unwatched, s)) < 0) ||
+	    (s->opts->duration_ns &&
+	     (res = watch__timer(s->watch, s->opts->duration_ns, 0, on_stop, s)) < 0))
+		return err__set(err, -res, "cannot watch for events: %s", strerror(-res));
+	watch__hangup(s->watch, STDOUT_FILENO, on_stdout_closed, s, 0); /* not of a file */
+	return 0;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Finds separate debug files on this machine's root, then on the process's. A file is taken only
+ * when its build id agrees, or, where there are no build ids, the checksum of the link.
+ */
+#include "symbol/elf/debugfile.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/apart.h"
+#include "base/openfile.h"
+#include "symbol/modules/fetch.h"
+
+#define CHECKSUM_MAX (1ull << 30) /* a larger file is not read through */
+
+struct link {
+	char name[NAME_MAX + 1];
+	uint32_t crc;
+};
+
+static int read_link(const struct elf *elf, struct link *ret)
+{
+	const struct elf_section *sec = elf__section(elf, ".gnu_debuglink");
+	size_t len;
+
+	if (!sec || sec->size < 8)
+		return -ENOENT;
+	memset(ret, 0, sizeof(*ret));
+	len = sec->size < sizeof(ret->name) ? sec->size : sizeof(ret->name);
+	if (image__read(&elf->img, sec->offset, ret->name, len))
+		return -ENOENT;
+	len = strnlen(ret->name, len);
+	if (!len || len == sizeof(ret->name) || strchr(ret->name, '/'))
+		return -ENOENT;
+	len = (len + 4) & ~(size_t)3;
+	if (len + sizeof(ret->crc) > sec->size)
+		return -ENOENT;
+	return image__read(&elf->img, sec->offset + len, &ret->crc, sizeof(ret->crc));
+}
+
+static bool checksum_is(const struct image *img, uint32_t want)
+{
+	enum { PIECE = 1 << 16 };
+	uint64_t off = 0;
+	uLong crc = crc32(0, NULL, 0);
+	unsigned char *buf;
+
+	if (img->size > CHECKSUM_MAX)
+		return false;
+	buf = malloc(PIECE);
+	while (buf && off < img->size) {
+		size_t len = img->size - off < PIECE ? img->size - off : PIECE;
+
+		if (image__read(img, off, buf, len))
+			break;
+		crc = crc32(crc, buf, len);
+		off += len;
+	}
+	free(buf);
+	return off == img->size && crc == want;
+}
+
+static bool belongs(int fd, const struct elf *elf, const struct link *link)
+{
+	struct image img;
+	struct elf debug;
+	bool ret;
+
+	if (image__of_fd(&img, fd) || elf__open(&debug, &img))
+		return false;
+	if (elf->build_id[0] || debug.build_id[0])
+		ret = !strcmp(elf->build_id, debug.build_id);
+	else
+		ret = link && checksum_is(&img, link->crc);
+	ret = ret && debug.is64 == elf->is64 && debug.machine == elf->machine;
+	elf__close(&debug);
+	return ret;
+}
+
+/*
+ * What such a file says is believed of the module in all processes, and any user may have made it: beside a link to a
+ * library of root's, or in the root of a namespace of their own. So it must be of one who could have changed the module itself.
+ */
+static bool is_owners(const struct elf *elf, const struct stat *st)
+{
+	struct stat module;
+
+	return !st->st_uid || st->st_uid == geteuid() ||
+	       (elf->img.fd >= 0 && !apart__stat(elf->img.fd, &module) &&
+		st->st_uid == module.st_uid);
+}
+
+/* The path here, then in the process's root. ours: it is in our own directory of debug files. */
+static int try_path(const struct elf *elf, const struct debugfile_places *places,
+		    const struct link *link, const char *path, bool ours)
+{
+	struct stat st;
+	int pass, fd;
+
+	for (pass = 0; pass < 2; pass++) {
+		if (pass && !places->root)
+			break;
+		fd = pass ? openfile__in_root(places->root, path, &st) : openfile__path(path, &st);
+		if (fd < 0)
+			continue;
+		if (((ours && !pass) || is_owners(elf, &st)) && belongs(fd, elf, link))
+			return fd;
+		close(fd);
+	}
+	return -ENOENT;
+}
+
+static int by_build_id(const struct elf *elf, const struct debugfile_places *places)
+{
+	char path[PATH_MAX];
+	int len;
+
+	if (strlen(elf->build_id) < 4)
+		return -ENOENT;
+	len = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", places->debug_dir,
+		       elf->build_id, elf->build_id + 2);
+	return len < (int)sizeof(path) ? try_path(elf, places, NULL, path, true) : -ENOENT;
+}
+
+static int by_link(const struct elf *elf, const struct debugfile_places *places)
+{
+	const struct {
+		const char *before, *between;
+	} forms[] = { { "", "/" }, { "", "/.debug/" }, { places->debug_dir, "/" } };
+	const char *slash = places->path ? strrchr(places->path, '/') : NULL;
+	char path[PATH_MAX];
+	struct link link;
+	int fd = -ENOENT;
+	size_t i;
+
+	if (!slash || places->path[0] != '/' || slash - places->path >= PATH_MAX ||
+	    read_link(elf, &link))
+		return -ENOENT;
+	for (i = 0; fd < 0 && i < sizeof(forms) / sizeof(*forms); i++) {
+		int len = snprintf(path, sizeof(path), "%s%.*s%s%s", forms[i].before,
+				   (int)(slash - places->path), places->path, forms[i].between,
+				   link.name);
+
+		if (len < (int)sizeof(path))
+			fd = try_path(elf, places, &link, path, i == 2);
+	}
+	return fd;
+}
+
+static bool has_build_id(int fd, const char *build_id)
+{
+	struct image img;
+	struct elf elf;
+	bool ret;
+
+	if (image__of_fd(&img, fd) || elf__open(&elf, &img))
+		return false;
+	ret = !strcmp(elf.build_id, build_id);
+	elf__close(&elf);
+	return ret;
+}
+
+/* The section has a name, its NUL, and the bytes of the build id. */
+static bool read_alt_link(const struct elf *elf, char *hex)
+{
+	const struct elf_section *sec = elf__section(elf, ".gnu_debugaltlink");
+	unsigned char buf[PATH_MAX + BUILD_ID_MAX];
+	size_t name;
+
+	if (!sec || sec->size > sizeof(buf) || image__read(&elf->img, sec->offset, buf, sec->size))
+		return false;
+	name = strnlen((char *)buf, sec->size) + 1;
+	if (name + 2 > sec->size || sec->size - name > BUILD_ID_MAX)
+		return false;
+	for (size_t i = name; i < sec->size; i++, hex += 2)
+		snprintf(hex, 3, "%02x", buf[i]);
+	return true;
+}
+
+int debugfile__open_alt(const struct elf *elf, const char *debug_dir)
+{
+	char build_id[BUILD_ID_HEX_SZ], path[PATH_MAX];
+	int fd;
+
+	if (!read_alt_link(elf, build_id) ||
+	    snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", debug_dir, build_id,
+		     build_id + 2) >= (int)sizeof(path))
+		return -ENOENT;
+	fd = openfile__path(path, NULL);
+	if (fd >= 0 && !has_build_id(fd, build_id)) {
+		close(fd);
+		return -ENOENT;
+	}
+	return fd;
+}
+
+/* What a server had, or it is asked now. */
+static int by_fetch(const struct elf *elf, struct fetch *fetch)
+{
+	int fd = fetch__open(fetch, elf->build_id);
+
+	if (fd < 0) {
+		fetch__want(fetch, elf->build_id);
+		return -ENOENT;
+	}
+	if (belongs(fd, elf, NULL))
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
+int debugfile__open(const struct elf *elf, const struct debugfile_places *places)
+{
+	int fd = by_build_id(elf, places);
+
+	if (fd < 0)
+		fd = by_link(elf, places);
+	return fd < 0 && places->fetch ? by_fetch(elf, places->fetch) : fd;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Reads PLT stubs: decode the jump of each, look its slot up among the relocations. See plt.h. */
+#include "symbol/elf/plt.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECTION_MAX (1u << 20)
+#define RELOCS_MAX  (4u << 20) /* of a file: its sections may be thousands, and overlap */
+#define SLOTS_MAX   65536
+#define CHUNK	    1024
+#define STUB_SZ	    16
+#define WHOLE_MAX   (4u << 20) /* of a section that is read at once */
+
+/* A word of memory that the dynamic linker fills with a function's address. */
+struct slot {
+	uint64_t addr;
+	uint32_t symbol;
+};
+
+struct slots {
+	struct slot *slots;
+	size_t cnt, cap;
+	size_t left; /* relocations that will still be read */
+};
+
+static bool fills_slot(const struct elf *elf, uint32_t type)
+{
+	if (elf->machine == EM_X86_64)
+		return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT;
+	return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT;
+}
+
+static int add_slot(struct slots *slots, uint64_t addr, uint32_t symbol)
+{
+	size_t cap = slots->cap ? 2 * slots->cap : 256;
+
+	if (slots->cnt == SLOTS_MAX)
+		return -E2BIG;
+	if (slots->cnt == slots->cap) {
+		struct slot *p = realloc(slots->slots, cap * sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		slots->slots = p;
+		slots->cap = cap;
+	}
+	slots->slots[slots->cnt++] = (struct slot){ addr, symbol };
+	return 0;
+}
+
+static void read_relocs(const struct elf *elf, const struct elf_section *sec, struct slots *slots)
+{
+	size_t left = sec->size / sizeof(Elf64_Rela), i;
+	uint64_t off = sec->offset;
+	Elf64_Rela relocs[CHUNK];
+
+	if (left > slots->left)
+		left = slots->left;
+	slots->left -= left;
+	while (left) {
+		size_t cnt = left < CHUNK ? left : CHUNK;
+
+		if (image__read(&elf->img, off, relocs, cnt * sizeof(*relocs)))
+			return;
+		for (i = 0; i < cnt; i++)
+			if (fills_slot(elf, ELF64_R_TYPE(relocs[i].r_info)) &&
+			    add_slot(slots, relocs[i].r_offset, ELF64_R_SYM(relocs[i].r_info)))
+				return;
+		off += cnt * sizeof(*relocs);
+		left -= cnt;
+	}
+}
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct slot *sa = a, *sb = b;
+
+	return (sa->addr > sb->addr) - (sa->addr < sb->addr);
+}
+
+/* jmp *disp(%rip), after endbr64 and a bnd prefix where there are any. */
+static bool x86_slot(const unsigned char *code, size_t left, uint64_t addr, uint64_t *ret)
+{
+	static const unsigned char endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	size_t at = 0;
+	int32_t disp;
+
+	if (left > 4 && !memcmp(code, endbr, 4))
+		at = 4;
+	if (left > at && code[at] == 0xf2)
+		at++;
+	if (left < at + 6 || code[at] != 0xff || code[at + 1] != 0x25)
+		return false;
+	memcpy(&disp, code + at + 2, sizeof(disp));
+	*ret = addr + at + 6 + (int64_t)disp;
+	return true;
+}
+
+/* adrp x16, page; ldr x17, [x16, #offset], after bti where there is one. */
+static bool arm64_slot(const unsigned char *code, size_t left, uint64_t addr, uint64_t *ret)
+{
+	const uint32_t bti = 0xd503245f;
+	uint32_t op[3];
+	int64_t page;
+	unsigned at;
+
+	if (left < sizeof(op))
+		return false;
+	memcpy(op, code, sizeof(op));
+	at = op[0] == bti;
+	if ((op[at] & 0x9f00001f) != 0x90000010 || (op[at + 1] & 0xffc003ff) != 0xf9400211)
+		return false;
+	page = (int64_t)(op[at] >> 5 & 0x7ffff) << 2 | (op[at] >> 29 & 3);
+	page = (page ^ 0x100000) - 0x100000; /* 21 bits, signed */
+	*ret = ((addr + 4 * at) & ~0xfffull) + page * 4096 + (op[at + 1] >> 10 & 0xfff) * 8;
+	return true;
+}
+
+/* A section that stubs are looked up in: in memory, since two readings a stub take most of a library's time, or where
+ * that is too large, in the file. */
+struct part {
+	struct image img;
+	uint64_t off, size;
+	void *mem;
+};
+
+static void open_part(const struct elf *elf, const struct elf_section *sec, struct part *ret)
+{
+	*ret = (struct part){ elf->img, sec->offset, sec->size, NULL };
+	if (!sec->size || sec->size > WHOLE_MAX)
+		return;
+	ret->mem = malloc(sec->size);
+	if (ret->mem && !image__read(&elf->img, sec->offset, ret->mem, sec->size)) {
+		image__of_mem(&ret->img, ret->mem, sec->size);
+		ret->off = 0;
+	}
+}
+
+struct symbols {
+	struct part table, strings;
+	struct names names; /* of strings */
+};
+
+static void add_stub(struct symtab *tab, const struct symbols *symbols, uint32_t symbol,
+		     uint64_t addr)
+{
+	const struct part *table = &symbols->table;
+	char name[NAME_MAX_LEN];
+	Elf64_Sym sym;
+	int64_t off;
+	size_t len;
+
+	if (symbol >= table->size / sizeof(sym) ||
+	    image__read(&table->img, table->off + symbol * sizeof(sym), &sym, sizeof(sym)))
+		return;
+	len = names__get(&symbols->names, sym.st_name, name, sizeof(name));
+	off = len ? names__add(&tab->names, name, len) : -ENOENT;
+	if (off >= 0)
+		symtab__add(tab, addr, STUB_SZ, true, RANK_LOCAL, off);
+}
+
+static void read_stubs(const struct elf *elf, const struct elf_section *sec,
+		       const struct slots *slots, const struct symbols *symbols, struct symtab *tab)
+{
+	bool x86 = elf->machine == EM_X86_64;
+	size_t step = x86 ? 8 : 4, at;
+	unsigned char *code;
+
+	if (sec->size > SECTION_MAX || sec->addr >> 56 || !(code = malloc(sec->size + 1)))
+		return;
+	if (image__read(&elf->img, sec->offset, code, sec->size)) {
+		free(code);
+		return;
+	}
+	for (at = 0; at < sec->size; at += step) {
+		struct slot key = { 0 }, *slot;
+
+		if (!(x86 ? x86_slot : arm64_slot)(code + at, sec->size - at, sec->addr + at,
+						   &key.addr))
+			continue;
+		slot = bsearch(&key, slots->slots, slots->cnt, sizeof(key), by_addr);
+		if (slot)
+			add_stub(tab, symbols, slot->symbol, sec->addr + at);
+	}
+	free(code);
+}
+
+static void read_all_stubs(const struct elf *elf, const struct slots *slots,
+			   const struct elf_section *dynsym, struct symtab *tab)
+{
+	static const char *const sections[] = { ".plt", ".plt.sec", ".plt.got" };
+	const struct elf_section *strings = &elf->sections[dynsym->link], *sec;
+	struct symbols symbols;
+	size_t i;
+
+	if (!image__holds(&elf->img, strings->offset, strings->size))
+		return;
+	open_part(elf, dynsym, &symbols.table);
+	open_part(elf, strings, &symbols.strings);
+	names__init(&symbols.names);
+	names__borrow(&symbols.names, &symbols.strings.img, symbols.strings.off,
+		      symbols.strings.size, 0);
+	for (i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
+		sec = elf__section(elf, sections[i]);
+		if (sec)
+			read_stubs(elf, sec, slots, &symbols, tab);
+	}
+	free(symbols.table.mem);
+	free(symbols.strings.mem);
+}
+
+int plt__read(const struct elf *elf, struct symtab *tab)
+{
+	const struct elf_section *dynsym = elf__section_of_type(elf, SHT_DYNSYM);
+	struct slots slots = { .left = RELOCS_MAX };
+	size_t i;
+
+	if (!elf->is64 || (elf->machine != EM_X86_64 && elf->machine != EM_AARCH64) || !dynsym ||
+	    dynsym->link >= elf->section_cnt)
+		return -ENOENT;
+	for (i = 0; i < elf->section_cnt; i++)
+		if (elf->sections[i].type == SHT_RELA &&
+		    &elf->sections[elf->sections[i].link % elf->section_cnt] == dynsym)
+			read_relocs(elf, &elf->sections[i], &slots);
+	if (slots.cnt) {
+		qsort(slots.slots, slots.cnt, sizeof(*slots.slots), by_addr);
+		read_all_stubs(elf, &slots, dynsym, tab);
+	}
+	free(slots.slots);
+	symtab__finish(tab);
+	names__shrink(&tab->names);
+	if (tab->cnt)
+		return 0;
+	symtab__free(tab);
+	return -ENOENT;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Sorted tables of functions. See symtab.h. */
+#include "symbol/elf/symtab.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How far back a symbol is sought that encloses the nearest ones: bounds what a hostile file
+ * costs. */
+#define ENCLOSING_MAX 64
+/* Aliases whose names are compared, of one address and of a whole table, for the same reason. */
+#define ALIASES_MAX    16
+#define COMPARISON_MAX 100000
+#define COMPARED_LEN   512
+
+void symtab__init(struct symtab *tab)
+{
+	memset(tab, 0, sizeof(*tab));
+	names__init(&tab->names);
+}
+
+void symtab__free(struct symtab *tab)
+{
+	free(tab->syms);
+	names__free(&tab->names);
+	symtab__init(tab);
+}
+
+static int grow(struct symtab *tab)
+{
+	size_t cap = tab->cap ? tab->cap + tab->cap / 2 : 256;
+	struct symbol *syms;
+
+	if (tab->cnt >= SYMTAB_MAX)
+		return -E2BIG;
+	syms = realloc(tab->syms, cap * sizeof(*syms));
+	if (!syms)
+		return -ENOMEM;
+	tab->syms = syms;
+	tab->cap = cap;
+	return 0;
+}
+
+int symtab__add(struct symtab *tab, uint64_t addr, uint64_t size, bool open, unsigned rank,
+		uint32_t name)
+{
+	int ret;
+
+	if (!size)
+		return 0;
+	if (tab->cnt == tab->cap || tab->cnt >= SYMTAB_MAX) {
+		ret = grow(tab);
+		if (ret)
+			return ret;
+	}
+	tab->syms[tab->cnt++] = (struct symbol){
+		.addr = addr,
+		.size = size < SYMTAB_SIZE_MAX ? size : SYMTAB_SIZE_MAX,
+		.rank = rank,
+		.open = open,
+		.name = name,
+	};
+	return 0;
+}
+
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+static int by_address(const void *va, const void *vb)
+{
+	const struct symbol *a = va, *b = vb;
+	int order = ORDER(a->addr, b->addr);
+
+	if (!order)
+		order = ORDER(a->rank, b->rank);
+	if (!order)
+		order = ORDER(a->open, b->open);
+	if (!order)
+		order = ORDER(b->size, a->size);
+	return order ? order : ORDER(a->name, b->name);
+}
+
+static size_t underscores(const char *name)
+{
+	return strspn(name, "_");
+}
+
+/* Of two names for the same code, the one that people know: `malloc` rather than
+ * `__libc_malloc`. */
+static bool reads_better(const char *a, const char *b)
+{
+	int order = ORDER(underscores(a), underscores(b));
+
+	if (!order)
+		order = ORDER(strlen(a), strlen(b));
+	return (order ? order : strcmp(a, b)) < 0;
+}
+
+/* The best of the equals at the front of a group of aliases. */
+static size_t best_alias(const struct symtab *tab, size_t first, size_t end, size_t *budget)
+{
+	char best[COMPARED_LEN], name[COMPARED_LEN];
+	const struct symbol *a = &tab->syms[first];
+	size_t ret = first, i;
+
+	for (i = first + 1; i < end && i < first + ALIASES_MAX && *budget; i++, --*budget) {
+		const struct symbol *b = &tab->syms[i];
+
+		if (a->rank != b->rank || a->open != b->open)
+			break;
+		if (i == first + 1)
+			names__get(&tab->names, a->name, best, sizeof(best));
+		if (names__get(&tab->names, b->name, name, sizeof(name)) &&
+		    (!best[0] || reads_better(name, best))) {
+			memcpy(best, name, sizeof(best));
+			ret = i;
+		}
+	}
+	return ret;
+}
+
+static struct symbol merge_aliases(const struct symtab *tab, size_t first, size_t end,
+				   size_t *budget)
+{
+	struct symbol sym = tab->syms[best_alias(tab, first, end, budget)];
+	size_t i;
+
+	for (i = first; sym.open && i < end; i++) {
+		if (!tab->syms[i].open) {
+			sym.size = tab->syms[i].size;
+			sym.open = 0;
+		}
+	}
+	return sym;
+}
+
+static void unify_aliases(struct symtab *tab)
+{
+	size_t first, end, out = 0, budget = COMPARISON_MAX;
+
+	for (first = 0; first < tab->cnt; first = end) {
+		end = first + 1;
+		while (end < tab->cnt && tab->syms[end].addr == tab->syms[first].addr)
+			end++;
+		tab->syms[out++] = merge_aliases(tab, first, end, &budget);
+	}
+	tab->cnt = out;
+}
+
+/* A label without a size inside a function that has one is a part of it, not a function. */
+static void close_open(struct symtab *tab)
+{
+	uint64_t reached = 0;
+	size_t i, out = 0;
+
+	for (i = 0; i < tab->cnt; i++) {
+		struct symbol sym = tab->syms[i];
+
+		if (sym.open && sym.addr < reached)
+			continue;
+		if (sym.open && i + 1 < tab->cnt && tab->syms[i + 1].addr - sym.addr < sym.size)
+			sym.size = tab->syms[i + 1].addr - sym.addr;
+		sym.open = 0;
+		sym.inside = sym.addr < reached;
+		if (sym.addr + sym.size > reached)
+			reached = sym.addr + sym.size;
+		tab->syms[out++] = sym;
+	}
+	tab->cnt = out;
+}
+
+void symtab__shrink(struct symtab *tab)
+{
+	struct symbol *syms = realloc(tab->syms, (tab->cnt ? tab->cnt : 1) * sizeof(*syms));
+
+	if (syms) {
+		tab->syms = syms;
+		tab->cap = tab->cnt ? tab->cnt : 1;
+	}
+}
+
+void symtab__finish(struct symtab *tab)
+{
+	if (tab->cnt)
+		qsort(tab->syms, tab->cnt, sizeof(*tab->syms), by_address);
+	unify_aliases(tab);
+	close_open(tab);
+	symtab__shrink(tab);
+}
+
+static bool is_dead(const struct symbol *old, const struct symbol *sym)
+{
+	return old->name < sym->name && old->addr + old->size > sym->addr;
+}
+
+void symtab__finish_latest(struct symtab *tab)
+{
+	size_t i, out = 0;
+
+	if (tab->cnt)
+		qsort(tab->syms, tab->cnt, sizeof(*tab->syms), by_address);
+	for (i = 0; i < tab->cnt; i++) {
+		struct symbol sym = tab->syms[i];
+
+		while (out && is_dead(&tab->syms[out - 1], &sym))
+			out--;
+		if (out && tab->syms[out - 1].addr + tab->syms[out - 1].size > sym.addr)
+			continue; /* overwritten by that later one */
+		tab->syms[out++] = sym;
+	}
+	tab->cnt = out;
+}
+
+/* The last symbol that begins at or before addr: an index, or cnt. */
+static size_t at_or_before(const struct symtab *tab, uint64_t addr)
+{
+	size_t low = 0, high = tab->cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (tab->syms[mid].addr <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? low - 1 : tab->cnt;
+}
+
+const struct symbol *symtab__find(const struct symtab *tab, uint64_t addr)
+{
+	size_t i = at_or_before(tab, addr), steps;
+
+	if (i == tab->cnt)
+		return NULL;
+	for (steps = 0; steps < ENCLOSING_MAX; steps++, i--) {
+		const struct symbol *sym = &tab->syms[i];
+
+		if (addr - sym->addr < sym->size)
+			return sym;
+		if (!sym->inside || !i)
+			return NULL;
+	}
+	return NULL;
+}
+
+size_t symtab__bytes(const struct symtab *tab)
+{
+	return tab->cap * sizeof(*tab->syms) + names__bytes(&tab->names);
+}

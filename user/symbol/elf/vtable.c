@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A vtable begins with the offset to the whole object and a pointer to the class's type_info; an object
+ * points behind both. The type_info's second word is the mangled name. Where the program was compiled
+ * without them that pointer is 0, and the vtable's symbol has the name.
+ *
+ * All of this is constant data of a program that nobody trusts. What the process has not touched yet is
+ * read from its file. A program may have copies of its libraries' vtables and type_infos (copy relocations),
+ * but not of the names: whose they are is whose class it is.
+ */
+#include "symbol/elf/vtable.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbol/elf/elfobject.h"
+#include "symbol/names/demangle.h"
+#include "symbol/names/memory.h"
+
+#define WORD   sizeof(uint64_t)
+#define PIECE  64 /* of a name; pages are a multiple of it */
+#define PREFIX "_ZTS"
+
+struct reading {
+	struct process_env *env;
+	const struct process *process;
+};
+
+/* Where an address lies in a file. */
+struct place {
+	struct mapped *mapped;
+	uint64_t vaddr, offset;
+};
+
+/* What an address of the region's file was linked at: addr - bias. */
+static bool bias_of(const struct region *region, uint64_t *ret)
+{
+	const struct module *module = region->mapped->module;
+	uint64_t vaddr;
+
+	if (elf__vaddr(module->loads, module->load_cnt, region->offset, &vaddr))
+		return false;
+	*ret = region->start - vaddr;
+	return true;
+}
+
+/* Whether addr is data of the file that the region of code is mapped from. */
+static bool is_beside(struct reading *rd, const struct region *region, uint64_t addr,
+		      struct place *ret)
+{
+	struct mapped *mapped = region->mapped;
+	uint64_t bias;
+
+	if (mapped->kind != MAPPED_FILE || !mapped->module)
+		return false;
+	process__load(rd->env, rd->process, mapped);
+	if (!bias_of(region, &bias))
+		return false;
+	for (size_t i = 0; i < mapped->module->load_cnt; i++) {
+		const struct elf_segment *seg = &mapped->module->loads[i];
+		uint64_t delta = addr - bias - seg->vaddr;
+
+		if (delta >= seg->file_size)
+			continue;
+		*ret = (struct place){ mapped, addr - bias, seg->offset + delta };
+		return true;
+	}
+	return false;
+}
+
+/* A file's data lies next to its code, mostly behind it. */
+static bool find_place(struct reading *rd, uint64_t addr, struct place *ret)
+{
+	const struct maps *maps = &rd->process->maps;
+	size_t low = 0, high = maps->cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (maps->regions[mid].start <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return (low && is_beside(rd, &maps->regions[low - 1], addr, ret)) ||
+	       (low < maps->cnt && is_beside(rd, &maps->regions[low], addr, ret));
+}
+
+static bool read_file(struct reading *rd, const struct place *place, void *buf, size_t len)
+{
+	int fd = process__open(rd->env, rd->process, place->mapped);
+	struct image img;
+	bool ret;
+
+	if (fd < 0)
+		return false;
+	ret = !module__image(place->mapped->module, fd, &img) &&
+	      !image__read(&img, place->offset, buf, len);
+	close(fd);
+	return ret;
+}
+
+/* Constant data within a page: from memory, else as it is in the file. */
+static bool read_data(struct reading *rd, uint64_t addr, void *buf, size_t len)
+{
+	int res = memory__read(rd->env->proc, rd->process->living, addr, buf, len);
+	struct place place;
+
+	return !res ||
+	       (res == -ENODATA && find_place(rd, addr, &place) && read_file(rd, &place, buf, len));
+}
+
+static bool read_name(struct reading *rd, uint64_t addr, char *buf, size_t cap)
+{
+	size_t len = 0;
+
+	while (len + PIECE <= cap) {
+		size_t step = PIECE - (addr + len) % PIECE;
+		char *end;
+
+		if (!read_data(rd, addr + len, buf + len, step))
+			return false;
+		end = memchr(buf + len, 0, step);
+		if (end)
+			return end > buf;
+		len += step;
+	}
+	return false;
+}
+
+/* "typeinfo name for X" and "vtable for X" */
+static size_t class_of_symbol(const char *symbol, char *buf, size_t cap)
+{
+	size_t len = demangle__name(symbol, buf, cap);
+	char *at = len ? strstr(buf, " for ") : NULL;
+
+	if (!at)
+		return 0;
+	at += strlen(" for ");
+	len -= at - buf;
+	memmove(buf, at, len + 1);
+	return len;
+}
+
+/* A star before the name says that it is compared by address only. */
+static size_t class_by_rtti(struct reading *rd, uint64_t vptr, char *buf, size_t cap,
+			    uint64_t *ret_name)
+{
+	char name[sizeof(PREFIX) - 1 + VTABLE_NAME_MAX + PIECE] = PREFIX;
+	char *mangled = name + sizeof(PREFIX) - 1;
+	uint64_t type;
+
+	if (vptr % WORD || !read_data(rd, vptr - WORD, &type, WORD) || type % WORD ||
+	    !read_data(rd, type + WORD, ret_name, WORD) ||
+	    !read_name(rd, *ret_name, mangled, VTABLE_NAME_MAX + PIECE))
+		return 0;
+	if (*mangled == '*')
+		memmove(mangled, mangled + 1, strlen(mangled));
+	return class_of_symbol(name, buf, cap);
+}
+
+static size_t class_by_symbol(struct reading *rd, const struct place *place, char *buf, size_t cap)
+{
+	char symbol[VTABLE_NAME_MAX];
+	struct image img;
+	struct elf elf;
+	size_t len = 0;
+	int fd = process__open(rd->env, rd->process, place->mapped);
+
+	if (fd < 0)
+		return 0;
+	if (!module__image(place->mapped->module, fd, &img) && !elf__open(&elf, &img)) {
+		if (elfobject__find(&elf, "_ZTV", place->vaddr, symbol, sizeof(symbol)))
+			len = class_of_symbol(symbol, buf, cap);
+		elf__close(&elf);
+	}
+	close(fd);
+	return len;
+}
+
+size_t vtable__class(struct process_env *env, const struct process *process, uint64_t vptr,
+		     char *buf, size_t cap, struct mapped **ret)
+{
+	struct reading rd = { env, process };
+	struct place place = { 0 };
+	uint64_t name;
+	size_t len;
+
+	len = class_by_rtti(&rd, vptr, buf, cap, &name);
+	if (len)
+		find_place(&rd, name, &place);
+	else if (find_place(&rd, vptr, &place))
+		len = class_by_symbol(&rd, &place, buf, cap);
+	*ret = place.mapped;
+	return len;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The interpreter's list of its threads' states. Each has the thread's number as the thread itself sees it, which in a
+ * container is another than ours.
+ */
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#include "base/file.h"
+#include "symbol/interpreters/script.h"
+#include "symbol/names/symbolize_parts.h"
+
+#define INTERPRETERS_MAX 64
+#define TASKS_MAX	 4096
+#define STATUS_MAX	 16384
+
+struct list {
+	struct process_env *env;
+	const struct process *process;
+	const struct script *script;
+	struct script_memory mem;
+	struct script_thread *threads;
+	size_t cnt, max;
+};
+
+/* What a thread of ours calls itself: the last of the line "NSpid:\t…\t…". */
+static uint64_t number_inside(const struct list *list, const char *tid)
+{
+	struct strbuf sb = STRBUF_INIT;
+	char path[PATH_MAX];
+	uint64_t ret = 0;
+	const char *at;
+
+	snprintf(path, sizeof(path), "%s/%u/task/%s/status", list->env->proc, list->process->pid,
+		 tid);
+	if (!file__read(path, STATUS_MAX, &sb)) {
+		at = strstr(strbuf__str(&sb), "\nNSpid:");
+		for (at = at ? at + 7 : ""; *at == '\t'; at += strcspn(at + 1, "\t\n") + 1)
+			ret = strtoul(at + 1, NULL, 10);
+	}
+	strbuf__free(&sb);
+	return ret;
+}
+
+/* The number by which we know a thread of the process; 0: it has none of that number. */
+static uint32_t number_outside(const struct list *list, uint64_t native_id)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	uint32_t ret = 0;
+	struct stat st;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/%u/task/%llu", list->env->proc, list->process->pid,
+		 (unsigned long long)native_id);
+	if (list->process->nspid == list->process->pid)
+		return native_id <= UINT32_MAX && !stat(path, &st) ? native_id : 0;
+	*strrchr(path, '/') = 0;
+	dir = opendir(path);
+	if (!dir)
+		return 0;
+	for (unsigned i = 0; i < TASKS_MAX && !ret && (entry = readdir(dir)); i++)
+		if (entry->d_name[0] != '.' && number_inside(list, entry->d_name) == native_id)
+			ret = strtoul(entry->d_name, NULL, 10);
+	closedir(dir);
+	return ret;
+}
+
+/* The thread's own number may be unknown yet. False: there is no more room. */
+static bool add(struct list *list, uint64_t number, const struct jank_script_where *where)
+{
+	uint32_t tid = number ? number_outside(list, number) : 0;
+
+	if (tid)
+		list->threads[list->cnt++] = (struct script_thread){ tid, *where };
+	return list->cnt < list->max;
+}
+
+static struct jank_script_where where_of(const struct list *list, uint64_t tstate,
+					 uint64_t native_id)
+{
+	const struct script_offsets *offsets = &list->script->offsets;
+	uint32_t code_at = script_offsets__code_at(offsets);
+
+	return (struct jank_script_where){
+		.tstate = tstate,
+		.native_id = native_id,
+		.tgid = list->process->pid,
+		.native_at = offsets->tstate.native_id,
+		.frame_at = offsets->tstate.frame,
+		.cframe_at = offsets->tstate.cframe,
+		.direct = offsets->tstate.direct,
+		.code_word = offsets->frame.code / 8,
+		.previous_word = offsets->frame.previous / 8,
+		.instr_word = offsets->frame.instr / 8,
+		.mark_at = offsets->frame.mark_at,
+		.mark = offsets->frame.mark,
+		.shim = offsets->frame.shim,
+		.line_shift = (offsets->code.first_line - code_at) * 8,
+		.line_word = 0,
+		.name_word = (offsets->code.name - code_at) / 8,
+		.code_at = code_at,
+		.hash_at = offsets->unicode.hash,
+	};
+}
+
+/* Takes the state at an address, if it is one. False: the list ends here. */
+static bool take(struct list *list, uint64_t interp, uint64_t tstate, uint64_t *next)
+{
+	const struct script_offsets *offsets = &list->script->offsets;
+	struct jank_script_where where;
+	uint64_t owner, native_id;
+
+	if (script_memory__word(&list->mem, tstate + offsets->tstate.interp, &owner) ||
+	    owner != interp ||
+	    script_memory__word(&list->mem, tstate + offsets->tstate.native_id, &native_id) ||
+	    script_memory__word(&list->mem, tstate + offsets->tstate.next, next))
+		return false;
+	where = where_of(list, tstate, native_id);
+	return add(list, native_id, &where);
+}
+
+static void take_all(struct list *list, uint64_t interp)
+{
+	uint64_t tstate;
+
+	if (script_memory__word(&list->mem, interp + list->script->offsets.threads_head, &tstate))
+		return;
+	for (unsigned i = 0; i < TASKS_MAX && tstate && list->cnt < list->max; i++)
+		if (!take(list, interp, tstate, &tstate))
+			return;
+}
+
+/* --- Ruby */
+
+/* The frames' address lies behind the stack's own and its size in the execution context. */
+#define CFP_AT 16
+
+static bool take_ruby(void *ctx, const struct script_ruby_thread *thread)
+{
+	struct list *list = ctx;
+	const struct script_ruby_offsets *offsets = list->script->ruby;
+	const struct jank_script_where where = {
+		.tstate = thread->address,
+		.native_id = thread->native,
+		.tgid = list->process->pid,
+		.native_at = offsets->thread.native,
+		.frame_at = offsets->thread.ec,
+		.cframe_at = CFP_AT,
+		.frame_sz = offsets->frame_sz,
+		.root = thread->root_fiber,
+	};
+
+	return add(list, thread->tid, &where);
+}
+
+/* --- both */
+
+size_t script__threads(struct process_env *env, struct process *process, struct script_thread *ret,
+		       size_t max)
+{
+	struct list list = {
+		.env = env,
+		.process = process,
+		.script = script__of(env, process),
+		.mem = { env->proc, process->living },
+		.threads = ret,
+		.max = max,
+	};
+	uint64_t interp;
+
+	if (list.script && list.script->ruby && max) {
+		script_ruby__each(list.script->ruby, &list.mem, list.script->runtime, take_ruby,
+				  &list);
+		return list.cnt;
+	}
+	if (!list.script ||
+	    script_memory__word(&list.mem,
+				list.script->runtime + list.script->offsets.interpreters_head,
+				&interp))
+		return 0;
+	for (unsigned i = 0; i < INTERPRETERS_MAX && interp; i++) {
+		take_all(&list, interp);
+		if (script_memory__word(&list.mem, interp + list.script->offsets.interp_next,
+					&interp))
+			break;
+	}
+	return list.cnt;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	return XXH64(&word, sizeof(word), hash);
+}
+
+/* A new thread's state becomes the first of its list; its number is written there once it runs. */
+static uint64_t newest_of(const struct script_memory *mem, const struct script_offsets *offsets,
+			  uint64_t interp, uint64_t hash)
+{
+	uint64_t tstate, native_id;
+
+	if (script_memory__word(mem, interp + offsets->threads_head, &tstate) ||
+	    script_memory__word(mem, tstate + offsets->tstate.native_id, &native_id))
+		return hash;
+	return mix(mix(hash, tstate), native_id);
+}
+
+uint64_t script__newest(struct process_env *env, struct process *process)
+{
+	const struct script *script = script__of(env, process);
+	const struct script_memory mem = { env->proc, process->living };
+	uint64_t interp, hash = 0;
+
+	if (script && script->ruby)
+		return script_ruby__newest(script->ruby, &mem, script->runtime);
+	if (!script ||
+	    script_memory__word(&mem, script->runtime + script->offsets.interpreters_head, &interp))
+		return 0;
+	for (unsigned i = 0; i < INTERPRETERS_MAX && interp; i++) {
+		hash = newest_of(&mem, &script->offsets, interp, mix(hash, interp));
+		if (script_memory__word(&mem, interp + script->offsets.interp_next, &interp))
+			break;
+	}
+	return hash;
+}
+
+uint64_t symbolizer__script_newest(struct symbolizer *sym, uint32_t pid)
+{
+	struct process *process = symbolizer__find(sym, pid);
+
+	return process ? script__newest(&sym->env, process) : 0;
+}
+
+size_t symbolizer__script_threads(struct symbolizer *sym, uint32_t pid, struct script_thread *ret,
+				  size_t max)
+{
+	struct process *process = symbolizer__known(sym, pid);
+
+	return process ? script__threads(&sym->env, process, ret, max) : 0;
+}
+
+bool symbolizer__script_wait(struct symbolizer *sym, uint32_t pid,
+			     const struct jank_script_frame *frames, uint32_t cnt,
+			     struct script_wait *ret)
+{
+	struct process *process = symbolizer__known(sym, pid);
+
+	return process && script__wait(&sym->env, process, frames, cnt, ret);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A perf map grows while code is compiled, and addresses are used again: of two lines for one place
+ * the later counts. Only addresses and places in the file are kept, the names are read when asked
+ * for.
+ */
+#include "symbol/interpreters/perfmap.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/apart.h"
+#include "base/clock.h"
+#include "base/openfile.h"
+#include "symbol/names/lines.h"
+
+#define FILE_MAX_SZ   (256ull << 20)
+#define ENTRIES_MAX   (256u << 10)
+#define ENTRIES_AGAIN (ENTRIES_MAX / 4 * 3) /* more than these left by a clean-up: it is full */
+#define CLOCK_EVERY   1024		    /* lines between looks at the clock */
+#define CPU_NS	      (50 * NS_PER_MS)	    /* of one reading, besides a sort */
+#define LAST_SZ	      4096
+#define LOOK_NS	      (100 * NS_PER_MS)
+#define COST_SHARE    20 /* at most a 20th of a CPU goes into re-reading */
+
+void perfmap__init(struct perfmap *map)
+{
+	*map = (struct perfmap){ .fd = -1 };
+	symtab__init(&map->tab);
+}
+
+void perfmap__free(struct perfmap *map)
+{
+	symtab__free(&map->tab);
+	if (map->fd >= 0)
+		close(map->fd);
+	perfmap__init(map);
+}
+
+static int take_line(struct perfmap *map, char *line, uint64_t off)
+{
+	uint64_t addr, size;
+	char *at = line;
+
+	if (lines__hex(&at, &addr) || *at++ != ' ' || lines__hex(&at, &size) || *at++ != ' ' ||
+	    !*at || size > SYMTAB_SIZE_MAX || addr >> 56)
+		return 0;
+	off += at - line;
+	if (off > UINT32_MAX)
+		return -EFBIG;
+	if (map->tab.cnt >= ENTRIES_MAX) {
+		symtab__finish_latest(&map->tab);
+		if (map->tab.cnt > ENTRIES_AGAIN)
+			return -E2BIG;
+	}
+	return symtab__add(&map->tab, addr, size, false, RANK_GLOBAL, off);
+}
+
+/* -EAGAIN: with the next reading it goes on. */
+static int add_line(char *line, size_t len, uint64_t off, void *ctx)
+{
+	struct perfmap *map = ctx;
+	int res = take_line(map, line, off);
+
+	if (!res && ++map->line_cnt % CLOCK_EVERY == 0 && clock__thread_ns() >= map->until_ns)
+		res = -EAGAIN;
+	return res;
+}
+
+/* From the begin when another file was opened or this one was cut. */
+static void restart(struct perfmap *map, int fd)
+{
+	uint32_t generation = map->generation;
+
+	if (fd == map->fd)
+		map->fd = -1;
+	perfmap__free(map);
+	map->fd = fd;
+	map->generation = generation + 1;
+}
+
+static void look_for(struct perfmap *map, const char *root, uint32_t nspid, uid_t uid)
+{
+	char path[64];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "tmp/perf-%u.map", nspid);
+	fd = openfile__in_root(root, path, &st);
+	if (fd < 0)
+		return;
+	if (st.st_uid == uid || st.st_uid == 0)
+		restart(map, fd);
+	else
+		close(fd);
+}
+
+static uint64_t hash_last(const struct perfmap *map)
+{
+	size_t len = map->off < LAST_SZ ? map->off : LAST_SZ;
+	char last[LAST_SZ];
+	struct image img;
+
+	return image__of_fd(&img, map->fd) || image__read(&img, map->off - len, last, len)
+		       ? 0
+		       : XXH3_64bits(last, len);
+}
+
+static void read_on(struct perfmap *map)
+{
+	uint64_t left = map->off < FILE_MAX_SZ ? FILE_MAX_SZ - map->off : 0;
+	struct image img;
+	int res;
+
+	map->until_ns = clock__thread_ns() + CPU_NS;
+	res = lines__read(map->fd, &map->off, left, add_line, map);
+	map->behind = res == -EAGAIN;
+	map->full = res && !map->behind;
+	map->last = hash_last(map);
+	symtab__finish_latest(&map->tab);
+	if (!image__of_fd(&img, map->fd))
+		names__borrow(&map->tab.names, &img, 0, img.size, '\n');
+	map->generation++;
+}
+
+/* Java writes its map each time that it is asked for one, over the old: by then other code is where some was. */
+static bool is_anew(struct perfmap *map, const struct stat *st)
+{
+	uint64_t mtime_ns = timespec__ns(st->st_mtim);
+	bool changed = mtime_ns != map->mtime_ns;
+
+	map->mtime_ns = mtime_ns;
+	return (uint64_t)st->st_size < map->off ||
+	       (changed && map->off && hash_last(map) != map->last);
+}
+
+void perfmap__update(struct perfmap *map, const char *root, uint32_t nspid, uid_t uid)
+{
+	uint64_t begin = clock__mono_ns(), begin_ns = clock__thread_ns();
+	struct stat st;
+
+	if (begin < map->next_ns)
+		return;
+	map->next_ns = 0;
+	if (map->fd < 0 || apart__stat(map->fd, &st) || !st.st_nlink)
+		look_for(map, root, nspid, uid); /* for the first one, or what replaced it */
+	if (map->fd < 0 || apart__stat(map->fd, &st)) {
+		map->next_ns = begin + LOOK_NS;
+		return;
+	}
+	if (is_anew(map, &st))
+		restart(map, map->fd);
+	if ((uint64_t)st.st_size > map->off && !map->full) {
+		read_on(map);
+		map->next_ns = clock__mono_ns() + (clock__thread_ns() - begin_ns) * COST_SHARE;
+	}
+}

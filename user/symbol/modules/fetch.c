@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* One thread that asks servers, and a table of what it got. See fetch.h. */
+#include "symbol/modules/fetch.h"
+
+#ifdef HAVE_DEBUGINFOD
+#include <dlfcn.h>
+#include <elfutils/debuginfod.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uthash.h>
+
+#include "base/thread.h"
+#include "symbol/elf/elf.h"
+
+#define WANTED_MAX 1024
+#define TIMEOUT	   "10" /* seconds without progress: debuginfod's own default is 90 */
+
+/*
+ * Loaded when a server is asked for: linked, it would bring libcurl and its kin along for everybody, 6 MB of memory and 10 ms
+ * of each start.
+ */
+#define LIBRARY "libdebuginfod.so.1"
+static struct {
+	__typeof__(debuginfod_begin) *begin;
+	__typeof__(debuginfod_end) *end;
+	__typeof__(debuginfod_find_debuginfo) *find_debuginfo;
+	__typeof__(debuginfod_set_progressfn) *set_progressfn;
+	__typeof__(debuginfod_set_user_data) *set_user_data;
+	__typeof__(debuginfod_get_user_data) *get_user_data;
+} lib;
+
+struct wanted {
+	UT_hash_handle hh;
+	bool asked;
+	int fd; /* -1: not there */
+	char build_id[BUILD_ID_HEX_SZ];
+};
+
+/* Under the lock: all but the client, which is the thread's. */
+struct fetch {
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	pthread_t thread;
+	bool running, stop;
+	struct wanted *all;
+	unsigned cnt;
+};
+
+static bool load_library(struct err *err)
+{
+	void *so = dlopen(LIBRARY, RTLD_NOW);
+
+	if (so) {
+		*(void **)&lib.begin = dlsym(so, "debuginfod_begin");
+		*(void **)&lib.end = dlsym(so, "debuginfod_end");
+		*(void **)&lib.find_debuginfo = dlsym(so, "debuginfod_find_debuginfo");
+		*(void **)&lib.set_progressfn = dlsym(so, "debuginfod_set_progressfn");
+		*(void **)&lib.set_user_data = dlsym(so, "debuginfod_set_user_data");
+		*(void **)&lib.get_user_data = dlsym(so, "debuginfod_get_user_data");
+	}
+	if (lib.begin && lib.end && lib.find_debuginfo && lib.set_progressfn && lib.set_user_data &&
+	    lib.get_user_data)
+		return true;
+	err__set(err, ENOENT,
+		 "DEBUGINFOD_URLS is set, but " LIBRARY
+		 " (Debian: libdebuginfod1) cannot be loaded: no server is asked");
+	return false;
+}
+
+static bool has_stopped(struct fetch *fetch)
+{
+	bool ret;
+
+	pthread_mutex_lock(&fetch->lock);
+	ret = fetch->stop;
+	pthread_mutex_unlock(&fetch->lock);
+	return ret;
+}
+
+/* Called now and then while it works; nonzero breaks off. */
+static int on_progress(debuginfod_client *client, long a, long b)
+{
+	return has_stopped(lib.get_user_data(client));
+}
+
+static struct wanted *next_wanted(struct fetch *fetch)
+{
+	struct wanted *wanted;
+
+	for (wanted = fetch->all; wanted && wanted->asked; wanted = wanted->hh.next)
+		;
+	return wanted;
+}
+
+static void take(struct fetch *fetch, debuginfod_client *client)
+{
+	struct wanted *wanted = next_wanted(fetch);
+	char build_id[BUILD_ID_HEX_SZ];
+	int fd;
+
+	if (!wanted) {
+		pthread_cond_wait(&fetch->more, &fetch->lock);
+		return;
+	}
+	wanted->asked = true; /* and stays where it is: none is removed while the thread runs */
+	memcpy(build_id, wanted->build_id, sizeof(build_id));
+	pthread_mutex_unlock(&fetch->lock);
+	fd = lib.find_debuginfo(client, (const unsigned char *)build_id, 0, NULL);
+	pthread_mutex_lock(&fetch->lock);
+	if (fd >= 0) {
+		wanted->fd = fd;
+		fetch->cnt++;
+	}
+}
+
+static void *run(void *arg)
+{
+	debuginfod_client *client = lib.begin();
+	struct fetch *fetch = arg;
+
+	if (!client)
+		return NULL;
+	lib.set_user_data(client, fetch);
+	lib.set_progressfn(client, on_progress);
+	pthread_mutex_lock(&fetch->lock);
+	while (!fetch->stop)
+		take(fetch, client);
+	pthread_mutex_unlock(&fetch->lock);
+	lib.end(client);
+	return NULL;
+}
+
+struct fetch *fetch__new(struct err *err)
+{
+	const char *urls = getenv(DEBUGINFOD_URLS_ENV_VAR);
+	struct fetch *ret = urls && urls[strspn(urls, " ")] ? calloc(1, sizeof(*ret)) : NULL;
+
+	if (!ret)
+		return NULL;
+	if (!load_library(err)) {
+		free(ret);
+		return NULL;
+	}
+	setenv(DEBUGINFOD_TIMEOUT_ENV_VAR, TIMEOUT, 0);
+	pthread_mutex_init(&ret->lock, NULL);
+	pthread_cond_init(&ret->more, NULL);
+	return ret;
+}
+
+void fetch__free(struct fetch *fetch)
+{
+	struct wanted *wanted, *next;
+
+	if (!fetch)
+		return;
+	pthread_mutex_lock(&fetch->lock);
+	fetch->stop = true;
+	pthread_cond_signal(&fetch->more);
+	pthread_mutex_unlock(&fetch->lock);
+	if (fetch->running)
+		pthread_join(fetch->thread, NULL);
+	HASH_ITER (hh, fetch->all, wanted, next) {
+		HASH_DEL(fetch->all, wanted);
+		if (wanted->fd >= 0)
+			close(wanted->fd);
+		free(wanted);
+	}
+	pthread_cond_destroy(&fetch->more);
+	pthread_mutex_destroy(&fetch->lock);
+	free(fetch);
+}
+
+static bool start(struct fetch *fetch)
+{
+	if (!fetch->running)
+		fetch->running = !thread__start(&fetch->thread, "jankbpf-fetch", run, fetch);
+	return fetch->running;
+}
+
+static struct wanted *find(const struct fetch *fetch, const char *build_id)
+{
+	struct wanted *ret;
+
+	HASH_FIND_STR(fetch->all, build_id, ret);
+	return ret;
+}
+
+void fetch__want(struct fetch *fetch, const char *build_id)
+{
+	size_t len = strlen(build_id);
+	struct wanted *wanted;
+
+	if (!fetch || !len || len >= sizeof(wanted->build_id))
+		return;
+	pthread_mutex_lock(&fetch->lock);
+	if (!find(fetch, build_id) && HASH_COUNT(fetch->all) < WANTED_MAX && start(fetch) &&
+	    (wanted = calloc(1, sizeof(*wanted)))) {
+		wanted->fd = -1;
+		memcpy(wanted->build_id, build_id, len);
+		HASH_ADD_STR(fetch->all, build_id, wanted);
+		pthread_cond_signal(&fetch->more);
+	}
+	pthread_mutex_unlock(&fetch->lock);
+}
+
+int fetch__open(struct fetch *fetch, const char *build_id)
+{
+	const struct wanted *wanted;
+	int ret = -1;
+
+	if (!fetch)
+		return -1;
+	pthread_mutex_lock(&fetch->lock);
+	wanted = find(fetch, build_id);
+	if (wanted && wanted->fd >= 0)
+		ret = fcntl(wanted->fd, F_DUPFD_CLOEXEC, 3);
+	pthread_mutex_unlock(&fetch->lock);
+	return ret;
+}
+
+unsigned fetch__cnt(struct fetch *fetch)
+{
+	unsigned ret = 0;
+
+	if (!fetch)
+		return 0;
+	pthread_mutex_lock(&fetch->lock);
+	ret = fetch->cnt;
+	pthread_mutex_unlock(&fetch->lock);
+	return ret;
+}
+
+#else
+
+#include <stddef.h>
+
+struct fetch *fetch__new(struct err *err)
+{
+	return NULL;
+}
+
+void fetch__free(struct fetch *fetch)
+{
+}
+
+void fetch__want(struct fetch *fetch, const char *build_id)
+{
+}
+
+int fetch__open(struct fetch *fetch, const char *build_id)
+{
+	return -1;
+}
+
+unsigned fetch__cnt(struct fetch *fetch)
+{
+	return 0;
+}
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of the modules share. */
+#ifndef JANK_SYMBOL_MODULES_MODULE_PARTS_H
+#define JANK_SYMBOL_MODULES_MODULE_PARTS_H
+
+#include "symbol/modules/module.h"
+
+/* module_trim.c: the descriptor of a file that is not read yet */
+/* Takes fd: closed where it is of no use, or many are kept. The module may be NULL. */
+void module__keep_fd(struct modules *modules, struct module *module, int fd);
+void module__drop_fd(struct modules *modules, struct module *module);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kallsyms has no sizes: a function reaches to the next symbol of any kind. Functions are kept,
+ * other symbols only as such ends. A name is kept as the file has it, with its module:
+ * "name\t[module]".
+ */
+#include "symbol/names/kallsyms.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/openfile.h"
+#include "symbol/elf/buildid.h"
+#include "symbol/names/lines.h"
+
+#define FILE_MAX_SZ  (256ull << 20)
+#define NOTES_MAX_SZ 65536
+#define FUNCTION_MAX (1u << 20) /* bytes of the last function before a gap */
+#define NO_NAME	     0 /* what ends a function, but is none; offset 0 is the empty string */
+
+/* __pfx_ symbols name the padding before functions, where nothing runs. */
+static bool is_function(char type, const char *name)
+{
+	return type && strchr("tTwW", type) && strncmp(name, "__pfx_", 6);
+}
+
+static unsigned rank_of(char type)
+{
+	return type == 'T' ? RANK_GLOBAL : type == 't' ? RANK_LOCAL : RANK_WEAK;
+}
+
+/* "ffffffff81000000 T _stext" or "ffffffffc0201000 t init\t[module]" */
+static int add_line(char *line, size_t len, uint64_t off, void *ctx)
+{
+	struct symtab *tab = ctx;
+	int64_t name = NO_NAME;
+	char *at = line, type;
+	uint64_t addr;
+
+	if (lines__hex(&at, &addr) || !(addr >> 63) || at[0] != ' ' || !at[1] || at[2] != ' ')
+		return 0;
+	type = at[1];
+	at += 3;
+	if (!is_function(type, at))
+		return symtab__add(tab, addr, FUNCTION_MAX, true, RANK_WEAK + RANK_UNTYPED,
+				   NO_NAME);
+	name = names__add(&tab->names, at, line + len - at);
+	if (name < 0)
+		return name;
+	return symtab__add(tab, addr, FUNCTION_MAX, true, rank_of(type), name);
+}
+
+/* Ends have done their work once sizes are known. */
+static void drop_ends(struct symtab *tab)
+{
+	size_t i, out = 0;
+
+	for (i = 0; i < tab->cnt; i++)
+		if (tab->syms[i].name != NO_NAME)
+			tab->syms[out++] = tab->syms[i];
+	tab->cnt = out;
+	symtab__shrink(tab);
+}
+
+int kallsyms__load(struct symtab *tab, const char *path)
+{
+	uint64_t off = 0;
+	int fd, ret;
+
+	symtab__init(tab);
+	if (names__add(&tab->names, "", 0) < 0)
+		return -ENOMEM;
+	fd = openfile__path(path, NULL);
+	if (fd < 0)
+		return fd;
+	ret = lines__read(fd, &off, FILE_MAX_SZ, add_line, tab);
+	close(fd);
+	symtab__finish(tab);
+	drop_ends(tab);
+	names__shrink(&tab->names);
+	return ret == -E2BIG ? 0 : ret;
+}
+
+void kallsyms__name(const struct symtab *tab, const struct symbol *sym, struct kernel_name *ret)
+{
+	char *tab_at;
+
+	names__get(&tab->names, sym->name, ret->buf, sizeof(ret->buf));
+	ret->function = ret->buf;
+	ret->module = "vmlinux";
+	tab_at = strchr(ret->buf, '\t');
+	if (!tab_at)
+		return;
+	*tab_at = 0;
+	if (tab_at[1] == '[') {
+		ret->module = tab_at + 2;
+		tab_at[2 + strcspn(tab_at + 2, "]")] = 0;
+	}
+}
+
+void kallsyms__build_id(const char *module, char *hex)
+{
+	struct strbuf notes = STRBUF_INIT;
+	char path[PATH_MAX] = "/sys/kernel/notes";
+	struct image img;
+
+	hex[0] = 0;
+	if (strcmp(module, "vmlinux"))
+		snprintf(path, sizeof(path), "/sys/module/%s/notes/.note.gnu.build-id", module);
+	if (!strchr(module, '/') && !file__read(path, NOTES_MAX_SZ, &notes)) {
+		image__of_mem(&img, strbuf__str(&notes), notes.len);
+		buildid__find(&img, 0, notes.len, hex);
+	}
+	strbuf__free(&notes);
+}

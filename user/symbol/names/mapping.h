@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef JANK_SYMBOL_NAMES_MAPPING_H
+#define JANK_SYMBOL_NAMES_MAPPING_H
+
+#include <stdint.h>
+
+/* A file that was mapped executable. */
+struct mapping {
+	uint64_t start, end, offset; /* in memory, and in the file */
+	uint64_t dev, inode;	     /* as in /proc/PID/maps */
+	uint64_t t_ns;		     /* CLOCK_MONOTONIC */
+	const char *path;	     /* as its process names it, without " (deleted)" */
+};
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The page's entry in /proc/PID/pagemap says whether it is there; it may be gone when it is read, so that is done apart. */
+#include "symbol/names/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/apart.h"
+
+#define PRESENT (1ull << 63)
+#define SWAPPED (1ull << 62)
+
+static int check_present(const char *proc, uint32_t pid, uint64_t page)
+{
+	char path[PATH_MAX];
+	uint64_t entry;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%u/pagemap", proc, pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = pread(fd, &entry, sizeof(entry), page * sizeof(entry));
+	close(fd);
+	if (n != sizeof(entry) || entry & SWAPPED)
+		return -EFAULT;
+	return entry & PRESENT ? 0 : -ENODATA;
+}
+
+int memory__read(const char *proc, uint32_t pid, uint64_t addr, void *buf, size_t len)
+{
+	uint64_t page_sz = sysconf(_SC_PAGESIZE);
+	ssize_t n;
+	int res;
+
+	if (!len || addr > INT64_MAX || addr / page_sz != (addr + len - 1) / page_sz)
+		return -EINVAL;
+	res = check_present(proc, pid, addr / page_sz);
+	if (res)
+		return res;
+	n = apart__memory(pid, addr, buf, len);
+	if (n < 0)
+		return n;
+	return n == (ssize_t)len ? 0 : -EFAULT;
+}

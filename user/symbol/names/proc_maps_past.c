@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Mappings that were: an address belongs to the time when it was taken. A library may have been unloaded since, and another one
+ * may lie there.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/names/proc_maps_parts.h"
+
+/* Files that nothing is left of, until the maps are read again. */
+#define FORGOTTEN_MAX (4 * MAPS_PAST_MAX)
+
+static size_t past_cnt(const struct maps *maps)
+{
+	return maps->past_cnt < MAPS_PAST_MAX ? maps->past_cnt : MAPS_PAST_MAX;
+}
+
+bool maps__is_past(const struct maps *maps)
+{
+	return maps->at_ns && maps->at_ns < maps->changed_ns;
+}
+
+/* They don't overlap at any one time, but one may have ended later than is known. */
+const struct region *maps__find_past(const struct maps *maps, uint64_t addr)
+{
+	const struct past_region *best = NULL;
+
+	for (size_t i = 0; i < past_cnt(maps); i++) {
+		const struct past_region *past = &maps->past[i];
+
+		if (addr >= past->region.start && addr < past->region.end &&
+		    maps->at_ns < past->until_ns && maps->at_ns >= past->region.since_ns &&
+		    (!best || past->region.since_ns > best->region.since_ns))
+			best = past;
+	}
+	return best ? &best->region : NULL;
+}
+
+static void add_past(struct maps *maps, const struct region *region, uint64_t until_ns)
+{
+	if (!maps->past)
+		maps->past = calloc(MAPS_PAST_MAX, sizeof(*maps->past));
+	if (!maps->past)
+		return;
+	maps->past[maps->past_cnt++ % MAPS_PAST_MAX] = (struct past_region){ *region, until_ns };
+	if (until_ns > maps->changed_ns)
+		maps->changed_ns = until_ns;
+}
+
+static bool overlap(const struct region *a, uint64_t start, uint64_t end)
+{
+	return a->start < end && start < a->end;
+}
+
+/* What remains of a region beside the one that came. */
+static int add_rest(struct maps *maps, const struct region *old, const struct mapping *came)
+{
+	struct region rest = *old;
+	int res = 0;
+
+	if (old->start < came->start) {
+		rest.end = came->start;
+		res = maps__add_region(maps, &rest);
+	}
+	if (!res && old->end > came->end) {
+		rest = *old;
+		rest.start = came->end;
+		rest.offset += came->end - old->start;
+		res = maps__add_region(maps, &rest);
+	}
+	return res;
+}
+
+/* Takes away what lies where it came, but for what remains beside it. */
+static int displace(struct maps *maps, const struct mapping *came)
+{
+	size_t cnt = maps->cnt, to = 0;
+	int res = 0;
+
+	for (size_t i = 0; i < cnt && !res; i++) {
+		struct region old = maps->regions[i];
+
+		if (!overlap(&old, came->start, came->end))
+			continue;
+		add_past(maps, &old, came->t_ns);
+		maps->regions[i].mapped = NULL;
+		res = add_rest(maps, &old, came);
+	}
+	for (size_t i = 0; i < maps->cnt; i++)
+		if (maps->regions[i].mapped)
+			maps->regions[to++] = maps->regions[i];
+	maps->cnt = to;
+	return res;
+}
+
+/* The region, if a reading of the maps came first. */
+static struct region *find_known(struct maps *maps, const struct mapping *came)
+{
+	for (size_t i = 0; i < maps->cnt; i++) {
+		struct region *region = &maps->regions[i];
+
+		if (region->start == came->start && region->end == came->end &&
+		    region->offset == came->offset && region->mapped->dev == came->dev &&
+		    region->mapped->inode == came->inode)
+			return region;
+	}
+	return NULL;
+}
+
+/* That reading knew less well when it came. */
+static void set_since(struct maps *maps, struct region *region, uint64_t t_ns)
+{
+	region->since_ns = t_ns;
+	for (size_t i = 0; i < past_cnt(maps); i++) {
+		struct past_region *past = &maps->past[i];
+
+		if (overlap(&past->region, region->start, region->end) && past->until_ns > t_ns &&
+		    past->region.since_ns < t_ns)
+			past->until_ns = t_ns;
+	}
+}
+
+int maps__add(struct maps *maps, const struct mapping *mapping, struct mapped **ret)
+{
+	struct region fresh = { mapping->start, mapping->end, mapping->offset, NULL,
+				mapping->t_ns };
+	struct region *known = find_known(maps, mapping);
+	int res;
+
+	*ret = NULL;
+	if (known) {
+		set_since(maps, known, mapping->t_ns);
+		return 0;
+	}
+	if (HASH_COUNT(maps->mapped) > maps->cnt + FORGOTTEN_MAX)
+		return -EINVAL;
+	fresh.mapped = maps__mapped(maps, mapping);
+	if (!fresh.mapped)
+		return -ENOMEM;
+	if (fresh.mapped->is_archive)
+		return -EINVAL;
+	fresh.mapped->start = mapping->start; /* any of its regions names it that is there */
+	fresh.mapped->end = mapping->end;
+	res = displace(maps, mapping);
+	if (!res)
+		res = maps__add_region(maps, &fresh);
+	maps__sort(maps);
+	*ret = fresh.mapped;
+	return res;
+}
+
+/* What is past of a file keeps it known, with its module. NULL: it can't be. */
+static struct mapped *move(struct maps *maps, struct maps *before, struct mapped *mapped)
+{
+	struct mapped *ret = maps__same(maps, mapped);
+
+	if (ret || mapped->archive || mapped->is_archive)
+		return ret;
+	HASH_DEL(before->mapped, mapped);
+	HASH_ADD_KEYPTR(hh, maps->mapped, mapped->key, mapped->key_len, mapped);
+	return mapped;
+}
+
+static void keep(struct maps *maps, struct maps *before, const struct region *old,
+		 uint64_t until_ns)
+{
+	struct region region = *old;
+
+	if (region.mapped->kind != MAPPED_FILE)
+		return; /* a JIT compiler's grows and shrinks, and stays the same thing */
+	region.mapped = move(maps, before, region.mapped);
+	if (region.mapped)
+		add_past(maps, &region, until_ns);
+}
+
+/* Whether it still is there, of the regions from `at` on; the times of those that lie where it was. */
+static bool still_there(const struct maps *maps, size_t at, const struct region *old,
+			uint64_t now_ns)
+{
+	const struct mapped *mapped = maps__same(maps, old->mapped);
+	bool same = false;
+
+	for (; at < maps->cnt && maps->regions[at].start < old->end; at++) {
+		struct region *region = &maps->regions[at];
+
+		same = region->start == old->start && region->end == old->end &&
+		       region->offset == old->offset && region->mapped == mapped;
+		region->since_ns = same ? old->since_ns : now_ns;
+	}
+	return same;
+}
+
+/* Both are in the order of addresses. */
+void maps__keep_past(struct maps *maps, struct maps *before, uint64_t now_ns)
+{
+	size_t first = before->past_cnt - past_cnt(before), at = 0;
+
+	for (size_t i = first; i < before->past_cnt; i++) {
+		const struct past_region *past = &before->past[i % MAPS_PAST_MAX];
+
+		keep(maps, before, &past->region, past->until_ns);
+	}
+	for (size_t i = 0; i < before->cnt; i++) {
+		const struct region *old = &before->regions[i];
+
+		while (at < maps->cnt && maps->regions[at].end <= old->start)
+			at++;
+		if (!still_there(maps, at, old, now_ns))
+			keep(maps, before, old, now_ns);
+	}
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A process's mappings and the files behind them, opened while it lives. See process.h. */
+#include "symbol/names/process.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/live_tid.h"
+#include "base/openfile.h"
+#include "base/zip_entry.h"
+#include "symbol/elf/archive.h"
+#include "symbol/elf/mapped_file.h"
+#include "symbol/interpreters/java.h"
+#include "symbol/interpreters/script.h"
+#include "symbol/names/vdso.h"
+#include "symbol/unwind/java_ways.h"
+
+#define STATUS_MAX   16384
+#define OPEN_MAX_CNT 8192 /* files of one process */
+#define REFRESH_NS   (100 * NS_PER_MS)
+#define COST_SHARE   20 /* at most a 20th of the time goes into maps for garbage addresses */
+
+struct process *process__new(uint32_t pid)
+{
+	struct process *ret = calloc(1, sizeof(*ret));
+
+	if (!ret)
+		return NULL;
+	ret->pid = ret->living = ret->nspid = pid;
+	ret->uid = -1;
+	perfmap__init(&ret->jit);
+	jitdump__init(&ret->dump);
+	return ret;
+}
+
+static void release(struct process_env *env, struct maps *maps)
+{
+	struct mapped *mapped;
+
+	for (mapped = maps->mapped; mapped; mapped = mapped->hh.next)
+		module__put(&env->modules, mapped->module);
+	maps__free(maps);
+}
+
+void process__free(struct process_env *env, struct process *process)
+{
+	if (!process)
+		return;
+	release(env, &process->maps);
+	cache__clear(&process->cache);
+	perfmap__free(&process->jit);
+	free(process->calls);
+	free(process->java_ways);
+	jitdump__free(&process->dump);
+	script__free(process->script);
+	free(process);
+}
+
+/* Field 22 of stat, counted from behind the comm, which may hold anything. */
+static uint64_t read_start_time(const char *proc, uint32_t pid)
+{
+	struct strbuf sb = STRBUF_INIT;
+	char path[PATH_MAX], *at = NULL;
+	uint64_t ret = 0;
+	unsigned i;
+
+	snprintf(path, sizeof(path), "%s/%u/stat", proc, pid);
+	if (!file__read(path, STATUS_MAX, &sb))
+		at = strrchr(strbuf__str(&sb), ')');
+	for (i = 0; at && i < 20; i++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		ret = strtoull(at, NULL, 10);
+	strbuf__free(&sb);
+	return ret;
+}
+
+/* Lines "Uid:\tREAL\t…" and "NSpid:\tOURS\t…\tITS". comm comes before them, but never with a
+ * newline. */
+static void read_status(const char *proc, struct process *process)
+{
+	struct strbuf sb = STRBUF_INIT;
+	char path[PATH_MAX];
+	const char *at;
+
+	snprintf(path, sizeof(path), "%s/%u/status", proc, process->pid);
+	if (!file__read(path, STATUS_MAX, &sb)) {
+		at = strstr(strbuf__str(&sb), "\nUid:");
+		if (at)
+			process->uid = strtoul(at + 5, NULL, 10);
+		at = strstr(strbuf__str(&sb), "\nNSpid:");
+		for (at = at ? at + 7 : ""; *at == '\t'; at += strcspn(at + 1, "\t\n") + 1)
+			process->nspid = strtoul(at + 1, NULL, 10);
+	}
+	strbuf__free(&sb);
+}
+
+/* A lease ends by itself after a while, and a file that has no module is tried again with each reading of the maps. */
+static int open_mapped(struct process_env *env, uint32_t pid, const struct mapped *mapped,
+		       struct stat *st)
+{
+	int fd = mapped_file__open(env->proc, pid, mapped, st);
+
+	if (fd == -EWOULDBLOCK && !env->leased_cnt++)
+		env->leased = strdup(mapped->path);
+	return fd;
+}
+
+static struct module *find_module(struct process_env *env, uint32_t pid,
+				  const struct mapped *mapped)
+{
+	struct module *ret = NULL;
+	struct stat st;
+	size_t size;
+	void *mem;
+	int fd;
+
+	if (mapped->kind == MAPPED_FILE) {
+		fd = open_mapped(env, pid, mapped, &st);
+		return fd < 0 ? NULL
+			      : modules__of_file(
+					&env->modules, fd, &st,
+					(struct image_part){ mapped->begin, mapped->size });
+	}
+	if (mapped->kind == MAPPED_VDSO &&
+	    !vdso__copy(pid, mapped->start, mapped->end, &mem, &size)) {
+		ret = modules__of_memory(&env->modules, mem, size);
+		free(mem);
+	}
+	return ret;
+}
+
+/* The vdso of a program that ran before may have been another: a 32-bit one. */
+static bool is_still(const struct mapped *old, const struct mapped *mapped)
+{
+	return old && old->module && (mapped->kind != MAPPED_VDSO || old->start == mapped->start);
+}
+
+static void find_modules(struct process_env *env, struct process *process, struct maps *maps)
+{
+	struct mapped *mapped, *old;
+	size_t opened = 0;
+
+	for (mapped = maps->mapped; mapped; mapped = mapped->hh.next) {
+		old = maps__same(&process->maps, mapped);
+		if (is_still(old, mapped)) {
+			mapped->module = old->module;
+			mapped->module->refs++;
+		} else if (!mapped->is_archive && opened++ < OPEN_MAX_CNT) {
+			mapped->module = find_module(env, process->living, mapped);
+		}
+	}
+}
+
+/* The file that is mapped, not one of its name: it is the process's own word. */
+static void find_jitdump(struct process_env *env, struct process *process)
+{
+	const struct mapped *mapped;
+	struct stat st;
+	int fd;
+
+	for (mapped = process->maps.mapped; mapped; mapped = mapped->hh.next) {
+		if (!jitdump__is(mapped))
+			continue;
+		fd = open_mapped(env, process->living, mapped, &st);
+		if (fd < 0)
+			continue;
+		if (process->dump.fd < 0 || st.st_ino != process->dump.inode ||
+		    st.st_dev != process->dump.dev)
+			jitdump__open(&process->dump, fd, process->uid);
+		else
+			close(fd);
+		return;
+	}
+}
+
+static bool runs_java(const struct maps *maps)
+{
+	const struct mapped *mapped;
+
+	for (mapped = maps->mapped; mapped; mapped = mapped->hh.next)
+		if (mapped->kind == MAPPED_FILE && java__is_machine(mapped->path))
+			return true;
+	return false;
+}
+
+static void forget_names(struct process *process)
+{
+	process->script_known = false;
+	cache__clear(&process->cache);
+	free(process->calls);
+	process->calls = NULL;
+}
+
+int process__refresh(struct process_env *env, struct process *process, bool must_be_same)
+{
+	uint64_t begin = clock__mono_ns(), at_ns = process->maps.at_ns, start_time, end;
+	char path[PATH_MAX];
+	struct maps maps = { 0 };
+	int ret;
+
+	start_time = read_start_time(env->proc, process->pid);
+	process->living = living__thread(env->proc, process->pid);
+	snprintf(path, sizeof(path), "%s/%u/maps", env->proc, process->living);
+	ret = must_be_same && start_time != process->start_time ? -ESRCH : maps__read(&maps, path);
+	if (!ret) {
+		if (start_time != process->start_time) {
+			release(env, &process->maps);
+			perfmap__free(&process->jit);
+			jitdump__free(&process->dump);
+		}
+		process->start_time = start_time;
+		process->maps.at_ns = 0;
+		read_status(env->proc, process);
+		archive__split(env->proc, process->living, &process->maps, &maps);
+		find_modules(env, process, &maps);
+		maps__keep_past(&maps, &process->maps, begin);
+		release(env, &process->maps);
+		process->maps = maps;
+		process->maps.at_ns = at_ns;
+		find_jitdump(env, process);
+		process->is_java = runs_java(&process->maps);
+		forget_names(process);
+		process__update_jit(env, process);
+	} else {
+		maps__free(&maps);
+	}
+	end = clock__mono_ns();
+	process->next_refresh_ns = end + (end - begin) * COST_SHARE + REFRESH_NS;
+	return ret;
+}
+
+/* By now another file may be mapped there: a reading of the maps tells. */
+static int find_new_module(struct process_env *env, struct process *process, struct mapped *mapped)
+{
+	struct stat st;
+	int fd = open_mapped(env, process->living, mapped, &st);
+
+	if (fd < 0)
+		return fd;
+	if (!mapped_file__is(mapped, &st)) {
+		close(fd);
+		return process__refresh(env, process, true);
+	}
+	mapped->module = modules__of_file(&env->modules, fd, &st, (struct image_part){ 0 });
+	return mapped->module ? 0 : -ENOMEM;
+}
+
+int process__mapped(struct process_env *env, struct process *process, const struct mapping *mapping)
+{
+	struct mapped *mapped = NULL;
+	int res = zip_entry__is_archive(mapping->path)
+			  ? -EINVAL
+			  : maps__add(&process->maps, mapping, &mapped);
+	bool is_dump;
+
+	if (res == -EINVAL)
+		return process__refresh(env, process, true);
+	if (!mapped)
+		return res;
+	forget_names(process);
+	process->is_java |= java__is_machine(mapped->path);
+	is_dump = jitdump__is(mapped);
+	if (!mapped->module)
+		res = res ?: find_new_module(env, process, mapped);
+	if (is_dump)
+		find_jitdump(env, process);
+	return res;
+}
+
+int process__open(struct process_env *env, const struct process *process,
+		  const struct mapped *mapped)
+{
+	struct stat st;
+	int fd = open_mapped(env, process->living, mapped, &st);
+
+	if (fd >= 0 && !modules__is(&env->modules, mapped->module, fd, &st)) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+static void load(struct process_env *env, const struct process *process, struct mapped *mapped,
+		 int fd)
+{
+	struct debugfile_places places;
+	char root[PATH_MAX];
+
+	if (mapped->module->loaded)
+		return;
+	snprintf(root, sizeof(root), "%s/%u/root", env->proc, process->living);
+	places = (struct debugfile_places){ env->debug_dir, root, mapped->path, env->fetch };
+	module__load(&env->modules, mapped->module, fd, &places);
+}
+
+void process__load(struct process_env *env, const struct process *process, struct mapped *mapped)
+{
+	int fd;
+
+	mapped->module = modules__settle(&env->modules, mapped->module, mapped->module->fd);
+	module__check(mapped->module);
+	if (mapped->module->loaded)
+		return;
+	fd = modules__held(&env->modules, mapped->module);
+	if (fd >= 0) {
+		load(env, process, mapped, fd);
+		return;
+	}
+	fd = process__open(env, process, mapped);
+	if (fd < 0)
+		return;
+	mapped->module = modules__settle(&env->modules, mapped->module, fd);
+	load(env, process, mapped, fd);
+	close(fd);
+}
+
+void process__update_jit(const struct process_env *env, struct process *process)
+{
+	char root[PATH_MAX];
+
+	snprintf(root, sizeof(root), "%s/%u/root", env->proc, process->living);
+	perfmap__update(&process->jit, root, process->nspid, process->uid);
+	jitdump__update(&process->dump);
+}
+
+bool process__jit_is_partial(const struct process *process)
+{
+	return process->jit.behind || process->jit.full || process->dump.behind ||
+	       process->dump.full;
+}
+
+uint32_t process__jit_generation(const struct process *process)
+{
+	return process->jit.generation + process->dump.generation;
+}
+
+size_t process__bytes(const struct process *process)
+{
+	size_t ways = process->java_ways ? sizeof(*process->java_ways) : 0;
+
+	return sizeof(*process) + ways + maps__bytes(&process->maps) +
+	       cache__bytes(&process->cache) + symtab__bytes(&process->jit.tab) +
+	       jitdump__bytes(&process->dump) + script__bytes(process->script);
+}

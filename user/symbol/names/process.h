@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What is known of one traced process: its mappings, its JIT compiler's names, addresses named
+ * so far. */
+#ifndef JANK_SYMBOL_NAMES_PROCESS_H
+#define JANK_SYMBOL_NAMES_PROCESS_H
+
+#include "symbol/interpreters/jitdump.h"
+#include "symbol/interpreters/perfmap.h"
+#include "symbol/modules/module.h"
+#include "symbol/names/cache.h"
+#include "symbol/names/proc_maps.h"
+
+struct script;
+struct java_ways;
+
+/* Of the whole symbolizer. */
+struct process_env {
+	char *proc, *debug_dir;
+	struct modules modules;
+	struct fetch *fetch; /* NULL: no servers to ask */
+	uint64_t leased_cnt; /* files not opened: another process holds a lease on them */
+	char *leased;	     /* the first one's path, or NULL */
+};
+
+struct process {
+	UT_hash_handle hh;
+	uint32_t pid;
+	uint32_t living;     /* the thread by which /proc tells of its memory */
+	uint32_t nspid;	     /* what it calls itself */
+	uint64_t start_time; /* tells it from a later process of the same pid; 0: unknown */
+	uid_t uid;
+	struct maps maps;
+	struct cache cache;
+	struct perfmap jit;
+	struct calls *calls; /* return addresses in code of no file, or NULL; see tables.h */
+	struct jitdump dump;
+	bool is_java;		     /* HotSpot's libjvm.so is mapped */
+	struct java_ways *java_ways; /* or NULL */
+	uint64_t next_refresh_ns;    /* none for a missing address before */
+	struct script *script;	     /* an interpreter that it runs, or NULL; see script__of */
+	bool script_known;	     /* whether it does, by these maps */
+};
+
+struct process *process__new(uint32_t pid);
+void process__free(struct process_env *env, struct process *process); /* accepts NULL */
+
+/*
+ * Reads the mappings again and opens files that are new among them. must_be_same: refuse another
+ * process of the same pid. 0 or -errno (-ESRCH: it is gone); on failure everything stays as it was.
+ */
+int process__refresh(struct process_env *env, struct process *process, bool must_be_same);
+
+/* It has mapped a file since: the file is opened, while it can be. 0 or -errno. */
+int process__mapped(struct process_env *env, struct process *process,
+		    const struct mapping *mapping);
+
+/* Sees to it that a mapping's tables are built; its module may be another afterwards. */
+void process__load(struct process_env *env, const struct process *process, struct mapped *mapped);
+
+/* Opens the mapping's file again; -ESTALE: it is another one by now, or -errno. */
+int process__open(struct process_env *env, const struct process *process,
+		  const struct mapped *mapped);
+
+void process__update_jit(const struct process_env *env, struct process *process);
+
+/* Is there more in what its JIT compiler wrote than was read: too much at once, or at all? */
+bool process__jit_is_partial(const struct process *process);
+
+/* Changes whenever what a JIT compiler tells does. */
+uint32_t process__jit_generation(const struct process *process);
+
+size_t process__bytes(const struct process *process);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Names one address. See resolve.h; what it finds is cached by the caller. */
+#include "symbol/names/resolve.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "symbol/interpreters/java.h"
+#include "symbol/interpreters/language.h"
+#include "symbol/interpreters/runtime.h"
+#include "symbol/names/demangle.h"
+#include "symbol/names/kallsyms.h"
+#include "symbol/names/source.h"
+
+#define SUFFIX_MAX 8
+
+static const char *keep(const struct resolver *rs, const char *str)
+{
+	return str[0] ? pool__add(rs->pool, str, strlen(str)) : NULL;
+}
+
+static const char *name_of(const struct resolver *rs, const struct module_tab *tab,
+			   const struct symbol *sym)
+{
+	char raw[NAME_MAX_LEN], shown[DEMANGLE_MAX + SUFFIX_MAX];
+	char *version;
+
+	if (!names__get(&tab->syms.names, sym->name, raw, sizeof(raw)))
+		return NULL;
+	version = strchr(raw + 1, '@'); /* memcpy@@GLIBC_2.14 */
+	if (version)
+		*version = 0;
+	if (!rs->demangle || !demangle__name(raw, shown, DEMANGLE_MAX))
+		snprintf(shown, sizeof(shown), "%s", raw);
+	strncat(shown, tab->suffix, SUFFIX_MAX - 1);
+	return keep(rs, shown);
+}
+
+bool resolve__file(const struct resolver *rs, struct module *module, uint64_t file_offset,
+		   struct cached *entry, uint64_t *delta)
+{
+	const struct module_tab *tab;
+	const struct symbol *sym =
+		module__find(&rs->env->modules, module, file_offset, &tab, delta);
+
+	if (!sym)
+		return false;
+	entry->function = name_of(rs, tab, sym);
+	if (!entry->function)
+		return false;
+	source__add(rs, module, file_offset, entry);
+	return true;
+}
+
+/* Names the byte at `at` by its file's tables. */
+static bool by_file(const struct resolver *rs, const struct region *region, uint64_t at,
+		    struct cached *entry)
+{
+	uint64_t delta;
+
+	if (!resolve__file(rs, region->mapped->module, at - region->start + region->offset, entry,
+			   &delta))
+		return false;
+	entry->base = at - delta;
+	return true;
+}
+
+static bool by_perf_map(const struct resolver *rs, const struct process *process, uint64_t at,
+			struct cached *entry)
+{
+	const struct symbol *sym = symtab__find(&process->jit.tab, at);
+	char name[NAME_MAX_LEN];
+
+	if (!sym || !names__get(&process->jit.tab.names, sym->name, name, sizeof(name)) ||
+	    (process->is_java && java__is_scratch(name)))
+		return false;
+	entry->function = keep(rs, name);
+	entry->base = sym->addr;
+	entry->module = "[jit]";
+	entry->language = language__of(name);
+	return entry->function;
+}
+
+static bool by_jitdump(const struct resolver *rs, struct process *process, uint64_t at,
+		       struct cached *entry)
+{
+	struct jitdump *dump = &process->dump;
+	const struct symbol *sym = jitdump__find(dump, at);
+	char name[NAME_MAX_LEN];
+
+	if (!sym || !names__get(&dump->names, sym->name, name, sizeof(name)))
+		return false;
+	entry->function = keep(rs, name);
+	entry->base = sym->addr;
+	entry->module = "[jit]";
+	entry->language = language__of(name);
+	entry->line = jitdump__line(dump, sym, at, name, sizeof(name));
+	if (entry->line)
+		entry->file = keep(rs, name);
+	return entry->function;
+}
+
+static const char *module_name(const struct resolver *rs, const struct mapped *mapped)
+{
+	return mapped->kind == MAPPED_ANON ? "[jit]" : keep(rs, mapped->path);
+}
+
+/*
+ * Where the byte before a return address has no name, but a function begins at the address itself,
+ * nobody called: it is the signal trampoline that the kernel pushed (glibc's __restore_rt).
+ */
+static bool by_file_around(const struct resolver *rs, const struct region *region, uint64_t addr,
+			   bool exact, struct cached *entry)
+{
+	if (exact)
+		return by_file(rs, region, addr, entry);
+	if (by_file(rs, region, addr - 1, entry))
+		return true;
+	return addr < region->end && by_file(rs, region, addr, entry);
+}
+
+static void name_user(const struct resolver *rs, struct process *process,
+		      const struct region *region, uint64_t addr, bool exact, struct cached *entry)
+{
+	struct mapped *mapped = region->mapped;
+	const struct module *module = NULL;
+
+	entry->module = module_name(rs, mapped);
+	if (mapped->module) {
+		process__load(rs->env, process, mapped);
+		module = mapped->module;
+		entry->build_id = keep(rs, module->build_id);
+		if (by_file_around(rs, region, addr, exact, entry))
+			return;
+	}
+	entry->base = mapped->kind == MAPPED_FILE ? region->start - region->offset : region->start;
+	entry->jit = mapped->kind == MAPPED_ANON || (module && !module->load_cnt);
+	if (entry->jit) {
+		entry->generation = process__jit_generation(process);
+		entry->cut = !by_jitdump(rs, process, addr - !exact, entry) &&
+			     !by_perf_map(rs, process, addr - !exact, entry) &&
+			     process__jit_is_partial(process);
+	}
+}
+
+void resolve__user(const struct resolver *rs, struct process *process, const struct region *region,
+		   uint64_t addr, bool exact, struct cached *entry)
+{
+	const struct module *module;
+	const char *function;
+
+	name_user(rs, process, region, addr, exact, entry);
+	module = region->mapped->module;
+	function = entry->function;
+	entry->app = !entry->module || !runtime__is(entry->module);
+	if (function && (runtime__is_glue(function) ||
+			 (module && module->is_static && runtime__is_reserved(function))))
+		entry->app = false;
+}
+
+static const char *kernel_build_id(const struct resolver *rs, const char *module)
+{
+	char hex[BUILD_ID_HEX_SZ];
+
+	if (!rs->this_kernel)
+		return NULL;
+	if (!strcmp(module, "vmlinux"))
+		return keep(rs, rs->kernel_build_id);
+	kallsyms__build_id(module, hex);
+	return keep(rs, hex);
+}
+
+void resolve__kernel(const struct resolver *rs, const struct symtab *kernel, uint64_t addr,
+		     bool exact, struct cached *entry)
+{
+	const struct symbol *sym = symtab__find(kernel, addr - !exact);
+	struct kernel_name name;
+
+	entry->base = addr;
+	if (!sym)
+		return;
+	kallsyms__name(kernel, sym, &name);
+	entry->function = keep(rs, name.function);
+	entry->module = keep(rs, name.module);
+	entry->build_id = kernel_build_id(rs, name.module);
+	entry->base = sym->addr;
+}

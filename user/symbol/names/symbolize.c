@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The symbolizer: the processes it knows, and the bounds on what is kept. */
+#include "symbol/names/symbolize.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/modules/fetch.h"
+#include "symbol/names/symbolize_parts.h"
+
+#define CACHE_BYTES_DEFAULT (24u << 20)
+
+int symbolizer__new(const struct symbolizer_opts *opts, struct symbolizer **ret, struct err *err)
+{
+	struct symbolizer *sym = calloc(1, sizeof(*sym));
+
+	if (!sym)
+		return err__set(err, ENOMEM, "out of memory");
+	sym->demangle = opts->demangle;
+	sym->max_cache_bytes = opts->max_cache_bytes ?: CACHE_BYTES_DEFAULT;
+	sym->this_kernel = !opts->kallsyms;
+	sym->kallsyms = strdup(opts->kallsyms ?: "/proc/kallsyms");
+	sym->env.proc = strdup(opts->proc ?: "/proc");
+	sym->env.debug_dir = strdup(opts->debug_dir ?: "/usr/lib/debug");
+	symtab__init(&sym->kernel);
+	sym->env.fetch = fetch__new(err); /* a warning at most */
+	if (!sym->kallsyms || !sym->env.proc || !sym->env.debug_dir) {
+		symbolizer__free(sym);
+		return err__set(err, ENOMEM, "out of memory");
+	}
+	*ret = sym;
+	return 0;
+}
+
+void symbolizer__free(struct symbolizer *sym)
+{
+	struct process *process, *next;
+
+	if (!sym)
+		return;
+	HASH_ITER (hh, sym->processes, process, next) {
+		HASH_DEL(sym->processes, process);
+		process__free(&sym->env, process);
+	}
+	fetch__free(sym->env.fetch);
+	modules__free(&sym->env.modules);
+	symtab__free(&sym->kernel);
+	cache__clear(&sym->kernel_cache);
+	pool__free(&sym->pool);
+	free(sym->kallsyms);
+	free(sym->env.leased);
+	free(sym->env.proc);
+	free(sym->env.debug_dir);
+	free(sym);
+}
+
+struct process *symbolizer__find(const struct symbolizer *sym, uint32_t pid)
+{
+	struct process *ret;
+
+	HASH_FIND(hh, sym->processes, &pid, sizeof(pid), ret);
+	return ret;
+}
+
+int symbolizer__process(struct symbolizer *sym, uint32_t pid, struct err *err)
+{
+	struct process *process = symbolizer__find(sym, pid);
+	bool known = process;
+	int ret;
+
+	if (!known)
+		process = process__new(pid);
+	if (!process)
+		return err__set(err, ENOMEM, "out of memory");
+	ret = process__refresh(&sym->env, process, false);
+	if (!ret) {
+		if (!known)
+			HASH_ADD(hh, sym->processes, pid, sizeof(pid), process);
+		return 0;
+	}
+	if (!known)
+		process__free(&sym->env, process);
+	return err__set(err, -ret, "process %u: its mappings cannot be read: %s", pid,
+			strerror(-ret));
+}
+
+void symbolizer__mapped(struct symbolizer *sym, uint32_t pid, const struct mapping *mapping)
+{
+	struct process *process = symbolizer__find(sym, pid);
+
+	if (process) /* else its mappings are read when it is met */
+		process__mapped(&sym->env, process, mapping);
+}
+
+const char *symbolizer__leased(const struct symbolizer *sym, uint64_t *ret_cnt)
+{
+	*ret_cnt = sym->env.leased_cnt;
+	return sym->env.leased;
+}
+
+uint64_t symbolizer__cut_cnt(const struct symbolizer *sym)
+{
+	return sym->cut_cnt;
+}
+
+bool symbolizer__knows(const struct symbolizer *sym, uint32_t pid)
+{
+	return symbolizer__find(sym, pid);
+}
+
+void symbolizer__process_gone(struct symbolizer *sym, uint32_t pid)
+{
+	struct process *process = symbolizer__find(sym, pid);
+
+	if (process) {
+		HASH_DEL(sym->processes, process);
+		process__free(&sym->env, process);
+	}
+}
+
+struct process *symbolizer__known(struct symbolizer *sym, uint32_t pid)
+{
+	struct process *ret = symbolizer__find(sym, pid);
+
+	if (!ret && !symbolizer__process(sym, pid, NULL))
+		ret = symbolizer__find(sym, pid);
+	return ret;
+}
+
+static size_t bytes_besides_modules(const struct symbolizer *sym)
+{
+	size_t ret =
+		sym->pool.bytes + symtab__bytes(&sym->kernel) + cache__bytes(&sym->kernel_cache);
+	const struct process *process;
+
+	for (process = sym->processes; process; process = process->hh.next)
+		ret += process__bytes(process);
+	return ret;
+}
+
+static bool is_full(const struct symbolizer *sym)
+{
+	return bytes_besides_modules(sym) + modules__bytes(&sym->env.modules) >
+	       sym->max_cache_bytes;
+}
+
+/* DWARF first: it is large, and what it said of an address is in the caches. Without those it would be read for the next
+ * block again. */
+void symbolizer__trim(struct symbolizer *sym)
+{
+	struct process *process;
+	size_t besides;
+
+	if (!is_full(sym))
+		return;
+	modules__bound_dwarf(&sym->env.modules, NULL, sym->max_cache_bytes / 2);
+	if (!is_full(sym))
+		return;
+	for (process = sym->processes; process; process = process->hh.next)
+		cache__clear(&process->cache);
+	cache__clear(&sym->kernel_cache);
+	pool__free(&sym->pool);
+	besides = bytes_besides_modules(sym);
+	modules__trim(&sym->env.modules,
+		      besides < sym->max_cache_bytes ? sym->max_cache_bytes - besides : 0);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of the symbolizer share. */
+#ifndef JANK_SYMBOL_NAMES_SYMBOLIZE_PARTS_H
+#define JANK_SYMBOL_NAMES_SYMBOLIZE_PARTS_H
+
+#include "symbol/names/process.h"
+#include "symbol/names/resolve.h"
+#include "symbol/names/symbolize.h"
+
+struct symbolizer {
+	char *kallsyms;
+	bool demangle;
+	uint64_t max_cache_bytes;
+	struct process_env env;
+	struct process *processes;
+	struct symtab kernel;
+	bool kernel_loaded; /* by the first kernel address */
+	bool this_kernel;   /* kallsyms is this machine's */
+	char kernel_build_id[BUILD_ID_HEX_SZ];
+	struct cache kernel_cache;
+	struct pool pool; /* strings handed out */
+	uint64_t cut_cnt; /* see symbolizer__cut_cnt */
+	unsigned fetched; /* files of fetch__cnt that are in use */
+};
+
+/* A process that is known, or NULL. */
+struct process *symbolizer__find(const struct symbolizer *sym, uint32_t pid);
+
+/* The process, read now when it isn't known yet; NULL: it can't be. */
+struct process *symbolizer__known(struct symbolizer *sym, uint32_t pid);
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Stacks turned into frames, and other addresses into names. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "symbol/elf/vtable.h"
+#include "symbol/interpreters/java.h"
+#include "symbol/interpreters/runtime.h"
+#include "symbol/interpreters/script.h"
+#include "symbol/modules/fetch.h"
+#include "symbol/names/demangle.h"
+#include "symbol/names/kallsyms.h"
+#include "symbol/names/symbolize_parts.h"
+#include "symbol/unwind/tables.h"
+
+/* What one symbolizer__stack may do once only. */
+struct pass {
+	struct symbolizer *sym;
+	struct resolver rs;
+	struct process *process;
+	bool refreshed, jit_updated;
+};
+
+static void fill(struct frame *frame, const struct cached *entry)
+{
+	frame->function = entry->function;
+	frame->module = entry->module;
+	frame->build_id = entry->build_id;
+	frame->offset = frame->address - entry->base;
+	frame->file = entry->file;
+	frame->line = entry->line;
+	frame->language = entry->language;
+	frame->app = entry->app;
+}
+
+/*
+ * Each function that was inlined, innermost first, then the one that they are in. Only that is the application's: a
+ * verdict is the same with debug information and without.
+ */
+static size_t fill_all(struct frame *frames, const struct cached *entry)
+{
+	uint32_t cnt = entry->inlined_cnt;
+
+	frames[cnt].address = frames[0].address;
+	fill(&frames[cnt], entry);
+	for (uint32_t i = 0; i < cnt; i++) {
+		frames[i] = frames[cnt];
+		frames[i].function = entry->inlined[i].function;
+		frames[i].file = entry->inlined[i].file;
+		frames[i].line = entry->inlined[i].line;
+		frames[i].inlined = true;
+		frames[i].app = false;
+	}
+	return cnt + 1;
+}
+
+static void load_kernel(struct symbolizer *sym)
+{
+	if (sym->kernel_loaded)
+		return;
+	sym->kernel_loaded = true;
+	if (sym->kallsyms[0])
+		kallsyms__load(&sym->kernel, sym->kallsyms);
+	if (sym->this_kernel)
+		kallsyms__build_id("vmlinux", sym->kernel_build_id);
+}
+
+static void name_kernel(struct pass *pass, struct frame *frame, bool exact)
+{
+	struct symbolizer *sym = pass->sym;
+	struct cached fresh = { .key = cache__key(frame->address, exact) };
+	struct cached *entry = cache__find(&sym->kernel_cache, fresh.key);
+
+	if (!entry) {
+		load_kernel(sym);
+		resolve__kernel(&pass->rs, &sym->kernel, frame->address, exact, &fresh);
+		cache__add(&sym->kernel_cache, &fresh);
+		entry = &fresh;
+	}
+	fill(frame, entry);
+	frame->kernel = true;
+}
+
+static void update_jit(struct pass *pass)
+{
+	if (pass->jit_updated)
+		return;
+	pass->jit_updated = true;
+	process__update_jit(&pass->sym->env, pass->process);
+}
+
+/* The region of an address; for one outside of all, the mappings are read again, now and then. */
+static const struct region *region_of(struct pass *pass, uint64_t addr)
+{
+	struct process *process = pass->process;
+	const struct region *region = maps__find(&process->maps, addr);
+
+	if (region || pass->refreshed || clock__mono_ns() < process->next_refresh_ns)
+		return region;
+	pass->refreshed = true;
+	if (process__refresh(&pass->sym->env, process, true))
+		return NULL;
+	return maps__find(&process->maps, addr);
+}
+
+/* Whether a cached name still stands: those of a JIT compiler end with its map's next change. */
+static bool still_stands(struct pass *pass, const struct cached *entry)
+{
+	if (!entry->jit)
+		return true;
+	update_jit(pass);
+	return entry->generation == process__jit_generation(pass->process);
+}
+
+/* Fills frames, of which only the first has its address: as many as functions are there. Their number. */
+static size_t name_user(struct pass *pass, struct frame *frame, bool exact)
+{
+	struct cached fresh = { .key = cache__key(frame->address, exact) };
+	const struct region *region;
+	struct cached *entry;
+	bool past;
+
+	if (!pass->process)
+		return 1;
+	past = maps__is_past(&pass->process->maps);
+	entry = past ? NULL : cache__find(&pass->process->cache, fresh.key);
+	if (!entry || !still_stands(pass, entry)) {
+		region = region_of(pass, frame->address - !exact);
+		if (!region)
+			return 1;
+		if (region->mapped->kind != MAPPED_VDSO)
+			update_jit(pass);
+		resolve__user(&pass->rs, pass->process, region, frame->address, exact, &fresh);
+		if (!past)
+			cache__add(&pass->process->cache, &fresh);
+		entry = &fresh;
+	}
+	pass->sym->cut_cnt += entry->cut;
+	return fill_all(frame, entry);
+}
+
+static struct resolver resolver_of(struct symbolizer *sym)
+{
+	return (struct resolver){ .env = &sym->env,
+				  .pool = &sym->pool,
+				  .kernel_build_id = sym->kernel_build_id,
+				  .this_kernel = sym->this_kernel,
+				  .source = true,
+				  .demangle = sym->demangle };
+}
+
+static void take_fetched_of(struct symbolizer *sym, struct module *module)
+{
+	const struct debugfile_places places = { .debug_dir = sym->env.debug_dir };
+	int fd = module->loaded && module->build_id[0] && !module->dwarf
+			 ? fetch__open(sym->env.fetch, module->build_id)
+			 : -1;
+	struct image img;
+
+	if (fd < 0)
+		return;
+	if (!image__of_fd(&img, fd))
+		module__add_debug(module, &img, &places);
+	close(fd);
+}
+
+/* Debug files that came since: what was named without them is named anew. */
+static void take_fetched(struct symbolizer *sym)
+{
+	unsigned cnt = fetch__cnt(sym->env.fetch);
+	struct process *process;
+	struct module *module;
+
+	if (cnt == sym->fetched)
+		return;
+	sym->fetched = cnt;
+	for (module = sym->env.modules.table; module; module = module->hh.next)
+		take_fetched_of(sym, module);
+	for (process = sym->processes; process; process = process->hh.next)
+		cache__clear(&process->cache);
+}
+
+/* Room for one address more, whatever was inlined there. */
+static int make_room(struct stack *stack, size_t *cap)
+{
+	size_t need = stack->frame_cnt + DWARF_INLINED_MAX + 1, want = *cap ? 2 * *cap : need;
+	struct frame *frames;
+
+	if (need <= *cap)
+		return 0;
+	if (want < need)
+		want = need;
+	frames = realloc(stack->frames, want * sizeof(*frames));
+	if (!frames)
+		return -ENOMEM;
+	stack->frames = frames;
+	*cap = want;
+	return 0;
+}
+
+static int add_frames(struct pass *pass, struct stack *stack, size_t *cap, size_t i)
+{
+	struct frame *frame;
+
+	if (make_room(stack, cap))
+		return -ENOMEM;
+	frame = &stack->frames[stack->frame_cnt];
+	*frame = (struct frame){ .address = stack->addresses[i] };
+	if (i >= stack->kernel_cnt) {
+		stack->frame_cnt += name_user(pass, frame, i == stack->kernel_cnt);
+		return 0;
+	}
+	name_kernel(pass, frame, i == 0);
+	stack->frame_cnt++;
+	return 0;
+}
+
+int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack)
+{
+	struct pass pass = { .sym = sym, .rs = resolver_of(sym) };
+	size_t cnt = (size_t)stack->kernel_cnt + stack->user_cnt, cap, i;
+	int res = 0;
+
+	take_fetched(sym);
+	free(stack->frames);
+	stack->frame_cnt = 0;
+	cap = cnt + DWARF_INLINED_MAX;
+	stack->frames = calloc(cap, sizeof(*stack->frames));
+	if (!stack->frames)
+		return -ENOMEM;
+	if (stack->user_cnt || stack->script_cnt)
+		pass.process = symbolizer__known(sym, pid);
+	if (pass.process)
+		pass.process->maps.at_ns = stack->t_ns;
+	for (i = 0; !res && i < cnt; i++)
+		res = add_frames(&pass, stack, &cap, i);
+	if (pass.process && pass.process->is_java)
+		java__settle(stack->frames, stack->frame_cnt);
+	if (pass.process)
+		pass.process->maps.at_ns = 0;
+	if (res)
+		stack->script_cnt = 0; /* so that none of the others is taken for one */
+	return res ?: script__add_frames(&sym->env, pass.process, &sym->pool, stack);
+}
+
+/* Of what was inlined at its begin it is none. */
+int symbolizer__function(struct symbolizer *sym, uint32_t pid, uint64_t addr, struct frame *ret)
+{
+	struct stack stack = { .addresses = &addr, .user_cnt = 1 };
+	int res = symbolizer__stack(sym, pid, &stack);
+
+	if (!res)
+		*ret = stack.frames[stack.frame_cnt - 1];
+	free(stack.frames);
+	return res;
+}
+
+/* A vtable's address is none of code, so its class may be kept as if it were a function's name. */
+static void name_class(struct pass *pass, struct frame *frame)
+{
+	struct cached fresh = { .key = cache__key(frame->address, true), .base = frame->address };
+	struct cached *entry = cache__find(&pass->process->cache, fresh.key);
+	char name[DEMANGLE_MAX];
+	struct mapped *mapped;
+	size_t len;
+
+	if (!entry) {
+		len = vtable__class(&pass->sym->env, pass->process, frame->address, name,
+				    sizeof(name), &mapped);
+		if (len) {
+			fresh.function = pool__add(&pass->sym->pool, name, len);
+			if (mapped)
+				fresh.module = pool__add(&pass->sym->pool, mapped->path,
+							 strlen(mapped->path));
+			fresh.app = !fresh.module || !runtime__is(fresh.module);
+		}
+		cache__add(&pass->process->cache, &fresh);
+		entry = &fresh;
+	}
+	fill(frame, entry);
+}
+
+int symbolizer__class(struct symbolizer *sym, uint32_t pid, uint64_t vtable, struct frame *ret)
+{
+	struct pass pass = { .sym = sym, .process = symbolizer__known(sym, pid) };
+
+	*ret = (struct frame){ .address = vtable };
+	if (!pass.process)
+		return 0;
+	name_class(&pass, ret);
+	if (ret->function || clock__mono_ns() < pass.process->next_refresh_ns)
+		return 0;
+	if (!process__refresh(&sym->env, pass.process, true)) /* its library may be a new one */
+		name_class(&pass, ret);
+	return 0;
+}
+
+bool symbolizer__code(struct symbolizer *sym, uint32_t pid, uint64_t addr, struct code_opts opts,
+		      struct frame *ret)
+{
+	struct process *process = symbolizer__find(sym, pid);
+	const struct region *region;
+	struct cached entry = {};
+	struct resolver rs;
+
+	region = process ? maps__find(&process->maps, addr - !opts.exact) : NULL;
+	if (!region)
+		return false;
+	*ret = (struct frame){ .address = addr, .module = region->mapped->path };
+	if (!opts.named || region->mapped->kind != MAPPED_FILE)
+		return true;
+	rs = resolver_of(sym);
+	rs.source = false;
+	rs.demangle = false; /* nor cached: others want it demangled */
+	resolve__user(&rs, process, region, addr, opts.exact, &entry);
+	ret->function = entry.function;
+	ret->offset = addr - entry.base;
+	return true;
+}
+
+int symbolizer__code_bytes(struct symbolizer *sym, uint32_t pid, uint64_t addr, void *buf,
+			   size_t len)
+{
+	struct process *process = symbolizer__find(sym, pid);
+	const struct region *region = process ? maps__find(&process->maps, addr) : NULL;
+
+	return region ? tables__file_code(&sym->env, process, region, addr, buf, len) : -ENODATA;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Opens a module's unwind tables, and keeps what was found for an address. See cfi.h. */
+#include "symbol/unwind/cfi.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/code/call_site.h"
+#include "symbol/unwind/cfi_parts.h"
+
+#define ROWS_MAX    16384
+#define ENTRY_BYTES 64 /* of _start and its kin */
+#define MANAGED_BYTES                                                                              \
+	(512u << 10) /* no C compiler leaves as much without a table, in a file that has one */
+
+static void add_memory(struct cfi *cfi, uint8_t *mem, const struct elf_section *from, uint64_t size,
+		       bool eh)
+{
+	struct cfi_section *sec = &cfi->sections[cfi->section_cnt];
+
+	*sec = (struct cfi_section){ .eh = eh, .mem = mem, .addr = from->addr, .size = size };
+	if (cfi_index__build(cfi, sec) || !sec->index_cnt) {
+		free(sec->index);
+		free(mem);
+		return;
+	}
+	cfi->section_cnt++;
+}
+
+/* A section that zlib has compressed; NULL: it can't be had. */
+static uint8_t *inflated(const struct elf *elf, const struct elf_section *sec, const uint8_t *raw,
+			 uint64_t *ret_size)
+{
+	size_t head = elf->is64 ? sizeof(Elf64_Chdr) : sizeof(Elf32_Chdr);
+	uint32_t type;
+	uLongf size;
+	uint8_t *ret;
+
+	if (sec->size < head)
+		return NULL;
+	memcpy(&type, raw, sizeof(type));
+	size = elf->is64 ? ((const Elf64_Chdr *)raw)->ch_size : ((const Elf32_Chdr *)raw)->ch_size;
+	if (type != ELFCOMPRESS_ZLIB || !size || size > CFI_SECTION_MAX)
+		return NULL;
+	ret = malloc(size);
+	if (ret && uncompress(ret, &size, raw + head, sec->size - head) != Z_OK) {
+		free(ret);
+		ret = NULL;
+	}
+	*ret_size = size;
+	return ret;
+}
+
+static void add_section(struct cfi *cfi, const struct elf *elf, const char *name, bool eh)
+{
+	const struct elf_section *sec = elf__section(elf, name);
+	uint64_t size = sec ? sec->size : 0;
+	uint8_t *raw, *mem;
+
+	if (!size || size > CFI_SECTION_MAX || cfi->section_cnt == CFI_SECTIONS)
+		return;
+	raw = mem = malloc(size);
+	if (!raw || image__read(&elf->img, sec->offset, raw, size)) {
+		free(raw);
+		return;
+	}
+	if (sec->flags & SHF_COMPRESSED) {
+		mem = inflated(elf, sec, raw, &size);
+		free(raw);
+	}
+	if (mem)
+		add_memory(cfi, mem, sec, size, eh);
+}
+
+static int parse(struct cfi *cfi)
+{
+	struct elf elf;
+
+	if (elf__open(&elf, &cfi->img))
+		return 0;
+	cfi->loads = malloc((elf.load_cnt ? elf.load_cnt : 1) * sizeof(*cfi->loads));
+	if (!cfi->loads) {
+		elf__close(&elf);
+		return -ENOMEM;
+	}
+	cfi->is_elf = true;
+	cfi->is64 = elf.is64;
+	cfi->machine = elf.machine;
+	cfi->entry = elf.entry;
+	cfi->load_cnt = elf.load_cnt;
+	memcpy(cfi->loads, elf.loads, elf.load_cnt * sizeof(*cfi->loads));
+	cfi->has_go = !gopclntab__open(&cfi->go, &elf);
+	cfi->keeps_fp = cfi->has_go || elf__section(&elf, ".gopclntab");
+	cfi_search__open(cfi, &elf);
+	if (!cfi->search.cnt)
+		add_section(cfi, &elf, ".eh_frame", true);
+	add_section(cfi, &elf, ".debug_frame", false);
+	cfi->debug_wanted = true;
+	elf__close(&elf);
+	return 0;
+}
+
+struct cfi *cfi__new(int fd, struct image_part part, void *mem, size_t size)
+{
+	struct cfi *cfi = calloc(1, sizeof(*cfi));
+
+	if (!cfi) {
+		if (fd >= 0)
+			close(fd);
+		free(mem);
+		return NULL;
+	}
+	cfi->mem = mem;
+	cfi->part = part;
+	image__of_mem(&cfi->img, mem, size);
+	if (fd >= 0)
+		cfi__set_fd(cfi, fd);
+	if (parse(cfi)) {
+		cfi__free(cfi);
+		return NULL;
+	}
+	return cfi;
+}
+
+static void clear(struct cfi *cfi)
+{
+	free(cfi->slots);
+	free(cfi->rules);
+	free(cfi->exprs);
+	cfi->slots = NULL;
+	cfi->rules = NULL;
+	cfi->exprs = NULL;
+	cfi->slot_cnt = cfi->row_cnt = cfi->rule_cnt = cfi->rule_cap = 0;
+	cfi->expr_len = cfi->expr_cap = 0;
+}
+
+void cfi__free(struct cfi *cfi)
+{
+	if (!cfi)
+		return;
+	for (size_t i = 0; i < cfi->section_cnt; i++) {
+		free(cfi->sections[i].mem);
+		free(cfi->sections[i].index);
+	}
+	cfi__set_fd(cfi, -1);
+	clear(cfi);
+	free(cfi->mem);
+	free(cfi->loads);
+	free(cfi->scratch[0]);
+	free(cfi->scratch[1]);
+	free(cfi);
+}
+
+void cfi__watch(struct cfi *cfi)
+{
+	cfi->watched = true;
+}
+
+static bool is_open(const struct cfi *cfi)
+{
+	return cfi__has_fd(cfi) &&
+	       (!cfi->watched || image__written_ns(cfi->img.fd) == cfi->written_ns);
+}
+
+void cfi__set_fd(struct cfi *cfi, int fd)
+{
+	if (cfi->mem)
+		return;
+	if (cfi->img.fd >= 0)
+		close(cfi->img.fd);
+	if (fd < 0 || image__of_part(&cfi->img, fd, cfi->part)) {
+		if (fd >= 0)
+			close(fd);
+		image__of_mem(&cfi->img, NULL, 0);
+	}
+	if (cfi->img.fd >= 0)
+		cfi->written_ns = image__written_ns(cfi->img.fd);
+}
+
+bool cfi__has_fd(const struct cfi *cfi)
+{
+	return !cfi->mem && cfi->img.fd >= 0;
+}
+
+uint16_t cfi__machine(const struct cfi *cfi)
+{
+	return cfi->machine;
+}
+
+bool cfi__wants_debug(struct cfi *cfi)
+{
+	bool ret = cfi->debug_wanted;
+
+	cfi->debug_wanted = false;
+	return ret;
+}
+
+void cfi__add_debug(struct cfi *cfi, const struct image *img)
+{
+	struct elf elf;
+
+	if (elf__open(&elf, img))
+		return;
+	if (elf.is64 == cfi->is64 && elf.machine == cfi->machine)
+		add_section(cfi, &elf, ".debug_frame", false);
+	elf__close(&elf);
+	clear(cfi); /* what had no table may have one now */
+}
+
+/* 0: the row is of this FDE. */
+static int try_fde(struct cfi *cfi, const struct cfi_section *sec, uint64_t off, uint64_t vaddr,
+		   struct cfi_row *row, uint64_t *ret_end)
+{
+	struct cfi_fde fde;
+	int ret = cfi_entry__fde(cfi, sec, off, &fde);
+
+	if (ret)
+		return ret;
+	*ret_end = fde.start + fde.len;
+	if (vaddr - fde.start >= fde.len)
+		return -ENOENT;
+	ret = cfi_program__run(cfi, &fde, vaddr, row);
+	row->has_table = !ret;
+	return ret;
+}
+
+static void look_up(struct cfi *cfi, uint64_t vaddr, struct cfi_row *row)
+{
+	uint64_t off, next, end = UINT64_MAX;
+
+	if (cfi->search.cnt && cfi_search__find(cfi, vaddr, &off, &next)) {
+		if (!try_fde(cfi, &cfi->file, off, vaddr, row, &end))
+			return;
+		row->managed = vaddr >= end && next > end && next != UINT64_MAX &&
+			       next - end >= MANAGED_BYTES;
+	}
+	for (size_t i = 0; i < cfi->section_cnt; i++)
+		if (cfi_index__find(&cfi->sections[i], vaddr, &off) &&
+		    !try_fde(cfi, &cfi->sections[i], off, vaddr, row, &end))
+			return;
+}
+
+static struct cfi_row *slot_of(const struct cfi *cfi, uint64_t key)
+{
+	size_t i = (key * 0x9e3779b97f4a7c15ull) >> 32;
+
+	for (;; i++) {
+		struct cfi_row *slot = &cfi->slots[i & (cfi->slot_cnt - 1)];
+
+		if (!slot->key || slot->key == key)
+			return slot;
+	}
+}
+
+static bool is_full(const struct cfi *cfi)
+{
+	return cfi->row_cnt >= ROWS_MAX || cfi->rule_cnt + CFI_REG_MAX > CFI_RULES_MAX ||
+	       cfi->expr_len + CFI_REG_MAX * CFI_EXPR_MAX > CFI_EXPRS_MAX;
+}
+
+static int make_room(struct cfi *cfi)
+{
+	struct cfi_row *old;
+	size_t old_cnt;
+
+	if (is_full(cfi))
+		clear(cfi);
+	old = cfi->slots;
+	old_cnt = cfi->slot_cnt;
+	if (4 * (cfi->row_cnt + 1) <= 3 * cfi->slot_cnt)
+		return 0;
+	cfi->slot_cnt = old_cnt ? 2 * old_cnt : 64;
+	cfi->slots = calloc(cfi->slot_cnt, sizeof(*cfi->slots));
+	if (!cfi->slots) {
+		cfi->slots = old;
+		cfi->slot_cnt = old_cnt;
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < old_cnt; i++)
+		if (old[i].key)
+			*slot_of(cfi, old[i].key) = old[i];
+	free(old);
+	return 0;
+}
+
+static void fill(struct cfi *cfi, uint64_t offset, bool exact, struct cfi_row *row)
+{
+	uint8_t code[8];
+	uint64_t vaddr;
+
+	if (!cfi->is_elf || elf__vaddr(cfi->loads, cfi->load_cnt, offset, &vaddr))
+		return;
+	row->at_entry = cfi->entry && vaddr - cfi->entry < ENTRY_BYTES;
+	row->behind_call = offset >= sizeof(code) &&
+			   !cfi__code(cfi, offset - sizeof(code), code, sizeof(code)) &&
+			   is_behind_call(code);
+	look_up(cfi, vaddr - !exact, row);
+	row->of_go = cfi->keeps_fp;
+	row->managed |= !row->has_table && cfi->keeps_fp;
+	/* By frame pointers only leaves need it, but for arm64's (unwind_go.c). */
+	if (!row->has_table && cfi->has_go && (exact || cfi->machine == EM_AARCH64)) {
+		cfi->go.img = cfi->img;
+		row->has_depth =
+			gopclntab__depth(&cfi->go, vaddr - !exact, &row->depth, &row->is_top);
+	}
+}
+
+const struct cfi_row *cfi__row(struct cfi *cfi, uint64_t offset, bool exact)
+{
+	struct cfi_row fresh = { .key = offset << 2 | (exact ? 3 : 1) }, *slot;
+
+	if (cfi->slot_cnt) {
+		slot = slot_of(cfi, fresh.key);
+		if (slot->key)
+			return slot;
+	}
+	if ((!cfi->mem && !is_open(cfi)) || make_room(cfi))
+		return NULL;
+	fill(cfi, offset, exact, &fresh);
+	slot = slot_of(cfi, fresh.key);
+	*slot = fresh;
+	cfi->row_cnt++;
+	return slot;
+}
+
+const struct cfi_rule *cfi__rules(const struct cfi *cfi, const struct cfi_row *row)
+{
+	return cfi->rules + row->rules;
+}
+
+const uint8_t *cfi__expr(const struct cfi *cfi, const struct cfi_rule *rule)
+{
+	return cfi->exprs + rule->value;
+}
+
+int cfi__code(const struct cfi *cfi, uint64_t offset, void *buf, size_t len)
+{
+	return image__read(&cfi->img, offset, buf, len);
+}
+
+size_t cfi__bytes(const struct cfi *cfi)
+{
+	size_t ret = sizeof(*cfi) + cfi->load_cnt * sizeof(*cfi->loads) + cfi->scratch_sz[0] +
+		     cfi->scratch_sz[1] + cfi->slot_cnt * sizeof(*cfi->slots) +
+		     cfi->rule_cap * sizeof(*cfi->rules) + cfi->expr_cap;
+
+	for (size_t i = 0; i < cfi->section_cnt; i++)
+		ret += cfi->sections[i].size +
+		       cfi->sections[i].index_cnt * sizeof(struct cfi_place);
+	return ret;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A step by the frame pointer, where there is no table. That is believed of code whose compiler always keeps it (Go, V8
+ * and other JIT compilers: code of no file, or much of it at a stretch without any table); of other code only when
+ * the function is seen to set it up. A caller is one only if a call is there.
+ */
+#include <string.h>
+
+#include "base/code/call_site.h"
+#include "symbol/unwind/unwind_code.h"
+#include "symbol/unwind/unwind_java.h"
+#include "symbol/unwind/unwind_parts.h"
+
+#define FUNCTION_MAX (1u << 20)
+#define LEAF_MAX     1024 /* bytes of a function without a frame */
+#define NEAR	     (1u << 20)
+
+static bool code_at(struct walk *w, const struct region *region, uint64_t addr, uint8_t *buf,
+		    size_t len)
+{
+	return !tables__code(w->env, w->process, region, addr, buf, len);
+}
+
+/* What the call before a return address calls; false: not a direct call, or it can't be read. */
+static bool callee_of(struct walk *w, const struct unwind_place *place, uint64_t *ret)
+{
+	uint8_t code[CALL_BYTES];
+
+	return code_at(w, place->region, place->pc - sizeof(code), code, sizeof(code)) &&
+	       call_site__target(code, place->pc, ret);
+}
+
+static bool is_managed(const struct unwind_place *place)
+{
+	return place->cfi ? place->row.managed : place->region->mapped->kind == MAPPED_ANON;
+}
+
+/* Where the function is about to make its frame, or has taken it down: where its return address is. */
+static bool has_no_frame_yet(struct walk *w, uint64_t *ret_slot)
+{
+	uint8_t code[UNWIND_BEFORE + UNWIND_PROLOGUE];
+	unsigned slot;
+
+	if (!code_at(w, w->at.region, w->at.pc - UNWIND_BEFORE, code, sizeof(code)) ||
+	    !unwind_code__is_frameless(code + UNWIND_BEFORE, &slot))
+		return false;
+	*ret_slot = w->low + slot * w->arch->word;
+	return true;
+}
+
+/* Within the linker's stub that asks for a function by its number. */
+static bool leave_stub(struct walk *w, uint64_t *pc)
+{
+	uint8_t code[2 * UNWIND_STUB];
+	struct unwind_place caller;
+
+	if (w->arch->link == NO_REG ||
+	    !code_at(w, w->at.region, w->at.pc - UNWIND_STUB, code, sizeof(code)) ||
+	    !unwind_code__pushed_link(code + UNWIND_STUB) ||
+	    !walk__word(w, w->low + w->arch->word, pc))
+		return false;
+	*pc &= w->arch->pc_mask;
+	w->known &= w->arch->saved;
+	w->low += 2 * w->arch->word;
+	walk__set(w, w->arch->sp, w->low);
+	return walk__is_called_from(w, *pc, &caller);
+}
+
+/* The return address of a leaf that has no frame (yet): in a slot of the stack, or in the link register. */
+static bool leaf_address(struct walk *w, uint64_t slot, struct unwind_place *ret)
+{
+	uint64_t pc;
+
+	if (w->arch->link == NO_REG ? !walk__word(w, slot, &pc) : !walk__reg(w, w->arch->link, &pc))
+		return false;
+	return walk__is_called_from(w, pc & w->arch->pc_mask, ret);
+}
+
+/* Whether nothing from there (may_begin) to here has moved the stack pointer. */
+static bool is_straight(struct walk *w, uint64_t begin)
+{
+	uint8_t code[LEAF_MAX];
+	uint64_t len = w->at.pc - begin;
+
+	return code_at(w, w->at.region, begin, code, len) && !unwind_code__changes_stack(code, len);
+}
+
+static bool may_begin(struct walk *w, uint64_t addr)
+{
+	return addr && addr <= w->at.pc && w->at.pc - addr <= LEAF_MAX;
+}
+
+/* A leaf that never makes one: its caller called it directly, or it is known where it begins (behind a stub of the linker's, or
+ * a function that jumped there), and nothing since then has moved the stack pointer. */
+static bool is_frameless(struct walk *w, struct unwind_place *ret)
+{
+	uint64_t begin = 0;
+
+	if (!leaf_address(w, w->low, ret))
+		return false;
+	if (!callee_of(w, ret, &begin) || !may_begin(w, begin))
+		begin = tables__function(w->env, w->process, w->at.region, w->at.pc);
+	return may_begin(w, begin) && is_straight(w, begin);
+}
+
+/* Whether the function that was called from there is this one, and keeps a frame pointer; size: unwind_code__sets_up_frame. */
+static bool keeps_frame(struct walk *w, const struct unwind_place *caller, uint64_t *size)
+{
+	uint64_t begin =
+		tables__function(w->env, w->process, w->at.region, w->at.pc - !w->at.exact);
+	uint64_t callee;
+	uint8_t code[UNWIND_PROLOGUE];
+	bool direct = callee_of(w, caller, &callee);
+
+	if (direct && begin && callee != begin)
+		return false;
+	if (!begin)
+		begin = direct ? callee : 0;
+	return begin && begin <= w->at.pc && w->at.pc - begin < FUNCTION_MAX &&
+	       code_at(w, w->at.region, begin, code, sizeof(code)) &&
+	       unwind_code__sets_up_frame(code, size);
+}
+
+static enum unwind_step outside(struct walk *w, uint64_t fp)
+{
+	if (w->why == STACK_END_ASTRAY || !is_managed(&w->at) || fp - w->low > NEAR)
+		return STEP_NONE;
+	return STEP_ENDS;
+}
+
+enum unwind_step unwind_frame__step(struct walk *w, uint64_t *pc)
+{
+	uint64_t fp, next_fp, slot = 0, size = 0;
+	enum unwind_step took;
+	struct unwind_place caller;
+	unsigned word = w->arch->word;
+
+	if (unwind_java__is(w, &w->at))
+		return unwind_java__step(w, pc);
+	took = unwind_go__step(w, pc);
+	if (took != STEP_NONE)
+		return took;
+	if (!is_managed(&w->at) && unwind_return__step(w, pc) == STEP_TO)
+		return STEP_TO;
+	if (w->at.exact && has_no_frame_yet(w, &slot) && leaf_address(w, slot, &caller)) {
+		walk__leave_leaf(w, slot,
+				 slot > w->low ? w->low
+					       : 0); /* the frame pointer was pushed, too */
+		*pc = caller.pc;
+		return STEP_TO;
+	}
+	if (w->at.exact && is_frameless(w, &caller)) {
+		walk__leave_leaf(w, w->low, 0);
+		*pc = caller.pc;
+		return STEP_TO;
+	}
+	if (w->at.exact && leave_stub(w, pc))
+		return STEP_TO;
+	if (w->arch->fp == NO_REG || !walk__reg(w, w->arch->fp, &fp))
+		return STEP_NONE;
+	if (!fp && w->by_fp)
+		return STEP_COMPLETE;
+	if (fp < w->low || fp % word)
+		return STEP_NONE;
+	if (!walk__word(w, fp + word, pc) || !walk__word(w, fp, &next_fp))
+		return outside(w, fp);
+	*pc &= w->arch->pc_mask;
+	if (!*pc)
+		return is_managed(&w->at) ? STEP_COMPLETE : STEP_NONE;
+	if (is_managed(&w->at))
+		walk__refresh(w, *pc - 1);
+	if (!w->at.region || !walk__place(w, *pc, false, &caller) ||
+	    !walk__is_return(w, &caller, is_managed(&w->at)))
+		return STEP_NONE;
+	if (!is_managed(&w->at) && !keeps_frame(w, &caller, &size))
+		return STEP_NONE;
+	w->known = 0;
+	walk__set(w, w->arch->fp, next_fp);
+	if (w->arch->link == NO_REG)
+		size = 2 * word;
+	if (size)
+		walk__set(w, w->arch->sp, fp + size);
+	w->low = fp + 2 * word;
+	w->by_fp = true;
+	return STEP_TO;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The choice of an instruction. A linear sweep decodes the function; it may run over data or into the
+ * next function, which costs a site at worst: candidates are reached by falling through from the entry
+ * or from the system call only.
+ */
+#include "uprobes/sites.h"
+
+#define INSNS_MAX  1024
+#define PLACES_MAX 7
+
+struct code {
+	const struct insn_arch *arch;
+	struct insn insns[INSNS_MAX];
+	uint32_t at[INSNS_MAX];
+	size_t cnt;
+	uint32_t end;
+};
+
+static void sweep(struct code *code, const struct insn_arch *arch, const uint8_t *bytes, size_t len)
+{
+	uint32_t at = 0;
+
+	code->arch = arch;
+	code->cnt = 0;
+	while (code->cnt < INSNS_MAX && at < len &&
+	       !arch->decode(bytes + at, len - at, &code->insns[code->cnt])) {
+		code->at[code->cnt] = at;
+		at += code->insns[code->cnt++].len;
+	}
+	code->end = at;
+}
+
+static bool is_branch(const struct insn *insn)
+{
+	return insn->flow == INSN_BRANCH || insn->flow == INSN_JUMP;
+}
+
+/* A branch leads here: probes from here on would count those who come by it, too. */
+static bool is_joined(const struct code *code, size_t i)
+{
+	for (size_t j = 0; j < code->cnt; j++) {
+		const struct insn *insn = &code->insns[j];
+
+		if (is_branch(insn) && insn->has_target &&
+		    (int64_t)code->at[j] + insn->target == code->at[i])
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The first instruction of that cost, from `first` on as far as control falls through and no register
+ * of `keep` was changed; -1: none. The entry may be joined: a loop back to it is a new wait as well.
+ */
+static int pick(const struct code *code, size_t first, uint32_t keep, enum insn_probe cost)
+{
+	for (size_t i = first; i < code->cnt; i++) {
+		const struct insn *insn = &code->insns[i];
+
+		if (i > 0 && is_joined(code, i))
+			return -1;
+		if (insn->probe == cost)
+			return (int)i;
+		if (insn->flow != INSN_NEXT || insn->writes & keep)
+			return -1;
+	}
+	return -1;
+}
+
+static const struct {
+	enum insn_probe probe;
+	enum site_cost cost;
+} costs[] = {
+	{ INSN_EMULATED, SITE_EMULATED },
+	{ INSN_NOP5, SITE_NOP5 },
+	{ INSN_STEPPED, SITE_STEPPED },
+};
+
+/* The cheapest from `first` on. `wish` is given up before cost is, `keep` never. */
+static bool choose(const struct code *code, size_t first, uint32_t wish, uint32_t keep,
+		   enum site_kind kind, struct site_pick *ret)
+{
+	for (size_t c = 0; c < sizeof(costs) / sizeof(*costs); c++) {
+		int i = pick(code, first, wish | keep, costs[c].probe);
+
+		if (i < 0)
+			i = pick(code, first, keep, costs[c].probe);
+		if (i < 0)
+			continue;
+		*ret = (struct site_pick){ kind, costs[c].cost, code->at[i] };
+		return true;
+	}
+	return false;
+}
+
+static bool is_wait_nr(const struct insn_arch *arch, int64_t nr)
+{
+	for (const int *known = arch->wait_nrs; *known >= 0; known++) {
+		if (*known == nr)
+			return true;
+	}
+	return false;
+}
+
+/* How sure it is that an instruction enters the kernel to wait. One system call with a number that is
+ * not known may be any (musl's __syscall_cp_asm makes all of them): no wait. */
+enum sureness { NO_WAIT, CALLS_WITH_NR, SYSCALL_WITH_NR };
+
+/* What was loaded on the way to an instruction, in the order of the code. */
+struct loaded {
+	bool nr_known, wait_nr_seen;
+	int64_t nr;
+};
+
+static enum sureness judge(const struct code *code, size_t i, struct loaded *loaded)
+{
+	const struct insn *insn = &code->insns[i];
+	enum sureness sure = NO_WAIT;
+
+	if (insn->flow == INSN_SYSCALL && loaded->nr_known && is_wait_nr(code->arch, loaded->nr))
+		sure = SYSCALL_WITH_NR;
+	else if (insn->flow == INSN_CALL && loaded->wait_nr_seen)
+		sure = CALLS_WITH_NR;
+
+	if (insn->flow == INSN_SYSCALL || insn->flow == INSN_CALL) {
+		*loaded = (struct loaded){ 0 };
+	} else if (insn->writes & code->arch->nr) {
+		loaded->nr_known = insn->has_imm;
+		loaded->nr = insn->imm;
+	}
+	if (insn->has_imm && is_wait_nr(code->arch, insn->imm))
+		loaded->wait_nr_seen = true;
+	return sure;
+}
+
+/* The surest kind of place that there is, every one of it. SIZE_MAX: more than max. */
+static size_t wait_places(const struct code *code, size_t *ret, size_t max)
+{
+	enum sureness best = CALLS_WITH_NR;
+	struct loaded loaded = { 0 };
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < code->cnt; i++) {
+		enum sureness sure = judge(code, i, &loaded);
+
+		if (sure < best)
+			continue;
+		if (sure > best)
+			cnt = 0;
+		best = sure;
+		if (cnt == max)
+			return SIZE_MAX;
+		ret[cnt++] = i;
+	}
+	return cnt;
+}
+
+size_t sites__wait(const struct insn_arch *arch, const uint8_t *bytes, size_t len,
+		   struct site_pick *ret, size_t max)
+{
+	size_t places[PLACES_MAX], cnt;
+	struct code code;
+
+	sweep(&code, arch, bytes, len);
+	cnt = wait_places(&code, places, PLACES_MAX);
+	if (!cnt || cnt > PLACES_MAX || cnt + 1 > max)
+		return 0;
+	if (!choose(&code, 0, arch->args, arch->arg0, SITE_WAIT_BEGIN, &ret[0]))
+		return 0;
+	for (size_t i = 0; i < cnt; i++) {
+		if (!choose(&code, places[i] + 1, arch->result, arch->result, SITE_WAIT_END,
+			    &ret[i + 1]))
+			return 0;
+	}
+	return cnt + 1;
+}
+
+size_t sites__entry(const struct insn_arch *arch, const uint8_t *bytes, size_t len,
+		    struct site_pick *ret)
+{
+	struct code code;
+
+	sweep(&code, arch, bytes, len);
+	return choose(&code, 0, arch->arg0, arch->arg0, SITE_LOOPER, ret);
+}
+
+size_t sites__mark(const struct insn_arch *arch, const uint8_t *bytes, size_t len, unsigned args,
+		   struct site_pick *ret)
+{
+	struct code code;
+	uint32_t keep = 0;
+
+	for (size_t i = 0; i < sizeof(arch->arg) / sizeof(*arch->arg); i++)
+		keep |= args & 1u << i ? arch->arg[i] : 0;
+	sweep(&code, arch, bytes, len);
+	return choose(&code, 0, keep, keep, SITE_MARK, ret);
+}
+
+size_t sites__callees(const struct insn_arch *arch, const uint8_t *bytes, size_t len, int64_t *ret,
+		      size_t max)
+{
+	struct code code;
+	size_t cnt = 0;
+
+	sweep(&code, arch, bytes, len);
+	for (size_t i = 0; i < code.cnt && cnt < max; i++) {
+		const struct insn *insn = &code.insns[i];
+		int64_t to = code.at[i] + insn->target;
+
+		if (!insn->has_target || (to >= 0 && to < code.end))
+			continue;
+		if (insn->flow == INSN_CALL || insn->flow == INSN_JUMP)
+			ret[cnt++] = to;
+	}
+	return cnt;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A file that is known costs a look into a table for each process that maps it: the kernel itself puts its
+ * uprobes into the new process. Others are opened by way of the process, in its own mount namespace.
+ */
+#include "uprobes/uprobe_files.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/apart.h"
+#include "base/clock.h"
+#include "uprobes/candidates.h"
+#include "uprobes/uprobe_files_parts.h"
+#include "uprobes/uprobe_links.h"
+
+static bool wants_name(void *ctx, const char *name)
+{
+	const struct uprobe_files *files = ctx;
+
+	return targets__fits(&files->wants, name, false) ||
+	       targets__fits(&files->wants, name, true);
+}
+
+static int open_mapped(const struct mmaps_map *map)
+{
+	const struct candidate candidate = { .path = (char *)map->path,
+					     .start = map->start,
+					     .end = map->start + map->len,
+					     .inode = map->inode };
+	char open_path[TARGET_PATH_MAX];
+
+	return candidate__open(&candidate, map->pid, open_path, sizeof(open_path));
+}
+
+static bool is_exe(pid_t pid, int fd)
+{
+	struct stat exe, file;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return !apart__stat(fd, &file) && !apart__stat_link(path, &exe) &&
+	       exe.st_ino == file.st_ino && exe.st_dev == file.st_dev;
+}
+
+static int by_program(const void *a, const void *b)
+{
+	const struct uprobe_site *x = a, *y = b;
+
+	return (x->prog > y->prog) - (x->prog < y->prog);
+}
+
+/* The sites that can be paused, or the others; those of one program together. */
+static size_t sites_of(const struct uprobe_files *files, const struct targets *targets,
+		       bool pausable, struct uprobe_site *ret)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < targets->site_cnt; i++) {
+		const struct site *site = &targets->sites[i];
+		struct bpf_program *prog = uprobe_programs__at(&files->progs, site);
+
+		if (prog && site->pausable == pausable)
+			ret[cnt++] = (struct uprobe_site){ prog, site->file_offset, site->mark };
+	}
+	if (cnt)
+		qsort(ret, cnt, sizeof(*ret), by_program);
+	return cnt;
+}
+
+static int attach_lasting(struct uprobe_files *files, struct probed_file *file,
+			  const struct uprobe_site *sites, size_t cnt, int fd)
+{
+	struct uprobe_links links;
+	int err;
+
+	if (!cnt)
+		return 0;
+	err = uprobe_links__attach(fd, sites, cnt, &links);
+	if (err)
+		return err;
+	files->stats.missed_cnt += links.refused_cnt;
+	err = uprobe_table__add_links(&files->table, file, links.links, links.cnt);
+	if (err) {
+		links__destroy_held(links.links, links.cnt);
+		free(links.links);
+	}
+	return err;
+}
+
+/* Those of another part of the file are taken off and put on with these: seldom, an APK's second library. */
+static int attach_marks(struct uprobe_files *files, struct probed_file *file,
+			const struct uprobe_site *sites, size_t cnt, int fd)
+{
+	struct held_link *links;
+	size_t link_cnt;
+	int err;
+
+	if (!cnt)
+		return 0;
+	link_cnt = uprobe_table__take_marks(&files->table, file, &links);
+	links__destroy_held(links, link_cnt);
+	free(links);
+	err = uprobe_table__add_marks(&files->table, file, sites, cnt, fd);
+	return err ? err : uprobe_files__put_marks(files, file);
+}
+
+static int attach(struct uprobe_files *files, struct probed_file *file,
+		  const struct targets *targets, int fd)
+{
+	struct uprobe_site *sites = calloc(targets->site_cnt + 1, sizeof(*sites));
+	int err;
+
+	if (!sites)
+		return -ENOMEM;
+	err = attach_lasting(files, file, sites, sites_of(files, targets, false, sites), fd);
+	if (!err)
+		err = attach_marks(files, file, sites, sites_of(files, targets, true, sites), fd);
+	free(sites);
+	return err;
+}
+
+/* Searches the part of the file that is mapped, and attaches. */
+static int add_unit(struct uprobe_files *files, struct probed_file *file,
+		    const struct mmaps_map *map, int fd, bool exe)
+{
+	const struct target_file target = { .path = map->path,
+					    .dev = map->dev,
+					    .inode = map->inode,
+					    .offset = map->file_offset,
+					    .is_exe = exe };
+	struct targets targets = { 0 };
+	int own = dup(fd), err = own < 0 ? -errno : 0;
+
+	if (!err)
+		err = targets__search(&targets, &files->wants, &target, own);
+	files->stats.searched_cnt++;
+	if (!err) {
+		const struct probed_unit unit = { targets.libs->base, targets.libs->size };
+
+		err = probed_file__add_unit(file, &unit);
+	}
+	if (!err && targets.site_cnt)
+		err = attach(files, file, &targets, fd);
+	targets__free(&targets);
+	return err;
+}
+
+/* Of a file that is not known, or not this part of it. NULL: it can't be. */
+static struct probed_file *look_into(struct uprobe_files *files, const struct mmaps_map *map,
+				     int fd, bool exe)
+{
+	struct probed_file *file;
+	struct file_key key;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return NULL;
+	if (!file_key__of_mapping(map->dev, map->inode, &key) && file_key__of_fd(fd, &key))
+		return NULL;
+	file = uprobe_table__file(&files->table, &key);
+	if (file && probed_file__is_stale(file, &st)) {
+		uprobe_table__remove(&files->table, file);
+		file = NULL;
+	}
+	if (!file)
+		file = uprobe_table__add(&files->table, &key, &st);
+	if (!file)
+		return NULL;
+	if (!probed_file__has_unit(file, map->file_offset) && add_unit(files, file, map, fd, exe))
+		files->stats.missed_cnt++;
+	return file;
+}
+
+/* Known with its uprobes: nothing more has to be looked at. */
+static struct probed_file *known(const struct uprobe_files *files, const struct mmaps_map *map)
+{
+	struct probed_file *file;
+	struct file_key key;
+
+	if (!file_key__of_mapping(map->dev, map->inode, &key))
+		return NULL;
+	file = uprobe_table__file(&files->table, &key);
+	if (!file || !probed_file__has_sites(file) ||
+	    !probed_file__has_unit(file, map->file_offset))
+		return NULL;
+	return file;
+}
+
+static void on_map(void *ctx, const struct mmaps_map *map)
+{
+	struct uprobe_files *files = ctx;
+	struct probed_file *file = known(files, map);
+	bool exe;
+	int fd;
+
+	if (map->pid == getpid())
+		return;
+	if (!file) {
+		fd = open_mapped(map);
+		if (fd < 0) {
+			files->stats.missed_cnt++;
+			return;
+		}
+		exe = is_exe(map->pid, fd);
+		fd = file_key__below(fd);
+		file = look_into(files, map, fd, exe);
+		close(fd);
+	}
+	if (file && probed_file__has_sites(file) &&
+	    uprobe_table__use(&files->table, map->pid, file))
+		files->stats.missed_cnt++;
+}
+
+static void drop(struct uprobe_files *files, pid_t pid)
+{
+	struct probed_user *user = uprobe_table__user(&files->table, pid);
+
+	if (user)
+		uprobe_table__drop_user(&files->table, user, clock__mono_ns());
+}
+
+static void on_exec(void *ctx, pid_t pid)
+{
+	drop(ctx, pid);
+}
+
+static void on_fork(void *ctx, pid_t pid, pid_t parent)
+{
+	struct uprobe_files *files = ctx;
+
+	drop(files, pid); /* an earlier one of that number */
+	uprobe_table__inherit(&files->table, pid, parent);
+}
+
+/* Other threads may live on: the tick looks. */
+static void on_exit_of(void *ctx, pid_t pid, pid_t tid)
+{
+	struct uprobe_files *files = ctx;
+	struct probed_user *user = pid == tid ? uprobe_table__user(&files->table, pid) : NULL;
+
+	if (user)
+		user->gone_cnt = 1;
+}
+
+static void on_lost(void *ctx, uint64_t cnt)
+{
+	struct uprobe_files *files = ctx;
+
+	files->stats.lost_cnt += cnt;
+	files->scan_due = true;
+}
+
+struct mmaps_ops uprobe_files__ops(struct uprobe_files *files)
+{
+	return (struct mmaps_ops){ .wants = wants_name,
+				   .on_map = on_map,
+				   .on_exec = on_exec,
+				   .on_fork = on_fork,
+				   .on_exit = on_exit_of,
+				   .on_lost = on_lost,
+				   .ctx = files };
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The books of uprobe_files: files that were searched, with their uprobes, and the processes that map them. */
+#ifndef JANK_UPROBES_UPROBE_TABLE_H
+#define JANK_UPROBES_UPROBE_TABLE_H
+
+#include "uprobes/file_key.h"
+#include "uprobes/links.h"
+#include "uprobes/uprobe_links.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <uthash.h>
+
+#define UPROBE_TABLE_PLAIN_MAX                                                                     \
+	4096 /* files without uprobes, remembered lest they be searched again */
+
+/* An ELF file in it: all of it, or in an APK one of many. */
+struct probed_unit {
+	uint64_t base, size;
+};
+
+/* Sites that a loop is seen without: their probes are taken off while they cost too much. */
+struct probed_marks {
+	struct uprobe_site *sites;
+	size_t site_cnt;
+	struct held_link *links; /* NULL while they are off */
+	size_t link_cnt;
+	int fd; /* the file, to attach to it again; -1: no sites */
+};
+
+struct probed_file {
+	struct file_key key;
+	struct probed_unit *units;
+	size_t unit_cnt;
+	struct held_link *links;
+	size_t link_cnt;
+	struct probed_marks marks;
+	unsigned busy_cnt; /* of its users; uprobe_files_pause.c */
+	unsigned user_cnt;
+	uint64_t idle_ns;      /* since when nobody maps it */
+	struct timespec mtime; /* when it was searched */
+	off_t size;
+	UT_hash_handle hh;
+};
+
+struct probed_user {
+	pid_t pid;
+	struct probed_file **files;
+	size_t file_cnt;
+	unsigned gone_cnt; /* ticks since its main thread ended; 0: it has not */
+	UT_hash_handle hh;
+};
+
+struct uprobe_table {
+	struct probed_file *files;
+	struct probed_user *users;
+	size_t link_cnt, probed_cnt, plain_cnt; /* links; files with and without any */
+};
+
+struct probed_file *uprobe_table__file(const struct uprobe_table *table,
+				       const struct file_key *key);
+
+/* A new file without units and links; an old one without links may have to go for it. NULL: no memory. */
+struct probed_file *uprobe_table__add(struct uprobe_table *table, const struct file_key *key,
+				      const struct stat *st);
+void uprobe_table__remove(struct uprobe_table *table,
+			  struct probed_file *file); /* no links, no users */
+
+/* The content may have become another's: only of files without links, since a uprobe holds its file. */
+bool probed_file__is_stale(const struct probed_file *file, const struct stat *st);
+
+bool probed_file__has_unit(const struct probed_file *file, uint64_t offset);
+int probed_file__add_unit(struct probed_file *file, const struct probed_unit *unit);
+
+/* Takes over the links; frees the array. 0 or -ENOMEM: then they stay the caller's. */
+int uprobe_table__add_links(struct uprobe_table *table, struct probed_file *file,
+			    struct held_link *links, size_t cnt);
+
+/* Has sites, whether probed now or not. */
+bool probed_file__has_sites(const struct probed_file *file);
+
+/* More sites of the file that can be paused; its probes must be off. Copies them and duplicates fd. 0 or
+ * -errno: then there are none more. */
+int uprobe_table__add_marks(struct uprobe_table *table, struct probed_file *file,
+			    const struct uprobe_site *sites, size_t cnt, int fd);
+
+/* Their probes, malloc'ed, which become the caller's: none are left on. */
+size_t uprobe_table__take_marks(struct uprobe_table *table, struct probed_file *file,
+				struct held_link **ret);
+
+/* Puts them on. Returns how many sites were refused, or -ENOMEM. */
+int uprobe_table__put_marks(struct uprobe_table *table, struct probed_file *file);
+
+/* pid maps the file. 0 or -ENOMEM. */
+int uprobe_table__use(struct uprobe_table *table, pid_t pid, struct probed_file *file);
+int uprobe_table__inherit(struct uprobe_table *table, pid_t pid, pid_t parent);
+struct probed_user *uprobe_table__user(const struct uprobe_table *table, pid_t pid);
+void uprobe_table__drop_user(struct uprobe_table *table, struct probed_user *user, uint64_t now_ns);
+
+/* Removes files that nobody maps since `before`, and gives their links, malloc'ed. Returns how many. */
+size_t uprobe_table__take_idle(struct uprobe_table *table, uint64_t before_ns,
+			       struct held_link **ret);
+
+void uprobe_table__free(struct uprobe_table *table); /* detaches all */
+
+#endif

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Samples' time added up by function: code counts by its name and module, whatever the instruction. */
+#include "verdict/culprit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/stack.h"
+
+#define SHARED_MIN 0.9 /* of a part's time: then a place may be named for all of it */
+
+/* What a sample may be blamed on, with the time that it answers for. */
+struct candidate {
+	const char *name, *module;
+	const struct frame *frame; /* NULL for a system call */
+	uint64_t weight;
+	size_t at;    /* of two that are equal the earlier is blamed */
+	size_t depth; /* application functions below it, on its stack */
+};
+
+struct candidates {
+	struct candidate *list; /* NULL: out of memory */
+	size_t cnt;
+	uint64_t sum; /* of all samples, with and without a candidate */
+};
+
+static int compare(const char *a, const char *b)
+{
+	if (!a || !b)
+		return !!a - !!b;
+	return strcmp(a, b);
+}
+
+/* Code of one module that has no names counts together: apart, it would hide behind those that have. */
+static int by_name(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	int order = compare(x->name, y->name);
+
+	if (!order)
+		order = compare(x->module, y->module);
+	if (!order)
+		order = (x->at > y->at) - (x->at < y->at);
+	return order ? order : (x->depth > y->depth) - (x->depth < y->depth);
+}
+
+static bool same(const struct candidate *a, const struct candidate *b)
+{
+	return !compare(a->name, b->name) && !compare(a->module, b->module);
+}
+
+/* The name with the most time, all of its samples together; none: an empty one. Frees the list. */
+static struct candidate worst(struct candidates *from)
+{
+	struct candidate ret = { 0 }, sum = { 0 };
+
+	if (from->cnt)
+		qsort(from->list, from->cnt, sizeof(*from->list), by_name);
+	for (size_t i = 0; i < from->cnt; i++) {
+		if (i && same(&sum, &from->list[i]))
+			sum.weight += from->list[i].weight;
+		else
+			sum = from->list[i];
+		if (sum.weight > ret.weight || (sum.weight == ret.weight && sum.at < ret.at))
+			ret = sum;
+	}
+	free(from->list);
+	return ret;
+}
+
+static double share(uint64_t part, uint64_t sum)
+{
+	return sum ? (double)part / (double)sum : 0;
+}
+
+static const struct frame *leaf_of_kernel(const struct stack *stack)
+{
+	return stack->frame_cnt && stack->frames[0].kernel && stack->frames[0].function
+		       ? &stack->frames[0]
+		       : NULL;
+}
+
+typedef uint64_t weigh_fn(const struct proof *proof, size_t i, size_t part);
+
+typedef const struct frame *frame_fn(const struct stack *stack);
+
+static frame_fn *frame_of(const struct proof *proof, size_t part)
+{
+	return part__state(&proof->block->cause.parts[part]) == JANK_STATE_RUNNING
+		       ? stack__busy_frame
+		       : stack__app_frame;
+}
+
+static const struct frame *worst_by(const struct proof *proof, weigh_fn *weigh, size_t part,
+				    frame_fn *of, double *ret_share)
+{
+	size_t cnt = proof->block->sample_cnt;
+	struct candidates all = { .list = calloc(cnt + 1, sizeof(*all.list)) };
+	struct candidate ret;
+
+	for (size_t i = 0; all.list && i < cnt; i++) {
+		uint64_t weight = weigh(proof, i, part);
+		const struct frame *frame = of(&proof->block->samples[i].stack);
+
+		all.sum += weight;
+		if (frame && weight)
+			all.list[all.cnt++] = (struct candidate){ .name = frame->function,
+								  .module = frame->module,
+								  .frame = frame,
+								  .weight = weight,
+								  .at = i };
+	}
+	ret = worst(&all);
+	if (ret_share)
+		*ret_share = share(ret.weight, all.sum);
+	return ret.frame;
+}
+
+const struct frame *worst__frame(const struct proof *proof, size_t part, double *ret_share)
+{
+	return worst_by(proof, proof__weight, part, frame_of(proof, part), ret_share);
+}
+
+const struct frame *worst__kernel_frame(const struct proof *proof, size_t part, double *ret_share)
+{
+	return worst_by(proof, proof__weight, part, leaf_of_kernel, ret_share);
+}
+
+static uint64_t weigh_tick(const struct proof *proof, size_t i, size_t part)
+{
+	(void)part;
+	return proof->block->samples[i].state == JANK_STATE_RUNNING;
+}
+
+const struct frame *worst__running_frame(const struct proof *proof)
+{
+	return worst_by(proof, weigh_tick, 0, stack__app_frame, NULL);
+}
+
+/* Time by what is on the stacks. */
+struct stood {
+	uint64_t any, app, own;
+};
+
+static struct stood stood_for(const struct proof *proof, weigh_fn *weigh, size_t part,
+			      const struct frame *frame)
+{
+	frame_fn *of = frame_of(proof, part);
+	struct stood ret = { 0 };
+
+	for (size_t i = 0; i < proof->block->sample_cnt; i++) {
+		const struct stack *stack = &proof->block->samples[i].stack;
+		const struct frame *app = of(stack);
+		uint64_t weight = weigh(proof, i, part);
+
+		ret.any += stack->frame_cnt ? weight : 0;
+		ret.app += app ? weight : 0;
+		ret.own += app && stack__same_code(app, frame) ? weight : 0;
+	}
+	return ret;
+}
+
+bool worst__stands(const struct proof *proof, size_t part, const struct frame *frame)
+{
+	struct stood stood = stood_for(proof, proof__weight, part, frame);
+
+	if (!stood.app && part__state(&proof->block->cause.parts[part]) == JANK_STATE_RUNNABLE)
+		stood = stood_for(proof, weigh_tick, part, frame);
+	return stood.own && stood.own >= stood.app - stood.own && stood.own >= stood.any / 4;
+}
+
+bool worst__is_many(const struct proof *proof, size_t part, const struct frame *frame)
+{
+	frame_fn *of = frame_of(proof, part);
+
+	for (size_t i = 0; !frame->function && i < proof->block->sample_cnt; i++) {
+		const struct frame *app = of(&proof->block->samples[i].stack);
+
+		if (app && stack__same_code(app, frame) && app->offset != frame->offset &&
+		    proof__weight(proof, i, part))
+			return true;
+	}
+	return false;
+}
+
+static bool is_at(const struct stack *stack, const struct frame *place)
+{
+	for (size_t i = 0; i < stack->frame_cnt; i++) {
+		const struct frame *frame = &stack->frames[i];
+
+		if (!frame->function && frame->offset == place->offset &&
+		    !compare(frame->module, place->module))
+			return true;
+	}
+	return false;
+}
+
+const struct frame *worst__shared_place(const struct proof *proof, size_t part)
+{
+	const struct sample *main = proof__main_sample(proof, part);
+	const struct stack *stack = main ? &main->stack : NULL;
+
+	for (size_t i = 0; stack && i < stack->frame_cnt; i++) {
+		const struct frame *frame = &stack->frames[i];
+		uint64_t own = 0, all = 0;
+
+		if (frame->function || frame->dispatcher || !frame->app || !frame->module ||
+		    *frame->module != '/')
+			continue;
+		for (size_t k = 0; k < proof->block->sample_cnt; k++) {
+			uint64_t weight = proof__weight(proof, k, part);
+
+			all += weight;
+			if (weight && is_at(&proof->block->samples[k].stack, frame))
+				own += weight;
+		}
+		if ((double)own >= SHARED_MIN * (double)all)
+			return frame;
+	}
+	return NULL;
+}
+
+const char *worst__syscall(const struct proof *proof, size_t part)
+{
+	size_t cnt = proof->block->sample_cnt;
+	struct candidates all = { .list = calloc(cnt + 1, sizeof(*all.list)) };
+
+	for (size_t i = 0; all.list && i < cnt; i++) {
+		uint64_t weight = proof__weight(proof, i, part);
+
+		if (proof->block->samples[i].syscall_name && weight)
+			all.list[all.cnt++] =
+				(struct candidate){ .name = proof->block->samples[i].syscall_name,
+						    .weight = weight,
+						    .at = i };
+	}
+	return worst(&all).name;
+}
+
+/* Every named application function on the stack, a recursive one as often as it is there. */
+static size_t add_functions(struct candidate *list, const struct stack *stack, uint64_t weight,
+			    size_t at)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < stack->frame_cnt; i++) {
+		const struct frame *frame = &stack->frames[i];
+
+		if (!frame->app || !frame->function || frame->dispatcher)
+			continue;
+		list[cnt] = (struct candidate){
+			frame->function, frame->module, frame, weight, at, cnt
+		};
+		cnt++;
+	}
+	return cnt;
+}
+
+static size_t frames_of(const struct proof *proof, size_t part)
+{
+	size_t ret = 0;
+
+	for (size_t i = 0; i < proof->block->sample_cnt; i++)
+		if (proof__weight(proof, i, part))
+			ret += proof->block->samples[i].stack.frame_cnt;
+	return ret;
+}
+
+/* Sums those of one function, once a sample at its innermost place. Returns how many there are. */
+static size_t total_of(const struct candidate *list, size_t cnt, uint64_t *ret_ns,
+		       double *ret_depth)
+{
+	size_t i = 0;
+
+	*ret_ns = 0;
+	*ret_depth = 0;
+	for (; i < cnt && same(&list[0], &list[i]); i++) {
+		if (i && list[i].at == list[i - 1].at)
+			continue;
+		*ret_ns += list[i].weight;
+		*ret_depth += (double)list[i].depth * (double)list[i].weight;
+	}
+	*ret_depth /= (double)*ret_ns;
+	return i;
+}
+
+const struct frame *worst__common(const struct proof *proof, size_t part, double *ret_share)
+{
+	struct candidates all = { .list = calloc(frames_of(proof, part) + 1, sizeof(*all.list)) };
+	const struct frame *ret = NULL;
+	double depth, least = 0;
+	uint64_t ns;
+
+	for (size_t i = 0; all.list && i < proof->block->sample_cnt; i++) {
+		uint64_t weight = proof__weight(proof, i, part);
+
+		all.sum += weight;
+		if (weight)
+			all.cnt += add_functions(all.list + all.cnt,
+						 &proof->block->samples[i].stack, weight, i);
+	}
+	if (all.cnt)
+		qsort(all.list, all.cnt, sizeof(*all.list), by_name);
+	for (size_t i = 0; i < all.cnt;) {
+		const struct candidate *first = &all.list[i];
+
+		i += total_of(first, all.cnt - i, &ns, &depth);
+		if (ns < all.sum - ns || (ret && depth >= least))
+			continue;
+		ret = first->frame;
+		least = depth;
+		if (ret_share)
+			*ret_share = share(ns, all.sum);
+	}
+	free(all.list);
+	return ret;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Both lists are innermost first. The probe says at which Python frame the evaluation function was entered, so that
+ * frames of the one and runs of the other belong together in pairs.
+ */
+#include "verdict/interp_merge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/stack.h"
+
+#define EVALUATION "_PyEval_EvalFrameDefault"
+
+struct merge {
+	const struct stack *stack;
+	const struct frame *named; /* of the script, one for each */
+	uint32_t at;		   /* the next one of the script */
+	struct frame *out;
+	size_t cnt;
+};
+
+/* Also of its parts that the compiler set apart: ".cold" */
+static bool is_evaluation(const struct frame *frame)
+{
+	size_t len = strlen(EVALUATION);
+
+	return !frame->kernel && frame->function && !strncmp(frame->function, EVALUATION, len) &&
+	       (!frame->function[len] || frame->function[len] == '.');
+}
+
+/* Of a perf trampoline: the same Python function once more. */
+static bool is_trampoline(const struct frame *frame)
+{
+	return frame->language && !strcmp(frame->language, "python");
+}
+
+/* The last one of the frames that share an address: the function itself, into which the others were inlined. */
+static size_t group_end(const struct stack *native, size_t i)
+{
+	while (native->frames[i].inlined && i + 1 < native->frame_cnt &&
+	       native->frames[i + 1].address == native->frames[i].address)
+		i++;
+	return i;
+}
+
+static size_t evaluation_cnt(const struct stack *native)
+{
+	size_t ret = 0;
+
+	for (size_t i = 0; i < native->frame_cnt; i++)
+		ret += is_evaluation(&native->frames[i]);
+	return ret;
+}
+
+static size_t run_cnt(const struct stack *stack)
+{
+	size_t ret = 0;
+
+	for (uint32_t i = 0; i < stack->script_cnt; i++)
+		ret += stack->script[i].flags & JANK_SCRIPT_ENTRY;
+	return ret;
+}
+
+/* Does the script have all of its frames? The outermost one is always an entry. */
+static bool is_whole(const struct stack *stack)
+{
+	return stack->script_cnt < JANK_SCRIPT_MAX &&
+	       stack->script[stack->script_cnt - 1].flags & JANK_SCRIPT_ENTRY;
+}
+
+static void add_run(struct merge *m)
+{
+	while (m->at < m->stack->script_cnt) {
+		uint32_t at = m->at++;
+
+		if (m->stack->script[at].code)
+			m->out[m->cnt++] = m->named[at];
+		if (m->stack->script[at].flags & JANK_SCRIPT_ENTRY)
+			return;
+	}
+}
+
+/*
+ * Where both are whole but there is one evaluation more, it is the innermost that has no Python frame, or none yet.
+ */
+static size_t frameless_cnt(const struct stack *stack, const struct stack *native)
+{
+	size_t evaluations = evaluation_cnt(native), runs = run_cnt(stack);
+	bool whole = stack->end == STACK_END_COMPLETE || stack__reaches_start(native);
+
+	return whole && is_whole(stack) && evaluations > runs ? evaluations - runs : 0;
+}
+
+static void add_all(struct merge *m, const struct stack *native)
+{
+	size_t frameless = frameless_cnt(m->stack, native);
+
+	for (size_t i = 0, end; i < native->frame_cnt; i = end + 1) {
+		bool evaluation;
+
+		end = group_end(native, i);
+		if (is_trampoline(&native->frames[end]))
+			continue;
+		evaluation = is_evaluation(&native->frames[end]);
+		if (evaluation && !frameless && m->at < m->stack->script_cnt) {
+			add_run(m);
+			continue;
+		}
+		frameless -= evaluation && frameless;
+		memcpy(&m->out[m->cnt], &native->frames[i], (end + 1 - i) * sizeof(*m->out));
+		m->cnt += end + 1 - i;
+	}
+	while (m->at < m->stack->script_cnt)
+		add_run(m);
+}
+
+/* Whose code it is. A program that is all Python's own library is told by that. */
+static void settle_app(struct merge *m)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < m->cnt; i++)
+		any |= m->out[i].language && m->out[i].app;
+	for (size_t i = 0; i < m->cnt; i++) {
+		struct frame *frame = &m->out[i];
+
+		if (!frame->language)
+			frame->app = false;
+		else if (!any)
+			frame->app = frame->function;
+	}
+}
+
+int stack__merge_script(struct stack *stack)
+{
+	struct stack native = *stack;
+	struct merge m = { .stack = stack };
+
+	if (!stack->script_cnt || !stack->frames || stack->frame_cnt < stack->script_cnt)
+		return 0;
+	m.out = calloc(stack->frame_cnt, sizeof(*m.out));
+	native.frame_cnt -= stack->script_cnt;
+	m.named = stack->frames + native.frame_cnt;
+	if (!m.out) {
+		stack->frame_cnt = native.frame_cnt;
+		return -ENOMEM;
+	}
+	stack__trim_probe(&native);
+	stack__trim_stray(&native);
+	add_all(&m, &native);
+	settle_app(&m);
+	free(stack->frames);
+	stack->frames = m.out;
+	stack->frame_cnt = m.cnt;
+	return 0;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the kernel counted itself (throttled, stolen) comes first; the rest is by who ran instead, then by whether
+ * the thread had been running or asleep before.
+ */
+#include "verdict/runnable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define IDLE_CPUS_MIN 0.25 /* so much of a CPU was idle elsewhere */
+
+static bool is_better(const struct block *block, const struct other_task *task)
+{
+	return task->prio && block->facts.known && block->facts.prio &&
+	       task->prio < block->facts.prio;
+}
+
+/* Had tasks of better priority the most of the time? */
+static bool by_priority(const struct block *block)
+{
+	uint64_t better = 0, sum = 0;
+
+	for (size_t i = 0; i < block->preemptor_cnt; i++) {
+		sum += block->preemptors[i].ns;
+		better += is_better(block, &block->preemptors[i]) ? block->preemptors[i].ns : 0;
+	}
+	return better > sum / 2;
+}
+
+/* Bound to few CPUs: to half of them at most, or while others were idle? */
+static bool by_affinity(const struct block *block)
+{
+	uint32_t allowed = block->facts.cpus_allowed, cpus = block->host.cpus;
+
+	if (!block->facts.known || !allowed || allowed >= cpus)
+		return false;
+	if (allowed <= cpus / 2)
+		return true;
+	return block->load.total_pct >= 0 &&
+	       cpus * (100 - block->load.total_pct) / 100 >= IDLE_CPUS_MIN;
+}
+
+static double at_most(double ns, double limit)
+{
+	return ns < limit ? ns : limit;
+}
+
+size_t runnable__divide(const struct block *block, struct runnable_share *ret)
+{
+	double rest = block__runnable(block);
+	double preempted = block->start_delay_ns, woken = 0, part;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < block->sample_cnt; i++) {
+		if (block->samples[i].state == JANK_STATE_RUNNABLE)
+			preempted += block->samples[i].ns;
+		else
+			woken += block->samples[i].runnable_ns;
+	}
+	if (block->facts.known) {
+		part = at_most(block->facts.throttled_ns, rest);
+		ret[cnt++] = (struct runnable_share){ "throttled", part };
+		rest -= part;
+		part = at_most(block->facts.stolen_ns, rest);
+		ret[cnt++] = (struct runnable_share){ "stolen", part };
+		rest -= part;
+	}
+	if (by_priority(block)) {
+		ret[cnt++] = (struct runnable_share){ "priority", rest };
+	} else if (preempted + woken > 0) {
+		part = rest * preempted / (preempted + woken);
+		ret[cnt++] = (struct runnable_share){ by_affinity(block) ? "affinity" : "preempted",
+						      part };
+		ret[cnt++] = (struct runnable_share){ "wakeup_latency", rest - part };
+	} else {
+		ret[cnt++] = (struct runnable_share){ NULL, rest };
+	}
+	return cnt;
+}
+
+/* Most time first; of equals the smaller number. */
+static int by_time(const void *a, const void *b)
+{
+	const struct other_task *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static struct other_task *find_process(struct other_task *tasks, size_t cnt, uint32_t pid)
+{
+	for (size_t i = 0; i < cnt; i++)
+		if (tasks[i].pid == pid)
+			return &tasks[i];
+	return NULL;
+}
+
+struct other_task *runnable__by_process(const struct block *block, size_t *ret_cnt)
+{
+	struct other_task *ret = calloc(block->preemptor_cnt + 1, sizeof(*ret));
+	size_t cnt = 0;
+
+	for (size_t i = 0; ret && i < block->preemptor_cnt; i++) {
+		const struct other_task *task = &block->preemptors[i];
+		struct other_task *known = task->pid ? find_process(ret, cnt, task->pid) : NULL;
+
+		if (known)
+			known->ns += task->ns;
+		else
+			ret[cnt++] = *task;
+	}
+	if (cnt)
+		qsort(ret, cnt, sizeof(*ret), by_time);
+	*ret_cnt = cnt;
+	return ret;
+}
+
+/* Is it the first of its name and process? */
+static bool is_first(const struct block *block, size_t nr)
+{
+	const struct other_task *task = &block->preemptors[nr];
+
+	for (size_t i = 0; i < nr; i++)
+		if (block->preemptors[i].pid == task->pid &&
+		    !strcmp(block->preemptors[i].comm, task->comm))
+			return false;
+	return true;
+}
+
+static struct runners runners_of(const struct block *block, const struct other_task *first,
+				 bool better)
+{
+	struct runners ret = { .task = first };
+
+	for (size_t i = 0; i < block->preemptor_cnt; i++) {
+		const struct other_task *task = &block->preemptors[i];
+
+		if (better && !is_better(block, task))
+			continue;
+		if (strcmp(task->comm, first->comm)) {
+			ret.other_cnt++;
+			continue;
+		}
+		ret.ns += task->ns;
+		ret.cnt += is_first(block, i);
+		if (task->ns > ret.task->ns)
+			ret.task = task;
+	}
+	return ret;
+}
+
+struct runners runnable__worst(const struct block *block, bool better)
+{
+	struct runners ret = { .task = NULL };
+
+	for (size_t i = 0; i < block->preemptor_cnt; i++) {
+		const struct other_task *task = &block->preemptors[i];
+		struct runners each;
+
+		if (better && !is_better(block, task))
+			continue;
+		each = runners_of(block, task, better);
+		if (each.ns > ret.ns || !ret.task)
+			ret = each;
+	}
+	return ret;
+}

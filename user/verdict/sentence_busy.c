@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Clauses of time on the CPU, and of time that the thread wanted one. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "verdict/culprit.h"
+#include "verdict/runnable.h"
+#include "verdict/sentence_parts.h"
+#include "verdict/words.h"
+
+#define TICKS_FOR_PCT 5 /* fewer say where, not how much */
+#define MOST	      0.5
+#define NOTABLE	      0.25
+#define STEAL_PCT     20 /* from here on it is much */
+#define SLOW	      0.7
+#define CAPACITY_MAX  1024.0
+
+static size_t ticks_of(const struct clause *c)
+{
+	size_t ret = 0;
+
+	for (size_t i = 0; i < c->block->sample_cnt; i++)
+		ret += c->block->samples[i].state == JANK_STATE_RUNNING &&
+		       proof__weight(c->proof, i, c->nr);
+	return ret;
+}
+
+static bool same(const struct frame *a, const struct frame *b)
+{
+	return a && b && a->function && b->function && !strcmp(a->function, b->function);
+}
+
+/* ", 80 % of it in f (x)"; where f has less than half, first the function below which most of it was. */
+static void add_functions(struct clause *c, const char *in, const char *few_in)
+{
+	double self = 0, total = 0;
+	const struct frame *worst = c->part->frame, *common;
+	bool few = ticks_of(c) < TICKS_FOR_PCT;
+
+	worst__frame(c->proof, c->nr, &self);
+	common = worst__common(c->proof, c->nr, &total);
+	if (!worst || (!worst->function && !worst->module))
+		return;
+	if (!few && !common && self < NOTABLE)
+		return; /* a few stacks that have a name, of many that have none */
+	if (few) {
+		strbuf__addf(c->sb, ", %s", few_in);
+	} else if (self < MOST && common && !same(common, worst)) {
+		strbuf__adds(c->sb, ", ");
+		words__add_pct(c->sb, total);
+		strbuf__adds(c->sb, " of it below ");
+		words__add_function(c->sb, common);
+		strbuf__adds(c->sb, ", ");
+		words__add_pct(c->sb, self);
+		strbuf__addf(c->sb, " %s", in);
+	} else {
+		strbuf__adds(c->sb, ", ");
+		words__add_pct(c->sb, self);
+		strbuf__addf(c->sb, " of it %s", in);
+	}
+	clause__add_frame(c, worst);
+}
+
+/* ", 90 % of it in clear_page_erms, for munmap": the kernel's own function */
+static void add_kernel(struct clause *c)
+{
+	const char *syscall = worst__syscall(c->proof, c->nr);
+	double part = 0;
+	const struct frame *frame = worst__kernel_frame(c->proof, c->nr, &part);
+
+	if (frame && part >= MOST) {
+		strbuf__adds(c->sb, ", mostly in ");
+		words__add_function(c->sb, frame);
+	}
+	if (syscall)
+		strbuf__addf(c->sb, ", for %s", syscall);
+}
+
+static void add_time(struct clause *c)
+{
+	uint64_t delay_ns = block__delay(c->block);
+
+	if (c->ns < delay_ns && delay_ns - c->ns >= NS_PER_MS) {
+		strbuf__adds(c->sb, " of ");
+		clock__add_duration(c->sb, delay_ns);
+	}
+}
+
+static void add_collector(struct clause *c)
+{
+	struct moment moment;
+
+	if (!c->sample)
+		return;
+	moment = moment__of_sample(c->sample);
+	sentence__add_collector(c->sb, c->block, &moment);
+}
+
+/* A CPU that was slow when the dispatch ended, or is a small one. */
+static void add_speed(struct clause *c)
+{
+	const struct facts *facts = &c->block->facts;
+
+	if (!facts->known)
+		return;
+	if (facts->live.cpu_capacity && facts->live.cpu_capacity < SLOW * CAPACITY_MAX) {
+		strbuf__adds(c->sb, ", on a small core, with ");
+		words__add_pct(c->sb, (double)facts->live.cpu_capacity / CAPACITY_MAX);
+		strbuf__adds(c->sb, " of the largest one's capacity");
+	}
+	if (facts->live.thermal_throttled)
+		strbuf__adds(c->sb, ", on a CPU that was throttled for heat");
+	if (facts->live.cpu_khz && facts->live.cpu_khz < SLOW * facts->live.cpu_max_khz)
+		strbuf__addf(c->sb, ", its CPU at %.2f of %.2f GHz at the end",
+			     facts->live.cpu_khz / 1e6, facts->live.cpu_max_khz / 1e6);
+}
+
+void clause__add_busy(struct clause *c)
+{
+	bool kernel = !strcmp(c->part->kind, "kernel");
+	const char *words = words__of_what(c->part->what);
+
+	if (words) {
+		strbuf__addf(c->sb, c->open ? " has spent " : " spent ");
+		clock__add_duration(c->sb, c->ns);
+		add_time(c);
+		strbuf__addf(c->sb, " %s", words);
+	} else {
+		clause__add_verb(c, "was busy", "busy");
+		add_time(c);
+		strbuf__adds(c->sb, kernel ? " in the kernel" : " on the CPU");
+		if (kernel)
+			add_kernel(c);
+	}
+	if (c->part->what && !strcmp(c->part->what, "gc"))
+		add_collector(c);
+	else
+		add_functions(c, kernel || words ? "called by " : "in ",
+			      kernel || words ? "called by " : "seen in ");
+	add_speed(c);
+}
+
+/* Which cgroup, where the one with the quota was found: the process may be known by another's. */
+static void add_quota(struct clause *c)
+{
+	const struct facts *facts = &c->block->facts;
+
+	strbuf__adds(c->sb, ": its cgroup ");
+	if (facts->live.quota_cgroup) {
+		words__add_path(c->sb, facts->live.quota_cgroup);
+		strbuf__adds(c->sb, " ");
+	}
+	strbuf__adds(c->sb, "had used up its CPU quota");
+	if (!facts->live.quota_ns)
+		return;
+	strbuf__adds(c->sb, " of ");
+	clock__add_duration(c->sb, facts->live.quota_ns);
+	strbuf__adds(c->sb, " in ");
+	clock__add_duration(c->sb, facts->live.quota_period_ns);
+}
+
+/* "it is bound to 1 of 4 CPUs" and the like; who ran is added by the caller. */
+static bool add_reason(struct clause *c)
+{
+	const char *what = c->part->what;
+
+	if (!what)
+		return false;
+	if (!strcmp(what, "throttled")) {
+		add_quota(c);
+		return true;
+	}
+	if (!strcmp(what, "stolen")) {
+		strbuf__adds(c->sb, ": the hypervisor had taken it");
+		return true;
+	}
+	if (!strcmp(what, "wakeup_latency"))
+		strbuf__adds(c->sb, " after it was woken");
+	return false;
+}
+
+/*
+ * Did a hypervisor have much of the machine, and those who are known to have run only little of the wait? While the CPU
+ * is taken from the guest nobody runs in it.
+ */
+static bool is_stolen(const struct clause *c)
+{
+	const struct block *block = c->block;
+	uint64_t known = 0;
+
+	for (size_t i = 0; i < block->preemptor_cnt; i++)
+		known += block->preemptors[i].ns;
+	return block->load.steal_pct >= STEAL_PCT && known < block__runnable(block) / 2;
+}
+
+static void add_runner(struct clause *c)
+{
+	bool affinity = c->part->what && !strcmp(c->part->what, "affinity");
+	bool priority = c->part->what && !strcmp(c->part->what, "priority");
+	struct runners worst = runnable__worst(c->block, priority);
+
+	if (affinity)
+		strbuf__addf(c->sb, ": it is bound to %" PRIu32 " of %" PRIu32 " CPUs",
+			     c->block->facts.cpus_allowed, c->block->host.cpus);
+	if (is_stolen(c)) {
+		strbuf__addf(c->sb, "%s a hypervisor took %.0f %% of the CPUs meanwhile",
+			     affinity ? ", and" : ":", c->block->load.steal_pct);
+		return;
+	}
+	if (!worst.task)
+		return;
+	strbuf__adds(c->sb, affinity ? ", where " : ": ");
+	words__add_runner(c->sb, worst.task, worst.cnt - 1, c->block->facts.prio);
+	strbuf__adds(c->sb, affinity ? " ran" : " ran instead");
+	if (worst.ns >= c->ns / 10 * 9)
+		return;
+	strbuf__adds(c->sb, " for ");
+	clock__add_duration(c->sb, worst.ns);
+	strbuf__adds(c->sb, " of it");
+	if (worst.other_cnt)
+		strbuf__addf(c->sb, ", and %zu other%s", worst.other_cnt,
+			     worst.other_cnt > 1 ? "s" : "");
+}
+
+/* Most of it was between the wake-up and the dispatch's begin. */
+static bool is_late_start(const struct clause *c)
+{
+	return c->block->start_delay_ns > c->ns / 2;
+}
+
+void clause__add_runnable(struct clause *c)
+{
+	if (is_late_start(c) && !c->open) {
+		strbuf__adds(c->sb, " started ");
+		clock__add_duration(c->sb, c->ns);
+		strbuf__adds(c->sb, " late, for want of a CPU");
+		if (!add_reason(c))
+			add_runner(c);
+		return;
+	}
+	clause__add_verb(c, "waited", "waiting");
+	strbuf__adds(c->sb, " for a CPU");
+	if (is_late_start(c))
+		strbuf__adds(c->sb, " since it was woken");
+	if (c->part->frame && c->part->frame->function &&
+	    worst__stands(c->proof, c->nr, c->part->frame)) {
+		strbuf__adds(c->sb, " in ");
+		words__add_place(c->sb, c->block, c->part->frame);
+	}
+	if (!add_reason(c))
+		add_runner(c);
+}

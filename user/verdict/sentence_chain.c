@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The chain of those that were waited for, link by link, each with what it did meanwhile. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "model/stack.h"
+#include "verdict/sentence_parts.h"
+#include "verdict/words.h"
+
+#define NEARLY_ALL 0.9
+#define LINKS_TOLD 2 /* all of them are below the sentence, and in `chain` */
+
+static bool is(const char *what, const char *word)
+{
+	return what && !strcmp(what, word);
+}
+
+/* Was it told already, as the other end of what was waited for? */
+static bool is_peer(const struct block *block, const struct moment *moment,
+		    const struct other_task *task)
+{
+	const struct waited *waited = moment->waited;
+
+	return waited && task->pid && waited->peer_task.pid == task->pid &&
+	       task->pid != block->pid && (waited->peer || waited->target || waited->path);
+}
+
+/* Was the wait just for it to end? */
+static bool is_for_its_end(uint32_t state, const char *what)
+{
+	return is(what, "join") || (is(what, "child") && state != JANK_STATE_POLL);
+}
+
+/* Did it end the wait as it ended itself, by what it had open? */
+static bool ended(const struct link *link)
+{
+	const struct stack *stack = &link->wake_stack;
+
+	for (size_t i = 0; i < stack->frame_cnt; i++)
+		if (stack->frames[i].kernel && is(stack->frames[i].function, "do_exit"))
+			return true;
+	return false;
+}
+
+/* How the link comes after what was waited for: " held by ", " until woken by " … */
+static const char *joint(const struct link *link, uint32_t state, const char *what)
+{
+	if (link->role == LINK_HELD)
+		return " held by ";
+	if (is(what, "gil")) /* whoever lets go of it wakes the next one */
+		return " last held by ";
+	if (is_for_its_end(state, what))
+		return ": ";
+	if (sentence__is_spent(what) || is(what, "safepoint"))
+		return ", waiting for ";
+	if (ended(link))
+		return " until the end of ";
+	return " until woken by ";
+}
+
+/* ", which for 60 % of that time": the part that the state has of the interval */
+static void add_which(struct strbuf *sb, const struct link *link)
+{
+	double share = link->ns ? (double)link->part_ns[link->state] / (double)link->ns : 1;
+
+	strbuf__adds(sb, ", which");
+	if (share >= NEARLY_ALL || share <= 0)
+		return;
+	strbuf__adds(sb, " for ");
+	words__add_pct(sb, share);
+	strbuf__adds(sb, " of that time");
+}
+
+/* A thread of low priority that holds what one of a better priority waits for, and isn't let run. */
+static bool is_inversion(const struct block *block, const struct link *link)
+{
+	uint16_t ours = block->facts.known ? block->facts.prio : 0;
+
+	return ours && link->prio > ours && link->preemptors[0].prio &&
+	       link->preemptors[0].prio < link->prio;
+}
+
+static void add_wanting(struct strbuf *sb, const struct block *block, const struct link *link)
+{
+	strbuf__adds(sb, " waited for a CPU");
+	if (!link->preemptor_cnt)
+		return;
+	strbuf__adds(sb, " while ");
+	words__add_runner(sb, &link->preemptors[0], 0, link->prio);
+	strbuf__adds(sb, " ran");
+	if (is_inversion(block, link))
+		strbuf__adds(sb, ": a priority inversion");
+}
+
+static void add_running(struct strbuf *sb, const struct block *block, const struct link *link,
+			const char *what)
+{
+	const struct frame *frame = stack__busy_frame(&link->stack);
+	bool kernel = link->stack.frame_cnt && link->stack.frames[0].kernel;
+
+	if (what)
+		strbuf__addf(sb, " was %s", words__of_what(what));
+	else
+		strbuf__adds(sb, kernel ? " was busy in the kernel" : " was busy on the CPU");
+	if (kernel && link->syscall_name)
+		strbuf__addf(sb, ", for %s%s", link->syscall_name, frame ? " ←" : "");
+	else if (frame)
+		strbuf__adds(sb, " in");
+	if (frame) {
+		strbuf__adds(sb, " ");
+		words__add_place(sb, block, frame);
+	}
+}
+
+/* What the link did; a wait that the next link explains tells its place first. */
+static void add_deed(struct strbuf *sb, const struct block *block, const struct link *link,
+		     const struct moment *moment, const char *what, bool goes_on)
+{
+	if (link->state == JANK_STATE_RUNNING) {
+		add_running(sb, block, link, what);
+	} else if (link->state == JANK_STATE_RUNNABLE) {
+		add_wanting(sb, block, link);
+	} else if (link->state == JANK_STATE_SLEEP) {
+		strbuf__adds(sb, " slept");
+		sentence__add_place(sb, block, moment);
+	} else if (link->state == JANK_STATE_STOPPED && !what) {
+		strbuf__adds(sb, " was stopped, by a debugger or a signal");
+	} else {
+		strbuf__adds(sb, sentence__is_spent(what) ? " was" : " waited");
+		if (goes_on)
+			sentence__add_place(sb, block, moment);
+		sentence__add_object(sb, block, moment, what);
+		if (!goes_on)
+			sentence__add_place(sb, block, moment);
+	}
+}
+
+/* Will its deed say where it was? */
+static bool has_place(const struct link *link)
+{
+	return link->state != JANK_STATE_RUNNABLE && stack__app_frame(&link->stack);
+}
+
+/*
+ * " in hold (shop.py)": the interpreter's function in which it ended the wait, where what it did before has no place of its
+ * own. Those of compiled code are not always known well enough there: they were walked by frame pointers.
+ */
+static void add_end(struct strbuf *sb, const struct block *block, const struct link *link)
+{
+	const struct frame *frame = stack__app_frame(&link->wake_stack);
+
+	if (!frame && link->state == JANK_STATE_RUNNABLE)
+		frame = stack__app_frame(&link->stack); /* as it lost the CPU */
+	if (!frame || !frame->language || has_place(link))
+		return;
+	strbuf__adds(sb, " in ");
+	words__add_place(sb, block, frame);
+}
+
+void sentence__add_chain(struct strbuf *sb, const struct block *block, size_t from,
+			 const struct moment *waiting, const char *what)
+{
+	size_t end = block->chain_cnt - from > LINKS_TOLD ? from + LINKS_TOLD : block->chain_cnt;
+	struct moment moment = *waiting;
+
+	for (size_t i = from; i < end; i++) {
+		const struct link *link = &block->chain[i];
+		bool goes_on = i + 1 < end;
+
+		if (!is_peer(block, &moment, &link->task)) {
+			strbuf__adds(sb, joint(link, moment.state, what));
+			words__add_task(sb, block, &link->task, link->process);
+		}
+		add_end(sb, block, link);
+		if (link->state >= JANK_STATE_CNT)
+			return;
+		moment = moment__of_link(block, i);
+		what = what__of(&moment);
+		add_which(sb, link);
+		add_deed(sb, block, link, &moment, what, goes_on);
+	}
+	if (end < block->chain_cnt)
+		strbuf__addf(sb, ", and so on (%zu more)", block->chain_cnt - end);
+}
+
+/* Storage, timers and interrupts wake without being waited for. */
+static bool waits_for_somebody(const struct sample *sample, const char *what)
+{
+	switch (sample->state) {
+	case JANK_STATE_FUTEX:
+	case JANK_STATE_POLL:
+	case JANK_STATE_SOCKET:
+	case JANK_STATE_PIPE:
+	case JANK_STATE_BINDER:
+		return true;
+	case JANK_STATE_PAGE_FAULT:
+		return is(what, "userfault");
+	case JANK_STATE_OTHER:
+		return is(what, "eventfd") || is(what, "child") || is(what, "file_lock");
+	default:
+		return false;
+	}
+}
+
+void sentence__add_other(struct strbuf *sb, const struct block *block, const struct sample *sample,
+			 const char *what)
+{
+	struct moment moment = moment__of_sample(sample);
+
+	if (sample->waited && sample->waited->owner.tid) {
+		strbuf__adds(sb, " held by ");
+		words__add_task(sb, block, &sample->waited->owner, NULL);
+		return;
+	}
+	if (!moment.waker_tid || !waits_for_somebody(sample, what) ||
+	    is_peer(block, &moment, &sample->waker) || moment__timed_out(&moment))
+		return;
+	strbuf__adds(sb, is_for_its_end(sample->state, what) ? ": " : " until woken by ");
+	words__add_task(sb, block, &sample->waker, NULL);
+}
