@@ -36,7 +36,7 @@ $(SCHEMA_INC): $(OUT)/schema/schema.json
 	$(call msg,GEN,$@)
 	$(Q)sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' $< > $@
 
-$(VARIANT)/user/export/json/schema.o: $(SCHEMA_INC)
+$(VARIANT)/user/export/json/json.o: $(SCHEMA_INC)
 
 # The generated code has parameters that it does not use, and the like.
 $(VARIANT)/schema/%.o: $(OUT)/schema/%.c $(PB_H)

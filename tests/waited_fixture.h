@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "enrich/waited_names.h"
+#include "enrich/wait_object_names.h"
 
 /* Of a descriptor of this process. */
 static inline struct jank_rec_waited record_of(int fd)

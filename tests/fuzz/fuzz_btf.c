@@ -4,8 +4,8 @@
 #include <bpf/libbpf.h>
 
 #include "probes/bpf_log.h"
-#include "probes/btf_check.h"
 #include "probes/btf_embedded.h"
+#include "probes/btf_file.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/tap.h"
 

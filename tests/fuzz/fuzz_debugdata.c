@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 
 #include "symbol/elf/elffunc.h"
-#include "symbol/modules/debugdata.h"
 #include "symbol/modules/module.h"
+#include "symbol/modules/moduleload.h"
 #include "tests/fuzz/corpus.h"
 
 #define OUTER_SZ     4096

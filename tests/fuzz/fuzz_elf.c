@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 
 #include "symbol/elf/elffunc.h"
-#include "symbol/elf/elfobject.h"
-#include "symbol/interpreters/script_elf.h"
+#include "symbol/elf/elfsym.h"
+#include "symbol/interpreters/interp.h"
 #include "symbol/modules/module.h"
 #include "symbol/names/demangle.h"
 #include "tests/fuzz/corpus.h"

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "cli/replay.h"
+#include "cli/cmd_replay.h"
 #include "journal/journal.h"
 #include "schema/journal.pb-c.h"
 #include "tests/fuzz/fuzz.h"

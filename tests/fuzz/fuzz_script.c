@@ -3,7 +3,7 @@
  * What an interpreter's memory and file may hold: location tables, offsets that it tells, strings, code objects and its
  * list of threads, damaged. Nothing may be read or written out of bounds, and lines stay within what a table can say.
  */
-#include "symbol/interpreters/script_line.h"
+#include "symbol/interpreters/interp_code.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/script_image.h"
 

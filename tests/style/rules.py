@@ -12,38 +12,47 @@ TEXT = CODE + (".py", ".sh", ".t", ".pl", ".pm", ".mk", ".js", ".lua")
 FUNCTION_LINES_MAX = 60
 CLANG_FORMAT_MAJOR = "14"  # versions differ in what they make of the same options
 
-# What a layer may include, beside itself and the C library's.
+# What a room may include, beside itself and the C library's (docs/design.md). No room includes, in however many steps,
+# one that includes it.
 LAYERS = {
     "base": set(),
     "model": {"base"},
+    "symbol": {"model", "base"},
+    "verdict": {"model", "base"},
     "intake": {"model", "base"},
-    "symbol": {"base", "model/block.h", "model/event.h", "model/stack_end.h"},
-    "kernel": {"base"},
-    "export": {"model", "symbol", "base"},
-    "app": {"kernel", "intake", "model", "symbol", "export", "base"},
+    "export": {"verdict", "model", "base"},
+    "procfs": {"model", "base"},
+    "options": {"procfs", "base"},
+    "journal": {"export", "model", "base"},
+    "catalogue": {"symbol", "procfs", "model", "base"},
+    "uprobes": {"catalogue", "symbol", "procfs", "base"},
+    "probes": {"uprobes", "catalogue", "options", "base"},
+    "enrich": {"probes", "catalogue", "symbol", "procfs", "intake", "model", "base"},
+    "session": {"enrich", "probes", "uprobes", "catalogue", "options", "journal", "export", "intake", "verdict", "symbol",
+                "procfs", "model", "base"},
+    "cli": {"session", "probes", "catalogue", "options", "journal", "export", "intake", "symbol", "model", "base"},
 }
 WIRE = "bpf/jank_abi.h"  # the contract of both sides; base stays free even of that
+TALKERS = ("cli", "session", "options", "enrich")  # who may print
 SKELETON = "jankbpf.skel.h"
 SKELETON_OWNERS = ("user/probes/loader.c", "user/probes/loader_open.c")
 
-# Who may open by a path itself. Whatever else a traced program may have chosen the path of goes through base/openfile,
+# Who may open by a path itself. Whatever else a traced program may have chosen the path of goes through base/file,
 # which neither waits for a lease nor opens a device.
 OPENERS = {
-    "user/base/openfile.c": "it is the one",
-    "user/base/file.c": "/proc, /sys and the user's own files, without waiting",
+    "user/base/file.c": "it is the one; /proc, /sys and the user's own files, without waiting",
     "user/base/apart.c": "with O_PATH, by the process apart; our own mount table",
-    "user/uprobes/candidates.c": "with O_PATH",
-    "user/symbol/names/proc_maps.c": "/proc", "user/symbol/names/memory.c": "/proc", "user/symbol/names/vdso.c": "/proc",
+    "user/uprobes/mapped_files.c": "with O_PATH; /proc; directories, and handles with O_PATH",
+    "user/symbol/names/proc_maps.c": "/proc", "user/symbol/names/memory.c": "/proc",
     "user/procfs/maps_lines.c": "/proc",
-    "user/uprobes/file_key.c": "/proc; directories, and handles with O_PATH",
     "user/procfs/cgroup_find.c": "directories of cgroupfs",
     "user/procfs/thermal.c": "/sys",
     "user/probes/btf_file.c": "named by the user",
     "user/cli/cmd_symbolize.c": "named by the user",
     "user/journal/journal.c": "named by the user",
     "user/cli/main.c": "/dev/null",
-    "user/export/listing.c": "our own output", "user/export/dir.c": "our own output",
-    "user/export/record_file.c": "our own output", "user/export/log_file.c": "our own output",
+    "user/export/retention.c": "our own output", "user/export/dir.c": "our own output",
+    "user/export/record_file.c": "our own output",
 }
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.M)
@@ -138,7 +147,7 @@ def layers(root):
 
 
 def bpf_apart(root):
-    """bpf/ knows nothing of user space; of app/, tools know the option table at most."""
+    """bpf/ knows nothing of user space; of the rooms on top, tools know the option table at most."""
     for path in files(root, CODE, "bpf"):
         for line, target in includes(root, path):
             first = target.split("/")[0]
@@ -146,7 +155,7 @@ def bpf_apart(root):
                 yield f"{path}:{line}: bpf includes {target}"
     for path in files(root, CODE, "tools"):
         for line, target in includes(root, path):
-            if re.match(r"(\.\./)*(user/)?app/(?!options(_table)?\.h$)", target):
+            if re.match(r"(\.\./)*(user/)?(cli|session|options)/(?!options(_table)?\.h$)", target):
                 yield f"{path}:{line}: tools include {target}"
 
 
@@ -164,11 +173,11 @@ def silent(root):
     """Library code fills a struct err and prints nothing."""
     noise = re.compile(r"\b(?:stderr\b|(?:perror|v?printf|puts|putchar|v?warnx?|v?errx?|log__\w+)\s*\()")
     for path in files(root, CODE, "user"):
-        if path.startswith("user/app/") or path.startswith("user/base/log."):
+        if path.split("/")[1] in TALKERS or path.startswith("user/base/log."):
             continue
         text = without_comments(read(root, path))
         for match in noise.finditer(text):
-            yield f"{path}:{line_of(text, match.start())}: {match.group().rstrip('( ')} outside app/"
+            yield f"{path}:{line_of(text, match.start())}: {match.group().rstrip('( ')} in a room that is silent"
 
 
 def opens(root):
@@ -179,7 +188,7 @@ def opens(root):
             continue
         text = without_comments(read(root, path))
         for match in opening.finditer(text):
-            yield f"{path}:{line_of(text, match.start())}: {match.group().rstrip('( ')} outside base/openfile.c"
+            yield f"{path}:{line_of(text, match.start())}: {match.group().rstrip('( ')} outside base/file.c"
 
 
 def words(root):

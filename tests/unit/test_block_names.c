@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "procfs/cgroup_cpu.h"
-#include "procfs/cpuinfo.h"
+#include "procfs/cgroup.h"
+#include "procfs/host.h"
 #include "tests/child.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"

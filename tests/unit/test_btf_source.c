@@ -8,8 +8,8 @@
 
 #include "base/file.h"
 #include "base/strbuf.h"
-#include "probes/btf_check.h"
 #include "probes/btf_embedded.h"
+#include "probes/btf_file.h"
 #include "tests/tap.h"
 
 static const struct btf_embedded rows[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Which of the files that a process maps are worth opening: maps longer and odder than any. */
-#include "uprobes/candidates.h"
+#include "uprobes/mapped_files.h"
 
 #include <errno.h>
 #include <stdio.h>

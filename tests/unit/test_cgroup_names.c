@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Containers, pods and units by the paths that the runtimes make. */
-#include "procfs/cgroup_names.h"
+#include "procfs/cgroup.h"
 
 #include "tests/tap.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* How sure a verdict is: 1 only where all was seen, and less for each thing that was not. */
-#include "verdict/confidence.h"
+#include "verdict/blame.h"
 
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Which descriptor an epoll's data stands for: from texts, hostile ones too, and from this process. */
-#include "procfs/epollinfo.h"
+#include "procfs/descriptor.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 /* Short names of functions, and the widths of names. */
 #include "base/strbuf.h"
 #include "export/cells.h"
-#include "export/frame.h"
+#include "export/shared_words.h"
 #include "tests/tap.h"
 
 static const struct {

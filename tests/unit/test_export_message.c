@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A message in a few words: each of its parts, alone and with others; the names of epoll's events. */
-#include "export/message.h"
+#include "export/shared_words.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What a descriptor is, in words: of this process's own descriptors of each kind, and of made-up ones. */
-#include "procfs/fdtarget.h"
+#include "procfs/descriptor.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

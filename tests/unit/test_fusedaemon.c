@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The daemon of a FUSE file system, in a /proc that is made by hand. */
-#include "procfs/fusedaemon.h"
+#include "procfs/fd_holder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Which of a thread's waits is its idle place: by visits, depth and rest. */
-#include "catalogue/idle_chains.h"
+#include "catalogue/idle_places.h"
 
 #include "base/clock.h"
 #include "tests/tap.h"

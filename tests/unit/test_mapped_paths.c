@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Paths that are kept: whose, how long, how many. */
-#include "procfs/mapped_paths.h"
+#include "procfs/filepath.h"
 
 #include <stdio.h>
 #include <string.h>

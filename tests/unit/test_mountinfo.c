@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "procfs/devname.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
 

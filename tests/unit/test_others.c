@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What is known of any thread: kept by thread, as copies, within a bound, the oldest dropped first. */
-#include "model/chain/others.h"
+#include "model/chain/thread_history.h"
 
 #include "base/clock.h"
-#include "model/chain/known_tasks.h"
 #include "tests/model_fixture.h"
 #include "tests/tap.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "catalogue/return_addresses.h"
+#include "catalogue/wait_note.h"
 #include "enrich/parks.h"
 #include "tests/caller.h"
 #include "tests/catalogue_fixture.h"

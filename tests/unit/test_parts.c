@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Which parts a block's time has, and why a thread that could run did not. */
-#include "verdict/parts.h"
+#include "verdict/analysis.h"
 
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"

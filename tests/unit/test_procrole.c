@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What command lines say of a process of a browser, and how one is read. */
-#include "procfs/procrole.h"
+#include "procfs/procinfo.h"
 
 #include <signal.h>
 #include <sys/wait.h>

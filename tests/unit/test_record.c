@@ -5,7 +5,7 @@
 #include "export/record/record.h"
 
 #include "export/json/json.h"
-#include "model/identity.h"
+#include "model/block.h"
 #include "model/loss.h"
 #include "tests/export_fixture.h"
 #include "tests/tap.h"

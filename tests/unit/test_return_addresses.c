@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Which words are return addresses: by the forms of a call, and by this very program's stack. */
-#include "catalogue/return_addresses.h"
+#include "catalogue/wait_note.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

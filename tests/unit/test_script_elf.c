@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* CPython's and Ruby's variables in ELF files: found by either symbol table, and nothing else is taken for them. */
-#include "symbol/interpreters/script_elf.h"
+#include "symbol/interpreters/interp.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/symbol_fixture.h"
 

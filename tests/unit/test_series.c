@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Waits in slices, and what is none: whoever ended the last slice answers for them all. */
-#include "model/chain/series.h"
+#include "model/chain/waker_owner.h"
 
 #include "model/chain/chain.h"
 #include "tests/model_fixture.h"

@@ -7,7 +7,6 @@
 
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"
-#include "verdict/stable_name.h"
 
 #define VARIANTS 12
 

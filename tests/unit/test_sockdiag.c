@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The other end of this process's own connections, accepted or not, and of one in another network namespace. */
-#include "procfs/sockdiag.h"
+#include "procfs/socketpeer.h"
 
 #include <net/if.h>
 #include <netinet/in.h>
@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "procfs/socketpeer.h"
 #include "tests/child.h"
 #include "tests/sock_diag.h"
 #include "tests/tap.h"

@@ -10,8 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "procfs/sockdiag.h"
-#include "procfs/socketholder.h"
+#include "procfs/fd_holder.h"
 #include "procfs/threadname.h"
 #include "tests/child.h"
 #include "tests/scratch.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "symbol/elf/archive.h"
+#include "symbol/elf/mapped_file.h"
 #include "symbol/unwind/tables.h"
 #include "tests/symbol_fixture.h"
 #include "tests/zip_writer.h"

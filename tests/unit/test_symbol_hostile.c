@@ -7,7 +7,7 @@
 #include <elf.h>
 #include <time.h>
 
-#include "symbol/elf/buildid.h"
+#include "symbol/elf/elf.h"
 #include "symbol/modules/module.h"
 #include "symbol/names/demangle.h"
 #include "tests/symbol_fixture.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Whose frame it is in a stack of Java's, and what HotSpot's code looks like where it leaves a frame. */
-#include "symbol/interpreters/java.h"
-#include "symbol/unwind/insn_java.h"
+#include "symbol/interpreters/runtime.h"
+#include "symbol/unwind/unwind_java.h"
 #include "symbol/unwind/unwind_paths.h"
 #include "tests/tap.h"
 

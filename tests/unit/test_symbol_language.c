@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Names of runtimes' functions, as they write them, and what only looks like them. */
-#include "symbol/interpreters/language.h"
+#include "symbol/interpreters/runtime.h"
 #include "tests/tap.h"
 
 int main(void)

@@ -6,7 +6,7 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 
-#include "base/openfile.h"
+#include "base/file.h"
 #include "symbol/names/proc_maps.h"
 #include "tests/symbol_fixture.h"
 

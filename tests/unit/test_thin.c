@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What is left of samples when there are too many: first, last, longest, and a spread that tells the same. */
-#include "model/thin.h"
+#include "model/sample.h"
 
 #include <stdlib.h>
 
-#include "model/sample.h"
 #include "tests/tap.h"
 
 #define CNT 1000

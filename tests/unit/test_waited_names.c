@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What waits were for that is neither file nor socket, on this machine: eventfds, pipes, a mutex. */
-#include "enrich/waited_names.h"
+#include "enrich/wait_object_names.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* One round calls the function of each descriptor that is ready, and none of one that was removed. */
-#include "session/watch.h"
+#include "session/event_loop.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The finer cause of one moment, by each piece of evidence, and by which of several. */
-#include "model/chain/what.h"
+#include "model/chain/wait_reason.h"
 
 #include "model/chain/wait_reason_table.h"
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"
-#include "verdict/verdict.h"
-#include "verdict/words.h"
+#include "verdict/sentence.h"
 
 /* What the block's only span says; frees the block. */
 static const char *said_by(struct block *block)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Whose loop it is, by words on a stack and rows of a loop file; and which loops -l wants. */
-#include "catalogue/whose.h"
+#include "catalogue/loop_owner.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "catalogue/loop_choice.h"
-#include "catalogue/return_addresses.h"
+#include "catalogue/wait_note.h"
 #include "tests/caller.h"
 #include "tests/tap.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/zip_unpack.h"
+#include "base/zip.h"
 #include "tests/tap.h"
 #include "tests/zip_writer.h"
 

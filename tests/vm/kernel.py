@@ -60,7 +60,7 @@ FEATURES = load(os.path.join(ROOT, "tests", "live", "features.t"))
 
 def feature_needs():
     """{name: REQUIRED or OPTIONAL}, from the one list."""
-    with open(os.path.join(ROOT, "user/probes/feature_list.h"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "user/probes/features.h"), encoding="utf-8") as file:
         return dict(re.findall(r"X\([A-Z_0-9]+,\s+([a-z_0-9]+),\s+(REQUIRED|OPTIONAL),", file.read()))
 
 

@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* Appends a file's content, at most max bytes (-EFBIG beyond). Works on /proc. */
@@ -27,5 +28,25 @@ int file__write_all(int fd, const void *data, size_t len);
 
 /* mkdir -p; only directories made here get `mode`. An existing one is fine. */
 int file__mkdirs(const char *path, mode_t mode);
+
+/*
+ * Opens for reading files whose path a traced program chose: regular files only. A FIFO, device or socket is refused
+ * without being opened (-EINVAL), and a lease of another process is not waited for (-EWOULDBLOCK; the kernel ends the lease
+ * after /proc/sys/fs/lease-break-time, so a later try succeeds). What lies on a file system that may never answer (apart.h)
+ * comes as an O_PATH descriptor, to be read by image.h and looked at by apart__stat.
+ * All return a descriptor or -errno. st: of the file, may be NULL. Any thread.
+ */
+
+int openfile__path(const char *path, struct stat *st);
+
+/* The same of a link of /proc's, that leads to the file itself. */
+int openfile__link(const char *path, struct stat *st);
+
+/* The same below a directory that is the root of another mount namespace (/proc/PID/root): no
+ * link in the path leads out of it. */
+int openfile__in_root(const char *root, const char *path, struct stat *st);
+
+/* From an O_PATH descriptor, which it closes; never one for image.h: -EACCES where the file system may never answer. */
+int openfile__handle(int handle, struct stat *st);
 
 #endif

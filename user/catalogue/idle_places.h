@@ -38,4 +38,45 @@ uint32_t idle_places__depth(struct symbolizer *sym, uint32_t pid, const uint64_t
 void idle_places__gone(struct idle_places *places,
 		       uint32_t pid); /* the process has ended, or is another program */
 
+/*
+ * The idle place of a thread that waits for work neither in epoll nor in poll: which of the chains of callers by which it comes to
+ * its waits is the one it keeps returning to. Pure logic; used on the sink thread.
+ */
+
+struct idle_chains;
+
+struct idle_chains *idle_chains__new(void); /* NULL: out of memory */
+void idle_chains__free(struct idle_chains *chains);
+
+/* A wait: its callers, how it was found. */
+struct idle_visit {
+	const uint64_t *addresses; /* the wait's own, then return addresses outwards */
+	uint32_t cnt;
+	uint32_t depth; /* how many of them are outside of the C library */
+	int32_t nr;	/* its system call */
+	bool sleeps;	/* which waits for nothing but time */
+	bool one_call; /* whatever waits in these frames of the interpreter is one call of the program */
+	uint32_t script;       /* the interpreter's frames, by their identity; 0: there are none */
+	uint32_t script_depth; /* how many of them */
+	uint64_t now_ns,
+		cpu_ns; /* CLOCK_MONOTONIC; CPU time that the thread has used in its life */
+};
+
+enum idle_verdict {
+	IDLE_UNKNOWN, /* too few visits yet, or the thread hardly rests */
+	IDLE_YES,     /* the idle place: of those it returns to, none is further out */
+	IDLE_OUTER,   /* the same, and what was IDLE_YES before is a handler's wait */
+	IDLE_NO,      /* a handler's wait: the thread also returns to one further out */
+	IDLE_ALIKE, /* a wait of an interpreter whose frames are not read: its callers are the same for work and in a handler */
+};
+
+enum idle_verdict idle_chains__visit(struct idle_chains *chains, const struct idle_visit *visit);
+
+/* The same of a sleep that is counted nowhere: it is the loop's own pause if it is as far out as the idle place. */
+enum idle_verdict idle_chains__pause(const struct idle_chains *chains,
+				     const struct idle_visit *visit);
+
+/* The thread waits in a way that is no place to wait for work. */
+void idle_chains__lock(struct idle_chains *chains);
+
 #endif

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct loop_choice {
 	bool any;	/* none was named */
@@ -26,5 +27,10 @@ uint32_t loop_choice__waits(const struct loop_choice *choice);
 /* row: whose loop it is, NULL when that is not known. */
 bool loop_choice__takes(const struct loop_choice *choice, const struct catalogue_row *row,
 			uint32_t loop);
+
+/* Does a process map a library whose loop waits in poll or its kin? By the catalogue's rows. */
+
+/* Reads /proc/PID/maps; false also when pid is gone. */
+bool pollers__is_one(const struct catalogue *cat, pid_t pid);
 
 #endif

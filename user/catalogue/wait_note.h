@@ -6,7 +6,9 @@
 #ifndef JANK_CATALOGUE_WAIT_NOTE_H
 #define JANK_CATALOGUE_WAIT_NOTE_H
 
+#include "base/code/call_site.h"
 #include "bpf/jank_abi.h"
+#include "symbol/names/symbolize.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -58,5 +60,22 @@ struct jank_rec_copy *wait_copies__take(struct wait_copies *copies,
 struct jank_rec_script *wait_copies__take_script(struct wait_copies *copies,
 						 const struct jank_rec_wait *rec);
 void wait_copies__free(struct wait_copies *copies);
+
+/* Which of the words on a stack are return addresses: those right behind a call. */
+
+/* Whose code: of a process that the symbolizer knows, by the files that it maps. Code of no file is not known. */
+struct code_of {
+	struct symbolizer *sym;
+	uint32_t pid;
+};
+
+/*
+ * The function that the call before the address calls; through the procedure linkage table to what it leads to, by the
+ * process's memory. 0: by a register or a pointer, or it can't be read.
+ */
+uint64_t return_addresses__callee(const struct code_of *of, uint64_t address);
+
+/* Drops those that are not. Returns how many are left, in order. */
+size_t return_addresses__keep(const struct code_of *of, uint64_t *addresses, size_t cnt);
 
 #endif

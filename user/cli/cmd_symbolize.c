@@ -14,7 +14,7 @@
 #include "cli/record_names.h"
 #include "export/json/json.h"
 #include "export/stream.h"
-#include "session/signals.h"
+#include "session/event_loop.h"
 
 #define RECORD_MAX_SZ (256 << 20)
 

@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-#include "procfs/cgroup_cpu.h"
-#include "procfs/cpuinfo.h"
-#include "procfs/procrole.h"
+#include "procfs/cgroup.h"
+#include "procfs/host.h"
+#include "procfs/procinfo.h"
 
 #define SET_KNOWN(message, field, value)                                                           \
 	((message)->has_##field = !!(value), (message)->field = (value))

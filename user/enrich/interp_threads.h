@@ -3,7 +3,7 @@
 #ifndef JANK_ENRICH_INTERP_THREADS_H
 #define JANK_ENRICH_INTERP_THREADS_H
 
-#include "probes/script_maps.h"
+#include "probes/bpf_fds.h"
 #include "symbol/names/symbolize.h"
 #include <stdbool.h>
 #include <stdint.h>

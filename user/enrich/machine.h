@@ -68,9 +68,6 @@ int machine__parse_pressure(const char *text, uint64_t *ret_us);
 int machine__parse_meminfo(const char *text, uint64_t *ret_total, uint64_t *ret_free,
 			   uint64_t *ret_available);
 
-/* Its part about heat. */
-void machine__read_heat(const struct machine *machine, struct machine_reading *ret);
-
 /* Adds a reading that was had elsewhere; cpu_ns tells a process's CPU time, or MACHINE_UNKNOWN. */
 void machine__put(struct machine *machine, uint64_t now_ns, const struct machine_reading *reading,
 		  uint64_t (*cpu_ns)(pid_t pid, void *ctx), void *ctx);

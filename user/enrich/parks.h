@@ -7,11 +7,11 @@
 #define JANK_ENRICH_PARKS_H
 
 #include "catalogue/catalogue.h"
+#include "catalogue/loop_owner.h"
 #include "catalogue/wait_note.h"
-#include "catalogue/whose.h"
 #include "enrich/interp_threads.h"
 #include "model/block.h"
-#include "probes/park_maps.h"
+#include "probes/bpf_fds.h"
 #include <stdbool.h>
 #include <stdint.h>
 

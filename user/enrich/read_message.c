@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "procfs/epollinfo.h"
-#include "procfs/fdtarget.h"
+#include "procfs/descriptor.h"
 
 struct naming {
 	const struct message_names *names;

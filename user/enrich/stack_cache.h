@@ -12,7 +12,7 @@
 #include "enrich/untraced_procs.h"
 #include "model/block.h"
 #include "model/loss.h"
-#include "probes/copy_maps.h"
+#include "probes/bpf_fds.h"
 #include "symbol/names/symbolize.h"
 #include <stddef.h>
 #include <stdint.h>

@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "export/output.h"
 #include "export/stream.h"
 
 #define LOCK_TRIES 16

@@ -37,4 +37,15 @@ int stream__add(struct strbuf *sb, enum record_format format, const Jankbpf__Rec
  */
 int stream__length(const void *data, size_t len, uint64_t *ret);
 
+/* Records leave whole or not at all. */
+
+/*
+ * Writes a whole record at the end of fd, or at its position. 0, or -errno: then of a regular
+ * file the part that was written is taken back, file position included. A pipe, socket or
+ * terminal can't be taken back: there the record is pushed out until it is complete (a
+ * non-blocking one is waited for) or the descriptor fails. The caller ignores SIGPIPE and
+ * SIGXFSZ, else they end the program before the errors (EPIPE, EFBIG) are seen.
+ */
+int output__write(int fd, const void *data, size_t len);
+
 #endif

@@ -9,7 +9,6 @@
 
 #include "bpf/jank_abi.h"
 #include "model/block.h"
-#include "model/identity.h"
 #include <stdbool.h>
 #include <stdint.h>
 

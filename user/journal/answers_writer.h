@@ -9,7 +9,6 @@
 
 #include "journal/journal.h"
 #include "model/block.h"
-#include "model/identity.h"
 #include "model/judge.h"
 #include <stdint.h>
 

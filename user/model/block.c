@@ -5,11 +5,82 @@
  */
 #include "model/block.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/anr.h"
-#include "model/link.h"
 #include "model/sample.h"
+
+/* The life of a message's description. Whoever names it fills the fields. */
+
+struct message *message__new(const struct jank_rec_message *raw)
+{
+	struct message *ret = calloc(1, sizeof(*ret));
+
+	if (!ret)
+		return NULL;
+	ret->raw = *raw;
+	ret->fd.fd = -1;
+	return ret;
+}
+
+static void free_name(struct message_name *name)
+{
+	free(name->symbol);
+	free(name->module);
+}
+
+void message__free(struct message *message)
+{
+	if (!message)
+		return;
+	free(message->what);
+	free_name(&message->handler);
+	free_name(&message->callback);
+	free_name(&message->source);
+	free(message->fd.target);
+	for (unsigned i = 0; i < message->also_cnt; i++)
+		free(message->also[i].target);
+	free(message);
+}
+
+static size_t length(const char *str)
+{
+	return str ? strlen(str) : 0;
+}
+
+static size_t name_length(const struct message_name *name)
+{
+	return length(name->symbol) + length(name->module);
+}
+
+size_t message__bytes(const struct message *message)
+{
+	size_t sum;
+
+	if (!message)
+		return 0;
+	sum = sizeof(*message) + length(message->what) + name_length(&message->handler) +
+	      name_length(&message->callback) + name_length(&message->source) +
+	      length(message->fd.target);
+	for (unsigned i = 0; i < message->also_cnt; i++)
+		sum += length(message->also[i].target);
+	return sum;
+}
+
+bool message_name__is_known(const struct message_name *name)
+{
+	return name->symbol || name->module;
+}
+
+bool message__is_known(const struct message *message)
+{
+	return message && (message->what || message_name__is_known(&message->handler) ||
+			   message_name__is_known(&message->callback) ||
+			   message_name__is_known(&message->source) || message->fd.fd >= 0 ||
+			   message->fd.target || message->ready_cnt || message->was_queued);
+}
 
 struct block *block__new(void)
 {
@@ -163,4 +234,121 @@ const char *block__severity(const struct block *block)
 	bool hang = block->type == BLOCK_HANG || block->hang_reported || block->over_hang;
 
 	return hang ? "hang" : "jank";
+}
+
+/* Copies of a process's description: each thread has its own. */
+
+static bool copy(char **ret, const char *str)
+{
+	*ret = str ? strdup(str) : NULL;
+	return !str || *ret;
+}
+
+struct identity *identity__copy(const struct identity *process)
+{
+	struct identity *ret = calloc(1, sizeof(*ret));
+
+	if (!ret)
+		return NULL;
+	ret->pid = process->pid;
+	ret->uid = process->uid;
+	ret->ns_pid = process->ns_pid;
+	if (copy(&ret->name, process->name) && copy(&ret->exe, process->exe) &&
+	    copy(&ret->cgroup, process->cgroup) && copy(&ret->container, process->container) &&
+	    copy(&ret->pod, process->pod) && copy(&ret->unit, process->unit))
+		return ret;
+	identity__free(ret);
+	return NULL;
+}
+
+void identity__free(struct identity *process)
+{
+	if (!process)
+		return;
+	free(process->name);
+	free(process->exe);
+	free(process->cgroup);
+	free(process->container);
+	free(process->pod);
+	free(process->unit);
+	free(process);
+}
+
+/* The life of what a thread waited for. */
+
+#define CONTENDED 2 /* FUTEX_LOCK_CONTENDED in glibc's lowlevellock.h */
+
+/* uapi/linux/futex.h */
+#define FUTEX_COMMAND  0x7f
+#define FUTEX_WAIT     0
+#define FUTEX_LOCK_PI  6
+#define FUTEX_LOCK_PI2 13
+
+bool waited__is_lock(const struct jank_rec_waited *raw)
+{
+	uint32_t op = raw->args[1] & FUTEX_COMMAND;
+
+	if (!(raw->hdr.flags & JANK_WAITED_ARGS))
+		return false;
+	return op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2 ||
+	       (op == FUTEX_WAIT && (uint32_t)raw->args[2] == CONTENDED);
+}
+
+struct waited *waited__new(const struct jank_rec_waited *raw)
+{
+	struct waited *waited = calloc(1, sizeof(*waited));
+
+	if (waited)
+		waited->raw = *raw;
+	return waited;
+}
+
+void waited__free(struct waited *waited)
+{
+	if (!waited)
+		return;
+	free(waited->target);
+	free(waited->path);
+	free(waited->device);
+	free(waited->peer);
+	free(waited->peer_task.cgroup);
+	free(waited->owner.cgroup);
+	free(waited);
+}
+
+static bool waited_copy(char **ret, const char *str)
+{
+	*ret = str ? strdup(str) : NULL;
+	return *ret || !str;
+}
+
+struct waited *waited__copy(const struct waited *from)
+{
+	struct waited *to = from ? waited__new(&from->raw) : NULL;
+
+	if (!to)
+		return NULL;
+	to->peer_task = from->peer_task;
+	to->owner = from->owner;
+	to->peer_task.cgroup = to->owner.cgroup = NULL;
+	if (waited_copy(&to->target, from->target) && waited_copy(&to->path, from->path) &&
+	    waited_copy(&to->device, from->device) && waited_copy(&to->peer, from->peer) &&
+	    waited_copy(&to->peer_task.cgroup, from->peer_task.cgroup) &&
+	    waited_copy(&to->owner.cgroup, from->owner.cgroup))
+		return to;
+	waited__free(to);
+	return NULL;
+}
+
+static size_t len(const char *str)
+{
+	return str ? strlen(str) + 1 : 0;
+}
+
+size_t waited__bytes(const struct waited *waited)
+{
+	if (!waited)
+		return 0;
+	return sizeof(*waited) + len(waited->target) + len(waited->path) + len(waited->device) +
+	       len(waited->peer);
 }

@@ -11,14 +11,109 @@
 
 #include "bpf/jank_abi.h"
 #include "model/durations.h"
-#include "model/message.h"
-#include "model/stack_end.h"
 #include "model/unwatched.h"
-#include "model/waited.h"
 #include "schema/blockinfo.pb-c.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/*
+ * What a slow dispatch handled: the raw values as the probes sent them, and what they stand for, as far as
+ * it could be found out. Data only. What isn't known is NULL, -1 or 0, never guessed.
+ *
+ * Everything reachable is owned by the message and freed by message__free.
+ */
+
+/* A function, class or text. Of a function without a name only module and offset are known. */
+struct message_name {
+	char *symbol;
+	char *module;	 /* path, or "[jit]" */
+	uint64_t offset; /* in the module's file; only where there is no symbol */
+};
+
+#define MESSAGE_FD_CLOSED                                                                          \
+	"already closed" /* the target of a descriptor that could not be named in time */
+
+/* A descriptor that was ready, or that the message belongs to. */
+struct message_fd {
+	int32_t fd;	 /* -1: not known */
+	uint32_t events; /* EPOLL*; 0: not known */
+	char *target;	 /* what it is: "tcp 127.0.0.1:80->127.0.0.1:5012"; NULL: not known */
+};
+
+struct message {
+	struct jank_rec_message raw;
+	char *what; /* its number, or the number's name */
+	struct message_name handler, callback, source;
+	struct message_fd fd; /* the mark's, or the first that the wait returned */
+	struct message_fd also[JANK_READY_MAX - 1]; /* the next that it returned */
+	unsigned also_cnt;
+	uint32_t ready_cnt; /* how many it returned in all; 0: no message of a wait */
+	bool was_queued;    /* queued_ns is known */
+	uint64_t queued_ns; /* from the time it was due to the dispatch's begin */
+	bool too_many_fds; /* what was ready was not sought: the process has too many descriptors */
+};
+
+/* With nothing but the raw values; NULL: out of memory. */
+struct message *message__new(const struct jank_rec_message *raw);
+void message__free(struct message *message);	      /* accepts NULL */
+size_t message__bytes(const struct message *message); /* of memory, about; accepts NULL */
+
+/* Whether anything of it can be shown; accepts NULL. */
+bool message__is_known(const struct message *message);
+bool message_name__is_known(const struct message_name *name);
+
+/* Why a walk of a user stack ended where it did. */
+
+enum stack_end {
+	STACK_END_UNKNOWN,  /* walked by the probe, by frame pointers */
+	STACK_END_COMPLETE, /* reached the thread's first function */
+	STACK_END_COPY,	    /* more of the stack would have had to be copied */
+	STACK_END_HOLE,	    /* a page of the stack could not be read */
+	STACK_END_NO_TABLE, /* code without an unwind table, and no frame pointer that holds */
+	STACK_END_ASTRAY,   /* the table led to where no call returns to */
+	STACK_END_DEEP,	    /* more frames than are kept */
+};
+
+/*
+ * What a thread waited for: the raw values as the probes sent them, and what they stand for, as far as it could be
+ * found out. Data only. What isn't known is NULL or 0, never guessed.
+ *
+ * Everything reachable is owned by the waited and freed by waited__free.
+ */
+
+/* Another task, by role: waker, owner, peer, or preemptor (then with ns and prio). */
+struct other_task {
+	uint32_t pid, tid; /* 0: nobody */
+	uint64_t ns;
+	uint16_t prio; /* as on the wire (JANK_PRIO_OFFSET); 0: not known */
+	char comm[JANK_COMM_SZ + 1];
+	char *cgroup; /* its path, owned by whoever owns the task; NULL: not known */
+};
+
+struct waited {
+	struct jank_rec_waited raw;
+	char *target; /* what the descriptor is: "eventfd 12", "pipe 4711", "epoll"; NULL: not known */
+	char *path;   /* of a file */
+	char *device; /* that it is on: "vda", "tmpfs"; NULL: not known */
+	char *peer; /* a socket's other end: "tcp 10.0.0.7:5432", "unix /run/x.sock"; NULL: none, or not known */
+	struct other_task
+		peer_task;	 /* there, on this machine; with a path: the file system's daemon */
+	struct other_task owner; /* of the mutex; only a living thread of the process */
+};
+
+/*
+ * Was the futex waited for as locks are? By the call: glibc's, musl's and Rust's mutexes sleep while the word is 2, PI mutexes by calls
+ * of their own. False as well where the call's arguments are not known.
+ */
+bool waited__is_lock(const struct jank_rec_waited *raw);
+
+struct waited *
+waited__new(const struct jank_rec_waited *raw); /* nothing but that; NULL: out of memory */
+struct waited *
+waited__copy(const struct waited *waited);	   /* deep; NULL: out of memory, or waited is */
+void waited__free(struct waited *waited);	   /* accepts NULL */
+size_t waited__bytes(const struct waited *waited); /* of memory, about; accepts NULL */
 
 #define BLOCK_SCHEMA "jankbpf/1"
 
@@ -300,5 +395,26 @@ const char *block__loop(const struct block *block);   /* the catalogue's name, e
 uint32_t hang__number(enum block_type type, uint64_t delay_ns);
 uint32_t block__hang(const struct block *block);
 const char *block__severity(const struct block *block); /* "jank" or "hang" */
+
+/* What a block says of its process: read while it lived, kept until the run ends. */
+
+#define UID_UNKNOWN UINT32_MAX
+
+struct identity {
+	uint32_t pid;
+	uint32_t uid;	 /* UID_UNKNOWN: it had ended before it could be looked at */
+	uint32_t ns_pid; /* in its own pid namespace; 0 when unknown */
+	char *name;	 /* command name or the executable's base name */
+	/* NULL when unknown, or when there is none. */
+	char *exe;
+	char *cgroup;
+	char *container; /* its id; LXC's or systemd-nspawn's name */
+	char *pod;	 /* its uid in Kubernetes */
+	char *unit;	 /* systemd's */
+};
+
+/* A deep copy, or NULL: out of memory. */
+struct identity *identity__copy(const struct identity *process);
+void identity__free(struct identity *process); /* accepts NULL */
 
 #endif

@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/chain/what.h"
+#include "model/chain/wait_reason.h"
 #include "model/sample.h"
-#include "model/thin.h"
 
 /*
  * Of one dispatch, then it is thinned: 2,048 samples are 20 s at 99 Hz. A frame of the deepest stacks takes 8 bytes here,

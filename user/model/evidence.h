@@ -9,7 +9,6 @@
 #include "model/block.h"
 #include "model/event.h"
 #include "model/loss.h"
-#include "model/message.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -4,7 +4,6 @@
 #define JANK_MODEL_JUDGE_H
 
 #include "model/block.h"
-#include "model/identity.h"
 #include "model/loop.h"
 #include <stdbool.h>
 #include <stdint.h>

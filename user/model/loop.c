@@ -12,7 +12,7 @@
 #include <uthash.h>
 
 #include "model/budget.h"
-#include "model/chain/others.h"
+#include "model/chain/thread_history.h"
 
 #define THREAD_MAX     65536
 #define EXPLAINED_PART 20 /* waits that took less than this part of a dispatch are not to blame */

@@ -39,4 +39,25 @@ size_t sample__bytes(const struct sample *sample);
 /* Of a system call's number as the probes have it: static, NULL for an unknown one. */
 const char *sample__syscall_name(int nr);
 
+/* The life of a link of the chain of wakers. */
+
+void links__free(struct link *links, size_t cnt); /* the array, too; accepts NULL with 0 */
+void links__cut(struct link **links, size_t *cnt, size_t keep); /* frees those behind; all: NULL */
+size_t link__bytes(const struct link *link);			/* of memory, about */
+
+/* Leaves samples of a dispatch out where there are too many, so that what is left still tells the same. */
+
+#define THIN_MIN                                                                                   \
+	16 /* more than that can always be thinned: first, last, and one of each state are less */
+
+/*
+ * Frees about every second of samples in the order in which they came, and closes the gaps. Those of each state are thinned
+ * among themselves, so that each keeps its part; of neighbours that stand for as many the longest span stays. The
+ * first, the last and each state's longest always stay. Returns how many are left: with more than THIN_MIN less than cnt.
+ */
+size_t thin__halve(struct sample *samples, size_t cnt);
+
+/* Afterwards each tick of the sampler stands for as many: newer ones, which were thinned less often, would outweigh. */
+size_t thin__even_ticks(struct sample *samples, size_t cnt);
+
 #endif

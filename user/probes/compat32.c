@@ -16,7 +16,6 @@
 
 #include "base/file.h"
 #include "base/live_tid.h"
-#include "base/openfile.h"
 
 #define HEAD_SZ	   256 /* of a file, as the kernel looks at it */
 #define SCRIPT_MAX 5   /* interpreters that are scripts; the kernel gives up then */

@@ -2,13 +2,27 @@
 /* The answers to all probes, less what the user switched off. */
 #include "probes/features.h"
 
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/perf_event.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/strbuf.h"
-#include "probes/feature_probe.h"
+#include "probes/btf_file.h"
+
+/* One question to the kernel for each feature of the list; features.c calls them by table. */
+
+struct btf;
+
+/* probe__NAME(btf): 0 when the feature is there, else -errno. btf is the kernel's, or NULL. */
+#define JANK_X_PROBE(NAME, name, ...) int probe__##name(const struct btf *btf);
+JANK_FEATURES(JANK_X_PROBE)
+#undef JANK_X_PROBE
 
 #define X_INFO(NAME, name, need, ...) { #name, FEATURE_##need, __VA_ARGS__ },
 static const struct feature_info infos[] = { JANK_FEATURES(X_INFO) };
@@ -126,4 +140,295 @@ int features__require(const struct features *feats, struct err *err)
 		if (infos[i].need == FEATURE_REQUIRED && !features__has(feats, i))
 			return missing(&infos[i], feats->why[i], err);
 	return 0;
+}
+
+/*
+ * Asks the kernel for one feature each, by doing the thing: a map is made, the smallest program of
+ * the kind is loaded, an event opened; never by comparing versions. libbpf's own helper probe is not
+ * used: it does not serve tracing programs, and before 1.4 it takes newer kernels' refusal ("program
+ * of this type cannot use helper") for a yes.
+ */
+
+#define LOG_SZ 4096
+
+/* Returns 0 and closes the descriptor, or the -errno that libbpf's call gave. */
+static int close_probe(int fd)
+{
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+/* r0 = 0; exit. The program's descriptor, or -errno. */
+static int open_empty(enum bpf_prog_type type, struct bpf_prog_load_opts *opts)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	return bpf_prog_load(type, NULL, "GPL", insns, 2, opts);
+}
+
+static int load_empty(enum bpf_prog_type type, struct bpf_prog_load_opts *opts)
+{
+	return close_probe(open_empty(type, opts));
+}
+
+/*
+ * A program that calls the helper with no argument set can never pass; what counts is whether the
+ * verifier complains of the helper or of its arguments.
+ */
+static int load_helper(enum bpf_prog_type type, enum bpf_func_id helper,
+		       struct bpf_prog_load_opts *opts)
+{
+	static const char *const refusals[] = { "invalid func ", "unknown func ",
+						"program of this type cannot use helper" };
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_JMP | BPF_CALL, .imm = helper },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	char log[LOG_SZ] = "";
+	int err;
+
+	opts->log_buf = log;
+	opts->log_size = sizeof(log);
+	opts->log_level = 1;
+	err = close_probe(bpf_prog_load(type, NULL, "GPL", insns, 2, opts));
+	opts->log_buf = NULL;
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++)
+		if (strstr(log, refusals[i]))
+			return -EOPNOTSUPP;
+	return log[0] ? 0 : err;
+}
+
+/* Fills opts for a typed tracepoint or an iterator, found by the name of its type in BTF. */
+static int set_target(const struct btf *btf, const char *type_name, unsigned kind,
+		      enum bpf_attach_type attach, struct bpf_prog_load_opts *opts)
+{
+	int id = btf ? btf__find_by_name_kind(btf, type_name, kind) : -ENODATA;
+
+	if (id < 0)
+		return id;
+	opts->expected_attach_type = attach;
+	opts->attach_btf_id = id;
+	return 0;
+}
+
+static int load_tp_btf(const struct btf *btf, const char *type_name)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts);
+	int err = set_target(btf, type_name, BTF_KIND_TYPEDEF, BPF_TRACE_RAW_TP, &opts);
+
+	return err ?: load_empty(BPF_PROG_TYPE_TRACING, &opts);
+}
+
+/* Helpers matter where they are called: in a scheduler event's program. */
+static int load_tp_btf_helper(const struct btf *btf, enum bpf_func_id helper)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts);
+	int err = set_target(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF, BPF_TRACE_RAW_TP,
+			     &opts);
+
+	return err ?: load_helper(BPF_PROG_TYPE_TRACING, helper, &opts);
+}
+
+int probe__btf(const struct btf *btf)
+{
+	return btf ? 0 : -ENOENT;
+}
+
+int probe__tp_btf(const struct btf *btf)
+{
+	return load_tp_btf(btf, "btf_trace_sched_switch");
+}
+
+int probe__current_task_btf(const struct btf *btf)
+{
+	return load_tp_btf_helper(btf, BPF_FUNC_get_current_task_btf);
+}
+
+int probe__test_run(const struct btf *btf)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	int prog = open_empty(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL), err;
+
+	if (prog < 0)
+		return prog;
+	err = bpf_prog_test_run_opts(prog, &run) ? -errno : 0;
+	close(prog);
+	return err;
+}
+
+/* Only its attachment tells whether a raw tracepoint is there. */
+static int attach_raw_tp(const char *name)
+{
+	int prog = open_empty(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL);
+	int err;
+
+	if (prog < 0)
+		return prog;
+	err = close_probe(bpf_raw_tracepoint_open(name, prog));
+	close(prog);
+	return err;
+}
+
+int probe__file_fault(const struct btf *btf)
+{
+	return attach_raw_tp("mm_filemap_fault");
+}
+
+int probe__cache_add(const struct btf *btf)
+{
+	return attach_raw_tp("mm_filemap_add_to_page_cache");
+}
+
+/* Not there before the module drm is. */
+int probe__vblank(const struct btf *btf)
+{
+	return attach_raw_tp("drm_vblank_event");
+}
+
+/* Where the kernel has types it need not be tried, which slows every system call down meanwhile. */
+int probe__raw_syscalls(const struct btf *btf)
+{
+	if (btf)
+		return load_tp_btf(btf, "btf_trace_sys_enter")
+			       ?: load_tp_btf(btf, "btf_trace_sys_exit");
+	return attach_raw_tp("sys_enter") ?: attach_raw_tp("sys_exit");
+}
+
+/* The tracepoint's arguments, after the one that is every tracepoint's own. */
+int probe__switch_state(const struct btf *btf)
+{
+	int id = btf ? btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF)
+		     : -ENODATA;
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, id) : NULL;
+
+	if (type) /* typedef void (*btf_trace_sched_switch)(void *, …) */
+		type = btf__type_by_id(btf, type->type);
+	if (type && btf_is_ptr(type))
+		type = btf__type_by_id(btf, type->type);
+	if (!type || !btf_is_func_proto(type))
+		return id < 0 ? id : -EOPNOTSUPP;
+	return btf_vlen(type) >= 5 ? 0 : -EOPNOTSUPP;
+}
+
+int probe__task_pt_regs(const struct btf *btf)
+{
+	return load_tp_btf_helper(btf, BPF_FUNC_task_pt_regs);
+}
+
+int probe__attach_cookie(const struct btf *btf)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts);
+
+	return load_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, &opts);
+}
+
+int probe__perf_event(const struct btf *btf)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts);
+
+	return load_empty(BPF_PROG_TYPE_PERF_EVENT, &opts);
+}
+
+int probe__ringbuf(const struct btf *btf)
+{
+	return close_probe(
+		bpf_map_create(BPF_MAP_TYPE_RINGBUF, NULL, 0, 0, sysconf(_SC_PAGESIZE), NULL));
+}
+
+/* Task storage wants BTF of its own for key and value: one int serves for both. */
+static int create_task_storage(void)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
+	struct btf *btf = btf__new_empty();
+	int err, id;
+
+	if (!btf)
+		return -errno;
+	id = btf__add_int(btf, "int", 4, BTF_INT_SIGNED);
+	err = id < 0 ? id : btf__load_into_kernel(btf);
+	if (err)
+		goto out;
+	opts.btf_fd = btf__fd(btf);
+	opts.btf_key_type_id = id;
+	opts.btf_value_type_id = id;
+	err = close_probe(bpf_map_create(BPF_MAP_TYPE_TASK_STORAGE, NULL, 4, 4, 0, &opts));
+out:
+	btf__free(btf);
+	return err;
+}
+
+/* The map came with 5.11, its use by tracing programs with 5.12. */
+int probe__task_storage(const struct btf *btf)
+{
+	return create_task_storage() ?: load_tp_btf_helper(btf, BPF_FUNC_task_storage_get);
+}
+
+int probe__task_iter(const struct btf *btf)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts);
+	int err = set_target(btf, "bpf_iter_task", BTF_KIND_FUNC, BPF_TRACE_ITER, &opts);
+
+	return err ?: load_empty(BPF_PROG_TYPE_TRACING, &opts);
+}
+
+int probe__task_iter_pid(const struct btf *btf)
+{
+	int id;
+
+	if (!btf)
+		return -ENODATA;
+	id = btf__find_by_name_kind(btf, "bpf_iter_link_info", BTF_KIND_UNION);
+	return btf_check__has_member(btf, id, "task") ? 0 : -EOPNOTSUPP;
+}
+
+/* epoll_pwait and not epoll_wait: the newer architectures have only that. */
+int probe__syscall_tracepoints(const struct btf *btf)
+{
+	int err = access("/sys/kernel/tracing/events/syscalls/sys_enter_epoll_pwait/id", R_OK)
+			  ? -errno
+			  : 0;
+
+	if (err &&
+	    !access("/sys/kernel/debug/tracing/events/syscalls/sys_enter_epoll_pwait/id", R_OK))
+		err = 0;
+	return err;
+}
+
+/* A PMU of its own; its number is read where libbpf reads it. */
+int probe__uprobe(const struct btf *btf)
+{
+	return access("/sys/bus/event_source/devices/uprobe/type", R_OK) ? -errno : 0;
+}
+
+/* As the sampler opens it: for a CPU, not for a task. */
+static int open_clock(unsigned type, unsigned long long config)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr), .type = type, .config = config };
+	int cpu = sched_getcpu(), fd;
+
+	attr.freq = 1;
+	attr.sample_freq = 99;
+	attr.disabled = 1;
+	fd = syscall(SYS_perf_event_open, &attr, -1, cpu < 0 ? 0 : cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return close_probe(fd < 0 ? -errno : fd);
+}
+
+int probe__hw_cycles(const struct btf *btf)
+{
+	return open_clock(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+}
+
+int probe__cpu_clock(const struct btf *btf)
+{
+	return open_clock(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+}
+
+int probe__bpf_stats(const struct btf *btf)
+{
+	return close_probe(bpf_enable_stats(BPF_STATS_RUN_TIME));
 }

@@ -7,10 +7,93 @@
 #define JANK_PROBES_FEATURES_H
 
 #include "base/err.h"
-#include "probes/feature_list.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/*
+ * What the kernel may or may not offer, one row each: the enum, the names of --disable-feature, the
+ * probes and `jankbpf doctor` are all made from this list.
+ */
+
+/*
+ * X(NAME, name, need, since, purpose, without, remedy)
+ *   need     REQUIRED: no tracing without it; OPTIONAL: something is lost or costs more
+ *   since    the version that brought it, and its commit where one can be named
+ *   purpose  what jankbpf does with it; without: the consequence; both for people
+ */
+#define JANK_FEATURES(X)                                                                           \
+	X(RINGBUF, ringbuf, REQUIRED, "5.8 (457f44363a88)", "records on their way to user space",  \
+	  "no record can be sent", "boot a kernel from 5.8 on")                                    \
+	X(BTF, btf, OPTIONAL, "5.4 (in sysfs: 341dfcf8d78e)",                                      \
+	  "the kernel's own types, to find its fields",                                            \
+	  "types come from --btf FILE or from those built in; plain probes",                       \
+	  "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y")                                      \
+	X(TP_BTF, tp_btf, OPTIONAL, "5.5 (ac4414b5ca47)", "typed probes: a field costs one load",  \
+	  "plain probes (raw_tp), which read each field by a call",                                \
+	  "boot a kernel from 5.5 on with CONFIG_DEBUG_INFO_BTF=y")                                \
+	X(CURRENT_TASK_BTF, current_task_btf, OPTIONAL, "5.11 (3ca1032ab7ab)",                     \
+	  "typed probes: the current task", "plain probes", "boot a kernel from 5.11 on")          \
+	X(TASK_STORAGE, task_storage, OPTIONAL, "5.12 (a10787e6d58c)",                             \
+	  "typed probes: the state of each thread, with the thread",                               \
+	  "plain probes, which keep it in a hash by thread id: 4,096 threads at most",             \
+	  "boot a kernel from 5.12 on")                                                            \
+	X(TASK_PT_REGS, task_pt_regs, OPTIONAL, "5.15 (dd6e10fbd9fb)",                             \
+	  "typed probes: a thread's user registers", "plain probes, which find them by address",   \
+	  "boot a kernel from 5.15 on")                                                            \
+	X(TASK_ITER, task_iter, OPTIONAL, "5.8 (eaaacd23910f)",                                    \
+	  "typed probes: a look at living threads, for counts and hangs",                          \
+	  "plain probes, run once for each thread (test_run)", "boot a kernel from 5.8 on")        \
+	X(TEST_RUN, test_run, OPTIONAL, "5.10 (1b4d60ec162f)",                                     \
+	  "calibration; plain probes' look at living threads",                                     \
+	  "no calibration; by plain probes a hang is told at its end only, counts come when "      \
+	  "threads "                                                                               \
+	  "end",                                                                                   \
+	  "boot a kernel from 5.10 on")                                                            \
+	X(SWITCH_STATE, switch_state, OPTIONAL, "5.18 (fa2c3254d7cf)",                             \
+	  "the state that a thread leaves the CPU in, as of then",                                 \
+	  "it is read from the thread, where a waker may just have changed it",                    \
+	  "boot a kernel from 5.18 on")                                                            \
+	X(SYSCALL_TRACEPOINTS, syscall_tracepoints, OPTIONAL, "2.6.31",                            \
+	  "an epoll wait's begin and end at the least cost for other system calls",                \
+	  "waits are seen through raw_syscalls or uprobes",                                        \
+	  "boot a kernel built with CONFIG_FTRACE_SYSCALLS=y, or mount tracefs")                   \
+	X(RAW_SYSCALLS, raw_syscalls, OPTIONAL, "4.17 (c4f6699dfcb8)",                             \
+	  "an epoll wait's begin and end among all system calls; 32-bit programs' too",            \
+	  "waits are seen through syscall_tracepoints or uprobes",                                 \
+	  "boot a kernel built with CONFIG_HAVE_SYSCALL_TRACEPOINTS=y")                            \
+	X(UPROBE, uprobe, OPTIONAL, "4.17 (33ea4b24277b)", "android::Looper and --backend uprobe", \
+	  "a Looper is seen as the epoll loop beneath it",                                         \
+	  "boot a kernel built with CONFIG_UPROBE_EVENTS=y")                                       \
+	X(ATTACH_COOKIE, attach_cookie, OPTIONAL, "5.15 (7adfc6c9b315)",                           \
+	  "marks: what a loop's library handles, told apart by cookie",                            \
+	  "messages have no handler: only descriptors", "boot a kernel from 5.15 on")              \
+	X(PERF_EVENT, perf_event, OPTIONAL, "4.9 (0515e5999a46)", "stacks of running threads",     \
+	  "time on the CPU has no stacks", "boot a kernel built with CONFIG_PERF_EVENTS=y")        \
+	X(HW_CYCLES, hw_cycles, OPTIONAL, "2.6.31",                                                \
+	  "the sampler's clock, which also ticks with interrupts off",                             \
+	  "samples come from cpu_clock, which sees code with interrupts off late",                 \
+	  "in a virtual machine, give it a virtual PMU")                                           \
+	X(CPU_CLOCK, cpu_clock, OPTIONAL, "2.6.31",                                                \
+	  "the sampler's clock where there is no hardware counter",                                \
+	  "without hw_cycles too there are no samples",                                            \
+	  "boot a kernel built with CONFIG_PERF_EVENTS=y")                                         \
+	X(TASK_ITER_PID, task_iter_pid, OPTIONAL, "6.1 (f0d74c4da1f0)",                            \
+	  "that look at one process only", "that look walks every thread of the machine",          \
+	  "boot a kernel from 6.1 on")                                                             \
+	X(FILE_FAULT, file_fault, OPTIONAL, "6.10", "page faults: the file whose page is missing", \
+	  "the file is told where its page was not in the cache (cache_add)",                      \
+	  "boot a kernel from 6.10 on")                                                            \
+	X(CACHE_ADD, cache_add, OPTIONAL, "3.12",                                                  \
+	  "page faults: the file, where file_fault is missing",                                    \
+	  "without file_fault too a page fault has no file",                                       \
+	  "boot a kernel built with CONFIG_TRACEPOINTS=y")                                         \
+	X(VBLANK, vblank, OPTIONAL, "5.0 (a38d1107f937)",                                          \
+	  "the frames of a display that a block missed",                                           \
+	  "records have no `frames`, only those dropped by --fps",                                 \
+	  "on a machine with a display, load its driver (module drm)")                             \
+	X(BPF_STATS, bpf_stats, OPTIONAL, "5.8 (d46edd671a14)", "the cost of our own programs",    \
+	  "the summary lacks bpf_ns and bpf_runs", "boot a kernel from 5.8 on")
 
 #define JANK_X_FEATURE(NAME, ...) FEATURE_##NAME,
 enum feature { JANK_FEATURES(JANK_X_FEATURE) FEATURE_CNT };

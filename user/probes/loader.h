@@ -10,10 +10,8 @@
 #include "bpf/jank_abi.h"
 #include "catalogue/catalogue.h"
 #include "options/filter.h"
-#include "probes/copy_maps.h"
+#include "probes/bpf_fds.h"
 #include "probes/features.h"
-#include "probes/park_maps.h"
-#include "probes/script_maps.h"
 #include "uprobes/uprobe_files.h"
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,24 @@
 
 #include "base/err.h"
 #include "model/block.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 int host__read(struct host_info *ret, struct err *err); /* host__free releases its strings */
 void host__free(struct host_info *host);
+
+/* How fast one of the machine's CPUs is, by sysfs: compared with the largest one, and just now. */
+
+/* 0: not known, as in most virtual machines. */
+struct cpu_info {
+	uint32_t capacity; /* of 1024, which the largest core has */
+	uint32_t khz, max_khz;
+};
+
+/* sys: "/sys". */
+void cpuinfo__read(const char *sys, uint32_t cpu, struct cpu_info *ret);
+
+/* The NUMA node of a CPU, by its directory's link "nodeN"; some 10 us. False: the kernel does not tell. */
+bool cpuinfo__node(const char *sys, uint32_t cpu, uint32_t *ret);
 
 #endif

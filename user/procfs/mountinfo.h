@@ -37,4 +37,9 @@ const struct mount *mountinfo__of_path(const struct mountinfo *mi, const char *p
 /* Whether somebody else's machine or program answers for its files, and may take its time. */
 bool mount__is_remote(const struct mount *mount);
 
+/* The name of what a file is on: "vda1", a device mapper's "vg-home", "tmpfs", "nfs4 server:/export". */
+
+/* The same of a file's device: without a block device the file system's type, and who serves it. */
+void devname__add(struct strbuf *sb, const char *sys, const struct mountinfo *mi, dev_t dev);
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -42,5 +43,19 @@ const char *procinfo__known_as(const struct proc_info *info);
 int procinfo__parse_stat(char *text, struct proc_info *ret, char *ret_state);
 int procinfo__parse_status(const char *text, struct proc_info *ret, uint32_t *ret_tgid);
 const char *procinfo__parse_cgroup(char *text); /* into text, or NULL */
+
+/*
+ * What a process of a browser does, by its command line: Chromium, Electron and CEF name it (--type=renderer), Firefox, too
+ * (-contentproc … tab).
+ */
+
+/*
+ * Reads the command line, which lies in the process's memory, apart: at most half a second, 4 KiB. *ret: the role, owned by the
+ * caller; NULL: none, or it cannot be read. 0 or -ENOMEM. Any thread but the one that serves the ring.
+ */
+int procrole__read(pid_t pid, char **ret);
+
+/* The same of words that each end in a zero byte (or in a blank: Chromium joins them). The text is changed. */
+const char *procrole__parse(char *words, size_t len);
 
 #endif

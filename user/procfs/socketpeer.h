@@ -22,4 +22,15 @@ uint64_t socketpeer__inode(const char *proc, pid_t pid, const struct jank_rec_wa
 /* The part that reads /proc/net/tcp and its kin, for tests: the inode of the socket whose ends are raw's, reversed. */
 uint64_t socketpeer__parse(const char *text, const struct jank_rec_waited *raw);
 
+/* Sockets of our own network namespace by what the kernel is asked of one: microseconds, where tables take milliseconds. */
+
+/* The inode of the socket that the unix socket with this inode is connected to, or 0: not known. */
+uint64_t sockdiag__unix_peer(uint64_t inode);
+
+/*
+ * The inode of the socket at the other end of a TCP or UDP socket of this machine, which is raw's: of one that is not
+ * accepted yet that of who listens. 0: not known.
+ */
+uint64_t sockdiag__other_end(const struct jank_rec_waited *raw);
+
 #endif

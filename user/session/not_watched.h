@@ -6,13 +6,30 @@
 #ifndef JANK_SESSION_NOT_WATCHED_H
 #define JANK_SESSION_NOT_WATCHED_H
 
+#include "catalogue/loop_choice.h"
 #include "enrich/parks.h"
-#include "model/identity.h"
+#include "model/block.h"
 #include "model/loss.h"
 #include "model/unwatched.h"
-#include "session/left_alone.h"
 #include <stdbool.h>
 #include <stdint.h>
+
+/*
+ * Processes of a row that is off (loops/go.loop): the probes leave their threads alone, and what is not watched has them, ended or not.
+ * The sink thread's.
+ */
+
+struct left_alone {
+	struct parks *parks;		  /* borrowed, as is choice */
+	const struct loop_choice *choice; /* NULL: all loops are wanted */
+	struct unwatched_list list;
+};
+
+/* A process was seen, or has a new program: of this row, or of none (NULL). 0 or -errno. */
+int left_alone__consider(struct left_alone *left, const struct identity *process,
+			 const struct catalogue_row *row);
+
+void left_alone__free(struct left_alone *left);
 
 struct not_watched {
 	const struct left_alone *left_alone; /* these are borrowed */

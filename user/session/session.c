@@ -14,13 +14,28 @@
 #include "base/apart.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "enrich/block_waits.h"
+#include "catalogue/catalogue.h"
+#include "enrich/wait_object_names.h"
 #include "journal/answers_writer.h"
 #include "probes/preflight.h"
 #include "procfs/host.h"
-#include "session/limits.h"
+#include "session/event_loop.h"
+#include "session/loops_report.h"
 #include "session/session_parts.h"
-#include "session/signals.h"
+
+/* The soft limit on open files is low for the sake of programs that use select(); we don't. */
+
+/* As many open files as we may have: a link takes two, and each CPU and uprobe has one. A COMMAND is forked
+ * before, for it would inherit this. */
+static void limits__raise(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 #define QUEUE_ITEMS	   4096
 #define QUEUE_BYTES	   (16 << 20)
@@ -316,4 +331,47 @@ int session__run(const struct options *opts, struct err *err)
 		status = workload__exit_status(&s.workload);
 	close_session(&s);
 	return status;
+}
+
+/* The catalogue's part in a session: its rows, those of -l, and the filter that follows from them. */
+
+int session__open_loops(struct session *s, struct err *err)
+{
+	const struct options *opts = s->opts;
+	int res = catalogue__open(opts->loop_files, opts->loop_file_cnt, &s->catalogue, err);
+
+	if (!res)
+		res = loop_choice__init(&s->choice, s->catalogue, opts->loops, opts->loop_cnt, err);
+	if (res)
+		return res;
+	s->filter = opts->filter;
+	s->filter.loops = loop_choice__waits(&s->choice);
+	s->whose = whose__new(s->catalogue, s->symbolizer);
+	s->scripts = scripts__new(&s->script_maps, s->symbolizer);
+	s->parks = parks__new(&s->park_maps, s->whose, s->scripts);
+	return s->whose && s->parks && s->scripts ? 0 : err__set(err, ENOMEM, "out of memory");
+}
+
+void session__tell_loops(void *session, struct whose *whose)
+{
+	const struct session *s = session;
+	const struct found_opts opts = {
+		.catalogue = s->catalogue,
+		.symbolizer = s->symbolizer,
+		.choice = &s->choice,
+		.filter = &s->filter,
+		.pids = s->opts->pids,
+		.pid_cnt = s->opts->pid_cnt,
+		.verbose = s->opts->verbosity > 0,
+	};
+
+	found__tell(&opts, whose);
+}
+
+void session__close_loops(struct session *s)
+{
+	park_maps__close(&s->park_maps);
+	parks__free(s->parks);
+	whose__free(s->whose);
+	catalogue__close(s->catalogue);
 }

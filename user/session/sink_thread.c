@@ -18,8 +18,7 @@
 #include "enrich/block_facts.h"
 #include "enrich/name_hint.h"
 #include "journal/answers_writer.h"
-#include "model/identity.h"
-#include "session/left_alone.h"
+#include "model/block.h"
 #include "session/not_watched.h"
 #include "session/probation.h"
 

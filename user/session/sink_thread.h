@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "catalogue/loop_choice.h"
-#include "catalogue/whose.h"
+#include "catalogue/loop_owner.h"
 #include "enrich/interp_threads.h"
 #include "enrich/parks.h"
 #include "enrich/stack_cache.h"

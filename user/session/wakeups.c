@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "session/event_loop.h"
 #include "session/session_parts.h"
-#include "session/signals.h"
 
 #define LOOK_MAX_NS	   NS_PER_SEC
 #define LOOK_MIN_NS	   (20 * NS_PER_MS)

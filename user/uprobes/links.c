@@ -2,8 +2,14 @@
 /* A few threads, each with every n-th link. */
 #include "uprobes/links.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/thread.h"
@@ -65,4 +71,174 @@ void links__destroy(struct bpf_link **links, size_t cnt)
 void links__destroy_held(struct held_link *links, size_t cnt)
 {
 	destroy_all(destroy_held, links, cnt);
+}
+
+struct reaper {
+	pthread_t thread;
+	bool started;
+	atomic_bool done;
+	struct held_link *links;
+	size_t cnt;
+};
+
+struct reaper *reaper__new(void)
+{
+	return calloc(1, sizeof(struct reaper));
+}
+
+static void join(struct reaper *reaper)
+{
+	if (reaper->started)
+		pthread_join(reaper->thread, NULL);
+	free(reaper->links);
+	reaper->links = NULL;
+	reaper->cnt = 0;
+	reaper->started = false;
+	atomic_store(&reaper->done, false);
+}
+
+void reaper__free(struct reaper *reaper)
+{
+	if (!reaper)
+		return;
+	join(reaper);
+	free(reaper);
+}
+
+bool reaper__is_busy(const struct reaper *reaper)
+{
+	return reaper->started && !atomic_load(&reaper->done);
+}
+
+/* Perf events are detached one at a time whatever we do; who attaches one meanwhile waits in the same queue. */
+static void *reap(void *arg)
+{
+	struct reaper *reaper = arg;
+	size_t step = reaper->links->link ? 1 : reaper->cnt;
+
+	for (size_t i = 0; i < reaper->cnt; i += step)
+		links__destroy_held(reaper->links + i, step);
+	atomic_store(&reaper->done, true);
+	return NULL;
+}
+
+void reaper__take(struct reaper *reaper, struct held_link *links, size_t cnt)
+{
+	join(reaper);
+	if (!cnt) {
+		free(links);
+		return;
+	}
+	reaper->links = links;
+	reaper->cnt = cnt;
+	reaper->started = !thread__start(&reaper->thread, "jankbpf-reaper", reap, reaper);
+	if (!reaper->started)
+		reap(reaper);
+}
+
+/*
+ * By uprobe_multi where the program was loaded for it, else a perf event each. The file is named by our
+ * descriptor, so that it is the one that was looked at, whatever became of its path.
+ */
+
+/* Of union bpf_attr: older headers lack it. */
+struct multi_attr {
+	uint32_t prog_fd, target_fd, attach_type, flags;
+	uint64_t path, offsets, ref_ctr_offsets, cookies;
+	uint32_t cnt, multi_flags, pid, pad;
+};
+_Static_assert(sizeof(struct multi_attr) == 64, "multi_attr");
+
+static int link_multi(const char *path, int prog_fd, const uint64_t *offsets,
+		      const uint64_t *cookies, size_t cnt)
+{
+	const struct multi_attr attr = {
+		.prog_fd = (uint32_t)prog_fd,
+		.attach_type = UPROBE_LINKS_MULTI,
+		.path = (uintptr_t)path,
+		.offsets = (uintptr_t)offsets,
+		.cookies = (uintptr_t)cookies,
+		.cnt = (uint32_t)cnt,
+	};
+
+	return syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+}
+
+/* Sites of one program; where one is refused, all are: then each by itself. */
+static void attach_multi(const char *path, const struct uprobe_site *sites, size_t cnt,
+			 struct uprobe_links *ret)
+{
+	int prog_fd = bpf_program__fd(sites->prog), fd = -1;
+	uint64_t *offsets = calloc(cnt * 2, sizeof(*offsets));
+
+	for (size_t i = 0; offsets && i < cnt; i++) {
+		offsets[i] = sites[i].file_offset;
+		offsets[cnt + i] = sites[i].cookie;
+	}
+	if (offsets)
+		fd = link_multi(path, prog_fd, offsets, offsets + cnt, cnt);
+	free(offsets);
+	if (fd >= 0)
+		ret->links[ret->cnt++] = (struct held_link){ .fd = fd };
+	else if (cnt == 1)
+		ret->refused_cnt++;
+	else
+		for (size_t i = 0; i < cnt; i++)
+			attach_multi(path, &sites[i], 1, ret);
+}
+
+static void attach_each(const char *path, const struct uprobe_site *sites, size_t cnt,
+			struct uprobe_links *ret)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = sites[i].cookie);
+		struct bpf_link *link = bpf_program__attach_uprobe_opts(
+			sites[i].prog, -1, path, sites[i].file_offset, &opts);
+
+		if (link)
+			ret->links[ret->cnt++] = (struct held_link){ .link = link, .fd = -1 };
+		else
+			ret->refused_cnt++;
+	}
+}
+
+int uprobe_links__attach(int fd, const struct uprobe_site *sites, size_t cnt,
+			 struct uprobe_links *ret)
+{
+	char path[64];
+	size_t next;
+
+	*ret = (struct uprobe_links){ .links = calloc(cnt ? cnt : 1, sizeof(*ret->links)) };
+	if (!ret->links)
+		return -ENOMEM;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	for (size_t i = 0; i < cnt; i = next) {
+		bool multi =
+			(int)bpf_program__expected_attach_type(sites[i].prog) == UPROBE_LINKS_MULTI;
+
+		for (next = i + 1; next < cnt && sites[next].prog == sites[i].prog;)
+			next++;
+		(multi ? attach_multi : attach_each)(path, &sites[i], next - i, ret);
+	}
+	return 0;
+}
+
+/* A directory has no place for a uprobe: who knows the kind of link finds that out. */
+bool uprobe_links__has_multi(void)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts,
+		    .expected_attach_type = (enum bpf_attach_type)UPROBE_LINKS_MULTI);
+	int prog_fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "jank_multi", "GPL", insns, 2, &opts);
+	uint64_t offset = 0;
+	bool has;
+
+	if (prog_fd < 0)
+		return false;
+	has = link_multi("/", prog_fd, &offset, &offset, 1) < 0 && errno == EBADF;
+	close(prog_fd);
+	return has;
 }

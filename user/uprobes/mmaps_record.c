@@ -2,9 +2,17 @@
 /* The kernel writes these records, but the file names in them are anybody's. */
 #include "uprobes/mmaps_record.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "procfs/maps_lines.h"
 
 #define DELETED	     " (deleted)"
 #define ARRAY_LEN(a) (sizeof(a) / sizeof(*(a)))
@@ -129,4 +137,47 @@ bool mmaps_record__decode(const void *data, size_t len, struct mmaps_record *ret
 		       (ret->kind == MMAPS_LOST || ret->pid > 0);
 	}
 	return false;
+}
+
+/* What runs already. A process that ends or execs meanwhile is no error: the rings tell of it. */
+
+struct scan {
+	const struct mmaps_ops *ops;
+	pid_t pid;
+};
+
+static int take(void *ctx, const struct maps_line *line)
+{
+	const struct scan *scan = ctx;
+	const struct mmaps_map map = { .pid = scan->pid,
+				       .start = line->start,
+				       .len = line->end - line->start,
+				       .file_offset = line->offset,
+				       .dev = line->dev,
+				       .inode = line->inode,
+				       .path = line->path };
+
+	if (scan->ops->wants(scan->ops->ctx, text__base_name(line->path)))
+		scan->ops->on_map(scan->ops->ctx, &map);
+	return 0;
+}
+
+int mmaps__scan(const struct mmaps_ops *ops)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+
+	if (!dir)
+		return -errno;
+	while ((entry = readdir(dir))) {
+		struct scan scan = { .ops = ops, .pid = atoi(entry->d_name) };
+		char path[64];
+
+		if (scan.pid <= 0)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/maps", (int)scan.pid);
+		maps_lines__each(path, take, &scan);
+	}
+	closedir(dir);
+	return 0;
 }

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/live_tid.h"
 #include "base/thread.h"
-#include "uprobes/uprobe_files_parts.h"
+#include "uprobes/uprobe_table.h"
 
 #define LINGER_NS (5 * NS_PER_SEC) /* programs come and go, and their libraries with them */
 #define TICK_MS	  1000

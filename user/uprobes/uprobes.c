@@ -11,7 +11,6 @@
 
 #include "base/live_tid.h"
 #include "uprobes/links.h"
-#include "uprobes/reaper.h"
 #include "uprobes/targets.h"
 
 #define ENOTSUPP 524 /* the kernel's own: an instruction that it does not probe */

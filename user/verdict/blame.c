@@ -7,13 +7,140 @@
 #include "verdict/blame.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "model/chain/wait_reason.h"
 #include "model/stack.h"
-#include "verdict/confidence.h"
+#include "verdict/analysis.h"
 #include "verdict/culprit.h"
-#include "verdict/parts.h"
+#include "verdict/runnable.h"
 #include "verdict/sentence.h"
 #include "verdict/signature.h"
+
+/* Factors, each between 0 and 1 and 1 only when nothing is missing. */
+
+static double at_most_one(double x)
+{
+	return x < 1 ? x : 1;
+}
+
+static double ratio(double part, double all)
+{
+	return all > 0 ? at_most_one(part / all) : 0;
+}
+
+static bool is_counted(const char *what)
+{
+	return what && (!strcmp(what, "throttled") || !strcmp(what, "stolen"));
+}
+
+/* Of the first part: the time that its samples answer for, and what of that has a frame of the application's. */
+struct seen {
+	double ns, named_ns;
+	size_t ticks;
+};
+
+static struct seen seen_of(const struct proof *proof)
+{
+	struct seen seen = { 0 };
+
+	for (size_t i = 0; i < proof->block->sample_cnt; i++) {
+		const struct sample *sample = &proof->block->samples[i];
+		double weight = proof__weight(proof, i, 0);
+
+		seen.ns += weight;
+		seen.ticks += weight && sample->state == JANK_STATE_RUNNING;
+		if (stack__frame_in(&sample->stack, sample->state))
+			seen.named_ns += weight;
+	}
+	/* Before a dispatch begins there is no function to name. */
+	if (part__state(&proof->block->cause.parts[0]) == JANK_STATE_RUNNABLE) {
+		seen.ns += proof->block->start_delay_ns;
+		seen.named_ns += proof->block->start_delay_ns;
+	}
+	return seen;
+}
+
+static double coverage(const struct proof *proof, const struct seen *seen)
+{
+	const struct cause_part *part = &proof->block->cause.parts[0];
+	double ns = part->share * block__delay(proof->block);
+
+	if (part__state(part) == JANK_STATE_RUNNING)
+		return 1 - 1.0 / (seen->ticks + 1);
+	return is_counted(part->what) ? 1 : ratio(seen->ns, ns);
+}
+
+static double records(const struct block *block)
+{
+	double ret = 1;
+
+	for (size_t i = 0; i < block->lost_cnt; i++)
+		ret *= 0.9;
+	return ret;
+}
+
+static double of_chain(const struct proof *proof)
+{
+	const struct link *last = &proof->block->chain[proof->block->chain_cnt - 1];
+	double ns = 0;
+
+	for (size_t i = 0; i < JANK_STATE_CNT; i++)
+		ns += last->part_ns[i];
+	return 0.5 + 0.5 * ratio(ns, last->ns);
+}
+
+/* Does whoever ends such a wait explain it? Disks, timers and time do not wait for anybody. */
+static bool is_for_somebody(uint32_t state, const char *what)
+{
+	if (what && !strcmp(what, "timeout"))
+		return false;
+	if (state == JANK_STATE_FUTEX || state == JANK_STATE_PIPE || state == JANK_STATE_BINDER ||
+	    state == JANK_STATE_SOCKET || state == JANK_STATE_POLL)
+		return true;
+	return what && (!strcmp(what, "userfault") || !strcmp(what, "eventfd") ||
+			!strcmp(what, "file_lock") || !strcmp(what, "child"));
+}
+
+static double culprit(const struct proof *proof)
+{
+	const struct block *block = proof->block;
+	const struct cause_part *part = &block->cause.parts[0];
+	const struct sample *sample = proof__main_sample(proof, 0);
+	uint32_t state = part__state(part);
+	double ns = 0;
+
+	if (state == JANK_STATE_RUNNABLE && !is_counted(part->what)) {
+		for (size_t i = 0; i < block->preemptor_cnt; i++)
+			ns += block->preemptors[i].ns;
+		return 0.5 + 0.5 * ratio(ns, part->share * block__delay(block));
+	}
+	if (!is_for_somebody(state, part->what))
+		return 1;
+	if (proof__has_chain(proof, 0))
+		return of_chain(proof);
+	return sample && moment__of_sample(sample).waker_tid ? 0.7 : 0.5;
+}
+
+/*
+ * 0 to 1, of the first part; its kind and share are exact whatever this says. The product of
+ *
+ *   coverage: the part of its time for which there is a sample: spans' time to the state's; of n ticks 1 - 1/(n + 1);
+ *   names: 0.7 + 0.3 × the part of that time with an application's frame;
+ *   records: 0.9 for each reason for which the block misses some;
+ *   culprit: for a wait on somebody, 0.5 + 0.5 × the part of the chain's end's time that was seen; 0.7 with only
+ *   a waker, 0.5 with nobody, where who ended it is what matters. For a wait for a CPU 0.5 + 0.5 × the part of
+ *   it for which it is known who ran, unless it was throttled or stolen, which is counted.
+ */
+static double confidence__of(const struct proof *proof)
+{
+	struct seen seen = seen_of(proof);
+	double names = 0.7 + 0.3 * ratio(seen.named_ns, seen.ns);
+
+	if (is_counted(proof->block->cause.parts[0].what) && !seen.ns)
+		names = 1;
+	return coverage(proof, &seen) * names * records(proof->block) * culprit(proof);
+}
 
 static unsigned quality_of(const struct stack *stack)
 {

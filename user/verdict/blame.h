@@ -4,6 +4,7 @@
 #define JANK_VERDICT_BLAME_H
 
 #include "model/block.h"
+#include "verdict/analysis.h"
 
 /*
  * Fills block->cause and the part of stack_quality that needs names. Frames must be named before. Out of memory it

@@ -3,7 +3,7 @@
 #ifndef JANK_VERDICT_CULPRIT_H
 #define JANK_VERDICT_CULPRIT_H
 
-#include "verdict/proof.h"
+#include "verdict/analysis.h"
 
 /*
  * The application frame with the most of the part's time, by its samples' innermost ones; NULL: none was seen. With

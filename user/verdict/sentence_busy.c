@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "verdict/culprit.h"
 #include "verdict/runnable.h"
+#include "verdict/sentence.h"
 #include "verdict/sentence_parts.h"
-#include "verdict/words.h"
 
 #define TICKS_FOR_PCT 5 /* fewer say where, not how much */
 #define MOST	      0.5

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "model/stack.h"
+#include "verdict/sentence.h"
 #include "verdict/sentence_parts.h"
-#include "verdict/words.h"
 
 #define NEARLY_ALL 0.9
 #define LINKS_TOLD 2 /* all of them are below the sentence, and in `chain` */

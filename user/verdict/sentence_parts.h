@@ -4,8 +4,8 @@
 #define JANK_VERDICT_SENTENCE_PARTS_H
 
 #include "base/strbuf.h"
-#include "model/chain/what.h"
-#include "verdict/proof.h"
+#include "model/chain/wait_reason.h"
+#include "verdict/analysis.h"
 
 /* A clause that is being made. */
 struct clause {

@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "model/stack.h"
 #include "verdict/culprit.h"
+#include "verdict/sentence.h"
 #include "verdict/sentence_parts.h"
-#include "verdict/words.h"
 
 #define PORT_DNS     53
 #define PRESSURE_PCT 5 /* from here on it is told */

@@ -19,8 +19,8 @@
 #include "tests/live/follow/follow.h"
 #include "tests/tap.h"
 #include "tests/zip_writer.h"
+#include "uprobes/links.h"
 #include "uprobes/mmaps.h"
-#include "uprobes/uprobe_links.h"
 
 #define LINGER_TICKS 8 /* seconds: more than uprobe_files lets an unused file be */
 

@@ -14,7 +14,7 @@
 #include "catalogue/catalogue.h"
 #include "tests/live/follow/follow.h"
 #include "tests/tap.h"
-#include "uprobes/uprobe_links.h"
+#include "uprobes/links.h"
 
 #define QUIET_MS 60
 

@@ -20,9 +20,6 @@ void blockcanary__add_stacks(struct strbuf *sb, const struct block *block);
 /* The keys of what was handled; nothing where nothing is known. Accepts NULL. */
 void blockcanary__add_message(struct strbuf *sb, const struct message *message);
 
-/* The keys of its cause and chain; nothing where nothing is known. */
-void blockcanary__add_verdict(struct strbuf *sb, const struct block *block);
-
 /* "KEY = VALUE": cleaned, "unknown" where nothing is left. */
 void blockcanary__add_str(struct strbuf *sb, const char *key, const char *value);
 void blockcanary__add_u64(struct strbuf *sb, const char *key, uint64_t value);

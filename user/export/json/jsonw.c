@@ -198,18 +198,6 @@ void jsonw__ku64(struct jsonw *w, const char *key, uint64_t v)
 	jsonw__u64(w, v);
 }
 
-static void jsonw__ki64(struct jsonw *w, const char *key, int64_t v)
-{
-	jsonw__key(w, key);
-	jsonw__i64(w, v);
-}
-
-static void jsonw__kfixed(struct jsonw *w, const char *key, double v, int decimals)
-{
-	jsonw__key(w, key);
-	jsonw__fixed(w, v, decimals);
-}
-
 void jsonw__kbool(struct jsonw *w, const char *key, bool v)
 {
 	jsonw__key(w, key);

@@ -6,12 +6,9 @@
 
 #include "base/anr.h"
 #include "base/clock.h"
-#include "export/frame.h"
 #include "export/json/json.h"
-#include "export/message.h"
-#include "export/priority.h"
-#include "export/quality.h"
 #include "export/record/record_parts.h"
+#include "export/shared_words.h"
 
 static Jankbpf__Lost *lost_of(struct record *r, const struct block_loss *lost, size_t cnt)
 {

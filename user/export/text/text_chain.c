@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "export/frame.h"
+#include "export/shared_words.h"
 #include "export/text/text.h"
-#include "export/wait.h"
 
 #define INDENT	     "   "
 #define FRAME_INDENT "          "

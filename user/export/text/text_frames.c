@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/function_name.h"
-#include "export/frame.h"
+#include "export/shared_words.h"
 #include "export/text/text.h"
 
 #define FRAMES_MAX     10

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "export/cells.h"
-#include "export/priority.h"
+#include "export/shared_words.h"
 #include "export/text/text.h"
 #include "verdict/runnable.h"
 

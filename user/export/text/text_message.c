@@ -4,8 +4,7 @@
 
 #include "base/clock.h"
 #include "export/cells.h"
-#include "export/frame.h"
-#include "export/message.h"
+#include "export/shared_words.h"
 #include "export/text/text.h"
 
 #define INDENT		  "   "

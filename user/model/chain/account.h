@@ -3,7 +3,7 @@
 #ifndef JANK_MODEL_CHAIN_ACCOUNT_H
 #define JANK_MODEL_CHAIN_ACCOUNT_H
 
-#include "model/chain/others.h"
+#include "model/chain/thread_history.h"
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -4,7 +4,7 @@
 #define JANK_MODEL_CHAIN_CHAIN_H
 
 #include "model/block.h"
-#include "model/chain/others.h"
+#include "model/chain/thread_history.h"
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The directories and files of a line table: two plain lists up to DWARF 4, tables with forms in 5. */
 #include <dwarf.h>
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "symbol/dwarf/dwarf_parts.h"
 
@@ -186,5 +189,147 @@ size_t line_table__path(struct dwarf *dwarf, const struct unit *unit,
 	if (dir[0] == '/')
 		base = "";
 	snprintf(buf, cap, "%s%s%s%s%s", base, base[0] ? "/" : "", dir, dir[0] ? "/" : "", name);
+	return strlen(buf);
+}
+
+/* The sections of DWARF: found, read in parts or whole, unpacked. */
+
+#define FIRST_READ 128 /* most strings are shorter */
+
+static const char *const names[DWARF_SECTION_CNT] = {
+	[DWARF_INFO] = ".debug_info",
+	[DWARF_ABBREV] = ".debug_abbrev",
+	[DWARF_STR] = ".debug_str",
+	[DWARF_LINE] = ".debug_line",
+	[DWARF_LINE_STR] = ".debug_line_str",
+	[DWARF_RANGES] = ".debug_ranges",
+	[DWARF_RNGLISTS] = ".debug_rnglists",
+	[DWARF_ADDR] = ".debug_addr",
+	[DWARF_STR_OFFSETS] = ".debug_str_offsets",
+};
+
+/* From the header of a compressed section: 0, or -ENOTSUP for what cannot be unpacked here. */
+static int read_packing(const struct elf *elf, const struct elf_section *sec,
+			struct dwarf_part *part)
+{
+	uint64_t head = elf->is64 ? sizeof(Elf64_Chdr) : sizeof(Elf32_Chdr);
+	Elf64_Chdr c64 = {};
+	Elf32_Chdr c32 = {};
+
+	if (sec->size < head ||
+	    image__read(&elf->img, sec->offset, elf->is64 ? (void *)&c64 : (void *)&c32, head))
+		return -ENODATA;
+	if ((elf->is64 ? c64.ch_type : c32.ch_type) != ELFCOMPRESS_ZLIB)
+		return -ENOTSUP;
+	part->off = sec->offset + head;
+	part->packed = sec->size - head;
+	part->size = elf->is64 ? c64.ch_size : c32.ch_size;
+	return part->size <= DWARF_FILE_MAX && part->packed ? 0 : -EFBIG;
+}
+
+int section__open_all(struct dwarf *dwarf, const struct elf *elf)
+{
+	for (unsigned i = 0; i < DWARF_SECTION_CNT; i++) {
+		const struct elf_section *sec = elf__section(elf, names[i]);
+		struct dwarf_part *part = &dwarf->parts[i];
+
+		if (!sec)
+			continue;
+		if (sec->flags & SHF_COMPRESSED) {
+			int res = read_packing(elf, sec, part);
+
+			if (res)
+				return res;
+		} else {
+			part->off = sec->offset;
+			part->size = sec->size;
+		}
+	}
+	return dwarf->parts[DWARF_INFO].size && dwarf->parts[DWARF_ABBREV].size ? 0 : -ENOENT;
+}
+
+/* In pieces, so that what is packed is never in memory whole. Returns whether all came out. */
+static bool inflate_part(const struct image *img, const struct dwarf_part *part, unsigned char *to)
+{
+	enum { PIECE = 1 << 16 };
+	unsigned char *from = malloc(PIECE);
+	z_stream zs = { .next_out = to, .avail_out = part->size };
+	uint64_t done = 0;
+	int res = Z_OK;
+
+	if (!from || inflateInit(&zs) != Z_OK) {
+		free(from);
+		return false;
+	}
+	while (res == Z_OK && done < part->packed && zs.avail_out) {
+		size_t len = part->packed - done < PIECE ? part->packed - done : PIECE;
+
+		if (image__read(img, part->off + done, from, len))
+			break;
+		done += len;
+		zs.next_in = from;
+		zs.avail_in = len;
+		res = inflate(&zs, Z_NO_FLUSH);
+	}
+	inflateEnd(&zs);
+	free(from);
+	return !zs.avail_out;
+}
+
+const unsigned char *section__whole(struct dwarf *dwarf, enum dwarf_section nr)
+{
+	struct dwarf_part *part = &dwarf->parts[nr];
+	bool good;
+
+	if (part->mem || part->broken || !part->size || !dwarf__has_room(dwarf, part->size))
+		return part->mem;
+	part->mem = malloc(part->size);
+	if (!part->mem) {
+		part->broken = true;
+		return NULL;
+	}
+	if (part->packed)
+		good = inflate_part(&dwarf->img, part, part->mem);
+	else
+		good = !image__read(&dwarf->img, part->off, part->mem, part->size);
+	if (!good) {
+		free(part->mem);
+		part->mem = NULL;
+		part->broken = true;
+	}
+	return part->mem;
+}
+
+int section__read(struct dwarf *dwarf, enum dwarf_section nr, uint64_t off, void *buf, size_t len)
+{
+	struct dwarf_part *part = &dwarf->parts[nr];
+
+	if (off > part->size || len > part->size - off || part->broken)
+		return -ENODATA;
+	if (part->packed && !section__whole(dwarf, nr))
+		return -ENODATA;
+	if (!part->mem)
+		return image__read(&dwarf->img, part->off + off, buf, len);
+	memcpy(buf, part->mem + off, len);
+	return 0;
+}
+
+size_t section__string(struct dwarf *dwarf, enum dwarf_section nr, uint64_t off, char *buf,
+		       size_t cap)
+{
+	uint64_t size = dwarf->parts[nr].size, left = off < size ? size - off : 0, len;
+
+	if (left > cap - 1)
+		left = cap - 1;
+	len = left < FIRST_READ ? left : FIRST_READ;
+	buf[0] = 0;
+	if (!len || section__read(dwarf, nr, off, buf, len))
+		return 0;
+	if (len < left && !memchr(buf, 0, len)) {
+		if (section__read(dwarf, nr, off, buf, left))
+			return 0;
+		len = left;
+	}
+	buf[len] = 0;
 	return strlen(buf);
 }

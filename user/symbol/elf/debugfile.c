@@ -14,7 +14,7 @@
 #include <zlib.h>
 
 #include "base/apart.h"
-#include "base/openfile.h"
+#include "base/file.h"
 #include "symbol/modules/fetch.h"
 
 #define CHECKSUM_MAX (1ull << 30) /* a larger file is not read through */

@@ -54,4 +54,10 @@ const struct elf_section *elf__section(const struct elf *elf, const char *name);
 /* Finds the address that a file offset is loaded at (without bias): 0 or -ENOENT. */
 int elf__vaddr(const struct elf_segment *loads, size_t cnt, uint64_t offset, uint64_t *ret);
 
+/* Build ids: found in ELF notes, kept as lower-case hex. */
+
+/* Looks for a GNU build-id note in the notes at [off, off + size). Writes its hex to hex (of
+ * BUILD_ID_HEX_SZ bytes), which stays untouched when there is none. */
+bool buildid__find(const struct image *img, uint64_t off, uint64_t size, char *hex);
+
 #endif

@@ -38,9 +38,6 @@ int elffunc__open(int fd, struct elffunc *ret);
 int elffunc__open_within(int fd, uint64_t base, uint64_t size, struct elffunc *ret);
 void elffunc__close(struct elffunc *elf);
 
-/* All of it, or -ENOEXEC where the file has less, or -errno. */
-int elffunc__read(const struct elffunc *elf, uint64_t offset, void *buf, uint64_t len);
-
 /* Looks up defined functions in .dynsym, or where it has none of them, in .symtab. Returns how many
  * were found, or -errno; ret[i] belongs to names[i]. cnt at most ELFFUNC_NAMES_MAX. */
 int elffunc__find(const struct elffunc *elf, const char *const *names, size_t cnt,
@@ -50,8 +47,6 @@ int elffunc__find(const struct elffunc *elf, const char *const *names, size_t cn
 int elffunc__find_each(const struct elffunc *elf, const char *const *names, size_t cnt,
 		       struct elffunc_place *ret);
 
-/* A section by its name, or NULL. */
-const Elf64_Shdr *elffunc__section(const struct elffunc *elf, const char *name);
 bool elffunc__has_section(const struct elffunc *elf, const char *name);
 
 /* Opens the small ELF file in .gnu_debugdata, with the symbols that this one was stripped of; its code is

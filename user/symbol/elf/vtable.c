@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbol/elf/elfobject.h"
+#include "symbol/elf/elfsym.h"
 #include "symbol/names/demangle.h"
 #include "symbol/names/memory.h"
 

@@ -6,7 +6,7 @@
 #ifndef JANK_SYMBOL_INTERPRETERS_INTERP_RUBY_H
 #define JANK_SYMBOL_INTERPRETERS_INTERP_RUBY_H
 
-#include "symbol/interpreters/script_memory.h"
+#include "symbol/interpreters/interp_memory.h"
 
 /* In bytes. */
 struct script_ruby_offsets {

@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 #include "base/file.h"
-#include "symbol/interpreters/script.h"
+#include "symbol/interpreters/interp.h"
 #include "symbol/names/symbolize_parts.h"
 
 #define INTERPRETERS_MAX 64

@@ -14,7 +14,7 @@
 
 #include "base/apart.h"
 #include "base/clock.h"
-#include "base/openfile.h"
+#include "base/file.h"
 #include "symbol/names/lines.h"
 
 #define FILE_MAX_SZ   (256ull << 20)

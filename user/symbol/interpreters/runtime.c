@@ -6,6 +6,7 @@
 #include "symbol/interpreters/runtime.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -103,4 +104,176 @@ bool runtime__is_glue(const char *function)
 	if (strncmp(function, prefix, strlen(prefix)))
 		return is_of_go(function);
 	return strstr(name, "Trampoline") || strstr(name, "Entry") || !strncmp(name, "Call", 4);
+}
+
+/*
+ * Names as runtimes write them into perf maps and jitdump:
+ *
+ *   V8       JS:~handle /srv/app.js:3:1, LazyCompile:*handle /srv/app.js:3:1, Function:…, Eval:…, Script:…
+ *   HotSpot  Lcom/example/Main;::run (perf-map-agent), int com.example.Main.run(java.lang.String) (its own)
+ *   CPython  py::handle:/srv/app.py
+ *   .NET     void [app] Example.Main::Run(string)[OptimizedTier1]
+ */
+
+static const struct {
+	const char *prefix, *language;
+} prefixes[] = {
+	{ "JS:", "javascript" },   { "LazyCompile:", "javascript" }, { "Function:", "javascript" },
+	{ "Eval:", "javascript" }, { "Script:", "javascript" },	     { "RegExp:", "javascript" },
+	{ "py::", "python" },
+};
+
+static bool has_tier(const char *name)
+{
+	static const char *const tiers[] = { "Tier0",	   "Tier1",	   "OptimizedTier1",
+					     "PreJIT",	   "Optimized",	   "MinOptimized",
+					     "ReadyToRun", "Instrumented", "QuickJitted" };
+	size_t len = strlen(name);
+	const char *open = strrchr(name, '[');
+
+	if (!open || name[len - 1] != ']')
+		return false;
+	for (size_t i = 0; i < sizeof(tiers) / sizeof(*tiers); i++)
+		if (!strncmp(open + 1, tiers[i], strlen(tiers[i])))
+			return true;
+	return false;
+}
+
+/* "void [app] Space.Class::Method(…)[Tier0]"; its stubs have no method. */
+static bool is_dotnet(const char *name)
+{
+	const char *open = strchr(name, '['), *close = open ? strchr(open, ']') : NULL;
+
+	return strstr(name, "::") && (has_tier(name) || (close && close[1] == ' ' && open > name));
+}
+
+static bool is_class_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80);
+}
+
+/* "Lcom/example/Main;::run" */
+static bool is_descriptor(const char *name)
+{
+	const char *at = name + 1;
+
+	if (name[0] != 'L')
+		return false;
+	while (is_class_char(*at) || *at == '/' || *at == '.' || *at == '+')
+		at++;
+	return !strncmp(at, ";::", 3) && at > name + 1;
+}
+
+/* "int com.example.Main.run(int, java.lang.String)": a type, a dotted method, parameters to the end. */
+static bool is_signature(const char *name)
+{
+	const char *at = strchr(name, ' '), *begin;
+	unsigned dots = 0;
+
+	if (!at || at == name || name[strlen(name) - 1] != ')')
+		return false;
+	for (begin = name; begin < at; begin++)
+		if (!is_class_char(*begin) && !strchr(".[]<>", *begin))
+			return false;
+	for (begin = ++at; is_class_char(*at) || strchr(".<>/+", *at); at++) {
+		if (!*at)
+			return false;
+		dots += *at == '.';
+	}
+	return *at == '(' && at > begin && dots && at[-1] != '.';
+}
+
+const char *language__of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (!strncmp(name, prefixes[i].prefix, strlen(prefixes[i].prefix)))
+			return prefixes[i].language;
+	if (is_descriptor(name))
+		return "java";
+	if (is_dotnet(name))
+		return "dotnet";
+	return is_signature(name) ? "java" : NULL;
+}
+
+/* By the names of modules, of classes, and of pieces of HotSpot's made code. See java.h. */
+
+/* Innermost last: a stack is told by the first of these that it has. */
+enum owner { OWNER_APP, OWNER_LIBRARY, OWNER_INTERPRETER, OWNER_MACHINE, OWNER_NOBODY };
+
+static const char *const packages[] = { "java.", "javax.", "jdk.", "sun.", "com.sun." };
+
+static const char *const java_libraries[] = {
+	"libjvm",    "libjava",	  "libjli",	   "libnio",	    "libnet",	 "libzip",
+	"libjimage", "libverify", "libinstrument", "libmanagement", "libextnet", "libsimdsort",
+};
+
+bool java__is_machine(const char *module)
+{
+	return !strcmp(text__base_name(module), "libjvm.so");
+}
+
+bool java__is_scratch(const char *name)
+{
+	return strstr(name, "temporary CodeBuffer") || !strncmp(name, "Compile::", 9);
+}
+
+static bool java_is_library(const char *module)
+{
+	const char *name = text__base_name(module);
+	size_t len;
+
+	for (size_t i = 0; i < sizeof(java_libraries) / sizeof(*java_libraries); i++) {
+		len = strlen(java_libraries[i]);
+		if (!strncmp(name, java_libraries[i], len) && !strcmp(name + len, ".so"))
+			return true;
+	}
+	return false;
+}
+
+/* "int java.util.Arrays.hashCode(int[])", "Ljava/util/Arrays;::hashCode": of a package of the JDK's? */
+static bool is_of_jdk(const char *function)
+{
+	const char *paren = strchr(function, '('), *space = strchr(function, ' '), *at = function;
+	size_t len;
+
+	if (space && paren && space < paren)
+		at = space + 1;
+	else if (function[0] == 'L')
+		at = function + 1;
+	for (size_t i = 0; i < sizeof(packages) / sizeof(*packages); i++) {
+		len = strlen(packages[i]) - 1;
+		if (!strncmp(at, packages[i], len) && (at[len] == '.' || at[len] == '/'))
+			return true;
+	}
+	return false;
+}
+
+static enum owner owner_of(const struct frame *frame)
+{
+	if (frame->kernel || frame->inlined || !frame->module || !frame->app)
+		return OWNER_NOBODY;
+	if (frame->language)
+		return frame->function && !strcmp(frame->language, "java") &&
+				       is_of_jdk(frame->function)
+			       ? OWNER_LIBRARY
+			       : OWNER_APP;
+	if (java_is_library(frame->module))
+		return OWNER_MACHINE;
+	if (!frame->function || strcmp(frame->module, "[jit]"))
+		return OWNER_APP;
+	return strcmp(frame->function, "Interpreter") ? OWNER_MACHINE : OWNER_INTERPRETER;
+}
+
+void java__settle(struct frame *frames, size_t cnt)
+{
+	enum owner best = OWNER_NOBODY, owner;
+	size_t i;
+
+	for (i = 0; i < cnt; i++) {
+		owner = owner_of(&frames[i]);
+		if (owner < best && (owner == OWNER_APP || frames[i].function))
+			best = owner;
+	}
+	for (i = 0; i < cnt; i++)
+		frames[i].app = frames[i].app && owner_of(&frames[i]) == best;
 }

@@ -2,6 +2,7 @@
 /* Modules by build id alone. See offline.h. */
 #include "symbol/modules/offline.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,11 +10,79 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/openfile.h"
+#include "base/file.h"
 #include "symbol/interpreters/runtime.h"
+#include "symbol/modules/module.h"
 #include "symbol/modules/offline_index.h"
-#include "symbol/modules/offline_loads.h"
 #include "symbol/names/resolve.h"
+
+/* The layout of a file from its sections' addresses. See offline_loads.h. */
+
+#define PAGE 4096
+
+static bool has_code(const struct module *module)
+{
+	for (size_t i = 0; i < module->load_cnt; i++)
+		if (module->loads[i].exec)
+			return true;
+	return false;
+}
+
+static int by_address(const void *va, const void *vb)
+{
+	const struct elf_section *a = va, *b = vb;
+
+	return (a->addr > b->addr) - (a->addr < b->addr);
+}
+
+/* The next offset from `from` on that lies in its page as addr does. */
+static uint64_t place(uint64_t from, uint64_t addr)
+{
+	return from + ((addr - from) & (PAGE - 1));
+}
+
+static size_t restore(const struct elf *elf, struct elf_segment *loads)
+{
+	uint64_t end = 0;
+	size_t cnt = 0;
+
+	qsort(elf->sections, elf->section_cnt, sizeof(*elf->sections), by_address);
+	for (size_t i = 0; i < elf->section_cnt && cnt < ELF_LOADS_MAX; i++) {
+		const struct elf_section *sec = &elf->sections[i];
+
+		if (!(sec->flags & SHF_ALLOC) || !sec->size || sec->flags & SHF_TLS)
+			continue;
+		end = place(end, sec->addr);
+		if (sec->flags & SHF_EXECINSTR)
+			loads[cnt++] = (struct elf_segment){ .offset = end,
+							     .vaddr = sec->addr,
+							     .file_size = sec->size,
+							     .exec = true };
+		end += sec->size;
+	}
+	return cnt;
+}
+
+/*
+ * A module of a file that has no code itself (objcopy --only-keep-debug) gets the places that its code's sections had:
+ * linkers put each at the next offset that is the same as its address within a page.
+ */
+static void offline_loads__restore(struct module *module, int fd)
+{
+	struct elf_segment *loads;
+	struct image img;
+	struct elf elf;
+
+	if (has_code(module) || module__image(module, fd, &img) || elf__open(&elf, &img))
+		return;
+	loads = calloc(ELF_LOADS_MAX, sizeof(*loads));
+	if (loads) {
+		free(module->loads);
+		module->loads = loads;
+		module->load_cnt = restore(&elf, loads);
+	}
+	elf__close(&elf);
+}
 
 #define SYSTEM_DIR "/usr/lib/debug"
 

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/openfile.h"
-#include "base/zip_unpack.h"
+#include "base/file.h"
+#include "base/zip.h"
 
 #define FILES_MAX    (1u << 20) /* looked at below one directory */
 #define LEVELS_MAX   64

@@ -14,8 +14,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/openfile.h"
-#include "symbol/elf/buildid.h"
+#include "symbol/elf/elf.h"
 #include "symbol/names/lines.h"
 
 #define FILE_MAX_SZ  (256ull << 20)

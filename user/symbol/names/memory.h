@@ -16,4 +16,9 @@
  */
 int memory__read(const char *proc, uint32_t pid, uint64_t addr, void *buf, size_t len);
 
+/* The vdso: an ELF file that is in no file system, only in processes. */
+
+/* Copies [start, end) from the process's memory (PROC/PID/mem), malloc'ed. 0 or -errno. */
+int vdso__copy(uint32_t pid, uint64_t start, uint64_t end, void **ret, size_t *ret_size);
+
 #endif

@@ -7,9 +7,8 @@
 
 #include "base/clock.h"
 #include "symbol/elf/vtable.h"
-#include "symbol/interpreters/java.h"
+#include "symbol/interpreters/interp.h"
 #include "symbol/interpreters/runtime.h"
-#include "symbol/interpreters/script.h"
 #include "symbol/modules/fetch.h"
 #include "symbol/names/demangle.h"
 #include "symbol/names/kallsyms.h"

@@ -7,8 +7,8 @@
 #ifndef JANK_SYMBOL_UNWIND_UNWIND_H
 #define JANK_SYMBOL_UNWIND_UNWIND_H
 
+#include "model/block.h"
 #include "model/event.h"
-#include "model/stack_end.h"
 #include "symbol/names/symbolize.h"
 #include <stdint.h>
 

@@ -4,12 +4,160 @@
  * and other JIT compilers: code of no file, or much of it at a stretch without any table); of other code only when
  * the function is seen to set it up. A caller is one only if a call is there.
  */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/code/call_site.h"
-#include "symbol/unwind/unwind_code.h"
 #include "symbol/unwind/unwind_java.h"
 #include "symbol/unwind/unwind_parts.h"
+
+/* What instructions do to a function's frame, where no table tells: of this machine's architecture. */
+
+#define UNWIND_PROLOGUE 16 /* bytes of a function's first instructions */
+#ifdef __aarch64__
+#define UNWIND_BEFORE 0 /* bytes before an instruction */
+#else
+#define UNWIND_BEFORE 1
+#endif
+#define UNWIND_STUB 16 /* bytes of a linker's stub */
+
+static bool unwind_code__changes_stack(const uint8_t *code, size_t len);
+
+/* Prologues and epilogues as compilers and linkers make them. See unwind_code.h. */
+
+#ifdef __aarch64__
+
+#define RET	   0xd65f03c0
+#define BTI_C	   0xd503245f
+#define MOV_FP_SP  0x910003fd
+#define PUSH_LINK  0xa9bf7bf0			    /* stp x16, x30, [sp, #-16]! */
+#define BR_X17	   0xd61f0220			    /* the last one of PLT0 */
+#define IS_PUSH(i) (((i)&0xffc07fff) == 0xa9807bfd) /* stp x29, x30, [sp, #-n]! */
+
+static uint32_t insn_at(const uint8_t *code)
+{
+	uint32_t ret;
+
+	memcpy(&ret, code, sizeof(ret));
+	return ret;
+}
+
+/* Whether a function that begins with these UNWIND_PROLOGUE bytes sets up a frame pointer. size gets how far the caller's stack
+ * pointer lies above it, where that is not the same in all functions; 0: not known, or as everywhere. */
+static bool unwind_code__sets_up_frame(const uint8_t *code, uint64_t *size)
+{
+	uint32_t insn;
+
+	*size = 0;
+	for (size_t i = 0; i < UNWIND_PROLOGUE; i += sizeof(insn)) {
+		insn = insn_at(code + i);
+		if ((insn & 0xffc07fff) == 0xa9007bfd) /* stp x29, x30, [sp, #n] */
+			return true;
+		if (!IS_PUSH(insn))
+			continue;
+		/* The frame pointer is where the stack pointer was set, below nothing but this. */
+		if (i + 4 < UNWIND_PROLOGUE && insn_at(code + i + 4) == MOV_FP_SP &&
+		    !unwind_code__changes_stack(code, i))
+			*size = (128 - (insn >> 15 & 0x7f)) * 8;
+		return true;
+	}
+	return false;
+}
+
+/* Whether the code moves the stack pointer, or calls. */
+static bool unwind_code__changes_stack(const uint8_t *code, size_t len)
+{
+	uint32_t insn;
+
+	for (size_t i = 0; i + sizeof(insn) <= len; i += sizeof(insn)) {
+		insn = insn_at(code + i);
+		if ((insn & 0x7f8003ff) == 0x510003ff || /* sub sp, sp, #n */
+		    (insn & 0x3f0003e0) == 0x290003e0 || /* pairs */
+		    (insn & 0xffe00fff) == 0xf8000ffe || /* str x30, [sp, #-n]! */
+		    (insn & 0xfc000000) == 0x94000000 || /* calls */
+		    (insn & 0xfffffc1f) == 0xd63f0000)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether the function is about to make its frame at `code`, or has taken it down: UNWIND_PROLOGUE bytes from there on, UNWIND_BEFORE in front
+ * of it. slot gets where its return address is, from the stack pointer on (in words); without a meaning where a register has it.
+ */
+static bool unwind_code__is_frameless(const uint8_t *code, unsigned *slot)
+{
+	uint32_t insn = insn_at(code);
+
+	*slot = 0;
+	if (insn == BTI_C)
+		insn = insn_at(code + 4);
+	return insn == RET || insn == PUSH_LINK || IS_PUSH(insn);
+}
+
+/*
+ * Whether a stub of the linker's (PLT0) has pushed a pair of words before `code`, the second of which is the return address: UNWIND_STUB bytes
+ * before it and as many from there on. False on x86-64, where the linker makes tables for its stubs.
+ */
+static bool unwind_code__pushed_link(const uint8_t *code)
+{
+	bool ends = false;
+
+	for (size_t i = 0; i < UNWIND_STUB && !ends; i += sizeof(uint32_t))
+		ends = insn_at(code + i) == BR_X17;
+	for (size_t i = sizeof(uint32_t); ends && i <= UNWIND_STUB; i += sizeof(uint32_t))
+		if (insn_at(code - i) == PUSH_LINK)
+			return true;
+	return false;
+}
+
+#else
+
+static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+
+/* mov %rsp, %rbp, in its two forms; in 32-bit code without the prefix */
+static bool is_mov_to_fp(const uint8_t *code)
+{
+	code += code[0] == 0x48;
+	return (code[0] == 0x89 && code[1] == 0xe5) || (code[0] == 0x8b && code[1] == 0xec);
+}
+
+static bool unwind_code__sets_up_frame(const uint8_t *code, uint64_t *size)
+{
+	*size = 0;
+	if (!memcmp(code, endbr64, 3))
+		code += sizeof(endbr64);
+	return code[0] == 0x55 && is_mov_to_fp(code + 1);
+}
+
+/* Seen in code that may as well be read from within an instruction: what is no change may be taken for one. */
+bool unwind_code__changes_stack(const uint8_t *code, size_t len)
+{
+	for (size_t i = 0; i + 2 < len; i++)
+		if ((code[i] == 0x55 && is_mov_to_fp(code + i + 1)) ||
+		    ((code[i] == 0x81 || code[i] == 0x83) && code[i + 1] == 0xec) ||
+		    (code[i] == 0x8d && code[i + 1] == 0x64))
+			return true;
+	return len && (code[0] >= 0x50 && code[0] <= 0x57);
+}
+
+static bool unwind_code__is_frameless(const uint8_t *code, unsigned *slot)
+{
+	uint64_t size;
+
+	*slot = code[-1] == 0x55 && is_mov_to_fp(code);
+	return *slot || code[0] == 0xc3 || code[0] == 0xc2 ||
+	       unwind_code__sets_up_frame(code, &size);
+}
+
+static bool unwind_code__pushed_link(const uint8_t *code)
+{
+	return false;
+}
+
+#endif
 
 #define FUNCTION_MAX (1u << 20)
 #define LEAF_MAX     1024 /* bytes of a function without a frame */

@@ -7,7 +7,7 @@
 #ifndef JANK_SYMBOL_UNWIND_UNWIND_PATHS_H
 #define JANK_SYMBOL_UNWIND_UNWIND_PATHS_H
 
-#include "symbol/unwind/path_slot.h"
+#include "symbol/unwind/exit_paths.h"
 #include "symbol/unwind/unwind_parts.h"
 
 #define PATH_REGS	16

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A step by a module's unwind table. */
+#include <string.h>
+
 #include "symbol/unwind/cfi_expr.h"
 #include "symbol/unwind/unwind_parts.h"
 
@@ -176,4 +178,126 @@ enum unwind_step unwind_table__step(struct walk *w, uint64_t *pc)
 	if (w->arch->link != NO_REG && !w->at.row.signal)
 		skip_pushed(w, cfa);
 	return w->at.row.signal ? STEP_INTERRUPTED : STEP_TO;
+}
+
+/*
+ * A step by Go's own table of functions, which tells how far the stack pointer is from where the function began
+ * (runtime/traceback.go in Go). Where there is a link register all of Go's frames are left so: the frame pointer is below the
+ * frame, which is out of a leaf's copy. Elsewhere the leaf's alone: from there on the frame pointer leads.
+ */
+
+/* Pushed by the call; or at the stack pointer, but in the register of a leaf without a frame (cmd/internal/obj/arm64). 0: not known. */
+static uint64_t return_address(struct walk *w, uint64_t sp)
+{
+	uint64_t pc = 0;
+	bool ok;
+
+	if (w->arch->link == NO_REG)
+		ok = walk__word(w, sp + w->at.row.depth, &pc);
+	else if (w->at.row.depth)
+		ok = walk__word(w, sp, &pc);
+	else
+		ok = w->at.exact && walk__reg(w, w->arch->link, &pc);
+	return ok ? pc & w->arch->pc_mask : 0;
+}
+
+/* Where the caller's frame pointer is, of a leaf: below the return address, once the frame pointer points there. 0: in its register. */
+static uint64_t saved_fp(const struct walk *w, uint64_t slot)
+{
+	uint64_t fp;
+
+	return w->at.row.depth && walk__reg(w, w->arch->fp, &fp) && fp == slot - w->arch->word ? fp
+											       : 0;
+}
+
+enum unwind_step unwind_go__step(struct walk *w, uint64_t *pc)
+{
+	bool has_link = w->arch->link != NO_REG, handles;
+	struct unwind_place caller;
+	uint64_t sp;
+
+	if (!w->at.row.has_depth || !(has_link || w->at.exact) || !walk__reg(w, w->arch->sp, &sp))
+		return STEP_NONE;
+	*pc = return_address(w, sp);
+	handles = walk__is_handler_return(w, *pc, &caller);
+	if (has_link && w->at.row.is_top && !handles)
+		return STEP_COMPLETE;
+	if (!handles && !walk__is_called_from(w, *pc, &caller))
+		return STEP_NONE;
+	if (!has_link) {
+		walk__leave_leaf(w, sp + w->at.row.depth, saved_fp(w, sp + w->at.row.depth));
+		return STEP_TO;
+	}
+	w->known = 0;
+	w->low = sp + w->at.row.depth;
+	walk__set(w, w->arch->sp, w->low);
+	return STEP_TO;
+}
+
+/*
+ * Signal handlers of code without tables (musl, Go): what a handler returns to is a system call by which the kernel puts all
+ * registers back, from where it had put them above the stack pointer.
+ */
+
+#ifdef __aarch64__
+#define CONTEXT_REGS                                                                               \
+	312 /* siginfo 128, ucontext up to its sigcontext 176, the fault's address 8; x0 to x30, sp, pc */
+static const uint8_t forms[][8] = {
+	{ 0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4 }, /* mov x8, #139; svc #0 */
+};
+#define FORM_MAX 8
+
+static int place_of(unsigned reg)
+{
+	return CONTEXT_REGS + 8 * reg;
+}
+#else
+#define CONTEXT_REGS 40 /* of the ucontext: flags, link, stack; then by the kernel's order */
+static const uint8_t forms[][9] = {
+	{ 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 }, /* mov $15, %rax; syscall */
+	{ 0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05, 0, 0 },	  /* mov $15, %eax; syscall */
+};
+#define FORM_MAX     9
+
+static int place_of(unsigned reg)
+{
+	static const uint8_t order[] = { 13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16 };
+
+	return CONTEXT_REGS + 8 * order[reg];
+}
+#endif
+
+bool unwind_signal__is_trampoline(struct walk *w, const struct unwind_place *place)
+{
+	uint8_t code[FORM_MAX];
+
+	if (w->arch->word != 8 ||
+	    tables__code(w->env, w->process, place->region, place->pc, code, sizeof(code)))
+		return false;
+	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		size_t len = forms[i][FORM_MAX - 1] ? FORM_MAX : 7;
+
+#ifdef __aarch64__
+		len = FORM_MAX;
+#endif
+		if (!memcmp(code, forms[i], len))
+			return true;
+	}
+	return false;
+}
+
+enum unwind_step unwind_signal__step(struct walk *w, uint64_t *pc)
+{
+	uint64_t sp, value;
+
+	if (!walk__reg(w, w->arch->sp, &sp))
+		return STEP_NONE;
+	for (unsigned i = 0; i < w->arch->reg_cnt; i++) {
+		if (!walk__word(w, sp + place_of(i), &value))
+			return STEP_ENDS;
+		walk__set(w, i, value);
+	}
+	w->low = w->regs[w->arch->sp];
+	*pc = w->regs[w->arch->pc];
+	return STEP_INTERRUPTED;
 }

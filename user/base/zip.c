@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* From the end of the file to its directory, from there to the entry. All of it is the traced program's. */
+#include "base/zip.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/apart.h"
+#include "base/file.h"
+
+#define END_SZ	      22 /* and a comment of up to 65,535 bytes */
+#define ENTRY_SZ      46 /* in the directory; and three texts */
+#define LOCAL_SZ      30 /* before the content; and two texts */
+#define DIRECTORY_MAX (64u << 20)
+#define STORED	      0
+#define DEFLATED      8
+#define ENCRYPTED     1 /* a flag */
+
+bool zip_entry__is_archive(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 4 && !strcmp(path + len - 4, ".apk");
+}
+
+static uint16_t get16(const uint8_t *from)
+{
+	uint16_t value;
+
+	memcpy(&value, from, sizeof(value));
+	return le16toh(value);
+}
+
+static uint32_t get32(const uint8_t *from)
+{
+	uint32_t value;
+
+	memcpy(&value, from, sizeof(value));
+	return le32toh(value);
+}
+
+/* The end record is the last thing in the file but for its own comment. */
+static int find_directory(int fd, uint64_t size, uint64_t *ret_offset, uint64_t *ret_len)
+{
+	size_t len = size < END_SZ + 0xffff ? (size_t)size : END_SZ + 0xffff;
+	uint8_t *tail = malloc(len + 1);
+	int err = -ENOMEM;
+
+	if (!tail)
+		return err;
+	err = len < END_SZ ? -ENOEXEC : file__read_exactly(fd, tail, len, size - len);
+	for (size_t at = len - END_SZ + 1; !err && at-- > 0;) {
+		if (memcmp(tail + at, "PK\5\6", 4) || at + END_SZ + get16(tail + at + 20) != len)
+			continue;
+		*ret_len = get32(tail + at + 12);
+		*ret_offset = get32(tail + at + 16);
+		if (*ret_offset > size || *ret_len > size - *ret_offset || *ret_len > DIRECTORY_MAX)
+			err = -ENOEXEC;
+		free(tail);
+		return err;
+	}
+	free(tail);
+	return err ? err : -ENOEXEC;
+}
+
+/* How long the directory's entry is that begins there; 0: there is none. */
+static size_t entry_sz(const uint8_t *directory, size_t len)
+{
+	size_t whole;
+
+	if (len < ENTRY_SZ || memcmp(directory, "PK\1\2", 4))
+		return 0;
+	whole = ENTRY_SZ + (size_t)get16(directory + 28) + get16(directory + 30) +
+		get16(directory + 32);
+	return whole <= len ? whole : 0;
+}
+
+/* The entry that begins last before the offset: contents follow each other, so no other can hold it. */
+static const uint8_t *nearest_entry(const uint8_t *directory, size_t len, uint64_t offset)
+{
+	const uint8_t *best = NULL;
+	size_t whole;
+
+	while ((whole = entry_sz(directory, len))) {
+		if (get32(directory + 42) <= offset &&
+		    (!best || get32(directory + 42) > get32(best + 42)))
+			best = directory;
+		directory += whole;
+		len -= whole;
+	}
+	return best;
+}
+
+static int take_name(const uint8_t *entry, char ret[ZIP_NAME_MAX])
+{
+	size_t len = get16(entry + 28);
+
+	if (len >= ZIP_NAME_MAX || memchr(entry + ENTRY_SZ, 0, len))
+		return -ENOENT;
+	memcpy(ret, entry + ENTRY_SZ, len);
+	ret[len] = 0;
+	return 0;
+}
+
+/* Where its content begins: behind a header that has texts of its own. */
+static int find_content(int fd, const uint8_t *entry, uint64_t *ret)
+{
+	uint64_t begin = get32(entry + 42);
+	uint8_t local[LOCAL_SZ];
+	int err = file__read_exactly(fd, local, sizeof(local), begin);
+
+	if (err)
+		return err;
+	if (memcmp(local, "PK\3\4", 4))
+		return -ENOEXEC;
+	*ret = begin + LOCAL_SZ + get16(local + 26) + get16(local + 28);
+	return 0;
+}
+
+static int take_entry(int fd, const uint8_t *entry, uint64_t offset, struct zip_entry *ret)
+{
+	int err;
+
+	if (get16(entry + 10) != STORED)
+		return -ENOENT;
+	err = take_name(entry, ret->name);
+	if (!err)
+		err = find_content(fd, entry, &ret->offset);
+	if (err)
+		return err;
+	ret->size = get32(entry + 20);
+	return offset < ret->offset || offset - ret->offset >= ret->size ? -ENOENT : 0;
+}
+
+static int take_member(int fd, const uint8_t *entry, struct zip_member *ret)
+{
+	uint16_t method = get16(entry + 10);
+	int err = take_name(entry, ret->name);
+
+	if (err || get16(entry + 8) & ENCRYPTED || (method != STORED && method != DEFLATED))
+		return -ENOENT;
+	ret->packed = get32(entry + 20);
+	ret->deflated = method == DEFLATED;
+	ret->size = ret->deflated ? get32(entry + 24) : ret->packed;
+	err = find_content(fd, entry, &ret->offset);
+	return err ? err : 1;
+}
+
+int zip_directory__next(const struct zip_directory *dir, size_t *at, struct zip_member *ret)
+{
+	const uint8_t *entry = dir->bytes + *at;
+	size_t whole = entry_sz(entry, dir->len - *at);
+
+	*at += whole;
+	return whole ? take_member(dir->fd, entry, ret) : 0;
+}
+
+int zip_directory__read(struct zip_directory *dir, int fd)
+{
+	uint64_t offset, len;
+	struct stat st;
+	int err;
+
+	*dir = (struct zip_directory){ .fd = fd };
+	if (apart__stat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_size <= 0)
+		return -ENOEXEC;
+	err = find_directory(fd, (uint64_t)st.st_size, &offset, &len);
+	if (err)
+		return err;
+	dir->bytes = malloc(len ? len : 1);
+	if (!dir->bytes)
+		return -ENOMEM;
+	dir->len = len;
+	err = file__read_exactly(fd, dir->bytes, len, offset);
+	if (err)
+		zip_directory__free(dir);
+	return err;
+}
+
+void zip_directory__free(struct zip_directory *dir)
+{
+	free(dir->bytes);
+	*dir = (struct zip_directory){ .fd = -1 };
+}
+
+int zip_directory__at(const struct zip_directory *dir, uint64_t offset, struct zip_entry *ret)
+{
+	const uint8_t *entry = nearest_entry(dir->bytes, dir->len, offset);
+
+	return entry ? take_entry(dir->fd, entry, offset, ret) : -ENOENT;
+}
+
+int zip_entry__at(int fd, uint64_t offset, struct zip_entry *ret)
+{
+	struct zip_directory dir;
+	int err = zip_directory__read(&dir, fd);
+
+	if (err)
+		return err;
+	err = zip_directory__at(&dir, offset, ret);
+	zip_directory__free(&dir);
+	return err;
+}
+
+/* zlib's raw inflation, a piece at a time. What comes out is bounded by what the archive says of it, as is what goes in. */
+
+#define PIECE (64u << 10)
+
+/* What is left of the packed bytes. */
+struct source {
+	int fd;
+	uint64_t at, left;
+	unsigned char piece[PIECE];
+};
+
+static int begin(z_stream *z, struct source *source, int fd, const struct zip_member *member)
+{
+	*z = (z_stream){ 0 };
+	source->fd = fd;
+	source->at = member->offset;
+	source->left = member->packed;
+	return inflateInit2(z, -MAX_WBITS) == Z_OK ? 0 : -ENOMEM;
+}
+
+static int refill(z_stream *z, struct source *source)
+{
+	size_t len = source->left < PIECE ? source->left : PIECE;
+	int err;
+
+	if (z->avail_in || !len) /* what was taken in may hold the end */
+		return 0;
+	err = file__read_exactly(source->fd, source->piece, len, source->at);
+	if (err)
+		return err;
+	source->at += len;
+	source->left -= len;
+	z->next_in = source->piece;
+	z->avail_in = len;
+	return 0;
+}
+
+/* Fills a buffer, or up to the end. How many bytes, or -errno. *ended: the packed bytes say that there are no more. */
+static int fill(z_stream *z, struct source *source, void *buf, size_t len, bool *ended)
+{
+	int status = Z_OK, err;
+
+	z->next_out = buf;
+	z->avail_out = len;
+	while (z->avail_out && status == Z_OK) {
+		err = refill(z, source);
+		if (err)
+			return err;
+		status = inflate(z, Z_NO_FLUSH);
+	}
+	*ended = status == Z_STREAM_END;
+	return status == Z_OK || *ended ? (int)(len - z->avail_out) : -EBADMSG;
+}
+
+int zip_unpack__head(int fd, const struct zip_member *member, void *buf, size_t len)
+{
+	struct source source;
+	bool ended;
+	z_stream z;
+	int ret = begin(&z, &source, fd, member);
+
+	if (ret)
+		return ret;
+	ret = fill(&z, &source, buf, len, &ended);
+	if (ret < 0 && z.avail_out < len)
+		ret = (int)(len - z.avail_out);
+	inflateEnd(&z);
+	return ret;
+}
+
+static int copy(z_stream *z, struct source *source, int to, uint64_t size)
+{
+	unsigned char piece[PIECE];
+	uint64_t done = 0;
+	bool ended = false;
+	int err;
+
+	while (!ended) {
+		int len = fill(z, source, piece, sizeof(piece), &ended);
+
+		if (len < 0)
+			return len;
+		if ((uint64_t)len > size - done)
+			return -EBADMSG;
+		err = file__write_all(to, piece, len);
+		if (err)
+			return err;
+		done += len;
+	}
+	return done == size ? 0 : -EBADMSG;
+}
+
+int zip_unpack__file(int fd, const struct zip_member *member, uint64_t max)
+{
+	struct source source;
+	z_stream z;
+	int to, err;
+
+	if (member->size > max)
+		return -EFBIG;
+	to = memfd_create("unpacked", MFD_CLOEXEC);
+	if (to < 0)
+		return -errno;
+	err = begin(&z, &source, fd, member);
+	if (!err) {
+		err = copy(&z, &source, to, member->size);
+		inflateEnd(&z);
+	}
+	if (!err)
+		return to;
+	close(to);
+	return err;
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A table of threads with their return addresses, and of what loops their processes have. */
+#include "catalogue/loop_owner.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uthash.h>
+
+#include "base/file.h"
+#include "catalogue/wait_note.h"
+#include "symbol/elf/elffunc.h"
+#include "symbol/interpreters/runtime.h"
+
+#define THREAD_MAX 8192 /* the oldest make room */
+#define NAMES_MAX  4096
+#define ROW_MAX	   8 /* of one file, when asking whether a name is needed */
+
+struct thread {
+	uint32_t tid;
+	struct jank_rec_wait rec;
+	char *exe;
+	uint64_t addresses[WHOSE_ADDRESS_MAX]; /* the wait's own, then return addresses */
+	size_t cnt;
+	bool resolved;
+	const struct catalogue_row *row; /* once resolved */
+	UT_hash_handle hh;
+};
+
+struct name_key {
+	uint32_t pid, loop;
+};
+
+struct name {
+	struct name_key key;
+	uint32_t tid; /* who had the first one */
+	const struct catalogue_row *row;
+	bool differ;
+	UT_hash_handle hh;
+};
+
+/* A program that is known by itself. */
+struct program {
+	uint32_t pid;
+	const struct catalogue_row *row;
+	UT_hash_handle hh;
+};
+
+struct whose {
+	const struct catalogue *cat;
+	struct symbolizer *sym;
+	struct thread *threads;
+	struct name *names;
+	struct program *programs;
+};
+
+struct symbolizer *whose__symbolizer(const struct whose *whose)
+{
+	return whose->sym;
+}
+
+struct whose *whose__new(const struct catalogue *cat, struct symbolizer *sym)
+{
+	struct whose *whose = calloc(1, sizeof(*whose));
+
+	if (!whose)
+		return NULL;
+	whose->cat = cat;
+	whose->sym = sym;
+	return whose;
+}
+
+static void drop_thread(struct whose *whose, struct thread *thread)
+{
+	HASH_DEL(whose->threads, thread);
+	free(thread->exe);
+	free(thread);
+}
+
+static void drop_program(struct whose *whose, struct program *program)
+{
+	HASH_DEL(whose->programs, program);
+	free(program);
+}
+
+void whose__free(struct whose *whose)
+{
+	struct name *name, *next;
+
+	if (!whose)
+		return;
+	while (whose->threads)
+		drop_thread(whose, whose->threads);
+	HASH_ITER (hh, whose->names, name, next) {
+		HASH_DEL(whose->names, name);
+		free(name);
+	}
+	while (whose->programs)
+		drop_program(whose, whose->programs);
+	free(whose);
+}
+
+/* --- notes */
+
+static struct thread *find_thread(const struct whose *whose, uint32_t tid)
+{
+	struct thread *thread;
+
+	HASH_FIND(hh, whose->threads, &tid, sizeof(tid), thread);
+	return thread;
+}
+
+const struct jank_rec_wait *whose__noted(const struct whose *whose, uint32_t tid)
+{
+	const struct thread *thread = find_thread(whose, tid);
+
+	return thread ? &thread->rec : NULL;
+}
+
+/* Most of the words are nothing of that kind. */
+size_t whose__addresses(const struct whose *whose, const struct wait_note *note, uint64_t *ret)
+{
+	const struct code_opts exact = { .exact = true }, back = {};
+	uint32_t pid = note->rec.hdr.tgid;
+	const struct code_of of = { whose->sym, pid };
+	uint64_t words[WHOSE_ADDRESS_MAX * 4];
+	struct frame frame;
+	size_t cnt = 0, kept = 0;
+
+	for (size_t i = 0; i < note->cnt && cnt < sizeof(words) / sizeof(*words); i++)
+		if (symbolizer__code(whose->sym, pid, note->words[i], back, &frame))
+			words[cnt++] = note->words[i];
+	cnt = return_addresses__keep(&of, words, cnt);
+	if (symbolizer__code(whose->sym, pid, note->rec.ip, exact, &frame))
+		ret[kept++] = note->rec.ip;
+	else
+		ret[kept++] = 0; /* the first place is the wait's */
+	for (size_t i = 0; i < cnt && kept < WHOSE_ADDRESS_MAX; i++)
+		ret[kept++] = words[i];
+	return kept;
+}
+
+int whose__note(struct whose *whose, const struct wait_note *note)
+{
+	struct thread *thread = find_thread(whose, note->rec.hdr.tid);
+
+	/* Without a stack it tells nothing new of a wait that is known. */
+	if (thread && !note->cnt && thread->rec.loop == note->rec.loop)
+		return 0;
+	if (thread)
+		drop_thread(whose, thread);
+	if (HASH_COUNT(whose->threads) >= THREAD_MAX)
+		drop_thread(whose, whose->threads);
+	thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return -ENOMEM;
+	thread->tid = note->rec.hdr.tid;
+	thread->rec = note->rec;
+	thread->exe = note->exe ? strdup(note->exe) : NULL;
+	thread->cnt = whose__addresses(whose, note, thread->addresses);
+	HASH_ADD(hh, whose->threads, tid, sizeof(thread->tid), thread);
+	return 0;
+}
+
+/* --- names */
+
+static void remember_name(struct whose *whose, const struct thread *thread)
+{
+	struct name_key key = { thread->rec.hdr.tgid, thread->rec.loop };
+	struct name *name;
+
+	HASH_FIND(hh, whose->names, &key, sizeof(key), name);
+	if (name && name->tid == thread->tid && !name->row) {
+		name->row = thread->row;
+		return;
+	}
+	if (name) {
+		name->differ = name->differ || !name->row || !thread->row ||
+			       strcmp(name->row->name, thread->row->name);
+		return;
+	}
+	name = HASH_COUNT(whose->names) < NAMES_MAX ? calloc(1, sizeof(*name)) : NULL;
+	if (!name)
+		return;
+	name->key = key;
+	name->tid = thread->tid;
+	name->row = thread->row;
+	HASH_ADD(hh, whose->names, key, sizeof(key), name);
+}
+
+/* A symbol table takes long to read, and most rows know a file by its name alone. */
+static bool wants_function(const struct whose *whose, const struct catalogue_file *file)
+{
+	const struct catalogue_row *rows[ROW_MAX];
+	size_t cnt = catalogue__rows_of_file(whose->cat, file, rows, ROW_MAX);
+
+	for (size_t i = 0; i < cnt; i++)
+		if (rows[i]->callers.cnt)
+			return true;
+	return false;
+}
+
+/* Which frames need the names of their functions. */
+enum naming { NAME_NONE, NAME_NEEDED, NAME_ALL };
+
+/* The thread's frames; those of files that are unmapped by now are left out. */
+static size_t set_frames(struct whose *whose, const struct thread *thread,
+			 const struct elffunc *exe_elf, enum naming naming,
+			 struct catalogue_frame *ret)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < thread->cnt; i++) {
+		struct code_opts opts = { .exact = i == 0 };
+		struct catalogue_file *file = &ret[cnt].file;
+		struct frame frame;
+
+		if (!thread->addresses[i] || !symbolizer__code(whose->sym, thread->rec.hdr.tgid,
+							       thread->addresses[i], opts, &frame))
+			continue;
+		*file = (struct catalogue_file){ .path = frame.module };
+		file->is_exe = thread->exe && !strcmp(thread->exe, file->path);
+		file->elf = file->is_exe ? exe_elf : NULL;
+		opts.named = naming == NAME_ALL ||
+			     (naming == NAME_NEEDED && wants_function(whose, file));
+		if (opts.named)
+			symbolizer__code(whose->sym, thread->rec.hdr.tgid, thread->addresses[i],
+					 opts, &frame);
+		ret[cnt++].function = opts.named ? frame.function : NULL;
+	}
+	return cnt;
+}
+
+/* Some rows know a program by its ELF sections. */
+static bool open_exe(uint32_t pid, struct elffunc *ret)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	fd = openfile__link(path, NULL);
+	return fd >= 0 && !elffunc__open(fd, ret);
+}
+
+const struct catalogue_row *whose__program_row(const struct whose *whose, uint32_t pid)
+{
+	struct program *program;
+
+	HASH_FIND(hh, whose->programs, &pid, sizeof(pid), program);
+	return program ? program->row : NULL;
+}
+
+static const struct catalogue_row *row_of_program(const struct whose *whose, uint32_t pid,
+						  uint32_t loop)
+{
+	const struct catalogue_row *row = whose__program_row(whose, pid);
+
+	return row && row->waits & 1u << loop ? row : NULL;
+}
+
+/* Of a process all of whose loops of that kind are one row's. */
+static const struct catalogue_row *row_of_others(const struct whose *whose, uint32_t pid,
+						 uint32_t loop)
+{
+	struct name_key key = { pid, loop };
+	struct name *name;
+
+	HASH_FIND(hh, whose->names, &key, sizeof(key), name);
+	return name && !name->differ ? name->row : NULL;
+}
+
+/* No stack came with the thread's wait, or the program could not be opened any more. */
+static const struct catalogue_row *row_by_process(const struct whose *whose,
+						  const struct thread *thread,
+						  const struct catalogue_frame *frames, size_t cnt)
+{
+	uint32_t pid = thread->rec.hdr.tgid, loop = thread->rec.loop;
+	const struct catalogue_row *row;
+
+	while (cnt && !frames->file.is_exe && runtime__is(frames->file.path)) {
+		frames++;
+		cnt--;
+	}
+	if (cnt && !frames->file.is_exe)
+		return NULL; /* another library's */
+	row = row_of_program(whose, pid, loop);
+	return row || cnt ? row : row_of_others(whose, pid, loop);
+}
+
+int whose__program(struct whose *whose, uint32_t pid)
+{
+	struct catalogue_file file = { .path = "", .is_exe = true };
+	const struct catalogue_row *row = NULL;
+	struct program *program;
+	struct elffunc elf;
+
+	if (open_exe(pid, &elf)) {
+		file.elf = &elf;
+		row = catalogue__row_of_program(whose->cat, &file);
+		elffunc__close(&elf);
+	}
+	HASH_FIND(hh, whose->programs, &pid, sizeof(pid), program);
+	if (program)
+		drop_program(whose, program);
+	if (!row || HASH_COUNT(whose->programs) >= NAMES_MAX)
+		return 0;
+	program = calloc(1, sizeof(*program));
+	if (!program)
+		return -ENOMEM;
+	program->pid = pid;
+	program->row = row;
+	HASH_ADD(hh, whose->programs, pid, sizeof(program->pid), program);
+	return 0;
+}
+
+static size_t resolve(struct whose *whose, struct thread *thread, enum naming naming,
+		      struct catalogue_frame *frames)
+{
+	struct elffunc elf;
+	bool open = naming != NAME_NONE && open_exe(thread->rec.hdr.tgid, &elf);
+	size_t cnt = set_frames(whose, thread, open ? &elf : NULL, naming, frames);
+	const struct catalogue_row *before = thread->row;
+
+	thread->row = thread->rec.loop == JANK_LOOP_PARK
+			      ? catalogue__row_of_thread(whose->cat, thread->rec.comm)
+			      : NULL;
+	if (!thread->row)
+		thread->row = catalogue__row_of_wait(whose->cat, thread->rec.loop, frames, cnt);
+	if (!thread->row)
+		thread->row = row_by_process(whose, thread, frames, cnt);
+	/* Where only functions would tell whose it is, it has no name, and is no other's either. */
+	if ((!thread->resolved && naming != NAME_NONE) || (thread->row && thread->row != before))
+		remember_name(whose, thread);
+	thread->resolved = true;
+	if (open)
+		elffunc__close(&elf);
+	return cnt;
+}
+
+const struct catalogue_row *whose__row(struct whose *whose, uint32_t pid, uint32_t tid,
+				       uint32_t loop)
+{
+	struct catalogue_frame frames[WHOSE_ADDRESS_MAX];
+	struct thread *thread = find_thread(whose, tid);
+
+	if (!thread || thread->rec.loop != loop)
+		return row_of_program(whose, pid, loop) ?: row_of_others(whose, pid, loop);
+	if (!thread->resolved)
+		resolve(whose, thread, NAME_NEEDED, frames);
+	return thread->row;
+}
+
+const struct catalogue_row *whose__process_row(const struct whose *whose, uint32_t pid,
+					       uint32_t loop)
+{
+	return row_of_others(whose, pid, loop);
+}
+
+/* What no block asked for needs no symbol tables, and has a file's name or none: 5 us. */
+static void settle(struct whose *whose, struct thread *thread)
+{
+	struct catalogue_frame frames[WHOSE_ADDRESS_MAX];
+
+	if (!thread->resolved)
+		resolve(whose, thread, NAME_NONE, frames);
+}
+
+void whose__gone(struct whose *whose, uint32_t pid)
+{
+	struct thread *thread, *next;
+	struct program *program;
+
+	HASH_ITER (hh, whose->threads, thread, next) {
+		if (thread->rec.hdr.tgid != pid)
+			continue;
+		settle(whose, thread);
+		drop_thread(whose, thread);
+	}
+	HASH_FIND(hh, whose->programs, &pid, sizeof(pid), program);
+	if (program)
+		drop_program(whose, program);
+}
+
+void whose__settle(struct whose *whose)
+{
+	struct thread *thread, *next;
+
+	HASH_ITER (hh, whose->threads, thread, next)
+		settle(whose, thread);
+}
+
+/* --- all of them */
+
+static void tell(struct whose *whose, struct thread *thread,
+		 void (*fn)(void *ctx, const struct whose_loop *loop), void *ctx)
+{
+	struct catalogue_frame found[WHOSE_ADDRESS_MAX];
+	struct frame frames[WHOSE_ADDRESS_MAX] = {};
+	struct whose_loop loop = { .rec = &thread->rec, .exe = thread->exe, .frames = frames };
+	size_t cnt = resolve(whose, thread, NAME_ALL, found);
+
+	for (size_t i = 0; i < cnt; i++) {
+		if (runtime__is(found[i].file.path))
+			continue;
+		frames[loop.frame_cnt].module = found[i].file.path;
+		frames[loop.frame_cnt++].function = found[i].function;
+	}
+	loop.row = thread->row;
+	fn(ctx, &loop);
+}
+
+void whose__each(struct whose *whose, void (*fn)(void *ctx, const struct whose_loop *loop),
+		 void *ctx)
+{
+	struct thread *thread, *next;
+
+	HASH_ITER (hh, whose->threads, thread, next)
+		tell(whose, thread, fn, ctx);
+}

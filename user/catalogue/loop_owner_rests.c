@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Is a thread's wait where it keeps returning to for work? By its callers, and by its interpreter's frames. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "catalogue/idle_places.h"
+#include "catalogue/loop_owner.h"
+#include "catalogue/syscalls.h"
+#include "catalogue/wait_note.h"
+#include "symbol/interpreters/runtime.h"
+#include "symbol/unwind/unwind.h"
+
+#define STAT_MAX 256
+
+/* So many callers of a lock of CPython's are its own: from the wait to the evaluation of the code that takes it. */
+#define LOCK_CALLERS 4
+
+/* 0: it can't be read, as if it had never run. */
+static uint64_t cpu_ns(const struct jank_rec *hdr)
+{
+	struct strbuf text = STRBUF_INIT;
+	uint64_t ns = 0;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", hdr->tgid, hdr->tid);
+	if (!file__read(path, STAT_MAX, &text))
+		ns = strtoull(strbuf__str(&text), NULL, 10);
+	strbuf__free(&text);
+	return ns;
+}
+
+/* The module that a caller lies in, without its folder; NULL: code of no file. */
+static const char *module_of(struct whose *whose, uint32_t pid, uint64_t address, bool exact)
+{
+	struct code_opts opts = { .exact = exact };
+	struct frame frame;
+
+	if (!symbolizer__code(whose__symbolizer(whose), pid, address, opts, &frame))
+		return NULL;
+	return runtime__is(frame.module) ? "" : text__base_name(frame.module);
+}
+
+/* "python3.11", "libpython3.11.so.1.0" */
+static bool is_of(const char *module, const char *interpreter)
+{
+	module += strncmp(module, "lib", strlen("lib")) ? 0 : strlen("lib");
+	return !strncmp(module, interpreter, strlen(interpreter));
+}
+
+/* How many callers next to the C library are Python's, or Ruby's: none, if another one waits. */
+static uint32_t interpreter_cnt(struct whose *whose, const struct wait_note *note,
+				const struct unwound *unwound, const char *interpreter)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; i < unwound->cnt; i++) {
+		const char *module =
+			module_of(whose, note->rec.hdr.tgid, unwound->addresses[i], i == 0);
+
+		if (!module || (*module && !is_of(module, interpreter)))
+			break;
+		cnt += *module != 0;
+	}
+	return cnt;
+}
+
+static bool waits_in_futex(const struct wait_note *note)
+{
+	return syscalls__class(note->rec.syscall) == JANK_CLASS_FUTEX;
+}
+
+/*
+ * Does the wait have the same callers in C whether the program waits for work or in a handler? In CPython every wait does: queue.get() looks
+ * like lock.acquire(), and select() like sleep(). In Ruby only futex waits do.
+ */
+static bool is_interpreter(struct whose *whose, const struct wait_note *note,
+			   const struct unwound *unwound)
+{
+	return interpreter_cnt(whose, note, unwound, "python") ||
+	       (waits_in_futex(note) && interpreter_cnt(whose, note, unwound, "ruby"));
+}
+
+static bool calls_lock(const struct unwound *unwound, const struct script_wait *wait)
+{
+	for (uint32_t i = 1; i < unwound->cnt; i++)
+		if (unwound->addresses[i] - wait->lock_begin < wait->lock_end - wait->lock_begin)
+			return true;
+	return false;
+}
+
+/*
+ * Does an interpreter's own code wait for a lock, or for its turn to run? CPython's does if it waits on a futex for nobody: neither for
+ * its library nor for a module in C near the wait (queue.SimpleQueue's).
+ */
+static bool waits_for_lock(struct whose *whose, const struct wait_note *note,
+			   const struct unwound *unwound, const struct script_wait *wait)
+{
+	if (!waits_in_futex(note))
+		return false;
+	if (wait->is_ruby)
+		return calls_lock(unwound, wait);
+	return !wait->for_caller && interpreter_cnt(whose, note, unwound, "python") >= LOCK_CALLERS;
+}
+
+/* A word of a stack that may be a return address, as the probes compare it. */
+static uint64_t word_at(const struct copy_event *copy, size_t offset)
+{
+	uint64_t word;
+
+	memcpy(&word, copy->bytes + offset, sizeof(word));
+	return wait_note__address(word);
+}
+
+/* As pack_chain, of the outermost callers as well as of those that a note's words leave out: addresses near the stack. */
+static bool pack_unwound(const struct copy_event *copy, const struct unwound *unwound,
+			 struct jank_park_chain *ret)
+{
+	uint32_t cnt =
+		unwound->cnt - 1 < JANK_PARK_WORD_MAX ? unwound->cnt - 1 : JANK_PARK_WORD_MAX;
+	size_t at = 0;
+
+	ret->ip = unwound->addresses[0];
+	for (uint32_t i = 0; i < cnt; i++, at += sizeof(uint64_t)) {
+		while (at + sizeof(uint64_t) <= copy->rec.copy_sz && at <= UINT16_MAX &&
+		       word_at(copy, at) != unwound->addresses[i + 1])
+			at += sizeof(uint64_t);
+		if (at + sizeof(uint64_t) > copy->rec.copy_sz || at > UINT16_MAX)
+			return false;
+		ret->word[i] = unwound->addresses[i + 1];
+		ret->offset[i] = at;
+	}
+	ret->word_cnt = cnt;
+	return true;
+}
+
+/* Code of a compiler at run time has no tables: what was found up to there is the same each time. A short copy would look like few callers. */
+static bool has_all_callers(const struct unwound *unwound)
+{
+	return unwound->end == STACK_END_COMPLETE || unwound->end == STACK_END_NO_TABLE;
+}
+
+static void set_visit(struct whose *whose, const struct wait_note *note,
+		      const struct unwound *unwound, struct idle_visit *ret)
+{
+	const struct jank_rec *hdr = &note->rec.hdr;
+
+	*ret = (struct idle_visit){
+		.addresses = unwound->addresses,
+		.cnt = unwound->cnt,
+		.depth = idle_places__depth(whose__symbolizer(whose), hdr->tgid, unwound->addresses,
+					    unwound->cnt),
+		.nr = note->rec.syscall,
+		.sleeps = syscalls__class(note->rec.syscall) == JANK_CLASS_SLEEP,
+		.now_ns = clock__mono_ns(),
+		.cpu_ns = cpu_ns(hdr),
+	};
+}
+
+/* Of a wait in an interpreter's frames. A stack of so many that some are missing says nothing. */
+static enum idle_verdict judge_script(struct whose *whose, const struct wait_note *note,
+				      const struct unwound *unwound, struct idle_chains *chains)
+{
+	const struct jank_rec_script *script = note->script;
+	struct script_wait wait;
+	struct idle_visit visit;
+
+	if (script->frame_cnt >= JANK_SCRIPT_MAX ||
+	    !symbolizer__script_wait(whose__symbolizer(whose), note->rec.hdr.tgid,
+				     (const void *)(script + 1), script->frame_cnt, &wait))
+		return IDLE_UNKNOWN;
+	if (waits_for_lock(whose, note, unwound, &wait)) {
+		idle_chains__lock(chains);
+		return IDLE_NO;
+	}
+	set_visit(whose, note, unwound, &visit);
+	visit.script = script->identity;
+	visit.script_depth = wait.depth;
+	visit.one_call = wait.is_ruby;
+	/* Its polls are counted by their turns, not here: a sleep beside them would seem to be all that it waits in. */
+	if (visit.sleeps && note->rec.hdr.tid == note->rec.hdr.tgid)
+		return idle_chains__pause(chains, &visit);
+	return idle_chains__visit(chains, &visit);
+}
+
+static enum idle_verdict judge(struct whose *whose, const struct wait_note *note,
+			       const struct unwound *unwound, struct idle_chains *chains)
+{
+	struct idle_visit visit;
+
+	if (note->script)
+		return judge_script(whose, note, unwound, chains);
+	if (is_interpreter(whose, note, unwound))
+		return IDLE_ALIKE;
+	if (!has_all_callers(unwound))
+		return IDLE_UNKNOWN;
+	set_visit(whose, note, unwound, &visit);
+	return idle_chains__visit(chains, &visit);
+}
+
+enum idle_verdict whose__rests(struct whose *whose, const struct wait_note *note,
+			       struct idle_chains *chains, struct jank_park_chain *ret)
+{
+	struct copy_event copy;
+	struct unwound unwound;
+	enum idle_verdict verdict;
+
+	*ret = (struct jank_park_chain){};
+	if (!note->copy)
+		return IDLE_UNKNOWN;
+	copy.rec = *note->copy;
+	copy.bytes = (const uint8_t *)(note->copy + 1);
+	if (symbolizer__unwind(whose__symbolizer(whose), note->rec.hdr.tgid, &copy, &unwound) ||
+	    unwound.cnt < 2)
+		return IDLE_UNKNOWN;
+	verdict = judge(whose, note, &unwound, chains);
+	if (verdict == IDLE_UNKNOWN || verdict == IDLE_ALIKE)
+		return verdict;
+	if (!pack_unwound(&copy, &unwound, ret))
+		return IDLE_UNKNOWN;
+	ret->verdict = verdict == IDLE_NO ? JANK_PARK_NO : JANK_PARK_YES;
+	ret->script = note->script ? note->script->identity : 0;
+	return verdict;
+}
+
+/* Is a futex wait a runtime's own? By the calls that lead to it. */
+
+/*
+ * Who called the function at `callee`: the nearest one whose call leads there, or else the nearest that calls by a
+ * pointer. More than a few words on a stack were left there by earlier calls.
+ */
+static size_t next_caller(const uint64_t *callees, size_t cnt, size_t from, uint64_t callee)
+{
+	for (size_t i = from; i < cnt; i++)
+		if (callees[i] == callee)
+			return i;
+	while (from < cnt && callees[from])
+		from++;
+	return from;
+}
+
+/* The frames from the wait's own function outwards; their addresses move to the front. */
+static size_t set_chain(struct whose *whose, const struct wait_note *note, uint64_t *addresses,
+			size_t cnt, struct catalogue_frame *ret)
+{
+	const struct code_of of = { whose__symbolizer(whose), note->rec.hdr.tgid };
+	uint64_t callees[WHOSE_ADDRESS_MAX] = {};
+	struct frame frame;
+	size_t kept = 0;
+
+	for (size_t i = 1; i < cnt; i++)
+		callees[i] = return_addresses__callee(&of, addresses[i]);
+	for (size_t i = 0; i < cnt; kept++) {
+		struct code_opts opts = { .exact = i == 0, .named = true };
+
+		if (!addresses[i] || !symbolizer__code(whose__symbolizer(whose), note->rec.hdr.tgid,
+						       addresses[i], opts, &frame))
+			break;
+		ret[kept] = (struct catalogue_frame){ { .path = frame.module }, frame.function };
+		ret[kept].file.is_exe = note->exe && !strcmp(note->exe, frame.module);
+		addresses[kept] = addresses[i];
+		i = next_caller(callees, cnt, i + 1, addresses[kept] - frame.offset);
+	}
+	return kept;
+}
+
+/* By what the probes know the chain again. False: it is too long for them. */
+static bool pack_chain(const struct wait_note *note, const uint64_t *addresses, size_t cnt,
+		       struct jank_park_chain *ret)
+{
+	size_t word = 0;
+
+	if (cnt - 1 > JANK_PARK_WORD_MAX || !note->offsets || note->rec.sp % sizeof(*addresses))
+		return false;
+	ret->ip = note->rec.ip;
+	for (size_t i = 1; i < cnt; i++, word++) {
+		while (word < note->cnt && note->words[word] != addresses[i])
+			word++;
+		if (word == note->cnt)
+			return false;
+		ret->word[i - 1] = addresses[i];
+		ret->offset[i - 1] = note->offsets[word];
+	}
+	ret->word_cnt = cnt - 1;
+	return true;
+}
+
+int whose__parks(struct whose *whose, const struct wait_note *note, const struct catalogue_row *row,
+		 struct jank_park_chain *ret)
+{
+	struct catalogue_frame frames[WHOSE_ADDRESS_MAX];
+	uint64_t addresses[WHOSE_ADDRESS_MAX];
+	size_t cnt = whose__addresses(whose, note, addresses), frame;
+	bool parks;
+
+	*ret = (struct jank_park_chain){};
+	if (cnt < 2)
+		return -ENODATA;
+	cnt = set_chain(whose, note, addresses, cnt, frames);
+	parks = catalogue_row__parks(row, frames, cnt, &frame);
+	if (frame < cnt && pack_chain(note, addresses, frame + 1, ret))
+		ret->verdict = parks ? JANK_PARK_YES : JANK_PARK_NO;
+	return parks;
+}

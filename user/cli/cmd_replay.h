@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* `jankbpf replay`: a journal judged again, by another threshold, for another output. */
+#ifndef JANK_CLI_CMD_REPLAY_H
+#define JANK_CLI_CMD_REPLAY_H
+
+#include "base/err.h"
+#include "options/options.h"
+
+/* Returns the exit status. */
+int replay__run(const struct options *opts, struct err *err);
+
+#endif

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Each part by itself: what one cannot tell another may. */
+#include "enrich/wait_object_names.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/live_tid.h"
+#include "procfs/descriptor.h"
+#include "procfs/fd_holder.h"
+#include "procfs/filepath.h"
+#include "procfs/mountinfo.h"
+#include "procfs/procinfo.h"
+#include "procfs/socketpeer.h"
+#include "procfs/threadname.h"
+
+#define PROC	 "/proc"
+#define SYS	 "/sys"
+#define FRESH_NS NS_PER_SEC
+
+/* glibc's and Rust's word of a mutex for which somebody sleeps; glibc's normal one has its owner 8 bytes on. */
+#define WORD_WAITED_FOR 2
+/* uapi/linux/futex.h; musl keeps the owner there as well, but for a normal mutex, which has EBUSY instead. */
+#define WORD_HAS_WAITERS 0x80000000u
+#define WORD_TID	 0x3fffffffu
+
+struct naming {
+	struct waited *waited;
+	const struct mountinfo *mounts;
+	uint32_t pid;
+	uint32_t tid; /* a living thread of it */
+	uint32_t
+		view; /* who sees the mounts: that thread, or we ourselves once the process has ended */
+};
+
+/*
+ * The mounts of the process that was asked for last: a block's spans are mostly of one. Once it has ended they are our
+ * own; *ret_view sees them.
+ */
+static const struct mountinfo *mounts_of(uint32_t pid, uint32_t *ret_view)
+{
+	static struct mountinfo mounts;
+	static uint32_t whose, view;
+	static uint64_t until_ns;
+	uint64_t now_ns = clock__mono_ns();
+
+	if (whose != pid || now_ns >= until_ns) {
+		mountinfo__free(&mounts);
+		whose = pid;
+		until_ns = now_ns + FRESH_NS;
+		view = living__thread(PROC, pid);
+		if (mountinfo__read(PROC, (pid_t)view, &mounts) || !mounts.cnt) {
+			view = (uint32_t)getpid();
+			mountinfo__free(&mounts);
+			mountinfo__read(PROC, (pid_t)view, &mounts);
+		}
+	}
+	*ret_view = view;
+	return &mounts;
+}
+
+/* What was gathered, if anything; sb is released. */
+static int keep(struct strbuf *sb, char **ret)
+{
+	int res = sb->failed ? -ENOMEM : 0;
+
+	if (!res && sb->len) {
+		free(*ret);
+		*ret = strdup(sb->data);
+		res = *ret ? 0 : -ENOMEM;
+	}
+	strbuf__free(sb);
+	return res;
+}
+
+static struct file_number number_of(const struct jank_rec_waited *raw)
+{
+	return (struct file_number){ raw->inode, makedev(raw->dev >> 20, raw->dev & 0xfffff) };
+}
+
+static void add_names(struct strbuf *sb, const struct naming *n, const struct file_number *number)
+{
+	const struct jank_rec_waited *raw = &n->waited->raw;
+
+	filepath__add_names(sb, PROC, (pid_t)n->view, n->mounts, number, raw->name,
+			    sizeof(raw->name));
+}
+
+static int name_mapped(const struct naming *n, const struct file_number *number)
+{
+	uint64_t now_ns = clock__mono_ns();
+	struct strbuf sb = STRBUF_INIT;
+	const char *before = mapped_paths__get(n->pid, number, now_ns);
+
+	if (!filepath__add_mapped(&sb, PROC, (pid_t)n->tid, number, n->waited->raw.name))
+		mapped_paths__put(n->pid, number, strbuf__str(&sb), now_ns);
+	else if (before)
+		strbuf__adds(&sb, before);
+	else
+		add_names(&sb, n, number);
+	return keep(&sb, &n->waited->path);
+}
+
+/* *ret_stale: the descriptor is another file's by now. */
+static int name_file(const struct naming *n, const struct file_number *number, bool *ret_stale)
+{
+	const struct jank_rec_waited *raw = &n->waited->raw;
+	struct strbuf sb = STRBUF_INIT;
+	char task[64];
+	int res;
+
+	snprintf(task, sizeof(task), PROC "/%u/task/%u", n->pid, n->tid);
+	res = filepath__add_fd(&sb, task, raw->fd, n->mounts, number);
+	*ret_stale = res == -ESTALE;
+	if (res)
+		strbuf__reset(&sb);
+	return keep(&sb, &n->waited->path);
+}
+
+/*
+ * The name of an inode of anon_inodefs, as "[eventpoll]", the only one of its path: whatever stands so in a folder has
+ * that behind it.
+ */
+static bool is_anonymous(const struct jank_rec_waited *raw)
+{
+	size_t len = strnlen(raw->name, sizeof(raw->name));
+
+	return len > 2 && len + 1 < sizeof(raw->name) && raw->name[0] == '[' &&
+	       raw->name[len - 1] == ']' && !raw->name[len + 1] && !(raw->dev >> 20);
+}
+
+/* As it would be called were it still there. */
+static int name_anonymous(const struct naming *n)
+{
+	struct strbuf link = STRBUF_INIT, sb = STRBUF_INIT;
+
+	strbuf__addf(&link, "anon_inode:%s", n->waited->raw.name);
+	fdtarget__add_link(&sb, strbuf__str(&link), "");
+	sb.failed |= link.failed;
+	strbuf__free(&link);
+	return keep(&sb, &n->waited->target);
+}
+
+/* What can't be found out any more: the kernel's names alone. */
+static int name_gone(const struct naming *n, const struct file_number *number)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	add_names(&sb, n, number);
+	return keep(&sb, &n->waited->path);
+}
+
+/* What has no path; once it was closed only its kind is known. */
+static int name_target(const struct naming *n, bool stale)
+{
+	const struct jank_rec_waited *raw = &n->waited->raw;
+	struct strbuf sb = STRBUF_INIT;
+
+	if ((stale || fdtarget__add(&sb, n->pid, n->tid, raw->fd, raw->inode)) &&
+	    S_ISFIFO(raw->mode))
+		strbuf__addf(&sb, "pipe:[%llu]", (unsigned long long)raw->inode);
+	return keep(&sb, &n->waited->target);
+}
+
+static int name_device(const struct naming *n, const struct file_number *number)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	devname__add(&sb, SYS, n->mounts, number->dev);
+	return keep(&sb, &n->waited->device);
+}
+
+/* A process stands for all of its threads: which of them answers is not known. */
+static bool set_task(struct other_task *ret, uint32_t pid, uint32_t tid)
+{
+	char comm[JANK_COMM_SZ + 1];
+
+	if (threadname__read(PROC, pid, tid, comm))
+		return false;
+	ret->pid = pid;
+	ret->tid = tid;
+	memcpy(ret->comm, comm, sizeof(comm));
+	return true;
+}
+
+/* Where a program serves the file system, that one is waited for, whether it answers or not. */
+static void find_daemon(const struct naming *n, const struct mount *mount)
+{
+	pid_t pid = fusedaemon__find(PROC, mount, clock__mono_ns());
+
+	if (pid)
+		set_task(&n->waited->peer_task, (uint32_t)pid, (uint32_t)pid);
+}
+
+static int name_what_is_open(const struct naming *n)
+{
+	const struct jank_rec_waited *raw = &n->waited->raw;
+	const struct file_number number = number_of(raw);
+	bool stale = false;
+	int res = 0;
+
+	if (!S_ISSOCK(raw->mode))
+		res = raw->fd < 0 ? name_mapped(n, &number) : name_file(n, &number, &stale);
+	if (!res && !n->waited->path && raw->fd >= 0)
+		res = name_target(n, stale);
+	if (!res && !n->waited->path && !n->waited->target && !S_ISSOCK(raw->mode))
+		res = is_anonymous(raw) ? name_anonymous(n) : name_gone(n, &number);
+	if (!res && !n->waited->target)
+		res = name_device(n, &number);
+	if (!res && n->waited->path)
+		find_daemon(n, mountinfo__next_of(n->mounts, number.dev, NULL));
+	return res;
+}
+
+/*
+ * A path as the call gave it, below the thread's current folder or the descriptor's. Its file is not looked at: whoever serves it may be
+ * what the thread waits for. The device is that of the mount, by the path's text.
+ */
+static int name_path(const struct naming *n)
+{
+	const struct jank_rec_waited *raw = &n->waited->raw;
+	struct strbuf sb = STRBUF_INIT, device = STRBUF_INIT;
+	char link[64], folder[PATH_MAX];
+	const struct mount *mount;
+	ssize_t len;
+	int res;
+
+	if (raw->name[0] != '/') {
+		if (raw->fd >= 0)
+			snprintf(link, sizeof(link), PROC "/%u/fd/%d", n->tid, raw->fd);
+		else
+			snprintf(link, sizeof(link), PROC "/%u/cwd", n->tid);
+		len = readlink(link, folder, sizeof(folder));
+		if (len > 0)
+			strbuf__add(&sb, folder, len);
+		if (len > 1)
+			strbuf__addc(&sb, '/');
+	}
+	strbuf__adds(&sb, raw->name);
+	mount = sb.failed ? NULL : mountinfo__of_path(n->mounts, strbuf__str(&sb));
+	if (mount)
+		devname__add(&device, SYS, n->mounts, mount->dev);
+	find_daemon(n, mount);
+	res = keep(&sb, &n->waited->path);
+	return keep(&device, &n->waited->device) || res ? -ENOMEM : 0;
+}
+
+/*
+ * Who has the peer's socket open, else who connected or listened, as the kernel noted it. Where that is the process
+ * itself it's nobody: it may have made both ends for another, and which of its threads answers isn't known.
+ */
+static void find_peer_task(const struct naming *n)
+{
+	const struct jank_rec_waited *raw = &n->waited->raw;
+	uint64_t inode = socketpeer__inode(PROC, (pid_t)n->pid, raw);
+	uint32_t pid = 0;
+
+	if (inode)
+		pid = (uint32_t)socketholder__find(PROC, inode, (pid_t)raw->peer_pid, (pid_t)n->pid,
+						   clock__mono_ns());
+	if (!pid)
+		pid = raw->peer_pid;
+	if (pid && pid != n->pid)
+		set_task(&n->waited->peer_task, pid, pid);
+}
+
+static int name_peer(const struct naming *n)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	socketpeer__add(&sb, &n->waited->raw);
+	find_peer_task(n);
+	return keep(&sb, &n->waited->peer);
+}
+
+/* By what stands where the owner would, if the word says that it is such a mutex. 0: not known. */
+static uint32_t owner_of(const struct jank_rec_waited *raw)
+{
+	uint32_t in_word = raw->futex_word & WORD_TID;
+
+	if (raw->futex_word == WORD_WAITED_FOR)
+		return raw->owner;
+	return raw->futex_word & WORD_HAS_WAITERS && in_word != EBUSY ? in_word : 0;
+}
+
+static void name_owner(const struct naming *n)
+{
+	uint32_t owner = owner_of(&n->waited->raw), tid;
+
+	if (!owner || owner > WORD_TID)
+		return;
+	tid = threadname__by_ns_tid(PROC, n->pid, owner);
+	if (tid)
+		set_task(&n->waited->owner, n->pid, tid);
+}
+
+/* The thread itself, or another of its process, which mostly shares its files: the numbers of those tell. */
+static uint32_t living(uint32_t pid, uint32_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), PROC "/%u/task/%u/fd", pid, tid);
+	return access(path, F_OK) ? living__thread(PROC, pid) : tid;
+}
+
+int waited_names__fill(struct waited *waited, uint32_t pid, uint32_t tid)
+{
+	struct naming n = { .waited = waited, .pid = pid, .tid = living(pid, tid) };
+	uint16_t flags = waited->raw.hdr.flags;
+	int res = 0;
+
+	n.mounts = mounts_of(pid, &n.view);
+	if (flags & JANK_WAITED_PATH)
+		res = name_path(&n);
+	if (flags & JANK_WAITED_FILE)
+		res = name_what_is_open(&n);
+	if (!res && flags & JANK_WAITED_SOCKET)
+		res = name_peer(&n);
+	if (flags & JANK_WAITED_FUTEX)
+		name_owner(&n);
+	return res;
+}
+
+int waited_names__link(struct link *link)
+{
+	struct proc_info info;
+	int res = 0;
+
+	if (link->process || procinfo__read((pid_t)link->task.pid, &info, NULL))
+		return 0;
+	link->process = strdup(procinfo__known_as(&info));
+	res = link->process ? 0 : -ENOMEM;
+	procinfo__free(&info);
+	return res;
+}
+
+/* Walks over a block; what each part is called is others' business. */
+
+static int name_spans(struct block *block)
+{
+	int res = 0;
+
+	for (size_t i = 0; i < block->sample_cnt && !res; i++)
+		if (block->samples[i].waited)
+			res = waited_names__fill(block->samples[i].waited, block->pid, block->tid);
+	return res;
+}
+
+static int name_links(struct block *block)
+{
+	int res = 0;
+
+	for (size_t i = 0; i < block->chain_cnt && !res; i++) {
+		struct link *link = &block->chain[i];
+
+		res = waited_names__link(link);
+		if (!res && link->waited)
+			res = waited_names__fill(link->waited, link->task.pid, link->task.tid);
+	}
+	return res;
+}
+
+int block_waits__name(void *ctx, struct block *block)
+{
+	int res = name_spans(block);
+
+	(void)ctx;
+	return res ? res : name_links(block);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Age and size of what DIR keeps. A look at the whole directory costs, so the sum of the logs is
+ * kept between looks; reaching the bound frees a sixteenth of it at once, so that the next blocks
+ * need no look.
+ */
+#include "export/retention.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "export/blockcanary/blockcanary.h"
+
+/* The logs in a directory, ours alone. */
+
+struct listed {
+	uint64_t mtime_ns, size;
+	char name[48];
+};
+
+struct listing {
+	struct listed *logs; /* oldest first */
+	size_t cnt, cap;
+	uint64_t bytes;
+};
+
+/*
+ * What is ours in DIR: regular files of our own user whose names are of our own making.
+ * Everything else is somebody's and is not even looked at twice.
+ */
+
+static bool is_tmp_name(const char *name)
+{
+	size_t len = strlen(name), prefix = strlen(RETAIN_TMP_PREFIX);
+
+	if (strncmp(name, RETAIN_TMP_PREFIX, prefix))
+		return false;
+	name += prefix;
+	len = strspn(name, "0123456789");
+	return len && !strcmp(name + len, RETAIN_TMP_SUFFIX);
+}
+
+static int listing__add(struct listing *listing, const char *name, const struct stat *st)
+{
+	struct listed *log;
+
+	if (listing->cnt == listing->cap) {
+		size_t cap = listing->cap ? 2 * listing->cap : 64;
+
+		log = reallocarray(listing->logs, cap, sizeof(*log));
+		if (!log)
+			return -ENOMEM;
+		listing->logs = log;
+		listing->cap = cap;
+	}
+	log = &listing->logs[listing->cnt++];
+	log->mtime_ns = timespec__ns(st->st_mtim);
+	log->size = (uint64_t)st->st_size;
+	memcpy(log->name, name, strlen(name) + 1);
+	listing->bytes += log->size;
+	return 0;
+}
+
+static int listing__look_at(struct listing *listing, int dirfd, const char *name)
+{
+	bool tmp = is_tmp_name(name);
+	struct stat st;
+
+	if (!tmp && !(blockcanary__is_name(name) && strlen(name) < sizeof(listing->logs->name)))
+		return 0;
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ||
+	    st.st_uid != geteuid())
+		return 0;
+	if (!tmp)
+		return listing__add(listing, name, &st);
+	unlinkat(dirfd, name, 0);
+	return 0;
+}
+
+/* Of one millisecond, "…-10.log" comes after "…-9.log": the longer name is the later one. */
+static int by_age(const void *pa, const void *pb)
+{
+	const struct listed *a = pa, *b = pb;
+
+	if (a->mtime_ns != b->mtime_ns)
+		return a->mtime_ns < b->mtime_ns ? -1 : 1;
+	if (strlen(a->name) != strlen(b->name))
+		return strlen(a->name) < strlen(b->name) ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+/* Reads dirfd's logs; deletes half-made ones on the way: under the lock nobody is making one. */
+static int listing__read(struct listing *listing, int dirfd)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+	struct dirent *entry;
+	DIR *dir;
+
+	if (fd < 0)
+		return -errno;
+	dir = fdopendir(fd);
+	if (!dir) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	while (!err && (errno = 0, entry = readdir(dir)))
+		err = listing__look_at(listing, dirfd, entry->d_name);
+	if (!err && errno)
+		err = -errno;
+	closedir(dir);
+	if (listing->cnt)
+		qsort(listing->logs, listing->cnt, sizeof(*listing->logs), by_age);
+	return err;
+}
+
+static void listing__free(struct listing *listing)
+{
+	free(listing->logs);
+	*listing = (struct listing){ 0 };
+}
+
+#define WRITES_PER_LOOK 64
+
+/*
+ * Deletes oldest logs while they are older than `before_ns`, or while `excess` bytes are too
+ * many.
+ */
+static int drop_logs(struct retain *retain, uint64_t before_ns, uint64_t excess)
+{
+	struct listing listing = { 0 };
+	uint64_t gone = 0;
+	int err = listing__read(&listing, retain->dirfd);
+
+	for (size_t i = 0; !err && i < listing.cnt; i++) {
+		const struct listed *log = &listing.logs[i];
+
+		if (log->mtime_ns >= before_ns && gone >= excess)
+			break;
+		if (!unlinkat(retain->dirfd, log->name, 0))
+			gone += log->size;
+	}
+	retain->log_bytes = listing.bytes - gone;
+	retain->writes = 0;
+	listing__free(&listing);
+	return err;
+}
+
+int retain__clean(struct retain *retain, uint64_t now_real_ns)
+{
+	uint64_t keep = retain->keep_ns;
+
+	return drop_logs(retain, keep && keep < now_real_ns ? now_real_ns - keep : 0, 0);
+}
+
+void retain__wrote_log(struct retain *retain, uint64_t len)
+{
+	retain->log_bytes += len;
+	retain->writes++;
+}
+
+static uint64_t used(const struct retain *retain, const struct record_file *file)
+{
+	uint64_t old = 0;
+
+	own_file__size(retain->dirfd, record_file__old_name(file), &old);
+	return retain->log_bytes + record_file__size(file) + old;
+}
+
+static bool fits(const struct retain *retain, const struct record_file *file, uint64_t need)
+{
+	return used(retain, file) + need <= retain->max_bytes;
+}
+
+/* Another process keeps records here too: its logs count. */
+static bool changed_by_others(const struct retain *retain)
+{
+	struct stat st;
+
+	return fstat(retain->dirfd, &st) || st.st_mtim.tv_sec != retain->mtime.tv_sec ||
+	       st.st_mtim.tv_nsec != retain->mtime.tv_nsec;
+}
+
+void retain__done(struct retain *retain)
+{
+	struct stat st;
+
+	if (retain->max_bytes && !fstat(retain->dirfd, &st))
+		retain->mtime = st.st_mtim;
+}
+
+static int drop_oldest(struct retain *retain, struct record_file *file, uint64_t need)
+{
+	uint64_t total, low = retain->max_bytes - retain->max_bytes / 16;
+	int err = drop_logs(retain, 0, 0); /* the true sum first */
+
+	total = used(retain, file) + need;
+	if (err || total <= retain->max_bytes)
+		return err;
+	return drop_logs(retain, 0, total - low);
+}
+
+/* Whether the sum of the logs can still be trusted. */
+static bool must_look(const struct retain *retain)
+{
+	return retain->writes >= WRITES_PER_LOOK || changed_by_others(retain);
+}
+
+/* The last resorts: the records themselves, older ones first. */
+static int drop_records(struct retain *retain, struct record_file *file, uint64_t need)
+{
+	uint64_t old;
+	int err = 0;
+
+	if (!fits(retain, file, need) && record_file__size(file)) {
+		err = record_file__rotate(file);
+		if (!err)
+			err = drop_oldest(retain, file, need);
+	}
+	if (!err && !fits(retain, file, need) &&
+	    own_file__size(retain->dirfd, record_file__old_name(file), &old) &&
+	    unlinkat(retain->dirfd, record_file__old_name(file), 0))
+		err = -errno;
+	if (err)
+		return err;
+	return fits(retain, file, need) ? 0 : -EFBIG;
+}
+
+/*
+ * Half the bound is the most that blocks.jsonl reaches: together with blocks.1.jsonl it never
+ * exceeds it. A rotation lets the lock go for a moment: what counts is looked up after it.
+ */
+int retain__make_room(struct retain *retain, struct record_file *file, uint64_t line_len,
+		      uint64_t log_len)
+{
+	uint64_t need = line_len + log_len, size = record_file__size(file);
+	int err = 0;
+
+	if (!retain->max_bytes)
+		return 0;
+	if (need > retain->max_bytes)
+		return -EFBIG;
+	if (size && size + line_len > retain->max_bytes / 2)
+		err = record_file__rotate(file);
+	if (!err && (must_look(retain) || !fits(retain, file, need)))
+		err = drop_oldest(retain, file, need);
+	return err ? err : drop_records(retain, file, need);
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Each record is one piece of memory with its tails, in two lists: its thread's, and that of all by age. What a span
+ * waited for comes right before it from the same CPU, so a few of those are waiting at any time.
+ */
+#include "model/chain/thread_history.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+
+/* The hash keeps the order of insertion: who is seen anew moves to its end, who was not for longest is dropped. */
+
+#define TASK_MAX 16384
+
+struct entry {
+	struct known_task task;
+	UT_hash_handle hh;
+};
+
+struct known_tasks {
+	struct entry *entries;
+};
+
+struct known_tasks *known_tasks__new(void)
+{
+	return calloc(1, sizeof(struct known_tasks));
+}
+
+void known_tasks__free(struct known_tasks *tasks)
+{
+	struct entry *entry, *next;
+
+	if (!tasks)
+		return;
+	HASH_ITER (hh, tasks->entries, entry, next) {
+		HASH_DEL(tasks->entries, entry);
+		free(entry);
+	}
+	free(tasks);
+}
+
+static struct entry *known_tasks_find(const struct known_tasks *tasks, uint32_t tid)
+{
+	struct entry *entry;
+
+	HASH_FIND(hh, tasks->entries, &tid, sizeof(tid), entry);
+	return entry;
+}
+
+/* The thread's entry, out of the hash: a new one, or another's that was not seen for longest. */
+static struct entry *take(struct known_tasks *tasks, uint32_t tid)
+{
+	struct entry *entry = known_tasks_find(tasks, tid);
+
+	if (!entry && HASH_COUNT(tasks->entries) >= TASK_MAX)
+		entry = tasks->entries;
+	if (!entry)
+		return calloc(1, sizeof(*entry));
+	HASH_DEL(tasks->entries, entry);
+	return entry;
+}
+
+int known_tasks__note(struct known_tasks *tasks, uint32_t tgid, uint32_t tid, const char *comm)
+{
+	struct entry *entry;
+
+	if (!tid) /* the idle task: one for each CPU */
+		return 0;
+	entry = take(tasks, tid);
+	if (!entry)
+		return -ENOMEM;
+	if (entry->task.tid != tid || entry->task.tgid != tgid)
+		entry->task = (struct known_task){ .tgid = tgid, .tid = tid };
+	if (comm && *comm)
+		memcpy(entry->task.comm, comm, JANK_COMM_SZ);
+	HASH_ADD(hh, tasks->entries, task.tid, sizeof(tid), entry);
+	return 0;
+}
+
+const struct known_task *known_tasks__find(const struct known_tasks *tasks, uint32_t tid)
+{
+	const struct entry *entry = known_tasks_find(tasks, tid);
+
+	return entry ? &entry->task : NULL;
+}
+
+#define PENDING_CNT 256
+#define KEEP_NS	    (600 * NS_PER_SEC) /* older ones are of no wait that is still to be explained */
+#define NEEDED_NS                                                                                  \
+	(5 *                                                                                       \
+	 NS_PER_SEC) /* what goes before it is as old is a loss: 1,000 blocks a second last 8 s */
+
+struct thread {
+	uint32_t tid;
+	struct other_record *newest;
+	UT_hash_handle hh;
+};
+
+struct others {
+	struct losses *losses;
+	struct known_tasks *known;
+	struct thread *threads;
+	struct other_record *oldest;
+	size_t bytes, bytes_max;
+	uint64_t newest_ns;
+	struct jank_rec_waited pending[PENDING_CNT]; /* by the thread's last bits; size 0: none */
+};
+
+struct others *others__new(size_t max, struct losses *losses)
+{
+	struct others *others = calloc(1, sizeof(*others));
+
+	if (!others)
+		return NULL;
+	others->losses = losses;
+	others->bytes_max = max;
+	others->known = known_tasks__new();
+	if (others->known)
+		return others;
+	free(others);
+	return NULL;
+}
+
+static struct thread *find(const struct others *others, uint32_t tid)
+{
+	struct thread *thread;
+
+	HASH_FIND(hh, others->threads, &tid, sizeof(tid), thread);
+	return thread;
+}
+
+static void drop(struct others *others, struct other_record *record)
+{
+	struct thread *thread = find(others, record->event.rec.hdr.tid);
+
+	DL_DELETE2(thread->newest, record, newer, older);
+	DL_DELETE2(others->oldest, record, age_prev, age_next);
+	others->bytes -= record->bytes;
+	free(record);
+	if (thread->newest)
+		return;
+	HASH_DEL(others->threads, thread);
+	others->bytes -= sizeof(*thread);
+	free(thread);
+}
+
+void others__free(struct others *others)
+{
+	if (!others)
+		return;
+	while (others->oldest)
+		drop(others, others->oldest);
+	known_tasks__free(others->known);
+	free(others);
+}
+
+size_t others__bytes(const struct others *others)
+{
+	return others->bytes;
+}
+
+static void drop_old(struct others *others)
+{
+	while (others->oldest) {
+		uint64_t ts_ns = others->oldest->event.rec.hdr.ts_ns, age_ns;
+
+		age_ns = others->newest_ns > ts_ns ? others->newest_ns - ts_ns : 0;
+		if (others->bytes <= others->bytes_max && age_ns <= KEEP_NS)
+			return;
+		if (age_ns < NEEDED_NS)
+			losses__add(others->losses, LOSS_EVIDENCE_CAPPED, 1);
+		drop(others, others->oldest);
+	}
+}
+
+static struct thread *thread_of(struct others *others, uint32_t tid)
+{
+	struct thread *thread = find(others, tid);
+
+	if (thread)
+		return thread;
+	thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return NULL;
+	thread->tid = tid;
+	HASH_ADD(hh, others->threads, tid, sizeof(tid), thread);
+	others->bytes += sizeof(*thread);
+	return thread;
+}
+
+static struct jank_rec_waited *pending_of(struct others *others, uint32_t tid)
+{
+	return &others->pending[tid % PENDING_CNT];
+}
+
+/* What the span waited for, or NULL; it is gone with the next record of that thread. */
+static const struct jank_rec_waited *take_pending(struct others *others,
+						  const struct jank_rec_stack *rec)
+{
+	struct jank_rec_waited *pending = pending_of(others, rec->hdr.tid);
+
+	if (!pending->hdr.size || pending->hdr.tid != rec->hdr.tid)
+		return NULL;
+	pending->hdr.size = 0;
+	if (pending->t_ns != rec->t_ns || pending->dispatch_ns != rec->dispatch_ns)
+		return NULL;
+	return pending;
+}
+
+static void *put(char **at, const void *data, size_t len)
+{
+	void *ret = *at;
+
+	if (len)
+		memcpy(ret, data, len);
+	*at += len;
+	return ret;
+}
+
+/* A copy of the event with its tails, and of what it waited for. */
+static struct other_record *new_record(const struct stack_event *event,
+				       const struct jank_rec_waited *waited)
+{
+	size_t addresses_sz =
+		((size_t)event->rec.kernel_cnt + event->rec.user_cnt) * sizeof(*event->addresses);
+	size_t slices_sz = event->rec.slice_cnt * sizeof(*event->slices);
+	size_t prios_sz = event->prios ? event->rec.slice_cnt * sizeof(*event->prios) : 0;
+	size_t waited_sz = waited ? sizeof(*waited) : 0;
+	size_t bytes =
+		sizeof(struct other_record) + waited_sz + addresses_sz + slices_sz + prios_sz;
+	struct other_record *record = calloc(1, bytes);
+	char *at = (char *)(record + 1);
+
+	if (!record)
+		return NULL;
+	record->bytes = bytes;
+	record->event.rec = event->rec;
+	if (waited)
+		record->waited = put(&at, waited, waited_sz);
+	record->event.addresses = put(&at, event->addresses, addresses_sz);
+	record->event.slices = put(&at, event->slices, slices_sz);
+	if (prios_sz)
+		record->event.prios = put(&at, event->prios, prios_sz);
+	return record;
+}
+
+/* A span that was sent while open, for a hang, comes again when it ends. */
+static void drop_open_part(struct others *others, const struct jank_rec_stack *rec)
+{
+	struct thread *thread = find(others, rec->hdr.tid);
+	struct other_record *last = thread ? thread->newest : NULL;
+
+	if (last && last->event.rec.hdr.flags & JANK_STACK_OPEN &&
+	    last->event.rec.t_ns == rec->t_ns)
+		drop(others, last);
+}
+
+static int note_tasks(struct others *others, const struct stack_event *event)
+{
+	const struct jank_rec_stack *rec = &event->rec;
+	const uint16_t told = JANK_STACK_WAKER | JANK_STACK_WAKES;
+	int res = known_tasks__note(others->known, rec->hdr.tgid, rec->hdr.tid, NULL);
+
+	if (!res && rec->hdr.flags & told)
+		res = known_tasks__note(others->known, rec->waker.tgid, rec->waker.tid,
+					rec->waker.comm);
+	for (unsigned i = 0; i < rec->slice_cnt && !res; i++)
+		res = known_tasks__note(others->known, event->slices[i].tgid, event->slices[i].tid,
+					event->slices[i].comm);
+	return res;
+}
+
+static int add_stack(struct others *others, const struct stack_event *event)
+{
+	const struct jank_rec *hdr = &event->rec.hdr;
+	struct other_record *record = new_record(event, take_pending(others, &event->rec));
+	struct thread *thread;
+
+	if (!record)
+		return -ENOMEM;
+	drop_open_part(others, &event->rec);
+	thread = thread_of(others, hdr->tid);
+	if (!thread) {
+		free(record);
+		return -ENOMEM;
+	}
+	DL_PREPEND2(thread->newest, record, newer, older);
+	DL_APPEND2(others->oldest, record, age_prev, age_next);
+	others->bytes += record->bytes;
+	if (hdr->ts_ns > others->newest_ns)
+		others->newest_ns = hdr->ts_ns;
+	drop_old(others);
+	return note_tasks(others, event);
+}
+
+int others__event(struct others *others, const struct event *event)
+{
+	const struct jank_rec *hdr = &event->hdr;
+
+	switch (event->kind) {
+	case JANK_REC_STACK:
+	case JANK_REC_OTHER:
+		return add_stack(others, &event->stack);
+	case JANK_REC_WAITED:
+		*pending_of(others, hdr->tid) = event->waited;
+		return known_tasks__note(others->known, hdr->tgid, hdr->tid, event->waited.comm);
+	case JANK_REC_BLOCK:
+	case JANK_REC_HANG:
+		return known_tasks__note(others->known, hdr->tgid, hdr->tid, event->block.comm);
+	case JANK_REC_LOOP:
+		return known_tasks__note(others->known, hdr->tgid, hdr->tid, event->loop.comm);
+	}
+	return 0;
+}
+
+const struct other_record *others__newest(const struct others *others, uint32_t tid)
+{
+	const struct thread *thread = find(others, tid);
+
+	return thread ? thread->newest : NULL;
+}
+
+bool others__task(const struct others *others, uint32_t tid, struct other_task *ret)
+{
+	const struct known_task *task = known_tasks__find(others->known, tid);
+
+	if (!task)
+		return false;
+	*ret = (struct other_task){ .pid = task->tgid, .tid = tid };
+	memcpy(ret->comm, task->comm, sizeof(ret->comm));
+	return true;
+}

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * In order of how much a piece of evidence says: a collector or a memory shortage anywhere on the stack explains
+ * a wait of any kind; then what the kernel's functions, the system call and its arguments tell; then the library's.
+ */
+#include "model/chain/wait_reason.h"
+
+#include <string.h>
+
+#include "model/chain/wait_reason_table.h"
+#include "model/stack.h"
+
+#define TIMEOUT_SLACK_NS  500000ull /* from arming a timer to leaving the CPU */
+#define FUTEX_COMMAND	  127
+#define FUTEX_PRIVATE	  128
+#define FUTEX_WAIT	  0
+#define FUTEX_WAIT_BITSET 9
+#define PORT_DNS	  53
+#define THREADING	  "/threading.py"
+#define TCP_SYN_SENT	  2
+
+struct moment moment__of_sample(const struct sample *sample)
+{
+	return (struct moment){
+		.state = sample->state,
+		.syscall = sample->syscall_name,
+		.stack = &sample->stack,
+		.waited = sample->waited,
+		.blocked_ns = sample->ns - sample->runnable_ns,
+		.waker_tid = sample->has_waker && !sample->waker_softirq ? sample->waker.tid : 0,
+	};
+}
+
+/* Where the one was who ended the wait of the link before this one. */
+static const struct stack *wake_stack_of(const struct block *block, size_t nr)
+{
+	if (nr >= block->chain_cnt || block->chain[nr].role != LINK_WOKE)
+		return NULL;
+	return &block->chain[nr].wake_stack;
+}
+
+static bool is_held(const struct block *block, size_t nr)
+{
+	return nr < block->chain_cnt && block->chain[nr].role == LINK_HELD;
+}
+
+struct moment moment__of_chain(const struct block *block)
+{
+	struct moment ret = moment__of_sample(&block->samples[block->chain_sample]);
+
+	ret.wake_stack = wake_stack_of(block, 0);
+	ret.held = is_held(block, 0);
+	return ret;
+}
+
+struct moment moment__of_link(const struct block *block, size_t nr)
+{
+	const struct link *link = &block->chain[nr];
+
+	return (struct moment){
+		.wake_stack = wake_stack_of(block, nr + 1),
+		.held = is_held(block, nr + 1),
+		.state = link->state,
+		.syscall = link->syscall_name,
+		.stack = &link->stack,
+		.waited = link->waited,
+	};
+}
+
+/* Begins the name with the word? An end after a digit or "_time64" is a variant of the same call. */
+static bool is_call(const char *name, const char *const *calls)
+{
+	for (; name && *calls; calls++) {
+		size_t len = strlen(*calls);
+
+		if (strncmp(name, *calls, len))
+			continue;
+		if (!name[len] || !strcmp(name + len, "64") || !strcmp(name + len, "_time64"))
+			return true;
+	}
+	return false;
+}
+
+#define IS_CALL(name, ...) is_call(name, (const char *const[]){ __VA_ARGS__, NULL })
+
+static bool knows(const struct waited *waited, unsigned flag)
+{
+	return waited && waited->raw.hdr.flags & flag;
+}
+
+bool moment__timed_out(const struct moment *m)
+{
+	return waited__timed_out(m->waited ? &m->waited->raw : NULL, m->blocked_ns);
+}
+
+bool waited__timed_out(const struct jank_rec_waited *raw, uint64_t blocked_ns)
+{
+	if (!raw || !(raw->hdr.flags & JANK_WAITED_TIMEOUT) || raw->timeout_ns == UINT64_MAX)
+		return false;
+	return blocked_ns && blocked_ns + TIMEOUT_SLACK_NS >= raw->timeout_ns;
+}
+
+/* Who joins waits for a tid to be cleared. */
+static const char *by_futex_args(const struct moment *m)
+{
+	const struct jank_rec_waited *raw = m->waited ? &m->waited->raw : NULL;
+	uint32_t op, val;
+
+	if (m->waited && m->waited->owner.tid)
+		return "mutex";
+	if (!knows(m->waited, JANK_WAITED_ARGS) || !IS_CALL(m->syscall, "futex"))
+		return NULL;
+	if (waited__is_lock(raw))
+		return "mutex";
+	op = raw->args[1] & FUTEX_COMMAND;
+	val = (uint32_t)raw->args[2];
+	if ((op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && !(raw->args[1] & FUTEX_PRIVATE) &&
+	    m->waker_tid && val == m->waker_tid)
+		return "join";
+	return NULL;
+}
+
+/* CPython's conditions and events are made of its locks: the caller in threading.py tells. */
+static const char *of_threading(const struct stack *stack)
+{
+	for (size_t i = 0; i < stack->frame_cnt; i++) {
+		const struct frame *frame = &stack->frames[i];
+		size_t len = frame->module ? strlen(frame->module) : 0;
+
+		if (frame->kernel || !frame->language)
+			continue;
+		if (len < strlen(THREADING) || !frame->function ||
+		    strcmp(frame->module + len - strlen(THREADING), THREADING))
+			return NULL;
+		return strstr(frame->function, "_wait_for_tstate_lock") ? "join"
+		       : strstr(frame->function, "wait")		? "condition"
+									: NULL;
+	}
+	return NULL;
+}
+
+const char *what__of_futex(const struct moment *m)
+{
+	const struct frame *frame;
+	const char *what = of_threading(m->stack);
+
+	if (!what)
+		what = what_table__any(&what_of_runtime, m->stack);
+	if (!what)
+		what = what_table__innermost(&what_of_lock, m->stack, &frame);
+	if (!what)
+		what = m->held ? "mutex" : by_futex_args(m);
+	if (!what && m->wake_stack)
+		what = what_table__innermost(&what_of_wake, m->wake_stack, &frame);
+	return what;
+}
+
+static const char *of_futex(const struct moment *m)
+{
+	const char *what = what__of_futex(m);
+
+	if (what && !strcmp(what, "gil")) /* which is asked for in slices, each with a time-out */
+		return what;
+	return moment__timed_out(m) ? "timeout" : what;
+}
+
+static bool is_remote(const char *what)
+{
+	return what && (!strcmp(what, "fuse") || !strcmp(what, "network_fs"));
+}
+
+static const char *of_disk(const struct moment *m)
+{
+	const char *kernel = what_table__any(&what_of_kernel, m->stack);
+
+	if (is_remote(kernel))
+		return kernel;
+	if (IS_CALL(m->syscall, "fsync", "fdatasync", "sync", "syncfs", "sync_file_range", "msync"))
+		return "fsync";
+	if (kernel)
+		return kernel;
+	if (IS_CALL(m->syscall, "read", "pread", "readv", "preadv", "preadv2", "sendfile"))
+		return "read";
+	if (IS_CALL(m->syscall, "write", "pwrite", "writev", "pwritev", "pwritev2", "fallocate"))
+		return "write";
+	if (IS_CALL(m->syscall, "open", "openat", "openat2", "creat", "stat", "lstat", "fstat",
+		    "newfstatat", "fstatat", "statx", "access", "faccessat", "faccessat2",
+		    "readlink", "readlinkat", "rename", "renameat", "renameat2", "unlink",
+		    "unlinkat", "mkdir", "mkdirat", "rmdir", "link", "linkat", "symlink",
+		    "symlinkat", "getdents", "truncate", "ftruncate", "chmod", "fchmod", "fchmodat",
+		    "chown", "fchown", "fchownat", "utimensat", "getxattr", "lgetxattr",
+		    "listxattr", "llistxattr", "setxattr", "lsetxattr"))
+		return "metadata";
+	return NULL;
+}
+
+static const char *of_page_fault(const struct moment *m)
+{
+	const char *kernel = what_table__any(&what_of_kernel, m->stack);
+
+	if (kernel)
+		return kernel;
+	if (knows(m->waited, JANK_WAITED_FILE) && m->waited->path)
+		return "file";
+	return NULL;
+}
+
+static bool is_dns(const struct moment *m)
+{
+	if (knows(m->waited, JANK_WAITED_SOCKET) && m->waited->raw.dport == PORT_DNS)
+		return true;
+	return what_table__any(&what_of_resolver, m->stack);
+}
+
+static bool is_eventfd(const struct moment *m)
+{
+	if (!m->waited)
+		return false;
+	if (m->waited->target && !strncmp(m->waited->target, "eventfd", 7))
+		return true;
+	return m->waited->path &&
+	       strstr(m->waited->path, "[eventfd]"); /* the kernel's name of it */
+}
+
+/* poll of one descriptor, which has somebody at its other end. */
+static bool is_poll_of_peer(const struct moment *m)
+{
+	const struct waited *waited = m->waited;
+
+	return knows(waited, JANK_WAITED_SOCKET) && knows(waited, JANK_WAITED_ARGS) &&
+	       IS_CALL(m->syscall, "poll", "ppoll") && waited->raw.args[1] == 1 &&
+	       (waited->peer || waited->peer_task.pid);
+}
+
+static const char *of_poll(const struct moment *m)
+{
+	const char *child = what_table__any(&what_of_child, m->stack);
+
+	if (is_dns(m))
+		return "dns";
+	if (knows(m->waited, JANK_WAITED_SOCKET) && m->waited->raw.state == TCP_SYN_SENT)
+		return "connect";
+	if (moment__timed_out(m))
+		return "timeout";
+	if (!child && m->wake_stack)
+		child = what_table__any(&what_of_exit, m->wake_stack);
+	if (child)
+		return child;
+	if (is_poll_of_peer(m))
+		return "receive";
+	return is_eventfd(m) ? "eventfd" : NULL;
+}
+
+static const char *of_transfer(const struct moment *m)
+{
+	if (is_eventfd(m))
+		return "eventfd";
+	if (IS_CALL(m->syscall, "read", "readv", "recv", "recvfrom", "recvmsg", "recvmmsg"))
+		return "receive";
+	if (IS_CALL(m->syscall, "write", "writev", "send", "sendto", "sendmsg", "sendmmsg",
+		    "sendfile", "splice"))
+		return "send";
+	return NULL;
+}
+
+static const char *of_socket(const struct moment *m)
+{
+	if (IS_CALL(m->syscall, "connect"))
+		return "connect";
+	return is_dns(m) ? "dns" : of_transfer(m);
+}
+
+static const char *of_other(const struct moment *m)
+{
+	if (is_eventfd(m))
+		return "eventfd";
+	if (IS_CALL(m->syscall, "wait4", "waitid", "waitpid", "vfork"))
+		return "child";
+	if (IS_CALL(m->syscall, "flock"))
+		return "file_lock";
+	return what_table__any(&what_of_kernel, m->stack);
+}
+
+static const char *of_running(const struct moment *m)
+{
+	return what_table__any(&what_of_interrupts, m->stack);
+}
+
+const char *what__of(const struct moment *m)
+{
+	static const char *(*const by_state[JANK_STATE_CNT])(const struct moment *) = {
+		[JANK_STATE_RUNNING] = of_running,
+		[JANK_STATE_FUTEX] = of_futex,
+		[JANK_STATE_DISK] = of_disk,
+		[JANK_STATE_POLL] = of_poll,
+		[JANK_STATE_SOCKET] = of_socket,
+		[JANK_STATE_PIPE] = of_transfer,
+		[JANK_STATE_PAGE_FAULT] = of_page_fault,
+		[JANK_STATE_STOPPED] = of_other,
+		[JANK_STATE_OTHER] = of_other,
+	};
+	const char *what;
+
+	if (m->state >= JANK_STATE_CNT || m->state == JANK_STATE_RUNNABLE)
+		return NULL;
+	what = what_table__any(&what_of_gc, m->stack);
+	if (!what)
+		what = what_table__any(&what_of_memory, m->stack);
+	if (!what && by_state[m->state])
+		what = by_state[m->state](m);
+	return what;
+}
+
+const char *what__of_thread(const char *comm)
+{
+	return what_table__name(&what_of_thread, comm);
+}
+
+const struct frame *what__frame(const struct moment *m)
+{
+	static const struct what_table *const tables[] = { &what_of_gc, &what_of_lock,
+							   &what_of_runtime, &what_of_resolver };
+	const struct frame *ret = NULL;
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		bool of_wait = i == 1 || i == 2;
+
+		if (of_wait && m->state != JANK_STATE_FUTEX)
+			continue;
+		if (what_table__innermost(tables[i], m->stack, &ret))
+			return ret;
+	}
+	return NULL;
+}
+
+const struct frame *what__collector(const struct moment *m, const struct frame **ret_caller)
+{
+	const struct frame *ret = NULL;
+
+	*ret_caller = NULL;
+	for (size_t i = 0; i < m->stack->frame_cnt; i++) {
+		const struct frame *frame = &m->stack->frames[i];
+
+		if (!frame->kernel && !frame->inlined &&
+		    what_table__name(&what_of_gc, frame->function)) {
+			ret = frame;
+			*ret_caller = NULL;
+		} else if (ret && !*ret_caller && stack__is_app(frame)) {
+			*ret_caller = frame;
+		}
+	}
+	return ret;
+}
+
+/* How a function's name is matched with the tables'. */
+
+#define NAME_LEN_MAX 512 /* names are the traced programs' choice */
+
+/* The whole name: compilers' suffixes (".isra.0") and symbols' versions ("@@GLIBC_2.34") don't count. */
+static bool is_whole(const char *name, const char *pattern)
+{
+	size_t len = strlen(pattern);
+
+	return !strncmp(name, pattern, len) && (!name[len] || name[len] == '.' || name[len] == '@');
+}
+
+static bool matches(const char *pattern, const char *name)
+{
+	size_t len = strlen(pattern);
+
+	if (pattern[0] == '*')
+		return memmem(name, strnlen(name, NAME_LEN_MAX), pattern + 1, len - 1);
+	if (pattern[0] != name[0])
+		return false;
+	if (pattern[len - 1] == '*')
+		return !strncmp(name, pattern, len - 1);
+	return is_whole(name, pattern);
+}
+
+/* Index of the first rule below `end` that matches, or end. */
+static size_t first_rule(const struct what_table *table, const char *name, size_t end)
+{
+	for (size_t i = 0; i < end; i++)
+		if (matches(table->rules[i].name, name))
+			return i;
+	return end;
+}
+
+static bool may_match(const struct what_table *table, const struct frame *frame)
+{
+	return frame->function && !frame->inlined && frame->kernel == table->kernel;
+}
+
+const char *what_table__any(const struct what_table *table, const struct stack *stack)
+{
+	size_t best = table->cnt;
+
+	for (size_t i = 0; best && i < stack->frame_cnt; i++)
+		if (may_match(table, &stack->frames[i]))
+			best = first_rule(table, stack->frames[i].function, best);
+	return best < table->cnt ? table->rules[best].what : NULL;
+}
+
+const char *what_table__innermost(const struct what_table *table, const struct stack *stack,
+				  const struct frame **ret)
+{
+	for (size_t i = 0; i < stack->frame_cnt; i++) {
+		size_t rule = table->cnt;
+
+		if (may_match(table, &stack->frames[i]))
+			rule = first_rule(table, stack->frames[i].function, table->cnt);
+		if (rule == table->cnt)
+			continue;
+		*ret = &stack->frames[i];
+		return table->rules[rule].what;
+	}
+	return NULL;
+}
+
+const char *what_table__name(const struct what_table *table, const char *name)
+{
+	size_t rule = name ? first_rule(table, name, table->cnt) : table->cnt;
+
+	return rule < table->cnt ? table->rules[rule].what : NULL;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A mutex's word names its holder where the library keeps it there: glibc beside a word that is 1 or 2, musl and all that
+ * wait for priority inheritance in it. What looks like one may be any number, so it counts only if it is a thread of that process.
+ */
+#include "model/chain/waker_owner.h"
+
+#include <string.h>
+
+#include "model/chain/wait_reason.h"
+#include "model/sample.h"
+
+#define WAKE_SLACK_NS 1000000 /* the wake-up may be seen a little before, or after, its record */
+#define TID_MAX	      (1u << 22)
+#define TCP_SYN_SENT  2 /* net/tcp_states.h */
+
+/* uapi/linux/futex.h */
+#define FUTEX_WAIT     0
+#define FUTEX_LOCK_PI  6
+#define FUTEX_LOCK_PI2 13
+#define FUTEX_CMD_MASK 0x7f
+#define FUTEX_WAITERS  0x80000000u
+#define FUTEX_TID_MASK 0x3fffffffu
+
+struct wait wait__of_sample(const struct sample *sample, uint32_t tgid, uint32_t tid)
+{
+	uint64_t blocked = sample->ns > sample->runnable_ns ? sample->ns - sample->runnable_ns : 0;
+
+	return (struct wait){
+		.tgid = tgid,
+		.tid = tid,
+		.state = sample->state,
+		.begin = sample->t_ns,
+		.end = sample->t_ns + blocked < sample->t_ns ? UINT64_MAX : sample->t_ns + blocked,
+		.syscall = sample->syscall,
+		.open = sample->open,
+		.has_waker = sample->has_waker,
+		.softirq = sample->waker_softirq,
+		.waker = sample->waker,
+		.waited = sample->waited ? &sample->waited->raw : NULL,
+	};
+}
+
+struct wait wait__of_record(const struct other_record *record)
+{
+	const struct jank_rec_stack *rec = &record->event.rec;
+	uint64_t blocked = rec->ns > rec->runnable_ns ? rec->ns - rec->runnable_ns : 0;
+	struct wait wait = {
+		.tgid = rec->hdr.tgid,
+		.tid = rec->hdr.tid,
+		.state = rec->state,
+		.begin = rec->t_ns,
+		.end = rec->t_ns + blocked < rec->t_ns ? UINT64_MAX : rec->t_ns + blocked,
+		.syscall = rec->syscall,
+		.open = rec->hdr.flags & JANK_STACK_OPEN,
+		.has_waker = rec->hdr.flags & JANK_STACK_WAKER,
+		.softirq = rec->hdr.flags & JANK_STACK_WAKER_SOFTIRQ,
+		.waited = record->waited,
+	};
+
+	if (wait.softirq && waited__timed_out(record->waited, blocked))
+		wait.has_waker = wait.softirq = false; /* a bystander of the timer's interrupt */
+	if (wait.has_waker)
+		other_task__set(&wait.waker, &rec->waker);
+	return wait;
+}
+
+/* By its name: a record doesn't say it, and it has none of its own. */
+static bool is_kernel_thread(const struct other_task *task)
+{
+	static const char *const prefixes[] = { "kworker/",   "jbd2/",	   "swapper/",
+						"ksoftirqd/", "kswapd",	   "irq/",
+						"migration/", "kcompactd", "rcu",
+						"xfs",	      "btrfs-",	   "dmcrypt_write",
+						"nfs",	      "kdmflush" };
+
+	if (!task->tid)
+		return true;
+	for (size_t i = 0; task->pid == task->tid && i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (!strncmp(task->comm, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+bool wait__may_have_one(const struct wait *wait)
+{
+	if (wait->state < JANK_STATE_FIRST_BLOCKED || wait->state >= JANK_STATE_CNT ||
+	    wait->begin >= wait->end)
+		return false;
+	switch (wait->state) {
+	case JANK_STATE_DISK:
+	case JANK_STATE_SLEEP:
+	case JANK_STATE_STOPPED:
+	case JANK_STATE_PAGE_FAULT:
+		/* Whoever ends such a wait is to blame only if it is a program's own doing: a lock, a signal, a pager. */
+		return wait->has_waker && !wait->softirq && !is_kernel_thread(&wait->waker);
+	}
+	return wait->has_waker || wait->waited;
+}
+
+static uint32_t futex_cmd(const struct jank_rec_waited *waited)
+{
+	return waited->args[1] & FUTEX_CMD_MASK;
+}
+
+/* What stands where the owner's thread id would; 0: no mutex, or of a library that keeps it elsewhere. */
+static uint32_t owner_of(const struct jank_rec_waited *waited)
+{
+	bool args = waited->hdr.flags & JANK_WAITED_ARGS;
+	uint32_t word = waited->futex_word;
+
+	if (!(waited->hdr.flags & JANK_WAITED_FUTEX))
+		return 0;
+	if (word == 1 || word == 2)
+		return waited->owner;
+	if (word & FUTEX_WAITERS)
+		return word & FUTEX_TID_MASK;
+	if (args && (futex_cmd(waited) == FUTEX_LOCK_PI || futex_cmd(waited) == FUTEX_LOCK_PI2))
+		return word & FUTEX_TID_MASK;
+	return 0;
+}
+
+/* glibc sleeps for a mutex in just this manner, and for nothing else: only if the word is 2. */
+static bool is_glibc_lock(const struct jank_rec_waited *waited)
+{
+	return waited->hdr.flags & JANK_WAITED_ARGS && futex_cmd(waited) == FUTEX_WAIT &&
+	       (uint32_t)waited->args[2] == 2;
+}
+
+/*
+ * Whom the mutex's word names, if that is a thread of the process. Of a wait that goes on the holder may be one that was
+ * not heard of, since it sleeps itself.
+ */
+static bool find_owner(const struct others *others, const struct wait *wait, struct other_task *ret)
+{
+	uint32_t tid = wait->waited ? owner_of(wait->waited) : 0;
+
+	if (!tid || tid == wait->tid)
+		return false;
+	if (wait->has_waker && wait->waker.tid == tid) {
+		*ret = wait->waker;
+		return true;
+	}
+	if (others__task(others, tid, ret))
+		return ret->pid == wait->tgid;
+	if (!wait->open || tid >= TID_MAX || !is_glibc_lock(wait->waited))
+		return false;
+	*ret = (struct other_task){ .pid = wait->tgid, .tid = tid };
+	return true;
+}
+
+/* Whoever wakes a thread that sleeps for such a lock has just let go of it. */
+static bool waker_unlocked(const struct wait *wait)
+{
+	return wait->has_waker && !wait->softirq && wait->waker.pid == wait->tgid && wait->waited &&
+	       is_glibc_lock(wait->waited);
+}
+
+/* Did the waker itself wait for that very mutex meanwhile? Then it was handed on, and the waker had it last. */
+static bool waker_had_it_after(const struct others *others, const struct wait *wait)
+{
+	const struct other_record *record = others__newest(others, wait->waker.tid);
+
+	for (; record; record = record->older) {
+		const struct jank_rec_stack *rec = &record->event.rec;
+		const struct jank_rec_waited *waited = record->waited;
+
+		if (rec->hdr.tgid == wait->waker.pid && rec->t_ns < wait->end &&
+		    rec->t_ns + rec->ns > wait->begin && rec->state == JANK_STATE_FUTEX && waited &&
+		    waited->hdr.flags & wait->waited->hdr.flags & JANK_WAITED_ARGS &&
+		    waited->args[0] == wait->waited->args[0])
+			return true;
+	}
+	return false;
+}
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+	for (; *names; names++)
+		if (!strcmp(name, *names))
+			return true;
+	return false;
+}
+
+static bool sends(int32_t syscall)
+{
+	static const char *const names[] = { "sendto",	"sendmsg",  "sendmmsg",	  "sendfile",
+					     "write",	"writev",   "pwritev",	  "pwritev2",
+					     "splice",	"shutdown", "close",	  "connect",
+					     "accept4", "accept",   "sendfile64", "send",
+					     "tee",	"vmsplice", "pwrite64",	  NULL };
+	const char *name = sample__syscall_name(syscall);
+
+	return name && is_one_of(name, names);
+}
+
+static bool receives(int32_t syscall)
+{
+	static const char *const names[] = { "recvfrom", "recvmsg", "recvmmsg", "read",
+					     "readv",	 "recv",    NULL };
+	const char *name = sample__syscall_name(syscall);
+
+	return name && is_one_of(name, names);
+}
+
+const struct other_record *suspect__wake(const struct others *others, const struct suspect *suspect,
+					 const struct wait *wait)
+{
+	const struct other_record *record = others__newest(others, suspect->task.tid), *ret = NULL;
+
+	for (; record; record = record->older) {
+		const struct jank_rec_stack *rec = &record->event.rec;
+
+		if (!(rec->hdr.flags & JANK_STACK_WAKES) || rec->waker.tid != wait->tid ||
+		    rec->hdr.tgid != suspect->task.pid || rec->t_ns < wait->begin ||
+		    rec->t_ns > wait->end + WAKE_SLACK_NS)
+			continue;
+		if (!ret || rec->t_ns > ret->event.rec.t_ns)
+			ret = record;
+	}
+	return ret;
+}
+
+/*
+ * Data on the loopback is delivered in a soft interrupt on top of the sender; but so is any other data, on top of whoever
+ * happens to run. The system call tells: what arrives is sent, or makes room for who sends.
+ */
+static bool is_bystander(const struct others *others, const struct suspect *suspect,
+			 const struct wait *wait)
+{
+	const struct other_record *wake = suspect__wake(others, suspect, wait);
+	int32_t syscall = wake ? wake->event.rec.syscall : -1;
+
+	return !sends(syscall) && !(receives(syscall) && sends(wait->syscall));
+}
+
+/* No process answers it: the other end's kernel does, or a timer of our own. */
+static bool is_connecting(const struct wait *wait)
+{
+	return wait->waited && wait->waited->hdr.flags & JANK_WAITED_SOCKET &&
+	       wait->waited->state == TCP_SYN_SENT;
+}
+
+bool suspect__find(const struct others *others, const struct wait *wait, struct suspect *ret)
+{
+	struct other_task owner;
+	bool owned;
+
+	*ret = (struct suspect){ .role = LINK_WOKE, .task = wait->waker, .woke = true };
+	if (!wait__may_have_one(wait))
+		return false;
+	owned = find_owner(others, wait, &owner);
+	if (owned &&
+	    (!wait->has_waker || wait->waker.tid == owner.tid || !waker_had_it_after(others, wait)))
+		*ret = (struct suspect){ .task = owner,
+					 .woke = wait->has_waker && wait->waker.tid == owner.tid };
+	if (owned || waker_unlocked(wait))
+		ret->role = LINK_HELD;
+	else if (!wait->has_waker ||
+		 (wait->softirq && (is_connecting(wait) || is_bystander(others, ret, wait))))
+		return false;
+	return ret->task.tid != wait->tid;
+}
+
+/* By what a slice waited for, and by its end: nobody woke it, its time was up, and the next one began at once. */
+
+#define GAP_NS	   1000000 /* at most between two slices: it looked whether it may go on */
+#define CONDVAR_SZ 48	   /* glibc's: its waits take turns on two words of it */
+
+static bool is_same_futex(const struct waited *a, const struct waited *b)
+{
+	uint64_t x, y;
+
+	if (!a || !b || !(a->raw.hdr.flags & b->raw.hdr.flags & JANK_WAITED_ARGS))
+		return false;
+	x = a->raw.args[0];
+	y = b->raw.args[0];
+	return x < y ? y - x < CONDVAR_SZ : x - y < CONDVAR_SZ;
+}
+
+static bool was_refused(const struct sample *sample)
+{
+	struct moment moment = moment__of_sample(sample);
+
+	return sample->state == JANK_STATE_FUTEX && !sample->open && !sample->has_waker &&
+	       moment__timed_out(&moment);
+}
+
+bool series__goes_on(const struct sample *samples, size_t cnt, size_t i)
+{
+	const struct sample *this = &samples[i], *next = &samples[i + 1];
+	uint64_t end = this->t_ns + this->ns;
+
+	return i + 1 < cnt && next->state == JANK_STATE_FUTEX && was_refused(this) &&
+	       next->t_ns >= end && next->t_ns - end < GAP_NS &&
+	       is_same_futex(this->waited, next->waited);
+}
+
+struct wait series__wait(const struct sample *samples, size_t i, uint32_t tgid, uint32_t tid)
+{
+	struct wait wait = wait__of_sample(&samples[i], tgid, tid);
+
+	for (size_t cnt = i + 1; i > 0 && series__goes_on(samples, cnt, i - 1); i--)
+		wait.begin = samples[i - 1].t_ns;
+	return wait;
+}

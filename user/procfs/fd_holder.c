@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Search for a process by what the links of its descriptors say. Bounded by the number of links that are read: each costs about a
+ * microsecond.
+ */
+#include "procfs/fd_holder.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+
+/* Is it the descriptor (its number as text) that is searched for? */
+typedef bool fdscan_fn(void *ctx, pid_t pid, const char *fd, const char *link);
+
+#define LINKS_MAX 20000
+
+struct scan {
+	fdscan_fn *is;
+	void *ctx;
+	unsigned left;
+};
+
+static bool has_link(const struct scan *scan, pid_t pid, int dir, const char *fd)
+{
+	char link[64];
+	ssize_t len = readlinkat(dir, fd, link, sizeof(link) - 1);
+
+	if (len <= 0)
+		return false;
+	link[len] = 0;
+	return scan->is(scan->ctx, pid, fd, link);
+}
+
+static bool has(struct scan *scan, const char *proc, pid_t pid)
+{
+	struct dirent *entry;
+	char path[PATH_MAX];
+	bool found = false;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/%d/fd", proc, (int)pid);
+	dir = opendir(path);
+	while (dir && !found && scan->left && (entry = readdir(dir))) {
+		scan->left--;
+		found = has_link(scan, pid, dirfd(dir), entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* proc: "/proc". */
+static bool fdscan__has(const char *proc, pid_t pid, fdscan_fn *is, void *ctx)
+{
+	struct scan scan = { is, ctx, LINKS_MAX };
+
+	return pid && has(&scan, proc, pid);
+}
+
+/* 0: none but not_pid, or not found in time. */
+static pid_t fdscan__find(const char *proc, pid_t not_pid, fdscan_fn *is, void *ctx)
+{
+	struct scan scan = { is, ctx, LINKS_MAX };
+	struct dirent *entry;
+	DIR *dir = opendir(proc);
+	pid_t ret = 0;
+
+	while (dir && !ret && scan.left && (entry = readdir(dir))) {
+		pid_t pid = (pid_t)strtoul(entry->d_name, NULL, 10);
+
+		if (pid && pid != not_pid && has(&scan, proc, pid))
+			ret = pid;
+	}
+	if (dir)
+		closedir(dir);
+	return ret;
+}
+
+/* One connection is kept for a second: the waits of a block are mostly for one. */
+
+#define KEPT_NS	 NS_PER_SEC
+#define TEXT_MAX 4096
+#define KEY	 "\nfuse_connection:"
+
+struct search {
+	const char *proc;
+	unsigned long number; /* the kernel's dev_t of the file system */
+	pid_t unsaid;	      /* has /dev/fuse open, for a connection that fdinfo does not say */
+	bool several;	      /* have */
+};
+
+static bool is_daemon(void *ctx, pid_t pid, const char *fd, const char *link)
+{
+	struct search *search = ctx;
+	struct strbuf text = STRBUF_INIT;
+	char path[PATH_MAX];
+	const char *at;
+	bool ret;
+
+	if (strcmp(link, "/dev/fuse"))
+		return false;
+	snprintf(path, sizeof(path), "%s/%d/fdinfo/%s", search->proc, (int)pid, fd);
+	file__read(path, TEXT_MAX, &text);
+	at = strbuf__str(&text) ? strstr(strbuf__str(&text), KEY) : NULL;
+	ret = at && strtoul(at + strlen(KEY), NULL, 10) == search->number;
+	if (!at) {
+		search->several |= search->unsaid && search->unsaid != pid;
+		search->unsaid = pid;
+	}
+	strbuf__free(&text);
+	return ret;
+}
+
+static pid_t find(const char *proc, dev_t dev)
+{
+	struct search search = { proc, (unsigned long)major(dev) << 20 | minor(dev), 0, false };
+	pid_t pid = fdscan__find(proc, 0, is_daemon, &search);
+
+	return pid || search.several ? pid : search.unsaid;
+}
+
+static bool is_fuse(const struct mount *mount)
+{
+	return !strcmp(mount->type, "fuse") || !strcmp(mount->type, "fuseblk") ||
+	       !strncmp(mount->type, "fuse.", 5) || !strncmp(mount->type, "fuseblk.", 8);
+}
+
+pid_t fusedaemon__find(const char *proc, const struct mount *mount, uint64_t now_ns)
+{
+	static struct {
+		dev_t dev;
+		pid_t pid;
+		uint64_t until_ns;
+	} kept;
+
+	if (!mount || !is_fuse(mount))
+		return 0;
+	if (kept.dev == mount->dev && now_ns < kept.until_ns)
+		return kept.pid;
+	kept.dev = mount->dev;
+	kept.pid = find(proc, mount->dev);
+	kept.until_ns = now_ns + KEPT_NS;
+	return kept.pid;
+}
+
+/* What was found is kept for a second. */
+
+#define KEPT_CNT 16
+
+static struct {
+	uint64_t inode, until_ns;
+	pid_t pid;
+} kept[KEPT_CNT];
+static unsigned next_kept;
+
+static bool is_socket(void *ctx, pid_t pid, const char *fd, const char *link)
+{
+	const uint64_t *inode = ctx;
+	unsigned long long number;
+
+	(void)pid;
+	(void)fd;
+	return sscanf(link, "socket:[%llu]", &number) == 1 && number == *inode;
+}
+
+static pid_t socketholder_find(const char *proc, uint64_t inode, pid_t hint, pid_t not_pid)
+{
+	pid_t pid;
+
+	if (hint != not_pid && fdscan__has(proc, hint, is_socket, &inode))
+		return hint;
+	pid = fdscan__find(proc, not_pid, is_socket, &inode);
+	return pid ? pid : fdscan__has(proc, not_pid, is_socket, &inode) ? not_pid : 0;
+}
+
+pid_t socketholder__find(const char *proc, uint64_t inode, pid_t hint, pid_t not_pid,
+			 uint64_t now_ns)
+{
+	unsigned at = next_kept;
+
+	for (unsigned i = 0; i < KEPT_CNT; i++)
+		if (kept[i].inode == inode && now_ns < kept[i].until_ns)
+			return kept[i].pid;
+	next_kept = (at + 1) % KEPT_CNT;
+	kept[at].inode = inode;
+	kept[at].pid = socketholder_find(proc, inode, hint, not_pid);
+	kept[at].until_ns = now_ns + KEPT_NS;
+	return kept[at].pid;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* An entry for each descriptor; entries removed within a round are freed after it. */
+#include "session/event_loop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+#include <uthash.h>
+
+#include "base/clock.h"
+
+#define ROUND_MAX 64
+
+struct entry {
+	int fd;
+	watch_fn fn;
+	void *ctx;
+	uint64_t arg;
+	uint32_t events;
+	bool timer, removed;
+	struct entry *next_removed;
+	UT_hash_handle hh;
+};
+
+struct watch {
+	int epfd;
+	struct entry *entries;
+	struct entry *removed;
+};
+
+struct watch *watch__new(void)
+{
+	struct watch *watch = calloc(1, sizeof(*watch));
+
+	if (!watch)
+		return NULL;
+	watch->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (watch->epfd < 0) {
+		free(watch);
+		return NULL;
+	}
+	return watch;
+}
+
+static void free_removed(struct watch *watch)
+{
+	while (watch->removed) {
+		struct entry *entry = watch->removed;
+
+		watch->removed = entry->next_removed;
+		free(entry);
+	}
+}
+
+void watch__free(struct watch *watch)
+{
+	struct entry *entry, *next;
+
+	if (!watch)
+		return;
+	HASH_ITER (hh, watch->entries, entry, next)
+		watch__remove(watch, entry->fd);
+	free_removed(watch);
+	close(watch->epfd);
+	free(watch);
+}
+
+static int add(struct watch *watch, const struct entry *what)
+{
+	struct entry *entry = calloc(1, sizeof(*entry));
+	struct epoll_event event = { .events = what->events, .data.ptr = entry };
+	int res;
+
+	if (!entry)
+		return -ENOMEM;
+	*entry = *what;
+	if (epoll_ctl(watch->epfd, EPOLL_CTL_ADD, entry->fd, &event)) {
+		res = -errno;
+		free(entry);
+		return res;
+	}
+	HASH_ADD_INT(watch->entries, fd, entry);
+	return 0;
+}
+
+int watch__add(struct watch *watch, int fd, watch_fn fn, void *ctx, uint64_t arg)
+{
+	const struct entry entry = {
+		.fd = fd, .events = EPOLLIN, .fn = fn, .ctx = ctx, .arg = arg
+	};
+
+	return add(watch, &entry);
+}
+
+/* Errors and hang-ups are always told, without being asked for. */
+int watch__hangup(struct watch *watch, int fd, watch_fn fn, void *ctx, uint64_t arg)
+{
+	const struct entry entry = { .fd = fd, .fn = fn, .ctx = ctx, .arg = arg };
+
+	return add(watch, &entry);
+}
+
+void watch__remove(struct watch *watch, int fd)
+{
+	struct entry *entry;
+
+	HASH_FIND_INT(watch->entries, &fd, entry);
+	if (!entry)
+		return;
+	epoll_ctl(watch->epfd, EPOLL_CTL_DEL, fd, NULL);
+	HASH_DEL(watch->entries, entry);
+	if (entry->timer)
+		close(fd);
+	entry->removed = true;
+	entry->next_removed = watch->removed;
+	watch->removed = entry;
+}
+
+static struct timespec timespec_of(uint64_t ns)
+{
+	return (struct timespec){ .tv_sec = ns / NS_PER_SEC, .tv_nsec = ns % NS_PER_SEC };
+}
+
+int watch__timer(struct watch *watch, uint64_t first_ns, uint64_t period_ns, watch_fn fn, void *ctx)
+{
+	const struct itimerspec spec = { timespec_of(period_ns),
+					 timespec_of(first_ns ? first_ns : 1) };
+	struct entry entry = { .events = EPOLLIN, .fn = fn, .ctx = ctx, .timer = true };
+	int res;
+
+	entry.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (entry.fd < 0)
+		return -errno;
+	res = timerfd_settime(entry.fd, 0, &spec, NULL) ? -errno : add(watch, &entry);
+	if (!res)
+		return entry.fd;
+	close(entry.fd);
+	return res;
+}
+
+int watch__round(struct watch *watch)
+{
+	struct epoll_event events[ROUND_MAX];
+	int cnt = epoll_wait(watch->epfd, events, ROUND_MAX, -1);
+
+	if (cnt < 0)
+		return errno == EINTR ? 0 : -errno;
+	for (int i = 0; i < cnt; i++) {
+		struct entry *entry = events[i].data.ptr;
+		uint64_t expirations;
+
+		if (entry->removed)
+			continue;
+		if (entry->timer && read(entry->fd, &expirations, sizeof(expirations)) < 0)
+			continue;
+		entry->fn(entry->ctx, entry->arg);
+	}
+	free_removed(watch);
+	return 0;
+}
+
+/* SIGINT, SIGTERM and SIGHUP end a run; a file's end or a pipe's is an error like others. */
+
+static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
+
+/* nohup means it. SIGINT that is ignored comes from a shell's `&`: whoever sends it all the same, by
+ * kill, wants the summary. */
+static bool is_wanted(int sig)
+{
+	struct sigaction action;
+
+	return sig != SIGHUP || sigaction(sig, NULL, &action) || action.sa_handler != SIG_IGN;
+}
+
+static sigset_t ending_set(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (unsigned i = 0; i < sizeof(ending) / sizeof(*ending); i++)
+		if (is_wanted(ending[i]))
+			sigaddset(&set, ending[i]);
+	return set;
+}
+
+void signals__write_errors(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file at its size limit is an error like a full disk */
+}
+
+int signals__open(void)
+{
+	sigset_t set = ending_set();
+	int fd;
+
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return -errno;
+	signal(SIGCHLD, SIG_DFL); /* ignored, it would take a COMMAND's status away */
+	signals__write_errors();
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+bool signals__end(int fd)
+{
+	struct signalfd_siginfo info;
+	bool any = false;
+
+	while (read(fd, &info, sizeof(info)) == sizeof(info))
+		any = true;
+	return any;
+}
+
+void signals__default(int fd)
+{
+	sigset_t set = ending_set();
+
+	signals__end(fd); /* those that came twice at once are one */
+	for (unsigned i = 0; i < sizeof(ending) / sizeof(*ending); i++)
+		if (sigismember(&set, ending[i]))
+			signal(ending[i], SIG_DFL);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}

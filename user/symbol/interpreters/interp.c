@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Recognises an interpreter by its file, and names CPython's frames by their code objects. See script.h. */
+#include "symbol/interpreters/interp.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbol/elf/elf.h"
+
+/* One pass through .dynsym, which keeps them where the file is stripped; else through .symtab. */
+
+#define ENTRIES_MAX   (1u << 20)
+#define CHUNK_ENTRIES 256
+#define STRINGS_MAX   (16u << 20)
+#define VERSION_MAX   16
+#define NEAR_MAX      8192 /* so far before rb_mutex_lock lies the function that it leads to, at most */
+
+struct search {
+	const struct elf *elf;
+	const char *strings; /* the table's names, NUL at the end */
+	size_t strings_sz;
+	Elf64_Sym runtime, code_type, version; /* CPython's */
+	Elf64_Sym ruby_vm, ruby_version, lock; /* Ruby's */
+};
+
+static void take(struct search *search, const Elf64_Sym *sym)
+{
+	const struct {
+		const char *name;
+		Elf64_Sym *to;
+	} wanted[] = {
+		{ "_PyRuntime", &search->runtime },
+		{ "PyCode_Type", &search->code_type },
+		{ "Py_Version", &search->version },
+		{ "ruby_current_vm_ptr", &search->ruby_vm },
+		{ "ruby_version", &search->ruby_version },
+		{ "rb_mutex_lock", &search->lock },
+	};
+	uint8_t type = ELF64_ST_TYPE(sym->st_info);
+
+	if ((type != STT_OBJECT && type != STT_FUNC) || !sym->st_value ||
+	    sym->st_name >= search->strings_sz)
+		return;
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+		if (!strcmp(search->strings + sym->st_name, wanted[i].name))
+			*wanted[i].to = *sym;
+}
+
+static bool has_python(const struct search *search)
+{
+	return search->runtime.st_value && search->code_type.st_value && search->version.st_value;
+}
+
+static bool has_ruby(const struct search *search)
+{
+	return search->ruby_vm.st_value && search->ruby_version.st_value && search->lock.st_value;
+}
+
+static bool has_all(const struct search *search)
+{
+	return has_python(search) || has_ruby(search);
+}
+
+static void search_symbols(struct search *search, const struct elf_section *sec)
+{
+	uint64_t left = sec->size / sizeof(Elf64_Sym), off = sec->offset;
+	Elf64_Sym syms[CHUNK_ENTRIES];
+
+	if (left > ENTRIES_MAX)
+		left = ENTRIES_MAX;
+	while (left && !has_all(search)) {
+		size_t cnt = left < CHUNK_ENTRIES ? left : CHUNK_ENTRIES;
+
+		if (image__read(&search->elf->img, off, syms, cnt * sizeof(*syms)))
+			return;
+		for (size_t i = 0; i < cnt; i++)
+			take(search, &syms[i]);
+		off += cnt * sizeof(*syms);
+		left -= cnt;
+	}
+}
+
+static int search_table(struct search *search, uint32_t type)
+{
+	const struct elf_section *sec = elf__section_of_type(search->elf, type), *strings;
+	char *names;
+	int res;
+
+	if (!sec || sec->link >= search->elf->section_cnt)
+		return 0;
+	strings = &search->elf->sections[sec->link];
+	if (strings->type != SHT_STRTAB || strings->size > STRINGS_MAX ||
+	    !image__holds(&search->elf->img, strings->offset, strings->size))
+		return 0;
+	names = calloc(1, strings->size + 1);
+	if (!names)
+		return -ENOMEM;
+	res = image__read(&search->elf->img, strings->offset, names, strings->size);
+	search->strings = names;
+	search->strings_sz = strings->size;
+	if (!res)
+		search_symbols(search, sec);
+	free(names);
+	return res;
+}
+
+/* A constant's bytes, as they lie in the file. */
+static int read_constant(const struct elf *elf, uint64_t vaddr, void *buf, size_t len)
+{
+	for (size_t i = 0; i < elf->load_cnt; i++) {
+		const struct elf_segment *seg = &elf->loads[i];
+
+		if (vaddr >= seg->vaddr && vaddr - seg->vaddr < seg->file_size)
+			return image__read(&elf->img, seg->offset + (vaddr - seg->vaddr), buf, len);
+	}
+	return -ENOENT;
+}
+
+/* "3.1.2" as 0x03010200. */
+static int read_ruby_version(const struct elf *elf, uint64_t vaddr, uint32_t *ret)
+{
+	char text[VERSION_MAX] = {};
+	unsigned major, minor, patch;
+	int res = read_constant(elf, vaddr, text, sizeof(text) - 1);
+
+	if (res)
+		return res;
+	if (sscanf(text, "%3u.%3u.%3u", &major, &minor, &patch) != 3)
+		return -ENOENT;
+	*ret = (major & 0xff) << 24 | (minor & 0xff) << 16 | (patch & 0xff) << 8;
+	return 0;
+}
+
+/*
+ * rb_mutex_lock may do nothing but jump to a function that has no name, shortly before it: that one's callers see no
+ * rb_mutex_lock. Where the jump leads; or the function itself.
+ */
+static uint64_t lock_begin(const struct elf *elf, uint64_t vaddr)
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	uint8_t code[16];
+	size_t at = 0;
+	int32_t disp;
+	uint64_t to;
+
+	if (read_constant(elf, vaddr, code, sizeof(code)))
+		return vaddr;
+	if (!memcmp(code, endbr64, sizeof(endbr64)))
+		at = sizeof(endbr64);
+	if (code[at] == 0xbe) /* mov $1,%esi */
+		at += 5;
+	memcpy(&disp, code + at + 1, sizeof(disp));
+	to = vaddr + at + 5 + disp;
+	return code[at] == 0xe9 && to < vaddr && vaddr - to < NEAR_MAX ? to : vaddr;
+}
+
+static int script_elf_make_ruby(const struct elf *elf, const struct search *search,
+				struct script_elf *ret)
+{
+	*ret = (struct script_elf){
+		.is_ruby = true,
+		.runtime = search->ruby_vm.st_value,
+		.lock_begin = lock_begin(elf, search->lock.st_value),
+		.lock_end = search->lock.st_value + search->lock.st_size,
+	};
+	return read_ruby_version(elf, search->ruby_version.st_value, &ret->version);
+}
+
+int script_elf__find(const struct elf *elf, struct script_elf *ret)
+{
+	struct search search = { .elf = elf };
+	uint64_t version;
+	int res;
+
+	if (!elf->is64)
+		return -ENOENT;
+	res = search_table(&search, SHT_DYNSYM);
+	if (!res && !has_all(&search))
+		res = search_table(&search, SHT_SYMTAB);
+	if (res || !has_all(&search))
+		return res ?: -ENOENT;
+	if (!has_python(&search))
+		return script_elf_make_ruby(elf, &search, ret);
+	res = read_constant(elf, search.version.st_value, &version, sizeof(version));
+	if (res)
+		return res;
+	*ret = (struct script_elf){ .runtime = search.runtime.st_value,
+				    .code_type = search.code_type.st_value,
+				    .version = version };
+	return 0;
+}
+
+#define LANGUAGE "python"
+#define UNNAMED	 "[python]"
+
+/* "python3.11", "libpython3.11.so.1.0", "libruby-3.1.so.3.1"; but no module such as "_json.cpython-311.so". */
+static bool may_be_one(const struct mapped *mapped)
+{
+	const char *name = strrchr(mapped->path, '/');
+
+	if (mapped->kind != MAPPED_FILE || !mapped->module || !name)
+		return false;
+	name += strncmp(name, "/lib", 4) ? 1 : 4;
+	return !strncmp(name, "python", 6) || !strncmp(name, "ruby", 4);
+}
+
+/* What the file's variables were linked at, and how far from there they are. */
+static int find_in_file(struct process_env *env, const struct process *process,
+			const struct region *region, struct script_elf *ret, uint64_t *bias)
+{
+	int fd = process__open(env, process, region->mapped), res;
+	struct image img;
+	struct elf elf;
+
+	if (fd < 0)
+		return fd;
+	res = module__image(region->mapped->module, fd, &img);
+	if (!res)
+		res = elf__open(&elf, &img);
+	if (!res) {
+		res = elf__vaddr(elf.loads, elf.load_cnt, region->offset, bias);
+		*bias = region->start - *bias;
+		if (!res)
+			res = script_elf__find(&elf, ret);
+		elf__close(&elf);
+	}
+	close(fd);
+	return res;
+}
+
+static struct script_memory memory_of(const struct process_env *env, const struct process *process)
+{
+	return (struct script_memory){ env->proc, process->living };
+}
+
+static int find_offsets(const struct script_memory *mem, uint64_t runtime, uint32_t version,
+			struct script_offsets *ret)
+{
+	uint8_t told[SCRIPT_OFFSETS_SZ];
+	int res;
+
+	if (script_offsets__of(version, ret))
+		return 0;
+	if (!script_offsets__told(version))
+		return -ENOTSUP;
+	res = script_memory__read(mem, runtime, told, sizeof(told));
+	if (res)
+		return res;
+	return script_offsets__read(told, version, ret) ? 0 : -ENOTSUP;
+}
+
+static struct script *make_ruby(const struct script_elf *elf, uint64_t bias)
+{
+	const struct script_ruby_offsets *offsets = script_ruby__offsets(elf->version);
+	struct script *script = offsets ? calloc(1, sizeof(*script)) : NULL;
+
+	if (!script)
+		return NULL;
+	script->runtime = bias + elf->runtime;
+	script->ruby = offsets;
+	script->lock_begin = bias + elf->lock_begin;
+	script->lock_end = bias + elf->lock_end;
+	return script;
+}
+
+/* *known false: it may be one later. */
+static struct script *make(struct process_env *env, const struct process *process,
+			   const struct region *region, bool *known)
+{
+	struct script_memory mem = memory_of(env, process);
+	struct script_offsets offsets;
+	struct script *script;
+	struct script_elf elf;
+	uint64_t bias;
+	int res;
+
+	if (find_in_file(env, process, region, &elf, &bias))
+		return NULL;
+	if (elf.is_ruby)
+		return make_ruby(&elf, bias);
+	res = find_offsets(&mem, bias + elf.runtime, elf.version, &offsets);
+	if (res == -ENODATA)
+		*known = false;
+	script = res ? NULL : calloc(1, sizeof(*script));
+	if (!script)
+		return NULL;
+	script->runtime = bias + elf.runtime;
+	script->code_type = bias + elf.code_type;
+	script->offsets = offsets;
+	return script;
+}
+
+static bool is_same(const struct script *a, const struct script *b)
+{
+	return a && b && a->runtime == b->runtime && a->code_type == b->code_type &&
+	       a->offsets.version == b->offsets.version && a->ruby == b->ruby;
+}
+
+struct script *script__of(struct process_env *env, struct process *process)
+{
+	const struct mapped *last = NULL;
+	struct script *found = NULL;
+
+	if (process->script_known)
+		return process->script;
+	process->script_known = true;
+	for (size_t i = 0; i < process->maps.cnt && !found; i++) {
+		const struct region *region = &process->maps.regions[i];
+
+		if (region->mapped != last && may_be_one(region->mapped))
+			found = make(env, process, region, &process->script_known);
+		last = region->mapped;
+	}
+	if (is_same(found, process->script)) {
+		script__free(found);
+		return process->script;
+	}
+	script__free(process->script);
+	process->script = found;
+	return found;
+}
+
+void script__free(struct script *script)
+{
+	if (!script)
+		return;
+	script_code__forget_all(script);
+	free(script);
+}
+
+size_t script__bytes(const struct script *script)
+{
+	return script ? sizeof(*script) + script->code_bytes : 0;
+}
+
+static void name(struct script *script, const struct script_memory *mem, struct pool *pool,
+		 const struct jank_script_frame *from, struct frame *ret)
+{
+	const struct script_code *code = script ? script_code__get(script, mem, from->code) : NULL;
+
+	*ret = (struct frame){ .address = from->instr, .module = UNNAMED, .language = LANGUAGE };
+	/* It may stand before the first, too, where it is about to begin. */
+	if (!code || code->check != from->check ||
+	    from->instr + 2 - code->bytecode >= code->units * 2 + 2)
+		return;
+	ret->function = pool__add(pool, code->function, strlen(code->function));
+	ret->file = pool__add(pool, code->file, strlen(code->file));
+	ret->module = ret->file ?: UNNAMED;
+	ret->offset = from->instr < code->bytecode ? 0 : from->instr - code->bytecode;
+	ret->line = script_code__line(code, from->instr);
+	ret->app = code->app;
+}
+
+int script__add_frames(struct process_env *env, struct process *process, struct pool *pool,
+		       struct stack *stack)
+{
+	struct script_memory mem;
+	struct script *script;
+	struct frame *frames;
+
+	if (!stack->script_cnt)
+		return 0;
+	frames = reallocarray(stack->frames, stack->frame_cnt + stack->script_cnt, sizeof(*frames));
+	if (!frames) {
+		stack->script_cnt = 0; /* so that none of the others is taken for one */
+		return -ENOMEM;
+	}
+	stack->frames = frames;
+	frames += stack->frame_cnt;
+	stack->frame_cnt += stack->script_cnt;
+	memset(frames, 0, stack->script_cnt * sizeof(*frames));
+	script = process ? script__of(env, process) : NULL;
+	if (process)
+		mem = memory_of(env, process);
+	for (size_t i = 0; i < stack->script_cnt; i++)
+		if (stack->script[i].code)
+			name(script, &mem, pool, &stack->script[i], &frames[i]);
+	return 0;
+}

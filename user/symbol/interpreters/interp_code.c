@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Code objects live as long as their function, mostly the process, so each is read once, and later only looked at
+ * whether it is the same still: another may lie at its address by then.
+ */
+#include "symbol/interpreters/interp_code.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "symbol/interpreters/interp.h"
+
+/*
+ * Each entry begins with a byte whose uppermost bit is set, and no other byte has it: 4 bits say how the location is
+ * written, 3 how many units it is good for, less one. Lines count from the entry before.
+ */
+
+enum form {
+	FORM_ONE_LINE = 10, /* to 12: so many lines on, two columns */
+	FORM_NO_COLUMNS = 13,
+	FORM_LONG = 14,
+	FORM_NONE = 15,
+};
+
+#define LINE_MAX_VALUE (1 << 30)
+
+struct reader {
+	const uint8_t *at, *end;
+	bool broken;
+};
+
+static uint8_t next_byte(struct reader *rd)
+{
+	if (rd->at == rd->end || *rd->at & 0x80) {
+		rd->broken = true;
+		return 0;
+	}
+	return *rd->at++;
+}
+
+/* 6 bits a byte, the lowest first; another one follows where the seventh is set. */
+static uint32_t next_number(struct reader *rd)
+{
+	uint32_t ret = 0;
+	unsigned shift = 0;
+	uint8_t byte;
+
+	do {
+		byte = next_byte(rd);
+		if (shift > 24) {
+			rd->broken = true;
+			return 0;
+		}
+		ret |= (uint32_t)(byte & 0x3f) << shift;
+		shift += 6;
+	} while (byte & 0x40);
+	return ret;
+}
+
+static int32_t next_signed(struct reader *rd)
+{
+	uint32_t number = next_number(rd);
+
+	return number & 1 ? -(int32_t)(number >> 1) : (int32_t)(number >> 1);
+}
+
+/* Reads an entry's rest; by how many lines it is further on. */
+static int32_t next_delta(struct reader *rd, unsigned form)
+{
+	int32_t delta = 0;
+
+	if (form == FORM_NO_COLUMNS)
+		return next_signed(rd);
+	if (form == FORM_LONG) {
+		delta = next_signed(rd);
+		for (int i = 0; i < 3; i++) /* the last line, and columns */
+			next_number(rd);
+	} else if (form >= FORM_ONE_LINE && form < FORM_NO_COLUMNS) {
+		delta = form - FORM_ONE_LINE;
+		next_byte(rd);
+		next_byte(rd);
+	} else if (form < FORM_ONE_LINE) {
+		next_byte(rd);
+	}
+	return delta;
+}
+
+uint32_t script_line__at(const uint8_t *table, size_t size, uint32_t first_line, uint64_t unit)
+{
+	struct reader rd = { table, table + size, false };
+	int64_t line = first_line;
+	uint64_t begin = 0;
+
+	while (rd.at < rd.end && *rd.at & 0x80) {
+		unsigned form = *rd.at >> 3 & 15, units = (*rd.at & 7) + 1;
+
+		rd.at++;
+		line += next_delta(&rd, form);
+		if (rd.broken || line < -LINE_MAX_VALUE || line > LINE_MAX_VALUE)
+			return 0;
+		if (unit - begin < units)
+			return form == FORM_NONE || line < 0 ? 0 : (uint32_t)line;
+		begin += units;
+	}
+	return 0;
+}
+
+#define HEAD_SZ	  256 /* all that lies before the bytecode */
+#define LINES_MAX (256u << 10)
+#define BYTES_MAX (4u << 20)	    /* of a process's code objects; then begun anew */
+#define FRESH_NS  (100 * NS_PER_MS) /* for so long it is taken for the same */
+#define TYPE_AT	  8		    /* of any object */
+
+struct head {
+	uint64_t units, filename, name, qualname, linetable;
+	uint64_t hash; /* of the name */
+	uint32_t first_line;
+	uint64_t stamp;
+};
+
+static uint64_t word_at(const uint8_t *bytes, uint32_t at)
+{
+	uint64_t ret;
+
+	memcpy(&ret, bytes + at, sizeof(ret));
+	return ret;
+}
+
+/* FNV-1a, over what tells one from another */
+static uint64_t stamp_of(const struct head *head)
+{
+	const uint64_t words[] = { head->units,	    head->filename, head->qualname,
+				   head->linetable, head->hash,	    head->first_line };
+	uint64_t ret = 0xcbf29ce484222325;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		ret = (ret ^ words[i]) * 0x100000001b3 ^ ret >> 32;
+	return ret;
+}
+
+static int read_head(const struct script *script, const struct script_memory *mem, uint64_t address,
+		     struct head *ret)
+{
+	const struct script_offsets *offsets = &script->offsets;
+	uint8_t bytes[HEAD_SZ];
+	int res;
+
+	if (offsets->code.bytecode > sizeof(bytes) ||
+	    offsets->code.linetable + 8 > offsets->code.bytecode ||
+	    offsets->code.filename + 8 > offsets->code.bytecode ||
+	    offsets->code.name + 8 > offsets->code.bytecode ||
+	    offsets->code.qualname + 8 > offsets->code.bytecode ||
+	    offsets->code.first_line + 8 > offsets->code.bytecode ||
+	    offsets->code.units + 8 > offsets->code.bytecode)
+		return -EINVAL;
+	res = script_memory__read(mem, address, bytes, offsets->code.bytecode);
+	if (res)
+		return res;
+	if (word_at(bytes, TYPE_AT) != script->code_type)
+		return -ESTALE;
+	*ret = (struct head){ .units = word_at(bytes, offsets->code.units),
+			      .filename = word_at(bytes, offsets->code.filename),
+			      .name = word_at(bytes, offsets->code.name),
+			      .qualname = word_at(bytes, offsets->code.qualname),
+			      .linetable = word_at(bytes, offsets->code.linetable),
+			      .first_line = word_at(bytes, offsets->code.first_line) };
+	res = script_memory__word(mem, ret->name + offsets->unicode.hash, &ret->hash);
+	ret->stamp = stamp_of(ret);
+	return res;
+}
+
+/*
+ * Is it the program's own: neither of Python's standard library, which lies beside the packages that were installed, nor
+ * built in ("<frozen …>")?
+ */
+static bool is_app(const char *file)
+{
+	const char *at = strstr(file, "/lib/python");
+
+	if (!strncmp(file, "<frozen ", 8))
+		return false;
+	return !at || strstr(at, "/site-packages/") || strstr(at, "/dist-packages/");
+}
+
+static size_t bytes_of(const struct script_code *code)
+{
+	return sizeof(*code) + code->lines_size + (code->function ? strlen(code->function) : 0) +
+	       (code->file ? strlen(code->file) : 0);
+}
+
+static void clear(struct script *script, struct script_code *code)
+{
+	script->code_bytes -= bytes_of(code);
+	free(code->function);
+	free(code->file);
+	free(code->lines);
+	code->function = code->file = NULL;
+	code->lines = NULL;
+	code->lines_size = 0;
+	code->known = false;
+	script->code_bytes += bytes_of(code);
+}
+
+static void drop(struct script *script, struct script_code *code)
+{
+	clear(script, code);
+	script->code_bytes -= bytes_of(code);
+	HASH_DEL(script->codes, code);
+	free(code);
+}
+
+void script_code__forget_all(struct script *script)
+{
+	struct script_code *code, *next;
+
+	HASH_ITER (hh, script->codes, code, next)
+		drop(script, code);
+}
+
+/* What cannot be read stays unknown, but for the lines: a frame may do without. */
+static void fill(struct script *script, const struct script_memory *mem, struct script_code *code,
+		 const struct head *head)
+{
+	const struct script_offsets *offsets = &script->offsets;
+
+	code->stamp = head->stamp;
+	code->bytecode = code->address + offsets->code.bytecode;
+	code->units = head->units;
+	code->first_line = head->first_line;
+	code->check = head->first_line * JANK_SCRIPT_CHECK + (uint32_t)head->hash;
+	script->code_bytes -= bytes_of(code);
+	if (!script_memory__text(mem, offsets, head->qualname, &code->function))
+		script_memory__text(mem, offsets, head->filename, &code->file);
+	if (code->file)
+		script_memory__bytes(mem, offsets, head->linetable, LINES_MAX, &code->lines,
+				     &code->lines_size);
+	script->code_bytes += bytes_of(code);
+	code->known = code->file && code->units <= INT32_MAX;
+	code->app = code->known && is_app(code->file);
+}
+
+static struct script_code *add(struct script *script, uint64_t address)
+{
+	struct script_code *code;
+
+	if (script->code_bytes > BYTES_MAX)
+		script_code__forget_all(script);
+	code = calloc(1, sizeof(*code));
+	if (!code)
+		return NULL;
+	code->address = address;
+	script->code_bytes += bytes_of(code);
+	HASH_ADD(hh, script->codes, address, sizeof(address), code);
+	return code;
+}
+
+const struct script_code *script_code__get(struct script *script, const struct script_memory *mem,
+					   uint64_t address)
+{
+	uint64_t now = clock__mono_ns();
+	struct script_code *code;
+	struct head head;
+	int res;
+
+	HASH_FIND(hh, script->codes, &address, sizeof(address), code);
+	if (code && now - code->checked_ns < FRESH_NS)
+		return code->known ? code : NULL;
+	res = read_head(script, mem, address, &head);
+	if (res == -ESRCH) /* the process has ended: as it was last */
+		return code && code->known ? code : NULL;
+	if (!code)
+		code = add(script, address);
+	if (!code)
+		return NULL;
+	code->checked_ns = now;
+	if (res || code->stamp != head.stamp || !code->known) {
+		clear(script, code);
+		if (!res)
+			fill(script, mem, code, &head);
+	}
+	return code->known ? code : NULL;
+}
+
+uint32_t script_code__line(const struct script_code *code, uint64_t instr)
+{
+	if (instr < code->bytecode) /* about to begin */
+		return code->first_line;
+	return script_line__at(code->lines, code->lines_size, code->first_line,
+			       (instr - code->bytecode) / 2);
+}
+
+/*
+ * Python's threading and queue wait on behalf of their callers, in Python: their innermost frames count as those of the C library do,
+ * or a lock that is taken beside queue.get() would seem further out than that.
+ */
+
+/* 1: it is; 0: it is another one's; -1: that is not known. */
+static int waits_for_caller(struct script *script, const struct script_memory *mem,
+			    const struct jank_script_frame *frame)
+{
+	const struct script_code *code = script_code__get(script, mem, frame->code);
+	const char *name;
+
+	if (!code || !code->known || code->check != frame->check)
+		return -1;
+	name = text__base_name(code->file);
+	return !code->app && (!strcmp(name, "threading.py") || !strcmp(name, "queue.py"));
+}
+
+static bool python_wait(struct script *script, const struct script_memory *mem,
+			const struct jank_script_frame *frames, uint32_t cnt,
+			struct script_wait *ret)
+{
+	bool is_inside = true;
+
+	*ret = (struct script_wait){};
+	for (uint32_t i = 0; i < cnt; i++) {
+		int waits;
+
+		if (!frames[i].code) /* an entry from C */
+			continue;
+		waits = is_inside ? waits_for_caller(script, mem, &frames[i]) : 0;
+		if (waits < 0)
+			return false;
+		ret->for_caller |= waits;
+		is_inside = waits;
+		ret->depth += !waits;
+	}
+	return true;
+}
+
+/* The next two further out that are Ruby's: a method that calls a block may lie between it and what it stands in. */
+#define PARENTS 2
+
+static bool stands_in(const struct jank_script_frame *frames, uint32_t cnt, uint64_t parent)
+{
+	uint32_t seen = 0;
+
+	for (uint32_t i = 0; i < cnt && seen < PARENTS; i++) {
+		if (frames[i].code == parent)
+			return true;
+		seen += frames[i].code != 0;
+	}
+	return false;
+}
+
+/*
+ * Ruby's blocks belong to the method that they stand in, and functions in C to their callers: mutex.synchronize { condition.wait(mutex) }
+ * in a thread's loop is as far out as queue.pop is, and further out than any method that the loop calls.
+ */
+static bool ruby_wait(const struct script *script, const struct script_memory *mem,
+		      const struct jank_script_frame *frames, uint32_t cnt, struct script_wait *ret)
+{
+	*ret = (struct script_wait){
+		.is_ruby = true,
+		.lock_begin = script->lock_begin,
+		.lock_end = script->lock_end,
+	};
+	for (uint32_t i = 0; i < cnt; i++) {
+		struct script_ruby_code code;
+
+		if (!frames[i].code)
+			continue;
+		if (script_ruby__code(script->ruby, mem, frames[i].code, &code))
+			return false;
+		ret->depth += !code.is_internal &&
+			      !(code.parent && stands_in(frames + i + 1, cnt - i - 1, code.parent));
+	}
+	return true;
+}
+
+bool script__wait(struct process_env *env, struct process *process,
+		  const struct jank_script_frame *frames, uint32_t cnt, struct script_wait *ret)
+{
+	const struct script_memory mem = { env->proc, process->living };
+	struct script *script = script__of(env, process);
+
+	if (!script)
+		return false;
+	return script->ruby ? ruby_wait(script, &mem, frames, cnt, ret)
+			    : python_wait(script, &mem, frames, cnt, ret);
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What each sample tells is found out once, for all who ask. */
+#include "verdict/analysis.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/chain/wait_reason.h"
+#include "model/stack.h"
+#include "verdict/runnable.h"
+
+/* A wait for a thread of a runtime's collector is one for the collector, whatever the lock between them. */
+static const char *what_of_chain(const struct block *block)
+{
+	const char *ret = NULL;
+
+	for (size_t i = 0; i < block->chain_cnt; i++) {
+		const struct link *link = &block->chain[i];
+		const struct stack *const stacks[] = { &link->stack, &link->wake_stack };
+
+		for (size_t j = 0; j < 2; j++) {
+			struct moment moment = { .state = JANK_STATE_RUNNING, .stack = stacks[j] };
+			const char *what = what__of(&moment);
+
+			if (what && !strcmp(what, "gc"))
+				return what;
+		}
+		if (!ret || strcmp(ret, "gc"))
+			ret = what__of_thread(link->task.comm) ? what__of_thread(link->task.comm)
+							       : ret;
+	}
+	return ret;
+}
+
+int proof__read(struct proof *proof, struct block *block)
+{
+	size_t cnt = block->sample_cnt;
+
+	*proof = (struct proof){ .block = block,
+				 .what = calloc(cnt + 1, sizeof(*proof->what)),
+				 .part = calloc(cnt + 1, sizeof(*proof->part)) };
+	if (!proof->what || !proof->part) {
+		proof__free(proof);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < cnt; i++) {
+		struct moment moment = moment__of_sample(&block->samples[i]);
+
+		proof->what[i] = what__of(&moment);
+		proof->part[i] = -1;
+	}
+	if (block->chain_cnt && block->chain_sample < cnt) {
+		struct moment moment = moment__of_chain(block);
+		const char *what = what_of_chain(block);
+
+		proof->what[block->chain_sample] = what ? what : what__of(&moment);
+	}
+	return 0;
+}
+
+void proof__free(struct proof *proof)
+{
+	free(proof->what);
+	free(proof->part);
+	proof->what = NULL;
+	proof->part = NULL;
+}
+
+uint32_t part__state(const struct cause_part *part)
+{
+	for (uint32_t state = 0; state < JANK_STATE_CNT; state++)
+		if (!strcmp(state__name(state), part->kind))
+			return state;
+	return JANK_STATE_RUNNING; /* "cpu", "kernel" */
+}
+
+uint64_t proof__weight(const struct proof *proof, size_t i, size_t part)
+{
+	const struct sample *sample = &proof->block->samples[i];
+	uint32_t state = part__state(&proof->block->cause.parts[part]);
+
+	if (sample->state != state)
+		return state == JANK_STATE_RUNNABLE ? sample->runnable_ns : 0;
+	if (proof->part[i] != (int)part)
+		return 0;
+	if (state != JANK_STATE_RUNNABLE && sample->ns > sample->runnable_ns)
+		return sample->ns - sample->runnable_ns;
+	return sample->ns ? sample->ns : 1;
+}
+
+static bool is_in(const struct sample *sample, const struct frame *frame)
+{
+	const struct frame *app = stack__frame_in(&sample->stack, sample->state);
+
+	return app && stack__same_code(app, frame);
+}
+
+const struct sample *proof__main_sample(const struct proof *proof, size_t part)
+{
+	const struct frame *frame = proof->block->cause.parts[part].frame;
+	const struct sample *ret = NULL;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < proof->block->sample_cnt; i++) {
+		const struct sample *sample = &proof->block->samples[i];
+		uint64_t weight = proof__weight(proof, i, part);
+
+		if (weight <= most || (frame && !is_in(sample, frame)))
+			continue;
+		most = weight;
+		ret = sample;
+	}
+	return ret;
+}
+
+bool proof__has_chain(const struct proof *proof, size_t part)
+{
+	const struct block *block = proof->block;
+
+	return block->chain_cnt && block->chain_sample < block->sample_cnt &&
+	       proof->part[block->chain_sample] == (int)part;
+}
+
+const struct link *proof__chain_end(const struct proof *proof, size_t part)
+{
+	size_t i = proof->block->chain_cnt;
+
+	if (!proof__has_chain(proof, part))
+		return NULL;
+	while (i-- > 0)
+		if (proof->block->chain[i].state < JANK_STATE_CNT)
+			return &proof->block->chain[i];
+	return &proof->block->chain[proof->block->chain_cnt - 1];
+}
+
+/*
+ * The states' times are exact; what their samples were at divides them in the samples' proportions, since spans too
+ * short to be sent and time between ticks are not seen.
+ */
+
+#define GROUP_MAX                                                                                  \
+	96	    /* a dozen that were kept, and those of one state: as many as there are whats */
+#define NOTABLE 0.1 /* of the wall time */
+
+/* Time of one state and one what. */
+struct group {
+	uint32_t state;
+	const char *what;
+	double ns;
+	size_t ticks, kernel_ticks;
+};
+
+struct groups {
+	struct group list[GROUP_MAX];
+	size_t cnt;
+};
+
+static bool same_what(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+static uint64_t state_ns(const struct block *block, uint32_t state)
+{
+	return state == JANK_STATE_RUNNABLE ? block__runnable(block) : block->state_ns[state];
+}
+
+static uint32_t largest_state(const struct block *block)
+{
+	uint32_t largest = 0;
+
+	for (uint32_t i = 1; i < JANK_STATE_CNT; i++)
+		if (state_ns(block, i) > state_ns(block, largest))
+			largest = i;
+	return largest;
+}
+
+/* The group, made when there is none; the state's last one when there is no room. */
+static struct group *group_of(struct groups *groups, size_t first, uint32_t state, const char *what)
+{
+	for (size_t i = first; i < groups->cnt; i++)
+		if (same_what(groups->list[i].what, what))
+			return &groups->list[i];
+	if (groups->cnt == GROUP_MAX)
+		return &groups->list[GROUP_MAX - 1];
+	groups->list[groups->cnt] = (struct group){ .state = state, .what = what };
+	return &groups->list[groups->cnt++];
+}
+
+/* The weights of one state's samples, by what they were at. Returns their sum. */
+static double weigh(const struct proof *proof, struct groups *groups, uint32_t state)
+{
+	size_t first = groups->cnt;
+	double sum = 0;
+
+	for (size_t i = 0; i < proof->block->sample_cnt; i++) {
+		const struct sample *sample = &proof->block->samples[i];
+		double weight = sample->ns ? sample->ns - sample->runnable_ns : 1;
+		struct group *group;
+
+		if (sample->state != state)
+			continue;
+		group = group_of(groups, first, state, proof->what[i]);
+		group->ns += weight;
+		group->ticks += !sample->ns;
+		group->kernel_ticks += !sample->ns && sample->stack.kernel_cnt > 0;
+		sum += weight;
+	}
+	return sum;
+}
+
+static void add_runnable(const struct proof *proof, struct groups *groups)
+{
+	struct runnable_share shares[RUNNABLE_SHARE_MAX];
+	size_t first = groups->cnt, cnt = runnable__divide(proof->block, shares);
+
+	for (size_t i = 0; i < cnt; i++)
+		group_of(groups, first, JANK_STATE_RUNNABLE, shares[i].what)->ns = shares[i].ns;
+}
+
+static void add_state(const struct proof *proof, struct groups *groups, uint32_t state)
+{
+	double ns = state_ns(proof->block, state), sum;
+	size_t first = groups->cnt;
+
+	if (state == JANK_STATE_RUNNABLE) {
+		add_runnable(proof, groups);
+		return;
+	}
+	sum = weigh(proof, groups, state);
+	if (sum <= 0)
+		group_of(groups, first, state, NULL)->ns = ns;
+	for (size_t i = first; sum > 0 && i < groups->cnt; i++)
+		groups->list[i].ns *= ns / sum;
+}
+
+/* What is too little to tell counts with the largest of its state, whose groups are the last ones. */
+static void absorb(struct groups *groups, size_t first, double notable_ns)
+{
+	size_t largest = first, kept = first;
+
+	for (size_t i = first; i < groups->cnt; i++)
+		if (groups->list[i].ns > groups->list[largest].ns)
+			largest = i;
+	for (size_t i = first; i < groups->cnt; i++) {
+		if (i == largest || groups->list[i].ns >= notable_ns)
+			continue;
+		groups->list[largest].ns += groups->list[i].ns;
+		groups->list[largest].ticks += groups->list[i].ticks;
+		groups->list[largest].kernel_ticks += groups->list[i].kernel_ticks;
+		groups->list[i].ns = -1;
+	}
+	for (size_t i = first; i < groups->cnt; i++)
+		if (groups->list[i].ns >= 0)
+			groups->list[kept++] = groups->list[i];
+	groups->cnt = kept;
+}
+
+/* Largest first; of equals the first state. */
+static int by_time(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return (x->state > y->state) - (x->state < y->state);
+}
+
+/* A thread was busy in the kernel where it was so at most of the sampler's ticks. */
+static const char *kind_of(const struct group *group)
+{
+	if (group->state != JANK_STATE_RUNNING)
+		return state__name(group->state);
+	return group->kernel_ticks * 2 > group->ticks ? "kernel" : "cpu";
+}
+
+static void assign_samples(struct proof *proof)
+{
+	const struct cause *cause = &proof->block->cause;
+
+	for (size_t i = 0; i < proof->block->sample_cnt; i++) {
+		for (size_t p = cause->part_cnt; p--;) {
+			if (part__state(&cause->parts[p]) != proof->block->samples[i].state)
+				continue;
+			proof->part[i] = (int)p; /* the largest, unless one fits better */
+			if (same_what(cause->parts[p].what, proof->what[i]))
+				break;
+		}
+	}
+}
+
+/* What was added up as floating-point numbers may come to a little more than the whole. */
+static double share_of(double ns, double all)
+{
+	if (!all)
+		return 0;
+	return ns < all ? ns / all : 1;
+}
+
+void parts__divide(struct proof *proof)
+{
+	const struct block *block = proof->block;
+	struct cause *cause = &proof->block->cause;
+	double all = block__delay(block), notable_ns = all * NOTABLE;
+	uint32_t largest = largest_state(block);
+	struct groups groups = { .cnt = 0 };
+
+	for (uint32_t state = 0; state < JANK_STATE_CNT; state++) {
+		size_t first = groups.cnt;
+
+		if (state != largest && (state_ns(block, state) < notable_ns || !all))
+			continue;
+		add_state(proof, &groups, state);
+		absorb(&groups, first, notable_ns);
+	}
+	qsort(groups.list, groups.cnt, sizeof(groups.list[0]), by_time);
+	cause->part_cnt = 0;
+	for (size_t i = 0; i < groups.cnt && i < CAUSE_PART_MAX; i++)
+		cause->parts[cause->part_cnt++] = (struct cause_part){
+			.kind = kind_of(&groups.list[i]),
+			.what = groups.list[i].what,
+			.share = share_of(groups.list[i].ns, all),
+		};
+	assign_samples(proof);
+}
