@@ -6,7 +6,7 @@
 #ifndef JANK_CHAIN_BPF_H
 #define JANK_CHAIN_BPF_H
 
-#include "bpf/copy.bpf.h"
+#include "bpf/copy_user_stack.bpf.h"
 #include "bpf/script_place.bpf.h"
 #include "bpf/thread.bpf.h"
 
@@ -76,7 +76,7 @@ static __always_inline void chain__ask(struct jank_thread *t, struct task_struct
 
 	if (!chain__may_ask(t, now))
 		return;
-	copy__send_wait(task, now);
+	copy_user_stack__send_wait(task, now);
 	if (t->park.script)
 		script_place__send(task, now);
 	record__head(&rec.hdr, JANK_REC_WAIT, sizeof(rec), now, task);

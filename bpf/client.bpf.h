@@ -8,7 +8,7 @@
 
 #include "bpf/fd.bpf.h"
 #include "bpf/poll.bpf.h"
-#include "bpf/waited.bpf.h"
+#include "bpf/wait_object.bpf.h"
 
 /* What a listening socket has in common with those that were accepted from it: the port, or the name's address. 0: nothing. */
 static __noinline u64 client__service(struct task_struct *task, s32 fd)

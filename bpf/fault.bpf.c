@@ -2,7 +2,7 @@
 /* Page faults: whose page a dispatch waits for. */
 #include "bpf/thread.bpf.h"
 
-static __always_inline void fault__note(struct address_space *mapping)
+static __always_inline void fault__record(struct address_space *mapping)
 {
 	struct task_struct *task = KERNEL_CURRENT();
 	struct jank_thread *t;
@@ -21,7 +21,7 @@ static __always_inline void fault__note(struct address_space *mapping)
 TRACEPOINT("mm_filemap_fault")
 int BPF_PROG(jank_on_fault, struct address_space *mapping)
 {
-	fault__note(mapping);
+	fault__record(mapping);
 	return 0;
 }
 
@@ -30,6 +30,6 @@ TRACEPOINT("mm_filemap_add_to_page_cache")
 int BPF_PROG(jank_on_cache, struct page *page)
 {
 	if (bpf_core_field_exists(struct page, mapping))
-		fault__note(BPF_CORE_READ(page, mapping));
+		fault__record(BPF_CORE_READ(page, mapping));
 	return 0;
 }

@@ -3,13 +3,13 @@
  * Looks at the traced threads from outside, whenever user space reads the iterator: counts for the
  * status line and the summary, and dispatches that have been open for too long (hangs).
  */
-#include "bpf/copy.bpf.h"
+#include "bpf/copy_user_stack.bpf.h"
 #include "bpf/loop.bpf.h"
+#include "bpf/loop_wait.bpf.h"
 #include "bpf/script.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/thread.bpf.h"
-#include "bpf/wait.bpf.h"
-#include "bpf/waited.bpf.h"
+#include "bpf/wait_object.bpf.h"
 
 /*
  * The account of another CPU's thread, read while it may change. A consistent reading sums to the
@@ -36,9 +36,9 @@ static __always_inline void iter__send_open_span(struct jank_stack_buf *buf, str
 {
 	if (bpf_probe_read_kernel(buf, sizeof(*buf), &t->span))
 		return;
-	waited__send(&buf->rec, &t->await, task);
+	wait_object__send(&buf->rec, &t->await, task);
 	if (jank_conf.copy_sz)
-		copy__send(buf->rec.hdr.tid, buf->rec.t_ns);
+		copy_user_stack__send(buf->rec.hdr.tid, buf->rec.t_ns);
 	stack__complete(buf, task);
 	buf->rec.ns = now - buf->rec.t_ns;
 	buf->rec.hdr.ts_ns = now;
@@ -57,7 +57,7 @@ static __always_inline bool iter__is_debugged(const struct jank_rec_block *rec)
 }
 
 /* Sends a hang, once for each limit; without room in the ring the next look tries again. */
-static __always_inline void iter__tell(struct jank_thread *t, struct jank_rec_block *rec)
+static __always_inline void iter__report(struct jank_thread *t, struct jank_rec_block *rec)
 {
 	if (record__send(rec, sizeof(*rec)))
 		return;
@@ -82,7 +82,7 @@ static __noinline int iter__hang(struct jank_look *look, struct jank_thread *t,
 		iter__send_open_span(&look->stack, t, task, now);
 	message__send(t, task, now);
 	facts__send(t, task, 0, now);
-	iter__tell(t, &rec);
+	iter__report(t, &rec);
 	return 0;
 }
 
@@ -110,7 +110,7 @@ static __noinline int iter__starved(struct jank_thread *t, struct task_struct *t
 	rec.end = JANK_END_OPEN;
 	rec.state = JANK_STATE_RUNNABLE;
 	record__comm(rec.comm, task);
-	iter__tell(t, &rec);
+	iter__report(t, &rec);
 	return 0;
 }
 
@@ -136,8 +136,8 @@ static __always_inline void iter__confirm(struct jank_thread *t, struct task_str
 
 	if (t->loop != JANK_LOOP_POLL || !bpf_map_lookup_elem(&jank_parks, &place))
 		return;
-	wait__send_loop(t, task, now);
-	wait__send(t, task, now);
+	loop_wait__send_loop(t, task, now);
+	loop_wait__send(t, task, now);
 	t->trial = 0;
 }
 
@@ -164,7 +164,7 @@ static __noinline int iter__is_off(struct jank_thread *t, struct task_struct *ta
 	t->off = 1;
 	t->fd = -1;
 	if (jank_conf.watch_ns)
-		watch__end(KREAD(task, pid), 0);
+		waker_watch__end(KREAD(task, pid), 0);
 	if (t->phase == JANK_PHASE_NONE)
 		thread__drop(task, KREAD(task, pid));
 	return true;
@@ -242,7 +242,7 @@ int jank_on_task(__u64 *args)
 	return t && look && t->task && iter__look(look, t, (struct task_struct *)t->task);
 }
 #else
-static __always_inline struct jank_thread *iter__meet(struct task_struct *task)
+static __always_inline struct jank_thread *iter__on_process(struct task_struct *task)
 {
 	__u32 tgid = task->tgid;
 	const struct jank_parks *parks = bpf_map_lookup_elem(&jank_parkers, &tgid);
@@ -263,7 +263,7 @@ static __always_inline struct jank_thread *iter__meet(struct task_struct *task)
 static __always_inline bool iter__is_sleeper(struct task_struct *task)
 {
 	return !jank_conf.all && compat__task_state(task) & TASK_INTERRUPTIBLE &&
-	       wait__is_epoll(compat__syscall_nr(compat__user_regs(task))) &&
+	       loop_wait__is_epoll(compat__syscall_nr(compat__user_regs(task))) &&
 	       filter__wants(JANK_LOOP_EPOLL) && filter__traced(task);
 }
 
@@ -294,7 +294,7 @@ int jank_on_task(struct bpf_iter__task *ctx)
 
 	if (!task || !look || !filter__maybe(task->tgid))
 		return 0;
-	t = thread__park_gen() ? iter__meet(task) : thread__get(task);
+	t = thread__park_gen() ? iter__on_process(task) : thread__get(task);
 	t = iter__meet_sleeper(t, task);
 	if (t && iter__look(look, t, task))
 		bpf_seq_write(ctx->meta->seq, &look->thread, sizeof(look->thread));

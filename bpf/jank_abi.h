@@ -6,8 +6,8 @@
  * long, pointer or bit-field; pads are explicit and zeroed. Numbers are never reused: they are also the
  * journal's format.
  */
-#ifndef JANK_ABI_H
-#define JANK_ABI_H
+#ifndef JANK_JANK_ABI_H
+#define JANK_JANK_ABI_H
 
 #ifndef __VMLINUX_H__
 #include <linux/types.h>

@@ -7,8 +7,8 @@
  * floor(OCTAVE * m * (4 - m) / 3). That is 0 at m = 0 and OCTAVE at m = 1, and with OCTAVE = 3 * 7 it needs no division.
  * A straight line (HdrHistogram's) needs 32 buckets for the same error, since its relative widths differ by 2.
  */
-#ifndef JANK_ABI_HIST_H
-#define JANK_ABI_HIST_H
+#ifndef JANK_JANK_HIST_H
+#define JANK_JANK_HIST_H
 
 #ifndef __VMLINUX_H__
 #include <linux/types.h>

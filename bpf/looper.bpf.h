@@ -3,7 +3,7 @@
 #ifndef JANK_LOOPER_BPF_H
 #define JANK_LOOPER_BPF_H
 
-#include "bpf/wait.bpf.h"
+#include "bpf/loop_wait.bpf.h"
 
 /*
  * Looper.h of Android 9 to 15, 64 bits: mMessageEnvelopes is a VectorImpl at 64, behind RefBase, two small members and a mutex of
@@ -38,7 +38,7 @@ static __always_inline u64 looper__due_ns(u64 looper)
  */
 static __always_inline void looper__enter(struct task_struct *task, u64 looper, u64 sp)
 {
-	struct jank_thread *t = wait__thread(task, JANK_LOOP_ANDROID_LOOPER);
+	struct jank_thread *t = loop_wait__thread(task, JANK_LOOP_ANDROID_LOOPER);
 	u64 now;
 
 	if (!t)

@@ -5,7 +5,7 @@
 
 #include "bpf/kernel.bpf.h"
 
-/* Of a wait, what lies in the program's memory: read as the thread leaves (waited__ask). */
+/* Of a wait, what lies in the program's memory: read as the thread leaves (wait_object__ask). */
 struct jank_await {
 	__u64 timeout_ns;
 	__u64 inode; /* the kernel's, of the file whose page is missing; 0: none */
@@ -40,7 +40,7 @@ struct jank_place {
 
 /*
  * What is handled now, kept raw: it is read only when the dispatch turns out slow, while the handler still
- * runs (take__all).
+ * runs (read_message__all).
  */
 struct jank_handled {
 	__u64 events;		 /* epoll's array in user space; 0: not known */
@@ -161,7 +161,7 @@ struct jank_slices {
 	struct jank_slice log[JANK_SLICE_LOG];
 };
 
-/* The span off the CPU of a thread without a dispatch, while somebody waits: see watch.bpf.h. */
+/* The span off the CPU of a thread without a dispatch, while somebody waits: see waker_watch.bpf.h. */
 #define JANK_OTHER_MAX 1024
 struct jank_other {
 	__u64 writes; /* see slot__lock */
@@ -186,7 +186,7 @@ struct jank_watch {
 
 /*
  * Copies of the user stacks of threads with a dispatch, some deeper ones, and those of others that are watched; by the
- * thread id's last bits: see copy.bpf.h. 17 MiB in all.
+ * thread id's last bits: see copy_user_stack.bpf.h. 17 MiB in all.
  */
 #define JANK_COPY_CNT	    512
 #define JANK_COPY_DEEP_CNT  64

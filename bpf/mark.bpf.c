@@ -3,8 +3,8 @@
  * Marks: entry probes on what handles a message, one program for all rows of the catalogue, which tells them
  * apart by the attach cookie. And the waits of loops that only a loop file knows.
  */
+#include "bpf/loop_wait.bpf.h"
 #include "bpf/message.bpf.h"
-#include "bpf/wait.bpf.h"
 
 /*
  * Is the function that the open message was marked by still running? Then this mark is within it (Qt's
@@ -75,7 +75,7 @@ SEC("uprobe")
 int jank_on_custom(struct pt_regs *ctx)
 {
 	struct task_struct *task = KERNEL_CURRENT();
-	struct jank_thread *t = wait__thread(task, JANK_LOOP_CUSTOM);
+	struct jank_thread *t = loop_wait__thread(task, JANK_LOOP_CUSTOM);
 	u64 now;
 
 	if (!t)
@@ -85,7 +85,7 @@ int jank_on_custom(struct pt_regs *ctx)
 		thread__end_trial(t);
 		thread__forget_dispatch(t);
 		t->loop = JANK_LOOP_CUSTOM;
-		wait__announce(t, task, now);
+		loop_wait__announce(t, task, now);
 	} else if (t->start_ns) {
 		thread__close(t, task, now, JANK_END_WAIT);
 	}

@@ -29,7 +29,7 @@ static __noinline int off__leave(struct jank_thread *t, struct task_struct *task
 	thread__forget_dispatch(t);
 	thread__set_counted(t, 0);
 	if (jank_conf.watch_ns)
-		watch__end(KREAD(task, pid), 0);
+		waker_watch__end(KREAD(task, pid), 0);
 	t->phase = JANK_PHASE_NONE;
 	t->state = JANK_STATE_RUNNING;
 	t->woken_ns = 0;

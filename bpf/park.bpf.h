@@ -7,11 +7,11 @@
 #ifndef JANK_PARK_BPF_H
 #define JANK_PARK_BPF_H
 
-#include "bpf/await.bpf.h"
 #include "bpf/chain.bpf.h"
+#include "bpf/classify_block.bpf.h"
 #include "bpf/client.bpf.h"
-#include "bpf/kind.bpf.h"
 #include "bpf/poll.bpf.h"
+#include "bpf/wait_args.bpf.h"
 
 /* So many parks at one place make a loop of a thread that waits nowhere else. */
 #define PARK_TURNS 3
@@ -34,7 +34,7 @@ static __always_inline bool park__is_lock(struct pt_regs *regs)
 /* A read of a socket waits for an answer; of a pipe, a terminal, an eventfd for work. */
 static __always_inline bool park__reads_socket(struct task_struct *task, struct pt_regs *regs)
 {
-	return kind__of_fd(task, compat__syscall_arg(regs, 0), 0) == JANK_STATE_SOCKET;
+	return classify_block__of_fd(task, compat__syscall_arg(regs, 0), 0) == JANK_STATE_SOCKET;
 }
 
 static __always_inline bool park__is_known(const struct jank_thread *t)
@@ -165,7 +165,7 @@ static __always_inline bool park__tries(struct jank_thread *t, struct task_struc
 	if (!(t->parks & JANK_PARKS_MAIN) || (!t->trial && t->phase != JANK_PHASE_CANDIDATE))
 		return false;
 	if (park__is_tried(t)) {
-		wait__close(t, task, now);
+		loop_wait__close(t, task, now);
 		t->tried_script = t->park.script;
 	} else {
 		if (t->trial && t->place.sp)
@@ -180,7 +180,7 @@ static __always_inline bool park__tries(struct jank_thread *t, struct task_struc
 static __noinline int park__adopt(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	if (park__is_tried(t))
-		wait__close(t, task, now);
+		loop_wait__close(t, task, now);
 	else
 		thread__end_trial(t);
 	t->loop = JANK_LOOP_PARK;
@@ -190,7 +190,7 @@ static __noinline int park__adopt(struct jank_thread *t, struct task_struct *tas
 	t->phase = JANK_PHASE_PARKED;
 	t->sp = t->park.sp;
 	t->place.turn_cnt = t->park_cnt;
-	wait__announce(t, task, now);
+	loop_wait__announce(t, task, now);
 	t->trial = 0;
 	return 0;
 }
@@ -212,13 +212,13 @@ static __noinline int park__leaves(struct jank_thread *t, struct task_struct *ta
 	__u32 class = park__class(task, state), verdict;
 
 	if (t->service && t->loop == JANK_LOOP_PARK && client__is_awaited(t, task)) {
-		wait__close(t, task, now);
+		loop_wait__close(t, task, now);
 		t->phase = JANK_PHASE_PARKED;
 		return true;
 	}
 	/* With -a a shell that waits for the program that its user started is not slow. */
 	if (jank_conf.all && class == JANK_CLASS_CHILD && t->loop == JANK_LOOP_PARK) {
-		wait__close(t, task, now);
+		loop_wait__close(t, task, now);
 		t->phase = JANK_PHASE_PARKED;
 		return true;
 	}
@@ -231,7 +231,7 @@ static __noinline int park__leaves(struct jank_thread *t, struct task_struct *ta
 		park__adopt(t, task, now);
 		return true;
 	}
-	wait__close(t, task, now);
+	loop_wait__close(t, task, now);
 	t->looper_entry = 0;
 	t->phase = JANK_PHASE_PARKED;
 	return true;
@@ -280,7 +280,7 @@ static __noinline int park__was_one(struct jank_thread *t, struct task_struct *t
 	t->state = JANK_STATE_RUNNING;
 	t->mark_ns = left;
 	t->clock_off_ns -= now - left; /* its CPU clock stood still meanwhile */
-	wait__close(t, task, left);
+	loop_wait__close(t, task, left);
 	t->clock_off_ns += now - left;
 	park__arrives(t, task, now);
 	return true;

@@ -8,7 +8,7 @@
 #define JANK_POLL_BPF_H
 
 #include "bpf/chain.bpf.h"
-#include "bpf/wait.bpf.h"
+#include "bpf/loop_wait.bpf.h"
 
 /* So many turns make a loop; fewer in a process that maps a library which is known for it, more where it
  * can't be seen how many descriptors are waited for. */
@@ -198,7 +198,7 @@ static __noinline int poll__try(struct jank_thread *t, const struct jank_place *
 /* The thread has waited at its place so often that this is its loop. */
 static __noinline int poll__confirm(struct jank_thread *t, struct task_struct *task, u64 now)
 {
-	wait__announce(t, task, now);
+	loop_wait__announce(t, task, now);
 	t->trial = 0;
 	return 0;
 }
@@ -253,7 +253,7 @@ static __always_inline void poll__learn(struct jank_thread *t, struct task_struc
 /* Is a place further out than the one that is tried? Of a main thread the callers tell (poll__judge), not the depth. */
 static __always_inline bool poll__is_outer(const struct jank_thread *t, const struct jank_place *at)
 {
-	return !t->sp || (wait__not_deeper(t, at->sp) && !(t->parks & JANK_PARKS_MAIN));
+	return !t->sp || (loop_wait__not_deeper(t, at->sp) && !(t->parks & JANK_PARKS_MAIN));
 }
 
 /*
@@ -298,7 +298,7 @@ static __always_inline bool poll__only_looks(const struct jank_thread *t)
 static __noinline int poll__elsewhere(struct jank_thread *t, struct task_struct *task,
 				      const struct jank_place *at, u64 now)
 {
-	bool outer = wait__not_deeper(t, at->sp);
+	bool outer = loop_wait__not_deeper(t, at->sp);
 	__u32 class = poll__class(at->nr);
 
 	bool waits = poll__turns_needed(task, compat__user_regs(task), class);
@@ -306,13 +306,13 @@ static __noinline int poll__elsewhere(struct jank_thread *t, struct task_struct 
 	if (t->verdict == JANK_PARK_NO)
 		return false;
 	if (waits && poll__only_looks(t)) {
-		wait__close(t, task, now);
+		loop_wait__close(t, task, now);
 		return poll__move(t, at);
 	}
 	if (outer && !waits && !poll__looks_often(t, task, at))
 		return false;
 	if (outer && waits)
-		wait__close(t, task, now);
+		loop_wait__close(t, task, now);
 	if (waits || !outer) {
 		if (!poll__inner_is_loop(t, at)) {
 			if (outer)
@@ -333,7 +333,7 @@ static __noinline int poll__begun(struct jank_thread *t, struct task_struct *tas
 {
 	if (!poll__here(&t->place, at))
 		return t->trial ? poll__moves(t, task, at) : poll__elsewhere(t, task, at, now);
-	wait__close_behind(t, task, now, behind);
+	loop_wait__close_behind(t, task, now, behind);
 	if (at->sp + POLL_SP_SLOP >= t->place.sp) /* the outermost one is kept */
 		t->sp = t->place.sp = at->sp;
 	t->place.fds = at->fds;
@@ -359,7 +359,7 @@ static __always_inline bool poll__or_epoll_leaves(struct jank_thread *t, struct 
 						  bool sleeps, u64 now)
 {
 	struct pt_regs *regs = compat__user_regs(task);
-	__u32 behind = sleeps ? wait__behind(0) : 0; /* who sleeps has nothing to do */
+	__u32 behind = sleeps ? loop_wait__behind(0) : 0; /* who sleeps has nothing to do */
 	struct jank_place at;
 	bool begun;
 	s32 nr;
@@ -367,8 +367,8 @@ static __always_inline bool poll__or_epoll_leaves(struct jank_thread *t, struct 
 	if (t->nested_left || !compat__in_syscall(regs))
 		return false;
 	nr = compat__syscall_nr(regs);
-	if (wait__is_epoll(nr)) {
-		begun = wait__begun(t, task, regs, now, behind);
+	if (loop_wait__is_epoll(nr)) {
+		begun = loop_wait__begun(t, task, regs, now, behind);
 	} else if (t->loop == JANK_LOOP_POLL && poll__class_waits(poll__class(nr))) {
 		at = poll__place(regs, nr, poll__class(nr));
 		poll__learn(t, task, &at);
@@ -489,7 +489,7 @@ static __always_inline void poll__turn(struct task_struct *task, struct pt_regs 
 		return;
 	}
 	if (t->phase == JANK_PHASE_DISPATCH &&
-	    (!jank_conf.infer_begin || !poll__begun(t, task, at, now, wait__behind(ret))))
+	    (!jank_conf.infer_begin || !poll__begun(t, task, at, now, loop_wait__behind(ret))))
 		return;
 	if (t->trial && poll__here(&t->place, at))
 		poll__count(t, task, now);

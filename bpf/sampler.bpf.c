@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The sampler: a clock event on each CPU that looks whether a slow dispatch is running there. */
-#include "bpf/copy.bpf.h"
+#include "bpf/copy_user_stack.bpf.h"
+#include "bpf/read_message.bpf.h"
 #include "bpf/script.bpf.h"
 #include "bpf/stack.bpf.h"
-#include "bpf/take.bpf.h"
 #include "bpf/thread.bpf.h"
-#include "bpf/watch_on.bpf.h"
+#include "bpf/waker_watch_on.bpf.h"
 
 /* Stacks that may be walked on a CPU between two ticks of its sampler: some 0.1 ms. */
 #define WATCH_TOKENS 256
@@ -49,13 +49,13 @@ static __always_inline void sampler__take_stack(void *ctx, struct jank_stack_buf
 		sz = bpf_get_stack(ctx, &buf->tail[kernel_cnt], JANK_USTACK_MAX * sizeof(__u64),
 				   BPF_F_USER_STACK);
 	}
-	stack__note(&buf->rec, kernel_cnt, sz);
+	stack__record(&buf->rec, kernel_cnt, sz);
 }
 
 static __always_inline bool sampler__copy(struct task_struct *task, u64 dispatch_ns, u64 now)
 {
-	return dispatch_ns && jank_conf.copy_sz && !copy__take(task, dispatch_ns, now) &&
-	       !copy__send(KREAD(task, pid), now);
+	return dispatch_ns && jank_conf.copy_sz && !copy_user_stack__take(task, dispatch_ns, now) &&
+	       !copy_user_stack__send(KREAD(task, pid), now);
 }
 
 /* Sends the current task's stack, as a record of this kind. Not 0: there was no room. */
@@ -88,7 +88,7 @@ static __always_inline void sampler__sample(void *ctx, struct jank_thread *t,
 					    struct task_struct *task, u64 now)
 {
 	if (!t->handled.taken)
-		take__all(t, task);
+		read_message__all(t, task);
 	t->evidence = 1;
 	if (sampler__send(ctx, task, JANK_REC_STACK, t->start_ns, now))
 		t->shed_cnt++;
@@ -100,7 +100,7 @@ SEC("perf_event")
 int jank_on_sample(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = KERNEL_CURRENT();
-	struct jank_watch *watch = watch__own();
+	struct jank_watch *watch = waker_watch__own();
 	u64 now = bpf_ktime_get_ns();
 	struct jank_thread *t;
 
@@ -110,7 +110,7 @@ int jank_on_sample(struct bpf_perf_event_data *ctx)
 	if (t && t->start_ns) {
 		if (now - t->start_ns >= jank_conf.sample_age_ns && !t->off)
 			sampler__sample(ctx, t, task, now);
-	} else if (watch__is_on() && watch__minds(task)) {
+	} else if (waker_watch__is_on() && waker_watch__minds(task)) {
 		sampler__send(ctx, task, JANK_REC_OTHER, 0, now);
 	}
 	return 0;

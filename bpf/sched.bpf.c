@@ -28,13 +28,14 @@ int jank_on_switch(__u64 *ctx)
 			now = bpf_ktime_get_ns();
 			park__considers(t, prev, now);
 		}
-		if (watch__is_on()) {
+		if (waker_watch__is_on()) {
 			if (!now)
 				now = bpf_ktime_get_ns();
-			watch__leave(ctx, prev, preempt, compat__switch_state(ctx, prev), now);
+			waker_watch__leave(ctx, prev, preempt, compat__switch_state(ctx, prev),
+					   now);
 		}
 	}
-	if (jank_runnable_cnt || watch__is_on()) {
+	if (jank_runnable_cnt || waker_watch__is_on()) {
 		if (!now)
 			now = bpf_ktime_get_ns();
 		slices__log(prev, now);
@@ -55,8 +56,8 @@ int jank_on_switch(__u64 *ctx)
 		else if (t->phase == JANK_PHASE_CANDIDATE && t->parks & JANK_PARKS_MAIN)
 			park__meets(t, next, now);
 	}
-	if (watch__is_on())
-		watch__arrive(next, now);
+	if (waker_watch__is_on())
+		waker_watch__arrive(next, now);
 	return 0;
 }
 
@@ -69,17 +70,17 @@ int BPF_PROG(jank_on_waking, struct task_struct *task)
 	__u32 noted = 0;
 	u64 now = 0;
 
-	if (!t && !watch__is_on())
+	if (!t && !waker_watch__is_on())
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (waits)
 		sched__due(t, task, now);
 	if (t && t->start_ns)
 		noted = sched__wake(ctx, t, now);
-	else if (watch__is_on())
-		noted = watch__wake(ctx, task, now);
+	else if (waker_watch__is_on())
+		noted = waker_watch__wake(ctx, task, now);
 	if (noted)
-		watch__send_waker(ctx, noted, task, now);
+		waker_watch__send_waker(ctx, noted, task, now);
 	return 0;
 }
 
@@ -100,7 +101,7 @@ static __always_inline bool sched__ends_in_wait(const struct jank_thread *t,
 	struct pt_regs *regs = compat__user_regs(task);
 	s32 nr = compat__syscall_nr(regs);
 
-	return wait__is_epoll(nr) || poll__class_waits(poll__class(nr)) ||
+	return loop_wait__is_epoll(nr) || poll__class_waits(poll__class(nr)) ||
 	       park__ends_in_one(t, regs);
 }
 

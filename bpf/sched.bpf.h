@@ -3,18 +3,18 @@
 #ifndef JANK_SCHED_BPF_H
 #define JANK_SCHED_BPF_H
 
-#include "bpf/await.bpf.h"
-#include "bpf/copy.bpf.h"
-#include "bpf/kind.bpf.h"
+#include "bpf/classify_block.bpf.h"
+#include "bpf/copy_user_stack.bpf.h"
 #include "bpf/park.bpf.h"
+#include "bpf/read_message.bpf.h"
 #include "bpf/script.bpf.h"
 #include "bpf/slices.bpf.h"
 #include "bpf/stack.bpf.h"
-#include "bpf/take.bpf.h"
 #include "bpf/thread.bpf.h"
-#include "bpf/waited.bpf.h"
+#include "bpf/wait_args.bpf.h"
+#include "bpf/wait_object.bpf.h"
 #include "bpf/waker.bpf.h"
-#include "bpf/watch.bpf.h"
+#include "bpf/waker_watch.bpf.h"
 
 /* A wake-up seen while the thread was still on its way off the CPU may come this much before. */
 #define EARLY_WAKE_NS 1000000
@@ -32,7 +32,7 @@ static __always_inline void sched__take_stack(void *ctx, struct jank_thread *t,
 	if (jank_conf.copy_sz) {
 		span->tail[JANK_KSTACK_MAX] = compat__user_ip(compat__user_regs(task));
 		span->rec.user_cnt = 1;
-		copy__take(task, t->start_ns, span->rec.t_ns);
+		copy_user_stack__take(task, t->start_ns, span->rec.t_ns);
 	} else {
 		span->rec.user_cnt =
 			stack__walk_user(ctx, task, &span->tail[JANK_KSTACK_MAX], JANK_USTACK_MAX);
@@ -55,9 +55,9 @@ static __noinline int sched__ask(struct jank_thread *t, struct task_struct *task
 {
 	t->await.inode = t->fault_inode;
 	t->fault_inode = 0;
-	await__ask(&t->await, task, state, poll__class(t->span.rec.syscall), now);
-	if (jank_conf.watch_ns && watch__wants(state))
-		watch__begin(KREAD(task, pid), now);
+	wait_args__ask(&t->await, task, state, poll__class(t->span.rec.syscall), now);
+	if (jank_conf.watch_ns && waker_watch__wants(state))
+		waker_watch__begin(KREAD(task, pid), now);
 	return 0;
 }
 
@@ -155,7 +155,7 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 	thread__account(t, JANK_STATE_RUNNING, now);
 	t->accounted = 1;
 	if (sleeps)
-		state = kind__blocked(task, task_state, &nr);
+		state = classify_block__blocked(task, task_state, &nr);
 	else
 		nr = -1;
 	rec->state = state;
@@ -166,7 +166,7 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 		return;
 	}
 	if (!t->handled.taken)
-		take__all(t, task);
+		read_message__all(t, task);
 	record__head(&rec->hdr, JANK_REC_STACK, 0, now, task);
 	rec->dispatch_ns = t->start_ns;
 	rec->t_ns = now;
@@ -186,7 +186,7 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 }
 
 /*
- * Somebody ends the thread's sleep. It may not have left the CPU yet: see sched__arrive. Returns watch__waker_of.
+ * Somebody ends the thread's sleep. It may not have left the CPU yet: see sched__arrive. Returns waker_watch__waker_of.
  */
 static __always_inline __u32 sched__wake(void *ctx, struct jank_thread *t, u64 now)
 {
@@ -201,8 +201,8 @@ static __always_inline __u32 sched__wake(void *ctx, struct jank_thread *t, u64 n
 	thread__account(t, state, now);
 	t->state = JANK_STATE_RUNNABLE;
 	thread__set_counted(t, 1);
-	waker__note(ctx, &t->span.rec, &t->spill, state);
-	return watch__waker_of(&t->span.rec, now);
+	waker__record(ctx, &t->span.rec, &t->spill, state);
+	return waker_watch__waker_of(&t->span.rec, now);
 }
 
 /* The state that the time since the last mark was spent in, for a thread that gets the CPU. */
@@ -228,9 +228,9 @@ static __noinline int sched__send_span(struct jank_thread *t, struct task_struct
 	rec->ns = now - rec->t_ns;
 	rec->runnable_ns = runnable_ns;
 	if (rec->state != JANK_STATE_RUNNABLE)
-		waited__send(rec, &t->await, task);
+		wait_object__send(rec, &t->await, task);
 	if (jank_conf.copy_sz)
-		copy__send(KREAD(task, pid), rec->t_ns);
+		copy_user_stack__send(KREAD(task, pid), rec->t_ns);
 	if (runnable_ns)
 		facts__was_runnable(t, task, runnable_ns);
 	stack__complete(&t->span, task);
@@ -269,7 +269,7 @@ static __always_inline void sched__arrive(struct jank_thread *t, struct task_str
 	t->early_wake_ns = 0;
 	thread__set_counted(t, 0);
 	if (jank_conf.watch_ns)
-		since_ns = watch__end(KREAD(task, pid), sched__was_refused(t) ? now : 0);
+		since_ns = waker_watch__end(KREAD(task, pid), sched__was_refused(t) ? now : 0);
 	if (!since_ns) /* of a wait in slices the last one tells who ended it, however short */
 		since_ns = t->span.rec.t_ns;
 	if (now - since_ns >= jank_conf.span_min_ns)

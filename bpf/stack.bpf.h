@@ -59,7 +59,8 @@ static __always_inline __u32 stack__walk_user(void *ctx, struct task_struct *tas
 }
 
 /* Notes what was got: bytes or -errno of the kernel part, already clamped, and of the user part. */
-static __always_inline void stack__note(struct jank_rec_stack *rec, __u32 kernel_cnt, long user_sz)
+static __always_inline void stack__record(struct jank_rec_stack *rec, __u32 kernel_cnt,
+					  long user_sz)
 {
 	rec->kernel_cnt = kernel_cnt;
 	rec->user_cnt = stack__cnt(user_sz, JANK_USTACK_MAX);
@@ -109,7 +110,7 @@ static __always_inline void stack__complete(struct jank_stack_buf *buf, struct t
 	__u32 user_sz = (buf->rec.user_cnt & JANK_USTACK_MAX) * sizeof(__u64);
 
 	bpf_probe_read_kernel(&buf->tail[kernel_cnt], user_sz, &buf->tail[JANK_KSTACK_MAX]);
-	stack__note(&buf->rec, kernel_cnt, user_sz);
+	stack__record(&buf->rec, kernel_cnt, user_sz);
 }
 
 static __always_inline __u32 stack__prios_size(__u32 slice_cnt)

@@ -8,7 +8,7 @@
 #include "bpf/filter.bpf.h"
 #include "bpf/message.bpf.h"
 #include "bpf/record.bpf.h"
-#include "bpf/watch_on.bpf.h"
+#include "bpf/waker_watch_on.bpf.h"
 
 #ifdef JANK_PLAIN
 #define THREAD_BY_ID 1
@@ -324,7 +324,7 @@ static __noinline int thread__arrive_late(struct jank_thread *t, struct task_str
 	thread__set_counted(t, 0);
 	t->state = JANK_STATE_RUNNING;
 	if (jank_conf.watch_ns)
-		watch__end(KREAD(task, pid), 0);
+		waker_watch__end(KREAD(task, pid), 0);
 	/* A long one had a stack to be sent, but its kernel part is another by now. */
 	if (state == JANK_STATE_RUNNABLE &&
 	    (s64)(now - ran - t->span.rec.t_ns) < (s64)jank_conf.span_min_ns)

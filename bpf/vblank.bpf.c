@@ -7,6 +7,6 @@
 SEC("raw_tp/drm_vblank_event")
 int BPF_PROG(jank_on_vblank, int crtc, unsigned int seq)
 {
-	vblank__note(crtc, seq, bpf_ktime_get_ns());
+	vblank__record(crtc, seq, bpf_ktime_get_ns());
 	return 0;
 }

@@ -32,8 +32,8 @@ static __always_inline bool waker__may_send(struct task_struct *waker, struct pt
  * either off its own stack, or came from user mode and so is in no system call. But loopback traffic is
  * delivered in a softirq on top of the sender's own system call.
  */
-static __always_inline void waker__note(void *ctx, struct jank_rec_stack *rec, volatile u64 *spill,
-					__u32 waiter_state)
+static __always_inline void waker__record(void *ctx, struct jank_rec_stack *rec,
+					  volatile u64 *spill, __u32 waiter_state)
 {
 	struct task_struct *waker = KERNEL_CURRENT();
 	struct pt_regs *regs = compat__user_regs(waker);

@@ -73,9 +73,9 @@ live: #: tests against running programs (as root)
 	$(Q)$(call RUN_TESTS,$(LIVE_T))
 
 # Live tests that ask what is said and written, not how long things took: they bear company.
-COMPANY     := cli man names options preflight doctor btf disk pids stdout stopped targets ends kill hostile leases \
+LIVE_PARALLEL     := cli man names options preflight doctor btf disk pids stdout stopped targets ends kill hostile leases \
                android mmaps sites static features leaks symbolize go_stripped go_off jit names copies unloaded archive loops compat32
-COMPANY_T    = $(filter $(COMPANY:%=tests/live/%.t),$(LIVE_T))
+LIVE_PARALLEL_T    = $(filter $(LIVE_PARALLEL:%=tests/live/%.t),$(LIVE_T))
 
 # The cheapest first. The other live ones strictly one after the other: they measure time.
 check: #: deps (as root), build, all tests
@@ -86,7 +86,7 @@ check: #: deps (as root), build, all tests
 	$(Q)$(MAKE) $(WITH_SAN) unit-bin bpf-bin fuzz-bin
 	$(Q)PERL5LIB=tests/lib RUN="$(PROVE_TESTS)" tests/stages \
 		-j2 $(STYLE_T) $(UNIT_BIN) $(FUZZ_BIN) $(REPLAY_T) $(BPF_BIN) \
-		-j2 $(COMPANY_T) -j1 $(filter-out $(COMPANY_T),$(LIVE_T))
+		-j2 $(LIVE_PARALLEL_T) -j1 $(filter-out $(LIVE_PARALLEL_T),$(LIVE_T))
 
 CLANG_FORMAT ?= clang-format
 FORMATTED     = $(shell find bpf user tools tests -name '*.[ch]' -o -name '*.cc')

@@ -91,7 +91,7 @@ static inline void child__end(pid_t pid)
 }
 
 /* The number of one that has ended. */
-static inline pid_t child__gone(void)
+static inline pid_t child__on_exit(void)
 {
 	pid_t pid = child__start(NULL, NULL);
 

@@ -6,8 +6,8 @@
 #define INDEXD "/usr/bin/indexd"
 
 /* A wait's facts as the probe has them; flags are JANK_WAITED_*. */
-static inline struct waited *fixture__waited(uint16_t flags, int32_t fd, uint64_t timeout_ns,
-					     uint64_t arg2)
+static inline struct wait_object *fixture__waited(uint16_t flags, int32_t fd, uint64_t timeout_ns,
+						  uint64_t arg2)
 {
 	const struct jank_rec_waited raw = {
 		.hdr = { .size = sizeof(raw), .kind = JANK_REC_WAITED, .flags = flags },
@@ -16,7 +16,7 @@ static inline struct waited *fixture__waited(uint16_t flags, int32_t fd, uint64_
 		.args = { (uint64_t)fd, 0x7f0000000000, arg2 },
 	};
 
-	return waited__new(&raw);
+	return wait_object__new(&raw);
 }
 
 /* Its stacks are copies of frames. */

@@ -37,16 +37,16 @@ IMAGE_FN void image__told_313(uint8_t told[SCRIPT_OFFSETS_SZ])
 		memcpy(told + rows[i].at * 8, &rows[i].value, 8);
 }
 
-IMAGE_FN struct script_offsets image__offsets(uint32_t version)
+IMAGE_FN struct interp_offsets image__offsets(uint32_t version)
 {
-	struct script_offsets ret = {};
+	struct interp_offsets ret = {};
 	uint8_t told[SCRIPT_OFFSETS_SZ];
 
-	if (script_offsets__told(version)) {
+	if (interp_offsets__told(version)) {
 		image__told_313(told);
-		ok(script_offsets__read(told, version, &ret), "%x: offsets are told", version);
+		ok(interp_offsets__read(told, version, &ret), "%x: offsets are told", version);
 	} else {
-		ok(script_offsets__of(version, &ret), "%x: offsets are known", version);
+		ok(interp_offsets__of(version, &ret), "%x: offsets are known", version);
 	}
 	return ret;
 }
@@ -54,7 +54,7 @@ IMAGE_FN struct script_offsets image__offsets(uint32_t version)
 struct image_mem {
 	uint8_t *bytes;
 	size_t used;
-	struct script_offsets offsets;
+	struct interp_offsets offsets;
 };
 
 IMAGE_FN struct image_mem image__new(uint32_t version)
@@ -105,7 +105,7 @@ IMAGE_FN uint64_t image__ascii(struct image_mem *image, const char *text)
 IMAGE_FN uint64_t image__code(struct image_mem *image, uint64_t type, uint64_t name, uint64_t file,
 			      uint32_t first_line, uint32_t units)
 {
-	const struct script_offsets *offsets = &image->offsets;
+	const struct interp_offsets *offsets = &image->offsets;
 	uint64_t table = image__room(image, offsets->bytes.data + units * 3);
 	uint64_t ret = image__room(image, offsets->code.bytecode + units * 2);
 

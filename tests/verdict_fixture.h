@@ -93,11 +93,11 @@ static inline void verdict__ticks(struct block *block, size_t cnt, const char *c
 }
 
 /* What the last sample waited for; flags: JANK_WAITED_*. */
-static inline struct waited *verdict__waited(struct block *block, unsigned flags)
+static inline struct wait_object *verdict__waited(struct block *block, unsigned flags)
 {
 	struct jank_rec_waited raw = { .hdr = { .flags = flags } };
 
-	return block->samples[block->sample_cnt - 1].waited = waited__new(&raw);
+	return block->samples[block->sample_cnt - 1].waited = wait_object__new(&raw);
 }
 
 static inline struct other_task verdict__task(uint32_t pid, uint32_t tid, const char *comm)

@@ -41,11 +41,11 @@ static inline void set_names(struct jank_rec_waited *raw, const char *path)
 }
 
 /* With its names, as a wait of the calling thread; the caller frees it. */
-static inline struct waited *fill(const struct jank_rec_waited *raw)
+static inline struct wait_object *fill(const struct jank_rec_waited *raw)
 {
-	struct waited *waited = waited__new(raw);
+	struct wait_object *waited = wait_object__new(raw);
 
-	if (waited_names__fill(waited, (uint32_t)getpid(), (uint32_t)gettid()))
+	if (wait_object_names__fill(waited, (uint32_t)getpid(), (uint32_t)gettid()))
 		abort();
 	return waited;
 }

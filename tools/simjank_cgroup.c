@@ -14,14 +14,14 @@
 #define PERIOD_US "20000"
 #define QUOTA_US  "2000"
 
-static void cgroup__path(char *path, size_t size, const struct stage *stage, const char *controller,
-			 const char *file)
+static void cgroup__path(char *path, size_t size, const struct fixture *stage,
+			 const char *controller, const char *file)
 {
 	snprintf(path, size, CGROUP_ROOT "/%s/%s%s%s", controller, stage->name, *file ? "/" : "",
 		 file);
 }
 
-int cgroup__make(const struct stage *stage, const char *controller)
+int cgroup__make(const struct fixture *stage, const char *controller)
 {
 	char path[256];
 
@@ -29,7 +29,7 @@ int cgroup__make(const struct stage *stage, const char *controller)
 	return mkdir(path, 0755) && errno != EEXIST ? -errno : 0;
 }
 
-int cgroup__open_file(const struct stage *stage, const char *controller, const char *file)
+int cgroup__open_file(const struct fixture *stage, const char *controller, const char *file)
 {
 	char path[256];
 	int fd;
@@ -39,7 +39,7 @@ int cgroup__open_file(const struct stage *stage, const char *controller, const c
 	return fd < 0 ? -errno : fd;
 }
 
-int cgroup__write(const struct stage *stage, const char *controller, const char *file,
+int cgroup__write(const struct fixture *stage, const char *controller, const char *file,
 		  const char *text)
 {
 	int fd = cgroup__open_file(stage, controller, file);
@@ -67,7 +67,7 @@ void cgroup__leave(const char *controller)
 	close(fd);
 }
 
-int cgroup__make_quota(struct stage *stage)
+int cgroup__make_quota(struct fixture *stage)
 {
 	int err = cgroup__make(stage, "cpu");
 
@@ -79,12 +79,12 @@ int cgroup__make_quota(struct stage *stage)
 	return stage->quota_fd < 0 ? stage->quota_fd : 0;
 }
 
-int cgroup__enter_quota(const struct stage *stage)
+int cgroup__enter_quota(const struct fixture *stage)
 {
 	return stage->needs & NEED_QUOTA ? cgroup__write(stage, "cpu", "tasks", "0") : 0;
 }
 
-void cgroup__set_quota(struct stage *stage, bool on)
+void cgroup__set_quota(struct fixture *stage, bool on)
 {
 	const char *text = on ? QUOTA_US : "-1";
 

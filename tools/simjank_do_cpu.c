@@ -8,7 +8,7 @@
 #include "simjank_handler.h"
 #include "simjank_truth.h"
 
-static WHOLE void do_read_zero(struct stage *stage)
+static WHOLE void do_read_zero(struct fixture *stage)
 {
 	if (read(stage->zero_fd, stage->buffer, STAGE_BUFFER_SZ) < 0)
 		errno = 0;
@@ -35,11 +35,11 @@ HANDLER(stopped)
 {
 	uint64_t begin_ns;
 
-	stage__ask_continue(stage, end_ns);
+	fixture__ask_continue(stage, end_ns);
 	begin_ns = clock__mono_ns();
 	do_stop();
 	truth__add_stop(begin_ns, clock__mono_ns());
-	stage__continued(stage);
+	fixture__continued(stage);
 }
 
 HANDLER(mixed)
@@ -56,7 +56,7 @@ HANDLER(mixed_cpu)
 	uint64_t now_ns = clock__mono_ns();
 	uint64_t left_ns = end_ns > now_ns ? end_ns - now_ns : 0;
 
-	stage__ask(stage, PARTNER_WRITER, now_ns + left_ns * 3 / 10, stage->pipe_fds[1]);
+	fixture__ask(stage, PARTNER_WRITER, now_ns + left_ns * 3 / 10, stage->pipe_fds[1]);
 	do_read_pipe(stage);
 	clock__burn_until(end_ns);
 }

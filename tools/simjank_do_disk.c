@@ -14,7 +14,7 @@
 #define SLOW_STEP (64u << 10)
 #define MUCH_SZ	  (256u << 20)
 
-static WHOLE void do_write_fsync(struct stage *stage)
+static WHOLE void do_write_fsync(struct fixture *stage)
 {
 	off_t at = (off_t)(stage->disk_at % STAGE_DISK_SZ);
 
@@ -23,7 +23,7 @@ static WHOLE void do_write_fsync(struct stage *stage)
 	stage->disk_at += FSYNC_SZ;
 }
 
-static WHOLE void do_write_direct(struct stage *stage)
+static WHOLE void do_write_direct(struct fixture *stage)
 {
 	off_t at = (off_t)(stage->disk_at % STAGE_DISK_SZ);
 
@@ -39,7 +39,7 @@ static void cold__drop(volatile char *map, int fd)
 }
 
 /* Pages are read one by one (MADV_RANDOM) and dropped again when all were. */
-static WHOLE void do_touch_cold(struct stage *stage, uint64_t end_ns)
+static WHOLE void do_touch_cold(struct fixture *stage, uint64_t end_ns)
 {
 	while (clock__mono_ns() < end_ns) {
 		if (stage->cold_at >= STAGE_COLD_SZ) {
@@ -52,14 +52,14 @@ static WHOLE void do_touch_cold(struct stage *stage, uint64_t end_ns)
 }
 
 /* Calls nothing, so the compiler must be made to give it a frame for as long as it touches. */
-static WHOLE void do_touch_missing(struct stage *stage)
+static WHOLE void do_touch_missing(struct fixture *stage)
 {
 	char byte = *stage->missing;
 
 	__asm__ volatile("" : : "r"(byte), "r"(__builtin_frame_address(0)));
 }
 
-static uint64_t slow__advance(struct stage *stage, uint64_t size)
+static uint64_t slow__advance(struct fixture *stage, uint64_t size)
 {
 	uint64_t at = stage->slow_at;
 
@@ -67,7 +67,7 @@ static uint64_t slow__advance(struct stage *stage, uint64_t size)
 	return at;
 }
 
-static WHOLE void do_fsync_slow(struct stage *stage)
+static WHOLE void do_fsync_slow(struct fixture *stage)
 {
 	off_t at = (off_t)slow__advance(stage, SLOW_STEP);
 
@@ -75,7 +75,7 @@ static WHOLE void do_fsync_slow(struct stage *stage)
 		errno = 0;
 }
 
-static WHOLE void do_read_slow(struct stage *stage)
+static WHOLE void do_read_slow(struct fixture *stage)
 {
 	off_t at = (off_t)slow__advance(stage, SLOW_STEP);
 
@@ -83,14 +83,14 @@ static WHOLE void do_read_slow(struct stage *stage)
 		errno = 0;
 }
 
-static WHOLE void do_touch_slow(struct stage *stage, uint64_t end_ns)
+static WHOLE void do_touch_slow(struct fixture *stage, uint64_t end_ns)
 {
 	while (clock__mono_ns() < end_ns)
 		(void)stage->slow[slow__advance(stage, PAGE_SZ)];
 }
 
 /* Far apart, so that what is read ahead does not serve the next one. */
-static WHOLE void do_touch_swapped(struct stage *stage, uint64_t end_ns)
+static WHOLE void do_touch_swapped(struct fixture *stage, uint64_t end_ns)
 {
 	while (clock__mono_ns() < end_ns) {
 		(void)stage->swapped[stage->swapped_at];
@@ -98,7 +98,7 @@ static WHOLE void do_touch_swapped(struct stage *stage, uint64_t end_ns)
 	}
 }
 
-static WHOLE void do_write_much(struct stage *stage)
+static WHOLE void do_write_much(struct fixture *stage)
 {
 	off_t at = (off_t)(stage->much_at % MUCH_SZ);
 
@@ -107,7 +107,7 @@ static WHOLE void do_write_much(struct stage *stage)
 	stage->much_at += STAGE_BUFFER_SZ;
 }
 
-WHOLE void work_fsync(struct stage *stage, uint64_t end_ns)
+WHOLE void work_fsync(struct fixture *stage, uint64_t end_ns)
 {
 	while (clock__mono_ns() < end_ns)
 		do_fsync_slow(stage);
@@ -115,28 +115,28 @@ WHOLE void work_fsync(struct stage *stage, uint64_t end_ns)
 
 HANDLER(disk)
 {
-	stage__ask(stage, PARTNER_READER, end_ns, -1);
+	fixture__ask(stage, PARTNER_READER, end_ns, -1);
 	while (clock__mono_ns() < end_ns)
 		do_write_fsync(stage);
 }
 
 HANDLER(dsync)
 {
-	stage__ask(stage, PARTNER_READER, end_ns, -1);
+	fixture__ask(stage, PARTNER_READER, end_ns, -1);
 	while (clock__mono_ns() < end_ns)
 		do_write_direct(stage);
 }
 
 HANDLER(page_fault)
 {
-	stage__ask(stage, PARTNER_READER, end_ns, -1);
+	fixture__ask(stage, PARTNER_READER, end_ns, -1);
 	do_touch_cold(stage, end_ns);
 }
 
 HANDLER(userfault)
 {
 	madvise((void *)stage->missing, PAGE_SZ, MADV_DONTNEED);
-	stage__ask(stage, PARTNER_PAGER, end_ns, stage->uffd);
+	fixture__ask(stage, PARTNER_PAGER, end_ns, stage->uffd);
 	do_touch_missing(stage);
 }
 

@@ -42,13 +42,13 @@ static WHOLE void do_flock(int fd)
 
 HANDLER(socket)
 {
-	stage__ask(stage, PARTNER_ANSWERER, end_ns, stage->unix_fds[1]);
+	fixture__ask(stage, PARTNER_ANSWERER, end_ns, stage->unix_fds[1]);
 	do_recv(stage->unix_fds[0]);
 }
 
 HANDLER(tcp)
 {
-	stage__ask(stage, PARTNER_ANSWERER, end_ns, stage->tcp_fds[1]);
+	fixture__ask(stage, PARTNER_ANSWERER, end_ns, stage->tcp_fds[1]);
 	do_recv(stage->tcp_fds[0]);
 }
 
@@ -87,7 +87,7 @@ HANDLER(dns)
 	static const char query[] = "\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x04slow\x04"
 				    "test\x00\x00\x01\x00\x01";
 
-	stage__ask(stage, PARTNER_RESOLVER, end_ns, stage->resolver_fd);
+	fixture__ask(stage, PARTNER_RESOLVER, end_ns, stage->resolver_fd);
 	if (send(stage->query_fd, query, sizeof(query) - 1, 0) > 0)
 		do_recv(stage->query_fd);
 }
@@ -108,7 +108,7 @@ HANDLER(child)
 
 HANDLER(flock)
 {
-	stage__ask_locker(stage, end_ns);
+	fixture__ask_locker(stage, end_ns);
 	do_flock(stage->lock_fd);
 	flock(stage->lock_fd, LOCK_UN);
 }

@@ -35,11 +35,11 @@ HANDLER(runnable)
 	if (cpu < 0)
 		return;
 	stage->bound = true;
-	stage__set_hogs(stage, cpu, end_ns);
+	fixture__set_hogs(stage, cpu, end_ns);
 	clock__burn_until(end_ns);
 }
 
-void bound__end(struct stage *stage)
+void bound__end(struct fixture *stage)
 {
 	if (!stage->bound)
 		return;
@@ -49,7 +49,7 @@ void bound__end(struct stage *stage)
 
 HANDLER(preempted)
 {
-	stage__set_crowd(stage, end_ns);
+	fixture__set_crowd(stage, end_ns);
 	clock__burn_until(end_ns);
 }
 
@@ -61,7 +61,7 @@ HANDLER(rt_preempt)
 
 	if (cpu < 0)
 		return;
-	stage__set_rt_hog(stage, cpu, end_ns);
+	fixture__set_rt_hog(stage, cpu, end_ns);
 	clock__burn_until(end_ns);
 	sched_setaffinity(0, sizeof(before), &before);
 }
@@ -76,7 +76,7 @@ HANDLER(wakeup_latency)
 	if (cpu < 0)
 		return;
 	sched_setscheduler(0, SCHED_BATCH, &param);
-	stage__set_hogs(stage, cpu, end_ns);
+	fixture__set_hogs(stage, cpu, end_ns);
 	while (clock__mono_ns() < end_ns)
 		do_nap();
 	sched_setscheduler(0, SCHED_OTHER, &param);

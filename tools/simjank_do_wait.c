@@ -17,18 +17,18 @@ WHOLE void do_sleep(uint64_t end_ns)
 	clock__sleep_until(end_ns);
 }
 
-WHOLE void do_lock(struct stage *stage)
+WHOLE void do_lock(struct fixture *stage)
 {
 	pthread_mutex_lock(&stage->mutex);
 }
 
-static WHOLE void do_cond_wait(struct stage *stage)
+static WHOLE void do_cond_wait(struct fixture *stage)
 {
 	while (!stage->signalled)
 		pthread_cond_wait(&stage->cond, &stage->cond_mutex);
 }
 
-static WHOLE void do_cond_timedwait(struct stage *stage, uint64_t end_ns)
+static WHOLE void do_cond_timedwait(struct fixture *stage, uint64_t end_ns)
 {
 	struct timespec end = clock__timespec(end_ns);
 
@@ -36,12 +36,12 @@ static WHOLE void do_cond_timedwait(struct stage *stage, uint64_t end_ns)
 		;
 }
 
-static WHOLE void do_rdlock(struct stage *stage)
+static WHOLE void do_rdlock(struct fixture *stage)
 {
 	pthread_rwlock_rdlock(&stage->rwlock);
 }
 
-static WHOLE void do_sem_wait(struct stage *stage)
+static WHOLE void do_sem_wait(struct fixture *stage)
 {
 	while (sem_wait(&stage->sem) && errno == EINTR)
 		;
@@ -52,7 +52,7 @@ static WHOLE void do_join(pthread_t thread)
 	pthread_join(thread, NULL);
 }
 
-WHOLE void do_read_pipe(struct stage *stage)
+WHOLE void do_read_pipe(struct fixture *stage)
 {
 	char byte;
 
@@ -60,7 +60,7 @@ WHOLE void do_read_pipe(struct stage *stage)
 		;
 }
 
-static WHOLE void do_read_eventfd(struct stage *stage)
+static WHOLE void do_read_eventfd(struct fixture *stage)
 {
 	uint64_t value;
 
@@ -68,7 +68,7 @@ static WHOLE void do_read_eventfd(struct stage *stage)
 		;
 }
 
-static WHOLE void do_poll(struct stage *stage)
+static WHOLE void do_poll(struct fixture *stage)
 {
 	struct pollfd pfd = { .fd = stage->pipe_fds[0], .events = POLLIN };
 
@@ -87,7 +87,7 @@ static WHOLE void do_select(uint64_t end_ns)
 		;
 }
 
-static WHOLE void do_epoll_wait(struct stage *stage)
+static WHOLE void do_epoll_wait(struct fixture *stage)
 {
 	struct epoll_event event;
 
@@ -97,16 +97,16 @@ static WHOLE void do_epoll_wait(struct stage *stage)
 
 /* --- What a partner does while the loop waits for it */
 
-static WHOLE void work_compute(struct stage *stage, uint64_t end_ns)
+static WHOLE void work_compute(struct fixture *stage, uint64_t end_ns)
 {
 	clock__burn_until(end_ns);
 }
 
-static WHOLE void work_on_signal(struct stage *stage, uint64_t end_ns)
+static WHOLE void work_on_signal(struct fixture *stage, uint64_t end_ns)
 {
 	pthread_mutex_lock(&stage->cond_mutex);
 	stage->signalled = false;
-	stage__ask_work(stage, PARTNER_SIGNALLER, end_ns, work_fsync);
+	fixture__ask_work(stage, PARTNER_SIGNALLER, end_ns, work_fsync);
 	do_cond_wait(stage);
 	pthread_mutex_unlock(&stage->cond_mutex);
 }
@@ -120,14 +120,14 @@ HANDLER(sleep)
 
 HANDLER(mutex)
 {
-	stage__ask(stage, PARTNER_HOLDER, end_ns, -1);
+	fixture__ask(stage, PARTNER_HOLDER, end_ns, -1);
 	do_lock(stage);
 	pthread_mutex_unlock(&stage->mutex);
 }
 
 HANDLER(mutex_busy)
 {
-	stage__ask_work(stage, PARTNER_HOLDER, end_ns, work_compute);
+	fixture__ask_work(stage, PARTNER_HOLDER, end_ns, work_compute);
 	do_lock(stage);
 	pthread_mutex_unlock(&stage->mutex);
 }
@@ -135,7 +135,7 @@ HANDLER(mutex_busy)
 HANDLER(mutex_disk)
 {
 	slow__set(stage, true);
-	stage__ask_work(stage, PARTNER_HOLDER, end_ns, work_fsync);
+	fixture__ask_work(stage, PARTNER_HOLDER, end_ns, work_fsync);
 	do_lock(stage);
 	pthread_mutex_unlock(&stage->mutex);
 	slow__set(stage, false);
@@ -144,7 +144,7 @@ HANDLER(mutex_disk)
 HANDLER(chain)
 {
 	slow__set(stage, true);
-	stage__ask_work(stage, PARTNER_HOLDER, end_ns, work_on_signal);
+	fixture__ask_work(stage, PARTNER_HOLDER, end_ns, work_on_signal);
 	do_lock(stage);
 	pthread_mutex_unlock(&stage->mutex);
 	slow__set(stage, false);
@@ -167,8 +167,8 @@ static int cpu__other(void)
 HANDLER(inversion)
 {
 	stage->lowly_cpu = cpu__other();
-	stage__ask_work(stage, PARTNER_LOWLY, end_ns, work_compute);
-	stage__set_hogs(stage, stage->lowly_cpu, end_ns);
+	fixture__ask_work(stage, PARTNER_LOWLY, end_ns, work_compute);
+	fixture__set_hogs(stage, stage->lowly_cpu, end_ns);
 	do_lock(stage);
 	pthread_mutex_unlock(&stage->mutex);
 }
@@ -177,7 +177,7 @@ HANDLER(cond)
 {
 	pthread_mutex_lock(&stage->cond_mutex);
 	stage->signalled = false;
-	stage__ask(stage, PARTNER_SIGNALLER, end_ns, -1);
+	fixture__ask(stage, PARTNER_SIGNALLER, end_ns, -1);
 	do_cond_wait(stage);
 	pthread_mutex_unlock(&stage->cond_mutex);
 }
@@ -191,14 +191,14 @@ HANDLER(cond_timeout)
 
 HANDLER(rwlock)
 {
-	stage__ask(stage, PARTNER_RWHOLDER, end_ns, -1);
+	fixture__ask(stage, PARTNER_RWHOLDER, end_ns, -1);
 	do_rdlock(stage);
 	pthread_rwlock_unlock(&stage->rwlock);
 }
 
 HANDLER(semaphore)
 {
-	stage__ask(stage, PARTNER_POSTER, end_ns, -1);
+	fixture__ask(stage, PARTNER_POSTER, end_ns, -1);
 	do_sem_wait(stage);
 }
 
@@ -230,19 +230,19 @@ HANDLER(join)
 
 HANDLER(pipe)
 {
-	stage__ask(stage, PARTNER_WRITER, end_ns, stage->pipe_fds[1]);
+	fixture__ask(stage, PARTNER_WRITER, end_ns, stage->pipe_fds[1]);
 	do_read_pipe(stage);
 }
 
 HANDLER(eventfd)
 {
-	stage__ask(stage, PARTNER_WRITER, end_ns, stage->event_fd);
+	fixture__ask(stage, PARTNER_WRITER, end_ns, stage->event_fd);
 	do_read_eventfd(stage);
 }
 
 HANDLER(poll)
 {
-	stage__ask(stage, PARTNER_WRITER, end_ns, stage->pipe_fds[1]);
+	fixture__ask(stage, PARTNER_WRITER, end_ns, stage->pipe_fds[1]);
 	do_poll(stage);
 	do_read_pipe(stage);
 }
@@ -254,7 +254,7 @@ HANDLER(select)
 
 HANDLER(epoll)
 {
-	stage__ask(stage, PARTNER_WRITER, end_ns, stage->pipe_fds[1]);
+	fixture__ask(stage, PARTNER_WRITER, end_ns, stage->pipe_fds[1]);
 	do_epoll_wait(stage);
 	do_read_pipe(stage);
 }

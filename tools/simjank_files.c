@@ -14,7 +14,7 @@
 
 #define PAGE_SZ 4096u
 
-static int file__open(struct stage *stage, const char *name, int flags)
+static int file__open(struct fixture *stage, const char *name, int flags)
 {
 	char path[160];
 	int fd;
@@ -23,11 +23,11 @@ static int file__open(struct stage *stage, const char *name, int flags)
 	fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC | flags, 0600);
 	if (fd < 0)
 		return -errno;
-	cast__add_object(&stage->cast, name, "path", path);
+	actors__add_object(&stage->cast, name, "path", path);
 	return fd;
 }
 
-int file__make(struct stage *stage, const char *name, int flags, size_t size)
+int file__make(struct fixture *stage, const char *name, int flags, size_t size)
 {
 	int fd = file__open(stage, name, flags);
 
@@ -67,7 +67,7 @@ static int memory__map(size_t size, char **map)
 	return 0;
 }
 
-int files__open_buffer(struct stage *stage)
+int files__open_buffer(struct fixture *stage)
 {
 	int err = memory__map(STAGE_BUFFER_SZ, &stage->buffer);
 
@@ -76,7 +76,7 @@ int files__open_buffer(struct stage *stage)
 	return err;
 }
 
-int files__open_disk(struct stage *stage)
+int files__open_disk(struct fixture *stage)
 {
 	stage->disk_fd = file__make(stage, "disk", 0, STAGE_DISK_SZ);
 	if (stage->disk_fd < 0)
@@ -90,7 +90,7 @@ int files__open_disk(struct stage *stage)
 	return stage->dsync_fd < 0 ? stage->dsync_fd : 0;
 }
 
-int files__open_reader(struct stage *stage)
+int files__open_reader(struct fixture *stage)
 {
 	int err = memory__map(STAGE_DISK_SZ, &stage->reader_buffer);
 
@@ -102,20 +102,20 @@ int files__open_reader(struct stage *stage)
 	return stage->reader_fd < 0 ? stage->reader_fd : 0;
 }
 
-int files__open_cold(struct stage *stage)
+int files__open_cold(struct fixture *stage)
 {
 	stage->cold_fd = file__make(stage, "cold", 0, STAGE_COLD_SZ);
 	return stage->cold_fd < 0 ? stage->cold_fd : file__map(stage->cold_fd, &stage->cold);
 }
 
-int files__open_lock(struct stage *stage)
+int files__open_lock(struct fixture *stage)
 {
 	stage->lock_fd = file__open(stage, "lock", 0);
 	return stage->lock_fd < 0 ? stage->lock_fd : 0;
 }
 
 /* User-mode faults only: that needs no privilege. */
-int files__open_missing(struct stage *stage)
+int files__open_missing(struct fixture *stage)
 {
 	struct uffdio_api api = { .api = UFFD_API };
 	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };

@@ -5,23 +5,23 @@
 
 #include <stddef.h>
 
-#include "simjank_stage.h"
+#include "simjank_fixture.h"
 
 /*
  * A file in the stage's directory, filled and on its storage, and an object of the cast by that name (static).
  * Its descriptor or -errno.
  */
-int file__make(struct stage *stage, const char *name, int flags, size_t size);
+int file__make(struct fixture *stage, const char *name, int flags, size_t size);
 
 /* STAGE_COLD_SZ of it, to be read page by page, and none in memory. -errno. */
 int file__map(int fd, volatile char **map);
 
 /* What the scenarios of storage need. Each -errno. */
-int files__open_buffer(struct stage *stage);
-int files__open_disk(struct stage *stage);
-int files__open_reader(struct stage *stage);
-int files__open_cold(struct stage *stage);
-int files__open_lock(struct stage *stage);
-int files__open_missing(struct stage *stage);
+int files__open_buffer(struct fixture *stage);
+int files__open_disk(struct fixture *stage);
+int files__open_reader(struct fixture *stage);
+int files__open_cold(struct fixture *stage);
+int files__open_lock(struct fixture *stage);
+int files__open_missing(struct fixture *stage);
 
 #endif

@@ -8,8 +8,8 @@
 #define SIMJANK_HANDLER_H
 
 #include "simjank_clock.h"
+#include "simjank_fixture.h"
 #include "simjank_scenario.h"
-#include "simjank_stage.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 #define WHOLE __attribute__((noipa)) /* no .isra, .constprop or .part of it */
@@ -17,19 +17,19 @@
 #define WHOLE __attribute__((noinline))
 #endif
 
-#define HANDLER(name) WHOLE void handle_##name(struct stage *stage, uint64_t end_ns)
+#define HANDLER(name) WHOLE void handle_##name(struct fixture *stage, uint64_t end_ns)
 
 #define SIMJANK_X_HANDLER(name, ...) HANDLER(name);
 SIMJANK_SCENARIOS(SIMJANK_X_HANDLER)
 #undef SIMJANK_X_HANDLER
 
 /* The next dispatch may run anywhere again, after one that left this to it. */
-void bound__end(struct stage *stage);
+void bound__end(struct fixture *stage);
 
 /* Used by handlers of several files. */
 void do_sleep(uint64_t end_ns);
-void do_lock(struct stage *stage);
-void do_read_pipe(struct stage *stage);
+void do_lock(struct fixture *stage);
+void do_read_pipe(struct fixture *stage);
 void do_recv(int fd);
 
 #endif

@@ -57,20 +57,20 @@ static void hog__obey(int fd)
 	}
 }
 
-static void hog__run(struct stage *stage, unsigned index)
+static void hog__run(struct fixture *stage, unsigned index)
 {
 	cgroup__enter_quota(stage);
 	hog__obey(stage->hog_fds[0]);
 }
 
 /* The program waits for it. */
-static void helper__answer(struct stage *stage, int err)
+static void helper__answer(struct fixture *stage, int err)
 {
 	stage->shared->err = err;
 	sem_post(&stage->shared->answer);
 }
 
-static int helper__wait_answer(struct stage *stage)
+static int helper__wait_answer(struct fixture *stage)
 {
 	while (sem_wait(&stage->shared->answer) && errno == EINTR)
 		;
@@ -78,7 +78,7 @@ static int helper__wait_answer(struct stage *stage)
 }
 
 /* Where groups have real-time shares of their own, one that isn't the root's has none. */
-static void rt_hog__run(struct stage *stage, unsigned index)
+static void rt_hog__run(struct fixture *stage, unsigned index)
 {
 	const struct sched_param param = { .sched_priority = RT_HOG_PRIORITY };
 
@@ -102,7 +102,7 @@ static int cpu__nth(unsigned n)
 	return cpu;
 }
 
-static void crowd__run(struct stage *stage, unsigned index)
+static void crowd__run(struct fixture *stage, unsigned index)
 {
 	int cpu = cpu__nth(index / CROWD_PER_CPU);
 	uint64_t end_ns;
@@ -120,7 +120,7 @@ static void crowd__run(struct stage *stage, unsigned index)
 }
 
 /* By a descriptor of its own: those that a fork shares have one lock. */
-static void locker__run(struct stage *stage, unsigned index)
+static void locker__run(struct fixture *stage, unsigned index)
 {
 	char path[160];
 	uint64_t end_ns;
@@ -137,13 +137,13 @@ static void locker__run(struct stage *stage, unsigned index)
 	}
 }
 
-static void server__start(struct stage *stage, unsigned index)
+static void server__start(struct fixture *stage, unsigned index)
 {
 	server__run(stage);
 }
 
 /* Again and again, since a SIGCONT that comes before the stop has no effect. */
-static void continuer__run(struct stage *stage, unsigned index)
+static void continuer__run(struct fixture *stage, unsigned index)
 {
 	pid_t parent = getppid();
 	uint64_t end_ns;
@@ -159,8 +159,8 @@ static void continuer__run(struct stage *stage, unsigned index)
 	}
 }
 
-static int helper__fork(struct stage *stage, const char *name, unsigned index,
-			void (*run)(struct stage *stage, unsigned index))
+static int helper__fork(struct fixture *stage, const char *name, unsigned index,
+			void (*run)(struct fixture *stage, unsigned index))
 {
 	pid_t parent = getpid();
 	pid_t pid = fork();
@@ -169,7 +169,7 @@ static int helper__fork(struct stage *stage, const char *name, unsigned index,
 		return -errno;
 	if (pid) {
 		stage->helpers[stage->helper_cnt++] = pid;
-		cast__add(&stage->cast, name, pid, pid);
+		actors__add(&stage->cast, name, pid, pid);
 		return 0;
 	}
 	prctl(PR_SET_NAME, name);
@@ -182,7 +182,7 @@ static int helper__fork(struct stage *stage, const char *name, unsigned index,
 
 /* --- What the stage opens: see simjank_helpers.h */
 
-int helpers__open_shared(struct stage *stage)
+int helpers__open_shared(struct fixture *stage)
 {
 	stage->shared = mmap(NULL, sizeof(*stage->shared), PROT_READ | PROT_WRITE,
 			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -191,7 +191,7 @@ int helpers__open_shared(struct stage *stage)
 	return 0;
 }
 
-int helpers__fork_hogs(struct stage *stage)
+int helpers__fork_hogs(struct fixture *stage)
 {
 	int err = pipe2(stage->hog_fds, O_CLOEXEC) ? -errno : 0;
 
@@ -200,7 +200,7 @@ int helpers__fork_hogs(struct stage *stage)
 	return err;
 }
 
-int helpers__fork_crowd(struct stage *stage)
+int helpers__fork_crowd(struct fixture *stage)
 {
 	int err = pipe2(stage->crowd_fds, O_CLOEXEC) ? -errno : 0;
 	cpu_set_t set;
@@ -217,7 +217,7 @@ int helpers__fork_crowd(struct stage *stage)
 	return err;
 }
 
-int helpers__fork_rt_hog(struct stage *stage)
+int helpers__fork_rt_hog(struct fixture *stage)
 {
 	int err = pipe2(stage->rt_hog_fds, O_CLOEXEC) ? -errno : 0;
 
@@ -226,28 +226,28 @@ int helpers__fork_rt_hog(struct stage *stage)
 	return err ? err : helper__wait_answer(stage);
 }
 
-int helpers__fork_continuer(struct stage *stage)
+int helpers__fork_continuer(struct fixture *stage)
 {
 	int err = pipe2(stage->continuer_fds, O_CLOEXEC) ? -errno : 0;
 
 	return err ? err : helper__fork(stage, "continuer", 0, continuer__run);
 }
 
-int helpers__fork_locker(struct stage *stage)
+int helpers__fork_locker(struct fixture *stage)
 {
 	int err = pipe2(stage->locker_fds, O_CLOEXEC) ? -errno : 0;
 
 	return err ? err : helper__fork(stage, "locker", 0, locker__run);
 }
 
-int helpers__fork_server(struct stage *stage)
+int helpers__fork_server(struct fixture *stage)
 {
 	int err = server__bind(stage);
 
 	return err ? err : helper__fork(stage, "server", 0, server__start);
 }
 
-void stage__kill(struct stage *stage)
+void fixture__kill(struct fixture *stage)
 {
 	for (size_t i = 0; i < stage->helper_cnt; i++) {
 		kill(stage->helpers[i], SIGKILL);
@@ -259,7 +259,7 @@ void stage__kill(struct stage *stage)
 
 /* --- Orders */
 
-void stage__set_hogs(struct stage *stage, int cpu, uint64_t end_ns)
+void fixture__set_hogs(struct fixture *stage, int cpu, uint64_t end_ns)
 {
 	struct hog_order order = { .end_ns = end_ns, .cpu = (uint64_t)cpu };
 
@@ -268,14 +268,14 @@ void stage__set_hogs(struct stage *stage, int cpu, uint64_t end_ns)
 			return;
 }
 
-void stage__set_crowd(struct stage *stage, uint64_t end_ns)
+void fixture__set_crowd(struct fixture *stage, uint64_t end_ns)
 {
 	for (unsigned i = 0; i < stage->crowd_cnt; i++)
 		if (write(stage->crowd_fds[1], &end_ns, sizeof(end_ns)) < 0)
 			return;
 }
 
-void stage__set_rt_hog(struct stage *stage, int cpu, uint64_t end_ns)
+void fixture__set_rt_hog(struct fixture *stage, int cpu, uint64_t end_ns)
 {
 	struct hog_order order = { .end_ns = end_ns, .cpu = (uint64_t)cpu };
 
@@ -283,20 +283,20 @@ void stage__set_rt_hog(struct stage *stage, int cpu, uint64_t end_ns)
 		errno = 0;
 }
 
-void stage__ask_locker(struct stage *stage, uint64_t end_ns)
+void fixture__ask_locker(struct fixture *stage, uint64_t end_ns)
 {
 	if (write(stage->locker_fds[1], &end_ns, sizeof(end_ns)) > 0)
 		helper__wait_answer(stage);
 }
 
-void stage__ask_continue(struct stage *stage, uint64_t end_ns)
+void fixture__ask_continue(struct fixture *stage, uint64_t end_ns)
 {
 	stage->shared->stop_asked++;
 	if (write(stage->continuer_fds[1], &end_ns, sizeof(end_ns)) < 0)
 		_exit(1); /* nobody would wake us */
 }
 
-void stage__continued(struct stage *stage)
+void fixture__continued(struct fixture *stage)
 {
 	__atomic_store_n(&stage->shared->stop_done, stage->shared->stop_asked, __ATOMIC_RELEASE);
 }

@@ -3,14 +3,14 @@
 #ifndef SIMJANK_HELPERS_H
 #define SIMJANK_HELPERS_H
 
-#include "simjank_stage.h"
+#include "simjank_fixture.h"
 
-int helpers__open_shared(struct stage *stage); /* memory: before any other */
-int helpers__fork_hogs(struct stage *stage);
-int helpers__fork_crowd(struct stage *stage); /* four for each CPU; -E2BIG: too many CPUs */
-int helpers__fork_rt_hog(struct stage *stage);
-int helpers__fork_continuer(struct stage *stage);
-int helpers__fork_locker(struct stage *stage); /* these two: in the stage's directory */
-int helpers__fork_server(struct stage *stage);
+int helpers__open_shared(struct fixture *stage); /* memory: before any other */
+int helpers__fork_hogs(struct fixture *stage);
+int helpers__fork_crowd(struct fixture *stage); /* four for each CPU; -E2BIG: too many CPUs */
+int helpers__fork_rt_hog(struct fixture *stage);
+int helpers__fork_continuer(struct fixture *stage);
+int helpers__fork_locker(struct fixture *stage); /* these two: in the stage's directory */
+int helpers__fork_server(struct fixture *stage);
 
 #endif

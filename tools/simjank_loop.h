@@ -8,8 +8,8 @@
 
 #include <semaphore.h>
 
+#include "simjank_fixture.h"
 #include "simjank_options.h"
-#include "simjank_stage.h"
 #include "simjank_truth.h"
 
 #ifdef __cplusplus
@@ -31,7 +31,7 @@ struct loop {
 	int order; /* enum loop_order, set by the control thread before it kicks */
 	int done_fd;
 	bool started, finishing, done;
-	struct stage stage;
+	struct fixture stage;
 	struct truth truth;
 	struct plan plan;
 	uint64_t next_ns;     /* the next one from the list is due */

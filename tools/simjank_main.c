@@ -15,7 +15,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "simjank_janitor.h"
+#include "simjank_cleanup.h"
 #include "simjank_loop.h"
 
 struct program {
@@ -168,7 +168,7 @@ static void *control__run(void *arg)
 		program__wait(program, EVENT_DONE, 0);
 	program->info.end_ns = clock__mono_ns();
 	for (unsigned i = 0; i < program->opt.threads; i++)
-		stage__kill(&program->loops[i].stage);
+		fixture__kill(&program->loops[i].stage);
 	if (program->opt.truth)
 		err = program__write_truth(program);
 	if (err)
@@ -184,7 +184,7 @@ static void loop__run_front(struct loop *loop, int ready_fd)
 
 	if (err)
 		fail("the truth's memory or /proc/thread-self/schedstat", err);
-	err = stage__enter(&loop->stage);
+	err = fixture__enter(&loop->stage);
 	if (err)
 		fail("a cgroup", err);
 	err = front_end.open(loop);
@@ -262,7 +262,7 @@ static void loop__init(struct loop *loop, const struct program *program, unsigne
 }
 
 /* What the stage lacks: fatal for what was asked for by its name, else not done and told. */
-static void program__leave_out(struct program *program, const struct stage *stage)
+static void program__leave_out(struct program *program, const struct fixture *stage)
 {
 	struct options *opt = &program->opt;
 
@@ -290,14 +290,14 @@ static void program__set_stages(struct program *program)
 		loop__init(&program->loops[i], program, i);
 	if (needs__of(opt) & NEEDS_TIDYING) {
 		what = "the process `janitor`";
-		err = janitor__start(opt->dir, opt->threads);
+		err = cleanup__start(opt->dir, opt->threads);
 	}
 	for (unsigned i = 0; !err && i < opt->threads; i++) {
-		err = stage__fork(&program->loops[i].stage, opt->dir, &what);
+		err = fixture__fork(&program->loops[i].stage, opt->dir, &what);
 		program__leave_out(program, &program->loops[i].stage);
 	}
 	for (unsigned i = 0; !err && i < opt->threads; i++) {
-		err = stage__open(&program->loops[i].stage, &what);
+		err = fixture__open(&program->loops[i].stage, &what);
 		program__leave_out(program, &program->loops[i].stage);
 	}
 	if (err)

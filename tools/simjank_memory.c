@@ -22,7 +22,7 @@
 #define TRY_MAX 100
 #define KEPT_SZ (8ull << 20) /* of what is to be swapped out */
 
-int memory__enter(struct stage *stage)
+int memory__enter(struct fixture *stage)
 {
 	int err = cgroup__make(stage, "memory");
 
@@ -47,7 +47,7 @@ static int swap__write_header(int fd)
 	return 0;
 }
 
-static int swap__open(const struct stage *stage)
+static int swap__open(const struct fixture *stage)
 {
 	char path[160];
 	int fd, err;
@@ -65,7 +65,7 @@ static int swap__open(const struct stage *stage)
 	return err;
 }
 
-int memory__open_swap(struct stage *stage)
+int memory__open_swap(struct fixture *stage)
 {
 	int err = swap__open(stage);
 	void *map;
@@ -81,7 +81,7 @@ int memory__open_swap(struct stage *stage)
 	return cgroup__write(stage, "memory", "memory.swappiness", "100");
 }
 
-static unsigned long long memory__used(const struct stage *stage)
+static unsigned long long memory__used(const struct fixture *stage)
 {
 	unsigned long long used = 0;
 	char path[256];
@@ -97,7 +97,7 @@ static unsigned long long memory__used(const struct stage *stage)
 	return used;
 }
 
-int memory__limit(struct stage *stage)
+int memory__limit(struct fixture *stage)
 {
 	unsigned long long limit = memory__used(stage) + ROOM_SZ;
 	char text[32];

@@ -3,10 +3,10 @@
 #ifndef SIMJANK_MEMORY_H
 #define SIMJANK_MEMORY_H
 
-#include "simjank_stage.h"
+#include "simjank_fixture.h"
 
-int memory__enter(struct stage *stage);	    /* into a cgroup, before memory is taken */
-int memory__open_swap(struct stage *stage); /* and memory to be swapped out */
-int memory__limit(struct stage *stage);	    /* the last of all: to little more than is in use */
+int memory__enter(struct fixture *stage);     /* into a cgroup, before memory is taken */
+int memory__open_swap(struct fixture *stage); /* and memory to be swapped out */
+int memory__limit(struct fixture *stage);     /* the last of all: to little more than is in use */
 
 #endif

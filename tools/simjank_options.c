@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "simjank_clock.h"
-#include "simjank_stage.h"
+#include "simjank_fixture.h"
 #include "simjank_value.h"
 
 /* Kept while parsing: --length comes before or after the list that it is for. */

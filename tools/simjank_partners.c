@@ -22,7 +22,7 @@ static void sem__wait(sem_t *sem)
 		;
 }
 
-static void partner__work(struct stage *stage, const struct partner *partner)
+static void partner__work(struct fixture *stage, const struct partner *partner)
 {
 	if (partner->work)
 		partner->work(stage, partner->end_ns);
@@ -30,7 +30,7 @@ static void partner__work(struct stage *stage, const struct partner *partner)
 		clock__sleep_until(partner->end_ns);
 }
 
-static void holder__act(struct stage *stage, struct partner *partner)
+static void holder__act(struct fixture *stage, struct partner *partner)
 {
 	pthread_mutex_lock(&stage->mutex);
 	sem_post(&partner->ready);
@@ -47,7 +47,7 @@ static void lowly__set_policy(int policy)
 }
 
 /* Of the lowest priority from when it has the mutex: before, whoever asked waits for it. */
-static void lowly__act(struct stage *stage, struct partner *partner)
+static void lowly__act(struct fixture *stage, struct partner *partner)
 {
 	cpu_set_t set;
 
@@ -62,7 +62,7 @@ static void lowly__act(struct stage *stage, struct partner *partner)
 	lowly__set_policy(SCHED_OTHER);
 }
 
-static void rwholder__act(struct stage *stage, struct partner *partner)
+static void rwholder__act(struct fixture *stage, struct partner *partner)
 {
 	pthread_rwlock_wrlock(&stage->rwlock);
 	sem_post(&partner->ready);
@@ -70,7 +70,7 @@ static void rwholder__act(struct stage *stage, struct partner *partner)
 	pthread_rwlock_unlock(&stage->rwlock);
 }
 
-static void signaller__act(struct stage *stage, struct partner *partner)
+static void signaller__act(struct fixture *stage, struct partner *partner)
 {
 	partner__work(stage, partner);
 	pthread_mutex_lock(&stage->cond_mutex);
@@ -79,14 +79,14 @@ static void signaller__act(struct stage *stage, struct partner *partner)
 	pthread_mutex_unlock(&stage->cond_mutex);
 }
 
-static void poster__act(struct stage *stage, struct partner *partner)
+static void poster__act(struct fixture *stage, struct partner *partner)
 {
 	partner__work(stage, partner);
 	sem_post(&stage->sem);
 }
 
 /* The writer's and the answerer's: both write one byte, an eventfd takes 8. */
-static void writer__act(struct stage *stage, struct partner *partner)
+static void writer__act(struct fixture *stage, struct partner *partner)
 {
 	static const uint64_t one = 1;
 	size_t size = partner->fd == stage->event_fd ? sizeof(one) : 1;
@@ -96,7 +96,7 @@ static void writer__act(struct stage *stage, struct partner *partner)
 		;
 }
 
-static void pager__act(struct stage *stage, struct partner *partner)
+static void pager__act(struct fixture *stage, struct partner *partner)
 {
 	struct uffdio_zeropage zero = { .range = { (uintptr_t)stage->missing, PAGE_SZ } };
 	struct uffd_msg msg;
@@ -108,7 +108,7 @@ static void pager__act(struct stage *stage, struct partner *partner)
 }
 
 /* The same message as an answer: bit 15 of its flags is set. */
-static void resolver__act(struct stage *stage, struct partner *partner)
+static void resolver__act(struct fixture *stage, struct partner *partner)
 {
 	struct sockaddr_in from;
 	socklen_t len = sizeof(from);
@@ -127,7 +127,7 @@ static void resolver__act(struct stage *stage, struct partner *partner)
  * Keeps the storage busy, so that whoever waits for it meanwhile waits longer than it computes: where
  * a read takes 25 µs, half of the time of a major fault is CPU.
  */
-static void reader__act(struct stage *stage, struct partner *partner)
+static void reader__act(struct fixture *stage, struct partner *partner)
 {
 	while (clock__mono_ns() < partner->end_ns)
 		if (pread(stage->reader_fd, stage->reader_buffer, STAGE_DISK_SZ, 0) < 0)
@@ -137,7 +137,7 @@ static void reader__act(struct stage *stage, struct partner *partner)
 static const struct {
 	const char *name;
 	unsigned need;
-	void (*act)(struct stage *stage, struct partner *partner);
+	void (*act)(struct fixture *stage, struct partner *partner);
 } partner_table[PARTNER_CNT] = {
 	[PARTNER_HOLDER] = { "holder", NEED_HOLDER, holder__act },
 	[PARTNER_LOWLY] = { "lowly", NEED_LOWLY, lowly__act },
@@ -151,7 +151,7 @@ static const struct {
 	[PARTNER_RESOLVER] = { "resolver", NEED_RESOLVER, resolver__act },
 };
 
-static int partner__enter(struct stage *stage, int which)
+static int partner__enter(struct fixture *stage, int which)
 {
 	if (stage->needs & NEED_SLOW && (which == PARTNER_HOLDER || which == PARTNER_SIGNALLER))
 		return slow__enter(stage);
@@ -161,10 +161,10 @@ static int partner__enter(struct stage *stage, int which)
 static void *partner__run(void *arg)
 {
 	struct partner *partner = arg;
-	struct stage *stage = partner->stage;
+	struct fixture *stage = partner->stage;
 
 	pthread_setname_np(pthread_self(), partner->name);
-	cast__add(&stage->cast, partner->name, getpid(), gettid());
+	actors__add(&stage->cast, partner->name, getpid(), gettid());
 	partner->err = partner__enter(stage, (int)(partner - stage->partners));
 	sem_post(&partner->ready);
 	for (;;) {
@@ -174,7 +174,7 @@ static void *partner__run(void *arg)
 	return NULL;
 }
 
-static int partner__open(struct stage *stage, int which)
+static int partner__open(struct fixture *stage, int which)
 {
 	struct partner *partner = &stage->partners[which];
 	pthread_t thread;
@@ -192,7 +192,7 @@ static int partner__open(struct stage *stage, int which)
 	return partner->err;
 }
 
-int partners__open(struct stage *stage)
+int partners__open(struct fixture *stage)
 {
 	int err = 0;
 
@@ -202,7 +202,7 @@ int partners__open(struct stage *stage)
 	return err;
 }
 
-static void partner__ask(struct stage *stage, int which)
+static void partner__ask(struct fixture *stage, int which)
 {
 	struct partner *partner = &stage->partners[which];
 
@@ -211,7 +211,7 @@ static void partner__ask(struct stage *stage, int which)
 		sem__wait(&partner->ready);
 }
 
-void stage__ask(struct stage *stage, int which, uint64_t end_ns, int fd)
+void fixture__ask(struct fixture *stage, int which, uint64_t end_ns, int fd)
 {
 	struct partner *partner = &stage->partners[which];
 
@@ -221,8 +221,8 @@ void stage__ask(struct stage *stage, int which, uint64_t end_ns, int fd)
 	partner__ask(stage, which);
 }
 
-void stage__ask_work(struct stage *stage, int which, uint64_t end_ns,
-		     void (*work)(struct stage *stage, uint64_t end_ns))
+void fixture__ask_work(struct fixture *stage, int which, uint64_t end_ns,
+		       void (*work)(struct fixture *stage, uint64_t end_ns))
 {
 	struct partner *partner = &stage->partners[which];
 

@@ -3,9 +3,9 @@
 #ifndef SIMJANK_PARTNERS_H
 #define SIMJANK_PARTNERS_H
 
-#include "simjank_stage.h"
+#include "simjank_fixture.h"
 
 /* Starts them; each is ready when this returns. -errno. */
-int partners__open(struct stage *stage);
+int partners__open(struct fixture *stage);
 
 #endif

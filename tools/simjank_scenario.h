@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-struct stage;
+struct fixture;
 
 /* Both ends are possible. */
 struct range {
@@ -44,7 +44,7 @@ struct scenario {
 	unsigned needs;
 	struct blame blame;
 	const char *help;
-	void (*handle)(struct stage *stage, uint64_t end_ns); /* returns at about end_ns */
+	void (*handle)(struct fixture *stage, uint64_t end_ns); /* returns at about end_ns */
 };
 
 extern const struct scenario scenarios[SCENARIO_CNT];

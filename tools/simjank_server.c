@@ -25,7 +25,7 @@ union address {
 	struct sockaddr_in in;
 };
 
-static socklen_t address__fill(union address *addr, const struct stage *stage, int which)
+static socklen_t address__fill(union address *addr, const struct fixture *stage, int which)
 {
 	socklen_t len = sizeof(addr->in);
 
@@ -41,7 +41,7 @@ static socklen_t address__fill(union address *addr, const struct stage *stage, i
 }
 
 /* Where it is bound, for the truth and for who connects. */
-static socklen_t address__of(union address *addr, const struct stage *stage, int which)
+static socklen_t address__of(union address *addr, const struct fixture *stage, int which)
 {
 	socklen_t len = address__fill(addr, stage, which);
 
@@ -50,7 +50,7 @@ static socklen_t address__of(union address *addr, const struct stage *stage, int
 	return len;
 }
 
-int server__bind(struct stage *stage)
+int server__bind(struct fixture *stage)
 {
 	union address addr;
 	char text[160];
@@ -65,9 +65,9 @@ int server__bind(struct stage *stage)
 	}
 	address__of(&addr, stage, SERVER_TCP);
 	snprintf(text, sizeof(text), "tcp 127.0.0.1:%u", ntohs(addr.in.sin_port));
-	cast__add_object(&stage->cast, "tcp_server", "peer", text);
+	actors__add_object(&stage->cast, "tcp_server", "peer", text);
 	snprintf(text, sizeof(text), "unix %s/server", stage->path);
-	cast__add_object(&stage->cast, "unix_server", "peer", text);
+	actors__add_object(&stage->cast, "unix_server", "peer", text);
 	return 0;
 }
 
@@ -85,7 +85,7 @@ static void server__answer(int fd)
 		_exit(0);
 }
 
-void server__run(struct stage *stage)
+void server__run(struct fixture *stage)
 {
 	struct pollfd fds[SERVER_CNT];
 	int one = 1;
@@ -126,7 +126,7 @@ static int server__connect_one(const union address *addr, socklen_t len)
 	return fd < 0 ? -errno : fd;
 }
 
-int server__connect(struct stage *stage)
+int server__connect(struct fixture *stage)
 {
 	for (int i = 0; i < SERVER_CNT; i++) {
 		union address addr;
@@ -141,7 +141,7 @@ int server__connect(struct stage *stage)
 	return 0;
 }
 
-bool server__ask(struct stage *stage, int which, uint64_t end_ns, bool computes)
+bool server__ask(struct fixture *stage, int which, uint64_t end_ns, bool computes)
 {
 	const struct question question = { .end_ns = end_ns, .computes = computes };
 

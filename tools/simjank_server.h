@@ -6,20 +6,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "simjank_stage.h"
+#include "simjank_fixture.h"
 
 enum { SERVER_UNIX, SERVER_TCP, SERVER_CNT };
 
 /* Before the fork: the sockets that it will listen on. -errno. */
-int server__bind(struct stage *stage);
+int server__bind(struct fixture *stage);
 
 /* The process itself: never returns. */
-void server__run(struct stage *stage);
+void server__run(struct fixture *stage);
 
 /* Connects to it. -errno. */
-int server__connect(struct stage *stage);
+int server__connect(struct fixture *stage);
 
 /* It will answer one byte at end_ns, until when it computes or sleeps. False: it can't be asked. */
-bool server__ask(struct stage *stage, int which, uint64_t end_ns, bool computes);
+bool server__ask(struct fixture *stage, int which, uint64_t end_ns, bool computes);
 
 #endif

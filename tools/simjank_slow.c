@@ -43,7 +43,7 @@ static int disk__of(const char *path, dev_t *dev)
 	return 0;
 }
 
-static int slow__write(const struct stage *stage, uint64_t rate)
+static int slow__write(const struct fixture *stage, uint64_t rate)
 {
 	char text[64];
 	int len = snprintf(text, sizeof(text), "%u:%u %ju", major(stage->slow_dev),
@@ -55,7 +55,7 @@ static int slow__write(const struct stage *stage, uint64_t rate)
 	return 0;
 }
 
-int slow__open(struct stage *stage)
+int slow__open(struct fixture *stage)
 {
 	static const char *const files[] = { "blkio.throttle.read_bps_device",
 					     "blkio.throttle.write_bps_device" };
@@ -80,12 +80,12 @@ int slow__open(struct stage *stage)
 	return file__map(stage->slow_fd, &stage->slow);
 }
 
-int slow__enter(const struct stage *stage)
+int slow__enter(const struct fixture *stage)
 {
 	return cgroup__write(stage, "blkio", "tasks", "0");
 }
 
-void slow__set(struct stage *stage, bool on)
+void slow__set(struct fixture *stage, bool on)
 {
 	slow__write(stage, on ? RATE : 0);
 }

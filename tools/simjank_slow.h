@@ -6,17 +6,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "simjank_stage.h"
+#include "simjank_fixture.h"
 
 /* The cgroup; and the file that is on that disk, 16 MiB, and its mapping. -errno. */
-int slow__open(struct stage *stage);
+int slow__open(struct fixture *stage);
 
 /* The calling thread uses it as a slow one from now on. -errno. */
-int slow__enter(const struct stage *stage);
+int slow__enter(const struct fixture *stage);
 
-void slow__set(struct stage *stage, bool on);
+void slow__set(struct fixture *stage, bool on);
 
 /* What a partner of the handlers does until end_ns: write and fsync. */
-void work_fsync(struct stage *stage, uint64_t end_ns);
+void work_fsync(struct fixture *stage, uint64_t end_ns);
 
 #endif

@@ -17,7 +17,7 @@
 #define DNS_PORT     53
 #define DNS_NET	     0x7f530000u /* 127.83.0.0: nobody else's name server */
 
-int sockets__open(struct stage *stage)
+int sockets__open(struct fixture *stage)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 
@@ -33,14 +33,14 @@ int sockets__open(struct stage *stage)
 	return stage->zero_fd < 0 ? -errno : 0;
 }
 
-static void peer__add(struct stage *stage, const char *name, const char *protocol,
+static void peer__add(struct fixture *stage, const char *name, const char *protocol,
 		      const struct sockaddr_in *addr)
 {
 	char host[INET_ADDRSTRLEN], text[64];
 
 	inet_ntop(AF_INET, &addr->sin_addr, host, sizeof(host));
 	snprintf(text, sizeof(text), "%s %s:%u", protocol, host, ntohs(addr->sin_port));
-	cast__add_object(&stage->cast, name, "peer", text);
+	actors__add_object(&stage->cast, name, "peer", text);
 }
 
 /* A listener on a free port of the loopback interface, and its address. -errno. */
@@ -57,7 +57,7 @@ static int listener__open(int backlog, struct sockaddr_in *addr)
 	return fd;
 }
 
-int sockets__open_tcp(struct stage *stage)
+int sockets__open_tcp(struct fixture *stage)
 {
 	struct sockaddr_in addr;
 	int listener = listener__open(1, &addr), one = 1;
@@ -77,7 +77,7 @@ int sockets__open_tcp(struct stage *stage)
 	return 0;
 }
 
-int sockets__open_backlog(struct stage *stage)
+int sockets__open_backlog(struct fixture *stage)
 {
 	struct sockaddr_in addr;
 
@@ -97,7 +97,7 @@ int sockets__open_backlog(struct stage *stage)
 	return 0;
 }
 
-int sockets__open_resolver(struct stage *stage)
+int sockets__open_resolver(struct fixture *stage)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_port = htons(DNS_PORT) };
 

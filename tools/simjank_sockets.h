@@ -3,12 +3,12 @@
 #ifndef SIMJANK_SOCKETS_H
 #define SIMJANK_SOCKETS_H
 
-#include "simjank_stage.h"
+#include "simjank_fixture.h"
 
-int sockets__open(struct stage *stage);		/* pipes, an eventfd, and a pair of unix sockets */
-int sockets__open_tcp(struct stage *stage);	/* a pair over the loopback interface */
-int sockets__open_backlog(struct stage *stage); /* a listener whose backlog is full */
+int sockets__open(struct fixture *stage);     /* pipes, an eventfd, and a pair of unix sockets */
+int sockets__open_tcp(struct fixture *stage); /* a pair over the loopback interface */
+int sockets__open_backlog(struct fixture *stage); /* a listener whose backlog is full */
 int sockets__open_resolver(
-	struct stage *stage); /* both ends of UDP to port 53 of an address of its own */
+	struct fixture *stage); /* both ends of UDP to port 53 of an address of its own */
 
 #endif

@@ -59,7 +59,7 @@ static int span__compare(const void *a, const void *b)
 }
 
 /* Sorts the stops and joins those that overlap, as two loops' may. */
-static size_t stops__settle(void)
+static size_t stops__resolve_all(void)
 {
 	size_t cnt = stop_cnt < STOP_MAX ? stop_cnt : STOP_MAX, kept = 0;
 
@@ -162,7 +162,7 @@ static void record__print(FILE *out, const struct truth_info *info, const struct
 		(uintmax_t)v->stopped_ns);
 	if (v->cnt == 1 && !strcmp(v->kinds[0], scenario->blame.kind)) {
 		fputs(",\"meant\":true", out);
-		cast__print(out, truth->cast, scenario, r->late_tid);
+		actors__print(out, truth->cast, scenario, r->late_tid);
 	}
 	fputs("}\n", out);
 }
@@ -249,7 +249,7 @@ int truth__write(const char *path, const struct truth_info *info, struct truth *
 		 size_t cnt)
 {
 	FILE *out = strcmp(path, "-") ? fopen(path, "we") : stdout;
-	size_t stop_kept = stops__settle();
+	size_t stop_kept = stops__resolve_all();
 	struct tally kinds = { 0 };
 	int err;
 

@@ -24,7 +24,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "simjank_cast.h"
+#include "simjank_actors.h"
 #include "simjank_clock.h"
 #include "simjank_scenario.h"
 
@@ -40,7 +40,7 @@ struct record {
 	uint64_t wanted_ns;
 	uint16_t scenario;
 	uint16_t form;	/* how the loop delivered it: an index into the front end's forms */
-	pid_t late_tid; /* see struct cast */
+	pid_t late_tid; /* see struct actors */
 };
 
 /* One loop's. records has one more than cap, for the dispatches that are not kept. */
@@ -51,7 +51,7 @@ struct truth {
 	uint64_t dispatch_cnt[SCENARIO_CNT];
 	int schedstat_fd;
 	pid_t tid;
-	const struct cast *cast;
+	const struct actors *cast;
 };
 
 /* What the whole file needs to know. */

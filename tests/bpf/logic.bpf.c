@@ -38,7 +38,7 @@ int logic_kind(struct logic_step *ctx)
 {
 	s32 nr = 0;
 
-	ctx->state = kind__blocked(bpf_get_current_task_btf(), ctx->task_state, &nr);
+	ctx->state = classify_block__blocked(bpf_get_current_task_btf(), ctx->task_state, &nr);
 	ctx->span_syscall = nr;
 	return 0;
 }
@@ -90,10 +90,10 @@ int logic_wait(struct logic_step *ctx)
 
 	switch (ctx->step) {
 	case LOGIC_BEGIN:
-		wait__begin(task, ctx->fd, ctx->sp);
+		loop_wait__begin(task, ctx->fd, ctx->sp);
 		break;
 	case LOGIC_END:
-		wait__end(task, ctx->ret, 0);
+		loop_wait__end(task, ctx->ret, 0);
 		break;
 	case LOGIC_LOOPER:
 		looper__enter(task, ctx->looper, ctx->sp);
@@ -183,7 +183,7 @@ SEC("syscall")
 int logic_watch(struct logic_step *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct jank_watch *watch = watch__own();
+	struct jank_watch *watch = waker_watch__own();
 
 	switch (ctx->step) {
 	case LOGIC_WATCH:
@@ -192,13 +192,13 @@ int logic_watch(struct logic_step *ctx)
 			watch->token_cnt = ctx->arg;
 		break;
 	case LOGIC_OTHER_LEAVE:
-		watch__leave(ctx, task, ctx->preempted, ctx->task_state, ctx->now_ns);
+		waker_watch__leave(ctx, task, ctx->preempted, ctx->task_state, ctx->now_ns);
 		break;
 	case LOGIC_OTHER_WAKE:
-		watch__end_sleep(ctx, task, ctx->now_ns);
+		waker_watch__end_sleep(ctx, task, ctx->now_ns);
 		break;
 	case LOGIC_OTHER_ARRIVE:
-		watch__arrive(task, ctx->now_ns);
+		waker_watch__arrive(task, ctx->now_ns);
 		break;
 	}
 	return 0;
@@ -208,7 +208,7 @@ int logic_watch(struct logic_step *ctx)
 SEC("syscall")
 int logic_vblank(struct logic_step *ctx)
 {
-	vblank__note(ctx->fd, ctx->arg, ctx->now_ns);
+	vblank__record(ctx->fd, ctx->arg, ctx->now_ns);
 	return 0;
 }
 
@@ -255,7 +255,7 @@ int logic_message(struct logic_step *ctx)
 		t->handled.mark = ctx->fd + 1;
 		t->handled.args[1] = ctx->arg;
 	} else {
-		take__all(t, task);
+		read_message__all(t, task);
 	}
 	show(ctx, t);
 	return 0;

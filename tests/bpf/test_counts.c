@@ -100,11 +100,11 @@ static void test_skipped(void)
 	if (outer < 0 || inner < 0 || on_print < 0 || !is_counted()) {
 		skip(2, "no such programs or events here, or they aren't counted");
 	} else {
-		is_uint(counts__skipped(inner), 0, "none was left out yet");
+		is_uint(bpf_counters__skipped(inner), 0, "none was left out yet");
 		on_clock = attach(outer, &clock);
 		spin(50 * NS_PER_MS);
-		ok(counts__skipped(inner), "those within another's run are: %llu",
-		   (unsigned long long)counts__skipped(inner));
+		ok(bpf_counters__skipped(inner), "those within another's run are: %llu",
+		   (unsigned long long)bpf_counters__skipped(inner));
 	}
 	close(on_clock);
 	close(on_print);
@@ -115,6 +115,6 @@ static void test_skipped(void)
 int main(void)
 {
 	test_skipped();
-	is_uint(counts__skipped(-1), 0, "no program");
+	is_uint(bpf_counters__skipped(-1), 0, "no program");
 	return tap__done();
 }

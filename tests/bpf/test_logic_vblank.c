@@ -27,7 +27,7 @@ static uint32_t missed(uint32_t crtc, uint64_t start_ms, uint64_t end_ms)
 	struct missed_frames frames = { 0 };
 	struct jank_vblanks vblanks = of(crtc);
 
-	frames__add(&frames, crtc, &vblanks, start_ms * MS, end_ms * MS);
+	display_frames__add(&frames, crtc, &vblanks, start_ms * MS, end_ms * MS);
 	return frames.missed;
 }
 

@@ -68,7 +68,7 @@ static inline bool fuzz__goes_on(struct fuzz *f)
 }
 
 /* Says how far it came, where it is compiled to be watched (cover.h). */
-static inline void fuzz__tell(const struct fuzz *f)
+static inline void fuzz__report(const struct fuzz *f)
 {
 	if (f->early)
 		diag("%llu rounds; %zu edges after a tenth of the time, %zu at the end",

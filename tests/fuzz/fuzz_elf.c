@@ -107,14 +107,14 @@ static void read_module(const void *bytes, size_t len)
 static void read_others(const void *bytes, size_t len)
 {
 	char symbol[256];
-	struct script_elf script;
+	struct interp_elf script;
 	struct image img;
 	struct elf elf;
 
 	image__of_mem(&img, bytes, len);
 	if (elf__open(&elf, &img))
 		return;
-	script_elf__find(&elf, &script);
+	interp_elf__find(&elf, &script);
 	for (size_t i = 0; i < elf.load_cnt; i++)
 		elfobject__find(&elf, "_ZTV", elf.loads[i].vaddr + 16, symbol, sizeof(symbol));
 	elf__close(&elf);

@@ -139,6 +139,6 @@ int main(void)
 		found += run(scratch__path("dump"));
 	}
 	ok(found > fuzz.round, "%llu damaged dumps were read", (unsigned long long)fuzz.round);
-	fuzz__tell(&fuzz);
+	fuzz__report(&fuzz);
 	return tap__done();
 }

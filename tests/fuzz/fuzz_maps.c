@@ -42,25 +42,25 @@ static struct {
 
 static void read_maps(void)
 {
-	struct maps maps = { 0 };
+	struct proc_maps maps = { 0 };
 
-	if (!maps__read(&maps, run.path))
+	if (!proc_maps__read(&maps, run.path))
 		for (size_t i = 0; i < maps.cnt; i++) {
 			const struct region *r = &maps.regions[i];
 
 			run.regions++;
 			if (r->start >= r->end || (i && r->start < r[-1].start))
 				run.broken = "a region without order";
-			if (maps__same(&maps, r->mapped) != r->mapped)
+			if (proc_maps__same(&maps, r->mapped) != r->mapped)
 				run.broken = "a file that is not itself";
-			maps__find(&maps, r->start);
-			maps__find(&maps, r->end);
+			proc_maps__find(&maps, r->start);
+			proc_maps__find(&maps, r->end);
 		}
-	maps__bytes(&maps);
-	maps__free(&maps);
+	proc_maps__bytes(&maps);
+	proc_maps__free(&maps);
 }
 
-static int take_line(void *ctx, const struct maps_line *line)
+static int take_line(void *ctx, const struct proc_maps_line *line)
 {
 	run.lines++;
 	if (line->path[0] != '/' && line->path[0] != '\n')

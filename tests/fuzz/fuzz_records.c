@@ -175,7 +175,7 @@ static void name(struct block *block)
 		name_stack(&block->chain[i].wake_stack);
 	}
 	if (fuzz__chance(&run.fuzz, 2))
-		chain__settle_owners(block);
+		chain__resolve_owners(block);
 }
 
 static void promise(bool kept, const char *what)
@@ -186,7 +186,7 @@ static void promise(bool kept, const char *what)
 
 static void check_chain(const struct block *block)
 {
-	promise(block->chain_cnt <= LINK_MAX, "a chain is bounded");
+	promise(block->chain_cnt <= CHAIN_MAX, "a chain is bounded");
 	if (block->chain_cnt)
 		promise(block->chain_sample < block->sample_cnt, "a chain explains a sample");
 	for (size_t i = 0; i < block->chain_cnt; i++) {

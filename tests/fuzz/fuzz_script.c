@@ -34,7 +34,7 @@ static bool table_holds(void)
 	fill(table, size);
 	for (size_t i = 0; i < size; i += 1 + fuzz__below(&run.fuzz, 4))
 		table[i] |= 0x80;
-	line = script_line__at(table, size, fuzz__below(&run.fuzz, 100000),
+	line = interp_line__at(table, size, fuzz__below(&run.fuzz, 100000),
 			       fuzz__chance(&run.fuzz, 9) ? fuzz__any(&run.fuzz)
 							  : fuzz__below(&run.fuzz, 200));
 	run.lines += line > 0;
@@ -43,7 +43,7 @@ static bool table_holds(void)
 }
 
 /* What is taken fits what the probes read. */
-static bool told_holds(struct script_offsets *offsets)
+static bool told_holds(struct interp_offsets *offsets)
 {
 	uint8_t told[SCRIPT_OFFSETS_SZ];
 	uint64_t value;
@@ -55,14 +55,14 @@ static bool told_holds(struct script_offsets *offsets)
 				: fuzz__any(&run.fuzz) >> fuzz__below(&run.fuzz, 64);
 		memcpy(told + 8 * fuzz__below(&run.fuzz, SCRIPT_OFFSETS_SZ / 8), &value, 8);
 	}
-	if (!script_offsets__read(told, versions[2], offsets))
+	if (!interp_offsets__read(told, versions[2], offsets))
 		return true;
 	run.told++;
 	return offsets->frame.code + 8 <= JANK_SCRIPT_FRAME_SZ &&
 	       offsets->frame.previous + 8 <= JANK_SCRIPT_FRAME_SZ &&
 	       offsets->frame.instr + 8 <= JANK_SCRIPT_FRAME_SZ &&
 	       offsets->frame.mark_at < JANK_SCRIPT_FRAME_SZ &&
-	       offsets->code.name + 8 - script_offsets__code_at(offsets) <= JANK_SCRIPT_CODE_SZ;
+	       offsets->code.name + 8 - interp_offsets__code_at(offsets) <= JANK_SCRIPT_CODE_SZ;
 }
 
 /* Numbers that are addresses, lengths and states: what hurts most where a pointer or a length stands. */
@@ -81,23 +81,23 @@ static void damage(struct image_mem *image)
 	}
 }
 
-static void read_names(struct process *process, uint64_t code, const struct script_offsets *offsets)
+static void read_names(struct process *process, uint64_t code, const struct interp_offsets *offsets)
 {
 	struct jank_script_frame from = { code, code + offsets->code.bytecode, JANK_SCRIPT_ENTRY,
 					  JANK_SCRIPT_CHECK + HASH };
 	struct stack stack = { .script = &from, .script_cnt = 1 };
 	struct pool pool = {};
 
-	if (!script__add_frames(&env, process, &pool, &stack))
+	if (!interp__add_frames(&env, process, &pool, &stack))
 		run.names += stack.frames[0].function != NULL;
 	free(stack.frames);
 	pool__free(&pool);
 }
 
-static void read_damaged(struct image_mem *image, const struct script_offsets *offsets)
+static void read_damaged(struct image_mem *image, const struct interp_offsets *offsets)
 {
-	struct script_thread threads[8];
-	struct script script = { .offsets = *offsets, .code_type = TYPE };
+	struct interp_thread threads[8];
+	struct interp script = { .offsets = *offsets, .code_type = TYPE };
 	struct process process = { .pid = getpid(),
 				   .living = getpid(),
 				   .nspid = getpid(),
@@ -116,16 +116,16 @@ static void read_damaged(struct image_mem *image, const struct script_offsets *o
 	code = image__code(image, TYPE, image__ascii(image, "f"), image__ascii(image, "a.py"), 1,
 			   4);
 	damage(image);
-	run.threads += script__threads(&env, &process, threads, 8);
-	script__newest(&env, &process);
+	run.threads += interp__threads(&env, &process, threads, 8);
+	interp__newest(&env, &process);
 	read_names(&process, code, offsets);
-	script_code__forget_all(&script);
+	interp_code__forget_all(&script);
 }
 
 int main(void)
 {
 	struct image_mem images[3];
-	struct script_offsets told;
+	struct interp_offsets told;
 	const char *broken = NULL;
 
 	for (size_t i = 0; i < 3; i++)
@@ -151,6 +151,6 @@ int main(void)
 	   (unsigned long long)run.names, (unsigned long long)run.threads);
 	for (size_t i = 0; i < 3; i++)
 		free(images[i].bytes);
-	fuzz__tell(&run.fuzz);
+	fuzz__report(&run.fuzz);
 	return tap__done();
 }

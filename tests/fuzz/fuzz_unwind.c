@@ -98,6 +98,6 @@ int main(void)
 	   (unsigned long long)run.runs, (unsigned long long)run.exprs);
 	symbolizer__free(sym);
 	fixture__stop(&fx);
-	fuzz__tell(&run.fuzz);
+	fuzz__report(&run.fuzz);
 	return tap__done();
 }

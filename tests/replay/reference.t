@@ -115,7 +115,7 @@ def check_coverage(tap, scratch, names):
                 words.add(part.get("what"))
     wanted = {"cpu", "kernel", "runnable", *schema["$defs"]["Blocked"]["properties"]}
     tap.check(wanted <= kinds, f"the {len(names)} references have every kind of cause", wanted - kinds)
-    tap.note(f"words of cause.what that no reference has: {', '.join(sorted(words_of('verdict.h') - words)) or 'none'}")
+    tap.note(f"words of cause.what that no reference has: {', '.join(sorted(words_of('sentence.h') - words)) or 'none'}")
     known = {f"{kind}{path}" for kind in ("block", "hang", "summary") for path in members(schema, schema["$defs"][kind])}
     tap.check(have <= known | {path for path in have if ".blocked_ns." in path or ".lost." in path},
               "the schema knows each of their members", have - known)

@@ -20,7 +20,7 @@ static void drop(char **text)
 	*text = NULL;
 }
 
-static void unname_waited(struct waited *waited)
+static void unname_waited(struct wait_object *waited)
 {
 	if (!waited)
 		return;

@@ -66,14 +66,14 @@ static void test_chain(void)
 	b->cause.summary = strdup("why");
 	b->samples = calloc(1, sizeof(*b->samples));
 	b->sample_cnt = 1;
-	b->samples[0].waited = waited__new(&raw);
+	b->samples[0].waited = wait_object__new(&raw);
 	b->samples[0].waker.cgroup = strdup("/a");
 	addresses(&b->samples[0].stack, 1);
 	b->chain = link = calloc(1, sizeof(*link));
 	b->chain_cnt = 1;
 	link->process = strdup("server");
 	link->task.cgroup = strdup("/b");
-	link->waited = waited__new(&raw);
+	link->waited = wait_object__new(&raw);
 	link->waited->path = strdup("/etc/passwd");
 	addresses(&link->stack, 3);
 	addresses(&link->wake_stack, 5);
@@ -81,7 +81,7 @@ static void test_chain(void)
 	link->preemptor_cnt = 2;
 	link->preemptors[1].cgroup = strdup("/c");
 	is_uint(block__bytes(b) - before,
-		sizeof(struct sample) + sizeof(struct link) + 2 * sizeof(struct waited) +
+		sizeof(struct sample) + sizeof(struct link) + 2 * sizeof(struct wait_object) +
 			strlen("/etc/passwd") + 1 + strlen("server") + 1 +
 			9 * (sizeof(uint64_t) + sizeof(struct frame)) +
 			2 * sizeof(struct other_task),

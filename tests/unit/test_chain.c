@@ -191,7 +191,7 @@ static void test_long(void)
 	done(loops, d);
 	loops = fresh();
 	d = row_of(loops, 9);
-	is_uint(d->chain.cnt, LINK_MAX, "one of nine is cut at %d", LINK_MAX);
+	is_uint(d->chain.cnt, CHAIN_MAX, "one of nine is cut at %d", CHAIN_MAX);
 	is_uint(d->chain.links[7].state, JANK_STATE_SOCKET, "the last one's wait stays open");
 	done(loops, d);
 }

@@ -195,7 +195,7 @@ static struct block *settled(const struct other_task *owner)
 	judge__dispatch(&judge, d, NULL, &load, &ret);
 	if (owner)
 		ret->samples[0].waited->owner = *owner;
-	chain__settle_owners(ret);
+	chain__resolve_owners(ret);
 	done(loops, d);
 	return ret;
 }
@@ -214,13 +214,13 @@ static void test_settle(void)
 
 static void test_settle_known(void)
 {
-	struct waited first = { .owner = answer }, second = { .owner = answer };
+	struct wait_object first = { .owner = answer }, second = { .owner = answer };
 	struct link links[2] = { { .role = LINK_WOKE, .task = { .tid = 17 }, .waited = &second },
 				 { .role = LINK_WOKE, .task = { .tid = 18 } } };
 	struct sample sample = { .waited = &first };
 	struct block b = { .samples = &sample, .sample_cnt = 1, .chain = links, .chain_cnt = 2 };
 
-	chain__settle_owners(&b);
+	chain__resolve_owners(&b);
 	ok(b.chain_cnt == 2 && links[0].role == LINK_HELD, "a waker that held it, held it");
 	is_str(links[0].task.comm, "indexer", "and has its name from there, for want of another");
 	ok(links[1].role == LINK_WOKE && links[1].task.tid == 18 && !*links[1].task.comm,

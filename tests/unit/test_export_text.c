@@ -13,15 +13,15 @@
 static struct strbuf out = STRBUF_INIT;
 static char path[256];
 
-struct look {
+struct task_iter {
 	bool color;
 	unsigned width;
 	int verbosity;
 };
-static const struct look plain = { false, 100, 0 };
+static const struct task_iter plain = { false, 100, 0 };
 
 /* What a sink of this look writes of a fixture, or of the summary for NULL. */
-static const char *shown(struct look look, const char *fixture)
+static const char *shown(struct task_iter look, const char *fixture)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	struct sink *sink = sink_text__new(fd, look.color, look.width, look.verbosity);
@@ -83,9 +83,9 @@ static int widest(const char *text)
 	return max;
 }
 
-static void test_look(struct look look, const char *fixture)
+static void test_look(struct task_iter look, const char *fixture)
 {
-	struct look bare = look;
+	struct task_iter bare = look;
 	char *colored;
 	int width;
 
@@ -103,7 +103,7 @@ static void test_look(struct look look, const char *fixture)
 
 static void test_looks(void)
 {
-	static const struct look looks[] = {
+	static const struct task_iter looks[] = {
 		{ true, 40, 0 },  { true, 57, 1 },  { true, 100, 0 },
 		{ true, 101, 1 }, { true, 200, 2 }, { true, 80, -1 },
 	};
@@ -262,7 +262,7 @@ static void test_bar(void)
 
 static void test_verbosity(void)
 {
-	struct look quiet = { false, 100, -1 }, loud = { false, 100, 1 };
+	struct task_iter quiet = { false, 100, -1 }, loud = { false, 100, 1 };
 
 	is_int(count(shown(quiet, "cpu"), "\n"), 2, "quiet: the headline alone");
 	has_str(shown(loud, "lock"), "          do_futex+0x12b  vmlinux\n",

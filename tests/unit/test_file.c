@@ -216,7 +216,7 @@ static void test_mkdirs_relative(void)
 		diag("cannot go back to %s", cwd);
 }
 
-/* What openfile.h gives for a file that may never answer. */
+/* What file.h gives for a file that may never answer. */
 static void test_pread(void)
 {
 	char got[8] = "";

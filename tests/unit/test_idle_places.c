@@ -34,7 +34,7 @@ static bool rests(uint32_t tid, uint32_t loop, const struct wait *waits, size_t 
 		struct jank_rec_waited raw = { .hdr.flags = JANK_WAITED_ARGS };
 
 		raw.args[2] = waits[i].lock;
-		sample->waited = waited__new(&raw);
+		sample->waited = wait_object__new(&raw);
 		sample->state = JANK_STATE_FUTEX;
 		sample->ns = waits[i].ms * MS;
 		sample->stack.end = waits[i].end;

@@ -337,7 +337,7 @@ static void feed_waited(struct loops *loops, uint32_t tid, uint64_t dispatch_ns,
 
 static uint32_t owner(const struct dispatch *d, size_t sample)
 {
-	const struct waited *waited = d->evidence.samples[sample].waited;
+	const struct wait_object *waited = d->evidence.samples[sample].waited;
 
 	return waited ? waited->raw.owner : 0;
 }

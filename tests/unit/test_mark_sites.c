@@ -53,16 +53,16 @@ static bool build(void)
 		  "libown-bare.so libown-cut.so");
 }
 
-struct found {
+struct loops_report {
 	struct mark_site *sites;
 	size_t cnt;
 	int err;
 };
 
-static struct found find(const struct catalogue *cat, const char *name, bool is_exe)
+static struct loops_report find(const struct catalogue *cat, const char *name, bool is_exe)
 {
 	struct catalogue_file file = { .path = name, .is_exe = is_exe };
-	struct found found = { 0 };
+	struct loops_report found = { 0 };
 	struct elffunc elf;
 	const char *path = *name == '/' ? name : scratch__path(name);
 
@@ -106,7 +106,7 @@ static void is_at(const struct mark_site *site, const char *symbol, const char *
 
 static void test_own(const struct catalogue *cat)
 {
-	struct found found = find(cat, "libown.so", false);
+	struct loops_report found = find(cat, "libown.so", false);
 
 	if (is_int(found.err, 0, "a library") && is_uint(found.cnt, 7, "its sites")) {
 		ok(found.sites[0].mark == MARK_SITE_WAIT, "the wait comes first");
@@ -135,7 +135,7 @@ static void test_own(const struct catalogue *cat)
 
 static void test_oat(const struct catalogue *cat)
 {
-	struct found found = find(cat, "boot-framework.oat", false);
+	struct loops_report found = find(cat, "boot-framework.oat", false);
 
 	if (is_uint(found.cnt, 1, "an .oat's mark")) {
 		const struct catalogue_mark *mark = catalogue__mark(cat, found.sites[0].mark);
@@ -179,7 +179,7 @@ static void test_real(const struct catalogue *cat)
 {
 	for (size_t i = 0; i < sizeof(real) / sizeof(*real); i++) {
 		unsigned there = 0, dear = 0;
-		struct found found;
+		struct loops_report found;
 		glob_t paths;
 
 		if (glob(real[i].glob, 0, NULL, &paths) || !paths.gl_pathc) {

@@ -158,11 +158,11 @@ static struct wait_note *note_of(const uint64_t *words, size_t cnt)
 	return note;
 }
 
-static int ask(struct whose *whose, const struct catalogue_row *row, const uint64_t *words,
+static int ask(struct loop_owner *whose, const struct catalogue_row *row, const uint64_t *words,
 	       size_t cnt, struct jank_park_chain *ret)
 {
 	struct wait_note *note = note_of(words, cnt);
-	int res = whose__parks(whose, note, row, ret);
+	int res = loop_owner__parks(whose, note, row, ret);
 
 	wait_note__free(note);
 	return res;
@@ -171,7 +171,7 @@ static int ask(struct whose *whose, const struct catalogue_row *row, const uint6
 static void test_stack(const struct catalogue *cat, struct symbolizer *sym)
 {
 	const struct catalogue_row *row = fixture__row(cat, "ours");
-	struct whose *whose = whose__new(cat, sym);
+	struct loop_owner *whose = loop_owner__new(cat, sym);
 	uint64_t inner, parks = our_park(&inner), locks = our_mutex(&inner), past = our_past();
 	const struct code_of of = { sym, getpid() };
 	struct jank_park_chain chain;
@@ -190,13 +190,14 @@ static void test_stack(const struct catalogue *cat, struct symbolizer *sym)
 	       "a mutex is none, though a park lies further out");
 	ok(chain.verdict == JANK_PARK_NO && chain.word[1] == locks, "which is told as well");
 	is_int(ask(whose, row, NULL, 0, &chain), -ENODATA, "without a stack nothing is known");
-	ok(!whose__row(whose, getpid(), 7, JANK_LOOP_EPOLL), "a thread of which nothing is known");
-	is_int(whose__program(whose, getpid()), 0, "its program is looked at");
-	ok(whose__row(whose, getpid(), 7, JANK_LOOP_EPOLL) == row, "a section of it tells");
-	ok(!whose__row(whose, getpid(), 7, JANK_LOOP_POLL), "not of another wait");
-	whose__gone(whose, getpid());
-	ok(!whose__row(whose, getpid(), 7, JANK_LOOP_EPOLL), "and no longer than it lives");
-	whose__free(whose);
+	ok(!loop_owner__row(whose, getpid(), 7, JANK_LOOP_EPOLL),
+	   "a thread of which nothing is known");
+	is_int(loop_owner__program(whose, getpid()), 0, "its program is looked at");
+	ok(loop_owner__row(whose, getpid(), 7, JANK_LOOP_EPOLL) == row, "a section of it tells");
+	ok(!loop_owner__row(whose, getpid(), 7, JANK_LOOP_POLL), "not of another wait");
+	loop_owner__on_exit(whose, getpid());
+	ok(!loop_owner__row(whose, getpid(), 7, JANK_LOOP_EPOLL), "and no longer than it lives");
+	loop_owner__free(whose);
 }
 
 int main(void)

@@ -58,9 +58,9 @@ static void test_confirm(void)
 	ok(dropped_cnt == 1 && dropped[0] == 10, "those of another place are none");
 	probation__confirm(probation, 7, 2, 60);
 	ok(reported_cnt == 2, "each once");
-	probation__gone(probation, 2);
+	probation__on_exit(probation, 2);
 	ok(dropped_cnt == 1, "another process ends");
-	probation__gone(probation, 1);
+	probation__on_exit(probation, 1);
 	ok(dropped_cnt == 2 && dropped[1] == 30, "its own does");
 	probation__free(probation);
 }

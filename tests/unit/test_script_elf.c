@@ -24,7 +24,7 @@ static size_t load(const char *name, uint8_t **ret)
 	return size;
 }
 
-static int find(const void *bytes, size_t size, struct script_elf *ret)
+static int find(const void *bytes, size_t size, struct interp_elf *ret)
 {
 	struct image img;
 	struct elf elf;
@@ -34,14 +34,14 @@ static int find(const void *bytes, size_t size, struct script_elf *ret)
 	res = elf__open(&elf, &img);
 	if (res)
 		return res;
-	res = script_elf__find(&elf, ret);
+	res = interp_elf__find(&elf, ret);
 	elf__close(&elf);
 	return res;
 }
 
 static void check(const char *name, int want)
 {
-	struct script_elf found = {};
+	struct interp_elf found = {};
 	uint8_t *bytes;
 	size_t size = load(name, &bytes);
 
@@ -65,7 +65,7 @@ static const char ruby[] = "void *ruby_current_vm_ptr;\n"
 
 static void check_ruby(void)
 {
-	struct script_elf found = {};
+	struct interp_elf found = {};
 	uint8_t *bytes;
 	size_t size;
 
@@ -90,7 +90,7 @@ static void check_damaged(void)
 
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		size_t len = fuzz__chance(&fuzz, 4) ? fuzz__below(&fuzz, size) + 1 : size;
-		struct script_elf found;
+		struct interp_elf found;
 
 		exact = malloc(len);
 		memcpy(exact, bytes, len);

@@ -7,7 +7,7 @@
 /* The last sample waited for this file. */
 static void waited_for_file(struct block *block, const char *path)
 {
-	struct waited *waited = verdict__waited(block, JANK_WAITED_FILE);
+	struct wait_object *waited = verdict__waited(block, JANK_WAITED_FILE);
 
 	waited->path = strdup(path);
 	waited->device = strdup("vda");
@@ -66,7 +66,8 @@ static void test_poll(void)
 {
 	struct block *block =
 		verdict__off_cpu(JANK_STATE_POLL, 101 * MS, "poll", STACK("c:poll", "resolve"));
-	struct waited *waited = verdict__waited(block, JANK_WAITED_TIMEOUT | JANK_WAITED_SOCKET);
+	struct wait_object *waited =
+		verdict__waited(block, JANK_WAITED_TIMEOUT | JANK_WAITED_SOCKET);
 
 	waited->raw.timeout_ns = 5000 * MS;
 	waited->raw.dport = 53;
@@ -90,7 +91,7 @@ static void test_poll_of_sockets(void)
 	for (uint64_t cnt = 1; cnt <= 2; cnt++) {
 		struct block *block =
 			verdict__off_cpu(JANK_STATE_POLL, 150 * MS, "poll", STACK("c:poll"));
-		struct waited *waited =
+		struct wait_object *waited =
 			verdict__waited(block, JANK_WAITED_SOCKET | JANK_WAITED_ARGS);
 
 		waited->raw.args[1] = cnt;
@@ -174,7 +175,7 @@ static void test_paths(void)
 {
 	struct block *block = verdict__off_cpu(JANK_STATE_OTHER, 100 * MS, "openat",
 					       STACK("k:fifo_open", "c:open", "join"));
-	struct waited *waited = verdict__waited(block, JANK_WAITED_PATH);
+	struct wait_object *waited = verdict__waited(block, JANK_WAITED_PATH);
 
 	waited->path = strdup("/run/pipe");
 	waited->device = strdup("tmpfs");

@@ -169,7 +169,7 @@ static void check_rows(void)
 
 	process = process__new(fx.pid);
 	is_int(process__refresh(&env, process, false), 0, "a process");
-	region = maps__find(&process->maps, addr);
+	region = proc_maps__find(&process->maps, addr);
 	ok(region && region->mapped->archive, "its library is part of an archive");
 	row = region ? tables__row(&env, process, region, addr, true, &cfi) : NULL;
 	ok(row && row->has_table, "which has an unwind table");

@@ -24,7 +24,7 @@ static unsigned settled(struct frame *frames, size_t cnt)
 {
 	unsigned ret = 0;
 
-	java__settle(frames, cnt);
+	java__resolve_all(frames, cnt);
 	for (size_t i = 0; i < cnt; i++)
 		ret |= (unsigned)frames[i].app << i;
 	return ret;

@@ -181,21 +181,22 @@ static void check_bad_lines(void)
 				   "50000-60000 r-xp 00000000 00:00 0 later\n"
 				   "30000-40000 r-xp 00000000 00:00 0 earlier\n"
 				   "70000-80000 r-xp 00000000 00:00 0 without an end";
-	struct maps maps = { 0 };
+	struct proc_maps maps = { 0 };
 
-	is_int(maps__read(&maps, scratch__write_text("maps", text)), 0,
+	is_int(proc_maps__read(&maps, scratch__write_text("maps", text)), 0,
 	       "bad lines are passed over");
 	is_uint(maps.cnt, 2, "the good ones are kept");
-	ok(maps__find(&maps, 0x30000) &&
-		   !strcmp(maps__find(&maps, 0x30000)->mapped->path, "earlier"),
+	ok(proc_maps__find(&maps, 0x30000) &&
+		   !strcmp(proc_maps__find(&maps, 0x30000)->mapped->path, "earlier"),
 	   "and found, although out of order");
-	ok(maps__find(&maps, 0x5ffff) && !maps__find(&maps, 0x60000), "up to their ends");
-	ok(!maps__find(&maps, 0x40000) && !maps__find(&maps, 0) && !maps__find(&maps, ~0ull),
+	ok(proc_maps__find(&maps, 0x5ffff) && !proc_maps__find(&maps, 0x60000), "up to their ends");
+	ok(!proc_maps__find(&maps, 0x40000) && !proc_maps__find(&maps, 0) &&
+		   !proc_maps__find(&maps, ~0ull),
 	   "not between, not before, not behind");
-	maps__free(&maps);
-	is_int(maps__read(&maps, scratch__write_text("maps", "")), -ESRCH,
+	proc_maps__free(&maps);
+	is_int(proc_maps__read(&maps, scratch__write_text("maps", "")), -ESRCH,
 	       "empty: the process is gone");
-	maps__free(&maps);
+	proc_maps__free(&maps);
 }
 
 int main(void)

@@ -7,40 +7,40 @@
 
 #define AT 0x7f0000001000ull
 
-static const char *path_at(struct maps *maps, uint64_t addr, uint64_t at_ns)
+static const char *path_at(struct proc_maps *maps, uint64_t addr, uint64_t at_ns)
 {
 	const struct region *region;
 
 	maps->at_ns = at_ns;
-	region = maps__find(maps, addr);
+	region = proc_maps__find(maps, addr);
 	maps->at_ns = 0;
 	return region ? region->mapped->path : "nothing";
 }
 
-static void check(struct maps *maps, uint64_t addr, uint64_t at_ns, const char *path)
+static void check(struct proc_maps *maps, uint64_t addr, uint64_t at_ns, const char *path)
 {
 	const char *found = path_at(maps, addr, at_ns);
 
 	ok(!strcmp(found, path), "at %" PRIu64 " %s is %s", at_ns, path, found);
 }
 
-static struct mapped *add(struct maps *maps, const char *path, uint64_t start, uint64_t end,
+static struct mapped *add(struct proc_maps *maps, const char *path, uint64_t start, uint64_t end,
 			  uint64_t t_ns)
 {
 	const struct mapping mapping = { start, end, 0x1000, 0x801, path[5], t_ns, path };
 	struct mapped *ret;
 
-	if (maps__add(maps, &mapping, &ret))
+	if (proc_maps__add(maps, &mapping, &ret))
 		abort();
 	return ret;
 }
 
 /* Lines as in /proc/PID/maps, of the same device and numbers. */
-static void read_text(struct maps *maps, const char *text)
+static void read_text(struct proc_maps *maps, const char *text)
 {
-	*maps = (struct maps){ 0 };
+	*maps = (struct proc_maps){ 0 };
 	scratch__write_text("maps", text);
-	if (maps__read(maps, scratch__path("maps")))
+	if (proc_maps__read(maps, scratch__path("maps")))
 		abort();
 }
 
@@ -50,7 +50,7 @@ static void read_text(struct maps *maps, const char *text)
 
 static void test_turns(void)
 {
-	struct maps maps;
+	struct proc_maps maps;
 
 	read_text(&maps, OTHER);
 	ok(add(&maps, "/lib/a", AT, AT + 0x2000, 100), "a library comes");
@@ -63,13 +63,13 @@ static void test_turns(void)
 	check(&maps, 0x550000001000, 150, "/bin/p");
 	ok(maps.cnt == 2, "of the present there are %zu", maps.cnt);
 	ok(!add(&maps, "/lib/a", AT, AT + 0x2000, 400), "what is there needs no module");
-	maps__free(&maps);
+	proc_maps__free(&maps);
 }
 
 static void test_pieces(void)
 {
 	const struct region *region;
-	struct maps maps;
+	struct proc_maps maps;
 
 	read_text(&maps, OTHER);
 	add(&maps, "/lib/a", AT, AT + 0x4000, 100);
@@ -78,21 +78,21 @@ static void test_pieces(void)
 	check(&maps, AT + 0x1000, 250, "/lib/b");
 	check(&maps, AT + 0x1000, 150, "/lib/a");
 	check(&maps, AT + 0x3fff, 250, "/lib/a");
-	region = maps__find(&maps, AT + 0x2000);
+	region = proc_maps__find(&maps, AT + 0x2000);
 	ok(region->offset == 0x3000 && maps.cnt == 4, "the rest behind it keeps its offset: %llx",
 	   (unsigned long long)region->offset);
-	maps__free(&maps);
+	proc_maps__free(&maps);
 }
 
 /* A reading tells what is gone, not when; what mapped it since tells that. */
 static void test_reading(void)
 {
-	struct maps maps, fresh;
+	struct proc_maps maps, fresh;
 
 	read_text(&maps, OTHER LINE_A);
 	read_text(&fresh, OTHER LINE_B);
-	maps__keep_past(&fresh, &maps, 500);
-	maps__free(&maps);
+	proc_maps__keep_past(&fresh, &maps, 500);
+	proc_maps__free(&maps);
 	check(&fresh, AT, 400, "/lib/a");
 	check(&fresh, AT, 600, "/lib/b");
 	add(&fresh, "/lib/b", AT, AT + 0x2000, 300);
@@ -100,43 +100,43 @@ static void test_reading(void)
 	check(&fresh, AT, 200, "/lib/a");
 
 	read_text(&maps, OTHER);
-	maps__keep_past(&maps, &fresh, 900);
-	maps__free(&fresh);
+	proc_maps__keep_past(&maps, &fresh, 900);
+	proc_maps__free(&fresh);
 	check(&maps, AT, 800, "/lib/b");
 	check(&maps, AT, 200, "/lib/a");
 	check(&maps, AT, 950, "nothing");
 	check(&maps, AT, 0, "nothing");
-	maps__free(&maps);
+	proc_maps__free(&maps);
 }
 
 static void test_bound(void)
 {
-	struct maps maps, fresh;
+	struct proc_maps maps, fresh;
 	size_t cnt;
 
 	read_text(&maps, OTHER);
 	for (uint64_t i = 1; i <= 4000; i++)
 		add(&maps, i % 2 ? "/lib/a" : "/lib/b", AT, AT + 0x2000, 10 * i);
-	cnt = maps__bytes(&maps);
+	cnt = proc_maps__bytes(&maps);
 	ok(cnt < 32768, "4,000 turns take %zu bytes", cnt);
 	check(&maps, AT, 39995, "/lib/a");
 	check(&maps, AT, 40005, "/lib/b");
 	read_text(&fresh, OTHER "7f0000001000-7f0000003000 rwxp 00000000 00:00 0 \n");
-	maps__keep_past(&fresh, &maps, 50000);
-	maps__free(&maps);
+	proc_maps__keep_past(&fresh, &maps, 50000);
+	proc_maps__free(&maps);
 	check(&fresh, AT, 40005, "/lib/b");
 	check(&fresh, AT, 0, "");
 	read_text(&maps, OTHER);
-	maps__keep_past(&maps, &fresh, 60000);
-	maps__free(&fresh);
+	proc_maps__keep_past(&maps, &fresh, 60000);
+	proc_maps__free(&fresh);
 	check(&maps, AT, 55000, "nothing"); /* a JIT compiler's memory is not kept */
-	maps__free(&maps);
+	proc_maps__free(&maps);
 }
 
 /* Files that come once, thousands of them. */
 static void test_many(void)
 {
-	struct maps maps, fresh;
+	struct proc_maps maps, fresh;
 	unsigned i, readings = 0;
 
 	read_text(&maps, OTHER);
@@ -145,18 +145,18 @@ static void test_many(void)
 						 1000 + i, 10 * i,	"/tmp/x" };
 		struct mapped *ret;
 
-		if (maps__add(&maps, &mapping, &ret) != -EINVAL)
+		if (proc_maps__add(&maps, &mapping, &ret) != -EINVAL)
 			continue;
 		read_text(&fresh, OTHER);
-		maps__keep_past(&fresh, &maps, 10 * i);
-		maps__free(&maps);
+		proc_maps__keep_past(&fresh, &maps, 10 * i);
+		proc_maps__free(&maps);
 		maps = fresh;
 		readings++;
 	}
-	ok(readings > 5 && readings < 12 && maps__bytes(&maps) < 400000,
-	   "of 4,000 files %zu bytes are kept, by %u readings", maps__bytes(&maps), readings);
+	ok(readings > 5 && readings < 12 && proc_maps__bytes(&maps) < 400000,
+	   "of 4,000 files %zu bytes are kept, by %u readings", proc_maps__bytes(&maps), readings);
 	check(&maps, AT, 39995, "/tmp/x");
-	maps__free(&maps);
+	proc_maps__free(&maps);
 }
 
 int main(void)

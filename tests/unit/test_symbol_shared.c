@@ -70,7 +70,7 @@ static int cfa_of(struct symbolizer *sym, uint64_t base, unsigned nr)
 {
 	struct process *process = symbolizer__known(sym, getpid());
 	uint64_t addr = function_at(base, nr) + 1;
-	const struct region *region = maps__find(&process->maps, addr);
+	const struct region *region = proc_maps__find(&process->maps, addr);
 	const struct cfi_row *row;
 	struct cfi *cfi;
 

@@ -95,7 +95,7 @@ static void test_no_process(void)
 	struct targets targets;
 	struct err err;
 
-	is_int(targets__find(child__gone(), WANTS(true, true), &targets, &err), -ESRCH,
+	is_int(targets__find(child__on_exit(), WANTS(true, true), &targets, &err), -ESRCH,
 	       "a process that is gone");
 	has_str(err.msg, "no such process", "says so");
 	is_int(err.exit, JANK_EXIT_FAILED, "is a failure at run time");

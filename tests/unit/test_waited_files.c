@@ -42,34 +42,34 @@ static bool is_root_mount(const char *path)
 /* NULL: it is no file, or one whose path nobody knows. */
 static void is_path(const struct jank_rec_waited *raw, const char *want, const char *what)
 {
-	struct waited *waited = fill(raw);
+	struct wait_object *waited = fill(raw);
 
 	is_str(waited->path, want, "%s", what);
-	waited__free(waited);
+	wait_object__free(waited);
 }
 
 static void test_file(void)
 {
 	struct opened file = open_file("cold file\n");
-	struct waited *waited = fill(&file.raw);
+	struct wait_object *waited = fill(&file.raw);
 
 	is_str(waited->path, file.path, "a file's path, whatever is in it");
 	ok(waited->device && *waited->device, "its device: %s", waited->device);
 	ok(!waited->target && !waited->peer, "it is nothing else");
-	waited__free(waited);
+	wait_object__free(waited);
 
 	file.raw.inode++;
 	waited = fill(&file.raw);
 	is_str(waited->path, NULL, "another file by now, whose names are not known");
 	is_str(waited->target, NULL, "nor is it what the descriptor is now");
-	waited__free(waited);
+	wait_object__free(waited);
 	close(file.fd);
 }
 
 static void test_closed(void)
 {
 	struct opened file = open_file("closed file\n");
-	struct waited *waited;
+	struct wait_object *waited;
 
 	set_names(&file.raw, file.path);
 	close(file.fd);
@@ -77,7 +77,7 @@ static void test_closed(void)
 		waited = fill(&file.raw);
 		is_str(waited->path, file.path, "closed: found by its names");
 		ok(waited->device, "with its device");
-		waited__free(waited);
+		wait_object__free(waited);
 	} else {
 		skip(2, "the temporary directory is a mount of its own");
 	}
@@ -85,14 +85,14 @@ static void test_closed(void)
 	waited = fill(&file.raw);
 	has_str(waited->path, "closed file\n", "removed: what there is of its names: %s",
 		waited->path);
-	waited__free(waited);
+	wait_object__free(waited);
 }
 
 /* A server opens the next file with the number that it closed last. */
 static void test_reused(void)
 {
 	struct opened first = open_file("first");
-	struct waited *waited;
+	struct wait_object *waited;
 
 	set_names(&first.raw, first.path);
 	close(first.fd);
@@ -102,16 +102,16 @@ static void test_reused(void)
 	has_str(waited->path, "/first", "its own name, not the next one's: %s", waited->path);
 	is_str(waited->target, NULL, "the descriptor says nothing of it");
 	ok(waited->device, "its device is known");
-	waited__free(waited);
+	wait_object__free(waited);
 	first.raw.mode = S_IFSOCK | 0777;
 	first.raw.inode = 1;
 	waited = fill(&first.raw);
 	is_str(waited->target, NULL, "a file where a socket was");
-	waited__free(waited);
+	wait_object__free(waited);
 	first.raw.mode = S_IFIFO | 0600;
 	waited = fill(&first.raw);
 	has_str(waited->target, "pipe:[", "or a pipe");
-	waited__free(waited);
+	wait_object__free(waited);
 	close(first.fd);
 }
 
@@ -128,7 +128,7 @@ static void test_mapped(void)
 {
 	struct opened file = open_file("mapped");
 	void *at = mmap(NULL, 4, PROT_READ, MAP_PRIVATE, file.fd, 0);
-	struct waited *waited;
+	struct wait_object *waited;
 
 	close(file.fd);
 	file.raw.fd = -1;
@@ -139,14 +139,14 @@ static void test_mapped(void)
 	waited = fill(&file.raw);
 	is_str(waited->path, NULL, "a file that is mapped nowhere");
 	ok(waited->device, "what it was on is still known: %s", waited->device);
-	waited__free(waited);
+	wait_object__free(waited);
 }
 
 static void test_long_names(void)
 {
 	char dir[80], path[256];
 	struct opened file;
-	struct waited *waited;
+	struct wait_object *waited;
 
 	memset(dir, 'd', sizeof(dir) - 1);
 	dir[sizeof(dir) - 1] = 0;
@@ -160,28 +160,28 @@ static void test_long_names(void)
 	waited = fill(&file.raw);
 	ok(waited->path && strlen(waited->path) == sizeof(file.raw.name) + 2 * strlen("…") + 1,
 	   "names without an end");
-	waited__free(waited);
+	wait_object__free(waited);
 }
 
 /* The thread has ended meanwhile, its process goes on. */
 static void test_ended_thread(void)
 {
 	struct opened file = open_file("shared");
-	struct waited *waited = waited__new(&file.raw);
+	struct wait_object *waited = wait_object__new(&file.raw);
 
-	is_int(waited_names__fill(waited, (uint32_t)getpid(), (uint32_t)child__gone()), 0,
+	is_int(wait_object_names__fill(waited, (uint32_t)getpid(), (uint32_t)child__on_exit()), 0,
 	       "a thread that has ended");
 	is_str(waited->path, file.path, "had the files of its process");
-	waited__free(waited);
+	wait_object__free(waited);
 	close(file.fd);
 }
 
 /* A wait of a process that has ended. */
-static struct waited *fill_of_ended(const struct jank_rec_waited *raw, pid_t pid)
+static struct wait_object *fill_of_ended(const struct jank_rec_waited *raw, pid_t pid)
 {
-	struct waited *waited = waited__new(raw);
+	struct wait_object *waited = wait_object__new(raw);
 
-	is_int(waited_names__fill(waited, (uint32_t)pid, (uint32_t)pid), 0,
+	is_int(wait_object_names__fill(waited, (uint32_t)pid, (uint32_t)pid), 0,
 	       "of a process that has ended");
 	return waited;
 }
@@ -190,31 +190,31 @@ static struct waited *fill_of_ended(const struct jank_rec_waited *raw, pid_t pid
 static void test_ended(void)
 {
 	struct opened file = open_file("last");
-	struct waited *waited;
+	struct wait_object *waited;
 
 	close(file.fd);
 	set_names(&file.raw, file.path);
-	waited = fill_of_ended(&file.raw, child__gone());
+	waited = fill_of_ended(&file.raw, child__on_exit());
 	if (is_root_mount(file.path))
 		is_str(waited->path, file.path, "a file is found by its names");
 	else
 		skip(1, "the temporary directory is a mount of its own");
 	ok(waited->device, "and its device: %s", waited->device);
-	waited__free(waited);
+	wait_object__free(waited);
 }
 
 static void test_nothing(void)
 {
 	struct jank_rec_waited raw = record_of(STDIN_FILENO);
-	pid_t child = child__gone();
-	struct waited *waited;
+	pid_t child = child__on_exit();
+	struct wait_object *waited;
 
 	raw.hdr.flags = JANK_WAITED_FILE | JANK_WAITED_FUTEX;
 	raw.futex_word = 2;
 	raw.owner = (uint32_t)child;
 	waited = fill_of_ended(&raw, child);
 	ok(!waited->path && !waited->owner.tid, "nothing is known");
-	waited__free(waited);
+	wait_object__free(waited);
 }
 
 int main(void)

@@ -46,7 +46,7 @@ static struct jank_rec_waited open_pair(int pair[2])
 static void test_pair(void)
 {
 	struct jank_rec_waited raw;
-	struct waited *waited;
+	struct wait_object *waited;
 	int pair[2];
 	pid_t child;
 
@@ -59,13 +59,13 @@ static void test_pair(void)
 	is_int(waited->peer_task.pid, child, "who has the other end of a pair");
 	is_str(waited->peer_task.comm, "peer", "and its name");
 	is_str(waited->peer, NULL, "without an address");
-	waited__free(waited);
+	wait_object__free(waited);
 	child__end(child);
 	close(pair[0]);
 	raw = open_pair(pair);
 	waited = fill(&raw);
 	is_int(waited->peer_task.pid, 0, "both ends are ours: some thread's");
-	waited__free(waited);
+	wait_object__free(waited);
 	close(pair[0]);
 	close(pair[1]);
 }
@@ -74,19 +74,19 @@ static void test_unix(void)
 {
 	pid_t child = child__start(NULL, NULL);
 	struct jank_rec_waited raw = { .fd = -1 };
-	struct waited *waited;
+	struct wait_object *waited;
 
 	set_unix(&raw, "/run/x y.sock", child);
 	waited = fill(&raw);
 	is_str(waited->peer, "unix /run/x y.sock", "a unix socket's path");
 	is_int(waited->peer_task.pid, child, "who listened");
-	waited__free(waited);
+	wait_object__free(waited);
 	child__end(child);
 	set_unix(&raw, "@abstract", child);
 	waited = fill(&raw);
 	is_str(waited->peer, "unix @abstract", "an abstract one");
 	is_int(waited->peer_task.pid, 0, "who has ended is nobody");
-	waited__free(waited);
+	wait_object__free(waited);
 }
 
 static int listener(int family, struct sockaddr_storage *addr, socklen_t *len)
@@ -156,7 +156,7 @@ static void test_not_accepted(void)
 {
 	struct sockaddr_storage addr;
 	struct jank_rec_waited raw;
-	struct waited *waited;
+	struct wait_object *waited;
 	socklen_t len;
 	int server = listener(AF_INET, &addr, &len), client;
 	pid_t child = child__start(name_server, NULL);
@@ -166,7 +166,7 @@ static void test_not_accepted(void)
 	raw = connection_of(client, AF_INET);
 	waited = fill(&raw);
 	is_int(waited->peer_task.pid, child, "who listens, and has not accepted");
-	waited__free(waited);
+	wait_object__free(waited);
 	child__end(child);
 	close(client);
 }
@@ -183,7 +183,7 @@ static void test_tcp(int family, const char *host)
 {
 	struct sockaddr_storage addr;
 	struct jank_rec_waited raw;
-	struct waited *waited;
+	struct wait_object *waited;
 	socklen_t len;
 	char want[64];
 	int server = listener(family, &addr, &len), client;
@@ -199,11 +199,11 @@ static void test_tcp(int family, const char *host)
 	is_int(waited->peer_task.pid, child, "who has accepted it");
 	is_str(waited->peer_task.comm, "server", "its name");
 	ok(waited->target && strstr(waited->target, "->"), "both ends: %s", waited->target);
-	waited__free(waited);
+	wait_object__free(waited);
 	raw.state = 10; /* TCP_LISTEN */
 	waited = fill(&raw);
 	ok(!waited->peer && !waited->peer_task.pid, "who listens has no peer");
-	waited__free(waited);
+	wait_object__free(waited);
 	child__end(child);
 	close(client);
 }
@@ -215,15 +215,15 @@ static void test_udp(void)
 				       .type = SOCK_DGRAM,
 				       .dport = 53,
 				       .daddr = { 10, 0, 0, 7 } };
-	struct waited *waited = fill(&raw);
+	struct wait_object *waited = fill(&raw);
 
 	is_str(waited->peer, "udp 10.0.0.7:53", "a name server");
 	is_int(waited->peer_task.pid, 0, "is elsewhere");
-	waited__free(waited);
+	wait_object__free(waited);
 	raw.dport = 0;
 	waited = fill(&raw);
 	is_str(waited->peer, NULL, "not connected: no peer");
-	waited__free(waited);
+	wait_object__free(waited);
 }
 
 int main(void)

@@ -151,7 +151,7 @@ int file__mkdirs(const char *path, mode_t mode)
 	return make_dir(part, mode);
 }
 
-/* O_PATH opens nothing; what it names is looked at, then opened by way of /proc/self/fd. See openfile.h. */
+/* O_PATH opens nothing; what it names is looked at, then opened by way of /proc/self/fd. See file.h. */
 
 #ifndef RESOLVE_CACHED
 #define RESOLVE_CACHED 0x20

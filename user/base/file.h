@@ -14,7 +14,7 @@ int file__read(const char *path, size_t max, struct strbuf *sb);
 int file__read_at(int dirfd, const char *path, size_t max, struct strbuf *sb);
 
 /*
- * As pread, also of an O_PATH descriptor that openfile.h gave, which is read apart. Up to len bytes, 0 at the end, or -errno;
+ * As pread, also of an O_PATH descriptor that file.h gave, which is read apart. Up to len bytes, 0 at the end, or -errno;
  * never -EINTR.
  */
 ssize_t file__pread(int fd, void *to, size_t len, uint64_t offset);

@@ -29,7 +29,7 @@ static bool has_ended(const char *proc, uint32_t tid)
 	return ended;
 }
 
-uint32_t living__thread(const char *proc, uint32_t pid)
+uint32_t live_tid__thread(const char *proc, uint32_t pid)
 {
 	uint32_t ret = pid;
 	char path[PATH_MAX];

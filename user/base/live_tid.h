@@ -6,6 +6,6 @@
 #include <stdint.h>
 
 /* pid; or, when its main thread has ended, one of its threads that has not. proc: "/proc". */
-uint32_t living__thread(const char *proc, uint32_t pid);
+uint32_t live_tid__thread(const char *proc, uint32_t pid);
 
 #endif

@@ -86,7 +86,7 @@ static int keep(struct idle_places *places, const struct jank_rec *hdr)
 	return 0;
 }
 
-int idle_places__note(struct idle_places *places, const struct wait_note *note)
+int idle_places__record(struct idle_places *places, const struct wait_note *note)
 {
 	struct copy_event copy;
 	int res;
@@ -130,7 +130,7 @@ static bool may_rest(const struct sample *sample)
 	const struct jank_rec_waited *raw = sample->waited ? &sample->waited->raw : NULL;
 
 	return sample->state == JANK_STATE_FUTEX && raw && raw->hdr.flags & JANK_WAITED_ARGS &&
-	       !waited__is_lock(raw) && sample->stack.end == STACK_END_COMPLETE;
+	       !wait_object__is_lock(raw) && sample->stack.end == STACK_END_COMPLETE;
 }
 
 static bool same_callers(const struct stack *a, const struct stack *b)
@@ -186,7 +186,7 @@ bool idle_places__rests(const struct idle_places *places, const struct block *bl
 	return false;
 }
 
-void idle_places__gone(struct idle_places *places, uint32_t pid)
+void idle_places__on_exit(struct idle_places *places, uint32_t pid)
 {
 	struct place *place, *next;
 
@@ -200,11 +200,11 @@ void idle_places__gone(struct idle_places *places, uint32_t pid)
  * handlers. An interpreter's frames count first, those in C only between waits in the same of these. A thread that works most of the time waits for its own helpers, not for work: a batch program's main thread.
  */
 
-#define CHAIN_MAX 16
-#define FRAME_MAX 64
-#define VISITS	  3 /* that make an idle place */
-#define SELDOM	  8 /* a place further out that is visited so much less often does not count */
-#define LOOK_NS	  (500 * NS_PER_MS) /* so long the thread must be known */
+#define IDLE_CHAIN_MAX 16
+#define FRAME_MAX      64
+#define VISITS	       3 /* that make an idle place */
+#define SELDOM	       8 /* a place further out that is visited so much less often does not count */
+#define LOOK_NS	       (500 * NS_PER_MS) /* so long the thread must be known */
 
 /* As in idle_visit. */
 struct idle_chains_place {
@@ -221,7 +221,7 @@ struct chain {
 };
 
 struct idle_chains {
-	struct chain chains[CHAIN_MAX];
+	struct chain chains[IDLE_CHAIN_MAX];
 	uint32_t cnt;
 	struct idle_chains_place idle;
 	bool has_idle, has_locks;
@@ -263,9 +263,9 @@ static struct chain *new_chain(struct idle_chains *chains)
 {
 	struct chain *oldest = &chains->chains[0];
 
-	if (chains->cnt < CHAIN_MAX)
+	if (chains->cnt < IDLE_CHAIN_MAX)
 		return &chains->chains[chains->cnt++];
-	for (uint32_t i = 1; i < CHAIN_MAX; i++)
+	for (uint32_t i = 1; i < IDLE_CHAIN_MAX; i++)
 		if (chains->chains[i].last_ns < oldest->last_ns)
 			oldest = &chains->chains[i];
 	return oldest;

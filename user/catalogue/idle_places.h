@@ -19,7 +19,7 @@ struct idle_places *idle_places__new(struct symbolizer *sym); /* borrowed; NULL:
 void idle_places__free(struct idle_places *places);	      /* accepts NULL */
 
 /* Unwinds the note's copy, if it has one. 0 or -ENOMEM. */
-int idle_places__note(struct idle_places *places, const struct wait_note *note);
+int idle_places__record(struct idle_places *places, const struct wait_note *note);
 
 /* Sets block->idle_place, where one is known of its thread. 0 or -ENOMEM. */
 int idle_places__fill(const struct idle_places *places, struct block *block);
@@ -35,8 +35,8 @@ bool idle_places__rests(const struct idle_places *places, const struct block *bl
 uint32_t idle_places__depth(struct symbolizer *sym, uint32_t pid, const uint64_t *addresses,
 			    uint32_t cnt);
 
-void idle_places__gone(struct idle_places *places,
-		       uint32_t pid); /* the process has ended, or is another program */
+void idle_places__on_exit(struct idle_places *places,
+			  uint32_t pid); /* the process has ended, or is another program */
 
 /*
  * The idle place of a thread that waits for work neither in epoll nor in poll: which of the chains of callers by which it comes to

@@ -99,7 +99,7 @@ bool loop_choice__takes(const struct loop_choice *choice, const struct catalogue
 
 #define ROWS_MAX 16
 
-static int polls(void *ctx, const struct maps_line *line)
+static int polls(void *ctx, const struct proc_maps_line *line)
 {
 	const struct catalogue *cat = ctx;
 	const struct catalogue_file file = { .path = line->path };

@@ -48,7 +48,7 @@ struct program {
 	UT_hash_handle hh;
 };
 
-struct whose {
+struct loop_owner {
 	const struct catalogue *cat;
 	struct symbolizer *sym;
 	struct thread *threads;
@@ -56,14 +56,14 @@ struct whose {
 	struct program *programs;
 };
 
-struct symbolizer *whose__symbolizer(const struct whose *whose)
+struct symbolizer *loop_owner__symbolizer(const struct loop_owner *whose)
 {
 	return whose->sym;
 }
 
-struct whose *whose__new(const struct catalogue *cat, struct symbolizer *sym)
+struct loop_owner *loop_owner__new(const struct catalogue *cat, struct symbolizer *sym)
 {
-	struct whose *whose = calloc(1, sizeof(*whose));
+	struct loop_owner *whose = calloc(1, sizeof(*whose));
 
 	if (!whose)
 		return NULL;
@@ -72,20 +72,20 @@ struct whose *whose__new(const struct catalogue *cat, struct symbolizer *sym)
 	return whose;
 }
 
-static void drop_thread(struct whose *whose, struct thread *thread)
+static void drop_thread(struct loop_owner *whose, struct thread *thread)
 {
 	HASH_DEL(whose->threads, thread);
 	free(thread->exe);
 	free(thread);
 }
 
-static void drop_program(struct whose *whose, struct program *program)
+static void drop_program(struct loop_owner *whose, struct program *program)
 {
 	HASH_DEL(whose->programs, program);
 	free(program);
 }
 
-void whose__free(struct whose *whose)
+void loop_owner__free(struct loop_owner *whose)
 {
 	struct name *name, *next;
 
@@ -104,7 +104,7 @@ void whose__free(struct whose *whose)
 
 /* --- notes */
 
-static struct thread *find_thread(const struct whose *whose, uint32_t tid)
+static struct thread *find_thread(const struct loop_owner *whose, uint32_t tid)
 {
 	struct thread *thread;
 
@@ -112,7 +112,7 @@ static struct thread *find_thread(const struct whose *whose, uint32_t tid)
 	return thread;
 }
 
-const struct jank_rec_wait *whose__noted(const struct whose *whose, uint32_t tid)
+const struct jank_rec_wait *loop_owner__recorded(const struct loop_owner *whose, uint32_t tid)
 {
 	const struct thread *thread = find_thread(whose, tid);
 
@@ -120,7 +120,8 @@ const struct jank_rec_wait *whose__noted(const struct whose *whose, uint32_t tid
 }
 
 /* Most of the words are nothing of that kind. */
-size_t whose__addresses(const struct whose *whose, const struct wait_note *note, uint64_t *ret)
+size_t loop_owner__addresses(const struct loop_owner *whose, const struct wait_note *note,
+			     uint64_t *ret)
 {
 	const struct code_opts exact = { .exact = true }, back = {};
 	uint32_t pid = note->rec.hdr.tgid;
@@ -142,7 +143,7 @@ size_t whose__addresses(const struct whose *whose, const struct wait_note *note,
 	return kept;
 }
 
-int whose__note(struct whose *whose, const struct wait_note *note)
+int loop_owner__record(struct loop_owner *whose, const struct wait_note *note)
 {
 	struct thread *thread = find_thread(whose, note->rec.hdr.tid);
 
@@ -159,14 +160,14 @@ int whose__note(struct whose *whose, const struct wait_note *note)
 	thread->tid = note->rec.hdr.tid;
 	thread->rec = note->rec;
 	thread->exe = note->exe ? strdup(note->exe) : NULL;
-	thread->cnt = whose__addresses(whose, note, thread->addresses);
+	thread->cnt = loop_owner__addresses(whose, note, thread->addresses);
 	HASH_ADD(hh, whose->threads, tid, sizeof(thread->tid), thread);
 	return 0;
 }
 
 /* --- names */
 
-static void remember_name(struct whose *whose, const struct thread *thread)
+static void remember_name(struct loop_owner *whose, const struct thread *thread)
 {
 	struct name_key key = { thread->rec.hdr.tgid, thread->rec.loop };
 	struct name *name;
@@ -191,7 +192,7 @@ static void remember_name(struct whose *whose, const struct thread *thread)
 }
 
 /* A symbol table takes long to read, and most rows know a file by its name alone. */
-static bool wants_function(const struct whose *whose, const struct catalogue_file *file)
+static bool wants_function(const struct loop_owner *whose, const struct catalogue_file *file)
 {
 	const struct catalogue_row *rows[ROW_MAX];
 	size_t cnt = catalogue__rows_of_file(whose->cat, file, rows, ROW_MAX);
@@ -206,7 +207,7 @@ static bool wants_function(const struct whose *whose, const struct catalogue_fil
 enum naming { NAME_NONE, NAME_NEEDED, NAME_ALL };
 
 /* The thread's frames; those of files that are unmapped by now are left out. */
-static size_t set_frames(struct whose *whose, const struct thread *thread,
+static size_t set_frames(struct loop_owner *whose, const struct thread *thread,
 			 const struct elffunc *exe_elf, enum naming naming,
 			 struct catalogue_frame *ret)
 {
@@ -244,7 +245,7 @@ static bool open_exe(uint32_t pid, struct elffunc *ret)
 	return fd >= 0 && !elffunc__open(fd, ret);
 }
 
-const struct catalogue_row *whose__program_row(const struct whose *whose, uint32_t pid)
+const struct catalogue_row *loop_owner__program_row(const struct loop_owner *whose, uint32_t pid)
 {
 	struct program *program;
 
@@ -252,16 +253,16 @@ const struct catalogue_row *whose__program_row(const struct whose *whose, uint32
 	return program ? program->row : NULL;
 }
 
-static const struct catalogue_row *row_of_program(const struct whose *whose, uint32_t pid,
+static const struct catalogue_row *row_of_program(const struct loop_owner *whose, uint32_t pid,
 						  uint32_t loop)
 {
-	const struct catalogue_row *row = whose__program_row(whose, pid);
+	const struct catalogue_row *row = loop_owner__program_row(whose, pid);
 
 	return row && row->waits & 1u << loop ? row : NULL;
 }
 
 /* Of a process all of whose loops of that kind are one row's. */
-static const struct catalogue_row *row_of_others(const struct whose *whose, uint32_t pid,
+static const struct catalogue_row *row_of_others(const struct loop_owner *whose, uint32_t pid,
 						 uint32_t loop)
 {
 	struct name_key key = { pid, loop };
@@ -272,7 +273,7 @@ static const struct catalogue_row *row_of_others(const struct whose *whose, uint
 }
 
 /* No stack came with the thread's wait, or the program could not be opened any more. */
-static const struct catalogue_row *row_by_process(const struct whose *whose,
+static const struct catalogue_row *row_by_process(const struct loop_owner *whose,
 						  const struct thread *thread,
 						  const struct catalogue_frame *frames, size_t cnt)
 {
@@ -289,7 +290,7 @@ static const struct catalogue_row *row_by_process(const struct whose *whose,
 	return row || cnt ? row : row_of_others(whose, pid, loop);
 }
 
-int whose__program(struct whose *whose, uint32_t pid)
+int loop_owner__program(struct loop_owner *whose, uint32_t pid)
 {
 	struct catalogue_file file = { .path = "", .is_exe = true };
 	const struct catalogue_row *row = NULL;
@@ -315,7 +316,7 @@ int whose__program(struct whose *whose, uint32_t pid)
 	return 0;
 }
 
-static size_t resolve(struct whose *whose, struct thread *thread, enum naming naming,
+static size_t resolve(struct loop_owner *whose, struct thread *thread, enum naming naming,
 		      struct catalogue_frame *frames)
 {
 	struct elffunc elf;
@@ -339,8 +340,8 @@ static size_t resolve(struct whose *whose, struct thread *thread, enum naming na
 	return cnt;
 }
 
-const struct catalogue_row *whose__row(struct whose *whose, uint32_t pid, uint32_t tid,
-				       uint32_t loop)
+const struct catalogue_row *loop_owner__row(struct loop_owner *whose, uint32_t pid, uint32_t tid,
+					    uint32_t loop)
 {
 	struct catalogue_frame frames[WHOSE_ADDRESS_MAX];
 	struct thread *thread = find_thread(whose, tid);
@@ -352,14 +353,14 @@ const struct catalogue_row *whose__row(struct whose *whose, uint32_t pid, uint32
 	return thread->row;
 }
 
-const struct catalogue_row *whose__process_row(const struct whose *whose, uint32_t pid,
-					       uint32_t loop)
+const struct catalogue_row *loop_owner__process_row(const struct loop_owner *whose, uint32_t pid,
+						    uint32_t loop)
 {
 	return row_of_others(whose, pid, loop);
 }
 
 /* What no block asked for needs no symbol tables, and has a file's name or none: 5 us. */
-static void settle(struct whose *whose, struct thread *thread)
+static void settle(struct loop_owner *whose, struct thread *thread)
 {
 	struct catalogue_frame frames[WHOSE_ADDRESS_MAX];
 
@@ -367,7 +368,7 @@ static void settle(struct whose *whose, struct thread *thread)
 		resolve(whose, thread, NAME_NONE, frames);
 }
 
-void whose__gone(struct whose *whose, uint32_t pid)
+void loop_owner__on_exit(struct loop_owner *whose, uint32_t pid)
 {
 	struct thread *thread, *next;
 	struct program *program;
@@ -383,7 +384,7 @@ void whose__gone(struct whose *whose, uint32_t pid)
 		drop_program(whose, program);
 }
 
-void whose__settle(struct whose *whose)
+void loop_owner__resolve_all(struct loop_owner *whose)
 {
 	struct thread *thread, *next;
 
@@ -393,7 +394,7 @@ void whose__settle(struct whose *whose)
 
 /* --- all of them */
 
-static void tell(struct whose *whose, struct thread *thread,
+static void tell(struct loop_owner *whose, struct thread *thread,
 		 void (*fn)(void *ctx, const struct whose_loop *loop), void *ctx)
 {
 	struct catalogue_frame found[WHOSE_ADDRESS_MAX];
@@ -411,8 +412,8 @@ static void tell(struct whose *whose, struct thread *thread,
 	fn(ctx, &loop);
 }
 
-void whose__each(struct whose *whose, void (*fn)(void *ctx, const struct whose_loop *loop),
-		 void *ctx)
+void loop_owner__each(struct loop_owner *whose,
+		      void (*fn)(void *ctx, const struct whose_loop *loop), void *ctx)
 {
 	struct thread *thread, *next;
 

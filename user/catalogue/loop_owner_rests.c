@@ -35,12 +35,12 @@ static uint64_t cpu_ns(const struct jank_rec *hdr)
 }
 
 /* The module that a caller lies in, without its folder; NULL: code of no file. */
-static const char *module_of(struct whose *whose, uint32_t pid, uint64_t address, bool exact)
+static const char *module_of(struct loop_owner *whose, uint32_t pid, uint64_t address, bool exact)
 {
 	struct code_opts opts = { .exact = exact };
 	struct frame frame;
 
-	if (!symbolizer__code(whose__symbolizer(whose), pid, address, opts, &frame))
+	if (!symbolizer__code(loop_owner__symbolizer(whose), pid, address, opts, &frame))
 		return NULL;
 	return runtime__is(frame.module) ? "" : text__base_name(frame.module);
 }
@@ -53,7 +53,7 @@ static bool is_of(const char *module, const char *interpreter)
 }
 
 /* How many callers next to the C library are Python's, or Ruby's: none, if another one waits. */
-static uint32_t interpreter_cnt(struct whose *whose, const struct wait_note *note,
+static uint32_t interpreter_cnt(struct loop_owner *whose, const struct wait_note *note,
 				const struct unwound *unwound, const char *interpreter)
 {
 	uint32_t cnt = 0;
@@ -78,7 +78,7 @@ static bool waits_in_futex(const struct wait_note *note)
  * Does the wait have the same callers in C whether the program waits for work or in a handler? In CPython every wait does: queue.get() looks
  * like lock.acquire(), and select() like sleep(). In Ruby only futex waits do.
  */
-static bool is_interpreter(struct whose *whose, const struct wait_note *note,
+static bool is_interpreter(struct loop_owner *whose, const struct wait_note *note,
 			   const struct unwound *unwound)
 {
 	return interpreter_cnt(whose, note, unwound, "python") ||
@@ -97,7 +97,7 @@ static bool calls_lock(const struct unwound *unwound, const struct script_wait *
  * Does an interpreter's own code wait for a lock, or for its turn to run? CPython's does if it waits on a futex for nobody: neither for
  * its library nor for a module in C near the wait (queue.SimpleQueue's).
  */
-static bool waits_for_lock(struct whose *whose, const struct wait_note *note,
+static bool waits_for_lock(struct loop_owner *whose, const struct wait_note *note,
 			   const struct unwound *unwound, const struct script_wait *wait)
 {
 	if (!waits_in_futex(note))
@@ -144,7 +144,7 @@ static bool has_all_callers(const struct unwound *unwound)
 	return unwound->end == STACK_END_COMPLETE || unwound->end == STACK_END_NO_TABLE;
 }
 
-static void set_visit(struct whose *whose, const struct wait_note *note,
+static void set_visit(struct loop_owner *whose, const struct wait_note *note,
 		      const struct unwound *unwound, struct idle_visit *ret)
 {
 	const struct jank_rec *hdr = &note->rec.hdr;
@@ -152,8 +152,8 @@ static void set_visit(struct whose *whose, const struct wait_note *note,
 	*ret = (struct idle_visit){
 		.addresses = unwound->addresses,
 		.cnt = unwound->cnt,
-		.depth = idle_places__depth(whose__symbolizer(whose), hdr->tgid, unwound->addresses,
-					    unwound->cnt),
+		.depth = idle_places__depth(loop_owner__symbolizer(whose), hdr->tgid,
+					    unwound->addresses, unwound->cnt),
 		.nr = note->rec.syscall,
 		.sleeps = syscalls__class(note->rec.syscall) == JANK_CLASS_SLEEP,
 		.now_ns = clock__mono_ns(),
@@ -162,7 +162,7 @@ static void set_visit(struct whose *whose, const struct wait_note *note,
 }
 
 /* Of a wait in an interpreter's frames. A stack of so many that some are missing says nothing. */
-static enum idle_verdict judge_script(struct whose *whose, const struct wait_note *note,
+static enum idle_verdict judge_script(struct loop_owner *whose, const struct wait_note *note,
 				      const struct unwound *unwound, struct idle_chains *chains)
 {
 	const struct jank_rec_script *script = note->script;
@@ -170,7 +170,7 @@ static enum idle_verdict judge_script(struct whose *whose, const struct wait_not
 	struct idle_visit visit;
 
 	if (script->frame_cnt >= JANK_SCRIPT_MAX ||
-	    !symbolizer__script_wait(whose__symbolizer(whose), note->rec.hdr.tgid,
+	    !symbolizer__script_wait(loop_owner__symbolizer(whose), note->rec.hdr.tgid,
 				     (const void *)(script + 1), script->frame_cnt, &wait))
 		return IDLE_UNKNOWN;
 	if (waits_for_lock(whose, note, unwound, &wait)) {
@@ -187,7 +187,7 @@ static enum idle_verdict judge_script(struct whose *whose, const struct wait_not
 	return idle_chains__visit(chains, &visit);
 }
 
-static enum idle_verdict judge(struct whose *whose, const struct wait_note *note,
+static enum idle_verdict judge(struct loop_owner *whose, const struct wait_note *note,
 			       const struct unwound *unwound, struct idle_chains *chains)
 {
 	struct idle_visit visit;
@@ -202,8 +202,8 @@ static enum idle_verdict judge(struct whose *whose, const struct wait_note *note
 	return idle_chains__visit(chains, &visit);
 }
 
-enum idle_verdict whose__rests(struct whose *whose, const struct wait_note *note,
-			       struct idle_chains *chains, struct jank_park_chain *ret)
+enum idle_verdict loop_owner__rests(struct loop_owner *whose, const struct wait_note *note,
+				    struct idle_chains *chains, struct jank_park_chain *ret)
 {
 	struct copy_event copy;
 	struct unwound unwound;
@@ -214,7 +214,8 @@ enum idle_verdict whose__rests(struct whose *whose, const struct wait_note *note
 		return IDLE_UNKNOWN;
 	copy.rec = *note->copy;
 	copy.bytes = (const uint8_t *)(note->copy + 1);
-	if (symbolizer__unwind(whose__symbolizer(whose), note->rec.hdr.tgid, &copy, &unwound) ||
+	if (symbolizer__unwind(loop_owner__symbolizer(whose), note->rec.hdr.tgid, &copy,
+			       &unwound) ||
 	    unwound.cnt < 2)
 		return IDLE_UNKNOWN;
 	verdict = judge(whose, note, &unwound, chains);
@@ -244,10 +245,10 @@ static size_t next_caller(const uint64_t *callees, size_t cnt, size_t from, uint
 }
 
 /* The frames from the wait's own function outwards; their addresses move to the front. */
-static size_t set_chain(struct whose *whose, const struct wait_note *note, uint64_t *addresses,
+static size_t set_chain(struct loop_owner *whose, const struct wait_note *note, uint64_t *addresses,
 			size_t cnt, struct catalogue_frame *ret)
 {
-	const struct code_of of = { whose__symbolizer(whose), note->rec.hdr.tgid };
+	const struct code_of of = { loop_owner__symbolizer(whose), note->rec.hdr.tgid };
 	uint64_t callees[WHOSE_ADDRESS_MAX] = {};
 	struct frame frame;
 	size_t kept = 0;
@@ -257,8 +258,9 @@ static size_t set_chain(struct whose *whose, const struct wait_note *note, uint6
 	for (size_t i = 0; i < cnt; kept++) {
 		struct code_opts opts = { .exact = i == 0, .named = true };
 
-		if (!addresses[i] || !symbolizer__code(whose__symbolizer(whose), note->rec.hdr.tgid,
-						       addresses[i], opts, &frame))
+		if (!addresses[i] ||
+		    !symbolizer__code(loop_owner__symbolizer(whose), note->rec.hdr.tgid,
+				      addresses[i], opts, &frame))
 			break;
 		ret[kept] = (struct catalogue_frame){ { .path = frame.module }, frame.function };
 		ret[kept].file.is_exe = note->exe && !strcmp(note->exe, frame.module);
@@ -289,12 +291,12 @@ static bool pack_chain(const struct wait_note *note, const uint64_t *addresses, 
 	return true;
 }
 
-int whose__parks(struct whose *whose, const struct wait_note *note, const struct catalogue_row *row,
-		 struct jank_park_chain *ret)
+int loop_owner__parks(struct loop_owner *whose, const struct wait_note *note,
+		      const struct catalogue_row *row, struct jank_park_chain *ret)
 {
 	struct catalogue_frame frames[WHOSE_ADDRESS_MAX];
 	uint64_t addresses[WHOSE_ADDRESS_MAX];
-	size_t cnt = whose__addresses(whose, note, addresses), frame;
+	size_t cnt = loop_owner__addresses(whose, note, addresses), frame;
 	bool parks;
 
 	*ret = (struct jank_park_chain){};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Where a thread waits: the words around its stack pointer that may be addresses of code. Made by the intake thread
- * from the probes' copy of the stack, used by the sink thread (whose.h).
+ * from the probes' copy of the stack, used by the sink thread (loop_owner.h).
  */
 #ifndef JANK_CATALOGUE_WAIT_NOTE_H
 #define JANK_CATALOGUE_WAIT_NOTE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The report: its look, and the kernel's features. Who runs it and where is in doctor_system.c. */
+/* The report: its look, and the kernel's features. Who runs it and where is in cmd_doctor.c. */
 #include "cli/cmd_doctor.h"
 
 #include <errno.h>

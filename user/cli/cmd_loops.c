@@ -106,7 +106,7 @@ static int list(const struct options *opts, struct err *err)
 	return res ? err->exit : JANK_EXIT_OK;
 }
 
-int kinds__run(const struct options *opts, struct err *err)
+int cmd_loops__run(const struct options *opts, struct err *err)
 {
 	struct options watch = *opts;
 

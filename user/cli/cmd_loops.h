@@ -7,6 +7,6 @@
 #include "options/options.h"
 
 /* Returns the exit status; a failure's message is in err. */
-int kinds__run(const struct options *opts, struct err *err);
+int cmd_loops__run(const struct options *opts, struct err *err);
 
 #endif

@@ -30,7 +30,7 @@ struct offline_names {
 	uint64_t nameless_cnt, named_cnt;
 };
 
-/* Frame by frame into a new list, since one may become several. See offline_names.h. */
+/* Frame by frame into a new list, since one may become several. See cmd_replay.h. */
 
 /* As they are where one address has a name: what was inlined is nobody's to blame. */
 static size_t look_up(struct offline_names *names, const struct frame *frame, bool exact,
@@ -148,7 +148,7 @@ static int on_dispatch(struct replay *r, struct dispatch *dispatch)
 	answers__display(r->answers, &dispatch->rec, &block->frames);
 	r->block_cnt += block->type == BLOCK_JANK;
 	r->full = r->opts->count && r->block_cnt >= r->opts->count;
-	output__settle(r->output, block);
+	output__resolve_all(r->output, block);
 	res = output__block(r->output, block);
 	block__free(block);
 	return res;

@@ -25,7 +25,7 @@ static int run(const struct options *opts, struct err *err)
 	case CMD_REPLAY:
 		return replay__run(opts, err);
 	case CMD_LOOPS:
-		return kinds__run(opts, err);
+		return cmd_loops__run(opts, err);
 	case CMD_SYMBOLIZE:
 		return symbolize__run(opts, err);
 	case CMD_DOCTOR:

@@ -19,7 +19,7 @@ static bool is_tick(const struct sample *sample)
 	return !sample->ns && sample->state == JANK_STATE_RUNNING && sample->cpu < CPU_MAX;
 }
 
-bool block_names__cpu(const struct block *block, uint32_t *ret)
+bool block_facts__cpu(const struct block *block, uint32_t *ret)
 {
 	uint32_t cnt[CPU_MAX] = { 0 }, best = 0;
 
@@ -64,7 +64,7 @@ static void set_cpu(struct block *block)
 	struct cpu_info info;
 	uint32_t cpu;
 
-	if (!block_names__cpu(block, &cpu))
+	if (!block_facts__cpu(block, &cpu))
 		return;
 	cpuinfo__read("/sys", cpu, &info);
 	SET_KNOWN(live, cpu_capacity, info.capacity);
@@ -104,7 +104,7 @@ static int set_cgroups(struct other_task *tasks, size_t cnt)
 	return res;
 }
 
-int block_names__fill(struct block *block)
+int block_facts__fill(struct block *block)
 {
 	int res = set_cgroups(block->preemptors, block->preemptor_cnt);
 

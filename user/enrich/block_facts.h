@@ -9,9 +9,9 @@
 #include "model/block.h"
 
 /* Fills the block's facts and its preemptors, those of the chain, too. 0 or -ENOMEM. */
-int block_names__fill(struct block *block);
+int block_facts__fill(struct block *block);
 
 /* The part that chooses, for tests: the CPU that most ticks of the sampler were taken on. False: there was none. */
-bool block_names__cpu(const struct block *block, uint32_t *ret);
+bool block_facts__cpu(const struct block *block, uint32_t *ret);
 
 #endif

@@ -22,18 +22,18 @@ struct program {
 	UT_hash_handle hh;
 };
 
-struct scripts {
-	struct script_maps *maps;
+struct interp_threads {
+	struct interp_bpf_fds *maps;
 	struct symbolizer *sym;
 	struct program *programs;
 	uint64_t due_ns;
 	bool full; /* said once */
-	struct script_thread threads[JANK_SCRIPT_THREAD_MAX];
+	struct interp_thread threads[JANK_SCRIPT_THREAD_MAX];
 };
 
-struct scripts *scripts__new(struct script_maps *maps, struct symbolizer *sym)
+struct interp_threads *interp_threads__new(struct interp_bpf_fds *maps, struct symbolizer *sym)
 {
-	struct scripts *scripts = calloc(1, sizeof(*scripts));
+	struct interp_threads *scripts = calloc(1, sizeof(*scripts));
 
 	if (!scripts)
 		return NULL;
@@ -42,13 +42,13 @@ struct scripts *scripts__new(struct script_maps *maps, struct symbolizer *sym)
 	return scripts;
 }
 
-static void drop(struct scripts *scripts, struct program *program)
+static void drop(struct interp_threads *scripts, struct program *program)
 {
 	HASH_DEL(scripts->programs, program);
 	free(program);
 }
 
-void scripts__free(struct scripts *scripts)
+void interp_threads__free(struct interp_threads *scripts)
 {
 	if (!scripts)
 		return;
@@ -57,7 +57,7 @@ void scripts__free(struct scripts *scripts)
 	free(scripts);
 }
 
-static struct program *find(struct scripts *scripts, uint32_t pid)
+static struct program *find(struct interp_threads *scripts, uint32_t pid)
 {
 	struct program *program;
 
@@ -65,7 +65,7 @@ static struct program *find(struct scripts *scripts, uint32_t pid)
 	return program;
 }
 
-void scripts__gone(struct scripts *scripts, uint32_t pid)
+void interp_threads__on_exit(struct interp_threads *scripts, uint32_t pid)
 {
 	struct program *program = find(scripts, pid);
 
@@ -73,9 +73,9 @@ void scripts__gone(struct scripts *scripts, uint32_t pid)
 		drop(scripts, program);
 }
 
-static int tell(struct scripts *scripts, const struct script_thread *thread)
+static int tell(struct interp_threads *scripts, const struct interp_thread *thread)
 {
-	int res = script_maps__set(scripts->maps, thread->tid, &thread->where);
+	int res = interp_bpf_fds__set(scripts->maps, thread->tid, &thread->where);
 
 	if (res == -E2BIG && !scripts->full) {
 		scripts->full = true;
@@ -85,22 +85,22 @@ static int tell(struct scripts *scripts, const struct script_thread *thread)
 	return res;
 }
 
-static int tell_all(struct scripts *scripts, uint32_t pid)
+static int tell_all(struct interp_threads *scripts, uint32_t pid)
 {
 	size_t cnt = symbolizer__script_threads(scripts->sym, pid, scripts->threads,
 						JANK_SCRIPT_THREAD_MAX);
 	int res = 0;
 
 	for (size_t i = 0; i < cnt; i++)
-		if (!script_maps__has(scripts->maps, pid, scripts->threads[i].tid,
-				      &scripts->threads[i].where))
+		if (!interp_bpf_fds__has(scripts->maps, pid, scripts->threads[i].tid,
+					 &scripts->threads[i].where))
 			res = tell(scripts, &scripts->threads[i]) ?: res;
 	if (cnt)
 		log__debug("process %u: %zu threads have an interpreter's frames", pid, cnt);
 	return res;
 }
 
-static int add(struct scripts *scripts, uint32_t pid, uint64_t newest)
+static int add(struct interp_threads *scripts, uint32_t pid, uint64_t newest)
 {
 	struct program *program = calloc(1, sizeof(*program));
 
@@ -114,7 +114,7 @@ static int add(struct scripts *scripts, uint32_t pid, uint64_t newest)
 }
 
 /* The threads of a process that are new since they were told. newest is asked first: what comes later is told again. */
-static int refresh(struct scripts *scripts, struct program *program)
+static int refresh(struct interp_threads *scripts, struct program *program)
 {
 	uint64_t newest = symbolizer__script_newest(scripts->sym, program->pid);
 
@@ -124,7 +124,7 @@ static int refresh(struct scripts *scripts, struct program *program)
 	return tell_all(scripts, program->pid);
 }
 
-int scripts__consider(struct scripts *scripts, uint32_t pid, uint32_t tid)
+int interp_threads__update(struct interp_threads *scripts, uint32_t pid, uint32_t tid)
 {
 	struct program *program;
 	uint64_t newest;
@@ -133,7 +133,7 @@ int scripts__consider(struct scripts *scripts, uint32_t pid, uint32_t tid)
 	if (scripts->maps->threads_fd < 0)
 		return 0;
 	program = find(scripts, pid);
-	if (program && script_maps__has(scripts->maps, pid, tid, NULL))
+	if (program && interp_bpf_fds__has(scripts->maps, pid, tid, NULL))
 		return 0;
 	if (program)
 		return refresh(scripts, program);
@@ -146,17 +146,17 @@ int scripts__consider(struct scripts *scripts, uint32_t pid, uint32_t tid)
 	return res ?: tell_all(scripts, pid);
 }
 
-bool scripts__reads(struct scripts *scripts, uint32_t pid)
+bool interp_threads__reads(struct interp_threads *scripts, uint32_t pid)
 {
 	return find(scripts, pid);
 }
 
-uint64_t scripts__due_ns(const struct scripts *scripts)
+uint64_t interp_threads__due_ns(const struct interp_threads *scripts)
 {
 	return scripts->programs ? scripts->due_ns : 0;
 }
 
-int scripts__look(struct scripts *scripts)
+int interp_threads__look(struct interp_threads *scripts)
 {
 	uint64_t begin_ns = clock__thread_ns();
 	struct program *program, *next;

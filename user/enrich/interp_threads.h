@@ -8,28 +8,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct scripts;
+struct interp_threads;
 
 /* Both borrowed. NULL: out of memory. */
-struct scripts *scripts__new(struct script_maps *maps, struct symbolizer *sym);
-void scripts__free(struct scripts *scripts); /* accepts NULL */
+struct interp_threads *interp_threads__new(struct interp_bpf_fds *maps, struct symbolizer *sym);
+void interp_threads__free(struct interp_threads *scripts); /* accepts NULL */
 
 /*
  * The process has a thread that the probes should know of, if it runs an interpreter: one of a loop, or that was waited for.
  * 0 or -errno: -E2BIG when there are too many threads.
  */
-int scripts__consider(struct scripts *scripts, uint32_t pid, uint32_t tid);
+int interp_threads__update(struct interp_threads *scripts, uint32_t pid, uint32_t tid);
 
 /* Does it run an interpreter whose frames are read? As far as it was considered. */
-bool scripts__reads(struct scripts *scripts, uint32_t pid);
+bool interp_threads__reads(struct interp_threads *scripts, uint32_t pid);
 
 /* The process ended, or has replaced its program. */
-void scripts__gone(struct scripts *scripts, uint32_t pid);
+void interp_threads__on_exit(struct interp_threads *scripts, uint32_t pid);
 
 /* When new threads are to be looked for (CLOCK_MONOTONIC); 0: no process runs an interpreter. */
-uint64_t scripts__due_ns(const struct scripts *scripts);
+uint64_t interp_threads__due_ns(const struct interp_threads *scripts);
 
 /* Does so: the probes are told of those that came since. 0 or -errno, as above. */
-int scripts__look(struct scripts *scripts);
+int interp_threads__look(struct interp_threads *scripts);
 
 #endif

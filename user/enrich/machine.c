@@ -35,7 +35,7 @@ struct machine {
 	struct machine_reading readings[READINGS_MAX];
 	size_t cnt;
 	struct process *processes;
-	struct throttle *throttle; /* NULL: nothing is told of it */
+	struct thermal *throttle; /* NULL: nothing is told of it */
 };
 
 struct machine *machine__new(void)
@@ -49,20 +49,20 @@ void machine__free(struct machine *machine)
 		return;
 	while (machine->processes)
 		machine__drop_process(machine, machine->processes->pid);
-	throttle__close(machine->throttle);
+	thermal__close(machine->throttle);
 	free(machine);
 }
 
 void machine__watch_heat(struct machine *machine, const char *sys)
 {
-	throttle__close(machine->throttle);
-	machine->throttle = throttle__open(sys);
+	thermal__close(machine->throttle);
+	machine->throttle = thermal__open(sys);
 }
 
 /* Its part about heat. */
 static void machine__read_heat(const struct machine *machine, struct machine_reading *ret)
 {
-	throttle__read(machine->throttle, ret->throttle);
+	thermal__read(machine->throttle, ret->throttle);
 }
 
 static struct process *find_process(const struct machine *machine, pid_t pid)
@@ -257,9 +257,9 @@ bool machine__throttled(const struct machine *machine, uint32_t cpu, uint64_t st
 		end_ns = machine->ns[machine->cnt - 1];
 	last = locate(machine, end_ns).i + 1;
 	for (size_t i = locate(machine, start_ns).i; i < last; i++)
-		active |= throttle__active(machine->throttle, machine->readings[i].throttle,
-					   machine->readings[i + 1].throttle);
-	return active && (active & throttle__of(machine->throttle, cpu));
+		active |= thermal__active(machine->throttle, machine->readings[i].throttle,
+					  machine->readings[i + 1].throttle);
+	return active && (active & thermal__of(machine->throttle, cpu));
 }
 
 void machine__load(const struct machine *machine, pid_t pid, uint64_t start_ns, uint64_t end_ns,

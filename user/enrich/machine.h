@@ -59,7 +59,7 @@ struct machine_reading {
 	struct machine_ticks ticks;
 	/* microseconds since boot in which some task waited for it; or MACHINE_UNKNOWN */
 	uint64_t pressure_us[MACHINE_RESOURCE_CNT];
-	uint32_t throttle[THROTTLE_MAX]; /* as throttle__read has it */
+	uint32_t throttle[THROTTLE_MAX]; /* as thermal__read has it */
 };
 
 /* The parts of the above, for tests. 0 or -EBADMSG. */

@@ -42,13 +42,14 @@ struct process {
 };
 
 struct parks {
-	struct park_maps *maps;
-	struct whose *whose;
-	struct scripts *scripts;
+	struct park_bpf_fds *maps;
+	struct loop_owner *whose;
+	struct interp_threads *scripts;
 	struct process *processes;
 };
 
-struct parks *parks__new(struct park_maps *maps, struct whose *whose, struct scripts *scripts)
+struct parks *parks__new(struct park_bpf_fds *maps, struct loop_owner *whose,
+			 struct interp_threads *scripts)
 {
 	struct parks *parks = calloc(1, sizeof(*parks));
 
@@ -139,7 +140,7 @@ static uint32_t kinds_of(const struct catalogue_row *row)
 }
 
 /* The probes forget a process that runs another program (exec), so they are the ones to ask. */
-int parks__consider(struct parks *parks, uint32_t pid, const struct catalogue_row *row)
+int parks__update(struct parks *parks, uint32_t pid, const struct catalogue_row *row)
 {
 	struct process *process;
 	int res;
@@ -147,13 +148,13 @@ int parks__consider(struct parks *parks, uint32_t pid, const struct catalogue_ro
 	if (!row || !row->parks.cnt || parks->maps->processes_fd < 0)
 		return 0;
 	process = find(parks, pid);
-	if (process && process->row && park_maps__has_process(parks->maps, pid))
+	if (process && process->row && park_bpf_fds__has_process(parks->maps, pid))
 		return 0;
 	process = process ?: add(parks, pid);
 	if (!process)
 		return -ENOMEM;
 	process->parks = (struct jank_parks){ .kinds = kinds_of(row) };
-	res = park_maps__set_process(parks->maps, pid, &process->parks);
+	res = park_bpf_fds__set_process(parks->maps, pid, &process->parks);
 	if (process->row != row)
 		process->since_ns = clock__mono_ns();
 	process->row = row;
@@ -165,7 +166,7 @@ int parks__watch_idle(struct parks *parks, uint32_t pid, bool workers)
 {
 	struct process *process = find(parks, pid);
 
-	if (parks->maps->processes_fd < 0 || park_maps__has_process(parks->maps, pid))
+	if (parks->maps->processes_fd < 0 || park_bpf_fds__has_process(parks->maps, pid))
 		return 0;
 	process = process ?: add(parks, pid);
 	if (!process)
@@ -176,7 +177,7 @@ int parks__watch_idle(struct parks *parks, uint32_t pid, bool workers)
 	process->parks = (struct jank_parks){
 		.kinds = JANK_PARKS_MAIN | (workers ? JANK_PARKS_WORKERS : 0),
 	};
-	return park_maps__set_process(parks->maps, pid, &process->parks);
+	return park_bpf_fds__set_process(parks->maps, pid, &process->parks);
 }
 
 int parks__leave_alone(struct parks *parks, uint32_t pid, uint64_t code_start, uint64_t code_end)
@@ -188,10 +189,10 @@ int parks__leave_alone(struct parks *parks, uint32_t pid, uint64_t code_start, u
 	process = process ?: add(parks, pid);
 	if (!process)
 		return -ENOMEM;
-	if (process->parks.off_end == code_end && park_maps__has_process(parks->maps, pid))
+	if (process->parks.off_end == code_end && park_bpf_fds__has_process(parks->maps, pid))
 		return 0;
 	process->parks = (struct jank_parks){ .off_start = code_start, .off_end = code_end };
-	return park_maps__set_process(parks->maps, pid, &process->parks);
+	return park_bpf_fds__set_process(parks->maps, pid, &process->parks);
 }
 
 struct search {
@@ -208,17 +209,17 @@ static void look_at_wait(void *ctx, const struct jank_rec_wait *rec)
 		.nr = rec->syscall,
 	};
 	struct search *search = ctx;
-	struct whose *whose = search->parks->whose;
+	struct loop_owner *whose = search->parks->whose;
 	struct wait_note *note;
 	int res;
 
 	if (rec->loop != JANK_LOOP_POLL)
 		return;
 	note = wait_note__of_memory(rec, search->exe);
-	res = note ? whose__note(whose, note) : -ENOMEM;
+	res = note ? loop_owner__record(whose, note) : -ENOMEM;
 	wait_note__free(note);
-	if (!res && whose__row(whose, rec->hdr.tgid, rec->hdr.tid, rec->loop))
-		res = park_maps__set_place(search->parks->maps, &place, true);
+	if (!res && loop_owner__row(whose, rec->hdr.tgid, rec->hdr.tid, rec->loop))
+		res = park_bpf_fds__set_place(search->parks->maps, &place, true);
 	search->res = search->res ? search->res : res;
 }
 
@@ -299,23 +300,23 @@ static int tell(struct parks *parks, struct process *process, const struct jank_
 
 	if (chain->verdict && !has_chain(process, chain)) {
 		add_chain(process, place->tid, chain);
-		res = park_maps__set_process(parks->maps, process->pid, &process->parks);
+		res = park_bpf_fds__set_process(parks->maps, process->pid, &process->parks);
 	}
 	keep_place(process, place);
-	return res ?: park_maps__set_place(parks->maps, place, is_park);
+	return res ?: park_bpf_fds__set_place(parks->maps, place, is_park);
 }
 
 /* From now on the probes send the interpreter's frames with their questions, if these are read. */
 static int ask_frames(struct parks *parks, struct process *process, struct judged *thread)
 {
-	bool reads = scripts__reads(parks->scripts, process->pid);
+	bool reads = interp_threads__reads(parks->scripts, process->pid);
 
 	if (thread->tid != process->pid && (!reads || ++thread->alike_cnt >= ALIKE_MAX))
 		process->alike_tid = thread->tid;
 	if (!reads || process->parks.kinds & JANK_PARKS_SCRIPT)
 		return 0;
 	process->parks.kinds |= JANK_PARKS_SCRIPT;
-	return park_maps__set_process(parks->maps, process->pid, &process->parks);
+	return park_bpf_fds__set_process(parks->maps, process->pid, &process->parks);
 }
 
 /* 1: a park; 0: none; -ENODATA: not known yet. */
@@ -326,11 +327,11 @@ static int judge(struct parks *parks, struct process *process, const struct wait
 	struct judged *thread;
 
 	if (process->row)
-		return whose__parks(parks->whose, note, process->row, chain);
+		return loop_owner__parks(parks->whose, note, process->row, chain);
 	thread = judged_of(process, note->rec.hdr.tid);
 	if (!thread)
 		return -ENOMEM;
-	verdict = whose__rests(parks->whose, note, thread->chains, chain);
+	verdict = loop_owner__rests(parks->whose, note, thread->chains, chain);
 	if (verdict == IDLE_OUTER)
 		revoke(process, note->rec.hdr.tid);
 	if (verdict == IDLE_ALIKE)
@@ -374,14 +375,14 @@ void parks__each_alike(const struct parks *parks, void (*fn)(void *ctx, uint32_t
 			fn(ctx, process->pid, process->alike_tid);
 }
 
-void parks__gone(struct parks *parks, uint32_t pid)
+void parks__on_exit(struct parks *parks, uint32_t pid)
 {
 	struct process *process = find(parks, pid);
 
 	if (!process)
 		return;
-	park_maps__drop_process(parks->maps, pid);
+	park_bpf_fds__drop_process(parks->maps, pid);
 	for (size_t i = 0; i < process->place_cnt; i++)
-		park_maps__drop_place(parks->maps, &process->places[i]);
+		park_bpf_fds__drop_place(parks->maps, &process->places[i]);
 	drop(parks, process);
 }

@@ -18,7 +18,8 @@
 struct parks;
 
 /* All borrowed. NULL: out of memory. */
-struct parks *parks__new(struct park_maps *maps, struct whose *whose, struct scripts *scripts);
+struct parks *parks__new(struct park_bpf_fds *maps, struct loop_owner *whose,
+			 struct interp_threads *scripts);
 void parks__free(struct parks *parks); /* accepts NULL */
 
 /*
@@ -41,7 +42,7 @@ int parks__leave_alone(struct parks *parks, uint32_t pid, uint64_t code_start, u
 int parks__find_waits(struct parks *parks, uint32_t pid, const char *exe);
 
 /* A loop of the process is row's (NULL: nobody's), and wanted. 0, or -errno where its parks stay untold. */
-int parks__consider(struct parks *parks, uint32_t pid, const struct catalogue_row *row);
+int parks__update(struct parks *parks, uint32_t pid, const struct catalogue_row *row);
 
 /*
  * Is it a block from before its process's parks were known to the probes, with a wait in it that may have been one? What it
@@ -59,6 +60,6 @@ int parks__answer(struct parks *parks, const struct wait_note *note);
 void parks__each_alike(const struct parks *parks, void (*fn)(void *ctx, uint32_t pid, uint32_t tid),
 		       void *ctx);
 
-void parks__gone(struct parks *parks, uint32_t pid);
+void parks__on_exit(struct parks *parks, uint32_t pid);
 
 #endif

@@ -16,6 +16,6 @@ struct message_names {
 };
 
 /* Fills the block's message, if it has one. names: struct message_names. 0 or -ENOMEM. */
-int message_names__fill(void *names, struct block *block);
+int read_message__fill(void *names, struct block *block);
 
 #endif

@@ -61,10 +61,10 @@ struct shed {
 	uint64_t dispatch_ns, cnt;
 };
 
-struct callers {
+struct stack_cache {
 	struct symbolizer *symbolizer;
-	struct foreign *foreign;
-	struct copy_maps *maps;
+	struct untraced_procs *foreign;
+	struct copy_bpf_fds *maps;
 	struct losses *losses;
 	struct shed shed[SHED_MAX]; /* by the last bits of tid */
 	struct entry *table;
@@ -73,10 +73,10 @@ struct callers {
 	struct unwound unwound; /* too large for a thread's stack */
 };
 
-struct callers *callers__new(struct symbolizer *symbolizer, struct foreign *foreign,
-			     struct copy_maps *maps, struct losses *losses)
+struct stack_cache *stack_cache__new(struct symbolizer *symbolizer, struct untraced_procs *foreign,
+				     struct copy_bpf_fds *maps, struct losses *losses)
 {
-	struct callers *callers = calloc(1, sizeof(*callers));
+	struct stack_cache *callers = calloc(1, sizeof(*callers));
 
 	if (!callers)
 		return NULL;
@@ -87,7 +87,7 @@ struct callers *callers__new(struct symbolizer *symbolizer, struct foreign *fore
 	return callers;
 }
 
-static void forget_empty(struct callers *callers, struct thread *thread)
+static void forget_empty(struct stack_cache *callers, struct thread *thread)
 {
 	if (!thread || thread->entries)
 		return;
@@ -95,7 +95,7 @@ static void forget_empty(struct callers *callers, struct thread *thread)
 	free(thread);
 }
 
-static void leave_thread(struct callers *callers, struct entry *entry)
+static void leave_thread(struct stack_cache *callers, struct entry *entry)
 {
 	struct thread *thread = entry->thread;
 
@@ -106,7 +106,7 @@ static void leave_thread(struct callers *callers, struct entry *entry)
 	forget_empty(callers, thread);
 }
 
-static void drop(struct callers *callers, struct entry *entry)
+static void drop(struct stack_cache *callers, struct entry *entry)
 {
 	leave_thread(callers, entry);
 	HASH_DEL(callers->table, entry);
@@ -119,7 +119,7 @@ static void drop(struct callers *callers, struct entry *entry)
 	free(entry);
 }
 
-void callers__free(struct callers *callers)
+void stack_cache__free(struct stack_cache *callers)
 {
 	if (!callers)
 		return;
@@ -130,12 +130,12 @@ void callers__free(struct callers *callers)
 	free(callers);
 }
 
-size_t callers__bytes(const struct callers *callers)
+size_t stack_cache__bytes(const struct stack_cache *callers)
 {
 	return callers->dispatches.bytes + callers->others.bytes;
 }
 
-static struct entry *find(const struct callers *callers, uint32_t tid, uint64_t t_ns)
+static struct entry *find(const struct stack_cache *callers, uint32_t tid, uint64_t t_ns)
 {
 	struct key key = { .t_ns = t_ns, .tid = tid };
 	struct entry *entry;
@@ -145,7 +145,7 @@ static struct entry *find(const struct callers *callers, uint32_t tid, uint64_t 
 }
 
 /* The thread, without what is left of another dispatch. NULL: out of memory. */
-static struct thread *thread_in(struct callers *callers, uint32_t tid, uint64_t dispatch_ns)
+static struct thread *thread_in(struct stack_cache *callers, uint32_t tid, uint64_t dispatch_ns)
 {
 	struct entry *first, *entry, *next;
 	struct thread *thread;
@@ -165,7 +165,7 @@ static struct thread *thread_in(struct callers *callers, uint32_t tid, uint64_t 
 	return thread;
 }
 
-static struct entry *find_or_add(struct callers *callers, const struct jank_rec *hdr,
+static struct entry *find_or_add(struct stack_cache *callers, const struct jank_rec *hdr,
 				 uint64_t dispatch_ns, uint64_t t_ns)
 {
 	struct entry *entry = find(callers, hdr->tid, t_ns);
@@ -192,7 +192,7 @@ static struct entry *find_or_add(struct callers *callers, const struct jank_rec 
 }
 
 /* One that gives way to another thread's is counted at once: whether it would have been wanted is not known any more. */
-static void note_shed(struct callers *callers, const struct thread *thread)
+static void note_shed(struct stack_cache *callers, const struct thread *thread)
 {
 	struct shed *shed = &callers->shed[thread->tid % SHED_MAX];
 
@@ -204,7 +204,7 @@ static void note_shed(struct callers *callers, const struct thread *thread)
 	shed->cnt++;
 }
 
-static int tell_shed(struct callers *callers, struct block *block)
+static int tell_shed(struct stack_cache *callers, struct block *block)
 {
 	struct shed *shed = &callers->shed[block->tid % SHED_MAX];
 	uint64_t cnt = shed->cnt;
@@ -217,7 +217,7 @@ static int tell_shed(struct callers *callers, struct block *block)
 }
 
 /* Copies of threads without a dispatch are no loss: their frame pointers were followed, too. */
-static void shed(struct callers *callers, struct entry *entry)
+static void shed(struct stack_cache *callers, struct entry *entry)
 {
 	if (entry->thread)
 		note_shed(callers, entry->thread);
@@ -225,7 +225,7 @@ static void shed(struct callers *callers, struct entry *entry)
 }
 
 /* Copies of threads without a dispatch are large, and few are asked for: they may have half of the room. */
-static struct entry *next_to_go(const struct callers *callers)
+static struct entry *next_to_go(const struct stack_cache *callers)
 {
 	bool others = callers->others.bytes > CALLERS_BYTES_MAX / 2;
 
@@ -233,14 +233,14 @@ static struct entry *next_to_go(const struct callers *callers)
 						     : callers->dispatches.oldest;
 }
 
-static void weigh(struct callers *callers, struct entry *entry, size_t raw_size)
+static void weigh(struct stack_cache *callers, struct entry *entry, size_t raw_size)
 {
 	size_t bytes = sizeof(*entry) + raw_size + entry->address_cnt * sizeof(*entry->addresses) +
 		       entry->script_cnt * sizeof(*entry->script);
 
 	entry->line->bytes += bytes - entry->bytes;
 	entry->bytes = bytes;
-	while (callers__bytes(callers) > CALLERS_BYTES_MAX && next_to_go(callers) != entry)
+	while (stack_cache__bytes(callers) > CALLERS_BYTES_MAX && next_to_go(callers) != entry)
 		shed(callers, next_to_go(callers));
 }
 
@@ -252,7 +252,7 @@ static bool ends_in_made_code(const struct unwound *unwound)
 }
 
 /* Stacks of this process are deeper than what is copied of them. */
-static void deepen(struct callers *callers, const struct copy_event *copy)
+static void deepen(struct stack_cache *callers, const struct copy_event *copy)
 {
 	const struct unwound *unwound = &callers->unwound;
 	bool made = ends_in_made_code(unwound);
@@ -263,10 +263,10 @@ static void deepen(struct callers *callers, const struct copy_event *copy)
 		return;
 	if (!copy->rec.dispatch_ns || copy->rec.hdr.flags & JANK_COPY_WHOLE || size > JANK_COPY_MAX)
 		return;
-	copy_maps__deepen(callers->maps, copy->rec.hdr.tgid, size);
+	copy_bpf_fds__deepen(callers->maps, copy->rec.hdr.tgid, size);
 }
 
-static int walk(struct callers *callers, struct entry *entry, const struct copy_event *copy)
+static int walk(struct stack_cache *callers, struct entry *entry, const struct copy_event *copy)
 {
 	struct unwound *found = &callers->unwound;
 	int res = symbolizer__unwind(callers->symbolizer, entry->pid, copy, found);
@@ -288,7 +288,7 @@ static int walk(struct callers *callers, struct entry *entry, const struct copy_
 	return 0;
 }
 
-static int take_copy(struct callers *callers, const struct copy_event *copy, void *record)
+static int take_copy(struct stack_cache *callers, const struct copy_event *copy, void *record)
 {
 	struct entry *entry =
 		find_or_add(callers, &copy->rec.hdr, copy->rec.dispatch_ns, copy->rec.t_ns);
@@ -311,7 +311,7 @@ static int take_copy(struct callers *callers, const struct copy_event *copy, voi
 	return res;
 }
 
-static int take_script(struct callers *callers, const struct script_event *script, void *record)
+static int take_script(struct stack_cache *callers, const struct script_event *script, void *record)
 {
 	struct entry *entry =
 		find_or_add(callers, &script->rec.hdr, script->rec.dispatch_ns, script->rec.t_ns);
@@ -329,7 +329,7 @@ static int take_script(struct callers *callers, const struct script_event *scrip
 	return frames ? 0 : -ENOMEM;
 }
 
-int callers__take(struct callers *callers, void *record, size_t size)
+int stack_cache__take(struct stack_cache *callers, void *record, size_t size)
 {
 	struct event event;
 	int res = decode__record(record, size, &event);
@@ -343,13 +343,13 @@ int callers__take(struct callers *callers, void *record, size_t size)
 }
 
 /* A copy that was kept as it was is walked when a block wants it. */
-static int walk_late(struct callers *callers, struct entry *entry)
+static int walk_late(struct stack_cache *callers, struct entry *entry)
 {
 	struct event event;
 	const struct jank_rec *hdr = entry->raw;
 	int res = 0;
 
-	if (foreign__may_ask(callers->foreign, entry->pid, entry->key.t_ns) &&
+	if (untraced_procs__may_ask(callers->foreign, entry->pid, entry->key.t_ns) &&
 	    !decode__record(entry->raw, hdr->size, &event))
 		res = walk(callers, entry, &event.copy);
 	free(entry->raw);
@@ -365,7 +365,7 @@ static bool is_better(const struct entry *entry, const struct stack *stack)
 	       (entry->end == STACK_END_COMPLETE || entry->address_cnt >= stack->user_cnt);
 }
 
-static int fill(struct callers *callers, uint32_t tid, struct stack *stack)
+static int fill(struct stack_cache *callers, uint32_t tid, struct stack *stack)
 {
 	struct entry *entry = stack->addresses ? find(callers, tid, stack->t_ns) : NULL;
 	int res = 0;
@@ -382,7 +382,7 @@ static int fill(struct callers *callers, uint32_t tid, struct stack *stack)
 	return res;
 }
 
-int callers__fill(void *ctx, struct block *block)
+int stack_cache__fill(void *ctx, struct block *block)
 {
 	struct stack *stack;
 	uint32_t tid;
@@ -393,7 +393,7 @@ int callers__fill(void *ctx, struct block *block)
 	return res;
 }
 
-void callers__gone(struct callers *callers, uint32_t pid)
+void stack_cache__on_exit(struct stack_cache *callers, uint32_t pid)
 {
-	copy_maps__drop(callers->maps, pid);
+	copy_bpf_fds__drop(callers->maps, pid);
 }

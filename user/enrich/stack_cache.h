@@ -19,25 +19,25 @@
 
 #define CALLERS_BYTES_MAX (8u << 20)
 
-struct callers;
+struct stack_cache;
 
 /* All borrowed. NULL: out of memory. */
-struct callers *callers__new(struct symbolizer *symbolizer, struct foreign *foreign,
-			     struct copy_maps *maps, struct losses *losses);
-void callers__free(struct callers *callers); /* accepts NULL */
+struct stack_cache *stack_cache__new(struct symbolizer *symbolizer, struct untraced_procs *foreign,
+				     struct copy_bpf_fds *maps, struct losses *losses);
+void stack_cache__free(struct stack_cache *callers); /* accepts NULL */
 
 /* Takes a COPY or SCRIPT record, whose memory is the callee's from here on. 0, -EBADMSG or -ENOMEM. */
-int callers__take(struct callers *callers, void *record, size_t size);
+int stack_cache__take(struct stack_cache *callers, void *record, size_t size);
 
 /*
  * Puts what is known of them into the stacks of a block, before they are named. What was dropped of its dispatch is a loss, of
  * the block and of all. 0 or -ENOMEM.
  */
-int callers__fill(void *callers, struct block *block);
+int stack_cache__fill(void *callers, struct block *block);
 
 /* The process has ended, or has a new program. */
-void callers__gone(struct callers *callers, uint32_t pid);
+void stack_cache__on_exit(struct stack_cache *callers, uint32_t pid);
 
-size_t callers__bytes(const struct callers *callers);
+size_t stack_cache__bytes(const struct stack_cache *callers);
 
 #endif

@@ -19,21 +19,21 @@ struct known {
 	uint64_t start_ticks, used_ns;
 };
 
-struct foreign {
+struct untraced_procs {
 	struct symbolizer *symbolizer;
 	struct known known[FOREIGN_MAX];
 };
 
-struct foreign *foreign__new(struct symbolizer *symbolizer)
+struct untraced_procs *untraced_procs__new(struct symbolizer *symbolizer)
 {
-	struct foreign *foreign = calloc(1, sizeof(*foreign));
+	struct untraced_procs *foreign = calloc(1, sizeof(*foreign));
 
 	if (foreign)
 		foreign->symbolizer = symbolizer;
 	return foreign;
 }
 
-void foreign__free(struct foreign *foreign)
+void untraced_procs__free(struct untraced_procs *foreign)
 {
 	free(foreign);
 }
@@ -61,14 +61,14 @@ static bool was_there(uint64_t ticks, uint64_t t_ns)
 	return ticks && start_ns <= t_ns + clock__suspended_ns() + START_SLACK_NS;
 }
 
-static void forget(struct foreign *foreign, struct known *known)
+static void forget(struct untraced_procs *foreign, struct known *known)
 {
 	if (known->pid)
 		symbolizer__process_gone(foreign->symbolizer, known->pid);
 	known->pid = 0;
 }
 
-static struct known *find(struct foreign *foreign, uint32_t pid)
+static struct known *find(struct untraced_procs *foreign, uint32_t pid)
 {
 	for (size_t i = 0; i < FOREIGN_MAX; i++)
 		if (foreign->known[i].pid == pid)
@@ -77,7 +77,7 @@ static struct known *find(struct foreign *foreign, uint32_t pid)
 }
 
 /* A free place, or that of the one which was asked for least recently. */
-static struct known *take_place(struct foreign *foreign)
+static struct known *take_place(struct untraced_procs *foreign)
 {
 	struct known *oldest = &foreign->known[0];
 
@@ -91,7 +91,7 @@ static struct known *take_place(struct foreign *foreign)
 	return oldest;
 }
 
-void foreign__sweep(struct foreign *foreign, uint64_t now_ns)
+void untraced_procs__sweep(struct untraced_procs *foreign, uint64_t now_ns)
 {
 	for (size_t i = 0; i < FOREIGN_MAX; i++)
 		if (foreign->known[i].used_ns + FOREIGN_AGE_NS < now_ns)
@@ -99,12 +99,12 @@ void foreign__sweep(struct foreign *foreign, uint64_t now_ns)
 }
 
 /* Whether the symbolizer may be asked for the process as it was at t_ns. */
-static bool meet(struct foreign *foreign, uint32_t pid, uint64_t t_ns)
+static bool meet(struct untraced_procs *foreign, uint32_t pid, uint64_t t_ns)
 {
 	uint64_t now_ns = clock__mono_ns(), ticks = start_ticks(pid);
 	struct known *known;
 
-	foreign__sweep(foreign, now_ns);
+	untraced_procs__sweep(foreign, now_ns);
 	known = find(foreign, pid);
 	if (known && known->start_ticks != ticks) { /* ended; or another one has its number */
 		forget(foreign, known);
@@ -121,21 +121,22 @@ static bool meet(struct foreign *foreign, uint32_t pid, uint64_t t_ns)
 }
 
 /* One that the symbolizer knows already is traced: its end will be told. */
-static bool is_traced(struct foreign *foreign, uint32_t pid)
+static bool is_traced(struct untraced_procs *foreign, uint32_t pid)
 {
 	return !find(foreign, pid) && symbolizer__knows(foreign->symbolizer, pid);
 }
 
-bool foreign__may_ask(struct foreign *foreign, uint32_t pid, uint64_t t_ns)
+bool untraced_procs__may_ask(struct untraced_procs *foreign, uint32_t pid, uint64_t t_ns)
 {
 	return pid && (is_traced(foreign, pid) || meet(foreign, pid, t_ns));
 }
 
-int foreign__name(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *stack)
+int untraced_procs__name(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *stack)
 {
-	struct foreign *foreign = ctx;
+	struct untraced_procs *foreign = ctx;
 
-	if ((!stack->user_cnt && !stack->script_cnt) || !foreign__may_ask(foreign, pid, t_ns))
+	if ((!stack->user_cnt && !stack->script_cnt) ||
+	    !untraced_procs__may_ask(foreign, pid, t_ns))
 		pid = NOBODY;
 	return symbolizer__stack(foreign->symbolizer, pid, stack);
 }

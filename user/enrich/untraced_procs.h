@@ -13,21 +13,22 @@
 #define FOREIGN_MAX    32
 #define FOREIGN_AGE_NS (60ull * 1000000000)
 
-struct foreign;
+struct untraced_procs;
 
-struct foreign *foreign__new(struct symbolizer *symbolizer); /* borrowed; NULL: out of memory */
-void foreign__free(struct foreign *foreign);		     /* accepts NULL */
+struct untraced_procs *
+untraced_procs__new(struct symbolizer *symbolizer);	   /* borrowed; NULL: out of memory */
+void untraced_procs__free(struct untraced_procs *foreign); /* accepts NULL */
 
 /*
  * Fills the frames of a stack that pid had at t_ns (CLOCK_MONOTONIC). Where the process is gone, or its number another's,
  * the user part stays bare addresses. 0 or -ENOMEM.
  */
-int foreign__name(void *foreign, uint32_t pid, uint64_t t_ns, struct stack *stack);
+int untraced_procs__name(void *foreign, uint32_t pid, uint64_t t_ns, struct stack *stack);
 
 /* May the symbolizer be asked of the process as it was at t_ns? Not when it is gone, or its number another's. */
-bool foreign__may_ask(struct foreign *foreign, uint32_t pid, uint64_t t_ns);
+bool untraced_procs__may_ask(struct untraced_procs *foreign, uint32_t pid, uint64_t t_ns);
 
 /* Forgets those that nobody asked for since FOREIGN_AGE_NS before now. */
-void foreign__sweep(struct foreign *foreign, uint64_t now_ns);
+void untraced_procs__sweep(struct untraced_procs *foreign, uint64_t now_ns);
 
 #endif

@@ -32,7 +32,7 @@
 #define WORD_TID	 0x3fffffffu
 
 struct naming {
-	struct waited *waited;
+	struct wait_object *waited;
 	const struct mountinfo *mounts;
 	uint32_t pid;
 	uint32_t tid; /* a living thread of it */
@@ -55,7 +55,7 @@ static const struct mountinfo *mounts_of(uint32_t pid, uint32_t *ret_view)
 		mountinfo__free(&mounts);
 		whose = pid;
 		until_ns = now_ns + FRESH_NS;
-		view = living__thread(PROC, pid);
+		view = live_tid__thread(PROC, pid);
 		if (mountinfo__read(PROC, (pid_t)view, &mounts) || !mounts.cnt) {
 			view = (uint32_t)getpid();
 			mountinfo__free(&mounts);
@@ -307,10 +307,10 @@ static uint32_t living(uint32_t pid, uint32_t tid)
 	char path[64];
 
 	snprintf(path, sizeof(path), PROC "/%u/task/%u/fd", pid, tid);
-	return access(path, F_OK) ? living__thread(PROC, pid) : tid;
+	return access(path, F_OK) ? live_tid__thread(PROC, pid) : tid;
 }
 
-int waited_names__fill(struct waited *waited, uint32_t pid, uint32_t tid)
+int wait_object_names__fill(struct wait_object *waited, uint32_t pid, uint32_t tid)
 {
 	struct naming n = { .waited = waited, .pid = pid, .tid = living(pid, tid) };
 	uint16_t flags = waited->raw.hdr.flags;
@@ -328,7 +328,7 @@ int waited_names__fill(struct waited *waited, uint32_t pid, uint32_t tid)
 	return res;
 }
 
-int waited_names__link(struct link *link)
+int wait_object_names__link(struct link *link)
 {
 	struct proc_info info;
 	int res = 0;
@@ -349,7 +349,8 @@ static int name_spans(struct block *block)
 
 	for (size_t i = 0; i < block->sample_cnt && !res; i++)
 		if (block->samples[i].waited)
-			res = waited_names__fill(block->samples[i].waited, block->pid, block->tid);
+			res = wait_object_names__fill(block->samples[i].waited, block->pid,
+						      block->tid);
 	return res;
 }
 
@@ -360,9 +361,9 @@ static int name_links(struct block *block)
 	for (size_t i = 0; i < block->chain_cnt && !res; i++) {
 		struct link *link = &block->chain[i];
 
-		res = waited_names__link(link);
+		res = wait_object_names__link(link);
 		if (!res && link->waited)
-			res = waited_names__fill(link->waited, link->task.pid, link->task.tid);
+			res = wait_object_names__fill(link->waited, link->task.pid, link->task.tid);
 	}
 	return res;
 }

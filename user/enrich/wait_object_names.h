@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 /* Of thread tid of process pid. What can't be found stays unknown. 0 or -ENOMEM. */
-int waited_names__fill(struct waited *waited, uint32_t pid, uint32_t tid);
+int wait_object_names__fill(struct wait_object *waited, uint32_t pid, uint32_t tid);
 
 /* Sets the name of the link's process. 0 or -ENOMEM. */
-int waited_names__link(struct link *link);
+int wait_object_names__link(struct link *link);
 
 /* What a block waited for and for whom, found out on the living machine. */
 

@@ -171,19 +171,19 @@ void message__add_phrase(struct strbuf *sb, const struct message *message)
 
 /* Which argument means what is the system call's business; its name is known by then. */
 
-static bool has(const struct waited *waited, uint16_t flag)
+static bool has(const struct wait_object *waited, uint16_t flag)
 {
 	return waited && waited->raw.hdr.flags & flag;
 }
 
-int32_t wait__fd(const struct waited *waited)
+int32_t wait__fd(const struct wait_object *waited)
 {
 	if (!has(waited, JANK_WAITED_FILE) || waited->raw.fd < 0)
 		return -1;
 	return waited->raw.fd;
 }
 
-bool wait__timeout(const struct waited *waited, uint64_t *ret_ns)
+bool wait__timeout(const struct wait_object *waited, uint64_t *ret_ns)
 {
 	if (!has(waited, JANK_WAITED_TIMEOUT) || waited->raw.timeout_ns == UINT64_MAX)
 		return false;
@@ -200,7 +200,7 @@ static const struct {
 	{ "recvfrom", 2 }, { "sendto", 2 }, { "readahead", 2 }, { "sendfile", 3 },
 };
 
-bool wait__bytes(const struct waited *waited, const char *syscall_name, uint64_t *ret)
+bool wait__bytes(const struct wait_object *waited, const char *syscall_name, uint64_t *ret)
 {
 	if (!has(waited, JANK_WAITED_ARGS) || !syscall_name)
 		return false;
@@ -220,7 +220,7 @@ static void add_owner(struct strbuf *sb, const struct other_task *owner)
 }
 
 /* What it is, and who is there. */
-static void add_object(struct strbuf *sb, const struct waited *waited)
+static void add_object(struct strbuf *sb, const struct wait_object *waited)
 {
 	const char *object = waited->path ? waited->path : waited->peer;
 	const struct other_task *there = &waited->peer_task;
@@ -241,7 +241,7 @@ static bool is_sleep(const char *syscall_name)
 	return syscall_name && strstr(syscall_name, "nanosleep");
 }
 
-void wait__add_phrase(struct strbuf *sb, const struct waited *waited, uint32_t said,
+void wait__add_phrase(struct strbuf *sb, const struct wait_object *waited, uint32_t said,
 		      const char *syscall_name, bool all)
 {
 	uint64_t timeout_ns, bytes;

@@ -97,7 +97,7 @@ static void take_task(struct other_task *ret, uint32_t pid, uint32_t tid, const 
 }
 
 /* pid: of the thread that waited, and so of a mutex's owner. */
-static int take_waited(struct waited *ret, const Jankbpf__WaitedFor *from, uint32_t pid)
+static int take_waited(struct wait_object *ret, const Jankbpf__WaitedFor *from, uint32_t pid)
 {
 	if (!ret || !from)
 		return 0;
@@ -124,7 +124,7 @@ static int take_cgroups(struct other_task *tasks, size_t cnt, Jankbpf__Preemptor
 }
 
 /* Ticks at the same time have nothing to fill. */
-static struct waited *find_span(struct block *block, uint64_t t_ns)
+static struct wait_object *find_span(struct block *block, uint64_t t_ns)
 {
 	for (size_t i = 0; i < block->sample_cnt; i++)
 		if (block->samples[i].t_ns == t_ns && block->samples[i].waited)

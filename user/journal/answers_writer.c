@@ -66,7 +66,7 @@ static void forget_all(struct answers_writer *w)
 		forget(w, process);
 }
 
-void answers_writer__gone(struct answers_writer *w, uint32_t pid)
+void answers_writer__on_exit(struct answers_writer *w, uint32_t pid)
 {
 	struct process *process;
 

@@ -28,7 +28,7 @@ int answers_writer__losses(struct answers_writer *w, const struct block *block);
 /* The block was not shown. */
 int answers_writer__left_out(struct answers_writer *w, const struct block *block);
 /* The process ended: its pid may become another's. */
-void answers_writer__gone(struct answers_writer *w, uint32_t pid);
+void answers_writer__on_exit(struct answers_writer *w, uint32_t pid);
 
 /* What a journal holds once, and once for each process. */
 int journal__add_session(struct journal_writer *jw, const struct judge *judge, uint64_t hang_ns);

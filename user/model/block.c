@@ -284,7 +284,7 @@ void identity__free(struct identity *process)
 #define FUTEX_LOCK_PI  6
 #define FUTEX_LOCK_PI2 13
 
-bool waited__is_lock(const struct jank_rec_waited *raw)
+bool wait_object__is_lock(const struct jank_rec_waited *raw)
 {
 	uint32_t op = raw->args[1] & FUTEX_COMMAND;
 
@@ -294,16 +294,16 @@ bool waited__is_lock(const struct jank_rec_waited *raw)
 	       (op == FUTEX_WAIT && (uint32_t)raw->args[2] == CONTENDED);
 }
 
-struct waited *waited__new(const struct jank_rec_waited *raw)
+struct wait_object *wait_object__new(const struct jank_rec_waited *raw)
 {
-	struct waited *waited = calloc(1, sizeof(*waited));
+	struct wait_object *waited = calloc(1, sizeof(*waited));
 
 	if (waited)
 		waited->raw = *raw;
 	return waited;
 }
 
-void waited__free(struct waited *waited)
+void wait_object__free(struct wait_object *waited)
 {
 	if (!waited)
 		return;
@@ -322,9 +322,9 @@ static bool waited_copy(char **ret, const char *str)
 	return *ret || !str;
 }
 
-struct waited *waited__copy(const struct waited *from)
+struct wait_object *wait_object__copy(const struct wait_object *from)
 {
-	struct waited *to = from ? waited__new(&from->raw) : NULL;
+	struct wait_object *to = from ? wait_object__new(&from->raw) : NULL;
 
 	if (!to)
 		return NULL;
@@ -336,7 +336,7 @@ struct waited *waited__copy(const struct waited *from)
 	    waited_copy(&to->peer_task.cgroup, from->peer_task.cgroup) &&
 	    waited_copy(&to->owner.cgroup, from->owner.cgroup))
 		return to;
-	waited__free(to);
+	wait_object__free(to);
 	return NULL;
 }
 
@@ -345,7 +345,7 @@ static size_t len(const char *str)
 	return str ? strlen(str) + 1 : 0;
 }
 
-size_t waited__bytes(const struct waited *waited)
+size_t wait_object__bytes(const struct wait_object *waited)
 {
 	if (!waited)
 		return 0;

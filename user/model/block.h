@@ -79,7 +79,7 @@ enum stack_end {
  * What a thread waited for: the raw values as the probes sent them, and what they stand for, as far as it could be
  * found out. Data only. What isn't known is NULL or 0, never guessed.
  *
- * Everything reachable is owned by the waited and freed by waited__free.
+ * Everything reachable is owned by the waited and freed by wait_object__free.
  */
 
 /* Another task, by role: waker, owner, peer, or preemptor (then with ns and prio). */
@@ -91,7 +91,7 @@ struct other_task {
 	char *cgroup; /* its path, owned by whoever owns the task; NULL: not known */
 };
 
-struct waited {
+struct wait_object {
 	struct jank_rec_waited raw;
 	char *target; /* what the descriptor is: "eventfd 12", "pipe 4711", "epoll"; NULL: not known */
 	char *path;   /* of a file */
@@ -106,14 +106,14 @@ struct waited {
  * Was the futex waited for as locks are? By the call: glibc's, musl's and Rust's mutexes sleep while the word is 2, PI mutexes by calls
  * of their own. False as well where the call's arguments are not known.
  */
-bool waited__is_lock(const struct jank_rec_waited *raw);
+bool wait_object__is_lock(const struct jank_rec_waited *raw);
 
-struct waited *
-waited__new(const struct jank_rec_waited *raw); /* nothing but that; NULL: out of memory */
-struct waited *
-waited__copy(const struct waited *waited);	   /* deep; NULL: out of memory, or waited is */
-void waited__free(struct waited *waited);	   /* accepts NULL */
-size_t waited__bytes(const struct waited *waited); /* of memory, about; accepts NULL */
+struct wait_object *
+wait_object__new(const struct jank_rec_waited *raw); /* nothing but that; NULL: out of memory */
+struct wait_object *
+wait_object__copy(const struct wait_object *waited); /* deep; NULL: out of memory, or waited is */
+void wait_object__free(struct wait_object *waited);  /* accepts NULL */
+size_t wait_object__bytes(const struct wait_object *waited); /* of memory, about; accepts NULL */
 
 #define BLOCK_SCHEMA "jankbpf/1"
 
@@ -161,9 +161,9 @@ struct sample {
 	bool has_waker;
 	bool waker_softirq;
 	struct other_task waker;
-	struct waited *waited; /* what a span waited for; NULL: not known */
-	uint32_t cpu;	       /* where it was taken */
-	uint64_t stands_for;   /* samples, itself included: the others were left out (thin.h) */
+	struct wait_object *waited; /* what a span waited for; NULL: not known */
+	uint32_t cpu;		    /* where it was taken */
+	uint64_t stands_for; /* samples, itself included: the others were left out (sample.h) */
 	struct stack stack;
 };
 
@@ -188,14 +188,14 @@ struct link {
 		state; /* the largest part; JANK_STATE_CNT: nothing of it was seen but that it woke */
 	uint16_t prio; /* as on the wire (JANK_PRIO_OFFSET); 0: not known */
 	int32_t syscall;
-	const char *syscall_name; /* static; NULL: none, or not known */
-	struct waited *waited;	  /* what it waited for in turn, in that state; NULL: not known */
-	struct stack stack;	  /* where it was in that state; empty when not known */
-	struct stack wake_stack;  /* where it was as it ended the wait; empty when not known */
+	const char *syscall_name;   /* static; NULL: none, or not known */
+	struct wait_object *waited; /* what it waited for in turn, in that state; NULL: not known */
+	struct stack stack;	    /* where it was in that state; empty when not known */
+	struct stack wake_stack;    /* where it was as it ended the wait; empty when not known */
 	struct other_task *preemptors; /* who ran while it wanted to, worst first */
 	size_t preemptor_cnt;
 };
-#define LINK_MAX 8
+#define CHAIN_MAX 8
 
 /* What the machine did meanwhile, in percent of all its CPUs; negative: not known. */
 struct machine_load {
@@ -254,7 +254,7 @@ struct cause_part {
 	const char *
 		kind; /* "cpu", "kernel", "page_fault", "runnable" or a blocked state's key; static */
 	const char *
-		what; /* finer, where it is known: "mutex", "fsync", "throttled" …; static, see verdict.h */
+		what; /* finer, where it is known: "mutex", "fsync", "throttled" …; static, see sentence.h */
 	double share; /* of the wall time, 0 to 1 */
 	const struct frame
 		*frame; /* into a sample's stack; NULL when no application frame was seen */

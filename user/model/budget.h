@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /*
- * With 14 MB at rest, 8 MiB each for unwound stacks (callers.h) and for other threads (others.h), and some 20 MB while a
+ * With 14 MB at rest, 8 MiB each for unwound stacks (stack_cache.h) and for other threads (thread_history.h), and some 20 MB while a
  * largest record is named and written, a run stays below the MemoryMax=100M of an agent. The queue takes 16 MiB of it at
  * most, so 8 MiB are always left for evidence.
  */

@@ -94,8 +94,8 @@ static uint32_t count(const struct points *points, uint64_t start_ns, uint64_t e
 	return ret;
 }
 
-void frames__add(struct missed_frames *ret, uint32_t crtc, const struct jank_vblanks *vblanks,
-		 uint64_t start_ns, uint64_t end_ns)
+void display_frames__add(struct missed_frames *ret, uint32_t crtc,
+			 const struct jank_vblanks *vblanks, uint64_t start_ns, uint64_t end_ns)
 {
 	struct points points;
 	uint32_t missed;

@@ -12,7 +12,7 @@
 
 /* Takes a display into account, as it was read; *ret, zero at first, is of the one with most. Ends are inclusive of
  * end_ns, not of start_ns. */
-void frames__add(struct missed_frames *ret, uint32_t crtc, const struct jank_vblanks *vblanks,
-		 uint64_t start_ns, uint64_t end_ns);
+void display_frames__add(struct missed_frames *ret, uint32_t crtc,
+			 const struct jank_vblanks *vblanks, uint64_t start_ns, uint64_t end_ns);
 
 #endif

@@ -69,7 +69,7 @@ static void count_bytes(struct evidence *evidence)
 {
 	size_t sum = evidence->sample_cap * sizeof(struct sample) +
 		     (evidence->preemptors ? PREEMPTOR_MAX * sizeof(struct other_task) : 0) +
-		     message__bytes(evidence->message) + waited__bytes(evidence->pending);
+		     message__bytes(evidence->message) + wait_object__bytes(evidence->pending);
 
 	for (size_t i = 0; i < evidence->sample_cnt; i++)
 		sum += payload(&evidence->samples[i]);
@@ -152,15 +152,15 @@ static int add_preemptors(struct evidence *evidence, const struct stack_event *e
 }
 
 /* What the span that began then waited for; the caller owns it. Of another span it would be a lie. */
-static struct waited *take_pending(struct evidence *evidence, uint64_t t_ns)
+static struct wait_object *take_pending(struct evidence *evidence, uint64_t t_ns)
 {
-	struct waited *waited = evidence->pending;
+	struct wait_object *waited = evidence->pending;
 
-	evidence->bytes -= waited__bytes(waited);
+	evidence->bytes -= wait_object__bytes(waited);
 	evidence->pending = NULL;
 	if (!waited || waited->raw.t_ns == t_ns)
 		return waited;
-	waited__free(waited);
+	wait_object__free(waited);
 	return NULL;
 }
 
@@ -168,7 +168,7 @@ static struct waited *take_pending(struct evidence *evidence, uint64_t t_ns)
  * A span that was sent while open, for a hang, comes again when it ends: the whole replaces the part. What
  * the part waited for is the whole's, where that brings nothing of its own.
  */
-static void drop_open_part(struct evidence *evidence, uint64_t t_ns, struct waited **waited)
+static void drop_open_part(struct evidence *evidence, uint64_t t_ns, struct wait_object **waited)
 {
 	struct sample *last;
 
@@ -210,14 +210,14 @@ static void drop_bystander(struct sample *sample)
 {
 	const struct jank_rec_waited *raw = sample->waited ? &sample->waited->raw : NULL;
 
-	if (sample->waker_softirq && waited__timed_out(raw, sample->ns - sample->runnable_ns))
+	if (sample->waker_softirq && wait_object__timed_out(raw, sample->ns - sample->runnable_ns))
 		sample->has_waker = sample->waker_softirq = false;
 }
 
 int evidence__add_stack(struct evidence *evidence, const struct stack_event *event,
 			struct losses *losses)
 {
-	struct waited *waited;
+	struct wait_object *waited;
 	int res = add_preemptors(evidence, event, losses);
 
 	if (event->rec.hdr.flags & JANK_STACK_START) /* before the dispatch: it has no stack */
@@ -230,7 +230,7 @@ int evidence__add_stack(struct evidence *evidence, const struct stack_event *eve
 	if (!res)
 		res = sample__set(&evidence->samples[evidence->sample_cnt], event);
 	if (res) {
-		waited__free(waited);
+		wait_object__free(waited);
 		return res;
 	}
 	evidence->samples[evidence->sample_cnt].waited = waited;
@@ -244,10 +244,10 @@ int evidence__add_stack(struct evidence *evidence, const struct stack_event *eve
 
 int evidence__add_waited(struct evidence *evidence, const struct jank_rec_waited *rec)
 {
-	evidence->bytes -= waited__bytes(evidence->pending);
-	waited__free(evidence->pending);
-	evidence->pending = waited__new(rec);
-	evidence->bytes += waited__bytes(evidence->pending);
+	evidence->bytes -= wait_object__bytes(evidence->pending);
+	wait_object__free(evidence->pending);
+	evidence->pending = wait_object__new(rec);
+	evidence->bytes += wait_object__bytes(evidence->pending);
 	return evidence->pending ? 0 : -ENOMEM;
 }
 
@@ -322,6 +322,6 @@ void evidence__clear(struct evidence *evidence)
 	samples__free(evidence->samples, evidence->sample_cnt);
 	tasks__free(evidence->preemptors, evidence->preemptor_cnt);
 	message__free(evidence->message);
-	waited__free(evidence->pending);
+	wait_object__free(evidence->pending);
 	*evidence = (struct evidence){ 0 };
 }

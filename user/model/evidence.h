@@ -21,9 +21,9 @@ struct evidence {
 	uint64_t preemptors_capped_cnt; /* slices left out: of too many tasks */
 	struct other_task *preemptors;	/* by task */
 	size_t preemptor_cnt;
-	struct message *message; /* what was handled, not named yet; NULL: not known */
-	struct facts facts;	 /* without the CPU's speed */
-	struct waited *pending;	 /* its sample is yet to come */
+	struct message *message;     /* what was handled, not named yet; NULL: not known */
+	struct facts facts;	     /* without the CPU's speed */
+	struct wait_object *pending; /* its sample is yet to come */
 };
 
 /* Each takes a record in. 0 or -ENOMEM; what is over the limits is counted in losses. */

@@ -30,7 +30,7 @@ struct loops {
 	struct losses *losses;
 	struct thread *threads;
 	struct budget *budget;
-	struct others *others; /* who may have kept them waiting */
+	struct thread_history *others; /* who may have kept them waiting */
 	struct hists *ended;
 };
 
@@ -42,7 +42,7 @@ struct loops *loops__new(struct losses *losses)
 		return NULL;
 	loops->losses = losses;
 	loops->ended = hists__new();
-	loops->others = others__new(OTHERS_BYTES_MAX, losses);
+	loops->others = thread_history__new(OTHERS_BYTES_MAX, losses);
 	loops->budget = budget__new(BUDGET_BYTES_MAX);
 	if (loops->ended && loops->others && loops->budget)
 		return loops;
@@ -67,7 +67,7 @@ void loops__free(struct loops *loops)
 	HASH_ITER (hh, loops->threads, thread, next)
 		drop_thread(loops, thread);
 	hists__free(loops->ended);
-	others__free(loops->others);
+	thread_history__free(loops->others);
 	budget__free(loops->budget);
 	free(loops);
 }
@@ -290,7 +290,7 @@ void loops__set_waiting(struct loops *loops, size_t bytes)
 
 int loops__event(struct loops *loops, const struct event *event, struct dispatch **ret)
 {
-	int others_res = others__event(loops->others, event), res;
+	int others_res = thread_history__event(loops->others, event), res;
 
 	*ret = NULL;
 	res = take_in(loops, event, ret);

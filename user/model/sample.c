@@ -26,7 +26,7 @@ void sample__free(struct sample *sample)
 {
 	stack__free(&sample->stack);
 	free(sample->waker.cgroup);
-	waited__free(sample->waited);
+	wait_object__free(sample->waited);
 }
 
 void samples__free(struct sample *samples, size_t cnt)
@@ -131,12 +131,12 @@ int sample__copy(struct sample *ret, const struct sample *from)
 	ret->stack.end_module = NULL;
 	ret->stack.script = NULL;
 	ret->stack.script_cnt = 0;
-	ret->waited = waited__copy(from->waited);
+	ret->waited = wait_object__copy(from->waited);
 	if (from->waited && !ret->waited)
 		return -ENOMEM;
 	if (!stack__set_addresses(&ret->stack, from->stack.addresses))
 		return 0;
-	waited__free(ret->waited);
+	wait_object__free(ret->waited);
 	return -ENOMEM;
 }
 
@@ -149,7 +149,7 @@ size_t stack__bytes(const struct stack *stack)
 
 size_t sample__bytes(const struct sample *sample)
 {
-	return sizeof(*sample) + stack__bytes(&sample->stack) + waited__bytes(sample->waited);
+	return sizeof(*sample) + stack__bytes(&sample->stack) + wait_object__bytes(sample->waited);
 }
 
 /* A link owns what it points to, but for names of system calls and strings in frames. */
@@ -158,7 +158,7 @@ static void free_one(struct link *link)
 {
 	free(link->task.cgroup);
 	free(link->process);
-	waited__free(link->waited);
+	wait_object__free(link->waited);
 	stack__free(&link->stack);
 	stack__free(&link->wake_stack);
 	tasks__free(link->preemptors, link->preemptor_cnt);
@@ -184,7 +184,7 @@ void links__cut(struct link **links, size_t *cnt, size_t keep)
 size_t link__bytes(const struct link *link)
 {
 	return sizeof(*link) + (link->process ? strlen(link->process) + 1 : 0) +
-	       waited__bytes(link->waited) + stack__bytes(&link->stack) +
+	       wait_object__bytes(link->waited) + stack__bytes(&link->stack) +
 	       stack__bytes(&link->wake_stack) + link->preemptor_cnt * sizeof(*link->preemptors);
 }
 

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int counts__losses(int map_fd, uint64_t cnt[JANK_LOSS_CNT])
+int bpf_counters__losses(int map_fd, uint64_t cnt[JANK_LOSS_CNT])
 {
 	int cpus = libbpf_num_possible_cpus();
 	__u64 *values = calloc(cpus > 0 ? cpus : 1, sizeof(*values));
@@ -26,7 +26,7 @@ int counts__losses(int map_fd, uint64_t cnt[JANK_LOSS_CNT])
 	return 0;
 }
 
-uint64_t counts__skipped(int prog_fd)
+uint64_t bpf_counters__skipped(int prog_fd)
 {
 	struct bpf_prog_info info = {};
 	__u32 len = sizeof(info);
@@ -34,7 +34,7 @@ uint64_t counts__skipped(int prog_fd)
 	return bpf_obj_get_info_by_fd(prog_fd, &info, &len) ? 0 : info.recursion_misses;
 }
 
-bool counts__cost(const struct bpf_object *obj, uint64_t *ret_ns, uint64_t *ret_runs)
+bool bpf_counters__cost(const struct bpf_object *obj, uint64_t *ret_ns, uint64_t *ret_runs)
 {
 	struct bpf_program *prog;
 

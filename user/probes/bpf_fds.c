@@ -7,23 +7,23 @@
 #include <string.h>
 #include <unistd.h>
 
-void copy_maps__close(struct copy_maps *maps)
+void copy_bpf_fds__close(struct copy_bpf_fds *maps)
 {
 	if (maps->sizes_fd >= 0)
 		close(maps->sizes_fd);
 	if (maps->deep_fd >= 0)
 		close(maps->deep_fd);
-	*maps = (struct copy_maps)COPY_MAPS_NONE;
+	*maps = (struct copy_bpf_fds)COPY_MAPS_NONE;
 }
 
-static int tell_count(struct copy_maps *maps)
+static int tell_count(struct copy_bpf_fds *maps)
 {
 	uint32_t zero = 0;
 
 	return bpf_map_update_elem(maps->deep_fd, &zero, &maps->deep_cnt, BPF_ANY) ? -errno : 0;
 }
 
-int copy_maps__deepen(struct copy_maps *maps, uint32_t pid, uint32_t size)
+int copy_bpf_fds__deepen(struct copy_bpf_fds *maps, uint32_t pid, uint32_t size)
 {
 	uint32_t old;
 
@@ -36,7 +36,7 @@ int copy_maps__deepen(struct copy_maps *maps, uint32_t pid, uint32_t size)
 	return tell_count(maps);
 }
 
-void copy_maps__drop(struct copy_maps *maps, uint32_t pid)
+void copy_bpf_fds__drop(struct copy_bpf_fds *maps, uint32_t pid)
 {
 	if (maps->sizes_fd < 0 || bpf_map_delete_elem(maps->sizes_fd, &pid))
 		return;
@@ -46,7 +46,7 @@ void copy_maps__drop(struct copy_maps *maps, uint32_t pid)
 
 /* Three maps; a change of the first is told by a number in the third. */
 
-void park_maps__close(struct park_maps *maps)
+void park_bpf_fds__close(struct park_bpf_fds *maps)
 {
 	if (maps->processes_fd >= 0)
 		close(maps->processes_fd);
@@ -54,7 +54,7 @@ void park_maps__close(struct park_maps *maps)
 		close(maps->places_fd);
 	if (maps->change_fd >= 0)
 		close(maps->change_fd);
-	*maps = (struct park_maps)PARK_MAPS_NONE;
+	*maps = (struct park_bpf_fds)PARK_MAPS_NONE;
 }
 
 static int update(int fd, const void *key, const void *value)
@@ -62,7 +62,8 @@ static int update(int fd, const void *key, const void *value)
 	return bpf_map_update_elem(fd, key, value, BPF_ANY) ? -errno : 0;
 }
 
-int park_maps__set_process(struct park_maps *maps, uint32_t pid, const struct jank_parks *parks)
+int park_bpf_fds__set_process(struct park_bpf_fds *maps, uint32_t pid,
+			      const struct jank_parks *parks)
 {
 	uint32_t zero = 0;
 	int res = update(maps->processes_fd, &pid, parks);
@@ -73,43 +74,44 @@ int park_maps__set_process(struct park_maps *maps, uint32_t pid, const struct ja
 	return update(maps->change_fd, &zero, &maps->changes);
 }
 
-bool park_maps__has_process(const struct park_maps *maps, uint32_t pid)
+bool park_bpf_fds__has_process(const struct park_bpf_fds *maps, uint32_t pid)
 {
 	struct jank_parks parks;
 
 	return !bpf_map_lookup_elem(maps->processes_fd, &pid, &parks);
 }
 
-void park_maps__drop_process(struct park_maps *maps, uint32_t pid)
+void park_bpf_fds__drop_process(struct park_bpf_fds *maps, uint32_t pid)
 {
 	bpf_map_delete_elem(maps->processes_fd, &pid);
 }
 
-int park_maps__set_place(struct park_maps *maps, const struct jank_park_place *place, bool is_park)
+int park_bpf_fds__set_place(struct park_bpf_fds *maps, const struct jank_park_place *place,
+			    bool is_park)
 {
 	uint32_t verdict = is_park ? JANK_PARK_YES : JANK_PARK_NO;
 
 	return update(maps->places_fd, place, &verdict);
 }
 
-void park_maps__drop_place(struct park_maps *maps, const struct jank_park_place *place)
+void park_bpf_fds__drop_place(struct park_bpf_fds *maps, const struct jank_park_place *place)
 {
 	bpf_map_delete_elem(maps->places_fd, place);
 }
 
 /* Two maps: the threads, and whether there is any. */
 
-void script_maps__close(struct script_maps *maps)
+void interp_bpf_fds__close(struct interp_bpf_fds *maps)
 {
 	if (maps->threads_fd >= 0)
 		close(maps->threads_fd);
 	if (maps->any_fd >= 0)
 		close(maps->any_fd);
-	*maps = (struct script_maps)SCRIPT_MAPS_NONE;
+	*maps = (struct interp_bpf_fds)SCRIPT_MAPS_NONE;
 }
 
-bool script_maps__has(const struct script_maps *maps, uint32_t pid, uint32_t tid,
-		      const struct jank_script_where *where)
+bool interp_bpf_fds__has(const struct interp_bpf_fds *maps, uint32_t pid, uint32_t tid,
+			 const struct jank_script_where *where)
 {
 	struct jank_script script;
 
@@ -118,7 +120,8 @@ bool script_maps__has(const struct script_maps *maps, uint32_t pid, uint32_t tid
 	       (!where || !memcmp(where, &script.where, sizeof(*where)));
 }
 
-int script_maps__set(struct script_maps *maps, uint32_t tid, const struct jank_script_where *where)
+int interp_bpf_fds__set(struct interp_bpf_fds *maps, uint32_t tid,
+			const struct jank_script_where *where)
 {
 	const struct jank_script script = { .where = *where };
 	uint32_t zero = 0, one = 1;

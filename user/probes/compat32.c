@@ -128,7 +128,7 @@ bool compat32__process(pid_t pid)
 {
 	char head[HEAD_SZ + 1];
 
-	return (read_exe(pid, head) || read_exe(living__thread("/proc", pid), head)) &&
+	return (read_exe(pid, head) || read_exe(live_tid__thread("/proc", pid), head)) &&
 	       is_compat_elf(head);
 }
 

@@ -234,7 +234,7 @@ int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, s
 	return uprobes__attach(loader->uprobes, pid, &progs, ret_sites, err);
 }
 
-void loader__consider_poller(struct loader *loader, pid_t pid)
+void loader__update_poller(struct loader *loader, pid_t pid)
 {
 	__u32 tgid = pid;
 	__u32 polls = loader->opts.catalogue && pollers__is_one(loader->opts.catalogue, pid);
@@ -247,34 +247,34 @@ static int duplicate(const struct bpf_map *map)
 	return fcntl(bpf_map__fd(map), F_DUPFD_CLOEXEC, 3);
 }
 
-int loader__park_maps(const struct loader *loader, struct park_maps *ret)
+int loader__park_maps(const struct loader *loader, struct park_bpf_fds *ret)
 {
 	ret->processes_fd = duplicate(loader->skel->maps.jank_parkers);
 	ret->places_fd = duplicate(loader->skel->maps.jank_parks);
 	ret->change_fd = duplicate(loader->skel->maps.jank_park_gen);
 	if (ret->processes_fd >= 0 && ret->places_fd >= 0 && ret->change_fd >= 0)
 		return 0;
-	park_maps__close(ret);
+	park_bpf_fds__close(ret);
 	return -EMFILE;
 }
 
-int loader__copy_maps(const struct loader *loader, struct copy_maps *ret)
+int loader__copy_maps(const struct loader *loader, struct copy_bpf_fds *ret)
 {
 	ret->sizes_fd = duplicate(loader->skel->maps.jank_copy_szs);
 	ret->deep_fd = duplicate(loader->skel->maps.jank_copy_deep);
 	if (ret->sizes_fd >= 0 && ret->deep_fd >= 0)
 		return 0;
-	copy_maps__close(ret);
+	copy_bpf_fds__close(ret);
 	return -EMFILE;
 }
 
-int loader__script_maps(const struct loader *loader, struct script_maps *ret)
+int loader__script_maps(const struct loader *loader, struct interp_bpf_fds *ret)
 {
 	ret->threads_fd = duplicate(loader->skel->maps.jank_scripts);
 	ret->any_fd = duplicate(loader->skel->maps.jank_script_any);
 	if (ret->threads_fd >= 0 && ret->any_fd >= 0)
 		return 0;
-	script_maps__close(ret);
+	interp_bpf_fds__close(ret);
 	return -EMFILE;
 }
 
@@ -322,7 +322,7 @@ int loader__each_thread(struct loader *loader,
 			void (*fn)(void *ctx, const struct jank_rec_thread *rec), void *ctx)
 {
 	const struct jankbpf *skel = loader->skel;
-	const struct look_runs runs = {
+	const struct task_iter_runs runs = {
 		.prog_fd = bpf_program__fd(skel->progs.jank_on_task),
 		.threads_fd = bpf_map__fd(skel->maps.jank_threads),
 		.parkers_fd = bpf_map__fd(skel->maps.jank_parkers),
@@ -331,10 +331,10 @@ int loader__each_thread(struct loader *loader,
 	};
 
 	if (loader->iter_link)
-		return look__iterate(bpf_link__fd(loader->iter_link), fn, ctx);
+		return task_iter__iterate(bpf_link__fd(loader->iter_link), fn, ctx);
 	if (!bpf_program__autoload(skel->progs.jank_on_task))
 		return -ENOTSUP;
-	return look__run_each(&runs, fn, ctx);
+	return task_iter__run_each(&runs, fn, ctx);
 }
 
 bool loader__meets_threads(const struct loader *loader)
@@ -350,7 +350,7 @@ bool loader__vblanks(const struct loader *loader, uint32_t crtc, struct jank_vbl
 
 int loader__losses(const struct loader *loader, uint64_t cnt[JANK_LOSS_CNT])
 {
-	return counts__losses(bpf_map__fd(loader->skel->maps.jank_lost), cnt);
+	return bpf_counters__losses(bpf_map__fd(loader->skel->maps.jank_lost), cnt);
 }
 
 void loader__each_program(const struct loader *loader,
@@ -370,7 +370,7 @@ static void add_skipped(void *ctx, const char *name, int fd)
 	uint64_t *sum = ctx;
 
 	(void)name;
-	*sum += counts__skipped(fd);
+	*sum += bpf_counters__skipped(fd);
 }
 
 uint64_t loader__skipped(const struct loader *loader)
@@ -383,5 +383,5 @@ uint64_t loader__skipped(const struct loader *loader)
 
 bool loader__cost(const struct loader *loader, uint64_t *ret_ns, uint64_t *ret_runs)
 {
-	return counts__cost(loader->skel->obj, ret_ns, ret_runs);
+	return bpf_counters__cost(loader->skel->obj, ret_ns, ret_runs);
 }

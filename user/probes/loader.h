@@ -73,7 +73,7 @@ int loader__renew_process(struct loader *loader, pid_t pid);
 bool loader__lost_task(const struct loader *loader, pid_t pid);
 
 /* The probes are told whether pid maps a library whose loop polls: before they ask, or once they have (a WAIT record of no turns). */
-void loader__consider_poller(struct loader *loader, pid_t pid);
+void loader__update_poller(struct loader *loader, pid_t pid);
 
 /*
  * 32-bit programs' waits are seen from now on, beside others', or no more. Each system call of the machine gets
@@ -82,10 +82,10 @@ void loader__consider_poller(struct loader *loader, pid_t pid);
 int loader__see_compat(struct loader *loader, bool see);
 
 /* What the probes are told of parks; the caller closes it, before or after the loader. 0 or -errno. */
-int loader__park_maps(const struct loader *loader, struct park_maps *ret);
-int loader__copy_maps(const struct loader *loader, struct copy_maps *ret);
+int loader__park_maps(const struct loader *loader, struct park_bpf_fds *ret);
+int loader__copy_maps(const struct loader *loader, struct copy_bpf_fds *ret);
 
-int loader__script_maps(const struct loader *loader, struct script_maps *ret); /* the same */
+int loader__script_maps(const struct loader *loader, struct interp_bpf_fds *ret); /* the same */
 
 /* -a: the files whose uprobes serve every process that maps them; NULL otherwise. */
 struct uprobe_files *loader__files(const struct loader *loader);
@@ -116,7 +116,7 @@ bool loader__meets_threads(const struct loader *loader);
 /* Adds the kernel side's losses, by JANK_LOST_*. */
 int loader__losses(const struct loader *loader, uint64_t cnt[JANK_LOSS_CNT]);
 
-/* Runs of our programs that the kernel left out: see counts__skipped. */
+/* Runs of our programs that the kernel left out: see bpf_counters__skipped. */
 uint64_t loader__skipped(const struct loader *loader);
 
 /* Each program that was loaded. */

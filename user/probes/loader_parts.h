@@ -5,7 +5,7 @@
 
 #include "probes/loader.h"
 
-#define LINK_MAX 64
+#define BPF_LINKS_MAX 64
 
 struct bpf_link;
 struct jankbpf;
@@ -15,10 +15,10 @@ struct loader {
 	struct jankbpf *skel;
 	struct loader_opts opts;
 	enum wait_probe wait;
-	bool infer_begin;  /* see wait__turn in bpf/wait.bpf.h */
+	bool infer_begin;  /* see wait__turn in bpf/loop_wait.bpf.h */
 	bool compat_apart; /* 32-bit programs' waits have probes of their own, attached on demand */
 	struct bpf_link *compat_links[2];
-	struct bpf_link *links[LINK_MAX];
+	struct bpf_link *links[BPF_LINKS_MAX];
 	unsigned link_cnt;
 	struct perf_events *sampler;
 	struct uprobes *uprobes;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-int look__iterate(int link_fd, look_fn *fn, void *ctx)
+int task_iter__iterate(int link_fd, look_fn *fn, void *ctx)
 {
 	struct jank_rec_thread recs[8];
 	int fd = bpf_iter_create(link_fd);
@@ -57,7 +57,7 @@ static size_t list_threads(int map_fd, __u32 tids[2 * JANK_THREAD_MAX])
 /* The program's arguments: a thread; in a process with parks also which, and the process. */
 enum { ARG_TID, ARG_PARKS, ARG_TGID, ARG_CNT };
 
-static int look_at(const struct look_runs *runs, __u64 tid, void *room, look_fn *fn, void *ctx)
+static int look_at(const struct task_iter_runs *runs, __u64 tid, void *room, look_fn *fn, void *ctx)
 {
 	__u64 args[ARG_CNT] = { [ARG_TID] = tid };
 	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = args, .ctx_size_in = sizeof(args));
@@ -70,7 +70,7 @@ static int look_at(const struct look_runs *runs, __u64 tid, void *room, look_fn 
 	return 0;
 }
 
-static void meet_threads(const struct look_runs *runs, __u32 tgid, __u32 parks)
+static void meet_threads(const struct task_iter_runs *runs, __u32 tgid, __u32 parks)
 {
 	__u64 args[ARG_CNT] = { [ARG_PARKS] = parks, [ARG_TGID] = tgid };
 	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = args, .ctx_size_in = sizeof(args));
@@ -95,7 +95,7 @@ static void meet_threads(const struct look_runs *runs, __u32 tgid, __u32 parks)
 }
 
 /* Workers that only park are known to no other probe. */
-static void meet_workers(const struct look_runs *runs)
+static void meet_workers(const struct task_iter_runs *runs)
 {
 	__u32 tgid, *last = NULL;
 	struct jank_parks parks;
@@ -109,7 +109,7 @@ static void meet_workers(const struct look_runs *runs)
 	}
 }
 
-int look__run_each(const struct look_runs *runs, look_fn *fn, void *ctx)
+int task_iter__run_each(const struct task_iter_runs *runs, look_fn *fn, void *ctx)
 {
 	__u32 *tids = calloc(2 * JANK_THREAD_MAX, sizeof(*tids));
 	void *room = calloc(1, runs->room_sz);

@@ -8,9 +8,9 @@
 typedef void look_fn(void *ctx, const struct jank_rec_thread *rec);
 
 /* Typed probes: one read of the task iterator. 0 or -errno. */
-int look__iterate(int link_fd, look_fn *fn, void *ctx);
+int task_iter__iterate(int link_fd, look_fn *fn, void *ctx);
 
-struct look_runs {
+struct task_iter_runs {
 	int prog_fd;	/* run once for each thread */
 	int threads_fd; /* the hash of threads, by number */
 	int parkers_fd; /* processes whose other threads become known by this */
@@ -19,6 +19,6 @@ struct look_runs {
 };
 
 /* Plain probes: one run of the program for each thread. 0 or -errno. */
-int look__run_each(const struct look_runs *runs, look_fn *fn, void *ctx);
+int task_iter__run_each(const struct task_iter_runs *runs, look_fn *fn, void *ctx);
 
 #endif

@@ -74,7 +74,7 @@ static bool ends_in(const char *path, const char *leaf)
 	return leaf && slash && !strcmp(slash + 1, leaf);
 }
 
-static int on_line(void *ctx, const struct maps_line *line)
+static int on_line(void *ctx, const struct proc_maps_line *line)
 {
 	const struct search *search = ctx;
 

@@ -17,7 +17,7 @@
 #define DELETED	 " (deleted)"
 
 struct reader {
-	int (*fn)(void *ctx, const struct maps_line *line);
+	int (*fn)(void *ctx, const struct proc_maps_line *line);
 	void *ctx;
 	bool any; /* not only executable ones */
 	int res;  /* of fn */
@@ -42,7 +42,7 @@ void maps_lines__decode_path(char *path)
 }
 
 /* A line of a file mapping, an executable one unless any will do. False for all others. */
-static bool parse_line(char *line, bool any, struct maps_line *ret)
+static bool parse_line(char *line, bool any, struct proc_maps_line *ret)
 {
 	unsigned long long start, end, offset, inode;
 	unsigned major, minor;
@@ -57,12 +57,12 @@ static bool parse_line(char *line, bool any, struct maps_line *ret)
 	    !at || !inode || line[at] != '/')
 		return false;
 	maps_lines__decode_path(line + at);
-	*ret = (struct maps_line){ .path = line + at,
-				   .start = start,
-				   .end = end,
-				   .offset = offset,
-				   .dev = makedev(major, minor),
-				   .inode = inode };
+	*ret = (struct proc_maps_line){ .path = line + at,
+					.start = start,
+					.end = end,
+					.offset = offset,
+					.dev = makedev(major, minor),
+					.inode = inode };
 	return ret->path[0] && strlen(ret->path) < PATH_MAX;
 }
 
@@ -72,7 +72,7 @@ static size_t take_lines(struct reader *reader, char *buf, size_t len)
 	char *line = buf, *end;
 
 	while (!reader->res && (end = memchr(line, '\n', len - (size_t)(line - buf)))) {
-		struct maps_line parsed;
+		struct proc_maps_line parsed;
 
 		*end = 0;
 		if (parse_line(line, reader->any, &parsed))
@@ -118,14 +118,14 @@ static int read_file(struct reader *reader, const char *maps_path)
 	return err;
 }
 
-int maps_lines__each(const char *maps_path, int (*fn)(void *ctx, const struct maps_line *line),
+int maps_lines__each(const char *maps_path, int (*fn)(void *ctx, const struct proc_maps_line *line),
 		     void *ctx)
 {
 	return read_file(&(struct reader){ .fn = fn, .ctx = ctx }, maps_path);
 }
 
-int maps_lines__each_file(const char *maps_path, int (*fn)(void *ctx, const struct maps_line *line),
-			  void *ctx)
+int maps_lines__each_file(const char *maps_path,
+			  int (*fn)(void *ctx, const struct proc_maps_line *line), void *ctx)
 {
 	return read_file(&(struct reader){ .fn = fn, .ctx = ctx, .any = true }, maps_path);
 }

@@ -158,7 +158,7 @@ int procinfo__read_stat(pid_t pid, struct proc_info *ret, char *ret_state)
 
 static int read_all(pid_t pid, struct strbuf *sb, struct proc_info *ret, uint32_t *ret_tgid)
 {
-	pid_t living = living__thread("/proc", pid);
+	pid_t living = live_tid__thread("/proc", pid);
 	char state = 0;
 	int res;
 

@@ -33,7 +33,7 @@ struct source {
 	int fd;
 };
 
-struct throttle {
+struct thermal {
 	char *sys;
 	struct source sources[THROTTLE_MAX];
 	uint32_t cnt;
@@ -62,7 +62,7 @@ static uint32_t parse(const char *text)
 }
 
 /* False: no more room. */
-static bool add(struct throttle *throttle, const char *path, struct source source)
+static bool add(struct thermal *throttle, const char *path, struct source source)
 {
 	if (throttle->cnt == THROTTLE_MAX)
 		return false;
@@ -81,7 +81,7 @@ static uint32_t package_of(const char *sys, uint32_t cpu)
 	return text_of(path, text, sizeof(text)) ? parse(text) : THROTTLE_UNKNOWN;
 }
 
-static bool has_package(const struct throttle *throttle, uint32_t id)
+static bool has_package(const struct thermal *throttle, uint32_t id)
 {
 	for (uint32_t i = 0; i < throttle->cnt; i++)
 		if (throttle->sources[i].about == ABOUT_PACKAGE && throttle->sources[i].id == id)
@@ -95,7 +95,7 @@ static bool exists(const char *sys, uint32_t cpu, char path[PATH_MAX])
 	return !access(path, R_OK);
 }
 
-static void add_packages(struct throttle *throttle)
+static void add_packages(struct thermal *throttle)
 {
 	char path[PATH_MAX];
 
@@ -110,7 +110,7 @@ static void add_packages(struct throttle *throttle)
 	}
 }
 
-static void add_cores(struct throttle *throttle)
+static void add_cores(struct thermal *throttle)
 {
 	char path[PATH_MAX];
 
@@ -136,7 +136,7 @@ static bool cools_cpus(const char *type, struct source *ret)
 	       !strcmp(type, "Processor\n");
 }
 
-static void add_cooling(struct throttle *throttle)
+static void add_cooling(struct thermal *throttle)
 {
 	char path[PATH_MAX], type[64];
 
@@ -154,9 +154,9 @@ static void add_cooling(struct throttle *throttle)
 	}
 }
 
-struct throttle *throttle__open(const char *sys)
+struct thermal *thermal__open(const char *sys)
 {
-	struct throttle *throttle = calloc(1, sizeof(*throttle));
+	struct thermal *throttle = calloc(1, sizeof(*throttle));
 
 	if (!throttle)
 		return NULL;
@@ -168,11 +168,11 @@ struct throttle *throttle__open(const char *sys)
 	}
 	if (throttle->cnt)
 		return throttle;
-	throttle__close(throttle);
+	thermal__close(throttle);
 	return NULL;
 }
 
-void throttle__close(struct throttle *throttle)
+void thermal__close(struct thermal *throttle)
 {
 	if (!throttle)
 		return;
@@ -182,7 +182,7 @@ void throttle__close(struct throttle *throttle)
 	free(throttle);
 }
 
-void throttle__read(const struct throttle *throttle, uint32_t ret[THROTTLE_MAX])
+void thermal__read(const struct thermal *throttle, uint32_t ret[THROTTLE_MAX])
 {
 	for (uint32_t i = 0; i < THROTTLE_MAX; i++)
 		ret[i] = THROTTLE_UNKNOWN;
@@ -203,8 +203,8 @@ static bool is_active(const struct source *source, uint32_t before, uint32_t aft
 	return (before && before != THROTTLE_UNKNOWN) || (after && after != THROTTLE_UNKNOWN);
 }
 
-uint32_t throttle__active(const struct throttle *throttle, const uint32_t *before,
-			  const uint32_t *after)
+uint32_t thermal__active(const struct thermal *throttle, const uint32_t *before,
+			 const uint32_t *after)
 {
 	uint32_t ret = 0;
 
@@ -230,7 +230,7 @@ static bool shares_policy(const char *sys, uint32_t cpu, uint32_t other)
 	return false;
 }
 
-static bool is_about(const struct throttle *throttle, const struct source *source, uint32_t cpu)
+static bool is_about(const struct thermal *throttle, const struct source *source, uint32_t cpu)
 {
 	switch (source->about) {
 	case ABOUT_CORE:
@@ -245,7 +245,7 @@ static bool is_about(const struct throttle *throttle, const struct source *sourc
 	return false;
 }
 
-uint32_t throttle__of(const struct throttle *throttle, uint32_t cpu)
+uint32_t thermal__of(const struct thermal *throttle, uint32_t cpu)
 {
 	uint32_t ret = 0;
 

@@ -12,20 +12,20 @@
 #define THROTTLE_MAX	 24
 #define THROTTLE_UNKNOWN UINT32_MAX
 
-struct throttle;
+struct thermal;
 
 /* sys: "/sys". NULL: this machine tells nothing of it (or out of memory). */
-struct throttle *throttle__open(const char *sys);
-void throttle__close(struct throttle *throttle); /* accepts NULL */
+struct thermal *thermal__open(const char *sys);
+void thermal__close(struct thermal *throttle); /* accepts NULL */
 
 /* What each of the files says now; throttle may be NULL. */
-void throttle__read(const struct throttle *throttle, uint32_t ret[THROTTLE_MAX]);
+void thermal__read(const struct thermal *throttle, uint32_t ret[THROTTLE_MAX]);
 
 /* Which of the files told of throttling from one reading to a later one: a bit each. */
-uint32_t throttle__active(const struct throttle *throttle, const uint32_t *before,
-			  const uint32_t *after);
+uint32_t thermal__active(const struct thermal *throttle, const uint32_t *before,
+			 const uint32_t *after);
 
 /* Which of them are about this CPU: a bit each. It reads files: to be asked when there is something. */
-uint32_t throttle__of(const struct throttle *throttle, uint32_t cpu);
+uint32_t thermal__of(const struct thermal *throttle, uint32_t cpu);
 
 #endif

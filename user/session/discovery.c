@@ -37,7 +37,7 @@ static void close_pidfd(struct session *s, struct traced *traced)
 {
 	if (traced->pidfd < 0)
 		return;
-	watch__remove(s->watch, traced->pidfd);
+	event_loop__remove(s->watch, traced->pidfd);
 	close(traced->pidfd);
 	traced->pidfd = -1;
 }
@@ -96,7 +96,7 @@ static void watch_end(struct session *s, struct traced *traced)
 	traced->pidfd = syscall(SYS_pidfd_open, traced->pid, 0);
 	if (traced->pidfd < 0)
 		return;
-	if (watch__add(s->watch, traced->pidfd, on_end, s, traced->pid)) {
+	if (event_loop__add(s->watch, traced->pidfd, on_end, s, traced->pid)) {
 		close_pidfd(s, traced);
 		return;
 	}
@@ -160,7 +160,7 @@ static void meet(struct session *s, const struct jank_rec *hdr, const char *comm
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 }
 
-void session__meet(struct session *s, const struct event *event)
+void session__on_process(struct session *s, const struct event *event)
 {
 	const char *comm = looping_comm(event);
 	struct traced *traced;
@@ -247,7 +247,7 @@ static void meet_child(void *ctx, pid_t pid)
 }
 
 /* Those that wait neither in epoll nor in poll are looked at once the sink thread knows of them (parks.h). */
-void session__meet_children(struct session *s)
+void session__on_children(struct session *s)
 {
 	if (s->opts->follow)
 		loader__each_admitted(s->loader, meet_child, s);

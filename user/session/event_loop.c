@@ -27,15 +27,15 @@ struct entry {
 	UT_hash_handle hh;
 };
 
-struct watch {
+struct event_loop {
 	int epfd;
 	struct entry *entries;
 	struct entry *removed;
 };
 
-struct watch *watch__new(void)
+struct event_loop *event_loop__new(void)
 {
-	struct watch *watch = calloc(1, sizeof(*watch));
+	struct event_loop *watch = calloc(1, sizeof(*watch));
 
 	if (!watch)
 		return NULL;
@@ -47,7 +47,7 @@ struct watch *watch__new(void)
 	return watch;
 }
 
-static void free_removed(struct watch *watch)
+static void free_removed(struct event_loop *watch)
 {
 	while (watch->removed) {
 		struct entry *entry = watch->removed;
@@ -57,20 +57,20 @@ static void free_removed(struct watch *watch)
 	}
 }
 
-void watch__free(struct watch *watch)
+void event_loop__free(struct event_loop *watch)
 {
 	struct entry *entry, *next;
 
 	if (!watch)
 		return;
 	HASH_ITER (hh, watch->entries, entry, next)
-		watch__remove(watch, entry->fd);
+		event_loop__remove(watch, entry->fd);
 	free_removed(watch);
 	close(watch->epfd);
 	free(watch);
 }
 
-static int add(struct watch *watch, const struct entry *what)
+static int add(struct event_loop *watch, const struct entry *what)
 {
 	struct entry *entry = calloc(1, sizeof(*entry));
 	struct epoll_event event = { .events = what->events, .data.ptr = entry };
@@ -88,7 +88,7 @@ static int add(struct watch *watch, const struct entry *what)
 	return 0;
 }
 
-int watch__add(struct watch *watch, int fd, watch_fn fn, void *ctx, uint64_t arg)
+int event_loop__add(struct event_loop *watch, int fd, watch_fn fn, void *ctx, uint64_t arg)
 {
 	const struct entry entry = {
 		.fd = fd, .events = EPOLLIN, .fn = fn, .ctx = ctx, .arg = arg
@@ -98,14 +98,14 @@ int watch__add(struct watch *watch, int fd, watch_fn fn, void *ctx, uint64_t arg
 }
 
 /* Errors and hang-ups are always told, without being asked for. */
-int watch__hangup(struct watch *watch, int fd, watch_fn fn, void *ctx, uint64_t arg)
+int event_loop__hangup(struct event_loop *watch, int fd, watch_fn fn, void *ctx, uint64_t arg)
 {
 	const struct entry entry = { .fd = fd, .fn = fn, .ctx = ctx, .arg = arg };
 
 	return add(watch, &entry);
 }
 
-void watch__remove(struct watch *watch, int fd)
+void event_loop__remove(struct event_loop *watch, int fd)
 {
 	struct entry *entry;
 
@@ -126,7 +126,8 @@ static struct timespec timespec_of(uint64_t ns)
 	return (struct timespec){ .tv_sec = ns / NS_PER_SEC, .tv_nsec = ns % NS_PER_SEC };
 }
 
-int watch__timer(struct watch *watch, uint64_t first_ns, uint64_t period_ns, watch_fn fn, void *ctx)
+int event_loop__timer(struct event_loop *watch, uint64_t first_ns, uint64_t period_ns, watch_fn fn,
+		      void *ctx)
 {
 	const struct itimerspec spec = { timespec_of(period_ns),
 					 timespec_of(first_ns ? first_ns : 1) };
@@ -143,7 +144,7 @@ int watch__timer(struct watch *watch, uint64_t first_ns, uint64_t period_ns, wat
 	return res;
 }
 
-int watch__round(struct watch *watch)
+int event_loop__round(struct event_loop *watch)
 {
 	struct epoll_event events[ROUND_MAX];
 	int cnt = epoll_wait(watch->epfd, events, ROUND_MAX, -1);

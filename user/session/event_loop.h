@@ -8,23 +8,23 @@
 
 typedef void (*watch_fn)(void *ctx, uint64_t arg);
 
-struct watch;
+struct event_loop;
 
-struct watch *watch__new(void);
-void watch__free(struct watch *watch); /* closes the timers; accepts NULL */
+struct event_loop *event_loop__new(void);
+void event_loop__free(struct event_loop *watch); /* closes the timers; accepts NULL */
 
 /* Calls fn(ctx, arg) whenever fd is readable. The fd stays the caller's. 0 or -errno. */
-int watch__add(struct watch *watch, int fd, watch_fn fn, void *ctx, uint64_t arg);
+int event_loop__add(struct event_loop *watch, int fd, watch_fn fn, void *ctx, uint64_t arg);
 /* Calls it once nobody is left at the other end of a pipe, socket or terminal. -EPERM: fd has none. */
-int watch__hangup(struct watch *watch, int fd, watch_fn fn, void *ctx, uint64_t arg);
-void watch__remove(struct watch *watch, int fd);
+int event_loop__hangup(struct event_loop *watch, int fd, watch_fn fn, void *ctx, uint64_t arg);
+void event_loop__remove(struct event_loop *watch, int fd);
 
 /* A timer: first after first_ns, then every period_ns (0: once). Returns its descriptor or -errno. */
-int watch__timer(struct watch *watch, uint64_t first_ns, uint64_t period_ns, watch_fn fn,
-		 void *ctx);
+int event_loop__timer(struct event_loop *watch, uint64_t first_ns, uint64_t period_ns, watch_fn fn,
+		      void *ctx);
 
 /* Waits for one round of events and calls their functions. 0 or -errno. */
-int watch__round(struct watch *watch);
+int event_loop__round(struct event_loop *watch);
 
 /* The signals that end a run, as a descriptor; and back to what they do by themselves. */
 

@@ -67,15 +67,15 @@ static void set_frames(const struct session *s, struct block *block)
 
 	for (uint32_t crtc = 0; loader__vblanks(s->loader, crtc, &vblanks); crtc++)
 		if (vblanks.cnt)
-			frames__add(&block->frames, crtc, &vblanks, block__due(block),
-				    block->start_ns + block->duration_ns);
+			display_frames__add(&block->frames, crtc, &vblanks, block__due(block),
+					    block->start_ns + block->duration_ns);
 }
 
 static void set_throttled(const struct session *s, struct block *block)
 {
 	uint32_t cpu;
 
-	if (block_names__cpu(block, &cpu))
+	if (block_facts__cpu(block, &cpu))
 		block->facts.live.has_thermal_throttled = block->facts.live.thermal_throttled =
 			machine__throttled(s->machine, cpu, block->start_ns,
 					   block->start_ns + block->duration_ns);
@@ -146,7 +146,7 @@ static void note_wait(struct session *s, const struct jank_rec_wait *rec)
 static void on_wait(struct session *s, const struct jank_rec_wait *rec)
 {
 	if (rec->loop == JANK_LOOP_POLL && !rec->turn_cnt)
-		loader__consider_poller(s->loader, rec->hdr.tgid);
+		loader__update_poller(s->loader, rec->hdr.tgid);
 	else if (!parks__asks(rec) || session__meet_asking(s, rec))
 		note_wait(s, rec);
 	else
@@ -158,7 +158,7 @@ static void on_event(struct session *s, const struct event *event)
 {
 	struct dispatch *dispatch = NULL;
 
-	session__meet(s, event);
+	session__on_process(s, event);
 	if (event->kind == JANK_REC_LOOP || event->kind == JANK_REC_THREAD)
 		session__saw(s, &event->hdr);
 	if (event->kind == JANK_REC_LOOP)
@@ -303,7 +303,7 @@ void session__open_maps(struct session *s)
 			     "names: %s",
 			     err.msg);
 	else
-		watch__add(s->watch, mmaps__fd(s->maps), on_maps, s, 0);
+		event_loop__add(s->watch, mmaps__fd(s->maps), on_maps, s, 0);
 }
 
 void session__maps_until(struct session *s, uint64_t t_ns)

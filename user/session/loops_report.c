@@ -136,16 +136,16 @@ static void print_sum(const struct marks *marks)
 }
 
 /* Prints some lines; verbose: one for each mark. exe may be NULL. */
-static void found_marks__print(const struct catalogue *cat, const struct catalogue_row *row,
-			       uint32_t pid, const char *exe, bool verbose)
+static void loop_marks__print(const struct catalogue *cat, const struct catalogue_row *row,
+			      uint32_t pid, const char *exe, bool verbose)
 {
 	struct marks *marks = calloc(1, sizeof(*marks));
-	struct maps maps = {}, none = {};
+	struct proc_maps maps = {}, none = {};
 	struct mapped *mapped, *next;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	if (!marks || maps__read(&maps, path))
+	if (!marks || proc_maps__read(&maps, path))
 		goto out;
 	marks->cat = cat;
 	marks->row = row;
@@ -161,7 +161,7 @@ static void found_marks__print(const struct catalogue *cat, const struct catalog
 	for (unsigned i = 0; verbose && i < row->mark_cnt; i++)
 		print_mark(marks, i);
 out:
-	maps__free(&maps);
+	proc_maps__free(&maps);
 	free(marks);
 }
 
@@ -176,9 +176,9 @@ struct line {
 	char *callers;
 };
 
-struct found {
+struct loops_report {
 	const struct found_opts *opts;
-	struct whose *whose;
+	struct loop_owner *whose;
 	struct line *lines;
 	size_t cnt;
 	bool failed;
@@ -195,8 +195,8 @@ static bool is_now(const struct jank_rec_wait *rec)
 
 static void on_idle(void *ctx, const struct jank_rec_wait *now)
 {
-	struct found *found = ctx;
-	const struct jank_rec_wait *seen = whose__noted(found->whose, now->hdr.tid);
+	struct loops_report *found = ctx;
+	const struct jank_rec_wait *seen = loop_owner__recorded(found->whose, now->hdr.tid);
 	struct jank_rec_wait rec = *now;
 	struct wait_note *note;
 
@@ -206,11 +206,11 @@ static void on_idle(void *ctx, const struct jank_rec_wait *now)
 	if (seen)
 		rec.turn_cnt = seen->turn_cnt;
 	note = wait_note__of_memory(&rec, found->exe);
-	found->failed |= !note || whose__note(found->whose, note);
+	found->failed |= !note || loop_owner__record(found->whose, note);
 	wait_note__free(note);
 }
 
-static void add_idle_of(struct found *found, uint32_t pid)
+static void add_idle_of(struct loops_report *found, uint32_t pid)
 {
 	struct proc_info info;
 
@@ -222,7 +222,7 @@ static void add_idle_of(struct found *found, uint32_t pid)
 	procinfo__free(&info);
 }
 
-static void add_idle_of_all(struct found *found)
+static void add_idle_of_all(struct loops_report *found)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
@@ -239,7 +239,7 @@ static void add_idle_of_all(struct found *found)
 }
 
 /* Some looks, since a loop that works is in its wait now and then only. */
-static void add_idle(struct found *found)
+static void add_idle(struct loops_report *found)
 {
 	for (int look = 0; look < LOOKS; look++) {
 		if (look)
@@ -279,7 +279,7 @@ static char *callers_of(const struct whose_loop *loop, bool verbose)
 	return sb.data;
 }
 
-static bool is_shown(const struct found *found, const struct whose_loop *loop)
+static bool is_shown(const struct loops_report *found, const struct whose_loop *loop)
 {
 	const struct jank_rec_wait *rec = loop->rec;
 
@@ -292,7 +292,7 @@ static bool is_shown(const struct found *found, const struct whose_loop *loop)
 
 static void collect(void *ctx, const struct whose_loop *loop)
 {
-	struct found *found = ctx;
+	struct loops_report *found = ctx;
 	struct line *lines;
 
 	if (!is_shown(found, loop))
@@ -366,14 +366,14 @@ static void print_evidence(const struct line *line)
 		printf("      whose loop it is, is not known: --loop-file can tell\n");
 }
 
-static void print_row(const struct found *found, const struct line *line)
+static void print_row(const struct loops_report *found, const struct line *line)
 {
 	const struct catalogue_row *row = line->row;
 
 	if (!row)
 		return;
-	found_marks__print(found->opts->catalogue, row, line->rec.hdr.tgid, line->exe,
-			   found->opts->verbose);
+	loop_marks__print(found->opts->catalogue, row, line->rec.hdr.tgid, line->exe,
+			  found->opts->verbose);
 	if (*row->note)
 		printf("      %s\n", row->note);
 	if (row->is_off)
@@ -382,7 +382,7 @@ static void print_row(const struct found *found, const struct line *line)
 		printf("      nobody has seen this row at work yet\n");
 }
 
-static void print_line(const struct found *found, const struct line *line, bool again)
+static void print_line(const struct loops_report *found, const struct line *line, bool again)
 {
 	struct strbuf name = STRBUF_INIT;
 
@@ -395,7 +395,7 @@ static void print_line(const struct found *found, const struct line *line, bool 
 	strbuf__free(&name);
 }
 
-static void print_all(const struct found *found)
+static void print_all(const struct loops_report *found)
 {
 	for (size_t i = 0; i < found->cnt; i++) {
 		const struct line *line = &found->lines[i], *before = i ? line - 1 : NULL;
@@ -411,12 +411,12 @@ static void print_all(const struct found *found)
 		printf("out of memory: some are missing\n");
 }
 
-void found__tell(const struct found_opts *opts, struct whose *whose)
+void loops_report__report(const struct found_opts *opts, struct loop_owner *whose)
 {
-	struct found found = { .opts = opts, .whose = whose };
+	struct loops_report found = { .opts = opts, .whose = whose };
 
 	add_idle(&found);
-	whose__each(whose, collect, &found);
+	loop_owner__each(whose, collect, &found);
 	if (found.cnt)
 		qsort(found.lines, found.cnt, sizeof(*found.lines), by_thread);
 	print_all(&found);

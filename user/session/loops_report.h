@@ -23,6 +23,6 @@ struct found_opts {
 };
 
 /* On stdout. whose has what was seen; those that wait all the while are added. */
-void found__tell(const struct found_opts *opts, struct whose *whose);
+void loops_report__report(const struct found_opts *opts, struct loop_owner *whose);
 
 #endif

@@ -28,8 +28,8 @@ static int keep(struct left_alone *left, const struct identity *process,
 	return unwatched__add(&left->list, &item);
 }
 
-int left_alone__consider(struct left_alone *left, const struct identity *process,
-			 const struct catalogue_row *row)
+int left_alone__update(struct left_alone *left, const struct identity *process,
+		       const struct catalogue_row *row)
 {
 	struct proc_info info = {};
 	char state = 'Z';
@@ -47,7 +47,7 @@ int left_alone__consider(struct left_alone *left, const struct identity *process
 }
 
 /* Adds them to the list, in the place of what it says of them. 0 or -ENOMEM. */
-static int left_alone__tell(const struct left_alone *left, struct unwatched_list *list)
+static int left_alone__report(const struct left_alone *left, struct unwatched_list *list)
 {
 	int res = 0;
 
@@ -126,7 +126,7 @@ void not_watched__complete(struct not_watched *nw, struct unwatched_list *list)
 	add_ended(nw, list);
 	if (nw->workers)
 		parks__each_alike(nw->parks, on_alike, &completion);
-	if (left_alone__tell(nw->left_alone, list))
+	if (left_alone__report(nw->left_alone, list))
 		losses__add(nw->losses, LOSS_NO_MEMORY, 1);
 }
 
@@ -156,7 +156,7 @@ static void drop(struct not_watched *nw, struct met_process *met)
 	free(met);
 }
 
-void not_watched__gone(struct not_watched *nw, uint32_t pid)
+void not_watched__on_exit(struct not_watched *nw, uint32_t pid)
 {
 	struct completion completion = { .nw = nw, .list = &nw->ended, .pid = pid };
 	struct met_process *met;
@@ -181,7 +181,7 @@ static void tell_line(void *ctx, const char *line)
 	log__warn("not watched: %s", line);
 }
 
-void not_watched__tell(struct not_watched *nw, const struct unwatched_list *list)
+void not_watched__report(struct not_watched *nw, const struct unwatched_list *list)
 {
 	nw->told |= list->cnt > 0;
 	if (unwatched__each_line(list, LINES_MAX, tell_line, NULL))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What is not watched, by what only the sink thread knows: the catalogue's rows and the workers of interpreters. Completes the
- * lists of the intake thread (session_unwatched.c), and writes their lines to stderr. Used on the sink thread.
+ * lists of the intake thread (unwatched_look.c), and writes their lines to stderr. Used on the sink thread.
  */
 #ifndef JANK_SESSION_NOT_WATCHED_H
 #define JANK_SESSION_NOT_WATCHED_H
@@ -26,8 +26,8 @@ struct left_alone {
 };
 
 /* A process was seen, or has a new program: of this row, or of none (NULL). 0 or -errno. */
-int left_alone__consider(struct left_alone *left, const struct identity *process,
-			 const struct catalogue_row *row);
+int left_alone__update(struct left_alone *left, const struct identity *process,
+		       const struct catalogue_row *row);
 
 void left_alone__free(struct left_alone *left);
 
@@ -45,7 +45,7 @@ void not_watched__free(struct not_watched *nw); /* what it points to and does no
 
 /* A process was seen, or is gone: to be called before the parks forget it. */
 void not_watched__met(struct not_watched *nw, const struct identity *process);
-void not_watched__gone(struct not_watched *nw, uint32_t pid);
+void not_watched__on_exit(struct not_watched *nw, uint32_t pid);
 
 void not_watched__complete(struct not_watched *nw, struct unwatched_list *list);
 
@@ -53,6 +53,6 @@ void not_watched__complete(struct not_watched *nw, struct unwatched_list *list);
 void not_watched__add_off(struct not_watched *nw, struct unwatched_list *list, uint32_t pid,
 			  const char *name, const struct catalogue_row *row);
 
-void not_watched__tell(struct not_watched *nw, const struct unwatched_list *list);
+void not_watched__report(struct not_watched *nw, const struct unwatched_list *list);
 
 #endif

@@ -272,11 +272,11 @@ static void name_passing(struct output *out, struct block *block)
 {
 	name_message(out, block);
 	name_waited(out, block);
-	chain__settle_owners(block);
+	chain__resolve_owners(block);
 	find_callers(out, block);
 }
 
-void output__settle(struct output *out, struct block *block)
+void output__resolve_all(struct output *out, struct block *block)
 {
 	name_with(out, block, name_passing);
 }
@@ -373,10 +373,10 @@ void output__left_out(struct output *out, const struct block *block)
 		losses__add(out->losses, LOSS_JOURNAL, 1);
 }
 
-void output__gone(struct output *out, uint32_t pid)
+void output__on_exit(struct output *out, uint32_t pid)
 {
 	if (out->answers)
-		answers_writer__gone(out->answers, pid);
+		answers_writer__on_exit(out->answers, pid);
 }
 
 int output__summary(struct output *out, struct summary *summary)

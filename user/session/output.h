@@ -39,14 +39,14 @@ int output__new(const struct options *opts, const struct namer *namer, struct jo
 void output__free(struct output *out); /* accepts NULL */
 
 /* Names what may be gone before long: descriptors, peers, callers. Once for each block, before output__block. */
-void output__settle(struct output *out, struct block *block);
+void output__resolve_all(struct output *out, struct block *block);
 
 /* Names the rest, judges and writes. 0, or -EPIPE when nobody reads stdout any more; other failures of a sink are
  * counted (and the first of each told). */
 int output__block(struct output *out, struct block *block);
 void output__left_out(struct output *out,
-		      const struct block *block);    /* for the journal: not shown */
-void output__gone(struct output *out, uint32_t pid); /* the process */
+		      const struct block *block);	/* for the journal: not shown */
+void output__on_exit(struct output *out, uint32_t pid); /* the process */
 
 /* Sets the summary's counts of blocks and hangs to those that were reported, and writes it. Result as above. */
 int output__summary(struct output *out, struct summary *summary);

@@ -96,7 +96,7 @@ void probation__confirm(struct probation *probation, uint32_t tid, uint32_t tria
 		       held->block->trial == trial ? probation->report : probation->drop);
 }
 
-void probation__gone(struct probation *probation, uint32_t pid)
+void probation__on_exit(struct probation *probation, uint32_t pid)
 {
 	struct held *held, *next;
 

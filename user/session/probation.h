@@ -24,7 +24,7 @@ void probation__hold(struct probation *probation, struct block *block, uint64_t 
 /* The thread's loop is certain since its probation number `trial`: blocks of another one are no loop's. */
 void probation__confirm(struct probation *probation, uint32_t tid, uint32_t trial, uint64_t now_ns);
 
-void probation__gone(struct probation *probation, uint32_t pid); /* the process */
-void probation__end(struct probation *probation);		 /* drops all */
+void probation__on_exit(struct probation *probation, uint32_t pid); /* the process */
+void probation__end(struct probation *probation);		    /* drops all */
 
 #endif

@@ -28,7 +28,7 @@ enum item_kind {
 
 struct item {
 	enum item_kind kind;
-	void *data; /* owned by whoever holds the item; see sinker.h for its type */
+	void *data; /* owned by whoever holds the item; see sink_thread.h for its type */
 	size_t size;
 	uint32_t pid;
 };

@@ -17,14 +17,14 @@
 #define WINDOW_FIRST_NS (2 * NS_PER_SEC)
 #define WINDOW_MAX_NS	(64 * NS_PER_SEC)
 
-struct look {
+struct task_iter {
 	struct session *s;
 	struct strbuf *records; /* NULL: not wanted */
 };
 
 static void add_living(void *ctx, const struct jank_rec_thread *rec)
 {
-	struct look *look = ctx;
+	struct task_iter *look = ctx;
 
 	if (hists__add(look->s->living, rec))
 		losses__add(&look->s->losses, LOSS_NO_MEMORY, 1);
@@ -35,7 +35,7 @@ static void add_living(void *ctx, const struct jank_rec_thread *rec)
 
 void session__look(struct session *s, struct strbuf *records)
 {
-	struct look look = { s, records };
+	struct task_iter look = { s, records };
 	struct hists *fresh = hists__new();
 
 	if (!fresh) {
@@ -151,7 +151,7 @@ void session__keep_losses(struct session *s)
 }
 
 /* The summary went out before its own loss, or that of the last blocks, could be known. */
-void session__tell_losses(struct session *s)
+void session__report_losses(struct session *s)
 {
 	struct strbuf line = STRBUF_INIT;
 

@@ -57,12 +57,12 @@ static int open_output(struct session *s, struct err *err)
 	const struct namer namer = { .name = name_live,
 				     .cut_cnt = cut_cnt,
 				     .ctx = s->symbolizer,
-				     .foreign = foreign__name,
+				     .foreign = untraced_procs__name,
 				     .foreign_ctx = s->foreign,
-				     .message = message_names__fill,
+				     .message = read_message__fill,
 				     .message_ctx = &s->message_names,
 				     .waited = block_waits__name,
-				     .callers = callers__fill,
+				     .callers = stack_cache__fill,
 				     .callers_ctx = s->callers };
 
 	return output__new(s->opts, &namer, s->journal, &s->losses, &s->output, err);
@@ -86,9 +86,9 @@ static int open_outputs(struct session *s, struct err *err)
 		res = session__open_loops(s, err);
 	s->message_names = (struct message_names){ s->symbolizer, s->catalogue };
 	if (!res)
-		s->foreign = foreign__new(s->symbolizer);
+		s->foreign = untraced_procs__new(s->symbolizer);
 	if (s->foreign)
-		s->callers = callers__new(s->symbolizer, s->foreign, &s->copy_maps, &s->losses);
+		s->callers = stack_cache__new(s->symbolizer, s->foreign, &s->copy_maps, &s->losses);
 	if (!res && !s->callers)
 		res = err__set(err, ENOMEM, "out of memory");
 	if (!res)
@@ -99,7 +99,7 @@ static int open_outputs(struct session *s, struct err *err)
 	s->loops = loops__new(&s->losses);
 	s->living = hists__new();
 	s->machine = machine__new();
-	s->watch = watch__new();
+	s->watch = event_loop__new();
 	if (!s->queue || !s->loops || !s->living || !s->machine || !s->watch)
 		return err__set(err, ENOMEM, "out of memory");
 	machine__watch_heat(s->machine, "/sys");
@@ -132,14 +132,14 @@ static int start_sinker(struct session *s, struct err *err)
 		.workers = s->opts->workers,
 		.tell_unwatched = s->opts->command == CMD_TRACE && s->opts->format != FORMAT_TEXT,
 		.eager = !s->opts->filter.all || !s->choice.any,
-		.found = s->opts->command == CMD_LOOPS ? session__tell_loops : NULL,
+		.found = s->opts->command == CMD_LOOPS ? session__report_loops : NULL,
 		.found_ctx = s,
 		.choice = &s->choice,
 		.count = s->opts->count,
 		.closed_fd = s->closed_fd,
 	};
 
-	return sinker__start(&opts, &s->sinker, err);
+	return sink_thread__start(&opts, &s->sinker, err);
 }
 
 static int trace_targets(struct session *s, struct err *err)
@@ -204,7 +204,7 @@ static int run(struct session *s, struct err *err)
 
 	go_first();
 	while (!s->stop && !res)
-		res = watch__round(s->watch);
+		res = event_loop__round(s->watch);
 	if (res)
 		return err__set(err, -res, "cannot wait for events: %s", strerror(-res));
 	return 0;
@@ -231,11 +231,11 @@ static void finish(struct session *s)
 /* Who does not read our stdout may do so later. Until then nobody but the user can give up. */
 static void finish_output(struct session *s)
 {
-	if (sinker__finish(s->sinker, OUTPUT_PATIENCE_NS))
+	if (sink_thread__finish(s->sinker, OUTPUT_PATIENCE_NS))
 		return;
 	log__warn("waiting for stdout to take the rest; Ctrl-C again gives it up");
 	signals__default(s->signal_fd);
-	sinker__finish(s->sinker, 0);
+	sink_thread__finish(s->sinker, 0);
 }
 
 static void close_session(struct session *s)
@@ -247,18 +247,18 @@ static void close_session(struct session *s)
 	mmaps__free(s->maps);
 	workload__stop(&s->workload);
 	finish_output(s);
-	session__tell_losses(s);
-	watch__free(s->watch);
+	session__report_losses(s);
+	event_loop__free(s->watch);
 	session__free_traced(s);
 	mains__free(s->mains);
 	output__free(s->output);
 	journal_writer__free(s->journal);
 	session__close_loops(s);
-	callers__free(s->callers);
-	copy_maps__close(&s->copy_maps);
-	scripts__free(s->scripts);
-	script_maps__close(&s->script_maps);
-	foreign__free(s->foreign);
+	stack_cache__free(s->callers);
+	copy_bpf_fds__close(&s->copy_maps);
+	interp_threads__free(s->scripts);
+	interp_bpf_fds__close(&s->script_maps);
+	untraced_procs__free(s->foreign);
 	symbolizer__free(s->symbolizer);
 	queue__free(s->queue);
 	loops__free(s->loops);
@@ -346,13 +346,13 @@ int session__open_loops(struct session *s, struct err *err)
 		return res;
 	s->filter = opts->filter;
 	s->filter.loops = loop_choice__waits(&s->choice);
-	s->whose = whose__new(s->catalogue, s->symbolizer);
-	s->scripts = scripts__new(&s->script_maps, s->symbolizer);
+	s->whose = loop_owner__new(s->catalogue, s->symbolizer);
+	s->scripts = interp_threads__new(&s->script_maps, s->symbolizer);
 	s->parks = parks__new(&s->park_maps, s->whose, s->scripts);
 	return s->whose && s->parks && s->scripts ? 0 : err__set(err, ENOMEM, "out of memory");
 }
 
-void session__tell_loops(void *session, struct whose *whose)
+void session__report_loops(void *session, struct loop_owner *whose)
 {
 	const struct session *s = session;
 	const struct found_opts opts = {
@@ -365,13 +365,13 @@ void session__tell_loops(void *session, struct whose *whose)
 		.verbose = s->opts->verbosity > 0,
 	};
 
-	found__tell(&opts, whose);
+	loops_report__report(&opts, whose);
 }
 
 void session__close_loops(struct session *s)
 {
-	park_maps__close(&s->park_maps);
+	park_bpf_fds__close(&s->park_maps);
 	parks__free(s->parks);
-	whose__free(s->whose);
+	loop_owner__free(s->whose);
 	catalogue__close(s->catalogue);
 }

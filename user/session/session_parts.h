@@ -66,7 +66,7 @@ struct cost_meter {
 	uint64_t window_start_ns, windows_ns, last_ns, every_ns;
 };
 
-/* 32-bit programs of -a, whose waits have probes of their own while there are such (session_compat.c). */
+/* 32-bit programs of -a, whose waits have probes of their own while there are such (probe_choice.c). */
 struct compat_watch {
 	bool some;		   /* there are, wanted or not, or there were at the last look */
 	bool seen;		   /* the probes are attached */
@@ -93,26 +93,26 @@ struct session {
 	struct workload workload;
 	struct journal_writer *journal;
 	struct symbolizer *symbolizer;
-	struct foreign *foreign;
-	struct copy_maps copy_maps;
-	struct callers *callers;
-	struct script_maps script_maps;
-	struct scripts *scripts;
+	struct untraced_procs *foreign;
+	struct copy_bpf_fds copy_maps;
+	struct stack_cache *callers;
+	struct interp_bpf_fds script_maps;
+	struct interp_threads *scripts;
 	struct wait_copies wait_copies;
 	struct message_names message_names;
 	struct catalogue *catalogue;
 	struct loop_choice choice;
 	struct filter filter; /* the options', with the waits of -l; descriptors are theirs */
-	struct whose *whose;
-	struct park_maps park_maps;
+	struct loop_owner *whose;
+	struct park_bpf_fds park_maps;
 	struct parks *parks;
 	struct output *output;
 	struct queue *queue;
-	struct sinker *sinker;
+	struct sink_thread *sinker;
 	struct loader *loader;
 	struct ring *ring;
 	struct mmaps *maps; /* NULL: nobody tells what is mapped */
-	struct watch *watch;
+	struct event_loop *watch;
 	struct mains *mains; /* NULL: not with -a, or the kernel has no look at all tasks */
 	struct machine *machine;
 	struct loops *loops;
@@ -138,29 +138,29 @@ struct session {
 	bool own_end; /* stopped by us or the user, not by the traced processes' end */
 };
 
-/* session_probes.c: which probes can be opened, and what is told of those that cannot */
+/* probe_choice.c: which probes can be opened, and what is told of those that cannot */
 int session__open_probes(struct session *s, struct err *err); /* needs features, loops, workload */
 
-/* session_watch.c: what the intake thread waits for from the first */
+/* wakeups.c: what the intake thread waits for from the first */
 int session__watch_all(struct session *s, struct err *err); /* needs signals and ring */
 
-/* session_records.c: record → event → dispatch → block → queue */
+/* intake.c: record → event → dispatch → block → queue */
 void session__on_record(void *ctx, const void *data, size_t len);
 void session__flush_raw(struct session *s);
 void session__read_machine(struct session *s, uint64_t now_ns);
 void session__machine_due(struct session *s); /* the same, by a timer */
 
-/* session_maps.c: what the traced processes map */
+/* intake.c: what the traced processes map */
 void session__open_maps(struct session *s);
 void session__maps_until(struct session *s,
 			 uint64_t t_ns); /* tells the sink thread of all before */
 
-/* session_compat.c: 32-bit programs */
+/* probe_choice.c: 32-bit programs */
 int session__choose_waits(const struct session *s, struct loader_opts *ret, struct err *err);
 void session__on_compat_exec(struct session *s, uint32_t pid); /* it has become such a one */
 void session__find_compat(struct session *s);		       /* at the start, and now and then */
 
-/* session_traced.c: the traced processes' lives */
+/* traced.c: the traced processes' lives */
 int session__trace(struct session *s, pid_t pid, struct err *err);
 int session__place_probes(struct session *s, struct err *err); /* into all of them */
 void session__on_exec(struct session *s, const struct jank_rec_exec *rec);
@@ -177,19 +177,19 @@ int session__refresh(struct session *s, struct traced *traced, struct err *err);
 int session__refresh_of(struct session *s, struct traced *traced, uint64_t ts_ns, struct err *err);
 void session__announce(struct session *s, struct traced *traced);
 
-/* session_marks.c: the probes on messages, which the busy do without */
+/* traced.c: the probes on messages, which the busy do without */
 void session__pace_marks(struct session *s);		     /* after each look */
 void session__forget_marks(struct session *s, uint32_t pid); /* it ends, or is another program */
 
-/* session_loops.c: which loops there are, and which are wanted */
+/* session.c: which loops there are, and which are wanted */
 int session__open_loops(struct session *s, struct err *err); /* needs the symbolizer */
 void session__close_loops(struct session *s);
-void session__tell_loops(void *session, struct whose *whose); /* jankbpf loops: at its end */
+void session__report_loops(void *session, struct loop_owner *whose); /* jankbpf loops: at its end */
 
-/* session_all.c: processes that are met by their records: with -a all, with -f the children */
+/* discovery.c: processes that are met by their records: with -a all, with -f the children */
 void session__follow(struct session *s); /* those that are there already */
-void session__meet(struct session *s, const struct event *event);
-void session__meet_children(struct session *s); /* that have not told of a loop */
+void session__on_process(struct session *s, const struct event *event);
+void session__on_children(struct session *s); /* that have not told of a loop */
 void session__open_mains(struct session *s);
 void session__look_for_mains(struct session *s,
 			     bool first); /* -a: whose main threads are watched */
@@ -197,7 +197,7 @@ void session__look_for_mains(struct session *s,
 bool session__meet_asking(struct session *s, const struct jank_rec_wait *rec);
 void session__sweep(struct session *s); /* now and then: those that nothing else told the end of */
 
-/* session_unwatched.c: what is not watched, and why */
+/* unwatched_look.c: what is not watched, and why */
 void session__saw(struct session *s, const struct jank_rec *hdr); /* a thread of it in a loop */
 void session__saw_turns(struct session *s, const struct jank_rec_wait *rec); /* by its turns */
 /* At the end. True: a loop waits that was not seen to turn. */
@@ -206,13 +206,13 @@ bool session__find_unwatched(struct session *s, struct unwatched_list *ret);
 bool session__look_unwatched(struct session *s);
 void session__free_first_look(struct first_look *first);
 
-/* session_report.c: status line, summary, own cost */
+/* report.c: status line, summary, own cost */
 /* At the threads: hangs go to the ring, counts to living and, where wanted, to records. */
 void session__look(struct session *s, struct strbuf *records);
 void session__status(struct session *s);
 void session__cost_window(struct session *s);
 int session__send_summary(struct session *s);
-void session__keep_losses(struct session *s); /* the kernel side's, before it is closed */
-void session__tell_losses(struct session *s); /* on stderr, when all is written */
+void session__keep_losses(struct session *s);	/* the kernel side's, before it is closed */
+void session__report_losses(struct session *s); /* on stderr, when all is written */
 
 #endif

@@ -32,7 +32,7 @@
 #define BEHIND_NICE 10
 #define BEHIND_NS   (250 * NS_PER_MS)
 
-struct sinker {
+struct sink_thread {
 	struct sinker_opts opts;
 	_Atomic uint64_t hurry_ns; /* from then on; 0: the run goes on */
 	pthread_t thread;
@@ -50,7 +50,7 @@ struct sinker {
 	bool ending; /* the queue has its end */
 };
 
-static void note(struct sinker *sinker, int res)
+static void note(struct sink_thread *sinker, int res)
 {
 	if (res != -EPIPE || sinker->closed)
 		return;
@@ -58,27 +58,27 @@ static void note(struct sinker *sinker, int res)
 	eventfd_write(sinker->opts.closed_fd, 1);
 }
 
-static bool is_full(const struct sinker *sinker)
+static bool is_full(const struct sink_thread *sinker)
 {
 	return sinker->opts.count && sinker->block_cnt >= sinker->opts.count;
 }
 
 /* The probes learn of the parks of a loop's process. */
-static bool takes(struct sinker *sinker, uint32_t pid, const struct catalogue_row *row,
+static bool takes(struct sink_thread *sinker, uint32_t pid, const struct catalogue_row *row,
 		  uint32_t loop)
 {
 	if (!loop_choice__takes(sinker->opts.choice, row, loop))
 		return false;
-	if (parks__consider(sinker->opts.parks, pid, row))
+	if (parks__update(sinker->opts.parks, pid, row))
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 	return true;
 }
 
 /* Whose loop it is shows here: by that -l chooses, and the count of -n goes by what is left. */
-static bool wants(struct sinker *sinker, struct block *block)
+static bool wants(struct sink_thread *sinker, struct block *block)
 {
 	const struct catalogue_row *row =
-		whose__row(sinker->opts.whose, block->pid, block->tid, block->loop);
+		loop_owner__row(sinker->opts.whose, block->pid, block->tid, block->loop);
 
 	if (row)
 		block->loop_name = row->name;
@@ -88,20 +88,20 @@ static bool wants(struct sinker *sinker, struct block *block)
 	return false;
 }
 
-static void note_scripts(struct sinker *sinker, int res)
+static void note_scripts(struct sink_thread *sinker, int res)
 {
 	if (res && res != -E2BIG)
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 }
 
 /* The probes learn where the thread's Python frames are, if it has some. */
-static void meet(struct sinker *sinker, uint32_t pid, uint32_t tid)
+static void meet(struct sink_thread *sinker, uint32_t pid, uint32_t tid)
 {
-	note_scripts(sinker, scripts__consider(sinker->opts.scripts, pid, tid));
+	note_scripts(sinker, interp_threads__update(sinker->opts.scripts, pid, tid));
 }
 
 /* Those that were waited for, too, for the next time: as far as their stacks could be named, they are who they were. */
-static void meet_chain(struct sinker *sinker, const struct block *block)
+static void meet_chain(struct sink_thread *sinker, const struct block *block)
 {
 	for (size_t i = 0; i < block->chain_cnt; i++) {
 		const struct other_task *task = &block->chain[i].task;
@@ -111,13 +111,13 @@ static void meet_chain(struct sinker *sinker, const struct block *block)
 	}
 }
 
-static bool hurries(const struct sinker *sinker)
+static bool hurries(const struct sink_thread *sinker)
 {
 	return sinker->hurry_ns && clock__mono_ns() > sinker->hurry_ns;
 }
 
 /* A traced program decides how much is to be named: the user who ends the run shall not wait for it. */
-static void drop_evidence(struct sinker *sinker, struct block *block)
+static void drop_evidence(struct sink_thread *sinker, struct block *block)
 {
 	size_t cnt = block__drop_evidence(block);
 
@@ -128,14 +128,14 @@ static void drop_evidence(struct sinker *sinker, struct block *block)
 
 static void leave_out(void *ctx, struct block *block)
 {
-	struct sinker *sinker = ctx;
+	struct sink_thread *sinker = ctx;
 
 	output__left_out(sinker->opts.output, block);
 	block__free(block);
 }
 
 /* A settled block that is wanted. */
-static void tell_block(struct sinker *sinker, struct block *block)
+static void tell_block(struct sink_thread *sinker, struct block *block)
 {
 	if (idle_places__rests(sinker->places, block)) {
 		leave_out(sinker, block);
@@ -163,16 +163,16 @@ static void on_certain(void *ctx, struct block *block)
 		leave_out(ctx, block);
 }
 
-static void settle(struct sinker *sinker, struct block *block)
+static void settle(struct sink_thread *sinker, struct block *block)
 {
-	if (block_names__fill(block)) {
+	if (block_facts__fill(block)) {
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 		block__add_loss(block, LOSS_NO_MEMORY, 1);
 	}
-	output__settle(sinker->opts.output, block);
+	output__resolve_all(sinker->opts.output, block);
 }
 
-static void on_block(struct sinker *sinker, struct item *item)
+static void on_block(struct sink_thread *sinker, struct item *item)
 {
 	struct block *block = item->data;
 
@@ -191,22 +191,22 @@ static void on_block(struct sinker *sinker, struct item *item)
 	symbolizer__trim(sinker->opts.symbolizer);
 }
 
-static void note_loop(struct sinker *sinker, const struct wait_note *note)
+static void note_loop(struct sink_thread *sinker, const struct wait_note *note)
 {
 	const struct jank_rec_wait *rec = &note->rec;
-	struct whose *whose = sinker->opts.whose;
+	struct loop_owner *whose = sinker->opts.whose;
 
 	meet(sinker, rec->hdr.tgid, rec->hdr.tid);
-	if (idle_places__note(sinker->places, note))
+	if (idle_places__record(sinker->places, note))
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
-	if (whose__note(whose, note))
+	if (loop_owner__record(whose, note))
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 	else if (sinker->opts.eager)
 		takes(sinker, rec->hdr.tgid,
-		      whose__row(whose, rec->hdr.tgid, rec->hdr.tid, rec->loop), rec->loop);
+		      loop_owner__row(whose, rec->hdr.tgid, rec->hdr.tid, rec->loop), rec->loop);
 }
 
-static void on_wait(struct sinker *sinker, struct item *item)
+static void on_wait(struct sink_thread *sinker, struct item *item)
 {
 	const struct wait_note *note = item->data;
 
@@ -222,19 +222,19 @@ static void on_wait(struct sinker *sinker, struct item *item)
 	wait_note__free(item->data);
 }
 
-static void on_unwatched(struct sinker *sinker, struct item *item)
+static void on_unwatched(struct sink_thread *sinker, struct item *item)
 {
 	not_watched__complete(&sinker->not_watched, item->data);
-	not_watched__tell(&sinker->not_watched, item->data);
+	not_watched__report(&sinker->not_watched, item->data);
 	unwatched__free(item->data);
 	free(item->data);
 }
 
 /* Loops that are switched off are no part of it. */
-static bool takes_loop(struct sinker *sinker, struct summary *summary, struct loop_hist *loop)
+static bool takes_loop(struct sink_thread *sinker, struct summary *summary, struct loop_hist *loop)
 {
 	const struct catalogue_row *row =
-		whose__process_row(sinker->opts.whose, loop->pid, loop->loop);
+		loop_owner__process_row(sinker->opts.whose, loop->pid, loop->loop);
 
 	loop->loop_name = row ? row->name : NULL;
 	if (!row || !row->is_off || loop_choice__takes(sinker->opts.choice, row, loop->loop))
@@ -246,18 +246,18 @@ static bool takes_loop(struct sinker *sinker, struct summary *summary, struct lo
 	return false;
 }
 
-static void name_loops(struct sinker *sinker, struct summary *summary)
+static void name_loops(struct sink_thread *sinker, struct summary *summary)
 {
 	size_t cnt = 0;
 
-	whose__settle(sinker->opts.whose);
+	loop_owner__resolve_all(sinker->opts.whose);
 	for (size_t i = 0; i < summary->loop_cnt; i++)
 		if (takes_loop(sinker, summary, &summary->loops[i]))
 			summary->loops[cnt++] = summary->loops[i];
 	summary->loop_cnt = cnt;
 }
 
-static void on_summary(struct sinker *sinker, struct item *item)
+static void on_summary(struct sink_thread *sinker, struct item *item)
 {
 	struct summary *summary = item->data;
 
@@ -267,7 +267,7 @@ static void on_summary(struct sinker *sinker, struct item *item)
 	not_watched__complete(&sinker->not_watched, &summary->unwatched);
 	name_loops(sinker, summary);
 	if (sinker->opts.tell_unwatched && !sinker->not_watched.told)
-		not_watched__tell(&sinker->not_watched, &summary->unwatched);
+		not_watched__report(&sinker->not_watched, &summary->unwatched);
 	if (sinker->opts.journal && journal__add_end(sinker->opts.journal, item->data))
 		losses__add(sinker->opts.losses, LOSS_JOURNAL, 1);
 	note(sinker, output__summary(sinker->opts.output, item->data));
@@ -275,14 +275,14 @@ static void on_summary(struct sinker *sinker, struct item *item)
 	free(item->data);
 }
 
-static void on_raw(struct sinker *sinker, struct item *item)
+static void on_raw(struct sink_thread *sinker, struct item *item)
 {
 	if (journal_writer__raw(sinker->opts.journal, item->data, item->size))
 		losses__add(sinker->opts.losses, LOSS_JOURNAL, 1);
 	free(item->data);
 }
 
-static void on_copy(struct sinker *sinker, struct item *item)
+static void on_copy(struct sink_thread *sinker, struct item *item)
 {
 	int res;
 
@@ -291,14 +291,14 @@ static void on_copy(struct sinker *sinker, struct item *item)
 		free(item->data);
 		return;
 	}
-	res = callers__take(sinker->opts.callers, item->data, item->size);
+	res = stack_cache__take(sinker->opts.callers, item->data, item->size);
 	if (res)
 		losses__add(sinker->opts.losses, res == -ENOMEM ? LOSS_NO_MEMORY : LOSS_BAD_RECORD,
 			    1);
 }
 
 /* Once: whoever holds leases on purpose holds many. */
-static void tell_leases(struct sinker *sinker)
+static void tell_leases(struct sink_thread *sinker)
 {
 	uint64_t cnt;
 	const char *path = symbolizer__leased(sinker->opts.symbolizer, &cnt);
@@ -312,7 +312,7 @@ static void tell_leases(struct sinker *sinker)
 }
 
 /* Programs that are known by themselves have parks of their own, or are left alone (Go). */
-static void find_waits(struct sinker *sinker, const struct identity *process)
+static void find_waits(struct sink_thread *sinker, const struct identity *process)
 {
 	uint32_t pid = process->pid;
 	int res;
@@ -320,13 +320,13 @@ static void find_waits(struct sinker *sinker, const struct identity *process)
 	if (!sinker->opts.find_waits)
 		return;
 	res = parks__find_waits(sinker->opts.parks, pid, process->exe);
-	if (!res && !whose__row(sinker->opts.whose, pid, pid, JANK_LOOP_PARK))
+	if (!res && !loop_owner__row(sinker->opts.whose, pid, pid, JANK_LOOP_PARK))
 		res = parks__watch_idle(sinker->opts.parks, pid, sinker->opts.workers);
 	if (res)
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 }
 
-static void on_process(struct sinker *sinker, struct item *item)
+static void on_process(struct sink_thread *sinker, struct item *item)
 {
 	struct err err = {};
 	int res = symbolizer__process(sinker->opts.symbolizer, item->pid, &err);
@@ -334,13 +334,13 @@ static void on_process(struct sinker *sinker, struct item *item)
 	if (res && res != -ESRCH)
 		log__verbose("process %u: names may be missing: %s", item->pid, err.msg);
 	tell_leases(sinker);
-	scripts__gone(sinker->opts.scripts, item->pid); /* of the program before */
+	interp_threads__on_exit(sinker->opts.scripts, item->pid); /* of the program before */
 	meet(sinker, item->pid, item->pid);
 	not_watched__met(&sinker->not_watched, item->data);
-	if (whose__program(sinker->opts.whose, item->pid))
+	if (loop_owner__program(sinker->opts.whose, item->pid))
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
-	if (left_alone__consider(&sinker->left_alone, item->data,
-				 whose__program_row(sinker->opts.whose, item->pid)))
+	if (left_alone__update(&sinker->left_alone, item->data,
+			       loop_owner__program_row(sinker->opts.whose, item->pid)))
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 	find_waits(sinker, item->data);
 	if (sinker->opts.journal && journal__add_process(sinker->opts.journal, item->data))
@@ -349,21 +349,21 @@ static void on_process(struct sinker *sinker, struct item *item)
 }
 
 /* Waits for an item; meanwhile new threads of interpreters are looked for. */
-static void next(struct sinker *sinker, struct item *ret)
+static void next(struct sink_thread *sinker, struct item *ret)
 {
-	struct scripts *scripts = sinker->opts.scripts;
+	struct interp_threads *scripts = sinker->opts.scripts;
 
 	for (;;) {
-		uint64_t due_ns = scripts__due_ns(scripts);
+		uint64_t due_ns = interp_threads__due_ns(scripts);
 
 		if (due_ns && clock__mono_ns() >= due_ns)
-			note_scripts(sinker, scripts__look(scripts));
+			note_scripts(sinker, interp_threads__look(scripts));
 		else if (queue__get(sinker->opts.queue, due_ns, ret))
 			return;
 	}
 }
 
-static void on_map(struct sinker *sinker, struct item *item)
+static void on_map(struct sink_thread *sinker, struct item *item)
 {
 	if (item->data)
 		symbolizer__mapped(sinker->opts.symbolizer, item->pid, item->data);
@@ -373,7 +373,7 @@ static void on_map(struct sinker *sinker, struct item *item)
 	tell_leases(sinker);
 }
 
-static void make_way(struct sinker *sinker, bool yes)
+static void make_way(struct sink_thread *sinker, bool yes)
 {
 	if (!sinker->tid || sinker->makes_way == yes)
 		return;
@@ -381,7 +381,7 @@ static void make_way(struct sinker *sinker, bool yes)
 	thread__set_nice(sinker->tid, sinker->nice + (yes ? BEHIND_NICE : 0));
 }
 
-void sinker__pace(struct sinker *sinker)
+void sink_thread__pace(struct sink_thread *sinker)
 {
 	uint64_t busy_ns = queue__busy_ns(sinker->opts.queue);
 
@@ -390,7 +390,7 @@ void sinker__pace(struct sinker *sinker)
 
 static void *run(void *arg)
 {
-	struct sinker *sinker = arg;
+	struct sink_thread *sinker = arg;
 	struct item item;
 
 	sinker->makes_way = true;
@@ -428,14 +428,14 @@ static void *run(void *arg)
 				losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 			break;
 		case ITEM_PROCESS_GONE:
-			not_watched__gone(&sinker->not_watched, item.pid);
-			output__gone(sinker->opts.output, item.pid);
-			whose__gone(sinker->opts.whose, item.pid);
-			idle_places__gone(sinker->places, item.pid);
-			probation__gone(sinker->probation, item.pid);
-			parks__gone(sinker->opts.parks, item.pid);
-			callers__gone(sinker->opts.callers, item.pid);
-			scripts__gone(sinker->opts.scripts, item.pid);
+			not_watched__on_exit(&sinker->not_watched, item.pid);
+			output__on_exit(sinker->opts.output, item.pid);
+			loop_owner__on_exit(sinker->opts.whose, item.pid);
+			idle_places__on_exit(sinker->places, item.pid);
+			probation__on_exit(sinker->probation, item.pid);
+			parks__on_exit(sinker->opts.parks, item.pid);
+			stack_cache__on_exit(sinker->opts.callers, item.pid);
+			interp_threads__on_exit(sinker->opts.scripts, item.pid);
 			symbolizer__process_gone(sinker->opts.symbolizer, item.pid);
 			break;
 		case ITEM_STOP:
@@ -444,7 +444,7 @@ static void *run(void *arg)
 	}
 }
 
-static void free_parts(struct sinker *sinker)
+static void free_parts(struct sink_thread *sinker)
 {
 	name_hint__free(&sinker->name_hint);
 	not_watched__free(&sinker->not_watched);
@@ -454,9 +454,9 @@ static void free_parts(struct sinker *sinker)
 	free(sinker);
 }
 
-int sinker__start(const struct sinker_opts *opts, struct sinker **ret, struct err *err)
+int sink_thread__start(const struct sinker_opts *opts, struct sink_thread **ret, struct err *err)
 {
-	struct sinker *sinker = calloc(1, sizeof(*sinker));
+	struct sink_thread *sinker = calloc(1, sizeof(*sinker));
 	int res;
 
 	if (!sinker)
@@ -486,7 +486,7 @@ int sinker__start(const struct sinker_opts *opts, struct sinker **ret, struct er
 	return 0;
 }
 
-static bool join(struct sinker *sinker, uint64_t patience_ns)
+static bool join(struct sink_thread *sinker, uint64_t patience_ns)
 {
 	uint64_t until = clock__real_ns() + patience_ns;
 	const struct timespec at = { .tv_sec = until / NS_PER_SEC, .tv_nsec = until % NS_PER_SEC };
@@ -496,7 +496,7 @@ static bool join(struct sinker *sinker, uint64_t patience_ns)
 	return !pthread_join(sinker->thread, NULL);
 }
 
-bool sinker__finish(struct sinker *sinker, uint64_t patience_ns)
+bool sink_thread__finish(struct sink_thread *sinker, uint64_t patience_ns)
 {
 	const struct item stop = { .kind = ITEM_STOP };
 

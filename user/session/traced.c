@@ -150,7 +150,8 @@ static void find_sites_soon(struct session *s)
 		return;
 	s->find_tries = 0;
 	if (s->find_timer_fd < 0)
-		s->find_timer_fd = watch__timer(s->watch, FIND_EVERY_NS, FIND_EVERY_NS, on_find, s);
+		s->find_timer_fd =
+			event_loop__timer(s->watch, FIND_EVERY_NS, FIND_EVERY_NS, on_find, s);
 }
 
 static void on_find(void *ctx, uint64_t arg)
@@ -171,7 +172,7 @@ static void on_find(void *ctx, uint64_t arg)
 		log__warn(
 			"no epoll_wait found to probe in what the process maps: its loop can't be "
 			"seen by uprobes; --backend kernel can");
-	watch__remove(s->watch, s->find_timer_fd);
+	event_loop__remove(s->watch, s->find_timer_fd);
 	s->find_timer_fd = -1;
 }
 
@@ -184,7 +185,7 @@ static void on_end(void *ctx, uint64_t pid)
 	if (!traced || traced->pidfd < 0)
 		return;
 	ring__drain(s->ring); /* its last records come before its end */
-	watch__remove(s->watch, traced->pidfd);
+	event_loop__remove(s->watch, traced->pidfd);
 	close(traced->pidfd);
 	traced->pidfd = -1;
 	session__forget_marks(s, pid);
@@ -214,7 +215,7 @@ static int watch_end(struct session *s, struct traced *traced, struct err *err)
 	traced->pidfd = syscall(SYS_pidfd_open, traced->pid, 0);
 	if (traced->pidfd < 0)
 		return explain(traced->pid, errno, err);
-	res = watch__add(s->watch, traced->pidfd, on_end, s, traced->pid);
+	res = event_loop__add(s->watch, traced->pidfd, on_end, s, traced->pid);
 	if (res)
 		return err__set(err, -res, "cannot watch process %u: %s", traced->pid,
 				strerror(-res));
@@ -243,7 +244,7 @@ static int place_probes(struct session *s, struct traced *traced, struct err *er
 {
 	int res = scan(s, traced, err);
 
-	loader__consider_poller(s->loader, traced->pid);
+	loader__update_poller(s->loader, traced->pid);
 	if ((res == -EACCES || res == -EPERM) && !needs_sites(s)) {
 		log__warn("%s: it is traced, but its stacks may have no names; see `jankbpf "
 			  "doctor`",

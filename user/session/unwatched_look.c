@@ -26,7 +26,7 @@
 	(60 * NS_PER_SEC)	     /* by then, blocks from the start were dropped (probation.c) */
 #define END_MAX_NS (500 * NS_PER_MS) /* the ring has been drained */
 
-struct look {
+struct task_iter {
 	struct session *s;
 	struct unwatched_list *list;
 	uint64_t until_ns;
@@ -64,7 +64,7 @@ void session__saw_turns(struct session *s, const struct jank_rec_wait *rec)
 		traced->late_ns = rec->hdr.ts_ns - s->start_ns;
 }
 
-static void add(struct look *look, const struct unwatched *item)
+static void add(struct task_iter *look, const struct unwatched *item)
 {
 	look->failed |= unwatched__add(look->list, item) != 0;
 }
@@ -120,7 +120,7 @@ static bool why_not(const struct session *s, const struct traced *traced, struct
 	return true;
 }
 
-static void look_at_living(struct look *look, const struct proc_info *info, char state)
+static void look_at_living(struct task_iter *look, const struct proc_info *info, char state)
 {
 	const struct traced *traced = session__traced(look->s, info->pid);
 	struct unwatched item = { .reason = UNWATCHED_ZOMBIE, .pid = info->pid };
@@ -133,7 +133,7 @@ static void look_at_living(struct look *look, const struct proc_info *info, char
 }
 
 /* Its last seconds are unknown; what was seen of it is known. */
-static void look_at_ended(struct look *look, const struct traced *traced)
+static void look_at_ended(struct task_iter *look, const struct traced *traced)
 {
 	struct unwatched item = {
 		.reason = traced->late_ns ? UNWATCHED_LATE : UNWATCHED_NO_LOOP,
@@ -152,7 +152,7 @@ static bool is_given(const struct traced *traced)
 	return traced && !traced->met;
 }
 
-static void look_at_traced(struct look *look)
+static void look_at_traced(struct task_iter *look)
 {
 	struct proc_info info;
 	char state;
@@ -169,7 +169,7 @@ static void look_at_traced(struct look *look)
 }
 
 /* With -a, a process that the filters admit; else a child of a traced process. */
-static void look_at_other(struct look *look, uint32_t pid)
+static void look_at_other(struct task_iter *look, uint32_t pid)
 {
 	struct session *s = look->s;
 	struct unwatched item = { .reason = UNWATCHED_CHILD, .pid = pid };
@@ -198,7 +198,7 @@ static void look_at_other(struct look *look, uint32_t pid)
 }
 
 /* Goes on with the entries of /proc. False: the time is up. */
-static bool look_at_others(struct look *look, DIR *proc)
+static bool look_at_others(struct task_iter *look, DIR *proc)
 {
 	struct dirent *entry;
 
@@ -212,7 +212,7 @@ static bool look_at_others(struct look *look, DIR *proc)
 }
 
 /* With -a; else hardly any of them is a child of a traced process. */
-static void count_others(struct look *look, DIR *proc)
+static void count_others(struct task_iter *look, DIR *proc)
 {
 	struct dirent *entry;
 
@@ -229,7 +229,7 @@ static bool has(const struct unwatched_list *list, uint32_t pid)
 }
 
 /* The list at the end keeps the children of the first look: they may have ended since. */
-static void keep_children(struct look *look, bool at_end)
+static void keep_children(struct task_iter *look, bool at_end)
 {
 	struct unwatched_list *kept = &look->s->children, *from = at_end ? kept : look->list;
 	struct unwatched_list *to = at_end ? look->list : kept;
@@ -241,7 +241,7 @@ static void keep_children(struct look *look, bool at_end)
 
 bool session__find_unwatched(struct session *s, struct unwatched_list *ret)
 {
-	struct look look = {
+	struct task_iter look = {
 		.s = s,
 		.list = ret,
 		.until_ns = clock__mono_ns() + END_MAX_NS,
@@ -283,7 +283,7 @@ static void tell(struct session *s, struct first_look *first)
 bool session__look_unwatched(struct session *s)
 {
 	struct first_look *first = &s->first_look;
-	struct look look = { .s = s, .until_ns = clock__mono_ns() + SLICE_NS };
+	struct task_iter look = { .s = s, .until_ns = clock__mono_ns() + SLICE_NS };
 	bool begins = !first->list, done;
 
 	if (begins) {

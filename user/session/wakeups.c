@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What the intake thread waits for from the first (the ring, signals, timers, stdout's end), and what each calls for. Who has
- * something of his own to wait for adds it to the watch himself: session_traced.c, session_all.c, session_maps.c. */
+ * something of his own to wait for adds it to the watch himself: traced.c, discovery.c, intake.c. */
 #include <string.h>
 #include <unistd.h>
 
@@ -49,7 +49,7 @@ static void on_stdout_closed(void *ctx, uint64_t arg)
 {
 	struct session *s = ctx;
 
-	watch__remove(s->watch, STDOUT_FILENO);
+	event_loop__remove(s->watch, STDOUT_FILENO);
 	on_stop(ctx, arg);
 }
 
@@ -62,7 +62,7 @@ static void on_unwatched(void *ctx, uint64_t arg)
 	if (!s->first_look.list)
 		session__look(s, NULL);
 	if (session__look_unwatched(s))
-		watch__remove(s->watch, s->unwatched_fd);
+		event_loop__remove(s->watch, s->unwatched_fd);
 }
 
 /* The probes meet main threads that wait outside of epoll and poll at a look (iter.bpf.c). */
@@ -70,7 +70,7 @@ static void on_early_look(void *ctx, uint64_t arg)
 {
 	(void)arg;
 	session__look_for_mains(ctx, true);
-	session__meet_children(ctx);
+	session__on_children(ctx);
 	session__look(ctx, NULL);
 }
 
@@ -79,7 +79,7 @@ static void on_look(void *ctx, uint64_t arg)
 	struct session *s = ctx;
 
 	(void)arg;
-	session__meet_children(s);
+	session__on_children(s);
 	session__look(s, NULL);
 	session__pace_marks(s);
 	session__maps_until(s, clock__mono_ns());
@@ -111,7 +111,7 @@ static void on_machine(void *ctx, uint64_t arg)
 
 	(void)arg;
 	session__machine_due(s);
-	sinker__pace(s->sinker);
+	sink_thread__pace(s->sinker);
 }
 
 /* How often to look at the threads: for hangs in time, and for the status line. */
@@ -130,21 +130,22 @@ int session__watch_all(struct session *s, struct err *err)
 	int res;
 
 	session__read_machine(s, clock__mono_ns());
-	if ((res = watch__add(s->watch, s->signal_fd, on_signal, s, 0)) < 0 ||
-	    (res = watch__add(s->watch, s->closed_fd, on_stop, s, 0)) < 0 ||
-	    (res = watch__add(s->watch, ring__fd(s->ring), on_ring, s, 0)) < 0 ||
-	    (res = watch__timer(s->watch, look, look, on_look, s)) < 0 ||
-	    (res = watch__timer(s->watch, EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
-	    (res = watch__timer(s->watch, 4 * EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
-	    (res = watch__timer(s->watch, MACHINE_NS, MACHINE_NS, on_machine, s)) < 0 ||
-	    (res = watch__timer(s->watch, MACHINE_NS, MACHINE_NS, on_cost, s)) < 0 ||
-	    (s->mains && (res = watch__timer(s->watch, NS_PER_SEC, NS_PER_SEC, on_mains, s)) < 0) ||
+	if ((res = event_loop__add(s->watch, s->signal_fd, on_signal, s, 0)) < 0 ||
+	    (res = event_loop__add(s->watch, s->closed_fd, on_stop, s, 0)) < 0 ||
+	    (res = event_loop__add(s->watch, ring__fd(s->ring), on_ring, s, 0)) < 0 ||
+	    (res = event_loop__timer(s->watch, look, look, on_look, s)) < 0 ||
+	    (res = event_loop__timer(s->watch, EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
+	    (res = event_loop__timer(s->watch, 4 * EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
+	    (res = event_loop__timer(s->watch, MACHINE_NS, MACHINE_NS, on_machine, s)) < 0 ||
+	    (res = event_loop__timer(s->watch, MACHINE_NS, MACHINE_NS, on_cost, s)) < 0 ||
+	    (s->mains &&
+	     (res = event_loop__timer(s->watch, NS_PER_SEC, NS_PER_SEC, on_mains, s)) < 0) ||
 	    (s->opts->command == CMD_TRACE &&
-	     (res = s->unwatched_fd = watch__timer(s->watch, UNWATCHED_NS, UNWATCHED_PAUSE_NS,
-						   on_unwatched, s)) < 0) ||
+	     (res = s->unwatched_fd = event_loop__timer(s->watch, UNWATCHED_NS, UNWATCHED_PAUSE_NS,
+							on_unwatched, s)) < 0) ||
 	    (s->opts->duration_ns &&
-	     (res = watch__timer(s->watch, s->opts->duration_ns, 0, on_stop, s)) < 0))
+	     (res = event_loop__timer(s->watch, s->opts->duration_ns, 0, on_stop, s)) < 0))
 		return err__set(err, -res, "cannot watch for events: %s", strerror(-res));
-	watch__hangup(s->watch, STDOUT_FILENO, on_stdout_closed, s, 0); /* not of a file */
+	event_loop__hangup(s->watch, STDOUT_FILENO, on_stdout_closed, s, 0); /* not of a file */
 	return 0;
 }

@@ -23,7 +23,7 @@
 
 struct reader {
 	const struct target_wants *wants;
-	struct candidates *found;
+	struct mapped_files *found;
 	size_t other_cnt;
 	uint64_t exe_dev, exe_inode;
 	char exe[TARGET_PATH_MAX];
@@ -38,7 +38,7 @@ static bool is_same(const struct candidate *a, const struct candidate *b)
 
 static int add(struct reader *reader, const struct candidate *new)
 {
-	struct candidates *found = reader->found;
+	struct mapped_files *found = reader->found;
 	struct candidate *item;
 
 	for (size_t i = 0; i < found->cnt; i++) {
@@ -59,7 +59,7 @@ static int add(struct reader *reader, const struct candidate *new)
 	return 0;
 }
 
-static int take_line(void *ctx, const struct maps_line *line)
+static int take_line(void *ctx, const struct proc_maps_line *line)
 {
 	struct reader *reader = ctx;
 	struct candidate new = { .path = line->path,
@@ -100,13 +100,13 @@ static int by_likelihood(const void *a, const void *b)
 	return y->likely - x->likely;
 }
 
-int candidates__read_file(const char *maps_path, pid_t pid, const struct target_wants *wants,
-			  struct candidates *ret)
+int mapped_files__read_file(const char *maps_path, pid_t pid, const struct target_wants *wants,
+			    struct mapped_files *ret)
 {
 	struct reader reader = { .wants = wants, .found = ret };
 	int err;
 
-	*ret = (struct candidates){ 0 };
+	*ret = (struct mapped_files){ 0 };
 	ret->items = calloc(CANDIDATES_LIKELY_MAX + CANDIDATES_OTHER_MAX, sizeof(*ret->items));
 	if (!ret->items)
 		return -ENOMEM;
@@ -117,20 +117,20 @@ int candidates__read_file(const char *maps_path, pid_t pid, const struct target_
 	return err;
 }
 
-int candidates__read(pid_t pid, const struct target_wants *wants, struct candidates *ret)
+int mapped_files__read(pid_t pid, const struct target_wants *wants, struct mapped_files *ret)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	return candidates__read_file(path, pid, wants, ret);
+	return mapped_files__read_file(path, pid, wants, ret);
 }
 
-void candidates__free(struct candidates *candidates)
+void mapped_files__free(struct mapped_files *candidates)
 {
 	for (size_t i = 0; i < candidates->cnt; i++)
 		free(candidates->items[i].path);
 	free(candidates->items);
-	*candidates = (struct candidates){ 0 };
+	*candidates = (struct mapped_files){ 0 };
 }
 
 /*

@@ -20,17 +20,17 @@ struct candidate {
 
 struct target_wants;
 
-struct candidates {
+struct mapped_files {
 	struct candidate *items; /* the likely ones first */
 	size_t cnt, likely_cnt;
 };
 
 /* Reads /proc/PID/maps: each file once, more than the limits above are passed over. 0 or -errno
  * (-ESRCH: there is no such process). Free ret in both cases. */
-int candidates__read(pid_t pid, const struct target_wants *wants, struct candidates *ret);
-int candidates__read_file(const char *maps_path, pid_t pid, const struct target_wants *wants,
-			  struct candidates *ret);
-void candidates__free(struct candidates *candidates);
+int mapped_files__read(pid_t pid, const struct target_wants *wants, struct mapped_files *ret);
+int mapped_files__read_file(const char *maps_path, pid_t pid, const struct target_wants *wants,
+			    struct mapped_files *ret);
+void mapped_files__free(struct mapped_files *candidates);
 
 /* Opens the very file for reading: by /proc/PID/map_files, else by its path in the process's mount
  * namespace if that is still the same file. Returns a descriptor and fills open_path, or -errno. */

@@ -146,7 +146,7 @@ struct scan {
 	pid_t pid;
 };
 
-static int take(void *ctx, const struct maps_line *line)
+static int take(void *ctx, const struct proc_maps_line *line)
 {
 	const struct scan *scan = ctx;
 	const struct mmaps_map map = { .pid = scan->pid,

@@ -323,7 +323,7 @@ static int search_file(struct targets *targets, const struct target_wants *wants
 
 /* Those whose name tells; only where none of them has a wait, any file that is mapped. */
 static int search_all(struct targets *targets, const struct target_wants *wants,
-		      const struct candidates *candidates, pid_t pid, struct err *warning)
+		      const struct mapped_files *candidates, pid_t pid, struct err *warning)
 {
 	const struct target_wants waits = { .epoll = true };
 	int err = 0;
@@ -342,13 +342,13 @@ static int search_all(struct targets *targets, const struct target_wants *wants,
 int targets__find(pid_t pid, const struct target_wants *wants, struct targets *ret, struct err *err)
 {
 	struct targets targets = { 0 };
-	struct candidates candidates;
+	struct mapped_files candidates;
 	int code;
 
-	code = candidates__read(pid, wants, &candidates);
+	code = mapped_files__read(pid, wants, &candidates);
 	if (!code)
 		code = search_all(&targets, wants, &candidates, pid, err);
-	candidates__free(&candidates);
+	mapped_files__free(&candidates);
 	if (!code) {
 		*ret = targets;
 		return 0;

@@ -110,7 +110,7 @@ void uprobe_files__consume(struct uprobe_files *files)
 static bool has_ended(struct probed_user *user)
 {
 	return user->gone_cnt && user->gone_cnt++ > 1 &&
-	       living__thread("/proc", (uint32_t)user->pid) == (uint32_t)user->pid;
+	       live_tid__thread("/proc", (uint32_t)user->pid) == (uint32_t)user->pid;
 }
 
 /* all: ends may have been lost. */

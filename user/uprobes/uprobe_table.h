@@ -39,7 +39,7 @@ struct probed_file {
 	struct held_link *links;
 	size_t link_cnt;
 	struct probed_marks marks;
-	unsigned busy_cnt; /* of its users; uprobe_files_pause.c */
+	unsigned busy_cnt; /* of its users; uprobe_files.c */
 	unsigned user_cnt;
 	uint64_t idle_ns;      /* since when nobody maps it */
 	struct timespec mtime; /* when it was searched */
@@ -132,7 +132,7 @@ struct uprobe_files {
 	struct busy_process *busy; /* by the lock */
 };
 
-/* uprobe_files_pause.c: puts a file's pausable probes on, unless a user of it is busy. 0 or -ENOMEM. */
+/* uprobe_files.c: puts a file's pausable probes on, unless a user of it is busy. 0 or -ENOMEM. */
 int uprobe_files__put_marks(struct uprobe_files *files, struct probed_file *file);
 /* Takes them off, and puts them on, where somebody became busy or is no more. The reaper must be free. */
 void uprobe_files__follow_busy(struct uprobe_files *files);

@@ -202,7 +202,7 @@ int uprobes__attach(struct uprobes *up, pid_t pid, const struct uprobe_programs 
 	if (!proc)
 		return -ENOMEM;
 	if (!proc->cnt)
-		proc->task = living__thread("/proc", pid);
+		proc->task = live_tid__thread("/proc", pid);
 	res = targets__find(proc->task, &wants, &targets, err);
 	if (res)
 		return res;
@@ -269,7 +269,7 @@ bool uprobes__lost_task(const struct uprobes *up, pid_t pid)
 	struct probed_process *proc;
 
 	HASH_FIND_INT(up->processes, &pid, proc);
-	return proc && proc->cnt && living__thread("/proc", proc->task) != (uint32_t)proc->task;
+	return proc && proc->cnt && live_tid__thread("/proc", proc->task) != (uint32_t)proc->task;
 }
 
 int uprobes__renew(struct uprobes *up, pid_t pid)

@@ -20,46 +20,48 @@ static const char *what_of_chain(const struct block *block)
 		const struct stack *const stacks[] = { &link->stack, &link->wake_stack };
 
 		for (size_t j = 0; j < 2; j++) {
-			struct moment moment = { .state = JANK_STATE_RUNNING, .stack = stacks[j] };
-			const char *what = what__of(&moment);
+			struct activity moment = { .state = JANK_STATE_RUNNING,
+						   .stack = stacks[j] };
+			const char *what = wait_reason__of(&moment);
 
 			if (what && !strcmp(what, "gc"))
 				return what;
 		}
 		if (!ret || strcmp(ret, "gc"))
-			ret = what__of_thread(link->task.comm) ? what__of_thread(link->task.comm)
-							       : ret;
+			ret = wait_reason__of_thread(link->task.comm)
+				      ? wait_reason__of_thread(link->task.comm)
+				      : ret;
 	}
 	return ret;
 }
 
-int proof__read(struct proof *proof, struct block *block)
+int analysis__read(struct analysis *proof, struct block *block)
 {
 	size_t cnt = block->sample_cnt;
 
-	*proof = (struct proof){ .block = block,
-				 .what = calloc(cnt + 1, sizeof(*proof->what)),
-				 .part = calloc(cnt + 1, sizeof(*proof->part)) };
+	*proof = (struct analysis){ .block = block,
+				    .what = calloc(cnt + 1, sizeof(*proof->what)),
+				    .part = calloc(cnt + 1, sizeof(*proof->part)) };
 	if (!proof->what || !proof->part) {
-		proof__free(proof);
+		analysis__free(proof);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < cnt; i++) {
-		struct moment moment = moment__of_sample(&block->samples[i]);
+		struct activity moment = activity__of_sample(&block->samples[i]);
 
-		proof->what[i] = what__of(&moment);
+		proof->what[i] = wait_reason__of(&moment);
 		proof->part[i] = -1;
 	}
 	if (block->chain_cnt && block->chain_sample < cnt) {
-		struct moment moment = moment__of_chain(block);
+		struct activity moment = activity__of_chain(block);
 		const char *what = what_of_chain(block);
 
-		proof->what[block->chain_sample] = what ? what : what__of(&moment);
+		proof->what[block->chain_sample] = what ? what : wait_reason__of(&moment);
 	}
 	return 0;
 }
 
-void proof__free(struct proof *proof)
+void analysis__free(struct analysis *proof)
 {
 	free(proof->what);
 	free(proof->part);
@@ -75,7 +77,7 @@ uint32_t part__state(const struct cause_part *part)
 	return JANK_STATE_RUNNING; /* "cpu", "kernel" */
 }
 
-uint64_t proof__weight(const struct proof *proof, size_t i, size_t part)
+uint64_t analysis__weight(const struct analysis *proof, size_t i, size_t part)
 {
 	const struct sample *sample = &proof->block->samples[i];
 	uint32_t state = part__state(&proof->block->cause.parts[part]);
@@ -96,7 +98,7 @@ static bool is_in(const struct sample *sample, const struct frame *frame)
 	return app && stack__same_code(app, frame);
 }
 
-const struct sample *proof__main_sample(const struct proof *proof, size_t part)
+const struct sample *analysis__main_sample(const struct analysis *proof, size_t part)
 {
 	const struct frame *frame = proof->block->cause.parts[part].frame;
 	const struct sample *ret = NULL;
@@ -104,7 +106,7 @@ const struct sample *proof__main_sample(const struct proof *proof, size_t part)
 
 	for (size_t i = 0; i < proof->block->sample_cnt; i++) {
 		const struct sample *sample = &proof->block->samples[i];
-		uint64_t weight = proof__weight(proof, i, part);
+		uint64_t weight = analysis__weight(proof, i, part);
 
 		if (weight <= most || (frame && !is_in(sample, frame)))
 			continue;
@@ -114,7 +116,7 @@ const struct sample *proof__main_sample(const struct proof *proof, size_t part)
 	return ret;
 }
 
-bool proof__has_chain(const struct proof *proof, size_t part)
+bool analysis__has_chain(const struct analysis *proof, size_t part)
 {
 	const struct block *block = proof->block;
 
@@ -122,11 +124,11 @@ bool proof__has_chain(const struct proof *proof, size_t part)
 	       proof->part[block->chain_sample] == (int)part;
 }
 
-const struct link *proof__chain_end(const struct proof *proof, size_t part)
+const struct link *analysis__chain_end(const struct analysis *proof, size_t part)
 {
 	size_t i = proof->block->chain_cnt;
 
-	if (!proof__has_chain(proof, part))
+	if (!analysis__has_chain(proof, part))
 		return NULL;
 	while (i-- > 0)
 		if (proof->block->chain[i].state < JANK_STATE_CNT)
@@ -189,7 +191,7 @@ static struct group *group_of(struct groups *groups, size_t first, uint32_t stat
 }
 
 /* The weights of one state's samples, by what they were at. Returns their sum. */
-static double weigh(const struct proof *proof, struct groups *groups, uint32_t state)
+static double weigh(const struct analysis *proof, struct groups *groups, uint32_t state)
 {
 	size_t first = groups->cnt;
 	double sum = 0;
@@ -210,7 +212,7 @@ static double weigh(const struct proof *proof, struct groups *groups, uint32_t s
 	return sum;
 }
 
-static void add_runnable(const struct proof *proof, struct groups *groups)
+static void add_runnable(const struct analysis *proof, struct groups *groups)
 {
 	struct runnable_share shares[RUNNABLE_SHARE_MAX];
 	size_t first = groups->cnt, cnt = runnable__divide(proof->block, shares);
@@ -219,7 +221,7 @@ static void add_runnable(const struct proof *proof, struct groups *groups)
 		group_of(groups, first, JANK_STATE_RUNNABLE, shares[i].what)->ns = shares[i].ns;
 }
 
-static void add_state(const struct proof *proof, struct groups *groups, uint32_t state)
+static void add_state(const struct analysis *proof, struct groups *groups, uint32_t state)
 {
 	double ns = state_ns(proof->block, state), sum;
 	size_t first = groups->cnt;
@@ -275,7 +277,7 @@ static const char *kind_of(const struct group *group)
 	return group->kernel_ticks * 2 > group->ticks ? "kernel" : "cpu";
 }
 
-static void assign_samples(struct proof *proof)
+static void assign_samples(struct analysis *proof)
 {
 	const struct cause *cause = &proof->block->cause;
 
@@ -298,7 +300,7 @@ static double share_of(double ns, double all)
 	return ns < all ? ns / all : 1;
 }
 
-void parts__divide(struct proof *proof)
+void breakdown__divide(struct analysis *proof)
 {
 	const struct block *block = proof->block;
 	struct cause *cause = &proof->block->cause;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The kinds and their shares come from the account, which is exact; stacks, system calls and what was waited for say
- * more of each: its parts (parts.c), its functions (worst.c), how sure that is (confidence.c), and all of it in
+ * more of each: its parts (analysis.c), its functions (culprit.c), how sure that is (blame.c), and all of it in
  * words (sentence.c).
  */
 #include "verdict/blame.h"
@@ -40,13 +40,13 @@ struct seen {
 	size_t ticks;
 };
 
-static struct seen seen_of(const struct proof *proof)
+static struct seen seen_of(const struct analysis *proof)
 {
 	struct seen seen = { 0 };
 
 	for (size_t i = 0; i < proof->block->sample_cnt; i++) {
 		const struct sample *sample = &proof->block->samples[i];
-		double weight = proof__weight(proof, i, 0);
+		double weight = analysis__weight(proof, i, 0);
 
 		seen.ns += weight;
 		seen.ticks += weight && sample->state == JANK_STATE_RUNNING;
@@ -61,7 +61,7 @@ static struct seen seen_of(const struct proof *proof)
 	return seen;
 }
 
-static double coverage(const struct proof *proof, const struct seen *seen)
+static double coverage(const struct analysis *proof, const struct seen *seen)
 {
 	const struct cause_part *part = &proof->block->cause.parts[0];
 	double ns = part->share * block__delay(proof->block);
@@ -80,7 +80,7 @@ static double records(const struct block *block)
 	return ret;
 }
 
-static double of_chain(const struct proof *proof)
+static double of_chain(const struct analysis *proof)
 {
 	const struct link *last = &proof->block->chain[proof->block->chain_cnt - 1];
 	double ns = 0;
@@ -102,11 +102,11 @@ static bool is_for_somebody(uint32_t state, const char *what)
 			!strcmp(what, "file_lock") || !strcmp(what, "child"));
 }
 
-static double culprit(const struct proof *proof)
+static double culprit(const struct analysis *proof)
 {
 	const struct block *block = proof->block;
 	const struct cause_part *part = &block->cause.parts[0];
-	const struct sample *sample = proof__main_sample(proof, 0);
+	const struct sample *sample = analysis__main_sample(proof, 0);
 	uint32_t state = part__state(part);
 	double ns = 0;
 
@@ -117,9 +117,9 @@ static double culprit(const struct proof *proof)
 	}
 	if (!is_for_somebody(state, part->what))
 		return 1;
-	if (proof__has_chain(proof, 0))
+	if (analysis__has_chain(proof, 0))
 		return of_chain(proof);
-	return sample && moment__of_sample(sample).waker_tid ? 0.7 : 0.5;
+	return sample && activity__of_sample(sample).waker_tid ? 0.7 : 0.5;
 }
 
 /*
@@ -132,7 +132,7 @@ static double culprit(const struct proof *proof)
  *   a waker, 0.5 with nobody, where who ended it is what matters. For a wait for a CPU 0.5 + 0.5 × the part of
  *   it for which it is known who ran, unless it was throttled or stolen, which is counted.
  */
-static double confidence__of(const struct proof *proof)
+static double confidence__of(const struct analysis *proof)
 {
 	struct seen seen = seen_of(proof);
 	double names = 0.7 + 0.3 * ratio(seen.named_ns, seen.ns);
@@ -168,17 +168,17 @@ static void judge_stacks(struct block *block)
 	}
 }
 
-static void blame_frames(struct proof *proof)
+static void blame_frames(struct analysis *proof)
 {
 	struct cause *cause = &proof->block->cause;
 
 	for (size_t i = 0; i < cause->part_cnt; i++) {
 		struct cause_part *part = &cause->parts[i];
 
-		part->frame = worst__frame(proof, i, NULL);
+		part->frame = culprit__frame(proof, i, NULL);
 		if (!part->frame && part__state(part) == JANK_STATE_RUNNABLE &&
 		    proof->block->start_delay_ns < proof->block->state_ns[JANK_STATE_RUNNABLE])
-			part->frame = worst__running_frame(proof); /* what it did before */
+			part->frame = culprit__running_frame(proof); /* what it did before */
 	}
 }
 
@@ -192,11 +192,11 @@ static void take_first(struct cause *cause)
 
 void blame__block(struct block *block)
 {
-	struct proof proof;
+	struct analysis proof;
 
-	if (proof__read(&proof, block))
+	if (analysis__read(&proof, block))
 		return;
-	parts__divide(&proof);
+	breakdown__divide(&proof);
 	blame_frames(&proof);
 	take_first(&block->cause);
 	signature__make(&proof);
@@ -204,5 +204,5 @@ void blame__block(struct block *block)
 	free(block->cause.summary);
 	block->cause.summary = sentence__make(&proof);
 	judge_stacks(block);
-	proof__free(&proof);
+	analysis__free(&proof);
 }

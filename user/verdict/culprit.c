@@ -18,7 +18,7 @@ struct candidate {
 	size_t depth; /* application functions below it, on its stack */
 };
 
-struct candidates {
+struct mapped_files {
 	struct candidate *list; /* NULL: out of memory */
 	size_t cnt;
 	uint64_t sum; /* of all samples, with and without a candidate */
@@ -50,7 +50,7 @@ static bool same(const struct candidate *a, const struct candidate *b)
 }
 
 /* The name with the most time, all of its samples together; none: an empty one. Frees the list. */
-static struct candidate worst(struct candidates *from)
+static struct candidate worst(struct mapped_files *from)
 {
 	struct candidate ret = { 0 }, sum = { 0 };
 
@@ -80,22 +80,22 @@ static const struct frame *leaf_of_kernel(const struct stack *stack)
 		       : NULL;
 }
 
-typedef uint64_t weigh_fn(const struct proof *proof, size_t i, size_t part);
+typedef uint64_t weigh_fn(const struct analysis *proof, size_t i, size_t part);
 
 typedef const struct frame *frame_fn(const struct stack *stack);
 
-static frame_fn *frame_of(const struct proof *proof, size_t part)
+static frame_fn *frame_of(const struct analysis *proof, size_t part)
 {
 	return part__state(&proof->block->cause.parts[part]) == JANK_STATE_RUNNING
 		       ? stack__busy_frame
 		       : stack__app_frame;
 }
 
-static const struct frame *worst_by(const struct proof *proof, weigh_fn *weigh, size_t part,
+static const struct frame *worst_by(const struct analysis *proof, weigh_fn *weigh, size_t part,
 				    frame_fn *of, double *ret_share)
 {
 	size_t cnt = proof->block->sample_cnt;
-	struct candidates all = { .list = calloc(cnt + 1, sizeof(*all.list)) };
+	struct mapped_files all = { .list = calloc(cnt + 1, sizeof(*all.list)) };
 	struct candidate ret;
 
 	for (size_t i = 0; all.list && i < cnt; i++) {
@@ -116,23 +116,24 @@ static const struct frame *worst_by(const struct proof *proof, weigh_fn *weigh, 
 	return ret.frame;
 }
 
-const struct frame *worst__frame(const struct proof *proof, size_t part, double *ret_share)
+const struct frame *culprit__frame(const struct analysis *proof, size_t part, double *ret_share)
 {
-	return worst_by(proof, proof__weight, part, frame_of(proof, part), ret_share);
+	return worst_by(proof, analysis__weight, part, frame_of(proof, part), ret_share);
 }
 
-const struct frame *worst__kernel_frame(const struct proof *proof, size_t part, double *ret_share)
+const struct frame *culprit__kernel_frame(const struct analysis *proof, size_t part,
+					  double *ret_share)
 {
-	return worst_by(proof, proof__weight, part, leaf_of_kernel, ret_share);
+	return worst_by(proof, analysis__weight, part, leaf_of_kernel, ret_share);
 }
 
-static uint64_t weigh_tick(const struct proof *proof, size_t i, size_t part)
+static uint64_t weigh_tick(const struct analysis *proof, size_t i, size_t part)
 {
 	(void)part;
 	return proof->block->samples[i].state == JANK_STATE_RUNNING;
 }
 
-const struct frame *worst__running_frame(const struct proof *proof)
+const struct frame *culprit__running_frame(const struct analysis *proof)
 {
 	return worst_by(proof, weigh_tick, 0, stack__app_frame, NULL);
 }
@@ -142,7 +143,7 @@ struct stood {
 	uint64_t any, app, own;
 };
 
-static struct stood stood_for(const struct proof *proof, weigh_fn *weigh, size_t part,
+static struct stood stood_for(const struct analysis *proof, weigh_fn *weigh, size_t part,
 			      const struct frame *frame)
 {
 	frame_fn *of = frame_of(proof, part);
@@ -160,16 +161,16 @@ static struct stood stood_for(const struct proof *proof, weigh_fn *weigh, size_t
 	return ret;
 }
 
-bool worst__stands(const struct proof *proof, size_t part, const struct frame *frame)
+bool culprit__stands(const struct analysis *proof, size_t part, const struct frame *frame)
 {
-	struct stood stood = stood_for(proof, proof__weight, part, frame);
+	struct stood stood = stood_for(proof, analysis__weight, part, frame);
 
 	if (!stood.app && part__state(&proof->block->cause.parts[part]) == JANK_STATE_RUNNABLE)
 		stood = stood_for(proof, weigh_tick, part, frame);
 	return stood.own && stood.own >= stood.app - stood.own && stood.own >= stood.any / 4;
 }
 
-bool worst__is_many(const struct proof *proof, size_t part, const struct frame *frame)
+bool culprit__is_many(const struct analysis *proof, size_t part, const struct frame *frame)
 {
 	frame_fn *of = frame_of(proof, part);
 
@@ -177,7 +178,7 @@ bool worst__is_many(const struct proof *proof, size_t part, const struct frame *
 		const struct frame *app = of(&proof->block->samples[i].stack);
 
 		if (app && stack__same_code(app, frame) && app->offset != frame->offset &&
-		    proof__weight(proof, i, part))
+		    analysis__weight(proof, i, part))
 			return true;
 	}
 	return false;
@@ -195,9 +196,9 @@ static bool is_at(const struct stack *stack, const struct frame *place)
 	return false;
 }
 
-const struct frame *worst__shared_place(const struct proof *proof, size_t part)
+const struct frame *culprit__shared_place(const struct analysis *proof, size_t part)
 {
-	const struct sample *main = proof__main_sample(proof, part);
+	const struct sample *main = analysis__main_sample(proof, part);
 	const struct stack *stack = main ? &main->stack : NULL;
 
 	for (size_t i = 0; stack && i < stack->frame_cnt; i++) {
@@ -208,7 +209,7 @@ const struct frame *worst__shared_place(const struct proof *proof, size_t part)
 		    *frame->module != '/')
 			continue;
 		for (size_t k = 0; k < proof->block->sample_cnt; k++) {
-			uint64_t weight = proof__weight(proof, k, part);
+			uint64_t weight = analysis__weight(proof, k, part);
 
 			all += weight;
 			if (weight && is_at(&proof->block->samples[k].stack, frame))
@@ -220,13 +221,13 @@ const struct frame *worst__shared_place(const struct proof *proof, size_t part)
 	return NULL;
 }
 
-const char *worst__syscall(const struct proof *proof, size_t part)
+const char *culprit__syscall(const struct analysis *proof, size_t part)
 {
 	size_t cnt = proof->block->sample_cnt;
-	struct candidates all = { .list = calloc(cnt + 1, sizeof(*all.list)) };
+	struct mapped_files all = { .list = calloc(cnt + 1, sizeof(*all.list)) };
 
 	for (size_t i = 0; all.list && i < cnt; i++) {
-		uint64_t weight = proof__weight(proof, i, part);
+		uint64_t weight = analysis__weight(proof, i, part);
 
 		if (proof->block->samples[i].syscall_name && weight)
 			all.list[all.cnt++] =
@@ -256,12 +257,12 @@ static size_t add_functions(struct candidate *list, const struct stack *stack, u
 	return cnt;
 }
 
-static size_t frames_of(const struct proof *proof, size_t part)
+static size_t frames_of(const struct analysis *proof, size_t part)
 {
 	size_t ret = 0;
 
 	for (size_t i = 0; i < proof->block->sample_cnt; i++)
-		if (proof__weight(proof, i, part))
+		if (analysis__weight(proof, i, part))
 			ret += proof->block->samples[i].stack.frame_cnt;
 	return ret;
 }
@@ -284,15 +285,15 @@ static size_t total_of(const struct candidate *list, size_t cnt, uint64_t *ret_n
 	return i;
 }
 
-const struct frame *worst__common(const struct proof *proof, size_t part, double *ret_share)
+const struct frame *culprit__common(const struct analysis *proof, size_t part, double *ret_share)
 {
-	struct candidates all = { .list = calloc(frames_of(proof, part) + 1, sizeof(*all.list)) };
+	struct mapped_files all = { .list = calloc(frames_of(proof, part) + 1, sizeof(*all.list)) };
 	const struct frame *ret = NULL;
 	double depth, least = 0;
 	uint64_t ns;
 
 	for (size_t i = 0; all.list && i < proof->block->sample_cnt; i++) {
-		uint64_t weight = proof__weight(proof, i, part);
+		uint64_t weight = analysis__weight(proof, i, part);
 
 		all.sum += weight;
 		if (weight)

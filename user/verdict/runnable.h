@@ -6,7 +6,7 @@
 #include "model/block.h"
 
 struct runnable_share {
-	const char *what; /* of verdict.h's list; NULL: not known */
+	const char *what; /* of sentence.h's list; NULL: not known */
 	double ns;
 };
 #define RUNNABLE_SHARE_MAX 5

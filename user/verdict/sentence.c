@@ -189,9 +189,9 @@ void clause__add_verb(struct clause *c, const char *past, const char *going_on)
 }
 
 void sentence__add_collector(struct strbuf *sb, const struct block *block,
-			     const struct moment *moment)
+			     const struct activity *moment)
 {
-	const struct frame *caller, *outer = what__collector(moment, &caller);
+	const struct frame *caller, *outer = wait_reason__collector(moment, &caller);
 
 	if (!outer)
 		return;
@@ -205,7 +205,7 @@ void sentence__add_collector(struct strbuf *sb, const struct block *block,
 }
 
 /* Does the part go on? One that runs does when no other's span is open. */
-static bool is_open(const struct proof *proof, const struct clause *c)
+static bool is_open(const struct analysis *proof, const struct clause *c)
 {
 	bool any = false;
 
@@ -215,13 +215,13 @@ static bool is_open(const struct proof *proof, const struct clause *c)
 		return true;
 	for (size_t i = 0; i < proof->block->sample_cnt; i++) {
 		any |= proof->block->samples[i].open;
-		if (proof->block->samples[i].open && proof__weight(proof, i, c->nr))
+		if (proof->block->samples[i].open && analysis__weight(proof, i, c->nr))
 			return true;
 	}
 	return !any && part__state(c->part) == JANK_STATE_RUNNING;
 }
 
-static void add_clause(struct strbuf *sb, const struct proof *proof, size_t nr)
+static void add_clause(struct strbuf *sb, const struct analysis *proof, size_t nr)
 {
 	struct clause c = {
 		.sb = sb,
@@ -229,7 +229,7 @@ static void add_clause(struct strbuf *sb, const struct proof *proof, size_t nr)
 		.block = proof->block,
 		.nr = nr,
 		.part = &proof->block->cause.parts[nr],
-		.sample = proof__main_sample(proof, nr),
+		.sample = analysis__main_sample(proof, nr),
 	};
 	uint32_t state = part__state(c.part);
 
@@ -243,7 +243,7 @@ static void add_clause(struct strbuf *sb, const struct proof *proof, size_t nr)
 		clause__add_wait(&c);
 }
 
-char *sentence__make(const struct proof *proof)
+char *sentence__make(const struct analysis *proof)
 {
 	struct strbuf sb = STRBUF_INIT;
 
@@ -262,9 +262,10 @@ char *sentence__make(const struct proof *proof)
 
 /* Where it was: the library's function or the system call, and the application's that called it. */
 
-bool sentence__add_call(struct strbuf *sb, const struct moment *moment, const struct frame *frame)
+bool sentence__add_call(struct strbuf *sb, const struct activity *moment, const struct frame *frame)
 {
-	const struct frame *call = what__frame(moment), *app = stack__app_frame(moment->stack);
+	const struct frame *call = wait_reason__frame(moment),
+			   *app = stack__app_frame(moment->stack);
 	bool futex = moment->state == JANK_STATE_FUTEX; /* its system call says nothing more */
 	bool fault = moment->state == JANK_STATE_PAGE_FAULT;
 	bool named = frame && (frame->function || frame->module);
@@ -284,7 +285,8 @@ bool sentence__add_call(struct strbuf *sb, const struct moment *moment, const st
 	return named;
 }
 
-void sentence__add_place(struct strbuf *sb, const struct block *block, const struct moment *moment)
+void sentence__add_place(struct strbuf *sb, const struct block *block,
+			 const struct activity *moment)
 {
 	const struct frame *frame = stack__app_frame(moment->stack);
 
@@ -296,8 +298,8 @@ void clause__add_frame(struct clause *c, const struct frame *frame)
 {
 	const struct frame *shared = NULL;
 
-	if (worst__is_many(c->proof, c->nr, frame)) {
-		shared = worst__shared_place(c->proof, c->nr);
+	if (culprit__is_many(c->proof, c->nr, frame)) {
+		shared = culprit__shared_place(c->proof, c->nr);
 		if (!shared) {
 			words__add_nameless(c->sb, frame);
 			return;

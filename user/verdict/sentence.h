@@ -11,7 +11,7 @@
 #include "verdict/analysis.h"
 
 /* Of the verdict's parts, which exist. Owned by the caller; NULL: out of memory. */
-char *sentence__make(const struct proof *proof);
+char *sentence__make(const struct analysis *proof);
 
 /*
  * The words of a verdict's sentence. Names come from traced programs and hold any bytes: they are bounded here and
@@ -39,7 +39,7 @@ void words__add_runner(struct strbuf *sb, const struct other_task *task, size_t 
 
 void words__add_pct(struct strbuf *sb, double share); /* "80 %" */
 
-/* The words of verdict.h's list, or NULL. */
+/* The words of sentence.h's list, or NULL. */
 const char *words__of_what(const char *what);
 
 /*

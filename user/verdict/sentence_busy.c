@@ -22,7 +22,7 @@ static size_t ticks_of(const struct clause *c)
 
 	for (size_t i = 0; i < c->block->sample_cnt; i++)
 		ret += c->block->samples[i].state == JANK_STATE_RUNNING &&
-		       proof__weight(c->proof, i, c->nr);
+		       analysis__weight(c->proof, i, c->nr);
 	return ret;
 }
 
@@ -38,8 +38,8 @@ static void add_functions(struct clause *c, const char *in, const char *few_in)
 	const struct frame *worst = c->part->frame, *common;
 	bool few = ticks_of(c) < TICKS_FOR_PCT;
 
-	worst__frame(c->proof, c->nr, &self);
-	common = worst__common(c->proof, c->nr, &total);
+	culprit__frame(c->proof, c->nr, &self);
+	common = culprit__common(c->proof, c->nr, &total);
 	if (!worst || (!worst->function && !worst->module))
 		return;
 	if (!few && !common && self < NOTABLE)
@@ -65,9 +65,9 @@ static void add_functions(struct clause *c, const char *in, const char *few_in)
 /* ", 90 % of it in clear_page_erms, for munmap": the kernel's own function */
 static void add_kernel(struct clause *c)
 {
-	const char *syscall = worst__syscall(c->proof, c->nr);
+	const char *syscall = culprit__syscall(c->proof, c->nr);
 	double part = 0;
-	const struct frame *frame = worst__kernel_frame(c->proof, c->nr, &part);
+	const struct frame *frame = culprit__kernel_frame(c->proof, c->nr, &part);
 
 	if (frame && part >= MOST) {
 		strbuf__adds(c->sb, ", mostly in ");
@@ -89,11 +89,11 @@ static void add_time(struct clause *c)
 
 static void add_collector(struct clause *c)
 {
-	struct moment moment;
+	struct activity moment;
 
 	if (!c->sample)
 		return;
-	moment = moment__of_sample(c->sample);
+	moment = activity__of_sample(c->sample);
 	sentence__add_collector(c->sb, c->block, &moment);
 }
 
@@ -244,7 +244,7 @@ void clause__add_runnable(struct clause *c)
 	if (is_late_start(c))
 		strbuf__adds(c->sb, " since it was woken");
 	if (c->part->frame && c->part->frame->function &&
-	    worst__stands(c->proof, c->nr, c->part->frame)) {
+	    culprit__stands(c->proof, c->nr, c->part->frame)) {
 		strbuf__adds(c->sb, " in ");
 		words__add_place(c->sb, c->block, c->part->frame);
 	}

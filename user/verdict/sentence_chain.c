@@ -16,10 +16,10 @@ static bool is(const char *what, const char *word)
 }
 
 /* Was it told already, as the other end of what was waited for? */
-static bool is_peer(const struct block *block, const struct moment *moment,
+static bool is_peer(const struct block *block, const struct activity *moment,
 		    const struct other_task *task)
 {
-	const struct waited *waited = moment->waited;
+	const struct wait_object *waited = moment->waited;
 
 	return waited && task->pid && waited->peer_task.pid == task->pid &&
 	       task->pid != block->pid && (waited->peer || waited->target || waited->path);
@@ -114,7 +114,7 @@ static void add_running(struct strbuf *sb, const struct block *block, const stru
 
 /* What the link did; a wait that the next link explains tells its place first. */
 static void add_deed(struct strbuf *sb, const struct block *block, const struct link *link,
-		     const struct moment *moment, const char *what, bool goes_on)
+		     const struct activity *moment, const char *what, bool goes_on)
 {
 	if (link->state == JANK_STATE_RUNNING) {
 		add_running(sb, block, link, what);
@@ -158,10 +158,10 @@ static void add_end(struct strbuf *sb, const struct block *block, const struct l
 }
 
 void sentence__add_chain(struct strbuf *sb, const struct block *block, size_t from,
-			 const struct moment *waiting, const char *what)
+			 const struct activity *waiting, const char *what)
 {
 	size_t end = block->chain_cnt - from > LINKS_TOLD ? from + LINKS_TOLD : block->chain_cnt;
-	struct moment moment = *waiting;
+	struct activity moment = *waiting;
 
 	for (size_t i = from; i < end; i++) {
 		const struct link *link = &block->chain[i];
@@ -174,8 +174,8 @@ void sentence__add_chain(struct strbuf *sb, const struct block *block, size_t fr
 		add_end(sb, block, link);
 		if (link->state >= JANK_STATE_CNT)
 			return;
-		moment = moment__of_link(block, i);
-		what = what__of(&moment);
+		moment = activity__of_link(block, i);
+		what = wait_reason__of(&moment);
 		add_which(sb, link);
 		add_deed(sb, block, link, &moment, what, goes_on);
 	}
@@ -205,7 +205,7 @@ static bool waits_for_somebody(const struct sample *sample, const char *what)
 void sentence__add_other(struct strbuf *sb, const struct block *block, const struct sample *sample,
 			 const char *what)
 {
-	struct moment moment = moment__of_sample(sample);
+	struct activity moment = activity__of_sample(sample);
 
 	if (sample->waited && sample->waited->owner.tid) {
 		strbuf__adds(sb, " held by ");
@@ -213,7 +213,7 @@ void sentence__add_other(struct strbuf *sb, const struct block *block, const str
 		return;
 	}
 	if (!moment.waker_tid || !waits_for_somebody(sample, what) ||
-	    is_peer(block, &moment, &sample->waker) || moment__timed_out(&moment))
+	    is_peer(block, &moment, &sample->waker) || activity__timed_out(&moment))
 		return;
 	strbuf__adds(sb, is_for_its_end(sample->state, what) ? ": " : " until woken by ");
 	words__add_task(sb, block, &sample->waker, NULL);

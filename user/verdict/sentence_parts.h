@@ -10,7 +10,7 @@
 /* A clause that is being made. */
 struct clause {
 	struct strbuf *sb;
-	const struct proof *proof;
+	const struct analysis *proof;
 	const struct block *block;
 	size_t nr; /* of the part */
 	const struct cause_part *part;
@@ -30,18 +30,20 @@ void clause__add_verb(struct clause *c, const char *past, const char *going_on);
 void clause__add_frame(struct clause *c, const struct frame *frame);
 
 /* " in CALL ← ", of a moment that was in that frame (NULL: not known), which the caller adds if true is returned. */
-bool sentence__add_call(struct strbuf *sb, const struct moment *moment, const struct frame *frame);
+bool sentence__add_call(struct strbuf *sb, const struct activity *moment,
+			const struct frame *frame);
 
 /* " in CALL ← FUNCTION", as far as it is known: of a moment of another thread. */
-void sentence__add_place(struct strbuf *sb, const struct block *block, const struct moment *moment);
+void sentence__add_place(struct strbuf *sb, const struct block *block,
+			 const struct activity *moment);
 
 /* " (runtime.gcStart) ← f": the collector's outermost function, and the application's that it was called by. */
 void sentence__add_collector(struct strbuf *sb, const struct block *block,
-			     const struct moment *moment);
+			     const struct activity *moment);
 
 /* What was waited for: " for a mutex", " in garbage collection" … */
-void sentence__add_object(struct strbuf *sb, const struct block *block, const struct moment *moment,
-			  const char *what);
+void sentence__add_object(struct strbuf *sb, const struct block *block,
+			  const struct activity *moment, const char *what);
 
 /* Do the what's words go with "spent", not with "waited"? */
 bool sentence__is_spent(const char *what);
@@ -51,7 +53,7 @@ bool sentence__is_spent(const char *what);
  * chain's link to begin with; moment: of the one that waited for it.
  */
 void sentence__add_chain(struct strbuf *sb, const struct block *block, size_t from,
-			 const struct moment *moment, const char *what);
+			 const struct activity *moment, const char *what);
 
 /* Who held it, or ended it, where there is no chain. */
 void sentence__add_other(struct strbuf *sb, const struct block *block, const struct sample *sample,

@@ -31,13 +31,13 @@ bool sentence__is_spent(const char *what)
 #define NEARLY_ALL 0.9
 
 /* Is it a span of the part in that call, from that application function (NULL: from any)? */
-static bool is_span_in(const struct clause *c, size_t i, const struct moment *m,
+static bool is_span_in(const struct clause *c, size_t i, const struct activity *m,
 		       const struct frame *frame)
 {
 	const struct sample *sample = &c->block->samples[i];
 	const struct frame *other = frame ? stack__app_frame(&sample->stack) : NULL;
 
-	if (!proof__weight(c->proof, i, c->nr) || sample->state != m->state ||
+	if (!analysis__weight(c->proof, i, c->nr) || sample->state != m->state ||
 	    !same_text(sample->syscall_name, m->syscall))
 		return false;
 	return !frame || (other && stack__same_code(frame, other));
@@ -47,7 +47,7 @@ static bool is_span_in(const struct clause *c, size_t i, const struct moment *m,
  * ", 301 ms of it": where the call that is named next has not nearly all of the clause's time. Waits too short to be sent as spans
  * are in that time, but in no call.
  */
-static void add_part_of_it(struct clause *c, const struct moment *m, const struct frame *frame)
+static void add_part_of_it(struct clause *c, const struct activity *m, const struct frame *frame)
 {
 	uint64_t ns = 0;
 
@@ -62,13 +62,13 @@ static void add_part_of_it(struct clause *c, const struct moment *m, const struc
 }
 
 /* Where the part's time was spent, if there is one place that has enough of it. */
-static void add_place(struct clause *c, const struct moment *m)
+static void add_place(struct clause *c, const struct activity *m)
 {
 	const struct frame *frame = stack__app_frame(m->stack);
 
 	if (!frame)
 		frame = c->part->frame;
-	if (frame && !worst__stands(c->proof, c->nr, frame))
+	if (frame && !culprit__stands(c->proof, c->nr, frame))
 		frame = NULL;
 	if (m->syscall || frame)
 		add_part_of_it(c, m, frame);
@@ -77,7 +77,7 @@ static void add_place(struct clause *c, const struct moment *m)
 }
 
 /* "/var/lib/x on vda" */
-static bool add_file(struct strbuf *sb, const struct waited *waited)
+static bool add_file(struct strbuf *sb, const struct wait_object *waited)
 {
 	if (!waited || !waited->path)
 		return false;
@@ -89,7 +89,8 @@ static bool add_file(struct strbuf *sb, const struct waited *waited)
 	return true;
 }
 
-static void add_peer_task(struct strbuf *sb, const struct block *block, const struct waited *waited)
+static void add_peer_task(struct strbuf *sb, const struct block *block,
+			  const struct wait_object *waited)
 {
 	const struct other_task *peer = &waited->peer_task;
 
@@ -107,19 +108,19 @@ static void add_peer_task(struct strbuf *sb, const struct block *block, const st
 }
 
 /* An epoll descriptor stands for those that are registered with it. */
-static bool has_end(const struct waited *waited)
+static bool has_end(const struct wait_object *waited)
 {
 	return waited && (waited->peer || (waited->target && strcmp(waited->target, "epoll")));
 }
 
 /* The descriptor's other end, or what it is. */
-static void add_end(struct strbuf *sb, const struct block *block, const struct waited *waited)
+static void add_end(struct strbuf *sb, const struct block *block, const struct wait_object *waited)
 {
 	words__add_path(sb, waited->peer ? waited->peer : waited->target);
 	add_peer_task(sb, block, waited);
 }
 
-static void add_socket(struct strbuf *sb, const struct block *block, const struct moment *m,
+static void add_socket(struct strbuf *sb, const struct block *block, const struct activity *m,
 		       const char *what)
 {
 	if (has_end(m->waited)) {
@@ -134,7 +135,7 @@ static void add_socket(struct strbuf *sb, const struct block *block, const struc
 	}
 }
 
-static void add_pipe(struct strbuf *sb, const struct block *block, const struct moment *m,
+static void add_pipe(struct strbuf *sb, const struct block *block, const struct activity *m,
 		     const char *what)
 {
 	strbuf__adds(sb, is(what, "receive") ? " for data in "
@@ -146,7 +147,7 @@ static void add_pipe(struct strbuf *sb, const struct block *block, const struct 
 		strbuf__adds(sb, is(what, "eventfd") ? "an eventfd" : "a pipe");
 }
 
-static void add_poll(struct strbuf *sb, const struct block *block, const struct moment *m,
+static void add_poll(struct strbuf *sb, const struct block *block, const struct activity *m,
 		     const char *what)
 {
 	if (has_end(m->waited) && !is(what, "child")) {
@@ -160,7 +161,7 @@ static void add_poll(struct strbuf *sb, const struct block *block, const struct 
 }
 
 /* " for /mnt/x on fuse.sshfs (sshfs, pid 7)" */
-static void add_served(struct strbuf *sb, const struct block *block, const struct moment *m,
+static void add_served(struct strbuf *sb, const struct block *block, const struct activity *m,
 		       const char *what)
 {
 	if (!m->waited || !m->waited->path) {
@@ -182,7 +183,7 @@ static void add_disk(struct strbuf *sb, const char *what)
 			     is(what, "dirty_limit") ? ", since too much is to be written," : "");
 }
 
-static void add_page(struct strbuf *sb, const struct moment *m, const char *what)
+static void add_page(struct strbuf *sb, const struct activity *m, const char *what)
 {
 	if (what && strcmp(what, "file")) {
 		strbuf__addf(sb, " %s", words__of_what(what));
@@ -198,12 +199,12 @@ static void add_page(struct strbuf *sb, const struct moment *m, const char *what
 }
 
 /* Does the call name a file? */
-static bool is_of_path(const struct moment *m)
+static bool is_of_path(const struct activity *m)
 {
 	return m->waited && m->waited->path && m->waited->raw.hdr.flags & JANK_WAITED_PATH;
 }
 
-static void add_other(struct strbuf *sb, const struct block *block, const struct moment *m,
+static void add_other(struct strbuf *sb, const struct block *block, const struct activity *m,
 		      const char *what)
 {
 	if (is(what, "file_lock") && m->waited && m->waited->path) {
@@ -223,7 +224,7 @@ static void add_other(struct strbuf *sb, const struct block *block, const struct
 	}
 }
 
-static void add_futex(struct strbuf *sb, const struct moment *m, const char *what)
+static void add_futex(struct strbuf *sb, const struct activity *m, const char *what)
 {
 	const char *lock;
 
@@ -231,14 +232,14 @@ static void add_futex(struct strbuf *sb, const struct moment *m, const char *wha
 		strbuf__addf(sb, " %s", what ? words__of_what(what) : "for another thread (futex)");
 		return;
 	}
-	lock = what__of_futex(m);
+	lock = wait_reason__of_futex(m);
 	if (is(lock, "mutex") || is(lock, "rwlock") || is(lock, "semaphore"))
 		strbuf__addf(sb, " %s that it did not get", words__of_what(lock));
 	else
 		strbuf__adds(sb, " for a condition that did not come");
 }
 
-void sentence__add_object(struct strbuf *sb, const struct block *block, const struct moment *m,
+void sentence__add_object(struct strbuf *sb, const struct block *block, const struct activity *m,
 			  const char *what)
 {
 	if (sentence__is_spent(what) || is(what, "safepoint") || is(what, "gil")) {
@@ -276,12 +277,12 @@ void sentence__add_object(struct strbuf *sb, const struct block *block, const st
 	}
 }
 
-static void add_sleep(struct clause *c, const struct moment *m)
+static void add_sleep(struct clause *c, const struct activity *m)
 {
-	const struct waited *waited = m->waited;
+	const struct wait_object *waited = m->waited;
 
 	clause__add_verb(c, "slept", "sleeping");
-	if (c->part->frame && worst__stands(c->proof, c->nr, c->part->frame)) {
+	if (c->part->frame && culprit__stands(c->proof, c->nr, c->part->frame)) {
 		strbuf__adds(c->sb, " in ");
 		clause__add_frame(c, c->part->frame);
 	}
@@ -313,9 +314,9 @@ static void add_memory(struct clause *c)
 }
 
 /* What else is known of the wait: its file, its timeout. */
-static void add_details(struct clause *c, const struct moment *m)
+static void add_details(struct clause *c, const struct activity *m)
 {
-	const struct waited *waited = m->waited;
+	const struct wait_object *waited = m->waited;
 
 	if (m->state == JANK_STATE_DISK && waited && waited->path && !is(c->part->what, "fuse")) {
 		strbuf__adds(c->sb, " (");
@@ -326,11 +327,11 @@ static void add_details(struct clause *c, const struct moment *m)
 	if (!waited || !(waited->raw.hdr.flags & JANK_WAITED_TIMEOUT) ||
 	    waited->raw.timeout_ns == UINT64_MAX || is(c->part->what, "gil"))
 		return;
-	if (moment__timed_out(m) && c->ns / 3 * 2 > waited->raw.timeout_ns) {
+	if (activity__timed_out(m) && c->ns / 3 * 2 > waited->raw.timeout_ns) {
 		strbuf__adds(c->sb, ", more than once until a timeout of ");
 	} else {
 		strbuf__adds(c->sb,
-			     moment__timed_out(m) ? ", until its timeout of " : ", timeout ");
+			     activity__timed_out(m) ? ", until its timeout of " : ", timeout ");
 	}
 	clock__add_duration(c->sb, waited->raw.timeout_ns);
 }
@@ -338,15 +339,15 @@ static void add_details(struct clause *c, const struct moment *m)
 void clause__add_wait(struct clause *c)
 {
 	static const struct stack nowhere;
-	struct moment m = { .state = part__state(c->part), .stack = &nowhere };
-	bool chain = proof__has_chain(c->proof, c->nr);
+	struct activity m = { .state = part__state(c->part), .stack = &nowhere };
+	bool chain = analysis__has_chain(c->proof, c->nr);
 
 	/* the chain is of one wait; another may be as long, but says less */
 	if (chain) {
 		c->sample = &c->block->samples[c->block->chain_sample];
-		m = moment__of_chain(c->block);
+		m = activity__of_chain(c->block);
 	} else if (c->sample) {
-		m = moment__of_sample(c->sample);
+		m = activity__of_sample(c->sample);
 	}
 	if (m.state == JANK_STATE_SLEEP) {
 		add_sleep(c, &m);

@@ -147,21 +147,21 @@ static void add_frame(struct strbuf *text, const struct frame *frame)
 	stable_name__add_module(text, frame->module);
 }
 
-static const struct frame *frame_of(const struct proof *proof)
+static const struct frame *frame_of(const struct analysis *proof)
 {
 	const struct cause *cause = &proof->block->cause;
 	uint32_t state = part__state(&cause->parts[0]);
 	const struct frame *ret = NULL;
 
 	if (state < JANK_STATE_FIRST_BLOCKED)
-		ret = worst__common(proof, 0, NULL);
+		ret = culprit__common(proof, 0, NULL);
 	return ret ? ret : cause->frame;
 }
 
 /* Of what was waited for only what sort it is: "tcp", "unix", "pipe". */
 static void add_sort(struct strbuf *text, const struct sample *sample)
 {
-	const struct waited *waited = sample ? sample->waited : NULL;
+	const struct wait_object *waited = sample ? sample->waited : NULL;
 	const char *name = waited ? waited->peer : NULL;
 
 	if (waited && !name)
@@ -173,7 +173,7 @@ static void add_sort(struct strbuf *text, const struct sample *sample)
 }
 
 /* A function without a name: its module, which stays when a new build moves it; the process and the system call. */
-static void add_place(struct strbuf *text, const struct proof *proof)
+static void add_place(struct strbuf *text, const struct analysis *proof)
 {
 	const struct frame *frame = frame_of(proof);
 	const char *syscall;
@@ -186,10 +186,10 @@ static void add_place(struct strbuf *text, const struct proof *proof)
 		stable_name__add_module(text, frame->module);
 		strbuf__addc(text, '\n');
 	}
-	syscall = worst__syscall(proof, 0);
+	syscall = culprit__syscall(proof, 0);
 	strbuf__addf(text, "%s\n%s", proof->block->process ? proof->block->process : "",
 		     syscall ? syscall : "");
-	add_sort(text, proof__main_sample(proof, 0));
+	add_sort(text, analysis__main_sample(proof, 0));
 }
 
 /* Whether one who wants a CPU gets it is chance, too. */
@@ -213,8 +213,8 @@ static bool has_own_name(const struct block *block, const struct other_task *tas
 /* Who it was that the wait was for in the end, and at what. */
 static void add_end(struct strbuf *text, const struct block *block, const struct link *end)
 {
-	struct moment moment = moment__of_link(block, end - block->chain);
-	const char *what = what__of(&moment);
+	struct activity moment = activity__of_link(block, end - block->chain);
+	const char *what = wait_reason__of(&moment);
 	const struct frame *frame = stack__app_frame(&end->stack);
 
 	if (!frame || !frame->function)
@@ -229,10 +229,10 @@ static void add_end(struct strbuf *text, const struct block *block, const struct
 		stable_name__add_thread(text, end->task.comm);
 }
 
-void signature__make(struct proof *proof)
+void signature__make(struct analysis *proof)
 {
 	struct cause *cause = &proof->block->cause;
-	const struct link *end = proof__chain_end(proof, 0);
+	const struct link *end = analysis__chain_end(proof, 0);
 	struct strbuf text = STRBUF_INIT;
 
 	strbuf__addf(&text, "%s\n%s\n", cause->kind, cause->what ? cause->what : "");

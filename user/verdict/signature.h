@@ -7,7 +7,7 @@
 #include "verdict/analysis.h"
 
 /* Fills cause.signature, by the first part (which exists), its frame, and the chain's end where that part has one. */
-void signature__make(struct proof *proof);
+void signature__make(struct analysis *proof);
 
 /* Names without what differs from build to build, from machine to machine and from run to run. */
 

@@ -45,7 +45,7 @@ static void check_calls(struct worker *worker, const char *what)
 static void load_and_check(struct worker *worker, const char *path, const char *what)
 {
 	worker__do(worker, "l %s", path);
-	follow__settle();
+	follow__resolve_all();
 	check_calls(worker, what);
 }
 
@@ -80,16 +80,16 @@ static void test_life(void)
 
 	ok(worker__start(&worker, in_dir("worker-linked"), NULL), "%s: a known file", how());
 	is_uint(follow__hits(follow.message, worker.tag), 1, "%s: its first call of all", how());
-	follow__settle();
+	follow__resolve_all();
 	is_uint(follow__stats().link_cnt, links, "%s: no new uprobe", how());
 	check_calls(&worker, "a new process");
 	worker__do(&worker, "e");
 	check_calls(&worker, "… after an exec of its own");
 	worker__do(&worker, "f");
-	follow__settle();
+	follow__resolve_all();
 	check_calls(&worker, "… its child, once it ended");
 	worker__do(&worker, "t");
-	follow__settle();
+	follow__resolve_all();
 	for (int i = 0; i < 3; i++)
 		uprobe_files__tick(follow.files);
 	ok(follow__stats().process_cnt >= 1, "%s: it is known without its main thread", how());
@@ -103,7 +103,7 @@ static void test_dlopen(void)
 
 	shell("cp %s %s", in_dir("libfollow.so"), in_dir("libfollow-late.so"));
 	ok(worker__start(&worker, in_dir("worker"), NULL), "%s: a worker starts", how());
-	follow__settle();
+	follow__resolve_all();
 	load_and_check(&worker, in_dir("libfollow-late.so"), "a library loaded later");
 	worker__end(&worker);
 }
@@ -215,7 +215,7 @@ static void test_archive(void)
 	shell("cp %s %s", in_dir("libfollow.so"), in_dir("plain.so"));
 	ok(worker__start(&worker, in_dir("worker"), NULL), "%s: a worker starts", how());
 	worker__do(&worker, "z %s %zu %s", in_dir("base.apk"), at, in_dir("plain.so"));
-	follow__settle();
+	follow__resolve_all();
 	before = follow__hits(follow.message, worker.tag);
 	worker__do(&worker, "c");
 	is_uint(follow__hits(follow.message, worker.tag) - before, 1, "%s: a library in an APK",
@@ -229,11 +229,11 @@ static void test_release(void)
 	struct uprobe_files_stats stats;
 
 	ok(follow__stats().file_cnt > 3, "%s: many files (%zu)", how(), follow__stats().file_cnt);
-	follow__settle();
+	follow__resolve_all();
 	for (int i = 0; i < LINGER_TICKS; i++) {
 		uprobe_files__tick(follow.files);
 		sleep(1);
-		follow__settle();
+		follow__resolve_all();
 	}
 	stats = follow__stats();
 	is_uint(stats.process_cnt, 0, "%s: no process is left", how());
@@ -262,7 +262,7 @@ static void run_many(unsigned cnt, bool consume, uint64_t *ret_ns)
 	*ret_ns = own_cpu_ns();
 	while (!waitpid(runner, &status, WNOHANG)) {
 		if (consume)
-			follow__settle();
+			follow__resolve_all();
 		else
 			usleep(1000);
 	}
@@ -277,11 +277,11 @@ static void test_many(void)
 	uint64_t ns, before;
 
 	worker__start(&keeper, in_dir("worker-linked"), NULL);
-	follow__settle();
+	follow__resolve_all();
 	descriptors = follow__descriptors();
 	before = follow__hits(follow.message, 77);
 	run_many(cnt, true, &ns);
-	follow__settle();
+	follow__resolve_all();
 	diag("%s: %.0f us of our CPU for each of %u processes", how(), (double)ns / 1e3 / cnt, cnt);
 	is_uint(follow__hits(follow.message, 77) - before, cnt, "%s: the one call of each", how());
 	ok(ns / cnt < NS_PER_MS, "%s: less than 1 ms of our CPU for each", how());
@@ -303,11 +303,11 @@ static void test_lost(void)
 	run_many(800, false, &ns);
 	worker__start(&worker, in_dir("worker"), NULL);
 	worker__do(&worker, "l %s", in_dir("libfollow-lost.so"));
-	follow__settle();
+	follow__resolve_all();
 	uprobe_files__tick(follow.files);
 	check_calls(&worker, "a library mapped meanwhile");
 	worker__do(&worker, "e"); /* the kernel tells with the next record, and this on each CPU */
-	follow__settle();
+	follow__resolve_all();
 	ok(follow__stats().lost_cnt > 0, "%s: records were lost (%llu)", how(),
 	   (unsigned long long)follow__stats().lost_cnt);
 	worker__end(&worker);

@@ -24,7 +24,7 @@ bool follow__prepare(const char *build); /* false: it can't be here; says why */
 bool follow__begin(void);		 /* probes what there is, follows the rest */
 void follow__end(void);
 void follow__clean(void);
-void follow__settle(void); /* takes what comes, until nothing does */
+void follow__resolve_all(void); /* takes what comes, until nothing does */
 uint64_t follow__hits(unsigned cookie, long tag);
 struct uprobe_files_stats follow__stats(void);
 unsigned follow__descriptors(void); /* how many we have */

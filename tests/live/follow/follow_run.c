@@ -127,7 +127,7 @@ void follow__clean(void)
 	shell("rm -rf %s", follow.dir);
 }
 
-void follow__settle(void)
+void follow__resolve_all(void)
 {
 	struct pollfd fd = { uprobe_files__fd(follow.files), POLLIN, 0 };
 

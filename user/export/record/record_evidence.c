@@ -95,7 +95,7 @@ static Jankbpf__Owner *owner_of(struct record *r, const struct other_task *owner
 }
 
 /* NULL where nothing of it can be told. */
-static Jankbpf__WaitedFor *waited_of(struct record *r, const struct waited *waited,
+static Jankbpf__WaitedFor *waited_of(struct record *r, const struct wait_object *waited,
 				     const char *syscall_name)
 {
 	Jankbpf__WaitedFor *ret;

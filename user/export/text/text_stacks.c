@@ -106,7 +106,7 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
-static bool same_wait(const struct waited *a, const struct waited *b)
+static bool same_wait(const struct wait_object *a, const struct wait_object *b)
 {
 	if (!a || !b)
 		return a == b;

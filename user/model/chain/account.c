@@ -61,9 +61,9 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Those of the very thread that end within the interval or later: a later one tells that it was watched until then. */
-static int gather(const struct others *others, struct walk *walk)
+static int gather(const struct thread_history *others, struct walk *walk)
 {
-	const struct other_record *newest = others__newest(others, walk->ask->tid), *record;
+	const struct other_record *newest = thread_history__newest(others, walk->ask->tid), *record;
 	size_t cnt = 0;
 
 	for (record = newest; record; record = record->older)
@@ -200,7 +200,8 @@ static void find_largest(struct walk *walk)
 	ret->span_end = walk->longest[ret->state].end;
 }
 
-int account__of(const struct others *others, const struct account_ask *ask, struct account *ret)
+int account__of(const struct thread_history *others, const struct account_ask *ask,
+		struct account *ret)
 {
 	struct walk walk = { .ask = ask, .ret = ret };
 

@@ -23,6 +23,7 @@ struct account_ask {
 };
 
 /* The records are borrowed from others. 0 or -ENOMEM. */
-int account__of(const struct others *others, const struct account_ask *ask, struct account *ret);
+int account__of(const struct thread_history *others, const struct account_ask *ask,
+		struct account *ret);
 
 #endif

@@ -36,9 +36,10 @@ static bool longest(const struct chain_ask *ask, uint32_t state, const struct ca
 	for (size_t i = 0; i < ask->cnt; i++) {
 		struct candidate each = { .sample = i };
 
-		if (ask->samples[i].state != state || series__goes_on(ask->samples, ask->cnt, i))
+		if (ask->samples[i].state != state ||
+		    retry_waits__goes_on(ask->samples, ask->cnt, i))
 			continue;
-		each.wait = series__wait(ask->samples, i, ask->tgid, ask->tid);
+		each.wait = retry_waits__wait(ask->samples, i, ask->tgid, ask->tid);
 		each.ns = each.wait.end - each.wait.begin;
 		if (!wait__may_have_one(&each.wait) || (last && !comes_after(&each, last)) ||
 		    (found && !comes_after(ret, &each)))
@@ -50,27 +51,27 @@ static bool longest(const struct chain_ask *ask, uint32_t state, const struct ca
 }
 
 /* A wait of that kind with somebody to answer for it. */
-static bool pick_of_kind(const struct others *others, const struct chain_ask *ask, uint32_t state,
-			 struct wait *wait, struct chain *ret)
+static bool pick_of_kind(const struct thread_history *others, const struct chain_ask *ask,
+			 uint32_t state, struct wait *wait, struct chain *ret)
 {
 	struct candidate candidate, last;
 
 	for (int i = 0; i < TRY_MAX; i++) {
-		struct suspect suspect;
+		struct waker_owner suspect;
 
 		if (!longest(ask, state, i ? &last : NULL, &candidate))
 			return false;
 		last = candidate;
 		*wait = candidate.wait;
 		ret->sample = candidate.sample;
-		if (suspect__find(others, wait, &suspect))
+		if (waker_owner__find(others, wait, &suspect))
 			return true;
 	}
 	return false;
 }
 
-static bool pick(const struct others *others, const struct chain_ask *ask, struct wait *wait,
-		 struct chain *ret)
+static bool pick(const struct thread_history *others, const struct chain_ask *ask,
+		 struct wait *wait, struct chain *ret)
 {
 	uint64_t total[JANK_STATE_CNT] = { 0 };
 
@@ -117,7 +118,7 @@ static int set_place(struct link *link, const struct account *account)
 	link->syscall = record->event.rec.syscall;
 	link->syscall_name = sample__syscall_name(link->syscall);
 	if (record->waited && account->state == record->event.rec.state) {
-		link->waited = waited__new(record->waited);
+		link->waited = wait_object__new(record->waited);
 		if (!link->waited)
 			return -ENOMEM;
 	}
@@ -125,9 +126,9 @@ static int set_place(struct link *link, const struct account *account)
 }
 
 /* Who ran while the thread wanted to, as far as it was seen; of too many the first ones are kept. */
-static int set_preemptors(struct link *link, const struct others *others)
+static int set_preemptors(struct link *link, const struct thread_history *others)
 {
-	const struct other_record *record = others__newest(others, link->task.tid);
+	const struct other_record *record = thread_history__newest(others, link->task.tid);
 
 	for (; record; record = record->older) {
 		const struct stack_event *event = &record->event;
@@ -147,8 +148,9 @@ static int set_preemptors(struct link *link, const struct others *others)
 }
 
 /* Adds the link for the one who answers for the wait; *ret_account: what it did meanwhile. */
-static int add_link(const struct others *others, const struct wait *wait,
-		    const struct suspect *suspect, struct chain *ret, struct account *ret_account)
+static int add_link(const struct thread_history *others, const struct wait *wait,
+		    const struct waker_owner *suspect, struct chain *ret,
+		    struct account *ret_account)
 {
 	const struct account_ask ask = {
 		.tgid = suspect->task.pid,
@@ -157,7 +159,7 @@ static int add_link(const struct others *others, const struct wait *wait,
 		.end = wait->end,
 		.ran_last = suspect->woke,
 	};
-	const struct other_record *wake = suspect__wake(others, suspect, wait);
+	const struct other_record *wake = waker_owner__wake(others, suspect, wait);
 	struct link *link = &ret->links[ret->cnt];
 
 	if (account__of(others, &ask, ret_account))
@@ -200,19 +202,20 @@ static bool next_wait(const struct account *account, struct wait *wait)
 	return true;
 }
 
-int chain__build(const struct others *others, const struct chain_ask *ask, struct chain *ret)
+int chain__build(const struct thread_history *others, const struct chain_ask *ask,
+		 struct chain *ret)
 {
 	struct wait wait;
-	struct suspect suspect;
+	struct waker_owner suspect;
 	struct account account;
 
 	*ret = (struct chain){ 0 };
 	if (!pick(others, ask, &wait, ret))
 		return 0;
-	ret->links = calloc(LINK_MAX, sizeof(*ret->links));
+	ret->links = calloc(CHAIN_MAX, sizeof(*ret->links));
 	if (!ret->links)
 		return -ENOMEM;
-	while (ret->cnt < LINK_MAX && suspect__find(others, &wait, &suspect)) {
+	while (ret->cnt < CHAIN_MAX && waker_owner__find(others, &wait, &suspect)) {
 		if (suspect.task.tid == ask->tid || is_in(ret, suspect.task.tid))
 			return 0;
 		if (add_link(others, &wait, &suspect, ret, &account))
@@ -235,7 +238,7 @@ void chain__clear(struct chain *chain)
  */
 
 /* What the link's predecessor waited for, the dispatch being the first's. */
-static const struct waited *waited_before(const struct block *block, size_t i)
+static const struct wait_object *waited_before(const struct block *block, size_t i)
 {
 	return i ? block->chain[i - 1].waited : block->samples[block->chain_sample].waited;
 }
@@ -260,10 +263,10 @@ static bool settle(struct link *link, const struct other_task *owner)
 	return true;
 }
 
-void chain__settle_owners(struct block *block)
+void chain__resolve_owners(struct block *block)
 {
 	for (size_t i = 0; i < block->chain_cnt; i++) {
-		const struct waited *waited = waited_before(block, i);
+		const struct wait_object *waited = waited_before(block, i);
 		const struct other_task none = { 0 };
 
 		if (settle(&block->chain[i], waited ? &waited->owner : &none))

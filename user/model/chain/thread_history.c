@@ -65,7 +65,7 @@ static struct entry *take(struct known_tasks *tasks, uint32_t tid)
 	return entry;
 }
 
-int known_tasks__note(struct known_tasks *tasks, uint32_t tgid, uint32_t tid, const char *comm)
+int known_tasks__record(struct known_tasks *tasks, uint32_t tgid, uint32_t tid, const char *comm)
 {
 	struct entry *entry;
 
@@ -101,7 +101,7 @@ struct thread {
 	UT_hash_handle hh;
 };
 
-struct others {
+struct thread_history {
 	struct losses *losses;
 	struct known_tasks *known;
 	struct thread *threads;
@@ -111,9 +111,9 @@ struct others {
 	struct jank_rec_waited pending[PENDING_CNT]; /* by the thread's last bits; size 0: none */
 };
 
-struct others *others__new(size_t max, struct losses *losses)
+struct thread_history *thread_history__new(size_t max, struct losses *losses)
 {
-	struct others *others = calloc(1, sizeof(*others));
+	struct thread_history *others = calloc(1, sizeof(*others));
 
 	if (!others)
 		return NULL;
@@ -126,7 +126,7 @@ struct others *others__new(size_t max, struct losses *losses)
 	return NULL;
 }
 
-static struct thread *find(const struct others *others, uint32_t tid)
+static struct thread *find(const struct thread_history *others, uint32_t tid)
 {
 	struct thread *thread;
 
@@ -134,7 +134,7 @@ static struct thread *find(const struct others *others, uint32_t tid)
 	return thread;
 }
 
-static void drop(struct others *others, struct other_record *record)
+static void drop(struct thread_history *others, struct other_record *record)
 {
 	struct thread *thread = find(others, record->event.rec.hdr.tid);
 
@@ -149,7 +149,7 @@ static void drop(struct others *others, struct other_record *record)
 	free(thread);
 }
 
-void others__free(struct others *others)
+void thread_history__free(struct thread_history *others)
 {
 	if (!others)
 		return;
@@ -159,12 +159,12 @@ void others__free(struct others *others)
 	free(others);
 }
 
-size_t others__bytes(const struct others *others)
+size_t thread_history__bytes(const struct thread_history *others)
 {
 	return others->bytes;
 }
 
-static void drop_old(struct others *others)
+static void drop_old(struct thread_history *others)
 {
 	while (others->oldest) {
 		uint64_t ts_ns = others->oldest->event.rec.hdr.ts_ns, age_ns;
@@ -178,7 +178,7 @@ static void drop_old(struct others *others)
 	}
 }
 
-static struct thread *thread_of(struct others *others, uint32_t tid)
+static struct thread *thread_of(struct thread_history *others, uint32_t tid)
 {
 	struct thread *thread = find(others, tid);
 
@@ -193,13 +193,13 @@ static struct thread *thread_of(struct others *others, uint32_t tid)
 	return thread;
 }
 
-static struct jank_rec_waited *pending_of(struct others *others, uint32_t tid)
+static struct jank_rec_waited *pending_of(struct thread_history *others, uint32_t tid)
 {
 	return &others->pending[tid % PENDING_CNT];
 }
 
 /* What the span waited for, or NULL; it is gone with the next record of that thread. */
-static const struct jank_rec_waited *take_pending(struct others *others,
+static const struct jank_rec_waited *take_pending(struct thread_history *others,
 						  const struct jank_rec_stack *rec)
 {
 	struct jank_rec_waited *pending = pending_of(others, rec->hdr.tid);
@@ -250,7 +250,7 @@ static struct other_record *new_record(const struct stack_event *event,
 }
 
 /* A span that was sent while open, for a hang, comes again when it ends. */
-static void drop_open_part(struct others *others, const struct jank_rec_stack *rec)
+static void drop_open_part(struct thread_history *others, const struct jank_rec_stack *rec)
 {
 	struct thread *thread = find(others, rec->hdr.tid);
 	struct other_record *last = thread ? thread->newest : NULL;
@@ -260,22 +260,22 @@ static void drop_open_part(struct others *others, const struct jank_rec_stack *r
 		drop(others, last);
 }
 
-static int note_tasks(struct others *others, const struct stack_event *event)
+static int note_tasks(struct thread_history *others, const struct stack_event *event)
 {
 	const struct jank_rec_stack *rec = &event->rec;
 	const uint16_t told = JANK_STACK_WAKER | JANK_STACK_WAKES;
-	int res = known_tasks__note(others->known, rec->hdr.tgid, rec->hdr.tid, NULL);
+	int res = known_tasks__record(others->known, rec->hdr.tgid, rec->hdr.tid, NULL);
 
 	if (!res && rec->hdr.flags & told)
-		res = known_tasks__note(others->known, rec->waker.tgid, rec->waker.tid,
-					rec->waker.comm);
+		res = known_tasks__record(others->known, rec->waker.tgid, rec->waker.tid,
+					  rec->waker.comm);
 	for (unsigned i = 0; i < rec->slice_cnt && !res; i++)
-		res = known_tasks__note(others->known, event->slices[i].tgid, event->slices[i].tid,
-					event->slices[i].comm);
+		res = known_tasks__record(others->known, event->slices[i].tgid,
+					  event->slices[i].tid, event->slices[i].comm);
 	return res;
 }
 
-static int add_stack(struct others *others, const struct stack_event *event)
+static int add_stack(struct thread_history *others, const struct stack_event *event)
 {
 	const struct jank_rec *hdr = &event->rec.hdr;
 	struct other_record *record = new_record(event, take_pending(others, &event->rec));
@@ -298,7 +298,7 @@ static int add_stack(struct others *others, const struct stack_event *event)
 	return note_tasks(others, event);
 }
 
-int others__event(struct others *others, const struct event *event)
+int thread_history__event(struct thread_history *others, const struct event *event)
 {
 	const struct jank_rec *hdr = &event->hdr;
 
@@ -308,24 +308,24 @@ int others__event(struct others *others, const struct event *event)
 		return add_stack(others, &event->stack);
 	case JANK_REC_WAITED:
 		*pending_of(others, hdr->tid) = event->waited;
-		return known_tasks__note(others->known, hdr->tgid, hdr->tid, event->waited.comm);
+		return known_tasks__record(others->known, hdr->tgid, hdr->tid, event->waited.comm);
 	case JANK_REC_BLOCK:
 	case JANK_REC_HANG:
-		return known_tasks__note(others->known, hdr->tgid, hdr->tid, event->block.comm);
+		return known_tasks__record(others->known, hdr->tgid, hdr->tid, event->block.comm);
 	case JANK_REC_LOOP:
-		return known_tasks__note(others->known, hdr->tgid, hdr->tid, event->loop.comm);
+		return known_tasks__record(others->known, hdr->tgid, hdr->tid, event->loop.comm);
 	}
 	return 0;
 }
 
-const struct other_record *others__newest(const struct others *others, uint32_t tid)
+const struct other_record *thread_history__newest(const struct thread_history *others, uint32_t tid)
 {
 	const struct thread *thread = find(others, tid);
 
 	return thread ? thread->newest : NULL;
 }
 
-bool others__task(const struct others *others, uint32_t tid, struct other_task *ret)
+bool thread_history__task(const struct thread_history *others, uint32_t tid, struct other_task *ret)
 {
 	const struct known_task *task = known_tasks__find(others->known, tid);
 

@@ -16,7 +16,7 @@
 
 #define OTHERS_BYTES_MAX (8u << 20)
 
-struct others;
+struct thread_history;
 
 /* A STACK or OTHER record: a span off the CPU, a tick of the sampler, or a wake-up (JANK_STACK_WAKES). */
 struct other_record {
@@ -28,22 +28,24 @@ struct other_record {
 };
 
 /* max: of memory, in bytes. NULL: out of memory. */
-struct others *others__new(size_t max, struct losses *losses);
-void others__free(struct others *others); /* accepts NULL */
+struct thread_history *thread_history__new(size_t max, struct losses *losses);
+void thread_history__free(struct thread_history *others); /* accepts NULL */
 
 /* Takes an event in; of kinds that tell nothing of a thread's doings at most its name. 0 or -ENOMEM. */
-int others__event(struct others *others, const struct event *event);
+int thread_history__event(struct thread_history *others, const struct event *event);
 
 /*
  * A thread's records, the last that came first; NULL: none. A number may have been given anew: hdr.tgid tells. Borrowed
  * until the next event.
  */
-const struct other_record *others__newest(const struct others *others, uint32_t tid);
+const struct other_record *thread_history__newest(const struct thread_history *others,
+						  uint32_t tid);
 
 /* Whose the thread is and what it was called last. False: no record told. */
-bool others__task(const struct others *others, uint32_t tid, struct other_task *ret);
+bool thread_history__task(const struct thread_history *others, uint32_t tid,
+			  struct other_task *ret);
 
-size_t others__bytes(const struct others *others);
+size_t thread_history__bytes(const struct thread_history *others);
 
 /* Names of threads by id, as far as some record told them: the last ones seen, of a bounded number of threads. */
 
@@ -58,7 +60,7 @@ struct known_tasks *known_tasks__new(void);	   /* NULL: out of memory */
 void known_tasks__free(struct known_tasks *tasks); /* accepts NULL */
 
 /* A thread was seen; comm: of JANK_COMM_SZ bytes, NULL: not told. 0 or -ENOMEM. */
-int known_tasks__note(struct known_tasks *tasks, uint32_t tgid, uint32_t tid, const char *comm);
+int known_tasks__record(struct known_tasks *tasks, uint32_t tgid, uint32_t tid, const char *comm);
 
 /* Borrowed until the next note; NULL: not known. */
 const struct known_task *known_tasks__find(const struct known_tasks *tasks, uint32_t tid);

@@ -19,9 +19,9 @@
 #define THREADING	  "/threading.py"
 #define TCP_SYN_SENT	  2
 
-struct moment moment__of_sample(const struct sample *sample)
+struct activity activity__of_sample(const struct sample *sample)
 {
-	return (struct moment){
+	return (struct activity){
 		.state = sample->state,
 		.syscall = sample->syscall_name,
 		.stack = &sample->stack,
@@ -44,20 +44,20 @@ static bool is_held(const struct block *block, size_t nr)
 	return nr < block->chain_cnt && block->chain[nr].role == LINK_HELD;
 }
 
-struct moment moment__of_chain(const struct block *block)
+struct activity activity__of_chain(const struct block *block)
 {
-	struct moment ret = moment__of_sample(&block->samples[block->chain_sample]);
+	struct activity ret = activity__of_sample(&block->samples[block->chain_sample]);
 
 	ret.wake_stack = wake_stack_of(block, 0);
 	ret.held = is_held(block, 0);
 	return ret;
 }
 
-struct moment moment__of_link(const struct block *block, size_t nr)
+struct activity activity__of_link(const struct block *block, size_t nr)
 {
 	const struct link *link = &block->chain[nr];
 
-	return (struct moment){
+	return (struct activity){
 		.wake_stack = wake_stack_of(block, nr + 1),
 		.held = is_held(block, nr + 1),
 		.state = link->state,
@@ -83,17 +83,17 @@ static bool is_call(const char *name, const char *const *calls)
 
 #define IS_CALL(name, ...) is_call(name, (const char *const[]){ __VA_ARGS__, NULL })
 
-static bool knows(const struct waited *waited, unsigned flag)
+static bool knows(const struct wait_object *waited, unsigned flag)
 {
 	return waited && waited->raw.hdr.flags & flag;
 }
 
-bool moment__timed_out(const struct moment *m)
+bool activity__timed_out(const struct activity *m)
 {
-	return waited__timed_out(m->waited ? &m->waited->raw : NULL, m->blocked_ns);
+	return wait_object__timed_out(m->waited ? &m->waited->raw : NULL, m->blocked_ns);
 }
 
-bool waited__timed_out(const struct jank_rec_waited *raw, uint64_t blocked_ns)
+bool wait_object__timed_out(const struct jank_rec_waited *raw, uint64_t blocked_ns)
 {
 	if (!raw || !(raw->hdr.flags & JANK_WAITED_TIMEOUT) || raw->timeout_ns == UINT64_MAX)
 		return false;
@@ -101,7 +101,7 @@ bool waited__timed_out(const struct jank_rec_waited *raw, uint64_t blocked_ns)
 }
 
 /* Who joins waits for a tid to be cleared. */
-static const char *by_futex_args(const struct moment *m)
+static const char *by_futex_args(const struct activity *m)
 {
 	const struct jank_rec_waited *raw = m->waited ? &m->waited->raw : NULL;
 	uint32_t op, val;
@@ -110,7 +110,7 @@ static const char *by_futex_args(const struct moment *m)
 		return "mutex";
 	if (!knows(m->waited, JANK_WAITED_ARGS) || !IS_CALL(m->syscall, "futex"))
 		return NULL;
-	if (waited__is_lock(raw))
+	if (wait_object__is_lock(raw))
 		return "mutex";
 	op = raw->args[1] & FUTEX_COMMAND;
 	val = (uint32_t)raw->args[2];
@@ -139,29 +139,29 @@ static const char *of_threading(const struct stack *stack)
 	return NULL;
 }
 
-const char *what__of_futex(const struct moment *m)
+const char *wait_reason__of_futex(const struct activity *m)
 {
 	const struct frame *frame;
 	const char *what = of_threading(m->stack);
 
 	if (!what)
-		what = what_table__any(&what_of_runtime, m->stack);
+		what = wait_reason_table__any(&what_of_runtime, m->stack);
 	if (!what)
-		what = what_table__innermost(&what_of_lock, m->stack, &frame);
+		what = wait_reason_table__innermost(&what_of_lock, m->stack, &frame);
 	if (!what)
 		what = m->held ? "mutex" : by_futex_args(m);
 	if (!what && m->wake_stack)
-		what = what_table__innermost(&what_of_wake, m->wake_stack, &frame);
+		what = wait_reason_table__innermost(&what_of_wake, m->wake_stack, &frame);
 	return what;
 }
 
-static const char *of_futex(const struct moment *m)
+static const char *of_futex(const struct activity *m)
 {
-	const char *what = what__of_futex(m);
+	const char *what = wait_reason__of_futex(m);
 
 	if (what && !strcmp(what, "gil")) /* which is asked for in slices, each with a time-out */
 		return what;
-	return moment__timed_out(m) ? "timeout" : what;
+	return activity__timed_out(m) ? "timeout" : what;
 }
 
 static bool is_remote(const char *what)
@@ -169,9 +169,9 @@ static bool is_remote(const char *what)
 	return what && (!strcmp(what, "fuse") || !strcmp(what, "network_fs"));
 }
 
-static const char *of_disk(const struct moment *m)
+static const char *of_disk(const struct activity *m)
 {
-	const char *kernel = what_table__any(&what_of_kernel, m->stack);
+	const char *kernel = wait_reason_table__any(&what_of_kernel, m->stack);
 
 	if (is_remote(kernel))
 		return kernel;
@@ -194,9 +194,9 @@ static const char *of_disk(const struct moment *m)
 	return NULL;
 }
 
-static const char *of_page_fault(const struct moment *m)
+static const char *of_page_fault(const struct activity *m)
 {
-	const char *kernel = what_table__any(&what_of_kernel, m->stack);
+	const char *kernel = wait_reason_table__any(&what_of_kernel, m->stack);
 
 	if (kernel)
 		return kernel;
@@ -205,14 +205,14 @@ static const char *of_page_fault(const struct moment *m)
 	return NULL;
 }
 
-static bool is_dns(const struct moment *m)
+static bool is_dns(const struct activity *m)
 {
 	if (knows(m->waited, JANK_WAITED_SOCKET) && m->waited->raw.dport == PORT_DNS)
 		return true;
-	return what_table__any(&what_of_resolver, m->stack);
+	return wait_reason_table__any(&what_of_resolver, m->stack);
 }
 
-static bool is_eventfd(const struct moment *m)
+static bool is_eventfd(const struct activity *m)
 {
 	if (!m->waited)
 		return false;
@@ -223,27 +223,27 @@ static bool is_eventfd(const struct moment *m)
 }
 
 /* poll of one descriptor, which has somebody at its other end. */
-static bool is_poll_of_peer(const struct moment *m)
+static bool is_poll_of_peer(const struct activity *m)
 {
-	const struct waited *waited = m->waited;
+	const struct wait_object *waited = m->waited;
 
 	return knows(waited, JANK_WAITED_SOCKET) && knows(waited, JANK_WAITED_ARGS) &&
 	       IS_CALL(m->syscall, "poll", "ppoll") && waited->raw.args[1] == 1 &&
 	       (waited->peer || waited->peer_task.pid);
 }
 
-static const char *of_poll(const struct moment *m)
+static const char *of_poll(const struct activity *m)
 {
-	const char *child = what_table__any(&what_of_child, m->stack);
+	const char *child = wait_reason_table__any(&what_of_child, m->stack);
 
 	if (is_dns(m))
 		return "dns";
 	if (knows(m->waited, JANK_WAITED_SOCKET) && m->waited->raw.state == TCP_SYN_SENT)
 		return "connect";
-	if (moment__timed_out(m))
+	if (activity__timed_out(m))
 		return "timeout";
 	if (!child && m->wake_stack)
-		child = what_table__any(&what_of_exit, m->wake_stack);
+		child = wait_reason_table__any(&what_of_exit, m->wake_stack);
 	if (child)
 		return child;
 	if (is_poll_of_peer(m))
@@ -251,7 +251,7 @@ static const char *of_poll(const struct moment *m)
 	return is_eventfd(m) ? "eventfd" : NULL;
 }
 
-static const char *of_transfer(const struct moment *m)
+static const char *of_transfer(const struct activity *m)
 {
 	if (is_eventfd(m))
 		return "eventfd";
@@ -263,14 +263,14 @@ static const char *of_transfer(const struct moment *m)
 	return NULL;
 }
 
-static const char *of_socket(const struct moment *m)
+static const char *of_socket(const struct activity *m)
 {
 	if (IS_CALL(m->syscall, "connect"))
 		return "connect";
 	return is_dns(m) ? "dns" : of_transfer(m);
 }
 
-static const char *of_other(const struct moment *m)
+static const char *of_other(const struct activity *m)
 {
 	if (is_eventfd(m))
 		return "eventfd";
@@ -278,17 +278,17 @@ static const char *of_other(const struct moment *m)
 		return "child";
 	if (IS_CALL(m->syscall, "flock"))
 		return "file_lock";
-	return what_table__any(&what_of_kernel, m->stack);
+	return wait_reason_table__any(&what_of_kernel, m->stack);
 }
 
-static const char *of_running(const struct moment *m)
+static const char *of_running(const struct activity *m)
 {
-	return what_table__any(&what_of_interrupts, m->stack);
+	return wait_reason_table__any(&what_of_interrupts, m->stack);
 }
 
-const char *what__of(const struct moment *m)
+const char *wait_reason__of(const struct activity *m)
 {
-	static const char *(*const by_state[JANK_STATE_CNT])(const struct moment *) = {
+	static const char *(*const by_state[JANK_STATE_CNT])(const struct activity *) = {
 		[JANK_STATE_RUNNING] = of_running,
 		[JANK_STATE_FUTEX] = of_futex,
 		[JANK_STATE_DISK] = of_disk,
@@ -303,23 +303,24 @@ const char *what__of(const struct moment *m)
 
 	if (m->state >= JANK_STATE_CNT || m->state == JANK_STATE_RUNNABLE)
 		return NULL;
-	what = what_table__any(&what_of_gc, m->stack);
+	what = wait_reason_table__any(&what_of_gc, m->stack);
 	if (!what)
-		what = what_table__any(&what_of_memory, m->stack);
+		what = wait_reason_table__any(&what_of_memory, m->stack);
 	if (!what && by_state[m->state])
 		what = by_state[m->state](m);
 	return what;
 }
 
-const char *what__of_thread(const char *comm)
+const char *wait_reason__of_thread(const char *comm)
 {
-	return what_table__name(&what_of_thread, comm);
+	return wait_reason_table__name(&what_of_thread, comm);
 }
 
-const struct frame *what__frame(const struct moment *m)
+const struct frame *wait_reason__frame(const struct activity *m)
 {
-	static const struct what_table *const tables[] = { &what_of_gc, &what_of_lock,
-							   &what_of_runtime, &what_of_resolver };
+	static const struct wait_reason_table *const tables[] = { &what_of_gc, &what_of_lock,
+								  &what_of_runtime,
+								  &what_of_resolver };
 	const struct frame *ret = NULL;
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
@@ -327,13 +328,14 @@ const struct frame *what__frame(const struct moment *m)
 
 		if (of_wait && m->state != JANK_STATE_FUTEX)
 			continue;
-		if (what_table__innermost(tables[i], m->stack, &ret))
+		if (wait_reason_table__innermost(tables[i], m->stack, &ret))
 			return ret;
 	}
 	return NULL;
 }
 
-const struct frame *what__collector(const struct moment *m, const struct frame **ret_caller)
+const struct frame *wait_reason__collector(const struct activity *m,
+					   const struct frame **ret_caller)
 {
 	const struct frame *ret = NULL;
 
@@ -342,7 +344,7 @@ const struct frame *what__collector(const struct moment *m, const struct frame *
 		const struct frame *frame = &m->stack->frames[i];
 
 		if (!frame->kernel && !frame->inlined &&
-		    what_table__name(&what_of_gc, frame->function)) {
+		    wait_reason_table__name(&what_of_gc, frame->function)) {
 			ret = frame;
 			*ret_caller = NULL;
 		} else if (ret && !*ret_caller && stack__is_app(frame)) {
@@ -378,7 +380,7 @@ static bool matches(const char *pattern, const char *name)
 }
 
 /* Index of the first rule below `end` that matches, or end. */
-static size_t first_rule(const struct what_table *table, const char *name, size_t end)
+static size_t first_rule(const struct wait_reason_table *table, const char *name, size_t end)
 {
 	for (size_t i = 0; i < end; i++)
 		if (matches(table->rules[i].name, name))
@@ -386,12 +388,12 @@ static size_t first_rule(const struct what_table *table, const char *name, size_
 	return end;
 }
 
-static bool may_match(const struct what_table *table, const struct frame *frame)
+static bool may_match(const struct wait_reason_table *table, const struct frame *frame)
 {
 	return frame->function && !frame->inlined && frame->kernel == table->kernel;
 }
 
-const char *what_table__any(const struct what_table *table, const struct stack *stack)
+const char *wait_reason_table__any(const struct wait_reason_table *table, const struct stack *stack)
 {
 	size_t best = table->cnt;
 
@@ -401,8 +403,8 @@ const char *what_table__any(const struct what_table *table, const struct stack *
 	return best < table->cnt ? table->rules[best].what : NULL;
 }
 
-const char *what_table__innermost(const struct what_table *table, const struct stack *stack,
-				  const struct frame **ret)
+const char *wait_reason_table__innermost(const struct wait_reason_table *table,
+					 const struct stack *stack, const struct frame **ret)
 {
 	for (size_t i = 0; i < stack->frame_cnt; i++) {
 		size_t rule = table->cnt;
@@ -417,7 +419,7 @@ const char *what_table__innermost(const struct what_table *table, const struct s
 	return NULL;
 }
 
-const char *what_table__name(const struct what_table *table, const char *name)
+const char *wait_reason_table__name(const struct wait_reason_table *table, const char *name)
 {
 	size_t rule = name ? first_rule(table, name, table->cnt) : table->cnt;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The tables of what.c. The kernel's names are those of 5.10 to 6.18; of a function that
+ * The tables of wait_reason.c. The kernel's names are those of 5.10 to 6.18; of a function that
  * compilers inline in some builds its callers are listed, too.
  */
 #include "model/chain/wait_reason_table.h"
 
-static const struct what_rule memory_rules[] = {
+static const struct wait_reason_rule memory_rules[] = {
 	{ "mem_cgroup_handle_over_high", "memory_limit" },
 	{ "__mem_cgroup_handle_over_high", "memory_limit" },
 	{ "mem_cgroup_oom*", "memory_limit" },
@@ -31,7 +31,7 @@ static const struct what_rule memory_rules[] = {
 	{ "shrink_slab*", "reclaim" },
 };
 
-static const struct what_rule kernel_rules[] = {
+static const struct wait_reason_rule kernel_rules[] = {
 	{ "request_wait_answer", "fuse" },
 	{ "__fuse_request_send", "fuse" },
 	{ "fuse_simple_request", "fuse" },
@@ -83,7 +83,7 @@ static const struct what_rule kernel_rules[] = {
  * By the way in: soft interrupts that a thread brings about itself, as by sending over loopback, are its own work
  * and come by __local_bh_enable_ip.
  */
-static const struct what_rule interrupt_rules[] = {
+static const struct wait_reason_rule interrupt_rules[] = {
 	{ "asm_sysvec_*", "interrupts" },
 	{ "sysvec_*", "interrupts" },
 	{ "asm_common_interrupt", "interrupts" },
@@ -100,7 +100,7 @@ static const struct what_rule interrupt_rules[] = {
 	{ "gic_handle_irq", "interrupts" },
 };
 
-static const struct what_rule gc_rules[] = {
+static const struct wait_reason_rule gc_rules[] = {
 	/* V8 */
 	{ "*v8::internal::Heap::CollectGarbage", "gc" },
 	{ "*v8::internal::Heap::CollectAllGarbage", "gc" },
@@ -197,7 +197,7 @@ static const struct what_rule gc_rules[] = {
 	{ "zend_gc_collect_cycles", "gc" },
 };
 
-static const struct what_rule runtime_rules[] = {
+static const struct wait_reason_rule runtime_rules[] = {
 	{ "runtime.stopTheWorld*", "safepoint" },
 	{ "*SafepointSynchronize::block", "safepoint" },
 	{ "*SafepointMechanism::process", "safepoint" },
@@ -218,7 +218,7 @@ static const struct what_rule runtime_rules[] = {
 	{ "*QReadWriteLock::", "rwlock" },
 };
 
-static const struct what_rule lock_rules[] = {
+static const struct wait_reason_rule lock_rules[] = {
 	{ "pthread_mutex_*", "mutex" },
 	{ "__pthread_mutex_*", "mutex" },
 	{ "___pthread_mutex_*", "mutex" },
@@ -276,7 +276,7 @@ static const struct what_rule lock_rules[] = {
 	{ "___pthread_barrier_wait*", "barrier" },
 };
 
-static const struct what_rule wake_rules[] = {
+static const struct wait_reason_rule wake_rules[] = {
 	{ "pthread_cond_signal*", "condition" },
 	{ "pthread_cond_broadcast*", "condition" },
 	{ "__pthread_cond_signal*", "condition" },
@@ -298,7 +298,7 @@ static const struct what_rule wake_rules[] = {
 	{ "___pthread_barrier_wait*", "barrier" },
 };
 
-static const struct what_rule resolver_rules[] = {
+static const struct wait_reason_rule resolver_rules[] = {
 	{ "getaddrinfo*", "dns" },
 	{ "__GI_getaddrinfo*", "dns" },
 	{ "gethostbyname*", "dns" },
@@ -313,15 +313,15 @@ static const struct what_rule resolver_rules[] = {
 };
 
 /* libuv's own loop within a loop, until the child has ended and closed its pipes. */
-static const struct what_rule child_rules[] = {
+static const struct wait_reason_rule child_rules[] = {
 	{ "*node::SyncProcessRunner::", "child" },
 };
 
-static const struct what_rule exit_rules[] = {
+static const struct wait_reason_rule exit_rules[] = {
 	{ "do_notify_parent", "child" },
 };
 
-static const struct what_rule thread_rules[] = {
+static const struct wait_reason_rule thread_rules[] = {
 	{ "GC Thread#*", "gc" },      /* HotSpot */
 	{ "ParallelGC*", "gc" },      /* older ones */
 	{ "HeapTaskDaemon", "gc" },   /* ART */
@@ -332,14 +332,14 @@ static const struct what_rule thread_rules[] = {
 	{                                                                                          \
 		.rules = of, .cnt = sizeof(of) / sizeof((of)[0]), .kernel = is_kernel              \
 	}
-const struct what_table what_of_memory = TABLE(memory_rules, true);
-const struct what_table what_of_kernel = TABLE(kernel_rules, true);
-const struct what_table what_of_interrupts = TABLE(interrupt_rules, true);
-const struct what_table what_of_gc = TABLE(gc_rules, false);
-const struct what_table what_of_runtime = TABLE(runtime_rules, false);
-const struct what_table what_of_lock = TABLE(lock_rules, false);
-const struct what_table what_of_wake = TABLE(wake_rules, false);
-const struct what_table what_of_resolver = TABLE(resolver_rules, false);
-const struct what_table what_of_child = TABLE(child_rules, false);
-const struct what_table what_of_exit = TABLE(exit_rules, true);
-const struct what_table what_of_thread = TABLE(thread_rules, false);
+const struct wait_reason_table what_of_memory = TABLE(memory_rules, true);
+const struct wait_reason_table what_of_kernel = TABLE(kernel_rules, true);
+const struct wait_reason_table what_of_interrupts = TABLE(interrupt_rules, true);
+const struct wait_reason_table what_of_gc = TABLE(gc_rules, false);
+const struct wait_reason_table what_of_runtime = TABLE(runtime_rules, false);
+const struct wait_reason_table what_of_lock = TABLE(lock_rules, false);
+const struct wait_reason_table what_of_wake = TABLE(wake_rules, false);
+const struct wait_reason_table what_of_resolver = TABLE(resolver_rules, false);
+const struct wait_reason_table what_of_child = TABLE(child_rules, false);
+const struct wait_reason_table what_of_exit = TABLE(exit_rules, true);
+const struct wait_reason_table what_of_thread = TABLE(thread_rules, false);

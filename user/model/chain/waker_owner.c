@@ -58,7 +58,7 @@ struct wait wait__of_record(const struct other_record *record)
 		.waited = record->waited,
 	};
 
-	if (wait.softirq && waited__timed_out(record->waited, blocked))
+	if (wait.softirq && wait_object__timed_out(record->waited, blocked))
 		wait.has_waker = wait.softirq = false; /* a bystander of the timer's interrupt */
 	if (wait.has_waker)
 		other_task__set(&wait.waker, &rec->waker);
@@ -131,7 +131,8 @@ static bool is_glibc_lock(const struct jank_rec_waited *waited)
  * Whom the mutex's word names, if that is a thread of the process. Of a wait that goes on the holder may be one that was
  * not heard of, since it sleeps itself.
  */
-static bool find_owner(const struct others *others, const struct wait *wait, struct other_task *ret)
+static bool find_owner(const struct thread_history *others, const struct wait *wait,
+		       struct other_task *ret)
 {
 	uint32_t tid = wait->waited ? owner_of(wait->waited) : 0;
 
@@ -141,7 +142,7 @@ static bool find_owner(const struct others *others, const struct wait *wait, str
 		*ret = wait->waker;
 		return true;
 	}
-	if (others__task(others, tid, ret))
+	if (thread_history__task(others, tid, ret))
 		return ret->pid == wait->tgid;
 	if (!wait->open || tid >= TID_MAX || !is_glibc_lock(wait->waited))
 		return false;
@@ -157,9 +158,9 @@ static bool waker_unlocked(const struct wait *wait)
 }
 
 /* Did the waker itself wait for that very mutex meanwhile? Then it was handed on, and the waker had it last. */
-static bool waker_had_it_after(const struct others *others, const struct wait *wait)
+static bool waker_had_it_after(const struct thread_history *others, const struct wait *wait)
 {
-	const struct other_record *record = others__newest(others, wait->waker.tid);
+	const struct other_record *record = thread_history__newest(others, wait->waker.tid);
 
 	for (; record; record = record->older) {
 		const struct jank_rec_stack *rec = &record->event.rec;
@@ -203,10 +204,12 @@ static bool receives(int32_t syscall)
 	return name && is_one_of(name, names);
 }
 
-const struct other_record *suspect__wake(const struct others *others, const struct suspect *suspect,
-					 const struct wait *wait)
+const struct other_record *waker_owner__wake(const struct thread_history *others,
+					     const struct waker_owner *suspect,
+					     const struct wait *wait)
 {
-	const struct other_record *record = others__newest(others, suspect->task.tid), *ret = NULL;
+	const struct other_record *record = thread_history__newest(others, suspect->task.tid),
+				  *ret = NULL;
 
 	for (; record; record = record->older) {
 		const struct jank_rec_stack *rec = &record->event.rec;
@@ -225,10 +228,10 @@ const struct other_record *suspect__wake(const struct others *others, const stru
  * Data on the loopback is delivered in a soft interrupt on top of the sender; but so is any other data, on top of whoever
  * happens to run. The system call tells: what arrives is sent, or makes room for who sends.
  */
-static bool is_bystander(const struct others *others, const struct suspect *suspect,
+static bool is_bystander(const struct thread_history *others, const struct waker_owner *suspect,
 			 const struct wait *wait)
 {
-	const struct other_record *wake = suspect__wake(others, suspect, wait);
+	const struct other_record *wake = waker_owner__wake(others, suspect, wait);
 	int32_t syscall = wake ? wake->event.rec.syscall : -1;
 
 	return !sends(syscall) && !(receives(syscall) && sends(wait->syscall));
@@ -241,19 +244,21 @@ static bool is_connecting(const struct wait *wait)
 	       wait->waited->state == TCP_SYN_SENT;
 }
 
-bool suspect__find(const struct others *others, const struct wait *wait, struct suspect *ret)
+bool waker_owner__find(const struct thread_history *others, const struct wait *wait,
+		       struct waker_owner *ret)
 {
 	struct other_task owner;
 	bool owned;
 
-	*ret = (struct suspect){ .role = LINK_WOKE, .task = wait->waker, .woke = true };
+	*ret = (struct waker_owner){ .role = LINK_WOKE, .task = wait->waker, .woke = true };
 	if (!wait__may_have_one(wait))
 		return false;
 	owned = find_owner(others, wait, &owner);
 	if (owned &&
 	    (!wait->has_waker || wait->waker.tid == owner.tid || !waker_had_it_after(others, wait)))
-		*ret = (struct suspect){ .task = owner,
-					 .woke = wait->has_waker && wait->waker.tid == owner.tid };
+		*ret = (struct waker_owner){
+			.task = owner, .woke = wait->has_waker && wait->waker.tid == owner.tid
+		};
 	if (owned || waker_unlocked(wait))
 		ret->role = LINK_HELD;
 	else if (!wait->has_waker ||
@@ -267,7 +272,7 @@ bool suspect__find(const struct others *others, const struct wait *wait, struct 
 #define GAP_NS	   1000000 /* at most between two slices: it looked whether it may go on */
 #define CONDVAR_SZ 48	   /* glibc's: its waits take turns on two words of it */
 
-static bool is_same_futex(const struct waited *a, const struct waited *b)
+static bool is_same_futex(const struct wait_object *a, const struct wait_object *b)
 {
 	uint64_t x, y;
 
@@ -280,13 +285,13 @@ static bool is_same_futex(const struct waited *a, const struct waited *b)
 
 static bool was_refused(const struct sample *sample)
 {
-	struct moment moment = moment__of_sample(sample);
+	struct activity moment = activity__of_sample(sample);
 
 	return sample->state == JANK_STATE_FUTEX && !sample->open && !sample->has_waker &&
-	       moment__timed_out(&moment);
+	       activity__timed_out(&moment);
 }
 
-bool series__goes_on(const struct sample *samples, size_t cnt, size_t i)
+bool retry_waits__goes_on(const struct sample *samples, size_t cnt, size_t i)
 {
 	const struct sample *this = &samples[i], *next = &samples[i + 1];
 	uint64_t end = this->t_ns + this->ns;
@@ -296,11 +301,11 @@ bool series__goes_on(const struct sample *samples, size_t cnt, size_t i)
 	       is_same_futex(this->waited, next->waited);
 }
 
-struct wait series__wait(const struct sample *samples, size_t i, uint32_t tgid, uint32_t tid)
+struct wait retry_waits__wait(const struct sample *samples, size_t i, uint32_t tgid, uint32_t tid)
 {
 	struct wait wait = wait__of_sample(&samples[i], tgid, tid);
 
-	for (size_t cnt = i + 1; i > 0 && series__goes_on(samples, cnt, i - 1); i--)
+	for (size_t cnt = i + 1; i > 0 && retry_waits__goes_on(samples, cnt, i - 1); i--)
 		wait.begin = samples[i - 1].t_ns;
 	return wait;
 }

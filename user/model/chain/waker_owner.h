@@ -21,7 +21,7 @@ struct wait {
 	const struct jank_rec_waited *waited; /* NULL: not known */
 };
 
-struct suspect {
+struct waker_owner {
 	enum link_role role;
 	struct other_task task;
 	bool woke; /* it ended the wait, whatever the role */
@@ -31,15 +31,17 @@ struct suspect {
 struct wait wait__of_sample(const struct sample *sample, uint32_t tgid, uint32_t tid);
 struct wait wait__of_record(const struct other_record *record);
 
-/* Could it be anybody's fault? What it doesn't say at once, suspect__find may still refute. */
+/* Could it be anybody's fault? What it doesn't say at once, waker_owner__find may still refute. */
 bool wait__may_have_one(const struct wait *wait);
 
 /* False: nobody can be told. */
-bool suspect__find(const struct others *others, const struct wait *wait, struct suspect *ret);
+bool waker_owner__find(const struct thread_history *others, const struct wait *wait,
+		       struct waker_owner *ret);
 
 /* The record of the thread's ending that wait; NULL: none. */
-const struct other_record *suspect__wake(const struct others *others, const struct suspect *suspect,
-					 const struct wait *wait);
+const struct other_record *waker_owner__wake(const struct thread_history *others,
+					     const struct waker_owner *suspect,
+					     const struct wait *wait);
 
 /*
  * Waits in slices: who wants a lock may wait for it with a time-out, again and again, as CPython does for its own every 5 ms. All
@@ -47,9 +49,9 @@ const struct other_record *suspect__wake(const struct others *others, const stru
  */
 
 /* Is sample i a wait that the one after it goes on with? samples: in time order. */
-bool series__goes_on(const struct sample *samples, size_t cnt, size_t i);
+bool retry_waits__goes_on(const struct sample *samples, size_t cnt, size_t i);
 
 /* The wait of sample i, from the first on of those that it goes on with. */
-struct wait series__wait(const struct sample *samples, size_t i, uint32_t tgid, uint32_t tid);
+struct wait retry_waits__wait(const struct sample *samples, size_t i, uint32_t tgid, uint32_t tid);
 
 #endif

@@ -128,7 +128,7 @@ static inline bool dwarf__spend(struct dwarf *dwarf, uint32_t steps)
 	return true;
 }
 
-/* dwarf_section.c: part of a section, 0 or -errno; the whole of it in memory, NULL when it can't be had. */
+/* dwarf_file.c: part of a section, 0 or -errno; the whole of it in memory, NULL when it can't be had. */
 int section__read(struct dwarf *dwarf, enum dwarf_section nr, uint64_t off, void *buf, size_t len);
 const unsigned char *section__whole(struct dwarf *dwarf, enum dwarf_section nr);
 /* A string of a section, cut to cap - 1: its length, 0 when there is none. */
@@ -136,7 +136,7 @@ size_t section__string(struct dwarf *dwarf, enum dwarf_section nr, uint64_t off,
 		       size_t cap);
 int section__open_all(struct dwarf *dwarf, const struct elf *elf);
 
-/* dwarf_abbrev.c: reads the table at off, or with `only` nothing but that code's. 0 or -errno. */
+/* dwarf_form.c: reads the table at off, or with `only` nothing but that code's. 0 or -errno. */
 int abbrevs__read(struct dwarf *dwarf, uint64_t off, uint64_t only, struct abbrevs *ret);
 void abbrevs__free(struct abbrevs *abbrevs);
 const struct abbrev *abbrevs__find(const struct abbrevs *abbrevs, uint64_t code);
@@ -171,7 +171,7 @@ int die__each_range(struct dwarf *dwarf, const struct unit *unit, const struct d
 /* 1: it holds the address, 0: it doesn't, -1: it has no code of its own. */
 int die__holds(struct dwarf *dwarf, const struct unit *unit, const struct die *die, uint64_t vaddr);
 
-/* dwarf_index.c: makes the index of units, once. */
+/* dwarf_range.c: makes the index of units, once. */
 void index__build(struct dwarf *dwarf);
 /* The offset of the unit with that code. False: none has it. */
 bool index__find(const struct dwarf *dwarf, uint64_t vaddr, uint64_t *ret);

@@ -76,8 +76,8 @@ int mapped_file__open(const char *proc, uint32_t pid, const struct mapped *mappe
 struct split {
 	const char *proc;
 	uint32_t pid;
-	const struct maps *old;
-	struct maps *maps;
+	const struct proc_maps *old;
+	struct proc_maps *maps;
 	const struct mapped *open; /* whose directory it is */
 	struct zip_directory dir;
 	int fd; /* or -1: it has none */
@@ -93,11 +93,11 @@ static bool may_be_one(const struct mapped *mapped)
 /* What the same region was a part of before, so that no file needs to be read. */
 static const struct mapped *known_part(const struct split *split, const struct region *region)
 {
-	const struct region *old = maps__find(split->old, region->start);
+	const struct region *old = proc_maps__find(split->old, region->start);
 	const struct mapped *part = old ? old->mapped : NULL;
 
 	if (!part || !part->archive || old->start != region->start ||
-	    part->archive != maps__same(split->old, region->mapped) ||
+	    part->archive != proc_maps__same(split->old, region->mapped) ||
 	    old->offset + part->begin != region->offset)
 		return NULL;
 	return part;
@@ -142,9 +142,9 @@ static struct mapped *find_part(struct split *split, const struct region *region
 
 	if (known) {
 		archive->is_archive = true;
-		return maps__part(split->maps, archive, region,
-				  known->path + strlen(archive->path) + 2, known->begin,
-				  known->size);
+		return proc_maps__part(split->maps, archive, region,
+				       known->path + strlen(archive->path) + 2, known->begin,
+				       known->size);
 	}
 	if (split->spent > BUDGET || !open_archive(split, archive))
 		return NULL;
@@ -152,10 +152,11 @@ static struct mapped *find_part(struct split *split, const struct region *region
 	split->spent += LOOKUP_COST + split->dir.len;
 	if (zip_directory__at(&split->dir, region->offset, &entry))
 		return NULL;
-	return maps__part(split->maps, archive, region, entry.name, entry.offset, entry.size);
+	return proc_maps__part(split->maps, archive, region, entry.name, entry.offset, entry.size);
 }
 
-void archive__split(const char *proc, uint32_t pid, const struct maps *old, struct maps *maps)
+void archive__split(const char *proc, uint32_t pid, const struct proc_maps *old,
+		    struct proc_maps *maps)
 {
 	struct split split = { .proc = proc, .pid = pid, .old = old, .maps = maps, .fd = -1 };
 

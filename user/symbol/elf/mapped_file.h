@@ -22,6 +22,7 @@ bool mapped_file__is(const struct mapped *mapped, const struct stat *st);
  * library's begin. What the process's maps before knew is not looked for again. A region of no stored file, or of an archive
  * that can't be read, keeps the archive's name and offset.
  */
-void archive__split(const char *proc, uint32_t pid, const struct maps *old, struct maps *maps);
+void archive__split(const char *proc, uint32_t pid, const struct proc_maps *old,
+		    struct proc_maps *maps);
 
 #endif

@@ -73,7 +73,7 @@ static bool is_beside(struct reading *rd, const struct region *region, uint64_t 
 /* A file's data lies next to its code, mostly behind it. */
 static bool find_place(struct reading *rd, uint64_t addr, struct place *ret)
 {
-	const struct maps *maps = &rd->process->maps;
+	const struct proc_maps *maps = &rd->process->maps;
 	size_t low = 0, high = maps->cnt;
 
 	while (low < high) {

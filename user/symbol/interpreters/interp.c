@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Recognises an interpreter by its file, and names CPython's frames by their code objects. See script.h. */
+/* Recognises an interpreter by its file, and names CPython's frames by their code objects. See interp.h. */
 #include "symbol/interpreters/interp.h"
 
 #include <elf.h>
@@ -159,9 +159,9 @@ static uint64_t lock_begin(const struct elf *elf, uint64_t vaddr)
 }
 
 static int script_elf_make_ruby(const struct elf *elf, const struct search *search,
-				struct script_elf *ret)
+				struct interp_elf *ret)
 {
-	*ret = (struct script_elf){
+	*ret = (struct interp_elf){
 		.is_ruby = true,
 		.runtime = search->ruby_vm.st_value,
 		.lock_begin = lock_begin(elf, search->lock.st_value),
@@ -170,7 +170,7 @@ static int script_elf_make_ruby(const struct elf *elf, const struct search *sear
 	return read_ruby_version(elf, search->ruby_version.st_value, &ret->version);
 }
 
-int script_elf__find(const struct elf *elf, struct script_elf *ret)
+int interp_elf__find(const struct elf *elf, struct interp_elf *ret)
 {
 	struct search search = { .elf = elf };
 	uint64_t version;
@@ -188,7 +188,7 @@ int script_elf__find(const struct elf *elf, struct script_elf *ret)
 	res = read_constant(elf, search.version.st_value, &version, sizeof(version));
 	if (res)
 		return res;
-	*ret = (struct script_elf){ .runtime = search.runtime.st_value,
+	*ret = (struct interp_elf){ .runtime = search.runtime.st_value,
 				    .code_type = search.code_type.st_value,
 				    .version = version };
 	return 0;
@@ -210,7 +210,7 @@ static bool may_be_one(const struct mapped *mapped)
 
 /* What the file's variables were linked at, and how far from there they are. */
 static int find_in_file(struct process_env *env, const struct process *process,
-			const struct region *region, struct script_elf *ret, uint64_t *bias)
+			const struct region *region, struct interp_elf *ret, uint64_t *bias)
 {
 	int fd = process__open(env, process, region->mapped), res;
 	struct image img;
@@ -225,38 +225,38 @@ static int find_in_file(struct process_env *env, const struct process *process,
 		res = elf__vaddr(elf.loads, elf.load_cnt, region->offset, bias);
 		*bias = region->start - *bias;
 		if (!res)
-			res = script_elf__find(&elf, ret);
+			res = interp_elf__find(&elf, ret);
 		elf__close(&elf);
 	}
 	close(fd);
 	return res;
 }
 
-static struct script_memory memory_of(const struct process_env *env, const struct process *process)
+static struct interp_memory memory_of(const struct process_env *env, const struct process *process)
 {
-	return (struct script_memory){ env->proc, process->living };
+	return (struct interp_memory){ env->proc, process->living };
 }
 
-static int find_offsets(const struct script_memory *mem, uint64_t runtime, uint32_t version,
-			struct script_offsets *ret)
+static int find_offsets(const struct interp_memory *mem, uint64_t runtime, uint32_t version,
+			struct interp_offsets *ret)
 {
 	uint8_t told[SCRIPT_OFFSETS_SZ];
 	int res;
 
-	if (script_offsets__of(version, ret))
+	if (interp_offsets__of(version, ret))
 		return 0;
-	if (!script_offsets__told(version))
+	if (!interp_offsets__told(version))
 		return -ENOTSUP;
-	res = script_memory__read(mem, runtime, told, sizeof(told));
+	res = interp_memory__read(mem, runtime, told, sizeof(told));
 	if (res)
 		return res;
-	return script_offsets__read(told, version, ret) ? 0 : -ENOTSUP;
+	return interp_offsets__read(told, version, ret) ? 0 : -ENOTSUP;
 }
 
-static struct script *make_ruby(const struct script_elf *elf, uint64_t bias)
+static struct interp *make_ruby(const struct interp_elf *elf, uint64_t bias)
 {
 	const struct script_ruby_offsets *offsets = script_ruby__offsets(elf->version);
-	struct script *script = offsets ? calloc(1, sizeof(*script)) : NULL;
+	struct interp *script = offsets ? calloc(1, sizeof(*script)) : NULL;
 
 	if (!script)
 		return NULL;
@@ -268,13 +268,13 @@ static struct script *make_ruby(const struct script_elf *elf, uint64_t bias)
 }
 
 /* *known false: it may be one later. */
-static struct script *make(struct process_env *env, const struct process *process,
+static struct interp *make(struct process_env *env, const struct process *process,
 			   const struct region *region, bool *known)
 {
-	struct script_memory mem = memory_of(env, process);
-	struct script_offsets offsets;
-	struct script *script;
-	struct script_elf elf;
+	struct interp_memory mem = memory_of(env, process);
+	struct interp_offsets offsets;
+	struct interp *script;
+	struct interp_elf elf;
 	uint64_t bias;
 	int res;
 
@@ -294,16 +294,16 @@ static struct script *make(struct process_env *env, const struct process *proces
 	return script;
 }
 
-static bool is_same(const struct script *a, const struct script *b)
+static bool is_same(const struct interp *a, const struct interp *b)
 {
 	return a && b && a->runtime == b->runtime && a->code_type == b->code_type &&
 	       a->offsets.version == b->offsets.version && a->ruby == b->ruby;
 }
 
-struct script *script__of(struct process_env *env, struct process *process)
+struct interp *interp__of(struct process_env *env, struct process *process)
 {
 	const struct mapped *last = NULL;
-	struct script *found = NULL;
+	struct interp *found = NULL;
 
 	if (process->script_known)
 		return process->script;
@@ -316,31 +316,31 @@ struct script *script__of(struct process_env *env, struct process *process)
 		last = region->mapped;
 	}
 	if (is_same(found, process->script)) {
-		script__free(found);
+		interp__free(found);
 		return process->script;
 	}
-	script__free(process->script);
+	interp__free(process->script);
 	process->script = found;
 	return found;
 }
 
-void script__free(struct script *script)
+void interp__free(struct interp *script)
 {
 	if (!script)
 		return;
-	script_code__forget_all(script);
+	interp_code__forget_all(script);
 	free(script);
 }
 
-size_t script__bytes(const struct script *script)
+size_t interp__bytes(const struct interp *script)
 {
 	return script ? sizeof(*script) + script->code_bytes : 0;
 }
 
-static void name(struct script *script, const struct script_memory *mem, struct pool *pool,
+static void name(struct interp *script, const struct interp_memory *mem, struct pool *pool,
 		 const struct jank_script_frame *from, struct frame *ret)
 {
-	const struct script_code *code = script ? script_code__get(script, mem, from->code) : NULL;
+	const struct interp_code *code = script ? interp_code__get(script, mem, from->code) : NULL;
 
 	*ret = (struct frame){ .address = from->instr, .module = UNNAMED, .language = LANGUAGE };
 	/* It may stand before the first, too, where it is about to begin. */
@@ -351,15 +351,15 @@ static void name(struct script *script, const struct script_memory *mem, struct 
 	ret->file = pool__add(pool, code->file, strlen(code->file));
 	ret->module = ret->file ?: UNNAMED;
 	ret->offset = from->instr < code->bytecode ? 0 : from->instr - code->bytecode;
-	ret->line = script_code__line(code, from->instr);
+	ret->line = interp_code__line(code, from->instr);
 	ret->app = code->app;
 }
 
-int script__add_frames(struct process_env *env, struct process *process, struct pool *pool,
+int interp__add_frames(struct process_env *env, struct process *process, struct pool *pool,
 		       struct stack *stack)
 {
-	struct script_memory mem;
-	struct script *script;
+	struct interp_memory mem;
+	struct interp *script;
 	struct frame *frames;
 
 	if (!stack->script_cnt)
@@ -373,7 +373,7 @@ int script__add_frames(struct process_env *env, struct process *process, struct 
 	frames += stack->frame_cnt;
 	stack->frame_cnt += stack->script_cnt;
 	memset(frames, 0, stack->script_cnt * sizeof(*frames));
-	script = process ? script__of(env, process) : NULL;
+	script = process ? interp__of(env, process) : NULL;
 	if (process)
 		mem = memory_of(env, process);
 	for (size_t i = 0; i < stack->script_cnt; i++)

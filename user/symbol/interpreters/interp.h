@@ -18,43 +18,43 @@
 #include "symbol/names/process.h"
 #include "symbol/names/symbolize.h"
 
-struct script_code;
+struct interp_code;
 
 /* Of a process. */
-struct script {
+struct interp {
 	uint64_t runtime, code_type; /* addresses */
-	struct script_offsets offsets;
+	struct interp_offsets offsets;
 	const struct script_ruby_offsets *ruby; /* NULL: it is CPython */
 	uint64_t lock_begin, lock_end;		/* the code by which Ruby waits for a Mutex */
-	struct script_code *codes;		/* by address */
+	struct interp_code *codes;		/* by address */
 	size_t code_bytes;
 };
 
 /* What the process has become known as, or NULL: none. Looked for once after each reading of its maps. */
-struct script *script__of(struct process_env *env, struct process *process);
-void script__free(struct script *script); /* accepts NULL */
-size_t script__bytes(const struct script *script);
+struct interp *interp__of(struct process_env *env, struct process *process);
+void interp__free(struct interp *script); /* accepts NULL */
+size_t interp__bytes(const struct interp *script);
 
 /* Its threads that have a state, at most max. Their number; 0 where the interpreter is not ready yet. */
-size_t script__threads(struct process_env *env, struct process *process, struct script_thread *ret,
+size_t interp__threads(struct process_env *env, struct process *process, struct interp_thread *ret,
 		       size_t max);
 
 /* Differs after a thread got a state from what it was before; 0: no interpreter. */
-uint64_t script__newest(struct process_env *env, struct process *process);
+uint64_t interp__newest(struct process_env *env, struct process *process);
 
 /*
  * Appends a frame for each of stack->script to the stack's frames, in their order; one without a code object is left
  * zeroed. What the code object no longer tells is "[python]". 0 or -ENOMEM.
  */
-int script__add_frames(struct process_env *env, struct process *process, struct pool *pool,
+int interp__add_frames(struct process_env *env, struct process *process, struct pool *pool,
 		       struct stack *stack);
 
-/* script_wait.c: what frames of a wait say of it. False: they can't be read any more. */
-bool script__wait(struct process_env *env, struct process *process,
+/* interp_code.c: what frames of a wait say of it. False: they can't be read any more. */
+bool interp__wait(struct process_env *env, struct process *process,
 		  const struct jank_script_frame *frames, uint32_t cnt, struct script_wait *ret);
 
-/* script_code.c: the code object at an address, read now or before; NULL: it can't be told. The script's. */
-struct script_code {
+/* interp_code.c: the code object at an address, read now or before; NULL: it can't be told. The script's. */
+struct interp_code {
 	UT_hash_handle hh;
 	uint64_t address;
 	uint64_t stamp;	     /* of what it was made of */
@@ -67,14 +67,14 @@ struct script_code {
 	uint32_t check; /* jank_script_frame's */
 	bool known, app;
 };
-const struct script_code *script_code__get(struct script *script, const struct script_memory *mem,
+const struct interp_code *interp_code__get(struct interp *script, const struct interp_memory *mem,
 					   uint64_t address);
-uint32_t script_code__line(const struct script_code *code, uint64_t instr);
-void script_code__forget_all(struct script *script);
+uint32_t interp_code__line(const struct interp_code *code, uint64_t instr);
+void interp_code__forget_all(struct interp *script);
 
 /* The variables by which an ELF file is CPython or Ruby, whether a library or a program. */
 
-struct script_elf {
+struct interp_elf {
 	bool is_ruby;
 	uint64_t runtime;   /* of _PyRuntime, or of ruby_current_vm_ptr, as linked */
 	uint64_t code_type; /* of PyCode_Type */
@@ -85,6 +85,6 @@ struct script_elf {
 };
 
 /* 0; -ENOENT: it has not all of them; or -errno. */
-int script_elf__find(const struct elf *elf, struct script_elf *ret);
+int interp_elf__find(const struct elf *elf, struct interp_elf *ret);
 
 #endif

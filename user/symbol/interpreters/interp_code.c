@@ -89,7 +89,7 @@ static int32_t next_delta(struct reader *rd, unsigned form)
 	return delta;
 }
 
-uint32_t script_line__at(const uint8_t *table, size_t size, uint32_t first_line, uint64_t unit)
+uint32_t interp_line__at(const uint8_t *table, size_t size, uint32_t first_line, uint64_t unit)
 {
 	struct reader rd = { table, table + size, false };
 	int64_t line = first_line;
@@ -142,10 +142,10 @@ static uint64_t stamp_of(const struct head *head)
 	return ret;
 }
 
-static int read_head(const struct script *script, const struct script_memory *mem, uint64_t address,
+static int read_head(const struct interp *script, const struct interp_memory *mem, uint64_t address,
 		     struct head *ret)
 {
-	const struct script_offsets *offsets = &script->offsets;
+	const struct interp_offsets *offsets = &script->offsets;
 	uint8_t bytes[HEAD_SZ];
 	int res;
 
@@ -157,7 +157,7 @@ static int read_head(const struct script *script, const struct script_memory *me
 	    offsets->code.first_line + 8 > offsets->code.bytecode ||
 	    offsets->code.units + 8 > offsets->code.bytecode)
 		return -EINVAL;
-	res = script_memory__read(mem, address, bytes, offsets->code.bytecode);
+	res = interp_memory__read(mem, address, bytes, offsets->code.bytecode);
 	if (res)
 		return res;
 	if (word_at(bytes, TYPE_AT) != script->code_type)
@@ -168,7 +168,7 @@ static int read_head(const struct script *script, const struct script_memory *me
 			      .qualname = word_at(bytes, offsets->code.qualname),
 			      .linetable = word_at(bytes, offsets->code.linetable),
 			      .first_line = word_at(bytes, offsets->code.first_line) };
-	res = script_memory__word(mem, ret->name + offsets->unicode.hash, &ret->hash);
+	res = interp_memory__word(mem, ret->name + offsets->unicode.hash, &ret->hash);
 	ret->stamp = stamp_of(ret);
 	return res;
 }
@@ -186,13 +186,13 @@ static bool is_app(const char *file)
 	return !at || strstr(at, "/site-packages/") || strstr(at, "/dist-packages/");
 }
 
-static size_t bytes_of(const struct script_code *code)
+static size_t bytes_of(const struct interp_code *code)
 {
 	return sizeof(*code) + code->lines_size + (code->function ? strlen(code->function) : 0) +
 	       (code->file ? strlen(code->file) : 0);
 }
 
-static void clear(struct script *script, struct script_code *code)
+static void clear(struct interp *script, struct interp_code *code)
 {
 	script->code_bytes -= bytes_of(code);
 	free(code->function);
@@ -205,7 +205,7 @@ static void clear(struct script *script, struct script_code *code)
 	script->code_bytes += bytes_of(code);
 }
 
-static void drop(struct script *script, struct script_code *code)
+static void drop(struct interp *script, struct interp_code *code)
 {
 	clear(script, code);
 	script->code_bytes -= bytes_of(code);
@@ -213,19 +213,19 @@ static void drop(struct script *script, struct script_code *code)
 	free(code);
 }
 
-void script_code__forget_all(struct script *script)
+void interp_code__forget_all(struct interp *script)
 {
-	struct script_code *code, *next;
+	struct interp_code *code, *next;
 
 	HASH_ITER (hh, script->codes, code, next)
 		drop(script, code);
 }
 
 /* What cannot be read stays unknown, but for the lines: a frame may do without. */
-static void fill(struct script *script, const struct script_memory *mem, struct script_code *code,
+static void fill(struct interp *script, const struct interp_memory *mem, struct interp_code *code,
 		 const struct head *head)
 {
-	const struct script_offsets *offsets = &script->offsets;
+	const struct interp_offsets *offsets = &script->offsets;
 
 	code->stamp = head->stamp;
 	code->bytecode = code->address + offsets->code.bytecode;
@@ -233,22 +233,22 @@ static void fill(struct script *script, const struct script_memory *mem, struct 
 	code->first_line = head->first_line;
 	code->check = head->first_line * JANK_SCRIPT_CHECK + (uint32_t)head->hash;
 	script->code_bytes -= bytes_of(code);
-	if (!script_memory__text(mem, offsets, head->qualname, &code->function))
-		script_memory__text(mem, offsets, head->filename, &code->file);
+	if (!interp_memory__text(mem, offsets, head->qualname, &code->function))
+		interp_memory__text(mem, offsets, head->filename, &code->file);
 	if (code->file)
-		script_memory__bytes(mem, offsets, head->linetable, LINES_MAX, &code->lines,
+		interp_memory__bytes(mem, offsets, head->linetable, LINES_MAX, &code->lines,
 				     &code->lines_size);
 	script->code_bytes += bytes_of(code);
 	code->known = code->file && code->units <= INT32_MAX;
 	code->app = code->known && is_app(code->file);
 }
 
-static struct script_code *add(struct script *script, uint64_t address)
+static struct interp_code *add(struct interp *script, uint64_t address)
 {
-	struct script_code *code;
+	struct interp_code *code;
 
 	if (script->code_bytes > BYTES_MAX)
-		script_code__forget_all(script);
+		interp_code__forget_all(script);
 	code = calloc(1, sizeof(*code));
 	if (!code)
 		return NULL;
@@ -258,11 +258,11 @@ static struct script_code *add(struct script *script, uint64_t address)
 	return code;
 }
 
-const struct script_code *script_code__get(struct script *script, const struct script_memory *mem,
+const struct interp_code *interp_code__get(struct interp *script, const struct interp_memory *mem,
 					   uint64_t address)
 {
 	uint64_t now = clock__mono_ns();
-	struct script_code *code;
+	struct interp_code *code;
 	struct head head;
 	int res;
 
@@ -285,11 +285,11 @@ const struct script_code *script_code__get(struct script *script, const struct s
 	return code->known ? code : NULL;
 }
 
-uint32_t script_code__line(const struct script_code *code, uint64_t instr)
+uint32_t interp_code__line(const struct interp_code *code, uint64_t instr)
 {
 	if (instr < code->bytecode) /* about to begin */
 		return code->first_line;
-	return script_line__at(code->lines, code->lines_size, code->first_line,
+	return interp_line__at(code->lines, code->lines_size, code->first_line,
 			       (instr - code->bytecode) / 2);
 }
 
@@ -299,10 +299,10 @@ uint32_t script_code__line(const struct script_code *code, uint64_t instr)
  */
 
 /* 1: it is; 0: it is another one's; -1: that is not known. */
-static int waits_for_caller(struct script *script, const struct script_memory *mem,
+static int waits_for_caller(struct interp *script, const struct interp_memory *mem,
 			    const struct jank_script_frame *frame)
 {
-	const struct script_code *code = script_code__get(script, mem, frame->code);
+	const struct interp_code *code = interp_code__get(script, mem, frame->code);
 	const char *name;
 
 	if (!code || !code->known || code->check != frame->check)
@@ -311,7 +311,7 @@ static int waits_for_caller(struct script *script, const struct script_memory *m
 	return !code->app && (!strcmp(name, "threading.py") || !strcmp(name, "queue.py"));
 }
 
-static bool python_wait(struct script *script, const struct script_memory *mem,
+static bool python_wait(struct interp *script, const struct interp_memory *mem,
 			const struct jank_script_frame *frames, uint32_t cnt,
 			struct script_wait *ret)
 {
@@ -352,7 +352,7 @@ static bool stands_in(const struct jank_script_frame *frames, uint32_t cnt, uint
  * Ruby's blocks belong to the method that they stand in, and functions in C to their callers: mutex.synchronize { condition.wait(mutex) }
  * in a thread's loop is as far out as queue.pop is, and further out than any method that the loop calls.
  */
-static bool ruby_wait(const struct script *script, const struct script_memory *mem,
+static bool ruby_wait(const struct interp *script, const struct interp_memory *mem,
 		      const struct jank_script_frame *frames, uint32_t cnt, struct script_wait *ret)
 {
 	*ret = (struct script_wait){
@@ -373,11 +373,11 @@ static bool ruby_wait(const struct script *script, const struct script_memory *m
 	return true;
 }
 
-bool script__wait(struct process_env *env, struct process *process,
+bool interp__wait(struct process_env *env, struct process *process,
 		  const struct jank_script_frame *frames, uint32_t cnt, struct script_wait *ret)
 {
-	const struct script_memory mem = { env->proc, process->living };
-	struct script *script = script__of(env, process);
+	const struct interp_memory mem = { env->proc, process->living };
+	struct interp *script = interp__of(env, process);
 
 	if (!script)
 		return false;

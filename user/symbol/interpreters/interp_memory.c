@@ -18,7 +18,7 @@
 #define STATE_COMPACT	  (1u << 5)
 #define STATE_ASCII	  (1u << 6)
 
-int script_memory__read(const struct script_memory *mem, uint64_t addr, void *buf, size_t len)
+int interp_memory__read(const struct interp_memory *mem, uint64_t addr, void *buf, size_t len)
 {
 	uint64_t page_sz = sysconf(_SC_PAGESIZE);
 	uint8_t *to = buf;
@@ -36,9 +36,9 @@ int script_memory__read(const struct script_memory *mem, uint64_t addr, void *bu
 	return 0;
 }
 
-int script_memory__word(const struct script_memory *mem, uint64_t addr, uint64_t *ret)
+int interp_memory__word(const struct interp_memory *mem, uint64_t addr, uint64_t *ret)
 {
-	return script_memory__read(mem, addr, ret, sizeof(*ret));
+	return interp_memory__read(mem, addr, ret, sizeof(*ret));
 }
 
 static void add_utf8(struct strbuf *sb, uint32_t c)
@@ -93,7 +93,7 @@ static int to_utf8(const uint8_t *data, unsigned size, size_t cnt, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-int script_memory__text(const struct script_memory *mem, const struct script_offsets *offsets,
+int interp_memory__text(const struct interp_memory *mem, const struct interp_offsets *offsets,
 			uint64_t addr, char **ret)
 {
 	uint8_t head[64], data[CHARS_MAX * 4];
@@ -105,7 +105,7 @@ int script_memory__text(const struct script_memory *mem, const struct script_off
 	if (offsets->unicode.length + sizeof(length) > sizeof(head) ||
 	    offsets->unicode.state + sizeof(state) > sizeof(head))
 		return -EINVAL;
-	res = script_memory__read(mem, addr, head,
+	res = interp_memory__read(mem, addr, head,
 				  offsets->unicode.ascii_sz < sizeof(head)
 					  ? offsets->unicode.ascii_sz
 					  : sizeof(head));
@@ -119,16 +119,16 @@ int script_memory__text(const struct script_memory *mem, const struct script_off
 	if (length > CHARS_MAX)
 		length = CHARS_MAX;
 	addr += state & STATE_ASCII ? offsets->unicode.ascii_sz : offsets->unicode.compact_sz;
-	res = length ? script_memory__read(mem, addr, data, length * size) : 0;
+	res = length ? interp_memory__read(mem, addr, data, length * size) : 0;
 	return res ?: to_utf8(data, size, length, ret);
 }
 
-int script_memory__bytes(const struct script_memory *mem, const struct script_offsets *offsets,
+int interp_memory__bytes(const struct interp_memory *mem, const struct interp_offsets *offsets,
 			 uint64_t addr, size_t max, uint8_t **ret, size_t *ret_size)
 {
 	uint64_t size;
 	uint8_t *data;
-	int res = script_memory__word(mem, addr + offsets->bytes.size, &size);
+	int res = interp_memory__word(mem, addr + offsets->bytes.size, &size);
 
 	if (res)
 		return res;
@@ -137,7 +137,7 @@ int script_memory__bytes(const struct script_memory *mem, const struct script_of
 	data = malloc(size);
 	if (!data)
 		return -ENOMEM;
-	res = script_memory__read(mem, addr + offsets->bytes.data, data, size);
+	res = interp_memory__read(mem, addr + offsets->bytes.data, data, size);
 	if (res) {
 		free(data);
 		return res;
@@ -147,7 +147,7 @@ int script_memory__bytes(const struct script_memory *mem, const struct script_of
 	return 0;
 }
 
-/* Taken from the headers of 3.11.2, 3.12.1 and 3.13.0. A wrong one shows: see script_threads.c. */
+/* Taken from the headers of 3.11.2, 3.12.1 and 3.13.0. A wrong one shows: see interp_threads.c. */
 
 #define MINOR(version) ((version) >> 16)
 #define OFFSET_MAX     (1u << 20)
@@ -155,7 +155,7 @@ int script_memory__bytes(const struct script_memory *mem, const struct script_of
 #define IS_ENTRY	1 /* 3.11: is_entry */
 #define OWNED_BY_CSTACK 3 /* since 3.12: owner */
 
-static const struct script_offsets known[] = {
+static const struct interp_offsets known[] = {
 	{
 		.version = 0x030b0000,
 		.interpreters_head = 40,
@@ -209,7 +209,7 @@ static const struct script_offsets known[] = {
 	},
 };
 
-bool script_offsets__of(uint32_t version, struct script_offsets *ret)
+bool interp_offsets__of(uint32_t version, struct interp_offsets *ret)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		if (MINOR(known[i].version) != MINOR(version))
@@ -221,7 +221,7 @@ bool script_offsets__of(uint32_t version, struct script_offsets *ret)
 	return false;
 }
 
-bool script_offsets__told(uint32_t version)
+bool interp_offsets__told(uint32_t version)
 {
 	return MINOR(version) == 0x030d;
 }
@@ -262,9 +262,9 @@ static bool is_word_of(uint32_t at, uint32_t size)
 }
 
 /* The probes read words of a frame, as far as they read it; and the line and the name in one piece. */
-static bool fits_probes(const struct script_offsets *offsets)
+static bool fits_probes(const struct interp_offsets *offsets)
 {
-	uint32_t begin = script_offsets__code_at(offsets);
+	uint32_t begin = interp_offsets__code_at(offsets);
 
 	return is_word_of(offsets->frame.code, JANK_SCRIPT_FRAME_SZ) &&
 	       is_word_of(offsets->frame.previous, JANK_SCRIPT_FRAME_SZ) &&
@@ -276,13 +276,13 @@ static bool fits_probes(const struct script_offsets *offsets)
 	       offsets->tstate.native_id <= UINT16_MAX;
 }
 
-uint32_t script_offsets__code_at(const struct script_offsets *offsets)
+uint32_t interp_offsets__code_at(const struct interp_offsets *offsets)
 {
 	return offsets->code.first_line & ~7u;
 }
 
-bool script_offsets__read(const uint8_t told[SCRIPT_OFFSETS_SZ], uint32_t version,
-			  struct script_offsets *ret)
+bool interp_offsets__read(const uint8_t told[SCRIPT_OFFSETS_SZ], uint32_t version,
+			  struct interp_offsets *ret)
 {
 	uint64_t words[SCRIPT_OFFSETS_SZ / 8];
 
@@ -293,7 +293,7 @@ bool script_offsets__read(const uint8_t told[SCRIPT_OFFSETS_SZ], uint32_t versio
 	for (size_t i = TOLD_FREE_THREADED; i < TOLD_CNT; i++)
 		if (words[i] > OFFSET_MAX)
 			return false;
-	*ret = (struct script_offsets){
+	*ret = (struct interp_offsets){
 		.version = version,
 		.interpreters_head = words[TOLD_INTERPRETERS_HEAD],
 		.interp_next = words[TOLD_INTERP_NEXT],

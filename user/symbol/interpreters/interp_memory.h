@@ -12,7 +12,7 @@
  * as it tells itself, at the begin of _PyRuntime.
  */
 
-struct script_offsets {
+struct interp_offsets {
 	uint32_t version;	    /* as Py_Version: 0x030b02f0 */
 	uint32_t interpreters_head; /* in _PyRuntime */
 	uint32_t interp_next, threads_head;
@@ -37,39 +37,39 @@ struct script_offsets {
 	} bytes;
 };
 
-/* The bytes of _PyRuntime that script_offsets__read wants. */
+/* The bytes of _PyRuntime that interp_offsets__read wants. */
 #define SCRIPT_OFFSETS_SZ (73 * 8)
 
 /* A version that needs no more than its number. False: it does, or is none of those. */
-bool script_offsets__of(uint32_t version, struct script_offsets *ret);
+bool interp_offsets__of(uint32_t version, struct interp_offsets *ret);
 
 /* Does the version tell its offsets itself? */
-bool script_offsets__told(uint32_t version);
+bool interp_offsets__told(uint32_t version);
 
 /* By what it tells, which may be anything. False: nothing that frames can be read by. */
-bool script_offsets__read(const uint8_t told[SCRIPT_OFFSETS_SZ], uint32_t version,
-			  struct script_offsets *ret);
+bool interp_offsets__read(const uint8_t told[SCRIPT_OFFSETS_SZ], uint32_t version,
+			  struct interp_offsets *ret);
 
 /* From where on the probes read of a code object. */
-uint32_t script_offsets__code_at(const struct script_offsets *offsets);
+uint32_t interp_offsets__code_at(const struct interp_offsets *offsets);
 
 /* Whose memory. */
-struct script_memory {
+struct interp_memory {
 	const char *proc;
 	uint32_t pid;
 };
 
 /* As memory__read, but across pages. */
-int script_memory__read(const struct script_memory *mem, uint64_t addr, void *buf, size_t len);
+int interp_memory__read(const struct interp_memory *mem, uint64_t addr, void *buf, size_t len);
 
-int script_memory__word(const struct script_memory *mem, uint64_t addr, uint64_t *ret);
+int interp_memory__word(const struct interp_memory *mem, uint64_t addr, uint64_t *ret);
 
 /* A str in UTF-8, owned by the caller; cut after some thousand characters, or before a NUL. 0 or -errno. */
-int script_memory__text(const struct script_memory *mem, const struct script_offsets *offsets,
+int interp_memory__text(const struct interp_memory *mem, const struct interp_offsets *offsets,
 			uint64_t addr, char **ret);
 
 /* A bytes object of at most so many; owned by the caller. 0 or -errno. */
-int script_memory__bytes(const struct script_memory *mem, const struct script_offsets *offsets,
+int interp_memory__bytes(const struct interp_memory *mem, const struct interp_offsets *offsets,
 			 uint64_t addr, size_t max, uint8_t **ret, size_t *ret_size);
 
 #endif

@@ -80,31 +80,31 @@ const struct script_ruby_offsets *script_ruby__offsets(uint32_t version)
 #define STRING_LONG (1u << 13)
 #define INTERNAL    "<internal:"
 
-static int read_path(const struct script_ruby_offsets *offsets, const struct script_memory *mem,
+static int read_path(const struct script_ruby_offsets *offsets, const struct interp_memory *mem,
 		     uint64_t path, char ret[sizeof(INTERNAL) - 1])
 {
 	uint64_t flags, text;
-	int res = script_memory__word(mem, path, &flags);
+	int res = interp_memory__word(mem, path, &flags);
 
 	if (!res && TYPE(flags) == TYPE_ARRAY) {
-		res = script_memory__word(mem, path + ELEMENTS_AT, &path)
-			      ?: script_memory__word(mem, path, &flags);
+		res = interp_memory__word(mem, path + ELEMENTS_AT, &path)
+			      ?: interp_memory__word(mem, path, &flags);
 	}
 	text = path + offsets->text;
 	if (!res && flags & STRING_LONG)
-		res = script_memory__word(mem, path + POINTER_AT, &text);
-	return res ?: script_memory__read(mem, text, ret, sizeof(INTERNAL) - 1);
+		res = interp_memory__word(mem, path + POINTER_AT, &text);
+	return res ?: interp_memory__read(mem, text, ret, sizeof(INTERNAL) - 1);
 }
 
-int script_ruby__code(const struct script_ruby_offsets *offsets, const struct script_memory *mem,
+int script_ruby__code(const struct script_ruby_offsets *offsets, const struct interp_memory *mem,
 		      uint64_t iseq, struct script_ruby_code *ret)
 {
 	char path_begin[sizeof(INTERNAL) - 1];
 	uint64_t body, path;
-	int res = script_memory__word(mem, iseq + BODY_AT, &body);
+	int res = interp_memory__word(mem, iseq + BODY_AT, &body);
 
-	res = res ?: script_memory__word(mem, body + offsets->parent, &ret->parent);
-	res = res ?: script_memory__word(mem, body + PATH_AT, &path);
+	res = res ?: interp_memory__word(mem, body + offsets->parent, &ret->parent);
+	res = res ?: interp_memory__word(mem, body + PATH_AT, &path);
 	res = res ?: read_path(offsets, mem, path, path_begin);
 	ret->is_internal = !res && !memcmp(path_begin, INTERNAL, sizeof(path_begin));
 	return res;
@@ -113,35 +113,35 @@ int script_ruby__code(const struct script_ruby_offsets *offsets, const struct sc
 /* --- threads */
 
 /* The state that begins with this node of the list. 0, or not: it is none. */
-static int read_thread(const struct script_ruby_offsets *offsets, const struct script_memory *mem,
+static int read_thread(const struct script_ruby_offsets *offsets, const struct interp_memory *mem,
 		       uint64_t vm, uint64_t address, struct script_ruby_thread *ret)
 {
 	uint64_t owner;
 
 	*ret = (struct script_ruby_thread){ .address = address };
-	if (script_memory__word(mem, address + offsets->thread.vm, &owner) || owner != vm ||
-	    script_memory__word(mem, address + offsets->thread.native, &ret->native) ||
-	    script_memory__word(mem, address + offsets->thread.root_fiber, &ret->root_fiber) ||
+	if (interp_memory__word(mem, address + offsets->thread.vm, &owner) || owner != vm ||
+	    interp_memory__word(mem, address + offsets->thread.native, &ret->native) ||
+	    interp_memory__word(mem, address + offsets->thread.root_fiber, &ret->root_fiber) ||
 	    (!ret->root_fiber &&
-	     script_memory__word(mem, address + offsets->thread.ec, &ret->root_fiber)))
+	     interp_memory__word(mem, address + offsets->thread.ec, &ret->root_fiber)))
 		return -1;
-	return script_memory__read(mem, (offsets->is_native ? ret->native : address) + offsets->tid,
+	return interp_memory__read(mem, (offsets->is_native ? ret->native : address) + offsets->tid,
 				   &ret->tid, sizeof(ret->tid));
 }
 
 /* Of the main Ractor. 0: it can't be read. */
-static uint64_t list_of(const struct script_ruby_offsets *offsets, const struct script_memory *mem,
+static uint64_t list_of(const struct script_ruby_offsets *offsets, const struct interp_memory *mem,
 			uint64_t vm_ptr, uint64_t *ret_vm)
 {
 	uint64_t ractor;
 
-	if (script_memory__word(mem, vm_ptr, ret_vm) || !*ret_vm ||
-	    script_memory__word(mem, *ret_vm + offsets->main_ractor, &ractor) || !ractor)
+	if (interp_memory__word(mem, vm_ptr, ret_vm) || !*ret_vm ||
+	    interp_memory__word(mem, *ret_vm + offsets->main_ractor, &ractor) || !ractor)
 		return 0;
 	return ractor + offsets->threads;
 }
 
-void script_ruby__each(const struct script_ruby_offsets *offsets, const struct script_memory *mem,
+void script_ruby__each(const struct script_ruby_offsets *offsets, const struct interp_memory *mem,
 		       uint64_t vm_ptr,
 		       bool (*fn)(void *ctx, const struct script_ruby_thread *thread), void *ctx)
 {
@@ -149,7 +149,7 @@ void script_ruby__each(const struct script_ruby_offsets *offsets, const struct s
 	uint64_t vm, list = list_of(offsets, mem, vm_ptr, &vm), at = list;
 
 	for (unsigned i = 0; list && i < THREADS_MAX; i++) {
-		if (script_memory__word(mem, at, &at) || at == list ||
+		if (interp_memory__word(mem, at, &at) || at == list ||
 		    read_thread(offsets, mem, vm, at, &thread))
 			return;
 		if (thread.tid && !fn(ctx, &thread))
@@ -159,12 +159,12 @@ void script_ruby__each(const struct script_ruby_offsets *offsets, const struct s
 
 /* A new thread's state becomes the last of the list; its number is written there once it runs. */
 uint64_t script_ruby__newest(const struct script_ruby_offsets *offsets,
-			     const struct script_memory *mem, uint64_t vm_ptr)
+			     const struct interp_memory *mem, uint64_t vm_ptr)
 {
 	struct script_ruby_thread last;
 	uint64_t vm, list = list_of(offsets, mem, vm_ptr, &vm), ends[2];
 
-	if (!list || script_memory__read(mem, list, ends, sizeof(ends)) ||
+	if (!list || interp_memory__read(mem, list, ends, sizeof(ends)) ||
 	    read_thread(offsets, mem, vm, ends[1], &last))
 		return 0;
 	return XXH64(&last, sizeof(last), ends[0]) ?: 1;

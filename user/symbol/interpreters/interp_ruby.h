@@ -33,7 +33,7 @@ struct script_ruby_code {
 	bool is_internal; /* Ruby's own: "<internal:thread_sync>" */
 };
 /* 0 or -errno. */
-int script_ruby__code(const struct script_ruby_offsets *offsets, const struct script_memory *mem,
+int script_ruby__code(const struct script_ruby_offsets *offsets, const struct interp_memory *mem,
 		      uint64_t iseq, struct script_ruby_code *ret);
 
 /* A thread's state. */
@@ -44,12 +44,12 @@ struct script_ruby_thread {
 };
 
 /* Calls fn for each thread, at most some thousand, until it returns false. vm_ptr: the address of ruby_current_vm_ptr. */
-void script_ruby__each(const struct script_ruby_offsets *offsets, const struct script_memory *mem,
+void script_ruby__each(const struct script_ruby_offsets *offsets, const struct interp_memory *mem,
 		       uint64_t vm_ptr,
 		       bool (*fn)(void *ctx, const struct script_ruby_thread *thread), void *ctx);
 
 /* Differs after a thread was added or ended; 0: there is none. */
 uint64_t script_ruby__newest(const struct script_ruby_offsets *offsets,
-			     const struct script_memory *mem, uint64_t vm_ptr);
+			     const struct interp_memory *mem, uint64_t vm_ptr);
 
 #endif

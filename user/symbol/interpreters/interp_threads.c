@@ -22,9 +22,9 @@
 struct list {
 	struct process_env *env;
 	const struct process *process;
-	const struct script *script;
-	struct script_memory mem;
-	struct script_thread *threads;
+	const struct interp *script;
+	struct interp_memory mem;
+	struct interp_thread *threads;
 	size_t cnt, max;
 };
 
@@ -77,15 +77,15 @@ static bool add(struct list *list, uint64_t number, const struct jank_script_whe
 	uint32_t tid = number ? number_outside(list, number) : 0;
 
 	if (tid)
-		list->threads[list->cnt++] = (struct script_thread){ tid, *where };
+		list->threads[list->cnt++] = (struct interp_thread){ tid, *where };
 	return list->cnt < list->max;
 }
 
 static struct jank_script_where where_of(const struct list *list, uint64_t tstate,
 					 uint64_t native_id)
 {
-	const struct script_offsets *offsets = &list->script->offsets;
-	uint32_t code_at = script_offsets__code_at(offsets);
+	const struct interp_offsets *offsets = &list->script->offsets;
+	uint32_t code_at = interp_offsets__code_at(offsets);
 
 	return (struct jank_script_where){
 		.tstate = tstate,
@@ -112,14 +112,14 @@ static struct jank_script_where where_of(const struct list *list, uint64_t tstat
 /* Takes the state at an address, if it is one. False: the list ends here. */
 static bool take(struct list *list, uint64_t interp, uint64_t tstate, uint64_t *next)
 {
-	const struct script_offsets *offsets = &list->script->offsets;
+	const struct interp_offsets *offsets = &list->script->offsets;
 	struct jank_script_where where;
 	uint64_t owner, native_id;
 
-	if (script_memory__word(&list->mem, tstate + offsets->tstate.interp, &owner) ||
+	if (interp_memory__word(&list->mem, tstate + offsets->tstate.interp, &owner) ||
 	    owner != interp ||
-	    script_memory__word(&list->mem, tstate + offsets->tstate.native_id, &native_id) ||
-	    script_memory__word(&list->mem, tstate + offsets->tstate.next, next))
+	    interp_memory__word(&list->mem, tstate + offsets->tstate.native_id, &native_id) ||
+	    interp_memory__word(&list->mem, tstate + offsets->tstate.next, next))
 		return false;
 	where = where_of(list, tstate, native_id);
 	return add(list, native_id, &where);
@@ -129,7 +129,7 @@ static void take_all(struct list *list, uint64_t interp)
 {
 	uint64_t tstate;
 
-	if (script_memory__word(&list->mem, interp + list->script->offsets.threads_head, &tstate))
+	if (interp_memory__word(&list->mem, interp + list->script->offsets.threads_head, &tstate))
 		return;
 	for (unsigned i = 0; i < TASKS_MAX && tstate && list->cnt < list->max; i++)
 		if (!take(list, interp, tstate, &tstate))
@@ -161,13 +161,13 @@ static bool take_ruby(void *ctx, const struct script_ruby_thread *thread)
 
 /* --- both */
 
-size_t script__threads(struct process_env *env, struct process *process, struct script_thread *ret,
+size_t interp__threads(struct process_env *env, struct process *process, struct interp_thread *ret,
 		       size_t max)
 {
 	struct list list = {
 		.env = env,
 		.process = process,
-		.script = script__of(env, process),
+		.script = interp__of(env, process),
 		.mem = { env->proc, process->living },
 		.threads = ret,
 		.max = max,
@@ -180,13 +180,13 @@ size_t script__threads(struct process_env *env, struct process *process, struct 
 		return list.cnt;
 	}
 	if (!list.script ||
-	    script_memory__word(&list.mem,
+	    interp_memory__word(&list.mem,
 				list.script->runtime + list.script->offsets.interpreters_head,
 				&interp))
 		return 0;
 	for (unsigned i = 0; i < INTERPRETERS_MAX && interp; i++) {
 		take_all(&list, interp);
-		if (script_memory__word(&list.mem, interp + list.script->offsets.interp_next,
+		if (interp_memory__word(&list.mem, interp + list.script->offsets.interp_next,
 					&interp))
 			break;
 	}
@@ -199,31 +199,31 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 }
 
 /* A new thread's state becomes the first of its list; its number is written there once it runs. */
-static uint64_t newest_of(const struct script_memory *mem, const struct script_offsets *offsets,
+static uint64_t newest_of(const struct interp_memory *mem, const struct interp_offsets *offsets,
 			  uint64_t interp, uint64_t hash)
 {
 	uint64_t tstate, native_id;
 
-	if (script_memory__word(mem, interp + offsets->threads_head, &tstate) ||
-	    script_memory__word(mem, tstate + offsets->tstate.native_id, &native_id))
+	if (interp_memory__word(mem, interp + offsets->threads_head, &tstate) ||
+	    interp_memory__word(mem, tstate + offsets->tstate.native_id, &native_id))
 		return hash;
 	return mix(mix(hash, tstate), native_id);
 }
 
-uint64_t script__newest(struct process_env *env, struct process *process)
+uint64_t interp__newest(struct process_env *env, struct process *process)
 {
-	const struct script *script = script__of(env, process);
-	const struct script_memory mem = { env->proc, process->living };
+	const struct interp *script = interp__of(env, process);
+	const struct interp_memory mem = { env->proc, process->living };
 	uint64_t interp, hash = 0;
 
 	if (script && script->ruby)
 		return script_ruby__newest(script->ruby, &mem, script->runtime);
 	if (!script ||
-	    script_memory__word(&mem, script->runtime + script->offsets.interpreters_head, &interp))
+	    interp_memory__word(&mem, script->runtime + script->offsets.interpreters_head, &interp))
 		return 0;
 	for (unsigned i = 0; i < INTERPRETERS_MAX && interp; i++) {
 		hash = newest_of(&mem, &script->offsets, interp, mix(hash, interp));
-		if (script_memory__word(&mem, interp + script->offsets.interp_next, &interp))
+		if (interp_memory__word(&mem, interp + script->offsets.interp_next, &interp))
 			break;
 	}
 	return hash;
@@ -233,15 +233,15 @@ uint64_t symbolizer__script_newest(struct symbolizer *sym, uint32_t pid)
 {
 	struct process *process = symbolizer__find(sym, pid);
 
-	return process ? script__newest(&sym->env, process) : 0;
+	return process ? interp__newest(&sym->env, process) : 0;
 }
 
-size_t symbolizer__script_threads(struct symbolizer *sym, uint32_t pid, struct script_thread *ret,
+size_t symbolizer__script_threads(struct symbolizer *sym, uint32_t pid, struct interp_thread *ret,
 				  size_t max)
 {
 	struct process *process = symbolizer__known(sym, pid);
 
-	return process ? script__threads(&sym->env, process, ret, max) : 0;
+	return process ? interp__threads(&sym->env, process, ret, max) : 0;
 }
 
 bool symbolizer__script_wait(struct symbolizer *sym, uint32_t pid,
@@ -250,5 +250,5 @@ bool symbolizer__script_wait(struct symbolizer *sym, uint32_t pid,
 {
 	struct process *process = symbolizer__known(sym, pid);
 
-	return process && script__wait(&sym->env, process, frames, cnt, ret);
+	return process && interp__wait(&sym->env, process, frames, cnt, ret);
 }

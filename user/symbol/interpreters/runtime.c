@@ -195,7 +195,7 @@ const char *language__of(const char *name)
 	return is_signature(name) ? "java" : NULL;
 }
 
-/* By the names of modules, of classes, and of pieces of HotSpot's made code. See java.h. */
+/* By the names of modules, of classes, and of pieces of HotSpot's made code. See runtime.h. */
 
 /* Innermost last: a stack is told by the first of these that it has. */
 enum owner { OWNER_APP, OWNER_LIBRARY, OWNER_INTERPRETER, OWNER_MACHINE, OWNER_NOBODY };
@@ -264,7 +264,7 @@ static enum owner owner_of(const struct frame *frame)
 	return strcmp(frame->function, "Interpreter") ? OWNER_MACHINE : OWNER_INTERPRETER;
 }
 
-void java__settle(struct frame *frames, size_t cnt)
+void java__resolve_all(struct frame *frames, size_t cnt)
 {
 	enum owner best = OWNER_NOBODY, owner;
 	size_t i;

@@ -36,6 +36,6 @@ bool java__is_scratch(const char *name);
 
 /* Sets which of a stack's named frames are the application's. In one that has none of its own the class library's are, else
  * the interpreter's, else the machine's, so that there is somebody to tell of. */
-void java__settle(struct frame *frames, size_t cnt);
+void java__resolve_all(struct frame *frames, size_t cnt);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The registry of modules and the look-up in their tables. See module.h; moduleload.c builds
- * them, module_trim.c gives them up. */
+ * them, module.c gives them up. */
 #include "symbol/modules/module.h"
 
 #include <fcntl.h>
@@ -251,7 +251,7 @@ struct module *modules__of_file(struct modules *modules, int fd, const struct st
 	return module;
 }
 
-struct module *modules__settle(struct modules *modules, struct module *module, int fd)
+struct module *modules__resolve_all(struct modules *modules, struct module *module, int fd)
 {
 	struct module *shared;
 	struct module_id id;

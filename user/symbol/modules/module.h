@@ -29,7 +29,7 @@ struct module {
 	unsigned refs;
 	int fd; /* kept open until the tables are built, so that the file may go away; or -1 */
 	bool loaded;
-	bool settled;	/* it was looked whether other files are the same: modules__settle */
+	bool settled;	/* it was looked whether other files are the same: modules__resolve_all */
 	bool in_memory; /* it could not be read again */
 	bool is_static; /* asks for no loader: the C library, if there is one, is part of it */
 	uint64_t used;	/* when last looked at, in ticks of the registry */
@@ -69,7 +69,7 @@ struct module *modules__of_memory(struct modules *modules, const void *mem, size
  * fd is the file (borrowed), or -1: only what is known already counts. The module itself where there is nothing to
  * share, nothing known, or no memory.
  */
-struct module *modules__settle(struct modules *modules, struct module *module, int fd);
+struct module *modules__resolve_all(struct modules *modules, struct module *module, int fd);
 
 /* Gives up names and lines that were read from a copy that was written to since: another may be whole still. */
 void module__check(struct module *module);

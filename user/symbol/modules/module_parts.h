@@ -5,7 +5,7 @@
 
 #include "symbol/modules/module.h"
 
-/* module_trim.c: the descriptor of a file that is not read yet */
+/* module.c: the descriptor of a file that is not read yet */
 /* Takes fd: closed where it is of no use, or many are kept. The module may be NULL. */
 void module__keep_fd(struct modules *modules, struct module *module, int fd);
 void module__drop_fd(struct modules *modules, struct module *module);

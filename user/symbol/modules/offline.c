@@ -16,7 +16,7 @@
 #include "symbol/modules/offline_index.h"
 #include "symbol/names/resolve.h"
 
-/* The layout of a file from its sections' addresses. See offline_loads.h. */
+/* The layout of a file from its sections' addresses. See offline.h. */
 
 #define PAGE 4096
 

@@ -119,7 +119,7 @@ static struct mapped *new_mapped(const struct line *line, size_t key_len)
 	return ret;
 }
 
-static struct mapped *mapped_of(struct maps *maps, const struct line *line)
+static struct mapped *mapped_of(struct proc_maps *maps, const struct line *line)
 {
 	size_t len = strlen(line->key);
 	struct mapped *mapped;
@@ -133,7 +133,7 @@ static struct mapped *mapped_of(struct maps *maps, const struct line *line)
 	return mapped;
 }
 
-int maps__add_region(struct maps *maps, const struct region *region)
+int proc_maps__add_region(struct proc_maps *maps, const struct region *region)
 {
 	if (maps->cnt == maps->cap) {
 		size_t cap = maps->cap ? 2 * maps->cap : 16;
@@ -150,7 +150,7 @@ int maps__add_region(struct maps *maps, const struct region *region)
 
 static int add_line(char *text, size_t len, uint64_t off, void *ctx)
 {
-	struct maps *maps = ctx;
+	struct proc_maps *maps = ctx;
 	struct mapped *mapped;
 	struct line line;
 
@@ -161,8 +161,8 @@ static int add_line(char *text, size_t len, uint64_t off, void *ctx)
 	mapped = mapped_of(maps, &line);
 	if (!mapped)
 		return -ENOMEM;
-	return maps__add_region(maps,
-				&(struct region){ line.start, line.end, line.offset, mapped, 0 });
+	return proc_maps__add_region(
+		maps, &(struct region){ line.start, line.end, line.offset, mapped, 0 });
 }
 
 static int by_start(const void *a, const void *b)
@@ -172,13 +172,13 @@ static int by_start(const void *a, const void *b)
 	return (ra->start > rb->start) - (ra->start < rb->start);
 }
 
-void maps__sort(struct maps *maps)
+void proc_maps__sort(struct proc_maps *maps)
 {
 	if (maps->cnt)
 		qsort(maps->regions, maps->cnt, sizeof(*maps->regions), by_start);
 }
 
-struct mapped *maps__mapped(struct maps *maps, const struct mapping *mapping)
+struct mapped *proc_maps__mapped(struct proc_maps *maps, const struct mapping *mapping)
 {
 	struct line line = { mapping->start,
 			     mapping->end,
@@ -198,7 +198,7 @@ struct mapped *maps__mapped(struct maps *maps, const struct mapping *mapping)
 	return ret;
 }
 
-int maps__read(struct maps *maps, const char *path)
+int proc_maps__read(struct proc_maps *maps, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), ret;
 	uint64_t off = 0;
@@ -211,11 +211,11 @@ int maps__read(struct maps *maps, const char *path)
 		return ret;
 	if (!maps->line_cnt)
 		return -ESRCH;
-	maps__sort(maps);
+	proc_maps__sort(maps);
 	return 0;
 }
 
-void maps__free(struct maps *maps)
+void proc_maps__free(struct proc_maps *maps)
 {
 	struct mapped *mapped, *next;
 
@@ -229,7 +229,7 @@ void maps__free(struct maps *maps)
 	memset(maps, 0, sizeof(*maps));
 }
 
-static const struct region *find_present(const struct maps *maps, uint64_t addr)
+static const struct region *find_present(const struct proc_maps *maps, uint64_t addr)
 {
 	size_t low = 0, high = maps->cnt;
 
@@ -244,18 +244,18 @@ static const struct region *find_present(const struct maps *maps, uint64_t addr)
 	return low < maps->cnt && maps->regions[low].start <= addr ? &maps->regions[low] : NULL;
 }
 
-const struct region *maps__find(const struct maps *maps, uint64_t addr)
+const struct region *proc_maps__find(const struct proc_maps *maps, uint64_t addr)
 {
 	const struct region *present = find_present(maps, addr), *past;
 
-	if (!maps__is_past(maps) ||
+	if (!proc_maps__is_past(maps) ||
 	    (present && present->since_ns && present->since_ns <= maps->at_ns))
 		return present;
-	past = maps__find_past(maps, addr);
+	past = proc_maps__find_past(maps, addr);
 	return past ?: present;
 }
 
-struct mapped *maps__same(const struct maps *maps, const struct mapped *mapped)
+struct mapped *proc_maps__same(const struct proc_maps *maps, const struct mapped *mapped)
 {
 	struct mapped *ret;
 
@@ -284,8 +284,9 @@ static struct mapped *new_part(struct mapped *archive, const struct region *regi
 	return ret;
 }
 
-struct mapped *maps__part(struct maps *maps, struct mapped *archive, const struct region *region,
-			  const char *name, uint64_t begin, uint64_t size)
+struct mapped *proc_maps__part(struct proc_maps *maps, struct mapped *archive,
+			       const struct region *region, const char *name, uint64_t begin,
+			       uint64_t size)
 {
 	struct mapped *ret = NULL;
 	char *key;
@@ -307,7 +308,7 @@ struct mapped *maps__part(struct maps *maps, struct mapped *archive, const struc
 	return ret && ret->archive == archive ? ret : NULL; /* a file may have any name */
 }
 
-size_t maps__bytes(const struct maps *maps)
+size_t proc_maps__bytes(const struct proc_maps *maps)
 {
 	return maps->cap * sizeof(*maps->regions) +
 	       (maps->past ? MAPS_PAST_MAX * sizeof(*maps->past) : 0) +

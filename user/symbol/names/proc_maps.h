@@ -50,7 +50,7 @@ struct past_region {
 
 #define MAPS_PAST_MAX 128 /* the last ones */
 
-struct maps {
+struct proc_maps {
 	struct region *regions; /* by address */
 	size_t cnt, cap;
 	size_t line_cnt;
@@ -58,35 +58,37 @@ struct maps {
 	struct past_region *past; /* a ring, NULL: none yet */
 	size_t past_cnt;	  /* those that it has had */
 	uint64_t changed_ns;	  /* when the last of them ended */
-	uint64_t at_ns;		  /* the time that maps__find looks at; 0: now */
+	uint64_t at_ns;		  /* the time that proc_maps__find looks at; 0: now */
 };
 
 /* Reads the file. 0 or -errno (-ESRCH: it is empty, the process has no memory any more). maps
  * must be zeroed; free it in both cases. */
-int maps__read(struct maps *maps, const char *path);
-void maps__free(
-	struct maps *maps); /* leaves it empty; the modules are the caller's to release before */
+int proc_maps__read(struct proc_maps *maps, const char *path);
+void proc_maps__free(
+	struct proc_maps
+		*maps); /* leaves it empty; the modules are the caller's to release before */
 
 /* The region of an address, as of maps->at_ns; NULL: none. */
-const struct region *maps__find(const struct maps *maps, uint64_t addr);
+const struct region *proc_maps__find(const struct proc_maps *maps, uint64_t addr);
 
 /* Whether they were others at maps->at_ns. */
-bool maps__is_past(const struct maps *maps);
+bool proc_maps__is_past(const struct proc_maps *maps);
 
 /* Adds one; what it lies over is past. Gets what was mapped, without a module when it is new; NULL: it is known already. 0, -ENOMEM, or -EINVAL:
  * the maps are to be read again (an archive, or too much that is past). */
-int maps__add(struct maps *maps, const struct mapping *mapping, struct mapped **ret);
+int proc_maps__add(struct proc_maps *maps, const struct mapping *mapping, struct mapped **ret);
 
 /* Takes what is past from the reading before this one, and what is no longer there (since now_ns at most). */
-void maps__keep_past(struct maps *maps, struct maps *before, uint64_t now_ns);
+void proc_maps__keep_past(struct proc_maps *maps, struct proc_maps *before, uint64_t now_ns);
 
 /* The same thing in another reading of the maps, or NULL. */
-struct mapped *maps__same(const struct maps *maps, const struct mapped *mapped);
+struct mapped *proc_maps__same(const struct proc_maps *maps, const struct mapped *mapped);
 
 /* The part of an archive that a region of it lies in, by where it begins; made when it is new. NULL when out of memory. */
-struct mapped *maps__part(struct maps *maps, struct mapped *archive, const struct region *region,
-			  const char *name, uint64_t begin, uint64_t size);
+struct mapped *proc_maps__part(struct proc_maps *maps, struct mapped *archive,
+			       const struct region *region, const char *name, uint64_t begin,
+			       uint64_t size);
 
-size_t maps__bytes(const struct maps *maps);
+size_t proc_maps__bytes(const struct proc_maps *maps);
 
 #endif

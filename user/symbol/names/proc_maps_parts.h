@@ -5,13 +5,14 @@
 
 #include "symbol/names/proc_maps.h"
 
-int maps__add_region(struct maps *maps, const struct region *region); /* at the end. 0 or -ENOMEM */
-void maps__sort(struct maps *maps);
+int proc_maps__add_region(struct proc_maps *maps,
+			  const struct region *region); /* at the end. 0 or -ENOMEM */
+void proc_maps__sort(struct proc_maps *maps);
 
 /* What a mapping is of, made when it is new. NULL: out of memory. */
-struct mapped *maps__mapped(struct maps *maps, const struct mapping *mapping);
+struct mapped *proc_maps__mapped(struct proc_maps *maps, const struct mapping *mapping);
 
-/* maps_past.c: the region that an address lay in at maps->at_ns, and lies in no more; NULL: none. */
-const struct region *maps__find_past(const struct maps *maps, uint64_t addr);
+/* proc_maps_past.c: the region that an address lay in at maps->at_ns, and lies in no more; NULL: none. */
+const struct region *proc_maps__find_past(const struct proc_maps *maps, uint64_t addr);
 
 #endif

@@ -12,18 +12,18 @@
 /* Files that nothing is left of, until the maps are read again. */
 #define FORGOTTEN_MAX (4 * MAPS_PAST_MAX)
 
-static size_t past_cnt(const struct maps *maps)
+static size_t past_cnt(const struct proc_maps *maps)
 {
 	return maps->past_cnt < MAPS_PAST_MAX ? maps->past_cnt : MAPS_PAST_MAX;
 }
 
-bool maps__is_past(const struct maps *maps)
+bool proc_maps__is_past(const struct proc_maps *maps)
 {
 	return maps->at_ns && maps->at_ns < maps->changed_ns;
 }
 
 /* They don't overlap at any one time, but one may have ended later than is known. */
-const struct region *maps__find_past(const struct maps *maps, uint64_t addr)
+const struct region *proc_maps__find_past(const struct proc_maps *maps, uint64_t addr)
 {
 	const struct past_region *best = NULL;
 
@@ -38,7 +38,7 @@ const struct region *maps__find_past(const struct maps *maps, uint64_t addr)
 	return best ? &best->region : NULL;
 }
 
-static void add_past(struct maps *maps, const struct region *region, uint64_t until_ns)
+static void add_past(struct proc_maps *maps, const struct region *region, uint64_t until_ns)
 {
 	if (!maps->past)
 		maps->past = calloc(MAPS_PAST_MAX, sizeof(*maps->past));
@@ -55,26 +55,26 @@ static bool overlap(const struct region *a, uint64_t start, uint64_t end)
 }
 
 /* What remains of a region beside the one that came. */
-static int add_rest(struct maps *maps, const struct region *old, const struct mapping *came)
+static int add_rest(struct proc_maps *maps, const struct region *old, const struct mapping *came)
 {
 	struct region rest = *old;
 	int res = 0;
 
 	if (old->start < came->start) {
 		rest.end = came->start;
-		res = maps__add_region(maps, &rest);
+		res = proc_maps__add_region(maps, &rest);
 	}
 	if (!res && old->end > came->end) {
 		rest = *old;
 		rest.start = came->end;
 		rest.offset += came->end - old->start;
-		res = maps__add_region(maps, &rest);
+		res = proc_maps__add_region(maps, &rest);
 	}
 	return res;
 }
 
 /* Takes away what lies where it came, but for what remains beside it. */
-static int displace(struct maps *maps, const struct mapping *came)
+static int displace(struct proc_maps *maps, const struct mapping *came)
 {
 	size_t cnt = maps->cnt, to = 0;
 	int res = 0;
@@ -96,7 +96,7 @@ static int displace(struct maps *maps, const struct mapping *came)
 }
 
 /* The region, if a reading of the maps came first. */
-static struct region *find_known(struct maps *maps, const struct mapping *came)
+static struct region *find_known(struct proc_maps *maps, const struct mapping *came)
 {
 	for (size_t i = 0; i < maps->cnt; i++) {
 		struct region *region = &maps->regions[i];
@@ -110,7 +110,7 @@ static struct region *find_known(struct maps *maps, const struct mapping *came)
 }
 
 /* That reading knew less well when it came. */
-static void set_since(struct maps *maps, struct region *region, uint64_t t_ns)
+static void set_since(struct proc_maps *maps, struct region *region, uint64_t t_ns)
 {
 	region->since_ns = t_ns;
 	for (size_t i = 0; i < past_cnt(maps); i++) {
@@ -122,7 +122,7 @@ static void set_since(struct maps *maps, struct region *region, uint64_t t_ns)
 	}
 }
 
-int maps__add(struct maps *maps, const struct mapping *mapping, struct mapped **ret)
+int proc_maps__add(struct proc_maps *maps, const struct mapping *mapping, struct mapped **ret)
 {
 	struct region fresh = { mapping->start, mapping->end, mapping->offset, NULL,
 				mapping->t_ns };
@@ -136,7 +136,7 @@ int maps__add(struct maps *maps, const struct mapping *mapping, struct mapped **
 	}
 	if (HASH_COUNT(maps->mapped) > maps->cnt + FORGOTTEN_MAX)
 		return -EINVAL;
-	fresh.mapped = maps__mapped(maps, mapping);
+	fresh.mapped = proc_maps__mapped(maps, mapping);
 	if (!fresh.mapped)
 		return -ENOMEM;
 	if (fresh.mapped->is_archive)
@@ -145,16 +145,16 @@ int maps__add(struct maps *maps, const struct mapping *mapping, struct mapped **
 	fresh.mapped->end = mapping->end;
 	res = displace(maps, mapping);
 	if (!res)
-		res = maps__add_region(maps, &fresh);
-	maps__sort(maps);
+		res = proc_maps__add_region(maps, &fresh);
+	proc_maps__sort(maps);
 	*ret = fresh.mapped;
 	return res;
 }
 
 /* What is past of a file keeps it known, with its module. NULL: it can't be. */
-static struct mapped *move(struct maps *maps, struct maps *before, struct mapped *mapped)
+static struct mapped *move(struct proc_maps *maps, struct proc_maps *before, struct mapped *mapped)
 {
-	struct mapped *ret = maps__same(maps, mapped);
+	struct mapped *ret = proc_maps__same(maps, mapped);
 
 	if (ret || mapped->archive || mapped->is_archive)
 		return ret;
@@ -163,7 +163,7 @@ static struct mapped *move(struct maps *maps, struct maps *before, struct mapped
 	return mapped;
 }
 
-static void keep(struct maps *maps, struct maps *before, const struct region *old,
+static void keep(struct proc_maps *maps, struct proc_maps *before, const struct region *old,
 		 uint64_t until_ns)
 {
 	struct region region = *old;
@@ -176,10 +176,10 @@ static void keep(struct maps *maps, struct maps *before, const struct region *ol
 }
 
 /* Whether it still is there, of the regions from `at` on; the times of those that lie where it was. */
-static bool still_there(const struct maps *maps, size_t at, const struct region *old,
+static bool still_there(const struct proc_maps *maps, size_t at, const struct region *old,
 			uint64_t now_ns)
 {
-	const struct mapped *mapped = maps__same(maps, old->mapped);
+	const struct mapped *mapped = proc_maps__same(maps, old->mapped);
 	bool same = false;
 
 	for (; at < maps->cnt && maps->regions[at].start < old->end; at++) {
@@ -193,7 +193,7 @@ static bool still_there(const struct maps *maps, size_t at, const struct region 
 }
 
 /* Both are in the order of addresses. */
-void maps__keep_past(struct maps *maps, struct maps *before, uint64_t now_ns)
+void proc_maps__keep_past(struct proc_maps *maps, struct proc_maps *before, uint64_t now_ns)
 {
 	size_t first = before->past_cnt - past_cnt(before), at = 0;
 

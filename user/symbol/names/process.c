@@ -19,7 +19,7 @@
 #include "symbol/names/memory.h"
 #include "symbol/unwind/exit_paths.h"
 
-/* A hash table from address to name. See cache.h. */
+/* A hash table from address to name. See process.h. */
 
 #define CNT_FIRST 64
 #define CNT_MAX	  16384 /* slots; garbage addresses of bad stacks must not fill the memory */
@@ -113,13 +113,13 @@ struct process *process__new(uint32_t pid)
 	return ret;
 }
 
-static void release(struct process_env *env, struct maps *maps)
+static void release(struct process_env *env, struct proc_maps *maps)
 {
 	struct mapped *mapped;
 
 	for (mapped = maps->mapped; mapped; mapped = mapped->hh.next)
 		module__put(&env->modules, mapped->module);
-	maps__free(maps);
+	proc_maps__free(maps);
 }
 
 void process__free(struct process_env *env, struct process *process)
@@ -132,7 +132,7 @@ void process__free(struct process_env *env, struct process *process)
 	free(process->calls);
 	free(process->java_ways);
 	jitdump__free(&process->dump);
-	script__free(process->script);
+	interp__free(process->script);
 	free(process);
 }
 
@@ -216,13 +216,13 @@ static bool is_still(const struct mapped *old, const struct mapped *mapped)
 	return old && old->module && (mapped->kind != MAPPED_VDSO || old->start == mapped->start);
 }
 
-static void find_modules(struct process_env *env, struct process *process, struct maps *maps)
+static void find_modules(struct process_env *env, struct process *process, struct proc_maps *maps)
 {
 	struct mapped *mapped, *old;
 	size_t opened = 0;
 
 	for (mapped = maps->mapped; mapped; mapped = mapped->hh.next) {
-		old = maps__same(&process->maps, mapped);
+		old = proc_maps__same(&process->maps, mapped);
 		if (is_still(old, mapped)) {
 			mapped->module = old->module;
 			mapped->module->refs++;
@@ -254,7 +254,7 @@ static void find_jitdump(struct process_env *env, struct process *process)
 	}
 }
 
-static bool runs_java(const struct maps *maps)
+static bool runs_java(const struct proc_maps *maps)
 {
 	const struct mapped *mapped;
 
@@ -276,13 +276,14 @@ int process__refresh(struct process_env *env, struct process *process, bool must
 {
 	uint64_t begin = clock__mono_ns(), at_ns = process->maps.at_ns, start_time, end;
 	char path[PATH_MAX];
-	struct maps maps = { 0 };
+	struct proc_maps maps = { 0 };
 	int ret;
 
 	start_time = read_start_time(env->proc, process->pid);
-	process->living = living__thread(env->proc, process->pid);
+	process->living = live_tid__thread(env->proc, process->pid);
 	snprintf(path, sizeof(path), "%s/%u/maps", env->proc, process->living);
-	ret = must_be_same && start_time != process->start_time ? -ESRCH : maps__read(&maps, path);
+	ret = must_be_same && start_time != process->start_time ? -ESRCH
+								: proc_maps__read(&maps, path);
 	if (!ret) {
 		if (start_time != process->start_time) {
 			release(env, &process->maps);
@@ -294,7 +295,7 @@ int process__refresh(struct process_env *env, struct process *process, bool must
 		read_status(env->proc, process);
 		archive__split(env->proc, process->living, &process->maps, &maps);
 		find_modules(env, process, &maps);
-		maps__keep_past(&maps, &process->maps, begin);
+		proc_maps__keep_past(&maps, &process->maps, begin);
 		release(env, &process->maps);
 		process->maps = maps;
 		process->maps.at_ns = at_ns;
@@ -303,7 +304,7 @@ int process__refresh(struct process_env *env, struct process *process, bool must
 		forget_names(process);
 		process__update_jit(env, process);
 	} else {
-		maps__free(&maps);
+		proc_maps__free(&maps);
 	}
 	end = clock__mono_ns();
 	process->next_refresh_ns = end + (end - begin) * COST_SHARE + REFRESH_NS;
@@ -331,7 +332,7 @@ int process__mapped(struct process_env *env, struct process *process, const stru
 	struct mapped *mapped = NULL;
 	int res = zip_entry__is_archive(mapping->path)
 			  ? -EINVAL
-			  : maps__add(&process->maps, mapping, &mapped);
+			  : proc_maps__add(&process->maps, mapping, &mapped);
 	bool is_dump;
 
 	if (res == -EINVAL)
@@ -378,7 +379,7 @@ void process__load(struct process_env *env, const struct process *process, struc
 {
 	int fd;
 
-	mapped->module = modules__settle(&env->modules, mapped->module, mapped->module->fd);
+	mapped->module = modules__resolve_all(&env->modules, mapped->module, mapped->module->fd);
 	module__check(mapped->module);
 	if (mapped->module->loaded)
 		return;
@@ -390,7 +391,7 @@ void process__load(struct process_env *env, const struct process *process, struc
 	fd = process__open(env, process, mapped);
 	if (fd < 0)
 		return;
-	mapped->module = modules__settle(&env->modules, mapped->module, fd);
+	mapped->module = modules__resolve_all(&env->modules, mapped->module, fd);
 	load(env, process, mapped, fd);
 	close(fd);
 }
@@ -419,7 +420,7 @@ size_t process__bytes(const struct process *process)
 {
 	size_t ways = process->java_ways ? sizeof(*process->java_ways) : 0;
 
-	return sizeof(*process) + ways + maps__bytes(&process->maps) +
+	return sizeof(*process) + ways + proc_maps__bytes(&process->maps) +
 	       cache__bytes(&process->cache) + symtab__bytes(&process->jit.tab) +
-	       jitdump__bytes(&process->dump) + script__bytes(process->script);
+	       jitdump__bytes(&process->dump) + interp__bytes(process->script);
 }

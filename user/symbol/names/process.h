@@ -54,8 +54,8 @@ void cache__add(struct cache *cache, const struct cached *entry);
 void cache__clear(struct cache *cache); /* frees its memory; usable afterwards */
 size_t cache__bytes(const struct cache *cache);
 
-struct script;
-struct java_ways;
+struct interp;
+struct jvm_exits;
 
 /* Of the whole symbolizer. */
 struct process_env {
@@ -73,15 +73,15 @@ struct process {
 	uint32_t nspid;	     /* what it calls itself */
 	uint64_t start_time; /* tells it from a later process of the same pid; 0: unknown */
 	uid_t uid;
-	struct maps maps;
+	struct proc_maps maps;
 	struct cache cache;
 	struct perfmap jit;
 	struct calls *calls; /* return addresses in code of no file, or NULL; see tables.h */
 	struct jitdump dump;
 	bool is_java;		     /* HotSpot's libjvm.so is mapped */
-	struct java_ways *java_ways; /* or NULL */
+	struct jvm_exits *java_ways; /* or NULL */
 	uint64_t next_refresh_ns;    /* none for a missing address before */
-	struct script *script;	     /* an interpreter that it runs, or NULL; see script__of */
+	struct interp *script;	     /* an interpreter that it runs, or NULL; see interp__of */
 	bool script_known;	     /* whether it does, by these maps */
 };
 

@@ -10,7 +10,7 @@
 #include "symbol/names/demangle.h"
 #include "symbol/names/kallsyms.h"
 
-/* Places of DWARF, kept with an address. See source.h. */
+/* Places of DWARF, kept with an address. See resolve.h. */
 
 struct collected {
 	const struct resolver *rs;

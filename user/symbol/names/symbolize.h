@@ -56,11 +56,11 @@ void symbolizer__process_gone(struct symbolizer *sym, uint32_t pid);
  * Where the probes find an interpreter's frames, for each thread of the process that has some, at most max. Their number;
  * 0: it runs no interpreter that we know, or not yet.
  */
-struct script_thread {
+struct interp_thread {
 	uint32_t tid;
 	struct jank_script_where where;
 };
-size_t symbolizer__script_threads(struct symbolizer *sym, uint32_t pid, struct script_thread *ret,
+size_t symbolizer__script_threads(struct symbolizer *sym, uint32_t pid, struct interp_thread *ret,
 				  size_t max);
 
 /*

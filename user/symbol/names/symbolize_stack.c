@@ -95,14 +95,14 @@ static void update_jit(struct pass *pass)
 static const struct region *region_of(struct pass *pass, uint64_t addr)
 {
 	struct process *process = pass->process;
-	const struct region *region = maps__find(&process->maps, addr);
+	const struct region *region = proc_maps__find(&process->maps, addr);
 
 	if (region || pass->refreshed || clock__mono_ns() < process->next_refresh_ns)
 		return region;
 	pass->refreshed = true;
 	if (process__refresh(&pass->sym->env, process, true))
 		return NULL;
-	return maps__find(&process->maps, addr);
+	return proc_maps__find(&process->maps, addr);
 }
 
 /* Whether a cached name still stands: those of a JIT compiler end with its map's next change. */
@@ -124,7 +124,7 @@ static size_t name_user(struct pass *pass, struct frame *frame, bool exact)
 
 	if (!pass->process)
 		return 1;
-	past = maps__is_past(&pass->process->maps);
+	past = proc_maps__is_past(&pass->process->maps);
 	entry = past ? NULL : cache__find(&pass->process->cache, fresh.key);
 	if (!entry || !still_stands(pass, entry)) {
 		region = region_of(pass, frame->address - !exact);
@@ -237,12 +237,12 @@ int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack)
 	for (i = 0; !res && i < cnt; i++)
 		res = add_frames(&pass, stack, &cap, i);
 	if (pass.process && pass.process->is_java)
-		java__settle(stack->frames, stack->frame_cnt);
+		java__resolve_all(stack->frames, stack->frame_cnt);
 	if (pass.process)
 		pass.process->maps.at_ns = 0;
 	if (res)
 		stack->script_cnt = 0; /* so that none of the others is taken for one */
-	return res ?: script__add_frames(&sym->env, pass.process, &sym->pool, stack);
+	return res ?: interp__add_frames(&sym->env, pass.process, &sym->pool, stack);
 }
 
 /* Of what was inlined at its begin it is none. */
@@ -305,7 +305,7 @@ bool symbolizer__code(struct symbolizer *sym, uint32_t pid, uint64_t addr, struc
 	struct cached entry = {};
 	struct resolver rs;
 
-	region = process ? maps__find(&process->maps, addr - !opts.exact) : NULL;
+	region = process ? proc_maps__find(&process->maps, addr - !opts.exact) : NULL;
 	if (!region)
 		return false;
 	*ret = (struct frame){ .address = addr, .module = region->mapped->path };
@@ -324,7 +324,7 @@ int symbolizer__code_bytes(struct symbolizer *sym, uint32_t pid, uint64_t addr, 
 			   size_t len)
 {
 	struct process *process = symbolizer__find(sym, pid);
-	const struct region *region = process ? maps__find(&process->maps, addr) : NULL;
+	const struct region *region = process ? proc_maps__find(&process->maps, addr) : NULL;
 
 	return region ? tables__file_code(&sym->env, process, region, addr, buf, len) : -ENODATA;
 }

@@ -300,7 +300,7 @@ static void fill(struct cfi *cfi, uint64_t offset, bool exact, struct cfi_row *r
 	look_up(cfi, vaddr - !exact, row);
 	row->of_go = cfi->keeps_fp;
 	row->managed |= !row->has_table && cfi->keeps_fp;
-	/* By frame pointers only leaves need it, but for arm64's (unwind_go.c). */
+	/* By frame pointers only leaves need it, but for arm64's (unwind_table.c). */
 	if (!row->has_table && cfi->has_go && (exact || cfi->machine == EM_AARCH64)) {
 		cfi->go.img = cfi->img;
 		row->has_depth =

@@ -100,7 +100,7 @@ struct cfi_gap {
 	uint64_t from, to;
 };
 
-/* cfi_index.c: the FDE whose begin is nearest at or below the address, and where the next one begins (or the last
+/* cfi_entry.c: the FDE whose begin is nearest at or below the address, and where the next one begins (or the last
  * address). False: none. */
 bool cfi_search__find(struct cfi *cfi, uint64_t vaddr, uint64_t *ret_off, uint64_t *ret_next);
 bool cfi_index__find(const struct cfi_section *sec, uint64_t vaddr, uint64_t *ret_off);

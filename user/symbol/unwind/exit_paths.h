@@ -29,7 +29,7 @@ struct java_exit {
 	struct path_slot fp;   /* the caller's frame pointer */
 };
 
-struct java_way {
+struct jvm_exit {
 	uint64_t pc, at_ns;
 	struct java_exit exits[JAVA_EXITS];
 	uint8_t exit_cnt;
@@ -37,8 +37,8 @@ struct java_way {
 };
 
 /* By the address's lowest bits. */
-struct java_ways {
-	struct java_way ways[JAVA_WAYS];
+struct jvm_exits {
+	struct jvm_exit ways[JAVA_WAYS];
 	uint64_t returns[JAVA_WAYS]; /* addresses behind no call that are returned to */
 };
 

@@ -30,7 +30,7 @@ static struct cfi *open_cfi(struct process_env *env, const struct process *proce
 
 	if (fd < 0)
 		return NULL;
-	module = modules__settle(&env->modules, mapped->module, fd);
+	module = modules__resolve_all(&env->modules, mapped->module, fd);
 	if (module != mapped->module && module->cfi) { /* of another copy, which may do */
 		mapped->module = module;
 		close(fd);
@@ -82,7 +82,7 @@ const struct cfi_row *tables__row(struct process_env *env, const struct process 
 
 	if (!mapped->module)
 		return NULL;
-	mapped->module = modules__settle(&env->modules, mapped->module, -1);
+	mapped->module = modules__resolve_all(&env->modules, mapped->module, -1);
 	mapped->module->used = ++env->modules.tick;
 	cfi = mapped->module->cfi ?: open_cfi(env, process, mapped);
 	row = cfi ? cfi__row(cfi, offset, exact) : NULL;
@@ -136,7 +136,7 @@ int tables__file_code(struct process_env *env, const struct process *process,
 	if (!mapped->module || addr < region->start || addr > region->end ||
 	    len > region->end - addr)
 		return -ENODATA;
-	mapped->module = modules__settle(&env->modules, mapped->module, -1);
+	mapped->module = modules__resolve_all(&env->modules, mapped->module, -1);
 	mapped->module->used = ++env->modules.tick;
 	cfi = mapped->module->cfi;
 	if (cfi)
@@ -158,7 +158,7 @@ int tables__behind_call(struct process_env *env, struct process *process,
 
 	if (region->mapped->kind == MAPPED_SPECIAL)
 		return 0;
-	past = maps__is_past(&process->maps);
+	past = proc_maps__is_past(&process->maps);
 	if (!process->calls && !past)
 		process->calls = calloc(1, sizeof(*process->calls));
 	slot = process->calls && !past ? &process->calls->addresses[addr % CALLS_MAX] : NULL;

@@ -139,12 +139,12 @@ void walk__set(struct walk *w, unsigned reg, uint64_t value)
 /* Regions are others afterwards: those of places that were found before must not be used. */
 void walk__refresh(struct walk *w, uint64_t pc)
 {
-	if (maps__find(&w->process->maps, pc) || w->refreshed ||
+	if (proc_maps__find(&w->process->maps, pc) || w->refreshed ||
 	    clock__mono_ns() < w->process->next_refresh_ns)
 		return;
 	w->refreshed = true;
 	process__refresh(w->env, w->process, true);
-	w->at.region = maps__find(&w->process->maps, w->at.pc - !w->at.exact);
+	w->at.region = proc_maps__find(&w->process->maps, w->at.pc - !w->at.exact);
 }
 
 bool walk__place(struct walk *w, uint64_t pc, bool exact, struct unwind_place *ret)
@@ -153,7 +153,7 @@ bool walk__place(struct walk *w, uint64_t pc, bool exact, struct unwind_place *r
 	struct cfi *cfi = NULL;
 
 	*ret = (struct unwind_place){ .pc = pc, .exact = exact };
-	ret->region = pc ? maps__find(&w->process->maps, pc - !exact) : NULL;
+	ret->region = pc ? proc_maps__find(&w->process->maps, pc - !exact) : NULL;
 	if (!ret->region)
 		return false;
 	row = tables__row(w->env, w->process, ret->region, pc, exact, &cfi);

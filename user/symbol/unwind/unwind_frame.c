@@ -25,7 +25,7 @@
 
 static bool unwind_code__changes_stack(const uint8_t *code, size_t len);
 
-/* Prologues and epilogues as compilers and linkers make them. See unwind_code.h. */
+/* Prologues and epilogues as compilers and linkers make them. See unwind_frame.h. */
 
 #ifdef __aarch64__
 

@@ -10,7 +10,7 @@
 #include "symbol/unwind/exit_paths.h"
 #include "symbol/unwind/unwind_paths.h"
 
-/* HotSpot's ways to leave a frame. See insn_java.h. */
+/* HotSpot's ways to leave a frame. See unwind_java.h. */
 
 bool java_code__is_dispatch(const uint8_t *code)
 {
@@ -92,7 +92,7 @@ bool unwind_java__is(const struct walk *w, const struct unwind_place *place)
 	       w->arch->machine == EM_X86_64;
 }
 
-static struct java_ways *ways_of(struct walk *w)
+static struct jvm_exits *ways_of(struct walk *w)
 {
 	if (!w->process->java_ways)
 		w->process->java_ways = calloc(1, sizeof(*w->process->java_ways));
@@ -101,7 +101,7 @@ static struct java_ways *ways_of(struct walk *w)
 
 bool unwind_java__is_return(struct walk *w, const struct unwind_place *place)
 {
-	struct java_ways *ways = ways_of(w);
+	struct jvm_exits *ways = ways_of(w);
 	uint64_t *known = ways ? &ways->returns[place->pc % JAVA_WAYS] : NULL;
 	uint8_t code[JAVA_RETURN_BYTES];
 	int res;
@@ -120,11 +120,11 @@ bool unwind_java__is_return(struct walk *w, const struct unwind_place *place)
 }
 
 /* Code is made anew where other was, so what is known of an address ends soon. */
-static const struct java_way *way_of(struct walk *w)
+static const struct jvm_exit *way_of(struct walk *w)
 {
-	struct java_ways *ways = ways_of(w);
+	struct jvm_exits *ways = ways_of(w);
 	uint64_t now = clock__mono_ns();
-	struct java_way *way;
+	struct jvm_exit *way;
 	struct paths paths;
 
 	if (!ways)
@@ -133,7 +133,7 @@ static const struct java_way *way_of(struct walk *w)
 	if (way->pc == w->at.pc && now - way->at_ns < JAVA_WAY_NS)
 		return way;
 	paths__follow(w, w->at.region, w->at.pc, 0, &paths);
-	*way = (struct java_way){ .pc = w->at.pc, .at_ns = now, .framed = paths.framed };
+	*way = (struct jvm_exit){ .pc = w->at.pc, .at_ns = now, .framed = paths.framed };
 	for (unsigned i = 0; i < paths.result_cnt && i < JAVA_EXITS; i++)
 		way->exits[way->exit_cnt++] = (struct java_exit){
 			.slot = paths.results[i].sp,
@@ -175,7 +175,7 @@ static enum unwind_step go(struct walk *w, uint64_t sp, bool has_fp, uint64_t fp
 }
 
 /* The one of the ways out that has a caller's address where it ends. */
-static const struct java_exit *find_exit(struct walk *w, const struct java_way *way, uint64_t *slot,
+static const struct java_exit *find_exit(struct walk *w, const struct jvm_exit *way, uint64_t *slot,
 					 uint64_t *pc)
 {
 	const struct java_exit *ret = NULL;
@@ -195,7 +195,7 @@ static const struct java_exit *find_exit(struct walk *w, const struct java_way *
 }
 
 /* The only way out leads beyond what was copied. */
-static bool is_beyond(struct walk *w, const struct java_way *way)
+static bool is_beyond(struct walk *w, const struct jvm_exit *way)
 {
 	uint64_t at, word;
 
@@ -254,7 +254,7 @@ static bool keeps_frame(struct walk *w)
 /* The interpreter comes first: what it seems to return to may be itself, out of a call of its own. */
 enum unwind_step unwind_java__step(struct walk *w, uint64_t *pc)
 {
-	const struct java_way *way = way_of(w);
+	const struct jvm_exit *way = way_of(w);
 	const struct java_exit *exit;
 	enum unwind_step took;
 	uint64_t slot = 0;

@@ -43,7 +43,7 @@ struct walk {
 	enum stack_end why; /* memory could not be read */
 	bool by_fp;	    /* the frame was reached by frame pointers */
 	bool refreshed;
-	bool trial; /* of a caller that may be one (unwind_behind.c) */
+	bool trial; /* of a caller that may be one (unwind_return.c) */
 };
 
 /* What a step comes to. */
@@ -97,17 +97,17 @@ enum unwind_step unwind_table__step(struct walk *w, uint64_t *pc); /* unwind_tab
 enum unwind_step unwind_frame__step(struct walk *w,
 				    uint64_t *pc); /* unwind_frame.c: without a table */
 enum unwind_step unwind_go__step(struct walk *w,
-				 uint64_t *pc); /* unwind_go.c: STEP_NONE: it tells nothing */
+				 uint64_t *pc); /* unwind_table.c: STEP_NONE: it tells nothing */
 enum unwind_step unwind_return__step(struct walk *w,
 				     uint64_t *pc); /* unwind_return.c: nor a frame pointer */
 
 enum unwind_step unwind_behind__step(struct walk *w,
-				     uint64_t *pc); /* unwind_behind.c: nor instructions */
+				     uint64_t *pc); /* unwind_return.c: nor instructions */
 
 /* unwind_return.c: does the code keep a register until it returns to what is in this slot of the stack? */
 bool unwind_return__keeps(struct walk *w, unsigned reg, uint64_t slot);
 
-/* unwind_signal.c: what the kernel put on the stack, by the code that a handler returns to. */
+/* unwind_table.c: what the kernel put on the stack, by the code that a handler returns to. */
 bool unwind_signal__is_trampoline(struct walk *w, const struct unwind_place *place);
 enum unwind_step unwind_signal__step(struct walk *w, uint64_t *pc);
 

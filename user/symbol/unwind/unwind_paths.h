@@ -34,7 +34,7 @@ struct paths {
 void paths__follow(struct walk *w, const struct region *region, uint64_t from, uint64_t goal,
 		   struct paths *ret);
 
-/* One instruction (unwind_insn.c): false: the stack pointer is not known behind it. */
+/* One instruction (unwind_paths.c): false: the stack pointer is not known behind it. */
 bool path_state__run(struct path_state *state, const uint8_t *code, uint32_t writes, bool is_call);
 
 #endif

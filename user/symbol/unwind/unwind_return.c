@@ -13,7 +13,7 @@ static const uint8_t dwarf_of[PATH_REGS] = { 0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 1
 
 enum proof { REFUTED, UNPROVEN, PROVEN };
 
-struct found {
+struct loops_report {
 	const struct path_state *by; /* NULL: its registers are not known */
 	struct unwind_place place;
 	uint64_t slot;
@@ -32,7 +32,7 @@ static enum proof prove(struct walk *w, const struct unwind_place *caller, uint6
 		return REFUTED;
 	if (!call_site__target(code, caller->pc, &callee))
 		return UNPROVEN;
-	to = maps__find(&w->process->maps, callee);
+	to = proc_maps__find(&w->process->maps, callee);
 	if (to != at)
 		return to && to->mapped == caller->region->mapped ? UNPROVEN : REFUTED;
 	paths__follow(w, at, callee, w->at.pc, &paths);
@@ -59,13 +59,13 @@ static bool place_at(struct walk *w, uint64_t slot, struct unwind_place *ret)
 }
 
 /* Of the ways on to a return, the one that the caller's call agrees with; without any, the only one that there is. */
-static bool by_returns(struct walk *w, const struct paths *paths, struct found *ret)
+static bool by_returns(struct walk *w, const struct paths *paths, struct loops_report *ret)
 {
 	enum proof best = REFUTED;
 	unsigned cnt = 0;
 
 	for (unsigned i = 0; i < paths->result_cnt; i++) {
-		struct found found = { .by = &paths->results[i] };
+		struct loops_report found = { .by = &paths->results[i] };
 		enum proof proof;
 
 		if (!slot_address(w, &found.by->sp, &found.slot) ||
@@ -82,7 +82,7 @@ static bool by_returns(struct walk *w, const struct paths *paths, struct found *
 }
 
 /* No way to a return: a function that never does. Whose call has led here? Or is it the program's first? */
-static bool by_calls(struct walk *w, struct found *ret)
+static bool by_calls(struct walk *w, struct loops_report *ret)
 {
 	uint64_t sp;
 	unsigned calls = 0;
@@ -90,7 +90,7 @@ static bool by_calls(struct walk *w, struct found *ret)
 	if (!walk__reg(w, w->arch->sp, &sp))
 		return false;
 	for (unsigned i = 0; i < SCAN_WORDS && calls < SCAN_CALLS; i++) {
-		struct found found = { .slot = sp + i * 8 };
+		struct loops_report found = { .slot = sp + i * 8 };
 
 		if (!place_at(w, found.slot, &found.place))
 			continue;
@@ -152,7 +152,7 @@ bool unwind_return__keeps(struct walk *w, unsigned reg, uint64_t slot)
 
 enum unwind_step unwind_return__step(struct walk *w, uint64_t *pc)
 {
-	struct found found;
+	struct loops_report found;
 	struct paths paths;
 
 #ifndef __x86_64__

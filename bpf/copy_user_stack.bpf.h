@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Copies of user stacks, from which user space finds the callers by unwind tables. Of a thread that leaves the CPU the
+ * copy is kept in a slot of a table by thread id until its span turns out long; its memory can be read only while it is the
+ * current one. Dispatches have slots of their own, so that the many others' don't take them away.
+ */
+#ifndef JANK_COPY_USER_STACK_BPF_H
+#define JANK_COPY_USER_STACK_BPF_H
+
+#include "bpf/compat.bpf.h"
+#include "bpf/record.bpf.h"
+#include "bpf/slot.bpf.h"
+
+#define COPY_HOLE_MAX	   3
+#define COPY_HOLE_MAX_DEEP 12 /* of a copy that is larger since it was wanted */
+
+#if defined(__TARGET_ARCH_x86)
+static __always_inline void copy_user_stack__regs(__u64 *regs, const struct pt_regs *from)
+{
+	regs[0] = KREAD(from, ax);
+	regs[1] = KREAD(from, dx);
+	regs[2] = KREAD(from, cx);
+	regs[3] = KREAD(from, bx);
+	regs[4] = KREAD(from, si);
+	regs[5] = KREAD(from, di);
+	regs[6] = KREAD(from, bp);
+	regs[7] = KREAD(from, sp);
+	regs[8] = KREAD(from, r8);
+	regs[9] = KREAD(from, r9);
+	regs[10] = KREAD(from, r10);
+	regs[11] = KREAD(from, r11);
+	regs[12] = KREAD(from, r12);
+	regs[13] = KREAD(from, r13);
+	regs[14] = KREAD(from, r14);
+	regs[15] = KREAD(from, r15);
+	regs[16] = KREAD(from, ip);
+}
+#else
+static __always_inline void copy_user_stack__regs(__u64 *regs, const struct pt_regs *from)
+{
+	bpf_probe_read_kernel(regs, 31 * sizeof(*regs), &from->user_regs.regs);
+	regs[31] = compat__user_sp(from);
+	regs[32] = KREAD(from, user_regs.pc);
+}
+#endif
+
+/*
+ * Page by page: one that was never touched may lie in the way, of a large array. Some are left out, each at the cost of a page
+ * fault. The counts are kept in the record: local ones would be another state for the verifier each time around.
+ */
+static __always_inline void copy_user_stack__pages(struct jank_rec_copy *rec, __u8 *bytes, __u64 sp,
+						   __u32 max)
+{
+	volatile __u32 *got = &rec->copy_sz, *hole_cnt = &rec->pad;
+	__u32 hole_max = max > JANK_COPY_SZ + JANK_COPY_PAGE ? COPY_HOLE_MAX_DEEP : COPY_HOLE_MAX;
+
+	*got = 0;
+	*hole_cnt = 0;
+	rec->hole_mask = 0;
+	for (int i = 0; i <= JANK_COPY_MAX / JANK_COPY_PAGE; i++) {
+		__u64 at = *got, part = JANK_COPY_PAGE - ((sp + at) & (JANK_COPY_PAGE - 1));
+		__u64 left = rec->asked_sz - at;
+
+		barrier_var(at);
+		if (at >= rec->asked_sz || at > max - JANK_COPY_PAGE || *hole_cnt > hole_max)
+			break;
+		if (part > left)
+			part = left;
+		barrier_var(part);
+		if (part > JANK_COPY_PAGE)
+			break;
+		if (bpf_probe_read_user(bytes + at, part, (void *)(sp + at))) {
+			rec->hdr.flags |= JANK_COPY_HOLE;
+			rec->hole_mask |= 1u << i;
+			++*hole_cnt;
+		}
+		*got = at + part;
+	}
+	*hole_cnt = 0;
+}
+
+/* What lies above the stack is not asked for: it would be no use, and a missing page there costs a microsecond. */
+static __always_inline void copy_user_stack__fill(struct jank_rec_copy *rec,
+						  struct task_struct *task, u64 dispatch_ns,
+						  u64 t_ns, __u32 asked_sz)
+{
+	struct pt_regs *regs = compat__user_regs(task);
+	u64 sp = compat__user_sp(regs), sz = compat__stack_end(task, sp) - sp;
+
+	record__head(&rec->hdr, JANK_REC_COPY, 0, t_ns, task);
+	if (compat__is_32bit(regs))
+		rec->hdr.flags = JANK_COPY_32BIT;
+	if (sz < asked_sz)
+		rec->hdr.flags |= JANK_COPY_WHOLE;
+	rec->asked_sz = sz < asked_sz ? sz : asked_sz;
+	rec->dispatch_ns = dispatch_ns;
+	rec->t_ns = t_ns;
+	copy_user_stack__regs(rec->regs, regs);
+}
+
+/* Sheds before samples do: a sample without its callers is better than none. */
+static __always_inline int copy_user_stack__output(struct jank_rec_copy *rec, __u32 max)
+{
+	__u64 room = bpf_ringbuf_query(&jank_ring, BPF_RB_RING_SIZE);
+	__u64 used = bpf_ringbuf_query(&jank_ring, BPF_RB_AVAIL_DATA);
+	__u64 size = *(volatile __u32 *)&rec->copy_sz;
+
+	barrier_var(size);
+	if (size > max || used > room / 2)
+		return -1;
+	size += sizeof(*rec);
+	rec->hdr.size = size;
+	return bpf_ringbuf_output(&jank_ring, rec, size,
+				  used > room / 4 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+}
+
+/* A slot of either table: its count of writes, the record, and room for max bytes. */
+static __always_inline int copy_user_stack__take_into(__u64 *slot, struct task_struct *task,
+						      u64 dispatch_ns, u64 t_ns, __u32 asked_sz,
+						      __u32 max)
+{
+	struct jank_rec_copy *rec = (struct jank_rec_copy *)(slot + 1);
+
+	if (!slot__lock(slot))
+		return -1;
+	copy_user_stack__fill(rec, task, dispatch_ns, t_ns, asked_sz);
+	copy_user_stack__pages(rec, (__u8 *)(rec + 1), compat__user_sp(compat__user_regs(task)),
+			       max);
+	slot__unlock(slot);
+	return 0;
+}
+
+static __always_inline int copy_user_stack__send_from(__u64 *slot, __u32 tid, u64 t_ns, __u32 max)
+{
+	struct jank_rec_copy *rec = (struct jank_rec_copy *)(slot + 1);
+	int err = -1;
+
+	if (!slot__lock(slot))
+		return err;
+	if (rec->hdr.tid == tid && rec->t_ns == t_ns)
+		err = copy_user_stack__output(rec, max);
+	slot__unlock(slot);
+	return err;
+}
+
+/* Stacks of a process that proved deeper are copied further. */
+static __always_inline __u32 copy_user_stack__asked(__u32 tgid)
+{
+	__u32 zero = 0, *deep_cnt = bpf_map_lookup_elem(&jank_copy_deep, &zero);
+	__u32 *sz = deep_cnt && *deep_cnt ? bpf_map_lookup_elem(&jank_copy_szs, &tgid) : NULL;
+
+	return sz ? *sz : jank_conf.copy_sz;
+}
+
+#define COPY_SLOT(map, cnt, tid)                                                                   \
+	({                                                                                         \
+		__u32 at_ = (tid) & ((cnt)-1);                                                     \
+		(__u64 *)bpf_map_lookup_elem(&map, &at_);                                          \
+	})
+
+/* The current task's stack, into its slot. 0: it is there. */
+static __noinline __attribute__((unused)) int copy_user_stack__take(struct task_struct *task,
+								    u64 dispatch_ns, u64 t_ns)
+{
+	__u32 tid = KREAD(task, pid), asked_sz = copy_user_stack__asked(KREAD(task, tgid));
+	__u64 *slot;
+
+	if (asked_sz <= JANK_COPY_SZ) {
+		slot = COPY_SLOT(jank_copies, JANK_COPY_CNT, tid);
+		return slot ? copy_user_stack__take_into(slot, task, dispatch_ns, t_ns, asked_sz,
+							 JANK_COPY_SZ + JANK_COPY_PAGE)
+			    : -1;
+	}
+	slot = COPY_SLOT(jank_deep_copies, JANK_COPY_DEEP_CNT, tid);
+	return slot ? copy_user_stack__take_into(slot, task, dispatch_ns, t_ns, asked_sz,
+						 JANK_COPY_MAX + JANK_COPY_PAGE)
+		    : -1;
+}
+
+/* Sends what was taken of the thread then; its STACK is to follow. */
+static __noinline __attribute__((unused)) int copy_user_stack__send(__u32 tid, u64 t_ns)
+{
+	__u64 *slot = COPY_SLOT(jank_copies, JANK_COPY_CNT, tid);
+	int err = slot ? copy_user_stack__send_from(slot, tid, t_ns, JANK_COPY_SZ) : -1;
+
+	if (err) {
+		slot = COPY_SLOT(jank_deep_copies, JANK_COPY_DEEP_CNT, tid);
+		err = slot ? copy_user_stack__send_from(slot, tid, t_ns, JANK_COPY_MAX) : -1;
+	}
+	if (err)
+		lost__add(JANK_LOST_COPY);
+	return err;
+}
+
+/*
+ * The current task's stack around a wait, to precede its WAIT record. User space would have to read it from outside, where
+ * a page of a file system that never answers holds the reader for ever.
+ */
+static __noinline __attribute__((unused)) int copy_user_stack__send_wait(struct task_struct *task,
+									 u64 now)
+{
+	__u64 *slot = COPY_SLOT(jank_copies, JANK_COPY_CNT, KREAD(task, pid));
+	struct jank_rec_copy *rec = (struct jank_rec_copy *)(slot + 1);
+	int err = -1;
+
+	if (slot && slot__lock(slot)) {
+		copy_user_stack__fill(rec, task, 0, now, JANK_COPY_SZ);
+		rec->hdr.flags |= JANK_COPY_WAIT;
+		copy_user_stack__pages(rec, (__u8 *)(rec + 1),
+				       compat__user_sp(compat__user_regs(task)),
+				       JANK_COPY_SZ + JANK_COPY_PAGE);
+		err = copy_user_stack__output(rec, JANK_COPY_SZ);
+		slot__unlock(slot);
+	}
+	if (err)
+		lost__add(JANK_LOST_COPY);
+	return err;
+}
+
+/* The same of a thread without a dispatch. What is missing is no loss: its frame pointers were followed, too. */
+static __noinline __attribute__((unused)) int copy_user_stack__take_other(struct task_struct *task,
+									  u64 t_ns)
+{
+	__u64 *slot = COPY_SLOT(jank_other_copies, JANK_COPY_OTHER_CNT, KREAD(task, pid));
+
+	return slot ? copy_user_stack__take_into(slot, task, 0, t_ns, JANK_COPY_SZ,
+						 JANK_COPY_SZ + JANK_COPY_PAGE)
+		    : -1;
+}
+
+static __noinline __attribute__((unused)) int copy_user_stack__send_other(__u32 tid, u64 t_ns)
+{
+	__u64 *slot = COPY_SLOT(jank_other_copies, JANK_COPY_OTHER_CNT, tid);
+
+	return slot ? copy_user_stack__send_from(slot, tid, t_ns, JANK_COPY_SZ) : -1;
+}
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The probes that see a loop's waits: system-call tracepoints, or uprobes on the target's libraries. */
+#include "bpf/looper.bpf.h"
+#include "bpf/poll.bpf.h"
+
+static __always_inline int loop_wait__on_enter(s32 fd)
+{
+	struct task_struct *task = KERNEL_CURRENT();
+
+	if (filter__maybe(KREAD(task, tgid)))
+		loop_wait__begin(task, fd, 0);
+	return 0;
+}
+
+static __always_inline int loop_wait__on_exit(long ret)
+{
+	struct task_struct *task = KERNEL_CURRENT();
+	struct pt_regs *regs;
+
+	if (!filter__maybe(KREAD(task, tgid)))
+		return 0;
+	regs = compat__user_regs(task);
+	if (jank_conf.infer_begin)
+		loop_wait__turn(task, regs, ret);
+	else
+		loop_wait__end(task, ret, compat__syscall_arg(regs, 1));
+	return 0;
+}
+
+static __always_inline int poll__on_enter(void)
+{
+	struct task_struct *task = KERNEL_CURRENT();
+
+	if (filter__maybe(KREAD(task, tgid)))
+		poll__enter(task, compat__user_regs(task));
+	return 0;
+}
+
+static __always_inline int poll__on_exit(long ret)
+{
+	struct task_struct *task = KERNEL_CURRENT();
+	struct jank_place at;
+	struct pt_regs *regs;
+	s32 nr;
+
+	if (!filter__maybe(KREAD(task, tgid)))
+		return 0;
+	regs = compat__user_regs(task);
+	nr = compat__syscall_nr(regs);
+	at = poll__place(regs, nr, poll__class(nr));
+	poll__turn(task, regs, &at, ret);
+	return 0;
+}
+
+/* Programs are known to the kernel by 15 characters, hence the short names. */
+#define JANK_TRACEPOINTS(call, name, on_enter, on_exit)                                            \
+	SEC("tp/syscalls/sys_enter_" #call)                                                        \
+	int jank_on_e_##name(struct trace_event_raw_sys_enter *ctx)                                \
+	{                                                                                          \
+		return on_enter;                                                                   \
+	}                                                                                          \
+	SEC("tp/syscalls/sys_exit_" #call)                                                         \
+	int jank_on_x_##name(struct trace_event_raw_sys_exit *ctx)                                 \
+	{                                                                                          \
+		return on_exit;                                                                    \
+	}
+
+JANK_TRACEPOINTS(epoll_wait, wait, loop_wait__on_enter(ctx->args[0]), loop_wait__on_exit(ctx->ret))
+JANK_TRACEPOINTS(epoll_pwait, pwait, loop_wait__on_enter(ctx->args[0]),
+		 loop_wait__on_exit(ctx->ret))
+JANK_TRACEPOINTS(epoll_pwait2, pwait2, loop_wait__on_enter(ctx->args[0]),
+		 loop_wait__on_exit(ctx->ret))
+JANK_TRACEPOINTS(poll, poll, poll__on_enter(), poll__on_exit(ctx->ret))
+JANK_TRACEPOINTS(ppoll, ppoll, poll__on_enter(), poll__on_exit(ctx->ret))
+JANK_TRACEPOINTS(select, select, poll__on_enter(), poll__on_exit(ctx->ret))
+JANK_TRACEPOINTS(pselect6, psel6, poll__on_enter(), poll__on_exit(ctx->ret))
+JANK_TRACEPOINTS(io_uring_enter, uring, poll__on_enter(), poll__on_exit(ctx->ret))
+
+/*
+ * The same from the tracepoints of all system calls, for kernels without one for each (Android), and for 32-bit
+ * programs, which pass those by.
+ */
+TRACEPOINT("sys_enter")
+int BPF_PROG(jank_on_sys_enter, struct pt_regs *regs, long id)
+{
+	struct task_struct *task;
+	s32 nr;
+
+	if (jank_conf.compat_apart && !compat__is_32bit(regs))
+		return 0;
+	nr = compat__syscall_nr(regs);
+	if (poll__class_waits(poll__class(nr)))
+		return poll__on_enter();
+	if (!loop_wait__is_epoll(nr))
+		return 0;
+	task = KERNEL_CURRENT();
+	if (!filter__maybe(KREAD(task, tgid)))
+		return 0;
+	loop_wait__begin(task, compat__syscall_arg(regs, 0), compat__user_sp(regs));
+	return 0;
+}
+
+TRACEPOINT("sys_exit")
+int BPF_PROG(jank_on_sys_exit, struct pt_regs *regs, long ret)
+{
+	s32 nr;
+
+	if (jank_conf.compat_apart && !compat__is_32bit(regs))
+		return 0;
+	nr = compat__syscall_nr(regs);
+	if (poll__class_waits(poll__class(nr)))
+		return poll__on_exit(ret);
+	if (!loop_wait__is_epoll(nr))
+		return 0;
+	return loop_wait__on_exit(ret);
+}
+
+/* Before and after the system call in libc's epoll_wait and its kin; user/uprobes/targets.h chooses
+ * where. Their attachment is by process. */
+SEC("uprobe")
+int jank_on_wait_begin(struct pt_regs *ctx)
+{
+	struct task_struct *task = KERNEL_CURRENT();
+
+	loop_wait__begin(task, PT_REGS_PARM1(ctx), PT_REGS_SP(ctx));
+	return 0;
+}
+
+SEC("uprobe")
+int jank_on_wait_end(struct pt_regs *ctx)
+{
+	loop_wait__end(KERNEL_CURRENT(), PT_REGS_RC(ctx), 0);
+	return 0;
+}
+
+SEC("uprobe")
+int jank_on_looper(struct pt_regs *ctx)
+{
+	looper__enter(KERNEL_CURRENT(), PT_REGS_PARM1(ctx), PT_REGS_SP(ctx));
+	return 0;
+}

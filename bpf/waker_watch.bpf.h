@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the others do while a dispatch waits: whoever ends its wait may have waited for somebody, too. Nobody knows
+ * beforehand who that will be. So once a dispatch has been waiting for conf.watch_ns (the sampler looks), and until it
+ * goes on, all threads' spans off the CPU are kept, in one table without an order: a thread's place in it is its number's
+ * last bits, and a later one takes it from an earlier. What was long is sent as OTHER. Each tick of the sampler
+ * allows for so much of it and no more.
+ */
+#ifndef JANK_WAKER_WATCH_BPF_H
+#define JANK_WAKER_WATCH_BPF_H
+
+#include "bpf/classify_block.bpf.h"
+#include "bpf/copy_user_stack.bpf.h"
+#include "bpf/poll.bpf.h"
+#include "bpf/script.bpf.h"
+#include "bpf/slices.bpf.h"
+#include "bpf/slot.bpf.h"
+#include "bpf/stack.bpf.h"
+#include "bpf/wait_args.bpf.h"
+#include "bpf/wait_object.bpf.h"
+#include "bpf/waker.bpf.h"
+#include "bpf/waker_watch_on.bpf.h"
+
+/* Frames of another thread's user stack: enough to find the application's, a third of the verifier's way. */
+#define WATCH_USTACK_MAX 40
+
+static __always_inline void waker_watch__shed(u64 now)
+{
+	jank_watch_shed_ns = now;
+	lost__add(JANK_LOST_EVIDENCE);
+}
+
+static __always_inline bool waker_watch__pay(struct jank_watch *watch, u64 now)
+{
+	if (!watch->token_cnt) {
+		waker_watch__shed(now);
+		return false;
+	}
+	watch->token_cnt--;
+	return true;
+}
+
+static __always_inline struct jank_other *waker_watch__place(__u32 tid)
+{
+	__u32 at = tid & (JANK_OTHER_MAX - 1);
+
+	return bpf_map_lookup_elem(&jank_others, &at);
+}
+
+static __always_inline bool waker_watch__lock(struct jank_other *other, u64 now)
+{
+	if (slot__lock(&other->writes))
+		return true;
+	/* By the thread's own waker mostly, as it leaves: no loss, but what comes now is not known. */
+	other->taken_ns = now;
+	return false;
+}
+
+/* How often the thread has left the CPU: its sleep counts. Types of before this was read lack it. */
+static __always_inline u64 waker_watch__switch_cnt(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->nvcsw))
+		return 0;
+	return KREAD(task, nvcsw) + KREAD(task, nivcsw);
+}
+
+/* Does the place tell of the thread's last time off the CPU? While nobody watched it may have been on it again. */
+static __always_inline bool waker_watch__knows(struct jank_other *other, struct task_struct *task)
+{
+	return *(volatile __u32 *)&other->tid == (__u32)KREAD(task, pid) &&
+	       other->switch_cnt == waker_watch__switch_cnt(task);
+}
+
+static __always_inline void waker_watch__fill(struct jank_other *other, struct task_struct *task,
+					      __u32 state, s32 nr, u64 t_ns, u64 now)
+{
+	struct jank_rec_stack *rec = &other->span.rec;
+
+	if (other->tid && other->tid != (__u32)KREAD(task, pid))
+		other->taken_ns = now;
+	other->tid = KREAD(task, pid);
+	other->switch_cnt = waker_watch__switch_cnt(task);
+	other->woken_ns = 0;
+	wait_args__none(&other->await);
+	record__head(&rec->hdr, JANK_REC_OTHER, 0, now, task);
+	rec->dispatch_ns = 0;
+	rec->t_ns = t_ns;
+	rec->ns = 0;
+	rec->runnable_ns = 0;
+	rec->state = state;
+	rec->syscall = nr;
+	rec->prio = facts__prio(task);
+}
+
+/* A thread without a dispatch leaves the CPU. */
+static __noinline int waker_watch__leave(void *ctx, struct task_struct *task, bool preempted,
+					 unsigned int task_state, u64 now)
+{
+	struct jank_watch *watch = waker_watch__own();
+	__u32 state = JANK_STATE_RUNNABLE;
+	struct jank_other *other;
+	s32 nr = -1;
+
+	if (!watch || !waker_watch__minds(task) || !waker_watch__pay(watch, now))
+		return 0;
+	other = waker_watch__place(KREAD(task, pid));
+	if (!other || !waker_watch__lock(other, now))
+		return 0;
+	if (!preempted && task_state & 0xffff)
+		state = classify_block__blocked(task, task_state, &nr);
+	waker_watch__fill(other, task, state, nr, now, now);
+	state = *(volatile __u32 *)&other->span.rec.state;
+	if (state != JANK_STATE_RUNNABLE)
+		wait_args__ask(&other->await, task, state, poll__class(other->span.rec.syscall),
+			       now);
+	other->span.rec.user_cnt =
+		stack__walk_user(ctx, task, &other->span.tail[JANK_KSTACK_MAX], WATCH_USTACK_MAX);
+	if (jank_conf.copy_sz)
+		copy_user_stack__take_other(task, now);
+	script__take(task, 0, now);
+	stack__take_kernel(ctx, &other->span);
+	slot__unlock(&other->writes);
+	return 0;
+}
+
+/*
+ * Nothing is known of the thread's time off the CPU. Did it begin before the watch, then? Not if something was shed since,
+ * or its place was taken, or it is new.
+ */
+static __always_inline bool waker_watch__missed_none(const struct jank_other *other,
+						     struct task_struct *task)
+{
+	u64 start_ns = jank_watch_start_ns;
+
+	return bpf_core_field_exists(task->start_time) && bpf_core_field_exists(task->nvcsw) &&
+	       KREAD(task, start_time) < start_ns && other->taken_ns < start_ns &&
+	       jank_watch_shed_ns < start_ns;
+}
+
+/*
+ * A thread wakes up that went to sleep before anybody watched. Since when it sleeps says its CPU clock, by the offset that
+ * this CPU's clock has to ours; where stolen time sets the CPUs' clocks apart it may be earlier than it was.
+ */
+static __noinline int waker_watch__begin_late(struct jank_other *other, struct task_struct *task,
+					      u64 now)
+{
+	struct jank_watch *watch = waker_watch__own();
+	u64 t_ns = jank_watch_start_ns;
+	s32 nr = -1;
+
+	if (watch && watch->clock_off_ns &&
+	    KREAD(task, se.exec_start) + watch->clock_off_ns < jank_watch_start_ns)
+		t_ns = KREAD(task, se.exec_start) + watch->clock_off_ns;
+	waker_watch__fill(other, task, classify_block__blocked(task, compat__task_state(task), &nr),
+			  nr, t_ns, now);
+	other->span.rec.syscall = nr;
+	wait_args__see(&other->await, task, *(volatile __u32 *)&other->span.rec.state,
+		       poll__class(*(volatile __s32 *)&other->span.rec.syscall));
+	other->span.rec.hdr.flags = JANK_STACK_BEFORE;
+	other->span.rec.user_cnt = 1;
+	other->span.rec.kernel_cnt = 0;
+	other->span.tail[JANK_KSTACK_MAX] = compat__user_ip(compat__user_regs(task));
+	return 0;
+}
+
+/*
+ * A wait has ended: how its waker was noted (JANK_STACK_WAKER*), when it was long; else 0. Read again, so that the verifier
+ * doesn't tell the ways apart that led here.
+ */
+static __always_inline __u32 waker_watch__waker_of(const struct jank_rec_stack *span, u64 now)
+{
+	if (!jank_conf.watch_ns || now - span->t_ns < jank_conf.watch_ns)
+		return 0;
+	return *(volatile __u16 *)&span->hdr.flags;
+}
+
+/* The current task ends a long wait: where is it as it does so? noted: see waker_watch__waker_of. */
+static __noinline int waker_watch__send_waker(void *ctx, __u32 noted, struct task_struct *wakee,
+					      u64 now)
+{
+	struct task_struct *waker = KERNEL_CURRENT();
+	struct jank_watch *watch = waker_watch__own();
+	struct jank_rec_stack *rec;
+	__u32 kernel_cnt;
+	long sz;
+
+	if (!(noted & JANK_STACK_WAKER) || !watch || !waker_watch__minds(waker) ||
+	    !waker_watch__pay(watch, now))
+		return 0;
+	rec = &watch->buf.rec;
+	record__head(&rec->hdr, JANK_REC_OTHER, 0, now, waker);
+	rec->hdr.flags = JANK_STACK_WAKES | (noted & JANK_STACK_WAKER_SOFTIRQ);
+	rec->dispatch_ns = 0;
+	rec->t_ns = now;
+	rec->ns = 0;
+	rec->runnable_ns = 0;
+	rec->state = JANK_STATE_RUNNING;
+	rec->syscall = compat__syscall_nr(compat__user_regs(waker));
+	rec->waker.ns = 0;
+	rec->waker.tgid = KREAD(wakee, tgid);
+	rec->waker.tid = KREAD(wakee, pid);
+	record__comm(rec->waker.comm, wakee);
+	kernel_cnt =
+		stack__cnt(bpf_get_stack(ctx, watch->buf.tail, JANK_KSTACK_MAX * sizeof(__u64), 0),
+			   JANK_KSTACK_MAX);
+	sz = stack__walk_user(ctx, waker, &watch->buf.tail[kernel_cnt], WATCH_USTACK_MAX) *
+	     sizeof(__u64);
+	stack__record(rec, kernel_cnt, sz);
+	rec->prio = facts__prio(waker);
+	rec->hdr.size = stack__size(rec);
+	script__send(waker, 0, now);
+	return record__send_stack(&watch->buf, rec->hdr.size);
+}
+
+/* A sleeping thread without a dispatch is woken. Returns waker_watch__waker_of. */
+static __always_inline __u32 waker_watch__end_sleep(void *ctx, struct task_struct *task, u64 now)
+{
+	__u32 tid = KREAD(task, pid), state, noted = 0;
+	struct jank_other *other = waker_watch__place(tid);
+
+	if (!other ||
+	    (!waker_watch__knows(other, task) && !waker_watch__missed_none(other, task)) ||
+	    !waker_watch__lock(other, now))
+		return 0;
+	if (!waker_watch__knows(other, task))
+		waker_watch__begin_late(other, task, now);
+	state = *(volatile __u32 *)&other->span.rec.state; /* as in sched__leave */
+	if (!other->woken_ns && state != JANK_STATE_RUNNABLE) {
+		other->woken_ns = now;
+		waker__record(ctx, &other->span.rec, &other->spill, state);
+		noted = waker_watch__waker_of(&other->span.rec, now);
+	}
+	slot__unlock(&other->writes);
+	return noted;
+}
+
+/* One that is woken on its way off the CPU does not sleep. */
+static __noinline int waker_watch__wake(void *ctx, struct task_struct *task, u64 now)
+{
+	if (!waker_watch__minds(task) ||
+	    (bpf_core_field_exists(task->on_cpu) && BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu)))
+		return 0;
+	return waker_watch__end_sleep(ctx, task, now);
+}
+
+/* Copies what the place says of the thread, and frees it. False: it says nothing, or somebody writes there. */
+static __always_inline bool waker_watch__take(struct jank_watch *watch, struct jank_other *other,
+					      __u32 tid)
+{
+	u64 writes = *(volatile u64 *)&other->writes;
+
+	if (other->tid != tid || (__u32)writes)
+		return false;
+	watch->woken_ns = other->woken_ns;
+	watch->await = other->await;
+	if (bpf_probe_read_kernel(&watch->buf, sizeof(watch->buf), &other->span))
+		return false;
+	return *(volatile u64 *)&other->writes == writes && watch->buf.rec.hdr.tid == tid;
+}
+
+/* A thread gets the CPU that nobody saw leaving it or waking up: it has wanted one all the while. */
+static __always_inline void waker_watch__begin_runnable(struct jank_watch *watch,
+							struct jank_other *other,
+							struct task_struct *task, u64 now)
+{
+	waker_watch__fill(other, task, JANK_STATE_RUNNABLE, -1, jank_watch_start_ns, now);
+	watch->buf.rec = other->span.rec;
+	watch->buf.rec.hdr.flags = JANK_STACK_BEFORE;
+	watch->buf.rec.user_cnt = 1;
+	watch->buf.rec.kernel_cnt = 0;
+	watch->buf.tail[JANK_KSTACK_MAX] = compat__user_ip(compat__user_regs(task));
+}
+
+/* Puts what the place says of a thread that gets the CPU into that CPU's own room. False: nothing that counts. */
+static __noinline int waker_watch__collect(struct jank_watch *watch, struct jank_other *other,
+					   struct task_struct *task, u64 now)
+{
+	bool known = waker_watch__knows(other, task);
+	u64 since_ns = known ? other->span.rec.t_ns : jank_watch_start_ns;
+
+	if (now - since_ns < jank_conf.span_min_ns)
+		return false;
+	if (known)
+		return waker_watch__take(watch, other, KREAD(task, pid));
+	if (!waker_watch__missed_none(other, task) || !waker_watch__lock(other, now))
+		return false;
+	waker_watch__begin_runnable(watch, other, task, now);
+	slot__unlock(&other->writes);
+	return true;
+}
+
+/* It gets the CPU. */
+static __noinline int waker_watch__arrive(struct task_struct *task, u64 now)
+{
+	struct jank_watch *watch = waker_watch__own();
+	struct jank_rec_stack *rec;
+	struct jank_other *other;
+	__u32 tid = KREAD(task, pid);
+	bool got;
+
+	if (!watch || !waker_watch__minds(task))
+		return 0;
+	watch->clock_off_ns = now - KREAD(task, se.exec_start);
+	other = waker_watch__place(tid);
+	if (!other)
+		return 0;
+	got = waker_watch__collect(watch, other, task, now);
+	if (*(volatile __u32 *)&other->tid == tid)
+		other->tid = 0;
+	if (!got)
+		return 0;
+	rec = &watch->buf.rec;
+	rec->hdr.ts_ns = now;
+	rec->ns = now - rec->t_ns;
+	if (rec->state == JANK_STATE_RUNNABLE)
+		rec->runnable_ns = rec->ns;
+	else if (watch->woken_ns)
+		rec->runnable_ns = now - watch->woken_ns;
+	if (rec->state != JANK_STATE_RUNNABLE)
+		wait_object__send(rec, &watch->await, task);
+	if (jank_conf.copy_sz)
+		copy_user_stack__send_other(tid, rec->t_ns);
+	stack__complete(&watch->buf, task);
+	rec->prio = facts__prio(task);
+	if (rec->runnable_ns >= jank_conf.span_min_ns)
+		slices__add(&watch->buf, now - rec->runnable_ns, tid);
+	rec->hdr.size = stack__size(rec);
+	script__send_taken(task, rec->t_ns, now);
+	return record__send_stack(&watch->buf, rec->hdr.size);
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Whether the other threads are watched (waker_watch.bpf.h): while a dispatch waits for long. */
+#ifndef JANK_WAKER_WATCH_ON_BPF_H
+#define JANK_WAKER_WATCH_ON_BPF_H
+
+#include "bpf/compat.bpf.h"
+#include "bpf/maps.bpf.h"
+
+/* Is such a wait ended by somebody? */
+static __always_inline bool waker_watch__wants(__u32 state)
+{
+	return state != JANK_STATE_RUNNABLE && state != JANK_STATE_DISK &&
+	       state != JANK_STATE_SLEEP && state != JANK_STATE_STOPPED;
+}
+
+/* One that was refused asks again within so much time. */
+#define WATCH_AGAIN_NS 1000000
+
+/*
+ * A thread with a dispatch begins to wait. A place for each would be a table to search. A wait in slices is one: an interpreter's
+ * lock is asked for again every 5 ms.
+ */
+static __always_inline void waker_watch__begin(__u32 tid, u64 now)
+{
+	__u32 at = tid & (JANK_WAITER_MAX - 1);
+	u64 since_ns = now;
+
+	if (jank_waiter_tid[at] == tid && now - jank_waiter_left_ns[at] < WATCH_AGAIN_NS)
+		since_ns = jank_waiter_since_ns[at];
+	jank_waiter_tid[at] = tid;
+	jank_waiter_ns[at] = since_ns;
+}
+
+/* refused_ns: now, if the wait was for a lock and its time was up; else 0. Since when it waited; 0: not known. */
+static __always_inline u64 waker_watch__end(__u32 tid, u64 refused_ns)
+{
+	__u32 at = tid & (JANK_WAITER_MAX - 1);
+	u64 since_ns = jank_waiter_ns[at];
+
+	if (jank_waiter_tid[at] != tid)
+		return 0;
+	jank_waiter_since_ns[at] = since_ns;
+	jank_waiter_left_ns[at] = refused_ns;
+	jank_waiter_ns[at] = 0;
+	return since_ns;
+}
+
+static __always_inline bool waker_watch__is_on(void)
+{
+	return jank_conf.watch_ns && *(volatile __u32 *)&jank_watch_on;
+}
+
+static __always_inline struct jank_watch *waker_watch__own(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&jank_watch, &zero);
+}
+
+/* A thread of which somebody might wait for: not the idle one, none of the kernel's, not our own. */
+static __always_inline bool waker_watch__minds(struct task_struct *task)
+{
+	return !(KREAD(task, flags) & PF_KTHREAD) && KREAD(task, pid) &&
+	       (__u32)KREAD(task, tgid) != jank_conf.self_tgid;
+}
+
+#endif

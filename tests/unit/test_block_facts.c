@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Of a block: its CPU by the ticks, what sysfs says of it, and the preemptors' cgroups. */
+#include "enrich/block_facts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "procfs/cgroup.h"
+#include "procfs/host.h"
+#include "tests/child.h"
+#include "tests/scratch.h"
+#include "tests/tap.h"
+
+static void put(const char *name, const char *content)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s", scratch__path(name));
+	*strrchr(path, '/') = 0;
+	if (file__mkdirs(path, 0700))
+		abort();
+	scratch__write_text(name, content);
+}
+
+#define CPU "devices/system/cpu/cpu3/"
+
+static void test_speed(void)
+{
+	struct cpu_info info;
+
+	put(CPU "cpu_capacity", "446\n");
+	put(CPU "cpufreq/scaling_cur_freq", "806400\n");
+	put(CPU "cpufreq/cpuinfo_max_freq", "2016000\n");
+	cpuinfo__read(scratch__path(""), 3, &info);
+	is_uint(info.capacity, 446, "a small core");
+	is_uint(info.khz, 806400, "its frequency");
+	is_uint(info.max_khz, 2016000, "the highest");
+	cpuinfo__read(scratch__path(""), 4, &info);
+	ok(!info.capacity && !info.khz && !info.max_khz, "a CPU of which nothing is told");
+	put(CPU "cpu_capacity", "-1\n");
+	put(CPU "cpufreq/scaling_cur_freq", "<unknown>\n");
+	put(CPU "cpufreq/cpuinfo_max_freq", "99999999999\n");
+	cpuinfo__read(scratch__path(""), 3, &info);
+	ok(!info.capacity && !info.khz && !info.max_khz, "no numbers");
+}
+
+static void test_node(void)
+{
+	uint32_t node = 7;
+
+	put(CPU "node1/meminfo", "");
+	put(CPU "nodes", "");
+	ok(cpuinfo__node(scratch__path(""), 3, &node) && node == 1, "a CPU's node: %u", node);
+	ok(!cpuinfo__node(scratch__path(""), 4, &node), "a CPU of which no node is told");
+}
+
+static void test_choice(void)
+{
+	struct sample samples[] = {
+		{ .state = JANK_STATE_RUNNING, .cpu = 1 },
+		{ .state = JANK_STATE_DISK, .cpu = 2, .ns = 5 },
+		{ .state = JANK_STATE_RUNNING, .cpu = 4095 },
+		{ .state = JANK_STATE_RUNNABLE, .cpu = 2, .ns = 5 },
+		{ .state = JANK_STATE_RUNNING, .cpu = 4095 },
+		{ .state = JANK_STATE_RUNNING, .cpu = UINT32_MAX },
+		{ .state = JANK_STATE_RUNNING, .cpu = UINT32_MAX },
+		{ .state = JANK_STATE_RUNNING, .cpu = UINT32_MAX },
+	};
+	struct block block = { .samples = samples, .sample_cnt = 8 };
+	uint32_t cpu = 7;
+
+	ok(block_facts__cpu(&block, &cpu) && cpu == 4095, "where most ticks were");
+	block.sample_cnt = 1;
+	ok(block_facts__cpu(&block, &cpu) && cpu == 1, "the only one");
+	block = (struct block){ .samples = samples + 1, .sample_cnt = 1 };
+	ok(!block_facts__cpu(&block, &cpu), "spans off the CPU don't count");
+}
+
+static const struct {
+	const char *text, *want, *what;
+} cgroups[] = {
+	{ "0::/user.slice/a b\n", "/user.slice/a b", "version 2" },
+	{ "4:memory:/m\n2:cpu,cpuacct:/quota\n1:name=systemd:/s\n0::/v2\n", "/quota",
+	  "version 1's controller comes first" },
+	{ "3:cpuacct:/no\n2:cpuset,cpu:/yes\n0::/v2\n", "/yes", "among others" },
+	{ "3:cpuset:/no\n2:cpuacct:/no\n0::/v2\n", "/v2", "but not those that are called alike" },
+	{ "4:memory:/m\n2:cpu:/\n1:name=systemd:/s\n0::/\n", "/s", "any rather than the root" },
+	{ "2:cpu:/\n0::/\n", "/", "the root" },
+	{ "0::/a:b\n", "/a:b", "a colon in a path" },
+	{ "2:devices:/x\n", NULL, "nothing of CPU time" },
+	{ "", NULL, "nothing" },
+	{ "\n:\n::\n2:cpu\n2:cpu:\n0::x\n", NULL, "torn lines" },
+};
+
+static void test_cgroups(void)
+{
+	for (size_t i = 0; i < sizeof(cgroups) / sizeof(*cgroups); i++) {
+		char *text = strdup(cgroups[i].text);
+
+		is_str(cgroup_cpu__parse(text), cgroups[i].want, "a cgroup: %s", cgroups[i].what);
+		free(text);
+	}
+}
+
+static void is_quota(const char *path, const char *want, uint64_t quota_ms, const char *what)
+{
+	struct cgroup_quota quota = { 0 };
+	char *at = strdup(path);
+	bool found = cgroup_cpu__quota(scratch__path("cgroup"), at, &quota);
+
+	is_str(found ? at : NULL, want, "%s", what);
+	is_uint(quota.quota_ns, quota_ms * NS_PER_MS, "its quota");
+	free(at);
+}
+
+static void test_quota(void)
+{
+	put("cgroup/cpu/a/cpu.cfs_quota_us", "20000\n");
+	put("cgroup/cpu/a/cpu.cfs_period_us", "100000\n");
+	put("cgroup/cpu/a/b/cpu.cfs_quota_us", "-1\n");
+	put("cgroup/cpu/a/b/cpu.cfs_period_us", "100000\n");
+	put("cgroup/cpu/a/c/cpu.cfs_quota_us", "30000\n");
+	put("cgroup/cpu/a/c/cpu.cfs_period_us", "50000\n");
+	put("cgroup/v2/cpu.max", "max 100000\n");
+	put("cgroup/v2/pod/cpu.max", "50000 100000\n");
+	put("cgroup/v2/pod/task/cpu.max", "10000 100000\n");
+	put("cgroup/v2/torn/cpu.max", "500");
+	is_quota("/a", "/a", 20, "version 1's");
+	is_quota("/a/b", "/a", 20, "without a quota of its own: the parent's");
+	is_quota("/a/c", "/a", 20, "whose parent has less");
+	is_quota("/a/gone", "/a", 20, "one that was removed");
+	is_quota("/v2", NULL, 0, "as much as there is");
+	is_quota("/v2/pod", "/v2/pod", 50, "version 2's");
+	is_quota("/v2/pod/task", "/v2/pod/task", 10, "whose parent has more");
+	is_quota("/v2/torn", NULL, 0, "a torn file");
+	is_quota("/", NULL, 0, "the root has none");
+	is_quota("/../a", NULL, 0, "outside of our namespace");
+	is_quota("", NULL, 0, "no path");
+}
+
+static void test_live(void)
+{
+	pid_t child = child__start(NULL, NULL), gone = child__on_exit();
+	struct other_task tasks[] = { { .pid = (uint32_t)child, .tid = (uint32_t)child },
+				      { .pid = (uint32_t)gone, .tid = (uint32_t)gone } };
+	struct link link = { .preemptors = tasks + 1, .preemptor_cnt = 1 };
+	struct sample sample = { .state = JANK_STATE_RUNNING };
+	struct block block = { .preemptors = tasks,
+			       .preemptor_cnt = 1,
+			       .chain = &link,
+			       .chain_cnt = 1,
+			       .samples = &sample,
+			       .sample_cnt = 1 };
+	bool has_capacity = !access("/sys/devices/system/cpu/cpu0/cpu_capacity", R_OK);
+	uint64_t begin;
+
+	begin = clock__thread_ns();
+	is_int(block_facts__fill(&block), 0, "a block");
+	diag("%llu µs", (unsigned long long)(clock__thread_ns() - begin) / 1000);
+	ok(tasks[0].cgroup && tasks[0].cgroup[0] == '/', "a preemptor's cgroup: %s",
+	   tasks[0].cgroup);
+	is_str(tasks[1].cgroup, NULL, "one of the chain's that has ended has none");
+	ok(has_capacity == (block.facts.live.cpu_capacity > 0), "the first CPU's capacity: %u",
+	   block.facts.live.cpu_capacity);
+	ok(block.facts.live.has_numa_node == !access("/sys/devices/system/node/node0", F_OK),
+	   "the node of the first CPU is known where the kernel has nodes");
+	child__end(child);
+	free(tasks[0].cgroup);
+}
+
+int main(void)
+{
+	scratch__init();
+	test_speed();
+	test_node();
+	test_choice();
+	test_cgroups();
+	test_quota();
+	test_live();
+	return tap__done();
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What is known of any thread: kept by thread, as copies, within a bound, the oldest dropped first. */
+#include "model/chain/thread_history.h"
+
+#include "base/clock.h"
+#include "tests/model_fixture.h"
+#include "tests/tap.h"
+
+#define TASK_MAX  16384
+#define RECORD_SZ (sizeof(struct other_record) + 5 * sizeof(uint64_t))
+
+static struct losses losses;
+
+static struct thread_history *fresh(size_t max)
+{
+	losses = (struct losses){ 0 };
+	return thread_history__new(max, &losses);
+}
+
+/* From memory that is gone afterwards, as the ring's is. */
+static void feed(struct thread_history *others, const void *rec)
+{
+	size_t len = ((const struct jank_rec *)rec)->size;
+	void *exact = fixture__exact(rec, len);
+	struct event event;
+
+	if (decode__record(exact, len, &event) || thread_history__event(others, &event))
+		ok(false, "a sound record was refused");
+	free(exact);
+}
+
+static void feed_other(struct thread_history *others, uint32_t tid, uint64_t t_ns, uint64_t ns)
+{
+	struct fixture_stack rec = fixture__other(tid, t_ns, ns, JANK_STATE_SLEEP);
+
+	feed(others, &rec);
+}
+
+static unsigned record_cnt(const struct thread_history *others, uint32_t tid)
+{
+	const struct other_record *record = thread_history__newest(others, tid);
+	unsigned cnt = 0;
+
+	for (; record; record = record->older)
+		cnt++;
+	return cnt;
+}
+
+static void test_records(void)
+{
+	static const uint16_t prios[] = { 7, 8 };
+	struct thread_history *others = fresh(OTHERS_BYTES_MAX);
+	struct fixture_stack span = fixture__other(21, 100, 50, JANK_STATE_RUNNABLE);
+	const struct other_record *record;
+
+	ok(!thread_history__newest(others, 21), "nothing is known at first");
+	feed_other(others, 21, 10, 5);
+	fixture__slice(&span, 71, 5);
+	fixture__slice(&span, 72, 6);
+	fixture__prios(&span, prios);
+	feed(others, &span);
+	feed_other(others, 22, 200, 5);
+	is_uint(record_cnt(others, 21), 2, "each thread has its own records");
+	is_uint(record_cnt(others, 22), 1, "another its");
+	record = thread_history__newest(others, 21);
+	ok(record->event.rec.t_ns == 100 && record->older->event.rec.t_ns == 10,
+	   "the last comes first");
+	ok(record->event.addresses[4] == 0x403000 && record->event.slices[1].tid == 72 &&
+		   record->event.prios[1] == 8,
+	   "with all its tails");
+	ok(!record->older->event.prios && !record->waited, "and none that it has not");
+	thread_history__free(others);
+	thread_history__free(NULL);
+}
+
+static void test_traced(void)
+{
+	struct thread_history *others = fresh(OTHERS_BYTES_MAX);
+	struct fixture_stack part = fixture__stack(11, 100, 120, 30);
+
+	part.rec.hdr.flags = JANK_STACK_OPEN;
+	feed(others, &part);
+	part.rec.hdr.flags = 0;
+	part.rec.ns = 90;
+	feed(others, &part);
+	is_uint(record_cnt(others, 11), 1, "threads with a dispatch are others to others");
+	is_uint(thread_history__newest(others, 11)->event.rec.ns, 90,
+		"an open span's whole replaces it");
+	thread_history__free(others);
+}
+
+static uint32_t newest_owner(const struct thread_history *others, uint32_t tid)
+{
+	const struct jank_rec_waited *waited = thread_history__newest(others, tid)->waited;
+
+	return waited ? waited->owner : 0;
+}
+
+static void test_waited(void)
+{
+	struct thread_history *others = fresh(OTHERS_BYTES_MAX);
+	struct jank_rec_waited mine = fixture__waited(21, 0, 100, 70);
+	struct jank_rec_waited other = fixture__waited(22, 0, 100, 71);
+
+	feed(others, &mine);
+	feed(others, &other);
+	feed_other(others, 22, 100, 5);
+	feed_other(others, 21, 100, 5);
+	is_uint(newest_owner(others, 21), 70, "what a span waited for is its own");
+	is_uint(newest_owner(others, 22), 71, "whatever came between");
+	feed_other(others, 21, 100, 5);
+	is_uint(newest_owner(others, 21), 0, "once");
+	feed(others, &mine);
+	feed_other(others, 21, 101, 5);
+	is_uint(newest_owner(others, 21), 0, "not of a span that began at another time");
+	feed_other(others, 21, 100, 5);
+	is_uint(newest_owner(others, 21), 0, "and it waits for one record only");
+	mine.dispatch_ns = 9;
+	feed(others, &mine);
+	feed_other(others, 21, 100, 5);
+	is_uint(newest_owner(others, 21), 0, "nor of another dispatch");
+	thread_history__free(others);
+}
+
+static void test_bound(void)
+{
+	struct thread_history *others = fresh(20 * RECORD_SZ);
+
+	for (uint64_t i = 0; i < 1000; i++)
+		feed_other(others, 20 + i % 5, i * 2 * NS_PER_SEC, 5);
+	ok(thread_history__bytes(others) <= 20 * RECORD_SZ &&
+		   thread_history__bytes(others) > 10 * RECORD_SZ,
+	   "memory is bounded");
+	is_uint(losses.cnt[LOSS_EVIDENCE_CAPPED], 0, "what is dropped of old age is no loss");
+	is_uint(thread_history__newest(others, 24)->event.rec.t_ns, 999 * 2 * NS_PER_SEC,
+		"the latest are kept");
+	for (uint64_t i = 0; i < 100; i++)
+		feed_other(others, 50, 2000 * NS_PER_SEC + i, 5);
+	ok(!thread_history__newest(others, 24), "the oldest go, and their threads");
+	ok(losses.cnt[LOSS_EVIDENCE_CAPPED] >= 80, "younger than ten seconds: counted");
+	thread_history__free(others);
+	others = fresh(10);
+	feed_other(others, 21, 10, 5);
+	ok(!thread_history__newest(others, 21) && !thread_history__bytes(others),
+	   "a record that has no room at all is dropped");
+	thread_history__free(others);
+}
+
+static void test_age(void)
+{
+	struct thread_history *others = fresh(OTHERS_BYTES_MAX);
+
+	feed_other(others, 21, 1, 5);
+	feed_other(others, 22, 590 * NS_PER_SEC, 5);
+	ok(thread_history__newest(others, 21), "records are kept for minutes");
+	feed_other(others, 22, 601 * NS_PER_SEC, 5);
+	ok(!thread_history__newest(others, 21), "not for ever");
+	is_uint(record_cnt(others, 22), 2, "the others stay");
+	is_uint(losses.cnt[LOSS_EVIDENCE_CAPPED], 0, "no loss is seen in it");
+	thread_history__free(others);
+}
+
+static void test_names(void)
+{
+	struct thread_history *others = fresh(OTHERS_BYTES_MAX);
+	struct fixture_stack span = fixture__other(21, 100, 50, JANK_STATE_FUTEX);
+	struct jank_rec_block block = fixture__block(31, 1, 5);
+	struct jank_rec_waited waited = fixture__waited(21, 0, 200, 70);
+	struct other_task task;
+
+	fixture__woken_by(&span, 41);
+	memcpy(span.rec.waker.comm, "a waker of 16 by", JANK_COMM_SZ);
+	feed(others, &span);
+	ok(thread_history__task(others, 21, &task) && task.pid == 20 && task.tid == 21 &&
+		   !*task.comm,
+	   "a thread is known by its records, if not by name");
+	ok(thread_history__task(others, 41, &task) && task.pid == 40, "and as a waker");
+	is_str(task.comm, "a waker of 16 by", "with its whole name");
+	feed(others, &waited);
+	feed(others, &span);
+	thread_history__task(others, 21, &task);
+	is_str(task.comm, "worker", "a name stays when a record has none");
+	feed(others, &block);
+	thread_history__task(others, 31, &task);
+	is_str(task.comm, "worker", "a block tells its thread's name");
+	ok(!thread_history__task(others, 99, &task), "of others nothing is known");
+	thread_history__free(others);
+}
+
+static void test_known_tasks(void)
+{
+	struct known_tasks *tasks = known_tasks__new();
+
+	known_tasks__record(tasks, 10, 11, "first\0\0\0\0\0\0\0\0\0\0");
+	known_tasks__record(tasks, 20, 11, NULL);
+	is_str(known_tasks__find(tasks, 11)->comm, "", "another process's thread has no name yet");
+	known_tasks__record(tasks, 0, 0, "swapper/0\0\0\0\0\0\0");
+	ok(!known_tasks__find(tasks, 0), "the idle tasks are none");
+	for (uint32_t tid = 100; tid < 100 + TASK_MAX - 1; tid++)
+		known_tasks__record(tasks, 10, tid, NULL);
+	ok(known_tasks__find(tasks, 11), "%d threads are known", TASK_MAX);
+	known_tasks__record(tasks, 20, 11, NULL);
+	known_tasks__record(tasks, 10, 99, NULL);
+	ok(known_tasks__find(tasks, 11) && !known_tasks__find(tasks, 100),
+	   "then the one that was not seen for longest is dropped");
+	known_tasks__free(tasks);
+	known_tasks__free(NULL);
+}
+
+int main(void)
+{
+	test_records();
+	test_traced();
+	test_waited();
+	test_bound();
+	test_age();
+	test_names();
+	test_known_tasks();
+	return tap__done();
+}
