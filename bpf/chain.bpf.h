@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The callers of a thread's wait. What they say, whether the thread waits there for its next work or on behalf of a handler, only user space
- * can tell, which is asked once for each chain of callers and answers by its return addresses (jank_parks).
+ * The callers of a thread's wait. What they say, whether the thread waits there for its next work
+ * or on behalf of a handler, only user space can tell, which is asked once for each chain of
+ * callers and answers by its return addresses (jank_parks).
  */
 #ifndef JANK_CHAIN_BPF_H
 #define JANK_CHAIN_BPF_H
@@ -11,8 +12,9 @@
 #include "bpf/thread.bpf.h"
 
 /*
- * A thread asks at most so often in so long a time, and only once for one place. With -a that time doubles whenever it has asked so often, and
- * all threads together have a limit: a question is a copy of a stack, and walking it takes some 0.1 ms.
+ * A thread asks at most so often in so long a time, and only once for one place. With -a that time
+ * doubles whenever it has asked so often, and all threads together have a limit: a question is a
+ * copy of a stack, and walking it takes some 0.1 ms.
  */
 #define CHAIN_ASKS     4
 #define CHAIN_ASKS_NS  32000000
@@ -103,7 +105,10 @@ static __always_inline bool chain__fits(const struct jank_park_chain *chain, u64
 	return true;
 }
 
-/* JANK_PARK_* of the current task's stack and its interpreter's frames (0: none), or 0: no such chain is known. */
+/*
+ * JANK_PARK_* of the current task's stack and its interpreter's frames (0: none), or 0: no such
+ * chain is known.
+ */
 __weak __noinline int chain__verdict(__u32 tgid, u64 sp, u64 ip, __u32 script)
 {
 	const struct jank_parks *parks = bpf_map_lookup_elem(&jank_parkers, &tgid);

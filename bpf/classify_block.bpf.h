@@ -35,8 +35,8 @@ static __noinline int classify_block__of_fd(struct task_struct *task, s32 fd,
 }
 
 /*
- * What a thread that leaves the CPU to sleep waits for: JANK_STATE_*. *ret_nr: its system call or -1;
- * before, the one that a stop interrupted and restart_syscall goes on with, or -1.
+ * What a thread that leaves the CPU to sleep waits for: JANK_STATE_*. *ret_nr: its system call or
+ * -1; before, the one that a stop interrupted and restart_syscall goes on with, or -1.
  */
 static __always_inline __u32 classify_block__blocked(struct task_struct *task,
 						     unsigned int task_state, s32 *ret_nr)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Servers with a thread, or a process, for each connection: they come for work to accept, and then to the connection, where the client's next
- * request is work, too. A socket that the thread has connected itself is another's: what it answers is waited for.
+ * Servers with a thread, or a process, for each connection: they come for work to accept, and then
+ * to the connection, where the client's next request is work, too. A socket that the thread has
+ * connected itself is another's: what it answers is waited for.
  */
 #ifndef JANK_CLIENT_BPF_H
 #define JANK_CLIENT_BPF_H
@@ -10,7 +11,10 @@
 #include "bpf/poll.bpf.h"
 #include "bpf/wait_object.bpf.h"
 
-/* What a listening socket has in common with those that were accepted from it: the port, or the name's address. 0: nothing. */
+/*
+ * What a listening socket has in common with those that were accepted from it: the port, or the
+ * name's address. 0: nothing.
+ */
 static __noinline u64 client__service(struct task_struct *task, s32 fd)
 {
 	struct socket *socket;

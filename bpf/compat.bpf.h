@@ -38,8 +38,8 @@ static __always_inline unsigned int compat__task_state(struct task_struct *task)
 
 /*
  * The state that prev leaves the CPU in. Its own field may be overwritten by a waker by now, so
- * sched_switch tells it from fa2c3254d7cf (5.18) on, as its fourth argument; before, programs that read
- * as far were refused.
+ * sched_switch tells it from fa2c3254d7cf (5.18) on, as its fourth argument; before, programs that
+ * read as far were refused.
  */
 static __always_inline unsigned int compat__switch_state(const __u64 *switch_args,
 							 struct task_struct *prev)
@@ -51,8 +51,8 @@ static __always_inline unsigned int compat__switch_state(const __u64 *switch_arg
 
 /*
  * Is this tracepoint running on the task's own stack, that is, not in an interrupt? The preemption
- * count would tell more, but its per-CPU symbol is out of reach where kallsyms has no data symbols. *spill
- * takes the context's address: read back, it is a number to the verifier.
+ * count would tell more, but its per-CPU symbol is out of reach where kallsyms has no data symbols.
+ * *spill takes the context's address: read back, it is a number to the verifier.
  */
 static __always_inline bool compat__on_task_stack(void *ctx, struct task_struct *current_task,
 						  volatile u64 *spill)
@@ -62,8 +62,9 @@ static __always_inline bool compat__on_task_stack(void *ctx, struct task_struct 
 }
 
 /*
- * The user registers saved at entry to the kernel. bpf_task_pt_regs came with dd6e10fbd9fb (5.15); what
- * it does: they lie at the upper end of the task's stack (task_pt_regs in asm/processor.h), or a padding below.
+ * The user registers saved at entry to the kernel. bpf_task_pt_regs came with dd6e10fbd9fb (5.15);
+ * what it does: they lie at the upper end of the task's stack (task_pt_regs in asm/processor.h), or
+ * a padding below.
  */
 static __always_inline struct pt_regs *compat__user_regs(struct task_struct *task)
 {
@@ -94,8 +95,8 @@ static __always_inline bool compat__is_32bit(const struct pt_regs *regs)
 }
 
 /*
- * The system call in progress, or -1: in an exception, or in user mode. 32-bit programs have numbers of
- * their own: JANK_SYSCALL_32 is added.
+ * The system call in progress, or -1: in an exception, or in user mode. 32-bit programs have
+ * numbers of their own: JANK_SYSCALL_32 is added.
  */
 static __always_inline int compat__syscall_nr(const struct pt_regs *regs)
 {
@@ -105,9 +106,9 @@ static __always_inline int compat__syscall_nr(const struct pt_regs *regs)
 }
 
 /*
- * Is the system call still under way? On x86 the result's register holds -ENOSYS until it has returned
- * (arch/x86/entry/entry_64.S); afterwards, on the way out, a task can still be preempted. Elsewhere it
- * can't be told.
+ * Is the system call still under way? On x86 the result's register holds -ENOSYS until it has
+ * returned (arch/x86/entry/entry_64.S); afterwards, on the way out, a task can still be preempted.
+ * Elsewhere it can't be told.
  */
 static __always_inline bool compat__in_syscall(const struct pt_regs *regs)
 {
@@ -119,8 +120,8 @@ static __always_inline bool compat__in_syscall(const struct pt_regs *regs)
 }
 
 /*
- * A system call's argument, one of the first five, by a constant index. asm/syscall.h; 32-bit programs on x86-64
- * pass them in bx, cx …
+ * A system call's argument, one of the first five, by a constant index. asm/syscall.h; 32-bit
+ * programs on x86-64 pass them in bx, cx …
  */
 static __always_inline u64 compat__syscall_arg(const struct pt_regs *regs, int i)
 {
@@ -156,9 +157,9 @@ static __always_inline u64 compat__user_sp(const struct pt_regs *regs)
 }
 
 /*
- * Where the user stack that sp is on ends at the latest, as far as can be told: a main thread's frames lie below where
- * its stack began (fs/exec.c), a thread's of glibc and musl below its descriptor, which the thread pointer tells. ~0:
- * not known. Types of before this was read lack it.
+ * Where the user stack that sp is on ends at the latest, as far as can be told: a main thread's
+ * frames lie below where its stack began (fs/exec.c), a thread's of glibc and musl below its
+ * descriptor, which the thread pointer tells. ~0: not known. Types of before this was read lack it.
  */
 static __always_inline u64 compat__stack_end(struct task_struct *task, u64 sp)
 {
@@ -184,7 +185,10 @@ static __always_inline u64 compat__user_ip(const struct pt_regs *regs)
 	return USER_REG(regs, ip, user_regs.pc);
 }
 
-/* Is struct epoll_event packed to 12 bytes? On x86-64, so that it is the 32-bit programs' (EPOLL_PACKED). */
+/*
+ * Is struct epoll_event packed to 12 bytes? On x86-64, so that it is the 32-bit programs'
+ * (EPOLL_PACKED).
+ */
 static __always_inline bool compat__epoll_packed(void)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -194,7 +198,10 @@ static __always_inline bool compat__epoll_packed(void)
 #endif
 }
 
-/* A return address without its pointer authentication code, which fills the bits above the address space. */
+/*
+ * A return address without its pointer authentication code, which fills the bits above the address
+ * space.
+ */
 static __always_inline u64 compat__strip(u64 ip)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -205,8 +212,8 @@ static __always_inline u64 compat__strip(u64 ip)
 }
 
 /*
- * Where a walk by frame pointers starts, when two words make a frame: false for 32-bit programs, which
- * the kernel has to walk.
+ * Where a walk by frame pointers starts, when two words make a frame: false for 32-bit programs,
+ * which the kernel has to walk.
  */
 static __always_inline bool compat__frame_chain(const struct pt_regs *regs, __u64 *ret_ip,
 						__u64 *ret_fp)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Copies of user stacks, from which user space finds the callers by unwind tables. Of a thread that leaves the CPU the
- * copy is kept in a slot of a table by thread id until its span turns out long; its memory can be read only while it is the
- * current one. Dispatches have slots of their own, so that the many others' don't take them away.
+ * Copies of user stacks, from which user space finds the callers by unwind tables. Of a thread that
+ * leaves the CPU the copy is kept in a slot of a table by thread id until its span turns out long;
+ * its memory can be read only while it is the current one. Dispatches have slots of their own, so
+ * that the many others' don't take them away.
  */
 #ifndef JANK_COPY_USER_STACK_BPF_H
 #define JANK_COPY_USER_STACK_BPF_H
@@ -45,8 +46,9 @@ static __always_inline void copy_user_stack__regs(__u64 *regs, const struct pt_r
 #endif
 
 /*
- * Page by page: one that was never touched may lie in the way, of a large array. Some are left out, each at the cost of a page
- * fault. The counts are kept in the record: local ones would be another state for the verifier each time around.
+ * Page by page: one that was never touched may lie in the way, of a large array. Some are left out,
+ * each at the cost of a page fault. The counts are kept in the record: local ones would be another
+ * state for the verifier each time around.
  */
 static __always_inline void copy_user_stack__pages(struct jank_rec_copy *rec, __u8 *bytes, __u64 sp,
 						   __u32 max)
@@ -79,7 +81,10 @@ static __always_inline void copy_user_stack__pages(struct jank_rec_copy *rec, __
 	*hole_cnt = 0;
 }
 
-/* What lies above the stack is not asked for: it would be no use, and a missing page there costs a microsecond. */
+/*
+ * What lies above the stack is not asked for: it would be no use, and a missing page there costs a
+ * microsecond.
+ */
 static __always_inline void copy_user_stack__fill(struct jank_rec_copy *rec,
 						  struct task_struct *task, u64 dispatch_ns,
 						  u64 t_ns, __u32 asked_sz)
@@ -193,8 +198,8 @@ static __noinline __attribute__((unused)) int copy_user_stack__send(__u32 tid, u
 }
 
 /*
- * The current task's stack around a wait, to precede its WAIT record. User space would have to read it from outside, where
- * a page of a file system that never answers holds the reader for ever.
+ * The current task's stack around a wait, to precede its WAIT record. User space would have to read
+ * it from outside, where a page of a file system that never answers holds the reader for ever.
  */
 static __noinline __attribute__((unused)) int copy_user_stack__send_wait(struct task_struct *task,
 									 u64 now)
@@ -217,7 +222,10 @@ static __noinline __attribute__((unused)) int copy_user_stack__send_wait(struct 
 	return err;
 }
 
-/* The same of a thread without a dispatch. What is missing is no loss: its frame pointers were followed, too. */
+/*
+ * The same of a thread without a dispatch. What is missing is no loss: its frame pointers were
+ * followed, too.
+ */
 static __noinline __attribute__((unused)) int copy_user_stack__take_other(struct task_struct *task,
 									  u64 t_ns)
 {

@@ -9,7 +9,10 @@
 /* So many levels of cgroups may have a quota, counted from the thread's own. */
 #define FACTS_GROUP_MAX 4
 
-/* How long quotas have kept the CPUs from the thread's cgroups, all together. Types of before this was read lack it. */
+/*
+ * How long quotas have kept the CPUs from the thread's cgroups, all together. Types of before this
+ * was read lack it.
+ */
 static __always_inline u64 facts__throttled_ns(struct task_struct *task)
 {
 	struct task_group *group;
@@ -39,8 +42,8 @@ static __always_inline void facts__was_runnable(struct jank_thread *t, struct ta
 }
 
 /*
- * Faults are counted from here on: when a dispatch leaves the CPU for the first time, or is first found late. At its
- * begin they would cost every dispatch something.
+ * Faults are counted from here on: when a dispatch leaves the CPU for the first time, or is first
+ * found late. At its begin they would cost every dispatch something.
  */
 static __always_inline void facts__begin(struct jank_thread *t, struct task_struct *task)
 {
@@ -58,7 +61,10 @@ static __always_inline __u16 facts__prio(struct task_struct *task)
 	return KREAD(task, prio) + JANK_PRIO_OFFSET;
 }
 
-/* Precedes the dispatch's block or hang. In the ring's memory: with the block's own there is no room on the stack. */
+/*
+ * Precedes the dispatch's block or hang. In the ring's memory: with the block's own there is no
+ * room on the stack.
+ */
 static __noinline int facts__send(struct jank_thread *t, struct task_struct *task, u64 stolen_ns,
 				  u64 now)
 {

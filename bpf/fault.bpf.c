@@ -25,7 +25,10 @@ int BPF_PROG(jank_on_fault, struct address_space *mapping)
 	return 0;
 }
 
-/* Where that is not told: a page is about to be read, by whoever needs it. In new kernels it is a folio. */
+/*
+ * Where that is not told: a page is about to be read, by whoever needs it. In new kernels it is a
+ * folio.
+ */
 TRACEPOINT("mm_filemap_add_to_page_cache")
 int BPF_PROG(jank_on_cache, struct page *page)
 {

@@ -10,8 +10,9 @@
 #define S_IFIFO	 0010000
 
 /*
- * Looks up the file behind a task's descriptor: *ret, NULL where there is none. Returns 0 when the place in the
- * table was read, so that NULL says "closed"; not 0 where there is no such place, or it cannot be read.
+ * Looks up the file behind a task's descriptor: *ret, NULL where there is none. Returns 0 when the
+ * place in the table was read, so that NULL says "closed"; not 0 where there is no such place, or
+ * it cannot be read.
  */
 static __always_inline long fd__file(struct task_struct *task, s32 fd, struct file **ret)
 {

@@ -86,7 +86,10 @@ static __noinline int iter__hang(struct jank_look *look, struct jank_thread *t,
 	return 0;
 }
 
-/* A thread that was woken in its loop's wait has had no CPU since: its dispatch is late before it began. */
+/*
+ * A thread that was woken in its loop's wait has had no CPU since: its dispatch is late before it
+ * began.
+ */
 static __always_inline bool iter__is_starved(struct jank_thread *t, struct task_struct *task,
 					     u64 now)
 {
@@ -123,8 +126,9 @@ static __always_inline u64 iter__limit(const struct jank_thread *t)
 }
 
 /*
- * A thread on probation polls where user space has found it waiting, and knows the wait by its callers. That may become known after the
- * thread's first turn, and the thread may not come back for long.
+ * A thread on probation polls where user space has found it waiting, and knows the wait by its
+ * callers. That may become known after the thread's first turn, and the thread may not come back
+ * for long.
  */
 static __always_inline void iter__confirm(struct jank_thread *t, struct task_struct *task, u64 now)
 {
@@ -141,7 +145,10 @@ static __always_inline void iter__confirm(struct jank_thread *t, struct task_str
 	t->trial = 0;
 }
 
-/* The thread's loop is none that is wanted: by where it waits in epoll, or of a main thread that was tried before its program was known. */
+/*
+ * The thread's loop is none that is wanted: by where it waits in epoll, or of a main thread that
+ * was tried before its program was known.
+ */
 static __noinline int iter__is_unwanted(const struct jank_thread *t, struct task_struct *task)
 {
 	__u32 tgid = KREAD(task, tgid);
@@ -154,8 +161,9 @@ static __noinline int iter__is_unwanted(const struct jank_thread *t, struct task
 }
 
 /*
- * Is the thread's loop not wanted (off.bpf.h)? Then it is marked; it may run elsewhere. As its descriptor is not known, it sees the mark at its
- * next wait. One that sleeps may not come back for long: nobody is watched for it. What has let go is freed.
+ * Is the thread's loop not wanted (off.bpf.h)? Then it is marked; it may run elsewhere. As its
+ * descriptor is not known, it sees the mark at its next wait. One that sleeps may not come back for
+ * long: nobody is watched for it. What has let go is freed.
  */
 static __noinline int iter__is_off(struct jank_thread *t, struct task_struct *task)
 {
@@ -222,8 +230,9 @@ static __always_inline struct jank_thread *iter__make(__u32 tid)
 }
 
 /*
- * Run by user space for each thread in the hash: returns 1 for counts. And for each thread of a process with parks: that
- * one's number, what the parks are, and the process's (raw_tp test runs: 1b4d60ec162f, 5.10).
+ * Run by user space for each thread in the hash: returns 1 for counts. And for each thread of a
+ * process with parks: that one's number, what the parks are, and the process's (raw_tp test runs:
+ * 1b4d60ec162f, 5.10).
  */
 SEC("raw_tp/sys_enter")
 int jank_on_task(__u64 *args)
@@ -268,8 +277,9 @@ static __always_inline bool iter__is_sleeper(struct task_struct *task)
 }
 
 /*
- * A thread that has slept in epoll since before we came: known by now, it is stamped when it is woken. Else its first dispatch would have
- * no start delay. It sleeps still when this is written: its own probes set the phase, too.
+ * A thread that has slept in epoll since before we came: known by now, it is stamped when it is
+ * woken. Else its first dispatch would have no start delay. It sleeps still when this is written:
+ * its own probes set the phase, too.
  */
 static __always_inline struct jank_thread *iter__meet_sleeper(struct jank_thread *t,
 							      struct task_struct *task)

@@ -2,9 +2,9 @@
 /*
  * The contract between the BPF programs and user space: configuration, records, loss reasons.
  *
- * Included by both sides (and before the generated skeleton), so only fixed-size types, no bool, enum,
- * long, pointer or bit-field; pads are explicit and zeroed. Numbers are never reused: they are also the
- * journal's format.
+ * Included by both sides (and before the generated skeleton), so only fixed-size types, no bool,
+ * enum, long, pointer or bit-field; pads are explicit and zeroed. Numbers are never reused: they
+ * are also the journal's format.
  */
 #ifndef JANK_JANK_ABI_H
 #define JANK_JANK_ABI_H
@@ -46,7 +46,9 @@
 #define JANK_STATE_CNT		 12
 #define JANK_STATE_FIRST_BLOCKED 2
 
-/* How a blocked thread's kind is found from its system call; one per entry of conf.syscall_class. */
+/*
+ * How a blocked thread's kind is found from its system call; one per entry of conf.syscall_class.
+ */
 #define JANK_SYSCALL_CLASSES(X)                                                                    \
 	X(0, PLAIN) /* disk when in_iowait, else other */                                          \
 	X(1, FUTEX)                                                                                \
@@ -69,8 +71,8 @@
 	X(18, CHILD)	/* the end of a child is waited for: as PLAIN */
 
 /*
- * Kinds of loop, by how the wait is seen. The name is the contract's `loop` where the catalogue knows no
- * better one (libuv, qt, …).
+ * Kinds of loop, by how the wait is seen. The name is the contract's `loop` where the catalogue
+ * knows no better one (libuv, qt, …).
  */
 #define JANK_LOOPS(X)                                                                              \
 	X(1, EPOLL, "epoll")                                                                       \
@@ -130,8 +132,8 @@ enum { JANK_LOSSES(JANK_X_LOSS) };
 #define JANK_FILTER_MAX 8 /* of each kind */
 
 /*
- * A glob made ready for matching a byte at a time: bit i of the state says that the pattern's first i
- * elements are matched. Begins with 1; accepted when a bit of `accept` is left.
+ * A glob made ready for matching a byte at a time: bit i of the state says that the pattern's first
+ * i elements are matched. Begins with 1; accepted when a bit of `accept` is left.
  */
 struct jank_glob {
 	__u32 star; /* bits where a star lets any byte pass */
@@ -220,9 +222,10 @@ struct jank_rec_loop {
 _Static_assert(sizeof(struct jank_rec_loop) == 64, "jank_rec_loop");
 
 /*
- * Follows a LOOP record: where the thread waits, for finding whose loop it is. Without one and turn_cnt 0 it
- * asks. Of POLL: a process polled for the first time; does it map a library whose loop does? Of PARK: the thread
- * sleeps, and nothing says whether that is a park. But for the question of POLL a COPY precedes it.
+ * Follows a LOOP record: where the thread waits, for finding whose loop it is. Without one and
+ * turn_cnt 0 it asks. Of POLL: a process polled for the first time; does it map a library whose
+ * loop does? Of PARK: the thread sleeps, and nothing says whether that is a park. But for the
+ * question of POLL a COPY precedes it.
  */
 struct jank_rec_wait {
 	struct jank_rec hdr;
@@ -237,11 +240,12 @@ struct jank_rec_wait {
 _Static_assert(sizeof(struct jank_rec_wait) == 80, "jank_rec_wait");
 
 /*
- * Parks: futex waits and sleeps of a runtime's idle workers. What user space says of a process (jank_parkers), as far
- * as it has been asked: the chains of return addresses that lead to one, and some that don't. A chain is known by
- * the wait's own address and the words at these offsets from the stack pointer, each being the return address of the
- * frame before. An answer is of its place (jank_parks), too, for the thread that asked and sleeps meanwhile.
- * Where an interpreter makes all its calls by the same chain, its own frames tell them apart: `script` is their identity
+ * Parks: futex waits and sleeps of a runtime's idle workers. What user space says of a process
+ * (jank_parkers), as far as it has been asked: the chains of return addresses that lead to one, and
+ * some that don't. A chain is known by the wait's own address and the words at these offsets from
+ * the stack pointer, each being the return address of the frame before. An answer is of its place
+ * (jank_parks), too, for the thread that asked and sleeps meanwhile. Where an interpreter makes all
+ * its calls by the same chain, its own frames tell them apart: `script` is their identity
  * (jank_rec_script), 0 for threads of other processes.
  */
 #define JANK_PARKS_BY_PLACE  1
@@ -284,9 +288,10 @@ struct jank_park_place {
 _Static_assert(sizeof(struct jank_park_place) == 32, "jank_park_place");
 
 /*
- * Marks: what an entry probe reads of what is handled now. The address a is argument `reg`; deref_cnt
- * times a = *(u64 *)(a + offset[i]); then size 0 takes a itself, 1 to 8 the number at a + offset[deref_cnt],
- * JANK_MARK_TEXT the text there, up to a zero byte, JANK_MARK_TEXT16 the bytes there, which are UTF-16.
+ * Marks: what an entry probe reads of what is handled now. The address a is argument `reg`;
+ * deref_cnt times a = *(u64 *)(a + offset[i]); then size 0 takes a itself, 1 to 8 the number at a +
+ * offset[deref_cnt], JANK_MARK_TEXT the text there, up to a zero byte, JANK_MARK_TEXT16 the bytes
+ * there, which are UTF-16.
  */
 #define JANK_MARK_MAX	     256 /* marks of all rows of the catalogue */
 #define JANK_MARK_ARG_MAX    5
@@ -311,9 +316,10 @@ struct jank_mark {
 _Static_assert(sizeof(struct jank_mark) == 84, "jank_mark");
 
 /*
- * What a slow dispatch handles; precedes its BLOCK or HANG. Of epoll: the first events that the wait
- * returned. Of a mark: its fields, a bit in `got` for each that could be read; one text at most. Of a Looper without a mark:
- * JANK_GOT_DUE in `got`, and the first value is the time by CLOCK_MONOTONIC at which its first message was due.
+ * What a slow dispatch handles; precedes its BLOCK or HANG. Of epoll: the first events that the
+ * wait returned. Of a mark: its fields, a bit in `got` for each that could be read; one text at
+ * most. Of a Looper without a mark: JANK_GOT_DUE in `got`, and the first value is the time by
+ * CLOCK_MONOTONIC at which its first message was due.
  */
 #define JANK_GOT_DUE   1
 #define JANK_READY_MAX 4
@@ -327,7 +333,10 @@ struct jank_rec_message {
 	__u64 ready_data[JANK_READY_MAX];
 	__u32 ready_events[JANK_READY_MAX];
 	__u64 value[JANK_MARK_FIELD_MAX];
-	/* of the file whose descriptor the value, or the data's lower half, is while the handler runs */
+	/*
+	 * of the file whose descriptor the value, or the data's lower half, is while the handler
+	 * runs
+	 */
 	__u64 ready_inode[JANK_READY_MAX];
 	__u64 value_inode[JANK_MARK_FIELD_MAX];
 	char text[JANK_MESSAGE_TEXT_SZ];
@@ -346,8 +355,9 @@ _Static_assert(sizeof(struct jank_rec_message) ==
 #define JANK_END_MARK 4 /* the next message of the same wait began */
 
 /*
- * hdr.flags of BLOCK and HANG: a number, when the thread is on probation: not yet known to wait in a loop. A LOOP and a WAIT record with
- * the same number confirm it; with another one, or none, the block was no dispatch's.
+ * hdr.flags of BLOCK and HANG: a number, when the thread is on probation: not yet known to wait in
+ * a loop. A LOOP and a WAIT record with the same number confirm it; with another one, or none, the
+ * block was no dispatch's.
  */
 #define JANK_TRIAL_MAX 0xffff
 
@@ -369,8 +379,9 @@ struct jank_rec_block {
 	__u32 wakeup_missed_cnt;
 	char comm[JANK_COMM_SZ];
 	/*
-	 * From the wake-up in the loop's wait to start_ns; 0: the wait did not sleep. Of a HANG with duration_ns 0: the
-	 * thread has been woken and waits for a CPU. Records of before this field end here (JANK_BLOCK_SZ_OLD).
+	 * From the wake-up in the loop's wait to start_ns; 0: the wait did not sleep. Of a HANG
+	 * with duration_ns 0: the thread has been woken and waits for a CPU. Records of before this
+	 * field end here (JANK_BLOCK_SZ_OLD).
 	 */
 	__u64 start_delay_ns;
 };
@@ -404,17 +415,20 @@ _Static_assert(sizeof(struct jank_task) == 32, "jank_task");
 	256 /* OTHER: the span began unobserved; t_ns is by its CPU clock, the
 				      * user part its first frame only */
 
-/* A task's priority on the wire: task->prio + 2 (deadline 1, real time 2 to 101, nice -20 to 19: 102 to 141). */
+/*
+ * A task's priority on the wire: task->prio + 2 (deadline 1, real time 2 to 101, nice -20 to 19:
+ * 102 to 141).
+ */
 #define JANK_PRIO_OFFSET 2
 
 /*
  * One timed stack: a tick of the sampler (state RUNNING, ns 0) or a span off the CPU. Followed by
  * kernel_cnt + user_cnt addresses (__u64, leaf first, kernel before user), then slice_cnt struct
- * jank_task: who ran on the CPU while ours was runnable, latest first; with JANK_STACK_PRIOS then as many
- * priorities (__u16), filled up to 8 bytes with zeroes.
+ * jank_task: who ran on the CPU while ours was runnable, latest first; with JANK_STACK_PRIOS then
+ * as many priorities (__u16), filled up to 8 bytes with zeroes.
  *
- * OTHER is the same of a thread for which some dispatch may be waiting: dispatch_ns is 0. Sent while, and
- * only while, a dispatch has been waiting for longer than jank_conf.watch_ns.
+ * OTHER is the same of a thread for which some dispatch may be waiting: dispatch_ns is 0. Sent
+ * while, and only while, a dispatch has been waiting for longer than jank_conf.watch_ns.
  */
 struct jank_rec_stack {
 	struct jank_rec hdr;
@@ -433,8 +447,9 @@ struct jank_rec_stack {
 _Static_assert(sizeof(struct jank_rec_stack) == 32 + 32 + 16 + 32, "jank_rec_stack");
 
 /*
- * A display's refreshes as the DRM tells of them, of one CRTC: when, and its own count, which goes on while it tells
- * of none. The last ones; and of all before each JANK_VBLANK_STEP-th, since a hang may last. cnt: how many it told of.
+ * A display's refreshes as the DRM tells of them, of one CRTC: when, and its own count, which goes
+ * on while it tells of none. The last ones; and of all before each JANK_VBLANK_STEP-th, since a
+ * hang may last. cnt: how many it told of.
  */
 #define JANK_CRTC_MAX	 8
 #define JANK_VBLANK_NEAR 256
@@ -453,9 +468,10 @@ struct jank_vblanks {
 _Static_assert(sizeof(struct jank_vblanks) == 8 + 16 * (256 + 64), "jank_vblanks");
 
 /*
- * The registers as the DWARF of the architecture numbers them: of x86-64 rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to
- * r15, rip (psABI, figure 3.36); of arm64 x0 to x30, sp, pc (aadwarf64); of a 32-bit program (JANK_COPY_32BIT) the same
- * places, each by its 64-bit register's name (eip in rip's; of arm r0 to r14 in x0 to x14's, sp and pc in arm64's).
+ * The registers as the DWARF of the architecture numbers them: of x86-64 rax, rdx, rcx, rbx, rsi,
+ * rdi, rbp, rsp, r8 to r15, rip (psABI, figure 3.36); of arm64 x0 to x30, sp, pc (aadwarf64); of a
+ * 32-bit program (JANK_COPY_32BIT) the same places, each by its 64-bit register's name (eip in
+ * rip's; of arm r0 to r14 in x0 to x14's, sp and pc in arm64's).
  */
 #define JANK_REG_MAX 33
 
@@ -472,8 +488,8 @@ _Static_assert(sizeof(struct jank_vblanks) == 8 + 16 * (256 + 64), "jank_vblanks
 #define JANK_COPY_MAX  (64 << 10)
 
 /*
- * What a walk of a user stack needs; precedes its STACK, OTHER or WAIT, of which it has tid and t_ns. Followed by copy_sz
- * bytes, the stack from the stack pointer on.
+ * What a walk of a user stack needs; precedes its STACK, OTHER or WAIT, of which it has tid and
+ * t_ns. Followed by copy_sz bytes, the stack from the stack pointer on.
  */
 struct jank_rec_copy {
 	struct jank_rec hdr;
@@ -501,7 +517,10 @@ _Static_assert(sizeof(struct jank_script_frame) == 24, "jank_script_frame");
 /* jank_rec_script.hdr.flags */
 #define JANK_SCRIPT_WAIT 1 /* of a WAIT record, as JANK_COPY_WAIT */
 
-/* An interpreter's stack, innermost first; precedes its STACK, of which it has tid and t_ns. Followed by the frames. */
+/*
+ * An interpreter's stack, innermost first; precedes its STACK, of which it has tid and t_ns.
+ * Followed by the frames.
+ */
 struct jank_rec_script {
 	struct jank_rec hdr;
 	__u64 dispatch_ns;
@@ -511,16 +530,20 @@ struct jank_rec_script {
 };
 _Static_assert(sizeof(struct jank_rec_script) == 56, "jank_rec_script");
 
-/* Threads whose frames are read, and what is read of each frame: all that lies before its variables. */
+/*
+ * Threads whose frames are read, and what is read of each frame: all that lies before its
+ * variables.
+ */
 #define JANK_SCRIPT_THREAD_MAX 512
 #define JANK_SCRIPT_FRAME_SZ   72
 
 /*
- * Where a thread's frames are found, by its tid. Written by user space; offsets are in bytes, words of 8. A frame's check is
- * its code object's first line times JANK_SCRIPT_CHECK, plus the hash of its name, which the interpreter keeps.
+ * Where a thread's frames are found, by its tid. Written by user space; offsets are in bytes, words
+ * of 8. A frame's check is its code object's first line times JANK_SCRIPT_CHECK, plus the hash of
+ * its name, which the interpreter keeps.
  *
- * Ruby's frames lie one behind the other (frame_sz) in the stack of the thread's fiber. They only tell places apart: their code is
- * the iseq, 0 of a function in C, their instruction the pc.
+ * Ruby's frames lie one behind the other (frame_sz) in the stack of the thread's fiber. They only
+ * tell places apart: their code is the iseq, 0 of a function in C, their instruction the pc.
  */
 #define JANK_SCRIPT_CHECK   31
 #define JANK_SCRIPT_CODE_SZ 64
@@ -567,7 +590,10 @@ struct jank_script {
 
 #define JANK_WAITED_NAME_SZ 128
 
-/* What a span off the CPU waited for; precedes its STACK or OTHER, of which it has tid, dispatch_ns and t_ns. */
+/*
+ * What a span off the CPU waited for; precedes its STACK or OTHER, of which it has tid, dispatch_ns
+ * and t_ns.
+ */
 struct jank_rec_waited {
 	struct jank_rec hdr;
 	__u64 dispatch_ns;
@@ -588,8 +614,9 @@ struct jank_rec_waited {
 	__u32 pad2;
 	__u8 saddr[16], daddr[16]; /* 4 bytes of an AF_INET one; all 0: none */
 	/*
-	 * A path's components, leaf first, each with its zero byte, up to the file system's root; the last may be
-	 * missing. Of a unix socket the bound path, its own or the peer's; an abstract one begins with '@'.
+	 * A path's components, leaf first, each with its zero byte, up to the file system's root;
+	 * the last may be missing. Of a unix socket the bound path, its own or the peer's; an
+	 * abstract one begins with '@'.
 	 */
 	char name[JANK_WAITED_NAME_SZ];
 	char comm[JANK_COMM_SZ];
@@ -613,8 +640,8 @@ struct jank_rec_facts {
 _Static_assert(sizeof(struct jank_rec_facts) == 32 + 40 + 8 + JANK_COMM_SZ, "jank_rec_facts");
 
 /*
- * A thread's counts: on its end, when a counter of its histogram is full (the counts begin anew then), and for every
- * living one when the iterator is read.
+ * A thread's counts: on its end, when a counter of its histogram is full (the counts begin anew
+ * then), and for every living one when the iterator is read.
  */
 struct jank_rec_thread {
 	struct jank_rec hdr;
@@ -636,7 +663,10 @@ _Static_assert(sizeof(struct jank_rec_thread) == JANK_THREAD_SZ_OLD + sizeof(str
 #define JANK_EXEC_BY_THREAD 1 /* not by the main thread, whose task is gone now */
 #define JANK_EXEC_32BIT	    2 /* the new program is a 32-bit one */
 
-/* A traced process replaced its program; with -a and compat_apart also any that became a 32-bit one. */
+/*
+ * A traced process replaced its program; with -a and compat_apart also any that became a 32-bit
+ * one.
+ */
 struct jank_rec_exec {
 	struct jank_rec hdr;
 	char comm[JANK_COMM_SZ];

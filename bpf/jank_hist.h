@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Histogram of durations, for both sides: JANK_HIST_OCTAVE buckets to the octave, all of nearly the same relative width
- * (3.4 to 3.7 %), so that the middle of a bucket errs by less than 2 % whatever the distribution in it.
+ * Histogram of durations, for both sides: JANK_HIST_OCTAVE buckets to the octave, all of nearly the
+ * same relative width (3.4 to 3.7 %), so that the middle of a bucket errs by less than 2 % whatever
+ * the distribution in it.
  *
- * A logarithm of base 2 between powers of two is bent from a straight line: with m = ns / 2^e - 1, a bucket is
- * floor(OCTAVE * m * (4 - m) / 3). That is 0 at m = 0 and OCTAVE at m = 1, and with OCTAVE = 3 * 7 it needs no division.
- * A straight line (HdrHistogram's) needs 32 buckets for the same error, since its relative widths differ by 2.
+ * A logarithm of base 2 between powers of two is bent from a straight line: with m = ns / 2^e - 1,
+ * a bucket is floor(OCTAVE * m * (4 - m) / 3). That is 0 at m = 0 and OCTAVE at m = 1, and with
+ * OCTAVE = 3 * 7 it needs no division. A straight line (HdrHistogram's) needs 32 buckets for the
+ * same error, since its relative widths differ by 2.
  */
 #ifndef JANK_JANK_HIST_H
 #define JANK_JANK_HIST_H
@@ -19,7 +21,10 @@
 #define JANK_HIST_LAST	  35 /* the last bucket begins below 2^35 ns and takes the rest */
 #define JANK_HIST_BUCKETS (1 + JANK_HIST_OCTAVE * (JANK_HIST_LAST - JANK_HIST_FIRST))
 
-/* Counters have 32 bits; one that reaches this is sent, and the histogram begins anew (thread__flush). */
+/*
+ * Counters have 32 bits; one that reaches this is sent, and the histogram begins anew
+ * (thread__flush).
+ */
 #define JANK_HIST_FULL (1u << 31)
 
 struct jank_hist {

@@ -8,7 +8,8 @@
  *   plain  (-DJANK_PLAIN) raw tracepoints, every field by bpf_probe_read_kernel, a hash by thread id: for
  *          kernels that lack one of those.
  *
- * Two objects instead of a switch in one, since the fast path would pay for the switch at every field.
+ * Two objects instead of a switch in one, since the fast path would pay for the switch at every
+ * field.
  */
 #ifndef JANK_KERNEL_BPF_H
 #define JANK_KERNEL_BPF_H

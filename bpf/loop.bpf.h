@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A loop's descriptor, seen from outside. Nothing tells when a program is done with a loop, but for the
- * epoll behind its number, which is closed then: what the thread does after it is no dispatch.
+ * A loop's descriptor, seen from outside. Nothing tells when a program is done with a loop, but for
+ * the epoll behind its number, which is closed then: what the thread does after it is no dispatch.
  */
 #ifndef JANK_LOOP_BPF_H
 #define JANK_LOOP_BPF_H
@@ -26,8 +26,8 @@ static __always_inline void loop__set_fd(struct jank_thread *t, struct task_stru
 }
 
 /*
- * Is the loop's descriptor still an epoll's? Which one doesn't matter: a program that closes its loop and
- * makes a new one gets the number again. Where it isn't known, the loop lives.
+ * Is the loop's descriptor still an epoll's? Which one doesn't matter: a program that closes its
+ * loop and makes a new one gets the number again. Where it isn't known, the loop lives.
  */
 static __always_inline bool loop__lives(const struct jank_thread *t, struct task_struct *task)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The probes that see a loop's waits: system-call tracepoints, or uprobes on the target's libraries. */
+/*
+ * The probes that see a loop's waits: system-call tracepoints, or uprobes on the target's
+ * libraries.
+ */
 #include "bpf/looper.bpf.h"
 #include "bpf/poll.bpf.h"
 
@@ -77,8 +80,8 @@ JANK_TRACEPOINTS(pselect6, psel6, poll__on_enter(), poll__on_exit(ctx->ret))
 JANK_TRACEPOINTS(io_uring_enter, uring, poll__on_enter(), poll__on_exit(ctx->ret))
 
 /*
- * The same from the tracepoints of all system calls, for kernels without one for each (Android), and for 32-bit
- * programs, which pass those by.
+ * The same from the tracepoints of all system calls, for kernels without one for each (Android),
+ * and for 32-bit programs, which pass those by.
  */
 TRACEPOINT("sys_enter")
 int BPF_PROG(jank_on_sys_enter, struct pt_regs *regs, long id)

@@ -3,8 +3,9 @@
  * Waits make dispatches: the end of the loop's wait opens one, the next wait's begin closes it.
  *
  * The loop's wait is the outermost one. A wait on the loop's own descriptor ends the dispatch at
- * whatever depth; a wait on another descriptor from deeper in the stack is the handler's, and time blocked
- * in its dispatch; one from the same depth or above means that the thread went to another loop.
+ * whatever depth; a wait on another descriptor from deeper in the stack is the handler's, and time
+ * blocked in its dispatch; one from the same depth or above means that the thread went to another
+ * loop.
  */
 #ifndef JANK_LOOP_WAIT_BPF_H
 #define JANK_LOOP_WAIT_BPF_H
@@ -18,7 +19,10 @@
 /* So many of a handler's waits in a row, from one place, are a loop of their own. */
 #define NESTED_IS_LOOP 256
 
-/* Each record has a function of its own: the kernel adds up what the functions of a call chain have on the stack. */
+/*
+ * Each record has a function of its own: the kernel adds up what the functions of a call chain have
+ * on the stack.
+ */
 static __noinline int loop_wait__send_loop(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	struct jank_rec_loop rec = {};
@@ -83,8 +87,8 @@ static __always_inline bool loop_wait__not_deeper(const struct jank_thread *t, u
 }
 
 /*
- * A wait on another descriptor than the loop's: true when it is the handler's own. Otherwise the loop
- * was left: its descriptor was closed, or the same inner wait came again and again.
+ * A wait on another descriptor than the loop's: true when it is the handler's own. Otherwise the
+ * loop was left: its descriptor was closed, or the same inner wait came again and again.
  */
 static __noinline int loop_wait__nested(struct jank_thread *t, struct task_struct *task, s32 fd,
 					u64 sp)
@@ -111,7 +115,10 @@ static __always_inline struct jank_thread *loop_wait__thread(struct task_struct 
 	return thread__create(task);
 }
 
-/* The stack pointer of a wait: as the probe has it, or (0) from the registers saved at kernel entry. */
+/*
+ * The stack pointer of a wait: as the probe has it, or (0) from the registers saved at kernel
+ * entry.
+ */
 static __always_inline u64 loop_wait__sp(struct task_struct *task, u64 sp)
 {
 	return sp ? sp : compat__user_sp(compat__user_regs(task));
@@ -147,7 +154,9 @@ static __noinline int loop_wait__other(struct jank_thread *t, struct task_struct
 {
 	if (t->off || loop_wait__nested(t, task, fd, sp))
 		return false;
-	/* A dispatch of a loop that was left from within has no end: loop_wait__adopt gives it up. */
+	/*
+	 * A dispatch of a loop that was left from within has no end: loop_wait__adopt gives it up.
+	 */
 	if (t->looper_entry || t->fd < 0 || loop_wait__not_deeper(t, sp))
 		loop_wait__close(t, task, now);
 	loop_wait__adopt(t, task, fd, sp, now);
@@ -155,8 +164,8 @@ static __noinline int loop_wait__other(struct jank_thread *t, struct task_struct
 }
 
 /*
- * A thread that polls, or may become a loop that does, waits in epoll: true when epoll is its loop from here
- * on, false for a wait of its handler's, deeper in the stack.
+ * A thread that polls, or may become a loop that does, waits in epoll: true when epoll is its loop
+ * from here on, false for a wait of its handler's, deeper in the stack.
  */
 static __noinline int loop_wait__from_poll(struct jank_thread *t, struct task_struct *task, u64 sp)
 {
@@ -217,8 +226,8 @@ static __always_inline bool loop_wait__is_epoll(long nr)
 }
 
 /*
- * The wait began before we came. Its registers, if this is still its system call, tell whose it was:
- * not knowing the loop, we would take for it what the first handler waits for.
+ * The wait began before we came. Its registers, if this is still its system call, tell whose it
+ * was: not knowing the loop, we would take for it what the first handler waits for.
  */
 static __noinline int loop_wait__learn_loop(struct jank_thread *t, struct task_struct *task,
 					    u64 now)
@@ -230,7 +239,10 @@ static __noinline int loop_wait__learn_loop(struct jank_thread *t, struct task_s
 	return loop_wait__adopt(t, task, compat__syscall_arg(regs, 0), compat__user_sp(regs), now);
 }
 
-/* A wait in epoll returned; events: see message__begin. One that began before we came opens a dispatch, too. */
+/*
+ * A wait in epoll returned; events: see message__begin. One that began before we came opens a
+ * dispatch, too.
+ */
 static __always_inline void loop_wait__end(struct task_struct *task, long ret, u64 events)
 {
 	struct jank_thread *t = loop_wait__thread(task, JANK_LOOP_EPOLL);
@@ -272,9 +284,10 @@ static __always_inline bool loop_wait__begun(struct jank_thread *t, struct task_
 }
 
 /*
- * Waits without a probe at their begin, which would cost as much again as the one at their end. A wait
- * that has to sleep begins when the thread leaves the CPU in it; one that finds its events ready begins and
- * ends when it returns. So a dispatch ends a microsecond late, with the call that ends it.
+ * Waits without a probe at their begin, which would cost as much again as the one at their end. A
+ * wait that has to sleep begins when the thread leaves the CPU in it; one that finds its events
+ * ready begins and ends when it returns. So a dispatch ends a microsecond late, with the call that
+ * ends it.
  *
  * So: a wait returned whose begin was not probed. See poll__or_epoll_leaves for the other half.
  */

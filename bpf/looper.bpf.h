@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* android::Looper (system/core/libutils/Looper.cpp): its turns, and when the first of its messages is due. */
+/*
+ * android::Looper (system/core/libutils/Looper.cpp): its turns, and when the first of its messages
+ * is due.
+ */
 #ifndef JANK_LOOPER_BPF_H
 #define JANK_LOOPER_BPF_H
 
 #include "bpf/loop_wait.bpf.h"
 
 /*
- * Looper.h of Android 9 to 15, 64 bits: mMessageEnvelopes is a VectorImpl at 64, behind RefBase, two small members and a mutex of
- * 40 bytes; its own members follow a vtable pointer. The size of a MessageEnvelope is the proof; its first member is the time.
+ * Looper.h of Android 9 to 15, 64 bits: mMessageEnvelopes is a VectorImpl at 64, behind RefBase,
+ * two small members and a mutex of 40 bytes; its own members follow a vtable pointer. The size of a
+ * MessageEnvelope is the proof; its first member is the time.
  */
 #define LOOPER_MESSAGES	  72
 #define LOOPER_MESSAGE_SZ 24
@@ -18,7 +22,10 @@ struct looper_messages {
 	u64 item_sz;
 };
 
-/* CLOCK_MONOTONIC at which the first message in the queue is due; 0: there is none, or that can't be read. */
+/*
+ * CLOCK_MONOTONIC at which the first message in the queue is due; 0: there is none, or that can't
+ * be read.
+ */
 static __always_inline u64 looper__due_ns(u64 looper)
 {
 	struct looper_messages messages;
@@ -33,8 +40,9 @@ static __always_inline u64 looper__due_ns(u64 looper)
 
 /*
  * android::Looper::pollOnce was entered: the loop's wait begins. It may return without epoll_wait
- * (responses pending; newer Loopers with a backlog), so a dispatch opens at once, which its epoll_wait,
- * if it comes, takes back. A message that comes while it waits wakes it: how long that takes is the start delay.
+ * (responses pending; newer Loopers with a backlog), so a dispatch opens at once, which its
+ * epoll_wait, if it comes, takes back. A message that comes while it waits wakes it: how long that
+ * takes is the start delay.
  */
 static __always_inline void looper__enter(struct task_struct *task, u64 looper, u64 sp)
 {

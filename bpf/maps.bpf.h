@@ -28,7 +28,10 @@ struct jank_stack_buf {
 #define JANK_PHASE_CANDIDATE 3 /* it may park; not yet known to be a loop */
 #define JANK_PHASE_PARKED    4 /* waits in a park: a dispatch opens when it gets the CPU */
 
-/* A place where a thread waits in poll or its kin: by the stack's depth, the system call, and its array. */
+/*
+ * A place where a thread waits in poll or its kin: by the stack's depth, the system call, and its
+ * array.
+ */
 struct jank_place {
 	__u64 sp;
 	__u64 fds;
@@ -39,8 +42,8 @@ struct jank_place {
 };
 
 /*
- * What is handled now, kept raw: it is read only when the dispatch turns out slow, while the handler still
- * runs (read_message__all).
+ * What is handled now, kept raw: it is read only when the dispatch turns out slow, while the
+ * handler still runs (read_message__all).
  */
 struct jank_handled {
 	__u64 events;		 /* epoll's array in user space; 0: not known */
@@ -54,8 +57,9 @@ struct jank_handled {
 };
 
 /*
- * What is known of a thread that waits in a loop. Written by the thread itself (waits, switches) and,
- * while it is off the CPU, by whoever wakes it: the two never run at once but for early_wake_ns.
+ * What is known of a thread that waits in a loop. Written by the thread itself (waits, switches)
+ * and, while it is off the CPU, by whoever wakes it: the two never run at once but for
+ * early_wake_ns.
  */
 struct jank_thread {
 	/* the hot line: all that a fast dispatch touches */
@@ -130,8 +134,9 @@ struct jank_thread {
 };
 
 /*
- * Which tasks ran on a CPU lately; kept only while a traced thread waits for a CPU somewhere. Slices of one task within
- * JANK_SLICE_MERGE_NS are one entry: three tasks that take turns every 3 ms fill 32 entries in 1.3 s, not in 0.1.
+ * Which tasks ran on a CPU lately; kept only while a traced thread waits for a CPU somewhere.
+ * Slices of one task within JANK_SLICE_MERGE_NS are one entry: three tasks that take turns every 3
+ * ms fill 32 entries in 1.3 s, not in 0.1.
  */
 #define JANK_SLICE_LOG	    32
 #define JANK_SLICE_MERGE_NS 128000000
@@ -152,7 +157,10 @@ struct jank_slices {
 	__u32 query_cnt;  /* spans that asked */
 	__u32 epoch_head; /* entries made before that epoch */
 	__u32 recent[JANK_SLICE_RECENT]; /* the task's newest entry, by its count from 1 on */
-	/* What slices__collect found: the tasks and their priorities; and where each task is among them. */
+	/*
+	 * What slices__collect found: the tasks and their priorities; and where each task is among
+	 * them.
+	 */
 	struct jank_task found[JANK_SLICE_MAX];
 	__u16 prios[JANK_SLICE_MAX];
 	__u32 found_cnt, found_cut;
@@ -161,7 +169,9 @@ struct jank_slices {
 	struct jank_slice log[JANK_SLICE_LOG];
 };
 
-/* The span off the CPU of a thread without a dispatch, while somebody waits: see waker_watch.bpf.h. */
+/*
+ * The span off the CPU of a thread without a dispatch, while somebody waits: see waker_watch.bpf.h.
+ */
 #define JANK_OTHER_MAX 1024
 struct jank_other {
 	__u64 writes; /* see slot__lock */
@@ -185,8 +195,8 @@ struct jank_watch {
 };
 
 /*
- * Copies of the user stacks of threads with a dispatch, some deeper ones, and those of others that are watched; by the
- * thread id's last bits: see copy_user_stack.bpf.h. 17 MiB in all.
+ * Copies of the user stacks of threads with a dispatch, some deeper ones, and those of others that
+ * are watched; by the thread id's last bits: see copy_user_stack.bpf.h. 17 MiB in all.
  */
 #define JANK_COPY_CNT	    512
 #define JANK_COPY_DEEP_CNT  64
@@ -204,7 +214,9 @@ struct jank_deep_copy {
 };
 
 #ifdef JANK_PLAIN
-/* By thread id. Its memory is taken at once: before 6.1 none could be had in a scheduler's event. */
+/*
+ * By thread id. Its memory is taken at once: before 6.1 none could be had in a scheduler's event.
+ */
 struct jank_threads_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, JANK_THREAD_MAX);
@@ -233,7 +245,10 @@ struct jank_tgids_map {
 	__type(key, __u32);
 	__type(value, __u32);
 };
-/* By process that polls: does it map a library whose loop does? One descriptor is evidence enough there. */
+/*
+ * By process that polls: does it map a library whose loop does? One descriptor is evidence enough
+ * there.
+ */
 struct jank_pollers_map {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, JANK_TGID_MAX);
@@ -247,7 +262,10 @@ struct jank_parkers_map {
 	__type(key, __u32);
 	__type(value, struct jank_parks);
 };
-/* JANK_PARK_*. Written by user space when a WAIT record asks; of waits in poll and its kin (arg0 is 0) as the trace begins. */
+/*
+ * JANK_PARK_*. Written by user space when a WAIT record asks; of waits in poll and its kin (arg0 is
+ * 0) as the trace begins.
+ */
 struct jank_parks_map {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, JANK_PARK_PLACE_MAX);
@@ -414,7 +432,10 @@ extern __u32 jank_slice_epoch;
 extern __u64 jank_asks_ns;
 extern __u32 jank_asks_cnt;
 
-/* Does one of them wait for somebody for so long that the others are watched, and since when are they? */
+/*
+ * Does one of them wait for somebody for so long that the others are watched, and since when are
+ * they?
+ */
 extern __u32 jank_watch_on;
 extern __u64 jank_watch_start_ns;
 extern __u64 jank_watch_shed_ns; /* when something that should have been kept was not */

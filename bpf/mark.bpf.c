@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Marks: entry probes on what handles a message, one program for all rows of the catalogue, which tells them
- * apart by the attach cookie. And the waits of loops that only a loop file knows.
+ * Marks: entry probes on what handles a message, one program for all rows of the catalogue, which
+ * tells them apart by the attach cookie. And the waits of loops that only a loop file knows.
  */
 #include "bpf/loop_wait.bpf.h"
 #include "bpf/message.bpf.h"
 
 /*
- * Is the function that the open message was marked by still running? Then this mark is within it (Qt's
- * sendEvent in a handler). x86: what lay at the stack pointer stays there until it returns. Elsewhere that
- * can't be told: what is deeper in the stack is within.
+ * Is the function that the open message was marked by still running? Then this mark is within it
+ * (Qt's sendEvent in a handler). x86: what lay at the stack pointer stays there until it returns.
+ * Elsewhere that can't be told: what is deeper in the stack is within.
  */
 static __always_inline bool mark__is_nested(const struct jank_handled *handled, u64 sp)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a dispatch handles: the events that its wait returned, or what a mark's function was called with.
- * A fast dispatch keeps a few words; they are followed only once the thread leaves the CPU or the sampler
- * finds it late, while the handler runs and what they point to is there.
+ * What a dispatch handles: the events that its wait returned, or what a mark's function was called
+ * with. A fast dispatch keeps a few words; they are followed only once the thread leaves the CPU or
+ * the sampler finds it late, while the handler runs and what they point to is there.
  */
 #ifndef JANK_MESSAGE_BPF_H
 #define JANK_MESSAGE_BPF_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Loops in epoll that are not wanted: those of code that user space names (jank_parks.off_start: a Go program's own). Its threads get no
- * state. Those that have one by then are marked when user space looks at them, and let go of what they have by themselves, for nobody
- * else may: what they count and where they are awaited is changed without a lock.
+ * Loops in epoll that are not wanted: those of code that user space names (jank_parks.off_start: a
+ * Go program's own). Its threads get no state. Those that have one by then are marked when user
+ * space looks at them, and let go of what they have by themselves, for nobody else may: what they
+ * count and where they are awaited is changed without a lock.
  */
 #ifndef JANK_OFF_BPF_H
 #define JANK_OFF_BPF_H
@@ -36,7 +37,10 @@ static __noinline int off__leave(struct jank_thread *t, struct task_struct *task
 	return 0;
 }
 
-/* The same where its state may be freed: not in the scheduler's events, under the run queue's lock. False: it is not marked. */
+/*
+ * The same where its state may be freed: not in the scheduler's events, under the run queue's lock.
+ * False: it is not marked.
+ */
 static __noinline int off__ends(struct jank_thread *t, struct task_struct *task)
 {
 	if (!t->off)

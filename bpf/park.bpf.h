@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Waits for work that are neither in epoll nor in poll: a runtime's worker that has nothing to do sleeps on a futex, a main thread reads a
- * pipe. A handler waits in the same calls; only the functions around them tell, and only user space knows these (chain.bpf.h). It says which
- * processes may have such waits; threads of others pay no more than a comparison where they sleep within a dispatch.
+ * Waits for work that are neither in epoll nor in poll: a runtime's worker that has nothing to do
+ * sleeps on a futex, a main thread reads a pipe. A handler waits in the same calls; only the
+ * functions around them tell, and only user space knows these (chain.bpf.h). It says which
+ * processes may have such waits; threads of others pay no more than a comparison where they sleep
+ * within a dispatch.
  */
 #ifndef JANK_PARK_BPF_H
 #define JANK_PARK_BPF_H
@@ -16,7 +18,10 @@
 /* So many parks at one place make a loop of a thread that waits nowhere else. */
 #define PARK_TURNS 3
 
-/* What a lock's word holds while somebody waits for it: glibc's lowlevellock, Rust's and musl's mutexes. */
+/*
+ * What a lock's word holds while somebody waits for it: glibc's lowlevellock, Rust's and musl's
+ * mutexes.
+ */
 #define FUTEX_CONTENDED 2
 
 /* FUTEX_LOCK_PI and FUTEX_LOCK_PI2 (uapi/linux/futex.h) */
@@ -43,8 +48,9 @@ static __always_inline bool park__is_known(const struct jank_thread *t)
 }
 
 /*
- * May a main thread, or one like it, wait so for its next work? Not for a lock, and not where it is known to wait in epoll. A sleep is a frame
- * loop's only where the thread waits for nothing else: a server that reads its socket may sleep in its handler.
+ * May a main thread, or one like it, wait so for its next work? Not for a lock, and not where it is
+ * known to wait in epoll. A sleep is a frame loop's only where the thread waits for nothing else: a
+ * server that reads its socket may sleep in its handler.
  */
 static __noinline int park__may_rest(struct jank_thread *t, struct task_struct *task, __u32 class)
 {
@@ -86,8 +92,9 @@ static __always_inline bool park__is_judged(struct jank_thread *t, struct task_s
 }
 
 /*
- * Which frames of its interpreter it stands in, where these tell places apart; else 0. Ruby's queues wait in ppoll, for signals too, in
- * whichever thread comes first. Of a main thread's polls the turns tell, and the callers in C (poll__ask_callers).
+ * Which frames of its interpreter it stands in, where these tell places apart; else 0. Ruby's
+ * queues wait in ppoll, for signals too, in whichever thread comes first. Of a main thread's polls
+ * the turns tell, and the callers in C (poll__ask_callers).
  */
 static __always_inline __u32 park__script(const struct jank_thread *t, struct task_struct *task,
 					  __u32 class)
@@ -100,8 +107,9 @@ static __always_inline __u32 park__script(const struct jank_thread *t, struct ta
 }
 
 /*
- * A thread falls asleep. Is it a park (JANK_PARK_YES), none, or is that not known (0)? Then it may turn out to be one. Of a loop that polls
- * the other waits are not asked about: what was found on probation counts.
+ * A thread falls asleep. Is it a park (JANK_PARK_YES), none, or is that not known (0)? Then it may
+ * turn out to be one. Of a loop that polls the other waits are not asked about: what was found on
+ * probation counts.
  */
 static __noinline int park__verdict(struct jank_thread *t, struct task_struct *task, __u32 class,
 				    u64 now)
@@ -157,8 +165,9 @@ static __always_inline bool park__is_tried(const struct jank_thread *t)
 }
 
 /*
- * A main thread waits where nothing is known yet: its dispatches are on probation, as those of loops that poll are (poll__try). False:
- * another place is tried, which was the first, and has not turned out to be a handler's.
+ * A main thread waits where nothing is known yet: its dispatches are on probation, as those of
+ * loops that poll are (poll__try). False: another place is tried, which was the first, and has not
+ * turned out to be a handler's.
  */
 static __always_inline bool park__tries(struct jank_thread *t, struct task_struct *task, u64 now)
 {
@@ -176,7 +185,10 @@ static __always_inline bool park__tries(struct jank_thread *t, struct task_struc
 	return true;
 }
 
-/* Its park is its loop's wait from here on, if it has come there often enough: of a main thread's, user space has counted. */
+/*
+ * Its park is its loop's wait from here on, if it has come there often enough: of a main thread's,
+ * user space has counted.
+ */
 static __noinline int park__adopt(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	if (park__is_tried(t))
@@ -195,7 +207,9 @@ static __noinline int park__adopt(struct jank_thread *t, struct task_struct *tas
 	return 0;
 }
 
-/* By the state where that tells: the call may be one that goes on with another (restart_syscall). */
+/*
+ * By the state where that tells: the call may be one that goes on with another (restart_syscall).
+ */
 static __always_inline __u32 park__class(struct task_struct *task, __u32 state)
 {
 	if (state == JANK_STATE_FUTEX)
@@ -205,7 +219,10 @@ static __always_inline __u32 park__class(struct task_struct *task, __u32 state)
 	return poll__class(compat__syscall_nr(compat__user_regs(task)));
 }
 
-/* A thread with an open dispatch goes to sleep: true when that is its loop's wait, and ends the dispatch. */
+/*
+ * A thread with an open dispatch goes to sleep: true when that is its loop's wait, and ends the
+ * dispatch.
+ */
 static __noinline int park__leaves(struct jank_thread *t, struct task_struct *task, __u32 state,
 				   u64 now)
 {
@@ -263,8 +280,8 @@ static __noinline int park__meets(struct jank_thread *t, struct task_struct *tas
 }
 
 /*
- * It comes back from a wait of which nothing was known when it left. If user space has found a park there since, the
- * dispatch ended as the thread left.
+ * It comes back from a wait of which nothing was known when it left. If user space has found a park
+ * there since, the dispatch ended as the thread left.
  */
 static __noinline int park__was_one(struct jank_thread *t, struct task_struct *task, u64 now)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Loops that wait in poll, select or io_uring. Programs call these for other reasons, too, so evidence
- * decides (docs/loops.md): the same wait, from the same place, again and again, on several descriptors or in a
- * process that maps a library whose loop polls.
+ * Loops that wait in poll, select or io_uring. Programs call these for other reasons, too, so
+ * evidence decides (docs/loops.md): the same wait, from the same place, again and again, on several
+ * descriptors or in a process that maps a library whose loop polls.
  */
 #ifndef JANK_POLL_BPF_H
 #define JANK_POLL_BPF_H
@@ -10,8 +10,10 @@
 #include "bpf/chain.bpf.h"
 #include "bpf/loop_wait.bpf.h"
 
-/* So many turns make a loop; fewer in a process that maps a library which is known for it, more where it
- * can't be seen how many descriptors are waited for. */
+/*
+ * So many turns make a loop; fewer in a process that maps a library which is known for it, more
+ * where it can't be seen how many descriptors are waited for.
+ */
 #define POLL_TURNS	  8
 #define POLL_TURNS_KNOWN  3
 #define POLL_TURNS_UNSEEN 32
@@ -59,7 +61,10 @@ static __always_inline bool poll__is_poller(struct task_struct *task)
 	return known && *known;
 }
 
-/* The thread was found waiting here when the trace began, and the wait's callers are known to be a loop's. */
+/*
+ * The thread was found waiting here when the trace began, and the wait's callers are known to be a
+ * loop's.
+ */
 static __always_inline bool poll__is_known(struct task_struct *task, struct pt_regs *regs)
 {
 	const struct jank_park_place place = {
@@ -82,7 +87,10 @@ static __always_inline __u32 poll__turns_needed(struct task_struct *task, struct
 	return class == JANK_CLASS_POLL_FDS ? 0 : POLL_TURNS_UNSEEN;
 }
 
-/* Does poll only look whether there is something, on one descriptor? A client that waits for an answer does not. */
+/*
+ * Does poll only look whether there is something, on one descriptor? A client that waits for an
+ * answer does not.
+ */
 static __always_inline bool poll__is_look(struct pt_regs *regs, __u32 class)
 {
 	u64 timeout = compat__syscall_arg(regs, 2), ts[2];
@@ -102,8 +110,8 @@ static __always_inline u64 poll__fds(struct pt_regs *regs, __u32 class)
 }
 
 /*
- * Interpreters come to the same wait by ways of different depth (CPython specialises its code as it runs:
- * 40 to 96 bytes were seen), and with the same array.
+ * Interpreters come to the same wait by ways of different depth (CPython specialises its code as it
+ * runs: 40 to 96 bytes were seen), and with the same array.
  */
 #define POLL_SP_SLOP 256
 
@@ -113,11 +121,16 @@ static __always_inline bool poll__near(const struct jank_place *place, const str
 	       at->sp <= place->sp + POLL_SP_SLOP;
 }
 
-/* What lies so little above the stack pointer is on the stack; what lies below this is no address. */
+/*
+ * What lies so little above the stack pointer is on the stack; what lies below this is no address.
+ */
 #define POLL_STACK_MAX	 (1u << 20)
 #define POLL_ADDRESS_MIN 0x10000
 
-/* The same number, of which the verifier learns nothing: it would walk what follows once for each outcome of a comparison. */
+/*
+ * The same number, of which the verifier learns nothing: it would walk what follows once for each
+ * outcome of a comparison.
+ */
 static __always_inline u64 poll__forget(u64 number)
 {
 	asm volatile("%0 |= 0" : "+r"(number));
@@ -132,8 +145,9 @@ static __always_inline s32 poll__first_fd(const struct jank_place *at)
 }
 
 /*
- * Does the wait deeper in the stack ask for the loop's own events, as a modal dialog's loop does? By the array, which must not be on
- * the stack, where another caller's may lie at another time. One that has grown is elsewhere, and begins with the same descriptor.
+ * Does the wait deeper in the stack ask for the loop's own events, as a modal dialog's loop does?
+ * By the array, which must not be on the stack, where another caller's may lie at another time. One
+ * that has grown is elsewhere, and begins with the same descriptor.
  */
 static __always_inline bool poll__has_its_array(const struct jank_place *place,
 						const struct jank_place *at)
@@ -166,8 +180,9 @@ static __noinline int poll__set_place(struct jank_thread *t, const struct jank_p
 }
 
 /*
- * The thread looks for work. A busy loop does so again and again before it comes to its own wait (xterm looks for the X server's
- * events at each line of output). A client's thread, which looks whether its connection lives, sleeps in between.
+ * The thread looks for work. A busy loop does so again and again before it comes to its own wait
+ * (xterm looks for the X server's events at each line of output). A client's thread, which looks
+ * whether its connection lives, sleeps in between.
  */
 static __noinline int poll__looks_often(struct jank_thread *t, struct task_struct *task,
 					const struct jank_place *at)
@@ -216,8 +231,9 @@ static __always_inline bool poll__inner_is_loop(struct jank_thread *t, const str
 }
 
 /*
- * What does user space know of the callers of a main thread's wait? t->verdict: JANK_PARK_*, or 0: nothing yet. By those in C: an
- * interpreter's frames would cost each of these programs 16,000 instructions of the verifier, and its polls count by their turns.
+ * What does user space know of the callers of a main thread's wait? t->verdict: JANK_PARK_*, or 0:
+ * nothing yet. By those in C: an interpreter's frames would cost each of these programs 16,000
+ * instructions of the verifier, and its polls count by their turns.
  */
 static __noinline int poll__ask_callers(struct jank_thread *t, struct task_struct *task)
 {
@@ -238,7 +254,10 @@ static __noinline int poll__ask_callers(struct jank_thread *t, struct task_struc
 	return 0;
 }
 
-/* Do the callers of a wait at this place tell what it is? On probation they do, and where the loop has not waited before. */
+/*
+ * Do the callers of a wait at this place tell what it is? On probation they do, and where the loop
+ * has not waited before.
+ */
 static __always_inline void poll__learn(struct jank_thread *t, struct task_struct *task,
 					const struct jank_place *at)
 {
@@ -250,15 +269,19 @@ static __always_inline void poll__learn(struct jank_thread *t, struct task_struc
 		poll__ask_callers(t, task);
 }
 
-/* Is a place further out than the one that is tried? Of a main thread the callers tell (poll__judge), not the depth. */
+/*
+ * Is a place further out than the one that is tried? Of a main thread the callers tell
+ * (poll__judge), not the depth.
+ */
 static __always_inline bool poll__is_outer(const struct jank_thread *t, const struct jank_place *at)
 {
 	return !t->sp || (loop_wait__not_deeper(t, at->sp) && !(t->parks & JANK_PARKS_MAIN));
 }
 
 /*
- * The same on probation, at another place than before: the outer one is tried, and one deeper in the stack once the thread has
- * waited there more often. False: it is a handler's, or no evidence of a loop.
+ * The same on probation, at another place than before: the outer one is tried, and one deeper in
+ * the stack once the thread has waited there more often. False: it is a handler's, or no evidence
+ * of a loop.
  */
 static __noinline int poll__moves(struct jank_thread *t, struct task_struct *task,
 				  const struct jank_place *at)
@@ -284,16 +307,19 @@ static __noinline int poll__move(struct jank_thread *t, const struct jank_place 
 	return true;
 }
 
-/* Is the loop's place one where it only looks? Then a wait that may be a loop's is its own, wherever it is. */
+/*
+ * Is the loop's place one where it only looks? Then a wait that may be a loop's is its own,
+ * wherever it is.
+ */
 static __always_inline bool poll__only_looks(const struct jank_thread *t)
 {
 	return t->look.turn_cnt >= POLL_LOOKS && poll__here(&t->place, &t->look);
 }
 
 /*
- * A wait at another place than the loop's. One that is no deeper in the stack ends the dispatch, but for one that waits for a single
- * answer: a function with large arrays of its own waits deeper than a handler may. What its callers tell (poll__learn) counts first.
- * False: it is a handler's.
+ * A wait at another place than the loop's. One that is no deeper in the stack ends the dispatch,
+ * but for one that waits for a single answer: a function with large arrays of its own waits deeper
+ * than a handler may. What its callers tell (poll__learn) counts first. False: it is a handler's.
  */
 static __noinline int poll__elsewhere(struct jank_thread *t, struct task_struct *task,
 				      const struct jank_place *at, u64 now)
@@ -396,8 +422,8 @@ static __always_inline void poll__enter(struct task_struct *task, struct pt_regs
 }
 
 /*
- * A wait on probation returned. What user space knows of its callers counts before the depth of the stack: the idle place is tried at once,
- * and where it is a handler's, another one.
+ * A wait on probation returned. What user space knows of its callers counts before the depth of the
+ * stack: the idle place is tried at once, and where it is a handler's, another one.
  */
 static __noinline int poll__judge(struct jank_thread *t, struct task_struct *task,
 				  const struct jank_place *at)
@@ -414,7 +440,9 @@ static __noinline int poll__judge(struct jank_thread *t, struct task_struct *tas
 	return 0;
 }
 
-/* A turn at the place on probation: enough of them, or what is known of its callers, make the loop. */
+/*
+ * A turn at the place on probation: enough of them, or what is known of its callers, make the loop.
+ */
 static __noinline int poll__count(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	struct pt_regs *regs = compat__user_regs(task);
@@ -427,8 +455,9 @@ static __noinline int poll__count(struct jank_thread *t, struct task_struct *tas
 }
 
 /*
- * May a thread that has a state become a loop that polls? On probation elsewhere, only where the callers of this wait say
- * so, where that other place was a handler's, or where it has come here more often.
+ * May a thread that has a state become a loop that polls? On probation elsewhere, only where the
+ * callers of this wait say so, where that other place was a handler's, or where it has come here
+ * more often.
  */
 static __noinline int poll__may_try(struct jank_thread *t, const struct jank_place *at)
 {
@@ -438,7 +467,10 @@ static __noinline int poll__may_try(struct jank_thread *t, const struct jank_pla
 	       (t->verdict == JANK_PARK_YES || !t->place.sp || poll__inner_is_loop(t, at));
 }
 
-/* The state of a thread that polls, made on the first such wait that may be a loop's; NULL: none, or it is not traced. */
+/*
+ * The state of a thread that polls, made on the first such wait that may be a loop's; NULL: none,
+ * or it is not traced.
+ */
 static __noinline struct jank_thread *poll__thread(struct task_struct *task,
 						   const struct jank_place *at)
 {
@@ -455,7 +487,10 @@ static __noinline struct jank_thread *poll__thread(struct task_struct *task,
 	return t ? t : thread__create(task);
 }
 
-/* The thread waits at a place that is to be tried. False: it looks for work, and has not done so often enough. */
+/*
+ * The thread waits at a place that is to be tried. False: it looks for work, and has not done so
+ * often enough.
+ */
 static __noinline int poll__begins_trial(struct jank_thread *t, struct task_struct *task,
 					 const struct jank_place *at)
 {

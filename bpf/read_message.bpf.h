@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Follows what a slow dispatch handles into the program's memory, while the handler runs: see message.bpf.h. */
+/*
+ * Follows what a slow dispatch handles into the program's memory, while the handler runs: see
+ * message.bpf.h.
+ */
 #ifndef JANK_READ_MESSAGE_BPF_H
 #define JANK_READ_MESSAGE_BPF_H
 
@@ -9,8 +12,8 @@
 #include "bpf/maps.bpf.h"
 
 /*
- * Descriptors are used again at once: what one was in the dispatch is known by this when user space looks.
- * Types of before this was read may lack it.
+ * Descriptors are used again at once: what one was in the dispatch is known by this when user space
+ * looks. Types of before this was read may lack it.
  */
 static __noinline __u64 read_message__inode(struct task_struct *task, s32 fd)
 {
@@ -84,7 +87,10 @@ static __noinline int read_message__field(struct jank_handled *handled, struct t
 	return 0;
 }
 
-/* Reads what is handled, once for each dispatch, in the thread itself; what happens to it is counted from here on. */
+/*
+ * Reads what is handled, once for each dispatch, in the thread itself; what happens to it is
+ * counted from here on.
+ */
 static __noinline int read_message__all(struct jank_thread *t, struct task_struct *task)
 {
 	struct jank_handled *handled = &t->handled;

@@ -13,8 +13,9 @@
 #define WATCH_MAX_NS 60000000000ull
 
 /*
- * Does anybody wait for long? Without a branch: the verifier would walk each of the ways through the loop to the end. The
- * uppermost bit says whether a number is negative; nobody (0) has waited for longer than the most.
+ * Does anybody wait for long? Without a branch: the verifier would walk each of the ways through
+ * the loop to the end. The uppermost bit says whether a number is negative; nobody (0) has waited
+ * for longer than the most.
  */
 static __noinline int sampler__look(struct jank_watch *watch, u64 now)
 {

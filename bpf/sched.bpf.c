@@ -94,7 +94,10 @@ static __always_inline int sched__send_thread(struct jank_thread *t, struct task
 	return res;
 }
 
-/* A wait that is cut short by the process's end returns, but nowhere: no dispatch has begun with it. */
+/*
+ * A wait that is cut short by the process's end returns, but nowhere: no dispatch has begun with
+ * it.
+ */
 static __always_inline bool sched__ends_in_wait(const struct jank_thread *t,
 						struct task_struct *task)
 {
@@ -111,7 +114,10 @@ static __always_inline bool sched__is_loop(const struct jank_thread *t)
 	return !t->trial && !t->off && (t->sp || t->dispatch_cnt);
 }
 
-/* The child has not run yet (kernel_clone in kernel/fork.c), so that nothing of it is missed. Loaded with -f only. */
+/*
+ * The child has not run yet (kernel_clone in kernel/fork.c), so that nothing of it is missed.
+ * Loaded with -f only.
+ */
 TRACEPOINT("sched_process_fork")
 int BPF_PROG(jank_on_fork, struct task_struct *parent, struct task_struct *child)
 {
@@ -157,8 +163,8 @@ int BPF_PROG(jank_on_exit, struct task_struct *task)
 }
 
 /*
- * Another thread than the main one takes over its number, too: what it did before is the old one's. The
- * program has another name now, which a filter may not admit.
+ * Another thread than the main one takes over its number, too: what it did before is the old one's.
+ * The program has another name now, which a filter may not admit.
  */
 TRACEPOINT("sched_process_exec")
 int BPF_PROG(jank_on_exec, struct task_struct *task, pid_t old_tid)

@@ -20,9 +20,9 @@
 #define EARLY_WAKE_NS 1000000
 
 /*
- * The user stack of a thread that leaves the CPU, kept until it is known whether the span is long: where it is, and a copy
- * in which its callers are found. Its kernel stack will be the same when it comes back: only a span that is reported
- * pays for that.
+ * The user stack of a thread that leaves the CPU, kept until it is known whether the span is long:
+ * where it is, and a copy in which its callers are found. Its kernel stack will be the same when it
+ * comes back: only a span that is reported pays for that.
  */
 static __always_inline void sched__take_stack(void *ctx, struct jank_thread *t,
 					      struct task_struct *task)
@@ -61,7 +61,10 @@ static __noinline int sched__ask(struct jank_thread *t, struct task_struct *task
 	return 0;
 }
 
-/* A thread in its loop's wait can run from now on: it was woken, or lost its CPU before it could sleep. */
+/*
+ * A thread in its loop's wait can run from now on: it was woken, or lost its CPU before it could
+ * sleep.
+ */
 static __always_inline void sched__due(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	t->woken_ns = now;
@@ -70,8 +73,8 @@ static __always_inline void sched__due(struct jank_thread *t, struct task_struct
 }
 
 /*
- * A thread leaves the CPU in its loop's wait. Asleep it is not due, unless a waker came while it was still on its way: that
- * one has set `counted`, and the CPU has not been given to it since.
+ * A thread leaves the CPU in its loop's wait. Asleep it is not due, unless a waker came while it
+ * was still on its way: that one has set `counted`, and the CPU has not been given to it since.
  */
 static __noinline int sched__leave_wait(struct jank_thread *t, struct task_struct *task,
 					bool runnable, u64 now)
@@ -97,7 +100,10 @@ static __always_inline void sched__begin_wait(struct jank_thread *t, struct task
 	sched__leave_wait(t, task, runnable, now);
 }
 
-/* It gets the CPU after a long time: that is kept as a span until the wait has returned (thread__start_late). */
+/*
+ * It gets the CPU after a long time: that is kept as a span until the wait has returned
+ * (thread__start_late).
+ */
 static __noinline int sched__keep_start(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	struct jank_rec_stack *rec = &t->span.rec;
@@ -159,7 +165,10 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 	else
 		nr = -1;
 	rec->state = state;
-	/* Read again: known, each kind would be a walk of its own to the verifier (50,000 instructions). */
+	/*
+	 * Read again: known, each kind would be a walk of its own to the verifier (50,000
+	 * instructions).
+	 */
 	state = *(volatile __u32 *)&rec->state;
 	if (sched__may_park(t, task, task_state, state) && park__leaves(t, task, state, now)) {
 		sched__begin_wait(t, task, false, now);
@@ -186,7 +195,8 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 }
 
 /*
- * Somebody ends the thread's sleep. It may not have left the CPU yet: see sched__arrive. Returns waker_watch__waker_of.
+ * Somebody ends the thread's sleep. It may not have left the CPU yet: see sched__arrive. Returns
+ * waker_watch__waker_of.
  */
 static __always_inline __u32 sched__wake(void *ctx, struct jank_thread *t, u64 now)
 {

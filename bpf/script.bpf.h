@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An interpreter's own frames. They lie in its heap and are gone when user space looks, so they are read with the
- * thread's stack: code object and instruction of each, whose names outlive the moment. Where they lie in this
- * program's version of CPython, user space says, thread by thread (jank_scripts). A thread of which it said nothing,
- * where any is scripted, pays a look-up. Of Ruby they are read where a thread waits, for their identity only.
+ * An interpreter's own frames. They lie in its heap and are gone when user space looks, so they are
+ * read with the thread's stack: code object and instruction of each, whose names outlive the
+ * moment. Where they lie in this program's version of CPython, user space says, thread by thread
+ * (jank_scripts). A thread of which it said nothing, where any is scripted, pays a look-up. Of Ruby
+ * they are read where a thread waits, for their identity only.
  *
- * The thread's own entry has the room: a switch fills it, and what a tick finds there was sent when the thread came back.
+ * The thread's own entry has the room: a switch fills it, and what a tick finds there was sent when
+ * the thread came back.
  */
 #ifndef JANK_SCRIPT_BPF_H
 #define JANK_SCRIPT_BPF_H
@@ -47,8 +49,8 @@ static __always_inline __u64 script__word(const struct jank_script *s, __u32 wor
 }
 
 /*
- * Notes the frame at this address; returns the one that it was called from, or 0. Hardly a branch: the verifier would
- * walk each way through the loop.
+ * Notes the frame at this address; returns the one that it was called from, or 0. Hardly a branch:
+ * the verifier would walk each way through the loop.
  */
 static __always_inline __u64 script__frame(struct jank_script *s, __u64 at)
 {
@@ -87,8 +89,8 @@ static __always_inline __u32 script__check(struct jank_script *s, __u64 code)
 }
 
 /*
- * Of the code objects that were not in the same places the last time, as most are. A check that was taken of another one at
- * its address makes a frame without a name, not a wrong one.
+ * Of the code objects that were not in the same places the last time, as most are. A check that was
+ * taken of another one at its address makes a frame without a name, not a wrong one.
  */
 static __always_inline void script__check_all(struct jank_script *s)
 {
@@ -137,8 +139,8 @@ static __always_inline void script__output(struct jank_script *s, __u64 now)
 }
 
 /*
- * Reads the frames of the current task, to be sent later or never. A tick that comes while a switch does so (by a
- * non-maskable interrupt) goes without.
+ * Reads the frames of the current task, to be sent later or never. A tick that comes while a switch
+ * does so (by a non-maskable interrupt) goes without.
  */
 static __always_inline void script__take(struct task_struct *task, __u64 dispatch_ns, __u64 t_ns)
 {

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where a thread waits in the terms of its interpreter: one number of all its frames, which waits of different places in the
- * program do not share, though all their callers in C may be the same. Frames are read as script.bpf.h has them.
+ * Where a thread waits in the terms of its interpreter: one number of all its frames, which waits
+ * of different places in the program do not share, though all their callers in C may be the same.
+ * Frames are read as script.bpf.h has them.
  */
 #ifndef JANK_SCRIPT_PLACE_BPF_H
 #define JANK_SCRIPT_PLACE_BPF_H
 
 #include "bpf/script.bpf.h"
 
-/* Three words: of a Ruby frame pc, sp, iseq; of an execution context its stack, how many words that has, and its innermost frame. */
+/*
+ * Three words: of a Ruby frame pc, sp, iseq; of an execution context its stack, how many words that
+ * has, and its innermost frame.
+ */
 #define SCRIPT_WORDS_SZ 24
 /* So far from a fiber's begin its execution context lies, at most. */
 #define SCRIPT_FIBER_SZ 1024
@@ -86,7 +90,9 @@ __weak __noinline int script_place__identity(__u32 tgid, __u32 tid)
 	return s->rec.identity;
 }
 
-/* Sends the frames by which the current task's wait was identified; its WAIT record is to follow. */
+/*
+ * Sends the frames by which the current task's wait was identified; its WAIT record is to follow.
+ */
 static __always_inline void script_place__send(struct task_struct *task, __u64 now)
 {
 	struct jank_script *s = script__find(KREAD(task, tgid), KREAD(task, pid));

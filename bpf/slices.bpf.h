@@ -13,7 +13,10 @@ static __always_inline struct jank_slices *slices__own(void)
 	return bpf_map_lookup_elem(&jank_slices, &zero);
 }
 
-/* The entry that the task's slice is added to: its newest, if nothing was missed since and it is not too long ago. */
+/*
+ * The entry that the task's slice is added to: its newest, if nothing was missed since and it is
+ * not too long ago.
+ */
 static __always_inline struct jank_slice *slices__recent(struct jank_slices *slices, __u32 tid,
 							 u64 now)
 {
@@ -61,7 +64,10 @@ static __always_inline void slices__log(struct task_struct *task, u64 now)
 	slices__log_as(task, KREAD(task, pid), now);
 }
 
-/* What of an entry's time lies after from_ns. Of one with several slices that began before, its part by length. */
+/*
+ * What of an entry's time lies after from_ns. Of one with several slices that began before, its
+ * part by length.
+ */
 static __always_inline u64 slices__since(const struct jank_slice *slice, u64 from_ns)
 {
 	u64 all = slice->end_ns - slice->begin_ns, part = slice->end_ns - from_ns;
@@ -73,7 +79,10 @@ static __always_inline u64 slices__since(const struct jank_slice *slice, u64 fro
 	return slice->ns * (part >> 10) / ((all >> 10) + 1);
 }
 
-/* The place of the one that ran least, if that is less than ns; else none. A function of its own to the verifier. */
+/*
+ * The place of the one that ran least, if that is less than ns; else none. A function of its own to
+ * the verifier.
+ */
 __noinline __weak __u32 slices__least(u64 ns)
 {
 	struct jank_slices *slices = slices__own();
@@ -90,8 +99,8 @@ __noinline __weak __u32 slices__least(u64 ns)
 }
 
 /*
- * The task's place among those found, or a new one: without room, that of the one that ran least, if that is less than ns.
- * NULL: there is none.
+ * The task's place among those found, or a new one: without room, that of the one that ran least,
+ * if that is less than ns. NULL: there is none.
  */
 static __always_inline struct jank_task *slices__place(struct jank_slices *slices,
 						       const struct jank_slice *slice, u64 ns)
@@ -126,8 +135,8 @@ static __always_inline struct jank_task *slices__place(struct jank_slices *slice
 }
 
 /*
- * Adds what the nr-th latest entry tells of the time since from_ns. Not inlined: the ways through it meet again at its end,
- * where the verifier would follow each through all entries after it.
+ * Adds what the nr-th latest entry tells of the time since from_ns. Not inlined: the ways through
+ * it meet again at its end, where the verifier would follow each through all entries after it.
  */
 static __noinline int slices__find(__u32 nr, u64 from_ns, __u32 own_tid)
 {
@@ -153,8 +162,9 @@ static __noinline int slices__find(__u32 nr, u64 from_ns, __u32 own_tid)
 }
 
 /*
- * Finds who ran on this CPU since from_ns, each task once, without room those that ran longest: in slices->found. A
- * function of its own to the verifier, which walks it once whoever calls it; hence no pointers.
+ * Finds who ran on this CPU since from_ns, each task once, without room those that ran longest: in
+ * slices->found. A function of its own to the verifier, which walks it once whoever calls it; hence
+ * no pointers.
  */
 __noinline __weak int slices__collect(u64 from_ns, __u32 own_tid)
 {
@@ -168,13 +178,18 @@ __noinline __weak int slices__collect(u64 from_ns, __u32 own_tid)
 	slices->found_ns = 0;
 	for (__u32 i = 1; i <= JANK_SLICE_LOG; i++)
 		slices__find(i, from_ns, own_tid);
-	/* Many short slices that come to little are not worth a word; what is missing for another reason is. */
+	/*
+	 * Many short slices that come to little are not worth a word; what is missing for another
+	 * reason is.
+	 */
 	waited_ns = slices->last_ns - from_ns;
 	slices->found_cut = slices->found_ns + waited_ns / 8 <= waited_ns;
 	return 0;
 }
 
-/* Appends them to the span, with as many priorities: the record's size says which of these count. */
+/*
+ * Appends them to the span, with as many priorities: the record's size says which of these count.
+ */
 static __always_inline void slices__add(struct jank_stack_buf *span, u64 from_ns, __u32 own_tid)
 {
 	struct jank_slices *slices = slices__own();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A place in a table that threads share by their numbers' last bits: how often it was written, and by how many at this moment.
- * Nobody waits for it.
+ * A place in a table that threads share by their numbers' last bits: how often it was written, and
+ * by how many at this moment. Nobody waits for it.
  */
 #ifndef JANK_SLOT_BPF_H
 #define JANK_SLOT_BPF_H

@@ -30,9 +30,9 @@ static __always_inline __u32 stack__kernel_walk(void *ctx, struct task_struct *t
 #define STACK_REACH (16 << 20)
 
 /*
- * The current task's user stack by frame pointers; returns how many addresses, `max` of JANK_USTACK_MAX. The
- * kernel's own walk follows whatever the register holds, and the page fault that ends it costs a
- * microsecond at each switch; this one looks first.
+ * The current task's user stack by frame pointers; returns how many addresses, `max` of
+ * JANK_USTACK_MAX. The kernel's own walk follows whatever the register holds, and the page fault
+ * that ends it costs a microsecond at each switch; this one looks first.
  */
 static __always_inline __u32 stack__walk_user(void *ctx, struct task_struct *task, __u64 *addrs,
 					      __u32 max)
@@ -77,8 +77,8 @@ static __always_inline void stack__record(struct jank_rec_stack *rec, __u32 kern
 }
 
 /*
- * The kernel stack of the current task, which is about to leave the CPU. Of a task that is off the CPU it
- * can be had by bpf_get_task_stack alone, which wants a typed task (fa28dcb82a38, 5.9).
+ * The kernel stack of the current task, which is about to leave the CPU. Of a task that is off the
+ * CPU it can be had by bpf_get_task_stack alone, which wants a typed task (fa28dcb82a38, 5.9).
  */
 static __always_inline void stack__take_kernel(void *ctx, struct jank_stack_buf *buf)
 {
@@ -101,8 +101,8 @@ static __always_inline __u32 stack__kernel_cnt(struct jank_stack_buf *buf, struc
 }
 
 /*
- * Adds the kernel stack of a task that is off the CPU to its user stack, which waits behind the room for
- * the longest. bpf_probe_read_kernel copies upwards: the two places may overlap.
+ * Adds the kernel stack of a task that is off the CPU to its user stack, which waits behind the
+ * room for the longest. bpf_probe_read_kernel copies upwards: the two places may overlap.
  */
 static __always_inline void stack__complete(struct jank_stack_buf *buf, struct task_struct *task)
 {

@@ -125,8 +125,9 @@ static __always_inline u64 thread__exec_at(const struct jank_thread *t, struct t
 }
 
 /*
- * What a running thread's CPU time has grown since it was brought up to date. More than a tick it can't be: the run
- * queue's clock stands still while a hypervisor has the CPU (update_rq_clock_task in kernel/sched/core.c), ours goes on.
+ * What a running thread's CPU time has grown since it was brought up to date. More than a tick it
+ * can't be: the run queue's clock stands still while a hypervisor has the CPU (update_rq_clock_task
+ * in kernel/sched/core.c), ours goes on.
  */
 static __always_inline s64 thread__pending_ns(u64 exec_at_ns, u64 now)
 {
@@ -139,7 +140,8 @@ static __always_inline s64 thread__pending_ns(u64 exec_at_ns, u64 now)
 
 /*
  * The thread's CPU time since the dispatch began, as its own CPU clock counts it (without what a
- * hypervisor stole). sum_exec_runtime is as of the last tick or switch; the rest is brought forward.
+ * hypervisor stole). sum_exec_runtime is as of the last tick or switch; the rest is brought
+ * forward.
  */
 static __always_inline u64 thread__cpu_ns(const struct jank_thread *t, struct task_struct *task,
 					  u64 now)
@@ -155,7 +157,10 @@ static __always_inline u64 thread__cpu_ns(const struct jank_thread *t, struct ta
 	return ns > 0 ? ns : 0;
 }
 
-/* The run queue's clock against ours, whenever the thread gets the CPU: exec_start was set just now. */
+/*
+ * The run queue's clock against ours, whenever the thread gets the CPU: exec_start was set just
+ * now.
+ */
 static __always_inline void thread__sync_clock(struct jank_thread *t, struct task_struct *task,
 					       u64 now)
 {
@@ -232,15 +237,17 @@ static __noinline int thread__clear_counts(struct jank_thread *t)
 	t->dispatch_cnt = 0;
 	t->block_cnt = 0;
 	t->hang_cnt = 0;
-	/* A read that fails fills its room with zeros (bpf_probe_read_kernel_common), in one call. */
+	/*
+	 * A read that fails fills its room with zeros (bpf_probe_read_kernel_common), in one call.
+	 */
 	bpf_probe_read_kernel(&t->dispatches, sizeof(t->dispatches), NULL);
 	bpf_probe_read_kernel(&t->starts, sizeof(t->starts), NULL);
 	return 0;
 }
 
 /*
- * A counter is full: the counts are sent as those of a thread that ended, and begin anew. Without room in the ring
- * they go on, and this is called again: nothing is lost before another 2^31.
+ * A counter is full: the counts are sent as those of a thread that ended, and begin anew. Without
+ * room in the ring they go on, and this is called again: nothing is lost before another 2^31.
  */
 static __noinline int thread__flush(struct jank_thread *t, struct task_struct *task, u64 now)
 {
@@ -250,8 +257,8 @@ static __noinline int thread__flush(struct jank_thread *t, struct task_struct *t
 }
 
 /*
- * The wait has slept: the time since the wake-up is the dispatch's start delay. A long one was kept as a span when the
- * thread got the CPU, and is sent now, since only now the dispatch has a begin.
+ * The wait has slept: the time since the wake-up is the dispatch's start delay. A long one was kept
+ * as a span when the thread got the CPU, and is sent now, since only now the dispatch has a begin.
  */
 static __noinline int thread__start_late(struct jank_thread *t, struct task_struct *task, u64 now)
 {
@@ -292,8 +299,8 @@ static __always_inline void thread__open(struct jank_thread *t, struct task_stru
 }
 
 /*
- * Moves the time since the last mark to the state that it was spent in. A waker on another CPU may have
- * read its clock just before the thread set the mark.
+ * Moves the time since the last mark to the state that it was spent in. A waker on another CPU may
+ * have read its clock just before the thread set the mark.
  */
 static __always_inline void thread__account(struct jank_thread *t, __u32 state, u64 now)
 {
@@ -305,8 +312,9 @@ static __always_inline void thread__account(struct jank_thread *t, __u32 state, 
 }
 
 /*
- * The thread runs, and we were not told that it got the CPU. Ordinary kernels don't do that; one was met that tells no
- * tracer of some switches (docs/kernel-facts.md). Its CPU clock tells since when it runs; before that it was as we knew it.
+ * The thread runs, and we were not told that it got the CPU. Ordinary kernels don't do that; one
+ * was met that tells no tracer of some switches (docs/kernel-facts.md). Its CPU clock tells since
+ * when it runs; before that it was as we knew it.
  */
 static __noinline int thread__arrive_late(struct jank_thread *t, struct task_struct *task, u64 now)
 {
@@ -314,7 +322,9 @@ static __noinline int thread__arrive_late(struct jank_thread *t, struct task_str
 	__u32 state = t->state;
 	s64 ran;
 
-	/* This clock was set when it got the CPU. If that is out of bounds, it was another CPU's. */
+	/*
+	 * This clock was set when it got the CPU. If that is out of bounds, it was another CPU's.
+	 */
 	if (exec_at < t->mark_ns || exec_at > now)
 		thread__sync_clock(t, task, now);
 	ran = thread__cpu_ns(t, task, now) - t->state_ns[JANK_STATE_RUNNING];
@@ -379,8 +389,9 @@ static __always_inline u64 thread__trust_cpu_clock(u64 *state_ns, u64 cpu_ns)
 }
 
 /*
- * A dispatch over the threshold. Runs in the thread itself, on its CPU: the last stretch was running. In the ring's memory:
- * on the stack, the block and what its callers have there would come to all that kernels before 6.13 allow a call chain.
+ * A dispatch over the threshold. Runs in the thread itself, on its CPU: the last stretch was
+ * running. In the ring's memory: on the stack, the block and what its callers have there would come
+ * to all that kernels before 6.13 allow a call chain.
  */
 static __noinline int thread__block(struct jank_thread *t, struct task_struct *task, u64 now,
 				    __u32 end, __u32 tid)
@@ -428,8 +439,9 @@ static __always_inline void thread__forget_dispatch(struct jank_thread *t)
 }
 
 /*
- * The thread is on probation from here on: it waits where it may have its loop. Its dispatches are told, but user space keeps
- * them back until that is certain. What was told of an earlier place stays untold.
+ * The thread is on probation from here on: it waits where it may have its loop. Its dispatches are
+ * told, but user space keeps them back until that is certain. What was told of an earlier place
+ * stays untold.
  */
 static __noinline int thread__try(struct jank_thread *t)
 {
@@ -452,7 +464,10 @@ static __always_inline bool thread__end_trial(struct jank_thread *t)
 	return true;
 }
 
-/* Ends the open dispatch of what was thread tid when it began: its count, its block when it was too long. */
+/*
+ * Ends the open dispatch of what was thread tid when it began: its count, its block when it was too
+ * long.
+ */
 static __always_inline void thread__close_as(struct jank_thread *t, struct task_struct *task,
 					     u64 now, __u32 end, __u32 tid)
 {

@@ -5,7 +5,10 @@
 
 #include "bpf/maps.bpf.h"
 
-/* The DRM holds a device's lock here: of one CRTC there is one at a time. cnt last: a reader has what it counts. */
+/*
+ * The DRM holds a device's lock here: of one CRTC there is one at a time. cnt last: a reader has
+ * what it counts.
+ */
 static __always_inline void vblank__record(__u32 crtc, __u32 seq, __u64 now_ns)
 {
 	struct jank_vblanks *all = bpf_map_lookup_elem(&jank_vblanks, &crtc);

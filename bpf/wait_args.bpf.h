@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a thread is about to wait for, as far as it says so in its own memory: the mutex, the time, the descriptor. */
+/*
+ * What a thread is about to wait for, as far as it says so in its own memory: the mutex, the time,
+ * the descriptor.
+ */
 #ifndef JANK_WAIT_ARGS_BPF_H
 #define JANK_WAIT_ARGS_BPF_H
 
@@ -15,7 +18,10 @@
 #define CLOCK_ID_MAX	   64		/* what is larger is an address */
 #define WAITED_TIMEOUT_MAX (1ull << 55) /* a year */
 
-/* A span of time in the program's memory, from now on. offset: what the clock's zero lies after ours. */
+/*
+ * A span of time in the program's memory, from now on. offset: what the clock's zero lies after
+ * ours.
+ */
 static __always_inline void wait_args__timespec(struct jank_await *await, u64 addr, bool absolute,
 						u64 offset, u64 now)
 {
@@ -106,7 +112,10 @@ static __always_inline void wait_args__path(struct jank_await *await, u64 addr)
 		await->got |= JANK_WAITED_PATH;
 }
 
-/* The descriptor that a system call of this class waits for in JANK_STATE_*, as far as its arguments tell; -1: none. */
+/*
+ * The descriptor that a system call of this class waits for in JANK_STATE_*, as far as its
+ * arguments tell; -1: none.
+ */
 static __always_inline s32 wait_args__fd(struct pt_regs *regs, __u32 state, __u32 class)
 {
 	switch (class) {
@@ -126,7 +135,10 @@ static __always_inline s32 wait_args__fd(struct pt_regs *regs, __u32 state, __u3
 	return -1;
 }
 
-/* A task sleeps in a system call, whose arguments are all that is to be had: it is not the current one. */
+/*
+ * A task sleeps in a system call, whose arguments are all that is to be had: it is not the current
+ * one.
+ */
 static __noinline int wait_args__see(struct jank_await *await, struct task_struct *task,
 				     __u32 state, __u32 class)
 {

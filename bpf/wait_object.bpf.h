@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a thread waited for, off the CPU: the file, the socket with both ends. The kernel's objects are looked at only once
- * the wait has turned out long; what lay in the program's memory was read as it left (wait_args.bpf.h).
+ * What a thread waited for, off the CPU: the file, the socket with both ends. The kernel's objects
+ * are looked at only once the wait has turned out long; what lay in the program's memory was read
+ * as it left (wait_args.bpf.h).
  */
 #ifndef JANK_WAIT_OBJECT_BPF_H
 #define JANK_WAIT_OBJECT_BPF_H
@@ -144,7 +145,10 @@ static __always_inline bool wait_object__has_types(void)
 	       bpf_core_field_exists(struct dentry, d_name);
 }
 
-/* Sends what `task`, which has left the CPU in the span and is still in its system call, waited for. */
+/*
+ * Sends what `task`, which has left the CPU in the span and is still in its system call, waited
+ * for.
+ */
 static __noinline int wait_object__send(const struct jank_rec_stack *span,
 					const struct jank_await *await, struct task_struct *task)
 {

@@ -28,9 +28,9 @@ static __always_inline bool waker__may_send(struct task_struct *waker, struct pt
 }
 
 /*
- * Who ended the sleep. In an interrupt (a timer, a disk) the current task is a bystander: then it is
- * either off its own stack, or came from user mode and so is in no system call. But loopback traffic is
- * delivered in a softirq on top of the sender's own system call.
+ * Who ended the sleep. In an interrupt (a timer, a disk) the current task is a bystander: then it
+ * is either off its own stack, or came from user mode and so is in no system call. But loopback
+ * traffic is delivered in a softirq on top of the sender's own system call.
  */
 static __always_inline void waker__record(void *ctx, struct jank_rec_stack *rec,
 					  volatile u64 *spill, __u32 waiter_state)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the others do while a dispatch waits: whoever ends its wait may have waited for somebody, too. Nobody knows
- * beforehand who that will be. So once a dispatch has been waiting for conf.watch_ns (the sampler looks), and until it
- * goes on, all threads' spans off the CPU are kept, in one table without an order: a thread's place in it is its number's
- * last bits, and a later one takes it from an earlier. What was long is sent as OTHER. Each tick of the sampler
- * allows for so much of it and no more.
+ * What the others do while a dispatch waits: whoever ends its wait may have waited for somebody,
+ * too. Nobody knows beforehand who that will be. So once a dispatch has been waiting for
+ * conf.watch_ns (the sampler looks), and until it goes on, all threads' spans off the CPU are kept,
+ * in one table without an order: a thread's place in it is its number's last bits, and a later one
+ * takes it from an earlier. What was long is sent as OTHER. Each tick of the sampler allows for so
+ * much of it and no more.
  */
 #ifndef JANK_WAKER_WATCH_BPF_H
 #define JANK_WAKER_WATCH_BPF_H
@@ -21,7 +22,10 @@
 #include "bpf/waker.bpf.h"
 #include "bpf/waker_watch_on.bpf.h"
 
-/* Frames of another thread's user stack: enough to find the application's, a third of the verifier's way. */
+/*
+ * Frames of another thread's user stack: enough to find the application's, a third of the
+ * verifier's way.
+ */
 #define WATCH_USTACK_MAX 40
 
 static __always_inline void waker_watch__shed(u64 now)
@@ -51,12 +55,16 @@ static __always_inline bool waker_watch__lock(struct jank_other *other, u64 now)
 {
 	if (slot__lock(&other->writes))
 		return true;
-	/* By the thread's own waker mostly, as it leaves: no loss, but what comes now is not known. */
+	/*
+	 * By the thread's own waker mostly, as it leaves: no loss, but what comes now is not known.
+	 */
 	other->taken_ns = now;
 	return false;
 }
 
-/* How often the thread has left the CPU: its sleep counts. Types of before this was read lack it. */
+/*
+ * How often the thread has left the CPU: its sleep counts. Types of before this was read lack it.
+ */
 static __always_inline u64 waker_watch__switch_cnt(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->nvcsw))
@@ -64,7 +72,10 @@ static __always_inline u64 waker_watch__switch_cnt(struct task_struct *task)
 	return KREAD(task, nvcsw) + KREAD(task, nivcsw);
 }
 
-/* Does the place tell of the thread's last time off the CPU? While nobody watched it may have been on it again. */
+/*
+ * Does the place tell of the thread's last time off the CPU? While nobody watched it may have been
+ * on it again.
+ */
 static __always_inline bool waker_watch__knows(struct jank_other *other, struct task_struct *task)
 {
 	return *(volatile __u32 *)&other->tid == (__u32)KREAD(task, pid) &&
@@ -124,8 +135,8 @@ static __noinline int waker_watch__leave(void *ctx, struct task_struct *task, bo
 }
 
 /*
- * Nothing is known of the thread's time off the CPU. Did it begin before the watch, then? Not if something was shed since,
- * or its place was taken, or it is new.
+ * Nothing is known of the thread's time off the CPU. Did it begin before the watch, then? Not if
+ * something was shed since, or its place was taken, or it is new.
  */
 static __always_inline bool waker_watch__missed_none(const struct jank_other *other,
 						     struct task_struct *task)
@@ -138,8 +149,9 @@ static __always_inline bool waker_watch__missed_none(const struct jank_other *ot
 }
 
 /*
- * A thread wakes up that went to sleep before anybody watched. Since when it sleeps says its CPU clock, by the offset that
- * this CPU's clock has to ours; where stolen time sets the CPUs' clocks apart it may be earlier than it was.
+ * A thread wakes up that went to sleep before anybody watched. Since when it sleeps says its CPU
+ * clock, by the offset that this CPU's clock has to ours; where stolen time sets the CPUs' clocks
+ * apart it may be earlier than it was.
  */
 static __noinline int waker_watch__begin_late(struct jank_other *other, struct task_struct *task,
 					      u64 now)
@@ -164,8 +176,8 @@ static __noinline int waker_watch__begin_late(struct jank_other *other, struct t
 }
 
 /*
- * A wait has ended: how its waker was noted (JANK_STACK_WAKER*), when it was long; else 0. Read again, so that the verifier
- * doesn't tell the ways apart that led here.
+ * A wait has ended: how its waker was noted (JANK_STACK_WAKER*), when it was long; else 0. Read
+ * again, so that the verifier doesn't tell the ways apart that led here.
  */
 static __always_inline __u32 waker_watch__waker_of(const struct jank_rec_stack *span, u64 now)
 {
@@ -174,7 +186,9 @@ static __always_inline __u32 waker_watch__waker_of(const struct jank_rec_stack *
 	return *(volatile __u16 *)&span->hdr.flags;
 }
 
-/* The current task ends a long wait: where is it as it does so? noted: see waker_watch__waker_of. */
+/*
+ * The current task ends a long wait: where is it as it does so? noted: see waker_watch__waker_of.
+ */
 static __noinline int waker_watch__send_waker(void *ctx, __u32 noted, struct task_struct *wakee,
 					      u64 now)
 {
@@ -243,7 +257,10 @@ static __noinline int waker_watch__wake(void *ctx, struct task_struct *task, u64
 	return waker_watch__end_sleep(ctx, task, now);
 }
 
-/* Copies what the place says of the thread, and frees it. False: it says nothing, or somebody writes there. */
+/*
+ * Copies what the place says of the thread, and frees it. False: it says nothing, or somebody
+ * writes there.
+ */
 static __always_inline bool waker_watch__take(struct jank_watch *watch, struct jank_other *other,
 					      __u32 tid)
 {
@@ -258,7 +275,9 @@ static __always_inline bool waker_watch__take(struct jank_watch *watch, struct j
 	return *(volatile u64 *)&other->writes == writes && watch->buf.rec.hdr.tid == tid;
 }
 
-/* A thread gets the CPU that nobody saw leaving it or waking up: it has wanted one all the while. */
+/*
+ * A thread gets the CPU that nobody saw leaving it or waking up: it has wanted one all the while.
+ */
 static __always_inline void waker_watch__begin_runnable(struct jank_watch *watch,
 							struct jank_other *other,
 							struct task_struct *task, u64 now)
@@ -271,7 +290,10 @@ static __always_inline void waker_watch__begin_runnable(struct jank_watch *watch
 	watch->buf.tail[JANK_KSTACK_MAX] = compat__user_ip(compat__user_regs(task));
 }
 
-/* Puts what the place says of a thread that gets the CPU into that CPU's own room. False: nothing that counts. */
+/*
+ * Puts what the place says of a thread that gets the CPU into that CPU's own room. False: nothing
+ * that counts.
+ */
 static __noinline int waker_watch__collect(struct jank_watch *watch, struct jank_other *other,
 					   struct task_struct *task, u64 now)
 {

@@ -17,8 +17,8 @@ static __always_inline bool waker_watch__wants(__u32 state)
 #define WATCH_AGAIN_NS 1000000
 
 /*
- * A thread with a dispatch begins to wait. A place for each would be a table to search. A wait in slices is one: an interpreter's
- * lock is asked for again every 5 ms.
+ * A thread with a dispatch begins to wait. A place for each would be a table to search. A wait in
+ * slices is one: an interpreter's lock is asked for again every 5 ms.
  */
 static __always_inline void waker_watch__begin(__u32 tid, u64 now)
 {
@@ -31,7 +31,10 @@ static __always_inline void waker_watch__begin(__u32 tid, u64 now)
 	jank_waiter_ns[at] = since_ns;
 }
 
-/* refused_ns: now, if the wait was for a lock and its time was up; else 0. Since when it waited; 0: not known. */
+/*
+ * refused_ns: now, if the wait was for a lock and its time was up; else 0. Since when it waited; 0:
+ * not known.
+ */
 static __always_inline u64 waker_watch__end(__u32 tid, u64 refused_ns)
 {
 	__u32 at = tid & (JANK_WAITER_MAX - 1);
@@ -57,7 +60,9 @@ static __always_inline struct jank_watch *waker_watch__own(void)
 	return bpf_map_lookup_elem(&jank_watch, &zero);
 }
 
-/* A thread of which somebody might wait for: not the idle one, none of the kernel's, not our own. */
+/*
+ * A thread of which somebody might wait for: not the idle one, none of the kernel's, not our own.
+ */
 static __always_inline bool waker_watch__minds(struct task_struct *task)
 {
 	return !(KREAD(task, flags) & PF_KTHREAD) && KREAD(task, pid) &&

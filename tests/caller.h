@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Return addresses of one's own, as a walk of the stack is to give them: without arm64's signature. */
+/*
+ * Return addresses of one's own, as a walk of the stack is to give them: without arm64's signature.
+ */
 #ifndef JANK_TEST_CALLER_H
 #define JANK_TEST_CALLER_H
 

@@ -93,8 +93,9 @@ static inline bool capture__again(pid_t pid, uint32_t size, struct capture *ret)
 }
 
 /*
- * The same of one that PTRACE_SEIZE has, which is stopped first and stays so. A signal may have stopped it before us: it is delivered,
- * and our own stop comes after it. Left for the next time, that stop would be taken for the next one, and the process never go on.
+ * The same of one that PTRACE_SEIZE has, which is stopped first and stays so. A signal may have
+ * stopped it before us: it is delivered, and our own stop comes after it. Left for the next time,
+ * that stop would be taken for the next one, and the process never go on.
  */
 static inline bool capture__take(pid_t pid, uint32_t size, struct capture *ret)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A dispatch that waited, and what others did meanwhile: for the tests of the chain of those whom it waited for. */
+/*
+ * A dispatch that waited, and what others did meanwhile: for the tests of the chain of those whom
+ * it waited for.
+ */
 #ifndef JANK_CHAIN_FIXTURE_H
 #define JANK_CHAIN_FIXTURE_H
 
@@ -67,7 +70,10 @@ static inline struct dispatch *block(struct loops *loops)
 	return complete(loops, fixture__block(MAIN, START, 500 * MS));
 }
 
-/* The dispatch's end, after a wait from BEGIN to END that this thread ended; 0: nobody is known to have. */
+/*
+ * The dispatch's end, after a wait from BEGIN to END that this thread ended; 0: nobody is known to
+ * have.
+ */
 static inline struct dispatch *block_woken_by(struct loops *loops, uint32_t waker)
 {
 	feed_wait(loops, BEGIN, NS, waker);

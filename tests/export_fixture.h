@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Blocks as the judge, the symbolizer and blame would make them, for the tests of the exports. Built by
- * name: `fixture__block(name)`; the table at the end lists them.
+ * Blocks as the judge, the symbolizer and blame would make them, for the tests of the exports.
+ * Built by name: `fixture__block(name)`; the table at the end lists them.
  */
 #ifndef JANK_EXPORT_FIXTURE_H
 #define JANK_EXPORT_FIXTURE_H

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the fixtures of blocks wait for, and for whom. Part of export_fixture.h, which includes it. */
+/*
+ * What the fixtures of blocks wait for, and for whom. Part of export_fixture.h, which includes it.
+ */
 #ifndef JANK_EXPORT_FIXTURE_CHAIN_H
 #define JANK_EXPORT_FIXTURE_CHAIN_H
 

@@ -61,7 +61,10 @@ static union {
 
 static inline void gopclntab_image__make_table(struct made_table *made, uint32_t magic)
 {
-	/* Runs of (difference, length): file 0; line 10, then 13; what is inlined: nothing, then something. */
+	/*
+	 * Runs of (difference, length): file 0; line 10, then 13; what is inlined: nothing, then
+	 * something.
+	 */
 	static const uint8_t values[] = {
 		0, 2, 0x40, 0, 22, 0x20, 6, 0x20, 0, 0, 0x30, 2, 0x10, 0
 	};

@@ -8,7 +8,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The bytes of "0f1f44 00 00", at most max, up to what is no such byte or stands further off; how many. */
+/*
+ * The bytes of "0f1f44 00 00", at most max, up to what is no such byte or stands further off; how
+ * many.
+ */
 static inline size_t hex(const char *text, uint8_t *ret, size_t max)
 {
 	size_t n = 0;

@@ -13,7 +13,10 @@
 
 #define MS 1000000ull
 
-/* A stack record with room for the longest tail, priorities included; hdr.size says how much of it counts. */
+/*
+ * A stack record with room for the longest tail, priorities included; hdr.size says how much of it
+ * counts.
+ */
 struct fixture_stack {
 	struct jank_rec_stack rec;
 	char tail[(JANK_KSTACK_MAX + JANK_USTACK_MAX) * 8 +
@@ -94,7 +97,10 @@ static inline void fixture__slice(struct fixture_stack *stack, uint32_t tid, uin
 	stack->rec.hdr.size += sizeof(task);
 }
 
-/* What a thread without a dispatch did: off the CPU in this state (or a tick, when ns is 0); sent as it ended. */
+/*
+ * What a thread without a dispatch did: off the CPU in this state (or a tick, when ns is 0); sent
+ * as it ended.
+ */
 static inline struct fixture_stack fixture__other(uint32_t tid, uint64_t t_ns, uint64_t ns,
 						  uint32_t state)
 {

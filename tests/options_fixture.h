@@ -10,7 +10,10 @@
 
 #define ARGV_MAX 24
 
-/* Splits at spaces; the words live in a static buffer until the next call. "\1" stands for an empty word. */
+/*
+ * Splits at spaces; the words live in a static buffer until the next call. "\1" stands for an empty
+ * word.
+ */
 static inline char **fixture__split(const char *line, int *argc)
 {
 	static char buf[512], *argv[ARGV_MAX];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * CPython in this process's own memory: the objects that the symbolizer reads, in the layout of a version. 3.11 and 3.12
- * lie as their offsets say; 3.13's offsets are told as it tells them, by values of 3.13.0.
+ * CPython in this process's own memory: the objects that the symbolizer reads, in the layout of a
+ * version. 3.11 and 3.12 lie as their offsets say; 3.13's offsets are told as it tells them, by
+ * values of 3.13.0.
  */
 #ifndef JANK_SCRIPT_IMAGE_H
 #define JANK_SCRIPT_IMAGE_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The verdict's sentence about blocks made by hand: for the tests of what is said of each kind of fault. */
+/*
+ * The verdict's sentence about blocks made by hand: for the tests of what is said of each kind of
+ * fault.
+ */
 #ifndef JANK_SENTENCE_FIXTURE_H
 #define JANK_SENTENCE_FIXTURE_H
 

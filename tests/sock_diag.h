@@ -13,7 +13,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A dump of no state at all: it ends at once, or there is nobody to ask (-ENOENT). protocol: of AF_INET; else 0. */
+/*
+ * A dump of no state at all: it ends at once, or there is nobody to ask (-ENOENT). protocol: of
+ * AF_INET; else 0.
+ */
 static inline bool sock_diag__has(int family, int protocol)
 {
 	struct {

@@ -35,7 +35,9 @@ struct fixture {
 	size_t cnt;
 };
 
-/* Does the kernel run this program, of the directory? One of 32 bits needs CONFIG_IA32_EMULATION. */
+/*
+ * Does the kernel run this program, of the directory? One of 32 bits needs CONFIG_IA32_EMULATION.
+ */
 FIXTURE_FN bool fixture__runs(const char *name)
 {
 	char path[PATH_MAX];
@@ -163,7 +165,10 @@ FIXTURE_FN struct frame fixture__frame(struct symbolizer *sym, uint32_t pid, uin
 		is_uint(named_frame.offset, (want_offset), "… and the offset");                    \
 	} while (0)
 
-/* Which of the functions that it printed an address lies in, if they are in the order of their addresses; -1: none. */
+/*
+ * Which of the functions that it printed an address lies in, if they are in the order of their
+ * addresses; -1: none.
+ */
 FIXTURE_FN int fixture__function_at(const struct fixture *fx, uint64_t addr)
 {
 	for (size_t i = 0; i + 1 < fx->cnt; i++)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * TAP (the Test Anything Protocol) for tests written in C: each is a program with its own main() that
- * ends with `return tap__done();`, and `prove` sums them up. Header only and free of other libraries,
- * so that a test can be linked statically and run in a VM's initramfs. A skip is a result with a
- * reason. The plan comes last, so that a test which dies in the middle counts as failed.
+ * TAP (the Test Anything Protocol) for tests written in C: each is a program with its own main()
+ * that ends with `return tap__done();`, and `prove` sums them up. Header only and free of other
+ * libraries, so that a test can be linked statically and run in a VM's initramfs. A skip is a
+ * result with a reason. The plan comes last, so that a test which dies in the middle counts as
+ * failed.
  *
- *	ok(n > 0, "found %d", n);         is_int(got, want, "…");    is_str(got, want, "…");
- *	has_str(text, part, "…");         lacks_str(text, part, "…"); is_mem(got, want, len, "…");
- *	skip(2, "no cgroup v2 here");     skip_all("needs root");     diag("…");
+ * 	ok(n > 0, "found %d", n);         is_int(got, want, "…");    is_str(got, want, "…");
+ * 	has_str(text, part, "…");         lacks_str(text, part, "…"); is_mem(got, want, len, "…");
+ * 	skip(2, "no cgroup v2 here");     skip_all("needs root");     diag("…");
  *
  * Each check returns whether it passed. Arguments may be NULL where they are strings.
  */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Blocks with named stacks, for the tests of the verdict: what the symbolizer would have made of them. */
+/*
+ * Blocks with named stacks, for the tests of the verdict: what the symbolizer would have made of
+ * them.
+ */
 #ifndef JANK_VERDICT_FIXTURE_H
 #define JANK_VERDICT_FIXTURE_H
 
@@ -30,8 +33,8 @@ static inline struct block *verdict__block(void)
 }
 
 /*
- * Adds a frame at the outer end: "k:f" is the kernel's, "c:f" libc's, "m:f" module libx.so's, "f" the program's own,
- * "?" one of its functions without a name, "?0x340" another one.
+ * Adds a frame at the outer end: "k:f" is the kernel's, "c:f" libc's, "m:f" module libx.so's, "f"
+ * the program's own, "?" one of its functions without a name, "?0x340" another one.
  */
 static inline void verdict__frame(struct stack *stack, const char *text)
 {

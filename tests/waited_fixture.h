@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What this process waited for, as the probes would tell it, and what is made of that: for the tests of its names. */
+/*
+ * What this process waited for, as the probes would tell it, and what is made of that: for the
+ * tests of its names.
+ */
 #ifndef JANK_WAITED_FIXTURE_H
 #define JANK_WAITED_FIXTURE_H
 

@@ -44,7 +44,10 @@ static inline void zip__put_common(uint8_t *to, size_t *len, uint16_t method, ui
 	zip__put(to, len, extra_len, 2);
 }
 
-/* The content as it lies there, which begins at a multiple of align, by a longer extra field. Returns where. */
+/*
+ * The content as it lies there, which begins at a multiple of align, by a longer extra field.
+ * Returns where.
+ */
 static inline size_t zip__add_packed(struct zip_writer *zip, const char *name, const void *content,
 				     size_t packed, size_t size, uint16_t method, size_t align)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a block's record costs as JSON, as protobuf, and as protobuf with zstd, message by message and as one stream. Records
- * come from stdin as JSON Lines; one line of JSON with the figures goes to stdout.
+ * What a block's record costs as JSON, as protobuf, and as protobuf with zstd, message by message
+ * and as one stream. Records come from stdin as JSON Lines; one line of JSON with the figures goes
+ * to stdout.
  */
 #include <stdio.h>
 #include <stdlib.h>

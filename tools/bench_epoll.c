@@ -6,7 +6,8 @@
  *                        CPU time of one turn, median and least of many short stretches
  *
  * CPU time and not wall time, and the median of stretches of a millisecond, since the machine does
- * other work meanwhile. A turn's threads are new each time, so that no mode inherits another's state.
+ * other work meanwhile. A turn's threads are new each time, so that no mode inherits another's
+ * state.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who plays in a stage's scenarios, and with what, by the names that the table of scenarios has for them: for the
- * truth.
+ * Who plays in a stage's scenarios, and with what, by the names that the table of scenarios has for
+ * them: for the truth.
  */
 #ifndef SIMJANK_ACTORS_H
 #define SIMJANK_ACTORS_H
@@ -44,8 +44,8 @@ void actors__add_object(struct actors *cast, const char *name, const char *type,
 struct scenario;
 
 /*
- * The parts of a dispatch's record that say who is to blame, each after a comma: what, culprit, chain,
- * preemptors, object; those that there are.
+ * The parts of a dispatch's record that say who is to blame, each after a comma: what, culprit,
+ * chain, preemptors, object; those that there are.
  */
 void actors__print(FILE *out, const struct actors *cast, const struct scenario *scenario,
 		   pid_t late_tid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The janitor: it reads from a pipe that nobody ever writes to, so that the read returns when the last
- * process with the other end is gone: the program and its helpers, which die with it.
+ * The janitor: it reads from a pipe that nobody ever writes to, so that the read returns when the
+ * last process with the other end is gone: the program and its helpers, which die with it.
  */
 #include "simjank_cleanup.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * simjank's loop over epoll. Three descriptors: a timer for what is due later, an eventfd for what is
- * due now, and another by which the control thread starts and stops the loop. One event a wait, so
- * one scenario a dispatch.
+ * simjank's loop over epoll. Three descriptors: a timer for what is due later, an eventfd for what
+ * is due now, and another by which the control thread starts and stops the loop. One event a wait,
+ * so one scenario a dispatch.
  */
 #include <errno.h>
 #include <stdlib.h>

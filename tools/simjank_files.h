@@ -8,8 +8,8 @@
 #include "simjank_fixture.h"
 
 /*
- * A file in the stage's directory, filled and on its storage, and an object of the cast by that name (static).
- * Its descriptor or -errno.
+ * A file in the stage's directory, filled and on its storage, and an object of the cast by that
+ * name (static). Its descriptor or -errno.
  */
 int file__make(struct fixture *stage, const char *name, int flags, size_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a loop's scenarios play with: partner threads and processes, pipes, sockets, files, cgroups. Each loop
- * has its own stage, so that loops never wait for each other.
+ * What a loop's scenarios play with: partner threads and processes, pipes, sockets, files, cgroups.
+ * Each loop has its own stage, so that loops never wait for each other.
  */
 #ifndef SIMJANK_FIXTURE_H
 #define SIMJANK_FIXTURE_H
@@ -124,8 +124,8 @@ struct fixture {
 };
 
 /*
- * The directory and the helper processes: before the program has a second thread. -errno, and *what failed;
- * what only some scenarios need and could not be had is in stage->lacks.
+ * The directory and the helper processes: before the program has a second thread. -errno, and *what
+ * failed; what only some scenarios need and could not be had is in stage->lacks.
  */
 int fixture__fork(struct fixture *stage, const char *dir, const char **what);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the handlers share. Every handler, and the do_… function under it that waits, is a function of its own
- * with a frame pointer and a stable name: they are what a tracer should blame. Two of them, since a
- * walk by frame pointers from inside libc, which has none, skips libc's caller.
+ * What the handlers share. Every handler, and the do_… function under it that waits, is a function
+ * of its own with a frame pointer and a stable name: they are what a tracer should blame. Two of
+ * them, since a walk by frame pointers from inside libc, which has none, skips libc's caller.
  */
 #ifndef SIMJANK_HANDLER_H
 #define SIMJANK_HANDLER_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The stage's helper processes: hogs and a crowd, which starve the loop's thread, the server, the locker, and the
- * continuer, which wakes the program from SIGSTOP. Processes and not threads, since a stop takes every thread
- * along, and a preemptor or a peer with another pid is the usual case. They die with the program, however it
- * ends.
+ * The stage's helper processes: hogs and a crowd, which starve the loop's thread, the server, the
+ * locker, and the continuer, which wakes the program from SIGSTOP. Processes and not threads, since
+ * a stop takes every thread along, and a preemptor or a peer with another pid is the usual case.
+ * They die with the program, however it ends.
  */
 #include "simjank_helpers.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The stage's helper processes: what it opens before there is a second thread. Each returns 0 or -errno. */
+/*
+ * The stage's helper processes: what it opens before there is a second thread. Each returns 0 or
+ * -errno.
+ */
 #ifndef SIMJANK_HELPERS_H
 #define SIMJANK_HELPERS_H
 

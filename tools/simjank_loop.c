@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a loop does next: the list's scenarios in order or by chance, short dispatches in between. */
+/*
+ * What a loop does next: the list's scenarios in order or by chance, short dispatches in between.
+ */
 #include "simjank_loop.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * simjank: a program of known jank. The main thread is the first loop, as in most real programs; the
- * thread `control` starts and stops the loops and writes the truth while they wait in their loops, so
- * that neither start, end nor bookkeeping is part of any dispatch.
+ * simjank: a program of known jank. The main thread is the first loop, as in most real programs;
+ * the thread `control` starts and stops the loops and writes the truth while they wait in their
+ * loops, so that neither start, end nor bookkeeping is part of any dispatch.
  */
 #include <errno.h>
 #include <poll.h>

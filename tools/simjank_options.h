@@ -58,8 +58,8 @@ struct options_words {
 };
 
 /*
- * Leaves out what needs any of these, as far as it is optional; how many it were, their names are at the end of
- * left_out. Negative: one of them is not.
+ * Leaves out what needs any of these, as far as it is optional; how many it were, their names are
+ * at the end of left_out. Negative: one of them is not.
  */
 int options__leave_out(struct options *opt, unsigned needs);
 

@@ -124,8 +124,8 @@ static void resolver__act(struct fixture *stage, struct partner *partner)
 }
 
 /*
- * Keeps the storage busy, so that whoever waits for it meanwhile waits longer than it computes: where
- * a read takes 25 µs, half of the time of a major fault is CPU.
+ * Keeps the storage busy, so that whoever waits for it meanwhile waits longer than it computes:
+ * where a read takes 25 µs, half of the time of a major fault is CPU.
  */
 static void reader__act(struct fixture *stage, struct partner *partner)
 {

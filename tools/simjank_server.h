@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The process `server`: it answers late over a unix socket and over TCP on the loopback interface. */
+/*
+ * The process `server`: it answers late over a unix socket and over TCP on the loopback interface.
+ */
 #ifndef SIMJANK_SERVER_H
 #define SIMJANK_SERVER_H
 

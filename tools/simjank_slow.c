@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The slow disk. The kernel lets a cgroup's first requests in each tenth of a second pass, as many as that time's
- * bytes: a low rate and many small requests, so that this is little.
+ * The slow disk. The kernel lets a cgroup's first requests in each tenth of a second pass, as many
+ * as that time's bytes: a low rate and many small requests, so that this is little.
  */
 #include "simjank_slow.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A slow disk: a cgroup whose threads may read and write so many bytes a second only, while it is switched on. */
+/*
+ * A slow disk: a cgroup whose threads may read and write so many bytes a second only, while it is
+ * switched on.
+ */
 #ifndef SIMJANK_SLOW_H
 #define SIMJANK_SLOW_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The scenarios: one table, from which the enum, the handlers' declarations, the help and the truth's
- * words are made.
+ * The scenarios: one table, from which the enum, the handlers' declarations, the help and the
+ * truth's words are made.
  */
 #ifndef SIMJANK_TABLE_H
 #define SIMJANK_TABLE_H
@@ -39,9 +39,10 @@ enum need {
 	 NEED_SERVER | NEED_LOCKER)
 
 /*
- * Whose fault it is, when most of the time went where it is meant to go: BLAME(that kind of time, the finer
- * cause in the words of jankbpf's cause.what or "", whom the loop's thread waits for and whom that one (names of
- * the stage's cast, apart by a blank), who has the CPU instead, the file or peer by its name on the stage).
+ * Whose fault it is, when most of the time went where it is meant to go: BLAME(that kind of time,
+ * the finer cause in the words of jankbpf's cause.what or "", whom the loop's thread waits for and
+ * whom that one (names of the stage's cast, apart by a blank), who has the CPU instead, the file or
+ * peer by its name on the stage).
  */
 #define BLAME(kind_, what_, chain_, preemptors_, object_)                                          \
 	{                                                                                          \
@@ -55,8 +56,9 @@ enum need {
  *   the handler that calls into libc or faults ("" when the handler itself burns CPU),
  *   shortest and longest default length in µs, needs, blame, what it does)
  *
- * kernel and page_fault run in the kernel on the handler's behalf, so that is their kind on the CPU. A scenario that
- * never waits wants the CPU all the time: what no clock of the thread's counts, a hypervisor took.
+ * kernel and page_fault run in the kernel on the handler's behalf, so that is their kind on the
+ * CPU. A scenario that never waits wants the CPU all the time: what no clock of the thread's
+ * counts, a hypervisor took.
  */
 #define SIMJANK_SCENARIOS(X)                                                                       \
 	X(busy, JANK, "cpu", "runnable", "", 30000, 120000, 0, NO_BLAME("cpu"),                    \

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What really happened, as the program itself saw it. Kept in memory that is there from the start and
- * written at the end: a tracer sees every wait, so bookkeeping must neither take nor make time.
+ * What really happened, as the program itself saw it. Kept in memory that is there from the start
+ * and written at the end: a tracer sees every wait, so bookkeeping must neither take nor make time.
  *
- * One line for each dispatch longer than --truth-min, `"type":"dispatch"`: pid, tid, loop, form (of a
- * Looper), scenario; kind: the largest measured share, in the words of jankbpf's cause.kind; also:
- * kinds within 2 ms of it; function: the handler to blame; functions: it and what it called;
+ * One line for each dispatch longer than --truth-min, `"type":"dispatch"`: pid, tid, loop, form (of
+ * a Looper), scenario; kind: the largest measured share, in the words of jankbpf's cause.kind;
+ * also: kinds within 2 ms of it; function: the handler to blame; functions: it and what it called;
  * begin_ns, end_ns (CLOCK_MONOTONIC), duration_ns, wanted_ns, cpu_ns, run_delay_ns, stopped_ns.
- * meant: true where the kind is, without doubt, the one that the scenario is meant to be; then whose fault it
- * was, as far as that can be said: what (jankbpf's cause.what); chain: the tids of those that were waited for,
- * each for the next;
- * culprit: the last of them ({pid, tid, comm}); preemptors: the tids of those that had the CPU, of the thread's or
- * of the last in the chain; object: the file or the peer ({path} or {peer}). The
- * last line, `"type":"summary"`, counts all dispatches by scenario, the lines above by kind, and what
- * was lost for want of room; left_out are those of `all` that could not be had. With several loops a stop may
- * end early: another's SIGCONT ends it.
+ * meant: true where the kind is, without doubt, the one that the scenario is meant to be; then
+ * whose fault it was, as far as that can be said: what (jankbpf's cause.what); chain: the tids of
+ * those that were waited for, each for the next; culprit: the last of them ({pid, tid, comm});
+ * preemptors: the tids of those that had the CPU, of the thread's or of the last in the chain;
+ * object: the file or the peer ({path} or {peer}). The last line, `"type":"summary"`, counts all
+ * dispatches by scenario, the lines above by kind, and what was lost for want of room; left_out are
+ * those of `all` that could not be had. With several loops a stop may end early: another's SIGCONT
+ * ends it.
  */
 #ifndef SIMJANK_TRUTH_H
 #define SIMJANK_TRUTH_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the verifier makes of the probes: loads them as the loader would with all features of this kernel,
- * and with each that can be done without switched off, and prints for each program how many instructions
- * the verifier walked and how large the machine code is. Exit status 77: this user or kernel cannot.
+ * What the verifier makes of the probes: loads them as the loader would with all features of this
+ * kernel, and with each that can be done without switched off, and prints for each program how many
+ * instructions the verifier walked and how large the machine code is. Exit status 77: this user or
+ * kernel cannot.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -147,8 +148,8 @@ static bool is_new(const struct set *sets, size_t cnt)
 }
 
 /*
- * All of them, those that can be done without one after the other as far as that changes what is loaded, and what
- * options change.
+ * All of them, those that can be done without one after the other as far as that changes what is
+ * loaded, and what options change.
  */
 static size_t make_sets(const struct features *all, struct set sets[FEATURE_CNT + 3])
 {

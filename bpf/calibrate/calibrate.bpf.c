@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Run once before the probes are loaded, in jankbpf's own context, where the answers are known: do the
- * kernel's types fit this kernel, and how large is a kernel stack? A skeleton of its own, since its answers
- * go into the probes' configuration.
+ * Run once before the probes are loaded, in jankbpf's own context, where the answers are known: do
+ * the kernel's types fit this kernel, and how large is a kernel stack? A skeleton of its own, since
+ * its answers go into the probes' configuration.
  */
 #include "vmlinux.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The probes' own functions, called from programs that user space runs at will: on the current task,
- * with its real task storage, ring and maps.
+ * The probes' own functions, called from programs that user space runs at will: on the current
+ * task, with its real task storage, ring and maps.
  */
 #include "tests/bpf/logic.h"
 #include "bpf/looper.bpf.h"

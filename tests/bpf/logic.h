@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What tests (logic_run.h) and the programs of logic.bpf.c tell each other. Fixed-size types, as in the ABI. */
+/*
+ * What tests (logic_run.h) and the programs of logic.bpf.c tell each other. Fixed-size types, as in
+ * the ABI.
+ */
 #ifndef JANK_TEST_LOGIC_H
 #define JANK_TEST_LOGIC_H
 

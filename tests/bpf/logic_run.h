@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For tests of the probes' decisions, one by one: programs that user space runs call the probes' own functions on
- * this very thread (see logic.bpf.c), and what they leave in its storage, the ring and the counters is known.
- * main() is `logic__start(); …; return logic__done();`.
+ * For tests of the probes' decisions, one by one: programs that user space runs call the probes'
+ * own functions on this very thread (see logic.bpf.c), and what they leave in its storage, the ring
+ * and the counters is known. main() is `logic__start(); …; return logic__done();`.
  */
 #ifndef JANK_TEST_LOGIC_RUN_H
 #define JANK_TEST_LOGIC_RUN_H
@@ -75,7 +75,10 @@ static inline void logic__unload(void)
 	logic.skel = NULL;
 }
 
-/* Each loading verifies what it loads: seconds, in an emulated machine. A step by another program fails. */
+/*
+ * Each loading verifies what it loads: seconds, in an emulated machine. A step by another program
+ * fails.
+ */
 static inline void logic__choose(void)
 {
 	struct bpf_program *prog;
@@ -160,7 +163,10 @@ static inline uint64_t logic__lost(uint32_t reason)
 	return sum;
 }
 
-/* The records that came since the last look, decoded; the number of one kind, and the last of it, or zeroes. */
+/*
+ * The records that came since the last look, decoded; the number of one kind, and the last of it,
+ * or zeroes.
+ */
 static inline unsigned logic__received(uint16_t kind, struct event *ret)
 {
 	unsigned cnt = 0;
@@ -183,7 +189,10 @@ static inline unsigned logic__received(uint16_t kind, struct event *ret)
 	return cnt;
 }
 
-/* Of the records looked at last: the copy of our stack right before the first WAIT record, made for it; NULL: there is none. */
+/*
+ * Of the records looked at last: the copy of our stack right before the first WAIT record, made for
+ * it; NULL: there is none.
+ */
 static inline const struct jank_rec_copy *logic__wait_copy(void)
 {
 	for (unsigned i = 1; i < logic.rec_cnt; i++) {

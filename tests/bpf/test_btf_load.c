@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The plain probes with the types of each kernel that is built in: libbpf relocates them all, and the
- * verifier finds no place where a field was missing. They are loaded here with another kernel's offsets, but
- * never attached.
+ * The plain probes with the types of each kernel that is built in: libbpf relocates them all, and
+ * the verifier finds no place where a field was missing. They are loaded here with another kernel's
+ * offsets, but never attached.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -39,7 +39,10 @@ static struct jank_conf conf(bool infer_begin)
 	return ret;
 }
 
-/* 0 or -errno. The iterator's program has the kernel's own types in its context, so that it is left out. */
+/*
+ * 0 or -errno. The iterator's program has the kernel's own types in its context, so that it is left
+ * out.
+ */
 static int load(const char *path, bool infer_begin)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = path);

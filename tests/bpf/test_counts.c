@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Runs that the kernel leaves out are counted: what a program prints is an event, whose own program may not run meanwhile. */
+/*
+ * Runs that the kernel leaves out are counted: what a program prints is an event, whose own program
+ * may not run meanwhile.
+ */
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>

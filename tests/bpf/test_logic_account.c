@@ -185,7 +185,10 @@ static void test_late_arrival(void)
 	ok(s.block_cnt == 1 && event.block.wakeup_missed_cnt == 1 &&
 		   logic__lost(JANK_LOST_WAKEUP) == 1,
 	   "an arrival that nobody saw is counted");
-	/* How long it really waited for a CPU is the machine's doing; what it ran since is no part of either. */
+	/*
+	 * How long it really waited for a CPU is the machine's doing; what it ran since is no part
+	 * of either.
+	 */
 	ok(event.block.state_ns[JANK_STATE_SOCKET] >= 2000000 &&
 		   event.block.state_ns[JANK_STATE_SOCKET] + runnable >= 4500000,
 	   "the time before it stays the sleep's");
@@ -321,7 +324,10 @@ static uint64_t sum_of_slices(struct event *ret)
 
 #define MS 1000000ull
 
-/* The thread and a hog take turns: what the hog had before the thread's last turn tells nothing of the wait since. */
+/*
+ * The thread and a hog take turns: what the hog had before the thread's last turn tells nothing of
+ * the wait since.
+ */
 static void test_waits(void)
 {
 	struct event event;

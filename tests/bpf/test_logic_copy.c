@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Copies of user stacks: of a thread that leaves the CPU, sent when its time off it turns out long. */
+/*
+ * Copies of user stacks: of a thread that leaves the CPU, sent when its time off it turns out long.
+ */
 #include <alloca.h>
 #include <pthread.h>
 #include <sys/mman.h>

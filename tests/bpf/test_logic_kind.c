@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a thread that leaves the CPU waits for: by its system call, the file behind it, and its state. */
+/*
+ * What a thread that leaves the CPU waits for: by its system call, the file behind it, and its
+ * state.
+ */
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -40,7 +43,9 @@ static void place(char kind)
 		close(fds[1]);
 }
 
-/* Runs logic_kind with the second argument of the system call at a place that is a binder command. */
+/*
+ * Runs logic_kind with the second argument of the system call at a place that is a binder command.
+ */
 static uint32_t kind_in_ioctl(struct logic_step *ctx, uint64_t command)
 {
 	char *page = mmap((void *)(command & ~4095ull), 8192, PROT_READ | PROT_WRITE,

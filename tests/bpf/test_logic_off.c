@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Loops that are not wanted: code whose waits make no loop, and a thread that had one when that became known. */
+/*
+ * Loops that are not wanted: code whose waits make no loop, and a thread that had one when that
+ * became known.
+ */
 #include "tests/bpf/logic_run.h"
 
 #define MS 1000000ull

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Parks: which waits on a futex are the loop's own, as user space says it. This thread's are its calls of bpf(). */
+/*
+ * Parks: which waits on a futex are the loop's own, as user space says it. This thread's are its
+ * calls of bpf().
+ */
 #include "tests/bpf/logic_run.h"
 
 #define MS 1000000ull

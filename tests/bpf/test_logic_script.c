@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Places of waits in an interpreter: the callers in C are the same, this thread's call of bpf(), and Ruby's frames, which lie in this
- * program's own memory, tell them apart. That memory may hold anything.
+ * Places of waits in an interpreter: the callers in C are the same, this thread's call of bpf(),
+ * and Ruby's frames, which lie in this program's own memory, tell them apart. That memory may hold
+ * anything.
  */
 #include "tests/bpf/logic_run.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What threads without a dispatch do while somebody waits, and what a span off the CPU waited for. */
+/*
+ * What threads without a dispatch do while somebody waits, and what a span off the CPU waited for.
+ */
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -13,7 +15,10 @@
 
 #include "tests/bpf/logic_run.h"
 
-/* The first argument of the very system call that runs a program (uapi/linux/bpf.h): a descriptor in our eyes. */
+/*
+ * The first argument of the very system call that runs a program (uapi/linux/bpf.h): a descriptor
+ * in our eyes.
+ */
 #define THE_FD 10
 
 static uint64_t now; /* a clock of our own */
@@ -136,7 +141,10 @@ static void test_before(void)
 	is_uint(event.stack.rec.user_cnt, 1, "with where it is, and no callers");
 }
 
-/* Neither seen leaving nor waking: it has wanted a CPU since before the watch. One that is new has not. */
+/*
+ * Neither seen leaving nor waking: it has wanted a CPU since before the watch. One that is new has
+ * not.
+ */
 static void test_wanted(void)
 {
 	struct event event;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Inputs that are whole files: those of tests/fuzz/corpus/NAME first, as they are, then damaged ones. What takes a new
- * way through the code (cover.h) is damaged further. A finding's input is left in $FUZZ_KEEP, or /tmp.
+ * Inputs that are whole files: those of tests/fuzz/corpus/NAME first, as they are, then damaged
+ * ones. What takes a new way through the code (cover.h) is damaged further. A finding's input is
+ * left in $FUZZ_KEEP, or /tmp.
  *
- *	struct corpus c = corpus__load("elf");
- *	while (corpus__next(&c))
- *		use(c.bytes, c.len);
+ * 	struct corpus c = corpus__load("elf");
+ * 	while (corpus__next(&c))
+ * 		use(c.bytes, c.len);
  */
 #ifndef JANK_FUZZ_CORPUS_H
 #define JANK_FUZZ_CORPUS_H

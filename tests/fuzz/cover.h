@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which edges of the program's graph a round took. The compiler calls us at each block of code when told to
- * (-fsanitize-coverage=trace-pc, as `make fuzz` does); without that there is nothing to see, and all are 0.
+ * Which edges of the program's graph a round took. The compiler calls us at each block of code when
+ * told to (-fsanitize-coverage=trace-pc, as `make fuzz` does); without that there is nothing to
+ * see, and all are 0.
  */
 #ifndef JANK_FUZZ_COVER_H
 #define JANK_FUZZ_COVER_H

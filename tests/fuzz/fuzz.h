@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Mutation without a library: random numbers from a fixed seed (FUZZ_SEED), for a bounded time
- * (FUZZ_SECONDS, of CPU: a long run shares its machine; SIGINT ends it sooner). What fails names its round; the same seed
- * comes to the same round again.
+ * (FUZZ_SECONDS, of CPU: a long run shares its machine; SIGINT ends it sooner). What fails names
+ * its round; the same seed comes to the same round again.
  */
 #ifndef JANK_FUZZ_H
 #define JANK_FUZZ_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Damaged BTF as --btf may bring it: what the check lets in can be followed to its ends, as libbpf does. */
+/*
+ * Damaged BTF as --btf may bring it: what the check lets in can be followed to its ends, as libbpf
+ * does.
+ */
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
@@ -17,7 +20,10 @@ static struct {
 	const char *broken; /* the promise that was not kept */
 } run;
 
-/* What libbpf does with no check of its own: every name is compared, modifiers are skipped to their end. */
+/*
+ * What libbpf does with no check of its own: every name is compared, modifiers are skipped to their
+ * end.
+ */
 static void follow(const struct btf *btf, unsigned id)
 {
 	const struct btf_type *type = btf__type_by_id(btf, id);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Damaged loop files: what is taken keeps every promise that the probes and the exporters rely on, what is
- * refused says where. The built-in files are the corpus, and words of the grammar go in at any place.
+ * Damaged loop files: what is taken keeps every promise that the probes and the exporters rely on,
+ * what is refused says where. The built-in files are the corpus, and words of the grammar go in at
+ * any place.
  */
 #include "base/strbuf.h"
 #include "catalogue/catalogue_data.h"
@@ -154,7 +155,9 @@ static void round_on(const struct catalogue_embedded *file)
 	struct fuzz *f = &run.fuzz;
 	size_t from = fuzz__below(f, file->size), len = fuzz__below(f, 600);
 
-	/* Mostly a small piece, so that a round is short; a whole file is there for what is large. */
+	/*
+	 * Mostly a small piece, so that a round is short; a whole file is there for what is large.
+	 */
 	if (fuzz__chance(f, 20))
 		strbuf__add(&text, file->text, file->size);
 	else if (fuzz__chance(f, 2))

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Damaged unwind tables, of each kind and of two machines. What is read of them stays within bounds, memory too. */
+/*
+ * Damaged unwind tables, of each kind and of two machines. What is read of them stays within
+ * bounds, memory too.
+ */
 #include "symbol/unwind/cfi.h"
 #include "tests/fuzz/corpus.h"
 #include "tests/fuzz/sections.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Damaged .gnu_debugdata: half of the time the packed bytes, half of the time the ELF file in them, packed again (a
- * checksum would else refuse most). What a few bytes claim to hold must stay within its bound.
+ * Damaged .gnu_debugdata: half of the time the packed bytes, half of the time the ELF file in them,
+ * packed again (a checksum would else refuse most). What a few bytes claim to hold must stay within
+ * its bound.
  */
 #include <elf.h>
 #include <lzma.h>

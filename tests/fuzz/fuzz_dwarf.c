@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Damaged DWARF: of a small program, made by two compilers in each version (make-corpus). Read from a file, as it always is. */
+/*
+ * Damaged DWARF: of a small program, made by two compilers in each version (make-corpus). Read from
+ * a file, as it always is.
+ */
 #include <sys/mman.h>
 
 #include "symbol/dwarf/dwarf.h"

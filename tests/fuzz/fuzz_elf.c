@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Damaged ELF files, as naming reads them (segments, sections, build id, symbols, PLT, links to debug files) and as the
- * search for a probe's place does. Whatever they say, an address has the name of a symbol that holds it, or none.
+ * Damaged ELF files, as naming reads them (segments, sections, build id, symbols, PLT, links to
+ * debug files) and as the search for a probe's place does. Whatever they say, an address has the
+ * name of a symbol that holds it, or none.
  */
 #include <elf.h>
 #include <sys/mman.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Damaged tables of Go's functions: whatever they say, a function lies in code, and what is kept is bounded. */
+/*
+ * Damaged tables of Go's functions: whatever they say, a function lies in code, and what is kept is
+ * bounded.
+ */
 #include <elf.h>
 
 #include "symbol/interpreters/gopclntab.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The kept journal, damaged, through a whole replay: it ends by itself, and what it says is well-formed. */
+/*
+ * The kept journal, damaged, through a whole replay: it ends by itself, and what it says is
+ * well-formed.
+ */
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -95,7 +98,10 @@ static struct jank_rec *copy_of(const char *bytes)
 	return ret ? memcpy(ret, bytes, size) : NULL;
 }
 
-/* Replaces the record of a message at the journal's end: some fields are others, its bytes may be damaged. */
+/*
+ * Replaces the record of a message at the journal's end: some fields are others, its bytes may be
+ * damaged.
+ */
 static void damage_message(struct strbuf *journal, size_t begin)
 {
 	struct jank_rec *rec = copy_of(journal->data + begin);

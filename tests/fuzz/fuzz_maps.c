@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Damaged /proc/PID/maps and mountinfo: the kernel writes them, but paths are anybody's, and a file in its place is read
- * alike in tests and below --root. One text goes to all three readers.
+ * Damaged /proc/PID/maps and mountinfo: the kernel writes them, but paths are anybody's, and a file
+ * in its place is read alike in tests and below --root. One text goes to all three readers.
  */
 #include <sys/mman.h>
 #include <sys/stat.h>

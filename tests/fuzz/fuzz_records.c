@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Damaged records through decoder, loops, judge, blame and exports: what is let in keeps its promises. */
+/*
+ * Damaged records through decoder, loops, judge, blame and exports: what is let in keeps its
+ * promises.
+ */
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What an interpreter's memory and file may hold: location tables, offsets that it tells, strings, code objects and its
- * list of threads, damaged. Nothing may be read or written out of bounds, and lines stay within what a table can say.
+ * What an interpreter's memory and file may hold: location tables, offsets that it tells, strings,
+ * code objects and its list of threads, damaged. Nothing may be read or written out of bounds, and
+ * lines stay within what a table can say.
  */
 #include "symbol/interpreters/interp_code.h"
 #include "tests/fuzz/fuzz.h"
@@ -65,7 +66,10 @@ static bool told_holds(struct interp_offsets *offsets)
 	       offsets->code.name + 8 - interp_offsets__code_at(offsets) <= JANK_SCRIPT_CODE_SZ;
 }
 
-/* Numbers that are addresses, lengths and states: what hurts most where a pointer or a length stands. */
+/*
+ * Numbers that are addresses, lengths and states: what hurts most where a pointer or a length
+ * stands.
+ */
 static void damage(struct image_mem *image)
 {
 	static const uint64_t hostile[] = { 0, 1, 7, 4095, UINT64_MAX, INT64_MAX, 1ull << 47 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Walks of copies that are none, and expressions of any bytes: a walk ends, with addresses of code only. Damaged tables
- * are fuzz_cfi's.
+ * Walks of copies that are none, and expressions of any bytes: a walk ends, with addresses of code
+ * only. Damaged tables are fuzz_cfi's.
  */
 #include "symbol/unwind/cfi_expr.h"
 #include "symbol/unwind/unwind.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Damage to protobuf messages: of a field, by descriptors, so that the message stays one; of bytes, tags and lengths of
- * its encoding.
+ * Damage to protobuf messages: of a field, by descriptors, so that the message stays one; of bytes,
+ * tags and lengths of its encoding.
  */
 #ifndef JANK_FUZZ_MESSAGE_H
 #define JANK_FUZZ_MESSAGE_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * No loop: a client that asks a server (its child) and polls for the answer, once in each of many calls, from
- * several places; between them it works longer than any threshold. Its `work` is no stall, and no block.
+ * No loop: a client that asks a server (its child) and polls for the answer, once in each of many
+ * calls, from several places; between them it works longer than any threshold. Its `work` is no
+ * stall, and no block.
  */
 #include <poll.h>
 #include <stdint.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* libevent: a timer, a readable descriptor, a signal, an event made active by hand, a bufferevent. */
+/*
+ * libevent: a timer, a readable descriptor, a signal, an event made active by hand, a bufferevent.
+ */
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* GLib's main loop: a timeout, an idle, a descriptor, a GIOChannel, a source of its own kind with a name. */
+/*
+ * GLib's main loop: a timeout, an idle, a descriptor, a GIOChannel, a source of its own kind with a
+ * name.
+ */
 #include <glib-unix.h>
 #include <glib.h>
 

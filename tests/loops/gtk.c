@@ -31,7 +31,9 @@ static gboolean on_draw(GtkWidget *widget, cairo_t *cairo, gpointer data)
 	return FALSE;
 }
 
-/* As a mouse would do it, through the X server. GDK's own simulation knows only the core protocol. */
+/*
+ * As a mouse would do it, through the X server. GDK's own simulation knows only the core protocol.
+ */
 static void press(gboolean down)
 {
 	GdkWindow *where = gtk_button_get_event_window(GTK_BUTTON(button));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * GLib's main loop in a handler of GLib's main loop, as a modal dialog has it. The inner one is idle for a while, which
- * is no stall: it waits for the same events. Then a callback of it stalls: `inner`.
+ * GLib's main loop in a handler of GLib's main loop, as a modal dialog has it. The inner one is
+ * idle for a while, which is no stall: it waits for the same events. Then a callback of it stalls:
+ * `inner`.
  */
 #include <glib.h>
 

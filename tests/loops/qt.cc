@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Qt 5 and 6: timer, custom, queued-call and socket events, each to an object of a class of ours, in the main thread and in
- * a QThread; with QT_STALL_GUI also a window's mouse and update events. No moc: the classes' names are in
- * their RTTI only.
+ * Qt 5 and 6: timer, custom, queued-call and socket events, each to an object of a class of ours,
+ * in the main thread and in a QThread; with QT_STALL_GUI also a window's mouse and update events.
+ * No moc: the classes' names are in their RTTI only.
  */
 #ifdef QT_STALL_GUI
 #include <QGuiApplication>

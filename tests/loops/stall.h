@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the programs of this directory share: each runs a real library's loop and stalls it on purpose, and says so.
+ * What the programs of this directory share: each runs a real library's loop and stalls it on
+ * purpose, and says so.
  *
- * Their loop calls stall__due every STALL_TICK_MS, by a timer of its own kind. The first call prints
- * {"ready":PID}; from a byte on stdin on (at once where stdin is no pipe), each kind of stall falls due in turn,
- * in the first round sleeping, in the second computing. After the last the program quits by itself. A stall prints
- * {"kind", "how", "begin_ns", "end_ns", "tid", "frame", "message"}: times by CLOCK_MONOTONIC, `frame` the
- * function that stalls, `message` what a perfect tracer would say. Exit status STALL_CANNOT: not possible here.
+ * Their loop calls stall__due every STALL_TICK_MS, by a timer of its own kind. The first call
+ * prints {"ready":PID}; from a byte on stdin on (at once where stdin is no pipe), each kind of
+ * stall falls due in turn, in the first round sleeping, in the second computing. After the last the
+ * program quits by itself. A stall prints {"kind", "how", "begin_ns", "end_ns", "tid", "frame",
+ * "message"}: times by CLOCK_MONOTONIC, `frame` the function that stalls, `message` what a perfect
+ * tracer would say. Exit status STALL_CANNOT: not possible here.
  */
 #ifndef LOOPS_STALL_H
 #define LOOPS_STALL_H

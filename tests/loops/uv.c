@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* libuv: a timer, a descriptor, an async, idle and check handles, and what follows the thread pool's work. */
+/*
+ * libuv: a timer, a descriptor, an async, idle and check handles, and what follows the thread
+ * pool's work.
+ */
 #include <uv.h>
 
 #include "stall.h"

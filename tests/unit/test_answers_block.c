@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What only the living machine knew of a block comes back from a journal: names of waits, its message, its callers. */
+/*
+ * What only the living machine knew of a block comes back from a journal: names of waits, its
+ * message, its callers.
+ */
 #include <unistd.h>
 
 #include "export/record/record.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The verdict by the account and the stacks, and a signature that is the same wherever the cause is. */
+/*
+ * The verdict by the account and the stacks, and a signature that is the same wherever the cause
+ * is.
+ */
 #include "verdict/blame.h"
 
 #include <stdlib.h>

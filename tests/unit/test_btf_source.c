@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Where the kernel's types come from: which row is taken, what each embedded one holds, no other release. */
+/*
+ * Where the kernel's types come from: which row is taken, what each embedded one holds, no other
+ * release.
+ */
 #include "probes/btf_source.h"
 
 #include <bpf/btf.h>

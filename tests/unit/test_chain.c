@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* For whom a dispatch waited, and for whom that one did: as far as the records tell, and no further. */
+/*
+ * For whom a dispatch waited, and for whom that one did: as far as the records tell, and no
+ * further.
+ */
 #include "model/chain/chain.h"
 
 #include <sys/syscall.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who held the mutex that a dispatch waited for: before who unlocked it, and only where that is sure. */
+/*
+ * Who held the mutex that a dispatch waited for: before who unlocked it, and only where that is
+ * sure.
+ */
 #include "model/chain/chain.h"
 
 #include "model/judge.h"
@@ -87,7 +90,10 @@ static void test_owner_in_word(void)
 	}
 }
 
-/* We waited for the mutex at 0x7000 while 12 held it, then 13, which had waited for the one at this address for longer. */
+/*
+ * We waited for the mutex at 0x7000 while 12 held it, then 13, which had waited for the one at this
+ * address for longer.
+ */
 static struct dispatch *handed_over(struct loops *loops, uint64_t address)
 {
 	feed_other(loops, 12, BEGIN + 5 * MS, 50 * MS, JANK_STATE_DISK, 0);

@@ -51,7 +51,10 @@ static void test_too_short(void)
 	done(loops, d);
 }
 
-/* A timer's interrupt on top of a thread that may be sending: whoever runs then has nothing to do with it. */
+/*
+ * A timer's interrupt on top of a thread that may be sending: whoever runs then has nothing to do
+ * with it.
+ */
 static void test_timer(void)
 {
 	for (int after = 0; after < 2; after++) {
@@ -115,7 +118,10 @@ static void test_whose_fault(void)
 			rows[i].what);
 }
 
-/* The dispatch's end after a wait in this state and call, which a soft interrupt ended on the back of 21. */
+/*
+ * The dispatch's end after a wait in this state and call, which a soft interrupt ended on the back
+ * of 21.
+ */
 static struct dispatch *block_woken_in_softirq(struct loops *loops, uint32_t state, int32_t syscall)
 {
 	struct fixture_stack wait = wait_of_main(BEGIN, NS, 21);

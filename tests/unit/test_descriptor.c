@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which descriptor an epoll's data stands for: from texts, hostile ones too, and from this process. */
+/*
+ * Which descriptor an epoll's data stands for: from texts, hostile ones too, and from this process.
+ */
 #include "procfs/descriptor.h"
 
 #include <errno.h>

@@ -77,7 +77,9 @@ static void test_long(void)
 		"as far as it reaches back");
 }
 
-/* Nobody asked for frames between 1,090 and 2,000 ms: the interrupt was off, the display was not. */
+/*
+ * Nobody asked for frames between 1,090 and 2,000 ms: the interrupt was off, the display was not.
+ */
 static void test_gap(void)
 {
 	struct jank_vblanks all = steady(1000 * MS, 10 * MS, 1, 10);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Buckets of durations: their edges over all of 64 bits, quantiles against the exact ones, the threshold's edge. */
+/*
+ * Buckets of durations: their edges over all of 64 bits, quantiles against the exact ones, the
+ * threshold's edge.
+ */
 #include "model/durations.h"
 
 #include <math.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One round calls the function of each descriptor that is ready, and none of one that was removed. */
+/*
+ * One round calls the function of each descriptor that is ready, and none of one that was removed.
+ */
 #include "session/event_loop.h"
 
 #include <errno.h>

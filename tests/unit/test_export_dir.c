@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The output directory on good days and with strangers in it: modes, repair, age, size, two writers. */
+/*
+ * The output directory on good days and with strangers in it: modes, repair, age, size, two
+ * writers.
+ */
 #include <limits.h>
 #include <time.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A message in a few words: each of its parts, alone and with others; the names of epoll's events. */
+/*
+ * A message in a few words: each of its parts, alone and with others; the names of epoll's events.
+ */
 #include "export/shared_words.h"
 
 #include <stdlib.h>

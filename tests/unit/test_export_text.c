@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The text sink: what it says, that no line is wider than the terminal, that no name gets through unclean.
- * To look at it: test_export_text show [COLOR [WIDTH [VERBOSITY]]]
+ * The text sink: what it says, that no line is wider than the terminal, that no name gets through
+ * unclean. To look at it: test_export_text show [COLOR [WIDTH [VERBOSITY]]]
  */
 #include <locale.h>
 #include <wchar.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a descriptor is, in words: of this process's own descriptors of each kind, and of made-up ones. */
+/*
+ * What a descriptor is, in words: of this process's own descriptors of each kind, and of made-up
+ * ones.
+ */
 #include "procfs/descriptor.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* File helpers: bounds, /proc, paths that would block, short writes, directories and their modes. */
+/*
+ * File helpers: bounds, /proc, paths that would block, short writes, directories and their modes.
+ */
 #include "base/file.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Paths of files by their numbers, in made-up processes: bind mounts, another's root, names that are cut. */
+/*
+ * Paths of files by their numbers, in made-up processes: bind mounts, another's root, names that
+ * are cut.
+ */
 #include "procfs/filepath.h"
 
 #include <errno.h>
@@ -22,7 +25,9 @@ static void shell(const char *command)
 		abort();
 }
 
-/* Process 7: its root has a directory of the file system mounted at /data, and all of it at /all. */
+/*
+ * Process 7: its root has a directory of the file system mounted at /data, and all of it at /all.
+ */
 static void set_up(void)
 {
 	char text[512];

@@ -100,7 +100,9 @@ static void test_many(void)
 	idle_chains__free(chains);
 }
 
-/* An interpreter makes all its calls from one depth: the first one that comes back is the loop's. */
+/*
+ * An interpreter makes all its calls from one depth: the first one that comes back is the loop's.
+ */
 static void test_beside(void)
 {
 	const uint64_t waits = 0x1000, reads = 0x2000, sleeps = 0x3000;
@@ -121,7 +123,10 @@ static void test_beside(void)
 	idle_chains__free(chains);
 }
 
-/* A frame loop sleeps until the next frame; who looks for something each second has nothing to handle. */
+/*
+ * A frame loop sleeps until the next frame; who looks for something each second has nothing to
+ * handle.
+ */
 static void test_sleeps(void)
 {
 	const uint64_t address = 0x1000;

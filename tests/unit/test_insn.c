@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The instruction decoders. x86-64: hand-picked encodings, then every instruction that objdump finds in
- * real libraries and programs must have the same length, the right kind, and among its changed registers
- * the one that objdump names as destination. arm64: hand-assembled words.
+ * The instruction decoders. x86-64: hand-picked encodings, then every instruction that objdump
+ * finds in real libraries and programs must have the same length, the right kind, and among its
+ * changed registers the one that objdump names as destination. arm64: hand-assembled words.
  */
 #include <elf.h>
 #include <string.h>
@@ -125,7 +125,9 @@ static void test_x86_all(void)
 	ok(sane, "arbitrary bytes: length within what was given");
 }
 
-/* Words and texts by aarch64-linux-gnu-as and objdump; the last is a constant or a branch's target. */
+/*
+ * Words and texts by aarch64-linux-gnu-as and objdump; the last is a constant or a branch's target.
+ */
 static const struct {
 	uint32_t word;
 	const char *text;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Location tables as CPython 3.11 and 3.13 made them, against what their own co_lines() says; and what is no table. */
+/*
+ * Location tables as CPython 3.11 and 3.13 made them, against what their own co_lines() says; and
+ * what is no table.
+ */
 #include "symbol/interpreters/interp_code.h"
 #include "tests/tap.h"
 

@@ -9,8 +9,8 @@
 #include "tests/tap.h"
 
 /*
- * Native frames by name, "E" for the evaluation; script frames "name" or "name!" where the evaluation was entered, "!"
- * alone where that is told apart. The result as one line.
+ * Native frames by name, "E" for the evaluation; script frames "name" or "name!" where the
+ * evaluation was entered, "!" alone where that is told apart. The result as one line.
  */
 static char *merge(const char *native, const char *script, enum stack_end end)
 {

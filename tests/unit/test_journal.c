@@ -392,7 +392,9 @@ static void test_full(void)
 	ok(count_records(&end) == 5 && !end, "behind the last whole record");
 }
 
-/* Full from the start: header and session are kept for better times, the records are not hoarded. */
+/*
+ * Full from the start: header and session are kept for better times, the records are not hoarded.
+ */
 static void test_full_header(void)
 {
 	struct jank_rec_block block = fixture__block(11, 100, 200);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The JSON reader: what is no record is refused with its reason; hostile text costs no more than its size. */
+/*
+ * The JSON reader: what is no record is refused with its reason; hostile text costs no more than
+ * its size.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,7 +160,10 @@ static void test_duplicates(void)
 	jankbpf__record__free_unpacked(record, NULL);
 }
 
-/* Nested as deep as the text is long: in known members as deep as the schema, in others jansson's limit. */
+/*
+ * Nested as deep as the text is long: in known members as deep as the schema, in others jansson's
+ * limit.
+ */
 static void test_deep(void)
 {
 	struct strbuf text = STRBUF_INIT;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which thread tells of a process's memory: a made-up /proc, and a real process without a main thread. */
+/*
+ * Which thread tells of a process's memory: a made-up /proc, and a real process without a main
+ * thread.
+ */
 #include "base/live_tid.h"
 
 #include <pthread.h>

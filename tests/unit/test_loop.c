@@ -241,7 +241,10 @@ static void test_deep_stacks(void)
 	loops__free(loops);
 }
 
-/* Threads of a hostile program hold all that there may be, in dispatches that do not end; then another stalls. */
+/*
+ * Threads of a hostile program hold all that there may be, in dispatches that do not end; then
+ * another stalls.
+ */
 static void test_budget(void)
 {
 	struct loops *loops = fresh();

@@ -167,8 +167,8 @@ static void test_unnamed(const struct catalogue *cat, struct symbolizer *sym)
 static int ends[2];
 
 /*
- * The sanitizers put themselves between a program and libc's epoll_wait, not before syscall; and this one keeps its
- * return address on the stack, which syscall does not everywhere.
+ * The sanitizers put themselves between a program and libc's epoll_wait, not before syscall; and
+ * this one keeps its return address on the stack, which syscall does not everywhere.
  */
 static __attribute__((noinline)) void sleep_in(int fd)
 {

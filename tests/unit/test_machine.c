@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The machine's load over an interval: made-up readings with known answers, then this machine's own. */
+/*
+ * The machine's load over an interval: made-up readings with known answers, then this machine's
+ * own.
+ */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -73,7 +76,9 @@ static void test_pressure(void)
 	is_uint(us, 7, "leave the result alone");
 }
 
-/* What the made-up processes have used: pid 1 half of one CPU of two, pid 2 is gone from 500 ms on. */
+/*
+ * What the made-up processes have used: pid 1 half of one CPU of two, pid 2 is gone from 500 ms on.
+ */
 struct fake {
 	uint64_t now_ns;
 };
@@ -90,8 +95,9 @@ static uint64_t fake_cpu(pid_t pid, void *ctx)
 }
 
 /*
- * Two CPUs: until 500 ms 40 % user, 10 % system, 20 % iowait; then 100 % user, of which a quarter is stolen. Ticks of
- * 1 ms. Tasks wait for CPUs half of the time, for memory from 500 ms on all of it; of I/O nothing is known.
+ * Two CPUs: until 500 ms 40 % user, 10 % system, 20 % iowait; then 100 % user, of which a quarter
+ * is stolen. Ticks of 1 ms. Tasks wait for CPUs half of the time, for memory from 500 ms on all of
+ * it; of I/O nothing is known.
  */
 static void put(struct machine *machine, uint64_t now_ns)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Whose main threads are watched with -a: as many as there is room for, none for a moment only, each until its end. */
+/*
+ * Whose main threads are watched with -a: as many as there is room for, none for a moment only,
+ * each until its end.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>

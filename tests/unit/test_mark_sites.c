@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where marks lie in ELF files: such as are compiled here, one in the shape of Android's .oat (symbols
- * only in .gnu_debugdata), damaged ones, and the real libraries as far as they are installed.
+ * Where marks lie in ELF files: such as are compiled here, one in the shape of Android's .oat
+ * (symbols only in .gnu_debugdata), damaged ones, and the real libraries as far as they are
+ * installed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +76,10 @@ static struct loops_report find(const struct catalogue *cat, const char *name, b
 	return found;
 }
 
-/* What nm says of a function's place; code stands in a library's file where it is linked, or not far. */
+/*
+ * What nm says of a function's place; code stands in a library's file where it is linked, or not
+ * far.
+ */
 static unsigned long linked_at(const char *library, const char *symbol)
 {
 	unsigned long at = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a dispatch handled finds its block, and no other; and what is known of it is told from what isn't. */
+/*
+ * What a dispatch handled finds its block, and no other; and what is known of it is told from what
+ * isn't.
+ */
 #include "model/block.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Records of mappings, execs, forks and ends: as the kernel writes them, cut short anywhere, and of random
- * bytes; each in a block of exactly its size, so that a byte too far is an error of the sanitizer.
+ * Records of mappings, execs, forks and ends: as the kernel writes them, cut short anywhere, and of
+ * random bytes; each in a block of exactly its size, so that a byte too far is an error of the
+ * sanitizer.
  */
 #include <linux/perf_event.h>
 #include <stdlib.h>

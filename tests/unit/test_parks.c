@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Parks: which functions make one, by rows; and by a thread's stack, with what earlier calls left there. */
+/*
+ * Parks: which functions make one, by rows; and by a thread's stack, with what earlier calls left
+ * there.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>

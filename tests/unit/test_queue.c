@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The queue keeps order and bounds, and the end of a run always finds room. Also built with TSan. */
+/*
+ * The queue keeps order and bounds, and the end of a run always finds room. Also built with TSan.
+ */
 #include "session/queue.h"
 
 #include <pthread.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Records as messages: the same through JSON and through protobuf; what is known is there, 0 included; tables agree. */
+/*
+ * Records as messages: the same through JSON and through protobuf; what is known is there, 0
+ * included; tables agree.
+ */
 #include <unistd.h>
 
 #include "export/record/record.h"
@@ -147,7 +150,9 @@ static bool has_field(const ProtobufCMessageDescriptor *message, const char *nam
 	return protobuf_c_message_descriptor_get_field_by_name(message, name);
 }
 
-/* Words of the losses and fields of Lost are one list; so are kinds of waits and fields of Blocked. */
+/*
+ * Words of the losses and fields of Lost are one list; so are kinds of waits and fields of Blocked.
+ */
 static void test_words(void)
 {
 	static const char *const states[] = {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Out of memory at any allocation: a record is whole or there is none, and nothing leaks. mk/test.mk wraps malloc. */
+/*
+ * Out of memory at any allocation: a record is whole or there is none, and nothing leaks.
+ * mk/test.mk wraps malloc.
+ */
 #include <errno.h>
 
 #include "export/json/json.h"

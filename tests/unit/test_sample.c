@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is left of samples when there are too many: first, last, longest, and a spread that tells the same. */
+/*
+ * What is left of samples when there are too many: first, last, longest, and a spread that tells
+ * the same.
+ */
 #include "model/sample.h"
 
 #include <stdlib.h>

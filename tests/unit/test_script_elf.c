@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* CPython's and Ruby's variables in ELF files: found by either symbol table, and nothing else is taken for them. */
+/*
+ * CPython's and Ruby's variables in ELF files: found by either symbol table, and nothing else is
+ * taken for them.
+ */
 #include "symbol/interpreters/interp.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/symbol_fixture.h"
@@ -54,7 +57,9 @@ static void check(const char *name, int want)
 	free(bytes);
 }
 
-/* As libruby has it where the compiler made a tail call of it: the function that waits has no name. */
+/*
+ * As libruby has it where the compiler made a tail call of it: the function that waits has no name.
+ */
 static const char ruby[] = "void *ruby_current_vm_ptr;\n"
 			   "const char ruby_version[] = \"3.1.2\";\n"
 			   "__attribute__((noinline)) static long wait_for(long mutex, int flag)\n"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The verdict in words: waits for things, several causes, and what little is said where little is known. */
+/*
+ * The verdict in words: waits for things, several causes, and what little is said where little is
+ * known.
+ */
 #include "tests/sentence_fixture.h"
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The verdict in words: time on the CPU, time for want of one, and the function that is named for either. */
+/*
+ * The verdict in words: time on the CPU, time for want of one, and the function that is named for
+ * either.
+ */
 #include "tests/sentence_fixture.h"
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"
@@ -160,7 +163,10 @@ static void test_no_symbols(void)
 	SENTENCE_CHECK(cases);
 }
 
-/* The runtime's inner functions are nobody's where one waits, and the work itself where one is busy. */
+/*
+ * The runtime's inner functions are nobody's where one waits, and the work itself where one is
+ * busy.
+ */
 static void test_inner(void)
 {
 	static const struct sentence_case cases[] = {

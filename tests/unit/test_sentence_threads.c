@@ -114,7 +114,9 @@ static void test_by_nobody(void)
 		       "nobody unlocked it");
 }
 
-/* Posted to by a thread that had slept there, in a function of this language; NULL: compiled code. */
+/*
+ * Posted to by a thread that had slept there, in a function of this language; NULL: compiled code.
+ */
 static struct block *posted(const char *const *slept, const char *language)
 {
 	struct block *block = on_futex(STACK("c:sem_wait", "take"));
@@ -128,7 +130,10 @@ static struct block *posted(const char *const *slept, const char *language)
 
 #define POSTED "main thread waited 150 ms in sem_wait ← take for a semaphore until woken by thread "
 
-/* A link of which nothing is known but where it ended the wait: by its interpreter's own frames, or by frame pointers. */
+/*
+ * A link of which nothing is known but where it ended the wait: by its interpreter's own frames, or
+ * by frame pointers.
+ */
 static void test_end_of_wait(void)
 {
 	struct block *block;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One fault is one signature, another is another: measured over variants of each fault that differ as runs, machines
- * and builds do.
+ * One fault is one signature, another is another: measured over variants of each fault that differ
+ * as runs, machines and builds do.
  */
 #include "verdict/signature.h"
 

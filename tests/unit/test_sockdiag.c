@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The other end of this process's own connections, accepted or not, and of one in another network namespace. */
+/*
+ * The other end of this process's own connections, accepted or not, and of one in another network
+ * namespace.
+ */
 #include "procfs/socketpeer.h"
 
 #include <net/if.h>

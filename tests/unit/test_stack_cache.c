@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which copies are walked when, what becomes of them, and what a block gets. The walks themselves: test_unwind. */
+/*
+ * Which copies are walked when, what becomes of them, and what a block gets. The walks themselves:
+ * test_unwind.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,7 +129,9 @@ static int take_script(struct stack_cache *callers, uint32_t tid, uint64_t t_ns,
 	return stack_cache__take(callers, rec, size);
 }
 
-/* An interpreter's frames of one that was waited for: of what it did, and of how it ended the wait. */
+/*
+ * An interpreter's frames of one that was waited for: of what it did, and of how it ended the wait.
+ */
 static void test_scripts_of_links(void)
 {
 	struct stack_cache *callers = stack_cache__new(symbolizer, foreign, &maps, &losses);
@@ -214,7 +219,10 @@ static uint64_t shed_cnt(void)
 	return losses.cnt[JANK_LOST_COPY];
 }
 
-/* Stacks that a block wants and that had to go are told, by its record and by the summary; others are none that anybody misses. */
+/*
+ * Stacks that a block wants and that had to go are told, by its record and by the summary; others
+ * are none that anybody misses.
+ */
 static void test_shed(void)
 {
 	struct stack_cache *callers = stack_cache__new(symbolizer, foreign, &maps, &losses);
@@ -241,7 +249,9 @@ static void test_shed(void)
 	stack_cache__free(callers);
 }
 
-/* Copies of threads without a dispatch come by the thousand, and take no room of the dispatches'. */
+/*
+ * Copies of threads without a dispatch come by the thousand, and take no room of the dispatches'.
+ */
 static void test_room_of_dispatches(void)
 {
 	struct stack_cache *callers = stack_cache__new(symbolizer, foreign, &maps, &losses);
@@ -258,7 +268,10 @@ static void test_room_of_dispatches(void)
 	stack_cache__free(callers);
 }
 
-/* Threads whose counts share a place: which of them a block would have wanted is not known any more. */
+/*
+ * Threads whose counts share a place: which of them a block would have wanted is not known any
+ * more.
+ */
 static void test_shed_together(void)
 {
 	struct stack_cache *callers = stack_cache__new(symbolizer, foreign, &maps, &losses);

@@ -51,7 +51,10 @@ static void test_length(void)
 	}
 }
 
-/* The number of whole records; -1 where something else is. *ret_ids: their processes' numbers, summed. */
+/*
+ * The number of whole records; -1 where something else is. *ret_ids: their processes' numbers,
+ * summed.
+ */
 static int count_records(const struct strbuf *bytes, uint64_t *ret_pids)
 {
 	size_t at = 0;

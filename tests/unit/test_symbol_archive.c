@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Libraries mapped out of an archive: names, lines, classes, unwind tables and build ids are each one's own. */
+/*
+ * Libraries mapped out of an archive: names, lines, classes, unwind tables and build ids are each
+ * one's own.
+ */
 #include <errno.h>
 #include <sys/mman.h>
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Code that is overwritten, held against a byte for each address; and how many steps it takes, whatever comes. */
+/*
+ * Code that is overwritten, held against a byte for each address; and how many steps it takes,
+ * whatever comes.
+ */
 #include <errno.h>
 
 #include "symbol/interpreters/code_map.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which files are one: copies share an identity, what only looks like one does not, and few are remembered. */
+/*
+ * Which files are one: copies share an identity, what only looks like one does not, and few are
+ * remembered.
+ */
 #include "symbol/modules/module_id.h"
 #include "tests/symbol_fixture.h"
 
@@ -132,7 +135,10 @@ static void check_parts(void)
 	ok(module_id__is_shared(&b) && !module_id__is(&a, &b), "not at another place in one");
 }
 
-/* What was looked at isn't read again; a file that is not the one that was stat'ed is told by nothing but itself. */
+/*
+ * What was looked at isn't read again; a file that is not the one that was stat'ed is told by
+ * nothing but itself.
+ */
 static void check_known(void)
 {
 	struct module_ids ids = {};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An ELF file of which nothing is wrong but that it says the same again and again: thousands of sections over one hole
- * of many megabytes. It takes no room on a disk, and must not take more of our time than an honest one.
+ * An ELF file of which nothing is wrong but that it says the same again and again: thousands of
+ * sections over one hole of many megabytes. It takes no room on a disk, and must not take more of
+ * our time than an honest one.
  */
 #include <elf.h>
 #include <fcntl.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Lines and inlined functions: every address of small programs against addr2line, those of a running one, and files
- * that were damaged. */
+/*
+ * Lines and inlined functions: every address of small programs against addr2line, those of a
+ * running one, and files that were damaged.
+ */
 #include "symbol/dwarf/dwarf.h"
 #include "symbol/elf/elf.h"
 #include "tests/symbol_fixture.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Debug information that takes long to look through: a function behind millions of entries that are none. Each look-up ends
- * by its own bound; after a few the file is not asked any more, so that a stack of its addresses holds nobody up.
+ * Debug information that takes long to look through: a function behind millions of entries that are
+ * none. Each look-up ends by its own bound; after a few the file is not asked any more, so that a
+ * stack of its addresses holds nobody up.
  */
 #include <fcntl.h>
 #include <time.h>
@@ -43,7 +44,10 @@ static void count_function(const struct dwarf_place *place, void *ctx)
 	*(unsigned *)ctx += place->function && !strcmp(place->function, "f");
 }
 
-/* How many of the function's addresses have its name, and how many look-ups say that they were cut short. */
+/*
+ * How many of the function's addresses have its name, and how many look-ups say that they were cut
+ * short.
+ */
 static unsigned look_up(uint64_t *ret_ms, unsigned *ret_cut)
 {
 	int fd = open(scratch__path("lib"), O_RDONLY | O_CLOEXEC);

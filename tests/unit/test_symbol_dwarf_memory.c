@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Packed debug information of a few KiB that stands for much: one stack may pass through many such files, and nothing is
- * trimmed before its block is done. All of it together stays within the bound of one file.
+ * Packed debug information of a few KiB that stands for much: one stack may pass through many such
+ * files, and nothing is trimmed before its block is done. All of it together stays within the bound
+ * of one file.
  */
 #include <fcntl.h>
 

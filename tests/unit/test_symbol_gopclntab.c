@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Names of stripped Go programs by their own table, against the symbols of the same programs with them. */
+/*
+ * Names of stripped Go programs by their own table, against the symbols of the same programs with
+ * them.
+ */
 #include "symbol/dwarf/dwarf.h"
 #include "symbol/elf/elfsym.h"
 #include "symbol/interpreters/gopclntab.h"
@@ -36,7 +39,10 @@ static int open_elf(const char *file, struct elf *elf)
 	return fd;
 }
 
-/* Of a generic function the table keeps no types, and no suffix that tells of its calling convention. */
+/*
+ * Of a generic function the table keeps no types, and no suffix that tells of its calling
+ * convention.
+ */
 static bool is_same(const char *name, const char *want)
 {
 	while (*name && *name == *want) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Whose frame it is in a stack of Java's, and what HotSpot's code looks like where it leaves a frame. */
+/*
+ * Whose frame it is in a stack of Java's, and what HotSpot's code looks like where it leaves a
+ * frame.
+ */
 #include "symbol/interpreters/runtime.h"
 #include "symbol/unwind/unwind_java.h"
 #include "symbol/unwind/unwind_paths.h"
@@ -114,7 +117,10 @@ static void test_frames(void)
 	   "jumps in place of calls");
 }
 
-/* Bits of the registers that are as they were behind an instruction, by a decoder that names too many. */
+/*
+ * Bits of the registers that are as they were behind an instruction, by a decoder that names too
+ * many.
+ */
 static uint32_t kept_by(const uint8_t *code, bool *ret_ok)
 {
 	struct path_state state = { .sp.base = PATH_SP };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* jit-PID.dump: found among the mappings, read as it grows, never trusted. This process is its own JIT compiler. */
+/*
+ * jit-PID.dump: found among the mappings, read as it grows, never trusted. This process is its own
+ * JIT compiler.
+ */
 #include <sys/mman.h>
 #include <time.h>
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Kinds of modules: static and 32-bit programs, libraries in memory alone, and those unloaded before they are named. */
+/*
+ * Kinds of modules: static and 32-bit programs, libraries in memory alone, and those unloaded
+ * before they are named.
+ */
 #include <dlfcn.h>
 #include <sys/mman.h>
 

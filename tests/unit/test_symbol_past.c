@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Mappings as they were when an address was taken: libraries that came, went and lie where another one was. */
+/*
+ * Mappings as they were when an address was taken: libraries that came, went and lie where another
+ * one was.
+ */
 #include <inttypes.h>
 
 #include "symbol/names/proc_maps.h"

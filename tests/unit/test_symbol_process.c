@@ -100,7 +100,9 @@ static void check_dlopen(void)
 	is_int(symbolizer__process(sym, getpid(), NULL), 0, "ourselves");
 	lib = dlopen(scratch__path("plugin.so"), RTLD_NOW);
 	fn = lib ? dlsym(lib, "plugin_fn") : NULL;
-	/* Mappings are read again after a time that grows with what it cost: seconds, under load. */
+	/*
+	 * Mappings are read again after a time that grows with what it cost: seconds, under load.
+	 */
 	for (int i = 0; i < 1200 && (!name || strcmp(name, "plugin_fn")); i++) {
 		nanosleep(&pause, NULL);
 		name = fixture__frame(sym, getpid(), (uintptr_t)fn, true).function;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Copies of a library have one set of tables, and each process its own path; what becomes of one copy does not touch the others. */
+/*
+ * Copies of a library have one set of tables, and each process its own path; what becomes of one
+ * copy does not touch the others.
+ */
 #include <sys/mman.h>
 
 #include "symbol/names/symbolize_parts.h"
@@ -10,7 +13,10 @@
 #define FN_BYTES  16
 #define CFA	  48
 
-/* Functions of FN_BYTES that are called WORD_…_0, WORD_…_1, …; the same library but for the word and the CFA's offset. */
+/*
+ * Functions of FN_BYTES that are called WORD_…_0, WORD_…_1, …; the same library but for the word
+ * and the CFA's offset.
+ */
 static void write_library(const char *name, const char *word, unsigned cfa)
 {
 	char cmd[1024];
@@ -78,7 +84,10 @@ static int cfa_of(struct symbolizer *sym, uint64_t base, unsigned nr)
 	return row && row->has_table ? row->cfa.value : -1;
 }
 
-/* Modules with symbols or unwind tables that are not those of this test's own program and of the system. */
+/*
+ * Modules with symbols or unwind tables that are not those of this test's own program and of the
+ * system.
+ */
 static unsigned module_cnt(struct symbolizer *sym)
 {
 	const char *prefix = scratch__path("");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Classes by vtables: of C++ programs compiled on the spot, with and without RTTI and symbols; and what is
- * no vtable. Functions by their address. Memory that isn't there is not waited for.
+ * Classes by vtables: of C++ programs compiled on the spot, with and without RTTI and symbols; and
+ * what is no vtable. Functions by their address. Memory that isn't there is not waited for.
  */
 #include <errno.h>
 #include <sys/mman.h>

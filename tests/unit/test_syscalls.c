@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the probes are told of system calls: of 64-bit programs, and of 32-bit ones on the same kernel. */
+/*
+ * What the probes are told of system calls: of 64-bit programs, and of 32-bit ones on the same
+ * kernel.
+ */
 #include "catalogue/syscalls.h"
 
 #include <stdlib.h>

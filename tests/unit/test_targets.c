@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * From a process to its sites: own children of several kinds (dynamic, static, a private copy of libc
- * that was deleted, more mappings than anybody has), one of them made to mislead.
+ * From a process to its sites: own children of several kinds (dynamic, static, a private copy of
+ * libc that was deleted, more mappings than anybody has), one of them made to mislead.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is known of any thread: kept by thread, as copies, within a bound, the oldest dropped first. */
+/*
+ * What is known of any thread: kept by thread, as copies, within a bound, the oldest dropped first.
+ */
 #include "model/chain/thread_history.h"
 
 #include "base/clock.h"

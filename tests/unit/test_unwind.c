@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Walks through programs whose chain of calls is known, built in the ways that programs are built. A walk may end early where
- * there is no table, and must say so; it may never show another chain.
+ * Walks through programs whose chain of calls is known, built in the ways that programs are built.
+ * A walk may end early where there is no table, and must say so; it may never show another chain.
  */
 #include "symbol/unwind/unwind.h"
 
@@ -11,7 +11,10 @@
 
 #define STACK 16384
 
-/* Functions in this order, so that an address tells its function; each calls the one above, and does something after it. */
+/*
+ * Functions in this order, so that an address tells its function; each calls the one above, and
+ * does something after it.
+ */
 static const char source[] =
 	"#include <signal.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
 	"#include <sys/mman.h>\n#include <sys/time.h>\n#include <time.h>\n#include "
@@ -24,7 +27,10 @@ static const char source[] =
 	"void (*made)(void);\n"
 	"void make(void) {\n"
 	"#ifdef __x86_64__\n"
-	/* push rbx, rbp; sub rsp, 0x98; xor ebp, ebp; mov ecx, 99999; 1: dec ecx; jnz 1b; add rsp, 0x98; pop rbp, rbx; ret */
+	/*
+	 * push rbx, rbp; sub rsp, 0x98; xor ebp, ebp; mov ecx, 99999; 1: dec ecx; jnz 1b; add rsp,
+	 * 0x98; pop rbp, rbx; ret
+	 */
 	"  static const char code[] = "
 	"\"\\x53\\x55\\x48\\x81\\xec\\x98\\0\\0\\0\\x31\\xed\\xb9\\x9f\\x86\\1\\0\"\n"
 	"    \"\\xff\\xc9\\x75\\xfc\\x48\\x81\\xc4\\x98\\0\\0\\0\\x5d\\x5b\\xc3\";\n"
@@ -219,7 +225,9 @@ static void test_build(const struct build *build)
 			test_mode(build, mode);
 }
 
-/* The registers of an architecture that this machine need not have, each with a value of its own. */
+/*
+ * The registers of an architecture that this machine need not have, each with a value of its own.
+ */
 static void test_begin(const char *name, uint16_t machine, unsigned sp, unsigned pc)
 {
 	static struct copy_event copy;

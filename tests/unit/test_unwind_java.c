@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code in the forms that HotSpot makes, in memory of no file, of a program with a libjvm.so: a call stub, an interpreter that
- * returns by jumps, compiled code that uses the frame pointer for something else, and one that keeps it. The walk at
- * each instruction: never a wrong frame, and hardly ever one too few.
+ * Code in the forms that HotSpot makes, in memory of no file, of a program with a libjvm.so: a call
+ * stub, an interpreter that returns by jumps, compiled code that uses the frame pointer for
+ * something else, and one that keeps it. The walk at each instruction: never a wrong frame, and
+ * hardly ever one too few.
  */
 #include "symbol/unwind/unwind.h"
 #include "tests/capture.h"
@@ -18,7 +19,10 @@ static const char code[] =
 	" mov %rdi, %r12\n mov %rdi, -24(%rbp)\n call entry\n mov -16(%rbp), %r13\n mov "
 	"-8(%rbp), %rbx\n"
 	" mov -32(%rbp), %r12\n lea -0x20(%rbp), %rsp\n add $0x20, %rsp\n pop %rbp\n ret\n"
-	/* r12 in the place of the thread: bytecodes' table at 0, a method (compiled code at 0x50) at 0x100 */
+	/*
+	 * r12 in the place of the thread: bytecodes' table at 0, a method (compiled code at 0x50)
+	 * at 0x100
+	 */
 	".balign 32\nentry: pop %rax\n lea (%rsp), %r13\n sub $0x18, %rsp\n push %rax\n enter\n "
 	"push %r13\n push $0\n sub $0x30, %rsp\n"
 	" xor %ebx, %ebx\n mov %r12, %r10\n jmp *(%r10,%rbx,8)\n"

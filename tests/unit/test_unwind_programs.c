@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Walks through programs as distributions ship them, against gdb's of the same stopped thread: no frame may be another than
- * gdb's. JANK_UNWIND_SAMPLES: how many of each program, 25 by default.
+ * Walks through programs as distributions ship them, against gdb's of the same stopped thread: no
+ * frame may be another than gdb's. JANK_UNWIND_SAMPLES: how many of each program, 25 by default.
  */
 #include <fcntl.h>
 #include <sys/wait.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A walk at each instruction of a function's life, its prologue and its epilogue too: there the tables say least, and samples
- * hit them as any other. The caller is found by its frame pointer, which the callee saves and restores.
+ * A walk at each instruction of a function's life, its prologue and its epilogue too: there the
+ * tables say least, and samples hit them as any other. The caller is found by its frame pointer,
+ * which the callee saves and restores.
  */
 #include "symbol/unwind/unwind.h"
 #include "tests/capture.h"

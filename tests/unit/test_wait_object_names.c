@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What waits were for that is neither file nor socket, on this machine: eventfds, pipes, a mutex. */
+/*
+ * What waits were for that is neither file nor socket, on this machine: eventfds, pipes, a mutex.
+ */
 #include "enrich/wait_object_names.h"
 
 #include <fcntl.h>

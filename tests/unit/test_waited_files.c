@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which files were waited for, on this machine: open, closed, mapped and removed ones of this process and its children. */
+/*
+ * Which files were waited for, on this machine: open, closed, mapped and removed ones of this
+ * process and its children.
+ */
 #include "enrich/wait_object_names.h"
 
 #include <fcntl.h>

@@ -14,7 +14,10 @@
 static struct wait_object waited[CNT];
 static struct sample samples[CNT];
 
-/* A slice of 5 ms each 5.1 ms, on the condition variable's two words by turns; the last one is ended by thread 21. */
+/*
+ * A slice of 5 ms each 5.1 ms, on the condition variable's two words by turns; the last one is
+ * ended by thread 21.
+ */
 static void make(void)
 {
 	for (size_t i = 0; i < CNT; i++) {
@@ -82,7 +85,10 @@ static void test_broken(void)
 	check_break("one that has not ended has none behind it");
 }
 
-/* Longer waits that nobody ended do not hide it: each series is one wait, not as many as it has slices. */
+/*
+ * Longer waits that nobody ended do not hide it: each series is one wait, not as many as it has
+ * slices.
+ */
 static void test_chosen(void)
 {
 	struct losses losses = { 0 };

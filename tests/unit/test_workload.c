@@ -156,7 +156,10 @@ static const char *own(const char *name)
 	return line;
 }
 
-/* What the command writes to stdout, when we change our signals before it may run, as a session does. */
+/*
+ * What the command writes to stdout, when we change our signals before it may run, as a session
+ * does.
+ */
 static const char *said(const char *command)
 {
 	static struct strbuf out = STRBUF_INIT;
@@ -225,7 +228,10 @@ static void test_none(void)
 	ok(!wl.ended && !wl.pid, "without a command there is nothing to stop");
 }
 
-/* What the test itself was given is no command's. One at a time where the flag is not known (before 5.11). */
+/*
+ * What the test itself was given is no command's. One at a time where the flag is not known (before
+ * 5.11).
+ */
 static void keep_descriptors(void)
 {
 	if (!close_range(3, ~0u, CLOSE_RANGE_CLOEXEC))

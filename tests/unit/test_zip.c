@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Libraries stored in an APK, by the offset at which they are mapped; and archives made to mislead. */
+/*
+ * Libraries stored in an APK, by the offset at which they are mapped; and archives made to mislead.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* All members of an archive, one after the other, and what is compressed in it unpacked; damaged ones, too. */
+/*
+ * All members of an archive, one after the other, and what is compressed in it unpacked; damaged
+ * ones, too.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>

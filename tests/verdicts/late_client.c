@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A client with a clock: late_client OUT_FD IN_FD CPU REQUEST LEAD_MS LATE_MS COUNT, moments on stdin (CLOCK_MONOTONIC in ns). LEAD_MS after
- * each it writes REQUEST to OUT_FD and reads one answer from IN_FD, then prints "BEFORE AFTER RECEIVED": around the write, and with the
- * answer, less the time for which it waited for its own CPU. It ends after the last moment, or COUNT answers that took LATE_MS.
- * A moment during which it still waits for an answer is left out. It runs on CPU with a real-time priority, for microseconds.
+ * A client with a clock: late_client OUT_FD IN_FD CPU REQUEST LEAD_MS LATE_MS COUNT, moments on
+ * stdin (CLOCK_MONOTONIC in ns). LEAD_MS after each it writes REQUEST to OUT_FD and reads one
+ * answer from IN_FD, then prints "BEFORE AFTER RECEIVED": around the write, and with the answer,
+ * less the time for which it waited for its own CPU. It ends after the last moment, or COUNT
+ * answers that took LATE_MS. A moment during which it still waits for an answer is left out. It
+ * runs on CPU with a real-time priority, for microseconds.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,7 +34,10 @@ static int64_t now_ns(void)
 	return ts.tv_sec * 1000 * MS + ts.tv_nsec;
 }
 
-/* For how long this thread has waited for a CPU, as the kernel counts it; a hypervisor's part is in it. */
+/*
+ * For how long this thread has waited for a CPU, as the kernel counts it; a hypervisor's part is in
+ * it.
+ */
 static int64_t waited_ns(const struct client *client)
 {
 	char text[128] = "";

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A library to preload into a server: it stalls where the server reads a request that asks for it, by "JANK-KIND-MS-ID" anywhere in the
- * bytes that were read, and writes what it did to the file that STALL_LOG names: "ID KIND PID TID BEGIN_NS END_NS
- * CULPRIT" on CLOCK_MONOTONIC; CULPRIT is the tid that was waited for, or 0. So the truth about a stall in the handler of any program is known, and the program's own function is the
- * caller. It is built as libmvec-1.so, since functions of the C library's kin are blamed for nothing.
+ * A library to preload into a server: it stalls where the server reads a request that asks for it,
+ * by "JANK-KIND-MS-ID" anywhere in the bytes that were read, and writes what it did to the file
+ * that STALL_LOG names: "ID KIND PID TID BEGIN_NS END_NS CULPRIT" on CLOCK_MONOTONIC; CULPRIT is
+ * the tid that was waited for, or 0. So the truth about a stall in the handler of any program is
+ * known, and the program's own function is the caller. It is built as libmvec-1.so, since functions
+ * of the C library's kin are blamed for nothing.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Waits for a display's frames and tells of each: its number and time (the kernel's, CLOCK_MONOTONIC), in ns. For tests/vm/display.t,
- * in a virtual machine. By the DRM's ioctl itself: there are no headers of it among the build's dependencies.
+ * Waits for a display's frames and tells of each: its number and time (the kernel's,
+ * CLOCK_MONOTONIC), in ns. For tests/vm/display.t, in a virtual machine. By the DRM's ioctl itself:
+ * there are no headers of it among the build's dependencies.
  */
 #include <errno.h>
 #include <fcntl.h>

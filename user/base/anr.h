@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Android's limits for "application not responding", in seconds: an input event 5, a broadcast in the foreground 10, a service in the
- * foreground 20, one in the background 200 (InputConstants.h, BroadcastConstants.java and ActiveServices.java of AOSP 14).
+ * Android's limits for "application not responding", in seconds: an input event 5, a broadcast in
+ * the foreground 10, a service in the foreground 20, one in the background 200 (InputConstants.h,
+ * BroadcastConstants.java and ActiveServices.java of AOSP 14).
  */
 #ifndef JANK_BASE_ANR_H
 #define JANK_BASE_ANR_H

@@ -361,7 +361,10 @@ ssize_t apart__pread(int handle, void *buf, size_t len, uint64_t off)
 	return res ?: read_piece((struct key){ OP_FILE, st.st_dev }, &req, handle, buf);
 }
 
-/* Whose file system it is shows only behind the path, so of a path that takes too long all in its root is refused. */
+/*
+ * Whose file system it is shows only behind the path, so of a path that takes too long all in its
+ * root is refused.
+ */
 int apart__open(const char *root, const char *path)
 {
 	struct request req = { .op = OP_OPEN, .len = strlen(path) };
@@ -453,7 +456,10 @@ static bool is_in_memory(const char *type)
 	return !strncmp(type, "tmpfs ", 6) || !strncmp(type, "ramfs ", 6);
 }
 
-/* "36 35 98:0 / /mnt rw … - TYPE SOURCE OPTIONS". The type, or NULL for a mount of a block device or a line that is none. */
+/*
+ * "36 35 98:0 / /mnt rw … - TYPE SOURCE OPTIONS". The type, or NULL for a mount of a block device
+ * or a line that is none.
+ */
 static const char *type_of(const char *line, size_t len, dev_t *ret_dev)
 {
 	const char *type = memmem(line, len, " - ", 3);

@@ -151,7 +151,10 @@ int file__mkdirs(const char *path, mode_t mode)
 	return make_dir(part, mode);
 }
 
-/* O_PATH opens nothing; what it names is looked at, then opened by way of /proc/self/fd. See file.h. */
+/*
+ * O_PATH opens nothing; what it names is looked at, then opened by way of /proc/self/fd. See
+ * file.h.
+ */
 
 #ifndef RESOLVE_CACHED
 #define RESOLVE_CACHED 0x20
@@ -166,7 +169,10 @@ static uint32_t pid_of(const char *path)
 	return path && sscanf(path, "/proc/%" SCNu32 "/%n", &pid, &end) == 1 && end ? pid : 0;
 }
 
-/* 0: a regular file; it is to be read apart where *ret_trusted is false. from: what led to it, NULL: not known. */
+/*
+ * 0: a regular file; it is to be read apart where *ret_trusted is false. from: what led to it,
+ * NULL: not known.
+ */
 static int look_at(int handle, const char *from, struct stat *st, bool *ret_trusted)
 {
 	int res = apart__stat(handle, st);
@@ -200,7 +206,10 @@ int openfile__handle(int handle, struct stat *st)
 	return fd;
 }
 
-/* Where opening may ask somebody who does not answer, the handle itself, which image__read reads apart. Takes `handle`. */
+/*
+ * Where opening may ask somebody who does not answer, the handle itself, which image__read reads
+ * apart. Takes `handle`.
+ */
 static int reopen(int handle, const char *from, struct stat *st)
 {
 	struct stat own;

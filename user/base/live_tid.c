@@ -13,7 +13,9 @@
 
 #define STAT_MAX 4096
 
-/* A thread that cannot be read has ended, too. The state comes behind the comm's last parenthesis. */
+/*
+ * A thread that cannot be read has ended, too. The state comes behind the comm's last parenthesis.
+ */
 static bool has_ended(const char *proc, uint32_t tid)
 {
 	struct strbuf sb = STRBUF_INIT;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A process whose main thread has ended, while others go on: /proc/PID knows nothing of its memory then. */
+/*
+ * A process whose main thread has ended, while others go on: /proc/PID knows nothing of its memory
+ * then.
+ */
 #ifndef JANK_BASE_LIVE_TID_H
 #define JANK_BASE_LIVE_TID_H
 

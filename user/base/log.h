@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Messages for the person at the terminal: stderr, one line each, prefixed "jankbpf: ". Only app/ and
- * the two threads' top loops call it; everything below returns a struct err.
+ * Messages for the person at the terminal: stderr, one line each, prefixed "jankbpf: ". Only app/
+ * and the two threads' top loops call it; everything below returns a struct err.
  */
 #ifndef JANK_BASE_LOG_H
 #define JANK_BASE_LOG_H

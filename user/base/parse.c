@@ -100,7 +100,10 @@ static const struct unit *find_unit(const struct quantity *q, const char *name)
 	return NULL;
 }
 
-/* floor(0.frac * factor): from the last digit on, as floor((floor(x) + n) / 10) = floor((x + n) / 10). */
+/*
+ * floor(0.frac * factor): from the last digit on, as floor((floor(x) + n) / 10) = floor((x + n) /
+ * 10).
+ */
 static uint64_t scale_fraction(const struct number *num, uint64_t factor)
 {
 	uint64_t scaled = 0;
@@ -133,7 +136,10 @@ static int quantity_read(const struct quantity *q, const char *str, uint64_t *re
 	return number_scale(&num, unit->factor, ret);
 }
 
-/* A limit in the largest unit that gives a whole number; in the smallest one rounded into the range. */
+/*
+ * A limit in the largest unit that gives a whole number; in the smallest one rounded into the
+ * range.
+ */
 static void add_limit(struct strbuf *sb, const struct quantity *q, uint64_t v, bool up)
 {
 	const struct unit *unit = q->units;

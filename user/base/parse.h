@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Numbers, times and sizes as users write them. Each returns 0, or -EINVAL or -ERANGE with a message
- * that quotes `str` and says what would be right; *ret is untouched on failure. The err's exit status
- * is JANK_EXIT_USAGE. `what` names the thing in the message, e.g. "--threshold". */
+/*
+ * Numbers, times and sizes as users write them. Each returns 0, or -EINVAL or -ERANGE with a
+ * message that quotes `str` and says what would be right; *ret is untouched on failure. The err's
+ * exit status is JANK_EXIT_USAGE. `what` names the thing in the message, e.g. "--threshold".
+ */
 #ifndef JANK_BASE_PARSE_H
 #define JANK_BASE_PARSE_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The tables are generated: from the C library's numbers (see the Makefile), and from syscalls_32.tbl. */
+/*
+ * The tables are generated: from the C library's numbers (see the Makefile), and from
+ * syscalls_32.tbl.
+ */
 #include "base/syscall_name.h"
 
 #include <stddef.h>

@@ -7,7 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Length of the valid UTF-8 sequence at s (1 to 4; no overlong forms, surrogates or > U+10FFFF), or 0. */
+/*
+ * Length of the valid UTF-8 sequence at s (1 to 4; no overlong forms, surrogates or > U+10FFFF), or
+ * 0.
+ */
 size_t text__utf8_len(const char *s, size_t left);
 
 /* Length of str's part before its first byte that is not UTF-8, or before its end. */

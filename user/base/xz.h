@@ -5,7 +5,10 @@
 
 #include <stddef.h>
 
-/* Into malloc'ed memory. -EFBIG: more than max bytes, or a decoder of more than 32 MiB; -EINVAL: broken. */
+/*
+ * Into malloc'ed memory. -EFBIG: more than max bytes, or a decoder of more than 32 MiB; -EINVAL:
+ * broken.
+ */
 int xz__unpack(const void *packed, size_t len, size_t max, void **ret, size_t *ret_len);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* From the end of the file to its directory, from there to the entry. All of it is the traced program's. */
+/*
+ * From the end of the file to its directory, from there to the entry. All of it is the traced
+ * program's.
+ */
 #include "base/zip.h"
 
 #include <endian.h>
@@ -81,7 +84,10 @@ static size_t entry_sz(const uint8_t *directory, size_t len)
 	return whole <= len ? whole : 0;
 }
 
-/* The entry that begins last before the offset: contents follow each other, so no other can hold it. */
+/*
+ * The entry that begins last before the offset: contents follow each other, so no other can hold
+ * it.
+ */
 static const uint8_t *nearest_entry(const uint8_t *directory, size_t len, uint64_t offset)
 {
 	const uint8_t *best = NULL;
@@ -210,7 +216,10 @@ int zip_entry__at(int fd, uint64_t offset, struct zip_entry *ret)
 	return err;
 }
 
-/* zlib's raw inflation, a piece at a time. What comes out is bounded by what the archive says of it, as is what goes in. */
+/*
+ * zlib's raw inflation, a piece at a time. What comes out is bounded by what the archive says of
+ * it, as is what goes in.
+ */
 
 #define PIECE (64u << 10)
 
@@ -247,7 +256,10 @@ static int refill(z_stream *z, struct source *source)
 	return 0;
 }
 
-/* Fills a buffer, or up to the end. How many bytes, or -errno. *ended: the packed bytes say that there are no more. */
+/*
+ * Fills a buffer, or up to the end. How many bytes, or -errno. *ended: the packed bytes say that
+ * there are no more.
+ */
 static int fill(z_stream *z, struct source *source, void *buf, size_t len, bool *ended)
 {
 	int status = Z_OK, err;

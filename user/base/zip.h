@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Libraries that Android maps straight from an APK, where they are stored uncompressed and page-aligned. */
+/*
+ * Libraries that Android maps straight from an APK, where they are stored uncompressed and
+ * page-aligned.
+ */
 #ifndef JANK_BASE_ZIP_H
 #define JANK_BASE_ZIP_H
 
@@ -24,7 +27,10 @@ struct zip_directory {
 	size_t len;
 };
 
-/* Reads it. 0, -ENOEXEC: no zip file (or one of more than 4 GiB, or with more than 64 MiB of names), or -errno. */
+/*
+ * Reads it. 0, -ENOEXEC: no zip file (or one of more than 4 GiB, or with more than 64 MiB of
+ * names), or -errno.
+ */
 int zip_directory__read(struct zip_directory *dir, int fd);
 void zip_directory__free(struct zip_directory *dir);
 
@@ -40,26 +46,31 @@ struct zip_member {
 };
 
 /*
- * The member at *at, a place in the directory (0: the first), which goes on to the next. 1; 0: there are no more; -ENOENT or
- * -errno: that one can't be had (encrypted, packed otherwise, broken), others may follow.
+ * The member at *at, a place in the directory (0: the first), which goes on to the next. 1; 0:
+ * there are no more; -ENOENT or -errno: that one can't be had (encrypted, packed otherwise,
+ * broken), others may follow.
  */
 int zip_directory__next(const struct zip_directory *dir, size_t *at, struct zip_member *ret);
 
-/* The stored file that holds the archive's byte at offset. 0, -ENOENT: none, -ENOEXEC: no zip file (or one
- * of more than 4 GiB), or -errno. */
+/*
+ * The stored file that holds the archive's byte at offset. 0, -ENOENT: none, -ENOEXEC: no zip file
+ * (or one of more than 4 GiB), or -errno.
+ */
 int zip_entry__at(int fd, uint64_t offset, struct zip_entry *ret);
 
-/* Unpacks what is compressed in an archive, within bounds: a few bytes of it can claim gigabytes. */
+/*
+ * Unpacks what is compressed in an archive, within bounds: a few bytes of it can claim gigabytes.
+ */
 
 /*
- * The first bytes of a compressed member, at most len, as far as it is whole. fd: the archive's, borrowed. How many; -EBADMSG:
- * it is broken from the first on, or -errno.
+ * The first bytes of a compressed member, at most len, as far as it is whole. fd: the archive's,
+ * borrowed. How many; -EBADMSG: it is broken from the first on, or -errno.
  */
 int zip_unpack__head(int fd, const struct zip_member *member, void *buf, size_t len);
 
 /*
- * All of it, in a file without a name, in memory. A descriptor that is the caller's; -EFBIG: more than max bytes, -EBADMSG: not
- * what the archive says, or -errno.
+ * All of it, in a file without a name, in memory. A descriptor that is the caller's; -EFBIG: more
+ * than max bytes, -EBADMSG: not what the archive says, or -errno.
  */
 int zip_unpack__file(int fd, const struct zip_member *member, uint64_t max);
 

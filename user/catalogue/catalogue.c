@@ -238,8 +238,10 @@ static bool has_function(const struct catalogue_functions *list, const char *fun
 	return false;
 }
 
-/* Whether the frames from the first on are this row's: its file, and in it, before control leaves the
- * file, one of its callers. */
+/*
+ * Whether the frames from the first on are this row's: its file, and in it, before control leaves
+ * the file, one of its callers.
+ */
 static enum match match_frames(const struct catalogue_row *row,
 			       const struct catalogue_frame *frames, size_t cnt)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The catalogue of loop kinds: whose wait is it, and what does its loop handle? One row a kind, in the
- * text format of docs/loops.md: those of loops/, built in, and those of --loop-file.
+ * The catalogue of loop kinds: whose wait is it, and what does its loop handle? One row a kind, in
+ * the text format of docs/loops.md: those of loops/, built in, and those of --loop-file.
  *
- * A row says by which libraries and callers a wait is known, and lists marks: functions that are entered
- * once a message, and what is to be read there. A mark's number is its index in all rows' marks together:
- * the index in the BPF map, and jank_rec_message.mark - 1.
+ * A row says by which libraries and callers a wait is known, and lists marks: functions that are
+ * entered once a message, and what is to be read there. A mark's number is its index in all rows'
+ * marks together: the index in the BPF map, and jank_rec_message.mark - 1.
  */
 #ifndef JANK_CATALOGUE_CATALOGUE_H
 #define JANK_CATALOGUE_CATALOGUE_H
@@ -114,9 +114,9 @@ struct catalogue_row {
 struct catalogue;
 
 /*
- * Reads the built-in rows and the given files, whose rows come first; one with a built-in row's id takes
- * its place. 0, -ENOMEM, or another code with a message that names file and line and, for a fault in a
- * file, JANK_EXIT_USAGE.
+ * Reads the built-in rows and the given files, whose rows come first; one with a built-in row's id
+ * takes its place. 0, -ENOMEM, or another code with a message that names file and line and, for a
+ * fault in a file, JANK_EXIT_USAGE.
  */
 int catalogue__open(const char *const *files, size_t cnt, struct catalogue **ret, struct err *err);
 void catalogue__close(struct catalogue *cat); /* NULL is fine */
@@ -124,7 +124,10 @@ void catalogue__close(struct catalogue *cat); /* NULL is fine */
 size_t catalogue__row_cnt(const struct catalogue *cat);
 const struct catalogue_row *catalogue__row(const struct catalogue *cat, size_t i);
 
-/* Of an id or a name (-l); *at is where to go on, from 0: several rows may have one name. NULL: no more. */
+/*
+ * Of an id or a name (-l); *at is where to go on, from 0: several rows may have one name. NULL: no
+ * more.
+ */
 const struct catalogue_row *catalogue__named(const struct catalogue *cat, const char *name,
 					     size_t *at);
 
@@ -157,8 +160,9 @@ struct catalogue_frame {
 };
 
 /*
- * Whose wait it is: frames from the wait's own function outwards. The innermost frame that some row knows
- * decides, and a row over that one takes it when one of its files follows. NULL: nobody's that is known.
+ * Whose wait it is: frames from the wait's own function outwards. The innermost frame that some row
+ * knows decides, and a row over that one takes it when one of its files follows. NULL: nobody's
+ * that is known.
  */
 const struct catalogue_row *catalogue__row_of_wait(const struct catalogue *cat, uint32_t loop,
 						   const struct catalogue_frame *frames,
@@ -172,8 +176,9 @@ const struct catalogue_row *catalogue__row_of_program(const struct catalogue *ca
 const struct catalogue_row *catalogue__row_of_thread(const struct catalogue *cat, const char *comm);
 
 /*
- * Is a futex wait or a sleep one of the row's parks? Frames from the wait's own function outwards: the first one
- * outside the C library and `through` must be one of `park`. *ret_frame: which one it was, cnt: there is none.
+ * Is a futex wait or a sleep one of the row's parks? Frames from the wait's own function outwards:
+ * the first one outside the C library and `through` must be one of `park`. *ret_frame: which one it
+ * was, cnt: there is none.
  */
 bool catalogue_row__parks(const struct catalogue_row *row, const struct catalogue_frame *frames,
 			  size_t cnt, size_t *ret_frame);
@@ -202,8 +207,10 @@ const char *catalogue_field__enum_name(const struct catalogue_field *field, uint
 void catalogue_field__text(const struct catalogue_field *field,
 			   const char raw[JANK_MESSAGE_TEXT_SZ], char ret[CATALOGUE_TEXT_SZ]);
 
-/* Whether what was read is a message of this layout: `check =` holds, or there is none. Where it does not
- * hold, nothing of it is to be shown. got and value: as in jank_rec_message. */
+/*
+ * Whether what was read is a message of this layout: `check =` holds, or there is none. Where it
+ * does not hold, nothing of it is to be shown. got and value: as in jank_rec_message.
+ */
 bool catalogue_mark__holds(const struct catalogue_mark *mark, uint32_t got, const uint64_t *value);
 
 #endif

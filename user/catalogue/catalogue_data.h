@@ -27,8 +27,10 @@ int catalogue_file__load(struct catalogue *cat, const char *name, const char *te
 void catalogue_row__free(struct catalogue_row *row); /* NULL is fine */
 void catalogue_enum__free(struct catalogue_enum *names);
 
-/* Sets one key of a row (`more`: an indented line below it). 0, -ENOMEM, or -EINVAL with a message that
- * does not name the place. */
+/*
+ * Sets one key of a row (`more`: an indented line below it). 0, -ENOMEM, or -EINVAL with a message
+ * that does not name the place.
+ */
 struct catalogue_key {
 	const char *name;
 	int (*set)(struct catalogue *cat, struct catalogue_row *row, const char *value, bool more,

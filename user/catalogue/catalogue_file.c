@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Loop files are INI files, read by libinih. What it would let pass is caught in its reader, which sees
- * each line first: long lines (it would cut them), empty sections and the same section once more.
+ * Loop files are INI files, read by libinih. What it would let pass is caught in its reader, which
+ * sees each line first: long lines (it would cut them), empty sections and the same section once
+ * more.
  */
 #include <ctype.h>
 #include <errno.h>

@@ -28,7 +28,9 @@ static int no_memory(struct err *err)
 	return err__set(err, ENOMEM, "out of memory");
 }
 
-/* The next word of *at, malloc'ed; NULL at the end, or without memory (*at is then not at its end). */
+/*
+ * The next word of *at, malloc'ed; NULL at the end, or without memory (*at is then not at its end).
+ */
 static char *next_word(const char **at)
 {
 	size_t len;

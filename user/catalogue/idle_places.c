@@ -157,7 +157,9 @@ static uint64_t waits_at(const struct block *block, const struct stack *where, s
 	return ns;
 }
 
-/* Fewer frames than the loop's wait has; or, where those are not known, a place that it returns to. */
+/*
+ * Fewer frames than the loop's wait has; or, where those are not known, a place that it returns to.
+ */
 static bool is_further_out(const struct idle_places *places, const struct block *block,
 			   const struct stack *stack, size_t wait_cnt)
 {
@@ -196,8 +198,10 @@ void idle_places__on_exit(struct idle_places *places, uint32_t pid)
 }
 
 /*
- * The outermost place that is visited again and again. Frames are counted, not bytes of stack: a wait with large arrays lies deeper than its
- * handlers. An interpreter's frames count first, those in C only between waits in the same of these. A thread that works most of the time waits for its own helpers, not for work: a batch program's main thread.
+ * The outermost place that is visited again and again. Frames are counted, not bytes of stack: a
+ * wait with large arrays lies deeper than its handlers. An interpreter's frames count first, those
+ * in C only between waits in the same of these. A thread that works most of the time waits for its
+ * own helpers, not for work: a batch program's main thread.
  */
 
 #define IDLE_CHAIN_MAX 16
@@ -293,7 +297,10 @@ static int compare_numbers(uint32_t a, uint32_t b)
 	return (a > b) - (a < b);
 }
 
-/* Below 0: a is further out. Of waits in different frames of an interpreter that are as many, the frames in C say nothing. */
+/*
+ * Below 0: a is further out. Of waits in different frames of an interpreter that are as many, the
+ * frames in C say nothing.
+ */
 static int compare(const struct idle_chains_place *a, const struct idle_chains_place *b)
 {
 	if (!a->script || !b->script)
@@ -333,7 +340,10 @@ static bool is_known(const struct idle_chains *chains, const struct chain *chain
 	return idle->nr == place->nr || (place->one_call && idle->script == place->script);
 }
 
-/* Another call from as far out is made when work has come: interpreters make all calls from one depth. */
+/*
+ * Another call from as far out is made when work has come: interpreters make all calls from one
+ * depth.
+ */
 static bool is_beside(const struct idle_chains *chains, const struct chain *chain)
 {
 	return chains->has_idle && !compare(&chains->idle, &chain->place) &&

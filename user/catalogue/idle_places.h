@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where threads wait for their next dispatch: the callers of a loop's wait, unwound from the copy of the stack that came with
- * it. Frames that a block's stack shares with them belong to the dispatcher, not to the handler. The last wait of each of at
- * most 8192 threads is kept. Used on the sink thread only.
+ * Where threads wait for their next dispatch: the callers of a loop's wait, unwound from the copy
+ * of the stack that came with it. Frames that a block's stack shares with them belong to the
+ * dispatcher, not to the handler. The last wait of each of at most 8192 threads is kept. Used on
+ * the sink thread only.
  */
 #ifndef JANK_CATALOGUE_IDLE_PLACES_H
 #define JANK_CATALOGUE_IDLE_PLACES_H
@@ -25,13 +26,18 @@ int idle_places__record(struct idle_places *places, const struct wait_note *note
 int idle_places__fill(const struct idle_places *places, struct block *block);
 
 /*
- * Did the thread go to rest in the middle of it? Another thread than the main one may be a worker that polled now and then: if for most
- * of the block it slept at one place on a futex that is no lock, with fewer frames than its loop's wait has, that is its idle place. Where
- * the callers of the loop's wait are not known, it must have come there twice. The block's own callers must have been found.
+ * Did the thread go to rest in the middle of it? Another thread than the main one may be a worker
+ * that polled now and then: if for most of the block it slept at one place on a futex that is no
+ * lock, with fewer frames than its loop's wait has, that is its idle place. Where the callers of
+ * the loop's wait are not known, it must have come there twice. The block's own callers must have
+ * been found.
  */
 bool idle_places__rests(const struct idle_places *places, const struct block *block);
 
-/* How many of a process's return addresses, the innermost exact, are outside of the C library and its kin. */
+/*
+ * How many of a process's return addresses, the innermost exact, are outside of the C library and
+ * its kin.
+ */
 uint32_t idle_places__depth(struct symbolizer *sym, uint32_t pid, const uint64_t *addresses,
 			    uint32_t cnt);
 
@@ -39,8 +45,9 @@ void idle_places__on_exit(struct idle_places *places,
 			  uint32_t pid); /* the process has ended, or is another program */
 
 /*
- * The idle place of a thread that waits for work neither in epoll nor in poll: which of the chains of callers by which it comes to
- * its waits is the one it keeps returning to. Pure logic; used on the sink thread.
+ * The idle place of a thread that waits for work neither in epoll nor in poll: which of the chains
+ * of callers by which it comes to its waits is the one it keeps returning to. Pure logic; used on
+ * the sink thread.
  */
 
 struct idle_chains;
@@ -72,7 +79,10 @@ enum idle_verdict {
 
 enum idle_verdict idle_chains__visit(struct idle_chains *chains, const struct idle_visit *visit);
 
-/* The same of a sleep that is counted nowhere: it is the loop's own pause if it is as far out as the idle place. */
+/*
+ * The same of a sleep that is counted nowhere: it is the loop's own pause if it is as far out as
+ * the idle place.
+ */
 enum idle_verdict idle_chains__pause(const struct idle_chains *chains,
 				     const struct idle_visit *visit);
 

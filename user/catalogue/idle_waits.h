@@ -7,13 +7,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* For each such thread of the process; rec's turn_cnt is 0: there is no evidence but that it waits. */
+/*
+ * For each such thread of the process; rec's turn_cnt is 0: there is no evidence but that it waits.
+ */
 void idle_waits__each(uint32_t pid, void (*fn)(void *ctx, const struct jank_rec_wait *rec),
 		      void *ctx);
 
 /*
- * The system call that a thread of the process is blocked in, or -1: it runs, is blocked outside of one, or is gone. *ret_loop: the
- * kind of loop that waits in it (JANK_LOOP_*), or 0 for none.
+ * The system call that a thread of the process is blocked in, or -1: it runs, is blocked outside of
+ * one, or is gone. *ret_loop: the kind of loop that waits in it (JANK_LOOP_*), or 0 for none.
  */
 long idle_waits__call(uint32_t pid, uint32_t tid, uint32_t *ret_loop);
 

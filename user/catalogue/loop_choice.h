@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which kinds of loop are wanted: those that -l names, or all but those that are off unless named. */
+/*
+ * Which kinds of loop are wanted: those that -l names, or all but those that are off unless named.
+ */
 #ifndef JANK_CATALOGUE_LOOP_CHOICE_H
 #define JANK_CATALOGUE_LOOP_CHOICE_H
 

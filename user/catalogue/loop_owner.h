@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whose loop a wait is: the catalogue asks for the functions around it, and those are found as return addresses
- * on the waiting thread's stack. No unwinding: programs without frame pointers have them, too. The sink thread's.
+ * Whose loop a wait is: the catalogue asks for the functions around it, and those are found as
+ * return addresses on the waiting thread's stack. No unwinding: programs without frame pointers
+ * have them, too. The sink thread's.
  *
- * A word counts that points into code, right behind a call. One that was left by an earlier call and never
- * overwritten counts as well; the nearest to the wait decides, so that this is seldom seen.
+ * A word counts that points into code, right behind a call. One that was left by an earlier call
+ * and never overwritten counts as well; the nearest to the wait decides, so that this is seldom
+ * seen.
  */
 #ifndef JANK_CATALOGUE_LOOP_OWNER_H
 #define JANK_CATALOGUE_LOOP_OWNER_H
@@ -24,8 +26,8 @@ struct loop_owner *loop_owner__new(const struct catalogue *cat,
 void loop_owner__free(struct loop_owner *whose);	    /* accepts NULL */
 
 /*
- * A thread's wait: where it may have been called from, by the mappings that the symbolizer knows now. Names
- * are looked up when somebody asks. 0 or -ENOMEM.
+ * A thread's wait: where it may have been called from, by the mappings that the symbolizer knows
+ * now. Names are looked up when somebody asks. 0 or -ENOMEM.
  */
 int loop_owner__record(struct loop_owner *whose, const struct wait_note *note);
 void loop_owner__on_exit(struct loop_owner *whose,
@@ -42,29 +44,30 @@ int loop_owner__program(struct loop_owner *whose, uint32_t pid);
 const struct catalogue_row *loop_owner__program_row(const struct loop_owner *whose, uint32_t pid);
 
 /*
- * The row of a thread's loop, or NULL: nobody's that the catalogue knows. Where the thread's stack told nothing, its
- * program's row, or else that of the process's other loops.
+ * The row of a thread's loop, or NULL: nobody's that the catalogue knows. Where the thread's stack
+ * told nothing, its program's row, or else that of the process's other loops.
  */
 const struct catalogue_row *loop_owner__row(struct loop_owner *whose, uint32_t pid, uint32_t tid,
 					    uint32_t loop);
 
 /*
- * Is the noted wait one of the row's parks? Kept nowhere. -ENODATA: the thread's frames are not known. *ret: the frames
- * that decided it, without a verdict where they can't be told.
+ * Is the noted wait one of the row's parks? Kept nowhere. -ENODATA: the thread's frames are not
+ * known. *ret: the frames that decided it, without a verdict where they can't be told.
  */
 int loop_owner__parks(struct loop_owner *whose, const struct wait_note *note,
 		      const struct catalogue_row *row, struct jank_park_chain *ret);
 
 /*
- * The same of a main thread that waits for work somewhere: is the noted wait at its idle place, as far as `chains` knows the thread?
- * *ret: its callers, with that verdict; none while it is IDLE_UNKNOWN, as CPython's own locks stay.
+ * The same of a main thread that waits for work somewhere: is the noted wait at its idle place, as
+ * far as `chains` knows the thread? *ret: its callers, with that verdict; none while it is
+ * IDLE_UNKNOWN, as CPython's own locks stay.
  */
 enum idle_verdict loop_owner__rests(struct loop_owner *whose, const struct wait_note *note,
 				    struct idle_chains *chains, struct jank_park_chain *ret);
 
 /*
- * The row of a process's loops of that kind, where all that have one have the same; else NULL. Those that nobody
- * asked for have theirs when they have settled, if the names of files tell it.
+ * The row of a process's loops of that kind, where all that have one have the same; else NULL.
+ * Those that nobody asked for have theirs when they have settled, if the names of files tell it.
  */
 const struct catalogue_row *loop_owner__process_row(const struct loop_owner *whose, uint32_t pid,
 						    uint32_t loop);
@@ -86,7 +89,10 @@ void loop_owner__each(struct loop_owner *whose,
 
 struct symbolizer *loop_owner__symbolizer(const struct loop_owner *whose);
 
-/* The wait's own address (0: unknown), then the return addresses among the note's words, at most so many in all. */
+/*
+ * The wait's own address (0: unknown), then the return addresses among the note's words, at most so
+ * many in all.
+ */
 size_t loop_owner__addresses(const struct loop_owner *whose, const struct wait_note *note,
 			     uint64_t *ret);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Is a thread's wait where it keeps returning to for work? By its callers, and by its interpreter's frames. */
+/*
+ * Is a thread's wait where it keeps returning to for work? By its callers, and by its interpreter's
+ * frames.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +20,10 @@
 
 #define STAT_MAX 256
 
-/* So many callers of a lock of CPython's are its own: from the wait to the evaluation of the code that takes it. */
+/*
+ * So many callers of a lock of CPython's are its own: from the wait to the evaluation of the code
+ * that takes it.
+ */
 #define LOCK_CALLERS 4
 
 /* 0: it can't be read, as if it had never run. */
@@ -75,8 +81,9 @@ static bool waits_in_futex(const struct wait_note *note)
 }
 
 /*
- * Does the wait have the same callers in C whether the program waits for work or in a handler? In CPython every wait does: queue.get() looks
- * like lock.acquire(), and select() like sleep(). In Ruby only futex waits do.
+ * Does the wait have the same callers in C whether the program waits for work or in a handler? In
+ * CPython every wait does: queue.get() looks like lock.acquire(), and select() like sleep(). In
+ * Ruby only futex waits do.
  */
 static bool is_interpreter(struct loop_owner *whose, const struct wait_note *note,
 			   const struct unwound *unwound)
@@ -94,8 +101,9 @@ static bool calls_lock(const struct unwound *unwound, const struct script_wait *
 }
 
 /*
- * Does an interpreter's own code wait for a lock, or for its turn to run? CPython's does if it waits on a futex for nobody: neither for
- * its library nor for a module in C near the wait (queue.SimpleQueue's).
+ * Does an interpreter's own code wait for a lock, or for its turn to run? CPython's does if it
+ * waits on a futex for nobody: neither for its library nor for a module in C near the wait
+ * (queue.SimpleQueue's).
  */
 static bool waits_for_lock(struct loop_owner *whose, const struct wait_note *note,
 			   const struct unwound *unwound, const struct script_wait *wait)
@@ -116,7 +124,10 @@ static uint64_t word_at(const struct copy_event *copy, size_t offset)
 	return wait_note__address(word);
 }
 
-/* As pack_chain, of the outermost callers as well as of those that a note's words leave out: addresses near the stack. */
+/*
+ * As pack_chain, of the outermost callers as well as of those that a note's words leave out:
+ * addresses near the stack.
+ */
 static bool pack_unwound(const struct copy_event *copy, const struct unwound *unwound,
 			 struct jank_park_chain *ret)
 {
@@ -138,7 +149,10 @@ static bool pack_unwound(const struct copy_event *copy, const struct unwound *un
 	return true;
 }
 
-/* Code of a compiler at run time has no tables: what was found up to there is the same each time. A short copy would look like few callers. */
+/*
+ * Code of a compiler at run time has no tables: what was found up to there is the same each time. A
+ * short copy would look like few callers.
+ */
 static bool has_all_callers(const struct unwound *unwound)
 {
 	return unwound->end == STACK_END_COMPLETE || unwound->end == STACK_END_NO_TABLE;
@@ -181,7 +195,10 @@ static enum idle_verdict judge_script(struct loop_owner *whose, const struct wai
 	visit.script = script->identity;
 	visit.script_depth = wait.depth;
 	visit.one_call = wait.is_ruby;
-	/* Its polls are counted by their turns, not here: a sleep beside them would seem to be all that it waits in. */
+	/*
+	 * Its polls are counted by their turns, not here: a sleep beside them would seem to be all
+	 * that it waits in.
+	 */
 	if (visit.sleeps && note->rec.hdr.tid == note->rec.hdr.tgid)
 		return idle_chains__pause(chains, &visit);
 	return idle_chains__visit(chains, &visit);
@@ -231,8 +248,8 @@ enum idle_verdict loop_owner__rests(struct loop_owner *whose, const struct wait_
 /* Is a futex wait a runtime's own? By the calls that lead to it. */
 
 /*
- * Who called the function at `callee`: the nearest one whose call leads there, or else the nearest that calls by a
- * pointer. More than a few words on a stack were left there by earlier calls.
+ * Who called the function at `callee`: the nearest one whose call leads there, or else the nearest
+ * that calls by a pointer. More than a few words on a stack were left there by earlier calls.
  */
 static size_t next_caller(const uint64_t *callees, size_t cnt, size_t from, uint64_t callee)
 {

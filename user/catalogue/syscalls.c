@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What a thread that blocks in a system call waits for. Only calls that say it by themselves are
- * listed; the rest is told by the task's state (JANK_CLASS_PLAIN). By name, since the numbers differ between
- * architectures, and between 64-bit and 32-bit programs; no architecture has all of them.
+ * listed; the rest is told by the task's state (JANK_CLASS_PLAIN). By name, since the numbers
+ * differ between architectures, and between 64-bit and 32-bit programs; no architecture has all of
+ * them.
  */
 #include "catalogue/syscalls.h"
 

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 /*
- * Fills in what the probes must know of this architecture's system calls, and of those of 32-bit programs on
- * it: epoll_nr, restart_nr, syscall_class.
+ * Fills in what the probes must know of this architecture's system calls, and of those of 32-bit
+ * programs on it: epoll_nr, restart_nr, syscall_class.
  */
 void syscalls__set(struct jank_conf *conf);
 

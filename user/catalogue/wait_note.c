@@ -120,7 +120,9 @@ size_t wait_note__bytes(const struct wait_note *note)
 
 /* --- copies and frames on their way */
 
-/* How long the record says that it is; 0: it is none of a wait. -EBADMSG: it is shorter than that. */
+/*
+ * How long the record says that it is; 0: it is none of a wait. -EBADMSG: it is shorter than that.
+ */
 static ssize_t size_of(const void *data, size_t len)
 {
 	const struct jank_rec_script *script = data;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where a thread waits: the words around its stack pointer that may be addresses of code. Made by the intake thread
- * from the probes' copy of the stack, used by the sink thread (loop_owner.h).
+ * Where a thread waits: the words around its stack pointer that may be addresses of code. Made by
+ * the intake thread from the probes' copy of the stack, used by the sink thread (loop_owner.h).
  */
 #ifndef JANK_CATALOGUE_WAIT_NOTE_H
 #define JANK_CATALOGUE_WAIT_NOTE_H
@@ -25,8 +25,8 @@ struct wait_note {
 };
 
 /*
- * exe, copy: may be NULL; without a copy there are no words. The copy becomes the note's; NULL: out of memory, it is freed. `script` is
- * set by the caller.
+ * exe, copy: may be NULL; without a copy there are no words. The copy becomes the note's; NULL: out
+ * of memory, it is freed. `script` is set by the caller.
  */
 struct wait_note *wait_note__new(const struct jank_rec_wait *rec, const char *exe,
 				 struct jank_rec_copy *copy);
@@ -41,8 +41,8 @@ void wait_note__free(struct wait_note *note); /* accepts NULL */
 size_t wait_note__bytes(const struct wait_note *note);
 
 /*
- * Copies and interpreters' frames that came from the ring, until their WAIT records do: those follow at once, but for other CPUs'
- * records.
+ * Copies and interpreters' frames that came from the ring, until their WAIT records do: those
+ * follow at once, but for other CPUs' records.
  */
 #define WAIT_COPY_MAX 32
 struct wait_copies {
@@ -51,7 +51,10 @@ struct wait_copies {
 	unsigned next;
 };
 
-/* Takes the record of that length into its memory, if it is one of a wait. 1: it is; 0: another; -ENOMEM or -EBADMSG. */
+/*
+ * Takes the record of that length into its memory, if it is one of a wait. 1: it is; 0: another;
+ * -ENOMEM or -EBADMSG.
+ */
 int wait_copies__put(struct wait_copies *copies, const void *data, size_t len);
 
 /* The wait's own, which is the caller's to free, or NULL. */
@@ -63,15 +66,18 @@ void wait_copies__free(struct wait_copies *copies);
 
 /* Which of the words on a stack are return addresses: those right behind a call. */
 
-/* Whose code: of a process that the symbolizer knows, by the files that it maps. Code of no file is not known. */
+/*
+ * Whose code: of a process that the symbolizer knows, by the files that it maps. Code of no file is
+ * not known.
+ */
 struct code_of {
 	struct symbolizer *sym;
 	uint32_t pid;
 };
 
 /*
- * The function that the call before the address calls; through the procedure linkage table to what it leads to, by the
- * process's memory. 0: by a register or a pointer, or it can't be read.
+ * The function that the call before the address calls; through the procedure linkage table to what
+ * it leads to, by the process's memory. 0: by a register or a pointer, or it can't be read.
  */
 uint64_t return_addresses__callee(const struct code_of *of, uint64_t address);
 

@@ -214,7 +214,10 @@ static void doctor__line(struct doctor *doc, enum verdict verdict, const char *n
 	putchar('\n');
 }
 
-/* What trace would mount is mounted here too, but where nobody else sees it: a look changes nothing. */
+/*
+ * What trace would mount is mounted here too, but where nobody else sees it: a look changes
+ * nothing.
+ */
 static void mount_in_private(void)
 {
 	if (!preflight__has_tracefs() && !unshare(CLONE_NEWNS) &&

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* `jankbpf doctor`: one line for each thing that tracing depends on, with consequence and remedy. */
+/*
+ * `jankbpf doctor`: one line for each thing that tracing depends on, with consequence and remedy.
+ */
 #ifndef JANK_CLI_CMD_DOCTOR_H
 #define JANK_CLI_CMD_DOCTOR_H
 

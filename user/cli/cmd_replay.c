@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Two passes over the journal: what it knows, then the events. Everything after the ring is the same
- * code as in a session, on one thread.
+ * Two passes over the journal: what it knows, then the events. Everything after the ring is the
+ * same code as in a session, on one thread.
  */
 #include "cli/cmd_replay.h"
 
@@ -23,7 +23,10 @@
 #include "session/output.h"
 #include "symbol/modules/offline.h"
 
-/* Names for a journal's frames that were recorded without one, from programs and debug files that are found by build id. */
+/*
+ * Names for a journal's frames that were recorded without one, from programs and debug files that
+ * are found by build id.
+ */
 
 struct offline_names {
 	struct offline *offline; /* borrowed; its strings are the frames' */
@@ -54,7 +57,10 @@ static size_t look_up(struct offline_names *names, const struct frame *frame, bo
 	return cnt;
 }
 
-/* Puts names, lines and inlined functions into a stack's frames that have a build id and no name. 0 or -ENOMEM. */
+/*
+ * Puts names, lines and inlined functions into a stack's frames that have a build id and no name. 0
+ * or -ENOMEM.
+ */
 static int offline_names__fill(struct offline_names *names, struct stack *stack)
 {
 	struct frame found[OFFLINE_FRAMES_MAX], *list = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Records one by one, from JSON Lines or from a stream of messages, and out in the same form. A record in which there is
- * nothing to name goes out as it came.
+ * Records one by one, from JSON Lines or from a stream of messages, and out in the same form. A
+ * record in which there is nothing to name goes out as it came.
  */
 #include "cli/cmd_symbolize.h"
 
@@ -87,7 +87,10 @@ static int put_lines(struct symbolizing *c, FILE *file)
 	return res;
 }
 
-/* The bytes of a message and of its length before it, from the file. 1; 0 at its end; -EBADMSG: torn, or no such stream. */
+/*
+ * The bytes of a message and of its length before it, from the file. 1; 0 at its end; -EBADMSG:
+ * torn, or no such stream.
+ */
 static int read_message(FILE *file, struct strbuf *ret, size_t *ret_head)
 {
 	char head[STREAM_VARINT_MAX];

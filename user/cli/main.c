@@ -44,8 +44,9 @@ static int run(const struct options *opts, struct err *err)
 }
 
 /*
- * What went through stdio must have arrived: a full disk is a failure, a reader that left is none. Where more than a
- * buffer was printed, the part before the last may be what failed; of blocks their sink tells that itself.
+ * What went through stdio must have arrived: a full disk is a failure, a reader that left is none.
+ * Where more than a buffer was printed, the part before the last may be what failed; of blocks
+ * their sink tells that itself.
  */
 static int check_stdout(enum command command, int status)
 {
@@ -58,7 +59,10 @@ static int check_stdout(enum command command, int status)
 	return status;
 }
 
-/* Or the first files that we open would be stdin, stdout or stderr, and what is said went into them. */
+/*
+ * Or the first files that we open would be stdin, stdout or stderr, and what is said went into
+ * them.
+ */
 static void fill_std_fds(void)
 {
 	int fd;

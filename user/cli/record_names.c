@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Visits the frames of a record by its descriptors, so that a new field with a stack needs nothing here. */
+/*
+ * Visits the frames of a record by its descriptors, so that a new field with a stack needs nothing
+ * here.
+ */
 #include "cli/record_names.h"
 
 #include <errno.h>

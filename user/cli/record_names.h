@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Names for the frames of a finished record that has only their module, build id and offset. One thread. */
+/*
+ * Names for the frames of a finished record that has only their module, build id and offset. One
+ * thread.
+ */
 #ifndef JANK_CLI_RECORD_NAMES_H
 #define JANK_CLI_RECORD_NAMES_H
 
@@ -25,8 +28,8 @@ struct record_names {
 };
 
 /*
- * Names what can be named in a record that was unpacked or read from JSON: its memory is malloc's. 1: something has a name
- * now; 0: nothing; -ENOMEM.
+ * Names what can be named in a record that was unpacked or read from JSON: its memory is malloc's.
+ * 1: something has a name now; 0: nothing; -ENOMEM.
  */
 int record_names__fill(struct record_names *names, Jankbpf__Record *record);
 void record_names__free(struct record_names *names); /* what it holds, not itself */

@@ -72,7 +72,10 @@ static void set_cpu(struct block *block)
 	SET_KNOWN(live, cpu_max_khz, info.max_khz);
 }
 
-/* It may have been moved, or its quota lifted, meanwhile: then the cgroup that it is in now is not told of. */
+/*
+ * It may have been moved, or its quota lifted, meanwhile: then the cgroup that it is in now is not
+ * told of.
+ */
 static int set_quota(struct block *block)
 {
 	struct facts *facts = &block->facts;

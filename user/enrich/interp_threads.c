@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All threads of a process are told at once, and again when there is a new one: each second the processes are asked, since
- * a thread that is waited for says nothing of itself before.
+ * All threads of a process are told at once, and again when there is a new one: each second the
+ * processes are asked, since a thread that is waited for says nothing of itself before.
  */
 #include "enrich/interp_threads.h"
 
@@ -113,7 +113,10 @@ static int add(struct interp_threads *scripts, uint32_t pid, uint64_t newest)
 	return 0;
 }
 
-/* The threads of a process that are new since they were told. newest is asked first: what comes later is told again. */
+/*
+ * The threads of a process that are new since they were told. newest is asked first: what comes
+ * later is told again.
+ */
 static int refresh(struct interp_threads *scripts, struct program *program)
 {
 	uint64_t newest = symbolizer__script_newest(scripts->sym, program->pid);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Interpreters' threads: found by the symbolizer, told to the probes, which read their frames. The sink thread's. */
+/*
+ * Interpreters' threads: found by the symbolizer, told to the probes, which read their frames. The
+ * sink thread's.
+ */
 #ifndef JANK_ENRICH_INTERP_THREADS_H
 #define JANK_ENRICH_INTERP_THREADS_H
 
@@ -15,8 +18,8 @@ struct interp_threads *interp_threads__new(struct interp_bpf_fds *maps, struct s
 void interp_threads__free(struct interp_threads *scripts); /* accepts NULL */
 
 /*
- * The process has a thread that the probes should know of, if it runs an interpreter: one of a loop, or that was waited for.
- * 0 or -errno: -E2BIG when there are too many threads.
+ * The process has a thread that the probes should know of, if it runs an interpreter: one of a
+ * loop, or that was waited for. 0 or -errno: -E2BIG when there are too many threads.
  */
 int interp_threads__update(struct interp_threads *scripts, uint32_t pid, uint32_t tid);
 

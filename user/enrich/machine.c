@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The history is bounded, yet reaches back as far as the longest hang: when it is full, every second
- * reading of its older half goes, so that it grows coarser with age.
+ * The history is bounded, yet reaches back as far as the longest hang: when it is full, every
+ * second reading of its older half goes, so that it grows coarser with age.
  *
- * A process's CPU time is its CPU clock, exact to the nanosecond; utime and stime of /proc/PID/stat are
- * rounded to clock ticks (10 ms), which is much in a dispatch of 25.
+ * A process's CPU time is its CPU clock, exact to the nanosecond; utime and stime of /proc/PID/stat
+ * are rounded to clock ticks (10 ms), which is much in a dispatch of 25.
  */
 #include "enrich/machine.h"
 
@@ -298,7 +298,10 @@ void machine__load(const struct machine *machine, pid_t pid, uint64_t start_ns, 
 		ret->total_pct = ret->process_pct; /* ticks are the coarser measure */
 }
 
-/* The machine's own figures: CPU time by /proc/stat, who waits for what by /proc/pressure, memory by /proc/meminfo. */
+/*
+ * The machine's own figures: CPU time by /proc/stat, who waits for what by /proc/pressure, memory
+ * by /proc/meminfo.
+ */
 
 #define STAT_MAX     (4u << 20) /* it lists every interrupt of every CPU */
 #define MEMINFO_MAX  (64u << 10)

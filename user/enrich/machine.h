@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the machine did while a dispatch lasted: readings of /proc/stat, of /proc/pressure and of the traced processes'
- * CPU clocks, kept for a while, and the load over any interval by interpolation between them.
+ * What the machine did while a dispatch lasted: readings of /proc/stat, of /proc/pressure and of
+ * the traced processes' CPU clocks, kept for a while, and the load over any interval by
+ * interpolation between them.
  */
 #ifndef JANK_ENRICH_MACHINE_H
 #define JANK_ENRICH_MACHINE_H
@@ -16,23 +17,30 @@ struct machine;
 struct machine *machine__new(void);	     /* NULL when out of memory */
 void machine__free(struct machine *machine); /* accepts NULL */
 
-/* From now on this process's CPU time is read, too. 0 or -ENOMEM. One that is not there, and any beyond
- * a bound, gets no process_pct. A second time it begins anew (a pid that was reused). */
+/*
+ * From now on this process's CPU time is read, too. 0 or -ENOMEM. One that is not there, and any
+ * beyond a bound, gets no process_pct. A second time it begins anew (a pid that was reused).
+ */
 int machine__add_process(struct machine *machine, pid_t pid);
 void machine__drop_process(struct machine *machine, pid_t pid); /* no more of it is asked */
 
 /* From now on readings tell of CPUs throttled for heat, where sys ("/sys") does. */
 void machine__watch_heat(struct machine *machine, const char *sys);
 
-/* Was this CPU throttled for heat in an interval? By the readings from just before it to just after. */
+/*
+ * Was this CPU throttled for heat in an interval? By the readings from just before it to just
+ * after.
+ */
 bool machine__throttled(const struct machine *machine, uint32_t cpu, uint64_t start_ns,
 			uint64_t end_ns);
 
 /* Takes a reading; now_ns is CLOCK_MONOTONIC. 0 or -errno: then there is one reading less. */
 int machine__read(struct machine *machine, uint64_t now_ns);
 
-/* The load over an interval, of which the part outside all readings is left out. What is not known is
- * negative; `busy` is not set here. */
+/*
+ * The load over an interval, of which the part outside all readings is left out. What is not known
+ * is negative; `busy` is not set here.
+ */
 void machine__load(const struct machine *machine, pid_t pid, uint64_t start_ns, uint64_t end_ns,
 		   struct machine_load *ret);
 

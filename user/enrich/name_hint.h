@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What to do for names in stacks: of code that a program made, and of stripped files. Said once for each. */
+/*
+ * What to do for names in stacks: of code that a program made, and of stripped files. Said once for
+ * each.
+ */
 #ifndef JANK_ENRICH_NAME_HINT_H
 #define JANK_ENRICH_NAME_HINT_H
 

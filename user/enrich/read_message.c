@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A mark's values have the meaning that its row of the catalogue gives them. With a mark the descriptors that
- * the wait returned are left out: any of them may be another message's.
+ * A mark's values have the meaning that its row of the catalogue gives them. With a mark the
+ * descriptors that the wait returned are left out: any of them may be another message's.
  */
 #include "enrich/read_message.h"
 

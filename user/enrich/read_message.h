@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a slow dispatch handled, found out in the living process: by the catalogue what a mark's values
- * mean, by the symbolizer their names, by /proc what was ready. On the sink thread.
+ * What a slow dispatch handled, found out in the living process: by the catalogue what a mark's
+ * values mean, by the symbolizer their names, by /proc what was ready. On the sink thread.
  */
 #ifndef JANK_ENRICH_READ_MESSAGE_H
 #define JANK_ENRICH_READ_MESSAGE_H

@@ -22,7 +22,10 @@ struct key {
 
 struct entry;
 
-/* A thread's dispatch under way: what was found of an earlier one of its has been asked for by now, or never will be. */
+/*
+ * A thread's dispatch under way: what was found of an earlier one of its has been asked for by now,
+ * or never will be.
+ */
 struct thread {
 	uint32_t tid;
 	uint64_t dispatch_ns;
@@ -55,7 +58,10 @@ struct line {
 	size_t bytes;
 };
 
-/* Stacks of a thread's dispatch that were dropped for want of room: a loss if a block wants that dispatch's. */
+/*
+ * Stacks of a thread's dispatch that were dropped for want of room: a loss if a block wants that
+ * dispatch's.
+ */
 struct shed {
 	uint32_t tid;
 	uint64_t dispatch_ns, cnt;
@@ -191,7 +197,10 @@ static struct entry *find_or_add(struct stack_cache *callers, const struct jank_
 	return entry;
 }
 
-/* One that gives way to another thread's is counted at once: whether it would have been wanted is not known any more. */
+/*
+ * One that gives way to another thread's is counted at once: whether it would have been wanted is
+ * not known any more.
+ */
 static void note_shed(struct stack_cache *callers, const struct thread *thread)
 {
 	struct shed *shed = &callers->shed[thread->tid % SHED_MAX];
@@ -224,7 +233,10 @@ static void shed(struct stack_cache *callers, struct entry *entry)
 	drop(callers, entry);
 }
 
-/* Copies of threads without a dispatch are large, and few are asked for: they may have half of the room. */
+/*
+ * Copies of threads without a dispatch are large, and few are asked for: they may have half of the
+ * room.
+ */
 static struct entry *next_to_go(const struct stack_cache *callers)
 {
 	bool others = callers->others.bytes > CALLERS_BYTES_MAX / 2;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A small table beside the symbolizer's: which processes it knows through us, and when they started. */
+/*
+ * A small table beside the symbolizer's: which processes it knows through us, and when they
+ * started.
+ */
 #include "enrich/untraced_procs.h"
 
 #include <stdio.h>

@@ -25,9 +25,15 @@
 #define SYS	 "/sys"
 #define FRESH_NS NS_PER_SEC
 
-/* glibc's and Rust's word of a mutex for which somebody sleeps; glibc's normal one has its owner 8 bytes on. */
+/*
+ * glibc's and Rust's word of a mutex for which somebody sleeps; glibc's normal one has its owner 8
+ * bytes on.
+ */
 #define WORD_WAITED_FOR 2
-/* uapi/linux/futex.h; musl keeps the owner there as well, but for a normal mutex, which has EBUSY instead. */
+/*
+ * uapi/linux/futex.h; musl keeps the owner there as well, but for a normal mutex, which has EBUSY
+ * instead.
+ */
 #define WORD_HAS_WAITERS 0x80000000u
 #define WORD_TID	 0x3fffffffu
 
@@ -41,8 +47,8 @@ struct naming {
 };
 
 /*
- * The mounts of the process that was asked for last: a block's spans are mostly of one. Once it has ended they are our
- * own; *ret_view sees them.
+ * The mounts of the process that was asked for last: a block's spans are mostly of one. Once it has
+ * ended they are our own; *ret_view sees them.
  */
 static const struct mountinfo *mounts_of(uint32_t pid, uint32_t *ret_view)
 {
@@ -125,8 +131,8 @@ static int name_file(const struct naming *n, const struct file_number *number, b
 }
 
 /*
- * The name of an inode of anon_inodefs, as "[eventpoll]", the only one of its path: whatever stands so in a folder has
- * that behind it.
+ * The name of an inode of anon_inodefs, as "[eventpoll]", the only one of its path: whatever stands
+ * so in a folder has that behind it.
  */
 static bool is_anonymous(const struct jank_rec_waited *raw)
 {
@@ -220,8 +226,9 @@ static int name_what_is_open(const struct naming *n)
 }
 
 /*
- * A path as the call gave it, below the thread's current folder or the descriptor's. Its file is not looked at: whoever serves it may be
- * what the thread waits for. The device is that of the mount, by the path's text.
+ * A path as the call gave it, below the thread's current folder or the descriptor's. Its file is
+ * not looked at: whoever serves it may be what the thread waits for. The device is that of the
+ * mount, by the path's text.
  */
 static int name_path(const struct naming *n)
 {
@@ -253,8 +260,9 @@ static int name_path(const struct naming *n)
 }
 
 /*
- * Who has the peer's socket open, else who connected or listened, as the kernel noted it. Where that is the process
- * itself it's nobody: it may have made both ends for another, and which of its threads answers isn't known.
+ * Who has the peer's socket open, else who connected or listened, as the kernel noted it. Where
+ * that is the process itself it's nobody: it may have made both ends for another, and which of its
+ * threads answers isn't known.
  */
 static void find_peer_task(const struct naming *n)
 {
@@ -301,7 +309,10 @@ static void name_owner(const struct naming *n)
 		set_task(&n->waited->owner, n->pid, tid);
 }
 
-/* The thread itself, or another of its process, which mostly shares its files: the numbers of those tell. */
+/*
+ * The thread itself, or another of its process, which mostly shares its files: the numbers of those
+ * tell.
+ */
 static uint32_t living(uint32_t pid, uint32_t tid)
 {
 	char path[64];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The output directory: each record is appended to blocks.jsonl or blocks.pb, each ended block gets a BlockCanary
- * log as well.
+ * The output directory: each record is appended to blocks.jsonl or blocks.pb, each ended block gets
+ * a BlockCanary log as well.
  *
  * A disk that is full or read-only is no reason to stop tracing, at the start neither: every
  * record then tries again, and its error is counted by the caller. A DIR that can't be ours is

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A record is appended by one write() under flock(): a record cut short by a full disk can be taken back without
- * hurting one of another process, and one torn by a crash is seen, and cut off, before the next is appended. O_APPEND
- * alone could do neither.
+ * A record is appended by one write() under flock(): a record cut short by a full disk can be taken
+ * back without hurting one of another process, and one torn by a crash is seen, and cut off, before
+ * the next is appended. O_APPEND alone could do neither.
  */
 #include "export/record_file.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * File of records in DIR: blocks.jsonl or blocks.pb. It holds whole records, whoever else appends to it and however
- * the last writer ended. Several processes may share a DIR: everything that changes DIR is done under the lock of that
- * file.
+ * File of records in DIR: blocks.jsonl or blocks.pb. It holds whole records, whoever else appends
+ * to it and however the last writer ended. Several processes may share a DIR: everything that
+ * changes DIR is done under the lock of that file.
  */
 #ifndef JANK_EXPORT_RECORD_FILE_H
 #define JANK_EXPORT_RECORD_FILE_H

@@ -31,15 +31,17 @@ double share__bounded(double share);
 /* What a dispatch handled, as the exports write it. */
 
 /*
- * In a few words, "QTimerEvent to MainWindow", "on_read(), tcp 10.0.0.1:80->10.0.0.7:41322"; any bytes.
- * Nothing where nothing of it is known. Accepts NULL.
+ * In a few words, "QTimerEvent to MainWindow", "on_read(), tcp 10.0.0.1:80->10.0.0.7:41322"; any
+ * bytes. Nothing where nothing of it is known. Accepts NULL.
  */
 void message__add_phrase(struct strbuf *sb, const struct message *message);
 
 /* A name in short, "timer_cb()"; `call`: it is a function's. */
 void message_name__add(struct strbuf *sb, const struct message_name *name, bool call);
 
-/* The event's bits by the names of epoll_ctl(2), lower case: "in|hup"; those without a name in hex. */
+/*
+ * The event's bits by the names of epoll_ctl(2), lower case: "in|hup"; those without a name in hex.
+ */
 void message__add_events(struct strbuf *sb, uint32_t events);
 
 /* What a span waited for: the parts of struct waited that take more than a look at a pointer. */
@@ -54,15 +56,19 @@ bool wait__timeout(const struct wait_object *waited, uint64_t *ret_ns);
 bool wait__bytes(const struct wait_object *waited, const char *syscall_name, uint64_t *ret);
 
 /*
- * "for /var/lib/x on vda1", "for unix /run/x.sock (postgres, pid 612), 250 ms at most"; any bytes. A mutex's owner is
- * left out where it is `said`, a thread. `all` adds the descriptor and the bytes asked for. Nothing where nothing is known.
+ * "for /var/lib/x on vda1", "for unix /run/x.sock (postgres, pid 612), 250 ms at most"; any bytes.
+ * A mutex's owner is left out where it is `said`, a thread. `all` adds the descriptor and the bytes
+ * asked for. Nothing where nothing is known.
  */
 void wait__add_phrase(struct strbuf *sb, const struct wait_object *waited, uint32_t said,
 		      const char *syscall_name, bool all);
 
 /* A task's priority and policy, as the exports write them. */
 
-/* "nice -5", "real-time 50", "deadline", by the number on the wire (JANK_PRIO_OFFSET); nothing where it isn't known. */
+/*
+ * "nice -5", "real-time 50", "deadline", by the number on the wire (JANK_PRIO_OFFSET); nothing
+ * where it isn't known.
+ */
 void priority__add(struct strbuf *sb, uint16_t prio);
 
 /* Nice 0, which goes without saying, or not known. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A stream of records: JSON Lines, or protobuf messages (Record of schema/blockinfo.proto), each after its length as a
- * varint. One thread at a time.
+ * A stream of records: JSON Lines, or protobuf messages (Record of schema/blockinfo.proto), each
+ * after its length as a varint. One thread at a time.
  */
 #ifndef JANK_EXPORT_STREAM_H
 #define JANK_EXPORT_STREAM_H
@@ -16,7 +16,9 @@ enum record_format { RECORD_JSON, RECORD_PROTO };
 
 #define STREAM_VARINT_MAX 10 /* bytes of a length */
 
-/* The encoder: its bytes are those of the last record, whole and ready to be appended to a stream. */
+/*
+ * The encoder: its bytes are those of the last record, whole and ready to be appended to a stream.
+ */
 struct stream {
 	enum record_format format;
 	struct record *record; /* made by the first use */
@@ -32,8 +34,8 @@ void stream__free(struct stream *stream); /* what it holds, not itself */
 int stream__add(struct strbuf *sb, enum record_format format, const Jankbpf__Record *record);
 
 /*
- * Reads the length at the begin of `data`. The number of bytes that it takes; 0: `len` bytes do not hold all of it;
- * -EBADMSG: no such length.
+ * Reads the length at the begin of `data`. The number of bytes that it takes; 0: `len` bytes do not
+ * hold all of it; -EBADMSG: no such length.
  */
 int stream__length(const void *data, size_t len, uint64_t *ret);
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * A span ends within time; before a dispatch begins its thread can only want a CPU; a thread that wakes another isn't
- * woken itself; others have no dispatch.
+ * A span ends within time; before a dispatch begins its thread can only want a CPU; a thread that
+ * wakes another isn't woken itself; others have no dispatch.
  */
 static int check_stack(const struct jank_rec_stack *rec)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Records (bytes from BPF or a journal) become events. The only place that casts wire memory: a record
- * is checked against its size here, so that nothing behind it has to.
+ * Records (bytes from BPF or a journal) become events. The only place that casts wire memory: a
+ * record is checked against its size here, so that nothing behind it has to.
  */
 #ifndef JANK_INTAKE_DECODE_H
 #define JANK_INTAKE_DECODE_H

@@ -15,9 +15,9 @@ void ring__free(struct ring *ring);    /* accepts NULL */
 int ring__fd(const struct ring *ring); /* readable when there are records */
 
 /*
- * Hands out records that are there. Traced programs may fill the ring as fast as it is read, so neither call waits until
- * it is empty: ring__consume ends after about 1 MiB (the descriptor stays readable), ring__drain once everything that
- * was there at its begin is handed out. 0 or -errno.
+ * Hands out records that are there. Traced programs may fill the ring as fast as it is read, so
+ * neither call waits until it is empty: ring__consume ends after about 1 MiB (the descriptor stays
+ * readable), ring__drain once everything that was there at its begin is handed out. 0 or -errno.
  */
 int ring__consume(struct ring *ring);
 int ring__drain(struct ring *ring);

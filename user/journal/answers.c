@@ -140,7 +140,10 @@ static int add_frames(struct answers *a, ProtobufCMessage *message)
 	return put(a, (struct key){ m->pid, m->key, JOURNAL_FRAMES }, message, NULL);
 }
 
-/* A hang and the block that it becomes are two; so are hangs of one dispatch, at its limits (hang__number). */
+/*
+ * A hang and the block that it becomes are two; so are hangs of one dispatch, at its limits
+ * (hang__number).
+ */
 static struct key key_of(uint32_t tid, uint64_t start_ns, uint32_t hang, enum journal_kind kind)
 {
 	return (struct key){ (uint64_t)tid << 8 | (uint8_t)hang, start_ns, kind };
@@ -356,7 +359,9 @@ static int add_script(const struct answers *a, uint32_t pid, struct stack *stack
 	return 0;
 }
 
-/* One address may have two names; where only the other one was written, that one stands for both. */
+/*
+ * One address may have two names; where only the other one was written, that one stands for both.
+ */
 static const Jankbpf__JournalFrames *find_native(const struct answers *a, uint32_t pid,
 						 uint64_t address, bool exact)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Answers of the live system as a journal holds them, for its replay: the session, processes, the machine's load, names.
- * A journal may be anybody's work: what does not fit is ignored. One thread. Strings that are returned live as long as
- * the table.
+ * Answers of the live system as a journal holds them, for its replay: the session, processes, the
+ * machine's load, names. A journal may be anybody's work: what does not fit is ignored. One thread.
+ * Strings that are returned live as long as the table.
  */
 #ifndef JANK_JOURNAL_ANSWERS_H
 #define JANK_JOURNAL_ANSWERS_H
@@ -27,15 +27,17 @@ struct answers_session {
 struct answers *answers__new(void);    /* NULL: out of memory */
 void answers__free(struct answers *a); /* accepts NULL */
 
-/* Takes in a record of one of the journal's own kinds; others are ignored. 0, -EBADMSG or -ENOMEM. */
+/*
+ * Takes in a record of one of the journal's own kinds; others are ignored. 0, -EBADMSG or -ENOMEM.
+ */
 int answers__add(struct answers *a, const struct jank_rec *rec);
 
 const struct answers_session *answers__session(const struct answers *a);
 const struct identity *answers__process(const struct answers *a, uint32_t pid); /* NULL: unknown */
 
 /*
- * The load that was measured for a block; also its memory figures, into host, and what made its wall time. False:
- * none; host and offset are left alone.
+ * The load that was measured for a block; also its memory figures, into host, and what made its
+ * wall time. False: none; host and offset are left alone.
  */
 bool answers__load(const struct answers *a, const struct jank_rec_block *rec,
 		   struct machine_load *ret, struct host_info *host, int64_t *real_offset_ns);
@@ -52,8 +54,8 @@ const char *answers__loop_of(const struct answers *a, uint32_t pid, uint32_t loo
 bool answers__left_out(const struct answers *a, const struct jank_rec_block *rec);
 
 /*
- * Steps of a namer (output.h), answers being the context. Each fills what the journal has and leaves the rest unknown. 0
- * or -ENOMEM.
+ * Steps of a namer (output.h), answers being the context. Each fills what the journal has and
+ * leaves the rest unknown. 0 or -ENOMEM.
  */
 int answers__name(void *answers, uint32_t pid, struct stack *stack);
 int answers__message(void *answers, struct block *block);
@@ -66,7 +68,10 @@ int answers__losses(const struct answers *a, struct block_loss **ret, size_t *re
 /* What the recording did not watch, added to an empty list. 0 or -ENOMEM. */
 int answers__unwatched(const struct answers *a, struct unwatched_list *ret);
 
-/* Keys of JournalFrames: an address, `exact` where the thread was there and not called from there; an interpreter's frame. */
+/*
+ * Keys of JournalFrames: an address, `exact` where the thread was there and not called from there;
+ * an interpreter's frame.
+ */
 uint64_t answers__native_key(uint64_t address, bool exact);
 uint64_t answers__script_key(const struct jank_script_frame *frame);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A block's part of a journal. Its spans are found by their time, links by thread and time, preemptors by thread: what
- * is not found is ignored.
+ * A block's part of a journal. Its spans are found by their time, links by thread and time,
+ * preemptors by thread: what is not found is ignored.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -155,7 +155,10 @@ static int take_link(struct link *link, const Jankbpf__Link *from)
 	return res;
 }
 
-/* All of it, so that a new field needs nothing here: what the probes tell was not changed by the way through the record. */
+/*
+ * All of it, so that a new field needs nothing here: what the probes tell was not changed by the
+ * way through the record.
+ */
 static int take_scheduling(Jankbpf__Scheduling *ret, const Jankbpf__Scheduling *from)
 {
 	char *known = ret->quota_cgroup;
@@ -239,7 +242,10 @@ static bool is_of(const Jankbpf__JournalStack *from, uint32_t tid, const struct 
 	return stack->addresses && from->t_ns == stack->t_ns && from->tid == tid;
 }
 
-/* The block's stacks come before its chain's, each in the order of time: the search goes on where it ended. */
+/*
+ * The block's stacks come before its chain's, each in the order of time: the search goes on where
+ * it ended.
+ */
 int answers__take_callers(struct block *block, const Jankbpf__JournalCallers *from)
 {
 	size_t at = 0, cnt = from->n_stacks;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How a block takes what a journal's messages hold. Each returns 0 or -ENOMEM; strings are copied unless it says otherwise. */
+/*
+ * How a block takes what a journal's messages hold. Each returns 0 or -ENOMEM; strings are copied
+ * unless it says otherwise.
+ */
 #ifndef JANK_JOURNAL_ANSWERS_PARTS_H
 #define JANK_JOURNAL_ANSWERS_PARTS_H
 

@@ -143,7 +143,10 @@ static int write_frames(struct answers_writer *w, uint32_t pid, uint64_t key,
 	return journal_writer__message(w->jw, JOURNAL_FRAMES, &message.base);
 }
 
-/* The frames of one address: those that were inlined there, and the one that they were inlined into. */
+/*
+ * The frames of one address: those that were inlined there, and the one that they were inlined
+ * into.
+ */
 static size_t frames_of_address(const struct stack *stack, size_t first)
 {
 	size_t last = first;
@@ -154,7 +157,10 @@ static size_t frames_of_address(const struct stack *stack, size_t first)
 	return last + 1 - first;
 }
 
-/* Is it where the thread was, in the kernel or in its program? Frames before it may be inlined at the same place. */
+/*
+ * Is it where the thread was, in the kernel or in its program? Frames before it may be inlined at
+ * the same place.
+ */
 static bool is_exact(const struct stack *stack, size_t i)
 {
 	return !i || (stack->frames[i - 1].kernel && !stack->frames[i].kernel);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Writer of the journal's own records: the answers of the live system that a replay can no longer ask for, as messages of
- * schema/journal.proto. Used by the thread that owns the output, as the journal's writer is. Each function returns 0
- * or the journal's -errno.
+ * Writer of the journal's own records: the answers of the live system that a replay can no longer
+ * ask for, as messages of schema/journal.proto. Used by the thread that owns the output, as the
+ * journal's writer is. Each function returns 0 or the journal's -errno.
  */
 #ifndef JANK_JOURNAL_ANSWERS_WRITER_H
 #define JANK_JOURNAL_ANSWERS_WRITER_H
@@ -17,7 +17,10 @@ struct answers_writer;
 struct answers_writer *answers_writer__new(struct journal_writer *jw); /* borrowed; NULL: ENOMEM */
 void answers_writer__free(struct answers_writer *w);		       /* accepts NULL */
 
-/* What is known of a block or hang besides the kernel's records, once its message and its waits have names. */
+/*
+ * What is known of a block or hang besides the kernel's records, once its message and its waits
+ * have names.
+ */
 int answers_writer__block(struct answers_writer *w, const struct block *block);
 /* The callers that were found in copies of its stacks, before the frames get names. */
 int answers_writer__callers(struct answers_writer *w, const struct block *block);

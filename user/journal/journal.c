@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Writing gathers records and writes whole ones; a part that was written in vain is cut off again. */
+/*
+ * Writing gathers records and writes whole ones; a part that was written in vain is cut off again.
+ */
 #include "journal/journal.h"
 
 #include <errno.h>
@@ -69,7 +71,10 @@ int journal_writer__new(const char *path, struct journal_writer **ret, struct er
 	return 0;
 }
 
-/* What could not be written is given up, but for the head: without it nothing that follows can be read. */
+/*
+ * What could not be written is given up, but for the head: without it nothing that follows can be
+ * read.
+ */
 static void drop_pending(struct journal_writer *jw)
 {
 	jw->pending.len = jw->written ? 0 : jw->head_sz;
@@ -168,7 +173,10 @@ static int fill(struct journal_reader *jr, size_t want)
 	return 0;
 }
 
-/* At least `want` bytes in the buffer, 1; at the end of the file with nothing left 0; else -EBADMSG. */
+/*
+ * At least `want` bytes in the buffer, 1; at the end of the file with nothing left 0; else
+ * -EBADMSG.
+ */
 static int need(struct journal_reader *jr, size_t want)
 {
 	int res = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The journal: the raw event stream in a file, with what a later judgement needs and can no longer ask
- * for (processes, the machine's load, frames' names), so that a replay needs neither privilege nor
- * the traced machine. A header, then records as on the ring; our own kinds carry a message of schema/journal.proto,
- * padded to 8 bytes. docs/journal.md has the format.
+ * The journal: the raw event stream in a file, with what a later judgement needs and can no longer
+ * ask for (processes, the machine's load, frames' names), so that a replay needs neither privilege
+ * nor the traced machine. A header, then records as on the ring; our own kinds carry a message of
+ * schema/journal.proto, padded to 8 bytes. docs/journal.md has the format.
  */
 #ifndef JANK_JOURNAL_JOURNAL_H
 #define JANK_JOURNAL_JOURNAL_H
@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 /*
- * Kinds that only a journal holds. X(number, NAME): the message is Journal<Name>. Numbers are never reused: 0x8001 to
- * 0x8008 held JSON.
+ * Kinds that only a journal holds. X(number, NAME): the message is Journal<Name>. Numbers are never
+ * reused: 0x8001 to 0x8008 held JSON.
  */
 #define JOURNAL_KINDS(X)                                                                           \
 	X(0x8011, SESSION)                                                                         \
@@ -36,7 +36,9 @@ struct journal_writer;
 /* Creates or replaces the file, mode 0600; a symbolic link in its place is refused. */
 int journal_writer__new(const char *path, struct journal_writer **ret, struct err *err);
 
-/* Each adds a whole record or, on -errno (disk full, …), nothing: a reader never sees half of one. */
+/*
+ * Each adds a whole record or, on -errno (disk full, …), nothing: a reader never sees half of one.
+ */
 int journal_writer__raw(struct journal_writer *jw, const void *records, size_t len);
 int journal_writer__message(struct journal_writer *jw, enum journal_kind kind,
 			    const ProtobufCMessage *message);
@@ -49,14 +51,15 @@ struct journal_reader;
 int journal_reader__new(const char *path, struct journal_reader **ret, struct err *err);
 
 /*
- * The next record, 8-byte aligned, valid until the next call. 1; 0 at the end; -EBADMSG: the rest is torn
- * (a crash, a full disk) and cannot be read.
+ * The next record, 8-byte aligned, valid until the next call. 1; 0 at the end; -EBADMSG: the rest
+ * is torn (a crash, a full disk) and cannot be read.
  */
 int journal_reader__next(struct journal_reader *jr, const struct jank_rec **ret);
 
 /*
- * The message in a record of our own kinds; the caller frees it by protobuf_c_message_free_unpacked(…, NULL). NULL: the
- * record holds no such message, or out of memory.
+ * The message in a record of our own kinds; the caller frees it by
+ * protobuf_c_message_free_unpacked(…, NULL). NULL: the record holds no such message, or out of
+ * memory.
  */
 ProtobufCMessage *journal__message(const struct jank_rec *rec,
 				   const ProtobufCMessageDescriptor *descriptor);

@@ -18,8 +18,8 @@
 #include <stdint.h>
 
 /*
- * What a slow dispatch handled: the raw values as the probes sent them, and what they stand for, as far as
- * it could be found out. Data only. What isn't known is NULL, -1 or 0, never guessed.
+ * What a slow dispatch handled: the raw values as the probes sent them, and what they stand for, as
+ * far as it could be found out. Data only. What isn't known is NULL, -1 or 0, never guessed.
  *
  * Everything reachable is owned by the message and freed by message__free.
  */
@@ -76,8 +76,8 @@ enum stack_end {
 };
 
 /*
- * What a thread waited for: the raw values as the probes sent them, and what they stand for, as far as it could be
- * found out. Data only. What isn't known is NULL or 0, never guessed.
+ * What a thread waited for: the raw values as the probes sent them, and what they stand for, as far
+ * as it could be found out. Data only. What isn't known is NULL or 0, never guessed.
  *
  * Everything reachable is owned by the waited and freed by wait_object__free.
  */
@@ -103,8 +103,9 @@ struct wait_object {
 };
 
 /*
- * Was the futex waited for as locks are? By the call: glibc's, musl's and Rust's mutexes sleep while the word is 2, PI mutexes by calls
- * of their own. False as well where the call's arguments are not known.
+ * Was the futex waited for as locks are? By the call: glibc's, musl's and Rust's mutexes sleep
+ * while the word is 2, PI mutexes by calls of their own. False as well where the call's arguments
+ * are not known.
  */
 bool wait_object__is_lock(const struct jank_rec_waited *raw);
 
@@ -134,7 +135,10 @@ struct frame {
 	bool app; /* of the target's own code: not kernel, vdso, libc, libstdc++, ld.so or their kin */
 };
 
-/* A stack: raw addresses from the probe (leaf first, kernel before user), then the frames made of them. */
+/*
+ * A stack: raw addresses from the probe (leaf first, kernel before user), then the frames made of
+ * them.
+ */
 struct stack {
 	uint64_t *addresses;
 	uint32_t kernel_cnt, user_cnt;
@@ -174,9 +178,9 @@ enum link_role {
 };
 
 /*
- * A link of the chain of wakers: a thread for which the one before it waited, and what it did while that
- * one did. All times are of the interval that the two share: ns is its length, part_ns how it was spent, as
- * far as it is known (they sum to ns at most).
+ * A link of the chain of wakers: a thread for which the one before it waited, and what it did while
+ * that one did. All times are of the interval that the two share: ns is its length, part_ns how it
+ * was spent, as far as it is known (they sum to ns at most).
  */
 struct link {
 	enum link_role role;
@@ -202,7 +206,10 @@ struct machine_load {
 	double total_pct, process_pct, user_pct, system_pct, iowait_pct;
 	bool busy;	  /* the thread wanted a CPU and others had it for > 1/5 of the dispatch */
 	double steal_pct; /* taken by a hypervisor */
-	/* PSI: part of the time in which some task of the machine waited for it; negative: not known */
+	/*
+	 * PSI: part of the time in which some task of the machine waited for it; negative: not
+	 * known
+	 */
 	double psi_cpu_pct, psi_memory_pct, psi_io_pct;
 };
 
@@ -213,8 +220,9 @@ struct facts {
 	uint16_t prio, policy; /* prio: as on the wire */
 	uint32_t cpus_allowed;
 	/*
-	 * What the live system answered about the thread's CPU and quota, as the record has it: the journal keeps it, and a
-	 * replay gets it back. The fields above are not set in it. Texts belong to the block.
+	 * What the live system answered about the thread's CPU and quota, as the record has it: the
+	 * journal keeps it, and a replay gets it back. The fields above are not set in it. Texts
+	 * belong to the block.
 	 */
 	Jankbpf__Scheduling live;
 };
@@ -363,8 +371,8 @@ void block__free(struct block *block);		/* accepts NULL */
 size_t block__bytes(const struct block *block); /* of memory, about */
 
 /*
- * May it have been several turns of its loop? Those that wait for a queue (JANK_LOOP_PARK) make no system call while it is not empty; a message
- * that a mark told is one.
+ * May it have been several turns of its loop? Those that wait for a queue (JANK_LOOP_PARK) make no
+ * system call while it is not empty; a message that a mark told is one.
  */
 bool block__turns_unknown(const struct block *block);
 
@@ -374,13 +382,19 @@ uint64_t block__delay(const struct block *block);
 /* How long it waited for a CPU, in ns: the start delay is such a time, too. */
 uint64_t block__runnable(const struct block *block);
 
-/* When its delay began, on CLOCK_MONOTONIC: the wake-up, or the dispatch's begin when that is not known. */
+/*
+ * When its delay began, on CLOCK_MONOTONIC: the wake-up, or the dispatch's begin when that is not
+ * known.
+ */
 uint64_t block__due(const struct block *block);
 
 /* Frees samples and chain; the time account stays. Returns the number of samples. */
 size_t block__drop_evidence(struct block *block);
 
-/* All of its stacks, in one order: its samples', then each link's own and that of its wake-up. NULL: there is no stack nr. tid: whose it is. */
+/*
+ * All of its stacks, in one order: its samples', then each link's own and that of its wake-up.
+ * NULL: there is no stack nr. tid: whose it is.
+ */
 struct stack *block__stack(const struct block *block, size_t nr, uint32_t *tid);
 void summary__free(struct summary *summary); /* what it points to, not itself */
 
@@ -389,8 +403,8 @@ const char *loop__name(uint32_t loop);	 /* the contract's `loop`; "unknown" for 
 const char *hist__loop(const struct loop_hist *hist); /* the same of a summary's */
 const char *block__loop(const struct block *block);   /* the catalogue's name, else that */
 /*
- * What tells a dispatch's records apart, besides its thread and begin: 0 for its block, for a hang 1 and the seconds of Android's limit that it
- * exceeds.
+ * What tells a dispatch's records apart, besides its thread and begin: 0 for its block, for a hang
+ * 1 and the seconds of Android's limit that it exceeds.
  */
 uint32_t hang__number(enum block_type type, uint64_t delay_ns);
 uint32_t block__hang(const struct block *block);

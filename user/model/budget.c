@@ -141,8 +141,8 @@ static struct holder *largest(const struct budget *budget)
 }
 
 /*
- * A dispatch that holds less than the average is not thinned: the only one with many samples may be a small one among
- * thousands with few large ones.
+ * A dispatch that holds less than the average is not thinned: the only one with many samples may be
+ * a small one among thousands with few large ones.
  */
 enum budget_step budget__step(const struct budget *budget, struct holder **ret)
 {

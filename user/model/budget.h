@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One bound in bytes for the evidence of all open dispatches together with what waits for the sinks: traced programs
- * choose how many threads they have, how deep their stacks are and how long a dispatch lasts. The budget only keeps the
- * books, and says whose evidence goes next: first the largest is thinned, then the oldest dropped. Each call takes
- * O(log holders). On the intake thread.
+ * One bound in bytes for the evidence of all open dispatches together with what waits for the
+ * sinks: traced programs choose how many threads they have, how deep their stacks are and how long
+ * a dispatch lasts. The budget only keeps the books, and says whose evidence goes next: first the
+ * largest is thinned, then the oldest dropped. Each call takes O(log holders). On the intake
+ * thread.
  */
 #ifndef JANK_MODEL_BUDGET_H
 #define JANK_MODEL_BUDGET_H
@@ -13,9 +14,10 @@
 #include <stdint.h>
 
 /*
- * With 14 MB at rest, 8 MiB each for unwound stacks (stack_cache.h) and for other threads (thread_history.h), and some 20 MB while a
- * largest record is named and written, a run stays below the MemoryMax=100M of an agent. The queue takes 16 MiB of it at
- * most, so 8 MiB are always left for evidence.
+ * With 14 MB at rest, 8 MiB each for unwound stacks (stack_cache.h) and for other threads
+ * (thread_history.h), and some 20 MB while a largest record is named and written, a run stays below
+ * the MemoryMax=100M of an agent. The queue takes 16 MiB of it at most, so 8 MiB are always left
+ * for evidence.
  */
 #define BUDGET_BYTES_MAX (24u << 20)
 
@@ -39,7 +41,10 @@ enum budget_step {
 struct budget *budget__new(size_t max);	  /* NULL: out of memory */
 void budget__free(struct budget *budget); /* accepts NULL; holders stay their owners' */
 
-/* The holder has so much now; 0: it leaves the books. 0, or -ENOMEM: it is in no books, and is to hold nothing. */
+/*
+ * The holder has so much now; 0: it leaves the books. 0, or -ENOMEM: it is in no books, and is to
+ * hold nothing.
+ */
 int budget__set(struct budget *budget, struct holder *holder, size_t bytes, bool thinnable);
 
 /* What else counts: bytes that wait for the sinks. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One list of the sparse early refreshes and of the last ones; what went by is summed over its gaps. */
+/*
+ * One list of the sparse early refreshes and of the last ones; what went by is summed over its
+ * gaps.
+ */
 #include "model/display_frames.h"
 
 #include <stdlib.h>
@@ -70,7 +73,9 @@ static uint32_t frames_until(const struct jank_vblank *from, const struct jank_v
 	return (uint32_t)((double)(t_ns - from->t_ns) * cnt / (double)(to->t_ns - from->t_ns));
 }
 
-/* A number that runs ahead of the time is another display's (of another device), or was set anew. */
+/*
+ * A number that runs ahead of the time is another display's (of another device), or was set anew.
+ */
 static uint32_t frames_between(const struct points *points, const struct jank_vblank *from,
 			       const struct jank_vblank *to)
 {

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Sums of histograms, and what they say. A bucket's edges come from the function that both sides count by. */
+/*
+ * Sums of histograms, and what they say. A bucket's edges come from the function that both sides
+ * count by.
+ */
 #include "model/durations.h"
 
 /*
- * How far from its bucket's middle a quantile may be put, as a part of the bucket's width. The widest bucket has 3.64 %
- * of its lower edge: at 0.54 of it the error is below 2 %, even when all durations in it are the same.
+ * How far from its bucket's middle a quantile may be put, as a part of the bucket's width. The
+ * widest bucket has 3.64 % of its lower edge: at 0.54 of it the error is below 2 %, even when all
+ * durations in it are the same.
  */
 #define OFF_MIDDLE_MAX 0.04
 
@@ -71,7 +75,10 @@ void durations__add(struct durations *d, const struct jank_hist *hist)
 		d->cnt[i] += hist->cnt[i];
 }
 
-/* Of the edge's bucket: how many are over the edge. The rest of those over it are in the buckets above. */
+/*
+ * Of the edge's bucket: how many are over the edge. The rest of those over it are in the buckets
+ * above.
+ */
 static uint64_t over_in(const struct durations *d, unsigned bucket)
 {
 	uint64_t over = d->over_cnt;
@@ -92,7 +99,9 @@ static struct durations_bucket whole(const struct durations *d, unsigned i)
 	return (struct durations_bucket){ durations__lower(i), upper, d->cnt[i] };
 }
 
-/* Two positions a bucket: up to the edge, and over it. Where the edge is not, the second is empty. */
+/*
+ * Two positions a bucket: up to the edge, and over it. Where the edge is not, the second is empty.
+ */
 bool durations__next(const struct durations *d, size_t *pos, struct durations_bucket *ret)
 {
 	while (*pos < 2 * (size_t)JANK_HIST_BUCKETS) {
@@ -116,7 +125,9 @@ bool durations__next(const struct durations *d, size_t *pos, struct durations_bu
 	return false;
 }
 
-/* The k-th of the bucket's durations, as if they were spread over it evenly, but near its middle. */
+/*
+ * The k-th of the bucket's durations, as if they were spread over it evenly, but near its middle.
+ */
 static uint64_t within(const struct durations *d, const struct durations_bucket *bucket, uint64_t k)
 {
 	double lower = (double)bucket->lower_ns, upper = (double)bucket->upper_ns;

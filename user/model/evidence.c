@@ -10,8 +10,9 @@
 #include "model/sample.h"
 
 /*
- * Of one dispatch, then it is thinned: 2,048 samples are 20 s at 99 Hz. A frame of the deepest stacks takes 8 bytes here,
- * but 90 once it is named and 120 as JSON: 2,048 such samples made 32 MB of JSON, and took 110 MB to write.
+ * Of one dispatch, then it is thinned: 2,048 samples are 20 s at 99 Hz. A frame of the deepest
+ * stacks takes 8 bytes here, but 90 once it is named and 120 as JSON: 2,048 such samples made 32 MB
+ * of JSON, and took 110 MB to write.
  */
 #define SAMPLE_MAX    2048
 #define BYTES_MAX     (512u << 10)
@@ -151,7 +152,9 @@ static int add_preemptors(struct evidence *evidence, const struct stack_event *e
 	return res;
 }
 
-/* What the span that began then waited for; the caller owns it. Of another span it would be a lie. */
+/*
+ * What the span that began then waited for; the caller owns it. Of another span it would be a lie.
+ */
 static struct wait_object *take_pending(struct evidence *evidence, uint64_t t_ns)
 {
 	struct wait_object *waited = evidence->pending;
@@ -165,8 +168,8 @@ static struct wait_object *take_pending(struct evidence *evidence, uint64_t t_ns
 }
 
 /*
- * A span that was sent while open, for a hang, comes again when it ends: the whole replaces the part. What
- * the part waited for is the whole's, where that brings nothing of its own.
+ * A span that was sent while open, for a hang, comes again when it ends: the whole replaces the
+ * part. What the part waited for is the whole's, where that brings nothing of its own.
  */
 static void drop_open_part(struct evidence *evidence, uint64_t t_ns, struct wait_object **waited)
 {
@@ -203,8 +206,9 @@ static int make_room(struct evidence *evidence)
 }
 
 /*
- * A timer's interrupt comes on top of whoever runs; the probe takes that one for a sender if its system call may send. Who
- * wakes from outside of an interrupt is a real waker, however close to the timeout.
+ * A timer's interrupt comes on top of whoever runs; the probe takes that one for a sender if its
+ * system call may send. Who wakes from outside of an interrupt is a real waker, however close to
+ * the timeout.
  */
 static void drop_bystander(struct sample *sample)
 {
@@ -251,7 +255,10 @@ int evidence__add_waited(struct evidence *evidence, const struct jank_rec_waited
 	return evidence->pending ? 0 : -ENOMEM;
 }
 
-/* For a hang and, where it took until now to read them, again for its end: the later one knows more. */
+/*
+ * For a hang and, where it took until now to read them, again for its end: the later one knows
+ * more.
+ */
 int evidence__set_message(struct evidence *evidence, const struct jank_rec_message *rec)
 {
 	evidence->bytes -= message__bytes(evidence->message);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is gathered for one dispatch until its block or hang arrives: timed stacks, who ran instead, what
- * was handled, and more on the dispatch. Everything reachable is owned by the evidence.
+ * What is gathered for one dispatch until its block or hang arrives: timed stacks, who ran instead,
+ * what was handled, and more on the dispatch. Everything reachable is owned by the evidence.
  */
 #ifndef JANK_MODEL_EVIDENCE_H
 #define JANK_MODEL_EVIDENCE_H
@@ -34,8 +34,9 @@ int evidence__set_message(struct evidence *evidence, const struct jank_rec_messa
 void evidence__set_facts(struct evidence *evidence, const struct jank_rec_facts *rec);
 
 /*
- * To make room. Thinning leaves about half of the samples, which is possible as long as evidence__is_thinnable; dropping
- * leaves only the counts of what was left out, and the facts. Both count in losses.
+ * To make room. Thinning leaves about half of the samples, which is possible as long as
+ * evidence__is_thinnable; dropping leaves only the counts of what was left out, and the facts. Both
+ * count in losses.
  */
 bool evidence__is_thinnable(const struct evidence *evidence);
 void evidence__thin(struct evidence *evidence, struct losses *losses);
@@ -48,7 +49,9 @@ void evidence__sort(struct evidence *evidence, struct losses *losses);
 int evidence__copy(struct evidence *ret, const struct evidence *from);
 void evidence__clear(struct evidence *evidence); /* frees what it holds; it is empty then */
 
-/* Adds a task's slice to a list of `max` tasks at most, allocated here. 0; -ENOSPC: full; -ENOMEM. */
+/*
+ * Adds a task's slice to a list of `max` tasks at most, allocated here. 0; -ENOSPC: full; -ENOMEM.
+ */
 int tasks__add(struct other_task **tasks, size_t *cnt, size_t max, const struct jank_task *task,
 	       uint16_t prio);
 void tasks__sort(struct other_task *tasks, size_t cnt); /* worst first */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Counts and duration histograms of dispatches, by process and loop kind: the blocks' denominators. */
+/*
+ * Counts and duration histograms of dispatches, by process and loop kind: the blocks' denominators.
+ */
 #ifndef JANK_MODEL_HIST_H
 #define JANK_MODEL_HIST_H
 
@@ -30,8 +32,10 @@ struct hist_totals hists__totals(const struct hists *hists);
 /* The name of a process that has ended, for all that hists__list tells of it. 0 or -ENOMEM. */
 int hists__name(struct hists *hists, uint32_t pid, const char *name);
 
-/* One entry for each process and loop kind, by pid. `process` is a copy of its name, NULL where none was given.
- * 0 or -ENOMEM; *ret belongs to the caller. */
+/*
+ * One entry for each process and loop kind, by pid. `process` is a copy of its name, NULL where
+ * none was given. 0 or -ENOMEM; *ret belongs to the caller.
+ */
 int hists__list(const struct hists *hists, struct loop_hist **ret, size_t *ret_cnt);
 
 #endif

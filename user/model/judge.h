@@ -19,8 +19,9 @@ struct judge {
 };
 
 /*
- * Takes the evidence out of the dispatch (which stays the caller's to free). 1: *ret is a block; 0: it is
- * none (not over this threshold, or stopped by a debugger); -ENOMEM. process may be NULL: unknown.
+ * Takes the evidence out of the dispatch (which stays the caller's to free). 1: *ret is a block; 0:
+ * it is none (not over this threshold, or stopped by a debugger); -ENOMEM. process may be NULL:
+ * unknown.
  */
 int judge__dispatch(struct judge *judge, struct dispatch *dispatch, const struct identity *process,
 		    const struct machine_load *load, struct block **ret);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A thread has at most one dispatch whose evidence is kept: evidence of a newer one means that the older
- * was not slow, and is dropped. Records of one thread arrive in order: the ring has one queue.
+ * A thread has at most one dispatch whose evidence is kept: evidence of a newer one means that the
+ * older was not slow, and is dropped. Records of one thread arrive in order: the ring has one
+ * queue.
  */
 #include "model/loop.h"
 
@@ -123,8 +124,8 @@ static void make_room(struct loops *loops)
 }
 
 /*
- * The thread's entry with evidence of this dispatch only. NULL: out of memory, too many, or a dispatch
- * that was over before another began (a look from outside came late).
+ * The thread's entry with evidence of this dispatch only. NULL: out of memory, too many, or a
+ * dispatch that was over before another began (a look from outside came late).
  */
 static struct thread *thread_of(struct loops *loops, uint32_t tid, uint64_t dispatch_ns)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Events become dispatches: what is gathered for each thread (stacks, spans, who ran instead) until its
- * block or hang arrives. Counts of threads that ended are kept by process and loop kind.
+ * Events become dispatches: what is gathered for each thread (stacks, spans, who ran instead) until
+ * its block or hang arrives. Counts of threads that ended are kept by process and loop kind.
  */
 #ifndef JANK_MODEL_LOOP_H
 #define JANK_MODEL_LOOP_H
@@ -33,12 +33,15 @@ struct loops *loops__new(struct losses *losses); /* NULL: out of memory */
 void loops__free(struct loops *loops);
 
 /*
- * Takes an event in. *ret: the dispatch that it completes (owned by the caller), or NULL. 0, or -ENOMEM: something of the
- * evidence is missing.
+ * Takes an event in. *ret: the dispatch that it completes (owned by the caller), or NULL. 0, or
+ * -ENOMEM: something of the evidence is missing.
  */
 int loops__event(struct loops *loops, const struct event *event, struct dispatch **ret);
 
-/* So many bytes wait for the sinks: they count in the one bound with the evidence (budget.h), from the next event on. */
+/*
+ * So many bytes wait for the sinks: they count in the one bound with the evidence (budget.h), from
+ * the next event on.
+ */
 void loops__set_waiting(struct loops *loops, size_t bytes);
 
 void dispatch__free(struct dispatch *dispatch);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Losses of user space, counted by reason where they happen, in one list with the kernel side's. Numbers
- * go on from the ABI's. Any thread may count.
+ * Losses of user space, counted by reason where they happen, in one list with the kernel side's.
+ * Numbers go on from the ABI's. Any thread may count.
  */
 #ifndef JANK_MODEL_LOSS_H
 #define JANK_MODEL_LOSS_H

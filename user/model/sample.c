@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Samples are copied before anybody named them: frames and cgroups are the symbolizer's to add, once. */
+/*
+ * Samples are copied before anybody named them: frames and cgroups are the symbolizer's to add,
+ * once.
+ */
 #include "model/sample.h"
 
 #include <errno.h>
@@ -189,8 +192,9 @@ size_t link__bytes(const struct link *link)
 }
 
 /*
- * Each sample knows how many it stands for. Neighbours are put together in groups that stand for about as many, so that
- * samples thinned before and newer ones end up equally dense, and of each group the longest stays.
+ * Each sample knows how many it stands for. Neighbours are put together in groups that stand for
+ * about as many, so that samples thinned before and newer ones end up equally dense, and of each
+ * group the longest stays.
  */
 
 struct group {

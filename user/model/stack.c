@@ -110,7 +110,10 @@ void stack__mark_dispatcher(struct stack *stack, const struct stack *idle_place)
 	}
 }
 
-/* The innermost one that has a name, else the innermost one; of the dispatcher's frames, or of the others. */
+/*
+ * The innermost one that has a name, else the innermost one; of the dispatcher's frames, or of the
+ * others.
+ */
 static const struct frame *innermost_of(const struct stack *stack,
 					bool (*is)(const struct frame *frame), bool dispatcher)
 {

@@ -10,26 +10,27 @@
 void stack__trim_probe(struct stack *stack);
 
 /*
- * Cuts the user part where it leaves all code: code built without frame pointers leaves any value in
- * their register, and the walk goes astray.
+ * Cuts the user part where it leaves all code: code built without frame pointers leaves any value
+ * in their register, and the walk goes astray.
  */
 void stack__trim_stray(struct stack *stack);
 
 /*
- * Marks the frames that belong to the dispatcher: from the outermost one inward, those whose address or function is among the callers
- * of the loop's wait. A frame of managed code ends it, since all of an interpreter's functions share their callers.
+ * Marks the frames that belong to the dispatcher: from the outermost one inward, those whose
+ * address or function is among the callers of the loop's wait. A frame of managed code ends it,
+ * since all of an interpreter's functions share their callers.
  */
 void stack__mark_dispatcher(struct stack *stack, const struct stack *idle_place);
 
 /*
- * The innermost frame of the target's own code that has a name, else one that has none, or NULL. The dispatcher's count only
- * where there are no others.
+ * The innermost frame of the target's own code that has a name, else one that has none, or NULL.
+ * The dispatcher's count only where there are no others.
  */
 const struct frame *stack__app_frame(const struct stack *stack);
 
 /*
- * The same where a thread was busy: what it computed is told by the inner functions of its runtime, too, which are
- * nobody's where one waits.
+ * The same where a thread was busy: what it computed is told by the inner functions of its runtime,
+ * too, which are nobody's where one waits.
  */
 const struct frame *stack__busy_frame(const struct stack *stack);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is not watched, with the reason: "0 blocks" says nothing about these processes and threads. Filled on the intake
- * thread, completed on the sink thread, part of a summary.
+ * What is not watched, with the reason: "0 blocks" says nothing about these processes and threads.
+ * Filled on the intake thread, completed on the sink thread, part of a summary.
  */
 #ifndef JANK_MODEL_UNWATCHED_H
 #define JANK_MODEL_UNWATCHED_H
@@ -60,8 +60,8 @@ void unwatched__drop(struct unwatched_list *list, uint32_t pid);
 void unwatched__free(struct unwatched_list *list); /* what it points to, not itself */
 
 /*
- * Calls fn with one sentence for each group of equal reason and name, at most max_lines times: the last one counts what is
- * left. 0 or -ENOMEM.
+ * Calls fn with one sentence for each group of equal reason and name, at most max_lines times: the
+ * last one counts what is left. 0 or -ENOMEM.
  */
 int unwatched__each_line(const struct unwatched_list *list, size_t max_lines,
 			 void (*fn)(void *ctx, const char *line), void *ctx);

@@ -14,7 +14,10 @@
 #include "procfs/cgroup_find.h"
 #include "procfs/procinfo.h"
 
-/* Patterns of process names, as bits that a loop over a name's bytes moves on: BPF can run nothing else. */
+/*
+ * Patterns of process names, as bits that a loop over a name's bytes moves on: BPF can run nothing
+ * else.
+ */
 
 #define NAME_MAX_LEN (JANK_COMM_SZ - 1)
 

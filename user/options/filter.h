@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who is traced, as the probes are told before they are loaded: everything that -a is narrowed by. Kinds
- * are ANDed, the entries of one kind ORed; a kind without entries lets all pass.
+ * Who is traced, as the probes are told before they are loaded: everything that -a is narrowed by.
+ * Kinds are ANDed, the entries of one kind ORed; a kind without entries lets all pass.
  */
 #ifndef JANK_OPTIONS_FILTER_H
 #define JANK_OPTIONS_FILTER_H
@@ -32,10 +32,10 @@ void filter__init(struct filter *ret);
 void filter__close(struct filter *filter); /* closes the descriptors */
 
 /*
- * Each adds an entry. 0, or -EINVAL with JANK_EXIT_USAGE when it cannot be meant, -E2BIG beyond FILTER_MAX,
- * or why a file cannot be had.
- * uid: a number, or a name in /etc/passwd. cgroup: a path below the v2 hierarchy, with or without its
- * mount point before it, or a systemd unit's name ("redis.service").
+ * Each adds an entry. 0, or -EINVAL with JANK_EXIT_USAGE when it cannot be meant, -E2BIG beyond
+ * FILTER_MAX, or why a file cannot be had. uid: a number, or a name in /etc/passwd. cgroup: a path
+ * below the v2 hierarchy, with or without its mount point before it, or a systemd unit's name
+ * ("redis.service").
  */
 int filter__add_uid(struct filter *filter, const char *uid, struct err *err);
 int filter__add_comm(struct filter *filter, const char *glob, struct err *err);
@@ -45,8 +45,8 @@ int filter__add_cgroup(struct filter *filter, const char *path, struct err *err)
 bool filter__admits(const struct filter *filter, pid_t pid);
 
 /*
- * For the probes, and what they make of it. '*' is any bytes, '?' one, all others themselves, and a name
- * has at most 15. 0, or -EINVAL: no name could match.
+ * For the probes, and what they make of it. '*' is any bytes, '?' one, all others themselves, and a
+ * name has at most 15. 0, or -EINVAL: no name could match.
  */
 int glob__compile(const char *glob, struct jank_glob *ret);
 bool glob__matches(const struct jank_glob *glob, const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The command line, by glibc's argp. argp is kept silent and never exits: it says nothing of use in a
- * record-only stdout, and tests want the message, so that what it refuses is explained here.
+ * The command line, by glibc's argp. argp is kept silent and never exits: it says nothing of use in
+ * a record-only stdout, and tests want the message, so that what it refuses is explained here.
  */
 #include "options/options.h"
 
@@ -87,8 +87,7 @@ static int add_word(struct parse *p, const char *word)
 			      command_words[p->opts->command]);
 	return refuse(
 		p,
-		"'%.60s' is no command of jankbpf; to start and trace a program, put -- before "
-		"it",
+		"'%.60s' is no command of jankbpf; to start and trace a program, put -- before it",
 		word);
 }
 
@@ -148,7 +147,10 @@ static void explain_short(struct parse *p, const char *letters)
 	}
 }
 
-/* The rows that begin with the len bytes at name, an exact match alone: how many, their names, the last. */
+/*
+ * The rows that begin with the len bytes at name, an exact match alone: how many, their names, the
+ * last.
+ */
 static int match_long(const char *name, size_t len, struct strbuf *names,
 		      const struct option_row **ret)
 {

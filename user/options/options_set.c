@@ -112,7 +112,9 @@ static bool has_control(const char *str)
 	return false;
 }
 
-/* A path or a name: it ends up in files of lines, so no control bytes; an empty one is a mistake. */
+/*
+ * A path or a name: it ends up in files of lines, so no control bytes; an empty one is a mistake.
+ */
 int option__set_text(struct options *opts, const struct option_row *row, const char *arg,
 		     struct err *err)
 {

@@ -279,7 +279,9 @@ static const char *bare_unit(const struct option_row *row)
 	return row->set == option__set_long_time ? "s" : NULL;
 }
 
-/* " (in s; default 5s)": the unit of a bare number and the default, of which either may be missing */
+/*
+ * " (in s; default 5s)": the unit of a bare number and the default, of which either may be missing
+ */
 static void add_note(struct strbuf *sb, const struct option_row *row)
 {
 	const char *unit = bare_unit(row);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the probes are told of stacks: of which processes more is to be copied (bpf/copy_user_stack.bpf.h). Descriptors of its own,
- * for it is used by the sink thread, which may outlive the loader.
+ * What the probes are told of stacks: of which processes more is to be copied
+ * (bpf/copy_user_stack.bpf.h). Descriptors of its own, for it is used by the sink thread, which may
+ * outlive the loader.
  */
 #ifndef JANK_PROBES_BPF_FDS_H
 #define JANK_PROBES_BPF_FDS_H
@@ -22,13 +23,16 @@ struct copy_bpf_fds {
 
 void copy_bpf_fds__close(struct copy_bpf_fds *maps);
 
-/* From now on so many bytes of the process's stacks are copied. 0 or -errno: -E2BIG when there are too many. */
+/*
+ * From now on so many bytes of the process's stacks are copied. 0 or -errno: -E2BIG when there are
+ * too many.
+ */
 int copy_bpf_fds__deepen(struct copy_bpf_fds *maps, uint32_t pid, uint32_t size);
 void copy_bpf_fds__drop(struct copy_bpf_fds *maps, uint32_t pid);
 
 /*
- * What the probes are told of parks (bpf/park.bpf.h): which processes have some, and which places are. Descriptors of its
- * own, for it is used by the sink thread, which may outlive the loader.
+ * What the probes are told of parks (bpf/park.bpf.h): which processes have some, and which places
+ * are. Descriptors of its own, for it is used by the sink thread, which may outlive the loader.
  */
 
 struct park_bpf_fds {
@@ -54,7 +58,8 @@ int park_bpf_fds__set_place(struct park_bpf_fds *maps, const struct jank_park_pl
 void park_bpf_fds__drop_place(struct park_bpf_fds *maps, const struct jank_park_place *place);
 
 /*
- * What the probes are told of interpreters' threads (bpf/script.bpf.h). Descriptors of its own, as park_maps has them.
+ * What the probes are told of interpreters' threads (bpf/script.bpf.h). Descriptors of its own, as
+ * park_maps has them.
  */
 
 struct interp_bpf_fds {

@@ -7,8 +7,10 @@
 
 void bpf_log__capture(void);
 
-/* The end of what was captured, newest last, so many lines at most: where a refusal's reason is. "" when there was
- * nothing. */
+/*
+ * The end of what was captured, newest last, so many lines at most: where a refusal's reason is. ""
+ * when there was nothing.
+ */
 const char *bpf_log__tail(unsigned lines);
 
 /* Was a program refused by the verifier, rather than the user? */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The minimised BTF of known kernels of this architecture: the files of btf/, made part of the program at
- * build time (mk/btf.mk).
+ * The minimised BTF of known kernels of this architecture: the files of btf/, made part of the
+ * program at build time (mk/btf.mk).
  */
 #ifndef JANK_PROBES_BTF_EMBEDDED_H
 #define JANK_PROBES_BTF_EMBEDDED_H
@@ -17,7 +17,9 @@ struct btf_embedded {
 extern const struct btf_embedded btf_embedded_rows[];
 extern const size_t btf_embedded_row_cnt;
 
-/* The row for a release: an exact one before a pattern, the first pattern before the next; or NULL. */
+/*
+ * The row for a release: an exact one before a pattern, the first pattern before the next; or NULL.
+ */
 const struct btf_embedded *btf_embedded__find(const struct btf_embedded *rows, size_t cnt,
 					      const char *release);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Most of this says no: a file that is handed over by hand is often a compressed one, a kernel's image, or
- * another machine's, and libbpf says "Invalid argument" to all of them.
+ * Most of this says no: a file that is handed over by hand is often a compressed one, a kernel's
+ * image, or another machine's, and libbpf says "Invalid argument" to all of them.
  */
 #include "probes/btf_file.h"
 
@@ -19,7 +19,9 @@
 #include "base/file.h"
 #include "probes/bpf_log.h"
 
-/* Bounds first: every reference is looked at once, and how deep types hold each other is measured. */
+/*
+ * Bounds first: every reference is looked at once, and how deep types hold each other is measured.
+ */
 
 #define HEIGHT_MAX  200 /* of types that hold each other by value; kernels' reach 33 */
 #define HEIGHT_OPEN 255
@@ -124,7 +126,10 @@ static unsigned measure_members(struct check *chk, const struct btf_type *type, 
 	return most;
 }
 
-/* How many types the type holds by value, the deepest way down; more than HEIGHT_MAX: too many, or itself. */
+/*
+ * How many types the type holds by value, the deepest way down; more than HEIGHT_MAX: too many, or
+ * itself.
+ */
 static unsigned measure(struct check *chk, unsigned id, unsigned depth)
 {
 	const struct btf_type *type = btf__type_by_id(chk->btf, id);

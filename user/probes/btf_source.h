@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Where the kernel's types come from: a file that the user names, the kernel itself
- * (/sys/kernel/btf/vmlinux), or the minimised BTF of a known release, embedded in the program. The first
- * and the last are handed on as a memory file, so that nothing has to lie beside the program, and a file
- * that changes meanwhile does no harm.
+ * (/sys/kernel/btf/vmlinux), or the minimised BTF of a known release, embedded in the program. The
+ * first and the last are handed on as a memory file, so that nothing has to lie beside the program,
+ * and a file that changes meanwhile does no harm.
  */
 #ifndef JANK_PROBES_BTF_SOURCE_H
 #define JANK_PROBES_BTF_SOURCE_H
@@ -21,10 +21,10 @@ struct btf_source {
 };
 
 /*
- * Decides: `file` if not NULL; else the kernel's own if `own` (it has one, and nobody switched it off);
- * else an embedded one for the running kernel's release. 0, or -errno with a message that says what can
- * be done, and JANK_EXIT_CANNOT where there is none, JANK_EXIT_FAILED for a `file` that will not do;
- * *ret is then safe to close all the same.
+ * Decides: `file` if not NULL; else the kernel's own if `own` (it has one, and nobody switched it
+ * off); else an embedded one for the running kernel's release. 0, or -errno with a message that
+ * says what can be done, and JANK_EXIT_CANNOT where there is none, JANK_EXIT_FAILED for a `file`
+ * that will not do; *ret is then safe to close all the same.
  */
 int btf_source__open(const char *file, bool own, struct btf_source *ret, struct err *err);
 

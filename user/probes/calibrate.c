@@ -16,8 +16,9 @@
 #define THREAD_SZ_MIN (16 * 1024)
 
 /*
- * The stack lies at the upper end of the address space, so its address has the highest bit that one can
- * have: 38 to 51 on arm64, by the kernel's configuration. What lies above is room for pointer authentication.
+ * The stack lies at the upper end of the address space, so its address has the highest bit that one
+ * can have: 38 to 51 on arm64, by the kernel's configuration. What lies above is room for pointer
+ * authentication.
  */
 static uint64_t user_ip_mask(void)
 {

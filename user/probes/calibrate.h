@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A small BPF object, run once in our own context, where the answers are known, before the probes are loaded. */
+/*
+ * A small BPF object, run once in our own context, where the answers are known, before the probes
+ * are loaded.
+ */
 #ifndef JANK_PROBES_CALIBRATE_H
 #define JANK_PROBES_CALIBRATE_H
 
@@ -14,8 +17,8 @@ struct calibration {
 
 /*
  * btf_path: the file with the kernel's types, or NULL for the kernel's own. 0, or -errno with
- * JANK_EXIT_CANNOT when the types are another kernel's. Where such an object can't be run (before 5.10) the
- * usual values are taken.
+ * JANK_EXIT_CANNOT when the types are another kernel's. Where such an object can't be run (before
+ * 5.10) the usual values are taken.
  */
 int calibrate__run(const char *btf_path, struct calibration *ret, struct err *err);
 

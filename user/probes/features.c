@@ -144,9 +144,9 @@ int features__require(const struct features *feats, struct err *err)
 
 /*
  * Asks the kernel for one feature each, by doing the thing: a map is made, the smallest program of
- * the kind is loaded, an event opened; never by comparing versions. libbpf's own helper probe is not
- * used: it does not serve tracing programs, and before 1.4 it takes newer kernels' refusal ("program
- * of this type cannot use helper") for a yes.
+ * the kind is loaded, an event opened; never by comparing versions. libbpf's own helper probe is
+ * not used: it does not serve tracing programs, and before 1.4 it takes newer kernels' refusal
+ * ("program of this type cannot use helper") for a yes.
  */
 
 #define LOG_SZ 4096

@@ -124,7 +124,10 @@ int features__probe(const char *const *disabled, size_t n, struct features *ret,
 
 bool features__has(const struct features *feats, enum feature feature);
 
-/* 0, or -ENOTSUP with JANK_EXIT_CANNOT that names the first missing required feature and its remedy. */
+/*
+ * 0, or -ENOTSUP with JANK_EXIT_CANNOT that names the first missing required feature and its
+ * remedy.
+ */
 int features__require(const struct features *feats, struct err *err);
 
 /* Can the typed probes be loaded (bpf/kernel.bpf.h)? Else the plain ones. */

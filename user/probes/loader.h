@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The BPF side's life: open, configure, load, attach, and everything that is asked of it while it runs.
- * Sole owner of the skeleton and of all links.
+ * The BPF side's life: open, configure, load, attach, and everything that is asked of it while it
+ * runs. Sole owner of the skeleton and of all links.
  */
 #ifndef JANK_PROBES_LOADER_H
 #define JANK_PROBES_LOADER_H
@@ -43,13 +43,15 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 /* Detaches everything. Accepts NULL. */
 void loader__free(struct loader *loader);
 
-/* Attaches the probes that are not a process's own. Nothing is traced before loader__add_process. */
+/*
+ * Attaches the probes that are not a process's own. Nothing is traced before loader__add_process.
+ */
 int loader__attach(struct loader *loader, struct err *err);
 
 /*
  * From now on pid is traced; its uprobes are attached where what it maps has a place for them.
- * Called again (a new program, more libraries) it adds what is new. *ret_sites, if not NULL: how many
- * uprobes are in what it maps now. -ESRCH: it is gone.
+ * Called again (a new program, more libraries) it adds what is new. *ret_sites, if not NULL: how
+ * many uprobes are in what it maps now. -ESRCH: it is gone.
  */
 int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, struct err *err);
 
@@ -65,23 +67,34 @@ void loader__each_admitted(const struct loader *loader, void (*fn)(void *ctx, pi
 /* Forgets the admitted processes that have ended: their numbers may become others'. */
 void loader__sweep(struct loader *loader);
 
-/* After an exec by another thread than the main one, whose uprobes were its own: loader__add_process will
- * attach them anew. 0 or -ENOMEM. */
+/*
+ * After an exec by another thread than the main one, whose uprobes were its own:
+ * loader__add_process will attach them anew. 0 or -ENOMEM.
+ */
 int loader__renew_process(struct loader *loader, pid_t pid);
 
-/* The thread that its uprobes belonged to has ended, the process has not: loader__add_process is due. */
+/*
+ * The thread that its uprobes belonged to has ended, the process has not: loader__add_process is
+ * due.
+ */
 bool loader__lost_task(const struct loader *loader, pid_t pid);
 
-/* The probes are told whether pid maps a library whose loop polls: before they ask, or once they have (a WAIT record of no turns). */
+/*
+ * The probes are told whether pid maps a library whose loop polls: before they ask, or once they
+ * have (a WAIT record of no turns).
+ */
 void loader__update_poller(struct loader *loader, pid_t pid);
 
 /*
- * 32-bit programs' waits are seen from now on, beside others', or no more. Each system call of the machine gets
- * slower by it. 0, or -ENOTSUP: not by the probes that this loader has; or why the kernel refuses.
+ * 32-bit programs' waits are seen from now on, beside others', or no more. Each system call of the
+ * machine gets slower by it. 0, or -ENOTSUP: not by the probes that this loader has; or why the
+ * kernel refuses.
  */
 int loader__see_compat(struct loader *loader, bool see);
 
-/* What the probes are told of parks; the caller closes it, before or after the loader. 0 or -errno. */
+/*
+ * What the probes are told of parks; the caller closes it, before or after the loader. 0 or -errno.
+ */
 int loader__park_maps(const struct loader *loader, struct park_bpf_fds *ret);
 int loader__copy_maps(const struct loader *loader, struct copy_bpf_fds *ret);
 
@@ -91,8 +104,9 @@ int loader__script_maps(const struct loader *loader, struct interp_bpf_fds *ret)
 struct uprobe_files *loader__files(const struct loader *loader);
 
 /*
- * Takes the probes on messages off pid, or lets it have them again (loader__add_process puts them on); with -a,
- * off the files that it maps, within a second or two. 0; -EAGAIN: others are just being taken off; -ENOMEM.
+ * Takes the probes on messages off pid, or lets it have them again (loader__add_process puts them
+ * on); with -a, off the files that it maps, within a second or two. 0; -EAGAIN: others are just
+ * being taken off; -ENOMEM.
  */
 int loader__pause_marks(struct loader *loader, pid_t pid, bool pause);
 
@@ -107,7 +121,10 @@ int loader__ring_fd(const struct loader *loader);		/* the ring's map, borrowed *
 int loader__each_thread(struct loader *loader,
 			void (*fn)(void *ctx, const struct jank_rec_thread *rec), void *ctx);
 
-/* The refreshes of a display, as of now. False: none is told of; crtc counts from 0, all that there are. */
+/*
+ * The refreshes of a display, as of now. False: none is told of; crtc counts from 0, all that there
+ * are.
+ */
 bool loader__vblanks(const struct loader *loader, uint32_t crtc, struct jank_vblanks *ret);
 
 /* Does a look meet threads that no probe has seen, by their processes and names? */

@@ -147,7 +147,10 @@ static int conf__fill_maps(const struct conf_maps *maps, const struct loader_opt
 	return res;
 }
 
-/* 32-bit programs' system calls have no tracepoints of their own (ARCH_TRACE_IGNORE_COMPAT_SYSCALLS). */
+/*
+ * 32-bit programs' system calls have no tracepoints of their own
+ * (ARCH_TRACE_IGNORE_COMPAT_SYSCALLS).
+ */
 static enum wait_probe choose_wait_probe(const struct loader_opts *opts)
 {
 	if (opts->uprobe_waits)
@@ -274,8 +277,7 @@ static int load(struct loader *loader, struct err *err)
 	if (ret)
 		return err__set_exit(
 			err, JANK_EXIT_CANNOT, -ret,
-			"cannot load the probes: %s; see `jankbpf doctor`, or run with "
-			"-vv: %s",
+			"cannot load the probes: %s; see `jankbpf doctor`, or run with -vv: %s",
 			strerror(-ret), bpf_log__last());
 	return 0;
 }

@@ -19,7 +19,10 @@ struct perf_events {
 	bool hw;
 };
 
-/* Idle CPUs tick, too: who waits for long is to be noticed where nobody else runs. Cycles stand still there. */
+/*
+ * Idle CPUs tick, too: who waits for long is to be noticed where nobody else runs. Cycles stand
+ * still there.
+ */
 static int open_event(int cpu, unsigned hz, bool hw)
 {
 	struct perf_event_attr attr = {

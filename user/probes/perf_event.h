@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The sampler's clock: one perf event for each CPU. Never one for a task: that is programmed anew at
- * every context switch, which in a virtual machine is an exit to the hypervisor (docs/kernel-facts.md).
+ * The sampler's clock: one perf event for each CPU. Never one for a task: that is programmed anew
+ * at every context switch, which in a virtual machine is an exit to the hypervisor
+ * (docs/kernel-facts.md).
  */
 #ifndef JANK_PROBES_PERF_EVENT_H
 #define JANK_PROBES_PERF_EVENT_H

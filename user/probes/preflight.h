@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * May this user trace at all? Asked before anything is opened, so that the answer is one sentence with
- * its remedy and not an EPERM from deep inside.
+ * May this user trace at all? Asked before anything is opened, so that the answer is one sentence
+ * with its remedy and not an EPERM from deep inside.
  */
 #ifndef JANK_PROBES_PREFLIGHT_H
 #define JANK_PROBES_PREFLIGHT_H
@@ -25,7 +25,10 @@ extern const size_t preflight_cap_cnt;
 /* Whether it is effective; CAP_SYS_ADMIN stands for those that were split off from it. */
 bool preflight__has_cap(const struct capability *cap);
 
-/* The initial namespace of that kind ("pid", "user"), where the kernel's numbers and powers are ours? */
+/*
+ * The initial namespace of that kind ("pid", "user"), where the kernel's numbers and powers are
+ * ours?
+ */
 bool preflight__in_initial_ns(const char *kind);
 
 /*

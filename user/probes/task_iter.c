@@ -39,7 +39,10 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The numbers in the hash, in order: where one is deleted meanwhile, the walk begins anew and finds the others again. */
+/*
+ * The numbers in the hash, in order: where one is deleted meanwhile, the walk begins anew and finds
+ * the others again.
+ */
 static size_t list_threads(int map_fd, __u32 tids[2 * JANK_THREAD_MAX])
 {
 	__u32 *last = NULL;
@@ -85,7 +88,10 @@ static void meet_threads(const struct task_iter_runs *runs, __u32 tgid, __u32 pa
 		args[ARG_TID] = strtoul(entry->d_name, NULL, 10);
 		if (args[ARG_TID])
 			bpf_prog_test_run_opts(runs->prog_fd, &run);
-		/* It may have ended before it was known: its end has gone by, and its number will be another's. */
+		/*
+		 * It may have ended before it was known: its end has gone by, and its number will
+		 * be another's.
+		 */
 		tid = args[ARG_TID];
 		if (faccessat(dirfd(dir), entry->d_name, F_OK, 0))
 			bpf_map_delete_elem(runs->threads_fd, &tid);

@@ -71,7 +71,10 @@ int cgroup_cpu__path(const char *proc, uint32_t pid, uint32_t tid, char **ret)
 	return res;
 }
 
-/* The numbers that a file of a cgroup begins with, of two at most; how many there are. "max" and -1 are none. */
+/*
+ * The numbers that a file of a cgroup begins with, of two at most; how many there are. "max" and -1
+ * are none.
+ */
 static int read_numbers(const char *dir, const char *name, unsigned long long ret[2])
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -101,7 +104,10 @@ static bool read_quota(const char *dir, struct cgroup_quota *ret)
 	return true;
 }
 
-/* Whichever hierarchy gives out CPU time: where the others have a cgroup of that name, it has no such file. */
+/*
+ * Whichever hierarchy gives out CPU time: where the others have a cgroup of that name, it has no
+ * such file.
+ */
 static bool quota_of(const char *mount, const char *path, struct cgroup_quota *ret)
 {
 	static const char *const hierarchies[] = { "/cpu", "/cpu,cpuacct", "/cpuacct,cpu", "",
@@ -205,9 +211,9 @@ static void copy_unescaped(char *ret, size_t size, struct part part)
 }
 
 /*
- * "ID", "docker-ID.scope", "cri-containerd-ID.scope", "libpod-ID", …: Docker, containerd, Podman, CRI-O, nerdctl,
- * by systemd's driver or cgroupfs; "….slice:cri-containerd:ID" where the two are mixed up. conmon
- * watches a container from outside.
+ * "ID", "docker-ID.scope", "cri-containerd-ID.scope", "libpod-ID", …: Docker, containerd, Podman,
+ * CRI-O, nerdctl, by systemd's driver or cgroupfs; "….slice:cri-containerd:ID" where the two are
+ * mixed up. conmon watches a container from outside.
  */
 static bool by_id(struct part part, struct cgroup_names *ret)
 {
@@ -226,7 +232,10 @@ static bool by_id(struct part part, struct cgroup_names *ret)
 	return true;
 }
 
-/* "systemd-nspawn@NAME.service", and what systemd-machined registers, which may be a virtual machine. */
+/*
+ * "systemd-nspawn@NAME.service", and what systemd-machined registers, which may be a virtual
+ * machine.
+ */
 static bool by_machine(struct part part, struct cgroup_names *ret)
 {
 	static const char nspawn[] = "systemd-nspawn@", machine[] = "machine-";
@@ -274,7 +283,10 @@ static struct part pod_uid(struct part part)
 	return ret;
 }
 
-/* "podUID", "kubepods-burstable-podUID.slice" with '_' for '-', maybe with ":cri-containerd:…" behind. */
+/*
+ * "podUID", "kubepods-burstable-podUID.slice" with '_' for '-', maybe with ":cri-containerd:…"
+ * behind.
+ */
 static void find_pod(struct part part, struct cgroup_names *ret)
 {
 	struct part uid = pod_uid(part);

@@ -93,8 +93,8 @@ static const char *below(const char *path, const char *dir)
 }
 
 /*
- * The usual mount point stands for the real one, which in a hybrid set-up is /sys/fs/cgroup/unified: what
- * lies beside that is version 1.
+ * The usual mount point stands for the real one, which in a hybrid set-up is
+ * /sys/fs/cgroup/unified: what lies beside that is version 1.
  */
 static int open_below(const char *mount, const char *path, int *ret)
 {

@@ -8,10 +8,10 @@
 #include <sys/types.h>
 
 /*
- * Opens the cgroup at a path (below the mount point, or with it) or, for a word that names a systemd
- * unit, all of that name: users have managers of their own. Returns how many descriptors are in ret (at
- * most max, the caller's to close); -ENOENT: none; -E2BIG: more than max; -ENOTSUP: no v2 hierarchy is mounted;
- * -EMEDIUMTYPE: that path is something else; -EINVAL: an empty path.
+ * Opens the cgroup at a path (below the mount point, or with it) or, for a word that names a
+ * systemd unit, all of that name: users have managers of their own. Returns how many descriptors
+ * are in ret (at most max, the caller's to close); -ENOENT: none; -E2BIG: more than max; -ENOTSUP:
+ * no v2 hierarchy is mounted; -EMEDIUMTYPE: that path is something else; -EINVAL: an empty path.
  */
 int cgroup__open(const char *path, int *ret, int max);
 

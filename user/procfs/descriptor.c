@@ -21,7 +21,9 @@
 #define FDINFO_MAX 4096
 #define PATH_SZ	   4096
 
-/* Adds the text of the descriptor; task: "/proc/1/task/2". Nothing is added where it can't be read. */
+/*
+ * Adds the text of the descriptor; task: "/proc/1/task/2". Nothing is added where it can't be read.
+ */
 static void fdinfo__read(const char *task, int32_t fd, struct strbuf *sb)
 {
 	char path[PATH_SZ];
@@ -30,7 +32,10 @@ static void fdinfo__read(const char *task, int32_t fd, struct strbuf *sb)
 	file__read(path, FDINFO_MAX, sb);
 }
 
-/* Sets *ret to what stands behind "KEY:" at a line's begin, without blanks before it; false: there is no such line. */
+/*
+ * Sets *ret to what stands behind "KEY:" at a line's begin, without blanks before it; false: there
+ * is no such line.
+ */
 static bool fdinfo__value(const char *text, const char *key, const char **ret)
 {
 	size_t len = strlen(key);
@@ -205,7 +210,9 @@ int fdtarget__add(struct strbuf *sb, uint32_t pid, uint32_t tid, int32_t fd, uin
 	return 0;
 }
 
-/* Parses an epoll's fdinfo: "tfd: 8 events: 19 data: 55d0c1  pos:0 ino:40f sdev:10", a line each. */
+/*
+ * Parses an epoll's fdinfo: "tfd: 8 events: 19 data: 55d0c1  pos:0 ino:40f sdev:10", a line each.
+ */
 
 #define LINE_SZ	   160 /* of an entry, at most */
 #define TEXT_MAX   (4096 + 2 * EPOLLINFO_FDS_MAX * LINE_SZ)

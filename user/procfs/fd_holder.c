@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Search for a process by what the links of its descriptors say. Bounded by the number of links that are read: each costs about a
- * microsecond.
+ * Search for a process by what the links of its descriptors say. Bounded by the number of links
+ * that are read: each costs about a microsecond.
  */
 #include "procfs/fd_holder.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* No file is asked that another machine or a program would have to answer for: that may be what the thread waits for. */
+/*
+ * No file is asked that another machine or a program would have to answer for: that may be what the
+ * thread waits for.
+ */
 #include "procfs/filepath.h"
 
 #include <errno.h>
@@ -155,7 +158,10 @@ static bool set_under(struct strbuf *ret, const struct mount *mount, const char 
 	return true;
 }
 
-/* The path under the mount that has the file; a complete one also under the only mount of its device. */
+/*
+ * The path under the mount that has the file; a complete one also under the only mount of its
+ * device.
+ */
 static bool find_under(struct strbuf *ret, const char *proc, pid_t pid, const struct mountinfo *mi,
 		       const struct file_number *want, const char *path, bool complete)
 {

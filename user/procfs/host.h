@@ -22,7 +22,10 @@ struct cpu_info {
 /* sys: "/sys". */
 void cpuinfo__read(const char *sys, uint32_t cpu, struct cpu_info *ret);
 
-/* The NUMA node of a CPU, by its directory's link "nodeN"; some 10 us. False: the kernel does not tell. */
+/*
+ * The NUMA node of a CPU, by its directory's link "nodeN"; some 10 us. False: the kernel does not
+ * tell.
+ */
 bool cpuinfo__node(const char *sys, uint32_t cpu, uint32_t *ret);
 
 #endif

@@ -66,7 +66,9 @@ static bool parse_line(char *line, bool any, struct proc_maps_line *ret)
 	return ret->path[0] && strlen(ret->path) < PATH_MAX;
 }
 
-/* Hands on the whole lines in buf and returns how many bytes of a last, unfinished one stay in it. */
+/*
+ * Hands on the whole lines in buf and returns how many bytes of a last, unfinished one stay in it.
+ */
 static size_t take_lines(struct reader *reader, char *buf, size_t len)
 {
 	char *line = buf, *end;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The executable file mappings of a /proc/PID/maps, which can hold 100,000 lines, with any bytes in its paths. */
+/*
+ * The executable file mappings of a /proc/PID/maps, which can hold 100,000 lines, with any bytes in
+ * its paths.
+ */
 #ifndef JANK_PROCFS_MAPS_LINES_H
 #define JANK_PROCFS_MAPS_LINES_H
 
@@ -10,8 +13,10 @@ struct proc_maps_line {
 	uint64_t start, end, offset, dev, inode;
 };
 
-/* Calls fn for each, until one returns other than 0, which is returned; else 0, or -errno (-ESRCH: there
- * is no such process). */
+/*
+ * Calls fn for each, until one returns other than 0, which is returned; else 0, or -errno (-ESRCH:
+ * there is no such process).
+ */
 int maps_lines__each(const char *maps_path, int (*fn)(void *ctx, const struct proc_maps_line *line),
 		     void *ctx);
 
@@ -19,7 +24,10 @@ int maps_lines__each(const char *maps_path, int (*fn)(void *ctx, const struct pr
 int maps_lines__each_file(const char *maps_path,
 			  int (*fn)(void *ctx, const struct proc_maps_line *line), void *ctx);
 
-/* A path as /proc shows it, in place: a newline is written \012 there, a word follows a deleted one. */
+/*
+ * A path as /proc shows it, in place: a newline is written \012 there, a word follows a deleted
+ * one.
+ */
 void maps_lines__decode_path(char *path);
 
 #endif

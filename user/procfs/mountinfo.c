@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* "36 35 98:0 /root /point rw,noatime master:1 - ext4 /dev/root rw": blanks in a field are written \040. */
+/*
+ * "36 35 98:0 /root /point rw,noatime master:1 - ext4 /dev/root rw": blanks in a field are written
+ * \040.
+ */
 #include "procfs/mountinfo.h"
 
 #include <errno.h>
@@ -182,7 +185,10 @@ static bool add_line(struct strbuf *sb, const char *path, const char *key)
 	return cnt;
 }
 
-/* Adds a block device's name, by sysfs ("/sys"); any bytes. Nothing is added where there is none such. */
+/*
+ * Adds a block device's name, by sysfs ("/sys"); any bytes. Nothing is added where there is none
+ * such.
+ */
 static void devname__add_block(struct strbuf *sb, const char *sys, dev_t dev)
 {
 	char dir[PATH_MAX - 16], path[PATH_MAX];
@@ -197,7 +203,9 @@ static void devname__add_block(struct strbuf *sb, const char *sys, dev_t dev)
 	add_line(sb, path, "DEVNAME=");
 }
 
-/* Sources that tell nothing ("none", "tmpfs", a container's word) hold neither a colon nor a slash. */
+/*
+ * Sources that tell nothing ("none", "tmpfs", a container's word) hold neither a colon nor a slash.
+ */
 static void add_mount(struct strbuf *sb, const struct mount *mount)
 {
 	strbuf__adds(sb, mount->type);

@@ -32,7 +32,9 @@ static int read_proc(pid_t pid, const char *name, struct strbuf *sb)
 	return res == -ENOENT ? -ESRCH : res;
 }
 
-/* "PID (COMM) STATE …": COMM may hold blanks, parentheses and newlines, so its end is the last ')'. */
+/*
+ * "PID (COMM) STATE …": COMM may hold blanks, parentheses and newlines, so its end is the last ')'.
+ */
 int procinfo__parse_stat(char *text, struct proc_info *ret, char *ret_state)
 {
 	char *open = strchr(text, '('), *close = strrchr(text, ')');
@@ -57,8 +59,10 @@ int procinfo__parse_stat(char *text, struct proc_info *ret, char *ret_state)
 	return 0;
 }
 
-/* The value of "\nKEY:\t…" or NULL. The first line, Name, is the only one that a program chooses; the
- * kernel escapes newlines in it. */
+/*
+ * The value of "\nKEY:\t…" or NULL. The first line, Name, is the only one that a program chooses;
+ * the kernel escapes newlines in it.
+ */
 static const char *status_value(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);
@@ -87,8 +91,10 @@ int procinfo__parse_status(const char *text, struct proc_info *ret, uint32_t *re
 	return 0;
 }
 
-/* "HIERARCHY:CONTROLLERS:PATH" lines. In a hybrid set-up v2's path may be the root while the service is
- * named by systemd's own v1 hierarchy. */
+/*
+ * "HIERARCHY:CONTROLLERS:PATH" lines. In a hybrid set-up v2's path may be the root while the
+ * service is named by systemd's own v1 hierarchy.
+ */
 const char *procinfo__parse_cgroup(char *text)
 {
 	static const char *const wanted[] = { "", "name=systemd", "memory" };
@@ -294,8 +300,9 @@ const char *procrole__parse(char *words, size_t len)
 }
 
 /*
- * A title that was written over the arguments may reach into the environment behind them (get_mm_cmdline in fs/proc/base.c): Firefox'
- * content processes. Returns its length with the zero byte; 0: it has none within size bytes, or cannot be read.
+ * A title that was written over the arguments may reach into the environment behind them
+ * (get_mm_cmdline in fs/proc/base.c): Firefox' content processes. Returns its length with the zero
+ * byte; 0: it has none within size bytes, or cannot be read.
  */
 static ssize_t longer_title(pid_t pid, uint64_t start, char *words, size_t size)
 {

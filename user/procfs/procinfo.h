@@ -29,13 +29,15 @@ struct proc_info {
 int procinfo__read(pid_t pid, struct proc_info *ret, struct err *err);
 void procinfo__free(struct proc_info *info);
 
-/* What /proc/PID/stat alone tells: name, parent, threads, start, state ('Z': ended, the parent has not waited). Cheaper, and
- * nothing is to be freed. 0, -ESRCH or -EBADMSG. */
+/*
+ * What /proc/PID/stat alone tells: name, parent, threads, start, state ('Z': ended, the parent has
+ * not waited). Cheaper, and nothing is to be freed. 0, -ESRCH or -EBADMSG.
+ */
 int procinfo__read_stat(pid_t pid, struct proc_info *ret, char *ret_state);
 
 /*
- * The name that people know a process by: what it calls itself (redis-server is a link to another program), in full
- * where the kernel cut it to 15 bytes. Into info.
+ * The name that people know a process by: what it calls itself (redis-server is a link to another
+ * program), in full where the kernel cut it to 15 bytes. Into info.
  */
 const char *procinfo__known_as(const struct proc_info *info);
 
@@ -45,17 +47,21 @@ int procinfo__parse_status(const char *text, struct proc_info *ret, uint32_t *re
 const char *procinfo__parse_cgroup(char *text); /* into text, or NULL */
 
 /*
- * What a process of a browser does, by its command line: Chromium, Electron and CEF name it (--type=renderer), Firefox, too
- * (-contentproc … tab).
+ * What a process of a browser does, by its command line: Chromium, Electron and CEF name it
+ * (--type=renderer), Firefox, too (-contentproc … tab).
  */
 
 /*
- * Reads the command line, which lies in the process's memory, apart: at most half a second, 4 KiB. *ret: the role, owned by the
- * caller; NULL: none, or it cannot be read. 0 or -ENOMEM. Any thread but the one that serves the ring.
+ * Reads the command line, which lies in the process's memory, apart: at most half a second, 4 KiB.
+ * *ret: the role, owned by the caller; NULL: none, or it cannot be read. 0 or -ENOMEM. Any thread
+ * but the one that serves the ring.
  */
 int procrole__read(pid_t pid, char **ret);
 
-/* The same of words that each end in a zero byte (or in a blank: Chromium joins them). The text is changed. */
+/*
+ * The same of words that each end in a zero byte (or in a blank: Chromium joins them). The text is
+ * changed.
+ */
 const char *procrole__parse(char *words, size_t len);
 
 #endif

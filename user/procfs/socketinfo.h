@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A socket with both its ends. /proc/net and sock_diag list all connections of a network namespace to
- * find one; the socket itself is asked instead, through a duplicate of its descriptor (pidfd_getfd): two
- * microseconds, whatever namespace it lives in and whatever number of them there is.
+ * A socket with both its ends. /proc/net and sock_diag list all connections of a network namespace
+ * to find one; the socket itself is asked instead, through a duplicate of its descriptor
+ * (pidfd_getfd): two microseconds, whatever namespace it lives in and whatever number of them there
+ * is.
  */
 #ifndef JANK_PROCFS_SOCKETINFO_H
 #define JANK_PROCFS_SOCKETINFO_H
@@ -13,9 +14,9 @@
 #include <sys/socket.h>
 
 /*
- * Adds what socket descriptor fd of the process is: "tcp 10.0.0.1:80->10.0.0.7:41322", "unix /run/x.sock,
- * peer pid 612"; "socket" where it may not be asked. inode: its file's number. 0; -ESTALE: the descriptor
- * is another file's by now.
+ * Adds what socket descriptor fd of the process is: "tcp 10.0.0.1:80->10.0.0.7:41322", "unix
+ * /run/x.sock, peer pid 612"; "socket" where it may not be asked. inode: its file's number. 0;
+ * -ESTALE: the descriptor is another file's by now.
  */
 int socketinfo__add(struct strbuf *sb, uint32_t pid, int32_t fd, uint64_t inode);
 

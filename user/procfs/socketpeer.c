@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The kernel is asked of our own network namespace; of another one /proc/PID/net has tables, which cost 2 ms each. */
+/*
+ * The kernel is asked of our own network namespace; of another one /proc/PID/net has tables, which
+ * cost 2 ms each.
+ */
 #include "procfs/socketpeer.h"
 
 #include <arpa/inet.h>
@@ -205,7 +208,10 @@ void socketpeer__add(struct strbuf *sb, const struct jank_rec_waited *raw)
 	}
 }
 
-/* An end as the table has it: the address in words of the machine's byte order, and the port, in hexadecimal. */
+/*
+ * An end as the table has it: the address in words of the machine's byte order, and the port, in
+ * hexadecimal.
+ */
 struct end {
 	uint32_t words[4];
 	unsigned cnt, port;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Packages first, then cores, then cooling devices, until there is no more room: a package's heat is every core's. */
+/*
+ * Packages first, then cores, then cooling devices, until there is no more room: a package's heat
+ * is every core's.
+ */
 #include "procfs/thermal.h"
 
 #include <dirent.h>
@@ -123,7 +126,10 @@ static void add_cores(struct thermal *throttle)
 	}
 }
 
-/* The driver of ACPI calls them "Processor", that of cpufreq "cpufreq-cpu4" or, earlier, "thermal-cpufreq-1". */
+/*
+ * The driver of ACPI calls them "Processor", that of cpufreq "cpufreq-cpu4" or, earlier,
+ * "thermal-cpufreq-1".
+ */
 static bool cools_cpus(const char *type, struct source *ret)
 {
 	*ret = (struct source){ ABOUT_ALL, 0, false, -1 };

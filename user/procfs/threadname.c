@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Only a process in a namespace of its own has its threads looked through: status lists all their numbers. */
+/*
+ * Only a process in a namespace of its own has its threads looked through: status lists all their
+ * numbers.
+ */
 #include "procfs/threadname.h"
 
 #include <dirent.h>
@@ -34,7 +37,10 @@ int threadname__read(const char *proc, uint32_t pid, uint32_t tid, char ret[JANK
 	return res == -ENOENT ? -ESRCH : res;
 }
 
-/* The last number of the line NSpid, which is the innermost; *ret_nested: there are several. 0: none is told. */
+/*
+ * The last number of the line NSpid, which is the innermost; *ret_nested: there are several. 0:
+ * none is told.
+ */
 static uint32_t ns_tid_of(const char *proc, uint32_t pid, uint32_t tid, bool *ret_nested)
 {
 	struct strbuf sb = STRBUF_INIT;

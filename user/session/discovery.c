@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The processes of -a, and with -f the children of the traced ones: met by the first record of one of their threads,
- * watched by a pidfd, forgotten at their end. A pidfd costs three microseconds once and nothing after that; what knows no other way than to
- * ask costs every second.
+ * The processes of -a, and with -f the children of the traced ones: met by the first record of one
+ * of their threads, watched by a pidfd, forgotten at their end. A pidfd costs three microseconds
+ * once and nothing after that; what knows no other way than to ask costs every second.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -246,7 +246,10 @@ static void meet_child(void *ctx, pid_t pid)
 		meet(s, &hdr, "?");
 }
 
-/* Those that wait neither in epoll nor in poll are looked at once the sink thread knows of them (parks.h). */
+/*
+ * Those that wait neither in epoll nor in poll are looked at once the sink thread knows of them
+ * (parks.h).
+ */
 void session__on_children(struct session *s)
 {
 	if (s->opts->follow)

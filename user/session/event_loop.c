@@ -169,8 +169,10 @@ int event_loop__round(struct event_loop *watch)
 
 static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
 
-/* nohup means it. SIGINT that is ignored comes from a shell's `&`: whoever sends it all the same, by
- * kill, wants the summary. */
+/*
+ * nohup means it. SIGINT that is ignored comes from a shell's `&`: whoever sends it all the same,
+ * by kill, wants the summary.
+ */
 static bool is_wanted(int sig)
 {
 	struct sigaction action;

@@ -15,11 +15,15 @@ void event_loop__free(struct event_loop *watch); /* closes the timers; accepts N
 
 /* Calls fn(ctx, arg) whenever fd is readable. The fd stays the caller's. 0 or -errno. */
 int event_loop__add(struct event_loop *watch, int fd, watch_fn fn, void *ctx, uint64_t arg);
-/* Calls it once nobody is left at the other end of a pipe, socket or terminal. -EPERM: fd has none. */
+/*
+ * Calls it once nobody is left at the other end of a pipe, socket or terminal. -EPERM: fd has none.
+ */
 int event_loop__hangup(struct event_loop *watch, int fd, watch_fn fn, void *ctx, uint64_t arg);
 void event_loop__remove(struct event_loop *watch, int fd);
 
-/* A timer: first after first_ns, then every period_ns (0: once). Returns its descriptor or -errno. */
+/*
+ * A timer: first after first_ns, then every period_ns (0: once). Returns its descriptor or -errno.
+ */
 int event_loop__timer(struct event_loop *watch, uint64_t first_ns, uint64_t period_ns, watch_fn fn,
 		      void *ctx);
 

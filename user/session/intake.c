@@ -15,7 +15,10 @@
 #define RAW_MAX		 (64 * 1024)
 #define MACHINE_FRESH_NS (5 * NS_PER_MS) /* a reading this new need not be repeated */
 
-/* Many CPUs or processes take longer to read, and are read less often: of our time at most one part in … */
+/*
+ * Many CPUs or processes take longer to read, and are read less often: of our time at most one part
+ * in …
+ */
 #define MACHINE_SHARE	    500 /* by the timer */
 #define MACHINE_BLOCK_SHARE 100 /* for blocks */
 
@@ -176,7 +179,10 @@ static void on_event(struct session *s, const struct event *event)
 	}
 }
 
-/* To be walked on the sink thread. It is large: a journal gets what is found in it (answers_writer__callers). */
+/*
+ * To be walked on the sink thread. It is large: a journal gets what is found in it
+ * (answers_writer__callers).
+ */
 static void on_copy(struct session *s, const void *data, size_t len)
 {
 	struct item item = { .kind = ITEM_COPY, .data = malloc(len), .size = len };
@@ -229,8 +235,8 @@ void session__on_record(void *ctx, const void *data, size_t len)
 }
 
 /*
- * What the traced processes map, told to the sink thread in step with the copies of their stacks: each is walked over the
- * libraries that were there when it was taken.
+ * What the traced processes map, told to the sink thread in step with the copies of their stacks:
+ * each is walked over the libraries that were there when it was taken.
  */
 
 static void put(struct session *s, const struct item *item)

@@ -187,7 +187,10 @@ struct loops_report {
 
 /* --- threads that wait all the while */
 
-/* A record of /proc has no kind; it tells of a thread that waits now, so that its stack is the wait's. */
+/*
+ * A record of /proc has no kind; it tells of a thread that waits now, so that its stack is the
+ * wait's.
+ */
 static bool is_now(const struct jank_rec_wait *rec)
 {
 	return !rec->hdr.kind;
@@ -260,8 +263,8 @@ static void add_frame(struct strbuf *sb, const struct frame *frame)
 }
 
 /*
- * The nearest one is who called, if the thread was still in its wait. What lies further out may be a call's
- * that returned long ago.
+ * The nearest one is who called, if the thread was still in its wait. What lies further out may be
+ * a call's that returned long ago.
  */
 static char *callers_of(const struct whose_loop *loop, bool verbose)
 {

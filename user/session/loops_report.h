@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What `jankbpf loops` tells of running processes: each loop, by which evidence it is one, and what can be
- * read of its messages, or why not.
+ * What `jankbpf loops` tells of running processes: each loop, by which evidence it is one, and what
+ * can be read of its messages, or why not.
  */
 #ifndef JANK_SESSION_LOOPS_REPORT_H
 #define JANK_SESSION_LOOPS_REPORT_H

@@ -115,7 +115,10 @@ static int see(struct mains *mains, uint32_t pid)
 	return 0;
 }
 
-/* Those that have ended; and those that were left out or not admitted, which may be otherwise by now. */
+/*
+ * Those that have ended; and those that were left out or not admitted, which may be otherwise by
+ * now.
+ */
 static void sweep(struct mains *mains)
 {
 	struct main_thread *thread, *next;

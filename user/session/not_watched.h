@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is not watched, by what only the sink thread knows: the catalogue's rows and the workers of interpreters. Completes the
- * lists of the intake thread (unwatched_look.c), and writes their lines to stderr. Used on the sink thread.
+ * What is not watched, by what only the sink thread knows: the catalogue's rows and the workers of
+ * interpreters. Completes the lists of the intake thread (unwatched_look.c), and writes their lines
+ * to stderr. Used on the sink thread.
  */
 #ifndef JANK_SESSION_NOT_WATCHED_H
 #define JANK_SESSION_NOT_WATCHED_H
@@ -15,8 +16,8 @@
 #include <stdint.h>
 
 /*
- * Processes of a row that is off (loops/go.loop): the probes leave their threads alone, and what is not watched has them, ended or not.
- * The sink thread's.
+ * Processes of a row that is off (loops/go.loop): the probes leave their threads alone, and what is
+ * not watched has them, ended or not. The sink thread's.
  */
 
 struct left_alone {

@@ -14,8 +14,9 @@
 #include <stdbool.h>
 
 /*
- * Puts found callers into a block's stacks (callers, first of all), and gives names: to the frames of a stack of the block's process, and of one that another had at t_ns; to a block's
- * message; to what it waited for, and for whom. The living machine's names, or a journal's. 0 or -ENOMEM.
+ * Puts found callers into a block's stacks (callers, first of all), and gives names: to the frames
+ * of a stack of the block's process, and of one that another had at t_ns; to a block's message; to
+ * what it waited for, and for whom. The living machine's names, or a journal's. 0 or -ENOMEM.
  */
 struct namer {
 	int (*name)(void *ctx, uint32_t pid, struct stack *stack);
@@ -33,22 +34,33 @@ struct namer {
 
 struct output;
 
-/* The sinks that the options ask for: stdout as text or JSON, the directory. jw may be NULL; borrowed. */
+/*
+ * The sinks that the options ask for: stdout as text or JSON, the directory. jw may be NULL;
+ * borrowed.
+ */
 int output__new(const struct options *opts, const struct namer *namer, struct journal_writer *jw,
 		struct losses *losses, struct output **ret, struct err *err);
 void output__free(struct output *out); /* accepts NULL */
 
-/* Names what may be gone before long: descriptors, peers, callers. Once for each block, before output__block. */
+/*
+ * Names what may be gone before long: descriptors, peers, callers. Once for each block, before
+ * output__block.
+ */
 void output__resolve_all(struct output *out, struct block *block);
 
-/* Names the rest, judges and writes. 0, or -EPIPE when nobody reads stdout any more; other failures of a sink are
- * counted (and the first of each told). */
+/*
+ * Names the rest, judges and writes. 0, or -EPIPE when nobody reads stdout any more; other failures
+ * of a sink are counted (and the first of each told).
+ */
 int output__block(struct output *out, struct block *block);
 void output__left_out(struct output *out,
 		      const struct block *block);	/* for the journal: not shown */
 void output__on_exit(struct output *out, uint32_t pid); /* the process */
 
-/* Sets the summary's counts of blocks and hangs to those that were reported, and writes it. Result as above. */
+/*
+ * Sets the summary's counts of blocks and hangs to those that were reported, and writes it. Result
+ * as above.
+ */
 int output__summary(struct output *out, struct summary *summary);
 
 /* Is it a terminal whose user did not forbid colour (NO_COLOR)? */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Blocks of threads on probation: they wait where they may have their loop, and it takes some turns to know. Such blocks are kept
- * back for at most a minute, 1 MiB of all threads' together, and are reported once the loop is certain. Used on the sink thread only.
+ * Blocks of threads on probation: they wait where they may have their loop, and it takes some turns
+ * to know. Such blocks are kept back for at most a minute, 1 MiB of all threads' together, and are
+ * reported once the loop is certain. Used on the sink thread only.
  */
 #ifndef JANK_SESSION_PROBATION_H
 #define JANK_SESSION_PROBATION_H
@@ -21,7 +22,10 @@ void probation__free(struct probation *probation); /* accepts NULL */
 /* Takes the block, whose `trial` is not 0. */
 void probation__hold(struct probation *probation, struct block *block, uint64_t now_ns);
 
-/* The thread's loop is certain since its probation number `trial`: blocks of another one are no loop's. */
+/*
+ * The thread's loop is certain since its probation number `trial`: blocks of another one are no
+ * loop's.
+ */
 void probation__confirm(struct probation *probation, uint32_t tid, uint32_t trial, uint64_t now_ns);
 
 void probation__on_exit(struct probation *probation, uint32_t pid); /* the process */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * 32-bit programs among the traced: only the tracepoints of all system calls show their waits. Where it is known
- * from the start that there are such, these are the probes; else they are attached beside the others while
- * there are some, since each system call of the machine pays for them.
+ * 32-bit programs among the traced: only the tracepoints of all system calls show their waits.
+ * Where it is known from the start that there are such, these are the probes; else they are
+ * attached beside the others while there are some, since each system call of the machine pays for
+ * them.
  */
 #include <errno.h>
 #include <string.h>
@@ -104,7 +105,10 @@ static void see(struct session *s, uint32_t pid)
 			     (clock__mono_ns() - begin) / NS_PER_US);
 }
 
-/* Has it threads that are traced, or would they be? Those that the filters once admitted stay traced. */
+/*
+ * Has it threads that are traced, or would they be? Those that the filters once admitted stay
+ * traced.
+ */
 static bool is_wanted(struct session *s, pid_t pid)
 {
 	return session__traced(s, pid) || filter__admits(&s->filter, pid);
@@ -133,8 +137,8 @@ static void look(struct session *s)
 }
 
 /*
- * With -a. A look that finds none may miss one whose parent ends meanwhile, and where one comes and goes, another
- * is likely to follow: so the probes are given up after some.
+ * With -a. A look that finds none may miss one whose parent ends meanwhile, and where one comes and
+ * goes, another is likely to follow: so the probes are given up after some.
  */
 static void follow(struct session *s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The one way from the intake thread to the sink thread: bounded, and never waited for by the one who
- * puts in. What finds no room is the caller's loss to count.
+ * The one way from the intake thread to the sink thread: bounded, and never waited for by the one
+ * who puts in. What finds no room is the caller's loss to count.
  */
 #ifndef JANK_SESSION_QUEUE_H
 #define JANK_SESSION_QUEUE_H
@@ -34,9 +34,9 @@ struct item {
 };
 
 /*
- * max_items and max_bytes (the sum of size) bound what waits. Once more than one process was seen, blocks and copies find
- * room only while their process has at most three times what is free, of either: it alone fills three quarters, and others
- * still find room. NULL: out of memory.
+ * max_items and max_bytes (the sum of size) bound what waits. Once more than one process was seen,
+ * blocks and copies find room only while their process has at most three times what is free, of
+ * either: it alone fills three quarters, and others still find room. NULL: out of memory.
  */
 struct queue *queue__new(size_t max_items, size_t max_bytes);
 void queue__free(struct queue *queue); /* accepts NULL; what still waits leaks: drain it first */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A run's life: open what is needed, attach, run the loop, close. The intake thread waits for the ring,
- * signals, timers and the ends of the traced processes, all in one epoll.
+ * A run's life: open what is needed, attach, run the loop, close. The intake thread waits for the
+ * ring, signals, timers and the ends of the traced processes, all in one epoll.
  */
 #include "session/session.h"
 
@@ -25,8 +25,10 @@
 
 /* The soft limit on open files is low for the sake of programs that use select(); we don't. */
 
-/* As many open files as we may have: a link takes two, and each CPU and uprobe has one. A COMMAND is forked
- * before, for it would inherit this. */
+/*
+ * As many open files as we may have: a link takes two, and each CPU and uprobe has one. A COMMAND
+ * is forked before, for it would inherit this.
+ */
 static void limits__raise(void)
 {
 	struct rlimit limit;
@@ -189,8 +191,8 @@ static int attach(struct session *s, struct err *err)
 }
 
 /*
- * This thread alone, which runs 1 % of the time, before others that want the CPU: what waits in the ring while it
- * does not get one may be lost.
+ * This thread alone, which runs 1 % of the time, before others that want the CPU: what waits in the
+ * ring while it does not get one may be lost.
  */
 static void go_first(void)
 {
@@ -211,8 +213,8 @@ static int run(struct session *s, struct err *err)
 }
 
 /*
- * The summary's counts and the journal's are those of one look. In the journal they come last, since a
- * thread's counts are its end there.
+ * The summary's counts and the journal's are those of one look. In the journal they come last,
+ * since a thread's counts are its end there.
  */
 static void finish(struct session *s)
 {
@@ -333,7 +335,9 @@ int session__run(const struct options *opts, struct err *err)
 	return status;
 }
 
-/* The catalogue's part in a session: its rows, those of -l, and the filter that follows from them. */
+/*
+ * The catalogue's part in a session: its rows, those of -l, and the filter that follows from them.
+ */
 
 int session__open_loops(struct session *s, struct err *err)
 {

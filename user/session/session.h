@@ -6,8 +6,10 @@
 #include "base/err.h"
 #include "options/options.h"
 
-/* Runs until its end, whatever that is. Returns the exit status; a failure's message is in err (empty
- * when there is nothing to say). */
+/*
+ * Runs until its end, whatever that is. Returns the exit status; a failure's message is in err
+ * (empty when there is nothing to say).
+ */
 int session__run(const struct options *opts, struct err *err);
 
 #endif

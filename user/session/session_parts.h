@@ -58,15 +58,20 @@ struct traced {
 	UT_hash_handle hh;
 };
 
-/* The cost of our BPF programs: the kernel counts it only in short windows, since counting costs, and seldom, since
- * it patches its code to begin and to end. */
+/*
+ * The cost of our BPF programs: the kernel counts it only in short windows, since counting costs,
+ * and seldom, since it patches its code to begin and to end.
+ */
 struct cost_meter {
 	int stats_fd; /* open within a window, else -1 */
 	bool always;  /* somebody switched the statistics on for good */
 	uint64_t window_start_ns, windows_ns, last_ns, every_ns;
 };
 
-/* 32-bit programs of -a, whose waits have probes of their own while there are such (probe_choice.c). */
+/*
+ * 32-bit programs of -a, whose waits have probes of their own while there are such
+ * (probe_choice.c).
+ */
 struct compat_watch {
 	bool some;		   /* there are, wanted or not, or there were at the last look */
 	bool seen;		   /* the probes are attached */
@@ -173,7 +178,10 @@ void session__free_traced(struct session *s);
 
 /* Reads what /proc tells of it, and tells the sink thread. -ESRCH: it is gone. */
 int session__refresh(struct session *s, struct traced *traced, struct err *err);
-/* The same, if it was there at that time: else its number was another's then, and it is -ESRCH, too. */
+/*
+ * The same, if it was there at that time: else its number was another's then, and it is -ESRCH,
+ * too.
+ */
 int session__refresh_of(struct session *s, struct traced *traced, uint64_t ts_ns, struct err *err);
 void session__announce(struct session *s, struct traced *traced);
 
@@ -202,7 +210,10 @@ void session__saw(struct session *s, const struct jank_rec *hdr); /* a thread of
 void session__saw_turns(struct session *s, const struct jank_rec_wait *rec); /* by its turns */
 /* At the end. True: a loop waits that was not seen to turn. */
 bool session__find_unwatched(struct session *s, struct unwatched_list *ret);
-/* A slice of the first look. True: it was the last one, and what was found goes through the sink thread to stderr. */
+/*
+ * A slice of the first look. True: it was the last one, and what was found goes through the sink
+ * thread to stderr.
+ */
 bool session__look_unwatched(struct session *s);
 void session__free_first_look(struct first_look *first);
 

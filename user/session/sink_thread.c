@@ -22,12 +22,16 @@
 #include "session/not_watched.h"
 #include "session/probation.h"
 
-/* At the end of a run what waits is named and written in full for so long; then blocks go out without their stacks. */
+/*
+ * At the end of a run what waits is named and written in full for so long; then blocks go out
+ * without their stacks.
+ */
 #define HURRY_NS NS_PER_SEC
 
 /*
- * The traced program goes before: on one CPU with redis (blocks of 20 ms, 3 s) the thread took 24 ms of CPU from it at nice 0, 9 ms at 10
- * (docs/design.md). What waits behind other programs for BEHIND_NS is done with the usual share.
+ * The traced program goes before: on one CPU with redis (blocks of 20 ms, 3 s) the thread took 24
+ * ms of CPU from it at nice 0, 9 ms at 10 (docs/design.md). What waits behind other programs for
+ * BEHIND_NS is done with the usual share.
  */
 #define BEHIND_NICE 10
 #define BEHIND_NS   (250 * NS_PER_MS)
@@ -100,7 +104,10 @@ static void meet(struct sink_thread *sinker, uint32_t pid, uint32_t tid)
 	note_scripts(sinker, interp_threads__update(sinker->opts.scripts, pid, tid));
 }
 
-/* Those that were waited for, too, for the next time: as far as their stacks could be named, they are who they were. */
+/*
+ * Those that were waited for, too, for the next time: as far as their stacks could be named, they
+ * are who they were.
+ */
 static void meet_chain(struct sink_thread *sinker, const struct block *block)
 {
 	for (size_t i = 0; i < block->chain_cnt; i++) {
@@ -116,7 +123,10 @@ static bool hurries(const struct sink_thread *sinker)
 	return sinker->hurry_ns && clock__mono_ns() > sinker->hurry_ns;
 }
 
-/* A traced program decides how much is to be named: the user who ends the run shall not wait for it. */
+/*
+ * A traced program decides how much is to be named: the user who ends the run shall not wait for
+ * it.
+ */
 static void drop_evidence(struct sink_thread *sinker, struct block *block)
 {
 	size_t cnt = block__drop_evidence(block);

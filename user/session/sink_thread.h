@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The sink thread: names, verdicts, sinks and the journal, so that the ring's reader waits for none. */
+/*
+ * The sink thread: names, verdicts, sinks and the journal, so that the ring's reader waits for
+ * none.
+ */
 #ifndef JANK_SESSION_SINK_THREAD_H
 #define JANK_SESSION_SINK_THREAD_H
 
@@ -50,12 +53,16 @@ struct sinker_opts {
 
 int sink_thread__start(const struct sinker_opts *opts, struct sink_thread **ret, struct err *err);
 
-/* Called every now and then by the ring's thread. It makes way for the traced program, but for what waits too long for it. */
+/*
+ * Called every now and then by the ring's thread. It makes way for the traced program, but for what
+ * waits too long for it.
+ */
 void sink_thread__pace(struct sink_thread *sinker);
 
 /*
- * Puts an end to the queue, waits until all before it is written, and frees it. False: that took longer
- * than patience_ns (0: none is too long), it goes on and is to be called again. Accepts NULL.
+ * Puts an end to the queue, waits until all before it is written, and frees it. False: that took
+ * longer than patience_ns (0: none is too long), it goes on and is to be called again. Accepts
+ * NULL.
  */
 bool sink_thread__finish(struct sink_thread *sinker, uint64_t patience_ns);
 

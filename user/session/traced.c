@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The traced processes: looked at when they are first seen and when they become another program, their
- * uprobes placed, their ends noticed by pidfd.
+ * The traced processes: looked at when they are first seen and when they become another program,
+ * their uprobes placed, their ends noticed by pidfd.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -280,8 +280,8 @@ static void rename_gone(struct session *s, struct traced *traced, const char *co
 }
 
 /*
- * Probes stay: those on files that the new program maps too are at work from its first instruction. Only
- * after an exec by another thread they are dead, for they belong to the main thread that was.
+ * Probes stay: those on files that the new program maps too are at work from its first instruction.
+ * Only after an exec by another thread they are dead, for they belong to the main thread that was.
  */
 void session__on_exec(struct session *s, const struct jank_rec_exec *rec)
 {
@@ -320,8 +320,10 @@ static void look_again(struct session *s, struct traced *traced)
 		log__verbose("%s", err.msg);
 }
 
-/* A thread waits in a loop for the first time: by now the libraries that it needs are mapped. Those that
- * follow closely are looked after together. */
+/*
+ * A thread waits in a loop for the first time: by now the libraries that it needs are mapped. Those
+ * that follow closely are looked after together.
+ */
 void session__on_new_loop(struct session *s, uint32_t pid)
 {
 	struct traced *traced = session__traced(s, pid);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is not watched: found by a look at /proc a second after the start, in slices of time, and at the end. The sink thread
- * completes the list by the catalogue's rows and tells it (not_watched.c). Used on the intake thread.
+ * What is not watched: found by a look at /proc a second after the start, in slices of time, and at
+ * the end. The sink thread completes the list by the catalogue's rows and tells it (not_watched.c).
+ * Used on the intake thread.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -52,8 +53,8 @@ static bool is_by_turns(const struct jank_rec_wait *rec)
 }
 
 /*
- * What was slow before a loop was known by its turns is kept back until then, but not for ever, and not where the thread waited at
- * another place first.
+ * What was slow before a loop was known by its turns is kept back until then, but not for ever, and
+ * not where the thread waited at another place first.
  */
 void session__saw_turns(struct session *s, const struct jank_rec_wait *rec)
 {

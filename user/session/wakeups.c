@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the intake thread waits for from the first (the ring, signals, timers, stdout's end), and what each calls for. Who has
- * something of his own to wait for adds it to the watch himself: traced.c, discovery.c, intake.c. */
+/*
+ * What the intake thread waits for from the first (the ring, signals, timers, stdout's end), and
+ * what each calls for. Who has something of his own to wait for adds it to the watch himself:
+ * traced.c, discovery.c, intake.c.
+ */
 #include <string.h>
 #include <unistd.h>
 

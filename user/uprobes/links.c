@@ -110,7 +110,10 @@ bool reaper__is_busy(const struct reaper *reaper)
 	return reaper->started && !atomic_load(&reaper->done);
 }
 
-/* Perf events are detached one at a time whatever we do; who attaches one meanwhile waits in the same queue. */
+/*
+ * Perf events are detached one at a time whatever we do; who attaches one meanwhile waits in the
+ * same queue.
+ */
 static void *reap(void *arg)
 {
 	struct reaper *reaper = arg;
@@ -137,8 +140,8 @@ void reaper__take(struct reaper *reaper, struct held_link *links, size_t cnt)
 }
 
 /*
- * By uprobe_multi where the program was loaded for it, else a perf event each. The file is named by our
- * descriptor, so that it is the one that was looked at, whatever became of its path.
+ * By uprobe_multi where the program was loaded for it, else a perf event each. The file is named by
+ * our descriptor, so that it is the one that was looked at, whatever became of its path.
  */
 
 /* Of union bpf_attr: older headers lack it. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Many links detached at once: each waits for a grace period of RCU, 25 to 130 ms; together they share it. */
+/*
+ * Many links detached at once: each waits for a grace period of RCU, 25 to 130 ms; together they
+ * share it.
+ */
 #ifndef JANK_UPROBES_LINKS_H
 #define JANK_UPROBES_LINKS_H
 
@@ -20,8 +23,8 @@ void links__destroy(struct bpf_link **links, size_t cnt);
 void links__destroy_held(struct held_link *links, size_t cnt);
 
 /*
- * Detaches links in a thread of its own, a lot at a time: detaching waits for the kernel's grace periods, which
- * nobody else shall wait for.
+ * Detaches links in a thread of its own, a lot at a time: detaching waits for the kernel's grace
+ * periods, which nobody else shall wait for.
  */
 
 struct reaper;
@@ -32,8 +35,10 @@ void reaper__free(struct reaper *reaper); /* waits for its lot; accepts NULL */
 /* Is it still at the lot before? */
 bool reaper__is_busy(const struct reaper *reaper);
 
-/* Takes over the links and their malloc'ed array; it must not be busy. Where there can be no thread, they are
- * detached on return. */
+/*
+ * Takes over the links and their malloc'ed array; it must not be busy. Where there can be no
+ * thread, they are detached on return.
+ */
 void reaper__take(struct reaper *reaper, struct held_link *links, size_t cnt);
 
 /* Uprobes on a file, for all processes that map it. */
@@ -41,8 +46,10 @@ void reaper__take(struct reaper *reaper, struct held_link *links, size_t cnt);
 struct bpf_program;
 struct held_link;
 
-/* The expected attach type that makes a program one for uprobe_multi (BPF_TRACE_UPROBE_MULTI, from 6.6 on):
- * one link for many sites, detached as fast as one. Others are attached site by site. */
+/*
+ * The expected attach type that makes a program one for uprobe_multi (BPF_TRACE_UPROBE_MULTI, from
+ * 6.6 on): one link for many sites, detached as fast as one. Others are attached site by site.
+ */
 #define UPROBE_LINKS_MULTI 48
 
 struct uprobe_site {
@@ -57,8 +64,10 @@ struct uprobe_links {
 	size_t refused_cnt; /* sites that could not be probed */
 };
 
-/* Attaches to the file behind fd, which may be closed then. Sites of one program are best next to each
- * other. What is refused is counted. 0 or -ENOMEM. */
+/*
+ * Attaches to the file behind fd, which may be closed then. Sites of one program are best next to
+ * each other. What is refused is counted. 0 or -ENOMEM.
+ */
 int uprobe_links__attach(int fd, const struct uprobe_site *sites, size_t cnt,
 			 struct uprobe_links *ret);
 

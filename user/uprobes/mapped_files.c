@@ -75,8 +75,10 @@ static int take_line(void *ctx, const struct proc_maps_line *line)
 	return add(reader, &new);
 }
 
-/* Which mapping is the program itself: by its file, or where a stacked file system shows two numbers
- * for one file, by its path. */
+/*
+ * Which mapping is the program itself: by its file, or where a stacked file system shows two
+ * numbers for one file, by its path.
+ */
 static void learn_exe(pid_t pid, struct reader *reader)
 {
 	char link[64];
@@ -134,8 +136,8 @@ void mapped_files__free(struct mapped_files *candidates)
 }
 
 /*
- * Of that inode only (0: of any), where the kernel will not have to wait for anybody: it reads the file on our behalf
- * when a probe is put there. Takes `handle`.
+ * Of that inode only (0: of any), where the kernel will not have to wait for anybody: it reads the
+ * file on our behalf when a probe is put there. Takes `handle`.
  */
 static int open_inode(int handle, uint64_t inode)
 {
@@ -166,10 +168,10 @@ int candidate__open(const struct candidate *candidate, pid_t pid, char *open_pat
 }
 
 /*
- * A disk's device number and an inode number name a file for as long as a uprobe holds it. The numbers of
- * devices that are none (major 0: overlay, btrfs, tmpfs) are used again by the next mount, and two
- * overlays' are two for one inode. The handle that an overlay gives for a file has the inode's own within, by
- * which it can be opened where it lies.
+ * A disk's device number and an inode number name a file for as long as a uprobe holds it. The
+ * numbers of devices that are none (major 0: overlay, btrfs, tmpfs) are used again by the next
+ * mount, and two overlays' are two for one inode. The handle that an overlay gives for a file has
+ * the inode's own within, by which it can be opened where it lies.
  */
 
 #define HANDLE_FID  0x200 /* AT_HANDLE_FID: of file systems that can't be exported, too (6.6) */
@@ -264,7 +266,10 @@ static int open_mount(const char *mount_point)
 	return fd == -EINVAL ? open(mount_point, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : fd;
 }
 
-/* The handle may be another file's on another file system, so it is looked at (O_PATH) before it is opened. */
+/*
+ * The handle may be another file's on another file system, so it is looked at (O_PATH) before it is
+ * opened.
+ */
 static int open_on(const char *mount_point, union handle *handle, int same_as)
 {
 	int mount = open_mount(mount_point), fd;

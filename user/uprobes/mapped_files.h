@@ -37,8 +37,8 @@ void mapped_files__free(struct mapped_files *candidates);
 int candidate__open(const struct candidate *candidate, pid_t pid, char *open_path, size_t size);
 
 /*
- * Which file it is to a uprobe, that is, which inode below all overlays: containers of one image map the same
- * inode through mounts of their own, each with another device number.
+ * Which file it is to a uprobe, that is, which inode below all overlays: containers of one image
+ * map the same inode through mounts of their own, each with another device number.
  */
 
 /* Compared as bytes. */
@@ -53,9 +53,9 @@ bool file_key__of_mapping(uint64_t dev, uint64_t inode, struct file_key *ret);
 int file_key__of_fd(int fd, struct file_key *ret);
 
 /*
- * The same file without the overlay through which fd was opened, which is closed; or fd, where there is none
- * or it can't be had. A uprobe attached through an overlay keeps it mounted, although its container may be
- * gone.
+ * The same file without the overlay through which fd was opened, which is closed; or fd, where
+ * there is none or it can't be had. A uprobe attached through an overlay keeps it mounted, although
+ * its container may be gone.
  */
 int file_key__below(int fd);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All names of a file's rows are looked up in one pass: in its own symbol tables, and what they lack, in
- * its .gnu_debugdata. Code is always the file's own.
+ * All names of a file's rows are looked up in one pass: in its own symbol tables, and what they
+ * lack, in its .gnu_debugdata. Code is always the file's own.
  */
 #include "uprobes/mark_sites.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Where the marks (and custom waits) of the catalogue's rows lie in a file: symbols → code → sites. */
+/*
+ * Where the marks (and custom waits) of the catalogue's rows lie in a file: symbols → code → sites.
+ */
 #ifndef JANK_UPROBES_MARK_SITES_H
 #define JANK_UPROBES_MARK_SITES_H
 
@@ -30,8 +32,9 @@ struct mark_site {
 #define MARK_SITE_WAIT UINT32_MAX
 
 /*
- * All marks and custom waits of the rows that name the file (file->elf must be open), found or not, in
- * the order of the rows. *ret is malloc'ed. 0, -ENOMEM, or -errno when the file cannot be understood.
+ * All marks and custom waits of the rows that name the file (file->elf must be open), found or not,
+ * in the order of the rows. *ret is malloc'ed. 0, -ENOMEM, or -errno when the file cannot be
+ * understood.
  */
 int mark_sites__find(const struct catalogue *cat, const struct catalogue_file *file,
 		     struct mark_site **ret, size_t *ret_cnt);

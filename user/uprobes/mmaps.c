@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The rings are read together, record by record in the order of time: a process forked on one CPU and run
- * on another must not exec before it is forked.
+ * The rings are read together, record by record in the order of time: a process forked on one CPU
+ * and run on another must not exec before it is forked.
  */
 #include "uprobes/mmaps.h"
 
@@ -167,7 +167,9 @@ static void give_back(struct cpu_ring *ring, uint64_t tail)
 	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-/* Looks at the record at the tail. Behind one that cannot be, nothing can be found: all of it goes. */
+/*
+ * Looks at the record at the tail. Behind one that cannot be, nothing can be found: all of it goes.
+ */
 static void peek(struct cpu_ring *ring)
 {
 	uint64_t left = ring->head - ring->tail;
@@ -220,7 +222,10 @@ static void deliver(const struct mmaps_ops *ops, const struct mmaps_record *reco
 	}
 }
 
-/* The record is copied out before its room is given back; only then it is acted on, which may take long. */
+/*
+ * The record is copied out before its room is given back; only then it is acted on, which may take
+ * long.
+ */
 static void take(struct mmaps *mmaps, struct cpu_ring *ring)
 {
 	bool good = mmaps_record__decode(whole_record(mmaps, ring), ring->size, &mmaps->record);
@@ -247,8 +252,8 @@ static struct cpu_ring *oldest(struct mmaps *mmaps)
 }
 
 /*
- * How many rings have something. The kernel tells of records dropped with the next one on that CPU, which may
- * take long: a ring that is full tells it at once.
+ * How many rings have something. The kernel tells of records dropped with the next one on that CPU,
+ * which may take long: a ring that is full tells it at once.
  */
 static unsigned look(struct mmaps *mmaps)
 {
@@ -283,8 +288,8 @@ bool mmaps__consume_until(struct mmaps *mmaps, uint64_t until_ns)
 }
 
 /*
- * What was written after the first ring's look may have a cause in it that we have not read, so it waits
- * for the next look, which follows at once. In the last round it waits no longer.
+ * What was written after the first ring's look may have a cause in it that we have not read, so it
+ * waits for the next look, which follows at once. In the last round it waits no longer.
  */
 void mmaps__consume(struct mmaps *mmaps)
 {

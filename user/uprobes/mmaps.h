@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who maps which file executable, from now on and on the whole machine: records of a perf event that counts
- * nothing, one ring for each CPU. So nothing polls /proc, and a library loaded by dlopen is seen like any.
+ * Who maps which file executable, from now on and on the whole machine: records of a perf event
+ * that counts nothing, one ring for each CPU. So nothing polls /proc, and a library loaded by
+ * dlopen is seen like any.
  *
  * A CPU that comes online later has no ring: what is mapped there is not seen.
  */
@@ -31,7 +32,9 @@ struct mmaps_ops {
 	void (*on_fork)(void *ctx, pid_t pid,
 			pid_t parent); /* a process, with its parent's mappings */
 	void (*on_exit)(void *ctx, pid_t pid, pid_t tid); /* a thread; pid == tid: the main one */
-	/* Records; 0: perhaps some, their number comes later. mmaps__scan finds the mappings again. */
+	/*
+	 * Records; 0: perhaps some, their number comes later. mmaps__scan finds the mappings again.
+	 */
 	void (*on_lost)(void *ctx, uint64_t cnt);
 	void *ctx;
 	bool lazy; /* nobody is woken until a ring is half full: there is another reason to look */
@@ -49,11 +52,16 @@ int mmaps__fd(const struct mmaps *mmaps);
 /* Hands on all there is. */
 void mmaps__consume(struct mmaps *mmaps);
 
-/* Hands on what there is of before that time, or a little more. False: there is nothing, of any time. */
+/*
+ * Hands on what there is of before that time, or a little more. False: there is nothing, of any
+ * time.
+ */
 bool mmaps__consume_until(struct mmaps *mmaps, uint64_t until_ns);
 
-/* Hands on what runs already: one pass over /proc/PID/maps of all processes. Once at the start, after
- * mmaps__new, and after a loss. 0 or -errno. */
+/*
+ * Hands on what runs already: one pass over /proc/PID/maps of all processes. Once at the start,
+ * after mmaps__new, and after a loss. 0 or -errno.
+ */
 int mmaps__scan(const struct mmaps_ops *ops);
 
 #endif

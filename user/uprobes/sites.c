@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The choice of an instruction. A linear sweep decodes the function; it may run over data or into the
- * next function, which costs a site at worst: candidates are reached by falling through from the entry
- * or from the system call only.
+ * The choice of an instruction. A linear sweep decodes the function; it may run over data or into
+ * the next function, which costs a site at worst: candidates are reached by falling through from
+ * the entry or from the system call only.
  */
 #include "uprobes/sites.h"
 
@@ -50,8 +50,9 @@ static bool is_joined(const struct code *code, size_t i)
 }
 
 /*
- * The first instruction of that cost, from `first` on as far as control falls through and no register
- * of `keep` was changed; -1: none. The entry may be joined: a loop back to it is a new wait as well.
+ * The first instruction of that cost, from `first` on as far as control falls through and no
+ * register of `keep` was changed; -1: none. The entry may be joined: a loop back to it is a new
+ * wait as well.
  */
 static int pick(const struct code *code, size_t first, uint32_t keep, enum insn_probe cost)
 {
@@ -103,8 +104,10 @@ static bool is_wait_nr(const struct insn_arch *arch, int64_t nr)
 	return false;
 }
 
-/* How sure it is that an instruction enters the kernel to wait. One system call with a number that is
- * not known may be any (musl's __syscall_cp_asm makes all of them): no wait. */
+/*
+ * How sure it is that an instruction enters the kernel to wait. One system call with a number that
+ * is not known may be any (musl's __syscall_cp_asm makes all of them): no wait.
+ */
 enum sureness { NO_WAIT, CALLS_WITH_NR, SYSCALL_WITH_NR };
 
 /* What was loaded on the way to an instruction, in the order of the code. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which instruction of a function to probe: the cheapest one that every call passes exactly once and at
- * which the registers wanted still hold what they should.
+ * Which instruction of a function to probe: the cheapest one that every call passes exactly once
+ * and at which the registers wanted still hold what they should.
  */
 #ifndef JANK_UPROBES_SITES_H
 #define JANK_UPROBES_SITES_H
@@ -20,10 +20,10 @@ struct site_pick {
 };
 
 /*
- * An epoll wait function: one SITE_WAIT_BEGIN and a SITE_WAIT_END behind each system call with an epoll
- * wait's number; where the function makes none itself, behind each call that is handed such a number
- * (glibc from 2.41: __syscall_cancel; musl: __syscall_cp). Returns how many, or 0 when there is no
- * such place or one of them has no safe site: half of a wait is worse than none.
+ * An epoll wait function: one SITE_WAIT_BEGIN and a SITE_WAIT_END behind each system call with an
+ * epoll wait's number; where the function makes none itself, behind each call that is handed such a
+ * number (glibc from 2.41: __syscall_cancel; musl: __syscall_cp). Returns how many, or 0 when there
+ * is no such place or one of them has no safe site: half of a wait is worse than none.
  */
 size_t sites__wait(const struct insn_arch *arch, const uint8_t *code, size_t len,
 		   struct site_pick *ret, size_t max);
@@ -32,7 +32,10 @@ size_t sites__wait(const struct insn_arch *arch, const uint8_t *code, size_t len
 size_t sites__entry(const struct insn_arch *arch, const uint8_t *code, size_t len,
 		    struct site_pick *ret);
 
-/* A function's entry, the arguments of `args` (bit n: argument n) intact: SITE_MARK. Returns 1 or 0. */
+/*
+ * A function's entry, the arguments of `args` (bit n: argument n) intact: SITE_MARK. Returns 1 or
+ * 0.
+ */
 size_t sites__mark(const struct insn_arch *arch, const uint8_t *code, size_t len, unsigned args,
 		   struct site_pick *ret);
 

@@ -70,8 +70,10 @@ bool targets__fits(const struct target_wants *wants, const char *name, bool is_e
 	       (zip_entry__is_archive(name) && (wants->looper || wants->catalogue));
 }
 
-/* Functions share code (musl's epoll_wait is a jump to epoll_pwait), and a place is probed once for a
- * purpose. */
+/*
+ * Functions share code (musl's epoll_wait is a jump to epoll_pwait), and a place is probed once for
+ * a purpose.
+ */
 static int add_site(struct search *search, const struct site *site)
 {
 	struct targets *targets = search->targets;
@@ -112,8 +114,10 @@ static int add_picks(struct search *search, const char *name, uint64_t offset,
 	return err;
 }
 
-/* A function that only hands its arguments on is searched through: what it calls must make the system
- * call with a wait's number itself. */
+/*
+ * A function that only hands its arguments on is searched through: what it calls must make the
+ * system call with a wait's number itself.
+ */
 static int search_function(struct search *search, size_t name, const struct elffunc_place *func,
 			   unsigned depth)
 {

@@ -75,20 +75,23 @@ struct target_file {
 };
 
 /*
- * Finds the sites in what pid maps now. 0 also when nothing was found (site_cnt 0: the caller says why
- * that matters); err then tells of a file that could not be searched for a lease on it. -ESRCH: pid is gone. A hostile or broken ELF is skipped. targets__free releases ret's
- * members.
+ * Finds the sites in what pid maps now. 0 also when nothing was found (site_cnt 0: the caller says
+ * why that matters); err then tells of a file that could not be searched for a lease on it. -ESRCH:
+ * pid is gone. A hostile or broken ELF is skipped. targets__free releases ret's members.
  */
 int targets__find(pid_t pid, const struct target_wants *wants, struct targets *ret,
 		  struct err *err);
 void targets__free(struct targets *targets);
 
-/* Whether a file of that name (the last part of its path) may hold what is wanted: worth opening it. */
+/*
+ * Whether a file of that name (the last part of its path) may hold what is wanted: worth opening
+ * it.
+ */
 bool targets__fits(const struct target_wants *wants, const char *name, bool is_exe);
 
 /*
- * Adds the sites in one file, the library to which they belong even when there are none, unless that is
- * there already. Its open_path is the caller's to fill in. Takes over fd. 0 or -ENOMEM.
+ * Adds the sites in one file, the library to which they belong even when there are none, unless
+ * that is there already. Its open_path is the caller's to fill in. Takes over fd. 0 or -ENOMEM.
  */
 int targets__search(struct targets *targets, const struct target_wants *wants,
 		    const struct target_file *file, int fd);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A file that is known costs a look into a table for each process that maps it: the kernel itself puts its
- * uprobes into the new process. Others are opened by way of the process, in its own mount namespace.
+ * A file that is known costs a look into a table for each process that maps it: the kernel itself
+ * puts its uprobes into the new process. Others are opened by way of the process, in its own mount
+ * namespace.
  */
 #include "uprobes/uprobe_files.h"
 
@@ -90,7 +91,10 @@ static int attach_lasting(struct uprobe_files *files, struct probed_file *file,
 	return err;
 }
 
-/* Those of another part of the file are taken off and put on with these: seldom, an APK's second library. */
+/*
+ * Those of another part of the file are taken off and put on with these: seldom, an APK's second
+ * library.
+ */
 static int attach_marks(struct uprobe_files *files, struct probed_file *file,
 			const struct uprobe_site *sites, size_t cnt, int fd)
 {
@@ -265,8 +269,8 @@ struct mmaps_ops uprobe_files__ops(struct uprobe_files *files)
 }
 
 /*
- * Probes that a loop is seen without are taken off a file while one of its processes is too busy for them: a
- * uprobe is the file's, and each process that maps it pays.
+ * Probes that a loop is seen without are taken off a file while one of its processes is too busy
+ * for them: a uprobe is the file's, and each process that maps it pays.
  */
 
 int uprobe_files__pause(struct uprobe_files *files, pid_t pid, bool pause)

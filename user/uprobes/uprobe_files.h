@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Uprobes for every process there is and will be: attached to files, not to processes, each site once. A
- * file's are attached when somebody first maps it, by whatever path and in whatever mount namespace, and
- * detached some time after the last such process ended.
+ * Uprobes for every process there is and will be: attached to files, not to processes, each site
+ * once. A file's are attached when somebody first maps it, by whatever path and in whatever mount
+ * namespace, and detached some time after the last such process ended.
  *
  * Every process that maps the file pays for a hit, traced or not: the programs must look first.
  */
@@ -38,14 +38,18 @@ int uprobe_files__start(struct uprobe_files *files, struct err *err);
 
 void uprobe_files__free(struct uprobe_files *files); /* ends the thread, detaches; accepts NULL */
 
-/* Are the probes at pausable sites too much for pid? In a second they are off its files, for all who map them, or on
- * again once they are for nobody. From any thread. 0 or -ENOMEM. */
+/*
+ * Are the probes at pausable sites too much for pid? In a second they are off its files, for all
+ * who map them, or on again once they are for nobody. From any thread. 0 or -ENOMEM.
+ */
 int uprobe_files__pause(struct uprobe_files *files, pid_t pid, bool pause);
 
 struct uprobe_files_stats uprobe_files__stats(struct uprobe_files *files);
 
-/* What that thread does, for those who start none: take what there is when fd is readable; and about once a
- * second look for files that nobody maps any more, and for what was lost. */
+/*
+ * What that thread does, for those who start none: take what there is when fd is readable; and
+ * about once a second look for files that nobody maps any more, and for what was lost.
+ */
 int uprobe_files__fd(const struct uprobe_files *files);
 void uprobe_files__consume(struct uprobe_files *files);
 void uprobe_files__tick(struct uprobe_files *files);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A thread of its own: files are the traced programs', on disks that may be slow, and a uprobe waits for the
- * kernel's grace periods. Nobody else shall wait for either.
+ * A thread of its own: files are the traced programs', on disks that may be slow, and a uprobe
+ * waits for the kernel's grace periods. Nobody else shall wait for either.
  */
 #include <errno.h>
 #include <poll.h>
@@ -106,7 +106,9 @@ void uprobe_files__consume(struct uprobe_files *files)
 	mmaps__consume(files->mmaps);
 }
 
-/* The main thread's end is seen a little before /proc shows it, so the first tick does not count. */
+/*
+ * The main thread's end is seen a little before /proc shows it, so the first tick does not count.
+ */
 static bool has_ended(struct probed_user *user)
 {
 	return user->gone_cnt && user->gone_cnt++ > 1 &&

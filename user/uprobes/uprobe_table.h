@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The books of uprobe_files: files that were searched, with their uprobes, and the processes that map them. */
+/*
+ * The books of uprobe_files: files that were searched, with their uprobes, and the processes that
+ * map them.
+ */
 #ifndef JANK_UPROBES_UPROBE_TABLE_H
 #define JANK_UPROBES_UPROBE_TABLE_H
 
@@ -64,13 +67,19 @@ struct uprobe_table {
 struct probed_file *uprobe_table__file(const struct uprobe_table *table,
 				       const struct file_key *key);
 
-/* A new file without units and links; an old one without links may have to go for it. NULL: no memory. */
+/*
+ * A new file without units and links; an old one without links may have to go for it. NULL: no
+ * memory.
+ */
 struct probed_file *uprobe_table__add(struct uprobe_table *table, const struct file_key *key,
 				      const struct stat *st);
 void uprobe_table__remove(struct uprobe_table *table,
 			  struct probed_file *file); /* no links, no users */
 
-/* The content may have become another's: only of files without links, since a uprobe holds its file. */
+/*
+ * The content may have become another's: only of files without links, since a uprobe holds its
+ * file.
+ */
 bool probed_file__is_stale(const struct probed_file *file, const struct stat *st);
 
 bool probed_file__has_unit(const struct probed_file *file, uint64_t offset);
@@ -83,8 +92,10 @@ int uprobe_table__add_links(struct uprobe_table *table, struct probed_file *file
 /* Has sites, whether probed now or not. */
 bool probed_file__has_sites(const struct probed_file *file);
 
-/* More sites of the file that can be paused; its probes must be off. Copies them and duplicates fd. 0 or
- * -errno: then there are none more. */
+/*
+ * More sites of the file that can be paused; its probes must be off. Copies them and duplicates fd.
+ * 0 or -errno: then there are none more.
+ */
 int uprobe_table__add_marks(struct uprobe_table *table, struct probed_file *file,
 			    const struct uprobe_site *sites, size_t cnt, int fd);
 
@@ -101,7 +112,10 @@ int uprobe_table__inherit(struct uprobe_table *table, pid_t pid, pid_t parent);
 struct probed_user *uprobe_table__user(const struct uprobe_table *table, pid_t pid);
 void uprobe_table__drop_user(struct uprobe_table *table, struct probed_user *user, uint64_t now_ns);
 
-/* Removes files that nobody maps since `before`, and gives their links, malloc'ed. Returns how many. */
+/*
+ * Removes files that nobody maps since `before`, and gives their links, malloc'ed. Returns how
+ * many.
+ */
 size_t uprobe_table__take_idle(struct uprobe_table *table, uint64_t before_ns,
 			       struct held_link **ret);
 
@@ -134,7 +148,10 @@ struct uprobe_files {
 
 /* uprobe_files.c: puts a file's pausable probes on, unless a user of it is busy. 0 or -ENOMEM. */
 int uprobe_files__put_marks(struct uprobe_files *files, struct probed_file *file);
-/* Takes them off, and puts them on, where somebody became busy or is no more. The reaper must be free. */
+/*
+ * Takes them off, and puts them on, where somebody became busy or is no more. The reaper must be
+ * free.
+ */
 void uprobe_files__follow_busy(struct uprobe_files *files);
 void uprobe_files__forget_busy(struct uprobe_files *files);
 

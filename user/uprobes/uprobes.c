@@ -159,7 +159,10 @@ static bool make_room(struct probed_process *proc)
 	return links != NULL;
 }
 
-/* A loop is traced without its marks, too: where the kernel has no probe for an instruction, it has none. */
+/*
+ * A loop is traced without its marks, too: where the kernel has no probe for an instruction, it has
+ * none.
+ */
 static bool is_optional(const struct site *site, int code)
 {
 	return site->kind == SITE_MARK &&

@@ -30,12 +30,17 @@ struct bpf_program *uprobe_programs__at(const struct uprobe_programs *progs,
 int uprobes__new(struct uprobes **ret);
 void uprobes__free(struct uprobes *up); /* accepts NULL */
 
-/* Attaches what pid maps and has not been attached yet. *ret_cnt (may be NULL): uprobes in what it maps. */
+/*
+ * Attaches what pid maps and has not been attached yet. *ret_cnt (may be NULL): uprobes in what it
+ * maps.
+ */
 int uprobes__attach(struct uprobes *up, pid_t pid, const struct uprobe_programs *progs,
 		    unsigned *ret_cnt, struct err *err);
 
-/* All of pid's belong to a task that is gone: they are attached anew next time. Detaching the old ones
- * takes too long now. 0 or -ENOMEM. */
+/*
+ * All of pid's belong to a task that is gone: they are attached anew next time. Detaching the old
+ * ones takes too long now. 0 or -ENOMEM.
+ */
 int uprobes__renew(struct uprobes *up, pid_t pid);
 
 /* Are pid's uprobes dead, since the thread that they belong to has ended while others go on? Then
@@ -43,8 +48,11 @@ int uprobes__renew(struct uprobes *up, pid_t pid);
 bool uprobes__lost_task(const struct uprobes *up, pid_t pid);
 void uprobes__detach(struct uprobes *up, pid_t pid);
 
-/* Detaches pid's uprobes at pausable sites, in the background, and attaches none there until it is told
- * otherwise; to have them again takes uprobes__attach. 0; -EAGAIN: still busy with others; -ENOMEM. */
+/*
+ * Detaches pid's uprobes at pausable sites, in the background, and attaches none there until it is
+ * told otherwise; to have them again takes uprobes__attach. 0; -EAGAIN: still busy with others;
+ * -ENOMEM.
+ */
 int uprobes__pause(struct uprobes *up, pid_t pid, bool pause);
 
 #endif

@@ -10,7 +10,10 @@
 #include "model/stack.h"
 #include "verdict/runnable.h"
 
-/* A wait for a thread of a runtime's collector is one for the collector, whatever the lock between them. */
+/*
+ * A wait for a thread of a runtime's collector is one for the collector, whatever the lock between
+ * them.
+ */
 static const char *what_of_chain(const struct block *block)
 {
 	const char *ret = NULL;
@@ -137,8 +140,8 @@ const struct link *analysis__chain_end(const struct analysis *proof, size_t part
 }
 
 /*
- * The states' times are exact; what their samples were at divides them in the samples' proportions, since spans too
- * short to be sent and time between ticks are not seen.
+ * The states' times are exact; what their samples were at divides them in the samples' proportions,
+ * since spans too short to be sent and time between ticks are not seen.
  */
 
 #define GROUP_MAX                                                                                  \
@@ -237,7 +240,9 @@ static void add_state(const struct analysis *proof, struct groups *groups, uint3
 		groups->list[i].ns *= ns / sum;
 }
 
-/* What is too little to tell counts with the largest of its state, whose groups are the last ones. */
+/*
+ * What is too little to tell counts with the largest of its state, whose groups are the last ones.
+ */
 static void absorb(struct groups *groups, size_t first, double notable_ns)
 {
 	size_t largest = first, kept = first;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kinds and their shares come from the account, which is exact; stacks, system calls and what was waited for say
- * more of each: its parts (analysis.c), its functions (culprit.c), how sure that is (blame.c), and all of it in
- * words (sentence.c).
+ * The kinds and their shares come from the account, which is exact; stacks, system calls and what
+ * was waited for say more of each: its parts (analysis.c), its functions (culprit.c), how sure that
+ * is (blame.c), and all of it in words (sentence.c).
  */
 #include "verdict/blame.h"
 
@@ -34,7 +34,10 @@ static bool is_counted(const char *what)
 	return what && (!strcmp(what, "throttled") || !strcmp(what, "stolen"));
 }
 
-/* Of the first part: the time that its samples answer for, and what of that has a frame of the application's. */
+/*
+ * Of the first part: the time that its samples answer for, and what of that has a frame of the
+ * application's.
+ */
 struct seen {
 	double ns, named_ns;
 	size_t ticks;

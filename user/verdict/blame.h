@@ -7,8 +7,8 @@
 #include "verdict/analysis.h"
 
 /*
- * Fills block->cause and the part of stack_quality that needs names. Frames must be named before. Out of memory it
- * fills less: no summary, or nothing.
+ * Fills block->cause and the part of stack_quality that needs names. Frames must be named before.
+ * Out of memory it fills less: no summary, or nothing.
  */
 void blame__block(struct block *block);
 

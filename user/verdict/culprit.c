@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Samples' time added up by function: code counts by its name and module, whatever the instruction. */
+/*
+ * Samples' time added up by function: code counts by its name and module, whatever the instruction.
+ */
 #include "verdict/culprit.h"
 
 #include <stdlib.h>
@@ -31,7 +33,10 @@ static int compare(const char *a, const char *b)
 	return strcmp(a, b);
 }
 
-/* Code of one module that has no names counts together: apart, it would hide behind those that have. */
+/*
+ * Code of one module that has no names counts together: apart, it would hide behind those that
+ * have.
+ */
 static int by_name(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;

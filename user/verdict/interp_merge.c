@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Both lists are innermost first. The probe says at which Python frame the evaluation function was entered, so that
- * frames of the one and runs of the other belong together in pairs.
+ * Both lists are innermost first. The probe says at which Python frame the evaluation function was
+ * entered, so that frames of the one and runs of the other belong together in pairs.
  */
 #include "verdict/interp_merge.h"
 
@@ -36,7 +36,10 @@ static bool is_trampoline(const struct frame *frame)
 	return frame->language && !strcmp(frame->language, "python");
 }
 
-/* The last one of the frames that share an address: the function itself, into which the others were inlined. */
+/*
+ * The last one of the frames that share an address: the function itself, into which the others were
+ * inlined.
+ */
 static size_t group_end(const struct stack *native, size_t i)
 {
 	while (native->frames[i].inlined && i + 1 < native->frame_cnt &&
@@ -83,7 +86,8 @@ static void add_run(struct merge *m)
 }
 
 /*
- * Where both are whole but there is one evaluation more, it is the innermost that has no Python frame, or none yet.
+ * Where both are whole but there is one evaluation more, it is the innermost that has no Python
+ * frame, or none yet.
  */
 static size_t frameless_cnt(const struct stack *stack, const struct stack *native)
 {

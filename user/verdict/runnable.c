@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the kernel counted itself (throttled, stolen) comes first; the rest is by who ran instead, then by whether
- * the thread had been running or asleep before.
+ * What the kernel counted itself (throttled, stolen) comes first; the rest is by who ran instead,
+ * then by whether the thread had been running or asleep before.
  */
 #include "verdict/runnable.h"
 

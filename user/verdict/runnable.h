@@ -15,8 +15,8 @@ struct runnable_share {
 size_t runnable__divide(const struct block *block, struct runnable_share *ret);
 
 /*
- * The preemptors, one for each process, worst first: what its threads had, with the name of the one that had most of it.
- * cgroup is borrowed. NULL: out of memory; else the caller's to free.
+ * The preemptors, one for each process, worst first: what its threads had, with the name of the one
+ * that had most of it. cgroup is borrowed. NULL: out of memory; else the caller's to free.
  */
 struct other_task *runnable__by_process(const struct block *block, size_t *ret_cnt);
 

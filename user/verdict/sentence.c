@@ -56,7 +56,10 @@ void words__add_path(struct strbuf *sb, const char *path)
 	strbuf__adds(sb, path);
 }
 
-/* glibc's own names of a function that programs call by another: "___pthread_mutex_lock", "__GI_getaddrinfo". */
+/*
+ * glibc's own names of a function that programs call by another: "___pthread_mutex_lock",
+ * "__GI_getaddrinfo".
+ */
 static const char *public_name(const char *function)
 {
 	const char *name = strncmp(function, "__GI_", 5) ? function : function + 5;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The verdict in plain English, for an engineer to act on: "main thread waited 150 ms in handle_query for a mutex held
- * by thread 'indexer' (tid 4711), which waited for the disk in fsync ← flush_index".
+ * The verdict in plain English, for an engineer to act on: "main thread waited 150 ms in
+ * handle_query for a mutex held by thread 'indexer' (tid 4711), which waited for the disk in fsync
+ * ← flush_index".
  */
 #ifndef JANK_VERDICT_SENTENCE_H
 #define JANK_VERDICT_SENTENCE_H
@@ -14,8 +15,8 @@
 char *sentence__make(const struct analysis *proof);
 
 /*
- * The words of a verdict's sentence. Names come from traced programs and hold any bytes: they are bounded here and
- * made safe by the exporters.
+ * The words of a verdict's sentence. Names come from traced programs and hold any bytes: they are
+ * bounded here and made safe by the exporters.
  */
 
 void words__add_name(struct strbuf *sb, const char *name); /* cut at its end */
@@ -27,12 +28,15 @@ void words__add_function(struct strbuf *sb, const struct frame *frame);
 /* The same, with " (libx.so)" where that is not the process's own program. */
 void words__add_place(struct strbuf *sb, const struct block *block, const struct frame *frame);
 
-/* "thread 'x' (tid 12)" of the block's own process, else "postgres (pid 612)"; process may be NULL. */
+/*
+ * "thread 'x' (tid 12)" of the block's own process, else "postgres (pid 612)"; process may be NULL.
+ */
 void words__add_task(struct strbuf *sb, const struct block *block, const struct other_task *task,
 		     const char *process);
 
 /*
- * "'x' (pid 7 and 2 more, real-time priority 50)": who ran instead. The priority only where it is better than `than`.
+ * "'x' (pid 7 and 2 more, real-time priority 50)": who ran instead. The priority only where it is
+ * better than `than`.
  */
 void words__add_runner(struct strbuf *sb, const struct other_task *task, size_t more,
 		       uint16_t than);
@@ -43,8 +47,9 @@ void words__add_pct(struct strbuf *sb, double share); /* "80 %" */
 const char *words__of_what(const char *what);
 
 /*
- * The finer cause: which of a kind's faults it was, by the kernel's and the libraries' functions on the stacks, the
- * system call, and what was waited for. One word of the list below, for `cause.what`; NULL where it isn't known.
+ * The finer cause: which of a kind's faults it was, by the kernel's and the libraries' functions on
+ * the stacks, the system call, and what was waited for. One word of the list below, for
+ * `cause.what`; NULL where it isn't known.
  */
 
 /* X(key, words): what a person would say, after "waited 150 ms" or "spent 150 ms" */

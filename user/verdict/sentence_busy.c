@@ -31,7 +31,10 @@ static bool same(const struct frame *a, const struct frame *b)
 	return a && b && a->function && b->function && !strcmp(a->function, b->function);
 }
 
-/* ", 80 % of it in f (x)"; where f has less than half, first the function below which most of it was. */
+/*
+ * ", 80 % of it in f (x)"; where f has less than half, first the function below which most of it
+ * was.
+ */
 static void add_functions(struct clause *c, const char *in, const char *few_in)
 {
 	double self = 0, total = 0;
@@ -181,8 +184,8 @@ static bool add_reason(struct clause *c)
 }
 
 /*
- * Did a hypervisor have much of the machine, and those who are known to have run only little of the wait? While the CPU
- * is taken from the guest nobody runs in it.
+ * Did a hypervisor have much of the machine, and those who are known to have run only little of the
+ * wait? While the CPU is taken from the guest nobody runs in it.
  */
 static bool is_stolen(const struct clause *c)
 {

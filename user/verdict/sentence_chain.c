@@ -71,7 +71,9 @@ static void add_which(struct strbuf *sb, const struct link *link)
 	strbuf__adds(sb, " of that time");
 }
 
-/* A thread of low priority that holds what one of a better priority waits for, and isn't let run. */
+/*
+ * A thread of low priority that holds what one of a better priority waits for, and isn't let run.
+ */
 static bool is_inversion(const struct block *block, const struct link *link)
 {
 	uint16_t ours = block->facts.known ? block->facts.prio : 0;
@@ -142,8 +144,9 @@ static bool has_place(const struct link *link)
 }
 
 /*
- * " in hold (shop.py)": the interpreter's function in which it ended the wait, where what it did before has no place of its
- * own. Those of compiled code are not always known well enough there: they were walked by frame pointers.
+ * " in hold (shop.py)": the interpreter's function in which it ended the wait, where what it did
+ * before has no place of its own. Those of compiled code are not always known well enough there:
+ * they were walked by frame pointers.
  */
 static void add_end(struct strbuf *sb, const struct block *block, const struct link *link)
 {

@@ -29,7 +29,10 @@ void clause__add_verb(struct clause *c, const char *past, const char *going_on);
 /* A part's frame, which may stand for several places. */
 void clause__add_frame(struct clause *c, const struct frame *frame);
 
-/* " in CALL ← ", of a moment that was in that frame (NULL: not known), which the caller adds if true is returned. */
+/*
+ * " in CALL ← ", of a moment that was in that frame (NULL: not known), which the caller adds if
+ * true is returned.
+ */
 bool sentence__add_call(struct strbuf *sb, const struct activity *moment,
 			const struct frame *frame);
 
@@ -37,7 +40,10 @@ bool sentence__add_call(struct strbuf *sb, const struct activity *moment,
 void sentence__add_place(struct strbuf *sb, const struct block *block,
 			 const struct activity *moment);
 
-/* " (runtime.gcStart) ← f": the collector's outermost function, and the application's that it was called by. */
+/*
+ * " (runtime.gcStart) ← f": the collector's outermost function, and the application's that it was
+ * called by.
+ */
 void sentence__add_collector(struct strbuf *sb, const struct block *block,
 			     const struct activity *moment);
 
@@ -49,8 +55,8 @@ void sentence__add_object(struct strbuf *sb, const struct block *block,
 bool sentence__is_spent(const char *what);
 
 /*
- * Whom the wait was for, and what that one did, to the end: " held by thread 'x' (tid 12), which …". from: the
- * chain's link to begin with; moment: of the one that waited for it.
+ * Whom the wait was for, and what that one did, to the end: " held by thread 'x' (tid 12), which
+ * …". from: the chain's link to begin with; moment: of the one that waited for it.
  */
 void sentence__add_chain(struct strbuf *sb, const struct block *block, size_t from,
 			 const struct activity *moment, const char *what);

@@ -44,8 +44,8 @@ static bool is_span_in(const struct clause *c, size_t i, const struct activity *
 }
 
 /*
- * ", 301 ms of it": where the call that is named next has not nearly all of the clause's time. Waits too short to be sent as spans
- * are in that time, but in no call.
+ * ", 301 ms of it": where the call that is named next has not nearly all of the clause's time.
+ * Waits too short to be sent as spans are in that time, but in no call.
  */
 static void add_part_of_it(struct clause *c, const struct activity *m, const struct frame *frame)
 {

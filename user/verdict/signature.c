@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Made of names only: no address, line, pid or number of a thread. A thread that is busy, or kept off the CPU, is
- * interrupted anywhere: there the function counts that was on the stack for half of the time, since which one
- * below it comes first is chance.
+ * Made of names only: no address, line, pid or number of a thread. A thread that is busy, or kept
+ * off the CPU, is interrupted anywhere: there the function counts that was on the stack for half of
+ * the time, since which one below it comes first is chance.
  */
 #include "verdict/signature.h"
 
@@ -21,7 +21,10 @@
 
 #define RUST_HASH_LEN 19 /* "::h" and 16 digits */
 
-/* Without ".cold", ".constprop.0" or the like at its end. Other dots are part of a name, as Go's are. */
+/*
+ * Without ".cold", ".constprop.0" or the like at its end. Other dots are part of a name, as Go's
+ * are.
+ */
 static size_t cut_suffix(const char *function, size_t len)
 {
 	static const char *const words[] = { "constprop", "isra",     "part",	    "cold",
@@ -78,7 +81,10 @@ static const char *skip_tier(const char *function)
 	return function;
 }
 
-/* Where a script's path begins in a JIT's name ("f /x/y.js:1:2", "py::f:/x/y.py", "f file:///x/y.js:1"), or NULL. */
+/*
+ * Where a script's path begins in a JIT's name ("f /x/y.js:1:2", "py::f:/x/y.py", "f
+ * file:///x/y.js:1"), or NULL.
+ */
 static const char *path_of(const char *name)
 {
 	for (const char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/'))
@@ -172,7 +178,10 @@ static void add_sort(struct strbuf *text, const struct sample *sample)
 	strbuf__add(text, name, strcspn(name, " :"));
 }
 
-/* A function without a name: its module, which stays when a new build moves it; the process and the system call. */
+/*
+ * A function without a name: its module, which stays when a new build moves it; the process and the
+ * system call.
+ */
 static void add_place(struct strbuf *text, const struct analysis *proof)
 {
 	const struct frame *frame = frame_of(proof);
@@ -201,8 +210,8 @@ static const char *state_word(uint32_t state)
 }
 
 /*
- * A thread's name tells who it is in every run, if it has one; its function is not always seen, as when it began to
- * wait before anybody looked.
+ * A thread's name tells who it is in every run, if it has one; its function is not always seen, as
+ * when it began to wait before anybody looked.
  */
 static bool has_own_name(const struct block *block, const struct other_task *task)
 {

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One fault is one signature, whatever the run, the machine and the build; another fault has another. */
+/*
+ * One fault is one signature, whatever the run, the machine and the build; another fault has
+ * another.
+ */
 #ifndef JANK_VERDICT_SIGNATURE_H
 #define JANK_VERDICT_SIGNATURE_H
 
 #include "base/strbuf.h"
 #include "verdict/analysis.h"
 
-/* Fills cause.signature, by the first part (which exists), its frame, and the chain's end where that part has one. */
+/*
+ * Fills cause.signature, by the first part (which exists), its frame, and the chain's end where
+ * that part has one.
+ */
 void signature__make(struct analysis *proof);
 
 /* Names without what differs from build to build, from machine to machine and from run to run. */
 
 /*
- * A function's: without compilers' suffixes (".cold", ".constprop.0"), Rust's hash, a JIT's tier, and of a script's
- * place only the file.
+ * A function's: without compilers' suffixes (".cold", ".constprop.0"), Rust's hash, a JIT's tier,
+ * and of a script's place only the file.
  */
 void stable_name__add_function(struct strbuf *sb, const char *function);
 

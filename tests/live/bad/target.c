@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of bad days trace: programs with too many threads, mappings, blocks or ends. Prints
- * "ready" when it is what it is asked to be, then goes on until it is killed.
+ * What the tests of bad days trace: programs with too many threads, mappings, blocks or ends.
+ * Prints "ready" when it is what it is asked to be, then goes on until it is killed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -178,7 +178,10 @@ static void run_crowd(char **argv)
 	run_loop(&opts);
 }
 
-/* Sleeps beneath so many frames. The frames are too large for many of them to fit into a copy of the stack. */
+/*
+ * Sleeps beneath so many frames. The frames are too large for many of them to fit into a copy of
+ * the stack.
+ */
 static __attribute__((noinline)) int sleep_deep(unsigned depth, uint64_t ns)
 {
 	volatile char frame[DEEP_FRAME];
@@ -204,8 +207,10 @@ static void *hoard_thread(void *arg)
 	return NULL;
 }
 
-/* hoard THREADS SPAN_US SPANS DEPTH GAP_MS: after a first wait dispatches of so many sleeps (0: without an end), each
- * beneath so many frames */
+/*
+ * hoard THREADS SPAN_US SPANS DEPTH GAP_MS: after a first wait dispatches of so many sleeps (0:
+ * without an end), each beneath so many frames
+ */
 static void run_hoard(char **argv)
 {
 	static struct hoard_opts opts;
@@ -305,8 +310,11 @@ static void run_spin(char **argv)
 	run_loop(&opts);
 }
 
-/* A lease for writing is granted to the file's owner while nobody else has it open; its mappings don't count. From then on
- * who opens the file without O_NONBLOCK waits until it is given up, or for /proc/sys/fs/lease-break-time. */
+/*
+ * A lease for writing is granted to the file's owner while nobody else has it open; its mappings
+ * don't count. From then on who opens the file without O_NONBLOCK waits until it is given up, or
+ * for /proc/sys/fs/lease-break-time.
+ */
 static void hold_lease(int fd)
 {
 	signal(SIGIO, SIG_IGN);
@@ -344,7 +352,10 @@ static void run_countdown(void *code)
 	}
 }
 
-/* code FILE [anonymous]: the code in the file counts down, mapped or copied, whatever the file may be */
+/*
+ * code FILE [anonymous]: the code in the file counts down, mapped or copied, whatever the file may
+ * be
+ */
 static void run_code(char **argv)
 {
 	run_countdown(map_code(argv[0] ? argv[0] : "", argv[0] && argv[1], false));
@@ -390,7 +401,10 @@ static __attribute__((noinline)) long wait_with_stack_at(int epfd, struct epoll_
 #endif
 }
 
-/* farstack FILE [SLEEP_MS]: while it waits, and while its handler sleeps there, its stack pointer is in the file */
+/*
+ * farstack FILE [SLEEP_MS]: while it waits, and while its handler sleeps there, its stack pointer
+ * is in the file
+ */
 static void run_farstack(char **argv)
 {
 	int fd = open(argv[0] ? argv[0] : "", O_RDONLY | O_CLOEXEC), epfd = open_epoll(false);

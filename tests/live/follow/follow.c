@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Uprobes that follow files: whoever maps a library, in whatever way, its calls are counted, each once. In a
- * process namespace of its own (mmaps.t), so that no other program's library is touched.
+ * Uprobes that follow files: whoever maps a library, in whatever way, its calls are counted, each
+ * once. In a process namespace of its own (mmaps.t), so that no other program's library is touched.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Does what it is told, a line each, and answers each with a line: calls a library's function, loads
- * libraries, forks, execs. First argument: the tag with which it calls. LINKED: it is linked with the library.
+ * Does what it is told, a line each, and answers each with a line: calls a library's function,
+ * loads libraries, forks, execs. First argument: the tag with which it calls. LINKED: it is linked
+ * with the library.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -39,8 +40,10 @@ static void load(const char *path)
 	other = (message_fn)symbol(path, "follow_other");
 }
 
-/* "ARCHIVE OFFSET LIBRARY": maps the library that is stored in the archive as Android's linker does; where
- * its function lies says the same library as a file of its own. */
+/*
+ * "ARCHIVE OFFSET LIBRARY": maps the library that is stored in the archive as Android's linker
+ * does; where its function lies says the same library as a file of its own.
+ */
 static void load_stored(const char *what)
 {
 	char archive[512], library[512];

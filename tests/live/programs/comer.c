@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A process that comes, stalls once in its loop and goes: comer STALL_MS [MODE]. MODE exec: once more as a
- * new program with the same number; thread: by a loop in another thread than the main one. Prints "PID START_NS
- * DURATION_NS" for each stall, as it measured it.
+ * A process that comes, stalls once in its loop and goes: comer STALL_MS [MODE]. MODE exec: once
+ * more as a new program with the same number; thread: by a loop in another thread than the main
+ * one. Prints "PID START_NS DURATION_NS" for each stall, as it measured it.
  */
 #include <pthread.h>
 #include <stdint.h>

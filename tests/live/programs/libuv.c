@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A libuv program that stalls its loop on command, one letter on stdin, and answers with the letter when it
- * is done. The callbacks' names are what a tracer is to blame. As in looper.cc, libc's functions are
- * called by helpers: a walk by frame pointers misses their caller.
+ * A libuv program that stalls its loop on command, one letter on stdin, and answers with the letter
+ * when it is done. The callbacks' names are what a tracer is to blame. As in looper.cc, libc's
+ * functions are called by helpers: a walk by frame pointers misses their caller.
  */
 #include <fcntl.h>
 #include <poll.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Looks for work by a poll of one descriptor without a timeout. `looker busy ROUNDS`: after each piece of work, as a program does whose output
- * never ends; each 20,000th piece takes 120 ms. `looker client ROUNDS`: before each request, whose answer takes 120 ms.
- * `looker both ROUNDS`: as busy, and each 5,000th piece of work is followed by half a second's wait, from deeper in the stack.
- * It begins with a line of input.
+ * Looks for work by a poll of one descriptor without a timeout. `looker busy ROUNDS`: after each
+ * piece of work, as a program does whose output never ends; each 20,000th piece takes 120 ms.
+ * `looker client ROUNDS`: before each request, whose answer takes 120 ms. `looker both ROUNDS`: as
+ * busy, and each 5,000th piece of work is followed by half a second's wait, from deeper in the
+ * stack. It begins with a line of input.
  */
 #include <poll.h>
 #include <pthread.h>

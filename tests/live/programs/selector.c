@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A loop whose wait is deeper in the stack than what its handlers call: selector TURNS; each tenth handler is slow. */
+/*
+ * A loop whose wait is deeper in the stack than what its handlers call: selector TURNS; each tenth
+ * handler is slow.
+ */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

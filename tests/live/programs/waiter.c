@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A thread that waits for work by the call that is given, and handles what a second thread sends it each 50 ms: each fifth piece takes
- * 120 ms. Usage: waiter CALL TURNS [pool]; with `pool` a third thread does it, while the main one joins it.
+ * A thread that waits for work by the call that is given, and handles what a second thread sends it
+ * each 50 ms: each fifth piece takes 120 ms. Usage: waiter CALL TURNS [pool]; with `pool` a third
+ * thread does it, while the main one joins it.
  */
 #include <fcntl.h>
 #include <mqueue.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The sites that targets.c chooses, probed for real: each wait must pass WAIT_BEGIN and WAIT_END once,
- * however it ends, and the instructions that insn_*.c calls emulated must cost less than the others.
- * Counting perf events are enough for that. First argument: the directory of the workers.
+ * The sites that targets.c chooses, probed for real: each wait must pass WAIT_BEGIN and WAIT_END
+ * once, however it ends, and the instructions that insn_*.c calls emulated must cost less than the
+ * others. Counting perf events are enough for that. First argument: the directory of the workers.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -329,8 +329,10 @@ static double time_calls(const char *code)
 	return best;
 }
 
-/* One instruction's cost by the kernel's hand, and its class by ours. Decoded first: once it is probed,
- * a breakpoint stands there. */
+/*
+ * One instruction's cost by the kernel's hand, and its class by ours. Decoded first: once it is
+ * probed, a breakpoint stands there.
+ */
 static void check_instruction(const char *name, const char *code, double *emulated, double *stepped)
 {
 	static const char *const classes[] = { "emulated", "nop5", "stepped", "never" };

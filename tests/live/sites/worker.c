@@ -2,10 +2,11 @@
 /*
  * Waits a known number of times, for sites.c to count the probes' hits:
  *
- *	worker FUNCTION SITUATION THREADED COUNT
+ * 	worker FUNCTION SITUATION THREADED COUNT
  *
- * FUNCTION: wait, pwait, pwait2. SITUATION: ready, timeout, eintr. Built dynamic, static, with musl.
- * Says "ready", begins at a byte on stdin, says how many nanoseconds it took, ends at the next byte.
+ * FUNCTION: wait, pwait, pwait2. SITUATION: ready, timeout, eintr. Built dynamic, static, with
+ * musl. Says "ready", begins at a byte on stdin, says how many nanoseconds it took, ends at the
+ * next byte.
  */
 #include <errno.h>
 #include <pthread.h>

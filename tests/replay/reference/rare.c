@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An epoll loop with stalls that simjank has not: at a barrier, for a lock of the kernel, frozen, reclaiming. Each runs
- * once, after the turn of a timer; argv: a folder for its file, then letters of stalls.
+ * An epoll loop with stalls that simjank has not: at a barrier, for a lock of the kernel, frozen,
+ * reclaiming. Each runs once, after the turn of a timer; argv: a folder for its file, then letters
+ * of stalls.
  */
 #include <fcntl.h>
 #include <pthread.h>

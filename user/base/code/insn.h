@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What must be known of a machine instruction to put a uprobe near it: its length, where it goes, which
- * general registers it changes, and what the kernel does with a probe on it. No disassembler: operands
- * are not decoded, and a set of changed registers may name one too many, never one too few.
+ * What must be known of a machine instruction to put a uprobe near it: its length, where it goes,
+ * which general registers it changes, and what the kernel does with a probe on it. No disassembler:
+ * operands are not decoded, and a set of changed registers may name one too many, never one too
+ * few.
  */
 #ifndef JANK_BASE_CODE_INSN_H
 #define JANK_BASE_CODE_INSN_H
@@ -21,7 +22,9 @@ enum insn_flow {
 	INSN_STOP, /* traps; what follows is not reached */
 };
 
-/* What a uprobe on it costs, best first (docs/kernel-facts.md); from INSN_NEVER on it must not be. */
+/*
+ * What a uprobe on it costs, best first (docs/kernel-facts.md); from INSN_NEVER on it must not be.
+ */
 enum insn_probe {
 	INSN_EMULATED, /* by every kernel that we support */
 	INSN_NOP5,     /* x86: cheapest from 6.18 on, single-stepped before 6.16 */

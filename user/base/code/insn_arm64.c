@@ -2,9 +2,10 @@
 /*
  * arm64 instructions, by a table of bit patterns; the first that fits counts.
  *
- * What the kernel simulates is in arch/arm64/kernel/probes/decode-insn.c: branches, and adr and adrp.
- * (nop only since 6.13, so it counts as stepped; no bti or pac hint anywhere.) What it refuses: loads
- * of literals, exclusives, system registers, exceptions, branches that authenticate, other hints.
+ * What the kernel simulates is in arch/arm64/kernel/probes/decode-insn.c: branches, and adr and
+ * adrp. (nop only since 6.13, so it counts as stepped; no bti or pac hint anywhere.) What it
+ * refuses: loads of literals, exclusives, system registers, exceptions, branches that authenticate,
+ * other hints.
  */
 #include <elf.h>
 #include <errno.h>

@@ -18,8 +18,9 @@
 #include "base/code/insn.h"
 
 /*
- * x86-64 opcodes: what follows each, and what it changes. For insn_x86.c alone. An opcode that is not
- * listed stands by itself and changes no general register. Prefixes are XX: they were taken before.
+ * x86-64 opcodes: what follows each, and what it changes. For insn_x86.c alone. An opcode that is
+ * not listed stands by itself and changes no general register. Prefixes are XX: they were taken
+ * before.
  */
 
 enum {

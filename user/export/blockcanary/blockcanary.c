@@ -15,7 +15,10 @@
 #include "export/cells.h"
 #include "export/shared_words.h"
 
-/* The verdict in BlockCanary's log, behind keys of our own: the sentence, and a line for each thread of the chain. */
+/*
+ * The verdict in BlockCanary's log, behind keys of our own: the sentence, and a line for each
+ * thread of the chain.
+ */
 
 #define BLOCKCANARY_VERDICT_CRLF "\r\n"
 

@@ -127,9 +127,9 @@ void blockcanary__add_stacks(struct strbuf *sb, const struct block *block)
 }
 
 /*
- * What was handled, in BlockCanary's log: its format has no key for it, though its monitor lives on this
- * very line of Looper's: ">>>>> Dispatching to HANDLER CALLBACK: WHAT". Written so where the loop's
- * messages have handlers, the parts behind keys of our own.
+ * What was handled, in BlockCanary's log: its format has no key for it, though its monitor lives on
+ * this very line of Looper's: ">>>>> Dispatching to HANDLER CALLBACK: WHAT". Written so where the
+ * loop's messages have handlers, the parts behind keys of our own.
  */
 
 #define DISPATCHING ">>>>> Dispatching to "

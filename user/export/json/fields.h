@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Table of the record's fields: what JSON needs beside the descriptors of schema/blockinfo.proto. Made by
- * schema/generate.py of schema/fields.tbl. The rows of a message are in the order of its descriptor's fields.
+ * Table of the record's fields: what JSON needs beside the descriptors of schema/blockinfo.proto.
+ * Made by schema/generate.py of schema/fields.tbl. The rows of a message are in the order of its
+ * descriptor's fields.
  */
 #ifndef JANK_EXPORT_JSON_FIELDS_H
 #define JANK_EXPORT_JSON_FIELDS_H
@@ -31,7 +32,10 @@ struct field {
 
 extern const struct field *const fields__of_record;
 
-/* Size of one value of the field in its message, or in its array, in bytes. Only the types that the schema uses. */
+/*
+ * Size of one value of the field in its message, or in its array, in bytes. Only the types that the
+ * schema uses.
+ */
 static inline size_t field__value_size(const ProtobufCFieldDescriptor *field)
 {
 	switch (field->type) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The JSON writer. A member is written where its field is present: what is not known is left out. */
+/*
+ * The JSON writer. A member is written where its field is present: what is not known is left out.
+ */
 #include "export/json/json.h"
 
 #include <errno.h>
@@ -103,7 +105,9 @@ static void add_message(struct jsonw *w, const ProtobufCMessage *message,
 	jsonw__object_end(w);
 }
 
-/* Flat: the name of the one field that is set is the member `type`, its members are the record's. */
+/*
+ * Flat: the name of the one field that is set is the member `type`, its members are the record's.
+ */
 void json__add_record(struct strbuf *sb, const Jankbpf__Record *record)
 {
 	const ProtobufCMessageDescriptor *descriptor = record->base.descriptor;
@@ -125,8 +129,8 @@ void json__add_record(struct strbuf *sb, const Jankbpf__Record *record)
 }
 
 /*
- * The JSON reader: jansson's tree into a message, by descriptors. Nesting ends where the schema's does. Integers above
- * 2^63 - 1 are refused: jansson has no type for them.
+ * The JSON reader: jansson's tree into a message, by descriptors. Nesting ends where the schema's
+ * does. Integers above 2^63 - 1 are refused: jansson has no type for them.
  */
 
 struct reader {

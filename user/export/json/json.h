@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Records as JSON, schema "jankbpf/1": one writer and one reader for every message, driven by the descriptors of
- * schema/blockinfo.proto and the table of fields.h. Any thread.
+ * Records as JSON, schema "jankbpf/1": one writer and one reader for every message, driven by the
+ * descriptors of schema/blockinfo.proto and the table of fields.h. Any thread.
  */
 #ifndef JANK_EXPORT_JSON_JSON_H
 #define JANK_EXPORT_JSON_JSON_H
@@ -16,9 +16,9 @@
 void json__add_record(struct strbuf *sb, const Jankbpf__Record *record);
 
 /*
- * Reads one object. *ret belongs to the caller, who frees it by jankbpf__record__free_unpacked(*ret, NULL). Members
- * that this version does not know are counted in *ret_unknown_cnt and left out.
- * 0; -EBADMSG: no record (err says what is wrong); -ENOMEM.
+ * Reads one object. *ret belongs to the caller, who frees it by
+ * jankbpf__record__free_unpacked(*ret, NULL). Members that this version does not know are counted
+ * in *ret_unknown_cnt and left out. 0; -EBADMSG: no record (err says what is wrong); -ENOMEM.
  */
 int json__read_record(const char *text, size_t len, Jankbpf__Record **ret,
 		      uint64_t *ret_unknown_cnt, struct err *err);

@@ -65,7 +65,10 @@ static const char *short_escape(unsigned char c)
 	return c < sizeof(escapes) / sizeof(escapes[0]) ? escapes[c] : NULL;
 }
 
-/* Ends of lines to Unicode, and so to readers that split text by them (U+0085, U+2028, U+2029): a record is one line. NULL: another. */
+/*
+ * Ends of lines to Unicode, and so to readers that split text by them (U+0085, U+2028, U+2029): a
+ * record is one line. NULL: another.
+ */
 static const char *line_escape(const char *s, size_t len)
 {
 	if (len == 2 && !memcmp(s, "\xc2\x85", 2))

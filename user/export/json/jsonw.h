@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Streaming JSON writer: appends to a strbuf, keeps commas and nesting right. Strings may hold any
- * bytes: output is always valid UTF-8 (invalid bytes become U+FFFD). Misuse (a value without a key in
- * an object, an unbalanced end, more than 32 levels) is an assertion, not a run-time error.
+ * bytes: output is always valid UTF-8 (invalid bytes become U+FFFD). Misuse (a value without a key
+ * in an object, an unbalanced end, more than 32 levels) is an assertion, not a run-time error.
  */
 #ifndef JANK_EXPORT_JSON_JSONW_H
 #define JANK_EXPORT_JSON_JSONW_H

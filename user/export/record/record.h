@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Records as messages of schema/blockinfo.proto, made of blocks and summaries: the one place that knows which field holds
- * what. What isn't known is left out, never guessed. A builder is used by one thread at a time.
+ * Records as messages of schema/blockinfo.proto, made of blocks and summaries: the one place that
+ * knows which field holds what. What isn't known is left out, never guessed. A builder is used by
+ * one thread at a time.
  */
 #ifndef JANK_EXPORT_RECORD_RECORD_H
 #define JANK_EXPORT_RECORD_RECORD_H
@@ -16,8 +17,8 @@ struct record *record__new(void);	  /* NULL: out of memory */
 void record__free(struct record *record); /* accepts NULL */
 
 /*
- * Each makes a message that is valid until the builder's next call, and while the block or summary lives: its strings are
- * borrowed where they are UTF-8. NULL: out of memory.
+ * Each makes a message that is valid until the builder's next call, and while the block or summary
+ * lives: its strings are borrowed where they are UTF-8. NULL: out of memory.
  */
 const Jankbpf__Record *record__of_block(struct record *record, const struct block *block);
 const Jankbpf__Record *record__of_summary(struct record *record, const struct summary *summary);

@@ -222,8 +222,9 @@ void record__set_samples(struct record *r, Jankbpf__Block *ret, const struct blo
 }
 
 /*
- * The memory of a record: one arena, which the builder's next call empties. Out of memory ends the call at once, by
- * longjmp, so that no step has to check; nothing outside of the arena and the builder's one buffer is held meanwhile.
+ * The memory of a record: one arena, which the builder's next call empties. Out of memory ends the
+ * call at once, by longjmp, so that no step has to check; nothing outside of the arena and the
+ * builder's one buffer is held meanwhile.
  */
 
 #define CHUNK_SZ (64 << 10)

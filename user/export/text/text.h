@@ -36,7 +36,10 @@ void text__nl(struct text *t);
 /* Columns left on the line. */
 unsigned text__left(const struct text *t);
 
-/* Breaks the line between words where the next doesn't fit; each line begun here begins with indent. */
+/*
+ * Breaks the line between words where the next doesn't fit; each line begun here begins with
+ * indent.
+ */
 void text__wrap(struct text *t, enum style style, const char *indent, const char *str);
 /* ", str" where that fits whole, else on a line of its own. Nothing for "". */
 void text__put_beside(struct text *t, const char *str);
@@ -57,8 +60,8 @@ struct grouped text__grouped(uint64_t n);
 void text__put_count(struct text *t, enum style style, uint64_t n, const char *noun);
 
 /*
- * Of the headline: " · QTimerEvent to MainWindow", false where that doesn't fit whole before a column: then it
- * is for a line of its own. " · queued 20.0 ms before".
+ * Of the headline: " · QTimerEvent to MainWindow", false where that doesn't fit whole before a
+ * column: then it is for a line of its own. " · queued 20.0 ms before".
  */
 bool text__put_message(struct text *t, const struct block *block, unsigned to_col);
 void text__add_phrase(struct text *t, const struct block *block);
@@ -70,7 +73,10 @@ const char *text__state_cell(uint32_t state);
 /* With -v. */
 bool text__shows_all(const struct text *t);
 
-/* "futex_wait ← lock ← on_query ← …": the innermost frames, without the kernel's where there are others. */
+/*
+ * "futex_wait ← lock ← on_query ← …": the innermost frames, without the kernel's where there are
+ * others.
+ */
 void text__add_head_frames(struct strbuf *sb, const struct text *t, const struct stack *stack);
 
 /* " (8123, nice 10)"'s second part: ", nice 10", where that says something. */

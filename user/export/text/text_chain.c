@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The chain of wakers, a thread a step: who it was, what it did meanwhile, and where; -v shows whole stacks. The wait
- * that it explains is the first of the stacks that follow, or among them.
+ * The chain of wakers, a thread a step: who it was, what it did meanwhile, and where; -v shows
+ * whole stacks. The wait that it explains is the first of the stacks that follow, or among them.
  */
 #include <inttypes.h>
 #include <string.h>

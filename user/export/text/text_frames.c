@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A stack's frames, a line each. The kernel's take one dim line, the one to blame is marked, repeated ones (recursion)
- * are counted; -v shows everything. Or its innermost frames in one line.
+ * A stack's frames, a line each. The kernel's take one dim line, the one to blame is marked,
+ * repeated ones (recursion) are counted; -v shows everything. Or its innermost frames in one line.
  */
 #include <inttypes.h>
 #include <stdio.h>

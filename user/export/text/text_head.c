@@ -95,7 +95,10 @@ static bool is_of_screen(const struct block *block)
 	return false;
 }
 
-/* Those of the display where they were counted, else of --fps. Frames of a screen mean something to the loop of a user interface; for others on request. */
+/*
+ * Those of the display where they were counted, else of --fps. Frames of a screen mean something to
+ * the loop of a user interface; for others on request.
+ */
 static void put_dropped(struct text *t, const struct block *block)
 {
 	struct strbuf words = STRBUF_INIT;
@@ -240,8 +243,8 @@ void text__add_who(struct text *t, const struct block *block)
 }
 
 /*
- * The time bar: where the delay went, in proportion, and its legend with the exact times. It shows sums, not an order of
- * events, but for the start delay, which comes first.
+ * The time bar: where the delay went, in proportion, and its legend with the exact times. It shows
+ * sums, not an order of events, but for the start delay, which comes first.
  */
 
 #define INDENT_LEN 3

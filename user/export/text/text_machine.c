@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the machine did meanwhile, in one line; then how it treated the thread, where that was not as usual. */
+/*
+ * What the machine did meanwhile, in one line; then how it treated the thread, where that was not
+ * as usual.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The distinct stacks of a block with their share of its time, worst first; -v shows all of them. */
+/*
+ * The distinct stacks of a block with their share of its time, worst first; -v shows all of them.
+ */
 #include "export/text/text_stacks.h"
 
 #include <errno.h>

@@ -128,7 +128,9 @@ static void put_quantile(struct text *t, const struct durations *durations, cons
 	text__put_duration(t, STYLE_DIM, ns);
 }
 
-/* "1.02 µs ▕▁▅█▃▁  ▁▏ 537 ms": octaves, from the first one that holds something to the last one's end. */
+/*
+ * "1.02 µs ▕▁▅█▃▁  ▁▏ 537 ms": octaves, from the first one that holds something to the last one's end.
+ */
 static void put_octaves(struct text *t, const struct durations *durations)
 {
 	unsigned first = 0, last = DURATIONS_LOG2_CNT;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Only long spans are sent, and only from when somebody had been waiting for a while. So what lies between two records
- * was seen: the thread ran, or waited too shortly to matter. What lies before the first span was not, but where a tick
- * of the sampler says that it ran.
+ * Only long spans are sent, and only from when somebody had been waiting for a while. So what lies
+ * between two records was seen: the thread ran, or waited too shortly to matter. What lies before
+ * the first span was not, but where a tick of the sampler says that it ran.
  */
 #include "model/chain/account.h"
 
@@ -60,7 +60,10 @@ static int by_time(const void *a, const void *b)
 	return x->t_ns < y->t_ns ? -1 : x->t_ns > y->t_ns;
 }
 
-/* Those of the very thread that end within the interval or later: a later one tells that it was watched until then. */
+/*
+ * Those of the very thread that end within the interval or later: a later one tells that it was
+ * watched until then.
+ */
 static int gather(const struct thread_history *others, struct walk *walk)
 {
 	const struct other_record *newest = thread_history__newest(others, walk->ask->tid), *record;

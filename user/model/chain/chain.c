@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Each link is looked at only for as long as the one before it waited for it: the interval gets shorter with each. */
+/*
+ * Each link is looked at only for as long as the one before it waited for it: the interval gets
+ * shorter with each.
+ */
 #include "model/chain/chain.h"
 
 #include <errno.h>
@@ -125,7 +128,9 @@ static int set_place(struct link *link, const struct account *account)
 	return set_stack(&link->stack, record);
 }
 
-/* Who ran while the thread wanted to, as far as it was seen; of too many the first ones are kept. */
+/*
+ * Who ran while the thread wanted to, as far as it was seen; of too many the first ones are kept.
+ */
 static int set_preemptors(struct link *link, const struct thread_history *others)
 {
 	const struct other_record *record = thread_history__newest(others, link->task.tid);
@@ -182,7 +187,10 @@ static int add_link(const struct thread_history *others, const struct wait *wait
 	return set_preemptors(link, others);
 }
 
-/* All before it were asleep for the whole interval: one that wakes somebody meanwhile contradicts its own record. */
+/*
+ * All before it were asleep for the whole interval: one that wakes somebody meanwhile contradicts
+ * its own record.
+ */
 static bool is_in(const struct chain *chain, uint32_t tid)
 {
 	for (size_t i = 0; i < chain->cnt; i++)
@@ -233,8 +241,8 @@ void chain__clear(struct chain *chain)
 }
 
 /*
- * Holders as their mutexes name them, once /proc was asked: in a pid namespace of its own a process knows its
- * threads by other numbers, and of a hang's holder nothing but a number may be known.
+ * Holders as their mutexes name them, once /proc was asked: in a pid namespace of its own a process
+ * knows its threads by other numbers, and of a hang's holder nothing but a number may be known.
  */
 
 /* What the link's predecessor waited for, the dispatch being the first's. */

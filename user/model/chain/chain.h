@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The chain of wakers: for whom a dispatch waited, and for whom that one did, to the end or to CHAIN_MAX links. */
+/*
+ * The chain of wakers: for whom a dispatch waited, and for whom that one did, to the end or to
+ * CHAIN_MAX links.
+ */
 #ifndef JANK_MODEL_CHAIN_CHAIN_H
 #define JANK_MODEL_CHAIN_CHAIN_H
 
@@ -23,14 +26,17 @@ struct chain_ask {
 };
 
 /*
- * Explains the longest wait of the kind that took most of what somebody may have to answer for. 0 or -ENOMEM; the links
- * are the caller's either way.
+ * Explains the longest wait of the kind that took most of what somebody may have to answer for. 0
+ * or -ENOMEM; the links are the caller's either way.
  */
 int chain__build(const struct thread_history *others, const struct chain_ask *ask,
 		 struct chain *ret);
 void chain__clear(struct chain *chain); /* frees the links */
 
-/* Holders get the ids and names that the waits' owners have by now; a chain ends before one that is no thread. */
+/*
+ * Holders get the ids and names that the waits' owners have by now; a chain ends before one that is
+ * no thread.
+ */
 void chain__resolve_owners(struct block *block);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Each record is one piece of memory with its tails, in two lists: its thread's, and that of all by age. What a span
- * waited for comes right before it from the same CPU, so a few of those are waiting at any time.
+ * Each record is one piece of memory with its tails, in two lists: its thread's, and that of all by
+ * age. What a span waited for comes right before it from the same CPU, so a few of those are
+ * waiting at any time.
  */
 #include "model/chain/thread_history.h"
 
@@ -13,7 +14,10 @@
 
 #include "base/clock.h"
 
-/* The hash keeps the order of insertion: who is seen anew moves to its end, who was not for longest is dropped. */
+/*
+ * The hash keeps the order of insertion: who is seen anew moves to its end, who was not for longest
+ * is dropped.
+ */
 
 #define TASK_MAX 16384
 

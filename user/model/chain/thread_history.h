@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is known of any thread lately, whether its loop is traced or not: whoever ends a dispatch's wait may be
- * any of them, and that is known only when the wait is over. Kept by thread, within a bound of memory; the oldest go first.
+ * What is known of any thread lately, whether its loop is traced or not: whoever ends a dispatch's
+ * wait may be any of them, and that is known only when the wait is over. Kept by thread, within a
+ * bound of memory; the oldest go first.
  */
 #ifndef JANK_MODEL_CHAIN_THREAD_HISTORY_H
 #define JANK_MODEL_CHAIN_THREAD_HISTORY_H
@@ -18,7 +19,10 @@
 
 struct thread_history;
 
-/* A STACK or OTHER record: a span off the CPU, a tick of the sampler, or a wake-up (JANK_STACK_WAKES). */
+/*
+ * A STACK or OTHER record: a span off the CPU, a tick of the sampler, or a wake-up
+ * (JANK_STACK_WAKES).
+ */
 struct other_record {
 	struct stack_event event;	      /* its pointers are into memory of the record's own */
 	const struct jank_rec_waited *waited; /* what a span waited for; NULL: not known */
@@ -31,12 +35,15 @@ struct other_record {
 struct thread_history *thread_history__new(size_t max, struct losses *losses);
 void thread_history__free(struct thread_history *others); /* accepts NULL */
 
-/* Takes an event in; of kinds that tell nothing of a thread's doings at most its name. 0 or -ENOMEM. */
+/*
+ * Takes an event in; of kinds that tell nothing of a thread's doings at most its name. 0 or
+ * -ENOMEM.
+ */
 int thread_history__event(struct thread_history *others, const struct event *event);
 
 /*
- * A thread's records, the last that came first; NULL: none. A number may have been given anew: hdr.tgid tells. Borrowed
- * until the next event.
+ * A thread's records, the last that came first; NULL: none. A number may have been given anew:
+ * hdr.tgid tells. Borrowed until the next event.
  */
 const struct other_record *thread_history__newest(const struct thread_history *others,
 						  uint32_t tid);
@@ -47,7 +54,10 @@ bool thread_history__task(const struct thread_history *others, uint32_t tid,
 
 size_t thread_history__bytes(const struct thread_history *others);
 
-/* Names of threads by id, as far as some record told them: the last ones seen, of a bounded number of threads. */
+/*
+ * Names of threads by id, as far as some record told them: the last ones seen, of a bounded number
+ * of threads.
+ */
 
 struct known_tasks;
 

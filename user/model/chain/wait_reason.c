@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * In order of how much a piece of evidence says: a collector or a memory shortage anywhere on the stack explains
- * a wait of any kind; then what the kernel's functions, the system call and its arguments tell; then the library's.
+ * In order of how much a piece of evidence says: a collector or a memory shortage anywhere on the
+ * stack explains a wait of any kind; then what the kernel's functions, the system call and its
+ * arguments tell; then the library's.
  */
 #include "model/chain/wait_reason.h"
 
@@ -67,7 +68,9 @@ struct activity activity__of_link(const struct block *block, size_t nr)
 	};
 }
 
-/* Begins the name with the word? An end after a digit or "_time64" is a variant of the same call. */
+/*
+ * Begins the name with the word? An end after a digit or "_time64" is a variant of the same call.
+ */
 static bool is_call(const char *name, const char *const *calls)
 {
 	for (; name && *calls; calls++) {
@@ -358,7 +361,10 @@ const struct frame *wait_reason__collector(const struct activity *m,
 
 #define NAME_LEN_MAX 512 /* names are the traced programs' choice */
 
-/* The whole name: compilers' suffixes (".isra.0") and symbols' versions ("@@GLIBC_2.34") don't count. */
+/*
+ * The whole name: compilers' suffixes (".isra.0") and symbols' versions ("@@GLIBC_2.34") don't
+ * count.
+ */
 static bool is_whole(const char *name, const char *pattern)
 {
 	size_t len = strlen(pattern);

@@ -24,14 +24,14 @@ struct activity activity__of_link(const struct block *block, size_t link); /* of
 struct activity activity__of_chain(const struct block *block);
 
 /*
- * The word, or NULL where nothing tells. Of a runnable moment always NULL: who had the CPU is the block's to say
- * (runnable.h).
+ * The word, or NULL where nothing tells. Of a runnable moment always NULL: who had the CPU is the
+ * block's to say (runnable.h).
  */
 const char *wait_reason__of(const struct activity *moment);
 
 /*
- * Did the wait last as long as its call was asked to wait at most? Within 0.5 ms: the timer is armed before the thread leaves
- * the CPU.
+ * Did the wait last as long as its call was asked to wait at most? Within 0.5 ms: the timer is
+ * armed before the thread leaves the CPU.
  */
 bool activity__timed_out(const struct activity *moment);
 bool wait_object__timed_out(const struct jank_rec_waited *raw,
@@ -43,10 +43,16 @@ const char *wait_reason__of_futex(const struct activity *moment);
 /* What a thread's name tells of runtimes' own threads, or NULL. */
 const char *wait_reason__of_thread(const char *comm);
 
-/* The library's or runtime's function that says what a moment was at, or NULL: the system call is all there is. */
+/*
+ * The library's or runtime's function that says what a moment was at, or NULL: the system call is
+ * all there is.
+ */
 const struct frame *wait_reason__frame(const struct activity *moment);
 
-/* The outermost of the collector's functions on the stack; *ret_caller: the application's next one, or NULL. */
+/*
+ * The outermost of the collector's functions on the stack; *ret_caller: the application's next one,
+ * or NULL.
+ */
 const struct frame *wait_reason__collector(const struct activity *moment,
 					   const struct frame **ret_caller);
 

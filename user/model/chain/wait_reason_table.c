@@ -80,8 +80,8 @@ static const struct wait_reason_rule kernel_rules[] = {
 };
 
 /*
- * By the way in: soft interrupts that a thread brings about itself, as by sending over loopback, are its own work
- * and come by __local_bh_enable_ip.
+ * By the way in: soft interrupts that a thread brings about itself, as by sending over loopback,
+ * are its own work and come by __local_bh_enable_ip.
  */
 static const struct wait_reason_rule interrupt_rules[] = {
 	{ "asm_sysvec_*", "interrupts" },

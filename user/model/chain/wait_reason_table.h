@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Functions that tell what a thread is at, as data. A name ends with '*' where any end will do, and begins with it
- * where it may stand anywhere in a C++ or Rust name.
+ * Functions that tell what a thread is at, as data. A name ends with '*' where any end will do, and
+ * begins with it where it may stand anywhere in a C++ or Rust name.
  */
 #ifndef JANK_MODEL_CHAIN_WAIT_REASON_TABLE_H
 #define JANK_MODEL_CHAIN_WAIT_REASON_TABLE_H
@@ -42,7 +42,10 @@ extern const struct wait_reason_table what_of_thread; /* names of runtimes' own 
 const char *wait_reason_table__any(const struct wait_reason_table *table,
 				   const struct stack *stack);
 
-/* What the rule says that matches the innermost frame for which there is one, with that frame, or NULL. */
+/*
+ * What the rule says that matches the innermost frame for which there is one, with that frame, or
+ * NULL.
+ */
 const char *wait_reason_table__innermost(const struct wait_reason_table *table,
 					 const struct stack *stack, const struct frame **ret);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A mutex's word names its holder where the library keeps it there: glibc beside a word that is 1 or 2, musl and all that
- * wait for priority inheritance in it. What looks like one may be any number, so it counts only if it is a thread of that process.
+ * A mutex's word names its holder where the library keeps it there: glibc beside a word that is 1
+ * or 2, musl and all that wait for priority inheritance in it. What looks like one may be any
+ * number, so it counts only if it is a thread of that process.
  */
 #include "model/chain/waker_owner.h"
 
@@ -92,7 +93,10 @@ bool wait__may_have_one(const struct wait *wait)
 	case JANK_STATE_SLEEP:
 	case JANK_STATE_STOPPED:
 	case JANK_STATE_PAGE_FAULT:
-		/* Whoever ends such a wait is to blame only if it is a program's own doing: a lock, a signal, a pager. */
+		/*
+		 * Whoever ends such a wait is to blame only if it is a program's own doing: a lock,
+		 * a signal, a pager.
+		 */
 		return wait->has_waker && !wait->softirq && !is_kernel_thread(&wait->waker);
 	}
 	return wait->has_waker || wait->waited;
@@ -103,7 +107,10 @@ static uint32_t futex_cmd(const struct jank_rec_waited *waited)
 	return waited->args[1] & FUTEX_CMD_MASK;
 }
 
-/* What stands where the owner's thread id would; 0: no mutex, or of a library that keeps it elsewhere. */
+/*
+ * What stands where the owner's thread id would; 0: no mutex, or of a library that keeps it
+ * elsewhere.
+ */
 static uint32_t owner_of(const struct jank_rec_waited *waited)
 {
 	bool args = waited->hdr.flags & JANK_WAITED_ARGS;
@@ -128,8 +135,8 @@ static bool is_glibc_lock(const struct jank_rec_waited *waited)
 }
 
 /*
- * Whom the mutex's word names, if that is a thread of the process. Of a wait that goes on the holder may be one that was
- * not heard of, since it sleeps itself.
+ * Whom the mutex's word names, if that is a thread of the process. Of a wait that goes on the
+ * holder may be one that was not heard of, since it sleeps itself.
  */
 static bool find_owner(const struct thread_history *others, const struct wait *wait,
 		       struct other_task *ret)
@@ -157,7 +164,10 @@ static bool waker_unlocked(const struct wait *wait)
 	       is_glibc_lock(wait->waited);
 }
 
-/* Did the waker itself wait for that very mutex meanwhile? Then it was handed on, and the waker had it last. */
+/*
+ * Did the waker itself wait for that very mutex meanwhile? Then it was handed on, and the waker had
+ * it last.
+ */
 static bool waker_had_it_after(const struct thread_history *others, const struct wait *wait)
 {
 	const struct other_record *record = thread_history__newest(others, wait->waker.tid);
@@ -225,8 +235,9 @@ const struct other_record *waker_owner__wake(const struct thread_history *others
 }
 
 /*
- * Data on the loopback is delivered in a soft interrupt on top of the sender; but so is any other data, on top of whoever
- * happens to run. The system call tells: what arrives is sent, or makes room for who sends.
+ * Data on the loopback is delivered in a soft interrupt on top of the sender; but so is any other
+ * data, on top of whoever happens to run. The system call tells: what arrives is sent, or makes
+ * room for who sends.
  */
 static bool is_bystander(const struct thread_history *others, const struct waker_owner *suspect,
 			 const struct wait *wait)
@@ -267,7 +278,10 @@ bool waker_owner__find(const struct thread_history *others, const struct wait *w
 	return ret->task.tid != wait->tid;
 }
 
-/* By what a slice waited for, and by its end: nobody woke it, its time was up, and the next one began at once. */
+/*
+ * By what a slice waited for, and by its end: nobody woke it, its time was up, and the next one
+ * began at once.
+ */
 
 #define GAP_NS	   1000000 /* at most between two slices: it looked whether it may go on */
 #define CONDVAR_SZ 48	   /* glibc's: its waits take turns on two words of it */

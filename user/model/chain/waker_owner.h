@@ -44,8 +44,9 @@ const struct other_record *waker_owner__wake(const struct thread_history *others
 					     const struct wait *wait);
 
 /*
- * Waits in slices: who wants a lock may wait for it with a time-out, again and again, as CPython does for its own every 5 ms. All
- * of them are one wait, which whoever ended the last one answers for.
+ * Waits in slices: who wants a lock may wait for it with a time-out, again and again, as CPython
+ * does for its own every 5 ms. All of them are one wait, which whoever ended the last one answers
+ * for.
  */
 
 /* Is sample i a wait that the one after it goes on with? samples: in time order. */

@@ -149,8 +149,8 @@ static bool sibling_of(const struct unit *unit, const struct die *die, uint64_t 
 }
 
 /*
- * Where the functions end that hold the address there is nothing more to find. False: not all of it could be looked at;
- * a line must not be told of a function that it is not in.
+ * Where the functions end that hold the address there is nothing more to find. False: not all of it
+ * could be looked at; a line must not be told of a function that it is not in.
  */
 static bool find_path(struct dwarf *dwarf, const struct unit *unit, uint64_t vaddr,
 		      struct path *path)

@@ -2,9 +2,10 @@
 /*
  * Source lines and inlined functions, from a file's DWARF (2 to 5).
  *
- * A reader of our own rather than libdw: the file may be hostile, is read with pread, and only the unit of an
- * address is looked at, so that debug information of gigabytes costs some memory for an index. It answers for an
- * address of the file (as in its program headers) and keeps no answers: those are cached with the address.
+ * A reader of our own rather than libdw: the file may be hostile, is read with pread, and only the
+ * unit of an address is looked at, so that debug information of gigabytes costs some memory for an
+ * index. It answers for an address of the file (as in its program headers) and keeps no answers:
+ * those are cached with the address.
  */
 #ifndef JANK_SYMBOL_DWARF_DWARF_H
 #define JANK_SYMBOL_DWARF_DWARF_H
@@ -19,9 +20,9 @@
 struct dwarf;
 
 /*
- * The DWARF of an open file, or NULL when it has none that can be read (or out of memory). Duplicates the image's
- * descriptor; an image in memory has none. alt_dir: where dwz's common file is looked for by build id
- * (/usr/lib/debug).
+ * The DWARF of an open file, or NULL when it has none that can be read (or out of memory).
+ * Duplicates the image's descriptor; an image in memory has none. alt_dir: where dwz's common file
+ * is looked for by build id (/usr/lib/debug).
  */
 struct dwarf *dwarf__new(const struct elf *elf, const char *alt_dir);
 void dwarf__free(struct dwarf *dwarf); /* accepts NULL */
@@ -35,10 +36,16 @@ struct dwarf_place {
 };
 typedef void (*dwarf_fn)(const struct dwarf_place *place, void *ctx);
 
-/* Calls fn for each function at the address, innermost first; the last one is not inlined. Its number of calls. */
+/*
+ * Calls fn for each function at the address, innermost first; the last one is not inlined. Its
+ * number of calls.
+ */
 unsigned dwarf__find(struct dwarf *dwarf, uint64_t vaddr, dwarf_fn fn, void *ctx);
 
-/* Did the last dwarf__find end early, because it took too long, or others had? Then lines may be missing. */
+/*
+ * Did the last dwarf__find end early, because it took too long, or others had? Then lines may be
+ * missing.
+ */
 bool dwarf__was_cut(const struct dwarf *dwarf);
 
 size_t dwarf__bytes(const struct dwarf *dwarf); /* of memory; accepts NULL */

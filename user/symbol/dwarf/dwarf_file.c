@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The directories and files of a line table: two plain lists up to DWARF 4, tables with forms in 5. */
+/*
+ * The directories and files of a line table: two plain lists up to DWARF 4, tables with forms in 5.
+ */
 #include <dwarf.h>
 #include <elf.h>
 #include <errno.h>

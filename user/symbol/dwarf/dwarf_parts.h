@@ -128,7 +128,10 @@ static inline bool dwarf__spend(struct dwarf *dwarf, uint32_t steps)
 	return true;
 }
 
-/* dwarf_file.c: part of a section, 0 or -errno; the whole of it in memory, NULL when it can't be had. */
+/*
+ * dwarf_file.c: part of a section, 0 or -errno; the whole of it in memory, NULL when it can't be
+ * had.
+ */
 int section__read(struct dwarf *dwarf, enum dwarf_section nr, uint64_t off, void *buf, size_t len);
 const unsigned char *section__whole(struct dwarf *dwarf, enum dwarf_section nr);
 /* A string of a section, cut to cap - 1: its length, 0 when there is none. */
@@ -164,7 +167,9 @@ size_t value__string(struct dwarf *dwarf, const struct unit *unit, const struct 
 size_t die__name(struct dwarf *dwarf, const struct unit *unit, const struct die *die, char *buf,
 		 size_t cap);
 
-/* dwarf_range.c: calls fn with each range of an entry until it returns non-zero, and returns that. */
+/*
+ * dwarf_range.c: calls fn with each range of an entry until it returns non-zero, and returns that.
+ */
 typedef int (*range_fn)(uint64_t low, uint64_t high, void *ctx);
 int die__each_range(struct dwarf *dwarf, const struct unit *unit, const struct die *die,
 		    range_fn fn, void *ctx);

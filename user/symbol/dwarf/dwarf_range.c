@@ -168,8 +168,8 @@ int die__holds(struct dwarf *dwarf, const struct unit *unit, const struct die *d
 }
 
 /*
- * Which unit an address belongs to. Asked of each unit's first entry, not of .debug_aranges, which not every compiler
- * writes.
+ * Which unit an address belongs to. Asked of each unit's first entry, not of .debug_aranges, which
+ * not every compiler writes.
  */
 
 #define UNITS_MAX      (1u << 20)

@@ -84,8 +84,9 @@ static bool belongs(int fd, const struct elf *elf, const struct link *link)
 }
 
 /*
- * What such a file says is believed of the module in all processes, and any user may have made it: beside a link to a
- * library of root's, or in the root of a namespace of their own. So it must be of one who could have changed the module itself.
+ * What such a file says is believed of the module in all processes, and any user may have made it:
+ * beside a link to a library of root's, or in the root of a namespace of their own. So it must be
+ * of one who could have changed the module itself.
  */
 static bool is_owners(const struct elf *elf, const struct stat *st)
 {

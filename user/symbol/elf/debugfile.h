@@ -15,8 +15,11 @@ struct debugfile_places {
 	struct fetch *fetch;   /* asked for what is nowhere here, for later; or NULL */
 };
 
-/* Opens the debug file that belongs to elf (same build id; without one, right checksum): a
- * descriptor, or -ENOENT. Outside of our own debug_dir it must be root's, ours or of the file's own owner. */
+/*
+ * Opens the debug file that belongs to elf (same build id; without one, right checksum): a
+ * descriptor, or -ENOENT. Outside of our own debug_dir it must be root's, ours or of the file's own
+ * owner.
+ */
 int debugfile__open(const struct elf *elf, const struct debugfile_places *places);
 
 /* Opens dwz's common file, which elf's DWARF refers to (.gnu_debugaltlink), by its build id. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Bounded reading of ELF symbol tables. A name is first searched in the string table, so that tables
- * without it (most) cost one pass over their strings and no memory.
+ * Bounded reading of ELF symbol tables. A name is first searched in the string table, so that
+ * tables without it (most) cost one pass over their strings and no memory.
  */
 #include "symbol/elf/elffunc.h"
 
@@ -316,7 +316,10 @@ int elffunc__code(const struct elffunc *elf, uint64_t value, uint8_t *buf, size_
 #define PACKED_MAX   (16u << 20)
 #define UNPACKED_MAX (32u << 20)
 
-/* Names are compared where they stand; one that is cut off by the table's or the file's end is none. */
+/*
+ * Names are compared where they stand; one that is cut off by the table's or the file's end is
+ * none.
+ */
 static bool is_named(const struct elffunc *elf, const Elf64_Shdr *names, uint32_t at,
 		     const char *name)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The few things of an ELF file that placing a probe needs: where named functions lie, and their code.
+ * The few things of an ELF file that placing a probe needs: where named functions lie, and their
+ * code.
  *
- * Read by pread() with every offset checked against the file's size, never mapped: the file belongs to
- * a program that nobody trusts, and it may shrink meanwhile. Only 64-bit files of this byte order.
+ * Read by pread() with every offset checked against the file's size, never mapped: the file belongs
+ * to a program that nobody trusts, and it may shrink meanwhile. Only 64-bit files of this byte
+ * order.
  */
 #ifndef JANK_SYMBOL_ELF_ELFFUNC_H
 #define JANK_SYMBOL_ELF_ELFFUNC_H
@@ -49,12 +51,16 @@ int elffunc__find_each(const struct elffunc *elf, const char *const *names, size
 
 bool elffunc__has_section(const struct elffunc *elf, const char *name);
 
-/* Opens the small ELF file in .gnu_debugdata, with the symbols that this one was stripped of; its code is
- * not there. 0, -ENOENT, -ENOEXEC, -EFBIG or -errno. */
+/*
+ * Opens the small ELF file in .gnu_debugdata, with the symbols that this one was stripped of; its
+ * code is not there. 0, -ENOENT, -ENOEXEC, -EFBIG or -errno.
+ */
 int elffunc__open_debugdata(const struct elffunc *elf, struct elffunc *ret);
 
-/* Reads code at an address as linked: at most len bytes, fewer at a segment's end. Returns how many, or
- * -errno; *ret_offset is where in the file. Only from executable segments. */
+/*
+ * Reads code at an address as linked: at most len bytes, fewer at a segment's end. Returns how
+ * many, or -errno; *ret_offset is where in the file. Only from executable segments.
+ */
 int elffunc__code(const struct elffunc *elf, uint64_t value, uint8_t *buf, size_t len,
 		  uint64_t *ret_offset);
 

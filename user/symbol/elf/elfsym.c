@@ -151,7 +151,9 @@ int elfsym__read(const struct elf *elf, uint32_t section_type, struct symtab *ta
 	return ret;
 }
 
-/* One pass through .symtab, then .dynsym, in pieces: the names of fitting addresses only are read. */
+/*
+ * One pass through .symtab, then .dynsym, in pieces: the names of fitting addresses only are read.
+ */
 
 #define ELFOBJECT_ENTRIES_MAX	(1u << 20)
 #define ELFOBJECT_CHUNK_ENTRIES 512

@@ -12,8 +12,10 @@
  */
 int elfsym__read(const struct elf *elf, uint32_t section_type, struct symtab *tab);
 
-/* The one object (variable, vtable) of an ELF file that an address lies in: sought when asked for, since
- * hardly any is ever asked for. */
+/*
+ * The one object (variable, vtable) of an ELF file that an address lies in: sought when asked for,
+ * since hardly any is ever asked for.
+ */
 
 /* Its name, which must begin with prefix and fit into cap. False: there is none. */
 bool elfobject__find(const struct elf *elf, const char *prefix, uint64_t vaddr, char *buf,

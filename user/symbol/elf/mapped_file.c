@@ -39,8 +39,8 @@ static int open_name(const char *proc, uint32_t pid, const struct mapped *mapped
 }
 
 /*
- * map_files is what is mapped there now, wherever its name went; which may be another file than before, or have another number
- * there than in maps (overlayfs).
+ * map_files is what is mapped there now, wherever its name went; which may be another file than
+ * before, or have another number there than in maps (overlayfs).
  */
 int mapped_file__open(const char *proc, uint32_t pid, const struct mapped *mapped, struct stat *st)
 {
@@ -64,8 +64,9 @@ int mapped_file__open(const char *proc, uint32_t pid, const struct mapped *mappe
 }
 
 /*
- * Region by region. An archive's directory is read once for all that need it, and a budget bounds what may be looked
- * through: a process may map as many pieces of as many archives, with directories as long, as it likes.
+ * Region by region. An archive's directory is read once for all that need it, and a budget bounds
+ * what may be looked through: a process may map as many pieces of as many archives, with
+ * directories as long, as it likes.
  */
 
 /* In bytes looked through, or what takes as long: a quarter of a second in all. */

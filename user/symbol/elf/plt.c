@@ -119,8 +119,10 @@ static bool arm64_slot(const unsigned char *code, size_t left, uint64_t addr, ui
 	return true;
 }
 
-/* A section that stubs are looked up in: in memory, since two readings a stub take most of a library's time, or where
- * that is too large, in the file. */
+/*
+ * A section that stubs are looked up in: in memory, since two readings a stub take most of a
+ * library's time, or where that is too large, in the file.
+ */
 struct part {
 	struct image img;
 	uint64_t off, size;

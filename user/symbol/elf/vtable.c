@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A vtable begins with the offset to the whole object and a pointer to the class's type_info; an object
- * points behind both. The type_info's second word is the mangled name. Where the program was compiled
- * without them that pointer is 0, and the vtable's symbol has the name.
+ * A vtable begins with the offset to the whole object and a pointer to the class's type_info; an
+ * object points behind both. The type_info's second word is the mangled name. Where the program was
+ * compiled without them that pointer is 0, and the vtable's symbol has the name.
  *
- * All of this is constant data of a program that nobody trusts. What the process has not touched yet is
- * read from its file. A program may have copies of its libraries' vtables and type_infos (copy relocations),
- * but not of the names: whose they are is whose class it is.
+ * All of this is constant data of a program that nobody trusts. What the process has not touched
+ * yet is read from its file. A program may have copies of its libraries' vtables and type_infos
+ * (copy relocations), but not of the names: whose they are is whose class it is.
  */
 #include "symbol/elf/vtable.h"
 

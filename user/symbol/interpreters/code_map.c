@@ -17,7 +17,10 @@ void code_map__free(struct code_map *map)
 	code_map__init(map);
 }
 
-/* Nobody but us knows the seed, so nobody can make the tree a deep one (the finalizer of MurmurHash3). */
+/*
+ * Nobody but us knows the seed, so nobody can make the tree a deep one (the finalizer of
+ * MurmurHash3).
+ */
 static uint64_t priority(const struct code_map *map, uint32_t i)
 {
 	uint64_t x = map->seed + i;

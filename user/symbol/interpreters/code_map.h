@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code that is written, moved and overwritten: which piece lies at an address now. Pieces are put in order of time; a
- * later one takes the place of all that it overlaps. Putting and finding take O(log n) steps, whatever order a hostile
- * program chooses: a treap with random priorities. 24 bytes a piece, CODE_MAP_MAX pieces at most. One thread.
+ * Code that is written, moved and overwritten: which piece lies at an address now. Pieces are put
+ * in order of time; a later one takes the place of all that it overlaps. Putting and finding take
+ * O(log n) steps, whatever order a hostile program chooses: a treap with random priorities. 24
+ * bytes a piece, CODE_MAP_MAX pieces at most. One thread.
  */
 #ifndef JANK_SYMBOL_INTERPRETERS_CODE_MAP_H
 #define JANK_SYMBOL_INTERPRETERS_CODE_MAP_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The table is: a header; names; and an index of (address, place of the function's description) in the order of addresses,
- * with the descriptions behind it. Both are read in pieces and once, front to back, whatever the header says.
+ * The table is: a header; names; and an index of (address, place of the function's description) in
+ * the order of addresses, with the descriptions behind it. Both are read in pieces and once, front
+ * to back, whatever the header says.
  */
 #include "symbol/interpreters/gopclntab.h"
 

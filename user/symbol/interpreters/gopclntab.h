@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Go's own table of functions, by which its runtime walks stacks: it is in every Go program, stripped or not. The forms of
- * Go 1.18 and later; those before are told by another magic number, and are not read.
+ * Go's own table of functions, by which its runtime walks stacks: it is in every Go program,
+ * stripped or not. The forms of Go 1.18 and later; those before are told by another magic number,
+ * and are not read.
  */
 #ifndef JANK_SYMBOL_INTERPRETERS_GOPCLNTAB_H
 #define JANK_SYMBOL_INTERPRETERS_GOPCLNTAB_H
@@ -21,22 +22,28 @@ struct gopclntab {
 	uint64_t names, units, files, values, funcs;
 };
 
-/* Finds the table and checks its header. -ENOENT: there is none, or of no form that is known; or -errno. */
+/*
+ * Finds the table and checks its header. -ENOENT: there is none, or of no form that is known; or
+ * -errno.
+ */
 int gopclntab__open(struct gopclntab *go, const struct elf *elf);
 
 /*
- * Its functions, into an empty table, whose names are made independent of the image. -ENODATA: it is damaged; or -errno.
- * tab is empty then.
+ * Its functions, into an empty table, whose names are made independent of the image. -ENODATA: it
+ * is damaged; or -errno. tab is empty then.
  */
 int gopclntab__read(const struct gopclntab *go, struct symtab *tab);
 
-/* A copy that has a descriptor of its own, to be freed; NULL: out of memory or of descriptors, or the image is no file. */
+/*
+ * A copy that has a descriptor of its own, to be freed; NULL: out of memory or of descriptors, or
+ * the image is no file.
+ */
 struct gopclntab *gopclntab__keep(const struct gopclntab *go);
 void gopclntab__free(struct gopclntab *go); /* accepts NULL */
 
 /*
- * File and line of the byte of code at an address (as linked): file gets the path, cap bytes with its NUL. False: there is none,
- * or it is of a function that was inlined there.
+ * File and line of the byte of code at an address (as linked): file gets the path, cap bytes with
+ * its NUL. False: there is none, or it is of a function that was inlined there.
  */
 bool gopclntab__line(const struct gopclntab *go, uint64_t vaddr, char *file, size_t cap,
 		     uint32_t *ret_line);
@@ -44,8 +51,9 @@ bool gopclntab__line(const struct gopclntab *go, uint64_t vaddr, char *file, siz
 #define GOPCLNTAB_DEPTH_MAX (1u << 20)
 
 /*
- * How far below its place at the function's begin the stack pointer is before the instruction at an address (as linked), in
- * bytes. is_top: nothing calls the function. False: not known, or the function sets the stack pointer as it likes.
+ * How far below its place at the function's begin the stack pointer is before the instruction at an
+ * address (as linked), in bytes. is_top: nothing calls the function. False: not known, or the
+ * function sets the stack pointer as it likes.
  */
 bool gopclntab__depth(const struct gopclntab *go, uint64_t vaddr, uint32_t *ret, bool *is_top);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What Go's own table says of one address. Each function has runs of addresses with a file's number, others with a line, and
- * others with the stack pointer's distance. What was inlined has its own file and line there, and only the running program
- * knows whose: such an address gets none.
+ * What Go's own table says of one address. Each function has runs of addresses with a file's
+ * number, others with a line, and others with the stack pointer's distance. What was inlined has
+ * its own file and line there, and only the running program knows whose: such an address gets none.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -174,7 +174,10 @@ static bool read_file(const struct gopclntab *go, const struct func *func, int64
 	       memchr(buf, 0, left);
 }
 
-/* The function that an address is in, where its description is, and how far from its begin the address is. */
+/*
+ * The function that an address is in, where its description is, and how far from its begin the
+ * address is.
+ */
 static bool func_at(const struct gopclntab *go, uint64_t vaddr, struct func *ret, uint32_t *ret_at,
 		    uint32_t *ret_distance)
 {
@@ -187,7 +190,10 @@ static bool func_at(const struct gopclntab *go, uint64_t vaddr, struct func *ret
 	return true;
 }
 
-/* Behind the description's numbers: what function it is to the runtime, its flags, and two bytes more. */
+/*
+ * Behind the description's numbers: what function it is to the runtime, its flags, and two bytes
+ * more.
+ */
 static bool read_flags(const struct gopclntab *go, uint32_t at, uint8_t *ret)
 {
 	uint64_t off = (uint64_t)at + sizeof(struct func) + (go->has_start_line ? 4 : 0) + 1;

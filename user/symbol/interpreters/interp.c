@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Recognises an interpreter by its file, and names CPython's frames by their code objects. See interp.h. */
+/*
+ * Recognises an interpreter by its file, and names CPython's frames by their code objects. See
+ * interp.h.
+ */
 #include "symbol/interpreters/interp.h"
 
 #include <elf.h>
@@ -136,8 +139,8 @@ static int read_ruby_version(const struct elf *elf, uint64_t vaddr, uint32_t *re
 }
 
 /*
- * rb_mutex_lock may do nothing but jump to a function that has no name, shortly before it: that one's callers see no
- * rb_mutex_lock. Where the jump leads; or the function itself.
+ * rb_mutex_lock may do nothing but jump to a function that has no name, shortly before it: that
+ * one's callers see no rb_mutex_lock. Where the jump leads; or the function itself.
  */
 static uint64_t lock_begin(const struct elf *elf, uint64_t vaddr)
 {
@@ -197,7 +200,10 @@ int interp_elf__find(const struct elf *elf, struct interp_elf *ret)
 #define LANGUAGE "python"
 #define UNNAMED	 "[python]"
 
-/* "python3.11", "libpython3.11.so.1.0", "libruby-3.1.so.3.1"; but no module such as "_json.cpython-311.so". */
+/*
+ * "python3.11", "libpython3.11.so.1.0", "libruby-3.1.so.3.1"; but no module such as
+ * "_json.cpython-311.so".
+ */
 static bool may_be_one(const struct mapped *mapped)
 {
 	const char *name = strrchr(mapped->path, '/');

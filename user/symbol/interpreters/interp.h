@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Interpreters whose frames the probes read: CPython, 3.11 to 3.13, and Ruby, 3.1 to 3.4, whose frames have no names. A process is one
- * when it maps a file that is called python or libpython, ruby or libruby, and has the interpreter's variables. The symbolizer's thread.
+ * Interpreters whose frames the probes read: CPython, 3.11 to 3.13, and Ruby, 3.1 to 3.4, whose
+ * frames have no names. A process is one when it maps a file that is called python or libpython,
+ * ruby or libruby, and has the interpreter's variables. The symbolizer's thread.
  *
- * What is read of the process is believed as far as it fits together: a list of threads whose states name the interpreter
- * and living threads of the process, code objects of the type that the file has for them, instructions inside.
+ * What is read of the process is believed as far as it fits together: a list of threads whose
+ * states name the interpreter and living threads of the process, code objects of the type that the
+ * file has for them, instructions inside.
  */
 #ifndef JANK_SYMBOL_INTERPRETERS_INTERP_H
 #define JANK_SYMBOL_INTERPRETERS_INTERP_H
@@ -30,12 +32,18 @@ struct interp {
 	size_t code_bytes;
 };
 
-/* What the process has become known as, or NULL: none. Looked for once after each reading of its maps. */
+/*
+ * What the process has become known as, or NULL: none. Looked for once after each reading of its
+ * maps.
+ */
 struct interp *interp__of(struct process_env *env, struct process *process);
 void interp__free(struct interp *script); /* accepts NULL */
 size_t interp__bytes(const struct interp *script);
 
-/* Its threads that have a state, at most max. Their number; 0 where the interpreter is not ready yet. */
+/*
+ * Its threads that have a state, at most max. Their number; 0 where the interpreter is not ready
+ * yet.
+ */
 size_t interp__threads(struct process_env *env, struct process *process, struct interp_thread *ret,
 		       size_t max);
 
@@ -43,8 +51,8 @@ size_t interp__threads(struct process_env *env, struct process *process, struct 
 uint64_t interp__newest(struct process_env *env, struct process *process);
 
 /*
- * Appends a frame for each of stack->script to the stack's frames, in their order; one without a code object is left
- * zeroed. What the code object no longer tells is "[python]". 0 or -ENOMEM.
+ * Appends a frame for each of stack->script to the stack's frames, in their order; one without a
+ * code object is left zeroed. What the code object no longer tells is "[python]". 0 or -ENOMEM.
  */
 int interp__add_frames(struct process_env *env, struct process *process, struct pool *pool,
 		       struct stack *stack);
@@ -53,7 +61,10 @@ int interp__add_frames(struct process_env *env, struct process *process, struct 
 bool interp__wait(struct process_env *env, struct process *process,
 		  const struct jank_script_frame *frames, uint32_t cnt, struct script_wait *ret);
 
-/* interp_code.c: the code object at an address, read now or before; NULL: it can't be told. The script's. */
+/*
+ * interp_code.c: the code object at an address, read now or before; NULL: it can't be told. The
+ * script's.
+ */
 struct interp_code {
 	UT_hash_handle hh;
 	uint64_t address;

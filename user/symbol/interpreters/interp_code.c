@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code objects live as long as their function, mostly the process, so each is read once, and later only looked at
- * whether it is the same still: another may lie at its address by then.
+ * Code objects live as long as their function, mostly the process, so each is read once, and later
+ * only looked at whether it is the same still: another may lie at its address by then.
  */
 #include "symbol/interpreters/interp_code.h"
 
@@ -15,8 +15,9 @@
 #include "symbol/interpreters/interp.h"
 
 /*
- * Each entry begins with a byte whose uppermost bit is set, and no other byte has it: 4 bits say how the location is
- * written, 3 how many units it is good for, less one. Lines count from the entry before.
+ * Each entry begins with a byte whose uppermost bit is set, and no other byte has it: 4 bits say
+ * how the location is written, 3 how many units it is good for, less one. Lines count from the
+ * entry before.
  */
 
 enum form {
@@ -174,8 +175,8 @@ static int read_head(const struct interp *script, const struct interp_memory *me
 }
 
 /*
- * Is it the program's own: neither of Python's standard library, which lies beside the packages that were installed, nor
- * built in ("<frozen …>")?
+ * Is it the program's own: neither of Python's standard library, which lies beside the packages
+ * that were installed, nor built in ("<frozen …>")?
  */
 static bool is_app(const char *file)
 {
@@ -294,8 +295,9 @@ uint32_t interp_code__line(const struct interp_code *code, uint64_t instr)
 }
 
 /*
- * Python's threading and queue wait on behalf of their callers, in Python: their innermost frames count as those of the C library do,
- * or a lock that is taken beside queue.get() would seem further out than that.
+ * Python's threading and queue wait on behalf of their callers, in Python: their innermost frames
+ * count as those of the C library do, or a lock that is taken beside queue.get() would seem further
+ * out than that.
  */
 
 /* 1: it is; 0: it is another one's; -1: that is not known. */
@@ -333,7 +335,10 @@ static bool python_wait(struct interp *script, const struct interp_memory *mem,
 	return true;
 }
 
-/* The next two further out that are Ruby's: a method that calls a block may lie between it and what it stands in. */
+/*
+ * The next two further out that are Ruby's: a method that calls a block may lie between it and what
+ * it stands in.
+ */
 #define PARENTS 2
 
 static bool stands_in(const struct jank_script_frame *frames, uint32_t cnt, uint64_t parent)
@@ -349,8 +354,9 @@ static bool stands_in(const struct jank_script_frame *frames, uint32_t cnt, uint
 }
 
 /*
- * Ruby's blocks belong to the method that they stand in, and functions in C to their callers: mutex.synchronize { condition.wait(mutex) }
- * in a thread's loop is as far out as queue.pop is, and further out than any method that the loop calls.
+ * Ruby's blocks belong to the method that they stand in, and functions in C to their callers:
+ * mutex.synchronize { condition.wait(mutex) } in a thread's loop is as far out as queue.pop is, and
+ * further out than any method that the loop calls.
  */
 static bool ruby_wait(const struct interp *script, const struct interp_memory *mem,
 		      const struct jank_script_frame *frames, uint32_t cnt, struct script_wait *ret)

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * The line of the instruction that lies so many units of 2 bytes into the bytecode. 0: it has none, or the table is no
- * such table.
+ * The line of the instruction that lies so many units of 2 bytes into the bytecode. 0: it has none,
+ * or the table is no such table.
  */
 uint32_t interp_line__at(const uint8_t *table, size_t size, uint32_t first_line, uint64_t unit);
 

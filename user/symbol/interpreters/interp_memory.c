@@ -85,7 +85,10 @@ static int to_utf8(const uint8_t *data, unsigned size, size_t cnt, char **ret)
 		c = char_at(data, size, i);
 		if (!c)
 			break;
-		/* Half a surrogate pair stands for a byte that was no UTF-8: a path may be anything. */
+		/*
+		 * Half a surrogate pair stands for a byte that was no UTF-8: a path may be
+		 * anything.
+		 */
 		add_utf8(&sb, c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0xfffd : c);
 	}
 	*ret = sb.failed ? NULL : strdup(strbuf__str(&sb));
@@ -261,7 +264,9 @@ static bool is_word_of(uint32_t at, uint32_t size)
 	return at % 8 == 0 && at + 8 <= size;
 }
 
-/* The probes read words of a frame, as far as they read it; and the line and the name in one piece. */
+/*
+ * The probes read words of a frame, as far as they read it; and the line and the name in one piece.
+ */
 static bool fits_probes(const struct interp_offsets *offsets)
 {
 	uint32_t begin = interp_offsets__code_at(offsets);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Objects of an interpreter in a process's memory, of any place and length; never waits for a page. */
+/*
+ * Objects of an interpreter in a process's memory, of any place and length; never waits for a page.
+ */
 #ifndef JANK_SYMBOL_INTERPRETERS_INTERP_MEMORY_H
 #define JANK_SYMBOL_INTERPRETERS_INTERP_MEMORY_H
 
@@ -8,8 +10,8 @@
 #include <stdint.h>
 
 /*
- * Where CPython keeps what is read of it, by version, in bytes: 3.11 and 3.12 as their headers have it (64-bit), 3.13
- * as it tells itself, at the begin of _PyRuntime.
+ * Where CPython keeps what is read of it, by version, in bytes: 3.11 and 3.12 as their headers have
+ * it (64-bit), 3.13 as it tells itself, at the begin of _PyRuntime.
  */
 
 struct interp_offsets {
@@ -64,7 +66,10 @@ int interp_memory__read(const struct interp_memory *mem, uint64_t addr, void *bu
 
 int interp_memory__word(const struct interp_memory *mem, uint64_t addr, uint64_t *ret);
 
-/* A str in UTF-8, owned by the caller; cut after some thousand characters, or before a NUL. 0 or -errno. */
+/*
+ * A str in UTF-8, owned by the caller; cut after some thousand characters, or before a NUL. 0 or
+ * -errno.
+ */
 int interp_memory__text(const struct interp_memory *mem, const struct interp_offsets *offsets,
 			uint64_t addr, char **ret);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Ruby's threads, by version. What is read of the process is believed as far as it fits together: states in the list of the main
- * Ractor's threads that name the virtual machine, and living threads of the process.
+ * Ruby's threads, by version. What is read of the process is believed as far as it fits together:
+ * states in the list of the main Ractor's threads that name the virtual machine, and living threads
+ * of the process.
  */
 #ifndef JANK_SYMBOL_INTERPRETERS_INTERP_RUBY_H
 #define JANK_SYMBOL_INTERPRETERS_INTERP_RUBY_H
@@ -43,7 +44,10 @@ struct script_ruby_thread {
 	uint32_t tid;	     /* as the thread itself sees it */
 };
 
-/* Calls fn for each thread, at most some thousand, until it returns false. vm_ptr: the address of ruby_current_vm_ptr. */
+/*
+ * Calls fn for each thread, at most some thousand, until it returns false. vm_ptr: the address of
+ * ruby_current_vm_ptr.
+ */
 void script_ruby__each(const struct script_ruby_offsets *offsets, const struct interp_memory *mem,
 		       uint64_t vm_ptr,
 		       bool (*fn)(void *ctx, const struct script_ruby_thread *thread), void *ctx);

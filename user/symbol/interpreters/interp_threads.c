@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The interpreter's list of its threads' states. Each has the thread's number as the thread itself sees it, which in a
- * container is another than ours.
+ * The interpreter's list of its threads' states. Each has the thread's number as the thread itself
+ * sees it, which in a container is another than ours.
  */
 #include <dirent.h>
 #include <limits.h>

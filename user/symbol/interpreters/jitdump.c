@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The file grows while code is compiled, record by record, of which the last may be half written. Only addresses and
- * places in the file are kept. It is hostile: sizes and counts are checked against the record's, and bounded.
+ * The file grows while code is compiled, record by record, of which the last may be half written.
+ * Only addresses and places in the file are kept. It is hostile: sizes and counts are checked
+ * against the record's, and bounded.
  */
 #include "symbol/interpreters/jitdump.h"
 
@@ -230,7 +231,10 @@ const struct symbol *jitdump__find(struct jitdump *dump, uint64_t addr)
 	return code_map__find(&dump->code, addr);
 }
 
-/* The last record of lines for that code before its own: of an earlier code at the same place there may be others. */
+/*
+ * The last record of lines for that code before its own: of an earlier code at the same place there
+ * may be others.
+ */
 static const struct jit_lines *lines_of(const struct jitdump *dump, const struct symbol *sym)
 {
 	size_t low = 0, high = dump->line_cnt;

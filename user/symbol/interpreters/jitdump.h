@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * jit-PID.dump: what a JIT compiler writes of its code for perf: names, moves, source lines. The compiler maps the file,
- * executable, so that it is found in the process's mappings.
+ * jit-PID.dump: what a JIT compiler writes of its code for perf: names, moves, source lines. The
+ * compiler maps the file, executable, so that it is found in the process's mappings.
  */
 #ifndef JANK_SYMBOL_INTERPRETERS_JITDUMP_H
 #define JANK_SYMBOL_INTERPRETERS_JITDUMP_H
@@ -38,12 +38,15 @@ void jitdump__free(struct jitdump *dump);
 /* Is this mapping such a file, by its name? */
 bool jitdump__is(const struct mapped *mapped);
 
-/* Reads another file from now on: takes fd, of that file and of the process's user or root; else it is closed. */
+/*
+ * Reads another file from now on: takes fd, of that file and of the process's user or root; else it
+ * is closed.
+ */
 void jitdump__open(struct jitdump *dump, int fd, uid_t uid);
 
 /*
- * Reads what was added, for JITDUMP_CPU_NS of the thread's CPU time at most: what is left then is read with later
- * updates. Cheap to call often; what cannot be read leaves the table as it was.
+ * Reads what was added, for JITDUMP_CPU_NS of the thread's CPU time at most: what is left then is
+ * read with later updates. Cheap to call often; what cannot be read leaves the table as it was.
  */
 #define JITDUMP_CPU_NS (50 * NS_PER_MS)
 void jitdump__update(struct jitdump *dump);

@@ -126,7 +126,10 @@ static void read_on(struct perfmap *map)
 	map->generation++;
 }
 
-/* Java writes its map each time that it is asked for one, over the old: by then other code is where some was. */
+/*
+ * Java writes its map each time that it is asked for one, over the old: by then other code is where
+ * some was.
+ */
 static bool is_anew(struct perfmap *map, const struct stat *st)
 {
 	uint64_t mtime_ns = timespec__ns(st->st_mtim);

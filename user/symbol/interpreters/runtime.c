@@ -164,7 +164,10 @@ static bool is_descriptor(const char *name)
 	return !strncmp(at, ";::", 3) && at > name + 1;
 }
 
-/* "int com.example.Main.run(int, java.lang.String)": a type, a dotted method, parameters to the end. */
+/*
+ * "int com.example.Main.run(int, java.lang.String)": a type, a dotted method, parameters to the
+ * end.
+ */
 static bool is_signature(const char *name)
 {
 	const char *at = strchr(name, ' '), *begin;
@@ -230,7 +233,10 @@ static bool java_is_library(const char *module)
 	return false;
 }
 
-/* "int java.util.Arrays.hashCode(int[])", "Ljava/util/Arrays;::hashCode": of a package of the JDK's? */
+/*
+ * "int java.util.Arrays.hashCode(int[])", "Ljava/util/Arrays;::hashCode": of a package of the
+ * JDK's?
+ */
 static bool is_of_jdk(const char *function)
 {
 	const char *paren = strchr(function, '('), *space = strchr(function, ' '), *at = function;

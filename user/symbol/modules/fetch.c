@@ -20,8 +20,8 @@
 #define TIMEOUT	   "10" /* seconds without progress: debuginfod's own default is 90 */
 
 /*
- * Loaded when a server is asked for: linked, it would bring libcurl and its kin along for everybody, 6 MB of memory and 10 ms
- * of each start.
+ * Loaded when a server is asked for: linked, it would bring libcurl and its kin along for
+ * everybody, 6 MB of memory and 10 ms of each start.
  */
 #define LIBRARY "libdebuginfod.so.1"
 static struct {

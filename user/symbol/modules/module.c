@@ -169,7 +169,10 @@ static size_t dwarf_bytes(const struct modules *modules)
 	return ret;
 }
 
-/* Its DWARF is in memory; of those, the one that was used least recently. One that has been given up keeps a little. */
+/*
+ * Its DWARF is in memory; of those, the one that was used least recently. One that has been given
+ * up keeps a little.
+ */
 static struct module *oldest_dwarf(const struct modules *modules, const struct module *but)
 {
 	struct module *module, *ret = NULL;

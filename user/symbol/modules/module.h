@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Modules: the symbol tables of one file, shared by all processes that map it. Tables are built on
- * the first address that lies in it; then it is looked at what the file holds, and copies of it become one module (module_id.h),
- * with the tables of whichever could be read first. What is not in a stack costs no look.
+ * the first address that lies in it; then it is looked at what the file holds, and copies of it
+ * become one module (module_id.h), with the tables of whichever could be read first. What is not in
+ * a stack costs no look.
  */
 #ifndef JANK_SYMBOL_MODULES_MODULE_H
 #define JANK_SYMBOL_MODULES_MODULE_H
@@ -54,10 +55,16 @@ struct modules {
 	size_t cfi_held; /* and in module.cfi */
 };
 
-/* The module of that identity, with a reference more; if it is new, without a file and tables. NULL when out of memory. */
+/*
+ * The module of that identity, with a reference more; if it is new, without a file and tables. NULL
+ * when out of memory.
+ */
 struct module *modules__get(struct modules *modules, const struct module_id *id);
 
-/* The module of an open file, or of a library in it, with a reference more. Takes fd. NULL when out of memory. */
+/*
+ * The module of an open file, or of a library in it, with a reference more. Takes fd. NULL when out
+ * of memory.
+ */
 struct module *modules__of_file(struct modules *modules, int fd, const struct stat *st,
 				struct image_part part);
 
@@ -65,20 +72,25 @@ struct module *modules__of_file(struct modules *modules, int fd, const struct st
 struct module *modules__of_memory(struct modules *modules, const void *mem, size_t size);
 
 /*
- * Before tables are read: the module of all files that are the same as this one, which takes its place and the caller's reference.
- * fd is the file (borrowed), or -1: only what is known already counts. The module itself where there is nothing to
- * share, nothing known, or no memory.
+ * Before tables are read: the module of all files that are the same as this one, which takes its
+ * place and the caller's reference. fd is the file (borrowed), or -1: only what is known already
+ * counts. The module itself where there is nothing to share, nothing known, or no memory.
  */
 struct module *modules__resolve_all(struct modules *modules, struct module *module, int fd);
 
-/* Gives up names and lines that were read from a copy that was written to since: another may be whole still. */
+/*
+ * Gives up names and lines that were read from a copy that was written to since: another may be
+ * whole still.
+ */
 void module__check(struct module *module);
 
 /* Whether an open file (borrowed) is this module's. */
 bool modules__is(struct modules *modules, const struct module *module, int fd,
 		 const struct stat *st);
 
-/* The descriptor that was kept (borrowed), or -1: there is none, or that copy was written to since. */
+/*
+ * The descriptor that was kept (borrowed), or -1: there is none, or that copy was written to since.
+ */
 int modules__held(struct modules *modules, struct module *module);
 
 /* Its image, given its file (borrowed). 0 or -errno. */
@@ -105,14 +117,19 @@ const struct symbol *module__find(struct modules *modules, struct module *module
 				  uint64_t file_offset, const struct module_tab **tab,
 				  uint64_t *delta);
 
-/* Gives the module's unwind tables an open file (taken), makes them when there are none; those used least recently lose
- * theirs when there are many. NULL when out of memory. */
+/*
+ * Gives the module's unwind tables an open file (taken), makes them when there are none; those used
+ * least recently lose theirs when there are many. NULL when out of memory.
+ */
 struct cfi *modules__open_cfi(struct modules *modules, struct module *module, int fd);
 
 size_t modules__bytes(const struct modules *modules);
 
-/* Gives up other modules' DWARF (module NULL: any), the least recently used first, until all of it has at most max bytes
- * or no other is left: a stack may pass through many large files before modules__trim comes. */
+/*
+ * Gives up other modules' DWARF (module NULL: any), the least recently used first, until all of it
+ * has at most max bytes or no other is left: a stack may pass through many large files before
+ * modules__trim comes.
+ */
 void modules__bound_dwarf(struct modules *modules, const struct module *module, size_t max);
 
 /* Frees tables until at most max bytes are left: those of files that nobody maps first, then the

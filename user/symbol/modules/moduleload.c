@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Which symbol tables make up a module: .symtab, its own or from a separate debug file, has
- * everything; where there is none, .dynsym has what is exported and .gnu_debugdata the rest, or Go's own table.
+ * everything; where there is none, .dynsym has what is exported and .gnu_debugdata the rest, or
+ * Go's own table.
  */
 #include "symbol/modules/moduleload.h"
 

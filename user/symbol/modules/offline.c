@@ -64,8 +64,9 @@ static size_t restore(const struct elf *elf, struct elf_segment *loads)
 }
 
 /*
- * A module of a file that has no code itself (objcopy --only-keep-debug) gets the places that its code's sections had:
- * linkers put each at the next offset that is the same as its address within a page.
+ * A module of a file that has no code itself (objcopy --only-keep-debug) gets the places that its
+ * code's sections had: linkers put each at the next offset that is the same as its address within a
+ * page.
  */
 static void offline_loads__restore(struct module *module, int fd)
 {

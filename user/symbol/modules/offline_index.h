@@ -23,7 +23,10 @@ struct build_files {
 	char build_id[];
 };
 
-/* Adds every ELF file below dir that has a build id, and those of every archive. Links are not followed. 0 or -errno. */
+/*
+ * Adds every ELF file below dir that has a build id, and those of every archive. Links are not
+ * followed. 0 or -errno.
+ */
 int offline_index__add(struct build_files **index, const char *dir);
 
 /* Adds those of one archive; one that can't be read holds none. 0 or -ENOMEM. */
@@ -32,8 +35,9 @@ int offline_index__add_archive(struct build_files **index, const char *path);
 void offline_index__free(struct build_files **index);
 
 /*
- * Opens a file of it: ret_part says where in what is opened it lies. What is compressed is unpacked into memory. A descriptor
- * that is the caller's, or -errno (-EFBIG: it is too large for that, -EBADMSG: broken).
+ * Opens a file of it: ret_part says where in what is opened it lies. What is compressed is unpacked
+ * into memory. A descriptor that is the caller's, or -errno (-EFBIG: it is too large for that,
+ * -EBADMSG: broken).
  */
 int offline_index__open(const struct build_file *file, struct stat *st,
 			struct image_part *ret_part);

@@ -44,8 +44,8 @@ static int hand_out(struct state *st, lines_fn fn, void *ctx)
 }
 
 /*
- * read, not pread, at the right place: what /proc makes up as it goes is dear to seek in. An O_PATH descriptor (file.h)
- * has no place.
+ * read, not pread, at the right place: what /proc makes up as it goes is dear to seek in. An O_PATH
+ * descriptor (file.h) has no place.
  */
 static ssize_t read_next(int fd, void *buf, size_t len, uint64_t off)
 {

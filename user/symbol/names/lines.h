@@ -16,8 +16,10 @@ typedef int (*lines_fn)(char *line, size_t len, uint64_t off, void *ctx);
  */
 int lines__read(int fd, uint64_t *off, uint64_t max, lines_fn fn, void *ctx);
 
-/* A hexadecimal number at *p, with 0x before it or without, which moves past it: 0, or -EINVAL when there is none or too
- * large a one. */
+/*
+ * A hexadecimal number at *p, with 0x before it or without, which moves past it: 0, or -EINVAL when
+ * there is none or too large a one.
+ */
 int lines__hex(char **p, uint64_t *ret);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The page's entry in /proc/PID/pagemap says whether it is there; it may be gone when it is read, so that is done apart. */
+/*
+ * The page's entry in /proc/PID/pagemap says whether it is there; it may be gone when it is read,
+ * so that is done apart.
+ */
 #include "symbol/names/memory.h"
 
 #include <errno.h>

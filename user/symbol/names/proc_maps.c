@@ -57,7 +57,9 @@ static int parse(char *at, struct line *ret)
 	return parse_tail(at, ret) ?: 1;
 }
 
-/* Compilers map their code twice, once to write and once to run: Erlang's asmjit (vmem) and .NET. */
+/*
+ * Compilers map their code twice, once to write and once to run: Erlang's asmjit (vmem) and .NET.
+ */
 static bool is_jit_memfd(const char *path)
 {
 	return !strncmp(path, "/memfd:vmem", strlen("/memfd:vmem")) ||

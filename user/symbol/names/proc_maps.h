@@ -74,17 +74,26 @@ const struct region *proc_maps__find(const struct proc_maps *maps, uint64_t addr
 /* Whether they were others at maps->at_ns. */
 bool proc_maps__is_past(const struct proc_maps *maps);
 
-/* Adds one; what it lies over is past. Gets what was mapped, without a module when it is new; NULL: it is known already. 0, -ENOMEM, or -EINVAL:
- * the maps are to be read again (an archive, or too much that is past). */
+/*
+ * Adds one; what it lies over is past. Gets what was mapped, without a module when it is new; NULL:
+ * it is known already. 0, -ENOMEM, or -EINVAL: the maps are to be read again (an archive, or too
+ * much that is past).
+ */
 int proc_maps__add(struct proc_maps *maps, const struct mapping *mapping, struct mapped **ret);
 
-/* Takes what is past from the reading before this one, and what is no longer there (since now_ns at most). */
+/*
+ * Takes what is past from the reading before this one, and what is no longer there (since now_ns at
+ * most).
+ */
 void proc_maps__keep_past(struct proc_maps *maps, struct proc_maps *before, uint64_t now_ns);
 
 /* The same thing in another reading of the maps, or NULL. */
 struct mapped *proc_maps__same(const struct proc_maps *maps, const struct mapped *mapped);
 
-/* The part of an archive that a region of it lies in, by where it begins; made when it is new. NULL when out of memory. */
+/*
+ * The part of an archive that a region of it lies in, by where it begins; made when it is new. NULL
+ * when out of memory.
+ */
 struct mapped *proc_maps__part(struct proc_maps *maps, struct mapped *archive,
 			       const struct region *region, const char *name, uint64_t begin,
 			       uint64_t size);

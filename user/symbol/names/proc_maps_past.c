@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Mappings that were: an address belongs to the time when it was taken. A library may have been unloaded since, and another one
- * may lie there.
+ * Mappings that were: an address belongs to the time when it was taken. A library may have been
+ * unloaded since, and another one may lie there.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -175,7 +175,9 @@ static void keep(struct proc_maps *maps, struct proc_maps *before, const struct 
 		add_past(maps, &region, until_ns);
 }
 
-/* Whether it still is there, of the regions from `at` on; the times of those that lie where it was. */
+/*
+ * Whether it still is there, of the regions from `at` on; the times of those that lie where it was.
+ */
 static bool still_there(const struct proc_maps *maps, size_t at, const struct region *old,
 			uint64_t now_ns)
 {

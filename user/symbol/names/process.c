@@ -175,7 +175,10 @@ static void read_status(const char *proc, struct process *process)
 	strbuf__free(&sb);
 }
 
-/* A lease ends by itself after a while, and a file that has no module is tried again with each reading of the maps. */
+/*
+ * A lease ends by itself after a while, and a file that has no module is tried again with each
+ * reading of the maps.
+ */
 static int open_mapped(struct process_env *env, uint32_t pid, const struct mapped *mapped,
 		       struct stat *st)
 {

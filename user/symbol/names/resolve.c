@@ -63,7 +63,10 @@ static void add_of_go(const struct resolver *rs, const struct module *module, ui
 		entry->line = 0;
 }
 
-/* Adds file, line and inlined functions to an entry of a module, for the byte at an offset of its file. */
+/*
+ * Adds file, line and inlined functions to an entry of a module, for the byte at an offset of its
+ * file.
+ */
 static void source__add(const struct resolver *rs, struct module *module, uint64_t file_offset,
 			struct cached *entry)
 {

@@ -23,8 +23,8 @@ void resolve__user(const struct resolver *rs, struct process *process, const str
 		   uint64_t addr, bool exact, struct cached *entry);
 
 /*
- * Names the byte at an offset of a module's file, by its tables: entry->function, lines, what is inlined. delta: from
- * the function's begin. False: it has no name.
+ * Names the byte at an offset of a module's file, by its tables: entry->function, lines, what is
+ * inlined. delta: from the function's begin. False: it has no name.
  */
 bool resolve__file(const struct resolver *rs, struct module *module, uint64_t file_offset,
 		   struct cached *entry, uint64_t *delta);

@@ -145,8 +145,10 @@ static bool is_full(const struct symbolizer *sym)
 	       sym->max_cache_bytes;
 }
 
-/* DWARF first: it is large, and what it said of an address is in the caches. Without those it would be read for the next
- * block again. */
+/*
+ * DWARF first: it is large, and what it said of an address is in the caches. Without those it would
+ * be read for the next block again.
+ */
 void symbolizer__trim(struct symbolizer *sym)
 {
 	struct process *process;

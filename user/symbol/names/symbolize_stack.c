@@ -36,8 +36,8 @@ static void fill(struct frame *frame, const struct cached *entry)
 }
 
 /*
- * Each function that was inlined, innermost first, then the one that they are in. Only that is the application's: a
- * verdict is the same with debug information and without.
+ * Each function that was inlined, innermost first, then the one that they are in. Only that is the
+ * application's: a verdict is the same with debug information and without.
  */
 static size_t fill_all(struct frame *frames, const struct cached *entry)
 {
@@ -114,7 +114,10 @@ static bool still_stands(struct pass *pass, const struct cached *entry)
 	return entry->generation == process__jit_generation(pass->process);
 }
 
-/* Fills frames, of which only the first has its address: as many as functions are there. Their number. */
+/*
+ * Fills frames, of which only the first has its address: as many as functions are there. Their
+ * number.
+ */
 static size_t name_user(struct pass *pass, struct frame *frame, bool exact)
 {
 	struct cached fresh = { .key = cache__key(frame->address, exact) };

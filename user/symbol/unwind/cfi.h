@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The unwind tables of one module: how, at an address of its code, the caller's registers are found.
+ * The unwind tables of one module: how, at an address of its code, the caller's registers are
+ * found.
  *
- * A reader of our own rather than libdw's: the tables may be hostile (libdw allocates as many registers as a table
- * names, and keeps all that it met), a file's are read by pread where they are needed instead of being kept whole,
- * and what an address needs is kept in some 60 bytes, so that the next walk through it reads nothing.
+ * A reader of our own rather than libdw's: the tables may be hostile (libdw allocates as many
+ * registers as a table names, and keeps all that it met), a file's are read by pread where they are
+ * needed instead of being kept whole, and what an address needs is kept in some 60 bytes, so that
+ * the next walk through it reads nothing.
  */
 #ifndef JANK_SYMBOL_UNWIND_CFI_H
 #define JANK_SYMBOL_UNWIND_CFI_H
@@ -53,18 +55,23 @@ struct cfi_row {
 struct cfi;
 
 /*
- * The tables of an ELF image: parses what is needed to find them. It is a part of the file fd, which is taken (or -1: then
- * mem, malloc'ed and taken too). NULL when out of memory; a file without tables, or none at all, is a cfi that has no rows.
- * Never fails for what the file holds.
+ * The tables of an ELF image: parses what is needed to find them. It is a part of the file fd,
+ * which is taken (or -1: then mem, malloc'ed and taken too). NULL when out of memory; a file
+ * without tables, or none at all, is a cfi that has no rows. Never fails for what the file holds.
  */
 struct cfi *cfi__new(int fd, struct image_part part, void *mem, size_t size);
 void cfi__free(struct cfi *cfi); /* accepts NULL */
 
-/* The descriptor may be given up, and given back when an address is asked for that isn't known yet. */
+/*
+ * The descriptor may be given up, and given back when an address is asked for that isn't known yet.
+ */
 void cfi__set_fd(struct cfi *cfi, int fd); /* takes it; closes the one it had */
 bool cfi__has_fd(const struct cfi *cfi);
 
-/* From now on a file that was written to since it was given counts as none, where an address isn't known yet. */
+/*
+ * From now on a file that was written to since it was given counts as none, where an address isn't
+ * known yet.
+ */
 void cfi__watch(struct cfi *cfi);
 
 /* Whether a separate debug file may have a table for what had none, which is told once only. */
@@ -72,8 +79,9 @@ bool cfi__wants_debug(struct cfi *cfi);
 void cfi__add_debug(struct cfi *cfi, const struct image *img);
 
 /*
- * The row for an offset into the file where code is mapped from: of the instruction there (exact), or of the call before
- * it. Stands until the next call. NULL: none is known and the file isn't open; or out of memory.
+ * The row for an offset into the file where code is mapped from: of the instruction there (exact),
+ * or of the call before it. Stands until the next call. NULL: none is known and the file isn't
+ * open; or out of memory.
  */
 const struct cfi_row *cfi__row(struct cfi *cfi, uint64_t offset, bool exact);
 

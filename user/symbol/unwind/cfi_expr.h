@@ -15,7 +15,10 @@ struct cfi_world {
 	unsigned word; /* bytes of an address */
 };
 
-/* Runs it; `first` (or NULL: nothing) is pushed before. False: it asks for what isn't there or what tables don't do. */
+/*
+ * Runs it; `first` (or NULL: nothing) is pushed before. False: it asks for what isn't there or what
+ * tables don't do.
+ */
 bool cfi_expr__run(const uint8_t *expr, size_t len, const uint64_t *first,
 		   const struct cfi_world *world, uint64_t *ret);
 

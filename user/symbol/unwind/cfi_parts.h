@@ -22,8 +22,8 @@ struct cfi_place {
 };
 
 /*
- * A section with tables: of the file (read where needed, with the file's own search table), or in memory (all of it, with
- * an index of ours).
+ * A section with tables: of the file (read where needed, with the file's own search table), or in
+ * memory (all of it, with an index of ours).
  */
 struct cfi_section {
 	bool eh; /* .eh_frame, not .debug_frame */
@@ -100,8 +100,10 @@ struct cfi_gap {
 	uint64_t from, to;
 };
 
-/* cfi_entry.c: the FDE whose begin is nearest at or below the address, and where the next one begins (or the last
- * address). False: none. */
+/*
+ * cfi_entry.c: the FDE whose begin is nearest at or below the address, and where the next one
+ * begins (or the last address). False: none.
+ */
 bool cfi_search__find(struct cfi *cfi, uint64_t vaddr, uint64_t *ret_off, uint64_t *ret_next);
 bool cfi_index__find(const struct cfi_section *sec, uint64_t vaddr, uint64_t *ret_off);
 int cfi_index__build(struct cfi *cfi, struct cfi_section *sec);
@@ -117,7 +119,9 @@ bool cfi_entry__is_cie(const struct cfi_section *sec, struct cfi_entry *entry, u
 uint64_t cfi_entry__pointer(const struct cfi *cfi, struct cursor *cur, uint8_t enc, uint64_t addr,
 			    uint64_t data);
 
-/* cfi_program.c: runs the instructions up to vaddr; fills row with rules added to cfi. 0 or -errno. */
+/*
+ * cfi_program.c: runs the instructions up to vaddr; fills row with rules added to cfi. 0 or -errno.
+ */
 int cfi_program__run(struct cfi *cfi, const struct cfi_fde *fde, uint64_t vaddr,
 		     struct cfi_row *row);
 

@@ -18,7 +18,10 @@ struct path_slot {
 	int32_t off;
 };
 
-/* How HotSpot's code is left from an address, as far as it was looked at: kept with the process. See unwind_java.h. */
+/*
+ * How HotSpot's code is left from an address, as far as it was looked at: kept with the process.
+ * See unwind_java.h.
+ */
 
 #define JAVA_WAYS   1024
 #define JAVA_EXITS  3

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What an unwinder must know of a process's code: the tables of its modules, and the code itself. */
+/*
+ * What an unwinder must know of a process's code: the tables of its modules, and the code itself.
+ */
 #ifndef JANK_SYMBOL_UNWIND_TABLES_H
 #define JANK_SYMBOL_UNWIND_TABLES_H
 
@@ -13,8 +15,8 @@ struct calls {
 };
 
 /*
- * The row for an address of the process in a region; NULL: the region is of no file, or its file can't be read (any more).
- * Stands until the next call. ret_cfi: whose row it is.
+ * The row for an address of the process in a region; NULL: the region is of no file, or its file
+ * can't be read (any more). Stands until the next call. ret_cfi: whose row it is.
  */
 const struct cfi_row *tables__row(struct process_env *env, const struct process *process,
 				  const struct region *region, uint64_t addr, bool exact,
@@ -28,7 +30,10 @@ int tables__code(struct process_env *env, const struct process *process,
 int tables__file_code(struct process_env *env, const struct process *process,
 		      const struct region *region, uint64_t addr, void *buf, size_t len);
 
-/* Whether an address in code without a row is behind a call: 1, 0, or -errno when the code cannot be read. */
+/*
+ * Whether an address in code without a row is behind a call: 1, 0, or -errno when the code cannot
+ * be read.
+ */
 int tables__behind_call(struct process_env *env, struct process *process,
 			const struct region *region, uint64_t addr);
 

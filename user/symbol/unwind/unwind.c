@@ -13,7 +13,10 @@
 
 #define FAR (64ull << 20) /* nothing of a stack lies as far above the stack pointer */
 
-/* Where the copy has a 32-bit register, by its number; of arm, only the pc lies elsewhere than its number says. */
+/*
+ * Where the copy has a 32-bit register, by its number; of arm, only the pc lies elsewhere than its
+ * number says.
+ */
 static const uint8_t copied_386[] = { 0, 2, 1, 3, 7, 6, 4, 5, 16 };
 static const uint8_t copied_arm[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 32 };
 
@@ -166,8 +169,8 @@ bool walk__place(struct walk *w, uint64_t pc, bool exact, struct unwind_place *r
 }
 
 /*
- * The first function of a goroutine returns to where nothing was called: behind the no-operation that runtime.goexit begins
- * with, before its call (runtime/asm_amd64.s, asm_arm64.s in Go).
+ * The first function of a goroutine returns to where nothing was called: behind the no-operation
+ * that runtime.goexit begins with, before its call (runtime/asm_amd64.s, asm_arm64.s in Go).
  */
 static bool is_goexit(struct walk *w, const struct unwind_place *place)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A user stack's return addresses, from copied registers and memory: by the unwind tables of the modules where they
- * have some, by frame pointers where they don't and the chain holds, and no further: a missing frame is better than
- * a wrong one. On the symbolizer's thread.
+ * A user stack's return addresses, from copied registers and memory: by the unwind tables of the
+ * modules where they have some, by frame pointers where they don't and the chain holds, and no
+ * further: a missing frame is better than a wrong one. On the symbolizer's thread.
  */
 #ifndef JANK_SYMBOL_UNWIND_UNWIND_H
 #define JANK_SYMBOL_UNWIND_UNWIND_H
@@ -24,7 +24,10 @@ struct unwound {
 	uint32_t used_sz; /* of the copy: up to the uppermost byte that was read */
 };
 
-/* Walks the copy of a thread of a process, known or not yet. 0 or -ENOMEM; what cannot be walked ends early. */
+/*
+ * Walks the copy of a thread of a process, known or not yet. 0 or -ENOMEM; what cannot be walked
+ * ends early.
+ */
 int symbolizer__unwind(struct symbolizer *sym, uint32_t pid, const struct copy_event *copy,
 		       struct unwound *ret);
 

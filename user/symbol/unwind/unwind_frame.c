@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A step by the frame pointer, where there is no table. That is believed of code whose compiler always keeps it (Go, V8
- * and other JIT compilers: code of no file, or much of it at a stretch without any table); of other code only when
- * the function is seen to set it up. A caller is one only if a call is there.
+ * A step by the frame pointer, where there is no table. That is believed of code whose compiler
+ * always keeps it (Go, V8 and other JIT compilers: code of no file, or much of it at a stretch
+ * without any table); of other code only when the function is seen to set it up. A caller is one
+ * only if a call is there.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +14,9 @@
 #include "symbol/unwind/unwind_java.h"
 #include "symbol/unwind/unwind_parts.h"
 
-/* What instructions do to a function's frame, where no table tells: of this machine's architecture. */
+/*
+ * What instructions do to a function's frame, where no table tells: of this machine's architecture.
+ */
 
 #define UNWIND_PROLOGUE 16 /* bytes of a function's first instructions */
 #ifdef __aarch64__
@@ -44,8 +47,11 @@ static uint32_t insn_at(const uint8_t *code)
 	return ret;
 }
 
-/* Whether a function that begins with these UNWIND_PROLOGUE bytes sets up a frame pointer. size gets how far the caller's stack
- * pointer lies above it, where that is not the same in all functions; 0: not known, or as everywhere. */
+/*
+ * Whether a function that begins with these UNWIND_PROLOGUE bytes sets up a frame pointer. size
+ * gets how far the caller's stack pointer lies above it, where that is not the same in all
+ * functions; 0: not known, or as everywhere.
+ */
 static bool unwind_code__sets_up_frame(const uint8_t *code, uint64_t *size)
 {
 	uint32_t insn;
@@ -84,8 +90,9 @@ static bool unwind_code__changes_stack(const uint8_t *code, size_t len)
 }
 
 /*
- * Whether the function is about to make its frame at `code`, or has taken it down: UNWIND_PROLOGUE bytes from there on, UNWIND_BEFORE in front
- * of it. slot gets where its return address is, from the stack pointer on (in words); without a meaning where a register has it.
+ * Whether the function is about to make its frame at `code`, or has taken it down: UNWIND_PROLOGUE
+ * bytes from there on, UNWIND_BEFORE in front of it. slot gets where its return address is, from
+ * the stack pointer on (in words); without a meaning where a register has it.
  */
 static bool unwind_code__is_frameless(const uint8_t *code, unsigned *slot)
 {
@@ -98,8 +105,9 @@ static bool unwind_code__is_frameless(const uint8_t *code, unsigned *slot)
 }
 
 /*
- * Whether a stub of the linker's (PLT0) has pushed a pair of words before `code`, the second of which is the return address: UNWIND_STUB bytes
- * before it and as many from there on. False on x86-64, where the linker makes tables for its stubs.
+ * Whether a stub of the linker's (PLT0) has pushed a pair of words before `code`, the second of
+ * which is the return address: UNWIND_STUB bytes before it and as many from there on. False on
+ * x86-64, where the linker makes tables for its stubs.
  */
 static bool unwind_code__pushed_link(const uint8_t *code)
 {
@@ -132,7 +140,10 @@ static bool unwind_code__sets_up_frame(const uint8_t *code, uint64_t *size)
 	return code[0] == 0x55 && is_mov_to_fp(code + 1);
 }
 
-/* Seen in code that may as well be read from within an instruction: what is no change may be taken for one. */
+/*
+ * Seen in code that may as well be read from within an instruction: what is no change may be taken
+ * for one.
+ */
 bool unwind_code__changes_stack(const uint8_t *code, size_t len)
 {
 	for (size_t i = 0; i + 2 < len; i++)
@@ -183,7 +194,9 @@ static bool is_managed(const struct unwind_place *place)
 	return place->cfi ? place->row.managed : place->region->mapped->kind == MAPPED_ANON;
 }
 
-/* Where the function is about to make its frame, or has taken it down: where its return address is. */
+/*
+ * Where the function is about to make its frame, or has taken it down: where its return address is.
+ */
 static bool has_no_frame_yet(struct walk *w, uint64_t *ret_slot)
 {
 	uint8_t code[UNWIND_BEFORE + UNWIND_PROLOGUE];
@@ -214,7 +227,10 @@ static bool leave_stub(struct walk *w, uint64_t *pc)
 	return walk__is_called_from(w, *pc, &caller);
 }
 
-/* The return address of a leaf that has no frame (yet): in a slot of the stack, or in the link register. */
+/*
+ * The return address of a leaf that has no frame (yet): in a slot of the stack, or in the link
+ * register.
+ */
 static bool leaf_address(struct walk *w, uint64_t slot, struct unwind_place *ret)
 {
 	uint64_t pc;
@@ -238,8 +254,11 @@ static bool may_begin(struct walk *w, uint64_t addr)
 	return addr && addr <= w->at.pc && w->at.pc - addr <= LEAF_MAX;
 }
 
-/* A leaf that never makes one: its caller called it directly, or it is known where it begins (behind a stub of the linker's, or
- * a function that jumped there), and nothing since then has moved the stack pointer. */
+/*
+ * A leaf that never makes one: its caller called it directly, or it is known where it begins
+ * (behind a stub of the linker's, or a function that jumped there), and nothing since then has
+ * moved the stack pointer.
+ */
 static bool is_frameless(struct walk *w, struct unwind_place *ret)
 {
 	uint64_t begin = 0;
@@ -251,7 +270,10 @@ static bool is_frameless(struct walk *w, struct unwind_place *ret)
 	return may_begin(w, begin) && is_straight(w, begin);
 }
 
-/* Whether the function that was called from there is this one, and keeps a frame pointer; size: unwind_code__sets_up_frame. */
+/*
+ * Whether the function that was called from there is this one, and keeps a frame pointer; size:
+ * unwind_code__sets_up_frame.
+ */
 static bool keeps_frame(struct walk *w, const struct unwind_place *caller, uint64_t *size)
 {
 	uint64_t begin =

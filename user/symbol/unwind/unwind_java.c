@@ -47,7 +47,10 @@ bool java_code__restores_fp(const uint8_t *code)
 	       code[3] == 0x24;
 }
 
-/* mov -16(%rbp), %rsp; from JDK 22 on mov -16(%rbp), %rcx and lea (%rbp,%rcx,8), %rsp; then movq $0, -16(%rbp) */
+/*
+ * mov -16(%rbp), %rsp; from JDK 22 on mov -16(%rbp), %rcx and lea (%rbp,%rcx,8), %rsp; then movq
+ * $0, -16(%rbp)
+ */
 static bool enters_interpreter(const uint8_t *code)
 {
 	static const uint8_t by_address[] = { 0x48, 0x8b, 0x65, 0xf0 };
@@ -214,8 +217,8 @@ static enum unwind_step leave(struct walk *w, const struct java_exit *by, uint64
 }
 
 /*
- * By the frame pointer. Below it the interpreter keeps the stack pointer that its caller has afterwards, above its own frame
- * where that caller is compiled code.
+ * By the frame pointer. Below it the interpreter keeps the stack pointer that its caller has
+ * afterwards, above its own frame where that caller is compiled code.
  */
 static enum unwind_step step_frame(struct walk *w, bool interpreter, uint64_t *pc)
 {
@@ -234,7 +237,10 @@ static enum unwind_step step_frame(struct walk *w, bool interpreter, uint64_t *p
 	return go(w, sp, true, next_fp);
 }
 
-/* A function that is known by the process's perf map, in which we are behind the set-up of a frame pointer. */
+/*
+ * A function that is known by the process's perf map, in which we are behind the set-up of a frame
+ * pointer.
+ */
 static bool keeps_frame(struct walk *w)
 {
 	uint8_t code[JAVA_PROLOGUE_BYTES] = {};
@@ -251,7 +257,9 @@ static bool keeps_frame(struct walk *w)
 	       java_code__keeps_frame(code, &at) && w->at.pc >= sym->addr + at;
 }
 
-/* The interpreter comes first: what it seems to return to may be itself, out of a call of its own. */
+/*
+ * The interpreter comes first: what it seems to return to may be itself, out of a call of its own.
+ */
 enum unwind_step unwind_java__step(struct walk *w, uint64_t *pc)
 {
 	const struct jvm_exit *way = way_of(w);

@@ -72,7 +72,10 @@ bool walk__word(struct walk *w, uint64_t addr, uint64_t *ret);
 bool walk__reg(const struct walk *w, uint64_t reg, uint64_t *ret);
 void walk__set(struct walk *w, unsigned reg, uint64_t value);
 
-/* For an address outside of all mappings, they are read again, now and then; the walk's place stays (or has no region). */
+/*
+ * For an address outside of all mappings, they are read again, now and then; the walk's place stays
+ * (or has no region).
+ */
 void walk__refresh(struct walk *w, uint64_t pc);
 
 /* The place of an address; false: no code is there. */
@@ -85,8 +88,8 @@ bool walk__is_return(struct walk *w, const struct unwind_place *place, bool othe
 bool walk__is_called_from(struct walk *w, uint64_t pc, struct unwind_place *ret);
 
 /*
- * Leaves a leaf, whose return address was in that slot of the stack, or in the link register. saved: where its caller's frame
- * pointer is; 0: in its register.
+ * Leaves a leaf, whose return address was in that slot of the stack, or in the link register.
+ * saved: where its caller's frame pointer is; 0: in its register.
  */
 void walk__leave_leaf(struct walk *w, uint64_t slot, uint64_t saved);
 
@@ -104,7 +107,10 @@ enum unwind_step unwind_return__step(struct walk *w,
 enum unwind_step unwind_behind__step(struct walk *w,
 				     uint64_t *pc); /* unwind_return.c: nor instructions */
 
-/* unwind_return.c: does the code keep a register until it returns to what is in this slot of the stack? */
+/*
+ * unwind_return.c: does the code keep a register until it returns to what is in this slot of the
+ * stack?
+ */
 bool unwind_return__keeps(struct walk *w, unsigned reg, uint64_t slot);
 
 /* unwind_table.c: what the kernel put on the stack, by the code that a handler returns to. */

@@ -135,8 +135,9 @@ static bool run_load(struct path_state *state, const struct form *f)
 }
 
 /*
- * VEX, EVEX: the decoder takes the number of a vector register for that of a general one. None of them changes the stack
- * pointer, and those that move vectors from and to memory change no general register.
+ * VEX, EVEX: the decoder takes the number of a vector register for that of a general one. None of
+ * them changes the stack pointer, and those that move vectors from and to memory change no general
+ * register.
  */
 static uint32_t vector_keeps(const struct form *f, const uint8_t *code)
 {
@@ -288,7 +289,10 @@ static bool is_stub(const struct follow *f, const struct path_state *state, cons
 	       state->addr == f->from && state->addr % FUNCTION_ALIGN == 0;
 }
 
-/* Where HotSpot's code makes its frame, nothing of it is there yet, or the frame pointer was pushed and no more. */
+/*
+ * Where HotSpot's code makes its frame, nothing of it is there yet, or the frame pointer was pushed
+ * and no more.
+ */
 static bool is_java_entry(struct follow *f, struct path_state *state, const uint8_t *code)
 {
 	const uint8_t *before;
@@ -306,7 +310,10 @@ static bool is_java_entry(struct follow *f, struct path_state *state, const uint
 	return true;
 }
 
-/* HotSpot's ways out that are none by a return: the interpreter's dispatch and calls, and jumps in place of calls. */
+/*
+ * HotSpot's ways out that are none by a return: the interpreter's dispatch and calls, and jumps in
+ * place of calls.
+ */
 static void jumps_away(struct follow *f, const struct path_state *state, const uint8_t *code)
 {
 	bool dispatch = java_code__is_dispatch(code), tail = java_code__is_tail_jump(code);
@@ -319,7 +326,10 @@ static void jumps_away(struct follow *f, const struct path_state *state, const u
 		returns(f, state);
 }
 
-/* The same for one instruction: what becomes of the stack pointer may get lost, and be found again by the frame pointer. */
+/*
+ * The same for one instruction: what becomes of the stack pointer may get lost, and be found again
+ * by the frame pointer.
+ */
 static void run_java(struct follow *f, struct path_state *state, const uint8_t *code,
 		     uint32_t writes, bool is_call)
 {

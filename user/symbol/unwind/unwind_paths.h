@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code without a table and without frame pointers (musl, hand-written assembly): its instructions are followed from where
- * it is to where it returns, which says how far above the stack pointer the return address lies; and from where its
- * caller's call leads to, which must say the same.
+ * Code without a table and without frame pointers (musl, hand-written assembly): its instructions
+ * are followed from where it is to where it returns, which says how far above the stack pointer the
+ * return address lies; and from where its caller's call leads to, which must say the same.
  */
 #ifndef JANK_SYMBOL_UNWIND_UNWIND_PATHS_H
 #define JANK_SYMBOL_UNWIND_UNWIND_PATHS_H
@@ -30,7 +30,10 @@ struct paths {
 	int32_t met_sp;
 };
 
-/* Follows the code of a region from an address on, to its returns, or (goal not 0) until it comes to the goal. */
+/*
+ * Follows the code of a region from an address on, to its returns, or (goal not 0) until it comes
+ * to the goal.
+ */
 void paths__follow(struct walk *w, const struct region *region, uint64_t from, uint64_t goal,
 		   struct paths *ret);
 

@@ -19,7 +19,10 @@ struct loops_report {
 	uint64_t slot;
 };
 
-/* Whether the call before a return address at `slot` has led to where we are, with the stack as it is now. */
+/*
+ * Whether the call before a return address at `slot` has led to where we are, with the stack as it
+ * is now.
+ */
 static enum proof prove(struct walk *w, const struct unwind_place *caller, uint64_t slot)
 {
 	uint8_t code[CALL_BYTES];
@@ -58,7 +61,10 @@ static bool place_at(struct walk *w, uint64_t slot, struct unwind_place *ret)
 	return slot >= w->low && walk__word(w, slot, &pc) && walk__is_called_from(w, pc, ret);
 }
 
-/* Of the ways on to a return, the one that the caller's call agrees with; without any, the only one that there is. */
+/*
+ * Of the ways on to a return, the one that the caller's call agrees with; without any, the only one
+ * that there is.
+ */
 static bool by_returns(struct walk *w, const struct paths *paths, struct loops_report *ret)
 {
 	enum proof best = REFUTED;
@@ -81,7 +87,10 @@ static bool by_returns(struct walk *w, const struct paths *paths, struct loops_r
 	return cnt == 1 && (best == PROVEN || paths->result_cnt == 1);
 }
 
-/* No way to a return: a function that never does. Whose call has led here? Or is it the program's first? */
+/*
+ * No way to a return: a function that never does. Whose call has led here? Or is it the program's
+ * first?
+ */
 static bool by_calls(struct walk *w, struct loops_report *ret)
 {
 	uint64_t sp;
@@ -172,9 +181,10 @@ enum unwind_step unwind_return__step(struct walk *w, uint64_t *pc)
 }
 
 /*
- * The caller behind code that was compiled at run time, has no unwind table and keeps no frame pointer (PCRE2, PHP). Such code is
- * called by a pointer, from code with a table. Of the words above the stack pointer the first counts that is behind such a call and
- * from which tables lead to the thread's start.
+ * The caller behind code that was compiled at run time, has no unwind table and keeps no frame
+ * pointer (PCRE2, PHP). Such code is called by a pointer, from code with a table. Of the words
+ * above the stack pointer the first counts that is behind such a call and from which tables lead to
+ * the thread's start.
  */
 
 #define UNWIND_BEHIND_SCAN_WORDS 512

@@ -73,7 +73,10 @@ static const struct cfi_rule *rule_of(const struct unwind_place *at, unsigned re
 	return NULL;
 }
 
-/* Frames lie one above the other; a leaf of arm64 may have none. A signal's may be on a stack of its own. */
+/*
+ * Frames lie one above the other; a leaf of arm64 may have none. A signal's may be on a stack of
+ * its own.
+ */
 static bool is_above(const struct walk *w, uint64_t cfa)
 {
 	if (w->at.row.signal)
@@ -106,8 +109,9 @@ static bool ra_offset(const struct unwind_place *at, int64_t *ret)
 }
 
 /*
- * Its place is below the stack pointer: it was popped, of which tables have no word (gcc, clang), or it is a leaf's that
- * keeps it in the red zone. Popped, the value is in its register again, and stays there until the function returns.
+ * Its place is below the stack pointer: it was popped, of which tables have no word (gcc, clang),
+ * or it is a leaf's that keeps it in the red zone. Popped, the value is in its register again, and
+ * stays there until the function returns.
  */
 static bool is_popped(struct walk *w, const struct cfi_rule *rule, uint64_t cfa)
 {
@@ -140,9 +144,9 @@ static void find_regs(struct walk *w, uint64_t cfa)
 }
 
 /*
- * The caller's stack pointer is the CFA, but where the return address lies at or above that: the linker's stub pushed it, with a
- * word more, before. So glibc has it of arm64's _dl_runtime_resolve (sysdeps/aarch64/dl-trampoline.S), from the second
- * instruction on.
+ * The caller's stack pointer is the CFA, but where the return address lies at or above that: the
+ * linker's stub pushed it, with a word more, before. So glibc has it of arm64's _dl_runtime_resolve
+ * (sysdeps/aarch64/dl-trampoline.S), from the second instruction on.
  */
 static void skip_pushed(struct walk *w, uint64_t cfa)
 {
@@ -181,12 +185,16 @@ enum unwind_step unwind_table__step(struct walk *w, uint64_t *pc)
 }
 
 /*
- * A step by Go's own table of functions, which tells how far the stack pointer is from where the function began
- * (runtime/traceback.go in Go). Where there is a link register all of Go's frames are left so: the frame pointer is below the
- * frame, which is out of a leaf's copy. Elsewhere the leaf's alone: from there on the frame pointer leads.
+ * A step by Go's own table of functions, which tells how far the stack pointer is from where the
+ * function began (runtime/traceback.go in Go). Where there is a link register all of Go's frames
+ * are left so: the frame pointer is below the frame, which is out of a leaf's copy. Elsewhere the
+ * leaf's alone: from there on the frame pointer leads.
  */
 
-/* Pushed by the call; or at the stack pointer, but in the register of a leaf without a frame (cmd/internal/obj/arm64). 0: not known. */
+/*
+ * Pushed by the call; or at the stack pointer, but in the register of a leaf without a frame
+ * (cmd/internal/obj/arm64). 0: not known.
+ */
 static uint64_t return_address(struct walk *w, uint64_t sp)
 {
 	uint64_t pc = 0;
@@ -201,7 +209,10 @@ static uint64_t return_address(struct walk *w, uint64_t sp)
 	return ok ? pc & w->arch->pc_mask : 0;
 }
 
-/* Where the caller's frame pointer is, of a leaf: below the return address, once the frame pointer points there. 0: in its register. */
+/*
+ * Where the caller's frame pointer is, of a leaf: below the return address, once the frame pointer
+ * points there. 0: in its register.
+ */
 static uint64_t saved_fp(const struct walk *w, uint64_t slot)
 {
 	uint64_t fp;
@@ -235,8 +246,8 @@ enum unwind_step unwind_go__step(struct walk *w, uint64_t *pc)
 }
 
 /*
- * Signal handlers of code without tables (musl, Go): what a handler returns to is a system call by which the kernel puts all
- * registers back, from where it had put them above the stack pointer.
+ * Signal handlers of code without tables (musl, Go): what a handler returns to is a system call by
+ * which the kernel puts all registers back, from where it had put them above the stack pointer.
  */
 
 #ifdef __aarch64__
