@@ -55,6 +55,9 @@ OPENERS = {
     "user/export/record_file.c": "our own output",
 }
 
+LINKED = re.compile(r"(?<![^\s,(])-l([a-z][\w+-]*)(?![^\s,)])")
+OWN_LIBRARIES = {"follow"}  # built by mk/follow.mk
+
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.M)
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
 
@@ -116,6 +119,19 @@ def spdx(root):
         head = read(root, path).split("\n")[:3]
         if not any("SPDX-License-Identifier: GPL-2.0" in line for line in head):
             yield f"{path}: no SPDX line"
+
+
+def noticed(root):
+    """Every library that a makefile links stands in NOTICE with its licence."""
+    listed = os.path.join(root, "NOTICE")
+    known = set(re.findall(r"(?m)^ +-l(\S+) ", read(root, "NOTICE"))) if os.path.exists(listed) else set()
+    for path in files(root, TEXT):
+        if os.path.basename(path) != "Makefile" and not path.endswith(".mk"):
+            continue
+        text = read(root, path)
+        for match in LINKED.finditer(text):
+            if match.group(1) not in known | OWN_LIBRARIES:
+                yield f"{path}:{line_of(text, match.start())}: {match.group().strip()} is not in NOTICE"
 
 
 def allowed(layer, target):
@@ -272,4 +288,4 @@ def formatted(root):
                            for line in done.stderr.splitlines() if ": error:" in line})
 
 
-RULES = (spdx, layers, bpf_apart, skeleton, silent, opens, words, private_paths, function_length, formatted)
+RULES = (spdx, noticed, layers, bpf_apart, skeleton, silent, opens, words, private_paths, function_length, formatted)
