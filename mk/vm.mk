@@ -4,7 +4,7 @@
 #
 #   make check-vm                                all of the matrix, x86-64 and arm64
 #   make check-vm VM="x86_64/5.10 arm64/newest"  some of it
-#   make vm-table                                what was found last, into README
+#   make vm-table                                what was found last, into docs/kernels.md
 
 VM      ?= $(shell tools/vm/kernel list)
 VM_CI   := x86_64/5.10 arm64/newest
@@ -50,7 +50,7 @@ $(OUT)/vm/%.t: mk/vm.mk
 	$(Q)printf '#!/bin/sh\nexec tests/vm/kernel.py %s\n' '$(subst x86_64-,x86_64/,$(subst arm64-,arm64/,$*))' >$@
 	$(Q)chmod +x $@
 
-vm-table: #: README's table of kernels, from the last make check-vm
-	$(Q)tools/vm/table README.md $(OUT)/vm
+vm-table: #: the table of docs/kernels.md, from the last make check-vm
+	$(Q)tools/vm/table docs/kernels.md $(OUT)/vm
 
 .PHONY: check-vm check-vm-ci vm-pauth vm-display vm-stacks vm-parts vm-tests vm-table

@@ -10,6 +10,8 @@ import subprocess
 CODE = (".c", ".h", ".cc")
 TEXT = CODE + (".py", ".sh", ".t", ".pl", ".pm", ".mk", ".js", ".lua")
 FUNCTION_LINES_MAX = 60
+COLUMNS_MAX = 100
+FRONT_PAGES = {"README.md": 200, "HACKING.md": 250}  # and the most lines of each
 CLANG_FORMAT_MAJOR = "14"  # versions differ in what they make of the same options
 
 # What a room may include, beside itself and the C library's (docs/design.md). No room includes, in however many steps,
@@ -207,6 +209,21 @@ def opens(root):
             yield f"{path}:{line_of(text, match.start())}: {match.group().rstrip('( ')} outside base/file.c"
 
 
+def front_pages(root):
+    """The pages that a visitor reads first are short, and their example output has names for all its frames."""
+    for path, most in FRONT_PAGES.items():
+        if not os.path.exists(os.path.join(root, path)):
+            continue
+        lines = read(root, path).splitlines()
+        if len(lines) > most:
+            yield f"{path}: {len(lines)} lines, {most} are the most"
+        for number, line in enumerate(lines, 1):
+            if len(line) > COLUMNS_MAX:
+                yield f"{path}:{number}: {len(line)} columns, {COLUMNS_MAX} are the most"
+            if re.match(r"\s+(?:▸ )?\+?0x[0-9a-f]+(?:\s|$)", line):
+                yield f"{path}:{number}: a frame without a name: {line.strip()}"
+
+
 def words(root):
     """Nothing is left for later."""
     unfinished = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" * 3)) + r")\b")
@@ -288,4 +305,4 @@ def formatted(root):
                            for line in done.stderr.splitlines() if ": error:" in line})
 
 
-RULES = (spdx, noticed, layers, bpf_apart, skeleton, silent, opens, words, private_paths, function_length, formatted)
+RULES = (spdx, noticed, layers, bpf_apart, skeleton, silent, opens, front_pages, words, private_paths, function_length, formatted)

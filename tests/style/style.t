@@ -71,6 +71,11 @@ SEEDS = (
     ("opens", "user/procfs/a.c", 'int f(const char *p)\n{\n\treturn open(p, 0);\n}\n', True),
     ("opens", "user/base/file.c", 'int f(const char *p)\n{\n\treturn open(p, 0);\n}\n', False),
     ("opens", "user/procfs/a.c", '/* open(2) */\nint f(struct g *g)\n{\n\treturn g->open(g) + reopen(1);\n}\n', False),
+    ("front_pages", "README.md", "a\n" * 201, True),
+    ("front_pages", "README.md", "é" * 100 + "\n" * 200, False),
+    ("front_pages", "README.md", "a" * 101 + "\n", True),
+    ("front_pages", "README.md", "        ▸ main  main.c:3\n          +0x13c334  redis-check-rdb\n", True),
+    ("front_pages", "README.md", "        ▸ main  main.c:3\n          f  redis-check-rdb\n", False),
     ("words", "user/session/a.c", f"/* {LATER}: later */\n", True),
     ("words", "mk/a.mk", f"# {'FIX' + 'ME'}\n", True),
     ("words", "user/session/a.c", 'char t[] = "/tmp/a-XXXXXX"; int TODOS;\n', False),
@@ -113,7 +118,7 @@ def by_name(name):
 
 def write(root, path, content):
     full = os.path.join(root, path)
-    os.makedirs(os.path.dirname(full))
+    os.makedirs(os.path.dirname(full), exist_ok=True)
     with open(full, "w", encoding="utf-8") as file:
         file.write(content)
     if "." not in os.path.basename(path):
