@@ -16,6 +16,11 @@ for section in NAME SYNOPSIS DESCRIPTION OPTIONS 'EXIT STATUS' RECORDS FILES OVE
 	grep -qx ".SH $section" "$page"
 	ok $? "section $section"
 done
+description=$(sed -n '/^.SH DESCRIPTION/,/^Commands:/p' "$page")
+for wait in epoll_wait poll select io_uring_enter futex accept parks android::Looper; do
+	echo "$description" | grep -qwF -e "$wait"
+	ok $? "DESCRIPTION names the loops over $wait"
+done
 ! grep -q '@[A-Z]*@' "$page"
 ok $? 'every part was filled in'
 for option in $("$jank" --help | grep -oE '(^|, | )--[a-z][a-z-]+' | tr -d ', ' | sort -u); do
