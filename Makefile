@@ -90,7 +90,7 @@ LIB       := $(VARIANT)/libjank.a
 .DEFAULT_GOAL := all
 .SECONDARY:
 
-all: program tools #: the program and the tools
+all: program tools #:build the program and the tools
 
 # Links in the root name what runs here, and what is to be carried elsewhere.
 LINK := $(if $(STATIC),jankbpf-$(MACHINE),$(if $(CROSS_COMPILE),,jankbpf))
@@ -152,7 +152,7 @@ $(eval $(call bpf-skeleton,bpf,calibrate,,bpf/calibrate/calibrate.bpf.c))
 include $(wildcard mk/*.mk)
 -include $(OBJ:.o=.d)
 
-clean: #: remove what was built
+clean: #:build remove what was built
 	$(call msg,CLEAN,$(OUT))
 	$(Q)rm -rf $(OUT) $(if $(CROSS_COMPILE),jankbpf-$(MACHINE),jankbpf jankbpf-* simjank simjank-looper)
 

@@ -9,7 +9,7 @@ ifneq ($(MACHINE),aarch64)
 		'  SKIP     $(LOOPER_ARM64): no $(CROSS_ARM64)gcc, or no libbpf-dev:arm64 (make deps-cross)')
 endif
 
-android: all android-parts #: tests of tools/android.sh, in a virtual machine with Debian's adbd
+android: all android-parts #:machines tests of tools/android.sh, in a virtual machine with Debian's adbd
 	$(Q)$(call RUN_TESTS,tests/live/android.t tests/vm/android.t)
 
 .PHONY: android android-parts

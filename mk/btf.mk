@@ -31,7 +31,7 @@ btf-helper: $(BTF_HELPER)
 #   make btf BTF=vmlinux RELEASE=5.10.198-android12-9
 BTF_KERNELS ?= $(addprefix $(MACHINE:aarch64=arm64)/,5.10 6.1)
 
-btf: $(BTF_HELPER) #: types of kernels without their own, minimised into btf/
+btf: $(BTF_HELPER) #:sources types of kernels without their own, minimised into btf/
 	$(Q)BPFTOOL=$(BPFTOOL) tools/btf/add $< btf/$(ARCH) \
 		$(if $(BTF),--file '$(BTF)' '$(or $(RELEASE),$(error say RELEASE=, as uname -r does))',$(BTF_KERNELS))
 

@@ -20,7 +20,7 @@ NO_COMPAT   = echo '  SKIP     32-bit simjank: no $(1)gcc, or no static C librar
 # In the frames of arm's first procedure call standard the kernel's walk of user stacks finds its way.
 ARM_FRAMES := -marm -mapcs-frame
 
-compat32: #: simjank as a 32-bit program: .output/i686/static/simjank, .output/arm/static/simjank
+compat32: #:machines simjank as a 32-bit program: .output/i686/static/simjank, .output/arm/static/simjank
 	$(Q)$(if $(call HAVE_LIBC,$(CROSS_I386)),$(MAKE) STATIC=1 SANITIZE= CROSS_COMPILE=$(CROSS_I386) \
 		.output/i686/static/simjank,$(call NO_COMPAT,$(CROSS_I386)))
 	$(Q)$(if $(call HAVE_LIBC,$(CROSS_ARM)),$(MAKE) STATIC=1 SANITIZE= CROSS_COMPILE=$(CROSS_ARM) \
@@ -28,7 +28,7 @@ compat32: #: simjank as a 32-bit program: .output/i686/static/simjank, .output/a
 
 live: compat32
 
-compat32-vm: static compat32 #: tests of 32-bit programs on other kernels, in virtual machines
+compat32-vm: static compat32 #:machines tests of 32-bit programs on other kernels, in virtual machines
 	$(Q)$(call RUN_TESTS,tests/vm/compat32.t)
 
 .PHONY: compat32 compat32-vm

@@ -6,7 +6,7 @@ DEMO_TIME ?= 10s
 # Traced as well, the helpers of simjank would have blocks of their own: a hog is busy in each of its turns.
 DEMO = jankbpf -t 25ms -d $(DEMO_TIME) --no-follow -- ./simjank
 
-demo: #: packages, build, and ten seconds of simjank under jankbpf (as root)
+demo: #:build packages, build, and ten seconds of simjank under jankbpf (as root)
 	$(Q)if [ "$$(id -u)" != 0 ]; then echo 'demo: tracing needs root: sudo make demo' >&2; exit 77; fi
 	$(Q)deps/install build
 	$(Q)$(MAKE) $(JOBS) all

@@ -2,25 +2,25 @@
 # Debian's packages, from the one list deps/packages.txt. Quick and offline when nothing is missing.
 # `deps-build` asks only for what a first build needs: no server, no cross compiler.
 
-deps: #: install the Debian packages that are missing (as root)
+deps: #:packages install the Debian packages that are missing (as root)
 	$(Q)deps/install
 
-deps-build: #: the same, only what the build needs
+deps-build: #:packages the same, only what the build needs
 	$(Q)deps/install build
 
-deps-test: #: the same, for build and tests
+deps-test: #:packages the same, for build and tests
 	$(Q)deps/install build test
 
-deps-cross: #: the same, for the build for arm64
+deps-cross: #:packages the same, for the build for arm64
 	$(Q)deps/install cross
 
-deps-vm: #: the same, for the virtual machines of check-vm
+deps-vm: #:packages the same, for the virtual machines of check-vm
 	$(Q)deps/install vm
 
-deps-runtime: #: the same, for the tests of Go's and Tokio's loops
+deps-runtime: #:packages the same, for the tests of Go's and Tokio's loops
 	$(Q)deps/install runtime
 
-deps-verdicts: #: the same, for the servers of make verdicts
+deps-verdicts: #:packages the same, for the servers of make verdicts
 	$(Q)deps/install verdicts
 
 .PHONY: deps deps-build deps-test deps-cross deps-vm deps-runtime deps-verdicts

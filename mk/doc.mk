@@ -13,7 +13,7 @@ all: $(if $(STATIC)$(CROSS_COMPILE),,doc)
 
 -include $(VARIANT)/tools/man_options.d
 
-doc: $(MAN) #: the man page, under .output/
+doc: $(MAN) #:build the man page, under .output/
 
 $(MAN_GEN): $(MAN_OBJ)
 	$(call msg,LINK,$@)

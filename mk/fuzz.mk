@@ -14,7 +14,7 @@ $(VARIANT)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(VARIANT)/libapp.a $(LIB)
 
 fuzz: TEST_TIMEOUT = $(shell echo $$((4 * $(FUZZ_SECONDS) + 60)))
 fuzz: FUZZ_GUIDED = $(FUZZ_BIN:$(OUT)/%=$(COVER_OUT)/%)
-fuzz: #: damaged files, records and journals, for FUZZ_SECONDS of CPU each
+fuzz: #:tests damaged files, records and journals, for FUZZ_SECONDS of CPU each
 	$(Q)$(MAKE) fuzz-guided
 	$(Q)FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_SEED=$(FUZZ_SEED) $(call RUN_TESTS,-v $(FUZZ_GUIDED))
 

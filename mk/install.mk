@@ -5,17 +5,33 @@ INSTALL ?= install
 SBINDIR ?= $(PREFIX)/sbin
 MANDIR  ?= $(PREFIX)/share/man
 
-install: program #: into DESTDIR and PREFIX
+install: program #:build into DESTDIR and PREFIX
 	$(call msg,INSTALL,$(DESTDIR)$(SBINDIR)/jankbpf)
 	$(Q)$(INSTALL) -D -m 755 $(VARIANT)/jankbpf $(DESTDIR)$(SBINDIR)/jankbpf
 
-uninstall: #: take it away again
+uninstall: #:build take it away again
 	$(Q)rm -f $(DESTDIR)$(SBINDIR)/jankbpf
 
-# A target is listed when a "#: text" stands behind it.
-help: #: this list
-	@sed -n 's/^\([a-z][a-z-]*\):.*#: *\(.*\)$$/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+# A target is listed when "#:GROUP text" stands behind it; without a known group, as the last.
+HELP_GROUPS := build:Build packages:Packages~(as~root) tests:Tests machines:Other~machines~and~kernels measure:Measure sources:Generated~sources
+
+help: #:build this list
+	@awk -v groups='$(HELP_GROUPS)' ' \
+		/^[a-z][a-z0-9_.-]*:.*#:[a-z]* / { \
+			target = $$1; sub(/:.*/, "", target); match($$0, /#:[a-z]* /); \
+			group = substr($$0, RSTART + 2, RLENGTH - 3); \
+			list[group] = list[group] sprintf("  make %-22s %s\n", target, substr($$0, RSTART + RLENGTH)); \
+		} \
+		END { \
+			n = split(groups, each, " "); \
+			for (i = 1; i <= n; i++) { \
+				split(each[i], part, ":"); gsub(/~/, " ", part[2]); \
+				printf "%s%s\n%s", (i > 1 ? "\n" : ""), part[2], list[part[1]]; delete list[part[1]]; \
+			} \
+			for (group in list) printf "\nMore\n%s", list[group]; \
+		}' $(MAKEFILE_LIST)
 	@echo
+	@echo 'Variables'
 	@echo '  V=1                                shows the commands'
 	@echo '  STATIC=1                           one file that needs nothing beside it: jankbpf-$(MACHINE)'
 	@echo '  CROSS_COMPILE=aarch64-linux-gnu-   for another machine, with STATIC=1 or without'

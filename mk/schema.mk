@@ -49,7 +49,7 @@ $(LIB): $(SCHEMA_OBJ)
 # Before the first build nothing says who includes them.
 $(OBJ) $(SCHEMA_OBJ): | $(PB_H)
 
-docs-record: $(DESCRIPTORS) #: docs/record.md and docs/losses.md, from the schema
+docs-record: $(DESCRIPTORS) #:sources docs/record.md and docs/losses.md, from the schema
 	$(call generate,record) >docs/record.md
 	$(call generate,losses) >docs/losses.md
 

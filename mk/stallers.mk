@@ -81,6 +81,6 @@ $(STALL_RUST): $(wildcard tests/loops/tokio/*.toml tests/loops/tokio/src/*.rs)
 		--target-dir ../cargo-target --config 'source.crates-io.replace-with="debian"' \
 		--config 'source.debian.directory="$(DEBIAN_CRATES)"' && cp ../cargo-target/release/tokio-stall ..)
 
-stallers: $(STALLERS) #: programs over the event loops of many libraries, for the tests
+stallers: $(STALLERS) #:measure programs over the event loops of many libraries, for the tests
 
 .PHONY: stallers

@@ -53,23 +53,23 @@ unit-bin: $(UNIT_BIN)
 bpf-bin: $(BPF_BIN)
 fuzz-bin: $(FUZZ_BIN)
 
-unit: #: unit tests, with the sanitizers
+unit: #:tests unit tests, with the sanitizers
 	$(Q)$(MAKE) $(WITH_SAN) unit-bin
 	$(Q)$(call RUN_TESTS,$(UNIT_BIN))
 
-bpf: #: tests of the BPF programs (as root)
+bpf: #:tests tests of the BPF programs (as root)
 	$(Q)$(MAKE) $(WITH_SAN) bpf-bin
 	$(Q)$(call RUN_TESTS,$(BPF_BIN))
 
 replay live: all
 
-style: #: layers, format, lengths, licences
+style: #:tests layers, format, lengths, licences
 	$(Q)$(call RUN_TESTS,$(STYLE_T))
 
-replay: #: tests of recorded journals
+replay: #:tests tests of recorded journals
 	$(Q)$(call RUN_TESTS,$(REPLAY_T))
 
-live: #: tests against running programs (as root)
+live: #:tests tests against running programs (as root)
 	$(Q)$(call RUN_TESTS,$(LIVE_T))
 
 # Live tests that ask what is said and written, not how long things took: they bear company.
@@ -78,7 +78,7 @@ LIVE_PARALLEL     := cli man names options preflight doctor btf disk pids stdout
 LIVE_PARALLEL_T    = $(filter $(LIVE_PARALLEL:%=tests/live/%.t),$(LIVE_T))
 
 # The cheapest first. The other live ones strictly one after the other: they measure time.
-check: #: deps (as root), build, all tests
+check: #:tests deps (as root), build, all tests
 	$(Q)[ "$$(id -u)" != 0 ] || $(MAKE) deps-test
 	$(Q)$(MAKE) $(JOBS) all
 	$(Q)$(MAKE) $(JOBS) static
@@ -91,10 +91,10 @@ check: #: deps (as root), build, all tests
 CLANG_FORMAT ?= clang-format
 FORMATTED     = $(shell find bpf user tools tests -name '*.[ch]' -o -name '*.cc')
 
-check-format: #: is every file as clang-format has it?
+check-format: #:tests is every file as clang-format has it?
 	$(Q)$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 
-format: #: make it so
+format: #:build make it so
 	$(Q)$(CLANG_FORMAT) -i $(FORMATTED)
 
 .PHONY: unit-bin bpf-bin fuzz-bin unit bpf style replay live check check-format format

@@ -14,7 +14,7 @@ VM_TEST  = $(patsubst %,$(OUT)/vm/%.t,$(subst /,-,$(VM)))
 # In other guests than the kernels': the longest first.
 VM_MORE := $(patsubst %,tests/vm/%.t,compat32 stacks display pauth)
 
-check-vm: vm-parts compat32 android-parts #: the tests on kernels from 5.10 to the newest, in virtual machines
+check-vm: vm-parts compat32 android-parts #:machines the tests on kernels from 5.10 to the newest, in virtual machines
 	$(Q)$(MAKE) vm-tests VM='$(VM)'
 
 # The static programs first: what they are decides what is there to be tested. A guest takes one CPU, whatever it has; as
@@ -24,18 +24,18 @@ vm-tests: TEST_TIMEOUT = 3600
 vm-tests: $(VM_TEST)
 	$(Q)PERL5LIB=tests/lib RUN="$(PROVE_TESTS)" tests/stages -j$(shell nproc) $(VM_TEST) $(VM_MORE)
 
-vm-pauth: static #: a walk of signed return addresses, in a virtual machine of arm64
+vm-pauth: static #:machines a walk of signed return addresses, in a virtual machine of arm64
 	$(Q)$(call RUN_TESTS,tests/vm/pauth.t)
 
-vm-display: static #: frames of a display that blocks missed, in a virtual machine
+vm-display: static #:machines frames of a display that blocks missed, in a virtual machine
 	$(Q)$(call RUN_TESTS,tests/vm/display.t)
 
-vm-stacks: static android-parts #: whole stacks of arm64's programs, in a virtual machine
+vm-stacks: static android-parts #:machines whole stacks of arm64's programs, in a virtual machine
 	$(Q)$(call RUN_TESTS,tests/vm/stacks.t)
 
 # One run of a 32-bit program on arm64, too: what such need of the probes is their own.
 check-vm-ci: VM = $(VM_CI)
-check-vm-ci: vm-parts compat32 #: the same on two of them, and 32-bit programs on arm64
+check-vm-ci: vm-parts compat32 #:machines the same on two of them, and 32-bit programs on arm64
 	$(Q)JANK_VM=$(VM_CI_COMPAT32) $(MAKE) vm-tests VM='$(VM_CI)' VM_MORE=tests/vm/compat32.t
 
 vm-parts: static
@@ -50,7 +50,7 @@ $(OUT)/vm/%.t: mk/vm.mk
 	$(Q)printf '#!/bin/sh\nexec tests/vm/kernel.py %s\n' '$(subst x86_64-,x86_64/,$(subst arm64-,arm64/,$*))' >$@
 	$(Q)chmod +x $@
 
-vm-table: #: the table of docs/kernels.md, from the last make check-vm
+vm-table: #:machines the table of docs/kernels.md, from the last make check-vm
 	$(Q)tools/vm/table docs/kernels.md $(OUT)/vm
 
 .PHONY: check-vm check-vm-ci vm-pauth vm-display vm-stacks vm-parts vm-tests vm-table
