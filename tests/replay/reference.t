@@ -99,7 +99,7 @@ def paths(value, path=""):
 
 def words_of(header):
     """The words of cause.what, by the header that lists them."""
-    with open(os.path.join(replay.ROOT, "user", "model", header), encoding="utf-8") as file:
+    with open(os.path.join(replay.ROOT, "user", "verdict", header), encoding="utf-8") as file:
         return {line.split('"')[1] for line in file if line.startswith("\tX(\"")}
 
 

@@ -179,7 +179,7 @@ static void test_link(void)
 	struct link link = { .task.pid = (uint32_t)getpid(), .task.tid = (uint32_t)gettid() };
 
 	is_int(wait_object_names__link(&link), 0, "a link's process");
-	is_str(link.process, "test_waited_names", "in full, beyond 15 bytes");
+	is_str(link.process, "test_wait_object_names", "in full, beyond 15 bytes");
 	free(link.process);
 	link = (struct link){ .task.pid = (uint32_t)child__on_exit() };
 	is_int(wait_object_names__link(&link), 0, "one that has ended");
