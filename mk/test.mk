@@ -88,6 +88,20 @@ check: #:tests deps (as root), build, all tests
 		-j2 $(STYLE_T) $(UNIT_BIN) $(FUZZ_BIN) $(REPLAY_T) $(BPF_BIN) \
 		-j2 $(LIVE_PARALLEL_T) -j1 $(filter-out $(LIVE_PARALLEL_T),$(LIVE_T))
 
+# After an edit: without the sanitizers, so that only what changed is compiled; without the tests that take seconds, and
+# loop_owner, which needs calls that -O2 inlines; without replay/live.t, which traces.
+FAST_NOT     := symbol_costly symbol_dwarf_costly symbol_dwarf_memory symbol_gopclntab symbol_java record_memory unwind_java \
+                unwind_programs loop_owner
+FAST_UNIT     = $(filter-out $(FAST_NOT:%=$(VARIANT)/tests/unit/test_%),$(patsubst %.c,$(VARIANT)/%,\
+                $(call ONLY,$(sort $(wildcard tests/unit/test_*.c)))))
+
+fast-bin: $(FAST_UNIT)
+
+check-fast: #:tests the style, the quick unit tests without sanitizers, replay: within two minutes
+	$(Q)$(MAKE) $(JOBS) all
+	$(Q)$(MAKE) $(JOBS) fast-bin
+	$(Q)$(call RUN_TESTS,-j2 $(STYLE_T) $(FAST_UNIT) $(filter-out tests/replay/live.t,$(REPLAY_T)))
+
 CLANG_FORMAT ?= clang-format
 FORMATTED     = $(shell find bpf user tools tests -name '*.[ch]' -o -name '*.cc')
 
@@ -97,4 +111,6 @@ check-format: #:tests is every file as clang-format has it?
 format: #:build make it so
 	$(Q)$(CLANG_FORMAT) -i $(FORMATTED)
 
-.PHONY: unit-bin bpf-bin fuzz-bin unit bpf style replay live check check-format format
+-include $(FAST_UNIT:=.d)
+
+.PHONY: fast-bin check-fast unit-bin bpf-bin fuzz-bin unit bpf style replay live check check-format format
