@@ -224,6 +224,16 @@ def front_pages(root):
                 yield f"{path}:{number}: a frame without a name: {line.strip()}"
 
 
+def guide(root):
+    """The files that HACKING.md sends a reader to exist."""
+    if not os.path.exists(os.path.join(root, "HACKING.md")):
+        return
+    for number, line in enumerate(read(root, "HACKING.md").splitlines(), 1):
+        for path in re.findall(r"`((?:bpf|docs|loops|mk|schema|tests|tools|user|vmlinux)/[^`\s]*)`", line):
+            if not os.path.exists(os.path.join(root, path)):
+                yield f"HACKING.md:{number}: no {path}"
+
+
 def words(root):
     """Nothing is left for later."""
     unfinished = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" * 3)) + r")\b")
@@ -305,4 +315,4 @@ def formatted(root):
                            for line in done.stderr.splitlines() if ": error:" in line})
 
 
-RULES = (spdx, noticed, layers, bpf_apart, skeleton, silent, opens, front_pages, words, private_paths, function_length, formatted)
+RULES = (spdx, noticed, layers, bpf_apart, skeleton, silent, opens, front_pages, guide, words, private_paths, function_length, formatted)
