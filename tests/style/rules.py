@@ -116,11 +116,12 @@ def includes(root, path):
 
 
 def spdx(root):
-    """Each source file has the licence in its first three lines."""
+    """Each source file has its licence in its first three lines: user space's, or the kernel's."""
     for path in files(root, TEXT):
+        licence = "GPL-2.0-or-later" if path.startswith(("user/", "tools/")) else "GPL-2.0"
         head = read(root, path).split("\n")[:3]
-        if not any("SPDX-License-Identifier: GPL-2.0" in line for line in head):
-            yield f"{path}: no SPDX line"
+        if not any(re.search(rf"SPDX-License-Identifier: {licence}(?: \*/)?$", line) for line in head):
+            yield f"{path}: no SPDX line, or not {licence}"
 
 
 def noticed(root):

@@ -25,7 +25,10 @@ def function(lines, head="int f(void)"):
 # rule, path, content, whether the rule must object
 SEEDS = (
     ("spdx", "user/base/a.c", "int a;\n", True),
-    ("spdx", "user/base/a.c", SPDX + "int a;\n", False),
+    ("spdx", "user/base/a.c", SPDX + "int a;\n", True),
+    ("spdx", "user/base/a.c", SPDX.replace("2.0", "2.0-or-later") + "int a;\n", False),
+    ("spdx", "bpf/a.bpf.h", SPDX + "int a;\n", False),
+    ("spdx", "bpf/a.bpf.h", SPDX.replace("2.0", "2.0-or-later") + "int a;\n", True),
     ("spdx", "vmlinux/a.h", "int a;\n", True),
     ("spdx", "mk/a.mk", "all:\n", True),
     ("spdx", "tests/live/a.t", "#!/bin/sh\n# SPDX-License-Identifier: GPL-2.0\n", False),
