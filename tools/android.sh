@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 # jankbpf on an Android device over adb: pushes the static binary, runs it as root, pulls its files.
 # It asks before it acts: what is missing is told in one sentence with its remedy. Exit status: as
 # jankbpf's own (1 failed, 2 wrong usage, 77 the device cannot), and of `run`, jankbpf's.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a block's record costs as JSON, as protobuf, and as protobuf with zstd, message by message
  * and as one stream. Records come from stdin as JSON Lines; one line of JSON with the figures goes

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What `make bench` traces for its micro figures: loops of nothing but the thing to be measured.
  *

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writes the man page's OPTIONS at build time, from the table that also makes the parser. */
 #include <stdio.h>
 

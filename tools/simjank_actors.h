@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who plays in a stage's scenarios, and with what, by the names that the table of scenarios has for
  * them: for the truth.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A stage's cgroups. Their directories are removed by the janitor. */
 #include "simjank_cgroup.h"
 

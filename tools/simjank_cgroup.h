@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A stage's cgroups (version 1, where one thread alone can be in one) and what they are set to. */
 #ifndef SIMJANK_CGROUP_H
 #define SIMJANK_CGROUP_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The janitor: it reads from a pipe that nobody ever writes to, so that the read returns when the
  * last process with the other end is gone: the program and its helpers, which die with it.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The process `janitor` removes what the stages made (directories, cgroups, swap) when the program
  * is gone, however it ended.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * simjank's clocks, and the one way to burn CPU: inlined, so that a sample's leaf is the handler
  * itself and not a helper shared by all of them.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Handlers that compute, stop, or do next to nothing. */
 #include <errno.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Handlers that wait for storage: by system calls, by page faults, and for want of memory. */
 #include <errno.h>
 #include <fcntl.h>

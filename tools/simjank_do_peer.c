@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Handlers that wait for a peer at a socket, or for another process. */
 #include <arpa/inet.h>
 #include <errno.h>

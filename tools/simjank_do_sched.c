@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Handlers that want a CPU and do not get it. */
 #include <sched.h>
 #include <unistd.h>

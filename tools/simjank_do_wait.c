@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Handlers that wait for a time, for one of our own threads, or for a chain of them. */
 #include <errno.h>
 #include <poll.h>

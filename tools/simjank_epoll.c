@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * simjank's loop over epoll. Three descriptors: a timer for what is due later, an eventfd for what
  * is due now, and another by which the control thread starts and stops the loop. One event a wait,

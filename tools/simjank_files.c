@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The stage's files, its buffer, and the page that only userfaultfd has. */
 #include "simjank_files.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The stage's files and its memory. */
 #ifndef SIMJANK_FILES_H
 #define SIMJANK_FILES_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The stage: in which order its parts are opened, and what becomes of those that can't be. */
 #include "simjank_fixture.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a loop's scenarios play with: partner threads and processes, pipes, sockets, files, cgroups.
  * Each loop has its own stage, so that loops never wait for each other.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the handlers share. Every handler, and the do_… function under it that waits, is a function
  * of its own with a frame pointer and a stable name: they are what a tracer should blame. Two of

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The stage's helper processes: hogs and a crowd, which starve the loop's thread, the server, the
  * locker, and the continuer, which wakes the program from SIGSTOP. Processes and not threads, since

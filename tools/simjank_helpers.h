@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The stage's helper processes: what it opens before there is a second thread. Each returns 0 or
  * -errno.

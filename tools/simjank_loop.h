@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A loop: what it handles next and when. The front end (epoll or android::Looper) owns the waiting;
  * it calls loop__begin after it, loop__handle when what was planned is due, loop__next, loop__end.

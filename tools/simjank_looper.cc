@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-or-later
 //
 // simjank's loop over the real android::Looper. Work comes in three forms: a message handled inside
 // pollOnce, a descriptor's callback inside pollOnce, and work done after pollOnce returned, as

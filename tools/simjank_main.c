@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * simjank: a program of known jank. The main thread is the first loop, as in most real programs;
  * the thread `control` starts and stops the loops and writes the truth while they wait in their

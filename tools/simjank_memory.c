@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A limit on the whole program's memory. What is not meant to be swapped out is locked. */
 #include "simjank_memory.h"
 

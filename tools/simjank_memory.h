@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A limit on the whole program's memory, and swap to which it goes. Each returns 0 or -errno. */
 #ifndef SIMJANK_MEMORY_H
 #define SIMJANK_MEMORY_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* simjank's options: the table, the list of scenarios, the help. */
 #include "simjank_options.h"
 

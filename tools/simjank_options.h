@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* simjank's command line: one table of options, made into the parser and the help. */
 #ifndef SIMJANK_OPTIONS_H
 #define SIMJANK_OPTIONS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The partner threads: each ends a wait of the loop's thread, late, when it is asked to. */
 #include "simjank_partners.h"
 

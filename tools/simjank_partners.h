@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The partner threads that the scenarios need. */
 #ifndef SIMJANK_PARTNERS_H
 #define SIMJANK_PARTNERS_H

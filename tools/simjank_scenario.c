@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of scenarios. Their handlers are by concern: simjank_do_*.c. */
 #include "simjank_scenario.h"
 

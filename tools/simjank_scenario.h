@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What simjank can do in one dispatch: simjank_table.h says what there is. */
 #ifndef SIMJANK_SCENARIO_H
 #define SIMJANK_SCENARIO_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The process `server`. It listens itself, since a unix socket's peer is known as who listened. */
 #include "simjank_server.h"
 

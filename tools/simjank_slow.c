@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The slow disk. The kernel lets a cgroup's first requests in each tenth of a second pass, as many
  * as that time's bytes: a low rate and many small requests, so that this is little.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A slow disk: a cgroup whose threads may read and write so many bytes a second only, while it is
  * switched on.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The stage's pipes and sockets, and what the truth says of their peers. */
 #include "simjank_sockets.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The scenarios: one table, from which the enum, the handlers' declarations, the help and the
  * truth's words are made.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The truth's file. The kind is what the measured shares say, not what the scenario meant: where a
  * busy neighbour takes the CPU from a handler that only wanted to sleep, `runnable` is the truth.

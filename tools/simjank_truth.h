@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What really happened, as the program itself saw it. Kept in memory that is there from the start
  * and written at the end: a tracer sees every wait, so bookkeeping must neither take nor make time.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parsers of simjank's option values: every number is range-checked, a bad one is quoted. */
 #include "simjank_value.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The values of simjank's options. What cannot be read ends the program with status 2. */
 #ifndef SIMJANK_VALUE_H
 #define SIMJANK_VALUE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the verifier makes of the probes: loads them as the loader would with all features of this
  * kernel, and with each that can be done without switched off, and prints for each program how many

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What jankbpf costs, in one run beside its peers: `make bench`.
 
 Rounds are interleaved (base, jankbpf, peers, base, …) and compared within a round: this machine may be

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What the record of a block costs in each encoding: the blocks of the references, encoded again and again."""
 
 import glob

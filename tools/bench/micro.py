@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What a tracer adds to one dispatch, one system call, one pair of context switches: bench_epoll, base
 and traced by turns."""
 

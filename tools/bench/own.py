@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What a tracer takes for itself: CPU time and memory while at work, and the time until it is."""
 
 import json

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The server's CPU time a request, against the untraced server's. It is steadier than
 throughput: a slower epoll_wait gathers larger batches, and throughput may even rise."""
 

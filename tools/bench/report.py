@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Figures of interleaved rounds: what is shown, and what the JSON keeps."""
 
 import statistics

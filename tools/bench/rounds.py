@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Interleaved measuring: base, tracer, base, next tracer, base … Each is compared with the mean of the
 two bases beside it, since the machine may be slower a second later."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The processes that are traced: started here, ended by their id, with a libc of their own, so that a
 peer's probe on libc is in no other process."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """jankbpf and its peers: how each is started on a process, when it is at work, how it is ended."""
 
 import os

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* An add-on for node with a function that takes long: spin(milliseconds). */
 #include <node_api.h>
 

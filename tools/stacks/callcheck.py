@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Can a stack be? Each frame but the innermost stands behind a call; where that names its target, it is the frame within, a
 stub of the linker's, or what jumps there. A frame that is left out or invented shows as a call to somewhere else."""
 import bisect

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A user stack, whoever took it, and the one rule that all are judged by: complete, when its outermost frame is the
 thread's first function (or main, or who calls that); named, when each of its frames has a function."""
 import collections

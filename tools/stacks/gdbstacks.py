@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The stack of a program's main thread by gdb, now and again, while it goes on to do what it does."""
 import re
 import subprocess

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Programs to take stacks of, each with a load that stalls its loop: those that Debian ships, and small ones of our own
 over its libraries, built as it builds (without frame pointers; make stack-programs)."""
 import contextlib

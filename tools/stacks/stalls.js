@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Stalls node's loop 60 ms of each 80: "addon FILE" in an add-on, "script" in JavaScript and what it calls,
 // "sleep" asleep.
 'use strict';

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Stalls asyncio's loop 60 ms of each 80: in Python alone, in C that Python calls, in Python that C calls,
 asleep; with "sleep" only that."""
 import asyncio

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Packages of any Debian suite, from the archive that this machine uses, without touching its own apt state.
 
 Nothing is installed: lists, sources and packages live in the cache folder alone, and packages are unpacked.

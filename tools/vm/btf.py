@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The BTF inside of a kernel image: x86's bzImage is unpacked first, arm64's Image is not packed."""
 import ctypes
 import lzma

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """An initramfs with busybox, the modules asked for, files and trees: cpio's newc format, written here so that
 neither root nor device nodes are needed to build one."""
 import os

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Kernels to boot: Debian's packages for virtual machines, by architecture and series, and what is kept of them.
 
 A kernel is named ARCH/SERIES, such as x86_64/5.10. Two series are names: "newest" is the newest release that the

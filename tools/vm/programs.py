@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Programs of other suites and architectures, with the libraries that they need, out of Debian's packages."""
 import os
 import re

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-or-later
 """One guest from its boot to its end, under a watchdog; what it left behind comes back as tar files, through
 a virtio port: every kernel has that, be it built in, while some archives lack the modules of a disk. What a guest
 hands over before its end (/bin/hand-over) is there even if it hangs, or dies."""

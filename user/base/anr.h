@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Android's limits for "application not responding", in seconds: an input event 5, a broadcast in
  * the foreground 10, a service in the foreground 20, one in the background 200 (InputConstants.h,

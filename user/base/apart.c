@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A forked process on a socket, and memory shared with it. See apart.h. */
 #include "base/apart.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads that may never end, made by a process apart: of a traced program's memory, and of files on
  * file systems whose answers come from somebody's daemon or over a network.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads the two clocks, relates them, and writes times as people and RFC 3339 want them. */
 #include "base/clock.h"
 

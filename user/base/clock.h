@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The two clocks: CLOCK_MONOTONIC in records, local wall time for people. All in nanoseconds. */
 #ifndef JANK_BASE_CLOCK_H
 #define JANK_BASE_CLOCK_H

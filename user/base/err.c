@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fills in an error on its way up; nothing is printed here. */
 #include "base/err.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An error on its way up: a negative errno as the return value, and one sentence for the user that
  * quotes the object and names the remedy. Library code fills it in; only app/ prints it.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Small file helpers: bounded reads that a hostile path cannot block, whole writes, mkdir -p. */
 #include "base/file.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Small file helpers. All return 0 or -errno; EINTR is retried. */
 #ifndef JANK_BASE_FILE_H
 #define JANK_BASE_FILE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Short names of functions: what a person calls them. Demangled C++ repeats every type it
  * touches; a stack of such names can't be read, and BlockCanary's reader takes parentheses and

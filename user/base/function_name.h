@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Functions' names as a person says them. */
 #ifndef JANK_BASE_FUNCTION_NAME_H
 #define JANK_BASE_FUNCTION_NAME_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* State Z in /proc/PID/stat, then the first in /proc/PID/task that is in no such state. */
 #include "base/live_tid.h"
 

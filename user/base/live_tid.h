@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A process whose main thread has ended, while others go on: /proc/PID knows nothing of its memory
  * then.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Messages on stderr: a line is one write, so that the two threads and other programs on the same
  * terminal never mix within it. The status line is remembered only as "there is one to erase".

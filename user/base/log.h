@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Messages for the person at the terminal: stderr, one line each, prefixed "jankbpf: ". Only app/
  * and the two threads' top loops call it; everything below returns a struct err.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Numbers, times and sizes as users write them: strict, exact (no floating point), and each failure
  * says what would be right. */
 #include "base/parse.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Numbers, times and sizes as users write them. Each returns 0, or -EINVAL or -ERANGE with a
  * message that quotes `str` and says what would be right; *ret is untouched on failure. The err's

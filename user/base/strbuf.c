@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A byte string that grows by doubling; a failed allocation makes it inert, to be tested once. */
 #include "base/strbuf.h"
 

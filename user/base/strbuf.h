@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A growing byte string, always NUL-terminated once anything was added. */
 #ifndef JANK_BASE_STRBUF_H
 #define JANK_BASE_STRBUF_H

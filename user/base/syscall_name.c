@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The tables are generated: from the C library's numbers (see the Makefile), and from
  * syscalls_32.tbl.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of system calls by number, of the architecture that this program is built for. */
 #ifndef JANK_BASE_SYSCALL_NAME_H
 #define JANK_BASE_SYSCALL_NAME_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* UTF-8 by the table of well-formed sequences (Unicode, table 3-7), and names made safe to show. */
 #include "base/text.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names that come from traced programs (comm, paths, symbols) hold any bytes: made safe to show. */
 #ifndef JANK_BASE_TEXT_H
 #define JANK_BASE_TEXT_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Threads of our own. */
 #ifndef JANK_BASE_THREAD_H
 #define JANK_BASE_THREAD_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* liblzma's stream decoder into memory that grows. */
 #include "base/xz.h"
 

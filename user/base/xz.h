@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Unpacks xz within bounds: a few bytes of it can claim gigabytes. */
 #ifndef JANK_BASE_XZ_H
 #define JANK_BASE_XZ_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Libraries that Android maps straight from an APK, where they are stored uncompressed and
  * page-aligned.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Look-ups. A row whose only pattern is "*" comes after those that name their files. */
 #include "catalogue/catalogue.h"
 

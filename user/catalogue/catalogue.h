@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The catalogue of loop kinds: whose wait is it, and what does its loop handle? One row a kind, in
  * the text format of docs/loops.md: those of loops/, built in, and those of --loop-file.

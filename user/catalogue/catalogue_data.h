@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The catalogue while it is filled: for catalogue*.c alone. */
 #ifndef JANK_CATALOGUE_CATALOGUE_DATA_H
 #define JANK_CATALOGUE_CATALOGUE_DATA_H

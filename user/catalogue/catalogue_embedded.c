@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table comes from tools/loops/table at build time. */
 #include "catalogue/catalogue_embedded.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The files of loops/, made part of the program at build time (mk/loops.mk). */
 #ifndef JANK_CATALOGUE_CATALOGUE_EMBEDDED_H
 #define JANK_CATALOGUE_CATALOGUE_EMBEDDED_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Loop files are INI files, read by libinih. What it would let pass is caught in its reader, which
  * sees each line first: long lines (it would cut them), empty sections and the same section once

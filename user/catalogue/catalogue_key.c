@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The keys of a row, one function a form of value. */
 #include <ctype.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where threads wait for their next dispatch: the callers of a loop's wait, unwound from the copy
  * of the stack that came with it. Frames that a block's stack shares with them belong to the

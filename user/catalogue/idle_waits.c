@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* /proc/PID/task/TID/syscall tells the call that a blocked thread is in, and where its stack is. */
 #include "catalogue/idle_waits.h"
 

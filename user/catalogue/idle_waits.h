@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Threads that wait in a loop's system call right now, and may have done so for hours: by /proc. */
 #ifndef JANK_CATALOGUE_IDLE_WAITS_H
 #define JANK_CATALOGUE_IDLE_WAITS_H

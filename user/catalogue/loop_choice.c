@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of waits and names of the catalogue's rows. */
 #include "catalogue/loop_choice.h"
 

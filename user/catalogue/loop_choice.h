@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which kinds of loop are wanted: those that -l names, or all but those that are off unless named.
  */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A table of threads with their return addresses, and of what loops their processes have. */
 #include "catalogue/loop_owner.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Whose loop a wait is: the catalogue asks for the functions around it, and those are found as
  * return addresses on the waiting thread's stack. No unwinding: programs without frame pointers

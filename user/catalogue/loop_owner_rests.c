@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Is a thread's wait where it keeps returning to for work? By its callers, and by its interpreter's
  * frames.

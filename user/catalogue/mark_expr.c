@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A parser by recursive descent. Reads are collected innermost first, as the probe makes them. */
 #include "catalogue/mark_expr.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a loop file says is to be read at a mark, e.g. "enum(qevent, u16 *(arg1 + 8))", made into
  * what the probe reads and how that is shown. The grammar, '*' being a read of what lies at an

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a thread that blocks in a system call waits for. Only calls that say it by themselves are
  * listed; the rest is told by the task's state (JANK_CLASS_PLAIN). By name, since the numbers

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* System calls: their names, and what a thread blocked in one waits for. */
 #ifndef JANK_CATALOGUE_SYSCALLS_H
 #define JANK_CATALOGUE_SYSCALLS_H

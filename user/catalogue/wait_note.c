@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The top of a waiting thread's stack. */
 #include "catalogue/wait_note.h"
 

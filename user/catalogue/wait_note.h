@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where a thread waits: the words around its stack pointer that may be addresses of code. Made by
  * the intake thread from the probes' copy of the stack, used by the sink thread (loop_owner.h).

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The report: its look, and the kernel's features. Who runs it and where is in cmd_doctor.c. */
 #include "cli/cmd_doctor.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * `jankbpf doctor`: one line for each thing that tracing depends on, with consequence and remedy.
  */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The catalogue's rows for people. With a target the session does the work. */
 #include "cli/cmd_loops.h"
 

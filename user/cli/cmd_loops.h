@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `jankbpf loops`: the kinds of loop that are known; with a target, those that run there. */
 #ifndef JANK_CLI_CMD_LOOPS_H
 #define JANK_CLI_CMD_LOOPS_H

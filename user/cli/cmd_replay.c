@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Two passes over the journal: what it knows, then the events. Everything after the ring is the
  * same code as in a session, on one thread.

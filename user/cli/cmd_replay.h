@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `jankbpf replay`: a journal judged again, by another threshold, for another output. */
 #ifndef JANK_CLI_CMD_REPLAY_H
 #define JANK_CLI_CMD_REPLAY_H

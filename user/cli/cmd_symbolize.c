@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Records one by one, from JSON Lines or from a stream of messages, and out in the same form. A
  * record in which there is nothing to name goes out as it came.

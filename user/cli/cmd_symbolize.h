@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jankbpf symbolize: names for records that were made where there were none. */
 #ifndef JANK_CLI_CMD_SYMBOLIZE_H
 #define JANK_CLI_CMD_SYMBOLIZE_H

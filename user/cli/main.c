@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jankbpf: finds jank on a whole machine. One function a command. */
 #include <errno.h>
 #include <fcntl.h>

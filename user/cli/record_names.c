@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Visits the frames of a record by its descriptors, so that a new field with a stack needs nothing
  * here.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Only the worst preemptors are asked for their cgroup: it costs 20 µs each. */
 #include "enrich/block_facts.h"
 

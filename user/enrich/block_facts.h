@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What else the living machine tells of a block: how fast its CPU is, in which cgroups they are
  * that ran instead. On the sink thread: the reader of the ring waits for no file.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * All threads of a process are told at once, and again when there is a new one: each second the
  * processes are asked, since a thread that is waited for says nothing of itself before.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Interpreters' threads: found by the symbolizer, told to the probes, which read their frames. The
  * sink thread's.

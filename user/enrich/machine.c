@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The history is bounded, yet reaches back as far as the longest hang: when it is full, every
  * second reading of its older half goes, so that it grows coarser with age.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the machine did while a dispatch lasted: readings of /proc/stat, of /proc/pressure and of
  * the traced processes' CPU clocks, kept for a while, and the load over any interval by

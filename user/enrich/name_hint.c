@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which program has which way to tell of its code. See name_hint.h. */
 #include "enrich/name_hint.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What to do for names in stacks: of code that a program made, and of stripped files. Said once for
  * each.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A table of processes that have parks, each with the places that were told of it. */
 #include "enrich/parks.h"
 

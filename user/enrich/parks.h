@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Parks of runtimes' workers, and the idle places of main threads (docs/loops.md): finds the
  * processes that have some, by the catalogue's rows of their loops, and answers the probes'

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A mark's values have the meaning that its row of the catalogue gives them. With a mark the
  * descriptors that the wait returned are left out: any of them may be another message's.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a slow dispatch handled, found out in the living process: by the catalogue what a mark's
  * values mean, by the symbolizer their names, by /proc what was ready. On the sink thread.

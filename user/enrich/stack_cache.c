@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A table by thread and time, and its entries in the order in which they came. */
 #include "enrich/stack_cache.h"
 

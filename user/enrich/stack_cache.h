@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The callers of sampled threads, found in copies of their stacks, until the block comes that wants
  * them. A copy of a thread with a dispatch is walked as it comes, while its process lives and its

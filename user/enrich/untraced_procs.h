@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Names for stacks of processes that are not traced: those that a traced one waited for. Their
  * mappings are read when a stack of theirs comes, and forgotten after a while: their end is told by

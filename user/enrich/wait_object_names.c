@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Each part by itself: what one cannot tell another may. */
 #include "enrich/wait_object_names.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a thread waited for, found out on the living machine: files, devices, peers, a mutex's
  * owner, and whose threads are in the chain. On the sink thread, soon: descriptors are closed and

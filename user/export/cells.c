@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Columns of a terminal. wcwidth() would do it for the locale's characters only, and jankbpf runs
  * in "C" as often as not: the wide ranges that matter are listed here instead.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names in a terminal's columns. */
 #ifndef JANK_EXPORT_CELLS_H
 #define JANK_EXPORT_CELLS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The output directory: each record is appended to blocks.jsonl or blocks.pb, each ended block gets
  * a BlockCanary log as well.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A record is appended by one write() under flock(): a record cut short by a full disk can be taken
  * back without hurting one of another process, and one torn by a crash is seen, and cut off, before

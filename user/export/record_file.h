@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * File of records in DIR: blocks.jsonl or blocks.pb. It holds whole records, whoever else appends
  * to it and however the last writer ended. Several processes may share a DIR: everything that

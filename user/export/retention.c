@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Age and size of what DIR keeps. A look at the whole directory costs, so the sum of the logs is
  * kept between looks; reaching the bound frees a sixteenth of it at once, so that the next blocks

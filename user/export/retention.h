@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How long and how much DIR keeps. Only files that the sink itself makes are ever deleted. */
 #ifndef JANK_EXPORT_RETENTION_H
 #define JANK_EXPORT_RETENTION_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Frames as every export reads them. A stack may come without the symbolizer's frames (out of
  * memory, a replay without the files): its raw addresses are frames too.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Frames as every export reads them: also of a stack that no symbolizer has seen. */
 #ifndef JANK_EXPORT_SHARED_WORDS_H
 #define JANK_EXPORT_SHARED_WORDS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where finished records go. A sink has a table of operations; each borrows the block. An error
  * of a sink (-errno) is counted by the caller as an unwritten record, except -EPIPE, which ends

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A stream of records: JSON Lines, or protobuf messages (Record of schema/blockinfo.proto), each
  * after its length as a varint. One thread at a time.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One row a kind, made from the ABI's list; names from the kernel are terminated here. */
 #include "intake/decode.h"
 

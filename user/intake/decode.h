@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Records (bytes from BPF or a journal) become events. The only place that casts wire memory: a
  * record is checked against its size here, so that nothing behind it has to.

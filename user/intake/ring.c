@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* libbpf's ring buffer behind two calls. */
 #include "intake/ring.h"
 

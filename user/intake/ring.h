@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ring between the probes and us. */
 #ifndef JANK_INTAKE_RING_H
 #define JANK_INTAKE_RING_H

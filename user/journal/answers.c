@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tables of the journal's messages. They are kept as they were read, and pointed into. */
 #include "journal/answers.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Answers of the live system as a journal holds them, for its replay: the session, processes, the
  * machine's load, names. A journal may be anybody's work: what does not fit is ignored. One thread.

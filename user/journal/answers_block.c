@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A block's part of a journal. Its spans are found by their time, links by thread and time,
  * preemptors by thread: what is not found is ignored.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How a block takes what a journal's messages hold. Each returns 0 or -ENOMEM; strings are copied
  * unless it says otherwise.

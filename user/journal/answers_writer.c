@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Each address of each process is written once, with the frames that it stands for. */
 #include "journal/answers_writer.h"
 

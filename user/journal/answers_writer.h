@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writer of the journal's own records: the answers of the live system that a replay can no longer
  * ask for, as messages of schema/journal.proto. Used by the thread that owns the output, as the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The journal: the raw event stream in a file, with what a later judgement needs and can no longer
  * ask for (processes, the machine's load, frames' names), so that a replay needs neither privilege

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The block's life and its words. Nothing here judges: what a block says was decided by the judge
  * and by blame; this file makes it, frees it and knows the contract's names for its numbers.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The block: jankbpf's BlockInfo. Data only: filled by the judge (what happened), then by the
  * symbolizer (frames' names) and blame (cause); sinks borrow it const.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A binary heap by age, and lists by size: a class for each half of a power of two. */
 #include "model/budget.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One bound in bytes for the evidence of all open dispatches together with what waits for the
  * sinks: traced programs choose how many threads they have, how deep their stacks are and how long

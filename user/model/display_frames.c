@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One list of the sparse early refreshes and of the last ones; what went by is summed over its
  * gaps.

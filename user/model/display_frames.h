@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which frames of a display went by in an interval: its refreshes as the kernel counted them.
  * Between two that it told of, its own number of frames says how many there were (it switches the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sums of histograms, and what they say. A bucket's edges come from the function that both sides
  * count by.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Durations as counts in the buckets of bpf/jank_hist.h, added up over threads: quantiles, edges,
  * powers of two.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A decoded record: checked, so that what it says can be relied on. */
 #ifndef JANK_MODEL_EVENT_H
 #define JANK_MODEL_EVENT_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Records of one thread arrive in order: what a span waited for comes right before the span. */
 #include "model/evidence.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What is gathered for one dispatch until its block or hang arrives: timed stacks, who ran instead,
  * what was handled, and more on the dispatch. Everything reachable is owned by the evidence.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Counts and duration histograms of dispatches, by process and loop kind: the blocks' denominators.
  */

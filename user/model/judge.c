@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Thresholds, severity, frames swallowed; and a block's fields from a dispatch's. */
 #include "model/judge.h"
 

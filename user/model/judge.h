@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The judge turns a dispatch into a block, or finds that it is none. */
 #ifndef JANK_MODEL_JUDGE_H
 #define JANK_MODEL_JUDGE_H

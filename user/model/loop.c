@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A thread has at most one dispatch whose evidence is kept: evidence of a newer one means that the
  * older was not slow, and is dropped. Records of one thread arrive in order: the ring has one

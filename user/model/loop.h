@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Events become dispatches: what is gathered for each thread (stacks, spans, who ran instead) until
  * its block or hang arrives. Counts of threads that ended are kept by process and loop kind.

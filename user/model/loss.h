@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Losses of user space, counted by reason where they happen, in one list with the kernel side's.
  * Numbers go on from the ABI's. Any thread may count.

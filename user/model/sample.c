@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Samples are copied before anybody named them: frames and cgroups are the symbolizer's to add,
  * once.

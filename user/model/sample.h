@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The life of a block's samples, and of what they share with the links of its chain: stacks and
  * other tasks.

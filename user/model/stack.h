@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What can be said of a stack once its frames have names. */
 #ifndef JANK_MODEL_STACK_H
 #define JANK_MODEL_STACK_H

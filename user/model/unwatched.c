@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The list, and its sentences: one for each group of equal reason and name. */
 #include "model/unwatched.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What is not watched, with the reason: "0 blocks" says nothing about these processes and threads.
  * Filled on the intake thread, completed on the sink thread, part of a summary.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a user writes after -u, -c and -g, made into what the probes compare with. */
 #include "options/filter.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who is traced, as the probes are told before they are loaded: everything that -a is narrowed by.
  * Kinds are ANDed, the entries of one kind ORed; a kind without entries lets all pass.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The command line, by glibc's argp. argp is kept silent and never exits: it says nothing of use in
  * a record-only stdout, and tests want the message, so that what it refuses is explained here.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the user asked for: one table makes the parser, --help and the man page's option list. */
 #ifndef JANK_OPTIONS_OPTIONS_H
 #define JANK_OPTIONS_OPTIONS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What an option does with its argument: checks it and stores it where its row says. */
 #include <ctype.h>
 #include <errno.h>

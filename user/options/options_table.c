@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The options: names, ranges, defaults and what is said of them, nowhere else. */
 #include "options/options_table.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A row for each option: the parser, --help and the man page are loops over these. */
 #ifndef JANK_OPTIONS_OPTIONS_TABLE_H
 #define JANK_OPTIONS_OPTIONS_TABLE_H

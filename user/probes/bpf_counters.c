@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sums over CPUs, and over programs. */
 #include "probes/bpf_counters.h"
 

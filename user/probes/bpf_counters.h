@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the probes count of their losses, and the kernel of the probes. */
 #ifndef JANK_PROBES_BPF_COUNTERS_H
 #define JANK_PROBES_BPF_COUNTERS_H

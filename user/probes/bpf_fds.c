@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Two maps: the sizes, and whether there are any. */
 #include "probes/bpf_fds.h"
 

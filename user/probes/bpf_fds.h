@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the probes are told of stacks: of which processes more is to be copied
  * (bpf/copy_user_stack.bpf.h). Descriptors of its own, for it is used by the sink thread, which may

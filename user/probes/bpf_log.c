@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A bounded tail of libbpf's warnings. */
 #include "probes/bpf_log.h"
 

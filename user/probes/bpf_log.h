@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What libbpf has to say: kept, not printed, so that a refusal can be shown with its reason. */
 #ifndef JANK_PROBES_BPF_LOG_H
 #define JANK_PROBES_BPF_LOG_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table comes from tools/btf/table at build time; it may be empty. */
 #include "probes/btf_embedded.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The minimised BTF of known kernels of this architecture: the files of btf/, made part of the
  * program at build time (mk/btf.mk).

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Most of this says no: a file that is handed over by hand is often a compressed one, a kernel's
  * image, or another machine's, and libbpf says "Invalid argument" to all of them.

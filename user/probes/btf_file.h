@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A file with a kernel's BTF, as a user may give it: raw, or an ELF file with a section .BTF. */
 #ifndef JANK_PROBES_BTF_FILE_H
 #define JANK_PROBES_BTF_FILE_H

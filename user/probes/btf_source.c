@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The decision, in order of how sure each is to fit the running kernel. */
 #include "probes/btf_source.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where the kernel's types come from: a file that the user names, the kernel itself
  * (/sys/kernel/btf/vmlinux), or the minimised BTF of a known release, embedded in the program. The

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Runs the calibration object and looks at its answers. */
 #include "probes/calibrate.h"
 

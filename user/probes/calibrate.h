@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A small BPF object, run once in our own context, where the answers are known, before the probes
  * are loaded.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A look at the first bytes of programs: an ELF header, or the name of an interpreter. */
 #include "probes/compat32.h"
 

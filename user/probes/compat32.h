@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * 32-bit programs on this 64-bit kernel (i386 on x86-64, arm on arm64). Their system calls pass the
  * tracepoints of single calls by, and uprobes cannot be had in them, so it must be known before the

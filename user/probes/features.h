@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What this kernel can do, asked of the kernel once before load (never guessed from its version).
  * The loader takes the answers; `jankbpf doctor` prints them with their reasons.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The skeleton's owner: how each of its programs is attached, and to which processes. */
 #include "probes/loader.h"
 

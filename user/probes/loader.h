@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The BPF side's life: open, configure, load, attach, and everything that is asked of it while it
  * runs. Sole owner of the skeleton and of all links.

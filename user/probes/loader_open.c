@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which programs run with which features; opens the skeleton and has the kernel load them. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The loader's own state, shared by its files only. */
 #ifndef JANK_PROBES_LOADER_PARTS_H
 #define JANK_PROBES_LOADER_PARTS_H

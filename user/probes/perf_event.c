@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens a sampling event on each online CPU and attaches the sampler to it. */
 #include "probes/perf_event.h"
 

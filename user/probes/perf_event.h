@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sampler's clock: one perf event for each CPU. Never one for a task: that is programmed anew
  * at every context switch, which in a virtual machine is an exit to the hypervisor

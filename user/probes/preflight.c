@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Privileges, namespaces, BTF and tracefs: what must hold before the first BPF call. */
 #include "probes/preflight.h"
 

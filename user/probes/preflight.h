@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * May this user trace at all? Asked before anything is opened, so that the answer is one sentence
  * with its remedy and not an EPERM from deep inside.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The two ways to look at each thread: an iterator of the kernel's, or a walk of our own hash. */
 #include "probes/task_iter.h"
 

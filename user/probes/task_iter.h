@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Looks at the living traced threads from outside; hangs go to the ring, counts to a function. */
 #ifndef JANK_PROBES_TASK_ITER_H
 #define JANK_PROBES_TASK_ITER_H

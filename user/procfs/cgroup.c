@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* "HIERARCHY:CONTROLLERS:PATH" lines; a hierarchy of version 1 may have several controllers. */
 #include "procfs/cgroup.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The cgroup by which a thread gets its CPU time. */
 #ifndef JANK_PROCFS_CGROUP_H
 #define JANK_PROCFS_CGROUP_H

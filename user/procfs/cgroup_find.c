@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Looks a cgroup up by its path, a unit by its name in the tree. */
 #include "procfs/cgroup_find.h"
 

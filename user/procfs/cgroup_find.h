@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The directories of cgroups that a user names, in the hierarchy of version 2. */
 #ifndef JANK_PROCFS_CGROUP_FIND_H
 #define JANK_PROCFS_CGROUP_FIND_H

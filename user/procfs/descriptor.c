@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The link in /proc/PID/task/TID/fd says what kind it is, its fdinfo which one. */
 #include "procfs/descriptor.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a descriptor of a thread is, in words: "tcp 127.0.0.1:80->127.0.0.1:5012", "eventfd 12", a
  * path.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Search for a process by what the links of its descriptors say. Bounded by the number of links
  * that are read: each costs about a microsecond.

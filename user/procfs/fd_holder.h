@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The daemon of a FUSE file system: the process that has /dev/fuse open for its connection, by
  * fdinfo ("fuse_connection", since Linux 6.16, 514d9210bf45). Before, the only process that has

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * No file is asked that another machine or a program would have to answer for: that may be what the
  * thread waits for.

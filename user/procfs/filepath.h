@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The path of a file that is known by its number, found where the process has it open or mapped. */
 #ifndef JANK_PROCFS_FILEPATH_H
 #define JANK_PROCFS_FILEPATH_H

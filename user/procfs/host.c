@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* uname, the boot id, CPUs; the memory figures are read anew for each block. */
 #include "procfs/host.h"
 

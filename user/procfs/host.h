@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a record says of the machine that it was made on. */
 #ifndef JANK_PROCFS_HOST_H
 #define JANK_PROCFS_HOST_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Read in pieces; only the lines wanted are looked at closely. */
 #include "procfs/maps_lines.h"
 

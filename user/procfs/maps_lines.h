@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The executable file mappings of a /proc/PID/maps, which can hold 100,000 lines, with any bytes in
  * its paths.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * "36 35 98:0 /root /point rw,noatime master:1 - ext4 /dev/root rw": blanks in a field are written
  * \040.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The mounts that a process sees, by /proc/PID/mountinfo: whose file system has no device of its
  * own, and where.

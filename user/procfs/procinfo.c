@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Parses /proc/PID/stat, status, cgroup and exe. */
 #include "procfs/procinfo.h"
 

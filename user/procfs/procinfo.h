@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What /proc tells of a process, read once. Its texts are the process's own choice: any bytes. */
 #ifndef JANK_PROCFS_PROCINFO_H
 #define JANK_PROCFS_PROCINFO_H

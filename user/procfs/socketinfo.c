@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Asks a duplicate of the target's socket. It is held for the few calls between two closes: were
  * the target to close its own just then, its connection would end that much later.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A socket with both its ends. /proc/net and sock_diag list all connections of a network namespace
  * to find one; the socket itself is asked instead, through a duplicate of its descriptor

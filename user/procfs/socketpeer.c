@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel is asked of our own network namespace; of another one /proc/PID/net has tables, which
  * cost 2 ms each.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Packages first, then cores, then cooling devices, until there is no more room: a package's heat
  * is every core's.

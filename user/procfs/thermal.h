@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Are CPUs slowed down for heat? By sysfs: on x86 each core and each package counts how often it
  * was; elsewhere a processor's cooling device says how much it is held back just now. The files are

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A living thread by its number: of the machine, or of its process's own pid namespace. */
 #ifndef JANK_PROCFS_THREADNAME_H
 #define JANK_PROCFS_THREADNAME_H

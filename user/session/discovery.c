@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The processes of -a, and with -f the children of the traced ones: met by the first record of one
  * of their threads, watched by a pidfd, forgotten at their end. A pidfd costs three microseconds

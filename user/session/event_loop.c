@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* An entry for each descriptor; entries removed within a round are freed after it. */
 #include "session/event_loop.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The session's one epoll: descriptors with the function that each wakes; timers among them. */
 #ifndef JANK_SESSION_EVENT_LOOP_H
 #define JANK_SESSION_EVENT_LOOP_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The intake: each record is decoded, gathered, judged, and a block handed to the sink thread. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What `jankbpf loops` tells of running processes: each loop, by which evidence it is one, and what
  * can be read of its messages, or why not.

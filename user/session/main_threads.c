@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A table by process. One look lists /proc; a process is read once, when it is new. */
 #include "session/main_threads.h"
 

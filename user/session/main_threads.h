@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which processes of -a have their main thread watched wherever it waits (docs/loops.md): those
  * that the filters admit, from an age of a second on, at most MAINS_MAX at once. Found by looks at

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Whether a process can have its marks on. Each message then costs a trap, 1 to 3 us: nothing for a
  * window's hundreds a second, a tenth and more of a server that handles ten thousands. Such a one

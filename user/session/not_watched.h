@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What is not watched, by what only the sink thread knows: the catalogue's rows and the workers of
  * interpreters. Completes the lists of the intake thread (unwatched_look.c), and writes their lines

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sinks by table; one failing sink does not keep the others from their record. */
 #include "session/output.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What happens to a judged block: its stacks get names, the verdict is made, the sinks and the
  * journal get it. Used by the sink thread, and directly by a replay.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One list, by age: few threads are on probation at a time, and few of their blocks fit. */
 #include "session/probation.h"
 

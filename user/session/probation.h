@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Blocks of threads on probation: they wait where they may have their loop, and it takes some turns
  * to know. Such blocks are kept back for at most a minute, 1 MiB of all threads' together, and are

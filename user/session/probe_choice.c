@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * 32-bit programs among the traced: only the tracepoints of all system calls show their waits.
  * Where it is known from the start that there are such, these are the probes; else they are

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A ring of items under a mutex; the sink thread sleeps on a condition. */
 #include "session/queue.h"
 

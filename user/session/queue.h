@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The one way from the intake thread to the sink thread: bounded, and never waited for by the one
  * who puts in. What finds no room is the caller's loss to count.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the session says of itself: the status line while it runs, the summary at its end. */
 #include <bpf/bpf.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A run's life: open what is needed, attach, run the loop, close. The intake thread waits for the
  * ring, signals, timers and the ends of the traced processes, all in one epoll.

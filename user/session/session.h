@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A run of `jankbpf trace`: it owns everything, and is one epoll loop on the intake thread. */
 #ifndef JANK_SESSION_SESSION_H
 #define JANK_SESSION_SESSION_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of a session share: its state, and the parts that they play. */
 #ifndef JANK_SESSION_SESSION_PARTS_H
 #define JANK_SESSION_SESSION_PARTS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sink thread: names, verdicts, sinks and the journal, so that the ring's reader waits for
  * none.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The traced processes: looked at when they are first seen and when they become another program,
  * their uprobes placed, their ends noticed by pidfd.

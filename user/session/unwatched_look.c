@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What is not watched: found by a look at /proc a second after the start, in slices of time, and at
  * the end. The sink thread completes the list by the catalogue's rows and tells it (not_watched.c).

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the intake thread waits for from the first (the ring, signals, timers, stdout's end), and
  * what each calls for. Who has something of his own to wait for adds it to the watch himself:

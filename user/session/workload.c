@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Two pipes: one that releases the child, one that closes at its exec or brings the errno. */
 #include "session/workload.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `jankbpf -- COMMAND`: a child that waits before its exec until the probes are in place. */
 #ifndef JANK_SESSION_WORKLOAD_H
 #define JANK_SESSION_WORKLOAD_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Many links detached at once: each waits for a grace period of RCU, 25 to 130 ms; together they
  * share it.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Each file once; only a bounded number of different ones is kept. */
 #include "uprobes/mapped_files.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The files that a process maps executable and that may hold the functions to probe. */
 #ifndef JANK_UPROBES_MAPPED_FILES_H
 #define JANK_UPROBES_MAPPED_FILES_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * All names of a file's rows are looked up in one pass: in its own symbol tables, and what they
  * lack, in its .gnu_debugdata. Code is always the file's own.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where the marks (and custom waits) of the catalogue's rows lie in a file: symbols → code → sites.
  */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The rings are read together, record by record in the order of time: a process forked on one CPU
  * and run on another must not exec before it is forked.

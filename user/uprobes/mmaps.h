@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who maps which file executable, from now on and on the whole machine: records of a perf event
  * that counts nothing, one ring for each CPU. So nothing polls /proc, and a library loaded by

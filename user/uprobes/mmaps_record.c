@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The kernel writes these records, but the file names in them are anybody's. */
 #include "uprobes/mmaps_record.h"
 

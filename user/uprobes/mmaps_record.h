@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The records of mmaps.h's rings, as perf_event_open(2) describes them, read with bounds. */
 #ifndef JANK_UPROBES_MMAPS_RECORD_H
 #define JANK_UPROBES_MMAPS_RECORD_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The choice of an instruction. A linear sweep decodes the function; it may run over data or into
  * the next function, which costs a site at worst: candidates are reached by falling through from

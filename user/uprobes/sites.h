@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which instruction of a function to probe: the cheapest one that every call passes exactly once
  * and at which the registers wanted still hold what they should.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From a process to the places of its uprobes: mapped files → sites. */
 #include "uprobes/targets.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where to put uprobes in a traced process: its mapped libraries, their symbols, and the cheapest
  * instruction near a function's entry (docs/design.md, "Where a uprobe is put decides its cost").

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A file that is known costs a look into a table for each process that maps it: the kernel itself
  * puts its uprobes into the new process. Others are opened by way of the process, in its own mount

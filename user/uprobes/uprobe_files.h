@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Uprobes for every process there is and will be: attached to files, not to processes, each site
  * once. A file's are attached when somebody first maps it, by whatever path and in whatever mount

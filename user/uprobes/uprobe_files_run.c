@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A thread of its own: files are the traced programs', on disks that may be slow, and a uprobe
  * waits for the kernel's grace periods. Nobody else shall wait for either.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The books of uprobe_files: files that were searched, with their uprobes, and the processes that
  * map them.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The uprobes of the traced processes: attached by process, at the sites that targets.h found. */
 #ifndef JANK_UPROBES_UPROBES_H
 #define JANK_UPROBES_UPROBES_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What each sample tells is found out once, for all who ask. */
 #include "verdict/analysis.h"
 

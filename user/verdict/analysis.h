@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A block with what its samples tell, as the parts of the verdict are made of it. Inside of the
  * model only.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kinds and their shares come from the account, which is exact; stacks, system calls and what
  * was waited for say more of each: its parts (analysis.c), its functions (culprit.c), how sure that

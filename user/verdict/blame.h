@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The verdict: what took the most of the dispatch, and the application's function most to blame. */
 #ifndef JANK_VERDICT_BLAME_H
 #define JANK_VERDICT_BLAME_H

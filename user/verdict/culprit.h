@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which function a part of the verdict is blamed on. */
 #ifndef JANK_VERDICT_CULPRIT_H
 #define JANK_VERDICT_CULPRIT_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Both lists are innermost first. The probe says at which Python frame the evaluation function was
  * entered, so that frames of the one and runs of the other belong together in pairs.

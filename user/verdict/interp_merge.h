@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* An interpreter's own frames take the place of its C function's. */
 #ifndef JANK_VERDICT_INTERP_MERGE_H
 #define JANK_VERDICT_INTERP_MERGE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the kernel counted itself (throttled, stolen) comes first; the rest is by who ran instead,
  * then by whether the thread had been running or asleep before.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Why a thread that could run did not. */
 #ifndef JANK_VERDICT_RUNNABLE_H
 #define JANK_VERDICT_RUNNABLE_H

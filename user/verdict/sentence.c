@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who, then a clause for each part: only what was seen, and what is not known is left out. */
 #include "verdict/sentence.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The verdict in plain English, for an engineer to act on: "main thread waited 150 ms in
  * handle_query for a mutex held by thread 'indexer' (tid 4711), which waited for the disk in fsync

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Clauses of time on the CPU, and of time that the thread wanted one. */
 #include <inttypes.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The chain of those that were waited for, link by link, each with what it did meanwhile. */
 #include <inttypes.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sentence's clauses, one for each part of the verdict. Inside of sentence*.c only. */
 #ifndef JANK_VERDICT_SENTENCE_PARTS_H
 #define JANK_VERDICT_SENTENCE_PARTS_H

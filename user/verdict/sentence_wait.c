@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Clauses of time off the CPU: what was waited for, and where. */
 #include <inttypes.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Made of names only: no address, line, pid or number of a thread. A thread that is busy, or kept
  * off the CPU, is interrupted anywhere: there the function counts that was on the stack for half of

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The forms of a call. See call_site.h. */
 #include "base/code/call_site.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The instruction sets that probes can be placed in. */
 #include "base/code/insn.h"
 

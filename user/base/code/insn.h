@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What must be known of a machine instruction to put a uprobe near it: its length, where it goes,
  * which general registers it changes, and what the kernel does with a probe on it. No disassembler:

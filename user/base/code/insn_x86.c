@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * x86-64 instructions, 64-bit mode. Two tables say what follows an opcode and what it changes; the
  * maps 0F38 and 0F3A and the vector encodings (VEX, EVEX, XOP) are regular enough to need none.

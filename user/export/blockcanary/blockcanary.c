@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A block as BlockCanary's log. Its reader is unforgiving: keys match by prefix, an empty value
  * ends the parse, a log that it takes for corrupt is deleted. So every value goes through

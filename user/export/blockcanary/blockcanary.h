@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* BlockCanary's log file: one for each block that ended (docs/blockcanary-format.md). */
 #ifndef JANK_EXPORT_BLOCKCANARY_BLOCKCANARY_H
 #define JANK_EXPORT_BLOCKCANARY_BLOCKCANARY_H

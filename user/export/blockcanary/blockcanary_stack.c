@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The stacks of BlockCanary's log: a time, an empty line, frames, an empty line, for each sample.
  * Of a frame its reader wants `symbol(place)`, one pair of parentheses, a letter first where it

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Table of the record's fields: what JSON needs beside the descriptors of schema/blockinfo.proto.
  * Made by schema/generate.py of schema/fields.tbl. The rows of a message are in the order of its

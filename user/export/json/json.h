@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Records as JSON, schema "jankbpf/1": one writer and one reader for every message, driven by the
  * descriptors of schema/blockinfo.proto and the table of fields.h. Any thread.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Streaming JSON writer. Compact, on one line, so that a record is a line of JSON Lines. */
 #include "export/json/jsonw.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Streaming JSON writer: appends to a strbuf, keeps commas and nesting right. Strings may hold any
  * bytes: output is always valid UTF-8 (invalid bytes become U+FFFD). Misuse (a value without a key

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Records as messages of schema/blockinfo.proto, made of blocks and summaries: the one place that
  * knows which field holds what. What isn't known is left out, never guessed. A builder is used by

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The evidence in a record: frames, samples, what they waited for, the chain, preemptors. */
 #include <stdlib.h>
 #include <string.h>

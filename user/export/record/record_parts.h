@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of the record's builder share. */
 #ifndef JANK_EXPORT_RECORD_RECORD_PARTS_H
 #define JANK_EXPORT_RECORD_RECORD_PARTS_H

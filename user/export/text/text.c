@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The text sink: a block as a person wants it on a terminal. Its parts are in text_*.c. */
 #include "export/text/text.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Inside of the text sink: a line builder that never exceeds the width, and the parts of a block.
  */

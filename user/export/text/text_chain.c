@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The chain of wakers, a thread a step: who it was, what it did meanwhile, and where; -v shows
  * whole stacks. The wait that it explains is the first of the stacks that follow, or among them.

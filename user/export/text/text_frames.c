@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A stack's frames, a line each. The kernel's take one dim line, the one to blame is marked,
  * repeated ones (recursion) are counted; -v shows everything. Or its innermost frames in one line.

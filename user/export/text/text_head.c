@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A block's headline, read in two seconds: how long and who; then why and where, in a sentence. */
 #include <inttypes.h>
 #include <stdio.h>

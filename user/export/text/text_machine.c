@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the machine did meanwhile, in one line; then how it treated the thread, where that was not
  * as usual.

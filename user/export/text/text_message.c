@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What was handled: in a few words in the headline or below it, with -v all that is known of it. */
 #include <inttypes.h>
 

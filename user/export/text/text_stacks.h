@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A block's samples, the same stacks merged. */
 #ifndef JANK_EXPORT_TEXT_TEXT_STACKS_H
 #define JANK_EXPORT_TEXT_TEXT_STACKS_H

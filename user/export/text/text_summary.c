@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The summary for people: the blocks with their denominators, what was lost, what it cost. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Only long spans are sent, and only from when somebody had been waiting for a while. So what lies
  * between two records was seen: the thread ran, or waited too shortly to matter. What lies before

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a thread did over an interval, as far as its records tell. */
 #ifndef JANK_MODEL_CHAIN_ACCOUNT_H
 #define JANK_MODEL_CHAIN_ACCOUNT_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Each link is looked at only for as long as the one before it waited for it: the interval gets
  * shorter with each.

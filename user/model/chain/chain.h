@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The chain of wakers: for whom a dispatch waited, and for whom that one did, to the end or to
  * CHAIN_MAX links.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Each record is one piece of memory with its tails, in two lists: its thread's, and that of all by
  * age. What a span waited for comes right before it from the same CPU, so a few of those are

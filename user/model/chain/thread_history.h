@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What is known of any thread lately, whether its loop is traced or not: whoever ends a dispatch's
  * wait may be any of them, and that is known only when the wait is over. Kept by thread, within a

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * In order of how much a piece of evidence says: a collector or a memory shortage anywhere on the
  * stack explains a wait of any kind; then what the kernel's functions, the system call and its

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a thread was at, in one word of sentence.h's list, by the evidence of one moment. */
 #ifndef JANK_MODEL_CHAIN_WAIT_REASON_H
 #define JANK_MODEL_CHAIN_WAIT_REASON_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The tables of wait_reason.c. The kernel's names are those of 5.10 to 6.18; of a function that
  * compilers inline in some builds its callers are listed, too.

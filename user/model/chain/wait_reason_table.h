@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Functions that tell what a thread is at, as data. A name ends with '*' where any end will do, and
  * begins with it where it may stand anywhere in a C++ or Rust name.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A mutex's word names its holder where the library keeps it there: glibc beside a word that is 1
  * or 2, musl and all that wait for priority inheritance in it. What looks like one may be any

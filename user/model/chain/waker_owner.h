@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* For whom a thread waited: who held the mutex, else who woke it. */
 #ifndef JANK_MODEL_CHAIN_WAKER_OWNER_H
 #define JANK_MODEL_CHAIN_WAKER_OWNER_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads DWARF's numbers one after the other. Beyond the end everything is 0 and `bad` is set. */
 #ifndef JANK_SYMBOL_DWARF_CURSOR_H
 #define JANK_SYMBOL_DWARF_CURSOR_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From an address to its unit, the functions that hold it there, and the lines. See dwarf.h. */
 #include "symbol/dwarf/dwarf.h"
 

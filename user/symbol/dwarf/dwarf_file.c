@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The directories and files of a line table: two plain lists up to DWARF 4, tables with forms in 5.
  */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The forms that values of attributes come in. */
 #include <dwarf.h>
 #include <errno.h>

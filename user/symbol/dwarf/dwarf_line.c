@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Line tables: the header, and the program run up to the row of an address. */
 #include <dwarf.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which addresses an entry has: one range, or a list of them. */
 #include <dwarf.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Units of .debug_info: their headers, and their entries one by one. A few stay in memory. */
 #include <dwarf.h>
 #include <errno.h>

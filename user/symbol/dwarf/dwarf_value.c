@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Values of attributes as what they stand for: addresses, strings, the names of functions. */
 #include <dwarf.h>
 #include <stdio.h>

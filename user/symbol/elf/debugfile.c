@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds separate debug files on this machine's root, then on the process's. A file is taken only
  * when its build id agrees, or, where there are no build ids, the checksum of the link.

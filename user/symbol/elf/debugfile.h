@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Separate debug files: by build id, or by the name in .gnu_debuglink. */
 #ifndef JANK_SYMBOL_ELF_DEBUGFILE_H
 #define JANK_SYMBOL_ELF_DEBUGFILE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ELF headers of files that nobody trusts. See elf.h. */
 #include "symbol/elf/elf.h"
 

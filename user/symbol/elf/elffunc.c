@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bounded reading of ELF symbol tables. A name is first searched in the string table, so that
  * tables without it (most) cost one pass over their strings and no memory.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * ELF symbols → functions with an address range. The table is read in pieces, so that its claimed
  * size costs no memory; what is not plausible is skipped.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads the functions of an ELF symbol table into a struct symtab. */
 #ifndef JANK_SYMBOL_ELF_ELFSYM_H
 #define JANK_SYMBOL_ELF_ELFSYM_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bounded reads of a file or of memory. See image.h. */
 #include "symbol/elf/image.h"
 

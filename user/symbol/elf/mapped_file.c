@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* By map_files, else by name in the process's root, else in ours. See mapped_file.h. */
 #include "symbol/elf/mapped_file.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The file that a process has mapped, not just one of its name. */
 #ifndef JANK_SYMBOL_ELF_MAPPED_FILE_H
 #define JANK_SYMBOL_ELF_MAPPED_FILE_H

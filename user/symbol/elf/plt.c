@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads PLT stubs: decode the jump of each, look its slot up among the relocations. See plt.h. */
 #include "symbol/elf/plt.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names for the procedure linkage table: the stubs through which a module calls other modules. */
 #ifndef JANK_SYMBOL_ELF_PLT_H
 #define JANK_SYMBOL_ELF_PLT_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sorted tables of functions. See symtab.h. */
 #include "symbol/elf/symtab.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A compact table of functions, sorted by address: 16 bytes a symbol and a binary search, whatever
  * the names come from (ELF, kallsyms, perf map).

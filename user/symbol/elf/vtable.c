@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A vtable begins with the offset to the whole object and a pointer to the class's type_info; an
  * object points behind both. The type_info's second word is the mangled name. Where the program was

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The class of a C++ object, by its vtable: from the type's own description (RTTI), else from a
  * symbol.

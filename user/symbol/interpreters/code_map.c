@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A treap: a search tree by address, a heap by priority. See code_map.h. */
 #include "symbol/interpreters/code_map.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Code that is written, moved and overwritten: which piece lies at an address now. Pieces are put
  * in order of time; a later one takes the place of all that it overlaps. Putting and finding take

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The table is: a header; names; and an index of (address, place of the function's description) in
  * the order of addresses, with the descriptions behind it. Both are read in pieces and once, front

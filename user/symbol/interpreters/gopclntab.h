@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Go's own table of functions, by which its runtime walks stacks: it is in every Go program,
  * stripped or not. The forms of Go 1.18 and later; those before are told by another magic number,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What Go's own table says of one address. Each function has runs of addresses with a file's
  * number, others with a line, and others with the stack pointer's distance. What was inlined has

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Recognises an interpreter by its file, and names CPython's frames by their code objects. See
  * interp.h.

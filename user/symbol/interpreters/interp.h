@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Interpreters whose frames the probes read: CPython, 3.11 to 3.13, and Ruby, 3.1 to 3.4, whose
  * frames have no names. A process is one when it maps a file that is called python or libpython,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Code objects live as long as their function, mostly the process, so each is read once, and later
  * only looked at whether it is the same still: another may lie at its address by then.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The location table of a code object, as CPython has it since 3.11 (Objects/locations.md). */
 #ifndef JANK_SYMBOL_INTERPRETERS_INTERP_CODE_H
 #define JANK_SYMBOL_INTERPRETERS_INTERP_CODE_H

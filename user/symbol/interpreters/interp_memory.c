@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Page by page. A str keeps its characters in 1, 2 or 4 bytes each, whichever the largest needs. */
 #include "symbol/interpreters/interp_memory.h"
 

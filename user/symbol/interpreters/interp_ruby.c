@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Offsets of 64-bit x86, where pthread_mutex_t has 40 bytes, from vm_core.h, ractor_core.h and
  * thread_pthread.h of 3.1.2, 3.2.4, 3.3.5 and 3.4.5; no release of these minor versions has others.

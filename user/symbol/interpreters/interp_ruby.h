@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Ruby's threads, by version. What is read of the process is believed as far as it fits together:
  * states in the list of the main Ractor's threads that name the virtual machine, and living threads

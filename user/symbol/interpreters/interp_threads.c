@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The interpreter's list of its threads' states. Each has the thread's number as the thread itself
  * sees it, which in a container is another than ours.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The file grows while code is compiled, record by record, of which the last may be half written.
  * Only addresses and places in the file are kept. It is hostile: sizes and counts are checked

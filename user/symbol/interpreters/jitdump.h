@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * jit-PID.dump: what a JIT compiler writes of its code for perf: names, moves, source lines. The
  * compiler maps the file, executable, so that it is found in the process's mappings.

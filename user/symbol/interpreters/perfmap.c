@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A perf map grows while code is compiled, and addresses are used again: of two lines for one place
  * the later counts. Only addresses and places in the file are kept, the names are read when asked

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* /tmp/perf-PID.map: the names that a JIT compiler gives its code. */
 #ifndef JANK_SYMBOL_INTERPRETERS_PERFMAP_H
 #define JANK_SYMBOL_INTERPRETERS_PERFMAP_H

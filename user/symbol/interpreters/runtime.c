@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The run-time libraries by their files' names: `libc.so.6`, `libc-2.31.so`, `ld-musl-x86_64.so.1`,
  * bionic's `linker64`. Others that only begin alike (libc-client.so) are the program's.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which modules are a program's run-time system, not its own code. */
 #ifndef JANK_SYMBOL_INTERPRETERS_RUNTIME_H
 #define JANK_SYMBOL_INTERPRETERS_RUNTIME_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One thread that asks servers, and a table of what it got. See fetch.h. */
 #include "symbol/modules/fetch.h"
 

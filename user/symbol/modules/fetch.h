@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Debug files from debuginfod servers, when DEBUGINFOD_URLS names some: in a thread of its own,
  * each build id once. They land in the client's usual cache. Without libdebuginfod at build time

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The registry of modules and the look-up in their tables. See module.h; moduleload.c builds
  * them, module.c gives them up. */
 #include "symbol/modules/module.h"

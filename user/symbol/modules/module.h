@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Modules: the symbol tables of one file, shared by all processes that map it. Tables are built on
  * the first address that lies in it; then it is looked at what the file holds, and copies of it

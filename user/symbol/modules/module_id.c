@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tells files by what they hold. See module_id.h. */
 #include "symbol/modules/module_id.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of the modules share. */
 #ifndef JANK_SYMBOL_MODULES_MODULE_PARTS_H
 #define JANK_SYMBOL_MODULES_MODULE_PARTS_H

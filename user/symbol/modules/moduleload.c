@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which symbol tables make up a module: .symtab, its own or from a separate debug file, has
  * everything; where there is none, .dynsym has what is exported and .gnu_debugdata the rest, or

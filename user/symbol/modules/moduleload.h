@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* .gnu_debugdata: a small xz-compressed ELF file inside of a stripped one, with its local
  * symbols. */
 #ifndef JANK_SYMBOL_MODULES_MODULELOAD_H

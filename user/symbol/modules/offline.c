@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Modules by build id alone. See offline.h. */
 #include "symbol/modules/offline.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A walk over directories of binaries and debug files. See offline_index.h. */
 #include "symbol/modules/offline_index.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which files there are of which build id, below directories, and in the archives (APKs) there. */
 #ifndef JANK_SYMBOL_MODULES_OFFLINE_INDEX_H
 #define JANK_SYMBOL_MODULES_OFFLINE_INDEX_H

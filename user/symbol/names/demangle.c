@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Demangling within bounds. A mangled name may refer back to its own parts, so that a short one can
  * stand for a text of any length: libiberty's callback forms are used, which print in pieces, and

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* C++ and Rust names as people write them. */
 #ifndef JANK_SYMBOL_NAMES_DEMANGLE_H
 #define JANK_SYMBOL_NAMES_DEMANGLE_H

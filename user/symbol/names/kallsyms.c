@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * kallsyms has no sizes: a function reaches to the next symbol of any kind. Functions are kept,
  * other symbols only as such ends. A name is kept as the file has it, with its module:

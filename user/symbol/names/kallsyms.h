@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The kernel's functions, its modules' and BPF programs', by /proc/kallsyms. */
 #ifndef JANK_SYMBOL_NAMES_KALLSYMS_H
 #define JANK_SYMBOL_NAMES_KALLSYMS_H

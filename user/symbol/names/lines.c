@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Line by line, in bounded memory. See lines.h. */
 #include "symbol/names/lines.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads a file by lines through a fixed buffer: /proc files, maps of JIT compilers. */
 #ifndef JANK_SYMBOL_NAMES_LINES_H
 #define JANK_SYMBOL_NAMES_LINES_H

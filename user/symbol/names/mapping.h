@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef JANK_SYMBOL_NAMES_MAPPING_H
 #define JANK_SYMBOL_NAMES_MAPPING_H
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The page's entry in /proc/PID/pagemap says whether it is there; it may be gone when it is read,
  * so that is done apart.

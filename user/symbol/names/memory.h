@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads a process's memory without touching what isn't there: a page that must be brought in first
  * (from a slow disk, from a file system or a userfaultfd of the program's own) would hold the

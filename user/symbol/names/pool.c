@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Interned strings in chunks. See pool.h. */
 #include "symbol/names/pool.h"
 

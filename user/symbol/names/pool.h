@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Strings handed out in frames: each kept once, all freed together. */
 #ifndef JANK_SYMBOL_NAMES_POOL_H
 #define JANK_SYMBOL_NAMES_POOL_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Parses /proc/PID/maps. Only executable regions are kept: others hold no code, and may be a
  * hundred thousand. */
 #include "symbol/names/proc_maps.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The executable mappings of a process, from /proc/PID/maps. */
 #ifndef JANK_SYMBOL_NAMES_PROC_MAPS_H
 #define JANK_SYMBOL_NAMES_PROC_MAPS_H

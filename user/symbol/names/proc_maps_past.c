@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Mappings that were: an address belongs to the time when it was taken. A library may have been
  * unloaded since, and another one may lie there.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A process's mappings and the files behind them, opened while it lives. See process.h. */
 #include "symbol/names/process.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is known of one traced process: its mappings, its JIT compiler's names, addresses named
  * so far. */
 #ifndef JANK_SYMBOL_NAMES_PROCESS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names one address. See resolve.h; what it finds is cached by the caller. */
 #include "symbol/names/resolve.h"
 

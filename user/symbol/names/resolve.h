@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From one address to what is known of it: the part between tables and frames. */
 #ifndef JANK_SYMBOL_NAMES_RESOLVE_H
 #define JANK_SYMBOL_NAMES_RESOLVE_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The symbolizer: the processes it knows, and the bounds on what is kept. */
 #include "symbol/names/symbolize.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Names for addresses. One owner thread (the sink thread); nothing here is thread-safe.
  *

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Stacks turned into frames, and other addresses into names. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens a module's unwind tables, and keeps what was found for an address. See cfi.h. */
 #include "symbol/unwind/cfi.h"
 

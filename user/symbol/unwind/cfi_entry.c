@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* CIEs and FDEs: the entries of .eh_frame and .debug_frame. */
 #include <dwarf.h>
 #include <elf.h>

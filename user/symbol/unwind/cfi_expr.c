@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A stack machine for a few operations. See cfi_expr.h. */
 #include "symbol/unwind/cfi_expr.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* DWARF's expressions, as far as unwind tables use them. */
 #ifndef JANK_SYMBOL_UNWIND_CFI_EXPR_H
 #define JANK_SYMBOL_UNWIND_CFI_EXPR_H

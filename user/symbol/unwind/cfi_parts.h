@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of the unwind tables' reader share. */
 #ifndef JANK_SYMBOL_UNWIND_CFI_PARTS_H
 #define JANK_SYMBOL_UNWIND_CFI_PARTS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The instructions of CIEs and FDEs, run up to an address. */
 #include <dwarf.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where a register's value is, as instructions that were followed say. */
 #ifndef JANK_SYMBOL_UNWIND_EXIT_PATHS_H
 #define JANK_SYMBOL_UNWIND_EXIT_PATHS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens what a walk comes by. See tables.h. */
 #include "symbol/unwind/tables.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The walk from frame to frame. See unwind.h. */
 #include "symbol/unwind/unwind.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A user stack's return addresses, from copied registers and memory: by the unwind tables of the
  * modules where they have some, by frame pointers where they don't and the chain holds, and no

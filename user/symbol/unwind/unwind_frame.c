@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A step by the frame pointer, where there is no table. That is believed of code whose compiler
  * always keeps it (Go, V8 and other JIT compilers: code of no file, or much of it at a stretch

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A step through HotSpot's frames. See unwind_java.h. */
 #include "symbol/unwind/unwind_java.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * HotSpot's made code (JDK 8 and later), of which no table tells. Its compilers keep a frame
  * pointer only with -XX:+PreserveFramePointer, and else use the register as any other: a chain of

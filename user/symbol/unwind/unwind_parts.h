@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of the unwinder share: a walk, and its steps from a frame to the caller's. */
 #ifndef JANK_SYMBOL_UNWIND_UNWIND_PARTS_H
 #define JANK_SYMBOL_UNWIND_UNWIND_PARTS_H

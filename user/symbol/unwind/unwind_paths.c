@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Follows code to its returns. See unwind_paths.h. */
 #include "symbol/unwind/unwind_paths.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Code without a table and without frame pointers (musl, hand-written assembly): its instructions
  * are followed from where it is to where it returns, which says how far above the stack pointer the

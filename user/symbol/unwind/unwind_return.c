@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A step by where the code returns to. See unwind_paths.h. */
 #include "base/code/call_site.h"
 #include "symbol/unwind/unwind_java.h"
