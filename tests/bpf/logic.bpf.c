@@ -24,11 +24,11 @@ int logic_trust(struct jank_rec_block *ctx)
 {
 	u64 state_ns[JANK_STATE_CNT];
 
-	EACH_STATE(i)
-	state_ns[i] = ctx->state_ns[i];
+	EACH_STATE (i)
+		state_ns[i] = ctx->state_ns[i];
 	thread__trust_cpu_clock(state_ns, ctx->cpu_ns);
-	EACH_STATE(i)
-	ctx->state_ns[i] = state_ns[i];
+	EACH_STATE (i)
+		ctx->state_ns[i] = state_ns[i];
 	return 0;
 }
 
@@ -68,8 +68,8 @@ static __always_inline void show(struct logic_step *ctx, struct jank_thread *t)
 	ctx->dispatch_cnt = t->dispatch_cnt;
 	ctx->block_cnt = t->block_cnt;
 	ctx->span_syscall = t->span.rec.syscall;
-	EACH_STATE(i)
-	ctx->state_ns[i] = t->state_ns[i];
+	EACH_STATE (i)
+		ctx->state_ns[i] = t->state_ns[i];
 	ctx->got = t->handled.rec.got;
 	ctx->ready_got = t->handled.rec.ready_got;
 	_Pragma("unroll") for (int i = 0; i < JANK_MARK_FIELD_MAX; i++) ctx->value[i] =

@@ -83,8 +83,7 @@ static inline void logic__choose(void)
 {
 	struct bpf_program *prog;
 
-	bpf_object__for_each_program(prog, logic.skel->obj)
-	{
+	bpf_object__for_each_program (prog, logic.skel->obj) {
 		bool needed = !logic.needs;
 
 		for (size_t i = 0; logic.needs && logic.needs[i]; i++)

@@ -39,8 +39,7 @@ bool bpf_counters__cost(const struct bpf_object *obj, uint64_t *ret_ns, uint64_t
 	struct bpf_program *prog;
 
 	*ret_ns = *ret_runs = 0;
-	bpf_object__for_each_program(prog, obj)
-	{
+	bpf_object__for_each_program (prog, obj) {
 		struct bpf_prog_info info = {};
 		__u32 len = sizeof(info);
 

@@ -57,8 +57,7 @@ static int attach_programs(struct loader *loader, struct err *err)
 {
 	struct bpf_program *prog;
 
-	bpf_object__for_each_program(prog, loader->skel->obj)
-	{
+	bpf_object__for_each_program (prog, loader->skel->obj) {
 		enum bpf_prog_type type = bpf_program__type(prog);
 		struct bpf_link *link;
 
@@ -358,8 +357,7 @@ void loader__each_program(const struct loader *loader,
 {
 	struct bpf_program *prog;
 
-	bpf_object__for_each_program(prog, loader->skel->obj)
-	{
+	bpf_object__for_each_program (prog, loader->skel->obj) {
 		if (bpf_program__autoload(prog))
 			fn(ctx, bpf_program__name(prog), bpf_program__fd(prog));
 	}

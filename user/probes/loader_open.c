@@ -253,9 +253,9 @@ static void choose_multi(struct loader *loader)
 
 	if (!loader__is_all(loader) || !uprobe_links__has_multi())
 		return;
-	bpf_object__for_each_program(prog, loader->skel->obj) if (bpf_program__type(prog) ==
-								  BPF_PROG_TYPE_KPROBE)
-		bpf_program__set_expected_attach_type(prog, UPROBE_LINKS_MULTI);
+	bpf_object__for_each_program (prog, loader->skel->obj)
+		if (bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE)
+			bpf_program__set_expected_attach_type(prog, UPROBE_LINKS_MULTI);
 }
 
 static int load(struct loader *loader, struct err *err)

@@ -90,17 +90,17 @@ void probation__confirm(struct probation *probation, uint32_t tid, uint32_t tria
 	struct held *held, *next;
 
 	make_room(probation, now_ns);
-	DL_FOREACH_SAFE(probation->oldest, held, next)
-	if (held->block->tid == tid)
-		settle(probation, held,
-		       held->block->trial == trial ? probation->report : probation->drop);
+	DL_FOREACH_SAFE (probation->oldest, held, next)
+		if (held->block->tid == tid)
+			settle(probation, held,
+			       held->block->trial == trial ? probation->report : probation->drop);
 }
 
 void probation__on_exit(struct probation *probation, uint32_t pid)
 {
 	struct held *held, *next;
 
-	DL_FOREACH_SAFE(probation->oldest, held, next)
-	if (held->block->pid == pid)
-		settle(probation, held, probation->drop);
+	DL_FOREACH_SAFE (probation->oldest, held, next)
+		if (held->block->pid == pid)
+			settle(probation, held, probation->drop);
 }
