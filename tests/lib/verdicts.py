@@ -82,7 +82,7 @@ def is_own(dispatch, block, frame):
     """Is it the handler, or a function below it?"""
     if frame in dispatch["functions"]:
         return True
-    stacks = ([frame_name({"frame": each}) for each in sample.get("stack", ())] for sample in block["samples"])
+    stacks = ([frame_name({"frame": each}) for each in sample.get("stack", ())] for sample in block.get("samples", ()))
     return any(frame in names and dispatch["function"] in names[names.index(frame):] for names in stacks)
 
 
