@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """jankbpf on another kernel, in a virtual machine: kernel.py ARCH/SERIES. What was found also goes to a JSON file
-of OUT/vm, from which tools/vm/table makes README's table.
+of OUT/vm, from which tools/vm/table makes the table of docs/kernels.md.
 
 An emulator's times are not to be judged closely: what must hold is that the probes load with whatever the kernel
 has or is said to lack, that each dispatch is told once and none is invented, and that each account sums up.
