@@ -19,8 +19,9 @@ static char file[] = "/tmp/jank-whose-XXXXXX";
 static char exe[PATH_MAX];
 
 /* The program itself, by a caller; a library that it maps, by name alone, over it. */
-static const char rows[] = "[ours]\nlibrary = exe:test_loop_owner\nwait = epoll\ncaller = our_wait*\n"
-			   "[off]\nlibrary = exe:test_loop_owner\nwait = poll\ntraced = no\n";
+static const char rows[] =
+	"[ours]\nlibrary = exe:test_loop_owner\nwait = epoll\ncaller = our_wait*\n"
+	"[off]\nlibrary = exe:test_loop_owner\nwait = poll\ntraced = no\n";
 
 static __attribute__((noinline)) uint64_t our_wait_from(void)
 {
