@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The report: its look, and the kernel's features. Who runs it and where is in cmd_doctor.c. */
+/* The `doctor` report: user, system settings, kernel features. */
 #include "cli/cmd_doctor.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@
 static void doctor__line(struct doctor *doc, enum verdict verdict, const char *name,
 			 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/* Who runs jankbpf, with what powers, and what the system's settings allow. */
+/* --- user: capabilities, namespaces */
 
 #define BPF_FS_MAGIC_NR 0xcafe4a11
 #define SETTING_MAX	256
@@ -61,7 +61,6 @@ static void check_namespaces(struct doctor *doc)
 			     "outside, or with --pid=host");
 }
 
-/* Lines on this user and on the system's settings. */
 static void doctor__check_user(struct doctor *doc)
 {
 	printf("\nUser (uid %u)\n", geteuid());
@@ -69,9 +68,9 @@ static void doctor__check_user(struct doctor *doc)
 	check_namespaces(doc);
 }
 
-/* --- the system */
+/* --- system */
 
-/* A setting's first line in sb; -errno when it cannot be read. */
+/* Reads the first line of a setting into sb; -errno if it cannot be read. */
 static int read_setting(const char *path, struct strbuf *sb)
 {
 	int code = file__read(path, SETTING_MAX, sb);
@@ -96,7 +95,7 @@ static void check_arch(struct doctor *doc)
 			uts.machine);
 }
 
-/* "none [integrity] confidentiality": the one in brackets holds. */
+/* "none [integrity] confidentiality": the bracketed value is active. */
 static void check_lockdown(struct doctor *doc)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -192,7 +191,7 @@ static void doctor__check_system(struct doctor *doc)
 	check_filesystems(doc);
 }
 
-/* A finding: name of what was looked at, and what follows from it. */
+/* Prints a finding: the name of the examined item and its consequence. */
 static void doctor__line(struct doctor *doc, enum verdict verdict, const char *name,
 			 const char *fmt, ...)
 {
@@ -214,10 +213,7 @@ static void doctor__line(struct doctor *doc, enum verdict verdict, const char *n
 	putchar('\n');
 }
 
-/*
- * What trace would mount is mounted here too, but where nobody else sees it: a look changes
- * nothing.
- */
+/* Mount what trace would mount, but in a private mount namespace: doctor changes nothing. */
 static void mount_in_private(void)
 {
 	if (!preflight__has_tracefs() && !unshare(CLONE_NEWNS) &&
@@ -225,7 +221,7 @@ static void mount_in_private(void)
 		preflight__mount_tracefs(NULL);
 }
 
-/* Why a feature is absent, and what to do where that is not the feature's own remedy. */
+/* Why a feature is absent, and the remedy if it differs from the feature's own. */
 struct absence {
 	int why; /* -errno; 0 ends the list */
 	const char *reason, *remedy;
@@ -270,7 +266,7 @@ static void check_features(struct doctor *doc, const struct features *feats)
 	puts("\nKernel (names are those of --disable-feature)");
 	for (int i = 0; i < FEATURE_CNT; i++)
 		check_feature(doc, feats, i);
-	/* Each alone is a loss that can be borne; all of them are not. */
+	/* Each one alone is a tolerable loss; without all of them no loop is seen. */
 	if (!features__has(feats, FEATURE_SYSCALL_TRACEPOINTS) &&
 	    !features__has(feats, FEATURE_RAW_SYSCALLS) && !features__has(feats, FEATURE_UPROBE))
 		doctor__line(
@@ -278,7 +274,7 @@ static void check_features(struct doctor *doc, const struct features *feats)
 			"none of syscall_tracepoints, raw_syscalls and uprobe: no loop is seen");
 }
 
-/* Which of the two builds of the probes it comes to, and whose types they are given. */
+/* Prints the chosen build of the probes and the source of its kernel types. */
 static void check_probes(struct doctor *doc, const struct options *opts,
 			 const struct features *feats)
 {

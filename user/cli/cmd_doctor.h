@@ -15,7 +15,9 @@ struct doctor {
 	unsigned cnt[VERDICT_CNT];
 };
 
-/* Prints the report on stdout. JANK_EXIT_OK when tracing is possible, JANK_EXIT_CANNOT when not. */
+/*
+ * Prints the report on stdout. Returns JANK_EXIT_OK if tracing is possible, else JANK_EXIT_CANNOT.
+ */
 int doctor__run(const struct options *opts);
 
 #endif

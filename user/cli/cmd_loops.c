@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The catalogue's rows for people. With a target the session does the work. */
+/* Prints the catalogue's rows. With a target, a session does the work. */
 #include "cli/cmd_loops.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "catalogue/loop_choice.h"
 #include "session/session.h"
 
-#define NEVER_NS   (365 * 24 * 3600 * NS_PER_SEC) /* no dispatch is over this threshold */
+#define NEVER_NS   (365 * 24 * 3600 * NS_PER_SEC) /* no dispatch exceeds this threshold */
 #define DEFAULT_NS NS_PER_SEC
 
 static void add_waits(struct strbuf *sb, const struct catalogue_row *row)

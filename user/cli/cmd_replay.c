@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two passes over the journal: what it knows, then the events. Everything after the ring is the
- * same code as in a session, on one thread.
+ * Reads the journal twice: first the recorded answers, then the events. Everything after the ring
+ * is the same code as in a session, on one thread.
  */
 #include "cli/cmd_replay.h"
 
@@ -24,18 +24,21 @@
 #include "symbol/modules/offline.h"
 
 /*
- * Names for a journal's frames that were recorded without one, from programs and debug files that
- * are found by build id.
+ * --- names for frames that were recorded without one, from programs and debug files found by build
+ * id
  */
 
 struct offline_names {
-	struct offline *offline; /* borrowed; its strings are the frames' */
+	struct offline *offline; /* borrowed; owns the strings of the frames */
 	uint64_t nameless_cnt, named_cnt;
 };
 
-/* Frame by frame into a new list, since one may become several. See cmd_replay.h. */
+/* Builds a new list frame by frame, since one frame may become several. */
 
-/* As they are where one address has a name: what was inlined is nobody's to blame. */
+/*
+ * Looks up one frame. Inlined functions are not marked as application code, so that none is blamed;
+ * an address with one name gives the same result.
+ */
 static size_t look_up(struct offline_names *names, const struct frame *frame, bool exact,
 		      struct frame found[OFFLINE_FRAMES_MAX])
 {
@@ -58,8 +61,8 @@ static size_t look_up(struct offline_names *names, const struct frame *frame, bo
 }
 
 /*
- * Puts names, lines and inlined functions into a stack's frames that have a build id and no name. 0
- * or -ENOMEM.
+ * Adds names, lines and inlined functions to frames that have a build id and no name. Returns 0 or
+ * -ENOMEM.
  */
 static int offline_names__fill(struct offline_names *names, struct stack *stack)
 {
@@ -73,7 +76,7 @@ static int offline_names__fill(struct offline_names *names, struct stack *stack)
 		struct frame *longer;
 
 		if (!frame->kernel && !frame->inlined)
-			exact = false; /* where the thread was is the first only */
+			exact = false; /* the other frames are return addresses */
 		longer = realloc(list, (cnt + (more ?: 1)) * sizeof(*list));
 		if (!longer) {
 			free(list);
@@ -102,10 +105,10 @@ struct replay {
 	struct judge judge;
 	struct host_info host;
 	uint64_t block_cnt;
-	bool full; /* the rest of the journal has the loops' counts */
+	bool full; /* --count is reached: the rest only feeds the loops' counts */
 };
 
-/* Calls fn with each record. A torn end is told once, and is no failure. */
+/* Calls fn with each record. A torn end of the journal is reported once and is no failure. */
 static int each_record(struct replay *r, int (*fn)(struct replay *r, const struct jank_rec *rec),
 		       bool tell)
 {
@@ -181,7 +184,10 @@ static int on_record(struct replay *r, const struct jank_rec *rec)
 	return res;
 }
 
-/* What both the recording and this replay lost is the same: the intake sees the same records. */
+/*
+ * Recording and replay count the same intake losses, since both see the same records: keep the
+ * maximum.
+ */
 static void add_loss(struct summary *summary, const struct block_loss *loss)
 {
 	for (size_t i = 0; i < summary->lost_cnt; i++) {
@@ -196,7 +202,7 @@ static void add_loss(struct summary *summary, const struct block_loss *loss)
 	summary->lost[summary->lost_cnt++] = *loss;
 }
 
-/* This replay's losses and those of the recording. */
+/* Lists the losses of the recording and of this replay. */
 static int set_losses(struct replay *r, struct summary *summary)
 {
 	struct block_loss *own = NULL, *all;
@@ -252,7 +258,7 @@ static int summarize(struct replay *r)
 	return res;
 }
 
-/* A threshold below the recording's would show only a part of what it asks for. */
+/* Warns about a threshold below the recording's: it would show only part of the blocks. */
 static void set_judge(struct replay *r)
 {
 	const struct answers_session *session = answers__session(r->answers);

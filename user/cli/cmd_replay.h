@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `jankbpf replay`: a journal judged again, by another threshold, for another output. */
+/* `jankbpf replay`: judges a journal again, with another threshold or for another output. */
 #ifndef JANK_CLI_CMD_REPLAY_H
 #define JANK_CLI_CMD_REPLAY_H
 

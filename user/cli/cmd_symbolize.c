@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records one by one, from JSON Lines or from a stream of messages, and out in the same form. A
- * record in which there is nothing to name goes out as it came.
+ * Reads records one by one, from JSON Lines or a stream of messages, and writes the same form. A
+ * record without new names is written unchanged.
  */
 #include "cli/cmd_symbolize.h"
 
@@ -21,8 +21,8 @@
 struct symbolizing {
 	struct record_names names;
 	const char *path;
-	uint64_t odd_cnt;     /* lines and messages that are no records */
-	uint64_t unknown_cnt; /* members of records that this version does not know */
+	uint64_t odd_cnt;     /* lines and messages that are not records */
+	uint64_t unknown_cnt; /* unknown members of records */
 };
 
 static int write_bytes(const void *bytes, size_t len)
@@ -30,7 +30,7 @@ static int write_bytes(const void *bytes, size_t len)
 	return fwrite(bytes, 1, len, stdout) == len ? 0 : -errno;
 }
 
-/* Takes the record. 1: it was written; 0: nothing in it has a new name; -errno. */
+/* Takes ownership of the record. Returns 1: written; 0: no new name; or -errno. */
 static int put_record(struct symbolizing *c, Jankbpf__Record *record, enum record_format format)
 {
 	struct strbuf bytes = STRBUF_INIT;
@@ -88,8 +88,8 @@ static int put_lines(struct symbolizing *c, FILE *file)
 }
 
 /*
- * The bytes of a message and of its length before it, from the file. 1; 0 at its end; -EBADMSG:
- * torn, or no such stream.
+ * Reads a message, with its length in front, from the file. Returns 1; 0 at the end; -EBADMSG:
+ * torn, or not such a stream.
  */
 static int read_message(FILE *file, struct strbuf *ret, size_t *ret_head)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jankbpf: finds jank on a whole machine. One function a command. */
+/* jankbpf: finds jank on a whole machine. Calls one function per command. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -44,9 +44,9 @@ static int run(const struct options *opts, struct err *err)
 }
 
 /*
- * What went through stdio must have arrived: a full disk is a failure, a reader that left is none.
- * Where more than a buffer was printed, the part before the last may be what failed; of blocks
- * their sink tells that itself.
+ * Checks that stdio reached its target: a full disk is a failure, a closed reader is not. If more
+ * than one buffer was printed, an earlier part may have failed. For blocks, their sink reports that
+ * itself.
  */
 static int check_stdout(enum command command, int status)
 {
@@ -60,8 +60,8 @@ static int check_stdout(enum command command, int status)
 }
 
 /*
- * Or the first files that we open would be stdin, stdout or stderr, and what is said went into
- * them.
+ * Open missing standard descriptors: otherwise our first files become stdin, stdout or stderr and
+ * get our messages.
  */
 static void fill_std_fds(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Visits the frames of a record by its descriptors, so that a new field with a stack needs nothing
- * here.
+ * Visits the frames of a record by its protobuf descriptors, so that a new field with a stack needs
+ * no change here.
  */
 #include "cli/record_names.h"
 
@@ -36,7 +36,7 @@ static void note_missing(struct record_names *names, const char *module, const c
 	m->cnt++;
 }
 
-/* Number of frames that the address stands for; 0: no name. */
+/* Returns the number of frames at the address; 0: no name. */
 static size_t look_up(struct record_names *names, const Jankbpf__Frame *frame, bool exact,
 		      struct frame ret[OFFLINE_FRAMES_MAX])
 {
@@ -79,7 +79,7 @@ static Jankbpf__Frame *make_frame(const Jankbpf__Frame *from, const struct frame
 	return NULL;
 }
 
-/* Puts cnt frames in the place of one. 0 or -ENOMEM; then the stack is as before. */
+/* Replaces one frame by cnt frames. Returns 0, or -ENOMEM with the stack unchanged. */
 static int replace(Jankbpf__Frame ***stack, size_t *stack_cnt, size_t at, const struct frame *names,
 		   size_t cnt)
 {
@@ -104,7 +104,7 @@ static int replace(Jankbpf__Frame ***stack, size_t *stack_cnt, size_t at, const 
 	return 0;
 }
 
-/* The first frame in user space is where the thread was, the others are returned to. */
+/* The first user frame is the thread's position; the others are return addresses. */
 static int fill_stack(struct record_names *names, Jankbpf__Frame ***stack, size_t *stack_cnt)
 {
 	struct frame found[OFFLINE_FRAMES_MAX];
@@ -134,7 +134,10 @@ static bool same_place(const Jankbpf__Frame *a, const Jankbpf__Frame *b)
 	       !strcmp(a->build_id, b->build_id);
 }
 
-/* Is that the place where a sample's thread was? The fields before the samples are filled first. */
+/*
+ * True if frame is the position of a sampled thread. The fields before the samples are filled
+ * first.
+ */
 static bool is_leaf(const Jankbpf__Record *record, const Jankbpf__Frame *frame)
 {
 	for (size_t i = 0; i < record->block->n_samples; i++) {
@@ -149,7 +152,7 @@ static bool is_leaf(const Jankbpf__Record *record, const Jankbpf__Frame *frame)
 	return false;
 }
 
-/* One by itself, as a cause's, names its function, not what was inlined there. */
+/* A single frame, such as a cause's, gets the name of its function, not of an inlined one. */
 static int fill_frame(struct record_names *names, Jankbpf__Frame **frame)
 {
 	struct frame found[OFFLINE_FRAMES_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Only the worst preemptors are asked for their cgroup: it costs 20 µs each. */
+/* Reads the cgroup of the worst preemptors only: it costs 20 µs each. */
 #include "enrich/block_facts.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ bool block_facts__cpu(const struct block *block, uint32_t *ret)
 	return best;
 }
 
-/* The node with most ticks; a node of which no CPU is known is none. */
+/* Sets the node with most ticks. CPUs of unknown nodes do not count. */
 static void set_node(struct block *block)
 {
 	Jankbpf__Scheduling *live = &block->facts.live;
@@ -46,7 +46,7 @@ static void set_node(struct block *block)
 
 		if (!is_tick(sample))
 			continue;
-		if (sample->cpu != cpu) { /* most ticks in a row are of one CPU: it is asked once */
+		if (sample->cpu != cpu) { /* successive ticks mostly share a CPU: look it up once */
 			cpu = sample->cpu;
 			known = cpuinfo__node("/sys", cpu, &node) && node < NODE_MAX;
 		}
@@ -73,8 +73,8 @@ static void set_cpu(struct block *block)
 }
 
 /*
- * It may have been moved, or its quota lifted, meanwhile: then the cgroup that it is in now is not
- * told of.
+ * The task may have moved to another cgroup, or lost its quota, since the block: then leave the
+ * current cgroup out.
  */
 static int set_quota(struct block *block)
 {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What else the living machine tells of a block: how fast its CPU is, in which cgroups they are
- * that ran instead. On the sink thread: the reader of the ring waits for no file.
+ * Facts of a block that only the live machine has: the speed of its CPU, the cgroups of the tasks
+ * that preempted it. Runs on the sink thread, so that the reader of the ring never waits for a
+ * file.
  */
 #ifndef JANK_ENRICH_BLOCK_FACTS_H
 #define JANK_ENRICH_BLOCK_FACTS_H
 
 #include "model/block.h"
 
-/* Fills the block's facts and its preemptors, those of the chain, too. 0 or -ENOMEM. */
+/* Fills the facts and preemptors of the block and of its chain. Returns 0 or -ENOMEM. */
 int block_facts__fill(struct block *block);
 
 /*
- * The part that chooses, for tests: the CPU that most ticks of the sampler were taken on. False:
- * there was none.
+ * Returns the CPU on which the sampler took most ticks; false if there were no ticks. Exported for
+ * tests.
  */
 bool block_facts__cpu(const struct block *block, uint32_t *ret);
 

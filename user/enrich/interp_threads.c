@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All threads of a process are told at once, and again when there is a new one: each second the
- * processes are asked, since a thread that is waited for says nothing of itself before.
+ * All threads of a process are entered at once, and again when there is a new one. The processes
+ * are checked each second: a thread that another one waits for sends no earlier record.
  */
 #include "enrich/interp_threads.h"
 
@@ -13,12 +13,12 @@
 #include "base/log.h"
 
 #define LOOK_NS	   NS_PER_SEC
-#define LOOK_SHARE 500 /* of our time at most one part in … */
+#define LOOK_SHARE 500 /* at most one part in this many of our CPU time */
 
-/* A process that runs an interpreter, or did when it was asked. */
+/* A process that ran an interpreter when it was last examined. */
 struct program {
 	uint32_t pid;
-	uint64_t newest; /* symbolizer__script_newest when its threads were told */
+	uint64_t newest; /* symbolizer__script_newest when its threads were entered */
 	UT_hash_handle hh;
 };
 
@@ -27,7 +27,7 @@ struct interp_threads {
 	struct symbolizer *sym;
 	struct program *programs;
 	uint64_t due_ns;
-	bool full; /* said once */
+	bool full; /* the warning was logged */
 	struct interp_thread threads[JANK_SCRIPT_THREAD_MAX];
 };
 
@@ -114,8 +114,8 @@ static int add(struct interp_threads *scripts, uint32_t pid, uint64_t newest)
 }
 
 /*
- * The threads of a process that are new since they were told. newest is asked first: what comes
- * later is told again.
+ * Enters threads that are new since the last call. Reads `newest` before the threads, so that
+ * threads that start later are entered by the next call.
  */
 static int refresh(struct interp_threads *scripts, struct program *program)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The history is bounded, yet reaches back as far as the longest hang: when it is full, every
- * second reading of its older half goes, so that it grows coarser with age.
+ * The history is bounded but reaches back as far as the longest hang. When it is full, every second
+ * reading of the older half is dropped, so it grows coarser with age.
  *
- * A process's CPU time is its CPU clock, exact to the nanosecond; utime and stime of /proc/PID/stat
- * are rounded to clock ticks (10 ms), which is much in a dispatch of 25.
+ * The CPU time of a process is its CPU clock, exact to the nanosecond. utime and stime of
+ * /proc/PID/stat are rounded to clock ticks (10 ms), too coarse for a dispatch of 25 ms.
  */
 #include "enrich/machine.h"
 
@@ -27,7 +27,7 @@
 struct process {
 	pid_t pid;
 	UT_hash_handle hh;
-	uint64_t cpu_ns[READINGS_MAX]; /* beside the readings; UNKNOWN before it was added */
+	uint64_t cpu_ns[READINGS_MAX]; /* parallel to the readings; UNKNOWN before it was added */
 };
 
 struct machine {
@@ -35,7 +35,7 @@ struct machine {
 	struct machine_reading readings[READINGS_MAX];
 	size_t cnt;
 	struct process *processes;
-	struct thermal *throttle; /* NULL: nothing is told of it */
+	struct thermal *throttle; /* NULL: no throttle counters */
 };
 
 struct machine *machine__new(void)
@@ -59,7 +59,6 @@ void machine__watch_heat(struct machine *machine, const char *sys)
 	machine->throttle = thermal__open(sys);
 }
 
-/* Its part about heat. */
 static void machine__read_heat(const struct machine *machine, struct machine_reading *ret)
 {
 	thermal__read(machine->throttle, ret->throttle);
@@ -148,18 +147,21 @@ void machine__put(struct machine *machine, uint64_t now_ns, const struct machine
 		uint64_t ns = cpu_ns(process->pid, ctx);
 
 		if (ns == UNKNOWN && at > 0)
-			ns = process->cpu_ns[at - 1]; /* it ended: it uses no more */
+			ns = process->cpu_ns[at - 1]; /* it ended and uses no more CPU */
 		process->cpu_ns[at] = ns;
 	}
 }
 
-/* Between which readings a time lies: the earlier one's index, and how far towards the next. */
+/*
+ * Position of a time among the readings: index of the earlier reading, and the fraction of the way
+ * to the next one.
+ */
 struct position {
 	size_t i;
 	double part;
 };
 
-/* t_ns lies within the readings, of which there are two at least. */
+/* t_ns must lie within the readings; there must be at least two. */
 static struct position locate(const struct machine *machine, uint64_t t_ns)
 {
 	size_t low = 0, high = machine->cnt - 1;
@@ -197,7 +199,7 @@ static bool is_known(const struct machine *machine, size_t member, struct positi
 	       counter(machine, at.i + 1, member) != UNKNOWN;
 }
 
-/* How much a counter grew; iowait is known to shrink at times. */
+/* Growth of a counter, never negative: iowait can shrink. */
 static double grown(const struct machine *machine, size_t member, struct position from,
 		    struct position to)
 {
@@ -206,7 +208,7 @@ static double grown(const struct machine *machine, size_t member, struct positio
 	return more > 0 ? more : 0;
 }
 
-/* Of the interval, ns long, the part that a counter of microseconds grew by. */
+/* Growth of a counter of microseconds, in percent of the interval of ns nanoseconds. */
 static double pressure_pct(const struct machine *machine, unsigned resource, struct position from,
 			   struct position to, uint64_t ns)
 {
@@ -295,15 +297,15 @@ void machine__load(const struct machine *machine, pid_t pid, uint64_t start_ns, 
 	ret->psi_io_pct = pressure_pct(machine, MACHINE_IO, from, to, end_ns - start_ns);
 	ret->process_pct = process_pct(machine, pid, start_ns, end_ns);
 	if (total > 0 && ret->process_pct > ret->total_pct)
-		ret->total_pct = ret->process_pct; /* ticks are the coarser measure */
+		ret->total_pct = ret->process_pct; /* the CPU clock is finer than clock ticks */
 }
 
 /*
- * The machine's own figures: CPU time by /proc/stat, who waits for what by /proc/pressure, memory
- * by /proc/meminfo.
+ * --- readings of the machine: CPU time from /proc/stat, pressure from /proc/pressure, memory from
+ * /proc/meminfo
  */
 
-#define STAT_MAX     (4u << 20) /* it lists every interrupt of every CPU */
+#define STAT_MAX     (4u << 20) /* lists every interrupt of every CPU */
 #define MEMINFO_MAX  (64u << 10)
 #define PRESSURE_MAX 4096
 
@@ -355,7 +357,7 @@ int machine__parse_pressure(const char *text, uint64_t *ret_us)
 	return 0;
 }
 
-/* None where the kernel counts no pressure, or was told not to. */
+/* MACHINE_UNKNOWN if the kernel has no PSI or has it switched off. */
 static uint64_t read_pressure(const char *path)
 {
 	struct strbuf sb = STRBUF_INIT;

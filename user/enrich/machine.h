@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the machine did while a dispatch lasted: readings of /proc/stat, of /proc/pressure and of
- * the traced processes' CPU clocks, kept for a while, and the load over any interval by
- * interpolation between them.
+ * Load of the machine while a dispatch lasted. Keeps recent readings of /proc/stat, /proc/pressure
+ * and the CPU clocks of the traced processes; interpolates between them for any interval.
  */
 #ifndef JANK_ENRICH_MACHINE_H
 #define JANK_ENRICH_MACHINE_H
@@ -18,65 +17,65 @@ struct machine *machine__new(void);	     /* NULL when out of memory */
 void machine__free(struct machine *machine); /* accepts NULL */
 
 /*
- * From now on this process's CPU time is read, too. 0 or -ENOMEM. One that is not there, and any
- * beyond a bound, gets no process_pct. A second time it begins anew (a pid that was reused).
+ * Reads this process's CPU time from now on. Returns 0 or -ENOMEM. A process that does not exist,
+ * or is beyond the limit, gets no process_pct. A second call starts afresh, for a reused pid.
  */
 int machine__add_process(struct machine *machine, pid_t pid);
-void machine__drop_process(struct machine *machine, pid_t pid); /* no more of it is asked */
+void machine__drop_process(struct machine *machine, pid_t pid); /* stops reading it */
 
-/* From now on readings tell of CPUs throttled for heat, where sys ("/sys") does. */
+/* Adds thermal throttling of CPUs to the readings, if sys ("/sys") has the counters. */
 void machine__watch_heat(struct machine *machine, const char *sys);
 
 /*
- * Was this CPU throttled for heat in an interval? By the readings from just before it to just
- * after.
+ * True if this CPU was throttled for heat in the interval, by the readings from just before it to
+ * just after it.
  */
 bool machine__throttled(const struct machine *machine, uint32_t cpu, uint64_t start_ns,
 			uint64_t end_ns);
 
-/* Takes a reading; now_ns is CLOCK_MONOTONIC. 0 or -errno: then there is one reading less. */
+/* Takes a reading; now_ns is CLOCK_MONOTONIC. Returns 0, or -errno if the reading is missing. */
 int machine__read(struct machine *machine, uint64_t now_ns);
 
 /*
- * The load over an interval, of which the part outside all readings is left out. What is not known
- * is negative; `busy` is not set here.
+ * Computes the load over an interval, without the parts outside all readings. Unknown values are
+ * negative. Does not set `busy`.
  */
 void machine__load(const struct machine *machine, pid_t pid, uint64_t start_ns, uint64_t end_ns,
 		   struct machine_load *ret);
 
-/* Memory now, in KiB. 0 or -errno: then untouched. */
+/* Returns the memory now, in KiB. 0, or -errno with the outputs untouched. */
 int machine__memory(uint64_t *ret_total, uint64_t *ret_free, uint64_t *ret_available);
 
 /* The machine's CPU time since boot, in clock ticks. */
 struct machine_ticks {
-	uint64_t user;	 /* with nice; guests are in it */
-	uint64_t system; /* with interrupts */
+	uint64_t user;	 /* includes nice and guests */
+	uint64_t system; /* includes interrupts */
 	uint64_t iowait;
 	uint64_t steal;
-	uint64_t busy; /* all but idle and iowait, stolen time too */
+	uint64_t busy; /* all but idle and iowait; includes steal */
 	uint64_t total;
 	unsigned cpus;
 };
 
-/* What tasks may wait for, as the kernel counts the pressure on it (PSI). */
+/* Resources that tasks wait for, as in the kernel's pressure stall information (PSI). */
 enum { MACHINE_CPU, MACHINE_MEMORY, MACHINE_IO };
 #define MACHINE_RESOURCE_CNT 3
 #define MACHINE_UNKNOWN	     UINT64_MAX
 
 struct machine_reading {
 	struct machine_ticks ticks;
-	/* microseconds since boot in which some task waited for it; or MACHINE_UNKNOWN */
+	/* microseconds since boot in which some task waited for the resource; or MACHINE_UNKNOWN */
 	uint64_t pressure_us[MACHINE_RESOURCE_CNT];
-	uint32_t throttle[THROTTLE_MAX]; /* as thermal__read has it */
+	uint32_t throttle[THROTTLE_MAX]; /* filled by thermal__read */
 };
 
-/* The parts of the above, for tests. 0 or -EBADMSG. */
+/* Parsers, exported for tests. Return 0 or -EBADMSG. */
 int machine__parse_stat(const char *text, struct machine_ticks *ret);
 int machine__parse_pressure(const char *text, uint64_t *ret_us);
 int machine__parse_meminfo(const char *text, uint64_t *ret_total, uint64_t *ret_free,
 			   uint64_t *ret_available);
 
-/* Adds a reading that was had elsewhere; cpu_ns tells a process's CPU time, or MACHINE_UNKNOWN. */
+/* Adds a reading taken elsewhere; cpu_ns returns a process's CPU time or MACHINE_UNKNOWN. */
 void machine__put(struct machine *machine, uint64_t now_ns, const struct machine_reading *reading,
 		  uint64_t (*cpu_ns)(pid_t pid, void *ctx), void *ctx);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which program has which way to tell of its code. See name_hint.h. */
+/* Ways of runtimes to publish the symbols of their JIT code. */
 #include "enrich/name_hint.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/text.h"
 
-/* By how the executable's name begins. */
+/* Keyed by a prefix of the executable's name. */
 static const struct {
 	const char *exe, *remedy;
 } rows[] = {
@@ -39,7 +39,9 @@ static bool has_nameless(const struct block *block)
 	return false;
 }
 
-/* NULL: nothing is known to help, and the function to blame has a name (PCRE2's caller). */
+/*
+ * Returns NULL if no remedy is known and the blamed function has a name (such as PCRE2's caller).
+ */
 static const char *remedy_of(const char *exe, const struct frame *blamed)
 {
 	const char *name = text__base_name(exe);
@@ -58,7 +60,7 @@ static bool was_told(const struct name_hint *hint, const char *exe)
 	return false;
 }
 
-/* False: it was said of that file before, or of too many others. */
+/* Returns false if that file already had its hint, or the table is full. */
 static bool is_new(struct name_hint *hint, const char *path)
 {
 	if (hint->told_cnt == NAME_HINT_MAX || was_told(hint, path))
@@ -70,7 +72,10 @@ static bool is_new(struct name_hint *hint, const char *path)
 	return true;
 }
 
-/* The file of the blamed function, if it has no name there; NULL: it has, or is none of a file. */
+/*
+ * Returns the file of the blamed function if the function has no name; NULL if it has one, or no
+ * file.
+ */
 static const char *stripped_file(const struct block *block)
 {
 	const struct frame *frame = block->cause.frame;

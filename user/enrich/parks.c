@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A table of processes that have parks, each with the places that were told of it. */
+/* Table of processes with parks, each with the places that the probes got. */
 #include "enrich/parks.h"
 
 #include <errno.h>
@@ -12,32 +12,31 @@
 #include "base/syscall_name.h"
 #include "catalogue/idle_waits.h"
 
-#define PLACES_MAX 1024 /* of one process; what comes after them the map itself lets go of */
+#define PLACES_MAX 1024 /* per process; the BPF map evicts the ones beyond */
 
-#define JUDGED_MAX 4096 /* threads of one process; the oldest make room */
+#define JUDGED_MAX 4096 /* threads of one process; the oldest are dropped */
 
-#define ALIKE_MAX 8 /* a new thread's frames are found within some of its waits */
+#define ALIKE_MAX 8 /* the frames of a new thread are found within some waits */
 
-/* A thread with the chains of callers that it comes back to. */
+/* A thread and the chains of callers that it returns to. */
 struct judged {
 	uint32_t tid;
 	struct idle_chains *chains;
-	uint32_t
-		alike_cnt; /* its waits in an interpreter, one after the other, whose frames did not come */
+	uint32_t alike_cnt; /* successive waits in an interpreter without frames */
 	UT_hash_handle hh;
 };
 
 struct process {
 	uint32_t pid;
-	const struct catalogue_row *row; /* NULL: its threads are judged by what they return to */
-	struct judged *threads;		 /* those that were */
-	uint64_t since_ns;		 /* the probes know of it */
-	struct jank_parks parks;	 /* what they know */
-	uint32_t chain_tids[JANK_PARK_CHAIN_MAX]; /* who asked */
-	unsigned next;				  /* the chain that makes room */
+	const struct catalogue_row *row; /* NULL: threads are judged by the places they return to */
+	struct judged *threads;		 /* the judged ones */
+	uint64_t since_ns;		 /* the probes have known it since */
+	struct jank_parks parks;	 /* copy of the probes' entry */
+	uint32_t chain_tids[JANK_PARK_CHAIN_MAX]; /* tids of the threads that asked */
+	unsigned next;				  /* next chain to replace */
 	struct jank_park_place *places;
 	size_t place_cnt;
-	uint32_t alike_tid; /* a worker whose wait was IDLE_ALIKE; 0: none */
+	uint32_t alike_tid; /* a worker with an IDLE_ALIKE wait; 0: none */
 	UT_hash_handle hh;
 };
 
@@ -139,7 +138,7 @@ static uint32_t kinds_of(const struct catalogue_row *row)
 	       (catalogue_row__parks_somewhere(row) ? JANK_PARKS_BY_PLACE : 0);
 }
 
-/* The probes forget a process that runs another program (exec), so they are the ones to ask. */
+/* The probes drop a process at exec, so check their map. */
 int parks__update(struct parks *parks, uint32_t pid, const struct catalogue_row *row)
 {
 	struct process *process;
@@ -171,7 +170,7 @@ int parks__watch_idle(struct parks *parks, uint32_t pid, bool workers)
 	process = process ?: add(parks, pid);
 	if (!process)
 		return -ENOMEM;
-	forget_threads(process); /* of the program before */
+	forget_threads(process); /* of the previous program */
 	process->row = NULL;
 	process->alike_tid = 0;
 	process->parks = (struct jank_parks){
@@ -262,7 +261,7 @@ static void keep_place(struct process *process, const struct jank_park_place *pl
 	process->places[process->place_cnt++] = *place;
 }
 
-/* Parks stay; of what are none the oldest makes room. */
+/* Keep the parks; the oldest chain that is not a park is replaced. */
 static void add_chain(struct process *process, uint32_t tid, const struct jank_park_chain *chain)
 {
 	for (unsigned i = 0; i < JANK_PARK_CHAIN_MAX; i++) {
@@ -284,7 +283,7 @@ static bool has_chain(const struct process *process, const struct jank_park_chai
 	return false;
 }
 
-/* A place further out was found: what was the idle place is a handler's wait. */
+/* A place further out was found: the former idle place is a wait in a handler. */
 static void revoke(struct process *process, uint32_t tid)
 {
 	for (unsigned i = 0; i < JANK_PARK_CHAIN_MAX; i++)
@@ -292,7 +291,7 @@ static void revoke(struct process *process, uint32_t tid)
 			process->parks.chains[i].verdict = JANK_PARK_NO;
 }
 
-/* One that answers several threads at once is told once. */
+/* A chain that answers several threads at once is entered once. */
 static int tell(struct parks *parks, struct process *process, const struct jank_park_place *place,
 		const struct jank_park_chain *chain, bool is_park)
 {
@@ -306,7 +305,7 @@ static int tell(struct parks *parks, struct process *process, const struct jank_
 	return res ?: park_bpf_fds__set_place(parks->maps, place, is_park);
 }
 
-/* From now on the probes send the interpreter's frames with their questions, if these are read. */
+/* Makes the probes send the interpreter's frames with their questions, if frames can be read. */
 static int ask_frames(struct parks *parks, struct process *process, struct judged *thread)
 {
 	bool reads = interp_threads__reads(parks->scripts, process->pid);
@@ -319,7 +318,7 @@ static int ask_frames(struct parks *parks, struct process *process, struct judge
 	return park_bpf_fds__set_process(parks->maps, process->pid, &process->parks);
 }
 
-/* 1: a park; 0: none; -ENODATA: not known yet. */
+/* Returns 1 for a park, 0 for none, -ENODATA if not known yet. */
 static int judge(struct parks *parks, struct process *process, const struct wait_note *note,
 		 struct jank_park_chain *chain)
 {
@@ -359,7 +358,7 @@ int parks__answer(struct parks *parks, const struct wait_note *note)
 		return 0;
 	is_park = judge(parks, process, note, &chain);
 	if (is_park < 0)
-		return is_park == -ENODATA ? 0 : is_park; /* a thread will ask again */
+		return is_park == -ENODATA ? 0 : is_park; /* a thread asks again later */
 	log__debug("thread %u sleeps at 0x%llx in %s(0x%llx): %s", place.tid, place.sp,
 		   syscall__name(place.nr), place.arg0, is_park ? "a park" : "no park");
 	return tell(parks, process, &place, &chain, is_park);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A mark's values have the meaning that its row of the catalogue gives them. With a mark the
- * descriptors that the wait returned are left out: any of them may be another message's.
+ * The catalogue row of a mark defines the meaning of its values. With a mark, the descriptors that
+ * the wait returned are left out: any of them may belong to another message.
  */
 #include "enrich/read_message.h"
 
@@ -29,7 +29,7 @@ static int copy(char **ret, const char *str)
 	return str && !*ret ? -ENOMEM : 0;
 }
 
-/* A pointer into a function is none to it: what was read is no callback then. */
+/* A pointer into the middle of a function is not a callback: leave it unnamed. */
 static int name_function(const struct naming *n, struct message_name *ret)
 {
 	struct frame frame;
@@ -113,7 +113,10 @@ static int set_source(const struct naming *n)
 	return name_value(n, &n->message->source);
 }
 
-/* What the descriptor is; *ret stays NULL where that can't be told. 0, -ENOMEM, or why not. */
+/*
+ * Describes the descriptor; *ret stays NULL if that is not possible. Returns 0, -ENOMEM or the
+ * reason as -errno.
+ */
 static int find_target(const struct block *block, int32_t fd, uint64_t inode, char **ret)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -200,7 +203,10 @@ static int fill_by_mark(struct naming *n)
 	return res;
 }
 
-/* What the descriptor's file was in the dispatch; where data is no descriptor, what it is now. */
+/*
+ * Returns the inode of the descriptor during the dispatch; if data is not a descriptor, its inode
+ * now.
+ */
 static uint64_t inode_of(const struct jank_rec_message *raw, unsigned i,
 			 const struct epoll_item *item)
 {
@@ -209,7 +215,7 @@ static uint64_t inode_of(const struct jank_rec_message *raw, unsigned i,
 	return same && raw->ready_inode[i] ? raw->ready_inode[i] : item->inode;
 }
 
-/* A descriptor that was closed meanwhile, or opened anew, is left out: whose it was is gone. */
+/* Leaves out a descriptor that was closed or reused since the dispatch: its file is gone. */
 static int set_ready(const struct block *block, unsigned i, const struct epoll_item *item,
 		     struct message_fd *ret)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a slow dispatch handled, found out in the living process: by the catalogue what a mark's
- * values mean, by the symbolizer their names, by /proc what was ready. On the sink thread.
+ * Message that a slow dispatch handled, read from the live process. The catalogue gives the meaning
+ * of a mark's values, the symbolizer their names, /proc the ready descriptors. Runs on the sink
+ * thread.
  */
 #ifndef JANK_ENRICH_READ_MESSAGE_H
 #define JANK_ENRICH_READ_MESSAGE_H
@@ -12,10 +13,10 @@
 
 struct message_names {
 	struct symbolizer *symbolizer;
-	const struct catalogue *catalogue; /* NULL: a mark's values stay unknown */
+	const struct catalogue *catalogue; /* NULL: the values of a mark stay unknown */
 };
 
-/* Fills the block's message, if it has one. names: struct message_names. 0 or -ENOMEM. */
+/* Fills the block's message, if any. names: struct message_names. Returns 0 or -ENOMEM. */
 int read_message__fill(void *names, struct block *block);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A table by thread and time, and its entries in the order in which they came. */
+/* A hash table keyed by (thread, time), and lists of its entries in order of arrival. */
 #include "enrich/stack_cache.h"
 
 #include <errno.h>
@@ -23,8 +23,8 @@ struct key {
 struct entry;
 
 /*
- * A thread's dispatch under way: what was found of an earlier one of its has been asked for by now,
- * or never will be.
+ * The current dispatch of a thread. Entries of earlier dispatches are either used by now or not
+ * needed.
  */
 struct thread {
 	uint32_t tid;
@@ -33,11 +33,11 @@ struct thread {
 	UT_hash_handle hh;
 };
 
-/* What is known of one sample: its copy, or what was found in it; an interpreter's frames. */
+/* Data of one sample: its stack copy or the unwound addresses, and the interpreter's frames. */
 struct entry {
 	struct key key;
 	uint32_t pid;
-	void *raw; /* a COPY record; NULL: none, or walked */
+	void *raw; /* a COPY record; NULL: none, or unwound */
 	uint64_t *addresses;
 	uint32_t address_cnt;
 	enum stack_end end;
@@ -46,21 +46,21 @@ struct entry {
 	uint32_t script_cnt;
 	size_t bytes;
 	struct line *line;
-	struct entry *prev, *next; /* in it, by age */
-	struct thread *thread;	   /* NULL: one without a dispatch */
+	struct entry *prev, *next; /* in line, by age */
+	struct thread *thread;	   /* NULL: not in a dispatch */
 	struct entry *of_prev, *of_next;
 	UT_hash_handle hh;
 };
 
-/* Entries of one kind. */
+/* List of entries of one kind, oldest first. */
 struct line {
 	struct entry *oldest;
 	size_t bytes;
 };
 
 /*
- * Stacks of a thread's dispatch that were dropped for want of room: a loss if a block wants that
- * dispatch's.
+ * Stacks of a thread's dispatch that were dropped for lack of room. They count as a loss if a block
+ * needs that dispatch.
  */
 struct shed {
 	uint32_t tid;
@@ -72,7 +72,7 @@ struct stack_cache {
 	struct untraced_procs *foreign;
 	struct copy_bpf_fds *maps;
 	struct losses *losses;
-	struct shed shed[SHED_MAX]; /* by the last bits of tid */
+	struct shed shed[SHED_MAX]; /* indexed by tid % SHED_MAX */
 	struct entry *table;
 	struct thread *threads;
 	struct line dispatches, others;
@@ -150,7 +150,7 @@ static struct entry *find(const struct stack_cache *callers, uint32_t tid, uint6
 	return entry;
 }
 
-/* The thread, without what is left of another dispatch. NULL: out of memory. */
+/* Returns the thread, after dropping its entries of other dispatches. NULL: out of memory. */
 static struct thread *thread_in(struct stack_cache *callers, uint32_t tid, uint64_t dispatch_ns)
 {
 	struct entry *first, *entry, *next;
@@ -161,7 +161,7 @@ static struct thread *thread_in(struct stack_cache *callers, uint32_t tid, uint6
 		return thread;
 	first = thread ? thread->entries : NULL;
 	DL_FOREACH_SAFE2(first, entry, next, of_next)
-	drop(callers, entry); /* the thread goes with its last one */
+	drop(callers, entry); /* dropping its last entry frees the thread */
 	thread = calloc(1, sizeof(*thread));
 	if (!thread)
 		return NULL;
@@ -197,10 +197,7 @@ static struct entry *find_or_add(struct stack_cache *callers, const struct jank_
 	return entry;
 }
 
-/*
- * One that gives way to another thread's is counted at once: whether it would have been wanted is
- * not known any more.
- */
+/* Count drops of a displaced slot at once: it is no longer known whether a block needs them. */
 static void note_shed(struct stack_cache *callers, const struct thread *thread)
 {
 	struct shed *shed = &callers->shed[thread->tid % SHED_MAX];
@@ -225,7 +222,10 @@ static int tell_shed(struct stack_cache *callers, struct block *block)
 	return block__add_loss(block, JANK_LOST_COPY, cnt);
 }
 
-/* Copies of threads without a dispatch are no loss: their frame pointers were followed, too. */
+/*
+ * Dropped copies of threads without a dispatch are no loss: the probes also walked their frame
+ * pointers.
+ */
 static void shed(struct stack_cache *callers, struct entry *entry)
 {
 	if (entry->thread)
@@ -234,8 +234,7 @@ static void shed(struct stack_cache *callers, struct entry *entry)
 }
 
 /*
- * Copies of threads without a dispatch are large, and few are asked for: they may have half of the
- * room.
+ * Copies of threads without a dispatch are large and rarely needed: limit them to half of the room.
  */
 static struct entry *next_to_go(const struct stack_cache *callers)
 {
@@ -256,14 +255,14 @@ static void weigh(struct stack_cache *callers, struct entry *entry, size_t raw_s
 		shed(callers, next_to_go(callers));
 }
 
-/* PCRE2's code runs below an array of 32 KiB, most of which is not touched. */
+/* PCRE2's JIT code runs below an array of 32 KiB on the stack, most of which is not touched. */
 static bool ends_in_made_code(const struct unwound *unwound)
 {
 	return unwound->end == STACK_END_HOLE && unwound->module &&
 	       !strcmp(unwound->module, "[jit]");
 }
 
-/* Stacks of this process are deeper than what is copied of them. */
+/* Copies more of the stacks of this process when the copied part was too short. */
 static void deepen(struct stack_cache *callers, const struct copy_event *copy)
 {
 	const struct unwound *unwound = &callers->unwound;
@@ -354,7 +353,7 @@ int stack_cache__take(struct stack_cache *callers, void *record, size_t size)
 	return -EBADMSG;
 }
 
-/* A copy that was kept as it was is walked when a block wants it. */
+/* Unwinds a copy that was kept as it was, when a block needs it. */
 static int walk_late(struct stack_cache *callers, struct entry *entry)
 {
 	struct event event;
@@ -370,7 +369,7 @@ static int walk_late(struct stack_cache *callers, struct entry *entry)
 	return res;
 }
 
-/* What a walk by frame pointers found further up than a walk that ended early is kept. */
+/* Keep the result of the frame pointers if it reaches further than an unwind that ended early. */
 static bool is_better(const struct entry *entry, const struct stack *stack)
 {
 	return entry->addresses &&

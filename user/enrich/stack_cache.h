@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The callers of sampled threads, found in copies of their stacks, until the block comes that wants
- * them. A copy of a thread with a dispatch is walked as it comes, while its process lives and its
- * mappings are as they were; one of another thread is kept as it is, since few of these are asked
- * for. Entries of a dispatch are freed when the thread's next one has some. All are within a bound
- * of memory, half of which the other threads may have; the oldest go first. On the sink thread.
+ * Cache of the callers of sampled threads, found in copies of their stacks. Copies of threads in a
+ * dispatch are unwound on arrival, while the process still has the same mappings. Copies of other
+ * threads are kept as they are, since few are needed. Entries of a dispatch are freed when the
+ * thread's next dispatch has entries. Bounded by CALLERS_BYTES_MAX, half of it for other threads;
+ * the oldest are dropped first. Used on the sink thread only.
  */
 #ifndef JANK_ENRICH_STACK_CACHE_H
 #define JANK_ENRICH_STACK_CACHE_H
@@ -21,23 +21,23 @@
 
 struct stack_cache;
 
-/* All borrowed. NULL: out of memory. */
+/* Borrows all. NULL: out of memory. */
 struct stack_cache *stack_cache__new(struct symbolizer *symbolizer, struct untraced_procs *foreign,
 				     struct copy_bpf_fds *maps, struct losses *losses);
 void stack_cache__free(struct stack_cache *callers); /* accepts NULL */
 
 /*
- * Takes a COPY or SCRIPT record, whose memory is the callee's from here on. 0, -EBADMSG or -ENOMEM.
+ * Takes a COPY or SCRIPT record and owns its memory from here on. Returns 0, -EBADMSG or -ENOMEM.
  */
 int stack_cache__take(struct stack_cache *callers, void *record, size_t size);
 
 /*
- * Puts what is known of them into the stacks of a block, before they are named. What was dropped of
- * its dispatch is a loss, of the block and of all. 0 or -ENOMEM.
+ * Puts the known callers into the stacks of a block, before they get names. Drops of its dispatch
+ * are counted as losses of the block and of the session. Returns 0 or -ENOMEM.
  */
 int stack_cache__fill(void *callers, struct block *block);
 
-/* The process has ended, or has a new program. */
+/* The process ended or replaced its program. */
 void stack_cache__on_exit(struct stack_cache *callers, uint32_t pid);
 
 size_t stack_cache__bytes(const struct stack_cache *callers);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A small table beside the symbolizer's: which processes it knows through us, and when they
- * started.
+ * Table of the untraced processes that the symbolizer knows through this module, with their start
+ * times.
  */
 #include "enrich/untraced_procs.h"
 
@@ -14,7 +14,7 @@
 #include "procfs/procinfo.h"
 
 #define STAT_MAX       4096
-#define START_SLACK_NS (20 * NS_PER_MS) /* a start is told in clock ticks */
+#define START_SLACK_NS (20 * NS_PER_MS) /* start times are in clock ticks */
 #define NOBODY	       0		/* a pid that no process has */
 
 struct known {
@@ -41,7 +41,7 @@ void untraced_procs__free(struct untraced_procs *foreign)
 	free(foreign);
 }
 
-/* 0: there is no such process. */
+/* Returns 0 if there is no such process. */
 static uint64_t start_ticks(uint32_t pid)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -56,7 +56,7 @@ static uint64_t start_ticks(uint32_t pid)
 	return info.start_ticks;
 }
 
-/* At t_ns; else the number was another's then. */
+/* True if the process existed at t_ns; otherwise the pid belonged to another process. */
 static bool was_there(uint64_t ticks, uint64_t t_ns)
 {
 	uint64_t start_ns = ticks * (NS_PER_SEC / sysconf(_SC_CLK_TCK));
@@ -79,7 +79,7 @@ static struct known *find(struct untraced_procs *foreign, uint32_t pid)
 	return NULL;
 }
 
-/* A free place, or that of the one which was asked for least recently. */
+/* Returns a free slot, or that of the least recently used process. */
 static struct known *take_place(struct untraced_procs *foreign)
 {
 	struct known *oldest = &foreign->known[0];
@@ -101,7 +101,7 @@ void untraced_procs__sweep(struct untraced_procs *foreign, uint64_t now_ns)
 			forget(foreign, &foreign->known[i]);
 }
 
-/* Whether the symbolizer may be asked for the process as it was at t_ns. */
+/* Enters the process. True if the symbolizer can name it as of t_ns. */
 static bool meet(struct untraced_procs *foreign, uint32_t pid, uint64_t t_ns)
 {
 	uint64_t now_ns = clock__mono_ns(), ticks = start_ticks(pid);
@@ -109,7 +109,7 @@ static bool meet(struct untraced_procs *foreign, uint32_t pid, uint64_t t_ns)
 
 	untraced_procs__sweep(foreign, now_ns);
 	known = find(foreign, pid);
-	if (known && known->start_ticks != ticks) { /* ended; or another one has its number */
+	if (known && known->start_ticks != ticks) { /* ended, or the pid was reused */
 		forget(foreign, known);
 		known = NULL;
 	}
@@ -123,7 +123,7 @@ static bool meet(struct untraced_procs *foreign, uint32_t pid, uint64_t t_ns)
 	return true;
 }
 
-/* One that the symbolizer knows already is traced: its end will be told. */
+/* A process that the symbolizer already knows is traced: its exit is reported elsewhere. */
 static bool is_traced(struct untraced_procs *foreign, uint32_t pid)
 {
 	return !find(foreign, pid) && symbolizer__knows(foreign->symbolizer, pid);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names for stacks of processes that are not traced: those that a traced one waited for. Their
- * mappings are read when a stack of theirs comes, and forgotten after a while: their end is told by
- * nobody. On the sink thread.
+ * Names for stacks of untraced processes that a traced process waited for. Their mappings are read
+ * when one of their stacks arrives and freed after a while, since no event reports their end. Used
+ * on the sink thread only.
  */
 #ifndef JANK_ENRICH_UNTRACED_PROCS_H
 #define JANK_ENRICH_UNTRACED_PROCS_H
@@ -21,18 +21,18 @@ untraced_procs__new(struct symbolizer *symbolizer);	   /* borrowed; NULL: out of
 void untraced_procs__free(struct untraced_procs *foreign); /* accepts NULL */
 
 /*
- * Fills the frames of a stack that pid had at t_ns (CLOCK_MONOTONIC). Where the process is gone, or
- * its number another's, the user part stays bare addresses. 0 or -ENOMEM.
+ * Fills the frames of a stack of pid at t_ns (CLOCK_MONOTONIC). If the process ended or the pid was
+ * reused, user frames stay bare addresses. Returns 0 or -ENOMEM.
  */
 int untraced_procs__name(void *foreign, uint32_t pid, uint64_t t_ns, struct stack *stack);
 
 /*
- * May the symbolizer be asked of the process as it was at t_ns? Not when it is gone, or its number
- * another's.
+ * True if the symbolizer can name frames of the process as of t_ns: it still exists and the pid was
+ * not reused.
  */
 bool untraced_procs__may_ask(struct untraced_procs *foreign, uint32_t pid, uint64_t t_ns);
 
-/* Forgets those that nobody asked for since FOREIGN_AGE_NS before now. */
+/* Frees processes that were not used for FOREIGN_AGE_NS before now_ns. */
 void untraced_procs__sweep(struct untraced_procs *foreign, uint64_t now_ns);
 
 #endif

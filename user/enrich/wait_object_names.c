@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Each part by itself: what one cannot tell another may. */
+/* Each part is found separately, so that a missing one does not hide the others. */
 #include "enrich/wait_object_names.h"
 
 #include <errno.h>
@@ -26,13 +26,13 @@
 #define FRESH_NS NS_PER_SEC
 
 /*
- * glibc's and Rust's word of a mutex for which somebody sleeps; glibc's normal one has its owner 8
- * bytes on.
+ * Futex word of a mutex with sleeping waiters, in glibc and Rust. glibc's normal mutex has its
+ * owner 8 bytes further on.
  */
 #define WORD_WAITED_FOR 2
 /*
- * uapi/linux/futex.h; musl keeps the owner there as well, but for a normal mutex, which has EBUSY
- * instead.
+ * From uapi/linux/futex.h. musl keeps the owner there, too, except for a normal mutex, which has
+ * EBUSY.
  */
 #define WORD_HAS_WAITERS 0x80000000u
 #define WORD_TID	 0x3fffffffu
@@ -41,14 +41,13 @@ struct naming {
 	struct wait_object *waited;
 	const struct mountinfo *mounts;
 	uint32_t pid;
-	uint32_t tid; /* a living thread of it */
-	uint32_t
-		view; /* who sees the mounts: that thread, or we ourselves once the process has ended */
+	uint32_t tid;  /* a live thread of the process */
+	uint32_t view; /* thread whose mounts are used; our own once the process ended */
 };
 
 /*
- * The mounts of the process that was asked for last: a block's spans are mostly of one. Once it has
- * ended they are our own; *ret_view sees them.
+ * Returns the mounts of the most recent process: the spans of a block mostly share it. Once it has
+ * ended, returns our own mounts. *ret_view is the thread that sees them.
  */
 static const struct mountinfo *mounts_of(uint32_t pid, uint32_t *ret_view)
 {
@@ -72,7 +71,7 @@ static const struct mountinfo *mounts_of(uint32_t pid, uint32_t *ret_view)
 	return &mounts;
 }
 
-/* What was gathered, if anything; sb is released. */
+/* Copies the text of sb, if any, to *ret; frees sb. */
 static int keep(struct strbuf *sb, char **ret)
 {
 	int res = sb->failed ? -ENOMEM : 0;
@@ -114,7 +113,7 @@ static int name_mapped(const struct naming *n, const struct file_number *number)
 	return keep(&sb, &n->waited->path);
 }
 
-/* *ret_stale: the descriptor is another file's by now. */
+/* *ret_stale: the descriptor belongs to another file by now. */
 static int name_file(const struct naming *n, const struct file_number *number, bool *ret_stale)
 {
 	const struct jank_rec_waited *raw = &n->waited->raw;
@@ -131,8 +130,8 @@ static int name_file(const struct naming *n, const struct file_number *number, b
 }
 
 /*
- * The name of an inode of anon_inodefs, as "[eventpoll]", the only one of its path: whatever stands
- * so in a folder has that behind it.
+ * True for an inode of anon_inodefs, such as "[eventpoll]". It is the only component of its path;
+ * the name of a file in a directory is followed by the directory's.
  */
 static bool is_anonymous(const struct jank_rec_waited *raw)
 {
@@ -142,7 +141,7 @@ static bool is_anonymous(const struct jank_rec_waited *raw)
 	       raw->name[len - 1] == ']' && !raw->name[len + 1] && !(raw->dev >> 20);
 }
 
-/* As it would be called were it still there. */
+/* Uses the name that the open descriptor would have. */
 static int name_anonymous(const struct naming *n)
 {
 	struct strbuf link = STRBUF_INIT, sb = STRBUF_INIT;
@@ -154,7 +153,7 @@ static int name_anonymous(const struct naming *n)
 	return keep(&sb, &n->waited->target);
 }
 
-/* What can't be found out any more: the kernel's names alone. */
+/* The rest is gone: use the kernel's names alone. */
 static int name_gone(const struct naming *n, const struct file_number *number)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -163,7 +162,7 @@ static int name_gone(const struct naming *n, const struct file_number *number)
 	return keep(&sb, &n->waited->path);
 }
 
-/* What has no path; once it was closed only its kind is known. */
+/* Names a file without a path; once it was closed, only its kind is known. */
 static int name_target(const struct naming *n, bool stale)
 {
 	const struct jank_rec_waited *raw = &n->waited->raw;
@@ -183,7 +182,7 @@ static int name_device(const struct naming *n, const struct file_number *number)
 	return keep(&sb, &n->waited->device);
 }
 
-/* A process stands for all of its threads: which of them answers is not known. */
+/* The process's main thread stands for all of its threads: which one answers is not known. */
 static bool set_task(struct other_task *ret, uint32_t pid, uint32_t tid)
 {
 	char comm[JANK_COMM_SZ + 1];
@@ -196,7 +195,10 @@ static bool set_task(struct other_task *ret, uint32_t pid, uint32_t tid)
 	return true;
 }
 
-/* Where a program serves the file system, that one is waited for, whether it answers or not. */
+/*
+ * If a program serves the file system, the thread waits for that program, whether it answers or
+ * not.
+ */
 static void find_daemon(const struct naming *n, const struct mount *mount)
 {
 	pid_t pid = fusedaemon__find(PROC, mount, clock__mono_ns());
@@ -226,9 +228,9 @@ static int name_what_is_open(const struct naming *n)
 }
 
 /*
- * A path as the call gave it, below the thread's current folder or the descriptor's. Its file is
- * not looked at: whoever serves it may be what the thread waits for. The device is that of the
- * mount, by the path's text.
+ * Uses a path as given in the call, relative to the thread's current directory or to the
+ * descriptor. Does not access the file: its server may be what the thread waits for. The device is
+ * that of the mount, found by the text of the path.
  */
 static int name_path(const struct naming *n)
 {
@@ -260,9 +262,9 @@ static int name_path(const struct naming *n)
 }
 
 /*
- * Who has the peer's socket open, else who connected or listened, as the kernel noted it. Where
- * that is the process itself it's nobody: it may have made both ends for another, and which of its
- * threads answers isn't known.
+ * The peer is the process that has the peer's socket open, else the one that connected or listened,
+ * as recorded by the kernel. The process itself is not used: it may have made both ends for another
+ * process, and the answering thread is not known.
  */
 static void find_peer_task(const struct naming *n)
 {
@@ -288,7 +290,7 @@ static int name_peer(const struct naming *n)
 	return keep(&sb, &n->waited->peer);
 }
 
-/* By what stands where the owner would, if the word says that it is such a mutex. 0: not known. */
+/* Returns the value at the owner's place if the futex word marks such a mutex. 0: not known. */
 static uint32_t owner_of(const struct jank_rec_waited *raw)
 {
 	uint32_t in_word = raw->futex_word & WORD_TID;
@@ -310,8 +312,8 @@ static void name_owner(const struct naming *n)
 }
 
 /*
- * The thread itself, or another of its process, which mostly shares its files: the numbers of those
- * tell.
+ * Returns the thread, or another thread of its process. Threads mostly share files; the file
+ * numbers confirm it.
  */
 static uint32_t living(uint32_t pid, uint32_t tid)
 {
@@ -352,7 +354,7 @@ int wait_object_names__link(struct link *link)
 	return res;
 }
 
-/* Walks over a block; what each part is called is others' business. */
+/* --- names of all waits of a block */
 
 static int name_spans(struct block *block)
 {

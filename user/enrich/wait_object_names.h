@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a thread waited for, found out on the living machine: files, devices, peers, a mutex's
- * owner, and whose threads are in the chain. On the sink thread, soon: descriptors are closed and
- * reused.
+ * Names of wait objects, read on the live machine: files, devices, peers, the owner of a mutex, and
+ * the processes of the chain. Runs on the sink thread soon after the block, before descriptors are
+ * closed and reused.
  */
 #ifndef JANK_ENRICH_WAIT_OBJECT_NAMES_H
 #define JANK_ENRICH_WAIT_OBJECT_NAMES_H
@@ -10,17 +10,20 @@
 #include "model/block.h"
 #include <stdint.h>
 
-/* Of thread tid of process pid. What can't be found stays unknown. 0 or -ENOMEM. */
+/*
+ * Names what thread tid of process pid waited for. Unknown parts stay unknown. Returns 0 or
+ * -ENOMEM.
+ */
 int wait_object_names__fill(struct wait_object *waited, uint32_t pid, uint32_t tid);
 
-/* Sets the name of the link's process. 0 or -ENOMEM. */
+/* Sets the process name of the link. Returns 0 or -ENOMEM. */
 int wait_object_names__link(struct link *link);
 
-/* What a block waited for and for whom, found out on the living machine. */
+/* --- all waits of a block */
 
 /*
- * Fills the waits of its spans and of its chain's links, and the links' processes. ctx unused. 0 or
- * -ENOMEM.
+ * Names the waits of the block's spans and of its chain's links, and the links' processes. ctx is
+ * unused. Returns 0 or -ENOMEM.
  */
 int block_waits__name(void *ctx, struct block *block);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a user writes after -u, -c and -g, made into what the probes compare with. */
+/* Converts the values of -u, -c and -g to what the probes compare with. */
 #include "options/filter.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@
 #include "procfs/procinfo.h"
 
 /*
- * Patterns of process names, as bits that a loop over a name's bytes moves on: BPF can run nothing
- * else.
+ * --- globs for process names, as bit sets for a loop over the bytes of a name: BPF can run nothing
+ * else
  */
 
 #define NAME_MAX_LEN (JANK_COMM_SZ - 1)
@@ -73,7 +73,7 @@ void filter__close(struct filter *filter)
 		close(filter->cgroup_fds[--filter->cgroup_cnt]);
 }
 
-/* A refusal that quotes what the user wrote, with `fmt` for what is wrong with it. */
+/* Refuses a value with a message that quotes it; why says what is wrong. */
 static int refuse(struct err *err, int exit, int code, const char *option, const char *word,
 		  const char *why)
 {
@@ -90,7 +90,7 @@ static int too_many(struct err *err, const char *option)
 	return err__set_exit(err, JANK_EXIT_USAGE, E2BIG, "%s: at most %d", option, FILTER_MAX);
 }
 
-/* The number in "NAME:PASSWORD:NUMBER:…", of the line of that name. False: there is none. */
+/* Reads the uid from the line "NAME:PASSWORD:UID:…" of that name. False: no such line. */
 static bool passwd_uid(const char *text, const char *name, uint64_t *ret)
 {
 	size_t len = strlen(name);
@@ -110,7 +110,7 @@ static bool passwd_uid(const char *text, const char *name, uint64_t *ret)
 	return false;
 }
 
-/* By hand: a static program has no NSS, and asking a directory service may take forever. */
+/* Not getpwnam: a static program has no NSS, and a directory service may block for ever. */
 static int uid_of_name(const char *name, uint64_t *ret, struct err *err)
 {
 	struct strbuf text = STRBUF_INIT;

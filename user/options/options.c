@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The command line, by glibc's argp. argp is kept silent and never exits: it says nothing of use in
- * a record-only stdout, and tests want the message, so that what it refuses is explained here.
+ * Parser of the command line, on top of glibc's argp. argp is silent and never exits: stdout is for
+ * records only, and tests need the message. Its refusals are explained here.
  */
 #include "options/options.h"
 
@@ -17,10 +17,10 @@
 struct parse {
 	struct options *opts;
 	struct err *err;
-	int code;	/* our own refusal, with its message in err; 0: none */
-	int next;	/* index into argv of what was not parsed yet */
+	int code;	/* our own error, with its message in err; 0: none */
+	int next;	/* index into argv of the first unparsed word */
 	bool named;	/* a command word was seen */
-	bool done;	/* --help and the like: the rest is not looked at */
+	bool done;	/* --help and the like: ignore the rest */
 	uint64_t given; /* bit per row of the table */
 };
 
@@ -46,7 +46,7 @@ static int __attribute__((format(printf, 2, 3))) refuse(struct parse *p, const c
 	return p->code;
 }
 
-/* --- what argp hands over */
+/* --- callbacks of argp */
 
 static int set_option(struct parse *p, const struct option_row *row, const char *arg)
 {
@@ -64,7 +64,7 @@ static int find_command(const char *word)
 	return -ENOENT;
 }
 
-/* A word that is no option: the command, or its argument. */
+/* A word that is not an option: the command or its argument. */
 static int add_word(struct parse *p, const char *word)
 {
 	int command = p->named ? -ENOENT : find_command(word);
@@ -129,7 +129,7 @@ static error_t on_key(int key, char *arg, struct argp_state *state)
 	return p->code ? EINVAL : 0;
 }
 
-/* --- what argp refuses, said in words: it only tells where it stopped */
+/* --- explain what argp refuses: argp only returns where it stopped */
 
 static void explain_short(struct parse *p, const char *letters)
 {
@@ -148,8 +148,8 @@ static void explain_short(struct parse *p, const char *letters)
 }
 
 /*
- * The rows that begin with the len bytes at name, an exact match alone: how many, their names, the
- * last.
+ * Counts the rows that start with the len bytes at name; an exact match counts alone. Returns their
+ * names and the last row.
  */
 static int match_long(const char *name, size_t len, struct strbuf *names,
 		      const struct option_row **ret)
@@ -194,7 +194,7 @@ static void explain(struct parse *p, const char *word)
 		explain_short(p, word + 1);
 }
 
-/* --- what must hold of the whole */
+/* --- checks of the whole command line */
 
 static bool is_given(const struct parse *p, const void *member)
 {
@@ -216,7 +216,7 @@ static int check_rows(struct parse *p)
 	return 0;
 }
 
-/* Who is traced: by number, by being started, or all; and what narrows only these. */
+/* Checks the targets (-p, COMMAND or -a), and that only -a is narrowed. */
 static int check_targets(struct parse *p)
 {
 	const struct filter *filter = &p->opts->filter;
@@ -285,7 +285,7 @@ static int check(struct parse *p)
 	return 0;
 }
 
-/* --- */
+/* --- run */
 
 static struct argp_option *make_argp_options(void)
 {
@@ -309,7 +309,7 @@ static int run_argp(struct parse *p, int argc, char **argv)
 
 	if (!argp.options)
 		return err__set(p->err, ENOMEM, "out of memory");
-	/* In order, or later options of COMMAND would be taken for ours. */
+	/* In order: otherwise later options of COMMAND would be taken for ours. */
 	code = argp_parse(&argp, argc, argv, ARGP_SILENT | ARGP_IN_ORDER, NULL, p);
 	free((void *)argp.options);
 	if (p->code || !code || p->done)

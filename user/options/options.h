@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the user asked for: one table makes the parser, --help and the man page's option list. */
+/* Options of a run. One table drives the parser, --help and the option list of the man page. */
 #ifndef JANK_OPTIONS_OPTIONS_H
 #define JANK_OPTIONS_OPTIONS_H
 
@@ -24,38 +24,38 @@ enum command {
 	CMD_HELP,
 	CMD_VERSION
 };
-/* In the order in which the table of options has their words. */
+/* In the order of the words in the option table. */
 enum backend { BACKEND_AUTO, BACKEND_KERNEL, BACKEND_UPROBE };
 enum marks { MARKS_AUTO, MARKS_ALWAYS, MARKS_NEVER };
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_PROTO };
 
 struct options {
 	enum command command;
-	pid_t *pids; /* -p, without repeats */
+	pid_t *pids; /* -p, without duplicates */
 	size_t pid_cnt;
-	struct filter filter; /* -a and what narrows it, but for -l */
-	char **loops;	      /* -l, without repeats: names that the catalogue may know */
+	struct filter filter; /* -a and its filters, except -l */
+	char **loops;	      /* -l, without duplicates: names for the catalogue */
 	size_t loop_cnt;
-	bool follow; /* -f, or a COMMAND without --no-follow: children are traced, too */
+	bool follow; /* -f, or a COMMAND without --no-follow: trace children, too */
 	bool no_follow;
-	bool workers; /* --workers: threads of pools are loops, too */
-	char **argv;  /* after --: NULL-terminated, borrowed from main's argv; NULL for none */
+	bool workers; /* --workers: treat threads of pools as loops, too */
+	char **argv;  /* after --: NULL-terminated, borrowed from main's argv; or NULL */
 	uint64_t threshold_ns, hang_ns;
 	unsigned fps;
-	bool threshold_given, fps_given; /* for replay: else the recording's count */
+	bool threshold_given, fps_given; /* for replay: else the recording's value */
 	enum backend backend;
 	enum marks marks;
-	const char *btf_path;	/* NULL: the kernel's own, or what is built in */
+	const char *btf_path;	/* NULL: the kernel's own, or the built-in one */
 	unsigned frequency_hz;	/* 0: no samples */
-	uint64_t stack_sz;	/* of a user stack that is copied; 0: none */
+	uint64_t stack_sz;	/* bytes of a user stack to copy; 0: none */
 	uint64_t duration_ns;	/* 0: until stopped */
 	uint64_t count;		/* 0: no limit */
 	const char *output_dir; /* NULL: none */
 	uint64_t keep_ns, max_size;
 	enum format format;
-	bool debugging;	       /* report blocks that were mostly stopped by a debugger or SIGSTOP */
-	const char *journal;   /* NULL: none; for replay: the input file */
-	const char *qualifier; /* BlockCanary's qua; NULL: none given */
+	bool debugging;	     /* report blocks that a debugger or SIGSTOP stopped most of the time */
+	const char *journal; /* NULL: none; for replay: the input file */
+	const char *qualifier;	 /* BlockCanary's qualifier; NULL: none given */
 	const char **loop_files; /* --loop-file FILE (repeatable) */
 	size_t loop_file_cnt;
 	const char **debug_dirs; /* --debug-dir DIR (repeatable) */
@@ -68,15 +68,14 @@ struct options {
 };
 
 /*
- * Parses a command line. 0, or -EINVAL with a message and JANK_EXIT_USAGE. Defaults are set for
- * what is not given. On success options__free releases what was allocated.
+ * Parses a command line. Returns 0, or -EINVAL with a message and JANK_EXIT_USAGE. Sets defaults
+ * for options that are not given. On success the caller frees ret with options__free.
  */
 int options__parse(int argc, char **argv, struct options *ret, struct err *err);
 void options__free(struct options *opts);
 
 void options__print_help(void);	   /* stdout */
 void options__print_version(void); /* stdout */
-void options__print_man(
-	void); /* stdout: the OPTIONS section of the man page, from the same table */
+void options__print_man(void);	   /* stdout: the OPTIONS section of the man page */
 
 #endif

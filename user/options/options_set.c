@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What an option does with its argument: checks it and stores it where its row says. */
+/* Setters of the options: each checks its argument and stores it at the offset of its row. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -113,7 +113,8 @@ static bool has_control(const char *str)
 }
 
 /*
- * A path or a name: it ends up in files of lines, so no control bytes; an empty one is a mistake.
+ * Stores a path or a name. It goes into line-based files, so control characters are refused; so is
+ * an empty text.
  */
 int option__set_text(struct options *opts, const struct option_row *row, const char *arg,
 		     struct err *err)
@@ -125,7 +126,7 @@ int option__set_text(struct options *opts, const struct option_row *row, const c
 	return 0;
 }
 
-/* Which of the words of "WORD|WORD|WORD" it is, or -1. */
+/* Returns the index of word in "WORD|WORD|WORD", or -1. */
 static int index_of(const char *words, const char *word)
 {
 	size_t len = strlen(word), at;
@@ -151,7 +152,7 @@ static void add_words(struct strbuf *sb, const char *words)
 			strbuf__add(sb, words == last ? " or " : ", ", words == last ? 4 : 2);
 }
 
-/* One of the words that the row's argument is made of; its number goes into an enum. */
+/* Stores the index of one of the words of the row's argument in an enum. */
 int option__set_word(struct options *opts, const struct option_row *row, const char *arg,
 		     struct err *err)
 {
@@ -222,7 +223,7 @@ static int add_pids(struct options *opts, const struct option_row *row, char *li
 	return code;
 }
 
-/* Ids with a comma, blanks or newlines between them, as pidof(1) and pgrep(1) print them. */
+/* Pids separated by commas, blanks or newlines, as pidof(1) and pgrep(1) print them. */
 int option__set_pids(struct options *opts, const struct option_row *row, const char *arg,
 		     struct err *err)
 {
@@ -305,7 +306,7 @@ static int add_loop(struct options *opts, const char *name, struct err *err)
 	return 0;
 }
 
-/* Which names there are is known when the loop files are read. */
+/* The names are checked later, when the loop files are read. */
 int option__set_loops(struct options *opts, const struct option_row *row, const char *arg,
 		      struct err *err)
 {
@@ -318,7 +319,7 @@ int option__set_loops(struct options *opts, const struct option_row *row, const 
 	return code;
 }
 
-/* One more of what is given as it is; the words stay main's. */
+/* Appends a word unchanged; main's argv owns the words. */
 static int add_word(const char ***words, size_t *cnt, size_t max, const struct option_row *row,
 		    const char *word, struct err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The options: names, ranges, defaults and what is said of them, nowhere else. */
+/* Table of the options: the only place for their names, ranges, defaults and texts. */
 #include "options/options_table.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@
 
 #define AT(member) .offset = offsetof(struct options, member)
 
-/* Long forms without a letter. */
+/* Keys of options without a short form. */
 enum {
 	KEY_HANG = 256,
 	KEY_MAIN_THREAD,
@@ -216,7 +216,7 @@ const struct option_row option_rows[] = {
 
 const size_t option_row_cnt = sizeof(option_rows) / sizeof(*option_rows);
 
-/* --help and the man page's OPTIONS, both from the table. */
+/* --- --help and the man page's OPTIONS section, both from the table */
 
 #define HELP_COLUMN 29
 
@@ -247,7 +247,7 @@ static const char footer[] =
 	"or\n"
 	"user cannot; with -- COMMAND, COMMAND's own.\n";
 
-/* Characters, not bytes: "…" is one. */
+/* Counts characters, not bytes: "…" is one. */
 static size_t columns(const char *str)
 {
 	size_t n = 0;
@@ -271,7 +271,7 @@ static void add_names(struct strbuf *sb, const struct option_row *row)
 		strbuf__addf(sb, " %s", row->arg);
 }
 
-/* Of a bare number; NULL: the option takes no time. */
+/* Unit of a bare number; NULL: the option takes no time. */
 static const char *bare_unit(const struct option_row *row)
 {
 	if (row->set == option__set_time)
@@ -279,9 +279,7 @@ static const char *bare_unit(const struct option_row *row)
 	return row->set == option__set_long_time ? "s" : NULL;
 }
 
-/*
- * " (in s; default 5s)": the unit of a bare number and the default, of which either may be missing
- */
+/* Adds " (in s; default 5s)": the unit of a bare number and the default, if any. */
 static void add_note(struct strbuf *sb, const struct option_row *row)
 {
 	const char *unit = bare_unit(row);
@@ -298,7 +296,7 @@ static void add_note(struct strbuf *sb, const struct option_row *row)
 
 static void print_row(const struct option_row *row)
 {
-	struct strbuf names = STRBUF_INIT; /* then the text */
+	struct strbuf names = STRBUF_INIT; /* then the help text */
 	int pad;
 
 	add_names(&names, row);
@@ -306,7 +304,7 @@ static void print_row(const struct option_row *row)
 	printf(" %c%s",
 	       row->section < SECTION_OTHER && (row->commands & (1u << CMD_REPLAY)) ? '*' : ' ',
 	       strbuf__str(&names));
-	/* Names that are too long for their column have a line of their own. */
+	/* Names that are too long for the column get a line of their own. */
 	if (pad < 1)
 		printf("\n%*s", HELP_COLUMN + 2, "");
 	else
@@ -338,7 +336,10 @@ void options__print_version(void)
 
 /* --- the man page */
 
-/* Text in roff: a minus that can be copied, no "…", and no line that begins with a request. */
+/*
+ * Prints text as roff: a minus sign that can be copied, "..." for "…", and no line that starts with
+ * a request.
+ */
 static void print_roff(const char *text)
 {
 	static const char dots[] = "…";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A row for each option: the parser, --help and the man page are loops over these. */
+/* Table of options, one row each: the parser, --help and the man page iterate over it. */
 #ifndef JANK_OPTIONS_OPTIONS_TABLE_H
 #define JANK_OPTIONS_OPTIONS_TABLE_H
 
@@ -18,29 +18,29 @@ enum section {
 
 struct section_info {
 	const char *title;
-	const char *example, *example_is; /* a command line, and what it does */
+	const char *example, *example_is; /* a command line, and its effect */
 };
 
 struct option_row;
 
-/* Stores arg (NULL where the option takes none). 0, or -errno with a message. */
+/* Stores arg (NULL if the option takes none). Returns 0, or -errno with a message. */
 typedef int option_set_fn(struct options *opts, const struct option_row *row, const char *arg,
 			  struct err *err);
 
 struct option_row {
 	enum section section;
-	int key;	    /* the letter of the short form, or KEY_* for none */
-	const char *name;   /* the long form; NULL: the row only describes what follows -- */
-	const char *arg;    /* its argument's name; NULL: takes none */
-	const char *def;    /* default, as one would type it; NULL: none */
-	unsigned commands;  /* 1 << CMD_*: where it may stand */
-	option_set_fn *set; /* what it does: with the fields below */
+	int key;	    /* letter of the short form, or KEY_* if there is none */
+	const char *name;   /* long form; NULL: the row describes what follows -- */
+	const char *arg;    /* name of the argument; NULL: takes none */
+	const char *def;    /* default, as the user would type it; NULL: none */
+	unsigned commands;  /* 1 << CMD_*: commands that accept it */
+	option_set_fn *set; /* stores the value, using the fields below */
 	size_t offset;	    /* into struct options */
 	uint64_t min, max;  /* range */
-	bool zero;	    /* 0 is allowed though it lies below min */
-	int value;	    /* for options that stand for a value */
+	bool zero;	    /* 0 is allowed although it is below min */
+	int value;	    /* for options that stand for one value */
 	const char *help;   /* one line */
-	const char *more;   /* the man page's further sentences; NULL: none */
+	const char *more;   /* further sentences for the man page; NULL: none */
 };
 
 extern const struct option_row option_rows[];
@@ -58,10 +58,12 @@ option_set_fn option__set_disabled, option__set_loop_file, option__set_debug_dir
 
 #define OPTION_IS_SHORT(row) ((row)->key < 256)
 
-/* A FILE of symbolize. 0 or -errno. */
+/* Adds a FILE of symbolize. Returns 0 or -errno. */
 int options__add_file(struct options *opts, const char *word, struct err *err);
 
-/* Sets every default. 0 or -errno: a default that does not parse is a defect of the table. */
+/*
+ * Sets every default. Returns 0 or -errno; a default that does not parse is a defect of the table.
+ */
 int options__set_defaults(struct options *opts, struct err *err);
 
 #endif

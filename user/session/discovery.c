@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The processes of -a, and with -f the children of the traced ones: met by the first record of one
- * of their threads, watched by a pidfd, forgotten at their end. A pidfd costs three microseconds
- * once and nothing after that; what knows no other way than to ask costs every second.
+ * Processes of -a, and with -f the children of traced processes. A process is found by the first
+ * record of one of its threads, watched by a pidfd, and forgotten when it ends. A pidfd costs 3 us
+ * once and nothing afterwards; polling would cost every second.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "procfs/procinfo.h"
 #include "session/session_parts.h"
 
-/* Are there processes that nobody gave us the number of? */
+/* True if the session traces processes without a given pid. */
 static bool meets(const struct session *s)
 {
 	return s->opts->filter.all || s->opts->follow;
@@ -42,7 +42,9 @@ static void close_pidfd(struct session *s, struct traced *traced)
 	traced->pidfd = -1;
 }
 
-/* The sink thread knows it, and has no room in its queue now. */
+/*
+ * Queues the end of a process for later: the sink thread knows the process, but its queue is full.
+ */
 static void tell_later(struct session *s, uint32_t pid)
 {
 	uint32_t *pids = reallocarray(s->untold, s->untold_cnt + 1, sizeof(*pids));
@@ -62,7 +64,7 @@ static bool tell_end(struct session *s, uint32_t pid)
 	return queue__put(s->queue, &item);
 }
 
-/* All its records have been handled. */
+/* Frees the process. All its records must have been handled. */
 static void forget(struct session *s, struct traced *traced)
 {
 	if (traced->keeps_alive && !--s->alive_cnt)
@@ -84,13 +86,13 @@ static void on_end(void *ctx, uint64_t pid)
 	struct session *s = ctx;
 	struct traced *traced;
 
-	ring__drain(s->ring); /* its last records come before its end */
+	ring__drain(s->ring); /* its last records precede its end */
 	traced = session__traced(s, pid);
 	if (traced && has_ended(traced))
 		forget(s, traced);
 }
 
-/* Where there are no descriptors left, session__sweep looks after it. */
+/* Without a pidfd (no descriptors left), session__sweep detects the end. */
 static void watch_end(struct session *s, struct traced *traced)
 {
 	traced->pidfd = syscall(SYS_pidfd_open, traced->pid, 0);
@@ -104,7 +106,7 @@ static void watch_end(struct session *s, struct traced *traced)
 	s->alive_cnt += traced->keeps_alive;
 }
 
-/* It ended before it could be looked at: its name is all that is known. */
+/* The process ended before it was read: only its comm is known. */
 static int describe_gone(struct session *s, struct traced *traced, const char *comm)
 {
 	const struct identity process = {
@@ -133,7 +135,7 @@ static int look_at(struct session *s, struct traced *traced, const struct jank_r
 	return describe_gone(s, traced, comm);
 }
 
-/* The records that are of a thread that loops, with its name. */
+/* Returns the comm from a record of a looping thread, else NULL. */
 static const char *looping_comm(const struct event *event)
 {
 	switch (event->kind) {
@@ -169,17 +171,17 @@ void session__on_process(struct session *s, const struct event *event)
 		return;
 	traced = session__traced(s, event->hdr.tgid);
 	if (traced && event->kind == JANK_REC_LOOP && has_ended(traced) && traced->met) {
-		forget(s, traced); /* the number may be another's now */
+		forget(s, traced); /* the pid may belong to another process now */
 		traced = NULL;
 	}
 	if (!traced)
 		meet(s, &event->hdr, comm);
 }
 
-/* --- main threads of -a, wherever they wait */
+/* --- main threads of -a, at any wait */
 
-#define MAINS_LOOK_NS (5 * NS_PER_MS) /* of the thread that reads the ring */
-#define MEETS	      32	      /* a second: each costs a millisecond */
+#define MAINS_LOOK_NS (5 * NS_PER_MS) /* of the intake thread's time */
+#define MEETS	      32	      /* per second: each costs 1 ms */
 
 static bool admit_main(void *ctx, uint32_t pid)
 {
@@ -189,7 +191,7 @@ static bool admit_main(void *ctx, uint32_t pid)
 	return queue__put(s->queue, &item);
 }
 
-/* One that was met besides is told of by its pidfd. */
+/* If the process is also traced, its pidfd reports the end. */
 static bool drop_main(void *ctx, uint32_t pid)
 {
 	struct session *s = ctx;
@@ -247,7 +249,7 @@ static void meet_child(void *ctx, pid_t pid)
 }
 
 /*
- * Those that wait neither in epoll nor in poll are looked at once the sink thread knows of them
+ * Children that wait neither in epoll nor in poll are examined once the sink thread knows them
  * (parks.h).
  */
 void session__on_children(struct session *s)
@@ -256,7 +258,7 @@ void session__on_children(struct session *s)
 		loader__each_admitted(s->loader, meet_child, s);
 }
 
-/* Those without a descriptor: they had ended before they were met, or there was none left. */
+/* Covers processes without a pidfd: they ended before it was opened, or no descriptor was left. */
 void session__sweep(struct session *s)
 {
 	struct traced *traced, *next;
@@ -273,7 +275,7 @@ void session__sweep(struct session *s)
 		s->untold_cnt--;
 }
 
-/* One pass: each process whose parent is traced. Returns how many are new. */
+/* Makes one pass: admits each process with a traced parent. Returns the number of new ones. */
 static size_t follow_children(struct session *s)
 {
 	DIR *proc = opendir("/proc");
@@ -303,7 +305,7 @@ void session__follow(struct session *s)
 {
 	if (!s->opts->follow)
 		return;
-	/* A child of a child may come before its parent, or be born meanwhile. */
+	/* Repeat: a grandchild may be listed before its parent, or be forked meanwhile. */
 	while (follow_children(s))
 		;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An entry for each descriptor; entries removed within a round are freed after it. */
+/* Hash table of entries, one per descriptor. Entries removed within a round are freed after it. */
 #include "session/event_loop.h"
 
 #include <errno.h>
@@ -97,7 +97,7 @@ int event_loop__add(struct event_loop *watch, int fd, watch_fn fn, void *ctx, ui
 	return add(watch, &entry);
 }
 
-/* Errors and hang-ups are always told, without being asked for. */
+/* epoll always reports errors and hang-ups. */
 int event_loop__hangup(struct event_loop *watch, int fd, watch_fn fn, void *ctx, uint64_t arg)
 {
 	const struct entry entry = { .fd = fd, .fn = fn, .ctx = ctx, .arg = arg };
@@ -165,13 +165,13 @@ int event_loop__round(struct event_loop *watch)
 	return 0;
 }
 
-/* SIGINT, SIGTERM and SIGHUP end a run; a file's end or a pipe's is an error like others. */
+/* --- signals: SIGINT, SIGTERM and SIGHUP end a run; SIGPIPE and SIGXFSZ become write errors */
 
 static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
 
 /*
- * nohup means it. SIGINT that is ignored comes from a shell's `&`: whoever sends it all the same,
- * by kill, wants the summary.
+ * Respect nohup: an ignored SIGHUP stays ignored. An ignored SIGINT comes from a shell's `&`; a
+ * user who still sends it with kill wants the summary.
  */
 static bool is_wanted(int sig)
 {
@@ -194,7 +194,7 @@ static sigset_t ending_set(void)
 void signals__write_errors(void)
 {
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a file at its size limit is an error like a full disk */
+	signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error like a full disk */
 }
 
 int signals__open(void)
@@ -204,7 +204,7 @@ int signals__open(void)
 
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		return -errno;
-	signal(SIGCHLD, SIG_DFL); /* ignored, it would take a COMMAND's status away */
+	signal(SIGCHLD, SIG_DFL); /* if ignored, COMMAND's exit status would be lost */
 	signals__write_errors();
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return fd < 0 ? -errno : fd;
@@ -224,7 +224,7 @@ void signals__default(int fd)
 {
 	sigset_t set = ending_set();
 
-	signals__end(fd); /* those that came twice at once are one */
+	signals__end(fd); /* a repeated pending signal counts once */
 	for (unsigned i = 0; i < sizeof(ending) / sizeof(*ending); i++)
 		if (sigismember(&set, ending[i]))
 			signal(ending[i], SIG_DFL);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The session's one epoll: descriptors with the function that each wakes; timers among them. */
+/*
+ * The session's epoll loop: descriptors and timers with their callbacks. Used on the intake thread.
+ */
 #ifndef JANK_SESSION_EVENT_LOOP_H
 #define JANK_SESSION_EVENT_LOOP_H
 
@@ -13,35 +15,39 @@ struct event_loop;
 struct event_loop *event_loop__new(void);
 void event_loop__free(struct event_loop *watch); /* closes the timers; accepts NULL */
 
-/* Calls fn(ctx, arg) whenever fd is readable. The fd stays the caller's. 0 or -errno. */
+/* Calls fn(ctx, arg) whenever fd is readable. The caller keeps fd. Returns 0 or -errno. */
 int event_loop__add(struct event_loop *watch, int fd, watch_fn fn, void *ctx, uint64_t arg);
 /*
- * Calls it once nobody is left at the other end of a pipe, socket or terminal. -EPERM: fd has none.
+ * Calls fn once the other end of a pipe, socket or terminal is closed. -EPERM: fd has no other end.
  */
 int event_loop__hangup(struct event_loop *watch, int fd, watch_fn fn, void *ctx, uint64_t arg);
 void event_loop__remove(struct event_loop *watch, int fd);
 
 /*
- * A timer: first after first_ns, then every period_ns (0: once). Returns its descriptor or -errno.
+ * Starts a timer that fires after first_ns, then every period_ns (0: once). Returns its descriptor
+ * or -errno.
  */
 int event_loop__timer(struct event_loop *watch, uint64_t first_ns, uint64_t period_ns, watch_fn fn,
 		      void *ctx);
 
-/* Waits for one round of events and calls their functions. 0 or -errno. */
+/* Waits for one round of events and calls their functions. Returns 0 or -errno. */
 int event_loop__round(struct event_loop *watch);
 
-/* The signals that end a run, as a descriptor; and back to what they do by themselves. */
+/* --- signals that end a run, as a descriptor */
 
-/* From now on a write that nobody takes fails, and does not end us. */
+/* Ignores SIGPIPE: a write without a reader fails and does not end the process. */
 void signals__write_errors(void);
 
-/* The same, and the ending signals come by the descriptor that is returned. -errno. */
+/* The same, and delivers the ending signals through the returned descriptor, or -errno. */
 int signals__open(void);
 
-/* Reads what has come: was any of them meant to end the run? */
+/* Reads the pending signals. True if one of them ends the run. */
 bool signals__end(int fd);
 
-/* The next one ends the process at once: for a run whose output nobody takes. */
+/*
+ * Restores the default action: the next signal ends the process at once. For a run with a blocked
+ * reader of its output.
+ */
 void signals__default(int fd);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The intake: each record is decoded, gathered, judged, and a block handed to the sink thread. */
+/*
+ * Intake: decodes each record, collects dispatches, judges them, and passes blocks to the sink
+ * thread.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +16,13 @@
 #include "session/session_parts.h"
 
 #define RAW_MAX		 (64 * 1024)
-#define MACHINE_FRESH_NS (5 * NS_PER_MS) /* a reading this new need not be repeated */
+#define MACHINE_FRESH_NS (5 * NS_PER_MS) /* reuse a reading of this age */
 
 /*
- * Many CPUs or processes take longer to read, and are read less often: of our time at most one part
- * in …
+ * Reading takes longer with many CPUs or processes; then read less often: at most one part in this
+ * many of our CPU time.
  */
-#define MACHINE_SHARE	    500 /* by the timer */
+#define MACHINE_SHARE	    500 /* for the timer */
 #define MACHINE_BLOCK_SHARE 100 /* for blocks */
 
 void session__flush_raw(struct session *s)
@@ -63,7 +66,7 @@ static void set_load(struct session *s, const struct jank_rec_block *rec, struct
 	machine__memory(&s->host.mem_total_kb, &s->host.mem_free_kb, &s->host.mem_available_kb);
 }
 
-/* While the display's history reaches back to it. */
+/* The display's history must reach back to the block. */
 static void set_frames(const struct session *s, struct block *block)
 {
 	struct jank_vblanks vblanks;
@@ -113,7 +116,7 @@ static void on_dispatch(struct session *s, struct dispatch *dispatch)
 	if (traced)
 		mark_duty__slow(&traced->duty);
 	count_block(s, block);
-	session__flush_raw(s); /* the journal has the evidence before the names */
+	session__flush_raw(s); /* the journal gets the evidence before the names */
 	item.data = block;
 	item.pid = block->pid;
 	item.size = block__bytes(block);
@@ -180,8 +183,8 @@ static void on_event(struct session *s, const struct event *event)
 }
 
 /*
- * To be walked on the sink thread. It is large: a journal gets what is found in it
- * (answers_writer__callers).
+ * Passes a stack copy to the sink thread, which unwinds it. Copies are large: a journal gets the
+ * result instead (answers_writer__callers).
  */
 static void on_copy(struct session *s, const void *data, size_t len)
 {
@@ -235,8 +238,10 @@ void session__on_record(void *ctx, const void *data, size_t len)
 }
 
 /*
- * What the traced processes map, told to the sink thread in step with the copies of their stacks:
- * each is walked over the libraries that were there when it was taken.
+ * --- mappings of the traced processes
+ *
+ * The sink thread gets them in order with the stack copies. Each copy is then unwound with the
+ * libraries that were mapped when it was taken.
  */
 
 static void put(struct session *s, const struct item *item)
@@ -278,7 +283,7 @@ static void on_map(void *ctx, const struct mmaps_map *map)
 	put(s, &item);
 }
 
-/* Which are lost is not known: all are read again. */
+/* It is not known which mappings were lost: read all again. */
 static void on_lost(void *ctx, uint64_t cnt)
 {
 	struct session *s = ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The loops that were seen, by process and thread. */
+/* Report of the loops that were seen, sorted by process and thread. */
 #include "session/loops_report.h"
 
 #include <ctype.h>
@@ -21,15 +21,15 @@
 #include "symbol/elf/mapped_file.h"
 #include "uprobes/mark_sites.h"
 
-/* Looks each mark up in the process's files, as it would be for a probe. */
+/* --- marks: looks up each one in the process's files, as for a probe */
 
 #define ROW_MAX 8
 
 struct marks {
 	const struct catalogue *cat;
 	const struct catalogue_row *row;
-	struct mark_site best[JANK_MARK_MAX]; /* by the row's own number: there, or why not */
-	const char *in[JANK_MARK_MAX];	      /* the file that has it; NULL: none was looked at */
+	struct mark_site best[JANK_MARK_MAX]; /* by index in the row: found, or why not */
+	const char *in[JANK_MARK_MAX];	      /* file with the mark; NULL: no file was searched */
 	bool looked;
 };
 
@@ -182,14 +182,14 @@ struct loops_report {
 	struct line *lines;
 	size_t cnt;
 	bool failed;
-	const char *exe; /* of the process that is looked at */
+	const char *exe; /* of the current process */
 };
 
-/* --- threads that wait all the while */
+/* --- threads that wait all the time */
 
 /*
- * A record of /proc has no kind; it tells of a thread that waits now, so that its stack is the
- * wait's.
+ * Records read from /proc have no kind. They describe a thread that waits now, so its stack is that
+ * of the wait.
  */
 static bool is_now(const struct jank_rec_wait *rec)
 {
@@ -241,7 +241,7 @@ static void add_idle_of_all(struct loops_report *found)
 		closedir(proc);
 }
 
-/* Some looks, since a loop that works is in its wait now and then only. */
+/* Take several looks: a busy loop is in its wait only from time to time. */
 static void add_idle(struct loops_report *found)
 {
 	for (int look = 0; look < LOOKS; look++) {
@@ -263,8 +263,8 @@ static void add_frame(struct strbuf *sb, const struct frame *frame)
 }
 
 /*
- * The nearest one is who called, if the thread was still in its wait. What lies further out may be
- * a call's that returned long ago.
+ * The nearest frame is the caller, if the thread was still in its wait. Frames further out may
+ * belong to calls that returned long ago.
  */
 static char *callers_of(const struct whose_loop *loop, bool verbose)
 {
@@ -286,7 +286,9 @@ static bool is_shown(const struct loops_report *found, const struct whose_loop *
 {
 	const struct jank_rec_wait *rec = loop->rec;
 
-	/* One that polls now may do so once; whose library it is tells more. */
+	/*
+	 * A thread that polls now may do so only once; the row of its library is better evidence.
+	 */
 	if (rec->loop == JANK_LOOP_POLL && !rec->turn_cnt && !loop->row)
 		return false;
 	return found->opts->choice->any ||

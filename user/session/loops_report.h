@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `jankbpf loops` tells of running processes: each loop, by which evidence it is one, and what
- * can be read of its messages, or why not.
+ * Report of `jankbpf loops` on running processes: each loop, its evidence, and the readable parts
+ * of its messages or why there are none.
  */
 #ifndef JANK_SESSION_LOOPS_REPORT_H
 #define JANK_SESSION_LOOPS_REPORT_H
@@ -17,12 +17,12 @@ struct found_opts {
 	struct symbolizer *symbolizer;
 	const struct loop_choice *choice;
 	const struct filter *filter;
-	const pid_t *pids; /* or, with the filter's `all`, none */
+	const pid_t *pids; /* none with the filter's `all` */
 	size_t pid_cnt;
 	bool verbose;
 };
 
-/* On stdout. whose has what was seen; those that wait all the while are added. */
+/* Prints on stdout. whose holds the loops seen; loops that waited all the time are added. */
 void loops_report__report(const struct found_opts *opts, struct loop_owner *whose);
 
 #endif

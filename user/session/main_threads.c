@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A table by process. One look lists /proc; a process is read once, when it is new. */
+/* Table of main threads by pid. One look lists /proc; a process is read once, when it is new. */
 #include "session/main_threads.h"
 
 #include <ctype.h>
@@ -12,16 +12,16 @@
 #include "base/clock.h"
 #include "procfs/procinfo.h"
 
-#define AGE_NS NS_PER_SEC /* what ends sooner would cost more than it tells */
+#define AGE_NS NS_PER_SEC /* a process that ends sooner is not worth its cost */
 #define AGAIN_LOOKS                                                                                \
-	16 /* a process that was not admitted is asked about again: it may have another name */
+	16 /* a refused process is checked again after so many looks: its name may have changed */
 
 enum standing { WATCHED, BEYOND, OTHER };
 
 struct main_thread {
 	uint32_t pid;
 	enum standing standing;
-	unsigned look; /* the last one that saw it */
+	unsigned look; /* the last look that saw it */
 	UT_hash_handle hh;
 };
 
@@ -65,7 +65,7 @@ void mains__free(struct mains *mains)
 	free(mains);
 }
 
-/* Is it old enough to be looked at? */
+/* True if the process is old enough to be examined. */
 static bool is_due(const struct mains *mains, const struct proc_info *info)
 {
 	uint64_t tick_ns = NS_PER_SEC / sysconf(_SC_CLK_TCK);
@@ -116,8 +116,8 @@ static int see(struct mains *mains, uint32_t pid)
 }
 
 /*
- * Those that have ended; and those that were left out or not admitted, which may be otherwise by
- * now.
+ * Drops ended processes; also those beyond MAINS_MAX or refused, so that the next look checks them
+ * again.
  */
 static void sweep(struct mains *mains)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which processes of -a have their main thread watched wherever it waits (docs/loops.md): those
- * that the filters admit, from an age of a second on, at most MAINS_MAX at once. Found by looks at
- * /proc. Used on the intake thread.
+ * Processes of -a with a main thread watched wherever it waits (docs/loops.md). The filters must
+ * admit them; they must be at least one second old; at most MAINS_MAX at once. Found by reading
+ * /proc. Used on the intake thread only.
  */
 #ifndef JANK_SESSION_MAIN_THREADS_H
 #define JANK_SESSION_MAIN_THREADS_H
@@ -11,13 +11,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MAINS_MAX 768 /* of JANK_PARKER_MAX: the others are runtimes' */
+#define MAINS_MAX 768 /* of JANK_PARKER_MAX: the rest is for runtimes */
 
 struct mains;
 
 /*
- * admit: a process is to be watched; drop: one that was is gone. False: that could not be said, and
- * is asked for again.
+ * admit: start watching a process. drop: a watched process ended. Both return false if that failed;
+ * the call is then repeated.
  */
 struct mains_opts {
 	const struct filter *filter; /* borrowed */
@@ -30,15 +30,15 @@ struct mains *mains__new(const struct mains_opts *opts); /* NULL: out of memory 
 void mains__free(struct mains *mains);			 /* accepts NULL */
 
 /*
- * Looks at the processes, for at most max_ns. first: those that there are need no age. 0, or
- * -ENOMEM: some are not watched.
+ * Reads the list of processes, for at most max_ns. first: accept existing processes of any age.
+ * Returns 0, or -ENOMEM if some are not watched.
  */
 int mains__look(struct mains *mains, bool first, uint64_t max_ns);
 
-/* The process has a new program: it is as one that was not seen. */
+/* The process replaced its program: treat it as new. */
 void mains__renew(struct mains *mains, uint32_t pid);
 
-/* Is it left out since there are too many? */
+/* True if the process is left out because of MAINS_MAX. */
 bool mains__is_beyond(const struct mains *mains, uint32_t pid);
 
 #endif

@@ -24,7 +24,7 @@ bool mark_duty__look(struct mark_duty *duty, uint64_t now_ns, uint64_t dispatch_
 
 	if (duty->looked_ns && elapsed_ns < NS_PER_SEC)
 		return !duty->off;
-	if (dispatch_cnt < duty->dispatch_cnt) /* threads have ended, and taken theirs along */
+	if (dispatch_cnt < duty->dispatch_cnt) /* threads ended, and their counts with them */
 		cnt = 0;
 	duty->rate = duty->looked_ns ? cnt * NS_PER_SEC / elapsed_ns : 0;
 	duty->looked_ns = now_ns;

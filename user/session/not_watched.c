@@ -9,9 +9,9 @@
 #include "base/log.h"
 #include "procfs/procinfo.h"
 
-/* One list; the probes know the code by its addresses. */
+/* --- processes of a row that is off; the probes exclude their code by address */
 
-/* Its loops are off, by whatever they wait. */
+/* True if the row's loops are off, in every kind of wait. */
 static bool is_off(const struct left_alone *left, const struct catalogue_row *row)
 {
 	return left->choice && row && row->is_off && !(row->waits & left->choice->waits) &&
@@ -36,7 +36,7 @@ int left_alone__update(struct left_alone *left, const struct identity *process,
 	int res;
 
 	if (procinfo__read_stat(process->pid, &info, &state) || state == 'Z')
-		return 0; /* what was known of it stays */
+		return 0; /* keep what is known */
 	unwatched__drop(&left->list, process->pid);
 	if (!is_off(left, row))
 		return 0;
@@ -46,7 +46,7 @@ int left_alone__update(struct left_alone *left, const struct identity *process,
 	return parks__leave_alone(left->parks, process->pid, info.code_start, info.code_end);
 }
 
-/* Adds them to the list, in the place of what it says of them. 0 or -ENOMEM. */
+/* Adds the processes to the list, replacing their other entries. Returns 0 or -ENOMEM. */
 static int left_alone__report(const struct left_alone *left, struct unwatched_list *list)
 {
 	int res = 0;
@@ -66,7 +66,7 @@ void left_alone__free(struct left_alone *left)
 
 #define LINES_MAX 10 /* on stderr */
 
-/* With --workers: /proc no longer tells the name of a process that has ended. */
+/* With --workers: names of processes, since /proc has no name after their end. */
 struct met_process {
 	uint32_t pid;
 	char name[64];
@@ -76,7 +76,7 @@ struct met_process {
 struct completion {
 	struct not_watched *nw;
 	struct unwatched_list *list;
-	uint32_t pid; /* of this process only; 0: of each */
+	uint32_t pid; /* only this process; 0: all */
 };
 
 static void add(struct not_watched *nw, struct unwatched_list *list, struct unwatched *item,
@@ -87,7 +87,7 @@ static void add(struct not_watched *nw, struct unwatched_list *list, struct unwa
 		losses__add(nw->losses, LOSS_NO_MEMORY, 1);
 }
 
-/* Loops of that row are not reported, whatever the intake thread has seen of them. */
+/* Loops of that row are not reported, so drop what the intake thread has seen of them. */
 void not_watched__add_off(struct not_watched *nw, struct unwatched_list *list, uint32_t pid,
 			  const char *name, const struct catalogue_row *row)
 {
@@ -98,7 +98,7 @@ void not_watched__add_off(struct not_watched *nw, struct unwatched_list *list, u
 	add(nw, list, &item, name);
 }
 
-/* The user asked for workers, and these cannot be watched. */
+/* The user asked for workers, and these workers cannot be watched. */
 static void on_alike(void *ctx, uint32_t pid, uint32_t tid)
 {
 	struct unwatched item = { .reason = UNWATCHED_WORKERS, .pid = pid, .tid = tid };

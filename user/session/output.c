@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sinks by table; one failing sink does not keep the others from their record. */
+/* Array of sinks: a failing sink does not keep the record from the others. */
 #include "session/output.h"
 
 #include <errno.h>
@@ -20,9 +20,9 @@
 
 #define SINK_MAX 4
 #define REPORTED_MAX                                                                               \
-	4096 /* loops; the blocks of all others are counted together, as in the summary */
+	4096 /* loops; blocks of further loops are counted together, as in the summary */
 
-/* Blocks of a process's loops of one kind that went to the sinks. */
+/* Number of reported blocks of a process, for one kind of loop. */
 struct reported {
 	struct reported_key {
 		uint32_t pid, loop;
@@ -57,7 +57,7 @@ static unsigned width_of(int fd)
 	return isatty(fd) && !ioctl(fd, TIOCGWINSZ, &ws) ? ws.ws_col : 0;
 }
 
-/* Binary records are not for a terminal: with -o they are in DIR, and the terminal shows text. */
+/* Binary records do not go to a terminal: with -o they are in DIR, and the terminal shows text. */
 static int stdout_sink(const struct options *opts, struct sink **ret, struct err *err)
 {
 	enum format format = opts->format;
@@ -84,7 +84,7 @@ static int add_sinks(struct output *out, const struct options *opts, struct err 
 	int res;
 
 	if (opts->command == CMD_LOOPS)
-		return 0; /* its loops are all that it tells */
+		return 0; /* the command prints only its loops */
 	res = stdout_sink(opts, &sink, err);
 	if (res)
 		return res;
@@ -101,7 +101,7 @@ static int add_sinks(struct output *out, const struct options *opts, struct err 
 		res = sink_dir__new(&dir, &sink, err);
 		if (res)
 			return res;
-		if (err->msg[0]) /* it can be used, but not as it is now: a full disk, … */
+		if (err->msg[0]) /* usable, but not at the moment: a full disk, … */
 			log__warn("%s", err->msg);
 		err->msg[0] = '\0';
 		out->sinks[out->sink_cnt++] = sink;
@@ -164,7 +164,7 @@ static void count(struct output *out, enum user_loss loss, int res)
 		losses__add(out->losses, loss, 1);
 }
 
-/* Of the block itself: its record says so, too. */
+/* Counts a loss of this block; its record has the loss, too. */
 static void lose(struct output *out, struct block *block, enum user_loss loss, uint64_t cnt)
 {
 	if (!cnt)
@@ -173,7 +173,7 @@ static void lose(struct output *out, struct block *block, enum user_loss loss, u
 	count(out, LOSS_NO_MEMORY, block__add_loss(block, loss, cnt));
 }
 
-/* First of all: a connection may be closed, and its descriptor be another's, before long. */
+/* Name the message first: a connection may soon be closed and its descriptor reused. */
 static void name_message(struct output *out, struct block *block)
 {
 	if (block->message)
@@ -195,7 +195,7 @@ static void find_callers(struct output *out, struct block *block)
 		count(out, LOSS_JOURNAL, answers_writer__callers(out->answers, block));
 }
 
-/* Once the frames of a stack of pid have their names, or `res` has not. */
+/* Finishes a stack of pid after its frames were named; res is the result of that. */
 static void take_stack(struct output *out, struct block *block, uint32_t pid, struct stack *stack,
 		       int res)
 {
@@ -253,7 +253,7 @@ static void name_stacks(struct output *out, struct block *block)
 	lose(out, block, LOSS_NAMES, cut_cnt(out) - before);
 }
 
-/* What is lost on the way is in the record, and in the journal for a replay. */
+/* Calls fn; puts the losses of the step into the record, and into the journal for a replay. */
 static void name_with(struct output *out, struct block *block,
 		      void (*fn)(struct output *out, struct block *block))
 {
@@ -261,7 +261,7 @@ static void name_with(struct output *out, struct block *block,
 	size_t lost_cnt = block->lost_cnt;
 
 	fn(out, block);
-	/* The summary takes the count of all reads. */
+	/* The summary counts all refused reads at once. */
 	count(out, LOSS_NO_MEMORY,
 	      block__add_loss(block, LOSS_UNANSWERED, apart__refused_cnt() - unanswered));
 	if (out->answers && block->lost_cnt > lost_cnt)
@@ -281,7 +281,7 @@ void output__resolve_all(struct output *out, struct block *block)
 	name_with(out, block, name_passing);
 }
 
-/* Counts a sink's failure, and tells the first one. */
+/* Counts a failure of a sink, and logs the first one. */
 static int check(struct output *out, unsigned i, int res)
 {
 	if (!res || res == -EPIPE)
@@ -327,7 +327,7 @@ static void count_reported(struct output *out, const struct block *block)
 		entry->cnt++;
 }
 
-/* Of loops without an entry of their own, the blocks belong to the first entry of pid 0. */
+/* Blocks of loops without an entry of their own count for the first entry of pid 0. */
 static void set_counts(const struct output *out, struct summary *summary)
 {
 	struct loop_hist *others = NULL;

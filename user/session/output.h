@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What happens to a judged block: its stacks get names, the verdict is made, the sinks and the
- * journal get it. Used by the sink thread, and directly by a replay.
+ * Path of a judged block: name its stacks, make the verdict, write it to the sinks and the journal.
+ * Used by the sink thread, and directly by a replay.
  */
 #ifndef JANK_SESSION_OUTPUT_H
 #define JANK_SESSION_OUTPUT_H
@@ -14,13 +14,14 @@
 #include <stdbool.h>
 
 /*
- * Puts found callers into a block's stacks (callers, first of all), and gives names: to the frames
- * of a stack of the block's process, and of one that another had at t_ns; to a block's message; to
- * what it waited for, and for whom. The living machine's names, or a journal's. 0 or -ENOMEM.
+ * Functions that add names to a block, from the live machine or from a journal. callers runs first
+ * and puts the found callers into the block's stacks. name: frames of the block's process; foreign:
+ * frames of another process at t_ns. message: the block's message; waited: its wait objects and
+ * owners. All return 0 or -ENOMEM.
  */
 struct namer {
 	int (*name)(void *ctx, uint32_t pid, struct stack *stack);
-	uint64_t (*cut_cnt)(void *ctx); /* look-ups that `name` cut short so far; NULL: none is */
+	uint64_t (*cut_cnt)(void *ctx); /* look-ups that `name` cut short so far; NULL: none */
 	void *ctx;
 	int (*foreign)(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *stack);
 	void *foreign_ctx;
@@ -35,35 +36,34 @@ struct namer {
 struct output;
 
 /*
- * The sinks that the options ask for: stdout as text or JSON, the directory. jw may be NULL;
- * borrowed.
+ * Opens the sinks of the options: stdout as text or JSON, the directory. Borrows jw, which may be
+ * NULL.
  */
 int output__new(const struct options *opts, const struct namer *namer, struct journal_writer *jw,
 		struct losses *losses, struct output **ret, struct err *err);
 void output__free(struct output *out); /* accepts NULL */
 
 /*
- * Names what may be gone before long: descriptors, peers, callers. Once for each block, before
+ * Names what may soon be gone: descriptors, peers, callers. Call it once for each block, before
  * output__block.
  */
 void output__resolve_all(struct output *out, struct block *block);
 
 /*
- * Names the rest, judges and writes. 0, or -EPIPE when nobody reads stdout any more; other failures
- * of a sink are counted (and the first of each told).
+ * Names the rest, judges and writes. Returns 0, or -EPIPE when stdout has no reader. Other failures
+ * of a sink are counted; the first of each sink is logged.
  */
 int output__block(struct output *out, struct block *block);
-void output__left_out(struct output *out,
-		      const struct block *block);	/* for the journal: not shown */
-void output__on_exit(struct output *out, uint32_t pid); /* the process */
+void output__left_out(struct output *out, const struct block *block); /* journal only: not shown */
+void output__on_exit(struct output *out, uint32_t pid);		      /* the process ended */
 
 /*
- * Sets the summary's counts of blocks and hangs to those that were reported, and writes it. Result
- * as above.
+ * Sets the summary's counts of blocks and hangs to the reported ones and writes it. Returns as
+ * above.
  */
 int output__summary(struct output *out, struct summary *summary);
 
-/* Is it a terminal whose user did not forbid colour (NO_COLOR)? */
+/* True if fd is a terminal and NO_COLOR is not set. */
 bool output__wants_color(int fd);
 
 #endif

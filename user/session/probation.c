@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One list, by age: few threads are on probation at a time, and few of their blocks fit. */
+/* A list ordered by age: few threads are on probation at a time, and few of their blocks fit. */
 #include "session/probation.h"
 
 #include <stdbool.h>

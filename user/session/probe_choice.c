@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * 32-bit programs among the traced: only the tracepoints of all system calls show their waits.
- * Where it is known from the start that there are such, these are the probes; else they are
- * attached beside the others while there are some, since each system call of the machine pays for
- * them.
+ * Choice of the probes, and 32-bit programs. Waits of a 32-bit program are visible only through the
+ * tracepoints of all system calls. If such a program is known at the start, these are the probes.
+ * Otherwise they are attached beside the others while such programs exist, since every system call
+ * of the machine pays for them.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "session/session_parts.h"
 
 #define LOOK_EVERY_NS NS_PER_SEC
-#define LOOK_SHARE    500 /* of our time at most one part in … */
+#define LOOK_SHARE    500 /* at most one part in this many of our CPU time */
 #define EMPTY_LOOKS   3
 
 #ifdef __aarch64__
@@ -25,7 +25,7 @@
 #define NO_UPROBES "uprobes are for 64-bit ones"
 #endif
 
-/* Names the first of them; false: there is none. */
+/* Names the first 32-bit target; false: there is none. */
 static bool find_compat(const struct options *opts, struct strbuf *ret)
 {
 	for (size_t i = 0; i < opts->pid_cnt; i++)
@@ -71,7 +71,7 @@ int session__choose_waits(const struct session *s, struct loader_opts *ret, stru
 	return res;
 }
 
-/* --- those that come while it runs */
+/* --- 32-bit programs that start during the run */
 
 static void tell_unseen(const struct session *s, uint32_t pid, int why)
 {
@@ -85,7 +85,7 @@ static void tell_unseen(const struct session *s, uint32_t pid, int why)
 		  reason);
 }
 
-/* That there are such programs is said once, whatever becomes of it. */
+/* Attaches the probes. The log gets one line about such programs, with success or failure. */
 static void see(struct session *s, uint32_t pid)
 {
 	struct compat_watch *compat = &s->compat;
@@ -106,8 +106,8 @@ static void see(struct session *s, uint32_t pid)
 }
 
 /*
- * Has it threads that are traced, or would they be? Those that the filters once admitted stay
- * traced.
+ * True if the process has traced threads, or would have. Threads that the filters once admitted
+ * stay traced.
  */
 static bool is_wanted(struct session *s, pid_t pid)
 {
@@ -124,7 +124,7 @@ static bool on_compat(void *ctx, pid_t pid)
 	return s->compat.last;
 }
 
-/* All processes are looked at only when the one that is known has gone. */
+/* Look at all processes only when the known one is gone. */
 static void look(struct session *s)
 {
 	struct compat_watch *compat = &s->compat;
@@ -137,8 +137,9 @@ static void look(struct session *s)
 }
 
 /*
- * With -a. A look that finds none may miss one whose parent ends meanwhile, and where one comes and
- * goes, another is likely to follow: so the probes are given up after some.
+ * With -a. A look that finds none may miss a process whose parent ends meanwhile. Where one such
+ * program ran, another is likely to follow. So the probes are detached only after EMPTY_LOOKS empty
+ * looks.
  */
 static void follow(struct session *s)
 {
@@ -185,7 +186,7 @@ void session__on_compat_exec(struct session *s, uint32_t pid)
 	see(s, pid);
 }
 
-/* Which probes can be opened, and what is told of those that cannot. */
+/* --- opening the probes, and messages about those that cannot be opened */
 
 #define REFUSAL_LINES 40
 
@@ -195,7 +196,7 @@ static bool can_sample(const struct features *feats)
 	       (features__has(feats, FEATURE_CPU_CLOCK) || features__has(feats, FEATURE_HW_CYCLES));
 }
 
-/* What the verifier said last, a line at a time. */
+/* Logs the end of the verifier's log, line by line. */
 static void tell_refusal(void)
 {
 	const char *line = bpf_log__tail(REFUSAL_LINES);

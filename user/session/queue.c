@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A ring of items under a mutex; the sink thread sleeps on a condition. */
+/* A ring of items under a mutex; the sink thread waits on a condition variable. */
 #include "session/queue.h"
 
 #include <pthread.h>
@@ -9,10 +9,10 @@
 
 #include "base/clock.h"
 
-#define RESERVED 4 /* places only for the end of a run */
-#define SHARE	 3 /* a process may have so many times what is free: three quarters when it is alone */
+#define RESERVED 4 /* places for the end of a run only */
+#define SHARE	 3 /* max. ratio of a process's share to the free room: 3/4 when alone */
 
-/* Blocks and copies of a process that wait. */
+/* Waiting blocks and copies of a process. */
 struct share {
 	uint32_t pid;
 	size_t cnt, bytes;
@@ -26,9 +26,9 @@ struct queue {
 	size_t cap, head, cnt;
 	size_t bytes, max_bytes;
 	uint64_t busy_ns;
-	struct share *shares; /* of processes that have some */
+	struct share *shares; /* of processes with waiting items */
 	uint32_t last_pid;
-	bool many; /* blocks or copies of more than one process came */
+	bool many; /* blocks or copies of several processes came */
 };
 
 struct queue *queue__new(size_t max_items, size_t max_bytes)
@@ -81,7 +81,7 @@ void queue__free(struct queue *queue)
 	free(queue);
 }
 
-/* A traced process decides how many of these there are. */
+/* A traced process determines the number of these items. */
 static bool is_shared(const struct item *item)
 {
 	return item->kind == ITEM_BLOCK || item->kind == ITEM_COPY;
@@ -169,7 +169,7 @@ uint64_t queue__busy_ns(struct queue *queue)
 	return ns;
 }
 
-/* False: it is as late. */
+/* False: timeout. */
 static bool wait_until(struct queue *queue, uint64_t until_ns)
 {
 	const struct timespec at = { .tv_sec = until_ns / NS_PER_SEC,

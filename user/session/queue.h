@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The one way from the intake thread to the sink thread: bounded, and never waited for by the one
- * who puts in. What finds no room is the caller's loss to count.
+ * Bounded queue from the intake thread to the sink thread. queue__put never waits; the caller
+ * counts what finds no room as a loss.
  */
 #ifndef JANK_SESSION_QUEUE_H
 #define JANK_SESSION_QUEUE_H
@@ -28,29 +28,29 @@ enum item_kind {
 
 struct item {
 	enum item_kind kind;
-	void *data; /* owned by whoever holds the item; see sink_thread.h for its type */
+	void *data; /* owned by the holder of the item; for its type see sink_thread.h */
 	size_t size;
 	uint32_t pid;
 };
 
 /*
- * max_items and max_bytes (the sum of size) bound what waits. Once more than one process was seen,
- * blocks and copies find room only while their process has at most three times what is free, of
- * either: it alone fills three quarters, and others still find room. NULL: out of memory.
+ * max_items and max_bytes (sum of size) bound the waiting items. Once there is more than one
+ * process, blocks and copies are refused when their process holds more than three times the free
+ * room, of either bound. One process alone then fills at most three quarters, and others still find
+ * room. NULL: out of memory.
  */
 struct queue *queue__new(size_t max_items, size_t max_bytes);
-void queue__free(struct queue *queue); /* accepts NULL; what still waits leaks: drain it first */
+void queue__free(struct queue *queue); /* accepts NULL; leaks waiting items: drain it first */
 
-/* False: full, the item stays the caller's. ITEM_STOP and ITEM_SUMMARY always find room. */
+/* False: full, the caller keeps the item. ITEM_STOP and ITEM_SUMMARY always find room. */
 bool queue__put(struct queue *queue, const struct item *item);
 
-size_t queue__bytes(struct queue *queue); /* that wait */
+size_t queue__bytes(struct queue *queue); /* of the waiting items */
 
-uint64_t queue__busy_ns(
-	struct
-	queue *queue); /* since then its reader has not had to wait for an item (CLOCK_MONOTONIC); 0: it waits */
+uint64_t
+queue__busy_ns(struct queue *queue); /* reader busy since then (CLOCK_MONOTONIC); 0: idle */
 
-/* Waits for an item until then (CLOCK_MONOTONIC; 0: for ever). False: none came. */
+/* Waits for an item until until_ns (CLOCK_MONOTONIC; 0: for ever). False: timeout. */
 bool queue__get(struct queue *queue, uint64_t until_ns, struct item *ret);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the session says of itself: the status line while it runs, the summary at its end. */
+/* Self-report of the session: the status line during the run, the summary at the end. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -118,7 +118,7 @@ void session__cost_window(struct session *s)
 	s->cost.window_start_ns = s->cost.last_ns = now;
 }
 
-/* Scales what was counted in the windows to the whole run. */
+/* Extrapolates the costs counted in the windows to the whole run. */
 static bool bpf_cost(struct session *s, uint64_t elapsed_ns, uint64_t *ret_ns, uint64_t *ret_runs)
 {
 	double scale = 1;
@@ -139,7 +139,7 @@ static bool bpf_cost(struct session *s, uint64_t elapsed_ns, uint64_t *ret_ns, u
 
 static void add_kernel_losses(const struct session *s, struct losses *ret)
 {
-	loader__losses(s->loader, ret->cnt); /* the first JANK_LOSS_CNT are the kernel side's */
+	loader__losses(s->loader, ret->cnt); /* the first JANK_LOSS_CNT are kernel losses */
 	losses__add(ret, LOSS_SKIPPED, loader__skipped(s->loader));
 	losses__add(ret, LOSS_UNANSWERED, apart__refused_cnt());
 }
@@ -150,7 +150,10 @@ void session__keep_losses(struct session *s)
 		add_kernel_losses(s, &s->kernel_losses);
 }
 
-/* The summary went out before its own loss, or that of the last blocks, could be known. */
+/*
+ * Reports losses that were not known when the summary was sent: its own, or those of the last
+ * blocks.
+ */
 void session__report_losses(struct session *s)
 {
 	struct strbuf line = STRBUF_INIT;
@@ -224,7 +227,7 @@ static int set_loops(struct session *s, struct summary *summary)
 
 		if (!traced || !traced->process || !traced->process->name)
 			continue;
-		free(summary->loops[i].process); /* of one that had this pid before */
+		free(summary->loops[i].process); /* of an earlier process with this pid */
 		summary->loops[i].process = strdup(traced->process->name);
 	}
 	return res;

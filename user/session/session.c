@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A run's life: open what is needed, attach, run the loop, close. The intake thread waits for the
- * ring, signals, timers and the ends of the traced processes, all in one epoll.
+ * Life of a run: open what is needed, attach, run the loop, close. The intake thread waits for the
+ * ring, signals, timers and the ends of the traced processes in one epoll.
  */
 #include "session/session.h"
 
@@ -23,11 +23,12 @@
 #include "session/loops_report.h"
 #include "session/session_parts.h"
 
-/* The soft limit on open files is low for the sake of programs that use select(); we don't. */
+/* --- limits */
 
 /*
- * As many open files as we may have: a link takes two, and each CPU and uprobe has one. A COMMAND
- * is forked before, for it would inherit this.
+ * Raises the soft limit of open files to the hard one: a link takes two descriptors, each CPU and
+ * uprobe one. The soft limit is low only for programs that use select(), which we do not. A COMMAND
+ * is forked earlier, since it would inherit the raised limit.
  */
 static void limits__raise(void)
 {
@@ -70,7 +71,7 @@ static int open_output(struct session *s, struct err *err)
 	return output__new(s->opts, &namer, s->journal, &s->losses, &s->output, err);
 }
 
-/* Everything that needs no privilege, in the order in which it would fail for a user's mistake. */
+/* Open what needs no privilege first, so that user errors are reported before privilege errors. */
 static int open_outputs(struct session *s, struct err *err)
 {
 	const struct options *opts = s->opts;
@@ -78,7 +79,7 @@ static int open_outputs(struct session *s, struct err *err)
 	int res;
 
 	res = symbolizer__new(&sym_opts, &s->symbolizer, err);
-	if (!res && err->msg[0]) /* it can be used, but nobody is asked for debug files */
+	if (!res && err->msg[0]) /* usable, but without a debuginfod server */
 		log__warn("%s", err->msg);
 	if (!res)
 		err->msg[0] = '\0';
@@ -165,7 +166,7 @@ static int attach(struct session *s, struct err *err)
 		res = loader__attach(s->loader, err);
 	if (!res)
 		session__open_maps(s);
-	if (!res) /* last: a dispatch that they open must be accounted from its begin */
+	if (!res) /* last: dispatches that they open must be accounted from their start */
 		res = session__place_probes(s, err);
 	if (!res)
 		session__open_mains(s);
@@ -178,7 +179,7 @@ static int attach(struct session *s, struct err *err)
 	s->start_ns = s->status_ns = clock__mono_ns();
 	if (!res && loader__files(s->loader))
 		res = uprobe_files__start(loader__files(s->loader), err);
-	if (!res && !s->opts->argv) /* the probes know who sleeps by now (iter.bpf.c) */
+	if (!res && !s->opts->argv) /* makes the probes learn the sleeping threads (iter.bpf.c) */
 		session__look(s, NULL);
 	if (!res && s->opts->argv)
 		res = workload__go(&s->workload, s->opts->argv, err);
@@ -191,8 +192,8 @@ static int attach(struct session *s, struct err *err)
 }
 
 /*
- * This thread alone, which runs 1 % of the time, before others that want the CPU: what waits in the
- * ring while it does not get one may be lost.
+ * Raises the priority of this thread alone, which runs 1 % of the time. If it gets no CPU, records
+ * waiting in the ring may be lost.
  */
 static void go_first(void)
 {
@@ -213,8 +214,8 @@ static int run(struct session *s, struct err *err)
 }
 
 /*
- * The summary's counts and the journal's are those of one look. In the journal they come last,
- * since a thread's counts are its end there.
+ * The counts of the summary and of the journal come from the same look. In the journal they come
+ * last, since a thread's counts mark its end there.
  */
 static void finish(struct session *s)
 {
@@ -230,7 +231,7 @@ static void finish(struct session *s)
 	session__send_summary(s);
 }
 
-/* Who does not read our stdout may do so later. Until then nobody but the user can give up. */
+/* A reader of our stdout may only be slow: keep waiting. Only the user can give up. */
 static void finish_output(struct session *s)
 {
 	if (sink_thread__finish(s->sinker, OUTPUT_PATIENCE_NS))
@@ -244,7 +245,7 @@ static void close_session(struct session *s)
 {
 	log__status(NULL);
 	session__keep_losses(s);
-	loader__free(s->loader); /* nobody is slowed down by a slow output */
+	loader__free(s->loader); /* a slow output must not slow down the traced processes */
 	ring__free(s->ring);
 	mmaps__free(s->maps);
 	workload__stop(&s->workload);
@@ -335,9 +336,7 @@ int session__run(const struct options *opts, struct err *err)
 	return status;
 }
 
-/*
- * The catalogue's part in a session: its rows, those of -l, and the filter that follows from them.
- */
+/* --- the catalogue in a session: its rows, those of -l, and the resulting filter */
 
 int session__open_loops(struct session *s, struct err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A run of `jankbpf trace`: it owns everything, and is one epoll loop on the intake thread. */
+/* A run of `jankbpf trace`: owns all parts of the session; one epoll loop on the intake thread. */
 #ifndef JANK_SESSION_SESSION_H
 #define JANK_SESSION_SESSION_H
 
@@ -7,8 +7,8 @@
 #include "options/options.h"
 
 /*
- * Runs until its end, whatever that is. Returns the exit status; a failure's message is in err
- * (empty when there is nothing to say).
+ * Runs until the session ends for any reason. Returns the exit status; err holds a failure's
+ * message (empty if there is none).
  */
 int session__run(const struct options *opts, struct err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One loop over the queue. */
+/* One loop over the items of the queue. */
 #include "session/sink_thread.h"
 
 #include <errno.h>
@@ -23,24 +23,24 @@
 #include "session/probation.h"
 
 /*
- * At the end of a run what waits is named and written in full for so long; then blocks go out
- * without their stacks.
+ * At the end of a run, waiting items are named and written in full for this long. After that,
+ * blocks are written without their stacks.
  */
 #define HURRY_NS NS_PER_SEC
 
 /*
- * The traced program goes before: on one CPU with redis (blocks of 20 ms, 3 s) the thread took 24
- * ms of CPU from it at nice 0, 9 ms at 10 (docs/design.md). What waits behind other programs for
- * BEHIND_NS is done with the usual share.
+ * The traced program has priority. On one CPU with redis (blocks of 20 ms, 3 s) this thread took 24
+ * ms of CPU from it at nice 0, and 9 ms at nice 10 (docs/design.md). When items wait behind other
+ * programs for BEHIND_NS, the thread gets the usual share.
  */
 #define BEHIND_NICE 10
 #define BEHIND_NS   (250 * NS_PER_MS)
 
 struct sink_thread {
 	struct sinker_opts opts;
-	_Atomic uint64_t hurry_ns; /* from then on; 0: the run goes on */
+	_Atomic uint64_t hurry_ns; /* deadline for full output; 0: the run continues */
 	pthread_t thread;
-	_Atomic pid_t tid; /* 0: it has not run yet */
+	_Atomic pid_t tid; /* 0: not started yet */
 	int nice;	   /* of the process */
 	bool makes_way;
 	struct idle_places *places;
@@ -50,8 +50,8 @@ struct sink_thread {
 	struct not_watched not_watched;
 	uint64_t block_cnt;
 	bool leases_told;
-	bool closed; /* stdout has no reader any more */
-	bool ending; /* the queue has its end */
+	bool closed; /* stdout has no reader */
+	bool ending; /* ITEM_STOP is queued */
 };
 
 static void note(struct sink_thread *sinker, int res)
@@ -67,7 +67,7 @@ static bool is_full(const struct sink_thread *sinker)
 	return sinker->opts.count && sinker->block_cnt >= sinker->opts.count;
 }
 
-/* The probes learn of the parks of a loop's process. */
+/* Checks -l; enters the parks of the loop's process for the probes. */
 static bool takes(struct sink_thread *sinker, uint32_t pid, const struct catalogue_row *row,
 		  uint32_t loop)
 {
@@ -78,7 +78,7 @@ static bool takes(struct sink_thread *sinker, uint32_t pid, const struct catalog
 	return true;
 }
 
-/* Whose loop it is shows here: by that -l chooses, and the count of -n goes by what is left. */
+/* The owner of the loop is known here: -l selects by it, and -n counts the rest. */
 static bool wants(struct sink_thread *sinker, struct block *block)
 {
 	const struct catalogue_row *row =
@@ -98,15 +98,15 @@ static void note_scripts(struct sink_thread *sinker, int res)
 		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
 }
 
-/* The probes learn where the thread's Python frames are, if it has some. */
+/* Enters the thread's interpreter frames for the probes, if it has some. */
 static void meet(struct sink_thread *sinker, uint32_t pid, uint32_t tid)
 {
 	note_scripts(sinker, interp_threads__update(sinker->opts.scripts, pid, tid));
 }
 
 /*
- * Those that were waited for, too, for the next time: as far as their stacks could be named, they
- * are who they were.
+ * Also enters the threads that were waited for, for the next time. If their stacks were named, the
+ * tids still belong to the same threads.
  */
 static void meet_chain(struct sink_thread *sinker, const struct block *block)
 {
@@ -124,8 +124,8 @@ static bool hurries(const struct sink_thread *sinker)
 }
 
 /*
- * A traced program decides how much is to be named: the user who ends the run shall not wait for
- * it.
+ * The traced program determines the amount of naming work; a user who ends the run must not wait
+ * for it.
  */
 static void drop_evidence(struct sink_thread *sinker, struct block *block)
 {
@@ -144,7 +144,7 @@ static void leave_out(void *ctx, struct block *block)
 	block__free(block);
 }
 
-/* A settled block that is wanted. */
+/* Reports a block that is no longer on probation and is wanted. */
 static void tell_block(struct sink_thread *sinker, struct block *block)
 {
 	if (idle_places__rests(sinker->places, block)) {
@@ -164,7 +164,7 @@ static void tell_block(struct sink_thread *sinker, struct block *block)
 	block__free(block);
 }
 
-/* A settled block whose loop has become certain. */
+/* Handles a block from probation once its loop is certain. */
 static void on_certain(void *ctx, struct block *block)
 {
 	if (wants(ctx, block))
@@ -240,7 +240,7 @@ static void on_unwatched(struct sink_thread *sinker, struct item *item)
 	free(item->data);
 }
 
-/* Loops that are switched off are no part of it. */
+/* Omits loops that are switched off. */
 static bool takes_loop(struct sink_thread *sinker, struct summary *summary, struct loop_hist *loop)
 {
 	const struct catalogue_row *row =
@@ -307,7 +307,7 @@ static void on_copy(struct sink_thread *sinker, struct item *item)
 			    1);
 }
 
-/* Once: whoever holds leases on purpose holds many. */
+/* Warns once: a process that holds leases on purpose holds many. */
 static void tell_leases(struct sink_thread *sinker)
 {
 	uint64_t cnt;
@@ -321,7 +321,7 @@ static void tell_leases(struct sink_thread *sinker)
 		  path, cnt > 1 ? ", and on other files" : "");
 }
 
-/* Programs that are known by themselves have parks of their own, or are left alone (Go). */
+/* Skips programs known by themselves: they have parks of their own, or are left alone (Go). */
 static void find_waits(struct sink_thread *sinker, const struct identity *process)
 {
 	uint32_t pid = process->pid;
@@ -344,7 +344,7 @@ static void on_process(struct sink_thread *sinker, struct item *item)
 	if (res && res != -ESRCH)
 		log__verbose("process %u: names may be missing: %s", item->pid, err.msg);
 	tell_leases(sinker);
-	interp_threads__on_exit(sinker->opts.scripts, item->pid); /* of the program before */
+	interp_threads__on_exit(sinker->opts.scripts, item->pid); /* of the previous program */
 	meet(sinker, item->pid, item->pid);
 	not_watched__met(&sinker->not_watched, item->data);
 	if (loop_owner__program(sinker->opts.whose, item->pid))
@@ -358,7 +358,7 @@ static void on_process(struct sink_thread *sinker, struct item *item)
 	identity__free(item->data);
 }
 
-/* Waits for an item; meanwhile new threads of interpreters are looked for. */
+/* Waits for an item; looks for new interpreter threads meanwhile. */
 static void next(struct sink_thread *sinker, struct item *ret)
 {
 	struct interp_threads *scripts = sinker->opts.scripts;
@@ -405,7 +405,7 @@ static void *run(void *arg)
 
 	sinker->makes_way = true;
 	thread__set_nice(gettid(), sinker->nice + BEHIND_NICE);
-	sinker->tid = gettid(); /* from here on the ring's thread decides */
+	sinker->tid = gettid(); /* from here on sink_thread__pace sets the priority */
 	for (;;) {
 		next(sinker, &item);
 		switch (item.kind) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The traced processes: looked at when they are first seen and when they become another program,
- * their uprobes placed, their ends noticed by pidfd.
+ * The traced processes: read when first seen and after exec, uprobes attached, ends detected by
+ * pidfd.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,11 +16,11 @@
 #include "procfs/procinfo.h"
 #include "session/session_parts.h"
 
-/* A new program maps its libraries a moment after its exec; there is no event for that. */
+/* A new program maps its libraries shortly after exec; there is no event for that. */
 #define FIND_EVERY_NS (5 * NS_PER_MS)
 #define FIND_TRIES    400
 
-#define START_SLACK_NS (20 * NS_PER_MS) /* a process's start is told in clock ticks */
+#define START_SLACK_NS (20 * NS_PER_MS) /* start times are in clock ticks */
 
 struct traced *session__traced(struct session *s, uint32_t pid)
 {
@@ -62,7 +62,7 @@ static struct identity *describe(const struct proc_info *info)
 	return identity__copy(&process);
 }
 
-/* Tells the sink thread of the process, with a copy of its own. */
+/* Sends the sink thread a copy of the process's facts. */
 void session__announce(struct session *s, struct traced *traced)
 {
 	struct item item = { .kind = ITEM_PROCESS, .pid = traced->pid };
@@ -121,7 +121,7 @@ int session__refresh(struct session *s, struct traced *traced, struct err *err)
 	return session__refresh_of(s, traced, clock__mono_ns(), err);
 }
 
-/* Looks for places of uprobes, and attaches to new ones. */
+/* Searches for places of uprobes, and attaches to the new ones. */
 static int scan(struct session *s, struct traced *traced, struct err *err)
 {
 	struct err warning = {};
@@ -184,7 +184,7 @@ static void on_end(void *ctx, uint64_t pid)
 
 	if (!traced || traced->pidfd < 0)
 		return;
-	ring__drain(s->ring); /* its last records come before its end */
+	ring__drain(s->ring); /* its last records precede its end */
 	event_loop__remove(s->watch, traced->pidfd);
 	close(traced->pidfd);
 	traced->pidfd = -1;
@@ -196,7 +196,7 @@ static void on_end(void *ctx, uint64_t pid)
 		s->stop = true;
 }
 
-/* Why there is no pidfd: /proc knows the better message for what is no process. */
+/* Explains a missing pidfd: for a pid without a process, /proc gives the better message. */
 static int explain(uint32_t pid, int code, struct err *err)
 {
 	struct proc_info info;
@@ -236,7 +236,7 @@ int session__trace(struct session *s, pid_t pid, struct err *err)
 	if (!res)
 		res = session__refresh(s, traced, err);
 	if (res == -ESRCH && traced->pidfd >= 0)
-		return 0; /* it ended meanwhile: its pidfd tells */
+		return 0; /* it ended meanwhile: its pidfd reports that */
 	return res;
 }
 
@@ -266,7 +266,7 @@ int session__place_probes(struct session *s, struct err *err)
 	return res;
 }
 
-/* What could not be looked at any more had at least a name. */
+/* A process that can no longer be read keeps at least a name. */
 static void rename_gone(struct session *s, struct traced *traced, const char *comm)
 {
 	char *name = traced->process ? strdup(comm) : NULL;
@@ -280,8 +280,9 @@ static void rename_gone(struct session *s, struct traced *traced, const char *co
 }
 
 /*
- * Probes stay: those on files that the new program maps too are at work from its first instruction.
- * Only after an exec by another thread they are dead, for they belong to the main thread that was.
+ * Uprobes stay attached: on files that the new program also maps, they work from its first
+ * instruction. Only after an exec by a non-main thread are they dead, since they belong to the
+ * former main thread.
  */
 void session__on_exec(struct session *s, const struct jank_rec_exec *rec)
 {
@@ -321,8 +322,8 @@ static void look_again(struct session *s, struct traced *traced)
 }
 
 /*
- * A thread waits in a loop for the first time: by now the libraries that it needs are mapped. Those
- * that follow closely are looked after together.
+ * A thread waits in a loop for the first time: by now the libraries that it needs are mapped.
+ * Processes that follow closely are scanned together.
  */
 void session__on_new_loop(struct session *s, uint32_t pid)
 {
@@ -362,7 +363,7 @@ void session__free_traced(struct session *s)
 	session__free_first_look(&s->first_look);
 }
 
-/* How often each process dispatches decides whether it has its marks on (mark_duty.h). */
+/* --- marks: the dispatch rate of a process decides whether they are on (mark_duty.h) */
 
 static void add_dispatches(void *ctx, uint32_t pid, uint64_t dispatch_cnt)
 {
@@ -385,7 +386,7 @@ static void pace(struct session *s, struct traced *traced, uint64_t now_ns)
 	bool off = !mark_duty__look(&traced->duty, now_ns, traced->dispatch_cnt);
 
 	if (off == traced->marks_off || loader__pause_marks(s->loader, traced->pid, off))
-		return; /* what could not be done now is tried with the next look */
+		return; /* failed: the next look retries */
 	traced->marks_off = off;
 	log__verbose("process %u: %" PRIu64 " dispatches a second, messages are %s", traced->pid,
 		     traced->duty.rate, off ? "not probed" : "probed again");

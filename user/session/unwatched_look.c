@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is not watched: found by a look at /proc a second after the start, in slices of time, and at
- * the end. The sink thread completes the list by the catalogue's rows and tells it (not_watched.c).
- * Used on the intake thread.
+ * List of what is not watched. Found by reading /proc one second after the start, in slices of
+ * time, and again at the end. The sink thread completes the list with the catalogue's rows and
+ * reports it (not_watched.c). Used on the intake thread only.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -19,13 +19,13 @@
 #include "procfs/procinfo.h"
 #include "session/session_parts.h"
 
-/* The ring fills while the intake thread looks: not longer than the ring has room for. */
+/* The ring fills while the intake thread looks: stay within the ring's room. */
 #define SLICE_NS    (20 * NS_PER_MS)
-#define TELL_MAX_NS (700 * NS_PER_MS) /* after the first slice what was found is told */
-#define LATE_MIN_NS NS_PER_SEC /* a loop that is known within it was at work from the start */
+#define TELL_MAX_NS (700 * NS_PER_MS) /* after the first slice, report what was found */
+#define LATE_MIN_NS NS_PER_SEC	      /* a loop known earlier was active from the start */
 #define LATE_MAX_NS                                                                                \
-	(60 * NS_PER_SEC)	     /* by then, blocks from the start were dropped (probation.c) */
-#define END_MAX_NS (500 * NS_PER_MS) /* the ring has been drained */
+	(60 * NS_PER_SEC) /* by then, blocks from the start had been dropped (probation.c) */
+#define END_MAX_NS (500 * NS_PER_MS) /* the ring is drained by then */
 
 struct task_iter {
 	struct session *s;
@@ -45,7 +45,7 @@ void session__saw(struct session *s, const struct jank_rec *hdr)
 	traced->main_seen |= hdr->tid == hdr->tgid;
 }
 
-/* Is it a wait that made a loop by its turns? */
+/* True if the turns of this wait show that it is a loop. */
 static bool is_by_turns(const struct jank_rec_wait *rec)
 {
 	return rec->turn_cnt && (rec->loop == JANK_LOOP_POLL ||
@@ -53,8 +53,8 @@ static bool is_by_turns(const struct jank_rec_wait *rec)
 }
 
 /*
- * What was slow before a loop was known by its turns is kept back until then, but not for ever, and
- * not where the thread waited at another place first.
+ * Blocks from before a loop was known by its turns are kept until then. They are not kept for ever,
+ * nor if the thread waited at another place first.
  */
 void session__saw_turns(struct session *s, const struct jank_rec_wait *rec)
 {
@@ -70,7 +70,7 @@ static void add(struct task_iter *look, const struct unwatched *item)
 	look->failed |= unwatched__add(look->list, item) != 0;
 }
 
-/* traced: may be NULL. comm: where the process has no better name. */
+/* traced may be NULL; comm is used if the process has no better name. */
 static void set_name(struct unwatched *item, const struct traced *traced, const char *comm)
 {
 	const char *name = traced && traced->process ? traced->process->name : NULL;
@@ -91,7 +91,10 @@ static bool lacks_compat(const struct session *s, bool compat)
 	       !s->compat.seen;
 }
 
-/* False: the main thread is watched. A wait in epoll is: its dispatch opens when the wait ends. */
+/*
+ * Returns false if the main thread is watched. A wait in epoll is watched: its dispatch opens when
+ * the wait ends.
+ */
 static bool why_not(const struct session *s, const struct traced *traced, struct unwatched *ret)
 {
 	bool loop_seen = traced && traced->loop_seen;
@@ -133,7 +136,7 @@ static void look_at_living(struct task_iter *look, const struct proc_info *info,
 		look->idle |= !traced || !traced->loop_seen;
 }
 
-/* Its last seconds are unknown; what was seen of it is known. */
+/* The last seconds of an ended process are unknown; use what was recorded. */
 static void look_at_ended(struct task_iter *look, const struct traced *traced)
 {
 	struct unwatched item = {
@@ -147,7 +150,7 @@ static void look_at_ended(struct task_iter *look, const struct traced *traced)
 		add(look, &item);
 }
 
-/* By its number, not met by its records. */
+/* True if the user gave its pid; false if it was found by its records. */
 static bool is_given(const struct traced *traced)
 {
 	return traced && !traced->met;
@@ -169,7 +172,7 @@ static void look_at_traced(struct task_iter *look)
 	}
 }
 
-/* With -a, a process that the filters admit; else a child of a traced process. */
+/* Examines a process: with -a one that the filters admit, else a child of a traced process. */
 static void look_at_other(struct task_iter *look, uint32_t pid)
 {
 	struct session *s = look->s;
@@ -198,7 +201,7 @@ static void look_at_other(struct task_iter *look, uint32_t pid)
 	add(look, &item);
 }
 
-/* Goes on with the entries of /proc. False: the time is up. */
+/* Continues with the entries of /proc. False: the time is up. */
 static bool look_at_others(struct task_iter *look, DIR *proc)
 {
 	struct dirent *entry;
@@ -212,7 +215,7 @@ static bool look_at_others(struct task_iter *look, DIR *proc)
 	return true;
 }
 
-/* With -a; else hardly any of them is a child of a traced process. */
+/* Only with -a: without it, hardly any of them is a child of a traced process. */
 static void count_others(struct task_iter *look, DIR *proc)
 {
 	struct dirent *entry;
@@ -229,7 +232,7 @@ static bool has(const struct unwatched_list *list, uint32_t pid)
 	return false;
 }
 
-/* The list at the end keeps the children of the first look: they may have ended since. */
+/* The final list includes the children of the first look: they may have ended since. */
 static void keep_children(struct task_iter *look, bool at_end)
 {
 	struct unwatched_list *kept = &look->s->children, *from = at_end ? kept : look->list;

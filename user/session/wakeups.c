@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the intake thread waits for from the first (the ring, signals, timers, stdout's end), and
- * what each calls for. Who has something of his own to wait for adds it to the watch himself:
- * traced.c, discovery.c, intake.c.
+ * Event sources of the intake thread from the start (the ring, signals, timers, stdout's end) with
+ * their handlers. Other files add their own: traced.c, discovery.c, intake.c.
  */
 #include <string.h>
 #include <unistd.h>
@@ -13,11 +12,11 @@
 
 #define LOOK_MAX_NS	   NS_PER_SEC
 #define LOOK_MIN_NS	   (20 * NS_PER_MS)
-#define LOOKS_PER_HANG	   8 /* a hang is reported at most an eighth of --hang late */
+#define LOOKS_PER_HANG	   8 /* a hang is reported at most --hang / 8 late */
 #define STATUS_NS	   NS_PER_SEC
-#define UNWATCHED_NS	   NS_PER_SEC	    /* the first word of what is not watched */
-#define UNWATCHED_PAUSE_NS (30 * NS_PER_MS) /* from slice to slice of that look */
-#define EARLY_LOOK_NS	   (50 * NS_PER_MS) /* by then the sink thread has mostly met the processes */
+#define UNWATCHED_NS	   NS_PER_SEC	    /* first report of what is not watched */
+#define UNWATCHED_PAUSE_NS (30 * NS_PER_MS) /* between slices of that look */
+#define EARLY_LOOK_NS	   (50 * NS_PER_MS) /* by then the sink thread knows most processes */
 #define MACHINE_NS	   (100 * NS_PER_MS)
 
 static void on_signal(void *ctx, uint64_t arg)
@@ -47,7 +46,7 @@ static void on_stop(void *ctx, uint64_t arg)
 	s->own_end = true;
 }
 
-/* Its reader left; a terminal's end is a signal as well. */
+/* stdout has no reader; the end of a terminal also sends a signal. */
 static void on_stdout_closed(void *ctx, uint64_t arg)
 {
 	struct session *s = ctx;
@@ -56,7 +55,7 @@ static void on_stdout_closed(void *ctx, uint64_t arg)
 	on_stop(ctx, arg);
 }
 
-/* By now the loops of a program at work have shown. */
+/* By now, active programs have shown their loops. */
 static void on_unwatched(void *ctx, uint64_t arg)
 {
 	struct session *s = ctx;
@@ -68,7 +67,7 @@ static void on_unwatched(void *ctx, uint64_t arg)
 		event_loop__remove(s->watch, s->unwatched_fd);
 }
 
-/* The probes meet main threads that wait outside of epoll and poll at a look (iter.bpf.c). */
+/* The task iterator finds main threads that wait outside of epoll and poll (iter.bpf.c). */
 static void on_early_look(void *ctx, uint64_t arg)
 {
 	(void)arg;
@@ -117,7 +116,7 @@ static void on_machine(void *ctx, uint64_t arg)
 	sink_thread__pace(s->sinker);
 }
 
-/* How often to look at the threads: for hangs in time, and for the status line. */
+/* Interval between looks at the threads: short enough for hangs and for the status line. */
 static uint64_t look_period(const struct options *opts)
 {
 	uint64_t ns = opts->hang_ns / LOOKS_PER_HANG;
@@ -149,6 +148,6 @@ int session__watch_all(struct session *s, struct err *err)
 	    (s->opts->duration_ns &&
 	     (res = event_loop__timer(s->watch, s->opts->duration_ns, 0, on_stop, s)) < 0))
 		return err__set(err, -res, "cannot watch for events: %s", strerror(-res));
-	event_loop__hangup(s->watch, STDOUT_FILENO, on_stdout_closed, s, 0); /* not of a file */
+	event_loop__hangup(s->watch, STDOUT_FILENO, on_stdout_closed, s, 0); /* fails for a file */
 	return 0;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Two pipes: one that releases the child, one that closes at its exec or brings the errno. */
+/*
+ * Child process, controlled by two pipes: one releases the child; the other closes at its exec or
+ * delivers the errno.
+ */
 #include "session/workload.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `jankbpf -- COMMAND`: a child that waits before its exec until the probes are in place. */
+/* `jankbpf -- COMMAND`: a child that waits before its exec until the probes are attached. */
 #ifndef JANK_SESSION_WORKLOAD_H
 #define JANK_SESSION_WORKLOAD_H
 
@@ -9,25 +9,25 @@
 
 struct workload {
 	pid_t pid;     /* 0: none */
-	int go_fd;     /* closing it unwritten ends the child */
-	int failed_fd; /* the errno of a failed exec comes from here */
+	int go_fd;     /* closing it without a write ends the child */
+	int failed_fd; /* delivers the errno of a failed exec */
 	bool ended;
-	int status; /* as of waitpid, once ended */
+	int status; /* as from waitpid, once ended */
 };
 
-/* Forks; the child waits. It inherits signals as they are now: call it before changing any. */
+/* Forks; the child waits. The child inherits the signal state: call this before changing it. */
 int workload__prepare(char **argv, struct workload *ret, struct err *err);
 
-/* Lets it exec. -errno with a message when that fails: no such program, no permission, … */
+/* Lets the child exec. -errno with a message if that fails: no such program, no permission, … */
 int workload__go(struct workload *wl, char **argv, struct err *err);
 
-/* Notes its end, if it has ended. */
+/* Records the exit status if the child has ended. */
 void workload__reap(struct workload *wl);
 
-/* Ends it if it still runs: SIGTERM, and after two seconds SIGKILL. */
+/* Ends the child if it still runs: SIGTERM, and SIGKILL after two seconds. */
 void workload__stop(struct workload *wl);
 
-/* The exit status as a shell gives it: 128 + signal for one that was killed. */
+/* Exit status as in a shell: 128 + signal for a killed child. */
 int workload__exit_status(const struct workload *wl);
 
 #endif
