@@ -126,8 +126,7 @@ struct frame {
 	const char *build_id; /* lower-case hex */
 	const char *file;     /* source file and line, where DWARF or an interpreter tells */
 	uint32_t line;
-	const char *
-		language; /* "python", "javascript", "java" …, if interpreted or JIT code; static */
+	const char *language; /* of managed code: "python", "javascript", "java" …; static */
 	bool kernel;
 	bool inlined;
 	bool dispatcher; /* also a caller of the loop's wait (stack__mark_dispatcher) */

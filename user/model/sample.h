@@ -50,9 +50,8 @@ const char *sample__syscall_name(int nr);
 /* Links of the chain of wakers. */
 
 void links__free(struct link *links, size_t cnt); /* frees the array too; accepts NULL with 0 */
-void links__cut(struct link **links, size_t *cnt,
-		size_t keep);		     /* frees the links after keep; keep 0: *links = NULL */
-size_t link__bytes(const struct link *link); /* approximate size in memory */
+void links__cut(struct link **links, size_t *cnt, size_t keep); /* frees the rest; 0: all */
+size_t link__bytes(const struct link *link);			/* approximate size in memory */
 
 /* --- Thinning. Drops samples of a dispatch if there are too many, and keeps the proportions. */
 

@@ -291,8 +291,7 @@ static void assign_samples(struct analysis *proof)
 		for (size_t p = cause->part_cnt; p--;) {
 			if (part__state(&cause->parts[p]) != proof->block->samples[i].state)
 				continue;
-			proof->part[i] = (int)
-				p; /* the largest part, unless another one has the same reason */
+			proof->part[i] = (int)p; /* the largest, unless one has the same reason */
 			if (same_what(cause->parts[p].what, proof->what[i]))
 				break;
 		}

@@ -271,8 +271,7 @@ bool sentence__add_call(struct strbuf *sb, const struct activity *moment, const 
 {
 	const struct frame *call = wait_reason__frame(moment),
 			   *app = stack__app_frame(moment->stack);
-	bool futex =
-		moment->state == JANK_STATE_FUTEX; /* the name of the system call adds nothing */
+	bool futex = moment->state == JANK_STATE_FUTEX; /* its system call adds nothing */
 	bool fault = moment->state == JANK_STATE_PAGE_FAULT;
 	bool named = frame && (frame->function || frame->module);
 

@@ -21,8 +21,7 @@ struct activity {
 };
 
 struct activity activity__of_sample(const struct sample *sample);
-struct activity activity__of_link(const struct block *block,
-				  size_t link); /* of the block's chain */
+struct activity activity__of_link(const struct block *block, size_t link); /* of its chain */
 
 /* The wait that the chain explains: one of the block's samples. */
 struct activity activity__of_chain(const struct block *block);
