@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The block's life and its words. Nothing here judges: what a block says was decided by the judge
- * and by blame; this file makes it, frees it and knows the contract's names for its numbers.
+ * Allocation and freeing of blocks and their parts, and the output names of their enums. The judge
+ * and blame decide what a block says; this file does not.
  */
 #include "model/block.h"
 
@@ -12,7 +12,7 @@
 #include "base/anr.h"
 #include "model/sample.h"
 
-/* The life of a message's description. Whoever names it fills the fields. */
+/* --- Messages. The naming step (user/enrich/) fills the fields. */
 
 struct message *message__new(const struct jank_rec_message *raw)
 {
@@ -236,7 +236,7 @@ const char *block__severity(const struct block *block)
 	return hang ? "hang" : "jank";
 }
 
-/* Copies of a process's description: each thread has its own. */
+/* --- Copies of a process's identity: each thread has its own. */
 
 static bool copy(char **ret, const char *str)
 {
@@ -274,7 +274,7 @@ void identity__free(struct identity *process)
 	free(process);
 }
 
-/* The life of what a thread waited for. */
+/* --- Wait objects */
 
 #define CONTENDED 2 /* FUTEX_LOCK_CONTENDED in glibc's lowlevellock.h */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A binary heap by age, and lists by size: a class for each half of a power of two. */
+/* A binary heap by age, and lists by size with two classes for each power of two. */
 #include "model/budget.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ static void place(struct budget *budget, struct holder *holder, size_t at)
 	holder->heap_at = at;
 }
 
-/* Puts the holder where it belongs, from a free place on upwards. */
+/* Moves the holder up from the free place `at` to its heap position. */
 static void rise(struct budget *budget, struct holder *holder, size_t at)
 {
 	for (; at > 1 && budget->heap[at / 2]->since_ns > holder->since_ns; at /= 2)
@@ -64,7 +64,7 @@ static void rise(struct budget *budget, struct holder *holder, size_t at)
 	place(budget, holder, at);
 }
 
-/* The same downwards; returns the place. */
+/* The same downwards; returns the position. */
 static size_t sink(struct budget *budget, const struct holder *holder, size_t at)
 {
 	for (;;) {
@@ -141,8 +141,8 @@ static struct holder *largest(const struct budget *budget)
 }
 
 /*
- * A dispatch that holds less than the average is not thinned: the only one with many samples may be
- * a small one among thousands with few large ones.
+ * A dispatch below the average is not thinned: the only one with many samples may be a small one
+ * among thousands with a few large samples.
  */
 enum budget_step budget__step(const struct budget *budget, struct holder **ret)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One list of the sparse early refreshes and of the last ones; what went by is summed over its
+ * Merges the sparse early refreshes and the last ones into one list, and sums the frames in its
  * gaps.
  */
 #include "model/display_frames.h"
@@ -10,7 +10,7 @@
 #include "base/clock.h"
 
 #define POINT_MAX (JANK_VBLANK_NEAR + JANK_VBLANK_FAR)
-#define MORE	  1.5 /* frames that a gap may have beyond what its length allows for */
+#define MORE	  1.5 /* tolerance: frames in a gap beyond its length */
 
 struct points {
 	struct jank_vblank at[POINT_MAX];
@@ -18,7 +18,7 @@ struct points {
 	uint64_t period_ns; /* 0: not known */
 };
 
-/* In order of time: one that was being overwritten while it was read is left out. */
+/* Keeps time order: skips an entry that was overwritten while it was read. */
 static void add(struct points *points, const struct jank_vblank *vblank)
 {
 	if (!points->cnt || vblank->t_ns > points->at[points->cnt - 1].t_ns)
@@ -28,7 +28,7 @@ static void add(struct points *points, const struct jank_vblank *vblank)
 static void collect(struct points *points, const struct jank_vblanks *vblanks)
 {
 	uint32_t cnt = vblanks->cnt;
-	/* The oldest place may be written just now. */
+	/* The probe may be writing the oldest entry. */
 	uint32_t near = cnt < JANK_VBLANK_NEAR ? 0 : cnt - (JANK_VBLANK_NEAR - 1);
 	uint32_t far_cnt = (cnt + JANK_VBLANK_STEP - 1) / JANK_VBLANK_STEP;
 	uint32_t far = far_cnt < JANK_VBLANK_FAR ? 0 : far_cnt - (JANK_VBLANK_FAR - 1);
@@ -47,7 +47,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The usual time from one frame to the next. */
+/* The median time between two consecutive frames. */
 static uint64_t period_of(const struct points *points)
 {
 	uint64_t ns[POINT_MAX];
@@ -62,7 +62,10 @@ static uint64_t period_of(const struct points *points)
 	return ns[cnt / 2];
 }
 
-/* Frames up to t_ns of those behind the first point up to the second, `cnt`, evenly spaced. */
+/*
+ * Number of frames after the first point and up to t_ns, if the `cnt` frames up to the second point
+ * are evenly spaced.
+ */
 static uint32_t frames_until(const struct jank_vblank *from, const struct jank_vblank *to,
 			     uint32_t cnt, uint64_t t_ns)
 {
@@ -74,7 +77,8 @@ static uint32_t frames_until(const struct jank_vblank *from, const struct jank_v
 }
 
 /*
- * A number that runs ahead of the time is another display's (of another device), or was set anew.
+ * A sequence number that grows faster than time belongs to another display (of another device), or
+ * was reset.
  */
 static uint32_t frames_between(const struct points *points, const struct jank_vblank *from,
 			       const struct jank_vblank *to)

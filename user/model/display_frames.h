@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which frames of a display went by in an interval: its refreshes as the kernel counted them.
- * Between two that it told of, its own number of frames says how many there were (it switches the
- * interrupt off while nobody asks for frames); after the last one there is nothing to go by, so
- * that what was missed is at least this.
+ * Frames of a display that passed in an interval, from the refreshes (vblanks) that the kernel
+ * counted. Between two reported refreshes, the difference of their sequence numbers is exact: the
+ * kernel turns the interrupt off while no program requests frames. After the last report nothing is
+ * known, so the result is a lower bound.
  */
 #ifndef JANK_MODEL_DISPLAY_FRAMES_H
 #define JANK_MODEL_DISPLAY_FRAMES_H
@@ -12,8 +12,8 @@
 #include "model/block.h"
 
 /*
- * Takes a display into account, as it was read; *ret, zero at first, is of the one with most. Ends
- * are inclusive of end_ns, not of start_ns.
+ * Adds one display. *ret is zeroed by the caller before the first call; it keeps the display with
+ * the most missed frames. The interval excludes start_ns and includes end_ns.
  */
 void display_frames__add(struct missed_frames *ret, uint32_t crtc,
 			 const struct jank_vblanks *vblanks, uint64_t start_ns, uint64_t end_ns);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sums of histograms, and what they say. A bucket's edges come from the function that both sides
- * count by.
+ * Sums of histograms, and the values derived from them. Bucket limits come from the function that
+ * the probes count with.
  */
 #include "model/durations.h"
 
 /*
- * How far from its bucket's middle a quantile may be put, as a part of the bucket's width. The
- * widest bucket has 3.64 % of its lower edge: at 0.54 of it the error is below 2 %, even when all
- * durations in it are the same.
+ * Maximum distance of a quantile from the middle of its bucket, as a fraction of the bucket's
+ * width. The widest bucket has 3.64 % of its lower edge: at 0.54 of it the error is below 2 %, even
+ * if all durations in it are equal.
  */
 #define OFF_MIDDLE_MAX 0.04
 
@@ -17,7 +17,7 @@ static unsigned bucket_of(uint64_t ns)
 	return (unsigned)jank_hist__bucket(ns, jank_hist__log2(ns));
 }
 
-/* Searched, not computed: the inverse is exact by definition. */
+/* Binary search in the bucket function, so that the inverse is exact. */
 uint64_t durations__lower(unsigned bucket)
 {
 	uint64_t low = 0, high = 1ull << JANK_HIST_LAST;
@@ -76,7 +76,7 @@ void durations__add(struct durations *d, const struct jank_hist *hist)
 }
 
 /*
- * Of the edge's bucket: how many are over the edge. The rest of those over it are in the buckets
+ * Durations over the threshold in the threshold's bucket. The other ones over it are in the buckets
  * above.
  */
 static uint64_t over_in(const struct durations *d, unsigned bucket)
@@ -100,7 +100,8 @@ static struct durations_bucket whole(const struct durations *d, unsigned i)
 }
 
 /*
- * Two positions a bucket: up to the edge, and over it. Where the edge is not, the second is empty.
+ * Two positions for each bucket: up to the threshold, and over it. Without the threshold in the
+ * bucket, the second is empty.
  */
 bool durations__next(const struct durations *d, size_t *pos, struct durations_bucket *ret)
 {
@@ -126,7 +127,8 @@ bool durations__next(const struct durations *d, size_t *pos, struct durations_bu
 }
 
 /*
- * The k-th of the bucket's durations, as if they were spread over it evenly, but near its middle.
+ * The k-th duration of the bucket, assuming an even distribution, but kept near the bucket's
+ * middle.
  */
 static uint64_t within(const struct durations *d, const struct durations_bucket *bucket, uint64_t k)
 {
@@ -142,7 +144,7 @@ static uint64_t within(const struct durations *d, const struct durations_bucket 
 	return upper > lower ? (uint64_t)(lower + (upper - lower) * part) : bucket->lower_ns;
 }
 
-/* ceil(total * permille / 1000), without an overflow */
+/* ceil(total * permille / 1000) without overflow */
 static uint64_t rank_of(uint64_t total, unsigned permille)
 {
 	return total / 1000 * permille + (total % 1000 * permille + 999) / 1000;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Durations as counts in the buckets of bpf/jank_hist.h, added up over threads: quantiles, edges,
- * powers of two.
+ * Durations as counts in the buckets of bpf/jank_hist.h, summed over threads: quantiles, exact
+ * count over the threshold, powers of two.
  */
 #ifndef JANK_MODEL_DURATIONS_H
 #define JANK_MODEL_DURATIONS_H
@@ -12,15 +12,15 @@
 #include <stdint.h>
 
 /*
- * A quantile is told from n durations when this many are expected beyond it: p99 from 100, p99.9
- * from 1000.
+ * A quantile is reported if at least this many of the n durations are expected beyond it: p99 from
+ * n = 100, p99.9 from n = 1000.
  */
 #define DURATIONS_BEYOND_MIN 1
 
-/* Powers of two that durations__log2 tells apart. */
+/* Number of powers of two for durations__log2. */
 #define DURATIONS_LOG2_CNT JANK_HIST_LAST
 
-/* All zero: none yet. 4.6 KiB. */
+/* All zero: empty. 4.6 KiB. */
 struct durations {
 	uint64_t total;
 	uint64_t max_ns;   /* exact; 0: not known */
@@ -38,25 +38,24 @@ void durations__add(struct durations *d, const struct jank_hist *hist);
 void durations__merge(struct durations *d, const struct durations *other);
 
 /*
- * The duration of rank ceil(total * permille / 1000), within 2 % of the exact one, for any
- * distribution above 128 ns and below 2^35 ns. False: there are too few, and *ret_ns is left alone.
+ * The duration of rank ceil(total * permille / 1000). The error is at most 2 % for any distribution
+ * above 128 ns and below 2^35 ns. False: too few durations; *ret_ns is unchanged.
  */
 bool durations__quantile(const struct durations *d, unsigned permille, uint64_t *ret_ns);
 
 /*
- * The next bucket that holds something, in rising order; the one that the edge lies in is two. *pos
- * begins at 0. False: there are no more. upper_ns of the last bucket is max_ns, or ~0 when that is
- * not known.
+ * The next non-empty bucket, in rising order; the bucket with the threshold is split in two. *pos
+ * starts at 0. False: no more. upper_ns of the last bucket is max_ns, or ~0 if that is not known.
  */
 bool durations__next(const struct durations *d, size_t *pos, struct durations_bucket *ret);
 
 /*
- * How many last from 2^i to 2^(i+1) ns. Below 128 ns all count for i = 6, from 2^34 ns on all for i
- * = 34; elsewhere no bucket lies across a power of two.
+ * The number of durations from 2^i to 2^(i+1) ns. Durations below 128 ns count for i = 6, durations
+ * from 2^34 ns on for i = 34. Elsewhere no bucket crosses a power of two.
  */
 uint64_t durations__log2(const struct durations *d, unsigned i);
 
-/* A bucket's smallest duration, in ns; of JANK_HIST_BUCKETS: ~0. */
+/* The smallest duration of a bucket, in ns; ~0 for JANK_HIST_BUCKETS. */
 uint64_t durations__lower(unsigned bucket);
 
 #endif

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A decoded record: checked, so that what it says can be relied on. */
+/* A decoded and validated record. */
 #ifndef JANK_MODEL_EVENT_H
 #define JANK_MODEL_EVENT_H
 
 #include "bpf/jank_abi.h"
 #include <stdint.h>
 
-/* A stack record with its tails; the pointers are into the record's memory. */
+/* A stack record with its variable parts; pointers into the record's memory. */
 struct stack_event {
 	struct jank_rec_stack rec;
 	const uint64_t *addresses;	/* kernel_cnt + user_cnt */
 	const struct jank_task *slices; /* slice_cnt */
-	const uint16_t *prios;		/* as many; NULL: not known */
+	const uint16_t *prios;		/* same count; NULL: not known */
 };
 
-/* A copied user stack; as above. */
+/* A copied user stack; pointers as above. */
 struct copy_event {
 	struct jank_rec_copy rec;
 	const uint8_t *bytes; /* copy_sz */
 };
 
-/* An interpreter's frames; as above. */
+/* Frames of an interpreter; pointers as above. */
 struct script_event {
 	struct jank_rec_script rec;
 	const struct jank_script_frame *frames; /* frame_cnt */
 };
 
 struct event {
-	uint16_t kind; /* JANK_REC_*; says which member is set */
+	uint16_t kind; /* JANK_REC_*; selects the member of the union */
 	struct jank_rec hdr;
 	union {
 		struct jank_rec_loop loop;

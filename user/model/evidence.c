@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Records of one thread arrive in order: what a span waited for comes right before the span. */
+/* Relies on the order of a thread's records: the wait object comes right before its span. */
 #include "model/evidence.h"
 
 #include <errno.h>
@@ -10,9 +10,9 @@
 #include "model/sample.h"
 
 /*
- * Of one dispatch, then it is thinned: 2,048 samples are 20 s at 99 Hz. A frame of the deepest
- * stacks takes 8 bytes here, but 90 once it is named and 120 as JSON: 2,048 such samples made 32 MB
- * of JSON, and took 110 MB to write.
+ * Limits of one dispatch; above them it is thinned. 2,048 samples are 20 s at 99 Hz. A frame of the
+ * deepest stacks takes 8 bytes here, 90 when named and 120 as JSON: 2,048 such samples made 32 MB
+ * of JSON, and writing took 110 MB.
  */
 #define SAMPLE_MAX    2048
 #define BYTES_MAX     (512u << 10)
@@ -153,7 +153,8 @@ static int add_preemptors(struct evidence *evidence, const struct stack_event *e
 }
 
 /*
- * What the span that began then waited for; the caller owns it. Of another span it would be a lie.
+ * The wait object of the span that began at t_ns, or NULL; the caller owns it. Frees a pending
+ * object of another span.
  */
 static struct wait_object *take_pending(struct evidence *evidence, uint64_t t_ns)
 {
@@ -168,8 +169,8 @@ static struct wait_object *take_pending(struct evidence *evidence, uint64_t t_ns
 }
 
 /*
- * A span that was sent while open, for a hang, comes again when it ends: the whole replaces the
- * part. What the part waited for is the whole's, where that brings nothing of its own.
+ * A span that was sent open, for a hang, is sent again when it ends: the complete span replaces the
+ * part. It inherits the part's wait object if it has none.
  */
 static void drop_open_part(struct evidence *evidence, uint64_t t_ns, struct wait_object **waited)
 {
@@ -206,9 +207,9 @@ static int make_room(struct evidence *evidence)
 }
 
 /*
- * A timer's interrupt comes on top of whoever runs; the probe takes that one for a sender if its
- * system call may send. Who wakes from outside of an interrupt is a real waker, however close to
- * the timeout.
+ * A timer interrupt runs on top of the current thread; the probe takes that thread for a sender if
+ * its system call may send. A waker outside of an interrupt is a real waker, however close to the
+ * timeout.
  */
 static void drop_bystander(struct sample *sample)
 {
@@ -224,7 +225,7 @@ int evidence__add_stack(struct evidence *evidence, const struct stack_event *eve
 	struct wait_object *waited;
 	int res = add_preemptors(evidence, event, losses);
 
-	if (event->rec.hdr.flags & JANK_STACK_START) /* before the dispatch: it has no stack */
+	if (event->rec.hdr.flags & JANK_STACK_START) /* before the dispatch: without a stack */
 		return res;
 	waited = take_pending(evidence, event->rec.t_ns);
 
@@ -256,8 +257,8 @@ int evidence__add_waited(struct evidence *evidence, const struct jank_rec_waited
 }
 
 /*
- * For a hang and, where it took until now to read them, again for its end: the later one knows
- * more.
+ * Sent for a hang, and sent again for its end if some values could be read only then: the later
+ * record has more.
  */
 int evidence__set_message(struct evidence *evidence, const struct jank_rec_message *rec)
 {
@@ -268,7 +269,7 @@ int evidence__set_message(struct evidence *evidence, const struct jank_rec_messa
 	return evidence->message ? 0 : -ENOMEM;
 }
 
-/* For a hang, and again for its end. */
+/* Sent for a hang, and again for its end. */
 void evidence__set_facts(struct evidence *evidence, const struct jank_rec_facts *rec)
 {
 	evidence->facts = (struct facts){

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is gathered for one dispatch until its block or hang arrives: timed stacks, who ran instead,
- * what was handled, and more on the dispatch. Everything reachable is owned by the evidence.
+ * Evidence of one dispatch, collected until its block or hang record arrives: timed stacks,
+ * preemptors, the handled message, and facts. Owns everything reachable.
  */
 #ifndef JANK_MODEL_EVIDENCE_H
 #define JANK_MODEL_EVIDENCE_H
@@ -16,17 +16,17 @@
 struct evidence {
 	struct sample *samples;
 	size_t sample_cnt, sample_cap;
-	size_t bytes;			/* of memory, about, of all that it holds */
-	uint64_t capped_cnt;		/* samples left out: too many */
-	uint64_t preemptors_capped_cnt; /* slices left out: of too many tasks */
+	size_t bytes;			/* approximate size in memory of all that it holds */
+	uint64_t capped_cnt;		/* samples dropped: too many */
+	uint64_t preemptors_capped_cnt; /* slices dropped: too many tasks */
 	struct other_task *preemptors;	/* by task */
 	size_t preemptor_cnt;
-	struct message *message;     /* what was handled, not named yet; NULL: not known */
+	struct message *message;     /* handled message, not named yet; NULL: not known */
 	struct facts facts;	     /* without the CPU's speed */
-	struct wait_object *pending; /* its sample is yet to come */
+	struct wait_object *pending; /* its sample has not arrived yet */
 };
 
-/* Each takes a record in. 0 or -ENOMEM; what is over the limits is counted in losses. */
+/* Each adds a record. 0 or -ENOMEM; losses counts what exceeds the limits. */
 int evidence__add_stack(struct evidence *evidence, const struct stack_event *event,
 			struct losses *losses);
 int evidence__add_waited(struct evidence *evidence, const struct jank_rec_waited *rec);
@@ -34,23 +34,26 @@ int evidence__set_message(struct evidence *evidence, const struct jank_rec_messa
 void evidence__set_facts(struct evidence *evidence, const struct jank_rec_facts *rec);
 
 /*
- * To make room. Thinning leaves about half of the samples, which is possible as long as
- * evidence__is_thinnable; dropping leaves only the counts of what was left out, and the facts. Both
- * count in losses.
+ * Free memory. Thinning keeps about half of the samples; it requires evidence__is_thinnable.
+ * Dropping keeps only the facts and the counts of dropped items. Both count in losses.
  */
 bool evidence__is_thinnable(const struct evidence *evidence);
 void evidence__thin(struct evidence *evidence, struct losses *losses);
 void evidence__drop(struct evidence *evidence, struct losses *losses);
 
-/* Samples in time order, of equal weight where some were left out; preemptors worst first. */
+/*
+ * Sorts samples by time and preemptors worst first. If samples were dropped, gives the rest equal
+ * weight.
+ */
 void evidence__sort(struct evidence *evidence, struct losses *losses);
 
-/* Deep. 0 or -ENOMEM; ret is then to be cleared all the same. */
+/* Deep copy. 0 or -ENOMEM; the caller must clear ret in both cases. */
 int evidence__copy(struct evidence *ret, const struct evidence *from);
-void evidence__clear(struct evidence *evidence); /* frees what it holds; it is empty then */
+void evidence__clear(struct evidence *evidence); /* frees the contents; it is empty afterwards */
 
 /*
- * Adds a task's slice to a list of `max` tasks at most, allocated here. 0; -ENOSPC: full; -ENOMEM.
+ * Adds a task's slice to a list of at most `max` tasks, allocated here. 0, -ENOSPC (full) or
+ * -ENOMEM.
  */
 int tasks__add(struct other_task **tasks, size_t *cnt, size_t max, const struct jank_task *task,
 	       uint16_t prio);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A table by process and loop kind. */
+/* Hash table by process and loop kind. */
 #include "model/hist.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <uthash.h>
 
 #define ENTRY_MAX 4096
-#define LOOP_MAX  64 /* kinds of loop that the entries of pid 0 tell apart */
+#define LOOP_MAX  64 /* loop kinds with an own entry for pid 0 */
 
 struct key {
 	uint32_t pid, loop;
@@ -16,7 +16,7 @@ struct key {
 
 struct entry {
 	struct key key;
-	struct loop_hist hist; /* process: of hists__name, shared by none */
+	struct loop_hist hist; /* process: set by hists__name, not shared */
 	UT_hash_handle hh;
 };
 
@@ -174,7 +174,7 @@ int hists__list(const struct hists *hists, struct loop_hist **ret, size_t *ret_c
 	HASH_ITER (hh, hists->entries, entry, next) {
 		list[i] = entry->hist;
 		if (list[i].process)
-			list[i].process = strdup(list[i].process); /* without it: no worse */
+			list[i].process = strdup(list[i].process); /* optional */
 		i++;
 	}
 	qsort(list, cnt, sizeof(*list), by_pid);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Thresholds, severity, frames swallowed; and a block's fields from a dispatch's. */
+/*
+ * Applies threshold and severity, counts dropped frames, and copies a dispatch's fields to a block.
+ */
 #include "model/judge.h"
 
 #include <errno.h>
@@ -15,7 +17,7 @@ static bool mostly_stopped(const struct jank_rec_block *rec)
 	       (dispatch__start_delay(rec) + rec->duration_ns) / 2;
 }
 
-/* strdup that keeps NULL */
+/* strdup that accepts NULL */
 static int copy(char **ret, const char *str)
 {
 	*ret = str ? strdup(str) : NULL;
@@ -75,7 +77,7 @@ static int set_losses(struct block *block, const struct dispatch *dispatch)
 	return 0;
 }
 
-/* A recorded frame rate may be any number. */
+/* The frame rate may come from a journal: any value. */
 static uint32_t dropped_frames(uint64_t ns, unsigned fps)
 {
 	uint64_t frame_ns = NS_PER_SEC / (fps ? fps : 60), cnt = ns / (frame_ns ? frame_ns : 1);
@@ -148,7 +150,7 @@ int judge__dispatch(struct judge *judge, struct dispatch *dispatch, const struct
 		return 0;
 	if (!judge->debugging && mostly_stopped(rec)) {
 		judge->stopped_cnt +=
-			!dispatch->hang && !rec->hdr.flags; /* on probation it may be none */
+			!dispatch->hang && !rec->hdr.flags; /* on probation it may not be a loop */
 		return 0;
 	}
 	block = block__new();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A thread has at most one dispatch whose evidence is kept: evidence of a newer one means that the
- * older was not slow, and is dropped. Records of one thread arrive in order: the ring has one
- * queue.
+ * Each thread keeps the evidence of at most one dispatch. Evidence of a newer dispatch means that
+ * the older one was not slow, so it is dropped. Records of one thread arrive in order: the ring has
+ * one queue.
  */
 #include "model/loop.h"
 
@@ -16,14 +16,14 @@
 #include "model/chain/thread_history.h"
 
 #define THREAD_MAX     65536
-#define EXPLAINED_PART 20 /* waits that took less than this part of a dispatch are not to blame */
+#define EXPLAINED_PART 20 /* ignore waits below 1/20 of the dispatch */
 
 struct thread {
 	uint32_t tid;
-	uint64_t dispatch_ns; /* whose evidence this is */
-	uint64_t hang_due_ns; /* when the dispatch was due that was reported as a hang; 0: none */
+	uint64_t dispatch_ns; /* start of the dispatch of this evidence */
+	uint64_t hang_due_ns; /* due time of the dispatch reported as a hang; 0: none */
 	struct evidence evidence;
-	struct holder holder; /* of the evidence */
+	struct holder holder; /* for the evidence */
 	UT_hash_handle hh;
 };
 
@@ -31,7 +31,7 @@ struct loops {
 	struct losses *losses;
 	struct thread *threads;
 	struct budget *budget;
-	struct thread_history *others; /* who may have kept them waiting */
+	struct thread_history *others; /* threads that may have caused waits */
 	struct hists *ended;
 };
 
@@ -94,7 +94,7 @@ static void account(struct loops *loops, struct thread *thread)
 	}
 }
 
-/* Another dispatch's evidence begins. */
+/* Starts the evidence of another dispatch. */
 static void begin(struct loops *loops, struct thread *thread, uint64_t dispatch_ns)
 {
 	evidence__clear(&thread->evidence);
@@ -124,8 +124,8 @@ static void make_room(struct loops *loops)
 }
 
 /*
- * The thread's entry with evidence of this dispatch only. NULL: out of memory, too many, or a
- * dispatch that was over before another began (a look from outside came late).
+ * The thread's entry, with evidence of this dispatch only. NULL: out of memory, too many threads,
+ * or the dispatch ended before another one began (a late record of bpf/iter.bpf.c).
  */
 static struct thread *thread_of(struct loops *loops, uint32_t tid, uint64_t dispatch_ns)
 {
@@ -169,7 +169,7 @@ static int on_waited(struct loops *loops, const struct jank_rec_waited *rec)
 	struct thread *thread = NULL;
 	int res;
 
-	if (rec->dispatch_ns) /* else of another thread, whose OTHER follows */
+	if (rec->dispatch_ns) /* otherwise of another thread; its OTHER record follows */
 		thread = thread_of(loops, rec->hdr.tid, rec->dispatch_ns);
 	if (!thread)
 		return 0;
@@ -202,7 +202,9 @@ static int on_facts(struct loops *loops, const struct jank_rec_facts *rec)
 /* The thread keeps its evidence after a hang: the block at the end needs it too. */
 static int give_evidence(struct loops *loops, struct dispatch *dispatch, struct thread *thread)
 {
-	/* One that was reported while it waited for a CPU had no begin yet. */
+	/*
+	 * A hang that was reported while waiting for a CPU had no start yet: compare the due times.
+	 */
 	uint64_t due_ns = dispatch->rec.start_ns - dispatch__start_delay(&dispatch->rec);
 
 	dispatch->hang_reported = thread->hang_due_ns == due_ns;

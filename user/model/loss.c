@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Counters by reason. */
+/* Loss counters by reason. */
 #include "model/loss.h"
 
 #include <errno.h>

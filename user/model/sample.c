@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Samples are copied before anybody named them: frames and cgroups are the symbolizer's to add,
- * once.
- */
+/* Copies are made before symbolization: the symbolizer adds frames and cgroups only once, later. */
 #include "model/sample.h"
 
 #include <errno.h>
@@ -155,7 +152,7 @@ size_t sample__bytes(const struct sample *sample)
 	return sizeof(*sample) + stack__bytes(&sample->stack) + wait_object__bytes(sample->waited);
 }
 
-/* A link owns what it points to, but for names of system calls and strings in frames. */
+/* Frees everything of the link except names of system calls and strings in frames. */
 
 static void free_one(struct link *link)
 {
@@ -192,16 +189,16 @@ size_t link__bytes(const struct link *link)
 }
 
 /*
- * Each sample knows how many it stands for. Neighbours are put together in groups that stand for
- * about as many, so that samples thinned before and newer ones end up equally dense, and of each
- * group the longest stays.
+ * --- Thinning. Each sample has a count of samples that it represents. Neighbours form groups of
+ * about equal total count, so that earlier thinned and newer samples get the same density. The
+ * longest sample of each group stays.
  */
 
 struct group {
-	size_t best; /* index + 1 of the sample that stays; 0: it is empty */
+	size_t best; /* index + 1 of the sample that stays; 0: empty */
 	uint64_t stands_for;
-	uint64_t size;	      /* complete when it stands for so many */
-	uint64_t members_max; /* stood for by the largest member */
+	uint64_t size;	      /* the group is complete at this stands_for */
+	uint64_t members_max; /* largest stands_for of a member */
 	size_t cnt;
 };
 
@@ -211,7 +208,7 @@ static void thin_free_one(struct sample *sample)
 	memset(sample, 0, sizeof(*sample));
 }
 
-/* All of the group is freed but the best. */
+/* Adds a sample to the group and frees all members but the longest. */
 static void take(struct sample *samples, struct group *group, size_t at)
 {
 	struct sample *best = group->best ? &samples[group->best - 1] : NULL;
@@ -230,7 +227,7 @@ static void take(struct sample *samples, struct group *group, size_t at)
 		group->best = group->stands_for = 0;
 }
 
-/* Freed ones stand for none. */
+/* Freed samples have stands_for 0. */
 static size_t close_gaps(struct sample *samples, size_t cnt)
 {
 	size_t kept = 0;

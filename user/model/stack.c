@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Judgements on named stacks. */
+/* Operations on stacks with named frames. */
 #include "model/stack.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/function_name.h"
 #include "base/strbuf.h"
 
-#define PROBE_DEPTH_MAX 12 /* frames between a tracepoint and the helper that took the stack */
+#define PROBE_DEPTH_MAX 12 /* frames from the tracepoint to the helper that takes the stack */
 
 static bool starts_with_any(const char *str, const char *const *prefixes)
 {
@@ -52,7 +52,7 @@ void stack__trim_stray(struct stack *stack)
 	}
 }
 
-/* V8's: behind a return type, if it is a template. */
+/* V8 internals: a template's name has the return type in front. */
 static bool is_inner(const struct frame *frame)
 {
 	static const char space[] = "v8::internal::";
@@ -111,7 +111,7 @@ void stack__mark_dispatcher(struct stack *stack, const struct stack *idle_place)
 }
 
 /*
- * The innermost one that has a name, else the innermost one; of the dispatcher's frames, or of the
+ * The innermost matching frame with a name, else without; among dispatcher frames, or among the
  * others.
  */
 static const struct frame *innermost_of(const struct stack *stack,

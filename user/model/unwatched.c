@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The list, and its sentences: one for each group of equal reason and name. */
+/* The list, and its sentences: one for each group with the same reason and name. */
 #include "model/unwatched.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ void unwatched__free(struct unwatched_list *list)
 	*list = (struct unwatched_list){};
 }
 
-/* --- sentences */
+/* --- Sentences */
 
 static int by_group(const void *a, const void *b)
 {
@@ -86,7 +86,7 @@ static size_t name_size(const struct unwatched *first, size_t left)
 	return cnt;
 }
 
-/* An idle desktop has many of these, and a line for each name would hide the others. */
+/* An idle desktop has many of these; a line for each name would hide the others. */
 static bool is_one_line(enum unwatched_reason reason)
 {
 	return reason == UNWATCHED_FEW_TURNS || reason == UNWATCHED_CHILD;
@@ -130,7 +130,7 @@ static void add_processes(struct strbuf *sb, const struct unwatched *group, size
 	}
 }
 
-/* The call that all of them wait in, or NULL. */
+/* The system call in which all of them wait, or NULL. */
 static const char *shared_wait(const struct unwatched *group, size_t cnt)
 {
 	for (size_t i = 1; i < cnt; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What each sample tells is found out once, for all who ask. */
+/* Determines the reason of each sample once, for all users. */
 #include "verdict/analysis.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include "verdict/runnable.h"
 
 /*
- * A wait for a thread of a runtime's collector is one for the collector, whatever the lock between
- * them.
+ * If the chain contains a garbage collector's thread, the wait is for the collector, whatever lock
+ * is between them.
  */
 static const char *what_of_chain(const struct block *block)
 {
@@ -140,15 +140,15 @@ const struct link *analysis__chain_end(const struct analysis *proof, size_t part
 }
 
 /*
- * The states' times are exact; what their samples were at divides them in the samples' proportions,
- * since spans too short to be sent and time between ticks are not seen.
+ * --- Parts. The time of each state is exact. The reasons of its samples divide it in proportion,
+ * because spans too short to be sent and the time between ticks are not seen.
  */
 
 #define GROUP_MAX                                                                                  \
-	96	    /* a dozen that were kept, and those of one state: as many as there are whats */
+	96 /* about a dozen kept groups plus those of one state: at most one for each reason */
 #define NOTABLE 0.1 /* of the wall time */
 
-/* Time of one state and one what. */
+/* Time of one state and one reason. */
 struct group {
 	uint32_t state;
 	const char *what;
@@ -181,7 +181,7 @@ static uint32_t largest_state(const struct block *block)
 	return largest;
 }
 
-/* The group, made when there is none; the state's last one when there is no room. */
+/* The group, created if needed; if the list is full, its last group. */
 static struct group *group_of(struct groups *groups, size_t first, uint32_t state, const char *what)
 {
 	for (size_t i = first; i < groups->cnt; i++)
@@ -193,7 +193,7 @@ static struct group *group_of(struct groups *groups, size_t first, uint32_t stat
 	return &groups->list[groups->cnt++];
 }
 
-/* The weights of one state's samples, by what they were at. Returns their sum. */
+/* Sums the weights of one state's samples by reason. Returns their sum. */
 static double weigh(const struct analysis *proof, struct groups *groups, uint32_t state)
 {
 	size_t first = groups->cnt;
@@ -241,7 +241,8 @@ static void add_state(const struct analysis *proof, struct groups *groups, uint3
 }
 
 /*
- * What is too little to tell counts with the largest of its state, whose groups are the last ones.
+ * Merges small groups into the largest group of their state. The groups of the state are the last
+ * ones of the list.
  */
 static void absorb(struct groups *groups, size_t first, double notable_ns)
 {
@@ -264,7 +265,7 @@ static void absorb(struct groups *groups, size_t first, double notable_ns)
 	groups->cnt = kept;
 }
 
-/* Largest first; of equals the first state. */
+/* Largest first; of equals the smaller state. */
 static int by_time(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
@@ -274,7 +275,7 @@ static int by_time(const void *a, const void *b)
 	return (x->state > y->state) - (x->state < y->state);
 }
 
-/* A thread was busy in the kernel where it was so at most of the sampler's ticks. */
+/* "kernel" if most ticks of the group were in the kernel. */
 static const char *kind_of(const struct group *group)
 {
 	if (group->state != JANK_STATE_RUNNING)
@@ -290,14 +291,14 @@ static void assign_samples(struct analysis *proof)
 		for (size_t p = cause->part_cnt; p--;) {
 			if (part__state(&cause->parts[p]) != proof->block->samples[i].state)
 				continue;
-			proof->part[i] = (int)p; /* the largest, unless one fits better */
+			proof->part[i] = (int)p; /* the largest, unless one has the same reason */
 			if (same_what(cause->parts[p].what, proof->what[i]))
 				break;
 		}
 	}
 }
 
-/* What was added up as floating-point numbers may come to a little more than the whole. */
+/* Rounding can make the floating-point sum slightly larger than the whole. */
 static double share_of(double ns, double all)
 {
 	if (!all)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kinds and their shares come from the account, which is exact; stacks, system calls and what
- * was waited for say more of each: its parts (analysis.c), its functions (culprit.c), how sure that
- * is (blame.c), and all of it in words (sentence.c).
+ * Kinds and shares come from the time account and are exact. Stacks, system calls and wait objects
+ * add details: the parts (analysis.c), the functions (culprit.c), the confidence (blame.c) and the
+ * sentence (sentence.c).
  */
 #include "verdict/blame.h"
 
@@ -17,7 +17,7 @@
 #include "verdict/sentence.h"
 #include "verdict/signature.h"
 
-/* Factors, each between 0 and 1 and 1 only when nothing is missing. */
+/* --- Confidence: factors between 0 and 1; a factor is 1 only if nothing is missing. */
 
 static double at_most_one(double x)
 {
@@ -34,10 +34,7 @@ static bool is_counted(const char *what)
 	return what && (!strcmp(what, "throttled") || !strcmp(what, "stolen"));
 }
 
-/*
- * Of the first part: the time that its samples answer for, and what of that has a frame of the
- * application's.
- */
+/* Of the first part: the time covered by samples, and the share of it with an application frame. */
 struct seen {
 	double ns, named_ns;
 	size_t ticks;
@@ -56,7 +53,7 @@ static struct seen seen_of(const struct analysis *proof)
 		if (stack__frame_in(&sample->stack, sample->state))
 			seen.named_ns += weight;
 	}
-	/* Before a dispatch begins there is no function to name. */
+	/* Before a dispatch starts there is no function to name. */
 	if (part__state(&proof->block->cause.parts[0]) == JANK_STATE_RUNNABLE) {
 		seen.ns += proof->block->start_delay_ns;
 		seen.named_ns += proof->block->start_delay_ns;
@@ -93,7 +90,9 @@ static double of_chain(const struct analysis *proof)
 	return 0.5 + 0.5 * ratio(ns, last->ns);
 }
 
-/* Does whoever ends such a wait explain it? Disks, timers and time do not wait for anybody. */
+/*
+ * True if the thread that ends such a wait explains it. Disks and timers end waits by themselves.
+ */
 static bool is_for_somebody(uint32_t state, const char *what)
 {
 	if (what && !strcmp(what, "timeout"))
@@ -126,14 +125,16 @@ static double culprit(const struct analysis *proof)
 }
 
 /*
- * 0 to 1, of the first part; its kind and share are exact whatever this says. The product of
+ * Confidence of the first part, 0 to 1; its kind and share are exact in any case. The product of
  *
- *   coverage: the part of its time for which there is a sample: spans' time to the state's; of n ticks 1 - 1/(n + 1);
- *   names: 0.7 + 0.3 × the part of that time with an application's frame;
- *   records: 0.9 for each reason for which the block misses some;
- *   culprit: for a wait on somebody, 0.5 + 0.5 × the part of the chain's end's time that was seen; 0.7 with only
- *   a waker, 0.5 with nobody, where who ended it is what matters. For a wait for a CPU 0.5 + 0.5 × the part of
- *   it for which it is known who ran, unless it was throttled or stolen, which is counted.
+ * - coverage: the share of its time with samples: span time divided by the state's time; for n
+ *   ticks 1 - 1/(n + 1);
+ * - names: 0.7 + 0.3 × the share of that time with an application frame;
+ * - records: 0.9 for each reason for which the block lost records;
+ * - culprit, for a wait for another thread: 0.5 + 0.5 × the known share of the time of the chain's
+ *   last link. Without a chain 0.7 with a waker, 0.5 without. 1 for a wait that no thread ends.
+ *   For a wait for a CPU: 0.5 + 0.5 × the share of it with known preemptors; 1 if throttled or
+ *   stolen, which the kernel counts.
  */
 static double confidence__of(const struct analysis *proof)
 {

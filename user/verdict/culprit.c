@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Samples' time added up by function: code counts by its name and module, whatever the instruction.
+ * Sums the samples' time by function. Code is identified by function name and module, not by
+ * address.
  */
 #include "verdict/culprit.h"
 
@@ -9,21 +10,21 @@
 
 #include "model/stack.h"
 
-#define SHARED_MIN 0.9 /* of a part's time: then a place may be named for all of it */
+#define SHARED_MIN 0.9 /* share of a part's time from which a place represents all of it */
 
-/* What a sample may be blamed on, with the time that it answers for. */
+/* A possible culprit of a sample, with the sample's weight. */
 struct candidate {
 	const char *name, *module;
 	const struct frame *frame; /* NULL for a system call */
 	uint64_t weight;
-	size_t at;    /* of two that are equal the earlier is blamed */
-	size_t depth; /* application functions below it, on its stack */
+	size_t at;    /* sample index; of two equal ones the earlier wins */
+	size_t depth; /* application functions below it on its stack */
 };
 
 struct mapped_files {
 	struct candidate *list; /* NULL: out of memory */
 	size_t cnt;
-	uint64_t sum; /* of all samples, with and without a candidate */
+	uint64_t sum; /* of all samples, with or without a candidate */
 };
 
 static int compare(const char *a, const char *b)
@@ -34,8 +35,8 @@ static int compare(const char *a, const char *b)
 }
 
 /*
- * Code of one module that has no names counts together: apart, it would hide behind those that
- * have.
+ * Unnamed code of one module counts as one entry. Counted by address, it would be hidden behind
+ * named functions.
  */
 static int by_name(const void *a, const void *b)
 {
@@ -54,7 +55,10 @@ static bool same(const struct candidate *a, const struct candidate *b)
 	return !compare(a->name, b->name) && !compare(a->module, b->module);
 }
 
-/* The name with the most time, all of its samples together; none: an empty one. Frees the list. */
+/*
+ * The entry with the most time, summed over its samples; if there is none, an empty one. Frees the
+ * list.
+ */
 static struct candidate worst(struct mapped_files *from)
 {
 	struct candidate ret = { 0 }, sum = { 0 };
@@ -143,7 +147,7 @@ const struct frame *culprit__running_frame(const struct analysis *proof)
 	return worst_by(proof, weigh_tick, 0, stack__app_frame, NULL);
 }
 
-/* Time by what is on the stacks. */
+/* Time of samples by the frames on their stacks. */
 struct stood {
 	uint64_t any, app, own;
 };
@@ -243,7 +247,7 @@ const char *culprit__syscall(const struct analysis *proof, size_t part)
 	return worst(&all).name;
 }
 
-/* Every named application function on the stack, a recursive one as often as it is there. */
+/* Adds every named application function on the stack; a recursive one several times. */
 static size_t add_functions(struct candidate *list, const struct stack *stack, uint64_t weight,
 			    size_t at)
 {
@@ -272,7 +276,10 @@ static size_t frames_of(const struct analysis *proof, size_t part)
 	return ret;
 }
 
-/* Sums those of one function, once a sample at its innermost place. Returns how many there are. */
+/*
+ * Sums the entries of one function, once for each sample at its innermost position. Returns the
+ * number of entries.
+ */
 static size_t total_of(const struct candidate *list, size_t cnt, uint64_t *ret_ns,
 		       double *ret_depth)
 {

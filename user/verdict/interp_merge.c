@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Both lists are innermost first. The probe says at which Python frame the evaluation function was
- * entered, so that frames of the one and runs of the other belong together in pairs.
+ * Both lists have the innermost frame first. The probe marks the Python frame at which each call of
+ * the evaluation function starts. So each native evaluation frame pairs with one run of Python
+ * frames.
  */
 #include "verdict/interp_merge.h"
 
@@ -15,13 +16,13 @@
 
 struct merge {
 	const struct stack *stack;
-	const struct frame *named; /* of the script, one for each */
-	uint32_t at;		   /* the next one of the script */
+	const struct frame *named; /* the script's named frames, one for each */
+	uint32_t at;		   /* index of the next script frame */
 	struct frame *out;
 	size_t cnt;
 };
 
-/* Also of its parts that the compiler set apart: ".cold" */
+/* Includes parts that the compiler split off: ".cold" */
 static bool is_evaluation(const struct frame *frame)
 {
 	size_t len = strlen(EVALUATION);
@@ -30,15 +31,15 @@ static bool is_evaluation(const struct frame *frame)
 	       (!frame->function[len] || frame->function[len] == '.');
 }
 
-/* Of a perf trampoline: the same Python function once more. */
+/* A perf trampoline: it repeats the same Python function. */
 static bool is_trampoline(const struct frame *frame)
 {
 	return frame->language && !strcmp(frame->language, "python");
 }
 
 /*
- * The last one of the frames that share an address: the function itself, into which the others were
- * inlined.
+ * The last of the frames with the same address: the function itself, which contains the inlined
+ * others.
  */
 static size_t group_end(const struct stack *native, size_t i)
 {
@@ -66,7 +67,7 @@ static size_t run_cnt(const struct stack *stack)
 	return ret;
 }
 
-/* Does the script have all of its frames? The outermost one is always an entry. */
+/* True if the script has all of its frames: the outermost one is always an entry. */
 static bool is_whole(const struct stack *stack)
 {
 	return stack->script_cnt < JANK_SCRIPT_MAX &&
@@ -86,8 +87,8 @@ static void add_run(struct merge *m)
 }
 
 /*
- * Where both are whole but there is one evaluation more, it is the innermost that has no Python
- * frame, or none yet.
+ * If both lists are complete but there are more evaluation frames than runs, the innermost ones
+ * have no Python frame, or none yet.
  */
 static size_t frameless_cnt(const struct stack *stack, const struct stack *native)
 {
@@ -120,7 +121,10 @@ static void add_all(struct merge *m, const struct stack *native)
 		add_run(m);
 }
 
-/* Whose code it is. A program that is all Python's own library is told by that. */
+/*
+ * Decides which frames are application code. If the program consists only of Python's own library,
+ * that library counts.
+ */
 static void settle_app(struct merge *m)
 {
 	bool any = false;

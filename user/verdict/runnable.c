@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel counted itself (throttled, stolen) comes first; the rest is by who ran instead,
- * then by whether the thread had been running or asleep before.
+ * Throttled and stolen time, which the kernel counts, comes first. The preemptors divide the rest,
+ * and then the state before: running or asleep.
  */
 #include "verdict/runnable.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define IDLE_CPUS_MIN 0.25 /* so much of a CPU was idle elsewhere */
+#define IDLE_CPUS_MIN 0.25 /* idle time on other CPUs, in CPUs */
 
 static bool is_better(const struct block *block, const struct other_task *task)
 {
@@ -16,7 +16,7 @@ static bool is_better(const struct block *block, const struct other_task *task)
 	       task->prio < block->facts.prio;
 }
 
-/* Had tasks of better priority the most of the time? */
+/* True if tasks of better priority had most of the time. */
 static bool by_priority(const struct block *block)
 {
 	uint64_t better = 0, sum = 0;
@@ -28,7 +28,7 @@ static bool by_priority(const struct block *block)
 	return better > sum / 2;
 }
 
-/* Bound to few CPUs: to half of them at most, or while others were idle? */
+/* True if bound to few CPUs: at most half of them, or fewer than all while other CPUs were idle. */
 static bool by_affinity(const struct block *block)
 {
 	uint32_t allowed = block->facts.cpus_allowed, cpus = block->host.cpus;
@@ -79,7 +79,7 @@ size_t runnable__divide(const struct block *block, struct runnable_share *ret)
 	return cnt;
 }
 
-/* Most time first; of equals the smaller number. */
+/* Most time first; of equals the smaller pid. */
 static int by_time(const void *a, const void *b)
 {
 	const struct other_task *x = a, *y = b;
@@ -117,7 +117,7 @@ struct other_task *runnable__by_process(const struct block *block, size_t *ret_c
 	return ret;
 }
 
-/* Is it the first of its name and process? */
+/* True for the first task with its name and process. */
 static bool is_first(const struct block *block, size_t nr)
 {
 	const struct other_task *task = &block->preemptors[nr];

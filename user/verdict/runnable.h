@@ -1,34 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Why a thread that could run did not. */
+/* Why a runnable thread did not run. */
 #ifndef JANK_VERDICT_RUNNABLE_H
 #define JANK_VERDICT_RUNNABLE_H
 
 #include "model/block.h"
 
 struct runnable_share {
-	const char *what; /* of sentence.h's list; NULL: not known */
+	const char *what; /* a word of the list in sentence.h; NULL: not known */
 	double ns;
 };
 #define RUNNABLE_SHARE_MAX 5
 
-/* Divides the block's runnable time. Returns how many shares there are, which sum to it. */
+/*
+ * Divides the block's runnable time into shares. Returns their number; the sum is the runnable
+ * time.
+ */
 size_t runnable__divide(const struct block *block, struct runnable_share *ret);
 
 /*
- * The preemptors, one for each process, worst first: what its threads had, with the name of the one
- * that had most of it. cgroup is borrowed. NULL: out of memory; else the caller's to free.
+ * The preemptors summed by process, worst first. Each entry has the name of its thread with the
+ * most time. cgroup is borrowed. The caller frees the result; NULL: out of memory.
  */
 struct other_task *runnable__by_process(const struct block *block, size_t *ret_cnt);
 
-/* Those of one name that ran instead. */
+/* The preemptors with one name. */
 struct runners {
-	const struct other_task *task; /* the one that had the most time; NULL: none is known */
-	uint64_t ns;		       /* that all of the name had */
-	size_t cnt;		       /* processes */
+	const struct other_task *task; /* the one with the most time; NULL: none is known */
+	uint64_t ns;		       /* sum over the name */
+	size_t cnt;		       /* number of processes */
 	size_t other_cnt;	       /* tasks of other names */
 };
 
-/* Those that had the most time together; only those of better priority when asked so. */
+/* The name with the most time in total; better: only tasks of better priority. */
 struct runners runnable__worst(const struct block *block, bool better);
 
 #endif

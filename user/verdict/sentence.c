@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who, then a clause for each part: only what was seen, and what is not known is left out. */
+/*
+ * The thread, then a clause for each part. States only what was observed; omits what is not known.
+ */
 #include "verdict/sentence.h"
 
 #include <inttypes.h>
@@ -13,18 +15,18 @@
 #include "verdict/culprit.h"
 #include "verdict/sentence_parts.h"
 
-/* Names, bounded; tasks and functions as a person says them. */
+/* --- Words: names cut to a limit; tasks and functions in readable form. */
 
 #define NAME_BYTES     80
 #define PATH_BYTES     120
 #define ELLIPSIS       "…"
 #define PRIO_DEADLINE  1
-#define PRIO_REALTIME  101 /* the last one, rt_priority 0 */
+#define PRIO_REALTIME  101 /* wire format of rt_priority 0, the last one */
 #define PRIO_NICE_ZERO 122
 
 static bool is_inside(char c)
 {
-	return ((unsigned char)c & 0xc0) == 0x80; /* a character's second byte or a later one */
+	return ((unsigned char)c & 0xc0) == 0x80; /* second or later byte of a UTF-8 character */
 }
 
 void words__add_name(struct strbuf *sb, const char *name)
@@ -56,10 +58,7 @@ void words__add_path(struct strbuf *sb, const char *path)
 	strbuf__adds(sb, path);
 }
 
-/*
- * glibc's own names of a function that programs call by another: "___pthread_mutex_lock",
- * "__GI_getaddrinfo".
- */
+/* Maps glibc's internal names of public functions: "___pthread_mutex_lock", "__GI_getaddrinfo". */
 static const char *public_name(const char *function)
 {
 	const char *name = strncmp(function, "__GI_", 5) ? function : function + 5;
@@ -83,7 +82,7 @@ void words__add_function(struct strbuf *sb, const struct frame *frame)
 	strbuf__addf(sb, "+0x%" PRIx64, frame->offset);
 }
 
-/* "redis-server (no symbols)": many places of a module that have no names */
+/* "redis-server (no symbols)": several places of a module without symbols */
 static void words__add_nameless(struct strbuf *sb, const struct frame *frame)
 {
 	words__add_name(sb, text__base_name(frame->module));
@@ -131,7 +130,7 @@ static void add_prio(struct strbuf *sb, uint16_t prio)
 		strbuf__addf(sb, ", nice %d", prio - PRIO_NICE_ZERO);
 }
 
-/* Its threads are called jankbpf, jankbpf-sink, jankbpf-apart. */
+/* jankbpf's threads are jankbpf, jankbpf-sink and jankbpf-apart. */
 static bool is_tracer(const struct other_task *task)
 {
 	return !strcmp(task->comm, "jankbpf") || !strncmp(task->comm, "jankbpf-", 8);
@@ -207,14 +206,14 @@ void sentence__add_collector(struct strbuf *sb, const struct block *block,
 	words__add_place(sb, block, caller);
 }
 
-/* Does the part go on? One that runs does when no other's span is open. */
+/* True if the part still lasts. A running part does if no sample's span is open. */
 static bool is_open(const struct analysis *proof, const struct clause *c)
 {
 	bool any = false;
 
 	if (proof->block->type != BLOCK_HANG || c->nr)
 		return false;
-	if (!proof->block->duration_ns) /* it has not begun */
+	if (!proof->block->duration_ns) /* it has not started */
 		return true;
 	for (size_t i = 0; i < proof->block->sample_cnt; i++) {
 		any |= proof->block->samples[i].open;
@@ -263,17 +262,20 @@ char *sentence__make(const struct analysis *proof)
 	return sb.data;
 }
 
-/* Where it was: the library's function or the system call, and the application's that called it. */
+/*
+ * Adds the location: the library function or the system call, then the application function that
+ * called it.
+ */
 
 bool sentence__add_call(struct strbuf *sb, const struct activity *moment, const struct frame *frame)
 {
 	const struct frame *call = wait_reason__frame(moment),
 			   *app = stack__app_frame(moment->stack);
-	bool futex = moment->state == JANK_STATE_FUTEX; /* its system call says nothing more */
+	bool futex = moment->state == JANK_STATE_FUTEX; /* its system call adds nothing */
 	bool fault = moment->state == JANK_STATE_PAGE_FAULT;
 	bool named = frame && (frame->function || frame->module);
 
-	if (call && app && call >= app) /* of one stack: the call is further out */
+	if (call && app && call >= app) /* pointers into one stack: the call is further out */
 		call = NULL;
 	if (call) {
 		strbuf__adds(sb, " in ");

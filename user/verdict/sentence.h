@@ -11,48 +11,52 @@
 #include "model/block.h"
 #include "verdict/analysis.h"
 
-/* Of the verdict's parts, which exist. Owned by the caller; NULL: out of memory. */
+/*
+ * Makes the sentence from the verdict's parts; requires at least one. Owned by the caller; NULL:
+ * out of memory.
+ */
 char *sentence__make(const struct analysis *proof);
 
 /*
- * The words of a verdict's sentence. Names come from traced programs and hold any bytes: they are
- * bounded here and made safe by the exporters.
+ * --- Words of the sentence. Names come from traced programs and may hold any bytes. They are cut
+ * to a limit here; the exporters escape them.
  */
 
 void words__add_name(struct strbuf *sb, const char *name); /* cut at its end */
-void words__add_path(struct strbuf *sb, const char *path); /* cut at its begin */
+void words__add_path(struct strbuf *sb, const char *path); /* cut at its start */
 
-/* "ns::f", or "libx.so+0x12" for one without a name. */
+/* "ns::f", or "libx.so+0x12" without a name. */
 void words__add_function(struct strbuf *sb, const struct frame *frame);
 
-/* The same, with " (libx.so)" where that is not the process's own program. */
+/* The same, plus " (libx.so)" if that is not the process's own program. */
 void words__add_place(struct strbuf *sb, const struct block *block, const struct frame *frame);
 
 /*
- * "thread 'x' (tid 12)" of the block's own process, else "postgres (pid 612)"; process may be NULL.
+ * "thread 'x' (tid 12)" for the block's own process, else "postgres (pid 612)"; process may be
+ * NULL.
  */
 void words__add_task(struct strbuf *sb, const struct block *block, const struct other_task *task,
 		     const char *process);
 
 /*
- * "'x' (pid 7 and 2 more, real-time priority 50)": who ran instead. The priority only where it is
- * better than `than`.
+ * "'x' (pid 7 and 2 more, real-time priority 50)": the task that ran instead. The priority is shown
+ * only if it is better than `than`.
  */
 void words__add_runner(struct strbuf *sb, const struct other_task *task, size_t more,
 		       uint16_t than);
 
 void words__add_pct(struct strbuf *sb, double share); /* "80 %" */
 
-/* The words of sentence.h's list, or NULL. */
+/* The words of the list below, or NULL. */
 const char *words__of_what(const char *what);
 
 /*
- * The finer cause: which of a kind's faults it was, by the kernel's and the libraries' functions on
- * the stacks, the system call, and what was waited for. One word of the list below, for
- * `cause.what`; NULL where it isn't known.
+ * The finer cause: which problem of a kind it was. Derived from the kernel and library functions on
+ * the stacks, the system call, and the wait object. One word of the list below, for `cause.what`;
+ * NULL: not known.
  */
 
-/* X(key, words): what a person would say, after "waited 150 ms" or "spent 150 ms" */
+/* X(key, words): the words follow "waited 150 ms" or "spent 150 ms" */
 #define VERDICT_WHATS(X)                                                                           \
 	/* cpu, kernel, and waits in them */                                                       \
 	X("gc", "in garbage collection")                                                           \

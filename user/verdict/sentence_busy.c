@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Clauses of time on the CPU, and of time that the thread wanted one. */
+/* Clauses for time on the CPU, and for time waiting for a CPU. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -9,10 +9,10 @@
 #include "verdict/sentence.h"
 #include "verdict/sentence_parts.h"
 
-#define TICKS_FOR_PCT 5 /* fewer say where, not how much */
+#define TICKS_FOR_PCT 5 /* with fewer ticks, name the place without a percentage */
 #define MOST	      0.5
 #define NOTABLE	      0.25
-#define STEAL_PCT     20 /* from here on it is much */
+#define STEAL_PCT     20 /* threshold for a high steal time */
 #define SLOW	      0.7
 #define CAPACITY_MAX  1024.0
 
@@ -32,8 +32,8 @@ static bool same(const struct frame *a, const struct frame *b)
 }
 
 /*
- * ", 80 % of it in f (x)"; where f has less than half, first the function below which most of it
- * was.
+ * Adds ", 80 % of it in f (x)". If f has less than half, the common caller of most of the time
+ * comes first.
  */
 static void add_functions(struct clause *c, const char *in, const char *few_in)
 {
@@ -46,7 +46,7 @@ static void add_functions(struct clause *c, const char *in, const char *few_in)
 	if (!worst || (!worst->function && !worst->module))
 		return;
 	if (!few && !common && self < NOTABLE)
-		return; /* a few stacks that have a name, of many that have none */
+		return; /* few stacks have a name, most have none */
 	if (few) {
 		strbuf__addf(c->sb, ", %s", few_in);
 	} else if (self < MOST && common && !same(common, worst)) {
@@ -65,7 +65,7 @@ static void add_functions(struct clause *c, const char *in, const char *few_in)
 	clause__add_frame(c, worst);
 }
 
-/* ", 90 % of it in clear_page_erms, for munmap": the kernel's own function */
+/* Adds ", mostly in clear_page_erms, for munmap": the kernel function */
 static void add_kernel(struct clause *c)
 {
 	const char *syscall = culprit__syscall(c->proof, c->nr);
@@ -100,7 +100,7 @@ static void add_collector(struct clause *c)
 	sentence__add_collector(c->sb, c->block, &moment);
 }
 
-/* A CPU that was slow when the dispatch ended, or is a small one. */
+/* Adds the CPU's speed if it was low at the end of the dispatch, or if it is a small core. */
 static void add_speed(struct clause *c)
 {
 	const struct facts *facts = &c->block->facts;
@@ -144,7 +144,7 @@ void clause__add_busy(struct clause *c)
 	add_speed(c);
 }
 
-/* Which cgroup, where the one with the quota was found: the process may be known by another's. */
+/* Adds the cgroup with the quota, if known: the process itself may be in a child of it. */
 static void add_quota(struct clause *c)
 {
 	const struct facts *facts = &c->block->facts;
@@ -163,7 +163,10 @@ static void add_quota(struct clause *c)
 	clock__add_duration(c->sb, facts->live.quota_period_ns);
 }
 
-/* "it is bound to 1 of 4 CPUs" and the like; who ran is added by the caller. */
+/*
+ * Adds the reason, for example the CPU quota. True if it is complete; if not, the caller adds the
+ * task that ran.
+ */
 static bool add_reason(struct clause *c)
 {
 	const char *what = c->part->what;
@@ -184,8 +187,8 @@ static bool add_reason(struct clause *c)
 }
 
 /*
- * Did a hypervisor have much of the machine, and those who are known to have run only little of the
- * wait? While the CPU is taken from the guest nobody runs in it.
+ * True if the hypervisor took much CPU time and known preemptors explain less than half of the
+ * wait. While the hypervisor has the CPU, no task of the guest runs on it.
  */
 static bool is_stolen(const struct clause *c)
 {
@@ -226,7 +229,7 @@ static void add_runner(struct clause *c)
 			     worst.other_cnt > 1 ? "s" : "");
 }
 
-/* Most of it was between the wake-up and the dispatch's begin. */
+/* True if most of it was between the wake-up and the start of the dispatch. */
 static bool is_late_start(const struct clause *c)
 {
 	return c->block->start_delay_ns > c->ns / 2;

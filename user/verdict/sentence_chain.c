@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The chain of those that were waited for, link by link, each with what it did meanwhile. */
+/* The chain of wakers, link by link, each with its activity during the wait. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,14 +8,14 @@
 #include "verdict/sentence_parts.h"
 
 #define NEARLY_ALL 0.9
-#define LINKS_TOLD 2 /* all of them are below the sentence, and in `chain` */
+#define LINKS_TOLD 2 /* the report below the sentence, and `chain`, have all of them */
 
 static bool is(const char *what, const char *word)
 {
 	return what && !strcmp(what, word);
 }
 
-/* Was it told already, as the other end of what was waited for? */
+/* True if the sentence already names the task as the peer of the wait. */
 static bool is_peer(const struct block *block, const struct activity *moment,
 		    const struct other_task *task)
 {
@@ -25,13 +25,13 @@ static bool is_peer(const struct block *block, const struct activity *moment,
 	       task->pid != block->pid && (waited->peer || waited->target || waited->path);
 }
 
-/* Was the wait just for it to end? */
+/* True if the wait was for the end of the thread or process. */
 static bool is_for_its_end(uint32_t state, const char *what)
 {
 	return is(what, "join") || (is(what, "child") && state != JANK_STATE_POLL);
 }
 
-/* Did it end the wait as it ended itself, by what it had open? */
+/* True if it ended the wait by its exit, which closed its descriptors. */
 static bool ended(const struct link *link)
 {
 	const struct stack *stack = &link->wake_stack;
@@ -42,12 +42,12 @@ static bool ended(const struct link *link)
 	return false;
 }
 
-/* How the link comes after what was waited for: " held by ", " until woken by " … */
+/* How the link is joined to the wait: " held by ", " until woken by " … */
 static const char *joint(const struct link *link, uint32_t state, const char *what)
 {
 	if (link->role == LINK_HELD)
 		return " held by ";
-	if (is(what, "gil")) /* whoever lets go of it wakes the next one */
+	if (is(what, "gil")) /* the thread that releases it wakes the next one */
 		return " last held by ";
 	if (is_for_its_end(state, what))
 		return ": ";
@@ -58,7 +58,7 @@ static const char *joint(const struct link *link, uint32_t state, const char *wh
 	return " until woken by ";
 }
 
-/* ", which for 60 % of that time": the part that the state has of the interval */
+/* Adds ", which for 60 % of that time": the state's share of the interval. */
 static void add_which(struct strbuf *sb, const struct link *link)
 {
 	double share = link->ns ? (double)link->part_ns[link->state] / (double)link->ns : 1;
@@ -72,7 +72,8 @@ static void add_which(struct strbuf *sb, const struct link *link)
 }
 
 /*
- * A thread of low priority that holds what one of a better priority waits for, and isn't let run.
+ * Priority inversion: the link holds what a thread of better priority waits for, and a third task
+ * of higher priority than the link keeps it from running.
  */
 static bool is_inversion(const struct block *block, const struct link *link)
 {
@@ -114,7 +115,7 @@ static void add_running(struct strbuf *sb, const struct block *block, const stru
 	}
 }
 
-/* What the link did; a wait that the next link explains tells its place first. */
+/* Adds the link's activity. If the next link explains its wait, the place comes first. */
 static void add_deed(struct strbuf *sb, const struct block *block, const struct link *link,
 		     const struct activity *moment, const char *what, bool goes_on)
 {
@@ -137,23 +138,23 @@ static void add_deed(struct strbuf *sb, const struct block *block, const struct 
 	}
 }
 
-/* Will its deed say where it was? */
+/* True if add_deed adds a place. */
 static bool has_place(const struct link *link)
 {
 	return link->state != JANK_STATE_RUNNABLE && stack__app_frame(&link->stack);
 }
 
 /*
- * " in hold (shop.py)": the interpreter's function in which it ended the wait, where what it did
- * before has no place of its own. Those of compiled code are not always known well enough there:
- * they were walked by frame pointers.
+ * Adds " in hold (shop.py)": the interpreted function that ended the wait, if the activity before
+ * has no place of its own. Native functions are left out: they were unwound with frame pointers and
+ * are not reliable enough.
  */
 static void add_end(struct strbuf *sb, const struct block *block, const struct link *link)
 {
 	const struct frame *frame = stack__app_frame(&link->wake_stack);
 
 	if (!frame && link->state == JANK_STATE_RUNNABLE)
-		frame = stack__app_frame(&link->stack); /* as it lost the CPU */
+		frame = stack__app_frame(&link->stack); /* where it lost the CPU */
 	if (!frame || !frame->language || has_place(link))
 		return;
 	strbuf__adds(sb, " in ");
@@ -186,7 +187,7 @@ void sentence__add_chain(struct strbuf *sb, const struct block *block, size_t fr
 		strbuf__addf(sb, ", and so on (%zu more)", block->chain_cnt - end);
 }
 
-/* Storage, timers and interrupts wake without being waited for. */
+/* Storage, timers and interrupts end waits that are not for another thread. */
 static bool waits_for_somebody(const struct sample *sample, const char *what)
 {
 	switch (sample->state) {

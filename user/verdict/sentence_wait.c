@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Clauses of time off the CPU: what was waited for, and where. */
+/* Clauses for time off the CPU: the object of the wait, and the place. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "verdict/sentence_parts.h"
 
 #define PORT_DNS     53
-#define PRESSURE_PCT 5 /* from here on it is told */
+#define PRESSURE_PCT 5 /* threshold for mentioning it */
 
 static bool is(const char *what, const char *word)
 {
@@ -30,7 +30,9 @@ bool sentence__is_spent(const char *what)
 
 #define NEARLY_ALL 0.9
 
-/* Is it a span of the part in that call, from that application function (NULL: from any)? */
+/*
+ * True if it is a span of the part in that call, from that application function (NULL: from any).
+ */
 static bool is_span_in(const struct clause *c, size_t i, const struct activity *m,
 		       const struct frame *frame)
 {
@@ -44,8 +46,8 @@ static bool is_span_in(const struct clause *c, size_t i, const struct activity *
 }
 
 /*
- * ", 301 ms of it": where the call that is named next has not nearly all of the clause's time.
- * Waits too short to be sent as spans are in that time, but in no call.
+ * Adds ", 301 ms of it" if the call named next has clearly less than the clause's time. That time
+ * includes waits too short to be sent as spans; they belong to no call.
  */
 static void add_part_of_it(struct clause *c, const struct activity *m, const struct frame *frame)
 {
@@ -61,7 +63,7 @@ static void add_part_of_it(struct clause *c, const struct activity *m, const str
 	strbuf__adds(c->sb, " of it");
 }
 
-/* Where the part's time was spent, if there is one place that has enough of it. */
+/* Adds the place of the part's time, if one place has enough of it. */
 static void add_place(struct clause *c, const struct activity *m)
 {
 	const struct frame *frame = stack__app_frame(m->stack);
@@ -76,7 +78,7 @@ static void add_place(struct clause *c, const struct activity *m)
 		clause__add_frame(c, frame);
 }
 
-/* "/var/lib/x on vda" */
+/* Adds "/var/lib/x on vda". */
 static bool add_file(struct strbuf *sb, const struct wait_object *waited)
 {
 	if (!waited || !waited->path)
@@ -107,13 +109,13 @@ static void add_peer_task(struct strbuf *sb, const struct block *block,
 	strbuf__addf(sb, ", pid %" PRIu32 ")", peer->pid);
 }
 
-/* An epoll descriptor stands for those that are registered with it. */
+/* False for an epoll descriptor: it only represents the descriptors registered with it. */
 static bool has_end(const struct wait_object *waited)
 {
 	return waited && (waited->peer || (waited->target && strcmp(waited->target, "epoll")));
 }
 
-/* The descriptor's other end, or what it is. */
+/* Adds the descriptor's remote end, or its description. */
 static void add_end(struct strbuf *sb, const struct block *block, const struct wait_object *waited)
 {
 	words__add_path(sb, waited->peer ? waited->peer : waited->target);
@@ -160,7 +162,7 @@ static void add_poll(struct strbuf *sb, const struct block *block, const struct 
 	}
 }
 
-/* " for /mnt/x on fuse.sshfs (sshfs, pid 7)" */
+/* Adds " for /mnt/x on fuse.sshfs (sshfs, pid 7)". */
 static void add_served(struct strbuf *sb, const struct block *block, const struct activity *m,
 		       const char *what)
 {
@@ -198,7 +200,7 @@ static void add_page(struct strbuf *sb, const struct activity *m, const char *wh
 		strbuf__adds(sb, "a file");
 }
 
-/* Does the call name a file? */
+/* True if the call has a path argument. */
 static bool is_of_path(const struct activity *m)
 {
 	return m->waited && m->waited->path && m->waited->raw.hdr.flags & JANK_WAITED_PATH;
@@ -299,7 +301,7 @@ static void add_sleep(struct clause *c, const struct activity *m)
 	strbuf__adds(c->sb, ")");
 }
 
-/* How many faults it took, and how short of memory the machine was. */
+/* Adds the number of major faults and the machine's memory pressure. */
 static void add_memory(struct clause *c)
 {
 	const char *what = c->part->what;
@@ -313,7 +315,7 @@ static void add_memory(struct clause *c)
 			     c->block->load.psi_memory_pct);
 }
 
-/* What else is known of the wait: its file, its timeout. */
+/* Adds further facts about the wait: its file, its timeout. */
 static void add_details(struct clause *c, const struct activity *m)
 {
 	const struct wait_object *waited = m->waited;
@@ -342,7 +344,7 @@ void clause__add_wait(struct clause *c)
 	struct activity m = { .state = part__state(c->part), .stack = &nowhere };
 	bool chain = analysis__has_chain(c->proof, c->nr);
 
-	/* the chain is of one wait; another may be as long, but says less */
+	/* Prefer the wait with the chain: another may be as long, but explains less. */
 	if (chain) {
 		c->sample = &c->block->samples[c->block->chain_sample];
 		m = activity__of_chain(c->block);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Made of names only: no address, line, pid or number of a thread. A thread that is busy, or kept
- * off the CPU, is interrupted anywhere: there the function counts that was on the stack for half of
- * the time, since which one below it comes first is chance.
+ * The signature contains only names: no address, line, pid or thread id. A thread that is busy or
+ * kept off the CPU is interrupted at random places. There it uses the function that was on the
+ * stack for half of the time; which function below it has the most samples is chance.
  */
 #include "verdict/signature.h"
 
@@ -17,13 +17,15 @@
 #include "model/stack.h"
 #include "verdict/culprit.h"
 
-/* Names come from anyone: every scan is linear, and a name that fits no form stays as it is. */
+/*
+ * Any program chooses its names: every scan is linear, and a name of unknown form stays as it is.
+ */
 
 #define RUST_HASH_LEN 19 /* "::h" and 16 digits */
 
 /*
- * Without ".cold", ".constprop.0" or the like at its end. Other dots are part of a name, as Go's
- * are.
+ * Cuts ".cold", ".constprop.0" and similar at the end. Other dots are part of the name, for example
+ * in Go.
  */
 static size_t cut_suffix(const char *function, size_t len)
 {
@@ -55,7 +57,7 @@ static size_t cut_rust_hash(const char *function, size_t len)
 	return len - RUST_HASH_LEN;
 }
 
-/* Compilers add suffixes from build to build; demanglers show them as "[clone .isra.0]". */
+/* Compilers add suffixes that differ between builds; demanglers show them as "[clone .isra.0]". */
 static size_t stable_len(const char *function)
 {
 	const char *clone = strstr(function, " [clone ");
@@ -66,7 +68,7 @@ static size_t stable_len(const char *function)
 	return cut_rust_hash(function, len);
 }
 
-/* V8's "JS:*f /x/y.js:1:2": the kind and the tier that it was compiled by. */
+/* Skips V8's kind and tier in "JS:*f /x/y.js:1:2". */
 static const char *skip_tier(const char *function)
 {
 	static const char *const kinds[] = { "LazyCompile:", "Function:", "Script:", "Eval:",
@@ -82,7 +84,7 @@ static const char *skip_tier(const char *function)
 }
 
 /*
- * Where a script's path begins in a JIT's name ("f /x/y.js:1:2", "py::f:/x/y.py", "f
+ * The start of a script's path in a JIT symbol ("f /x/y.js:1:2", "py::f:/x/y.py", "f
  * file:///x/y.js:1"), or NULL.
  */
 static const char *path_of(const char *name)
@@ -93,7 +95,7 @@ static const char *path_of(const char *name)
 	return NULL;
 }
 
-/* Without ":line:column" at its end. */
+/* Length without ":line:column" at the end. */
 static size_t cut_line(const char *file)
 {
 	size_t len = strlen(file), end;
@@ -164,7 +166,7 @@ static const struct frame *frame_of(const struct analysis *proof)
 	return ret ? ret : cause->frame;
 }
 
-/* Of what was waited for only what sort it is: "tcp", "unix", "pipe". */
+/* Adds only the type of the wait object: "tcp", "unix", "pipe". */
 static void add_sort(struct strbuf *text, const struct sample *sample)
 {
 	const struct wait_object *waited = sample ? sample->waited : NULL;
@@ -179,8 +181,8 @@ static void add_sort(struct strbuf *text, const struct sample *sample)
 }
 
 /*
- * A function without a name: its module, which stays when a new build moves it; the process and the
- * system call.
+ * For a function without a name: its module, which stays the same if a new build moves the
+ * function; the process and the system call.
  */
 static void add_place(struct strbuf *text, const struct analysis *proof)
 {
@@ -201,7 +203,7 @@ static void add_place(struct strbuf *text, const struct analysis *proof)
 	add_sort(text, analysis__main_sample(proof, 0));
 }
 
-/* Whether one who wants a CPU gets it is chance, too. */
+/* Running and runnable are one word: whether a thread gets the CPU is chance, too. */
 static const char *state_word(uint32_t state)
 {
 	if (state == JANK_STATE_RUNNING || state == JANK_STATE_RUNNABLE)
@@ -210,8 +212,8 @@ static const char *state_word(uint32_t state)
 }
 
 /*
- * A thread's name tells who it is in every run, if it has one; its function is not always seen, as
- * when it began to wait before anybody looked.
+ * True if the thread's name identifies it in every run. Its function is not always known, for
+ * example if it began to wait before tracing started.
  */
 static bool has_own_name(const struct block *block, const struct other_task *task)
 {
@@ -219,7 +221,7 @@ static bool has_own_name(const struct block *block, const struct other_task *tas
 	       strncmp(task->comm, block->process, JANK_COMM_SZ - 1);
 }
 
-/* Who it was that the wait was for in the end, and at what. */
+/* Adds the last link of the chain and its activity. */
 static void add_end(struct strbuf *text, const struct block *block, const struct link *end)
 {
 	struct activity moment = activity__of_link(block, end - block->chain);

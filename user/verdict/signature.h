@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One fault is one signature, whatever the run, the machine and the build; another fault has
- * another.
+ * The signature of a fault: the same for the same fault on any run, machine and build; different
+ * for different faults.
  */
 #ifndef JANK_VERDICT_SIGNATURE_H
 #define JANK_VERDICT_SIGNATURE_H
@@ -10,23 +10,23 @@
 #include "verdict/analysis.h"
 
 /*
- * Fills cause.signature, by the first part (which exists), its frame, and the chain's end where
- * that part has one.
+ * Fills cause.signature from the first part (which must exist), its frame, and the end of the
+ * part's chain if there is one.
  */
 void signature__make(struct analysis *proof);
 
-/* Names without what differs from build to build, from machine to machine and from run to run. */
+/* --- Stable names, without the parts that differ between builds, machines or runs. */
 
 /*
- * A function's: without compilers' suffixes (".cold", ".constprop.0"), Rust's hash, a JIT's tier,
- * and of a script's place only the file.
+ * A function: without compiler suffixes (".cold", ".constprop.0"), Rust hash and JIT tier. Of a
+ * script's location only the file.
  */
 void stable_name__add_function(struct strbuf *sb, const char *function);
 
-/* A module's: its file's name without directories and versions; NULL adds nothing. */
+/* A module: the file name without directories and versions; NULL adds nothing. */
 void stable_name__add_module(struct strbuf *sb, const char *module);
 
-/* A thread's: without digits ("worker-3"); NULL adds nothing. */
+/* A thread: without digits ("worker-3"); NULL adds nothing. */
 void stable_name__add_thread(struct strbuf *sb, const char *comm);
 
 #endif

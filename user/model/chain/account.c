@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Only long spans are sent, and only from when somebody had been waiting for a while. So what lies
- * between two records was seen: the thread ran, or waited too shortly to matter. What lies before
- * the first span was not, but where a tick of the sampler says that it ran.
+ * Only long spans are sent, and only after a traced dispatch has waited for conf.watch_ns. From
+ * the first span on, the time between two records is known: the thread ran, or waited too shortly
+ * to matter. The time before the first span is unknown, unless a tick of the sampler shows that the
+ * thread ran.
  */
 #include "model/chain/account.h"
 
@@ -10,16 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TICK_MAX 512 /* that are compared with each other */
+#define TICK_MAX 512 /* limit of compared ticks (quadratic) */
 
-/* A thread's records that matter, by time, and how far they were counted. */
+/* The thread's relevant records by time, and the position of the count. */
 struct walk {
 	const struct account_ask *ask;
 	struct account *ret;
 	const struct other_record **records;
 	size_t cnt;
 	uint64_t cursor;
-	bool watched; /* a span has ended: from there on, a long one would have been sent */
+	bool watched; /* a span ended: from here on, a long one would be sent */
 	uint64_t longest_ns[JANK_STATE_CNT];
 	struct {
 		const struct other_record *record;
@@ -61,8 +62,8 @@ static int by_time(const void *a, const void *b)
 }
 
 /*
- * Those of the very thread that end within the interval or later: a later one tells that it was
- * watched until then.
+ * Collects the records of this thread (same tgid) that end in the interval or later: a later record
+ * shows that the thread was observed until then.
  */
 static int gather(const struct thread_history *others, struct walk *walk)
 {
@@ -113,7 +114,7 @@ static void count_span(struct walk *walk, const struct other_record *record)
 	walk->watched = true;
 }
 
-/* Time up to `to` without a span. seen: it is known that the thread ran then. */
+/* Counts the time up to `to` without a span. seen: the thread is known to have run. */
 static void count_gap(struct walk *walk, uint64_t to, bool seen)
 {
 	if (seen)
@@ -147,7 +148,7 @@ static void count_all(struct walk *walk)
 	count_gap(walk, ask->end, ran || (ask->ran_last && walk->watched));
 }
 
-/* The same way through the code, but for the place where it was caught. */
+/* True if both have the same callers; the innermost address may differ. */
 static bool is_same_way(const struct stack_event *a, const struct stack_event *b)
 {
 	const uint64_t *x = a->addresses + a->rec.kernel_cnt, *y = b->addresses + b->rec.kernel_cnt;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a thread did over an interval, as far as its records tell. */
+/* Time account of a thread over an interval, from its records. */
 #ifndef JANK_MODEL_CHAIN_ACCOUNT_H
 #define JANK_MODEL_CHAIN_ACCOUNT_H
 
@@ -8,18 +8,18 @@
 #include <stdint.h>
 
 struct account {
-	uint64_t part_ns[JANK_STATE_CNT]; /* sum to the interval's length at most */
+	uint64_t part_ns[JANK_STATE_CNT]; /* ns; the sum is at most the interval's length */
 	uint32_t state;			  /* the largest part; JANK_STATE_CNT: nothing was seen */
-	uint16_t prio;			  /* the last that was told; 0: none */
-	const struct other_record *span;  /* of that state the longest; NULL: none, or running */
-	uint64_t span_begin, span_end;	  /* what of it counts */
-	const struct other_record *tick;  /* of the stack that was sampled most often; NULL: none */
+	uint16_t prio;			  /* the last known; 0: none */
+	const struct other_record *span;  /* longest span of that state; NULL: none, or running */
+	uint64_t span_begin, span_end;	  /* the counted part of it */
+	const struct other_record *tick;  /* most frequent sampled stack; NULL: none */
 };
 
 struct account_ask {
 	uint32_t tgid, tid;
 	uint64_t begin, end;
-	bool ran_last; /* it is known to have run at the end */
+	bool ran_last; /* it certainly ran at the end */
 };
 
 /* The records are borrowed from others. 0 or -ENOMEM. */

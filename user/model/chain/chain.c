@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Each link is looked at only for as long as the one before it waited for it: the interval gets
- * shorter with each.
+ * Each link is examined only for the time in which the previous link waited for it, so the interval
+ * gets shorter with each link.
  */
 #include "model/chain/chain.h"
 
@@ -14,10 +14,10 @@
 #include "model/evidence.h"
 #include "model/sample.h"
 
-#define TRY_MAX		   8 /* waits of a kind: each may turn out to be nobody's fault */
+#define TRY_MAX		   8 /* waits of a state to try: some have no responsible thread */
 #define LINK_PREEMPTOR_MAX 16
 
-/* A wait of the dispatch; of those in slices each is one, whose sample is the last slice's. */
+/* A wait of the dispatch. Retried waits count as one, with the sample of the last slice. */
 struct candidate {
 	size_t sample; /* index */
 	uint64_t ns;
@@ -30,7 +30,10 @@ static bool comes_after(const struct candidate *a, const struct candidate *b)
 	return a->ns < b->ns || (a->ns == b->ns && a->sample > b->sample);
 }
 
-/* The longest wait of the kind, of those that come after `last`; NULL: of all. False: none. */
+/*
+ * The longest wait of the state that comes after `last` in this order; last NULL: of all. False:
+ * none.
+ */
 static bool longest(const struct chain_ask *ask, uint32_t state, const struct candidate *last,
 		    struct candidate *ret)
 {
@@ -53,7 +56,7 @@ static bool longest(const struct chain_ask *ask, uint32_t state, const struct ca
 	return found;
 }
 
-/* A wait of that kind with somebody to answer for it. */
+/* Finds a wait of that state with a responsible thread. */
 static bool pick_of_kind(const struct thread_history *others, const struct chain_ask *ask,
 			 uint32_t state, struct wait *wait, struct chain *ret)
 {
@@ -109,7 +112,7 @@ static int set_stack(struct stack *ret, const struct other_record *record)
 	return stack__set_addresses(ret, record->event.addresses);
 }
 
-/* Where the thread was in the state that took most, and what it waited for there. */
+/* Sets where the thread was in its largest state, and what it waited for there. */
 static int set_place(struct link *link, const struct account *account)
 {
 	const struct other_record *record = account->span;
@@ -128,9 +131,7 @@ static int set_place(struct link *link, const struct account *account)
 	return set_stack(&link->stack, record);
 }
 
-/*
- * Who ran while the thread wanted to, as far as it was seen; of too many the first ones are kept.
- */
+/* Sets the known tasks that ran while the thread waited for a CPU; drops those over the limit. */
 static int set_preemptors(struct link *link, const struct thread_history *others)
 {
 	const struct other_record *record = thread_history__newest(others, link->task.tid);
@@ -152,7 +153,7 @@ static int set_preemptors(struct link *link, const struct thread_history *others
 	return 0;
 }
 
-/* Adds the link for the one who answers for the wait; *ret_account: what it did meanwhile. */
+/* Adds a link for the responsible thread; *ret_account: its time account during the wait. */
 static int add_link(const struct thread_history *others, const struct wait *wait,
 		    const struct waker_owner *suspect, struct chain *ret,
 		    struct account *ret_account)
@@ -188,8 +189,8 @@ static int add_link(const struct thread_history *others, const struct wait *wait
 }
 
 /*
- * All before it were asleep for the whole interval: one that wakes somebody meanwhile contradicts
- * its own record.
+ * All previous links slept for the whole interval, so none of them can wake another thread: such a
+ * record contradicts itself.
  */
 static bool is_in(const struct chain *chain, uint32_t tid)
 {
@@ -199,7 +200,7 @@ static bool is_in(const struct chain *chain, uint32_t tid)
 	return false;
 }
 
-/* What the last link itself waited for most; false: it did not. */
+/* The longest wait of the last link in its largest state; false: it did not wait. */
 static bool next_wait(const struct account *account, struct wait *wait)
 {
 	if (!account->span || account->state < JANK_STATE_FIRST_BLOCKED)
@@ -241,17 +242,18 @@ void chain__clear(struct chain *chain)
 }
 
 /*
- * Holders as their mutexes name them, once /proc was asked: in a pid namespace of its own a process
- * knows its threads by other numbers, and of a hang's holder nothing but a number may be known.
+ * --- Lock holders, after user/enrich/ has resolved the owners of wait objects in /proc. In its own
+ * pid namespace a process knows its threads by other ids. For a hang, only the id of a holder may
+ * be known.
  */
 
-/* What the link's predecessor waited for, the dispatch being the first's. */
+/* The wait object of the previous link; for the first link, of the dispatch. */
 static const struct wait_object *waited_before(const struct block *block, size_t i)
 {
 	return i ? block->chain[i - 1].waited : block->samples[block->chain_sample].waited;
 }
 
-/* False: nobody ever heard of that thread, and it is none. */
+/* False: no record of that thread exists, and it is not a thread. */
 static bool settle(struct link *link, const struct other_task *owner)
 {
 	bool unheard = link->role == LINK_HELD && link->state == JANK_STATE_CNT &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The chain of wakers: for whom a dispatch waited, and for whom that one did, to the end or to
- * CHAIN_MAX links.
+ * The chain of wakers: the thread that a dispatch waited for, the thread that this one waited for,
+ * and so on. It ends after CHAIN_MAX links or when no further wait can be explained.
  */
 #ifndef JANK_MODEL_CHAIN_CHAIN_H
 #define JANK_MODEL_CHAIN_CHAIN_H
@@ -12,30 +12,30 @@
 #include <stdint.h>
 
 struct chain {
-	struct link *links; /* NULL: none of its waits can be explained */
+	struct link *links; /* NULL: no wait of the dispatch can be explained */
 	size_t cnt;
-	size_t sample; /* the wait that is: index into the samples */
+	size_t sample; /* the explained wait: index into the samples */
 };
 
-/* What is to be explained: the samples of a thread's dispatch. */
+/* Input: the samples of a thread's dispatch. */
 struct chain_ask {
 	const struct sample *samples;
 	size_t cnt;
 	uint32_t tgid, tid;
-	uint64_t min_ns; /* what took less, all waits of a kind together, is not worth it */
+	uint64_t min_ns; /* ignore states whose waits take less in total */
 };
 
 /*
- * Explains the longest wait of the kind that took most of what somebody may have to answer for. 0
- * or -ENOMEM; the links are the caller's either way.
+ * Explains one wait: among waits that another thread may have caused, the longest one of the state
+ * with the most time. 0 or -ENOMEM; the caller owns the links in both cases.
  */
 int chain__build(const struct thread_history *others, const struct chain_ask *ask,
 		 struct chain *ret);
 void chain__clear(struct chain *chain); /* frees the links */
 
 /*
- * Holders get the ids and names that the waits' owners have by now; a chain ends before one that is
- * no thread.
+ * Sets the ids and names of lock holders from the owners of the wait objects, when those are known.
+ * Cuts the chain before a holder that is not a thread.
  */
 void chain__resolve_owners(struct block *block);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Each record is one piece of memory with its tails, in two lists: its thread's, and that of all by
- * age. What a span waited for comes right before it from the same CPU, so a few of those are
- * waiting at any time.
+ * Each record is one allocation with its variable parts, in two lists: of its thread, and of all
+ * records by age. A wait object comes right before its span from the same CPU, so only a few are
+ * pending at any time.
  */
 #include "model/chain/thread_history.h"
 
@@ -15,8 +15,8 @@
 #include "base/clock.h"
 
 /*
- * The hash keeps the order of insertion: who is seen anew moves to its end, who was not for longest
- * is dropped.
+ * --- Known tasks. The hash keeps insertion order: a thread that is seen again moves to the end,
+ * and the least recently seen one is dropped.
  */
 
 #define TASK_MAX 16384
@@ -56,7 +56,10 @@ static struct entry *known_tasks_find(const struct known_tasks *tasks, uint32_t 
 	return entry;
 }
 
-/* The thread's entry, out of the hash: a new one, or another's that was not seen for longest. */
+/*
+ * Takes the thread's entry out of the hash: its own, a new one, or the least recently seen one of
+ * another thread.
+ */
 static struct entry *take(struct known_tasks *tasks, uint32_t tid)
 {
 	struct entry *entry = known_tasks_find(tasks, tid);
@@ -94,10 +97,10 @@ const struct known_task *known_tasks__find(const struct known_tasks *tasks, uint
 }
 
 #define PENDING_CNT 256
-#define KEEP_NS	    (600 * NS_PER_SEC) /* older ones are of no wait that is still to be explained */
+#define KEEP_NS	    (600 * NS_PER_SEC) /* older records belong to no open wait */
 #define NEEDED_NS                                                                                  \
 	(5 *                                                                                       \
-	 NS_PER_SEC) /* what goes before it is as old is a loss: 1,000 blocks a second last 8 s */
+	 NS_PER_SEC) /* dropping younger ones is a loss: at 1,000 blocks a second they last 8 s */
 
 struct thread {
 	uint32_t tid;
@@ -112,7 +115,7 @@ struct thread_history {
 	struct other_record *oldest;
 	size_t bytes, bytes_max;
 	uint64_t newest_ns;
-	struct jank_rec_waited pending[PENDING_CNT]; /* by the thread's last bits; size 0: none */
+	struct jank_rec_waited pending[PENDING_CNT]; /* by the low bits of the tid; size 0: none */
 };
 
 struct thread_history *thread_history__new(size_t max, struct losses *losses)
@@ -202,7 +205,7 @@ static struct jank_rec_waited *pending_of(struct thread_history *others, uint32_
 	return &others->pending[tid % PENDING_CNT];
 }
 
-/* What the span waited for, or NULL; it is gone with the next record of that thread. */
+/* The span's wait object, or NULL; valid until the next record of that thread. */
 static const struct jank_rec_waited *take_pending(struct thread_history *others,
 						  const struct jank_rec_stack *rec)
 {
@@ -226,7 +229,7 @@ static void *put(char **at, const void *data, size_t len)
 	return ret;
 }
 
-/* A copy of the event with its tails, and of what it waited for. */
+/* Copies the event with its variable parts and its wait object. */
 static struct other_record *new_record(const struct stack_event *event,
 				       const struct jank_rec_waited *waited)
 {
@@ -253,7 +256,7 @@ static struct other_record *new_record(const struct stack_event *event,
 	return record;
 }
 
-/* A span that was sent while open, for a hang, comes again when it ends. */
+/* A span that was sent open, for a hang, is sent again when it ends. */
 static void drop_open_part(struct thread_history *others, const struct jank_rec_stack *rec)
 {
 	struct thread *thread = find(others, rec->hdr.tid);

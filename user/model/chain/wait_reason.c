@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * In order of how much a piece of evidence says: a collector or a memory shortage anywhere on the
- * stack explains a wait of any kind; then what the kernel's functions, the system call and its
- * arguments tell; then the library's.
+ * Checks the strongest evidence first. A garbage collector or a memory shortage anywhere on the
+ * stack explains a wait of any kind. Then come kernel functions, the system call and its arguments,
+ * and last the library functions.
  */
 #include "model/chain/wait_reason.h"
 
@@ -32,7 +32,7 @@ struct activity activity__of_sample(const struct sample *sample)
 	};
 }
 
-/* Where the one was who ended the wait of the link before this one. */
+/* The stack of the waker that ended the wait of the previous link. */
 static const struct stack *wake_stack_of(const struct block *block, size_t nr)
 {
 	if (nr >= block->chain_cnt || block->chain[nr].role != LINK_WOKE)
@@ -69,7 +69,7 @@ struct activity activity__of_link(const struct block *block, size_t nr)
 }
 
 /*
- * Begins the name with the word? An end after a digit or "_time64" is a variant of the same call.
+ * True if the name is one of the calls. A suffix "64" or "_time64" is a variant of the same call.
  */
 static bool is_call(const char *name, const char *const *calls)
 {
@@ -103,7 +103,7 @@ bool wait_object__timed_out(const struct jank_rec_waited *raw, uint64_t blocked_
 	return blocked_ns && blocked_ns + TIMEOUT_SLACK_NS >= raw->timeout_ns;
 }
 
-/* Who joins waits for a tid to be cleared. */
+/* pthread_join waits until the kernel clears a tid. */
 static const char *by_futex_args(const struct activity *m)
 {
 	const struct jank_rec_waited *raw = m->waited ? &m->waited->raw : NULL;
@@ -123,7 +123,7 @@ static const char *by_futex_args(const struct activity *m)
 	return NULL;
 }
 
-/* CPython's conditions and events are made of its locks: the caller in threading.py tells. */
+/* CPython builds its conditions and events from its locks: the caller in threading.py decides. */
 static const char *of_threading(const struct stack *stack)
 {
 	for (size_t i = 0; i < stack->frame_cnt; i++) {
@@ -162,7 +162,7 @@ static const char *of_futex(const struct activity *m)
 {
 	const char *what = wait_reason__of_futex(m);
 
-	if (what && !strcmp(what, "gil")) /* which is asked for in slices, each with a time-out */
+	if (what && !strcmp(what, "gil")) /* waited for in slices, each with a timeout */
 		return what;
 	return activity__timed_out(m) ? "timeout" : what;
 }
@@ -222,10 +222,10 @@ static bool is_eventfd(const struct activity *m)
 	if (m->waited->target && !strncmp(m->waited->target, "eventfd", 7))
 		return true;
 	return m->waited->path &&
-	       strstr(m->waited->path, "[eventfd]"); /* the kernel's name of it */
+	       strstr(m->waited->path, "[eventfd]"); /* the kernel's name for it */
 }
 
-/* poll of one descriptor, which has somebody at its other end. */
+/* True for a poll of one descriptor with a known peer. */
 static bool is_poll_of_peer(const struct activity *m)
 {
 	const struct wait_object *waited = m->waited;
@@ -357,13 +357,13 @@ const struct frame *wait_reason__collector(const struct activity *m,
 	return ret;
 }
 
-/* How a function's name is matched with the tables'. */
+/* --- Matching of function names with the tables */
 
-#define NAME_LEN_MAX 512 /* names are the traced programs' choice */
+#define NAME_LEN_MAX 512 /* traced programs choose the names */
 
 /*
- * The whole name: compilers' suffixes (".isra.0") and symbols' versions ("@@GLIBC_2.34") don't
- * count.
+ * Matches the whole name, ignoring compiler suffixes (".isra.0") and symbol versions
+ * ("@@GLIBC_2.34").
  */
 static bool is_whole(const char *name, const char *pattern)
 {

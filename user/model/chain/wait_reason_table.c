@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tables of wait_reason.c. The kernel's names are those of 5.10 to 6.18; of a function that
- * compilers inline in some builds its callers are listed, too.
+ * The tables of wait_reason.c. Kernel names are those of 5.10 to 6.18. If compilers inline a
+ * function in some builds, the table lists its callers too.
  */
 #include "model/chain/wait_reason_table.h"
 
@@ -80,8 +80,8 @@ static const struct wait_reason_rule kernel_rules[] = {
 };
 
 /*
- * By the way in: soft interrupts that a thread brings about itself, as by sending over loopback,
- * are its own work and come by __local_bh_enable_ip.
+ * Matches the interrupt entry. Soft interrupts that a thread causes itself, for example by sending
+ * over loopback, are its own work; they enter through __local_bh_enable_ip.
  */
 static const struct wait_reason_rule interrupt_rules[] = {
 	{ "asm_sysvec_*", "interrupts" },
@@ -158,7 +158,7 @@ static const struct wait_reason_rule gc_rules[] = {
 	{ "PyGC_Collect", "gc" },
 	{ "_PyGC_Collect*", "gc" },
 	{ "_Py_RunGC", "gc" },
-	{ "visit_decref", "gc" }, /* these are seen where its callers keep no frame pointer */
+	{ "visit_decref", "gc" }, /* seen if the callers keep no frame pointer */
 	{ "visit_reachable", "gc" },
 	{ "subtract_refs", "gc" },
 	{ "update_refs", "gc" },
@@ -182,7 +182,7 @@ static const struct wait_reason_rule gc_rules[] = {
 	{ "*gc_heap::garbage_collect", "gc" },
 	{ "*gc_heap::gc1", "gc" },
 	{ "*GCHeap::GarbageCollect", "gc" },
-	/* Lua, OCaml, Boehm's, JavaScriptCore, SpiderMonkey, QuickJS, Erlang, PHP */
+	/* Lua, OCaml, Boehm GC, JavaScriptCore, SpiderMonkey, QuickJS, Erlang, PHP */
 	{ "luaC_step", "gc" },
 	{ "luaC_fullgc", "gc" },
 	{ "caml_major_collection_slice", "gc" },
@@ -312,7 +312,7 @@ static const struct wait_reason_rule resolver_rules[] = {
 	{ "_nss_resolve_*", "dns" },
 };
 
-/* libuv's own loop within a loop, until the child has ended and closed its pipes. */
+/* libuv runs a nested loop until the child has ended and closed its pipes. */
 static const struct wait_reason_rule child_rules[] = {
 	{ "*node::SyncProcessRunner::", "child" },
 };
@@ -323,7 +323,7 @@ static const struct wait_reason_rule exit_rules[] = {
 
 static const struct wait_reason_rule thread_rules[] = {
 	{ "GC Thread#*", "gc" },      /* HotSpot */
-	{ "ParallelGC*", "gc" },      /* older ones */
+	{ "ParallelGC*", "gc" },      /* older versions */
 	{ "HeapTaskDaemon", "gc" },   /* ART */
 	{ "VM Thread", "safepoint" }, /* HotSpot */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A mutex's word names its holder where the library keeps it there: glibc beside a word that is 1
- * or 2, musl and all that wait for priority inheritance in it. What looks like one may be any
- * number, so it counts only if it is a thread of that process.
+ * Finds the holder of a mutex from its futex word, if the library stores it. glibc stores the tid
+ * beside a word that is 1 or 2; musl and all priority-inheritance mutexes store it in the word. The
+ * value may be any number, so it counts only if it is a thread of that process.
  */
 #include "model/chain/waker_owner.h"
 
@@ -11,7 +11,7 @@
 #include "model/chain/wait_reason.h"
 #include "model/sample.h"
 
-#define WAKE_SLACK_NS 1000000 /* the wake-up may be seen a little before, or after, its record */
+#define WAKE_SLACK_NS 1000000 /* the wake-up may be slightly before or after its record */
 #define TID_MAX	      (1u << 22)
 #define TCP_SYN_SENT  2 /* net/tcp_states.h */
 
@@ -60,13 +60,13 @@ struct wait wait__of_record(const struct other_record *record)
 	};
 
 	if (wait.softirq && wait_object__timed_out(record->waited, blocked))
-		wait.has_waker = wait.softirq = false; /* a bystander of the timer's interrupt */
+		wait.has_waker = wait.softirq = false; /* a bystander of the timer interrupt */
 	if (wait.has_waker)
 		other_task__set(&wait.waker, &rec->waker);
 	return wait;
 }
 
-/* By its name: a record doesn't say it, and it has none of its own. */
+/* By its name: the record has no flag for it, and the thread has no process of its own. */
 static bool is_kernel_thread(const struct other_task *task)
 {
 	static const char *const prefixes[] = { "kworker/",   "jbd2/",	   "swapper/",
@@ -94,8 +94,8 @@ bool wait__may_have_one(const struct wait *wait)
 	case JANK_STATE_STOPPED:
 	case JANK_STATE_PAGE_FAULT:
 		/*
-		 * Whoever ends such a wait is to blame only if it is a program's own doing: a lock,
-		 * a signal, a pager.
+		 * For these states the waker is responsible only if it is a program's thread: a
+		 * lock, a signal, a pager.
 		 */
 		return wait->has_waker && !wait->softirq && !is_kernel_thread(&wait->waker);
 	}
@@ -108,7 +108,7 @@ static uint32_t futex_cmd(const struct jank_rec_waited *waited)
 }
 
 /*
- * What stands where the owner's thread id would; 0: no mutex, or of a library that keeps it
+ * The value at the place of the owner's tid; 0: not a mutex, or the library stores the owner
  * elsewhere.
  */
 static uint32_t owner_of(const struct jank_rec_waited *waited)
@@ -127,7 +127,10 @@ static uint32_t owner_of(const struct jank_rec_waited *waited)
 	return 0;
 }
 
-/* glibc sleeps for a mutex in just this manner, and for nothing else: only if the word is 2. */
+/*
+ * glibc uses exactly this futex call for mutexes, and for nothing else: sleep only if the word is
+ * 2.
+ */
 static bool is_glibc_lock(const struct jank_rec_waited *waited)
 {
 	return waited->hdr.flags & JANK_WAITED_ARGS && futex_cmd(waited) == FUTEX_WAIT &&
@@ -135,8 +138,8 @@ static bool is_glibc_lock(const struct jank_rec_waited *waited)
 }
 
 /*
- * Whom the mutex's word names, if that is a thread of the process. Of a wait that goes on the
- * holder may be one that was not heard of, since it sleeps itself.
+ * The owner from the mutex's word, if it is a thread of the process. For a wait that still lasts,
+ * the holder may have no record yet, because it sleeps itself.
  */
 static bool find_owner(const struct thread_history *others, const struct wait *wait,
 		       struct other_task *ret)
@@ -157,7 +160,10 @@ static bool find_owner(const struct thread_history *others, const struct wait *w
 	return true;
 }
 
-/* Whoever wakes a thread that sleeps for such a lock has just let go of it. */
+/*
+ * True if the waker has just released the lock: only that wakes a thread that sleeps for such a
+ * lock.
+ */
 static bool waker_unlocked(const struct wait *wait)
 {
 	return wait->has_waker && !wait->softirq && wait->waker.pid == wait->tgid && wait->waited &&
@@ -165,8 +171,8 @@ static bool waker_unlocked(const struct wait *wait)
 }
 
 /*
- * Did the waker itself wait for that very mutex meanwhile? Then it was handed on, and the waker had
- * it last.
+ * True if the waker itself waited for the same mutex during this wait. Then the mutex was passed
+ * on, and the waker had it last.
  */
 static bool waker_had_it_after(const struct thread_history *others, const struct wait *wait)
 {
@@ -235,9 +241,9 @@ const struct other_record *waker_owner__wake(const struct thread_history *others
 }
 
 /*
- * Data on the loopback is delivered in a soft interrupt on top of the sender; but so is any other
- * data, on top of whoever happens to run. The system call tells: what arrives is sent, or makes
- * room for who sends.
+ * Loopback data is delivered in a soft interrupt on top of the sender. Other data is delivered on
+ * top of any running thread. The system call decides: the waker sends, or it receives and so makes
+ * room for a sender.
  */
 static bool is_bystander(const struct thread_history *others, const struct waker_owner *suspect,
 			 const struct wait *wait)
@@ -248,7 +254,7 @@ static bool is_bystander(const struct thread_history *others, const struct waker
 	return !sends(syscall) && !(receives(syscall) && sends(wait->syscall));
 }
 
-/* No process answers it: the other end's kernel does, or a timer of our own. */
+/* No process answers a connect: the peer's kernel does, or a local timer. */
 static bool is_connecting(const struct wait *wait)
 {
 	return wait->waited && wait->waited->hdr.flags & JANK_WAITED_SOCKET &&
@@ -279,12 +285,12 @@ bool waker_owner__find(const struct thread_history *others, const struct wait *w
 }
 
 /*
- * By what a slice waited for, and by its end: nobody woke it, its time was up, and the next one
- * began at once.
+ * --- Retried waits. A slice is continued if it was not woken but timed out, and the next wait for
+ * the same object began at once.
  */
 
-#define GAP_NS	   1000000 /* at most between two slices: it looked whether it may go on */
-#define CONDVAR_SZ 48	   /* glibc's: its waits take turns on two words of it */
+#define GAP_NS	   1000000 /* limit between two slices: the thread checks if it may continue */
+#define CONDVAR_SZ 48	   /* glibc's size: its waits alternate between two words */
 
 static bool is_same_futex(const struct wait_object *a, const struct wait_object *b)
 {
