@@ -14,8 +14,8 @@
 #include <stdbool.h>
 
 #define DWARF_INLINED_MAX 32 /* deeper ones are dropped, outermost first */
-/* bytes of memory for one file, unpacked; a section beyond it is not read */
-#define DWARF_FILE_MAX (128ull << 20)
+#define DWARF_FILE_MAX                                                                             \
+	(128ull << 20) /* bytes of memory for a file, unpacked; a section beyond is not read */
 
 struct dwarf;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opens what a walk comes by. See tables.h. */
+/* Opens the files whose tables and code a walk needs. See tables.h. */
 #include "symbol/unwind/tables.h"
 
 #include <errno.h>
@@ -31,7 +31,8 @@ static struct cfi *open_cfi(struct process_env *env, const struct process *proce
 	if (fd < 0)
 		return NULL;
 	module = modules__resolve_all(&env->modules, mapped->module, fd);
-	if (module != mapped->module && module->cfi) { /* of another copy, which may do */
+	if (module != mapped->module &&
+	    module->cfi) { /* the tables come from another copy of the file, which is good enough */
 		mapped->module = module;
 		close(fd);
 		return module->cfi;
@@ -101,7 +102,7 @@ const struct cfi_row *tables__row(struct process_env *env, const struct process 
 	return row;
 }
 
-/* Memory is read by pages: one that isn't there would have to be brought in. */
+/* Reads page by page: a missing page must not make the pages before it unreadable. */
 static int read_memory(const struct process_env *env, const struct process *process, uint64_t addr,
 		       uint8_t *buf, size_t len)
 {
