@@ -3,7 +3,7 @@
  * Unwind tables of one module. Input: an offset of code in the file. Output: the rules that give
  * the caller's registers there.
  * This is our own reader instead of libdw's, because the tables may be hostile: libdw allocates as
- * many registers as a table names, and never frees what it has read. This reader reads files with
+ * many registers as a table names, and keeps everything it has read. This reader reads files with
  * pread where needed. It caches some 60 bytes for each address, so the next walk through that
  * address reads nothing.
  */

@@ -31,8 +31,7 @@ static struct cfi *open_cfi(struct process_env *env, const struct process *proce
 	if (fd < 0)
 		return NULL;
 	module = modules__resolve_all(&env->modules, mapped->module, fd);
-	if (module != mapped->module &&
-	    module->cfi) { /* the tables come from another copy of the file, which is good enough */
+	if (module != mapped->module && module->cfi) { /* another copy of the file: good enough */
 		mapped->module = module;
 		close(fd);
 		return module->cfi;
@@ -102,7 +101,7 @@ const struct cfi_row *tables__row(struct process_env *env, const struct process 
 	return row;
 }
 
-/* Reads page by page: a missing page must not make the pages before it unreadable. */
+/* memory__read reads within one page: a page that is not present must not be brought in. */
 static int read_memory(const struct process_env *env, const struct process *process, uint64_t addr,
 		       uint8_t *buf, size_t len)
 {

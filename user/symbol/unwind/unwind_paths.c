@@ -197,12 +197,8 @@ struct follow {
 	struct paths *ret;
 	bool of_java;
 	struct path_state todo[TODO_MAX];
-	unsigned next,
-		/*
-		 * indices of todo, a queue: first in, first out, so that the nearest return comes
-		 * first
-		 */
-		cnt;
+	/* indices of todo, a queue: first in, first out, so that the nearest return comes first */
+	unsigned next, cnt;
 	unsigned insn_cnt, insn_max;
 	uint64_t seen[SEEN_SLOTS]; /* 2 * insn_max slots are used */
 	struct window windows[WINDOWS];
@@ -292,8 +288,8 @@ static bool is_goal(struct follow *f, const struct path_state *state)
 }
 
 /*
- * A stub: only an indirect jump, at the alignment of functions. The stack is the same as at its
- * return.
+ * A stub: only an indirect jump, at the alignment of functions. It counts as a return, because its
+ * target returns with the same stack.
  */
 static bool is_stub(const struct follow *f, const struct path_state *state, const struct insn *insn)
 {

@@ -19,8 +19,7 @@
 /* State at an address on a path. */
 struct path_state {
 	uint64_t addr;
-	struct path_slot
-		sp; /* PATH_SP: off to the first stack pointer; PATH_FP: off to the frame pointer */
+	struct path_slot sp; /* off is relative: PATH_SP: to the first sp; PATH_FP: to the fp */
 	struct path_slot regs[PATH_REGS];
 	/* where the path itself pushed the frame pointer; 0: it did not */
 	int32_t pushed_fp;
@@ -30,8 +29,7 @@ struct paths {
 	/* states at returns; distinct by sp */
 	struct path_state results[PATH_RESULT_MAX];
 	unsigned result_cnt;
-	/* HotSpot's interpreter: leave the frame by the frame pointer */
-	bool framed;
+	bool framed; /* HotSpot's interpreter: leave the frame by the frame pointer */
 	/* the path reached the goal; met_sp is the offset of the stack pointer there */
 	bool met;
 	int32_t met_sp;
