@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads DWARF's numbers one after the other. Beyond the end everything is 0 and `bad` is set. */
+/* Reader of consecutive DWARF numbers. Beyond the end, each read returns 0 and sets `bad`. */
 #ifndef JANK_SYMBOL_DWARF_CURSOR_H
 #define JANK_SYMBOL_DWARF_CURSOR_H
 
@@ -25,11 +25,11 @@ static inline const uint8_t *cursor__skip(struct cursor *cur, uint64_t len)
 	return ret;
 }
 
-/* A number of 1, 2, 4 or 8 bytes; there are none of more. */
+/* Reads a number of 1, 2, 4 or 8 bytes. Larger sizes set `bad`. */
 static inline uint64_t cursor__fixed(struct cursor *cur, unsigned size)
 {
 	const uint8_t *from = cursor__skip(cur, size);
-	uint64_t ret = 0; /* little-endian, as all machines that we know */
+	uint64_t ret = 0; /* little-endian, like all supported machines */
 
 	cur->bad |= size > sizeof(ret);
 	if (from && size <= sizeof(ret))
@@ -76,7 +76,7 @@ static inline int64_t cursor__sleb(struct cursor *cur)
 	return ret;
 }
 
-/* With its NUL; "" when there is none. */
+/* Returns a string and skips its NUL; "" when the NUL is missing. */
 static inline const char *cursor__str(struct cursor *cur)
 {
 	const uint8_t *end = memchr(cur->at, 0, cur->end - cur->at), *ret = cur->at;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From an address to its unit, the functions that hold it there, and the lines. See dwarf.h. */
+/*
+ * From an address to its unit, the functions that contain it there, and their lines. See dwarf.h.
+ */
 #include "symbol/dwarf/dwarf.h"
 
 #include <dwarf.h>
@@ -12,10 +14,10 @@
 #include "symbol/dwarf/dwarf_parts.h"
 #include "symbol/elf/debugfile.h"
 
-#define DEPTH_MAX  256 /* of entries in entries */
-#define DIE_STEPS  8   /* of the budget, for an entry */
-#define COSTLY_MAX 8   /* addresses that took too long; then nothing is looked up any more */
-#define COST_SHARE 20  /* at most a 20th of the time goes into indexes made again */
+#define DEPTH_MAX  256 /* nesting of entries */
+#define DIE_STEPS  8   /* budget for an entry */
+#define COSTLY_MAX 8   /* addresses that took too long; then all lookups stop */
+#define COST_SHARE 20  /* rebuilding the index takes at most 1/20 of the time */
 
 static struct dwarf *new_of(const struct elf *elf)
 {
@@ -33,7 +35,9 @@ static struct dwarf *new_of(const struct elf *elf)
 	return ret;
 }
 
-/* dwz's common file: its name, a NUL, and its build id. */
+/*
+ * Opens dwz's common file. The section that refers to it holds its name, a NUL, and its build id.
+ */
 static struct dwarf *open_alt(const struct elf *elf, const char *alt_dir)
 {
 	struct dwarf *ret = NULL;
@@ -114,13 +118,13 @@ size_t dwarf__bytes(const struct dwarf *dwarf)
 	return ret;
 }
 
-/* Without an index there is nothing else. */
+/* Without an index nothing else is loaded. */
 bool dwarf__is_loaded(const struct dwarf *dwarf)
 {
 	return dwarf && dwarf->indexed;
 }
 
-/* The functions that hold an address, outermost first. */
+/* The functions that contain an address, outermost first. */
 struct path {
 	struct die dies[DWARF_INLINED_MAX + 1];
 	unsigned cnt;
@@ -131,7 +135,10 @@ static bool is_function(uint32_t tag)
 	return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
 }
 
-/* What has no code inside, or other code, and so is passed by where it tells where it ends. */
+/*
+ * Returns true for entries whose children can be skipped when they do not hold the address: they
+ * contain no code, or other code. Skipped only when the entry gives its end.
+ */
 static bool is_passed(uint32_t tag)
 {
 	return is_function(tag) || tag == DW_TAG_lexical_block || tag == DW_TAG_enumeration_type ||
@@ -149,14 +156,14 @@ static bool sibling_of(const struct unit *unit, const struct die *die, uint64_t 
 }
 
 /*
- * Where the functions end that hold the address there is nothing more to find. False: not all of it
- * could be looked at; a line must not be told of a function that it is not in.
+ * Stops at the end of the functions that contain the address. Returns false when not all entries
+ * could be read: an incomplete path could give a line to the wrong function.
  */
 static bool find_path(struct dwarf *dwarf, const struct unit *unit, uint64_t vaddr,
 		      struct path *path)
 {
 	uint64_t off = unit->first, sibling;
-	unsigned depth = 0, ends_at = 0; /* the depth at which the innermost function so far is */
+	unsigned depth = 0, ends_at = 0; /* depth of the innermost function so far */
 	struct die die;
 
 	while (dwarf__spend(dwarf, DIE_STEPS) && !unit__die(unit, off, &die)) {
@@ -209,7 +216,7 @@ static void tell(struct telling *t, const struct die *die, uint64_t file, uint32
 	t->fn(&place, t->ctx);
 }
 
-/* Each function is at the line of the call that was inlined into it. */
+/* Reports each function with the line in its code where the next inner one was inlined. */
 static unsigned tell_path(struct telling *t, const struct path *path, uint64_t file, uint32_t line)
 {
 	unsigned cnt = 0;
@@ -217,7 +224,7 @@ static unsigned tell_path(struct telling *t, const struct path *path, uint64_t f
 	for (unsigned i = path->cnt; i > 1; i--, cnt++) {
 		const struct die *die = &path->dies[i - 1];
 
-		if (die->tag != DW_TAG_inlined_subroutine) /* a function inside of a function */
+		if (die->tag != DW_TAG_inlined_subroutine) /* a nested function */
 			break;
 		tell(t, die, file, line, true);
 		file = die->call_file.num;
@@ -227,7 +234,10 @@ static unsigned tell_path(struct telling *t, const struct path *path, uint64_t f
 	return cnt + 1;
 }
 
-/* An index given up for its memory is made again, but not all the time. False: not now. */
+/*
+ * Builds the index again after dwarf__shrink, at a limited rate. Returns false when it is too
+ * early.
+ */
 static bool have_index(struct dwarf *dwarf)
 {
 	uint64_t begin, end;
@@ -245,7 +255,7 @@ static bool have_index(struct dwarf *dwarf)
 	return true;
 }
 
-/* With the unit in t. */
+/* Uses the unit in t. */
 static unsigned find_in_unit(struct telling *t, uint64_t vaddr)
 {
 	struct path *path = calloc(1, sizeof(*path));

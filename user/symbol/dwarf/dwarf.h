@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Source lines and inlined functions, from a file's DWARF (2 to 5).
+ * Reader of source lines and inlined functions from a file's DWARF (2 to 5). Addresses are those of
+ * the program headers.
  *
- * A reader of our own rather than libdw: the file may be hostile, is read with pread, and only the
- * unit of an address is looked at, so that debug information of gigabytes costs some memory for an
- * index. It answers for an address of the file (as in its program headers) and keeps no answers:
- * those are cached with the address.
+ * This is our own reader instead of libdw's: the file may be hostile, and is read with pread. Only
+ * the unit of an address is read, so gigabytes of debug information cost only some memory for an
+ * index. The reader does not cache answers; the caller does, with the address.
  */
 #ifndef JANK_SYMBOL_DWARF_DWARF_H
 #define JANK_SYMBOL_DWARF_DWARF_H
@@ -13,47 +13,47 @@
 #include "symbol/elf/elf.h"
 #include <stdbool.h>
 
-#define DWARF_INLINED_MAX 32 /* deeper ones are left out, from the outermost on */
+#define DWARF_INLINED_MAX 32 /* deeper ones are dropped, outermost first */
 #define DWARF_FILE_MAX                                                                             \
-	(128ull << 20) /* memory for what is read of a file, unpacked; a part beyond is not read */
+	(128ull << 20) /* bytes of memory for a file, unpacked; a section beyond is not read */
 
 struct dwarf;
 
 /*
- * The DWARF of an open file, or NULL when it has none that can be read (or out of memory).
- * Duplicates the image's descriptor; an image in memory has none. alt_dir: where dwz's common file
- * is looked for by build id (/usr/lib/debug).
+ * Opens the DWARF of a file. Returns NULL when there is none that can be read, or when out of
+ * memory. Duplicates the image's descriptor; an image in memory has no DWARF. alt_dir: where dwz's
+ * common file is searched by build id (/usr/lib/debug).
  */
 struct dwarf *dwarf__new(const struct elf *elf, const char *alt_dir);
 void dwarf__free(struct dwarf *dwarf); /* accepts NULL */
 
-/* One function at an address. Strings live during the call only. */
+/* One function at an address. The strings are valid during the callback only. */
 struct dwarf_place {
-	const char *function; /* as the linker has it, else as in the source; NULL: not known */
-	const char *file;     /* NULL: not known */
-	uint32_t line;	      /* 0: not known */
-	bool inlined;	      /* into the one that comes next */
+	const char *function; /* linkage name, else the source name; NULL: unknown */
+	const char *file;     /* NULL: unknown */
+	uint32_t line;	      /* 0: unknown */
+	bool inlined;	      /* into the function of the next callback */
 };
 typedef void (*dwarf_fn)(const struct dwarf_place *place, void *ctx);
 
 /*
- * Calls fn for each function at the address, innermost first; the last one is not inlined. Its
- * number of calls.
+ * Calls fn for each function at the address, innermost first; the last one is not inlined. Returns
+ * the number of calls.
  */
 unsigned dwarf__find(struct dwarf *dwarf, uint64_t vaddr, dwarf_fn fn, void *ctx);
 
 /*
- * Did the last dwarf__find end early, because it took too long, or others had? Then lines may be
- * missing.
+ * Returns true when the last dwarf__find ended early, because this or earlier addresses took too
+ * long. Lines may then be missing.
  */
 bool dwarf__was_cut(const struct dwarf *dwarf);
 
-size_t dwarf__bytes(const struct dwarf *dwarf); /* of memory; accepts NULL */
+size_t dwarf__bytes(const struct dwarf *dwarf); /* memory in bytes; accepts NULL */
 
-/* Whether there is anything that dwarf__shrink would give up. Accepts NULL. */
+/* Returns true when dwarf__shrink would free something. Accepts NULL. */
 bool dwarf__is_loaded(const struct dwarf *dwarf);
 
-/* Gives up what can be read again. Accepts NULL. */
+/* Frees everything that can be read again. Accepts NULL. */
 void dwarf__shrink(struct dwarf *dwarf);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The directories and files of a line table: two plain lists up to DWARF 4, tables with forms in 5.
+ * Directories and files of a line table: two plain lists up to DWARF 4, tables with forms in 5. The
+ * second part reads the sections.
  */
 #include <dwarf.h>
 #include <elf.h>
@@ -24,7 +25,7 @@ struct layout {
 	unsigned cnt;
 };
 
-/* An entry: of a directory the name alone. */
+/* An entry. A directory has only the name. */
 struct entry {
 	struct value name;
 	uint64_t dir;
@@ -69,7 +70,7 @@ static void read_entry(struct cursor *cur, const struct unit *like, const struct
 	}
 }
 
-/* Past a list of DWARF 5; it begins with its layout. */
+/* Skips a list of DWARF 5, which begins with its layout. */
 static int pass_list(struct cursor *cur, const struct unit *like, uint64_t *ret_cnt)
 {
 	struct layout layout;
@@ -97,8 +98,8 @@ static bool read_plain_file(struct cursor *cur, struct entry *ret)
 				    .bytes = (const unsigned char *)name,
 				    .len = strlen(name) };
 	ret->dir = cursor__uleb(cur);
-	cursor__uleb(cur); /* when it was written, */
-	cursor__uleb(cur); /* and its length */
+	cursor__uleb(cur); /* time of modification */
+	cursor__uleb(cur); /* length */
 	return !cur->bad;
 }
 
@@ -138,7 +139,7 @@ static bool entry_at(struct cursor cur, const struct unit *like, uint64_t cnt, u
 	return !cur.bad;
 }
 
-/* Up to DWARF 4 files are counted from 1. */
+/* Up to DWARF 4 file numbers start at 1. */
 static bool file_at(const struct line_table *table, const struct unit *like, uint64_t nr,
 		    struct entry *ret)
 {
@@ -153,7 +154,7 @@ static bool file_at(const struct line_table *table, const struct unit *like, uin
 	return !cur.bad;
 }
 
-/* "": the unit's own. */
+/* "" means the unit's own directory. */
 static void read_dir(struct dwarf *dwarf, const struct line_table *table, const struct unit *like,
 		     uint64_t nr, char *buf, size_t cap)
 {
@@ -194,7 +195,7 @@ size_t line_table__path(struct dwarf *dwarf, const struct unit *unit,
 	return strlen(buf);
 }
 
-/* The sections of DWARF: found, read in parts or whole, unpacked. */
+/* --- Sections of DWARF: found, read in parts or whole, unpacked */
 
 #define FIRST_READ 128 /* most strings are shorter */
 
@@ -210,7 +211,10 @@ static const char *const names[DWARF_SECTION_CNT] = {
 	[DWARF_STR_OFFSETS] = ".debug_str_offsets",
 };
 
-/* From the header of a compressed section: 0, or -ENOTSUP for what cannot be unpacked here. */
+/*
+ * Parses the header of a compressed section. 0; -ENOTSUP: another compression than zlib; or another
+ * -errno.
+ */
 static int read_packing(const struct elf *elf, const struct elf_section *sec,
 			struct dwarf_part *part)
 {
@@ -250,7 +254,10 @@ int section__open_all(struct dwarf *dwarf, const struct elf *elf)
 	return dwarf->parts[DWARF_INFO].size && dwarf->parts[DWARF_ABBREV].size ? 0 : -ENOENT;
 }
 
-/* In pieces, so that what is packed is never in memory whole. Returns whether all came out. */
+/*
+ * Unpacks a section in pieces, so that the compressed data is never in memory whole. Returns true
+ * when all of it was unpacked.
+ */
 static bool inflate_part(const struct image *img, const struct dwarf_part *part, unsigned char *to)
 {
 	enum { PIECE = 1 << 16 };

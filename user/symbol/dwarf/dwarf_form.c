@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The forms that values of attributes come in. */
+/* Forms of attribute values. */
 #include <dwarf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -11,13 +11,13 @@ enum shape {
 	SHAPE_UNKNOWN,
 	SHAPE_FIXED, /* `size` bytes */
 	SHAPE_ADDRESS,
-	SHAPE_OFFSET, /* of the unit's size of offsets */
+	SHAPE_OFFSET, /* of the unit's offset size */
 	SHAPE_ULEB,
 	SHAPE_SLEB,
 	SHAPE_STRING,
-	SHAPE_BLOCK, /* its length before it, in `size` bytes */
+	SHAPE_BLOCK, /* preceded by its length, in `size` bytes */
 	SHAPE_BLOCK_ULEB,
-	SHAPE_FLAG, /* there, so set */
+	SHAPE_FLAG, /* present means set */
 	SHAPE_IMPLICIT,
 	SHAPE_REF_ADDR,
 };
@@ -116,7 +116,7 @@ static void read_shape(struct cursor *cur, const struct unit *unit, uint8_t shap
 	case SHAPE_OFFSET:
 		ret->num = cursor__fixed(cur, unit->off_sz);
 		break;
-	case SHAPE_REF_ADDR: /* DWARF 2 had it as an address */
+	case SHAPE_REF_ADDR: /* an address in DWARF 2 */
 		ret->num = cursor__fixed(cur, unit->version < 3 ? unit->addr_sz : unit->off_sz);
 		break;
 	case SHAPE_ULEB:
@@ -149,7 +149,7 @@ void form__read(struct cursor *cur, const struct unit *unit, uint16_t form, int6
 	uint8_t shape, size;
 
 	if (form == DW_FORM_indirect)
-		form = cursor__uleb(cur); /* of another one that is indirect nothing is known */
+		form = cursor__uleb(cur); /* a second DW_FORM_indirect is an unknown form */
 	shape = shape_of(form, &size);
 	*ret = (struct value){ .form = form };
 	if (shape == SHAPE_IMPLICIT)
@@ -158,7 +158,7 @@ void form__read(struct cursor *cur, const struct unit *unit, uint16_t form, int6
 		read_shape(cur, unit, shape, size, ret);
 }
 
-/* Tables of abbreviations: which attributes an entry has, in which forms. */
+/* --- Tables of abbreviations: attributes and forms of each kind of entry */
 
 #define ABBREVS_MAX (1u << 16) /* of a table */
 #define ATTRS_MAX   (1u << 20)
@@ -237,7 +237,7 @@ static int read_attrs(struct dwarf *dwarf, struct cursor *cur, struct abbrevs *a
 	return -E2BIG;
 }
 
-/* 1: a table's end, or what was wanted was found. */
+/* Returns 1 at the end of the table, or when the wanted code was found. */
 static int read_one(struct dwarf *dwarf, struct cursor *cur, struct abbrevs *abbrevs, uint64_t only)
 {
 	struct abbrev abbrev = { .code = cursor__uleb(cur), .attr_first = abbrevs->attr_cnt };
@@ -282,7 +282,7 @@ int abbrevs__read(struct dwarf *dwarf, uint64_t off, uint64_t only, struct abbre
 	return 0;
 }
 
-/* Mostly they are numbered from 1 on. */
+/* Codes are usually consecutive from 1. */
 const struct abbrev *abbrevs__find(const struct abbrevs *abbrevs, uint64_t code)
 {
 	struct abbrev key = { .code = code };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Line tables: the header, and the program run up to the row of an address. */
+/* Line tables: the header, and the program, run up to the row of an address. */
 #include <dwarf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #define TABLE_MAX (64ull << 20) /* bytes */
 
-/* The table's bytes, behind its length. */
+/* Reads the table's bytes after its length. */
 static int read_table(struct dwarf *dwarf, const struct unit *unit, struct line_table *ret,
 		      struct cursor *cur)
 {
@@ -45,15 +45,15 @@ static int read_header(struct line_table *ret, struct cursor *cur, const struct 
 	ret->addr_sz = unit->addr_sz;
 	if (ret->version >= 5) {
 		ret->addr_sz = cursor__fixed(cur, 1);
-		cursor__fixed(cur, 1); /* of segments, which nobody has */
+		cursor__fixed(cur, 1); /* size of segment selectors, unused in practice */
 	}
 	len = cursor__fixed(cur, ret->off_sz);
 	ret->program = *cur;
 	cursor__skip(&ret->program, len);
 	ret->min_insn = cursor__fixed(cur, 1);
 	if (ret->version >= 4)
-		cursor__fixed(cur, 1); /* operations of an instruction: VLIW's */
-	cursor__fixed(cur, 1);	       /* whether rows are statements to begin with */
+		cursor__fixed(cur, 1); /* operations per instruction, for VLIW */
+	cursor__fixed(cur, 1);	       /* default value of is_stmt */
 	ret->line_base = cursor__fixed(cur, 1);
 	ret->line_range = cursor__fixed(cur, 1);
 	ret->opcode_base = cursor__fixed(cur, 1);
@@ -93,9 +93,9 @@ struct machine {
 	const struct line_table *table;
 	struct cursor cur;
 	struct row row, before;
-	bool begun; /* `before` is of this sequence */
+	bool begun; /* `before` belongs to this sequence */
 	uint64_t vaddr;
-	bool found; /* before is the row wanted */
+	bool found; /* `before` is the wanted row */
 };
 
 static void start_sequence(struct machine *m)
@@ -104,7 +104,7 @@ static void start_sequence(struct machine *m)
 	m->begun = false;
 }
 
-/* A sequence at 0 is of a function that the linker left out. */
+/* A sequence at address 0 belongs to a function that the linker dropped. */
 static void add_row(struct machine *m)
 {
 	m->found =
@@ -173,7 +173,7 @@ static void run_standard(struct machine *m, unsigned opcode)
 	case DW_LNS_fixed_advance_pc:
 		m->row.addr += cursor__fixed(&m->cur, 2);
 		break;
-	default: /* columns, statements, blocks, what is yet to come */
+	default: /* columns, statements, blocks, future opcodes */
 		run_unknown(m, opcode);
 	}
 }

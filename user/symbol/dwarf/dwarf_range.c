@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which addresses an entry has: one range, or a list of them. */
+/* Address ranges of an entry: one range, or a list. */
 #include <dwarf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static uint64_t address_max(const struct unit *unit)
 	return unit->addr_sz == 4 ? UINT32_MAX : UINT64_MAX;
 }
 
-/* What the linker left out begins at 0, or at the last addresses. */
+/* Ignores ranges of code that the linker dropped: they begin at 0, or at the last addresses. */
 static int give(const struct unit *unit, uint64_t low, uint64_t high, range_fn fn, void *ctx)
 {
 	if (!low || low >= high || high >= address_max(unit) - 1)
@@ -19,7 +19,7 @@ static int give(const struct unit *unit, uint64_t low, uint64_t high, range_fn f
 	return fn(low, high, ctx);
 }
 
-/* DWARF 2 to 4: pairs, of which one of nothing but ones is a new base. */
+/* DWARF 2 to 4: pairs of addresses. A pair that begins with the largest address sets a new base. */
 static int each_pair(struct dwarf *dwarf, const struct unit *unit, uint64_t off, range_fn fn,
 		     void *ctx)
 {
@@ -50,7 +50,7 @@ struct list {
 	const struct unit *unit;
 	struct cursor cur;
 	uint64_t base, low, high;
-	bool given; /* low and high are a range */
+	bool given; /* low and high hold a range */
 };
 
 static uint64_t indexed(struct list *list)
@@ -63,7 +63,7 @@ static uint64_t indexed(struct list *list)
 	return ret;
 }
 
-/* False at the list's end. */
+/* Returns false at the end of the list. */
 static bool next(struct list *list)
 {
 	unsigned addr_sz = list->unit->addr_sz;
@@ -121,7 +121,7 @@ static int each_of_list(struct dwarf *dwarf, const struct unit *unit, uint64_t o
 	return res;
 }
 
-/* The list's offset from a table of such. */
+/* Reads the offset of the list from the table of offsets. */
 static int each_by_index(struct dwarf *dwarf, const struct unit *unit, uint64_t index, range_fn fn,
 			 void *ctx)
 {
@@ -168,13 +168,13 @@ int die__holds(struct dwarf *dwarf, const struct unit *unit, const struct die *d
 }
 
 /*
- * Which unit an address belongs to. Asked of each unit's first entry, not of .debug_aranges, which
- * not every compiler writes.
+ * --- Index of units by address. It uses each unit's first entry, because not every compiler writes
+ * .debug_aranges.
  */
 
 #define UNITS_MAX      (1u << 20)
 #define RANGES_MAX     (2u << 20)
-#define OVERLAPPED_MAX 16 /* ranges looked at that begin before an address */
+#define OVERLAPPED_MAX 16 /* limit of visited ranges that begin before an address */
 
 struct adding {
 	struct dwarf *dwarf;
@@ -225,7 +225,7 @@ static int by_low(const void *va, const void *vb)
 	return (a->low > b->low) - (a->low < b->low);
 }
 
-/* A unit that cannot be read has no code; only one whose end is unknown ends it all. */
+/* A unit that cannot be read has no code. Only a unit with an unknown end stops the indexing. */
 static int index_unit(struct dwarf *dwarf, struct unit *unit, uint64_t off)
 {
 	int res = unit__read_header(dwarf, off, unit);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Units of .debug_info: their headers, and their entries one by one. A few stay in memory. */
+/* Units of .debug_info: their headers and their entries. A few units stay in memory. */
 #include <dwarf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ int unit__read_header(struct dwarf *dwarf, uint64_t off, struct unit *ret)
 		return -EINVAL;
 	read_version(&cur, ret);
 	ret->first = off + (cur.at - head);
-	/* one of an unknown version can be passed by */
+	/* a unit of an unknown version can be skipped */
 	if (ret->version < 2 || ret->version > 5)
 		return -ENOTSUP;
 	if (cur.bad || ret->first >= ret->end || (ret->addr_sz != 4 && ret->addr_sz != 8))
@@ -149,7 +149,7 @@ int unit__die(const struct unit *unit, uint64_t off, struct die *ret)
 
 static void take_root(struct dwarf *dwarf, struct unit *unit, const struct die *root)
 {
-	unsigned head = unit->off_sz == 8 ? 16 : 8; /* of .debug_str_offsets and the like */
+	unsigned head = unit->off_sz == 8 ? 16 : 8; /* header of .debug_str_offsets */
 
 	unit->str_offsets_base = root->str_offsets_base.form ? root->str_offsets_base.num
 				 : unit->version < 5	     ? 0
@@ -162,7 +162,7 @@ static void take_root(struct dwarf *dwarf, struct unit *unit, const struct die *
 		unit->low_pc = 0;
 }
 
-/* Reads a little of the unit, and of its abbreviations the one. */
+/* Reads only the begin of the unit, and only one abbreviation. */
 int unit__read_root(struct dwarf *dwarf, struct unit *unit, struct die *ret)
 {
 	unsigned char buf[ROOT_MAX];
@@ -233,7 +233,7 @@ static int load(struct dwarf *dwarf, uint64_t off, struct unit *unit)
 	return 0;
 }
 
-/* The last unit that begins at or before off. */
+/* Gets the last unit that begins at or before off. */
 static bool begin_of(const struct dwarf *dwarf, uint64_t off, uint64_t *ret)
 {
 	size_t low = 0, high = dwarf->unit_cnt;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Values of attributes as what they stand for: addresses, strings, the names of functions. */
+/* Resolves attribute values to addresses, strings and function names. */
 #include <dwarf.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "symbol/dwarf/dwarf_parts.h"
 
-#define REFERENCES_MAX 8 /* from an entry to the one that has its name */
+#define REFERENCES_MAX 8 /* references from an entry to the one with its name */
 
 static bool is_address_index(uint16_t form)
 {
@@ -20,7 +20,7 @@ static bool is_string_index(uint16_t form)
 	       form == DW_FORM_GNU_str_index;
 }
 
-/* A number of a table of such. */
+/* Reads a number from a table of numbers. */
 static bool read_entry(struct dwarf *dwarf, enum dwarf_section nr, uint64_t base, uint64_t index,
 		       unsigned size, uint64_t *ret)
 {
@@ -77,7 +77,10 @@ size_t value__string(struct dwarf *dwarf, const struct unit *unit, const struct 
 	return 0;
 }
 
-/* Where an entry is that another one refers to: the file, the offset there. NULL: nowhere. */
+/*
+ * Resolves a reference to another entry: returns its file, *ret gets its offset. NULL: unknown
+ * reference.
+ */
 static struct dwarf *refers_to(struct dwarf *dwarf, const struct unit *unit,
 			       const struct value *value, uint64_t *ret)
 {
@@ -106,7 +109,7 @@ static const struct value *reference_of(const struct die *die)
 	return die->origin.form ? &die->origin : &die->specification;
 }
 
-/* The linker's name may be further along than the source's: it is looked for to the end. */
+/* Follows all references, because the linkage name may be further along than the source name. */
 size_t die__name(struct dwarf *dwarf, const struct unit *unit, const struct die *die, char *buf,
 		 size_t cap)
 {

@@ -18,8 +18,8 @@ void code_map__free(struct code_map *map)
 }
 
 /*
- * Nobody but us knows the seed, so nobody can make the tree a deep one (the finalizer of
- * MurmurHash3).
+ * Priority of a piece (the finalizer of MurmurHash3). A program cannot make the tree deep, because
+ * it does not know the seed.
  */
 static uint64_t priority(const struct code_map *map, uint32_t i)
 {
@@ -30,7 +30,7 @@ static uint64_t priority(const struct code_map *map, uint32_t i)
 	return x ^ x >> 33;
 }
 
-/* All of `a` lies before all of `b`. */
+/* Joins two trees. All of `a` lies before all of `b`. */
 static uint32_t join(struct code_map *map, uint32_t a, uint32_t b)
 {
 	struct code_piece *pieces = map->pieces;
@@ -46,7 +46,7 @@ static uint32_t join(struct code_map *map, uint32_t a, uint32_t b)
 	return b;
 }
 
-/* Into those that begin before addr, and the others. */
+/* Splits a tree into the pieces that begin before addr, and the others. */
 static void split(struct code_map *map, uint32_t tree, uint64_t addr, uint32_t *before,
 		  uint32_t *rest)
 {
@@ -85,7 +85,7 @@ static int grow(struct code_map *map)
 	return 0;
 }
 
-/* One that is gone, or a new one. */
+/* Gets a freed slot, or a new one. */
 static int take_free(struct code_map *map, uint32_t *ret)
 {
 	int res;
@@ -111,7 +111,7 @@ static uint32_t last_of(struct code_map *map, uint32_t tree)
 	return tree;
 }
 
-/* Takes out what lies in the range, and leaves what is before and after it. */
+/* Frees the pieces in the range, and returns the trees before and after it. */
 static void clear(struct code_map *map, uint64_t addr, uint64_t end, uint32_t *before,
 		  uint32_t *after)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Code that is written, moved and overwritten: which piece lies at an address now. Pieces are put
- * in order of time; a later one takes the place of all that it overlaps. Putting and finding take
- * O(log n) steps, whatever order a hostile program chooses: a treap with random priorities. 24
- * bytes a piece, CODE_MAP_MAX pieces at most. One thread.
+ * Map from an address to the piece of JIT code that lies there now, for code that is written, moved
+ * and overwritten.
+ * Pieces are added in order of time; a later piece replaces all pieces that it overlaps. The map is
+ * a treap with random priorities, so add and find take O(log n) steps in any order, also for a
+ * hostile program. 24 bytes per piece, at most CODE_MAP_MAX pieces. One thread only.
  */
 #ifndef JANK_SYMBOL_INTERPRETERS_CODE_MAP_H
 #define JANK_SYMBOL_INTERPRETERS_CODE_MAP_H
@@ -18,20 +19,23 @@ struct code_piece {
 };
 
 struct code_map {
-	struct code_piece *pieces; /* the first one is not used */
-	uint32_t cnt, cap;	   /* those in use or free */
-	uint32_t root, free;	   /* of the tree by address, and of one of pieces that are gone */
+	struct code_piece *pieces; /* index 0 is not used */
+	uint32_t cnt, cap;	   /* slots that are in use or were freed */
+	uint32_t root, free; /* roots of the tree by address, and of the tree of freed pieces */
 	uint64_t seed;
-	uint64_t steps; /* pieces looked at so far, for tests */
+	uint64_t steps; /* number of visited pieces, for tests */
 };
 
 void code_map__init(struct code_map *map);
 void code_map__free(struct code_map *map);
 
-/* 0, -ENOMEM, or -E2BIG: so many are there at once. A piece of size 0 is left out. */
+/*
+ * Adds a piece. 0, -ENOMEM, or -E2BIG when the map holds CODE_MAP_MAX pieces. Ignores a piece of
+ * size 0.
+ */
 int code_map__put(struct code_map *map, uint64_t addr, uint32_t size, uint32_t name);
 
-/* The piece that holds addr, or NULL; valid until the next one is put. */
+/* Returns the piece that holds addr, or NULL. Valid until the next code_map__put. */
 const struct symbol *code_map__find(struct code_map *map, uint64_t addr);
 
 size_t code_map__bytes(const struct code_map *map);

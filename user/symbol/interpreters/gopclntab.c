@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table is: a header; names; and an index of (address, place of the function's description) in
- * the order of addresses, with the descriptions behind it. Both are read in pieces and once, front
- * to back, whatever the header says.
+ * The table consists of a header, names, and an index sorted by address of (address, position of
+ * the function's description), followed by the descriptions. Index and descriptions are read in
+ * chunks, once, front to back, whatever the header says.
  */
 #include "symbol/interpreters/gopclntab.h"
 
@@ -15,14 +15,14 @@
 
 #define MAGIC_18    0xfffffff0u
 #define MAGIC_20    0xfffffff1u
-#define HEAD_SZ	    8 /* before its numbers, which have the size of a pointer */
+#define HEAD_SZ	    8 /* bytes before the header's numbers, which have the size of a pointer */
 #define NUMBER_CNT  8
 #define SEARCH_MAX  (64u << 20)
 #define SEARCH_STEP 8
 #define CHUNK	    65536
 #define RELAS_MAX   (4u << 20)
 #define RELA_CHUNK  1024
-#define FUNC_SZ	    8 /* of a description, what is read: its address, and its name's place */
+#define FUNC_SZ	    8 /* bytes read of a description: its address and the position of its name */
 
 enum number {
 	N_FUNCS,
@@ -35,7 +35,7 @@ enum number {
 	N_INDEX,
 };
 
-/* Whether a table of a known form begins with these bytes. */
+/* Returns true when a table of a known format begins with these bytes. */
 static bool is_head(const struct elf *elf, const uint8_t *head)
 {
 	uint32_t magic;
@@ -57,7 +57,9 @@ static const struct elf_section *section_of(const struct elf *elf)
 	return elf__section(elf, ".gopclntab") ?: elf__section(elf, ".data.rel.ro.gopclntab");
 }
 
-/* A C linker puts it among other data of a position-independent program. */
+/*
+ * Searches the table among other data: a C linker puts it there in a position-independent program.
+ */
 static int search(const struct elf *elf, const struct elf_section *sec, uint64_t *ret)
 {
 	uint64_t max = sec->size < SEARCH_MAX ? sec->size : SEARCH_MAX;
@@ -101,7 +103,7 @@ static int find_table(const struct elf *elf, uint64_t *ret_off, uint64_t *ret_va
 	return 0;
 }
 
-/* What the loader puts at an address, where linkers leave the place itself empty. */
+/* Returns the value that the loader writes at an address. Linkers leave the place itself empty. */
 static uint64_t relocated(const struct elf *elf, uint64_t vaddr)
 {
 	const struct elf_section *sec = elf->is64 ? elf__section(elf, ".rela.dyn") : NULL;
@@ -124,7 +126,7 @@ static uint64_t relocated(const struct elf *elf, uint64_t vaddr)
 	return 0;
 }
 
-/* Where the code ends that has the address in it; 0: none has. */
+/* Returns the end of the executable segment that contains the address; 0: there is none. */
 static uint64_t code_end(const struct elf *elf, uint64_t addr)
 {
 	for (size_t i = 0; i < elf->load_cnt; i++)
@@ -176,7 +178,7 @@ struct entry {
 	uint32_t addr, func;
 };
 
-/* A piece of the descriptions; they follow each other as the functions do. */
+/* A chunk of the descriptions, which are in the order of the functions. */
 struct window {
 	const struct gopclntab *go;
 	uint8_t buf[CHUNK];
@@ -192,7 +194,7 @@ static int read_func(struct window *win, uint64_t off, uint32_t *ret_addr, uint3
 	if (off + FUNC_SZ > left)
 		return -ENODATA;
 	if (off < win->off)
-		return -ENODATA; /* else a file could have us read it over and over */
+		return -ENODATA; /* otherwise a file could make us read it again and again */
 	if (off + FUNC_SZ > win->off + win->len) {
 		win->off = off;
 		win->len = left - off < CHUNK ? left - off : CHUNK;
@@ -219,7 +221,7 @@ static int add(const struct gopclntab *go, struct window *win, struct symtab *ta
 	return symtab__add(tab, go->text + addr, end - addr, false, RANK_GLOBAL, name);
 }
 
-/* The index has one address more than functions, where the last one ends. */
+/* The index has one more address than functions: the end of the last function. */
 static int read_index(const struct gopclntab *go, struct window *win, struct symtab *tab)
 {
 	enum { CNT = 1024 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What Go's own table says of one address. Each function has runs of addresses with a file's
- * number, others with a line, and others with the stack pointer's distance. What was inlined has
- * its own file and line there, and only the running program knows whose: such an address gets none.
+ * Lookups by address in Go's function table. Each function has runs of addresses with a file
+ * number, runs with a line, and runs with the depth of the stack pointer. Inlined code has its own
+ * file and line there, and only the running program knows its function: such an address gets no
+ * line.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,13 +13,13 @@
 
 #include "symbol/interpreters/gopclntab.h"
 
-#define STEPS_MAX   65536 /* runs of one function */
+#define STEPS_MAX   65536 /* limit of runs of one function */
 #define WINDOW	    256
-#define DATA_INLINE 2 /* which of a function's further tables tells what was inlined */
+#define DATA_INLINE 2 /* index of the function's table of inlined code */
 #define NOWHERE	    UINT32_MAX
 /* runtime/symtab.go */
-#define FLAG_TOPFRAME 1 /* nothing calls it */
-#define FLAG_SPWRITE  2 /* it sets the stack pointer as it likes */
+#define FLAG_TOPFRAME 1 /* no function calls it */
+#define FLAG_SPWRITE  2 /* it sets the stack pointer itself */
 
 struct func {
 	uint32_t addr, name, args, deferreturn, sp, file, line, data_cnt, unit;
@@ -46,7 +47,7 @@ void gopclntab__free(struct gopclntab *go)
 	free(go);
 }
 
-/* From a part of the table that ends at `end`. */
+/* Reads from a part of the table that ends at `end`. */
 static int read_part(const struct gopclntab *go, uint64_t begin, uint64_t end, uint64_t off,
 		     void *buf, size_t len)
 {
@@ -55,7 +56,10 @@ static int read_part(const struct gopclntab *go, uint64_t begin, uint64_t end, u
 	return image__read(&go->img, go->off + begin + off, buf, len);
 }
 
-/* The function whose code begins last at or before the address, by where its description is. */
+/*
+ * Finds the function with the last begin at or before the address. ret gets the position of its
+ * description.
+ */
 static int find_func(const struct gopclntab *go, uint32_t addr, uint32_t *ret)
 {
 	uint32_t low = 0, high = go->func_cnt, entry[2];
@@ -120,7 +124,7 @@ static uint32_t next_number(struct runs *runs)
 	return 0;
 }
 
-/* The value at a distance from the function's begin; -1: none. */
+/* Returns the value at a distance from the function's begin; -1: none. */
 static int64_t value_at(const struct gopclntab *go, uint32_t table, uint32_t distance)
 {
 	struct runs runs = { .go = go, .off = table };
@@ -175,8 +179,8 @@ static bool read_file(const struct gopclntab *go, const struct func *func, int64
 }
 
 /*
- * The function that an address is in, where its description is, and how far from its begin the
- * address is.
+ * Finds the function that contains an address. ret_at gets the position of its description,
+ * ret_distance the distance from its begin.
  */
 static bool func_at(const struct gopclntab *go, uint64_t vaddr, struct func *ret, uint32_t *ret_at,
 		    uint32_t *ret_distance)
@@ -191,8 +195,8 @@ static bool func_at(const struct gopclntab *go, uint64_t vaddr, struct func *ret
 }
 
 /*
- * Behind the description's numbers: what function it is to the runtime, its flags, and two bytes
- * more.
+ * Reads the flags. After the description's numbers come the function's id for the runtime, its
+ * flags, and two more bytes.
  */
 static bool read_flags(const struct gopclntab *go, uint32_t at, uint8_t *ret)
 {

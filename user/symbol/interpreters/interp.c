@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Recognises an interpreter by its file, and names CPython's frames by their code objects. See
+ * Detects an interpreter by its file, and names CPython's frames by their code objects. See
  * interp.h.
  */
 #include "symbol/interpreters/interp.h"
@@ -14,13 +14,16 @@
 
 #include "symbol/elf/elf.h"
 
-/* One pass through .dynsym, which keeps them where the file is stripped; else through .symtab. */
+/*
+ * --- Search of the interpreter's variables: one pass through .dynsym, which a stripped file keeps;
+ * else through .symtab
+ */
 
 #define ENTRIES_MAX   (1u << 20)
 #define CHUNK_ENTRIES 256
 #define STRINGS_MAX   (16u << 20)
 #define VERSION_MAX   16
-#define NEAR_MAX      8192 /* so far before rb_mutex_lock lies the function that it leads to, at most */
+#define NEAR_MAX      8192 /* bytes before rb_mutex_lock where its jump may lead */
 
 struct search {
 	const struct elf *elf;
@@ -111,7 +114,7 @@ static int search_table(struct search *search, uint32_t type)
 	return res;
 }
 
-/* A constant's bytes, as they lie in the file. */
+/* Reads a constant's bytes from the file. */
 static int read_constant(const struct elf *elf, uint64_t vaddr, void *buf, size_t len)
 {
 	for (size_t i = 0; i < elf->load_cnt; i++) {
@@ -123,7 +126,7 @@ static int read_constant(const struct elf *elf, uint64_t vaddr, void *buf, size_
 	return -ENOENT;
 }
 
-/* "3.1.2" as 0x03010200. */
+/* Parses "3.1.2" to 0x03010200. */
 static int read_ruby_version(const struct elf *elf, uint64_t vaddr, uint32_t *ret)
 {
 	char text[VERSION_MAX] = {};
@@ -139,8 +142,9 @@ static int read_ruby_version(const struct elf *elf, uint64_t vaddr, uint32_t *re
 }
 
 /*
- * rb_mutex_lock may do nothing but jump to a function that has no name, shortly before it: that
- * one's callers see no rb_mutex_lock. Where the jump leads; or the function itself.
+ * Returns the begin of the code behind rb_mutex_lock. rb_mutex_lock may only jump to an unnamed
+ * function shortly before it. Then rb_mutex_lock is not in the stacks of the threads that wait.
+ * Returns the target of the jump, or the function itself.
  */
 static uint64_t lock_begin(const struct elf *elf, uint64_t vaddr)
 {
@@ -201,7 +205,7 @@ int interp_elf__find(const struct elf *elf, struct interp_elf *ret)
 #define UNNAMED	 "[python]"
 
 /*
- * "python3.11", "libpython3.11.so.1.0", "libruby-3.1.so.3.1"; but no module such as
+ * Matches "python3.11", "libpython3.11.so.1.0", "libruby-3.1.so.3.1", but not a module such as
  * "_json.cpython-311.so".
  */
 static bool may_be_one(const struct mapped *mapped)
@@ -214,7 +218,7 @@ static bool may_be_one(const struct mapped *mapped)
 	return !strncmp(name, "python", 6) || !strncmp(name, "ruby", 4);
 }
 
-/* What the file's variables were linked at, and how far from there they are. */
+/* Gets the linked addresses of the file's variables, and the bias to add to them. */
 static int find_in_file(struct process_env *env, const struct process *process,
 			const struct region *region, struct interp_elf *ret, uint64_t *bias)
 {
@@ -273,7 +277,7 @@ static struct interp *make_ruby(const struct interp_elf *elf, uint64_t bias)
 	return script;
 }
 
-/* *known false: it may be one later. */
+/* *known false: the process may become an interpreter later. */
 static struct interp *make(struct process_env *env, const struct process *process,
 			   const struct region *region, bool *known)
 {
@@ -349,7 +353,7 @@ static void name(struct interp *script, const struct interp_memory *mem, struct 
 	const struct interp_code *code = script ? interp_code__get(script, mem, from->code) : NULL;
 
 	*ret = (struct frame){ .address = from->instr, .module = UNNAMED, .language = LANGUAGE };
-	/* It may stand before the first, too, where it is about to begin. */
+	/* The instruction may lie before the first one, when the code is about to begin. */
 	if (!code || code->check != from->check ||
 	    from->instr + 2 - code->bytecode >= code->units * 2 + 2)
 		return;
@@ -372,7 +376,7 @@ int interp__add_frames(struct process_env *env, struct process *process, struct 
 		return 0;
 	frames = reallocarray(stack->frames, stack->frame_cnt + stack->script_cnt, sizeof(*frames));
 	if (!frames) {
-		stack->script_cnt = 0; /* so that none of the others is taken for one */
+		stack->script_cnt = 0; /* so that no other frame is taken for a script frame */
 		return -ENOMEM;
 	}
 	stack->frames = frames;

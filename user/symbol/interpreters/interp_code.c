@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Code objects live as long as their function, mostly the process, so each is read once, and later
- * only looked at whether it is the same still: another may lie at its address by then.
+ * Cache of code objects. A code object lives as long as its function, mostly as long as the
+ * process. So each is read once. Later reads only check that it is unchanged: another object may
+ * lie at its address.
  */
 #include "symbol/interpreters/interp_code.h"
 
@@ -15,13 +16,13 @@
 #include "symbol/interpreters/interp.h"
 
 /*
- * Each entry begins with a byte whose uppermost bit is set, and no other byte has it: 4 bits say
- * how the location is written, 3 how many units it is good for, less one. Lines count from the
- * entry before.
+ * --- Location table. Each entry begins with a byte with the uppermost bit set; no other byte has
+ * it. 4 bits give the form of the location, 3 bits the number of units minus one. Lines are
+ * relative to the previous entry.
  */
 
 enum form {
-	FORM_ONE_LINE = 10, /* to 12: so many lines on, two columns */
+	FORM_ONE_LINE = 10, /* to 12: line delta in the form, two columns */
 	FORM_NO_COLUMNS = 13,
 	FORM_LONG = 14,
 	FORM_NONE = 15,
@@ -43,7 +44,7 @@ static uint8_t next_byte(struct reader *rd)
 	return *rd->at++;
 }
 
-/* 6 bits a byte, the lowest first; another one follows where the seventh is set. */
+/* Reads 6 bits a byte, lowest first. Another byte follows when bit 6 is set. */
 static uint32_t next_number(struct reader *rd)
 {
 	uint32_t ret = 0;
@@ -69,7 +70,7 @@ static int32_t next_signed(struct reader *rd)
 	return number & 1 ? -(int32_t)(number >> 1) : (int32_t)(number >> 1);
 }
 
-/* Reads an entry's rest; by how many lines it is further on. */
+/* Reads the rest of an entry. Returns its line delta. */
 static int32_t next_delta(struct reader *rd, unsigned form)
 {
 	int32_t delta = 0;
@@ -110,11 +111,11 @@ uint32_t interp_line__at(const uint8_t *table, size_t size, uint32_t first_line,
 	return 0;
 }
 
-#define HEAD_SZ	  256 /* all that lies before the bytecode */
+#define HEAD_SZ	  256 /* bytes: all that lies before the bytecode */
 #define LINES_MAX (256u << 10)
-#define BYTES_MAX (4u << 20)	    /* of a process's code objects; then begun anew */
-#define FRESH_NS  (100 * NS_PER_MS) /* for so long it is taken for the same */
-#define TYPE_AT	  8		    /* of any object */
+#define BYTES_MAX (4u << 20) /* bytes of a process's code objects; beyond it the cache is emptied */
+#define FRESH_NS  (100 * NS_PER_MS) /* an object is not checked again within this time */
+#define TYPE_AT	  8		    /* offset of the type in any object */
 
 struct head {
 	uint64_t units, filename, name, qualname, linetable;
@@ -131,7 +132,7 @@ static uint64_t word_at(const uint8_t *bytes, uint32_t at)
 	return ret;
 }
 
-/* FNV-1a, over what tells one from another */
+/* FNV-1a over the fields that distinguish code objects. */
 static uint64_t stamp_of(const struct head *head)
 {
 	const uint64_t words[] = { head->units,	    head->filename, head->qualname,
@@ -175,8 +176,8 @@ static int read_head(const struct interp *script, const struct interp_memory *me
 }
 
 /*
- * Is it the program's own: neither of Python's standard library, which lies beside the packages
- * that were installed, nor built in ("<frozen …>")?
+ * Returns true for the program's own code. Python's standard library lies beside the installed
+ * packages; built-in modules are named "<frozen …>".
  */
 static bool is_app(const char *file)
 {
@@ -222,7 +223,7 @@ void interp_code__forget_all(struct interp *script)
 		drop(script, code);
 }
 
-/* What cannot be read stays unknown, but for the lines: a frame may do without. */
+/* Fields that cannot be read leave the object unknown, except the lines: a frame needs none. */
 static void fill(struct interp *script, const struct interp_memory *mem, struct interp_code *code,
 		 const struct head *head)
 {
@@ -271,7 +272,7 @@ const struct interp_code *interp_code__get(struct interp *script, const struct i
 	if (code && now - code->checked_ns < FRESH_NS)
 		return code->known ? code : NULL;
 	res = read_head(script, mem, address, &head);
-	if (res == -ESRCH) /* the process has ended: as it was last */
+	if (res == -ESRCH) /* the process has ended: use the last known object */
 		return code && code->known ? code : NULL;
 	if (!code)
 		code = add(script, address);
@@ -295,12 +296,12 @@ uint32_t interp_code__line(const struct interp_code *code, uint64_t instr)
 }
 
 /*
- * Python's threading and queue wait on behalf of their callers, in Python: their innermost frames
- * count as those of the C library do, or a lock that is taken beside queue.get() would seem further
- * out than that.
+ * --- Waits. Python's threading and queue modules wait for their callers, in Python. Their
+ * innermost frames count like those of the C library. Otherwise a lock that is taken beside
+ * queue.get() would seem further out than it.
  */
 
-/* 1: it is; 0: it is another one's; -1: that is not known. */
+/* Returns 1 when the frame belongs to these modules, 0 when not, -1 when unknown. */
 static int waits_for_caller(struct interp *script, const struct interp_memory *mem,
 			    const struct jank_script_frame *frame)
 {
@@ -336,8 +337,8 @@ static bool python_wait(struct interp *script, const struct interp_memory *mem,
 }
 
 /*
- * The next two further out that are Ruby's: a method that calls a block may lie between it and what
- * it stands in.
+ * Number of outer Ruby frames to search: a method that calls a block may lie between the block and
+ * the method that contains it.
  */
 #define PARENTS 2
 
@@ -354,8 +355,8 @@ static bool stands_in(const struct jank_script_frame *frames, uint32_t cnt, uint
 }
 
 /*
- * Ruby's blocks belong to the method that they stand in, and functions in C to their callers:
- * mutex.synchronize { condition.wait(mutex) } in a thread's loop is as far out as queue.pop is, and
+ * Ruby's blocks belong to the method that contains them, and functions in C to their callers. So
+ * mutex.synchronize { condition.wait(mutex) } in a thread's loop is as far out as queue.pop. It is
  * further out than any method that the loop calls.
  */
 static bool ruby_wait(const struct interp *script, const struct interp_memory *mem,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Page by page. A str keeps its characters in 1, 2 or 4 bytes each, whichever the largest needs. */
+/*
+ * Reads page by page. A str stores 1, 2 or 4 bytes per character, as its largest character needs.
+ */
 #include "symbol/interpreters/interp_memory.h"
 
 #include <errno.h>
@@ -13,7 +15,7 @@
 
 #define CHARS_MAX 4096
 
-/* The bits of a str's state: 2 say whether it is interned. */
+/* Bits of a str's state. The lowest 2 bits say whether it is interned. */
 #define STATE_KIND(state) ((state) >> 2 & 7)
 #define STATE_COMPACT	  (1u << 5)
 #define STATE_ASCII	  (1u << 6)
@@ -86,8 +88,8 @@ static int to_utf8(const uint8_t *data, unsigned size, size_t cnt, char **ret)
 		if (!c)
 			break;
 		/*
-		 * Half a surrogate pair stands for a byte that was no UTF-8: a path may be
-		 * anything.
+		 * Half a surrogate pair stands for a byte that was not UTF-8: a path may contain
+		 * any byte.
 		 */
 		add_utf8(&sb, c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0xfffd : c);
 	}
@@ -150,7 +152,10 @@ int interp_memory__bytes(const struct interp_memory *mem, const struct interp_of
 	return 0;
 }
 
-/* Taken from the headers of 3.11.2, 3.12.1 and 3.13.0. A wrong one shows: see interp_threads.c. */
+/*
+ * Offsets from the headers of 3.11.2, 3.12.1 and 3.13.0. A wrong offset is detected: see
+ * interp_threads.c.
+ */
 
 #define MINOR(version) ((version) >> 16)
 #define OFFSET_MAX     (1u << 20)
@@ -229,7 +234,7 @@ bool interp_offsets__told(uint32_t version)
 	return MINOR(version) == 0x030d;
 }
 
-/* Of _Py_DebugOffsets, the place of each word that is used here. */
+/* Index of each word of _Py_DebugOffsets that is used here. */
 enum told {
 	TOLD_COOKIE,
 	TOLD_VERSION,
@@ -265,7 +270,8 @@ static bool is_word_of(uint32_t at, uint32_t size)
 }
 
 /*
- * The probes read words of a frame, as far as they read it; and the line and the name in one piece.
+ * The probes read only words, and only the first bytes of a frame. They read the line and the name
+ * in one piece.
  */
 static bool fits_probes(const struct interp_offsets *offsets)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Offsets of 64-bit x86, where pthread_mutex_t has 40 bytes, from vm_core.h, ractor_core.h and
- * thread_pthread.h of 3.1.2, 3.2.4, 3.3.5 and 3.4.5; no release of these minor versions has others.
- * A wrong one shows: no state would name the virtual machine.
+ * Offsets for 64-bit x86, where pthread_mutex_t has 40 bytes, from vm_core.h, ractor_core.h and
+ * thread_pthread.h of 3.1.2, 3.2.4, 3.3.5 and 3.4.5. All releases of these minor versions have the
+ * same offsets. A wrong offset is detected: no state would point to the virtual machine.
  */
 #include "symbol/interpreters/interp_ruby.h"
 
@@ -73,7 +73,7 @@ const struct script_ruby_offsets *script_ruby__offsets(uint32_t version)
 /* --- code */
 
 #define BODY_AT	    16 /* in rb_iseq_t */
-#define PATH_AT	    64 /* in rb_iseq_constant_body: a String, or an Array that begins with it */
+#define PATH_AT	    64 /* in rb_iseq_constant_body: a String, or an Array with the String first */
 #define ELEMENTS_AT 16 /* of a short Array */
 #define POINTER_AT  24 /* of a long String's text */
 #define TYPE(flags) ((flags)&0x1f)
@@ -113,7 +113,9 @@ int script_ruby__code(const struct script_ruby_offsets *offsets, const struct in
 
 /* --- threads */
 
-/* The state that begins with this node of the list. 0, or not: it is none. */
+/*
+ * Reads the state that begins with this node of the list. Returns non-zero when it is not a state.
+ */
 static int read_thread(const struct script_ruby_offsets *offsets, const struct interp_memory *mem,
 		       uint64_t vm, uint64_t address, struct script_ruby_thread *ret)
 {
@@ -130,7 +132,7 @@ static int read_thread(const struct script_ruby_offsets *offsets, const struct i
 				   &ret->tid, sizeof(ret->tid));
 }
 
-/* Of the main Ractor. 0: it can't be read. */
+/* Returns the thread list of the main Ractor. 0: not readable. */
 static uint64_t list_of(const struct script_ruby_offsets *offsets, const struct interp_memory *mem,
 			uint64_t vm_ptr, uint64_t *ret_vm)
 {
@@ -158,7 +160,7 @@ void script_ruby__each(const struct script_ruby_offsets *offsets, const struct i
 	}
 }
 
-/* A new thread's state becomes the last of the list; its number is written there once it runs. */
+/* A new thread's state is added at the end of the list. Its thread id is written when it runs. */
 uint64_t script_ruby__newest(const struct script_ruby_offsets *offsets,
 			     const struct interp_memory *mem, uint64_t vm_ptr)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The interpreter's list of its threads' states. Each has the thread's number as the thread itself
- * sees it, which in a container is another than ours.
+ * Reader of the interpreter's list of thread states. Each state has the thread id in the PID
+ * namespace of the process, which in a container differs from ours.
  */
 #include <dirent.h>
 #include <limits.h>
@@ -28,7 +28,7 @@ struct list {
 	size_t cnt, max;
 };
 
-/* What a thread of ours calls itself: the last of the line "NSpid:\t…\t…". */
+/* Returns the innermost id of a thread: the last number of the line "NSpid:\t…\t…". */
 static uint64_t number_inside(const struct list *list, const char *tid)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -47,7 +47,7 @@ static uint64_t number_inside(const struct list *list, const char *tid)
 	return ret;
 }
 
-/* The number by which we know a thread of the process; 0: it has none of that number. */
+/* Returns the thread's id in our PID namespace; 0: the process has no such thread. */
 static uint32_t number_outside(const struct list *list, uint64_t native_id)
 {
 	char path[PATH_MAX];
@@ -71,7 +71,7 @@ static uint32_t number_outside(const struct list *list, uint64_t native_id)
 	return ret;
 }
 
-/* The thread's own number may be unknown yet. False: there is no more room. */
+/* Adds a thread; ignores an unknown thread id. Returns false when the list is full. */
 static bool add(struct list *list, uint64_t number, const struct jank_script_where *where)
 {
 	uint32_t tid = number ? number_outside(list, number) : 0;
@@ -109,7 +109,7 @@ static struct jank_script_where where_of(const struct list *list, uint64_t tstat
 	};
 }
 
-/* Takes the state at an address, if it is one. False: the list ends here. */
+/* Adds the state at an address, if it is valid. Returns false when the list ends here. */
 static bool take(struct list *list, uint64_t interp, uint64_t tstate, uint64_t *next)
 {
 	const struct interp_offsets *offsets = &list->script->offsets;
@@ -138,7 +138,7 @@ static void take_all(struct list *list, uint64_t interp)
 
 /* --- Ruby */
 
-/* The frames' address lies behind the stack's own and its size in the execution context. */
+/* Offset of the frame pointer in the execution context, after the stack's address and size. */
 #define CFP_AT 16
 
 static bool take_ruby(void *ctx, const struct script_ruby_thread *thread)
@@ -198,7 +198,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 	return XXH64(&word, sizeof(word), hash);
 }
 
-/* A new thread's state becomes the first of its list; its number is written there once it runs. */
+/* A new thread's state is added at the begin of its list. Its thread id is written when it runs. */
 static uint64_t newest_of(const struct interp_memory *mem, const struct interp_offsets *offsets,
 			  uint64_t interp, uint64_t hash)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file grows while code is compiled, record by record, of which the last may be half written.
- * Only addresses and places in the file are kept. It is hostile: sizes and counts are checked
- * against the record's, and bounded.
+ * The file grows while code is compiled, record by record; the last record may be incomplete. Only
+ * addresses and file positions are kept in memory. The file is not trusted: sizes and counts are
+ * limited and checked against the record's size.
  */
 #include "symbol/interpreters/jitdump.h"
 
@@ -21,8 +21,8 @@
 #define FILE_MAX_SZ (1ull << 32)
 #define ENTRIES_MAX (256u << 10)
 #define CLOCK_EVERY 256	       /* records between looks at the clock */
-#define LINES_MAX   (1u << 20) /* bytes of a record of them that are looked at */
-#define COST_SHARE  20	       /* at most a 20th of a CPU goes into re-reading */
+#define LINES_MAX   (1u << 20) /* bytes read of a record with lines */
+#define COST_SHARE  20	       /* re-reading takes at most 1/20 of a CPU */
 
 enum { CODE_LOAD, CODE_MOVE, DEBUG_INFO };
 
@@ -117,7 +117,7 @@ static int take_load(struct jitdump *dump, const struct image *img, uint64_t off
 	return add_code(dump, load.addr, load.size, off + sizeof(load));
 }
 
-/* Moved code keeps its name. What was there before is overwritten, as by new code. */
+/* Moved code keeps its name. It replaces what was at the new address, like new code. */
 static int take_move(struct jitdump *dump, const struct image *img, uint64_t off, uint32_t size)
 {
 	const struct symbol *sym;
@@ -154,7 +154,10 @@ static int take_lines(struct jitdump *dump, const struct image *img, uint64_t of
 	return 0;
 }
 
-/* 1: it is there and was taken; 0: it isn't, or not yet as a whole; or why no more is read. */
+/*
+ * Returns 1 when a record was read; 0 when there is none or it is incomplete; -errno when reading
+ * must stop.
+ */
 static int take_record(struct jitdump *dump, const struct image *img)
 {
 	struct record_head head;
@@ -232,8 +235,8 @@ const struct symbol *jitdump__find(struct jitdump *dump, uint64_t addr)
 }
 
 /*
- * The last record of lines for that code before its own: of an earlier code at the same place there
- * may be others.
+ * Returns the last record of lines for the address before the code's own record. Earlier code at
+ * the same address may have other records.
  */
 static const struct jit_lines *lines_of(const struct jitdump *dump, const struct symbol *sym)
 {
@@ -251,7 +254,9 @@ static const struct jit_lines *lines_of(const struct jitdump *dump, const struct
 	return low && dump->lines[low - 1].addr == sym->addr ? &dump->lines[low - 1] : NULL;
 }
 
-/* Entries are an address, a line, a column, and the file's name, "\xff" for the one before. */
+/*
+ * An entry has an address, a line, a column, and the file's name; "\xff" repeats the previous name.
+ */
 static uint32_t find_line(const char *at, const char *end, uint32_t cnt, uint64_t addr,
 			  const char **file)
 {

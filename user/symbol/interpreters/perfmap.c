@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A perf map grows while code is compiled, and addresses are used again: of two lines for one place
- * the later counts. Only addresses and places in the file are kept, the names are read when asked
- * for.
+ * A perf map grows while code is compiled, and addresses are reused: of two lines for one address
+ * the later one is valid. Only addresses and file positions are kept in memory; names are read on
+ * demand.
  */
 #include "symbol/interpreters/perfmap.h"
 
@@ -19,12 +19,12 @@
 
 #define FILE_MAX_SZ   (256ull << 20)
 #define ENTRIES_MAX   (256u << 10)
-#define ENTRIES_AGAIN (ENTRIES_MAX / 4 * 3) /* more than these left by a clean-up: it is full */
+#define ENTRIES_AGAIN (ENTRIES_MAX / 4 * 3) /* full when more than these remain after a clean-up */
 #define CLOCK_EVERY   1024		    /* lines between looks at the clock */
-#define CPU_NS	      (50 * NS_PER_MS)	    /* of one reading, besides a sort */
+#define CPU_NS	      (50 * NS_PER_MS)	    /* limit of one reading, without the sort */
 #define LAST_SZ	      4096
 #define LOOK_NS	      (100 * NS_PER_MS)
-#define COST_SHARE    20 /* at most a 20th of a CPU goes into re-reading */
+#define COST_SHARE    20 /* re-reading takes at most 1/20 of a CPU */
 
 void perfmap__init(struct perfmap *map)
 {
@@ -59,7 +59,7 @@ static int take_line(struct perfmap *map, char *line, uint64_t off)
 	return symtab__add(&map->tab, addr, size, false, RANK_GLOBAL, off);
 }
 
-/* -EAGAIN: with the next reading it goes on. */
+/* -EAGAIN: the time is up; the next reading continues. */
 static int add_line(char *line, size_t len, uint64_t off, void *ctx)
 {
 	struct perfmap *map = ctx;
@@ -70,7 +70,7 @@ static int add_line(char *line, size_t len, uint64_t off, void *ctx)
 	return res;
 }
 
-/* From the begin when another file was opened or this one was cut. */
+/* Starts at the begin, after another file was opened or the file was truncated. */
 static void restart(struct perfmap *map, int fd)
 {
 	uint32_t generation = map->generation;
@@ -126,10 +126,7 @@ static void read_on(struct perfmap *map)
 	map->generation++;
 }
 
-/*
- * Java writes its map each time that it is asked for one, over the old: by then other code is where
- * some was.
- */
+/* Java overwrites its map each time it is asked for one. Some addresses then have other code. */
 static bool is_anew(struct perfmap *map, const struct stat *st)
 {
 	uint64_t mtime_ns = timespec__ns(st->st_mtim);
@@ -149,7 +146,7 @@ void perfmap__update(struct perfmap *map, const char *root, uint32_t nspid, uid_
 		return;
 	map->next_ns = 0;
 	if (map->fd < 0 || apart__stat(map->fd, &st) || !st.st_nlink)
-		look_for(map, root, nspid, uid); /* for the first one, or what replaced it */
+		look_for(map, root, nspid, uid); /* the first map, or its replacement */
 	if (map->fd < 0 || apart__stat(map->fd, &st)) {
 		map->next_ns = begin + LOOK_NS;
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* /tmp/perf-PID.map: the names that a JIT compiler gives its code. */
+/* Reader of /tmp/perf-PID.map, where a JIT compiler writes the names of its code. */
 #ifndef JANK_SYMBOL_INTERPRETERS_PERFMAP_H
 #define JANK_SYMBOL_INTERPRETERS_PERFMAP_H
 
@@ -8,16 +8,16 @@
 #include <time.h>
 
 struct perfmap {
-	struct symtab tab; /* its names stay in the file */
-	int fd;		   /* -1: none was found yet */
+	struct symtab tab; /* the names stay in the file */
+	int fd;		   /* -1: not found yet */
 	uint64_t off;	   /* read up to here */
-	uint64_t last;	   /* hash of what is before that */
+	uint64_t last;	   /* hash of the last bytes before off */
 	uint64_t mtime_ns;
-	uint64_t next_ns;    /* not read again, nor looked for, before */
-	uint32_t generation; /* changes whenever the table does; 0: none yet */
-	bool full;	     /* nothing more is read: it is too large */
-	bool behind;	     /* the time was up: there is more to read now */
-	uint64_t until_ns;   /* of this thread's CPU time; looked at every so many lines */
+	uint64_t next_ns;    /* do not read or search again before this time */
+	uint32_t generation; /* changes with each change of the table; 0: no table yet */
+	bool full;	     /* stop reading: the file is too large */
+	bool behind;	     /* CPU time limit reached: more to read now */
+	uint64_t until_ns;   /* limit of this thread's CPU time; checked every CLOCK_EVERY lines */
 	unsigned line_cnt;
 };
 
@@ -25,9 +25,9 @@ void perfmap__init(struct perfmap *map);
 void perfmap__free(struct perfmap *map);
 
 /*
- * Looks for the map of a process that calls itself nspid below `root` (/proc/PID/root) and reads
- * what was added to it. It is hostile: only a regular file of that user or root counts. Cheap to
- * call often; what cannot be read leaves the table as it was.
+ * Finds the map below `root` (/proc/PID/root) of a process with the pid nspid in its namespace, and
+ * reads what was added. The file is not trusted: only a regular file of that user or root is read.
+ * Cheap to call often. On an error the table stays as it was.
  */
 void perfmap__update(struct perfmap *map, const char *root, uint32_t nspid, uid_t uid);
 

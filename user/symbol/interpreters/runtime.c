@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The run-time libraries by their files' names: `libc.so.6`, `libc-2.31.so`, `ld-musl-x86_64.so.1`,
- * bionic's `linker64`. Others that only begin alike (libc-client.so) are the program's.
+ * Run-time libraries are recognised by file name: `libc.so.6`, `libc-2.31.so`,
+ * `ld-musl-x86_64.so.1`, bionic's `linker64`. Libraries that only share the prefix (libc-client.so)
+ * belong to the program.
  */
 #include "symbol/interpreters/runtime.h"
 
@@ -74,13 +75,13 @@ bool runtime__is_reserved(const char *function)
 	return false;
 }
 
-/* Packages by which Go's programs wait and run. */
+/* Packages by which Go programs wait and run. */
 static const char *const go_packages[] = {
 	"runtime.",	 "runtime/internal/", "internal/runtime/", "internal/poll.",
 	"internal/abi.", "internal/syscall/", "internal/bytealg.", "syscall.",
 };
 
-/* What gcc calls a piece of a C function: "runtime.part.0". */
+/* gcc's suffixes for parts of a C function: "runtime.part.0". */
 static const char *const pieces[] = { ".part.", ".constprop.", ".isra.", ".cold", ".lto_priv." };
 
 static bool is_of_go(const char *function)
@@ -109,8 +110,10 @@ bool runtime__is_glue(const char *function)
 /*
  * Names as runtimes write them into perf maps and jitdump:
  *
- *   V8       JS:~handle /srv/app.js:3:1, LazyCompile:*handle /srv/app.js:3:1, Function:…, Eval:…, Script:…
- *   HotSpot  Lcom/example/Main;::run (perf-map-agent), int com.example.Main.run(java.lang.String) (its own)
+ *   V8       JS:~handle /srv/app.js:3:1, LazyCompile:*handle /srv/app.js:3:1,
+ *            Function:…, Eval:…, Script:…
+ *   HotSpot  Lcom/example/Main;::run (perf-map-agent),
+ *            int com.example.Main.run(java.lang.String) (its own)
  *   CPython  py::handle:/srv/app.py
  *   .NET     void [app] Example.Main::Run(string)[OptimizedTier1]
  */
@@ -139,7 +142,7 @@ static bool has_tier(const char *name)
 	return false;
 }
 
-/* "void [app] Space.Class::Method(…)[Tier0]"; its stubs have no method. */
+/* Matches "void [app] Space.Class::Method(…)[Tier0]". .NET's stubs have no method. */
 static bool is_dotnet(const char *name)
 {
 	const char *open = strchr(name, '['), *close = open ? strchr(open, ']') : NULL;
@@ -152,7 +155,7 @@ static bool is_class_char(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80);
 }
 
-/* "Lcom/example/Main;::run" */
+/* Matches "Lcom/example/Main;::run". */
 static bool is_descriptor(const char *name)
 {
 	const char *at = name + 1;
@@ -165,8 +168,8 @@ static bool is_descriptor(const char *name)
 }
 
 /*
- * "int com.example.Main.run(int, java.lang.String)": a type, a dotted method, parameters to the
- * end.
+ * Matches "int com.example.Main.run(int, java.lang.String)": a type, a dotted method, parameters up
+ * to the end.
  */
 static bool is_signature(const char *name)
 {
@@ -198,9 +201,9 @@ const char *language__of(const char *name)
 	return is_signature(name) ? "java" : NULL;
 }
 
-/* By the names of modules, of classes, and of pieces of HotSpot's made code. See runtime.h. */
+/* --- Owners of Java frames, by the names of modules, classes and pieces of HotSpot's JIT code */
 
-/* Innermost last: a stack is told by the first of these that it has. */
+/* In order of preference: the first owner that a stack has is reported. */
 enum owner { OWNER_APP, OWNER_LIBRARY, OWNER_INTERPRETER, OWNER_MACHINE, OWNER_NOBODY };
 
 static const char *const packages[] = { "java.", "javax.", "jdk.", "sun.", "com.sun." };
@@ -234,8 +237,8 @@ static bool java_is_library(const char *module)
 }
 
 /*
- * "int java.util.Arrays.hashCode(int[])", "Ljava/util/Arrays;::hashCode": of a package of the
- * JDK's?
+ * Returns true for "int java.util.Arrays.hashCode(int[])" and "Ljava/util/Arrays;::hashCode":
+ * functions of a JDK package.
  */
 static bool is_of_jdk(const char *function)
 {

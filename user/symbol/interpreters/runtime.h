@@ -1,54 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which modules are a program's run-time system, not its own code. */
+/*
+ * Classifiers for code of language runtimes: by module, by function name, and by frame. They
+ * separate it from the application's own code.
+ */
 #ifndef JANK_SYMBOL_INTERPRETERS_RUNTIME_H
 #define JANK_SYMBOL_INTERPRETERS_RUNTIME_H
 
 #include "model/block.h"
 #include <stdbool.h>
 
-/* libc, libm, libpthread, ld.so, libstdc++, libc++, libgcc_s, the vdso: glibc's, musl's,
- * bionic's. */
+/*
+ * Returns true for the run-time libraries of glibc, musl and bionic: libc, libm, libpthread, ld.so,
+ * libstdc++, libc++, libgcc_s, the vdso.
+ */
 bool runtime__is(const char *module);
 
 /*
- * In a program that has its C library in it, is the function the library's? By the names that the C
- * standard keeps for it (an underscore first: 7.1.3), and of its functions that wait, or are
- * everywhere.
+ * For a program with a statically linked C library: returns true when the function belongs to the
+ * library. By the names that the C standard reserves for it (an underscore first: 7.1.3), and by a
+ * list of functions that wait or are very common.
  */
 bool runtime__is_reserved(const char *function);
 
 /*
- * Is it what a runtime has in or below its program's own functions: V8's trampolines, entries and
- * calls, Go's packages that run and wait?
+ * Returns true for runtime functions that stand between or below the program's own functions: V8's
+ * trampolines, entries and calls; Go's packages for scheduling and waiting.
  */
 bool runtime__is_glue(const char *function);
 
-/* Which language a JIT compiler's function is written in, by the form of its name. */
+/* Language of a JIT-compiled function, by the form of its name. */
 
 /*
- * "javascript", "java", "python", "dotnet": static; NULL: none that is known, or a runtime's own
+ * Returns "javascript", "java", "python" or "dotnet" (static). NULL: unknown, or the runtime's own
  * code.
  */
 const char *language__of(const char *name);
 
-/*
- * Whose code a frame of a Java program is: its own, its class library's, or the machine's that runs
- * it (HotSpot).
- */
+/* Owner of a frame in a Java program: the application, the class library, or HotSpot itself. */
 
-/* Is it HotSpot's library, by its path? */
+/* Returns true when the path is that of HotSpot's library. */
 bool java__is_machine(const char *module);
 
 /*
- * Is it the name of memory in which HotSpot's compilers work? None of it is run: what has such a
- * name by an old map is other code by now.
+ * Returns true for the name of memory in which HotSpot's compilers work. Such memory is never run,
+ * so a name like this comes from an old map: other code lies there now.
  */
 bool java__is_scratch(const char *name);
 
 /*
- * Sets which of a stack's named frames are the application's. In one that has none of its own the
- * class library's are, else the interpreter's, else the machine's, so that there is somebody to
- * tell of.
+ * Sets `app` of a stack's named frames. Without frames of the application, the class library's
+ * frames count as such; else the interpreter's; else HotSpot's. So each stack has a frame to
+ * report.
  */
 void java__resolve_all(struct frame *frames, size_t cnt);
 

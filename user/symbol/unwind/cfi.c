@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opens a module's unwind tables, and keeps what was found for an address. See cfi.h. */
+/* Opens a module's unwind tables and caches the row of each requested address. See cfi.h. */
 #include "symbol/unwind/cfi.h"
 
 #include <elf.h>
@@ -12,9 +12,9 @@
 #include "symbol/unwind/cfi_parts.h"
 
 #define ROWS_MAX    16384
-#define ENTRY_BYTES 64 /* of _start and its kin */
+#define ENTRY_BYTES 64 /* of _start and similar code */
 #define MANAGED_BYTES                                                                              \
-	(512u << 10) /* no C compiler leaves as much without a table, in a file that has one */
+	(512u << 10) /* no C compiler leaves a larger gap without a table in a file that has one */
 
 static void add_memory(struct cfi *cfi, uint8_t *mem, const struct elf_section *from, uint64_t size,
 		       bool eh)
@@ -30,7 +30,7 @@ static void add_memory(struct cfi *cfi, uint8_t *mem, const struct elf_section *
 	cfi->section_cnt++;
 }
 
-/* A section that zlib has compressed; NULL: it can't be had. */
+/* Unpacks a section that zlib compressed; NULL: not possible. */
 static uint8_t *inflated(const struct elf *elf, const struct elf_section *sec, const uint8_t *raw,
 			 uint64_t *ret_size)
 {
@@ -207,10 +207,10 @@ void cfi__add_debug(struct cfi *cfi, const struct image *img)
 	if (elf.is64 == cfi->is64 && elf.machine == cfi->machine)
 		add_section(cfi, &elf, ".debug_frame", false);
 	elf__close(&elf);
-	clear(cfi); /* what had no table may have one now */
+	clear(cfi); /* an address without a table may have one now */
 }
 
-/* 0: the row is of this FDE. */
+/* Returns 0 when the row comes from this FDE. */
 static int try_fde(struct cfi *cfi, const struct cfi_section *sec, uint64_t off, uint64_t vaddr,
 		   struct cfi_row *row, uint64_t *ret_end)
 {
@@ -300,7 +300,10 @@ static void fill(struct cfi *cfi, uint64_t offset, bool exact, struct cfi_row *r
 	look_up(cfi, vaddr - !exact, row);
 	row->of_go = cfi->keeps_fp;
 	row->managed |= !row->has_table && cfi->keeps_fp;
-	/* By frame pointers only leaves need it, but for arm64's (unwind_table.c). */
+	/*
+	 * Where frame pointers lead, only leaves need the depth; on arm64 all frames do
+	 * (unwind_table.c).
+	 */
 	if (!row->has_table && cfi->has_go && (exact || cfi->machine == EM_AARCH64)) {
 		cfi->go.img = cfi->img;
 		row->has_depth =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* CIEs and FDEs: the entries of .eh_frame and .debug_frame. */
+/* Parser of CIEs and FDEs, the entries of .eh_frame and .debug_frame. */
 #include <dwarf.h>
 #include <elf.h>
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "symbol/unwind/cfi_parts.h"
 
-#define HEAD 256 /* read at once: most entries are shorter */
+#define HEAD 256 /* bytes of the first read: most entries are shorter */
 #define WIDE 0xffffffffu
 
 #define ENC_FORM     0x0f
@@ -25,7 +25,10 @@ static bool make_scratch(struct cfi *cfi, size_t len, unsigned which)
 	return cfi->scratch[which];
 }
 
-/* Bytes of a section: in place, or read into one of the two scratch areas. Fewer near its end. */
+/*
+ * Returns bytes of a section: in place, or read into one of the two scratch buffers. Fewer near its
+ * end.
+ */
 static const uint8_t *bytes_at(struct cfi *cfi, const struct cfi_section *sec, uint64_t off,
 			       size_t *len, unsigned which)
 {
@@ -132,7 +135,7 @@ uint64_t cfi_entry__pointer(const struct cfi *cfi, struct cursor *cur, uint8_t e
 	return cfi->is64 ? ret : (uint32_t)ret;
 }
 
-/* The letters behind 'z', and what each says. */
+/* Parses the data for the letters after 'z'. */
 static void parse_augmentation(const struct cfi *cfi, struct cursor *cur, const char *aug,
 			       struct cfi_cie *ret)
 {
@@ -155,7 +158,7 @@ static void parse_augmentation(const struct cfi *cfi, struct cursor *cur, const 
 				number_of(cfi, &data, enc & ENC_FORM);
 		} else if (*aug == 'S') {
 			ret->signal = true;
-		} else if (*aug != 'B') { /* the other key of arm64's signed addresses */
+		} else if (*aug != 'B') { /* arm64: return addresses are signed with the B key */
 			data.bad = true;
 		}
 	}
@@ -223,10 +226,12 @@ int cfi_entry__fde(struct cfi *cfi, const struct cfi_section *sec, uint64_t off,
 	return cur->bad ? -EBADMSG : 0;
 }
 
-/* From an address to its FDE: by the file's own search table, or by an index made in one pass. */
+/*
+ * --- Index: from an address to its FDE, by the file's own search table or by an index built here
+ */
 
-#define PAIR	   8  /* bytes of the search table's entries */
-#define PIECE	   64 /* pairs read at once in the end */
+#define PAIR	   8  /* bytes of an entry of the search table */
+#define PIECE	   64 /* pairs that the last read gets at once */
 #define TABLE_ENC  (DW_EH_PE_datarel | DW_EH_PE_sdata4)
 #define HDR_MAX	   32
 #define ABSENT_ENC 0xff
@@ -245,7 +250,7 @@ static bool offset_of(const struct cfi *cfi, uint64_t vaddr, uint64_t *ret, uint
 	return false;
 }
 
-/* Version, three encodings, where .eh_frame is, how many pairs follow. */
+/* The header: version, three encodings, the position of .eh_frame, the number of pairs. */
 static bool parse_header(struct cfi *cfi, struct cursor *cur, uint64_t addr, uint64_t *eh,
 			 uint64_t *cnt)
 {
@@ -303,7 +308,7 @@ bool cfi_search__find(struct cfi *cfi, uint64_t vaddr, uint64_t *ret_off, uint64
 	int32_t pairs[PIECE + 1][2];
 	size_t cnt, i;
 
-	while (high - low > PIECE) { /* the one sought is in [low, high) */
+	while (high - low > PIECE) { /* the wanted pair is in [low, high) */
 		uint64_t mid = low + (high - low) / 2;
 
 		if (image__read(&cfi->img, search->off + mid * PAIR, pairs[0], PAIR))
@@ -363,7 +368,7 @@ static int grow(struct cfi_section *sec, size_t *cap)
 	return 0;
 }
 
-/* The FDEs of a section one by one; those dropped by the linker begin at 0. */
+/* Iterates over the FDEs of a section. Skips those that the linker dropped: they begin at 0. */
 static bool next_fde(struct cfi *cfi, const struct cfi_section *sec, uint64_t *at,
 		     struct cfi_place *ret, uint64_t *ret_start)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A stack machine for a few operations. See cfi_expr.h. */
+/* Stack machine for DWARF expressions. See cfi_expr.h. */
 #include "symbol/unwind/cfi_expr.h"
 
 #include <dwarf.h>
@@ -65,7 +65,7 @@ static int64_t as_signed(const struct machine *m, uint64_t value)
 	return m->world->word == 4 ? (int32_t)value : (int64_t)value;
 }
 
-/* With two operands: a was pushed before b. */
+/* Operations with two operands; b is the top of the stack. */
 static bool run_binary(struct machine *m, uint8_t op)
 {
 	unsigned bits = 8 * m->world->word;

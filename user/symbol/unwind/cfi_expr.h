@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* DWARF's expressions, as far as unwind tables use them. */
+/* Evaluator of DWARF expressions, for the operations that unwind tables use. */
 #ifndef JANK_SYMBOL_UNWIND_CFI_EXPR_H
 #define JANK_SYMBOL_UNWIND_CFI_EXPR_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an expression may ask for. Each returns false when it can't be had. */
+/* Callbacks for what an expression reads. Each returns false when the value is not available. */
 struct cfi_world {
 	bool (*reg)(void *ctx, uint64_t reg, uint64_t *ret);
 	bool (*memory)(void *ctx, uint64_t addr, unsigned size, uint64_t *ret);
@@ -16,8 +16,8 @@ struct cfi_world {
 };
 
 /*
- * Runs it; `first` (or NULL: nothing) is pushed before. False: it asks for what isn't there or what
- * tables don't do.
+ * Runs the expression. `first` is pushed before, unless NULL. Returns false when a value is not
+ * available, or when an operation is not one that unwind tables use.
  */
 bool cfi_expr__run(const uint8_t *expr, size_t len, const uint64_t *first,
 		   const struct cfi_world *world, uint64_t *ret);

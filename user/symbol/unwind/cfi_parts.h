@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of the unwind tables' reader share. */
+/* Declarations that the files of the unwind table reader share. */
 #ifndef JANK_SYMBOL_UNWIND_CFI_PARTS_H
 #define JANK_SYMBOL_UNWIND_CFI_PARTS_H
 
@@ -15,32 +15,32 @@
 #define CFI_EXPRS_MAX (256u << 10) /* of a module */
 #define CFI_RULES_MAX (1u << 17)
 
-/* A place in an index that we made: of the FDE that begins at an address. */
+/* An entry of the index that we build: the FDE that begins at an address. */
 struct cfi_place {
-	uint32_t start; /* from the index's lowest address on */
+	uint32_t start; /* relative to the index's lowest address */
 	uint32_t off;	/* in the section */
 };
 
 /*
- * A section with tables: of the file (read where needed, with the file's own search table), or in
- * memory (all of it, with an index of ours).
+ * A section with tables: in the file (read where needed, found by the file's own search table), or
+ * in memory (read whole, with an index that we build).
  */
 struct cfi_section {
 	bool eh; /* .eh_frame, not .debug_frame */
 	uint8_t *mem;
-	uint64_t off, addr, size; /* in the file; in memory off is 0 */
+	uint64_t off, addr, size; /* in the file; for a section in memory off is 0 */
 	struct cfi_place *index;
 	size_t index_cnt;
 	uint64_t lowest;
 };
 
-/* .eh_frame_hdr's table: pairs of 32-bit numbers relative to addr. */
+/* The table of .eh_frame_hdr: pairs of 32-bit numbers relative to addr. */
 struct cfi_search {
 	uint64_t addr, off;
 	uint64_t cnt;
 };
 
-/* The bytes of one entry, CIE or FDE, behind its length. */
+/* The bytes of one entry, CIE or FDE, after its length. */
 struct cfi_entry {
 	struct cursor cur;
 	const uint8_t *begin; /* of the cursor */
@@ -53,25 +53,25 @@ struct cfi_entry {
 #define CFI_SECTIONS 3
 struct cfi {
 	struct image img;
-	struct image_part part; /* of the file that img is */
-	void *mem;		/* owned, or NULL: img is of a descriptor, owned too */
-	uint64_t written_ns;	/* when the file was, as it was given */
-	bool watched;		/* it must not have been since */
+	struct image_part part; /* the part of the file that img covers */
+	void *mem;		/* owned, or NULL: then img owns a descriptor */
+	uint64_t written_ns;	/* modification time of the file when fd was set */
+	bool watched;		/* the file must keep that modification time */
 	bool is64, is_elf, debug_wanted;
 	bool keeps_fp; /* Go's code */
 	bool has_go;
-	struct gopclntab go; /* its image is img, as it is by now */
+	struct gopclntab go; /* its image is updated from img before use */
 	uint16_t machine;
 	uint64_t entry;
 	struct elf_segment *loads;
 	size_t load_cnt;
 	struct cfi_search search;
-	struct cfi_section file;		   /* what search leads to */
+	struct cfi_section file;		   /* the section that search points into */
 	struct cfi_section sections[CFI_SECTIONS]; /* in memory */
 	size_t section_cnt;
-	uint8_t *scratch[2]; /* of an FDE and a CIE, as long as the longest so far */
+	uint8_t *scratch[2]; /* buffers for an FDE and a CIE, as large as the longest so far */
 	size_t scratch_sz[2];
-	/* the cache */
+	/* cache of rows */
 	struct cfi_row *slots;
 	size_t slot_cnt, row_cnt;
 	struct cfi_rule *rules;
@@ -95,32 +95,33 @@ struct cfi_fde {
 	uint64_t program_addr;
 };
 
-/* What surrounds an address without a table. */
+/* The code around an address without a table. */
 struct cfi_gap {
 	uint64_t from, to;
 };
 
 /*
- * cfi_entry.c: the FDE whose begin is nearest at or below the address, and where the next one
- * begins (or the last address). False: none.
+ * cfi_entry.c: finds the FDE with the nearest begin at or below the address. ret_next gets where
+ * the next FDE begins, or UINT64_MAX. Returns false when there is none.
  */
 bool cfi_search__find(struct cfi *cfi, uint64_t vaddr, uint64_t *ret_off, uint64_t *ret_next);
 bool cfi_index__find(const struct cfi_section *sec, uint64_t vaddr, uint64_t *ret_off);
 int cfi_index__build(struct cfi *cfi, struct cfi_section *sec);
 void cfi_search__open(struct cfi *cfi, const struct elf *elf);
 
-/* cfi_entry.c: parses the FDE at an offset of the section, with its CIE. 0 or -errno. */
+/* cfi_entry.c: parses the FDE at an offset of the section, and its CIE. 0 or -errno. */
 int cfi_entry__fde(struct cfi *cfi, const struct cfi_section *sec, uint64_t off,
 		   struct cfi_fde *ret);
 int cfi_entry__read(struct cfi *cfi, const struct cfi_section *sec, uint64_t off, unsigned which,
 		    struct cfi_entry *ret);
-/* Whether the entry is a CIE; its CIE's offset else. */
+/* Returns true when the entry is a CIE; else ret_cie gets the offset of its CIE. */
 bool cfi_entry__is_cie(const struct cfi_section *sec, struct cfi_entry *entry, uint64_t *ret_cie);
 uint64_t cfi_entry__pointer(const struct cfi *cfi, struct cursor *cur, uint8_t enc, uint64_t addr,
 			    uint64_t data);
 
 /*
- * cfi_program.c: runs the instructions up to vaddr; fills row with rules added to cfi. 0 or -errno.
+ * cfi_program.c: runs the instructions up to vaddr. Fills row and appends its rules to cfi. 0 or
+ * -errno.
  */
 int cfi_program__run(struct cfi *cfi, const struct cfi_fde *fde, uint64_t vaddr,
 		     struct cfi_row *row);

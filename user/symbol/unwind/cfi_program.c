@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The instructions of CIEs and FDEs, run up to an address. */
+/* Interpreter of the CIE and FDE instructions, up to an address. */
 #include <dwarf.h>
 #include <errno.h>
 #include <limits.h>
@@ -21,12 +21,12 @@ struct run {
 	struct cursor *cur;
 	const uint8_t *begin;
 	uint64_t loc, upto;
-	struct state now, first; /* first: as the CIE leaves it */
+	struct state now, first; /* first: the state after the CIE's instructions */
 	struct state remembered[REMEMBER_MAX];
 	unsigned depth;
 };
 
-/* Registers that we don't know (vectors, flags) are nobody's business. */
+/* Ignores registers that we don't use (vectors, flags). */
 static void rule(struct run *run, uint64_t reg, uint8_t how, int64_t value)
 {
 	if (reg >= CFI_REG_MAX)
@@ -54,7 +54,7 @@ static int64_t factored(const struct run *run, int64_t n)
 	return (int64_t)((uint64_t)n * (uint64_t)run->fde->cie.data_align);
 }
 
-/* Keeps a copy of an expression. */
+/* Stores a copy of an expression. */
 static struct cfi_rule expression(struct run *run, uint8_t how)
 {
 	uint64_t len = cursor__uleb(run->cur);
@@ -100,7 +100,7 @@ static void remember(struct run *run)
 		run->remembered[run->depth++] = run->now;
 }
 
-/* An offset of the CFA by a register that an expression was in place of makes no sense. */
+/* Changes register or offset of the CFA. This is an error while an expression gives the CFA. */
 static void change_cfa(struct run *run, bool of_reg, int64_t value)
 {
 	if (run->now.cfa.how != CFI_VAL_OFFSET || value < INT32_MIN || value > INT32_MAX ||
@@ -112,7 +112,7 @@ static void change_cfa(struct run *run, bool of_reg, int64_t value)
 		run->now.cfa.value = value;
 }
 
-/* Those that say where a register is. False: another kind. */
+/* Instructions that set a register's rule. Returns false for other instructions. */
 static bool run_rule(struct run *run, uint8_t op)
 {
 	struct cursor *cur = run->cur;
@@ -162,7 +162,7 @@ static bool run_rule(struct run *run, uint8_t op)
 	return false;
 }
 
-/* Those of the CFA and of the state as a whole. */
+/* Instructions for the CFA and for the state as a whole. */
 static bool run_cfa(struct run *run, uint8_t op)
 {
 	struct cursor *cur = run->cur;
@@ -170,7 +170,7 @@ static bool run_cfa(struct run *run, uint8_t op)
 
 	switch (op) {
 	case DW_CFA_nop:
-	case DW_CFA_GNU_window_save: /* of arm64: whether return addresses are signed */
+	case DW_CFA_GNU_window_save: /* arm64: toggles whether return addresses are signed */
 		return true;
 	case DW_CFA_GNU_args_size:
 		cursor__uleb(cur);
@@ -208,7 +208,10 @@ static bool run_cfa(struct run *run, uint8_t op)
 	return false;
 }
 
-/* Those that go on to a further address; the new one, or false. */
+/*
+ * Instructions that advance the address: *loc gets the new one. Returns false for other
+ * instructions.
+ */
 static bool run_advance(struct run *run, uint8_t op, uint64_t *loc)
 {
 	struct cursor *cur = run->cur;
@@ -257,7 +260,7 @@ static void run_one(struct run *run, uint8_t op, uint64_t *loc)
 		run->cur->bad = true;
 }
 
-/* What stands behind the last advance to an address that isn't beyond `upto` holds there. */
+/* The rules after the last advance to an address at or below `upto` are those of `upto`. */
 static int run_all(struct run *run, struct cursor *cur)
 {
 	unsigned steps = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opens what a walk comes by. See tables.h. */
+/* Opens the files whose tables and code a walk needs. See tables.h. */
 #include "symbol/unwind/tables.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static struct cfi *open_cfi(struct process_env *env, const struct process *proce
 	if (fd < 0)
 		return NULL;
 	module = modules__resolve_all(&env->modules, mapped->module, fd);
-	if (module != mapped->module && module->cfi) { /* of another copy, which may do */
+	if (module != mapped->module && module->cfi) { /* another copy of the file: good enough */
 		mapped->module = module;
 		close(fd);
 		return module->cfi;
@@ -101,7 +101,7 @@ const struct cfi_row *tables__row(struct process_env *env, const struct process 
 	return row;
 }
 
-/* Memory is read by pages: one that isn't there would have to be brought in. */
+/* memory__read reads within one page: a page that is not present must not be brought in. */
 static int read_memory(const struct process_env *env, const struct process *process, uint64_t addr,
 		       uint8_t *buf, size_t len)
 {

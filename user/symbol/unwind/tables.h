@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an unwinder must know of a process's code: the tables of its modules, and the code itself.
+ * Unwind tables and code bytes of a process, for the unwinder. Opens the modules' files as needed.
  */
 #ifndef JANK_SYMBOL_UNWIND_TABLES_H
 #define JANK_SYMBOL_UNWIND_TABLES_H
@@ -9,35 +9,42 @@
 
 #define CALLS_MAX 1024
 
-/* Addresses in code of no file that were behind a call when looked at: by their lowest bits. */
+/*
+ * Cache of addresses in code without a file that followed a call when they were read. Indexed by
+ * the lowest bits of the address.
+ */
 struct calls {
 	uint64_t addresses[CALLS_MAX];
 };
 
 /*
- * The row for an address of the process in a region; NULL: the region is of no file, or its file
- * can't be read (any more). Stands until the next call. ret_cfi: whose row it is.
+ * Returns the row for an address of the process in a region. NULL: the region has no file, or its
+ * file can no longer be read. Valid until the next call. ret_cfi gets the tables that the row
+ * belongs to.
  */
 const struct cfi_row *tables__row(struct process_env *env, const struct process *process,
 				  const struct region *region, uint64_t addr, bool exact,
 				  struct cfi **ret_cfi);
 
-/* Code of the process: from its file, or from its memory where that is present. -errno. */
+/*
+ * Reads code of the process: from its file, or from its memory if the pages are present. 0 or
+ * -errno.
+ */
 int tables__code(struct process_env *env, const struct process *process,
 		 const struct region *region, uint64_t addr, void *buf, size_t len);
 
-/* Code of the process from its file alone. -ENODATA: it is of none. */
+/* Reads code of the process from its file only. 0 or -errno; -ENODATA: no file. */
 int tables__file_code(struct process_env *env, const struct process *process,
 		      const struct region *region, uint64_t addr, void *buf, size_t len);
 
 /*
- * Whether an address in code without a row is behind a call: 1, 0, or -errno when the code cannot
- * be read.
+ * Returns 1 when an address in code without a row follows a call, 0 when it does not, or -errno
+ * when the code cannot be read.
  */
 int tables__behind_call(struct process_env *env, struct process *process,
 			const struct region *region, uint64_t addr);
 
-/* Where the function begins that has the address, by its symbol; 0: not known. */
+/* Returns the begin of the function that contains the address, from its symbol; 0: unknown. */
 uint64_t tables__function(struct process_env *env, const struct process *process,
 			  const struct region *region, uint64_t addr);
 

@@ -11,16 +11,16 @@
 #include "symbol/unwind/unwind_java.h"
 #include "symbol/unwind/unwind_parts.h"
 
-#define FAR (64ull << 20) /* nothing of a stack lies as far above the stack pointer */
+#define FAR (64ull << 20) /* no part of a stack lies this far above the stack pointer */
 
 /*
- * Where the copy has a 32-bit register, by its number; of arm, only the pc lies elsewhere than its
- * number says.
+ * Index in the copy of each 32-bit register, by register number. On arm, only the pc has an index
+ * that differs from its number.
  */
 static const uint8_t copied_386[] = { 0, 2, 1, 3, 7, 6, 4, 5, 16 };
 static const uint8_t copied_arm[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 32 };
 
-/* All four on each machine, so that the tests of one see the others. */
+/* All four on each machine, so that tests can use any of them. */
 static const struct unwind_arch archs[] = {
 	{
 		.machine = EM_X86_64,
@@ -57,7 +57,7 @@ static const struct unwind_arch archs[] = {
 		.pc_mask = (1ull << 48) - 1,
 	},
 	{
-		/* Its tables are others (.ARM.exidx), and its frame pointers of two kinds. */
+		/* arm has other tables (.ARM.exidx), and two kinds of frame pointers. */
 		.machine = EM_ARM,
 		.word = 4,
 		.sp = 13,
@@ -87,7 +87,10 @@ const struct unwind_arch *unwind_arch__of(uint16_t machine)
 	return &archs[i];
 }
 
-/* In a page that could not be copied? A word lies in one page or two. */
+/*
+ * Returns true when the word lies in a page that could not be copied. A word lies in one page or
+ * two.
+ */
 static bool in_hole(const struct walk *w, uint64_t off, unsigned size)
 {
 	uint64_t begin = w->bottom % JANK_COPY_PAGE + off;
@@ -139,7 +142,7 @@ void walk__set(struct walk *w, unsigned reg, uint64_t value)
 	w->known |= 1ull << reg;
 }
 
-/* Regions are others afterwards: those of places that were found before must not be used. */
+/* The regions are replaced: do not use regions of places that were found before. */
 void walk__refresh(struct walk *w, uint64_t pc)
 {
 	if (proc_maps__find(&w->process->maps, pc) || w->refreshed ||
@@ -169,8 +172,9 @@ bool walk__place(struct walk *w, uint64_t pc, bool exact, struct unwind_place *r
 }
 
 /*
- * The first function of a goroutine returns to where nothing was called: behind the no-operation
- * that runtime.goexit begins with, before its call (runtime/asm_amd64.s, asm_arm64.s in Go).
+ * The first function of a goroutine returns to an address that does not follow a call: after the
+ * no-operation at the begin of runtime.goexit, before its call (runtime/asm_amd64.s, asm_arm64.s in
+ * Go).
  */
 static bool is_goexit(struct walk *w, const struct unwind_place *place)
 {
@@ -226,7 +230,7 @@ bool walk__is_handler_return(struct walk *w, uint64_t pc, struct unwind_place *r
 	       ((ret->row.has_table && ret->row.signal) || unwind_signal__is_trampoline(w, ret));
 }
 
-/* Goes to the caller's place if there can be one. */
+/* Moves to the caller's place. Returns false when no caller can be there. */
 static bool accept(struct walk *w, uint64_t pc, bool interrupted)
 {
 	struct unwind_place place;
@@ -267,7 +271,7 @@ static void end(struct walk *w, enum stack_end why)
 	if (w->at.region->mapped->path[0])
 		w->ret->module = w->at.region->mapped->path;
 	else if (w->at.region->mapped->kind == MAPPED_ANON)
-		w->ret->module = "[jit]"; /* as its frames say */
+		w->ret->module = "[jit]"; /* like the names of its frames */
 }
 
 void walk__run(struct walk *w)
@@ -327,7 +331,7 @@ int symbolizer__unwind(struct symbolizer *sym, uint32_t pid, const struct copy_e
 			walk__run(&w);
 		w.process->maps.at_ns = 0;
 	}
-	if (ret->module) /* the mapping's own may go with its next reading */
+	if (ret->module) /* the next reading of the maps may free it */
 		ret->module = pool__add(&sym->pool, ret->module, strlen(ret->module));
 	return 0;
 }

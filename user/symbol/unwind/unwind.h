@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A user stack's return addresses, from copied registers and memory: by the unwind tables of the
- * modules where they have some, by frame pointers where they don't and the chain holds, and no
- * further: a missing frame is better than a wrong one. On the symbolizer's thread.
+ * Unwinder of user stacks. Input: copied registers and stack memory of a thread. Output: return
+ * addresses, leaf first.
+ * It uses the modules' unwind tables, or frame pointers where there is no table and the chain
+ * holds. Otherwise it stops: a missing frame is better than a wrong one. Used on the symbolizer's
+ * thread only.
  */
 #ifndef JANK_SYMBOL_UNWIND_UNWIND_H
 #define JANK_SYMBOL_UNWIND_UNWIND_H
@@ -15,18 +17,25 @@
 #define UNWIND_MAX 512 /* addresses */
 
 struct unwound {
-	uint64_t addresses
-		[UNWIND_MAX]; /* leaf first: where the thread was, then return addresses; of what a signal interrupted, one more than where it was */
-	uint32_t cnt;	      /* at least 1 */
+	/*
+	 * leaf first: the thread's pc, then return addresses; for a frame that a signal
+	 * interrupted, its pc plus 1
+	 */
+	uint64_t addresses[UNWIND_MAX];
+	uint32_t cnt; /* at least 1 */
 	enum stack_end end;
-	const char *
-		module; /* where the walk ended early: whose code; the symbolizer's until its next trim; or NULL */
-	uint32_t used_sz; /* of the copy: up to the uppermost byte that was read */
+	/*
+	 * module where the walk ended early, or NULL; owned by the symbolizer, valid until its next
+	 * trim
+	 */
+	const char *module;
+	/* bytes of the copy up to the uppermost byte that was read */
+	uint32_t used_sz;
 };
 
 /*
- * Walks the copy of a thread of a process, known or not yet. 0 or -ENOMEM; what cannot be walked
- * ends early.
+ * Unwinds the copied stack of a thread. The process need not be known yet. 0 or -ENOMEM. A stack
+ * that cannot be walked to its end gives a shorter result, see `end`.
  */
 int symbolizer__unwind(struct symbolizer *sym, uint32_t pid, const struct copy_event *copy,
 		       struct unwound *ret);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A step by the frame pointer, where there is no table. That is believed of code whose compiler
- * always keeps it (Go, V8 and other JIT compilers: code of no file, or much of it at a stretch
- * without any table); of other code only when the function is seen to set it up. A caller is one
- * only if a call is there.
+ * Step by the frame pointer, where there is no table. The frame pointer is trusted in code of
+ * compilers that always keep it (Go, V8 and other JIT compilers): code without a file, or a long
+ * stretch of code without any table. In other code it is trusted only when the function is seen to
+ * set it up. A caller is accepted only after a call.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,9 +14,7 @@
 #include "symbol/unwind/unwind_java.h"
 #include "symbol/unwind/unwind_parts.h"
 
-/*
- * What instructions do to a function's frame, where no table tells: of this machine's architecture.
- */
+/* --- What instructions do to a function's frame, on this machine's architecture */
 
 #define UNWIND_PROLOGUE 16 /* bytes of a function's first instructions */
 #ifdef __aarch64__
@@ -24,11 +22,11 @@
 #else
 #define UNWIND_BEFORE 1
 #endif
-#define UNWIND_STUB 16 /* bytes of a linker's stub */
+#define UNWIND_STUB 16 /* bytes of a linker stub */
 
 static bool unwind_code__changes_stack(const uint8_t *code, size_t len);
 
-/* Prologues and epilogues as compilers and linkers make them. See unwind_frame.h. */
+/* Prologues and epilogues as compilers and linkers emit them. */
 
 #ifdef __aarch64__
 
@@ -36,7 +34,7 @@ static bool unwind_code__changes_stack(const uint8_t *code, size_t len);
 #define BTI_C	   0xd503245f
 #define MOV_FP_SP  0x910003fd
 #define PUSH_LINK  0xa9bf7bf0			    /* stp x16, x30, [sp, #-16]! */
-#define BR_X17	   0xd61f0220			    /* the last one of PLT0 */
+#define BR_X17	   0xd61f0220			    /* the last instruction of PLT0 */
 #define IS_PUSH(i) (((i)&0xffc07fff) == 0xa9807bfd) /* stp x29, x30, [sp, #-n]! */
 
 static uint32_t insn_at(const uint8_t *code)
@@ -48,9 +46,9 @@ static uint32_t insn_at(const uint8_t *code)
 }
 
 /*
- * Whether a function that begins with these UNWIND_PROLOGUE bytes sets up a frame pointer. size
- * gets how far the caller's stack pointer lies above it, where that is not the same in all
- * functions; 0: not known, or as everywhere.
+ * Returns true when a function that begins with these UNWIND_PROLOGUE bytes sets up a frame
+ * pointer. size gets the distance from it to the caller's stack pointer, where that differs between
+ * functions; 0: unknown, or the same in all functions.
  */
 static bool unwind_code__sets_up_frame(const uint8_t *code, uint64_t *size)
 {
@@ -63,7 +61,10 @@ static bool unwind_code__sets_up_frame(const uint8_t *code, uint64_t *size)
 			return true;
 		if (!IS_PUSH(insn))
 			continue;
-		/* The frame pointer is where the stack pointer was set, below nothing but this. */
+		/*
+		 * The frame pointer equals the stack pointer after this push, and nothing else was
+		 * pushed.
+		 */
 		if (i + 4 < UNWIND_PROLOGUE && insn_at(code + i + 4) == MOV_FP_SP &&
 		    !unwind_code__changes_stack(code, i))
 			*size = (128 - (insn >> 15 & 0x7f)) * 8;
@@ -72,7 +73,7 @@ static bool unwind_code__sets_up_frame(const uint8_t *code, uint64_t *size)
 	return false;
 }
 
-/* Whether the code moves the stack pointer, or calls. */
+/* Returns true when the code moves the stack pointer, or calls. */
 static bool unwind_code__changes_stack(const uint8_t *code, size_t len)
 {
 	uint32_t insn;
@@ -90,9 +91,9 @@ static bool unwind_code__changes_stack(const uint8_t *code, size_t len)
 }
 
 /*
- * Whether the function is about to make its frame at `code`, or has taken it down: UNWIND_PROLOGUE
- * bytes from there on, UNWIND_BEFORE in front of it. slot gets where its return address is, from
- * the stack pointer on (in words); without a meaning where a register has it.
+ * Returns true when the function is about to make its frame at `code`, or has removed it. code:
+ * UNWIND_PROLOGUE bytes from there, UNWIND_BEFORE before it. slot gets the position of the return
+ * address in words above the stack pointer; unused where a register holds it.
  */
 static bool unwind_code__is_frameless(const uint8_t *code, unsigned *slot)
 {
@@ -105,9 +106,9 @@ static bool unwind_code__is_frameless(const uint8_t *code, unsigned *slot)
 }
 
 /*
- * Whether a stub of the linker's (PLT0) has pushed a pair of words before `code`, the second of
- * which is the return address: UNWIND_STUB bytes before it and as many from there on. False on
- * x86-64, where the linker makes tables for its stubs.
+ * Returns true when a linker stub (PLT0) has pushed a pair of words before `code`; the second word
+ * is the return address. code: UNWIND_STUB bytes before it and after it. Always false on x86-64,
+ * where the linker writes tables for its stubs.
  */
 static bool unwind_code__pushed_link(const uint8_t *code)
 {
@@ -140,10 +141,7 @@ static bool unwind_code__sets_up_frame(const uint8_t *code, uint64_t *size)
 	return code[0] == 0x55 && is_mov_to_fp(code + 1);
 }
 
-/*
- * Seen in code that may as well be read from within an instruction: what is no change may be taken
- * for one.
- */
+/* The scan may start within an instruction, so it may see a change where there is none. */
 bool unwind_code__changes_stack(const uint8_t *code, size_t len)
 {
 	for (size_t i = 0; i + 2 < len; i++)
@@ -180,7 +178,10 @@ static bool code_at(struct walk *w, const struct region *region, uint64_t addr, 
 	return !tables__code(w->env, w->process, region, addr, buf, len);
 }
 
-/* What the call before a return address calls; false: not a direct call, or it can't be read. */
+/*
+ * Gets the target of the call before a return address. Returns false when the call is indirect or
+ * cannot be read.
+ */
 static bool callee_of(struct walk *w, const struct unwind_place *place, uint64_t *ret)
 {
 	uint8_t code[CALL_BYTES];
@@ -195,7 +196,8 @@ static bool is_managed(const struct unwind_place *place)
 }
 
 /*
- * Where the function is about to make its frame, or has taken it down: where its return address is.
+ * Returns true where the function is about to make its frame, or has removed it. ret_slot gets the
+ * address of the return address.
  */
 static bool has_no_frame_yet(struct walk *w, uint64_t *ret_slot)
 {
@@ -209,7 +211,7 @@ static bool has_no_frame_yet(struct walk *w, uint64_t *ret_slot)
 	return true;
 }
 
-/* Within the linker's stub that asks for a function by its number. */
+/* Leaves the linker stub that resolves a function by its number. */
 static bool leave_stub(struct walk *w, uint64_t *pc)
 {
 	uint8_t code[2 * UNWIND_STUB];
@@ -228,8 +230,7 @@ static bool leave_stub(struct walk *w, uint64_t *pc)
 }
 
 /*
- * The return address of a leaf that has no frame (yet): in a slot of the stack, or in the link
- * register.
+ * Gets the caller of a leaf that has no frame (yet): from a stack slot, or from the link register.
  */
 static bool leaf_address(struct walk *w, uint64_t slot, struct unwind_place *ret)
 {
@@ -240,7 +241,7 @@ static bool leaf_address(struct walk *w, uint64_t slot, struct unwind_place *ret
 	return walk__is_called_from(w, pc & w->arch->pc_mask, ret);
 }
 
-/* Whether nothing from there (may_begin) to here has moved the stack pointer. */
+/* Returns true when no code from `begin` (see may_begin) to here has moved the stack pointer. */
 static bool is_straight(struct walk *w, uint64_t begin)
 {
 	uint8_t code[LEAF_MAX];
@@ -255,9 +256,9 @@ static bool may_begin(struct walk *w, uint64_t addr)
 }
 
 /*
- * A leaf that never makes one: its caller called it directly, or it is known where it begins
- * (behind a stub of the linker's, or a function that jumped there), and nothing since then has
- * moved the stack pointer.
+ * Returns true in a leaf that never makes a frame: no code since its begin has moved the stack
+ * pointer. The begin is the target of the caller's direct call. Otherwise it is the symbol's: a
+ * linker stub or another function jumped there.
  */
 static bool is_frameless(struct walk *w, struct unwind_place *ret)
 {
@@ -271,8 +272,8 @@ static bool is_frameless(struct walk *w, struct unwind_place *ret)
 }
 
 /*
- * Whether the function that was called from there is this one, and keeps a frame pointer; size:
- * unwind_code__sets_up_frame.
+ * Returns true when the function that the caller called is this one, and keeps a frame pointer.
+ * size: see unwind_code__sets_up_frame.
  */
 static bool keeps_frame(struct walk *w, const struct unwind_place *caller, uint64_t *size)
 {

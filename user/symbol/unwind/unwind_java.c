@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A step through HotSpot's frames. See unwind_java.h. */
+/* Unwind step through HotSpot's frames. See unwind_java.h. */
 #include "symbol/unwind/unwind_java.h"
 
 #include <elf.h>
@@ -10,7 +10,7 @@
 #include "symbol/unwind/exit_paths.h"
 #include "symbol/unwind/unwind_paths.h"
 
-/* HotSpot's ways to leave a frame. See unwind_java.h. */
+/* --- Patterns of code that leaves a frame */
 
 bool java_code__is_dispatch(const uint8_t *code)
 {
@@ -122,7 +122,7 @@ bool unwind_java__is_return(struct walk *w, const struct unwind_place *place)
 	return true;
 }
 
-/* Code is made anew where other was, so what is known of an address ends soon. */
+/* HotSpot replaces code at an address, so cached exits expire soon. */
 static const struct jvm_exit *way_of(struct walk *w)
 {
 	struct jvm_exits *ways = ways_of(w);
@@ -165,7 +165,7 @@ static bool is_caller(struct walk *w, uint64_t pc)
 	return w->at.region && walk__is_called_from(w, pc, &place);
 }
 
-/* The caller's stack begins at sp; of its registers only the frame pointer is known, if at all. */
+/* The caller's stack begins at sp. Of its registers only the frame pointer may be known. */
 static enum unwind_step go(struct walk *w, uint64_t sp, bool has_fp, uint64_t fp)
 {
 	w->known = 0;
@@ -177,7 +177,7 @@ static enum unwind_step go(struct walk *w, uint64_t sp, bool has_fp, uint64_t fp
 	return STEP_TO;
 }
 
-/* The one of the ways out that has a caller's address where it ends. */
+/* Returns the only exit that ends at a caller's address; NULL when none or several do. */
 static const struct java_exit *find_exit(struct walk *w, const struct jvm_exit *way, uint64_t *slot,
 					 uint64_t *pc)
 {
@@ -197,7 +197,7 @@ static const struct java_exit *find_exit(struct walk *w, const struct jvm_exit *
 	return ret;
 }
 
-/* The only way out leads beyond what was copied. */
+/* Returns true when the only exit reads beyond the copied stack. */
 static bool is_beyond(struct walk *w, const struct jvm_exit *way)
 {
 	uint64_t at, word;
@@ -217,8 +217,8 @@ static enum unwind_step leave(struct walk *w, const struct java_exit *by, uint64
 }
 
 /*
- * By the frame pointer. Below it the interpreter keeps the stack pointer that its caller has
- * afterwards, above its own frame where that caller is compiled code.
+ * Steps by the frame pointer. Below it the interpreter stores the stack pointer that its caller has
+ * afterwards. That lies above the interpreter's own frame when the caller is compiled code.
  */
 static enum unwind_step step_frame(struct walk *w, bool interpreter, uint64_t *pc)
 {
@@ -238,7 +238,7 @@ static enum unwind_step step_frame(struct walk *w, bool interpreter, uint64_t *p
 }
 
 /*
- * A function that is known by the process's perf map, in which we are behind the set-up of a frame
+ * Returns true in a function that the process's perf map names, after its set-up of a frame
  * pointer.
  */
 static bool keeps_frame(struct walk *w)
@@ -258,7 +258,8 @@ static bool keeps_frame(struct walk *w)
 }
 
 /*
- * The interpreter comes first: what it seems to return to may be itself, out of a call of its own.
+ * Tries the interpreter first: an exit may seem to return into the interpreter itself, from a call
+ * of its own.
  */
 enum unwind_step unwind_java__step(struct walk *w, uint64_t *pc)
 {

@@ -8,9 +8,11 @@
 #include "base/code/insn.h"
 #include "symbol/unwind/unwind_java.h"
 
-/* What an x86-64 instruction does to the stack pointer, and which saved registers it puts back. */
+/*
+ * --- What an x86-64 instruction does to the stack pointer, and which saved registers it restores
+ */
 
-#define SP    4 /* in the instructions' numbering */
+#define SP    4 /* in the numbering of x86 instructions */
 #define FP    5
 #define SAVED (1u << 3 | 1u << FP | 0xf << 12)
 #define REX_R 4
@@ -18,7 +20,7 @@
 
 struct form {
 	uint8_t rex, op, modrm;
-	const uint8_t *rest; /* behind modrm */
+	const uint8_t *rest; /* after modrm */
 };
 
 static struct form form_of(const uint8_t *code)
@@ -61,7 +63,7 @@ static void push(struct path_state *state, unsigned reg)
 		state->pushed_fp = state->sp.off;
 }
 
-/* The stack pointer becomes the frame pointer + off. */
+/* Sets the stack pointer to the frame pointer + off. */
 static bool from_fp(struct path_state *state, int32_t off)
 {
 	if (state->regs[FP].base != PATH_KEPT)
@@ -70,7 +72,10 @@ static bool from_fp(struct path_state *state, int32_t off)
 	return true;
 }
 
-/* push, pop, leave: 1; 0: it is none of them; -1: not to be followed. */
+/*
+ * push, pop, leave. Returns 1 when done, 0 for other instructions, -1 when the path cannot be
+ * followed.
+ */
 static int run_push(struct path_state *state, const struct form *f)
 {
 	unsigned reg = (f->op & 7) | (f->rex & REX_B ? 8 : 0), sub = f->modrm >> 3 & 7;
@@ -95,7 +100,7 @@ static int run_push(struct path_state *state, const struct form *f)
 	return 1;
 }
 
-/* add, sub, lea and mov to the stack pointer; as above. */
+/* add, sub, lea and mov to the stack pointer. Returns the same as run_push. */
 static int run_move(struct path_state *state, const struct form *f)
 {
 	bool wide = f->op == 0x81 || f->modrm >> 6 == 2;
@@ -121,7 +126,7 @@ static int run_move(struct path_state *state, const struct form *f)
 	return 0;
 }
 
-/* mov N(%rsp), REG puts a register back that the function saved. */
+/* mov N(%rsp), REG restores a register that the function saved. */
 static bool run_load(struct path_state *state, const struct form *f)
 {
 	unsigned reg = (f->modrm >> 3 & 7) | (f->rex & REX_R ? 8 : 0), mod = f->modrm >> 6;
@@ -135,9 +140,9 @@ static bool run_load(struct path_state *state, const struct form *f)
 }
 
 /*
- * VEX, EVEX: the decoder takes the number of a vector register for that of a general one. None of
- * them changes the stack pointer, and those that move vectors from and to memory change no general
- * register.
+ * VEX, EVEX: the decoder takes the number of a vector register for that of a general register.
+ * These instructions never change the stack pointer. Those that move vectors from and to memory
+ * change no general register.
  */
 static uint32_t vector_keeps(const struct form *f, const uint8_t *code)
 {
@@ -169,8 +174,8 @@ bool path_state__run(struct path_state *state, const uint8_t *code, uint32_t wri
 	return !(writes >> SP & 1);
 }
 
-#define INSN_MAX       1024 /* followed in all */
-#define INSN_MAX_JAVA  8192 /* whose compilers put what they call where it is called */
+#define INSN_MAX       1024 /* limit of followed instructions */
+#define INSN_MAX_JAVA  8192 /* HotSpot's compilers inline much */
 #define TODO_MAX       64
 #define SEEN_SLOTS     (2 * INSN_MAX_JAVA)
 #define WINDOW	       1024
@@ -178,7 +183,7 @@ bool path_state__run(struct path_state *state, const uint8_t *code, uint32_t wri
 #define INSN_BYTES     16
 #define FUNCTION_ALIGN 16
 
-/* A piece of code, by its address; what follows it, too, as far as an instruction reaches. */
+/* Cached code at an address, plus the bytes after it that an instruction may reach. */
 struct window {
 	uint64_t at;
 	size_t len; /* 0: none */
@@ -192,14 +197,14 @@ struct follow {
 	struct paths *ret;
 	bool of_java;
 	struct path_state todo[TODO_MAX];
-	unsigned next,
-		cnt; /* of todo: first in, first out, so that the nearest return comes first */
+	/* indices of todo, a queue: first in, first out, so that the nearest return comes first */
+	unsigned next, cnt;
 	unsigned insn_cnt, insn_max;
-	uint64_t seen[SEEN_SLOTS]; /* twice insn_max of them are in use */
+	uint64_t seen[SEEN_SLOTS]; /* 2 * insn_max slots are used */
 	struct window windows[WINDOWS];
 };
 
-/* What follows the piece may lie in a page that isn't there: zeros then, and not a part of it. */
+/* The bytes after the window may lie in a missing page. Then they are zeros and do not count. */
 static void read_window(struct follow *f, struct window *window, uint64_t at)
 {
 	uint64_t left = f->region->end - at;
@@ -217,7 +222,7 @@ static void read_window(struct follow *f, struct window *window, uint64_t at)
 		window->len = 0;
 }
 
-/* INSN_BYTES of code, of which *ret_len are known: the others are 0. NULL: it can't be read. */
+/* Returns INSN_BYTES of code. *ret_len of them are known, the rest are 0. NULL: not readable. */
 static const uint8_t *code_at(struct follow *f, uint64_t addr, size_t *ret_len)
 {
 	uint64_t at = addr / WINDOW * WINDOW;
@@ -278,11 +283,14 @@ static bool is_goal(struct follow *f, const struct path_state *state)
 		return false;
 	f->ret->met = state->sp.base == PATH_SP;
 	f->ret->met_sp = state->sp.off;
-	f->next = f->cnt; /* enough */
+	f->next = f->cnt; /* stop here */
 	return true;
 }
 
-/* Nothing but a jump by a pointer, where functions begin: it is as good as where that returns. */
+/*
+ * A stub: only an indirect jump, at the alignment of functions. It counts as a return, because its
+ * target returns with the same stack.
+ */
 static bool is_stub(const struct follow *f, const struct path_state *state, const struct insn *insn)
 {
 	return insn->flow == INSN_JUMP && !insn->has_target && !f->goal && !f->of_java &&
@@ -290,8 +298,8 @@ static bool is_stub(const struct follow *f, const struct path_state *state, cons
 }
 
 /*
- * Where HotSpot's code makes its frame, nothing of it is there yet, or the frame pointer was pushed
- * and no more.
+ * Where HotSpot's code makes its frame, the frame is still empty, or only the frame pointer is
+ * pushed.
  */
 static bool is_java_entry(struct follow *f, struct path_state *state, const uint8_t *code)
 {
@@ -311,8 +319,8 @@ static bool is_java_entry(struct follow *f, struct path_state *state, const uint
 }
 
 /*
- * HotSpot's ways out that are none by a return: the interpreter's dispatch and calls, and jumps in
- * place of calls.
+ * Exits of HotSpot code without a return instruction: the interpreter's dispatch and calls, and
+ * tail calls.
  */
 static void jumps_away(struct follow *f, const struct path_state *state, const uint8_t *code)
 {
@@ -327,8 +335,8 @@ static void jumps_away(struct follow *f, const struct path_state *state, const u
 }
 
 /*
- * The same for one instruction: what becomes of the stack pointer may get lost, and be found again
- * by the frame pointer.
+ * Runs one instruction of HotSpot code. The stack pointer may become unknown, and known again from
+ * the frame pointer.
  */
 static void run_java(struct follow *f, struct path_state *state, const uint8_t *code,
 		     uint32_t writes, bool is_call)
@@ -336,12 +344,12 @@ static void run_java(struct follow *f, struct path_state *state, const uint8_t *
 	if (java_code__restores_fp(code))
 		return;
 	if (state->sp.base == PATH_FP && state->sp.off == 8 && (code[*code == 0x41] & 0xf8) == 0x58)
-		f->ret->framed = true; /* takes the return address, to jump there */
+		f->ret->framed = true; /* pops the return address, to jump there */
 	if (!path_state__run(state, code, writes, is_call))
 		state->sp.base = PATH_LOST;
 }
 
-/* To the next instruction; false: the path ends here. */
+/* Moves to the next instruction. Returns false when the path ends here. */
 static bool step(struct follow *f, struct path_state *state, const uint8_t *code,
 		 const struct insn *insn)
 {
@@ -360,7 +368,7 @@ static bool step(struct follow *f, struct path_state *state, const uint8_t *code
 	return insn->flow != INSN_JUMP || !far;
 }
 
-/* Along one path to where it ends, or comes to another. */
+/* Follows one path until it ends or joins another. */
 static void run(struct follow *f, struct path_state *state)
 {
 	struct insn insn;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A step by where the code returns to. See unwind_paths.h. */
+/* Unwind step by the code's path to its return. See unwind_paths.h. */
 #include "base/code/call_site.h"
 #include "symbol/unwind/unwind_java.h"
 #include "symbol/unwind/unwind_parts.h"
@@ -8,20 +8,20 @@
 #define SCAN_WORDS 256
 #define SCAN_CALLS 16
 
-/* DWARF's numbers of the instructions' registers. */
+/* DWARF register numbers, by the number in x86 instructions. */
 static const uint8_t dwarf_of[PATH_REGS] = { 0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15 };
 
 enum proof { REFUTED, UNPROVEN, PROVEN };
 
 struct loops_report {
-	const struct path_state *by; /* NULL: its registers are not known */
+	const struct path_state *by; /* NULL: the registers are unknown */
 	struct unwind_place place;
 	uint64_t slot;
 };
 
 /*
- * Whether the call before a return address at `slot` has led to where we are, with the stack as it
- * is now.
+ * Checks whether the call before the return address at `slot` led to the current address with the
+ * current stack.
  */
 static enum proof prove(struct walk *w, const struct unwind_place *caller, uint64_t slot)
 {
@@ -62,8 +62,8 @@ static bool place_at(struct walk *w, uint64_t slot, struct unwind_place *ret)
 }
 
 /*
- * Of the ways on to a return, the one that the caller's call agrees with; without any, the only one
- * that there is.
+ * Chooses among the paths to a return the one that the caller's call confirms; without
+ * confirmation, the only path.
  */
 static bool by_returns(struct walk *w, const struct paths *paths, struct loops_report *ret)
 {
@@ -88,8 +88,8 @@ static bool by_returns(struct walk *w, const struct paths *paths, struct loops_r
 }
 
 /*
- * No way to a return: a function that never does. Whose call has led here? Or is it the program's
- * first?
+ * No path reaches a return: the function never returns. Searches the stack for the call that led
+ * here, or for the program's first frame.
  */
 static bool by_calls(struct walk *w, struct loops_report *ret)
 {
@@ -181,10 +181,9 @@ enum unwind_step unwind_return__step(struct walk *w, uint64_t *pc)
 }
 
 /*
- * The caller behind code that was compiled at run time, has no unwind table and keeps no frame
- * pointer (PCRE2, PHP). Such code is called by a pointer, from code with a table. Of the words
- * above the stack pointer the first counts that is behind such a call and from which tables lead to
- * the thread's start.
+ * --- Caller of JIT code without unwind table and frame pointer (PCRE2, PHP). Code with a table
+ * calls such code by a pointer. The search goes through the words above the stack pointer. It takes
+ * the first one that follows such a call and from which tables lead to the thread's start.
  */
 
 #define UNWIND_BEHIND_SCAN_WORDS 512
@@ -196,7 +195,7 @@ static bool is_made(const struct walk *w)
 	       w->at.region->mapped->kind == MAPPED_ANON && !unwind_java__is(w, &w->at);
 }
 
-/* By a pointer, as far as the code can be read. */
+/* Returns true when pc follows an indirect call in code with a table. */
 static bool is_called_from(struct walk *w, uint64_t pc, struct unwind_place *ret)
 {
 	uint8_t code[CALL_BYTES];
@@ -217,7 +216,7 @@ static void go_to(struct walk *w, const struct unwind_place *place, uint64_t slo
 	w->by_fp = false;
 }
 
-/* How a walk from there would end. */
+/* Returns the end of a trial walk from there. */
 static enum stack_end try(const struct walk *w, const struct unwind_place *place, uint64_t slot)
 {
 	static _Thread_local struct unwound found; /* too large for a stack */
@@ -250,7 +249,7 @@ enum unwind_step unwind_behind__step(struct walk *w, uint64_t *pc)
 			return STEP_TO;
 		}
 		if (end == STACK_END_COPY || end == STACK_END_HOLE)
-			break; /* more of the stack would tell */
+			break; /* a larger copy of the stack may show the caller */
 		calls++;
 	}
 	w->why = end == STACK_END_COPY || end == STACK_END_HOLE ? end : before;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A step by a module's unwind table. */
+/* Unwind step by a module's unwind table. */
 #include <string.h>
 
 #include "symbol/unwind/cfi_expr.h"
@@ -40,7 +40,10 @@ static bool find_cfa(struct walk *w, uint64_t *ret)
 	return true;
 }
 
-/* The caller's register by its rule; false: not known (why: of memory outside of the copy). */
+/*
+ * Computes the caller's register by its rule. Returns false when it is unknown; then w->why is set
+ * if memory outside the copy was read.
+ */
 static bool apply(struct walk *w, const struct cfi_rule *rule, uint64_t cfa, uint64_t *ret)
 {
 	uint64_t addr;
@@ -74,8 +77,8 @@ static const struct cfi_rule *rule_of(const struct unwind_place *at, unsigned re
 }
 
 /*
- * Frames lie one above the other; a leaf of arm64 may have none. A signal's may be on a stack of
- * its own.
+ * Frames lie one above the other. A leaf on arm64 may have an empty frame. A signal frame may be on
+ * another stack.
  */
 static bool is_above(const struct walk *w, uint64_t cfa)
 {
@@ -98,7 +101,10 @@ static enum unwind_step find_pc(struct walk *w, uint64_t cfa, uint64_t *pc)
 	return apply(w, rule, cfa, pc) ? STEP_TO : STEP_ENDS;
 }
 
-/* Where the return address is, from the CFA on; false: in a register, or not at one place. */
+/*
+ * Gets the offset of the return address from the CFA. Returns false when it is in a register, or
+ * not at one place.
+ */
 static bool ra_offset(const struct unwind_place *at, int64_t *ret)
 {
 	const struct cfi_rule *rule = rule_of(at, at->row.ra);
@@ -109,9 +115,9 @@ static bool ra_offset(const struct unwind_place *at, int64_t *ret)
 }
 
 /*
- * Its place is below the stack pointer: it was popped, of which tables have no word (gcc, clang),
- * or it is a leaf's that keeps it in the red zone. Popped, the value is in its register again, and
- * stays there until the function returns.
+ * Returns true when a register was popped. Its saved place is then below the stack pointer, and
+ * tables do not say so (gcc, clang). A leaf that keeps the register in the red zone looks the same.
+ * A popped value is in its register again, and stays there until the function returns.
  */
 static bool is_popped(struct walk *w, const struct cfi_rule *rule, uint64_t cfa)
 {
@@ -120,7 +126,7 @@ static bool is_popped(struct walk *w, const struct cfi_rule *rule, uint64_t cfa)
 	       unwind_return__keeps(w, rule->reg, cfa - w->arch->word);
 }
 
-/* All of the caller's registers are found before any is changed. */
+/* Computes all registers of the caller before it changes any. */
 static void find_regs(struct walk *w, uint64_t cfa)
 {
 	const struct cfi_rule *rules = cfi__rules(w->at.cfi, &w->at.row);
@@ -144,9 +150,9 @@ static void find_regs(struct walk *w, uint64_t cfa)
 }
 
 /*
- * The caller's stack pointer is the CFA, but where the return address lies at or above that: the
- * linker's stub pushed it, with a word more, before. So glibc has it of arm64's _dl_runtime_resolve
- * (sysdeps/aarch64/dl-trampoline.S), from the second instruction on.
+ * The caller's stack pointer is the CFA, except when the return address lies at or above it. Then
+ * the linker's stub pushed it before, with one more word. So does glibc for arm64's
+ * _dl_runtime_resolve (sysdeps/aarch64/dl-trampoline.S), from the second instruction on.
  */
 static void skip_pushed(struct walk *w, uint64_t cfa)
 {
@@ -185,15 +191,15 @@ enum unwind_step unwind_table__step(struct walk *w, uint64_t *pc)
 }
 
 /*
- * A step by Go's own table of functions, which tells how far the stack pointer is from where the
- * function began (runtime/traceback.go in Go). Where there is a link register all of Go's frames
- * are left so: the frame pointer is below the frame, which is out of a leaf's copy. Elsewhere the
- * leaf's alone: from there on the frame pointer leads.
+ * --- Step by Go's function table, which gives the distance of the stack pointer from its value at
+ * the function's begin (runtime/traceback.go in Go). On machines with a link register all Go frames
+ * are left this way: the saved frame pointer lies below the frame, outside a leaf's copy. On others
+ * only the leaf is left this way; then the frame pointer leads.
  */
 
 /*
- * Pushed by the call; or at the stack pointer, but in the register of a leaf without a frame
- * (cmd/internal/obj/arm64). 0: not known.
+ * Returns the return address: the call pushed it; or it is at the stack pointer; or, in a leaf
+ * without a frame, in the link register (cmd/internal/obj/arm64). 0: unknown.
  */
 static uint64_t return_address(struct walk *w, uint64_t sp)
 {
@@ -210,8 +216,8 @@ static uint64_t return_address(struct walk *w, uint64_t sp)
 }
 
 /*
- * Where the caller's frame pointer is, of a leaf: below the return address, once the frame pointer
- * points there. 0: in its register.
+ * Returns the address of the caller's frame pointer in a leaf: below the return address, once the
+ * frame pointer points there. 0: it is in its register.
  */
 static uint64_t saved_fp(const struct walk *w, uint64_t slot)
 {
@@ -246,13 +252,13 @@ enum unwind_step unwind_go__step(struct walk *w, uint64_t *pc)
 }
 
 /*
- * Signal handlers of code without tables (musl, Go): what a handler returns to is a system call by
- * which the kernel puts all registers back, from where it had put them above the stack pointer.
+ * --- Signal handlers of code without tables (musl, Go). A handler returns to a system call. The
+ * kernel then restores all registers from where it saved them, above the stack pointer.
  */
 
 #ifdef __aarch64__
 #define CONTEXT_REGS                                                                               \
-	312 /* siginfo 128, ucontext up to its sigcontext 176, the fault's address 8; x0 to x30, sp, pc */
+	312 /* siginfo 128, ucontext up to its sigcontext 176, fault address 8; x0 to x30, sp, pc */
 static const uint8_t forms[][8] = {
 	{ 0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4 }, /* mov x8, #139; svc #0 */
 };
@@ -263,7 +269,7 @@ static int place_of(unsigned reg)
 	return CONTEXT_REGS + 8 * reg;
 }
 #else
-#define CONTEXT_REGS 40 /* of the ucontext: flags, link, stack; then by the kernel's order */
+#define CONTEXT_REGS 40 /* in the ucontext, after flags, link, stack; then in the kernel's order */
 static const uint8_t forms[][9] = {
 	{ 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 }, /* mov $15, %rax; syscall */
 	{ 0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05, 0, 0 },	  /* mov $15, %eax; syscall */
