@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sums over CPUs, and over programs. */
+/* Sums counters over CPUs and over programs. */
 #include "probes/bpf_counters.h"
 
 #include <bpf/bpf.h>

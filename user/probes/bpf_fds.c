@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Two maps: the sizes, and whether there are any. */
+/* --- stack sizes: one map with the sizes, one with the number of entries */
 #include "probes/bpf_fds.h"
 
 #include <bpf/bpf.h>
@@ -44,7 +44,7 @@ void copy_bpf_fds__drop(struct copy_bpf_fds *maps, uint32_t pid)
 	tell_count(maps);
 }
 
-/* Three maps; a change of the first is told by a number in the third. */
+/* --- parks: three maps; a number in the third changes with each change of the first */
 
 void park_bpf_fds__close(struct park_bpf_fds *maps)
 {
@@ -99,7 +99,7 @@ void park_bpf_fds__drop_place(struct park_bpf_fds *maps, const struct jank_park_
 	bpf_map_delete_elem(maps->places_fd, place);
 }
 
-/* Two maps: the threads, and whether there is any. */
+/* --- interpreter threads: one map with the threads, one that says whether there is any */
 
 void interp_bpf_fds__close(struct interp_bpf_fds *maps)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the probes are told of stacks: of which processes more is to be copied
- * (bpf/copy_user_stack.bpf.h). Descriptors of its own, for it is used by the sink thread, which may
- * outlive the loader.
+ * BPF maps with the processes of which the probes copy more stack (bpf/copy_user_stack.bpf.h). It
+ * has its own descriptors, because the sink thread uses it and may outlive the loader.
  */
 #ifndef JANK_PROBES_BPF_FDS_H
 #define JANK_PROBES_BPF_FDS_H
@@ -12,7 +11,7 @@
 #include <stdint.h>
 
 struct copy_bpf_fds {
-	int sizes_fd, deep_fd; /* -1: none, and nothing is told */
+	int sizes_fd, deep_fd; /* -1: none; updates are ignored */
 	uint32_t deep_cnt;
 };
 
@@ -24,19 +23,19 @@ struct copy_bpf_fds {
 void copy_bpf_fds__close(struct copy_bpf_fds *maps);
 
 /*
- * From now on so many bytes of the process's stacks are copied. 0 or -errno: -E2BIG when there are
- * too many.
+ * From now on the probes copy `size` bytes of the process's stacks. Returns 0 or -errno (-E2BIG:
+ * too many processes).
  */
 int copy_bpf_fds__deepen(struct copy_bpf_fds *maps, uint32_t pid, uint32_t size);
 void copy_bpf_fds__drop(struct copy_bpf_fds *maps, uint32_t pid);
 
 /*
- * What the probes are told of parks (bpf/park.bpf.h): which processes have some, and which places
- * are. Descriptors of its own, for it is used by the sink thread, which may outlive the loader.
+ * --- BPF maps of parks (bpf/park.bpf.h): processes that have parks, and which places are parks;
+ * own descriptors, for the same reason
  */
 
 struct park_bpf_fds {
-	int processes_fd, places_fd, change_fd; /* -1: none, and nothing is told */
+	int processes_fd, places_fd, change_fd; /* -1: none; updates are ignored */
 	uint32_t changes;
 };
 
@@ -47,7 +46,7 @@ struct park_bpf_fds {
 
 void park_bpf_fds__close(struct park_bpf_fds *maps);
 
-/* 0 or -errno: -E2BIG when there are too many. */
+/* 0 or -errno: -E2BIG when there are too many processes. */
 int park_bpf_fds__set_process(struct park_bpf_fds *maps, uint32_t pid,
 			      const struct jank_parks *parks);
 bool park_bpf_fds__has_process(const struct park_bpf_fds *maps, uint32_t pid);
@@ -57,13 +56,10 @@ int park_bpf_fds__set_place(struct park_bpf_fds *maps, const struct jank_park_pl
 			    bool is_park);
 void park_bpf_fds__drop_place(struct park_bpf_fds *maps, const struct jank_park_place *place);
 
-/*
- * What the probes are told of interpreters' threads (bpf/script.bpf.h). Descriptors of its own, as
- * park_maps has them.
- */
+/* --- BPF maps of interpreter threads (bpf/script.bpf.h); own descriptors, for the same reason */
 
 struct interp_bpf_fds {
-	int threads_fd, any_fd; /* -1: none, and nothing is told */
+	int threads_fd, any_fd; /* -1: none; updates are ignored */
 	bool any;
 };
 
@@ -74,11 +70,14 @@ struct interp_bpf_fds {
 
 void interp_bpf_fds__close(struct interp_bpf_fds *maps);
 
-/* The probes forget a thread that ends. With where: as it stands there. */
+/*
+ * Whether the probes know the thread, with exactly this `where`. The probes drop a thread when it
+ * ends.
+ */
 bool interp_bpf_fds__has(const struct interp_bpf_fds *maps, uint32_t pid, uint32_t tid,
 			 const struct jank_script_where *where);
 
-/* 0 or -errno: -E2BIG when there are too many. */
+/* 0 or -errno: -E2BIG when there are too many threads. */
 int interp_bpf_fds__set(struct interp_bpf_fds *maps, uint32_t tid,
 			const struct jank_script_where *where);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A bounded tail of libbpf's warnings. */
+/* Keeps the last bytes of libbpf's warnings. */
 #include "probes/bpf_log.h"
 
 #include <bpf/libbpf.h>
@@ -14,7 +14,7 @@ static char text[LOG_SZ];
 static size_t used;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A verifier's log comes in one piece, megabytes long, and says at its end why. */
+/* A verifier log is one message of up to megabytes, with the reason at its end. */
 static void add(const char *msg, size_t len)
 {
 	if (len > LOG_SZ / 4) {
@@ -40,7 +40,7 @@ static int keep(enum libbpf_print_level level, const char *fmt, va_list ap)
 	len = vasprintf(&msg, fmt, ap);
 	if (len < 0)
 		return 0;
-	pthread_mutex_lock(&lock); /* uprobe_files has a thread of its own */
+	pthread_mutex_lock(&lock); /* uprobe_files has its own thread */
 	add(msg, len);
 	pthread_mutex_unlock(&lock);
 	free(msg);
@@ -63,13 +63,13 @@ const char *bpf_log__tail(unsigned lines)
 	return at;
 }
 
-/* libbpf frames the verifier's words so. */
+/* libbpf puts this line after a verifier log. */
 bool bpf_log__has_refusal(void)
 {
 	return strstr(text, "-- END PROG LOAD LOG --") != NULL;
 }
 
-/* Lines that only frame the reason. */
+/* Lines that do not contain the reason. */
 static int is_noise(const char *line, size_t len)
 {
 	static const char *const noise[] = { "-- BEGIN", "-- END", "processed ", "libbpf: failed",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What libbpf has to say: kept, not printed, so that a refusal can be shown with its reason. */
+/* Messages of libbpf: kept, not printed, so that an error can show the reason of a refusal. */
 #ifndef JANK_PROBES_BPF_LOG_H
 #define JANK_PROBES_BPF_LOG_H
 
@@ -8,15 +8,15 @@
 void bpf_log__capture(void);
 
 /*
- * The end of what was captured, newest last, so many lines at most: where a refusal's reason is. ""
- * when there was nothing.
+ * The last captured lines, at most `lines`, newest last: they contain the reason of a refusal. "":
+ * nothing was captured.
  */
 const char *bpf_log__tail(unsigned lines);
 
-/* Was a program refused by the verifier, rather than the user? */
+/* Did the verifier refuse a program, rather than the kernel refuse the user? */
 bool bpf_log__has_refusal(void);
 
-/* The last line of a verifier's or libbpf's complaint that says why. */
+/* The last line of the verifier's or libbpf's message that states a reason. */
 const char *bpf_log__last(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table comes from tools/btf/table at build time; it may be empty. */
+/* tools/btf/table generates the table at build time; it may be empty. */
 #include "probes/btf_embedded.h"
 
 #include <fnmatch.h>

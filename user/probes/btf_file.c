@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Most of this says no: a file that is handed over by hand is often a compressed one, a kernel's
- * image, or another machine's, and libbpf says "Invalid argument" to all of them.
+ * Most of this file produces errors. A file from a user is often compressed, a kernel image, or of
+ * another machine, and libbpf reports "Invalid argument" for all of them.
  */
 #include "probes/btf_file.h"
 
@@ -19,17 +19,15 @@
 #include "base/file.h"
 #include "probes/bpf_log.h"
 
-/*
- * Bounds first: every reference is looked at once, and how deep types hold each other is measured.
- */
+/* --- soundness: checks each reference once, then how deep types contain each other */
 
-#define HEIGHT_MAX  200 /* of types that hold each other by value; kernels' reach 33 */
+#define HEIGHT_MAX  200 /* levels of types that contain each other by value; kernels reach 33 */
 #define HEIGHT_OPEN 255
 
 struct check {
 	const struct btf *btf;
-	unsigned type_cnt;     /* the void type, 0, included */
-	unsigned char *height; /* by type: 0 not known, HEIGHT_OPEN being looked at */
+	unsigned type_cnt;     /* including type 0, void */
+	unsigned char *height; /* by type: 0: unknown, HEIGHT_OPEN: being measured */
 };
 
 static bool has_name(const struct check *chk, unsigned offset)
@@ -37,7 +35,7 @@ static bool has_name(const struct check *chk, unsigned offset)
 	return btf__str_by_offset(chk->btf, offset);
 }
 
-/* --- every reference leads to something */
+/* --- every reference is valid */
 
 static bool members_sound(const struct check *chk, const struct btf_type *type)
 {
@@ -109,7 +107,7 @@ static bool references_sound(const struct check *chk, const struct btf_type *typ
 	return !is_reference(type) || type->type < chk->type_cnt;
 }
 
-/* --- no type holds itself */
+/* --- no type contains itself */
 
 static unsigned measure(struct check *chk, unsigned id, unsigned depth);
 
@@ -127,8 +125,8 @@ static unsigned measure_members(struct check *chk, const struct btf_type *type, 
 }
 
 /*
- * How many types the type holds by value, the deepest way down; more than HEIGHT_MAX: too many, or
- * itself.
+ * Number of types on the longest path of containment by value. More than HEIGHT_MAX: too many, or
+ * the type contains itself.
  */
 static unsigned measure(struct check *chk, unsigned id, unsigned depth)
 {
@@ -202,7 +200,7 @@ static const struct {
 #endif
 };
 
-/* Anonymous ones are held by value, so that HEIGHT_MAX bounds this. */
+/* Anonymous members are contained by value, so HEIGHT_MAX bounds the recursion. */
 bool btf_check__has_member(const struct btf *btf, int id, const char *name)
 {
 	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, id) : NULL;
@@ -236,17 +234,17 @@ bool btf_check__lacks(const struct btf *btf, char *buf, size_t len)
 }
 
 #define HEAD_LEN   1024
-#define RAW_MAX	   (64 << 20) /* a kernel's with every driver built in has some 20 MB */
+#define RAW_MAX	   (64 << 20) /* bytes; BTF of a kernel with all drivers built in has about 20 MB */
 #define NAME_SHOWN 200
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "SWAPPED");
 
-/* What is told apart by a few bytes at a fixed place. */
+/* A file format recognised by a few bytes at a fixed offset. */
 struct form {
 	size_t offset;
 	const char *magic;
 	size_t len;
-	const char *is; /* a refusal, with what to do */
+	const char *is; /* error text with the remedy */
 };
 
 #define FORM(offset, magic, is)                                                                    \
@@ -355,7 +353,7 @@ static int check(const struct btf *btf, const char *path, struct err *err)
 	return 0;
 }
 
-/* O_NONBLOCK: a FIFO must not hold us. */
+/* O_NONBLOCK: do not block on a FIFO. */
 static int open_regular(const char *path, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -376,7 +374,7 @@ int btf_file__read(const char *path, struct btf **ret, struct err *err)
 
 	if (fd < 0)
 		return fd;
-	bpf_log__capture(); /* what libbpf says of it goes into our own words */
+	bpf_log__capture(); /* libbpf's messages go into our own error */
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	code = read_any(fd, path, &btf, err);
 	close(fd);

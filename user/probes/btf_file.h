@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A file with a kernel's BTF, as a user may give it: raw, or an ELF file with a section .BTF. */
+/* Reads a kernel's BTF from a user's file: raw, or an ELF file with a section .BTF. */
 #ifndef JANK_PROBES_BTF_FILE_H
 #define JANK_PROBES_BTF_FILE_H
 
@@ -10,33 +10,34 @@
 struct btf;
 
 /*
- * 0, and *ret is sound and holds what the probes need; or -errno with a message that quotes the
+ * Returns 0: *ret is sound and has what the probes need; or -errno with a message that quotes the
  * file.
  */
 int btf_file__read(const char *path, struct btf **ret, struct err *err);
 
 /*
- * Is a BTF that somebody gave us fit to be handed to libbpf? libbpf follows what it reads: a type
- * that is not there, or one that holds itself, would take it down.
+ * --- checks whether a BTF from a user is safe for libbpf
+ *
+ * libbpf follows every reference: a missing type, or one that contains itself, would crash it.
  */
 
 struct btf;
 
 /*
- * NULL when every name and type that it refers to is there and no type holds itself; else what is
- * wrong.
+ * NULL when all referenced names and types exist and no type contains itself; otherwise a text that
+ * says what is wrong.
  */
 const char *btf_check__unsound(const struct btf *btf);
 
 /*
- * Whether a struct or union, by its id, has a member of that name, if only in an anonymous one. A
- * sound BTF only.
+ * Whether a struct or union, by its id, has a member of that name, directly or in an anonymous
+ * member. Only for a sound BTF.
  */
 bool btf_check__has_member(const struct btf *btf, int id, const char *name);
 
 /*
- * Whether something is not there that no probe can do without; its name goes to buf
- * ("task_struct.pid"). Only for one that is sound.
+ * Whether something is missing that every probe needs; writes its name to buf ("task_struct.pid").
+ * Only for a sound BTF.
  */
 bool btf_check__lacks(const struct btf *btf, char *buf, size_t len);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The decision, in order of how sure each is to fit the running kernel. */
+/* Chooses the source of BTF, in the order of how certain it is to match the running kernel. */
 #include "probes/btf_source.h"
 
 #include <bpf/btf.h>

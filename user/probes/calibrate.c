@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs the calibration object and looks at its answers. */
+/* Runs the calibration object and checks its answers. */
 #include "probes/calibrate.h"
 
 #include <bpf/bpf.h>
@@ -16,8 +16,8 @@
 #define THREAD_SZ_MIN (16 * 1024)
 
 /*
- * The stack lies at the upper end of the address space, so its address has the highest bit that one
- * can have: 38 to 51 on arm64, by the kernel's configuration. What lies above is room for pointer
+ * The stack is at the upper end of the address space, so its address has the highest possible bit:
+ * 38 to 51 on arm64, depending on the kernel's configuration. The bits above are for pointer
  * authentication.
  */
 static uint64_t user_ip_mask(void)

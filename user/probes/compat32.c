@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A look at the first bytes of programs: an ELF header, or the name of an interpreter. */
+/* Examines the first bytes of programs: an ELF header, or the name of an interpreter. */
 #include "probes/compat32.h"
 
 #include <dirent.h>
@@ -17,8 +17,8 @@
 #include "base/file.h"
 #include "base/live_tid.h"
 
-#define HEAD_SZ	   256 /* of a file, as the kernel looks at it */
-#define SCRIPT_MAX 5   /* interpreters that are scripts; the kernel gives up then */
+#define HEAD_SZ	   256 /* bytes of a file that the kernel examines */
+#define SCRIPT_MAX 5   /* nested script interpreters; the kernel allows no more */
 #define BLANKS	   " \t"
 
 #if __BYTE_ORDER == __LITTLE_ENDIAN
@@ -42,7 +42,7 @@ static bool is_regular(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-/* The first bytes of a regular file, zeros after its end. */
+/* Reads the first bytes of a regular file; zeros follow its end. */
 static bool read_head(const char *path, char head[HEAD_SZ + 1])
 {
 	int fd = openfile__path(path, NULL);
@@ -56,7 +56,7 @@ static bool read_head(const char *path, char head[HEAD_SZ + 1])
 	return len > 0;
 }
 
-/* Another machine's program is run by an emulator, which is one of ours. */
+/* A program for another machine runs in an emulator, which is a native program. */
 static bool is_compat_elf(const char *head)
 {
 	uint16_t machine;
@@ -66,7 +66,7 @@ static bool is_compat_elf(const char *head)
 	       head[EI_DATA] == NATIVE_DATA && machine == COMPAT_MACHINE;
 }
 
-/* "#! /bin/sh -e": into the head, cut there; NULL when there is none. */
+/* Parses "#! /bin/sh -e". Returns the interpreter, inside head and NUL-terminated, or NULL. */
 static char *interpreter(char *head)
 {
 	char *name;
@@ -96,7 +96,7 @@ bool compat32__file(const char *path)
 	return file_is_compat(path, 0);
 }
 
-/* As execvp finds it: a part of PATH that is empty is the current directory. */
+/* Searches like execvp: an empty part of PATH is the current directory. */
 bool compat32__command(const char *name)
 {
 	const char *dir = getenv("PATH");
@@ -123,7 +123,7 @@ static bool read_exe(uint32_t tid, char head[HEAD_SZ + 1])
 	return read_head(path, head);
 }
 
-/* What it runs is never a script, whatever the file has become since. */
+/* A running executable is never a script, even if its file has changed since. */
 bool compat32__process(pid_t pid)
 {
 	char head[HEAD_SZ + 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The answers to all probes, less what the user switched off. */
+/* Tests all features, except those that the user switched off. */
 #include "probes/features.h"
 
 #include <bpf/bpf.h>
@@ -15,11 +15,14 @@
 #include "base/strbuf.h"
 #include "probes/btf_file.h"
 
-/* One question to the kernel for each feature of the list; features.c calls them by table. */
+/* --- one test function for each feature of the list, called by table */
 
 struct btf;
 
-/* probe__NAME(btf): 0 when the feature is there, else -errno. btf is the kernel's, or NULL. */
+/*
+ * probe__NAME(btf) returns 0 when the feature is available, else -errno. btf: the kernel's, or
+ * NULL.
+ */
 #define JANK_X_PROBE(NAME, name, ...) int probe__##name(const struct btf *btf);
 JANK_FEATURES(JANK_X_PROBE)
 #undef JANK_X_PROBE
@@ -101,7 +104,7 @@ int features__probe(const char *const *disabled, size_t n, struct features *ret,
 	code = parse_disabled(disabled, n, &feats.disabled, err);
 	if (code)
 		return code;
-	/* A "no" is an answer here, not a warning on stderr. */
+	/* A missing feature is a result here, not a warning on stderr. */
 	print = libbpf_set_print(NULL);
 	btf = feats.disabled & (1u << FEATURE_BTF) ? NULL : btf__load_vmlinux_btf();
 	for (int i = 0; i < FEATURE_CNT; i++) {
@@ -143,15 +146,16 @@ int features__require(const struct features *feats, struct err *err)
 }
 
 /*
- * Asks the kernel for one feature each, by doing the thing: a map is made, the smallest program of
- * the kind is loaded, an event opened; never by comparing versions. libbpf's own helper probe is
- * not used: it does not serve tracing programs, and before 1.4 it takes newer kernels' refusal
- * ("program of this type cannot use helper") for a yes.
+ * --- the tests: each does the real thing and never compares versions
+ *
+ * They create a map, load the smallest program of the kind, or open an event. libbpf's own helper
+ * probe is not used: it does not support tracing programs, and before 1.4 it takes the refusal of
+ * newer kernels ("program of this type cannot use helper") for a yes.
  */
 
 #define LOG_SZ 4096
 
-/* Returns 0 and closes the descriptor, or the -errno that libbpf's call gave. */
+/* Closes the descriptor and returns 0, or returns the -errno of libbpf's call. */
 static int close_probe(int fd)
 {
 	if (fd < 0)
@@ -160,7 +164,7 @@ static int close_probe(int fd)
 	return 0;
 }
 
-/* r0 = 0; exit. The program's descriptor, or -errno. */
+/* Loads "r0 = 0; exit". Returns the program's descriptor, or -errno. */
 static int open_empty(enum bpf_prog_type type, struct bpf_prog_load_opts *opts)
 {
 	const struct bpf_insn insns[] = {
@@ -177,8 +181,8 @@ static int load_empty(enum bpf_prog_type type, struct bpf_prog_load_opts *opts)
 }
 
 /*
- * A program that calls the helper with no argument set can never pass; what counts is whether the
- * verifier complains of the helper or of its arguments.
+ * Loads a program that calls the helper without arguments, which always fails. The result is
+ * whether the verifier complains about the helper or about its arguments.
  */
 static int load_helper(enum bpf_prog_type type, enum bpf_func_id helper,
 		       struct bpf_prog_load_opts *opts)
@@ -224,7 +228,7 @@ static int load_tp_btf(const struct btf *btf, const char *type_name)
 	return err ?: load_empty(BPF_PROG_TYPE_TRACING, &opts);
 }
 
-/* Helpers matter where they are called: in a scheduler event's program. */
+/* A helper must be allowed where it is used: in a program on a scheduler event. */
 static int load_tp_btf_helper(const struct btf *btf, enum bpf_func_id helper)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, opts);
@@ -261,7 +265,7 @@ int probe__test_run(const struct btf *btf)
 	return err;
 }
 
-/* Only its attachment tells whether a raw tracepoint is there. */
+/* Only attaching shows whether a raw tracepoint exists. */
 static int attach_raw_tp(const char *name)
 {
 	int prog = open_empty(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL);
@@ -284,13 +288,13 @@ int probe__cache_add(const struct btf *btf)
 	return attach_raw_tp("mm_filemap_add_to_page_cache");
 }
 
-/* Not there before the module drm is. */
+/* Missing until the module drm is loaded. */
 int probe__vblank(const struct btf *btf)
 {
 	return attach_raw_tp("drm_vblank_event");
 }
 
-/* Where the kernel has types it need not be tried, which slows every system call down meanwhile. */
+/* With BTF, do not attach: that slows down every system call of the machine for a moment. */
 int probe__raw_syscalls(const struct btf *btf)
 {
 	if (btf)
@@ -299,7 +303,7 @@ int probe__raw_syscalls(const struct btf *btf)
 	return attach_raw_tp("sys_enter") ?: attach_raw_tp("sys_exit");
 }
 
-/* The tracepoint's arguments, after the one that is every tracepoint's own. */
+/* Counts the tracepoint's arguments; the first one is common to all tracepoints. */
 int probe__switch_state(const struct btf *btf)
 {
 	int id = btf ? btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF)
@@ -340,7 +344,7 @@ int probe__ringbuf(const struct btf *btf)
 		bpf_map_create(BPF_MAP_TYPE_RINGBUF, NULL, 0, 0, sysconf(_SC_PAGESIZE), NULL));
 }
 
-/* Task storage wants BTF of its own for key and value: one int serves for both. */
+/* Task storage needs BTF for its key and value; one int serves for both. */
 static int create_task_storage(void)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
@@ -362,7 +366,7 @@ out:
 	return err;
 }
 
-/* The map came with 5.11, its use by tracing programs with 5.12. */
+/* The map exists since 5.11, its use by tracing programs since 5.12. */
 int probe__task_storage(const struct btf *btf)
 {
 	return create_task_storage() ?: load_tp_btf_helper(btf, BPF_FUNC_task_storage_get);
@@ -386,7 +390,7 @@ int probe__task_iter_pid(const struct btf *btf)
 	return btf_check__has_member(btf, id, "task") ? 0 : -EOPNOTSUPP;
 }
 
-/* epoll_pwait and not epoll_wait: the newer architectures have only that. */
+/* epoll_pwait, not epoll_wait: newer architectures have only that. */
 int probe__syscall_tracepoints(const struct btf *btf)
 {
 	int err = access("/sys/kernel/tracing/events/syscalls/sys_enter_epoll_pwait/id", R_OK)
@@ -399,13 +403,13 @@ int probe__syscall_tracepoints(const struct btf *btf)
 	return err;
 }
 
-/* A PMU of its own; its number is read where libbpf reads it. */
+/* Uprobes have their own PMU; libbpf reads its number from this file. */
 int probe__uprobe(const struct btf *btf)
 {
 	return access("/sys/bus/event_source/devices/uprobe/type", R_OK) ? -errno : 0;
 }
 
-/* As the sampler opens it: for a CPU, not for a task. */
+/* Opens it like the sampler: for a CPU, not for a task. */
 static int open_clock(unsigned type, unsigned long long config)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .type = type, .config = config };

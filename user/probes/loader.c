@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The skeleton's owner: how each of its programs is attached, and to which processes. */
+/* Owner of the skeleton: attaches its programs, and selects the processes to trace. */
 #include "probes/loader.h"
 
 #include <bpf/bpf.h>
@@ -19,7 +19,7 @@
 #include "uprobes/links.h"
 #include "uprobes/uprobes.h"
 
-#define SWEEP_MAX 1024 /* ended processes that are forgotten at a time */
+#define SWEEP_MAX 1024 /* ended processes dropped in one call */
 
 static void drop_compat(struct loader *loader)
 {
@@ -43,7 +43,7 @@ void loader__free(struct loader *loader)
 	free(loader);
 }
 
-/* Not with the others: by loader__see_compat, or read. */
+/* Attached separately: by loader__see_compat, or as an iterator. */
 static bool attached_apart(const struct loader *loader, const struct bpf_program *prog)
 {
 	const struct jankbpf *skel = loader->skel;
@@ -65,7 +65,7 @@ static int attach_programs(struct loader *loader, struct err *err)
 		    type == BPF_PROG_TYPE_PERF_EVENT || type == BPF_PROG_TYPE_KPROBE)
 			continue;
 		link = bpf_program__attach(prog);
-		/* A system call that the kernel does not have: epoll_pwait2 before 5.11. */
+		/* The kernel lacks this system call: epoll_pwait2 before 5.11. */
 		if (!link && errno == ENOENT && type == BPF_PROG_TYPE_TRACEPOINT)
 			continue;
 		if (!link)
@@ -193,7 +193,7 @@ void loader__each_admitted(const struct loader *loader, void (*fn)(void *ctx, pi
 	int fd = bpf_map__fd(loader->skel->maps.jank_tgids);
 	__u32 tgid, *last = NULL;
 
-	/* Where a key goes on the way, the walk begins anew: not for ever. */
+	/* When a key is deleted meanwhile, the walk starts again; this bounds it. */
 	for (size_t i = 0; i < JANK_TGID_MAX && !bpf_map_get_next_key(fd, last, &tgid); i++) {
 		fn(ctx, tgid);
 		last = &tgid;
@@ -206,7 +206,7 @@ void loader__sweep(struct loader *loader)
 	__u32 tgid, *last = NULL, ended[SWEEP_MAX];
 	size_t cnt = 0;
 
-	/* A key that is deleted on the way would begin the walk anew. */
+	/* Delete afterwards: deleting the current key would restart the walk. */
 	while (cnt < SWEEP_MAX && !bpf_map_get_next_key(fd, last, &tgid)) {
 		if (kill(tgid, 0) && errno == ESRCH)
 			ended[cnt++] = tgid;

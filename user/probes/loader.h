@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The BPF side's life: open, configure, load, attach, and everything that is asked of it while it
- * runs. Sole owner of the skeleton and of all links.
+ * Loader of the BPF objects: opens, configures, loads and attaches them, and answers queries while
+ * they run. It alone owns the skeleton and all links.
  */
 #ifndef JANK_PROBES_LOADER_H
 #define JANK_PROBES_LOADER_H
@@ -23,16 +23,16 @@ struct loader_opts {
 	const struct features *features;
 	const char *btf_path; /* the kernel's types; NULL: its own (btf_source__path) */
 	uint64_t threshold_ns, hang_ns;
-	pid_t only_pid; /* the one process to be traced, or 0: those given to loader__add_process */
+	pid_t only_pid; /* the one process to trace, or 0: those passed to loader__add_process */
 	const struct filter *filter;	   /* NULL: none */
 	const struct catalogue *catalogue; /* NULL: no marks; borrowed while the loader lives */
 	bool debugging;			   /* --debugging */
-	bool follow;			   /* children of traced processes are traced, too */
+	bool follow;			   /* trace children of traced processes, too */
 	bool uprobe_waits;		   /* --backend uprobe */
-	bool no_marks;			   /* but of loops that are not seen without */
-	bool compat_waits;		   /* some are of 32-bit programs (compat32.h) */
+	bool no_marks;			   /* only marks of loops that are not seen without them */
+	bool compat_waits;		   /* some waits are of 32-bit programs (compat32.h) */
 	unsigned frequency_hz;
-	uint32_t stack_sz; /* of a user stack that is copied; 0: none */
+	uint32_t stack_sz; /* bytes of a user stack that are copied; 0: none */
 };
 
 /* Which probes see the epoll waits. */
@@ -44,14 +44,15 @@ int loader__new(const struct loader_opts *opts, struct loader **ret, struct err 
 void loader__free(struct loader *loader);
 
 /*
- * Attaches the probes that are not a process's own. Nothing is traced before loader__add_process.
+ * Attaches the probes that do not belong to one process. Nothing is traced before
+ * loader__add_process.
  */
 int loader__attach(struct loader *loader, struct err *err);
 
 /*
- * From now on pid is traced; its uprobes are attached where what it maps has a place for them.
- * Called again (a new program, more libraries) it adds what is new. *ret_sites, if not NULL: how
- * many uprobes are in what it maps now. -ESRCH: it is gone.
+ * Traces pid from now on, and attaches uprobes to what it maps. Call it again after an exec or for
+ * more libraries: it adds what is new. *ret_sites, if not NULL: number of uprobes in what it maps
+ * now. Returns 0 or -errno (-ESRCH: it has ended).
  */
 int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, struct err *err);
 
@@ -64,83 +65,85 @@ bool loader__admits(const struct loader *loader,
 void loader__each_admitted(const struct loader *loader, void (*fn)(void *ctx, pid_t pid),
 			   void *ctx);
 
-/* Forgets the admitted processes that have ended: their numbers may become others'. */
+/* Drops the admitted processes that have ended: their pids may be reused. */
 void loader__sweep(struct loader *loader);
 
 /*
- * After an exec by another thread than the main one, whose uprobes were its own:
- * loader__add_process will attach them anew. 0 or -ENOMEM.
+ * Call after an exec by another thread than the main one, since the uprobes belonged to that
+ * thread. loader__add_process then attaches them anew. Returns 0 or -ENOMEM.
  */
 int loader__renew_process(struct loader *loader, pid_t pid);
 
 /*
- * The thread that its uprobes belonged to has ended, the process has not: loader__add_process is
- * due.
+ * True when the thread that owned the uprobes has ended but the process has not: call
+ * loader__add_process.
  */
 bool loader__lost_task(const struct loader *loader, pid_t pid);
 
 /*
- * The probes are told whether pid maps a library whose loop polls: before they ask, or once they
- * have (a WAIT record of no turns).
+ * Tells the probes whether pid maps a library with a polling loop. Call it before they ask, or
+ * after they ask (a WAIT record without turns).
  */
 void loader__update_poller(struct loader *loader, pid_t pid);
 
 /*
- * 32-bit programs' waits are seen from now on, beside others', or no more. Each system call of the
- * machine gets slower by it. 0, or -ENOTSUP: not by the probes that this loader has; or why the
- * kernel refuses.
+ * Turns the probes for waits of 32-bit programs on or off, beside those for other programs. They
+ * slow down each system call of the machine. Returns 0; -ENOTSUP: impossible with this loader's
+ * probes; or the kernel's -errno.
  */
 int loader__see_compat(struct loader *loader, bool see);
 
 /*
- * What the probes are told of parks; the caller closes it, before or after the loader. 0 or -errno.
+ * The BPF maps of parks. The caller closes them, before or after the loader. Returns 0 or -errno.
  */
 int loader__park_maps(const struct loader *loader, struct park_bpf_fds *ret);
 int loader__copy_maps(const struct loader *loader, struct copy_bpf_fds *ret);
 
 int loader__script_maps(const struct loader *loader, struct interp_bpf_fds *ret); /* the same */
 
-/* -a: the files whose uprobes serve every process that maps them; NULL otherwise. */
+/* With -a: the files with uprobes for every process that maps them; otherwise NULL. */
 struct uprobe_files *loader__files(const struct loader *loader);
 
 /*
- * Takes the probes on messages off pid, or lets it have them again (loader__add_process puts them
- * on); with -a, off the files that it maps, within a second or two. 0; -EAGAIN: others are just
+ * Takes the probes on messages off pid, or allows them again (loader__add_process attaches them).
+ * With -a: off the files that it maps, within a second or two. Returns 0; -EAGAIN: others are just
  * being taken off; -ENOMEM.
  */
 int loader__pause_marks(struct loader *loader, pid_t pid, bool pause);
 
-/* A process ended: its pid may become another's. */
+/* Call when a process ends: its pid may be reused. */
 void loader__drop_process(struct loader *loader, pid_t pid);
 
 enum wait_probe loader__wait_probe(const struct loader *loader);
 const char *loader__sampler_clock(const struct loader *loader); /* "cycles", "cpu-clock", "none" */
 int loader__ring_fd(const struct loader *loader);		/* the ring's map, borrowed */
 
-/* Looks at the living traced threads: hangs go to the ring; their counts to fn. 0 or -errno. */
+/*
+ * Inspects the living traced threads: hangs go to the ring, counts go to fn. Returns 0 or -errno.
+ */
 int loader__each_thread(struct loader *loader,
 			void (*fn)(void *ctx, const struct jank_rec_thread *rec), void *ctx);
 
 /*
- * The refreshes of a display, as of now. False: none is told of; crtc counts from 0, all that there
- * are.
+ * The refreshes of a display, as of now. crtc counts from 0, over all displays. Returns false when
+ * nothing is known.
  */
 bool loader__vblanks(const struct loader *loader, uint32_t crtc, struct jank_vblanks *ret);
 
-/* Does a look meet threads that no probe has seen, by their processes and names? */
+/* Does an inspection find threads that no probe has seen, by their processes and names? */
 bool loader__meets_threads(const struct loader *loader);
 
-/* Adds the kernel side's losses, by JANK_LOST_*. */
+/* Adds the losses on the kernel side to cnt, by JANK_LOST_*. */
 int loader__losses(const struct loader *loader, uint64_t cnt[JANK_LOSS_CNT]);
 
-/* Runs of our programs that the kernel left out: see bpf_counters__skipped. */
+/* Runs of our programs that the kernel skipped: see bpf_counters__skipped. */
 uint64_t loader__skipped(const struct loader *loader);
 
-/* Each program that was loaded. */
+/* Calls fn for each loaded program. */
 void loader__each_program(const struct loader *loader,
 			  void (*fn)(void *ctx, const char *name, int fd), void *ctx);
 
-/* Time and runs of our programs since the start; false where the kernel does not count them. */
+/* Time and runs of our programs since the start. False: the kernel does not count them. */
 bool loader__cost(const struct loader *loader, uint64_t *ret_ns, uint64_t *ret_runs);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which programs run with which features; opens the skeleton and has the kernel load them. */
+/*
+ * Selects the programs by feature, opens the skeleton, configures it and loads it into the kernel.
+ */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -20,18 +22,18 @@
 #include "uprobes/links.h"
 #include "uprobes/uprobes.h"
 
-/* What the probes are configured with, from the options and what the kernel said. */
+/* --- configuration of the probes, from the options and the kernel's answers */
 
-/* The maps that go with it, after load. 0 or -errno. Each may be -1: not there. */
+/* Maps to fill after load. A descriptor may be -1: the map does not exist. */
 struct conf_maps {
 	int globs_fd, cgroups_fd, marks_fd;
 };
 
-/* Options and answers, as the probes take them. */
+/* --- options and answers, in the form that the probes use */
 
 #define SPAN_MIN_NS	   (1 * NS_PER_MS)
-#define WATCH_DIVISOR	   10 /* of the threshold: so long a wait is worth looking at the others */
-#define SAMPLE_AGE_DIVISOR 10 /* of the threshold: the sampler leaves younger dispatches alone */
+#define WATCH_DIVISOR	   10 /* part of the threshold: after such a wait, others are examined */
+#define SAMPLE_AGE_DIVISOR 10 /* part of the threshold: the sampler ignores younger dispatches */
 
 static void fill_filter(struct jank_conf *conf, const struct filter *filter)
 {
@@ -45,7 +47,7 @@ static void fill_filter(struct jank_conf *conf, const struct filter *filter)
 }
 
 /*
- * CONFIG_HZ is 100 at least; on CPUs without a tick (nohz_full) there is a rest of one a second
+ * CONFIG_HZ is at least 100. CPUs without a tick (nohz_full) still have one a second
  * (sched_tick_remote in kernel/sched/core.c).
  */
 static uint64_t tick_ns(void)
@@ -59,7 +61,10 @@ static uint64_t tick_ns(void)
 	return tickless ? 2 * NS_PER_SEC : 10 * NS_PER_MS;
 }
 
-/* A thread's name, or its beginning where a * ends it: with the zero byte, or without. */
+/*
+ * Pattern of a thread's name, or of its beginning if it ends with *: with the zero byte, or
+ * without.
+ */
 static struct jank_comm_pattern comm_pattern(const char *glob)
 {
 	struct jank_comm_pattern ret = {};
@@ -82,7 +87,7 @@ static void fill_ui_threads(struct jank_conf *conf, const struct catalogue *cat)
 	}
 }
 
-/* --hang, then those of Android's limits that are longer. */
+/* --hang, then those of Android's limits that are longer than it. */
 static void fill_hang_limits(struct jank_conf *conf)
 {
 	size_t cnt = 0;
@@ -148,8 +153,7 @@ static int conf__fill_maps(const struct conf_maps *maps, const struct loader_opt
 }
 
 /*
- * 32-bit programs' system calls have no tracepoints of their own
- * (ARCH_TRACE_IGNORE_COMPAT_SYSCALLS).
+ * System calls of 32-bit programs have no single tracepoints (ARCH_TRACE_IGNORE_COMPAT_SYSCALLS).
  */
 static enum wait_probe choose_wait_probe(const struct loader_opts *opts)
 {
@@ -168,7 +172,7 @@ static bool can_see_compat(const struct loader *loader)
 	       features__has(loader->opts.features, FEATURE_RAW_SYSCALLS);
 }
 
-/* Only x86-64 tells whether a system call is still under way (compat__in_syscall). */
+/* Only x86-64 shows whether a system call is still running (compat__in_syscall). */
 static bool can_infer_begin(const struct loader *loader)
 {
 #ifdef __x86_64__
@@ -178,7 +182,7 @@ static bool can_infer_begin(const struct loader *loader)
 #endif
 }
 
-/* The plain probes have the same programs and maps by name, so that one skeleton serves both. */
+/* The plain probes have programs and maps of the same names, so one skeleton serves for both. */
 static struct jankbpf *open_skeleton(const struct loader_opts *opts)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, open_opts, .btf_custom_path = opts->btf_path);
@@ -195,7 +199,7 @@ fail:
 	return NULL;
 }
 
-/* Programs and what must hold for each to be loaded. */
+/* The programs, and the condition for loading each. */
 static void choose_programs(struct loader *loader)
 {
 	struct jankbpf *skel = loader->skel;
@@ -246,7 +250,7 @@ static void choose_programs(struct loader *loader)
 	bpf_map__set_autocreate(skel->maps.jank_vblanks, features__has(feats, FEATURE_VBLANK));
 }
 
-/* -a: one link for all sites of a file. By perf events each would take 100 ms to be detached. */
+/* With -a: one link for all sites of a file. As perf events each would take 100 ms to detach. */
 static void choose_multi(struct loader *loader)
 {
 	struct bpf_program *prog;

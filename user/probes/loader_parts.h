@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The loader's own state, shared by its files only. */
+/* State of the loader, shared by its files only. */
 #ifndef JANK_PROBES_LOADER_PARTS_H
 #define JANK_PROBES_LOADER_PARTS_H
 
@@ -16,14 +16,14 @@ struct loader {
 	struct loader_opts opts;
 	enum wait_probe wait;
 	bool infer_begin;  /* see wait__turn in bpf/loop_wait.bpf.h */
-	bool compat_apart; /* 32-bit programs' waits have probes of their own, attached on demand */
+	bool compat_apart; /* waits of 32-bit programs have their own probes, attached on demand */
 	struct bpf_link *compat_links[2];
 	struct bpf_link *links[BPF_LINKS_MAX];
 	unsigned link_cnt;
 	struct perf_events *sampler;
 	struct uprobes *uprobes;
-	struct uprobe_files *files; /* -a */
-	struct bpf_link *iter_link; /* of the one process, or of every task */
+	struct uprobe_files *files; /* with -a */
+	struct bpf_link *iter_link; /* for the one process, or for every task */
 };
 
 static inline bool loader__is_all(const struct loader *loader)

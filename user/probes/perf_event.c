@@ -20,8 +20,8 @@ struct perf_events {
 };
 
 /*
- * Idle CPUs tick, too: who waits for long is to be noticed where nobody else runs. Cycles stand
- * still there.
+ * Idle CPUs need ticks, too: they notice a long wait when no thread runs. The cycles counter stops
+ * on an idle CPU.
  */
 static int open_event(int cpu, unsigned hz, bool hw)
 {
@@ -48,7 +48,7 @@ static int attach_cpu(struct perf_events *events, struct bpf_program *prog, int 
 	}
 	if (fd < 0)
 		return -errno;
-	link = bpf_program__attach_perf_event(prog, fd); /* owns fd from here on */
+	link = bpf_program__attach_perf_event(prog, fd); /* the link owns fd now */
 	if (!link) {
 		int res = -errno;
 

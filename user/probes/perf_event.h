@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sampler's clock: one perf event for each CPU. Never one for a task: that is programmed anew
- * at every context switch, which in a virtual machine is an exit to the hypervisor
+ * Clock of the sampler: one perf event for each CPU. An event for a task would be reprogrammed at
+ * every context switch, which in a virtual machine is an exit to the hypervisor
  * (docs/kernel-facts.md).
  */
 #ifndef JANK_PROBES_PERF_EVENT_H
@@ -13,7 +13,7 @@
 struct bpf_program;
 struct perf_events;
 
-/* hw: try the cycles counter first. A CPU that goes offline meanwhile is left out. */
+/* hw: try the cycles counter first. Skips a CPU that goes offline meanwhile. */
 int perf_events__new(struct bpf_program *prog, unsigned hz, bool hw, struct perf_events **ret,
 		     struct err *err);
 void perf_events__free(struct perf_events *events); /* accepts NULL */

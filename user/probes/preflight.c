@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Privileges, namespaces, BTF and tracefs: what must hold before the first BPF call. */
+/* Checks privileges, namespaces, BTF and tracefs before the first BPF call. */
 #include "probes/preflight.h"
 
 #include <cap-ng.h>
@@ -51,7 +51,7 @@ bool preflight__in_initial_ns(const char *kind)
 
 	snprintf(path, sizeof(path), "/proc/self/ns/%s", kind);
 	if (readlink(path, link, sizeof(link) - 1) < 0)
-		return true; /* no such namespaces in this kernel, or no /proc: said elsewhere */
+		return true; /* not in this kernel, or no /proc: reported elsewhere */
 	for (size_t i = 0; i < sizeof(initial) / sizeof(*initial); i++)
 		if (!strcmp(kind, initial[i].kind))
 			return !strcmp(link, initial[i].link);
@@ -134,7 +134,7 @@ int preflight__mount_tracefs(struct err *err)
 
 	if (preflight__has_tracefs() ||
 	    !mount("tracefs", TRACEFS, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) ||
-	    errno == EBUSY) /* someone else was faster */
+	    errno == EBUSY) /* another process mounted it first */
 		return 0;
 	code = errno;
 	return err__set_exit(err, JANK_EXIT_CANNOT, code,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * May this user trace at all? Asked before anything is opened, so that the answer is one sentence
- * with its remedy and not an EPERM from deep inside.
+ * Checks whether this user can trace at all, before anything is opened. So the error is one
+ * sentence with a remedy, and not an EPERM from deep inside.
  */
 #ifndef JANK_PROBES_PREFLIGHT_H
 #define JANK_PROBES_PREFLIGHT_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A capability that jankbpf uses; strings for people. */
+/* A capability that jankbpf uses; strings for users. */
 struct capability {
 	int nr; /* CAP_* */
 	const char *name;
@@ -22,22 +22,23 @@ struct capability {
 extern const struct capability preflight_caps[];
 extern const size_t preflight_cap_cnt;
 
-/* Whether it is effective; CAP_SYS_ADMIN stands for those that were split off from it. */
+/* Whether the capability is effective; CAP_SYS_ADMIN includes those that were split off from it. */
 bool preflight__has_cap(const struct capability *cap);
 
 /*
- * The initial namespace of that kind ("pid", "user"), where the kernel's numbers and powers are
- * ours?
+ * Are we in the initial namespace of that kind ("pid", "user")? Only there do the kernel's numbers
+ * and privileges match ours.
  */
 bool preflight__in_initial_ns(const char *kind);
 
 /*
- * Privileges, namespaces and BTF: 0, or -EPERM or -ENOTSUP with JANK_EXIT_CANNOT and the remedy.
- * Mounts tracefs where it isn't and it may; without it tracing goes on by other means.
+ * Checks privileges, namespaces and BTF. Mounts tracefs if it is missing and we may; without it
+ * tracing works by other means. Returns 0, or -EPERM or -ENOTSUP with JANK_EXIT_CANNOT and the
+ * remedy.
  */
 int preflight__check(struct err *err);
 
-/* 0 when tracefs is mounted, by this call if need be; else -errno with the remedy. */
+/* Mounts tracefs if needed. Returns 0, or -errno with the remedy. */
 int preflight__mount_tracefs(struct err *err);
 bool preflight__has_tracefs(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The two ways to look at each thread: an iterator of the kernel's, or a walk of our own hash. */
+/* Two ways to inspect each thread: an iterator of the kernel, or a walk over our own hash. */
 #include "probes/task_iter.h"
 
 #include <bpf/bpf.h>
@@ -19,7 +19,7 @@ int task_iter__iterate(int link_fd, look_fn *fn, void *ctx)
 
 	if (fd < 0)
 		return -errno;
-	/* A sequence file returns whole records as long as they fit the buffer. */
+	/* Each read returns as many whole records as fit into the buffer. */
 	while ((len = read(fd, recs, sizeof(recs))) != 0) {
 		if (len < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
@@ -40,8 +40,8 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * The numbers in the hash, in order: where one is deleted meanwhile, the walk begins anew and finds
- * the others again.
+ * Lists the tids in the hash, sorted. When a key is deleted meanwhile, the walk starts again and
+ * finds the others a second time; duplicates are removed.
  */
 static size_t list_threads(int map_fd, __u32 tids[2 * JANK_THREAD_MAX])
 {
@@ -57,7 +57,7 @@ static size_t list_threads(int map_fd, __u32 tids[2 * JANK_THREAD_MAX])
 	return unique;
 }
 
-/* The program's arguments: a thread; in a process with parks also which, and the process. */
+/* Arguments of the program: a thread; in a process with parks also their kinds and the process. */
 enum { ARG_TID, ARG_PARKS, ARG_TGID, ARG_CNT };
 
 static int look_at(const struct task_iter_runs *runs, __u64 tid, void *room, look_fn *fn, void *ctx)
@@ -89,8 +89,8 @@ static void meet_threads(const struct task_iter_runs *runs, __u32 tgid, __u32 pa
 		if (args[ARG_TID])
 			bpf_prog_test_run_opts(runs->prog_fd, &run);
 		/*
-		 * It may have ended before it was known: its end has gone by, and its number will
-		 * be another's.
+		 * The thread may have ended before the probes knew it. Its exit was missed then,
+		 * and its tid may be reused.
 		 */
 		tid = args[ARG_TID];
 		if (faccessat(dirfd(dir), entry->d_name, F_OK, 0))
@@ -100,7 +100,7 @@ static void meet_threads(const struct task_iter_runs *runs, __u32 tgid, __u32 pa
 		closedir(dir);
 }
 
-/* Workers that only park are known to no other probe. */
+/* No other probe sees workers that only park. */
 static void meet_workers(const struct task_iter_runs *runs)
 {
 	__u32 tgid, *last = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Looks at the living traced threads from outside; hangs go to the ring, counts to a function. */
+/* Inspects the living traced threads from outside; hangs go to the ring, counts to a function. */
 #ifndef JANK_PROBES_TASK_ITER_H
 #define JANK_PROBES_TASK_ITER_H
 
@@ -11,11 +11,11 @@ typedef void look_fn(void *ctx, const struct jank_rec_thread *rec);
 int task_iter__iterate(int link_fd, look_fn *fn, void *ctx);
 
 struct task_iter_runs {
-	int prog_fd;	/* run once for each thread */
-	int threads_fd; /* the hash of threads, by number */
-	int parkers_fd; /* processes whose other threads become known by this */
-	int room_fd;	/* where the program writes the record, at the value's begin */
-	__u32 room_sz;	/* of that value */
+	int prog_fd;	/* runs once for each thread */
+	int threads_fd; /* hash of threads, by tid */
+	int parkers_fd; /* processes with other threads that become known by this inspection */
+	int room_fd;	/* the program writes the record at the beginning of the value */
+	__u32 room_sz;	/* bytes of that value */
 };
 
 /* Plain probes: one run of the program for each thread. 0 or -errno. */

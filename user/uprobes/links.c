@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A few threads, each with every n-th link. */
+/* Detaches links in several threads; thread n of N takes every N-th link. */
 #include "uprobes/links.h"
 
 #include <bpf/bpf.h>
@@ -43,7 +43,7 @@ static void destroy_all(void (*destroy)(void *links, size_t i), void *links, siz
 	       !thread__start(&ids[started], "jankbpf-detach", destroy_share, &shares[started]))
 		started++;
 	for (size_t i = started; i < threads; i++)
-		destroy_share(&shares[i]); /* no thread to be had: by ourselves */
+		destroy_share(&shares[i]); /* no thread available: do it here */
 	while (started)
 		pthread_join(ids[--started], NULL);
 }
@@ -111,8 +111,8 @@ bool reaper__is_busy(const struct reaper *reaper)
 }
 
 /*
- * Perf events are detached one at a time whatever we do; who attaches one meanwhile waits in the
- * same queue.
+ * The kernel detaches perf events one at a time in any case. Go one by one, since a thread that
+ * attaches an event meanwhile waits in the same queue.
  */
 static void *reap(void *arg)
 {
@@ -140,11 +140,13 @@ void reaper__take(struct reaper *reaper, struct held_link *links, size_t cnt)
 }
 
 /*
- * By uprobe_multi where the program was loaded for it, else a perf event each. The file is named by
- * our descriptor, so that it is the one that was looked at, whatever became of its path.
+ * --- uprobes on a file: by uprobe_multi if the program was loaded for it, else one perf event each
+ *
+ * The file is named by our descriptor, so it is the file that was examined, even if its path has
+ * changed.
  */
 
-/* Of union bpf_attr: older headers lack it. */
+/* Part of union bpf_attr that older headers lack. */
 struct multi_attr {
 	uint32_t prog_fd, target_fd, attach_type, flags;
 	uint64_t path, offsets, ref_ctr_offsets, cookies;
@@ -167,7 +169,10 @@ static int link_multi(const char *path, int prog_fd, const uint64_t *offsets,
 	return syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 }
 
-/* Sites of one program; where one is refused, all are: then each by itself. */
+/*
+ * Attaches sites of one program. The kernel refuses all of them when it refuses one; then attach
+ * them one by one.
+ */
 static void attach_multi(const char *path, const struct uprobe_site *sites, size_t cnt,
 			 struct uprobe_links *ret)
 {
@@ -226,7 +231,9 @@ int uprobe_links__attach(int fd, const struct uprobe_site *sites, size_t cnt,
 	return 0;
 }
 
-/* A directory has no place for a uprobe: who knows the kind of link finds that out. */
+/*
+ * A directory cannot have uprobes. A kernel that knows this kind of link reports that with EBADF.
+ */
 bool uprobe_links__has_multi(void)
 {
 	const struct bpf_insn insns[] = {

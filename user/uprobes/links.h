@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Many links detached at once: each waits for a grace period of RCU, 25 to 130 ms; together they
- * share it.
+ * Detaches many BPF links at once. Each waits for an RCU grace period of 25 to 130 ms; detached
+ * together they share it.
  */
 #ifndef JANK_UPROBES_LINKS_H
 #define JANK_UPROBES_LINKS_H
@@ -12,43 +12,44 @@
 
 struct bpf_link;
 
-/* A link of libbpf's; or where that is NULL, one that is a mere descriptor (-1: none). */
+/* A link of libbpf; or, when that is NULL, a bare descriptor (-1: none). */
 struct held_link {
 	struct bpf_link *link;
 	int fd;
 };
 
-/* Destroys all of them; NULL entries are fine. Returns when they are detached. */
+/* Destroys all links and returns when they are detached. Ignores NULL entries. */
 void links__destroy(struct bpf_link **links, size_t cnt);
 void links__destroy_held(struct held_link *links, size_t cnt);
 
 /*
- * Detaches links in a thread of its own, a lot at a time: detaching waits for the kernel's grace
- * periods, which nobody else shall wait for.
+ * --- reaper: detaches links in its own thread, one batch at a time, so that no other thread waits
+ * for the kernel's grace periods
  */
 
 struct reaper;
 
 struct reaper *reaper__new(void);	  /* NULL: out of memory */
-void reaper__free(struct reaper *reaper); /* waits for its lot; accepts NULL */
+void reaper__free(struct reaper *reaper); /* waits for its batch; accepts NULL */
 
-/* Is it still at the lot before? */
+/* Is it still working on a batch? */
 bool reaper__is_busy(const struct reaper *reaper);
 
 /*
- * Takes over the links and their malloc'ed array; it must not be busy. Where there can be no
- * thread, they are detached on return.
+ * Takes over the links and their malloc'ed array; the reaper must not be busy. Without a thread it
+ * detaches them before it returns.
  */
 void reaper__take(struct reaper *reaper, struct held_link *links, size_t cnt);
 
-/* Uprobes on a file, for all processes that map it. */
+/* --- uprobes on a file, for all processes that map it */
 
 struct bpf_program;
 struct held_link;
 
 /*
- * The expected attach type that makes a program one for uprobe_multi (BPF_TRACE_UPROBE_MULTI, from
- * 6.6 on): one link for many sites, detached as fast as one. Others are attached site by site.
+ * BPF_TRACE_UPROBE_MULTI (6.6 and later): the expected attach type of programs for uprobe_multi.
+ * One link then covers many sites and detaches as fast as one. Other programs are attached site by
+ * site.
  */
 #define UPROBE_LINKS_MULTI 48
 
@@ -61,12 +62,12 @@ struct uprobe_site {
 struct uprobe_links {
 	struct held_link *links;
 	size_t cnt;
-	size_t refused_cnt; /* sites that could not be probed */
+	size_t refused_cnt; /* sites that the kernel refused to probe */
 };
 
 /*
- * Attaches to the file behind fd, which may be closed then. Sites of one program are best next to
- * each other. What is refused is counted. 0 or -ENOMEM.
+ * Attaches sites to the file behind fd; fd may be closed afterwards. Put sites of one program next
+ * to each other. Refused sites are counted. Returns 0 or -ENOMEM.
  */
 int uprobe_links__attach(int fd, const struct uprobe_site *sites, size_t cnt,
 			 struct uprobe_links *ret);

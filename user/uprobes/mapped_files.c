@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Each file once; only a bounded number of different ones is kept. */
+/* Lists each mapped file once, up to a fixed number of files. */
 #include "uprobes/mapped_files.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ struct reader {
 	char exe[TARGET_PATH_MAX];
 };
 
-/* An archive holds many libraries. */
+/* An archive contains many libraries, which the offset distinguishes. */
 static bool is_same(const struct candidate *a, const struct candidate *b)
 {
 	return a->inode == b->inode && a->dev == b->dev &&
@@ -76,8 +76,8 @@ static int take_line(void *ctx, const struct proc_maps_line *line)
 }
 
 /*
- * Which mapping is the program itself: by its file, or where a stacked file system shows two
- * numbers for one file, by its path.
+ * Finds the identity of the program itself: its file, and its path for stacked file systems that
+ * show two numbers for one file.
  */
 static void learn_exe(pid_t pid, struct reader *reader)
 {
@@ -136,8 +136,8 @@ void mapped_files__free(struct mapped_files *candidates)
 }
 
 /*
- * Of that inode only (0: of any), where the kernel will not have to wait for anybody: it reads the
- * file on our behalf when a probe is put there. Takes `handle`.
+ * Opens the file if it has that inode (0: any) and if reading it never blocks on another process:
+ * the kernel reads the file for us when it places a probe. Takes over `handle`.
  */
 static int open_inode(int handle, uint64_t inode)
 {
@@ -168,15 +168,17 @@ int candidate__open(const struct candidate *candidate, pid_t pid, char *open_pat
 }
 
 /*
- * A disk's device number and an inode number name a file for as long as a uprobe holds it. The
- * numbers of devices that are none (major 0: overlay, btrfs, tmpfs) are used again by the next
- * mount, and two overlays' are two for one inode. The handle that an overlay gives for a file has
- * the inode's own within, by which it can be opened where it lies.
+ * --- identity of a file
+ *
+ * The device number of a disk and an inode number identify a file as long as a uprobe holds it.
+ * Device numbers without a disk (major 0: overlay, btrfs, tmpfs) are reused by the next mount. Two
+ * overlays show two of them for one inode. The file handle of an overlay contains the handle of the
+ * real inode, with which the real file can be opened.
  */
 
-#define HANDLE_FID  0x200 /* AT_HANDLE_FID: of file systems that can't be exported, too (6.6) */
+#define HANDLE_FID  0x200 /* AT_HANDLE_FID: works on file systems without export, too (6.6) */
 #define HANDLE_MAX  128
-#define OVERLAY_FID 0xf8 /* a handle of an overlay's: fs/overlayfs/overlayfs.h, struct ovl_fh */
+#define OVERLAY_FID 0xf8 /* handle type of overlayfs: fs/overlayfs/overlayfs.h, struct ovl_fh */
 #define MOUNTS_MAX  64
 #define LINE_MAX_SZ 4096
 
@@ -187,12 +189,12 @@ union handle {
 	uint8_t room[sizeof(struct file_handle) + HANDLE_MAX];
 };
 
-/* What an overlay's handle begins with. */
+/* Beginning of an overlayfs handle. */
 struct overlay_handle {
 	uint8_t pad[3];
 	uint8_t version, magic, len, flags, type;
 	uint8_t uuid[16];
-	uint8_t real[]; /* the inode's own, of that type */
+	uint8_t real[]; /* handle of the real inode, of that type */
 };
 
 bool file_key__of_mapping(uint64_t dev, uint64_t inode, struct file_key *ret)
@@ -249,7 +251,7 @@ static bool real_handle(const union handle *overlay, union handle *ret)
 	return true;
 }
 
-/* Numbers of another file system may mean another file there. */
+/* Guards against inode numbers of another file system, which may mean another file. */
 static bool file_key_is_same(int a, int b)
 {
 	struct stat x, y;
@@ -258,7 +260,7 @@ static bool file_key_is_same(int a, int b)
 	       x.st_mtim.tv_sec == y.st_mtim.tv_sec && x.st_mtim.tv_nsec == y.st_mtim.tv_nsec;
 }
 
-/* A mount point may be a file's; of a device's or a FIFO's nothing is opened. */
+/* A mount point may be a regular file. Devices and FIFOs are never opened. */
 static int open_mount(const char *mount_point)
 {
 	int fd = openfile__path(mount_point, NULL);
@@ -267,8 +269,8 @@ static int open_mount(const char *mount_point)
 }
 
 /*
- * The handle may be another file's on another file system, so it is looked at (O_PATH) before it is
- * opened.
+ * On another file system the handle may belong to another file. So it is opened with O_PATH and
+ * checked first.
  */
 static int open_on(const char *mount_point, union handle *handle, int same_as)
 {
@@ -287,7 +289,7 @@ static int open_on(const char *mount_point, union handle *handle, int same_as)
 	return fd;
 }
 
-/* Overlays lie on disks; what else there is must not be woken (automounts, network). */
+/* Overlays lie on disks; do not trigger other mounts (automounts, network). */
 static bool parse_mount(const char *line, unsigned *ret_dev, char mount_point[LINE_MAX_SZ])
 {
 	unsigned major_nr, minor_nr;

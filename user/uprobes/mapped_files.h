@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The files that a process maps executable and that may hold the functions to probe. */
+/* The files that a process maps executable and that may contain functions to probe. */
 #ifndef JANK_UPROBES_MAPPED_FILES_H
 #define JANK_UPROBES_MAPPED_FILES_H
 
@@ -25,20 +25,27 @@ struct mapped_files {
 	size_t cnt, likely_cnt;
 };
 
-/* Reads /proc/PID/maps: each file once, more than the limits above are passed over. 0 or -errno
- * (-ESRCH: there is no such process). Free ret in both cases. */
+/*
+ * Reads /proc/PID/maps. Lists each file once; skips files beyond the limits above. Free ret in both
+ * cases. Returns 0 or -errno (-ESRCH: no such process).
+ */
 int mapped_files__read(pid_t pid, const struct target_wants *wants, struct mapped_files *ret);
 int mapped_files__read_file(const char *maps_path, pid_t pid, const struct target_wants *wants,
 			    struct mapped_files *ret);
 void mapped_files__free(struct mapped_files *candidates);
 
-/* Opens the very file for reading: by /proc/PID/map_files, else by its path in the process's mount
- * namespace if that is still the same file. Returns a descriptor and fills open_path, or -errno. */
+/*
+ * Opens exactly the mapped file for reading: by /proc/PID/map_files, or else by its path in the
+ * mount namespace of the process if that is still the same file. Fills open_path. Returns a
+ * descriptor that the caller owns, or -errno.
+ */
 int candidate__open(const struct candidate *candidate, pid_t pid, char *open_path, size_t size);
 
 /*
- * Which file it is to a uprobe, that is, which inode below all overlays: containers of one image
- * map the same inode through mounts of their own, each with another device number.
+ * --- identity of a file for a uprobe: the inode below all overlays
+ *
+ * Containers of one image map the same inode through mounts of their own, each with another device
+ * number.
  */
 
 /* Compared as bytes. */
@@ -46,16 +53,16 @@ struct file_key {
 	uint64_t kind, a, b;
 };
 
-/* From what a mapping tells; false: only the open file tells. */
+/* The key from a mapping's numbers. False: the open file is needed. */
 bool file_key__of_mapping(uint64_t dev, uint64_t inode, struct file_key *ret);
 
-/* From the open file. 0 or -errno. */
+/* The key from the open file. 0 or -errno. */
 int file_key__of_fd(int fd, struct file_key *ret);
 
 /*
- * The same file without the overlay through which fd was opened, which is closed; or fd, where
- * there is none or it can't be had. A uprobe attached through an overlay keeps it mounted, although
- * its container may be gone.
+ * Opens the same file below the overlay of fd and closes fd. Returns fd itself when there is no
+ * overlay or the file cannot be opened. A uprobe attached through an overlay keeps it mounted, even
+ * after its container has ended.
  */
 int file_key__below(int fd);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All names of a file's rows are looked up in one pass: in its own symbol tables, and what they
- * lack, in its .gnu_debugdata. Code is always the file's own.
+ * Looks up all names of a file's rows in one pass: in its symbol tables, and missing ones in its
+ * .gnu_debugdata. The code always comes from the file itself.
  */
 #include "uprobes/mark_sites.h"
 
@@ -12,9 +12,9 @@
 #include "uprobes/sites.h"
 
 #define ROWS_MAX     16
-#define UNKNOWN_SIZE 512 /* of code, when a function has no size */
+#define UNKNOWN_SIZE 512 /* bytes of code, when a function has no size */
 
-/* Places wanted in one file, each with its name or address. */
+/* The sites to find in one file, each with a name or an address. */
 struct search {
 	const struct catalogue *cat;
 	const struct elffunc *elf;
@@ -38,7 +38,7 @@ static uint64_t address_of(const struct search *search, const struct mark_site *
 					    : catalogue__mark(search->cat, site->mark)->address;
 }
 
-/* Arguments that the probe reads, bit n: argument n. */
+/* Arguments that the probe reads; bit n: argument n. */
 static unsigned args_of(const struct search *search, const struct mark_site *site)
 {
 	const struct jank_mark *spec;
@@ -77,7 +77,7 @@ static int list_sites(struct search *search, const struct catalogue_file *file)
 	return 0;
 }
 
-/* The cheapest place at a function's begin, the wanted arguments intact. */
+/* Finds the cheapest place at a function's beginning with the needed arguments intact. */
 static void place_site(const struct search *search, struct mark_site *site,
 		       const struct elffunc_place *func)
 {
@@ -100,7 +100,7 @@ static void place_site(const struct search *search, struct mark_site *site,
 	site->file_offset = offset + pick.offset;
 }
 
-/* Those that were not found are looked for in the file's .gnu_debugdata. */
+/* Searches the names not found yet in the file's .gnu_debugdata. */
 static int find_missing(struct search *search)
 {
 	struct elffunc_place places[ELFFUNC_NAMES_MAX];
@@ -157,7 +157,7 @@ static int place_all(struct search *search)
 	return err ?: search->name_cnt ? place_named(search) : 0;
 }
 
-/* One entry is one message: two marks there would make two of it. Waits are no marks. */
+/* One function entry is one message: two marks there would count it twice. Waits are not marks. */
 static void drop_repeated(struct search *search)
 {
 	for (size_t i = 0; i < search->cnt; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rings are read together, record by record in the order of time: a process forked on one CPU
- * and run on another must not exec before it is forked.
+ * Reads all rings together, record by record in time order. A process may be forked on one CPU and
+ * run on another; its exec must not be reported before its fork.
  */
 #include "uprobes/mmaps.h"
 
@@ -21,17 +21,17 @@
 #include "base/text.h"
 #include "uprobes/mmaps_record.h"
 
-#define RING_SZ	   (128u << 10)	    /* some 1,000 records */
-#define RECORD_MAX (64u << 10)	    /* a header's size has 16 bits */
-#define FULL_SZ	   (PATH_MAX + 512) /* with less room a record may have been dropped */
+#define RING_SZ	   (128u << 10)	    /* bytes; about 1,000 records */
+#define RECORD_MAX (64u << 10)	    /* bytes; the size field of a header has 16 bits */
+#define FULL_SZ	   (PATH_MAX + 512) /* bytes; with less room a record may have been dropped */
 #define ROUNDS_MAX 64
 
 struct cpu_ring {
 	int fd;
 	struct perf_event_mmap_page *page;
 	const uint8_t *data;
-	uint64_t head, tail; /* of this round */
-	uint64_t ts_ns;	     /* of the record at tail */
+	uint64_t head, tail; /* positions of this round */
+	uint64_t ts_ns;	     /* time of the record at tail */
 	uint32_t size;
 };
 
@@ -42,7 +42,7 @@ struct mmaps {
 	struct cpu_ring *rings;
 	unsigned ring_cnt;
 	struct mmaps_record record;
-	uint8_t whole[RECORD_MAX]; /* one that wraps around */
+	uint8_t whole[RECORD_MAX]; /* copy of a record that wraps around */
 };
 
 static int open_event(const struct mmaps_ops *ops, int cpu)
@@ -55,13 +55,13 @@ static int open_event(const struct mmaps_ops *ops, int cpu)
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		.mmap = 1, /* without mmap_data: executable ones only */
+		.mmap = 1, /* without mmap_data: only executable mappings */
 		.mmap2 = 1,
 		.comm = ops->on_exec != NULL,
 		.comm_exec = ops->on_exec != NULL,
 		.task = ops->on_fork || ops->on_exit,
 		.watermark = 1,
-		/* each record: a library is to be probed before it runs */
+		/* wake for each record: a library must be probed before it runs */
 		.wakeup_watermark = ops->lazy ? RING_SZ / 2 : 1,
 	};
 
@@ -76,7 +76,7 @@ static int open_ring(struct mmaps *mmaps, int cpu)
 	int res;
 
 	if (ring.fd < 0)
-		return errno == ENODEV ? 0 : -errno; /* it is offline */
+		return errno == ENODEV ? 0 : -errno; /* offline */
 	base = mmap(NULL, mmaps->page_sz + RING_SZ, PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, 0);
 	if (base == MAP_FAILED || epoll_ctl(mmaps->epfd, EPOLL_CTL_ADD, ring.fd, &event)) {
 		res = -errno;
@@ -155,7 +155,7 @@ int mmaps__fd(const struct mmaps *mmaps)
 	return mmaps->epfd;
 }
 
-/* Records are multiples of 8 bytes, so that neither a header nor a trailer wraps. */
+/* Record sizes are multiples of 8 bytes, so a header or a trailer never wraps. */
 static const void *at(const struct cpu_ring *ring, uint64_t position)
 {
 	return ring->data + position % RING_SZ;
@@ -168,7 +168,8 @@ static void give_back(struct cpu_ring *ring, uint64_t tail)
 }
 
 /*
- * Looks at the record at the tail. Behind one that cannot be, nothing can be found: all of it goes.
+ * Reads the header of the record at the tail. An invalid record hides what follows it, so the rest
+ * of the ring is dropped.
  */
 static void peek(struct cpu_ring *ring)
 {
@@ -223,7 +224,7 @@ static void deliver(const struct mmaps_ops *ops, const struct mmaps_record *reco
 }
 
 /*
- * The record is copied out before its room is given back; only then it is acted on, which may take
+ * Copies the record and frees its room in the ring before calling the callback, which may take
  * long.
  */
 static void take(struct mmaps *mmaps, struct cpu_ring *ring)
@@ -252,8 +253,8 @@ static struct cpu_ring *oldest(struct mmaps *mmaps)
 }
 
 /*
- * How many rings have something. The kernel tells of records dropped with the next one on that CPU,
- * which may take long: a ring that is full tells it at once.
+ * Returns the number of rings with records. The kernel reports dropped records only with the next
+ * record on that CPU, which may take long. So a full ring is reported at once.
  */
 static unsigned look(struct mmaps *mmaps)
 {
@@ -288,8 +289,8 @@ bool mmaps__consume_until(struct mmaps *mmaps, uint64_t until_ns)
 }
 
 /*
- * What was written after the first ring's look may have a cause in it that we have not read, so it
- * waits for the next look, which follows at once. In the last round it waits no longer.
+ * A record written after the first ring was read may depend on one that was not read yet. It waits
+ * for the next round, which follows at once. The last round takes everything.
  */
 void mmaps__consume(struct mmaps *mmaps)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel writes these records, but the file names in them are anybody's. */
+/* Decodes records. The kernel writes them, but the file names in them may come from any user. */
 #include "uprobes/mmaps_record.h"
 
 #include <dirent.h>
@@ -43,7 +43,7 @@ struct wire_lost {
 	uint64_t id, cnt;
 };
 
-/* What is no file has a name like "//anon" or "[vdso]". */
+/* Mappings without a file have names like "//anon" or "[vdso]". */
 static bool take_path(const char *from, size_t len, char path[PATH_MAX])
 {
 	size_t cut = strlen(DELETED);
@@ -94,7 +94,7 @@ static bool decode_task(const void *data, size_t len, struct mmaps_record *ret)
 	ret->pid = (pid_t)wire.pid;
 	ret->tid = (pid_t)wire.tid;
 	ret->parent = (pid_t)wire.ppid;
-	return ret->kind == MMAPS_EXIT || wire.pid != wire.ppid; /* else a new thread */
+	return ret->kind == MMAPS_EXIT || wire.pid != wire.ppid; /* otherwise a new thread */
 }
 
 static bool decode_lost(const void *data, size_t len, struct mmaps_record *ret)
@@ -109,7 +109,7 @@ static bool decode_lost(const void *data, size_t len, struct mmaps_record *ret)
 static const struct {
 	uint32_t type;
 	enum mmaps_kind kind;
-	size_t size; /* at least */
+	size_t size; /* minimum */
 	bool (*decode)(const void *data, size_t len, struct mmaps_record *ret);
 } rows[] = {
 	{ PERF_RECORD_MMAP2, MMAPS_MAP, sizeof(struct wire_map), decode_map },
@@ -139,7 +139,9 @@ bool mmaps_record__decode(const void *data, size_t len, struct mmaps_record *ret
 	return false;
 }
 
-/* What runs already. A process that ends or execs meanwhile is no error: the rings tell of it. */
+/*
+ * --- scan of running processes; ignores those that end or exec meanwhile, which the rings report
+ */
 
 struct scan {
 	const struct mmaps_ops *ops;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The records of mmaps.h's rings, as perf_event_open(2) describes them, read with bounds. */
+/*
+ * Decoder for the records in the rings of mmaps.h, as perf_event_open(2) describes them, with
+ * bounds checks.
+ */
 #ifndef JANK_UPROBES_MMAPS_RECORD_H
 #define JANK_UPROBES_MMAPS_RECORD_H
 
@@ -17,14 +20,14 @@ struct mmaps_record {
 	pid_t tid;    /* MMAPS_EXIT */
 	pid_t parent; /* MMAPS_FORK */
 	uint64_t lost_cnt;
-	struct mmaps_map map; /* its path is the one below */
+	struct mmaps_map map; /* its path points to the one below */
 	char path[PATH_MAX];
 };
 
-/* What ends every record: sample_id of PERF_SAMPLE_TIME. */
+/* Size of the trailer of every record: sample_id with PERF_SAMPLE_TIME. */
 #define MMAPS_TRAILER_SZ sizeof(uint64_t)
 
-/* A whole record with its header. False: of no interest, or not understood. */
+/* Decodes a whole record with its header. False: irrelevant or unknown. */
 bool mmaps_record__decode(const void *data, size_t len, struct mmaps_record *ret);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The choice of an instruction. A linear sweep decodes the function; it may run over data or into
- * the next function, which costs a site at worst: candidates are reached by falling through from
- * the entry or from the system call only.
+ * Picks an instruction. A linear sweep decodes the function. It may run over data or into the next
+ * function, which at worst loses a site: candidates are reached only by fall-through from the entry
+ * or the system call.
  */
 #include "uprobes/sites.h"
 
@@ -36,7 +36,7 @@ static bool is_branch(const struct insn *insn)
 	return insn->flow == INSN_BRANCH || insn->flow == INSN_JUMP;
 }
 
-/* A branch leads here: probes from here on would count those who come by it, too. */
+/* A branch leads here: a probe from here on would also count the calls that take the branch. */
 static bool is_joined(const struct code *code, size_t i)
 {
 	for (size_t j = 0; j < code->cnt; j++) {
@@ -50,9 +50,9 @@ static bool is_joined(const struct code *code, size_t i)
 }
 
 /*
- * The first instruction of that cost, from `first` on as far as control falls through and no
- * register of `keep` was changed; -1: none. The entry may be joined: a loop back to it is a new
- * wait as well.
+ * The first instruction of that cost from `first` on, as long as control falls through and no
+ * register of `keep` changes; -1: none. The entry may be joined: a loop back to it is a new wait,
+ * too.
  */
 static int pick(const struct code *code, size_t first, uint32_t keep, enum insn_probe cost)
 {
@@ -78,7 +78,7 @@ static const struct {
 	{ INSN_STEPPED, SITE_STEPPED },
 };
 
-/* The cheapest from `first` on. `wish` is given up before cost is, `keep` never. */
+/* The cheapest from `first` on. Gives up `wish` before it accepts a higher cost; never `keep`. */
 static bool choose(const struct code *code, size_t first, uint32_t wish, uint32_t keep,
 		   enum site_kind kind, struct site_pick *ret)
 {
@@ -105,12 +105,12 @@ static bool is_wait_nr(const struct insn_arch *arch, int64_t nr)
 }
 
 /*
- * How sure it is that an instruction enters the kernel to wait. One system call with a number that
- * is not known may be any (musl's __syscall_cp_asm makes all of them): no wait.
+ * How certain it is that an instruction enters the kernel to wait. A system call with an unknown
+ * number may be any (musl's __syscall_cp_asm makes all of them), so it is not a wait.
  */
 enum sureness { NO_WAIT, CALLS_WITH_NR, SYSCALL_WITH_NR };
 
-/* What was loaded on the way to an instruction, in the order of the code. */
+/* Numbers loaded before an instruction, in the order of the code. */
 struct loaded {
 	bool nr_known, wait_nr_seen;
 	int64_t nr;
@@ -137,7 +137,7 @@ static enum sureness judge(const struct code *code, size_t i, struct loaded *loa
 	return sure;
 }
 
-/* The surest kind of place that there is, every one of it. SIZE_MAX: more than max. */
+/* All places of the most certain kind that occurs. SIZE_MAX: more than max. */
 static size_t wait_places(const struct code *code, size_t *ret, size_t max)
 {
 	enum sureness best = CALLS_WITH_NR;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From a process to the places of its uprobes: mapped files → sites. */
+/* Finds the uprobe sites of a process: mapped files → sites. */
 #include "uprobes/targets.h"
 
 #include <errno.h>
@@ -18,16 +18,16 @@
 #include "uprobes/mark_sites.h"
 #include "uprobes/sites.h"
 
-/* One file: symbols → code → sites. What cannot be understood is passed over: it may be hostile. */
+/* --- one file: symbols → code → sites; skips what cannot be parsed, which may be hostile */
 
 #define SITES_MAX    256
 #define PICKS_MAX    8
 #define CALLEES_MAX  8
 #define DEPTH_MAX    2	 /* epoll_wait → epoll_pwait64 → the stub with the system call */
-#define UNKNOWN_SIZE 512 /* of code, when a function has no size */
+#define UNKNOWN_SIZE 512 /* bytes of code, when a function has no size */
 #define ARRAY_LEN(a) (sizeof(a) / sizeof(*(a)))
 
-/* The last of them is the Looper's; the others differ between libcs. */
+/* The last one is of the Looper; the others differ between libcs. */
 static const char *const functions[] = {
 	"epoll_wait",	 "epoll_pwait",	    "epoll_pwait2",
 	"epoll_pwait64", "epoll_pwait2_64", "_ZN7android6Looper8pollOnceEiPiS1_PPv",
@@ -71,8 +71,8 @@ bool targets__fits(const struct target_wants *wants, const char *name, bool is_e
 }
 
 /*
- * Functions share code (musl's epoll_wait is a jump to epoll_pwait), and a place is probed once for
- * a purpose.
+ * Adds a site unless it is there. Functions share code (musl's epoll_wait is a jump to
+ * epoll_pwait), and a place is probed once for each purpose.
  */
 static int add_site(struct search *search, const struct site *site)
 {
@@ -115,8 +115,8 @@ static int add_picks(struct search *search, const char *name, uint64_t offset,
 }
 
 /*
- * A function that only hands its arguments on is searched through: what it calls must make the
- * system call with a wait's number itself.
+ * Also searches the callees of a function that only passes its arguments on; they must make the
+ * system call with a wait's number themselves.
  */
 static int search_function(struct search *search, size_t name, const struct elffunc_place *func,
 			   unsigned depth)
@@ -199,7 +199,7 @@ static int search_marks(struct search *search, bool is_exe)
 	return err;
 }
 
-/* Which part of the file it is, and its name. */
+/* Finds the part of the file and its name. */
 static void describe(const struct target_file *file, int fd, struct target_lib *ret)
 {
 	struct zip_entry entry;
@@ -294,7 +294,7 @@ static bool has_wait(const struct targets *targets)
 	return false;
 }
 
-/* A library without any site is not kept. */
+/* Searches one file. Drops a library without sites. */
 static int search_file(struct targets *targets, const struct target_wants *wants,
 		       const struct candidate *candidate, pid_t pid, struct err *warning)
 {
@@ -325,7 +325,7 @@ static int search_file(struct targets *targets, const struct target_wants *wants
 	return 0;
 }
 
-/* Those whose name tells; only where none of them has a wait, any file that is mapped. */
+/* Searches the likely files; only when none of them has a wait, every mapped file. */
 static int search_all(struct targets *targets, const struct target_wants *wants,
 		      const struct mapped_files *candidates, pid_t pid, struct err *warning)
 {

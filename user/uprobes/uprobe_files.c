@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file that is known costs a look into a table for each process that maps it: the kernel itself
- * puts its uprobes into the new process. Others are opened by way of the process, in its own mount
- * namespace.
+ * A known file costs one table lookup for each process that maps it: the kernel itself places its
+ * uprobes in the new process. Other files are opened through the process, in its mount namespace.
  */
 #include "uprobes/uprobe_files.h"
 
@@ -53,7 +52,7 @@ static int by_program(const void *a, const void *b)
 	return (x->prog > y->prog) - (x->prog < y->prog);
 }
 
-/* The sites that can be paused, or the others; those of one program together. */
+/* The pausable sites, or the others; those of one program are adjacent. */
 static size_t sites_of(const struct uprobe_files *files, const struct targets *targets,
 		       bool pausable, struct uprobe_site *ret)
 {
@@ -92,8 +91,8 @@ static int attach_lasting(struct uprobe_files *files, struct probed_file *file,
 }
 
 /*
- * Those of another part of the file are taken off and put on with these: seldom, an APK's second
- * library.
+ * Pausable probes of other parts of the file are detached and attached again with these. This is
+ * rare: the second library of an APK.
  */
 static int attach_marks(struct uprobe_files *files, struct probed_file *file,
 			const struct uprobe_site *sites, size_t cnt, int fd)
@@ -126,7 +125,7 @@ static int attach(struct uprobe_files *files, struct probed_file *file,
 	return err;
 }
 
-/* Searches the part of the file that is mapped, and attaches. */
+/* Searches the mapped part of the file and attaches uprobes. */
 static int add_unit(struct uprobe_files *files, struct probed_file *file,
 		    const struct mmaps_map *map, int fd, bool exe)
 {
@@ -152,7 +151,7 @@ static int add_unit(struct uprobe_files *files, struct probed_file *file,
 	return err;
 }
 
-/* Of a file that is not known, or not this part of it. NULL: it can't be. */
+/* Handles a file, or a part of it, that is not known yet. NULL: not possible. */
 static struct probed_file *look_into(struct uprobe_files *files, const struct mmaps_map *map,
 				     int fd, bool exe)
 {
@@ -178,7 +177,7 @@ static struct probed_file *look_into(struct uprobe_files *files, const struct mm
 	return file;
 }
 
-/* Known with its uprobes: nothing more has to be looked at. */
+/* The file, if known with uprobes: nothing else needs to be examined. */
 static struct probed_file *known(const struct uprobe_files *files, const struct mmaps_map *map)
 {
 	struct probed_file *file;
@@ -235,11 +234,11 @@ static void on_fork(void *ctx, pid_t pid, pid_t parent)
 {
 	struct uprobe_files *files = ctx;
 
-	drop(files, pid); /* an earlier one of that number */
+	drop(files, pid); /* an earlier process with the same pid */
 	uprobe_table__inherit(&files->table, pid, parent);
 }
 
-/* Other threads may live on: the tick looks. */
+/* Other threads may still run: the tick checks that. */
 static void on_exit_of(void *ctx, pid_t pid, pid_t tid)
 {
 	struct uprobe_files *files = ctx;
@@ -269,8 +268,8 @@ struct mmaps_ops uprobe_files__ops(struct uprobe_files *files)
 }
 
 /*
- * Probes that a loop is seen without are taken off a file while one of its processes is too busy
- * for them: a uprobe is the file's, and each process that maps it pays.
+ * --- pausable probes: detached from a file while one of its processes is too busy for them, since
+ * each process that maps the file pays for its uprobes
  */
 
 int uprobe_files__pause(struct uprobe_files *files, pid_t pid, bool pause)
@@ -344,7 +343,7 @@ static int append(struct held_link **all, size_t *cnt, struct held_link *links, 
 	return 0;
 }
 
-/* All that are to go, in one lot. */
+/* Detaches all such probes in one batch. */
 static void take_off(struct uprobe_files *files)
 {
 	struct held_link *all = NULL, *links;
@@ -355,7 +354,7 @@ static void take_off(struct uprobe_files *files)
 		if (!file->busy_cnt || !file->marks.link_cnt)
 			continue;
 		add = uprobe_table__take_marks(&files->table, file, &links);
-		if (append(&all, &cnt, links, add)) /* then at once, and here */
+		if (append(&all, &cnt, links, add)) /* out of memory: detach them here */
 			links__destroy_held(links, add);
 		free(links);
 	}

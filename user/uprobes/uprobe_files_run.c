@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A thread of its own: files are the traced programs', on disks that may be slow, and a uprobe
- * waits for the kernel's grace periods. Nobody else shall wait for either.
+ * Thread that follows all processes. Files belong to the traced programs and may be on slow disks,
+ * and a uprobe waits for the kernel's grace periods. No other thread should wait for either.
  */
 #include <errno.h>
 #include <poll.h>
@@ -16,7 +16,7 @@
 #include "base/thread.h"
 #include "uprobes/uprobe_table.h"
 
-#define LINGER_NS (5 * NS_PER_SEC) /* programs come and go, and their libraries with them */
+#define LINGER_NS (5 * NS_PER_SEC) /* programs and their libraries often end and start again */
 #define TICK_MS	  1000
 
 int uprobe_files__new(const struct uprobe_programs *progs, struct uprobe_files **ret,
@@ -78,7 +78,7 @@ int uprobe_files__fd(const struct uprobe_files *files)
 	return mmaps__fd(files->mmaps);
 }
 
-/* For others than the one that works. */
+/* Publishes the statistics for other threads. */
 static void show_stats(struct uprobe_files *files)
 {
 	files->stats.file_cnt = files->table.probed_cnt;
@@ -107,7 +107,8 @@ void uprobe_files__consume(struct uprobe_files *files)
 }
 
 /*
- * The main thread's end is seen a little before /proc shows it, so the first tick does not count.
+ * The end of the main thread is reported slightly before /proc shows it, so the first tick does not
+ * count.
  */
 static bool has_ended(struct probed_user *user)
 {
@@ -115,7 +116,7 @@ static bool has_ended(struct probed_user *user)
 	       live_tid__thread("/proc", (uint32_t)user->pid) == (uint32_t)user->pid;
 }
 
-/* all: ends may have been lost. */
+/* all: check every process, since exit records may have been lost. */
 static void drop_ended(struct uprobe_files *files, bool all)
 {
 	struct probed_user *user, *next;

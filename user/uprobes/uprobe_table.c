@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define UNITS_MAX 256  /* of a file */
-#define FILES_MAX 1024 /* of a process */
+#define UNITS_MAX 256  /* per file */
+#define FILES_MAX 1024 /* per process */
 
 struct probed_file *uprobe_table__file(const struct uprobe_table *table, const struct file_key *key)
 {
@@ -18,7 +18,7 @@ struct probed_file *uprobe_table__file(const struct uprobe_table *table, const s
 	return file;
 }
 
-/* In the order in which they were added. */
+/* The table is in the order of insertion. */
 static void forget_oldest(struct uprobe_table *table)
 {
 	struct probed_file *file, *next;
@@ -99,7 +99,7 @@ int probed_file__add_unit(struct probed_file *file, const struct probed_unit *un
 	return 0;
 }
 
-/* Before it gets its first sites. */
+/* Call before the file gets its first sites. */
 static void count_probed(struct uprobe_table *table, const struct probed_file *file)
 {
 	if (probed_file__has_sites(file))

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The books of uprobe_files: files that were searched, with their uprobes, and the processes that
- * map them.
- */
+/* State of uprobe_files: the searched files with their uprobes, and the processes that map them. */
 #ifndef JANK_UPROBES_UPROBE_TABLE_H
 #define JANK_UPROBES_UPROBE_TABLE_H
 
@@ -19,20 +16,20 @@
 #include <uthash.h>
 
 #define UPROBE_TABLE_PLAIN_MAX                                                                     \
-	4096 /* files without uprobes, remembered lest they be searched again */
+	4096 /* files without uprobes, kept so that they are not searched again */
 
-/* An ELF file in it: all of it, or in an APK one of many. */
+/* An ELF file in it: the whole file, or one of many in an APK. */
 struct probed_unit {
 	uint64_t base, size;
 };
 
-/* Sites that a loop is seen without: their probes are taken off while they cost too much. */
+/* Sites that a loop is seen without. Their probes are removed while they cost too much. */
 struct probed_marks {
 	struct uprobe_site *sites;
 	size_t site_cnt;
-	struct held_link *links; /* NULL while they are off */
+	struct held_link *links; /* NULL while removed */
 	size_t link_cnt;
-	int fd; /* the file, to attach to it again; -1: no sites */
+	int fd; /* the file, to attach again; -1: no sites */
 };
 
 struct probed_file {
@@ -42,10 +39,10 @@ struct probed_file {
 	struct held_link *links;
 	size_t link_cnt;
 	struct probed_marks marks;
-	unsigned busy_cnt; /* of its users; uprobe_files.c */
+	unsigned busy_cnt; /* number of its users that are busy; uprobe_files.c */
 	unsigned user_cnt;
-	uint64_t idle_ns;      /* since when nobody maps it */
-	struct timespec mtime; /* when it was searched */
+	uint64_t idle_ns;      /* time since when no process maps it */
+	struct timespec mtime; /* at the time of the search */
 	off_t size;
 	UT_hash_handle hh;
 };
@@ -54,30 +51,30 @@ struct probed_user {
 	pid_t pid;
 	struct probed_file **files;
 	size_t file_cnt;
-	unsigned gone_cnt; /* ticks since its main thread ended; 0: it has not */
+	unsigned gone_cnt; /* ticks since its main thread ended; 0: still alive */
 	UT_hash_handle hh;
 };
 
 struct uprobe_table {
 	struct probed_file *files;
 	struct probed_user *users;
-	size_t link_cnt, probed_cnt, plain_cnt; /* links; files with and without any */
+	size_t link_cnt, probed_cnt, plain_cnt; /* links; files with and without sites */
 };
 
 struct probed_file *uprobe_table__file(const struct uprobe_table *table,
 				       const struct file_key *key);
 
 /*
- * A new file without units and links; an old one without links may have to go for it. NULL: no
+ * Adds a file without units and links. This may remove an old file without links. NULL when out of
  * memory.
  */
 struct probed_file *uprobe_table__add(struct uprobe_table *table, const struct file_key *key,
 				      const struct stat *st);
 void uprobe_table__remove(struct uprobe_table *table,
-			  struct probed_file *file); /* no links, no users */
+			  struct probed_file *file); /* it must have no links and no users */
 
 /*
- * The content may have become another's: only of files without links, since a uprobe holds its
+ * Whether the content may have changed. Only for files without links, since a uprobe keeps its
  * file.
  */
 bool probed_file__is_stale(const struct probed_file *file, const struct stat *st);
@@ -85,45 +82,45 @@ bool probed_file__is_stale(const struct probed_file *file, const struct stat *st
 bool probed_file__has_unit(const struct probed_file *file, uint64_t offset);
 int probed_file__add_unit(struct probed_file *file, const struct probed_unit *unit);
 
-/* Takes over the links; frees the array. 0 or -ENOMEM: then they stay the caller's. */
+/* Takes over the links and frees the array. Returns 0, or -ENOMEM: the caller keeps the links. */
 int uprobe_table__add_links(struct uprobe_table *table, struct probed_file *file,
 			    struct held_link *links, size_t cnt);
 
-/* Has sites, whether probed now or not. */
+/* It has sites, whether probed now or not. */
 bool probed_file__has_sites(const struct probed_file *file);
 
 /*
- * More sites of the file that can be paused; its probes must be off. Copies them and duplicates fd.
- * 0 or -errno: then there are none more.
+ * Adds pausable sites of the file; its pausable probes must be off. Copies the sites and duplicates
+ * fd. Returns 0 or -errno: nothing was added.
  */
 int uprobe_table__add_marks(struct uprobe_table *table, struct probed_file *file,
 			    const struct uprobe_site *sites, size_t cnt, int fd);
 
-/* Their probes, malloc'ed, which become the caller's: none are left on. */
+/* Moves its pausable probes, malloc'ed, to the caller; none stay on. */
 size_t uprobe_table__take_marks(struct uprobe_table *table, struct probed_file *file,
 				struct held_link **ret);
 
-/* Puts them on. Returns how many sites were refused, or -ENOMEM. */
+/* Attaches the pausable probes. Returns the number of refused sites, or -ENOMEM. */
 int uprobe_table__put_marks(struct uprobe_table *table, struct probed_file *file);
 
-/* pid maps the file. 0 or -ENOMEM. */
+/* Records that pid maps the file. 0 or -ENOMEM. */
 int uprobe_table__use(struct uprobe_table *table, pid_t pid, struct probed_file *file);
 int uprobe_table__inherit(struct uprobe_table *table, pid_t pid, pid_t parent);
 struct probed_user *uprobe_table__user(const struct uprobe_table *table, pid_t pid);
 void uprobe_table__drop_user(struct uprobe_table *table, struct probed_user *user, uint64_t now_ns);
 
 /*
- * Removes files that nobody maps since `before`, and gives their links, malloc'ed. Returns how
- * many.
+ * Removes files that no process has mapped since before_ns, and moves their links, malloc'ed, to
+ * the caller. Returns how many.
  */
 size_t uprobe_table__take_idle(struct uprobe_table *table, uint64_t before_ns,
 			       struct held_link **ret);
 
 void uprobe_table__free(struct uprobe_table *table); /* detaches all */
 
-/* What uprobe_files.c and uprobe_files_run.c share: what happens to a file, and when. */
+/* --- shared by uprobe_files.c and uprobe_files_run.c: what happens to a file, and when */
 
-/* A process that is too busy for probes that can be paused. */
+/* A process that is too busy for pausable probes. */
 struct busy_process {
 	pid_t pid;
 	UT_hash_handle hh;
@@ -136,26 +133,26 @@ struct uprobe_files {
 	struct mmaps *mmaps;
 	struct uprobe_table table;
 	struct uprobe_files_stats stats;
-	struct uprobe_files_stats shown; /* to others; by the lock */
+	struct uprobe_files_stats shown; /* copy for other threads; guarded by the lock */
 	pthread_mutex_t lock;
 	pthread_t thread;
 	bool started;
 	int stop_fd;
 	struct reaper *reaper;
 	bool scan_due;
-	struct busy_process *busy; /* by the lock */
+	struct busy_process *busy; /* guarded by the lock */
 };
 
-/* uprobe_files.c: puts a file's pausable probes on, unless a user of it is busy. 0 or -ENOMEM. */
+/* uprobe_files.c: attaches a file's pausable probes unless a user of it is busy. 0 or -ENOMEM. */
 int uprobe_files__put_marks(struct uprobe_files *files, struct probed_file *file);
 /*
- * Takes them off, and puts them on, where somebody became busy or is no more. The reaper must be
- * free.
+ * Detaches and attaches pausable probes after a process became busy or stopped being busy. The
+ * reaper must be free.
  */
 void uprobe_files__follow_busy(struct uprobe_files *files);
 void uprobe_files__forget_busy(struct uprobe_files *files);
 
-/* What the rings tell; their context is the struct uprobe_files. */
+/* The callbacks for the rings; their context is the struct uprobe_files. */
 struct mmaps_ops uprobe_files__ops(struct uprobe_files *files);
 
 #endif

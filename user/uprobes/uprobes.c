@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Links by process, each site once. */
+/* Table of links by process; each site is attached once. */
 #include "uprobes/uprobes.h"
 
 #include <bpf/libbpf.h>
@@ -13,7 +13,7 @@
 #include "uprobes/links.h"
 #include "uprobes/targets.h"
 
-#define ENOTSUPP 524 /* the kernel's own: an instruction that it does not probe */
+#define ENOTSUPP 524 /* internal to the kernel: it cannot probe this instruction */
 
 struct probe {
 	uint64_t dev, inode, file_offset;
@@ -24,12 +24,12 @@ struct probe {
 
 struct probed_process {
 	pid_t pid;
-	pid_t task; /* the thread that the links are attached to; they die with it */
+	pid_t task; /* the thread that the links are attached to; they end with it */
 	struct probe *probes;
-	struct bpf_link **links; /* of each probe */
+	struct bpf_link **links; /* one for each probe */
 	unsigned cnt;
-	bool paused;		       /* none at sites that can do without */
-	struct probed_process *before; /* its uprobes of before an exec, dead */
+	bool paused;		       /* no probes at pausable sites */
+	struct probed_process *before; /* its dead uprobes from before an exec */
 	UT_hash_handle hh;
 };
 
@@ -160,8 +160,8 @@ static bool make_room(struct probed_process *proc)
 }
 
 /*
- * A loop is traced without its marks, too: where the kernel has no probe for an instruction, it has
- * none.
+ * A mark is optional, since a loop is traced without it too: skip it when the kernel cannot probe
+ * the instruction.
  */
 static bool is_optional(const struct site *site, int code)
 {
@@ -220,7 +220,7 @@ int uprobes__attach(struct uprobes *up, pid_t pid, const struct uprobe_programs 
 			res = attach_site(proc, lib, site, prog, err);
 		cnt += !res;
 	}
-	if (res == -ENOENT) /* it became another program while we looked: none is in what it maps */
+	if (res == -ENOENT) /* exec happened meanwhile: no site is in what it maps now */
 		res = cnt = 0;
 	if (ret_cnt)
 		*ret_cnt = cnt;
@@ -228,7 +228,7 @@ int uprobes__attach(struct uprobes *up, pid_t pid, const struct uprobe_programs 
 	return res;
 }
 
-/* Takes the probes out that can be done without. */
+/* Removes the pausable probes and returns their links. */
 static size_t take_pausable(struct probed_process *proc, struct held_link *ret)
 {
 	unsigned kept = 0;

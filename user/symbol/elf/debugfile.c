@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds separate debug files on this machine's root, then on the process's. A file is taken only
- * when its build id agrees, or, where there are no build ids, the checksum of the link.
+ * Finds separate debug files below our own root, then below the process's root. A file is accepted
+ * only when its build id matches or, without build ids, the checksum in the link.
  */
 #include "symbol/elf/debugfile.h"
 
@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "symbol/modules/fetch.h"
 
-#define CHECKSUM_MAX (1ull << 30) /* a larger file is not read through */
+#define CHECKSUM_MAX (1ull << 30) /* bytes; the checksum of a larger file is not computed */
 
 struct link {
 	char name[NAME_MAX + 1];
@@ -84,9 +84,9 @@ static bool belongs(int fd, const struct elf *elf, const struct link *link)
 }
 
 /*
- * What such a file says is believed of the module in all processes, and any user may have made it:
- * beside a link to a library of root's, or in the root of a namespace of their own. So it must be
- * of one who could have changed the module itself.
+ * The content of a debug file is used for the module in all processes. Any user can create such a
+ * file: beside a link to a library of root, or in the root of their own namespace. So its owner
+ * must be one that could have changed the module itself.
  */
 static bool is_owners(const struct elf *elf, const struct stat *st)
 {
@@ -97,7 +97,10 @@ static bool is_owners(const struct elf *elf, const struct stat *st)
 		st->st_uid == module.st_uid);
 }
 
-/* The path here, then in the process's root. ours: it is in our own directory of debug files. */
+/*
+ * Tries the path below our root, then below the process's root. ours: path is in our own directory
+ * of debug files.
+ */
 static int try_path(const struct elf *elf, const struct debugfile_places *places,
 		    const struct link *link, const char *path, bool ours)
 {
@@ -167,7 +170,7 @@ static bool has_build_id(int fd, const char *build_id)
 	return ret;
 }
 
-/* The section has a name, its NUL, and the bytes of the build id. */
+/* The section contains a name, its NUL, and the bytes of the build id. */
 static bool read_alt_link(const struct elf *elf, char *hex)
 {
 	const struct elf_section *sec = elf__section(elf, ".gnu_debugaltlink");
@@ -201,7 +204,7 @@ int debugfile__open_alt(const struct elf *elf, const char *debug_dir)
 	return fd;
 }
 
-/* What a server had, or it is asked now. */
+/* Opens what a server has delivered; otherwise requests the file. */
 static int by_fetch(const struct elf *elf, struct fetch *fetch)
 {
 	int fd = fetch__open(fetch, elf->build_id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Separate debug files: by build id, or by the name in .gnu_debuglink. */
+/* Separate debug files, found by build id or by the name in .gnu_debuglink. */
 #ifndef JANK_SYMBOL_ELF_DEBUGFILE_H
 #define JANK_SYMBOL_ELF_DEBUGFILE_H
 
@@ -7,22 +7,25 @@
 
 struct fetch;
 
-/* Where to look. */
+/* Places to search for a debug file. */
 struct debugfile_places {
 	const char *debug_dir; /* /usr/lib/debug */
-	const char *root;      /* the process's own root, or NULL: only this one's */
-	const char *path;      /* of the file itself, as the process sees it */
-	struct fetch *fetch;   /* asked for what is nowhere here, for later; or NULL */
+	const char *root;      /* the root directory of the process; NULL: search only in our own */
+	const char *path;      /* path of the file itself, as the process sees it */
+	struct fetch *fetch;   /* asked to download files that are not on this machine; or NULL */
 };
 
 /*
- * Opens the debug file that belongs to elf (same build id; without one, right checksum): a
- * descriptor, or -ENOENT. Outside of our own debug_dir it must be root's, ours or of the file's own
- * owner.
+ * Opens the debug file that belongs to elf: the same build id, or without one the right checksum.
+ * Outside of our own debug_dir the file must belong to root, to us or to the owner of the ELF file.
+ * Returns a descriptor that the caller owns, or -ENOENT.
  */
 int debugfile__open(const struct elf *elf, const struct debugfile_places *places);
 
-/* Opens dwz's common file, which elf's DWARF refers to (.gnu_debugaltlink), by its build id. */
+/*
+ * Opens, by its build id, the common file of dwz that the DWARF of elf refers to
+ * (.gnu_debugaltlink).
+ */
 int debugfile__open_alt(const struct elf *elf, const char *debug_dir);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ELF headers of files that nobody trusts. See elf.h. */
+/* Reads ELF headers of untrusted files. See elf.h. */
 #include "symbol/elf/elf.h"
 
 #include <elf.h>
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The GNU build-id note of a file, of the vdso, or of the kernel's own notes. */
+/* --- GNU build-id note of a file, of the vdso, or of the kernel's own notes */
 
-#define BUILDID_NOTES_MAX 4096 /* headers looked at: some files carry megabytes of other notes */
+#define BUILDID_NOTES_MAX 4096 /* headers examined: some files have megabytes of other notes */
 
 static uint64_t padded(uint32_t size)
 {
@@ -62,9 +62,9 @@ bool buildid__find(const struct image *img, uint64_t off, uint64_t size, char *h
 
 #define PHDRS_MAX     512
 #define NAMES_MAX     (1u << 20)
-#define NOTES_MAX     32 /* parts of notes that are searched, each to its end; usual are two to six */
-#define PIECE_ENTRIES 32    /* of a table of segments or sections, read at once */
-#define PAGE_MAX      65536 /* mappings begin and end at pages, of 4 to 64 KiB; segments need not */
+#define NOTES_MAX     32    /* note segments or sections searched; usual are two to six */
+#define PIECE_ENTRIES 32    /* entries of a table of segments or sections, read at once */
+#define PAGE_MAX      65536 /* mappings are aligned to pages of 4 to 64 KiB; segments need not be */
 
 #if __BYTE_ORDER == __LITTLE_ENDIAN
 #define NATIVE_DATA ELFDATA2LSB
@@ -72,7 +72,7 @@ bool buildid__find(const struct image *img, uint64_t off, uint64_t size, char *h
 #define NATIVE_DATA ELFDATA2MSB
 #endif
 
-/* The header's fields used, of either class. */
+/* The fields of the header that are used, for both classes. */
 struct header {
 	uint64_t phoff, shoff;
 	uint32_t phnum, shnum, shstrndx;
@@ -108,7 +108,7 @@ static int read_header(struct elf *elf, struct header *ret)
 	return 0;
 }
 
-/* Some entries of the table of segments or of sections, as they lie in the file. */
+/* Some entries of the table of segments or sections, as in the file. */
 union piece {
 	Elf64_Phdr p64[PIECE_ENTRIES];
 	Elf32_Phdr p32[PIECE_ENTRIES];
@@ -116,7 +116,7 @@ union piece {
 	Elf32_Shdr s32[PIECE_ENTRIES];
 };
 
-/* At most cnt entries from off on, as many as the file has of them; their number. */
+/* Reads at most cnt entries from off on, up to the end of the file. Returns their number. */
 static size_t read_piece(const struct elf *elf, uint64_t off, size_t entry, size_t cnt,
 			 union piece *ret)
 {
@@ -276,7 +276,7 @@ static int read_sections(struct elf *elf, struct header *hdr)
 	return 0;
 }
 
-/* In a separate debug file the segments' contents are missing, the notes' sections are not. */
+/* A separate debug file lacks the contents of segments, but has the note sections. */
 static void read_build_id(struct elf *elf)
 {
 	size_t notes = 0, i;
@@ -343,9 +343,10 @@ const struct elf_section *elf__section(const struct elf *elf, const char *name)
 	return NULL;
 }
 
-/* A mapping holds whole pages, so also what lies in the file before and after its segment:
- * prefer the segment that really holds the offset, and an executable one, since addresses are of
- * code. */
+/*
+ * A mapping covers whole pages, and so also bytes of the file before and after its segment. Prefer
+ * the segment that really contains the offset, and an executable one, since addresses are of code.
+ */
 int elf__vaddr(const struct elf_segment *loads, size_t cnt, uint64_t offset, uint64_t *ret)
 {
 	const struct elf_segment *best = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The parts of an ELF file that names need: load segments, sections, build id.
+ * Reader for the parts of an ELF file that symbols need: load segments, sections, build id.
  *
- * A reader of our own rather than libelf: the file may be hostile, so every offset is checked,
- * every count bounded, and nothing is allocated or read whole only because a header says so. Both
- * classes, this machine's byte order.
+ * It is our own reader rather than libelf because the file may be hostile. Every offset is checked
+ * and every count is bounded. Nothing is allocated or read whole only because a header says so.
+ * Both classes, byte order of this machine.
  */
 #ifndef JANK_SYMBOL_ELF_ELF_H
 #define JANK_SYMBOL_ELF_ELF_H
@@ -30,34 +30,38 @@ struct elf {
 	struct image img;
 	bool is64;
 	uint16_t type, machine;
-	uint64_t entry;		   /* where the program begins, or 0 */
-	bool has_interp;	   /* a loader is asked for: PT_INTERP */
-	struct elf_segment eh_hdr; /* PT_GNU_EH_FRAME; file_size 0: there is none */
+	uint64_t entry;		   /* address of the entry point, or 0 */
+	bool has_interp;	   /* it has PT_INTERP, that is, it needs a loader */
+	struct elf_segment eh_hdr; /* PT_GNU_EH_FRAME; file_size 0: none */
 	struct elf_segment loads[ELF_LOADS_MAX];
 	size_t load_cnt;
 	struct elf_section *sections;
 	size_t section_cnt;
-	char *names; /* of sections; NUL at the end */
+	char *names; /* section names; ends with NUL */
 	size_t names_len;
-	char build_id[BUILD_ID_HEX_SZ]; /* lower-case hex, "" when there is none */
+	char build_id[BUILD_ID_HEX_SZ]; /* lower-case hex; "": none */
 };
 
-/* Reads headers; the image is borrowed until elf__close. -ENOEXEC: no ELF file of this machine's
- * byte order. Broken sections count as none. */
+/*
+ * Reads the headers. Borrows the image until elf__close. Broken sections are ignored. Returns 0, or
+ * -ENOEXEC when it is not an ELF file of this machine's byte order.
+ */
 int elf__open(struct elf *elf, const struct image *img);
 void elf__close(struct elf *elf);
 
-/* The first section of a type with content, or by name; NULL when there is none. */
+/* The first section with content that has this type or name, or NULL. */
 const struct elf_section *elf__section_of_type(const struct elf *elf, uint32_t type);
 const struct elf_section *elf__section(const struct elf *elf, const char *name);
 
-/* Finds the address that a file offset is loaded at (without bias): 0 or -ENOENT. */
+/* Finds the address (without bias) at which a file offset is loaded. Returns 0 or -ENOENT. */
 int elf__vaddr(const struct elf_segment *loads, size_t cnt, uint64_t offset, uint64_t *ret);
 
-/* Build ids: found in ELF notes, kept as lower-case hex. */
+/* --- build ids, read from ELF notes, stored as lower-case hex */
 
-/* Looks for a GNU build-id note in the notes at [off, off + size). Writes its hex to hex (of
- * BUILD_ID_HEX_SZ bytes), which stays untouched when there is none. */
+/*
+ * Looks for a GNU build-id note in [off, off + size). Writes it as hex to hex (BUILD_ID_HEX_SZ
+ * bytes), which stays unchanged when there is none.
+ */
 bool buildid__find(const struct image *img, uint64_t off, uint64_t size, char *hex);
 
 #endif

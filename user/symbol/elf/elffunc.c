@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bounded reading of ELF symbol tables. A name is first searched in the string table, so that
- * tables without it (most) cost one pass over their strings and no memory.
+ * Reads ELF symbol tables with bounds checks. A name is searched in the string table first, so that
+ * tables without it (the usual case) cost one pass over their strings and no memory.
  */
 #include "symbol/elf/elffunc.h"
 
@@ -27,7 +27,7 @@
 
 #define HOST_DATA (__BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB)
 
-/* Nothing is taken from a file that ends early. */
+/* Fails, without a partial result, when the file ends early. */
 static int elffunc__read(const struct elffunc *elf, uint64_t offset, void *buf, uint64_t len)
 {
 	if (offset > elf->size || len > elf->size - offset)
@@ -35,7 +35,7 @@ static int elffunc__read(const struct elffunc *elf, uint64_t offset, void *buf, 
 	return file__read_exactly(elf->fd, buf, len, elf->base + offset);
 }
 
-/* A table of the header's: *ret stays NULL when it is empty. */
+/* Reads a table that the header describes. *ret stays NULL when it is empty. */
 static int read_table(const struct elffunc *elf, uint64_t offset, size_t cnt, size_t entry_sz,
 		      void **ret)
 {
@@ -124,7 +124,7 @@ void elffunc__close(struct elffunc *elf)
 	*elf = (struct elffunc){ .fd = -1 };
 }
 
-/* Where in a string table the wanted names stand; a longer string's tail counts too. */
+/* Offsets of the names in a string table, also as the tail of a longer string. */
 struct places {
 	struct {
 		uint32_t offset, name;
@@ -146,7 +146,7 @@ static void search_chunk(const char *chunk, size_t len, uint32_t base, const cha
 	}
 }
 
-/* Chunks overlap by less than the shortest name, so nothing is found twice or missed. */
+/* Chunks overlap by less than the shortest name, so no occurrence is found twice or missed. */
 static int search_strings(const struct elffunc *elf, const Elf64_Shdr *strings,
 			  const char *const *names, size_t cnt, char *chunk, struct places *places)
 {
@@ -212,7 +212,7 @@ static int search_symbols(const struct elffunc *elf, const Elf64_Shdr *table, ch
 	return 0;
 }
 
-/* One symbol table with its strings. */
+/* Searches one symbol table with its strings. */
 static int search_table(const struct elffunc *elf, const Elf64_Shdr *table,
 			const char *const *names, size_t cnt, char *chunk,
 			struct elffunc_place *ret)
@@ -241,7 +241,7 @@ static const Elf64_Shdr *section(const struct elffunc *elf, uint32_t type)
 	return NULL;
 }
 
-/* Searches .dynsym and, where that has fewer than `enough`, .symtab. */
+/* Searches .dynsym; when it has fewer than `enough` of the names, also .symtab. */
 static int find(const struct elffunc *elf, const char *const *names, size_t cnt, size_t enough,
 		struct elffunc_place *ret)
 {
@@ -310,15 +310,15 @@ int elffunc__code(const struct elffunc *elf, uint64_t value, uint8_t *buf, size_
 	return -ENOENT;
 }
 
-/* Sections by name, and the one that holds a file's missing symbols. */
+/* --- sections by name, and .gnu_debugdata, which contains the missing symbols */
 
 #define NAME_SZ	     64
 #define PACKED_MAX   (16u << 20)
 #define UNPACKED_MAX (32u << 20)
 
 /*
- * Names are compared where they stand; one that is cut off by the table's or the file's end is
- * none.
+ * Compares a name in the file. A name that the end of the table or of the file cuts off never
+ * matches.
  */
 static bool is_named(const struct elffunc *elf, const Elf64_Shdr *names, uint32_t at,
 		     const char *name)
@@ -351,7 +351,7 @@ bool elffunc__has_section(const struct elffunc *elf, const char *name)
 	return elffunc__section(elf, name) != NULL;
 }
 
-/* A file without a name, for elffunc__open. */
+/* Makes an unnamed file of the bytes, for elffunc__open. */
 static int open_bytes(const void *bytes, size_t len, struct elffunc *ret)
 {
 	int fd = memfd_create("jank-debugdata", MFD_CLOEXEC);

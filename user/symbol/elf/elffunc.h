@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The few things of an ELF file that placing a probe needs: where named functions lie, and their
- * code.
+ * Reader for what the placing of a probe needs from an ELF file: the addresses of named functions,
+ * and their code.
  *
- * Read by pread() with every offset checked against the file's size, never mapped: the file belongs
- * to a program that nobody trusts, and it may shrink meanwhile. Only 64-bit files of this byte
- * order.
+ * It uses pread() and checks every offset against the file's size. It never maps the file: the file
+ * belongs to an untrusted program and may shrink at any time. Only 64-bit files of this machine's
+ * byte order.
  */
 #ifndef JANK_SYMBOL_ELF_ELFFUNC_H
 #define JANK_SYMBOL_ELF_ELFFUNC_H
@@ -19,7 +19,7 @@
 
 struct elffunc {
 	int fd;
-	uint64_t base; /* where in the file it begins: all other offsets count from there */
+	uint64_t base; /* where the ELF file begins; other offsets are relative to it */
 	uint64_t size;
 	uint16_t machine; /* EM_* */
 	Elf64_Phdr *phdrs;
@@ -28,38 +28,41 @@ struct elffunc {
 	uint16_t shstrndx;
 };
 
-/* A function; value 0: not there. */
+/* A function; value 0: not found. */
 struct elffunc_place {
-	uint64_t value; /* as linked */
-	uint64_t size;	/* 0: not known */
+	uint64_t value; /* address as linked */
+	uint64_t size;	/* bytes; 0: unknown */
 };
 
-/* Takes over fd, also on failure. 0, or -ENOEXEC, -errno. */
+/* Takes over fd, also on failure. Returns 0, -ENOEXEC or -errno. */
 int elffunc__open(int fd, struct elffunc *ret);
-/* The same of an ELF file that is a part of another one: a library in an APK. */
+/* The same for an ELF file inside another file: a library in an APK. */
 int elffunc__open_within(int fd, uint64_t base, uint64_t size, struct elffunc *ret);
 void elffunc__close(struct elffunc *elf);
 
-/* Looks up defined functions in .dynsym, or where it has none of them, in .symtab. Returns how many
- * were found, or -errno; ret[i] belongs to names[i]. cnt at most ELFFUNC_NAMES_MAX. */
+/*
+ * Looks up defined functions in .dynsym; when none of them is there, in .symtab. cnt is at most
+ * ELFFUNC_NAMES_MAX; ret[i] belongs to names[i]. Returns the number found, or -errno.
+ */
 int elffunc__find(const struct elffunc *elf, const char *const *names, size_t cnt,
 		  struct elffunc_place *ret);
 
-/* The same, each name by itself: in .dynsym, or else in .symtab. */
+/* The same, but decides for each name alone: first .dynsym, then .symtab. */
 int elffunc__find_each(const struct elffunc *elf, const char *const *names, size_t cnt,
 		       struct elffunc_place *ret);
 
 bool elffunc__has_section(const struct elffunc *elf, const char *name);
 
 /*
- * Opens the small ELF file in .gnu_debugdata, with the symbols that this one was stripped of; its
- * code is not there. 0, -ENOENT, -ENOEXEC, -EFBIG or -errno.
+ * Opens the small ELF file in .gnu_debugdata. It has the symbols that were stripped from this file,
+ * but not the code. Returns 0, -ENOENT, -ENOEXEC, -EFBIG or -errno.
  */
 int elffunc__open_debugdata(const struct elffunc *elf, struct elffunc *ret);
 
 /*
- * Reads code at an address as linked: at most len bytes, fewer at a segment's end. Returns how
- * many, or -errno; *ret_offset is where in the file. Only from executable segments.
+ * Reads code at an address as linked, from executable segments only: at most len bytes, fewer at
+ * the end of a segment. *ret_offset is the offset in the file. Returns the number of bytes, or
+ * -errno.
  */
 int elffunc__code(const struct elffunc *elf, uint64_t value, uint8_t *buf, size_t len,
 		  uint64_t *ret_offset);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ELF symbols → functions with an address range. The table is read in pieces, so that its claimed
- * size costs no memory; what is not plausible is skipped.
+ * ELF symbols → functions with address ranges. Reads the table in pieces, so that its claimed size
+ * costs no memory. Skips implausible entries.
  */
 #include "symbol/elf/elfsym.h"
 
@@ -21,7 +21,7 @@
 struct reader {
 	const struct elf *elf;
 	struct symtab *tab;
-	/* is_mark's last answers: arm's marks are many, their names few */
+	/* last answers of is_mark: arm has many marks with few names */
 	struct {
 		uint32_t name;
 		bool mark;
@@ -37,7 +37,7 @@ static Elf64_Sym widen(const Elf32_Sym *sym)
 			    .st_size = sym->st_size };
 }
 
-/* ELF32_ST_* are the same. */
+/* ELF32_ST_* are identical. */
 static unsigned rank_of(const Elf64_Sym *sym)
 {
 	unsigned bind = ELF64_ST_BIND(sym->st_info);
@@ -46,7 +46,9 @@ static unsigned rank_of(const Elf64_Sym *sym)
 	return ELF64_ST_TYPE(sym->st_info) == STT_NOTYPE ? rank + RANK_UNTYPED : rank;
 }
 
-/* Labels that are no functions: arm's mapping symbols ($x, $d, $t, $a) and the compiler's own. */
+/*
+ * Labels that are not functions: arm's mapping symbols ($x, $d, $t, $a) and those of the compiler.
+ */
 static bool is_mark(struct reader *rd, const Elf64_Sym *sym)
 {
 	unsigned slot = sym->st_name % MEMO_CNT;
@@ -84,7 +86,7 @@ static int add_symbol(struct reader *rd, const Elf64_Sym *sym)
 	if (!sec || !sym->st_name || (type == STT_NOTYPE && is_mark(rd, sym)))
 		return 0;
 	if (rd->elf->machine == EM_ARM)
-		addr &= ~1ull; /* marks Thumb code */
+		addr &= ~1ull; /* this bit marks Thumb code */
 	if (addr < sec->addr || addr - sec->addr >= sec->size)
 		return 0;
 	room = sec->size - (addr - sec->addr);
@@ -152,7 +154,8 @@ int elfsym__read(const struct elf *elf, uint32_t section_type, struct symtab *ta
 }
 
 /*
- * One pass through .symtab, then .dynsym, in pieces: the names of fitting addresses only are read.
+ * --- one object by address: one pass over .symtab, then .dynsym, in pieces; only names of symbols
+ * with a matching address are read
  */
 
 #define ELFOBJECT_ENTRIES_MAX	(1u << 20)

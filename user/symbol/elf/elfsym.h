@@ -7,17 +7,17 @@
 #include "symbol/elf/symtab.h"
 
 /*
- * tab must be empty. Its names are made independent of the image. -ENOENT: the file has no such
- * table, or no function in it; tab is empty then.
+ * Reads the table of that type into tab, which must be empty. The names no longer depend on the
+ * image. Returns 0 or -errno; -ENOENT: no such table, or no function in it (tab stays empty).
  */
 int elfsym__read(const struct elf *elf, uint32_t section_type, struct symtab *tab);
 
-/*
- * The one object (variable, vtable) of an ELF file that an address lies in: sought when asked for,
- * since hardly any is ever asked for.
- */
+/* --- one object (variable, vtable) at an address; searched on demand, since few are ever needed */
 
-/* Its name, which must begin with prefix and fit into cap. False: there is none. */
+/*
+ * Writes the name of the object at vaddr to buf. The name must begin with prefix and fit into cap.
+ * Returns false when there is none.
+ */
 bool elfobject__find(const struct elf *elf, const char *prefix, uint64_t vaddr, char *buf,
 		     size_t cap);
 

@@ -74,7 +74,7 @@ int image__read(const struct image *img, uint64_t off, void *buf, size_t len)
 		if (n < 0)
 			return (int)n;
 		if (n == 0)
-			return -ENODATA; /* truncated since it was opened */
+			return -ENODATA; /* truncated after it was opened */
 		done += n;
 	}
 	return 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* By map_files, else by name in the process's root, else in ours. See mapped_file.h. */
+/*
+ * Opens a mapped file: by map_files, else by name in the process's root, else in ours. See
+ * mapped_file.h.
+ */
 #include "symbol/elf/mapped_file.h"
 
 #include <errno.h>
@@ -17,7 +20,9 @@ bool mapped_file__is(const struct mapped *mapped, const struct stat *st)
 	return st->st_dev == mapped->dev && st->st_ino == mapped->inode;
 }
 
-/* By its name: in the process's root, else in ours. A name may by now be another file's. */
+/*
+ * Opens by name: in the process's root, else in ours. The name may belong to another file by now.
+ */
 static int open_name(const char *proc, uint32_t pid, const struct mapped *mapped, const char *name,
 		     struct stat *st)
 {
@@ -39,8 +44,8 @@ static int open_name(const char *proc, uint32_t pid, const struct mapped *mapped
 }
 
 /*
- * map_files is what is mapped there now, wherever its name went; which may be another file than
- * before, or have another number there than in maps (overlayfs).
+ * map_files opens what is mapped there now, wherever its name went. That may be another file than
+ * before, or may have another inode than in maps (overlayfs).
  */
 int mapped_file__open(const char *proc, uint32_t pid, const struct mapped *mapped, struct stat *st)
 {
@@ -64,12 +69,13 @@ int mapped_file__open(const char *proc, uint32_t pid, const struct mapped *mappe
 }
 
 /*
- * Region by region. An archive's directory is read once for all that need it, and a budget bounds
- * what may be looked through: a process may map as many pieces of as many archives, with
- * directories as long, as it likes.
+ * --- libraries in an archive: region by region
+ *
+ * The directory of an archive is read once for all regions in it. A budget bounds the search: a
+ * process may map any number of pieces of any number of archives with long directories.
  */
 
-/* In bytes looked through, or what takes as long: a quarter of a second in all. */
+/* In bytes searched, or the same time spent otherwise: a quarter of a second in total. */
 #define BUDGET	    (256u << 20)
 #define OPEN_COST   (64u << 10)
 #define LOOKUP_COST (4u << 10)
@@ -79,9 +85,9 @@ struct split {
 	uint32_t pid;
 	const struct proc_maps *old;
 	struct proc_maps *maps;
-	const struct mapped *open; /* whose directory it is */
+	const struct mapped *open; /* the archive of `dir` */
 	struct zip_directory dir;
-	int fd; /* or -1: it has none */
+	int fd; /* -1: no directory */
 	uint64_t spent;
 };
 
@@ -91,7 +97,7 @@ static bool may_be_one(const struct mapped *mapped)
 	       zip_entry__is_archive(mapped->path);
 }
 
-/* What the same region was a part of before, so that no file needs to be read. */
+/* The part that the same region had before, so that no file needs to be read. */
 static const struct mapped *known_part(const struct split *split, const struct region *region)
 {
 	const struct region *old = proc_maps__find(split->old, region->start);
@@ -113,7 +119,7 @@ static void close_archive(struct split *split)
 	split->fd = -1;
 }
 
-/* False: it is no archive, or can't be read. */
+/* False: not an archive, or unreadable. */
 static bool open_archive(struct split *split, const struct mapped *archive)
 {
 	struct stat st;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads PLT stubs: decode the jump of each, look its slot up among the relocations. See plt.h. */
+/*
+ * Reads PLT stubs: decodes the jump of each stub and looks its slot up in the relocations. See
+ * plt.h.
+ */
 #include "symbol/elf/plt.h"
 
 #include <elf.h>
@@ -8,13 +11,13 @@
 #include <string.h>
 
 #define SECTION_MAX (1u << 20)
-#define RELOCS_MAX  (4u << 20) /* of a file: its sections may be thousands, and overlap */
+#define RELOCS_MAX  (4u << 20) /* of a file: it may have thousands of sections, which may overlap */
 #define SLOTS_MAX   65536
 #define CHUNK	    1024
 #define STUB_SZ	    16
-#define WHOLE_MAX   (4u << 20) /* of a section that is read at once */
+#define WHOLE_MAX   (4u << 20) /* bytes of a section that is read at once */
 
-/* A word of memory that the dynamic linker fills with a function's address. */
+/* A word of memory in which the dynamic linker stores the address of a function. */
 struct slot {
 	uint64_t addr;
 	uint32_t symbol;
@@ -23,7 +26,7 @@ struct slot {
 struct slots {
 	struct slot *slots;
 	size_t cnt, cap;
-	size_t left; /* relocations that will still be read */
+	size_t left; /* relocations that may still be read */
 };
 
 static bool fills_slot(const struct elf *elf, uint32_t type)
@@ -81,7 +84,7 @@ static int by_addr(const void *a, const void *b)
 	return (sa->addr > sb->addr) - (sa->addr < sb->addr);
 }
 
-/* jmp *disp(%rip), after endbr64 and a bnd prefix where there are any. */
+/* jmp *disp(%rip), after an optional endbr64 and bnd prefix. */
 static bool x86_slot(const unsigned char *code, size_t left, uint64_t addr, uint64_t *ret)
 {
 	static const unsigned char endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -99,7 +102,7 @@ static bool x86_slot(const unsigned char *code, size_t left, uint64_t addr, uint
 	return true;
 }
 
-/* adrp x16, page; ldr x17, [x16, #offset], after bti where there is one. */
+/* adrp x16, page; ldr x17, [x16, #offset], after an optional bti. */
 static bool arm64_slot(const unsigned char *code, size_t left, uint64_t addr, uint64_t *ret)
 {
 	const uint32_t bti = 0xd503245f;
@@ -120,8 +123,8 @@ static bool arm64_slot(const unsigned char *code, size_t left, uint64_t addr, ui
 }
 
 /*
- * A section that stubs are looked up in: in memory, since two readings a stub take most of a
- * library's time, or where that is too large, in the file.
+ * A section in which stubs are looked up. It is kept in memory when small enough, because two reads
+ * a stub take most of the time for a library. Otherwise it is read from the file.
  */
 struct part {
 	struct image img;

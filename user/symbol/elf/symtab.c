@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Names of a symbol table, in an arena or left in their file. See names.h. */
+/* --- names of a symbol table, in an arena or left in their file */
 
 #define COPY_MAX                                                                                   \
-	(1u << 20)     /* a string table up to here is copied, a larger one stays in its file */
-#define FIRST_READ 256 /* most names are shorter */
+	(1u << 20)     /* bytes; a larger string table stays in its file, a smaller one is copied */
+#define FIRST_READ 256 /* bytes; most names are shorter */
 
 void names__init(struct names *names)
 {
@@ -153,10 +153,12 @@ size_t names__bytes(const struct names *names)
 	return names->cap;
 }
 
-/* How far back a symbol is sought that encloses the nearest ones: bounds what a hostile file
- * costs. */
+/*
+ * How many symbols before addr are examined for one that encloses it: limits the cost of a hostile
+ * file.
+ */
 #define ENCLOSING_MAX 64
-/* Aliases whose names are compared, of one address and of a whole table, for the same reason. */
+/* Aliases with compared names, at one address and in a whole table; limited for the same reason. */
 #define ALIASES_MAX    16
 #define COMPARISON_MAX 100000
 #define COMPARED_LEN   512
@@ -232,8 +234,7 @@ static size_t underscores(const char *name)
 	return strspn(name, "_");
 }
 
-/* Of two names for the same code, the one that people know: `malloc` rather than
- * `__libc_malloc`. */
+/* Of two names for the same code, prefer the well-known: `malloc` rather than `__libc_malloc`. */
 static bool reads_better(const char *a, const char *b)
 {
 	int order = ORDER(underscores(a), underscores(b));
@@ -243,7 +244,7 @@ static bool reads_better(const char *a, const char *b)
 	return (order ? order : strcmp(a, b)) < 0;
 }
 
-/* The best of the equals at the front of a group of aliases. */
+/* The best of the equal aliases at the front of a group. */
 static size_t best_alias(const struct symtab *tab, size_t first, size_t end, size_t *budget)
 {
 	char best[COMPARED_LEN], name[COMPARED_LEN];
@@ -294,7 +295,7 @@ static void unify_aliases(struct symtab *tab)
 	tab->cnt = out;
 }
 
-/* A label without a size inside a function that has one is a part of it, not a function. */
+/* A label without a size inside a function with a size is a part of it, not a function. */
 static void close_open(struct symtab *tab)
 {
 	uint64_t reached = 0;
@@ -352,7 +353,7 @@ void symtab__finish_latest(struct symtab *tab)
 		while (out && is_dead(&tab->syms[out - 1], &sym))
 			out--;
 		if (out && tab->syms[out - 1].addr + tab->syms[out - 1].size > sym.addr)
-			continue; /* overwritten by that later one */
+			continue; /* overwritten by that later symbol */
 		tab->syms[out++] = sym;
 	}
 	tab->cnt = out;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A vtable begins with the offset to the whole object and a pointer to the class's type_info; an
- * object points behind both. The type_info's second word is the mangled name. Where the program was
- * compiled without them that pointer is 0, and the vtable's symbol has the name.
+ * object's vtable pointer points behind both. The second word of the type_info points to the
+ * mangled name. In programs compiled without RTTI that pointer is 0, and the symbol of the vtable
+ * has the name.
  *
- * All of this is constant data of a program that nobody trusts. What the process has not touched
- * yet is read from its file. A program may have copies of its libraries' vtables and type_infos
- * (copy relocations), but not of the names: whose they are is whose class it is.
+ * All of this is constant data of an untrusted program. Pages that the process has not touched yet
+ * are read from its file. A program may have copies of its libraries' vtables and type_infos (copy
+ * relocations), but not of the names: the file that holds the name defines the class.
  */
 #include "symbol/elf/vtable.h"
 
@@ -20,7 +21,7 @@
 #include "symbol/names/memory.h"
 
 #define WORD   sizeof(uint64_t)
-#define PIECE  64 /* of a name; pages are a multiple of it */
+#define PIECE  64 /* bytes of a name; the page size is a multiple of it */
 #define PREFIX "_ZTS"
 
 struct reading {
@@ -28,13 +29,13 @@ struct reading {
 	const struct process *process;
 };
 
-/* Where an address lies in a file. */
+/* The place of an address in a file. */
 struct place {
 	struct mapped *mapped;
 	uint64_t vaddr, offset;
 };
 
-/* What an address of the region's file was linked at: addr - bias. */
+/* Bias of the region's file: address in memory minus address as linked. */
 static bool bias_of(const struct region *region, uint64_t *ret)
 {
 	const struct module *module = region->mapped->module;
@@ -46,7 +47,7 @@ static bool bias_of(const struct region *region, uint64_t *ret)
 	return true;
 }
 
-/* Whether addr is data of the file that the region of code is mapped from. */
+/* Whether addr is data of the file that the code region is mapped from. */
 static bool is_beside(struct reading *rd, const struct region *region, uint64_t addr,
 		      struct place *ret)
 {
@@ -70,7 +71,7 @@ static bool is_beside(struct reading *rd, const struct region *region, uint64_t 
 	return false;
 }
 
-/* A file's data lies next to its code, mostly behind it. */
+/* The data of a file lies next to its code, mostly behind it. */
 static bool find_place(struct reading *rd, uint64_t addr, struct place *ret)
 {
 	const struct proc_maps *maps = &rd->process->maps;
@@ -102,7 +103,7 @@ static bool read_file(struct reading *rd, const struct place *place, void *buf, 
 	return ret;
 }
 
-/* Constant data within a page: from memory, else as it is in the file. */
+/* Reads constant data within one page: from memory, else from the file. */
 static bool read_data(struct reading *rd, uint64_t addr, void *buf, size_t len)
 {
 	int res = memory__read(rd->env->proc, rd->process->living, addr, buf, len);
@@ -144,7 +145,7 @@ static size_t class_of_symbol(const char *symbol, char *buf, size_t cap)
 	return len;
 }
 
-/* A star before the name says that it is compared by address only. */
+/* A star before the name means that it is compared by address only. */
 static size_t class_by_rtti(struct reading *rd, uint64_t vptr, char *buf, size_t cap,
 			    uint64_t *ret_name)
 {

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The class of a C++ object, by its vtable: from the type's own description (RTTI), else from a
- * symbol.
- */
+/* The class of a C++ object, found by its vtable: from RTTI, or else from a symbol. */
 #ifndef JANK_SYMBOL_ELF_VTABLE_H
 #define JANK_SYMBOL_ELF_VTABLE_H
 
 #include "symbol/names/process.h"
 
-#define VTABLE_NAME_MAX 1024 /* of a class, mangled */
+#define VTABLE_NAME_MAX 1024 /* bytes of a mangled class name */
 
 /*
- * The class of objects whose vtable pointer is vptr, demangled into buf. Its length, or 0: there is
- * no vtable, or nothing names it. *ret: what it is mapped from, or NULL. Only of 64-bit programs.
+ * Writes the demangled class of objects with the vtable pointer vptr to buf. *ret: the mapping that
+ * holds the vtable, or NULL. 64-bit programs only. Returns the length; 0: no vtable, or no name.
  */
 size_t vtable__class(struct process_env *env, const struct process *process, uint64_t vptr,
 		     char *buf, size_t cap, struct mapped **ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One thread that asks servers, and a table of what it got. See fetch.h. */
+/* A thread that asks debuginfod servers, and a table of the results. See fetch.h. */
 #include "symbol/modules/fetch.h"
 
 #ifdef HAVE_DEBUGINFOD
@@ -17,11 +17,11 @@
 #include "symbol/elf/elf.h"
 
 #define WANTED_MAX 1024
-#define TIMEOUT	   "10" /* seconds without progress: debuginfod's own default is 90 */
+#define TIMEOUT	   "10" /* seconds without progress; debuginfod's own default is 90 */
 
 /*
- * Loaded when a server is asked for: linked, it would bring libcurl and its kin along for
- * everybody, 6 MB of memory and 10 ms of each start.
+ * Loaded with the first server. Linking it would also load libcurl and its dependencies for every
+ * user: 6 MB of memory and 10 ms at each start.
  */
 #define LIBRARY "libdebuginfod.so.1"
 static struct {
@@ -36,11 +36,11 @@ static struct {
 struct wanted {
 	UT_hash_handle hh;
 	bool asked;
-	int fd; /* -1: not there */
+	int fd; /* -1: not available */
 	char build_id[BUILD_ID_HEX_SZ];
 };
 
-/* Under the lock: all but the client, which is the thread's. */
+/* The lock guards all but the debuginfod client, which belongs to the thread. */
 struct fetch {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
@@ -81,7 +81,7 @@ static bool has_stopped(struct fetch *fetch)
 	return ret;
 }
 
-/* Called now and then while it works; nonzero breaks off. */
+/* Called now and then during a download; nonzero aborts it. */
 static int on_progress(debuginfod_client *client, long a, long b)
 {
 	return has_stopped(lib.get_user_data(client));
@@ -106,7 +106,7 @@ static void take(struct fetch *fetch, debuginfod_client *client)
 		pthread_cond_wait(&fetch->more, &fetch->lock);
 		return;
 	}
-	wanted->asked = true; /* and stays where it is: none is removed while the thread runs */
+	wanted->asked = true; /* stays in the table: nothing is removed while the thread runs */
 	memcpy(build_id, wanted->build_id, sizeof(build_id));
 	pthread_mutex_unlock(&fetch->lock);
 	fd = lib.find_debuginfo(client, (const unsigned char *)build_id, 0, NULL);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The registry of modules and the look-up in their tables. See module.h; moduleload.c builds
- * them, module.c gives them up. */
+/*
+ * Registry of modules, lookup in their tables, and limits on memory. See module.h; moduleload.c
+ * builds the tables.
+ */
 #include "symbol/modules/module.h"
 
 #include <fcntl.h>
@@ -11,10 +13,10 @@
 #include "base/apart.h"
 #include "symbol/modules/module_parts.h"
 
-/* What modules keep in memory and open, how much of it, and what is given up first. */
+/* --- memory and descriptors of modules, and what is freed first */
 
-#define HELD_MAX     256 /* descriptors for files not read yet: further ones are opened again by name */
-#define CFI_HELD_MAX 128 /* for unwind tables: the same */
+#define HELD_MAX     256 /* descriptors of unread files: further ones are opened again by name */
+#define CFI_HELD_MAX 128 /* the same for unwind tables */
 
 void module__keep_fd(struct modules *modules, struct module *module, int fd)
 {
@@ -75,7 +77,7 @@ static void remove_module(struct modules *modules, struct module *module)
 	free(module);
 }
 
-/* Tables outlive the last process that mapped the file: it may be started again. */
+/* Tables outlive the last process that maps the file: the program may start again. */
 void module__put(struct modules *modules, struct module *module)
 {
 	if (!module || --module->refs)
@@ -84,7 +86,10 @@ void module__put(struct modules *modules, struct module *module)
 		remove_module(modules, module);
 }
 
-/* A walk may have the unwind tables in hand; those look at their file themselves (cfi__watch). */
+/*
+ * Keep the unwind tables, which an unwinder may be using; they check their file themselves
+ * (cfi__watch).
+ */
 void module__check(struct module *module)
 {
 	if (module->source >= 0 && image__written_ns(module->source) != module->source_ns)
@@ -142,7 +147,7 @@ size_t modules__bytes(const struct modules *modules)
 	return ret;
 }
 
-/* The module to give up next, or NULL. A vdso stays: it could not be read again. */
+/* The module to free next, or NULL. A vdso stays: it cannot be read again. */
 static struct module *victim(const struct modules *modules)
 {
 	struct module *module, *best = NULL;
@@ -170,8 +175,7 @@ static size_t dwarf_bytes(const struct modules *modules)
 }
 
 /*
- * Its DWARF is in memory; of those, the one that was used least recently. One that has been given
- * up keeps a little.
+ * The least recently used module with DWARF in memory. DWARF that was freed still takes some bytes.
  */
 static struct module *oldest_dwarf(const struct modules *modules, const struct module *but)
 {

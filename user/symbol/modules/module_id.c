@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tells files by what they hold. See module_id.h. */
+/* Identifies files by content. See module_id.h. */
 #include "symbol/modules/module_id.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "symbol/elf/elf.h"
 
-#define TELLING_LEN 16 /* hex digits: 8 bytes, as the shortest hash that a linker writes */
+#define TELLING_LEN 16 /* hex digits: 8 bytes, the shortest hash that a linker writes */
 
 struct known_file {
 	UT_hash_handle hh;
@@ -27,7 +27,7 @@ static struct module_file file_of(const struct stat *st, struct image_part part)
 				     .part = part };
 }
 
-/* Two hashes, each begun with what it was before. */
+/* Two hashes, each seeded with its previous value. */
 static void mix(struct module_id *id, const void *data, size_t len)
 {
 	for (size_t i = 0; i < 2; i++)
@@ -60,7 +60,7 @@ static void mix_elf(struct module_id *id, const struct elf *elf)
 	mix(id, elf->names, elf->names_len);
 }
 
-/* False: it can't be told by what it holds, or it was written to meanwhile. */
+/* False: the content does not identify the file, or it was written to meanwhile. */
 static bool read_id(int fd, const struct module_file *file, struct module_id *ret)
 {
 	struct module_file now;
@@ -90,7 +90,7 @@ static void add(struct module_ids *ids, struct known_file *known)
 	HASH_ADD(hh, ids->table, file, sizeof(known->file), known);
 }
 
-/* The table is in the order in which its files were met. */
+/* The table is in order of last use. */
 static void forget(struct module_ids *ids, struct known_file *known)
 {
 	HASH_DEL(ids->table, known);

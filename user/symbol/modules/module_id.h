@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What makes the tables of two files the same, so that they are read and kept once.
+ * Identity of a module: decides whether two files have the same tables, which are then read and
+ * kept once.
  *
- * Fifty containers of one image have fifty copies of its libc, each with a device and an inode of
- * its own. They are one module where all of these agree: the build id, the size, the owner, and
- * what our reader takes from the headers (class, machine, entry, segments, all sections and their
- * names), hence where every table lies and how long it is.
+ * Fifty containers of one image have fifty copies of its libc, each with its own device and inode.
+ * They are one module when all of these agree: the build id, the size, the owner, and what our
+ * reader takes from the headers. That is class, machine, entry, segments, and all sections with
+ * their names; so every table has the same place and length.
  *
- * Why that is enough: a build id is made from what was linked; perf's cache and debuginfod believe
- * it alone. Files that have it by mistake (a constant given by hand, stripped or edited later)
- * differ in size or in a section. Whoever forges it on purpose, to have another's functions called
- * by wrong names, must own a file of the same owner: no user can make one of root's or of another
- * user's. Root of a container without a user namespace can; it is as good as root. Ids of less than
- * 8 bytes, or of zeros, are no one's: such a file, one without an id, and what is no ELF file, is
- * told by device, inode and time, as far as these go.
+ * Why that is enough: a build id is computed from what was linked; perf's cache and debuginfod
+ * trust it alone. Files with the same id by mistake (a constant set by hand, stripped or edited
+ * later) differ in size or in a section. To forge an id on purpose, and so give wrong names to the
+ * functions of others, one needs a file with the same owner. No user can create a file of root or
+ * of another user. Root of a container without a user namespace can, but it is as powerful as root.
+ *
+ * Ids of less than 8 bytes, or of zeros, do not count. A file with such an id, without an id, or
+ * that is not ELF is identified by device, inode and time, as far as these go.
  */
 #ifndef JANK_SYMBOL_MODULES_MODULE_ID_H
 #define JANK_SYMBOL_MODULES_MODULE_ID_H
@@ -22,47 +24,47 @@
 #include <sys/stat.h>
 #include <uthash.h>
 
-/* A file by fstat, and which part of it is meant. */
+/* A file as fstat describes it, and the part of it that is the module. */
 struct module_file {
 	uint64_t dev, inode, mtime_ns, size;
 	struct image_part part;
 };
 
-/* A key without pads: to be compared, and hashed, as it is. */
+/* A key without padding: compared and hashed as bytes. */
 struct module_id {
-	uint64_t digest[2];	 /* 0: by the file alone */
-	struct module_file file; /* with a digest: no device, inode and time; the part's own size */
+	uint64_t digest[2];	 /* 0: identified by the file alone */
+	struct module_file file; /* with a digest: device, inode, time are 0; size of the part */
 };
 
 /*
- * The files looked at lately, so that one that is met again is not read again; the one met longest
- * ago is forgotten first. Zeroed: none.
+ * Cache of files identified recently, so that they are not read again; the least recently used
+ * entry is dropped first. Zeroed: empty.
  */
 #define MODULE_IDS_MAX 8192
 struct module_ids {
 	struct known_file *table;
 };
 
-/* The file, as fstat says. */
+/* The id of a file, from fstat. */
 struct module_id module_id__of_file(const struct stat *st, struct image_part part);
 
 /*
- * What a file (an id without a digest) was found to be when it was looked at; false: it wasn't, or
- * that is forgotten.
+ * The cached identity of a file (file: an id without a digest). Returns false when it was not
+ * identified yet, or was dropped from the cache.
  */
 bool module_ids__find(struct module_ids *ids, const struct module_id *file, struct module_id *ret);
 
 /*
- * Looks at a file, which is open as fd (borrowed), and keeps what it was found to be. What can't be
- * told by what it holds, or was written to since, is the file itself.
+ * Identifies a file by its content and caches the result. fd: the file, open (borrowed). A file
+ * without usable content, or that was written to since, is identified by the file alone.
  */
 struct module_id module_ids__look(struct module_ids *ids, const struct module_id *file, int fd);
 
-/* The identity of an ELF image in memory: its bytes. */
+/* The identity of an ELF image in memory: a digest of its bytes. */
 struct module_id module_id__of_memory(const void *mem, size_t size);
 
 bool module_id__is(const struct module_id *a, const struct module_id *b);
-bool module_id__is_shared(const struct module_id *id); /* it has a digest */
+bool module_id__is_shared(const struct module_id *id); /* has a digest */
 
 size_t module_ids__bytes(const struct module_ids *ids);
 void module_ids__free(struct module_ids *ids); /* leaves it empty */

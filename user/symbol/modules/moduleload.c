@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which symbol tables make up a module: .symtab, its own or from a separate debug file, has
- * everything; where there is none, .dynsym has what is exported and .gnu_debugdata the rest, or
- * Go's own table.
+ * Chooses the symbol tables of a module. .symtab, of the file or of a separate debug file, has
+ * everything. Without it, .dynsym has the exported symbols and .gnu_debugdata the rest, or Go's own
+ * table.
  */
 #include "symbol/modules/moduleload.h"
 
@@ -18,7 +18,7 @@
 #include "symbol/interpreters/gopclntab.h"
 #include "symbol/modules/module.h"
 
-/* From the section to the unpacked file. */
+/* --- .gnu_debugdata: from the section to the unpacked file */
 
 #define PACKED_MAX   (16u << 20)
 #define UNPACKED_MAX (32u << 20)
@@ -67,7 +67,7 @@ static void add_dwarf(struct module *module, const struct elf *elf,
 		module->dwarf = dwarf__new(elf, places->debug_dir);
 }
 
-/* Its DWARF, and where it is wanted its table. */
+/* Adds the DWARF of the debug file and, if `table`, its symbol table. */
 static bool add_debug_file(struct module *module, const struct elf *elf,
 			   const struct debugfile_places *places, bool table)
 {
@@ -121,7 +121,7 @@ static void add_plt(struct module *module, const struct elf *elf)
 		module->tab_cnt++;
 }
 
-/* A .symtab that was thinned out (strip --strip-unneeded -K) has less than .dynsym. */
+/* A reduced .symtab (strip --strip-unneeded -K) has fewer symbols than .dynsym. */
 static bool is_thin(const struct elf *elf)
 {
 	const struct elf_section *all = elf__section_of_type(elf, SHT_SYMTAB);

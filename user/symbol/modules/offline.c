@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Modules by build id alone. See offline.h. */
+/* Modules found by build id alone. See offline.h. */
 #include "symbol/modules/offline.h"
 
 #include <elf.h>
@@ -16,7 +16,7 @@
 #include "symbol/modules/offline_index.h"
 #include "symbol/names/resolve.h"
 
-/* The layout of a file from its sections' addresses. See offline.h. */
+/* --- the layout of a file, restored from the addresses of its sections */
 
 #define PAGE 4096
 
@@ -35,7 +35,7 @@ static int by_address(const void *va, const void *vb)
 	return (a->addr > b->addr) - (a->addr < b->addr);
 }
 
-/* The next offset from `from` on that lies in its page as addr does. */
+/* The next offset from `from` on with the same position in its page as addr. */
 static uint64_t place(uint64_t from, uint64_t addr)
 {
 	return from + ((addr - from) & (PAGE - 1));
@@ -64,9 +64,8 @@ static size_t restore(const struct elf *elf, struct elf_segment *loads)
 }
 
 /*
- * A module of a file that has no code itself (objcopy --only-keep-debug) gets the places that its
- * code's sections had: linkers put each at the next offset that is the same as its address within a
- * page.
+ * Gives a module without code (objcopy --only-keep-debug) the file offsets that its code sections
+ * had. Linkers put each section at the next offset that equals its address within a page.
  */
 static void offline_loads__restore(struct module *module, int fd)
 {
@@ -87,7 +86,7 @@ static void offline_loads__restore(struct module *module, int fd)
 
 #define SYSTEM_DIR "/usr/lib/debug"
 
-/* The files of a build id that were found. */
+/* The files found for one build id. */
 struct offline_build {
 	UT_hash_handle hh;
 	struct module *modules[PATHS_MAX];
@@ -95,7 +94,7 @@ struct offline_build {
 	char build_id[];
 };
 
-/* An archive that was looked through, or can't be. */
+/* An archive that was searched, or is unreadable. */
 struct offline_archive {
 	UT_hash_handle hh;
 	char path[];
@@ -106,9 +105,9 @@ struct offline {
 	size_t dir_cnt;
 	struct build_files *index; /* of the directories */
 	bool indexed;
-	struct offline_archive *archives; /* that records named */
+	struct offline_archive *archives; /* named in records */
 	struct err refused;
-	struct offline_build *builds; /* those asked for */
+	struct offline_build *builds; /* build ids queried so far */
 	struct process_env env;
 	struct pool pool;
 };
@@ -162,7 +161,7 @@ static bool is_of(int fd, struct image_part part, const char *wanted)
 	return offline_index__build_id(fd, part, build_id) && !strcmp(build_id, wanted);
 }
 
-/* Opens it, or notes why a library that is there can't be had. */
+/* Opens the file, or records why an existing library cannot be unpacked. */
 static int open_file(struct offline *offline, const struct build_file *file, struct stat *st,
 		     struct image_part *part)
 {
@@ -183,7 +182,7 @@ const char *offline__refused(const struct offline *offline)
 	return offline->refused.msg[0] ? offline->refused.msg : NULL;
 }
 
-/* Adds the file's module, if it is of the build id; each file once. */
+/* Adds the module of the file once, if the file has the build id. */
 static void add_module(struct offline *offline, struct offline_build *build,
 		       const struct build_file *file, const char *debug_dir)
 {
@@ -287,14 +286,14 @@ bool offline__knows(struct offline *offline, const char *build_id)
 	return build && build->cnt;
 }
 
-/* By its name alone: the module tells the rest. */
+/* Decides by the name alone; the module decides the rest. */
 static bool is_app(const struct module *module, const char *function)
 {
 	return !runtime__is_glue(function) &&
 	       !(module->is_static && runtime__is_reserved(function));
 }
 
-/* Of several files the first with lines, else the first with a name. */
+/* Of several files, the first with lines; otherwise the first with a name. */
 static bool find(struct offline *offline, const struct offline_build *build, uint64_t offset,
 		 struct cached *ret, uint64_t *ret_delta)
 {
@@ -333,7 +332,7 @@ size_t offline__name(struct offline *offline, const char *build_id, uint64_t off
 	if (!find(offline, build, offset - back, &entry, &delta)) {
 		if (!back || !find(offline, build, offset, &entry, &delta))
 			return 0;
-		back = 0; /* nobody called: a signal's trampoline */
+		back = 0; /* no call: a signal trampoline */
 	}
 	for (; cnt < entry.inlined_cnt && cnt < OFFLINE_FRAMES_MAX - 1; cnt++)
 		frames[cnt] = (struct frame){ .function = entry.inlined[cnt].function,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A walk over directories of binaries and debug files. See offline_index.h. */
+/* Walks over directories of binaries and debug files. See offline_index.h. */
 #include "symbol/modules/offline_index.h"
 
 #include <errno.h>
@@ -11,11 +11,11 @@
 #include "base/file.h"
 #include "base/zip.h"
 
-#define FILES_MAX    (1u << 20) /* looked at below one directory */
+#define FILES_MAX    (1u << 20) /* examined below one directory */
 #define LEVELS_MAX   64
 #define MEMBERS_MAX  4096 /* libraries of one archive */
 #define UNPACKED_MAX (OFFLINE_UNPACKED_MIB << 20)
-#define HEAD_SZ	     (64u << 10) /* of a library, where its notes lie */
+#define HEAD_SZ	     (64u << 10) /* bytes of a library that contain its notes */
 
 static bool build_id_of(const struct image *img, char *hex)
 {
@@ -35,7 +35,7 @@ bool offline_index__build_id(int fd, struct image_part part, char *hex)
 	return !image__of_part(&img, fd, part) && build_id_of(&img, hex);
 }
 
-/* A library in an archive: of a compressed one its begin is unpacked. */
+/* The build id of a library in an archive. If compressed, only its beginning is unpacked. */
 static bool member_build_id(int fd, const struct zip_member *member, char *hex)
 {
 	struct image img;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which files there are of which build id, below directories, and in the archives (APKs) there. */
+/* Index of the files below directories by build id, including those in archives (APKs). */
 #ifndef JANK_SYMBOL_MODULES_OFFLINE_INDEX_H
 #define JANK_SYMBOL_MODULES_OFFLINE_INDEX_H
 
@@ -8,41 +8,41 @@
 #include <sys/stat.h>
 #include <uthash.h>
 
-#define PATHS_MAX	     8	  /* of one build id */
-#define OFFLINE_UNPACKED_MIB 256u /* of one compressed library */
+#define PATHS_MAX	     8	  /* files with one build id */
+#define OFFLINE_UNPACKED_MIB 256u /* largest size of one unpacked library */
 
 struct build_file {
 	char *path;
-	struct zip_member *member; /* of that archive, which it is; NULL: the file itself */
+	struct zip_member *member; /* the member, when path is an archive; NULL: the file itself */
 };
 
 struct build_files {
 	UT_hash_handle hh;
-	struct build_file files[PATHS_MAX]; /* in the order in which they were found */
+	struct build_file files[PATHS_MAX]; /* in the order of discovery */
 	size_t cnt;
 	char build_id[];
 };
 
 /*
- * Adds every ELF file below dir that has a build id, and those of every archive. Links are not
- * followed. 0 or -errno.
+ * Adds every ELF file with a build id below dir, and those in every archive there. Does not follow
+ * links. Returns 0 or -errno.
  */
 int offline_index__add(struct build_files **index, const char *dir);
 
-/* Adds those of one archive; one that can't be read holds none. 0 or -ENOMEM. */
+/* Adds those of one archive; ignores an unreadable archive. 0 or -ENOMEM. */
 int offline_index__add_archive(struct build_files **index, const char *path);
 
 void offline_index__free(struct build_files **index);
 
 /*
- * Opens a file of it: ret_part says where in what is opened it lies. What is compressed is unpacked
- * into memory. A descriptor that is the caller's, or -errno (-EFBIG: it is too large for that,
- * -EBADMSG: broken).
+ * Opens a file of the index. *ret_part: the position of the ELF file in it. Compressed members are
+ * unpacked into memory. Returns a descriptor that the caller owns, or -errno (-EFBIG: too large to
+ * unpack, -EBADMSG: broken).
  */
 int offline_index__open(const struct build_file *file, struct stat *st,
 			struct image_part *ret_part);
 
-/* The build id of an ELF file: false when it has none. hex: BUILD_ID_HEX_SZ bytes. */
+/* Reads the build id of an ELF file. hex: BUILD_ID_HEX_SZ bytes. Returns false when it has none. */
 bool offline_index__build_id(int fd, struct image_part part, char *hex);
 
 #endif

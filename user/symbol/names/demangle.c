@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Demangling within bounds. A mangled name may refer back to its own parts, so that a short one can
- * stand for a text of any length: libiberty's callback forms are used, which print in pieces, and
- * left by longjmp once the buffer is full. They keep nothing on the heap (but for Rust's punycode:
- * a few hundred bytes are lost then), so nothing leaks.
+ * Demangling with bounded output. A mangled name may refer back to its own parts, so that a short
+ * name can expand to a text of any length. We use libiberty's callback forms, which print in
+ * pieces, and leave them by longjmp when the buffer is full. They keep nothing on the heap, so this
+ * leaks nothing (except a few hundred bytes for Rust's punycode).
  */
 #include "symbol/names/demangle.h"
 
@@ -31,7 +31,7 @@ static void add(const char *piece, size_t len, void *opaque)
 		longjmp(out->full, 1);
 }
 
-/* Rust first: its older names are also valid C++ ones, with a hash at their end. */
+/* Rust first: its older names are also valid C++ names, with a hash at the end. */
 static bool demangle(const char *name, struct output *out)
 {
 	if (rust_demangle_callback(name, DMGL_NO_OPTS, add, out))
@@ -40,7 +40,7 @@ static bool demangle(const char *name, struct output *out)
 	return cplus_demangle_v3_callback(name, DMGL_NO_OPTS, add, out);
 }
 
-/* A frame of its own, so that longjmp clobbers nothing of the caller's. */
+/* A separate stack frame, so that longjmp does not clobber the caller's variables. */
 static bool demangle_until_full(const char *name, struct output *out)
 {
 	return setjmp(out->full) || demangle(name, out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kallsyms has no sizes: a function reaches to the next symbol of any kind. Functions are kept,
- * other symbols only as such ends. A name is kept as the file has it, with its module:
- * "name\t[module]".
+ * Table of /proc/kallsyms, which has no sizes: a function extends to the next symbol of any kind.
+ * Functions are kept; other symbols only serve as ends. A name is stored as in the file, with its
+ * module: "name\t[module]".
  */
 #include "symbol/names/kallsyms.h"
 
@@ -19,10 +19,10 @@
 
 #define FILE_MAX_SZ  (256ull << 20)
 #define NOTES_MAX_SZ 65536
-#define FUNCTION_MAX (1u << 20) /* bytes of the last function before a gap */
-#define NO_NAME	     0 /* what ends a function, but is none; offset 0 is the empty string */
+#define FUNCTION_MAX (1u << 20) /* bytes; limits the last function before a gap */
+#define NO_NAME	     0		/* end of a function, not a function; offset 0 is "" */
 
-/* __pfx_ symbols name the padding before functions, where nothing runs. */
+/* __pfx_ symbols name the padding before functions, which is never executed. */
 static bool is_function(char type, const char *name)
 {
 	return type && strchr("tTwW", type) && strncmp(name, "__pfx_", 6);
@@ -54,7 +54,7 @@ static int add_line(char *line, size_t len, uint64_t off, void *ctx)
 	return symtab__add(tab, addr, FUNCTION_MAX, true, rank_of(type), name);
 }
 
-/* Ends have done their work once sizes are known. */
+/* Drops the end symbols, which are not needed once sizes are known. */
 static void drop_ends(struct symtab *tab)
 {
 	size_t i, out = 0;

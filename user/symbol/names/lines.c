@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Line by line, in bounded memory. See lines.h. */
+/* Line reader with bounded memory. See lines.h. */
 #include "symbol/names/lines.h"
 
 #include <errno.h>
@@ -16,11 +16,11 @@
 struct state {
 	char *buf;
 	size_t len;
-	uint64_t off;  /* in the file, of buf[0] */
-	bool skipping; /* inside of a line that is too long */
+	uint64_t off;  /* offset of buf[0] in the file */
+	bool skipping; /* inside a line that is too long */
 };
 
-/* Hands out the complete lines in the buffer and moves the rest to its front. */
+/* Passes the complete lines in the buffer to fn and moves the rest to the front. */
 static int hand_out(struct state *st, lines_fn fn, void *ctx)
 {
 	char *line = st->buf, *end = st->buf + st->len, *newline;
@@ -44,8 +44,8 @@ static int hand_out(struct state *st, lines_fn fn, void *ctx)
 }
 
 /*
- * read, not pread, at the right place: what /proc makes up as it goes is dear to seek in. An O_PATH
- * descriptor (file.h) has no place.
+ * read, not pread: seeking is expensive in /proc files that are generated on the fly. An O_PATH
+ * descriptor (file.h) has no file position and needs pread.
  */
 static ssize_t read_next(int fd, void *buf, size_t len, uint64_t off)
 {

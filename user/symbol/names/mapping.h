@@ -6,10 +6,10 @@
 
 /* A file that was mapped executable. */
 struct mapping {
-	uint64_t start, end, offset; /* in memory, and in the file */
+	uint64_t start, end, offset; /* addresses in memory, offset in the file */
 	uint64_t dev, inode;	     /* as in /proc/PID/maps */
 	uint64_t t_ns;		     /* CLOCK_MONOTONIC */
-	const char *path;	     /* as its process names it, without " (deleted)" */
+	const char *path;	     /* as the process sees it, without " (deleted)" */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The page's entry in /proc/PID/pagemap says whether it is there; it may be gone when it is read,
- * so that is done apart.
+ * The page's entry in /proc/PID/pagemap shows whether it is present. The page may disappear before
+ * the read, which is therefore done by a separate process (base/apart.h).
  */
 #include "symbol/names/memory.h"
 
@@ -53,8 +53,11 @@ int memory__read(const char *proc, uint32_t pid, uint64_t addr, void *buf, size_
 	return n == (ssize_t)len ? 0 : -EFAULT;
 }
 
-/* Copies the vdso out of a process. A 32-bit process has another one than ours, so ours will not
- * do; and another mapping may lie there by now. */
+/*
+ * --- copies the vdso of a process
+ *
+ * A 32-bit process has a different vdso than ours. Another mapping may be there by now.
+ */
 
 #define VDSO_MAX (256 * 1024)
 

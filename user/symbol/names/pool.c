@@ -41,7 +41,7 @@ static char *room(struct pool *pool, size_t len)
 	return chunk->data + chunk->used - len;
 }
 
-/* The string's slot, or the free one where it belongs. */
+/* The slot of the string, or the free slot where it belongs. */
 static size_t slot_of(const struct pool *pool, uint32_t hash, const char *str, size_t len)
 {
 	size_t mask = pool->slot_cnt - 1, i = hash & mask;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Strings handed out in frames: each kept once, all freed together. */
+/* Pool of the strings in frames: each is stored once, all are freed together. */
 #ifndef JANK_SYMBOL_NAMES_POOL_H
 #define JANK_SYMBOL_NAMES_POOL_H
 
@@ -16,10 +16,12 @@ struct pool {
 	size_t bytes;
 };
 
-/* The pool's copy of a string, or NULL when out of memory. A zeroed struct pool is an empty one. */
+/*
+ * The pool's copy of a string, or NULL when out of memory. A zeroed struct pool is an empty pool.
+ */
 const char *pool__add(struct pool *pool, const char *str, size_t len);
 
-/* Memory for anything, freed with the strings; NULL when there is none. */
+/* Memory for any use, freed together with the strings; NULL when out of memory. */
 void *pool__room(struct pool *pool, size_t size);
 
 void pool__free(struct pool *pool); /* leaves it empty */

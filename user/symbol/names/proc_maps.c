@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parses /proc/PID/maps. Only executable regions are kept: others hold no code, and may be a
- * hundred thousand. */
+/*
+ * Parses /proc/PID/maps. Keeps executable regions only: others contain no code, and there may be a
+ * hundred thousand of them.
+ */
 #include "symbol/names/proc_maps.h"
 
 #include <errno.h>
@@ -33,12 +35,12 @@ static int parse_tail(char *at, struct line *ret)
 		return -EINVAL;
 	ret->inode = strtoull(at, &at, 10);
 	ret->path = at + strspn(at, " ");
-	if (ret->path > at) /* however wide the columns before were */
+	if (ret->path > at) /* independent of the width of the columns before */
 		ret->path = memmove(at + 1, ret->path, strlen(ret->path) + 1);
 	return 0;
 }
 
-/* 0: not executable; 1: filled. */
+/* Returns 1: *ret is filled; 0: not executable; or -EINVAL. */
 static int parse(char *at, struct line *ret)
 {
 	char *perms;
@@ -58,7 +60,8 @@ static int parse(char *at, struct line *ret)
 }
 
 /*
- * Compilers map their code twice, once to write and once to run: Erlang's asmjit (vmem) and .NET.
+ * Some JIT compilers map their code twice, for writing and for execution: Erlang's asmjit (vmem)
+ * and .NET.
  */
 static bool is_jit_memfd(const char *path)
 {
@@ -78,7 +81,7 @@ static enum mapped_kind kind_of(const struct line *line)
 	return MAPPED_ANON;
 }
 
-/* The kernel writes a newline in a path as \012, and nothing else so. */
+/* The kernel writes a newline in a path as \012, and escapes nothing else. */
 static char *decode_path(const char *path)
 {
 	size_t len = strlen(path), cut = strlen(DELETED);

@@ -14,85 +14,86 @@ struct module;
 
 enum mapped_kind {
 	MAPPED_FILE,
-	MAPPED_ANON, /* of a JIT compiler, most likely */
+	MAPPED_ANON, /* most likely from a JIT compiler */
 	MAPPED_VDSO,
-	MAPPED_SPECIAL, /* [vsyscall], [uprobes]: `path` is all there is to say */
+	MAPPED_SPECIAL, /* [vsyscall], [uprobes]: only `path` is known */
 };
 
-/* Something mapped, maybe by several regions. */
+/* A mapped object, in one or more regions. */
 struct mapped {
 	UT_hash_handle hh;
 	enum mapped_kind kind;
 	dev_t dev;
 	uint64_t inode;
-	uint64_t start, end;	/* of one of its regions: names it in map_files */
-	struct module *module;	/* set by the user of this; NULL when there is none */
-	char *path;		/* decoded, without " (deleted)"; of a part "ARCHIVE!/ENTRY" */
-	struct mapped *archive; /* the file that this is a part of, in the same maps; or NULL */
-	bool is_archive;	/* its regions were looked at for parts; has no module of its own */
-	uint64_t begin, size;	/* of a part, in the archive */
+	uint64_t start, end;	/* of one of its regions: its name in map_files */
+	struct module *module;	/* set by the user of this struct; NULL: none */
+	char *path;		/* decoded, without " (deleted)"; for a part: "ARCHIVE!/ENTRY" */
+	struct mapped *archive; /* the archive that contains this part, in the same maps; or NULL */
+	bool is_archive;	/* its regions were split into parts; it has no module itself */
+	uint64_t begin, size;	/* of a part: position in the archive */
 	size_t key_len;
-	char key[]; /* the line's text from the device on: what makes it the same thing */
+	char key[]; /* the line's text from the device on: identifies the object */
 };
 
 struct region {
 	uint64_t start, end;
-	uint64_t offset; /* in what is mapped: in the file, or in the part of it */
+	uint64_t offset; /* in the mapped object: in the file, or in its part */
 	struct mapped *mapped;
-	uint64_t since_ns; /* CLOCK_MONOTONIC; 0: before it was first read */
+	uint64_t since_ns; /* CLOCK_MONOTONIC; 0: before the first reading */
 };
 
-/* One that is there no more. */
+/* A region that no longer exists. */
 struct past_region {
 	struct region region;
-	uint64_t until_ns; /* at most */
+	uint64_t until_ns; /* upper limit of its end */
 };
 
-#define MAPS_PAST_MAX 128 /* the last ones */
+#define MAPS_PAST_MAX 128 /* the most recent ones */
 
 struct proc_maps {
-	struct region *regions; /* by address */
+	struct region *regions; /* sorted by address */
 	size_t cnt, cap;
 	size_t line_cnt;
 	struct mapped *mapped;	  /* uthash by key */
-	struct past_region *past; /* a ring, NULL: none yet */
-	size_t past_cnt;	  /* those that it has had */
-	uint64_t changed_ns;	  /* when the last of them ended */
-	uint64_t at_ns;		  /* the time that proc_maps__find looks at; 0: now */
+	struct past_region *past; /* a ring; NULL: none yet */
+	size_t past_cnt;	  /* total number ever added */
+	uint64_t changed_ns;	  /* end time of the most recent past region */
+	uint64_t at_ns;		  /* time for which proc_maps__find searches; 0: now */
 };
 
-/* Reads the file. 0 or -errno (-ESRCH: it is empty, the process has no memory any more). maps
- * must be zeroed; free it in both cases. */
+/*
+ * Reads the file. maps must be zeroed; free it in both cases. Returns 0 or -errno (-ESRCH: the file
+ * is empty, the process has no memory any more).
+ */
 int proc_maps__read(struct proc_maps *maps, const char *path);
 void proc_maps__free(
-	struct proc_maps
-		*maps); /* leaves it empty; the modules are the caller's to release before */
+	struct proc_maps *maps); /* leaves it empty; the caller releases the modules first */
 
-/* The region of an address, as of maps->at_ns; NULL: none. */
+/* The region that contains an address at maps->at_ns, or NULL. */
 const struct region *proc_maps__find(const struct proc_maps *maps, uint64_t addr);
 
-/* Whether they were others at maps->at_ns. */
+/* Whether the mappings at maps->at_ns differ from the current ones. */
 bool proc_maps__is_past(const struct proc_maps *maps);
 
 /*
- * Adds one; what it lies over is past. Gets what was mapped, without a module when it is new; NULL:
- * it is known already. 0, -ENOMEM, or -EINVAL: the maps are to be read again (an archive, or too
- * much that is past).
+ * Adds a mapping; regions that it covers become past regions. *ret: the mapped object, without a
+ * module when it is new; NULL: known already. Returns 0, -ENOMEM, or -EINVAL: read the maps again
+ * (an archive, or too many past regions).
  */
 int proc_maps__add(struct proc_maps *maps, const struct mapping *mapping, struct mapped **ret);
 
 /*
- * Takes what is past from the reading before this one, and what is no longer there (since now_ns at
- * most).
+ * Takes over the past regions of the reading before. Regions that have disappeared since then
+ * become past regions; they ended at now_ns at the latest.
  */
 void proc_maps__keep_past(struct proc_maps *maps, struct proc_maps *before, uint64_t now_ns);
 
-/* The same thing in another reading of the maps, or NULL. */
+/* The same object in another reading of the maps, or NULL. */
 struct mapped *proc_maps__same(const struct proc_maps *maps, const struct mapped *mapped);
 
 /*
- * The part of an archive that a region of it lies in, by where it begins; made when it is new. NULL
- * when out of memory.
+ * The part of an archive that contains the region, identified by where it begins. A new part is
+ * created. NULL when out of memory.
  */
 struct mapped *proc_maps__part(struct proc_maps *maps, struct mapped *archive,
 			       const struct region *region, const char *name, uint64_t begin,

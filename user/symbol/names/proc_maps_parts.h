@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of the mappings share. */
+/* Functions shared by the files of proc_maps. */
 #ifndef JANK_SYMBOL_NAMES_PROC_MAPS_PARTS_H
 #define JANK_SYMBOL_NAMES_PROC_MAPS_PARTS_H
 
 #include "symbol/names/proc_maps.h"
 
 int proc_maps__add_region(struct proc_maps *maps,
-			  const struct region *region); /* at the end. 0 or -ENOMEM */
+			  const struct region *region); /* appends it. 0 or -ENOMEM */
 void proc_maps__sort(struct proc_maps *maps);
 
-/* What a mapping is of, made when it is new. NULL: out of memory. */
+/* The mapped object of a mapping; created when it is new. NULL: out of memory. */
 struct mapped *proc_maps__mapped(struct proc_maps *maps, const struct mapping *mapping);
 
-/*
- * proc_maps_past.c: the region that an address lay in at maps->at_ns, and lies in no more; NULL:
- * none.
- */
+/* proc_maps_past.c: the past region that contained an address at maps->at_ns, or NULL. */
 const struct region *proc_maps__find_past(const struct proc_maps *maps, uint64_t addr);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Mappings that were: an address belongs to the time when it was taken. A library may have been
- * unloaded since, and another one may lie there.
+ * Past mappings. An address refers to the time at which it was sampled; since then a library may
+ * have been unloaded and another one mapped at the same place.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "symbol/names/proc_maps_parts.h"
 
-/* Files that nothing is left of, until the maps are read again. */
+/* Mapped objects without regions that are kept until the maps are read again. */
 #define FORGOTTEN_MAX (4 * MAPS_PAST_MAX)
 
 static size_t past_cnt(const struct proc_maps *maps)
@@ -22,7 +22,10 @@ bool proc_maps__is_past(const struct proc_maps *maps)
 	return maps->at_ns && maps->at_ns < maps->changed_ns;
 }
 
-/* They don't overlap at any one time, but one may have ended later than is known. */
+/*
+ * Past regions never overlap at the same time, but a region may have ended earlier than until_ns,
+ * which is an upper limit. So the region that began last wins.
+ */
 const struct region *proc_maps__find_past(const struct proc_maps *maps, uint64_t addr)
 {
 	const struct past_region *best = NULL;
@@ -54,7 +57,7 @@ static bool overlap(const struct region *a, uint64_t start, uint64_t end)
 	return a->start < end && start < a->end;
 }
 
-/* What remains of a region beside the one that came. */
+/* Adds the parts of a region that the new mapping does not cover. */
 static int add_rest(struct proc_maps *maps, const struct region *old, const struct mapping *came)
 {
 	struct region rest = *old;
@@ -73,7 +76,7 @@ static int add_rest(struct proc_maps *maps, const struct region *old, const stru
 	return res;
 }
 
-/* Takes away what lies where it came, but for what remains beside it. */
+/* Removes what the new mapping covers; parts of regions beside it stay. */
 static int displace(struct proc_maps *maps, const struct mapping *came)
 {
 	size_t cnt = maps->cnt, to = 0;
@@ -95,7 +98,7 @@ static int displace(struct proc_maps *maps, const struct mapping *came)
 	return res;
 }
 
-/* The region, if a reading of the maps came first. */
+/* The region, when a reading of the maps found it before this record. */
 static struct region *find_known(struct proc_maps *maps, const struct mapping *came)
 {
 	for (size_t i = 0; i < maps->cnt; i++) {
@@ -109,7 +112,7 @@ static struct region *find_known(struct proc_maps *maps, const struct mapping *c
 	return NULL;
 }
 
-/* That reading knew less well when it came. */
+/* The record has the exact time; the reading only had an upper limit. */
 static void set_since(struct proc_maps *maps, struct region *region, uint64_t t_ns)
 {
 	region->since_ns = t_ns;
@@ -141,7 +144,7 @@ int proc_maps__add(struct proc_maps *maps, const struct mapping *mapping, struct
 		return -ENOMEM;
 	if (fresh.mapped->is_archive)
 		return -EINVAL;
-	fresh.mapped->start = mapping->start; /* any of its regions names it that is there */
+	fresh.mapped->start = mapping->start; /* names it in map_files: a present region */
 	fresh.mapped->end = mapping->end;
 	res = displace(maps, mapping);
 	if (!res)
@@ -151,7 +154,7 @@ int proc_maps__add(struct proc_maps *maps, const struct mapping *mapping, struct
 	return res;
 }
 
-/* What is past of a file keeps it known, with its module. NULL: it can't be. */
+/* Keeps the file of a past region, with its module. NULL: not possible. */
 static struct mapped *move(struct proc_maps *maps, struct proc_maps *before, struct mapped *mapped)
 {
 	struct mapped *ret = proc_maps__same(maps, mapped);
@@ -169,14 +172,15 @@ static void keep(struct proc_maps *maps, struct proc_maps *before, const struct 
 	struct region region = *old;
 
 	if (region.mapped->kind != MAPPED_FILE)
-		return; /* a JIT compiler's grows and shrinks, and stays the same thing */
+		return; /* a JIT compiler's region grows and shrinks, but remains the same object */
 	region.mapped = move(maps, before, region.mapped);
 	if (region.mapped)
 		add_past(maps, &region, until_ns);
 }
 
 /*
- * Whether it still is there, of the regions from `at` on; the times of those that lie where it was.
+ * Whether the region still exists, among the regions from `at` on. Sets the start times of the
+ * regions that overlap it.
  */
 static bool still_there(const struct proc_maps *maps, size_t at, const struct region *old,
 			uint64_t now_ns)
@@ -194,7 +198,7 @@ static bool still_there(const struct proc_maps *maps, size_t at, const struct re
 	return same;
 }
 
-/* Both are in the order of addresses. */
+/* Both lists are sorted by address. */
 void proc_maps__keep_past(struct proc_maps *maps, struct proc_maps *before, uint64_t now_ns)
 {
 	size_t first = before->past_cnt - past_cnt(before), at = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A process's mappings and the files behind them, opened while it lives. See process.h. */
+/*
+ * A process's mappings and the files behind them, which are opened while the process lives. See
+ * process.h.
+ */
 #include "symbol/names/process.h"
 
 #include <errno.h>
@@ -19,14 +22,14 @@
 #include "symbol/names/memory.h"
 #include "symbol/unwind/exit_paths.h"
 
-/* A hash table from address to name. See process.h. */
+/* --- cache: a hash table from address to name; see process.h */
 
 #define CNT_FIRST 64
-#define CNT_MAX	  16384 /* slots; garbage addresses of bad stacks must not fill the memory */
+#define CNT_MAX	  16384 /* slots; limit for the garbage addresses of bad stacks */
 
 uint64_t cache__key(uint64_t addr, bool exact)
 {
-	return addr << 1 | exact; /* user and kernel have a cache each: the top bit is not missed */
+	return addr << 1 | exact; /* user and kernel have one cache each, so the top bit may go */
 }
 
 static size_t slot_of(const struct cache *cache, uint64_t key)
@@ -98,7 +101,7 @@ size_t cache__bytes(const struct cache *cache)
 #define STATUS_MAX   16384
 #define OPEN_MAX_CNT 8192 /* files of one process */
 #define REFRESH_NS   (100 * NS_PER_MS)
-#define COST_SHARE   20 /* at most a 20th of the time goes into maps for garbage addresses */
+#define COST_SHARE   20 /* reading maps for garbage addresses takes at most 1/20 of the time */
 
 struct process *process__new(uint32_t pid)
 {
@@ -136,7 +139,7 @@ void process__free(struct process_env *env, struct process *process)
 	free(process);
 }
 
-/* Field 22 of stat, counted from behind the comm, which may hold anything. */
+/* Field 22 of stat, counted from the end of comm, which may contain any character. */
 static uint64_t read_start_time(const char *proc, uint32_t pid)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -155,8 +158,9 @@ static uint64_t read_start_time(const char *proc, uint32_t pid)
 	return ret;
 }
 
-/* Lines "Uid:\tREAL\t…" and "NSpid:\tOURS\t…\tITS". comm comes before them, but never with a
- * newline. */
+/*
+ * Lines "Uid:\tREAL\t…" and "NSpid:\tOURS\t…\tITS". comm comes before them but contains no newline.
+ */
 static void read_status(const char *proc, struct process *process)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -176,8 +180,7 @@ static void read_status(const char *proc, struct process *process)
 }
 
 /*
- * A lease ends by itself after a while, and a file that has no module is tried again with each
- * reading of the maps.
+ * A lease ends after a while; a file without a module is tried again at each reading of the maps.
  */
 static int open_mapped(struct process_env *env, uint32_t pid, const struct mapped *mapped,
 		       struct stat *st)
@@ -213,7 +216,7 @@ static struct module *find_module(struct process_env *env, uint32_t pid,
 	return ret;
 }
 
-/* The vdso of a program that ran before may have been another: a 32-bit one. */
+/* After an exec the vdso may be a different one: a 32-bit one. */
 static bool is_still(const struct mapped *old, const struct mapped *mapped)
 {
 	return old && old->module && (mapped->kind != MAPPED_VDSO || old->start == mapped->start);
@@ -235,7 +238,7 @@ static void find_modules(struct process_env *env, struct process *process, struc
 	}
 }
 
-/* The file that is mapped, not one of its name: it is the process's own word. */
+/* Use the mapped file, not a file of the same name: the content is trusted as the process's own. */
 static void find_jitdump(struct process_env *env, struct process *process)
 {
 	const struct mapped *mapped;
@@ -314,7 +317,7 @@ int process__refresh(struct process_env *env, struct process *process, bool must
 	return ret;
 }
 
-/* By now another file may be mapped there: a reading of the maps tells. */
+/* Another file may be mapped there by now; then read the maps again. */
 static int find_new_module(struct process_env *env, struct process *process, struct mapped *mapped)
 {
 	struct stat st;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names one address. See resolve.h; what it finds is cached by the caller. */
+/* Resolves one address. See resolve.h; the caller caches the result. */
 #include "symbol/names/resolve.h"
 
 #include <limits.h>
@@ -10,7 +10,7 @@
 #include "symbol/names/demangle.h"
 #include "symbol/names/kallsyms.h"
 
-/* Places of DWARF, kept with an address. See resolve.h. */
+/* --- file, line and inlined functions from DWARF, stored with an address */
 
 struct collected {
 	const struct resolver *rs;
@@ -33,7 +33,7 @@ static const char *keep_name(const struct resolver *rs, const char *raw)
 	return source_keep(rs, raw);
 }
 
-/* One without a name would be no news. */
+/* Skip inlined functions without a name: they add no information. */
 static void collect(const struct dwarf_place *place, void *ctx)
 {
 	struct collected *to = ctx;
@@ -135,7 +135,7 @@ bool resolve__file(const struct resolver *rs, struct module *module, uint64_t fi
 	return true;
 }
 
-/* Names the byte at `at` by its file's tables. */
+/* Resolves the byte at `at` by the tables of its file. */
 static bool by_file(const struct resolver *rs, const struct region *region, uint64_t at,
 		    struct cached *entry)
 {
@@ -189,8 +189,8 @@ static const char *module_name(const struct resolver *rs, const struct mapped *m
 }
 
 /*
- * Where the byte before a return address has no name, but a function begins at the address itself,
- * nobody called: it is the signal trampoline that the kernel pushed (glibc's __restore_rt).
+ * When the byte before a return address has no symbol, but a function begins at the address itself,
+ * there was no call. It is the signal trampoline that the kernel pushed (glibc's __restore_rt).
  */
 static bool by_file_around(const struct resolver *rs, const struct region *region, uint64_t addr,
 			   bool exact, struct cached *entry)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From one address to what is known of it: the part between tables and frames. */
+/* Resolves one address to function, module and line: the step between tables and frames. */
 #ifndef JANK_SYMBOL_NAMES_RESOLVE_H
 #define JANK_SYMBOL_NAMES_RESOLVE_H
 
@@ -8,28 +8,28 @@
 
 struct resolver {
 	struct process_env *env;
-	struct pool *pool;	     /* of the strings in entries */
-	const char *kernel_build_id; /* "": not known */
-	bool this_kernel; /* the table of kallsyms is this machine's: /sys has its modules */
+	struct pool *pool;	     /* owns the strings of entries */
+	const char *kernel_build_id; /* "": unknown */
+	bool this_kernel; /* the kallsyms table is this machine's: /sys describes its modules */
 	bool demangle;
 	bool source; /* lines and inlined functions are wanted */
 };
 
 /*
- * Fills entry (but for its key) for an address of a process. exact: it is where the processor
- * stood; else it is a return address, and the call before it is meant. region: where it lies.
+ * Fills entry (except its key) for an address of a process. exact: addr is where the processor was;
+ * otherwise it is a return address, and the call before it is resolved. region: the region of addr.
  */
 void resolve__user(const struct resolver *rs, struct process *process, const struct region *region,
 		   uint64_t addr, bool exact, struct cached *entry);
 
 /*
- * Names the byte at an offset of a module's file, by its tables: entry->function, lines, what is
- * inlined. delta: from the function's begin. False: it has no name.
+ * Resolves an offset in the file of a module by its tables: function, lines and inlined functions
+ * of entry. delta: distance from the function's beginning. Returns false when there is no symbol.
  */
 bool resolve__file(const struct resolver *rs, struct module *module, uint64_t file_offset,
 		   struct cached *entry, uint64_t *delta);
 
-/* The same for a kernel address and a table of kallsyms. Without a name, entry->base is addr. */
+/* The same for a kernel address and a kallsyms table. Without a symbol, entry->base is addr. */
 void resolve__kernel(const struct resolver *rs, const struct symtab *kernel, uint64_t addr,
 		     bool exact, struct cached *entry);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The symbolizer: the processes it knows, and the bounds on what is kept. */
+/* The symbolizer: table of known processes, and limits on cached data. */
 #include "symbol/names/symbolize.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ int symbolizer__new(const struct symbolizer_opts *opts, struct symbolizer **ret,
 	sym->env.proc = strdup(opts->proc ?: "/proc");
 	sym->env.debug_dir = strdup(opts->debug_dir ?: "/usr/lib/debug");
 	symtab__init(&sym->kernel);
-	sym->env.fetch = fetch__new(err); /* a warning at most */
+	sym->env.fetch = fetch__new(err); /* only a warning */
 	if (!sym->kallsyms || !sym->env.proc || !sym->env.debug_dir) {
 		symbolizer__free(sym);
 		return err__set(err, ENOMEM, "out of memory");
@@ -89,7 +89,7 @@ void symbolizer__mapped(struct symbolizer *sym, uint32_t pid, const struct mappi
 {
 	struct process *process = symbolizer__find(sym, pid);
 
-	if (process) /* else its mappings are read when it is met */
+	if (process) /* otherwise its mappings are read when it is first seen */
 		process__mapped(&sym->env, process, mapping);
 }
 
@@ -146,8 +146,8 @@ static bool is_full(const struct symbolizer *sym)
 }
 
 /*
- * DWARF first: it is large, and what it said of an address is in the caches. Without those it would
- * be read for the next block again.
+ * Free DWARF first: it is large, and its results are in the caches. Without the caches it would be
+ * read again for the next block.
  */
 void symbolizer__trim(struct symbolizer *sym)
 {

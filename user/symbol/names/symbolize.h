@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names for addresses. One owner thread (the sink thread); nothing here is thread-safe.
+ * Symbolizer: resolves addresses to frames. Used on one thread only (the sink thread).
  *
- * Everything read comes from programs that nobody trusts: files, maps and names are bounded, and a
- * broken one costs its names, never the run.
+ * All input comes from untrusted programs. Files, maps and names are bounded; a broken one costs
+ * its symbols, never the run.
  */
 #ifndef JANK_SYMBOL_NAMES_SYMBOLIZE_H
 #define JANK_SYMBOL_NAMES_SYMBOLIZE_H
@@ -19,7 +19,7 @@ struct symbolizer;
 struct symbolizer_opts {
 	const char *kallsyms;  /* NULL: /proc/kallsyms; "": no kernel symbols */
 	const char *debug_dir; /* NULL: /usr/lib/debug */
-	const char *proc;      /* NULL: /proc (tests point it elsewhere) */
+	const char *proc;      /* NULL: /proc (tests set another) */
 	bool demangle;
 	uint64_t max_cache_bytes; /* soft limit, 0: 24 MiB */
 };
@@ -28,39 +28,39 @@ int symbolizer__new(const struct symbolizer_opts *opts, struct symbolizer **ret,
 void symbolizer__free(struct symbolizer *sym); /* accepts NULL */
 
 /*
- * A process was seen, or replaced its program: (re)reads its mappings while it lives, keeps what is
- * needed to open its files later (map_files, then root/PATH). Called again for a known pid it
- * refreshes. Returns 0 or -errno (-ESRCH: it is gone, what was known stays).
+ * Call when a process appears or executes another program. Reads its mappings while it lives, and
+ * keeps what is needed to open its files later (map_files, then root/PATH). Another call for the
+ * same pid refreshes. Returns 0 or -errno (-ESRCH: it has ended; what was known stays).
  */
 int symbolizer__process(struct symbolizer *sym, uint32_t pid, struct err *err);
 
 /*
- * A known process has mapped a file executable, at mapping->t_ns. Addresses that were taken before
- * belong to what was there then.
+ * Adds a file that a known process mapped executable at mapping->t_ns. Addresses sampled earlier
+ * still resolve to what was mapped there at that time.
  */
 void symbolizer__mapped(struct symbolizer *sym, uint32_t pid, const struct mapping *mapping);
 
 bool symbolizer__knows(const struct symbolizer *sym, uint32_t pid);
 
 /*
- * The first mapped file that was not opened since another process holds a lease on it, NULL: none;
- * and how often that was so. Its functions have no names until a later reading of the mappings
- * finds the lease gone.
+ * Path of the first mapped file that was not opened because another process holds a lease on it;
+ * NULL: none. *ret_cnt: how often this happened. Functions of such a file have no names until a
+ * later reading of the mappings finds the lease gone.
  */
 const char *symbolizer__leased(const struct symbolizer *sym, uint64_t *ret_cnt);
 
 /*
- * Frames so far whose name or line is missing since the look-up took too long: of DWARF some tenths
- * of a second, of a perf map or jitdump 50 ms at once.
+ * Number of frames without name or line because the lookup took too long. The limits are some
+ * tenths of a second for DWARF, and 50 ms at once for a perf map or jitdump.
  */
 uint64_t symbolizer__cut_cnt(const struct symbolizer *sym);
 
-/* Drops a process's mappings: no more of its stacks will come. */
+/* Drops the mappings of a process; no more of its stacks follow. */
 void symbolizer__process_gone(struct symbolizer *sym, uint32_t pid);
 
 /*
- * Where the probes find an interpreter's frames, for each thread of the process that has some, at
- * most max. Their number; 0: it runs no interpreter that we know, or not yet.
+ * For each thread with interpreter frames: where the probes find them. Writes at most max threads
+ * to ret. Returns their number; 0: the process runs no known interpreter, or not yet.
  */
 struct interp_thread {
 	uint32_t tid;
@@ -70,42 +70,44 @@ size_t symbolizer__script_threads(struct symbolizer *sym, uint32_t pid, struct i
 				  size_t max);
 
 /*
- * Differs from what it was before once the process has threads that symbolizer__script_threads did
- * not tell; takes some 20 us. 0: it is not known, or runs no interpreter.
+ * A number that changes when the process has threads that symbolizer__script_threads has not
+ * returned yet; takes about 20 us. 0: unknown process, or no interpreter.
  */
 uint64_t symbolizer__script_newest(struct symbolizer *sym, uint32_t pid);
 
-/* What the frames of a wait say of it, innermost first. False: no more than that they are there. */
+/*
+ * What the frames of a wait tell about it, innermost first. Returns false when nothing is known
+ * except that they exist.
+ */
 struct script_wait {
-	uint32_t
-		depth; /* how many there are, but for those of the language's own that wait for their caller */
-	bool for_caller; /* Python: there are such, threading's or queue's */
+	uint32_t depth; /* frames, without those of the language's library that wait for a caller */
+	bool for_caller; /* Python: there are such frames, of threading or queue */
 	bool is_ruby;
-	uint64_t lock_begin, lock_end; /* of Ruby: the code that waits for a Mutex */
+	uint64_t lock_begin, lock_end; /* Ruby: the code that waits for a Mutex */
 };
 bool symbolizer__script_wait(struct symbolizer *sym, uint32_t pid,
 			     const struct jank_script_frame *frames, uint32_t cnt,
 			     struct script_wait *ret);
 
 /*
- * Fills frames of the stack (allocated, owned by the stack), those of stack->script last. Never
- * fails but for -ENOMEM: an address without a name keeps its module and offset, or its address
- * alone. Refreshes the mappings at most once per call and 100 ms when an address lies in none.
+ * Fills the frames of the stack (allocated, owned by the stack); those of stack->script come last.
+ * An address without a symbol keeps its module and offset, or only its address. When an address is
+ * in no mapping, refreshes the mappings at most once per call and 100 ms. Returns 0 or -ENOMEM.
  */
 int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack);
 
 /*
- * What is at one address of a process, as it stands in a variable: a function, or with `class` the
- * C++ class that has its vtable there. Fills ret as a frame of a stack; with no name its function
- * is NULL. 0 or -ENOMEM.
+ * Resolves an address that a variable of the process holds: a function, or the C++ class with its
+ * vtable there. Fills ret like a frame of a stack; function is NULL without a name. Returns 0 or
+ * -ENOMEM.
  */
 int symbolizer__function(struct symbolizer *sym, uint32_t pid, uint64_t addr, struct frame *ret);
 int symbolizer__class(struct symbolizer *sym, uint32_t pid, uint64_t vtable, struct frame *ret);
 
 /*
- * Whose code a word of memory may point into: of a known process, by the mappings as last read.
- * Fills ret->module with the file as in maps, and with `named` ret->function with the name as in
- * its symbol table, for an address that is `exact` or else returned to. False: no code is there.
+ * Whether a word of memory may be a code address of a known process, by the mappings as last read.
+ * Fills ret->module with the file as in maps. With `named`, fills ret->function with the name as in
+ * the symbol table; addr is `exact`, or else a return address. Returns false when no code is there.
  */
 struct code_opts {
 	bool exact, named;
@@ -114,14 +116,16 @@ bool symbolizer__code(struct symbolizer *sym, uint32_t pid, uint64_t addr, struc
 		      struct frame *ret);
 
 /*
- * Code of a known process at an address, from the file that is mapped there; its memory isn't
- * asked. 0, or -ENODATA: no file's code is there, or -errno of reading it.
+ * Reads code of a known process from the file mapped at an address, not from its memory. Returns 0,
+ * -ENODATA: no file's code is there, or -errno of the read.
  */
 int symbolizer__code_bytes(struct symbolizer *sym, uint32_t pid, uint64_t addr, void *buf,
 			   size_t len);
 
-/* Frees cached names beyond max_cache_bytes. Invalidates all frame strings handed out: call between
- * blocks only. */
+/*
+ * Frees cached names beyond max_cache_bytes. Invalidates all strings in frames: call it between
+ * blocks only.
+ */
 void symbolizer__trim(struct symbolizer *sym);
 
 #endif

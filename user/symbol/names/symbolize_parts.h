@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of the symbolizer share. */
+/* State and functions shared by the files of the symbolizer. */
 #ifndef JANK_SYMBOL_NAMES_SYMBOLIZE_PARTS_H
 #define JANK_SYMBOL_NAMES_SYMBOLIZE_PARTS_H
 
@@ -14,19 +14,19 @@ struct symbolizer {
 	struct process_env env;
 	struct process *processes;
 	struct symtab kernel;
-	bool kernel_loaded; /* by the first kernel address */
+	bool kernel_loaded; /* set by the first kernel address */
 	bool this_kernel;   /* kallsyms is this machine's */
 	char kernel_build_id[BUILD_ID_HEX_SZ];
 	struct cache kernel_cache;
-	struct pool pool; /* strings handed out */
+	struct pool pool; /* strings in frames */
 	uint64_t cut_cnt; /* see symbolizer__cut_cnt */
-	unsigned fetched; /* files of fetch__cnt that are in use */
+	unsigned fetched; /* value of fetch__cnt up to which files are in use */
 };
 
-/* A process that is known, or NULL. */
+/* A known process, or NULL. */
 struct process *symbolizer__find(const struct symbolizer *sym, uint32_t pid);
 
-/* The process, read now when it isn't known yet; NULL: it can't be. */
+/* The process; read now when it is not known yet. NULL: it cannot be read. */
 struct process *symbolizer__known(struct symbolizer *sym, uint32_t pid);
 
 #endif

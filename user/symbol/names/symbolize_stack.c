@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stacks turned into frames, and other addresses into names. */
+/* Resolves stacks to frames, and other addresses to names. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "symbol/names/symbolize_parts.h"
 #include "symbol/unwind/tables.h"
 
-/* What one symbolizer__stack may do once only. */
+/* State of one symbolizer__stack call: what it does at most once. */
 struct pass {
 	struct symbolizer *sym;
 	struct resolver rs;
@@ -36,8 +36,8 @@ static void fill(struct frame *frame, const struct cached *entry)
 }
 
 /*
- * Each function that was inlined, innermost first, then the one that they are in. Only that is the
- * application's: a verdict is the same with debug information and without.
+ * Inlined functions, innermost first, then the function that contains them. Only that one can be
+ * `app`, so that a verdict is the same with and without debug information.
  */
 static size_t fill_all(struct frame *frames, const struct cached *entry)
 {
@@ -91,7 +91,7 @@ static void update_jit(struct pass *pass)
 	process__update_jit(&pass->sym->env, pass->process);
 }
 
-/* The region of an address; for one outside of all, the mappings are read again, now and then. */
+/* The region of an address. When it is in none, reads the mappings again, at a limited rate. */
 static const struct region *region_of(struct pass *pass, uint64_t addr)
 {
 	struct process *process = pass->process;
@@ -105,7 +105,7 @@ static const struct region *region_of(struct pass *pass, uint64_t addr)
 	return proc_maps__find(&process->maps, addr);
 }
 
-/* Whether a cached name still stands: those of a JIT compiler end with its map's next change. */
+/* Whether a cached name is valid: names from a JIT compiler end when its map changes. */
 static bool still_stands(struct pass *pass, const struct cached *entry)
 {
 	if (!entry->jit)
@@ -115,8 +115,8 @@ static bool still_stands(struct pass *pass, const struct cached *entry)
 }
 
 /*
- * Fills frames, of which only the first has its address: as many as functions are there. Their
- * number.
+ * Fills frames from frames[0] on, of which only the first has its address. Returns the number of
+ * functions there.
  */
 static size_t name_user(struct pass *pass, struct frame *frame, bool exact)
 {
@@ -169,7 +169,7 @@ static void take_fetched_of(struct symbolizer *sym, struct module *module)
 	close(fd);
 }
 
-/* Debug files that came since: what was named without them is named anew. */
+/* Uses debug files that have arrived; cached names are resolved again. */
 static void take_fetched(struct symbolizer *sym)
 {
 	unsigned cnt = fetch__cnt(sym->env.fetch);
@@ -185,7 +185,7 @@ static void take_fetched(struct symbolizer *sym)
 		cache__clear(&process->cache);
 }
 
-/* Room for one address more, whatever was inlined there. */
+/* Makes room for one more address with the maximum of inlined functions. */
 static int make_room(struct stack *stack, size_t *cap)
 {
 	size_t need = stack->frame_cnt + DWARF_INLINED_MAX + 1, want = *cap ? 2 * *cap : need;
@@ -244,11 +244,11 @@ int symbolizer__stack(struct symbolizer *sym, uint32_t pid, struct stack *stack)
 	if (pass.process)
 		pass.process->maps.at_ns = 0;
 	if (res)
-		stack->script_cnt = 0; /* so that none of the others is taken for one */
+		stack->script_cnt = 0; /* so that no other frame counts as a script frame */
 	return res ?: interp__add_frames(&sym->env, pass.process, &sym->pool, stack);
 }
 
-/* Of what was inlined at its begin it is none. */
+/* Use the function itself, not those inlined at its beginning. */
 int symbolizer__function(struct symbolizer *sym, uint32_t pid, uint64_t addr, struct frame *ret)
 {
 	struct stack stack = { .addresses = &addr, .user_cnt = 1 };
@@ -260,7 +260,7 @@ int symbolizer__function(struct symbolizer *sym, uint32_t pid, uint64_t addr, st
 	return res;
 }
 
-/* A vtable's address is none of code, so its class may be kept as if it were a function's name. */
+/* The address of a vtable is never a code address, so its class can be cached like a function. */
 static void name_class(struct pass *pass, struct frame *frame)
 {
 	struct cached fresh = { .key = cache__key(frame->address, true), .base = frame->address };
@@ -295,7 +295,7 @@ int symbolizer__class(struct symbolizer *sym, uint32_t pid, uint64_t vtable, str
 	name_class(&pass, ret);
 	if (ret->function || clock__mono_ns() < pass.process->next_refresh_ns)
 		return 0;
-	if (!process__refresh(&sym->env, pass.process, true)) /* its library may be a new one */
+	if (!process__refresh(&sym->env, pass.process, true)) /* its library may be new */
 		name_class(&pass, ret);
 	return 0;
 }
@@ -316,7 +316,7 @@ bool symbolizer__code(struct symbolizer *sym, uint32_t pid, uint64_t addr, struc
 		return true;
 	rs = resolver_of(sym);
 	rs.source = false;
-	rs.demangle = false; /* nor cached: others want it demangled */
+	rs.demangle = false; /* not cached either: the cache has demangled names */
 	resolve__user(&rs, process, region, addr, opts.exact, &entry);
 	ret->function = entry.function;
 	ret->offset = addr - entry.base;
