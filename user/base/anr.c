@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Four numbers. */
+/* Table of Android's limits. */
 #include "base/anr.h"
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A forked process on a socket, and memory shared with it. See apart.h. */
+/* The helper process: forked, with a socket and shared memory. See apart.h. */
 #include "base/apart.h"
 
 #include <errno.h>
@@ -28,9 +28,9 @@
 #define SHARED_SZ   (64 * 1024)
 #define PATIENCE_MS 500
 #define END_MS                                                                                     \
-	1000 /* a killed process that reads nothing takes less, even on an emulated machine */
-#define STUCK_MAX   8  /* processes left behind; then nothing is read apart any more */
-#define REFUSED_MAX 64 /* the oldest is asked again */
+	1000 /* a killed process that reads nothing ends sooner, even on an emulated machine */
+#define STUCK_MAX   8  /* abandoned processes; at this count the helper is not started again */
+#define REFUSED_MAX 64 /* the oldest entry is dropped, so it may be read again */
 #define FD_MAX	    65536
 #define MOUNTS_MAX  (4 << 20) /* bytes of our mount table */
 #define TRUSTED_MAX 256
@@ -50,7 +50,7 @@ struct key {
 
 static struct {
 	pthread_mutex_t lock;
-	pid_t pid; /* 0: none runs */
+	pid_t pid; /* 0: not running */
 	int sock;
 	char *shared;
 	pid_t stuck[STUCK_MAX];
@@ -60,7 +60,10 @@ static struct {
 	uint64_t refused_cnt;
 } apart = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* --- the process apart: system calls alone, for it is forked from one with threads */
+/*
+ * --- the helper process: it makes system calls only, because it is forked from a process with
+ * threads
+ */
 
 static int64_t read_file(int handle, const struct request *req, char *to)
 {
@@ -112,7 +115,7 @@ static int64_t open_path(const struct request *req, const char *paths)
 	return fd;
 }
 
-/* A message with a number, and a descriptor unless it is negative. */
+/* Sends a message, with a descriptor unless fd is negative. */
 static bool send_with(int sock, const void *data, size_t len, int fd)
 {
 	union {
@@ -181,7 +184,7 @@ static void serve(int sock, char *shared)
 	_exit(0);
 }
 
-/* Nothing of ours stays open in it: it may outlive us. */
+/* Close every descriptor of ours: the helper process may outlive us. */
 static void become_apart(int sock, char *shared)
 {
 	const int own = 3;
@@ -189,7 +192,7 @@ static void become_apart(int sock, char *shared)
 	prctl(PR_SET_NAME, "jankbpf-apart");
 	if (sock != own)
 		dup2(sock, own);
-	if (syscall(SYS_close_range, own + 1, ~0u, 0)) /* before 5.9 */
+	if (syscall(SYS_close_range, own + 1, ~0u, 0)) /* close_range is missing before 5.9 */
 		for (int fd = own + 1; fd < FD_MAX; fd++)
 			close(fd);
 	close(0);
@@ -198,7 +201,7 @@ static void become_apart(int sock, char *shared)
 	serve(own, shared);
 }
 
-/* --- our side */
+/* --- the side of the caller */
 
 static void reap(void)
 {
@@ -258,7 +261,7 @@ static void leave_behind(void)
 	apart.pid = 0;
 }
 
-/* A process that reads something without an end is not waited for: it may outlive us. */
+/* The poll is bounded: a helper process in an endless read may outlive us. */
 void apart__stop(void)
 {
 	struct pollfd end = { .events = POLLIN };
@@ -291,7 +294,7 @@ static void refuse(struct key key)
 	apart.refused[apart.refused_at++ % REFUSED_MAX] = key;
 }
 
-/* Sends the request and waits. The answer is in apart.shared, a descriptor in *ret_fd. */
+/* Sends the request and waits for the answer. Data is in apart.shared, a descriptor in *ret_fd. */
 static int64_t ask(const struct request *req, int fd, int *ret_fd)
 {
 	struct pollfd end = { .fd = apart.sock, .events = POLLIN };
@@ -311,7 +314,7 @@ static int64_t ask(const struct request *req, int fd, int *ret_fd)
 	return n ? -EIO : -ETIMEDOUT;
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static int64_t ask_for(struct key key, const struct request *req, int fd, int *ret_fd)
 {
 	int64_t res = is_refused(key) ? -ETIMEDOUT : 0;
@@ -362,8 +365,8 @@ ssize_t apart__pread(int handle, void *buf, size_t len, uint64_t off)
 }
 
 /*
- * Whose file system it is shows only behind the path, so of a path that takes too long all in its
- * root is refused.
+ * The file system of a path is known only after the lookup. So when a lookup times out, every path
+ * below the same root is refused.
  */
 int apart__open(const char *root, const char *path)
 {
@@ -400,7 +403,7 @@ uint64_t apart__refused_cnt(void)
 	return ret;
 }
 
-/* --- whom to ask oneself */
+/* --- which file systems can be read directly */
 
 static int stat_at(int fd, const char *path, int flags, struct stat *ret)
 {
@@ -431,7 +434,7 @@ int apart__stat_link(const char *path, struct stat *ret)
 	return stat_at(AT_FDCWD, path, 0, ret);
 }
 
-/* Those of our own namespace that have no block device and ask nobody. */
+/* Device numbers of our namespace's mounts without a block device that need no daemon or server. */
 static struct {
 	pthread_mutex_t lock;
 	dev_t devs[TRUSTED_MAX];
@@ -450,15 +453,18 @@ static bool asks_somebody(const char *type)
 	return false;
 }
 
-/* What any user may mount and nobody else answers for; an overlay may lie over a daemon's files. */
+/*
+ * Any user may mount these, and no daemon answers for them. Overlay is not listed: it may cover a
+ * daemon's files.
+ */
 static bool is_in_memory(const char *type)
 {
 	return !strncmp(type, "tmpfs ", 6) || !strncmp(type, "ramfs ", 6);
 }
 
 /*
- * "36 35 98:0 / /mnt rw … - TYPE SOURCE OPTIONS". The type, or NULL for a mount of a block device
- * or a line that is none.
+ * Parses "36 35 98:0 / /mnt rw … - TYPE SOURCE OPTIONS". Returns the type, or NULL for a mount of a
+ * block device or a line that does not parse.
  */
 static const char *type_of(const char *line, size_t len, dev_t *ret_dev)
 {
@@ -471,7 +477,7 @@ static const char *type_of(const char *line, size_t len, dev_t *ret_dev)
 	return type + 3;
 }
 
-/* Calls fn for each mount until it returns true, and returns that. */
+/* Calls fn for each mount until it returns true, and returns that value. */
 static bool each_mount(const char *path, bool (*fn)(const char *type, dev_t dev, dev_t wanted),
 		       dev_t wanted)
 {
@@ -530,7 +536,9 @@ bool apart__trusts(dev_t dev)
 	return ret;
 }
 
-/* Nothing is kept: once the file system is gone, its number may be another's. */
+/*
+ * The answer is not cached: after an unmount the device number may belong to another file system.
+ */
 bool apart__trusts_for(dev_t dev, uint32_t pid)
 {
 	char path[64];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads that may never end, made by a process apart: of a traced program's memory, and of files on
- * file systems whose answers come from somebody's daemon or over a network.
+ * Reads that may block forever, made by a helper process: reads of a traced program's memory, and
+ * of files on FUSE or network file systems.
  *
- * A thread would not do. A request that a FUSE daemon has taken and does not answer cannot be
- * killed, and a process with such a thread does not end. The process apart holds nothing but its
- * socket; one that takes longer than half a second is left behind, and what it was asked for (a
- * process's memory, a file system) is asked for no more. Any thread may call; one at a time is
- * served, the others wait.
+ * A thread would not do: a request that a FUSE daemon has taken and does not answer cannot be
+ * killed, and a process with such a thread does not end. The helper process holds nothing but its
+ * socket. A helper that takes longer than half a second is abandoned, and the object that it read
+ * (a process's memory, a file system) is not read again. Any thread may call; requests are served
+ * one at a time.
  */
 #ifndef JANK_BASE_APART_H
 #define JANK_BASE_APART_H
@@ -19,48 +19,55 @@
 #include <sys/types.h>
 
 /*
- * Starts the process now, or does nothing when it runs. Without, the first read does: later, when
- * there is more memory to be shared with it, and somebody waits. 0 or -errno.
+ * Starts the helper process; does nothing when it already runs. Without this call the first read
+ * starts it: later, with more memory to share, while the caller waits. 0 or -errno.
  */
 int apart__start(void);
 
-/* Ends it, if it runs: at our own end, when nobody reads any more. Waits for 100 ms at most. */
+/*
+ * Ends the helper process if it runs. Call it at the end of the run, after the last read. Waits for
+ * END_MS (apart.c) at most.
+ */
 void apart__stop(void);
 
 /*
- * As process_vm_readv of one range: how many bytes, or -errno. -ETIMEDOUT: given up, now or before.
+ * Like process_vm_readv of one range. Returns the number of bytes, or -errno; -ETIMEDOUT: the read
+ * timed out now or earlier.
  */
 ssize_t apart__memory(uint32_t pid, uint64_t addr, void *buf, size_t len);
 
-/* As pread of the regular file behind an O_PATH descriptor. */
+/* Like pread of the regular file behind an O_PATH descriptor. */
 ssize_t apart__pread(int handle, void *buf, size_t len, uint64_t off);
 
 /*
- * An O_PATH descriptor of the file, in the root directory (NULL: ours), which no link leads out of;
- * or -errno.
+ * Opens an O_PATH descriptor of the file below the root directory (NULL: ours); no link leads out
+ * of root. Returns the descriptor or -errno.
  */
 int apart__open(const char *root, const char *path);
 
-/* As fstat of any descriptor, by what the kernel knows without asking anybody. 0 or -errno. */
+/*
+ * Like fstat of any descriptor, from what the kernel has cached: no file system is queried. 0 or
+ * -errno.
+ */
 int apart__stat(int fd, struct stat *ret);
 
-/* The same of what a link of /proc's leads to (exe, fd/N). */
+/* Like apart__stat, of the target of a /proc link (exe, fd/N). */
 int apart__stat_link(const char *path, struct stat *ret);
 
 /*
- * Does a file system answer by itself: on a block device, or mounted in our own namespace and of no
- * kind that asks a daemon or a server? Others' files stay O_PATH descriptors, which image__read
- * reads apart.
+ * True if the file system answers without a daemon or server: it is on a block device, or it is
+ * mounted in our own namespace and has a local type. Files of other file systems stay O_PATH
+ * descriptors, which image__read reads through the helper process.
  */
 bool apart__trusts(dev_t dev);
 
 /*
- * The same of a file that a process sees (0: none), by its own mounts: of those only what lies in
- * memory is trusted. The file is to be held by a descriptor.
+ * Like apart__trusts, for a file that process pid sees (0: none), by that process's mounts. Of
+ * those, only memory file systems are trusted. The caller must hold a descriptor of the file.
  */
 bool apart__trusts_for(dev_t dev, uint32_t pid);
 
-/* How often something took too long, or was asked for again after that. */
+/* How many reads timed out, or were refused because of an earlier timeout. */
 uint64_t apart__refused_cnt(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads the two clocks, relates them, and writes times as people and RFC 3339 want them. */
+/* Reads the clocks, relates them, and formats times for people and as RFC 3339. */
 #include "base/clock.h"
 
 #include <inttypes.h>
@@ -77,7 +77,7 @@ void clock__add_rfc3339(struct strbuf *sb, uint64_t real_ns)
 	strbuf__addf(sb, "%02ld:%02ld", zone / 60, zone % 60);
 }
 
-/* Digits for each "%L", which strftime doesn't have; the rest is strftime's. */
+/* Replaces each "%L", which strftime does not have, by digits; keeps the rest of the format. */
 static void expand_millis(struct strbuf *sb, const char *fmt, uint64_t real_ns)
 {
 	for (; *fmt; fmt++) {
@@ -122,7 +122,7 @@ static void add_minutes(struct strbuf *sb, uint64_t ns)
 			     (sec + 30) / 60 % 60);
 }
 
-/* ns, already rounded to three significant digits, in a unit of `unit_ns`. */
+/* Adds ns, already rounded to three significant digits, in a unit of `unit_ns`. */
 static void add_in_unit(struct strbuf *sb, uint64_t ns, uint64_t unit_ns, const char *name)
 {
 	uint64_t whole = ns / unit_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The two clocks: CLOCK_MONOTONIC in records, local wall time for people. All in nanoseconds. */
+/* Clocks in nanoseconds: CLOCK_MONOTONIC in records, local wall time in output for people. */
 #ifndef JANK_BASE_CLOCK_H
 #define JANK_BASE_CLOCK_H
 
@@ -23,17 +23,22 @@ uint64_t clock__thread_ns(void); /* CPU time of the calling thread */
 /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC: how long the machine was suspended. */
 uint64_t clock__suspended_ns(void);
 
-/* CLOCK_REALTIME minus CLOCK_MONOTONIC now: add to a monotonic time for wall time. The tightest of
- * several readings. */
+/*
+ * CLOCK_REALTIME minus CLOCK_MONOTONIC now: add it to a monotonic time to get wall time. The most
+ * exact of several readings.
+ */
 int64_t clock__real_offset_ns(void);
 
 /* "2026-05-04T10:20:30.123456789+02:00" */
 void clock__add_rfc3339(struct strbuf *sb, uint64_t real_ns);
 
-/* strftime in local time; "%L" (milliseconds, 3 digits) is added to its formats. */
+/* strftime in local time, with "%L" (milliseconds, 3 digits) as an additional conversion. */
 void clock__add_local(struct strbuf *sb, const char *fmt, uint64_t real_ns);
 
-/* A duration for people: "412 µs", "98.3 ms", "1.25 s", "3 min 20 s"; three significant digits. */
+/*
+ * A duration for people, with three significant digits: "412 µs", "98.3 ms", "1.25 s", "3 min 20
+ * s".
+ */
 void clock__add_duration(struct strbuf *sb, uint64_t ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fills in an error on its way up; nothing is printed here. */
+/* Fills in a struct err; prints nothing. */
 #include "base/err.h"
 
 #include <stdarg.h>

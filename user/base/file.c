@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Small file helpers: bounded reads that a hostile path cannot block, whole writes, mkdir -p. */
+/* Small file helpers: bounded reads that a hostile path cannot block, complete writes, mkdir -p. */
 #include "base/file.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static ssize_t read_retry(int fd, void *buf, size_t len)
 	return n < 0 ? -errno : n;
 }
 
-/* One byte more than max is asked for, to tell "just max" from "beyond". */
+/* Reads one byte more than max, to distinguish "exactly max" from "more". */
 static int read_all(int fd, size_t max, struct strbuf *sb)
 {
 	char chunk[READ_CHUNK];
@@ -57,7 +57,7 @@ int file__read_at(int dirfd, const char *path, size_t max, struct strbuf *sb)
 	size_t len = sb->len;
 	int fd, code;
 
-	/* O_NONBLOCK: a FIFO that somebody put there must not hold us. */
+	/* O_NONBLOCK: opening a FIFO must not block. */
 	do {
 		fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	} while (fd < 0 && errno == EINTR);
@@ -118,7 +118,7 @@ int file__write_all(int fd, const void *data, size_t len)
 	return 0;
 }
 
-/* Whatever mkdir says of a directory that is there (EEXIST, EROFS, EACCES), it is fine. */
+/* mkdir fails on an existing directory with EEXIST, EROFS or EACCES; all of these are success. */
 static int make_dir(const char *path, mode_t mode)
 {
 	struct stat st;
@@ -152,15 +152,15 @@ int file__mkdirs(const char *path, mode_t mode)
 }
 
 /*
- * O_PATH opens nothing; what it names is looked at, then opened by way of /proc/self/fd. See
- * file.h.
+ * --- openfile: O_PATH does not open the file. The file is checked first, then opened through
+ * /proc/self/fd. See file.h.
  */
 
 #ifndef RESOLVE_CACHED
 #define RESOLVE_CACHED 0x20
 #endif
 
-/* The process whose files a path of /proc leads to; 0: it is no such path. */
+/* The process of a path below /proc/PID; 0: another path. */
 static uint32_t pid_of(const char *path)
 {
 	uint32_t pid;
@@ -170,8 +170,8 @@ static uint32_t pid_of(const char *path)
 }
 
 /*
- * 0: a regular file; it is to be read apart where *ret_trusted is false. from: what led to it,
- * NULL: not known.
+ * 0: a regular file. *ret_trusted is false if it must be read through the helper process. from: the
+ * path that led to it; NULL: not known.
  */
 static int look_at(int handle, const char *from, struct stat *st, bool *ret_trusted)
 {
@@ -207,8 +207,8 @@ int openfile__handle(int handle, struct stat *st)
 }
 
 /*
- * Where opening may ask somebody who does not answer, the handle itself, which image__read reads
- * apart. Takes `handle`.
+ * Returns the handle itself where opening the file may block; image__read reads it through the
+ * helper process. Takes `handle`.
  */
 static int reopen(int handle, const char *from, struct stat *st)
 {
@@ -231,7 +231,10 @@ int openfile__link(const char *path, struct stat *st)
 	return handle < 0 ? -errno : reopen(handle, path, st);
 }
 
-/* As far as the names are known to the kernel: a look into a directory may ask somebody as well. */
+/*
+ * Uses only names that the kernel has cached: reading a directory may also block on a daemon or
+ * server.
+ */
 static int open_cached(const char *root, const char *path)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_CACHED };
@@ -255,7 +258,7 @@ static int open_by_name(const char *root, const char *path, struct stat *st)
 {
 	int handle = open_cached(root, path);
 
-	if (handle == -EAGAIN || handle == -EINVAL) /* the flag is of 5.12 */
+	if (handle == -EAGAIN || handle == -EINVAL) /* the flag exists since 5.12 */
 		handle = apart__open(root, path);
 	return handle < 0 ? handle : reopen(handle, root ? root : path, st);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Short names of functions: what a person calls them. Demangled C++ repeats every type it
- * touches; a stack of such names can't be read, and BlockCanary's reader takes parentheses and
- * angle brackets for its own. Names come from symbol tables that nobody trusts: every scan is
- * bounded and linear.
+ * Short names of functions. Demangled C++ repeats every type, so a stack of such names is hard to
+ * read, and BlockCanary's reader treats parentheses and angle brackets as syntax. Names come from
+ * untrusted symbol tables: every scan is bounded and linear.
  */
 #include "base/function_name.h"
 
@@ -17,7 +16,7 @@ struct shorten {
 	struct strbuf *out;
 	const char *templ;
 	bool plain;
-	size_t begin; /* of the name in out */
+	size_t begin; /* start of the name in out */
 	size_t word;  /* after the last space that may end a return type; 0 for none */
 	bool operator_name;
 };
@@ -29,7 +28,7 @@ static bool has_prefix(const char *p, const char *end, const char *prefix)
 	return (size_t)(end - p) >= len && !memcmp(p, prefix, len);
 }
 
-/* The bracket that closes the one at p, or NULL. An arrow's '>' closes nothing. */
+/* The bracket that closes the one at p, or NULL. The '>' of an arrow ("->") closes nothing. */
 static const char *match(const char *p, const char *end, char open, char close)
 {
 	int depth = 0;
@@ -48,9 +47,7 @@ static const char *find(const char *p, const char *end, const char *needle)
 	return memmem(p, end - p, needle, strlen(needle));
 }
 
-/*
- * Length of "operator" with the symbol that it names, when one begins at p; 8 for `operator new`.
- */
+/* Length of "operator" with its symbol, when one begins at p; 8 for `operator new`. */
 static size_t operator_len(const char *start, const char *p, const char *end)
 {
 	const char *q = p + 8;
@@ -103,7 +100,7 @@ static void add_self(struct shorten *s, const char *p, const char *end, int dept
 
 			if (!close || close < next)
 				break;
-			as = close; /* that one lies inside of a type's arguments */
+			as = close; /* that one lies inside a type's arguments */
 		}
 		end = next ? next : end;
 	}
@@ -121,7 +118,7 @@ static const char *add_angle(struct shorten *s, const char *p, const char *end, 
 	if (len == s->begin || has_prefix(p, end, "<impl ")) {
 		add_self(s, p + 1, close, depth);
 	} else if (s->out->data[len - 1] == '.' || has_prefix(p, end, "<anonymous>")) {
-		/* a name of Java or JavaScript, such as <init> */
+		/* a name from Java or JavaScript, such as <init> */
 		strbuf__add(s->out, p + s->plain, close + 1 - p - 2 * s->plain);
 	} else if (*s->templ) {
 		strbuf__adds(s->out, s->templ);
@@ -131,7 +128,7 @@ static const char *add_angle(struct shorten *s, const char *p, const char *end, 
 	return close + 1;
 }
 
-/* An argument list is done: what was before the name's last space was the return type. */
+/* At the end of an argument list: the text before the name's last space was the return type. */
 static void drop_return_type(struct shorten *s)
 {
 	struct strbuf *out = s->out;
@@ -150,7 +147,7 @@ static const char *add_paren(struct shorten *s, const char *p, const char *end)
 
 	if (!close)
 		return end;
-	if (has_prefix(p, end, "(auto)")) /* of decltype, a return type */
+	if (has_prefix(p, end, "(auto)")) /* decltype(auto), a return type */
 		return close + 1;
 	if (has_prefix(p, end, "(anonymous namespace)")) {
 		strbuf__adds(s->out, s->plain ? "anonymous" : "{anonymous}");
@@ -165,7 +162,7 @@ static const char *add_paren(struct shorten *s, const char *p, const char *end)
 	return next ? next : end;
 }
 
-/* `[abi:cxx11]` and `[clone .cold]` say nothing to a person. */
+/* Skip `[abi:cxx11]` and `[clone .cold]`: they mean nothing to a person. */
 static const char *skip_bracket(struct shorten *s, const char *p, const char *end)
 {
 	const char *close = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Functions' names as a person says them. */
+/* Short names of functions, for people. */
 #ifndef JANK_BASE_FUNCTION_NAME_H
 #define JANK_BASE_FUNCTION_NAME_H
 
@@ -7,10 +7,11 @@
 #include <stdbool.h>
 
 /*
- * A function's name, short: no C++ argument list, return type or qualifiers; template arguments
- * replaced by `templ` (such as "<…>", or ""); Rust's `<T as Trait>::f` as `T::f`. With `plain`,
- * parentheses are left out too (Go's `main.(*T).f` as `main.*T.f`, `(anonymous namespace)` as
- * `anonymous`). A name that makes no sense as C++ stays as it is, as far as it could be read.
+ * Adds the short name of a function: without C++ argument list, return type and qualifiers.
+ * Template arguments become `templ` (such as "<…>", or ""); Rust's `<T as Trait>::f` becomes
+ * `T::f`. With `plain`, parentheses are removed too (Go's `main.(*T).f` becomes `main.*T.f`,
+ * `(anonymous namespace)` becomes `anonymous`). A name that does not parse as C++ is kept, as far
+ * as it could be read.
  */
 void function__add_short(struct strbuf *sb, const char *name, const char *templ, bool plain);
 

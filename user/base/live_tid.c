@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* State Z in /proc/PID/stat, then the first in /proc/PID/task that is in no such state. */
+/*
+ * Checks for state Z in /proc/PID/stat, then takes the first thread in /proc/PID/task that is
+ * alive.
+ */
 #include "base/live_tid.h"
 
 #include <dirent.h>
@@ -13,9 +16,7 @@
 
 #define STAT_MAX 4096
 
-/*
- * A thread that cannot be read has ended, too. The state comes behind the comm's last parenthesis.
- */
+/* A thread that cannot be read has ended too. The state follows the last parenthesis of comm. */
 static bool has_ended(const char *proc, uint32_t tid)
 {
 	struct strbuf sb = STRBUF_INIT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages on stderr: a line is one write, so that the two threads and other programs on the same
- * terminal never mix within it. The status line is remembered only as "there is one to erase".
+ * Messages on stderr. Each line is one write, so that lines of the two threads and of other
+ * programs do not mix. The state of the status line is one flag: "there is a line to erase".
  */
 #include "base/log.h"
 
@@ -49,7 +49,7 @@ static void add_escape(struct strbuf *sb, unsigned char c)
 		strbuf__addf(sb, "\\x%02x", c);
 }
 
-/* Unlike text__add_clean, this keeps what the bytes were: a log is for finding out. */
+/* Unlike text__add_clean, this keeps the values of the bytes: a log is read to find causes. */
 static void add_escaped(struct strbuf *sb, const char *str)
 {
 	size_t left = strlen(str), len;
@@ -66,7 +66,7 @@ static void add_escaped(struct strbuf *sb, const char *str)
 	}
 }
 
-/* A stderr that cannot be written to leaves nobody to tell. */
+/* A failed write is ignored: there is no other place to report it. */
 static void write_locked(const struct strbuf *text, bool status)
 {
 	struct strbuf out = STRBUF_INIT;
@@ -124,7 +124,7 @@ static unsigned terminal_width(void)
 	return ws.ws_col;
 }
 
-/* The last column stays free: writing into it makes some terminals wrap. */
+/* Keep the last column free: writing into it makes some terminals wrap. */
 static void add_cut(struct strbuf *sb, const char *line)
 {
 	struct strbuf clean = STRBUF_INIT;

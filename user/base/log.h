@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages for the person at the terminal: stderr, one line each, prefixed "jankbpf: ". Only app/
- * and the two threads' top loops call it; everything below returns a struct err.
+ * Messages for the user at the terminal: one line each on stderr, with the prefix "jankbpf: ". Only
+ * app/ and the main functions of the two threads call it; other code returns a struct err.
  */
 #ifndef JANK_BASE_LOG_H
 #define JANK_BASE_LOG_H
@@ -11,16 +11,20 @@ enum log_level { LOG_QUIET = -1, LOG_NORMAL = 0, LOG_VERBOSE = 1, LOG_DEBUG = 2 
 void log__set_level(int level); /* from -v and -q; any int, clamped */
 int log__level(void);
 
-/* Printed at every level (error), unless -q (warn, info), with -v (verbose), with -vv (debug).
- * Control bytes in the text are escaped; a status line in place is erased first. Thread-safe. */
+/*
+ * Print at every level (error), unless -q (warn, info), with -v (verbose), with -vv (debug).
+ * Control bytes are escaped; the status line is erased first. Thread-safe.
+ */
 void log__error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log__warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log__info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log__verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log__debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* The live status line: redrawn in place on a terminal's stderr, cut to its width; NULL erases it.
- * Nothing happens when stderr is no terminal or with -q. */
+/*
+ * Draws the live status line in place, cut to the terminal's width; NULL erases it. Does nothing
+ * when stderr is not a terminal, or with -q.
+ */
 void log__status(const char *line);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Numbers, times and sizes as users write them: strict, exact (no floating point), and each failure
- * says what would be right. */
+/*
+ * Parsers of numbers, times and sizes: strict, exact (no floating point). Each error message names
+ * a valid form.
+ */
 #include "base/parse.h"
 
 #include <errno.h>
@@ -23,11 +25,11 @@ struct unit {
 
 struct quantity {
 	const char *hint;
-	const struct unit *units; /* largest first, then aliases; ends with name NULL */
+	const struct unit *units; /* largest first, then aliases; the last name is NULL */
 	bool any_case;
 };
 
-/* bare: what a number without a unit counts, in ns. */
+/* bare: the unit of a number without a unit, in ns. */
 #define TIME_UNITS(bare)                                                                           \
 	{                                                                                          \
 		{ "h", 3600 * NS_PER_SEC }, { "m", 60 * NS_PER_SEC }, { "s", NS_PER_SEC },         \
@@ -57,7 +59,7 @@ static const struct quantity a_long_time = {
 static const struct quantity a_size = { "a number of bytes with k, M or G where wanted, as in 64M",
 					size_units, true };
 
-/* What was read: its parts stay apart until the unit is known. */
+/* A parsed number. Whole and fraction stay separate until the unit is known. */
 struct number {
 	uint64_t whole;
 	const char *frac; /* the digits after the point */
@@ -101,8 +103,8 @@ static const struct unit *find_unit(const struct quantity *q, const char *name)
 }
 
 /*
- * floor(0.frac * factor): from the last digit on, as floor((floor(x) + n) / 10) = floor((x + n) /
- * 10).
+ * floor(0.frac * factor), from the last digit on, because floor((floor(x) + n) / 10) = floor((x +
+ * n) / 10).
  */
 static uint64_t scale_fraction(const struct number *num, uint64_t factor)
 {
@@ -137,8 +139,8 @@ static int quantity_read(const struct quantity *q, const char *str, uint64_t *re
 }
 
 /*
- * A limit in the largest unit that gives a whole number; in the smallest one rounded into the
- * range.
+ * Adds a limit in the largest unit that gives a whole number. In the smallest unit, the limit is
+ * rounded into the range.
  */
 static void add_limit(struct strbuf *sb, const struct quantity *q, uint64_t v, bool up)
 {
@@ -157,7 +159,7 @@ static void add_quoted(struct strbuf *sb, const char *str)
 	char cut[QUOTE_MAX + 1];
 	size_t len = strnlen(str, QUOTE_MAX);
 
-	/* Not in the middle of a UTF-8 sequence. */
+	/* Do not cut inside a UTF-8 sequence. */
 	if (str[len])
 		while (len > QUOTE_MAX - 4 && ((unsigned char)str[len] & 0xc0) == 0x80)
 			len--;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A byte string that grows by doubling; a failed allocation makes it inert, to be tested once. */
+/* A byte string that grows by doubling. After a failed allocation all calls do nothing. */
 #include "base/strbuf.h"
 
 #include <stdint.h>
@@ -9,7 +9,7 @@
 
 #define STRBUF_CAP_MIN 64
 
-/* Room for `extra` more bytes and the NUL. */
+/* Makes room for `extra` more bytes and the NUL. */
 static bool strbuf__grow(struct strbuf *sb, size_t extra)
 {
 	size_t need, cap;

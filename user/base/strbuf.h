@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A growing byte string, always NUL-terminated once anything was added. */
+/*
+ * A growing byte string. It is NUL-terminated once anything was added. The owner frees it with
+ * strbuf__free.
+ */
 #ifndef JANK_BASE_STRBUF_H
 #define JANK_BASE_STRBUF_H
 
@@ -10,7 +13,7 @@
 struct strbuf {
 	char *data; /* NULL until something is added */
 	size_t len, cap;
-	bool failed; /* an allocation failed: later calls do nothing; test once, at the end */
+	bool failed; /* an allocation failed: later calls do nothing; test it once, at the end */
 };
 
 #define STRBUF_INIT                                                                                \

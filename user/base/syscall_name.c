@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tables are generated: from the C library's numbers (see the Makefile), and from
+ * The tables are generated: one from the C library's numbers (see the Makefile), one from
  * syscalls_32.tbl.
  */
 #include "base/syscall_name.h"
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
-/* From here on a call has one number on all architectures. */
+/* From this number on, a call has the same number on all architectures. */
 #define FIRST_COMMON 424
 
 static const char *const names[] = {
@@ -24,7 +24,7 @@ const char *syscall__name_32(int nr)
 	return nr >= 0 && (size_t)nr < sizeof(names_32) / sizeof(names_32[0]) ? names_32[nr] : NULL;
 }
 
-/* Calls newer than the C library's headers are in the other list. */
+/* The 32-bit table also has calls that are newer than the C library's headers. */
 const char *syscall__name(int nr)
 {
 	if (nr >= 0 && (size_t)nr < sizeof(names) / sizeof(names[0]) && names[nr])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* UTF-8 by the table of well-formed sequences (Unicode, table 3-7), and names made safe to show. */
+/* UTF-8 by the table of well-formed sequences (Unicode, table 3-7), and safe display of names. */
 #include "base/text.h"
 
 #include <stdbool.h>
@@ -7,8 +7,10 @@
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-/* The second byte's range keeps out overlong forms, surrogates and what is above U+10FFFF; the
- * further ones are 80..bf always. */
+/*
+ * The second byte's range excludes overlong forms, surrogates and values above U+10FFFF. Further
+ * bytes are always 80..bf.
+ */
 static const struct utf8_form {
 	unsigned char lead_min, lead_max, second_min, second_max;
 	size_t len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names that come from traced programs (comm, paths, symbols) hold any bytes: made safe to show. */
+/* Safe display of names from traced programs (comm, paths, symbols), which may hold any bytes. */
 #ifndef JANK_BASE_TEXT_H
 #define JANK_BASE_TEXT_H
 
@@ -8,25 +8,27 @@
 #include <stddef.h>
 
 /*
- * Length of the valid UTF-8 sequence at s (1 to 4; no overlong forms, surrogates or > U+10FFFF), or
- * 0.
+ * Length of the valid UTF-8 sequence at s (1 to 4), or 0. Overlong forms, surrogates and values
+ * above U+10FFFF are invalid.
  */
 size_t text__utf8_len(const char *s, size_t left);
 
-/* Length of str's part before its first byte that is not UTF-8, or before its end. */
+/* Length of str before its first byte that is not UTF-8, or of all of str. */
 size_t text__utf8_part(const char *str);
 
-/* Adds str with U+FFFD for each byte that is not UTF-8. */
+/* Adds str with U+FFFD in place of each byte that is not UTF-8. */
 void text__add_utf8(struct strbuf *sb, const char *str);
 
-/* Whether that sequence, len bytes long, is a control character: C0, DEL or C1. */
+/* True if the sequence of len bytes at s is a control character: C0, DEL or C1. */
 bool text__is_control(const char *s, size_t len);
 
-/* Adds str as valid UTF-8 for a terminal or a line-based log: invalid bytes become U+FFFD, control
- * bytes (C0, DEL, C1) '?' . */
+/*
+ * Adds str as valid UTF-8 for a terminal or a line-based log: invalid bytes become U+FFFD, control
+ * bytes (C0, DEL, C1) become '?'.
+ */
 void text__add_clean(struct strbuf *sb, const char *str);
 
-/* What is behind the last slash of a path, or all of it; "" for NULL. */
+/* The part of a path after its last slash, or all of it; "" for NULL. */
 const char *text__base_name(const char *path);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Threads of our own. */
+/* Threads of this program. */
 #ifndef JANK_BASE_THREAD_H
 #define JANK_BASE_THREAD_H
 
@@ -7,14 +7,14 @@
 #include <sys/types.h>
 
 /*
- * Starts one that no signal is delivered to: they are for the thread that waits for them. name:
- * what top -H shows of it, at most 15 bytes. 0 or -errno; the caller joins it.
+ * Starts a thread with all signals blocked: the thread that waits for signals receives them. name:
+ * shown by top -H, at most 15 bytes. 0 or -errno; the caller joins the thread.
  */
 int thread__start(pthread_t *ret, const char *name, void *(*fn)(void *arg), void *arg);
 
 /*
- * Gives a thread of ours a nice value. Without CAP_SYS_NICE a higher one could not be taken back:
- * the thread stays as it is.
+ * Sets a nice value for one of our threads. Does nothing without CAP_SYS_NICE, because a higher
+ * value could not be lowered again.
  */
 void thread__set_nice(pid_t tid, int nice);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* liblzma's stream decoder into memory that grows. */
+/* liblzma's stream decoder, into a growing buffer. */
 #include "base/xz.h"
 
 #include <errno.h>
 #include <lzma.h>
 #include <stdlib.h>
 
-#define DECODER_MAX (32u << 20) /* of the decoder's own memory: its dictionary */
+#define DECODER_MAX (32u << 20) /* memory of the decoder: its dictionary */
 
 static int grow(lzma_stream *xz, size_t max, unsigned char **out, size_t *cap)
 {

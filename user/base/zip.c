@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the end of the file to its directory, from there to the entry. All of it is the traced
- * program's.
+ * Reads the archive from its end: end record, directory, entry. The traced program controls every
+ * byte of it.
  */
 #include "base/zip.h"
 
@@ -17,9 +17,9 @@
 #include "base/apart.h"
 #include "base/file.h"
 
-#define END_SZ	      22 /* and a comment of up to 65,535 bytes */
-#define ENTRY_SZ      46 /* in the directory; and three texts */
-#define LOCAL_SZ      30 /* before the content; and two texts */
+#define END_SZ	      22 /* followed by a comment of up to 65,535 bytes */
+#define ENTRY_SZ      46 /* in the directory, followed by three texts */
+#define LOCAL_SZ      30 /* before the content, followed by two texts */
 #define DIRECTORY_MAX (64u << 20)
 #define STORED	      0
 #define DEFLATED      8
@@ -48,7 +48,7 @@ static uint32_t get32(const uint8_t *from)
 	return le32toh(value);
 }
 
-/* The end record is the last thing in the file but for its own comment. */
+/* The end record is the last part of the file, except for its own comment. */
 static int find_directory(int fd, uint64_t size, uint64_t *ret_offset, uint64_t *ret_len)
 {
 	size_t len = size < END_SZ + 0xffff ? (size_t)size : END_SZ + 0xffff;
@@ -72,7 +72,7 @@ static int find_directory(int fd, uint64_t size, uint64_t *ret_offset, uint64_t 
 	return err ? err : -ENOEXEC;
 }
 
-/* How long the directory's entry is that begins there; 0: there is none. */
+/* Size of the directory entry at `directory`; 0: there is no entry. */
 static size_t entry_sz(const uint8_t *directory, size_t len)
 {
 	size_t whole;
@@ -85,8 +85,8 @@ static size_t entry_sz(const uint8_t *directory, size_t len)
 }
 
 /*
- * The entry that begins last before the offset: contents follow each other, so no other can hold
- * it.
+ * The last entry that begins before the offset. Contents follow each other, so no other entry can
+ * hold it.
  */
 static const uint8_t *nearest_entry(const uint8_t *directory, size_t len, uint64_t offset)
 {
@@ -114,7 +114,7 @@ static int take_name(const uint8_t *entry, char ret[ZIP_NAME_MAX])
 	return 0;
 }
 
-/* Where its content begins: behind a header that has texts of its own. */
+/* Finds where the content begins: after the local header, which has texts of its own. */
 static int find_content(int fd, const uint8_t *entry, uint64_t *ret)
 {
 	uint64_t begin = get32(entry + 42);
@@ -217,13 +217,13 @@ int zip_entry__at(int fd, uint64_t offset, struct zip_entry *ret)
 }
 
 /*
- * zlib's raw inflation, a piece at a time. What comes out is bounded by what the archive says of
- * it, as is what goes in.
+ * --- decompression: zlib's raw inflate, one piece at a time. Input and output are bounded by the
+ * sizes that the archive states.
  */
 
 #define PIECE (64u << 10)
 
-/* What is left of the packed bytes. */
+/* The packed bytes that are not read yet. */
 struct source {
 	int fd;
 	uint64_t at, left;
@@ -244,7 +244,7 @@ static int refill(z_stream *z, struct source *source)
 	size_t len = source->left < PIECE ? source->left : PIECE;
 	int err;
 
-	if (z->avail_in || !len) /* what was taken in may hold the end */
+	if (z->avail_in || !len) /* the bytes read so far may hold the end */
 		return 0;
 	err = file__read_exactly(source->fd, source->piece, len, source->at);
 	if (err)
@@ -257,8 +257,8 @@ static int refill(z_stream *z, struct source *source)
 }
 
 /*
- * Fills a buffer, or up to the end. How many bytes, or -errno. *ended: the packed bytes say that
- * there are no more.
+ * Fills the buffer, or up to the end of the data. Returns the number of bytes, or -errno. *ended:
+ * the packed data is complete.
  */
 static int fill(z_stream *z, struct source *source, void *buf, size_t len, bool *ended)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Look-ups. A row whose only pattern is "*" comes after those that name their files. */
+/*
+ * Lookups in the catalogue. A row with the only pattern "*" comes after rows that name their files.
+ */
 #include "catalogue/catalogue.h"
 
 #include <errno.h>
@@ -239,8 +241,8 @@ static bool has_function(const struct catalogue_functions *list, const char *fun
 }
 
 /*
- * Whether the frames from the first on are this row's: its file, and in it, before control leaves
- * the file, one of its callers.
+ * Matches a row with the frames from the first one on. The first frame must lie in the row's file;
+ * one of the row's callers must follow before control leaves that file.
  */
 static enum match match_frames(const struct catalogue_row *row,
 			       const struct catalogue_frame *frames, size_t cnt)
@@ -278,7 +280,7 @@ static const struct catalogue_row *row_of_frames(const struct catalogue *cat, ui
 	return any;
 }
 
-/* What wraps the system call and has no loop of its own. */
+/* Files that wrap the system call and have no loop of their own. */
 static bool is_libc(const struct catalogue_file *file)
 {
 	static const char *const globs[] = { "libc.so*", "libc-*.so",	"libpthread*.so*",
@@ -348,7 +350,7 @@ bool catalogue_row__parks_somewhere(const struct catalogue_row *row)
 	return false;
 }
 
-/* "*" is of futexes alone, and asks for no function. */
+/* "*" applies to futexes only and needs no function. */
 static bool is_park(const struct catalogue_row *row, const char *function)
 {
 	for (size_t i = 0; i < row->parks.cnt && function; i++)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The catalogue of loop kinds: whose wait is it, and what does its loop handle? One row a kind, in
- * the text format of docs/loops.md: those of loops/, built in, and those of --loop-file.
+ * The catalogue of loop kinds: it decides which loop a wait belongs to, and describes what that
+ * loop handles. One row per kind, in the text format of docs/loops.md. Rows come from loops/ (built
+ * in) and from --loop-file.
  *
- * A row says by which libraries and callers a wait is known, and lists marks: functions that are
- * entered once a message, and what is to be read there. A mark's number is its index in all rows'
- * marks together: the index in the BPF map, and jank_rec_message.mark - 1.
+ * A row identifies a wait by libraries and callers. It also lists marks: functions that are entered
+ * once per message, with the values to read there. A mark's number is its index among all rows'
+ * marks: the index in the BPF map, and jank_rec_message.mark - 1.
  */
 #ifndef JANK_CATALOGUE_CATALOGUE_H
 #define JANK_CATALOGUE_CATALOGUE_H
@@ -18,7 +19,7 @@
 
 #define CATALOGUE_ROW_MAX 128
 
-/* What a mark's field tells of the message. X(NAME, key in files) */
+/* Role of a mark's field in the message. X(NAME, key in files) */
 #define CATALOGUE_ROLES(X)                                                                         \
 	X(WHAT, "what")                                                                            \
 	X(HANDLER, "handler")                                                                      \
@@ -26,16 +27,16 @@
 	X(SOURCE, "source")                                                                        \
 	X(FD, "fd")                                                                                \
 	X(QUEUED, "queued")                                                                        \
-	X(CHECK, "check") /* nothing: for catalogue_mark__holds */
+	X(CHECK, "check") /* not shown: for catalogue_mark__holds */
 
-/* How a field's value is shown. */
+/* Display form of a field's value. */
 enum catalogue_view {
 	VIEW_NUMBER, /* catalogue_field__number */
 	VIEW_ENUM,   /* by name: catalogue_field__enum_name */
-	VIEW_SYMBOL, /* the function at this address */
-	VIEW_CLASS,  /* the C++ class whose vtable this address is in */
+	VIEW_SYMBOL, /* function at this address */
+	VIEW_CLASS,  /* C++ class that has a vtable at this address */
 	VIEW_TEXT,   /* catalogue_field__text */
-	VIEW_CLOCK,  /* CLOCK_MONOTONIC when it was due, in units of unit_ns */
+	VIEW_CLOCK,  /* due time on CLOCK_MONOTONIC, in units of unit_ns */
 };
 
 #define CATALOGUE_X_ROLE(name, key) ROLE_##name,
@@ -65,10 +66,10 @@ struct catalogue_field {
 
 struct catalogue_row;
 
-/* fields[i] tells what spec.fields[i] is. */
+/* fields[i] describes spec.fields[i]. */
 struct catalogue_mark {
 	const struct catalogue_row *row;
-	char *symbol;	  /* as in .symtab; NULL: */
+	char *symbol;	  /* as in .symtab; NULL: use address */
 	uint64_t address; /* as linked (what nm and objdump show) */
 	struct jank_mark spec;
 	struct catalogue_field fields[JANK_MARK_FIELD_MAX];
@@ -76,7 +77,7 @@ struct catalogue_mark {
 
 /* A pattern of file names. */
 struct catalogue_library {
-	bool is_exe;	 /* "exe:": only programs */
+	bool is_exe;	 /* "exe:": programs only */
 	bool is_section; /* "section:": programs and libraries with this ELF section */
 	char *glob;
 };
@@ -91,42 +92,42 @@ struct catalogue_row {
 	char *id;	  /* the section's name, unique */
 	char *name;	  /* the loop's kind in records: `name =`, else id */
 	char *about;	  /* one line; "" when there is none */
-	char *note;	  /* what cannot be had, and why; "" */
-	const char *file; /* where it was read: "loops/qt.loop", or as --loop-file gave it */
+	char *note;	  /* what cannot be read, and why; "" */
+	const char *file; /* its source: "loops/qt.loop", or the path given to --loop-file */
 	unsigned line;	  /* of its [section] */
 	bool is_builtin;
-	bool is_untested;      /* nobody has seen it work on the real thing */
+	bool is_untested;      /* not tested with the real library */
 	bool is_off;	       /* not traced unless -l names it */
-	uint32_t waits;	       /* 1 << JANK_LOOP_*: its wait as the kernel sees it */
-	char *wait_symbol;     /* its wait is this function (JANK_LOOP_CUSTOM); NULL: */
-	uint64_t wait_address; /* this one; 0: none of it */
+	uint32_t waits;	       /* 1 << JANK_LOOP_*: kinds of wait in the kernel */
+	char *wait_symbol;     /* its wait is this function (JANK_LOOP_CUSTOM), or NULL */
+	uint64_t wait_address; /* its wait is the function at this address; 0: none */
 	struct catalogue_library *libraries;
 	size_t library_cnt;
-	struct catalogue_functions callers; /* that may call the wait; none: any in its libraries */
-	struct catalogue_functions parks;   /* that call a futex wait or a sleep when idle */
-	struct catalogue_functions through; /* that may lie between the two */
+	struct catalogue_functions callers; /* of the wait; empty: any in its libraries */
+	struct catalogue_functions parks;   /* callers of a futex wait or sleep when idle */
+	struct catalogue_functions through; /* functions that may lie between the two */
 	struct catalogue_functions
-		threads; /* their names: they wait for work where they keep returning to */
-	char *over;	 /* id of the row on top of which it runs, or NULL */
-	unsigned mark_first, mark_cnt; /* in the catalogue's marks */
+		threads;	       /* names of threads that wait for work at their idle place */
+	char *over;		       /* id of the row that this one runs on top of, or NULL */
+	unsigned mark_first, mark_cnt; /* range in the catalogue's marks */
 };
 
 struct catalogue;
 
 /*
- * Reads the built-in rows and the given files, whose rows come first; one with a built-in row's id
- * takes its place. 0, -ENOMEM, or another code with a message that names file and line and, for a
- * fault in a file, JANK_EXIT_USAGE.
+ * Reads the given files and the built-in rows. Rows of files come first; a row with the id of a
+ * built-in row replaces it. 0, -ENOMEM, or another code with a message that names file and line;
+ * JANK_EXIT_USAGE for an error in a file.
  */
 int catalogue__open(const char *const *files, size_t cnt, struct catalogue **ret, struct err *err);
-void catalogue__close(struct catalogue *cat); /* NULL is fine */
+void catalogue__close(struct catalogue *cat); /* accepts NULL */
 
 size_t catalogue__row_cnt(const struct catalogue *cat);
 const struct catalogue_row *catalogue__row(const struct catalogue *cat, size_t i);
 
 /*
- * Of an id or a name (-l); *at is where to go on, from 0: several rows may have one name. NULL: no
- * more.
+ * The next row with this id or name (-l). *at: start at 0; several rows may share a name. NULL: no
+ * more rows.
  */
 const struct catalogue_row *catalogue__named(const struct catalogue *cat, const char *name,
 					     size_t *at);
@@ -136,80 +137,84 @@ const struct catalogue_mark *catalogue__mark(const struct catalogue *cat, size_t
 
 struct elffunc;
 
-/* A mapped file, as far as it is known. */
+/* A mapped file, with what is known about it. */
 struct catalogue_file {
-	const char *path;	   /* as in maps; only what is behind the last '/' counts */
+	const char *path;	   /* as in maps; only the part after the last '/' counts */
 	bool is_exe;		   /* the process's own program */
-	const struct elffunc *elf; /* NULL: not opened; no section: pattern fits then */
+	const struct elffunc *elf; /* NULL: not opened; then no section: pattern matches */
 };
 
-/* Rows whose libraries name the file, best first; returns how many, at most max. */
+/*
+ * Rows with a library pattern that matches the file, best first. Returns their number, at most max.
+ */
 size_t catalogue__rows_of_file(const struct catalogue *cat, const struct catalogue_file *file,
 			       const struct catalogue_row **ret, size_t max);
 
-/* Whether such a row has something to probe: whether opening the file is worth it. */
+/* True if such a row has something to probe, so that the file must be opened. */
 bool catalogue__has_probes(const struct catalogue *cat, const struct catalogue_file *file);
 
-/* Whether a row that names the file polls: a program that maps it may have a loop that does. */
+/* True if a matching row waits in poll: a program that maps the file may have such a loop. */
 bool catalogue__polls(const struct catalogue *cat, const struct catalogue_file *file);
 
-/* A return address of a wait: the file it lies in, and its function as in .symtab, or NULL. */
+/* A return address on the stack of a wait: its file, and its function as in .symtab, or NULL. */
 struct catalogue_frame {
 	struct catalogue_file file;
 	const char *function;
 };
 
 /*
- * Whose wait it is: frames from the wait's own function outwards. The innermost frame that some row
- * knows decides, and a row over that one takes it when one of its files follows. NULL: nobody's
- * that is known.
+ * The row of a wait, by its frames from the wait's function outwards. The innermost frame that
+ * matches a row decides. A row with `over` replaces it when one of its files follows. NULL: no row
+ * matches.
  */
 const struct catalogue_row *catalogue__row_of_wait(const struct catalogue *cat, uint32_t loop,
 						   const struct catalogue_frame *frames,
 						   size_t cnt);
 
-/* The row of a program by itself, or NULL: one whose ELF section is known to be its. */
+/* The row that a program matches by an ELF section, or NULL. */
 const struct catalogue_row *catalogue__row_of_program(const struct catalogue *cat,
 						      const struct catalogue_file *file);
 
-/* The row whose loop is a thread of that name, or NULL. */
+/* The row that matches a thread of that name, or NULL. */
 const struct catalogue_row *catalogue__row_of_thread(const struct catalogue *cat, const char *comm);
 
 /*
- * Is a futex wait or a sleep one of the row's parks? Frames from the wait's own function outwards:
- * the first one outside the C library and `through` must be one of `park`. *ret_frame: which one it
- * was, cnt: there is none.
+ * True if a futex wait or sleep is one of the row's parks. Frames go from the wait's function
+ * outwards; the first one outside the C library and `through` must match `park`. *ret_frame: index
+ * of that frame; cnt: there is none.
  */
 bool catalogue_row__parks(const struct catalogue_row *row, const struct catalogue_frame *frames,
 			  size_t cnt, size_t *ret_frame);
 
-/* Whether all futex waits of its processes are (`park = *`), and whether it names functions. */
+/* True if all futex waits of its processes are parks (`park = *`); true if it names functions. */
 bool catalogue_row__parks_anywhere(const struct catalogue_row *row);
 bool catalogue_row__parks_somewhere(const struct catalogue_row *row);
 
-/* Its wait is a function that is probed: nothing but its probes tells of its loop. */
+/* True if its wait is a probed function: then only the probes on it see the loop. */
 bool catalogue_row__waits_itself(const struct catalogue_row *row);
 
-/* The name for records: the row's, or where it is NULL, the wait's own ("epoll"). */
+/* The loop's name in records: the row's, or for NULL the name of the wait ("epoll"). */
 const char *catalogue__name_of_wait(const struct catalogue_row *row, uint32_t loop);
 
 /* "what" … */
 const char *catalogue_role__key(enum catalogue_role role);
 
-/* What was read, as wide as its type says, its sign kept. */
+/* The value that was read, at its type's width and sign. */
 int64_t catalogue_field__number(const struct catalogue_field *field, uint64_t raw);
 
-/* Its name of field->names, or NULL. Only of VIEW_ENUM. */
+/* The value's name in field->names, or NULL. For VIEW_ENUM only. */
 const char *catalogue_field__enum_name(const struct catalogue_field *field, uint64_t raw);
 
-/* What jank_rec_message.text holds, as it is or made UTF-8 of UTF-16; "" when there is none. */
+/*
+ * The text of jank_rec_message, unchanged or converted from UTF-16 to UTF-8; "" when there is none.
+ */
 #define CATALOGUE_TEXT_SZ (JANK_MESSAGE_TEXT_SZ / 2 * 3 + 1)
 void catalogue_field__text(const struct catalogue_field *field,
 			   const char raw[JANK_MESSAGE_TEXT_SZ], char ret[CATALOGUE_TEXT_SZ]);
 
 /*
- * Whether what was read is a message of this layout: `check =` holds, or there is none. Where it
- * does not hold, nothing of it is to be shown. got and value: as in jank_rec_message.
+ * True if the values are a message of this layout: `check =` holds, or there is no check. If it is
+ * false, show nothing of the message. got and value: as in jank_rec_message.
  */
 bool catalogue_mark__holds(const struct catalogue_mark *mark, uint32_t got, const uint64_t *value);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The catalogue while it is filled: for catalogue*.c alone. */
+/* The catalogue while it is being filled: for catalogue*.c only. */
 #ifndef JANK_CATALOGUE_CATALOGUE_DATA_H
 #define JANK_CATALOGUE_CATALOGUE_DATA_H
 
@@ -9,7 +9,7 @@
 #define CATALOGUE_FILE_MAX     64
 #define CATALOGUE_FILE_SZ      (256u << 10)
 #define CATALOGUE_NAMES_MAX    4096 /* of one enum */
-#define CATALOGUE_PATTERNS_MAX 64   /* libraries and callers of one row, each */
+#define CATALOGUE_PATTERNS_MAX 64   /* each, for libraries and callers of one row */
 
 struct catalogue {
 	struct catalogue_row *rows[CATALOGUE_ROW_MAX];
@@ -20,16 +20,16 @@ struct catalogue {
 	unsigned mark_cnt;
 };
 
-/* Adds the rows of a loop file's text. A built-in row whose id is taken is left out. */
+/* Adds the rows of a loop file's text. Skips built-in rows with an id that is already taken. */
 int catalogue_file__load(struct catalogue *cat, const char *name, const char *text, size_t len,
 			 bool is_builtin, struct err *err);
 
-void catalogue_row__free(struct catalogue_row *row); /* NULL is fine */
+void catalogue_row__free(struct catalogue_row *row); /* accepts NULL */
 void catalogue_enum__free(struct catalogue_enum *names);
 
 /*
- * Sets one key of a row (`more`: an indented line below it). 0, -ENOMEM, or -EINVAL with a message
- * that does not name the place.
+ * Setter of one key of a row (`more`: an indented line below it). 0, -ENOMEM, or -EINVAL with a
+ * message that does not name file and line.
  */
 struct catalogue_key {
 	const char *name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table comes from tools/loops/table at build time. */
+/* tools/loops/table generates the table at build time. */
 #include "catalogue/catalogue_embedded.h"
 
 #include "loops_embedded.inc"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The files of loops/, made part of the program at build time (mk/loops.mk). */
+/* The files of loops/, compiled into the program (mk/loops.mk). */
 #ifndef JANK_CATALOGUE_CATALOGUE_EMBEDDED_H
 #define JANK_CATALOGUE_CATALOGUE_EMBEDDED_H
 

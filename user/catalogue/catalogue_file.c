@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Loop files are INI files, read by libinih. What it would let pass is caught in its reader, which
- * sees each line first: long lines (it would cut them), empty sections and the same section once
- * more.
+ * Reader of loop files. They are INI files, parsed by libinih. The line reader sees each line first
+ * and rejects what libinih would accept: long lines (it would cut them), empty sections and
+ * repeated sections.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -17,18 +17,18 @@
 
 struct loading {
 	struct catalogue *cat;
-	const char *name; /* the file's */
+	const char *name; /* of the file */
 	bool is_builtin;
 	const char *at, *end; /* text not yet read */
 	unsigned line;
 	bool is_indented;
-	unsigned section_line; /* a section that no key followed as yet; else 0 */
+	unsigned section_line; /* line of a section without a key so far; else 0 */
 	size_t first_row, first_enum;
-	struct catalogue_row *row; /* one of them, while its section lasts */
+	struct catalogue_row *row; /* the row of the current section */
 	struct catalogue_enum *names;
-	const struct catalogue_key *key; /* what an indented line goes on with */
+	const struct catalogue_key *key; /* the key that an indented line continues */
 	struct err *err;
-	int code; /* the first fault's */
+	int code; /* of the first error */
 };
 
 static int fault(struct loading *l, unsigned line, int code, const char *message)
@@ -46,7 +46,7 @@ static int no_memory(struct loading *l)
 	return l->code;
 }
 
-/* Whether a line is one, and what kind: for what inih does not tell. */
+/* Checks a line for errors that inih does not report, and notes section headers. */
 static void look_at(struct loading *l, const char *line, size_t len)
 {
 	const char *first = line;
@@ -65,7 +65,7 @@ static void look_at(struct loading *l, const char *line, size_t len)
 	l->section_line = l->line;
 }
 
-/* As fgets. */
+/* Like fgets. */
 static char *read_line(char *buf, int size, void *stream)
 {
 	struct loading *l = stream;
@@ -134,7 +134,7 @@ static int by_value(const void *a, const void *b)
 	return (x->value > y->value) - (x->value < y->value);
 }
 
-/* A section is complete when the next begins. */
+/* A section is complete when the next one begins. */
 static void end_section(struct loading *l)
 {
 	struct catalogue_row *row = l->row;
@@ -280,7 +280,7 @@ static int set_key(struct loading *l, const char *name, const char *value)
 	return code ? fault(l, l->line, -code, why.msg) : 0;
 }
 
-/* inih's handler: 1 is well, and each line of several comes by itself. */
+/* inih's handler: returns 1 for success. inih calls it for each line of a multi-line value. */
 static int take_line(void *user, const char *section, const char *name, const char *value)
 {
 	struct loading *l = user;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The keys of a row, one function a form of value. */
+/* Keys of a row, one setter for each form of value. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -29,7 +29,8 @@ static int no_memory(struct err *err)
 }
 
 /*
- * The next word of *at, malloc'ed; NULL at the end, or without memory (*at is then not at its end).
+ * The next word of *at, malloc'ed; NULL at the end or when out of memory (then *at is not at its
+ * end).
  */
 static char *next_word(const char **at)
 {
@@ -57,7 +58,7 @@ static int grow(void *array, size_t cnt, size_t size, const char *what, struct e
 	return 0;
 }
 
-/* Only what is fit to be shown; more lines are joined by a space. */
+/* Sets a text that is only displayed. Further lines are joined by a space. */
 SETTER(set_text)
 {
 	char **text = (char **)((char *)row + key->offset), *longer;
@@ -165,7 +166,7 @@ SETTER(set_parks)
 	return add_functions(&row->parks, value, "park", err);
 }
 
-/* The probes compare names with a beginning, and have room for few. */
+/* The probes compare names by prefix, and have little room. */
 static bool is_thread_name(const char *word)
 {
 	size_t len = strcspn(word, "*?[");
@@ -191,7 +192,7 @@ SETTER(set_through)
 	return add_functions(&row->through, value, "through", err);
 }
 
-/* A place of code: a symbol's name, or "offset 0x…". */
+/* Parses a code position: a symbol's name, or "offset 0x…". */
 static int parse_place(const char *value, char **ret_symbol, uint64_t *ret_address, struct err *err)
 {
 	unsigned long long address;
@@ -305,7 +306,7 @@ static int check_field(const struct catalogue_mark *mark, const struct catalogue
 	return 0;
 }
 
-/* "what = enum(qevent, u16 *(arg1 + 8))", on an indented line below its mark */
+/* Parses "what = enum(qevent, u16 *(arg1 + 8))", on an indented line below its mark. */
 static int add_field(struct catalogue *cat, struct catalogue_mark *mark, const char *value,
 		     size_t first_enum, struct err *err)
 {

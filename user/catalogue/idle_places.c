@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A table by thread. */
+/* Table of idle places by thread. */
 #include "catalogue/idle_places.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "symbol/interpreters/runtime.h"
 #include "symbol/unwind/unwind.h"
 
-#define THREAD_MAX 8192 /* the oldest make room */
+#define THREAD_MAX 8192 /* the oldest entry is dropped */
 
 struct place {
 	uint32_t tid, pid;
@@ -124,7 +124,7 @@ uint32_t idle_places__depth(struct symbolizer *sym, uint32_t pid, const uint64_t
 	return depth;
 }
 
-/* A whole stack that waits on a futex, and for no lock. */
+/* True for a complete stack of a futex wait that is not a lock. */
 static bool may_rest(const struct sample *sample)
 {
 	const struct jank_rec_waited *raw = sample->waited ? &sample->waited->raw : NULL;
@@ -140,7 +140,7 @@ static bool same_callers(const struct stack *a, const struct stack *b)
 		       a->user_cnt * sizeof(*a->addresses));
 }
 
-/* The time of its waits there, and how many they are. */
+/* Total time and number of the block's waits at this place. */
 static uint64_t waits_at(const struct block *block, const struct stack *where, size_t *ret_cnt)
 {
 	uint64_t ns = 0;
@@ -158,7 +158,8 @@ static uint64_t waits_at(const struct block *block, const struct stack *where, s
 }
 
 /*
- * Fewer frames than the loop's wait has; or, where those are not known, a place that it returns to.
+ * True if the place has fewer frames than the loop's wait. Without a known loop wait, the thread
+ * must have returned to the place.
  */
 static bool is_further_out(const struct idle_places *places, const struct block *block,
 			   const struct stack *stack, size_t wait_cnt)
@@ -198,17 +199,20 @@ void idle_places__on_exit(struct idle_places *places, uint32_t pid)
 }
 
 /*
- * The outermost place that is visited again and again. Frames are counted, not bytes of stack: a
- * wait with large arrays lies deeper than its handlers. An interpreter's frames count first, those
- * in C only between waits in the same of these. A thread that works most of the time waits for its
- * own helpers, not for work: a batch program's main thread.
+ * --- idle chains: the outermost place that is visited repeatedly.
+ *
+ * Frames are counted, not stack bytes, because a wait with large arrays lies deeper than its
+ * handlers. An interpreter's frames count first; C frames only compare waits with the same
+ * interpreter frames. A thread that works most of the time waits for its own helpers, not for work:
+ * for example a batch program's main thread.
  */
 
 #define IDLE_CHAIN_MAX 16
 #define FRAME_MAX      64
-#define VISITS	       3 /* that make an idle place */
-#define SELDOM	       8 /* a place further out that is visited so much less often does not count */
-#define LOOK_NS	       (500 * NS_PER_MS) /* so long the thread must be known */
+#define VISITS	       3 /* needed for an idle place */
+/* A place further out does not count if it is visited this many times less often. */
+#define SELDOM	8
+#define LOOK_NS (500 * NS_PER_MS) /* observation time before the first verdict */
 
 /* As in idle_visit. */
 struct idle_chains_place {
@@ -262,7 +266,7 @@ static struct idle_chains_place place_of(const struct idle_visit *visit)
 	};
 }
 
-/* The one that was visited longest ago makes room. */
+/* The chain with the oldest visit is dropped. */
 static struct chain *new_chain(struct idle_chains *chains)
 {
 	struct chain *oldest = &chains->chains[0];
@@ -298,8 +302,8 @@ static int compare_numbers(uint32_t a, uint32_t b)
 }
 
 /*
- * Below 0: a is further out. Of waits in different frames of an interpreter that are as many, the
- * frames in C say nothing.
+ * Below 0: a is further out. If two waits have different interpreter frames of the same number,
+ * their C frames are not compared.
  */
 static int compare(const struct idle_chains_place *a, const struct idle_chains_place *b)
 {
@@ -310,7 +314,7 @@ static int compare(const struct idle_chains_place *a, const struct idle_chains_p
 	return a->script == b->script && !a->one_call ? compare_numbers(a->depth, b->depth) : 0;
 }
 
-/* A sleep is only a loop's where the thread waits for nothing else. */
+/* A sleep belongs to a loop only if the thread waits for nothing else. */
 static bool idle_chains_is_further_out(const struct chain *chain, const struct chain *than)
 {
 	const struct idle_chains_place *a = &chain->place, *b = &than->place;
@@ -318,7 +322,7 @@ static bool idle_chains_is_further_out(const struct chain *chain, const struct c
 	return a->sleeps == b->sleeps ? compare(a, b) < 0 : b->sleeps;
 }
 
-/* How often the one further out is visited that is visited most. */
+/* The highest visit count among the places further out. */
 static uint32_t outer_visits(const struct idle_chains *chains, const struct chain *chain)
 {
 	uint32_t cnt = 0;
@@ -330,7 +334,7 @@ static uint32_t outer_visits(const struct idle_chains *chains, const struct chai
 	return cnt;
 }
 
-/* Of the idle place: with a timeout and without, it is the same call from as far out. */
+/* True for the idle place: the same call at the same depth, with or without a timeout. */
 static bool is_known(const struct idle_chains *chains, const struct chain *chain)
 {
 	const struct idle_chains_place *idle = &chains->idle, *place = &chain->place;
@@ -341,8 +345,8 @@ static bool is_known(const struct idle_chains *chains, const struct chain *chain
 }
 
 /*
- * Another call from as far out is made when work has come: interpreters make all calls from one
- * depth.
+ * True for another call at the idle place's depth: it happens when work has arrived. Interpreters
+ * make all calls at one depth.
  */
 static bool is_beside(const struct idle_chains *chains, const struct chain *chain)
 {
@@ -350,7 +354,7 @@ static bool is_beside(const struct idle_chains *chains, const struct chain *chai
 	       chains->idle.sleeps == chain->place.sleeps && !is_known(chains, chain);
 }
 
-/* A sleep is a loop's, as a frame loop's is, if it is visited so often in a second. */
+/* A sleep belongs to a loop, such as a frame loop, if it occurs this often per second. */
 #define SLEEPS_PER_S 5
 
 static bool is_seldom(const struct chain *chain, const struct idle_visit *visit)
@@ -367,7 +371,10 @@ static bool rests(const struct idle_chains *chains, const struct idle_visit *vis
 	return ns >= LOOK_NS && visit->cpu_ns - chains->since_cpu_ns < ns / 2;
 }
 
-/* Of all that are as far out: loops have several waits, with a timeout and without. */
+/*
+ * Sums the visits of all places at this depth: loops have several waits, with and without a
+ * timeout.
+ */
 static uint32_t visits_at(const struct idle_chains *chains, const struct idle_chains_place *place)
 {
 	uint32_t cnt = 0;

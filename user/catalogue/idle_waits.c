@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* /proc/PID/task/TID/syscall tells the call that a blocked thread is in, and where its stack is. */
+/* /proc/PID/task/TID/syscall shows the call that a blocked thread is in, and its stack pointer. */
 #include "catalogue/idle_waits.h"
 
 #include <dirent.h>
@@ -15,7 +15,7 @@
 static const struct {
 	long nr;
 	uint32_t loop;
-	bool has_fds; /* the second argument is how many */
+	bool has_fds; /* the second argument is their number */
 } waits[] = {
 #ifdef SYS_epoll_wait
 	{ SYS_epoll_wait, JANK_LOOP_EPOLL, false },
@@ -40,7 +40,7 @@ bool idle_waits__parse(const char *text, struct jank_rec_wait *ret)
 
 	if (sscanf(text, "%ld %llx %llx %llx %llx %llx %llx %llx %llx", &nr, &args[0], &args[1],
 		   &args[2], &args[3], &args[4], &args[5], &sp, &ip) != 9)
-		return false; /* it runs, or is blocked outside of a call */
+		return false; /* it runs, or is blocked outside a system call */
 	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
 		if (waits[i].nr != nr)
 			continue;

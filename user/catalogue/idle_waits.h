@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Threads that wait in a loop's system call right now, and may have done so for hours: by /proc. */
+/*
+ * Threads that are waiting in a loop's system call now, from /proc; they may have waited for hours.
+ */
 #ifndef JANK_CATALOGUE_IDLE_WAITS_H
 #define JANK_CATALOGUE_IDLE_WAITS_H
 
@@ -8,18 +10,22 @@
 #include <stdint.h>
 
 /*
- * For each such thread of the process; rec's turn_cnt is 0: there is no evidence but that it waits.
+ * Calls fn for each such thread of the process. rec's turn_cnt is 0: the wait is the only evidence.
  */
 void idle_waits__each(uint32_t pid, void (*fn)(void *ctx, const struct jank_rec_wait *rec),
 		      void *ctx);
 
 /*
- * The system call that a thread of the process is blocked in, or -1: it runs, is blocked outside of
- * one, or is gone. *ret_loop: the kind of loop that waits in it (JANK_LOOP_*), or 0 for none.
+ * The system call that a thread of the process is blocked in, or -1: it runs, is blocked outside a
+ * system call, or has ended. *ret_loop: the kind of loop that waits in this call (JANK_LOOP_*), or
+ * 0.
  */
 long idle_waits__call(uint32_t pid, uint32_t tid, uint32_t *ret_loop);
 
-/* "NR ARG… SP IP" of /proc/PID/task/TID/syscall. False: it waits in none of these calls. */
+/*
+ * Parses "NR ARG… SP IP" of /proc/PID/task/TID/syscall. False: the thread waits in none of these
+ * calls.
+ */
 bool idle_waits__parse(const char *text, struct jank_rec_wait *ret);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of waits and names of the catalogue's rows. */
+/* Choice of loops by names of waits and of the catalogue's rows. */
 #include "catalogue/loop_choice.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static void add_name(struct strbuf *names, const char *name)
 {
 	size_t len = strlen(name);
 
-	/* Several rows may have one name. */
+	/* Several rows may share a name. */
 	for (const char *at = strbuf__str(names); (at = strstr(at, name)); at += len)
 		if ((at == names->data || at[-1] == ' ') && (!at[len] || at[len] == ','))
 			return;
@@ -95,7 +95,7 @@ bool loop_choice__takes(const struct loop_choice *choice, const struct catalogue
 	return loop < 32 && choice->waits & 1u << loop;
 }
 
-/* One look at what a process maps, when it polls for the first time. */
+/* --- pollers: a process's mappings are read once, when it polls for the first time */
 
 #define ROWS_MAX 16
 

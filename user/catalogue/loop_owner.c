@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A table of threads with their return addresses, and of what loops their processes have. */
+/* Table of threads with their return addresses, and of the loops of their processes. */
 #include "catalogue/loop_owner.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "symbol/elf/elffunc.h"
 #include "symbol/interpreters/runtime.h"
 
-#define THREAD_MAX 8192 /* the oldest make room */
+#define THREAD_MAX 8192 /* the oldest entry is dropped */
 #define NAMES_MAX  4096
-#define ROW_MAX	   8 /* of one file, when asking whether a name is needed */
+#define ROW_MAX	   8 /* rows checked per file to see whether a function name is needed */
 
 struct thread {
 	uint32_t tid;
@@ -35,13 +35,13 @@ struct name_key {
 
 struct name {
 	struct name_key key;
-	uint32_t tid; /* who had the first one */
+	uint32_t tid; /* of the first thread with this loop */
 	const struct catalogue_row *row;
 	bool differ;
 	UT_hash_handle hh;
 };
 
-/* A program that is known by itself. */
+/* A program with a row that matches by ELF section. */
 struct program {
 	uint32_t pid;
 	const struct catalogue_row *row;
@@ -102,7 +102,7 @@ void loop_owner__free(struct loop_owner *whose)
 	free(whose);
 }
 
-/* --- notes */
+/* --- recorded waits */
 
 static struct thread *find_thread(const struct loop_owner *whose, uint32_t tid)
 {
@@ -119,7 +119,7 @@ const struct jank_rec_wait *loop_owner__recorded(const struct loop_owner *whose,
 	return thread ? &thread->rec : NULL;
 }
 
-/* Most of the words are nothing of that kind. */
+/* Most stack words are not code addresses. */
 size_t loop_owner__addresses(const struct loop_owner *whose, const struct wait_note *note,
 			     uint64_t *ret)
 {
@@ -137,7 +137,7 @@ size_t loop_owner__addresses(const struct loop_owner *whose, const struct wait_n
 	if (symbolizer__code(whose->sym, pid, note->rec.ip, exact, &frame))
 		ret[kept++] = note->rec.ip;
 	else
-		ret[kept++] = 0; /* the first place is the wait's */
+		ret[kept++] = 0; /* index 0 is the wait's own address */
 	for (size_t i = 0; i < cnt && kept < WHOSE_ADDRESS_MAX; i++)
 		ret[kept++] = words[i];
 	return kept;
@@ -147,7 +147,7 @@ int loop_owner__record(struct loop_owner *whose, const struct wait_note *note)
 {
 	struct thread *thread = find_thread(whose, note->rec.hdr.tid);
 
-	/* Without a stack it tells nothing new of a wait that is known. */
+	/* Without a stack, the note adds nothing to a known wait of the same kind. */
 	if (thread && !note->cnt && thread->rec.loop == note->rec.loop)
 		return 0;
 	if (thread)
@@ -165,7 +165,7 @@ int loop_owner__record(struct loop_owner *whose, const struct wait_note *note)
 	return 0;
 }
 
-/* --- names */
+/* --- rows of loops */
 
 static void remember_name(struct loop_owner *whose, const struct thread *thread)
 {
@@ -191,7 +191,7 @@ static void remember_name(struct loop_owner *whose, const struct thread *thread)
 	HASH_ADD(hh, whose->names, key, sizeof(key), name);
 }
 
-/* A symbol table takes long to read, and most rows know a file by its name alone. */
+/* Reading a symbol table is slow, and most rows match a file by its name alone. */
 static bool wants_function(const struct loop_owner *whose, const struct catalogue_file *file)
 {
 	const struct catalogue_row *rows[ROW_MAX];
@@ -203,10 +203,10 @@ static bool wants_function(const struct loop_owner *whose, const struct catalogu
 	return false;
 }
 
-/* Which frames need the names of their functions. */
+/* Frames to name: none, those that a row needs, or all. */
 enum naming { NAME_NONE, NAME_NEEDED, NAME_ALL };
 
-/* The thread's frames; those of files that are unmapped by now are left out. */
+/* Sets the thread's frames. Skips frames in files that are no longer mapped. */
 static size_t set_frames(struct loop_owner *whose, const struct thread *thread,
 			 const struct elffunc *exe_elf, enum naming naming,
 			 struct catalogue_frame *ret)
@@ -234,7 +234,7 @@ static size_t set_frames(struct loop_owner *whose, const struct thread *thread,
 	return cnt;
 }
 
-/* Some rows know a program by its ELF sections. */
+/* Opens the program, because some rows match by ELF section. */
 static bool open_exe(uint32_t pid, struct elffunc *ret)
 {
 	char path[64];
@@ -261,7 +261,7 @@ static const struct catalogue_row *row_of_program(const struct loop_owner *whose
 	return row && row->waits & 1u << loop ? row : NULL;
 }
 
-/* Of a process all of whose loops of that kind are one row's. */
+/* The common row of the process's loops of that kind, or NULL if they differ. */
 static const struct catalogue_row *row_of_others(const struct loop_owner *whose, uint32_t pid,
 						 uint32_t loop)
 {
@@ -272,7 +272,7 @@ static const struct catalogue_row *row_of_others(const struct loop_owner *whose,
 	return name && !name->differ ? name->row : NULL;
 }
 
-/* No stack came with the thread's wait, or the program could not be opened any more. */
+/* Fallback when the wait came without a stack, or the program could not be opened. */
 static const struct catalogue_row *row_by_process(const struct loop_owner *whose,
 						  const struct thread *thread,
 						  const struct catalogue_frame *frames, size_t cnt)
@@ -285,7 +285,7 @@ static const struct catalogue_row *row_by_process(const struct loop_owner *whose
 		cnt--;
 	}
 	if (cnt && !frames->file.is_exe)
-		return NULL; /* another library's */
+		return NULL; /* the innermost frame lies in another library */
 	row = row_of_program(whose, pid, loop);
 	return row || cnt ? row : row_of_others(whose, pid, loop);
 }
@@ -331,7 +331,10 @@ static size_t resolve(struct loop_owner *whose, struct thread *thread, enum nami
 		thread->row = catalogue__row_of_wait(whose->cat, thread->rec.loop, frames, cnt);
 	if (!thread->row)
 		thread->row = row_by_process(whose, thread, frames, cnt);
-	/* Where only functions would tell whose it is, it has no name, and is no other's either. */
+	/*
+	 * A loop that only function names could match stays without a row, and does not set the
+	 * process's row.
+	 */
 	if ((!thread->resolved && naming != NAME_NONE) || (thread->row && thread->row != before))
 		remember_name(whose, thread);
 	thread->resolved = true;
@@ -359,7 +362,7 @@ const struct catalogue_row *loop_owner__process_row(const struct loop_owner *who
 	return row_of_others(whose, pid, loop);
 }
 
-/* What no block asked for needs no symbol tables, and has a file's name or none: 5 us. */
+/* A loop that no block asked for is matched by file names only, without symbol tables: 5 us. */
 static void settle(struct loop_owner *whose, struct thread *thread)
 {
 	struct catalogue_frame frames[WHOSE_ADDRESS_MAX];
@@ -392,7 +395,7 @@ void loop_owner__resolve_all(struct loop_owner *whose)
 		settle(whose, thread);
 }
 
-/* --- all of them */
+/* --- listing of all loops */
 
 static void tell(struct loop_owner *whose, struct thread *thread,
 		 void (*fn)(void *ctx, const struct whose_loop *loop), void *ctx)

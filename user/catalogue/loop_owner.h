@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whose loop a wait is: the catalogue asks for the functions around it, and those are found as
- * return addresses on the waiting thread's stack. No unwinding: programs without frame pointers
- * have them, too. The sink thread's.
+ * Owner of a wait: the catalogue row of the loop that the wait belongs to. The catalogue needs the
+ * functions around the wait; they are found as return addresses on the waiting thread's stack.
+ * There is no unwinding, so it works without frame pointers. Sink thread only.
  *
- * A word counts that points into code, right behind a call. One that was left by an earlier call
- * and never overwritten counts as well; the nearest to the wait decides, so that this is seldom
- * seen.
+ * A stack word counts if it points into code directly after a call. A word left by an earlier call
+ * and never overwritten counts too; the word nearest to the wait decides, so this rarely matters.
  */
 #ifndef JANK_CATALOGUE_LOOP_OWNER_H
 #define JANK_CATALOGUE_LOOP_OWNER_H
@@ -26,58 +25,59 @@ struct loop_owner *loop_owner__new(const struct catalogue *cat,
 void loop_owner__free(struct loop_owner *whose);	    /* accepts NULL */
 
 /*
- * A thread's wait: where it may have been called from, by the mappings that the symbolizer knows
- * now. Names are looked up when somebody asks. 0 or -ENOMEM.
+ * Records a thread's wait with its possible return addresses, by the mappings that the symbolizer
+ * knows now. Names are looked up on demand. 0 or -ENOMEM.
  */
 int loop_owner__record(struct loop_owner *whose, const struct wait_note *note);
 void loop_owner__on_exit(struct loop_owner *whose,
 			 uint32_t pid); /* the process; the names of its loops stay */
-void loop_owner__resolve_all(struct loop_owner *whose); /* as if all were gone */
+void loop_owner__resolve_all(struct loop_owner *whose); /* as if all processes had ended */
 
-/* The wait that was noted last of a thread, or NULL. */
+/* The last recorded wait of a thread, or NULL. */
 const struct jank_rec_wait *loop_owner__recorded(const struct loop_owner *whose, uint32_t tid);
 
-/* A process was seen, or has a new program. 0 or -ENOMEM. */
+/* A process is new, or has called exec. 0 or -ENOMEM. */
 int loop_owner__program(struct loop_owner *whose, uint32_t pid);
 
-/* What is known of a program by itself, whatever loops it has, or NULL. */
+/* The row that the program matches by itself, for any of its loops, or NULL. */
 const struct catalogue_row *loop_owner__program_row(const struct loop_owner *whose, uint32_t pid);
 
 /*
- * The row of a thread's loop, or NULL: nobody's that the catalogue knows. Where the thread's stack
- * told nothing, its program's row, or else that of the process's other loops.
+ * The row of a thread's loop, or NULL: the catalogue has none. Where the thread's stack does not
+ * decide, it is the program's row, or else that of the process's other loops.
  */
 const struct catalogue_row *loop_owner__row(struct loop_owner *whose, uint32_t pid, uint32_t tid,
 					    uint32_t loop);
 
 /*
- * Is the noted wait one of the row's parks? Kept nowhere. -ENODATA: the thread's frames are not
- * known. *ret: the frames that decided it, without a verdict where they can't be told.
+ * 1 if the noted wait is one of the row's parks, else 0; the result is not stored. -ENODATA: the
+ * thread's frames are not known. *ret: the frames that decided, without a verdict where they cannot
+ * be packed.
  */
 int loop_owner__parks(struct loop_owner *whose, const struct wait_note *note,
 		      const struct catalogue_row *row, struct jank_park_chain *ret);
 
 /*
- * The same of a main thread that waits for work somewhere: is the noted wait at its idle place, as
- * far as `chains` knows the thread? *ret: its callers, with that verdict; none while it is
- * IDLE_UNKNOWN, as CPython's own locks stay.
+ * Verdict on a noted wait of a main thread that waits for work somewhere: is it at the idle place,
+ * as far as `chains` knows the thread? *ret: its callers with that verdict; empty while the verdict
+ * is IDLE_UNKNOWN, as for CPython's own locks.
  */
 enum idle_verdict loop_owner__rests(struct loop_owner *whose, const struct wait_note *note,
 				    struct idle_chains *chains, struct jank_park_chain *ret);
 
 /*
- * The row of a process's loops of that kind, where all that have one have the same; else NULL.
- * Those that nobody asked for have theirs when they have settled, if the names of files tell it.
+ * The common row of a process's loops of that kind, or NULL if they differ. A loop that was never
+ * looked up gets its row in resolve_all or on_exit, if file names decide it.
  */
 const struct catalogue_row *loop_owner__process_row(const struct loop_owner *whose, uint32_t pid,
 						    uint32_t loop);
 
-/* What is known of each thread, in the order of the notes. */
+/* What is known about a thread's loop. Calls come in the order of the notes. */
 struct whose_loop {
 	const struct jank_rec_wait *rec;
 	const struct catalogue_row *row; /* NULL: unknown */
 	const char *exe;		 /* NULL: unknown */
-	const struct frame *frames;	 /* around the wait, libc's left out: module and function */
+	const struct frame *frames;	 /* around the wait, without libc's: module and function */
 	size_t frame_cnt;
 };
 void loop_owner__each(struct loop_owner *whose,
@@ -90,8 +90,8 @@ void loop_owner__each(struct loop_owner *whose,
 struct symbolizer *loop_owner__symbolizer(const struct loop_owner *whose);
 
 /*
- * The wait's own address (0: unknown), then the return addresses among the note's words, at most so
- * many in all.
+ * The wait's own address (0: unknown), then the return addresses among the note's words; at most
+ * WHOSE_ADDRESS_MAX in all.
  */
 size_t loop_owner__addresses(const struct loop_owner *whose, const struct wait_note *note,
 			     uint64_t *ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Is a thread's wait where it keeps returning to for work? By its callers, and by its interpreter's
- * frames.
+ * Verdict on a thread's wait: is it at the place that the thread keeps returning to for work? It
+ * uses the wait's callers and the interpreter's frames.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,12 +21,12 @@
 #define STAT_MAX 256
 
 /*
- * So many callers of a lock of CPython's are its own: from the wait to the evaluation of the code
- * that takes it.
+ * Number of CPython frames of a lock wait: from the wait to the evaluation of the code that takes
+ * the lock.
  */
 #define LOCK_CALLERS 4
 
-/* 0: it can't be read, as if it had never run. */
+/* CPU time of the thread in ns; 0: it cannot be read, and counts as never run. */
 static uint64_t cpu_ns(const struct jank_rec *hdr)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -40,7 +40,7 @@ static uint64_t cpu_ns(const struct jank_rec *hdr)
 	return ns;
 }
 
-/* The module that a caller lies in, without its folder; NULL: code of no file. */
+/* The base name of the module of a caller; "" for the C library; NULL: code of no file. */
 static const char *module_of(struct loop_owner *whose, uint32_t pid, uint64_t address, bool exact)
 {
 	struct code_opts opts = { .exact = exact };
@@ -58,7 +58,7 @@ static bool is_of(const char *module, const char *interpreter)
 	return !strncmp(module, interpreter, strlen(interpreter));
 }
 
-/* How many callers next to the C library are Python's, or Ruby's: none, if another one waits. */
+/* Number of Python's or Ruby's frames next to the C library; 0 if another module makes the wait. */
 static uint32_t interpreter_cnt(struct loop_owner *whose, const struct wait_note *note,
 				const struct unwound *unwound, const char *interpreter)
 {
@@ -81,9 +81,9 @@ static bool waits_in_futex(const struct wait_note *note)
 }
 
 /*
- * Does the wait have the same callers in C whether the program waits for work or in a handler? In
- * CPython every wait does: queue.get() looks like lock.acquire(), and select() like sleep(). In
- * Ruby only futex waits do.
+ * True if the wait has the same C callers at the idle place and in a handler. In CPython this holds
+ * for every wait: queue.get() looks like lock.acquire(), and select() like sleep(). In Ruby it
+ * holds for futex waits only.
  */
 static bool is_interpreter(struct loop_owner *whose, const struct wait_note *note,
 			   const struct unwound *unwound)
@@ -101,9 +101,9 @@ static bool calls_lock(const struct unwound *unwound, const struct script_wait *
 }
 
 /*
- * Does an interpreter's own code wait for a lock, or for its turn to run? CPython's does if it
- * waits on a futex for nobody: neither for its library nor for a module in C near the wait
- * (queue.SimpleQueue's).
+ * True if the interpreter itself waits for a lock, or for its turn to run. For CPython: a futex
+ * wait that neither its library nor a C module near the wait (queue.SimpleQueue's) makes for the
+ * caller.
  */
 static bool waits_for_lock(struct loop_owner *whose, const struct wait_note *note,
 			   const struct unwound *unwound, const struct script_wait *wait)
@@ -115,7 +115,7 @@ static bool waits_for_lock(struct loop_owner *whose, const struct wait_note *not
 	return !wait->for_caller && interpreter_cnt(whose, note, unwound, "python") >= LOCK_CALLERS;
 }
 
-/* A word of a stack that may be a return address, as the probes compare it. */
+/* A stack word that may be a return address, in the form that the probes compare. */
 static uint64_t word_at(const struct copy_event *copy, size_t offset)
 {
 	uint64_t word;
@@ -125,7 +125,7 @@ static uint64_t word_at(const struct copy_event *copy, size_t offset)
 }
 
 /*
- * As pack_chain, of the outermost callers as well as of those that a note's words leave out:
+ * Like pack_chain, but also for the outermost callers and those missing in the note's words:
  * addresses near the stack.
  */
 static bool pack_unwound(const struct copy_event *copy, const struct unwound *unwound,
@@ -150,8 +150,8 @@ static bool pack_unwound(const struct copy_event *copy, const struct unwound *un
 }
 
 /*
- * Code of a compiler at run time has no tables: what was found up to there is the same each time. A
- * short copy would look like few callers.
+ * JIT code has no unwind tables, but the chain up to it is the same each time. A copy that is too
+ * short would look like a chain with few callers.
  */
 static bool has_all_callers(const struct unwound *unwound)
 {
@@ -175,7 +175,10 @@ static void set_visit(struct loop_owner *whose, const struct wait_note *note,
 	};
 }
 
-/* Of a wait in an interpreter's frames. A stack of so many that some are missing says nothing. */
+/*
+ * Verdict on a wait with interpreter frames. No verdict when the stack has so many frames that some
+ * are missing.
+ */
 static enum idle_verdict judge_script(struct loop_owner *whose, const struct wait_note *note,
 				      const struct unwound *unwound, struct idle_chains *chains)
 {
@@ -196,8 +199,8 @@ static enum idle_verdict judge_script(struct loop_owner *whose, const struct wai
 	visit.script_depth = wait.depth;
 	visit.one_call = wait.is_ruby;
 	/*
-	 * Its polls are counted by their turns, not here: a sleep beside them would seem to be all
-	 * that it waits in.
+	 * Polls of the main thread are counted by their dispatches, not here. A sleep next to them
+	 * would look like the thread's only wait.
 	 */
 	if (visit.sleeps && note->rec.hdr.tid == note->rec.hdr.tgid)
 		return idle_chains__pause(chains, &visit);
@@ -245,11 +248,11 @@ enum idle_verdict loop_owner__rests(struct loop_owner *whose, const struct wait_
 	return verdict;
 }
 
-/* Is a futex wait a runtime's own? By the calls that lead to it. */
+/* --- parks: is a futex wait a runtime's own? The calls that lead to it decide. */
 
 /*
- * Who called the function at `callee`: the nearest one whose call leads there, or else the nearest
- * that calls by a pointer. More than a few words on a stack were left there by earlier calls.
+ * Index of the caller of the function at `callee`: the nearest call to it, or else the nearest call
+ * through a pointer. Many words on a stack remain from earlier calls.
  */
 static size_t next_caller(const uint64_t *callees, size_t cnt, size_t from, uint64_t callee)
 {
@@ -261,7 +264,7 @@ static size_t next_caller(const uint64_t *callees, size_t cnt, size_t from, uint
 	return from;
 }
 
-/* The frames from the wait's own function outwards; their addresses move to the front. */
+/* Sets the frames from the wait's function outwards; moves their addresses to the front. */
 static size_t set_chain(struct loop_owner *whose, const struct wait_note *note, uint64_t *addresses,
 			size_t cnt, struct catalogue_frame *ret)
 {
@@ -287,7 +290,7 @@ static size_t set_chain(struct loop_owner *whose, const struct wait_note *note, 
 	return kept;
 }
 
-/* By what the probes know the chain again. False: it is too long for them. */
+/* Packs the chain into the form that the probes recognize. False: it is too long for them. */
 static bool pack_chain(const struct wait_note *note, const uint64_t *addresses, size_t cnt,
 		       struct jank_park_chain *ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A parser by recursive descent. Reads are collected innermost first, as the probe makes them. */
+/* Recursive-descent parser. Reads are collected innermost first, in the order of the probe. */
 #include "catalogue/mark_expr.h"
 
 #include <ctype.h>
@@ -19,12 +19,12 @@ _Static_assert(JANK_MARK_ARG_MAX == 5, "in the message of parse_arg");
 
 struct parser {
 	const char *at;
-	const char *wanted; /* what would be right at `at`; NULL: all is well */
+	const char *wanted; /* what is expected at `at`; NULL: no error */
 	const struct mark_enums *enums;
 	unsigned nested;
 };
 
-/* reg, then a read at each offset, then `add` more. */
+/* A value: register reg, then a read at each offset, then plus `add`. */
 struct value {
 	unsigned reg, read_cnt;
 	int32_t offset[READ_MAX];
@@ -43,7 +43,7 @@ static const struct type types[] = {
 };
 static const struct type pointer = { "", 64, false };
 
-/* The first fault counts. */
+/* The first error counts. */
 static bool fail(struct parser *p, const char *wanted)
 {
 	if (!p->wanted)
@@ -68,7 +68,7 @@ static bool take(struct parser *p, const char *token)
 	return true;
 }
 
-/* The same of a word, which must end there. */
+/* Like take, for a whole word. */
 static bool take_word(struct parser *p, const char *word)
 {
 	size_t len = strlen(word);
@@ -146,7 +146,7 @@ static bool parse_address(struct parser *p, struct value *ret)
 	return good;
 }
 
-/* What is read last, or an argument itself, has no offset: the probe cannot add behind it. */
+/* The last read, or an argument itself, has no offset: the probe cannot add to the result. */
 static bool parse_value(struct parser *p, const struct type *type, struct jank_mark_field *ret)
 {
 	struct value value;
@@ -210,7 +210,7 @@ static const struct view {
 	const char *name;
 	enum catalogue_view view;
 	uint32_t unit_ns;
-	uint8_t bits; /* of a text's characters */
+	uint8_t bits; /* of a character of the text */
 } views[] = {
 	{ "symbol", VIEW_SYMBOL, 0, 0 },
 	{ "class", VIEW_CLASS, 0, 0 },
@@ -290,7 +290,7 @@ int mark_expr__check(const char *text, struct jank_mark_field spec[2],
 	return finish(&p, text, good, err);
 }
 
-/* What the numbers mean that a mark's probe has read. */
+/* --- interpretation of the values that a mark's probe has read */
 
 int64_t catalogue_field__number(const struct catalogue_field *field, uint64_t raw)
 {
@@ -320,7 +320,7 @@ const char *catalogue_field__enum_name(const struct catalogue_field *field, uint
 	return found ? found->name : NULL;
 }
 
-/* One character; returns its bytes. */
+/* Writes one character; returns its number of bytes. */
 static size_t put_utf8(uint32_t c, char *ret)
 {
 	size_t more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
@@ -346,7 +346,7 @@ static bool is_low(uint32_t unit)
 	return (unit & 0xfc00) == 0xdc00;
 }
 
-/* A surrogate without its other half becomes U+FFFD; one that is cut off is left out. */
+/* A surrogate without its other half becomes U+FFFD; one that is cut off at the end is left out. */
 static void utf16_to_utf8(const char *raw, char *ret)
 {
 	uint32_t c;

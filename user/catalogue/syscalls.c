@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a thread that blocks in a system call waits for. Only calls that say it by themselves are
- * listed; the rest is told by the task's state (JANK_CLASS_PLAIN). By name, since the numbers
- * differ between architectures, and between 64-bit and 32-bit programs; no architecture has all of
- * them.
+ * What a thread that is blocked in a system call waits for. The table lists only calls that
+ * determine it; for the others the task's state decides (JANK_CLASS_PLAIN). Calls are listed by
+ * name, because numbers differ between architectures, and between 64-bit and 32-bit programs. No
+ * architecture has all of them.
  */
 #include "catalogue/syscalls.h"
 
@@ -22,7 +22,7 @@ static const char *const classes[] = {
 	[JANK_CLASS_POLL_FDS] = "poll ppoll ppoll_time64",
 	[JANK_CLASS_SELECT] = "select _newselect pselect6 pselect6_time64",
 	[JANK_CLASS_IO_URING] = "io_uring_enter",
-	/* i386's socketcall is any of them */
+	/* i386's socketcall may be any of them */
 	[JANK_CLASS_RECV] = "recv recvfrom recvmsg recvmmsg recvmmsg_time64",
 	[JANK_CLASS_SOCKET] = "send sendto sendmsg sendmmsg connect socketcall",
 	[JANK_CLASS_ACCEPT] = "accept accept4",
@@ -54,7 +54,7 @@ static const char *const epoll[] = { "epoll_wait", "epoll_pwait", "epoll_pwait2"
 #define EPOLL_CNT (JANK_EPOLL_CNT / 2)
 _Static_assert(sizeof(epoll) / sizeof(epoll[0]) == EPOLL_CNT, "epoll_nr");
 
-/* A number as the probes have it. */
+/* The name of a number in the probes' form. */
 static const char *name_of(int nr)
 {
 	return nr < JANK_SYSCALL_32 ? syscall__name(nr) : syscall__name_32(nr - JANK_SYSCALL_32);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The top of a waiting thread's stack. */
+/* Copies of the top of a waiting thread's stack. */
 #include "catalogue/wait_note.h"
 
 #include <errno.h>
@@ -9,12 +9,12 @@
 
 #include "base/apart.h"
 
-#define STACK_READ (16 * 1024) /* libuv's wait alone has 12 KiB of events there */
+#define STACK_READ (16 * 1024) /* libuv's wait alone has 12 KiB of events on the stack */
 #define WORD_CNT   (STACK_READ / sizeof(uint64_t))
 #define WORD_MAX   512
 #define LOWEST	   0x10000	  /* nothing is mapped below */
 #define ADDR_MASK  0xffffffffffff /* arm64 signs return addresses above these bits */
-#define NEAR_STACK (1 << 20)	  /* pointers into the stack itself are most of what looks alike */
+#define NEAR_STACK (1 << 20)	  /* most words that resemble code are pointers into the stack */
 
 uint64_t wait_note__address(uint64_t word)
 {
@@ -61,7 +61,7 @@ static struct wait_note *note_of(const struct jank_rec_wait *rec, const char *ex
 	return note;
 }
 
-/* What was in the register when the system call began; in a 32-bit program of x86 in ebx. */
+/* The register at the start of the system call; ebx in a 32-bit x86 program. */
 static uint64_t first_argument(const struct jank_rec_copy *copy)
 {
 #ifdef __aarch64__
@@ -93,7 +93,7 @@ struct wait_note *wait_note__of_memory(const struct jank_rec_wait *rec, const ch
 	uint64_t stack[WORD_CNT];
 	ssize_t len = 0;
 
-	/* Near the stack's end: what is left of its page, and then of as many as there are. */
+	/* Near the stack's end, the read is shortened until it fits. */
 	for (size_t want = STACK_READ; len <= 0 && len != -ETIMEDOUT && want > 64; want /= 2)
 		len = apart__memory(rec->hdr.tgid, rec->sp, stack, want);
 	return note_of(rec, exe, (const uint8_t *)stack, len > 0 ? len : 0);
@@ -118,10 +118,10 @@ size_t wait_note__bytes(const struct wait_note *note)
 	       note->cnt * (sizeof(*note->words) + sizeof(*note->offsets));
 }
 
-/* --- copies and frames on their way */
+/* --- stack copies and frames that wait for their record */
 
 /*
- * How long the record says that it is; 0: it is none of a wait. -EBADMSG: it is shorter than that.
+ * Size that the record states; 0: not a record of a wait. -EBADMSG: the data is shorter than that.
  */
 static ssize_t size_of(const void *data, size_t len)
 {
@@ -191,14 +191,14 @@ void wait_copies__free(struct wait_copies *copies)
 	}
 }
 
-/* Looks at the code before each address. */
+/* --- return addresses: checks the code before each address */
 
 static bool read_code(const struct code_of *of, uint64_t address, void *ret, size_t size)
 {
 	return !symbolizer__code_bytes(of->sym, of->pid, address, ret, size);
 }
 
-/* The dynamic linker's word: it is data, which no file has. */
+/* Reads a pointer of the dynamic linker from memory: it is data, so no file has it. */
 static uint64_t pointer_at(const struct code_of *of, uint64_t address)
 {
 	uint64_t ret;
@@ -207,13 +207,13 @@ static uint64_t pointer_at(const struct code_of *of, uint64_t address)
 }
 
 #ifdef __aarch64__
-/* A number of some bits, with its sign. */
+/* A signed number of `bits` bits. */
 static int64_t field(uint32_t insn, unsigned shift, unsigned bits)
 {
 	return (int64_t)((uint64_t)(insn >> shift) << (64 - bits)) >> (64 - bits);
 }
 
-/* adrp x16, PAGE; ldr x17, [x16, #LOW]; …, behind bti c where there is one */
+/* adrp x16, PAGE; ldr x17, [x16, #LOW]; …, after bti c if present */
 static uint64_t through_plt(const struct code_of *of, uint64_t address)
 {
 	uint32_t code[3];
@@ -250,7 +250,7 @@ static int64_t displacement(const uint8_t *bytes)
 	return ret;
 }
 
-/* jmp *DISPLACEMENT(%rip), behind endbr64 and with bnd before it where there is one */
+/* jmp *DISPLACEMENT(%rip), after endbr64 and with a bnd prefix if present */
 static uint64_t through_plt(const struct code_of *of, uint64_t address)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Columns of a terminal. wcwidth() would do it for the locale's characters only, and jankbpf runs
- * in "C" as often as not: the wide ranges that matter are listed here instead.
+ * Columns of a terminal. wcwidth() knows only the locale's characters, and jankbpf often runs in
+ * the "C" locale. So the important wide ranges are listed here.
  */
 #include "export/cells.h"
 
@@ -23,8 +23,8 @@ static const struct range wide[] = {
 };
 
 /*
- * Without a width, or of power over their neighbours: a name must not hide or reorder what is
- * shown.
+ * Characters without a width, or that affect their neighbours: a name must not hide or reorder
+ * other text.
  */
 static const struct range unseen[] = {
 	{ 0x00ad, 0x00ad }, { 0x061c, 0x061c }, { 0x115f, 0x1160 },   { 0x180b, 0x180f },
@@ -42,7 +42,7 @@ static bool within(uint32_t c, const struct range *ranges, size_t cnt)
 
 #define WITHIN(c, ranges) within(c, ranges, sizeof(ranges) / sizeof(*(ranges)))
 
-/* Of a sequence known to be valid. */
+/* Decodes a valid sequence. */
 static uint32_t decode(const char *s, size_t len)
 {
 	static const unsigned char lead_mask[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
@@ -53,7 +53,7 @@ static uint32_t decode(const char *s, size_t len)
 	return c;
 }
 
-/* The next character of s as it would be shown. */
+/* The next character of s in its displayed form. */
 struct cell {
 	const char *bytes;
 	size_t len;   /* of bytes */
@@ -91,7 +91,7 @@ unsigned cells__width(const char *str)
 
 unsigned cells__add(struct strbuf *sb, const char *str, unsigned max)
 {
-	size_t left = strlen(str), fits = sb->len; /* where the "…" would go */
+	size_t left = strlen(str), fits = sb->len; /* end of the text if "…" is needed */
 	unsigned width = 0, fits_width = 0;
 
 	while (left) {

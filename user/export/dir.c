@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The output directory: each record is appended to blocks.jsonl or blocks.pb, each ended block gets
- * a BlockCanary log as well.
+ * The output directory: each record is appended to blocks.jsonl or blocks.pb; each ended block also
+ * gets a BlockCanary log.
  *
- * A disk that is full or read-only is no reason to stop tracing, at the start neither: every
- * record then tries again, and its error is counted by the caller. A DIR that can't be ours is
- * one.
+ * A full or read-only disk does not stop tracing, not even at the start: every record tries again,
+ * and the caller counts its error. A DIR that cannot be ours is an error.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,15 +26,15 @@
 #include "export/stream.h"
 
 /*
- * Writing one log: under a name that no reader takes first, then renamed. A reader that met half
- * a log would judge it corrupt and delete it.
+ * --- one log: written under a temporary name, which no reader opens, then renamed. A reader that
+ * sees half a log considers it corrupt and deletes it.
  */
 
 #define NAME_ATTEMPTS 10000
 
 /*
- * Fails with EEXIST when there is one. Where the file system has no such rename, a link does the
- * same.
+ * Renames; fails with -EEXIST if the target exists. Uses a link where the file system has no such
+ * rename.
  */
 static int rename_new(int dirfd, const char *from, const char *to)
 {
@@ -49,7 +48,7 @@ static int rename_new(int dirfd, const char *from, const char *to)
 	return 0;
 }
 
-/* Two blocks may end in one millisecond. */
+/* Two blocks may end in the same millisecond. */
 static int give_name(int dirfd, const char *tmp, uint64_t real_ns)
 {
 	struct strbuf name = STRBUF_INIT;
@@ -76,7 +75,7 @@ static int write_tmp(int dirfd, const char *tmp, const void *log, size_t len, ui
 	err = output__write(fd, log, len);
 	if (!err && futimens(fd, times))
 		err = -errno;
-	if (close(fd) && !err) /* some file systems only now find that the disk is full */
+	if (close(fd) && !err) /* some file systems report a full disk only here */
 		err = -errno;
 	if (err)
 		unlinkat(dirfd, tmp, 0);
@@ -84,8 +83,7 @@ static int write_tmp(int dirfd, const char *tmp, const void *log, size_t len, ui
 }
 
 /*
- * Writes a log of this time under a name that no other has, mtime = the time. Under the records'
- * lock.
+ * Writes a log with this time under a unique name, and sets its mtime. Requires the records' lock.
  */
 static int log_file__write(int dirfd, const void *log, size_t len, uint64_t real_ns)
 {
@@ -131,10 +129,7 @@ static int dir__open(struct sink_dir *d)
 	return 0;
 }
 
-/*
- * At start and about hourly. What can't be read or deleted now is no error of the record that
- * comes.
- */
+/* Cleans at the start and about hourly. Its errors do not fail the record. */
 static void dir__clean(struct sink_dir *d)
 {
 	uint64_t now = clock__mono_ns();
@@ -145,7 +140,7 @@ static void dir__clean(struct sink_dir *d)
 	retain__clean(&d->retain, clock__real_ns());
 }
 
-/* Somebody may have removed DIR meanwhile: then it is made again. */
+/* Creates DIR again if another process has removed it. */
 static int dir__lock(struct sink_dir *d)
 {
 	int err = dir__open(d);
@@ -173,7 +168,7 @@ static int dir__write_log(struct sink_dir *d, uint64_t real_ns)
 	return err;
 }
 
-/* The record and, when there is one, the log. Each is tried, whatever became of the other. */
+/* Writes the record, and the log if there is one. Each is tried, even if the other fails. */
 static int dir__write(struct sink_dir *d, uint64_t real_ns)
 {
 	const struct strbuf *bytes = &d->stream.bytes;
@@ -196,8 +191,8 @@ static int dir__write(struct sink_dir *d, uint64_t real_ns)
 }
 
 /*
- * A hang has no log: BlockCanary's record is of a block that ended, and its reader would show the
- * same block twice. The one log comes at the end, with severity "hang".
+ * A hang has no log: BlockCanary's record describes an ended block, and its reader would show the
+ * same block twice. The only log is written at the end, with severity "hang".
  */
 static int dir__block(struct sink *sink, const struct block *block)
 {

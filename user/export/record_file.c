@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A record is appended by one write() under flock(): a record cut short by a full disk can be taken
- * back without hurting one of another process, and one torn by a crash is seen, and cut off, before
- * the next is appended. O_APPEND alone could do neither.
+ * A record is appended by one write() under flock(). A record cut short by a full disk can be
+ * removed without damage to records of other processes. A record torn by a crash is found and cut
+ * off before the next append. O_APPEND alone allows neither.
  */
 #include "export/record_file.h"
 
@@ -49,7 +49,7 @@ bool own_file__size(int dirfd, const char *name, uint64_t *ret_size)
 	return true;
 }
 
-/* O_NONBLOCK: a FIFO of that name must not hold us; for a regular file it has no meaning. */
+/* O_NONBLOCK: opening a FIFO of that name must not block. It has no effect on regular files. */
 static int open_file(const struct record_file *file)
 {
 	int flags = O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -65,7 +65,7 @@ static int open_file(const struct record_file *file)
 	return fd;
 }
 
-/* Where locks are not supported there is no second process to fear that had one. */
+/* If locks are not supported, no other process can hold one: continue without a lock. */
 static int lock_file(int fd)
 {
 	while (flock(fd, LOCK_EX)) {
@@ -76,7 +76,7 @@ static int lock_file(int fd)
 	return 0;
 }
 
-/* Another process may have rotated the file while we waited for its lock. */
+/* Another process may have rotated the file during the wait for its lock. */
 static bool still_named(const struct record_file *file)
 {
 	struct stat open_st, name_st;
@@ -86,7 +86,7 @@ static bool still_named(const struct record_file *file)
 	       open_st.st_dev == name_st.st_dev && open_st.st_ino == name_st.st_ino;
 }
 
-/* Bytes of the file up to and with its last newline. */
+/* Finds the size of the file up to and including its last newline. */
 static int whole_lines(int fd, off_t size, off_t *ret)
 {
 	char chunk[CHUNK], *newline;
@@ -108,7 +108,10 @@ static int whole_lines(int fd, off_t size, off_t *ret)
 	return 0;
 }
 
-/* Bytes of the file in whole messages; the first `known` are. A length that is none ends them. */
+/*
+ * Finds the size of the file in whole messages; the first `known` bytes are whole. An invalid
+ * length ends them.
+ */
 static int whole_messages(int fd, off_t size, off_t known, off_t *ret)
 {
 	char head[STREAM_VARINT_MAX];
@@ -127,7 +130,7 @@ static int whole_messages(int fd, off_t size, off_t known, off_t *ret)
 	return 0;
 }
 
-/* JSON's lines are looked for from the end, messages from what is known of the begin. */
+/* Searches JSON lines from the end, and messages from the last known whole record. */
 static int cut_torn_record(struct record_file *file)
 {
 	struct stat st;
@@ -196,7 +199,7 @@ uint64_t record_file__size(const struct record_file *file)
 	return fstat(file->fd, &st) ? 0 : (uint64_t)st.st_size;
 }
 
-/* Only a file of ours is replaced. */
+/* Replaces only a file of ours. */
 int record_file__rotate(struct record_file *file)
 {
 	struct stat st;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Age and size of what DIR keeps. A look at the whole directory costs, so the sum of the logs is
- * kept between looks; reaching the bound frees a sixteenth of it at once, so that the next blocks
- * need no look.
+ * Age and size limits of DIR. A scan of the whole directory is expensive, so the sum of the logs is
+ * kept between scans. When the bound is reached, a sixteenth of it is freed at once, so that the
+ * next blocks need no scan.
  */
 #include "export/retention.h"
 
@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "export/blockcanary/blockcanary.h"
 
-/* The logs in a directory, ours alone. */
+/* --- our logs in a directory */
 
 struct listed {
 	uint64_t mtime_ns, size;
@@ -34,8 +34,8 @@ struct listing {
 };
 
 /*
- * What is ours in DIR: regular files of our own user whose names are of our own making.
- * Everything else is somebody's and is not even looked at twice.
+ * Our files in DIR are regular files of our user with names that we generate. All other files are
+ * ignored.
  */
 
 static bool is_tmp_name(const char *name)
@@ -86,7 +86,7 @@ static int listing__look_at(struct listing *listing, int dirfd, const char *name
 	return 0;
 }
 
-/* Of one millisecond, "…-10.log" comes after "…-9.log": the longer name is the later one. */
+/* In the same millisecond, "…-10.log" follows "…-9.log": the longer name is the later one. */
 static int by_age(const void *pa, const void *pb)
 {
 	const struct listed *a = pa, *b = pb;
@@ -98,7 +98,7 @@ static int by_age(const void *pa, const void *pb)
 	return strcmp(a->name, b->name);
 }
 
-/* Reads dirfd's logs; deletes half-made ones on the way: under the lock nobody is making one. */
+/* Reads dirfd's logs, and deletes temporary files: under the lock no process is writing one. */
 static int listing__read(struct listing *listing, int dirfd)
 {
 	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
@@ -132,8 +132,8 @@ static void listing__free(struct listing *listing)
 #define WRITES_PER_LOOK 64
 
 /*
- * Deletes oldest logs while they are older than `before_ns`, or while `excess` bytes are too
- * many.
+ * Deletes the oldest logs while they are older than `before_ns`, or while they exceed the bound by
+ * `excess` bytes.
  */
 static int drop_logs(struct retain *retain, uint64_t before_ns, uint64_t excess)
 {
@@ -181,7 +181,7 @@ static bool fits(const struct retain *retain, const struct record_file *file, ui
 	return used(retain, file) + need <= retain->max_bytes;
 }
 
-/* Another process keeps records here too: its logs count. */
+/* True if another process has changed DIR: its logs count too. */
 static bool changed_by_others(const struct retain *retain)
 {
 	struct stat st;
@@ -201,7 +201,7 @@ void retain__done(struct retain *retain)
 static int drop_oldest(struct retain *retain, struct record_file *file, uint64_t need)
 {
 	uint64_t total, low = retain->max_bytes - retain->max_bytes / 16;
-	int err = drop_logs(retain, 0, 0); /* the true sum first */
+	int err = drop_logs(retain, 0, 0); /* get the exact sum first */
 
 	total = used(retain, file) + need;
 	if (err || total <= retain->max_bytes)
@@ -209,13 +209,13 @@ static int drop_oldest(struct retain *retain, struct record_file *file, uint64_t
 	return drop_logs(retain, 0, total - low);
 }
 
-/* Whether the sum of the logs can still be trusted. */
+/* True if the sum of the logs may be outdated. */
 static bool must_look(const struct retain *retain)
 {
 	return retain->writes >= WRITES_PER_LOOK || changed_by_others(retain);
 }
 
-/* The last resorts: the records themselves, older ones first. */
+/* Last resort: deletes the records themselves, older ones first. */
 static int drop_records(struct retain *retain, struct record_file *file, uint64_t need)
 {
 	uint64_t old;
@@ -236,8 +236,8 @@ static int drop_records(struct retain *retain, struct record_file *file, uint64_
 }
 
 /*
- * Half the bound is the most that blocks.jsonl reaches: together with blocks.1.jsonl it never
- * exceeds it. A rotation lets the lock go for a moment: what counts is looked up after it.
+ * blocks.jsonl reaches at most half the bound, so that it and blocks.1.jsonl together never exceed
+ * it. A rotation releases the lock for a moment, so the sizes are read again after it.
  */
 int retain__make_room(struct retain *retain, struct record_file *file, uint64_t line_len,
 		      uint64_t log_len)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Frames as every export reads them. A stack may come without the symbolizer's frames (out of
- * memory, a replay without the files): its raw addresses are frames too.
+ * Texts that several exports share. A stack may come without the symbolizer's frames (out of
+ * memory, a replay without the files): then its raw addresses are the frames.
  */
 #include "export/shared_words.h"
 
@@ -60,7 +60,7 @@ double share__bounded(double share)
 	return share < 1 ? share : 1;
 }
 
-/* Words for a message: to whom, what, whose function, from where. */
+/* --- messages: handler, event, callback, source */
 
 static const struct {
 	uint32_t bit;
@@ -97,7 +97,7 @@ void message_name__add(struct strbuf *sb, const struct message_name *name, bool 
 	}
 }
 
-/* A bare number needs a sign of what it is: Android's own traces write "#12". */
+/* A bare number needs a prefix: Android's own traces write "#12". */
 static void add_what(struct strbuf *sb, const char *what)
 {
 	const char *digits = what + (*what == '-');
@@ -123,7 +123,7 @@ static void add_separator(struct strbuf *sb, size_t begin)
 		strbuf__adds(sb, ", ");
 }
 
-/* A callback's value that is no function is whatever the row of the catalogue made of it. */
+/* A callback that is no function is a value that the catalogue's row has formatted. */
 static void add_names(struct strbuf *sb, const struct message *message, size_t begin)
 {
 	if (message_name__is_known(&message->callback)) {
@@ -137,7 +137,7 @@ static void add_names(struct strbuf *sb, const struct message *message, size_t b
 	}
 }
 
-/* The first of several must not be blamed for all. */
+/* With several ready descriptors, do not present the first as the only cause. */
 static void add_ready(struct strbuf *sb, const struct message *message, size_t begin)
 {
 	bool fd_known = message->fd.fd >= 0 || message->fd.target;
@@ -169,7 +169,7 @@ void message__add_phrase(struct strbuf *sb, const struct message *message)
 	add_ready(sb, message, begin);
 }
 
-/* Which argument means what is the system call's business; its name is known by then. */
+/* --- waits: the system call decides what an argument means; its name is known here */
 
 static bool has(const struct wait_object *waited, uint16_t flag)
 {
@@ -191,7 +191,7 @@ bool wait__timeout(const struct wait_object *waited, uint64_t *ret_ns)
 	return true;
 }
 
-/* System calls with the number of bytes asked for, by its argument. */
+/* System calls that take a number of bytes, with the index of that argument. */
 static const struct {
 	const char *name;
 	unsigned arg;
@@ -219,7 +219,7 @@ static void add_owner(struct strbuf *sb, const struct other_task *owner)
 		     *owner->comm ? owner->comm : "a thread", owner->tid);
 }
 
-/* What it is, and who is there. */
+/* Adds the object, and the process at its other end. */
 static void add_object(struct strbuf *sb, const struct wait_object *waited)
 {
 	const char *object = waited->path ? waited->path : waited->peer;
@@ -262,11 +262,11 @@ void wait__add_phrase(struct strbuf *sb, const struct wait_object *waited, uint3
 		strbuf__addf(sb, "%s%" PRIu64 " bytes", sb->len ? ", " : "", bytes);
 }
 
-/* The kernel's scale of priorities in the words of chrt(1) and nice(1). */
+/* --- priorities: the kernel's scale in the terms of chrt(1) and nice(1) */
 
 #define DEADLINE (JANK_PRIO_OFFSET - 1)
 #define REAL_TIME_MAX                                                                              \
-	(JANK_PRIO_OFFSET + 99) /* the kernel counts it down from 99, which is the lowest */
+	(JANK_PRIO_OFFSET + 99) /* the kernel counts down from 99, the lowest priority */
 #define NICE_0	 (JANK_PRIO_OFFSET + 120)
 #define NICE_MAX (NICE_0 + 19)
 
@@ -295,7 +295,7 @@ const char *policy__name(uint16_t policy)
 	return policy < sizeof(names) / sizeof(*names) ? names[policy] : NULL;
 }
 
-/* Why stacks end early, in words: the same in every export. */
+/* --- why stacks end early: the same words in every export */
 
 static const struct {
 	unsigned bit;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Frames as every export reads them: also of a stack that no symbolizer has seen. */
+/*
+ * Texts that several exports share: frames (also of stacks without symbols), messages, waits,
+ * priorities, stack quality.
+ */
 #ifndef JANK_EXPORT_SHARED_WORDS_H
 #define JANK_EXPORT_SHARED_WORDS_H
 
@@ -12,74 +15,71 @@
 /* Number of frames to show: the symbolizer's, or one for each raw address. */
 size_t stack__frame_cnt(const struct stack *stack);
 
-/*
- * The frame at position i (< stack__frame_cnt), made of the raw address where there is no better.
- */
+/* The frame at position i (< stack__frame_cnt); the raw address where there is no symbol. */
 struct frame stack__frame(const struct stack *stack, size_t i);
 
-/*
- * Whether two frames are the same place for merging: the same function, whatever the instruction.
- */
+/* True if two frames merge: the same function, at any instruction. */
 bool frame__same(const struct frame *a, const struct frame *b);
 
 /* The module's name without its directories: "libc.so.6"; "" when unknown. */
 const char *module__base(const char *module);
 
-/* A share, 0 to 1 whatever the arithmetic before made of it. */
+/* Clamps a share to 0..1. */
 double share__bounded(double share);
 
-/* What a dispatch handled, as the exports write it. */
+/* --- what a dispatch handled */
 
 /*
- * In a few words, "QTimerEvent to MainWindow", "on_read(), tcp 10.0.0.1:80->10.0.0.7:41322"; any
- * bytes. Nothing where nothing of it is known. Accepts NULL.
+ * Adds a short phrase, "QTimerEvent to MainWindow", "on_read(), tcp 10.0.0.1:80->10.0.0.7:41322";
+ * any bytes. Adds nothing if nothing is known. Accepts NULL.
  */
 void message__add_phrase(struct strbuf *sb, const struct message *message);
 
-/* A name in short, "timer_cb()"; `call`: it is a function's. */
+/* Adds a short name, "timer_cb()". `call`: the name is a function's. */
 void message_name__add(struct strbuf *sb, const struct message_name *name, bool call);
 
 /*
- * The event's bits by the names of epoll_ctl(2), lower case: "in|hup"; those without a name in hex.
+ * Adds the event bits by their epoll_ctl(2) names in lower case, "in|hup"; bits without a name in
+ * hex.
  */
 void message__add_events(struct strbuf *sb, uint32_t events);
 
-/* What a span waited for: the parts of struct waited that take more than a look at a pointer. */
+/* --- what a span waited for: values of struct wait_object that need a computation */
 
-/* Its descriptor; -1: none, or not known. Accepts NULL, as all of these. */
+/* The descriptor; -1: none, or not known. All of these accept NULL. */
 int32_t wait__fd(const struct wait_object *waited);
 
-/* The longest that it was to wait, where a limit was asked for. */
+/* The timeout of the wait. False: there was none. */
 bool wait__timeout(const struct wait_object *waited, uint64_t *ret_ns);
 
-/* How many bytes were to be read or written, where the system call is one that says so. */
+/* Number of bytes to read or write. False: the system call has no such argument. */
 bool wait__bytes(const struct wait_object *waited, const char *syscall_name, uint64_t *ret);
 
 /*
- * "for /var/lib/x on vda1", "for unix /run/x.sock (postgres, pid 612), 250 ms at most"; any bytes.
- * A mutex's owner is left out where it is `said`, a thread. `all` adds the descriptor and the bytes
- * asked for. Nothing where nothing is known.
+ * Adds "for /var/lib/x on vda1", "for unix /run/x.sock (postgres, pid 612), 250 ms at most"; any
+ * bytes. Leaves out a mutex's owner if its tid is `said`. `all` adds the descriptor and the
+ * requested bytes. Adds nothing if nothing is known.
  */
 void wait__add_phrase(struct strbuf *sb, const struct wait_object *waited, uint32_t said,
 		      const char *syscall_name, bool all);
 
-/* A task's priority and policy, as the exports write them. */
+/* --- a task's priority and policy */
 
 /*
- * "nice -5", "real-time 50", "deadline", by the number on the wire (JANK_PRIO_OFFSET); nothing
- * where it isn't known.
+ * Adds "nice -5", "real-time 50", "deadline" for the number in the record (JANK_PRIO_OFFSET);
+ * nothing if it is not known.
  */
 void priority__add(struct strbuf *sb, uint16_t prio);
 
-/* Nice 0, which goes without saying, or not known. */
+/* True for nice 0, which is not shown, or if not known. */
 bool priority__is_usual(uint16_t prio);
 
-/* "normal", "fifo", "rr", … of a SCHED_*; NULL for one that we don't know. */
+/* "normal", "fifo", "rr", … of a SCHED_*; NULL for an unknown one. */
 const char *policy__name(uint16_t policy);
 
-/* Why stacks end early, in words. */
+/* --- why stacks end early */
 
-/* "complete", or the reasons (enum stack_quality), joined by ", ". */
+/* Adds "complete", or the reasons (enum stack_quality), joined by ", ". */
 void quality__add(struct strbuf *sb, const struct block *block);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where finished records go. A sink has a table of operations; each borrows the block. An error
- * of a sink (-errno) is counted by the caller as an unwritten record, except -EPIPE, which ends
- * the run. After an error no part of the record may be visible to a reader of the sink's files.
+ * A sink: the destination of finished records. It has a table of operations; each borrows the
+ * block. The caller counts a sink's error (-errno) as an unwritten record, except -EPIPE, which
+ * ends the run. After an error, readers of the sink's files must not see any part of the record.
  */
 #ifndef JANK_EXPORT_SINK_H
 #define JANK_EXPORT_SINK_H
@@ -31,19 +31,19 @@ struct sink {
 extern const char json_schema[]; /* JSON Schema (2020-12) of every record type, NUL-terminated */
 
 /*
- * Text for people on fd (not closed). color: escape sequences; width: terminal columns, 0 for
+ * Text for people on fd, which stays open. color: escape sequences; width: terminal columns, 0 for
  * 100.
  */
 struct sink *sink_text__new(int fd, bool color, unsigned width, int verbosity);
 
-/* A stream of records on fd (not closed): stdout. */
+/* A stream of records on fd, which stays open: stdout. */
 struct sink *sink_stream__new(int fd, enum record_format format);
 
 /*
- * The output directory: DIR/blocks.jsonl or blocks.pb (a stream of all records) and one
- * BlockCanary log for each block. DIR is made 0700, files 0600. Old logs are deleted after keep_ns;
- * max_bytes bounds the directory's total: the oldest logs are deleted first, then blocks.jsonl is
- * rotated to blocks.1.jsonl.
+ * Options of the output directory: DIR/blocks.jsonl or blocks.pb (a stream of all records) and one
+ * BlockCanary log for each block. DIR is created with mode 0700, files with 0600. Logs older than
+ * keep_ns are deleted. max_bytes bounds the directory's total: the oldest logs are deleted first,
+ * then blocks.jsonl is rotated to blocks.1.jsonl.
  */
 struct sink_dir_opts {
 	const char *dir;
@@ -53,9 +53,9 @@ struct sink_dir_opts {
 	const char *qualifier; /* BlockCanary's qua; NULL: the program's version */
 };
 /*
- * 0 also for a disk that is full or read-only just now: each record then tries again and returns
- * its error; err->msg holds a warning, which is empty otherwise. The process ignores SIGXFSZ and
- * SIGPIPE.
+ * Opens the directory sink. Also returns 0 if the disk is full or read-only now: each record then
+ * tries again and returns its error. err->msg holds a warning, or is empty. The process must ignore
+ * SIGXFSZ and SIGPIPE.
  */
 int sink_dir__new(const struct sink_dir_opts *opts, struct sink **ret, struct err *err);
 

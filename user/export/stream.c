@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Records on a descriptor: one record, one write. */
+/* Writes records to a descriptor: one write() per record. */
 #include "export/stream.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include "export/sink.h"
 
 /*
- * Records leave whole or not at all: one write() each, so that two writers that append don't mix
- * theirs, and a disk that filled up in the middle leaves no torn line behind.
+ * --- output: each record is one write(), so that two appending writers do not mix theirs, and a
+ * full disk leaves no torn line
  */
 
 static ssize_t write_retry(int fd, const void *data, size_t len)
@@ -28,7 +28,7 @@ static ssize_t write_retry(int fd, const void *data, size_t len)
 	return n < 0 ? -errno : n;
 }
 
-/* Takes back the n bytes written last, provided that they are still the file's end. */
+/* Removes the n bytes written last, if they are still the end of the file. */
 static void take_back(int fd, ssize_t n)
 {
 	off_t pos = lseek(fd, 0, SEEK_CUR);
@@ -40,7 +40,7 @@ static void take_back(int fd, ssize_t n)
 		lseek(fd, pos - n, SEEK_SET);
 }
 
-/* The errno that a short write hides is the one the rest would meet. */
+/* After a short write, writing the rest returns the actual error. */
 static int write_file(int fd, const char *data, size_t len)
 {
 	ssize_t n = write_retry(fd, data, len), rest;

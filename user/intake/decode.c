@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One row a kind, made from the ABI's list; names from the kernel are terminated here. */
+/*
+ * Decoder with one row per kind, generated from the ABI's list. It terminates names from the
+ * kernel.
+ */
 #include "intake/decode.h"
 
 #include <errno.h>
@@ -7,8 +10,9 @@
 #include <string.h>
 
 /*
- * A span ends within time; before a dispatch begins its thread can only want a CPU; a thread that
- * wakes another isn't woken itself; others have no dispatch.
+ * Checks that a span ends within the range of time. Before its dispatch begins, a thread can only
+ * wait for a CPU. A record of a waker has no waker itself; a record of another thread has no
+ * dispatch.
  */
 static int check_stack(const struct jank_rec_stack *rec)
 {
@@ -52,7 +56,7 @@ static int decode_stack(const void *data, size_t len, struct event *ret)
 	return 0;
 }
 
-/* The account must add up: what wraps around only seems to. */
+/* The states must add up to the duration; a sum that overflows is rejected. */
 static int check_block(const struct jank_rec_block *rec)
 {
 	uint64_t sum = 0, end;
@@ -67,7 +71,7 @@ static int check_block(const struct jank_rec_block *rec)
 	return sum == rec->duration_ns && rec->state < JANK_STATE_CNT ? 0 : -EBADMSG;
 }
 
-/* Two records have grown. What an old, shorter one lacks is zero. */
+/* Two record kinds have grown: members missing in an old, shorter record become zero. */
 #define GROWN(NAME, member, old_sz)                                                                \
 	static int decode_##NAME(const void *data, size_t len, struct event *ret)                  \
 	{                                                                                          \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* libbpf's ring buffer behind two calls. */
+/* Wrapper of libbpf's ring buffer. */
 #include "intake/ring.h"
 
 #include <bpf/bpf.h>
@@ -9,18 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUND_BYTES (1u << 20)	/* some 5 ms; signals and timers come between two rounds */
-#define DRAIN_BYTES (64u << 20) /* where the kernel does not say how large the ring is */
+#define ROUND_BYTES (1u << 20)	/* about 5 ms; signals and timers are handled between two rounds */
+#define DRAIN_BYTES (64u << 20) /* used if the kernel does not report the ring's size */
 
 struct ring {
 	struct ring_buffer *rb;
 	void (*fn)(void *ctx, const void *data, size_t len);
 	void *ctx;
 	size_t size;	   /* of the ring */
-	size_t bytes, max; /* of the records consumed in this call, and when it ends */
+	size_t bytes, max; /* of the records consumed in this call, and its limit */
 };
 
-/* A negative value ends libbpf's turn; this record counts as consumed. */
+/* A negative value ends libbpf's loop; this record counts as consumed. */
 static int on_record(void *ctx, void *data, size_t len)
 {
 	struct ring *ring = ctx;
@@ -30,7 +30,7 @@ static int on_record(void *ctx, void *data, size_t len)
 	return ring->bytes < ring->max ? 0 : -ECANCELED;
 }
 
-/* In bytes. 0: unknown. */
+/* Size in bytes. 0: unknown. */
 static size_t size_of(int map_fd)
 {
 	struct bpf_map_info info = {};

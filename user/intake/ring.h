@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The ring between the probes and us. */
+/* Reader of the ring buffer that the BPF probes fill. */
 #ifndef JANK_INTAKE_RING_H
 #define JANK_INTAKE_RING_H
 
@@ -8,16 +8,17 @@
 
 struct ring;
 
-/* fn gets each record, valid only within the call. map_fd stays the caller's. */
+/* fn gets each record; the data is valid only during the call. The caller keeps map_fd. */
 int ring__new(int map_fd, void (*fn)(void *ctx, const void *data, size_t len), void *ctx,
 	      struct ring **ret, struct err *err);
 void ring__free(struct ring *ring);    /* accepts NULL */
-int ring__fd(const struct ring *ring); /* readable when there are records */
+int ring__fd(const struct ring *ring); /* readable when the ring holds records */
 
 /*
- * Hands out records that are there. Traced programs may fill the ring as fast as it is read, so
- * neither call waits until it is empty: ring__consume ends after about 1 MiB (the descriptor stays
- * readable), ring__drain once everything that was there at its begin is handed out. 0 or -errno.
+ * Pass the available records to fn. Traced programs may fill the ring as fast as it is read, so
+ * neither call waits until it is empty. ring__consume ends after about 1 MiB (the descriptor stays
+ * readable). ring__drain ends when everything that was there at its start is passed on. 0 or
+ * -errno.
  */
 int ring__consume(struct ring *ring);
 int ring__drain(struct ring *ring);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tables of the journal's messages. They are kept as they were read, and pointed into. */
+/* Tables of the journal's messages. Messages are kept as read; results point into them. */
 #include "journal/answers.h"
 
 #include <errno.h>
@@ -14,13 +14,16 @@
 #include "model/loss.h"
 #include "model/sample.h"
 
-#define IDLE_PLACE_MAX 512 /* addresses: more are found nowhere */
+#define IDLE_PLACE_MAX 512 /* addresses; no stack has more */
 
 struct key {
 	uint64_t a, b, kind;
 };
 
-/* Of a process, by pid; of an address, by pid and key; of a block or hang, by thread and start. */
+/*
+ * An entry of a process (key: pid), of an address (pid and key), or of a block or hang (thread and
+ * start).
+ */
 struct entry {
 	struct key key;
 	ProtobufCMessage *message;
@@ -68,7 +71,7 @@ static const struct entry *find(const struct answers *a, struct key key)
 	return entry;
 }
 
-/* The last one of a key counts. Takes the message. */
+/* Stores the message; the last one of a key counts. Takes the message. */
 static int put(struct answers *a, struct key key, ProtobufCMessage *message, struct entry **ret)
 {
 	struct entry *entry;
@@ -141,8 +144,8 @@ static int add_frames(struct answers *a, ProtobufCMessage *message)
 }
 
 /*
- * A hang and the block that it becomes are two; so are hangs of one dispatch, at its limits
- * (hang__number).
+ * A hang and its later block have different keys; so do several hangs of one dispatch, at its
+ * limits (hang__number).
  */
 static struct key key_of(uint32_t tid, uint64_t start_ns, uint32_t hang, enum journal_kind kind)
 {
@@ -231,7 +234,7 @@ bool answers__left_out(const struct answers *a, const struct jank_rec_block *rec
 {
 	const Jankbpf__JournalAnswers *answers = of_record(a, rec);
 
-	/* On probation when the recording was torn, it was never confirmed. */
+	/* A block that was on probation when the recording was torn was never confirmed. */
 	return answers ? answers->left_out : rec->hdr.flags != 0;
 }
 
@@ -340,7 +343,7 @@ static const Jankbpf__JournalFrames *frames_of(const struct answers *a, uint32_t
 	return entry ? (const Jankbpf__JournalFrames *)entry->message : NULL;
 }
 
-/* As symbolizer__stack has them, one for each. */
+/* Adds the interpreter's frames, one each, as symbolizer__stack does. */
 static int add_script(const struct answers *a, uint32_t pid, struct stack *stack)
 {
 	for (uint32_t i = 0; i < stack->script_cnt; i++) {
@@ -360,7 +363,7 @@ static int add_script(const struct answers *a, uint32_t pid, struct stack *stack
 }
 
 /*
- * One address may have two names; where only the other one was written, that one stands for both.
+ * An address may have two names, exact and not. If only the other one was written, use it for both.
  */
 static const Jankbpf__JournalFrames *find_native(const struct answers *a, uint32_t pid,
 						 uint64_t address, bool exact)
@@ -396,7 +399,7 @@ const char *answers__loop_of(const struct answers *a, uint32_t pid, uint32_t loo
 	return NULL;
 }
 
-/* A journal may come from anywhere: what no recording writes is left out. */
+/* A journal is untrusted input: entries that no recording writes are left out. */
 static bool unwatched_of(const Jankbpf__NotWatched *m, struct unwatched *ret)
 {
 	*ret = (struct unwatched){ .pid = m->pid, .tid = m->tid, .late_ns = m->late_ns };

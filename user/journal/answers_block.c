@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A block's part of a journal. Its spans are found by their time, links by thread and time,
- * preemptors by thread: what is not found is ignored.
+ * A block's part of a journal. Spans are found by time, links by thread and time, preemptors by
+ * thread; entries without a match are ignored.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ void answers__take_load(struct machine_load *ret, const Jankbpf__Cpu *cpu)
 #undef PCT
 }
 
-/* What was set before stays. */
+/* Keeps a text that is already set. */
 static int take_text(char **ret, const char *text)
 {
 	if (!text || *ret)
@@ -77,7 +77,7 @@ int answers__take_message(struct message *ret, const Jankbpf__JournalAnswers *an
 {
 	const Jankbpf__Message *from = answers->block ? answers->block->message : NULL;
 
-	if (!from || ret->also_cnt) /* or it was filled before */
+	if (!from || ret->also_cnt) /* or already filled */
 		return 0;
 	ret->ready_cnt = from->ready;
 	ret->too_many_fds = answers->too_many_fds;
@@ -96,7 +96,7 @@ static void take_task(struct other_task *ret, uint32_t pid, uint32_t tid, const 
 	snprintf(ret->comm, sizeof(ret->comm), "%s", comm ? comm : "");
 }
 
-/* pid: of the thread that waited, and so of a mutex's owner. */
+/* pid: of the waiting thread, and so of a mutex's owner. */
 static int take_waited(struct wait_object *ret, const Jankbpf__WaitedFor *from, uint32_t pid)
 {
 	if (!ret || !from)
@@ -123,7 +123,7 @@ static int take_cgroups(struct other_task *tasks, size_t cnt, Jankbpf__Preemptor
 	return 0;
 }
 
-/* Ticks at the same time have nothing to fill. */
+/* Ticks at the same time have no wait object to fill. */
 static struct wait_object *find_span(struct block *block, uint64_t t_ns)
 {
 	for (size_t i = 0; i < block->sample_cnt; i++)
@@ -156,8 +156,8 @@ static int take_link(struct link *link, const Jankbpf__Link *from)
 }
 
 /*
- * All of it, so that a new field needs nothing here: what the probes tell was not changed by the
- * way through the record.
+ * Copies the whole message, so that a new field needs no change here. The record has preserved the
+ * values of the probes.
  */
 static int take_scheduling(Jankbpf__Scheduling *ret, const Jankbpf__Scheduling *from)
 {
@@ -243,8 +243,8 @@ static bool is_of(const Jankbpf__JournalStack *from, uint32_t tid, const struct 
 }
 
 /*
- * The block's stacks come before its chain's, each in the order of time: the search goes on where
- * it ended.
+ * The block's stacks come before its chain's, each in order of time, so each search continues where
+ * the last one ended.
  */
 int answers__take_callers(struct block *block, const Jankbpf__JournalCallers *from)
 {

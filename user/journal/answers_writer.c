@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Each address of each process is written once, with the frames that it stands for. */
+/* Each address of a process is written once, with its frames. */
 #include "journal/answers_writer.h"
 
 #include <errno.h>
@@ -10,7 +10,8 @@
 #include "journal/answers.h"
 #include "schema/journal.pb-c.h"
 
-#define SEEN_MAX		   65536 /* then all are forgotten: names may be written twice, none is missing */
+/* At this count all keys are dropped: names may be written twice, but none is missing. */
+#define SEEN_MAX		   65536
 #define SET(message, field, value) ((message)->has_##field = true, (message)->field = (value))
 
 struct seen {
@@ -28,7 +29,7 @@ struct answers_writer {
 	struct journal_writer *jw;
 	struct record *record;
 	struct process *processes;
-	size_t seen_cnt; /* of all of them */
+	size_t seen_cnt; /* of all processes */
 };
 
 struct answers_writer *answers_writer__new(struct journal_writer *jw)
@@ -99,7 +100,7 @@ static struct process *process_of(struct answers_writer *w, uint32_t pid)
 	return process;
 }
 
-/* 1: not seen before (and from now on seen); 0: seen; -ENOMEM. */
+/* 1: new, and now recorded as seen; 0: seen before; -ENOMEM. */
 static int is_new(struct answers_writer *w, uint32_t pid, uint64_t key)
 {
 	struct process *process;
@@ -122,7 +123,7 @@ static int is_new(struct answers_writer *w, uint32_t pid, uint64_t key)
 	return 1;
 }
 
-/* One record for the address of frames[0] and the frames that were inlined there. */
+/* Writes one record for the address of frames[0] and the frames inlined there. */
 static int write_frames(struct answers_writer *w, uint32_t pid, uint64_t key,
 			const struct frame *frames, size_t cnt)
 {
@@ -144,8 +145,7 @@ static int write_frames(struct answers_writer *w, uint32_t pid, uint64_t key,
 }
 
 /*
- * The frames of one address: those that were inlined there, and the one that they were inlined
- * into.
+ * Number of frames of one address: the inlined ones, and the function that they are inlined into.
  */
 static size_t frames_of_address(const struct stack *stack, size_t first)
 {
@@ -158,15 +158,15 @@ static size_t frames_of_address(const struct stack *stack, size_t first)
 }
 
 /*
- * Is it where the thread was, in the kernel or in its program? Frames before it may be inlined at
- * the same place.
+ * True if the thread was at this address, in the kernel or in its program; earlier frames may be
+ * inlined at the same place.
  */
 static bool is_exact(const struct stack *stack, size_t i)
 {
 	return !i || (stack->frames[i - 1].kernel && !stack->frames[i].kernel);
 }
 
-/* What a replay finds the frame by; 0: it is not written. */
+/* Key of the frame in a replay; 0: do not write it. */
 static uint64_t key_of(const struct stack *stack, size_t i)
 {
 	size_t native = stack->frame_cnt - stack->script_cnt;
@@ -194,7 +194,7 @@ int answers_writer__stack(struct answers_writer *w, uint32_t pid, const struct s
 	return 0;
 }
 
-/* Of a record only what the kernel's records do not tell: other members are 0 or empty there. */
+/* Removes what the kernel's records hold already; other members are 0 or empty in the journal. */
 static void keep_answers(Jankbpf__Block *block)
 {
 	size_t kept = 0;
@@ -214,7 +214,10 @@ static void keep_answers(Jankbpf__Block *block)
 	block->stack_quality = NULL;
 }
 
-/* The events of its descriptors as bits: the record has them in words. Returns how many. */
+/*
+ * Sets the events of the descriptors as bits, because the record has them as words. Returns their
+ * number.
+ */
 static size_t set_events(const struct message *message, uint32_t events[JANK_READY_MAX])
 {
 	size_t cnt = 0;
@@ -272,7 +275,7 @@ int answers_writer__left_out(struct answers_writer *w, const struct block *block
 	return journal_writer__message(w->jw, JOURNAL_ANSWERS, &answers.base);
 }
 
-/* A stack with what belongs to it in one piece of memory. NULL: out of memory. */
+/* Copies a stack and its parts into one allocation. NULL: out of memory. */
 static Jankbpf__JournalStack *stack_of(uint32_t tid, const struct stack *stack)
 {
 	struct {
@@ -380,7 +383,7 @@ int journal__add_process(struct journal_writer *jw, const struct identity *proce
 	return journal_writer__message(jw, JOURNAL_PROCESS, &message.base);
 }
 
-/* The names that the catalogue has for a process's loops. */
+/* Adds the catalogue's names for a process's loops. */
 static void add_loops(Jankbpf__JournalEnd *end, const struct summary *summary,
 		      Jankbpf__JournalLoop *loops)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writing gathers records and writes whole ones; a part that was written in vain is cut off again.
+ * The writer collects records and writes whole ones; on failure it cuts off the part that was
+ * written.
  */
 #include "journal/journal.h"
 
@@ -29,10 +30,10 @@ struct journal_writer {
 	int fd;
 	off_t written; /* whole records only */
 	struct strbuf pending;
-	size_t head_sz; /* header and session begin pending until a flush succeeds */
+	size_t head_sz; /* pending starts with the header and session until a flush succeeds */
 };
 
-/* A descriptor or -errno with its message. */
+/* Returns a descriptor, or -errno with a message. */
 static int create(const char *path, struct err *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
@@ -71,10 +72,7 @@ int journal_writer__new(const char *path, struct journal_writer **ret, struct er
 	return 0;
 }
 
-/*
- * What could not be written is given up, but for the head: without it nothing that follows can be
- * read.
- */
+/* Drops records that could not be written, except the head: without it the rest is unreadable. */
 static void drop_pending(struct journal_writer *jw)
 {
 	jw->pending.len = jw->written ? 0 : jw->head_sz;
@@ -114,7 +112,7 @@ static void append(ProtobufCBuffer *buffer, size_t len, const uint8_t *data)
 	strbuf__add(((struct pending_buffer *)buffer)->pending, data, len);
 }
 
-/* The header's flags hold the number of bytes that pad the message. */
+/* The header's flags hold the number of padding bytes. */
 int journal_writer__message(struct journal_writer *jw, enum journal_kind kind,
 			    const ProtobufCMessage *message)
 {
@@ -151,7 +149,7 @@ void journal_writer__free(struct journal_writer *jw)
 struct journal_reader {
 	int fd;
 	char *buf;	   /* RECORD_MAX bytes */
-	size_t begin, end; /* what is buffered */
+	size_t begin, end; /* range of buffered bytes */
 };
 
 static int fill(struct journal_reader *jr, size_t want)
@@ -174,7 +172,7 @@ static int fill(struct journal_reader *jr, size_t want)
 }
 
 /*
- * At least `want` bytes in the buffer, 1; at the end of the file with nothing left 0; else
+ * Makes at least `want` bytes available. 1; 0 at the end of the file with nothing left; else
  * -EBADMSG.
  */
 static int need(struct journal_reader *jr, size_t want)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The journal: the raw event stream in a file, with what a later judgement needs and can no longer
- * ask for (processes, the machine's load, frames' names), so that a replay needs neither privilege
- * nor the traced machine. A header, then records as on the ring; our own kinds carry a message of
- * schema/journal.proto, padded to 8 bytes. docs/journal.md has the format.
+ * The journal: the raw event stream in a file, with the answers that a later judgement cannot ask
+ * for (processes, the machine's load, frames' names). A replay needs neither privilege nor the
+ * traced machine. Format: a header, then records as on the ring; our own kinds carry a message of
+ * schema/journal.proto, padded to 8 bytes. See docs/journal.md.
  */
 #ifndef JANK_JOURNAL_JOURNAL_H
 #define JANK_JOURNAL_JOURNAL_H
@@ -37,7 +37,8 @@ struct journal_writer;
 int journal_writer__new(const char *path, struct journal_writer **ret, struct err *err);
 
 /*
- * Each adds a whole record or, on -errno (disk full, …), nothing: a reader never sees half of one.
+ * Each adds a whole record or, on -errno (disk full, …), nothing: readers never see a partial
+ * record.
  */
 int journal_writer__raw(struct journal_writer *jw, const void *records, size_t len);
 int journal_writer__message(struct journal_writer *jw, enum journal_kind kind,
@@ -47,19 +48,18 @@ void journal_writer__free(struct journal_writer *jw); /* flushes; accepts NULL *
 
 struct journal_reader;
 
-/* -EINVAL: no journal, or of a version that this program can't read. */
+/* -EINVAL: not a journal, or an unsupported version. */
 int journal_reader__new(const char *path, struct journal_reader **ret, struct err *err);
 
 /*
  * The next record, 8-byte aligned, valid until the next call. 1; 0 at the end; -EBADMSG: the rest
- * is torn (a crash, a full disk) and cannot be read.
+ * is torn (a crash, a full disk) and unreadable.
  */
 int journal_reader__next(struct journal_reader *jr, const struct jank_rec **ret);
 
 /*
- * The message in a record of our own kinds; the caller frees it by
- * protobuf_c_message_free_unpacked(…, NULL). NULL: the record holds no such message, or out of
- * memory.
+ * The message in a record of our own kinds. The caller frees it with
+ * protobuf_c_message_free_unpacked(…, NULL). NULL: not such a message, or out of memory.
  */
 ProtobufCMessage *journal__message(const struct jank_rec *rec,
 				   const ProtobufCMessageDescriptor *descriptor);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* "HIERARCHY:CONTROLLERS:PATH" lines; a hierarchy of version 1 may have several controllers. */
+/* Parses "HIERARCHY:CONTROLLERS:PATH" lines. A version 1 hierarchy may have several controllers. */
 #include "procfs/cgroup.h"
 
 #include <ctype.h>
@@ -16,7 +16,7 @@
 #define TEXT_MAX   (64u << 10)
 #define NUMBER_MAX 128
 
-/* How well a line's controllers say who gives out CPU time; 0: not at all. */
+/* Rank of a line's controllers as the source of CPU time; 0: none. */
 static int rank(const char *controllers, size_t len)
 {
 	for (const char *at = controllers; at < controllers + len; at += strcspn(at, ",:") + 1)
@@ -44,7 +44,7 @@ const char *cgroup_cpu__parse(char *text)
 			continue;
 		value = rank(controllers + 1, (size_t)(path - controllers - 1));
 		if (value && path[2])
-			value += 4; /* more than the root */
+			value += 4; /* prefer any path to the root */
 		if (value <= best)
 			continue;
 		best = value;
@@ -72,8 +72,8 @@ int cgroup_cpu__path(const char *proc, uint32_t pid, uint32_t tid, char **ret)
 }
 
 /*
- * The numbers that a file of a cgroup begins with, of two at most; how many there are. "max" and -1
- * are none.
+ * Reads the first numbers of a cgroup file, at most two; returns their count. "max" and -1 are not
+ * numbers.
  */
 static int read_numbers(const char *dir, const char *name, unsigned long long ret[2])
 {
@@ -104,10 +104,7 @@ static bool read_quota(const char *dir, struct cgroup_quota *ret)
 	return true;
 }
 
-/*
- * Whichever hierarchy gives out CPU time: where the others have a cgroup of that name, it has no
- * such file.
- */
+/* Tries all hierarchies: only the one that controls CPU time has these files. */
 static bool quota_of(const char *mount, const char *path, struct cgroup_quota *ret)
 {
 	static const char *const hierarchies[] = { "/cpu", "/cpu,cpuacct", "/cpuacct,cpu", "",
@@ -134,7 +131,7 @@ bool cgroup_cpu__quota(const char *mount, char *path, struct cgroup_quota *ret)
 	bool found = false;
 	size_t len = 0;
 
-	/* One outside of our own cgroup namespace begins with "/..". */
+	/* A path outside our own cgroup namespace begins with "/..". */
 	if (strlen(path) >= sizeof(at) || strstr(path, "/../"))
 		return false;
 	strcpy(at, path);
@@ -150,11 +147,11 @@ bool cgroup_cpu__quota(const char *mount, char *path, struct cgroup_quota *ret)
 	return found;
 }
 
-/* A path's parts, one by one; of several containers inside each other the innermost one counts. */
+/* --- names: the parts of a path, one by one. Of nested containers the innermost one counts. */
 
 #define ID_LEN	 64
 #define UUID_LEN 36
-#define HASH_LEN 32 /* a static pod's uid */
+#define HASH_LEN 32 /* uid of a static pod */
 
 /* A part of the path, without the slashes. */
 struct part {
@@ -192,7 +189,7 @@ static bool is_hex(struct part part)
 	return true;
 }
 
-/* systemd writes bytes that have a meaning in unit names as "\x2d". */
+/* systemd escapes bytes that have a meaning in unit names, as "\x2d". */
 static void copy_unescaped(char *ret, size_t size, struct part part)
 {
 	size_t len = 0;
@@ -211,9 +208,9 @@ static void copy_unescaped(char *ret, size_t size, struct part part)
 }
 
 /*
- * "ID", "docker-ID.scope", "cri-containerd-ID.scope", "libpod-ID", …: Docker, containerd, Podman,
- * CRI-O, nerdctl, by systemd's driver or cgroupfs; "….slice:cri-containerd:ID" where the two are
- * mixed up. conmon watches a container from outside.
+ * Matches "ID", "docker-ID.scope", "cri-containerd-ID.scope", "libpod-ID", …: Docker, containerd,
+ * Podman, CRI-O, nerdctl, with systemd's driver or cgroupfs, and "….slice:cri-containerd:ID" where
+ * the two are mixed. conmon is excluded: it monitors a container from outside.
  */
 static bool by_id(struct part part, struct cgroup_names *ret)
 {
@@ -233,8 +230,8 @@ static bool by_id(struct part part, struct cgroup_names *ret)
 }
 
 /*
- * "systemd-nspawn@NAME.service", and what systemd-machined registers, which may be a virtual
- * machine.
+ * Matches "systemd-nspawn@NAME.service", and scopes that systemd-machined registers, except virtual
+ * machines.
  */
 static bool by_machine(struct part part, struct cgroup_names *ret)
 {
@@ -253,7 +250,7 @@ static bool by_machine(struct part part, struct cgroup_names *ret)
 	return true;
 }
 
-/* "lxc.payload.NAME", and by older ones "lxc.payload/NAME" and "lxc/NAME". */
+/* Matches "lxc.payload.NAME", and the older "lxc.payload/NAME" and "lxc/NAME". */
 static bool by_lxc(struct part parent, struct part part, struct cgroup_names *ret)
 {
 	static const char payload[] = "lxc.payload.";
@@ -267,7 +264,7 @@ static bool by_lxc(struct part parent, struct part part, struct cgroup_names *re
 	return true;
 }
 
-/* What follows the last "pod" that begins a word, up to a dot or colon. */
+/* The text after the last "pod" at the start of a word, up to a dot or colon. */
 static struct part pod_uid(struct part part)
 {
 	struct part ret = { part.at, 0 };
@@ -284,8 +281,8 @@ static struct part pod_uid(struct part part)
 }
 
 /*
- * "podUID", "kubepods-burstable-podUID.slice" with '_' for '-', maybe with ":cri-containerd:…"
- * behind.
+ * Matches "podUID" and "kubepods-burstable-podUID.slice" with '_' for '-', optionally followed by
+ * ":cri-containerd:…".
  */
 static void find_pod(struct part part, struct cgroup_names *ret)
 {
@@ -306,7 +303,7 @@ static void find_pod(struct part part, struct cgroup_names *ret)
 		memcpy(ret->pod, text, sizeof(text));
 }
 
-/* A '_' before the name keeps it from being taken for one of the kernel's own files. */
+/* systemd prefixes a '_' to names that could be confused with the kernel's own files. */
 static void find_unit(struct part part, struct cgroup_names *ret)
 {
 	if (starts(part, "_"))

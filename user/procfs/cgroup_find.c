@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Looks a cgroup up by its path, a unit by its name in the tree. */
+/* Finds a cgroup by its path, and a unit by its name in the tree. */
 #include "procfs/cgroup_find.h"
 
 #include <dirent.h>
@@ -19,7 +19,7 @@
 #define DEPTH_MAX   12
 #define USUAL_MOUNT "/sys/fs/cgroup"
 
-/* A mount point as /proc/mounts has it: blanks and the like are "\040". */
+/* Adds a mount point of /proc/mounts, where blanks and similar bytes are written as "\040". */
 static void add_unescaped(struct strbuf *sb, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -67,7 +67,7 @@ static bool is_v2(int fd)
 	return !fstatfs(fd, &st) && st.f_type == CGROUP2_SUPER_MAGIC;
 }
 
-/* 1, with the descriptor in *ret, or -errno. */
+/* Returns 1 with the descriptor in *ret, or -errno. */
 static int open_path(const char *path, int *ret)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -82,7 +82,7 @@ static int open_path(const char *path, int *ret)
 	return 1;
 }
 
-/* What follows the directory in path, or NULL: it lies elsewhere. */
+/* The rest of path after dir, or NULL: path is not below dir. */
 static const char *below(const char *path, const char *dir)
 {
 	size_t len = strlen(dir);
@@ -93,8 +93,8 @@ static const char *below(const char *path, const char *dir)
 }
 
 /*
- * The usual mount point stands for the real one, which in a hybrid set-up is
- * /sys/fs/cgroup/unified: what lies beside that is version 1.
+ * Also accepts paths below the usual mount point. In a hybrid setup the real one is
+ * /sys/fs/cgroup/unified; its siblings are version 1.
  */
 static int open_below(const char *mount, const char *path, int *ret)
 {
@@ -134,13 +134,13 @@ struct search {
 
 static int search_dir(struct search *search, int dir_fd, int depth);
 
-/* One entry of a directory: taken, or searched. */
+/* Takes the directory entry if its name matches, else searches it. */
 static int search_entry(struct search *search, int dir_fd, const char *name, int depth)
 {
 	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0)
-		return 0; /* gone meanwhile */
+		return 0; /* removed meanwhile */
 	if (strcmp(name, search->name))
 		return search_dir(search, fd, depth + 1);
 	if (search->cnt == search->max) {
@@ -185,7 +185,7 @@ static int open_unit(const char *mount, const char *name, int *ret, int max)
 	return search.cnt ? search.cnt : -ENOENT;
 }
 
-/* The path after "0::", which is all of the v2 hierarchy in /proc/PID/cgroup. */
+/* The path after "0::", the line of the v2 hierarchy in /proc/PID/cgroup. */
 static char *v2_path(struct strbuf *text, pid_t pid)
 {
 	char path[64], *line;

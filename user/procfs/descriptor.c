@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The link in /proc/PID/task/TID/fd says what kind it is, its fdinfo which one. */
+/* The link in /proc/PID/task/TID/fd shows a descriptor's kind, its fdinfo which object it is. */
 #include "procfs/descriptor.h"
 
 #include <errno.h>
@@ -16,14 +16,12 @@
 #include "base/file.h"
 #include "procfs/socketinfo.h"
 
-/* The file's number is among it since 5.14. */
+/* --- fdinfo: it contains the inode since 5.14 */
 
 #define FDINFO_MAX 4096
 #define PATH_SZ	   4096
 
-/*
- * Adds the text of the descriptor; task: "/proc/1/task/2". Nothing is added where it can't be read.
- */
+/* Adds the fdinfo of the descriptor; adds nothing if it is not readable. task: "/proc/1/task/2". */
 static void fdinfo__read(const char *task, int32_t fd, struct strbuf *sb)
 {
 	char path[PATH_SZ];
@@ -33,8 +31,8 @@ static void fdinfo__read(const char *task, int32_t fd, struct strbuf *sb)
 }
 
 /*
- * Sets *ret to what stands behind "KEY:" at a line's begin, without blanks before it; false: there
- * is no such line.
+ * Sets *ret to the text after "KEY:" at the start of a line, without leading blanks. False: no such
+ * line.
  */
 static bool fdinfo__value(const char *text, const char *key, const char **ret)
 {
@@ -56,7 +54,7 @@ static uint64_t number_of(const char *text, const char *key)
 	return fdinfo__value(text, key, &value) ? strtoull(value, NULL, 10) : 0;
 }
 
-/* As it is known here: what another machine or a program would have to say is not waited for. */
+/* Uses the cached attributes: does not wait for another machine or a daemon. */
 static uint64_t stat_inode(const char *task, int32_t fd)
 {
 	char path[PATH_SZ];
@@ -119,7 +117,7 @@ static void add_timerfd(struct strbuf *sb, const char *fdinfo)
 	clock__add_duration(sb, seconds * NS_PER_SEC + ns);
 }
 
-/* By the begin of the link; its end, a bracket or a number, says nothing more. */
+/* Kinds by the prefix of the link; the rest, a bracket or a number, adds nothing. */
 static const struct kind {
 	const char *link, *name;
 	void (*add)(struct strbuf *sb, const char *fdinfo);
@@ -139,7 +137,7 @@ static const struct kind *kind_of(const char *link)
 	return NULL;
 }
 
-/* "anon_inode:[io_uring]" and "anon_inode:inotify" by their names, all others as they are. */
+/* Adds "anon_inode:[io_uring]" and "anon_inode:inotify" by their names, all others unchanged. */
 static void add_plain(struct strbuf *sb, const char *link)
 {
 	size_t len;
@@ -178,7 +176,10 @@ static void add_with_info(struct strbuf *sb, const char *task, int32_t fd, const
 	strbuf__free(&info);
 }
 
-/* Whether its file is another than the one that was meant: "socket:[1234]" says so itself. */
+/*
+ * True if the descriptor refers to another file than `inode`. A link such as "socket:[1234]"
+ * contains the inode.
+ */
 static bool is_other(const char *task, int32_t fd, const char *link, uint64_t inode)
 {
 	const char *number = strstr(link, ":[");
@@ -211,10 +212,11 @@ int fdtarget__add(struct strbuf *sb, uint32_t pid, uint32_t tid, int32_t fd, uin
 }
 
 /*
- * Parses an epoll's fdinfo: "tfd: 8 events: 19 data: 55d0c1  pos:0 ino:40f sdev:10", a line each.
+ * --- epoll's fdinfo: one line "tfd: 8 events: 19 data: 55d0c1  pos:0 ino:40f sdev:10" per
+ * descriptor
  */
 
-#define LINE_SZ	   160 /* of an entry, at most */
+#define LINE_SZ	   160 /* maximum size of an entry */
 #define TEXT_MAX   (4096 + 2 * EPOLLINFO_FDS_MAX * LINE_SZ)
 #define STATUS_MAX 16384
 #define TABLE_MAX  1024 /* a table of descriptors grows by powers of two */
@@ -224,7 +226,7 @@ struct entry {
 	int32_t fd;
 };
 
-/* The number behind a key of the line, or false. */
+/* The number after a key of the line, or false. */
 static bool epollinfo_number_of(const char *line, const char *end, const char *key, int base,
 				uint64_t *ret)
 {
@@ -275,7 +277,7 @@ void epollinfo__parse(const char *text, struct epoll_item *items, size_t cnt)
 	}
 }
 
-/* The size of the table that holds them: at least as many as there are. */
+/* Size of the process's descriptor table: an upper bound of the number of descriptors. */
 static uint64_t table_size(const char *task)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -293,7 +295,7 @@ static uint64_t table_size(const char *task)
 	return ret;
 }
 
-/* From 6.2 on the directory's size is how many there are, before it is 0. */
+/* Since 6.2 the directory's size is the number of descriptors; before, it is 0. */
 static bool are_too_many(const char *task)
 {
 	char path[96];
@@ -301,7 +303,7 @@ static bool are_too_many(const char *task)
 
 	snprintf(path, sizeof(path), "%s/fd", task);
 	if (stat(path, &st))
-		return false; /* no thread: reading will tell */
+		return false; /* no such thread: the read reports it */
 	return st.st_size ? st.st_size > EPOLLINFO_FDS_MAX : table_size(task) > TABLE_MAX;
 }
 

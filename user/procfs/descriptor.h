@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a descriptor of a thread is, in words: "tcp 127.0.0.1:80->127.0.0.1:5012", "eventfd 12", a
+ * Description of a thread's file descriptor: "tcp 127.0.0.1:80->127.0.0.1:5012", "eventfd 12", a
  * path.
  */
 #ifndef JANK_PROCFS_DESCRIPTOR_H
@@ -12,39 +12,41 @@
 #include <stdint.h>
 
 /*
- * Adds what descriptor fd of the thread is now; any bytes, where it has a path. inode: what its
- * file's number must be, or 0. 0; -ESTALE: it is another file's by now; -EBADF: closed; or -errno.
- * Nothing is added on failure.
+ * Adds a description of the thread's descriptor fd as it is now; a path may hold any bytes. inode:
+ * the expected inode, or 0. 0; -ESTALE: the descriptor now refers to another file; -EBADF: closed;
+ * or -errno. Nothing is added on failure.
  */
 int fdtarget__add(struct strbuf *sb, uint32_t pid, uint32_t tid, int32_t fd, uint64_t inode);
 
-/* The part that reads the link and the fdinfo of what is no socket, for tests. */
+/* Formats the link and the fdinfo of a descriptor other than a socket; for tests. */
 void fdtarget__add_link(struct strbuf *sb, const char *link, const char *fdinfo);
 
 /*
- * What the kernel tells of an open descriptor in /proc/PID/task/TID/fdinfo: "KEY: value", a line
- * each.
+ * --- /proc/PID/task/TID/fdinfo: what the kernel shows about an open descriptor, one "KEY: value" a
+ * line.
  */
 
 /*
- * The kernel's own number of the file behind the descriptor; *ret_mount, unless NULL: its mount's,
- * 0: not known. No file system is asked that may take its time. 0: closed, or not known.
+ * The inode of the file behind the descriptor. *ret_mount, unless NULL: the id of its mount, 0: not
+ * known. No file system that may block is queried. Returns 0 if closed or not known.
  */
 uint64_t fdinfo__inode(const char *task, int32_t fd, int *ret_mount);
 
 /*
- * Which descriptor an epoll event stands for. The event has only what the program put there: a
- * descriptor, a pointer, a number. The kernel lists what is registered with it in /proc/PID/fdinfo.
+ * --- the descriptor of an epoll event. The event holds only what the program stored there: a
+ * descriptor, a pointer, a number. The kernel lists the registered descriptors in /proc/PID/fdinfo.
  *
- * The kernel makes that list whole before its first byte can be read, and keeps the program from
- * using the epoll meanwhile: 0.9 µs an entry. So it isn't asked for where there may be too many.
+ * Reading that list is expensive: the kernel builds all of it before the first byte can be read,
+ * and blocks the program's use of the epoll meanwhile, 0.9 µs an entry. So the list is not read
+ * where it may be too long.
  */
 
-#define EPOLLINFO_FDS_MAX 1000 /* descriptors of a process whose epolls are looked at */
+/* Limit on a process's descriptors; above it its epolls are not read. */
+#define EPOLLINFO_FDS_MAX 1000
 
 struct epoll_item {
-	uint64_t data;	/* asked for */
-	int32_t fd;	/* found: the one descriptor with this data; -1: none, or several */
+	uint64_t data;	/* to look up */
+	int32_t fd;	/* result: the one descriptor with this data; -1: none, or several */
 	uint64_t inode; /* of its file; 0: not known */
 };
 
@@ -54,7 +56,7 @@ struct epoll_item {
  */
 int epollinfo__find(uint32_t pid, uint32_t tid, int32_t epfd, struct epoll_item *items, size_t cnt);
 
-/* The part that parses, for tests. */
+/* The parser, for tests. */
 void epollinfo__parse(const char *text, struct epoll_item *items, size_t cnt);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Search for a process by what the links of its descriptors say. Bounded by the number of links
- * that are read: each costs about a microsecond.
+ * Finds a process by the links of its descriptors. The number of links read is bounded: each costs
+ * about a microsecond.
  */
 #include "procfs/fd_holder.h"
 
@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-/* Is it the descriptor (its number as text) that is searched for? */
+/* True if this descriptor (its number as text) is the wanted one. */
 typedef bool fdscan_fn(void *ctx, pid_t pid, const char *fd, const char *link);
 
 #define LINKS_MAX 20000
@@ -66,7 +66,7 @@ static bool fdscan__has(const char *proc, pid_t pid, fdscan_fn *is, void *ctx)
 	return pid && has(&scan, proc, pid);
 }
 
-/* 0: none but not_pid, or not found in time. */
+/* 0: no process except not_pid has it, or the limit was reached. */
 static pid_t fdscan__find(const char *proc, pid_t not_pid, fdscan_fn *is, void *ctx)
 {
 	struct scan scan = { is, ctx, LINKS_MAX };
@@ -85,7 +85,10 @@ static pid_t fdscan__find(const char *proc, pid_t not_pid, fdscan_fn *is, void *
 	return ret;
 }
 
-/* One connection is kept for a second: the waits of a block are mostly for one. */
+/*
+ * --- FUSE daemons: the last connection is cached for a second, because a block's waits are mostly
+ * for one connection
+ */
 
 #define KEPT_NS	 NS_PER_SEC
 #define TEXT_MAX 4096
@@ -94,8 +97,8 @@ static pid_t fdscan__find(const char *proc, pid_t not_pid, fdscan_fn *is, void *
 struct search {
 	const char *proc;
 	unsigned long number; /* the kernel's dev_t of the file system */
-	pid_t unsaid;	      /* has /dev/fuse open, for a connection that fdinfo does not say */
-	bool several;	      /* have */
+	pid_t unsaid;	      /* has /dev/fuse open; fdinfo does not show the connection */
+	bool several;	      /* more than one process does */
 };
 
 static bool is_daemon(void *ctx, pid_t pid, const char *fd, const char *link)
@@ -152,7 +155,7 @@ pid_t fusedaemon__find(const char *proc, const struct mount *mount, uint64_t now
 	return kept.pid;
 }
 
-/* What was found is kept for a second. */
+/* --- socket holders: answers are cached for a second */
 
 #define KEPT_CNT 16
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * No file is asked that another machine or a program would have to answer for: that may be what the
- * thread waits for.
+ * Never queries a file that another machine or a daemon serves: the thread may be waiting for
+ * exactly that.
  */
 #include "procfs/filepath.h"
 
@@ -20,9 +20,9 @@
 #include "procfs/maps_lines.h"
 
 #define NAMES_MAX  64
-#define MOUNTS_MAX 16 /* of one device: asked for a path */
+#define MOUNTS_MAX 16 /* mounts of one device that are tried for a path */
 
-/* Of a path as it stands there. */
+/* Inode of a path; does not follow a final link. */
 static uint64_t inode_of(const char *path)
 {
 	struct statx stx;
@@ -106,7 +106,9 @@ struct names {
 	bool leaf_cut, complete;
 };
 
-/* The probe stops at half of the room; a name may fill the other one, and be cut there. */
+/*
+ * The probe stops at half of the buffer; the last name may fill the other half, and be cut there.
+ */
 static struct names split(const char *text, size_t sz)
 {
 	struct names ret = { .complete = true };
@@ -137,7 +139,7 @@ static void add_path(struct strbuf *sb, const struct names *names, size_t sz)
 	}
 }
 
-/* Whether it is there in the process's own view of the files. */
+/* True if the path leads to the file in the process's own root. */
 static bool is_there(const char *proc, pid_t pid, const char *path, const struct file_number *want)
 {
 	char full[PATH_MAX];
@@ -146,7 +148,10 @@ static bool is_there(const char *proc, pid_t pid, const char *path, const struct
 	return len > 0 && (size_t)len < sizeof(full) && inode_of(full) == want->inode;
 }
 
-/* A path of the file system as the mount has it; false: that part of it is not mounted there. */
+/*
+ * Sets the path as it appears below the mount. False: the mount does not contain that part of the
+ * file system.
+ */
 static bool set_under(struct strbuf *ret, const struct mount *mount, const char *path)
 {
 	size_t len = strcmp(mount->root, "/") ? strlen(mount->root) : 0;
@@ -159,8 +164,8 @@ static bool set_under(struct strbuf *ret, const struct mount *mount, const char 
 }
 
 /*
- * The path under the mount that has the file; a complete one also under the only mount of its
- * device.
+ * Finds the path below the mount that has the file. A complete path is also accepted if its device
+ * has only one mount.
  */
 static bool find_under(struct strbuf *ret, const char *proc, pid_t pid, const struct mountinfo *mi,
 		       const struct file_number *want, const char *path, bool complete)
@@ -195,7 +200,7 @@ int filepath__add_names(struct strbuf *sb, const char *proc, pid_t pid, const st
 	return 0;
 }
 
-/* A few, the oldest of which goes first. */
+/* --- cache of mapped paths: a few entries, the oldest is replaced */
 
 #define KEPT_CNT 16
 #define KEPT_NS	 (60 * NS_PER_SEC)
@@ -215,7 +220,7 @@ static bool is_of(const struct kept *entry, uint32_t pid, const struct file_numb
 	       entry->number.dev == number->dev;
 }
 
-/* Its own, or the one that was put first. */
+/* The entry of this file, or the oldest one. */
 static struct kept *place_of(uint32_t pid, const struct file_number *number)
 {
 	struct kept *ret = &kept[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* uname, the boot id, CPUs; the memory figures are read anew for each block. */
+/* Reads uname, the boot id and the number of CPUs. Memory figures are read again for each block. */
 #include "procfs/host.h"
 
 #include <dirent.h>
@@ -53,11 +53,11 @@ void host__free(struct host_info *host)
 	host->name = host->kernel = host->arch = host->boot_id = NULL;
 }
 
-/* A number a file. */
+/* --- CPUs: one number per file */
 
 #define NUMBER_MAX 64
 
-/* 0 where there is none, or no number: a CPU that is off says "<unknown>". */
+/* 0 if there is no file or no number: an offline CPU shows "<unknown>". */
 static uint32_t number_in(const char *sys, uint32_t cpu, const char *name)
 {
 	struct strbuf sb = STRBUF_INIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a record says of the machine that it was made on. */
+/* Facts about the machine, for records. */
 #ifndef JANK_PROCFS_HOST_H
 #define JANK_PROCFS_HOST_H
 
@@ -11,11 +11,11 @@
 int host__read(struct host_info *ret, struct err *err); /* host__free releases its strings */
 void host__free(struct host_info *host);
 
-/* How fast one of the machine's CPUs is, by sysfs: compared with the largest one, and just now. */
+/* --- speed of a CPU by sysfs: relative to the largest CPU, and its current frequency. */
 
 /* 0: not known, as in most virtual machines. */
 struct cpu_info {
-	uint32_t capacity; /* of 1024, which the largest core has */
+	uint32_t capacity; /* of 1024, the capacity of the largest core */
 	uint32_t khz, max_khz;
 };
 
@@ -23,8 +23,8 @@ struct cpu_info {
 void cpuinfo__read(const char *sys, uint32_t cpu, struct cpu_info *ret);
 
 /*
- * The NUMA node of a CPU, by its directory's link "nodeN"; some 10 us. False: the kernel does not
- * tell.
+ * The NUMA node of a CPU, by the "nodeN" link in its directory; takes about 10 us. False: the
+ * kernel does not show it.
  */
 bool cpuinfo__node(const char *sys, uint32_t cpu, uint32_t *ret);
 

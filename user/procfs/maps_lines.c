@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Read in pieces; only the lines wanted are looked at closely. */
+/* Reads the file in pieces and parses only the wanted lines. */
 #include "procfs/maps_lines.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ void maps_lines__decode_path(char *path)
 	*to = 0;
 }
 
-/* A line of a file mapping, an executable one unless any will do. False for all others. */
+/* Parses a file mapping; only executable ones unless `any`. False for all other lines. */
 static bool parse_line(char *line, bool any, struct proc_maps_line *ret)
 {
 	unsigned long long start, end, offset, inode;
@@ -51,7 +51,7 @@ static bool parse_line(char *line, bool any, struct proc_maps_line *ret)
 	int at = 0;
 
 	if (!space || strnlen(space, 5) < 5 || (space[3] != 'x' && !any))
-		return false; /* most lines: not worth a scan */
+		return false; /* cheap check first: most lines fail it */
 	if (sscanf(line, "%16llx-%16llx %4s %16llx %8x:%8x %20llu %n", &start, &end, perms, &offset,
 		   &major, &minor, &inode, &at) != 7 ||
 	    !at || !inode || line[at] != '/')
@@ -67,7 +67,8 @@ static bool parse_line(char *line, bool any, struct proc_maps_line *ret)
 }
 
 /*
- * Hands on the whole lines in buf and returns how many bytes of a last, unfinished one stay in it.
+ * Passes on the whole lines in buf. Returns the size of the last, unfinished line, which stays in
+ * buf.
  */
 static size_t take_lines(struct reader *reader, char *buf, size_t len)
 {
@@ -95,7 +96,7 @@ static int read_lines(struct reader *reader, int fd)
 
 	if (!buf)
 		return -ENOMEM;
-	while (!reader->res && kept < BUF_SZ) { /* the kernel writes no longer line */
+	while (!reader->res && kept < BUF_SZ) { /* no line of the kernel is longer */
 		n = read(fd, buf + kept, BUF_SZ - kept);
 		if (n < 0 && errno == EINTR)
 			continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * "36 35 98:0 /root /point rw,noatime master:1 - ext4 /dev/root rw": blanks in a field are written
- * \040.
+ * Parses "36 35 98:0 /root /point rw,noatime master:1 - ext4 /dev/root rw". Blanks in a field are
+ * written as \040.
  */
 #include "procfs/mountinfo.h"
 
@@ -37,7 +37,7 @@ static void decode(char *field)
 	*to = 0;
 }
 
-/* The fields before the dash are six and any number of optional ones. */
+/* Six fields and any number of optional ones precede the dash. */
 static bool parse_line(char *line, struct mount *ret)
 {
 	char *dash = strstr(line, " - "), *rest, *fields[5];
@@ -160,11 +160,11 @@ bool mount__is_remote(const struct mount *mount)
 	return false;
 }
 
-/* Of block devices sysfs knows, of all others only the mounts. */
+/* --- device names: sysfs has those of block devices; for all others only the mounts help */
 
 #define DEVNAME_TEXT_MAX 4096
 
-/* A file's first line, or the value of its line "KEY=". False: nothing is there. */
+/* Adds the first line of a file, or the value of its line "KEY=". False: nothing found. */
 static bool add_line(struct strbuf *sb, const char *path, const char *key)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -185,10 +185,7 @@ static bool add_line(struct strbuf *sb, const char *path, const char *key)
 	return cnt;
 }
 
-/*
- * Adds a block device's name, by sysfs ("/sys"); any bytes. Nothing is added where there is none
- * such.
- */
+/* Adds a block device's name by sysfs ("/sys"); any bytes. Adds nothing for other devices. */
 static void devname__add_block(struct strbuf *sb, const char *sys, dev_t dev)
 {
 	char dir[PATH_MAX - 16], path[PATH_MAX];
@@ -203,9 +200,7 @@ static void devname__add_block(struct strbuf *sb, const char *sys, dev_t dev)
 	add_line(sb, path, "DEVNAME=");
 }
 
-/*
- * Sources that tell nothing ("none", "tmpfs", a container's word) hold neither a colon nor a slash.
- */
+/* Sources without a colon or slash ("none", "tmpfs", a container's word) carry no information. */
 static void add_mount(struct strbuf *sb, const struct mount *mount)
 {
 	strbuf__adds(sb, mount->type);

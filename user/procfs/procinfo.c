@@ -33,7 +33,7 @@ static int read_proc(pid_t pid, const char *name, struct strbuf *sb)
 }
 
 /*
- * "PID (COMM) STATE …": COMM may hold blanks, parentheses and newlines, so its end is the last ')'.
+ * "PID (COMM) STATE …": COMM may hold blanks, parentheses and newlines, so it ends at the last ')'.
  */
 int procinfo__parse_stat(char *text, struct proc_info *ret, char *ret_state)
 {
@@ -60,8 +60,8 @@ int procinfo__parse_stat(char *text, struct proc_info *ret, char *ret_state)
 }
 
 /*
- * The value of "\nKEY:\t…" or NULL. The first line, Name, is the only one that a program chooses;
- * the kernel escapes newlines in it.
+ * The value of "\nKEY:\t…" or NULL. A program chooses only the first line, Name; the kernel escapes
+ * newlines in it.
  */
 static const char *status_value(const char *text, const char *key)
 {
@@ -92,8 +92,8 @@ int procinfo__parse_status(const char *text, struct proc_info *ret, uint32_t *re
 }
 
 /*
- * "HIERARCHY:CONTROLLERS:PATH" lines. In a hybrid set-up v2's path may be the root while the
- * service is named by systemd's own v1 hierarchy.
+ * Parses "HIERARCHY:CONTROLLERS:PATH" lines. In a hybrid setup v2's path may be the root, while
+ * systemd's own v1 hierarchy names the service.
  */
 const char *procinfo__parse_cgroup(char *text)
 {
@@ -172,7 +172,7 @@ static int read_all(pid_t pid, struct strbuf *sb, struct proc_info *ret, uint32_
 	if (!res)
 		res = sb->len ? procinfo__parse_stat(sb->data, ret, &state) : -ESRCH;
 	if (!res && strchr("ZXx", state) && ret->thread_cnt <= 1)
-		res = -ESRCH; /* only its parent has not heard of it yet */
+		res = -ESRCH; /* a zombie: its parent has not waited yet */
 	if (!res)
 		res = read_proc(pid, "status", sb);
 	if (!res)
@@ -222,13 +222,13 @@ const char *procinfo__known_as(const struct proc_info *info)
 	return strncmp(program, info->comm, strlen(info->comm)) ? info->comm : program;
 }
 
-/* /proc/PID/stat tells where the command line lies. */
+/* --- roles: /proc/PID/stat has the address of the command line */
 
 #define CMDLINE_MAX  4096
 #define ROLE_MAX     64
 #define STAT_MAX     4096
 #define ARG_FIELD    48 /* arg_start in proc(5), counted from 1 */
-#define AFTER_COMM   3	/* the field behind the name */
+#define AFTER_COMM   3	/* the field after the name */
 #define TYPE	     "--type="
 #define SUB_TYPE     "--utility-sub-type="
 #define CONTENT_PROC "-contentproc"
@@ -262,7 +262,7 @@ static bool is_name(const char *word)
 		       len;
 }
 
-/* "network.mojom.NetworkService": the last part says it all. */
+/* "network.mojom.NetworkService": the last part is enough. */
 static const char *service_of(const char *sub_type)
 {
 	const char *dot = strrchr(sub_type, '.');
@@ -281,7 +281,7 @@ const char *procrole__parse(char *words, size_t len)
 	for (char *word = words; word < words + len;
 	     word += strnlen(word, len - (word - words)) + 1) {
 		if (words[len - 1] && word + strnlen(word, len - (word - words)) == words + len)
-			break; /* cut */
+			break; /* the last word is cut off */
 		if (!*word)
 			continue;
 		if (!first && !type && !strncmp(word, TYPE, strlen(TYPE)))
@@ -300,16 +300,16 @@ const char *procrole__parse(char *words, size_t len)
 }
 
 /*
- * A title that was written over the arguments may reach into the environment behind them
+ * Reads a title that was written over the arguments and may reach into the environment after them
  * (get_mm_cmdline in fs/proc/base.c): Firefox' content processes. Returns its length with the zero
- * byte; 0: it has none within size bytes, or cannot be read.
+ * byte; 0: no end within size bytes, or not readable.
  */
 static ssize_t longer_title(pid_t pid, uint64_t start, char *words, size_t size)
 {
 	ssize_t n = 0;
 	char *end;
 
-	/* What lies behind may be less than that: the stack ends there. */
+	/* Less than `size` may be mapped there, because the stack ends: retry with less. */
 	for (; n <= 0 && size >= 512; size /= 2)
 		n = apart__memory(pid, start, words, size);
 	end = n > 0 ? memchr(words, '\0', n) : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What /proc tells of a process, read once. Its texts are the process's own choice: any bytes. */
+/* Facts about a process from /proc, read once. The process chooses its texts: any bytes. */
 #ifndef JANK_PROCFS_PROCINFO_H
 #define JANK_PROCFS_PROCINFO_H
 
@@ -16,51 +16,52 @@ struct proc_info {
 	uint32_t parent_pid;
 	uint32_t tracer_pid; /* of the debugger, or 0 */
 	uint32_t thread_cnt;
-	uint64_t code_start, code_end; /* the program's own code; 0: may not be known */
-	uint64_t start_ticks; /* when it started, in clock ticks since boot: tells a reused pid */
+	uint64_t code_start, code_end; /* the program's own code; 0: not readable */
+	uint64_t start_ticks; /* start time in clock ticks since boot: detects a reused pid */
 	bool kernel_thread;
 	char comm[64];
-	char *exe; /* path of the program, " (deleted)" removed; NULL when there is none or it is hidden */
+	char *exe; /* path of the program, " (deleted)" removed; NULL: none, or hidden */
 	char *cgroup; /* path in the v2 hierarchy, else in systemd's or memory's; NULL when none */
 };
 
-/* 0; -ESRCH: there is no such process, or it has ended; -EINVAL: pid is another process's thread.
- * procinfo__free releases ret's members. */
+/*
+ * Reads the facts. 0; -ESRCH: no such process, or it has ended; -EINVAL: pid is a thread of another
+ * process. procinfo__free releases ret's members.
+ */
 int procinfo__read(pid_t pid, struct proc_info *ret, struct err *err);
 void procinfo__free(struct proc_info *info);
 
 /*
- * What /proc/PID/stat alone tells: name, parent, threads, start, state ('Z': ended, the parent has
- * not waited). Cheaper, and nothing is to be freed. 0, -ESRCH or -EBADMSG.
+ * Reads only /proc/PID/stat: name, parent, threads, start, state ('Z': ended, the parent has not
+ * waited). Cheaper than procinfo__read; there is nothing to free. 0, -ESRCH or -EBADMSG.
  */
 int procinfo__read_stat(pid_t pid, struct proc_info *ret, char *ret_state);
 
 /*
- * The name that people know a process by: what it calls itself (redis-server is a link to another
- * program), in full where the kernel cut it to 15 bytes. Into info.
+ * The name that people use for the process: its own name (redis-server is a link to another
+ * program), in full where the kernel cut it to 15 bytes. The string belongs to info.
  */
 const char *procinfo__known_as(const struct proc_info *info);
 
-/* The parts that parse, for tests. The texts are changed. 0 or -EBADMSG. */
+/* The parsers, for tests; they change the texts. 0 or -EBADMSG. */
 int procinfo__parse_stat(char *text, struct proc_info *ret, char *ret_state);
 int procinfo__parse_status(const char *text, struct proc_info *ret, uint32_t *ret_tgid);
 const char *procinfo__parse_cgroup(char *text); /* into text, or NULL */
 
 /*
- * What a process of a browser does, by its command line: Chromium, Electron and CEF name it
- * (--type=renderer), Firefox, too (-contentproc … tab).
+ * --- the role of a browser's process, by its command line: Chromium, Electron and CEF name it
+ * (--type=renderer), and so does Firefox (-contentproc … tab).
  */
 
 /*
- * Reads the command line, which lies in the process's memory, apart: at most half a second, 4 KiB.
- * *ret: the role, owned by the caller; NULL: none, or it cannot be read. 0 or -ENOMEM. Any thread
- * but the one that serves the ring.
+ * Reads the command line, which lies in the process's memory, through the helper process
+ * (base/apart.h): half a second and 4 KiB at most. *ret: the role, freed by the caller; NULL: none,
+ * or not readable. 0 or -ENOMEM. Any thread except the intake thread.
  */
 int procrole__read(pid_t pid, char **ret);
 
 /*
- * The same of words that each end in a zero byte (or in a blank: Chromium joins them). The text is
- * changed.
+ * Parses words that each end in a zero byte (or in a blank: Chromium joins them). Changes the text.
  */
 const char *procrole__parse(char *words, size_t len);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Asks a duplicate of the target's socket. It is held for the few calls between two closes: were
- * the target to close its own just then, its connection would end that much later.
+ * Queries a duplicate of the target's socket. The duplicate exists only during a few calls. If the
+ * target closes its socket in that time, its connection ends that much later.
  */
 #include "procfs/socketinfo.h"
 
@@ -77,7 +77,7 @@ void socketinfo__add_address(struct strbuf *sb, const struct sockaddr_storage *a
 
 typedef void add_end_fn(struct strbuf *sb, const struct sockaddr_storage *addr);
 
-/* Of what has an end here, and may have one elsewhere. */
+/* Adds the local end, and the remote end if there is one. */
 static void add_ends(struct strbuf *sb, const struct socket_facts *facts, add_end_fn *add_end)
 {
 	if (!facts->local_len)
@@ -100,7 +100,7 @@ static void add_internet(struct strbuf *sb, const struct socket_facts *facts)
 	add_ends(sb, facts, socketinfo__add_address);
 }
 
-/* A path, which need not end in a NUL, or an abstract name: any bytes, the first a NUL. */
+/* A path without a final NUL, or an abstract name: any bytes, the first a NUL. */
 static bool add_path(struct strbuf *sb, const char *before, const struct sockaddr_storage *addr,
 		     socklen_t len)
 {
@@ -118,7 +118,10 @@ static bool add_path(struct strbuf *sb, const char *before, const struct sockadd
 	return true;
 }
 
-/* Of a pair of sockets without a name the credentials are those of who made both: no peer's. */
+/*
+ * The credentials of an unnamed socket pair belong to the process that created both ends, so they
+ * are not a peer's.
+ */
 static void add_unix(struct strbuf *sb, const struct socket_facts *facts)
 {
 	bool named;

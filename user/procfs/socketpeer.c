@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel is asked of our own network namespace; of another one /proc/PID/net has tables, which
- * cost 2 ms each.
+ * Finds a socket's other end. For our own network namespace it queries the kernel (sock_diag). For
+ * others it reads the tables of /proc/PID/net, which cost 2 ms each.
  */
 #include "procfs/socketpeer.h"
 
@@ -23,11 +23,13 @@
 #include "base/file.h"
 #include "procfs/socketinfo.h"
 
-/* A question and its answer, which is there when the question is sent. */
+/* --- sock_diag: the answer is available as soon as the request is sent */
 
 #define ANSWER_SZ 4096
 
-/* A message's body, of at least len bytes, or NULL; *ret_left: what follows these. */
+/*
+ * Body of a message, of at least len bytes, or NULL. *ret_left: size of the data after these bytes.
+ */
 static const void *body_of(const char *answer, ssize_t size, size_t len, unsigned *ret_left)
 {
 	const struct nlmsghdr *hdr = (const void *)answer;
@@ -92,7 +94,7 @@ uint64_t sockdiag__unix_peer(uint64_t inode)
 	return msg ? peer_in(msg, left) : 0;
 }
 
-/* The socket from whose side the ends are these. */
+/* The inode of the socket with these ends, seen from its side. */
 static uint64_t inode_of(uint8_t family, uint8_t protocol, const struct inet_diag_sockid *id)
 {
 	char answer[ANSWER_SZ] __attribute__((aligned(8)));
@@ -115,7 +117,9 @@ static uint64_t inode_of(uint8_t family, uint8_t protocol, const struct inet_dia
 	return msg ? msg->idiag_inode : 0;
 }
 
-/* The socket whose own end is raw's other one, connected to raw's or to nobody. */
+/*
+ * The socket with raw's remote end as its local end, connected to raw's local end or not connected.
+ */
 static struct inet_diag_sockid id_of(const struct jank_rec_waited *raw, bool connected)
 {
 	struct inet_diag_sockid ret = {
@@ -157,7 +161,7 @@ uint64_t sockdiag__other_end(const struct jank_rec_waited *raw)
 	return inode;
 }
 
-#define TABLE_MAX  (8u << 20) /* some 50,000 sockets */
+#define TABLE_MAX  (8u << 20) /* about 50,000 sockets */
 #define TCP_LISTEN 10	      /* net/tcp_states.h */
 
 static bool is_zero(const __u8 *addr)
@@ -209,7 +213,7 @@ void socketpeer__add(struct strbuf *sb, const struct jank_rec_waited *raw)
 }
 
 /*
- * An end as the table has it: the address in words of the machine's byte order, and the port, in
+ * An end in the table's form: the address in words of the machine's byte order, and the port, in
  * hexadecimal.
  */
 struct end {
@@ -217,7 +221,7 @@ struct end {
 	unsigned cnt, port;
 };
 
-/* In tcp6 a connection of IPv4 has mapped addresses: all are compared as such. */
+/* tcp6 lists IPv4 connections with mapped addresses, so all addresses are compared in that form. */
 static void map(struct end *end)
 {
 	if (end->cnt == 1)
@@ -261,22 +265,23 @@ static bool is_end(const struct end *got, const struct end *want)
 	return got->port == want->port && !memcmp(got->words, want->words, sizeof(got->words));
 }
 
-/* Of IPv4 or of IPv6; whatever the port. */
+/* True for the IPv4 or IPv6 any-address, with any port. */
 static bool is_any_address(const struct end *end)
 {
 	return !end->words[0] && !end->words[1] && !end->words[3] &&
 	       (!end->words[2] || end->words[2] == htonl(0xffff));
 }
 
-/* The ends of the socket that is looked for, and what was found so far. */
+/* The ends of the wanted socket, and the results so far. */
 struct search {
 	struct end local, remote;
 	uint64_t exact;
-	uint64_t
-		bound; /* it takes from anybody: of UDP, or one that listens and has not yet accepted */
+	uint64_t bound; /* not connected: UDP, or listening, with a connection not accepted yet */
 };
 
-/* "sl: LOCAL REMOTE ST TX:RX TR:WHEN RETRNSMT UID TIMEOUT INODE …"; inode 0: nobody has it open */
+/*
+ * "sl: LOCAL REMOTE ST TX:RX TR:WHEN RETRNSMT UID TIMEOUT INODE …"; inode 0: no process has it open
+ */
 static void take_line(struct search *search, const char *line)
 {
 	struct end local = { 0 }, remote = { 0 };
@@ -322,7 +327,7 @@ static uint64_t look_up(const char *proc, pid_t pid, const char *table,
 	return inode;
 }
 
-/* Loopback, or where both ends have one address. */
+/* True for loopback, or if both ends have the same address. */
 static bool is_local(const struct jank_rec_waited *raw)
 {
 	const struct in6_addr *six = (const struct in6_addr *)raw->daddr;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Packages first, then cores, then cooling devices, until there is no more room: a package's heat
- * is every core's.
+ * Opens packages first, then cores, then cooling devices, up to the limit: a package's heat affects
+ * every core.
  */
 #include "procfs/thermal.h"
 
@@ -25,14 +25,14 @@
 enum about {
 	ABOUT_CORE,    /* the CPU `id` */
 	ABOUT_PACKAGE, /* the CPUs of the package `id` */
-	ABOUT_POLICY,  /* the CPUs whose frequency goes with that of CPU `id` */
-	ABOUT_ALL,     /* processors, not told which */
+	ABOUT_POLICY,  /* CPUs that share the frequency of CPU `id` */
+	ABOUT_ALL,     /* all processors: the device does not say which */
 };
 
 struct source {
 	enum about about;
 	uint32_t id;
-	bool counts; /* how often; else how much, just now */
+	bool counts; /* true: number of events; false: current level */
 	int fd;
 };
 
@@ -43,7 +43,7 @@ struct thermal {
 };
 _Static_assert(THROTTLE_MAX <= 32, "a bit each");
 
-/* The text of a file of sysfs; false: there is none. */
+/* Reads a sysfs file. False: not readable. */
 static bool text_of(const char *path, char *ret, size_t size)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -64,7 +64,7 @@ static uint32_t parse(const char *text)
 									 : (uint32_t)number;
 }
 
-/* False: no more room. */
+/* False: the limit is reached. */
 static bool add(struct thermal *throttle, const char *path, struct source source)
 {
 	if (throttle->cnt == THROTTLE_MAX)
@@ -127,8 +127,8 @@ static void add_cores(struct thermal *throttle)
 }
 
 /*
- * The driver of ACPI calls them "Processor", that of cpufreq "cpufreq-cpu4" or, earlier,
- * "thermal-cpufreq-1".
+ * True for a cooling device of CPUs. The ACPI driver calls it "Processor", cpufreq "cpufreq-cpu4"
+ * or, earlier, "thermal-cpufreq-1".
  */
 static bool cools_cpus(const char *type, struct source *ret)
 {
@@ -220,7 +220,7 @@ uint32_t thermal__active(const struct thermal *throttle, const uint32_t *before,
 	return ret;
 }
 
-/* "0 1 2 3": does the CPU belong to the policy of another? */
+/* True if the CPU belongs to the policy of `other`; related_cpus is "0 1 2 3". */
 static bool shares_policy(const char *sys, uint32_t cpu, uint32_t other)
 {
 	char path[PATH_MAX], text[TEXT_MAX], *save = NULL;

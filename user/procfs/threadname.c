@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Only a process in a namespace of its own has its threads looked through: status lists all their
- * numbers.
+ * Threads are searched only for a process in its own pid namespace: status lists all tids of a
+ * thread.
  */
 #include "procfs/threadname.h"
 
@@ -38,8 +38,8 @@ int threadname__read(const char *proc, uint32_t pid, uint32_t tid, char ret[JANK
 }
 
 /*
- * The last number of the line NSpid, which is the innermost; *ret_nested: there are several. 0:
- * none is told.
+ * The last number of the line NSpid is that of the innermost namespace. *ret_nested: there are
+ * several. 0: no such line.
  */
 static uint32_t ns_tid_of(const char *proc, uint32_t pid, uint32_t tid, bool *ret_nested)
 {

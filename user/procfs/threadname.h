@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A living thread by its number: of the machine, or of its process's own pid namespace. */
+/* Lookup of a live thread by its tid, of the machine or of its process's pid namespace. */
 #ifndef JANK_PROCFS_THREADNAME_H
 #define JANK_PROCFS_THREADNAME_H
 
@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 /*
- * What the thread calls itself; any bytes. 0; -ESRCH: the process has no such thread; or -errno.
- * proc: "/proc".
+ * Reads the thread's name; any bytes. 0; -ESRCH: the process has no such thread; or -errno. proc:
+ * "/proc".
  */
 int threadname__read(const char *proc, uint32_t pid, uint32_t tid, char ret[JANK_COMM_SZ + 1]);
 
-/* The thread of the process that has this number in its own pid namespace, or 0: it has none. */
+/* The tid of the process's thread that has this number in its own pid namespace, or 0: none. */
 uint32_t threadname__by_ns_tid(const char *proc, uint32_t pid, uint32_t ns_tid);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The forms of a call. See call_site.h. */
+/* Encodings of calls. See call_site.h. */
 #include "base/code/call_site.h"
 
 #include <stddef.h>
@@ -20,7 +20,7 @@ bool is_behind_call(const uint8_t *code)
 
 	return (insn & 0xfc000000) == 0x94000000 || /* bl */
 	       (insn & 0xfffffc1f) == 0xd63f0000 || /* blr */
-	       (insn & 0xfefff800) == 0xd63f0800;   /* blraa and its kin */
+	       (insn & 0xfefff800) == 0xd63f0800;   /* blraa and its variants */
 }
 
 bool call_site__target(const uint8_t *code, uint64_t address, uint64_t *ret)
@@ -34,7 +34,7 @@ bool call_site__target(const uint8_t *code, uint64_t address, uint64_t *ret)
 	return true;
 }
 #else
-/* call *REG or *MEMORY: ff /2, the length by its addressing form */
+/* call *REG or *MEMORY: ff /2; the addressing form gives the length */
 static bool is_indirect(const uint8_t *insn, size_t len)
 {
 	uint8_t mod = insn[1] >> 6, rm = insn[1] & 7;
@@ -72,7 +72,7 @@ bool call_site__target(const uint8_t *code, uint64_t address, uint64_t *ret)
 
 	if (code[CALL_BYTES - 5] != 0xe8)
 		return false;
-	for (size_t len = 2; len <= 4; len++) /* the byte may be of an indirect call's operands */
+	for (size_t len = 2; len <= 4; len++) /* may be an operand of an indirect call */
 		if (is_indirect(code + CALL_BYTES - len, len))
 			return false;
 	memcpy(&displacement, code + CALL_BYTES - sizeof(displacement), sizeof(displacement));

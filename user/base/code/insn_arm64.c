@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * arm64 instructions, by a table of bit patterns; the first that fits counts.
+ * arm64 instructions, by a table of bit patterns; the first match counts.
  *
- * What the kernel simulates is in arch/arm64/kernel/probes/decode-insn.c: branches, and adr and
- * adrp. (nop only since 6.13, so it counts as stepped; no bti or pac hint anywhere.) What it
- * refuses: loads of literals, exclusives, system registers, exceptions, branches that authenticate,
- * other hints.
+ * arch/arm64/kernel/probes/decode-insn.c says what the kernel simulates: branches, adr and adrp. It
+ * simulates nop only since 6.13, so nop counts as stepped, and it simulates no bti or pac hint. It
+ * refuses loads of literals, exclusives, system registers, exceptions, branches that authenticate,
+ * and other hints.
  */
 #include <elf.h>
 #include <errno.h>
 
 #include "base/code/insn.h"
 
-/* Which registers a pattern changes; X31 is sp or the zero register and never of interest. */
+/* Registers that a pattern changes. X31 is sp or the zero register and never of interest. */
 enum writes {
 	W_NONE,
 	W_D,   /* Rd or Rt, bits 4:0 */
 	W_X0,  /* a system call's result */
-	W_MEM, /* by the load's or store's kind */
-	W_EXT, /* as W_D, but a register's own sign extension keeps what an int argument is made of */
+	W_MEM, /* depends on the kind of load or store */
+	W_EXT, /* like W_D, but sign extension into itself keeps an int argument */
 	W_ALL,
 };
 
-/* Where a direct branch's displacement lies: `bits` from bit `shift` on, in words. */
+/* Position of a direct branch's displacement: `bits` bits from bit `shift` on, in words. */
 struct disp {
 	uint8_t shift, bits;
 };
@@ -79,7 +79,7 @@ static uint32_t bit_of(uint32_t reg)
 	return reg == 31 ? 0 : 1u << reg;
 }
 
-/* The sign-changing half of the pac hints (aut…, 28 to 31) is refused. */
+/* The kernel refuses the authenticating half of the pac hints (aut…, 28 to 31). */
 static enum insn_probe hint(uint32_t word, enum insn_probe probe)
 {
 	return (word & 0xfffff01f) == 0xd503201f && field(word, 5, 7) >= 28 &&
@@ -88,19 +88,19 @@ static enum insn_probe hint(uint32_t word, enum insn_probe probe)
 		       : probe;
 }
 
-/* Loads and stores: what is loaded into general registers, and the base when it is written back. */
+/* Loads and stores: the general registers that are loaded, and the base register on write-back. */
 static uint32_t memory_writes(uint32_t word)
 {
 	uint32_t t = bit_of(field(word, 0, 5)), base = bit_of(field(word, 5, 5));
 	uint32_t t2 = bit_of(field(word, 10, 5));
 	bool simd = field(word, 26, 1), load = field(word, 22, 2);
 
-	if ((word & 0x3a000000) == 0x28000000) { /* pairs: only bit 22 says load */
+	if ((word & 0x3a000000) == 0x28000000) { /* pairs: only bit 22 marks a load */
 		load = field(word, 22, 1);
 		return (load && !simd ? t | t2 : 0) | (field(word, 23, 1) ? base : 0);
 	}
 	if ((word & 0x3f000000) == 0x0c000000 || (word & 0x3f000000) == 0x0d000000)
-		return base; /* vectors' structures */
+		return base; /* vector structures */
 	if ((word & 0x3b200000) == 0x38000000 && !field(word, 10, 1))
 		base = 0; /* unscaled and unprivileged: no write-back */
 	else if ((word & 0x3b000000) != 0x38000000 || field(word, 21, 1))

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * x86-64 instructions, 64-bit mode. Two tables say what follows an opcode and what it changes; the
- * maps 0F38 and 0F3A and the vector encodings (VEX, EVEX, XOP) are regular enough to need none.
+ * x86-64 instructions, 64-bit mode. Two tables say what follows an opcode and what it changes. The
+ * maps 0F38 and 0F3A and the vector encodings (VEX, EVEX, XOP) are regular enough to need no table.
  *
- * What the kernel emulates is in arch/x86/kernel/uprobes.c: branch_setup_xol_ops() and
- * push_setup_xol_ops(). Traps there, each of them INSN_NEVER here:
- *  - It takes every two-byte opcode for good, `syscall` included, and then kills the program.
- *  - It tells instructions by the opcode byte alone: VEX's vpcmpeqb (74) and vzeroupper (77) would be
- *    emulated as je and ja, and xchg %r8,%rax (41 90) as a nop.
- *  - It refuses segment and lock prefixes, and branches with an operand-size prefix.
+ * arch/x86/kernel/uprobes.c says what the kernel emulates: branch_setup_xol_ops() and
+ * push_setup_xol_ops(). It has three traps; each such instruction is INSN_NEVER here:
+ *   - It accepts every two-byte opcode, including `syscall`, and then kills the program.
+ *   - It identifies instructions by the opcode byte alone: VEX's vpcmpeqb (74) and vzeroupper (77)
+ *     would be emulated as je and ja, and xchg %r8,%rax (41 90) as a nop.
+ *   - It refuses segment and lock prefixes, and branches with an operand-size prefix.
  */
 #include <elf.h>
 #include <errno.h>
@@ -18,9 +18,9 @@
 #include "base/code/insn.h"
 
 /*
- * x86-64 opcodes: what follows each, and what it changes. For insn_x86.c alone. An opcode that is
- * not listed stands by itself and changes no general register. Prefixes are XX: they were taken
- * before.
+ * --- opcode tables: what follows each opcode, and what it changes. An opcode that is not listed
+ * has no operand bytes and changes no general register. Prefixes are XX: the decoder consumes them
+ * first.
  */
 
 enum {
@@ -34,7 +34,7 @@ enum {
 	R11 = 1 << 11,
 };
 
-/* Attributes of an opcode; its low byte holds the fixed registers it changes (AX…DI). */
+/* Attributes of an opcode. The low byte holds the fixed registers that it changes (AX…DI). */
 enum {
 	M = 1 << 8,   /* ModRM follows */
 	I1 = 1 << 9,  /* immediates: 1 byte, */
@@ -49,7 +49,7 @@ enum {
 	WO = 1 << 18, /* the register in the opcode's low bits */
 	B8 = 1 << 19, /* byte operands: 4–7 without REX are ah…bh */
 	NO = 1 << 20, /* must not be probed */
-	XX = 1 << 21, /* no instruction in 64-bit mode */
+	XX = 1 << 21, /* not an instruction in 64-bit mode */
 };
 
 #define ALU(op)                                                                                    \
@@ -81,7 +81,7 @@ static const uint32_t one_byte[256] = {
 	[0xf6] = M | B8, [0xf7] = M, [0xfa ... 0xfb] = NO, [0xfe] = M | WM | B8, [0xff] = M,
 };
 
-/* Vector instructions are taken to change both registers, whatever those are. */
+/* Assume that vector instructions change both registers. */
 #define VEC (M | WM | WG)
 
 static const uint32_t two_byte[256] = {
@@ -108,10 +108,10 @@ static const uint32_t two_byte[256] = {
 
 /* clang-format on */
 
-/* One instruction while it is read. */
+/* Decoder state of one instruction. */
 struct x86 {
 	const uint8_t *code;
-	size_t len, at; /* at > len: it is cut off */
+	size_t len, at; /* at > len: the instruction is cut off */
 	bool opsize, addrsize, rep, repne, refused_prefix;
 	uint8_t rex;
 	uint8_t map; /* 0: one byte, 1: 0F, 2: 0F38, 3: 0F3A; XOP: 8 to 10 */
@@ -132,7 +132,7 @@ static uint8_t take(struct x86 *x)
 	return byte;
 }
 
-/* A little-endian number of n bytes, its sign kept. */
+/* Reads a little-endian signed number of n bytes. */
 static int64_t take_int(struct x86 *x, unsigned n)
 {
 	uint64_t v = 0;
@@ -178,7 +178,7 @@ static uint8_t take_prefixes(struct x86 *x)
 	return byte;
 }
 
-/* The bytes behind C4, C5, 62 and 8F hold REX's bits inverted, the map and a further register. */
+/* The bytes after C4, C5, 62 and 8F hold REX's bits inverted, the map and another register. */
 static int take_vector(struct x86 *x, uint8_t escape)
 {
 	uint8_t p0 = take(x), p1 = escape == 0xc5 ? p0 : take(x);
@@ -230,7 +230,7 @@ static void take_modrm(struct x86 *x)
 	mod = x->modrm >> 6;
 	base = rm = x->modrm & 7;
 	if (x->map == 1 && (x->op & 0xfc) == 0x20)
-		mod = 3; /* moves of control registers know no memory */
+		mod = 3; /* moves of control registers have no memory form */
 	if (mod != 3 && rm == 4)
 		base = take(x) & 7;
 	if (mod == 2 || (mod == 0 && base == 5))
@@ -264,7 +264,7 @@ static int take_immediates(struct x86 *x)
 	return 0;
 }
 
-/* Bit of a register; a byte register may also be the second byte of the one four before. */
+/* Bit of a register. A byte register may be the second byte of the register four before. */
 static uint32_t reg_bit(const struct x86 *x, unsigned reg, uint8_t rex_bit)
 {
 	uint32_t bit = 1u << (reg + (x->rex & rex_bit ? 8 : 0));
@@ -272,7 +272,7 @@ static uint32_t reg_bit(const struct x86 *x, unsigned reg, uint8_t rex_bit)
 	return x->attr & B8 && !x->rex && reg >= 4 ? bit | 1u << (reg - 4) : bit;
 }
 
-/* Groups whose ModRM.reg says whether the operand is changed. */
+/* Opcode groups in which ModRM.reg says whether the operand changes. */
 static uint32_t group_writes(const struct x86 *x)
 {
 	unsigned sub = x->modrm >> 3 & 7;
@@ -292,7 +292,7 @@ static uint32_t group_writes(const struct x86 *x)
 	return x->attr & WM ? rm : 0;
 }
 
-/* movslq %edi,%rdi keeps what an int argument is made of: no change. */
+/* movslq %edi,%rdi keeps the value of an int argument: count it as no change. */
 static bool extends_itself(const struct x86 *x)
 {
 	return !x->map && x->op == 0x63 && x->modrm >> 6 == 3 &&
@@ -379,7 +379,7 @@ static enum insn_probe probe(const struct x86 *x)
 		return INSN_EMULATED;
 	if (x->at == sizeof(nop5) && !memcmp(x->code, nop5, sizeof(nop5)))
 		return INSN_NOP5;
-	return INSN_STEPPED; /* the longer nops as well: emulated only from 6.16 on */
+	return INSN_STEPPED; /* the longer nops too: they are emulated only from 6.16 on */
 }
 
 /* mov $constant to a register or to memory, push $constant */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A block as BlockCanary's log. Its reader is unforgiving: keys match by prefix, an empty value
- * ends the parse, a log that it takes for corrupt is deleted. So every value goes through
- * add_value(), the integers are integers, and our own keys all begin with "x-".
+ * A block as BlockCanary's log. Its reader is strict: keys match by prefix, an empty value ends the
+ * parse, and a log that seems corrupt is deleted. So every value goes through add_value(), integers
+ * are integers, and our own keys all begin with "x-".
  */
 #include "export/blockcanary/blockcanary.h"
 
@@ -15,10 +15,7 @@
 #include "export/cells.h"
 #include "export/shared_words.h"
 
-/*
- * The verdict in BlockCanary's log, behind keys of our own: the sentence, and a line for each
- * thread of the chain.
- */
+/* --- the verdict, with our own keys: the sentence, and a line for each thread of the chain */
 
 #define BLOCKCANARY_VERDICT_CRLF "\r\n"
 
@@ -58,7 +55,7 @@ static void add_link(struct strbuf *sb, const struct link *link)
 	strbuf__free(&line);
 }
 
-/* The keys of its cause and chain; nothing where nothing is known. */
+/* Adds the keys of cause and chain; nothing where nothing is known. */
 static void blockcanary__add_verdict(struct strbuf *sb, const struct block *block)
 {
 	add_cause(sb, &block->cause);
@@ -84,7 +81,7 @@ void blockcanary__add_time(struct strbuf *sb, const struct block *block, uint64_
 	clock__add_local(sb, "%m-%d %H:%M:%S.%L", mono_ns + (uint64_t)block->real_offset_ns);
 }
 
-/* " = " inside of a value would cut it there. */
+/* The reader would cut a value at " = ". */
 static void defuse_separators(char *value, size_t len)
 {
 	for (size_t i = 1; i + 1 < len; i++)
@@ -92,7 +89,7 @@ static void defuse_separators(char *value, size_t len)
 			value[i] = ':';
 }
 
-/* Clean, without blanks around it, never empty. */
+/* Adds a cleaned value: no blanks around it, never empty. */
 static void add_value(struct strbuf *sb, const char *value)
 {
 	struct strbuf clean = STRBUF_INIT;
@@ -121,7 +118,7 @@ void blockcanary__add_u64(struct strbuf *sb, const char *key, uint64_t value)
 	strbuf__addf(sb, "%s = %" PRIu64 CRLF, key, value);
 }
 
-/* Its parser wants an int: "1.2.3" is 10203. */
+/* BlockCanary's parser expects an int: "1.2.3" becomes 10203. */
 static unsigned version_code(void)
 {
 	const char *p = JANK_VERSION;
@@ -142,7 +139,7 @@ static void add_header(struct strbuf *sb)
 	strbuf__adds(sb, "(write log time)" CRLF CRLF);
 }
 
-/* Android's level and release, here the kernel's: "6 6.18.5". */
+/* Android's level and release; here those of the kernel: "6 6.18.5". */
 static void add_api_level(struct strbuf *sb, const struct host_info *host)
 {
 	const char *kernel = host->kernel ? host->kernel : "";
@@ -166,7 +163,7 @@ static void add_basics(struct strbuf *sb, const struct block *block, const char 
 	add_api_level(sb, host);
 	blockcanary__add_u64(sb, "cpu-core", host->cpus);
 	blockcanary__add_str(sb, "process", block->process);
-	/* Android's free memory is what could be had, not what lies idle. */
+	/* Android's free memory is the available memory, not the unused memory. */
 	blockcanary__add_u64(sb, "freeMemory",
 			     host->mem_available_kb ? host->mem_available_kb : host->mem_free_kb);
 	blockcanary__add_u64(sb, "totalMemory", host->mem_total_kb);
@@ -225,7 +222,7 @@ static void add_our_others(struct strbuf *sb, const struct block *block)
 			     block->lost[i].cnt);
 }
 
-/* What BlockCanary has no key for: its reader skips these. */
+/* Facts without a BlockCanary key; its reader skips these. */
 static void add_ours(struct strbuf *sb, const struct block *block)
 {
 	blockcanary__add_str(sb, "x-id", block->id);
@@ -253,7 +250,10 @@ static void add_ours(struct strbuf *sb, const struct block *block)
 	add_our_others(sb, block);
 }
 
-/* A reading must be followed by an empty line, none by no empty line: the reader eats up to it. */
+/*
+ * An empty line must follow a reading, and must not follow when there is none: the reader skips up
+ * to it.
+ */
 static void add_cpu(struct strbuf *sb, const struct block *block)
 {
 	const struct machine_load *load = &block->load;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* BlockCanary's log file: one for each block that ended (docs/blockcanary-format.md). */
+/* BlockCanary log: one file for each block that has ended (docs/blockcanary-format.md). */
 #ifndef JANK_EXPORT_BLOCKCANARY_BLOCKCANARY_H
 #define JANK_EXPORT_BLOCKCANARY_BLOCKCANARY_H
 
@@ -8,29 +8,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The block's end, wall time: the log's name and its file's mtime. */
+/* The block's end in wall time: the log's name and its file's mtime. */
 uint64_t blockcanary__time_ns(const struct block *block);
 
-/* The whole log. qualifier: BlockCanary's qua, NULL for the program's version. */
+/* Adds the whole log. qualifier: BlockCanary's qua, NULL for the program's version. */
 void blockcanary__add_log(struct strbuf *sb, const struct block *block, const char *qualifier);
 
-/* The part from "stack = " on. */
+/* Adds the part from "stack = " on. */
 void blockcanary__add_stacks(struct strbuf *sb, const struct block *block);
 
-/* The keys of what was handled; nothing where nothing is known. Accepts NULL. */
+/* Adds the keys of the handled message; nothing where nothing is known. Accepts NULL. */
 void blockcanary__add_message(struct strbuf *sb, const struct message *message);
 
-/* "KEY = VALUE": cleaned, "unknown" where nothing is left. */
+/* Adds "KEY = VALUE": cleaned, "unknown" where nothing is left. */
 void blockcanary__add_str(struct strbuf *sb, const char *key, const char *value);
 void blockcanary__add_u64(struct strbuf *sb, const char *key, uint64_t value);
 
-/* "MM-dd HH:mm:ss.SSS" of a time of the block. */
+/* Adds "MM-dd HH:mm:ss.SSS" of a time of the block. */
 void blockcanary__add_time(struct strbuf *sb, const struct block *block, uint64_t mono_ns);
 
 /* "looper-yyyy-MM-dd_HH-mm-ss.SSS.log"; attempt > 0 adds "-ATTEMPT" before ".log". */
 void blockcanary__add_name(struct strbuf *sb, uint64_t real_ns, unsigned attempt);
 
-/* Whether blockcanary__add_name makes such names: no other file is ever touched. */
+/* True if blockcanary__add_name makes such names. Files with other names are never touched. */
 bool blockcanary__is_name(const char *name);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The stacks of BlockCanary's log: a time, an empty line, frames, an empty line, for each sample.
- * Of a frame its reader wants `symbol(place)`, one pair of parentheses, a letter first where it
- * may be the title; angle brackets and ampersands vanish in its lists.
+ * The stacks of BlockCanary's log: a time, an empty line, frames and an empty line for each sample.
+ * The reader expects `symbol(place)` for a frame: one pair of parentheses, and a letter first where
+ * the frame may become the title. Angle brackets and ampersands vanish in its lists.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -13,11 +13,13 @@
 #include "export/shared_words.h"
 
 #define CRLF	   "\r\n"
-#define STACKS_MAX 100 /* of the reader's; the last ones count */
+#define STACKS_MAX 100 /* limit of the reader; the last ones count */
 #define SYMBOL_MAX 400
 #define PLACE_MAX  200
 
-/* Clean text without what has a meaning to the reader; "unknown" where nothing is left. */
+/*
+ * Adds clean text without characters that the reader interprets; "unknown" where nothing is left.
+ */
 static void add_plain(struct strbuf *sb, const char *text, unsigned max)
 {
 	struct strbuf clean = STRBUF_INIT;
@@ -35,7 +37,7 @@ static void add_plain(struct strbuf *sb, const char *text, unsigned max)
 	strbuf__free(&clean);
 }
 
-/* Its default white list deletes a log with a frame that begins so. */
+/* The reader's default white list deletes a log with a frame that begins with "org.chromium". */
 static void add_symbol(struct strbuf *sb, const struct frame *frame)
 {
 	struct strbuf name = STRBUF_INIT, plain = STRBUF_INIT;
@@ -77,7 +79,7 @@ static void add_frame(struct strbuf *sb, const struct frame *frame)
 	strbuf__adds(sb, ")" CRLF);
 }
 
-/* There is no stack without a frame to the reader, and no title without one. */
+/* The reader ignores a stack without a frame, and then has no title. */
 static void add_no_frame(struct strbuf *sb, const char *what, const char *state, uint64_t ns)
 {
 	strbuf__addf(sb, "%s(%s ", what, state);
@@ -101,7 +103,7 @@ static void add_sample(struct strbuf *sb, const struct block *block, const struc
 	strbuf__adds(sb, CRLF);
 }
 
-/* A block without a sample is a record all the same: BlockCanary itself would lose it. */
+/* A block without a sample is still a record; BlockCanary itself would lose it. */
 static void add_no_sample(struct strbuf *sb, const struct block *block)
 {
 	uint32_t most = 0;
@@ -127,9 +129,9 @@ void blockcanary__add_stacks(struct strbuf *sb, const struct block *block)
 }
 
 /*
- * What was handled, in BlockCanary's log: its format has no key for it, though its monitor lives on
- * this very line of Looper's: ">>>>> Dispatching to HANDLER CALLBACK: WHAT". Written so where the
- * loop's messages have handlers, the parts behind keys of our own.
+ * --- what was handled. BlockCanary's format has no key for it, although its monitor parses this
+ * line of Looper's: ">>>>> Dispatching to HANDLER CALLBACK: WHAT". The line is written where the
+ * loop's messages have handlers; the parts follow with our own keys.
  */
 
 #define DISPATCHING ">>>>> Dispatching to "
@@ -142,7 +144,7 @@ static void add_name(struct strbuf *sb, const struct message_name *name, const c
 		strbuf__adds(sb, absent);
 }
 
-/* Android writes "null" for what isn't there. */
+/* Android writes "null" for a missing part. */
 static void add_line(struct strbuf *line, const struct message *message)
 {
 	if (!message_name__is_known(&message->handler)) {

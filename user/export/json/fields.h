@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Table of the record's fields: what JSON needs beside the descriptors of schema/blockinfo.proto.
- * Made by schema/generate.py of schema/fields.tbl. The rows of a message are in the order of its
- * descriptor's fields.
+ * Table of the record's fields: what JSON needs in addition to the descriptors of
+ * schema/blockinfo.proto. schema/generate.py generates it from schema/fields.tbl. Rows of a message
+ * are in the order of its descriptor's fields.
  */
 #ifndef JANK_EXPORT_JSON_FIELDS_H
 #define JANK_EXPORT_JSON_FIELDS_H
@@ -33,8 +33,8 @@ struct field {
 extern const struct field *const fields__of_record;
 
 /*
- * Size of one value of the field in its message, or in its array, in bytes. Only the types that the
- * schema uses.
+ * Size in bytes of one value of the field in its message or array. Only for types that the schema
+ * uses.
  */
 static inline size_t field__value_size(const ProtobufCFieldDescriptor *field)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The JSON writer. A member is written where its field is present: what is not known is left out.
- */
+/* The JSON writer. It writes a member only where its field is present. */
 #include "export/json/json.h"
 
 #include <errno.h>
@@ -27,9 +25,7 @@ static bool is_present(const ProtobufCMessage *message, const ProtobufCFieldDesc
 	return *(const protobuf_c_boolean *)(base + field->quantifier_offset);
 }
 
-/*
- * An address is a string: JSON's readers keep 53 bits of a number, and a kernel address has 64.
- */
+/* An address is a string: JSON readers keep 53 bits of a number, and a kernel address has 64. */
 static void add_hex(struct jsonw *w, uint64_t value)
 {
 	char text[2 + 16 + 1];
@@ -106,7 +102,8 @@ static void add_message(struct jsonw *w, const ProtobufCMessage *message,
 }
 
 /*
- * Flat: the name of the one field that is set is the member `type`, its members are the record's.
+ * The record is flat: the name of its one set field is the member `type`, and that field's members
+ * are the record's.
  */
 void json__add_record(struct strbuf *sb, const Jankbpf__Record *record)
 {
@@ -129,8 +126,8 @@ void json__add_record(struct strbuf *sb, const Jankbpf__Record *record)
 }
 
 /*
- * The JSON reader: jansson's tree into a message, by descriptors. Nesting ends where the schema's
- * does. Integers above 2^63 - 1 are refused: jansson has no type for them.
+ * --- the JSON reader: converts jansson's tree into a message, by descriptors. Nesting is bounded
+ * by the schema. Integers above 2^63 - 1 are refused: jansson has no type for them.
  */
 
 struct reader {
@@ -153,7 +150,7 @@ static int read_hex(struct reader *r, const json_t *json, const ProtobufCFieldDe
 	const char *text = json_string_value(json);
 	size_t cnt = 0;
 
-	/* strtoull alone takes signs, blanks and another 0x. */
+	/* strtoull alone accepts signs, blanks and another 0x. */
 	if (text && !strncmp(text, "0x", 2))
 		cnt = strspn(text + 2, "0123456789abcdefABCDEF");
 	if (!cnt || cnt > 16 || text[2 + cnt])
@@ -230,7 +227,9 @@ static int read_array(struct reader *r, const json_t *json, const ProtobufCField
 	while (*ret_cnt < cnt && !res) {
 		res = read_value(r, json_array_get(json, *ret_cnt), field, row,
 				 values + *ret_cnt * field__value_size(field));
-		/* What was read in part is freed with the rest; free_unpacked takes no NULL. */
+		/*
+		 * A partly read value is freed with the rest; free_unpacked does not accept NULL.
+		 */
 		*ret_cnt += !res;
 	}
 	return res;
@@ -258,7 +257,7 @@ static int read_members(struct reader *r, const json_t *json, const struct field
 	const char *key;
 	int res = 0;
 
-	/* jansson's iterators take no const. */
+	/* jansson's iterators do not accept const. */
 	json_object_foreach((json_t *)json, key, value)
 	{
 		const ProtobufCFieldDescriptor *field =
@@ -275,7 +274,7 @@ static int read_members(struct reader *r, const json_t *json, const struct field
 	return res;
 }
 
-/* *ret is set only to a whole message. */
+/* Sets *ret only to a complete message. */
 static int read_message(struct reader *r, const json_t *json,
 			const ProtobufCMessageDescriptor *descriptor, const struct field *rows,
 			ProtobufCMessage **ret)
@@ -356,7 +355,9 @@ int json__read_record(const char *text, size_t len, Jankbpf__Record **ret,
 	return res;
 }
 
-/* The JSON Schema in the binary, for `jankbpf --schema`: mk/schema.mk makes it a C string. */
+/*
+ * --- the JSON Schema in the binary, for `jankbpf --schema`: mk/schema.mk converts it to a C string
+ */
 
 const char json_schema[] =
 #include "json_schema.inc"

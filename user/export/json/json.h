@@ -16,9 +16,9 @@
 void json__add_record(struct strbuf *sb, const Jankbpf__Record *record);
 
 /*
- * Reads one object. *ret belongs to the caller, who frees it by
- * jankbpf__record__free_unpacked(*ret, NULL). Members that this version does not know are counted
- * in *ret_unknown_cnt and left out. 0; -EBADMSG: no record (err says what is wrong); -ENOMEM.
+ * Reads one object. The caller frees *ret with jankbpf__record__free_unpacked(*ret, NULL). Members
+ * that this version does not know are skipped and counted in *ret_unknown_cnt. 0; -EBADMSG: not a
+ * record (err gives the reason); -ENOMEM.
  */
 int json__read_record(const char *text, size_t len, Jankbpf__Record **ret,
 		      uint64_t *ret_unknown_cnt, struct err *err);

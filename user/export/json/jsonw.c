@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Streaming JSON writer. Compact, on one line, so that a record is a line of JSON Lines. */
+/*
+ * Streaming JSON writer. Output is compact and on one line, so that a record is a line of JSON
+ * Lines.
+ */
 #include "export/json/jsonw.h"
 
 #include <assert.h>
@@ -25,7 +28,7 @@ static void member_comma(struct jsonw *w)
 	w->has_member[w->depth - 1] = true;
 }
 
-/* Before each value: in an object the key has set the comma already. */
+/* Call before each value. In an object, the key has already written the comma. */
 static void value_begins(struct jsonw *w)
 {
 	if (!w->depth)
@@ -66,8 +69,8 @@ static const char *short_escape(unsigned char c)
 }
 
 /*
- * Ends of lines to Unicode, and so to readers that split text by them (U+0085, U+2028, U+2029): a
- * record is one line. NULL: another.
+ * Escape of Unicode line ends (U+0085, U+2028, U+2029): some readers split text at them, and a
+ * record must be one line. NULL: another character.
  */
 static const char *line_escape(const char *s, size_t len)
 {
@@ -170,7 +173,7 @@ void jsonw__fixed(struct jsonw *w, double v, int decimals)
 	}
 	decimals = decimals < 0 ? 0 : decimals > DECIMALS_MAX ? DECIMALS_MAX : decimals;
 	snprintf(buf, sizeof(buf), "%.*f", decimals, v);
-	/* The locale may have another decimal point than JSON. */
+	/* The locale's decimal point may differ from JSON's. */
 	digits = strspn(buf, "-0123456789");
 	strbuf__add(w->out, buf, digits);
 	if (buf[digits])

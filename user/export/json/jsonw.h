@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Streaming JSON writer: appends to a strbuf, keeps commas and nesting right. Strings may hold any
- * bytes: output is always valid UTF-8 (invalid bytes become U+FFFD). Misuse (a value without a key
- * in an object, an unbalanced end, more than 32 levels) is an assertion, not a run-time error.
+ * Streaming JSON writer: appends to a strbuf and handles commas and nesting. Strings may hold any
+ * bytes; output is valid UTF-8 (invalid bytes become U+FFFD). Misuse (a value without a key in an
+ * object, an unbalanced end, more than 32 levels) is an assertion, not a run-time error.
  */
 #ifndef JANK_EXPORT_JSON_JSONW_H
 #define JANK_EXPORT_JSON_JSONW_H
@@ -35,7 +35,8 @@ void jsonw__bool(struct jsonw *w, bool v);
 
 /* key and value at once */
 void jsonw__kstr(struct jsonw *w, const char *key, const char *str);
-void jsonw__kstr_known(struct jsonw *w, const char *key, const char *str); /* neither for NULL */
+void jsonw__kstr_known(struct jsonw *w, const char *key, const char *str); /* writes nothing for
+									    * NULL */
 void jsonw__ku64(struct jsonw *w, const char *key, uint64_t v);
 void jsonw__kbool(struct jsonw *w, const char *key, bool v);
 void jsonw__kobject(struct jsonw *w, const char *key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Blocks and summaries as messages. */
+/* Converts blocks and summaries into messages. */
 #include "export/record/record.h"
 
 #include <math.h>
@@ -89,7 +89,7 @@ static Jankbpf__CausePart *part_of(struct record *r, const struct cause_part *pa
 	return ret;
 }
 
-/* A confidence is one in the sentence: without that there is none. */
+/* The confidence refers to the sentence, so it is set only with a sentence. */
 static Jankbpf__Cause *cause_of(struct record *r, const struct cause *cause)
 {
 	Jankbpf__Cause *ret;
@@ -328,7 +328,7 @@ static Jankbpf__Bucket **buckets_of(struct record *r, const struct durations *du
 	return ret;
 }
 
-/* Of two messages, which have these fields alike. */
+/* For two messages that both have these fields. */
 #define SET_QUANTILES(ret, durations)                                                              \
 	do {                                                                                       \
 		(ret)->has_p50_ns = durations__quantile(durations, 500, &(ret)->p50_ns);           \

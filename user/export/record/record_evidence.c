@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The evidence in a record: frames, samples, what they waited for, the chain, preemptors. */
+/* The evidence in a record: frames, samples, wait objects, the chain, preemptors. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,7 +94,7 @@ static Jankbpf__Owner *owner_of(struct record *r, const struct other_task *owner
 	return ret;
 }
 
-/* NULL where nothing of it can be told. */
+/* NULL where nothing is known. */
 static Jankbpf__WaitedFor *waited_of(struct record *r, const struct wait_object *waited,
 				     const char *syscall_name)
 {
@@ -124,7 +124,7 @@ static Jankbpf__WaitedFor *waited_of(struct record *r, const struct wait_object 
 	return ret;
 }
 
-/* How the link's part of the interval was spent, where something of it was seen. */
+/* Sets how the thread of the link spent its part of the interval, if any of it was seen. */
 static void set_meanwhile(struct record *r, Jankbpf__Link *ret, const struct link *link)
 {
 	uint64_t seen_ns = 0;
@@ -167,7 +167,7 @@ void record__set_chain(struct record *r, Jankbpf__Block *ret, const struct block
 		SET(ret, chain_sample, block->samples[block->chain_sample].t_ns);
 }
 
-/* Where the waker of a sample was as it woke: known of the wait that the chain explains. */
+/* Stack of a sample's waker at the wake-up. It is known for the wait that the chain explains. */
 static const struct stack *wake_stack(const struct block *block, size_t i)
 {
 	const struct link *first = block->chain;
@@ -222,9 +222,9 @@ void record__set_samples(struct record *r, Jankbpf__Block *ret, const struct blo
 }
 
 /*
- * The memory of a record: one arena, which the builder's next call empties. Out of memory ends the
- * call at once, by longjmp, so that no step has to check; nothing outside of the arena and the
- * builder's one buffer is held meanwhile.
+ * --- the memory of a record: one arena, which the builder's next call empties. When out of memory,
+ * longjmp ends the call, so no step has to check. Meanwhile nothing is allocated outside the arena
+ * and the builder's one buffer.
  */
 
 #define CHUNK_SZ (64 << 10)
@@ -240,7 +240,7 @@ struct record *record__new(void)
 	return calloc(1, sizeof(struct record));
 }
 
-/* All but the first one made, if it is no larger than keep. */
+/* Frees all chunks except the first one made, which stays if it is no larger than keep. */
 static void drop_chunks(struct record *r, size_t keep)
 {
 	while (r->chunks && (r->chunks->next || r->chunks->size > keep)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The text sink: a block as a person wants it on a terminal. Its parts are in text_*.c. */
+/* The text sink: a block in readable form on a terminal. Its parts are in text_*.c. */
 #include "export/text/text.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include "export/stream.h"
 
 /*
- * Lines of the text sink: every string goes through here, so no line is wider than the terminal and
- * no name of a traced program reaches it unclean.
+ * --- lines: every string goes through here, so that no line exceeds the terminal's width and every
+ * name from a traced program is cleaned
  */
 
 static const char *const style_codes[] = {
@@ -21,7 +21,7 @@ static const char *const style_codes[] = {
 	[STYLE_HANG] = "1;31", [STYLE_GOOD] = "32", [STYLE_WARN] = "33",
 };
 
-/* A cell and a colour for each state: told apart without colour too. */
+/* A cell and a colour for each state; the cells differ even without colour. */
 static const struct {
 	const char *cell, *code;
 } state_looks[JANK_STATE_CNT] = {
@@ -163,7 +163,7 @@ static int text__write(struct text *t)
 	return err;
 }
 
-/* With -q a block is its headline. */
+/* With -q, a block is only its headline. */
 static int text__block(struct sink *sink, const struct block *block)
 {
 	struct text *t = (struct text *)sink;
@@ -231,9 +231,9 @@ struct sink *sink_text__new(int fd, bool color, unsigned width, int verbosity)
 	return &t->sink;
 }
 
-/* What may be longer than a line: wrapped at its spaces, or moved whole to a line of its own. */
+/* --- long texts: wrapped at spaces, or moved to a line of their own */
 
-/* The words of str, each behind a space unless it begins its line. */
+/* Writes the words of str, each after a space unless it begins its line. */
 void text__wrap(struct text *t, enum style style, const char *indent, const char *str)
 {
 	struct strbuf word = STRBUF_INIT;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside of the text sink: a line builder that never exceeds the width, and the parts of a block.
+ * Internals of the text sink: a line builder that never exceeds the width, and the parts of a
+ * block.
  */
 #ifndef JANK_EXPORT_TEXT_TEXT_H
 #define JANK_EXPORT_TEXT_TEXT_H
@@ -16,13 +17,13 @@ struct text {
 	bool color;
 	unsigned width;
 	int verbosity;
-	struct strbuf out; /* the record so far: written at once */
-	unsigned col;	   /* of the line so far */
+	struct strbuf out; /* the record so far; written in one call */
+	unsigned col;	   /* current column of the line */
 };
 
 enum style { STYLE_NONE, STYLE_DIM, STYLE_BOLD, STYLE_JANK, STYLE_HANG, STYLE_GOOD, STYLE_WARN };
 
-/* All cut at the right margin with "…" and cleaned, whatever the string holds. */
+/* All strings are cleaned, and cut at the right margin with "…". */
 void text__put(struct text *t, enum style style, const char *str);
 void text__put_cut(struct text *t, enum style style, const char *str, unsigned max);
 void text__putf(struct text *t, enum style style, const char *fmt, ...)
@@ -37,14 +38,13 @@ void text__nl(struct text *t);
 unsigned text__left(const struct text *t);
 
 /*
- * Breaks the line between words where the next doesn't fit; each line begun here begins with
- * indent.
+ * Breaks the line between words where the next word does not fit. Each new line begins with indent.
  */
 void text__wrap(struct text *t, enum style style, const char *indent, const char *str);
-/* ", str" where that fits whole, else on a line of its own. Nothing for "". */
+/* Adds ", str" if it fits as a whole, else str on a line of its own. Adds nothing for "". */
 void text__put_beside(struct text *t, const char *str);
 
-/* "78%", "<1%", ">99%": never a rounded 0 or 100 for what isn't. */
+/* "78%", "<1%", ">99%": a part is never rounded to 0 or 100. */
 struct pct {
 	char str[8];
 };
@@ -60,8 +60,9 @@ struct grouped text__grouped(uint64_t n);
 void text__put_count(struct text *t, enum style style, uint64_t n, const char *noun);
 
 /*
- * Of the headline: " · QTimerEvent to MainWindow", false where that doesn't fit whole before a
- * column: then it is for a line of its own. " · queued 20.0 ms before".
+ * Parts of the headline: " · QTimerEvent to MainWindow" and " · queued 20.0 ms before".
+ * text__put_message returns false if the phrase does not fit before the column; it then needs its
+ * own line.
  */
 bool text__put_message(struct text *t, const struct block *block, unsigned to_col);
 void text__add_phrase(struct text *t, const struct block *block);
@@ -70,19 +71,19 @@ void text__put_queued(struct text *t, const struct block *block);
 /* The state's cell in the bar and its legend. */
 const char *text__state_cell(uint32_t state);
 
-/* With -v. */
+/* True with -v. */
 bool text__shows_all(const struct text *t);
 
 /*
- * "futex_wait ← lock ← on_query ← …": the innermost frames, without the kernel's where there are
- * others.
+ * Adds "futex_wait ← lock ← on_query ← …": the innermost frames. Kernel frames are left out if
+ * there are others.
  */
 void text__add_head_frames(struct strbuf *sb, const struct text *t, const struct stack *stack);
 
-/* " (8123, nice 10)"'s second part: ", nice 10", where that says something. */
+/* Adds the second part of " (8123, nice 10)": ", nice 10"; nothing for the default priority. */
 void text__add_priority(struct strbuf *sb, uint16_t prio);
 
-/* The parts, each whole lines. */
+/* Parts of a block; each adds whole lines. */
 void text__add_headline(struct text *t, const struct block *block);
 void text__add_who(struct text *t, const struct block *block);
 void text__add_message(struct text *t, const struct block *block); /* for -v */

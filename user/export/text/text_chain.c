@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The chain of wakers, a thread a step: who it was, what it did meanwhile, and where; -v shows
- * whole stacks. The wait that it explains is the first of the stacks that follow, or among them.
+ * The chain of wakers, one thread per step: its name, what it did meanwhile, and where; -v shows
+ * whole stacks. The explained wait is among the stacks that follow, usually the first.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static void add_part(struct strbuf *sb, const struct link *link, uint32_t state)
 	clock__add_duration(sb, link->part_ns[state]);
 }
 
-/* The largest part, of which the system call and the stack are. */
+/* The largest part; the system call and the stack belong to it. */
 static void put_most(struct text *t, const struct link *link)
 {
 	if (link->state >= JANK_STATE_CNT || !is_part(t, link, link->state))
@@ -142,7 +142,7 @@ static void put_link(struct text *t, const struct block *block, size_t i)
 	put_stack(t, block, &link->wake_stack, "woke it in");
 }
 
-/* A wait in slices is longer than the last of them, which is its sample. */
+/* A wait in slices is longer than its sample, which is the last slice. */
 static void put_explained(struct text *t, const struct sample *sample, uint64_t chain_ns)
 {
 	text__put(t, STYLE_NONE, INDENT);

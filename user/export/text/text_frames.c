@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A stack's frames, a line each. The kernel's take one dim line, the one to blame is marked,
- * repeated ones (recursion) are counted; -v shows everything. Or its innermost frames in one line.
+ * A stack's frames, one per line. Kernel frames share one dim line, the culprit is marked, repeated
+ * frames (recursion) are counted; -v shows everything. Also: the innermost frames in one line.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ bool text__shows_all(const struct text *t)
 	return t->verbosity > 0;
 }
 
-/* "luaV_execute", or in full with -v; "+0x1234" or "0x7f…" for what has no name. */
+/* "luaV_execute", or the full name with -v; "+0x1234" or "0x7f…" without a name. */
 static void frame__add_name(struct strbuf *sb, const struct text *t, const struct frame *frame)
 {
 	if (frame->function && !*frame->function)
@@ -37,7 +37,7 @@ static void frame__add_name(struct strbuf *sb, const struct text *t, const struc
 		strbuf__addf(sb, "0x%" PRIx64, frame->address);
 }
 
-/* Dim, where it is: "server.c:812  redis-server". The module is not said again on each line. */
+/* Adds the place, dim: "server.c:812  redis-server". The module is not repeated on each line. */
 static void put_place(struct text *t, const struct frame *frame, const struct frame *before)
 {
 	if (frame->inlined)
@@ -81,7 +81,7 @@ static void put_frame(struct text *t, const struct block *block, const struct fr
 	text__nl(t);
 }
 
-/* How often the frame at i comes in a row. */
+/* Number of consecutive frames equal to the one at i. */
 static size_t run_len(const struct stack *stack, size_t i, size_t cnt)
 {
 	struct frame first = stack__frame(stack, i);
@@ -110,8 +110,8 @@ static bool is_scheduler(const struct frame *frame)
 }
 
 /*
- * The kernel's part in one line, leaf first; that it ends in the scheduler is no news for a span
- * off the CPU. Returns its number of frames.
+ * Puts the kernel's part in one line, leaf first. Leaves out the scheduler: it is expected for a
+ * span off the CPU. Returns the number of frames.
  */
 static size_t put_kernel_part(struct text *t, const struct stack *stack)
 {
@@ -156,7 +156,7 @@ void text__add_frames(struct text *t, const struct block *block, const struct st
 		put_note(t, "no frames");
 }
 
-/* The first frame in user space; 0: there is none. */
+/* Index of the first frame in user space; 0: none. */
 static size_t user_begin(const struct stack *stack)
 {
 	size_t cnt = stack__frame_cnt(stack), i = 0;

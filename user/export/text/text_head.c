@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A block's headline, read in two seconds: how long and who; then why and where, in a sentence. */
+/*
+ * A block's headline, readable in two seconds: how long and which thread; then the reason and the
+ * place, in a sentence.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,9 +16,9 @@
 #define INDENT	      "   "
 #define CLOCK_COLUMNS 16 /* " 10:20:30.123 ━━" */
 #define NAME_COLUMNS  40
-#define TRUSTED	      0.7 /* a confidence */
+#define TRUSTED	      0.7 /* minimum confidence */
 
-/* Where there is somebody who would tell the user of it. */
+/* Only where Android would report an ANR to the user. */
 static void put_anr(struct text *t, const struct block *block)
 {
 	uint32_t limit_s = anr__exceeded(block__delay(block));
@@ -96,8 +99,8 @@ static bool is_of_screen(const struct block *block)
 }
 
 /*
- * Those of the display where they were counted, else of --fps. Frames of a screen mean something to
- * the loop of a user interface; for others on request.
+ * Uses the display's missed frames where they were counted, else those by --fps. Frames matter to
+ * loops of user interfaces; for others they are shown with -v.
  */
 static void put_dropped(struct text *t, const struct block *block)
 {
@@ -120,7 +123,7 @@ static void put_dropped(struct text *t, const struct block *block)
 	strbuf__free(&words);
 }
 
-/* Who had to wait, but for the one that the loop comes back for anyway. */
+/* Number of waiting descriptors, without the one that the loop handles next anyway. */
 static void put_behind(struct text *t, const struct block *block)
 {
 	struct strbuf words = STRBUF_INIT;
@@ -140,7 +143,7 @@ static void put_turns(struct text *t, const struct block *block)
 			   "· may be several pieces of work: between them the thread did not wait");
 }
 
-/* What blame could not put into a sentence. */
+/* For a cause without a sentence. */
 static void put_bare_cause(struct text *t, const struct cause *cause)
 {
 	text__put(t, STYLE_NONE, INDENT);
@@ -151,7 +154,7 @@ static void put_bare_cause(struct text *t, const struct cause *cause)
 		put_app_frame(t, cause->frame);
 }
 
-/* A sentence that is not to be trusted says so; with -v each does. */
+/* Marks a sentence of low confidence; with -v every sentence shows its confidence. */
 static void put_confidence(struct text *t, const struct cause *cause)
 {
 	struct strbuf words = STRBUF_INIT;
@@ -204,9 +207,9 @@ void text__add_headline(struct text *t, const struct block *block)
 	put_verdict(t, block);
 }
 
-/* On request: where the process of a block runs. */
+/* --- with -v: the place of the block's process (container, pod, unit) */
 
-#define ID_SHOWN  12 /* digits of a container's id, as its own tools show it */
+#define ID_SHOWN  12 /* digits of a container's id, as container tools show it */
 #define ID_DIGITS 64
 
 static void put_part(struct text *t, const char *what, const char *name, bool *first)
@@ -243,8 +246,8 @@ void text__add_who(struct text *t, const struct block *block)
 }
 
 /*
- * The time bar: where the delay went, in proportion, and its legend with the exact times. It shows
- * sums, not an order of events, but for the start delay, which comes first.
+ * --- the time bar: the parts of the delay, in proportion, and a legend with the exact times. It
+ * shows sums, not an order of events, except the start delay, which comes first.
  */
 
 #define INDENT_LEN 3
@@ -280,8 +283,8 @@ static uint64_t total_ns(const struct block *block)
 }
 
 /*
- * Cells for each part, together exactly `width`: what the division leaves goes to the largest
- * rests.
+ * Distributes exactly `width` cells over the parts. Cells left by the division go to the largest
+ * remainders.
  */
 static void share_out(const struct block *block, unsigned width, unsigned *cells)
 {

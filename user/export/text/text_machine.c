@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What the machine did meanwhile, in one line; then how it treated the thread, where that was not
- * as usual.
- */
+/* What the machine did meanwhile, in one line; then unusual treatment of the thread. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -72,7 +69,7 @@ static void put_separator(struct text *t, bool fits)
 	text__put(t, STYLE_NONE, INDENT);
 }
 
-/* As many as have room, whole ones; behind the machine, or below it. */
+/* Puts as many whole preemptors as fit, after the machine's line or below it. */
 static void put_preemptors(struct text *t, const struct block *block)
 {
 	struct strbuf words = STRBUF_INIT;
@@ -157,7 +154,7 @@ static void add_faults(struct strbuf *sb, const struct text *t, const struct fac
 			     facts->min_flt_cnt == 1 ? "" : "s");
 }
 
-/* A CPU that could not do what others can. */
+/* Adds what made this CPU slower than others. */
 static void add_cpu(struct strbuf *sb, const struct text *t, const struct facts *facts)
 {
 	double share =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What was handled: in a few words in the headline or below it, with -v all that is known of it. */
+/* The handled message: a short phrase in the headline or below it; with -v all known facts. */
 #include <inttypes.h>
 
 #include "base/clock.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The distinct stacks of a block with their share of its time, worst first; -v shows all of them.
+ * The distinct stacks of a block with their share of its time, longest first; -v shows all of them.
  */
 #include "export/text/text_stacks.h"
 
@@ -15,8 +15,8 @@
 #include "export/text/text.h"
 
 /*
- * Merging of the same stacks: what was seen fifty times is shown once, with its time. Sorting by a
- * hash keeps that cheap for a hang with tens of thousands of samples.
+ * --- merging of equal stacks: a stack seen fifty times is shown once, with its time. Sorting by a
+ * hash keeps that fast for a hang with tens of thousands of samples.
  */
 
 struct keyed {
@@ -24,7 +24,7 @@ struct keyed {
 	const struct sample *sample;
 };
 
-/* A tick of the sampler, not a span. */
+/* True for a tick of the sampler; false for a span. */
 static bool sample__is_tick(const struct sample *sample)
 {
 	return sample->state == JANK_STATE_RUNNING && !sample->ns;
@@ -88,7 +88,7 @@ static int by_hash(const void *pa, const void *pb)
 	return a->sample < b->sample ? -1 : a->sample > b->sample;
 }
 
-/* Longest first; of equals, the earlier one. */
+/* Longest first; of equal ones, the earlier one first. */
 static int by_ns(const void *pa, const void *pb)
 {
 	const struct fold *a = pa, *b = pb;
@@ -142,7 +142,7 @@ static size_t merge(const struct keyed *keyed, size_t cnt, struct fold *folds)
 	return fold_cnt;
 }
 
-/* Each tick stands for an equal part of the running time, the rounding's rest included. */
+/* Each tick stands for an equal part of the running time; the rounding error is distributed too. */
 static void weigh_ticks(const struct block *block, struct fold *folds, size_t cnt)
 {
 	unsigned __int128 ns = block->state_ns[JANK_STATE_RUNNING];
@@ -185,7 +185,7 @@ out:
 }
 
 #define STACKS_MAX    6
-#define CPU_WAIT_PART 500 /* of a span: a shorter wait for a CPU isn't worth the words */
+#define CPU_WAIT_PART 500 /* of a span: shorter waits for a CPU are not shown */
 
 static void put_waker(struct text *t, const struct block *block, const struct fold *fold)
 {
@@ -234,7 +234,7 @@ static void put_fold_head(struct text *t, const struct block *block, const struc
 	put_waker(t, block, fold);
 }
 
-/* Beside the head where it fits, else below it. */
+/* Puts the wait object next to the head if it fits, else below it. */
 static void put_waited(struct text *t, const struct fold *fold)
 {
 	const struct sample *sample = fold->sample;
@@ -271,7 +271,7 @@ static void put_rest(struct text *t, const struct block *block, const char *what
 	text__nl(t);
 }
 
-/* Says what of the time the stacks shown don't cover: more stacks, and time without any. */
+/* Puts the time that the shown stacks do not cover: more stacks, and time without a stack. */
 static void put_rests(struct text *t, const struct block *block, const struct fold *folds,
 		      size_t cnt, size_t shown)
 {
@@ -296,7 +296,7 @@ static void put_quality(struct text *t, const struct block *block)
 {
 	struct strbuf words = STRBUF_INIT;
 
-	/* Of a dispatch that was only late there is no stack to be had. */
+	/* A dispatch that was only late has no stack. */
 	if (!block->stack_quality ||
 	    (!block->sample_cnt && block->start_delay_ns > block->duration_ns))
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The summary for people: the blocks with their denominators, what was lost, what it cost. */
+/* The summary for people: blocks with the number of dispatches, losses, and the cost of tracing. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #define START_NOTABLE_NS NS_PER_MS
 
-/* "3 losses" is no help without the reason's word: it is the contract's key. */
+/* Show each loss with its reason: the reason is a stable key of the records. */
 void text__add_lost(struct text *t, const struct block_loss *lost, size_t cnt)
 {
 	if (!cnt)
@@ -32,7 +32,7 @@ static void put_figure(struct text *t, double value, const char *unit)
 	text__putf(t, STYLE_DIM, value < 9.95 ? " (%.2g%s" : " (%.0f%s", value, unit);
 }
 
-/* Where blocks were lost, those that are left say nothing of the rate. */
+/* If blocks were lost, the rest does not give the rate. */
 static bool lost_blocks(const struct summary *summary)
 {
 	for (size_t i = 0; i < summary->lost_cnt; i++)
@@ -42,7 +42,7 @@ static bool lost_blocks(const struct summary *summary)
 	return false;
 }
 
-/* "(34 per million)", or in percent where they are many. */
+/* Puts "(34 per million)", or percent for a high rate. */
 static void put_rate(struct text *t, const struct summary *summary, uint64_t blocks,
 		     uint64_t dispatches)
 {
@@ -106,7 +106,9 @@ static void put_cost(struct text *t, const struct summary *summary)
 	text__nl(t);
 }
 
-/* A dispatch in 10,000 must be seen beside the others: each step up is eight times as many. */
+/*
+ * One dispatch in 10,000 must be visible next to the others: each step up is eight times as many.
+ */
 static const char *hist_cell(uint64_t cnt)
 {
 	static const char *const steps[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
@@ -128,9 +130,7 @@ static void put_quantile(struct text *t, const struct durations *durations, cons
 	text__put_duration(t, STYLE_DIM, ns);
 }
 
-/*
- * "1.02 µs ▕▁▅█▃▁  ▁▏ 537 ms": octaves, from the first one that holds something to the last one's end.
- */
+/* "1.02 µs ▕▁▅█▃▁  ▁▏ 537 ms": octaves, from the first non-empty one to the end of the last. */
 static void put_octaves(struct text *t, const struct durations *durations)
 {
 	unsigned first = 0, last = DURATIONS_LOG2_CNT;
@@ -168,7 +168,7 @@ static void put_hist(struct text *t, const struct durations *durations)
 	put_figures(t, durations);
 }
 
-/* How late dispatches began: of interest once it is more than the noise of an idle machine. */
+/* Start delays of dispatches, shown only above the noise of an idle machine. */
 static void put_starts(struct text *t, const struct durations *starts)
 {
 	if (starts->max_ns < START_NOTABLE_NS)
