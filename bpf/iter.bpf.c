@@ -268,12 +268,18 @@ static __always_inline struct jank_thread *iter__on_process(struct task_struct *
 	return t;
 }
 
-/* Is it asleep in epoll? Not with -a, for the filters ask about the current task. */
+/*
+ * Is it asleep in epoll, in a loop that is wanted? Not with -a, for the filters ask about the
+ * current task.
+ */
 static __always_inline bool iter__is_sleeper(struct task_struct *task)
 {
+	struct pt_regs *regs = compat__user_regs(task);
+
 	return !jank_conf.all && compat__task_state(task) & TASK_INTERRUPTIBLE &&
-	       loop_wait__is_epoll(compat__syscall_nr(compat__user_regs(task))) &&
-	       filter__wants(JANK_LOOP_EPOLL) && filter__traced(task);
+	       loop_wait__is_epoll(compat__syscall_nr(regs)) && filter__wants(JANK_LOOP_EPOLL) &&
+	       filter__traced(task) &&
+	       !(thread__park_gen() && off__is(task, compat__user_ip(regs)));
 }
 
 /*
@@ -290,6 +296,7 @@ static __always_inline struct jank_thread *iter__meet_sleeper(struct jank_thread
 		t = thread__create(task);
 	if (t && t->fd < 0 && compat__task_state(task) & TASK_INTERRUPTIBLE) {
 		t->loop = JANK_LOOP_EPOLL;
+		t->code = compat__user_ip(compat__user_regs(task)); /* for iter__is_unwanted */
 		t->phase = JANK_PHASE_WAITING;
 	}
 	return t;
