@@ -138,7 +138,7 @@ struct jank_thread {
 #ifdef JANK_PLAIN
 	__u64 task; /* the task; needed where the entry is found by number */
 #endif
-	__u64 throttled_mark;	  /* sched__throttled_ns when it left the CPU last */
+	__u64 throttled_mark;	  /* facts__throttled_ns when it left the CPU last */
 	__u64 start_throttled_ns; /* throttled part of start_delay_ns, when that is long */
 	__u64 throttled_ns, min_flt,
 		maj_flt;   /* min_flt, maj_flt: counts when first read in the dispatch */
