@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The callers of a thread's wait. What they say, whether the thread waits there for its next work
- * or on behalf of a handler, only user space can tell, which is asked once for each chain of
- * callers and answers by its return addresses (jank_parks).
+ * Callers of a thread's wait. They show whether the thread waits for its next work or on behalf of
+ * a handler. Only user space can decide this. It is asked once for each chain of callers and
+ * answers with its return addresses (jank_parks).
  */
 #ifndef JANK_CHAIN_BPF_H
 #define JANK_CHAIN_BPF_H
@@ -12,17 +12,17 @@
 #include "bpf/thread.bpf.h"
 
 /*
- * A thread asks at most so often in so long a time, and only once for one place. With -a that time
- * doubles whenever it has asked so often, and all threads together have a limit: a question is a
- * copy of a stack, and walking it takes some 0.1 ms.
+ * A thread asks at most CHAIN_ASKS times in CHAIN_ASKS_NS, and only once for one place. With -a
+ * this time doubles whenever the limit is reached, and all threads together have a limit: a
+ * question copies a stack, and unwinding it takes about 0.1 ms.
  */
 #define CHAIN_ASKS     4
 #define CHAIN_ASKS_NS  32000000
-#define CHAIN_BACKOFF  7 /* doublings: to 4 s */
+#define CHAIN_BACKOFF  7 /* doublings: up to 4 s */
 #define CHAIN_ALL_ASKS 8
 #define CHAIN_ALL_NS   62500000
 
-/* The two counters are of all CPUs, without a lock: some questions more or less do not matter. */
+/* All CPUs share the two counters without a lock: a few questions more or less do not matter. */
 static __always_inline bool chain__all_may_ask(u64 now)
 {
 	if (now - jank_asks_ns >= CHAIN_ALL_NS) {
@@ -38,7 +38,7 @@ static __always_inline bool chain__same_place(const struct jank_park_place *a,
 	return a->sp == b->sp && a->arg0 == b->arg0 && a->nr == b->nr && a->script == b->script;
 }
 
-/* May the thread ask of t->park now? */
+/* May the thread ask about t->park now? */
 static __always_inline bool chain__may_ask(struct jank_thread *t, u64 now)
 {
 	if (now >= t->park_ask_ns) {
@@ -57,7 +57,7 @@ static __always_inline bool chain__may_ask(struct jank_thread *t, u64 now)
 	return true;
 }
 
-/* Looked up when user space has said something new. */
+/* Returns JANK_PARKS_* of the thread; looked up again when user space has changed its answers. */
 static __always_inline __u32 chain__kinds(struct jank_thread *t, struct task_struct *task)
 {
 	__u32 gen = thread__park_gen(), tgid = KREAD(task, tgid);
@@ -71,7 +71,7 @@ static __always_inline __u32 chain__kinds(struct jank_thread *t, struct task_str
 	return t->parks;
 }
 
-/* Asks user space, by the stack as the thread falls asleep. */
+/* Asks user space, with a copy of the stack, as the thread falls asleep. */
 static __always_inline void chain__ask(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	struct jank_rec_wait rec = {};
@@ -90,7 +90,10 @@ static __always_inline void chain__ask(struct jank_thread *t, struct task_struct
 	record__send(&rec, sizeof(rec));
 }
 
-/* The current task's stack: a word that fits is a return address, for so was the one before it. */
+/*
+ * Matches the current task's stack. A matching word is a return address because the previous one
+ * was.
+ */
 static __always_inline bool chain__fits(const struct jank_park_chain *chain, u64 sp)
 {
 	u64 word;
@@ -106,8 +109,8 @@ static __always_inline bool chain__fits(const struct jank_park_chain *chain, u64
 }
 
 /*
- * JANK_PARK_* of the current task's stack and its interpreter's frames (0: none), or 0: no such
- * chain is known.
+ * Returns JANK_PARK_* for the current task's stack and its interpreter's frames (0: none); 0: no
+ * known chain matches.
  */
 __weak __noinline int chain__verdict(__u32 tgid, u64 sp, u64 ip, __u32 script)
 {

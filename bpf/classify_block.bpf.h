@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a thread that leaves the CPU to sleep waits for, by the task's state and its system call. */
+/* State of a thread that leaves the CPU to sleep, by the task's state and its system call. */
 #ifndef JANK_CLASSIFY_BLOCK_BPF_H
 #define JANK_CLASSIFY_BLOCK_BPF_H
 
@@ -16,8 +16,10 @@ static __always_inline __u32 classify_block__plain(unsigned int task_state)
 	return task_state & TASK_UNINTERRUPTIBLE ? JANK_STATE_DISK : JANK_STATE_OTHER;
 }
 
-/* By the file behind the descriptor. Since 6.16 an eventfd's inode calls itself a regular file
- * (cfd86ef7e8e7), hence the look at the task's state: waits for storage aren't interruptible. */
+/*
+ * State by the file behind the descriptor. Since 6.16 an eventfd's inode is marked as a regular
+ * file (cfd86ef7e8e7), so the task's state decides: waits for storage are not interruptible.
+ */
 static __noinline int classify_block__of_fd(struct task_struct *task, s32 fd,
 					    unsigned int task_state)
 {
@@ -35,8 +37,8 @@ static __noinline int classify_block__of_fd(struct task_struct *task, s32 fd,
 }
 
 /*
- * What a thread that leaves the CPU to sleep waits for: JANK_STATE_*. *ret_nr: its system call or
- * -1; before, the one that a stop interrupted and restart_syscall goes on with, or -1.
+ * Returns JANK_STATE_* of a thread that leaves the CPU to sleep. *ret_nr out: its system call or
+ * -1. *ret_nr in: the call that a stop interrupted and restart_syscall continues, or -1.
  */
 static __always_inline __u32 classify_block__blocked(struct task_struct *task,
 						     unsigned int task_state, s32 *ret_nr)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Servers with a thread, or a process, for each connection: they come for work to accept, and then
- * to the connection, where the client's next request is work, too. A socket that the thread has
- * connected itself is another's: what it answers is waited for.
+ * Servers with a thread or process for each connection. They wait for a connection to accept, and
+ * then on the connection, where the client's next request is work, too. A socket that the thread
+ * connected itself is different: there it waits for an answer.
  */
 #ifndef JANK_CLIENT_BPF_H
 #define JANK_CLIENT_BPF_H
@@ -12,8 +12,8 @@
 #include "bpf/wait_object.bpf.h"
 
 /*
- * What a listening socket has in common with those that were accepted from it: the port, or the
- * name's address. 0: nothing.
+ * Returns what a listening socket shares with the sockets accepted from it: the port, or the
+ * address of the name object. 0: nothing.
  */
 static __noinline u64 client__service(struct task_struct *task, s32 fd)
 {
@@ -36,10 +36,10 @@ static __noinline u64 client__service(struct task_struct *task, s32 fd)
 	own = (void *)sk;
 	if (family != FAMILY_UNIX || !bpf_core_field_exists(own->addr))
 		return 0;
-	return (u64)BPF_CORE_READ(own, addr); /* shared by all (unix_stream_connect) */
+	return (u64)BPF_CORE_READ(own, addr); /* shared by all of them (unix_stream_connect) */
 }
 
-/* The only descriptor that the task waits to read from in a call of this class, or -1. */
+/* Returns the only descriptor that the task waits to read from in a call of this class, or -1. */
 static __always_inline s32 client__fd(struct pt_regs *regs, __u32 class)
 {
 	s32 fd = -1;
@@ -51,7 +51,7 @@ static __always_inline s32 client__fd(struct pt_regs *regs, __u32 class)
 	return fd;
 }
 
-/* The thread, whose loop accepts, sleeps: for what its client says next? */
+/* The thread, with a loop that accepts, sleeps: does it wait for its client's next request? */
 static __noinline int client__is_awaited(struct jank_thread *t, struct task_struct *task)
 {
 	struct pt_regs *regs = compat__user_regs(task);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One inline function per difference between kernels and architectures, with what made it. */
+/* Differences between kernels and architectures: one inline function each, with its origin. */
 #ifndef JANK_COMPAT_BPF_H
 #define JANK_COMPAT_BPF_H
 
@@ -14,9 +14,9 @@
 
 #define PF_KTHREAD 0x00200000
 
-#define POLL_TIMEOUT_MAX 0xffffffffu /* what is larger is the address of ppoll's timespec */
+#define POLL_TIMEOUT_MAX 0xffffffffu /* a larger value is the address of ppoll's timespec */
 
-/* The first function looks at its arguments there: argc, argv. */
+/* Space above the stack's start, where the first function reads its arguments: argc, argv. */
 #define COMPAT_ABOVE_START 64
 
 /* arch/x86/include/asm/segment.h: __USER_CS */
@@ -37,9 +37,9 @@ static __always_inline unsigned int compat__task_state(struct task_struct *task)
 }
 
 /*
- * The state that prev leaves the CPU in. Its own field may be overwritten by a waker by now, so
- * sched_switch tells it from fa2c3254d7cf (5.18) on, as its fourth argument; before, programs that
- * read as far were refused.
+ * Returns the state in which prev leaves the CPU. A waker may already have overwritten the task's
+ * field. sched_switch has the state as its fourth argument from fa2c3254d7cf (5.18) on; earlier
+ * kernels reject programs that read that argument.
  */
 static __always_inline unsigned int compat__switch_state(const __u64 *switch_args,
 							 struct task_struct *prev)
@@ -50,9 +50,9 @@ static __always_inline unsigned int compat__switch_state(const __u64 *switch_arg
 }
 
 /*
- * Is this tracepoint running on the task's own stack, that is, not in an interrupt? The preemption
- * count would tell more, but its per-CPU symbol is out of reach where kallsyms has no data symbols.
- * *spill takes the context's address: read back, it is a number to the verifier.
+ * Does this tracepoint run on the task's own stack, that is, not in an interrupt? The preemption
+ * count would be more exact, but its per-CPU symbol is not available where kallsyms has no data
+ * symbols. *spill takes the context's address: read back, it is a number to the verifier.
  */
 static __always_inline bool compat__on_task_stack(void *ctx, struct task_struct *current_task,
 						  volatile u64 *spill)
@@ -62,9 +62,9 @@ static __always_inline bool compat__on_task_stack(void *ctx, struct task_struct 
 }
 
 /*
- * The user registers saved at entry to the kernel. bpf_task_pt_regs came with dd6e10fbd9fb (5.15);
- * what it does: they lie at the upper end of the task's stack (task_pt_regs in asm/processor.h), or
- * a padding below.
+ * Returns the user registers saved at kernel entry. bpf_task_pt_regs came with dd6e10fbd9fb (5.15).
+ * The plain object does the same: they lie at the upper end of the task's stack (task_pt_regs in
+ * asm/processor.h), or a padding below.
  */
 static __always_inline struct pt_regs *compat__user_regs(struct task_struct *task)
 {
@@ -75,7 +75,7 @@ static __always_inline struct pt_regs *compat__user_regs(struct task_struct *tas
 #endif
 }
 
-/* A register of the architecture's own name. */
+/* Reads a register by its name on the architecture. */
 #if defined(__TARGET_ARCH_x86)
 #define USER_REG(regs, x86, arm64) KREAD(regs, x86)
 #else
@@ -95,8 +95,8 @@ static __always_inline bool compat__is_32bit(const struct pt_regs *regs)
 }
 
 /*
- * The system call in progress, or -1: in an exception, or in user mode. 32-bit programs have
- * numbers of their own: JANK_SYSCALL_32 is added.
+ * Returns the current system call, or -1 in an exception or in user mode. JANK_SYSCALL_32 is added
+ * to the numbers of 32-bit programs.
  */
 static __always_inline int compat__syscall_nr(const struct pt_regs *regs)
 {
@@ -106,9 +106,9 @@ static __always_inline int compat__syscall_nr(const struct pt_regs *regs)
 }
 
 /*
- * Is the system call still under way? On x86 the result's register holds -ENOSYS until it has
- * returned (arch/x86/entry/entry_64.S); afterwards, on the way out, a task can still be preempted.
- * Elsewhere it can't be told.
+ * Is the system call still in progress? On x86 the result register holds -ENOSYS until the call
+ * returns (arch/x86/entry/entry_64.S); a task can still be preempted on the way out. Other
+ * architectures cannot tell.
  */
 static __always_inline bool compat__in_syscall(const struct pt_regs *regs)
 {
@@ -120,8 +120,8 @@ static __always_inline bool compat__in_syscall(const struct pt_regs *regs)
 }
 
 /*
- * A system call's argument, one of the first five, by a constant index. asm/syscall.h; 32-bit
- * programs on x86-64 pass them in bx, cx …
+ * Returns one of the first five arguments of a system call; i must be a constant. See
+ * asm/syscall.h; 32-bit programs on x86-64 pass them in bx, cx …
  */
 static __always_inline u64 compat__syscall_arg(const struct pt_regs *regs, int i)
 {
@@ -157,9 +157,10 @@ static __always_inline u64 compat__user_sp(const struct pt_regs *regs)
 }
 
 /*
- * Where the user stack that sp is on ends at the latest, as far as can be told: a main thread's
- * frames lie below where its stack began (fs/exec.c), a thread's of glibc and musl below its
- * descriptor, which the thread pointer tells. ~0: not known. Types of before this was read lack it.
+ * Returns an upper bound of the user stack that contains sp; ~0: not known. A main thread's frames
+ * lie below the start of its stack (fs/exec.c). A thread's frames in glibc and musl lie below its
+ * descriptor, which the thread pointer gives. A minimised BTF made before these fields were used
+ * lacks them.
  */
 static __always_inline u64 compat__stack_end(struct task_struct *task, u64 sp)
 {
@@ -186,7 +187,7 @@ static __always_inline u64 compat__user_ip(const struct pt_regs *regs)
 }
 
 /*
- * Is struct epoll_event packed to 12 bytes? On x86-64, so that it is the 32-bit programs'
+ * Is struct epoll_event packed to 12 bytes? On x86-64 it is, to match the 32-bit layout
  * (EPOLL_PACKED).
  */
 static __always_inline bool compat__epoll_packed(void)
@@ -199,8 +200,8 @@ static __always_inline bool compat__epoll_packed(void)
 }
 
 /*
- * A return address without its pointer authentication code, which fills the bits above the address
- * space.
+ * Removes the pointer authentication code from a return address; the code uses the bits above the
+ * address space.
  */
 static __always_inline u64 compat__strip(u64 ip)
 {
@@ -212,8 +213,8 @@ static __always_inline u64 compat__strip(u64 ip)
 }
 
 /*
- * Where a walk by frame pointers starts, when two words make a frame: false for 32-bit programs,
- * which the kernel has to walk.
+ * Returns in *ret_ip and *ret_fp the start of a frame-pointer walk with frames of two words.
+ * Returns false for 32-bit programs, which the kernel must walk.
  */
 static __always_inline bool compat__frame_chain(const struct pt_regs *regs, __u64 *ret_ip,
 						__u64 *ret_fp)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The session's configuration: read-only data, so that the verifier drops what is switched off. */
+/*
+ * Configuration of the session: read-only data, so that the verifier removes what is switched off.
+ */
 #ifndef JANK_CONF_BPF_H
 #define JANK_CONF_BPF_H
 

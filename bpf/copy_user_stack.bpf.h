@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Copies of user stacks, from which user space finds the callers by unwind tables. Of a thread that
- * leaves the CPU the copy is kept in a slot of a table by thread id until its span turns out long;
- * its memory can be read only while it is the current one. Dispatches have slots of their own, so
- * that the many others' don't take them away.
+ * Copies of user stacks; user space finds the callers in them by unwind tables. When a thread
+ * leaves the CPU, its copy is kept in a slot, indexed by thread id, until the span turns out long:
+ * its memory is readable only while it is the current task. Dispatches have slots of their own, so
+ * that the many other threads do not overwrite them.
  */
 #ifndef JANK_COPY_USER_STACK_BPF_H
 #define JANK_COPY_USER_STACK_BPF_H
@@ -13,7 +13,7 @@
 #include "bpf/slot.bpf.h"
 
 #define COPY_HOLE_MAX	   3
-#define COPY_HOLE_MAX_DEEP 12 /* of a copy that is larger since it was wanted */
+#define COPY_HOLE_MAX_DEEP 12 /* for a copy of more than the standard size */
 
 #if defined(__TARGET_ARCH_x86)
 static __always_inline void copy_user_stack__regs(__u64 *regs, const struct pt_regs *from)
@@ -46,9 +46,9 @@ static __always_inline void copy_user_stack__regs(__u64 *regs, const struct pt_r
 #endif
 
 /*
- * Page by page: one that was never touched may lie in the way, of a large array. Some are left out,
- * each at the cost of a page fault. The counts are kept in the record: local ones would be another
- * state for the verifier each time around.
+ * Copies page by page: an untouched page of a large array may lie in between. Some such pages are
+ * skipped, each at the cost of a page fault. The counts are kept in the record: local variables
+ * would be a new state for the verifier in each iteration.
  */
 static __always_inline void copy_user_stack__pages(struct jank_rec_copy *rec, __u8 *bytes, __u64 sp,
 						   __u32 max)
@@ -82,7 +82,7 @@ static __always_inline void copy_user_stack__pages(struct jank_rec_copy *rec, __
 }
 
 /*
- * What lies above the stack is not asked for: it would be no use, and a missing page there costs a
+ * Memory above the stack is not copied: it is useless, and a missing page there costs a
  * microsecond.
  */
 static __always_inline void copy_user_stack__fill(struct jank_rec_copy *rec,
@@ -103,7 +103,7 @@ static __always_inline void copy_user_stack__fill(struct jank_rec_copy *rec,
 	copy_user_stack__regs(rec->regs, regs);
 }
 
-/* Sheds before samples do: a sample without its callers is better than none. */
+/* Dropped earlier than samples: a sample without callers is better than none. */
 static __always_inline int copy_user_stack__output(struct jank_rec_copy *rec, __u32 max)
 {
 	__u64 room = bpf_ringbuf_query(&jank_ring, BPF_RB_RING_SIZE);
@@ -119,7 +119,7 @@ static __always_inline int copy_user_stack__output(struct jank_rec_copy *rec, __
 				  used > room / 4 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
-/* A slot of either table: its count of writes, the record, and room for max bytes. */
+/* Fills a slot of either table: its count of writes, the record, and a buffer of max bytes. */
 static __always_inline int copy_user_stack__take_into(__u64 *slot, struct task_struct *task,
 						      u64 dispatch_ns, u64 t_ns, __u32 asked_sz,
 						      __u32 max)
@@ -148,7 +148,7 @@ static __always_inline int copy_user_stack__send_from(__u64 *slot, __u32 tid, u6
 	return err;
 }
 
-/* Stacks of a process that proved deeper are copied further. */
+/* Returns the bytes to copy; processes with deeper stacks have a larger size. */
 static __always_inline __u32 copy_user_stack__asked(__u32 tgid)
 {
 	__u32 zero = 0, *deep_cnt = bpf_map_lookup_elem(&jank_copy_deep, &zero);
@@ -163,7 +163,7 @@ static __always_inline __u32 copy_user_stack__asked(__u32 tgid)
 		(__u64 *)bpf_map_lookup_elem(&map, &at_);                                          \
 	})
 
-/* The current task's stack, into its slot. 0: it is there. */
+/* Copies the current task's stack into its slot. Returns 0 on success. */
 static __noinline __attribute__((unused)) int copy_user_stack__take(struct task_struct *task,
 								    u64 dispatch_ns, u64 t_ns)
 {
@@ -182,7 +182,7 @@ static __noinline __attribute__((unused)) int copy_user_stack__take(struct task_
 		    : -1;
 }
 
-/* Sends what was taken of the thread then; its STACK is to follow. */
+/* Sends the copy of the thread taken at t_ns; its STACK must follow. */
 static __noinline __attribute__((unused)) int copy_user_stack__send(__u32 tid, u64 t_ns)
 {
 	__u64 *slot = COPY_SLOT(jank_copies, JANK_COPY_CNT, tid);
@@ -198,8 +198,8 @@ static __noinline __attribute__((unused)) int copy_user_stack__send(__u32 tid, u
 }
 
 /*
- * The current task's stack around a wait, to precede its WAIT record. User space would have to read
- * it from outside, where a page of a file system that never answers holds the reader for ever.
+ * Sends the current task's stack in a wait, before its WAIT record. If user space read it from
+ * outside, a page of a file system that never answers would block the reader forever.
  */
 static __noinline __attribute__((unused)) int copy_user_stack__send_wait(struct task_struct *task,
 									 u64 now)
@@ -223,8 +223,8 @@ static __noinline __attribute__((unused)) int copy_user_stack__send_wait(struct 
 }
 
 /*
- * The same of a thread without a dispatch. What is missing is no loss: its frame pointers were
- * followed, too.
+ * The same for a thread without a dispatch. A missing copy is not counted as a loss: its frame
+ * pointers were followed, too.
  */
 static __noinline __attribute__((unused)) int copy_user_stack__take_other(struct task_struct *task,
 									  u64 t_ns)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What else is known of a slow dispatch: page faults, CPU quotas, the thread's priority. */
+/* Further facts about a slow dispatch: page faults, CPU quotas, the thread's priority. */
 #ifndef JANK_FACTS_BPF_H
 #define JANK_FACTS_BPF_H
 
 #include "bpf/compat.bpf.h"
 #include "bpf/record.bpf.h"
 
-/* So many levels of cgroups may have a quota, counted from the thread's own. */
+/* Levels of cgroups that are read, counted from the thread's own. */
 #define FACTS_GROUP_MAX 4
 
 /*
- * How long quotas have kept the CPUs from the thread's cgroups, all together. Types of before this
- * was read lack it.
+ * Returns the total time in ns in which quotas withheld the CPUs from the thread's cgroups. A
+ * minimised BTF made before this field was used lacks it.
  */
 static __always_inline u64 facts__throttled_ns(struct task_struct *task)
 {
@@ -32,7 +32,7 @@ static __always_inline u64 facts__throttled_ns(struct task_struct *task)
 	return ns;
 }
 
-/* The thread was runnable until now, since it left the CPU or woke up after that. */
+/* The thread was runnable until now, since it left the CPU or woke up later. */
 static __always_inline void facts__was_runnable(struct jank_thread *t, struct task_struct *task,
 						u64 runnable_ns)
 {
@@ -42,8 +42,8 @@ static __always_inline void facts__was_runnable(struct jank_thread *t, struct ta
 }
 
 /*
- * Faults are counted from here on: when a dispatch leaves the CPU for the first time, or is first
- * found late. At its begin they would cost every dispatch something.
+ * Counts page faults from here on: when a dispatch leaves the CPU for the first time, or is first
+ * found late. At the begin this would cost every dispatch.
  */
 static __always_inline void facts__begin(struct jank_thread *t, struct task_struct *task)
 {
@@ -62,8 +62,8 @@ static __always_inline __u16 facts__prio(struct task_struct *task)
 }
 
 /*
- * Precedes the dispatch's block or hang. In the ring's memory: with the block's own there is no
- * room on the stack.
+ * Sends the facts before the dispatch's block or hang. The record is built in the ring's memory:
+ * the stack has no room for it and the block.
  */
 static __noinline int facts__send(struct jank_thread *t, struct task_struct *task, u64 stolen_ns,
 				  u64 now)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Page faults: whose page a dispatch waits for. */
+/* Page faults: the file with the page that a dispatch waits for. */
 #include "bpf/thread.bpf.h"
 
 static __always_inline void fault__record(struct address_space *mapping)
@@ -7,7 +7,7 @@ static __always_inline void fault__record(struct address_space *mapping)
 	struct task_struct *task = KERNEL_CURRENT();
 	struct jank_thread *t;
 
-	/* Types of before this was read may lack it. */
+	/* A minimised BTF made before this field was used may lack it. */
 	if (!bpf_core_field_exists(struct address_space, host))
 		return;
 	if (!filter__maybe(KREAD(task, tgid)))
@@ -26,8 +26,8 @@ int BPF_PROG(jank_on_fault, struct address_space *mapping)
 }
 
 /*
- * Where that is not told: a page is about to be read, by whoever needs it. In new kernels it is a
- * folio.
+ * Fallback where that tracepoint is missing: a page is about to be read, for any user. New kernels
+ * pass a folio.
  */
 TRACEPOINT("mm_filemap_add_to_page_cache")
 int BPF_PROG(jank_on_cache, struct page *page)

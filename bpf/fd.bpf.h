@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a task's descriptors stand for. */
+/* Files behind a task's descriptors. */
 #ifndef JANK_FD_BPF_H
 #define JANK_FD_BPF_H
 
@@ -10,9 +10,9 @@
 #define S_IFIFO	 0010000
 
 /*
- * Looks up the file behind a task's descriptor: *ret, NULL where there is none. Returns 0 when the
- * place in the table was read, so that NULL says "closed"; not 0 where there is no such place, or
- * it cannot be read.
+ * Looks up the file behind a task's descriptor and stores it in *ret; NULL when there is none.
+ * Returns 0 when the table entry was read, so that NULL means "closed". Returns nonzero when there
+ * is no such entry or it cannot be read.
  */
 static __always_inline long fd__file(struct task_struct *task, s32 fd, struct file **ret)
 {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who is traced. The cheapest test comes first: one process is a comparison with a constant. */
+/*
+ * Selection of traced threads. The cheapest test comes first: with one process it is a comparison
+ * with a constant.
+ */
 #ifndef JANK_FILTER_BPF_H
 #define JANK_FILTER_BPF_H
 
 #include "bpf/maps.bpf.h"
 
-/* False: certainly not traced. True: look further. */
+/* Returns false when the process is certainly not traced; true: test further. */
 static __always_inline bool filter__maybe(__u32 tgid)
 {
 	return !jank_conf.tgid || tgid == jank_conf.tgid;
@@ -21,7 +24,7 @@ static __always_inline bool filter__uid(void)
 	return false;
 }
 
-/* In a cgroup of the list, or below one. */
+/* Is the current task in a cgroup of the list, or below one? */
 static __always_inline bool filter__cgroup(void)
 {
 	for (__u32 i = 0; i < JANK_FILTER_MAX; i++)
@@ -43,7 +46,7 @@ static __noinline bool filter__glob(__u32 index, const char *comm)
 	return state & glob->accept;
 }
 
-/* By the process's name, which is its main thread's. */
+/* Matches the process name, which is the name of its main thread. */
 static __always_inline bool filter__name(struct task_struct *task)
 {
 	char comm[JANK_COMM_SZ];
@@ -55,7 +58,7 @@ static __always_inline bool filter__name(struct task_struct *task)
 	return false;
 }
 
-/* -a: is the current task one that the filters admit? */
+/* -a: do the filters admit the current task? */
 static __noinline bool filter__admits(struct task_struct *task)
 {
 	__u32 tgid = KREAD(task, tgid);
@@ -89,7 +92,7 @@ static __always_inline bool filter__wants(__u32 loop)
 	return !jank_conf.loop_mask || jank_conf.loop_mask & 1u << loop;
 }
 
-/* Has the thread a name by which user space knows those of user interfaces? */
+/* Does user space know the thread's name as one of user-interface threads? */
 static __always_inline bool filter__is_ui_thread(struct task_struct *task)
 {
 	u64 comm[JANK_COMM_SZ / 8];
@@ -105,7 +108,7 @@ static __always_inline bool filter__is_ui_thread(struct task_struct *task)
 	return false;
 }
 
-/* What holds for this thread, of all that is known of its process: JANK_PARKS_*. */
+/* Returns the part of the process's JANK_PARKS_* that applies to this thread. */
 static __always_inline __u32 filter__parks(__u32 kinds, struct task_struct *task)
 {
 	if (kinds & JANK_PARKS_WORKERS)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Looks at the traced threads from outside, whenever user space reads the iterator: counts for the
- * status line and the summary, and dispatches that have been open for too long (hangs).
+ * Reads the traced threads from outside when user space reads the iterator: counts for the status
+ * line and the summary, and dispatches that have been open too long (hangs).
  */
 #include "bpf/copy_user_stack.bpf.h"
 #include "bpf/loop.bpf.h"
@@ -12,8 +12,8 @@
 #include "bpf/wait_object.bpf.h"
 
 /*
- * The account of another CPU's thread, read while it may change. A consistent reading sums to the
- * time since the dispatch began; anything else is tried again at the next look.
+ * Copies the account of a thread on another CPU, which may change meanwhile. A consistent copy sums
+ * to the time since the dispatch began; otherwise the next read retries.
  */
 static __always_inline bool iter__snapshot(struct jank_rec_block *rec, struct jank_thread *t,
 					   struct task_struct *task, u64 now)
@@ -30,7 +30,7 @@ static __always_inline bool iter__snapshot(struct jank_rec_block *rec, struct ja
 	return rec->start_ns && sum == rec->duration_ns;
 }
 
-/* The stack that the thread left the CPU with, when it is off it now. */
+/* Sends the stack with which the thread left the CPU, if it is off the CPU. */
 static __always_inline void iter__send_open_span(struct jank_stack_buf *buf, struct jank_thread *t,
 						 struct task_struct *task, u64 now)
 {
@@ -48,7 +48,7 @@ static __always_inline void iter__send_open_span(struct jank_stack_buf *buf, str
 	record__send_stack(buf, buf->rec.hdr.size);
 }
 
-/* A stop is no hang; and what was mostly stopped is reported by nobody (judge.c). */
+/* A stop is no hang; no part reports a dispatch that was mostly stopped (judge.c). */
 static __always_inline bool iter__is_debugged(const struct jank_rec_block *rec)
 {
 	u64 stopped = rec->state_ns[JANK_STATE_STOPPED];
@@ -56,7 +56,7 @@ static __always_inline bool iter__is_debugged(const struct jank_rec_block *rec)
 	return rec->duration_ns - stopped <= jank_conf.hang_ns || stopped > rec->duration_ns / 2;
 }
 
-/* Sends a hang, once for each limit; without room in the ring the next look tries again. */
+/* Sends a hang, once for each limit; when the ring is full, the next read retries. */
 static __always_inline void iter__report(struct jank_thread *t, struct jank_rec_block *rec)
 {
 	if (record__send(rec, sizeof(*rec)))
@@ -87,8 +87,8 @@ static __noinline int iter__hang(struct jank_look *look, struct jank_thread *t,
 }
 
 /*
- * A thread that was woken in its loop's wait has had no CPU since: its dispatch is late before it
- * began.
+ * The thread was woken in its loop's wait and has not got the CPU since: its dispatch is late
+ * before it begins.
  */
 static __always_inline bool iter__is_starved(struct jank_thread *t, struct task_struct *task,
 					     u64 now)
@@ -99,7 +99,7 @@ static __always_inline bool iter__is_starved(struct jank_thread *t, struct task_
 	       now - woken > jank_conf.hang_ns && !(compat__task_state(task) & 0xffff);
 }
 
-/* A hang of a dispatch that has not begun: all of its time is start delay. */
+/* Sends a hang of a dispatch that has not begun: all of its time is start delay. */
 static __noinline int iter__starved(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	struct jank_rec_block rec = {};
@@ -117,7 +117,7 @@ static __noinline int iter__starved(struct jank_thread *t, struct task_struct *t
 	return 0;
 }
 
-/* How old the open dispatch must be to be told, or told again. */
+/* Returns the age in ns from which the open dispatch is reported, or reported again. */
 static __always_inline u64 iter__limit(const struct jank_thread *t)
 {
 	__u32 told = t->hang_sent;
@@ -126,9 +126,9 @@ static __always_inline u64 iter__limit(const struct jank_thread *t)
 }
 
 /*
- * A thread on probation polls where user space has found it waiting, and knows the wait by its
- * callers. That may become known after the thread's first turn, and the thread may not come back
- * for long.
+ * Confirms a polling thread on probation when user space found it waiting and recognizes the wait
+ * by its callers. That may become known after the thread's first turn, and the thread may not
+ * return for a long time.
  */
 static __always_inline void iter__confirm(struct jank_thread *t, struct task_struct *task, u64 now)
 {
@@ -146,8 +146,8 @@ static __always_inline void iter__confirm(struct jank_thread *t, struct task_str
 }
 
 /*
- * The thread's loop is none that is wanted: by where it waits in epoll, or of a main thread that
- * was tried before its program was known.
+ * Is the thread's loop unwanted? By the place where it waits in epoll, or for a main thread whose
+ * trial began before its program was known.
  */
 static __noinline int iter__is_unwanted(const struct jank_thread *t, struct task_struct *task)
 {
@@ -161,9 +161,10 @@ static __noinline int iter__is_unwanted(const struct jank_thread *t, struct task
 }
 
 /*
- * Is the thread's loop not wanted (off.bpf.h)? Then it is marked; it may run elsewhere. As its
- * descriptor is not known, it sees the mark at its next wait. One that sleeps may not come back for
- * long: nobody is watched for it. What has let go is freed.
+ * Marks a thread with an unwanted loop (off.bpf.h); the thread may be running elsewhere. Since its
+ * descriptor is reset, the thread sees the mark at its next wait. A sleeping thread may not return
+ * for a long time, so the watch for its waker ends here. A thread that has released its state is
+ * freed.
  */
 static __noinline int iter__is_off(struct jank_thread *t, struct task_struct *task)
 {
@@ -178,7 +179,7 @@ static __noinline int iter__is_off(struct jank_thread *t, struct task_struct *ta
 	return true;
 }
 
-/* Tells the thread's hang, and its counts in *look: true when it has any. */
+/* Sends the thread's hang and fills its counts into *look. Returns true when it has any counts. */
 static __always_inline bool iter__look(struct jank_look *look, struct jank_thread *t,
 				       struct task_struct *task)
 {
@@ -206,14 +207,14 @@ static __always_inline struct jank_look *iter__room(void)
 	return bpf_map_lookup_elem(&jank_look, &zero);
 }
 
-/* kinds: what holds for this thread. */
+/* kinds: JANK_PARKS_* of this thread. */
 static __always_inline bool iter__wants_candidate(__u32 tid, __u32 tgid, __u32 kinds)
 {
 	return kinds && filter__wants(JANK_LOOP_PARK) && (!jank_conf.main_thread || tid == tgid);
 }
 
 #ifdef JANK_PLAIN
-/* Which task it is will show when it leaves the CPU. */
+/* The task is learned when the thread leaves the CPU. */
 static __always_inline struct jank_thread *iter__make(__u32 tid)
 {
 	__u32 zero = 0;
@@ -230,9 +231,9 @@ static __always_inline struct jank_thread *iter__make(__u32 tid)
 }
 
 /*
- * Run by user space for each thread in the hash: returns 1 for counts. And for each thread of a
- * process with parks: that one's number, what the parks are, and the process's (raw_tp test runs:
- * 1b4d60ec162f, 5.10).
+ * User space runs this for each thread in the hash; returns 1 when there are counts. It also runs
+ * it for each thread of a process with parks, with the thread's number, the JANK_PARKS_*, and the
+ * process's number (raw_tp test runs: 1b4d60ec162f, 5.10).
  */
 SEC("raw_tp/sys_enter")
 int jank_on_task(__u64 *args)
@@ -243,7 +244,7 @@ int jank_on_task(__u64 *args)
 
 	if (parks) {
 		if (tid != tgid && !(parks & JANK_PARKS_WORKERS))
-			kinds &= ~JANK_PARKS_MAIN; /* the names of threads are not known here */
+			kinds &= ~JANK_PARKS_MAIN; /* thread names are not known here */
 		if (iter__wants_candidate(tid, tgid, kinds) && (t || (t = iter__make(tid))))
 			thread__may_park(t, kinds);
 		return 0;
@@ -269,7 +270,7 @@ static __always_inline struct jank_thread *iter__on_process(struct task_struct *
 }
 
 /*
- * Is it asleep in epoll, in a loop that is wanted? Not with -a, for the filters ask about the
+ * Is it asleep in epoll, in a loop that is wanted? Not with -a, because the filters test the
  * current task.
  */
 static __always_inline bool iter__is_sleeper(struct task_struct *task)
@@ -283,9 +284,9 @@ static __always_inline bool iter__is_sleeper(struct task_struct *task)
 }
 
 /*
- * A thread that has slept in epoll since before we came: known by now, it is stamped when it is
- * woken. Else its first dispatch would have no start delay. It sleeps still when this is written:
- * its own probes set the phase, too.
+ * A thread that has slept in epoll since before the trace: with a state, its wake-up time is
+ * recorded. Otherwise its first dispatch would have no start delay. It must still sleep when this
+ * is written, because its own probes also set the phase.
  */
 static __always_inline struct jank_thread *iter__meet_sleeper(struct jank_thread *t,
 							      struct task_struct *task)

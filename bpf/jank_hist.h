@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Histogram of durations, for both sides: JANK_HIST_OCTAVE buckets to the octave, all of nearly the
- * same relative width (3.4 to 3.7 %), so that the middle of a bucket errs by less than 2 % whatever
- * the distribution in it.
+ * Histogram of durations, for BPF and user space. It has JANK_HIST_OCTAVE buckets to the octave,
+ * all of nearly the same relative width (3.4 to 3.7 %). The middle of a bucket therefore errs by
+ * less than 2 %, whatever the distribution in the bucket.
  *
- * A logarithm of base 2 between powers of two is bent from a straight line: with m = ns / 2^e - 1,
- * a bucket is floor(OCTAVE * m * (4 - m) / 3). That is 0 at m = 0 and OCTAVE at m = 1, and with
- * OCTAVE = 3 * 7 it needs no division. A straight line (HdrHistogram's) needs 32 buckets for the
- * same error, since its relative widths differ by 2.
+ * The bucket approximates the base-2 logarithm between two powers of two by a parabola: with m = ns
+ * / 2^e - 1, it is floor(OCTAVE * m * (4 - m) / 3). That is 0 at m = 0 and OCTAVE at m = 1, and
+ * with OCTAVE = 3 * 7 it needs no division. A straight line (as in HdrHistogram) needs 32 buckets
+ * for the same error, because its relative widths differ by a factor of 2.
  */
 #ifndef JANK_JANK_HIST_H
 #define JANK_JANK_HIST_H
@@ -17,20 +17,20 @@
 #endif
 
 #define JANK_HIST_OCTAVE  21
-#define JANK_HIST_FIRST	  7  /* bucket 0 takes what is below 2^7 ns */
-#define JANK_HIST_LAST	  35 /* the last bucket begins below 2^35 ns and takes the rest */
+#define JANK_HIST_FIRST	  7  /* bucket 0 counts durations below 2^7 ns */
+#define JANK_HIST_LAST	  35 /* the last bucket begins below 2^35 ns and counts everything longer */
 #define JANK_HIST_BUCKETS (1 + JANK_HIST_OCTAVE * (JANK_HIST_LAST - JANK_HIST_FIRST))
 
 /*
- * Counters have 32 bits; one that reaches this is sent, and the histogram begins anew
+ * Counters have 32 bits. When one reaches this value, the histogram is sent and starts again at 0
  * (thread__flush).
  */
 #define JANK_HIST_FULL (1u << 31)
 
 struct jank_hist {
 	__u64 max_ns;	/* exact; 0: not known */
-	__u64 over_cnt; /* durations over edge_ns, in whatever bucket */
-	__u64 edge_ns;	/* the threshold; set where it is sent; 0: not known */
+	__u64 over_cnt; /* durations over edge_ns, in any bucket */
+	__u64 edge_ns;	/* the threshold; set when the record is sent; 0: not known */
 	__u32 cnt[JANK_HIST_BUCKETS];
 	__u32 pad;
 };
@@ -65,7 +65,7 @@ static inline __attribute__((always_inline)) __u32 jank_hist__log2(__u64 ns)
 	return r;
 }
 
-/* The bucket of a duration whose logarithm is known. */
+/* Returns the bucket of a duration in ns; log2 is jank_hist__log2(ns). */
 static inline __attribute__((always_inline)) __u64 jank_hist__bucket(__u64 ns, __u64 log2)
 {
 	__u64 m;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How the probes reach the kernel's objects. They are compiled twice from the same sources:
+ * Access of the probes to the kernel's objects. The probes are compiled twice from the same
+ * sources:
  *
- *   typed  the kernel knows what a pointer points to: fields are plain loads, a thread's state is in its
- *          own storage. Wants tp_btf (5.5), bpf_get_current_task_btf (5.11), task storage in tracing
- *          programs (5.12), bpf_task_pt_regs (5.15), and so a kernel with BTF.
- *   plain  (-DJANK_PLAIN) raw tracepoints, every field by bpf_probe_read_kernel, a hash by thread id: for
- *          kernels that lack one of those.
+ *   typed  the kernel knows the types of pointers: fields are plain loads, a thread's state is in
+ *          its task storage. Needs tp_btf (5.5), bpf_get_current_task_btf (5.11), task storage in
+ *          tracing programs (5.12), bpf_task_pt_regs (5.15), and thus a kernel with BTF.
+ *   plain  (-DJANK_PLAIN) raw tracepoints, every field read by bpf_probe_read_kernel, a hash by
+ *          thread id: for kernels that lack one of these.
  *
- * Two objects instead of a switch in one, since the fast path would pay for the switch at every
+ * Two objects instead of a switch in one, because the fast path would pay for the switch at every
  * field.
  */
 #ifndef JANK_KERNEL_BPF_H

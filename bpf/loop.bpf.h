@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A loop's descriptor, seen from outside. Nothing tells when a program is done with a loop, but for
- * the epoll behind its number, which is closed then: what the thread does after it is no dispatch.
+ * Descriptor of a loop. The end of a loop has no event of its own. The only sign is that the epoll
+ * behind its descriptor is closed; what the thread does afterwards is no dispatch.
  */
 #ifndef JANK_LOOP_BPF_H
 #define JANK_LOOP_BPF_H
@@ -9,7 +9,7 @@
 #include "bpf/fd.bpf.h"
 #include "bpf/maps.bpf.h"
 
-/* The file behind a task's descriptor; NULL when there is none, whatever the reason. */
+/* Returns the file behind a task's descriptor; NULL when there is none, for any reason. */
 static __always_inline struct file *loop__file(struct task_struct *task, s32 fd)
 {
 	struct file *file;
@@ -18,7 +18,7 @@ static __always_inline struct file *loop__file(struct task_struct *task, s32 fd)
 	return file;
 }
 
-/* The loop's descriptor is known from here on. */
+/* Records the loop's descriptor. */
 static __always_inline void loop__set_fd(struct jank_thread *t, struct task_struct *task, s32 fd)
 {
 	t->fd = fd;
@@ -26,8 +26,9 @@ static __always_inline void loop__set_fd(struct jank_thread *t, struct task_stru
 }
 
 /*
- * Is the loop's descriptor still an epoll's? Which one doesn't matter: a program that closes its
- * loop and makes a new one gets the number again. Where it isn't known, the loop lives.
+ * Is the loop's descriptor still an epoll? It may be another one: a program that closes its loop
+ * and creates a new one gets the same number. If the descriptor is not known, the loop counts as
+ * alive.
  */
 static __always_inline bool loop__lives(const struct jank_thread *t, struct task_struct *task)
 {

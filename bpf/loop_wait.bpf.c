@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The probes that see a loop's waits: system-call tracepoints, or uprobes on the target's
- * libraries.
- */
+/* Probes of a loop's waits: system-call tracepoints, or uprobes on the target's libraries. */
 #include "bpf/looper.bpf.h"
 #include "bpf/poll.bpf.h"
 
@@ -55,7 +52,7 @@ static __always_inline int poll__on_exit(long ret)
 	return 0;
 }
 
-/* Programs are known to the kernel by 15 characters, hence the short names. */
+/* The kernel keeps 15 characters of a program's name, hence the short names. */
 #define JANK_TRACEPOINTS(call, name, on_enter, on_exit)                                            \
 	SEC("tp/syscalls/sys_enter_" #call)                                                        \
 	int jank_on_e_##name(struct trace_event_raw_sys_enter *ctx)                                \
@@ -80,8 +77,8 @@ JANK_TRACEPOINTS(pselect6, psel6, poll__on_enter(), poll__on_exit(ctx->ret))
 JANK_TRACEPOINTS(io_uring_enter, uring, poll__on_enter(), poll__on_exit(ctx->ret))
 
 /*
- * The same from the tracepoints of all system calls, for kernels without one for each (Android),
- * and for 32-bit programs, which pass those by.
+ * The same probes on the tracepoints of all system calls: for kernels without one for each call
+ * (Android), and for 32-bit programs, which bypass those.
  */
 TRACEPOINT("sys_enter")
 int BPF_PROG(jank_on_sys_enter, struct pt_regs *regs, long id)
@@ -118,8 +115,10 @@ int BPF_PROG(jank_on_sys_exit, struct pt_regs *regs, long ret)
 	return loop_wait__on_exit(ret);
 }
 
-/* Before and after the system call in libc's epoll_wait and its kin; user/uprobes/targets.h chooses
- * where. Their attachment is by process. */
+/*
+ * Before and after the system call in libc's epoll_wait, epoll_pwait and epoll_pwait2;
+ * user/uprobes/targets.h chooses the places. Attached by process.
+ */
 SEC("uprobe")
 int jank_on_wait_begin(struct pt_regs *ctx)
 {

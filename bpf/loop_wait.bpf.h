@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Waits make dispatches: the end of the loop's wait opens one, the next wait's begin closes it.
+ * Dispatches from waits: the end of the loop's wait opens a dispatch, the begin of the next wait
+ * closes it.
  *
  * The loop's wait is the outermost one. A wait on the loop's own descriptor ends the dispatch at
- * whatever depth; a wait on another descriptor from deeper in the stack is the handler's, and time
- * blocked in its dispatch; one from the same depth or above means that the thread went to another
- * loop.
+ * any depth. A wait on another descriptor deeper in the stack belongs to the handler; it counts as
+ * blocked time of its dispatch. A wait on another descriptor at the same depth or above means that
+ * the thread went to another loop.
  */
 #ifndef JANK_LOOP_WAIT_BPF_H
 #define JANK_LOOP_WAIT_BPF_H
@@ -16,13 +17,10 @@
 #include "bpf/off.bpf.h"
 #include "bpf/thread.bpf.h"
 
-/* So many of a handler's waits in a row, from one place, are a loop of their own. */
+/* So many consecutive waits of a handler from one place count as a loop of its own. */
 #define NESTED_IS_LOOP 256
 
-/*
- * Each record has a function of its own: the kernel adds up what the functions of a call chain have
- * on the stack.
- */
+/* One function for each record: the kernel limits the sum of the stack frames of a call chain. */
 static __noinline int loop_wait__send_loop(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	struct jank_rec_loop rec = {};
@@ -52,7 +50,7 @@ static __noinline int loop_wait__send(struct jank_thread *t, struct task_struct 
 	return record__send(&rec, sizeof(rec));
 }
 
-/* Tells of a loop, and where it waits. */
+/* Sends the records of a loop and of the place where it waits. */
 static __noinline int loop_wait__announce(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	loop_wait__send_loop(t, task, now);
@@ -87,8 +85,9 @@ static __always_inline bool loop_wait__not_deeper(const struct jank_thread *t, u
 }
 
 /*
- * A wait on another descriptor than the loop's: true when it is the handler's own. Otherwise the
- * loop was left: its descriptor was closed, or the same inner wait came again and again.
+ * A wait on another descriptor than the loop's: returns true when it is the handler's own.
+ * Otherwise the thread left the loop: its descriptor was closed, or the same inner wait occurred
+ * NESTED_IS_LOOP times.
  */
 static __noinline int loop_wait__nested(struct jank_thread *t, struct task_struct *task, s32 fd,
 					u64 sp)
@@ -105,7 +104,9 @@ static __noinline int loop_wait__nested(struct jank_thread *t, struct task_struc
 	return loop__lives(t, task) && loop__file(task, t->fd) != loop__file(task, fd);
 }
 
-/* The state of a thread that waits, made on its first wait; NULL when it is not traced. */
+/*
+ * Returns the state of a thread that waits, created on its first wait; NULL when it is not traced.
+ */
 static __always_inline struct jank_thread *loop_wait__thread(struct task_struct *task, __u32 loop)
 {
 	struct jank_thread *t = thread__get(task);
@@ -116,15 +117,18 @@ static __always_inline struct jank_thread *loop_wait__thread(struct task_struct 
 }
 
 /*
- * The stack pointer of a wait: as the probe has it, or (0) from the registers saved at kernel
- * entry.
+ * Returns the stack pointer of a wait: `sp` from the probe, or, if 0, from the registers saved at
+ * kernel entry.
  */
 static __always_inline u64 loop_wait__sp(struct task_struct *task, u64 sp)
 {
 	return sp ? sp : compat__user_sp(compat__user_regs(task));
 }
 
-/* Of a wait that returned what is ready: that was so when it began, since it did not sleep. */
+/*
+ * Returns jank_rec_block.behind for a wait that returned `ret`. It did not sleep, so these events
+ * were ready when it began.
+ */
 static __always_inline __u32 loop_wait__behind(long ret)
 {
 	if (ret < 0)
@@ -132,7 +136,7 @@ static __always_inline __u32 loop_wait__behind(long ret)
 	return ret < 0xffff ? ret + 1 : 0xffff;
 }
 
-/* The loop's own wait begins: what was open ends. behind: see jank_rec_block. */
+/* The loop's own wait begins: closes the open dispatch. behind: see jank_rec_block. */
 static __always_inline void loop_wait__close_behind(struct jank_thread *t, struct task_struct *task,
 						    u64 now, __u32 behind)
 {
@@ -148,14 +152,15 @@ static __always_inline void loop_wait__close(struct jank_thread *t, struct task_
 	loop_wait__close_behind(t, task, now, 0);
 }
 
-/* A wait on another descriptor than the loop's. False: it is the handler's own. */
+/* A wait on another descriptor than the loop's. Returns false when it is the handler's own. */
 static __noinline int loop_wait__other(struct jank_thread *t, struct task_struct *task, s32 fd,
 				       u64 sp, u64 now)
 {
 	if (t->off || loop_wait__nested(t, task, fd, sp))
 		return false;
 	/*
-	 * A dispatch of a loop that was left from within has no end: loop_wait__adopt gives it up.
+	 * If the thread left its loop from within a dispatch, that dispatch has no end:
+	 * loop_wait__adopt discards it.
 	 */
 	if (t->looper_entry || t->fd < 0 || loop_wait__not_deeper(t, sp))
 		loop_wait__close(t, task, now);
@@ -164,8 +169,8 @@ static __noinline int loop_wait__other(struct jank_thread *t, struct task_struct
 }
 
 /*
- * A thread that polls, or may become a loop that does, waits in epoll: true when epoll is its loop
- * from here on, false for a wait of its handler's, deeper in the stack.
+ * A thread with a polling loop, or a candidate for one, waits in epoll. Returns true when epoll is
+ * its loop from here on, false for a handler's wait deeper in the stack.
  */
 static __noinline int loop_wait__from_poll(struct jank_thread *t, struct task_struct *task, u64 sp)
 {
@@ -185,7 +190,7 @@ static __noinline int loop_wait__from_poll(struct jank_thread *t, struct task_st
 	return true;
 }
 
-/* The outermost wait's depth need not be known on each wait: so many dispatches may pass. */
+/* The depth of the outermost wait is updated once in so many dispatches. */
 #define SP_EVERY 64
 
 /* A thread is about to wait in epoll. sp: see loop_wait__sp. */
@@ -226,8 +231,8 @@ static __always_inline bool loop_wait__is_epoll(long nr)
 }
 
 /*
- * The wait began before we came. Its registers, if this is still its system call, tell whose it
- * was: not knowing the loop, we would take for it what the first handler waits for.
+ * The wait began before the trace. If the registers still show its system call, they identify the
+ * loop. Otherwise the first handler's wait would be mistaken for the loop's.
  */
 static __noinline int loop_wait__learn_loop(struct jank_thread *t, struct task_struct *task,
 					    u64 now)
@@ -240,8 +245,8 @@ static __noinline int loop_wait__learn_loop(struct jank_thread *t, struct task_s
 }
 
 /*
- * A wait in epoll returned; events: see message__begin. One that began before we came opens a
- * dispatch, too.
+ * A wait in epoll returned; events: see message__begin. A wait that began before the trace also
+ * opens a dispatch.
  */
 static __always_inline void loop_wait__end(struct task_struct *task, long ret, u64 events)
 {
@@ -261,7 +266,10 @@ static __always_inline void loop_wait__end(struct task_struct *task, long ret, u
 	thread__open(t, task, now);
 }
 
-/* The loop's own wait on fd begins, as far as this can be told by now. False: it is a handler's. */
+/*
+ * The loop's own wait on fd begins, as far as is known by now. Returns false when it is a
+ * handler's.
+ */
 static __always_inline bool loop_wait__begun(struct jank_thread *t, struct task_struct *task,
 					     struct pt_regs *regs, u64 now, __u32 behind)
 {
@@ -284,12 +292,10 @@ static __always_inline bool loop_wait__begun(struct jank_thread *t, struct task_
 }
 
 /*
- * Waits without a probe at their begin, which would cost as much again as the one at their end. A
- * wait that has to sleep begins when the thread leaves the CPU in it; one that finds its events
- * ready begins and ends when it returns. So a dispatch ends a microsecond late, with the call that
- * ends it.
- *
- * So: a wait returned whose begin was not probed. See poll__or_epoll_leaves for the other half.
+ * A wait returned, and its begin was not probed. A probe there would cost as much as the one at the
+ * end. A wait that sleeps begins when the thread leaves the CPU in it. A wait that finds its events
+ * ready begins and ends when it returns. A dispatch therefore ends a microsecond late, including
+ * the system call that ends it. See poll__or_epoll_leaves for waits that sleep.
  */
 static __always_inline void loop_wait__turn(struct task_struct *task, struct pt_regs *regs,
 					    long ret)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * android::Looper (system/core/libutils/Looper.cpp): its turns, and when the first of its messages
- * is due.
+ * android::Looper (system/core/libutils/Looper.cpp): its turns, and the due time of its first
+ * message.
  */
 #ifndef JANK_LOOPER_BPF_H
 #define JANK_LOOPER_BPF_H
@@ -9,9 +9,9 @@
 #include "bpf/loop_wait.bpf.h"
 
 /*
- * Looper.h of Android 9 to 15, 64 bits: mMessageEnvelopes is a VectorImpl at 64, behind RefBase,
- * two small members and a mutex of 40 bytes; its own members follow a vtable pointer. The size of a
- * MessageEnvelope is the proof; its first member is the time.
+ * Layout from Looper.h of Android 9 to 15, 64 bits. mMessageEnvelopes is a VectorImpl at 64, after
+ * RefBase, two small members and a mutex of 40 bytes; its own members follow a vtable pointer. The
+ * size of a MessageEnvelope verifies the layout; its first member is the time.
  */
 #define LOOPER_MESSAGES	  72
 #define LOOPER_MESSAGE_SZ 24
@@ -23,8 +23,8 @@ struct looper_messages {
 };
 
 /*
- * CLOCK_MONOTONIC at which the first message in the queue is due; 0: there is none, or that can't
- * be read.
+ * Returns the CLOCK_MONOTONIC time at which the first message in the queue is due; 0: none, or not
+ * readable.
  */
 static __always_inline u64 looper__due_ns(u64 looper)
 {
@@ -39,10 +39,10 @@ static __always_inline u64 looper__due_ns(u64 looper)
 }
 
 /*
- * android::Looper::pollOnce was entered: the loop's wait begins. It may return without epoll_wait
- * (responses pending; newer Loopers with a backlog), so a dispatch opens at once, which its
- * epoll_wait, if it comes, takes back. A message that comes while it waits wakes it: how long that
- * takes is the start delay.
+ * Entry of android::Looper::pollOnce: the loop's wait begins. It may return without epoll_wait
+ * (responses pending; newer Loopers with a backlog). A dispatch is therefore opened at once, and
+ * discarded if its epoll_wait follows. A message that arrives during the wait wakes the thread: the
+ * time until it runs is the start delay.
  */
 static __always_inline void looper__enter(struct task_struct *task, u64 looper, u64 sp)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The one definition of each map and global of the probes. */
+/* Definitions of all maps and globals of the probes. */
 #include "bpf/maps.bpf.h"
 
 const volatile struct jank_conf jank_conf = {};

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Marks: entry probes on what handles a message, one program for all rows of the catalogue, which
- * tells them apart by the attach cookie. And the waits of loops that only a loop file knows.
+ * Marks: entry probes on functions that handle a message. One program serves all rows of the
+ * catalogue and tells them apart by the attach cookie. Also the waits of loops that only a loop
+ * file describes.
  */
 #include "bpf/loop_wait.bpf.h"
 #include "bpf/message.bpf.h"
 
 /*
- * Is the function that the open message was marked by still running? Then this mark is within it
- * (Qt's sendEvent in a handler). x86: what lay at the stack pointer stays there until it returns.
- * Elsewhere that can't be told: what is deeper in the stack is within.
+ * Does the function that marked the open message still run? Then this mark is nested in it (Qt's
+ * sendEvent in a handler). On x86 the return address stays at the stack pointer until the function
+ * returns. Elsewhere this cannot be checked: a mark deeper in the stack counts as nested.
  */
 static __always_inline bool mark__is_nested(const struct jank_handled *handled, u64 sp)
 {
@@ -42,7 +43,7 @@ static __always_inline void mark__keep(struct jank_handled *handled, struct pt_r
 	handled->taken = 0;
 }
 
-/* A message's handling begins. The first of a dispatch takes what came before it along. */
+/* The handling of a message begins. The first mark of a dispatch includes the time before it. */
 SEC("uprobe")
 int jank_on_mark(struct pt_regs *ctx)
 {
@@ -55,7 +56,7 @@ int jank_on_mark(struct pt_regs *ctx)
 	if (!t->start_ns) {
 		if (t->loop != JANK_LOOP_CUSTOM)
 			return 0;
-		/* Nothing else tells that the wait is over. */
+		/* No other probe sees the end of the wait. */
 		message__begin(t, 0);
 		thread__open(t, task, bpf_ktime_get_ns());
 	} else if (mark__is_nested(&t->handled, PT_REGS_SP(ctx))) {
@@ -70,7 +71,7 @@ int jank_on_mark(struct pt_regs *ctx)
 	return 0;
 }
 
-/* The function that a loop file names as the wait was entered: what was handled is done. */
+/* Entry of the function that a loop file names as the wait: the open dispatch ends. */
 SEC("uprobe")
 int jank_on_custom(struct pt_regs *ctx)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a dispatch handles: the events that its wait returned, or what a mark's function was called
- * with. A fast dispatch keeps a few words; they are followed only once the thread leaves the CPU or
- * the sampler finds it late, while the handler runs and what they point to is there.
+ * Message that a dispatch handles: the events that its wait returned, or the arguments of a mark's
+ * function. A fast dispatch only keeps a few words. They are decoded once the thread leaves the CPU
+ * or the sampler finds the dispatch late, while the handler runs and the data still exists.
  */
 #ifndef JANK_MESSAGE_BPF_H
 #define JANK_MESSAGE_BPF_H
@@ -18,7 +18,7 @@ static __always_inline void message__begin(struct jank_thread *t, u64 events)
 	t->handled.taken = 0;
 }
 
-/* Precedes the dispatch's block or hang. What was not read in time is left out. */
+/* Sends the message before the dispatch's block or hang, without data that was not read in time. */
 static __noinline int message__send(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	struct jank_handled *handled = &t->handled;

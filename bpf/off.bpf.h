@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Loops in epoll that are not wanted: those of code that user space names (jank_parks.off_start: a
- * Go program's own). Its threads get no state. Those that have one by then are marked when user
- * space looks at them, and let go of what they have by themselves, for nobody else may: what they
- * count and where they are awaited is changed without a lock.
+ * Unwanted loops in epoll: those of code that user space names (jank_parks.off_start: a Go
+ * program's own). Their threads get no state. Threads that already have one are marked when user
+ * space reads the iterator. They release it themselves, because their counts and waiter slots are
+ * changed without a lock.
  */
 #ifndef JANK_OFF_BPF_H
 #define JANK_OFF_BPF_H
@@ -18,13 +18,13 @@ static __noinline int off__is(struct task_struct *task, u64 ip)
 	return parks && ip - parks->off_start < parks->off_end - parks->off_start;
 }
 
-/* Is the current task about to wait, in such code, where it would get its first state? */
+/* Is the current task about to wait in such code, where it would get its first state? */
 static __always_inline bool off__waits(struct task_struct *task)
 {
 	return thread__park_gen() && off__is(task, compat__user_ip(compat__user_regs(task)));
 }
 
-/* On the thread's own CPU: from here on a switch finds nothing to do. */
+/* Runs on the thread's own CPU: after this a switch finds nothing to do. */
 static __noinline int off__leave(struct jank_thread *t, struct task_struct *task)
 {
 	thread__forget_dispatch(t);
@@ -38,8 +38,8 @@ static __noinline int off__leave(struct jank_thread *t, struct task_struct *task
 }
 
 /*
- * The same where its state may be freed: not in the scheduler's events, under the run queue's lock.
- * False: it is not marked.
+ * The same where the state may be freed: not in scheduler events, which run under the run queue's
+ * lock. Returns false when the thread is not marked.
  */
 static __noinline int off__ends(struct jank_thread *t, struct task_struct *task)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Waits for work that are neither in epoll nor in poll: a runtime's worker that has nothing to do
- * sleeps on a futex, a main thread reads a pipe. A handler waits in the same calls; only the
- * functions around them tell, and only user space knows these (chain.bpf.h). It says which
- * processes may have such waits; threads of others pay no more than a comparison where they sleep
- * within a dispatch.
+ * Waits for work outside epoll and poll: an idle worker of a runtime sleeps on a futex, a main
+ * thread reads a pipe. A handler waits in the same calls. Only the calling functions tell them
+ * apart, and only user space knows these (chain.bpf.h). User space says which processes may have
+ * such waits; threads of other processes pay one comparison when they sleep within a dispatch.
  */
 #ifndef JANK_PARK_BPF_H
 #define JANK_PARK_BPF_H
@@ -15,11 +14,11 @@
 #include "bpf/poll.bpf.h"
 #include "bpf/wait_args.bpf.h"
 
-/* So many parks at one place make a loop of a thread that waits nowhere else. */
+/* Parks at one place that make a loop of a thread that waits nowhere else. */
 #define PARK_TURNS 3
 
 /*
- * What a lock's word holds while somebody waits for it: glibc's lowlevellock, Rust's and musl's
+ * Value of a lock's word while a thread waits for it: glibc's lowlevellock, Rust's and musl's
  * mutexes.
  */
 #define FUTEX_CONTENDED 2
@@ -36,7 +35,7 @@ static __always_inline bool park__is_lock(struct pt_regs *regs)
 	       (cmd == FUTEX_WAIT && (__u32)compat__syscall_arg(regs, 2) == FUTEX_CONTENDED);
 }
 
-/* A read of a socket waits for an answer; of a pipe, a terminal, an eventfd for work. */
+/* A read of a socket waits for an answer; a read of a pipe, terminal or eventfd waits for work. */
 static __always_inline bool park__reads_socket(struct task_struct *task, struct pt_regs *regs)
 {
 	return classify_block__of_fd(task, compat__syscall_arg(regs, 0), 0) == JANK_STATE_SOCKET;
@@ -48,9 +47,9 @@ static __always_inline bool park__is_known(const struct jank_thread *t)
 }
 
 /*
- * May a main thread, or one like it, wait so for its next work? Not for a lock, and not where it is
- * known to wait in epoll. A sleep is a frame loop's only where the thread waits for nothing else: a
- * server that reads its socket may sleep in its handler.
+ * May a main thread, or a similar one, wait like this for its next work? Not for a lock, and not
+ * when it is known to wait in epoll. A sleep belongs to a frame loop only when the thread waits for
+ * nothing else: a server that reads its socket may sleep in its handler.
  */
 static __noinline int park__may_rest(struct jank_thread *t, struct task_struct *task, __u32 class)
 {
@@ -72,7 +71,7 @@ static __noinline int park__may_rest(struct jank_thread *t, struct task_struct *
 		break;
 	case JANK_CLASS_POLL_FDS:
 	case JANK_CLASS_SELECT:
-		if (park__is_known(t)) /* one loop, several waits */
+		if (park__is_known(t)) /* one loop, several kinds of wait */
 			return true;
 		if (t->park.script)
 			return true;
@@ -82,7 +81,7 @@ static __noinline int park__may_rest(struct jank_thread *t, struct task_struct *
 	return false;
 }
 
-/* Is it a wait whose callers tell what it is? */
+/* Do the callers decide what this wait is? */
 static __always_inline bool park__is_judged(struct jank_thread *t, struct task_struct *task,
 					    __u32 class)
 {
@@ -92,9 +91,9 @@ static __always_inline bool park__is_judged(struct jank_thread *t, struct task_s
 }
 
 /*
- * Which frames of its interpreter it stands in, where these tell places apart; else 0. Ruby's
- * queues wait in ppoll, for signals too, in whichever thread comes first. Of a main thread's polls
- * the turns tell, and the callers in C (poll__ask_callers).
+ * Returns the identity of the interpreter's frames where these tell places apart; else 0. Ruby's
+ * queues wait in ppoll, which also waits for signals, in whichever thread comes first. A main
+ * thread's polls are judged by turns and by the callers in C (poll__ask_callers).
  */
 static __always_inline __u32 park__script(const struct jank_thread *t, struct task_struct *task,
 					  __u32 class)
@@ -107,9 +106,9 @@ static __always_inline __u32 park__script(const struct jank_thread *t, struct ta
 }
 
 /*
- * A thread falls asleep. Is it a park (JANK_PARK_YES), none, or is that not known (0)? Then it may
- * turn out to be one. Of a loop that polls the other waits are not asked about: what was found on
- * probation counts.
+ * A thread falls asleep. Returns whether that is a park: JANK_PARK_YES, JANK_PARK_NO, or 0: not
+ * known, it may turn out to be one. For a polling loop no questions are asked about its other
+ * waits: the result of its probation holds.
  */
 static __noinline int park__verdict(struct jank_thread *t, struct task_struct *task, __u32 class,
 				    u64 now)
@@ -145,7 +144,7 @@ static __noinline int park__verdict(struct jank_thread *t, struct task_struct *t
 	return 0;
 }
 
-/* The thread waits here from now on, on probation. */
+/* Starts a trial: the thread waits here on probation. */
 static __always_inline void park__try(struct jank_thread *t, u64 sp, s32 nr, u64 script)
 {
 	thread__try(t);
@@ -156,7 +155,7 @@ static __always_inline void park__try(struct jank_thread *t, u64 sp, s32 nr, u64
 	t->tried_script = script;
 }
 
-/* With a timeout and without, the C library waits at depths that differ by some bytes. */
+/* The C library's waits with and without a timeout differ in depth by some bytes. */
 static __always_inline bool park__is_tried(const struct jank_thread *t)
 {
 	return t->trial && t->loop == JANK_LOOP_PARK && t->place.nr == t->park.nr &&
@@ -165,9 +164,9 @@ static __always_inline bool park__is_tried(const struct jank_thread *t)
 }
 
 /*
- * A main thread waits where nothing is known yet: its dispatches are on probation, as those of
- * loops that poll are (poll__try). False: another place is tried, which was the first, and has not
- * turned out to be a handler's.
+ * A main thread waits at an unknown place: its dispatches are on probation, like those of polling
+ * loops (poll__try). Returns false when an earlier place is on trial that has not turned out to be
+ * a handler's.
  */
 static __always_inline bool park__tries(struct jank_thread *t, struct task_struct *task, u64 now)
 {
@@ -186,8 +185,8 @@ static __always_inline bool park__tries(struct jank_thread *t, struct task_struc
 }
 
 /*
- * Its park is its loop's wait from here on, if it has come there often enough: of a main thread's,
- * user space has counted.
+ * The park is the loop's wait from here on, if the thread came there often enough. For a main
+ * thread user space has counted.
  */
 static __noinline int park__adopt(struct jank_thread *t, struct task_struct *task, u64 now)
 {
@@ -208,7 +207,8 @@ static __noinline int park__adopt(struct jank_thread *t, struct task_struct *tas
 }
 
 /*
- * By the state where that tells: the call may be one that goes on with another (restart_syscall).
+ * By the state where that is decisive: the call may be restart_syscall, which continues another
+ * one.
  */
 static __always_inline __u32 park__class(struct task_struct *task, __u32 state)
 {
@@ -220,8 +220,8 @@ static __always_inline __u32 park__class(struct task_struct *task, __u32 state)
 }
 
 /*
- * A thread with an open dispatch goes to sleep: true when that is its loop's wait, and ends the
- * dispatch.
+ * A thread with an open dispatch goes to sleep. Returns true when that is its loop's wait, which
+ * ends the dispatch.
  */
 static __noinline int park__leaves(struct jank_thread *t, struct task_struct *task, __u32 state,
 				   u64 now)
@@ -233,7 +233,7 @@ static __noinline int park__leaves(struct jank_thread *t, struct task_struct *ta
 		t->phase = JANK_PHASE_PARKED;
 		return true;
 	}
-	/* With -a a shell that waits for the program that its user started is not slow. */
+	/* With -a: a shell that waits for a program that its user started is not slow. */
 	if (jank_conf.all && class == JANK_CLASS_CHILD && t->loop == JANK_LOOP_PARK) {
 		loop_wait__close(t, task, now);
 		t->phase = JANK_PHASE_PARKED;
@@ -254,7 +254,7 @@ static __noinline int park__leaves(struct jank_thread *t, struct task_struct *ta
 	return true;
 }
 
-/* A parked thread gets the CPU: what it does now is a dispatch. */
+/* A parked thread gets the CPU: this opens a dispatch. */
 static __always_inline void park__arrives(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	t->ready_cnt = 0;
@@ -264,7 +264,7 @@ static __always_inline void park__arrives(struct jank_thread *t, struct task_str
 	t->park_start_ns = now;
 }
 
-/* A main thread gets the CPU that slept before it was known: its first dispatch is on probation. */
+/* A main thread that slept before it was known gets the CPU: its first dispatch is on probation. */
 static __noinline int park__meets(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	struct pt_regs *regs = compat__user_regs(task);
@@ -280,8 +280,8 @@ static __noinline int park__meets(struct jank_thread *t, struct task_struct *tas
 }
 
 /*
- * It comes back from a wait of which nothing was known when it left. If user space has found a park
- * there since, the dispatch ended as the thread left.
+ * The thread returns from a wait that was unknown when it left the CPU. If user space has found a
+ * park there since, the dispatch ended when the thread left.
  */
 static __noinline int park__was_one(struct jank_thread *t, struct task_struct *task, u64 now)
 {
@@ -296,14 +296,14 @@ static __noinline int park__was_one(struct jank_thread *t, struct task_struct *t
 	thread__set_counted(t, 0);
 	t->state = JANK_STATE_RUNNING;
 	t->mark_ns = left;
-	t->clock_off_ns -= now - left; /* its CPU clock stood still meanwhile */
+	t->clock_off_ns -= now - left; /* its CPU clock stood still during the sleep */
 	loop_wait__close(t, task, left);
 	t->clock_off_ns += now - left;
 	park__arrives(t, task, now);
 	return true;
 }
 
-/* A thread that isn't known to be a loop goes to sleep: is it a worker that parks once more? */
+/* A thread not known as a loop goes to sleep: is it a worker that parks again? */
 static __noinline int park__considers(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	__u32 class = poll__class(compat__syscall_nr(compat__user_regs(task))), verdict;
@@ -316,7 +316,7 @@ static __noinline int park__considers(struct jank_thread *t, struct task_struct 
 	return !verdict && park__tries(t, task, now);
 }
 
-/* A thread that ends: is it still in the park that opened its dispatch, so that it has none? */
+/* The thread ends: is it still in the park that opened its dispatch? Then it has no dispatch. */
 static __always_inline bool park__ends_in_one(const struct jank_thread *t,
 					      const struct pt_regs *regs)
 {

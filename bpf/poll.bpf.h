@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Loops that wait in poll, select or io_uring. Programs call these for other reasons, too, so
- * evidence decides (docs/loops.md): the same wait, from the same place, again and again, on several
- * descriptors or in a process that maps a library whose loop polls.
+ * Loops that wait in poll, select or io_uring. Programs also call these for other reasons, so
+ * evidence decides (docs/loops.md): the same wait from the same place many times, on several
+ * descriptors or in a process that maps a library with a loop that polls.
  */
 #ifndef JANK_POLL_BPF_H
 #define JANK_POLL_BPF_H
@@ -11,15 +11,15 @@
 #include "bpf/loop_wait.bpf.h"
 
 /*
- * So many turns make a loop; fewer in a process that maps a library which is known for it, more
- * where it can't be seen how many descriptors are waited for.
+ * Number of turns that make a loop. Fewer are needed in a process that maps a library known for
+ * such a loop, more where the number of descriptors is not visible.
  */
 #define POLL_TURNS	  8
 #define POLL_TURNS_KNOWN  3
 #define POLL_TURNS_UNSEEN 32
-/* A handler's own waits in a row, from one place, that make them a loop (a modal dialog's). */
+/* Consecutive waits of a handler from one place that make them a loop (of a modal dialog). */
 #define POLL_TURNS_INNER 32
-/* Looks for work in a row, from one place and without a sleep, that are a busy loop's. */
+/* Consecutive looks for work from one place, without a sleep, that make a busy loop. */
 #define POLL_LOOKS 32
 
 static __always_inline __u32 poll__class(s32 nr)
@@ -33,7 +33,7 @@ static __always_inline bool poll__class_waits(__u32 class)
 	       class == JANK_CLASS_IO_URING;
 }
 
-/* Asks user space, once for each program, whether it maps a library whose loop polls. */
+/* Asks user space, once for each program, whether it maps a library with a loop that polls. */
 static __noinline int poll__ask(struct task_struct *task, __u32 tgid)
 {
 	struct pt_regs *regs = compat__user_regs(task);
@@ -62,7 +62,7 @@ static __always_inline bool poll__is_poller(struct task_struct *task)
 }
 
 /*
- * The thread was found waiting here when the trace began, and the wait's callers are known to be a
+ * The thread already waited here when the trace began, and its callers identify the wait as a
  * loop's.
  */
 static __always_inline bool poll__is_known(struct task_struct *task, struct pt_regs *regs)
@@ -76,7 +76,7 @@ static __always_inline bool poll__is_known(struct task_struct *task, struct pt_r
 	return bpf_map_lookup_elem(&jank_parks, &place);
 }
 
-/* How many turns in this system call would make a loop; 0: none do. */
+/* Returns the number of turns in this system call that make a loop; 0: no number does. */
 static __always_inline __u32 poll__turns_needed(struct task_struct *task, struct pt_regs *regs,
 						__u32 class)
 {
@@ -88,8 +88,7 @@ static __always_inline __u32 poll__turns_needed(struct task_struct *task, struct
 }
 
 /*
- * Does poll only look whether there is something, on one descriptor? A client that waits for an
- * answer does not.
+ * Does poll only check one descriptor without waiting? A client that waits for an answer does not.
  */
 static __always_inline bool poll__is_look(struct pt_regs *regs, __u32 class)
 {
@@ -102,7 +101,7 @@ static __always_inline bool poll__is_look(struct pt_regs *regs, __u32 class)
 	return !bpf_probe_read_user(ts, sizeof(ts), (void *)timeout) && !ts[0] && !ts[1];
 }
 
-/* The array that is waited on, in user space. */
+/* Returns the user-space address of the array that is waited on. */
 static __always_inline u64 poll__fds(struct pt_regs *regs, __u32 class)
 {
 	return class == JANK_CLASS_SELECT ? compat__syscall_arg(regs, 1)
@@ -110,8 +109,9 @@ static __always_inline u64 poll__fds(struct pt_regs *regs, __u32 class)
 }
 
 /*
- * Interpreters come to the same wait by ways of different depth (CPython specialises its code as it
- * runs: 40 to 96 bytes were seen), and with the same array.
+ * Tolerated difference of stack pointers, in bytes. Interpreters reach the same wait with the same
+ * array through paths of different depth (CPython specialises its code at run time: 40 to 96 bytes
+ * observed).
  */
 #define POLL_SP_SLOP 256
 
@@ -122,14 +122,15 @@ static __always_inline bool poll__near(const struct jank_place *place, const str
 }
 
 /*
- * What lies so little above the stack pointer is on the stack; what lies below this is no address.
+ * An address at most POLL_STACK_MAX bytes above the stack pointer is on the stack; a value below
+ * POLL_ADDRESS_MIN is no address.
  */
 #define POLL_STACK_MAX	 (1u << 20)
 #define POLL_ADDRESS_MIN 0x10000
 
 /*
- * The same number, of which the verifier learns nothing: it would walk what follows once for each
- * outcome of a comparison.
+ * Returns the same number, but hides it from the verifier, which would otherwise walk the following
+ * code once for each outcome of a comparison.
  */
 static __always_inline u64 poll__forget(u64 number)
 {
@@ -145,9 +146,9 @@ static __always_inline s32 poll__first_fd(const struct jank_place *at)
 }
 
 /*
- * Does the wait deeper in the stack ask for the loop's own events, as a modal dialog's loop does?
- * By the array, which must not be on the stack, where another caller's may lie at another time. One
- * that has grown is elsewhere, and begins with the same descriptor.
+ * Does the wait deeper in the stack wait for the loop's own events, as a modal dialog's loop does?
+ * The array decides. It must not be on the stack, where another caller's array may lie at another
+ * time. An array that grew has moved, but begins with the same descriptor.
  */
 static __always_inline bool poll__has_its_array(const struct jank_place *place,
 						const struct jank_place *at)
@@ -169,7 +170,7 @@ static __noinline bool poll__here(const struct jank_place *place, const struct j
 	return place->sp == at->sp || poll__near(place, at) || poll__has_its_array(place, at);
 }
 
-/* It is the place of the loop's own waits from here on. */
+/* Records the place of the loop's own waits. */
 static __noinline int poll__set_place(struct jank_thread *t, const struct jank_place *at)
 {
 	t->place = *at;
@@ -180,9 +181,9 @@ static __noinline int poll__set_place(struct jank_thread *t, const struct jank_p
 }
 
 /*
- * The thread looks for work. A busy loop does so again and again before it comes to its own wait
- * (xterm looks for the X server's events at each line of output). A client's thread, which looks
- * whether its connection lives, sleeps in between.
+ * The thread looks for work. A busy loop does so many times before its own wait (xterm looks for
+ * the X server's events at each line of output). A client's thread, which checks its connection,
+ * sleeps in between.
  */
 static __noinline int poll__looks_often(struct jank_thread *t, struct task_struct *task,
 					const struct jank_place *at)
@@ -198,7 +199,10 @@ static __noinline int poll__looks_often(struct jank_thread *t, struct task_struc
 	return ++t->look.turn_cnt >= POLL_LOOKS;
 }
 
-/* The thread waits here from now on, on probation. turn_cnt: what is known of this place. */
+/*
+ * Starts a trial: the thread waits here on probation. turn_cnt: turns already counted for this
+ * place.
+ */
 static __noinline int poll__try(struct jank_thread *t, const struct jank_place *at, __u32 turn_cnt)
 {
 	thread__try(t);
@@ -210,7 +214,7 @@ static __noinline int poll__try(struct jank_thread *t, const struct jank_place *
 	return 0;
 }
 
-/* The thread has waited at its place so often that this is its loop. */
+/* The thread has waited at its place often enough: this is its loop. */
 static __noinline int poll__confirm(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	loop_wait__announce(t, task, now);
@@ -218,7 +222,7 @@ static __noinline int poll__confirm(struct jank_thread *t, struct task_struct *t
 	return 0;
 }
 
-/* A handler's own wait: true when it has become the loop, as a modal dialog's does. */
+/* A handler's own wait: returns true when it has become the loop, as a modal dialog's does. */
 static __always_inline bool poll__inner_is_loop(struct jank_thread *t, const struct jank_place *at)
 {
 	__u32 needed = t->trial ? t->place.turn_cnt + POLL_TURNS : POLL_TURNS_INNER;
@@ -231,9 +235,10 @@ static __always_inline bool poll__inner_is_loop(struct jank_thread *t, const str
 }
 
 /*
- * What does user space know of the callers of a main thread's wait? t->verdict: JANK_PARK_*, or 0:
- * nothing yet. By those in C: an interpreter's frames would cost each of these programs 16,000
- * instructions of the verifier, and its polls count by their turns.
+ * Stores in t->verdict what user space knows about the callers of a main thread's wait:
+ * JANK_PARK_*, or 0: nothing yet. Only C callers are used: an interpreter's frames would cost each
+ * of these programs 16,000 instructions of the verifier, and turns already judge an interpreter's
+ * polls.
  */
 static __noinline int poll__ask_callers(struct jank_thread *t, struct task_struct *task)
 {
@@ -255,8 +260,8 @@ static __noinline int poll__ask_callers(struct jank_thread *t, struct task_struc
 }
 
 /*
- * Do the callers of a wait at this place tell what it is? On probation they do, and where the loop
- * has not waited before.
+ * Asks about the callers of a wait at this place where they decide: on probation, and where the
+ * loop has not waited before.
  */
 static __always_inline void poll__learn(struct jank_thread *t, struct task_struct *task,
 					const struct jank_place *at)
@@ -270,8 +275,8 @@ static __always_inline void poll__learn(struct jank_thread *t, struct task_struc
 }
 
 /*
- * Is a place further out than the one that is tried? Of a main thread the callers tell
- * (poll__judge), not the depth.
+ * Is a place further out than the one on trial? For a main thread the callers decide (poll__judge),
+ * not the depth.
  */
 static __always_inline bool poll__is_outer(const struct jank_thread *t, const struct jank_place *at)
 {
@@ -279,9 +284,9 @@ static __always_inline bool poll__is_outer(const struct jank_thread *t, const st
 }
 
 /*
- * The same on probation, at another place than before: the outer one is tried, and one deeper in
- * the stack once the thread has waited there more often. False: it is a handler's, or no evidence
- * of a loop.
+ * The wait of a thread on probation is at another place than before. The outer place is tried; an
+ * inner one is tried once the thread has waited there more often. Returns false when the wait is a
+ * handler's, or no evidence of a loop.
  */
 static __noinline int poll__moves(struct jank_thread *t, struct task_struct *task,
 				  const struct jank_place *at)
@@ -308,8 +313,8 @@ static __noinline int poll__move(struct jank_thread *t, const struct jank_place 
 }
 
 /*
- * Is the loop's place one where it only looks? Then a wait that may be a loop's is its own,
- * wherever it is.
+ * Does the loop only look for work at its place? Then any wait that may be a loop's is its own, at
+ * any depth.
  */
 static __always_inline bool poll__only_looks(const struct jank_thread *t)
 {
@@ -317,9 +322,10 @@ static __always_inline bool poll__only_looks(const struct jank_thread *t)
 }
 
 /*
- * A wait at another place than the loop's. One that is no deeper in the stack ends the dispatch,
- * but for one that waits for a single answer: a function with large arrays of its own waits deeper
- * than a handler may. What its callers tell (poll__learn) counts first. False: it is a handler's.
+ * A wait at another place than the loop's. A wait no deeper in the stack ends the dispatch, except
+ * a wait for a single answer: the loop's function may have large arrays and so wait deeper than a
+ * handler. The verdict of the callers (poll__learn) has priority. Returns false when the wait is a
+ * handler's.
  */
 static __noinline int poll__elsewhere(struct jank_thread *t, struct task_struct *task,
 				      const struct jank_place *at, u64 now)
@@ -353,14 +359,14 @@ static __noinline int poll__elsewhere(struct jank_thread *t, struct task_struct 
 	return poll__move(t, at);
 }
 
-/* The loop's own wait begins, as far as this can be told by now. False: it is a handler's. */
+/* The loop's own wait begins, as far as is known by now. Returns false when it is a handler's. */
 static __noinline int poll__begun(struct jank_thread *t, struct task_struct *task,
 				  const struct jank_place *at, u64 now, __u32 behind)
 {
 	if (!poll__here(&t->place, at))
 		return t->trial ? poll__moves(t, task, at) : poll__elsewhere(t, task, at, now);
 	loop_wait__close_behind(t, task, now, behind);
-	if (at->sp + POLL_SP_SLOP >= t->place.sp) /* the outermost one is kept */
+	if (at->sp + POLL_SP_SLOP >= t->place.sp) /* keep the outermost place */
 		t->sp = t->place.sp = at->sp;
 	t->place.fds = at->fds;
 	t->place.fd_cnt = at->fd_cnt;
@@ -385,7 +391,8 @@ static __always_inline bool poll__or_epoll_leaves(struct jank_thread *t, struct 
 						  bool sleeps, u64 now)
 {
 	struct pt_regs *regs = compat__user_regs(task);
-	__u32 behind = sleeps ? loop_wait__behind(0) : 0; /* who sleeps has nothing to do */
+	/* a thread that sleeps has nothing to do */
+	__u32 behind = sleeps ? loop_wait__behind(0) : 0;
 	struct jank_place at;
 	bool begun;
 	s32 nr;
@@ -406,7 +413,7 @@ static __always_inline bool poll__or_epoll_leaves(struct jank_thread *t, struct 
 	return begun;
 }
 
-/* Before the wait, where that is probed. */
+/* Before the wait, where its begin is probed. */
 static __always_inline void poll__enter(struct task_struct *task, struct pt_regs *regs)
 {
 	struct jank_thread *t = thread__get(task);
@@ -422,8 +429,8 @@ static __always_inline void poll__enter(struct task_struct *task, struct pt_regs
 }
 
 /*
- * A wait on probation returned. What user space knows of its callers counts before the depth of the
- * stack: the idle place is tried at once, and where it is a handler's, another one.
+ * A wait on probation returned. The verdict of its callers has priority over the depth of the
+ * stack: an idle place is tried at once, and a handler's place is replaced by another one.
  */
 static __noinline int poll__judge(struct jank_thread *t, struct task_struct *task,
 				  const struct jank_place *at)
@@ -440,9 +447,7 @@ static __noinline int poll__judge(struct jank_thread *t, struct task_struct *tas
 	return 0;
 }
 
-/*
- * A turn at the place on probation: enough of them, or what is known of its callers, make the loop.
- */
+/* A turn at the place on probation: enough turns, or the verdict of its callers, make the loop. */
 static __noinline int poll__count(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	struct pt_regs *regs = compat__user_regs(task);
@@ -455,9 +460,9 @@ static __noinline int poll__count(struct jank_thread *t, struct task_struct *tas
 }
 
 /*
- * May a thread that has a state become a loop that polls? On probation elsewhere, only where the
- * callers of this wait say so, where that other place was a handler's, or where it has come here
- * more often.
+ * May a thread with a state become a polling loop? A thread on probation elsewhere may do so only
+ * if the callers of this wait say so, if the other place was a handler's, or if it came here more
+ * often.
  */
 static __noinline int poll__may_try(struct jank_thread *t, const struct jank_place *at)
 {
@@ -468,8 +473,8 @@ static __noinline int poll__may_try(struct jank_thread *t, const struct jank_pla
 }
 
 /*
- * The state of a thread that polls, made on the first such wait that may be a loop's; NULL: none,
- * or it is not traced.
+ * Returns the state of a polling thread, created on the first wait that may be a loop's; NULL:
+ * none, or not traced.
  */
 static __noinline struct jank_thread *poll__thread(struct task_struct *task,
 						   const struct jank_place *at)
@@ -488,8 +493,8 @@ static __noinline struct jank_thread *poll__thread(struct task_struct *task,
 }
 
 /*
- * The thread waits at a place that is to be tried. False: it looks for work, and has not done so
- * often enough.
+ * Starts a trial at this place. Returns false when the thread only looks for work, and not often
+ * enough.
  */
 static __noinline int poll__begins_trial(struct jank_thread *t, struct task_struct *task,
 					 const struct jank_place *at)
@@ -502,7 +507,7 @@ static __noinline int poll__begins_trial(struct jank_thread *t, struct task_stru
 	return true;
 }
 
-/* poll or its kin returned. */
+/* poll, ppoll, select, pselect6 or io_uring_enter returned. */
 static __always_inline void poll__turn(struct task_struct *task, struct pt_regs *regs,
 				       const struct jank_place *at, long ret)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Follows what a slow dispatch handles into the program's memory, while the handler runs: see
+ * Decodes the message of a slow dispatch from the program's memory, while the handler runs: see
  * message.bpf.h.
  */
 #ifndef JANK_READ_MESSAGE_BPF_H
@@ -12,8 +12,8 @@
 #include "bpf/maps.bpf.h"
 
 /*
- * Descriptors are used again at once: what one was in the dispatch is known by this when user space
- * looks. Types of before this was read may lack it.
+ * Returns the inode behind a descriptor. Descriptors are reused at once: the inode tells user space
+ * which file it was in the dispatch. A minimised BTF made before this field was used may lack it.
  */
 static __noinline __u64 read_message__inode(struct task_struct *task, s32 fd)
 {
@@ -88,7 +88,7 @@ static __noinline int read_message__field(struct jank_handled *handled, struct t
 }
 
 /*
- * Reads what is handled, once for each dispatch, in the thread itself; what happens to it is
+ * Reads the message once for each dispatch, in the thread itself. The facts (facts.bpf.h) are
  * counted from here on.
  */
 static __noinline int read_message__all(struct jank_thread *t, struct task_struct *task)

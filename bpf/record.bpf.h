@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Records to the ring: fill, submit, and a count by reason for each one that finds no room. */
+/* Writing of records to the ring: fill, submit, and count each dropped one by reason. */
 #ifndef JANK_RECORD_BPF_H
 #define JANK_RECORD_BPF_H
 
@@ -31,8 +31,10 @@ static __always_inline void record__comm(char *dst, struct task_struct *task)
 	bpf_probe_read_kernel(dst, JANK_COMM_SZ, task->comm);
 }
 
-/* Sends a record that must not wait: the reader is woken (mixed wake-up flags delay a record by up
- * to the poll's time-out otherwise). */
+/*
+ * Sends a record that must not wait: it wakes the reader. Otherwise mixed wake-up flags delay a
+ * record by up to the timeout of the reader's poll.
+ */
 static __always_inline int record__send(void *rec, __u64 size)
 {
 	int err = bpf_ringbuf_output(&jank_ring, rec, size, BPF_RB_FORCE_WAKEUP);
@@ -42,7 +44,7 @@ static __always_inline int record__send(void *rec, __u64 size)
 	return err;
 }
 
-/* Is the ring three quarters full? Blocks get what room is left. */
+/* Is the ring three quarters full? The rest is reserved for blocks. */
 static __always_inline bool record__is_crowded(void)
 {
 	__u64 room = bpf_ringbuf_query(&jank_ring, BPF_RB_RING_SIZE);
@@ -51,8 +53,8 @@ static __always_inline bool record__is_crowded(void)
 }
 
 /*
- * Sends a stack record: shed when the ring is three quarters full, since blocks get what room is
- * left; the reader is woken only when a quarter has gathered.
+ * Sends a stack record. It is dropped when the ring is three quarters full, because the rest is
+ * reserved for blocks. The reader is woken only when the ring is a quarter full.
  */
 static __always_inline int record__send_stack(struct jank_stack_buf *buf, __u32 size)
 {

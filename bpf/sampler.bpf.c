@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The sampler: a clock event on each CPU that looks whether a slow dispatch is running there. */
+/* Sampler: a clock event on each CPU that checks whether a slow dispatch is running there. */
 #include "bpf/copy_user_stack.bpf.h"
 #include "bpf/read_message.bpf.h"
 #include "bpf/script.bpf.h"
@@ -7,15 +7,15 @@
 #include "bpf/thread.bpf.h"
 #include "bpf/waker_watch_on.bpf.h"
 
-/* Stacks that may be walked on a CPU between two ticks of its sampler: some 0.1 ms. */
+/* Stacks that may be walked on a CPU between two ticks of its sampler: about 0.1 ms. */
 #define WATCH_TOKENS 256
-/* A wait that is longer is watched no more: what holds it up has been seen. */
+/* A longer wait is no longer watched: its cause has been seen. */
 #define WATCH_MAX_NS 60000000000ull
 
 /*
- * Does anybody wait for long? Without a branch: the verifier would walk each of the ways through
- * the loop to the end. The uppermost bit says whether a number is negative; nobody (0) has waited
- * for longer than the most.
+ * Turns the watch on while a thread waits long. Branch-free: the verifier would walk each path
+ * through the loop to the end. The top bit shows whether a number is negative. An empty slot (0)
+ * counts as a wait longer than WATCH_MAX_NS.
  */
 static __noinline int sampler__look(struct jank_watch *watch, u64 now)
 {
@@ -36,7 +36,7 @@ static __noinline int sampler__look(struct jank_watch *watch, u64 now)
 	return 0;
 }
 
-/* copied: a copy of the user stack was sent before. */
+/* copied: a copy of the user stack was sent before this. */
 static __always_inline void sampler__take_stack(void *ctx, struct jank_stack_buf *buf,
 						struct pt_regs *regs, bool copied)
 {
@@ -59,7 +59,9 @@ static __always_inline bool sampler__copy(struct task_struct *task, u64 dispatch
 	       !copy_user_stack__send(KREAD(task, pid), now);
 }
 
-/* Sends the current task's stack, as a record of this kind. Not 0: there was no room. */
+/*
+ * Sends the current task's stack as a record of this kind. Returns nonzero when the ring was full.
+ */
 static __noinline int sampler__send(void *ctx, struct task_struct *task, __u16 kind,
 				    u64 dispatch_ns, u64 now)
 {

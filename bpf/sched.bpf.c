@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The scheduler's probes: switches, wake-ups, and the ends of threads and programs. */
+/* Probes of the scheduler: switches, wake-ups, and the ends of threads and programs. */
 #include "bpf/sched.bpf.h"
 #include "bpf/loop.bpf.h"
 
@@ -95,8 +95,8 @@ static __always_inline int sched__send_thread(struct jank_thread *t, struct task
 }
 
 /*
- * A wait that is cut short by the process's end returns, but nowhere: no dispatch has begun with
- * it.
+ * The end of the process cuts the wait short: it returns, but not to the program. No dispatch
+ * begins.
  */
 static __always_inline bool sched__ends_in_wait(const struct jank_thread *t,
 						struct task_struct *task)
@@ -108,15 +108,18 @@ static __always_inline bool sched__ends_in_wait(const struct jank_thread *t,
 	       park__ends_in_one(t, regs);
 }
 
-/* A candidate has nothing to tell, nor has one that was found asleep and never came back. */
+/*
+ * Returns false for a candidate, and for a thread that was found asleep and never returned: they
+ * have no counts.
+ */
 static __always_inline bool sched__is_loop(const struct jank_thread *t)
 {
 	return !t->trial && !t->off && (t->sp || t->dispatch_cnt);
 }
 
 /*
- * The child has not run yet (kernel_clone in kernel/fork.c), so that nothing of it is missed.
- * Loaded with -f only.
+ * The child has not run yet (kernel_clone in kernel/fork.c), so nothing of it is missed. Loaded
+ * with -f only.
  */
 TRACEPOINT("sched_process_fork")
 int BPF_PROG(jank_on_fork, struct task_struct *parent, struct task_struct *child)
@@ -137,7 +140,8 @@ int BPF_PROG(jank_on_exit, struct task_struct *task)
 	struct jank_thread *t;
 	u64 now;
 
-	script__forget(KREAD(task, pid)); /* of any: others that were waited for have frames, too */
+	/* of any thread: threads that a dispatch waited for have frames, too */
+	script__forget(KREAD(task, pid));
 	if (!filter__maybe(tgid))
 		return 0;
 	if ((__u32)KREAD(task, pid) == tgid) {
@@ -154,7 +158,7 @@ int BPF_PROG(jank_on_exit, struct task_struct *task)
 	t->phase = JANK_PHASE_NONE;
 	if (t->parks)
 		bpf_map_delete_elem(&jank_parks, &t->park);
-	/* Until it is reaped the iterator still sees it: its counts are told once. */
+	/* Until the thread is reaped the iterator still sees it: its counts are sent only once. */
 	if (sched__is_loop(t))
 		if (!sched__send_thread(t, task, now))
 			t->dispatch_cnt = 0;
@@ -163,8 +167,8 @@ int BPF_PROG(jank_on_exit, struct task_struct *task)
 }
 
 /*
- * Another thread than the main one takes over its number, too: what it did before is the old one's.
- * The program has another name now, which a filter may not admit.
+ * A thread other than the main one also takes over the main thread's number; its earlier records
+ * have its old number. The program has a new name, which a filter may not admit.
  */
 TRACEPOINT("sched_process_exec")
 int BPF_PROG(jank_on_exec, struct task_struct *task, pid_t old_tid)

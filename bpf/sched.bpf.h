@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The time account: what a thread with an open dispatch does between the CPU and sleep. */
+/* Time account of a thread with an open dispatch: running, runnable and blocked time. */
 #ifndef JANK_SCHED_BPF_H
 #define JANK_SCHED_BPF_H
 
@@ -16,13 +16,13 @@
 #include "bpf/waker.bpf.h"
 #include "bpf/waker_watch.bpf.h"
 
-/* A wake-up seen while the thread was still on its way off the CPU may come this much before. */
+/* A wake-up may precede the thread's leaving the CPU by at most this time. */
 #define EARLY_WAKE_NS 1000000
 
 /*
- * The user stack of a thread that leaves the CPU, kept until it is known whether the span is long:
- * where it is, and a copy in which its callers are found. Its kernel stack will be the same when it
- * comes back: only a span that is reported pays for that.
+ * Takes the user stack of a thread that leaves the CPU; it is kept until the span is known to be
+ * long. It is the address of the leaf and a copy for the unwinder. The kernel stack will be the
+ * same when the thread returns, so only a reported span pays for it.
  */
 static __always_inline void sched__take_stack(void *ctx, struct jank_thread *t,
 					      struct task_struct *task)
@@ -40,7 +40,7 @@ static __always_inline void sched__take_stack(void *ctx, struct jank_thread *t,
 	stack__take_kernel(ctx, span);
 }
 
-/* Does it sleep as a park does, in a process that may have some? */
+/* Does it sleep as in a park, in a process that may have parks? */
 static __always_inline bool sched__may_park(struct jank_thread *t, struct task_struct *task,
 					    unsigned int task_state, __u32 state)
 {
@@ -49,7 +49,7 @@ static __always_inline bool sched__may_park(struct jank_thread *t, struct task_s
 	       task_state & TASK_INTERRUPTIBLE && chain__kinds(t, task);
 }
 
-/* The thread is about to sleep: for what? */
+/* The thread is about to sleep: records the details of its wait. */
 static __noinline int sched__ask(struct jank_thread *t, struct task_struct *task, __u32 state,
 				 u64 now)
 {
@@ -62,7 +62,7 @@ static __noinline int sched__ask(struct jank_thread *t, struct task_struct *task
 }
 
 /*
- * A thread in its loop's wait can run from now on: it was woken, or lost its CPU before it could
+ * A thread in its loop's wait becomes runnable: it was woken, or lost its CPU before it could
  * sleep.
  */
 static __always_inline void sched__due(struct jank_thread *t, struct task_struct *task, u64 now)
@@ -73,8 +73,8 @@ static __always_inline void sched__due(struct jank_thread *t, struct task_struct
 }
 
 /*
- * A thread leaves the CPU in its loop's wait. Asleep it is not due, unless a waker came while it
- * was still on its way: that one has set `counted`, and the CPU has not been given to it since.
+ * A thread leaves the CPU in its loop's wait. Asleep it is not due, unless a waker came before it
+ * left: the waker has set `counted`, and the thread has not got the CPU since.
  */
 static __noinline int sched__leave_wait(struct jank_thread *t, struct task_struct *task,
 					bool runnable, u64 now)
@@ -90,7 +90,7 @@ static __noinline int sched__leave_wait(struct jank_thread *t, struct task_struc
 	return 0;
 }
 
-/* The same where the loop's wait begins with that. */
+/* The same when the loop's wait begins here. */
 static __always_inline void sched__begin_wait(struct jank_thread *t, struct task_struct *task,
 					      bool runnable, u64 now)
 {
@@ -101,7 +101,7 @@ static __always_inline void sched__begin_wait(struct jank_thread *t, struct task
 }
 
 /*
- * It gets the CPU after a long time: that is kept as a span until the wait has returned
+ * The thread gets the CPU after a long delay. Keeps the delay as a span until the wait has returned
  * (thread__start_late).
  */
 static __noinline int sched__keep_start(struct jank_thread *t, struct task_struct *task, u64 now)
@@ -166,7 +166,7 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 		nr = -1;
 	rec->state = state;
 	/*
-	 * Read again: known, each kind would be a walk of its own to the verifier (50,000
+	 * Read again: with a known value the verifier would walk each state separately (50,000
 	 * instructions).
 	 */
 	state = *(volatile __u32 *)&rec->state;
@@ -195,8 +195,8 @@ static __always_inline void sched__leave(void *ctx, struct jank_thread *t, struc
 }
 
 /*
- * Somebody ends the thread's sleep. It may not have left the CPU yet: see sched__arrive. Returns
- * waker_watch__waker_of.
+ * A waker ends the thread's sleep. The thread may not have left the CPU yet: see sched__arrive.
+ * Returns waker_watch__waker_of.
  */
 static __always_inline __u32 sched__wake(void *ctx, struct jank_thread *t, u64 now)
 {
@@ -215,12 +215,12 @@ static __always_inline __u32 sched__wake(void *ctx, struct jank_thread *t, u64 n
 	return waker_watch__waker_of(&t->span.rec, now);
 }
 
-/* The state that the time since the last mark was spent in, for a thread that gets the CPU. */
+/* Returns the state for the time since the last mark, for a thread that gets the CPU. */
 static __always_inline __u32 sched__arrive_state(struct jank_thread *t)
 {
 	if (t->state == JANK_STATE_RUNNABLE)
 		return JANK_STATE_RUNNABLE;
-	/* No wake-up since it left: it came just before, while the thread was still on its way. */
+	/* No wake-up since it left: the wake-up came just before, while the thread was leaving. */
 	if (t->early_wake_ns + EARLY_WAKE_NS > t->span.rec.t_ns)
 		return JANK_STATE_RUNNABLE;
 	t->wakeup_missed_cnt++;
@@ -229,7 +229,7 @@ static __always_inline __u32 sched__arrive_state(struct jank_thread *t)
 	return t->state;
 }
 
-/* A span that was long enough goes out with its stack. runnable_from: when it was woken, or 0. */
+/* Sends a long span with its stack. runnable_ns: time since the wake-up, or 0. */
 static __noinline int sched__send_span(struct jank_thread *t, struct task_struct *task, u64 now,
 				       u64 runnable_ns)
 {
@@ -256,7 +256,7 @@ static __noinline int sched__send_span(struct jank_thread *t, struct task_struct
 	return 0;
 }
 
-/* It waited for a lock, and nobody woke it: its time was up. */
+/* It waited for a lock and nobody woke it: the wait timed out. */
 static __always_inline bool sched__was_refused(struct jank_thread *t)
 {
 	return t->span.rec.state == JANK_STATE_FUTEX && !(t->span.rec.hdr.flags & JANK_STACK_WAKER);
@@ -269,7 +269,7 @@ static __always_inline void sched__arrive(struct jank_thread *t, struct task_str
 	__u32 state;
 
 	if (t->state == JANK_STATE_RUNNING)
-		return; /* it left before we came */
+		return; /* it left the CPU before the trace began */
 	if (t->park_left_ns == t->span.rec.t_ns && park__was_one(t, task, now))
 		return;
 	state = sched__arrive_state(t);
@@ -280,7 +280,7 @@ static __always_inline void sched__arrive(struct jank_thread *t, struct task_str
 	thread__set_counted(t, 0);
 	if (jank_conf.watch_ns)
 		since_ns = waker_watch__end(KREAD(task, pid), sched__was_refused(t) ? now : 0);
-	if (!since_ns) /* of a wait in slices the last one tells who ended it, however short */
+	if (!since_ns) /* in a wait made of slices, the last one shows the waker, however short */
 		since_ns = t->span.rec.t_ns;
 	if (now - since_ns >= jank_conf.span_min_ns)
 		sched__send_span(t, task, now, runnable_ns);

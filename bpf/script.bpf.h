@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An interpreter's own frames. They lie in its heap and are gone when user space looks, so they are
- * read with the thread's stack: code object and instruction of each, whose names outlive the
- * moment. Where they lie in this program's version of CPython, user space says, thread by thread
- * (jank_scripts). A thread of which it said nothing, where any is scripted, pays a look-up. Of Ruby
- * they are read where a thread waits, for their identity only.
+ * Frames of an interpreter. They lie in its heap and no longer exist when user space looks. They
+ * are therefore read with the thread's stack: the code object and the instruction of each frame;
+ * the names live longer. User space gives their location in this version of CPython for each thread
+ * (jank_scripts). If any thread has such an entry, threads without one pay a lookup. Ruby's frames
+ * are read only where a thread waits, for their identity.
  *
- * The thread's own entry has the room: a switch fills it, and what a tick finds there was sent when
- * the thread came back.
+ * The thread's entry holds the buffer. A switch fills it; when a tick uses it, its content was
+ * already sent when the thread returned.
  */
 #ifndef JANK_SCRIPT_BPF_H
 #define JANK_SCRIPT_BPF_H
@@ -28,7 +28,7 @@ static __always_inline struct jank_script *script__find(__u32 tgid, __u32 tid)
 	return s && s->where.tgid == tgid ? s : NULL;
 }
 
-/* Of a thread whose frames belong in its stacks. */
+/* Returns the entry of a thread with frames that belong in its stacks. */
 static __always_inline struct jank_script *script__of(struct task_struct *task)
 {
 	struct jank_script *s = script__find(KREAD(task, tgid), KREAD(task, pid));
@@ -36,7 +36,7 @@ static __always_inline struct jank_script *script__of(struct task_struct *task)
 	return s && !s->where.frame_sz ? s : NULL;
 }
 
-/* The thread's state there is gone, or is another's from now on. */
+/* The thread's interpreter state no longer exists, or belongs to another thread from now on. */
 static __always_inline void script__forget(__u32 tid)
 {
 	if (script__any())
@@ -49,8 +49,8 @@ static __always_inline __u64 script__word(const struct jank_script *s, __u32 wor
 }
 
 /*
- * Notes the frame at this address; returns the one that it was called from, or 0. Hardly a branch:
- * the verifier would walk each way through the loop.
+ * Records the frame at this address; returns its caller's address, or 0. Nearly branch-free: the
+ * verifier would walk each path through the loop.
  */
 static __always_inline __u64 script__frame(struct jank_script *s, __u64 at)
 {
@@ -74,7 +74,7 @@ static __always_inline __u64 script__frame(struct jank_script *s, __u64 at)
 	return previous;
 }
 
-/* What tells a code object from another that lies at its address later. */
+/* Checksum that tells a code object from a later one at the same address. */
 static __always_inline __u32 script__check(struct jank_script *s, __u64 code)
 {
 	const struct jank_script_where *where = &s->where;
@@ -89,8 +89,9 @@ static __always_inline __u32 script__check(struct jank_script *s, __u64 code)
 }
 
 /*
- * Of the code objects that were not in the same places the last time, as most are. A check that was
- * taken of another one at its address makes a frame without a name, not a wrong one.
+ * Computes the checks of code objects that changed their position since the last time; most did
+ * not. If a check belongs to an earlier object at the address, the frame has no name rather than a
+ * wrong one.
  */
 static __always_inline void script__check_all(struct jank_script *s)
 {
@@ -139,8 +140,8 @@ static __always_inline void script__output(struct jank_script *s, __u64 now)
 }
 
 /*
- * Reads the frames of the current task, to be sent later or never. A tick that comes while a switch
- * does so (by a non-maskable interrupt) goes without.
+ * Reads the frames of the current task, to be sent later or never. A tick that interrupts a switch
+ * in this function (by a non-maskable interrupt) skips them.
  */
 static __always_inline void script__take(struct task_struct *task, __u64 dispatch_ns, __u64 t_ns)
 {
@@ -157,7 +158,7 @@ static __always_inline void script__take(struct task_struct *task, __u64 dispatc
 	*(volatile __u64 *)&s->busy = 0;
 }
 
-/* Sends what was taken at t_ns, of any task. It is shed with the stack that it belongs to. */
+/* Sends the frames taken at t_ns, of any task. They are dropped together with their stack. */
 static __always_inline void script__send_taken(struct task_struct *task, __u64 t_ns, __u64 now)
 {
 	struct jank_script *s = script__of(task);
@@ -166,7 +167,7 @@ static __always_inline void script__send_taken(struct task_struct *task, __u64 t
 		script__output(s, now);
 }
 
-/* The current task's, with its stack. */
+/* Takes and sends the current task's frames, with its stack. */
 static __always_inline void script__send(struct task_struct *task, __u64 dispatch_ns, __u64 t_ns)
 {
 	script__take(task, dispatch_ns, t_ns);

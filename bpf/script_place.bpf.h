@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where a thread waits in the terms of its interpreter: one number of all its frames, which waits
- * of different places in the program do not share, though all their callers in C may be the same.
- * Frames are read as script.bpf.h has them.
+ * Identity of the place where an interpreter's thread waits: one number for all its frames. Waits
+ * at different places in the program have different numbers, even if all their callers in C are the
+ * same. The frames are read as in script.bpf.h.
  */
 #ifndef JANK_SCRIPT_PLACE_BPF_H
 #define JANK_SCRIPT_PLACE_BPF_H
@@ -10,16 +10,16 @@
 #include "bpf/script.bpf.h"
 
 /*
- * Three words: of a Ruby frame pc, sp, iseq; of an execution context its stack, how many words that
- * has, and its innermost frame.
+ * Three words. Of a Ruby frame: pc, sp, iseq. Of an execution context: its stack, the number of
+ * words in it, and its innermost frame.
  */
 #define SCRIPT_WORDS_SZ 24
-/* So far from a fiber's begin its execution context lies, at most. */
+/* Maximum distance of the execution context from the begin of a fiber, in bytes. */
 #define SCRIPT_FIBER_SZ 1024
 
-#define SCRIPT_PRIME 0x100000001b3 /* FNV-1a's */
+#define SCRIPT_PRIME 0x100000001b3 /* prime of FNV-1a */
 
-/* Notes the Ruby frame at this address; returns the next one's, further out, or 0. */
+/* Records the Ruby frame at this address; returns the next outer frame's address, or 0. */
 static __always_inline __u64 script_place__frame(struct jank_script *s, __u64 at, __u64 end)
 {
 	__u32 cnt = s->rec.frame_cnt;
@@ -37,7 +37,9 @@ static __always_inline __u64 script_place__frame(struct jank_script *s, __u64 at
 	return at + s->where.frame_sz;
 }
 
-/* Ruby's. A fiber's frames begin anew: how far out a place in it is, they do not tell. */
+/*
+ * Walks Ruby's frames. Each fiber has frames of its own, which do not show the depth outside of it.
+ */
 static __noinline int script_place__walk(struct jank_script *s)
 {
 	const struct jank_script_where *where = &s->where;
@@ -73,7 +75,7 @@ static __noinline int script_place__hash(const struct jank_script *s)
 	return hash ^ hash >> 32;
 }
 
-/* Of the current task, whose frames stay in its entry. 0: it has none. */
+/* Returns the identity of the current task's frames, which stay in its entry. 0: it has none. */
 __weak __noinline int script_place__identity(__u32 tgid, __u32 tid)
 {
 	struct jank_script *s = script__find(tgid, tid);
@@ -90,9 +92,7 @@ __weak __noinline int script_place__identity(__u32 tgid, __u32 tid)
 	return s->rec.identity;
 }
 
-/*
- * Sends the frames by which the current task's wait was identified; its WAIT record is to follow.
- */
+/* Sends the frames that identify the current task's wait; its WAIT record must follow. */
 static __always_inline void script_place__send(struct task_struct *task, __u64 now)
 {
 	struct jank_script *s = script__find(KREAD(task, tgid), KREAD(task, pid));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who ran on a CPU while others wanted it. */
+/* Tasks that ran on a CPU while other threads waited for it. */
 #ifndef JANK_SLICES_BPF_H
 #define JANK_SLICES_BPF_H
 
@@ -14,8 +14,8 @@ static __always_inline struct jank_slices *slices__own(void)
 }
 
 /*
- * The entry that the task's slice is added to: its newest, if nothing was missed since and it is
- * not too long ago.
+ * Returns the entry to which the task's slice is added: its newest one, if nothing was missed since
+ * and it is recent enough; else NULL.
  */
 static __always_inline struct jank_slice *slices__recent(struct jank_slices *slices, __u32 tid,
 							 u64 now)
@@ -29,7 +29,7 @@ static __always_inline struct jank_slice *slices__recent(struct jank_slices *sli
 	return slice;
 }
 
-/* Task tid of a process leaves this CPU at now; its name and priority are those of `task`. */
+/* Logs that task tid leaves this CPU at now; process, name and priority are those of `task`. */
 static __always_inline void slices__log_as(struct task_struct *task, __u32 tid, u64 now)
 {
 	struct jank_slices *slices = slices__own();
@@ -58,15 +58,15 @@ static __always_inline void slices__log_as(struct task_struct *task, __u32 tid, 
 	slices->last_ns = now;
 }
 
-/* The task that leaves this CPU, for those that wait for one. */
+/* Logs the task that leaves this CPU, for the threads that wait for a CPU. */
 static __always_inline void slices__log(struct task_struct *task, u64 now)
 {
 	slices__log_as(task, KREAD(task, pid), now);
 }
 
 /*
- * What of an entry's time lies after from_ns. Of one with several slices that began before, its
- * part by length.
+ * Returns the part of an entry's time after from_ns, in ns. For an entry of several slices that
+ * began before from_ns, the part is proportional to the length.
  */
 static __always_inline u64 slices__since(const struct jank_slice *slice, u64 from_ns)
 {
@@ -80,8 +80,8 @@ static __always_inline u64 slices__since(const struct jank_slice *slice, u64 fro
 }
 
 /*
- * The place of the one that ran least, if that is less than ns; else none. A function of its own to
- * the verifier.
+ * Returns the place of the task that ran least, if that is less than ns; else JANK_SLICE_MAX. A
+ * global function, which the verifier checks separately.
  */
 __noinline __weak __u32 slices__least(u64 ns)
 {
@@ -99,8 +99,8 @@ __noinline __weak __u32 slices__least(u64 ns)
 }
 
 /*
- * The task's place among those found, or a new one: without room, that of the one that ran least,
- * if that is less than ns. NULL: there is none.
+ * Returns the task's place among the found ones, or a new place. When the table is full, this is
+ * the place of the task that ran least, if that is less than ns; else NULL.
  */
 static __always_inline struct jank_task *slices__place(struct jank_slices *slices,
 						       const struct jank_slice *slice, u64 ns)
@@ -108,7 +108,10 @@ static __always_inline struct jank_task *slices__place(struct jank_slices *slice
 	__u32 at = slice->tid & (JANK_SLICE_RECENT - 1), place = slices->met_at[at];
 	struct jank_task *task = &slices->found[place & (JANK_SLICE_MAX - 1)];
 
-	/* Of two tasks with the same last bits the first is found anew: user space adds them up. */
+	/*
+	 * Of two tasks with the same last bits the first gets a second place: user space adds them
+	 * up.
+	 */
 	if (slices->met_tid[at] == slice->tid && slices->met_query[at] == slices->query_cnt &&
 	    task->tid == slice->tid)
 		return task;
@@ -135,8 +138,8 @@ static __always_inline struct jank_task *slices__place(struct jank_slices *slice
 }
 
 /*
- * Adds what the nr-th latest entry tells of the time since from_ns. Not inlined: the ways through
- * it meet again at its end, where the verifier would follow each through all entries after it.
+ * Adds the time since from_ns of the nr-th latest entry. Not inlined: its paths join at its end;
+ * inlined, the verifier would follow each of them through all later entries.
  */
 static __noinline int slices__find(__u32 nr, u64 from_ns, __u32 own_tid)
 {
@@ -151,7 +154,8 @@ static __noinline int slices__find(__u32 nr, u64 from_ns, __u32 own_tid)
 	if (slice->end_ns <= from_ns)
 		return 0;
 	ns = slices__since(slice, from_ns);
-	if (slice->tid && slice->tid != own_tid) { /* else an idle CPU: nobody's */
+	/* else the CPU was idle, or the thread itself ran */
+	if (slice->tid && slice->tid != own_tid) {
 		task = slices__place(slices, slice, ns);
 		if (!task)
 			return 0;
@@ -162,9 +166,9 @@ static __noinline int slices__find(__u32 nr, u64 from_ns, __u32 own_tid)
 }
 
 /*
- * Finds who ran on this CPU since from_ns, each task once, without room those that ran longest: in
- * slices->found. A function of its own to the verifier, which walks it once whoever calls it; hence
- * no pointers.
+ * Finds the tasks that ran on this CPU since from_ns, each task once, and stores them in
+ * slices->found. When the table is full, it keeps those that ran longest. A global function, which
+ * the verifier walks once for all callers; hence no pointer arguments.
  */
 __noinline __weak int slices__collect(u64 from_ns, __u32 own_tid)
 {
@@ -179,7 +183,7 @@ __noinline __weak int slices__collect(u64 from_ns, __u32 own_tid)
 	for (__u32 i = 1; i <= JANK_SLICE_LOG; i++)
 		slices__find(i, from_ns, own_tid);
 	/*
-	 * Many short slices that come to little are not worth a word; what is missing for another
+	 * Many short slices with a small sum are not reported as missing; time missing for another
 	 * reason is.
 	 */
 	waited_ns = slices->last_ns - from_ns;
@@ -188,7 +192,8 @@ __noinline __weak int slices__collect(u64 from_ns, __u32 own_tid)
 }
 
 /*
- * Appends them to the span, with as many priorities: the record's size says which of these count.
+ * Appends the found tasks to the span, with as many priorities: the record's size shows how many
+ * count.
  */
 static __always_inline void slices__add(struct jank_stack_buf *span, u64 from_ns, __u32 own_tid)
 {
@@ -196,7 +201,7 @@ static __always_inline void slices__add(struct jank_stack_buf *span, u64 from_ns
 	__u64 at = span->rec.kernel_cnt + span->rec.user_cnt, end;
 	struct jank_task *tasks;
 
-	barrier_var(at); /* the verifier must see the very value that was tested */
+	barrier_var(at); /* the verifier must see the same value that was tested */
 	if (!slices || at > JANK_KSTACK_MAX + JANK_USTACK_MAX)
 		return;
 	slices__collect(from_ns, own_tid);

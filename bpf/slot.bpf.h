@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A place in a table that threads share by their numbers' last bits: how often it was written, and
- * by how many at this moment. Nobody waits for it.
+ * Lock of a slot in a table that threads share by the last bits of their ids. The word counts the
+ * writes (high half) and the current writers (low half). Nobody waits for it.
  */
 #ifndef JANK_SLOT_BPF_H
 #define JANK_SLOT_BPF_H
@@ -11,7 +11,7 @@
 #define SLOT_WRITER 1ull
 #define SLOT_WRITE  (1ull << 32)
 
-/* False: another one is at it. */
+/* Returns false when another writer holds the slot. */
 static __always_inline bool slot__lock(__u64 *writes)
 {
 	__sync_fetch_and_add(writes, SLOT_WRITE | SLOT_WRITER);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Stacks as addresses, kernel part then user part, straight into a record's tail. */
+/* Stacks as addresses, written into a record's tail: kernel part, then user part. */
 #ifndef JANK_STACK_BPF_H
 #define JANK_STACK_BPF_H
 
@@ -13,7 +13,7 @@ static __always_inline __u32 stack__cnt(long bytes, __u32 max)
 	return cnt > max ? max : cnt;
 }
 
-/* The kernel's own walk of the current task's user stack. */
+/* The kernel's own walk of the current task's user stack. Returns the number of addresses. */
 static __always_inline __u32 stack__kernel_walk(void *ctx, struct task_struct *task, __u64 *addrs)
 {
 	const __u32 sz = JANK_USTACK_MAX * sizeof(__u64);
@@ -26,13 +26,15 @@ static __always_inline __u32 stack__kernel_walk(void *ctx, struct task_struct *t
 	return stack__cnt(got, JANK_USTACK_MAX);
 }
 
-/* A frame pointer further up than this is another value, in code built without frame pointers. */
+/*
+ * A larger distance means that the register is no frame pointer: the code was built without them.
+ */
 #define STACK_REACH (16 << 20)
 
 /*
- * The current task's user stack by frame pointers; returns how many addresses, `max` of
- * JANK_USTACK_MAX. The kernel's own walk follows whatever the register holds, and the page fault
- * that ends it costs a microsecond at each switch; this one looks first.
+ * Walks the current task's user stack by frame pointers. Returns the number of addresses: at most
+ * `max`, which is at most JANK_USTACK_MAX. The kernel's own walk follows any register value, and
+ * the page fault that ends it costs a microsecond at each switch; this walk checks first.
  */
 static __always_inline __u32 stack__walk_user(void *ctx, struct task_struct *task, __u64 *addrs,
 					      __u32 max)
@@ -41,7 +43,7 @@ static __always_inline __u32 stack__walk_user(void *ctx, struct task_struct *tas
 	struct {
 		__u64 fp, ret;
 	} frame;
-	__u64 low = 0; /* a caller's frame lies above, else the chain would turn in a circle */
+	__u64 low = 0; /* a caller's frame must be higher, else the chain could be a cycle */
 	__u64 sp = compat__user_sp(regs);
 	__u32 cnt;
 
@@ -58,7 +60,7 @@ static __always_inline __u32 stack__walk_user(void *ctx, struct task_struct *tas
 	return cnt;
 }
 
-/* Notes what was got: bytes or -errno of the kernel part, already clamped, and of the user part. */
+/* Records the sizes: kernel_cnt is already clamped; user_sz is in bytes, or -errno. */
 static __always_inline void stack__record(struct jank_rec_stack *rec, __u32 kernel_cnt,
 					  long user_sz)
 {
@@ -77,8 +79,9 @@ static __always_inline void stack__record(struct jank_rec_stack *rec, __u32 kern
 }
 
 /*
- * The kernel stack of the current task, which is about to leave the CPU. Of a task that is off the
- * CPU it can be had by bpf_get_task_stack alone, which wants a typed task (fa28dcb82a38, 5.9).
+ * Takes the kernel stack of the current task, which is about to leave the CPU. The plain object
+ * needs it now: for a task off the CPU only bpf_get_task_stack works, which needs a typed task
+ * (fa28dcb82a38, 5.9).
  */
 static __always_inline void stack__take_kernel(void *ctx, struct jank_stack_buf *buf)
 {
@@ -101,8 +104,9 @@ static __always_inline __u32 stack__kernel_cnt(struct jank_stack_buf *buf, struc
 }
 
 /*
- * Adds the kernel stack of a task that is off the CPU to its user stack, which waits behind the
- * room for the longest. bpf_probe_read_kernel copies upwards: the two places may overlap.
+ * Adds the kernel stack of a task that is off the CPU before its user stack, which lies after the
+ * space for the longest kernel stack. bpf_probe_read_kernel copies upwards, so the two areas may
+ * overlap.
  */
 static __always_inline void stack__complete(struct jank_stack_buf *buf, struct task_struct *task)
 {

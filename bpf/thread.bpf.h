@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A thread's state and its dispatch: open, account, close, and the block when it took too long. */
+/*
+ * State of a thread and of its dispatch: open, account, close, and send a block when it took too
+ * long.
+ */
 #ifndef JANK_THREAD_BPF_H
 #define JANK_THREAD_BPF_H
 
@@ -13,7 +16,10 @@
 #ifdef JANK_PLAIN
 #define THREAD_BY_ID 1
 
-/* The state of what was thread tid until an exec; elsewhere that is the task's own number. */
+/*
+ * Returns the state of the thread that had number tid before an exec. The typed object finds it by
+ * the task itself.
+ */
 static __always_inline struct jank_thread *thread__get_as(struct task_struct *task, __u32 tid)
 {
 	return bpf_map_lookup_elem(&jank_threads, &tid);
@@ -37,7 +43,7 @@ static __always_inline struct jank_thread *thread__alloc(struct task_struct *tas
 	return t;
 }
 
-/* One that user space had made shows which task it is. */
+/* Sets the task of an entry that user space may have created. */
 static __always_inline void thread__is(struct jank_thread *t, struct task_struct *task)
 {
 	t->task = (u64)task;
@@ -48,7 +54,7 @@ static __always_inline void thread__drop(struct task_struct *task, __u32 tid)
 	bpf_map_delete_elem(&jank_threads, &tid);
 }
 
-/* It ends: its number is free for another thread from here on. */
+/* The thread ends: another thread may get its number from here on. */
 static __always_inline void thread__free(struct task_struct *task, __u32 tid)
 {
 	thread__drop(task, tid);
@@ -80,13 +86,13 @@ static __always_inline void thread__drop(struct task_struct *task, __u32 tid)
 	bpf_task_storage_delete(&jank_threads, task);
 }
 
-/* The kernel does it with the task's last reference. */
+/* The kernel frees the storage with the task's last reference. */
 static __always_inline void thread__free(struct task_struct *task, __u32 tid)
 {
 }
 #endif
 
-/* What user space said last of processes with parks; 0: nothing yet. */
+/* Generation of user space's answers about processes with parks; 0: none yet. */
 static __always_inline __u32 thread__park_gen(void)
 {
 	__u32 zero = 0, *gen = bpf_map_lookup_elem(&jank_park_gen, &zero);
@@ -107,7 +113,7 @@ static __always_inline struct jank_thread *thread__create(struct task_struct *ta
 	return t;
 }
 
-/* Of a process with parks (JANK_PARKS_*): one that never waits elsewhere may be a worker. */
+/* In a process with parks (JANK_PARKS_*), a thread that never waits elsewhere may be a worker. */
 static __always_inline void thread__may_park(struct jank_thread *t, __u32 parks)
 {
 	if (t->phase == JANK_PHASE_NONE && t->fd < 0) {
@@ -118,16 +124,16 @@ static __always_inline void thread__may_park(struct jank_thread *t, __u32 parks)
 		t->parks = parks;
 }
 
-/* When sum_exec_runtime was last brought up to date, by our clock. */
+/* Time of the last update of sum_exec_runtime, by CLOCK_MONOTONIC. */
 static __always_inline u64 thread__exec_at(const struct jank_thread *t, struct task_struct *task)
 {
 	return KREAD(task, se.exec_start) + t->clock_off_ns;
 }
 
 /*
- * What a running thread's CPU time has grown since it was brought up to date. More than a tick it
- * can't be: the run queue's clock stands still while a hypervisor has the CPU (update_rq_clock_task
- * in kernel/sched/core.c), ours goes on.
+ * CPU time that a running thread gained since the last update, in ns. It is at most a tick: the run
+ * queue's clock stops while a hypervisor has the CPU (update_rq_clock_task in kernel/sched/core.c),
+ * CLOCK_MONOTONIC does not.
  */
 static __always_inline s64 thread__pending_ns(u64 exec_at_ns, u64 now)
 {
@@ -139,9 +145,8 @@ static __always_inline s64 thread__pending_ns(u64 exec_at_ns, u64 now)
 }
 
 /*
- * The thread's CPU time since the dispatch began, as its own CPU clock counts it (without what a
- * hypervisor stole). sum_exec_runtime is as of the last tick or switch; the rest is brought
- * forward.
+ * CPU time of the thread since the dispatch began, in ns, by its own CPU clock (without stolen
+ * time). sum_exec_runtime is as of the last tick or switch; the time since then is added.
  */
 static __always_inline u64 thread__cpu_ns(const struct jank_thread *t, struct task_struct *task,
 					  u64 now)
@@ -152,14 +157,14 @@ static __always_inline u64 thread__cpu_ns(const struct jank_thread *t, struct ta
 	if (t->clock_off_ns)
 		ns += thread__pending_ns(exec_at_ns, now) -
 		      thread__pending_ns(t->exec_at_ns, t->start_ns);
-	else /* the clocks can't be compared yet, but they went on for as long */
+	else /* the offset of the clocks is unknown, but both advance at the same rate */
 		ns += (now - t->start_ns) - (exec_at_ns - t->exec_at_ns);
 	return ns > 0 ? ns : 0;
 }
 
 /*
- * The run queue's clock against ours, whenever the thread gets the CPU: exec_start was set just
- * now.
+ * Measures the offset between the run queue's clock and CLOCK_MONOTONIC. Call it when the thread
+ * gets the CPU: the kernel has just set exec_start.
  */
 static __always_inline void thread__sync_clock(struct jank_thread *t, struct task_struct *task,
 					       u64 now)
@@ -176,24 +181,24 @@ static __always_inline void thread__set_counted(struct jank_thread *t, __u32 cou
 	if (t->counted == counted)
 		return;
 	if (counted && !jank_runnable_cnt)
-		jank_slice_epoch++; /* two at once: one of them is enough */
+		jank_slice_epoch++; /* two CPUs may do this at once; one increment is enough */
 	__sync_fetch_and_add(&jank_runnable_cnt, counted ? 1 : -1);
 	t->counted = counted;
 }
 
-/* Is it in its loop's wait? */
+/* Is the thread in its loop's wait? */
 static __always_inline bool thread__waits(const struct jank_thread *t)
 {
 	return t->phase == JANK_PHASE_WAITING || t->phase == JANK_PHASE_PARKED;
 }
 
-/* Counts a duration; true: the counter is full. */
+/* Counts a duration in ns. Returns true when the counter is full. */
 static __always_inline bool thread__count(struct jank_thread *t, struct jank_hist *hist, u64 ns)
 {
 	u64 log2, bucket;
 	__u32 cnt = 0;
 
-	/* Through memory: the verifier would follow each of the 32 ways to it to the end. */
+	/* Through memory: otherwise the verifier follows each of the 32 paths to the end. */
 	*(volatile u64 *)&t->spill = jank_hist__log2(ns);
 	log2 = *(volatile u64 *)&t->spill;
 	bucket = jank_hist__bucket(ns, log2);
@@ -220,7 +225,7 @@ static __always_inline void thread__fill_counts(struct jank_rec_thread *rec, str
 	rec->starts.edge_ns = jank_conf.threshold_ns;
 }
 
-/* Sends the thread's counts; -1: the ring has no room, which is for the caller to count. */
+/* Sends the thread's counts. Returns -1 when the ring is full; the caller counts the loss. */
 static __noinline int thread__send_counts(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	struct jank_rec_thread *rec = bpf_ringbuf_reserve(&jank_ring, sizeof(*rec), 0);
@@ -237,17 +242,16 @@ static __noinline int thread__clear_counts(struct jank_thread *t)
 	t->dispatch_cnt = 0;
 	t->block_cnt = 0;
 	t->hang_cnt = 0;
-	/*
-	 * A read that fails fills its room with zeros (bpf_probe_read_kernel_common), in one call.
-	 */
+	/* A failed read fills its buffer with zeros in one call (bpf_probe_read_kernel_common). */
 	bpf_probe_read_kernel(&t->dispatches, sizeof(t->dispatches), NULL);
 	bpf_probe_read_kernel(&t->starts, sizeof(t->starts), NULL);
 	return 0;
 }
 
 /*
- * A counter is full: the counts are sent as those of a thread that ended, and begin anew. Without
- * room in the ring they go on, and this is called again: nothing is lost before another 2^31.
+ * A counter is full: sends the counts as those of a thread that ended, and resets them. When the
+ * ring is full, the counts continue and the next call retries; counts are lost only after another
+ * 2^31.
  */
 static __noinline int thread__flush(struct jank_thread *t, struct task_struct *task, u64 now)
 {
@@ -257,15 +261,16 @@ static __noinline int thread__flush(struct jank_thread *t, struct task_struct *t
 }
 
 /*
- * The wait has slept: the time since the wake-up is the dispatch's start delay. A long one was kept
- * as a span when the thread got the CPU, and is sent now, since only now the dispatch has a begin.
+ * The wait has slept: the time since the wake-up is the dispatch's start delay. A long delay was
+ * kept as a span when the thread got the CPU. It is sent now, because the begin of the dispatch is
+ * only known now.
  */
 static __noinline int thread__start_late(struct jank_thread *t, struct task_struct *task, u64 now)
 {
 	struct jank_rec_stack *rec = &t->span.rec;
 	u64 ns = now - t->woken_ns;
 
-	if ((s64)ns < 0) /* the waker's clock was read on another CPU */
+	if ((s64)ns < 0) /* the waker read its clock on another CPU */
 		ns = 0;
 	t->start_delay_ns = ns;
 	if (ns > jank_conf.threshold_ns)
@@ -299,7 +304,7 @@ static __always_inline void thread__open(struct jank_thread *t, struct task_stru
 }
 
 /*
- * Moves the time since the last mark to the state that it was spent in. A waker on another CPU may
+ * Adds the time since the last mark to the state in which it was spent. A waker on another CPU may
  * have read its clock just before the thread set the mark.
  */
 static __always_inline void thread__account(struct jank_thread *t, __u32 state, u64 now)
@@ -312,9 +317,9 @@ static __always_inline void thread__account(struct jank_thread *t, __u32 state, 
 }
 
 /*
- * The thread runs, and we were not told that it got the CPU. Ordinary kernels don't do that; one
- * was met that tells no tracer of some switches (docs/kernel-facts.md). Its CPU clock tells since
- * when it runs; before that it was as we knew it.
+ * The thread runs, but no switch to it was seen. Ordinary kernels report all switches; one kernel
+ * hides some from all tracers (docs/kernel-facts.md). The thread's CPU clock gives the time since
+ * when it runs; before that the known state held.
  */
 static __noinline int thread__arrive_late(struct jank_thread *t, struct task_struct *task, u64 now)
 {
@@ -323,7 +328,8 @@ static __noinline int thread__arrive_late(struct jank_thread *t, struct task_str
 	s64 ran;
 
 	/*
-	 * This clock was set when it got the CPU. If that is out of bounds, it was another CPU's.
+	 * The offset was measured when the thread got the CPU. Out of bounds, it is that of another
+	 * CPU.
 	 */
 	if (exec_at < t->mark_ns || exec_at > now)
 		thread__sync_clock(t, task, now);
@@ -335,7 +341,7 @@ static __noinline int thread__arrive_late(struct jank_thread *t, struct task_str
 	t->state = JANK_STATE_RUNNING;
 	if (jank_conf.watch_ns)
 		waker_watch__end(KREAD(task, pid), 0);
-	/* A long one had a stack to be sent, but its kernel part is another by now. */
+	/* The stack of a long span should be sent, but its kernel part has changed by now. */
 	if (state == JANK_STATE_RUNNABLE &&
 	    (s64)(now - ran - t->span.rec.t_ns) < (s64)jank_conf.span_min_ns)
 		return 0;
@@ -365,13 +371,14 @@ static __always_inline void thread__fill_block(struct jank_rec_block *rec, struc
 		rec->state_ns[i] = t->accounted ? t->state_ns[i] : 0;
 }
 
-/* What the two clocks may differ by for nothing: the tracepoint comes a little after the switch. */
+/* Tolerated difference of the two clocks: the tracepoint fires a little after the switch. */
 #define CLOCK_SLACK_NS 100000
 
 /*
- * The thread's CPU clock says what it ran; what our clock counted beyond that, a hypervisor (or an
- * interrupt accounted elsewhere) took from it: it was waiting for a CPU. The other way round, the
- * tracepoint of its arrival came late. Returns what was taken, in ns.
+ * Corrects the running time by the thread's CPU clock. When CLOCK_MONOTONIC counted more, a
+ * hypervisor (or an interrupt accounted elsewhere) took the difference: the thread was waiting for
+ * a CPU. When it counted less, the tracepoint of the thread's arrival came late. Returns the taken
+ * time in ns.
  */
 static __always_inline u64 thread__trust_cpu_clock(u64 *state_ns, u64 cpu_ns)
 {
@@ -390,8 +397,8 @@ static __always_inline u64 thread__trust_cpu_clock(u64 *state_ns, u64 cpu_ns)
 
 /*
  * A dispatch over the threshold. Runs in the thread itself, on its CPU: the last stretch was
- * running. In the ring's memory: on the stack, the block and what its callers have there would come
- * to all that kernels before 6.13 allow a call chain.
+ * running. The record is built in the ring's memory: on the stack, it and its callers' frames would
+ * reach the limit of a call chain in kernels before 6.13.
  */
 static __noinline int thread__block(struct jank_thread *t, struct task_struct *task, u64 now,
 				    __u32 end, __u32 tid)
@@ -440,8 +447,8 @@ static __always_inline void thread__forget_dispatch(struct jank_thread *t)
 
 /*
  * The thread is on probation from here on: it waits where it may have its loop. Its dispatches are
- * told, but user space keeps them back until that is certain. What was told of an earlier place
- * stays untold.
+ * sent, but user space holds them back until the loop is certain. Records of an earlier place are
+ * never reported.
  */
 static __noinline int thread__try(struct jank_thread *t)
 {
@@ -454,7 +461,7 @@ static __noinline int thread__try(struct jank_thread *t)
 	return 0;
 }
 
-/* It is another kind of loop. False: it was not on probation. */
+/* The loop is of another kind. Returns false when the thread was not on probation. */
 static __always_inline bool thread__end_trial(struct jank_thread *t)
 {
 	if (!t->trial)
@@ -465,8 +472,8 @@ static __always_inline bool thread__end_trial(struct jank_thread *t)
 }
 
 /*
- * Ends the open dispatch of what was thread tid when it began: its count, its block when it was too
- * long.
+ * Ends the open dispatch of the thread that had number tid at its begin: counts it, and sends a
+ * block when it took too long.
  */
 static __always_inline void thread__close_as(struct jank_thread *t, struct task_struct *task,
 					     u64 now, __u32 end, __u32 tid)
@@ -486,7 +493,7 @@ static __always_inline void thread__close_as(struct jank_thread *t, struct task_
 	thread__forget_dispatch(t);
 }
 
-/* end: JANK_END_*, with jank_rec_block.behind above its 16 bits. */
+/* end: JANK_END_*, with jank_rec_block.behind above the low 16 bits. */
 static __always_inline void thread__close(struct jank_thread *t, struct task_struct *task, u64 now,
 					  __u32 end)
 {

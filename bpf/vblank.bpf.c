@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A display is about to show its next frame: the DRM's tracepoint, in the module drm. */
+/* Probe of a display's refresh: the DRM's tracepoint, in the module drm. */
 #include "bpf/vblank.bpf.h"
 
 /*
- * By our own clock: its time is an argument only of later kernels. Raw in either kind of probes:
- * drm's types may not be the kernel's own.
+ * Timed by CLOCK_MONOTONIC: only later kernels pass the time as an argument. A raw tracepoint in
+ * both objects: drm's types may be missing from the kernel's own.
  */
 SEC("raw_tp/drm_vblank_event")
 int BPF_PROG(jank_on_vblank, int crtc, unsigned int seq)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The refreshes of displays, kept until a block asks which fell into it. */
+/* Refreshes of displays, kept until a block asks for those within it. */
 #ifndef JANK_VBLANK_BPF_H
 #define JANK_VBLANK_BPF_H
 
 #include "bpf/maps.bpf.h"
 
 /*
- * The DRM holds a device's lock here: of one CRTC there is one at a time. cnt last: a reader has
- * what it counts.
+ * The DRM holds a device's lock here, so a CRTC has one writer at a time. cnt is written last, so
+ * that a reader finds all counted entries.
  */
 static __always_inline void vblank__record(__u32 crtc, __u32 seq, __u64 now_ns)
 {
@@ -26,7 +26,8 @@ static __always_inline void vblank__record(__u32 crtc, __u32 seq, __u64 now_ns)
 		at->t_ns = now_ns;
 		at->seq = seq;
 	}
-	barrier(); /* the CPU may still swap the two: a reader leaves out what is out of order */
+	/* the CPU may still reorder the two writes: a reader skips entries out of order */
+	barrier();
 	all->cnt = cnt + 1;
 }
 

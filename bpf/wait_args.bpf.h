@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What a thread is about to wait for, as far as it says so in its own memory: the mutex, the time,
- * the descriptor.
- */
+/* Details of a wait that lie in the thread's own memory: mutex, timeout, descriptor. */
 #ifndef JANK_WAIT_ARGS_BPF_H
 #define JANK_WAIT_ARGS_BPF_H
 
@@ -15,12 +12,12 @@
 #define FUTEX_CLOCK_REAL   256
 #define FUTEX_WAIT	   0
 #define TIMER_ABSTIME	   1
-#define CLOCK_ID_MAX	   64		/* what is larger is an address */
-#define WAITED_TIMEOUT_MAX (1ull << 55) /* a year */
+#define CLOCK_ID_MAX	   64		/* a larger value is an address */
+#define WAITED_TIMEOUT_MAX (1ull << 55) /* about a year */
 
 /*
- * A span of time in the program's memory, from now on. offset: what the clock's zero lies after
- * ours.
+ * Reads a timespec in the program's memory and stores the timeout from now on. offset: the clock's
+ * value minus CLOCK_MONOTONIC's, in ns.
  */
 static __always_inline void wait_args__timespec(struct jank_await *await, u64 addr, bool absolute,
 						u64 offset, u64 now)
@@ -85,7 +82,7 @@ static __always_inline void wait_args__timeout(struct jank_await *await, u64 arg
 		wait_args__ms(await, arg);
 }
 
-/* The kernel writes into it as the call returns, not before. */
+/* The kernel writes to the timeout only when the call returns. */
 static __always_inline void wait_args__select(struct jank_await *await, struct pt_regs *regs)
 {
 	u64 addr = compat__syscall_arg(regs, 4), unit = 1, tv[2];
@@ -105,7 +102,7 @@ static __always_inline void wait_args__none(struct jank_await *await)
 	await->fd = -1;
 }
 
-/* Long paths are cut: their begin says where they lie. */
+/* Long paths are cut: their begin shows the location. */
 static __always_inline void wait_args__path(struct jank_await *await, u64 addr)
 {
 	if (bpf_probe_read_user_str(await->path, sizeof(await->path), (void *)addr) > 1)
@@ -113,8 +110,8 @@ static __always_inline void wait_args__path(struct jank_await *await, u64 addr)
 }
 
 /*
- * The descriptor that a system call of this class waits for in JANK_STATE_*, as far as its
- * arguments tell; -1: none.
+ * Returns the descriptor that a system call of this class waits for in JANK_STATE_*, if its
+ * arguments contain it; -1: none.
  */
 static __always_inline s32 wait_args__fd(struct pt_regs *regs, __u32 state, __u32 class)
 {
@@ -136,8 +133,8 @@ static __always_inline s32 wait_args__fd(struct pt_regs *regs, __u32 state, __u3
 }
 
 /*
- * A task sleeps in a system call, whose arguments are all that is to be had: it is not the current
- * one.
+ * Another task sleeps in a system call: since it is not the current task, only its arguments are
+ * readable.
  */
 static __noinline int wait_args__see(struct jank_await *await, struct task_struct *task,
 				     __u32 state, __u32 class)
@@ -147,7 +144,7 @@ static __noinline int wait_args__see(struct jank_await *await, struct task_struc
 	return 0;
 }
 
-/* The current task is about to sleep in one. 32-bit programs have other structures. */
+/* The current task is about to sleep in a system call. 32-bit programs have other structures. */
 static __noinline int wait_args__ask(struct jank_await *await, struct task_struct *task,
 				     __u32 state, __u32 class, u64 now)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a thread waited for, off the CPU: the file, the socket with both ends. The kernel's objects
- * are looked at only once the wait has turned out long; what lay in the program's memory was read
- * as it left (wait_args.bpf.h).
+ * Object that a thread waited for off the CPU: a file, or a socket with both ends. The kernel's
+ * objects are read only when the wait turns out long. The data in the program's memory was read
+ * when the thread left (wait_args.bpf.h).
  */
 #ifndef JANK_WAIT_OBJECT_BPF_H
 #define JANK_WAIT_OBJECT_BPF_H
@@ -17,7 +17,7 @@
 #define FAMILY_INET  2
 #define FAMILY_INET6 10
 
-/* A path's components, leaf first, each with its zero byte. */
+/* Writes the components of a path, leaf first, each with its zero byte. */
 static __noinline int wait_object__name(char *name, struct dentry *dentry)
 {
 	__u32 at = 0;
@@ -26,7 +26,7 @@ static __noinline int wait_object__name(char *name, struct dentry *dentry)
 	for (int i = 0; i < 12; i++) {
 		struct dentry *parent = BPF_CORE_READ(dentry, d_parent);
 
-		/* A root has no name worth telling, but for what is nothing else: "[eventfd]". */
+		/* A root's name is of no use, unless the file is nothing else: "[eventfd]". */
 		if (!dentry || (i && parent == dentry) || at >= JANK_WAITED_NAME_SZ / 2)
 			break;
 		len = bpf_probe_read_kernel_str(name + at, JANK_WAITED_NAME_SZ / 2,
@@ -61,7 +61,7 @@ static __always_inline void wait_object__unix(struct jank_rec_waited *rec, struc
 	bpf_probe_read_kernel_str(rec->name, sizeof(rec->name), path);
 	if (rec->name[0])
 		return;
-	/* In the abstract namespace: what follows a zero byte, as long as the address is. */
+	/* Abstract namespace: the name follows a zero byte; the address length gives its length. */
 	rec->name[0] = '@';
 	len = (__u32)BPF_CORE_READ(addr, len) - sizeof(__u16) - 1;
 	if (len < sizeof(rec->name) - 1)
@@ -82,7 +82,10 @@ static __always_inline void wait_object__ends(struct jank_rec_waited *rec, struc
 	}
 }
 
-/* Who connected to it, or listened where it connected to; 0: nobody, or not known. */
+/*
+ * Returns the process that connected to it, or that listened at the other end; 0: none, or not
+ * known.
+ */
 static __always_inline __u32 wait_object__peer_pid(struct sock *sk)
 {
 	struct upid *upid;
@@ -136,7 +139,7 @@ static __always_inline void wait_object__file(struct jank_rec_waited *rec, struc
 		wait_object__name(rec->name, BPF_CORE_READ(file, f_path.dentry));
 }
 
-/* The types of before this was read lack some. */
+/* A minimised BTF made before these fields were used lacks some. */
 static __always_inline bool wait_object__has_types(void)
 {
 	return bpf_core_field_exists(struct inode, i_sb) &&
@@ -146,8 +149,7 @@ static __always_inline bool wait_object__has_types(void)
 }
 
 /*
- * Sends what `task`, which has left the CPU in the span and is still in its system call, waited
- * for.
+ * Sends what `task` waited for. The task left the CPU in the span and is still in its system call.
  */
 static __noinline int wait_object__send(const struct jank_rec_stack *span,
 					const struct jank_await *await, struct task_struct *task)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who ends a sleep. */
+/* The task that ends a sleep. */
 #ifndef JANK_WAKER_BPF_H
 #define JANK_WAKER_BPF_H
 
@@ -7,7 +7,7 @@
 #include "bpf/fd.bpf.h"
 #include "bpf/record.bpf.h"
 
-/* Does a system call of that descriptor go to a socket? */
+/* Is the descriptor a socket? */
 static __noinline int waker__is_socket(struct task_struct *task, s32 fd)
 {
 	struct file *file;
@@ -28,9 +28,9 @@ static __always_inline bool waker__may_send(struct task_struct *waker, struct pt
 }
 
 /*
- * Who ended the sleep. In an interrupt (a timer, a disk) the current task is a bystander: then it
- * is either off its own stack, or came from user mode and so is in no system call. But loopback
- * traffic is delivered in a softirq on top of the sender's own system call.
+ * Records the task that ended the sleep. In an interrupt (timer, disk) the current task is
+ * unrelated: it is off its own stack, or came from user mode and is in no system call. Exception:
+ * loopback traffic is delivered in a softirq on top of the sender's own system call.
  */
 static __always_inline void waker__record(void *ctx, struct jank_rec_stack *rec,
 					  volatile u64 *spill, __u32 waiter_state)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the others do while a dispatch waits: whoever ends its wait may have waited for somebody,
- * too. Nobody knows beforehand who that will be. So once a dispatch has been waiting for
- * conf.watch_ns (the sampler looks), and until it goes on, all threads' spans off the CPU are kept,
- * in one table without an order: a thread's place in it is its number's last bits, and a later one
- * takes it from an earlier. What was long is sent as OTHER. Each tick of the sampler allows for so
- * much of it and no more.
+ * Record of other threads while a dispatch waits: the thread that ends the wait may itself have
+ * waited for another. It is not known in advance which thread that will be. Once a dispatch has
+ * waited for conf.watch_ns (checked by the sampler), and until it continues, the off-CPU spans of
+ * all threads are kept in one table. The index is the last bits of the thread id; a later thread
+ * overwrites an earlier one. Long spans are sent as OTHER. Each tick of the sampler sets the number
+ * of spans that may be recorded.
  */
 #ifndef JANK_WAKER_WATCH_BPF_H
 #define JANK_WAKER_WATCH_BPF_H
@@ -23,8 +23,8 @@
 #include "bpf/waker_watch_on.bpf.h"
 
 /*
- * Frames of another thread's user stack: enough to find the application's, a third of the
- * verifier's way.
+ * Frames of another thread's user stack: enough to reach the application's, at a third of the
+ * verifier's cost.
  */
 #define WATCH_USTACK_MAX 40
 
@@ -56,14 +56,16 @@ static __always_inline bool waker_watch__lock(struct jank_other *other, u64 now)
 	if (slot__lock(&other->writes))
 		return true;
 	/*
-	 * By the thread's own waker mostly, as it leaves: no loss, but what comes now is not known.
+	 * Mostly the thread's own waker holds the slot while the thread leaves: no loss, but the
+	 * new span is unknown.
 	 */
 	other->taken_ns = now;
 	return false;
 }
 
 /*
- * How often the thread has left the CPU: its sleep counts. Types of before this was read lack it.
+ * Returns how often the thread has left the CPU; a sleep counts. A minimised BTF made before this
+ * field was used lacks it.
  */
 static __always_inline u64 waker_watch__switch_cnt(struct task_struct *task)
 {
@@ -73,8 +75,8 @@ static __always_inline u64 waker_watch__switch_cnt(struct task_struct *task)
 }
 
 /*
- * Does the place tell of the thread's last time off the CPU? While nobody watched it may have been
- * on it again.
+ * Does the slot hold the thread's last time off the CPU? While nothing was watched the thread may
+ * have run again.
  */
 static __always_inline bool waker_watch__knows(struct jank_other *other, struct task_struct *task)
 {
@@ -135,8 +137,8 @@ static __noinline int waker_watch__leave(void *ctx, struct task_struct *task, bo
 }
 
 /*
- * Nothing is known of the thread's time off the CPU. Did it begin before the watch, then? Not if
- * something was shed since, or its place was taken, or it is new.
+ * The thread's time off the CPU was not recorded. Did it begin before the watch? Not if something
+ * was dropped since, the slot was overwritten, or the thread is new.
  */
 static __always_inline bool waker_watch__missed_none(const struct jank_other *other,
 						     struct task_struct *task)
@@ -149,9 +151,9 @@ static __always_inline bool waker_watch__missed_none(const struct jank_other *ot
 }
 
 /*
- * A thread wakes up that went to sleep before anybody watched. Since when it sleeps says its CPU
- * clock, by the offset that this CPU's clock has to ours; where stolen time sets the CPUs' clocks
- * apart it may be earlier than it was.
+ * A thread that fell asleep before the watch wakes up. Its CPU clock gives the begin of the sleep,
+ * by this CPU's clock offset. Where stolen time shifts the CPUs' clocks apart, the result may be
+ * too early.
  */
 static __noinline int waker_watch__begin_late(struct jank_other *other, struct task_struct *task,
 					      u64 now)
@@ -176,8 +178,8 @@ static __noinline int waker_watch__begin_late(struct jank_other *other, struct t
 }
 
 /*
- * A wait has ended: how its waker was noted (JANK_STACK_WAKER*), when it was long; else 0. Read
- * again, so that the verifier doesn't tell the ways apart that led here.
+ * A wait has ended: returns how its waker was recorded (JANK_STACK_WAKER*) if it was long; else 0.
+ * Read again, so that the verifier does not keep the preceding paths apart.
  */
 static __always_inline __u32 waker_watch__waker_of(const struct jank_rec_stack *span, u64 now)
 {
@@ -187,7 +189,8 @@ static __always_inline __u32 waker_watch__waker_of(const struct jank_rec_stack *
 }
 
 /*
- * The current task ends a long wait: where is it as it does so? noted: see waker_watch__waker_of.
+ * The current task ends a long wait: sends its stack at this moment. noted: see
+ * waker_watch__waker_of.
  */
 static __noinline int waker_watch__send_waker(void *ctx, __u32 noted, struct task_struct *wakee,
 					      u64 now)
@@ -248,7 +251,7 @@ static __always_inline __u32 waker_watch__end_sleep(void *ctx, struct task_struc
 	return noted;
 }
 
-/* One that is woken on its way off the CPU does not sleep. */
+/* A thread that is woken while leaving the CPU does not sleep. */
 static __noinline int waker_watch__wake(void *ctx, struct task_struct *task, u64 now)
 {
 	if (!waker_watch__minds(task) ||
@@ -258,8 +261,8 @@ static __noinline int waker_watch__wake(void *ctx, struct task_struct *task, u64
 }
 
 /*
- * Copies what the place says of the thread, and frees it. False: it says nothing, or somebody
- * writes there.
+ * Copies the slot's data about the thread. Returns false when the slot has none, or when it is
+ * being written.
  */
 static __always_inline bool waker_watch__take(struct jank_watch *watch, struct jank_other *other,
 					      __u32 tid)
@@ -276,7 +279,8 @@ static __always_inline bool waker_watch__take(struct jank_watch *watch, struct j
 }
 
 /*
- * A thread gets the CPU that nobody saw leaving it or waking up: it has wanted one all the while.
+ * A thread gets the CPU, and neither its leaving nor its wake-up was seen: it was runnable all the
+ * time.
  */
 static __always_inline void waker_watch__begin_runnable(struct jank_watch *watch,
 							struct jank_other *other,
@@ -291,8 +295,8 @@ static __always_inline void waker_watch__begin_runnable(struct jank_watch *watch
 }
 
 /*
- * Puts what the place says of a thread that gets the CPU into that CPU's own room. False: nothing
- * that counts.
+ * Copies the slot's data about a thread that gets the CPU into this CPU's buffer. Returns false
+ * when there is nothing to send.
  */
 static __noinline int waker_watch__collect(struct jank_watch *watch, struct jank_other *other,
 					   struct task_struct *task, u64 now)
@@ -311,7 +315,7 @@ static __noinline int waker_watch__collect(struct jank_watch *watch, struct jank
 	return true;
 }
 
-/* It gets the CPU. */
+/* A thread without a dispatch gets the CPU. */
 static __noinline int waker_watch__arrive(struct task_struct *task, u64 now)
 {
 	struct jank_watch *watch = waker_watch__own();

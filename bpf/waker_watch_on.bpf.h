@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Whether the other threads are watched (waker_watch.bpf.h): while a dispatch waits for long. */
+/* State of the watch on other threads (waker_watch.bpf.h): on while a dispatch waits long. */
 #ifndef JANK_WAKER_WATCH_ON_BPF_H
 #define JANK_WAKER_WATCH_ON_BPF_H
 
 #include "bpf/compat.bpf.h"
 #include "bpf/maps.bpf.h"
 
-/* Is such a wait ended by somebody? */
+/* Does another thread end such a wait? */
 static __always_inline bool waker_watch__wants(__u32 state)
 {
 	return state != JANK_STATE_RUNNABLE && state != JANK_STATE_DISK &&
 	       state != JANK_STATE_SLEEP && state != JANK_STATE_STOPPED;
 }
 
-/* One that was refused asks again within so much time. */
+/* A thread with a wait that timed out retries within this time. */
 #define WATCH_AGAIN_NS 1000000
 
 /*
- * A thread with a dispatch begins to wait. A place for each would be a table to search. A wait in
- * slices is one: an interpreter's lock is asked for again every 5 ms.
+ * A thread with a dispatch begins to wait. Threads share the slots: one for each would need a
+ * search. A wait in slices counts as one wait: an interpreter's lock is requested again every 5 ms.
  */
 static __always_inline void waker_watch__begin(__u32 tid, u64 now)
 {
@@ -32,8 +32,8 @@ static __always_inline void waker_watch__begin(__u32 tid, u64 now)
 }
 
 /*
- * refused_ns: now, if the wait was for a lock and its time was up; else 0. Since when it waited; 0:
- * not known.
+ * A thread ends its wait. refused_ns: now, if the wait was for a lock and timed out; else 0.
+ * Returns since when it waited; 0: not known.
  */
 static __always_inline u64 waker_watch__end(__u32 tid, u64 refused_ns)
 {
@@ -60,9 +60,7 @@ static __always_inline struct jank_watch *waker_watch__own(void)
 	return bpf_map_lookup_elem(&jank_watch, &zero);
 }
 
-/*
- * A thread of which somebody might wait for: not the idle one, none of the kernel's, not our own.
- */
+/* May a dispatch wait for this thread? Not the idle task, kernel threads or jankbpf itself. */
 static __always_inline bool waker_watch__minds(struct task_struct *task)
 {
 	return !(KREAD(task, flags) & PF_KTHREAD) && KREAD(task, pid) &&

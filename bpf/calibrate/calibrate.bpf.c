@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Run once before the probes are loaded, in jankbpf's own context, where the answers are known: do
- * the kernel's types fit this kernel, and how large is a kernel stack? A skeleton of its own, since
- * its answers go into the probes' configuration.
+ * Calibration object: runs once before the probes are loaded, in jankbpf's own context, where the
+ * answers are known. It checks whether the kernel's types fit this kernel, and finds the size of a
+ * kernel stack. It has its own skeleton, because its answers go into the probes' configuration.
  */
 #include "vmlinux.h"
 
@@ -17,10 +17,12 @@ struct jank_calibration jank_calibration = {};
 #define THREAD_SZ_MIN (16 * 1024)
 #define THREAD_SZ_CNT 4
 
-/* TOP_OF_KERNEL_STACK_PADDING: x86-64 with FRED has room above the registers (65c9cc9e2c14, 6.9) */
+/*
+ * TOP_OF_KERNEL_STACK_PADDING: x86-64 with FRED has a gap above the registers (65c9cc9e2c14, 6.9)
+ */
 #define PADDING 16
 
-/* The registers of this very system call at the upper end of a stack of that size? */
+/* Are this system call's registers at the upper end of a stack of that size? */
 static __always_inline bool fits(void *stack, __u32 thread_sz)
 {
 	struct pt_regs *regs = stack + thread_sz - bpf_core_type_size(struct pt_regs);
