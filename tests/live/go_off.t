@@ -78,7 +78,9 @@ def test_running(tap, what, program):
 
 def test_started(tap, what, program, options, pids=()):
     """The trace begins first; the shell, which may be traced, goes on as the program, or has it as its child."""
-    shell = start("sh", "-c", 'read go; "$0" & echo $!; wait' if "-f" in options else 'read go; echo $$; exec "$0"', program)
+    # The parent sleeps: a wait that another thread ends would have all others watched, Go's as well (waker_watch.bpf.h).
+    parent = 'read go; "$0" & echo $!; exec sleep 100'
+    shell = start("sh", "-c", parent if "-f" in options else 'read go; echo $$; exec "$0"', program)
     with Trace(*[shell.pid for _ in pids], options=options) as trace:
         shell.stdin.write("\n")
         shell.stdin.flush()
