@@ -20,7 +20,7 @@ struct proc_info {
 	uint64_t start_ticks; /* start time in clock ticks since boot: detects a reused pid */
 	bool kernel_thread;
 	char comm[64];
-	char *exe; /* path of the program, " (deleted)" removed; NULL: none, or hidden */
+	char *exe;    /* path of the program, " (deleted)" removed; NULL: none, or hidden */
 	char *cgroup; /* path in the v2 hierarchy, else in systemd's or memory's; NULL when none */
 };
 
