@@ -28,7 +28,8 @@ static __always_inline __u64 script_place__frame(struct jank_script *s, __u64 at
 	if (cnt >= JANK_SCRIPT_MAX || at >= end ||
 	    bpf_probe_read_user(s->raw, SCRIPT_WORDS_SZ, (void *)at))
 		return 0;
-	frame = &s->frames[cnt];
+	barrier_var(cnt);				 /* before 5.11 the verifier forgets the */
+	frame = &s->frames[cnt & (JANK_SCRIPT_MAX - 1)]; /* bound of what the compiler spills */
 	frame->instr = s->raw[0];
 	frame->code = s->raw[2];
 	frame->flags = 0;
