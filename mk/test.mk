@@ -88,10 +88,10 @@ check: #:tests deps (as root), build, all tests
 		-j2 $(STYLE_T) $(UNIT_BIN) $(FUZZ_BIN) $(REPLAY_T) $(BPF_BIN) \
 		-j2 $(LIVE_PARALLEL_T) -j1 $(filter-out $(LIVE_PARALLEL_T),$(LIVE_T))
 
-# After an edit: without the sanitizers, so that only what changed is compiled; without the tests that take seconds, and
-# loop_owner, which needs calls that -O2 inlines; without replay/live.t, which traces.
+# After an edit: without the sanitizers, so that only what changed is compiled; without the tests that take seconds,
+# and without replay/live.t, which traces.
 FAST_NOT     := symbol_costly symbol_dwarf_costly symbol_dwarf_memory symbol_gopclntab symbol_java record_memory unwind_java \
-                unwind_programs loop_owner
+                unwind_programs
 FAST_UNIT     = $(filter-out $(FAST_NOT:%=$(VARIANT)/tests/unit/test_%),$(patsubst %.c,$(VARIANT)/%,\
                 $(call ONLY,$(sort $(wildcard tests/unit/test_*.c)))))
 
