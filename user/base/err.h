@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An error that is returned upwards: a negative errno as the return value, and one sentence for the
- * user that quotes the object and names the remedy. Library code fills it in; only app/ prints it.
+ * user that quotes the object and names the remedy. Library code fills it in; only cli/, session/,
+ * options/ and enrich/ print it.
  */
 #ifndef JANK_BASE_ERR_H
 #define JANK_BASE_ERR_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Messages for the user at the terminal: one line each on stderr, with the prefix "jankbpf: ". Only
- * app/ and the main functions of the two threads call it; other code returns a struct err.
+ * cli/, session/, options/ and enrich/ call it; other code returns a struct err.
  */
 #ifndef JANK_BASE_LOG_H
 #define JANK_BASE_LOG_H
