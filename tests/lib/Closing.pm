@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# A formatter for `prove`: its console output, and at the end each reason for which something was
-# skipped and one closing line, "N passed, N failed, N skipped", for those who read only that.
+# A formatter for `prove`: its console output, then each reason for which a test was skipped, each
+# test that failed, and the closing line "N passed, N failed, N skipped".
 package Closing;
 
 use strict;
@@ -44,6 +44,10 @@ sub summary {
 	for my $test (sort keys %reasons) {
 		printf "skipped: %s: %d x %s\n", $test, $reasons{$test}{$_}, $_
 		  for sort keys %{ $reasons{$test} };
+	}
+	for my $test ($aggregate->descriptions) {
+		my ($parser) = $aggregate->parsers($test);
+		print "failed: $test\n" if $parser->has_problems;
 	}
 	printf "%d passed, %d failed, %d skipped\n", @sum;
 }

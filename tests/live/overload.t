@@ -74,8 +74,12 @@ def test_threads_churn():
     result = tracer.stop()
     ok(result.status == 0 and late - early < GROWTH_KB and late < RSS_MAX_KB,
        f"threads that come and go: {early} KiB, then {late} KiB", result.err)
-    lost = set(result.summary()["lost"]) - {"wakeup_missed", "evidence_shed", "preemptors_capped"}  # a busy machine's
-    ok(not lost and len(result.blocks()) > 100, f"with no loss in {len(result.blocks())} blocks", result.err)
+    lost, blocks = result.summary()["lost"], len(result.blocks())
+    # Threads whose ids are equal modulo 512 share a slot, so one of thousands may overwrite another's copy.
+    shed = lost.pop("stack_copies_shed", 0)
+    other = set(lost) - {"wakeup_missed", "evidence_shed", "preemptors_capped"}  # a busy machine's
+    ok(not other and blocks > 100 and shed * 1000 <= blocks,
+       f"with no loss in {blocks} blocks but {shed} overwritten copies", result.err)
     bad.end(process)
 
 
