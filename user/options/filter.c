@@ -3,11 +3,12 @@
 #include "options/filter.h"
 
 #include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/parse.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -59,8 +60,7 @@ bool glob__matches(const struct jank_glob *glob, const char *name)
 	return state & glob->accept;
 }
 
-#define PASSWD_MAX (4u << 20)
-#define UID_MAX	   (UINT32_MAX - 1)
+#define UID_MAX (UINT32_MAX - 1)
 
 void filter__init(struct filter *ret)
 {
@@ -90,34 +90,25 @@ static int too_many(struct err *err, const char *option)
 	return err__set_exit(err, JANK_EXIT_USAGE, E2BIG, "%s: at most %d", option, FILTER_MAX);
 }
 
-/* Reads the uid from the line "NAME:PASSWORD:UID:…" of that name. False: no such line. */
-static bool passwd_uid(const char *text, const char *name, uint64_t *ret)
+/* Not getpwnam: a static program has no NSS, and a directory service may block for ever. */
+static bool passwd_uid(const char *name, uint64_t *ret)
 {
-	size_t len = strlen(name);
+	FILE *file = fopen("/etc/passwd", "re");
+	const struct passwd *entry = NULL;
 
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		const char *field;
-
-		line += *line == '\n';
-		if (strncmp(line, name, len) || line[len] != ':')
-			continue;
-		field = strchr(line + len + 1, ':');
-		if (!field || field[1] < '0' || field[1] > '9')
-			return false;
-		*ret = strtoull(field + 1, NULL, 10);
-		return *ret <= UID_MAX;
-	}
-	return false;
+	while (file && (entry = fgetpwent(file)) && strcmp(entry->pw_name, name))
+		;
+	if (entry)
+		*ret = entry->pw_uid;
+	if (file)
+		fclose(file);
+	return entry && *ret <= UID_MAX;
 }
 
-/* Not getpwnam: a static program has no NSS, and a directory service may block for ever. */
 static int uid_of_name(const char *name, uint64_t *ret, struct err *err)
 {
-	struct strbuf text = STRBUF_INIT;
-	bool found = !strchr(name, ':') && !file__read("/etc/passwd", PASSWD_MAX, &text) &&
-		     passwd_uid(strbuf__str(&text), name, ret);
+	bool found = passwd_uid(name, ret);
 
-	strbuf__free(&text);
 	if (found)
 		return 0;
 	return refuse(err, JANK_EXIT_FAILED, ENOENT, "--uid", name,
