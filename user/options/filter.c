@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/parse.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -60,7 +61,8 @@ bool glob__matches(const struct jank_glob *glob, const char *name)
 	return state & glob->accept;
 }
 
-#define UID_MAX (UINT32_MAX - 1)
+#define PASSWD_MAX (4u << 20)
+#define UID_MAX	   (UINT32_MAX - 1)
 
 void filter__init(struct filter *ret)
 {
@@ -93,15 +95,19 @@ static int too_many(struct err *err, const char *option)
 /* Not getpwnam: a static program has no NSS, and a directory service may block for ever. */
 static bool passwd_uid(const char *name, uint64_t *ret)
 {
-	FILE *file = fopen("/etc/passwd", "re");
+	struct strbuf text = STRBUF_INIT;
 	const struct passwd *entry = NULL;
+	FILE *file = NULL;
 
+	if (!file__read("/etc/passwd", PASSWD_MAX, &text))
+		file = fmemopen((char *)strbuf__str(&text), strlen(strbuf__str(&text)), "r");
 	while (file && (entry = fgetpwent(file)) && strcmp(entry->pw_name, name))
 		;
 	if (entry)
 		*ret = entry->pw_uid;
 	if (file)
 		fclose(file);
+	strbuf__free(&text);
 	return entry && *ret <= UID_MAX;
 }
 
