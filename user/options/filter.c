@@ -113,9 +113,7 @@ static bool passwd_uid(const char *name, uint64_t *ret)
 
 static int uid_of_name(const char *name, uint64_t *ret, struct err *err)
 {
-	bool found = passwd_uid(name, ret);
-
-	if (found)
+	if (passwd_uid(name, ret))
 		return 0;
 	return refuse(err, JANK_EXIT_FAILED, ENOENT, "--uid", name,
 		      "/etc/passwd has no such user; give the number that `id -u` shows");
