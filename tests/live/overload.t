@@ -75,10 +75,10 @@ def test_threads_churn():
     ok(result.status == 0 and late - early < GROWTH_KB and late < RSS_MAX_KB,
        f"threads that come and go: {early} KiB, then {late} KiB", result.err)
     lost, blocks = result.summary()["lost"], len(result.blocks())
-    # Threads whose ids are equal modulo 512 share a slot, so one of thousands may overwrite another's copy.
+    # Threads whose ids are equal modulo 512 share a slot, so one overwrites the copy of another now and then.
     shed = lost.pop("stack_copies_shed", 0)
     other = set(lost) - {"wakeup_missed", "evidence_shed", "preemptors_capped"}  # a busy machine's
-    ok(not other and blocks > 100 and shed * 1000 <= blocks,
+    ok(not other and blocks > 100 and shed * 5000 <= blocks,
        f"with no loss in {blocks} blocks but {shed} overwritten copies", result.err)
     bad.end(process)
 
