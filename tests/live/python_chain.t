@@ -134,9 +134,8 @@ def run(tap, what, path, options):
         with Trace(program.pid, threshold="40ms", options=options) as trace:
             time.sleep(0.3)  # until the interpreter is known
             for row in STALLS:
-                moments[row[0]] = twice(program.do, row[0])
-                if row[7]:  # a look at a thread is by chance: a busy machine needs more of them
-                    moments[row[0]] += twice(program.do, row[0])
+                tries = 2 if row[7] else 1  # a look at a thread is by chance: a busy machine needs more of them
+                moments[row[0]] = [moment for _ in range(tries) for moment in twice(program.do, row[0])]
             interpreter = [moment for _ in range(2) for moment in twice(program.do, "g")]
             late = []
             for _ in range(2):
