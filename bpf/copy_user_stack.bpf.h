@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Copies of user stacks; user space finds the callers in them by unwind tables. When a thread
- * leaves the CPU, its copy is kept in a slot, indexed by thread id, until the span turns out long:
+ * leaves the CPU, its copy is kept in a slot, chosen by thread id, until the span turns out long:
  * its memory is readable only while it is the current task. Dispatches have slots of their own, so
  * that the many other threads do not overwrite them.
  */
@@ -135,18 +135,35 @@ static __always_inline int copy_user_stack__take_into(__u64 *slot, struct task_s
 	return 0;
 }
 
+static __always_inline __u64 *copy_user_stack__at(void *map, __u32 cnt, __u32 at)
+{
+	at &= cnt - 1;
+	return bpf_map_lookup_elem(map, &at);
+}
+
+/* A thread has two slots. Threads that share the first one rarely share the second one. */
+#define COPY_FIRST(map, cnt, tid)  copy_user_stack__at(&map, cnt, tid)
+#define COPY_SECOND(map, cnt, tid) copy_user_stack__at(&map, cnt, (tid) + 1 + (tid) / (cnt)*31)
+
+/* Sends the copy taken at t_ns if the slot has it. */
 static __always_inline int copy_user_stack__send_from(__u64 *slot, __u32 tid, u64 t_ns, __u32 max)
 {
 	struct jank_rec_copy *rec = (struct jank_rec_copy *)(slot + 1);
 	int err = -1;
 
-	if (!slot__lock(slot))
+	if (!slot || rec->hdr.tid != tid || rec->t_ns != t_ns || !slot__lock(slot))
 		return err;
 	if (rec->hdr.tid == tid && rec->t_ns == t_ns)
 		err = copy_user_stack__output(rec, max);
 	slot__unlock(slot);
 	return err;
 }
+
+#define COPY_SEND(map, cnt, tid, t_ns, max)                                                        \
+	(copy_user_stack__send_from(COPY_FIRST(map, cnt, tid), tid, t_ns, max) &&                  \
+			 copy_user_stack__send_from(COPY_SECOND(map, cnt, tid), tid, t_ns, max)    \
+		 ? -1                                                                              \
+		 : 0)
 
 /* Returns the bytes to copy; processes with deeper stacks have a larger size. */
 static __always_inline __u32 copy_user_stack__asked(__u32 tgid)
@@ -157,11 +174,30 @@ static __always_inline __u32 copy_user_stack__asked(__u32 tgid)
 	return sz ? *sz : jank_conf.copy_sz;
 }
 
+static __always_inline const struct jank_rec_copy *copy_user_stack__in(const __u64 *slot)
+{
+	return (const struct jank_rec_copy *)(slot + 1);
+}
+
+/*
+ * Chooses where the thread's next copy goes: the slot that it has, an empty one, else the one with
+ * the younger copy, because the older one may belong to a wait that still goes on.
+ */
+static __always_inline __u64 *copy_user_stack__choose(__u64 *first, __u64 *second, __u32 tid)
+{
+	const struct jank_rec_copy *one, *two;
+
+	if (!first || !second)
+		return NULL;
+	one = copy_user_stack__in(first);
+	if (one->hdr.tid == tid || !one->hdr.tid)
+		return first;
+	two = copy_user_stack__in(second);
+	return two->hdr.tid == tid || !two->hdr.tid || two->t_ns > one->t_ns ? second : first;
+}
+
 #define COPY_SLOT(map, cnt, tid)                                                                   \
-	({                                                                                         \
-		__u32 at_ = (tid) & ((cnt)-1);                                                     \
-		(__u64 *)bpf_map_lookup_elem(&map, &at_);                                          \
-	})
+	copy_user_stack__choose(COPY_FIRST(map, cnt, tid), COPY_SECOND(map, cnt, tid), tid)
 
 /* Copies the current task's stack into its slot. Returns 0 on success. */
 static __noinline __attribute__((unused)) int copy_user_stack__take(struct task_struct *task,
@@ -185,16 +221,35 @@ static __noinline __attribute__((unused)) int copy_user_stack__take(struct task_
 /* Sends the copy of the thread taken at t_ns; its STACK must follow. */
 static __noinline __attribute__((unused)) int copy_user_stack__send(__u32 tid, u64 t_ns)
 {
-	__u64 *slot = COPY_SLOT(jank_copies, JANK_COPY_CNT, tid);
-	int err = slot ? copy_user_stack__send_from(slot, tid, t_ns, JANK_COPY_SZ) : -1;
+	int err = COPY_SEND(jank_copies, JANK_COPY_CNT, tid, t_ns, JANK_COPY_SZ);
 
-	if (err) {
-		slot = COPY_SLOT(jank_deep_copies, JANK_COPY_DEEP_CNT, tid);
-		err = slot ? copy_user_stack__send_from(slot, tid, t_ns, JANK_COPY_MAX) : -1;
-	}
+	if (err)
+		err = COPY_SEND(jank_deep_copies, JANK_COPY_DEEP_CNT, tid, t_ns, JANK_COPY_MAX);
 	if (err)
 		lost__add(JANK_LOST_COPY);
 	return err;
+}
+
+static __always_inline void copy_user_stack__empty(__u64 *slot, __u32 tid)
+{
+	struct jank_rec_copy *rec = (struct jank_rec_copy *)(slot + 1);
+
+	if (slot && rec->hdr.tid == tid)
+		rec->hdr.tid = 0;
+}
+
+/* The thread runs again: its copy is sent or not needed, so another thread may have the slot. */
+static __noinline __attribute__((unused)) int copy_user_stack__release(__u32 tid)
+{
+	__u32 zero = 0, *deep_cnt = bpf_map_lookup_elem(&jank_copy_deep, &zero);
+
+	copy_user_stack__empty(COPY_FIRST(jank_copies, JANK_COPY_CNT, tid), tid);
+	copy_user_stack__empty(COPY_SECOND(jank_copies, JANK_COPY_CNT, tid), tid);
+	if (!deep_cnt || !*deep_cnt)
+		return 0;
+	copy_user_stack__empty(COPY_FIRST(jank_deep_copies, JANK_COPY_DEEP_CNT, tid), tid);
+	copy_user_stack__empty(COPY_SECOND(jank_deep_copies, JANK_COPY_DEEP_CNT, tid), tid);
+	return 0;
 }
 
 /*
@@ -204,7 +259,8 @@ static __noinline __attribute__((unused)) int copy_user_stack__send(__u32 tid, u
 static __noinline __attribute__((unused)) int copy_user_stack__send_wait(struct task_struct *task,
 									 u64 now)
 {
-	__u64 *slot = COPY_SLOT(jank_copies, JANK_COPY_CNT, KREAD(task, pid));
+	__u32 tid = KREAD(task, pid);
+	__u64 *slot = COPY_SLOT(jank_copies, JANK_COPY_CNT, tid);
 	struct jank_rec_copy *rec = (struct jank_rec_copy *)(slot + 1);
 	int err = -1;
 
@@ -215,6 +271,7 @@ static __noinline __attribute__((unused)) int copy_user_stack__send_wait(struct 
 				       compat__user_sp(compat__user_regs(task)),
 				       JANK_COPY_SZ + JANK_COPY_PAGE);
 		err = copy_user_stack__output(rec, JANK_COPY_SZ);
+		rec->hdr.tid = 0;
 		slot__unlock(slot);
 	}
 	if (err)
@@ -229,7 +286,7 @@ static __noinline __attribute__((unused)) int copy_user_stack__send_wait(struct 
 static __noinline __attribute__((unused)) int copy_user_stack__take_other(struct task_struct *task,
 									  u64 t_ns)
 {
-	__u64 *slot = COPY_SLOT(jank_other_copies, JANK_COPY_OTHER_CNT, KREAD(task, pid));
+	__u64 *slot = COPY_FIRST(jank_other_copies, JANK_COPY_OTHER_CNT, KREAD(task, pid));
 
 	return slot ? copy_user_stack__take_into(slot, task, 0, t_ns, JANK_COPY_SZ,
 						 JANK_COPY_SZ + JANK_COPY_PAGE)
@@ -238,9 +295,9 @@ static __noinline __attribute__((unused)) int copy_user_stack__take_other(struct
 
 static __noinline __attribute__((unused)) int copy_user_stack__send_other(__u32 tid, u64 t_ns)
 {
-	__u64 *slot = COPY_SLOT(jank_other_copies, JANK_COPY_OTHER_CNT, tid);
+	__u64 *slot = COPY_FIRST(jank_other_copies, JANK_COPY_OTHER_CNT, tid);
 
-	return slot ? copy_user_stack__send_from(slot, tid, t_ns, JANK_COPY_SZ) : -1;
+	return copy_user_stack__send_from(slot, tid, t_ns, JANK_COPY_SZ);
 }
 
 #endif

@@ -55,8 +55,13 @@ static __always_inline void sampler__take_stack(void *ctx, struct jank_stack_buf
 
 static __always_inline bool sampler__copy(struct task_struct *task, u64 dispatch_ns, u64 now)
 {
-	return dispatch_ns && jank_conf.copy_sz && !copy_user_stack__take(task, dispatch_ns, now) &&
-	       !copy_user_stack__send(KREAD(task, pid), now);
+	int err;
+
+	if (!dispatch_ns || !jank_conf.copy_sz || copy_user_stack__take(task, dispatch_ns, now))
+		return false;
+	err = copy_user_stack__send(KREAD(task, pid), now);
+	copy_user_stack__release(KREAD(task, pid));
+	return !err;
 }
 
 /*

@@ -47,6 +47,8 @@ int jank_on_switch(__u64 *ctx)
 		thread__sync_clock(t, next, now);
 		if (t->start_ns) {
 			sched__arrive(t, next, now);
+			if (jank_conf.copy_sz)
+				copy_user_stack__release(KREAD(next, pid));
 			return 0;
 		}
 		if (thread__waits(t))

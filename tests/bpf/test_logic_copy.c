@@ -192,30 +192,104 @@ static void test_thread(void)
 }
 
 /* A thread's place in the table is its number's last bits: another may have taken it meanwhile. */
-static void test_collision(void)
-{
-	static union {
+struct copy_slot {
+	union {
 		char bytes[8 + sizeof(struct jank_rec_copy) + COPY_SZ + JANK_COPY_PAGE];
 		struct {
 			uint64_t writes;
 			struct jank_rec_copy rec;
 		};
-	} slot;
-	uint32_t at = gettid() & 511;
+	};
+};
+
+/* The two slots of this thread, as copy_user_stack.bpf.h computes them. */
+static uint32_t slot_of(int which)
+{
+	uint32_t tid = gettid();
+
+	return (which ? tid + 1 + tid / 512 * 31 : tid) & 511;
+}
+
+static void put_slot(int which, const struct copy_slot *slot)
+{
+	uint32_t at = slot_of(which);
+
+	ok(!bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_copies), &at, slot, BPF_ANY),
+	   "slot %d is set", which);
+}
+
+static void get_slot(int which, struct copy_slot *slot)
+{
+	uint32_t at = slot_of(which);
+
+	ok(!bpf_map_lookup_elem(bpf_map__fd(logic.skel->maps.jank_copies), &at, slot),
+	   "slot %d is read", which);
+}
+
+/* Another thread with the same last bits waits longer than we do: its copy stays, ours is sent. */
+static void test_shared_slot(void)
+{
+	static struct copy_slot slot;
 	struct logic_step open;
 	struct event event;
-	int fd;
 
 	begin(COPY_SZ);
-	fd = bpf_map__fd(logic.skel->maps.jank_copies);
+	memset(&slot, 0, sizeof(slot));
+	slot.rec.hdr.tid = gettid() + 512;
+	slot.rec.t_ns = 1;
+	put_slot(0, &slot);
 	BEGIN(one, 1000);
 	END(1);
 	open = STEP(LOOK, .fd = 0);
 	STEP(LEAVE, .now_ns = open.start_ns + 10, .task_state = TASK_INTERRUPTIBLE);
-	ok(!bpf_map_lookup_elem(fd, &at, &slot) && (int)slot.rec.hdr.tid == gettid(),
-	   "a copy is kept at its place");
+	get_slot(0, &slot);
+	is_uint(slot.rec.hdr.tid, gettid() + 512, "the other thread's copy stays");
+	get_slot(1, &slot);
+	is_uint(slot.rec.hdr.tid, gettid(), "ours is in the second slot");
+	logic__received(0, &event);
+	STEP(ARRIVE, .now_ns = open.start_ns + SPAN_MIN + 10);
+	is_uint(logic__received(JANK_REC_COPY, &event), 1, "and is sent from there");
+	is_uint(logic__lost(JANK_LOST_COPY), 0, "nothing was lost");
+}
+
+/* Both slots have copies of other threads: the older one may belong to a wait that still goes on. */
+static void test_younger_copy_goes(void)
+{
+	static struct copy_slot slot;
+	struct logic_step open;
+
+	begin(COPY_SZ);
+	for (int which = 0; which < 2; which++) {
+		memset(&slot, 0, sizeof(slot));
+		slot.rec.hdr.tid = gettid() + 512 + which;
+		slot.rec.t_ns = 2 - which;
+		put_slot(which, &slot);
+	}
+	BEGIN(one, 1000);
+	END(1);
+	open = STEP(LOOK, .fd = 0);
+	STEP(LEAVE, .now_ns = open.start_ns + 10, .task_state = TASK_INTERRUPTIBLE);
+	get_slot(0, &slot);
+	is_uint(slot.rec.hdr.tid, gettid(), "the younger copy gives way");
+	get_slot(1, &slot);
+	is_uint(slot.rec.hdr.tid, gettid() + 513, "the older one stays");
+}
+
+static void test_overwritten(void)
+{
+	static struct copy_slot slot;
+	struct logic_step open;
+	struct event event;
+
+	begin(COPY_SZ);
+	BEGIN(one, 1000);
+	END(1);
+	open = STEP(LOOK, .fd = 0);
+	STEP(LEAVE, .now_ns = open.start_ns + 10, .task_state = TASK_INTERRUPTIBLE);
+	get_slot(0, &slot);
+	is_uint(slot.rec.hdr.tid, gettid(), "a copy is kept in the first slot");
 	slot.rec.hdr.tid = gettid() + 512;
-	bpf_map_update_elem(fd, &at, &slot, BPF_ANY);
+	put_slot(0, &slot);
 	logic__received(0, &event);
 	STEP(ARRIVE, .now_ns = open.start_ns + SPAN_MIN + 10);
 	is_uint(logic__received(JANK_REC_COPY, &event), 0, "another's copy is not sent as ours");
@@ -276,7 +350,9 @@ int main(void)
 	test_deeper();
 	test_hole();
 	test_thread();
-	test_collision();
+	test_shared_slot();
+	test_younger_copy_goes();
+	test_overwritten();
 	test_wait(COPY_SZ);
 	test_wait(0);
 	test_wait_without();

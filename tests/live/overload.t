@@ -12,6 +12,13 @@ import bad
 from bad import ok
 
 RSS_MAX_KB, GROWTH_KB = 60 * 1024, 1024
+STARVED_S = 0.1
+
+
+def waited_s(pid):
+    """How long its main thread, which serves the ring, has waited for a CPU."""
+    with open(f"/proc/{pid}/schedstat", encoding="ascii") as file:
+        return int(file.read().split()[1]) / 1e9
 
 
 def dispatches(summary):
@@ -71,15 +78,15 @@ def test_threads_churn():
     tracer = bad.Tracer("--json", "-t", "1ms", "-p", process.pid)
     time.sleep(4)
     early, late = bad.at_rest(lambda: bad.rss_kb(tracer.pid), 8, lambda a, b: b - a >= GROWTH_KB)
+    starved_s = waited_s(tracer.pid)
     result = tracer.stop()
     ok(result.status == 0 and late - early < GROWTH_KB and late < RSS_MAX_KB,
        f"threads that come and go: {early} KiB, then {late} KiB", result.err)
     lost, blocks = result.summary()["lost"], len(result.blocks())
-    # Threads whose ids are equal modulo 512 share a slot, so one overwrites the copy of another now and then.
-    shed = lost.pop("stack_copies_shed", 0)
+    if starved_s > STARVED_S:  # the ring fills up to the half within 70 ms
+        lost.pop("stack_copies_shed", 0)
     other = set(lost) - {"wakeup_missed", "evidence_shed", "preemptors_capped"}  # a busy machine's
-    ok(not other and blocks > 100 and shed * 5000 <= blocks,
-       f"with no loss in {blocks} blocks but {shed} overwritten copies", result.err)
+    ok(not other and blocks > 100, f"with no loss in {blocks} blocks (the tracer waited {starved_s:.2f} s for a CPU)", lost)
     bad.end(process)
 
 
