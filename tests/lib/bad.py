@@ -111,7 +111,7 @@ def end(*processes):
         process.wait()
 
 
-def wait_for(condition, seconds=10):
+def wait_for(condition, seconds=30):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():

@@ -119,6 +119,10 @@ def whole_lines(path):
     return len(lines) - 1, lines[-1] != b""
 
 
+def size_of(path):
+    return os.path.getsize(path) if os.path.exists(path) else 0
+
+
 def test_records():
     """Killed while it writes: every line but the last is whole, and the next start repairs that."""
     process = bad.target("storm", 2, 300)
@@ -126,6 +130,8 @@ def test_records():
     counts, torn, problems = [0], 0, []
     for i in range(KILLS):
         tracer = bad.Tracer("-t", "200us", "-o", directory, "-p", process.pid, stdout=subprocess.DEVNULL)
+        size = size_of(path)
+        bad.wait_for(lambda before=size: size_of(path) > before)
         time.sleep(random.random() / 4)
         tracer.process.kill()
         tracer.finish()

@@ -4,6 +4,7 @@
 program is not slow."""
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -35,9 +36,13 @@ def check_waiter(tap, trace, name, pid, early):
 
 
 def test_calls(tap, program):
-    """All of them at once, and one that starts when the trace is under way."""
+    """All of them at once, stopped until the tracer traces, and one that starts later."""
     waiters = {call: subprocess.Popen([program, call, str(PIECES)]) for call in CALLS}
+    for waiter in waiters.values():
+        waiter.send_signal(signal.SIGSTOP)
     with Trace(threshold="60ms", options=("-a", "-c", os.path.basename(program))) as trace:
+        for waiter in waiters.values():
+            waiter.send_signal(signal.SIGCONT)
         time.sleep(1)
         late = subprocess.Popen([program, "cond", str(PIECES)])
         for waiter in (*waiters.values(), late):
