@@ -2,7 +2,8 @@
 # The tests. All speak TAP and run under one `prove`; its formatter adds a closing line with the
 # counts. Compiled ones are built with the sanitizers, whatever the program itself is built with.
 #
-#   make check           deps (as root), build, every test
+#   make check           deps (as root), build, the tests that CI runs: within 15 minutes on two cores
+#   make check-full      the same, and the slow tests
 #   make unit            tests/unit only          make replay, live, bpf, style   theirs
 #   make unit T=parse    only the tests whose name holds "parse"; so for the others
 
@@ -72,21 +73,35 @@ replay: #:tests tests of recorded journals
 live: #:tests tests against running programs (as root)
 	$(Q)$(call RUN_TESTS,$(LIVE_T))
 
-# Live tests that ask what is said and written, not how long things took: they bear company.
-LIVE_PARALLEL     := cli man names options preflight doctor btf disk pids stdout stopped targets ends kill hostile leases \
-               android mmaps sites static features leaks symbolize go_stripped go_off jit names copies unloaded archive loops compat32
-LIVE_PARALLEL_T    = $(filter $(LIVE_PARALLEL:%=tests/live/%.t),$(LIVE_T))
+# Live tests that ask what is said and written, not how long things took, run two at a time.
+LIVE_PARALLEL := cli man names options preflight doctor btf disk stdout targets ends hostile leases android mmaps \
+                 sites static leaks symbolize go_stripped go_off copies unloaded archive
+# HACKING.md lists their times.
+SLOW_UNIT          := symbol_gopclntab
+SLOW_LIVE_PARALLEL := compat32 features jit kill loops pids stopped
+SLOW_LIVE          := all busy_loop crowd degraded hang marks memory overload places truth_forms watched workers
 
-# The cheapest first. The other live ones strictly one after the other: they measure time.
-check: #:tests deps (as root), build, all tests
+LIVE_NAMED      = $(filter $(1:%=tests/live/%.t),$(LIVE_T))
+LIVE_ALONE_T    = $(filter-out $(call LIVE_NAMED,$(LIVE_PARALLEL) $(SLOW_LIVE_PARALLEL) $(SLOW_LIVE)),$(LIVE_T))
+SLOW_UNIT_BIN  := $(filter $(SLOW_UNIT:%=$(SAN)/tests/unit/test_%),$(UNIT_BIN))
+# The quickest stage comes first. Tests that measure time run alone.
+STAGES          = -j2 $(STYLE_T) $(filter-out $(SLOW_UNIT_BIN),$(UNIT_BIN)) $(FUZZ_BIN) $(REPLAY_T) $(BPF_BIN) \
+                  -j2 $(call LIVE_NAMED,$(LIVE_PARALLEL)) -j1 $(LIVE_ALONE_T)
+SLOW_STAGES     = -j2 $(SLOW_UNIT_BIN) $(call LIVE_NAMED,$(SLOW_LIVE_PARALLEL)) -j1 $(call LIVE_NAMED,$(SLOW_LIVE))
+RUN_STAGES      = PERL5LIB=tests/lib RUN="$(PROVE_TESTS)" tests/stages
+
+check: check-bin #:tests deps (as root), build, the tests that CI runs: within 15 minutes
+	$(Q)$(RUN_STAGES) $(STAGES)
+
+check-full: check-bin #:tests the same, and the slow tests: 40 minutes
+	$(Q)$(RUN_STAGES) $(STAGES) $(SLOW_STAGES)
+
+check-bin:
 	$(Q)[ "$$(id -u)" != 0 ] || $(MAKE) deps-test
 	$(Q)$(MAKE) $(JOBS) all
 	$(Q)$(MAKE) $(JOBS) static
 	$(Q)$(MAKE) $(JOBS) compat32
 	$(Q)$(MAKE) $(WITH_SAN) unit-bin bpf-bin fuzz-bin
-	$(Q)PERL5LIB=tests/lib RUN="$(PROVE_TESTS)" tests/stages \
-		-j2 $(STYLE_T) $(UNIT_BIN) $(FUZZ_BIN) $(REPLAY_T) $(BPF_BIN) \
-		-j2 $(LIVE_PARALLEL_T) -j1 $(filter-out $(LIVE_PARALLEL_T),$(LIVE_T))
 
 # After an edit: without the sanitizers, so that only what changed is compiled; without the tests that take seconds,
 # and without replay/live.t, which traces.
@@ -113,4 +128,4 @@ format: #:build make it so
 
 -include $(FAST_UNIT:=.d)
 
-.PHONY: fast-bin check-fast unit-bin bpf-bin fuzz-bin unit bpf style replay live check check-format format
+.PHONY: fast-bin check-fast check-bin check-full unit-bin bpf-bin fuzz-bin unit bpf style replay live check check-format format
