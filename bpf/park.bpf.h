@@ -151,6 +151,7 @@ static __always_inline void park__try(struct jank_thread *t, u64 sp, s32 nr, u64
 	t->loop = JANK_LOOP_PARK;
 	t->place.sp = sp;
 	t->place.nr = nr;
+	t->place.turn_cnt = 1;
 	t->sp = sp;
 	t->tried_script = script;
 }
@@ -175,6 +176,7 @@ static __always_inline bool park__tries(struct jank_thread *t, struct task_struc
 	if (park__is_tried(t)) {
 		loop_wait__close(t, task, now);
 		t->tried_script = t->park.script;
+		t->place.turn_cnt++;
 	} else {
 		if (t->trial && t->place.sp)
 			return false;

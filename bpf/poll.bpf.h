@@ -222,16 +222,28 @@ static __noinline int poll__confirm(struct jank_thread *t, struct task_struct *t
 	return 0;
 }
 
+/*
+ * Returns the number of waits at another place that make it the loop. A place on probation where
+ * the thread waited only once (it read its input at the start) gives way to one that is not deeper.
+ */
+static __always_inline __u32 poll__waits_needed(const struct jank_thread *t,
+						const struct jank_place *at)
+{
+	if (!t->trial)
+		return POLL_TURNS_INNER;
+	if (t->place.turn_cnt <= 1 && loop_wait__not_deeper(t, at->sp))
+		return 2;
+	return t->place.turn_cnt + POLL_TURNS;
+}
+
 /* A handler's own wait: returns true when it has become the loop, as a modal dialog's does. */
 static __always_inline bool poll__inner_is_loop(struct jank_thread *t, const struct jank_place *at)
 {
-	__u32 needed = t->trial ? t->place.turn_cnt + POLL_TURNS : POLL_TURNS_INNER;
-
 	if (!t->inner.turn_cnt || !poll__here(&t->inner, at)) {
 		t->inner = *at;
 		t->inner.turn_cnt = 0;
 	}
-	return ++t->inner.turn_cnt >= needed;
+	return ++t->inner.turn_cnt >= poll__waits_needed(t, at);
 }
 
 /*

@@ -313,6 +313,22 @@ static void test_polls(void)
 	say(&parks);
 	s = STEP(POLL, .sp = 2000, .arg = 2000, .ret = 1, .now_ns = 3 * MS);
 	ok(!s.trial && s.loop_sp == 2000, "but where its callers say so, at once");
+	conf.infer_begin = 1;
+	logic__begin_with(&conf);
+	parks.chains[0].verdict = 0;
+	say(&parks);
+	STEP(POLL, .sp = 1000, .arg = 1000, .ret = 1);
+	STEP(POLL, .sp = 2000, .arg = 2000, .ret = 1);
+	s = STEP(POLL, .sp = 2000, .arg = 2000, .ret = 1);
+	ok(s.trial == 2 && s.loop_sp == 2000,
+	   "a place visited once gives way to a second visit above it");
+	logic__begin_with(&conf);
+	say(&parks);
+	STEP(POLL, .sp = 2000, .arg = 2000, .ret = 1);
+	for (int i = 0; i < 8; i++)
+		s = STEP(POLL, .sp = 1000, .arg = 1000, .ret = 1);
+	ok(s.trial == 1 && s.loop_sp == 2000, "but not to a handler's place below it");
+	conf.infer_begin = 0;
 	logic__begin_with(&conf);
 	parks.chains[0].verdict = JANK_PARK_NO;
 	say(&parks);

@@ -53,6 +53,12 @@ def turns(count):
         time.sleep(0.04)
 """
 STALLS = 40
+# Its read is deeper in the stack than its polls.
+AFTER_A_READ = SELECTS.replace("select.select([], [], [], 0.01)", "waits.poll(10)").replace("def turns", """
+import os
+waits = select.poll()
+for fd in os.pipe(): waits.register(fd, select.POLLIN)
+def turns""") + f"turns({STALLS})"
 # Spins until it may begin: a main thread that waits in a read is tried there first (docs/loops.md).
 FROM_THE_START = SELECTS.replace("sys.stdin.readline()", "import os\nwhile not os.path.exists(%r): pass") + f"turns({STALLS})"
 DEEPER_FIRST = SELECTS + "max([3], key=turns)\nturns(10000)"  # deeper in the stack, by the C function that calls it
@@ -219,6 +225,13 @@ def test_probation():
     ok(not told(result, reason="late"), "nothing was late", result)
 
 
+def test_read_first():
+    """The main thread reads its input once before its loop begins: of the stalls only the first one may be lost."""
+    pid, result = traced_to_its_end(AFTER_A_READ, "-t", "25ms")
+    blocks = result.blocks()
+    ok(len(blocks) >= STALLS - 2, f"a loop after a read: {len(blocks)} of {STALLS} stalls", result)
+
+
 def test_off():
     """A kind of loop that is traced only with -l."""
     rows = bad.scratch("off.loop")
@@ -330,6 +343,7 @@ test_no_loop()
 test_idle()
 test_reasons()
 test_probation()
+test_read_first()
 test_off()
 test_follow()
 test_follow_many()
