@@ -148,7 +148,8 @@ static __always_inline s32 poll__first_fd(const struct jank_place *at)
 /*
  * Does the wait deeper in the stack wait for the loop's own events, as a modal dialog's loop does?
  * The array decides. It must not be on the stack, where another caller's array may lie at another
- * time. An array that grew has moved, but begins with the same descriptor.
+ * time. An array that grew has moved, but begins with the same descriptor. It may have shrunk again
+ * since (GLib keeps an array that grew for a wait without a sleep).
  */
 static __always_inline bool poll__has_its_array(const struct jank_place *place,
 						const struct jank_place *at)
@@ -159,8 +160,8 @@ static __always_inline bool poll__has_its_array(const struct jank_place *place,
 		return false;
 	if (fds == place->fds)
 		return true;
-	return place->fd_cnt > 1 && poll__forget(at->fd_cnt) > place->fd_cnt &&
-	       place->first_fd >= 0 && poll__first_fd(at) == place->first_fd;
+	return place->fd_cnt > 1 && poll__forget(at->fd_cnt) > 1 && place->first_fd >= 0 &&
+	       poll__first_fd(at) == place->first_fd;
 }
 
 static __noinline bool poll__here(const struct jank_place *place, const struct jank_place *at)

@@ -217,7 +217,12 @@ int logic_poll(struct logic_step *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs *regs = compat__user_regs(task);
-	struct jank_place at = { .sp = ctx->sp, .fds = ctx->arg, .nr = compat__syscall_nr(regs) };
+	struct jank_place at = {
+		.sp = ctx->sp,
+		.fds = ctx->arg,
+		.nr = compat__syscall_nr(regs),
+		.fd_cnt = ctx->fd,
+	};
 
 	if (ctx->step == LOGIC_POLL)
 		poll__turn(task, regs, &at, ctx->ret);

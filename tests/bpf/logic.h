@@ -28,7 +28,7 @@ struct logic_bucket {
 	X(DUE)	       /* in its loop's wait: it is woken */                                       \
 	X(WAIT_LEAVE)  /* and leaves the CPU, preempted or asleep */                               \
 	X(WAIT_ARRIVE) /* and gets it */                                                           \
-	X(POLL)	       /* poll returned ret, its stack at sp */                                    \
+	X(POLL)	       /* poll of the fd descriptors at arg returned ret, its stack at sp */       \
 	X(POLL_LEAVE)  /* it leaves the CPU in poll, its stack at sp */                            \
 	X(HANDLE)      /* its dispatch handles what mark fd marks, called with arg */              \
 	X(TAKE)	       /* that is read */                                                          \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Loops that poll: taken for loops by evidence. */
 #include "tests/bpf/logic_run.h"
+#include <poll.h>
 
 #define POLL(stack)	    STEP(POLL, .sp = (stack), .arg = (stack), .ret = 1)
 #define POLL_ON(fds, stack) STEP(POLL, .sp = (stack), .arg = (fds), .ret = 1)
@@ -117,6 +118,30 @@ static void test_poll_slop(void)
 	ok(s.dispatch_cnt == 8, "so is the same one from far deeper");
 }
 
+/* A dialog's loop waits deeper in the stack, for the events of the loop around it. */
+static void test_poll_dialog(void)
+{
+	const struct pollfd old[3] = { { .fd = 7 }, { .fd = 8 } }, moved[4] = { { .fd = 7 } },
+			    others[3] = { { .fd = 8 } };
+	struct jank_conf conf = poll_conf(JANK_CLASS_POLL_FDS);
+	struct logic_step s;
+
+	logic__begin_with(&conf);
+	for (int i = 0; i < 8; i++)
+		s = STEP(POLL, .sp = 1000, .arg = (uint64_t)old, .fd = 3, .ret = 1);
+	ok(!s.trial && s.dispatch_cnt == 7, "a loop that waits for three descriptors");
+	s = STEP(POLL, .sp = 500, .arg = (uint64_t)old, .fd = 3, .ret = 1);
+	is_uint(s.dispatch_cnt, 8, "a wait on its array is its own at any depth");
+	s = STEP(POLL, .sp = 500, .arg = (uint64_t)moved, .fd = 4, .ret = 1);
+	is_uint(s.dispatch_cnt, 9, "also where the array has grown, and moved");
+	s = STEP(POLL, .sp = 500, .arg = (uint64_t)old, .fd = 3, .ret = 1);
+	is_uint(s.dispatch_cnt, 10, "or moved without more descriptors");
+	s = STEP(POLL, .sp = 500, .arg = (uint64_t)others, .fd = 3, .ret = 1);
+	is_uint(s.dispatch_cnt, 10, "an array that begins with another descriptor is a handler's");
+	s = STEP(POLL, .sp = 500, .arg = (uint64_t)moved, .fd = 1, .ret = 1);
+	is_uint(s.dispatch_cnt, 10, "so is one with a single descriptor: a client's");
+}
+
 static void test_poll_evidence(void)
 {
 	struct jank_conf conf = poll_conf(JANK_CLASS_SELECT);
@@ -147,6 +172,7 @@ int main(void)
 	test_poll();
 	test_poll_places();
 	test_poll_slop();
+	test_poll_dialog();
 	test_poll_evidence();
 	return logic__done();
 }
