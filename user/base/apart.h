@@ -54,19 +54,6 @@ int apart__stat(int fd, struct stat *ret);
 /* Like apart__stat, of the target of a /proc link (exe, fd/N). */
 int apart__stat_link(const char *path, struct stat *ret);
 
-/*
- * True if the file system answers without a daemon or server: it is on a block device, or it is
- * mounted in our own namespace and has a local type. Files of other file systems stay O_PATH
- * descriptors, which image__read reads through the helper process.
- */
-bool apart__trusts(dev_t dev);
-
-/*
- * Like apart__trusts, for a file that process pid sees (0: none), by that process's mounts. Of
- * those, only memory file systems are trusted. The caller must hold a descriptor of the file.
- */
-bool apart__trusts_for(dev_t dev, uint32_t pid);
-
 /* How many reads timed out, or were refused because of an earlier timeout. */
 uint64_t apart__refused_cnt(void);
 

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/anr.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "catalogue/syscalls.h"

@@ -17,8 +17,8 @@
 
 #include "base/apart.h"
 #include "base/file.h"
+#include "base/proc.h"
 #include "base/zip.h"
-#include "procfs/maps_lines.h"
 #include "uprobes/targets.h"
 
 struct reader {

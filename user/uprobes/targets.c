@@ -15,7 +15,6 @@
 #include "catalogue/catalogue.h"
 #include "symbol/elf/elffunc.h"
 #include "uprobes/mapped_files.h"
-#include "uprobes/mark_sites.h"
 #include "uprobes/sites.h"
 
 /* --- one file: symbols → code → sites; skips what cannot be parsed, which may be hostile */
@@ -157,7 +156,7 @@ static int search_functions(struct search *search)
 
 	if (!cnt)
 		return 0;
-	search->arch = insn_arch__by_machine(search->elf.machine);
+	search->arch = insn_arch__by_machine(search->elf.elf.machine);
 	if (!search->arch)
 		return 0;
 	err = elffunc__find(&search->elf, functions + first, cnt, funcs);

@@ -15,7 +15,7 @@
 #include "base/apart.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "symbol/names/lines.h"
+#include "base/proc.h"
 
 #define FILE_MAX_SZ   (256ull << 20)
 #define ENTRIES_MAX   (256u << 10)

@@ -14,12 +14,11 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/live_tid.h"
+#include "base/proc.h"
 #include "base/zip.h"
 #include "symbol/elf/mapped_file.h"
 #include "symbol/interpreters/interp.h"
 #include "symbol/interpreters/runtime.h"
-#include "symbol/names/memory.h"
 #include "symbol/unwind/exit_paths.h"
 
 /* --- cache: a hash table from address to name; see process.h */

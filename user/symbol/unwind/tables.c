@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/code/call_site.h"
-#include "symbol/names/memory.h"
+#include "base/code/insn.h"
+#include "base/proc.h"
 
 static int open_file(struct process_env *env, const struct process *process,
 		     const struct mapped *mapped)

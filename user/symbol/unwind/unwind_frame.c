@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/code/call_site.h"
+#include "base/code/insn.h"
 #include "symbol/unwind/unwind_java.h"
 #include "symbol/unwind/unwind_parts.h"
 

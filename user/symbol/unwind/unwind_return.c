@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Unwind step by the code's path to its return. See unwind_paths.h. */
-#include "base/code/call_site.h"
+#include "base/code/insn.h"
 #include "symbol/unwind/unwind_java.h"
 #include "symbol/unwind/unwind_parts.h"
 #include "symbol/unwind/unwind_paths.h"
