@@ -313,19 +313,6 @@ struct interp *interp__of(struct process_env *env, struct process *process)
 	return found;
 }
 
-void interp__free(struct interp *script)
-{
-	if (!script)
-		return;
-	interp_code__forget_all(script);
-	free(script);
-}
-
-size_t interp__bytes(const struct interp *script)
-{
-	return script ? sizeof(*script) + script->code_bytes : 0;
-}
-
 static void name(struct interp *script, const struct interp_memory *mem, struct pool *pool,
 		 const struct jank_script_frame *from, struct frame *ret)
 {

@@ -19,7 +19,7 @@
 #include "symbol/elf/mapped_file.h"
 #include "symbol/interpreters/interp.h"
 #include "symbol/interpreters/runtime.h"
-#include "symbol/unwind/exit_paths.h"
+#include "symbol/unwind/java_code.h"
 
 /* --- cache: a hash table from address to name; see process.h */
 

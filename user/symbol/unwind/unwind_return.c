@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unwind step by the code's path to its return. See unwind_paths.h. */
+/* Unwind step by the code's path to its return. See walk.h. */
 #include "base/code/insn.h"
-#include "symbol/unwind/unwind_java.h"
-#include "symbol/unwind/unwind_parts.h"
-#include "symbol/unwind/unwind_paths.h"
+#include "symbol/unwind/walk.h"
 
 #define SCAN_WORDS 256
 #define SCAN_CALLS 16
@@ -178,80 +176,4 @@ enum unwind_step unwind_return__step(struct walk *w, uint64_t *pc)
 	walk__set(w, w->arch->sp, w->low);
 	w->by_fp = false;
 	return STEP_TO;
-}
-
-/*
- * --- Caller of JIT code without unwind table and frame pointer (PCRE2, PHP). Code with a table
- * calls such code by a pointer. The search goes through the words above the stack pointer. It takes
- * the first one that follows such a call and from which tables lead to the thread's start.
- */
-
-#define UNWIND_BEHIND_SCAN_WORDS 512
-#define UNWIND_BEHIND_SCAN_CALLS 8
-
-static bool is_made(const struct walk *w)
-{
-	return !w->trial && w->arch->word == 8 && w->arch->link == NO_REG && !w->at.cfi &&
-	       w->at.region->mapped->kind == MAPPED_ANON && !unwind_java__is(w, &w->at);
-}
-
-/* Returns true when pc follows an indirect call in code with a table. */
-static bool is_called_from(struct walk *w, uint64_t pc, struct unwind_place *ret)
-{
-	uint8_t code[CALL_BYTES];
-	uint64_t callee;
-
-	return walk__is_called_from(w, pc, ret) && ret->row.has_table &&
-	       !tables__code(w->env, w->process, ret->region, pc - sizeof(code), code,
-			     sizeof(code)) &&
-	       !call_site__target(code, pc, &callee);
-}
-
-static void go_to(struct walk *w, const struct unwind_place *place, uint64_t slot)
-{
-	w->low = slot + w->arch->word;
-	w->known = 0;
-	walk__set(w, w->arch->sp, w->low);
-	w->at = *place;
-	w->by_fp = false;
-}
-
-/* Returns the end of a trial walk from there. */
-static enum stack_end try(const struct walk *w, const struct unwind_place *place, uint64_t slot)
-{
-	static _Thread_local struct unwound found; /* too large for a stack */
-	struct walk trial = *w;
-
-	found.cnt = 1;
-	trial.ret = &found;
-	trial.trial = true;
-	go_to(&trial, place, slot);
-	walk__run(&trial);
-	return found.end;
-}
-
-enum unwind_step unwind_behind__step(struct walk *w, uint64_t *pc)
-{
-	enum stack_end before = w->why, end = STACK_END_NO_TABLE;
-	struct unwind_place place;
-	unsigned calls = 0;
-	uint64_t sp;
-
-	if (!is_made(w) || !walk__reg(w, w->arch->sp, &sp))
-		return STEP_NONE;
-	for (unsigned i = 0; i < UNWIND_BEHIND_SCAN_WORDS && calls < UNWIND_BEHIND_SCAN_CALLS;
-	     i++) {
-		if (!walk__word(w, sp + i * 8, pc) || !is_called_from(w, *pc, &place))
-			continue;
-		end = try(w, &place, sp + i * 8);
-		if (end == STACK_END_COMPLETE) {
-			go_to(w, &place, sp + i * 8);
-			return STEP_TO;
-		}
-		if (end == STACK_END_COPY || end == STACK_END_HOLE)
-			break; /* a larger copy of the stack may show the caller */
-		calls++;
-	}
-	w->why = end == STACK_END_COPY || end == STACK_END_HOLE ? end : before;
-	return w->why == end ? STEP_ENDS : STEP_NONE;
 }
