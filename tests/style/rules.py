@@ -37,7 +37,7 @@ LAYERS = {
 WIRE = "bpf/jank_abi.h"  # the contract of both sides; base stays free even of that
 TALKERS = ("cli", "session", "options", "enrich")  # who may print
 SKELETON = "jankbpf.skel.h"
-SKELETON_OWNERS = ("user/probes/loader.c", "user/probes/loader_open.c")
+SKELETON_OWNERS = ("user/probes/loader.c", "user/probes/loader_attach.c", "user/probes/loader_open.c")
 
 # Who may open by a path itself. Whatever else a traced program may have chosen the path of goes through base/openfile,
 # which neither waits for a lease nor opens a device.
