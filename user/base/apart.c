@@ -88,24 +88,31 @@ static int64_t read_memory(const struct request *req, char *to)
 	return n < 0 ? -errno : n;
 }
 
-static int64_t open_path(const struct request *req, const char *paths)
+int apart__open_below(const char *root, const char *path, uint64_t resolve)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC };
-	const char *root = paths + req->len + 1;
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = resolve };
 	int dir = AT_FDCWD, fd;
 
-	if (*root) {
+	if (root) {
 		how.resolve |= RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
 		dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (dir < 0)
 			return -errno;
 	}
-	fd = syscall(SYS_openat2, dir, paths, &how, sizeof(how));
+	fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
 	if (fd < 0)
 		fd = -errno;
 	if (dir >= 0)
 		close(dir);
 	return fd;
+}
+
+/* The path, and behind it the root or "". */
+static int64_t open_path(const struct request *req, const char *paths)
+{
+	const char *root = paths + req->len + 1;
+
+	return apart__open_below(*root ? root : NULL, paths, 0);
 }
 
 /* Sends a message, with a descriptor unless fd is negative. */

@@ -46,6 +46,12 @@ ssize_t apart__pread(int handle, void *buf, size_t len, uint64_t off);
 int apart__open(const char *root, const char *path);
 
 /*
+ * Like apart__open, in the calling thread, which may wait for a directory. resolve: more flags of
+ * openat2(2).
+ */
+int apart__open_below(const char *root, const char *path, uint64_t resolve);
+
+/*
  * Like fstat of any descriptor, from what the kernel has cached: no file system is queried. 0 or
  * -errno.
  */

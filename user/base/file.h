@@ -36,12 +36,12 @@ int file__write_all(int fd, const void *data, size_t len);
 int file__mkdirs(const char *path, mode_t mode);
 
 /*
- * --- openfile.c: opens files for reading at a path that a traced program chose: regular files only. A FIFO, device
- * or socket is refused without being opened (-EINVAL). A lease of another process is not waited for
- * (-EWOULDBLOCK; the kernel ends the lease after /proc/sys/fs/lease-break-time, so a later try
- * succeeds). A file on a file system that may never answer (apart.h) is returned as an O_PATH
- * descriptor: read it with image__read, stat it with apart__stat. All return a descriptor or -errno.
- * st: of the file, may be NULL. Any thread.
+ * --- openfile.c: opens files for reading at a path that a traced program chose: regular files
+ * only. A FIFO, device or socket is refused without being opened (-EINVAL). A lease of another
+ * process is not waited for (-EWOULDBLOCK; the kernel ends the lease after
+ * /proc/sys/fs/lease-break-time, so a later try succeeds). A file on a file system that may never
+ * answer (apart.h) is returned as an O_PATH descriptor: read it with image__read, stat it with
+ * apart__stat. All return a descriptor or -errno. st: of the file, may be NULL. Any thread.
  */
 
 int openfile__path(const char *path, struct stat *st);

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -222,31 +221,12 @@ int openfile__link(const char *path, struct stat *st)
 }
 
 /*
- * Uses only names that the kernel has cached: reading a directory may also block on a daemon or
+ * Tries names that the kernel has cached first: reading a directory may also block on a daemon or
  * server.
  */
-static int open_cached(const char *root, const char *path)
-{
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_CACHED };
-	int dir = AT_FDCWD, fd;
-
-	if (root) {
-		how.resolve |= RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-		dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (dir < 0)
-			return -errno;
-	}
-	fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
-	if (fd < 0)
-		fd = -errno;
-	if (dir >= 0)
-		close(dir);
-	return fd;
-}
-
 static int open_by_name(const char *root, const char *path, struct stat *st)
 {
-	int handle = open_cached(root, path);
+	int handle = apart__open_below(root, path, RESOLVE_CACHED);
 
 	if (handle == -EAGAIN || handle == -EINVAL) /* the flag exists since 5.12 */
 		handle = apart__open(root, path);

@@ -220,7 +220,8 @@ int maps_lines__each_file(const char *maps_path,
 
 /* --- a live thread: state Z in /proc/PID/stat, then the first thread that is alive */
 
-#define STAT_MAX 4096
+#define STAT_MAX   4096
+#define STATUS_MAX 16384
 
 /* A thread that cannot be read has ended too. The state follows the last parenthesis of comm. */
 static bool has_ended(const char *proc, uint32_t tid)
@@ -253,6 +254,51 @@ uint32_t live_tid__thread(const char *proc, uint32_t pid)
 		uint32_t tid = strtoul(entry->d_name, NULL, 10);
 
 		if (tid && tid != pid && !has_ended(proc, tid))
+			ret = tid;
+	}
+	if (dir)
+		closedir(dir);
+	return ret;
+}
+
+/* --- numbers in a pid namespace: the last one of the line NSpid is that of the innermost */
+
+uint32_t ns_tid__of(const char *proc, uint32_t pid, uint32_t tid, bool *ret_nested)
+{
+	struct strbuf sb = STRBUF_INIT;
+	const char *line, *last;
+	char path[PATH_MAX];
+	uint32_t ret = 0;
+
+	snprintf(path, sizeof(path), "%s/%u/task/%u/status", proc, pid, tid);
+	file__read(path, STATUS_MAX, &sb);
+	line = strstr(strbuf__str(&sb), "\nNSpid:\t");
+	if (line) {
+		line += strlen("\nNSpid:\t");
+		last = line + strcspn(line, "\n");
+		while (last > line && last[-1] != '\t')
+			last--;
+		*ret_nested = last > line;
+		ret = (uint32_t)strtoul(last, NULL, 10);
+	}
+	strbuf__free(&sb);
+	return ret;
+}
+
+uint32_t ns_tid__find(const char *proc, uint32_t pid, uint32_t ns_tid, unsigned max)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	uint32_t ret = 0;
+	bool nested;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/%u/task", proc, pid);
+	dir = opendir(path);
+	for (; dir && !ret && max && (entry = readdir(dir)); max--) {
+		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+		if (tid && ns_tid__of(proc, pid, tid, &nested) == ns_tid)
 			ret = tid;
 	}
 	if (dir)
@@ -304,6 +350,24 @@ int memory__read(const char *proc, uint32_t pid, uint64_t addr, void *buf, size_
 }
 
 #define VDSO_MAX (256 * 1024)
+
+/* Never in one read: a page that is not present must not be brought in. */
+int memory__read_across(const char *proc, uint32_t pid, uint64_t addr, void *buf, size_t len)
+{
+	size_t page_sz = sysconf(_SC_PAGESIZE), done = 0;
+	int res = 0;
+
+	if (addr > INT64_MAX || len > INT64_MAX - addr)
+		return -EINVAL;
+	while (!res && done < len) {
+		size_t left = page_sz - (addr + done) % page_sz;
+		size_t piece = len - done < left ? len - done : left;
+
+		res = memory__read(proc, pid, addr + done, (char *)buf + done, piece);
+		done += piece;
+	}
+	return res;
+}
 
 /* A 32-bit process has a different vdso than ours. Another mapping may be there by now. */
 int vdso__copy(uint32_t pid, uint64_t start, uint64_t end, void **ret, size_t *ret_size)

@@ -67,6 +67,18 @@ int maps_lines__each_file(const char *maps_path,
 uint32_t live_tid__thread(const char *proc, uint32_t pid);
 
 /*
+ * The number of a thread in its own pid namespace; 0: not known. *ret_nested: that is another
+ * namespace than ours; unchanged when not known.
+ */
+uint32_t ns_tid__of(const char *proc, uint32_t pid, uint32_t tid, bool *ret_nested);
+
+/*
+ * The tid of the process's thread with this number in its own pid namespace; 0: none among the
+ * first max. It reads a file for each thread: status lists all numbers of a thread.
+ */
+uint32_t ns_tid__find(const char *proc, uint32_t pid, uint32_t ns_tid, unsigned max);
+
+/*
  * --- memory of a process, but only pages that are present. A missing page may come from a slow
  * disk, or from a file system or userfaultfd of the program itself. It would block the reader for
  * as long as that program likes.
@@ -77,6 +89,9 @@ uint32_t live_tid__thread(const char *proc, uint32_t pid);
  * content is that of the mapped file; -EFAULT: swapped out; -EINVAL: more than a page; or -errno.
  */
 int memory__read(const char *proc, uint32_t pid, uint64_t addr, void *buf, size_t len);
+
+/* Like memory__read, in one page or more. */
+int memory__read_across(const char *proc, uint32_t pid, uint64_t addr, void *buf, size_t len);
 
 /*
  * Copies [start, end) of the process's memory, its vdso, to malloc'ed memory that the caller owns:

@@ -39,8 +39,8 @@ const char *btf_source__path(const struct btf_source *src);
 void btf_source__close(struct btf_source *src);
 
 /*
- * --- minimised BTF of known kernels of this architecture: the files of btf/, embedded at build time
- * (mk/btf.mk).
+ * --- minimised BTF of known kernels of this architecture: the files of btf/, embedded at build
+ * time (mk/btf.mk).
  */
 
 struct btf_embedded {

@@ -166,8 +166,8 @@ int loader__ring_fd(const struct loader *loader)
 }
 
 /*
- * --- inspection of each thread, in two ways: by an iterator of the kernel, or by a walk over our own
- * hash
+ * --- inspection of each thread, in two ways: by an iterator of the kernel, or by a walk over our
+ * own hash
  */
 
 typedef void look_fn(void *ctx, const struct jank_rec_thread *rec);

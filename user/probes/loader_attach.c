@@ -16,8 +16,8 @@
 #include "uprobes/uprobes.h"
 
 /*
- * --- clock of the sampler: one perf event for each CPU. An event for a task would be reprogrammed at
- * every context switch, which in a virtual machine is an exit to the hypervisor
+ * --- clock of the sampler: one perf event for each CPU. An event for a task would be reprogrammed
+ * at every context switch, which in a virtual machine is an exit to the hypervisor
  * (docs/kernel-facts.md).
  */
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cgroups: the one that gives a thread its CPU time, names in a path, and those that a user names. */
+/*
+ * cgroups: the one that gives a thread its CPU time, names in a path, and those that a user names.
+ */
 #ifndef JANK_PROCFS_CGROUP_H
 #define JANK_PROCFS_CGROUP_H
 

@@ -97,8 +97,8 @@ bool cpuinfo__node(const char *sys, uint32_t cpu, uint32_t *ret)
 }
 
 /*
- * --- throttling: opens packages first, then cores, then cooling devices, up to the limit: a package's heat affects
- * every core.
+ * --- throttling: opens packages first, then cores, then cooling devices, up to the limit: a
+ * package's heat affects every core.
  */
 
 #define CPU_MAX		   4096

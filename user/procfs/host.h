@@ -29,9 +29,10 @@ void cpuinfo__read(const char *sys, uint32_t cpu, struct cpu_info *ret);
 bool cpuinfo__node(const char *sys, uint32_t cpu, uint32_t *ret);
 
 /*
- * --- CPU throttling for heat, from sysfs. On x86 each core and package counts its throttling events;
- * elsewhere a processor's cooling device shows the current limit. The files stay open, because each
- * reading of the machine's load reads them: about 0.5 µs each, so their number is bounded.
+ * --- CPU throttling for heat, from sysfs. On x86 each core and package counts its throttling
+ * events; elsewhere a processor's cooling device shows the current limit. The files stay open,
+ * because each reading of the machine's load reads them: about 0.5 µs each, so their number is
+ * bounded.
  */
 
 #define THROTTLE_MAX	 24

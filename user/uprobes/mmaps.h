@@ -73,8 +73,8 @@ bool mmaps__consume_until(struct mmaps *mmaps, uint64_t until_ns);
 int mmaps__scan(const struct mmaps_ops *ops);
 
 /*
- * --- mmaps_record.c: decoder for the records in the rings, as perf_event_open(2) describes them, with
- * bounds checks
+ * --- mmaps_record.c: decoder for the records in the rings, as perf_event_open(2) describes them,
+ * with bounds checks
  */
 
 enum mmaps_kind { MMAPS_MAP, MMAPS_EXEC, MMAPS_FORK, MMAPS_EXIT, MMAPS_LOST };

@@ -225,8 +225,8 @@ size_t sites__callees(const struct insn_arch *arch, const uint8_t *bytes, size_t
 }
 
 /*
- * --- marks: looks up all names of a file's rows in one pass: in its symbol tables, and missing ones in its
- * .gnu_debugdata. The code always comes from the file itself.
+ * --- marks: looks up all names of a file's rows in one pass: in its symbol tables, and missing
+ * ones in its .gnu_debugdata. The code always comes from the file itself.
  */
 
 #define ROWS_MAX     16

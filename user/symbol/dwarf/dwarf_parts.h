@@ -175,20 +175,13 @@ bool value__address(struct dwarf *dwarf, const struct unit *unit, const struct v
 size_t value__string(struct dwarf *dwarf, const struct unit *unit, const struct value *value,
 		     char *buf, size_t cap);
 /*
- * dwarf_unit.c: gets the function name of an entry, or of the entry that it refers to. Returns its length, 0:
- * none.
+ * dwarf_unit.c: gets the function name of an entry, or of the entry that it refers to. Returns its
+ * length, 0: none.
  */
 size_t die__name(struct dwarf *dwarf, const struct unit *unit, const struct die *die, char *buf,
 		 size_t cap);
 
-/*
- * dwarf_range.c: calls fn with each range of an entry until fn returns non-zero; returns that
- * value.
- */
-typedef int (*range_fn)(uint64_t low, uint64_t high, void *ctx);
-int die__each_range(struct dwarf *dwarf, const struct unit *unit, const struct die *die,
-		    range_fn fn, void *ctx);
-/* Returns 1 when the entry contains the address, 0 when not, -1 when it has no code of its own. */
+/* dwarf_range.c: returns 1 when the entry contains the address, 0 when not, -1 when it has no code of its own. */
 int die__holds(struct dwarf *dwarf, const struct unit *unit, const struct die *die, uint64_t vaddr);
 
 /* dwarf_range.c: builds the index of units, once. */

@@ -28,8 +28,8 @@ struct elffunc_place {
 /* Takes over fd, also on failure. Returns 0, -ENOEXEC or -ENOMEM. */
 int elffunc__open(int fd, struct elffunc *ret);
 /*
- * The same for an ELF file inside another file: a library in an APK. size: at most; 0 or UINT64_MAX:
- * up to the end of the file.
+ * The same for an ELF file inside another file: a library in an APK. size: at most; 0 or
+ * UINT64_MAX: up to the end of the file.
  */
 int elffunc__open_within(int fd, uint64_t base, uint64_t size, struct elffunc *ret);
 void elffunc__close(struct elffunc *elf);

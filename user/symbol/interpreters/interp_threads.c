@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An interpreter's threads: the list of their states, and what they wait in. Each state has the thread id in the PID
- * namespace of the process, which in a container differs from ours.
+ * An interpreter's threads: the list of their states, and what they wait in. Each state has the
+ * thread id in the PID namespace of the process, which in a container differs from ours.
  */
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 #include <xxhash.h>
 
-#include "base/file.h"
+#include "base/proc.h"
 #include "base/text.h"
 #include "symbol/interpreters/interp.h"
 #include "symbol/names/symbolize_parts.h"
 
 #define INTERPRETERS_MAX 64
 #define TASKS_MAX	 4096
-#define STATUS_MAX	 16384
 
 struct list {
 	struct process_env *env;
@@ -29,47 +27,18 @@ struct list {
 	size_t cnt, max;
 };
 
-/* Returns the innermost id of a thread: the last number of the line "NSpid:\t…\t…". */
-static uint64_t number_inside(const struct list *list, const char *tid)
-{
-	struct strbuf sb = STRBUF_INIT;
-	char path[PATH_MAX];
-	uint64_t ret = 0;
-	const char *at;
-
-	snprintf(path, sizeof(path), "%s/%u/task/%s/status", list->env->proc, list->process->pid,
-		 tid);
-	if (!file__read(path, STATUS_MAX, &sb)) {
-		at = strstr(strbuf__str(&sb), "\nNSpid:");
-		for (at = at ? at + 7 : ""; *at == '\t'; at += strcspn(at + 1, "\t\n") + 1)
-			ret = strtoul(at + 1, NULL, 10);
-	}
-	strbuf__free(&sb);
-	return ret;
-}
-
 /* Returns the thread's id in our PID namespace; 0: the process has no such thread. */
 static uint32_t number_outside(const struct list *list, uint64_t native_id)
 {
 	char path[PATH_MAX];
-	struct dirent *entry;
-	uint32_t ret = 0;
-	struct stat st;
-	DIR *dir;
 
-	snprintf(path, sizeof(path), "%s/%u/task/%llu", list->env->proc, list->process->pid,
-		 (unsigned long long)native_id);
-	if (list->process->nspid == list->process->pid)
-		return native_id <= UINT32_MAX && !stat(path, &st) ? native_id : 0;
-	*strrchr(path, '/') = 0;
-	dir = opendir(path);
-	if (!dir)
+	if (native_id > UINT32_MAX)
 		return 0;
-	for (unsigned i = 0; i < TASKS_MAX && !ret && (entry = readdir(dir)); i++)
-		if (entry->d_name[0] != '.' && number_inside(list, entry->d_name) == native_id)
-			ret = strtoul(entry->d_name, NULL, 10);
-	closedir(dir);
-	return ret;
+	if (list->process->nspid != list->process->pid)
+		return ns_tid__find(list->env->proc, list->process->pid, native_id, TASKS_MAX);
+	snprintf(path, sizeof(path), "%s/%u/task/%u", list->env->proc, list->process->pid,
+		 (uint32_t)native_id);
+	return access(path, F_OK) ? 0 : native_id;
 }
 
 /* Adds a thread; ignores an unknown thread id. Returns false when the list is full. */

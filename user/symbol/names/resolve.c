@@ -13,8 +13,8 @@
 #include "symbol/names/kallsyms.h"
 
 /*
- * --- demangling with bounded output. A mangled name may refer back to its own parts, so that a short
- * name can expand to a text of any length. We use libiberty's callback forms, which print in
+ * --- demangling with bounded output. A mangled name may refer back to its own parts, so that a
+ * short name can expand to a text of any length. We use libiberty's callback forms, which print in
  * pieces, and leave them by longjmp when the buffer is full. They keep nothing on the heap, so this
  * leaks nothing (except a few hundred bytes for Rust's punycode).
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stack machine for DWARF expressions. See cfi_expr.h. */
+/* Stack machine for DWARF expressions. See cfi.h. */
 #include "symbol/unwind/cfi.h"
 
 #include <dwarf.h>

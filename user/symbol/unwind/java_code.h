@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * HotSpot's JIT code on x86-64 (JDK 8 and later), which has no unwind tables: patterns that show how
- * a frame is left, and a cache of the exits found.
+ * HotSpot's JIT code on x86-64 (JDK 8 and later), which has no unwind tables: patterns that show
+ * how a frame is left, and a cache of the exits found.
  */
 #ifndef JANK_SYMBOL_UNWIND_JAVA_CODE_H
 #define JANK_SYMBOL_UNWIND_JAVA_CODE_H
@@ -90,8 +90,8 @@ bool java_code__is_return(const uint8_t *code);
 bool java_code__keeps_frame(const uint8_t *code, size_t *ret_at);
 
 /*
- * Returns true when the address, in such code, follows a call, or when HotSpot itself returns there.
- * False when the code cannot be read.
+ * Returns true when the address, in such code, follows a call, or when HotSpot itself returns
+ * there. False when the code cannot be read.
  */
 bool java_code__returns_to(struct process_env *env, struct process *process,
 			   const struct region *region, uint64_t pc);

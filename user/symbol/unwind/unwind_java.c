@@ -37,14 +37,7 @@ static const struct jvm_exit *way_of(struct walk *w)
 
 static bool slot_address(const struct walk *w, const struct path_slot *slot, uint64_t *ret)
 {
-	uint64_t base;
-
-	if (slot->base != PATH_SP && slot->base != PATH_FP)
-		return false;
-	if (!walk__reg(w, slot->base == PATH_FP ? w->arch->fp : w->arch->sp, &base))
-		return false;
-	*ret = base + (int64_t)slot->off;
-	return *ret >= w->low;
+	return walk__slot(w, slot, ret) && *ret >= w->low;
 }
 
 static bool is_caller(struct walk *w, uint64_t pc)

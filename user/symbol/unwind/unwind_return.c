@@ -11,7 +11,7 @@ static const uint8_t dwarf_of[PATH_REGS] = { 0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 1
 
 enum proof { REFUTED, UNPROVEN, PROVEN };
 
-struct loops_report {
+struct return_place {
 	const struct path_state *by; /* NULL: the registers are unknown */
 	struct unwind_place place;
 	uint64_t slot;
@@ -42,16 +42,6 @@ static enum proof prove(struct walk *w, const struct unwind_place *caller, uint6
 	return slot + paths.met_sp == w->regs[w->arch->sp] ? PROVEN : REFUTED;
 }
 
-static bool slot_address(const struct walk *w, const struct path_slot *slot, uint64_t *ret)
-{
-	uint64_t base;
-
-	if (!walk__reg(w, slot->base == PATH_FP ? w->arch->fp : w->arch->sp, &base))
-		return false;
-	*ret = base + (int64_t)slot->off;
-	return true;
-}
-
 static bool place_at(struct walk *w, uint64_t slot, struct unwind_place *ret)
 {
 	uint64_t pc;
@@ -63,16 +53,16 @@ static bool place_at(struct walk *w, uint64_t slot, struct unwind_place *ret)
  * Chooses among the paths to a return the one that the caller's call confirms; without
  * confirmation, the only path.
  */
-static bool by_returns(struct walk *w, const struct paths *paths, struct loops_report *ret)
+static bool by_returns(struct walk *w, const struct paths *paths, struct return_place *ret)
 {
 	enum proof best = REFUTED;
 	unsigned cnt = 0;
 
 	for (unsigned i = 0; i < paths->result_cnt; i++) {
-		struct loops_report found = { .by = &paths->results[i] };
+		struct return_place found = { .by = &paths->results[i] };
 		enum proof proof;
 
-		if (!slot_address(w, &found.by->sp, &found.slot) ||
+		if (!walk__slot(w, &found.by->sp, &found.slot) ||
 		    !place_at(w, found.slot, &found.place))
 			continue;
 		proof = prove(w, &found.place, found.slot);
@@ -89,7 +79,7 @@ static bool by_returns(struct walk *w, const struct paths *paths, struct loops_r
  * No path reaches a return: the function never returns. Searches the stack for the call that led
  * here, or for the program's first frame.
  */
-static bool by_calls(struct walk *w, struct loops_report *ret)
+static bool by_calls(struct walk *w, struct return_place *ret)
 {
 	uint64_t sp;
 	unsigned calls = 0;
@@ -97,7 +87,7 @@ static bool by_calls(struct walk *w, struct loops_report *ret)
 	if (!walk__reg(w, w->arch->sp, &sp))
 		return false;
 	for (unsigned i = 0; i < SCAN_WORDS && calls < SCAN_CALLS; i++) {
-		struct loops_report found = { .slot = sp + i * 8 };
+		struct return_place found = { .slot = sp + i * 8 };
 
 		if (!place_at(w, found.slot, &found.place))
 			continue;
@@ -119,8 +109,7 @@ static void set_regs(struct walk *w, const struct path_state *by)
 		const struct path_slot *slot = &by->regs[i];
 		bool ok = slot->base == PATH_KEPT
 				  ? walk__reg(w, dwarf_of[i], &values[i])
-				  : slot->base != PATH_LOST && slot_address(w, slot, &addr) &&
-					    walk__word(w, addr, &values[i]);
+				  : walk__slot(w, slot, &addr) && walk__word(w, addr, &values[i]);
 
 		known |= (uint64_t)ok << i;
 	}
@@ -148,7 +137,7 @@ bool unwind_return__keeps(struct walk *w, unsigned reg, uint64_t slot)
 	for (unsigned nr = 0; nr < paths.result_cnt; nr++) {
 		const struct path_state *result = &paths.results[nr];
 
-		if (!slot_address(w, &result->sp, &at) || at != slot)
+		if (!walk__slot(w, &result->sp, &at) || at != slot)
 			continue;
 		if (result->regs[i].base != PATH_KEPT)
 			return false;
@@ -159,7 +148,7 @@ bool unwind_return__keeps(struct walk *w, unsigned reg, uint64_t slot)
 
 enum unwind_step unwind_return__step(struct walk *w, uint64_t *pc)
 {
-	struct loops_report found;
+	struct return_place found;
 	struct paths paths;
 
 #ifndef __x86_64__

@@ -124,6 +124,16 @@ bool walk__reg(const struct walk *w, uint64_t reg, uint64_t *ret)
 	return true;
 }
 
+bool walk__slot(const struct walk *w, const struct path_slot *slot, uint64_t *ret)
+{
+	if (slot->base != PATH_SP && slot->base != PATH_FP)
+		return false;
+	if (!walk__reg(w, slot->base == PATH_FP ? w->arch->fp : w->arch->sp, ret))
+		return false;
+	*ret += (int64_t)slot->off;
+	return true;
+}
+
 void walk__set(struct walk *w, unsigned reg, uint64_t value)
 {
 	w->regs[reg] = w->arch->word == 4 ? (uint32_t)value : value;

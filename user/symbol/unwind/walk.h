@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A walk from frame to frame: its place, the copied registers and memory, and its steps from a frame
- * to its caller. Shared by the unwinder's files.
+ * A walk from frame to frame: its place, the copied registers and memory, and its steps from a
+ * frame to its caller. Shared by the unwinder's files.
  */
 #ifndef JANK_SYMBOL_UNWIND_WALK_H
 #define JANK_SYMBOL_UNWIND_WALK_H
@@ -71,6 +71,8 @@ bool walk__word(struct walk *w, uint64_t addr, uint64_t *ret);
 
 /* Gets a register's value. Returns false when it is unknown. */
 bool walk__reg(const struct walk *w, uint64_t reg, uint64_t *ret);
+/* Gets the address of a slot in memory. Returns false when it is in a register, or unknown. */
+bool walk__slot(const struct walk *w, const struct path_slot *slot, uint64_t *ret);
 void walk__set(struct walk *w, unsigned reg, uint64_t value);
 
 /*
@@ -131,9 +133,9 @@ bool unwind_return__keeps(struct walk *w, unsigned reg, uint64_t slot);
 
 /*
  * --- unwind_paths.c: follower of code paths, for code without a table and without frame pointers
- * (musl, hand-written assembly). It follows the instructions from the current address to the return,
- * which shows how far the return address lies above the stack pointer. It also follows the code from
- * the target of the caller's call, which must give the same distance.
+ * (musl, hand-written assembly). It follows the instructions from the current address to the
+ * return, which shows how far the return address lies above the stack pointer. It also follows the
+ * code from the target of the caller's call, which must give the same distance.
  */
 
 #define PATH_REGS	16
