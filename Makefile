@@ -79,7 +79,7 @@ SKEL      := $(OUT)/jankbpf.skel.h $(OUT)/jankbpf_plain.skel.h
 CALIBRATE := $(OUT)/calibrate.skel.h
 
 # Everything but main and what needs the skeleton is pure enough for the host tests.
-SKEL_SRC  := user/probes/loader.c user/probes/loader_open.c
+SKEL_SRC  := $(wildcard user/probes/loader*.c)
 APP_SRC   := $(wildcard user/options/*.c user/session/*.c user/cli/*.c)
 LIB_SRC   := $(filter-out $(SKEL_SRC) $(APP_SRC),$(wildcard user/*/*.c user/*/*/*.c))
 SRC       := $(APP_SRC) $(LIB_SRC) $(SKEL_SRC)
@@ -116,7 +116,7 @@ $(VARIANT)/%.o: %.c
 
 $(SKEL_SRC:%.c=$(VARIANT)/%.o): $(SKEL)
 
-$(VARIANT)/user/probes/calibrate.o: $(CALIBRATE)
+$(VARIANT)/user/probes/loader_open.o: $(CALIBRATE)
 
 $(VARIANT)/user/base/syscall_name.o: $(OUT)/syscall_names.h
 

@@ -12,7 +12,7 @@ $(BTF_INC): tools/btf/table $(BTF_FILES) $(wildcard btf/$(ARCH))
 	$(call msg,GEN,$@)
 	$(Q)tools/btf/table btf/$(ARCH) > $@
 
-$(VARIANT)/user/probes/btf_embedded.o: $(BTF_INC)
+$(VARIANT)/user/probes/btf_source.o: $(BTF_INC)
 
 # Touches all that the probes' headers declare, so that what is minimised against it outlives the probes.
 $(OUT)/btf_helper.bpf.c: tools/btf/helper $(BPF_HDR)

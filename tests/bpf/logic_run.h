@@ -61,7 +61,7 @@ static inline struct jank_conf logic__conf(void)
 		.span_min_ns = HOUR,
 		.tgid = getpid(),
 		.thread_sz = 16384,
-		.user_ip_mask = 0xffffffffffff, /* 48 bits, as calibrate.c finds them */
+		.user_ip_mask = 0xffffffffffff, /* 48 bits, as the calibration finds them */
 		.switch_state = 1,
 		.tick_ns = 10000000,
 	};

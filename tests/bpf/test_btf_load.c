@@ -14,7 +14,6 @@
 
 #include "jankbpf_plain.skel.h"
 #include "probes/bpf_log.h"
-#include "probes/btf_embedded.h"
 #include "probes/btf_source.h"
 #include "tests/tap.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "probes/bpf_counters.h"
+#include "probes/bpf_fds.h"
 #include "tests/tap.h"
 
 /* trace_printk("x"); return 0 */

@@ -7,8 +7,8 @@
 #include <bpf/libbpf.h>
 
 #include "probes/bpf_log.h"
-#include "probes/btf_embedded.h"
 #include "probes/btf_file.h"
+#include "probes/btf_source.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/tap.h"
 

@@ -8,9 +8,9 @@
 #include <lzma.h>
 #include <sys/mman.h>
 
+#include "symbol/elf/debugfile.h"
 #include "symbol/elf/elffunc.h"
 #include "symbol/modules/module.h"
-#include "symbol/modules/moduleload.h"
 #include "tests/fuzz/corpus.h"
 
 #define OUTER_SZ     4096

@@ -8,10 +8,10 @@
 #include <sys/mman.h>
 
 #include "symbol/elf/elffunc.h"
-#include "symbol/elf/elfsym.h"
+#include "symbol/elf/vtable.h"
 #include "symbol/interpreters/interp.h"
 #include "symbol/modules/module.h"
-#include "symbol/names/demangle.h"
+#include "symbol/names/resolve.h"
 #include "tests/fuzz/corpus.h"
 
 #define BYTES_MAX (64u << 20) /* of tables, from files of 64 KiB */

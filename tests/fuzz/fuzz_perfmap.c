@@ -2,7 +2,7 @@
 /* Damaged perf maps, which grow, shrink and are replaced while they are read. */
 #include <sys/stat.h>
 
-#include "symbol/interpreters/perfmap.h"
+#include "symbol/interpreters/jit.h"
 #include "symbol/interpreters/runtime.h"
 #include "tests/fuzz/corpus.h"
 #include "tests/scratch.h"

@@ -4,7 +4,7 @@
  * code objects and its list of threads, damaged. Nothing may be read or written out of bounds, and
  * lines stay within what a table can say.
  */
-#include "symbol/interpreters/interp_code.h"
+#include "symbol/interpreters/interp.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/script_image.h"
 

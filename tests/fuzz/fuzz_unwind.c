@@ -3,9 +3,9 @@
  * Walks of copies that are none, and expressions of any bytes: a walk ends, with addresses of code
  * only. Damaged tables are fuzz_cfi's.
  */
-#include "symbol/unwind/cfi_expr.h"
+#include "symbol/unwind/cfi.h"
 #include "symbol/unwind/unwind.h"
-#include "symbol/unwind/unwind_paths.h"
+#include "symbol/unwind/walk.h"
 #include "tests/capture.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/symbol_fixture.h"

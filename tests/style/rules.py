@@ -37,18 +37,18 @@ LAYERS = {
 WIRE = "bpf/jank_abi.h"  # the contract of both sides; base stays free even of that
 TALKERS = ("cli", "session", "options", "enrich")  # who may print
 SKELETON = "jankbpf.skel.h"
-SKELETON_OWNERS = ("user/probes/loader.c", "user/probes/loader_open.c")
+SKELETON_OWNERS = ("user/probes/loader.c", "user/probes/loader_attach.c", "user/probes/loader_open.c")
 
-# Who may open by a path itself. Whatever else a traced program may have chosen the path of goes through base/file,
+# Who may open by a path itself. Whatever else a traced program may have chosen the path of goes through base/openfile,
 # which neither waits for a lease nor opens a device.
 OPENERS = {
-    "user/base/file.c": "it is the one; /proc, /sys and the user's own files, without waiting",
-    "user/base/apart.c": "with O_PATH, by the process apart; our own mount table",
+    "user/base/file.c": "/proc, /sys and the user's own files, without waiting",
+    "user/base/apart.c": "with O_PATH, by the process apart",
+    "user/base/openfile.c": "what a traced program names, with O_PATH",
     "user/uprobes/mapped_files.c": "with O_PATH; /proc; directories, and handles with O_PATH",
-    "user/symbol/names/proc_maps.c": "/proc", "user/symbol/names/memory.c": "/proc",
-    "user/procfs/maps_lines.c": "/proc",
+    "user/base/proc.c": "/proc", "user/symbol/names/proc_maps.c": "/proc",
     "user/procfs/cgroup_find.c": "directories of cgroupfs",
-    "user/procfs/thermal.c": "/sys",
+    "user/procfs/host.c": "/sys",
     "user/probes/btf_file.c": "named by the user",
     "user/cli/cmd_symbolize.c": "named by the user",
     "user/journal/journal.c": "named by the user",
@@ -207,7 +207,7 @@ def opens(root):
             continue
         text = without_comments(read(root, path))
         for match in opening.finditer(text):
-            yield f"{path}:{line_of(text, match.start())}: {match.group().rstrip('( ')} outside base/file.c"
+            yield f"{path}:{line_of(text, match.start())}: {match.group().rstrip('( ')} outside base/openfile.c"
 
 
 def front_pages(root):

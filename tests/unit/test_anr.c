@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Android's limits, and what tells a dispatch's records apart. */
-#include "base/anr.h"
-
 #include "base/clock.h"
+
 #include "model/block.h"
 #include "tests/tap.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Reads by a process apart: of memory and files, and what becomes of those that never end. */
 #include "base/apart.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,8 +49,8 @@ static void test_file(void)
 		   st.st_ino == plain.st_ino && st.st_size == 10 && S_ISREG(st.st_mode) &&
 		   st.st_uid == plain.st_uid && st.st_mtim.tv_nsec == plain.st_mtim.tv_nsec,
 	   "its status is as fstat has it");
-	ok(apart__trusts(st.st_dev), "its file system is one of ours");
-	ok(!apart__trusts(makedev(0, 0xffff0)), "one that nobody mounted here is not");
+	ok(openfile__trusts(st.st_dev), "its file system is one of ours");
+	ok(!openfile__trusts(makedev(0, 0xffff0)), "one that nobody mounted here is not");
 	close(handle);
 	handle = apart__open("/tmp", file + 4);
 	ok(handle >= 0, "below a root");

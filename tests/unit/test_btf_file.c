@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "probes/btf_embedded.h"
 #include "probes/btf_source.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"

@@ -11,7 +11,6 @@
 
 #include "base/file.h"
 #include "base/strbuf.h"
-#include "probes/btf_embedded.h"
 #include "probes/btf_file.h"
 #include "tests/tap.h"
 

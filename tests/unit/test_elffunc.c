@@ -34,7 +34,7 @@ static bool use_elf(const char *path)
 		for (int i = 0; i < 3; i++) {
 			len = elffunc__code(&elf, places[i].value, code, sizeof(code), &offset);
 			sane &= len <= (int)sizeof(code) &&
-				(len <= 0 || offset + (uint64_t)len <= elf.size);
+				(len <= 0 || offset + (uint64_t)len <= elf.elf.img.size);
 		}
 	}
 	elffunc__close(&elf);

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "procfs/cgroup_find.h"
+#include "procfs/cgroup.h"
 #include "tests/child.h"
 #include "tests/tap.h"
 

@@ -3,7 +3,7 @@
  * Location tables as CPython 3.11 and 3.13 made them, against what their own co_lines() says; and
  * what is no table.
  */
-#include "symbol/interpreters/interp_code.h"
+#include "symbol/interpreters/interp.h"
 #include "tests/tap.h"
 
 #define LEN(a) (sizeof(a) / sizeof(*(a)))

@@ -3,7 +3,7 @@
  * Which thread tells of a process's memory: a made-up /proc, and a real process without a main
  * thread.
  */
-#include "base/live_tid.h"
+#include "base/proc.h"
 
 #include <pthread.h>
 #include <stdio.h>

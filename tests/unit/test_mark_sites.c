@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
-#include "uprobes/mark_sites.h"
+#include "uprobes/sites.h"
 
 static bool sh(const char *command)
 {

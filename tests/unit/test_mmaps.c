@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "tests/tap.h"
-#include "uprobes/mmaps_record.h"
+#include "uprobes/mmaps.h"
 
 /* A record under construction: a header, numbers, a text padded to 8 bytes, the time. */
 struct raw {

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "procfs/fd_holder.h"
-#include "procfs/threadname.h"
+#include "procfs/procinfo.h"
 #include "tests/child.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "symbol/interpreters/code_map.h"
+#include "symbol/interpreters/jit.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/tap.h"
 

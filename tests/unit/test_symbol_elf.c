@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Names from real files: every kind of symbol table, PIE and not, C++, PLT, separate debug
  * files. */
+#include "symbol/elf/debugfile.h"
 #include "symbol/modules/module.h"
-#include "symbol/modules/moduleload.h"
 #include "tests/symbol_fixture.h"
 
 static const char program[] =

@@ -9,7 +9,7 @@
 
 #include "symbol/elf/elf.h"
 #include "symbol/modules/module.h"
-#include "symbol/names/demangle.h"
+#include "symbol/names/resolve.h"
 #include "tests/symbol_fixture.h"
 
 static const char program[] =

@@ -4,8 +4,7 @@
  * frame.
  */
 #include "symbol/interpreters/runtime.h"
-#include "symbol/unwind/unwind_java.h"
-#include "symbol/unwind/unwind_paths.h"
+#include "symbol/unwind/walk.h"
 #include "tests/tap.h"
 
 #define JIT(name)                                                                                  \

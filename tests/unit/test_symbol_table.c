@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The tables below the symbolizer: symbols, names, strings, the cache of addresses, demangling. */
+#include "base/proc.h"
 #include "symbol/elf/symtab.h"
 #include "symbol/interpreters/runtime.h"
-#include "symbol/names/demangle.h"
-#include "symbol/names/lines.h"
 #include "symbol/names/pool.h"
 #include "symbol/names/process.h"
+#include "symbol/names/resolve.h"
 #include "tests/tap.h"
 
 static void add(struct symtab *tab, uint64_t addr, uint64_t size, unsigned rank, const char *name)

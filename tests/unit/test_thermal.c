@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* CPUs slowed down for heat, as made-up trees of sysfs tell; then what this machine's costs. */
-#include "procfs/thermal.h"
+#include "procfs/host.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  */
 #include "symbol/unwind/unwind.h"
 
-#include "symbol/unwind/unwind_parts.h"
+#include "symbol/unwind/walk.h"
 #include "tests/capture.h"
 #include "tests/symbol_fixture.h"
 

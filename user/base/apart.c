@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <linux/openat2.h>
 #include <poll.h>
@@ -22,9 +21,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/file.h"
-
 #define SHARED_SZ   (64 * 1024)
 #define PATIENCE_MS 500
 #define END_MS                                                                                     \
@@ -32,9 +28,6 @@
 #define STUCK_MAX   8  /* abandoned processes; at this count the helper is not started again */
 #define REFUSED_MAX 64 /* the oldest entry is dropped, so it may be read again */
 #define FD_MAX	    65536
-#define MOUNTS_MAX  (4 << 20) /* bytes of our mount table */
-#define TRUSTED_MAX 256
-#define LOOK_NS	    NS_PER_SEC
 
 enum op { OP_MEMORY, OP_FILE, OP_OPEN };
 
@@ -95,24 +88,31 @@ static int64_t read_memory(const struct request *req, char *to)
 	return n < 0 ? -errno : n;
 }
 
-static int64_t open_path(const struct request *req, const char *paths)
+int apart__open_below(const char *root, const char *path, uint64_t resolve)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC };
-	const char *root = paths + req->len + 1;
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = resolve };
 	int dir = AT_FDCWD, fd;
 
-	if (*root) {
+	if (root) {
 		how.resolve |= RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
 		dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (dir < 0)
 			return -errno;
 	}
-	fd = syscall(SYS_openat2, dir, paths, &how, sizeof(how));
+	fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
 	if (fd < 0)
 		fd = -errno;
 	if (dir >= 0)
 		close(dir);
 	return fd;
+}
+
+/* The path, and behind it the root or "". */
+static int64_t open_path(const struct request *req, const char *paths)
+{
+	const char *root = paths + req->len + 1;
+
+	return apart__open_below(*root ? root : NULL, paths, 0);
 }
 
 /* Sends a message, with a descriptor unless fd is negative. */
@@ -403,7 +403,7 @@ uint64_t apart__refused_cnt(void)
 	return ret;
 }
 
-/* --- which file systems can be read directly */
+/* --- stat without a query */
 
 static int stat_at(int fd, const char *path, int flags, struct stat *ret)
 {
@@ -432,119 +432,4 @@ int apart__stat(int fd, struct stat *ret)
 int apart__stat_link(const char *path, struct stat *ret)
 {
 	return stat_at(AT_FDCWD, path, 0, ret);
-}
-
-/* Device numbers of our namespace's mounts without a block device that need no daemon or server. */
-static struct {
-	pthread_mutex_t lock;
-	dev_t devs[TRUSTED_MAX];
-	size_t cnt;
-	uint64_t next_ns;
-} trusted = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-static bool asks_somebody(const char *type)
-{
-	static const char *const types[] = { "fuse", "nfs",  "cifs",  "smb",	"9p ",
-					     "ceph", "afs ", "coda ", "lustre " };
-
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-		if (!strncmp(type, types[i], strlen(types[i])))
-			return true;
-	return false;
-}
-
-/*
- * Any user may mount these, and no daemon answers for them. Overlay is not listed: it may cover a
- * daemon's files.
- */
-static bool is_in_memory(const char *type)
-{
-	return !strncmp(type, "tmpfs ", 6) || !strncmp(type, "ramfs ", 6);
-}
-
-/*
- * Parses "36 35 98:0 / /mnt rw … - TYPE SOURCE OPTIONS". Returns the type, or NULL for a mount of a
- * block device or a line that does not parse.
- */
-static const char *type_of(const char *line, size_t len, dev_t *ret_dev)
-{
-	const char *type = memmem(line, len, " - ", 3);
-	unsigned major, minor;
-
-	if (!type || sscanf(line, "%*u %*u %u:%u ", &major, &minor) != 2 || major)
-		return NULL;
-	*ret_dev = makedev(major, minor);
-	return type + 3;
-}
-
-/* Calls fn for each mount until it returns true, and returns that value. */
-static bool each_mount(const char *path, bool (*fn)(const char *type, dev_t dev, dev_t wanted),
-		       dev_t wanted)
-{
-	struct strbuf sb = STRBUF_INIT;
-	bool ret = false;
-
-	if (!file__read(path, MOUNTS_MAX, &sb))
-		for (const char *at = strbuf__str(&sb); *at && !ret;) {
-			size_t len = strcspn(at, "\n");
-			dev_t dev;
-			const char *type = type_of(at, len, &dev);
-
-			ret = type && fn(type, dev, wanted);
-			at += len + (at[len] == '\n');
-		}
-	strbuf__free(&sb);
-	return ret;
-}
-
-static bool note_mount(const char *type, dev_t dev, dev_t wanted)
-{
-	if (!asks_somebody(type) && trusted.cnt < TRUSTED_MAX)
-		trusted.devs[trusted.cnt++] = dev;
-	return false;
-}
-
-static bool is_memory_of(const char *type, dev_t dev, dev_t wanted)
-{
-	return dev == wanted && is_in_memory(type);
-}
-
-static bool is_known(dev_t dev)
-{
-	for (size_t i = 0; i < trusted.cnt; i++)
-		if (trusted.devs[i] == dev)
-			return true;
-	return false;
-}
-
-bool apart__trusts(dev_t dev)
-{
-	uint64_t now = clock__mono_ns();
-	bool ret;
-
-	if (major(dev))
-		return true;
-	pthread_mutex_lock(&trusted.lock);
-	ret = is_known(dev);
-	if (!ret && now >= trusted.next_ns) {
-		trusted.cnt = 0;
-		each_mount("/proc/self/mountinfo", note_mount, 0);
-		trusted.next_ns = now + LOOK_NS;
-		ret = is_known(dev);
-	}
-	pthread_mutex_unlock(&trusted.lock);
-	return ret;
-}
-
-/*
- * The answer is not cached: after an unmount the device number may belong to another file system.
- */
-bool apart__trusts_for(dev_t dev, uint32_t pid)
-{
-	char path[64];
-
-	if (apart__trusts(dev))
-		return true;
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mountinfo", pid);
-	return pid && each_mount(path, is_memory_of, dev);
 }

@@ -46,6 +46,12 @@ ssize_t apart__pread(int handle, void *buf, size_t len, uint64_t off);
 int apart__open(const char *root, const char *path);
 
 /*
+ * Like apart__open, in the calling thread, which may wait for a directory. resolve: more flags of
+ * openat2(2).
+ */
+int apart__open_below(const char *root, const char *path, uint64_t resolve);
+
+/*
  * Like fstat of any descriptor, from what the kernel has cached: no file system is queried. 0 or
  * -errno.
  */
@@ -53,19 +59,6 @@ int apart__stat(int fd, struct stat *ret);
 
 /* Like apart__stat, of the target of a /proc link (exe, fd/N). */
 int apart__stat_link(const char *path, struct stat *ret);
-
-/*
- * True if the file system answers without a daemon or server: it is on a block device, or it is
- * mounted in our own namespace and has a local type. Files of other file systems stay O_PATH
- * descriptors, which image__read reads through the helper process.
- */
-bool apart__trusts(dev_t dev);
-
-/*
- * Like apart__trusts, for a file that process pid sees (0: none), by that process's mounts. Of
- * those, only memory file systems are trusted. The caller must hold a descriptor of the file.
- */
-bool apart__trusts_for(dev_t dev, uint32_t pid);
 
 /* How many reads timed out, or were refused because of an earlier timeout. */
 uint64_t apart__refused_cnt(void);

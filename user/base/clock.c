@@ -151,3 +151,17 @@ void clock__add_duration(struct strbuf *sb, uint64_t ns)
 	else
 		strbuf__addf(sb, "%" PRIu64 " ns", rounded);
 }
+
+/* --- Android's limits */
+
+const uint64_t anr__limits_s[ANR_LIMITS] = { 5, 10, 20, 200 };
+
+uint32_t anr__exceeded(uint64_t delay_ns)
+{
+	uint32_t ret = 0;
+
+	for (int i = 0; i < ANR_LIMITS; i++)
+		if (delay_ns > anr__limits_s[i] * NS_PER_SEC)
+			ret = anr__limits_s[i];
+	return ret;
+}

@@ -41,4 +41,16 @@ void clock__add_local(struct strbuf *sb, const char *fmt, uint64_t real_ns);
  */
 void clock__add_duration(struct strbuf *sb, uint64_t ns);
 
+/*
+ * --- Android's limits for "application not responding", in seconds. An input event has 5, a
+ * foreground broadcast 10, a foreground service 20, a background service 200 (InputConstants.h,
+ * BroadcastConstants.java and ActiveServices.java of AOSP 14).
+ */
+
+#define ANR_LIMITS 4
+extern const uint64_t anr__limits_s[ANR_LIMITS]; /* ascending */
+
+/* The largest limit that the delay exceeds, in seconds; 0: it exceeds none. */
+uint32_t anr__exceeded(uint64_t delay_ns);
+
 #endif

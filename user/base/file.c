@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Small file helpers: bounded reads that a hostile path cannot block, complete writes, mkdir -p. */
+/* Bounded reads, complete writes, mkdir -p. See file.h. */
 #include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <linux/openat2.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/apart.h"
+#include "base/clock.h"
 
 #define READ_CHUNK 16384
 
@@ -151,124 +147,73 @@ int file__mkdirs(const char *path, mode_t mode)
 	return make_dir(part, mode);
 }
 
-/*
- * --- openfile: O_PATH does not open the file. The file is checked first, then opened through
- * /proc/self/fd. See file.h.
- */
+/* --- images */
 
-#ifndef RESOLVE_CACHED
-#define RESOLVE_CACHED 0x20
-#endif
-
-/* The process of a path below /proc/PID; 0: another path. */
-static uint32_t pid_of(const char *path)
+int image__of_fd(struct image *img, int fd)
 {
-	uint32_t pid;
-	int end = 0;
+	struct stat st;
+	int err = apart__stat(fd, &st);
 
-	return path && sscanf(path, "/proc/%" SCNu32 "/%n", &pid, &end) == 1 && end ? pid : 0;
+	if (err)
+		return err;
+	if (!S_ISREG(st.st_mode) || st.st_size < 0)
+		return -EINVAL;
+	*img = (struct image){ .fd = fd, .size = st.st_size };
+	return 0;
 }
 
-/*
- * 0: a regular file. *ret_trusted is false if it must be read through the helper process. from: the
- * path that led to it; NULL: not known.
- */
-static int look_at(int handle, const char *from, struct stat *st, bool *ret_trusted)
+int image__of_part(struct image *img, int fd, struct image_part part)
 {
-	int res = apart__stat(handle, st);
+	int ret = image__of_fd(img, fd);
 
-	if (!res && !S_ISREG(st->st_mode))
-		res = -EINVAL;
-	if (!res)
-		*ret_trusted = apart__trusts_for(st->st_dev, pid_of(from));
-	return res;
+	if (ret || !part.size)
+		return ret;
+	if (part.begin >= img->size)
+		return -ENODATA;
+	img->begin = part.begin;
+	img->size -= part.begin;
+	if (part.size < img->size)
+		img->size = part.size;
+	return 0;
 }
 
-static int open_again(int handle)
+void image__of_mem(struct image *img, const void *mem, size_t size)
 {
-	char path[32];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	*img = (struct image){ .fd = -1, .mem = mem, .size = size };
 }
 
-int openfile__handle(int handle, struct stat *st)
+uint64_t image__written_ns(int fd)
 {
-	struct stat own;
-	bool trusted;
-	int fd = look_at(handle, NULL, st ? st : &own, &trusted);
+	struct stat st;
 
-	if (!fd)
-		fd = trusted ? open_again(handle) : -EACCES;
-	close(handle);
-	return fd;
+	return apart__stat(fd, &st) ? 0 : timespec__ns(st.st_mtim);
 }
 
-/*
- * Returns the handle itself where opening the file may block; image__read reads it through the
- * helper process. Takes `handle`.
- */
-static int reopen(int handle, const char *from, struct stat *st)
+bool image__holds(const struct image *img, uint64_t off, uint64_t len)
 {
-	struct stat own;
-	bool trusted;
-	int fd = look_at(handle, from, st ? st : &own, &trusted);
-
-	if (!fd && !trusted)
-		return handle;
-	if (!fd)
-		fd = open_again(handle);
-	close(handle);
-	return fd;
+	return off <= img->size && len <= img->size - off;
 }
 
-int openfile__link(const char *path, struct stat *st)
+int image__read(const struct image *img, uint64_t off, void *buf, size_t len)
 {
-	int handle = open(path, O_PATH | O_CLOEXEC);
+	uint64_t at = img->begin + off;
+	size_t done = 0;
 
-	return handle < 0 ? -errno : reopen(handle, path, st);
-}
-
-/*
- * Uses only names that the kernel has cached: reading a directory may also block on a daemon or
- * server.
- */
-static int open_cached(const char *root, const char *path)
-{
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_CACHED };
-	int dir = AT_FDCWD, fd;
-
-	if (root) {
-		how.resolve |= RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-		dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (dir < 0)
-			return -errno;
+	if (!image__holds(img, off, len))
+		return -ENODATA;
+	if (img->fd < 0) {
+		if (len)
+			memcpy(buf, (const char *)img->mem + off, len);
+		return 0;
 	}
-	fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
-	if (fd < 0)
-		fd = -errno;
-	if (dir >= 0)
-		close(dir);
-	return fd;
-}
+	while (done < len) {
+		ssize_t n = file__pread(img->fd, (char *)buf + done, len - done, at + done);
 
-static int open_by_name(const char *root, const char *path, struct stat *st)
-{
-	int handle = open_cached(root, path);
-
-	if (handle == -EAGAIN || handle == -EINVAL) /* the flag exists since 5.12 */
-		handle = apart__open(root, path);
-	return handle < 0 ? handle : reopen(handle, root ? root : path, st);
-}
-
-int openfile__path(const char *path, struct stat *st)
-{
-	return open_by_name(NULL, path, st);
-}
-
-int openfile__in_root(const char *root, const char *path, struct stat *st)
-{
-	return open_by_name(root, path, st);
+		if (n < 0)
+			return (int)n;
+		if (n == 0)
+			return -ENODATA; /* truncated after it was opened */
+		done += n;
+	}
+	return 0;
 }

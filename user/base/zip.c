@@ -12,10 +12,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "base/apart.h"
 #include "base/file.h"
+#include "base/unpack.h"
 
 #define END_SZ	      22 /* followed by a comment of up to 65,535 bytes */
 #define ENTRY_SZ      46 /* in the directory, followed by three texts */
@@ -216,108 +216,26 @@ int zip_entry__at(int fd, uint64_t offset, struct zip_entry *ret)
 	return err;
 }
 
-/*
- * --- decompression: zlib's raw inflate, one piece at a time. Input and output are bounded by the
- * sizes that the archive states.
- */
+/* --- decompression */
 
-#define PIECE (64u << 10)
-
-/* The packed bytes that are not read yet. */
-struct source {
-	int fd;
-	uint64_t at, left;
-	unsigned char piece[PIECE];
-};
-
-static int begin(z_stream *z, struct source *source, int fd, const struct zip_member *member)
+static struct deflated content_of(int fd, const struct zip_member *member)
 {
-	*z = (z_stream){ 0 };
-	source->fd = fd;
-	source->at = member->offset;
-	source->left = member->packed;
-	return inflateInit2(z, -MAX_WBITS) == Z_OK ? 0 : -ENOMEM;
-}
-
-static int refill(z_stream *z, struct source *source)
-{
-	size_t len = source->left < PIECE ? source->left : PIECE;
-	int err;
-
-	if (z->avail_in || !len) /* the bytes read so far may hold the end */
-		return 0;
-	err = file__read_exactly(source->fd, source->piece, len, source->at);
-	if (err)
-		return err;
-	source->at += len;
-	source->left -= len;
-	z->next_in = source->piece;
-	z->avail_in = len;
-	return 0;
-}
-
-/*
- * Fills the buffer, or up to the end of the data. Returns the number of bytes, or -errno. *ended:
- * the packed data is complete.
- */
-static int fill(z_stream *z, struct source *source, void *buf, size_t len, bool *ended)
-{
-	int status = Z_OK, err;
-
-	z->next_out = buf;
-	z->avail_out = len;
-	while (z->avail_out && status == Z_OK) {
-		err = refill(z, source);
-		if (err)
-			return err;
-		status = inflate(z, Z_NO_FLUSH);
-	}
-	*ended = status == Z_STREAM_END;
-	return status == Z_OK || *ended ? (int)(len - z->avail_out) : -EBADMSG;
+	return (struct deflated){ .img = { .fd = fd, .size = UINT64_MAX },
+				  .at = member->offset,
+				  .packed = member->packed,
+				  .is_raw = true };
 }
 
 int zip_unpack__head(int fd, const struct zip_member *member, void *buf, size_t len)
 {
-	struct source source;
-	bool ended;
-	z_stream z;
-	int ret = begin(&z, &source, fd, member);
+	const struct deflated content = content_of(fd, member);
 
-	if (ret)
-		return ret;
-	ret = fill(&z, &source, buf, len, &ended);
-	if (ret < 0 && z.avail_out < len)
-		ret = (int)(len - z.avail_out);
-	inflateEnd(&z);
-	return ret;
-}
-
-static int copy(z_stream *z, struct source *source, int to, uint64_t size)
-{
-	unsigned char piece[PIECE];
-	uint64_t done = 0;
-	bool ended = false;
-	int err;
-
-	while (!ended) {
-		int len = fill(z, source, piece, sizeof(piece), &ended);
-
-		if (len < 0)
-			return len;
-		if ((uint64_t)len > size - done)
-			return -EBADMSG;
-		err = file__write_all(to, piece, len);
-		if (err)
-			return err;
-		done += len;
-	}
-	return done == size ? 0 : -EBADMSG;
+	return inflate__bytes(&content, buf, len);
 }
 
 int zip_unpack__file(int fd, const struct zip_member *member, uint64_t max)
 {
-	struct source source;
-	z_stream z;
+	const struct deflated content = content_of(fd, member);
 	int to, err;
 
 	if (member->size > max)
@@ -325,11 +243,7 @@ int zip_unpack__file(int fd, const struct zip_member *member, uint64_t max)
 	to = memfd_create("unpacked", MFD_CLOEXEC);
 	if (to < 0)
 		return -errno;
-	err = begin(&z, &source, fd, member);
-	if (!err) {
-		err = copy(&z, &source, to, member->size);
-		inflateEnd(&z);
-	}
+	err = inflate__file(&content, to, member->size);
 	if (!err)
 		return to;
 	close(to);

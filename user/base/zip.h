@@ -58,7 +58,7 @@ int zip_directory__next(const struct zip_directory *dir, size_t *at, struct zip_
  */
 int zip_entry__at(int fd, uint64_t offset, struct zip_entry *ret);
 
-/* --- decompression with limits: a few compressed bytes can expand to gigabytes. */
+/* --- decompression, see unpack.h */
 
 /*
  * Unpacks the first bytes of a compressed member, at most len, up to the first error. fd: the

@@ -6,7 +6,7 @@
 #ifndef JANK_CATALOGUE_WAIT_NOTE_H
 #define JANK_CATALOGUE_WAIT_NOTE_H
 
-#include "base/code/call_site.h"
+#include "base/code/insn.h"
 #include "bpf/jank_abi.h"
 #include "symbol/names/symbolize.h"
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #define JANK_ENRICH_MACHINE_H
 
 #include "model/block.h"
-#include "procfs/thermal.h"
+#include "procfs/host.h"
 #include <stdint.h>
 #include <sys/types.h>
 

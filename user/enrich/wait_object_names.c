@@ -12,14 +12,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/live_tid.h"
+#include "base/proc.h"
 #include "procfs/descriptor.h"
 #include "procfs/fd_holder.h"
 #include "procfs/filepath.h"
 #include "procfs/mountinfo.h"
 #include "procfs/procinfo.h"
 #include "procfs/socketpeer.h"
-#include "procfs/threadname.h"
 
 #define PROC	 "/proc"
 #define SYS	 "/sys"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/anr.h"
+#include "base/clock.h"
 #include "model/sample.h"
 
 /* --- Messages. The naming step (user/enrich/) fills the fields. */

@@ -13,7 +13,7 @@
 #include "base/parse.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "procfs/cgroup_find.h"
+#include "procfs/cgroup.h"
 #include "procfs/procinfo.h"
 
 /*

@@ -81,4 +81,26 @@ bool interp_bpf_fds__has(const struct interp_bpf_fds *maps, uint32_t pid, uint32
 int interp_bpf_fds__set(struct interp_bpf_fds *maps, uint32_t tid,
 			const struct jank_script_where *where);
 
+/* --- counters: losses counted by the probes, and runs of the probes counted by the kernel */
+
+struct bpf_object;
+
+/*
+ * Adds the losses of all CPUs to cnt, by JANK_LOST_*. map_fd: the per-CPU array of counts. Returns
+ * 0 or -ENOMEM.
+ */
+int bpf_counters__losses(int map_fd, uint64_t cnt[JANK_LOSS_CNT]);
+
+/*
+ * Number of runs that the kernel skipped because this program, or one like it, was already running
+ * on that CPU. 0 when the kernel does not count them.
+ */
+uint64_t bpf_counters__skipped(int prog_fd);
+
+/*
+ * Time and runs of the object's programs while the kernel's BPF statistics were on. False: they
+ * were never on.
+ */
+bool bpf_counters__cost(const struct bpf_object *obj, uint64_t *ret_ns, uint64_t *ret_runs);
+
 #endif

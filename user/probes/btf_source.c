@@ -4,6 +4,7 @@
 
 #include <bpf/btf.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,8 +13,24 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "probes/btf_embedded.h"
+#include "btf_embedded.inc"
 #include "probes/btf_file.h"
+
+/* --- embedded BTF: tools/btf/table generates the table at build time; it may be empty */
+
+const size_t btf_embedded_row_cnt = sizeof(btf_embedded_rows) / sizeof(*btf_embedded_rows) - 1;
+
+const struct btf_embedded *btf_embedded__find(const struct btf_embedded *rows, size_t cnt,
+					      const char *release)
+{
+	for (size_t i = 0; i < cnt; i++)
+		if (!strcmp(rows[i].release, release))
+			return &rows[i];
+	for (size_t i = 0; i < cnt; i++)
+		if (!fnmatch(rows[i].release, release, 0))
+			return &rows[i];
+	return NULL;
+}
 
 static int keep(struct btf_source *src, const void *data, size_t size, struct err *err)
 {

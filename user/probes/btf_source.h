@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include <stdbool.h>
+#include <stddef.h>
 
 enum btf_origin { BTF_SOURCE_KERNEL, BTF_SOURCE_FILE, BTF_SOURCE_EMBEDDED };
 
@@ -36,5 +37,26 @@ const char *btf_source__path(const struct btf_source *src);
 
 /* Call after load, when libbpf has read it. A second call does nothing. */
 void btf_source__close(struct btf_source *src);
+
+/*
+ * --- minimised BTF of known kernels of this architecture: the files of btf/, embedded at build
+ * time (mk/btf.mk).
+ */
+
+struct btf_embedded {
+	const char *release; /* as in `uname -r`, or a pattern of fnmatch(3) */
+	const unsigned char *data;
+	size_t size;
+};
+
+extern const struct btf_embedded btf_embedded_rows[];
+extern const size_t btf_embedded_row_cnt;
+
+/*
+ * The row for a release, or NULL. An exact match comes before a pattern, an earlier pattern before
+ * a later one.
+ */
+const struct btf_embedded *btf_embedded__find(const struct btf_embedded *rows, size_t cnt,
+					      const char *release);
 
 #endif

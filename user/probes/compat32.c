@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/live_tid.h"
+#include "base/proc.h"
 
 #define HEAD_SZ	   256 /* bytes of a file that the kernel examines */
 #define SCRIPT_MAX 5   /* nested script interpreters; the kernel allows no more */

@@ -1,172 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Owner of the skeleton: attaches its programs, and selects the processes to trace. */
+/* Selects the processes to trace, and answers queries while the probes run. */
 #include "probes/loader.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "catalogue/loop_choice.h"
 #include "jankbpf.skel.h"
-#include "probes/bpf_counters.h"
+#include "probes/bpf_fds.h"
 #include "probes/loader_parts.h"
-#include "probes/perf_event.h"
-#include "probes/task_iter.h"
-#include "uprobes/links.h"
 #include "uprobes/uprobes.h"
 
 #define SWEEP_MAX 1024 /* ended processes dropped in one call */
-
-static void drop_compat(struct loader *loader)
-{
-	for (int i = 0; i < 2; i++) {
-		bpf_link__destroy(loader->compat_links[i]);
-		loader->compat_links[i] = NULL;
-	}
-}
-
-void loader__free(struct loader *loader)
-{
-	if (!loader)
-		return;
-	uprobe_files__free(loader->files);
-	uprobes__free(loader->uprobes);
-	perf_events__free(loader->sampler);
-	bpf_link__destroy(loader->iter_link);
-	drop_compat(loader);
-	links__destroy(loader->links, loader->link_cnt);
-	jankbpf__destroy(loader->skel);
-	free(loader);
-}
-
-/* Attached separately: by loader__see_compat, or as an iterator. */
-static bool attached_apart(const struct loader *loader, const struct bpf_program *prog)
-{
-	const struct jankbpf *skel = loader->skel;
-
-	if (prog == skel->progs.jank_on_sys_enter || prog == skel->progs.jank_on_sys_exit)
-		return loader->compat_apart;
-	return prog == skel->progs.jank_on_task;
-}
-
-static int attach_programs(struct loader *loader, struct err *err)
-{
-	struct bpf_program *prog;
-
-	bpf_object__for_each_program (prog, loader->skel->obj) {
-		enum bpf_prog_type type = bpf_program__type(prog);
-		struct bpf_link *link;
-
-		if (!bpf_program__autoload(prog) || attached_apart(loader, prog) ||
-		    type == BPF_PROG_TYPE_PERF_EVENT || type == BPF_PROG_TYPE_KPROBE)
-			continue;
-		link = bpf_program__attach(prog);
-		/* The kernel lacks this system call: epoll_pwait2 before 5.11. */
-		if (!link && errno == ENOENT && type == BPF_PROG_TYPE_TRACEPOINT)
-			continue;
-		if (!link)
-			return err__set_exit(err, JANK_EXIT_CANNOT, errno,
-					     "cannot attach '%s': %s; see `jankbpf doctor`",
-					     bpf_program__name(prog), strerror(errno));
-		loader->links[loader->link_cnt++] = link;
-	}
-	return 0;
-}
-
-int loader__see_compat(struct loader *loader, bool see)
-{
-	const struct bpf_program *progs[] = { loader->skel->progs.jank_on_sys_enter,
-					      loader->skel->progs.jank_on_sys_exit };
-
-	if (!loader->compat_apart)
-		return -ENOTSUP;
-	if (!see)
-		drop_compat(loader);
-	for (int i = 0; i < 2 && see; i++) {
-		if (loader->compat_links[i] || !bpf_program__autoload(progs[i]))
-			continue;
-		loader->compat_links[i] = bpf_program__attach(progs[i]);
-		if (!loader->compat_links[i])
-			return -errno;
-	}
-	return 0;
-}
-
-static int attach_iter(struct loader *loader, struct err *err)
-{
-	DECLARE_LIBBPF_OPTS(bpf_iter_attach_opts, opts);
-	union bpf_iter_link_info info = {};
-
-	if (!features__typed(loader->opts.features))
-		return 0;
-	if (loader->opts.only_pid && features__has(loader->opts.features, FEATURE_TASK_ITER_PID)) {
-		info.task.pid = loader->opts.only_pid;
-		opts.link_info = &info;
-		opts.link_info_len = sizeof(info);
-	}
-	loader->iter_link = bpf_program__attach_iter(loader->skel->progs.jank_on_task, &opts);
-	if (!loader->iter_link)
-		return err__set_exit(err, JANK_EXIT_CANNOT, errno,
-				     "cannot attach the task iterator: %s; see `jankbpf doctor`",
-				     strerror(errno));
-	return 0;
-}
-
-static struct uprobe_programs uprobe_programs(const struct loader *loader)
-{
-	struct jankbpf *skel = loader->skel;
-	struct uprobe_programs ret = {};
-
-	if (loader->wait == WAIT_UPROBES) {
-		ret.wait_begin = skel->progs.jank_on_wait_begin;
-		ret.wait_end = skel->progs.jank_on_wait_end;
-	}
-	if (bpf_program__autoload(skel->progs.jank_on_looper))
-		ret.looper = skel->progs.jank_on_looper;
-	if (bpf_program__autoload(skel->progs.jank_on_mark))
-		ret.mark = skel->progs.jank_on_mark;
-	if (bpf_program__autoload(skel->progs.jank_on_custom))
-		ret.custom = skel->progs.jank_on_custom;
-	ret.catalogue = loader->opts.catalogue;
-	ret.no_pausable = loader->opts.no_marks;
-	return ret;
-}
-
-static int attach_files(struct loader *loader, struct err *err)
-{
-	const struct uprobe_programs progs = uprobe_programs(loader);
-
-	return uprobe_files__new(&progs, &loader->files, err);
-}
-
-struct uprobe_files *loader__files(const struct loader *loader)
-{
-	return loader->files;
-}
-
-int loader__attach(struct loader *loader, struct err *err)
-{
-	int res;
-
-	if (loader->opts.frequency_hz) {
-		bool hw = features__has(loader->opts.features, FEATURE_HW_CYCLES);
-
-		res = perf_events__new(loader->skel->progs.jank_on_sample,
-				       loader->opts.frequency_hz, hw, &loader->sampler, err);
-		if (res)
-			return res;
-	}
-	res = attach_iter(loader, err);
-	if (!res)
-		res = attach_programs(loader, err);
-	if (!res && loader__is_all(loader))
-		res = attach_files(loader, err);
-	return res;
-}
 
 int loader__admit(struct loader *loader, pid_t pid)
 {
@@ -218,7 +71,7 @@ void loader__sweep(struct loader *loader)
 
 int loader__add_process(struct loader *loader, pid_t pid, unsigned *ret_sites, struct err *err)
 {
-	const struct uprobe_programs progs = uprobe_programs(loader);
+	const struct uprobe_programs progs = loader__uprobe_programs(loader);
 	int res;
 
 	if (loader__is_all(loader)) {
@@ -307,21 +160,159 @@ enum wait_probe loader__wait_probe(const struct loader *loader)
 	return loader->wait;
 }
 
-const char *loader__sampler_clock(const struct loader *loader)
-{
-	return loader->sampler ? perf_events__clock(loader->sampler) : "none";
-}
-
 int loader__ring_fd(const struct loader *loader)
 {
 	return bpf_map__fd(loader->skel->maps.jank_ring);
+}
+
+/*
+ * --- inspection of each thread, in two ways: by an iterator of the kernel, or by a walk over our
+ * own hash
+ */
+
+typedef void look_fn(void *ctx, const struct jank_rec_thread *rec);
+
+/* Typed probes: one read of the task iterator. 0 or -errno. */
+static int iterate(int link_fd, look_fn *fn, void *ctx)
+{
+	struct jank_rec_thread recs[8];
+	int fd = bpf_iter_create(link_fd);
+	ssize_t len;
+
+	if (fd < 0)
+		return -errno;
+	/* Each read returns as many whole records as fit into the buffer. */
+	while ((len = read(fd, recs, sizeof(recs))) != 0) {
+		if (len < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (len < 0)
+			break;
+		for (size_t i = 0; i < (size_t)len / sizeof(recs[0]); i++)
+			fn(ctx, &recs[i]);
+	}
+	close(fd);
+	return len < 0 ? -EIO : 0;
+}
+
+/* Maps and program of a walk over our own hash. */
+struct task_runs {
+	int prog_fd;	/* runs once for each thread */
+	int threads_fd; /* hash of threads, by tid */
+	int parkers_fd; /* processes with other threads that become known by this inspection */
+	int room_fd;	/* the program writes the record at the beginning of the value */
+	__u32 room_sz;	/* bytes of that value */
+};
+
+static int compare(const void *a, const void *b)
+{
+	__u32 x = *(const __u32 *)a, y = *(const __u32 *)b;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * Lists the tids in the hash, sorted. When a key is deleted meanwhile, the walk starts again and
+ * finds the others a second time; duplicates are removed.
+ */
+static size_t list_threads(int map_fd, __u32 tids[2 * JANK_THREAD_MAX])
+{
+	__u32 *last = NULL;
+	size_t cnt = 0, unique = 0;
+
+	while (cnt < 2 * JANK_THREAD_MAX && !bpf_map_get_next_key(map_fd, last, &tids[cnt]))
+		last = &tids[cnt++];
+	qsort(tids, cnt, sizeof(*tids), compare);
+	for (size_t i = 0; i < cnt; i++)
+		if (!unique || tids[i] != tids[unique - 1])
+			tids[unique++] = tids[i];
+	return unique;
+}
+
+/* Arguments of the program: a thread; in a process with parks also their kinds and the process. */
+enum { ARG_TID, ARG_PARKS, ARG_TGID, ARG_CNT };
+
+static int look_at(const struct task_runs *runs, __u64 tid, void *room, look_fn *fn, void *ctx)
+{
+	__u64 args[ARG_CNT] = { [ARG_TID] = tid };
+	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = args, .ctx_size_in = sizeof(args));
+	__u32 zero = 0;
+
+	if (bpf_prog_test_run_opts(runs->prog_fd, &run))
+		return -errno;
+	if (run.retval && !bpf_map_lookup_elem(runs->room_fd, &zero, room))
+		fn(ctx, room);
+	return 0;
+}
+
+static void meet_threads(const struct task_runs *runs, __u32 tgid, __u32 parks)
+{
+	__u64 args[ARG_CNT] = { [ARG_PARKS] = parks, [ARG_TGID] = tgid };
+	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = args, .ctx_size_in = sizeof(args));
+	struct dirent *entry;
+	char path[64];
+	__u32 tid;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", tgid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		args[ARG_TID] = strtoul(entry->d_name, NULL, 10);
+		if (args[ARG_TID])
+			bpf_prog_test_run_opts(runs->prog_fd, &run);
+		/*
+		 * The thread may have ended before the probes knew it. Its exit was missed then,
+		 * and its tid may be reused.
+		 */
+		tid = args[ARG_TID];
+		if (faccessat(dirfd(dir), entry->d_name, F_OK, 0))
+			bpf_map_delete_elem(runs->threads_fd, &tid);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* No other probe sees workers that only park. */
+static void meet_workers(const struct task_runs *runs)
+{
+	__u32 tgid, *last = NULL;
+	struct jank_parks parks;
+
+	for (size_t i = 0; i < JANK_TGID_MAX; i++) {
+		if (bpf_map_get_next_key(runs->parkers_fd, last, &tgid))
+			return;
+		last = &tgid;
+		if (!bpf_map_lookup_elem(runs->parkers_fd, &tgid, &parks))
+			meet_threads(runs, tgid, parks.kinds);
+	}
+}
+
+/* Plain probes: one run of the program for each thread. 0 or -errno. */
+static int run_each(const struct task_runs *runs, look_fn *fn, void *ctx)
+{
+	__u32 *tids = calloc(2 * JANK_THREAD_MAX, sizeof(*tids));
+	void *room = calloc(1, runs->room_sz);
+	size_t cnt;
+	int res = 0;
+
+	if (!tids || !room) {
+		res = -ENOMEM;
+		goto out;
+	}
+	meet_workers(runs);
+	cnt = list_threads(runs->threads_fd, tids);
+	for (size_t i = 0; i < cnt && !res; i++)
+		res = look_at(runs, tids[i], room, fn, ctx);
+out:
+	free(room);
+	free(tids);
+	return res;
 }
 
 int loader__each_thread(struct loader *loader,
 			void (*fn)(void *ctx, const struct jank_rec_thread *rec), void *ctx)
 {
 	const struct jankbpf *skel = loader->skel;
-	const struct task_iter_runs runs = {
+	const struct task_runs runs = {
 		.prog_fd = bpf_program__fd(skel->progs.jank_on_task),
 		.threads_fd = bpf_map__fd(skel->maps.jank_threads),
 		.parkers_fd = bpf_map__fd(skel->maps.jank_parkers),
@@ -330,10 +321,10 @@ int loader__each_thread(struct loader *loader,
 	};
 
 	if (loader->iter_link)
-		return task_iter__iterate(bpf_link__fd(loader->iter_link), fn, ctx);
+		return iterate(bpf_link__fd(loader->iter_link), fn, ctx);
 	if (!bpf_program__autoload(skel->progs.jank_on_task))
 		return -ENOTSUP;
-	return task_iter__run_each(&runs, fn, ctx);
+	return run_each(&runs, fn, ctx);
 }
 
 bool loader__meets_threads(const struct loader *loader)

@@ -10,6 +10,7 @@
 struct bpf_link;
 struct jankbpf;
 struct perf_events;
+struct uprobe_programs;
 
 struct loader {
 	struct jankbpf *skel;
@@ -25,6 +26,9 @@ struct loader {
 	struct uprobe_files *files; /* with -a */
 	struct bpf_link *iter_link; /* for the one process, or for every task */
 };
+
+/* loader_attach.c: the programs that uprobes run. */
+struct uprobe_programs loader__uprobe_programs(const struct loader *loader);
 
 static inline bool loader__is_all(const struct loader *loader)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds a cgroup by its path, and a unit by its name in the tree. */
-#include "procfs/cgroup_find.h"
+#include "procfs/cgroup.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/proc.h"
 #include "procfs/descriptor.h"
-#include "procfs/maps_lines.h"
 
 #define NAMES_MAX  64
 #define MOUNTS_MAX 16 /* mounts of one device that are tried for a path */

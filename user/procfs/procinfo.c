@@ -13,7 +13,7 @@
 
 #include "base/apart.h"
 #include "base/file.h"
-#include "base/live_tid.h"
+#include "base/proc.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 
@@ -334,4 +334,38 @@ int procrole__read(pid_t pid, char **ret)
 	if (role)
 		*ret = strdup(role);
 	return role && !*ret ? -ENOMEM : 0;
+}
+
+/* --- threads; they are searched only for a process in its own pid namespace */
+
+#define COMM_MAX    4096
+#define THREADS_MAX 1024
+
+int threadname__read(const char *proc, uint32_t pid, uint32_t tid, char ret[JANK_COMM_SZ + 1])
+{
+	struct strbuf sb = STRBUF_INIT;
+	char path[PATH_MAX];
+	int res;
+
+	snprintf(path, sizeof(path), "%s/%u/task/%u/comm", proc, pid, tid);
+	res = file__read(path, COMM_MAX, &sb);
+	if (!res) {
+		size_t len = sb.len;
+
+		len -= len && sb.data[len - 1] == '\n';
+		snprintf(ret, JANK_COMM_SZ + 1, "%.*s", (int)len, strbuf__str(&sb));
+	}
+	strbuf__free(&sb);
+	return res == -ENOENT ? -ESRCH : res;
+}
+
+uint32_t threadname__by_ns_tid(const char *proc, uint32_t pid, uint32_t ns_tid)
+{
+	char comm[JANK_COMM_SZ + 1];
+	bool nested = false;
+
+	ns_tid__of(proc, pid, pid, &nested);
+	if (nested)
+		return ns_tid__find(proc, pid, ns_tid, THREADS_MAX);
+	return threadname__read(proc, pid, ns_tid, comm) ? 0 : ns_tid;
 }

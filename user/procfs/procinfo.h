@@ -4,6 +4,7 @@
 #define JANK_PROCFS_PROCINFO_H
 
 #include "base/err.h"
+#include "bpf/jank_abi.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,5 +65,16 @@ int procrole__read(pid_t pid, char **ret);
  * Parses words that each end in a zero byte (or in a blank: Chromium joins them). Changes the text.
  */
 const char *procrole__parse(char *words, size_t len);
+
+/* --- a live thread by its tid, of the machine or of its process's pid namespace */
+
+/*
+ * Reads the thread's name; any bytes. 0; -ESRCH: the process has no such thread; or -errno. proc:
+ * "/proc".
+ */
+int threadname__read(const char *proc, uint32_t pid, uint32_t tid, char ret[JANK_COMM_SZ + 1]);
+
+/* The tid of the process's thread that has this number in its own pid namespace, or 0: none. */
+uint32_t threadname__by_ns_tid(const char *proc, uint32_t pid, uint32_t ns_tid);
 
 #endif

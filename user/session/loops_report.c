@@ -19,7 +19,7 @@
 #include "procfs/procinfo.h"
 #include "symbol/elf/elffunc.h"
 #include "symbol/elf/mapped_file.h"
-#include "uprobes/mark_sites.h"
+#include "uprobes/sites.h"
 
 /* --- marks: looks up each one in the process's files, as for a probe */
 

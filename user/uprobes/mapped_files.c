@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <linux/magic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -17,9 +18,38 @@
 
 #include "base/apart.h"
 #include "base/file.h"
+#include "base/proc.h"
 #include "base/zip.h"
-#include "procfs/maps_lines.h"
+#include "catalogue/catalogue.h"
 #include "uprobes/targets.h"
+
+/* With the epoll waits or the Looper. */
+static const char *const library_names[] = { "libc.so*", "libc-*",    "libc.musl*",
+					     "ld-musl*", "libutils*", "libpthread*" };
+
+bool library_name__has_waits(const char *name)
+{
+	for (size_t i = 0; i < sizeof(library_names) / sizeof(*library_names); i++) {
+		if (!fnmatch(library_names[i], name, 0))
+			return true;
+	}
+	return false;
+}
+
+bool target_wants__marks(const struct target_wants *wants, const char *name, bool is_exe)
+{
+	const struct catalogue_file file = { .path = name, .is_exe = is_exe };
+
+	return wants->catalogue && catalogue__has_probes(wants->catalogue, &file);
+}
+
+bool target_wants__fits(const struct target_wants *wants, const char *name, bool is_exe)
+{
+	if ((wants->epoll || wants->looper) && (is_exe || library_name__has_waits(name)))
+		return true;
+	return target_wants__marks(wants, name, is_exe) ||
+	       (zip_entry__is_archive(name) && (wants->looper || wants->catalogue));
+}
 
 struct reader {
 	const struct target_wants *wants;
@@ -71,7 +101,7 @@ static int take_line(void *ctx, const struct proc_maps_line *line)
 
 	new.is_exe = (new.inode == reader->exe_inode &&new.dev == reader->exe_dev) ||
 		     !strcmp(new.path, reader->exe);
-	new.likely = targets__fits(reader->wants, strrchr(new.path, '/') + 1, new.is_exe);
+	new.likely = target_wants__fits(reader->wants, strrchr(new.path, '/') + 1, new.is_exe);
 	return add(reader, &new);
 }
 

@@ -15,10 +15,20 @@ struct candidate {
 	char *path; /* as in maps, " (deleted)" removed */
 	uint64_t start, end, offset, dev, inode;
 	bool is_exe;
-	bool likely; /* by its name: targets__fits */
+	bool likely; /* by its name: target_wants__fits */
 };
 
 struct target_wants;
+
+/*
+ * Whether a file with that name (the last part of its path) may have sites, so that it is worth
+ * opening.
+ */
+bool target_wants__fits(const struct target_wants *wants, const char *name, bool is_exe);
+
+/* Its two halves: a C library's or the Looper's name, and a file that the catalogue's rows name. */
+bool library_name__has_waits(const char *name);
+bool target_wants__marks(const struct target_wants *wants, const char *name, bool is_exe);
 
 struct mapped_files {
 	struct candidate *items; /* the likely ones first */

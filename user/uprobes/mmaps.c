@@ -19,7 +19,6 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "uprobes/mmaps_record.h"
 
 #define RING_SZ	   (128u << 10)	    /* bytes; about 1,000 records */
 #define RECORD_MAX (64u << 10)	    /* bytes; the size field of a header has 16 bits */

@@ -9,7 +9,9 @@
 #define JANK_UPROBES_MMAPS_H
 
 #include "base/err.h"
+#include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -69,5 +71,28 @@ bool mmaps__consume_until(struct mmaps *mmaps, uint64_t until_ns);
  * start, after mmaps__new, and after a loss. Returns 0 or -errno.
  */
 int mmaps__scan(const struct mmaps_ops *ops);
+
+/*
+ * --- mmaps_record.c: decoder for the records in the rings, as perf_event_open(2) describes them,
+ * with bounds checks
+ */
+
+enum mmaps_kind { MMAPS_MAP, MMAPS_EXEC, MMAPS_FORK, MMAPS_EXIT, MMAPS_LOST };
+
+struct mmaps_record {
+	enum mmaps_kind kind;
+	pid_t pid;
+	pid_t tid;    /* MMAPS_EXIT */
+	pid_t parent; /* MMAPS_FORK */
+	uint64_t lost_cnt;
+	struct mmaps_map map; /* its path points to the one below */
+	char path[PATH_MAX];
+};
+
+/* Size of the trailer of every record: sample_id with PERF_SAMPLE_TIME. */
+#define MMAPS_TRAILER_SZ sizeof(uint64_t)
+
+/* Decodes a whole record with its header. False: irrelevant or unknown. */
+bool mmaps_record__decode(const void *data, size_t len, struct mmaps_record *ret);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Decodes records. The kernel writes them, but the file names in them may come from any user. */
-#include "uprobes/mmaps_record.h"
+#include "uprobes/mmaps.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/proc.h"
 #include "base/text.h"
-#include "procfs/maps_lines.h"
 
 #define DELETED	     " (deleted)"
 #define ARRAY_LEN(a) (sizeof(a) / sizeof(*(a)))

@@ -3,7 +3,6 @@
 #include "uprobes/targets.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,6 @@
 #include "catalogue/catalogue.h"
 #include "symbol/elf/elffunc.h"
 #include "uprobes/mapped_files.h"
-#include "uprobes/mark_sites.h"
 #include "uprobes/sites.h"
 
 /* --- one file: symbols → code → sites; skips what cannot be parsed, which may be hostile */
@@ -35,9 +33,6 @@ static const char *const functions[] = {
 
 #define LOOPER (ARRAY_LEN(functions) - 1)
 
-static const char *const library_names[] = { "libc.so*", "libc-*",    "libc.musl*",
-					     "ld-musl*", "libutils*", "libpthread*" };
-
 struct search {
 	struct targets *targets;
 	const struct target_wants *wants;
@@ -45,30 +40,6 @@ struct search {
 	const struct insn_arch *arch;
 	struct elffunc elf;
 };
-
-static bool is_library_name(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(library_names); i++) {
-		if (!fnmatch(library_names[i], name, 0))
-			return true;
-	}
-	return false;
-}
-
-static bool marks_fit(const struct target_wants *wants, const char *name, bool is_exe)
-{
-	const struct catalogue_file file = { .path = name, .is_exe = is_exe };
-
-	return wants->catalogue && catalogue__has_probes(wants->catalogue, &file);
-}
-
-bool targets__fits(const struct target_wants *wants, const char *name, bool is_exe)
-{
-	if ((wants->epoll || wants->looper) && (is_exe || is_library_name(name)))
-		return true;
-	return marks_fit(wants, name, is_exe) ||
-	       (zip_entry__is_archive(name) && (wants->looper || wants->catalogue));
-}
 
 /*
  * Adds a site unless it is there. Functions share code (musl's epoll_wait is a jump to
@@ -157,7 +128,7 @@ static int search_functions(struct search *search)
 
 	if (!cnt)
 		return 0;
-	search->arch = insn_arch__by_machine(search->elf.machine);
+	search->arch = insn_arch__by_machine(search->elf.elf.machine);
 	if (!search->arch)
 		return 0;
 	err = elffunc__find(&search->elf, functions + first, cnt, funcs);
@@ -248,9 +219,9 @@ static int search_lib(struct search *search, const struct target_file *file, int
 
 	if (elffunc__open_within(fd, lib->base, lib->size, &search->elf))
 		return 0;
-	if (file->is_exe || file->is_odd || is_library_name(name))
+	if (file->is_exe || file->is_odd || library_name__has_waits(name))
 		err = search_functions(search);
-	if (!err && marks_fit(search->wants, name, file->is_exe))
+	if (!err && target_wants__marks(search->wants, name, file->is_exe))
 		err = search_marks(search, file->is_exe);
 	elffunc__close(&search->elf);
 	return err;

@@ -81,12 +81,6 @@ int targets__find(pid_t pid, const struct target_wants *wants, struct targets *r
 void targets__free(struct targets *targets);
 
 /*
- * Whether a file with that name (the last part of its path) may have sites, so that it is worth
- * opening.
- */
-bool targets__fits(const struct target_wants *wants, const char *name, bool is_exe);
-
-/*
  * Adds the sites in one file, and its library unless it is there already; the library is added even
  * without sites. The caller fills in its open_path. Takes over fd. Returns 0 or -ENOMEM.
  */

@@ -20,8 +20,8 @@ static bool wants_name(void *ctx, const char *name)
 {
 	const struct uprobe_files *files = ctx;
 
-	return targets__fits(&files->wants, name, false) ||
-	       targets__fits(&files->wants, name, true);
+	return target_wants__fits(&files->wants, name, false) ||
+	       target_wants__fits(&files->wants, name, true);
 }
 
 static int open_mapped(const struct mmaps_map *map)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/live_tid.h"
+#include "base/proc.h"
 #include "base/thread.h"
 #include "uprobes/uprobe_table.h"
 

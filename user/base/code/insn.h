@@ -63,4 +63,20 @@ extern const struct insn_arch insn_x86, insn_arm64;
 /* The instruction set of an ELF machine (EM_*), or NULL. */
 const struct insn_arch *insn_arch__by_machine(uint16_t elf_machine);
 
+/*
+ * --- call sites: whether an address is a return address, judged by the code before it, in this
+ * machine's instruction set.
+ */
+
+#define CALL_BYTES 8 /* bytes to read before the address */
+
+/* True if a call ends at the address. code: the CALL_BYTES bytes before the address. */
+bool is_behind_call(const uint8_t *code);
+
+/*
+ * The target of the direct call before the address. False: the call is through a register or
+ * memory, or there is no call.
+ */
+bool call_site__target(const uint8_t *code, uint64_t address, uint64_t *ret);
+
 #endif

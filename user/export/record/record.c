@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "base/anr.h"
 #include "base/clock.h"
 #include "export/json/json.h"
 #include "export/record/record_parts.h"

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/anr.h"
 #include "base/clock.h"
 #include "export/cells.h"
 #include "export/shared_words.h"

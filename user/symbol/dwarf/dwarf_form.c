@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Forms of attribute values. */
+/* Forms of attribute values, tables of abbreviations, and what a value stands for. */
 #include <dwarf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -292,4 +293,75 @@ const struct abbrev *abbrevs__find(const struct abbrevs *abbrevs, uint64_t code)
 	if (!abbrevs->cnt)
 		return NULL;
 	return bsearch(&key, abbrevs->all, abbrevs->cnt, sizeof(key), by_code);
+}
+
+/* --- values resolved to addresses and strings */
+
+static bool is_address_index(uint16_t form)
+{
+	return form == DW_FORM_addrx || (form >= DW_FORM_addrx1 && form <= DW_FORM_addrx4) ||
+	       form == DW_FORM_GNU_addr_index;
+}
+
+static bool is_string_index(uint16_t form)
+{
+	return form == DW_FORM_strx || (form >= DW_FORM_strx1 && form <= DW_FORM_strx4) ||
+	       form == DW_FORM_GNU_str_index;
+}
+
+/* Reads a number from a table of numbers. */
+static bool read_entry(struct dwarf *dwarf, enum dwarf_section nr, uint64_t base, uint64_t index,
+		       unsigned size, uint64_t *ret)
+{
+	unsigned char buf[8];
+	struct cursor cur = { buf, buf + size, false };
+
+	if (index > UINT32_MAX || base > INT64_MAX ||
+	    section__read(dwarf, nr, base + index * size, buf, size))
+		return false;
+	*ret = cursor__fixed(&cur, size);
+	return true;
+}
+
+bool value__address(struct dwarf *dwarf, const struct unit *unit, const struct value *value,
+		    uint64_t *ret)
+{
+	if (value->form == DW_FORM_addr) {
+		*ret = value->num;
+		return true;
+	}
+	if (!is_address_index(value->form))
+		return false;
+	return read_entry(dwarf, DWARF_ADDR, unit->addr_base, value->num, unit->addr_sz, ret);
+}
+
+static size_t string_by_index(struct dwarf *dwarf, const struct unit *unit, uint64_t index,
+			      char *buf, size_t cap)
+{
+	uint64_t off;
+
+	if (!read_entry(dwarf, DWARF_STR_OFFSETS, unit->str_offsets_base, index, unit->off_sz,
+			&off))
+		return 0;
+	return section__string(dwarf, DWARF_STR, off, buf, cap);
+}
+
+size_t value__string(struct dwarf *dwarf, const struct unit *unit, const struct value *value,
+		     char *buf, size_t cap)
+{
+	buf[0] = 0;
+	if (value->form == DW_FORM_string) {
+		snprintf(buf, cap, "%.*s", (int)(value->len < cap ? value->len : cap - 1),
+			 (const char *)value->bytes);
+		return strlen(buf);
+	}
+	if (value->form == DW_FORM_strp)
+		return section__string(dwarf, DWARF_STR, value->num, buf, cap);
+	if (value->form == DW_FORM_line_strp)
+		return section__string(dwarf, DWARF_LINE_STR, value->num, buf, cap);
+	if (is_string_index(value->form))
+		return string_by_index(dwarf, unit, value->num, buf, cap);
+	if (dwarf->alt && (value->form == DW_FORM_GNU_strp_alt || value->form == DW_FORM_strp_sup))
+		return section__string(dwarf->alt, DWARF_STR, value->num, buf, cap);
+	return 0;
 }

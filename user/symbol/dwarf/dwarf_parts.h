@@ -136,7 +136,7 @@ static inline bool dwarf__spend(struct dwarf *dwarf, uint32_t steps)
 }
 
 /*
- * dwarf_file.c: section__read reads a part of a section, 0 or -errno. section__whole returns the
+ * dwarf_section.c: section__read reads a part of a section, 0 or -errno. section__whole returns the
  * whole section in memory, or NULL when it cannot be read.
  */
 int section__read(struct dwarf *dwarf, enum dwarf_section nr, uint64_t off, void *buf, size_t len);
@@ -169,26 +169,19 @@ struct unit *unit__at(struct dwarf *dwarf, uint64_t off, const struct unit *keep
 /* Reads the entry at an offset of the unit. 0 or -EINVAL. */
 int unit__die(const struct unit *unit, uint64_t off, struct die *ret);
 
-/* dwarf_value.c: resolves values to addresses, strings and names. */
+/* dwarf_form.c: resolves values to addresses and strings. */
 bool value__address(struct dwarf *dwarf, const struct unit *unit, const struct value *value,
 		    uint64_t *ret);
 size_t value__string(struct dwarf *dwarf, const struct unit *unit, const struct value *value,
 		     char *buf, size_t cap);
 /*
- * Gets the function name of an entry, or of the entry that it refers to. Returns its length, 0:
- * none.
+ * dwarf_unit.c: gets the function name of an entry, or of the entry that it refers to. Returns its
+ * length, 0: none.
  */
 size_t die__name(struct dwarf *dwarf, const struct unit *unit, const struct die *die, char *buf,
 		 size_t cap);
 
-/*
- * dwarf_range.c: calls fn with each range of an entry until fn returns non-zero; returns that
- * value.
- */
-typedef int (*range_fn)(uint64_t low, uint64_t high, void *ctx);
-int die__each_range(struct dwarf *dwarf, const struct unit *unit, const struct die *die,
-		    range_fn fn, void *ctx);
-/* Returns 1 when the entry contains the address, 0 when not, -1 when it has no code of its own. */
+/* dwarf_range.c: returns 1 when the entry contains the address, 0 when not, -1 when it has no code of its own. */
 int die__holds(struct dwarf *dwarf, const struct unit *unit, const struct die *die, uint64_t vaddr);
 
 /* dwarf_range.c: builds the index of units, once. */
@@ -212,10 +205,8 @@ void line_table__close(struct line_table *table);
 /* Finds the row of an address. 0 or -ENOENT. */
 int line_table__find(const struct line_table *table, uint64_t vaddr, uint64_t *file,
 		     uint32_t *line);
-/* dwarf_file.c: builds the path of a file of the table. Returns its length, 0: none. */
+/* Builds the path of a file of the table. Returns its length, 0: none. */
 size_t line_table__path(struct dwarf *dwarf, const struct unit *unit,
 			const struct line_table *table, uint64_t file, char *buf, size_t cap);
-/* Moves the cursor past the lists of directories and files, and records their positions. */
-int line_table__lists(struct line_table *table, struct cursor *cur, const struct unit *unit);
 
 #endif

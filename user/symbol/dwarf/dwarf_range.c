@@ -12,6 +12,8 @@ static uint64_t address_max(const struct unit *unit)
 }
 
 /* Ignores ranges of code that the linker dropped: they begin at 0, or at the last addresses. */
+typedef int (*range_fn)(uint64_t low, uint64_t high, void *ctx);
+
 static int give(const struct unit *unit, uint64_t low, uint64_t high, range_fn fn, void *ctx)
 {
 	if (!low || low >= high || high >= address_max(unit) - 1)
@@ -135,8 +137,11 @@ static int each_by_index(struct dwarf *dwarf, const struct unit *unit, uint64_t 
 	return each_of_list(dwarf, unit, base + cursor__fixed(&cur, unit->off_sz), fn, ctx);
 }
 
-int die__each_range(struct dwarf *dwarf, const struct unit *unit, const struct die *die,
-		    range_fn fn, void *ctx)
+/*
+ * Calls fn with each range of an entry until fn returns non-zero; returns that value.
+ */
+static int each_range(struct dwarf *dwarf, const struct unit *unit, const struct die *die,
+		      range_fn fn, void *ctx)
 {
 	uint64_t low, high;
 
@@ -164,7 +169,7 @@ int die__holds(struct dwarf *dwarf, const struct unit *unit, const struct die *d
 {
 	if (!die->ranges.form && !die->high.form)
 		return -1;
-	return die__each_range(dwarf, unit, die, holds, &vaddr);
+	return each_range(dwarf, unit, die, holds, &vaddr);
 }
 
 /*
@@ -243,7 +248,7 @@ static int index_unit(struct dwarf *dwarf, struct unit *unit, uint64_t off)
 	if (unit__read_root(dwarf, unit, &root) ||
 	    (root.tag != DW_TAG_compile_unit && root.tag != DW_TAG_skeleton_unit))
 		return 0;
-	res = die__each_range(dwarf, unit, &root, add_range, &adding);
+	res = each_range(dwarf, unit, &root, add_range, &adding);
 	return res < 0 ? res : 0;
 }
 

@@ -2,6 +2,7 @@
 /* Units of .debug_info: their headers and their entries. A few units stay in memory. */
 #include <dwarf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -267,4 +268,66 @@ struct unit *unit__at(struct dwarf *dwarf, uint64_t off, const struct unit *keep
 	if (load(dwarf, begin, unit) || off >= unit->end)
 		return NULL;
 	return unit;
+}
+
+/* --- names of entries */
+
+#define REFERENCES_MAX 8 /* references from an entry to the one with its name */
+
+/*
+ * Resolves a reference to another entry: returns its file, *ret gets its offset. NULL: unknown
+ * reference.
+ */
+static struct dwarf *refers_to(struct dwarf *dwarf, const struct unit *unit,
+			       const struct value *value, uint64_t *ret)
+{
+	*ret = value->num;
+	switch (value->form) {
+	case DW_FORM_ref1:
+	case DW_FORM_ref2:
+	case DW_FORM_ref4:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_udata:
+		*ret += unit->off;
+		return dwarf;
+	case DW_FORM_ref_addr:
+		return dwarf;
+	case DW_FORM_GNU_ref_alt:
+	case DW_FORM_ref_sup4:
+	case DW_FORM_ref_sup8:
+		return dwarf->alt;
+	default:
+		return NULL;
+	}
+}
+
+static const struct value *reference_of(const struct die *die)
+{
+	return die->origin.form ? &die->origin : &die->specification;
+}
+
+/* Follows all references, because the linkage name may be further along than the source name. */
+size_t die__name(struct dwarf *dwarf, const struct unit *unit, const struct die *die, char *buf,
+		 size_t cap)
+{
+	const struct unit *const first = unit;
+	struct dwarf *const own = dwarf;
+	struct die at = *die;
+	char name[DWARF_NAME_MAX] = "";
+	uint64_t off;
+
+	for (unsigned i = 0; i < REFERENCES_MAX; i++) {
+		size_t len = value__string(dwarf, unit, &at.linkage, buf, cap);
+
+		if (len)
+			return len;
+		if (!name[0])
+			value__string(dwarf, unit, &at.name, name, sizeof(name));
+		dwarf = refers_to(dwarf, unit, reference_of(&at), &off);
+		unit = dwarf ? unit__at(dwarf, off, dwarf == own ? first : NULL) : NULL;
+		if (!unit || unit__die(unit, off, &at))
+			break;
+	}
+	snprintf(buf, cap, "%s", name);
+	return strlen(buf);
 }

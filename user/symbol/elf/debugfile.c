@@ -15,6 +15,7 @@
 
 #include "base/apart.h"
 #include "base/file.h"
+#include "base/unpack.h"
 #include "symbol/modules/fetch.h"
 
 #define CHECKSUM_MAX (1ull << 30) /* bytes; the checksum of a larger file is not computed */
@@ -226,4 +227,29 @@ int debugfile__open(const struct elf *elf, const struct debugfile_places *places
 	if (fd < 0)
 		fd = by_link(elf, places);
 	return fd < 0 && places->fetch ? by_fetch(elf, places->fetch) : fd;
+}
+
+/* --- .gnu_debugdata: from the section to the unpacked file */
+
+#define PACKED_MAX   (16u << 20)
+#define UNPACKED_MAX (32u << 20)
+
+int debugdata__unpack(const struct elf *elf, void **ret_data, size_t *ret_size)
+{
+	const struct elf_section *sec = elf__section(elf, ".gnu_debugdata");
+	void *packed;
+	int ret;
+
+	if (!sec)
+		return -ENOENT;
+	if (sec->size > PACKED_MAX)
+		return -EFBIG;
+	packed = malloc(sec->size ? sec->size : 1);
+	if (!packed)
+		return -ENOMEM;
+	ret = image__read(&elf->img, sec->offset, packed, sec->size);
+	if (!ret)
+		ret = xz__unpack(packed, sec->size, UNPACKED_MAX, ret_data, ret_size);
+	free(packed);
+	return ret;
 }

@@ -28,4 +28,14 @@ int debugfile__open(const struct elf *elf, const struct debugfile_places *places
  */
 int debugfile__open_alt(const struct elf *elf, const char *debug_dir);
 
+/*
+ * --- .gnu_debugdata: a small xz-compressed ELF file inside a stripped one, with its local symbols
+ */
+
+/*
+ * Unpacks it into malloc'ed memory that the caller owns. Returns 0; -ENOENT: none; -EFBIG: over the
+ * limit; -EINVAL: broken.
+ */
+int debugdata__unpack(const struct elf *elf, void **ret, size_t *ret_size);
+
 #endif

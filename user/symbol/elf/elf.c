@@ -62,8 +62,9 @@ bool buildid__find(const struct image *img, uint64_t off, uint64_t size, char *h
 
 #define PHDRS_MAX     512
 #define NAMES_MAX     (1u << 20)
-#define NOTES_MAX     32    /* note segments or sections searched; usual are two to six */
-#define PIECE_ENTRIES 32    /* entries of a table of segments or sections, read at once */
+#define NOTES_MAX     32 /* note segments or sections searched; usual are two to six */
+#define PIECE_ENTRIES 32 /* entries of a table of segments or sections, read at once */
+#define SYMBOLS_CHUNK 4096
 #define PAGE_MAX      65536 /* mappings are aligned to pages of 4 to 64 KiB; segments need not be */
 
 #if __BYTE_ORDER == __LITTLE_ENDIAN
@@ -341,6 +342,52 @@ const struct elf_section *elf__section(const struct elf *elf, const char *name)
 				       : NULL;
 	}
 	return NULL;
+}
+
+const struct elf_section *elf__strings_of(const struct elf *elf, const struct elf_section *table)
+{
+	const struct elf_section *ret;
+
+	if (!table || table->link >= elf->section_cnt)
+		return NULL;
+	ret = &elf->sections[table->link];
+	return ret->type == SHT_STRTAB && image__holds(&elf->img, ret->offset, ret->size) ? ret
+											  : NULL;
+}
+
+static Elf64_Sym symbol_of(const struct elf *elf, const void *chunk, size_t i)
+{
+	const Elf32_Sym *sym = (const Elf32_Sym *)chunk + i;
+
+	if (elf->is64)
+		return ((const Elf64_Sym *)chunk)[i];
+	return (Elf64_Sym){ .st_name = sym->st_name,
+			    .st_info = sym->st_info,
+			    .st_shndx = sym->st_shndx,
+			    .st_value = sym->st_value,
+			    .st_size = sym->st_size };
+}
+
+int elf__each_symbol(const struct elf *elf, const struct elf_section *table, size_t max,
+		     elf_symbol_fn fn, void *ctx)
+{
+	size_t size = elf->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	size_t left = table->size / size < max ? table->size / size : max, cnt;
+	void *chunk = malloc(SYMBOLS_CHUNK * size);
+	uint64_t off = table->offset;
+	int ret = chunk ? 0 : -ENOMEM;
+
+	for (; !ret && left; left -= cnt, off += cnt * size) {
+		cnt = left < SYMBOLS_CHUNK ? left : SYMBOLS_CHUNK;
+		ret = image__read(&elf->img, off, chunk, cnt * size);
+		for (size_t i = 0; i < cnt && !ret; i++) {
+			Elf64_Sym sym = symbol_of(elf, chunk, i);
+
+			ret = fn(ctx, &sym);
+		}
+	}
+	free(chunk);
+	return ret;
 }
 
 /*

@@ -9,7 +9,8 @@
 #ifndef JANK_SYMBOL_ELF_ELF_H
 #define JANK_SYMBOL_ELF_ELF_H
 
-#include "symbol/elf/image.h"
+#include "base/file.h"
+#include <elf.h>
 
 #define ELF_LOADS_MAX	 64
 #define ELF_SECTIONS_MAX 16384
@@ -52,6 +53,17 @@ void elf__close(struct elf *elf);
 /* The first section with content that has this type or name, or NULL. */
 const struct elf_section *elf__section_of_type(const struct elf *elf, uint32_t type);
 const struct elf_section *elf__section(const struct elf *elf, const char *name);
+
+/* The names of a symbol table, or NULL. table may be NULL. */
+const struct elf_section *elf__strings_of(const struct elf *elf, const struct elf_section *table);
+
+/*
+ * Calls fn with the first `max` symbols of a table, read in pieces, so that a claimed size costs no
+ * memory. Stops when fn returns non-zero, and returns that value; else 0 or -errno.
+ */
+typedef int (*elf_symbol_fn)(void *ctx, const Elf64_Sym *sym);
+int elf__each_symbol(const struct elf *elf, const struct elf_section *table, size_t max,
+		     elf_symbol_fn fn, void *ctx);
 
 /* Finds the address (without bias) at which a file offset is loaded. Returns 0 or -ENOENT. */
 int elf__vaddr(const struct elf_segment *loads, size_t cnt, uint64_t offset, uint64_t *ret);

@@ -1,127 +1,74 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads ELF symbol tables with bounds checks. A name is searched in the string table first, so that
- * tables without it (the usual case) cost one pass over their strings and no memory.
+ * Searches ELF symbol tables. A name is searched in the string table first, so that tables without
+ * it (the usual case) cost one pass over their strings and no memory.
  */
 #include "symbol/elf/elffunc.h"
 
-#include <endian.h>
+#include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/apart.h"
-#include "base/file.h"
-#include "base/xz.h"
+#include "symbol/elf/debugfile.h"
 
-#define PHDRS_MAX   256
 #define STRINGS_MAX (256ull << 20)
 #define SYMBOLS_MAX (16ull << 20)
 #define NAME_MAX_SZ 256
 #define PLACES_MAX  256
 #define CHUNK	    (64u << 10)
 
-#define HOST_DATA (__BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB)
-
-/* Fails, without a partial result, when the file ends early. */
-static int elffunc__read(const struct elffunc *elf, uint64_t offset, void *buf, uint64_t len)
+static int open_image(struct elffunc *ret, const struct image *img)
 {
-	if (offset > elf->size || len > elf->size - offset)
-		return -ENOEXEC;
-	return file__read_exactly(elf->fd, buf, len, elf->base + offset);
-}
+	int err = elf__open(&ret->elf, img);
 
-/* Reads a table that the header describes. *ret stays NULL when it is empty. */
-static int read_table(const struct elffunc *elf, uint64_t offset, size_t cnt, size_t entry_sz,
-		      void **ret)
-{
-	void *table;
-	int err;
-
-	if (!cnt)
-		return 0;
-	table = calloc(cnt, entry_sz);
-	if (!table)
-		return -ENOMEM;
-	err = elffunc__read(elf, offset, table, cnt * entry_sz);
-	if (err) {
-		free(table);
-		return err;
-	}
-	*ret = table;
-	return 0;
-}
-
-static bool is_ours(const Elf64_Ehdr *head)
-{
-	return !memcmp(head->e_ident, ELFMAG, SELFMAG) && head->e_ident[EI_CLASS] == ELFCLASS64 &&
-	       head->e_ident[EI_DATA] == HOST_DATA &&
-	       (head->e_type == ET_DYN || head->e_type == ET_EXEC) &&
-	       head->e_phentsize == sizeof(Elf64_Phdr) && head->e_phnum <= PHDRS_MAX;
-}
-
-static int read_headers(struct elffunc *elf)
-{
-	bool has_sections;
-	Elf64_Ehdr head;
-	int err;
-
-	err = elffunc__read(elf, 0, &head, sizeof(head));
+	if (!err && (!ret->elf.is64 || (ret->elf.type != ET_DYN && ret->elf.type != ET_EXEC)))
+		err = -ENOEXEC;
 	if (err)
-		return err;
-	if (!is_ours(&head))
-		return -ENOEXEC;
-	elf->machine = head.e_machine;
-	elf->phdr_cnt = head.e_phnum;
-	err = read_table(elf, head.e_phoff, elf->phdr_cnt, sizeof(Elf64_Phdr),
-			 (void **)&elf->phdrs);
-	if (err)
-		return err;
-	elf->shstrndx = head.e_shstrndx;
-	has_sections = head.e_shoff && head.e_shentsize == sizeof(Elf64_Shdr);
-	elf->shdr_cnt = has_sections ? head.e_shnum : 0;
-	return read_table(elf, head.e_shoff, elf->shdr_cnt, sizeof(Elf64_Shdr),
-			  (void **)&elf->shdrs);
+		elffunc__close(ret);
+	return err;
 }
 
 int elffunc__open_within(int fd, uint64_t base, uint64_t size, struct elffunc *ret)
 {
-	struct elffunc elf = { .fd = fd, .base = base };
-	struct stat st;
-	int err = apart__stat(fd, &st);
+	struct image img;
 
-	if (!err && (!S_ISREG(st.st_mode) || st.st_size < 0 || base > (uint64_t)st.st_size))
-		err = -ENOEXEC;
-	if (!err) {
-		elf.size = (uint64_t)st.st_size - base;
-		if (elf.size > size)
-			elf.size = size;
-		err = read_headers(&elf);
-	}
-	if (err) {
-		elffunc__close(&elf);
-		return err;
-	}
-	*ret = elf;
-	return 0;
+	*ret = (struct elffunc){ .fd = fd };
+	if (!image__of_part(&img, fd, (struct image_part){ base, size }))
+		return open_image(ret, &img);
+	elffunc__close(ret);
+	return -ENOEXEC;
 }
 
 int elffunc__open(int fd, struct elffunc *ret)
 {
-	return elffunc__open_within(fd, 0, UINT64_MAX, ret);
+	return elffunc__open_within(fd, 0, 0, ret);
+}
+
+int elffunc__open_debugdata(const struct elffunc *elf, struct elffunc *ret)
+{
+	struct image img;
+	size_t size;
+	int err;
+
+	*ret = (struct elffunc){ .fd = -1 };
+	err = debugdata__unpack(&elf->elf, &ret->mem, &size);
+	if (err)
+		return err;
+	image__of_mem(&img, ret->mem, size);
+	return open_image(ret, &img);
 }
 
 void elffunc__close(struct elffunc *elf)
 {
 	if (elf->fd >= 0)
 		close(elf->fd);
-	free(elf->phdrs);
-	free(elf->shdrs);
-	*elf = (struct elffunc){ .fd = -1 };
+	free(elf->mem);
+	elf__close(&elf->elf);
+	elf->fd = -1;
+	elf->mem = NULL;
 }
 
 /* Offsets of the names in a string table, also as the tail of a longer string. */
@@ -147,16 +94,16 @@ static void search_chunk(const char *chunk, size_t len, uint32_t base, const cha
 }
 
 /* Chunks overlap by less than the shortest name, so no occurrence is found twice or missed. */
-static int search_strings(const struct elffunc *elf, const Elf64_Shdr *strings,
+static int search_strings(const struct elf *elf, const struct elf_section *strings,
 			  const char *const *names, size_t cnt, char *chunk, struct places *places)
 {
-	uint64_t left = strings->sh_size, at = 0;
+	uint64_t left = strings->size, at = 0;
 
 	if (left > STRINGS_MAX)
 		return -ENOEXEC;
 	while (left) {
 		size_t n = left < CHUNK ? left : CHUNK;
-		int err = elffunc__read(elf, strings->sh_offset + at, chunk, n);
+		int err = image__read(&elf->img, strings->offset + at, chunk, n);
 
 		if (err)
 			return err;
@@ -175,74 +122,46 @@ static int search_strings(const struct elffunc *elf, const Elf64_Shdr *strings,
 	return 0;
 }
 
-static void match(const Elf64_Sym *sym, const struct places *places, struct elffunc_place *ret)
+struct matching {
+	const struct places *places;
+	struct elffunc_place *ret;
+};
+
+static int match(void *ctx, const Elf64_Sym *sym)
 {
+	const struct matching *matching = ctx;
+	const struct places *places = matching->places;
+
 	if (ELF64_ST_TYPE(sym->st_info) != STT_FUNC || sym->st_shndx == SHN_UNDEF || !sym->st_value)
-		return;
+		return 0;
 	for (size_t i = 0; i < places->cnt; i++) {
-		struct elffunc_place *func = &ret[places->at[i].name];
+		struct elffunc_place *func = &matching->ret[places->at[i].name];
 
 		if (places->at[i].offset == sym->st_name && !func->value)
 			*func = (struct elffunc_place){ sym->st_value, sym->st_size };
-	}
-}
-
-static int search_symbols(const struct elffunc *elf, const Elf64_Shdr *table, char *chunk,
-			  const struct places *places, struct elffunc_place *ret)
-{
-	uint64_t left = table->sh_size / sizeof(Elf64_Sym), at = table->sh_offset;
-
-	if (left > SYMBOLS_MAX)
-		return -ENOEXEC;
-	while (left) {
-		size_t n = left < CHUNK / sizeof(Elf64_Sym) ? left : CHUNK / sizeof(Elf64_Sym);
-		int err = elffunc__read(elf, at, chunk, n * sizeof(Elf64_Sym));
-
-		if (err)
-			return err;
-		for (size_t i = 0; i < n; i++) {
-			Elf64_Sym sym;
-
-			memcpy(&sym, chunk + i * sizeof(sym), sizeof(sym));
-			match(&sym, places, ret);
-		}
-		at += n * sizeof(Elf64_Sym);
-		left -= n;
 	}
 	return 0;
 }
 
 /* Searches one symbol table with its strings. */
-static int search_table(const struct elffunc *elf, const Elf64_Shdr *table,
+static int search_table(const struct elf *elf, const struct elf_section *table,
 			const char *const *names, size_t cnt, char *chunk,
 			struct elffunc_place *ret)
 {
-	const Elf64_Shdr *strings;
+	const struct elf_section *strings = elf__strings_of(elf, table);
 	struct places places = { .cnt = 0 };
 	int err;
 
-	if (table->sh_entsize != sizeof(Elf64_Sym) || table->sh_link >= elf->shdr_cnt)
-		return -ENOEXEC;
-	strings = &elf->shdrs[table->sh_link];
-	if (strings->sh_type != SHT_STRTAB)
+	if (!strings || table->entry_size != sizeof(Elf64_Sym))
 		return -ENOEXEC;
 	err = search_strings(elf, strings, names, cnt, chunk, &places);
 	if (err || !places.cnt)
 		return err;
-	return search_symbols(elf, table, chunk, &places, ret);
-}
-
-static const Elf64_Shdr *section(const struct elffunc *elf, uint32_t type)
-{
-	for (size_t i = 0; i < elf->shdr_cnt; i++) {
-		if (elf->shdrs[i].sh_type == type)
-			return &elf->shdrs[i];
-	}
-	return NULL;
+	return elf__each_symbol(elf, table, SYMBOLS_MAX, match, &(struct matching){ &places, ret });
 }
 
 /* Searches .dynsym; when it has fewer than `enough` of the names, also .symtab. */
-static int find(const struct elffunc *elf, const char *const *names, size_t cnt, size_t enough,
+static int find(const struct elf *elf, const char *const *names, size_t cnt, size_t enough,
 		struct elffunc_place *ret)
 {
 	static const uint32_t types[] = { SHT_DYNSYM, SHT_SYMTAB };
@@ -261,7 +180,7 @@ static int find(const struct elffunc *elf, const char *const *names, size_t cnt,
 		return -ENOMEM;
 	memset(ret, 0, cnt * sizeof(*ret));
 	for (size_t t = 0; t < 2 && found < enough; t++) {
-		const Elf64_Shdr *table = section(elf, types[t]);
+		const struct elf_section *table = elf__section_of_type(elf, types[t]);
 
 		if (table)
 			err = search_table(elf, table, names, cnt, chunk, ret);
@@ -276,117 +195,35 @@ static int find(const struct elffunc *elf, const char *const *names, size_t cnt,
 int elffunc__find(const struct elffunc *elf, const char *const *names, size_t cnt,
 		  struct elffunc_place *ret)
 {
-	return find(elf, names, cnt, 1, ret);
+	return find(&elf->elf, names, cnt, 1, ret);
 }
 
 int elffunc__find_each(const struct elffunc *elf, const char *const *names, size_t cnt,
 		       struct elffunc_place *ret)
 {
-	return find(elf, names, cnt, cnt, ret);
+	return find(&elf->elf, names, cnt, cnt, ret);
+}
+
+bool elffunc__has_section(const struct elffunc *elf, const char *name)
+{
+	return elf__section(&elf->elf, name);
 }
 
 int elffunc__code(const struct elffunc *elf, uint64_t value, uint8_t *buf, size_t len,
 		  uint64_t *ret_offset)
 {
-	for (size_t i = 0; i < elf->phdr_cnt; i++) {
-		const Elf64_Phdr *p = &elf->phdrs[i];
-		uint64_t into = value - p->p_vaddr;
+	for (size_t i = 0; i < elf->elf.load_cnt; i++) {
+		const struct elf_segment *seg = &elf->elf.loads[i];
+		uint64_t into = value - seg->vaddr;
 		int err;
 
-		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || value < p->p_vaddr ||
-		    into >= p->p_filesz || p->p_offset > elf->size ||
-		    into >= elf->size - p->p_offset)
+		if (!seg->exec || value < seg->vaddr || into >= seg->file_size)
 			continue;
-		if (len > p->p_filesz - into)
-			len = p->p_filesz - into;
-		if (len > elf->size - p->p_offset - into)
-			len = elf->size - p->p_offset - into;
-		err = elffunc__read(elf, p->p_offset + into, buf, len);
-		if (err)
-			return err;
-		*ret_offset = p->p_offset + into;
-		return (int)len;
+		if (len > seg->file_size - into)
+			len = seg->file_size - into;
+		*ret_offset = seg->offset + into;
+		err = image__read(&elf->elf.img, *ret_offset, buf, len);
+		return err ?: (int)len;
 	}
 	return -ENOENT;
-}
-
-/* --- sections by name, and .gnu_debugdata, which contains the missing symbols */
-
-#define NAME_SZ	     64
-#define PACKED_MAX   (16u << 20)
-#define UNPACKED_MAX (32u << 20)
-
-/*
- * Compares a name in the file. A name that the end of the table or of the file cuts off never
- * matches.
- */
-static bool is_named(const struct elffunc *elf, const Elf64_Shdr *names, uint32_t at,
-		     const char *name)
-{
-	size_t len = strlen(name) + 1;
-	char buf[NAME_SZ];
-
-	return len <= sizeof(buf) && at < names->sh_size && len <= names->sh_size - at &&
-	       at <= UINT64_MAX - names->sh_offset &&
-	       !elffunc__read(elf, names->sh_offset + at, buf, len) && !memcmp(buf, name, len);
-}
-
-/* A section by its name, or NULL. */
-static const Elf64_Shdr *elffunc__section(const struct elffunc *elf, const char *name)
-{
-	const Elf64_Shdr *names;
-
-	if (elf->shstrndx >= elf->shdr_cnt)
-		return NULL;
-	names = &elf->shdrs[elf->shstrndx];
-	for (size_t i = 0; i < elf->shdr_cnt; i++) {
-		if (is_named(elf, names, elf->shdrs[i].sh_name, name))
-			return &elf->shdrs[i];
-	}
-	return NULL;
-}
-
-bool elffunc__has_section(const struct elffunc *elf, const char *name)
-{
-	return elffunc__section(elf, name) != NULL;
-}
-
-/* Makes an unnamed file of the bytes, for elffunc__open. */
-static int open_bytes(const void *bytes, size_t len, struct elffunc *ret)
-{
-	int fd = memfd_create("jank-debugdata", MFD_CLOEXEC);
-	int err;
-
-	if (fd < 0)
-		return -errno;
-	err = file__write_all(fd, bytes, len);
-	if (err) {
-		close(fd);
-		return err;
-	}
-	return elffunc__open(fd, ret);
-}
-
-int elffunc__open_debugdata(const struct elffunc *elf, struct elffunc *ret)
-{
-	const Elf64_Shdr *section = elffunc__section(elf, ".gnu_debugdata");
-	void *packed, *bytes;
-	size_t len;
-	int err;
-
-	if (!section)
-		return -ENOENT;
-	if (section->sh_size > PACKED_MAX)
-		return -EFBIG;
-	packed = malloc(section->sh_size ? section->sh_size : 1);
-	if (!packed)
-		return -ENOMEM;
-	err = elffunc__read(elf, section->sh_offset, packed, section->sh_size);
-	err = err ?: xz__unpack(packed, section->sh_size, UNPACKED_MAX, &bytes, &len);
-	free(packed);
-	if (err)
-		return err;
-	err = open_bytes(bytes, len, ret);
-	free(bytes);
-	return err;
 }

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reader for what the placing of a probe needs from an ELF file: the addresses of named functions,
- * and their code.
- *
- * It uses pread() and checks every offset against the file's size. It never maps the file: the file
- * belongs to an untrusted program and may shrink at any time. Only 64-bit files of this machine's
- * byte order.
+ * What the placing of a probe needs from an ELF file: the addresses of named functions, and their
+ * code. Only 64-bit programs and libraries, of this machine's byte order.
  */
 #ifndef JANK_SYMBOL_ELF_ELFFUNC_H
 #define JANK_SYMBOL_ELF_ELFFUNC_H
 
-#include <elf.h>
+#include "symbol/elf/elf.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,14 +14,9 @@
 #define ELFFUNC_NAMES_MAX 64
 
 struct elffunc {
-	int fd;
-	uint64_t base; /* where the ELF file begins; other offsets are relative to it */
-	uint64_t size;
-	uint16_t machine; /* EM_* */
-	Elf64_Phdr *phdrs;
-	Elf64_Shdr *shdrs;
-	size_t phdr_cnt, shdr_cnt;
-	uint16_t shstrndx;
+	int fd;	   /* owned, or -1: in memory */
+	void *mem; /* owned, or NULL */
+	struct elf elf;
 };
 
 /* A function; value 0: not found. */
@@ -34,9 +25,12 @@ struct elffunc_place {
 	uint64_t size;	/* bytes; 0: unknown */
 };
 
-/* Takes over fd, also on failure. Returns 0, -ENOEXEC or -errno. */
+/* Takes over fd, also on failure. Returns 0, -ENOEXEC or -ENOMEM. */
 int elffunc__open(int fd, struct elffunc *ret);
-/* The same for an ELF file inside another file: a library in an APK. */
+/*
+ * The same for an ELF file inside another file: a library in an APK. size: at most; 0 or
+ * UINT64_MAX: up to the end of the file.
+ */
 int elffunc__open_within(int fd, uint64_t base, uint64_t size, struct elffunc *ret);
 void elffunc__close(struct elffunc *elf);
 

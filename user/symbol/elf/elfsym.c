@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ELF symbols → functions with address ranges. Reads the table in pieces, so that its claimed size
- * costs no memory. Skips implausible entries.
+ * ELF symbols → functions with address ranges, and the stubs of the procedure linkage table. Skips
+ * implausible entries.
  */
 #include "symbol/elf/elfsym.h"
 
@@ -12,9 +12,8 @@
 
 #include "symbol/elf/symtab.h"
 
-#define ENTRIES_MAX   (4u << 20)
-#define CHUNK_ENTRIES 4096
-#define ADDR_MAX      (1ull << 56) /* so that sums cannot overflow */
+#define ENTRIES_MAX (4u << 20)
+#define ADDR_MAX    (1ull << 56) /* so that sums cannot overflow */
 
 #define MEMO_CNT 8
 
@@ -27,15 +26,6 @@ struct reader {
 		bool mark;
 	} memo[MEMO_CNT];
 };
-
-static Elf64_Sym widen(const Elf32_Sym *sym)
-{
-	return (Elf64_Sym){ .st_name = sym->st_name,
-			    .st_info = sym->st_info,
-			    .st_shndx = sym->st_shndx,
-			    .st_value = sym->st_value,
-			    .st_size = sym->st_size };
-}
 
 /* ELF32_ST_* are identical. */
 static unsigned rank_of(const Elf64_Sym *sym)
@@ -74,8 +64,9 @@ static const struct elf_section *code_section(const struct reader *rd, const Elf
 	return sec;
 }
 
-static int add_symbol(struct reader *rd, const Elf64_Sym *sym)
+static int add_symbol(void *ctx, const Elf64_Sym *sym)
 {
+	struct reader *rd = ctx;
 	unsigned type = ELF64_ST_TYPE(sym->st_info);
 	const struct elf_section *sec;
 	uint64_t addr = sym->st_value, room;
@@ -95,56 +86,18 @@ static int add_symbol(struct reader *rd, const Elf64_Sym *sym)
 	return symtab__add(rd->tab, addr, room, !sym->st_size, rank_of(sym), sym->st_name);
 }
 
-static int read_chunk(struct reader *rd, uint64_t off, size_t cnt, void *buf)
-{
-	bool is64 = rd->elf->is64;
-	const Elf32_Sym *s32 = buf;
-	const Elf64_Sym *s64 = buf;
-	size_t i;
-	int ret = image__read(&rd->elf->img, off, buf, cnt * (is64 ? sizeof(*s64) : sizeof(*s32)));
-
-	for (i = 0; !ret && i < cnt; i++) {
-		Elf64_Sym sym = is64 ? s64[i] : widen(&s32[i]);
-
-		ret = add_symbol(rd, &sym);
-	}
-	return ret;
-}
-
-static int read_all(struct reader *rd, const struct elf_section *sec)
-{
-	size_t size = rd->elf->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-	size_t left = sec->size / size < ENTRIES_MAX ? sec->size / size : ENTRIES_MAX;
-	uint64_t off = sec->offset;
-	void *buf = malloc(CHUNK_ENTRIES * sizeof(Elf64_Sym));
-	int ret = buf ? 0 : -ENOMEM;
-
-	while (!ret && left) {
-		size_t cnt = left < CHUNK_ENTRIES ? left : CHUNK_ENTRIES;
-
-		ret = read_chunk(rd, off, cnt, buf);
-		off += cnt * size;
-		left -= cnt;
-	}
-	free(buf);
-	return ret == -E2BIG ? 0 : ret;
-}
-
 int elfsym__read(const struct elf *elf, uint32_t section_type, struct symtab *tab)
 {
-	const struct elf_section *sec = elf__section_of_type(elf, section_type), *strings;
+	const struct elf_section *sec = elf__section_of_type(elf, section_type);
+	const struct elf_section *strings = elf__strings_of(elf, sec);
 	struct reader rd = { .elf = elf, .tab = tab };
 	int ret;
 
-	if (!sec || sec->link >= elf->section_cnt)
-		return -ENOENT;
-	strings = &elf->sections[sec->link];
-	if (strings->type != SHT_STRTAB || strings->size > UINT32_MAX ||
-	    !image__holds(&elf->img, strings->offset, strings->size))
+	if (!strings || strings->size > UINT32_MAX)
 		return -ENOENT;
 	names__borrow(&tab->names, &elf->img, strings->offset, strings->size, 0);
-	ret = read_all(&rd, sec);
-	if (!ret) {
+	ret = elf__each_symbol(elf, sec, ENTRIES_MAX, add_symbol, &rd);
+	if (!ret || ret == -E2BIG) {
 		symtab__finish(tab);
 		ret = tab->cnt ? names__keep(&tab->names) : -ENOENT;
 	}
@@ -153,89 +106,237 @@ int elfsym__read(const struct elf *elf, uint32_t section_type, struct symtab *ta
 	return ret;
 }
 
-/*
- * --- one object by address: one pass over .symtab, then .dynsym, in pieces; only names of symbols
- * with a matching address are read
- */
+/* --- stubs: the jump of each is decoded, and its slot looked up in the relocations */
 
-#define ELFOBJECT_ENTRIES_MAX	(1u << 20)
-#define ELFOBJECT_CHUNK_ENTRIES 512
+#define SECTION_MAX (1u << 20)
+#define RELOCS_MAX  (4u << 20) /* of a file: it may have thousands of sections, which may overlap */
+#define SLOTS_MAX   65536
+#define CHUNK	    1024
+#define STUB_SZ	    16
+#define WHOLE_MAX   (4u << 20) /* bytes of a section that is read at once */
 
-struct search {
-	const struct elf *elf;
-	const char *prefix;
-	uint64_t vaddr;
-	struct names names; /* borrowed */
-	char *buf;
-	size_t cap;
+/* A word of memory in which the dynamic linker stores the address of a function. */
+struct slot {
+	uint64_t addr;
+	uint32_t symbol;
 };
 
-static bool is_it(struct search *search, uint64_t value, uint64_t size, unsigned char info,
-		  uint32_t name)
-{
-	size_t len;
+struct slots {
+	struct slot *slots;
+	size_t cnt, cap;
+	size_t left; /* relocations that may still be read */
+};
 
-	if (ELF64_ST_TYPE(info) != STT_OBJECT || search->vaddr < value ||
-	    search->vaddr - value >= size)
-		return false;
-	len = names__get(&search->names, name, search->buf, search->cap);
-	return len && len < search->cap - 1 &&
-	       !strncmp(search->buf, search->prefix, strlen(search->prefix));
+static bool fills_slot(const struct elf *elf, uint32_t type)
+{
+	if (elf->machine == EM_X86_64)
+		return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT;
+	return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT;
 }
 
-static bool is_in_chunk(struct search *search, uint64_t off, size_t cnt)
+static int add_slot(struct slots *slots, uint64_t addr, uint32_t symbol)
 {
-	union {
-		Elf64_Sym s64[ELFOBJECT_CHUNK_ENTRIES];
-		Elf32_Sym s32[ELFOBJECT_CHUNK_ENTRIES];
-	} buf;
-	bool is64 = search->elf->is64, ret = false;
+	size_t cap = slots->cap ? 2 * slots->cap : 256;
 
-	if (image__read(&search->elf->img, off, &buf,
-			cnt * (is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym))))
-		return false;
-	for (size_t i = 0; i < cnt && !ret; i++)
-		ret = is64 ? is_it(search, buf.s64[i].st_value, buf.s64[i].st_size,
-				   buf.s64[i].st_info, buf.s64[i].st_name)
-			   : is_it(search, buf.s32[i].st_value, buf.s32[i].st_size,
-				   buf.s32[i].st_info, buf.s32[i].st_name);
-	return ret;
+	if (slots->cnt == SLOTS_MAX)
+		return -E2BIG;
+	if (slots->cnt == slots->cap) {
+		struct slot *p = realloc(slots->slots, cap * sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		slots->slots = p;
+		slots->cap = cap;
+	}
+	slots->slots[slots->cnt++] = (struct slot){ addr, symbol };
+	return 0;
 }
 
-static bool is_in_table(struct search *search, uint32_t type)
+static void read_relocs(const struct elf *elf, const struct elf_section *sec, struct slots *slots)
 {
-	size_t entry = search->elf->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), left;
-	const struct elf_section *sec = elf__section_of_type(search->elf, type), *strings;
-	uint64_t off;
+	size_t left = sec->size / sizeof(Elf64_Rela), i;
+	uint64_t off = sec->offset;
+	Elf64_Rela relocs[CHUNK];
 
-	if (!sec || sec->link >= search->elf->section_cnt)
-		return false;
-	strings = &search->elf->sections[sec->link];
-	if (strings->type != SHT_STRTAB ||
-	    !image__holds(&search->elf->img, strings->offset, strings->size))
-		return false;
-	names__borrow(&search->names, &search->elf->img, strings->offset, strings->size, 0);
-	left = sec->size / entry < ELFOBJECT_ENTRIES_MAX ? sec->size / entry
-							 : ELFOBJECT_ENTRIES_MAX;
-	for (off = sec->offset; left;) {
-		size_t cnt = left < ELFOBJECT_CHUNK_ENTRIES ? left : ELFOBJECT_CHUNK_ENTRIES;
+	if (left > slots->left)
+		left = slots->left;
+	slots->left -= left;
+	while (left) {
+		size_t cnt = left < CHUNK ? left : CHUNK;
 
-		if (is_in_chunk(search, off, cnt))
-			return true;
-		off += cnt * entry;
+		if (image__read(&elf->img, off, relocs, cnt * sizeof(*relocs)))
+			return;
+		for (i = 0; i < cnt; i++)
+			if (fills_slot(elf, ELF64_R_TYPE(relocs[i].r_info)) &&
+			    add_slot(slots, relocs[i].r_offset, ELF64_R_SYM(relocs[i].r_info)))
+				return;
+		off += cnt * sizeof(*relocs);
 		left -= cnt;
 	}
-	return false;
 }
 
-bool elfobject__find(const struct elf *elf, const char *prefix, uint64_t vaddr, char *buf,
-		     size_t cap)
+static int by_addr(const void *a, const void *b)
 {
-	struct search search = { elf, prefix, vaddr, .buf = buf, .cap = cap };
-	bool ret;
+	const struct slot *sa = a, *sb = b;
 
-	names__init(&search.names);
-	ret = is_in_table(&search, SHT_SYMTAB) || is_in_table(&search, SHT_DYNSYM);
-	names__free(&search.names);
-	return ret;
+	return (sa->addr > sb->addr) - (sa->addr < sb->addr);
+}
+
+/* jmp *disp(%rip), after an optional endbr64 and bnd prefix. */
+static bool x86_slot(const unsigned char *code, size_t left, uint64_t addr, uint64_t *ret)
+{
+	static const unsigned char endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	size_t at = 0;
+	int32_t disp;
+
+	if (left > 4 && !memcmp(code, endbr, 4))
+		at = 4;
+	if (left > at && code[at] == 0xf2)
+		at++;
+	if (left < at + 6 || code[at] != 0xff || code[at + 1] != 0x25)
+		return false;
+	memcpy(&disp, code + at + 2, sizeof(disp));
+	*ret = addr + at + 6 + (int64_t)disp;
+	return true;
+}
+
+/* adrp x16, page; ldr x17, [x16, #offset], after an optional bti. */
+static bool arm64_slot(const unsigned char *code, size_t left, uint64_t addr, uint64_t *ret)
+{
+	const uint32_t bti = 0xd503245f;
+	uint32_t op[3];
+	int64_t page;
+	unsigned at;
+
+	if (left < sizeof(op))
+		return false;
+	memcpy(op, code, sizeof(op));
+	at = op[0] == bti;
+	if ((op[at] & 0x9f00001f) != 0x90000010 || (op[at + 1] & 0xffc003ff) != 0xf9400211)
+		return false;
+	page = (int64_t)(op[at] >> 5 & 0x7ffff) << 2 | (op[at] >> 29 & 3);
+	page = (page ^ 0x100000) - 0x100000; /* 21 bits, signed */
+	*ret = ((addr + 4 * at) & ~0xfffull) + page * 4096 + (op[at + 1] >> 10 & 0xfff) * 8;
+	return true;
+}
+
+/*
+ * A section in which stubs are looked up. It is kept in memory when small enough, because two reads
+ * a stub take most of the time for a library. Otherwise it is read from the file.
+ */
+struct part {
+	struct image img;
+	uint64_t off, size;
+	void *mem;
+};
+
+static void open_part(const struct elf *elf, const struct elf_section *sec, struct part *ret)
+{
+	*ret = (struct part){ elf->img, sec->offset, sec->size, NULL };
+	if (!sec->size || sec->size > WHOLE_MAX)
+		return;
+	ret->mem = malloc(sec->size);
+	if (ret->mem && !image__read(&elf->img, sec->offset, ret->mem, sec->size)) {
+		image__of_mem(&ret->img, ret->mem, sec->size);
+		ret->off = 0;
+	}
+}
+
+struct symbols {
+	struct part table, strings;
+	struct names names; /* of strings */
+};
+
+static void add_stub(struct symtab *tab, const struct symbols *symbols, uint32_t symbol,
+		     uint64_t addr)
+{
+	const struct part *table = &symbols->table;
+	char name[NAME_MAX_LEN];
+	Elf64_Sym sym;
+	int64_t off;
+	size_t len;
+
+	if (symbol >= table->size / sizeof(sym) ||
+	    image__read(&table->img, table->off + symbol * sizeof(sym), &sym, sizeof(sym)))
+		return;
+	len = names__get(&symbols->names, sym.st_name, name, sizeof(name));
+	off = len ? names__add(&tab->names, name, len) : -ENOENT;
+	if (off >= 0)
+		symtab__add(tab, addr, STUB_SZ, true, RANK_LOCAL, off);
+}
+
+static void read_stubs(const struct elf *elf, const struct elf_section *sec,
+		       const struct slots *slots, const struct symbols *symbols, struct symtab *tab)
+{
+	bool x86 = elf->machine == EM_X86_64;
+	size_t step = x86 ? 8 : 4, at;
+	unsigned char *code;
+
+	if (sec->size > SECTION_MAX || sec->addr >> 56 || !(code = malloc(sec->size + 1)))
+		return;
+	if (image__read(&elf->img, sec->offset, code, sec->size)) {
+		free(code);
+		return;
+	}
+	for (at = 0; at < sec->size; at += step) {
+		struct slot key = { 0 }, *slot;
+
+		if (!(x86 ? x86_slot : arm64_slot)(code + at, sec->size - at, sec->addr + at,
+						   &key.addr))
+			continue;
+		slot = bsearch(&key, slots->slots, slots->cnt, sizeof(key), by_addr);
+		if (slot)
+			add_stub(tab, symbols, slot->symbol, sec->addr + at);
+	}
+	free(code);
+}
+
+static void read_all_stubs(const struct elf *elf, const struct slots *slots,
+			   const struct elf_section *dynsym, struct symtab *tab)
+{
+	static const char *const sections[] = { ".plt", ".plt.sec", ".plt.got" };
+	const struct elf_section *strings = elf__strings_of(elf, dynsym), *sec;
+	struct symbols symbols;
+	size_t i;
+
+	if (!strings)
+		return;
+	open_part(elf, dynsym, &symbols.table);
+	open_part(elf, strings, &symbols.strings);
+	names__init(&symbols.names);
+	names__borrow(&symbols.names, &symbols.strings.img, symbols.strings.off,
+		      symbols.strings.size, 0);
+	for (i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
+		sec = elf__section(elf, sections[i]);
+		if (sec)
+			read_stubs(elf, sec, slots, &symbols, tab);
+	}
+	free(symbols.table.mem);
+	free(symbols.strings.mem);
+}
+
+int plt__read(const struct elf *elf, struct symtab *tab)
+{
+	const struct elf_section *dynsym = elf__section_of_type(elf, SHT_DYNSYM);
+	struct slots slots = { .left = RELOCS_MAX };
+	size_t i;
+
+	if (!elf->is64 || (elf->machine != EM_X86_64 && elf->machine != EM_AARCH64) || !dynsym ||
+	    dynsym->link >= elf->section_cnt)
+		return -ENOENT;
+	for (i = 0; i < elf->section_cnt; i++)
+		if (elf->sections[i].type == SHT_RELA &&
+		    &elf->sections[elf->sections[i].link % elf->section_cnt] == dynsym)
+			read_relocs(elf, &elf->sections[i], &slots);
+	if (slots.cnt) {
+		qsort(slots.slots, slots.cnt, sizeof(*slots.slots), by_addr);
+		read_all_stubs(elf, &slots, dynsym, tab);
+	}
+	free(slots.slots);
+	symtab__finish(tab);
+	names__shrink(&tab->names);
+	if (tab->cnt)
+		return 0;
+	symtab__free(tab);
+	return -ENOENT;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads the functions of an ELF symbol table into a struct symtab. */
+/* Readers of an ELF file's functions into a struct symtab. */
 #ifndef JANK_SYMBOL_ELF_ELFSYM_H
 #define JANK_SYMBOL_ELF_ELFSYM_H
 
@@ -12,13 +12,12 @@
  */
 int elfsym__read(const struct elf *elf, uint32_t section_type, struct symtab *tab);
 
-/* --- one object (variable, vtable) at an address; searched on demand, since few are ever needed */
-
 /*
- * Writes the name of the object at vaddr to buf. The name must begin with prefix and fit into cap.
- * Returns false when there is none.
+ * Fills an empty tab with the stubs of the procedure linkage table, through which a module calls
+ * other modules; each gets the name of the function it jumps to. The slot is
+ * read from the stub's own instruction, so no order of entries is assumed. x86-64 and arm64 only.
+ * Returns 0 or -errno; -ENOENT: no stubs (tab stays empty).
  */
-bool elfobject__find(const struct elf *elf, const char *prefix, uint64_t vaddr, char *buf,
-		     size_t cap);
+int plt__read(const struct elf *elf, struct symtab *tab);
 
 #endif

@@ -6,8 +6,10 @@
 #include "symbol/elf/mapped_file.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -97,6 +99,55 @@ static bool may_be_one(const struct mapped *mapped)
 	       zip_entry__is_archive(mapped->path);
 }
 
+static struct mapped *new_part(struct mapped *archive, const struct region *region,
+			       const char *name, size_t key_len)
+{
+	struct mapped *ret = calloc(1, sizeof(*ret) + key_len + 1);
+
+	if (ret && asprintf(&ret->path, "%s!/%s", archive->path, name) < 0) {
+		free(ret);
+		return NULL;
+	}
+	if (!ret)
+		return NULL;
+	ret->kind = MAPPED_FILE;
+	ret->dev = archive->dev;
+	ret->inode = archive->inode;
+	ret->start = region->start;
+	ret->end = region->end;
+	ret->archive = archive;
+	ret->key_len = key_len;
+	return ret;
+}
+
+/*
+ * The part of an archive that contains the region, identified by where it begins. A new part is
+ * created. NULL when out of memory.
+ */
+static struct mapped *part_of(struct proc_maps *maps, struct mapped *archive,
+			      const struct region *region, const char *name, uint64_t begin,
+			      uint64_t size)
+{
+	struct mapped *ret = NULL;
+	char *key;
+	int len = asprintf(&key, "%.*s!%" PRIx64, (int)archive->key_len, archive->key, begin);
+
+	if (len < 0)
+		return NULL;
+	HASH_FIND(hh, maps->mapped, key, (size_t)len, ret);
+	if (!ret) {
+		ret = new_part(archive, region, name, len);
+		if (ret) {
+			memcpy(ret->key, key, len);
+			ret->begin = begin;
+			ret->size = size;
+			HASH_ADD_KEYPTR(hh, maps->mapped, ret->key, ret->key_len, ret);
+		}
+	}
+	free(key);
+	return ret && ret->archive == archive ? ret : NULL; /* a file may have any name */
+}
+
 /* The part that the same region had before, so that no file needs to be read. */
 static const struct mapped *known_part(const struct split *split, const struct region *region)
 {
@@ -149,9 +200,8 @@ static struct mapped *find_part(struct split *split, const struct region *region
 
 	if (known) {
 		archive->is_archive = true;
-		return proc_maps__part(split->maps, archive, region,
-				       known->path + strlen(archive->path) + 2, known->begin,
-				       known->size);
+		return part_of(split->maps, archive, region,
+			       known->path + strlen(archive->path) + 2, known->begin, known->size);
 	}
 	if (split->spent > BUDGET || !open_archive(split, archive))
 		return NULL;
@@ -159,7 +209,7 @@ static struct mapped *find_part(struct split *split, const struct region *region
 	split->spent += LOOKUP_COST + split->dir.len;
 	if (zip_directory__at(&split->dir, region->offset, &entry))
 		return NULL;
-	return proc_maps__part(split->maps, archive, region, entry.name, entry.offset, entry.size);
+	return part_of(split->maps, archive, region, entry.name, entry.offset, entry.size);
 }
 
 void archive__split(const char *proc, uint32_t pid, const struct proc_maps *old,

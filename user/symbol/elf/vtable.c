@@ -11,14 +11,67 @@
  */
 #include "symbol/elf/vtable.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "symbol/elf/elfsym.h"
-#include "symbol/names/demangle.h"
-#include "symbol/names/memory.h"
+#include "base/proc.h"
+#include "symbol/names/resolve.h"
+
+/*
+ * --- one object by address: one pass over .symtab, then .dynsym; only names of symbols with a
+ * matching address are read
+ */
+
+#define ENTRIES_MAX (1u << 20)
+
+struct object_search {
+	const char *prefix;
+	uint64_t vaddr;
+	struct names names; /* borrowed */
+	char *buf;
+	size_t cap;
+};
+
+static int is_it(void *ctx, const Elf64_Sym *sym)
+{
+	struct object_search *search = ctx;
+	size_t len;
+
+	if (ELF64_ST_TYPE(sym->st_info) != STT_OBJECT || search->vaddr < sym->st_value ||
+	    search->vaddr - sym->st_value >= sym->st_size)
+		return 0;
+	len = names__get(&search->names, sym->st_name, search->buf, search->cap);
+	return len && len < search->cap - 1 &&
+	       !strncmp(search->buf, search->prefix, strlen(search->prefix));
+}
+
+static bool is_in_table(const struct elf *elf, struct object_search *search, uint32_t type)
+{
+	const struct elf_section *sec = elf__section_of_type(elf, type);
+	const struct elf_section *strings = elf__strings_of(elf, sec);
+
+	if (!strings)
+		return false;
+	names__borrow(&search->names, &elf->img, strings->offset, strings->size, 0);
+	return elf__each_symbol(elf, sec, ENTRIES_MAX, is_it, search) > 0;
+}
+
+bool elfobject__find(const struct elf *elf, const char *prefix, uint64_t vaddr, char *buf,
+		     size_t cap)
+{
+	struct object_search search = { prefix, vaddr, .buf = buf, .cap = cap };
+	bool ret;
+
+	names__init(&search.names);
+	ret = is_in_table(elf, &search, SHT_SYMTAB) || is_in_table(elf, &search, SHT_DYNSYM);
+	names__free(&search.names);
+	return ret;
+}
+
+/* --- classes */
 
 #define WORD   sizeof(uint64_t)
 #define PIECE  64 /* bytes of a name; the page size is a multiple of it */

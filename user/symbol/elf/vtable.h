@@ -14,4 +14,13 @@
 size_t vtable__class(struct process_env *env, const struct process *process, uint64_t vptr,
 		     char *buf, size_t cap, struct mapped **ret);
 
+/* --- one object (variable, vtable) at an address; searched on demand, since few are ever needed */
+
+/*
+ * Writes the name of the object at vaddr to buf. The name must begin with prefix and fit into cap.
+ * Returns false when there is none.
+ */
+bool elfobject__find(const struct elf *elf, const char *prefix, uint64_t vaddr, char *buf,
+		     size_t cap);
+
 #endif

@@ -19,11 +19,10 @@
  * else through .symtab
  */
 
-#define ENTRIES_MAX   (1u << 20)
-#define CHUNK_ENTRIES 256
-#define STRINGS_MAX   (16u << 20)
-#define VERSION_MAX   16
-#define NEAR_MAX      8192 /* bytes before rb_mutex_lock where its jump may lead */
+#define ENTRIES_MAX (1u << 20)
+#define STRINGS_MAX (16u << 20)
+#define VERSION_MAX 16
+#define NEAR_MAX    8192 /* bytes before rb_mutex_lock where its jump may lead */
 
 struct search {
 	const struct elf *elf;
@@ -33,8 +32,9 @@ struct search {
 	Elf64_Sym ruby_vm, ruby_version, lock; /* Ruby's */
 };
 
-static void take(struct search *search, const Elf64_Sym *sym)
+static int take(void *ctx, const Elf64_Sym *sym)
 {
+	struct search *search = ctx;
 	const struct {
 		const char *name;
 		Elf64_Sym *to;
@@ -50,10 +50,11 @@ static void take(struct search *search, const Elf64_Sym *sym)
 
 	if ((type != STT_OBJECT && type != STT_FUNC) || !sym->st_value ||
 	    sym->st_name >= search->strings_sz)
-		return;
+		return 0;
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
 		if (!strcmp(search->strings + sym->st_name, wanted[i].name))
 			*wanted[i].to = *sym;
+	return 0;
 }
 
 static bool has_python(const struct search *search)
@@ -71,36 +72,14 @@ static bool has_all(const struct search *search)
 	return has_python(search) || has_ruby(search);
 }
 
-static void search_symbols(struct search *search, const struct elf_section *sec)
-{
-	uint64_t left = sec->size / sizeof(Elf64_Sym), off = sec->offset;
-	Elf64_Sym syms[CHUNK_ENTRIES];
-
-	if (left > ENTRIES_MAX)
-		left = ENTRIES_MAX;
-	while (left && !has_all(search)) {
-		size_t cnt = left < CHUNK_ENTRIES ? left : CHUNK_ENTRIES;
-
-		if (image__read(&search->elf->img, off, syms, cnt * sizeof(*syms)))
-			return;
-		for (size_t i = 0; i < cnt; i++)
-			take(search, &syms[i]);
-		off += cnt * sizeof(*syms);
-		left -= cnt;
-	}
-}
-
 static int search_table(struct search *search, uint32_t type)
 {
-	const struct elf_section *sec = elf__section_of_type(search->elf, type), *strings;
+	const struct elf_section *sec = elf__section_of_type(search->elf, type);
+	const struct elf_section *strings = elf__strings_of(search->elf, sec);
 	char *names;
 	int res;
 
-	if (!sec || sec->link >= search->elf->section_cnt)
-		return 0;
-	strings = &search->elf->sections[sec->link];
-	if (strings->type != SHT_STRTAB || strings->size > STRINGS_MAX ||
-	    !image__holds(&search->elf->img, strings->offset, strings->size))
+	if (!strings || strings->size > STRINGS_MAX)
 		return 0;
 	names = calloc(1, strings->size + 1);
 	if (!names)
@@ -109,7 +88,7 @@ static int search_table(struct search *search, uint32_t type)
 	search->strings = names;
 	search->strings_sz = strings->size;
 	if (!res)
-		search_symbols(search, sec);
+		elf__each_symbol(search->elf, sec, ENTRIES_MAX, take, search);
 	free(names);
 	return res;
 }
@@ -332,19 +311,6 @@ struct interp *interp__of(struct process_env *env, struct process *process)
 	interp__free(process->script);
 	process->script = found;
 	return found;
-}
-
-void interp__free(struct interp *script)
-{
-	if (!script)
-		return;
-	interp_code__forget_all(script);
-	free(script);
-}
-
-size_t interp__bytes(const struct interp *script)
-{
-	return script ? sizeof(*script) + script->code_bytes : 0;
 }
 
 static void name(struct interp *script, const struct interp_memory *mem, struct pool *pool,

@@ -4,7 +4,7 @@
  * process. So each is read once. Later reads only check that it is unchanged: another object may
  * lie at its address.
  */
-#include "symbol/interpreters/interp_code.h"
+#include "symbol/interpreters/interp.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -13,7 +13,6 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "symbol/interpreters/interp.h"
 
 /*
  * --- Location table. Each entry begins with a byte with the uppermost bit set; no other byte has
@@ -295,99 +294,15 @@ uint32_t interp_code__line(const struct interp_code *code, uint64_t instr)
 			       (instr - code->bytecode) / 2);
 }
 
-/*
- * --- Waits. Python's threading and queue modules wait for their callers, in Python. Their
- * innermost frames count like those of the C library. Otherwise a lock that is taken beside
- * queue.get() would seem further out than it.
- */
-
-/* Returns 1 when the frame belongs to these modules, 0 when not, -1 when unknown. */
-static int waits_for_caller(struct interp *script, const struct interp_memory *mem,
-			    const struct jank_script_frame *frame)
+void interp__free(struct interp *script)
 {
-	const struct interp_code *code = interp_code__get(script, mem, frame->code);
-	const char *name;
-
-	if (!code || !code->known || code->check != frame->check)
-		return -1;
-	name = text__base_name(code->file);
-	return !code->app && (!strcmp(name, "threading.py") || !strcmp(name, "queue.py"));
-}
-
-static bool python_wait(struct interp *script, const struct interp_memory *mem,
-			const struct jank_script_frame *frames, uint32_t cnt,
-			struct script_wait *ret)
-{
-	bool is_inside = true;
-
-	*ret = (struct script_wait){};
-	for (uint32_t i = 0; i < cnt; i++) {
-		int waits;
-
-		if (!frames[i].code) /* an entry from C */
-			continue;
-		waits = is_inside ? waits_for_caller(script, mem, &frames[i]) : 0;
-		if (waits < 0)
-			return false;
-		ret->for_caller |= waits;
-		is_inside = waits;
-		ret->depth += !waits;
-	}
-	return true;
-}
-
-/*
- * Number of outer Ruby frames to search: a method that calls a block may lie between the block and
- * the method that contains it.
- */
-#define PARENTS 2
-
-static bool stands_in(const struct jank_script_frame *frames, uint32_t cnt, uint64_t parent)
-{
-	uint32_t seen = 0;
-
-	for (uint32_t i = 0; i < cnt && seen < PARENTS; i++) {
-		if (frames[i].code == parent)
-			return true;
-		seen += frames[i].code != 0;
-	}
-	return false;
-}
-
-/*
- * Ruby's blocks belong to the method that contains them, and functions in C to their callers. So
- * mutex.synchronize { condition.wait(mutex) } in a thread's loop is as far out as queue.pop. It is
- * further out than any method that the loop calls.
- */
-static bool ruby_wait(const struct interp *script, const struct interp_memory *mem,
-		      const struct jank_script_frame *frames, uint32_t cnt, struct script_wait *ret)
-{
-	*ret = (struct script_wait){
-		.is_ruby = true,
-		.lock_begin = script->lock_begin,
-		.lock_end = script->lock_end,
-	};
-	for (uint32_t i = 0; i < cnt; i++) {
-		struct script_ruby_code code;
-
-		if (!frames[i].code)
-			continue;
-		if (script_ruby__code(script->ruby, mem, frames[i].code, &code))
-			return false;
-		ret->depth += !code.is_internal &&
-			      !(code.parent && stands_in(frames + i + 1, cnt - i - 1, code.parent));
-	}
-	return true;
-}
-
-bool interp__wait(struct process_env *env, struct process *process,
-		  const struct jank_script_frame *frames, uint32_t cnt, struct script_wait *ret)
-{
-	const struct interp_memory mem = { env->proc, process->living };
-	struct interp *script = interp__of(env, process);
-
 	if (!script)
-		return false;
-	return script->ruby ? ruby_wait(script, &mem, frames, cnt, ret)
-			    : python_wait(script, &mem, frames, cnt, ret);
+		return;
+	interp_code__forget_all(script);
+	free(script);
+}
+
+size_t interp__bytes(const struct interp *script)
+{
+	return script ? sizeof(*script) + script->code_bytes : 0;
 }

@@ -2,16 +2,16 @@
 /*
  * Reads page by page. A str stores 1, 2 or 4 bytes per character, as its largest character needs.
  */
-#include "symbol/interpreters/interp_memory.h"
+#include "symbol/interpreters/interp.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/proc.h"
 #include "base/strbuf.h"
 #include "bpf/jank_abi.h"
-#include "symbol/names/memory.h"
 
 #define CHARS_MAX 4096
 
@@ -22,20 +22,7 @@
 
 int interp_memory__read(const struct interp_memory *mem, uint64_t addr, void *buf, size_t len)
 {
-	uint64_t page_sz = sysconf(_SC_PAGESIZE);
-	uint8_t *to = buf;
-
-	while (len) {
-		size_t left = page_sz - addr % page_sz, step = len < left ? len : left;
-		int res = memory__read(mem->proc, mem->pid, addr, to, step);
-
-		if (res)
-			return res;
-		addr += step;
-		to += step;
-		len -= step;
-	}
-	return 0;
+	return memory__read_across(mem->proc, mem->pid, addr, buf, len);
 }
 
 int interp_memory__word(const struct interp_memory *mem, uint64_t addr, uint64_t *ret)

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reader of the interpreter's list of thread states. Each state has the thread id in the PID
- * namespace of the process, which in a container differs from ours.
+ * An interpreter's threads: the list of their states, and what they wait in. Each state has the
+ * thread id in the PID namespace of the process, which in a container differs from ours.
  */
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 #include <xxhash.h>
 
-#include "base/file.h"
+#include "base/proc.h"
+#include "base/text.h"
 #include "symbol/interpreters/interp.h"
 #include "symbol/names/symbolize_parts.h"
 
 #define INTERPRETERS_MAX 64
 #define TASKS_MAX	 4096
-#define STATUS_MAX	 16384
 
 struct list {
 	struct process_env *env;
@@ -28,47 +27,18 @@ struct list {
 	size_t cnt, max;
 };
 
-/* Returns the innermost id of a thread: the last number of the line "NSpid:\t…\t…". */
-static uint64_t number_inside(const struct list *list, const char *tid)
-{
-	struct strbuf sb = STRBUF_INIT;
-	char path[PATH_MAX];
-	uint64_t ret = 0;
-	const char *at;
-
-	snprintf(path, sizeof(path), "%s/%u/task/%s/status", list->env->proc, list->process->pid,
-		 tid);
-	if (!file__read(path, STATUS_MAX, &sb)) {
-		at = strstr(strbuf__str(&sb), "\nNSpid:");
-		for (at = at ? at + 7 : ""; *at == '\t'; at += strcspn(at + 1, "\t\n") + 1)
-			ret = strtoul(at + 1, NULL, 10);
-	}
-	strbuf__free(&sb);
-	return ret;
-}
-
 /* Returns the thread's id in our PID namespace; 0: the process has no such thread. */
 static uint32_t number_outside(const struct list *list, uint64_t native_id)
 {
 	char path[PATH_MAX];
-	struct dirent *entry;
-	uint32_t ret = 0;
-	struct stat st;
-	DIR *dir;
 
-	snprintf(path, sizeof(path), "%s/%u/task/%llu", list->env->proc, list->process->pid,
-		 (unsigned long long)native_id);
-	if (list->process->nspid == list->process->pid)
-		return native_id <= UINT32_MAX && !stat(path, &st) ? native_id : 0;
-	*strrchr(path, '/') = 0;
-	dir = opendir(path);
-	if (!dir)
+	if (native_id > UINT32_MAX)
 		return 0;
-	for (unsigned i = 0; i < TASKS_MAX && !ret && (entry = readdir(dir)); i++)
-		if (entry->d_name[0] != '.' && number_inside(list, entry->d_name) == native_id)
-			ret = strtoul(entry->d_name, NULL, 10);
-	closedir(dir);
-	return ret;
+	if (list->process->nspid != list->process->pid)
+		return ns_tid__find(list->env->proc, list->process->pid, native_id, TASKS_MAX);
+	snprintf(path, sizeof(path), "%s/%u/task/%u", list->env->proc, list->process->pid,
+		 (uint32_t)native_id);
+	return access(path, F_OK) ? 0 : native_id;
 }
 
 /* Adds a thread; ignores an unknown thread id. Returns false when the list is full. */
@@ -228,6 +198,105 @@ uint64_t interp__newest(struct process_env *env, struct process *process)
 	}
 	return hash;
 }
+
+/*
+ * --- Waits. Python's threading and queue modules wait for their callers, in Python. Their
+ * innermost frames count like those of the C library. Otherwise a lock that is taken beside
+ * queue.get() would seem further out than it.
+ */
+
+/* Returns 1 when the frame belongs to these modules, 0 when not, -1 when unknown. */
+static int waits_for_caller(struct interp *script, const struct interp_memory *mem,
+			    const struct jank_script_frame *frame)
+{
+	const struct interp_code *code = interp_code__get(script, mem, frame->code);
+	const char *name;
+
+	if (!code || !code->known || code->check != frame->check)
+		return -1;
+	name = text__base_name(code->file);
+	return !code->app && (!strcmp(name, "threading.py") || !strcmp(name, "queue.py"));
+}
+
+static bool python_wait(struct interp *script, const struct interp_memory *mem,
+			const struct jank_script_frame *frames, uint32_t cnt,
+			struct script_wait *ret)
+{
+	bool is_inside = true;
+
+	*ret = (struct script_wait){};
+	for (uint32_t i = 0; i < cnt; i++) {
+		int waits;
+
+		if (!frames[i].code) /* an entry from C */
+			continue;
+		waits = is_inside ? waits_for_caller(script, mem, &frames[i]) : 0;
+		if (waits < 0)
+			return false;
+		ret->for_caller |= waits;
+		is_inside = waits;
+		ret->depth += !waits;
+	}
+	return true;
+}
+
+/*
+ * Number of outer Ruby frames to search: a method that calls a block may lie between the block and
+ * the method that contains it.
+ */
+#define PARENTS 2
+
+static bool stands_in(const struct jank_script_frame *frames, uint32_t cnt, uint64_t parent)
+{
+	uint32_t seen = 0;
+
+	for (uint32_t i = 0; i < cnt && seen < PARENTS; i++) {
+		if (frames[i].code == parent)
+			return true;
+		seen += frames[i].code != 0;
+	}
+	return false;
+}
+
+/*
+ * Ruby's blocks belong to the method that contains them, and functions in C to their callers. So
+ * mutex.synchronize { condition.wait(mutex) } in a thread's loop is as far out as queue.pop. It is
+ * further out than any method that the loop calls.
+ */
+static bool ruby_wait(const struct interp *script, const struct interp_memory *mem,
+		      const struct jank_script_frame *frames, uint32_t cnt, struct script_wait *ret)
+{
+	*ret = (struct script_wait){
+		.is_ruby = true,
+		.lock_begin = script->lock_begin,
+		.lock_end = script->lock_end,
+	};
+	for (uint32_t i = 0; i < cnt; i++) {
+		struct script_ruby_code code;
+
+		if (!frames[i].code)
+			continue;
+		if (script_ruby__code(script->ruby, mem, frames[i].code, &code))
+			return false;
+		ret->depth += !code.is_internal &&
+			      !(code.parent && stands_in(frames + i + 1, cnt - i - 1, code.parent));
+	}
+	return true;
+}
+
+bool interp__wait(struct process_env *env, struct process *process,
+		  const struct jank_script_frame *frames, uint32_t cnt, struct script_wait *ret)
+{
+	const struct interp_memory mem = { env->proc, process->living };
+	struct interp *script = interp__of(env, process);
+
+	if (!script)
+		return false;
+	return script->ruby ? ruby_wait(script, &mem, frames, cnt, ret)
+			    : python_wait(script, &mem, frames, cnt, ret);
+}
+
+/* --- the same by pid */
 
 uint64_t symbolizer__script_newest(struct symbolizer *sym, uint32_t pid)
 {

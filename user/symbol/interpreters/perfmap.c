@@ -4,7 +4,7 @@
  * the later one is valid. Only addresses and file positions are kept in memory; names are read on
  * demand.
  */
-#include "symbol/interpreters/perfmap.h"
+#include "symbol/interpreters/jit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "base/apart.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "symbol/names/lines.h"
+#include "base/proc.h"
 
 #define FILE_MAX_SZ   (256ull << 20)
 #define ENTRIES_MAX   (256u << 10)

@@ -11,14 +11,18 @@
 #include <unistd.h>
 
 #include "base/apart.h"
-#include "symbol/modules/module_parts.h"
+
+/* Functions shared by the files of the modules. */
+
+/* --- module.c: the descriptor of a file that is not read yet */
 
 /* --- memory and descriptors of modules, and what is freed first */
 
 #define HELD_MAX     256 /* descriptors of unread files: further ones are opened again by name */
 #define CFI_HELD_MAX 128 /* the same for unwind tables */
 
-void module__keep_fd(struct modules *modules, struct module *module, int fd)
+/* Takes over fd; closes it when it is of no use or many are kept. The module may be NULL. */
+static void module__keep_fd(struct modules *modules, struct module *module, int fd)
 {
 	if (module && !module->loaded && module->fd < 0 && modules->held < HELD_MAX) {
 		module->fd = fd;
@@ -28,7 +32,7 @@ void module__keep_fd(struct modules *modules, struct module *module, int fd)
 	}
 }
 
-void module__drop_fd(struct modules *modules, struct module *module)
+static void module__drop_fd(struct modules *modules, struct module *module)
 {
 	if (module->fd < 0)
 		return;

@@ -4,7 +4,7 @@
  * everything. Without it, .dynsym has the exported symbols and .gnu_debugdata the rest, or Go's own
  * table.
  */
-#include "symbol/modules/moduleload.h"
+#include "symbol/modules/module.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -12,36 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/xz.h"
 #include "symbol/elf/elfsym.h"
-#include "symbol/elf/plt.h"
 #include "symbol/interpreters/gopclntab.h"
-#include "symbol/modules/module.h"
-
-/* --- .gnu_debugdata: from the section to the unpacked file */
-
-#define PACKED_MAX   (16u << 20)
-#define UNPACKED_MAX (32u << 20)
-
-int debugdata__unpack(const struct elf *elf, void **ret_data, size_t *ret_size)
-{
-	const struct elf_section *sec = elf__section(elf, ".gnu_debugdata");
-	void *packed;
-	int ret;
-
-	if (!sec)
-		return -ENOENT;
-	if (sec->size > PACKED_MAX)
-		return -EFBIG;
-	packed = malloc(sec->size ? sec->size : 1);
-	if (!packed)
-		return -ENOMEM;
-	ret = image__read(&elf->img, sec->offset, packed, sec->size);
-	if (!ret)
-		ret = xz__unpack(packed, sec->size, UNPACKED_MAX, ret_data, ret_size);
-	free(packed);
-	return ret;
-}
 
 static struct symtab *next_tab(struct module *module, const char *suffix)
 {

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/proc.h"
 #include "symbol/elf/elf.h"
-#include "symbol/names/lines.h"
 
 #define FILE_MAX_SZ  (256ull << 20)
 #define NOTES_MAX_SZ 65536

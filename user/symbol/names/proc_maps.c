@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Parses /proc/PID/maps. Keeps executable regions only: others contain no code, and there may be a
- * hundred thousand of them.
+ * Mapped objects and their regions. Keeps executable regions only: others contain no code, and
+ * there may be a hundred thousand of them.
  */
 #include "symbol/names/proc_maps.h"
 
@@ -14,50 +14,11 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "symbol/names/lines.h"
-#include "symbol/names/proc_maps_parts.h"
+#include "base/proc.h"
+#include "symbol/names/symbolize.h"
 
 #define LINES_MAX 1000000
 #define BYTES_MAX (512ull << 20)
-#define DELETED	  " (deleted)"
-
-/* "START-END PERMS OFFSET MAJ:MIN INODE      PATH" */
-struct line {
-	uint64_t start, end, offset, major, minor, inode;
-	char *key, *path;
-};
-
-static int parse_tail(char *at, struct line *ret)
-{
-	ret->key = at;
-	if (lines__hex(&at, &ret->major) || *at++ != ':' || lines__hex(&at, &ret->minor) ||
-	    *at++ != ' ')
-		return -EINVAL;
-	ret->inode = strtoull(at, &at, 10);
-	ret->path = at + strspn(at, " ");
-	if (ret->path > at) /* independent of the width of the columns before */
-		ret->path = memmove(at + 1, ret->path, strlen(ret->path) + 1);
-	return 0;
-}
-
-/* Returns 1: *ret is filled; 0: not executable; or -EINVAL. */
-static int parse(char *at, struct line *ret)
-{
-	char *perms;
-
-	if (lines__hex(&at, &ret->start) || *at++ != '-' || lines__hex(&at, &ret->end) ||
-	    *at++ != ' ' || ret->start >= ret->end)
-		return -EINVAL;
-	perms = at;
-	if (strcspn(perms, " ") != 4)
-		return -EINVAL;
-	if (perms[2] != 'x')
-		return 0;
-	at += 5;
-	if (lines__hex(&at, &ret->offset) || *at++ != ' ')
-		return -EINVAL;
-	return parse_tail(at, ret) ?: 1;
-}
 
 /*
  * Some JIT compilers map their code twice, for writing and for execution: Erlang's asmjit (vmem)
@@ -69,7 +30,7 @@ static bool is_jit_memfd(const char *path)
 	       !strncmp(path, "/memfd:doublemapper", strlen("/memfd:doublemapper"));
 }
 
-static enum mapped_kind kind_of(const struct line *line)
+static enum mapped_kind kind_of(const struct proc_maps_line *line)
 {
 	if (line->inode)
 		return is_jit_memfd(line->path) ? MAPPED_ANON : MAPPED_FILE;
@@ -81,41 +42,20 @@ static enum mapped_kind kind_of(const struct line *line)
 	return MAPPED_ANON;
 }
 
-/* The kernel writes a newline in a path as \012, and escapes nothing else. */
-static char *decode_path(const char *path)
-{
-	size_t len = strlen(path), cut = strlen(DELETED);
-	char *ret, *to;
-
-	if (len > cut && !strcmp(path + len - cut, DELETED))
-		len -= cut;
-	ret = to = malloc(len + 1);
-	if (!ret)
-		return NULL;
-	while (len) {
-		size_t step = len >= 4 && !strncmp(path, "\\012", 4) ? 4 : 1;
-
-		*to++ = step == 4 ? '\n' : *path;
-		path += step;
-		len -= step;
-	}
-	*to = 0;
-	return ret;
-}
-
-static struct mapped *new_mapped(const struct line *line, size_t key_len)
+static struct mapped *new_mapped(const struct proc_maps_line *line, size_t key_len)
 {
 	struct mapped *ret = calloc(1, sizeof(*ret) + key_len + 1);
 
 	if (!ret)
 		return NULL;
-	ret->path = decode_path(line->path);
+	ret->path = strdup(line->path);
 	if (!ret->path) {
 		free(ret);
 		return NULL;
 	}
+	maps_lines__decode_path(ret->path);
 	ret->kind = kind_of(line);
-	ret->dev = makedev(line->major, line->minor);
+	ret->dev = line->dev;
 	ret->inode = line->inode;
 	ret->start = line->start;
 	ret->end = line->end;
@@ -124,7 +64,7 @@ static struct mapped *new_mapped(const struct line *line, size_t key_len)
 	return ret;
 }
 
-static struct mapped *mapped_of(struct proc_maps *maps, const struct line *line)
+static struct mapped *mapped_of(struct proc_maps *maps, const struct proc_maps_line *line)
 {
 	size_t len = strlen(line->key);
 	struct mapped *mapped;
@@ -138,7 +78,7 @@ static struct mapped *mapped_of(struct proc_maps *maps, const struct line *line)
 	return mapped;
 }
 
-int proc_maps__add_region(struct proc_maps *maps, const struct region *region)
+static int add_region(struct proc_maps *maps, const struct region *region)
 {
 	if (maps->cnt == maps->cap) {
 		size_t cap = maps->cap ? 2 * maps->cap : 16;
@@ -157,17 +97,16 @@ static int add_line(char *text, size_t len, uint64_t off, void *ctx)
 {
 	struct proc_maps *maps = ctx;
 	struct mapped *mapped;
-	struct line line;
+	struct proc_maps_line line;
 
 	if (++maps->line_cnt > LINES_MAX)
 		return -E2BIG;
-	if (parse(text, &line) != 1)
+	if (maps_line__parse(text, false, &line) != 1)
 		return 0;
 	mapped = mapped_of(maps, &line);
 	if (!mapped)
 		return -ENOMEM;
-	return proc_maps__add_region(
-		maps, &(struct region){ line.start, line.end, line.offset, mapped, 0 });
+	return add_region(maps, &(struct region){ line.start, line.end, line.offset, mapped, 0 });
 }
 
 static int by_start(const void *a, const void *b)
@@ -177,26 +116,25 @@ static int by_start(const void *a, const void *b)
 	return (ra->start > rb->start) - (ra->start < rb->start);
 }
 
-void proc_maps__sort(struct proc_maps *maps)
+static void sort(struct proc_maps *maps)
 {
 	if (maps->cnt)
 		qsort(maps->regions, maps->cnt, sizeof(*maps->regions), by_start);
 }
 
-struct mapped *proc_maps__mapped(struct proc_maps *maps, const struct mapping *mapping)
+/* The mapped object of a mapping; created when it is new. NULL: out of memory. */
+static struct mapped *object_of(struct proc_maps *maps, const struct mapping *mapping)
 {
-	struct line line = { mapping->start,
-			     mapping->end,
-			     mapping->offset,
-			     major(mapping->dev),
-			     minor(mapping->dev),
-			     mapping->inode,
-			     NULL,
-			     (char *)mapping->path };
+	struct proc_maps_line line = { .start = mapping->start,
+				       .end = mapping->end,
+				       .offset = mapping->offset,
+				       .dev = mapping->dev,
+				       .inode = mapping->inode,
+				       .path = (char *)mapping->path };
 	struct mapped *ret;
 
-	if (asprintf(&line.key, "%02" PRIx64 ":%02" PRIx64 " %" PRIu64 " %s", line.major,
-		     line.minor, line.inode, mapping->path) < 0)
+	if (asprintf(&line.key, "%02x:%02x %" PRIu64 " %s", major(line.dev), minor(line.dev),
+		     line.inode, mapping->path) < 0)
 		return NULL;
 	ret = mapped_of(maps, &line);
 	free(line.key);
@@ -216,7 +154,7 @@ int proc_maps__read(struct proc_maps *maps, const char *path)
 		return ret;
 	if (!maps->line_cnt)
 		return -ESRCH;
-	proc_maps__sort(maps);
+	sort(maps);
 	return 0;
 }
 
@@ -233,6 +171,222 @@ void proc_maps__free(struct proc_maps *maps)
 	free(maps->past);
 	memset(maps, 0, sizeof(*maps));
 }
+
+/*
+ * --- past mappings: an address refers to the time at which it was sampled; since then a library
+ * may have been unloaded and another one mapped at the same place
+ */
+
+/* Mapped objects without regions that are kept until the maps are read again. */
+#define FORGOTTEN_MAX (4 * MAPS_PAST_MAX)
+
+static size_t past_cnt(const struct proc_maps *maps)
+{
+	return maps->past_cnt < MAPS_PAST_MAX ? maps->past_cnt : MAPS_PAST_MAX;
+}
+
+bool proc_maps__is_past(const struct proc_maps *maps)
+{
+	return maps->at_ns && maps->at_ns < maps->changed_ns;
+}
+
+/*
+ * Past regions never overlap at the same time, but a region may have ended earlier than until_ns,
+ * which is an upper limit. So the region that began last wins.
+ */
+static const struct region *find_past(const struct proc_maps *maps, uint64_t addr)
+{
+	const struct past_region *best = NULL;
+
+	for (size_t i = 0; i < past_cnt(maps); i++) {
+		const struct past_region *past = &maps->past[i];
+
+		if (addr >= past->region.start && addr < past->region.end &&
+		    maps->at_ns < past->until_ns && maps->at_ns >= past->region.since_ns &&
+		    (!best || past->region.since_ns > best->region.since_ns))
+			best = past;
+	}
+	return best ? &best->region : NULL;
+}
+
+static void add_past(struct proc_maps *maps, const struct region *region, uint64_t until_ns)
+{
+	if (!maps->past)
+		maps->past = calloc(MAPS_PAST_MAX, sizeof(*maps->past));
+	if (!maps->past)
+		return;
+	maps->past[maps->past_cnt++ % MAPS_PAST_MAX] = (struct past_region){ *region, until_ns };
+	if (until_ns > maps->changed_ns)
+		maps->changed_ns = until_ns;
+}
+
+static bool overlap(const struct region *a, uint64_t start, uint64_t end)
+{
+	return a->start < end && start < a->end;
+}
+
+/* Adds the parts of a region that the new mapping does not cover. */
+static int add_rest(struct proc_maps *maps, const struct region *old, const struct mapping *came)
+{
+	struct region rest = *old;
+	int res = 0;
+
+	if (old->start < came->start) {
+		rest.end = came->start;
+		res = add_region(maps, &rest);
+	}
+	if (!res && old->end > came->end) {
+		rest = *old;
+		rest.start = came->end;
+		rest.offset += came->end - old->start;
+		res = add_region(maps, &rest);
+	}
+	return res;
+}
+
+/* Removes what the new mapping covers; parts of regions beside it stay. */
+static int displace(struct proc_maps *maps, const struct mapping *came)
+{
+	size_t cnt = maps->cnt, to = 0;
+	int res = 0;
+
+	for (size_t i = 0; i < cnt && !res; i++) {
+		struct region old = maps->regions[i];
+
+		if (!overlap(&old, came->start, came->end))
+			continue;
+		add_past(maps, &old, came->t_ns);
+		maps->regions[i].mapped = NULL;
+		res = add_rest(maps, &old, came);
+	}
+	for (size_t i = 0; i < maps->cnt; i++)
+		if (maps->regions[i].mapped)
+			maps->regions[to++] = maps->regions[i];
+	maps->cnt = to;
+	return res;
+}
+
+/* The region, when a reading of the maps found it before this record. */
+static struct region *find_known(struct proc_maps *maps, const struct mapping *came)
+{
+	for (size_t i = 0; i < maps->cnt; i++) {
+		struct region *region = &maps->regions[i];
+
+		if (region->start == came->start && region->end == came->end &&
+		    region->offset == came->offset && region->mapped->dev == came->dev &&
+		    region->mapped->inode == came->inode)
+			return region;
+	}
+	return NULL;
+}
+
+/* The record has the exact time; the reading only had an upper limit. */
+static void set_since(struct proc_maps *maps, struct region *region, uint64_t t_ns)
+{
+	region->since_ns = t_ns;
+	for (size_t i = 0; i < past_cnt(maps); i++) {
+		struct past_region *past = &maps->past[i];
+
+		if (overlap(&past->region, region->start, region->end) && past->until_ns > t_ns &&
+		    past->region.since_ns < t_ns)
+			past->until_ns = t_ns;
+	}
+}
+
+int proc_maps__add(struct proc_maps *maps, const struct mapping *mapping, struct mapped **ret)
+{
+	struct region fresh = { mapping->start, mapping->end, mapping->offset, NULL,
+				mapping->t_ns };
+	struct region *known = find_known(maps, mapping);
+	int res;
+
+	*ret = NULL;
+	if (known) {
+		set_since(maps, known, mapping->t_ns);
+		return 0;
+	}
+	if (HASH_COUNT(maps->mapped) > maps->cnt + FORGOTTEN_MAX)
+		return -EINVAL;
+	fresh.mapped = object_of(maps, mapping);
+	if (!fresh.mapped)
+		return -ENOMEM;
+	if (fresh.mapped->is_archive)
+		return -EINVAL;
+	fresh.mapped->start = mapping->start; /* names it in map_files: a present region */
+	fresh.mapped->end = mapping->end;
+	res = displace(maps, mapping);
+	if (!res)
+		res = add_region(maps, &fresh);
+	sort(maps);
+	*ret = fresh.mapped;
+	return res;
+}
+
+/* Keeps the file of a past region, with its module. NULL: not possible. */
+static struct mapped *move(struct proc_maps *maps, struct proc_maps *before, struct mapped *mapped)
+{
+	struct mapped *ret = proc_maps__same(maps, mapped);
+
+	if (ret || mapped->archive || mapped->is_archive)
+		return ret;
+	HASH_DEL(before->mapped, mapped);
+	HASH_ADD_KEYPTR(hh, maps->mapped, mapped->key, mapped->key_len, mapped);
+	return mapped;
+}
+
+static void keep(struct proc_maps *maps, struct proc_maps *before, const struct region *old,
+		 uint64_t until_ns)
+{
+	struct region region = *old;
+
+	if (region.mapped->kind != MAPPED_FILE)
+		return; /* a JIT compiler's region grows and shrinks, but remains the same object */
+	region.mapped = move(maps, before, region.mapped);
+	if (region.mapped)
+		add_past(maps, &region, until_ns);
+}
+
+/*
+ * Whether the region still exists, among the regions from `at` on. Sets the start times of the
+ * regions that overlap it.
+ */
+static bool still_there(const struct proc_maps *maps, size_t at, const struct region *old,
+			uint64_t now_ns)
+{
+	const struct mapped *mapped = proc_maps__same(maps, old->mapped);
+	bool same = false;
+
+	for (; at < maps->cnt && maps->regions[at].start < old->end; at++) {
+		struct region *region = &maps->regions[at];
+
+		same = region->start == old->start && region->end == old->end &&
+		       region->offset == old->offset && region->mapped == mapped;
+		region->since_ns = same ? old->since_ns : now_ns;
+	}
+	return same;
+}
+
+/* Both lists are sorted by address. */
+void proc_maps__keep_past(struct proc_maps *maps, struct proc_maps *before, uint64_t now_ns)
+{
+	size_t first = before->past_cnt - past_cnt(before), at = 0;
+
+	for (size_t i = first; i < before->past_cnt; i++) {
+		const struct past_region *past = &before->past[i % MAPS_PAST_MAX];
+
+		keep(maps, before, &past->region, past->until_ns);
+	}
+	for (size_t i = 0; i < before->cnt; i++) {
+		const struct region *old = &before->regions[i];
+
+		while (at < maps->cnt && maps->regions[at].end <= old->start)
+			at++;
+		if (!still_there(maps, at, old, now_ns))
+			keep(maps, before, old, now_ns);
+	}
+}
+
+/* --- lookups */
 
 static const struct region *find_present(const struct proc_maps *maps, uint64_t addr)
 {
@@ -256,7 +410,7 @@ const struct region *proc_maps__find(const struct proc_maps *maps, uint64_t addr
 	if (!proc_maps__is_past(maps) ||
 	    (present && present->since_ns && present->since_ns <= maps->at_ns))
 		return present;
-	past = proc_maps__find_past(maps, addr);
+	past = find_past(maps, addr);
 	return past ?: present;
 }
 
@@ -266,51 +420,6 @@ struct mapped *proc_maps__same(const struct proc_maps *maps, const struct mapped
 
 	HASH_FIND(hh, maps->mapped, mapped->key, mapped->key_len, ret);
 	return ret;
-}
-
-static struct mapped *new_part(struct mapped *archive, const struct region *region,
-			       const char *name, size_t key_len)
-{
-	struct mapped *ret = calloc(1, sizeof(*ret) + key_len + 1);
-
-	if (ret && asprintf(&ret->path, "%s!/%s", archive->path, name) < 0) {
-		free(ret);
-		return NULL;
-	}
-	if (!ret)
-		return NULL;
-	ret->kind = MAPPED_FILE;
-	ret->dev = archive->dev;
-	ret->inode = archive->inode;
-	ret->start = region->start;
-	ret->end = region->end;
-	ret->archive = archive;
-	ret->key_len = key_len;
-	return ret;
-}
-
-struct mapped *proc_maps__part(struct proc_maps *maps, struct mapped *archive,
-			       const struct region *region, const char *name, uint64_t begin,
-			       uint64_t size)
-{
-	struct mapped *ret = NULL;
-	char *key;
-	int len = asprintf(&key, "%.*s!%" PRIx64, (int)archive->key_len, archive->key, begin);
-
-	if (len < 0)
-		return NULL;
-	HASH_FIND(hh, maps->mapped, key, (size_t)len, ret);
-	if (!ret) {
-		ret = new_part(archive, region, name, len);
-		if (ret) {
-			memcpy(ret->key, key, len);
-			ret->begin = begin;
-			ret->size = size;
-			HASH_ADD_KEYPTR(hh, maps->mapped, ret->key, ret->key_len, ret);
-		}
-	}
-	free(key);
-	return ret && ret->archive == archive ? ret : NULL; /* a file may have any name */
 }
 
 size_t proc_maps__bytes(const struct proc_maps *maps)

@@ -3,13 +3,13 @@
 #ifndef JANK_SYMBOL_NAMES_PROC_MAPS_H
 #define JANK_SYMBOL_NAMES_PROC_MAPS_H
 
-#include "symbol/names/mapping.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <uthash.h>
 
+struct mapping; /* symbolize.h */
 struct module;
 
 enum mapped_kind {
@@ -90,14 +90,6 @@ void proc_maps__keep_past(struct proc_maps *maps, struct proc_maps *before, uint
 
 /* The same object in another reading of the maps, or NULL. */
 struct mapped *proc_maps__same(const struct proc_maps *maps, const struct mapped *mapped);
-
-/*
- * The part of an archive that contains the region, identified by where it begins. A new part is
- * created. NULL when out of memory.
- */
-struct mapped *proc_maps__part(struct proc_maps *maps, struct mapped *archive,
-			       const struct region *region, const char *name, uint64_t begin,
-			       uint64_t size);
 
 size_t proc_maps__bytes(const struct proc_maps *maps);
 

@@ -14,13 +14,12 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/live_tid.h"
+#include "base/proc.h"
 #include "base/zip.h"
 #include "symbol/elf/mapped_file.h"
 #include "symbol/interpreters/interp.h"
 #include "symbol/interpreters/runtime.h"
-#include "symbol/names/memory.h"
-#include "symbol/unwind/exit_paths.h"
+#include "symbol/unwind/java_code.h"
 
 /* --- cache: a hash table from address to name; see process.h */
 

@@ -6,8 +6,7 @@
 #ifndef JANK_SYMBOL_NAMES_PROCESS_H
 #define JANK_SYMBOL_NAMES_PROCESS_H
 
-#include "symbol/interpreters/jitdump.h"
-#include "symbol/interpreters/perfmap.h"
+#include "symbol/interpreters/jit.h"
 #include "symbol/modules/module.h"
 #include "symbol/names/proc_maps.h"
 #include <stdbool.h>

@@ -5,6 +5,7 @@
 
 #include "symbol/names/pool.h"
 #include "symbol/names/process.h"
+#include <stddef.h>
 
 struct resolver {
 	struct process_env *env;
@@ -32,5 +33,15 @@ bool resolve__file(const struct resolver *rs, struct module *module, uint64_t fi
 /* The same for a kernel address and a kallsyms table. Without a symbol, entry->base is addr. */
 void resolve__kernel(const struct resolver *rs, const struct symtab *kernel, uint64_t addr,
 		     bool exact, struct cached *entry);
+
+/* --- demangler for C++ and Rust names */
+
+#define DEMANGLE_MAX 4096 /* bytes of the result; longer ones are cut */
+
+/*
+ * Demangles name (Rust, both manglings; C++ without parameters) into buf. Returns the length; 0:
+ * the name is not mangled or is too long, and should be shown unchanged. Not thread-safe.
+ */
+size_t demangle__name(const char *name, char *buf, size_t cap);
 
 #endif

@@ -10,7 +10,6 @@
 
 #include "base/err.h"
 #include "model/block.h"
-#include "symbol/names/mapping.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,6 +32,14 @@ void symbolizer__free(struct symbolizer *sym); /* accepts NULL */
  * same pid refreshes. Returns 0 or -errno (-ESRCH: it has ended; what was known stays).
  */
 int symbolizer__process(struct symbolizer *sym, uint32_t pid, struct err *err);
+
+/* A file that was mapped executable. */
+struct mapping {
+	uint64_t start, end, offset; /* addresses in memory, offset in the file */
+	uint64_t dev, inode;	     /* as in /proc/PID/maps */
+	uint64_t t_ns;		     /* CLOCK_MONOTONIC */
+	const char *path;	     /* as the process sees it, without " (deleted)" */
+};
 
 /*
  * Adds a file that a known process mapped executable at mapping->t_ns. Addresses sampled earlier

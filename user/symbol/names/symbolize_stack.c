@@ -10,8 +10,8 @@
 #include "symbol/interpreters/interp.h"
 #include "symbol/interpreters/runtime.h"
 #include "symbol/modules/fetch.h"
-#include "symbol/names/demangle.h"
 #include "symbol/names/kallsyms.h"
+#include "symbol/names/resolve.h"
 #include "symbol/names/symbolize_parts.h"
 #include "symbol/unwind/tables.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/code/call_site.h"
+#include "base/code/insn.h"
 #include "symbol/unwind/cfi_parts.h"
 
 #define ROWS_MAX    16384

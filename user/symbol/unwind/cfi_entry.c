@@ -45,8 +45,8 @@ static const uint8_t *bytes_at(struct cfi *cfi, const struct cfi_section *sec, u
 		       : cfi->scratch[which];
 }
 
-int cfi_entry__read(struct cfi *cfi, const struct cfi_section *sec, uint64_t off, unsigned which,
-		    struct cfi_entry *ret)
+static int read_entry(struct cfi *cfi, const struct cfi_section *sec, uint64_t off, unsigned which,
+		      struct cfi_entry *ret)
 {
 	size_t got = HEAD, want;
 	const uint8_t *bytes = bytes_at(cfi, sec, off, &got, which);
@@ -81,7 +81,8 @@ int cfi_entry__read(struct cfi *cfi, const struct cfi_section *sec, uint64_t off
 	return 0;
 }
 
-bool cfi_entry__is_cie(const struct cfi_section *sec, struct cfi_entry *entry, uint64_t *ret_cie)
+/* Returns true when the entry is a CIE; else ret_cie gets the offset of its CIE. */
+static bool is_cie(const struct cfi_section *sec, struct cfi_entry *entry, uint64_t *ret_cie)
 {
 	uint64_t id = cursor__fixed(&entry->cur, entry->wide ? 8 : 4);
 
@@ -173,12 +174,12 @@ static int parse_cie(struct cfi *cfi, const struct cfi_section *sec, uint64_t of
 	const char *aug;
 	uint64_t unused;
 	uint8_t version;
-	int res = cfi_entry__read(cfi, sec, off, 1, &entry);
+	int res = read_entry(cfi, sec, off, 1, &entry);
 
 	if (res)
 		return res;
 	*ret = (struct cfi_cie){ .fde_enc = DW_EH_PE_absptr };
-	if (!cfi_entry__is_cie(sec, &entry, &unused))
+	if (!is_cie(sec, &entry, &unused))
 		return -EBADMSG;
 	version = cursor__fixed(cur, 1);
 	aug = (const char *)cur->at;
@@ -205,11 +206,11 @@ int cfi_entry__fde(struct cfi *cfi, const struct cfi_section *sec, uint64_t off,
 	struct cfi_entry entry;
 	struct cursor *cur = &entry.cur;
 	uint64_t cie;
-	int res = cfi_entry__read(cfi, sec, off, 0, &entry);
+	int res = read_entry(cfi, sec, off, 0, &entry);
 
 	if (res)
 		return res;
-	if (cfi_entry__is_cie(sec, &entry, &cie))
+	if (is_cie(sec, &entry, &cie))
 		return -ENOENT;
 	res = parse_cie(cfi, sec, cie, &ret->cie);
 	if (res)
@@ -375,7 +376,7 @@ static bool next_fde(struct cfi *cfi, const struct cfi_section *sec, uint64_t *a
 	struct cfi_entry entry;
 	struct cfi_fde fde;
 
-	while (!cfi_entry__read(cfi, sec, *at, 0, &entry)) {
+	while (!read_entry(cfi, sec, *at, 0, &entry)) {
 		uint64_t off = *at;
 
 		*at = entry.next;

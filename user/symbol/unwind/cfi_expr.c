@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stack machine for DWARF expressions. See cfi_expr.h. */
-#include "symbol/unwind/cfi_expr.h"
+/* Stack machine for DWARF expressions. See cfi.h. */
+#include "symbol/unwind/cfi.h"
 
 #include <dwarf.h>
 

@@ -112,10 +112,6 @@ void cfi_search__open(struct cfi *cfi, const struct elf *elf);
 /* cfi_entry.c: parses the FDE at an offset of the section, and its CIE. 0 or -errno. */
 int cfi_entry__fde(struct cfi *cfi, const struct cfi_section *sec, uint64_t off,
 		   struct cfi_fde *ret);
-int cfi_entry__read(struct cfi *cfi, const struct cfi_section *sec, uint64_t off, unsigned which,
-		    struct cfi_entry *ret);
-/* Returns true when the entry is a CIE; else ret_cie gets the offset of its CIE. */
-bool cfi_entry__is_cie(const struct cfi_section *sec, struct cfi_entry *entry, uint64_t *ret_cie);
 uint64_t cfi_entry__pointer(const struct cfi *cfi, struct cursor *cur, uint8_t enc, uint64_t addr,
 			    uint64_t data);
 

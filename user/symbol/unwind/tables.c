@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/code/call_site.h"
-#include "symbol/names/memory.h"
+#include "base/code/insn.h"
+#include "base/proc.h"
 
 static int open_file(struct process_env *env, const struct process *process,
 		     const struct mapped *mapped)
@@ -101,19 +101,6 @@ const struct cfi_row *tables__row(struct process_env *env, const struct process 
 	return row;
 }
 
-/* memory__read reads within one page: a page that is not present must not be brought in. */
-static int read_memory(const struct process_env *env, const struct process *process, uint64_t addr,
-		       uint8_t *buf, size_t len)
-{
-	size_t page = sysconf(_SC_PAGESIZE), first = page - addr % page;
-	int ret;
-
-	if (first >= len)
-		return memory__read(env->proc, process->pid, addr, buf, len);
-	ret = memory__read(env->proc, process->pid, addr, buf, first);
-	return ret ?: memory__read(env->proc, process->pid, addr + first, buf + first, len - first);
-}
-
 int tables__code(struct process_env *env, const struct process *process,
 		 const struct region *region, uint64_t addr, void *buf, size_t len)
 {
@@ -123,7 +110,7 @@ int tables__code(struct process_env *env, const struct process *process,
 		return -ENODATA;
 	if (module && module->cfi)
 		return cfi__code(module->cfi, offset_of(region, addr), buf, len);
-	return read_memory(env, process, addr, buf, len);
+	return memory__read_across(env->proc, process->pid, addr, buf, len);
 }
 
 int tables__file_code(struct process_env *env, const struct process *process,

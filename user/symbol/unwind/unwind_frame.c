@@ -10,9 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/code/call_site.h"
-#include "symbol/unwind/unwind_java.h"
-#include "symbol/unwind/unwind_parts.h"
+#include "base/code/insn.h"
+#include "symbol/unwind/walk.h"
 
 /* --- What instructions do to a function's frame, on this machine's architecture */
 
@@ -306,7 +305,7 @@ enum unwind_step unwind_frame__step(struct walk *w, uint64_t *pc)
 	struct unwind_place caller;
 	unsigned word = w->arch->word;
 
-	if (unwind_java__is(w, &w->at))
+	if (walk__is_in_java(w, &w->at))
 		return unwind_java__step(w, pc);
 	took = unwind_go__step(w, pc);
 	if (took != STEP_NONE)

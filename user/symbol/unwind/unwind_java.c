@@ -1,131 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unwind step through HotSpot's frames. See unwind_java.h. */
-#include "symbol/unwind/unwind_java.h"
-
-#include <elf.h>
-#include <stdlib.h>
+/*
+ * Unwind step through HotSpot's frames. Its compilers keep a frame pointer only with
+ * -XX:+PreserveFramePointer. Else they use that register like any other, so a chain of frame
+ * pointers skips callers. The step therefore follows the code to its return. HotSpot's interpreter
+ * never leaves by a return instruction, but keeps frame pointers.
+ */
 #include <string.h>
 
 #include "base/clock.h"
-#include "symbol/unwind/exit_paths.h"
-#include "symbol/unwind/unwind_paths.h"
-
-/* --- Patterns of code that leaves a frame */
-
-bool java_code__is_dispatch(const uint8_t *code)
-{
-	static const uint8_t jump[] = { 0x41, 0xff, 0x24, 0xda };
-
-	return !memcmp(code, jump, sizeof(jump));
-}
-
-bool java_code__is_tail_jump(const uint8_t *code)
-{
-	code += *code == 0x41;
-	return code[0] == 0xff && ((code[1] & 0xf8) == 0xe0 || code[1] == 0x63 || code[1] == 0xa3);
-}
-
-/* mov %r13, -16(%rbp); from JDK 22 on mov %rcx, -16(%rbp) */
-bool java_code__is_invocation(const uint8_t *code)
-{
-	static const uint8_t keep[] = { 0x4c, 0x89, 0x6d, 0xf0 };
-	static const uint8_t keep_index[] = { 0x48, 0x89, 0x4d, 0xf0 };
-
-	return !memcmp(code, keep, sizeof(keep)) || !memcmp(code, keep_index, sizeof(keep_index));
-}
-
-static const uint8_t set_up[] = { 0x55, 0x48, 0x8b, 0xec };
-
-bool java_code__sets_up_frame(const uint8_t *code)
-{
-	return !memcmp(code, set_up, sizeof(set_up));
-}
-
-bool java_code__restores_fp(const uint8_t *code)
-{
-	return code[0] == 0x48 && code[1] == 0x8b && (code[2] == 0x6c || code[2] == 0xac) &&
-	       code[3] == 0x24;
-}
-
-/*
- * mov -16(%rbp), %rsp; from JDK 22 on mov -16(%rbp), %rcx and lea (%rbp,%rcx,8), %rsp; then movq
- * $0, -16(%rbp)
- */
-static bool enters_interpreter(const uint8_t *code)
-{
-	static const uint8_t by_address[] = { 0x48, 0x8b, 0x65, 0xf0 };
-	static const uint8_t by_index[] = { 0x48, 0x8b, 0x4d, 0xf0, 0x48, 0x8d, 0x64, 0xcd, 0x00 };
-	static const uint8_t clear[] = { 0x48, 0xc7, 0x45, 0xf0, 0, 0, 0, 0 };
-
-	if (!memcmp(code, by_address, sizeof(by_address)))
-		code += sizeof(by_address);
-	else if (!memcmp(code, by_index, sizeof(by_index)))
-		code += sizeof(by_index);
-	else
-		return false;
-	return !memcmp(code, clear, sizeof(clear));
-}
-
-/* test %eax, (%reg) */
-static bool is_poll(const uint8_t *code)
-{
-	code += *code == 0x41;
-	return code[0] == 0x85 && !(code[1] & 0xf8) && code[1] != 4 && code[1] != 5;
-}
-
-bool java_code__is_return(const uint8_t *code)
-{
-	return enters_interpreter(code) || is_poll(code);
-}
-
-bool java_code__keeps_frame(const uint8_t *code, size_t *ret_at)
-{
-	const uint8_t *at = memmem(code, JAVA_PROLOGUE_BYTES, set_up, sizeof(set_up));
-
-	if (at)
-		*ret_at = at - code + sizeof(set_up);
-	return at;
-}
+#include "symbol/unwind/walk.h"
 
 #define FRAME_MAX (1u << 20)
-
-bool unwind_java__is(const struct walk *w, const struct unwind_place *place)
-{
-	return w->process->is_java && place->region && place->region->mapped->kind == MAPPED_ANON &&
-	       w->arch->machine == EM_X86_64;
-}
-
-static struct jvm_exits *ways_of(struct walk *w)
-{
-	if (!w->process->java_ways)
-		w->process->java_ways = calloc(1, sizeof(*w->process->java_ways));
-	return w->process->java_ways;
-}
-
-bool unwind_java__is_return(struct walk *w, const struct unwind_place *place)
-{
-	struct jvm_exits *ways = ways_of(w);
-	uint64_t *known = ways ? &ways->returns[place->pc % JAVA_WAYS] : NULL;
-	uint8_t code[JAVA_RETURN_BYTES];
-	int res;
-
-	if (known && *known == place->pc)
-		return true;
-	res = tables__behind_call(w->env, w->process, place->region, place->pc);
-	if (res)
-		return res > 0;
-	if (tables__code(w->env, w->process, place->region, place->pc, code, sizeof(code)) ||
-	    !java_code__is_return(code))
-		return false;
-	if (known)
-		*known = place->pc;
-	return true;
-}
 
 /* HotSpot replaces code at an address, so cached exits expire soon. */
 static const struct jvm_exit *way_of(struct walk *w)
 {
-	struct jvm_exits *ways = ways_of(w);
+	struct jvm_exits *ways = java_code__exits(w->process);
 	uint64_t now = clock__mono_ns();
 	struct jvm_exit *way;
 	struct paths paths;
@@ -147,14 +37,7 @@ static const struct jvm_exit *way_of(struct walk *w)
 
 static bool slot_address(const struct walk *w, const struct path_slot *slot, uint64_t *ret)
 {
-	uint64_t base;
-
-	if (slot->base != PATH_SP && slot->base != PATH_FP)
-		return false;
-	if (!walk__reg(w, slot->base == PATH_FP ? w->arch->fp : w->arch->sp, &base))
-		return false;
-	*ret = base + (int64_t)slot->off;
-	return *ret >= w->low;
+	return walk__slot(w, slot, ret) && *ret >= w->low;
 }
 
 static bool is_caller(struct walk *w, uint64_t pc)

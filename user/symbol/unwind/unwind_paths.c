@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Follows code to its returns. See unwind_paths.h. */
-#include "symbol/unwind/unwind_paths.h"
+/* Follows code to its returns. See walk.h. */
+#include "symbol/unwind/walk.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/code/insn.h"
-#include "symbol/unwind/unwind_java.h"
 
 /*
  * --- What an x86-64 instruction does to the stack pointer, and which saved registers it restores

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unwind step by the code's path to its return. See unwind_paths.h. */
-#include "base/code/call_site.h"
-#include "symbol/unwind/unwind_java.h"
-#include "symbol/unwind/unwind_parts.h"
-#include "symbol/unwind/unwind_paths.h"
+/* Unwind step by the code's path to its return. See walk.h. */
+#include "base/code/insn.h"
+#include "symbol/unwind/walk.h"
 
 #define SCAN_WORDS 256
 #define SCAN_CALLS 16
@@ -13,7 +11,7 @@ static const uint8_t dwarf_of[PATH_REGS] = { 0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 1
 
 enum proof { REFUTED, UNPROVEN, PROVEN };
 
-struct loops_report {
+struct return_place {
 	const struct path_state *by; /* NULL: the registers are unknown */
 	struct unwind_place place;
 	uint64_t slot;
@@ -44,16 +42,6 @@ static enum proof prove(struct walk *w, const struct unwind_place *caller, uint6
 	return slot + paths.met_sp == w->regs[w->arch->sp] ? PROVEN : REFUTED;
 }
 
-static bool slot_address(const struct walk *w, const struct path_slot *slot, uint64_t *ret)
-{
-	uint64_t base;
-
-	if (!walk__reg(w, slot->base == PATH_FP ? w->arch->fp : w->arch->sp, &base))
-		return false;
-	*ret = base + (int64_t)slot->off;
-	return true;
-}
-
 static bool place_at(struct walk *w, uint64_t slot, struct unwind_place *ret)
 {
 	uint64_t pc;
@@ -65,16 +53,16 @@ static bool place_at(struct walk *w, uint64_t slot, struct unwind_place *ret)
  * Chooses among the paths to a return the one that the caller's call confirms; without
  * confirmation, the only path.
  */
-static bool by_returns(struct walk *w, const struct paths *paths, struct loops_report *ret)
+static bool by_returns(struct walk *w, const struct paths *paths, struct return_place *ret)
 {
 	enum proof best = REFUTED;
 	unsigned cnt = 0;
 
 	for (unsigned i = 0; i < paths->result_cnt; i++) {
-		struct loops_report found = { .by = &paths->results[i] };
+		struct return_place found = { .by = &paths->results[i] };
 		enum proof proof;
 
-		if (!slot_address(w, &found.by->sp, &found.slot) ||
+		if (!walk__slot(w, &found.by->sp, &found.slot) ||
 		    !place_at(w, found.slot, &found.place))
 			continue;
 		proof = prove(w, &found.place, found.slot);
@@ -91,7 +79,7 @@ static bool by_returns(struct walk *w, const struct paths *paths, struct loops_r
  * No path reaches a return: the function never returns. Searches the stack for the call that led
  * here, or for the program's first frame.
  */
-static bool by_calls(struct walk *w, struct loops_report *ret)
+static bool by_calls(struct walk *w, struct return_place *ret)
 {
 	uint64_t sp;
 	unsigned calls = 0;
@@ -99,7 +87,7 @@ static bool by_calls(struct walk *w, struct loops_report *ret)
 	if (!walk__reg(w, w->arch->sp, &sp))
 		return false;
 	for (unsigned i = 0; i < SCAN_WORDS && calls < SCAN_CALLS; i++) {
-		struct loops_report found = { .slot = sp + i * 8 };
+		struct return_place found = { .slot = sp + i * 8 };
 
 		if (!place_at(w, found.slot, &found.place))
 			continue;
@@ -121,8 +109,7 @@ static void set_regs(struct walk *w, const struct path_state *by)
 		const struct path_slot *slot = &by->regs[i];
 		bool ok = slot->base == PATH_KEPT
 				  ? walk__reg(w, dwarf_of[i], &values[i])
-				  : slot->base != PATH_LOST && slot_address(w, slot, &addr) &&
-					    walk__word(w, addr, &values[i]);
+				  : walk__slot(w, slot, &addr) && walk__word(w, addr, &values[i]);
 
 		known |= (uint64_t)ok << i;
 	}
@@ -150,7 +137,7 @@ bool unwind_return__keeps(struct walk *w, unsigned reg, uint64_t slot)
 	for (unsigned nr = 0; nr < paths.result_cnt; nr++) {
 		const struct path_state *result = &paths.results[nr];
 
-		if (!slot_address(w, &result->sp, &at) || at != slot)
+		if (!walk__slot(w, &result->sp, &at) || at != slot)
 			continue;
 		if (result->regs[i].base != PATH_KEPT)
 			return false;
@@ -161,7 +148,7 @@ bool unwind_return__keeps(struct walk *w, unsigned reg, uint64_t slot)
 
 enum unwind_step unwind_return__step(struct walk *w, uint64_t *pc)
 {
-	struct loops_report found;
+	struct return_place found;
 	struct paths paths;
 
 #ifndef __x86_64__
@@ -178,80 +165,4 @@ enum unwind_step unwind_return__step(struct walk *w, uint64_t *pc)
 	walk__set(w, w->arch->sp, w->low);
 	w->by_fp = false;
 	return STEP_TO;
-}
-
-/*
- * --- Caller of JIT code without unwind table and frame pointer (PCRE2, PHP). Code with a table
- * calls such code by a pointer. The search goes through the words above the stack pointer. It takes
- * the first one that follows such a call and from which tables lead to the thread's start.
- */
-
-#define UNWIND_BEHIND_SCAN_WORDS 512
-#define UNWIND_BEHIND_SCAN_CALLS 8
-
-static bool is_made(const struct walk *w)
-{
-	return !w->trial && w->arch->word == 8 && w->arch->link == NO_REG && !w->at.cfi &&
-	       w->at.region->mapped->kind == MAPPED_ANON && !unwind_java__is(w, &w->at);
-}
-
-/* Returns true when pc follows an indirect call in code with a table. */
-static bool is_called_from(struct walk *w, uint64_t pc, struct unwind_place *ret)
-{
-	uint8_t code[CALL_BYTES];
-	uint64_t callee;
-
-	return walk__is_called_from(w, pc, ret) && ret->row.has_table &&
-	       !tables__code(w->env, w->process, ret->region, pc - sizeof(code), code,
-			     sizeof(code)) &&
-	       !call_site__target(code, pc, &callee);
-}
-
-static void go_to(struct walk *w, const struct unwind_place *place, uint64_t slot)
-{
-	w->low = slot + w->arch->word;
-	w->known = 0;
-	walk__set(w, w->arch->sp, w->low);
-	w->at = *place;
-	w->by_fp = false;
-}
-
-/* Returns the end of a trial walk from there. */
-static enum stack_end try(const struct walk *w, const struct unwind_place *place, uint64_t slot)
-{
-	static _Thread_local struct unwound found; /* too large for a stack */
-	struct walk trial = *w;
-
-	found.cnt = 1;
-	trial.ret = &found;
-	trial.trial = true;
-	go_to(&trial, place, slot);
-	walk__run(&trial);
-	return found.end;
-}
-
-enum unwind_step unwind_behind__step(struct walk *w, uint64_t *pc)
-{
-	enum stack_end before = w->why, end = STACK_END_NO_TABLE;
-	struct unwind_place place;
-	unsigned calls = 0;
-	uint64_t sp;
-
-	if (!is_made(w) || !walk__reg(w, w->arch->sp, &sp))
-		return STEP_NONE;
-	for (unsigned i = 0; i < UNWIND_BEHIND_SCAN_WORDS && calls < UNWIND_BEHIND_SCAN_CALLS;
-	     i++) {
-		if (!walk__word(w, sp + i * 8, pc) || !is_called_from(w, *pc, &place))
-			continue;
-		end = try(w, &place, sp + i * 8);
-		if (end == STACK_END_COMPLETE) {
-			go_to(w, &place, sp + i * 8);
-			return STEP_TO;
-		}
-		if (end == STACK_END_COPY || end == STACK_END_HOLE)
-			break; /* a larger copy of the stack may show the caller */
-		calls++;
-	}
-	w->why = end == STACK_END_COPY || end == STACK_END_HOLE ? end : before;
-	return w->why == end ? STEP_ENDS : STEP_NONE;
 }

@@ -2,8 +2,8 @@
 /* Unwind step by a module's unwind table. */
 #include <string.h>
 
-#include "symbol/unwind/cfi_expr.h"
-#include "symbol/unwind/unwind_parts.h"
+#include "symbol/unwind/cfi.h"
+#include "symbol/unwind/walk.h"
 
 static bool world_reg(void *ctx, uint64_t reg, uint64_t *ret)
 {
@@ -249,72 +249,4 @@ enum unwind_step unwind_go__step(struct walk *w, uint64_t *pc)
 	w->low = sp + w->at.row.depth;
 	walk__set(w, w->arch->sp, w->low);
 	return STEP_TO;
-}
-
-/*
- * --- Signal handlers of code without tables (musl, Go). A handler returns to a system call. The
- * kernel then restores all registers from where it saved them, above the stack pointer.
- */
-
-#ifdef __aarch64__
-#define CONTEXT_REGS                                                                               \
-	312 /* siginfo 128, ucontext up to its sigcontext 176, fault address 8; x0 to x30, sp, pc */
-static const uint8_t forms[][8] = {
-	{ 0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4 }, /* mov x8, #139; svc #0 */
-};
-#define FORM_MAX 8
-
-static int place_of(unsigned reg)
-{
-	return CONTEXT_REGS + 8 * reg;
-}
-#else
-#define CONTEXT_REGS 40 /* in the ucontext, after flags, link, stack; then in the kernel's order */
-static const uint8_t forms[][9] = {
-	{ 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 }, /* mov $15, %rax; syscall */
-	{ 0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05, 0, 0 },	  /* mov $15, %eax; syscall */
-};
-#define FORM_MAX     9
-
-static int place_of(unsigned reg)
-{
-	static const uint8_t order[] = { 13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16 };
-
-	return CONTEXT_REGS + 8 * order[reg];
-}
-#endif
-
-bool unwind_signal__is_trampoline(struct walk *w, const struct unwind_place *place)
-{
-	uint8_t code[FORM_MAX];
-
-	if (w->arch->word != 8 ||
-	    tables__code(w->env, w->process, place->region, place->pc, code, sizeof(code)))
-		return false;
-	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
-		size_t len = forms[i][FORM_MAX - 1] ? FORM_MAX : 7;
-
-#ifdef __aarch64__
-		len = FORM_MAX;
-#endif
-		if (!memcmp(code, forms[i], len))
-			return true;
-	}
-	return false;
-}
-
-enum unwind_step unwind_signal__step(struct walk *w, uint64_t *pc)
-{
-	uint64_t sp, value;
-
-	if (!walk__reg(w, w->arch->sp, &sp))
-		return STEP_NONE;
-	for (unsigned i = 0; i < w->arch->reg_cnt; i++) {
-		if (!walk__word(w, sp + place_of(i), &value))
-			return STEP_ENDS;
-		walk__set(w, i, value);
-	}
-	w->low = w->regs[w->arch->sp];
-	*pc = w->regs[w->arch->pc];
-	return STEP_INTERRUPTED;
 }

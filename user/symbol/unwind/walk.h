@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Declarations that the unwinder's files share: a walk, and its steps from a frame to its caller.
+ * A walk from frame to frame: its place, the copied registers and memory, and its steps from a
+ * frame to its caller. Shared by the unwinder's files.
  */
-#ifndef JANK_SYMBOL_UNWIND_UNWIND_PARTS_H
-#define JANK_SYMBOL_UNWIND_UNWIND_PARTS_H
+#ifndef JANK_SYMBOL_UNWIND_WALK_H
+#define JANK_SYMBOL_UNWIND_WALK_H
 
+#include "symbol/unwind/java_code.h"
 #include "symbol/unwind/tables.h"
 #include "symbol/unwind/unwind.h"
 
@@ -45,7 +47,7 @@ struct walk {
 	enum stack_end why; /* why memory could not be read */
 	bool by_fp;	    /* frame pointers led to this frame */
 	bool refreshed;
-	bool trial; /* a trial walk from a possible caller (unwind_return.c) */
+	bool trial; /* a trial walk from a possible caller (unwind.c) */
 };
 
 /* Result of a step. */
@@ -63,15 +65,14 @@ const struct unwind_arch *unwind_arch__of(uint16_t machine);
 /* Loads the registers of the walk's copy. The first address is the thread's pc. */
 void walk__begin(struct walk *w, const struct unwind_arch *arch);
 
-/* Walks from w->at to the end. */
-void walk__run(struct walk *w);
-
 /* Reads a word from the copy. Returns false when it is outside, see `why`. */
 bool walk__read(struct walk *w, uint64_t addr, unsigned size, uint64_t *ret);
 bool walk__word(struct walk *w, uint64_t addr, uint64_t *ret);
 
 /* Gets a register's value. Returns false when it is unknown. */
 bool walk__reg(const struct walk *w, uint64_t reg, uint64_t *ret);
+/* Gets the address of a slot in memory. Returns false when it is in a register, or unknown. */
+bool walk__slot(const struct walk *w, const struct path_slot *slot, uint64_t *ret);
 void walk__set(struct walk *w, unsigned reg, uint64_t value);
 
 /*
@@ -82,6 +83,9 @@ void walk__refresh(struct walk *w, uint64_t pc);
 
 /* Fills the place of an address. Returns false when no code is there. */
 bool walk__place(struct walk *w, uint64_t pc, bool exact, struct unwind_place *ret);
+
+/* Returns true when the place is in HotSpot's JIT code. */
+bool walk__is_in_java(const struct walk *w, const struct unwind_place *place);
 
 /* Returns true when a place follows a call. Returns `otherwise` when its code cannot be read. */
 bool walk__is_return(struct walk *w, const struct unwind_place *place, bool otherwise);
@@ -101,6 +105,15 @@ void walk__leave_leaf(struct walk *w, uint64_t slot, uint64_t saved);
  */
 bool walk__is_handler_return(struct walk *w, uint64_t pc, struct unwind_place *ret);
 
+/*
+ * Step through the registers that the kernel saved on the stack for a signal. The
+ * code that the handler returns to identifies the frame.
+ */
+bool unwind_signal__is_trampoline(struct walk *w, const struct unwind_place *place);
+enum unwind_step unwind_signal__step(struct walk *w, uint64_t *pc);
+
+/* --- steps */
+
 /* unwind_table.c: step by the unwind table */
 enum unwind_step unwind_table__step(struct walk *w, uint64_t *pc);
 /* unwind_frame.c: step without a table */
@@ -109,8 +122,8 @@ enum unwind_step unwind_frame__step(struct walk *w, uint64_t *pc);
 enum unwind_step unwind_go__step(struct walk *w, uint64_t *pc);
 /* unwind_return.c: step without a table and without a frame pointer, by the instructions */
 enum unwind_step unwind_return__step(struct walk *w, uint64_t *pc);
-/* unwind_return.c: step when the instructions give no answer either */
-enum unwind_step unwind_behind__step(struct walk *w, uint64_t *pc);
+/* unwind_java.c: step from HotSpot's JIT code. Returns STEP_TO, STEP_NONE or STEP_ENDS. */
+enum unwind_step unwind_java__step(struct walk *w, uint64_t *pc);
 
 /*
  * unwind_return.c: returns true when the code keeps a register unchanged until it returns to the
@@ -119,10 +132,45 @@ enum unwind_step unwind_behind__step(struct walk *w, uint64_t *pc);
 bool unwind_return__keeps(struct walk *w, unsigned reg, uint64_t slot);
 
 /*
- * unwind_table.c: step through the registers that the kernel saved on the stack for a signal. The
- * code that the handler returns to identifies the frame.
+ * --- unwind_paths.c: follower of code paths, for code without a table and without frame pointers
+ * (musl, hand-written assembly). It follows the instructions from the current address to the
+ * return, which shows how far the return address lies above the stack pointer. It also follows the
+ * code from the target of the caller's call, which must give the same distance.
  */
-bool unwind_signal__is_trampoline(struct walk *w, const struct unwind_place *place);
-enum unwind_step unwind_signal__step(struct walk *w, uint64_t *pc);
+
+#define PATH_REGS	16
+#define PATH_RESULT_MAX 4
+#define PATH_RBP	5 /* in the numbering of x86 instructions */
+
+/* State at an address on a path. */
+struct path_state {
+	uint64_t addr;
+	struct path_slot sp; /* off is relative: PATH_SP: to the first sp; PATH_FP: to the fp */
+	struct path_slot regs[PATH_REGS];
+	/* where the path itself pushed the frame pointer; 0: it did not */
+	int32_t pushed_fp;
+};
+
+struct paths {
+	/* states at returns; distinct by sp */
+	struct path_state results[PATH_RESULT_MAX];
+	unsigned result_cnt;
+	bool framed; /* HotSpot's interpreter: leave the frame by the frame pointer */
+	/* the path reached the goal; met_sp is the offset of the stack pointer there */
+	bool met;
+	int32_t met_sp;
+};
+
+/*
+ * Follows the code of a region from an address to its returns. When goal is not 0, stops when a
+ * path reaches goal.
+ */
+void paths__follow(struct walk *w, const struct region *region, uint64_t from, uint64_t goal,
+		   struct paths *ret);
+
+/*
+ * unwind_paths.c: runs one instruction. Returns false when the stack pointer is unknown after it.
+ */
+bool path_state__run(struct path_state *state, const uint8_t *code, uint32_t writes, bool is_call);
 
 #endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Attaches the probes that do not belong to one process; detaches everything. */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bpf/jank_abi.h"
+#include "jankbpf.skel.h"
+#include "probes/loader_parts.h"
+#include "uprobes/links.h"
+#include "uprobes/uprobes.h"
+
+/*
+ * --- clock of the sampler: one perf event for each CPU. An event for a task would be reprogrammed
+ * at every context switch, which in a virtual machine is an exit to the hypervisor
+ * (docs/kernel-facts.md).
+ */
+
+struct perf_events {
+	struct bpf_link **links;
+	unsigned cnt;
+	bool hw;
+};
+
+/*
+ * Idle CPUs need ticks, too: they notice a long wait when no thread runs. The cycles counter stops
+ * on an idle CPU.
+ */
+static int open_event(int cpu, unsigned hz, bool hw)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = hw ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
+		.config =
+			hw ? (uint64_t)PERF_COUNT_HW_CPU_CYCLES : (uint64_t)PERF_COUNT_SW_CPU_CLOCK,
+		.freq = 1,
+		.sample_freq = hz,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static int attach_cpu(struct perf_events *events, struct bpf_program *prog, int cpu, unsigned hz)
+{
+	int fd = open_event(cpu, hz, events->hw);
+	struct bpf_link *link;
+
+	if (fd < 0 && events->hw && !events->cnt) {
+		events->hw = false;
+		fd = open_event(cpu, hz, false);
+	}
+	if (fd < 0)
+		return -errno;
+	link = bpf_program__attach_perf_event(prog, fd); /* the link owns fd now */
+	if (!link) {
+		int res = -errno;
+
+		close(fd);
+		return res;
+	}
+	events->links[events->cnt++] = link;
+	return 0;
+}
+
+static void free_clock(struct perf_events *events)
+{
+	if (!events)
+		return;
+	links__destroy(events->links, events->cnt);
+	free(events->links);
+	free(events);
+}
+
+/* hw: try the cycles counter first. Skips a CPU that goes offline meanwhile. */
+static int open_clock(struct bpf_program *prog, unsigned hz, bool hw, struct perf_events **ret,
+		      struct err *err)
+{
+	int cpus = libbpf_num_possible_cpus(), res = -ENOMEM;
+	struct perf_events *events = calloc(1, sizeof(*events));
+
+	if (!events || cpus <= 0)
+		goto fail;
+	events->hw = hw;
+	events->links = calloc(cpus, sizeof(struct bpf_link *));
+	if (!events->links)
+		goto fail;
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		res = attach_cpu(events, prog, cpu, hz);
+		if (res && res != -ENODEV) /* offline */
+			goto fail;
+	}
+	*ret = events;
+	return 0;
+fail:
+	free_clock(events);
+	return err__set_exit(
+		err, JANK_EXIT_CANNOT, -res,
+		"cannot open the sampling clock: %s; run with -F 0 to do without stacks of "
+		"running code, and see `jankbpf doctor`",
+		strerror(-res));
+}
+
+static const char *clock_name(const struct perf_events *events)
+{
+	return events->hw ? "cycles" : "cpu-clock";
+}
+
+/* --- programs */
+
+static void drop_compat(struct loader *loader)
+{
+	for (int i = 0; i < 2; i++) {
+		bpf_link__destroy(loader->compat_links[i]);
+		loader->compat_links[i] = NULL;
+	}
+}
+
+void loader__free(struct loader *loader)
+{
+	if (!loader)
+		return;
+	uprobe_files__free(loader->files);
+	uprobes__free(loader->uprobes);
+	free_clock(loader->sampler);
+	bpf_link__destroy(loader->iter_link);
+	drop_compat(loader);
+	links__destroy(loader->links, loader->link_cnt);
+	jankbpf__destroy(loader->skel);
+	free(loader);
+}
+
+/* Attached separately: by loader__see_compat, or as an iterator. */
+static bool attached_apart(const struct loader *loader, const struct bpf_program *prog)
+{
+	const struct jankbpf *skel = loader->skel;
+
+	if (prog == skel->progs.jank_on_sys_enter || prog == skel->progs.jank_on_sys_exit)
+		return loader->compat_apart;
+	return prog == skel->progs.jank_on_task;
+}
+
+static int attach_programs(struct loader *loader, struct err *err)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program (prog, loader->skel->obj) {
+		enum bpf_prog_type type = bpf_program__type(prog);
+		struct bpf_link *link;
+
+		if (!bpf_program__autoload(prog) || attached_apart(loader, prog) ||
+		    type == BPF_PROG_TYPE_PERF_EVENT || type == BPF_PROG_TYPE_KPROBE)
+			continue;
+		link = bpf_program__attach(prog);
+		/* The kernel lacks this system call: epoll_pwait2 before 5.11. */
+		if (!link && errno == ENOENT && type == BPF_PROG_TYPE_TRACEPOINT)
+			continue;
+		if (!link)
+			return err__set_exit(err, JANK_EXIT_CANNOT, errno,
+					     "cannot attach '%s': %s; see `jankbpf doctor`",
+					     bpf_program__name(prog), strerror(errno));
+		loader->links[loader->link_cnt++] = link;
+	}
+	return 0;
+}
+
+int loader__see_compat(struct loader *loader, bool see)
+{
+	const struct bpf_program *progs[] = { loader->skel->progs.jank_on_sys_enter,
+					      loader->skel->progs.jank_on_sys_exit };
+
+	if (!loader->compat_apart)
+		return -ENOTSUP;
+	if (!see)
+		drop_compat(loader);
+	for (int i = 0; i < 2 && see; i++) {
+		if (loader->compat_links[i] || !bpf_program__autoload(progs[i]))
+			continue;
+		loader->compat_links[i] = bpf_program__attach(progs[i]);
+		if (!loader->compat_links[i])
+			return -errno;
+	}
+	return 0;
+}
+
+static int attach_iter(struct loader *loader, struct err *err)
+{
+	DECLARE_LIBBPF_OPTS(bpf_iter_attach_opts, opts);
+	union bpf_iter_link_info info = {};
+
+	if (!features__typed(loader->opts.features))
+		return 0;
+	if (loader->opts.only_pid && features__has(loader->opts.features, FEATURE_TASK_ITER_PID)) {
+		info.task.pid = loader->opts.only_pid;
+		opts.link_info = &info;
+		opts.link_info_len = sizeof(info);
+	}
+	loader->iter_link = bpf_program__attach_iter(loader->skel->progs.jank_on_task, &opts);
+	if (!loader->iter_link)
+		return err__set_exit(err, JANK_EXIT_CANNOT, errno,
+				     "cannot attach the task iterator: %s; see `jankbpf doctor`",
+				     strerror(errno));
+	return 0;
+}
+
+struct uprobe_programs loader__uprobe_programs(const struct loader *loader)
+{
+	struct jankbpf *skel = loader->skel;
+	struct uprobe_programs ret = {};
+
+	if (loader->wait == WAIT_UPROBES) {
+		ret.wait_begin = skel->progs.jank_on_wait_begin;
+		ret.wait_end = skel->progs.jank_on_wait_end;
+	}
+	if (bpf_program__autoload(skel->progs.jank_on_looper))
+		ret.looper = skel->progs.jank_on_looper;
+	if (bpf_program__autoload(skel->progs.jank_on_mark))
+		ret.mark = skel->progs.jank_on_mark;
+	if (bpf_program__autoload(skel->progs.jank_on_custom))
+		ret.custom = skel->progs.jank_on_custom;
+	ret.catalogue = loader->opts.catalogue;
+	ret.no_pausable = loader->opts.no_marks;
+	return ret;
+}
+
+static int attach_files(struct loader *loader, struct err *err)
+{
+	const struct uprobe_programs progs = loader__uprobe_programs(loader);
+
+	return uprobe_files__new(&progs, &loader->files, err);
+}
+
+struct uprobe_files *loader__files(const struct loader *loader)
+{
+	return loader->files;
+}
+
+int loader__attach(struct loader *loader, struct err *err)
+{
+	int res;
+
+	if (loader->opts.frequency_hz) {
+		bool hw = features__has(loader->opts.features, FEATURE_HW_CYCLES);
+
+		res = open_clock(loader->skel->progs.jank_on_sample, loader->opts.frequency_hz, hw,
+				 &loader->sampler, err);
+		if (res)
+			return res;
+	}
+	res = attach_iter(loader, err);
+	if (!res)
+		res = attach_programs(loader, err);
+	if (!res && loader__is_all(loader))
+		res = attach_files(loader, err);
+	return res;
+}
+
+const char *loader__sampler_clock(const struct loader *loader)
+{
+	return loader->sampler ? clock_name(loader->sampler) : "none";
+}

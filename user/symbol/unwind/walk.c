@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* State of a walk: what was copied, and which places may be callers. See walk.h. */
+#include "symbol/unwind/walk.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#define FAR (64ull << 20) /* no part of a stack lies this far above the stack pointer */
+
+/*
+ * Index in the copy of each 32-bit register, by register number. On arm, only the pc has an index
+ * that differs from its number.
+ */
+static const uint8_t copied_386[] = { 0, 2, 1, 3, 7, 6, 4, 5, 16 };
+static const uint8_t copied_arm[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 32 };
+
+/* All four on each machine, so that tests can use any of them. */
+static const struct unwind_arch archs[] = {
+	{
+		.machine = EM_X86_64,
+		.word = 8,
+		.sp = 7,
+		.fp = 6,
+		.pc = 16,
+		.link = NO_REG,
+		.reg_cnt = 17,
+		.saved = 1 << 3 | 1 << 6 | 1 << 7 | 0xf << 12,
+		.pc_mask = UINT64_MAX,
+	},
+	{
+		.machine = EM_386,
+		.word = 4,
+		.sp = 4,
+		.fp = 5,
+		.pc = 8,
+		.link = NO_REG,
+		.reg_cnt = 9,
+		.saved = 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 7,
+		.pc_mask = UINT32_MAX,
+		.copied = copied_386,
+	},
+	{
+		.machine = EM_AARCH64,
+		.word = 8,
+		.sp = 31,
+		.fp = 29,
+		.pc = 32,
+		.link = 30,
+		.reg_cnt = 33,
+		.saved = 0x3ff80000 | 1ull << 31, /* x19 to x29, sp */
+		.pc_mask = (1ull << 48) - 1,
+	},
+	{
+		/* arm has other tables (.ARM.exidx), and two kinds of frame pointers. */
+		.machine = EM_ARM,
+		.word = 4,
+		.sp = 13,
+		.fp = NO_REG,
+		.pc = 15,
+		.link = 14,
+		.reg_cnt = 16,
+		.pc_mask = UINT32_MAX - 1,
+		.copied = copied_arm,
+	},
+};
+
+const struct unwind_arch *unwind_arch__of(uint16_t machine)
+{
+	size_t i = 0;
+
+	while (archs[i].machine != machine)
+		i++;
+	return &archs[i];
+}
+
+/*
+ * Returns true when the word lies in a page that could not be copied. A word lies in one page or
+ * two.
+ */
+static bool in_hole(const struct walk *w, uint64_t off, unsigned size)
+{
+	uint64_t begin = w->bottom % JANK_COPY_PAGE + off;
+	uint64_t first = begin / JANK_COPY_PAGE, last = (begin + size - 1) / JANK_COPY_PAGE;
+
+	return w->copy->rec.hole_mask & (1u << first | 1u << last);
+}
+
+bool walk__read(struct walk *w, uint64_t addr, unsigned size, uint64_t *ret)
+{
+	uint32_t len = w->copy->rec.copy_sz;
+	uint64_t off = addr - w->bottom;
+
+	if (addr < w->bottom || off > FAR) {
+		w->why = STACK_END_ASTRAY;
+		return false;
+	}
+	if (off > len || size > len - off) {
+		w->why = w->copy->rec.hdr.flags & JANK_COPY_HOLE ? STACK_END_HOLE : STACK_END_COPY;
+		return false;
+	}
+	if (in_hole(w, off, size)) {
+		w->why = STACK_END_HOLE;
+		return false;
+	}
+	*ret = 0;
+	memcpy(ret, w->copy->bytes + off, size); /* little-endian */
+	if (w->ret->used_sz < off + size)
+		w->ret->used_sz = off + size;
+	return true;
+}
+
+bool walk__word(struct walk *w, uint64_t addr, uint64_t *ret)
+{
+	return walk__read(w, addr, w->arch->word, ret);
+}
+
+bool walk__reg(const struct walk *w, uint64_t reg, uint64_t *ret)
+{
+	if (reg >= w->arch->reg_cnt || !(w->known >> reg & 1))
+		return false;
+	*ret = w->regs[reg];
+	return true;
+}
+
+bool walk__slot(const struct walk *w, const struct path_slot *slot, uint64_t *ret)
+{
+	if (slot->base != PATH_SP && slot->base != PATH_FP)
+		return false;
+	if (!walk__reg(w, slot->base == PATH_FP ? w->arch->fp : w->arch->sp, ret))
+		return false;
+	*ret += (int64_t)slot->off;
+	return true;
+}
+
+void walk__set(struct walk *w, unsigned reg, uint64_t value)
+{
+	w->regs[reg] = w->arch->word == 4 ? (uint32_t)value : value;
+	w->known |= 1ull << reg;
+}
+
+/* The regions are replaced: do not use regions of places that were found before. */
+void walk__refresh(struct walk *w, uint64_t pc)
+{
+	if (proc_maps__find(&w->process->maps, pc) || w->refreshed ||
+	    clock__mono_ns() < w->process->next_refresh_ns)
+		return;
+	w->refreshed = true;
+	process__refresh(w->env, w->process, true);
+	w->at.region = proc_maps__find(&w->process->maps, w->at.pc - !w->at.exact);
+}
+
+bool walk__place(struct walk *w, uint64_t pc, bool exact, struct unwind_place *ret)
+{
+	const struct cfi_row *row;
+	struct cfi *cfi = NULL;
+
+	*ret = (struct unwind_place){ .pc = pc, .exact = exact };
+	ret->region = pc ? proc_maps__find(&w->process->maps, pc - !exact) : NULL;
+	if (!ret->region)
+		return false;
+	row = tables__row(w->env, w->process, ret->region, pc, exact, &cfi);
+	if (row) {
+		ret->row = *row;
+		ret->cfi = cfi;
+		ret->row.has_table &= cfi__machine(cfi) == w->arch->machine;
+	}
+	return true;
+}
+
+/*
+ * The first function of a goroutine returns to an address that does not follow a call: after the
+ * no-operation at the begin of runtime.goexit, before its call (runtime/asm_amd64.s, asm_arm64.s in
+ * Go).
+ */
+static bool is_goexit(struct walk *w, const struct unwind_place *place)
+{
+#ifdef __aarch64__
+	static const uint8_t nop[] = { 0xe0, 0x03, 0x00, 0xaa }; /* mov x0, x0 */
+	uint8_t code[8];
+
+	return !tables__code(w->env, w->process, place->region, place->pc - 4, code,
+			     sizeof(code)) &&
+	       !memcmp(code, nop, sizeof(nop)) && (code[7] & 0xfc) == 0x94;
+#else
+	uint8_t code[2];
+
+	return !tables__code(w->env, w->process, place->region, place->pc - 1, code,
+			     sizeof(code)) &&
+	       code[0] == 0x90 && code[1] == 0xe8;
+#endif
+}
+
+bool walk__is_in_java(const struct walk *w, const struct unwind_place *place)
+{
+	return w->process->is_java && place->region && place->region->mapped->kind == MAPPED_ANON &&
+	       w->arch->machine == EM_X86_64;
+}
+
+bool walk__is_return(struct walk *w, const struct unwind_place *place, bool otherwise)
+{
+	int res;
+
+	if (place->cfi)
+		return place->row.behind_call || (place->row.of_go && is_goexit(w, place));
+	if (walk__is_in_java(w, place))
+		return java_code__returns_to(w->env, w->process, place->region, place->pc);
+	res = tables__behind_call(w->env, w->process, place->region, place->pc);
+	return res < 0 ? otherwise : res;
+}
+
+bool walk__is_called_from(struct walk *w, uint64_t pc, struct unwind_place *ret)
+{
+	return walk__place(w, pc, false, ret) && walk__is_return(w, ret, false);
+}
+
+void walk__leave_leaf(struct walk *w, uint64_t slot, uint64_t saved)
+{
+	uint64_t saved_fp;
+
+	if (saved && walk__word(w, saved, &saved_fp))
+		walk__set(w, w->arch->fp, saved_fp);
+	if (w->arch->link == NO_REG) {
+		w->low = slot + w->arch->word;
+		walk__set(w, w->arch->sp, w->low);
+	}
+	w->known &= w->arch->saved;
+}
+
+void walk__begin(struct walk *w, const struct unwind_arch *arch)
+{
+	const struct jank_rec_copy *rec = &w->copy->rec;
+
+	w->arch = arch;
+	for (unsigned i = 0; i < arch->reg_cnt; i++)
+		walk__set(w, i, rec->regs[arch->copied ? arch->copied[i] : i]);
+	w->bottom = w->low = w->regs[arch->sp];
+	w->ret->addresses[0] = w->regs[arch->pc];
+	w->ret->cnt = 1;
+}
+
+/*
+ * --- Signal handlers of code without tables (musl, Go). A handler returns to a system call. The
+ * kernel then restores all registers from where it saved them, above the stack pointer.
+ */
+
+#ifdef __aarch64__
+#define CONTEXT_REGS                                                                               \
+	312 /* siginfo 128, ucontext up to its sigcontext 176, fault address 8; x0 to x30, sp, pc */
+static const uint8_t forms[][8] = {
+	{ 0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4 }, /* mov x8, #139; svc #0 */
+};
+#define FORM_MAX 8
+
+static int place_of(unsigned reg)
+{
+	return CONTEXT_REGS + 8 * reg;
+}
+#else
+#define CONTEXT_REGS 40 /* in the ucontext, after flags, link, stack; then in the kernel's order */
+static const uint8_t forms[][9] = {
+	{ 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 }, /* mov $15, %rax; syscall */
+	{ 0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05, 0, 0 },	  /* mov $15, %eax; syscall */
+};
+#define FORM_MAX     9
+
+static int place_of(unsigned reg)
+{
+	static const uint8_t order[] = { 13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16 };
+
+	return CONTEXT_REGS + 8 * order[reg];
+}
+#endif
+
+bool unwind_signal__is_trampoline(struct walk *w, const struct unwind_place *place)
+{
+	uint8_t code[FORM_MAX];
+
+	if (w->arch->word != 8 ||
+	    tables__code(w->env, w->process, place->region, place->pc, code, sizeof(code)))
+		return false;
+	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		size_t len = forms[i][FORM_MAX - 1] ? FORM_MAX : 7;
+
+#ifdef __aarch64__
+		len = FORM_MAX;
+#endif
+		if (!memcmp(code, forms[i], len))
+			return true;
+	}
+	return false;
+}
+
+enum unwind_step unwind_signal__step(struct walk *w, uint64_t *pc)
+{
+	uint64_t sp, value;
+
+	if (!walk__reg(w, w->arch->sp, &sp))
+		return STEP_NONE;
+	for (unsigned i = 0; i < w->arch->reg_cnt; i++) {
+		if (!walk__word(w, sp + place_of(i), &value))
+			return STEP_ENDS;
+		walk__set(w, i, value);
+	}
+	w->low = w->regs[w->arch->sp];
+	*pc = w->regs[w->arch->pc];
+	return STEP_INTERRUPTED;
+}
+
+bool walk__is_handler_return(struct walk *w, uint64_t pc, struct unwind_place *ret)
+{
+	return walk__place(w, pc, true, ret) &&
+	       ((ret->row.has_table && ret->row.signal) || unwind_signal__is_trampoline(w, ret));
+}
