@@ -40,6 +40,6 @@ for feature in $features; do
 done
 trace embedded -d 20s --disable-feature btf -- simjank $work
 for test in /tests/*; do
-	[ ! -x "$test" ] || did "${test##*/}" timeout -s KILL 60 "$test"
+	[ ! -x "$test" ] || did "${test##*/}" timeout -s KILL 240 "$test"
 done
 exit 0
