@@ -298,7 +298,7 @@ static int name(void *ctx, uint32_t pid, struct stack *stack)
 	return res || !r->offline.offline ? res : offline_names__fill(&r->offline, stack);
 }
 
-static int name_foreign(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *stack)
+static int name_untraced(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *stack)
 {
 	return name(ctx, pid, stack);
 }
@@ -328,12 +328,12 @@ static int open_replay(struct replay *r, struct err *err)
 		return res;
 	namer = (struct namer){ .name = name,
 				.ctx = r,
-				.foreign = name_foreign,
-				.foreign_ctx = r,
+				.name_untraced = name_untraced,
+				.untraced_ctx = r,
 				.message = answers__message,
 				.message_ctx = r->answers,
-				.waited = answers__waited,
-				.waited_ctx = r->answers,
+				.wait_objects = answers__waited,
+				.wait_objects_ctx = r->answers,
 				.callers = answers__callers,
 				.callers_ctx = r->answers };
 	return output__new(r->opts, &namer, NULL, &r->losses, &r->output, err);

@@ -181,9 +181,10 @@ static void name_message(struct output *out, struct block *block)
 		     !!out->namer.message(out->namer.message_ctx, block));
 }
 
-static void name_waited(struct output *out, struct block *block)
+static void name_wait_objects(struct output *out, struct block *block)
 {
-	lose(out, block, LOSS_NO_MEMORY, !!out->namer.waited(out->namer.waited_ctx, block));
+	lose(out, block, LOSS_NO_MEMORY,
+	     !!out->namer.wait_objects(out->namer.wait_objects_ctx, block));
 	if (out->answers)
 		count(out, LOSS_JOURNAL, answers_writer__block(out->answers, block));
 }
@@ -223,8 +224,8 @@ static void name_others(struct output *out, struct block *block, const struct li
 		name_own(out, block, stack);
 	else
 		take_stack(out, block, pid, stack,
-			   out->namer.foreign(out->namer.foreign_ctx, pid, link->t_ns + link->ns,
-					      stack));
+			   out->namer.name_untraced(out->namer.untraced_ctx, pid,
+						    link->t_ns + link->ns, stack));
 }
 
 static void name_sample(struct output *out, struct block *block, struct stack *stack)
@@ -271,7 +272,7 @@ static void name_with(struct output *out, struct block *block,
 static void name_passing(struct output *out, struct block *block)
 {
 	name_message(out, block);
-	name_waited(out, block);
+	name_wait_objects(out, block);
 	chain__resolve_owners(block);
 	find_callers(out, block);
 }
