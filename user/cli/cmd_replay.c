@@ -157,7 +157,7 @@ static int on_dispatch(struct replay *r, struct dispatch *dispatch)
 	answers__display(r->answers, &dispatch->rec, &block->frames);
 	r->block_cnt += block->type == BLOCK_JANK;
 	r->full = r->opts->count && r->block_cnt >= r->opts->count;
-	output__resolve_all(r->output, block);
+	output__enrich(r->output, block);
 	res = output__block(r->output, block);
 	block__free(block);
 	return res;

@@ -47,7 +47,7 @@ void output__free(struct output *out); /* accepts NULL */
  * Names what may soon be gone: descriptors, peers, callers. Call it once for each block, before
  * output__block.
  */
-void output__resolve_all(struct output *out, struct block *block);
+void output__enrich(struct output *out, struct block *block);
 
 /*
  * Names the rest, judges and writes. Returns 0, or -EPIPE when stdout has no reader. Other failures

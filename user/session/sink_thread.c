@@ -165,7 +165,7 @@ static void on_certain(void *ctx, struct block *block)
 static void enrich(struct sink_thread *sink, struct block *block)
 {
 	lose_of(sink, block_facts__fill(block), block);
-	output__resolve_all(sink->parts->output, block);
+	output__enrich(sink->parts->output, block);
 }
 
 static void on_block(struct sink_thread *sink, struct item *item)
