@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* COMMAND waits until it may run, runs as from a shell, and its end is told as a shell tells it. */
-#include "base/workload.h"
+#include "session/workload.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -29,12 +29,12 @@ static void report_unseen(const struct compat_watch *watch, uint32_t pid, int wh
 }
 
 /* Attaches the probes. The log gets one line about such programs, with success or failure. */
-static void see(struct compat_watch *watch, uint32_t pid)
+static void attach(struct compat_watch *watch, uint32_t pid)
 {
 	uint64_t begin = clock__mono_ns();
 	int res = loader__see_compat(watch->loader, true);
 
-	watch->seen = !res;
+	watch->attached = !res;
 	if (res && !watch->reported)
 		report_unseen(watch, pid, -res);
 	else if (!res && !watch->reported)
@@ -81,15 +81,15 @@ static void look(struct compat_watch *watch)
  * program ran, another is likely to follow. So the probes are detached only after EMPTY_LOOKS empty
  * looks.
  */
-static void follow(struct compat_watch *watch)
+static void update(struct compat_watch *watch)
 {
 	watch->empty_cnt = watch->last ? 0 : watch->empty_cnt + 1;
-	if (watch->last && !watch->seen)
-		see(watch, watch->last);
-	if (!watch->seen || watch->empty_cnt < EMPTY_LOOKS)
+	if (watch->last && !watch->attached)
+		attach(watch, watch->last);
+	if (!watch->attached || watch->empty_cnt < EMPTY_LOOKS)
 		return;
 	loader__see_compat(watch->loader, false);
-	watch->seen = false;
+	watch->attached = false;
 	log__verbose("no 32-bit program is left whose waits are to be seen");
 }
 
@@ -100,23 +100,23 @@ void compat_watch__look(struct compat_watch *watch)
 
 	if (!watch->filter->all || loader__wait_probe(watch->loader) != WAIT_SYSCALL_TRACEPOINTS)
 		return;
-	if (!first && ((!watch->some && !watch->seen) ||
+	if (!first && ((!watch->some && !watch->attached) ||
 		       now - watch->look_ns < (every > LOOK_EVERY_NS ? every : LOOK_EVERY_NS)))
 		return;
 	look(watch);
-	follow(watch);
+	update(watch);
 	watch->look_ns = clock__mono_ns();
 	watch->cost_ns = watch->look_ns - now;
 }
 
 void compat_watch__on_exec(struct compat_watch *watch, uint32_t pid)
 {
-	if (loader__wait_probe(watch->loader) == WAIT_RAW_SYSCALLS || watch->seen)
+	if (loader__wait_probe(watch->loader) == WAIT_RAW_SYSCALLS || watch->attached)
 		return;
 	watch->some = true;
 	if (watch->filter->all && !is_wanted(watch, pid))
 		return;
 	watch->last = pid;
 	watch->empty_cnt = 0;
-	see(watch, pid);
+	attach(watch, pid);
 }

@@ -10,10 +10,20 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "catalogue/wait_note.h"
+#include "enrich/block_facts.h"
 #include "intake/decode.h"
+#include "model/display_frames.h"
 #include "session/session_parts.h"
 
-#define RAW_MAX (64 * 1024)
+#define RAW_MAX		 (64 * 1024)
+#define MACHINE_FRESH_NS (5 * NS_PER_MS) /* reuse a reading of this age */
+
+/*
+ * Reading takes longer with many CPUs or processes; then it is done less often: at most one part in
+ * this many of our CPU time.
+ */
+#define MACHINE_TIMER_SHARE 500 /* for the timer */
+#define MACHINE_BLOCK_SHARE 100 /* for blocks */
 
 void session__flush_raw(struct session *s)
 {
@@ -29,6 +39,60 @@ void session__flush_raw(struct session *s)
 	}
 	s->intake.raw = (struct strbuf)STRBUF_INIT;
 }
+
+/* --- what the machine did meanwhile */
+
+void machine_readings__read(struct machine_readings *readings, uint64_t now_ns)
+{
+	uint64_t cpu_ns = clock__thread_ns();
+
+	if (now_ns - readings->read_ns < MACHINE_FRESH_NS ||
+	    now_ns - readings->read_ns < readings->cost_ns * MACHINE_BLOCK_SHARE)
+		return;
+	readings->read_ns = now_ns;
+	machine__read(readings->machine, now_ns);
+	readings->cost_ns = clock__thread_ns() - cpu_ns;
+}
+
+void machine_readings__due(struct machine_readings *readings)
+{
+	uint64_t now_ns = clock__mono_ns();
+
+	if (now_ns - readings->read_ns >= readings->cost_ns * MACHINE_TIMER_SHARE)
+		machine_readings__read(readings, now_ns);
+}
+
+static void set_load(struct machine_readings *readings, const struct jank_rec_block *rec,
+		     struct machine_load *ret, struct host_info *host)
+{
+	machine_readings__read(readings, clock__mono_ns());
+	machine__load(readings->machine, rec->hdr.tgid, rec->start_ns - dispatch__start_delay(rec),
+		      rec->start_ns + rec->duration_ns, ret);
+	machine__memory(&host->mem_total_kb, &host->mem_free_kb, &host->mem_available_kb);
+}
+
+/* The display's history must reach back to the block. */
+static void set_frames(const struct loader *loader, struct block *block)
+{
+	struct jank_vblanks vblanks;
+
+	for (uint32_t crtc = 0; loader__vblanks(loader, crtc, &vblanks); crtc++)
+		if (vblanks.cnt)
+			display_frames__add(&block->frames, crtc, &vblanks, block__due(block),
+					    block->start_ns + block->duration_ns);
+}
+
+static void set_throttled(const struct machine *machine, struct block *block)
+{
+	uint32_t cpu;
+
+	if (block_facts__cpu(block, &cpu))
+		block->facts.live.has_thermal_throttled = block->facts.live.thermal_throttled =
+			machine__throttled(machine, cpu, block->start_ns,
+					   block->start_ns + block->duration_ns);
+}
+
+/* --- dispatches and blocks */
 
 static void count_block(struct session *s, const struct block *block)
 {
@@ -48,14 +112,15 @@ static void on_dispatch(struct session *s, struct dispatch *dispatch)
 	struct block *block;
 	int res;
 
-	machine_readings__load(&s->machine, &dispatch->rec, &load, &s->host);
+	set_load(&s->machine, &dispatch->rec, &load, &s->host);
 	judge->real_offset_ns = clock__real_offset_ns();
 	res = judge__dispatch(judge, dispatch, process ? process->identity : NULL, &load, &block);
 	if (res < 0)
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 	if (res <= 0)
 		return;
-	machine_readings__fill(&s->machine, s->loader, block);
+	set_frames(s->loader, block);
+	set_throttled(s->machine.machine, block);
 	if (process)
 		mark_duty__slow(&process->duty);
 	count_block(s, block);

@@ -9,7 +9,6 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "base/workload.h"
 #include "catalogue/loop_choice.h"
 #include "catalogue/wait_note.h"
 #include "enrich/machine.h"
@@ -28,6 +27,7 @@
 #include "session/main_threads.h"
 #include "session/queue.h"
 #include "session/sink_thread.h"
+#include "session/workload.h"
 #include "uprobes/mmaps.h"
 #include <dirent.h>
 #include <stdbool.h>
@@ -83,7 +83,7 @@ struct process_table {
 	struct losses *losses;
 	struct process_entry *entries; /* by pid */
 	unsigned alive_cnt;	       /* of those with keeps_alive */
-	uint32_t *pending_exits;       /* pids that the sink thread has not been told about yet */
+	uint32_t *pending_exits;       /* ended processes that the sink thread still knows */
 	size_t pending_cnt;
 };
 
@@ -156,7 +156,7 @@ struct compat_watch {
 	const struct filter *filter;
 	const struct process_table *processes;
 	bool some;	    /* there are such programs, wanted or not, or were at the last look */
-	bool seen;	    /* the probes are attached */
+	bool attached;	    /* the probes are */
 	bool reported;	    /* the log has a line on them */
 	pid_t last;	    /* a wanted one, as of the last look; 0: none */
 	unsigned empty_cnt; /* looks in a row without a wanted one */
@@ -190,7 +190,7 @@ void mapping_events__until(struct mapping_events *events,
 			   uint64_t t_ns); /* passes on earlier ones */
 void mapping_events__close(struct mapping_events *events);
 
-/* --- machine_readings.c: what the machine did meanwhile, at a limited cost */
+/* --- intake.c: what the machine did meanwhile, at a limited cost */
 
 struct machine_readings {
 	struct machine *machine;
@@ -199,12 +199,6 @@ struct machine_readings {
 
 void machine_readings__read(struct machine_readings *readings, uint64_t now_ns);
 void machine_readings__due(struct machine_readings *readings); /* the same, called by a timer */
-/* Load and memory while a dispatch lasted. */
-void machine_readings__load(struct machine_readings *readings, const struct jank_rec_block *rec,
-			    struct machine_load *ret, struct host_info *host);
-/* Frames of the displays and throttling of the block's CPU. */
-void machine_readings__fill(const struct machine_readings *readings, const struct loader *loader,
-			    struct block *block);
 
 /* --- unwatched_look.c: what is not watched, and why */
 

@@ -96,7 +96,7 @@ void not_watched__add_off(struct not_watched *nw, struct unwatched_list *list, u
 			  const char *name, const struct catalogue_row *row);
 void not_watched__report(struct not_watched *nw, const struct unwatched_list *list);
 
-/* --- sink_parts.c: parts that the sink thread uses; opened before it starts, freed after its end */
+/* --- sink_parts.c: what the sink thread uses; opened before its start, freed after its end */
 
 struct sink_parts {
 	const struct catalogue *catalogue; /* borrowed, as are choice and losses */

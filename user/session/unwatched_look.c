@@ -80,7 +80,7 @@ static void set_wait(struct unwatched *item, long nr, bool compat)
 static bool lacks_compat(const struct unwatched_look *look, bool compat)
 {
 	return compat && loader__wait_probe(look->loader) == WAIT_SYSCALL_TRACEPOINTS &&
-	       !look->compat->seen;
+	       !look->compat->attached;
 }
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `jankbpf -- COMMAND`: a child that waits before its exec until the probes are attached. */
-#ifndef JANK_BASE_WORKLOAD_H
-#define JANK_BASE_WORKLOAD_H
+#ifndef JANK_SESSION_WORKLOAD_H
+#define JANK_SESSION_WORKLOAD_H
 
 #include "base/err.h"
 #include <stdbool.h>
