@@ -79,7 +79,7 @@ static void test_facts(void)
 	own = process_table__add(&f.table, getpid());
 	is_int(process_table__read(&f.table, own, 0, &err), -ESRCH,
 	       "a record from before its start was another process's");
-	ok(!own->identity && !own->announced && !drain(&f), "and nothing is told of it");
+	ok(!own->identity && !own->announced && !drain(&f), "and nothing is sent of it");
 	is_int(process_table__read(&f.table, own, clock__mono_ns(), &err), 0, "a process is read");
 	item = get(&f);
 	ok(item.kind == ITEM_PROCESS && item.pid == (uint32_t)getpid() && own->announced,
