@@ -210,6 +210,15 @@ def opens(root):
             yield f"{path}:{line_of(text, match.start())}: {match.group().rstrip('( ')} outside base/openfile.c"
 
 
+def exits(root):
+    """Who keeps state for each process hears of its end: an on_exit that is declared is called, as from a table of modules."""
+    texts = {path: without_comments(read(root, path)) for path in files(root, (".c", ".h"), "user")}
+    for path, text in texts.items():
+        for match in re.finditer(r"(?m)^\w[^;{}=]*?\b(\w+__on_exit)\([^;{}]*\);", text):
+            if not any(re.search(rf"(?m)^[ \t].*\b{match.group(1)}\b", other) for other in texts.values()):
+                yield f"{path}:{line_of(text, match.start())}: {match.group(1)} is called by nobody"
+
+
 def front_pages(root):
     """The pages that a visitor reads first are short, and their example output has names for all its frames."""
     for path, most in FRONT_PAGES.items():
@@ -316,4 +325,4 @@ def formatted(root):
                            for line in done.stderr.splitlines() if ": error:" in line})
 
 
-RULES = (spdx, noticed, layers, bpf_apart, skeleton, silent, opens, front_pages, guide, words, private_paths, function_length, formatted)
+RULES = (spdx, noticed, layers, bpf_apart, skeleton, silent, opens, exits, front_pages, guide, words, private_paths, function_length, formatted)

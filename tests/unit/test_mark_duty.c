@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Who has its marks on: by how often it dispatches, and by what was slow. */
-#include "session/mark_duty.h"
+#include "session/session_parts.h"
 
 #include "base/clock.h"
 #include "tests/tap.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Blocks that wait until their loop is certain. */
-#include "session/probation.h"
+#include "session/sink_thread.h"
 
 #include <stdlib.h>
 

@@ -157,7 +157,7 @@ static int on_dispatch(struct replay *r, struct dispatch *dispatch)
 	answers__display(r->answers, &dispatch->rec, &block->frames);
 	r->block_cnt += block->type == BLOCK_JANK;
 	r->full = r->opts->count && r->block_cnt >= r->opts->count;
-	output__resolve_all(r->output, block);
+	output__enrich(r->output, block);
 	res = output__block(r->output, block);
 	block__free(block);
 	return res;
@@ -298,7 +298,7 @@ static int name(void *ctx, uint32_t pid, struct stack *stack)
 	return res || !r->offline.offline ? res : offline_names__fill(&r->offline, stack);
 }
 
-static int name_foreign(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *stack)
+static int name_untraced(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *stack)
 {
 	return name(ctx, pid, stack);
 }
@@ -328,12 +328,12 @@ static int open_replay(struct replay *r, struct err *err)
 		return res;
 	namer = (struct namer){ .name = name,
 				.ctx = r,
-				.foreign = name_foreign,
-				.foreign_ctx = r,
+				.name_untraced = name_untraced,
+				.untraced_ctx = r,
 				.message = answers__message,
 				.message_ctx = r->answers,
-				.waited = answers__waited,
-				.waited_ctx = r->answers,
+				.wait_objects = answers__waited,
+				.wait_objects_ctx = r->answers,
 				.callers = answers__callers,
 				.callers_ctx = r->answers };
 	return output__new(r->opts, &namer, NULL, &r->losses, &r->output, err);

@@ -18,7 +18,7 @@
 
 struct entry {
 	int fd;
-	watch_fn fn;
+	event_fn fn;
 	void *ctx;
 	uint64_t arg;
 	uint32_t events;
@@ -35,42 +35,42 @@ struct event_loop {
 
 struct event_loop *event_loop__new(void)
 {
-	struct event_loop *watch = calloc(1, sizeof(*watch));
+	struct event_loop *loop = calloc(1, sizeof(*loop));
 
-	if (!watch)
+	if (!loop)
 		return NULL;
-	watch->epfd = epoll_create1(EPOLL_CLOEXEC);
-	if (watch->epfd < 0) {
-		free(watch);
+	loop->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (loop->epfd < 0) {
+		free(loop);
 		return NULL;
 	}
-	return watch;
+	return loop;
 }
 
-static void free_removed(struct event_loop *watch)
+static void free_removed(struct event_loop *loop)
 {
-	while (watch->removed) {
-		struct entry *entry = watch->removed;
+	while (loop->removed) {
+		struct entry *entry = loop->removed;
 
-		watch->removed = entry->next_removed;
+		loop->removed = entry->next_removed;
 		free(entry);
 	}
 }
 
-void event_loop__free(struct event_loop *watch)
+void event_loop__free(struct event_loop *loop)
 {
 	struct entry *entry, *next;
 
-	if (!watch)
+	if (!loop)
 		return;
-	HASH_ITER (hh, watch->entries, entry, next)
-		event_loop__remove(watch, entry->fd);
-	free_removed(watch);
-	close(watch->epfd);
-	free(watch);
+	HASH_ITER (hh, loop->entries, entry, next)
+		event_loop__remove(loop, entry->fd);
+	free_removed(loop);
+	close(loop->epfd);
+	free(loop);
 }
 
-static int add(struct event_loop *watch, const struct entry *what)
+static int add(struct event_loop *loop, const struct entry *what)
 {
 	struct entry *entry = calloc(1, sizeof(*entry));
 	struct epoll_event event = { .events = what->events, .data.ptr = entry };
@@ -79,46 +79,46 @@ static int add(struct event_loop *watch, const struct entry *what)
 	if (!entry)
 		return -ENOMEM;
 	*entry = *what;
-	if (epoll_ctl(watch->epfd, EPOLL_CTL_ADD, entry->fd, &event)) {
+	if (epoll_ctl(loop->epfd, EPOLL_CTL_ADD, entry->fd, &event)) {
 		res = -errno;
 		free(entry);
 		return res;
 	}
-	HASH_ADD_INT(watch->entries, fd, entry);
+	HASH_ADD_INT(loop->entries, fd, entry);
 	return 0;
 }
 
-int event_loop__add(struct event_loop *watch, int fd, watch_fn fn, void *ctx, uint64_t arg)
+int event_loop__add(struct event_loop *loop, int fd, event_fn fn, void *ctx, uint64_t arg)
 {
 	const struct entry entry = {
 		.fd = fd, .events = EPOLLIN, .fn = fn, .ctx = ctx, .arg = arg
 	};
 
-	return add(watch, &entry);
+	return add(loop, &entry);
 }
 
 /* epoll always reports errors and hang-ups. */
-int event_loop__hangup(struct event_loop *watch, int fd, watch_fn fn, void *ctx, uint64_t arg)
+int event_loop__hangup(struct event_loop *loop, int fd, event_fn fn, void *ctx, uint64_t arg)
 {
 	const struct entry entry = { .fd = fd, .fn = fn, .ctx = ctx, .arg = arg };
 
-	return add(watch, &entry);
+	return add(loop, &entry);
 }
 
-void event_loop__remove(struct event_loop *watch, int fd)
+void event_loop__remove(struct event_loop *loop, int fd)
 {
 	struct entry *entry;
 
-	HASH_FIND_INT(watch->entries, &fd, entry);
+	HASH_FIND_INT(loop->entries, &fd, entry);
 	if (!entry)
 		return;
-	epoll_ctl(watch->epfd, EPOLL_CTL_DEL, fd, NULL);
-	HASH_DEL(watch->entries, entry);
+	epoll_ctl(loop->epfd, EPOLL_CTL_DEL, fd, NULL);
+	HASH_DEL(loop->entries, entry);
 	if (entry->timer)
 		close(fd);
 	entry->removed = true;
-	entry->next_removed = watch->removed;
-	watch->removed = entry;
+	entry->next_removed = loop->removed;
+	loop->removed = entry;
 }
 
 static struct timespec timespec_of(uint64_t ns)
@@ -126,7 +126,7 @@ static struct timespec timespec_of(uint64_t ns)
 	return (struct timespec){ .tv_sec = ns / NS_PER_SEC, .tv_nsec = ns % NS_PER_SEC };
 }
 
-int event_loop__timer(struct event_loop *watch, uint64_t first_ns, uint64_t period_ns, watch_fn fn,
+int event_loop__timer(struct event_loop *loop, uint64_t first_ns, uint64_t period_ns, event_fn fn,
 		      void *ctx)
 {
 	const struct itimerspec spec = { timespec_of(period_ns),
@@ -137,17 +137,17 @@ int event_loop__timer(struct event_loop *watch, uint64_t first_ns, uint64_t peri
 	entry.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (entry.fd < 0)
 		return -errno;
-	res = timerfd_settime(entry.fd, 0, &spec, NULL) ? -errno : add(watch, &entry);
+	res = timerfd_settime(entry.fd, 0, &spec, NULL) ? -errno : add(loop, &entry);
 	if (!res)
 		return entry.fd;
 	close(entry.fd);
 	return res;
 }
 
-int event_loop__round(struct event_loop *watch)
+int event_loop__round(struct event_loop *loop)
 {
 	struct epoll_event events[ROUND_MAX];
-	int cnt = epoll_wait(watch->epfd, events, ROUND_MAX, -1);
+	int cnt = epoll_wait(loop->epfd, events, ROUND_MAX, -1);
 
 	if (cnt < 0)
 		return errno == EINTR ? 0 : -errno;
@@ -161,7 +161,7 @@ int event_loop__round(struct event_loop *watch)
 			continue;
 		entry->fn(entry->ctx, entry->arg);
 	}
-	free_removed(watch);
+	free_removed(loop);
 	return 0;
 }
 

@@ -8,30 +8,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef void (*watch_fn)(void *ctx, uint64_t arg);
+typedef void (*event_fn)(void *ctx, uint64_t arg);
 
 struct event_loop;
 
 struct event_loop *event_loop__new(void);
-void event_loop__free(struct event_loop *watch); /* closes the timers; accepts NULL */
+void event_loop__free(struct event_loop *loop); /* closes the timers; accepts NULL */
 
 /* Calls fn(ctx, arg) whenever fd is readable. The caller keeps fd. Returns 0 or -errno. */
-int event_loop__add(struct event_loop *watch, int fd, watch_fn fn, void *ctx, uint64_t arg);
+int event_loop__add(struct event_loop *loop, int fd, event_fn fn, void *ctx, uint64_t arg);
 /*
  * Calls fn once the other end of a pipe, socket or terminal is closed. -EPERM: fd has no other end.
  */
-int event_loop__hangup(struct event_loop *watch, int fd, watch_fn fn, void *ctx, uint64_t arg);
-void event_loop__remove(struct event_loop *watch, int fd);
+int event_loop__hangup(struct event_loop *loop, int fd, event_fn fn, void *ctx, uint64_t arg);
+void event_loop__remove(struct event_loop *loop, int fd);
 
 /*
  * Starts a timer that fires after first_ns, then every period_ns (0: once). Returns its descriptor
  * or -errno.
  */
-int event_loop__timer(struct event_loop *watch, uint64_t first_ns, uint64_t period_ns, watch_fn fn,
+int event_loop__timer(struct event_loop *loop, uint64_t first_ns, uint64_t period_ns, event_fn fn,
 		      void *ctx);
 
 /* Waits for one round of events and calls their functions. Returns 0 or -errno. */
-int event_loop__round(struct event_loop *watch);
+int event_loop__round(struct event_loop *loop);
 
 /* --- signals that end a run, as a descriptor */
 

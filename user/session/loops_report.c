@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Report of the loops that were seen, sorted by process and thread. */
-#include "session/loops_report.h"
-
+/*
+ * Report of `jankbpf loops` on running processes, sorted by process and thread: each loop, its
+ * evidence, and the readable parts of its messages or why there are none. Loops that waited all the
+ * time are added to those seen.
+ */
 #include <ctype.h>
 #include <dirent.h>
 #include <stdbool.h>
@@ -17,6 +19,7 @@
 #include "catalogue/catalogue.h"
 #include "catalogue/idle_waits.h"
 #include "procfs/procinfo.h"
+#include "session/session_parts.h"
 #include "symbol/elf/elffunc.h"
 #include "symbol/elf/mapped_file.h"
 #include "uprobes/sites.h"
@@ -25,7 +28,7 @@
 
 #define ROW_MAX 8
 
-struct marks {
+struct mark_search {
 	const struct catalogue *cat;
 	const struct catalogue_row *row;
 	struct mark_site best[JANK_MARK_MAX]; /* by index in the row: found, or why not */
@@ -33,7 +36,7 @@ struct marks {
 	bool looked;
 };
 
-static void take(struct marks *marks, const struct mark_site *site, const char *path)
+static void take(struct mark_search *marks, const struct mark_site *site, const char *path)
 {
 	unsigned i = site->mark - marks->row->mark_first;
 
@@ -45,7 +48,7 @@ static void take(struct marks *marks, const struct mark_site *site, const char *
 	marks->in[i] = path;
 }
 
-static void search(struct marks *marks, const struct catalogue_file *file)
+static void search(struct mark_search *marks, const struct catalogue_file *file)
 {
 	struct mark_site *sites;
 	size_t cnt;
@@ -58,7 +61,7 @@ static void search(struct marks *marks, const struct catalogue_file *file)
 	free(sites);
 }
 
-static bool is_of_row(const struct marks *marks, const struct catalogue_file *file)
+static bool is_of_row(const struct mark_search *marks, const struct catalogue_file *file)
 {
 	const struct catalogue_row *rows[ROW_MAX];
 	size_t cnt = catalogue__rows_of_file(marks->cat, file, rows, ROW_MAX);
@@ -69,7 +72,7 @@ static bool is_of_row(const struct marks *marks, const struct catalogue_file *fi
 	return false;
 }
 
-static void look_into(struct marks *marks, uint32_t pid, const struct mapped *mapped,
+static void look_into(struct mark_search *marks, uint32_t pid, const struct mapped *mapped,
 		      struct catalogue_file *file)
 {
 	uint64_t size = mapped->archive ? mapped->size : UINT64_MAX;
@@ -95,7 +98,7 @@ static void add_fields(struct strbuf *sb, const struct catalogue_mark *mark)
 				     catalogue_role__key(mark->fields[i].role));
 }
 
-static void print_mark(const struct marks *marks, unsigned i)
+static void print_mark(const struct mark_search *marks, unsigned i)
 {
 	const struct catalogue_mark *mark = catalogue__mark(marks->cat, marks->row->mark_first + i);
 	struct strbuf fields = STRBUF_INIT, file = STRBUF_INIT;
@@ -115,7 +118,7 @@ static void print_mark(const struct marks *marks, unsigned i)
 	strbuf__free(&file);
 }
 
-static void print_sum(const struct marks *marks)
+static void print_sum(const struct mark_search *marks)
 {
 	const struct catalogue_row *row = marks->row;
 	unsigned there = 0;
@@ -139,7 +142,7 @@ static void print_sum(const struct marks *marks)
 static void loop_marks__print(const struct catalogue *cat, const struct catalogue_row *row,
 			      uint32_t pid, const char *exe, bool verbose)
 {
-	struct marks *marks = calloc(1, sizeof(*marks));
+	struct mark_search *marks = calloc(1, sizeof(*marks));
 	struct proc_maps maps = {}, none = {};
 	struct mapped *mapped, *next;
 	char path[64];
@@ -177,13 +180,18 @@ struct line {
 };
 
 struct loops_report {
-	const struct found_opts *opts;
-	struct loop_owner *whose;
+	const struct session *session;
+	struct loop_owner *loop_owner;
 	struct line *lines;
 	size_t cnt;
 	bool failed;
 	const char *exe; /* of the current process */
 };
+
+static bool is_verbose(const struct loops_report *report)
+{
+	return report->session->opts->verbosity > 0;
+}
 
 /* --- threads that wait all the time */
 
@@ -198,34 +206,34 @@ static bool is_now(const struct jank_rec_wait *rec)
 
 static void on_idle(void *ctx, const struct jank_rec_wait *now)
 {
-	struct loops_report *found = ctx;
-	const struct jank_rec_wait *seen = loop_owner__recorded(found->whose, now->hdr.tid);
+	struct loops_report *report = ctx;
+	const struct jank_rec_wait *seen = loop_owner__recorded(report->loop_owner, now->hdr.tid);
 	struct jank_rec_wait rec = *now;
 	struct wait_note *note;
 
 	if (seen ? is_now(seen) || seen->loop != now->loop || seen->sp != now->sp
-		 : found->opts->filter->main_thread && now->hdr.tid != now->hdr.tgid)
+		 : report->session->selection.filter.main_thread && now->hdr.tid != now->hdr.tgid)
 		return;
 	if (seen)
 		rec.turn_cnt = seen->turn_cnt;
-	note = wait_note__of_memory(&rec, found->exe);
-	found->failed |= !note || loop_owner__record(found->whose, note);
+	note = wait_note__of_memory(&rec, report->exe);
+	report->failed |= !note || loop_owner__record(report->loop_owner, note);
 	wait_note__free(note);
 }
 
-static void add_idle_of(struct loops_report *found, uint32_t pid)
+static void add_idle_of(struct loops_report *report, uint32_t pid)
 {
 	struct proc_info info;
 
 	if (procinfo__read(pid, &info, NULL))
 		return;
-	symbolizer__process(found->opts->symbolizer, pid, NULL);
-	found->exe = info.exe;
-	idle_waits__each(pid, on_idle, found);
+	symbolizer__process(report->session->sink.symbolizer, pid, NULL);
+	report->exe = info.exe;
+	idle_waits__each(pid, on_idle, report);
 	procinfo__free(&info);
 }
 
-static void add_idle_of_all(struct loops_report *found)
+static void add_idle_of_all(struct loops_report *report)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
@@ -234,23 +242,23 @@ static void add_idle_of_all(struct loops_report *found)
 		uint32_t pid = strtoul(entry->d_name, NULL, 10);
 
 		if (isdigit((unsigned char)entry->d_name[0]) &&
-		    filter__admits(found->opts->filter, pid))
-			add_idle_of(found, pid);
+		    filter__admits(&report->session->selection.filter, pid))
+			add_idle_of(report, pid);
 	}
 	if (proc)
 		closedir(proc);
 }
 
 /* Take several looks: a busy loop is in its wait only from time to time. */
-static void add_idle(struct loops_report *found)
+static void add_idle(struct loops_report *report)
 {
 	for (int look = 0; look < LOOKS; look++) {
 		if (look)
 			usleep(LOOK_EVERY_US);
-		if (found->opts->filter->all)
-			add_idle_of_all(found);
-		for (size_t i = 0; i < found->opts->pid_cnt; i++)
-			add_idle_of(found, found->opts->pids[i]);
+		if (report->session->opts->filter.all)
+			add_idle_of_all(report);
+		for (size_t i = 0; i < report->session->opts->pid_cnt; i++)
+			add_idle_of(report, report->session->opts->pids[i]);
 	}
 }
 
@@ -282,7 +290,7 @@ static char *callers_of(const struct whose_loop *loop, bool verbose)
 	return sb.data;
 }
 
-static bool is_shown(const struct loops_report *found, const struct whose_loop *loop)
+static bool is_shown(const struct loops_report *report, const struct whose_loop *loop)
 {
 	const struct jank_rec_wait *rec = loop->rec;
 
@@ -291,27 +299,27 @@ static bool is_shown(const struct loops_report *found, const struct whose_loop *
 	 */
 	if (rec->loop == JANK_LOOP_POLL && !rec->turn_cnt && !loop->row)
 		return false;
-	return found->opts->choice->any ||
-	       loop_choice__takes(found->opts->choice, loop->row, rec->loop);
+	return report->session->selection.choice.any ||
+	       loop_choice__takes(&report->session->selection.choice, loop->row, rec->loop);
 }
 
 static void collect(void *ctx, const struct whose_loop *loop)
 {
-	struct loops_report *found = ctx;
+	struct loops_report *report = ctx;
 	struct line *lines;
 
-	if (!is_shown(found, loop))
+	if (!is_shown(report, loop))
 		return;
-	lines = reallocarray(found->lines, found->cnt + 1, sizeof(*lines));
+	lines = reallocarray(report->lines, report->cnt + 1, sizeof(*lines));
 	if (!lines) {
-		found->failed = true;
+		report->failed = true;
 		return;
 	}
-	found->lines = lines;
-	lines[found->cnt++] = (struct line){ .rec = *loop->rec,
-					     .row = loop->row,
-					     .exe = loop->exe,
-					     .callers = callers_of(loop, found->opts->verbose) };
+	report->lines = lines;
+	lines[report->cnt++] = (struct line){ .rec = *loop->rec,
+					      .row = loop->row,
+					      .exe = loop->exe,
+					      .callers = callers_of(loop, is_verbose(report)) };
 }
 
 static int by_thread(const void *a, const void *b)
@@ -371,14 +379,14 @@ static void print_evidence(const struct line *line)
 		printf("      whose loop it is, is not known: --loop-file can tell\n");
 }
 
-static void print_row(const struct loops_report *found, const struct line *line)
+static void print_row(const struct loops_report *report, const struct line *line)
 {
 	const struct catalogue_row *row = line->row;
 
 	if (!row)
 		return;
-	loop_marks__print(found->opts->catalogue, row, line->rec.hdr.tgid, line->exe,
-			  found->opts->verbose);
+	loop_marks__print(report->session->selection.catalogue, row, line->rec.hdr.tgid, line->exe,
+			  is_verbose(report));
 	if (*row->note)
 		printf("      %s\n", row->note);
 	if (row->is_off)
@@ -387,7 +395,7 @@ static void print_row(const struct loops_report *found, const struct line *line)
 		printf("      nobody has seen this row at work yet\n");
 }
 
-static void print_line(const struct loops_report *found, const struct line *line, bool again)
+static void print_line(const struct loops_report *report, const struct line *line, bool again)
 {
 	struct strbuf name = STRBUF_INIT;
 
@@ -396,36 +404,36 @@ static void print_line(const struct loops_report *found, const struct line *line
 	       line->rec.hdr.tid, strbuf__str(&name));
 	print_evidence(line);
 	if (!again)
-		print_row(found, line);
+		print_row(report, line);
 	strbuf__free(&name);
 }
 
-static void print_all(const struct loops_report *found)
+static void print_all(const struct loops_report *report)
 {
-	for (size_t i = 0; i < found->cnt; i++) {
-		const struct line *line = &found->lines[i], *before = i ? line - 1 : NULL;
+	for (size_t i = 0; i < report->cnt; i++) {
+		const struct line *line = &report->lines[i], *before = i ? line - 1 : NULL;
 		bool same = before && before->rec.hdr.tgid == line->rec.hdr.tgid;
 
 		if (!same)
 			print_process(line);
-		print_line(found, line, same && before->row == line->row);
+		print_line(report, line, same && before->row == line->row);
 	}
-	if (!found->cnt)
+	if (!report->cnt)
 		printf("no loop was seen\n");
-	if (found->failed)
+	if (report->failed)
 		printf("out of memory: some are missing\n");
 }
 
-void loops_report__report(const struct found_opts *opts, struct loop_owner *whose)
+void session__report_loops(void *session, struct loop_owner *loop_owner)
 {
-	struct loops_report found = { .opts = opts, .whose = whose };
+	struct loops_report report = { .session = session, .loop_owner = loop_owner };
 
-	add_idle(&found);
-	loop_owner__each(whose, collect, &found);
-	if (found.cnt)
-		qsort(found.lines, found.cnt, sizeof(*found.lines), by_thread);
-	print_all(&found);
-	for (size_t i = 0; i < found.cnt; i++)
-		free(found.lines[i].callers);
-	free(found.lines);
+	add_idle(&report);
+	loop_owner__each(loop_owner, collect, &report);
+	if (report.cnt)
+		qsort(report.lines, report.cnt, sizeof(*report.lines), by_thread);
+	print_all(&report);
+	for (size_t i = 0; i < report.cnt; i++)
+		free(report.lines[i].callers);
+	free(report.lines);
 }

@@ -49,7 +49,7 @@ static struct main_thread *find(const struct mains *mains, uint32_t pid)
 	return thread;
 }
 
-static void forget(struct mains *mains, struct main_thread *thread)
+static void drop(struct mains *mains, struct main_thread *thread)
 {
 	mains->watched_cnt -= thread->standing == WATCHED;
 	HASH_DEL(mains->threads, thread);
@@ -61,7 +61,7 @@ void mains__free(struct mains *mains)
 	if (!mains)
 		return;
 	while (mains->threads)
-		forget(mains, mains->threads);
+		drop(mains, mains->threads);
 	free(mains);
 }
 
@@ -82,7 +82,7 @@ static enum standing standing_of(const struct mains *mains, const struct proc_in
 	return mains->watched_cnt < MAINS_MAX ? WATCHED : BEYOND;
 }
 
-static int meet(struct mains *mains, uint32_t pid)
+static int on_process(struct mains *mains, uint32_t pid)
 {
 	struct main_thread *thread;
 	struct proc_info info;
@@ -105,12 +105,12 @@ static int meet(struct mains *mains, uint32_t pid)
 	return 0;
 }
 
-static int see(struct mains *mains, uint32_t pid)
+static int update(struct mains *mains, uint32_t pid)
 {
 	struct main_thread *thread = find(mains, pid);
 
 	if (!thread)
-		return meet(mains, pid);
+		return on_process(mains, pid);
 	thread->look = mains->look;
 	return 0;
 }
@@ -131,7 +131,7 @@ static void sweep(struct mains *mains)
 
 		if (again || (gone && (thread->standing != WATCHED ||
 				       mains->opts.drop(mains->opts.ctx, thread->pid))))
-			forget(mains, thread);
+			drop(mains, thread);
 	}
 }
 
@@ -147,7 +147,7 @@ int mains__look(struct mains *mains, bool first, uint64_t max_ns)
 	mains->look++;
 	while (proc && whole && !res && (entry = readdir(proc))) {
 		if (isdigit((unsigned char)entry->d_name[0]))
-			res = see(mains, strtoul(entry->d_name, NULL, 10));
+			res = update(mains, strtoul(entry->d_name, NULL, 10));
 		whole = clock__mono_ns() < until_ns;
 	}
 	if (proc)
@@ -162,7 +162,7 @@ void mains__renew(struct mains *mains, uint32_t pid)
 	struct main_thread *thread = find(mains, pid);
 
 	if (thread)
-		forget(mains, thread);
+		drop(mains, thread);
 }
 
 bool mains__is_beyond(const struct mains *mains, uint32_t pid)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "session/not_watched.h"
+#include "session/sink_thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ void left_alone__free(struct left_alone *left)
 #define LINES_MAX 10 /* on stderr */
 
 /* With --workers: names of processes, since /proc has no name after their end. */
-struct met_process {
+struct process_name {
 	uint32_t pid;
 	char name[64];
 	UT_hash_handle hh;
@@ -103,12 +103,12 @@ static void on_alike(void *ctx, uint32_t pid, uint32_t tid)
 {
 	struct unwatched item = { .reason = UNWATCHED_WORKERS, .pid = pid, .tid = tid };
 	struct completion *completion = ctx;
-	const struct met_process *met;
+	const struct process_name *name;
 
 	if (completion->pid && completion->pid != pid)
 		return;
-	HASH_FIND(hh, completion->nw->met, &pid, sizeof(pid), met);
-	add(completion->nw, completion->list, &item, met ? met->name : "?");
+	HASH_FIND(hh, completion->nw->names, &pid, sizeof(pid), name);
+	add(completion->nw, completion->list, &item, name ? name->name : "?");
 }
 
 static void add_ended(struct not_watched *nw, struct unwatched_list *list)
@@ -130,52 +130,52 @@ void not_watched__complete(struct not_watched *nw, struct unwatched_list *list)
 		losses__add(nw->losses, LOSS_NO_MEMORY, 1);
 }
 
-void not_watched__met(struct not_watched *nw, const struct identity *process)
+void not_watched__on_process(struct not_watched *nw, const struct identity *process)
 {
 	uint32_t pid = process->pid;
-	struct met_process *met;
+	struct process_name *name;
 
 	if (!nw->workers)
 		return;
-	HASH_FIND(hh, nw->met, &pid, sizeof(pid), met);
-	if (!met) {
-		met = calloc(1, sizeof(*met));
-		if (!met) {
+	HASH_FIND(hh, nw->names, &pid, sizeof(pid), name);
+	if (!name) {
+		name = calloc(1, sizeof(*name));
+		if (!name) {
 			losses__add(nw->losses, LOSS_NO_MEMORY, 1);
 			return;
 		}
-		met->pid = pid;
-		HASH_ADD(hh, nw->met, pid, sizeof(met->pid), met);
+		name->pid = pid;
+		HASH_ADD(hh, nw->names, pid, sizeof(name->pid), name);
 	}
-	snprintf(met->name, sizeof(met->name), "%s", process->name ? process->name : "?");
+	snprintf(name->name, sizeof(name->name), "%s", process->name ? process->name : "?");
 }
 
-static void drop(struct not_watched *nw, struct met_process *met)
+static void drop(struct not_watched *nw, struct process_name *name)
 {
-	HASH_DEL(nw->met, met);
-	free(met);
+	HASH_DEL(nw->names, name);
+	free(name);
 }
 
 void not_watched__on_exit(struct not_watched *nw, uint32_t pid)
 {
 	struct completion completion = { .nw = nw, .list = &nw->ended, .pid = pid };
-	struct met_process *met;
+	struct process_name *name;
 
 	if (nw->workers)
 		parks__each_alike(nw->parks, on_alike, &completion);
-	HASH_FIND(hh, nw->met, &pid, sizeof(pid), met);
-	if (met)
-		drop(nw, met);
+	HASH_FIND(hh, nw->names, &pid, sizeof(pid), name);
+	if (name)
+		drop(nw, name);
 }
 
 void not_watched__free(struct not_watched *nw)
 {
-	while (nw->met)
-		drop(nw, nw->met);
+	while (nw->names)
+		drop(nw, nw->names);
 	unwatched__free(&nw->ended);
 }
 
-static void tell_line(void *ctx, const char *line)
+static void report_line(void *ctx, const char *line)
 {
 	(void)ctx;
 	log__warn("not watched: %s", line);
@@ -183,7 +183,7 @@ static void tell_line(void *ctx, const char *line)
 
 void not_watched__report(struct not_watched *nw, const struct unwatched_list *list)
 {
-	nw->told |= list->cnt > 0;
-	if (unwatched__each_line(list, LINES_MAX, tell_line, NULL))
+	nw->reported |= list->cnt > 0;
+	if (unwatched__each_line(list, LINES_MAX, report_line, NULL))
 		losses__add(nw->losses, LOSS_NO_MEMORY, 1);
 }

@@ -173,17 +173,16 @@ static void lose(struct output *out, struct block *block, enum user_loss loss, u
 	count(out, LOSS_NO_MEMORY, block__add_loss(block, loss, cnt));
 }
 
-/* Name the message first: a connection may soon be closed and its descriptor reused. */
-static void name_message(struct output *out, struct block *block)
-{
-	if (block->message)
-		lose(out, block, LOSS_NO_MEMORY,
-		     !!out->namer.message(out->namer.message_ctx, block));
-}
+/* --- enrich: facts that may soon be gone */
 
-static void name_waited(struct output *out, struct block *block)
+/* The message first: a connection may soon be closed and its descriptor reused. */
+static void name_objects(struct output *out, struct block *block)
 {
-	lose(out, block, LOSS_NO_MEMORY, !!out->namer.waited(out->namer.waited_ctx, block));
+	const struct namer *namer = &out->namer;
+
+	if (block->message)
+		lose(out, block, LOSS_NO_MEMORY, !!namer->message(namer->message_ctx, block));
+	lose(out, block, LOSS_NO_MEMORY, !!namer->wait_objects(namer->wait_objects_ctx, block));
 	if (out->answers)
 		count(out, LOSS_JOURNAL, answers_writer__block(out->answers, block));
 }
@@ -195,42 +194,70 @@ static void find_callers(struct output *out, struct block *block)
 		count(out, LOSS_JOURNAL, answers_writer__callers(out->answers, block));
 }
 
-/* Finishes a stack of pid after its frames were named; res is the result of that. */
-static void take_stack(struct output *out, struct block *block, uint32_t pid, struct stack *stack,
-		       int res)
+static void enrich(struct output *out, struct block *block)
 {
-	if (out->answers)
-		count(out, LOSS_JOURNAL, answers_writer__stack(out->answers, pid, stack));
-	lose(out, block, LOSS_NO_MEMORY, !!res + !!stack__merge_script(stack));
-	stack__trim_probe(stack);
-	stack__trim_stray(stack);
+	name_objects(out, block);
+	chain__resolve_owners(block);
+	find_callers(out, block);
 }
 
-static void name_own(struct output *out, struct block *block, struct stack *stack)
+/* --- name: frames of all stacks */
+
+struct owned_stack {
+	struct stack *stack;
+	uint32_t pid;
+	uint64_t t_ns; /* used for another process than the block's */
+};
+
+typedef void (*stack_fn)(struct output *out, struct block *block, const struct owned_stack *owned);
+
+static void each_link_stack(struct output *out, struct block *block, struct link *link, stack_fn fn)
 {
-	take_stack(out, block, block->pid, stack,
-		   out->namer.name(out->namer.ctx, block->pid, stack));
+	struct owned_stack owned = { .pid = link->task.pid, .t_ns = link->t_ns + link->ns };
+
+	owned.stack = &link->stack;
+	if (owned.stack->addresses)
+		fn(out, block, &owned);
+	owned.stack = &link->wake_stack;
+	if (owned.stack->addresses)
+		fn(out, block, &owned);
 }
 
-static void name_others(struct output *out, struct block *block, const struct link *link,
-			struct stack *stack)
+static void each_stack(struct output *out, struct block *block, stack_fn fn)
 {
-	uint32_t pid = link->task.pid;
+	struct owned_stack owned = { .stack = &block->idle_place, .pid = block->pid };
 
-	if (!stack->addresses)
-		return;
-	if (pid == block->pid)
-		name_own(out, block, stack);
-	else
-		take_stack(out, block, pid, stack,
-			   out->namer.foreign(out->namer.foreign_ctx, pid, link->t_ns + link->ns,
-					      stack));
+	if (block->idle_place.user_cnt)
+		fn(out, block, &owned);
+	for (size_t i = 0; i < block->sample_cnt; i++) {
+		owned.stack = &block->samples[i].stack;
+		fn(out, block, &owned);
+	}
+	for (size_t i = 0; i < block->chain_cnt; i++)
+		each_link_stack(out, block, &block->chain[i], fn);
 }
 
-static void name_sample(struct output *out, struct block *block, struct stack *stack)
+static void name_stack(struct output *out, struct block *block, const struct owned_stack *owned)
 {
-	name_own(out, block, stack);
-	stack__mark_dispatcher(stack, &block->idle_place);
+	const struct namer *namer = &out->namer;
+	int res = owned->pid == block->pid ? namer->name(namer->ctx, owned->pid, owned->stack)
+					   : namer->name_untraced(namer->untraced_ctx, owned->pid,
+								  owned->t_ns, owned->stack);
+
+	lose(out, block, LOSS_NO_MEMORY, !!res);
+}
+
+static void keep_answer(struct output *out, struct block *block, const struct owned_stack *owned)
+{
+	(void)block;
+	count(out, LOSS_JOURNAL, answers_writer__stack(out->answers, owned->pid, owned->stack));
+}
+
+static void tidy_stack(struct output *out, struct block *block, const struct owned_stack *owned)
+{
+	lose(out, block, LOSS_NO_MEMORY, !!stack__merge_script(owned->stack));
+	stack__trim_probe(owned->stack);
+	stack__trim_stray(owned->stack);
 }
 
 static uint64_t cut_cnt(const struct output *out)
@@ -242,25 +269,23 @@ static void name_stacks(struct output *out, struct block *block)
 {
 	uint64_t before = cut_cnt(out);
 
-	if (block->idle_place.user_cnt)
-		name_own(out, block, &block->idle_place);
-	for (size_t i = 0; i < block->sample_cnt; i++)
-		name_sample(out, block, &block->samples[i].stack);
-	for (size_t i = 0; i < block->chain_cnt; i++) {
-		name_others(out, block, &block->chain[i], &block->chain[i].stack);
-		name_others(out, block, &block->chain[i], &block->chain[i].wake_stack);
-	}
+	each_stack(out, block, name_stack);
 	lose(out, block, LOSS_NAMES, cut_cnt(out) - before);
+	if (out->answers)
+		each_stack(out, block, keep_answer);
+	each_stack(out, block, tidy_stack);
+	for (size_t i = 0; i < block->sample_cnt; i++)
+		stack__mark_dispatcher(&block->samples[i].stack, &block->idle_place);
 }
 
-/* Calls fn; puts the losses of the step into the record, and into the journal for a replay. */
-static void name_with(struct output *out, struct block *block,
-		      void (*fn)(struct output *out, struct block *block))
+/* Runs a step; puts its losses into the record, and into the journal for a replay. */
+static void run_step(struct output *out, struct block *block,
+		     void (*step)(struct output *out, struct block *block))
 {
 	uint64_t unanswered = apart__refused_cnt();
 	size_t lost_cnt = block->lost_cnt;
 
-	fn(out, block);
+	step(out, block);
 	/* The summary counts all refused reads at once. */
 	count(out, LOSS_NO_MEMORY,
 	      block__add_loss(block, LOSS_UNANSWERED, apart__refused_cnt() - unanswered));
@@ -268,18 +293,7 @@ static void name_with(struct output *out, struct block *block,
 		count(out, LOSS_JOURNAL, answers_writer__losses(out->answers, block));
 }
 
-static void name_passing(struct output *out, struct block *block)
-{
-	name_message(out, block);
-	name_waited(out, block);
-	chain__resolve_owners(block);
-	find_callers(out, block);
-}
-
-void output__resolve_all(struct output *out, struct block *block)
-{
-	name_with(out, block, name_passing);
-}
+/* --- sinks */
 
 /* Counts a failure of a sink, and logs the first one. */
 static int check(struct output *out, unsigned i, int res)
@@ -348,13 +362,10 @@ static void set_counts(const struct output *out, struct summary *summary)
 	summary->hang_cnt = out->hang_cnt;
 }
 
-int output__block(struct output *out, struct block *block)
+static int write_block(struct output *out, struct block *block)
 {
 	int res = 0;
 
-	count_reported(out, block);
-	name_with(out, block, name_stacks);
-	blame__block(block);
 	log__status(NULL);
 	for (unsigned i = 0; i < out->sink_cnt; i++) {
 		struct sink *sink = out->sinks[i];
@@ -365,6 +376,21 @@ int output__block(struct output *out, struct block *block)
 	if (out->journal && journal_writer__flush(out->journal))
 		losses__add(out->losses, LOSS_JOURNAL, 1);
 	return res;
+}
+
+/* --- the path of a block: enrich, name, verdict, sinks */
+
+void output__enrich(struct output *out, struct block *block)
+{
+	run_step(out, block, enrich);
+}
+
+int output__block(struct output *out, struct block *block)
+{
+	count_reported(out, block);
+	run_step(out, block, name_stacks);
+	blame__block(block);
+	return write_block(out, block);
 }
 
 void output__left_out(struct output *out, const struct block *block)

@@ -15,20 +15,20 @@
 
 /*
  * Functions that add names to a block, from the live machine or from a journal. callers runs first
- * and puts the found callers into the block's stacks. name: frames of the block's process; foreign:
- * frames of another process at t_ns. message: the block's message; waited: its wait objects and
- * owners. All return 0 or -ENOMEM.
+ * and puts the found callers into the block's stacks. name: frames of the block's process;
+ * name_untraced: frames of another process at t_ns. message: the block's message; wait_objects:
+ * its wait objects and owners. All return 0 or -ENOMEM.
  */
 struct namer {
 	int (*name)(void *ctx, uint32_t pid, struct stack *stack);
 	uint64_t (*cut_cnt)(void *ctx); /* look-ups that `name` cut short so far; NULL: none */
 	void *ctx;
-	int (*foreign)(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *stack);
-	void *foreign_ctx;
+	int (*name_untraced)(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *stack);
+	void *untraced_ctx;
 	int (*message)(void *ctx, struct block *block);
 	void *message_ctx;
-	int (*waited)(void *ctx, struct block *block);
-	void *waited_ctx;
+	int (*wait_objects)(void *ctx, struct block *block);
+	void *wait_objects_ctx;
 	int (*callers)(void *ctx, struct block *block);
 	void *callers_ctx;
 };
@@ -47,7 +47,7 @@ void output__free(struct output *out); /* accepts NULL */
  * Names what may soon be gone: descriptors, peers, callers. Call it once for each block, before
  * output__block.
  */
-void output__resolve_all(struct output *out, struct block *block);
+void output__enrich(struct output *out, struct block *block);
 
 /*
  * Names the rest, judges and writes. Returns 0, or -EPIPE when stdout has no reader. Other failures

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A list ordered by age: few threads are on probation at a time, and few of their blocks fit. */
-#include "session/probation.h"
+#include "session/sink_thread.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ struct probation *probation__new(probation_fn report, probation_fn drop, void *c
 	return probation;
 }
 
-static void settle(struct probation *probation, struct held *held, probation_fn fn)
+static void release(struct probation *probation, struct held *held, probation_fn fn)
 {
 	struct block *block = held->block;
 
@@ -53,13 +53,13 @@ static void make_room(struct probation *probation, uint64_t now_ns)
 
 	while ((oldest = probation->oldest) &&
 	       (probation->bytes > BYTES_MAX || now_ns > oldest->since_ns + HOLD_NS))
-		settle(probation, oldest, probation->drop);
+		release(probation, oldest, probation->drop);
 }
 
 void probation__end(struct probation *probation)
 {
 	while (probation->oldest)
-		settle(probation, probation->oldest, probation->drop);
+		release(probation, probation->oldest, probation->drop);
 }
 
 void probation__free(struct probation *probation)
@@ -92,8 +92,8 @@ void probation__confirm(struct probation *probation, uint32_t tid, uint32_t tria
 	make_room(probation, now_ns);
 	DL_FOREACH_SAFE (probation->oldest, held, next)
 		if (held->block->tid == tid)
-			settle(probation, held,
-			       held->block->trial == trial ? probation->report : probation->drop);
+			release(probation, held,
+				held->block->trial == trial ? probation->report : probation->drop);
 }
 
 void probation__on_exit(struct probation *probation, uint32_t pid)
@@ -102,5 +102,5 @@ void probation__on_exit(struct probation *probation, uint32_t pid)
 
 	DL_FOREACH_SAFE (probation->oldest, held, next)
 		if (held->block->pid == pid)
-			settle(probation, held, probation->drop);
+			release(probation, held, probation->drop);
 }

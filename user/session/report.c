@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Self-report of the session: the status line during the run, the summary at the end. */
+/* Counts of the live threads, losses, the status line during the run, the summary at the end. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -17,45 +17,47 @@
 #define WINDOW_FIRST_NS (2 * NS_PER_SEC)
 #define WINDOW_MAX_NS	(64 * NS_PER_SEC)
 
-struct task_iter {
+struct look {
 	struct session *s;
 	struct strbuf *records; /* NULL: not wanted */
 };
 
-static void add_living(void *ctx, const struct jank_rec_thread *rec)
+static void add_live(void *ctx, const struct jank_rec_thread *rec)
 {
-	struct task_iter *look = ctx;
+	struct look *look = ctx;
 
-	if (hists__add(look->s->living, rec))
+	if (hists__add(look->s->report.live, rec))
 		losses__add(&look->s->losses, LOSS_NO_MEMORY, 1);
-	session__saw(look->s, &rec->hdr);
+	process_table__saw(&look->s->processes, &rec->hdr);
 	if (look->records)
 		strbuf__add(look->records, rec, sizeof(*rec));
 }
 
 void session__look(struct session *s, struct strbuf *records)
 {
-	struct task_iter look = { s, records };
+	struct look look = { s, records };
 	struct hists *fresh = hists__new();
 
 	if (!fresh) {
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 		return;
 	}
-	hists__free(s->living);
-	s->living = fresh;
-	loader__each_thread(s->loader, add_living, &look);
+	hists__free(s->report.live);
+	s->report.live = fresh;
+	loader__each_thread(s->loader, add_live, &look);
 }
 
 static struct hist_totals totals(const struct session *s)
 {
-	struct hist_totals ended = hists__totals(loops__ended(s->loops));
-	struct hist_totals living = hists__totals(s->living);
+	struct hist_totals ended = hists__totals(loops__ended(s->intake.loops));
+	struct hist_totals live = hists__totals(s->report.live);
 
-	return (struct hist_totals){ ended.dispatch_cnt + living.dispatch_cnt,
-				     ended.block_cnt + living.block_cnt,
-				     ended.hang_cnt + living.hang_cnt };
+	return (struct hist_totals){ ended.dispatch_cnt + live.dispatch_cnt,
+				     ended.block_cnt + live.block_cnt,
+				     ended.hang_cnt + live.hang_cnt };
 }
+
+/* --- what we cost */
 
 static uint64_t own_cpu_ns(void)
 {
@@ -79,12 +81,12 @@ static uint64_t own_rss_kb(void)
 	return (uint64_t)resident * sysconf(_SC_PAGESIZE) / 1024;
 }
 
-static void end_window(struct session *s, uint64_t now)
+static void end_window(struct cost_meter *meter, uint64_t now)
 {
-	close(s->cost.stats_fd);
-	s->cost.stats_fd = -1;
-	s->cost.windows_ns += now - s->cost.window_start_ns;
-	s->cost.last_ns = now;
+	close(meter->stats_fd);
+	meter->stats_fd = -1;
+	meter->windows_ns += now - meter->window_start_ns;
+	meter->last_ns = now;
 }
 
 static bool stats_always_on(void)
@@ -97,45 +99,54 @@ static bool stats_always_on(void)
 	return on;
 }
 
-void session__cost_window(struct session *s)
+void cost_meter__tick(struct cost_meter *meter)
 {
 	uint64_t now = clock__mono_ns();
 
-	if (s->cost.always || !features__has(&s->features, FEATURE_BPF_STATS))
+	if (meter->always)
 		return;
-	if (s->cost.stats_fd >= 0) {
-		end_window(s, now);
+	if (meter->stats_fd >= 0) {
+		end_window(meter, now);
 		return;
 	}
-	if (s->cost.last_ns && now - s->cost.last_ns < s->cost.every_ns)
+	if (meter->last_ns && now - meter->last_ns < meter->every_ns)
 		return;
-	s->cost.every_ns = s->cost.every_ns ? 2 * s->cost.every_ns : WINDOW_FIRST_NS;
-	if (s->cost.every_ns > WINDOW_MAX_NS)
-		s->cost.every_ns = WINDOW_MAX_NS;
-	s->cost.always = !s->cost.last_ns && stats_always_on();
-	if (!s->cost.always)
-		s->cost.stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-	s->cost.window_start_ns = s->cost.last_ns = now;
+	meter->every_ns = meter->every_ns ? 2 * meter->every_ns : WINDOW_FIRST_NS;
+	if (meter->every_ns > WINDOW_MAX_NS)
+		meter->every_ns = WINDOW_MAX_NS;
+	meter->always = !meter->last_ns && stats_always_on();
+	if (!meter->always)
+		meter->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	meter->window_start_ns = meter->last_ns = now;
 }
 
-/* Extrapolates the costs counted in the windows to the whole run. */
-static bool bpf_cost(struct session *s, uint64_t elapsed_ns, uint64_t *ret_ns, uint64_t *ret_runs)
+/* Extrapolates the costs counted in the windows to the whole run. False: unknown. */
+static bool bpf_cost(struct cost_meter *meter, struct loader *loader, uint64_t elapsed_ns,
+		     uint64_t *ret_ns, uint64_t *ret_runs)
 {
 	double scale = 1;
 
-	if (s->cost.stats_fd >= 0)
-		end_window(s, clock__mono_ns());
-	if (!loader__cost(s->loader, ret_ns, ret_runs))
+	if (meter->stats_fd >= 0)
+		end_window(meter, clock__mono_ns());
+	if (!loader__cost(loader, ret_ns, ret_runs))
 		return false;
-	if (!s->cost.always) {
-		if (!s->cost.windows_ns)
+	if (!meter->always) {
+		if (!meter->windows_ns)
 			return false;
-		scale = (double)elapsed_ns / s->cost.windows_ns;
+		scale = (double)elapsed_ns / meter->windows_ns;
 	}
 	*ret_ns *= scale;
 	*ret_runs *= scale;
 	return true;
 }
+
+void cost_meter__close(struct cost_meter *meter)
+{
+	if (meter->stats_fd >= 0)
+		close(meter->stats_fd);
+}
+
+/* --- losses */
 
 static void add_kernel_losses(const struct session *s, struct losses *ret)
 {
@@ -147,7 +158,7 @@ static void add_kernel_losses(const struct session *s, struct losses *ret)
 void session__keep_losses(struct session *s)
 {
 	if (s->loader)
-		add_kernel_losses(s, &s->kernel_losses);
+		add_kernel_losses(s, &s->report.kernel_losses);
 }
 
 /*
@@ -159,7 +170,7 @@ void session__report_losses(struct session *s)
 	struct strbuf line = STRBUF_INIT;
 
 	for (int i = 0; i < LOSS_CNT; i++) {
-		uint64_t cnt = s->losses.cnt[i] + s->kernel_losses.cnt[i];
+		uint64_t cnt = s->losses.cnt[i] + s->report.kernel_losses.cnt[i];
 
 		if (cnt)
 			strbuf__addf(&line, "%s%llu %s", line.len ? ", " : "",
@@ -169,6 +180,8 @@ void session__report_losses(struct session *s)
 		log__warn("lost: %s", strbuf__str(&line));
 	strbuf__free(&line);
 }
+
+/* --- the status line */
 
 /* "20.1k" */
 static void add_count(struct strbuf *sb, uint64_t cnt)
@@ -183,7 +196,7 @@ static void add_count(struct strbuf *sb, uint64_t cnt)
 
 void session__status(struct session *s)
 {
-	uint64_t now = clock__mono_ns(), elapsed = now - s->start_ns;
+	uint64_t now = clock__mono_ns(), elapsed = now - s->report.start_ns;
 	struct hist_totals sum = totals(s);
 	struct strbuf line = STRBUF_INIT;
 	struct losses losses = s->losses;
@@ -195,9 +208,10 @@ void session__status(struct session *s)
 	if (!sum.dispatch_cnt)
 		strbuf__adds(&line, " dispatches: no loop seen yet");
 	else
-		strbuf__addf(&line, " dispatches · %llu blocks", (unsigned long long)s->block_cnt);
-	if (s->hang_cnt)
-		strbuf__addf(&line, " · %llu hangs", (unsigned long long)s->hang_cnt);
+		strbuf__addf(&line, " dispatches · %llu blocks",
+			     (unsigned long long)s->report.block_cnt);
+	if (s->report.hang_cnt)
+		strbuf__addf(&line, " · %llu hangs", (unsigned long long)s->report.hang_cnt);
 	if (losses__total(&losses)) {
 		strbuf__adds(&line, " · lost ");
 		add_count(&line, losses__total(&losses));
@@ -209,6 +223,8 @@ void session__status(struct session *s)
 	strbuf__free(&line);
 }
 
+/* --- the summary */
+
 static int set_loops(struct session *s, struct summary *summary)
 {
 	struct hists *all = hists__new();
@@ -216,19 +232,20 @@ static int set_loops(struct session *s, struct summary *summary)
 
 	if (!all)
 		return res;
-	res = hists__merge(all, loops__ended(s->loops));
+	res = hists__merge(all, loops__ended(s->intake.loops));
 	if (!res)
-		res = hists__merge(all, s->living);
+		res = hists__merge(all, s->report.live);
 	if (!res)
 		res = hists__list(all, &summary->loops, &summary->loop_cnt);
 	hists__free(all);
 	for (size_t i = 0; !res && i < summary->loop_cnt; i++) {
-		const struct traced *traced = session__traced(s, summary->loops[i].pid);
+		const struct process_entry *process =
+			process_table__find(&s->processes, summary->loops[i].pid);
 
-		if (!traced || !traced->process || !traced->process->name)
+		if (!process || !process->identity || !process->identity->name)
 			continue;
 		free(summary->loops[i].process); /* of an earlier process with this pid */
-		summary->loops[i].process = strdup(traced->process->name);
+		summary->loops[i].process = strdup(process->identity->name);
 	}
 	return res;
 }
@@ -241,12 +258,14 @@ int session__send_summary(struct session *s)
 
 	if (!summary)
 		return -ENOMEM;
-	summary->elapsed_ns = clock__mono_ns() - s->start_ns;
+	summary->elapsed_ns = clock__mono_ns() - s->report.start_ns;
 	if (s->opts->command == CMD_TRACE)
-		summary->idle_loop = session__find_unwatched(s, &summary->unwatched);
-	summary->stopped_cnt = s->judge.stopped_cnt;
+		summary->idle_loop =
+			unwatched_look__at_end(&s->unwatched_look, &summary->unwatched);
+	summary->stopped_cnt = s->intake.judge.stopped_cnt;
 	summary->dispatch_cnt = totals(s).dispatch_cnt;
-	summary->bpf_known = bpf_cost(s, summary->elapsed_ns, &summary->bpf_ns, &summary->bpf_runs);
+	summary->bpf_known = bpf_cost(&s->cost_meter, s->loader, summary->elapsed_ns,
+				      &summary->bpf_ns, &summary->bpf_runs);
 	summary->user_cpu_ns = own_cpu_ns();
 	summary->rss_kb = own_rss_kb();
 	losses = s->losses;

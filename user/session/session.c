@@ -15,12 +15,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "catalogue/catalogue.h"
-#include "enrich/wait_object_names.h"
 #include "journal/answers_writer.h"
 #include "probes/preflight.h"
 #include "procfs/host.h"
-#include "session/event_loop.h"
-#include "session/loops_report.h"
 #include "session/session_parts.h"
 
 /* --- limits */
@@ -45,68 +42,51 @@ static void limits__raise(void)
 #define INTAKE_NICE	   (-10)
 #define OUTPUT_PATIENCE_NS (2 * NS_PER_SEC)
 
-static int name_live(void *ctx, uint32_t pid, struct stack *stack)
+/* --- the catalogue's rows, those of -l, and the resulting filter */
+
+static int open_selection(struct selection *sel, const struct options *opts, struct err *err)
 {
-	return symbolizer__stack(ctx, pid, stack);
+	int res = catalogue__open(opts->loop_files, opts->loop_file_cnt, &sel->catalogue, err);
+
+	if (!res)
+		res = loop_choice__init(&sel->choice, sel->catalogue, opts->loops, opts->loop_cnt,
+					err);
+	if (res)
+		return res;
+	sel->filter = opts->filter;
+	sel->filter.loops = loop_choice__waits(&sel->choice);
+	return 0;
 }
 
-static uint64_t cut_cnt(void *ctx)
-{
-	return symbolizer__cut_cnt(ctx);
-}
-
-static int open_output(struct session *s, struct err *err)
-{
-	const struct namer namer = { .name = name_live,
-				     .cut_cnt = cut_cnt,
-				     .ctx = s->symbolizer,
-				     .foreign = untraced_procs__name,
-				     .foreign_ctx = s->foreign,
-				     .message = read_message__fill,
-				     .message_ctx = &s->message_names,
-				     .waited = block_waits__name,
-				     .callers = stack_cache__fill,
-				     .callers_ctx = s->callers };
-
-	return output__new(s->opts, &namer, s->journal, &s->losses, &s->output, err);
-}
+/* --- opening */
 
 /* Open what needs no privilege first, so that user errors are reported before privilege errors. */
 static int open_outputs(struct session *s, struct err *err)
 {
-	const struct options *opts = s->opts;
-	const struct symbolizer_opts sym_opts = { .demangle = true };
-	int res;
+	const struct sink_parts_opts opts = {
+		.opts = s->opts,
+		.catalogue = s->selection.catalogue,
+		.choice = &s->selection.choice,
+		.losses = &s->losses,
+	};
 
-	res = symbolizer__new(&sym_opts, &s->symbolizer, err);
-	if (!res && err->msg[0]) /* usable, but without a debuginfod server */
-		log__warn("%s", err->msg);
-	if (!res)
-		err->msg[0] = '\0';
-	if (!res && opts->journal)
-		res = journal_writer__new(opts->journal, &s->journal, err);
-	if (!res)
-		res = session__open_loops(s, err);
-	s->message_names = (struct message_names){ s->symbolizer, s->catalogue };
-	if (!res)
-		s->foreign = untraced_procs__new(s->symbolizer);
-	if (s->foreign)
-		s->callers = stack_cache__new(s->symbolizer, s->foreign, &s->copy_maps, &s->losses);
-	if (!res && !s->callers)
-		res = err__set(err, ENOMEM, "out of memory");
-	if (!res)
-		res = open_output(s, err);
-	if (res)
-		return res;
+	return sink_parts__open(&s->sink, &opts, err);
+}
+
+static int open_parts(struct session *s, struct err *err)
+{
+	const struct options *opts = s->opts;
+
 	s->queue = queue__new(QUEUE_ITEMS, QUEUE_BYTES);
-	s->loops = loops__new(&s->losses);
-	s->living = hists__new();
-	s->machine = machine__new();
-	s->watch = event_loop__new();
-	if (!s->queue || !s->loops || !s->living || !s->machine || !s->watch)
+	s->intake.loops = loops__new(&s->losses);
+	s->report.live = hists__new();
+	s->machine.machine = machine__new();
+	s->event_loop = event_loop__new();
+	if (!s->queue || !s->intake.loops || !s->report.live || !s->machine.machine ||
+	    !s->event_loop)
 		return err__set(err, ENOMEM, "out of memory");
-	machine__watch_heat(s->machine, "/sys");
-	s->judge = (struct judge){
+	machine__watch_heat(s->machine.machine, "/sys");
+	s->intake.judge = (struct judge){
 		.threshold_ns = opts->threshold_ns,
 		.hang_ns = opts->hang_ns,
 		.fps = opts->fps,
@@ -114,35 +94,106 @@ static int open_outputs(struct session *s, struct err *err)
 		.host = &s->host,
 		.real_offset_ns = clock__real_offset_ns(),
 	};
-	if (s->journal)
-		journal__add_session(s->journal, &s->judge, opts->hang_ns);
+	if (s->sink.journal)
+		journal__add_session(s->sink.journal, &s->intake.judge, opts->hang_ns);
+	s->processes.queue = s->queue;
+	s->processes.losses = &s->losses;
+	s->mappings = (struct mapping_events){
+		.queue = s->queue,
+		.losses = &s->losses,
+		.processes = &s->processes,
+	};
 	return 0;
 }
 
-static int start_sinker(struct session *s, struct err *err)
+static int open_signals(struct run_end *end, struct err *err)
 {
-	const struct sinker_opts opts = {
+	end->signal_fd = signals__open();
+	end->closed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (end->signal_fd < 0 || end->closed_fd < 0)
+		return err__set(err, errno, "cannot wait for signals: %s", strerror(errno));
+	return 0;
+}
+
+/* The ring, and the maps that the sink thread fills. */
+static int open_maps(struct session *s, struct err *err)
+{
+	int res = loader__park_maps(s->loader, &s->sink.park_bpf_fds);
+
+	if (!res)
+		res = loader__copy_maps(s->loader, &s->sink.copy_bpf_fds);
+	if (!res)
+		res = loader__script_maps(s->loader, &s->sink.interp_bpf_fds);
+	if (res)
+		return err__set(err, -res, "cannot talk to the probes: %s", strerror(-res));
+	return ring__new(loader__ring_fd(s->loader), session__on_record, s, &s->ring, err);
+}
+
+static int open_session(struct session *s, struct err *err)
+{
+	int res = preflight__check(err);
+
+	if (!res)
+		res = features__probe(s->opts->disabled, s->opts->disabled_cnt, &s->features, err);
+	if (!res)
+		res = features__require(&s->features, err);
+	if (!res)
+		res = host__read(&s->host, err);
+	/* Before there are threads, the ring and much memory to share. */
+	if (!res && apart__start())
+		log__verbose("no process for reads that may never end; it is tried again later");
+	if (!res)
+		res = open_selection(&s->selection, s->opts, err);
+	if (!res)
+		res = open_outputs(s, err);
+	if (!res)
+		res = open_parts(s, err);
+	if (!res && s->opts->argv)
+		res = workload__prepare(s->opts->argv, &s->workload, err);
+	limits__raise();
+	if (!res)
+		res = open_signals(&s->end, err);
+	if (!res)
+		res = session__open_probes(s, err);
+	return res ? res : open_maps(s, err);
+}
+
+/* --- attaching */
+
+static int start_sink_thread(struct session *s, struct err *err)
+{
+	const struct sink_thread_opts opts = {
 		.queue = s->queue,
-		.output = s->output,
-		.symbolizer = s->symbolizer,
-		.callers = s->callers,
-		.scripts = s->scripts,
-		.journal = s->journal,
-		.losses = &s->losses,
-		.whose = s->whose,
-		.parks = s->parks,
-		.find_waits = !s->filter.all,
-		.workers = s->opts->workers,
-		.tell_unwatched = s->opts->command == CMD_TRACE && s->opts->format != FORMAT_TEXT,
-		.eager = !s->opts->filter.all || !s->choice.any,
-		.found = s->opts->command == CMD_LOOPS ? session__report_loops : NULL,
-		.found_ctx = s,
-		.choice = &s->choice,
+		.parts = &s->sink,
+		.report_unwatched = s->opts->command == CMD_TRACE && s->opts->format != FORMAT_TEXT,
+		.eager = !s->opts->filter.all || !s->selection.choice.any,
+		.at_end = s->opts->command == CMD_LOOPS ? session__report_loops : NULL,
+		.at_end_ctx = s,
 		.count = s->opts->count,
-		.closed_fd = s->closed_fd,
+		.closed_fd = s->end.closed_fd,
 	};
 
-	return sink_thread__start(&opts, &s->sinker, err);
+	return sink_thread__start(&opts, &s->sink_thread, err);
+}
+
+/* The parts that borrow the loader. */
+static void init_watches(struct session *s)
+{
+	s->compat_watch = (struct compat_watch){
+		.loader = s->loader,
+		.filter = &s->selection.filter,
+		.processes = &s->processes,
+	};
+	s->unwatched_look = (struct unwatched_look){
+		.opts = s->opts,
+		.filter = &s->selection.filter,
+		.processes = &s->processes,
+		.loader = s->loader,
+		.compat = &s->compat_watch,
+		.mains = s->discovery.mains,
+		.queue = s->queue,
+		.losses = &s->losses,
+	};
 }
 
 static int trace_targets(struct session *s, struct err *err)
@@ -158,25 +209,26 @@ static int trace_targets(struct session *s, struct err *err)
 
 static int attach(struct session *s, struct err *err)
 {
-	int res = start_sinker(s, err);
+	int res = start_sink_thread(s, err);
 
 	if (!res)
 		res = trace_targets(s, err);
 	if (!res)
 		res = loader__attach(s->loader, err);
 	if (!res)
-		session__open_maps(s);
+		mapping_events__open(&s->mappings, s->event_loop);
 	if (!res) /* last: dispatches that they open must be accounted from their start */
 		res = session__place_probes(s, err);
 	if (!res)
 		session__open_mains(s);
+	init_watches(s);
 	if (!res)
-		res = session__watch_all(s, err);
+		res = session__add_events(s, err);
 	if (!res)
-		session__find_compat(s);
+		compat_watch__look(&s->compat_watch);
 	if (!res)
 		session__follow(s);
-	s->start_ns = s->status_ns = clock__mono_ns();
+	s->report.start_ns = s->report.status_ns = clock__mono_ns();
 	if (!res && loader__files(s->loader))
 		res = uprobe_files__start(loader__files(s->loader), err);
 	if (!res && !s->opts->argv) /* makes the probes learn the sleeping threads (iter.bpf.c) */
@@ -206,8 +258,8 @@ static int run(struct session *s, struct err *err)
 	int res = 0;
 
 	go_first();
-	while (!s->stop && !res)
-		res = event_loop__round(s->watch);
+	while (!s->end.stop && !res)
+		res = event_loop__round(s->event_loop);
 	if (res)
 		return err__set(err, -res, "cannot wait for events: %s", strerror(-res));
 	return 0;
@@ -219,14 +271,14 @@ static int run(struct session *s, struct err *err)
  */
 static void finish(struct session *s)
 {
-	struct strbuf living = STRBUF_INIT;
+	struct strbuf live = STRBUF_INIT;
 
-	session__look(s, s->journal ? &living : NULL);
+	session__look(s, s->sink.journal ? &live : NULL);
 	ring__drain(s->ring);
-	strbuf__add(&s->raw, living.data, living.len);
-	if (living.failed)
+	strbuf__add(&s->intake.raw, live.data, live.len);
+	if (live.failed)
 		losses__add(&s->losses, LOSS_JOURNAL, 1);
-	strbuf__free(&living);
+	strbuf__free(&live);
 	session__flush_raw(s);
 	session__send_summary(s);
 }
@@ -234,11 +286,17 @@ static void finish(struct session *s)
 /* A reader of our stdout may only be slow: keep waiting. Only the user can give up. */
 static void finish_output(struct session *s)
 {
-	if (sink_thread__finish(s->sinker, OUTPUT_PATIENCE_NS))
+	if (sink_thread__finish(s->sink_thread, OUTPUT_PATIENCE_NS))
 		return;
 	log__warn("waiting for stdout to take the rest; Ctrl-C again gives it up");
-	signals__default(s->signal_fd);
-	sink_thread__finish(s->sinker, 0);
+	signals__default(s->end.signal_fd);
+	sink_thread__finish(s->sink_thread, 0);
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
 }
 
 static void close_session(struct session *s)
@@ -247,67 +305,26 @@ static void close_session(struct session *s)
 	session__keep_losses(s);
 	loader__free(s->loader); /* a slow output must not slow down the traced processes */
 	ring__free(s->ring);
-	mmaps__free(s->maps);
+	mapping_events__close(&s->mappings);
 	workload__stop(&s->workload);
 	finish_output(s);
 	session__report_losses(s);
-	event_loop__free(s->watch);
-	session__free_traced(s);
-	mains__free(s->mains);
-	output__free(s->output);
-	journal_writer__free(s->journal);
-	session__close_loops(s);
-	stack_cache__free(s->callers);
-	copy_bpf_fds__close(&s->copy_maps);
-	interp_threads__free(s->scripts);
-	interp_bpf_fds__close(&s->script_maps);
-	untraced_procs__free(s->foreign);
-	symbolizer__free(s->symbolizer);
+	event_loop__free(s->event_loop);
+	process_table__free(&s->processes);
+	unwatched_look__free(&s->unwatched_look);
+	mains__free(s->discovery.mains);
+	sink_parts__close(&s->sink);
+	catalogue__close(s->selection.catalogue);
 	queue__free(s->queue);
-	loops__free(s->loops);
-	wait_copies__free(&s->wait_copies);
-	hists__free(s->living);
-	machine__free(s->machine);
-	strbuf__free(&s->raw);
+	loops__free(s->intake.loops);
+	wait_copies__free(&s->intake.wait_copies);
+	strbuf__free(&s->intake.raw);
+	hists__free(s->report.live);
+	machine__free(s->machine.machine);
 	host__free(&s->host);
-	if (s->cost.stats_fd >= 0)
-		close(s->cost.stats_fd);
-	if (s->signal_fd >= 0)
-		close(s->signal_fd);
-	if (s->closed_fd >= 0)
-		close(s->closed_fd);
-}
-
-static int open_signals(struct session *s, struct err *err)
-{
-	s->signal_fd = signals__open();
-	s->closed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (s->signal_fd < 0 || s->closed_fd < 0)
-		return err__set(err, errno, "cannot wait for signals: %s", strerror(errno));
-	return 0;
-}
-
-static int open_session(struct session *s, struct err *err)
-{
-	int res = preflight__check(err);
-
-	if (!res)
-		res = features__probe(s->opts->disabled, s->opts->disabled_cnt, &s->features, err);
-	if (!res)
-		res = features__require(&s->features, err);
-	if (!res)
-		res = host__read(&s->host, err);
-	/* Before there are threads, the ring and much memory to share. */
-	if (!res && apart__start())
-		log__verbose("no process for reads that may never end; it is tried again later");
-	if (!res)
-		res = open_outputs(s, err);
-	if (!res && s->opts->argv)
-		res = workload__prepare(s->opts->argv, &s->workload, err);
-	limits__raise();
-	if (!res)
-		res = open_signals(s, err);
-	return res ? res : session__open_probes(s, err);
+	cost_meter__close(&s->cost_meter);
+	close_fd(s->end.signal_fd);
+	close_fd(s->end.closed_fd);
 }
 
 int session__run(const struct options *opts, struct err *err)
@@ -315,13 +332,10 @@ int session__run(const struct options *opts, struct err *err)
 	struct session s = {
 		.opts = opts,
 		.workload = { .go_fd = -1, .failed_fd = -1 },
-		.cost = { .stats_fd = -1 },
-		.signal_fd = -1,
-		.closed_fd = -1,
-		.find_timer_fd = -1,
-		.park_maps = PARK_MAPS_NONE,
-		.copy_maps = COPY_MAPS_NONE,
-		.script_maps = SCRIPT_MAPS_NONE,
+		.cost_meter = { .stats_fd = -1 },
+		.site_search = { .timer_fd = -1 },
+		.sink = SINK_PARTS_NONE,
+		.end = { .signal_fd = -1, .closed_fd = -1 },
 	};
 	int status = JANK_EXIT_OK;
 
@@ -330,51 +344,8 @@ int session__run(const struct options *opts, struct err *err)
 	else
 		finish(&s);
 	workload__reap(&s.workload);
-	if (!status && s.workload.ended && !s.own_end)
+	if (!status && s.workload.ended && !s.end.own_end)
 		status = workload__exit_status(&s.workload);
 	close_session(&s);
 	return status;
-}
-
-/* --- the catalogue in a session: its rows, those of -l, and the resulting filter */
-
-int session__open_loops(struct session *s, struct err *err)
-{
-	const struct options *opts = s->opts;
-	int res = catalogue__open(opts->loop_files, opts->loop_file_cnt, &s->catalogue, err);
-
-	if (!res)
-		res = loop_choice__init(&s->choice, s->catalogue, opts->loops, opts->loop_cnt, err);
-	if (res)
-		return res;
-	s->filter = opts->filter;
-	s->filter.loops = loop_choice__waits(&s->choice);
-	s->whose = loop_owner__new(s->catalogue, s->symbolizer);
-	s->scripts = interp_threads__new(&s->script_maps, s->symbolizer);
-	s->parks = parks__new(&s->park_maps, s->whose, s->scripts);
-	return s->whose && s->parks && s->scripts ? 0 : err__set(err, ENOMEM, "out of memory");
-}
-
-void session__report_loops(void *session, struct loop_owner *whose)
-{
-	const struct session *s = session;
-	const struct found_opts opts = {
-		.catalogue = s->catalogue,
-		.symbolizer = s->symbolizer,
-		.choice = &s->choice,
-		.filter = &s->filter,
-		.pids = s->opts->pids,
-		.pid_cnt = s->opts->pid_cnt,
-		.verbose = s->opts->verbosity > 0,
-	};
-
-	loops_report__report(&opts, whose);
-}
-
-void session__close_loops(struct session *s)
-{
-	park_bpf_fds__close(&s->park_maps);
-	parks__free(s->parks);
-	loop_owner__free(s->whose);
-	catalogue__close(s->catalogue);
 }

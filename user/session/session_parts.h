@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* State of a session and the functions that its files share. */
+/*
+ * Parts of a session, each with its owner: the file named above its struct. `struct session` only
+ * holds the parts. A function takes its part; it takes the session if it touches several parts.
+ * All functions run on the intake thread; the parts of the sink thread are in sink_thread.h.
+ */
 #ifndef JANK_SESSION_SESSION_PARTS_H
 #define JANK_SESSION_SESSION_PARTS_H
 
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "catalogue/loop_choice.h"
-#include "catalogue/loop_owner.h"
 #include "catalogue/wait_note.h"
-#include "enrich/interp_threads.h"
 #include "enrich/machine.h"
-#include "enrich/parks.h"
-#include "enrich/read_message.h"
-#include "enrich/stack_cache.h"
-#include "enrich/untraced_procs.h"
 #include "intake/ring.h"
-#include "journal/journal.h"
 #include "model/block.h"
 #include "model/event.h"
 #include "model/hist.h"
@@ -28,27 +25,50 @@
 #include "probes/loader.h"
 #include "session/event_loop.h"
 #include "session/main_threads.h"
-#include "session/mark_duty.h"
-#include "session/output.h"
 #include "session/queue.h"
 #include "session/sink_thread.h"
 #include "session/workload.h"
-#include "symbol/names/symbolize.h"
 #include "uprobes/mmaps.h"
 #include <dirent.h>
 #include <stdbool.h>
 #include <uthash.h>
 
-/* A traced process. */
-struct traced {
+struct session;
+
+/* --- process_table.c: the traced processes, and their facts as the sink thread gets them */
+
+/*
+ * Duty cycle of a process's marks. Each message costs a trap of 1 to 3 us. That is nothing for a
+ * window's hundreds a second, but a tenth and more for a server with ten thousands. Such a server
+ * has its marks off until a dispatch is slow, then on for some seconds, a tenth of the time at
+ * most.
+ */
+struct mark_duty {
+	uint64_t looked_ns, dispatch_cnt; /* as of the last look */
+	uint64_t rate;			  /* dispatches a second up to the last look */
+	uint64_t on_ns, off_ns;		  /* times of the last switch; on_ns 0: no slow dispatch */
+	bool off;
+	bool slow; /* a dispatch was slow since they went off */
+};
+
+/*
+ * dispatch_cnt: dispatches of the process up to now_ns. A call less than a second after the last
+ * look only returns the current state. Returns whether the marks are to be on.
+ */
+bool mark_duty__look(struct mark_duty *duty, uint64_t now_ns, uint64_t dispatch_cnt);
+
+/* A dispatch was a block or hangs. */
+void mark_duty__slow(struct mark_duty *duty);
+
+struct process_entry {
 	uint32_t pid;
-	int pidfd;		  /* -1 once it has ended; with -a also if none could be opened */
-	struct identity *process; /* NULL: not read yet */
-	bool met;		  /* found by its records */
-	bool keeps_alive;	  /* tracing continues while it lives */
-	bool ended;		  /* -a: ended before it was read */
-	bool announced;		  /* the sink thread knows it */
-	uint64_t late_ns;	  /* delay from the start until its first loop was known; 0: none */
+	int pidfd;		   /* -1 once it has ended; with -a also if none could be opened */
+	struct identity *identity; /* NULL: not read yet */
+	bool found;		   /* by its records or as a child; false: the user gave its pid */
+	bool keeps_alive;	   /* tracing continues while it lives */
+	bool ended;		   /* -a: ended before it was read */
+	bool announced;		   /* the sink thread knows it */
+	uint64_t late_ns; /* delay from the start until its first loop was known; 0: none */
 	bool loop_seen, main_seen; /* a thread, the main thread was in a loop */
 	bool scan_due;		   /* may have mapped libraries that were not searched */
 	unsigned probe_cnt;	   /* uprobes in its mappings */
@@ -58,9 +78,161 @@ struct traced {
 	UT_hash_handle hh;
 };
 
+struct process_table {
+	struct queue *queue; /* borrowed, as is losses */
+	struct losses *losses;
+	struct process_entry *entries; /* by pid */
+	unsigned alive_cnt;	       /* of those with keeps_alive */
+	uint32_t *pending_exits;       /* ended processes that the sink thread still knows */
+	size_t pending_cnt;
+};
+
+struct process_entry *process_table__find(const struct process_table *table, uint32_t pid);
+struct process_entry *process_table__add(struct process_table *table, uint32_t pid); /* or NULL */
+void process_table__drop(struct process_table *table, struct process_entry *process);
+void process_table__free(struct process_table *table);
+
 /*
- * Cost of our BPF programs. The kernel's run-time statistics cost time, so they are on only in
- * short windows. The windows are rare, since the kernel patches its code at start and end of each.
+ * Reads the process's facts from /proc and passes them to the sink thread. -ESRCH: it ended, or it
+ * started after ts_ns, so the pid was reused.
+ */
+int process_table__read(struct process_table *table, struct process_entry *process, uint64_t ts_ns,
+			struct err *err);
+/* The process can't be read any more: its name is comm. Returns 0 or -ENOMEM. */
+int process_entry__set_name(struct process_entry *process, const char *comm);
+void process_table__announce(struct process_table *table, struct process_entry *process);
+
+/* False: the queue to the sink thread is full. */
+bool process_table__send_exit(struct process_table *table, uint32_t pid);
+void process_table__report_exit(struct process_table *table, uint32_t pid); /* now or later */
+void process_table__report_pending(struct process_table *table);
+
+bool process_entry__has_ended(const struct process_entry *process);
+void process_table__saw(struct process_table *table, const struct jank_rec *hdr); /* it loops */
+
+/* --- process_life.c: a process from its first pidfd to its end */
+
+/* Search for uprobe sites in programs that have just started. */
+struct site_search {
+	int timer_fd; /* -1: no search is on */
+	unsigned try_cnt;
+	bool leases_reported; /* the warning about a file that could not be searched is logged */
+};
+
+int session__trace(struct session *s, pid_t pid, struct err *err); /* a given pid */
+/* Opens a pidfd. -errno: the end is then found by session__sweep. */
+int session__watch_end(struct session *s, struct process_entry *process);
+void session__unwatch_end(struct session *s, struct process_entry *process);
+/* The one exit path of the intake thread. All records of the process must have been handled. */
+void session__on_exit(struct session *s, struct process_entry *process);
+void session__on_exec(struct session *s, const struct jank_rec_exec *rec);
+void session__on_new_loop(struct session *s, uint32_t pid);
+int session__place_probes(struct session *s, struct err *err); /* into all of them */
+void session__scan_due(struct session *s);
+void session__pace_marks(struct session *s); /* after each look at the threads */
+
+/* --- discovery.c: processes found by their records: with -a all, with -f the children */
+
+struct discovery {
+	struct mains *mains; /* NULL: without -a, or the kernel has no task iterator */
+	uint64_t period_ns;  /* start of the current period of asked_cnt */
+	unsigned asked_cnt;  /* processes that were added because a thread asked */
+};
+
+void session__follow(struct session *s); /* existing children */
+void session__on_process(struct session *s, const struct event *event);
+void session__on_children(struct session *s); /* children without a known loop */
+void session__open_mains(struct session *s);
+void session__look_for_mains(struct session *s, bool first); /* -a: main threads to watch */
+/* True if the asking process is known. With -a it becomes traced here, at a limited rate. */
+bool session__on_asking(struct session *s, const struct jank_rec_wait *rec);
+void session__sweep(struct session *s); /* periodic: finds ended processes without an exit event */
+
+/* --- compat_watch.c: 32-bit programs that start during the run */
+
+/* The waits of 32-bit programs have separate probes, attached while such programs exist. */
+struct compat_watch {
+	struct loader *loader; /* borrowed, as are filter and processes */
+	const struct filter *filter;
+	const struct process_table *processes;
+	bool some;	    /* there are such programs, wanted or not, or were at the last look */
+	bool attached;	    /* the probes are */
+	bool reported;	    /* the log has a line on them */
+	pid_t last;	    /* a wanted one, as of the last look; 0: none */
+	unsigned empty_cnt; /* looks in a row without a wanted one */
+	uint64_t look_ns, cost_ns; /* time of the last look, and its cost */
+};
+
+#ifdef __aarch64__
+#define COMPAT_NO_UPROBES "the kernel has no uprobes in those"
+#else
+#define COMPAT_NO_UPROBES "uprobes are for 64-bit ones"
+#endif
+
+void compat_watch__on_exec(struct compat_watch *watch, uint32_t pid); /* it runs one now */
+void compat_watch__look(struct compat_watch *watch); /* at the start and periodically */
+
+/* --- probe_choice.c: choose and open the probes, report the missing ones */
+
+int session__open_probes(struct session *s, struct err *err); /* needs features, loops, workload */
+
+/* --- mapping_events.c: mappings of the traced processes, in order with the stack copies */
+
+struct mapping_events {
+	struct queue *queue; /* borrowed, as are losses and processes */
+	struct losses *losses;
+	const struct process_table *processes;
+	struct mmaps *mmaps; /* NULL: the kernel gives no events */
+};
+
+void mapping_events__open(struct mapping_events *events, struct event_loop *loop);
+void mapping_events__until(struct mapping_events *events,
+			   uint64_t t_ns); /* passes on earlier ones */
+void mapping_events__close(struct mapping_events *events);
+
+/* --- intake.c: what the machine did meanwhile, at a limited cost */
+
+struct machine_readings {
+	struct machine *machine;
+	uint64_t read_ns, cost_ns; /* time of the last reading; CPU time that it cost us */
+};
+
+void machine_readings__read(struct machine_readings *readings, uint64_t now_ns);
+void machine_readings__due(struct machine_readings *readings); /* the same, called by a timer */
+
+/* --- unwatched_look.c: what is not watched, and why */
+
+/* The first look runs in slices: the next slice continues with the members below `proc`. */
+struct unwatched_look {
+	const struct options *opts; /* borrowed, as are all up to losses */
+	const struct filter *filter;
+	struct process_table *processes;
+	struct loader *loader;
+	const struct compat_watch *compat;
+	const struct mains *mains; /* may be NULL */
+	struct queue *queue;
+	struct losses *losses;
+	DIR *proc;
+	struct unwatched_list *list; /* NULL: not started, or finished */
+	uint64_t report_ns;
+	int timer_fd;
+	struct unwatched_list children; /* not traced, as of the first look */
+};
+
+/* The turns of this wait may show that it is a loop; start_ns: start of the run. */
+void unwatched_look__on_wait(struct process_table *table, const struct jank_rec_wait *rec,
+			     uint64_t start_ns);
+/* Called at the end. True: a loop waits that was never seen to turn. */
+bool unwatched_look__at_end(struct unwatched_look *look, struct unwatched_list *ret);
+/* Runs a slice of the first look. True: it was the last; the result goes to the sink thread. */
+bool unwatched_look__slice(struct unwatched_look *look);
+void unwatched_look__free(struct unwatched_look *look);
+
+/* --- report.c: what we cost */
+
+/*
+ * The kernel's run-time statistics of BPF programs cost time, so they are on only in short windows.
+ * The windows are rare, since the kernel patches its code at start and end of each.
  */
 struct cost_meter {
 	int stats_fd; /* open within a window, else -1 */
@@ -68,157 +240,86 @@ struct cost_meter {
 	uint64_t window_start_ns, windows_ns, last_ns, every_ns;
 };
 
-/*
- * 32-bit programs of -a. Their waits have separate probes while such programs exist
- * (probe_choice.c).
- */
-struct compat_watch {
-	bool some;	    /* there are such programs, wanted or not, or were at the last look */
-	bool seen;	    /* the probes are attached */
-	bool told;	    /* the log has a line on them */
-	pid_t last;	    /* a wanted one, as of the last look; 0: none */
-	unsigned empty_cnt; /* looks in a row without a wanted one */
-	uint64_t look_ns, cost_ns; /* time of the last look, and its cost */
+void cost_meter__tick(struct cost_meter *meter); /* timer; needs FEATURE_BPF_STATS */
+void cost_meter__close(struct cost_meter *meter);
+
+/* --- report.c: counts, losses, status line, summary */
+
+struct report {
+	struct hists *live; /* as of the last look at the threads */
+	uint64_t block_cnt, hang_cnt;
+	uint64_t start_ns, status_ns; /* of the run; of the last status line */
+	struct losses kernel_losses;  /* as of the end */
 };
 
-/* Progress of the first look for unwatched threads: the next slice continues here. */
-struct first_look {
-	DIR *proc;
-	struct unwatched_list *list; /* NULL: not started, or finished */
-	uint64_t tell_ns;
+/* Looks at the threads: hangs go to the ring, counts to `live` and, if requested, to records. */
+void session__look(struct session *s, struct strbuf *records);
+void session__status(struct session *s);
+int session__send_summary(struct session *s);
+void session__keep_losses(struct session *s);	/* of the kernel side, before it is closed */
+void session__report_losses(struct session *s); /* on stderr, after all output */
+
+/* --- intake.c: record → event → dispatch → block → queue */
+
+struct intake {
+	struct judge judge;
+	struct loops *loops;
+	struct wait_copies wait_copies;
+	struct strbuf raw; /* records on their way to the journal */
+};
+
+void session__on_record(void *session, const void *data, size_t len);
+void session__flush_raw(struct session *s);
+
+/* --- wakeups.c: event sources of the intake thread */
+
+int session__add_events(struct session *s, struct err *err); /* needs signals, ring, loader */
+
+/* --- loops_report.c */
+
+/* `jankbpf loops`: prints at the end on stdout. Called on the sink thread. */
+void session__report_loops(void *session, struct loop_owner *loop_owner);
+
+/* --- session.c */
+
+/* The known loops, the wanted ones of -l, and the filter with their waits. */
+struct selection {
+	struct catalogue *catalogue;
+	struct loop_choice choice;
+	struct filter filter; /* opts owns its descriptors */
+};
+
+struct run_end {
+	int signal_fd,
+		closed_fd; /* signals; written when nothing more can be written or is wanted */
+	bool stop;
+	bool own_end; /* stopped by us or the user, not by the end of the traced processes */
 };
 
 struct session {
 	const struct options *opts;
 	struct features features;
 	struct host_info host;
-	struct judge judge;
-	struct losses losses;
-	struct losses kernel_losses; /* as of the end */
+	struct selection selection;
 	struct workload workload;
-	struct journal_writer *journal;
-	struct symbolizer *symbolizer;
-	struct untraced_procs *foreign;
-	struct copy_bpf_fds copy_maps;
-	struct stack_cache *callers;
-	struct interp_bpf_fds script_maps;
-	struct interp_threads *scripts;
-	struct wait_copies wait_copies;
-	struct message_names message_names;
-	struct catalogue *catalogue;
-	struct loop_choice choice;
-	struct filter filter; /* with the waits of -l; opts owns its descriptors */
-	struct loop_owner *whose;
-	struct park_bpf_fds park_maps;
-	struct parks *parks;
-	struct output *output;
-	struct queue *queue;
-	struct sink_thread *sinker;
+	struct losses losses;
+	struct event_loop *event_loop;
+	struct queue *queue; /* to the sink thread */
+	struct sink_parts sink;
+	struct sink_thread *sink_thread;
 	struct loader *loader;
 	struct ring *ring;
-	struct mmaps *maps; /* NULL: no mapping events */
-	struct event_loop *watch;
-	struct mains *mains; /* NULL: without -a, or the kernel has no task iterator */
-	struct machine *machine;
-	struct loops *loops;
-	struct hists *living;  /* as of the last look at the threads */
-	struct traced *traced; /* by pid */
-	unsigned alive_cnt;    /* not with -a */
-	uint32_t *untold;      /* -a: ended processes that the sink thread does not know of yet */
-	size_t untold_cnt;
-	struct strbuf raw; /* records on their way to the journal */
-	struct cost_meter cost;
-	struct compat_watch compat;
-	uint64_t start_ns, machine_ns, status_ns;
-	uint64_t machine_cost_ns; /* CPU time that the last reading cost us */
-	uint64_t block_cnt, hang_cnt;
-	struct unwatched_list children; /* not traced, as of the first look */
-	struct first_look first_look;
-	int signal_fd, closed_fd, find_timer_fd, unwatched_fd;
-	unsigned find_tries;
-	uint64_t meet_ns; /* start of the current period of meet_cnt */
-	unsigned meet_cnt;
-	bool leases_told; /* the warning about a file that could not be searched is logged */
-	bool stop;
-	bool own_end; /* stopped by us or the user, not by the end of the traced processes */
+	struct intake intake;
+	struct machine_readings machine;
+	struct mapping_events mappings;
+	struct process_table processes;
+	struct site_search site_search;
+	struct discovery discovery;
+	struct compat_watch compat_watch;
+	struct unwatched_look unwatched_look;
+	struct cost_meter cost_meter;
+	struct report report;
+	struct run_end end;
 };
-
-/* --- probe_choice.c: choose and open the probes, report the missing ones */
-int session__open_probes(struct session *s, struct err *err); /* needs features, loops, workload */
-
-/* --- wakeups.c: event sources of the intake thread */
-int session__watch_all(struct session *s, struct err *err); /* needs signals and ring */
-
-/* --- intake.c: record → event → dispatch → block → queue */
-void session__on_record(void *ctx, const void *data, size_t len);
-void session__flush_raw(struct session *s);
-void session__read_machine(struct session *s, uint64_t now_ns);
-void session__machine_due(struct session *s); /* the same, called by a timer */
-
-/* --- intake.c: mappings of the traced processes */
-void session__open_maps(struct session *s);
-void session__maps_until(struct session *s, uint64_t t_ns); /* passes on all earlier ones */
-
-/* --- probe_choice.c: 32-bit programs */
-int session__choose_waits(const struct session *s, struct loader_opts *ret, struct err *err);
-void session__on_compat_exec(struct session *s, uint32_t pid); /* it runs one now */
-void session__find_compat(struct session *s);		       /* at the start and periodically */
-
-/* --- traced.c: life of the traced processes */
-int session__trace(struct session *s, pid_t pid, struct err *err);
-int session__place_probes(struct session *s, struct err *err); /* into all of them */
-void session__on_exec(struct session *s, const struct jank_rec_exec *rec);
-void session__on_new_loop(struct session *s, uint32_t pid);
-void session__scan_due(struct session *s);
-struct traced *session__traced(struct session *s, uint32_t pid);
-struct traced *session__new_traced(struct session *s, uint32_t pid); /* NULL: out of memory */
-void session__free_one(struct session *s, struct traced *traced);
-void session__free_traced(struct session *s);
-
-/* Reads the process's facts from /proc and passes them to the sink thread. -ESRCH: it ended. */
-int session__refresh(struct session *s, struct traced *traced, struct err *err);
-/* The same, but -ESRCH also if the process started after ts_ns: the pid was reused. */
-int session__refresh_of(struct session *s, struct traced *traced, uint64_t ts_ns, struct err *err);
-void session__announce(struct session *s, struct traced *traced);
-
-/* --- traced.c: marks (probes on messages), off for busy processes */
-void session__pace_marks(struct session *s);		     /* after each look */
-void session__forget_marks(struct session *s, uint32_t pid); /* it ended or replaced its program */
-
-/* --- session.c: the known loops and the wanted ones */
-int session__open_loops(struct session *s, struct err *err); /* needs the symbolizer */
-void session__close_loops(struct session *s);
-void session__report_loops(void *session, struct loop_owner *whose); /* jankbpf loops: at the end */
-
-/* --- discovery.c: processes found by their records: with -a all, with -f the children */
-void session__follow(struct session *s); /* existing children */
-void session__on_process(struct session *s, const struct event *event);
-void session__on_children(struct session *s); /* children without a known loop */
-void session__open_mains(struct session *s);
-void session__look_for_mains(struct session *s, bool first); /* -a: main threads to watch */
-/* True if the asking process is known. With -a it becomes traced here, at a limited rate. */
-bool session__meet_asking(struct session *s, const struct jank_rec_wait *rec);
-void session__sweep(struct session *s); /* periodic: finds ended processes without an exit event */
-
-/* --- unwatched_look.c: what is not watched, and why */
-void session__saw(struct session *s, const struct jank_rec *hdr);	     /* a thread loops */
-void session__saw_turns(struct session *s, const struct jank_rec_wait *rec); /* by its turns */
-/* Called at the end. True: a loop waits that was never seen to turn. */
-bool session__find_unwatched(struct session *s, struct unwatched_list *ret);
-/*
- * Runs a slice of the first look. True: it was the last slice; the result goes through the sink
- * thread to stderr.
- */
-bool session__look_unwatched(struct session *s);
-void session__free_first_look(struct first_look *first);
-
-/* --- report.c: status line, summary, own cost */
-/* Looks at the threads: hangs go to the ring, counts to living and, if requested, to records. */
-void session__look(struct session *s, struct strbuf *records);
-void session__status(struct session *s);
-void session__cost_window(struct session *s);
-int session__send_summary(struct session *s);
-void session__keep_losses(struct session *s);	/* of the kernel side, before it is closed */
-void session__report_losses(struct session *s); /* on stderr, after all output */
 
 #endif

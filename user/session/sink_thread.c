@@ -14,13 +14,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "catalogue/idle_places.h"
 #include "enrich/block_facts.h"
-#include "enrich/name_hint.h"
 #include "journal/answers_writer.h"
 #include "model/block.h"
-#include "session/not_watched.h"
-#include "session/probation.h"
 
 /*
  * At the end of a run, waiting items are named and written in full for this long. After that,
@@ -37,130 +33,123 @@
 #define BEHIND_NS   (250 * NS_PER_MS)
 
 struct sink_thread {
-	struct sinker_opts opts;
+	struct sink_thread_opts opts;
+	struct sink_parts *parts;  /* of opts */
 	_Atomic uint64_t hurry_ns; /* deadline for full output; 0: the run continues */
 	pthread_t thread;
 	_Atomic pid_t tid; /* 0: not started yet */
 	int nice;	   /* of the process */
 	bool makes_way;
-	struct idle_places *places;
-	struct probation *probation;
-	struct left_alone left_alone;
-	struct name_hint name_hint;
-	struct not_watched not_watched;
 	uint64_t block_cnt;
-	bool leases_told;
+	bool leases_reported;
 	bool closed; /* stdout has no reader */
 	bool ending; /* ITEM_STOP is queued */
 };
 
-static void note(struct sink_thread *sinker, int res)
+static void check(struct sink_thread *sink, int res)
 {
-	if (res != -EPIPE || sinker->closed)
+	if (res != -EPIPE || sink->closed)
 		return;
-	sinker->closed = true;
-	eventfd_write(sinker->opts.closed_fd, 1);
+	sink->closed = true;
+	eventfd_write(sink->opts.closed_fd, 1);
 }
 
-static bool is_full(const struct sink_thread *sinker)
+static void lose(struct sink_thread *sink, int res, enum user_loss loss)
 {
-	return sinker->opts.count && sinker->block_cnt >= sinker->opts.count;
+	if (res)
+		losses__add(sink->parts->losses, loss, 1);
+}
+
+/* The same, and the block's record says so. */
+static void lose_of(struct sink_thread *sink, int res, struct block *block)
+{
+	lose(sink, res, LOSS_NO_MEMORY);
+	if (res)
+		block__add_loss(block, LOSS_NO_MEMORY, 1);
+}
+
+static bool is_full(const struct sink_thread *sink)
+{
+	return sink->opts.count && sink->block_cnt >= sink->opts.count;
 }
 
 /* Checks -l; enters the parks of the loop's process for the probes. */
-static bool takes(struct sink_thread *sinker, uint32_t pid, const struct catalogue_row *row,
+static bool takes(struct sink_thread *sink, uint32_t pid, const struct catalogue_row *row,
 		  uint32_t loop)
 {
-	if (!loop_choice__takes(sinker->opts.choice, row, loop))
+	if (!loop_choice__takes(sink->parts->choice, row, loop))
 		return false;
-	if (parks__update(sinker->opts.parks, pid, row))
-		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+	lose(sink, parks__update(sink->parts->parks, pid, row), LOSS_NO_MEMORY);
 	return true;
 }
 
 /* The owner of the loop is known here: -l selects by it, and -n counts the rest. */
-static bool wants(struct sink_thread *sinker, struct block *block)
+static bool wants(struct sink_thread *sink, struct block *block)
 {
 	const struct catalogue_row *row =
-		loop_owner__row(sinker->opts.whose, block->pid, block->tid, block->loop);
+		loop_owner__row(sink->parts->loop_owner, block->pid, block->tid, block->loop);
 
 	if (row)
 		block->loop_name = row->name;
-	if (!is_full(sinker) && takes(sinker, block->pid, row, block->loop) &&
-	    !parks__is_early(sinker->opts.parks, block))
+	if (!is_full(sink) && takes(sink, block->pid, row, block->loop) &&
+	    !parks__is_early(sink->parts->parks, block))
 		return true;
 	return false;
-}
-
-static void note_scripts(struct sink_thread *sinker, int res)
-{
-	if (res && res != -E2BIG)
-		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
-}
-
-/* Enters the thread's interpreter frames for the probes, if it has some. */
-static void meet(struct sink_thread *sinker, uint32_t pid, uint32_t tid)
-{
-	note_scripts(sinker, interp_threads__update(sinker->opts.scripts, pid, tid));
 }
 
 /*
  * Also enters the threads that were waited for, for the next time. If their stacks were named, the
  * tids still belong to the same threads.
  */
-static void meet_chain(struct sink_thread *sinker, const struct block *block)
+static void on_chain(struct sink_thread *sink, const struct block *block)
 {
 	for (size_t i = 0; i < block->chain_cnt; i++) {
 		const struct other_task *task = &block->chain[i].task;
 
-		if (symbolizer__knows(sinker->opts.symbolizer, task->pid))
-			meet(sinker, task->pid, task->tid);
+		if (symbolizer__knows(sink->parts->symbolizer, task->pid))
+			sink_parts__on_thread(sink->parts, task->pid, task->tid);
 	}
 }
 
-static bool hurries(const struct sink_thread *sinker)
+static bool hurries(const struct sink_thread *sink)
 {
-	return sinker->hurry_ns && clock__mono_ns() > sinker->hurry_ns;
+	return sink->hurry_ns && clock__mono_ns() > sink->hurry_ns;
 }
 
 /*
  * The traced program determines the amount of naming work; a user who ends the run must not wait
  * for it.
  */
-static void drop_evidence(struct sink_thread *sinker, struct block *block)
+static void drop_evidence(struct sink_thread *sink, struct block *block)
 {
 	size_t cnt = block__drop_evidence(block);
 
-	losses__add(sinker->opts.losses, LOSS_SAMPLES_CAPPED, cnt);
-	if (block__add_loss(block, LOSS_SAMPLES_CAPPED, cnt))
-		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+	losses__add(sink->parts->losses, LOSS_SAMPLES_CAPPED, cnt);
+	lose(sink, block__add_loss(block, LOSS_SAMPLES_CAPPED, cnt), LOSS_NO_MEMORY);
 }
 
 static void leave_out(void *ctx, struct block *block)
 {
-	struct sink_thread *sinker = ctx;
+	struct sink_thread *sink = ctx;
 
-	output__left_out(sinker->opts.output, block);
+	output__left_out(sink->parts->output, block);
 	block__free(block);
 }
 
 /* Reports a block that is no longer on probation and is wanted. */
-static void tell_block(struct sink_thread *sinker, struct block *block)
+static void report_block(struct sink_thread *sink, struct block *block)
 {
-	if (idle_places__rests(sinker->places, block)) {
-		leave_out(sinker, block);
+	if (idle_places__rests(sink->parts->idle_places, block)) {
+		leave_out(sink, block);
 		return;
 	}
-	if (idle_places__fill(sinker->places, block)) {
-		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
-		block__add_loss(block, LOSS_NO_MEMORY, 1);
-	}
-	note(sinker, output__block(sinker->opts.output, block));
-	name_hint__look(&sinker->name_hint, block);
-	meet_chain(sinker, block);
-	sinker->block_cnt += block->type == BLOCK_JANK;
-	if (is_full(sinker))
-		eventfd_write(sinker->opts.closed_fd, 1);
+	lose_of(sink, idle_places__fill(sink->parts->idle_places, block), block);
+	check(sink, output__block(sink->parts->output, block));
+	name_hint__look(&sink->parts->name_hint, block);
+	on_chain(sink, block);
+	sink->block_cnt += block->type == BLOCK_JANK;
+	if (is_full(sink))
+		eventfd_write(sink->opts.closed_fd, 1);
 	block__free(block);
 }
 
@@ -168,285 +157,250 @@ static void tell_block(struct sink_thread *sinker, struct block *block)
 static void on_certain(void *ctx, struct block *block)
 {
 	if (wants(ctx, block))
-		tell_block(ctx, block);
+		report_block(ctx, block);
 	else
 		leave_out(ctx, block);
 }
 
-static void settle(struct sink_thread *sinker, struct block *block)
+static void enrich(struct sink_thread *sink, struct block *block)
 {
-	if (block_facts__fill(block)) {
-		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
-		block__add_loss(block, LOSS_NO_MEMORY, 1);
-	}
-	output__resolve_all(sinker->opts.output, block);
+	lose_of(sink, block_facts__fill(block), block);
+	output__enrich(sink->parts->output, block);
 }
 
-static void on_block(struct sink_thread *sinker, struct item *item)
+static void on_block(struct sink_thread *sink, struct item *item)
 {
 	struct block *block = item->data;
 
-	if (hurries(sinker))
-		drop_evidence(sinker, block);
-	meet(sinker, block->pid, block->tid);
+	if (hurries(sink))
+		drop_evidence(sink, block);
+	sink_parts__on_thread(sink->parts, block->pid, block->tid);
 	if (block->trial) {
-		settle(sinker, block);
-		probation__hold(sinker->probation, block, clock__mono_ns());
-	} else if (wants(sinker, block)) {
-		settle(sinker, block);
-		tell_block(sinker, block);
+		enrich(sink, block);
+		probation__hold(sink->parts->probation, block, clock__mono_ns());
+	} else if (wants(sink, block)) {
+		enrich(sink, block);
+		report_block(sink, block);
 	} else {
-		leave_out(sinker, block);
+		leave_out(sink, block);
 	}
-	symbolizer__trim(sinker->opts.symbolizer);
+	symbolizer__trim(sink->parts->symbolizer);
 }
 
-static void note_loop(struct sink_thread *sinker, const struct wait_note *note)
+static void record_loop(struct sink_thread *sink, const struct wait_note *note)
 {
 	const struct jank_rec_wait *rec = &note->rec;
-	struct loop_owner *whose = sinker->opts.whose;
+	struct loop_owner *loop_owner = sink->parts->loop_owner;
 
-	meet(sinker, rec->hdr.tgid, rec->hdr.tid);
-	if (idle_places__record(sinker->places, note))
-		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
-	if (loop_owner__record(whose, note))
-		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
-	else if (sinker->opts.eager)
-		takes(sinker, rec->hdr.tgid,
-		      loop_owner__row(whose, rec->hdr.tgid, rec->hdr.tid, rec->loop), rec->loop);
+	sink_parts__on_thread(sink->parts, rec->hdr.tgid, rec->hdr.tid);
+	lose(sink, idle_places__record(sink->parts->idle_places, note), LOSS_NO_MEMORY);
+	if (loop_owner__record(loop_owner, note))
+		losses__add(sink->parts->losses, LOSS_NO_MEMORY, 1);
+	else if (sink->opts.eager)
+		takes(sink, rec->hdr.tgid,
+		      loop_owner__row(loop_owner, rec->hdr.tgid, rec->hdr.tid, rec->loop),
+		      rec->loop);
 }
 
-static void on_wait(struct sink_thread *sinker, struct item *item)
+static void on_wait(struct sink_thread *sink, struct item *item)
 {
 	const struct wait_note *note = item->data;
 
 	if (!parks__asks(&note->rec)) {
-		note_loop(sinker, note);
-		probation__confirm(sinker->probation, note->rec.hdr.tid, note->rec.hdr.flags,
+		record_loop(sink, note);
+		probation__confirm(sink->parts->probation, note->rec.hdr.tid, note->rec.hdr.flags,
 				   clock__mono_ns());
 	} else {
-		meet(sinker, note->rec.hdr.tgid, note->rec.hdr.tid);
-		if (parks__answer(sinker->opts.parks, note))
-			losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+		sink_parts__on_thread(sink->parts, note->rec.hdr.tgid, note->rec.hdr.tid);
+		lose(sink, parks__answer(sink->parts->parks, note), LOSS_NO_MEMORY);
 	}
 	wait_note__free(item->data);
 }
 
-static void on_unwatched(struct sink_thread *sinker, struct item *item)
+static void on_unwatched(struct sink_thread *sink, struct item *item)
 {
-	not_watched__complete(&sinker->not_watched, item->data);
-	not_watched__report(&sinker->not_watched, item->data);
+	not_watched__complete(&sink->parts->not_watched, item->data);
+	not_watched__report(&sink->parts->not_watched, item->data);
 	unwatched__free(item->data);
 	free(item->data);
 }
 
 /* Omits loops that are switched off. */
-static bool takes_loop(struct sink_thread *sinker, struct summary *summary, struct loop_hist *loop)
+static bool takes_loop(struct sink_thread *sink, struct summary *summary, struct loop_hist *loop)
 {
 	const struct catalogue_row *row =
-		loop_owner__process_row(sinker->opts.whose, loop->pid, loop->loop);
+		loop_owner__process_row(sink->parts->loop_owner, loop->pid, loop->loop);
 
 	loop->loop_name = row ? row->name : NULL;
-	if (!row || !row->is_off || loop_choice__takes(sinker->opts.choice, row, loop->loop))
+	if (!row || !row->is_off || loop_choice__takes(sink->parts->choice, row, loop->loop))
 		return true;
 	summary->dispatch_cnt -= loop->dispatch_cnt;
-	not_watched__add_off(&sinker->not_watched, &summary->unwatched, loop->pid,
+	not_watched__add_off(&sink->parts->not_watched, &summary->unwatched, loop->pid,
 			     loop->process ? loop->process : "?", row);
 	free(loop->process);
 	return false;
 }
 
-static void name_loops(struct sink_thread *sinker, struct summary *summary)
+static void name_loops(struct sink_thread *sink, struct summary *summary)
 {
 	size_t cnt = 0;
 
-	loop_owner__resolve_all(sinker->opts.whose);
+	loop_owner__resolve_all(sink->parts->loop_owner);
 	for (size_t i = 0; i < summary->loop_cnt; i++)
-		if (takes_loop(sinker, summary, &summary->loops[i]))
+		if (takes_loop(sink, summary, &summary->loops[i]))
 			summary->loops[cnt++] = summary->loops[i];
 	summary->loop_cnt = cnt;
 }
 
-static void on_summary(struct sink_thread *sinker, struct item *item)
+static void on_summary(struct sink_thread *sink, struct item *item)
 {
 	struct summary *summary = item->data;
 
-	probation__end(sinker->probation);
-	if (sinker->opts.found)
-		sinker->opts.found(sinker->opts.found_ctx, sinker->opts.whose);
-	not_watched__complete(&sinker->not_watched, &summary->unwatched);
-	name_loops(sinker, summary);
-	if (sinker->opts.tell_unwatched && !sinker->not_watched.told)
-		not_watched__report(&sinker->not_watched, &summary->unwatched);
-	if (sinker->opts.journal && journal__add_end(sinker->opts.journal, item->data))
-		losses__add(sinker->opts.losses, LOSS_JOURNAL, 1);
-	note(sinker, output__summary(sinker->opts.output, item->data));
+	probation__end(sink->parts->probation);
+	if (sink->opts.at_end)
+		sink->opts.at_end(sink->opts.at_end_ctx, sink->parts->loop_owner);
+	not_watched__complete(&sink->parts->not_watched, &summary->unwatched);
+	name_loops(sink, summary);
+	if (sink->opts.report_unwatched && !sink->parts->not_watched.reported)
+		not_watched__report(&sink->parts->not_watched, &summary->unwatched);
+	if (sink->parts->journal && journal__add_end(sink->parts->journal, item->data))
+		losses__add(sink->parts->losses, LOSS_JOURNAL, 1);
+	check(sink, output__summary(sink->parts->output, item->data));
 	summary__free(item->data);
 	free(item->data);
 }
 
-static void on_raw(struct sink_thread *sinker, struct item *item)
+static void on_raw(struct sink_thread *sink, struct item *item)
 {
-	if (journal_writer__raw(sinker->opts.journal, item->data, item->size))
-		losses__add(sinker->opts.losses, LOSS_JOURNAL, 1);
+	lose(sink, journal_writer__raw(sink->parts->journal, item->data, item->size), LOSS_JOURNAL);
 	free(item->data);
 }
 
-static void on_copy(struct sink_thread *sinker, struct item *item)
+static void on_copy(struct sink_thread *sink, struct item *item)
 {
 	int res;
 
-	if (hurries(sinker)) {
-		losses__add(sinker->opts.losses, JANK_LOST_COPY, 1);
+	if (hurries(sink)) {
+		losses__add(sink->parts->losses, JANK_LOST_COPY, 1);
 		free(item->data);
 		return;
 	}
-	res = stack_cache__take(sinker->opts.callers, item->data, item->size);
+	res = stack_cache__take(sink->parts->stack_cache, item->data, item->size);
 	if (res)
-		losses__add(sinker->opts.losses, res == -ENOMEM ? LOSS_NO_MEMORY : LOSS_BAD_RECORD,
+		losses__add(sink->parts->losses, res == -ENOMEM ? LOSS_NO_MEMORY : LOSS_BAD_RECORD,
 			    1);
 }
 
 /* Warns once: a process that holds leases on purpose holds many. */
-static void tell_leases(struct sink_thread *sinker)
+static void report_leases(struct sink_thread *sink)
 {
 	uint64_t cnt;
-	const char *path = symbolizer__leased(sinker->opts.symbolizer, &cnt);
+	const char *path = symbolizer__leased(sink->parts->symbolizer, &cnt);
 
-	if (!path || sinker->leases_told)
+	if (!path || sink->leases_reported)
 		return;
-	sinker->leases_told = true;
+	sink->leases_reported = true;
 	log__warn("'%s': another process holds a lease on it%s: names are missing until it is "
 		  "given up",
 		  path, cnt > 1 ? ", and on other files" : "");
 }
 
-/* Skips programs known by themselves: they have parks of their own, or are left alone (Go). */
-static void find_waits(struct sink_thread *sinker, const struct identity *process)
+static void on_process(struct sink_thread *sink, struct item *item)
 {
-	uint32_t pid = process->pid;
-	int res;
-
-	if (!sinker->opts.find_waits)
-		return;
-	res = parks__find_waits(sinker->opts.parks, pid, process->exe);
-	if (!res && !loop_owner__row(sinker->opts.whose, pid, pid, JANK_LOOP_PARK))
-		res = parks__watch_idle(sinker->opts.parks, pid, sinker->opts.workers);
-	if (res)
-		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
-}
-
-static void on_process(struct sink_thread *sinker, struct item *item)
-{
-	struct err err = {};
-	int res = symbolizer__process(sinker->opts.symbolizer, item->pid, &err);
-
-	if (res && res != -ESRCH)
-		log__verbose("process %u: names may be missing: %s", item->pid, err.msg);
-	tell_leases(sinker);
-	interp_threads__on_exit(sinker->opts.scripts, item->pid); /* of the previous program */
-	meet(sinker, item->pid, item->pid);
-	not_watched__met(&sinker->not_watched, item->data);
-	if (loop_owner__program(sinker->opts.whose, item->pid))
-		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
-	if (left_alone__update(&sinker->left_alone, item->data,
-			       loop_owner__program_row(sinker->opts.whose, item->pid)))
-		losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
-	find_waits(sinker, item->data);
-	if (sinker->opts.journal && journal__add_process(sinker->opts.journal, item->data))
-		losses__add(sinker->opts.losses, LOSS_JOURNAL, 1);
+	sink_parts__on_program(sink->parts, item->data);
+	report_leases(sink);
 	identity__free(item->data);
 }
 
-/* Waits for an item; looks for new interpreter threads meanwhile. */
-static void next(struct sink_thread *sinker, struct item *ret)
+static void look_for_interp(struct sink_thread *sink)
 {
-	struct interp_threads *scripts = sinker->opts.scripts;
+	int res = interp_threads__look(sink->parts->interp_threads);
+
+	if (res && res != -E2BIG)
+		losses__add(sink->parts->losses, LOSS_NO_MEMORY, 1);
+}
+
+/* Waits for an item; looks for new interpreter threads meanwhile. */
+static void next(struct sink_thread *sink, struct item *ret)
+{
+	struct interp_threads *interp = sink->parts->interp_threads;
 
 	for (;;) {
-		uint64_t due_ns = interp_threads__due_ns(scripts);
+		uint64_t due_ns = interp_threads__due_ns(interp);
 
 		if (due_ns && clock__mono_ns() >= due_ns)
-			note_scripts(sinker, interp_threads__look(scripts));
-		else if (queue__get(sinker->opts.queue, due_ns, ret))
+			look_for_interp(sink);
+		else if (queue__get(sink->opts.queue, due_ns, ret))
 			return;
 	}
 }
 
-static void on_map(struct sink_thread *sinker, struct item *item)
+static void on_map(struct sink_thread *sink, struct item *item)
 {
 	if (item->data)
-		symbolizer__mapped(sinker->opts.symbolizer, item->pid, item->data);
-	else if (symbolizer__knows(sinker->opts.symbolizer, item->pid))
-		symbolizer__process(sinker->opts.symbolizer, item->pid, NULL);
+		symbolizer__mapped(sink->parts->symbolizer, item->pid, item->data);
+	else if (symbolizer__knows(sink->parts->symbolizer, item->pid))
+		symbolizer__process(sink->parts->symbolizer, item->pid, NULL);
 	free(item->data);
-	tell_leases(sinker);
+	report_leases(sink);
 }
 
-static void make_way(struct sink_thread *sinker, bool yes)
+static void make_way(struct sink_thread *sink, bool yes)
 {
-	if (!sinker->tid || sinker->makes_way == yes)
+	if (!sink->tid || sink->makes_way == yes)
 		return;
-	sinker->makes_way = yes;
-	thread__set_nice(sinker->tid, sinker->nice + (yes ? BEHIND_NICE : 0));
+	sink->makes_way = yes;
+	thread__set_nice(sink->tid, sink->nice + (yes ? BEHIND_NICE : 0));
 }
 
-void sink_thread__pace(struct sink_thread *sinker)
+void sink_thread__pace(struct sink_thread *sink)
 {
-	uint64_t busy_ns = queue__busy_ns(sinker->opts.queue);
+	uint64_t busy_ns = queue__busy_ns(sink->opts.queue);
 
-	make_way(sinker, !busy_ns || clock__mono_ns() - busy_ns < BEHIND_NS);
+	make_way(sink, !busy_ns || clock__mono_ns() - busy_ns < BEHIND_NS);
 }
 
 static void *run(void *arg)
 {
-	struct sink_thread *sinker = arg;
+	struct sink_thread *sink = arg;
 	struct item item;
 
-	sinker->makes_way = true;
-	thread__set_nice(gettid(), sinker->nice + BEHIND_NICE);
-	sinker->tid = gettid(); /* from here on sink_thread__pace sets the priority */
+	sink->makes_way = true;
+	thread__set_nice(gettid(), sink->nice + BEHIND_NICE);
+	sink->tid = gettid(); /* from here on sink_thread__pace sets the priority */
 	for (;;) {
-		next(sinker, &item);
+		next(sink, &item);
 		switch (item.kind) {
 		case ITEM_BLOCK:
-			on_block(sinker, &item);
+			on_block(sink, &item);
 			break;
 		case ITEM_SUMMARY:
-			on_summary(sinker, &item);
+			on_summary(sink, &item);
 			break;
 		case ITEM_RAW:
-			on_raw(sinker, &item);
+			on_raw(sink, &item);
 			break;
 		case ITEM_PROCESS:
-			on_process(sinker, &item);
+			on_process(sink, &item);
 			break;
 		case ITEM_WAIT:
-			on_wait(sinker, &item);
+			on_wait(sink, &item);
 			break;
 		case ITEM_UNWATCHED:
-			on_unwatched(sinker, &item);
+			on_unwatched(sink, &item);
 			break;
 		case ITEM_COPY:
-			on_copy(sinker, &item);
+			on_copy(sink, &item);
 			break;
 		case ITEM_MAP:
-			on_map(sinker, &item);
+			on_map(sink, &item);
 			break;
 		case ITEM_MAIN:
-			if (parks__watch_idle(sinker->opts.parks, item.pid, false))
-				losses__add(sinker->opts.losses, LOSS_NO_MEMORY, 1);
+			lose(sink, parks__watch_idle(sink->parts->parks, item.pid, false),
+			     LOSS_NO_MEMORY);
 			break;
 		case ITEM_PROCESS_GONE:
-			not_watched__on_exit(&sinker->not_watched, item.pid);
-			output__on_exit(sinker->opts.output, item.pid);
-			loop_owner__on_exit(sinker->opts.whose, item.pid);
-			idle_places__on_exit(sinker->places, item.pid);
-			probation__on_exit(sinker->probation, item.pid);
-			parks__on_exit(sinker->opts.parks, item.pid);
-			stack_cache__on_exit(sinker->opts.callers, item.pid);
-			interp_threads__on_exit(sinker->opts.scripts, item.pid);
-			symbolizer__process_gone(sinker->opts.symbolizer, item.pid);
+			sink_parts__on_exit(sink->parts, item.pid);
 			break;
 		case ITEM_STOP:
 			return NULL;
@@ -454,72 +408,56 @@ static void *run(void *arg)
 	}
 }
 
-static void free_parts(struct sink_thread *sinker)
+int sink_thread__start(const struct sink_thread_opts *opts, struct sink_thread **ret,
+		       struct err *err)
 {
-	name_hint__free(&sinker->name_hint);
-	not_watched__free(&sinker->not_watched);
-	left_alone__free(&sinker->left_alone);
-	probation__free(sinker->probation);
-	idle_places__free(sinker->places);
-	free(sinker);
-}
-
-int sink_thread__start(const struct sinker_opts *opts, struct sink_thread **ret, struct err *err)
-{
-	struct sink_thread *sinker = calloc(1, sizeof(*sinker));
+	struct sink_thread *sink = calloc(1, sizeof(*sink));
 	int res;
 
-	if (!sinker)
+	if (!sink)
 		return err__set(err, ENOMEM, "out of memory");
-	sinker->opts = *opts;
-	sinker->not_watched = (struct not_watched){
-		.left_alone = &sinker->left_alone,
-		.parks = opts->parks,
-		.losses = opts->losses,
-		.workers = opts->workers,
-	};
-	sinker->places = idle_places__new(opts->symbolizer);
-	sinker->left_alone.parks = opts->parks;
-	sinker->left_alone.choice = opts->found ? NULL : opts->choice;
-	sinker->probation = probation__new(on_certain, leave_out, sinker);
-	if (!sinker->places || !sinker->probation) {
-		free_parts(sinker);
+	sink->opts = *opts;
+	sink->parts = opts->parts;
+	sink->parts->probation = probation__new(on_certain, leave_out, sink);
+	if (!sink->parts->probation) {
+		free(sink);
 		return err__set(err, ENOMEM, "out of memory");
 	}
-	sinker->nice = getpriority(PRIO_PROCESS, 0);
-	res = thread__start(&sinker->thread, "jankbpf-sink", run, sinker);
+	sink->nice = getpriority(PRIO_PROCESS, 0);
+	res = thread__start(&sink->thread, "jankbpf-sink", run, sink);
 	if (res) {
-		free_parts(sinker);
+		free(sink);
 		return err__set(err, -res, "cannot start a thread: %s", strerror(-res));
 	}
-	*ret = sinker;
+	*ret = sink;
 	return 0;
 }
 
-static bool join(struct sink_thread *sinker, uint64_t patience_ns)
+static bool join(struct sink_thread *sink, uint64_t patience_ns)
 {
 	uint64_t until = clock__real_ns() + patience_ns;
 	const struct timespec at = { .tv_sec = until / NS_PER_SEC, .tv_nsec = until % NS_PER_SEC };
 
 	if (patience_ns)
-		return !pthread_timedjoin_np(sinker->thread, NULL, &at);
-	return !pthread_join(sinker->thread, NULL);
+		return !pthread_timedjoin_np(sink->thread, NULL, &at);
+	return !pthread_join(sink->thread, NULL);
 }
 
-bool sink_thread__finish(struct sink_thread *sinker, uint64_t patience_ns)
+bool sink_thread__finish(struct sink_thread *sink, uint64_t patience_ns)
 {
 	const struct item stop = { .kind = ITEM_STOP };
 
-	if (!sinker)
+	if (!sink)
 		return true;
-	if (!sinker->ending) {
-		make_way(sinker, false);
-		sinker->hurry_ns = clock__mono_ns() + HURRY_NS;
-		queue__put(sinker->opts.queue, &stop);
+	if (!sink->ending) {
+		make_way(sink, false);
+		sink->hurry_ns = clock__mono_ns() + HURRY_NS;
+		queue__put(sink->opts.queue, &stop);
 	}
-	sinker->ending = true;
-	if (!join(sinker, patience_ns))
+	sink->ending = true;
+	if (!join(sink, patience_ns))
 		return false;
-	free_parts(sinker);
+	probation__end(sink->parts->probation); /* its blocks go through the thread's state */
+	free(sink);
 	return true;
 }

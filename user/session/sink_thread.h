@@ -7,18 +7,147 @@
 #define JANK_SESSION_SINK_THREAD_H
 
 #include "base/err.h"
+#include "catalogue/idle_places.h"
 #include "catalogue/loop_choice.h"
 #include "catalogue/loop_owner.h"
 #include "enrich/interp_threads.h"
+#include "enrich/name_hint.h"
 #include "enrich/parks.h"
+#include "enrich/read_message.h"
 #include "enrich/stack_cache.h"
+#include "enrich/untraced_procs.h"
 #include "journal/journal.h"
 #include "model/loss.h"
+#include "model/unwatched.h"
 #include "session/output.h"
 #include "session/queue.h"
 #include "symbol/names/symbolize.h"
 #include <stdbool.h>
 #include <stdint.h>
+
+/*
+ * --- probation.c: blocks of threads on probation
+ *
+ * the thread waits at a place that may be its loop, and this takes
+ * some turns to decide. Blocks are kept for at most one minute, with 1 MiB for all threads
+ * together, and are reported once the loop is certain. Used on the sink thread only.
+ */
+
+struct probation;
+
+/* Reports or drops a block; the callee owns it from then on. */
+typedef void (*probation_fn)(void *ctx, struct block *block);
+
+/* report: the block belongs to a loop. drop: it does not, or makes room. NULL: out of memory. */
+struct probation *probation__new(probation_fn report, probation_fn drop, void *ctx);
+void probation__free(struct probation *probation); /* accepts NULL */
+
+/* Takes ownership of the block; its `trial` is not 0. */
+void probation__hold(struct probation *probation, struct block *block, uint64_t now_ns);
+
+/*
+ * The thread's loop is certain since its probation number `trial`. Blocks of other trials belong to
+ * no loop.
+ */
+void probation__confirm(struct probation *probation, uint32_t tid, uint32_t trial, uint64_t now_ns);
+
+void probation__on_exit(struct probation *probation, uint32_t pid); /* the process ended */
+void probation__end(struct probation *probation);		    /* drops all */
+
+/*
+ * --- not_watched.c: list of what is not watched, with what only the sink thread knows
+ *
+ * The catalogue's rows, and the workers of interpreters. Completes the lists of the intake thread
+ * (unwatched_look.c) and prints them to stderr.
+ */
+
+/* Processes of a row that is off (loops/go.loop): the probes ignore their threads. */
+struct left_alone {
+	struct parks *parks;		  /* borrowed, as is choice */
+	const struct loop_choice *choice; /* NULL: all loops are wanted */
+	struct unwatched_list list;	  /* ended or not */
+};
+
+/* A process was seen or replaced its program; row is its row, or NULL. Returns 0 or -errno. */
+int left_alone__update(struct left_alone *left, const struct identity *process,
+		       const struct catalogue_row *row);
+void left_alone__free(struct left_alone *left);
+
+struct not_watched {
+	const struct left_alone *left_alone; /* the first three are borrowed */
+	struct parks *parks;
+	struct losses *losses;
+	bool workers;  /* --workers is set */
+	bool reported; /* something was reported */
+	struct process_name *names;
+	struct unwatched_list ended; /* entries of ended processes */
+};
+
+void not_watched__free(struct not_watched *nw); /* frees the owned members */
+
+/* A process was seen, or ended: the latter before parks__on_exit. */
+void not_watched__on_process(struct not_watched *nw, const struct identity *process);
+void not_watched__on_exit(struct not_watched *nw, uint32_t pid);
+
+void not_watched__complete(struct not_watched *nw, struct unwatched_list *list);
+
+/* Adds a process with loops of a row that only -l switches on; drops its other entries. */
+void not_watched__add_off(struct not_watched *nw, struct unwatched_list *list, uint32_t pid,
+			  const char *name, const struct catalogue_row *row);
+void not_watched__report(struct not_watched *nw, const struct unwatched_list *list);
+
+/* --- sink_parts.c: what the sink thread uses; opened before its start, freed after its end */
+
+struct sink_parts {
+	const struct catalogue *catalogue; /* borrowed, as are choice and losses */
+	const struct loop_choice *choice;
+	struct losses *losses;
+	bool find_waits;		/* look for waits of new processes (parks.h) */
+	bool workers;			/* watch each of their threads (parks__watch_idle) */
+	struct journal_writer *journal; /* NULL: none */
+	struct symbolizer *symbolizer;
+	struct untraced_procs *untraced_procs;
+	struct copy_bpf_fds
+		copy_bpf_fds; /* the session sets the _bpf_fds once the probes are loaded */
+	struct stack_cache *stack_cache;
+	struct interp_bpf_fds interp_bpf_fds;
+	struct interp_threads *interp_threads;
+	struct message_names message_names;
+	struct loop_owner *loop_owner;
+	struct park_bpf_fds park_bpf_fds;
+	struct parks *parks;
+	struct idle_places *idle_places;
+	struct output *output;
+	struct probation *probation; /* its blocks go to the thread, which makes it */
+	struct left_alone left_alone;
+	struct not_watched not_watched;
+	struct name_hint name_hint;
+};
+
+#define SINK_PARTS_NONE                                                                            \
+	{                                                                                          \
+		.copy_bpf_fds = COPY_MAPS_NONE, .interp_bpf_fds = SCRIPT_MAPS_NONE,                \
+		.park_bpf_fds = PARK_MAPS_NONE,                                                    \
+	}
+
+struct sink_parts_opts {
+	const struct options *opts;
+	const struct catalogue *catalogue; /* borrowed by the parts, as are the next two */
+	const struct loop_choice *choice;
+	struct losses *losses;
+};
+
+int sink_parts__open(struct sink_parts *parts, const struct sink_parts_opts *opts, struct err *err);
+void sink_parts__close(struct sink_parts *parts);
+
+/* A process was seen, or replaced its program; its libraries may be other ones. */
+void sink_parts__on_program(struct sink_parts *parts, const struct identity *process);
+/* The one exit path of the sink thread. */
+void sink_parts__on_exit(struct sink_parts *parts, uint32_t pid);
+/* Enters the thread's interpreter frames for the probes, if it has some. */
+void sink_parts__on_thread(struct sink_parts *parts, uint32_t pid, uint32_t tid);
+
+/* --- sink_thread.c: the thread, which handles the items of the queue */
 
 /*
  * Data of the items (owned by the item):
@@ -31,39 +160,30 @@
  */
 struct sink_thread;
 
-struct sinker_opts {
-	struct queue *queue;
-	struct output *output;
-	struct symbolizer *symbolizer;
-	struct stack_cache *callers;
-	struct interp_threads *scripts;
-	struct journal_writer *journal; /* NULL: none */
-	struct losses *losses;
-	struct loop_owner *whose;
-	struct parks *parks;
-	bool find_waits;     /* look for waits of new processes (parks.h) */
-	bool workers;	     /* watch each of their threads (parks__watch_idle) */
-	bool tell_unwatched; /* report them at the end, too: no terminal gets the summary */
-	bool eager;	     /* look up the name of each loop at once, for its parks */
-	const struct loop_choice *choice;
-	void (*found)(void *ctx, struct loop_owner *whose); /* called at the end; NULL: none */
-	void *found_ctx;
+struct sink_thread_opts {
+	struct queue *queue; /* borrowed, as is parts */
+	struct sink_parts *parts;
+	bool report_unwatched; /* at the end, too: no terminal gets the summary */
+	bool eager;	       /* look up the name of each loop at once, for its parks */
+	void (*at_end)(void *ctx, struct loop_owner *loop_owner); /* NULL: none */
+	void *at_end_ctx;
 	uint64_t count; /* stop after this many blocks; 0: no limit */
 	int closed_fd;	/* eventfd, written when stdout has no reader, or after the last block */
 };
 
-int sink_thread__start(const struct sinker_opts *opts, struct sink_thread **ret, struct err *err);
+int sink_thread__start(const struct sink_thread_opts *opts, struct sink_thread **ret,
+		       struct err *err);
 
 /*
  * Called periodically by the ring's thread. Lowers the sink thread's priority in favour of the
  * traced program, except when items wait too long.
  */
-void sink_thread__pace(struct sink_thread *sinker);
+void sink_thread__pace(struct sink_thread *sink);
 
 /*
  * Ends the queue, waits until all earlier items are written, and frees the sink thread. False: this
  * took longer than patience_ns (0: no limit); the thread continues, call again. Accepts NULL.
  */
-bool sink_thread__finish(struct sink_thread *sinker, uint64_t patience_ns);
+bool sink_thread__finish(struct sink_thread *sink, uint64_t patience_ns);
 
 #endif

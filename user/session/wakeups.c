@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Event sources of the intake thread from the start (the ring, signals, timers, stdout's end) with
- * their handlers. Other files add their own: traced.c, discovery.c, intake.c.
+ * their handlers. Other files add their own: process_life.c, mapping_events.c.
  */
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "session/event_loop.h"
 #include "session/session_parts.h"
 
 #define LOOK_MAX_NS	   NS_PER_SEC
@@ -24,8 +23,8 @@ static void on_signal(void *ctx, uint64_t arg)
 	struct session *s = ctx;
 
 	(void)arg;
-	if (signals__end(s->signal_fd))
-		s->stop = s->own_end = true;
+	if (signals__end(s->end.signal_fd))
+		s->end.stop = s->end.own_end = true;
 }
 
 static void on_ring(void *ctx, uint64_t arg)
@@ -42,8 +41,8 @@ static void on_stop(void *ctx, uint64_t arg)
 	struct session *s = ctx;
 
 	(void)arg;
-	s->stop = true;
-	s->own_end = true;
+	s->end.stop = true;
+	s->end.own_end = true;
 }
 
 /* stdout has no reader; the end of a terminal also sends a signal. */
@@ -51,7 +50,7 @@ static void on_stdout_closed(void *ctx, uint64_t arg)
 {
 	struct session *s = ctx;
 
-	event_loop__remove(s->watch, STDOUT_FILENO);
+	event_loop__remove(s->event_loop, STDOUT_FILENO);
 	on_stop(ctx, arg);
 }
 
@@ -61,10 +60,10 @@ static void on_unwatched(void *ctx, uint64_t arg)
 	struct session *s = ctx;
 
 	(void)arg;
-	if (!s->first_look.list)
+	if (!s->unwatched_look.list)
 		session__look(s, NULL);
-	if (session__look_unwatched(s))
-		event_loop__remove(s->watch, s->unwatched_fd);
+	if (unwatched_look__slice(&s->unwatched_look))
+		event_loop__remove(s->event_loop, s->unwatched_look.timer_fd);
 }
 
 /* The task iterator finds main threads that wait outside of epoll and poll (iter.bpf.c). */
@@ -84,13 +83,13 @@ static void on_look(void *ctx, uint64_t arg)
 	session__on_children(s);
 	session__look(s, NULL);
 	session__pace_marks(s);
-	session__maps_until(s, clock__mono_ns());
+	mapping_events__until(&s->mappings, clock__mono_ns());
 	session__scan_due(s);
-	session__find_compat(s);
+	compat_watch__look(&s->compat_watch);
 	session__sweep(s);
 	if (s->opts->command == CMD_TRACE &&
-	    clock__mono_ns() - s->status_ns >= STATUS_NS - LOOK_MIN_NS) {
-		s->status_ns = clock__mono_ns();
+	    clock__mono_ns() - s->report.status_ns >= STATUS_NS - LOOK_MIN_NS) {
+		s->report.status_ns = clock__mono_ns();
 		session__status(s);
 	}
 }
@@ -104,7 +103,7 @@ static void on_mains(void *ctx, uint64_t arg)
 static void on_cost(void *ctx, uint64_t arg)
 {
 	(void)arg;
-	session__cost_window(ctx);
+	cost_meter__tick(ctx);
 }
 
 static void on_machine(void *ctx, uint64_t arg)
@@ -112,8 +111,8 @@ static void on_machine(void *ctx, uint64_t arg)
 	struct session *s = ctx;
 
 	(void)arg;
-	session__machine_due(s);
-	sink_thread__pace(s->sinker);
+	machine_readings__due(&s->machine);
+	sink_thread__pace(s->sink_thread);
 }
 
 /* Interval between looks at the threads: short enough for hangs and for the status line. */
@@ -126,28 +125,31 @@ static uint64_t look_period(const struct options *opts)
 	return ns < LOOK_MIN_NS ? LOOK_MIN_NS : ns;
 }
 
-int session__watch_all(struct session *s, struct err *err)
+int session__add_events(struct session *s, struct err *err)
 {
 	uint64_t look = look_period(s->opts);
 	int res;
 
-	session__read_machine(s, clock__mono_ns());
-	if ((res = event_loop__add(s->watch, s->signal_fd, on_signal, s, 0)) < 0 ||
-	    (res = event_loop__add(s->watch, s->closed_fd, on_stop, s, 0)) < 0 ||
-	    (res = event_loop__add(s->watch, ring__fd(s->ring), on_ring, s, 0)) < 0 ||
-	    (res = event_loop__timer(s->watch, look, look, on_look, s)) < 0 ||
-	    (res = event_loop__timer(s->watch, EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
-	    (res = event_loop__timer(s->watch, 4 * EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
-	    (res = event_loop__timer(s->watch, MACHINE_NS, MACHINE_NS, on_machine, s)) < 0 ||
-	    (res = event_loop__timer(s->watch, MACHINE_NS, MACHINE_NS, on_cost, s)) < 0 ||
-	    (s->mains &&
-	     (res = event_loop__timer(s->watch, NS_PER_SEC, NS_PER_SEC, on_mains, s)) < 0) ||
+	machine_readings__read(&s->machine, clock__mono_ns());
+	if ((res = event_loop__add(s->event_loop, s->end.signal_fd, on_signal, s, 0)) < 0 ||
+	    (res = event_loop__add(s->event_loop, s->end.closed_fd, on_stop, s, 0)) < 0 ||
+	    (res = event_loop__add(s->event_loop, ring__fd(s->ring), on_ring, s, 0)) < 0 ||
+	    (res = event_loop__timer(s->event_loop, look, look, on_look, s)) < 0 ||
+	    (res = event_loop__timer(s->event_loop, EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
+	    (res = event_loop__timer(s->event_loop, 4 * EARLY_LOOK_NS, 0, on_early_look, s)) < 0 ||
+	    (res = event_loop__timer(s->event_loop, MACHINE_NS, MACHINE_NS, on_machine, s)) < 0 ||
+	    (features__has(&s->features, FEATURE_BPF_STATS) &&
+	     (res = event_loop__timer(s->event_loop, MACHINE_NS, MACHINE_NS, on_cost,
+				      &s->cost_meter)) < 0) ||
+	    (s->discovery.mains &&
+	     (res = event_loop__timer(s->event_loop, NS_PER_SEC, NS_PER_SEC, on_mains, s)) < 0) ||
 	    (s->opts->command == CMD_TRACE &&
-	     (res = s->unwatched_fd = event_loop__timer(s->watch, UNWATCHED_NS, UNWATCHED_PAUSE_NS,
-							on_unwatched, s)) < 0) ||
+	     (res = s->unwatched_look.timer_fd = event_loop__timer(
+		      s->event_loop, UNWATCHED_NS, UNWATCHED_PAUSE_NS, on_unwatched, s)) < 0) ||
 	    (s->opts->duration_ns &&
-	     (res = event_loop__timer(s->watch, s->opts->duration_ns, 0, on_stop, s)) < 0))
+	     (res = event_loop__timer(s->event_loop, s->opts->duration_ns, 0, on_stop, s)) < 0))
 		return err__set(err, -res, "cannot watch for events: %s", strerror(-res));
-	event_loop__hangup(s->watch, STDOUT_FILENO, on_stdout_closed, s, 0); /* fails for a file */
+	event_loop__hangup(s->event_loop, STDOUT_FILENO, on_stdout_closed, s,
+			   0); /* fails for a file */
 	return 0;
 }

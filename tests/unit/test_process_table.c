@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The traced processes: their facts, which the sink thread gets copies of, and their ends. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "session/session_parts.h"
+#include "tests/child.h"
+#include "tests/tap.h"
+
+struct fixture {
+	struct process_table table;
+	struct losses losses;
+};
+
+static void start(struct fixture *f, size_t room)
+{
+	*f = (struct fixture){ .table.queue = queue__new(room, 1000) };
+	f->table.losses = &f->losses;
+}
+
+static struct item get(struct fixture *f)
+{
+	struct item item = { .kind = ITEM_STOP };
+
+	queue__get(f->table.queue, 1, &item);
+	return item;
+}
+
+/* Returns how many items were dropped. */
+static unsigned drain(struct fixture *f)
+{
+	unsigned cnt = 0;
+
+	for (struct item item = get(f); item.kind != ITEM_STOP; item = get(f)) {
+		if (item.kind == ITEM_PROCESS)
+			identity__free(item.data);
+		cnt++;
+	}
+	return cnt;
+}
+
+static void end(struct fixture *f)
+{
+	drain(f);
+	process_table__free(&f->table);
+	queue__free(f->table.queue);
+}
+
+static void test_entries(void)
+{
+	struct process_entry *one, *two;
+	struct fixture f;
+
+	start(&f, 4);
+	one = process_table__add(&f.table, 1);
+	two = process_table__add(&f.table, 2);
+	ok(process_table__find(&f.table, 1) == one && process_table__find(&f.table, 2) == two,
+	   "each pid has its entry");
+	ok(one->pidfd == -1 && !one->identity && !one->announced, "nothing is known of a new one");
+	process_table__drop(&f.table, one);
+	ok(!process_table__find(&f.table, 1) && process_table__find(&f.table, 2) == two,
+	   "the entry of one is dropped");
+	process_table__saw(&f.table, &(struct jank_rec){ .tgid = 2, .tid = 3 });
+	ok(two->loop_seen && !two->main_seen, "a thread of it loops");
+	process_table__saw(&f.table, &(struct jank_rec){ .tgid = 2, .tid = 2 });
+	ok(two->main_seen, "its main thread does");
+	end(&f);
+}
+
+static void test_facts(void)
+{
+	struct process_entry *own;
+	struct item item;
+	struct fixture f;
+	struct err err;
+
+	start(&f, 4);
+	own = process_table__add(&f.table, getpid());
+	is_int(process_table__read(&f.table, own, 0, &err), -ESRCH,
+	       "a record from before its start was another process's");
+	ok(!own->identity && !own->announced && !drain(&f), "and nothing is sent of it");
+	is_int(process_table__read(&f.table, own, clock__mono_ns(), &err), 0, "a process is read");
+	item = get(&f);
+	ok(item.kind == ITEM_PROCESS && item.pid == (uint32_t)getpid() && own->announced,
+	   "the sink thread hears of it");
+	is_str(((struct identity *)item.data)->exe, own->identity->exe, "by a copy of its facts");
+	ok(item.data != own->identity, "a copy");
+	identity__free(item.data);
+	is_int(process_entry__set_name(own, "other"), 0, "it is renamed");
+	ok(!strcmp(own->identity->name, "other") && own->identity->exe, "the other facts stay");
+	own = process_table__add(&f.table, 1);
+	is_int(process_entry__set_name(own, "gone"), 0, "one that was never read gets a name");
+	ok(!strcmp(own->identity->name, "gone") && own->identity->uid == UID_UNKNOWN, "alone");
+	end(&f);
+}
+
+static void test_full_queue(void)
+{
+	struct fixture f;
+	bool sent;
+
+	start(&f, 1);
+	ok(process_table__send_exit(&f.table, 1), "an end is sent");
+	process_table__report_exit(&f.table, 2);
+	process_table__report_exit(&f.table, 3);
+	is_uint(f.table.pending_cnt, 2, "ends that find no room wait");
+	process_table__report_pending(&f.table);
+	is_uint(f.table.pending_cnt, 2, "as long as there is none");
+	is_uint(get(&f).pid, 1, "the first is taken");
+	process_table__report_pending(&f.table);
+	is_uint(f.table.pending_cnt, 1, "one finds room");
+	sent = get(&f).pid == 3;
+	process_table__report_pending(&f.table);
+	ok(sent && get(&f).pid == 2 && !f.table.pending_cnt, "then the other, each once");
+	ok(!losses__total(&f.losses), "no loss");
+	end(&f);
+}
+
+static void test_full_queue_of_facts(void)
+{
+	struct process_entry *own;
+	struct fixture f;
+	struct err err;
+
+	start(&f, 1);
+	process_table__send_exit(&f.table, 1);
+	own = process_table__add(&f.table, getpid());
+	is_int(process_table__read(&f.table, own, clock__mono_ns(), &err), 0, "it is read");
+	ok(!own->announced && f.losses.cnt[LOSS_QUEUE_FULL] == 1,
+	   "that the sink thread knows nothing of it is a loss");
+	end(&f);
+}
+
+static void test_ends(void)
+{
+	struct process_entry *process;
+	pid_t pid = child__start(NULL, NULL);
+	struct fixture f;
+
+	start(&f, 4);
+	process = process_table__add(&f.table, pid);
+	ok(!process_entry__has_ended(process), "it lives, and there is no pidfd");
+	child__end(pid);
+	ok(process_entry__has_ended(process), "it has ended");
+	process = process_table__add(&f.table, getpid());
+	process->ended = true;
+	ok(process_entry__has_ended(process), "one that ended before it was read stays so");
+	end(&f);
+}
+
+int main(void)
+{
+	test_entries();
+	test_facts();
+	test_full_queue();
+	test_full_queue_of_facts();
+	test_ends();
+	return tap__done();
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Hash table by pid. The sink thread gets copies of the facts, never an entry. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "procfs/cgroup.h"
+#include "procfs/procinfo.h"
+#include "session/session_parts.h"
+
+#define START_SLACK_NS (20 * NS_PER_MS) /* start times are in clock ticks */
+
+struct process_entry *process_table__find(const struct process_table *table, uint32_t pid)
+{
+	struct process_entry *process;
+
+	HASH_FIND(hh, table->entries, &pid, sizeof(pid), process);
+	return process;
+}
+
+struct process_entry *process_table__add(struct process_table *table, uint32_t pid)
+{
+	struct process_entry *process = calloc(1, sizeof(*process));
+
+	if (!process)
+		return NULL;
+	process->pid = pid;
+	process->pidfd = -1;
+	HASH_ADD(hh, table->entries, pid, sizeof(pid), process);
+	return process;
+}
+
+void process_table__drop(struct process_table *table, struct process_entry *process)
+{
+	HASH_DEL(table->entries, process);
+	if (process->pidfd >= 0)
+		close(process->pidfd);
+	identity__free(process->identity);
+	free(process);
+}
+
+void process_table__free(struct process_table *table)
+{
+	while (table->entries)
+		process_table__drop(table, table->entries);
+	free(table->pending_exits);
+}
+
+bool process_entry__has_ended(const struct process_entry *process)
+{
+	struct pollfd pfd = { .fd = process->pidfd, .events = POLLIN };
+
+	if (process->pidfd >= 0)
+		return poll(&pfd, 1, 0) > 0;
+	return process->ended || (kill(process->pid, 0) && errno == ESRCH);
+}
+
+void process_table__saw(struct process_table *table, const struct jank_rec *hdr)
+{
+	struct process_entry *process = process_table__find(table, hdr->tgid);
+
+	if (!process)
+		return;
+	process->loop_seen = true;
+	process->main_seen |= hdr->tid == hdr->tgid;
+}
+
+/* --- facts of a process */
+
+static struct identity *describe(const struct proc_info *info)
+{
+	struct identity identity = {
+		.pid = info->pid,
+		.uid = info->uid,
+		.ns_pid = info->ns_pid,
+		.name = (char *)procinfo__known_as(info),
+		.exe = info->exe,
+		.cgroup = info->cgroup,
+	};
+	struct cgroup_names names = {};
+
+	if (info->cgroup)
+		cgroup__names(info->cgroup, &names);
+	identity.container = *names.container ? names.container : NULL;
+	identity.pod = *names.pod ? names.pod : NULL;
+	identity.unit = *names.unit ? names.unit : NULL;
+	return identity__copy(&identity);
+}
+
+static bool started_before(const struct proc_info *info, uint64_t ts_ns)
+{
+	uint64_t start_ns = info->start_ticks * (NS_PER_SEC / sysconf(_SC_CLK_TCK));
+
+	return start_ns <= ts_ns + clock__suspended_ns() + START_SLACK_NS;
+}
+
+static int set_facts(struct process_entry *process, const struct proc_info *info, uint64_t ts_ns,
+		     struct err *err)
+{
+	struct identity *identity;
+
+	if (info->kernel_thread)
+		return err__set(err, EINVAL,
+				"process %u is a kernel thread: it has no event loop to trace",
+				process->pid);
+	if (!started_before(info, ts_ns))
+		return err__set(err, ESRCH, "process %u is another one now", process->pid);
+	identity = describe(info);
+	if (!identity)
+		return err__set(err, ENOMEM, "out of memory");
+	identity__free(process->identity);
+	process->identity = identity;
+	return 0;
+}
+
+int process_table__read(struct process_table *table, struct process_entry *process, uint64_t ts_ns,
+			struct err *err)
+{
+	struct proc_info info;
+	int res = procinfo__read(process->pid, &info, err);
+
+	if (res)
+		return res;
+	res = set_facts(process, &info, ts_ns, err);
+	procinfo__free(&info);
+	if (!res)
+		process_table__announce(table, process);
+	return res;
+}
+
+int process_entry__set_name(struct process_entry *process, const char *comm)
+{
+	const struct identity identity = {
+		.pid = process->pid,
+		.uid = UID_UNKNOWN,
+		.name = (char *)comm,
+	};
+	char *name;
+
+	if (!process->identity) {
+		process->identity = identity__copy(&identity);
+		return process->identity ? 0 : -ENOMEM;
+	}
+	name = strdup(comm);
+	if (!name)
+		return -ENOMEM;
+	free(process->identity->name);
+	process->identity->name = name;
+	return 0;
+}
+
+/* --- what the sink thread learns */
+
+void process_table__announce(struct process_table *table, struct process_entry *process)
+{
+	struct item item = { .kind = ITEM_PROCESS, .pid = process->pid };
+
+	item.data = identity__copy(process->identity);
+	if (item.data && queue__put(table->queue, &item)) {
+		process->announced = true;
+		return;
+	}
+	identity__free(item.data);
+	losses__add(table->losses, LOSS_QUEUE_FULL, 1);
+}
+
+bool process_table__send_exit(struct process_table *table, uint32_t pid)
+{
+	const struct item item = { .kind = ITEM_PROCESS_GONE, .pid = pid };
+
+	return queue__put(table->queue, &item);
+}
+
+/* The sink thread knows the process: if its queue is full, the end waits in a list. */
+void process_table__report_exit(struct process_table *table, uint32_t pid)
+{
+	uint32_t *pids;
+
+	if (process_table__send_exit(table, pid))
+		return;
+	pids = reallocarray(table->pending_exits, table->pending_cnt + 1, sizeof(*pids));
+	if (!pids) {
+		losses__add(table->losses, LOSS_NO_MEMORY, 1);
+		return;
+	}
+	table->pending_exits = pids;
+	pids[table->pending_cnt++] = pid;
+}
+
+void process_table__report_pending(struct process_table *table)
+{
+	while (table->pending_cnt &&
+	       process_table__send_exit(table, table->pending_exits[table->pending_cnt - 1]))
+		table->pending_cnt--;
+}
+
+/* --- duty cycle of a process's marks */
+
+#define BUSY_HZ 2000 /* dispatches a second: 2,000 traps of 3 us are 0.6 % of a CPU */
+#define CALM_HZ 500
+#define ON_NS	(5 * NS_PER_SEC)
+#define REST_NS (9 * ON_NS)
+
+static bool may_rest(const struct mark_duty *duty, uint64_t now_ns)
+{
+	return duty->rate >= BUSY_HZ && (!duty->on_ns || now_ns - duty->on_ns >= ON_NS);
+}
+
+static bool may_work(const struct mark_duty *duty, uint64_t now_ns)
+{
+	return duty->rate < CALM_HZ || (duty->slow && now_ns - duty->off_ns >= REST_NS);
+}
+
+bool mark_duty__look(struct mark_duty *duty, uint64_t now_ns, uint64_t dispatch_cnt)
+{
+	uint64_t elapsed_ns = now_ns - duty->looked_ns, cnt = dispatch_cnt - duty->dispatch_cnt;
+
+	if (duty->looked_ns && elapsed_ns < NS_PER_SEC)
+		return !duty->off;
+	if (dispatch_cnt < duty->dispatch_cnt) /* threads ended, and their counts with them */
+		cnt = 0;
+	duty->rate = duty->looked_ns ? cnt * NS_PER_SEC / elapsed_ns : 0;
+	duty->looked_ns = now_ns;
+	duty->dispatch_cnt = dispatch_cnt;
+	if (!duty->off && may_rest(duty, now_ns)) {
+		duty->off = true;
+		duty->slow = false;
+		duty->off_ns = now_ns;
+	} else if (duty->off && may_work(duty, now_ns)) {
+		duty->off = false;
+		duty->on_ns = duty->rate < CALM_HZ ? 0 : now_ns;
+	}
+	return !duty->off;
+}
+
+void mark_duty__slow(struct mark_duty *duty)
+{
+	duty->slow = true;
+}
