@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# tools/android.sh and devices that it has to refuse, or must first ask for root. The adb here answers for them;
-# tests/vm/android.t has the real one.
+# tools/android.sh with devices that it must refuse, or that need a request for root. A fake adb
+# answers for them. tests/vm/android.t uses a real adbd.
 script=$(dirname "$0")/../../tools/android.sh
 . "$(dirname "$0")/../lib/tap.sh"
 mkdir "$dir/bin" "$dir/tools" "$dir/device"
 
-# A device is a set of variables; its shell is this machine's, with that device's uname and id.
+# A device is a set of variables; its shell is this machine's, with the device's uname and id.
 cat >"$dir/bin/adb" <<'END'
 #!/bin/sh
 tab=$(printf '\t')
@@ -59,7 +59,7 @@ cp "$script" "$dir/tools/android.sh"
 unset ANDROID_SERIAL ADB
 export HERE="$dir" PATH="$dir/bin:$PATH" DEVICES=phone:device
 
-# NAME STATUS WORDS ARG…: ends with that status, and one line on stderr that has the words
+# NAME STATUS WORDS ARG…: ends with that status, and one line on stderr that contains the words
 told() {
 	name=$1 status=$2 words=$3
 	shift 3
@@ -68,7 +68,7 @@ told() {
 	ok $? "$name"
 }
 
-# NAME ARG…: `run` runs: records, messages and the status come through
+# NAME ARG…: `run` works: it passes records, messages and the status
 runs() {
 	name=$1
 	shift
@@ -90,9 +90,9 @@ ADB=$dir/none told 'no adb' 1 'install adb' push
 DEVICES='' told 'no device' 1 'no device: plug one in' push
 DEVICES='a:device b:device' told 'two devices' 1 'choose by -s SERIAL or ANDROID_SERIAL from a b' push
 DEVICES='a:device b:offline' told 'two devices, one of them offline' 1 'more than one device' run -a
-DEVICES='a:device b:device' told '-s of none of them' 1 'the device c is not there' -s c push
-DEVICES='a:device b:offline' told '-s of the one that is offline' 1 'the device b is offline' -s b push
-DEVICES='a:device b:unauthorized' ANDROID_SERIAL=b told 'ANDROID_SERIAL of the one that does not trust us' 1 \
+DEVICES='a:device b:device' told '-s of an unknown device' 1 'the device c is not there' -s c push
+DEVICES='a:device b:offline' told '-s of the offline device' 1 'the device b is offline' -s b push
+DEVICES='a:device b:unauthorized' ANDROID_SERIAL=b told 'ANDROID_SERIAL of a device that does not trust us' 1 \
 	'confirm the dialog' pull x
 DEVICES='a:unauthorized' told 'unauthorized' 1 'the device a does not trust this computer yet: confirm the dialog' run -a
 DEVICES='a:offline' told 'offline' 1 'adb reconnect offline' run -a
@@ -112,18 +112,18 @@ told 'no program' 1 "jankbpf' is no program for aarch64" --dir "$dir" push "$dir
 SU=none told 'a production build without su' 77 "no root on the device: neither 'adb root' nor su gives it" \
 	--dir "$dir" run -a
 [ ! -e "$dir/asked" ]
-ok $? 'and nothing was restarted'
-told 'pull of what is not there' 77 'no root on the device' --dir "$dir" pull x
-IS_ROOT=1 told 'pull of what is not there, as root' 1 "there is no $dir/x on the device" --dir "$dir" pull x
+ok $? 'and adb root was not called'
+told 'pull of a missing file' 77 'no root on the device' --dir "$dir" pull x
+IS_ROOT=1 told 'pull of a missing file, as root' 1 "there is no $dir/x on the device" --dir "$dir" pull x
 
 IS_ROOT=1 runs 'the shell is root' -t 25ms 'a  b'
 [ ! -e "$dir/asked" ]
-ok $? 'so adb root was not asked'
+ok $? 'so adb root was not called'
 SU=android runs "Android's su" -t 25ms 'a  b'
 SU=other runs 'another su' -- -t 25ms 'a  b'
 USERDEBUG=1 SU=none runs 'a userdebug build' -t 25ms 'a  b'
 [ "$(wc -l <"$dir/asked")" = 1 ]
-ok $? 'adb root was asked once'
+ok $? 'adb root was called once'
 rm -f "$dir/rooted"
 [ "$(grep -c SELinux "$dir/err")" = 0 ]
 ok $? 'su is free of SELinux: no hint'

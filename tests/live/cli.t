@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# The command line from outside: exit statuses, and what goes to stdout and what to stderr.
+# The command line: exit statuses, and what goes to stdout and to stderr.
 . "$(dirname "$0")/../lib/tap.sh"
 jank=${JANKBPF:-./jankbpf}
 
-# WORDS-IN-STDERR ARG...: wrong usage, told on stderr in one line, nothing on stdout
+# WORDS-IN-STDERR ARG...: wrong usage, one line on stderr, nothing on stdout
 refused() {
 	words=$1
 	shift
@@ -14,7 +14,7 @@ refused() {
 	ok $? "usage error: $*"
 }
 
-# WORDS-IN-STDOUT ARG...: done, told on stdout, nothing on stderr
+# WORDS-IN-STDOUT ARG...: success, text on stdout, nothing on stderr
 told() {
 	words=$1
 	shift
