@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whose main threads are watched with -a: as many as there is room for, none for a moment only,
- * each until its end.
+ * Which main threads -a watches: as many as there is room for, none that has just started, each
+ * until its end.
  */
 #include <stdio.h>
 #include <string.h>
@@ -71,27 +71,27 @@ static void test_life(void)
 	pid_t other = child__start(rename_to, OTHER_NAME);
 
 	told.full = true;
-	is_int(mains__look(mains, true, LOOK_NS), 0, "a look without room in the queue");
+	is_int(mains__look(mains, true, LOOK_NS), 0, "a check without room in the queue");
 	told.full = false;
 	mains__look(mains, true, LOOK_NS);
 	ok(told.admitted == 1 && told.last == (uint32_t)old,
-	   "at the next one the process of that name is admitted, no other");
+	   "the next check admits the process of that name, and no other");
 	young = child__start(rename_to, NAME);
 	mains__look(mains, false, LOOK_NS);
-	is_uint(told.admitted, 1, "one that has just begun is not, nor is the first again");
+	is_uint(told.admitted, 1, "not one that has just started, nor the first one again");
 	usleep(AGE_US);
 	mains__look(mains, false, LOOK_NS);
 	ok(told.admitted == 2 && told.last == (uint32_t)young, "but when it is older");
 	mains__renew(mains, old);
 	mains__look(mains, false, LOOK_NS);
-	ok(told.admitted == 3 && told.last == (uint32_t)old, "a new program is admitted anew");
+	ok(told.admitted == 3 && told.last == (uint32_t)old, "a new program is admitted again");
 	end(young);
 	mains__look(mains, false, LOOK_NS);
-	ok(told.dropped == 1 && told.last == (uint32_t)young, "one that has ended is dropped");
+	ok(told.dropped == 1 && told.last == (uint32_t)young, "an ended one is dropped");
 	end(old);
 	end(other);
 	mains__look(mains, false, LOOK_NS);
-	is_uint(told.dropped, 2, "what was not admitted is not");
+	is_uint(told.dropped, 2, "one that was not admitted is not");
 	mains__free(mains);
 	filter__close(&filter);
 }
@@ -113,11 +113,11 @@ static void test_many(void)
 		if (!mains__is_beyond(mains, pids[i]))
 			freed = pids[i];
 	}
-	is_uint(beyond, 2, "the others are known to be beyond");
+	is_uint(beyond, 2, "the others are recorded as beyond the limit");
 	end(freed);
-	mains__look(mains, false, LOOK_NS); /* sees that it has ended */
+	mains__look(mains, false, LOOK_NS); /* notices its end */
 	mains__look(mains, true, LOOK_NS);
-	is_uint(told.admitted, MAINS_MAX + 1, "one of them takes a place that has become free");
+	is_uint(told.admitted, MAINS_MAX + 1, "one of them takes a free place");
 	for (size_t i = 0; i < PIDS; i++)
 		if (pids[i] != freed)
 			end(pids[i]);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* /tmp/perf-PID.map: found by the process's own pid in its own /tmp, read as it grows, never
- * trusted. */
+/*
+ * /tmp/perf-PID.map: found by the process's own pid in its own /tmp, read as it grows, never
+ * trusted.
+ */
 #include <time.h>
 
 #include "tests/symbol_fixture.h"
 
-/* Maps a page of code, and adds a line to its perf map for each line that it reads: "OFFSET SIZE
- * NAME". A line "!" begins the map anew. */
+/*
+ * Maps a page of code, and appends a line to its perf map for each line that it reads: "OFFSET SIZE
+ * NAME". A line "!" starts a new map.
+ */
 static const char program[] = "#define _GNU_SOURCE\n"
 			      "#include <stdio.h>\n#include <stdlib.h>\n#include "
 			      "<string.h>\n#include <sys/mman.h>\n#include <unistd.h>\n"
@@ -34,7 +38,9 @@ static const char program[] = "#define _GNU_SOURCE\n"
 
 static void tell(struct fixture *fx, const char *line)
 {
-	struct timespec pause = { 0, 120000000 }; /* longer than any file is not looked for */
+	struct timespec pause = {
+		0, 120000000
+	}; /* longer than the interval at which a file is searched again */
 
 	fprintf(fx->in, "%s\n", line);
 	fflush(fx->in);
@@ -42,7 +48,7 @@ static void tell(struct fixture *fx, const char *line)
 	nanosleep(&pause, NULL);
 }
 
-/* A killed one leaves its map behind. */
+/* A killed process leaves its map behind. */
 static void stop(struct fixture *fx)
 {
 	char path[64];
@@ -73,18 +79,19 @@ static void check_growth(void)
 	NAMED(sym, &fx, code + 0x10f, 15, "LazyCompile:~first /app/x.js:3");
 	is_str(fixture__frame(sym, fx.pid, code + 0x110, true).function, NULL, "its end");
 	is_str(fixture__frame(sym, fx.pid, code + 0x110, false).function,
-	       "LazyCompile:~first /app/x.js:3", "as a return address: still its");
+	       "LazyCompile:~first /app/x.js:3", "as a return address: still the same function");
 	tell(&fx, "200 20 second");
 	NAMED(sym, &fx, code + 0x210, 16, "second");
 	tell(&fx, "300 10 Builtins_InterpreterEntryTrampoline");
-	ok(!fixture__frame(sym, fx.pid, code + 0x304, true).app, "a trampoline is not");
+	ok(!fixture__frame(sym, fx.pid, code + 0x304, true).app,
+	   "a trampoline is not the program's own");
 	tell(&fx, "300 10 Builtins_ArrayMap");
-	ok(fixture__frame(sym, fx.pid, code + 0x304, true).app, "a function of the runtime's is");
+	ok(fixture__frame(sym, fx.pid, code + 0x304, true).app, "a function of the runtime is");
 	tell(&fx, "100 10 moved");
 	NAMED(sym, &fx, code + 0x104, 4, "moved");
 	tell(&fx, "108 8 half");
 	is_str(fixture__frame(sym, fx.pid, code + 0x104, true).function, NULL,
-	       "what was written over has no name any more");
+	       "overwritten code has no name any more");
 	stop(&fx);
 	NAMED(sym, &fx, code + 0x210, 16, "second");
 	symbolizer__free(sym);
@@ -159,7 +166,7 @@ static void check_hostile_lines(void)
 	symbolizer__free(sym);
 }
 
-/* What is no regular file of the process's user is not read. */
+/* A file that is not a regular file of the process's user is not read. */
 static void check_untrusted(const char *what, const char *cmd, bool wanted)
 {
 	struct symbolizer *sym = fixture__symbolizer(NULL, NULL);
@@ -213,7 +220,7 @@ static void check_container(void)
 	symbolizer__free(sym);
 }
 
-/* 400,000 functions: more than are kept; and the time that reading them takes. */
+/* 400,000 functions: more than are kept; and the time to read them. */
 static void check_large(void)
 {
 	struct symbolizer *sym = fixture__symbolizer(NULL, NULL);
@@ -238,7 +245,7 @@ static void check_large(void)
 	symbolizer__free(sym);
 }
 
-/* As HotSpot writes it: numbers with 0x, and all of it anew over the old. */
+/* As HotSpot writes it: numbers with 0x, and all of it again over the old file. */
 static void check_java(void)
 {
 	struct symbolizer *sym = fixture__symbolizer(NULL, NULL);
@@ -256,7 +263,7 @@ static void check_java(void)
 	tell(&fx, "0");
 	snprintf(line, sizeof(line), "=0x%016llx 0x%016x void a.B.third(int)",
 		 (unsigned long long)code + 0x100, 0x40);
-	fprintf(fx.in, "%s\n", line); /* no pause: it is as long before it is looked at again */
+	fprintf(fx.in, "%s\n", line); /* the longer the read took, the longer until the next */
 	fflush(fx.in);
 	fixture__read(&fx);
 	snprintf(line, sizeof(line), "=0x%016llx 0x%016x void a.B.other(int)",
@@ -277,7 +284,7 @@ int main(void)
 	check_restart();
 	check_java();
 	check_hostile_lines();
-	check_untrusted("a map of one's own", "cp $D/map $MAP", true);
+	check_untrusted("a map of the process's own user", "cp $D/map $MAP", true);
 	check_untrusted("a map that is a FIFO", "mkfifo $MAP", false);
 	check_untrusted("a map that is a directory", "mkdir $MAP; true", false);
 	if (!geteuid())
