@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What an interpreter's memory and file may hold: location tables, offsets that it tells, strings,
- * code objects and its list of threads, damaged. Nothing may be read or written out of bounds, and
- * lines stay within what a table can say.
+ * Hostile content of an interpreter's memory and file: damaged location tables, published offsets,
+ * strings, code objects and thread lists. Nothing may be read or written out of bounds, and lines
+ * stay within what a table can say.
  */
 #include "symbol/interpreters/interp_code.h"
 #include "tests/fuzz/fuzz.h"
@@ -25,7 +25,7 @@ static void fill(uint8_t *bytes, size_t size)
 		bytes[i] = fuzz__any(&run.fuzz);
 }
 
-/* Exactly as large as it says, so that the sanitizer sees a byte too much. */
+/* A buffer of exactly the stated size, so that the sanitizer catches a byte too much. */
 static bool table_holds(void)
 {
 	size_t size = fuzz__below(&run.fuzz, TABLE_MAX);
@@ -43,7 +43,7 @@ static bool table_holds(void)
 	return line <= 1u << 30;
 }
 
-/* What is taken fits what the probes read. */
+/* Accepted offsets fit what the probes read. */
 static bool told_holds(struct interp_offsets *offsets)
 {
 	uint8_t told[SCRIPT_OFFSETS_SZ];
@@ -67,8 +67,8 @@ static bool told_holds(struct interp_offsets *offsets)
 }
 
 /*
- * Numbers that are addresses, lengths and states: what hurts most where a pointer or a length
- * stands.
+ * Numbers used as addresses, lengths and states: they do most damage where a pointer or a length
+ * is.
  */
 static void damage(struct image_mem *image)
 {
@@ -148,9 +148,10 @@ int main(void)
 			read_damaged(image, &image->offsets);
 		}
 	}
-	ok(!broken, "round %llu: %s", (unsigned long long)run.fuzz.round, broken ?: "all hold");
+	ok(!broken, "round %llu: %s", (unsigned long long)run.fuzz.round,
+	   broken ?: "all promises hold");
 	ok(run.lines && run.told && run.names && run.threads,
-	   "%llu lines, %llu offsets, %llu names and %llu threads were taken",
+	   "%llu lines, %llu offsets, %llu names and %llu threads were accepted",
 	   (unsigned long long)run.lines, (unsigned long long)run.told,
 	   (unsigned long long)run.names, (unsigned long long)run.threads);
 	for (size_t i = 0; i < 3; i++)

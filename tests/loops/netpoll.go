@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Go's netpoll: a goroutine that handles what comes through a socket, with others beside it. A goroutine moves between
-// threads, and its thread is another's when it is done: the thread of its begin and that of its end are told.
+// Go's netpoll: a goroutine that handles what arrives on a socket, beside other goroutines. A
+// goroutine moves between threads, and its thread may run another one when it is done. So a stall
+// has the thread of its begin and that of its end.
 package main
 
 import (
@@ -26,7 +27,7 @@ func now() int64 {
 	return ts.Nano()
 }
 
-// A system call of a thread; time.Sleep were none.
+// A system call of the thread; time.Sleep would not be one.
 func nap() {
 	ts := syscall.NsecToTimespec(stallMs * 1000000)
 	syscall.Nanosleep(&ts, nil)
