@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# What jankbpf costs, beside its peers and in one run; nothing is kept but .output/bench.json.
+# What jankbpf costs, beside its peers in the same run; only .output/bench.json is kept.
 #
 #   make bench                all of it, about five minutes
 #   make bench BENCH=micro    a part of it: micro, redis, own or encoding

@@ -12,7 +12,7 @@ install: program #:build into DESTDIR and PREFIX
 uninstall: #:build take it away again
 	$(Q)rm -f $(DESTDIR)$(SBINDIR)/jankbpf
 
-# A target is listed when "#:GROUP text" stands behind it; without a known group, as the last.
+# A target is listed if "#:GROUP text" follows it; without a known group, it comes last.
 HELP_GROUPS := build:Build packages:Packages~(as~root) tests:Tests machines:Other~machines~and~kernels measure:Measure sources:Generated~sources
 
 help: #:build this list

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# The programs that tools/stacks takes stacks of: as distributions build, without frame pointers, in a directory of their
-# own. simjank, whose chains of calls are known, makes no call a jump, and keeps its debugging information; the others lose it.
+# The programs whose stacks tools/stacks takes: built as distributions build, without frame
+# pointers, in a directory of their own. simjank, whose chains of calls are known, has no tail
+# calls, and keeps its debugging information; the others are stripped.
 #
 #   make stacks     the table of docs/stacks.md (as root)
 
