@@ -116,8 +116,7 @@ def includes(root, path):
 
 
 def spdx(root):
-    """Each source file has the right licence in its first three lines: user space's, or the
-    kernel's."""
+    """Each source file has its SPDX licence, user space's or the kernel's, in its first three lines."""
     for path in files(root, TEXT):
         licence = "GPL-2.0-or-later" if path.startswith(("user/", "tools/")) else "GPL-2.0"
         head = read(root, path).split("\n")[:3]
@@ -212,8 +211,7 @@ def opens(root):
 
 
 def front_pages(root):
-    """The pages that a visitor reads first are short, and the frames in their example output have
-    names."""
+    """The front pages are short, and the frames in their example output have names."""
     for path, most in FRONT_PAGES.items():
         if not os.path.exists(os.path.join(root, path)):
             continue
