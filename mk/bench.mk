@@ -10,7 +10,7 @@ BENCH  ?=
 ROUNDS ?=
 BEFORE ?=
 
-bench: all $(VARIANT)/bench_epoll $(VARIANT)/bench_encoding #:measure what it costs, beside its peers (as root)
+bench: all $(VARIANT)/bench_epoll $(VARIANT)/bench_encoding #:measure the cost of tracing, beside its peers (as root)
 	$(Q)BENCH_EPOLL=$(VARIANT)/bench_epoll BENCH_ENCODING=$(VARIANT)/bench_encoding \
 		BEFORE=$(BEFORE) tools/bench/bench.py $(if $(ROUNDS),--rounds $(ROUNDS)) --json $(OUT)/bench.json $(BENCH)
 

@@ -7,7 +7,7 @@ CROSS_ARM64 := aarch64-linux-gnu-
 ARM64_LIBS   = $(foreach lib,libbpf libprotobuf-c,$(filter /%,$(shell $(CROSS_ARM64)gcc -print-file-name=$(lib).a 2>/dev/null)))
 HAVE_ARM64   = $(filter 2,$(words $(ARM64_LIBS)))
 
-static: #:build jankbpf-x86_64 and jankbpf-aarch64, each one file that needs nothing beside it
+static: #:build jankbpf-x86_64 and jankbpf-aarch64, each one file without dependencies
 	$(Q)$(MAKE) $(JOBS) STATIC=1 SANITIZE= CROSS_COMPILE=
 ifneq ($(MACHINE),aarch64)
 	$(Q)$(if $(HAVE_ARM64),$(MAKE) $(JOBS) STATIC=1 SANITIZE= CROSS_COMPILE=$(CROSS_ARM64),echo \

@@ -106,10 +106,10 @@ check-fast: #:tests the style, the quick unit tests without sanitizers, replay: 
 CLANG_FORMAT ?= clang-format
 FORMATTED     = $(shell find bpf user tools tests -name '*.[ch]' -o -name '*.cc')
 
-check-format: #:tests is every file as clang-format has it?
+check-format: #:tests check that clang-format changes no file
 	$(Q)$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 
-format: #:build make it so
+format: #:build format every file by clang-format
 	$(Q)$(CLANG_FORMAT) -i $(FORMATTED)
 
 -include $(FAST_UNIT:=.d)

@@ -39,7 +39,7 @@ $(OUT)/verdicts/late_client: tests/verdicts/late_client.c
 	$(call msg,CC,$@)
 	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -o $@ $<
 
-verdicts: all $(OUT)/verdicts/libmvec-1.so $(OUT)/verdicts/late_client #:measure known stalls, and what is said of them, into docs/verdicts.md (as root)
+verdicts: all $(OUT)/verdicts/libmvec-1.so $(OUT)/verdicts/late_client #:measure verdicts on known stalls, into docs/verdicts.md (as root)
 	$(Q)deps/install build verdicts
 	$(Q)$(call verdict-run,run_kinds,$(KINDS),--count $(KIND_COUNT))
 	$(Q)$(call verdict-run,run,$(SERVERS),--rounds $(VERDICT_ROUNDS))

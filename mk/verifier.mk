@@ -20,7 +20,7 @@ verifier-report: $(VERISTAT) jankbpf tools
 		[ $$status = 0 ] || { rm -f $(OUT)/verifier.txt; $(VERISTAT) >/dev/null; exit 1; }; \
 	fi
 
-verifier: $(VERISTAT) #:measure how many instructions the verifier walks, by program
+verifier: $(VERISTAT) #:measure the instructions that the verifier walks, by program
 	$(Q)$(VERISTAT)
 
 .PHONY: verifier verifier-report

@@ -20,7 +20,7 @@
 #define HASH	 77 /* of each str */
 
 /* The part of 3.13.0's published offsets that the symbolizer reads. */
-IMAGE_FN void image__told_313(uint8_t told[SCRIPT_OFFSETS_SZ])
+IMAGE_FN void image__offsets_313(uint8_t published[SCRIPT_OFFSETS_SZ])
 {
 	static const struct {
 		unsigned at;
@@ -32,21 +32,21 @@ IMAGE_FN void image__told_313(uint8_t told[SCRIPT_OFFSETS_SZ])
 		{ 43, 200 },	   { 65, 16 },	{ 66, 32 },  { 68, 32 },  { 69, 16 },  { 70, 40 },
 	};
 
-	memset(told, 0, SCRIPT_OFFSETS_SZ);
-	memcpy(told, "xdebugpy", 8);
+	memset(published, 0, SCRIPT_OFFSETS_SZ);
+	memcpy(published, "xdebugpy", 8);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		memcpy(told + rows[i].at * 8, &rows[i].value, 8);
+		memcpy(published + rows[i].at * 8, &rows[i].value, 8);
 }
 
 IMAGE_FN struct interp_offsets image__offsets(uint32_t version)
 {
 	struct interp_offsets ret = {};
-	uint8_t told[SCRIPT_OFFSETS_SZ];
+	uint8_t published[SCRIPT_OFFSETS_SZ];
 
 	if (interp_offsets__told(version)) {
-		image__told_313(told);
-		ok(interp_offsets__read(told, version, &ret), "%x: the published offsets are read",
-		   version);
+		image__offsets_313(published);
+		ok(interp_offsets__read(published, version, &ret),
+		   "%x: the published offsets are read", version);
 	} else {
 		ok(interp_offsets__of(version, &ret), "%x: offsets are known", version);
 	}

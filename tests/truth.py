@@ -328,7 +328,7 @@ def parse_args():
                         metavar="NAME=VALUE", help=", ".join(
                             f"{n} ({'none' if t[3] is None else show(t[3], t[1])})"
                             for n, t in TOLERANCES.items()).replace("%", "%%"))
-    parser.add_argument("--verdicts", action="store_true", help="show whose fault each was said to be")
+    parser.add_argument("--verdicts", action="store_true", help="show the verdicts, compared with the truth")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON, no TAP")
     return parser.parse_args()
 

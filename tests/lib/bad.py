@@ -219,7 +219,7 @@ class Tracer:
                              **options)
         self.pid = self.process.pid
         if wait and not wait_for(lambda: "tracing;" in self.stderr() or self.process.poll() is not None):
-            raise RuntimeError(f"{words}: does not come to trace: {self.stderr()}")
+            raise RuntimeError(f"{words}: does not start tracing: {self.stderr()}")
 
     def stderr(self):
         return self.read(self.err).decode("utf-8", "backslashreplace")

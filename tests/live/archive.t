@@ -192,10 +192,10 @@ def check_probed(tap, folder, program, path, begin, library):
         with Trace(process.pid, options=["--loop-file", loop_file, "--marks", "always"]) as trace:
             time.sleep(1.5)
     tap.check(f"in {path}!/{ENTRY}" in found and "1 of 1 functions" in found, "the function is found in the archive", found)
-    told = [block.get("message", {}).get("what") for block in trace.blocks]
+    whats = [block.get("message", {}).get("what") for block in trace.blocks]
     tap.check({block["loop"] for block in trace.blocks} == {"archived"}, "the archived library identifies the loop",
               {block["loop"] for block in trace.blocks})
-    tap.check(len(told) > 5 and told.count("60") >= len(told) - 2, "and is probed: its argument names the messages", told,
+    tap.check(len(whats) > 5 and whats.count("60") >= len(whats) - 2, "and is probed: its argument names the messages", whats,
               trace.messages)
 
 

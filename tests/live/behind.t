@@ -31,13 +31,13 @@ for count in {WAITERS}:
 """
 
 
-def told(trace):
+def counts(trace):
     return [block.get("behind") for block in trace.blocks]
 
 
 def test_loop(tap):
     trace = trace_whole([sys.executable, "-c", LOOP], "100ms")
-    tap.check(told(trace) == WAITERS, f"our own loop: {WAITERS} descriptors", told(trace), *map(headline, trace.blocks))
+    tap.check(counts(trace) == WAITERS, f"our own loop: {WAITERS} descriptors", counts(trace), *map(headline, trace.blocks))
 
 
 REQUEST = b"GET %s HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -102,8 +102,8 @@ def check_server(tap, name, pid, clients):
         clients.end_dispatch()
     check_run(tap, trace, name)
     # The next request may arrive with the answer, before the loop waits again.
-    good = [got in (count, count + 1) for got, count in zip(told(trace), WAITERS)]
-    tap.check(len(trace.blocks) == len(WAITERS) and all(good), f"{name}: {WAITERS} clients", told(trace), *map(headline, trace.blocks))
+    good = [got in (count, count + 1) for got, count in zip(counts(trace), WAITERS)]
+    tap.check(len(trace.blocks) == len(WAITERS) and all(good), f"{name}: {WAITERS} clients", counts(trace), *map(headline, trace.blocks))
 
 
 def test_redis(tap, folder):

@@ -15,7 +15,7 @@ refused() {
 }
 
 # WORDS-IN-STDOUT ARG...: success, text on stdout, nothing on stderr
-told() {
+prints() {
 	words=$1
 	shift
 	run "$jank" "$@"
@@ -23,12 +23,12 @@ told() {
 	ok $? "on stdout: $*"
 }
 
-told 'Usage: jankbpf' --help
-told 'Usage: jankbpf' -h
-told 'Usage: jankbpf' doctor --help
-told 'jankbpf 0.' --version
-told 'jankbpf 0.' -V
-told '$schema' --schema
+prints 'Usage: jankbpf' --help
+prints 'Usage: jankbpf' -h
+prints 'Usage: jankbpf' doctor --help
+prints 'jankbpf 0.' --version
+prints 'jankbpf 0.' -V
+prints '$schema' --schema
 
 refused 'nothing to trace'
 refused "unknown option '--foo'; see jankbpf --help" --foo

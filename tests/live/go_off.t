@@ -56,8 +56,8 @@ def is_at_work(process):
 
 
 def check(tap, what, trace, pid, since_ns):
-    told = [entry for entry in trace.summary["not_watched"] if entry["pid"] == pid]
-    tap.check([(entry["reason"], entry.get("loop")) for entry in told] == [("loop_off", "go")],
+    entries = [entry for entry in trace.summary["not_watched"] if entry["pid"] == pid]
+    tap.check([(entry["reason"], entry.get("loop")) for entry in entries] == [("loop_off", "go")],
               f"{what}: listed as not watched, with the option", trace.summary["not_watched"])
     times = records(trace.journal, pid)
     late = [t_ns for t_ns in times if t_ns > since_ns + KNOWN_NS]

@@ -84,10 +84,10 @@ def test_anr():
     journal = bad.scratch("anr.journal")
     result = bad.trace("-q", "--json", "-t", "25ms", "--hang", "2s", "--journal", journal, "--", bad.SIMJANK, "--quiet",
                        "--scenario", "hang:11s", "--count", "1", seconds=60)
-    told = [(r["type"], r["duration_ns"] // (1000 * MS), r.get("anr")) for r in result.records() if r["type"] != "summary"]
-    ok([(kind, anr) for kind, _, anr in told] == [("hang", None), ("hang", 5), ("hang", 10), ("block", 10)],
+    found = [(r["type"], r["duration_ns"] // (1000 * MS), r.get("anr")) for r in result.records() if r["type"] != "summary"]
+    ok([(kind, anr) for kind, _, anr in found] == [("hang", None), ("hang", 5), ("hang", 10), ("block", 10)],
        "a dispatch of 11 s: a hang at 2, 5 and 10 s, and its end", result)
-    ok([at for _, at, _ in told[:2]] == [2, 5] and told[2][1] >= 10, "each in time", told)
+    ok([at for _, at, _ in found[:2]] == [2, 5] and found[2][1] >= 10, "each in time", found)
     ok(bad.exact(result.of("hang")) and all("handle_hang" in functions(h) for h in result.of("hang")), "each with its account and stack", result)
     again = bad.trace("-q", "--json", "replay", journal)
     ok([r for r in again.records() if r["type"] == "hang"] == result.of("hang"), "a replay has the same", again)

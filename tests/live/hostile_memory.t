@@ -43,10 +43,10 @@ def trace_both(what, mounted, process, *args):
     honest = bad.target("loop", 40)
     tracer = bad.Tracer("--json", "-t", "10ms", "-p", process.pid, "-p", honest.pid, *args, wait=False)
 
-    def told():
+    def reported():
         return tracer.stdout().count(b'"pid":%d,' % honest.pid) >= BLOCKS
 
-    meanwhile = bad.wait_for(told, END_S)
+    meanwhile = bad.wait_for(reported, END_S)
     tracer.process.send_signal(signal.SIGINT)
     ended = bad.wait_for(lambda: tracer.process.poll() is not None, END_S)
     if not ended:

@@ -62,8 +62,8 @@ def test_command():
     time.sleep(0.3)
     alive = os.path.exists(f"/proc/{child}")
     os.kill(child, 15)
-    told = bad.wait_for(lambda: os.path.exists(truth) and os.path.getsize(truth), 5)
-    ok(alive and told, "COMMAND goes on without jankbpf", f"{alive} {told}")
+    written = bad.wait_for(lambda: os.path.exists(truth) and os.path.getsize(truth), 5)
+    ok(alive and written, "COMMAND goes on without jankbpf", f"{alive} {written}")
     mark, started = bad.scratch("mark"), 0
     for i in range(20):
         tracer = bad.start([bad.JANK, "--", "touch", mark], stdout=subprocess.DEVNULL)

@@ -46,12 +46,12 @@ def test_leases(*options):
     ok(traces, f"{name}: traced after {time.monotonic() - begin:.1f} s", tracer.stderr())
     for process, whose in (victim, "another program"), (hostile, "their owner"):
         mark = b'"pid":%d,' % process.pid
-        ok(bad.wait_for(lambda mark=mark: mark in tracer.stdout(), WITHIN_S), f"{name}: blocks of {whose} come")
+        ok(bad.wait_for(lambda mark=mark: mark in tracer.stdout(), WITHIN_S), f"{name}: blocks of {whose} are reported")
     begin = time.monotonic()
     result = tracer.stop(seconds=END_S)
     ok(result.status == 0 and bad.exact(result.blocks()), f"{name}: ended after {time.monotonic() - begin:.1f} s", result)
-    told = [line for line in result.err.splitlines() if "another process holds a lease on it" in line]
-    ok(any("names are missing" in line for line in told) and "libQt5Core" in "".join(told),
+    lines = [line for line in result.err.splitlines() if "another process holds a lease on it" in line]
+    ok(any("names are missing" in line for line in lines) and "libQt5Core" in "".join(lines),
        f"{name}: what could not be read is reported", result.err)
     bad.end(victim, hostile)
 

@@ -88,7 +88,7 @@ def flat(part):
     return part if isinstance(part, (int, str)) else part.get("symbol") or ""
 
 
-def told(block):
+def message_of(block):
     return {name: flat(part) for name, part in (block.get("message") or {}).items() if name != "also_ready"}
 
 
@@ -108,7 +108,7 @@ def wrong_descriptor(block, truth):
 
 def wrong_parts(block, stall):
     """A symbol may have its arguments, a class its namespace, a descriptor's target its ends."""
-    said, truth = told(block), stall["message"]
+    said, truth = message_of(block), stall["message"]
     wrong = {name: (said[name], truth[name]) for name in said.keys() & truth.keys() - {"fd", "fd_target"}
              if str(truth[name]) not in str(said[name])}
     return wrong | wrong_descriptor(block, truth)
@@ -116,7 +116,7 @@ def wrong_parts(block, stall):
 
 def missing_parts(kind, block, stall):
     wanted = kind.parts.get(stall["kind"], kind.parts.get("", ()))
-    return [name for name in wanted if name in stall["message"] and name not in told(block)]
+    return [name for name in wanted if name in stall["message"] and name not in message_of(block)]
 
 
 def line_of(stall, block=None):

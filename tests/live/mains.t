@@ -60,9 +60,9 @@ def test_shell(tap, shell):
                  not open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii").read(), what="the last one's end")
     end(process)
     loops = [loop["loop"] for loop in trace.summary["loops"] if loop["pid"] == process.pid]
-    told = [r for r in trace.blocks + trace.hangs if r["cause"]["kind"] != "runnable"]
+    reported = [r for r in trace.blocks + trace.hangs if r["cause"]["kind"] != "runnable"]
     tap.check(loops == ["park"], "a shell is watched", trace.summary["loops"], trace.summary["not_watched"])
-    tap.check(not told, "but its programs are no stalls of the shell", *map(headline, told))
+    tap.check(not reported, "but its programs are no stalls of the shell", *map(headline, reported))
 
 
 def main():

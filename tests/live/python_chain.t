@@ -86,8 +86,8 @@ def check_stall(tap, what, blocks, row, program, where, shed):
     words = [block["cause"]["summary"] for block in blocks]
     # for a thread that got no CPU, the function that ended the wait is named
     functions = {row[3], row[4][0], row[5][0]}
-    told = [any(f"{name} (python_chain.py)" in text for name in functions) for text in words]
-    tap.check(shed or all(told), f"{what}: in words", *words)
+    named = [any(f"{name} (python_chain.py)" in text for name in functions) for text in words]
+    tap.check(shed or all(named), f"{what}: in words", *words)
 
 
 def check_interpreter(tap, what, blocks, shed):

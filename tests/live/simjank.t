@@ -224,8 +224,8 @@ def test_left_out(tap, build):
                                   capture_output=True, timeout=60, user=65534, group=65534)
             if scenario == "all":
                 summary = json.loads(done.stdout.splitlines()[-1]) if done.stdout else {}
-                told = [line.split(": ")[2] for line in done.stderr.splitlines() if ": left out: " in line]
-                tap.check("throttled" in told and told == summary.get("left_out"),
+                left = [line.split(": ")[2] for line in done.stderr.splitlines() if ": left out: " in line]
+                tap.check("throttled" in left and left == summary.get("left_out"),
                           f"{build}: impossible scenarios are left out, with a message", done)
             tap.check(done.returncode == status, f"{build}: {scenario} without privilege: status {status}", done)
 

@@ -97,7 +97,7 @@ def go_on(process):
     process.stdin.flush()
 
 
-def told(result, **wanted):
+def listed(result, **wanted):
     """The entries of not_watched with these members."""
     return [entry for entry in result.summary()["not_watched"] if wanted.items() <= entry.items()]
 
@@ -140,7 +140,7 @@ def test_no_loop():
     result = tracer.stop()
     ok(early and took < 2 and f"(pid {process.pid}): no loop seen" in result.err and "futex" in result.err,
        f"a thread that waits in a futex: on stderr after {took:.1f} s", result)
-    ok(told(result, pid=process.pid, reason="no_loop", waits_in="futex"), "and in the summary", result)
+    ok(listed(result, pid=process.pid, reason="no_loop", waits_in="futex"), "and in the summary", result)
     bad.valid(result, "which the schema knows")
     text = bad.trace("-d", "1500ms", "-p", process.pid)
     ok("nothing was watched" in text.out and "not watched: " in text.out and "0 blocks" not in text.out and
@@ -162,37 +162,37 @@ def test_idle():
     ok(f"(pid {child})" in text.out and f"(pid {process.pid})" not in text.out and "nothing was watched" not in text.out and
        "0 dispatches" in text.out, "an idle loop beside a process without one", text)
     text = bad.trace("-d", "1500ms", "-p", child)
-    ok("nothing was watched" in text.out, "which alone is nothing that is watched", text)
+    ok("nothing was watched" in text.out, "which alone means that nothing is watched", text)
     end(process)
 
 
 def test_reasons():
     pid, result = traced(IDLE_CHILD)
-    ok(told(result, reason="child", comm="sleep") and "-f traces it" in result.err, "a child that is not traced", result)
-    ok(result.blocks() and not told(result, pid=pid), "its parent's loop is watched", result)
+    ok(listed(result, reason="child", comm="sleep") and "-f traces it" in result.err, "a child that is not traced", result)
+    ok(result.blocks() and not listed(result, pid=pid), "its parent's loop is watched", result)
     pid, result = traced(IN_THREAD)
-    ok(told(result, pid=pid, tid=pid, reason="main_thread") and result.blocks(), "a main thread beside a loop", result)
+    ok(listed(result, pid=pid, tid=pid, reason="main_thread") and result.blocks(), "a main thread beside a loop", result)
     pid, result = traced(SELDOM)
-    ok(told(result, pid=pid, reason="few_turns"), "a main thread that has not returned to its wait", result)
+    ok(listed(result, pid=pid, reason="few_turns"), "a main thread that has not returned to its wait", result)
     pid, result = traced(POOL, "--workers", python="/usr/bin/python3")
-    ok(not told(result, reason="workers") and not result.of("hang"), "--workers: an interpreter with readable frames", result)
+    ok(not listed(result, reason="workers") and not result.of("hang"), "--workers: an interpreter with readable frames", result)
     with tempfile.TemporaryDirectory() as folder:
         python = unknown_python(folder)
         os.environ["PYTHONHOME"] = "/usr"
         pid, result = traced(POOL, "--workers", python=python)
-        ok(told(result, pid=pid, reason="workers") and not result.of("block") + result.of("hang"), "--workers: one of another version", result)
+        ok(listed(result, pid=pid, reason="workers") and not result.of("block") + result.of("hang"), "--workers: one of another version", result)
         pid, result = traced_to_its_end(POOL_FOR_A_WHILE, "--workers", python=python)
-        ok(told(result, pid=pid, reason="workers"), "and an interpreter that has ended since", result)
+        ok(listed(result, pid=pid, reason="workers"), "and an interpreter that has ended since", result)
         pid, result = traced(POOL, python=python)
         del os.environ["PYTHONHOME"]
-    ok(not told(result, reason="workers"), "without --workers, nothing is said of them", result)
+    ok(not listed(result, reason="workers"), "without --workers, nothing is said of them", result)
     process = program(DEEPER_FIRST)
     tracer = bad.Tracer("--json", "-t", "25ms", "-p", process.pid)
     time.sleep(1.2)
     go_on(process)
     bad.wait_for(lambda: b'"block"' in tracer.stdout(), 20)
     result = tracer.stop()
-    found = told(result, pid=process.pid, reason="late")
+    found = listed(result, pid=process.pid, reason="late")
     ok(found and found[0]["late_ns"] > 1200 * bad.MS and result.blocks(), "a loop that was tried elsewhere first", result)
     end(process)
     process = program(ZOMBIE)
@@ -202,7 +202,7 @@ def test_reasons():
     ok(result.status in (0, 1) and "ended" in result.err, "a zombie", result)
     end(process)
     result = bad.trace("--json", "--", "true")
-    ok(result.status == 0 and told(result, comm="true", reason="no_loop"), "a program that ends at once", result)
+    ok(result.status == 0 and listed(result, comm="true", reason="no_loop"), "a program that ends at once", result)
     process = program("print('ready', flush=True)\nloop(stall=0)")
     result = bad.trace("--json", "-d", "1500ms", "-p", process.pid)
     ok(result.summary()["not_watched"] == [] and "not watched" not in result.err, "a loop is watched: no message", result)
@@ -221,7 +221,7 @@ def test_probation():
     blocks = result.blocks()
     ok(len(blocks) >= STALLS - 1, f"the stalls before it was recognised are blocks: {len(blocks)} of {STALLS}", result)
     ok(result.summary()["blocks"] == len(blocks) <= result.summary()["dispatches"], "and counted", result)
-    ok(not told(result, reason="late"), "nothing was late", result)
+    ok(not listed(result, reason="late"), "nothing was late", result)
 
 
 def test_off():
@@ -230,7 +230,7 @@ def test_off():
     with open(rows, "w", encoding="utf-8") as file:
         file.write("[python]\nabout = a loop of ours\nlibrary = select.* exe:python3*\nwait = epoll\ntraced = no\n")
     pid, result = traced("print('ready', flush=True)\nloop()", "--loop-file", rows)
-    ok(told(result, pid=pid, reason="loop_off", loop="python") and "-l python" in result.err,
+    ok(listed(result, pid=pid, reason="loop_off", loop="python") and "-l python" in result.err,
        "a loop that is off is listed with its option", result)
     ok(not result.summary()["loops"] and not result.blocks() and not result.summary()["dispatches"],
        "and counted nowhere", result)
@@ -253,7 +253,7 @@ def test_follow():
             ok(len(pids) == 4, "-f: two children and two of theirs, existing and new", result)
             ok({pid for pid, blocks in count_by_pid(result).items() if blocks} == pids, "each with its counts", result)
         else:
-            ok(not pids and told(result, reason="child"), "without -f they are listed", result)
+            ok(not pids and listed(result, reason="child"), "without -f they are listed", result)
         end(process)
     command = ["--", sys.executable, "-c", LOOP + "if os.fork() == 0: loop(10)\nos.wait()"]
     ok(bad.trace("--json", "-t", "25ms", *command).blocks(), "a command's child is followed")

@@ -56,7 +56,7 @@ func serve(connection net.Conn) {
 	}
 }
 
-func told() bool {
+func started() bool {
 	room := make([]byte, 1)
 	count, _ := os.Stdin.Read(room)
 	return count >= 0
@@ -80,7 +80,7 @@ func main() {
 	}()
 	peer, _ := net.Dial("tcp", server.Addr().String())
 	fmt.Printf("{\"ready\":%d}\n", os.Getpid())
-	told()
+	started()
 	for turn := 0; turn < rounds*2; turn++ {
 		time.Sleep(tickMs * apart * time.Millisecond)
 		peer.Write([]byte{byte(turn)})

@@ -73,7 +73,7 @@ static STALL_APART_FN void stall__ready(int pid)
 	stall__say(line, snprintf(line, sizeof(line), "{\"ready\":%d}\n", pid));
 }
 
-static inline int stall__told(void)
+static inline int stall__started(void)
 {
 	int ready;
 
@@ -83,15 +83,15 @@ static inline int stall__told(void)
 /* Which of cnt stalls is due now; every tick calls it. */
 static STALL_APART_FN int stall__due(int cnt)
 {
-	static int ready, told, ticks;
+	static int ready, started, ticks;
 	int turn;
 
 	if (!ready) {
 		ready = 1;
 		stall__ready(getpid());
 	}
-	told = told || stall__told();
-	if (!told || ++ticks % STALL_APART)
+	started = started || stall__started();
+	if (!started || ++ticks % STALL_APART)
 		return STALL_NONE;
 	turn = ticks / STALL_APART - 1;
 	stall_round = turn / cnt;

@@ -34,7 +34,7 @@ def await_start():
     os.read(0, 1)
 
 
-def told():
+def started():
     try:
         return fcntl.ioctl(0, termios.FIONREAD, bytes(4)) != bytes(4)
     except OSError:
@@ -51,12 +51,12 @@ class Turns:
     """Which stall is due at a tick."""
 
     def __init__(self, count):
-        self.count, self.ticks, self.round, self.told = count, 0, 0, False
+        self.count, self.ticks, self.round, self.started = count, 0, 0, False
 
     def due(self):
-        if self.ticks == 0 and not self.told:
-            self.told = told()
-            if not self.told:
+        if self.ticks == 0 and not self.started:
+            self.started = started()
+            if not self.started:
                 return None
         self.ticks += 1
         if self.ticks % APART:

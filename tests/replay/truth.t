@@ -171,7 +171,7 @@ def judge(folder, truth, blocks, options, end="\n"):
     return subprocess.run([sys.executable, JUDGE, *paths, *options], capture_output=True, text=True)
 
 
-def tell(number, good, what, run):
+def print_result(number, good, what, run):
     print(f"{'ok' if good else 'not ok'} {number} - {what}")
     if not good:
         for line in (run.stdout + run.stderr).splitlines():
@@ -200,10 +200,10 @@ def main():
             truth, blocks = copy.deepcopy(TRUTH), right_blocks()
             apply(truth, blocks)
             run = judge(folder, truth, blocks, options)
-            tell(number, holds(run, failing), what if failing is None else f"{what} is refused", run)
+            print_result(number, holds(run, failing), what if failing is None else f"{what} is refused", run)
         for number, (what, truth, end, options) in enumerate(unjudged, len(CASES) + 1):
             run = judge(folder, truth, right_blocks(), options, end)
-            tell(number, run.returncode == 2 and run.stderr, f"{what} is an error", run)
+            print_result(number, run.returncode == 2 and run.stderr, f"{what} is an error", run)
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ static void test_others(void)
 	check_bad("/dev/zero", "is not a regular file", "a device");
 	check_bad("/proc/self/exe", "has no section .BTF", "a program");
 	mkfifo(scratch__path("fifo"), 0600);
-	check_bad(scratch__path("fifo"), "is not a regular file", "a FIFO that nobody writes");
+	check_bad(scratch__path("fifo"), "is not a regular file", "a FIFO without a writer");
 }
 
 static void test_large(void)

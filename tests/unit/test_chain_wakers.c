@@ -96,7 +96,7 @@ static unsigned links_of(uint32_t state, uint32_t waker, const char *comm)
 	return ret;
 }
 
-static void test_whose_fault(void)
+static void test_culprits(void)
 {
 	static const struct {
 		const char *what;
@@ -187,7 +187,7 @@ int main(void)
 	test_pick();
 	test_too_short();
 	test_timer();
-	test_whose_fault();
+	test_culprits();
 	test_softirq();
 	test_connecting();
 	return tap__done();

@@ -84,7 +84,7 @@ static void test_meant(void)
 	}
 }
 
-static void test_gone(void)
+static void test_replaced(void)
 {
 	struct stat st;
 	int fds[2];
@@ -324,7 +324,7 @@ int main(void)
 	scratch__init();
 	test_kinds();
 	test_meant();
-	test_gone();
+	test_replaced();
 	test_tcp(AF_INET, "127.0.0.1", "127.0.0.1");
 	test_tcp(AF_INET6, "::1", "[::1]");
 	test_udp();

@@ -6,15 +6,15 @@
 
 static bool read_with(unsigned at, uint64_t value)
 {
-	uint8_t told[SCRIPT_OFFSETS_SZ];
+	uint8_t published[SCRIPT_OFFSETS_SZ];
 	struct interp_offsets offsets;
 
-	image__told_313(told);
-	memcpy(told + at * 8, &value, 8);
-	return interp_offsets__read(told, VERSION_313, &offsets);
+	image__offsets_313(published);
+	memcpy(published + at * 8, &value, 8);
+	return interp_offsets__read(published, VERSION_313, &offsets);
 }
 
-static void check_told(void)
+static void check_published(void)
 {
 	struct interp_offsets offsets = image__offsets(VERSION_313);
 
@@ -47,6 +47,6 @@ int main(void)
 	ok(!interp_offsets__of(VERSION_313, &offsets) && interp_offsets__told(VERSION_313),
 	   "3.13 publishes its offsets");
 	ok(!interp_offsets__told(0x030e00f0), "3.14 has another layout of frames");
-	check_told();
+	check_published();
 	return tap__done();
 }

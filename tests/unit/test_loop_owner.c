@@ -88,25 +88,26 @@ static void add(struct loop_owner *whose, uint32_t tid, uint32_t loop, uint64_t 
 	wait_note__free(note);
 }
 
-struct told {
+struct reported {
 	unsigned cnt;
 	char function[64];
 };
 
 static void on_loop(void *ctx, const struct whose_loop *loop)
 {
-	struct told *told = ctx;
+	struct reported *reported = ctx;
 
-	told->cnt++;
+	reported->cnt++;
 	if (loop->frame_cnt && loop->frames[0].function)
-		snprintf(told->function, sizeof(told->function), "%s", loop->frames[0].function);
+		snprintf(reported->function, sizeof(reported->function), "%s",
+			 loop->frames[0].function);
 }
 
 static void test_rows(const struct catalogue *cat, struct symbolizer *sym)
 {
 	struct loop_owner *whose = loop_owner__new(cat, sym);
 	const struct catalogue_row *row;
-	struct told told = {};
+	struct reported reported = {};
 
 	add(whose, 1, JANK_LOOP_EPOLL, our_waiter());
 	add(whose, 2, JANK_LOOP_EPOLL, another());
@@ -121,9 +122,9 @@ static void test_rows(const struct catalogue *cat, struct symbolizer *sym)
 	is_str(row ? row->name : NULL, "ours", "a thread may change its loop");
 	ok(loop_owner__recorded(whose, 2) && !loop_owner__recorded(whose, 3),
 	   "the thread's loop is known");
-	loop_owner__each(whose, on_loop, &told);
-	is_uint(told.cnt, 2, "each is reported");
-	is_str(told.function, "our_waiter", "with the caller");
+	loop_owner__each(whose, on_loop, &reported);
+	is_uint(reported.cnt, 2, "each is reported");
+	is_str(reported.function, "our_waiter", "with the caller");
 	loop_owner__on_exit(whose, getpid());
 	ok(!loop_owner__row(whose, getpid(), 1, JANK_LOOP_EPOLL), "they end with their process");
 	loop_owner__free(whose);

@@ -290,7 +290,7 @@ static void test_live(void)
 	machine__free(machine);
 }
 
-static void test_gone(void)
+static void test_exited(void)
 {
 	struct machine *machine = machine__new();
 	struct machine_load load;
@@ -325,6 +325,6 @@ int main(void)
 	test_history();
 	test_odd_readings();
 	test_live();
-	test_gone();
+	test_exited();
 	return tap__done();
 }

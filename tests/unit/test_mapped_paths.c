@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "tests/tap.h"
 
-static void test_whose(void)
+static void test_keys(void)
 {
 	const struct file_number file = { 7, 1 }, other = { 8, 1 }, device = { 7, 2 };
 
@@ -46,7 +46,7 @@ static void test_many(void)
 
 int main(void)
 {
-	test_whose();
+	test_keys();
 	test_many();
 	return tap__done();
 }

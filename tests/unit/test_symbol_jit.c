@@ -36,7 +36,7 @@ static const char program[] = "#define _GNU_SOURCE\n"
 			      "	unlink(path);\n"
 			      "}\n";
 
-static void tell(struct fixture *fx, const char *line)
+static void add_line(struct fixture *fx, const char *line)
 {
 	struct timespec pause = {
 		0, 120000000
@@ -71,7 +71,7 @@ static void check_growth(void)
 	is_str(frame.function, NULL, "no map yet: no name");
 	is_str(frame.module, "[jit]", "but the module");
 	ok(frame.app, "which is the program's own code");
-	tell(&fx, "100 10 LazyCompile:~first /app/x.js:3");
+	add_line(&fx, "100 10 LazyCompile:~first /app/x.js:3");
 	frame = fixture__frame(sym, fx.pid, code + 0x104, true);
 	is_str(frame.function, "LazyCompile:~first /app/x.js:3", "a name with spaces");
 	is_uint(frame.offset, 4, "and the offset");
@@ -80,16 +80,16 @@ static void check_growth(void)
 	is_str(fixture__frame(sym, fx.pid, code + 0x110, true).function, NULL, "its end");
 	is_str(fixture__frame(sym, fx.pid, code + 0x110, false).function,
 	       "LazyCompile:~first /app/x.js:3", "as a return address: still the same function");
-	tell(&fx, "200 20 second");
+	add_line(&fx, "200 20 second");
 	NAMED(sym, &fx, code + 0x210, 16, "second");
-	tell(&fx, "300 10 Builtins_InterpreterEntryTrampoline");
+	add_line(&fx, "300 10 Builtins_InterpreterEntryTrampoline");
 	ok(!fixture__frame(sym, fx.pid, code + 0x304, true).app,
 	   "a trampoline is not the program's own");
-	tell(&fx, "300 10 Builtins_ArrayMap");
+	add_line(&fx, "300 10 Builtins_ArrayMap");
 	ok(fixture__frame(sym, fx.pid, code + 0x304, true).app, "a function of the runtime is");
-	tell(&fx, "100 10 moved");
+	add_line(&fx, "100 10 moved");
 	NAMED(sym, &fx, code + 0x104, 4, "moved");
-	tell(&fx, "108 8 half");
+	add_line(&fx, "108 8 half");
 	is_str(fixture__frame(sym, fx.pid, code + 0x104, true).function, NULL,
 	       "overwritten code has no name any more");
 	stop(&fx);
@@ -105,16 +105,16 @@ static void check_restart(void)
 
 	fixture__run(&fx, "jit");
 	code = fixture__addr(&fx, "code");
-	tell(&fx, "300 10 before_with_a_long_name");
+	add_line(&fx, "300 10 before_with_a_long_name");
 	NAMED(sym, &fx, code + 0x300, 0, "before_with_a_long_name");
-	tell(&fx, "0");
+	add_line(&fx, "0");
 	is_str(fixture__frame(sym, fx.pid, code + 0x300, true).function, NULL, "an emptied map");
-	tell(&fx, "300 10 cut");
+	add_line(&fx, "300 10 cut");
 	NAMED(sym, &fx, code + 0x300, 0, "cut");
-	tell(&fx, "!");
-	tell(&fx, "300 10 replaced");
+	add_line(&fx, "!");
+	add_line(&fx, "300 10 replaced");
 	NAMED(sym, &fx, code + 0x300, 0, "replaced");
-	tell(&fx, "-");
+	add_line(&fx, "-");
 	NAMED(sym, &fx, code + 0x300, 0, "replaced");
 	stop(&fx);
 	symbolizer__free(sym);
@@ -152,14 +152,14 @@ static void check_hostile_lines(void)
 		fflush(fx.in);
 		fixture__read(&fx);
 	}
-	tell(&fx, "500 10 raw\x01\xff\x1b[31m");
+	add_line(&fx, "500 10 raw\x01\xff\x1b[31m");
 	is_str(fixture__frame(sym, fx.pid, code + 0x400, true).function, NULL,
 	       "none of the bad lines names anything");
 	NAMED(sym, &fx, code + 0x500, 0, "raw\x01\xff\x1b[31m");
 	memset(longer, 'n', sizeof(longer));
 	memcpy(longer, "600 10 ", 7);
 	longer[sizeof(longer) - 1] = 0;
-	tell(&fx, longer);
+	add_line(&fx, longer);
 	is_uint(strlen(fixture__frame(sym, fx.pid, code + 0x600, true).function), 4095,
 		"a name of 8,000 bytes is cut");
 	stop(&fx);
@@ -214,7 +214,7 @@ static void check_container(void)
 	ok(f && fscanf(f, "%d", &inner.pid) == 1, "the container's first process");
 	if (f)
 		fclose(f);
-	tell(&fx, "100 10 contained");
+	add_line(&fx, "100 10 contained");
 	NAMED(sym, &inner, fixture__addr(&fx, "code") + 0x100, 0, "contained");
 	stop(&fx);
 	symbolizer__free(sym);
@@ -257,10 +257,10 @@ static void check_java(void)
 	code = fixture__addr(&fx, "code");
 	snprintf(line, sizeof(line), "=0x%016llx 0x%016x void a.B.first(int)",
 		 (unsigned long long)code + 0x100, 0x40);
-	tell(&fx, line);
+	add_line(&fx, line);
 	NAMED(sym, &fx, code + 0x104, 4, "void a.B.first(int)");
 	is_str(fixture__frame(sym, fx.pid, code + 0x104, true).language, "java", "its language");
-	tell(&fx, "0");
+	add_line(&fx, "0");
 	snprintf(line, sizeof(line), "=0x%016llx 0x%016x void a.B.third(int)",
 		 (unsigned long long)code + 0x100, 0x40);
 	fprintf(fx.in, "%s\n", line); /* the longer the read took, the longer until the next */
@@ -268,7 +268,7 @@ static void check_java(void)
 	fixture__read(&fx);
 	snprintf(line, sizeof(line), "=0x%016llx 0x%016x void a.B.other(int)",
 		 (unsigned long long)code + 0x200, 0x40);
-	tell(&fx, line);
+	add_line(&fx, line);
 	NAMED(sym, &fx, code + 0x104, 4, "void a.B.third(int)");
 	NAMED(sym, &fx, code + 0x204, 4, "void a.B.other(int)");
 	stop(&fx);

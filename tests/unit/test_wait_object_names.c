@@ -110,7 +110,7 @@ static void *hold(void *arg)
 }
 
 /* After a join, the thread may still be in /proc for a moment. */
-static void wait_gone(uint32_t tid)
+static void wait_exited(uint32_t tid)
 {
 	char path[64];
 
@@ -155,7 +155,7 @@ static void test_mutex(void)
 	child__end(child);
 	pthread_barrier_wait(&holder.done);
 	pthread_join(thread, NULL);
-	wait_gone(holder.tid);
+	wait_exited(holder.tid);
 	is_owned(&raw, 2, words[2], 0, "an ended thread");
 }
 

@@ -133,7 +133,7 @@ def run(tap, name):
             tap.skip(name, reason)
             return
         tap.note(f"{name}: {kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s")
-        ended = tap.check(result.status == 0, f"{name} boots and comes to its end", result.why, result.last_lines())
+        ended = tap.check(result.status == 0, f"{name} boots and ends well", result.why, result.last_lines())
         out = os.path.join(folder, "out")
         if not ended:
             check(tap, kernel, out, False)

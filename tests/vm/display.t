@@ -86,7 +86,7 @@ def main():
         except apt.Unavailable as reason:
             skip_all(str(reason))
         tap.note(f"{kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s")
-        tap.check(result.status == 0, "the kernel boots and comes to its end", result.why, result.last_lines())
+        tap.check(result.status == 0, "the kernel boots and ends well", result.why, result.last_lines())
         for way in ("typed", "plain"):
             check(tap, folder, way)
         without = guests.blocks(folder, "without.out")

@@ -209,7 +209,7 @@ def check_end(tap, left, kernel, result, found):
     found["ended"] = result.status == 0
     found["done"] = f"{len(done)} of {len(names)}"
     if found["ended"]:
-        tap.check(True, f"{kernel.release} boots and comes to its end")
+        tap.check(True, f"{kernel.release} boots and ends well")
         examine(tap, left, kernel, found, names)
         return
     examine(tap, left, kernel, found, done)

@@ -69,7 +69,7 @@ def main():
         except apt.Unavailable as reason:
             skip_all(f"{KERNEL}: {reason}")
         tap.note(f"{KERNEL}: {kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s")
-        tap.check(result.status == 0, f"{KERNEL} boots and comes to its end", result.why, result.last_lines())
+        tap.check(result.status == 0, f"{KERNEL} boots and ends well", result.why, result.last_lines())
         tap.check(guests.text(os.path.join(folder, "cpu")).strip() == "paca", "its CPU signs addresses")
         tap.check(signs(programs["/simjank"]), "and the program's return addresses are signed")
         for way in ("typed", "plain"):

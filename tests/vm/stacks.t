@@ -193,7 +193,7 @@ def main():
         except apt.Unavailable as reason:
             skip_all(f"{KERNEL}: {reason}")
         tap.note(f"{KERNEL}: {kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s")
-        if tap.check(result.status == 0, f"{KERNEL} boots and comes to its end", result.why, result.last_lines()):
+        if tap.check(result.status == 0, f"{KERNEL} boots and ends well", result.why, result.last_lines()):
             check_redis(tap, folder)
             check_looper(tap, folder)
             check_lazy(tap, folder)

@@ -296,7 +296,7 @@ static void test_many(void)
 	for (int i = 0; i < 3; i++)
 		uprobe_files__tick(follow.files);
 	stats = follow__stats();
-	is_uint(stats.process_cnt, 1, "%s: none of them is remembered", how());
+	is_uint(stats.process_cnt, 1, "%s: none of them is kept", how());
 	worker__end(&keeper);
 }
 

@@ -101,7 +101,7 @@ async fn on_mutex() {
     drop(holder);
 }
 
-fn told() -> bool {
+fn started() -> bool {
     let mut count: libc::c_int = 0;
     unsafe { libc::ioctl(0, libc::FIONREAD, &mut count) != 0 || count > 0 }
 }
@@ -112,7 +112,7 @@ async fn begin() -> std::net::TcpStream {
     let (socket, _) = server.accept().await.unwrap();
     tokio::spawn(on_socket(socket));
     println!("{{\"ready\":{}}}", std::process::id());
-    while !told() {
+    while !started() {
         tokio::time::sleep(Duration::from_millis(TICK_MS)).await;
     }
     peer
