@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# What tests/vm/android.t pushes to its guest: the static jankbpf and the real android::Looper, of arm64.
+# What tests/vm/android.t pushes to its guest: the static jankbpf and the real android::Looper, for
+# arm64.
 
 LOOPER_ARM64 := .output/arm64/rel/simjank-looper
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# The programs that the tests of bad days trace: tests/live/bad/target.c, with frame pointers.
+# The target programs for the tests of hostile conditions: tests/live/bad/target.c, with frame
+# pointers.
 
 BAD_TARGET := $(OUT)/bad/target
 

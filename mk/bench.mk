@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# What jankbpf costs, beside its peers and in one run; nothing is kept but .output/bench.json.
+# What jankbpf costs, beside its peers in the same run; only .output/bench.json is kept.
 #
 #   make bench                all of it, about five minutes
 #   make bench BENCH=micro    a part of it: micro, redis, own or encoding
@@ -10,7 +10,7 @@ BENCH  ?=
 ROUNDS ?=
 BEFORE ?=
 
-bench: all $(VARIANT)/bench_epoll $(VARIANT)/bench_encoding #:measure what it costs, beside its peers (as root)
+bench: all $(VARIANT)/bench_epoll $(VARIANT)/bench_encoding #:measure the cost of tracing, beside its peers (as root)
 	$(Q)BENCH_EPOLL=$(VARIANT)/bench_epoll BENCH_ENCODING=$(VARIANT)/bench_encoding \
 		BEFORE=$(BEFORE) tools/bench/bench.py $(if $(ROUNDS),--rounds $(ROUNDS)) --json $(OUT)/bench.json $(BENCH)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# A skeleton of its own for tests/bpf/test_logic_*.c: the probes' maps and static functions under programs that
-# user space can run. maps.bpf.c comes first, as in the program's own skeleton.
+# A separate skeleton for tests/bpf/test_logic_*.c: the probes' maps and static functions, called by
+# programs that user space can run. maps.bpf.c comes first, as in the program's own skeleton.
 
 BPFTEST_OBJ  := $(OUT)/bpf/maps.bpf.o $(OUT)/bpftest/logic.bpf.o
 BPFTEST_SKEL := $(OUT)/bpftest.skel.h
@@ -18,7 +18,8 @@ $(BPFTEST_SKEL): $(OUT)/bpftest.bpf.o
 	$(call msg,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name bpftest > $@
 
-# Without ASan: a system call's argument has to lie where its shadow would. Static ones run in virtual machines.
+# Without ASan: a system call's argument must be at an address that ASan uses for its shadow. Static
+# ones run in virtual machines.
 $(VARIANT)/tests/bpf/test_logic_%: tests/bpf/test_logic_%.c tests/bpf/logic.h tests/bpf/logic_run.h tests/tap.h \
 		user/intake/decode.c user/model/display_frames.c $(BPFTEST_SKEL)
 	@mkdir -p $(@D)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-# Types of kernels that have none of their own: the files of btf/ARCH become a table in the program.
-# How to add a kernel: docs/kernels.md.
+# Types for kernels without their own: the files of btf/ARCH become a table in the program. How to
+# add a kernel: docs/kernels.md.
 
 BTF_INC    := $(OUT)/btf_embedded.inc
 BTF_FILES  := $(wildcard btf/$(ARCH)/*.btf btf/$(ARCH)/*.match)
 BTF_HELPER := $(OUT)/btf_helper.bpf.o
 
-# The folder too: a file that went away is a change as well.
+# The folder is a dependency, too: a removed file is a change.
 $(BTF_INC): tools/btf/table $(BTF_FILES) $(wildcard btf/$(ARCH))
 	@mkdir -p $(@D)
 	$(call msg,GEN,$@)
@@ -14,7 +14,8 @@ $(BTF_INC): tools/btf/table $(BTF_FILES) $(wildcard btf/$(ARCH))
 
 $(VARIANT)/user/probes/btf_source.o: $(BTF_INC)
 
-# Touches all that the probes' headers declare, so that what is minimised against it outlives the probes.
+# Reads all that the probes' headers declare, so that minimised types stay enough when the probes
+# change.
 $(OUT)/btf_helper.bpf.c: tools/btf/helper $(BPF_HDR)
 	@mkdir -p $(@D)
 	$(call msg,GEN,$@)
@@ -26,7 +27,7 @@ $(BTF_HELPER): $(OUT)/btf_helper.bpf.c
 
 btf-helper: $(BTF_HELPER)
 
-# Those that the machines of tools/vm run, or any other's file:
+# Types of the kernels of tools/vm, or any other file:
 #   make btf BTF_KERNELS=x86_64/6.12
 #   make btf BTF=vmlinux RELEASE=5.10.198-android12-9
 BTF_KERNELS ?= $(addprefix $(MACHINE:aarch64=arm64)/,5.10 6.1)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# 32-bit programs on 64-bit kernels: the names of their system calls, and simjank as such a program for the
-# tests. Of the compilers none is needed for jankbpf itself.
+# 32-bit programs on 64-bit kernels: the names of their system calls, and a 32-bit simjank for the
+# tests. jankbpf itself needs none of these compilers.
 
-# Their architecture's column in the list; no names where it has none.
+# The column of the 32-bit architecture in the list; no names without one.
 COMPAT_COLUMN := $(if $(filter x86,$(ARCH)),2,$(if $(filter arm64,$(ARCH)),3,4))
 
 $(VARIANT)/user/base/syscall_name.o: $(OUT)/syscall_names_32.h
@@ -17,7 +17,7 @@ CROSS_I386 := i686-linux-gnu-
 CROSS_ARM  := arm-linux-gnueabihf-
 HAVE_LIBC   = $(filter /%,$(shell $(1)gcc -print-file-name=libc.a 2>/dev/null))
 NO_COMPAT   = echo '  SKIP     32-bit simjank: no $(1)gcc, or no static C library for it (make deps-cross)'
-# In the frames of arm's first procedure call standard the kernel's walk of user stacks finds its way.
+# With frames of arm's first procedure call standard, the kernel can walk user stacks.
 ARM_FRAMES := -marm -mapcs-frame
 
 compat32: #:machines simjank as a 32-bit program: .output/i686/static/simjank, .output/arm/static/simjank

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# Debug files from servers, where libdebuginfod's header is; it is loaded only when it is wanted (fetch.c). Static programs
-# load nothing, and another machine's is not looked for.
+# Debug files from servers, if libdebuginfod's header is there; the library is loaded on demand
+# (fetch.c). Static programs load no library, and builds for other machines do not look for the
+# header.
 
 HAVE_DEBUGINFOD := $(if $(STATIC)$(CROSS_COMPILE),,$(shell pkg-config --exists libdebuginfod 2>/dev/null && echo y))
 

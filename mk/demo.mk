@@ -3,7 +3,8 @@
 
 DEMO_TIME ?= 10s
 
-# Traced as well, the helpers of simjank would have blocks of their own: a hog is busy in each of its turns.
+# simjank's helpers are not traced: they would have blocks of their own, because a hog is busy in
+# each of its turns.
 DEMO = jankbpf -t 25ms -d $(DEMO_TIME) --no-follow -- ./simjank
 
 demo: #:build packages, build, and ten seconds of simjank under jankbpf (as root)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Debian's packages, from the one list deps/packages.txt. Quick and offline when nothing is missing.
-# `deps-build` asks only for what a first build needs: no server, no cross compiler.
+# Debian's packages, from the one list deps/packages.txt. Quick and offline if nothing is missing.
+# `deps-build` installs only what a first build needs: no server, no cross compiler.
 
 deps: #:packages install the Debian packages that are missing (as root)
 	$(Q)deps/install

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# The man page: docs/jankbpf.8.in with the OPTIONS that the program's own table gives.
+# The man page: docs/jankbpf.8.in with OPTIONS from the program's own table.
 
 MAN       := $(VARIANT)/jankbpf.8
 MAN_GEN   := $(VARIANT)/man_options
@@ -8,7 +8,7 @@ MAN_OBJ   := $(patsubst %,$(VARIANT)/%.o,tools/man_options user/options/options_
              user/base/strbuf user/base/text user/procfs/cgroup_find user/options/filter \
              user/procfs/procinfo)
 
-# What is built for elsewhere has no use for it; `install` has.
+# Builds for other machines do not need it; `install` does.
 all: $(if $(STATIC)$(CROSS_COMPILE),,doc)
 
 -include $(VARIANT)/tools/man_options.d

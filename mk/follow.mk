@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# What tests/live/mmaps.t runs: the program that follows, what it counts with, a library and those who call it.
+# For tests/live/mmaps.t: the program that follows, the probes that count, a library and its
+# callers.
 
 FOLLOW_DIR := $(OUT)/follow
 FOLLOW_SRC := $(wildcard tests/live/follow/follow*.c)
@@ -16,7 +17,7 @@ $(FOLLOW_DIR)/count.bpf.o: tests/live/follow/count.bpf.c
 	$(call msg,BPF,$@)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -c -o $@ $<
 
-# Text lies in the file where it lies in memory, which worker.c relies on.
+# Text has the same offset in the file as in memory, which worker.c relies on.
 $(FOLLOW_DIR)/libfollow.so: tests/live/follow/library.c
 	@mkdir -p $(@D)
 	$(call msg,TEST,$@)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# Damaged input for all that reads what others wrote, with the sanitizers: three seconds each within `make check`,
-# longer here, and guided by which code an input reached (tests/fuzz/cover.h), for which all is compiled once more.
-# FUZZ_KEEP, a directory: what was new is left there. make fuzz FUZZ_SECONDS=600 FUZZ_SEED=7 T=elf
+# Damaged input for every parser, with the sanitizers: three seconds each within `make check`,
+# longer here. Here it is also guided by the code that an input reached (tests/fuzz/cover.h), for
+# which everything is compiled once more. FUZZ_KEEP, a directory: new inputs are left there. make
+# fuzz FUZZ_SECONDS=600 FUZZ_SEED=7 T=elf
 
 FUZZ_SECONDS ?= 60
 FUZZ_SEED    ?= 1

@@ -9,10 +9,10 @@ install: program #:build into DESTDIR and PREFIX
 	$(call msg,INSTALL,$(DESTDIR)$(SBINDIR)/jankbpf)
 	$(Q)$(INSTALL) -D -m 755 $(VARIANT)/jankbpf $(DESTDIR)$(SBINDIR)/jankbpf
 
-uninstall: #:build take it away again
+uninstall: #:build remove the installed files
 	$(Q)rm -f $(DESTDIR)$(SBINDIR)/jankbpf
 
-# A target is listed when "#:GROUP text" stands behind it; without a known group, as the last.
+# A target is listed if "#:GROUP text" follows it; without a known group, it comes last.
 HELP_GROUPS := build:Build packages:Packages~(as~root) tests:Tests machines:Other~machines~and~kernels measure:Measure sources:Generated~sources
 
 help: #:build this list
@@ -33,7 +33,7 @@ help: #:build this list
 	@echo
 	@echo 'Variables'
 	@echo '  V=1                                shows the commands'
-	@echo '  STATIC=1                           one file that needs nothing beside it: jankbpf-$(MACHINE)'
+	@echo '  STATIC=1                           one file without dependencies: jankbpf-$(MACHINE)'
 	@echo '  CROSS_COMPILE=aarch64-linux-gnu-   for another machine, with STATIC=1 or without'
 	@echo '  SANITIZE=address,undefined         with the sanitizers'
 	@echo '  PREFIX= DESTDIR=                   where install puts it'

@@ -4,7 +4,7 @@
 LOOPS_INC   := $(OUT)/loops_embedded.inc
 LOOPS_FILES := $(sort $(wildcard loops/*.loop))
 
-# The folder too: a file that went away is a change as well.
+# The folder is a dependency, too: a removed file is a change.
 $(LOOPS_INC): tools/loops/table $(LOOPS_FILES) loops
 	@mkdir -p $(@D)
 	$(call msg,GEN,$@)

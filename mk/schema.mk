@@ -3,7 +3,7 @@
 
 PROTOC      ?= protoc
 PROTOC_C    ?= protoc-c
-# The distribution's, which has python3-protobuf.
+# The distribution's Python, which has python3-protobuf.
 PYTHON      ?= /usr/bin/python3
 PROTOS      := $(wildcard schema/*.proto)
 PB          := $(PROTOS:schema/%.proto=$(OUT)/schema/%.pb-c)
@@ -31,14 +31,14 @@ $(OUT)/schema/schema.json: $(DESCRIPTORS) schema/generate.py schema/fields.tbl
 	$(call msg,GEN,$@)
 	$(call generate,schema) >$@
 
-# As a C string literal, one for each line.
+# One C string literal for each line.
 $(SCHEMA_INC): $(OUT)/schema/schema.json
 	$(call msg,GEN,$@)
 	$(Q)sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' $< > $@
 
 $(VARIANT)/user/export/json/json.o: $(SCHEMA_INC)
 
-# The generated code has parameters that it does not use, and the like.
+# The generated code has unused parameters and the like.
 $(VARIANT)/schema/%.o: $(OUT)/schema/%.c $(PB_H)
 	@mkdir -p $(@D)
 	$(call msg,CC,$<)
@@ -46,7 +46,7 @@ $(VARIANT)/schema/%.o: $(OUT)/schema/%.c $(PB_H)
 
 $(LIB): $(SCHEMA_OBJ)
 
-# Before the first build nothing says who includes them.
+# Before the first build, no dependency file says which sources include them.
 $(OBJ) $(SCHEMA_OBJ): | $(PB_H)
 
 docs-record: $(DESCRIPTORS) #:sources docs/record.md and docs/losses.md, from the schema

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# What tests/live/sites.t runs: the counting program and its workers. Neither musl nor the real Looper
-# is needed for the build; what is missing is skipped there with its reason.
+# For tests/live/sites.t: the counting program and its workers. The build needs neither musl nor the
+# real Looper; the test skips what is missing, with the reason.
 
 SITES_DIR  := $(OUT)/sites
 MUSL_CC    ?= $(shell command -v musl-gcc)

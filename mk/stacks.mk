@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# The programs that tools/stacks takes stacks of: as distributions build, without frame pointers, in a directory of their
-# own. simjank, whose chains of calls are known, makes no call a jump, and keeps its debugging information; the others lose it.
+# The programs whose stacks tools/stacks takes: built as distributions build, without frame
+# pointers, in a directory of their own. simjank, whose chains of calls are known, has no tail
+# calls, and keeps its debugging information; the others are stripped.
 #
 #   make stacks     the table of docs/stacks.md (as root)
 
@@ -9,7 +10,7 @@ STACK_TOOLS  := $(STACKS)/simjank $(if $(NO_LOOPER),,$(STACKS)/simjank-looper)
 STACK_LOOPS  := $(addprefix $(STACKS)/loops/,gtk qt5gui netpoll tokio-stall raw-musl)
 NODE_INCLUDE := $(firstword $(wildcard /usr/include/node /usr/include/nodejs/src))
 
-stack-programs: $(STACKS)/addon.node #:measure programs without frame pointers, to take stacks of
+stack-programs: $(STACKS)/addon.node #:measure programs without frame pointers, for make stacks
 	$(Q)$(MAKE) VARIANT=$(STACKS) TOOL_FLAGS='-fomit-frame-pointer -fno-optimize-sibling-calls' $(STACK_TOOLS)
 	$(Q)$(MAKE) STALL_DIR=$(STACKS)/loops RUST_FRAMES= TOOL_FLAGS='-fomit-frame-pointer -DSTALL_ROUNDS=200' $(STACK_LOOPS)
 	$(Q)for file in $(filter-out $(STACKS)/simjank,$(STACK_TOOLS) $(STACK_LOOPS)); do [ ! -e $$file ] || strip -g $$file; done

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# The programs of tests/loops/ that tests/live/loops.t traces, each over a real library's loop. One whose library is
-# not installed is left out, and the test says so. With frame pointers, as the tools.
+# The programs of tests/loops/ that tests/live/loops.t traces, each over a real library's loop. A
+# program whose library is not installed is left out, and the test says so. With frame pointers,
+# like the tools.
 
 STALL_DIR := $(OUT)/loops
 STALL_FLAGS = -O2 -g -Wall -Wextra -Wno-unused-parameter -Itests/loops $(TOOL_FLAGS)
@@ -8,7 +9,7 @@ STALL_PLAIN := glib nested gtk uv event ev sdevent wayland uring raw client
 STALL_QT := qt5core qt5gui qt6core qt6gui
 STALLERS := $(addprefix $(STALL_DIR)/,$(STALL_PLAIN) $(STALL_QT) raw-musl)
 
-# What pkg-config knows a program's library by; NEEDS: a file, where it knows none.
+# The program's pkg-config name; NEEDS: a file, if it has none.
 $(STALL_DIR)/glib $(STALL_DIR)/nested: PKG := glib-2.0
 $(STALL_DIR)/gtk: PKG := gtk+-3.0 x11 xtst
 $(STALL_DIR)/uv: PKG := libuv
@@ -25,7 +26,7 @@ $(STALL_DIR)/qt6gui: PKG := Qt6Gui
 $(STALL_DIR)/qt%gui: STALL_FLAGS += -DQT_STALL_GUI
 $(STALL_DIR)/raw-musl: NEEDS := /usr/bin/musl-gcc
 
-# loop-build COMPILER: libraries' headers are the system's, whose warnings are not ours.
+# loop-build COMPILER: libraries' headers count as system headers, so that their warnings are off.
 define loop-build
 @mkdir -p $(@D)
 $(Q)if $(if $(PKG),pkg-config --exists $(PKG),[ -e $(or $(NEEDS),/) ]); then \
@@ -72,7 +73,8 @@ $(STALL_GO): tests/loops/netpoll.go
 	$(call stall-unless,! command -v go >/dev/null,no Go compiler,\
 		GOCACHE=$(abspath $(STALL_DIR))/go-cache go build -o $@ $<)
 
-# Debian's crates only, so nothing is fetched; built beside a copy, since cargo writes its lock file there.
+# Only Debian's crates, so nothing is fetched; built in a copy, because cargo writes its lock file
+# there.
 $(STALL_RUST): $(wildcard tests/loops/tokio/*.toml tests/loops/tokio/src/*.rs)
 	$(call stall-unless,[ ! -x /usr/bin/cargo ] || ! ls $(DEBIAN_CRATES) 2>/dev/null | grep -q '^tokio-1',no cargo or tokio,\
 		rm -rf $(STALL_DIR)/tokio; cp -r tests/loops/tokio $(STALL_DIR)/ && cd $(STALL_DIR)/tokio && \

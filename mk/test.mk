@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-# The tests. All speak TAP and run under one `prove`; its formatter adds a closing line with the
-# counts. Compiled ones are built with the sanitizers, whatever the program itself is built with.
+# The tests. All print TAP and run under one `prove`; its formatter adds a closing line with the
+# counts. Compiled tests have the sanitizers, with or without them in the program itself.
 #
 #   make check           deps (as root), build, the tests that CI runs: within 15 minutes on two cores
-#   make check-full      the same, and the slow tests
-#   make unit            tests/unit only          make replay, live, bpf, style   theirs
-#   make unit T=parse    only the tests whose name holds "parse"; so for the others
+#   make check-full      the same and the slow tests
+#   make unit            tests/unit only; likewise replay, live, bpf, style
+#   make unit T=parse    only tests with "parse" in their names; likewise for the others
 
 TEST_SANITIZE ?= address,undefined
 TEST_TIMEOUT  ?= 300
 T             ?=
-TEST_LDLIBS   := -ljansson -lm # tests read JSON with the first, to check our writer; draw numbers with the second
+TEST_LDLIBS   := -ljansson -lm # to read our JSON, and to draw random numbers
 
 SAN         := $(OUT)/san
 ONLY         = $(if $(T),$(foreach f,$(1),$(if $(findstring $(T),$(notdir $(f))),$(f))),$(1))
@@ -21,13 +21,14 @@ STYLE_T     := $(call ONLY,$(sort $(wildcard tests/style/*.t)))
 REPLAY_T    := $(call ONLY,$(sort $(wildcard tests/replay/*.t)))
 LIVE_T      := $(call ONLY,$(sort $(wildcard tests/live/*.t)))
 
-# A test that hangs is a failed one, and takes what it started along.
+# A test that hangs fails, and the processes that it started are killed.
 PROVE       ?= prove
 PROVE_TESTS  = $(PROVE) --formatter Closing --failures --comments --timer -e 'timeout -k 10 $(TEST_TIMEOUT)'
 RUN_TESTS    = PERL5LIB=tests/lib $(PROVE_TESTS) $(1) </dev/null
 WITH_SAN     = $(JOBS) SANITIZE=$(TEST_SANITIZE)
 
-# Options are in app/, so tests may link all of app/ but main; an archive takes only what is used.
+# Options are in app/, so tests may link all of app/ except main; an archive links only what is
+# used.
 APPLIB      := $(VARIANT)/libapp.a
 
 $(APPLIB): $(patsubst %.c,$(VARIANT)/%.o,$(filter-out user/cli/main.c,$(APP_SRC)))
@@ -39,10 +40,10 @@ $(VARIANT)/tests/unit/test_%: tests/unit/test_%.c $(APPLIB) $(LIB)
 	$(call msg,TEST,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(APPLIB) $(LIB) $(LDFLAGS) $(TEST_LDLIBS) $(LDLIBS)
 
-# Its malloc fails when it says so.
+# The test makes malloc fail on demand.
 $(VARIANT)/tests/unit/test_record_memory: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup)
 
-# The only tests that may include the skeleton, after bpf/jank_abi.h, whose types it uses.
+# Only these tests may include the skeleton, after bpf/jank_abi.h, whose types it uses.
 $(VARIANT)/tests/bpf/test_%: tests/bpf/test_%.c $(SKEL) $(LIB)
 	@mkdir -p $(@D)
 	$(call msg,TEST,$@)
@@ -73,7 +74,7 @@ replay: #:tests tests of recorded journals
 live: #:tests tests against running programs (as root)
 	$(Q)$(call RUN_TESTS,$(LIVE_T))
 
-# Live tests that ask what is said and written, not how long things took, run two at a time.
+# Live tests that do not depend on timing run two at a time.
 LIVE_PARALLEL := cli man names options preflight doctor btf disk stdout targets ends hostile leases android mmaps \
                  sites static leaks symbolize go_stripped go_off copies unloaded archive
 # HACKING.md lists their times.
@@ -103,8 +104,8 @@ check-bin:
 	$(Q)$(MAKE) $(JOBS) compat32
 	$(Q)$(MAKE) $(WITH_SAN) unit-bin bpf-bin fuzz-bin
 
-# After an edit: without the sanitizers, so that only what changed is compiled; without the tests that take seconds,
-# and without replay/live.t, which traces.
+# After an edit: without the sanitizers, so that only changed files are compiled; without tests that
+# take seconds, and without replay/live.t, which traces.
 FAST_NOT     := symbol_costly symbol_dwarf_costly symbol_dwarf_memory symbol_gopclntab symbol_java record_memory unwind_java \
                 unwind_programs
 FAST_UNIT     = $(filter-out $(FAST_NOT:%=$(VARIANT)/tests/unit/test_%),$(patsubst %.c,$(VARIANT)/%,\
@@ -120,10 +121,10 @@ check-fast: #:tests the style, the quick unit tests without sanitizers, replay: 
 CLANG_FORMAT ?= clang-format
 FORMATTED     = $(shell find bpf user tools tests -name '*.[ch]' -o -name '*.cc')
 
-check-format: #:tests is every file as clang-format has it?
+check-format: #:tests check that clang-format changes no file
 	$(Q)$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 
-format: #:build make it so
+format: #:build format every file by clang-format
 	$(Q)$(CLANG_FORMAT) -i $(FORMATTED)
 
 -include $(FAST_UNIT:=.d)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# simjank over epoll and over android::Looper. Frame pointers from a function's first instruction on (no
-# shrink-wrapping) and real calls, so that a walk by frame pointers finds the handlers.
+# simjank over epoll and over android::Looper. With frame pointers from a function's first
+# instruction on (no shrink-wrapping) and without tail calls, so that a walk by frame pointers finds
+# the handlers.
 
 # On arm64 with signed return addresses, as Android and most distributions build.
 TOOL_FLAGS  := -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-shrink-wrap \
@@ -16,12 +17,12 @@ SIMJANK_SRC := $(filter-out tools/simjank_epoll.c,$(sort $(wildcard tools/simjan
 SIMJANK_OBJ := $(SIMJANK_SRC:%.c=$(VARIANT)/%.o)
 TOOL_OBJ    := $(SIMJANK_OBJ) $(VARIANT)/tools/simjank_epoll.o $(VARIANT)/tools/simjank_looper.o
 
-# Why there is no simjank-looper, if so.
+# The reason if there is no simjank-looper.
 LOOPER_NEEDS := $(ANDROID_INC)/utils/Looper.h $(ANDROID_LIB)/libutils.so
 NO_LOOPER    := $(if $(STATIC),libutils is a shared library only,$(addprefix no ,$(firstword \
                 $(filter-out $(wildcard $(LOOPER_NEEDS)),$(LOOPER_NEEDS)))))
 
-# Links in the root are of what runs here.
+# Links in the root point to programs that run here.
 tools: $(addprefix $(if $(STATIC)$(CROSS_COMPILE),$(VARIANT)/),simjank $(if $(NO_LOOPER),,simjank-looper))
 tools: $(if $(NO_LOOPER),simjank-looper-skipped)
 
@@ -31,12 +32,12 @@ simjank simjank-looper: %: $(VARIANT)/%
 simjank-looper-skipped:
 	@echo '  SKIP     simjank-looper: $(NO_LOOPER)$(if $(STATIC),, (package android-libutils-dev))'
 
-# Symbols stay: stacks are to have names.
+# Symbols stay, so that stacks have names.
 $(VARIANT)/simjank: $(SIMJANK_OBJ) $(VARIANT)/tools/simjank_epoll.o
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(TOOL_CFLAGS) $(LDFLAGS) $(STRIP_DEBUG) -o $@ $^
 
-# A cross linker does not look where libutils' own libraries are, some of which only the target has.
+# A cross linker does not search libutils' own libraries, some of which only the target has.
 $(VARIANT)/simjank-looper: $(SIMJANK_OBJ) $(VARIANT)/tools/simjank_looper.o
 	$(call msg,LINK,$@)
 	$(Q)$(CXX) $(TOOL_CXXFLAGS) $(LDFLAGS) -o $@ $^ -L$(ANDROID_LIB) -Wl,-rpath,$(ANDROID_LIB) \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# What two threads share, built once more with ThreadSanitizer: the unit tests of those parts, with
-# only the files that they need, run with `make unit` and `make check`.
+# The modules that two threads share, built once more with ThreadSanitizer: their unit tests, with
+# only the files that they need. `make unit` and `make check` run them.
 
 TSAN      := $(OUT)/tsan
 TSAN_BIN  := $(call ONLY,$(TSAN)/test_queue $(TSAN)/test_loss)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# How right jankbpf is: the tables of docs/verdicts.md, of stalls whose kind, time and culprit are known. Installs what it needs
-# (1.7 GB). Each table has its variable; where none is given, all are made, in some 85 minutes.
+# How right jankbpf is: the tables of docs/verdicts.md, of stalls with known kind, time and culprit.
+# Installs what it needs (1.7 GB). Each table has a variable; without any of them all tables are
+# made, in some 85 minutes.
 #
 #   make verdicts                         all
 #   make verdicts KINDS=all               42 kinds of fault that simjank makes, KIND_COUNT incidents of each
@@ -9,7 +10,7 @@
 #   make verdicts LATE=Looper             late starts: LATE_COUNT of each case, of programs that get no CPU
 #   make verdicts IDLE="started busy"     all side by side for IDLE_S seconds: attached, started, busy
 #
-# A run replaces the rows that it made. VERDICT_FLAGS=-n only prints.
+# A run replaces its own rows. VERDICT_FLAGS=-n only prints.
 
 KIND_COUNT ?= 30
 VERDICT_ROUNDS ?= 5
@@ -38,7 +39,7 @@ $(OUT)/verdicts/late_client: tests/verdicts/late_client.c
 	$(call msg,CC,$@)
 	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -o $@ $<
 
-verdicts: all $(OUT)/verdicts/libmvec-1.so $(OUT)/verdicts/late_client #:measure known stalls, and what is said of them, into docs/verdicts.md (as root)
+verdicts: all $(OUT)/verdicts/libmvec-1.so $(OUT)/verdicts/late_client #:measure verdicts on known stalls, into docs/verdicts.md (as root)
 	$(Q)deps/install build verdicts
 	$(Q)$(call verdict-run,run_kinds,$(KINDS),--count $(KIND_COUNT))
 	$(Q)$(call verdict-run,run,$(SERVERS),--rounds $(VERDICT_ROUNDS))

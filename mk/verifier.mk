@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# What the verifier makes of the probes: printed whenever they were built anew, where BPF can be loaded;
-# elsewhere nothing is said. `make verifier` prints it at any time, or why it cannot.
+# The verifier's statistics of the probes: printed after every build of the probes, if BPF can be
+# loaded here. `make verifier` prints them at any time, or says why it cannot.
 
 VERISTAT := $(VARIANT)/veristat
 
@@ -10,7 +10,7 @@ $(VERISTAT): $(VARIANT)/tools/veristat.o $(SKEL_SRC:%.c=$(VARIANT)/%.o) $(LIB)
 
 -include $(VARIANT)/tools/veristat.d
 
-# After the program, so that its counts are the last thing to be read. What is built for elsewhere reports there.
+# After the program, so that its counts are the last output. Builds for other machines report there.
 all: $(if $(STATIC)$(CROSS_COMPILE),$(VERISTAT),verifier-report)
 verifier-report: $(VERISTAT) jankbpf tools
 	$(Q)if [ ! $(OUT)/verifier.txt -nt $(OUT)/jankbpf.bpf.o ]; then \
@@ -20,7 +20,7 @@ verifier-report: $(VERISTAT) jankbpf tools
 		[ $$status = 0 ] || { rm -f $(OUT)/verifier.txt; $(VERISTAT) >/dev/null; exit 1; }; \
 	fi
 
-verifier: $(VERISTAT) #:measure how many instructions the verifier walks, by program
+verifier: $(VERISTAT) #:measure the instructions that the verifier walks, by program
 	$(Q)$(VERISTAT)
 
 .PHONY: verifier verifier-report

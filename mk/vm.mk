@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0
-# Other kernels, in virtual machines (tools/vm): Debian's packages, fetched once into a cache outside of the
-# checkout. What cannot be had is skipped with its reason.
+# Other kernels, in virtual machines (tools/vm): Debian's packages, fetched once into a cache
+# outside of the checkout. What is not available is skipped with the reason.
 #
 #   make check-vm                                all of the matrix, x86-64 and arm64
 #   make check-vm VM="x86_64/5.10 arm64/newest"  some of it
-#   make vm-table                                what was found last, into docs/kernels.md
+#   make vm-table                                the last results, into docs/kernels.md
 
 VM      ?= $(shell tools/vm/kernel list)
 VM_CI   := x86_64/5.10 arm64/newest
 VM_CI_COMPAT32 := arm64/newest
 VM_TEST  = $(patsubst %,$(OUT)/vm/%.t,$(subst /,-,$(VM)))
 
-# In other guests than the kernels': the longest first.
+# Other tests in guests: the longest first.
 VM_MORE := $(patsubst %,tests/vm/%.t,compat32 stacks display pauth)
 
 check-vm: vm-parts compat32 android-parts #:machines the tests on kernels from 5.10 to the newest, in virtual machines
 	$(Q)$(MAKE) vm-tests VM='$(VM)'
 
-# The static programs first: what they are decides what is there to be tested. A guest takes one CPU, whatever it has; as
-# many as there are CPUs run at a time, others wait. What ends a guest is its own limit (tools/vm/qemu.py), of the time that it
-# could run; the limit here is for tests that hang, and has in it what they wait for their turn.
+# First the static programs: they decide what there is to test. A guest takes one CPU, whatever it
+# has; as many as there are CPUs run at a time, others wait. Each guest ends by its own limit
+# (tools/vm/qemu.py), of the time that it could run. The limit here is for tests that hang, and
+# includes the time that they wait for their turn.
 vm-tests: TEST_TIMEOUT = 3600
 vm-tests: $(VM_TEST)
 	$(Q)PERL5LIB=tests/lib RUN="$(PROVE_TESTS)" tests/stages -j$(shell nproc) $(VM_TEST) $(VM_MORE)
@@ -33,7 +34,7 @@ vm-display: static #:machines frames of a display that blocks missed, in a virtu
 vm-stacks: static android-parts #:machines whole stacks of arm64's programs, in a virtual machine
 	$(Q)$(call RUN_TESTS,tests/vm/stacks.t)
 
-# One run of a 32-bit program on arm64, too: what such need of the probes is their own.
+# One run of a 32-bit program also on arm64: its probes have requirements of their own.
 check-vm-ci: VM = $(VM_CI)
 check-vm-ci: vm-parts compat32 #:machines without the unit tests on two of them, and 32-bit programs on arm64
 	$(Q)JANK_VM_QUICK=1 JANK_VM=$(VM_CI_COMPAT32) $(MAKE) vm-tests VM='$(VM_CI)' VM_MORE=tests/vm/compat32.t
@@ -44,7 +45,7 @@ ifneq ($(MACHINE),aarch64)
 	$(Q)$(if $(HAVE_ARM64),$(MAKE) $(JOBS) STATIC=1 SANITIZE= CROSS_COMPILE=$(CROSS_ARM64) static-tests)
 endif
 
-# A test for each kernel: `prove` gives a test no arguments of its own.
+# A test for each kernel, because `prove` gives a test no arguments of its own.
 $(OUT)/vm/%.t: mk/vm.mk
 	@mkdir -p $(@D)
 	$(Q)printf '#!/bin/sh\nexec tests/vm/kernel.py %s\n' '$(subst x86_64-,x86_64/,$(subst arm64-,arm64/,$*))' >$@

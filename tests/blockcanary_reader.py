@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """An independent reader of BlockCanary's logs, by the rules of docs/blockcanary-format.md.
 
-    blockcanary_reader.py FILE...   one JSON object a file: what BlockCanary would make of it
-    blockcanary_reader.py --lint FILE...   and what a writer owes beyond that; exit status 1 with complaints
+    blockcanary_reader.py FILE...          prints one JSON object a file: what BlockCanary reads from it
+    blockcanary_reader.py --lint FILE...   also checks the layout; exit status 1 with complaints
 
-The parser does what BlockCanary's does, its traps included: keys by prefix in its order, a value cut at the
-next " = ", an exception at an empty one. The lint holds the layout against the format as documented.
+The parser does what BlockCanary's does, including its traps: it finds keys by prefix in its order,
+cuts a value at the next " = ", and throws at an empty one. The lint compares the layout with the
+documented format.
 """
 import datetime
 import json
@@ -75,7 +76,7 @@ def eat_stacks(lines, first):
 
 
 def parse(text):
-    """(fields, why it broke off or None)"""
+    """(fields, the reason why parsing stopped or None)"""
     fields = {"cpu-rate": [], "stack": []}
     lines = iter(java_lines(text))
     try:
@@ -103,7 +104,7 @@ def title(fields):
 
 
 def verdict(fields, broken):
-    """What becomes of the file."""
+    """What BlockCanary does with the file."""
     if "time-start" not in fields:
         return "deleted as corrupt"
     if any(line.startswith(w) for e in fields["stack"] for line in e for w in WHITE_LIST):
@@ -147,7 +148,7 @@ def lint_head(lines):
 
 
 def lint_keys(lines):
-    """Every line up to the stack is a key of the format, in its order, or one of ours."""
+    """Every line up to the stack is a key of the format, in its order, or one of our own keys."""
     order = []
     for line in lines[4:]:
         key, separator, value = line.partition(" = ")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Return addresses of one's own, as a walk of the stack is to give them: without arm64's signature.
+ * The caller's own return addresses, as a stack walk must report them: without arm64's signature.
  */
 #ifndef JANK_TEST_CALLER_H
 #define JANK_TEST_CALLER_H
@@ -16,7 +16,7 @@ static inline uint64_t unsigned_address(const void *address)
 #endif
 }
 
-/* Where the function that says this was called from. */
+/* The return address of the function that uses this macro. */
 #define CALLED_FROM() unsigned_address(__builtin_return_address(0))
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the probe copies of a thread, taken by ptrace: of a child that the test started. */
+/*
+ * Reads by ptrace what the probe copies of a thread. The thread is of a child that the test
+ * started.
+ */
 #ifndef JANK_TEST_CAPTURE_H
 #define JANK_TEST_CAPTURE_H
 
@@ -21,7 +24,7 @@ struct capture {
 	uint8_t bytes[CAPTURE_MAX];
 };
 
-/* The registers as jank_abi.h orders them. */
+/* The registers in the order of jank_abi.h. */
 static inline int capture__regs(pid_t pid, __u64 *ret)
 {
 	struct user_regs_struct regs;
@@ -69,7 +72,7 @@ static inline uint32_t capture__stack(pid_t pid, uint64_t sp, uint8_t *to, uint3
 	return done;
 }
 
-/* Copies up to `size` bytes of a stopped process's stack. False: it is gone. */
+/* Copies up to `size` bytes of a stopped process's stack. False: the process is gone. */
 static inline bool capture__again(pid_t pid, uint32_t size, struct capture *ret)
 {
 	struct jank_rec_copy *rec = &ret->copy.rec;
@@ -93,9 +96,9 @@ static inline bool capture__again(pid_t pid, uint32_t size, struct capture *ret)
 }
 
 /*
- * The same of one that PTRACE_SEIZE has, which is stopped first and stays so. A signal may have
- * stopped it before us: it is delivered, and our own stop comes after it. Left for the next time,
- * that stop would be taken for the next one, and the process never go on.
+ * The same for a process that PTRACE_SEIZE has: stops it first and leaves it stopped. If a signal
+ * stopped it before, deliver that signal; our own stop comes after it. If that stop were left
+ * pending, the next call would take it for its own, and the process would never go on.
  */
 static inline bool capture__take(pid_t pid, uint32_t size, struct capture *ret)
 {
@@ -113,13 +116,13 @@ static inline bool capture__take(pid_t pid, uint32_t size, struct capture *ret)
 	}
 }
 
-/* Lets it go on. */
+/* Resumes it. */
 static inline void capture__go_on(pid_t pid)
 {
 	ptrace(PTRACE_CONT, pid, NULL, NULL);
 }
 
-/* One instruction on. False: it is gone. */
+/* Steps one instruction. False: the process is gone. */
 static inline bool capture__step(pid_t pid)
 {
 	int status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Catalogues of a test's own rows, beside those built in. */
+/* Catalogues with a test's own rows beside the built-in ones. */
 #ifndef JANK_CATALOGUE_FIXTURE_H
 #define JANK_CATALOGUE_FIXTURE_H
 
@@ -12,10 +12,10 @@
 
 #define LEN(a) (sizeof(a) / sizeof(*(a)))
 
-/* What a row must have. */
+/* The mandatory keys of a row. */
 #define ROW "[a]\nlibrary = x\nwait = epoll\n"
 
-/* Opens the catalogue with one file of that text; as of catalogue__open. */
+/* Opens the catalogue with one file of that text; errors as of catalogue__open. */
 static inline int fixture__open_len(const char *text, size_t len, struct catalogue **ret,
 				    struct err *err)
 {
@@ -37,7 +37,7 @@ static inline int fixture__open(const char *text, struct catalogue **ret, struct
 	return fixture__open_len(text, strlen(text), ret, err);
 }
 
-/* The first row of that name or id, NULL when there is none. */
+/* The first row of that name or id, or NULL. */
 static inline const struct catalogue_row *fixture__row(const struct catalogue *cat,
 						       const char *name)
 {

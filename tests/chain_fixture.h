@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A dispatch that waited, and what others did meanwhile: for the tests of the chain of those whom
- * it waited for.
+ * A dispatch that waited, and what other threads did meanwhile: for the tests of the chain of
+ * threads that it waited for.
  */
 #ifndef JANK_CHAIN_FIXTURE_H
 #define JANK_CHAIN_FIXTURE_H
@@ -11,7 +11,7 @@
 
 #define MAIN  11
 #define START 1000
-#define BEGIN (10 * MS) /* of the wait that is explained */
+#define BEGIN (10 * MS) /* of the wait to explain */
 #define NS    (100 * MS)
 #define END   (BEGIN + NS)
 
@@ -34,7 +34,7 @@ static inline void feed_wait(struct loops *loops, uint64_t begin, uint64_t ns, u
 	feed(loops, &rec);
 }
 
-/* What another thread did; waker 0: none is known. */
+/* A span of another thread; waker 0: unknown. */
 static inline void feed_other(struct loops *loops, uint32_t tid, uint64_t begin, uint64_t ns,
 			      uint32_t state, uint32_t waker)
 {
@@ -70,10 +70,7 @@ static inline struct dispatch *block(struct loops *loops)
 	return complete(loops, fixture__block(MAIN, START, 500 * MS));
 }
 
-/*
- * The dispatch's end, after a wait from BEGIN to END that this thread ended; 0: nobody is known to
- * have.
- */
+/* Ends the dispatch, after a wait from BEGIN to END that this thread ended; 0: unknown. */
 static inline struct dispatch *block_woken_by(struct loops *loops, uint32_t waker)
 {
 	feed_wait(loops, BEGIN, NS, waker);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Processes for a test to look at. They end with the test at the latest. */
+/* Processes that a test can inspect. They end with the test at the latest. */
 #ifndef JANK_TEST_CHILD_H
 #define JANK_TEST_CHILD_H
 
@@ -11,7 +11,7 @@
 
 #include "tests/tap.h"
 
-/* As fork; the caller's thread has to outlive it. */
+/* As fork. The calling thread must outlive the child. */
 static inline pid_t child__fork(void)
 {
 	pid_t pid = fork();
@@ -23,7 +23,7 @@ static inline pid_t child__fork(void)
 	return pid;
 }
 
-/* One that runs fn (NULL: nothing) and then sleeps; returns when fn is done. */
+/* Starts a child that runs fn (NULL: nothing) and then sleeps; returns when fn is done. */
 static inline pid_t child__start(void (*fn)(void *arg), void *arg)
 {
 	int ready[2];
@@ -43,12 +43,12 @@ static inline pid_t child__start(void (*fn)(void *arg), void *arg)
 	}
 	close(ready[1]);
 	if (read(ready[0], &byte, 1) < 0)
-		diag("child %d does not say when it is ready", pid);
+		diag("child %d did not report that it is ready", pid);
 	close(ready[0]);
 	return pid;
 }
 
-/* One that runs a program; returns when that has written something. */
+/* Starts a program; returns when it has written something. */
 static inline pid_t child__run(const char *const *argv)
 {
 	int out[2];
@@ -72,7 +72,7 @@ static inline pid_t child__run(const char *const *argv)
 	return pid;
 }
 
-/* One that has ended, and waits to be told of. */
+/* A child that has ended and is not reaped yet. */
 static inline pid_t child__zombie(void)
 {
 	pid_t pid = child__fork();
@@ -83,14 +83,14 @@ static inline pid_t child__zombie(void)
 	return pid;
 }
 
-/* Ends one, and forgets it: its number is nobody's. */
+/* Ends and reaps a child: its pid is free then. */
 static inline void child__end(pid_t pid)
 {
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
 
-/* The number of one that has ended. */
+/* The pid of a child that has ended and is reaped. */
 static inline pid_t child__on_exit(void)
 {
 	pid_t pid = child__start(NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Blocks as the judge, the symbolizer and blame would make them, for the tests of the exports.
- * Built by name: `fixture__block(name)`; the table at the end lists them.
+ * Blocks for the tests of the exports, as the judge, the symbolizer and blame would make them.
+ * `fixture__block(name)` makes one; the table at the end lists the names.
  */
 #ifndef JANK_EXPORT_FIXTURE_H
 #define JANK_EXPORT_FIXTURE_H
@@ -100,7 +100,7 @@ static inline struct block *fixture__new(uint64_t duration_ns, const char *proce
 
 #include "tests/export_fixture_chain.h"
 
-/* A tick in Lua's look-up of a table, with an inlined frame and recursion. */
+/* A tick in Lua's table look-up, with an inlined frame and recursion. */
 static inline void fixture__lua_tick(struct block *b, struct sample tick, uint64_t offset)
 {
 	SAMPLE(b, tick, REDIS("luaH_getnum", offset),
@@ -129,7 +129,7 @@ static inline void fixture__malloc_tick(struct block *b, struct sample tick, uin
 	       REDIS("luaM_realloc_", 0x33), REDIS("luaV_execute", 0x812), REDIS("main", 0x80));
 }
 
-/* The wait for a CPU at its end, and who had it. */
+/* The wait for a CPU at its end, and the thread that had the CPU. */
 static inline void fixture__preemption(struct block *b)
 {
 	SAMPLE(b,
@@ -177,7 +177,7 @@ static inline struct block *fixture__cpu(void)
 	return b;
 }
 
-/* A second behind a mutex, below C++ names of all lengths and frames without one. */
+/* A second of waiting for a mutex, below C++ names of all lengths and unnamed frames. */
 static inline void fixture__mutex_span(struct block *b, const char *self)
 {
 	SAMPLE(b,
@@ -223,7 +223,7 @@ static inline void fixture__fsync_span(struct block *b, const char *self)
 	       FUNCTION("fsync", 0x4d, FIXTURE_LIBC), APP("img::Store::flush()", 0x12, self));
 }
 
-/* A C++ program, a thread of its pool: a lock held by a sibling, disk, a lost record, a waker. */
+/* A pool thread of a C++ program: a lock held by a sibling, disk, a lost record, a waker. */
 static inline struct block *fixture__lock(void)
 {
 	struct block *b = fixture__new(1250 * FIXTURE_MS + 7, "thumbnailer", 900, 917);
@@ -289,7 +289,7 @@ static inline struct block *fixture__hang(void)
 	return b;
 }
 
-/* The same one, over: hang records have an end too. */
+/* The same dispatch after its end: hang records have an end too. */
 static inline struct block *fixture__hang_end(void)
 {
 	struct block *b = fixture__hang();
@@ -303,7 +303,7 @@ static inline struct block *fixture__hang_end(void)
 	return b;
 }
 
-/* Nothing known but the time: no samples, no load, no executable. */
+/* Only the time is known: no samples, no load, no executable. */
 static inline struct block *fixture__bare(void)
 {
 	struct block *b = fixture__new(101 * FIXTURE_MS, "", 3, 3);
@@ -322,7 +322,7 @@ static inline struct block *fixture__bare(void)
 	return b;
 }
 
-/* Of a message, too. */
+/* The frames of a message, too. */
 static inline void fixture__add_hostile_message(struct block *b)
 {
 	const struct jank_rec_message raw = { .mark = 1 };
@@ -339,7 +339,7 @@ static inline void fixture__add_hostile_message(struct block *b)
 	m->queued_ns = UINT64_MAX >> 11;
 }
 
-/* Names as an enemy would choose them. */
+/* Names as an attacker would choose them. */
 static inline struct block *fixture__hostile(void)
 {
 	struct block *b = fixture__new(150 * FIXTURE_MS, "a\"b\\c\r\nd\x1b[31m", 666, 667);
@@ -389,7 +389,7 @@ static inline struct block *fixture__hostile(void)
 	return b;
 }
 
-/* A little of every state, raw addresses only: no symbolizer saw it. */
+/* A little of every state with raw addresses only: not symbolized. */
 static inline struct block *fixture__states(void)
 {
 	struct block *b = fixture__new(0, "every-state", 50, 50);
@@ -414,7 +414,7 @@ static inline struct block *fixture__states(void)
 	return b;
 }
 
-/* A message of Qt's, which waited; no frame is to blame. */
+/* A Qt message that waited; no frame is to blame. */
 static inline struct block *fixture__qt(void)
 {
 	const struct jank_rec_message raw = { .mark = 1 };
@@ -440,7 +440,7 @@ static inline struct block *fixture__qt(void)
 	return b;
 }
 
-/* Several ready descriptors, of which two could be found. */
+/* Several ready descriptors, of which two could be identified. */
 static inline struct block *fixture__ready(void)
 {
 	const struct jank_rec_message raw = { .ready_got = 3 };

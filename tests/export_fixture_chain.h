@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the fixtures of blocks wait for, and for whom. Part of export_fixture.h, which includes it.
+ * What the fixture blocks waited for, and the threads that they waited for. Part of
+ * export_fixture.h, which includes it.
  */
 #ifndef JANK_EXPORT_FIXTURE_CHAIN_H
 #define JANK_EXPORT_FIXTURE_CHAIN_H
 
 #define INDEXD "/usr/bin/indexd"
 
-/* A wait's facts as the probe has them; flags are JANK_WAITED_*. */
+/* A wait's facts, as the probe sends them; flags are JANK_WAITED_*. */
 static inline struct wait_object *fixture__waited(uint16_t flags, int32_t fd, uint64_t timeout_ns,
 						  uint64_t arg2)
 {
@@ -21,7 +22,7 @@ static inline struct wait_object *fixture__waited(uint16_t flags, int32_t fd, ui
 	return wait_object__new(&raw);
 }
 
-/* Its stacks are copies of frames. */
+/* The link's stacks are copies of these frames. */
 static inline struct stack fixture__stack(const struct frame *frames, size_t cnt)
 {
 	struct stack stack = { .frames = malloc(cnt * sizeof(*frames)), .frame_cnt = cnt };
@@ -38,7 +39,7 @@ static inline struct link *fixture__link(struct block *b, struct link link)
 	return &b->chain[b->chain_cnt++];
 }
 
-/* It held the mutex, and waited for the disk meanwhile; then it woke the main thread. */
+/* It held the mutex and waited for the disk meanwhile; then it woke the main thread. */
 static inline void fixture__indexer(struct block *b)
 {
 	struct link *link = fixture__link(
@@ -77,7 +78,7 @@ static inline void fixture__indexer(struct block *b)
 						   "irq/9-acpi", NULL };
 }
 
-/* Of that one's wait: the disk's, which nothing is known of but that it woke. */
+/* The wait of that thread: the disk woke it, nothing else is known. */
 static inline void fixture__journal_thread(struct block *b)
 {
 	struct link *link = fixture__link(
@@ -146,7 +147,10 @@ static inline void fixture__chain_cause(struct block *b)
 	cause->parts[1] = (struct cause_part){ "socket", NULL, 0.2, NULL };
 }
 
-/* Behind a mutex whose holder waited for the disk, then for a server: everything is known. */
+/*
+ * Waits for a mutex, then for a server. The holder of the mutex waited for the disk. Everything is
+ * known.
+ */
 static inline struct block *fixture__chain(void)
 {
 	struct block *b = fixture__new(200 * FIXTURE_MS, "indexd", 4700, 4700);
@@ -186,7 +190,7 @@ static inline struct block *fixture__chain(void)
 	return b;
 }
 
-/* A link about which all names are an enemy's, and a wait that was for nothing known. */
+/* A link with only hostile names, and a wait for something unknown. */
 static inline void fixture__add_hostile_chain(struct block *b)
 {
 	struct link *link =

@@ -24,7 +24,10 @@
 
 #define READ_MAX (64u << 20)
 
-/* Runs a shell command; its output replaces *out; the exit status, -1 when it was killed. */
+/*
+ * Runs a shell command; its output replaces *out. Returns the exit status, -1 when a signal killed
+ * it.
+ */
 static inline int __attribute__((format(printf, 2, 3)))
 run(struct strbuf *out, const char *fmt, ...)
 {
@@ -63,7 +66,7 @@ static inline void spew(const char *path, const char *text)
 	close(fd);
 }
 
-/* What the program's main does: errors come as EPIPE and EFBIG, not as signals. */
+/* As main does: report errors as EPIPE and EFBIG, not as signals. */
 static inline void ignore_signals(void)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -80,7 +83,7 @@ static inline void limit_file_size(rlim_t bytes)
 
 #define READER "python3 tests/blockcanary_reader.py"
 
-/* Whether the reader has no complaint about a directory's logs; the complaints are shown. */
+/* Does the reader accept the logs of a directory? Shows its complaints. */
 static inline bool logs_pass(const char *dir)
 {
 	struct strbuf complaints = STRBUF_INIT;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""For gdb -x: stops the process that it is attached to again and again, and writes what it finds there (registers, stack,
-its own backtrace) as test_unwind_programs reads it. OUT, COUNT and BYTES come by the environment."""
+"""For gdb -x: stops the attached process again and again and writes its registers, stack and gdb's
+own backtrace, in the format that test_unwind_programs reads. OUT, COUNT and BYTES come from the
+environment."""
 
 import os
 import random
@@ -15,7 +16,7 @@ DEPTH_MAX = 300
 
 
 def stack_bytes(inferior, sp, size):
-    """As the probe copies it: page by page, up to the first that is missing."""
+    """Copies the stack as the probe does: page by page, up to the first missing page."""
     data = b""
     while len(data) < size:
         step = min(size - len(data), 4096 - (sp + len(data)) % 4096)
@@ -27,7 +28,8 @@ def stack_bytes(inferior, sp, size):
 
 
 def code_of_files(pid):
-    """Where code is that a file, or the kernel, brought along. A second copy, as V8 makes of its builtins, is none."""
+    """Ranges of code that comes from a file or the kernel. A second copy, which V8 makes of its
+    builtins, does not count."""
     bases, found = {}, []
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
         for line in maps:
@@ -40,18 +42,18 @@ def code_of_files(pid):
 
 
 def managed(frame, code):
-    """Whether gdb has to guess: code of no file, or V8's builtins."""
+    """Must gdb guess here? True for code of no file and for V8's builtins."""
     return (frame.name() or "").startswith("Builtins_") or \
         not any(begin <= frame.pc() < end for begin, end in code)
 
 
 def backtrace(pid):
-    """(addresses, how many of them before gdb had to guess)"""
+    """(addresses, how many of them gdb found before it had to guess)"""
     found, sure, code = [], None, code_of_files(pid)
     frame, newer = gdb.newest_frame(), None
     while frame and len(found) < DEPTH_MAX:
         kind = frame.type()
-        if kind not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):  # of no return address
+        if kind not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):  # no return address
             exact = bool(found) and (kind == gdb.SIGTRAMP_FRAME or newer == gdb.SIGTRAMP_FRAME)
             found.append(frame.pc() + exact)
             if sure is None and managed(frame, code):
@@ -77,7 +79,8 @@ def write_sample(out, size):
 
 
 def stopper(pid):
-    """A process that stops the target soon after each line: gdb lets no thread of its own run meanwhile."""
+    """A process that stops the target soon after each line. gdb runs no thread of its own
+    meanwhile."""
     return subprocess.Popen(["sh", "-c", f"while read t; do sleep $t; kill -INT {pid}; done"],
                             stdin=subprocess.PIPE, text=True)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An ELF file with a table of Go's of a few functions, to be damaged. */
+/* An ELF file with a Go function table (gopclntab) of a few functions, to be damaged by tests. */
 #ifndef JANK_GOPCLNTAB_IMAGE_H
 #define JANK_GOPCLNTAB_IMAGE_H
 
@@ -17,7 +17,10 @@
 struct made_table {
 	uint32_t magic;
 	uint8_t pad[2], min_lc, ptr_size;
-	/* functions, files, text, and where parts begin: names, units, files, values, index */
+	/*
+	 * Sizes and offsets of the table: functions, files, text; then names, units, files, values,
+	 * index
+	 */
 	uint64_t head[8];
 	char names[MADE_FUNCS][16];
 	uint32_t units[2];
@@ -36,7 +39,7 @@ struct made_table {
 
 enum made_section {
 	MADE_NONE,
-	MADE_SECTION, /* that the table is in */
+	MADE_SECTION, /* the section of the table */
 	MADE_STRINGS,
 	MADE_BUILDINFO,
 	MADE_RELA,
@@ -50,7 +53,7 @@ static union {
 		Elf64_Shdr sections[MADE_SECTIONS];
 		char names[64];
 		Elf64_Rela relas[2];
-		uint8_t other[64]; /* data, before the table */
+		uint8_t other[64]; /* data before the table */
 		struct made_table table;
 	};
 	uint8_t bytes[2048];
@@ -62,8 +65,8 @@ static union {
 static inline void gopclntab_image__make_table(struct made_table *made, uint32_t magic)
 {
 	/*
-	 * Runs of (difference, length): file 0; line 10, then 13; what is inlined: nothing, then
-	 * something.
+	 * Runs of (difference, length): file 0; line 10, then 13; inlined functions: none, then
+	 * one.
 	 */
 	static const uint8_t values[] = {
 		0, 2, 0x40, 0, 22, 0x20, 6, 0x20, 0, 0, 0x30, 2, 0x10, 0
@@ -88,7 +91,7 @@ static inline void gopclntab_image__make_table(struct made_table *made, uint32_t
 		made->funcs[i].file = 1;
 		made->funcs[i].line = 4;
 		made->funcs[i].value_cnt = 3;
-		/* where Go 1.18 has the third, and where 1.20 has it */
+		/* the slot of the third value in Go 1.18, and in Go 1.20 */
 		made->funcs[i].values[1] = made->funcs[i].values[2] = 9;
 	}
 	made->end = MADE_FUNCS * MADE_FUNC_SZ;
@@ -133,7 +136,7 @@ static inline void gopclntab_image__make(uint32_t magic)
 	gopclntab_image__make_table(&gopclntab_image.table, magic);
 }
 
-/* As C's linkers do it: among other data, and the address of the code left to the loader. */
+/* As C linkers write it: among other data, with the code address left to the loader. */
 static inline void gopclntab_image__hide(void)
 {
 	size_t before = sizeof(gopclntab_image.other);

@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 /*
- * The bytes of "0f1f44 00 00", at most max, up to what is no such byte or stands further off; how
- * many.
+ * Parses the bytes of "0f1f44 00 00", at most max, up to the first other text. Returns their
+ * number.
  */
 static inline size_t hex(const char *text, uint8_t *ret, size_t max)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Loops that records are fed to: for the tests of what they make of them. */
+/* Loops to feed with records: for the tests of what the loops make of them. */
 #ifndef JANK_LOOPS_FIXTURE_H
 #define JANK_LOOPS_FIXTURE_H
 
@@ -14,13 +14,13 @@ static inline struct loops *fresh(void)
 	return loops__new(&losses);
 }
 
-/* Feeds what completes no dispatch. */
+/* Feeds a record that completes no dispatch. */
 static inline void feed(struct loops *loops, const void *rec)
 {
 	struct dispatch *dispatch;
 
 	if (fixture__feed(loops, rec, &dispatch) || dispatch)
-		ok(false, "a record that completes nothing completed something, or was refused");
+		ok(false, "a record completed a dispatch, or was refused");
 	dispatch__free(dispatch);
 }
 

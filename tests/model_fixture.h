@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Records as the probes would send them, for the tests of decoding, loops and the judge. */
+/* Records in the format of the probes, for the tests of decoding, loops and the judge. */
 #ifndef JANK_MODEL_FIXTURE_H
 #define JANK_MODEL_FIXTURE_H
 
@@ -13,10 +13,7 @@
 
 #define MS 1000000ull
 
-/*
- * A stack record with room for the longest tail, priorities included; hdr.size says how much of it
- * counts.
- */
+/* A stack record with room for the longest tail, priorities included; hdr.size is the used part. */
 struct fixture_stack {
 	struct jank_rec_stack rec;
 	char tail[(JANK_KSTACK_MAX + JANK_USTACK_MAX) * 8 +
@@ -30,7 +27,7 @@ static inline struct jank_rec fixture__hdr(uint16_t kind, uint32_t size, uint32_
 	};
 }
 
-/* A dispatch that ran all the time. Threads 10 to 19 are process 10's, and so on. */
+/* A dispatch that ran all the time. Threads 10 to 19 belong to process 10, and so on. */
 static inline struct jank_rec_block fixture__block(uint32_t tid, uint64_t start_ns, uint64_t ns)
 {
 	struct jank_rec_block rec = {
@@ -87,7 +84,7 @@ static inline struct fixture_stack fixture__stack(uint32_t tid, uint64_t dispatc
 	return ret;
 }
 
-/* Another task's slice, after the addresses and the slices that are there. */
+/* Appends another task's slice after the addresses and the earlier slices. */
 static inline void fixture__slice(struct fixture_stack *stack, uint32_t tid, uint64_t ns)
 {
 	struct jank_task task = { .ns = ns, .tgid = tid, .tid = tid, .comm = "other" };
@@ -98,8 +95,8 @@ static inline void fixture__slice(struct fixture_stack *stack, uint32_t tid, uin
 }
 
 /*
- * What a thread without a dispatch did: off the CPU in this state (or a tick, when ns is 0); sent
- * as it ended.
+ * A span of a thread without a dispatch: off the CPU in this state (a tick when ns is 0); sent at
+ * its end.
  */
 static inline struct fixture_stack fixture__other(uint32_t tid, uint64_t t_ns, uint64_t ns,
 						  uint32_t state)
@@ -112,14 +109,14 @@ static inline struct fixture_stack fixture__other(uint32_t tid, uint64_t t_ns, u
 	return ret;
 }
 
-/* Its waker: "other", the thread of this number. */
+/* Its waker: "other", the thread with this number. */
 static inline void fixture__woken_by(struct fixture_stack *stack, uint32_t tid)
 {
 	stack->rec.hdr.flags |= JANK_STACK_WAKER;
 	stack->rec.waker = (struct jank_task){ .tgid = tid / 10 * 10, .tid = tid, .comm = "other" };
 }
 
-/* A thread woke another then, in this system call. */
+/* A thread wakes another at that time, in this system call. */
 static inline struct fixture_stack fixture__wakes(uint32_t tid, uint32_t wakee, uint64_t t_ns,
 						  int32_t syscall)
 {
@@ -131,7 +128,7 @@ static inline struct fixture_stack fixture__wakes(uint32_t tid, uint32_t wakee, 
 	return ret;
 }
 
-/* The slices' priorities, once all of them are there. */
+/* Appends the slices' priorities, after all slices. */
 static inline void fixture__prios(struct fixture_stack *stack, const uint16_t *prios)
 {
 	size_t len = stack->rec.slice_cnt * sizeof(*prios), padded = (len + 7) & ~(size_t)7;
@@ -143,7 +140,7 @@ static inline void fixture__prios(struct fixture_stack *stack, const uint16_t *p
 	stack->rec.hdr.flags |= JANK_STACK_PRIOS;
 }
 
-/* What the span that began at t_ns waited for: a mutex with this owner. */
+/* The object of the wait that began at t_ns: a mutex with this owner. */
 static inline struct jank_rec_waited fixture__waited(uint32_t tid, uint64_t dispatch_ns,
 						     uint64_t t_ns, uint32_t owner)
 {
@@ -177,7 +174,7 @@ static inline struct jank_rec_facts fixture__facts(uint32_t tid, uint64_t dispat
 	};
 }
 
-/* What a dispatch handled: one ready descriptor, no mark. */
+/* The source of a dispatch: one ready descriptor, no mark. */
 static inline struct jank_rec_message fixture__message(uint32_t tid, uint64_t dispatch_ns,
 						       uint64_t data)
 {
@@ -206,7 +203,7 @@ static inline struct jank_rec_thread fixture__thread(uint32_t tid, uint64_t disp
 	return rec;
 }
 
-/* A heap copy of exactly the record's size, so that the sanitizer sees every step beyond it. */
+/* A heap copy of exactly the record's size, so that the sanitizer sees every access beyond it. */
 static inline void *fixture__exact(const void *rec, size_t len)
 {
 	void *ret = malloc(len ? len : 1);
@@ -217,7 +214,7 @@ static inline void *fixture__exact(const void *rec, size_t len)
 	return ret;
 }
 
-/* Decodes the record and hands it to the loops: what a ring's reader does. */
+/* Decodes the record and passes it to the loops, as the ring's reader does. */
 static inline int fixture__feed(struct loops *loops, const void *rec, struct dispatch **ret)
 {
 	size_t len = ((const struct jank_rec *)rec)->size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Command lines as one string. */
+/* Parses command lines that are given as one string. */
 #ifndef JANK_OPTIONS_FIXTURE_H
 #define JANK_OPTIONS_FIXTURE_H
 
@@ -11,7 +11,7 @@
 #define ARGV_MAX 24
 
 /*
- * Splits at spaces; the words live in a static buffer until the next call. "\1" stands for an empty
+ * Splits at spaces. The words live in a static buffer until the next call. "\1" stands for an empty
  * word.
  */
 static inline char **fixture__split(const char *line, int *argc)
@@ -28,7 +28,7 @@ static inline char **fixture__split(const char *line, int *argc)
 	return argv;
 }
 
-/* Into options and an error that are empty before. */
+/* Parses into fresh options and a fresh error. */
 static inline int fixture__parse(const char *line, struct options *opts, struct err *err)
 {
 	int argc;

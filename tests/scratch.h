@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A directory of the test's own: gone when the test ends, with all that is in it. */
+/* The test's own directory. It is removed with its content when the test ends. */
 #ifndef JANK_TEST_SCRATCH_H
 #define JANK_TEST_SCRATCH_H
 
@@ -26,13 +26,13 @@ static inline int scratch__remove_one(const char *path, const struct stat *st, i
 
 static inline void scratch__remove(void)
 {
-	/* A child that ends by exit() leaves it alone. */
+	/* A child that ends by exit() must not remove it. */
 	if (scratch_owner == getpid() &&
 	    nftw(scratch_dir, scratch__remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT))
-		diag("%s is left", scratch_dir);
+		diag("cannot remove %s", scratch_dir);
 }
 
-/* Makes the directory, which is $D to shells; without one there is no test. */
+/* Creates the directory, which is $D for shells; bails out if that fails. */
 static inline void scratch__init(void)
 {
 	strcpy(scratch_dir, "/tmp/jank-test-XXXXXX");
@@ -43,7 +43,7 @@ static inline void scratch__init(void)
 	atexit(scratch__remove);
 }
 
-/* The path of a name in it, until the fourth call from here. "" is the directory. */
+/* The path of a name in it, valid for four more calls. "" is the directory. */
 static inline const char *scratch__path(const char *name)
 {
 	static char path[4][PATH_MAX + sizeof(scratch_dir)];
@@ -54,7 +54,7 @@ static inline const char *scratch__path(const char *name)
 	return path[next];
 }
 
-/* Writes a file anew; its path, as of scratch__path. */
+/* Writes a new file; returns its path, as scratch__path. */
 static inline const char *scratch__write(const char *name, const void *data, size_t len)
 {
 	const char *path = scratch__path(name);

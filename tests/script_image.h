@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * CPython in this process's own memory: the objects that the symbolizer reads, in the layout of a
- * version. 3.11 and 3.12 lie as their offsets say; 3.13's offsets are told as it tells them, by
- * values of 3.13.0.
+ * CPython in this process's own memory: the objects that the symbolizer reads, in the layout of one
+ * version. The layouts of 3.11 and 3.12 are fixed; 3.13 publishes its offsets, here with the values
+ * of 3.13.0.
  */
 #ifndef JANK_SCRIPT_IMAGE_H
 #define JANK_SCRIPT_IMAGE_H
@@ -19,8 +19,8 @@
 #define IMAGE_SZ (256 << 10)
 #define HASH	 77 /* of each str */
 
-/* What 3.13.0 tells of itself, as far as it is read. */
-IMAGE_FN void image__told_313(uint8_t told[SCRIPT_OFFSETS_SZ])
+/* The part of 3.13.0's published offsets that the symbolizer reads. */
+IMAGE_FN void image__offsets_313(uint8_t published[SCRIPT_OFFSETS_SZ])
 {
 	static const struct {
 		unsigned at;
@@ -32,20 +32,21 @@ IMAGE_FN void image__told_313(uint8_t told[SCRIPT_OFFSETS_SZ])
 		{ 43, 200 },	   { 65, 16 },	{ 66, 32 },  { 68, 32 },  { 69, 16 },  { 70, 40 },
 	};
 
-	memset(told, 0, SCRIPT_OFFSETS_SZ);
-	memcpy(told, "xdebugpy", 8);
+	memset(published, 0, SCRIPT_OFFSETS_SZ);
+	memcpy(published, "xdebugpy", 8);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		memcpy(told + rows[i].at * 8, &rows[i].value, 8);
+		memcpy(published + rows[i].at * 8, &rows[i].value, 8);
 }
 
 IMAGE_FN struct interp_offsets image__offsets(uint32_t version)
 {
 	struct interp_offsets ret = {};
-	uint8_t told[SCRIPT_OFFSETS_SZ];
+	uint8_t published[SCRIPT_OFFSETS_SZ];
 
 	if (interp_offsets__told(version)) {
-		image__told_313(told);
-		ok(interp_offsets__read(told, version, &ret), "%x: offsets are told", version);
+		image__offsets_313(published);
+		ok(interp_offsets__read(published, version, &ret),
+		   "%x: the published offsets are read", version);
 	} else {
 		ok(interp_offsets__of(version, &ret), "%x: offsets are known", version);
 	}
@@ -62,7 +63,7 @@ IMAGE_FN struct image_mem image__new(uint32_t version)
 {
 	struct image_mem ret = { .bytes = malloc(IMAGE_SZ), .offsets = image__offsets(version) };
 
-	memset(ret.bytes, 0, IMAGE_SZ); /* so that each page is there */
+	memset(ret.bytes, 0, IMAGE_SZ); /* touches each page, so that it exists */
 	return ret;
 }
 
@@ -81,7 +82,7 @@ IMAGE_FN void image__put(uint64_t addr, uint32_t at, uint64_t value, size_t size
 	memcpy((void *)(addr + at), &value, size);
 }
 
-/* A str of characters of 1, 2 or 4 bytes. */
+/* A str with characters of 1, 2 or 4 bytes. */
 IMAGE_FN uint64_t image__str(struct image_mem *image, const void *chars, size_t cnt, unsigned size,
 			     bool ascii)
 {
@@ -102,7 +103,7 @@ IMAGE_FN uint64_t image__ascii(struct image_mem *image, const char *text)
 	return image__str(image, text, strlen(text), 1, true);
 }
 
-/* Its lines: first_line, and one more with each unit. */
+/* Its line table: first_line, and one line more with each code unit. */
 IMAGE_FN uint64_t image__code(struct image_mem *image, uint64_t type, uint64_t name, uint64_t file,
 			      uint32_t first_line, uint32_t units)
 {

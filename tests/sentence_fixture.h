@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The verdict's sentence about blocks made by hand: for the tests of what is said of each kind of
- * fault.
+ * Blocks made by hand, and the verdict's sentence about them: for the tests of the sentences for
+ * each kind of fault.
  */
 #ifndef JANK_SENTENCE_FIXTURE_H
 #define JANK_SENTENCE_FIXTURE_H
@@ -19,11 +19,11 @@ static inline void sentence__says(struct block *block, const char *want, const c
 
 #define SENTENCE_SEEN_MAX 4
 
-/* What was seen of a block: some ticks on the CPU, or a span off it. */
+/* The samples of a block: some ticks on the CPU, or a span off it. */
 struct sentence_seen {
 	unsigned ticks, ms;
 	uint32_t state;
-	const char *syscall, *stack[6]; /* as STACK, with a NULL behind the last */
+	const char *syscall, *stack[6]; /* as STACK, with NULL after the last */
 };
 
 #define TICKS(cnt, ...)                                                                            \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Whether this kernel tells of sockets by netlink: the modules of a small one may be missing. */
+/* Does this kernel report sockets by netlink? A small kernel may lack the modules. */
 #ifndef JANK_TEST_SOCK_DIAG_H
 #define JANK_TEST_SOCK_DIAG_H
 
@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 /*
- * A dump of no state at all: it ends at once, or there is nobody to ask (-ENOENT). protocol: of
- * AF_INET; else 0.
+ * A dump of sockets in no state. It ends at once, or fails with -ENOENT if there is no module.
+ * protocol: of AF_INET; else 0.
  */
 static inline bool sock_diag__has(int family, int protocol)
 {
@@ -48,7 +48,7 @@ static inline bool sock_diag__has(int family, int protocol)
 	return ret;
 }
 
-/* Each that the tests ask for. */
+/* Each kind of dump that the tests need. */
 static inline bool sock_diag__has_all(void)
 {
 	return sock_diag__has(AF_UNIX, 0) && sock_diag__has(AF_INET, IPPROTO_TCP) &&

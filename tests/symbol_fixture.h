@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For the symbolizer's tests: programs compiled on the spot, run, and asked for the addresses of
- * their own functions. A program prints lines "NAME ADDRESS", then "ready", and waits for its stdin
- * to end.
+ * For the symbolizer's tests: compiles programs, runs them, and asks them for the addresses of
+ * their own functions. A program prints lines "NAME ADDRESS", then "ready", and waits for the end
+ * of its stdin.
  */
 #ifndef JANK_SYMBOL_FIXTURE_H
 #define JANK_SYMBOL_FIXTURE_H
@@ -35,9 +35,7 @@ struct fixture {
 	size_t cnt;
 };
 
-/*
- * Does the kernel run this program, of the directory? One of 32 bits needs CONFIG_IA32_EMULATION.
- */
+/* Does the kernel run this program of the directory? A 32-bit one needs CONFIG_IA32_EMULATION. */
 FIXTURE_FN bool fixture__runs(const char *name)
 {
 	char path[PATH_MAX];
@@ -58,7 +56,7 @@ FIXTURE_FN bool fixture__runs(const char *name)
 	return err != ENOEXEC;
 }
 
-/* A shell command, in which $D is the directory. A failure is a failed check. */
+/* Runs a shell command in which $D is the directory. A failure is a failed check. */
 FIXTURE_FN bool fixture__sh(const char *cmd)
 {
 	int status = system(cmd);
@@ -157,16 +155,16 @@ FIXTURE_FN struct frame fixture__frame(struct symbolizer *sym, uint32_t pid, uin
 	return ret;
 }
 
-/* Checks the name of an address in a fixture, and the offset that comes with it. */
+/* Checks the name and the offset of an address in a fixture. */
 #define NAMED(sym, fx, at, want_offset, want)                                                      \
 	do {                                                                                       \
 		struct frame named_frame = fixture__frame((sym), (fx)->pid, (at), true);           \
 		is_str(named_frame.function, (want), "the name is %s", (want));                    \
-		is_uint(named_frame.offset, (want_offset), "… and the offset");                    \
+		is_uint(named_frame.offset, (want_offset), "… its offset too");                    \
 	} while (0)
 
 /*
- * Which of the functions that it printed an address lies in, if they are in the order of their
+ * The function that contains the address, of those printed, which must be in the order of their
  * addresses; -1: none.
  */
 FIXTURE_FN int fixture__function_at(const struct fixture *fx, uint64_t addr)
@@ -179,7 +177,7 @@ FIXTURE_FN int fixture__function_at(const struct fixture *fx, uint64_t addr)
 
 FIXTURE_FN void fixture__show_walk(const struct fixture *fx, const struct unwound *got)
 {
-	diag("ended: %d in %s", got->end, got->module ?: "-");
+	diag("the walk ended by %d in %s", got->end, got->module ?: "-");
 	for (uint32_t i = 0; i < got->cnt; i++)
 		diag("%2u %llx in %d", i, (unsigned long long)got->addresses[i],
 		     fixture__function_at(fx, got->addresses[i] - (i > 0)));

@@ -38,7 +38,7 @@ static struct {
 	int run, failed;
 } tap;
 
-/* A '#' would begin a directive and a newline another line: both are defused. */
+/* A '#' would begin a directive and a newline another line: escape the one, replace the other. */
 static inline void tap__put(const char *text, const char *hash)
 {
 	for (; *text; text++) {
@@ -57,7 +57,7 @@ static inline void tap__vname(const char *fmt, va_list ap)
 	tap__put(name, "\\#");
 }
 
-/* For humans: a line in the output that is no result. */
+/* A line of output for people, no result. */
 static inline void TAP_PRINTF(1, 2) tap__diag(const char *fmt, ...)
 {
 	char text[4096];
@@ -72,7 +72,9 @@ static inline void TAP_PRINTF(1, 2) tap__diag(const char *fmt, ...)
 	fflush(stdout);
 }
 
-/* Flushed at once: a test that forks must not print twice, one that dies must show what passed. */
+/*
+ * Flush at once: a test that forks must not print twice, and one that dies must show what passed.
+ */
 static inline bool tap__result(const char *file, int line, bool pass, const char *fmt, va_list ap)
 {
 	tap.run++;
@@ -160,7 +162,7 @@ static inline bool TAP_PRINTF(6, 7) tap__part(const char *file, int line, const 
 	return pass;
 }
 
-/* `count` results that cannot be had here, and why. */
+/* `count` results that are not possible here, with the reason. */
 static inline void TAP_PRINTF(2, 3) tap__skip(int count, const char *fmt, ...)
 {
 	va_list ap;
@@ -175,7 +177,7 @@ static inline void TAP_PRINTF(2, 3) tap__skip(int count, const char *fmt, ...)
 	fflush(stdout);
 }
 
-/* Before any result: the whole program cannot run here. Ends it. */
+/* Before any result: the whole program cannot run here. Exits. */
 static inline void __attribute__((noreturn)) TAP_PRINTF(1, 2) tap__skip_all(const char *fmt, ...)
 {
 	va_list ap;
@@ -188,7 +190,7 @@ static inline void __attribute__((noreturn)) TAP_PRINTF(1, 2) tap__skip_all(cons
 	exit(0);
 }
 
-/* The plan, and the exit status. A test without a single check is a failure. */
+/* Prints the plan and returns the exit status. A test without any check is a failure. */
 static inline int tap__done(void)
 {
 	if (!tap.run) {

@@ -19,7 +19,8 @@ from verdicts import Rate, Verdicts, frame_name  # noqa: E402
 
 UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "": 1e6}
 
-# name: (figure, part of it, True when more is better, default); None: a figure only, no check.
+# name: (figure, its part, True when more is better, default limit); None: report the figure, check
+# nothing.
 TOLERANCES = {
     "duration_p99": ("duration error", "p99", False, 1e5),
     "duration_max": ("duration error", "max", False, None),
@@ -57,7 +58,7 @@ def tolerance(text):
 
 
 def read_lines(path):
-    """The records of a JSON Lines file; a torn or foreign line is an error, as for any reader."""
+    """The records of a JSON Lines file. A torn or foreign line is an error, as for any reader."""
     with open(path, encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             try:
@@ -77,7 +78,7 @@ def percentile(values, share):
 
 
 class Spread:
-    """How far from the truth: p50, p99, max of absolute errors in ns."""
+    """Distance from the truth: p50, p99, max of absolute errors in ns."""
 
     def __init__(self):
         self.worst = collections.Counter()
@@ -129,7 +130,7 @@ class Truth:
 
 
 def expected(dispatch, args):
-    """True: there must be a block; False: there must be none; None: either is right."""
+    """True: there must be a block. False: there must be none. None: both are right."""
     over_ns = dispatch["duration_ns"] - args.threshold
     if abs(over_ns) <= args.guard:
         return None
@@ -154,7 +155,7 @@ def describe(record):
 
 
 class Judgement:
-    """What the blocks were found to be."""
+    """Compares the blocks with the truth, one by one."""
 
     def __init__(self, truth, args):
         self.truth, self.args = truth, args
@@ -174,7 +175,7 @@ class Judgement:
         elif record["type"] in ("block", "hang") and record["pid"] != self.truth.summary["pid"]:
             self.foreign_cnt += 1
         elif record.get("start_delay_ns") and record["duration_ns"] <= self.args.threshold:
-            self.late_cnt += 1  # by its start delay, of which the truth tells nothing
+            self.late_cnt += 1  # by its start delay, which the truth does not have
         elif record["type"] == "hang":
             self.add_hang(record)
         elif record["type"] == "block":
@@ -327,7 +328,7 @@ def parse_args():
                         metavar="NAME=VALUE", help=", ".join(
                             f"{n} ({'none' if t[3] is None else show(t[3], t[1])})"
                             for n, t in TOLERANCES.items()).replace("%", "%%"))
-    parser.add_argument("--verdicts", action="store_true", help="show whose fault each was said to be")
+    parser.add_argument("--verdicts", action="store_true", help="show the verdicts, compared with the truth")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON, no TAP")
     return parser.parse_args()
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Holds JSON Lines against the schema in the binary, and against what a schema cannot say.
+"""Validates JSON Lines by the schema in the binary, and by rules that a schema cannot express.
 
-    validate_records.py SCHEMA FILE            every line is valid, its time account sums up
-    validate_records.py --mutate SCHEMA FILE   and every line with something wrong in it is not
+    validate_records.py SCHEMA FILE            every line is valid, and its time account sums up
+    validate_records.py --mutate SCHEMA FILE   also: every line becomes invalid by one wrong thing
 
-Exit status 1 with complaints, 3 when python3-jsonschema isn't there.
+Exit status 1 with complaints, 3 when python3-jsonschema is not installed.
 """
 import copy
 import json
@@ -19,7 +19,7 @@ except ImportError:
 
 
 def required(schema, record):
-    """The members that the schema wants in a record of this type."""
+    """The members that the schema requires in a record of this type."""
     definition = schema["$defs"][record["type"]]["$ref"].rsplit("/", 1)[-1]
     return set(schema["$defs"][definition]["required"])
 
@@ -60,7 +60,7 @@ def stacks(record):
 
 
 def rules(record):
-    """What a schema can't say."""
+    """Rules that a schema cannot express."""
     if record["type"] == "summary":
         return
     if account(record) != record["duration_ns"]:
@@ -92,7 +92,7 @@ def at(value, path):
 
 
 def trimmed(record):
-    """A few samples and frames are as good as many."""
+    """Keeps a few samples and frames: they are as good as many."""
     record = copy.deepcopy(record)
     del record.get("samples", [])[2:]
     for sample in record.get("samples", []):
@@ -101,7 +101,7 @@ def trimmed(record):
 
 
 def mutants(record, wanted):
-    """Each with one thing wrong; `wanted` are the members that it must have."""
+    """Copies with one thing wrong each; `wanted` are the required members."""
     record = trimmed(record)
     for path in objects(record):
         mutant = copy.deepcopy(record)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Blocks with named stacks, for the tests of the verdict: what the symbolizer would have made of
- * them.
- */
+/* Blocks with named stacks, as the symbolizer would make them, for the tests of the verdict. */
 #ifndef JANK_VERDICT_FIXTURE_H
 #define JANK_VERDICT_FIXTURE_H
 
@@ -33,7 +30,7 @@ static inline struct block *verdict__block(void)
 }
 
 /*
- * Adds a frame at the outer end: "k:f" is the kernel's, "c:f" libc's, "m:f" module libx.so's, "f"
+ * Adds a frame at the outer end. "k:f" is the kernel's, "c:f" libc's, "m:f" of module libx.so, "f"
  * the program's own, "?" one of its functions without a name, "?0x340" another one.
  */
 static inline void verdict__frame(struct stack *stack, const char *text)
@@ -55,7 +52,7 @@ static inline void verdict__frame(struct stack *stack, const char *text)
 	stack->user_cnt += !frame.kernel;
 }
 
-/* Leaf first, up to NULL. */
+/* Leaf first, ends with NULL. */
 static inline void verdict__stack(struct stack *stack, const char *const *texts)
 {
 	for (; *texts; texts++)
@@ -64,7 +61,7 @@ static inline void verdict__stack(struct stack *stack, const char *const *texts)
 
 #define STACK(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-/* A span off the CPU that adds to the block's account; ns 0: a tick, which does not. */
+/* A span off the CPU, which adds to the block's account; ns 0: a tick, which does not. */
 static inline struct sample *verdict__sample(struct block *block, uint32_t state, uint64_t ns,
 					     const char *syscall, const char *const *texts)
 {
@@ -95,7 +92,7 @@ static inline void verdict__ticks(struct block *block, size_t cnt, const char *c
 		verdict__sample(block, JANK_STATE_RUNNING, 0, NULL, texts);
 }
 
-/* What the last sample waited for; flags: JANK_WAITED_*. */
+/* The object of the last sample's wait; flags: JANK_WAITED_*. */
 static inline struct wait_object *verdict__waited(struct block *block, unsigned flags)
 {
 	struct jank_rec_waited raw = { .hdr = { .flags = flags } };
@@ -111,7 +108,7 @@ static inline struct other_task verdict__task(uint32_t pid, uint32_t tid, const 
 	return task;
 }
 
-/* Who ended the last sample's wait. */
+/* The thread that ended the last sample's wait. */
 static inline void verdict__woken_by(struct block *block, struct other_task task)
 {
 	struct sample *sample = &block->samples[block->sample_cnt - 1];
@@ -131,7 +128,7 @@ static inline void verdict__preemptor(struct block *block, uint32_t pid, const c
 	block->preemptors[block->preemptor_cnt++] = task;
 }
 
-/* The chain's next link, of the last sample: all of its time in one state. */
+/* The next link of the chain, for the last sample: all of its time in one state. */
 static inline struct link *verdict__link(struct block *block, enum link_role role,
 					 struct other_task task, uint32_t state,
 					 const char *syscall, const char *const *texts)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What this process waited for, as the probes would tell it, and what is made of that: for the
- * tests of its names.
- */
+/* What this process waited for, in the form of the probes, and the names found for it. */
 #ifndef JANK_WAITED_FIXTURE_H
 #define JANK_WAITED_FIXTURE_H
 
@@ -14,7 +11,7 @@
 
 #include "enrich/wait_object_names.h"
 
-/* Of a descriptor of this process. */
+/* A wait for a descriptor of this process. */
 static inline struct jank_rec_waited record_of(int fd)
 {
 	struct jank_rec_waited raw = { .fd = fd, .hdr.flags = JANK_WAITED_FILE };
@@ -43,7 +40,7 @@ static inline void set_names(struct jank_rec_waited *raw, const char *path)
 	free(copy);
 }
 
-/* With its names, as a wait of the calling thread; the caller frees it. */
+/* Resolves its names, as a wait of the calling thread; the caller frees it. */
 static inline struct wait_object *fill(const struct jank_rec_waited *raw)
 {
 	struct wait_object *waited = wait_object__new(raw);

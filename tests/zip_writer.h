@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A zip archive in memory, for tests: stored entries at chosen places, as in an APK. */
+/* A zip archive in memory, for tests: stored entries at chosen offsets, as in an APK. */
 #ifndef JANK_ZIP_WRITER_H
 #define JANK_ZIP_WRITER_H
 
@@ -29,7 +29,7 @@ static inline void zip__put_bytes(uint8_t *to, size_t *len, const void *from, si
 	*len += size;
 }
 
-/* What a header of an entry and its copy in the directory have in common. */
+/* The common part of an entry's header and its copy in the directory. */
 static inline void zip__put_common(uint8_t *to, size_t *len, uint16_t method, uint32_t packed,
 				   uint32_t size, size_t name_len, size_t extra_len)
 {
@@ -37,17 +37,14 @@ static inline void zip__put_common(uint8_t *to, size_t *len, uint16_t method, ui
 	zip__put(to, len, 0, 2);
 	zip__put(to, len, method, 2);
 	zip__put(to, len, 0, 4); /* time */
-	zip__put(to, len, 0, 4); /* check sum: nobody looks */
+	zip__put(to, len, 0, 4); /* check sum: not checked */
 	zip__put(to, len, packed, 4);
 	zip__put(to, len, size, 4);
 	zip__put(to, len, name_len, 2);
 	zip__put(to, len, extra_len, 2);
 }
 
-/*
- * The content as it lies there, which begins at a multiple of align, by a longer extra field.
- * Returns where.
- */
+/* Adds stored content at a multiple of align, by a longer extra field. Returns its offset. */
 static inline size_t zip__add_packed(struct zip_writer *zip, const char *name, const void *content,
 				     size_t packed, size_t size, uint16_t method, size_t align)
 {

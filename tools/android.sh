@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # jankbpf on an Android device over adb: pushes the static binary, runs it as root, pulls its files.
-# It asks before it acts: what is missing is told in one sentence with its remedy. Exit status: as
-# jankbpf's own (1 failed, 2 wrong usage, 77 the device cannot), and of `run`, jankbpf's.
+# It checks before it acts: a message says in one sentence what is missing, with the remedy. Exit
+# status: as jankbpf's own (1 failed, 2 wrong usage, 77 the device cannot), and of `run`, jankbpf's.
 set -u
 
 ADB=${ADB:-adb}
 DIR=/data/local/tmp
 SERIAL=${ANDROID_SERIAL:-}
 EX_FAILED=1 EX_USAGE=2 EX_CANNOT=77
-KERNEL_MIN=5008 # 5.8: the ring buffer came with it
+KERNEL_MIN=5008 # 5.8 introduced the ring buffer
 
 usage() {
 	cat <<'END'
@@ -40,7 +40,7 @@ die() { # STATUS MESSAGE
 	exit "$status"
 }
 
-# Each argument as one word of the device's shell, whatever it holds.
+# Quotes each argument as one word for the device's shell, whatever it contains.
 quote() {
 	for word; do
 		printf "'"
@@ -51,10 +51,10 @@ quote() {
 
 device() { "$ADB" ${SERIAL:+-s "$SERIAL"} "$@"; }
 
-# The shell protocol keeps stdout, stderr and the exit status apart.
+# The shell protocol keeps stdout, stderr and the exit status separate.
 has_shell_v2() { device features 2>/dev/null </dev/null | grep -q '^shell_v2'; }
 
-# stdout as it was written, where exec-out may be a terminal that adds to it.
+# Unchanged stdout, even if exec-out is a terminal that changes it.
 raw_out() { # COMMAND
 	if has_shell_v2; then
 		device shell -T "$1"
@@ -63,7 +63,7 @@ raw_out() { # COMMAND
 	fi
 }
 
-# --- what is there, and does it serve?
+# --- checks of adb and the device
 
 choose_device() {
 	command -v "$ADB" >/dev/null 2>&1 || die $EX_FAILED "there is no '$ADB': install adb (Debian:" \
@@ -95,7 +95,7 @@ check_state() {
 	die $EX_FAILED "the device $SERIAL $why"
 }
 
-# Everything we ask of the device, in one go: KEY VALUE lines.
+# All queries of the device at once: KEY VALUE lines.
 ask_device() {
 	answers=$(device shell "echo id \$(id -u); echo machine \$(uname -m); echo kernel \$(uname -r)
 		echo selinux \$(getenforce 2>/dev/null)
@@ -139,7 +139,7 @@ as_root() {
 
 is_root() { [ "$(device shell "$(as_root 'id -u')" 2>/dev/null </dev/null | tr -d '\r' | tail -n 1)" = 0 ]; }
 
-# adbd starts anew as root, and is away meanwhile.
+# adbd restarts as root; the device disappears meanwhile.
 restart_as_root() {
 	device root </dev/null 2>&1 | tr -d '\r' | grep -q 'restarting' || return 1
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
@@ -159,7 +159,7 @@ become_root() {
 		"(adb root works there) or a rooted device, and grant su to the shell in its root manager"
 }
 
-# Not ours to change; but who is refused below should know why.
+# We do not change SELinux; but a user whom it refuses should know why.
 hint_selinux() {
 	[ "$(answer selinux)" = Enforcing ] || return 0
 	domain=$(device shell "$(as_root 'id -Z')" 2>/dev/null </dev/null | tr -d '\r')
@@ -195,7 +195,7 @@ check_binary() {
 	need_kb=$(($(wc -c <"$binary") / 1024 + 1024))
 	free_kb=$(answer free | awk '{ print $4 }')
 	case $free_kb in
-	'' | *[!0-9]*) ;; # a df of another form
+	'' | *[!0-9]*) ;; # a df with another format
 	*) [ "$free_kb" -ge "$need_kb" ] || die $EX_FAILED "$DIR on the device has $free_kb KB free, and" \
 		"$need_kb KB are needed: make room, or choose another folder by --dir" ;;
 	esac
@@ -218,13 +218,14 @@ push() {
 
 # --- run
 
-# Leaves its process id behind, for the signal. The shell around it outlives it and tidies up.
+# Leaves its pid in a file, for the signal. The shell around it lives longer and cleans up.
 remote_command() { # ARG…
 	printf 'cd %s&& { sh -c %s%s./jankbpf %s; s=$?; rm -f %s; (exit $s); }' "$(quote "$DIR")" \
 		"$(quote 'echo $$ >"$0"; exec "$@"')" "$(quote "$pidfile")" "$(quote "$@")" "$(quote "$pidfile")"
 }
 
-# What is started by & does not get the Ctrl-C that the terminal sends to all of its foreground.
+# A process started by & does not get the Ctrl-C that the terminal sends to its foreground
+# processes.
 signal_remote() { # SIGNAL
 	file=$(quote "$pidfile")
 	device shell "$(as_root "i=0; while [ ! -s $file ] && [ \$i -lt 50 ]; do sleep 0.1; i=\$((i + 1)); done
@@ -241,7 +242,8 @@ interrupted() {
 	esac
 }
 
-# Without the shell protocol: stdout alone comes by exec-out, the rest waits in files until the end.
+# Without the shell protocol: only stdout comes through exec-out, the rest is kept in files until
+# the end.
 run_v1() { # COMMAND
 	say "this adb or device is too old to keep messages apart: they come at the end, and COMMAND gets no input"
 	errors=$(quote "$pidfile.err") code=$(quote "$pidfile.status")
@@ -251,8 +253,8 @@ run_v1() { # COMMAND
 	return "${result:-$EX_FAILED}"
 }
 
-# The status goes through a file, because a signal that comes during `wait` hides it. stdin is named
-# because what & starts has none otherwise.
+# The status goes through a file, because a signal during `wait` hides it. stdin is named because a
+# process started by & has none otherwise.
 start() { # COMMAND…
 	if (: 3<&0) 2>/dev/null; then exec 3<&0; else exec 3</dev/null; fi
 	{
@@ -281,7 +283,7 @@ tidy() {
 }
 
 run() {
-	# One may put `--` before jankbpf's own options; before a COMMAND it is jankbpf's.
+	# `--` is allowed before jankbpf's own options; before a COMMAND it is jankbpf's.
 	case ${1:-}:${2:-} in --:-*) shift ;; esac
 	connect
 	[ "$(answer pushed)" = yes ] ||
@@ -301,7 +303,8 @@ run() {
 	fi
 	wait_for_end
 	status=$?
-	# adb calls a connection that broke a success: the file's absence tells that the end was jankbpf's.
+	# adb reports a broken connection as success: if the file does not exist, jankbpf itself
+	# ended.
 	[ "$(device shell "test -e $(quote "$pidfile")|| echo ended" 2>/dev/null </dev/null | tr -d '\r')" = ended ] ||
 		die $EX_FAILED "the connection to $SERIAL ended before jankbpf did: it may go on there until it writes" \
 			"its next record"
@@ -317,7 +320,7 @@ remote_path() { # RELATIVE-OR-ABSOLUTE
 	esac
 }
 
-# What root wrote may be root's only: then adb's own pull cannot read it, and tar brings it.
+# Only root may read root's files: if adb's own pull cannot, tar brings them.
 pull_one() { # REMOTE LOCALDIR
 	path=$(remote_path "${1%/}")
 	[ "$(device shell "$(as_root "test -e $(quote "$path")&& echo yes")" </dev/null | tr -d '\r')" = yes ] ||

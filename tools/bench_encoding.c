@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a block's record costs as JSON, as protobuf, and as protobuf with zstd, message by message
- * and as one stream. Records come from stdin as JSON Lines; one line of JSON with the figures goes
- * to stdout.
+ * The cost of a block's record as JSON, as protobuf, and as protobuf with zstd, message by message
+ * and as one stream. Reads records from stdin as JSON Lines; writes one line of JSON with the
+ * figures to stdout.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ static struct figures encode(enum record_format format, ZSTD_CCtx *zstd)
 	return ret;
 }
 
-/* One frame for all: what a file or a batch costs. */
+/* One frame for all records: the cost for a file or a batch. */
 static struct figures encode_stream(ZSTD_CCtx *zstd)
 {
 	struct strbuf sb = STRBUF_INIT;

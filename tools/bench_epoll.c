@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `make bench` traces for its micro figures: loops of nothing but the thing to be measured.
+ * What `make bench` traces for its micro figures: loops of only the thing to be measured.
  *
  *   bench_epoll CPU      reads lines "MODE MS", runs MODE for MS ms on that CPU, answers "NS MIN": the
  *                        CPU time of one turn, median and least of many short stretches
  *
- * CPU time and not wall time, and the median of stretches of a millisecond, since the machine does
- * other work meanwhile. A turn's threads are new each time, so that no mode inherits another's
- * state.
+ * CPU time and not wall time, and the median of stretches of a millisecond, because the machine
+ * does other work meanwhile. Each turn has new threads, so that no mode inherits another's state.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -37,7 +36,7 @@ struct mode {
 	const char *name;
 	void (*turn)(const struct side *side);
 	bool answered;	 /* by a second thread */
-	bool dispatched; /* both threads are in a dispatch all the time */
+	bool dispatched; /* both threads are always in a dispatch */
 };
 
 struct run {

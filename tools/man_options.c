@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writes the man page's OPTIONS at build time, from the table that also makes the parser. */
+/* Writes the man page's OPTIONS at build time, from the option table of the program. */
 #include <stdio.h>
 
 #include "options/options.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The cast, and what the truth says of it. */
+/* The list of actors, and its part of the truth. */
 #include "simjank_actors.h"
 
 #include <stdbool.h>
@@ -36,13 +36,13 @@ static struct member member__at(const struct actors *cast, size_t i, pid_t late_
 	return member;
 }
 
-/* Is it the word that begins here, up to a blank or the end? */
+/* Is this the word at this place, up to a blank or the end? */
 static bool word__is(const char *word, size_t len, const char *name)
 {
 	return strlen(name) == len && !memcmp(name, word, len);
 }
 
-/* The tids of all that have one of these names, in the names' order; the last of them. */
+/* The tids of all actors with one of these names, in the order of the names; the last of them. */
 static struct member members__print(FILE *out, const char *key, const struct actors *cast,
 				    const char *names, pid_t late_tid)
 {

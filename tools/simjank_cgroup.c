@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A stage's cgroups. Their directories are removed by the janitor. */
+/* A fixture's cgroups. The process `janitor` removes their directories. */
 #include "simjank_cgroup.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The janitor: it reads from a pipe that nobody ever writes to, so that the read returns when the
- * last process with the other end is gone: the program and its helpers, which die with it.
+ * The process `janitor`. It reads from a pipe to which nobody writes, so the read returns when the
+ * last process with the other end has ended: the program and its helpers, which die with it.
  */
 #include "simjank_cleanup.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * simjank's clocks, and the one way to burn CPU: inlined, so that a sample's leaf is the handler
- * itself and not a helper shared by all of them.
+ * itself and not a shared helper.
  */
 #ifndef SIMJANK_CLOCK_H
 #define SIMJANK_CLOCK_H
@@ -13,7 +13,7 @@
 #define NS_PER_MS 1000000ull
 #define NS_PER_S  1000000000ull
 
-/* Rounds between two looks at the clock, some 10 µs: frames in the vdso have no frame pointer. */
+/* Rounds between two reads of the clock, some 10 µs: frames in the vdso have no frame pointer. */
 #define BURN_ROUNDS 10000
 
 static inline uint64_t clock__ns(clockid_t id)

@@ -14,7 +14,7 @@ static WHOLE void do_read_zero(struct fixture *stage)
 		errno = 0;
 }
 
-/* To this thread, so that it is stopped before it returns to user mode. */
+/* Sent to this thread, so that it is stopped before it returns to user mode. */
 static WHOLE void do_stop(void)
 {
 	syscall(SYS_tgkill, getpid(), gettid(), SIGSTOP);
@@ -76,7 +76,7 @@ HANDLER(short)
 	clock__burn_until(end_ns);
 }
 
-/* What these two are is in how the loop waits for them. */
+/* These two differ only in how the loop waits for them. */
 HANDLER(idle)
 {
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Handlers that wait for storage: by system calls, by page faults, and for want of memory. */
+/* Handlers that wait for storage: by system calls, by page faults, and for lack of memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -38,7 +38,7 @@ static void cold__drop(volatile char *map, int fd)
 	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 }
 
-/* Pages are read one by one (MADV_RANDOM) and dropped again when all were. */
+/* Reads page by page (MADV_RANDOM), and drops the pages when all were read. */
 static WHOLE void do_touch_cold(struct fixture *stage, uint64_t end_ns)
 {
 	while (clock__mono_ns() < end_ns) {
@@ -51,7 +51,7 @@ static WHOLE void do_touch_cold(struct fixture *stage, uint64_t end_ns)
 	}
 }
 
-/* Calls nothing, so the compiler must be made to give it a frame for as long as it touches. */
+/* It calls no function, so the compiler must be forced to give it a frame while it reads. */
 static WHOLE void do_touch_missing(struct fixture *stage)
 {
 	char byte = *stage->missing;
@@ -89,7 +89,7 @@ static WHOLE void do_touch_slow(struct fixture *stage, uint64_t end_ns)
 		(void)stage->slow[slow__advance(stage, PAGE_SZ)];
 }
 
-/* Far apart, so that what is read ahead does not serve the next one. */
+/* Far apart, so that read-ahead does not serve the next one. */
 static WHOLE void do_touch_swapped(struct fixture *stage, uint64_t end_ns)
 {
 	while (clock__mono_ns() < end_ns) {

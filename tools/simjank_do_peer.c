@@ -21,7 +21,7 @@ WHOLE void do_recv(int fd)
 		;
 }
 
-/* Nobody accepts what is in the backlog: it ends by its time-out. */
+/* Nobody accepts a connection of the backlog: connect ends by its timeout. */
 static WHOLE void do_connect(int fd, const struct sockaddr_in *addr)
 {
 	if (connect(fd, (const struct sockaddr *)addr, sizeof(*addr)))
@@ -81,7 +81,7 @@ HANDLER(connect)
 	close(fd);
 }
 
-/* A query for the address of `slow.test`, as RFC 1035 has it. */
+/* A query for the address of `slow.test`, by RFC 1035. */
 HANDLER(dns)
 {
 	static const char query[] = "\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x04slow\x04"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Handlers that want a CPU and do not get it. */
+/* Handlers that are runnable and do not get a CPU. */
 #include <sched.h>
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 
 #define NAP_NS (100 * NS_PER_US)
 
-/* To the CPU that it is on. That CPU, or -1; *before is where it might run. */
+/* Binds the thread to its present CPU. Returns that CPU, or -1; *before is the former affinity. */
 static int cpu__bind(cpu_set_t *before)
 {
 	cpu_set_t one;
@@ -27,7 +27,7 @@ static WHOLE void do_nap(void)
 	clock__sleep_until(clock__mono_ns() + NAP_NS);
 }
 
-/* Bound to a CPU for as long as it runs: see bound__end. */
+/* Binds to a CPU while it runs: see bound__end. */
 HANDLER(runnable)
 {
 	int cpu = cpu__bind(&stage->unbound);
@@ -53,7 +53,7 @@ HANDLER(preempted)
 	clock__burn_until(end_ns);
 }
 
-/* Where it may run is put back before it ends: a later dispatch must not be starved by this one. */
+/* Restores the affinity before it ends: a later dispatch must not be starved by this one. */
 HANDLER(rt_preempt)
 {
 	cpu_set_t before;
@@ -66,7 +66,7 @@ HANDLER(rt_preempt)
 	sched_setaffinity(0, sizeof(before), &before);
 }
 
-/* A batch task does not preempt whoever runs when it wakes up. */
+/* A batch task does not preempt the running task when it wakes up. */
 HANDLER(wakeup_latency)
 {
 	const struct sched_param param = { 0 };

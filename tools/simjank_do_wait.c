@@ -95,7 +95,7 @@ static WHOLE void do_epoll_wait(struct fixture *stage)
 		;
 }
 
-/* --- What a partner does while the loop waits for it */
+/* --- Activities of a partner while the loop waits for it */
 
 static WHOLE void work_compute(struct fixture *stage, uint64_t end_ns)
 {
@@ -150,7 +150,7 @@ HANDLER(chain)
 	slow__set(stage, false);
 }
 
-/* Where we are not, if there is such a CPU. */
+/* A CPU on which we are not, if there is one. */
 static int cpu__other(void)
 {
 	int here = sched_getcpu(), other = here;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * simjank's loop over epoll. Three descriptors: a timer for what is due later, an eventfd for what
- * is due now, and another by which the control thread starts and stops the loop. One event a wait,
- * so one scenario a dispatch.
+ * simjank's loop over epoll. Three descriptors: a timer for work that is due later, an eventfd for
+ * work that is due now, and another one by which the control thread starts and stops the loop. One
+ * event a wait, so one scenario a dispatch.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static int epoll__open(struct loop *loop)
 	return 0;
 }
 
-/* Takes the event; whether the plan is due. */
+/* Consumes the event; is the plan due? */
 static bool epoll__take(struct epoll_front *front, int cnt, const struct epoll_event *event)
 {
 	uint64_t value;
@@ -106,7 +106,7 @@ static void epoll__kick(struct loop *loop)
 	eventfd_write(front->fds[SOURCE_KICK], 1);
 }
 
-/* An idle wait is bounded by the wait's own time-out; nothing else ends it but a stop. */
+/* An idle wait ends by its own timeout, or by a stop. */
 static void epoll__arm(struct loop *loop)
 {
 	struct epoll_front *front = loop->front;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The stage's files, its buffer, and the page that only userfaultfd has. */
+/* The fixture's files, its buffer, and the page that only userfaultfd can provide. */
 #include "simjank_files.h"
 
 #include <errno.h>
@@ -114,7 +114,7 @@ int files__open_lock(struct fixture *stage)
 	return stage->lock_fd < 0 ? stage->lock_fd : 0;
 }
 
-/* User-mode faults only: that needs no privilege. */
+/* Only user-mode faults: that needs no privilege. */
 int files__open_missing(struct fixture *stage)
 {
 	struct uffdio_api api = { .api = UFFD_API };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The stage: in which order its parts are opened, and what becomes of those that can't be. */
+/*
+ * The fixture: the order in which its parts are opened, and the handling of those that cannot be.
+ */
 #include "simjank_fixture.h"
 
 #include <errno.h>
@@ -20,11 +22,11 @@
 
 struct part {
 	const char *what;
-	unsigned needs; /* any of them wants it; 0: always */
+	unsigned needs; /* the part is for any of these; 0: always */
 	int (*open)(struct fixture *stage);
 };
 
-/* What only some want is noted as lacking, and nothing more is made for them. */
+/* A part that only some scenarios need is recorded as lacking, and no more is made for them. */
 static int part__open(struct fixture *stage, const struct part *part)
 {
 	unsigned needs = stage->needs & part->needs;

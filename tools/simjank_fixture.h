@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a loop's scenarios play with: partner threads and processes, pipes, sockets, files, cgroups.
- * Each loop has its own stage, so that loops never wait for each other.
+ * The resources of a loop's scenarios: partner threads and processes, pipes, sockets, files,
+ * cgroups. Each loop has its own fixture, so that loops never wait for each other.
  */
 #ifndef SIMJANK_FIXTURE_H
 #define SIMJANK_FIXTURE_H
@@ -32,11 +32,11 @@ extern "C" {
 
 struct fixture;
 
-/* A thread that ends a handler's wait, late, when it is asked to. */
+/* A thread that ends a handler's wait, late, on request. */
 struct partner {
 	const char *name;
 	void (*act)(struct fixture *stage, struct partner *partner);
-	void (*work)(struct fixture *stage, uint64_t end_ns); /* what it does until then */
+	void (*work)(struct fixture *stage, uint64_t end_ns); /* its activity until then */
 	struct fixture *stage;
 	sem_t go, ready;
 	uint64_t end_ns;
@@ -58,16 +58,16 @@ enum {
 	PARTNER_CNT
 };
 
-/* What is shared with the helper processes. */
+/* Memory shared with the helper processes. */
 struct fixture_shared {
 	uint32_t stop_asked, stop_done;
-	sem_t answer; /* of a helper that was asked for one */
-	int err;      /* the answer */
+	sem_t answer; /* of a helper with one for a request */
+	int err;      /* the reply */
 };
 
-/* A part of the stage that could not be had, and why. */
+/* A part of the fixture that could not be made, with the reason. */
 struct lack {
-	unsigned needs; /* those that want it; 0: all */
+	unsigned needs; /* scenarios that need it; 0: all */
 	const char *what;
 	int err;
 };
@@ -115,7 +115,7 @@ struct fixture {
 	int backlog_fd;
 	uint16_t backlog_port;
 	int lowly_cpu;
-	bool bound; /* to one CPU; else it was: */
+	bool bound; /* bound to one CPU; its former affinity: */
 	cpu_set_t unbound;
 	int resolver_fd, query_fd;
 	struct fixture_shared *shared;
@@ -124,36 +124,40 @@ struct fixture {
 };
 
 /*
- * The directory and the helper processes: before the program has a second thread. -errno, and *what
- * failed; what only some scenarios need and could not be had is in stage->lacks.
+ * Makes the directory and the helper processes, before the program has a second thread. Returns 0
+ * or -errno, with *what failed. stage->lacks lists what only some scenarios need and could not be
+ * made.
  */
 int fixture__fork(struct fixture *stage, const char *dir, const char **what);
 
 /* Ends the helper processes. */
 void fixture__kill(struct fixture *stage);
 
-/* The rest, likewise: threads, descriptors, files. */
+/* Makes the rest in the same way: threads, descriptors, files. */
 int fixture__open(struct fixture *stage, const char **what);
 
-/* By the loop's thread: into the cgroups that bind it. -errno. */
+/*
+ * Moves the loop's thread into the cgroups that limit it. Called by that thread. Returns 0 or
+ * -errno.
+ */
 int fixture__enter(struct fixture *stage);
 
-/* The partner will end at end_ns the wait that it stands for; fd: where it writes, if it does. */
+/* The partner will end its wait at end_ns; fd: where it writes, if it does. */
 void fixture__ask(struct fixture *stage, int partner, uint64_t end_ns, int fd);
 
-/* Likewise, and until then it does this. */
+/* The same, with this activity until then. */
 void fixture__ask_work(struct fixture *stage, int partner, uint64_t end_ns,
 		       void (*work)(struct fixture *stage, uint64_t end_ns));
 
-/* The hogs spin on this CPU until end_ns; the crowd does on all CPUs, the rt-hog on this one. */
+/* The hogs spin on this CPU until end_ns. The crowd spins on all CPUs, the rt-hog on this one. */
 void fixture__set_hogs(struct fixture *stage, int cpu, uint64_t end_ns);
 void fixture__set_crowd(struct fixture *stage, uint64_t end_ns);
 void fixture__set_rt_hog(struct fixture *stage, int cpu, uint64_t end_ns);
 
-/* The process `locker` has the file's lock when this returns, and until end_ns. */
+/* When this returns, the process `locker` has the file's lock, until end_ns. */
 void fixture__ask_locker(struct fixture *stage, uint64_t end_ns);
 
-/* SIGCONT comes at end_ns, and again until fixture__continued is called. */
+/* SIGCONT is sent at end_ns, and repeated until fixture__continued is called. */
 void fixture__ask_continue(struct fixture *stage, uint64_t end_ns);
 void fixture__continued(struct fixture *stage);
 

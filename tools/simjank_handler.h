@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the handlers share. Every handler, and the do_… function under it that waits, is a function
- * of its own with a frame pointer and a stable name: they are what a tracer should blame. Two of
- * them, since a walk by frame pointers from inside libc, which has none, skips libc's caller.
+ * Shared by the handlers. Every handler, and the do_… function below it that waits, is a separate
+ * function with a frame pointer and a stable name: a tracer should blame these. There are two of
+ * them, because a walk by frame pointers from inside libc, which has none, skips libc's caller.
  */
 #ifndef SIMJANK_HANDLER_H
 #define SIMJANK_HANDLER_H
@@ -23,7 +23,7 @@
 SIMJANK_SCENARIOS(SIMJANK_X_HANDLER)
 #undef SIMJANK_X_HANDLER
 
-/* The next dispatch may run anywhere again, after one that left this to it. */
+/* The next dispatch may run on any CPU again, after one that did not restore its affinity. */
 void bound__end(struct fixture *stage);
 
 /* Used by handlers of several files. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The stage's helper processes: hogs and a crowd, which starve the loop's thread, the server, the
- * locker, and the continuer, which wakes the program from SIGSTOP. Processes and not threads, since
- * a stop takes every thread along, and a preemptor or a peer with another pid is the usual case.
+ * The fixture's helper processes: hogs and a crowd, which starve the loop's thread, the server, the
+ * locker, and the continuer, which wakes the program from SIGSTOP. They are processes, because a
+ * stop affects all threads, and because a preemptor or peer with another pid is the usual case.
  * They die with the program, however it ends.
  */
 #include "simjank_helpers.h"
@@ -31,7 +31,7 @@ struct hog_order {
 	uint64_t cpu;
 };
 
-/* Of a pipe whose writer is gone nothing more will come. */
+/* The writer is gone: nothing more will come. */
 static void order__read(int fd, void *order, size_t size)
 {
 	ssize_t len;
@@ -77,7 +77,7 @@ static int helper__wait_answer(struct fixture *stage)
 	return stage->shared->err;
 }
 
-/* Where groups have real-time shares of their own, one that isn't the root's has none. */
+/* If groups have their own real-time shares, only the root's has one. */
 static void rt_hog__run(struct fixture *stage, unsigned index)
 {
 	const struct sched_param param = { .sched_priority = RT_HOG_PRIORITY };
@@ -87,7 +87,7 @@ static void rt_hog__run(struct fixture *stage, unsigned index)
 	hog__obey(stage->rt_hog_fds[0]);
 }
 
-/* The n-th CPU that we may use, from the first again after the last. */
+/* The n-th CPU that we may use; after the last, the first again. */
 static int cpu__nth(unsigned n)
 {
 	cpu_set_t set;
@@ -119,7 +119,7 @@ static void crowd__run(struct fixture *stage, unsigned index)
 	}
 }
 
-/* By a descriptor of its own: those that a fork shares have one lock. */
+/* By a descriptor of its own: descriptors that a fork shares have one lock. */
 static void locker__run(struct fixture *stage, unsigned index)
 {
 	char path[160];
@@ -142,7 +142,7 @@ static void server__start(struct fixture *stage, unsigned index)
 	server__run(stage);
 }
 
-/* Again and again, since a SIGCONT that comes before the stop has no effect. */
+/* Repeated, because a SIGCONT before the stop has no effect. */
 static void continuer__run(struct fixture *stage, unsigned index)
 {
 	pid_t parent = getppid();
@@ -180,7 +180,7 @@ static int helper__fork(struct fixture *stage, const char *name, unsigned index,
 	_exit(0);
 }
 
-/* --- What the stage opens: see simjank_helpers.h */
+/* --- What the fixture opens: see simjank_helpers.h */
 
 int helpers__open_shared(struct fixture *stage)
 {
@@ -257,7 +257,7 @@ void fixture__kill(struct fixture *stage)
 	stage->helper_cnt = 0;
 }
 
-/* --- Orders */
+/* --- Requests */
 
 void fixture__set_hogs(struct fixture *stage, int cpu, uint64_t end_ns)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The stage's helper processes: what it opens before there is a second thread. Each returns 0 or
- * -errno.
+ * The fixture's helper processes: what it opens before there is a second thread. Each function
+ * returns 0 or -errno.
  */
 #ifndef SIMJANK_HELPERS_H
 #define SIMJANK_HELPERS_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a loop does next: the list's scenarios in order or by chance, short dispatches in between.
+ * The next step of a loop: scenarios of the list in order or at random, with short dispatches in
+ * between.
  */
 #include "simjank_loop.h"
 
@@ -12,7 +13,7 @@
 #define WARM_NS	       (10 * NS_PER_MS)
 #define WARM_PERIOD_NS NS_PER_MS
 
-/* A linear congruential generator: only its upper half is any good. */
+/* A linear congruential generator: only its upper half is random enough. */
 static uint64_t random__below(uint64_t *random, uint64_t below)
 {
 	*random = *random * 6364136223846793005ull + 1442695040888963407ull;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A loop: what it handles next and when. The front end (epoll or android::Looper) owns the waiting;
- * it calls loop__begin after it, loop__handle when what was planned is due, loop__next, loop__end.
+ * A loop: what it handles next, and when. The front end (epoll or android::Looper) does the
+ * waiting. After a wait it calls loop__begin, then loop__handle if the plan is due, loop__next,
+ * loop__end.
  */
 #ifndef SIMJANK_LOOP_H
 #define SIMJANK_LOOP_H
@@ -21,24 +22,25 @@ enum loop_order { ORDER_WAIT, ORDER_START, ORDER_STOP };
 struct plan {
 	const struct scenario *scenario; /* NULL: none */
 	uint64_t length_ns;
-	uint64_t delay_ns; /* from now; of an idle wait, its time-out */
+	uint64_t delay_ns; /* from now; for an idle wait, its timeout */
 	unsigned form;
 };
 
 struct loop {
 	const struct options *opt;
 	unsigned index;
-	int order; /* enum loop_order, set by the control thread before it kicks */
+	int order; /* enum loop_order; the control thread sets it before it kicks */
 	int done_fd;
 	bool started, finishing, done;
 	struct fixture stage;
 	struct truth truth;
 	struct plan plan;
-	uint64_t next_ns;     /* the next one from the list is due */
-	uint64_t warm_end_ns; /* until then short ones, for a tracer to learn the loop by */
+	uint64_t next_ns;     /* when the next one of the list is due */
+	uint64_t warm_end_ns; /* short ones until then, by which a tracer learns the loop */
 	uint64_t random;
 	uint64_t
-		short_random; /* its own, since how many short ones there are is a matter of time */
+		/* a generator of its own, because the number of short ones depends on time */
+		short_random;
 	uint64_t picked_cnt;
 	size_t order_at;
 	void *front; /* the front end's own */
@@ -50,7 +52,8 @@ struct front {
 	int (*open)(struct loop *loop);	 /* by the loop's thread; -errno */
 	void (*run)(struct loop *loop);	 /* never returns */
 	void (*kick)(struct loop *loop); /* from any thread: ends its wait */
-	void (*arm)(struct loop *loop);	 /* deliver loop->plan; nothing, when it has no scenario */
+	void (*arm)(
+		struct loop *loop); /* delivers loop->plan; does nothing if it has no scenario */
 };
 extern const struct front front_end;
 
@@ -60,16 +63,16 @@ static inline void loop__begin(struct loop *loop)
 	truth__begin(&loop->truth);
 }
 
-/* What was planned is due: do it. */
+/* The plan is due: runs its handler. */
 void loop__handle(struct loop *loop);
 
-/* Plans and arms what follows; due: the plan was handled in this dispatch. */
+/* Plans and arms the next step; due: this dispatch handled the plan. */
 void loop__next(struct loop *loop, bool due);
 
-/* Tells the control thread that this loop is through; only ever between its last two waits. */
+/* Reports to the control thread that this loop is finished; only between its last two waits. */
 void loop__tell_done(struct loop *loop);
 
-/* The dispatch ends, the wait must follow at once. */
+/* The dispatch ends; the wait must follow at once. */
 static inline void loop__end(struct loop *loop)
 {
 	truth__end(&loop->truth);

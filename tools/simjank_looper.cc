@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // simjank's loop over the real android::Looper. Work comes in three forms: a message handled inside
-// pollOnce, a descriptor's callback inside pollOnce, and work done after pollOnce returned, as
-// Android's Java side does. One of them a turn: what comes next is posted after pollOnce returned.
+// pollOnce, a descriptor's callback inside pollOnce, and work after pollOnce has returned, as
+// Android's Java side does it. One of them per turn: the next work is posted after pollOnce has
+// returned.
 //
 // The dispatch that a tracer sees begins when epoll_wait returns inside pollOnce, which a program
-// cannot see: the truth begins where the first handler runs, or where pollOnce returned, some
+// cannot see. So the truth begins where the first handler runs, or where pollOnce returned, some
 // microseconds later.
 #include <errno.h>
 #include <sys/eventfd.h>
@@ -95,7 +96,7 @@ bool LooperFront::afterIsDue() const
 	return after_ns && clock__mono_ns() >= after_ns;
 }
 
-// Rounded up, as a Looper does it: too early would be a turn for nothing.
+// Rounded up, as a Looper does it: too early would cost a turn without work.
 int LooperFront::timeoutMs() const
 {
 	uint64_t now_ns = clock__mono_ns();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * simjank: a program of known jank. The main thread is the first loop, as in most real programs;
- * the thread `control` starts and stops the loops and writes the truth while they wait in their
- * loops, so that neither start, end nor bookkeeping is part of any dispatch.
+ * simjank: a program with known jank. The main thread is the first loop, as in most real programs.
+ * The thread `control` starts and stops the loops and writes the truth while they wait, so that
+ * start, end and bookkeeping are not part of any dispatch.
  */
 #include <errno.h>
 #include <poll.h>
@@ -21,7 +21,7 @@
 struct program {
 	struct options opt;
 	struct loop *loops;
-	int done_fd;   /* each loop adds one when it is through */
+	int done_fd;   /* each loop adds one when it is finished */
 	int ready_fd;  /* each loop adds one when it is about to wait */
 	int signal_fd; /* SIGTERM, SIGINT, SIGUSR1 */
 	uint64_t done_cnt;
@@ -73,7 +73,7 @@ static enum event signal__take(int fd)
 	return info.ssi_signo == SIGUSR1 ? EVENT_START : EVENT_STOP;
 }
 
-/* Waits for one of the events wanted, until end_ns (0: for ever). */
+/* Waits for one of the wanted events, until end_ns (0: for ever). */
 static enum event program__wait(struct program *program, unsigned wanted, uint64_t end_ns)
 {
 	struct pollfd fds[] = { { .fd = program->signal_fd, .events = POLLIN },
@@ -114,7 +114,7 @@ static void program__tell_ready(const struct program *program)
 			program->opt.wait ? ", waiting for SIGUSR1" : "");
 }
 
-/* False: it was told to stop first. */
+/* False: a stop came first. */
 static bool program__may_start(struct program *program)
 {
 	uint64_t delay_ns = program->opt.start_delay_ns;
@@ -126,7 +126,7 @@ static bool program__may_start(struct program *program)
 	       program__wait(program, EVENT_STOP, clock__mono_ns() + delay_ns) == EVENT_TIME;
 }
 
-/* Loops that are through are left alone: they must not see one more dispatch. */
+/* Finished loops are left alone: they must not have one more dispatch. */
 static void program__order(struct program *program, enum loop_order order)
 {
 	for (unsigned i = 0; i < program->opt.threads; i++) {
@@ -227,7 +227,7 @@ static void program__start_threads(struct program *program)
 		fail("a thread", -err);
 }
 
-/* Signals are taken from a descriptor, so that none ends a wait. */
+/* Signals are read from a descriptor, so that none ends a wait. */
 static void program__open(struct program *program)
 {
 	sigset_t set;
@@ -261,7 +261,10 @@ static void loop__init(struct loop *loop, const struct program *program, unsigne
 	loop->truth.cast = &loop->stage.cast;
 }
 
-/* What the stage lacks: fatal for what was asked for by its name, else not done and told. */
+/*
+ * What the fixture lacks: fatal for a scenario given by name; otherwise it is left out, with a
+ * message.
+ */
 static void program__leave_out(struct program *program, const struct fixture *stage)
 {
 	struct options *opt = &program->opt;
@@ -279,7 +282,7 @@ static void program__leave_out(struct program *program, const struct fixture *st
 	}
 }
 
-/* Every process is forked before the first thread is made. */
+/* All processes are forked before the first thread is created. */
 static void program__set_stages(struct program *program)
 {
 	const char *what = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A limit on the whole program's memory. What is not meant to be swapped out is locked. */
+/* A limit on the whole program's memory. Memory that must not be swapped out is locked. */
 #include "simjank_memory.h"
 
 #include <errno.h>
@@ -15,10 +15,9 @@
 #include "simjank_scenario.h"
 
 #define PAGE_SZ 4096u
-#define SWAP_SZ                                                                                    \
-	(4ull * STAGE_SWAPPED_SZ) /* while half of it is free, what was read stays there, too */
-#define ROOM_SZ (24ull << 20)	  /* for what is not there yet, and pages of files */
-#define TRY_NS	(20 * NS_PER_MS)  /* pages are on their way to the disk before they are free */
+#define SWAP_SZ (4ull * STAGE_SWAPPED_SZ) /* while half of it is free, read pages stay there, too */
+#define ROOM_SZ (24ull << 20)		  /* for later memory, and pages of files */
+#define TRY_NS	(20 * NS_PER_MS) /* pages are on their way to the disk before they are free */
 #define TRY_MAX 100
 #define KEPT_SZ (8ull << 20) /* of what is to be swapped out */
 
@@ -33,7 +32,7 @@ int memory__enter(struct fixture *stage)
 	return err;
 }
 
-/* The header that mkswap(8) writes: linux/swap.h's union swap_header. */
+/* The header that mkswap(8) writes: union swap_header of linux/swap.h. */
 static int swap__write_header(int fd)
 {
 	static char page[PAGE_SZ];

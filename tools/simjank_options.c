@@ -12,7 +12,7 @@
 #include "simjank_fixture.h"
 #include "simjank_value.h"
 
-/* Kept while parsing: --length comes before or after the list that it is for. */
+/* Kept while parsing: --length may come before or after its list. */
 struct parser {
 	struct options *opt;
 	const struct options_words *words;

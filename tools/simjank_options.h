@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* simjank's command line: one table of options, made into the parser and the help. */
+/* simjank's command line: one table of options for the parser and the help. */
 #ifndef SIMJANK_OPTIONS_H
 #define SIMJANK_OPTIONS_H
 
@@ -21,7 +21,7 @@ extern "C" {
 struct pick {
 	const struct scenario *scenario;
 	struct range length;
-	bool optional; /* of `all`: left out where what it needs can't be had */
+	bool optional; /* from `all`: left out if what it needs is not available */
 };
 
 struct options {
@@ -50,7 +50,7 @@ struct options {
 	bool quiet;
 };
 
-/* What the front end offers to choose from: NULL-terminated, or NULL where there is no choice. */
+/* The front end's choices: NULL-terminated, or NULL if there is none. */
 struct options_words {
 	const char *loop;
 	const char *const *forms;
@@ -58,12 +58,12 @@ struct options_words {
 };
 
 /*
- * Leaves out what needs any of these, as far as it is optional; how many it were, their names are
- * at the end of left_out. Negative: one of them is not.
+ * Leaves out the scenarios that need any of these, if they are optional. Returns how many; their
+ * names are at the end of left_out. Negative: one of them is not optional.
  */
 int options__leave_out(struct options *opt, unsigned needs);
 
-/* Ends the program on --help and, with status 2, on wrong usage. */
+/* Ends the program on --help, and with status 2 on wrong usage. */
 void options__parse(struct options *opt, const struct options_words *words, int argc, char **argv);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The partner threads: each ends a wait of the loop's thread, late, when it is asked to. */
+/* The partner threads: each ends a wait of the loop's thread, late, on request. */
 #include "simjank_partners.h"
 
 #include <errno.h>
@@ -46,7 +46,10 @@ static void lowly__set_policy(int policy)
 		errno = 0; /* without privilege it stays where it is */
 }
 
-/* Of the lowest priority from when it has the mutex: before, whoever asked waits for it. */
+/*
+ * It takes the lowest priority after it has the mutex: earlier, the requesting thread would wait
+ * for it.
+ */
 static void lowly__act(struct fixture *stage, struct partner *partner)
 {
 	cpu_set_t set;
@@ -85,7 +88,7 @@ static void poster__act(struct fixture *stage, struct partner *partner)
 	sem_post(&stage->sem);
 }
 
-/* The writer's and the answerer's: both write one byte, an eventfd takes 8. */
+/* Of the writer and of the answerer: both write one byte; an eventfd takes 8. */
 static void writer__act(struct fixture *stage, struct partner *partner)
 {
 	static const uint64_t one = 1;
@@ -107,7 +110,7 @@ static void pager__act(struct fixture *stage, struct partner *partner)
 	ioctl(partner->fd, UFFDIO_ZEROPAGE, &zero);
 }
 
-/* The same message as an answer: bit 15 of its flags is set. */
+/* The same message as a reply: bit 15 of its flags is set. */
 static void resolver__act(struct fixture *stage, struct partner *partner)
 {
 	struct sockaddr_in from;
@@ -124,8 +127,8 @@ static void resolver__act(struct fixture *stage, struct partner *partner)
 }
 
 /*
- * Keeps the storage busy, so that whoever waits for it meanwhile waits longer than it computes:
- * where a read takes 25 µs, half of the time of a major fault is CPU.
+ * Keeps the storage busy, so that a thread waits longer for it than it computes. If a read takes 25
+ * µs, half of the time of a major fault is CPU.
  */
 static void reader__act(struct fixture *stage, struct partner *partner)
 {

@@ -5,7 +5,7 @@
 
 #include "simjank_fixture.h"
 
-/* Starts them; each is ready when this returns. -errno. */
+/* Starts them; when this returns, each is ready. Returns 0 or -errno. */
 int partners__open(struct fixture *stage);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What simjank can do in one dispatch: simjank_table.h says what there is. */
+/* What simjank can do in one dispatch. simjank_table.h has the list. */
 #ifndef SIMJANK_SCENARIO_H
 #define SIMJANK_SCENARIO_H
 
@@ -21,9 +21,9 @@ struct range {
 
 enum scenario_class {
 	CLASS_JANK,  /* part of `all`; --length sets its length */
-	CLASS_LONE,  /* not of `all`, since it changes what the others are; else likewise */
-	CLASS_HANG,  /* too long for a mix: by its name only */
-	CLASS_QUIET, /* no jank: by its name only */
+	CLASS_LONE,  /* not in `all`, because it changes the other scenarios; otherwise the same */
+	CLASS_HANG,  /* too long for a mix: only by its name */
+	CLASS_QUIET, /* no jank: only by its name */
 };
 
 #define SIMJANK_X_ID(name, ...) SCENARIO_##name,
@@ -49,7 +49,7 @@ struct scenario {
 
 extern const struct scenario scenarios[SCENARIO_CNT];
 
-/* NULL when there is none of that name; the name need not be terminated. */
+/* NULL if there is none of that name. The name need not be terminated. */
 const struct scenario *scenario__find(const char *name, size_t len);
 
 #ifdef __cplusplus

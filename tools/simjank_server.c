@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The process `server`. It listens itself, since a unix socket's peer is known as who listened. */
+/*
+ * The process `server`. It listens itself, because a unix socket's peer is the process that
+ * listened.
+ */
 #include "simjank_server.h"
 
 #include <arpa/inet.h>
@@ -40,7 +43,7 @@ static socklen_t address__fill(union address *addr, const struct fixture *stage,
 	return sizeof(addr->un);
 }
 
-/* Where it is bound, for the truth and for who connects. */
+/* Where it is bound, for the truth and for its clients. */
 static socklen_t address__of(union address *addr, const struct fixture *stage, int which)
 {
 	socklen_t len = address__fill(addr, stage, which);
@@ -106,7 +109,7 @@ void server__run(struct fixture *stage)
 	_exit(0);
 }
 
-/* Again while it does not listen yet. */
+/* Retries while it does not listen yet. */
 static int server__connect_one(const union address *addr, socklen_t len)
 {
 	int fd = socket(addr->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The process `server`: it answers late over a unix socket and over TCP on the loopback interface.
+ * The process `server`: it replies late over a unix socket and over TCP on the loopback interface.
  */
 #ifndef SIMJANK_SERVER_H
 #define SIMJANK_SERVER_H
@@ -12,16 +12,19 @@
 
 enum { SERVER_UNIX, SERVER_TCP, SERVER_CNT };
 
-/* Before the fork: the sockets that it will listen on. -errno. */
+/* Before the fork: the sockets on which it will listen. Returns 0 or -errno. */
 int server__bind(struct fixture *stage);
 
 /* The process itself: never returns. */
 void server__run(struct fixture *stage);
 
-/* Connects to it. -errno. */
+/* Connects to it. Returns 0 or -errno. */
 int server__connect(struct fixture *stage);
 
-/* It will answer one byte at end_ns, until when it computes or sleeps. False: it can't be asked. */
+/*
+ * It will reply one byte at end_ns; until then it computes or sleeps. False: no request is
+ * possible.
+ */
 bool server__ask(struct fixture *stage, int which, uint64_t end_ns, bool computes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The slow disk. The kernel lets a cgroup's first requests in each tenth of a second pass, as many
- * as that time's bytes: a low rate and many small requests, so that this is little.
+ * The slow disk. In each tenth of a second, the kernel lets a cgroup's first requests pass, as many
+ * as that time's bytes. A low rate and many small requests keep this part small.
  */
 #include "simjank_slow.h"
 
@@ -19,7 +19,7 @@
 
 #define RATE (2u << 20)
 
-/* Limits are of whole disks: that of a partition is one directory up. */
+/* Limits are for whole disks: the disk of a partition is one directory up. */
 static int disk__of(const char *path, dev_t *dev)
 {
 	char name[64], text[32] = "";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A slow disk: a cgroup whose threads may read and write so many bytes a second only, while it is
- * switched on.
+ * A slow disk: a cgroup with a limit on the bytes per second that its threads may read and write,
+ * while it is switched on.
  */
 #ifndef SIMJANK_SLOW_H
 #define SIMJANK_SLOW_H
@@ -11,10 +11,10 @@
 
 #include "simjank_fixture.h"
 
-/* The cgroup; and the file that is on that disk, 16 MiB, and its mapping. -errno. */
+/* Makes the cgroup, the file on that disk, 16 MiB, and its mapping. Returns 0 or -errno. */
 int slow__open(struct fixture *stage);
 
-/* The calling thread uses it as a slow one from now on. -errno. */
+/* From now on the disk is slow for the calling thread. Returns 0 or -errno. */
 int slow__enter(const struct fixture *stage);
 
 void slow__set(struct fixture *stage, bool on);

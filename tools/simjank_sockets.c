@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The stage's pipes and sockets, and what the truth says of their peers. */
+/* The fixture's pipes and sockets, and their peers for the truth. */
 #include "simjank_sockets.h"
 
 #include <arpa/inet.h>
@@ -13,9 +13,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define BACKLOG_FILL 4 /* connections that fill a backlog of none, and more to be sure */
+#define BACKLOG_FILL 4 /* connections that fill a backlog of none, plus a reserve */
 #define DNS_PORT     53
-#define DNS_NET	     0x7f530000u /* 127.83.0.0: nobody else's name server */
+#define DNS_NET	     0x7f530000u /* 127.83.0.0: no other name server uses it */
 
 int sockets__open(struct fixture *stage)
 {
@@ -43,7 +43,10 @@ static void peer__add(struct fixture *stage, const char *name, const char *proto
 	actors__add_object(&stage->cast, name, "peer", text);
 }
 
-/* A listener on a free port of the loopback interface, and its address. -errno. */
+/*
+ * A listener on a free port of the loopback interface, and its address. Returns a descriptor or
+ * -errno.
+ */
 static int listener__open(int backlog, struct sockaddr_in *addr)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

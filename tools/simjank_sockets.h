@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The stage's pipes and sockets. Each returns 0 or -errno. */
+/* The fixture's pipes and sockets. Each function returns 0 or -errno. */
 #ifndef SIMJANK_SOCKETS_H
 #define SIMJANK_SOCKETS_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The scenarios: one table, from which the enum, the handlers' declarations, the help and the
- * truth's words are made.
+ * The scenarios: one table for the enum, the handlers' declarations, the help and the words of the
+ * truth.
  */
 #ifndef SIMJANK_TABLE_H
 #define SIMJANK_TABLE_H
 
-/* What of the stage a scenario needs. */
+/* The parts of the fixture that a scenario needs. */
 enum need {
 	NEED_HOLDER = 1,
 	NEED_SIGNALLER = 2,
@@ -33,16 +33,15 @@ enum need {
 	NEED_LOWLY = 1 << 22,
 };
 
-/* Those for which something is made that must be removed, however the program ends. */
+/* Needs for which something is made that must be removed, however the program ends. */
 #define NEEDS_TIDYING                                                                              \
 	(NEED_DISK | NEED_COLD | NEED_READER | NEED_SLOW | NEED_QUOTA | NEED_MEMORY | NEED_SWAP |  \
 	 NEED_SERVER | NEED_LOCKER)
 
 /*
- * Whose fault it is, when most of the time went where it is meant to go: BLAME(that kind of time,
- * the finer cause in the words of jankbpf's cause.what or "", whom the loop's thread waits for and
- * whom that one (names of the stage's cast, apart by a blank), who has the CPU instead, the file or
- * peer by its name on the stage).
+ * The cause of a dispatch whose time went as intended: BLAME(the kind of time; jankbpf's cause.what
+ * or ""; the thread that the loop's thread waits for, and the one that this one waits for (names of
+ * actors, separated by a blank); the preemptors; the file or peer by its name in the fixture).
  */
 #define BLAME(kind_, what_, chain_, preemptors_, object_)                                          \
 	{                                                                                          \
@@ -52,13 +51,13 @@ enum need {
 #define NO_BLAME(kind_) BLAME(kind_, "", "", "", "")
 
 /*
- * X(name, class, kind of its time on the CPU, kind of its time off it, the function of ours below
- *   the handler that calls into libc or faults ("" when the handler itself burns CPU),
+ * X(name, class, kind of its time on the CPU, kind of its time off it, our function below the
+ *   handler that calls into libc or faults ("" if the handler itself burns CPU),
  *   shortest and longest default length in µs, needs, blame, what it does)
  *
  * kernel and page_fault run in the kernel on the handler's behalf, so that is their kind on the
- * CPU. A scenario that never waits wants the CPU all the time: what no clock of the thread's
- * counts, a hypervisor took.
+ * CPU. A scenario that never waits is always runnable: time that no clock of the thread counts was
+ * taken by a hypervisor.
  */
 #define SIMJANK_SCENARIOS(X)                                                                       \
 	X(busy, JANK, "cpu", "runnable", "", 30000, 120000, 0, NO_BLAME("cpu"),                    \
@@ -108,7 +107,7 @@ enum need {
 	  "40 % CPU in user mode, 60 % sleep")                                                     \
 	X(mixed_cpu, JANK, "cpu", "pipe", "do_read_pipe", 30000, 120000, NEED_WRITER,              \
 	  NO_BLAME("cpu"), "30 % blocked on a pipe, 70 % CPU in user mode")                        \
-	/* whoever is waited for works, or waits in turn */                                        \
+	/* the thread that is waited for works, or waits in turn */                                \
 	X(mutex_busy, JANK, "cpu", "futex", "do_lock", 30000, 120000, NEED_HOLDER,                 \
 	  BLAME("futex", "mutex", "holder", "", ""), "a mutex whose holder computes")              \
 	X(mutex_disk, JANK, "cpu", "futex", "do_lock", 30000, 120000, NEED_HOLDER | NEED_SLOW,     \
@@ -161,7 +160,7 @@ enum need {
 	X(cold_file, JANK, "kernel", "page_fault", "do_touch_slow", 30000, 120000, NEED_SLOW,      \
 	  BLAME("page_fault", "file", "", "", "slow"),                                             \
 	  "touches a mapping of a file that is on a slow disk")                                    \
-	/* who has the CPU */                                                                      \
+	/* competition for the CPU */                                                              \
 	X(preempted, JANK, "cpu", "runnable", "", 30000, 120000, NEED_CROWD,                       \
 	  BLAME("runnable", "preempted", "", "crowd", ""),                                         \
 	  "may use any CPU; on each there are four processes `crowd`")                             \
@@ -173,7 +172,7 @@ enum need {
 	  "naps, and each time waits for the CPU that the hogs have")                              \
 	X(throttled, JANK, "cpu", "runnable", "", 60000, 160000, NEED_QUOTA,                       \
 	  BLAME("runnable", "throttled", "", "", ""), "a tenth of a CPU, by its cgroup's quota")   \
-	/* these two bind the whole process, and are by their names only */                        \
+	/* these two limit the whole process, and are only run by their names */                   \
 	X(swap, LONE, "kernel", "page_fault", "do_touch_swapped", 30000, 120000,                   \
 	  NEED_MEMORY | NEED_SWAP | NEED_SLOW, BLAME("page_fault", "swap_in", "", "", ""),         \
 	  "touches memory that is on swap on a slow disk")                                         \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The truth's file. The kind is what the measured shares say, not what the scenario meant: where a
- * busy neighbour takes the CPU from a handler that only wanted to sleep, `runnable` is the truth.
+ * The truth's file. The kind follows from the measured shares, not from the scenario: if a busy
+ * neighbour takes the CPU from a handler that only wanted to sleep, `runnable` is the truth.
  */
 #include "simjank_truth.h"
 
@@ -16,7 +16,7 @@
 
 #define STOP_MAX 65536
 
-/* Two shares this close are a tie: a tracer may take either. */
+/* Two shares this close are a tie: a tracer may choose either. */
 #define TIE_NS (2 * NS_PER_MS)
 
 enum share { SHARE_CPU, SHARE_RUNNABLE, SHARE_STOPPED, SHARE_OFF, SHARE_CNT };
@@ -58,7 +58,7 @@ static int span__compare(const void *a, const void *b)
 	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
-/* Sorts the stops and joins those that overlap, as two loops' may. */
+/* Sorts the stops and joins overlapping ones, which two loops may have. */
 static size_t stops__resolve_all(void)
 {
 	size_t cnt = stop_cnt < STOP_MAX ? stop_cnt : STOP_MAX, kept = 0;
@@ -75,7 +75,7 @@ static size_t stops__resolve_all(void)
 	return kept;
 }
 
-/* Records come in order of time, so *at only ever moves on. */
+/* Records are in order of time, so *at only grows. */
 static uint64_t stops__within(size_t cnt, size_t *at, const struct record *record)
 {
 	uint64_t ns = 0;
@@ -94,7 +94,7 @@ static uint64_t stops__within(size_t cnt, size_t *at, const struct record *recor
 	return ns;
 }
 
-/* What is left of the duration, so that no share is counted twice. */
+/* The rest of the duration, so that no share is counted twice. */
 static uint64_t share__take(uint64_t *left_ns, uint64_t ns)
 {
 	uint64_t taken = ns < *left_ns ? ns : *left_ns;
@@ -104,7 +104,7 @@ static uint64_t share__take(uint64_t *left_ns, uint64_t ns)
 }
 
 struct verdict {
-	const char *kinds[SHARE_CNT]; /* the first is the kind, the rest are as good */
+	const char *kinds[SHARE_CNT]; /* the first is the kind, the others are as good */
 	size_t cnt;
 	uint64_t stopped_ns;
 };
@@ -132,7 +132,7 @@ static void verdict__make(struct verdict *v, const struct record *record, uint64
 			v->kinds[v->cnt++] = names[i];
 }
 
-/* Words are ours: none needs escaping. */
+/* The words are ours: none needs escaping. */
 static void words__print(FILE *out, const char *key, const char *const *words, size_t cnt)
 {
 	fprintf(out, ",\"%s\":[", key);

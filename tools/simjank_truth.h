@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What really happened, as the program itself saw it. Kept in memory that is there from the start
- * and written at the end: a tracer sees every wait, so bookkeeping must neither take nor make time.
+ * What really happened, as the program itself saw it. It is kept in memory that exists from the
+ * start, and written at the end: a tracer sees every wait, so bookkeeping must neither wait nor
+ * cause one.
  *
  * One line for each dispatch longer than --truth-min, `"type":"dispatch"`: pid, tid, loop, form (of
  * a Looper), scenario; kind: the largest measured share, in the words of jankbpf's cause.kind;
- * also: kinds within 2 ms of it; function: the handler to blame; functions: it and what it called;
+ * also: kinds within 2 ms of it; function: the handler to blame; functions: it and its callees;
  * begin_ns, end_ns (CLOCK_MONOTONIC), duration_ns, wanted_ns, cpu_ns, run_delay_ns, stopped_ns.
- * meant: true where the kind is, without doubt, the one that the scenario is meant to be; then
- * whose fault it was, as far as that can be said: what (jankbpf's cause.what); chain: the tids of
- * those that were waited for, each for the next; culprit: the last of them ({pid, tid, comm});
- * preemptors: the tids of those that had the CPU, of the thread's or of the last in the chain;
- * object: the file or the peer ({path} or {peer}). The last line, `"type":"summary"`, counts all
- * dispatches by scenario, the lines above by kind, and what was lost for want of room; left_out are
- * those of `all` that could not be had. With several loops a stop may end early: another's SIGCONT
- * ends it.
+ *
+ * meant: true if the kind is, without doubt, the intended one of the scenario. Then also the cause,
+ * as far as it is known: what (jankbpf's cause.what); chain: the tids of the waited-for threads,
+ * each waiting for the next; culprit: the last of them ({pid, tid, comm}); preemptors: the tids
+ * that had the CPU, in place of the thread or of the last in the chain; object: the file or the
+ * peer ({path} or {peer}).
+ *
+ * The last line, `"type":"summary"`, counts all dispatches by scenario, the lines above by kind,
+ * and what was lost for lack of room; left_out are those of `all` that were not possible. With
+ * several loops a stop may end early: another loop's SIGCONT ends it.
  */
 #ifndef SIMJANK_TRUTH_H
 #define SIMJANK_TRUTH_H
@@ -43,7 +46,7 @@ struct record {
 	pid_t late_tid; /* see struct actors */
 };
 
-/* One loop's. records has one more than cap, for the dispatches that are not kept. */
+/* The truth of one loop. records has one more than cap, for dispatches that are not kept. */
 struct truth {
 	struct record *records;
 	size_t cnt, cap, lost_cnt;
@@ -54,25 +57,25 @@ struct truth {
 	const struct actors *cast;
 };
 
-/* What the whole file needs to know. */
+/* Facts for the whole file. */
 struct truth_info {
 	const char *loop;
-	const char *const *forms; /* NULL: it has one only */
+	const char *const *forms; /* NULL: it has only one */
 	uint64_t start_ns, end_ns;
 	const struct options *opt;
 };
 
-/* By the thread that it is about. -errno. */
+/* Called by the thread that it describes. Returns 0 or -errno. */
 int truth__open(struct truth *truth, size_t cap, uint64_t min_ns);
 
-/* The whole process stood still. */
+/* The whole process was stopped. */
 void truth__add_stop(uint64_t begin_ns, uint64_t end_ns);
 
-/* JSON Lines to the path or "-". -errno. */
+/* Writes JSON Lines to the path or "-". Returns 0 or -errno. */
 int truth__write(const char *path, const struct truth_info *info, struct truth *const *truths,
 		 size_t cnt);
 
-/* Nanoseconds that the calling thread waited for a CPU. */
+/* The nanoseconds that the calling thread has waited for a CPU. */
 static inline uint64_t truth__run_delay_ns(const struct truth *truth)
 {
 	char text[96];
@@ -101,7 +104,7 @@ static inline void truth__begin(struct truth *truth)
 	record->form = 0;
 }
 
-/* Immediately before the next wait: after its last look at the clock next to nothing is done. */
+/* Immediately before the next wait: after its last read of the clock, next to nothing is done. */
 static inline void truth__end(struct truth *truth)
 {
 	struct record *record = &truth->records[truth->cnt];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The values of simjank's options. What cannot be read ends the program with status 2. */
+/* The values of simjank's options. An invalid value ends the program with status 2. */
 #ifndef SIMJANK_VALUE_H
 #define SIMJANK_VALUE_H
 

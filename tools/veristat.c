@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the verifier makes of the probes: loads them as the loader would with all features of this
- * kernel, and with each that can be done without switched off, and prints for each program how many
- * instructions the verifier walked and how large the machine code is. Exit status 77: this user or
+ * The verifier's statistics of the probes. Loads them as the loader would with all features of this
+ * kernel, and with each optional feature switched off. Prints for each program how many
+ * instructions the verifier walked, and the size of the machine code. Exit status 77: this user or
  * kernel cannot.
  */
 #include <bpf/bpf.h>
@@ -37,11 +37,12 @@ struct report {
 	const char *set;
 	struct program programs[PROGRAM_MAX];
 	size_t cnt;
-	__u64 total; /* instructions in the set that has most: what each start of a trace waits for */
+	/* instructions in the set that has most: each start of a trace waits for these */
+	__u64 total;
 	const char *total_set;
 };
 
-/* Of one set. */
+/* The figures of one set. */
 struct tally {
 	struct report *report;
 	__u64 total;
@@ -82,7 +83,7 @@ static void note(void *ctx, const char *name, int fd)
 	}
 }
 
-/* Programs are sampled only where the session would: see can_sample there. */
+/* Programs are sampled only if the session samples them: see can_sample there. */
 static unsigned frequency(const struct features *feats)
 {
 	bool clock =
@@ -121,7 +122,7 @@ static int try_set(struct report *report, const struct set *set)
 	return res;
 }
 
-/* What the loader chooses its programs and their configuration by (loader_open.c). */
+/* The loader's criteria for its programs and their configuration (loader_open.c). */
 static unsigned choice(const struct features *feats)
 {
 	static const enum feature asked[] = { FEATURE_SWITCH_STATE,  FEATURE_SYSCALL_TRACEPOINTS,
@@ -148,8 +149,8 @@ static bool is_new(const struct set *sets, size_t cnt)
 }
 
 /*
- * All of them, those that can be done without one after the other as far as that changes what is
- * loaded, and what options change.
+ * All features, then each optional one off if that changes what is loaded, then each option that
+ * does.
  */
 static size_t make_sets(const struct features *all, struct set sets[FEATURE_CNT + 3])
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The probes' own functions, called from programs that user space runs at will: on the current
+ * The probes' own functions, called from programs that user space runs on demand: for the current
  * task, with its real task storage, ring and maps.
  */
 #include "tests/bpf/logic.h"
@@ -8,7 +8,7 @@
 #include "bpf/sched.bpf.h"
 #include "bpf/vblank.bpf.h"
 
-/* The context takes constant offsets only. */
+/* The verifier allows only constant offsets into the context. */
 #define EACH_STATE(i) _Pragma("unroll") for (int i = 0; i < JANK_STATE_CNT; i++)
 
 SEC("syscall")
@@ -18,7 +18,7 @@ int logic_bucket(struct logic_bucket *ctx)
 	return 0;
 }
 
-/* Takes and gives back the account and the CPU time of a block. */
+/* Corrects the account of a block by its CPU time. */
 SEC("syscall")
 int logic_trust(struct jank_rec_block *ctx)
 {
@@ -32,7 +32,7 @@ int logic_trust(struct jank_rec_block *ctx)
 	return 0;
 }
 
-/* The state that a thread in this very system call (bpf) would sleep in. */
+/* The state in which a thread would sleep in this very system call (bpf). */
 SEC("syscall")
 int logic_kind(struct logic_step *ctx)
 {
@@ -81,7 +81,7 @@ static __always_inline void show(struct logic_step *ctx, struct jank_thread *t)
 		t->handled.rec.text[i];
 }
 
-/* One program for each kind of step: small to the verifier. */
+/* One program for each kind of step, so that each is small for the verifier. */
 SEC("syscall")
 int logic_wait(struct logic_step *ctx)
 {
@@ -155,7 +155,7 @@ int logic_sched(struct logic_step *ctx)
 	return 0;
 }
 
-/* The end of a dispatch, and what it is counted in. */
+/* The end of a dispatch, and its histogram. */
 SEC("syscall")
 int logic_count(struct logic_step *ctx)
 {
@@ -178,7 +178,7 @@ int logic_count(struct logic_step *ctx)
 	return 0;
 }
 
-/* But for the stack of who wakes: no program of this kind can have one. */
+/* All except the waker's stack: a program of this type cannot take one. */
 SEC("syscall")
 int logic_watch(struct logic_step *ctx)
 {
@@ -204,7 +204,7 @@ int logic_watch(struct logic_step *ctx)
 	return 0;
 }
 
-/* The display fd shows its frame arg at now_ns. */
+/* The display of number fd shows its frame arg at now_ns. */
 SEC("syscall")
 int logic_vblank(struct logic_step *ctx)
 {

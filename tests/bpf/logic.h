@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What tests (logic_run.h) and the programs of logic.bpf.c tell each other. Fixed-size types, as in
+ * Messages between the tests (logic_run.h) and the programs of logic.bpf.c. Fixed-size types, as in
  * the ABI.
  */
 #ifndef JANK_TEST_LOGIC_H
@@ -17,9 +17,9 @@ struct logic_bucket {
 /* X(NAME): what happens to the current thread */
 #define LOGIC_STEPS(X)                                                                             \
 	X(BEGIN)  /* it is about to wait on fd, its stack at sp */                                 \
-	X(END)	  /* its wait returned ret */                                                      \
+	X(END)	  /* its wait has returned ret */                                                  \
 	X(LOOPER) /* it enters pollOnce of looper, its stack at sp */                              \
-	X(OPEN)	  /* at now_ns and below: time is what the caller says */                          \
+	X(OPEN)	  /* at now_ns, as for all below: the caller sets the time */                      \
 	X(LEAVE)                                                                                   \
 	X(WAKE)                                                                                    \
 	X(ARRIVE)                                                                                  \
@@ -30,21 +30,21 @@ struct logic_bucket {
 	X(WAIT_ARRIVE) /* and gets it */                                                           \
 	X(POLL)	       /* poll of the fd descriptors at arg returned ret, its stack at sp */       \
 	X(POLL_LEAVE)  /* it leaves the CPU in poll, its stack at sp */                            \
-	X(HANDLE)      /* its dispatch handles what mark fd marks, called with arg */              \
-	X(TAKE)	       /* that is read */                                                          \
-	X(WORKER)      /* a look finds it in a process with parks */                               \
-	X(PARK)	       /* it falls asleep at now_ns, and is not known to be a loop */              \
+	X(HANDLE)      /* its dispatch handles something by mark fd, called with arg */            \
+	X(TAKE)	       /* the probe reads it */                                                    \
+	X(WORKER)      /* an outside check finds it in a process with parks */                     \
+	X(PARK)	       /* it falls asleep at now_ns; it is not known to be a loop */               \
 	X(UNPARK)      /* it gets the CPU at now_ns after a park */                                \
 	X(WATCH)       /* it is watched from now_ns on, for arg stacks */                          \
-	X(OTHER_LEAVE) /* without a dispatch, it leaves the CPU at now_ns */                       \
+	X(OTHER_LEAVE) /* it leaves the CPU at now_ns, without a dispatch */                       \
 	X(OTHER_WAKE)                                                                              \
 	X(OTHER_ARRIVE)                                                                            \
 	X(CLOSE) /* its dispatch ends at now_ns */                                                 \
 	X(FILL)	 /* its counter number ret is at arg */                                            \
-	X(COUNT) /* nothing; only these three tell `counted` */                                    \
+	X(COUNT) /* nothing; only these three fill `counted` */                                    \
 	X(MARK)	 /* user space does not want its loop */                                           \
-	X(LOOK)	 /* nothing; look at its state */                                                  \
-	X(RESET) /* it is as a new one */
+	X(LOOK)	 /* nothing; return its state */                                                   \
+	X(RESET) /* it becomes a new thread */
 #define LOGIC_X_STEP(NAME) LOGIC_##NAME,
 enum { LOGIC_STEPS(LOGIC_X_STEP) };
 #undef LOGIC_X_STEP
@@ -60,8 +60,8 @@ struct logic_step {
 	__u32 task_state;
 	__u32 preempted;
 
-	/* the thread's state afterwards */
-	__u32 known; /* it has one */
+	/* the thread's state after the step */
+	__u32 known; /* it has a state */
 	__u32 phase, trial;
 	__u64 start_ns, mark_ns, loop_sp, key;
 	__u64 start_delay_ns, woken_ns;
@@ -74,7 +74,7 @@ struct logic_step {
 	__u32 wakeup_missed_cnt;
 	__u32 stack_cnt;
 	__u64 dispatch_cnt, block_cnt;
-	__u64 over_cnt, max_ns, counted; /* the last: in all buckets together */
+	__u64 over_cnt, max_ns, counted; /* the last one: all buckets together */
 	__u64 state_ns[JANK_STATE_CNT];
 	__u32 runnable_cnt; /* jank_runnable_cnt */
 	__s32 span_syscall;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For tests of the probes' decisions, one by one: programs that user space runs call the probes'
- * own functions on this very thread (see logic.bpf.c), and what they leave in its storage, the ring
- * and the counters is known. main() is `logic__start(); …; return logic__done();`.
+ * Tests of the probes' decisions, one at a time. Programs that user space runs call the probes' own
+ * functions on this thread (see logic.bpf.c); the test checks its storage, the ring and the
+ * counters. main() is `logic__start(); …; return logic__done();`.
  */
 #ifndef JANK_TEST_LOGIC_RUN_H
 #define JANK_TEST_LOGIC_RUN_H
@@ -26,7 +26,7 @@
 #define HOUR	   3600000000000ull
 #define RECORD_MAX 64
 
-/* of a thread that leaves the CPU (linux/sched.h) */
+/* The state of a thread that leaves the CPU (linux/sched.h) */
 #define TASK_INTERRUPTIBLE   1
 #define TASK_UNINTERRUPTIBLE 2
 #define TASK_STOPPED	     4
@@ -41,7 +41,7 @@ static struct {
 		char bytes[JANK_COPY_MAX + 4096];
 	} recs[RECORD_MAX];
 	unsigned rec_cnt;
-	const char *const *needs; /* names of programs, up to a NULL; NULL: all of them */
+	const char *const *needs; /* names of programs, NULL at the end; NULL: all of them */
 } logic;
 
 static int one, two; /* epoll descriptors */
@@ -53,7 +53,7 @@ static inline int logic__on_record(void *ctx, void *data, size_t len)
 	return 0;
 }
 
-/* What the session is configured with, unless a test wants another. */
+/* The session's configuration, unless a test sets another. */
 static inline struct jank_conf logic__conf(void)
 {
 	return (struct jank_conf){
@@ -76,8 +76,8 @@ static inline void logic__unload(void)
 }
 
 /*
- * Each loading verifies what it loads: seconds, in an emulated machine. A step by another program
- * fails.
+ * Each load verifies the programs: seconds, in an emulated machine. A step by a program that is not
+ * loaded fails.
  */
 static inline void logic__choose(void)
 {
@@ -101,7 +101,7 @@ static inline bool logic__try_load(const struct jank_conf *conf)
 		return false;
 	logic__choose();
 	*(struct jank_conf *)&logic.skel->rodata->jank_conf = *conf;
-	/* These programs may sleep, and may not name such a map; none gets as far as to use it. */
+	/* These programs may sleep, so they cannot use such a map; none gets that far. */
 	bpf_map__set_type(logic.skel->maps.jank_cgroups, BPF_MAP_TYPE_ARRAY);
 	if (bpftest__load(logic.skel))
 		return false;
@@ -110,7 +110,7 @@ static inline bool logic__try_load(const struct jank_conf *conf)
 	return logic.ring;
 }
 
-/* The programs anew, configured so; without them there is no test. */
+/* Loads the programs again with this configuration; bails out if that fails. */
 static inline void logic__load(const struct jank_conf *conf)
 {
 	if (!logic__try_load(conf)) {
@@ -127,7 +127,7 @@ static inline void logic__call(struct bpf_program *prog, void *ctx, size_t size)
 		ok(false, "%s runs: %s", bpf_program__name(prog), strerror(errno));
 }
 
-/* Takes a step; the state of this thread after it. */
+/* Runs a step; returns the state of this thread after it. */
 static inline struct logic_step logic__step(struct logic_step what)
 {
 	struct bpf_program *prog = logic.skel->progs.logic_sched;
@@ -163,8 +163,8 @@ static inline uint64_t logic__lost(uint32_t reason)
 }
 
 /*
- * The records that came since the last look, decoded; the number of one kind, and the last of it,
- * or zeroes.
+ * Decodes the records since the last call; returns the number of one kind, and the last of it, or
+ * zeroes.
  */
 static inline unsigned logic__received(uint16_t kind, struct event *ret)
 {
@@ -177,7 +177,7 @@ static inline unsigned logic__received(uint16_t kind, struct event *ret)
 		struct event event;
 
 		if (decode__record(&logic.recs[i], logic.recs[i].hdr.size, &event)) {
-			ok(false, "record %u of kind %u is sound", i, logic.recs[i].hdr.kind);
+			ok(false, "record %u of kind %u is valid", i, logic.recs[i].hdr.kind);
 			continue;
 		}
 		if (event.kind != kind)
@@ -189,8 +189,8 @@ static inline unsigned logic__received(uint16_t kind, struct event *ret)
 }
 
 /*
- * Of the records looked at last: the copy of our stack right before the first WAIT record, made for
- * it; NULL: there is none.
+ * From the records of the last call: the copy of our stack right before the first WAIT record, made
+ * for it; NULL: there is none.
  */
 static inline const struct jank_rec_copy *logic__wait_copy(void)
 {
@@ -209,7 +209,7 @@ static inline const struct jank_rec_copy *logic__wait_copy(void)
 	return NULL;
 }
 
-/* The programs anew; this thread is one that was never seen. */
+/* Loads the programs again; this thread is new to them. */
 static inline void logic__begin_with(const struct jank_conf *conf)
 {
 	struct event event;
@@ -231,7 +231,7 @@ static inline int logic__quiet(enum libbpf_print_level level, const char *fmt, v
 	return 0;
 }
 
-/* Loads the programs of these names, or ends the test with why not. */
+/* Loads the programs of these names, or ends the test with the reason. */
 static inline void logic__start(const char *const *needs)
 {
 	struct jank_conf conf = logic__conf();
@@ -250,7 +250,7 @@ static inline void logic__start(const char *const *needs)
 
 #define LOGIC_START(...) logic__start((const char *const[]){ __VA_ARGS__, NULL })
 
-/* What main() returns. */
+/* Returns main()'s value. */
 static inline int logic__done(void)
 {
 	logic__unload();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The plain probes with the types of each kernel that is built in: libbpf relocates them all, and
- * the verifier finds no place where a field was missing. They are loaded here with another kernel's
- * offsets, but never attached.
+ * the verifier finds no missing field. They are loaded here with another kernel's offsets, but
+ * never attached.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 #include "probes/btf_source.h"
 #include "tests/tap.h"
 
-/* Everything on, so that no program is spared a field. */
+/* All options on, so that every field is read. */
 static struct jank_conf conf(bool infer_begin)
 {
 	struct jank_conf ret = {
@@ -39,8 +39,8 @@ static struct jank_conf conf(bool infer_begin)
 }
 
 /*
- * 0 or -errno. The iterator's program has the kernel's own types in its context, so that it is left
- * out.
+ * Returns 0 or -errno. The iterator's program is left out, because its context has this kernel's
+ * own types.
  */
 static int load(const char *path, bool infer_begin)
 {
@@ -69,14 +69,14 @@ static void test_row(const struct btf_embedded *row)
 	       row->release, err.msg);
 	for (int infer = 0; infer <= 1; infer++) {
 		bpf_log__capture();
-		if (!is_int(load(btf_source__path(&src), infer), 0, "… is all that is read%s",
+		if (!is_int(load(btf_source__path(&src), infer), 0, "… has all that is read%s",
 			    infer ? ", with inferred begins" : ""))
 			diag("%s", bpf_log__last());
 	}
 	btf_source__close(&src);
 }
 
-/* A kernel's types with not one field that is read. */
+/* A kernel's types without any of the fields that the probes read. */
 static void test_nothing(void)
 {
 	char path[] = "/tmp/test_btf_load.XXXXXX";
@@ -112,7 +112,7 @@ int main(void)
 	if (res == -ESRCH || res == -ENOENT)
 		skip_all("this kernel has no types of its own to compare with");
 	if (res == -EPERM || res == -EACCES)
-		skip_all("this kernel lets nobody load BPF here");
+		skip_all("this kernel does not allow loading BPF here");
 	is_int(res, 0, "the plain probes load with this kernel's types");
 	for (size_t i = 0; i < btf_embedded_row_cnt; i++)
 		test_row(&btf_embedded_rows[i]);

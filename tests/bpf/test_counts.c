@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Runs that the kernel leaves out are counted: what a program prints is an event, whose own program
- * may not run meanwhile.
+ * Runs that the kernel skips are counted: a program's trace_printk is an event, and the program of
+ * that event may not run meanwhile.
  */
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
@@ -33,7 +33,7 @@ static const struct bpf_insn nothing[] = {
 	{ .code = BPF_JMP | BPF_EXIT },
 };
 
-/* Of trace events' programs older kernels don't count it; this one is known to. */
+/* Older kernels do not count it for programs of trace events; this one does. */
 static bool is_counted(void)
 {
 	struct utsname name;
@@ -101,12 +101,12 @@ static void test_skipped(void)
 	int on_print = print.config ? attach(inner, &print) : -1, on_clock = -1;
 
 	if (outer < 0 || inner < 0 || on_print < 0 || !is_counted()) {
-		skip(2, "no such programs or events here, or they aren't counted");
+		skip(2, "no such programs or events here, or they are not counted");
 	} else {
-		is_uint(bpf_counters__skipped(inner), 0, "none was left out yet");
+		is_uint(bpf_counters__skipped(inner), 0, "no run was skipped yet");
 		on_clock = attach(outer, &clock);
 		spin(50 * NS_PER_MS);
-		ok(bpf_counters__skipped(inner), "those within another's run are: %llu",
+		ok(bpf_counters__skipped(inner), "runs within another one's are: %llu",
 		   (unsigned long long)bpf_counters__skipped(inner));
 	}
 	close(on_clock);

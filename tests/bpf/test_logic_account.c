@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Where a dispatch's time goes, and the block that tells it when it was too long. */
+/* The account of a dispatch's time, and the block record if it was too long. */
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
 
 #include "tests/bpf/logic_run.h"
 
-/* The name that the kernel knows this program by. */
+/* This program's comm. */
 static const char *own_comm(void)
 {
 	static char comm[16];
@@ -35,7 +35,7 @@ static void test_bucket(void)
 		logic__call(logic.skel->progs.logic_bucket, &b, sizeof(b));
 		wrong += b.bucket != jank_hist__bucket(b.ns, jank_hist__log2(b.ns));
 	}
-	is_int(wrong, 0, "the kernel's buckets are user space's");
+	is_int(wrong, 0, "the kernel's buckets equal user space's");
 }
 
 static void test_trust(void)
@@ -45,13 +45,15 @@ static void test_trust(void)
 		uint64_t running, runnable, cpu, want_running, want_runnable;
 	} rows[] = {
 		{ "the clocks agree", 9000000, 1000000, 9000000, 9000000, 1000000 },
-		{ "they differ by little", 9000000, 1000000, 8900001, 9000000, 1000000 },
-		{ "by little, the other way", 9000000, 1000000, 9099999, 9000000, 1000000 },
+		{ "the clocks differ by little", 9000000, 1000000, 8900001, 9000000, 1000000 },
+		{ "by little, in the other direction", 9000000, 1000000, 9099999, 9000000,
+		  1000000 },
 		{ "by just enough", 9000000, 1000000, 8900000, 8900000, 1100000 },
 		{ "time was stolen", 9000000, 1000000, 4000000, 4000000, 6000000 },
 		{ "all of it", 9000000, 0, 0, 0, 9000000 },
-		{ "it arrived earlier than seen", 9000000, 3000000, 11000000, 11000000, 1000000 },
-		{ "by all that it waited", 9000000, 2000000, 11000000, 11000000, 0 },
+		{ "it got the CPU earlier than recorded", 9000000, 3000000, 11000000, 11000000,
+		  1000000 },
+		{ "by all of its wait", 9000000, 2000000, 11000000, 11000000, 0 },
 		{ "by more, which cannot be", 9000000, 1999999, 11000000, 9000000, 1999999 },
 	};
 
@@ -65,7 +67,7 @@ static void test_trust(void)
 		is_uint(rec.state_ns[JANK_STATE_RUNNING], rows[i].want_running,
 			"CPU clock: %s: running", rows[i].what);
 		is_uint(rec.state_ns[JANK_STATE_RUNNABLE], rows[i].want_runnable, "  runnable");
-		is_uint(rec.state_ns[JANK_STATE_POLL], 7, "  the rest is left alone");
+		is_uint(rec.state_ns[JANK_STATE_POLL], 7, "  the rest is unchanged");
 	}
 }
 
@@ -93,7 +95,7 @@ static void test_block(void)
 	open = END(7);
 	usleep(3000);
 	s = BEGIN(one, 1000);
-	is_uint(s.block_cnt, open.block_cnt + 1, "one over the threshold is a block");
+	is_uint(s.block_cnt, open.block_cnt + 1, "one longer than the threshold is a block");
 	is_uint(logic__received(JANK_REC_BLOCK, &event), 1, "and sent");
 	ok(event.block.start_ns == open.start_ns && event.block.duration_ns >= 3000000,
 	   "with its times");
@@ -106,7 +108,7 @@ static void test_block(void)
 	is_str(event.block.comm, own_comm(), "and name");
 }
 
-/* Of what is counted at the threshold's edge and as the longest; times are made up. */
+/* What counts at the threshold's edge, and the longest; times are made up. */
 static void test_edge(void)
 {
 	static const uint64_t ns[] = { 5000000, 4999999, 5000001, 4999000, 5001000, 90000000, 300 };
@@ -120,19 +122,18 @@ static void test_edge(void)
 	END(1);
 	STEP(FORGET);
 	s = STEP(COUNT);
-	is_uint(s.counted, s.dispatch_cnt, "nothing is counted but dispatches");
+	is_uint(s.counted, s.dispatch_cnt, "nothing is counted except dispatches");
 	for (size_t i = 0; i < sizeof(ns) / sizeof(*ns); i++) {
 		STEP(OPEN, .now_ns = T);
 		s = STEP(CLOSE, .now_ns = T + ns[i]);
 	}
-	is_uint(s.over_cnt, 3,
-		"over the threshold are those that are longer, by a nanosecond, too");
+	is_uint(s.over_cnt, 3, "longer ones are above the threshold, even by a nanosecond");
 	is_uint(s.block_cnt, 3, "as many as there are blocks");
 	is_uint(s.max_ns, 90000000, "the longest is known exactly");
 	is_uint(s.counted, s.dispatch_cnt, "and all are in buckets");
 }
 
-/* A counter of 32 bits that is full goes to user space, and begins anew. */
+/* A full 32-bit counter is sent to user space and starts again at 0. */
 static void test_full(void)
 {
 	struct jank_conf conf = logic__conf();
@@ -159,10 +160,10 @@ static void test_full(void)
 		   event.thread.dispatches.max_ns == 700000 &&
 		   event.thread.dispatches.edge_ns == 5000000,
 	   "with its histogram");
-	ok(!s.counted && !s.dispatch_cnt && !s.max_ns, "and it begins anew");
+	ok(!s.counted && !s.dispatch_cnt && !s.max_ns, "and starts again");
 }
 
-/* The kernel may leave out the program at a switch: a departure without an arrival. */
+/* The kernel may skip the program at a switch: a departure without an arrival. */
 static void test_late_arrival(void)
 {
 	struct jank_conf conf = logic__conf();
@@ -184,14 +185,14 @@ static void test_late_arrival(void)
 	runnable = event.block.state_ns[JANK_STATE_RUNNABLE];
 	ok(s.block_cnt == 1 && event.block.wakeup_missed_cnt == 1 &&
 		   logic__lost(JANK_LOST_WAKEUP) == 1,
-	   "an arrival that nobody saw is counted");
+	   "an arrival that was not seen is counted");
 	/*
-	 * How long it really waited for a CPU is the machine's doing; what it ran since is no part
-	 * of either.
+	 * How long it really waited for a CPU depends on the machine; what it ran since is part of
+	 * neither.
 	 */
 	ok(event.block.state_ns[JANK_STATE_SOCKET] >= 2000000 &&
 		   event.block.state_ns[JANK_STATE_SOCKET] + runnable >= 4500000,
-	   "the time before it stays the sleep's");
+	   "the time before it counts as the sleep");
 	END(1);
 	open = STEP(LOOK);
 	STEP(LEAVE, .now_ns = open.start_ns + 10, .task_state = TASK_INTERRUPTIBLE, .preempted = 1);
@@ -199,10 +200,10 @@ static void test_late_arrival(void)
 	s = BEGIN(one, 1000);
 	logic__received(JANK_REC_BLOCK, &event);
 	ok(s.block_cnt == 2 && !s.runnable_cnt && event.block.wakeup_missed_cnt == 1,
-	   "and the thread waits for no CPU any more; that its span is missing is counted");
+	   "and the thread no longer waits for a CPU; its missing span is counted");
 }
 
-/* --- the account: times that this test makes up, so that each is known */
+/* --- the account: with made-up times, so that each is known */
 
 #define AT(name, ns, ...) STEP(name, .now_ns = T + (ns), __VA_ARGS__)
 
@@ -238,23 +239,23 @@ static void test_account(void)
 	s = AT(LEAVE, 10, .task_state = TASK_INTERRUPTIBLE);
 	ok(s.state == JANK_STATE_SOCKET && s.span_syscall == __NR_bpf && !s.runnable_cnt,
 	   "it leaves the CPU to sleep");
-	is_uint(s.state_ns[JANK_STATE_RUNNING], 10, "and has run till then");
+	is_uint(s.state_ns[JANK_STATE_RUNNING], 10, "and has run until then");
 	s = AT(WAKE, 30);
 	ok(s.state == JANK_STATE_RUNNABLE && s.runnable_cnt == 1, "it is woken");
-	is_uint(s.state_ns[JANK_STATE_SOCKET], 20, "and has slept till then");
+	is_uint(s.state_ns[JANK_STATE_SOCKET], 20, "and has slept until then");
 	s = AT(WAKE, 33);
-	ok(s.runnable_cnt == 1 && sum_of(&s) == 30, "a second wake-up is none");
+	ok(s.runnable_cnt == 1 && sum_of(&s) == 30, "a second wake-up does not count");
 	s = AT(ARRIVE, 35);
 	ok(s.state == JANK_STATE_RUNNING && !s.runnable_cnt, "it gets the CPU");
 	is_uint(s.state_ns[JANK_STATE_RUNNABLE], 5, "and has waited for it");
 	s = AT(ARRIVE, 39);
-	is_uint(sum_of(&s), 35, "an arrival without a departure is none");
+	is_uint(sum_of(&s), 35, "an arrival without a departure does not count");
 	s = AT(LEAVE, 40, .task_state = TASK_INTERRUPTIBLE, .preempted = 1);
 	ok(s.state == JANK_STATE_RUNNABLE && s.runnable_cnt == 1, "preempted, it is runnable");
 	s = AT(ARRIVE, 50);
 	is_uint(s.state_ns[JANK_STATE_RUNNABLE], 15, "all the while");
 	s = AT(LEAVE, 51, .task_state = 0);
-	is_uint(s.state, JANK_STATE_RUNNABLE, "so is one that yields");
+	is_uint(s.state, JANK_STATE_RUNNABLE, "so is a thread that yields");
 	s = AT(ARRIVE, 61);
 	ok(!s.wakeup_missed_cnt && sum_of(&s) == 61, "the sum is the time");
 	is_uint(s.state_ns[JANK_STATE_RUNNING], 16, "of which it ran this much");
@@ -268,20 +269,19 @@ static void test_wakeups(void)
 	AT(LEAVE, 2000000, .task_state = TASK_INTERRUPTIBLE);
 	s = AT(ARRIVE, 2000030);
 	ok(s.wakeup_missed_cnt == 1 && logic__lost(JANK_LOST_WAKEUP) == 1,
-	   "a wake-up that nobody saw is counted");
-	is_uint(s.state_ns[JANK_STATE_SOCKET], 30, "its time stays the sleep's");
+	   "a wake-up that was not seen is counted");
+	is_uint(s.state_ns[JANK_STATE_SOCKET], 30, "its time counts as the sleep");
 	AT(WAKE, 4000000);
 	s = AT(LEAVE, 4000010, .task_state = TASK_INTERRUPTIBLE);
 	s = AT(ARRIVE, 4000050);
 	ok(s.wakeup_missed_cnt == 1 && s.state_ns[JANK_STATE_RUNNABLE] == 40,
-	   "one that came while it was on its way is not");
+	   "a wake-up on the way to sleep is not");
 	AT(WAKE, 5000000);
 	AT(LEAVE, 7000000, .task_state = TASK_INTERRUPTIBLE);
 	s = AT(ARRIVE, 7000001);
-	is_uint(s.wakeup_missed_cnt, 2, "one long before it left is another's");
+	is_uint(s.wakeup_missed_cnt, 2, "one long before it left belongs to another sleep");
 	s = STEP(FORGET);
-	ok(!sum_of(&s) && !s.wakeup_missed_cnt && !s.start_ns,
-	   "the next dispatch begins with nothing");
+	ok(!sum_of(&s) && !s.wakeup_missed_cnt && !s.start_ns, "the next dispatch starts at 0");
 }
 
 static void test_span(void)
@@ -303,7 +303,7 @@ static void test_span(void)
 		   event.stack.rec.ns == 1000 && event.stack.rec.runnable_ns == 100,
 	   "with its times");
 	ok(event.stack.rec.state == JANK_STATE_SOCKET && event.stack.rec.syscall == __NR_bpf,
-	   "and what it waited for");
+	   "and the object of the wait");
 	ok(event.stack.rec.user_cnt > 0, "and a user stack (%u kernel, %u user)",
 	   event.stack.rec.kernel_cnt, event.stack.rec.user_cnt);
 	ok(event.hdr.flags & JANK_STACK_WAKER && event.stack.rec.waker.tid == (uint32_t)gettid(),
@@ -311,7 +311,7 @@ static void test_span(void)
 	is_str(event.stack.rec.waker.comm, own_comm(), "by name");
 }
 
-/* What the slices of the span that was sent last come to. */
+/* The sum of the slices in the span that was sent last. */
 static uint64_t sum_of_slices(struct event *ret)
 {
 	uint64_t sum = 0;
@@ -325,8 +325,8 @@ static uint64_t sum_of_slices(struct event *ret)
 #define MS 1000000ull
 
 /*
- * The thread and a hog take turns: what the hog had before the thread's last turn tells nothing of
- * the wait since.
+ * The thread and a hog alternate: the hog's time before the thread's last turn says nothing of the
+ * wait since.
  */
 static void test_waits(void)
 {
@@ -342,7 +342,7 @@ static void test_waits(void)
 	}
 }
 
-/* Three tasks that take turns every 3 ms, for a second: the log has no room for each slice. */
+/* Three tasks that alternate every 3 ms, for a second: the log has no room for every slice. */
 static void test_turns(void)
 {
 	uint64_t sum;
@@ -354,19 +354,19 @@ static void test_turns(void)
 		AT(SLICE, 50000 + i * 3000000ull, .arg = 80001 + i % 3);
 	AT(ARRIVE, 50000 + 333 * 3000000ull);
 	sum = sum_of_slices(&event);
-	is_uint(event.stack.rec.slice_cnt, 3, "three that take turns");
+	is_uint(event.stack.rec.slice_cnt, 3, "three alternating tasks");
 	is_uint(sum, 999000000, "had all of the time between them");
-	ok(!(event.hdr.flags & JANK_STACK_CUT_SLICES), "of which nothing is missing");
+	ok(!(event.hdr.flags & JANK_STACK_CUT_SLICES), "and nothing of it is missing");
 	AT(LEAVE, 2000000000ull, .preempted = 1);
 	for (int i = 1; i <= 3000; i++)
 		AT(SLICE, 2000000000ull + i * 3000000ull, .arg = 80001 + i % 3);
 	AT(ARRIVE, 2000000000ull + 3000 * 3000000ull);
 	logic__received(JANK_REC_STACK, &event);
 	ok(event.stack.rec.slice_cnt == 3 && event.hdr.flags & JANK_STACK_CUT_SLICES,
-	   "after nine seconds the beginning is missing, which is told");
+	   "after nine seconds the beginning is missing, and the record says so");
 }
 
-/* On another thread than the main one, whose slices are those of somebody else. */
+/* In another thread than the main one, whose slices would count as another task's. */
 static void *test_slices(void *arg)
 {
 	struct event event;
@@ -378,19 +378,19 @@ static void *test_slices(void *arg)
 		AT(SLICE, i * 1000);
 	AT(ARRIVE, 5000);
 	is_uint(logic__received(JANK_REC_STACK, &event), 1, "a time runnable is sent");
-	is_uint(event.stack.rec.state, JANK_STATE_RUNNABLE, "as such");
+	is_uint(event.stack.rec.state, JANK_STATE_RUNNABLE, "as runnable");
 	is_uint(event.stack.rec.runnable_ns, 5000, "all of it");
 	cnt = event.stack.rec.slice_cnt;
 	ok(cnt == 1 && event.stack.slices[0].tid == (uint32_t)getpid() &&
 		   event.stack.slices[0].ns == 5000,
-	   "with who ran instead, once, and for how long");
+	   "with the task that ran instead, once, and for how long");
 	AT(LEAVE, 10000, .preempted = 1);
 	for (int i = 1; i <= 40; i++)
 		AT(SLICE, 10000 + i * 100, .arg = 70000 + i);
 	AT(ARRIVE, 14000);
 	logic__received(JANK_REC_STACK, &event);
 	is_uint(event.stack.rec.slice_cnt, JANK_SLICE_MAX, "at most %d tasks", JANK_SLICE_MAX);
-	ok(event.hdr.flags & JANK_STACK_CUT_SLICES, "and word that there were more");
+	ok(event.hdr.flags & JANK_STACK_CUT_SLICES, "with a flag that there were more");
 	ok(event.stack.slices[0].tid == 70040 && event.stack.slices[0].ns == 100, "the latest");
 	test_turns();
 	begin_account(1000);

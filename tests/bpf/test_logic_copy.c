@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Copies of user stacks: of a thread that leaves the CPU, sent when its time off it turns out long.
+ * Copies of user stacks: of a thread that leaves the CPU; the copy is sent if the time off the CPU
+ * is long.
  */
 #include <alloca.h>
 #include <pthread.h>
@@ -21,7 +22,7 @@ static void begin(uint32_t copy_sz)
 	logic__begin_with(&conf);
 }
 
-/* Off the CPU for ns within a dispatch; how many copies came of it. */
+/* Leaves the CPU for ns within a dispatch; returns how many copies were sent. */
 static unsigned leave_for(uint64_t ns, struct event *ret)
 {
 	struct logic_step open;
@@ -47,7 +48,7 @@ static uint64_t copied_sp(const struct copy_event *copy)
 #endif
 }
 
-/* The bytes of our own stack at `what`, as they stand in the copy; NULL: they lie outside of it. */
+/* Where the bytes of our own stack at `what` are in the copy; NULL: outside of it. */
 static const void *copied(const struct copy_event *copy, const void *what)
 {
 	uint64_t sp = copied_sp(copy), at = (uintptr_t)what;
@@ -57,20 +58,21 @@ static const void *copied(const struct copy_event *copy, const void *what)
 
 static void test_copy(void)
 {
-	char marked[64] = "a word that lies in this function's frame and nowhere else";
+	char marked[64] = "a word that is in this function's frame and nowhere else";
 	struct event event;
 
 	begin(COPY_SZ);
-	is_uint(leave_for(SPAN_MIN - 1, &event), 0, "of a short time off the CPU no copy is sent");
-	is_uint(leave_for(SPAN_MIN, &event), 1, "of a long one it is");
+	is_uint(leave_for(SPAN_MIN - 1, &event), 0,
+		"after a short time off the CPU no copy is sent");
+	is_uint(leave_for(SPAN_MIN, &event), 1, "after a long one it is");
 	is_uint(event.copy.rec.hdr.tid, gettid(), "ours");
 	ok(event.copy.rec.hdr.flags & JANK_COPY_WHOLE || event.copy.rec.asked_sz == COPY_SZ,
-	   "as much as was asked for, or up to where the stack began: %u", event.copy.rec.asked_sz);
+	   "as much as was asked for, or up to the stack's begin: %u", event.copy.rec.asked_sz);
 	is_uint(event.copy.rec.copy_sz, event.copy.rec.asked_sz, "so much there is");
 	ok(event.copy.rec.copy_sz <= JANK_COPY_MAX, "no more than a record may have");
 	ok(copied(&event.copy, marked) &&
 		   !memcmp(copied(&event.copy, marked), marked, sizeof(marked)),
-	   "our own frame stands in it, at its place");
+	   "our own frame is in it, at its place");
 	ok(event.copy.rec.regs[16] > 4096, "the instruction's address is there");
 	is_uint(logic__lost(JANK_LOST_COPY), 0, "nothing was lost");
 }
@@ -81,10 +83,10 @@ static void test_off(void)
 
 	begin(0);
 	is_uint(leave_for(SPAN_MIN, &event), 0, "with 0 bytes nothing is copied");
-	is_uint(logic__lost(JANK_LOST_COPY), 0, "nor missed");
+	is_uint(logic__lost(JANK_LOST_COPY), 0, "nor counted as missing");
 }
 
-/* Runs fn on a stack of this size, above which lies nothing. */
+/* Runs fn on a stack of this size, with nothing above it. */
 static void on_stack(size_t size, void (*fn)(void))
 {
 	char *room =
@@ -115,7 +117,7 @@ static void leave(void)
 
 static uintptr_t touched;
 
-/* With an array in the way that was written to at its upper end only. */
+/* With an array in between, of which only the upper end was written to. */
 static void leave_under_array(void)
 {
 	volatile char *above = alloca(10 << 10);
@@ -126,7 +128,7 @@ static void leave_under_array(void)
 	above[0]++;
 }
 
-/* Deep down on a stack that no one told us the end of. */
+/* Deep down on a stack whose end is not known yet. */
 static void leave_deep(void)
 {
 	volatile char *above = alloca(256 << 10);
@@ -145,7 +147,7 @@ static void test_deeper(void)
 	is_uint(got.copy.rec.copy_sz, COPY_SZ, "a deep stack: as much as was asked for");
 	bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_copy_szs), &tgid, &size, BPF_ANY);
 	on_stack(1 << 20, leave_deep);
-	is_uint(got.copy.rec.copy_sz, COPY_SZ, "that more is wanted has to be told");
+	is_uint(got.copy.rec.copy_sz, COPY_SZ, "more is wanted only after user space says so");
 	bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_copy_deep), &zero, &deep_cnt,
 			    BPF_ANY);
 	on_stack(1 << 20, leave_deep);
@@ -159,7 +161,8 @@ static void test_hole(void)
 
 	begin(JANK_COPY_MAX);
 	on_stack(64 << 10, leave);
-	ok(got.hdr.flags & JANK_COPY_HOLE, "where memory ends so does the copy, which is told");
+	ok(got.hdr.flags & JANK_COPY_HOLE,
+	   "the copy ends where memory ends, and the record says so");
 	ok(got.copy.rec.hole_mask, "and where");
 	begin(2 * COPY_SZ);
 	on_stack(1 << 20, leave_under_array);
@@ -168,7 +171,7 @@ static void test_hole(void)
 	page = touched / JANK_COPY_PAGE - got.copy.rec.regs[SP] / JANK_COPY_PAGE;
 	ok(page < 16 && got.copy.rec.copy_sz > touched - got.copy.rec.regs[SP] &&
 		   !(got.copy.rec.hole_mask & 1u << page),
-	   "what lies above, in page %lu, is there: mask %x of %u", (unsigned long)page,
+	   "what is above it, in page %lu, is there: mask %x of %u", (unsigned long)page,
 	   got.copy.rec.hole_mask, got.copy.rec.copy_sz);
 }
 
@@ -187,11 +190,10 @@ static void test_thread(void)
 		exit(1);
 	pthread_join(thread, NULL);
 	ok(got.hdr.flags & JANK_COPY_WHOLE && !(got.hdr.flags & JANK_COPY_HOLE),
-	   "a thread's is copied up to its upper end (%u bytes)", got.copy.rec.copy_sz);
+	   "a thread's stack is copied up to its upper end (%u bytes)", got.copy.rec.copy_sz);
 	ok(got.copy.rec.copy_sz > 256 && got.copy.rec.copy_sz < JANK_COPY_MAX, "and no further");
 }
 
-/* A thread's place in the table is its number's last bits: another may have taken it meanwhile. */
 struct copy_slot {
 	union {
 		char bytes[8 + sizeof(struct jank_rec_copy) + COPY_SZ + JANK_COPY_PAGE];
@@ -292,23 +294,24 @@ static void test_overwritten(void)
 	put_slot(0, &slot);
 	logic__received(0, &event);
 	STEP(ARRIVE, .now_ns = open.start_ns + SPAN_MIN + 10);
-	is_uint(logic__received(JANK_REC_COPY, &event), 0, "another's copy is not sent as ours");
-	is_uint(logic__lost(JANK_LOST_COPY), 1, "that ours is missing is counted");
+	is_uint(logic__received(JANK_REC_COPY, &event), 0,
+		"another thread's copy is not sent as ours");
+	is_uint(logic__lost(JANK_LOST_COPY), 1, "ours is counted as missing");
 }
 
-/* Whatever of stacks is copied else: a loop is known by the stack of its wait. */
+/* Whatever else is copied of stacks: a loop is recognised by the stack of its wait. */
 static void test_wait(uint32_t copy_sz)
 {
-	char marked[64] = "a word of the frame around the wait, which names the loop";
+	char marked[64] = "a word of the frame around the wait, which identifies the loop";
 	const struct jank_rec_copy *copy;
 	struct copy_event event = {};
 	struct event wait;
 
 	begin(copy_sz);
 	BEGIN(one, 0);
-	is_uint(logic__received(JANK_REC_WAIT, &wait), 1, "a loop's wait is told");
+	is_uint(logic__received(JANK_REC_WAIT, &wait), 1, "a loop's wait is sent");
 	copy = logic__wait_copy();
-	ok(copy, "right behind a copy of its stack, of the same time (copies of %u)", copy_sz);
+	ok(copy, "right after a copy of its stack, with the same time (copies of %u)", copy_sz);
 	if (!copy)
 		return;
 	event.rec = *copy;
@@ -324,7 +327,7 @@ static void test_wait(uint32_t copy_sz)
 	is_uint(logic__lost(JANK_LOST_COPY), 0, "nothing was lost");
 }
 
-/* The place for the copy is another thread's at that moment. */
+/* Another thread has the slot for the copy at that moment. */
 static void test_wait_without(void)
 {
 	static char slot[8 + sizeof(struct jank_rec_copy) + COPY_SZ + JANK_COPY_PAGE];
@@ -335,9 +338,9 @@ static void test_wait_without(void)
 	begin(COPY_SZ);
 	memcpy(slot, &taken, sizeof(taken));
 	ok(!bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_copies), &at, slot, BPF_ANY),
-	   "another thread has the place");
+	   "another thread has the slot");
 	BEGIN(one, 0);
-	is_uint(logic__received(JANK_REC_WAIT, &wait), 1, "the wait is told all the same");
+	is_uint(logic__received(JANK_REC_WAIT, &wait), 1, "the wait is sent all the same");
 	ok(!logic__wait_copy(), "without a copy");
 	is_uint(logic__lost(JANK_LOST_COPY), 1, "which is counted");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a thread that leaves the CPU waits for: by its system call, the file behind it, and its
- * state.
+ * What a thread that leaves the CPU waits for: by its system call, the file of the descriptor, and
+ * its task state.
  */
 #include <fcntl.h>
 #include <sys/eventfd.h>
@@ -10,9 +10,10 @@
 
 #include "tests/bpf/logic_run.h"
 
-#define ARG0 BPF_PROG_TEST_RUN /* of the system call that runs a program: a descriptor to some */
+/* The first argument of the system call that runs a program: here a descriptor. */
+#define ARG0 BPF_PROG_TEST_RUN
 
-/* Puts a file of a kind at the descriptor that is the system call's first argument. */
+/* Opens a file of a kind at the descriptor that is the system call's first argument. */
 static void place(char kind)
 {
 	int fds[2] = { -1, -1 };
@@ -43,9 +44,7 @@ static void place(char kind)
 		close(fds[1]);
 }
 
-/*
- * Runs logic_kind with the second argument of the system call at a place that is a binder command.
- */
+/* Runs logic_kind with a second argument that is a binder command. */
 static uint32_t kind_in_ioctl(struct logic_step *ctx, uint64_t command)
 {
 	char *page = mmap((void *)(command & ~4095ull), 8192, PROT_READ | PROT_WRITE,
@@ -129,7 +128,7 @@ static void test_binder(void)
 
 int main(void)
 {
-	place('f'); /* the descriptor that test_kinds needs is not to be a map's */
+	place('f'); /* test_kinds needs this descriptor: no map may get it */
 	LOGIC_START("logic_kind");
 	test_kinds();
 	test_binder();

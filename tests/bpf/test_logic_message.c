@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a dispatch handles is read from the program's memory and from its descriptors. */
+/* The message of a dispatch is read from the program's memory and its descriptors. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -42,19 +42,19 @@ static void test_take(void)
 	END(2);
 	STEP(HANDLE, .fd = index, .arg = (uintptr_t)&outer, .looper = (uintptr_t)events, .ret = 6);
 	s = STEP(TAKE);
-	is_uint(s.got, 7, "three of four fields were read; the fourth leads nowhere");
+	is_uint(s.got, 7, "three of four fields were read; the fourth has an invalid address");
 	is_uint(s.value[0], 4711, "a number");
-	is_uint(s.value[1], 0xfffe, "a small one behind a pointer, as wide as it is");
+	is_uint(s.value[1], 0xfffe, "a small one behind a pointer, in its own width");
 	ok(!strncmp(s.text, inner.name, JANK_MESSAGE_TEXT_SZ - 1) &&
 		   !s.text[JANK_MESSAGE_TEXT_SZ - 1],
-	   "a text behind two, cut to the room");
+	   "a text behind two pointers, cut to the buffer");
 	is_uint(s.ready_got, JANK_READY_MAX, "of six ready events the first four");
 	STEP(HANDLE, .fd = index, .arg = 8, .looper = 8, .ret = 1);
 	s = STEP(TAKE);
-	ok(!s.got && !s.ready_got, "addresses that lead nowhere: nothing is read");
+	ok(!s.got && !s.ready_got, "invalid addresses: nothing is read");
 }
 
-/* Descriptors among what is read are known by their files' numbers: user space looks later. */
+/* The record has the file numbers of descriptors among the values: user space reads them later. */
 static void test_inode(void)
 {
 	uint64_t fd = open("/dev/null", O_RDONLY), closed = dup(fd);
@@ -81,8 +81,8 @@ static void test_inode(void)
 	s = STEP(TAKE);
 	is_uint(s.ready_inode[0], st.st_ino, "a ready descriptor's file");
 	is_uint(s.ready_inode[1], st.st_ino, "whatever is in the upper half");
-	is_uint(s.ready_inode[2], JANK_INODE_NONE, "one that is closed by then");
-	is_uint(s.ready_inode[3], 0, "what can be no descriptor");
+	is_uint(s.ready_inode[2], JANK_INODE_NONE, "a descriptor that is closed by then");
+	is_uint(s.ready_inode[3], 0, "a value that cannot be a descriptor");
 	is_uint(s.value_inode, st.st_ino, "the file of a mark's descriptor");
 	close(fd);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Loops that are not wanted: code whose waits make no loop, and a thread that had one when that
- * became known.
+ * Unwanted loops: code whose waits make no loop, and a thread that already had one when that became
+ * known.
  */
 #include "tests/bpf/logic_run.h"
 
@@ -29,7 +29,7 @@ static void test_code(void)
 	say(0, 4096);
 	ok(BEGIN(one, 1000).known, "a wait in other code of the process does");
 	logic__begin();
-	ok(BEGIN(one, 1000).known, "and so does one of which nothing was said");
+	ok(BEGIN(one, 1000).known, "and so does code of which nothing is known");
 }
 
 static void begin_dispatch(void)
@@ -54,8 +54,8 @@ static void test_marked(void)
 	s = STEP(LEAVE, .task_state = TASK_INTERRUPTIBLE, .now_ns = 50 * MS);
 	ok(s.known && !s.start_ns && !s.phase, "a marked thread that falls asleep has no dispatch");
 	s = STEP(ARRIVE, .now_ns = 60 * MS);
-	ok(!s.start_ns && !s.runnable_cnt, "and counts nowhere when it is back");
-	ok(!END(1).known, "with its next wait its state goes");
+	ok(!s.start_ns && !s.runnable_cnt, "and counts nowhere after it");
+	ok(!END(1).known, "its next wait removes its state");
 	is_uint(logic__received(JANK_REC_BLOCK, &event), 0, "nothing was a block");
 
 	begin_dispatch();
@@ -64,7 +64,7 @@ static void test_marked(void)
 
 	begin_dispatch();
 	s = BEGIN(one, 1000);
-	ok(s.loop_fd == -1 && !s.dispatch_cnt, "its wait makes no loop anew");
+	ok(s.loop_fd == -1 && !s.dispatch_cnt, "its wait makes no new loop");
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Parks: which waits on a futex are the loop's own, as user space says it. This thread's are its
- * calls of bpf().
+ * Parks: which futex waits are the loop's own, by user space's decision. This thread's waits are
+ * its calls of bpf().
  */
 #include "tests/bpf/logic_run.h"
 
@@ -52,7 +52,7 @@ static void begin_dispatch(uint8_t class)
 	STEP(OPEN, .now_ns = 1);
 }
 
-/* How it is asked: by a WAIT record without turns. */
+/* The question to user space: a WAIT record without turns. */
 static bool asked(struct event *ret)
 {
 	return logic__received(JANK_REC_WAIT, ret) && ret->wait.loop == JANK_LOOP_PARK &&
@@ -67,7 +67,7 @@ static void test_elsewhere(void)
 	begin_dispatch(JANK_CLASS_FUTEX);
 	s = LEAVE(1);
 	ok(s.start_ns && s.state == JANK_STATE_FUTEX && !asked(&event),
-	   "a futex of a process without parks is its handler's, and nobody is asked");
+	   "a futex wait in a process without parks is its handler's; no question is sent");
 	s = ARRIVE(30);
 	ok(s.start_ns && s.state_ns[JANK_STATE_FUTEX] == 29 * MS, "its time is blocked");
 }
@@ -80,22 +80,23 @@ static void test_any(void)
 	begin_dispatch(JANK_CLASS_FUTEX);
 	say_kinds(JANK_PARKS_ANY_FUTEX);
 	s = STEP(LEAVE, .task_state = TASK_UNINTERRUPTIBLE, .now_ns = 1 * MS);
-	ok(s.start_ns, "an uninterruptible sleep in the call is none");
+	ok(s.start_ns, "an uninterruptible sleep in the call is no park");
 	ARRIVE(2);
 	s = STEP(LEAVE, .preempted = 1, .task_state = TASK_INTERRUPTIBLE, .now_ns = 3 * MS);
 	ok(s.start_ns, "nor is losing the CPU in it");
 	ARRIVE(4);
 	s = LEAVE(5);
 	ok(!s.start_ns && s.phase == PHASE_PARKED && s.dispatch_cnt == 1 && !s.block_cnt,
-	   "any futex is a park: it ends the dispatch, by nobody's leave");
-	ok(!asked(&event), "who isn't asked");
+	   "any futex is a park: it ends the dispatch without a question");
+	ok(!asked(&event), "no question is sent");
 	s = STEP(UNPARK, .now_ns = 90 * MS);
-	ok(s.phase == PHASE_DISPATCH && s.start_ns == 90 * MS, "with the CPU a new one begins");
+	ok(s.phase == PHASE_DISPATCH && s.start_ns == 90 * MS,
+	   "with the CPU a new dispatch begins");
 	s = LEAVE(120);
 	ok(s.dispatch_cnt == 2 && s.block_cnt == 1, "which is a block if it is long");
 	begin_dispatch(JANK_CLASS_SLEEP);
 	say_kinds(JANK_PARKS_ANY_FUTEX);
-	ok(LEAVE(1).start_ns, "a sleep is no futex");
+	ok(LEAVE(1).start_ns, "a sleep is no futex wait");
 }
 
 static struct jank_park_chain chain_of(const struct event *event, uint16_t verdict)
@@ -113,20 +114,21 @@ static void test_answer(void)
 	say(&parks);
 	s = LEAVE(1);
 	ok(s.start_ns && asked(&event) && event.wait.sp && event.wait.syscall == __NR_bpf,
-	   "what is not known is asked, with its place");
+	   "an unknown place sends a question, with the address");
 	ok(logic__wait_copy(), "and the stack, right before it");
 	ARRIVE(2);
 	LEAVE(3);
-	ok(!asked(&event), "once for a while");
+	ok(!asked(&event), "only once for a while");
 	s = ARRIVE(20);
 	ok(s.start_ns == 1 && s.state_ns[JANK_STATE_FUTEX] == 18 * MS,
-	   "no answer: it was the handler's");
+	   "no answer: the wait was the handler's");
 	LEAVE(40);
 	ok(asked(&event), "then again");
 	parks.chains[0] = chain_of(&event, JANK_PARK_NO);
 	say(&parks);
 	s = LEAVE(80);
-	ok(s.start_ns && !asked(&event), "no park is no wait of the loop's, and needs no question");
+	ok(s.start_ns && !asked(&event),
+	   "a known place without a park is no wait of the loop, and sends no question");
 	parks.chains[0].verdict = JANK_PARK_YES;
 	parks.chains[1] = parks.chains[0];
 	parks.chains[0].ip++;
@@ -134,10 +136,10 @@ static void test_answer(void)
 	say(&parks);
 	s = LEAVE(5);
 	ok(s.phase == PHASE_PARKED && s.dispatch_cnt == 1,
-	   "a park of another address is another, the second is this one");
+	   "a park at another address is another one: here the second");
 	begin_dispatch(JANK_CLASS_SLEEP);
 	say(&parks);
-	ok(LEAVE(5).phase == PHASE_PARKED, "a sleep may be one, too");
+	ok(LEAVE(5).phase == PHASE_PARKED, "a sleep may be a park, too");
 }
 
 static void test_words(void)
@@ -182,7 +184,7 @@ static void test_late_answer(void)
 	STEP(WAKE, .now_ns = 50 * MS);
 	s = ARRIVE(51);
 	ok(s.dispatch_cnt == 1 && !s.block_cnt && s.start_ns == 51 * MS,
-	   "it was a park: the dispatch ended when the thread left, and a new one begins");
+	   "it was a park: the dispatch ended when the thread left the CPU, and a new one begins");
 	s = LEAVE(71);
 	STEP(WAKE, .now_ns = 72 * MS);
 	s = ARRIVE(73);
@@ -201,7 +203,8 @@ static void test_worker(void)
 	logic__begin_with(&conf);
 	say_kinds(JANK_PARKS_ANY_FUTEX);
 	s = STEP(WORKER, .arg = JANK_PARKS_ANY_FUTEX);
-	ok(s.known && s.phase == PHASE_CANDIDATE && !s.start_ns, "a thread beside: a candidate");
+	ok(s.known && s.phase == PHASE_CANDIDATE && !s.start_ns,
+	   "a thread beside the main one: a candidate");
 	PARK(1);
 	s = PARK(2);
 	ok(s.phase == PHASE_CANDIDATE && !logic__received(JANK_REC_LOOP, &event),
@@ -210,9 +213,9 @@ static void test_worker(void)
 	ok(s.phase == PHASE_PARKED && s.loop == JANK_LOOP_PARK && s.loop_sp, "the third does");
 	ok(logic__received(JANK_REC_WAIT, &event) == 1 && event.wait.loop == JANK_LOOP_PARK &&
 		   event.wait.turn_cnt == 3,
-	   "which is told, with its turns");
+	   "and is sent, with its turns");
 	s = STEP(UNPARK, .now_ns = 4 * MS);
-	ok(s.start_ns == 4 * MS, "and opens a dispatch with the CPU");
+	ok(s.start_ns == 4 * MS, "with the CPU a dispatch opens");
 	s = BEGIN(one, 1000);
 	ok(s.loop == JANK_LOOP_EPOLL && s.loop_fd == one && s.dispatch_cnt == 1,
 	   "a worker that waits in epoll is epoll's from then on");
@@ -226,7 +229,7 @@ static void test_worker(void)
 	   "a candidate may be a loop that polls as well");
 }
 
-/* A main thread, of which user space knows nothing yet but that it is one. */
+/* A main thread of which user space knows only that it is one. */
 static void test_main(void)
 {
 	struct jank_conf conf = park_conf(JANK_CLASS_FUTEX);
@@ -247,26 +250,26 @@ static void test_main(void)
 	   "the next wait there ends it: a block on probation");
 	STEP(UNPARK, .now_ns = 80 * MS);
 	LEAVE(81);
-	ok(asked(&event), "user space is asked");
+	ok(asked(&event), "a question is sent");
 	parks.chains[0] = chain_of(&event, JANK_PARK_YES);
 	say(&parks);
 	STEP(UNPARK, .now_ns = 90 * MS);
 	s = LEAVE(91);
 	ok(!s.trial && s.loop == JANK_LOOP_PARK && s.phase == PHASE_PARKED &&
 		   logic__received(JANK_REC_LOOP, &event) == 1 && event.hdr.flags == 1,
-	   "its answer makes it the loop, with the blocks from before");
+	   "the answer makes it the loop, including earlier blocks");
 	parks.chains[0].verdict = JANK_PARK_NO;
 	say(&parks);
 	STEP(UNPARK, .now_ns = 100 * MS);
 	s = LEAVE(101);
-	ok(!s.trial && s.start_ns == 100 * MS, "a place that is none is the handler's");
+	ok(!s.trial && s.start_ns == 100 * MS, "a place that is no park is the handler's");
 	begin_dispatch(JANK_CLASS_FUTEX);
 	parks.chains[0].verdict = 0;
 	say(&parks);
-	ok(LEAVE(5).start_ns && !asked(&event), "a thread that waits in epoll is not asked about");
+	ok(LEAVE(5).start_ns && !asked(&event), "no question for a thread that waits in epoll");
 }
 
-/* Which calls may be a main thread's wait for work. */
+/* In which calls a main thread may wait for work. */
 static void test_calls(void)
 {
 	static const struct {
@@ -277,8 +280,8 @@ static void test_calls(void)
 		{ JANK_CLASS_ACCEPT, true, "accept" },
 		{ JANK_CLASS_QUEUE, true, "a wait for a signal or a message" },
 		{ JANK_CLASS_SLEEP, true, "a sleep" },
-		{ JANK_CLASS_FD, true, "a read of what is no socket" },
-		{ JANK_CLASS_SOCKET, false, "an answer on a socket" },
+		{ JANK_CLASS_FD, true, "a read of something other than a socket" },
+		{ JANK_CLASS_SOCKET, false, "a reply on a socket" },
 		{ JANK_CLASS_PLAIN, false, "any other call" },
 	};
 
@@ -290,12 +293,12 @@ static void test_calls(void)
 		say_kinds(JANK_PARKS_MAIN);
 		STEP(WORKER, .arg = JANK_PARKS_MAIN);
 		PARK(1);
-		ok(asked(&event) == calls[i].rests, "%s is %sasked about", calls[i].name,
+		ok(asked(&event) == calls[i].rests, "%s: the question is %ssent", calls[i].name,
 		   calls[i].rests ? "" : "not ");
 	}
 }
 
-/* A main thread that polls: its callers tell, whatever the depth. */
+/* A main thread that polls: its callers decide, at any depth. */
 static void test_polls(void)
 {
 	struct jank_conf conf = park_conf(JANK_CLASS_SELECT);
@@ -306,13 +309,14 @@ static void test_polls(void)
 	logic__begin_with(&conf);
 	say(&parks);
 	s = STEP(POLL, .sp = 1000, .arg = 1000, .ret = 1, .now_ns = 1 * MS);
-	ok(s.trial == 1 && asked(&event), "its poll is asked about");
+	ok(s.trial == 1 && asked(&event), "its poll sends a question");
 	s = STEP(POLL, .sp = 2000, .arg = 2000, .ret = 1, .now_ns = 2 * MS);
-	ok(s.trial == 1 && s.loop_sp == 1000, "one from above it is not tried for that alone");
+	ok(s.trial == 1 && s.loop_sp == 1000,
+	   "a poll from higher in the stack is not tried for that alone");
 	parks.chains[0] = chain_of(&event, JANK_PARK_YES);
 	say(&parks);
 	s = STEP(POLL, .sp = 2000, .arg = 2000, .ret = 1, .now_ns = 3 * MS);
-	ok(!s.trial && s.loop_sp == 2000, "but where its callers say so, at once");
+	ok(!s.trial && s.loop_sp == 2000, "but at once if its callers say so");
 	conf.infer_begin = 1;
 	logic__begin_with(&conf);
 	parks.chains[0].verdict = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Loops that poll: taken for loops by evidence. */
+/* Loops that poll: recognised by evidence. */
 #include "tests/bpf/logic_run.h"
 #include <poll.h>
 
@@ -34,28 +34,29 @@ static void test_poll(void)
 	s = poll_turns(7, 1000);
 	ok(s.trial == 1 && s.phase == 2 && s.dispatch_cnt == 6 &&
 		   !logic__received(JANK_REC_LOOP, &event),
-	   "seven waits from one place: dispatches on probation, and nothing is told");
+	   "seven waits from one place: dispatches on probation, and no record");
 	s = POLL(1000);
 	ok(!s.trial && s.phase == 2 && s.start_ns && s.loop == JANK_LOOP_POLL &&
 		   s.loop_sp == 1000 && s.dispatch_cnt == 7,
-	   "the eighth makes a loop, whose dispatches they were");
+	   "the eighth makes a loop of these dispatches");
 	ok(logic__received(JANK_REC_WAIT, &event) == 1 && event.wait.turn_cnt == 8 &&
 		   event.wait.loop == JANK_LOOP_POLL && event.hdr.flags == 1,
-	   "which is told, with its turns, and the probation that has ended");
+	   "which is sent, with its turns and the end of the probation");
 	s = POLL(1000);
 	ok(s.dispatch_cnt == 8 && s.phase == 2, "the next one ends it and opens another");
 	s = POLL(900);
-	ok(s.dispatch_cnt == 8 && s.loop_sp == 1000, "one from deeper is the handler's");
+	ok(s.dispatch_cnt == 8 && s.loop_sp == 1000, "a wait from deeper is the handler's");
 	s = POLL(1000);
-	ok(s.dispatch_cnt == 9, "after which the dispatch goes on to the loop's next");
+	ok(s.dispatch_cnt == 9, "after which the dispatch goes on to the loop's next wait");
 	s = poll_turns(32, 900);
 	ok(s.loop_sp == 900 && s.dispatch_cnt == 9 && logic__lost(JANK_LOST_LOOP_CHANGED) == 1,
 	   "32 in a row from deeper are a loop of their own");
 	s = POLL(1000);
 	ok(s.dispatch_cnt == 10 && s.loop_sp == 900,
-	   "a wait outside of that one ends the dispatch, and may come once");
+	   "a wait outside of that loop ends the dispatch, and may come once");
 	s = poll_turns(31, 1000);
-	ok(s.dispatch_cnt == 41 && s.loop_sp == 1000, "the outer loop goes on when it is left");
+	ok(s.dispatch_cnt == 41 && s.loop_sp == 1000,
+	   "the outer loop goes on when the inner one ends");
 	s = POLL(900);
 	ok(s.dispatch_cnt == 41, "and the inner one is its handler's again");
 }
@@ -72,13 +73,13 @@ static void test_poll_places(void)
 		s = POLL(1000);
 	}
 	ok(!s.trial && s.phase == 2 && s.loop_sp == 1000 && s.dispatch_cnt == 7,
-	   "of two places by turns the outer one is the loop, from its first turn on");
+	   "of two alternating places the outer one is the loop, from its first turn on");
 	ok(logic__received(JANK_REC_LOOP, &event) == 1 && event.hdr.flags == 2,
-	   "what was told of the inner one is another probation");
+	   "the record about the inner one is of another probation");
 	logic__begin_with(&conf);
 	POLL(1000);
 	s = poll_turns(9, 900);
-	ok(s.loop_sp == 900 && !s.trial, "a loop within where the thread waited once before");
+	ok(s.loop_sp == 900 && !s.trial, "a loop within the place of an earlier single wait");
 	logic__begin_with(&conf);
 	for (int i = 0; i < 40; i++)
 		s = POLL(1000 + 8 * i);
@@ -89,17 +90,17 @@ static void test_poll_places(void)
 	s = BEGIN(one, 900);
 	ok(s.loop == JANK_LOOP_EPOLL && s.loop_fd == one && s.phase == 1 && !s.trial &&
 		   !s.dispatch_cnt && !logic__lost(JANK_LOST_LOOP_CHANGED),
-	   "one that waits in epoll on its probation is epoll's loop");
+	   "a candidate that waits in epoll is epoll's loop");
 	logic__begin_with(&conf);
 	poll_turns(8, 1000);
 	s = BEGIN(one, 900);
 	ok(s.loop == JANK_LOOP_POLL && s.start_ns,
 	   "epoll from within a polling loop is its handler's");
 	s = BEGIN(one, 1100);
-	ok(s.loop == JANK_LOOP_EPOLL && s.loop_fd == one, "from outside of it, it is the loop");
+	ok(s.loop == JANK_LOOP_EPOLL && s.loop_fd == one, "from outside of it, epoll is the loop");
 }
 
-/* As CPython waits: from the same array, at a depth that varies. */
+/* CPython waits with the same array, at a varying depth. */
 static void test_poll_slop(void)
 {
 	struct jank_conf conf = poll_conf(JANK_CLASS_POLL_FDS);
@@ -109,13 +110,13 @@ static void test_poll_slop(void)
 	for (int i = 0; i < 8; i++)
 		s = POLL_ON(5, 1000 - i % 3 * 40);
 	ok(!s.trial && s.phase == 2 && s.dispatch_cnt == 7,
-	   "one array at depths that vary by some bytes: one place");
+	   "one array at slightly varying depths: one place");
 	s = POLL_ON(5, 904);
 	ok(s.dispatch_cnt == 8, "which is the loop's");
 	s = POLL_ON(6, 800);
 	ok(s.dispatch_cnt == 8, "another array from deeper is the handler's");
 	s = POLL_ON(5, 500);
-	ok(s.dispatch_cnt == 8, "so is the same one from far deeper");
+	ok(s.dispatch_cnt == 8, "so is the same array from far deeper");
 }
 
 /* A dialog's loop waits deeper in the stack, for the events of the loop around it. */
@@ -150,20 +151,20 @@ static void test_poll_evidence(void)
 
 	logic__begin_with(&conf);
 	s = poll_turns(31, 1000);
-	ok(s.trial == 1, "select: 31 turns are none, for the descriptors are not seen");
+	ok(s.trial == 1, "select: 31 turns are no loop, because its descriptors are not read");
 	s = POLL(1000);
 	ok(!s.trial && s.phase == 2, "32 are");
 	conf = poll_conf(JANK_CLASS_IO_URING);
 	logic__begin_with(&conf);
-	ok(poll_turns(31, 1000).trial && !POLL(1000).trial, "io_uring: likewise");
+	ok(poll_turns(31, 1000).trial && !POLL(1000).trial, "io_uring: the same");
 	logic__begin_with(&conf);
 	bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_pollers), &tgid, &yes, BPF_ANY);
 	ok(poll_turns(2, 1000).trial && !POLL(1000).trial,
-	   "three where a library is known to wait so");
+	   "three, if a library is known to wait so");
 	conf = poll_conf(JANK_CLASS_POLL_FDS);
 	conf.loop_mask = 1 << JANK_LOOP_EPOLL;
 	logic__begin_with(&conf);
-	ok(!poll_turns(8, 1000).known, "-l epoll: none is looked at");
+	ok(!poll_turns(8, 1000).known, "-l epoll: polls are ignored");
 }
 
 int main(void)

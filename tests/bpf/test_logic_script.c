@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Places of waits in an interpreter: the callers in C are the same, this thread's call of bpf(),
- * and Ruby's frames, which lie in this program's own memory, tell them apart. That memory may hold
+ * Places of waits in an interpreter. The callers in C are the same (this thread's call of bpf());
+ * Ruby's frames, here in this program's own memory, distinguish them. That memory may contain
  * anything.
  */
 #include "tests/bpf/logic_run.h"
@@ -30,7 +30,7 @@ static struct {
 
 #define OUTERMOST_END (&ruby.frames[JANK_SCRIPT_MAX + 16])
 
-/* The thread stands in so many frames; the innermost was called from there. */
+/* The thread has this many frames; the innermost was called from there. */
 static void stand(unsigned cnt, uint64_t pc)
 {
 	ruby.native = 0x4711;
@@ -77,7 +77,7 @@ static void begin_dispatch(const struct jank_parks *parks)
 	say(parks);
 }
 
-/* The frames that were sent with a question, or NULL. */
+/* The frames sent with a question, or NULL. */
 static const struct jank_rec_script *sent(struct event *ret)
 {
 	if (!logic__received(JANK_REC_WAIT, ret))
@@ -122,30 +122,31 @@ static void test_places(void)
 						    .script = rec->identity };
 	ARRIVE(2);
 	say(&parks);
-	ok(LEAVE(3).phase == PHASE_PARKED, "a park is known by its callers and its frames");
+	ok(LEAVE(3).phase == PHASE_PARKED, "a park is recognised by its callers and its frames");
 	stand(4, 100);
 	begin_dispatch(&parks);
 	ok(LEAVE(3).start_ns, "one frame more: the same callers are a handler's");
 	stand(3, 101);
 	begin_dispatch(&parks);
-	ok(LEAVE(3).start_ns, "as is another call from as far out");
+	ok(LEAVE(3).start_ns, "so is another call from as far out");
 	parks.kinds = JANK_PARKS_BY_PLACE;
 	stand(3, 100);
 	begin_dispatch(&parks);
 	ok(LEAVE(3).start_ns && !sent(&event), "elsewhere no frames are read");
 	parks.chains[0].script = 0;
 	begin_dispatch(&parks);
-	ok(LEAVE(3).phase == PHASE_PARKED, "nor asked for");
+	ok(LEAVE(3).phase == PHASE_PARKED, "and none are sent");
 }
 
-/* What the program writes there itself. */
+/* The program can write anything there. */
 static void test_hostile(void)
 {
 	const struct jank_parks parks = { .kinds = JANK_PARKS_BY_PLACE | JANK_PARKS_SCRIPT };
 	uint32_t cnt;
 
 	stand(JANK_SCRIPT_MAX + 10, 1);
-	ok(identity(&parks, &cnt) && cnt == JANK_SCRIPT_MAX, "more frames than are read: these");
+	ok(identity(&parks, &cnt) && cnt == JANK_SCRIPT_MAX,
+	   "more frames than the limit: this many");
 	stand(3, 1);
 	ruby.context.word_cnt = UINT64_MAX / 8;
 	ruby.context.frame = (uint64_t)ruby.frames;
@@ -153,19 +154,19 @@ static void test_hostile(void)
 	   cnt);
 	stand(3, 1);
 	ruby.context.frame = 16;
-	is_uint(identity(&parks, &cnt), 0, "frames where nothing is");
+	is_uint(identity(&parks, &cnt), 0, "frames at an invalid address");
 	stand(3, 1);
 	ruby.context.frame = (uint64_t)OUTERMOST_END + 8;
-	is_uint(identity(&parks, &cnt), 0, "a frame behind the end");
+	is_uint(identity(&parks, &cnt), 0, "a frame beyond the end");
 	stand(3, 1);
 	ruby.ec = ~0ull;
-	is_uint(identity(&parks, &cnt), 0, "a context where nothing is");
+	is_uint(identity(&parks, &cnt), 0, "a context at an invalid address");
 	stand(3, 1);
 	ruby.ec = (uint64_t)&ruby.context - 8;
 	is_uint(identity(&parks, &cnt), 0, "another fiber's context");
 	stand(3, 1);
 	ruby.native++;
-	is_uint(identity(&parks, &cnt), 0, "the state is another thread's by now");
+	is_uint(identity(&parks, &cnt), 0, "the state belongs to another thread now");
 }
 
 int main(void)

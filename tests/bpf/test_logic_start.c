@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How late a dispatch begins: from the wake-up in the loop's wait until the wait has returned. */
+/* The start delay of a dispatch: from the wake-up in the loop's wait until the wait returns. */
 #include <pthread.h>
 #include <sched.h>
 
@@ -15,7 +15,7 @@
 #define OPEN(at)   STEP(OPEN, .now_ns = (at))
 #define CLOSE(at)  STEP(CLOSE, .now_ns = (at))
 
-/* A thread in its loop's wait, in programs with a threshold of 5 ms. */
+/* A thread in its loop's wait, with a threshold of 5 ms. */
 static void begin(void)
 {
 	struct jank_conf conf = logic__conf();
@@ -39,16 +39,16 @@ static void test_prompt(void)
 	CLOSE(T + 1000);
 	BEGIN(one, 1000);
 	ASLEEP(T + 1 * MS);
-	is_uint(DUE(T + 9 * MS).runnable_cnt, 1, "a thread that is woken waits for a CPU");
+	is_uint(DUE(T + 9 * MS).runnable_cnt, 1, "a woken thread waits for a CPU");
 	is_uint(GETS(T + 9 * MS + 5000).runnable_cnt, 0, "until it gets one");
 	s = OPEN(T + 9 * MS + 7000);
 	is_uint(s.start_delay_ns, 7000, "the delay lasts until the wait has returned");
-	ok(!s.woken_ns && !s.runnable_cnt, "and is over then");
+	ok(!s.woken_ns && !s.runnable_cnt, "and ends then");
 	s = CLOSE(T + 9 * MS + 8000);
 	ok(!s.start_delay_ns && !s.block_cnt, "the next dispatch has its own");
 }
 
-/* In a thread of its own: what the process's first one ran is not this one's. */
+/* In a thread of its own, so that slices of the process's first thread are another task's. */
 static void *test_late(void *arg)
 {
 	struct logic_step open, s;
@@ -69,10 +69,10 @@ static void *test_late(void *arg)
 	   "of the dispatch that begins with it");
 	ok(event.stack.rec.slice_cnt == 2 && event.stack.slices[0].ns == 18 * MS &&
 		   event.stack.slices[1].ns == 2 * MS,
-	   "with those that ran instead");
+	   "with the tasks that ran instead");
 	s = CLOSE(T + 30 * MS + 2000);
-	is_uint(s.block_cnt, 1, "a dispatch of 1 us that began 20 ms late is a block");
-	is_uint(s.over_cnt, 0, "but no long dispatch");
+	is_uint(s.block_cnt, 1, "a dispatch of 1 us that starts 20 ms late is a block");
+	is_uint(s.over_cnt, 0, "but not a long dispatch");
 	is_uint(logic__received(JANK_REC_BLOCK, &event), 1, "which is sent");
 	ok(event.block.start_delay_ns == 20 * MS + 1000 && event.block.duration_ns == 1000,
 	   "with both times");
@@ -96,7 +96,7 @@ static void test_sum(void)
 	DUE(T + 20 * MS);
 	GETS(T + 23 * MS);
 	OPEN(T + 23 * MS);
-	is_uint(CLOSE(T + 25 * MS + 1).block_cnt, 1, "a nanosecond more is");
+	is_uint(CLOSE(T + 25 * MS + 1).block_cnt, 1, "a nanosecond more is a block");
 }
 
 static void test_sleeps_again(void)
@@ -108,10 +108,10 @@ static void test_sleeps_again(void)
 	DUE(T + 10 * MS);
 	GETS(T + 20 * MS);
 	s = ASLEEP(T + 20 * MS + 5000);
-	ok(!s.woken_ns, "a thread that was woken for nothing sleeps again");
+	ok(!s.woken_ns, "a thread that was woken in vain sleeps again");
 	DUE(T + 90 * MS);
 	GETS(T + 90 * MS + 3000);
-	is_uint(OPEN(T + 90 * MS + 4000).start_delay_ns, 4000, "what counts is the last wake-up");
+	is_uint(OPEN(T + 90 * MS + 4000).start_delay_ns, 4000, "the last wake-up counts");
 }
 
 static void test_preempted(void)
@@ -123,16 +123,16 @@ static void test_preempted(void)
 	LOST(T + 10 * MS + 5000);
 	is_uint(GETS(T + 30 * MS).runnable_cnt, 0,
 		"a thread that loses the CPU in its wait gets it back");
-	is_uint(OPEN(T + 30 * MS).start_delay_ns, 20 * MS, "its delay goes on from the wake-up");
+	is_uint(OPEN(T + 30 * MS).start_delay_ns, 20 * MS, "its delay continues from the wake-up");
 	CLOSE(T + 30 * MS + 1000);
 	BEGIN(one, 1000);
 	LOST(T + 40 * MS);
 	GETS(T + 60 * MS);
 	is_uint(OPEN(T + 60 * MS).start_delay_ns, 20 * MS,
-		"one that never slept is late since then");
+		"for a thread that never slept, the delay begins there");
 }
 
-/* The waker's event may come before that of the thread that is still on its way off the CPU. */
+/* The waker's event may come before the sleeper's own, while it is still on its way off the CPU. */
 static void test_early_wake(void)
 {
 	struct logic_step s;
@@ -142,7 +142,7 @@ static void test_early_wake(void)
 	s = ASLEEP(T + 3000);
 	ok(s.woken_ns == T && s.runnable_cnt == 1, "a wake-up on the way to sleep counts");
 	GETS(T + 20 * MS);
-	is_uint(OPEN(T + 20 * MS).start_delay_ns, 20 * MS, "from its time on");
+	is_uint(OPEN(T + 20 * MS).start_delay_ns, 20 * MS, "with its own time");
 	CLOSE(T + 20 * MS + 1000);
 	BEGIN(one, 1000);
 	DUE(T + 30 * MS);
@@ -171,7 +171,7 @@ static void test_hist(void)
 	     .ret = jank_hist__bucket(300000, jank_hist__log2(300000)));
 	OPEN(T);
 	CLOSE(T + 300000);
-	is_uint(logic__received(JANK_REC_THREAD, &event), 1, "the counts go out");
+	is_uint(logic__received(JANK_REC_THREAD, &event), 1, "the counts are sent");
 	is_uint(event.thread.starts.cnt[jank_hist__bucket(700000, jank_hist__log2(700000))], 3,
 		"start delays have buckets of their own");
 	is_uint(event.thread.starts.max_ns, 700000, "and a maximum");
@@ -185,7 +185,7 @@ int main(void)
 	LOGIC_START("logic_wait", "logic_sched", "logic_count");
 	test_prompt();
 	CPU_ZERO(&set);
-	CPU_SET(sched_getcpu(), &set); /* each CPU has its own log of who ran */
+	CPU_SET(sched_getcpu(), &set); /* each CPU has its own log of what ran */
 	sched_setaffinity(0, sizeof(set), &set);
 	if (pthread_create(&thread, NULL, test_late, NULL) || pthread_join(thread, NULL))
 		ok(false, "a thread is started");

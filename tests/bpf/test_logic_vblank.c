@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The refreshes of displays that the probes keep, and what user space makes of them. */
+/* The refreshes of displays that the probes store, and what user space computes from them. */
 #include "base/clock.h"
 #include "model/display_frames.h"
 #include "tests/bpf/logic_run.h"
@@ -45,7 +45,7 @@ int main(void)
 	ok(of(0).near[1].t_ns == 20 * MS && of(0).near[1].seq == 102, "with its time and number");
 	is_uint(of(JANK_CRTC_MAX - 1).cnt, 1, "the last display, too");
 	for (uint32_t i = 1; i < JANK_CRTC_MAX - 1; i++)
-		is_uint(of(i).cnt, 0, "not so another's");
+		is_uint(of(i).cnt, 0, "but not another display's");
 	is_uint(missed(0, 10, 30), 2, "a dispatch of 20 ms");
 
 	logic__begin();
@@ -53,7 +53,7 @@ int main(void)
 		show(1, i, i * 10ull * MS);
 	is_uint(of(1).cnt, 10000, "a long time");
 	is_uint(missed(1, 99000, 100000), 100, "its end");
-	is_uint(missed(1, 40000, 100000), 6000, "far back");
-	is_uint(missed(1, 30000, 31000), 100, "between two that were kept");
+	is_uint(missed(1, 40000, 100000), 6000, "long before");
+	is_uint(missed(1, 30000, 31000), 100, "between two stored ones");
 	return logic__done();
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Waits make dispatches: epoll's, and android::Looper's around them; whose wait it is. */
+/*
+ * Waits make dispatches: epoll's, and android::Looper's around them; and which loop a wait belongs
+ * to.
+ */
 #include "tests/bpf/logic_run.h"
 
-#define SP_EVERY 64 /* dispatches between two looks at the depth of the loop's wait */
+#define SP_EVERY 64 /* dispatches between two checks of the depth of the loop's wait */
 
 static void test_first(void)
 {
@@ -12,21 +15,21 @@ static void test_first(void)
 	logic__begin();
 	ok(!STEP(LOOK).known, "a thread that never waited has no state");
 	s = BEGIN(one, 1000);
-	ok(s.known && s.phase == 1 && !s.start_ns, "its first wait: it waits");
+	ok(s.known && s.phase == 1 && !s.start_ns, "its first wait: it is waiting");
 	ok(s.loop_fd == one && s.loop_sp == 1000 && s.loop == JANK_LOOP_EPOLL, "in its loop");
-	is_uint(logic__received(JANK_REC_LOOP, &event), 1, "which is told");
+	is_uint(logic__received(JANK_REC_LOOP, &event), 1, "a record is sent");
 	ok(event.loop.fd == one && event.loop.loop == JANK_LOOP_EPOLL && !event.loop.key &&
 		   event.hdr.tid == (uint32_t)gettid() && event.hdr.tgid == (uint32_t)getpid(),
-	   "by descriptor, kind and thread");
+	   "with descriptor, kind and thread");
 	s = END(3);
 	ok(s.phase == 2 && s.start_ns && s.ready_cnt == 3 && !s.dispatch_cnt,
 	   "the wait's end opens a dispatch");
-	ok(END(1).start_ns == s.start_ns, "which a second end does not open anew");
+	ok(END(1).start_ns == s.start_ns, "a second end opens no other");
 	s = BEGIN(one, 1000);
 	ok(s.phase == 1 && !s.start_ns && s.dispatch_cnt == 1 && !s.block_cnt,
 	   "the next wait closes it");
-	is_uint(logic__received(JANK_REC_LOOP, &event), 0, "a loop is told once");
-	is_int(END(-4).ready_cnt, -4, "a wait that failed ends, too");
+	is_uint(logic__received(JANK_REC_LOOP, &event), 0, "a loop is sent once");
+	is_int(END(-4).ready_cnt, -4, "a failed wait ends, too");
 }
 
 static void test_nested(void)
@@ -38,8 +41,8 @@ static void test_nested(void)
 	open = END(1);
 	s = BEGIN(two, 900);
 	ok(s.phase == 2 && s.start_ns == open.start_ns && s.nested_cnt == 1,
-	   "a handler's wait on another descriptor, deeper in the stack, is in its dispatch");
-	ok(END(0).start_ns == open.start_ns, "its end, too");
+	   "a handler's wait on another descriptor, deeper in the stack, belongs to its dispatch");
+	ok(END(0).start_ns == open.start_ns, "so does its end");
 	s = BEGIN(one, 800);
 	ok(s.phase == 1 && s.dispatch_cnt == 1 && !s.nested_cnt && s.loop_sp == 1000,
 	   "a wait on the loop's own descriptor ends the dispatch, however deep");
@@ -48,10 +51,10 @@ static void test_nested(void)
 		s = BEGIN(one, 1200);
 	}
 	ok(s.dispatch_cnt == 1 + SP_EVERY && s.loop_sp == 1200,
-	   "waits from above raise the loop's depth before long");
+	   "waits from higher soon raise the loop's depth");
 	END(1);
-	ok(BEGIN(two, 1100).phase == 2, "below which a wait is nested again");
-	is_uint(logic__lost(JANK_LOST_LOOP_CHANGED), 0, "nothing was given up");
+	ok(BEGIN(two, 1100).phase == 2, "below it a wait is nested again");
+	is_uint(logic__lost(JANK_LOST_LOOP_CHANGED), 0, "no dispatch was given up");
 }
 
 static void test_other_loop(void)
@@ -63,10 +66,10 @@ static void test_other_loop(void)
 	END(1);
 	s = BEGIN(two, 1000);
 	ok(s.phase == 1 && s.dispatch_cnt == 1 && s.loop_fd == two,
-	   "a wait on another descriptor at the same depth: the thread went to another loop");
+	   "a wait on another descriptor at the same depth: the thread has gone to another loop");
 	END(1);
 	s = BEGIN(one, 1400);
-	ok(s.dispatch_cnt == 2 && s.loop_fd == one && s.loop_sp == 1400, "or from above");
+	ok(s.dispatch_cnt == 2 && s.loop_fd == one && s.loop_sp == 1400, "or from higher");
 	is_uint(logic__lost(JANK_LOST_LOOP_CHANGED), 0, "its dispatches are whole");
 }
 
@@ -82,7 +85,7 @@ static void test_many_nested(void)
 		s = END(0);
 	}
 	s = BEGIN(two, 890);
-	is_uint(s.nested_cnt, 1, "waits from another place are counted apart");
+	is_uint(s.nested_cnt, 1, "waits from another place are counted separately");
 	for (int i = 1; i < 255; i++)
 		s = BEGIN(two, 890);
 	ok(s.phase == 2 && s.start_ns && s.nested_cnt == 255 && s.loop_fd == one,
@@ -91,7 +94,7 @@ static void test_many_nested(void)
 	ok(s.phase == 1 && !s.start_ns && s.loop_fd == two && s.loop_sp == 890,
 	   "the 256th makes them a loop");
 	ok(!s.dispatch_cnt && logic__lost(JANK_LOST_LOOP_CHANGED) == 1,
-	   "the open dispatch is given up, counted");
+	   "the open dispatch is given up and counted");
 	END(1);
 	s = BEGIN(one, 1000);
 	ok(s.dispatch_cnt == 1 && s.loop_fd == one, "and the first loop may come back");
@@ -108,7 +111,7 @@ static void test_closed_loop(void)
 	close(gone);
 	s = BEGIN(two, 900);
 	ok(s.phase == 1 && s.loop_fd == two && logic__lost(JANK_LOST_LOOP_CHANGED) == 1,
-	   "a loop whose descriptor is closed was left");
+	   "a loop with a closed descriptor has ended");
 	logic__begin();
 	gone = epoll_create1(EPOLL_CLOEXEC);
 	BEGIN(gone, 1000);
@@ -116,7 +119,7 @@ static void test_closed_loop(void)
 	dup2(two, gone);
 	s = BEGIN(two, 900);
 	ok(gone == number && s.loop_fd == two && logic__lost(JANK_LOST_LOOP_CHANGED) == 1,
-	   "so was one whose number is another file's");
+	   "so has one whose descriptor is another file");
 	close(gone);
 	logic__begin();
 	gone = epoll_create1(EPOLL_CLOEXEC);
@@ -129,7 +132,7 @@ static void test_closed_loop(void)
 	s = BEGIN(two, 900);
 	ok(gone == number && s.loop_fd == gone && s.start_ns &&
 		   !logic__lost(JANK_LOST_LOOP_CHANGED),
-	   "one whose number is a new loop's lives");
+	   "one whose descriptor is a new epoll lives");
 	close(gone);
 }
 
@@ -141,10 +144,10 @@ static void test_late(void)
 	logic__begin();
 	s = END(2);
 	ok(s.known && s.phase == 2 && s.start_ns && s.loop_fd == -1,
-	   "the end of a wait that began before us opens a dispatch");
+	   "the end of a wait that began before the trace opens a dispatch");
 	s = BEGIN(one, 1000);
 	ok(s.phase == 1 && s.dispatch_cnt == 1 && s.loop_fd == one, "which the next wait closes");
-	is_uint(logic__received(JANK_REC_LOOP, &event), 1, "and tells its loop");
+	is_uint(logic__received(JANK_REC_LOOP, &event), 1, "and sends its loop");
 }
 
 static void test_filter(void)
@@ -158,9 +161,9 @@ static void test_filter(void)
 	   "another process is not traced");
 	conf.tgid = 0;
 	logic__load(&conf);
-	ok(!BEGIN(one, 1000).known, "nor is one that is not among those given");
+	ok(!BEGIN(one, 1000).known, "nor is one outside the given list");
 	bpf_map_update_elem(bpf_map__fd(logic.skel->maps.jank_tgids), &tgid, &yes, BPF_ANY);
-	ok(BEGIN(one, 1000).known, "one that is, is");
+	ok(BEGIN(one, 1000).known, "one in the list is");
 }
 
 /* --- android::Looper */
@@ -179,8 +182,8 @@ static void test_looper(void)
 	   "pollOnce may return without a wait: a dispatch opens");
 	s = BEGIN(one, 1900);
 	ok(!s.looper_entry && !s.start_ns && s.phase == 1 && !s.dispatch_cnt,
-	   "its wait, when it comes, takes that back");
-	is_uint(logic__received(JANK_REC_LOOP, &event), 1, "and tells the loop");
+	   "if its wait comes, that is undone");
+	is_uint(logic__received(JANK_REC_LOOP, &event), 1, "and the loop is sent");
 	ok(event.loop.loop == JANK_LOOP_ANDROID_LOOPER && event.loop.key == 0xa0 &&
 		   event.loop.fd == one,
 	   "by kind, address and descriptor");
@@ -189,7 +192,7 @@ static void test_looper(void)
 	ok(s.dispatch_cnt == 1 && s.start_ns && s.looper_entry && !s.ready_cnt,
 	   "the next pollOnce closes it");
 	s = LOOPER(0xa0, 2000);
-	is_uint(s.dispatch_cnt, 2, "with a backlog it comes without a wait between");
+	is_uint(s.dispatch_cnt, 2, "with a backlog it is called again without a wait");
 	s = BEGIN(one, 1900);
 	ok(s.dispatch_cnt == 2 && s.phase == 1, "its wait is no dispatch of its own");
 	is_uint(logic__lost(JANK_LOST_LOOP_CHANGED), 0, "nothing was given up");
@@ -205,7 +208,7 @@ static void test_looper_nested(void)
 	open = END(1);
 	s = LOOPER(0xb0, 1500);
 	ok(s.key == 0xa0 && s.start_ns == open.start_ns,
-	   "a handler's own Looper is in its dispatch");
+	   "a handler's own Looper belongs to its dispatch");
 	s = BEGIN(two, 1400);
 	ok(s.phase == 2 && s.start_ns == open.start_ns, "and so is its wait");
 	ok(END(1).start_ns == open.start_ns, "and its end");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What threads without a dispatch do while somebody waits, and what a span off the CPU waited for.
+ * What threads without a dispatch do while another one waits for them, and what a span off the CPU
+ * waited for.
  */
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -16,12 +17,11 @@
 #include "tests/bpf/logic_run.h"
 
 /*
- * The first argument of the very system call that runs a program (uapi/linux/bpf.h): a descriptor
- * in our eyes.
+ * The first argument of the system call that runs a program (uapi/linux/bpf.h): here a descriptor.
  */
 #define THE_FD 10
 
-static uint64_t now; /* a clock of our own */
+static uint64_t now; /* a made-up clock */
 
 static void begin(unsigned class)
 {
@@ -37,7 +37,7 @@ static void begin(unsigned class)
 	logic__received(0, &event);
 }
 
-/* After this thread's begin, which the clock of our own is not. */
+/* After this thread's start, which is by the real clock. */
 static uint64_t real_now(void)
 {
 	struct timespec ts;
@@ -54,7 +54,7 @@ static uint64_t switches(void)
 	return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-/* The steps are of one time off the CPU only as long as this thread does not really leave it. */
+/* The steps form one span off the CPU only as long as this thread does not really leave it. */
 #define UNDISTURBED(...)                                                                           \
 	do {                                                                                       \
 		uint64_t before_;                                                                  \
@@ -80,14 +80,14 @@ static void test_span(void)
 		WAKE_AT(4000000);
 		ARRIVE_AT(6000000);
 	});
-	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "a span off the CPU is told");
-	is_uint(event.stack.rec.t_ns, now + 1000000, "since when");
-	is_uint(event.stack.rec.ns, 5000000, "for how long");
-	is_uint(event.stack.rec.runnable_ns, 2000000, "how much of it after the wake-up");
-	is_uint(event.stack.rec.state, JANK_STATE_SOCKET, "in what");
-	is_int(event.stack.rec.syscall, __NR_bpf, "in which call");
-	is_uint(event.stack.rec.prio, 120 + JANK_PRIO_OFFSET, "at which priority");
-	is_uint(event.stack.rec.dispatch_ns, 0, "it is no dispatch's");
+	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "a span off the CPU is sent");
+	is_uint(event.stack.rec.t_ns, now + 1000000, "with its begin");
+	is_uint(event.stack.rec.ns, 5000000, "its length");
+	is_uint(event.stack.rec.runnable_ns, 2000000, "the part after the wake-up");
+	is_uint(event.stack.rec.state, JANK_STATE_SOCKET, "the state");
+	is_int(event.stack.rec.syscall, __NR_bpf, "the system call");
+	is_uint(event.stack.rec.prio, 120 + JANK_PRIO_OFFSET, "the priority");
+	is_uint(event.stack.rec.dispatch_ns, 0, "without a dispatch");
 	ok(event.stack.rec.user_cnt >= 1, "with a user stack");
 	ok(!(event.hdr.flags & JANK_STACK_BEFORE), "seen from its begin");
 }
@@ -102,7 +102,7 @@ static void test_short(void)
 		WAKE_AT(1100000);
 		ARRIVE_AT(1900000);
 	});
-	is_uint(logic__received(JANK_REC_OTHER, &event), 0, "a short one is not");
+	is_uint(logic__received(JANK_REC_OTHER, &event), 0, "a short one is not sent");
 }
 
 static void test_preempted(void)
@@ -115,7 +115,7 @@ static void test_preempted(void)
 		STEP(SLICE, .now_ns = now + 1000000);
 		ARRIVE_AT(3000000);
 	});
-	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "one that lost the CPU");
+	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "a thread that lost the CPU");
 	is_uint(event.stack.rec.state, JANK_STATE_RUNNABLE, "was runnable");
 	is_uint(event.stack.rec.runnable_ns, 3000000, "all the while");
 }
@@ -133,17 +133,17 @@ static void test_before(void)
 		WAKE_AT(5000000);
 		ARRIVE_AT(6000000);
 	});
-	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "a sleep from before is told, too");
+	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "a sleep from before is sent, too");
 	ok(event.hdr.flags & JANK_STACK_BEFORE, "as such");
-	is_uint(event.stack.rec.state, JANK_STATE_FUTEX, "in what");
+	is_uint(event.stack.rec.state, JANK_STATE_FUTEX, "with the state");
 	ok(event.stack.rec.t_ns <= now && event.stack.rec.ns >= 6000000,
 	   "since the watch's begin, or longer");
-	is_uint(event.stack.rec.user_cnt, 1, "with where it is, and no callers");
+	is_uint(event.stack.rec.user_cnt, 1, "with its own address, and no callers");
 }
 
 /*
- * Neither seen leaving nor waking: it has wanted a CPU since before the watch. One that is new has
- * not.
+ * Neither departure nor wake-up was seen: the thread has been runnable since before the watch. A
+ * new thread has not.
  */
 static void test_wanted(void)
 {
@@ -153,16 +153,16 @@ static void test_wanted(void)
 	now = real_now();
 	STEP(WATCH, .now_ns = now, .arg = 100);
 	ARRIVE_AT(9000000);
-	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "one that was not seen since");
+	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "a thread that was not seen since");
 	is_uint(event.stack.rec.state, JANK_STATE_RUNNABLE, "has been runnable");
 	is_uint(event.stack.rec.runnable_ns, 9000000, "since the watch's begin");
 	ok(event.hdr.flags & JANK_STACK_BEFORE, "or longer");
-	begin(JANK_CLASS_FUTEX); /* at a time before the thread's own */
+	begin(JANK_CLASS_FUTEX); /* at a time before the thread's start */
 	ARRIVE_AT(9000000);
 	is_uint(logic__received(JANK_REC_OTHER, &event), 0, "a new thread has not");
 }
 
-/* The place still tells of the time before. */
+/* The slot still has the time before. */
 static void test_stale(void)
 {
 	struct event event;
@@ -173,7 +173,7 @@ static void test_stale(void)
 		usleep(1000);
 	ARRIVE_AT(9000000);
 	is_uint(logic__received(JANK_REC_OTHER, &event), 0,
-		"what it did when nobody watched does not pass for one span");
+		"its time while nobody watched is not sent as a span");
 }
 
 static void test_tokens(void)
@@ -190,12 +190,12 @@ static void test_tokens(void)
 		LEAVE_AT(4000000, TASK_INTERRUPTIBLE);
 		ARRIVE_AT(8000000);
 	});
-	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "of two stacks one was allowed for");
+	is_uint(logic__received(JANK_REC_OTHER, &event), 1, "of two stacks one was allowed");
 	is_uint(event.stack.rec.ns, 2000000, "the first");
 	is_uint(logic__lost(JANK_LOST_EVIDENCE) - lost, 1, "the other is counted as lost");
 }
 
-/* What it waits for, by the descriptor. fd is closed. */
+/* The object of the wait, by the descriptor. fd is closed. */
 static struct jank_rec_waited waited_on(int fd, unsigned class)
 {
 	struct event event;
@@ -207,10 +207,10 @@ static struct jank_rec_waited waited_on(int fd, unsigned class)
 		LEAVE_AT(1000000, TASK_INTERRUPTIBLE);
 		ARRIVE_AT(9000000);
 	});
-	is_uint(logic__received(JANK_REC_WAITED, &event), 1, "what it waited for");
+	is_uint(logic__received(JANK_REC_WAITED, &event), 1, "the object of the wait");
 	dup2(STDIN_FILENO, THE_FD);
 	is_int(event.waited.fd, THE_FD, "a descriptor");
-	is_uint(event.waited.args[0], THE_FD, "which is the call's argument");
+	is_uint(event.waited.args[0], THE_FD, "with the call's argument");
 	return event.waited;
 }
 
@@ -231,7 +231,7 @@ static void test_file(void)
 	is_uint(rec.mode, st.st_mode, "by its mode");
 	is_uint(rec.dev, major(st.st_dev) << 20 | minor(st.st_dev), "by its device");
 	is_str(rec.name, "a file", "by its name");
-	is_str(rec.name + 7, strrchr(dir, '/') + 1, "by its folder's");
+	is_str(rec.name + 7, strrchr(dir, '/') + 1, "by its folder's name");
 	unlink(path);
 	rmdir(dir);
 }
@@ -258,7 +258,7 @@ static void test_unix(void)
 	ok(rec.hdr.flags & JANK_WAITED_SOCKET && rec.family == AF_UNIX && rec.type == SOCK_STREAM,
 	   "a unix stream");
 	is_str(rec.name, "@test_logic_watch", "the peer's name");
-	is_uint(rec.peer_pid, getpid(), "and who listens there");
+	is_uint(rec.peer_pid, getpid(), "and the listening process");
 	close(listener);
 }
 

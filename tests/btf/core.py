@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""CO-RE relocations of a BPF object, and whether a kernel's BTF answers them: without loading anything, so that
-objects and kernels of other machines can be looked at."""
+"""Checks whether a kernel's BTF resolves the CO-RE relocations of a BPF object. It loads nothing,
+so objects and kernels can be of other machines."""
 import json
 import os
 import shutil
@@ -29,7 +29,8 @@ class Types:
         return [t for t in self.by_id.values() if t["kind"] in ("STRUCT", "UNION") and t["name"] == name]
 
     def member(self, record, name):
-        """The type of a member, those of anonymous structs and unions too; None when there is none."""
+        """The type of a member, also inside anonymous structs and unions; None when there is
+        none."""
         for member in record.get("members", ()):
             inner = self.resolved(member["type_id"])
             if member["name"] == name:
@@ -39,7 +40,7 @@ class Types:
         return None
 
     def answers(self, name, fields):
-        """Has some record of the name the fields, each in the one before?"""
+        """Does a record of that name have the fields, each inside the one before?"""
         for record in self.records(name):
             for field in fields:
                 record = record and self.member(record, field)
@@ -62,7 +63,8 @@ def strings(btf):
 
 
 def relocations(path):
-    """(kind, type id, access string) of each, from .BTF.ext (struct btf_ext_header, btf_ext_info_sec)."""
+    """(kind, type id, access string) of each relocation, from .BTF.ext (struct btf_ext_header,
+    btf_ext_info_sec)."""
     ext, names = section(path, ".BTF.ext"), strings(section(path, ".BTF"))
     header, = struct.unpack_from("<I", ext, 4)
     offset, length = struct.unpack_from("<II", ext, 24)
@@ -79,7 +81,7 @@ def relocations(path):
 
 
 def path_of(types, type_id, access):
-    """("task_struct", "se", "exec_start") of an access string; indices of arrays have no name."""
+    """("task_struct", "se", "exec_start") of an access string; array indices have no name."""
     record = types.resolved(type_id)
     path = [record["name"]]
     for index in access.split(":")[1:]:
@@ -94,7 +96,7 @@ def path_of(types, type_id, access):
 
 
 def paths(obj):
-    """What the object reads, and what it asks for by bpf_core_field_exists before."""
+    """What the object reads, and what it first tests by bpf_core_field_exists."""
     types, read, asked = Types(obj), set(), set()
     for kind, type_id, access in relocations(obj):
         path = path_of(types, type_id, access if kind in FIELD_KINDS else "0")
@@ -103,8 +105,9 @@ def paths(obj):
 
 
 def unanswered(obj, kernel):
-    """The names, sorted, that the object reads and the kernel's types do not have. A name of other kernels stands in
-    a record with a suffix (task_struct___old): it has to be there where one is not that the object asks for."""
+    """The sorted names that the object reads and the kernel's types lack. A type with a suffix
+    (task_struct___old) is the layout of other kernels: its names must exist only if the names that
+    the object tests for do not."""
     read, asked = paths(obj)
     missing = {path for path in read if not kernel.answers(path[0].split("___")[0], path[1:])}
     others = {path for path in read if "___" in path[0]}

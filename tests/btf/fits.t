@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The types in btf/ answer all that the probes read, on each architecture; and what is minimised here answers as
-much as the whole. Nothing is loaded."""
+"""The types in btf/ resolve all that the probes read, on each architecture, and types minimised
+here resolve as much as the full ones. Nothing is loaded."""
 import glob
 import os
 import re
@@ -42,36 +42,36 @@ def check_kernel(path, arch):
             tap.skip(f"{name}: {os.path.basename(obj)}", f"not built for {arch}")
             continue
         missing = core.unanswered(obj, kernel)
-        tap.check(not missing, f"{name} answers all that {os.path.basename(obj)} reads", ", ".join(missing))
+        tap.check(not missing, f"{name} has all types that {os.path.basename(obj)} reads", ", ".join(missing))
 
 
 def check_seeded(path):
-    """A kernel's types that lack what was not minimised for the probes."""
+    """A kernel's types lack fields if they were not minimised for these probes."""
     probes, small = objects(NATIVE)[1], objects(NATIVE)[2]
     with tempfile.TemporaryDirectory() as folder:
         missing = core.unanswered(probes, minimised(path, small, folder))
     tap.check({"task_struct.comm", "task_struct___old_state.state"} <= set(missing),
-              f"what lacks fields is noticed: {len(missing)} of them", missing)
+              f"missing fields are noticed: {len(missing)} of them", missing)
     read, _ = core.paths(probes)
     tap.check(len(read) > 20, f"the probes read {len(read)} fields and types")
 
 
 def check_helper():
-    """By the helper of tools/btf nothing gets lost that a probe reads."""
+    """tools/btf's helper keeps everything that a probe reads."""
     if not os.access(OWN, os.R_OK):
-        tap.skip("the helper touches all that the probes read", f"no {OWN}")
+        tap.skip("the helper reads all that the probes read", f"no {OWN}")
         return
     whole = core.Types(OWN)
     with tempfile.TemporaryDirectory() as folder:
         small = minimised(OWN, os.path.join(ROOT, ".output", "btf_helper.bpf.o"), folder)
     for obj in objects(NATIVE):
         tap.check(core.unanswered(obj, small) == core.unanswered(obj, whole) == [],
-                  f"the helper touches all that {os.path.basename(obj)} reads", core.unanswered(obj, small))
-    tap.check(len(small.by_id) < 200, f"… and leaves {len(small.by_id)} of {len(whole.by_id)} types")
+                  f"the helper reads all that {os.path.basename(obj)} reads", core.unanswered(obj, small))
+    tap.check(len(small.by_id) < 200, f"… and keeps {len(small.by_id)} of {len(whole.by_id)} types")
 
 
 def check_table():
-    """A file's own release, and the patterns beside it, for the same bytes."""
+    """The table has a file's own release and its patterns, with the same bytes."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in (("5.4-a.btf", "\x01\x02"), ("5.10-b.btf", "\x03"),
                            ("5.10-b.match", "# GKI\n\n5.10.*-android12-*\n5.10-c\n")):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Inputs that are whole files: those of tests/fuzz/corpus/NAME first, as they are, then damaged
- * ones. What takes a new way through the code (cover.h) is damaged further. A finding's input is
- * left in $FUZZ_KEEP, or /tmp.
+ * Inputs that are whole files: first those of tests/fuzz/corpus/NAME, unchanged, then damaged ones.
+ * An input that takes a new path through the code (cover.h) is damaged further. The input of a
+ * finding is left in $FUZZ_KEEP, or /tmp.
  *
  * 	struct corpus c = corpus__load("elf");
  * 	while (corpus__next(&c))
@@ -25,7 +25,7 @@
 
 #define CORPUS_MAX	4096
 #define CORPUS_INPUT_SZ 65536
-#define CORPUS_SECONDS	10 /* of CPU for one input: it hangs */
+#define CORPUS_SECONDS	10 /* CPU seconds for one input: more is a hang */
 
 struct corpus_input {
 	unsigned char *bytes;
@@ -37,13 +37,13 @@ struct corpus {
 	const char *name;
 	struct corpus_input inputs[CORPUS_MAX];
 	size_t cnt, seeds;
-	unsigned char
-		*bytes; /* of this round, and no more than len: the sanitizer sees a read beyond */
+	/* Of this round, in a buffer of exactly len: the sanitizer catches a read beyond. */
+	unsigned char *bytes;
 	size_t len;
-	/* Damages that know the format; NULL: none does. */
+	/* A mutator that knows the format; NULL: none. */
 	void (*damage)(struct fuzz *f, unsigned char *bytes, size_t len);
-	const char *const *words;      /* what the format has, NULL at the end; or NULL */
-	uint64_t begin_ns, slowest_ns; /* of CPU time */
+	const char *const *words;      /* words of the format, NULL at the end; or NULL */
+	uint64_t begin_ns, slowest_ns; /* CPU time */
 	size_t seed_edges;
 };
 
@@ -62,7 +62,7 @@ static inline void corpus__keep(const struct corpus *c, const char *dir, const c
 	if (fd < 0)
 		return;
 	if (write(fd, c->bytes, c->len) < 0)
-		diag("%s: not written", path);
+		diag("%s: cannot write it", path);
 	close(fd);
 }
 
@@ -80,7 +80,7 @@ static inline void corpus__hangs(int sig)
 	abort();
 }
 
-/* Seconds 0: no more. */
+/* 0 seconds: no alarm. */
 static inline void corpus__alarm(int seconds)
 {
 	struct itimerval timer = { .it_value = { .tv_sec = seconds } };
@@ -127,7 +127,7 @@ static inline void corpus__add_dir(struct corpus *c, const char *dir)
 		free(entries);
 }
 
-/* From the tests' directory, where make runs them. */
+/* Relative to the checkout, where make runs the tests. */
 static inline struct corpus *corpus__load(const char *name)
 {
 	struct corpus *c = calloc(1, sizeof(*c));
@@ -148,7 +148,7 @@ static inline struct corpus *corpus__load(const char *name)
 	return c;
 }
 
-/* Moves what is behind `from` to `to`, as far as there is room. */
+/* Moves everything after `from` to `to`, as far as there is room. */
 static inline void corpus__move(struct corpus *c, size_t to, size_t from)
 {
 	size_t tail = c->len - from;
@@ -159,7 +159,7 @@ static inline void corpus__move(struct corpus *c, size_t to, size_t from)
 	c->len = to + tail;
 }
 
-/* Puts len bytes at a random place, between what is there or over it. */
+/* Puts len bytes at a random place, inserted or over what is there. */
 static inline void corpus__put(struct corpus *c, const void *bytes, size_t len)
 {
 	size_t at = fuzz__below(&c->fuzz, c->len + 1);
@@ -189,7 +189,7 @@ static inline void corpus__put_word(struct corpus *c)
 	corpus__put(c, word, strlen(word));
 }
 
-/* A piece of this input, or of another. */
+/* A part of this input, or of another. */
 static inline void corpus__splice(struct corpus *c)
 {
 	const struct corpus_input *in = &c->inputs[fuzz__below(&c->fuzz, c->cnt)];
@@ -237,7 +237,7 @@ static inline void corpus__damage_once(struct corpus *c)
 	}
 }
 
-/* What is new is kept: in memory, and in $FUZZ_KEEP. */
+/* Keeps a new input: in memory, and in $FUZZ_KEEP. */
 static inline void corpus__judge(struct corpus *c)
 {
 	const char *dir = getenv("FUZZ_KEEP");
@@ -277,7 +277,7 @@ static inline void corpus__make(struct corpus *c)
 	c->bytes = exact;
 }
 
-/* The next input, in bytes and len; false when time is up (all of the corpus was had then). */
+/* The next input, in bytes and len; false when the time is over and the whole corpus was used. */
 static inline bool corpus__next(struct corpus *c)
 {
 	bool on;
@@ -299,7 +299,7 @@ static inline bool corpus__next(struct corpus *c)
 	return true;
 }
 
-/* Says what was done, and frees it. */
+/* Prints what was done, and frees it. */
 static inline void corpus__end(struct corpus *c)
 {
 	diag("%s: %llu inputs in %.0f s of CPU, slowest %.1f ms", c->name,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which edges of the program's graph a round took. The compiler calls us at each block of code when
- * told to (-fsanitize-coverage=trace-pc, as `make fuzz` does); without that there is nothing to
- * see, and all are 0.
+ * The edges of the program's graph that a round took. The compiler adds a call at each block of
+ * code if told to (-fsanitize-coverage=trace-pc, as `make fuzz` does). Without that all counts are
+ * 0.
  */
 #ifndef JANK_FUZZ_COVER_H
 #define JANK_FUZZ_COVER_H
@@ -16,14 +16,14 @@
 
 static struct {
 	uint8_t taken[COVER_SZ]; /* how often in this round, up to 255 */
-	uint8_t known[COVER_SZ]; /* how often in any: a bit for each power of two */
+	uint8_t known[COVER_SZ]; /* how often in any round: a bit for each power of two */
 	uintptr_t before;
 	size_t edges; /* with something in known */
 } cover;
 
 void __sanitizer_cov_trace_pc(void);
 
-/* Counted from a place of the program, since that is loaded somewhere else each time. */
+/* Relative to an address of the program, which is loaded somewhere else each time. */
 __attribute__((no_sanitize("address", "undefined"), no_sanitize_coverage)) void
 __sanitizer_cov_trace_pc(void)
 {
@@ -51,7 +51,7 @@ __attribute__((no_sanitize_coverage)) static inline bool cover__take(size_t i)
 	return true;
 }
 
-/* For a test that knows no rounds: how many edges were taken since the begin. */
+/* For a test without rounds: how many edges were taken since the start. */
 __attribute__((no_sanitize_coverage)) static inline size_t cover__count(void)
 {
 	size_t cnt = 0;
@@ -61,7 +61,7 @@ __attribute__((no_sanitize_coverage)) static inline size_t cover__count(void)
 	return cnt;
 }
 
-/* Whether the round went somewhere that none before did, or so much more often. */
+/* Did the round reach an edge that none before did, or much more often? */
 __attribute__((no_sanitize_coverage)) static inline bool cover__end(void)
 {
 	bool ret = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Mutation without a library: random numbers from a fixed seed (FUZZ_SEED), for a bounded time
- * (FUZZ_SECONDS, of CPU: a long run shares its machine; SIGINT ends it sooner). What fails names
- * its round; the same seed comes to the same round again.
+ * (FUZZ_SECONDS of CPU, because a long run shares its machine; SIGINT ends it sooner). A failure
+ * names its round; the same seed reaches the same round again.
  */
 #ifndef JANK_FUZZ_H
 #define JANK_FUZZ_H
@@ -56,7 +56,7 @@ static inline struct fuzz fuzz__begin(void)
 	};
 }
 
-/* Another round? */
+/* Is there another round? */
 static inline bool fuzz__goes_on(struct fuzz *f)
 {
 	uint64_t now = fuzz__cpu_ns();
@@ -67,7 +67,7 @@ static inline bool fuzz__goes_on(struct fuzz *f)
 	return now < f->end_ns && !fuzz_interrupted;
 }
 
-/* Says how far it came, where it is compiled to be watched (cover.h). */
+/* Prints how far it came, if compiled with coverage (cover.h). */
 static inline void fuzz__report(const struct fuzz *f)
 {
 	if (f->early)
@@ -96,7 +96,7 @@ static inline bool fuzz__chance(struct fuzz *f, size_t n)
 	return !fuzz__below(f, n);
 }
 
-/* A number that programs are wrong about. */
+/* A number that programs often handle wrongly. */
 static inline uint64_t fuzz__number(struct fuzz *f)
 {
 	static const uint64_t numbers[] = {

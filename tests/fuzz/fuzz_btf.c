@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Damaged BTF as --btf may bring it: what the check lets in can be followed to its ends, as libbpf
- * does.
- */
+/* Damaged BTF for --btf: what the check accepts can be followed to its ends, as libbpf does. */
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
@@ -17,11 +14,11 @@
 static struct {
 	struct fuzz fuzz;
 	uint64_t parsed, sound, lacking;
-	const char *broken; /* the promise that was not kept */
+	const char *broken; /* the broken promise */
 } run;
 
 /*
- * What libbpf does with no check of its own: every name is compared, modifiers are skipped to their
+ * What libbpf does without a check of its own: it compares every name and skips modifiers to their
  * end.
  */
 static void follow(const struct btf *btf, unsigned id)
@@ -34,7 +31,7 @@ static void follow(const struct btf *btf, unsigned id)
 	while (type && (btf_is_mod(type) || btf_is_typedef(type)) && steps++ < 1000)
 		type = btf__type_by_id(btf, type->type);
 	if (!type || steps >= 1000)
-		run.broken = "modifiers without an end";
+		run.broken = "endless modifiers";
 	btf__resolve_size(btf, id);
 }
 
@@ -71,7 +68,7 @@ static void round_on(const struct btf_embedded *row)
 int main(void)
 {
 	if (!btf_embedded_row_cnt)
-		skip_all("no BTF is built in to be damaged");
+		skip_all("no BTF is built in to damage");
 	bpf_log__capture();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	run.fuzz = fuzz__begin();
@@ -80,7 +77,7 @@ int main(void)
 	ok(!run.broken, "every promise is kept in %llu rounds: %s",
 	   (unsigned long long)run.fuzz.round, run.broken ?: "yes");
 	ok(run.parsed > run.sound && run.sound > run.lacking && run.lacking,
-	   "damage was of every kind: %llu parsed, %llu sound, %llu lack a field",
+	   "all results occurred: %llu parsed, %llu valid, %llu lack a field",
 	   (unsigned long long)run.parsed, (unsigned long long)run.sound,
 	   (unsigned long long)run.lacking);
 	return tap__done();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Damaged loop files: what is taken keeps every promise that the probes and the exporters rely on,
- * what is refused says where. The built-in files are the corpus, and words of the grammar go in at
- * any place.
+ * Damaged loop files: an accepted file keeps every promise that the probes and the exporters rely
+ * on; a refused one gets a message with the line. The corpus is the built-in files; words of the
+ * grammar are inserted at any place.
  */
 #include "base/strbuf.h"
 #include "catalogue/catalogue_data.h"
@@ -15,7 +15,7 @@
 static struct {
 	struct fuzz fuzz;
 	uint64_t taken, refused, marks;
-	const char *broken; /* the promise that was not kept */
+	const char *broken; /* the broken promise */
 } run;
 
 static const char *const words[] = {
@@ -144,7 +144,7 @@ static void load(const struct strbuf *text)
 	} else {
 		run.refused++;
 		if (strncmp(err.msg, "f:", 2) || err.msg[2] < '1' || err.msg[2] > '9')
-			run.broken = "a fault has its line";
+			run.broken = "an error has its line";
 	}
 	catalogue__close(cat);
 }
@@ -156,7 +156,8 @@ static void round_on(const struct catalogue_embedded *file)
 	size_t from = fuzz__below(f, file->size), len = fuzz__below(f, 600);
 
 	/*
-	 * Mostly a small piece, so that a round is short; a whole file is there for what is large.
+	 * Mostly a small part, so that a round is short; sometimes a whole file, to test large
+	 * ones.
 	 */
 	if (fuzz__chance(f, 20))
 		strbuf__add(&text, file->text, file->size);
@@ -183,7 +184,7 @@ int main(void)
 	ok(!run.broken, "every promise is kept in %llu rounds: %s",
 	   (unsigned long long)run.fuzz.round, run.broken ?: "yes");
 	ok(run.taken && run.refused && run.marks,
-	   "damage was of every kind: %llu taken with %llu marks, %llu refused",
+	   "all results occurred: %llu accepted with %llu marks, %llu refused",
 	   (unsigned long long)run.taken, (unsigned long long)run.marks,
 	   (unsigned long long)run.refused);
 	return tap__done();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Damaged unwind tables, of each kind and of two machines. What is read of them stays within
- * bounds, memory too.
+ * Damaged unwind tables, of each kind and of two machines. What is read from them stays within
+ * bounds, memory included.
  */
 #include "symbol/unwind/cfi.h"
 #include "tests/fuzz/corpus.h"
@@ -34,13 +34,13 @@ static void look(struct fuzz *f, struct cfi *cfi, size_t size)
 		run.tables++;
 		for (unsigned j = 0; j < row->rule_cnt; j++)
 			if (cfi__rules(cfi, row)[j].reg >= CFI_REG_MAX)
-				run.broken = "a register that there isn't";
+				run.broken = "an unknown register";
 	}
 	if (cfi__bytes(cfi) > BYTES_MAX)
-		run.broken = "memory without a bound";
+		run.broken = "unbounded memory";
 }
 
-/* Takes the memory along, which is no larger than the file. */
+/* Counts the memory, too, which is no larger than the file. */
 static void use(struct corpus *c)
 {
 	uint8_t *mem = malloc(c->len ? c->len : 1);
@@ -64,7 +64,7 @@ int main(void)
 	while (corpus__next(c) && !run.broken)
 		use(c);
 	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all hold");
+	   run.broken ?: "all promises hold");
 	ok(run.tables && run.tables < run.rows, "%llu of %llu rows have a table",
 	   (unsigned long long)run.tables, (unsigned long long)run.rows);
 	corpus__end(c);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Damaged .gnu_debugdata: half of the time the packed bytes, half of the time the ELF file in them,
- * packed again (a checksum would else refuse most). What a few bytes claim to hold must stay within
- * its bound.
+ * Damaged .gnu_debugdata: half of the time the compressed bytes, half of the time the ELF file in
+ * them, compressed again (else a checksum would refuse most). The size that a few bytes claim must
+ * stay within its bound.
  */
 #include <elf.h>
 #include <lzma.h>
@@ -25,7 +25,7 @@ static struct {
 	int fd;
 } run;
 
-/* A file of three sections: none, their names, and the packed one, which begins at OUTER_SZ. */
+/* A file of three sections: none, their names, and the compressed one, which begins at OUTER_SZ. */
 static void wrap(size_t packed_sz)
 {
 	static const char names[] = "\0.shstrtab\0.gnu_debugdata";
@@ -66,7 +66,7 @@ static void wrap(size_t packed_sz)
 	memcpy(run.file + sections_at, sections, sizeof(sections));
 }
 
-/* With the smallest dictionary: most of the time would else go into clearing it. */
+/* With the smallest dictionary: most of the time would otherwise be spent to clear it. */
 static size_t pack(const void *bytes, size_t len)
 {
 	lzma_options_lzma options;
@@ -84,7 +84,7 @@ static size_t pack(const void *bytes, size_t len)
 	return ret;
 }
 
-/* Names of the small file in it: the outer one has none of its own. */
+/* Names of the inner file: the outer one has none. */
 static void read_module(const struct image *img)
 {
 	struct modules modules = { 0 };
@@ -155,8 +155,8 @@ int main(void)
 	while (corpus__next(c) && !run.broken)
 		use(c);
 	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all hold");
-	ok(run.unpacked && run.refused && run.named, "%llu unpacked, %llu refused, %llu names",
+	   run.broken ?: "all promises hold");
+	ok(run.unpacked && run.refused && run.named, "%llu decompressed, %llu refused, %llu names",
 	   (unsigned long long)run.unpacked, (unsigned long long)run.refused,
 	   (unsigned long long)run.named);
 	corpus__end(c);

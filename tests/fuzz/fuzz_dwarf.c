@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Damaged DWARF: of a small program, made by two compilers in each version (make-corpus). Read from
- * a file, as it always is.
+ * Damaged DWARF: of a small program, compiled by two compilers in each version (make-corpus). Read
+ * from a file, as always.
  */
 #include <sys/mman.h>
 
@@ -9,7 +9,7 @@
 #include "tests/fuzz/corpus.h"
 #include "tests/fuzz/sections.h"
 
-#define BYTES_MAX (64u << 20) /* of memory, for files of 64 KiB */
+#define BYTES_MAX (64u << 20) /* memory, for files of 64 KiB */
 
 static struct {
 	uint64_t functions, files, inlined;
@@ -43,7 +43,7 @@ static void look_up(struct dwarf *dwarf, const struct elf_segment *seg)
 		dwarf__find(dwarf, seg->vaddr + at, take, &left);
 	}
 	if (dwarf__bytes(dwarf) > BYTES_MAX)
-		run.broken = "memory without a bound";
+		run.broken = "unbounded memory";
 	dwarf__shrink(dwarf);
 	dwarf__find(dwarf, seg->vaddr, take, &(unsigned){ DWARF_INLINED_MAX + 1 });
 }
@@ -76,7 +76,7 @@ int main(void)
 	while (corpus__next(c) && !run.broken)
 		use(c);
 	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all hold");
+	   run.broken ?: "all promises hold");
 	ok(run.functions && run.files && run.inlined,
 	   "%llu functions, %llu inlined, %llu with a file", (unsigned long long)run.functions,
 	   (unsigned long long)run.inlined, (unsigned long long)run.files);

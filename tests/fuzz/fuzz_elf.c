@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Damaged ELF files, as naming reads them (segments, sections, build id, symbols, PLT, links to
- * debug files) and as the search for a probe's place does. Whatever they say, an address has the
- * name of a symbol that holds it, or none.
+ * Damaged ELF files, as read for names (segments, sections, build id, symbols, PLT, links to debug
+ * files) and for a probe's place. Whatever they say, an address has the name of a symbol that
+ * contains it, or none.
  */
 #include <elf.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 #include "symbol/names/resolve.h"
 #include "tests/fuzz/corpus.h"
 
-#define BYTES_MAX (64u << 20) /* of tables, from files of 64 KiB */
+#define BYTES_MAX (64u << 20) /* bound on tables, from files of 64 KiB */
 
 static struct {
 	uint64_t named, ids, functions, code;
@@ -39,7 +39,7 @@ static const char *const words[] = {
 	NULL,
 };
 
-/* A number in the file's header, or in an entry of the tables of segments and of sections. */
+/* Damages a number in the file's header, or in an entry of the segment or section table. */
 static void damage_headers(struct fuzz *f, unsigned char *bytes, size_t len)
 {
 	static const size_t widths[] = { 2, 4, 8 };
@@ -71,7 +71,7 @@ static void look_up(struct modules *modules, struct module *module, size_t len)
 		if (!sym)
 			continue;
 		if (delta >= sym->size)
-			run.broken = "an address outside of its symbol";
+			run.broken = "an address outside its symbol";
 		if (!names__get(&tab->syms.names, sym->name, name, sizeof(name)))
 			continue;
 		demangle__name(name, shown, sizeof(shown));
@@ -79,7 +79,7 @@ static void look_up(struct modules *modules, struct module *module, size_t len)
 	}
 }
 
-/* As for a stack's names: the tables outlive the file. */
+/* As for the names of a stack: the tables outlive the file. */
 static void read_module(const void *bytes, size_t len)
 {
 	struct debugfile_places places = { "/nonexistent", NULL, "/nonexistent/file", NULL };
@@ -97,11 +97,11 @@ static void read_module(const void *bytes, size_t len)
 	run.ids += module->build_id[0] != 0;
 	if (strlen(module->build_id) % 2 ||
 	    strspn(module->build_id, "0123456789abcdef") != strlen(module->build_id))
-		run.broken = "a build id that is none";
+		run.broken = "an invalid build id";
 	look_up(&modules, module, len);
 	module->loaded = true;
 	if (modules__bytes(&modules) > BYTES_MAX)
-		run.broken = "memory without a bound";
+		run.broken = "unbounded memory";
 	modules__free(&modules);
 }
 
@@ -139,7 +139,7 @@ static void find_functions(const struct elffunc *elf)
 	}
 }
 
-/* As for a probe's place. */
+/* As for the place of a probe. */
 static void read_functions(const void *bytes, size_t len)
 {
 	struct elffunc elf, debug;
@@ -170,7 +170,7 @@ int main(void)
 		read_functions(c->bytes, c->len);
 	}
 	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all hold");
+	   run.broken ?: "all promises hold");
 	ok(run.named && run.ids && run.functions && run.code,
 	   "%llu names, %llu build ids, %llu functions, %llu with code",
 	   (unsigned long long)run.named, (unsigned long long)run.ids,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Damaged tables of Go's functions: whatever they say, a function lies in code, and what is kept is
+ * Damaged Go function tables: whatever they say, a function is inside the code, and memory is
  * bounded.
  */
 #include <elf.h>
@@ -39,10 +39,10 @@ static void look(const struct gopclntab *go, const struct symtab *tab)
 			run.depths += gopclntab__depth(go, sym->addr + at, &depth, &is_top);
 		}
 		if (sym->addr < go->text || sym->addr + sym->size > go->code_end)
-			run.broken = "a function out of the code";
+			run.broken = "a function outside the code";
 	}
 	if (symtab__bytes(tab) > BYTES_MAX)
-		run.broken = "memory without a bound";
+		run.broken = "unbounded memory";
 }
 
 static void use(const struct corpus *c)
@@ -70,7 +70,7 @@ int main(void)
 	while (corpus__next(c) && !run.broken)
 		use(c);
 	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all hold");
+	   run.broken ?: "all promises hold");
 	ok(run.named && run.lines && run.depths,
 	   "%llu of %llu functions have a name; %llu lines, %llu depths",
 	   (unsigned long long)run.named, (unsigned long long)run.functions,

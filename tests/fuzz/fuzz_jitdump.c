@@ -100,7 +100,7 @@ static uint64_t read_all(struct jitdump *dump)
 	return found;
 }
 
-/* Written in two pieces, and read after each. */
+/* Written in two parts, and read after each. */
 static uint64_t run(const char *path)
 {
 	size_t half = len / 2;
@@ -108,7 +108,7 @@ static uint64_t run(const char *path)
 	uint64_t found;
 	int fd;
 
-	unlink(path); /* not cut to nothing, which some file systems write to the disk at once */
+	unlink(path); /* not truncated to 0, which some file systems write to the disk at once */
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, bytes, half) != (ssize_t)half)
 		abort();

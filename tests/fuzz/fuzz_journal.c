@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kept journal, damaged, through a whole replay: it ends by itself, and what it says is
+ * The kept journal, damaged, through a whole replay: the replay ends by itself, and its output is
  * well-formed.
  */
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static void promise(bool kept, const char *what)
 		run.broken = what;
 }
 
-/* In today's version. */
+/* Converted to today's version. */
 static bool read_fixture(void)
 {
 	FILE *pipe = popen(CONVERT, "r");
@@ -99,7 +99,7 @@ static struct jank_rec *copy_of(const char *bytes)
 }
 
 /*
- * Replaces the record of a message at the journal's end: some fields are others, its bytes may be
+ * Replaces the record of a message at the journal's end: some fields change, its bytes may be
  * damaged.
  */
 static void damage_message(struct strbuf *journal, size_t begin)
@@ -140,14 +140,14 @@ static void damage(struct strbuf *journal, size_t begin)
 		damage_message(journal, begin);
 		return;
 	}
-	/* A damaged size ends the reading: seldom. */
+	/* Rarely: a damaged size ends the reading. */
 	if (fuzz__chance(&run.fuzz, 20))
 		fuzz__damage(&run.fuzz, rec, len);
 	else
 		fuzz__damage(&run.fuzz, rec + 8, len - 8);
 }
 
-/* A journal of the fixture's records: most as they were; some damaged, twice, gone or elsewhere. */
+/* A journal of the fixture's records: most unchanged; some damaged, repeated, missing or moved. */
 static void make(struct strbuf *ret)
 {
 	struct fuzz *f = &run.fuzz;
@@ -203,7 +203,7 @@ static void check_json(const struct strbuf *out, int status)
 		if (!end)
 			return;
 	}
-	promise(summary == !status, "a replay that does well ends in a summary");
+	promise(summary == !status, "a successful replay ends in a summary");
 }
 
 static void check_text(const struct strbuf *out)
@@ -253,7 +253,7 @@ static void one_round(struct strbuf *bytes)
 	run.refused += status != 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", run.out);
 	strbuf__reset(bytes);
-	promise(!file__read(path, OUTPUT_MAX, bytes), "the output is within reason");
+	promise(!file__read(path, OUTPUT_MAX, bytes), "the output is not too long");
 	if (json)
 		check_json(bytes, status);
 	else
@@ -280,6 +280,6 @@ int main(void)
 	   run.broken ? ": " : "", run.broken ? run.broken : "",
 	   (unsigned long long)run.fuzz.round);
 	ok(run.done > 10 && run.blocks > run.done && run.refused < run.done / 4,
-	   "most were read, and blocks came of them");
+	   "most were read and gave blocks");
 	return tap__done();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Damaged /proc/PID/maps and mountinfo: the kernel writes them, but paths are anybody's, and a file
- * in its place is read alike in tests and below --root. One text goes to all three readers.
+ * Damaged /proc/PID/maps and mountinfo. The kernel writes them, but paths come from anybody, and
+ * tests and --root read ordinary files in their place. One text goes to all three readers.
  */
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -50,9 +50,9 @@ static void read_maps(void)
 
 			run.regions++;
 			if (r->start >= r->end || (i && r->start < r[-1].start))
-				run.broken = "a region without order";
+				run.broken = "a region out of order";
 			if (proc_maps__same(&maps, r->mapped) != r->mapped)
-				run.broken = "a file that is not itself";
+				run.broken = "a file that differs from itself";
 			proc_maps__find(&maps, r->start);
 			proc_maps__find(&maps, r->end);
 		}
@@ -64,7 +64,7 @@ static int take_line(void *ctx, const struct proc_maps_line *line)
 {
 	run.lines++;
 	if (line->path[0] != '/' && line->path[0] != '\n')
-		run.broken = "a path that is none";
+		run.broken = "an invalid path";
 	return strlen(line->path) == 13;
 }
 
@@ -107,7 +107,7 @@ int main(void)
 		read_mounts();
 	}
 	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all hold");
+	   run.broken ?: "all promises hold");
 	ok(run.regions && run.lines && run.mounts, "%llu regions, %llu lines, %llu mounts",
 	   (unsigned long long)run.regions, (unsigned long long)run.lines,
 	   (unsigned long long)run.mounts);

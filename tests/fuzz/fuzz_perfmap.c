@@ -29,7 +29,7 @@ static void look_up(struct perfmap *map)
 		const struct symbol *sym = symtab__find(tab, tab->syms[i].addr);
 
 		if (i && tab->syms[i].addr <= tab->syms[i - 1].addr)
-			run.broken = "no order";
+			run.broken = "out of order";
 		if (!sym || sym->addr > tab->syms[i].addr ||
 		    tab->syms[i].addr - sym->addr >= sym->size)
 			run.broken = "a symbol that is not found";
@@ -65,12 +65,13 @@ static void use(struct corpus *c)
 	size_t half = fuzz__below(&c->fuzz, c->len + 1);
 
 	perfmap__init(&map);
-	unlink(run.path); /* not cut to nothing, which some file systems write to the disk at once */
+	/* not truncated to 0, which some file systems write to the disk at once */
+	unlink(run.path);
 	write_part(c, 0, half, O_EXCL);
 	update(&map);
 	write_part(c, half, c->len, O_APPEND);
 	update(&map);
-	if (fuzz__chance(&c->fuzz, 4)) { /* cut behind our back: its names are gone */
+	if (fuzz__chance(&c->fuzz, 4)) { /* truncated meanwhile: its names are gone */
 		if (truncate(run.path, half / 2))
 			abort();
 		look_up(&map);
@@ -93,7 +94,7 @@ int main(void)
 	while (corpus__next(c) && !run.broken)
 		use(c);
 	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all hold");
+	   run.broken ?: "all promises hold");
 	ok(run.found > run.named && run.named, "%llu symbols, %llu with names",
 	   (unsigned long long)run.found, (unsigned long long)run.named);
 	corpus__end(c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Damaged records through decoder, loops, judge, blame and exports: what is let in keeps its
+ * Damaged records through decoder, loops, judge, blame and exports: what is accepted keeps its
  * promises.
  */
 #include <fcntl.h>
@@ -29,10 +29,10 @@ static struct {
 	struct loops *loops;
 	struct sink *text;
 	uint64_t records, decoded, blocks, links, read, refused;
-	const char *broken; /* the promise that was not kept */
+	const char *broken; /* the broken promise */
 } run;
 
-/* A stack, of a dispatch or of another thread, with whatever tails. */
+/* A stack, of a dispatch or of another thread, with random tails. */
 static size_t make_stack(void *buf, uint32_t tid, uint64_t dispatch_ns)
 {
 	static const uint16_t prios[] = { 1, 122, UINT16_MAX };
@@ -80,7 +80,7 @@ static size_t make_waited(void *buf, uint32_t tid, uint64_t dispatch_ns)
 	return sizeof(rec);
 }
 
-/* A record of any kind, sound for now; its size. */
+/* A valid record of any kind; returns its size. */
 static size_t make(void *buf)
 {
 	struct fuzz *f = &run.fuzz;
@@ -197,14 +197,14 @@ static void check_chain(const struct block *block)
 		uint64_t left = link->ns;
 
 		for (int j = 0; j < JANK_STATE_CNT; j++) {
-			promise(link->part_ns[j] <= left, "parts are of the whole");
+			promise(link->part_ns[j] <= left, "parts are within the whole");
 			left -= link->part_ns[j];
 		}
 		promise(link->ns && link->state <= JANK_STATE_CNT, "a link has a time and a state");
 		promise(!i || (link->t_ns >= before->t_ns &&
 			       link->t_ns + link->ns <= before->t_ns + before->ns),
 			"a link's time lies within that of the one before");
-		promise(link->task.tid != block->tid, "nobody waits for himself");
+		promise(link->task.tid != block->tid, "no thread waits for itself");
 	}
 	run.links += block->chain_cnt;
 }
@@ -259,9 +259,9 @@ static void check_block(const struct block *block)
 			"samples are in time order");
 	for (size_t i = 1; i < block->preemptor_cnt; i++)
 		promise(block->preemptors[i - 1].ns >= block->preemptors[i].ns,
-			"the worst come first");
+			"the longest come first");
 	check_chain(block);
-	promise(block->cause.share >= 0 && block->cause.share <= 1, "a share is a share");
+	promise(block->cause.share >= 0 && block->cause.share <= 1, "a share is from 0 to 1");
 	promise(strlen(block->cause.signature) == CAUSE_SIGNATURE_LEN,
 		"a signature has its length");
 	json__add_block(&json, block);
@@ -325,7 +325,7 @@ static void feed(void)
 	run.records++;
 	if (!decode__record(exact, len, &event)) {
 		run.decoded++;
-		promise(!loops__event(run.loops, &event, &dispatch), "loops take every event");
+		promise(!loops__event(run.loops, &event, &dispatch), "loops accept every event");
 	}
 	free(exact);
 	if (dispatch)
@@ -366,10 +366,9 @@ int main(void)
 	   run.broken ? run.broken : "");
 	ok(run.decoded > run.records / 4 && run.decoded < run.records && run.blocks > 100 &&
 		   run.links > 20,
-	   "some were let in, some not, and blocks with chains came of them");
+	   "some were accepted, some not, and there were blocks with chains");
 	ok(run.read > 10,
-	   "records were read again (%llu, %llu refused for numbers that JSON's reader has no type "
-	   "for)",
+	   "records were read again (%llu, %llu refused for numbers that JSON's reader has no type for)",
 	   (unsigned long long)run.read, (unsigned long long)run.refused);
 	return tap__done();
 }

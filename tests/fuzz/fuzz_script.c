@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What an interpreter's memory and file may hold: location tables, offsets that it tells, strings,
- * code objects and its list of threads, damaged. Nothing may be read or written out of bounds, and
- * lines stay within what a table can say.
+ * Hostile content of an interpreter's memory and file: damaged location tables, published offsets,
+ * strings, code objects and thread lists. Nothing may be read or written out of bounds, and lines
+ * stay within what a table can say.
  */
 #include "symbol/interpreters/interp.h"
 #include "tests/fuzz/fuzz.h"
@@ -16,7 +16,7 @@ static const uint32_t versions[] = { 0x030b02f0, 0x030c01f0, 0x030d00f0 };
 
 static struct {
 	struct fuzz fuzz;
-	uint64_t lines, told, names, threads;
+	uint64_t lines, published, names, threads;
 } run;
 
 static void fill(uint8_t *bytes, size_t size)
@@ -25,7 +25,7 @@ static void fill(uint8_t *bytes, size_t size)
 		bytes[i] = fuzz__any(&run.fuzz);
 }
 
-/* Exactly as large as it says, so that the sanitizer sees a byte too much. */
+/* A buffer of exactly the stated size, so that the sanitizer catches a byte too much. */
 static bool table_holds(void)
 {
 	size_t size = fuzz__below(&run.fuzz, TABLE_MAX);
@@ -43,22 +43,22 @@ static bool table_holds(void)
 	return line <= 1u << 30;
 }
 
-/* What is taken fits what the probes read. */
+/* Accepted offsets fit what the probes read. */
 static bool told_holds(struct interp_offsets *offsets)
 {
-	uint8_t told[SCRIPT_OFFSETS_SZ];
+	uint8_t published[SCRIPT_OFFSETS_SZ];
 	uint64_t value;
 
-	image__told_313(told);
+	image__offsets_313(published);
 	for (size_t i = fuzz__below(&run.fuzz, 4); i; i--) {
 		value = fuzz__chance(&run.fuzz, 2)
 				? fuzz__below(&run.fuzz, 256)
 				: fuzz__any(&run.fuzz) >> fuzz__below(&run.fuzz, 64);
-		memcpy(told + 8 * fuzz__below(&run.fuzz, SCRIPT_OFFSETS_SZ / 8), &value, 8);
+		memcpy(published + 8 * fuzz__below(&run.fuzz, SCRIPT_OFFSETS_SZ / 8), &value, 8);
 	}
-	if (!interp_offsets__read(told, versions[2], offsets))
+	if (!interp_offsets__read(published, versions[2], offsets))
 		return true;
-	run.told++;
+	run.published++;
 	return offsets->frame.code + 8 <= JANK_SCRIPT_FRAME_SZ &&
 	       offsets->frame.previous + 8 <= JANK_SCRIPT_FRAME_SZ &&
 	       offsets->frame.instr + 8 <= JANK_SCRIPT_FRAME_SZ &&
@@ -67,8 +67,8 @@ static bool told_holds(struct interp_offsets *offsets)
 }
 
 /*
- * Numbers that are addresses, lengths and states: what hurts most where a pointer or a length
- * stands.
+ * Numbers used as addresses, lengths and states: they do most damage where a pointer or a length
+ * is.
  */
 static void damage(struct image_mem *image)
 {
@@ -129,7 +129,7 @@ static void read_damaged(struct image_mem *image, const struct interp_offsets *o
 int main(void)
 {
 	struct image_mem images[3];
-	struct interp_offsets told;
+	struct interp_offsets published;
 	const char *broken = NULL;
 
 	for (size_t i = 0; i < 3; i++)
@@ -138,20 +138,21 @@ int main(void)
 	while (fuzz__goes_on(&run.fuzz) && !broken) {
 		struct image_mem *image = &images[run.fuzz.round % 3];
 
-		told = image->offsets;
+		published = image->offsets;
 		if (!table_holds())
 			broken = "a line";
-		if (!told_holds(&told))
+		if (!told_holds(&published))
 			broken = "offsets";
 		if (run.fuzz.round % 16 == 0) { /* some 50 system calls */
 			memset(image->bytes, 0, image->used);
 			read_damaged(image, &image->offsets);
 		}
 	}
-	ok(!broken, "round %llu: %s", (unsigned long long)run.fuzz.round, broken ?: "all hold");
-	ok(run.lines && run.told && run.names && run.threads,
-	   "%llu lines, %llu offsets, %llu names and %llu threads were taken",
-	   (unsigned long long)run.lines, (unsigned long long)run.told,
+	ok(!broken, "round %llu: %s", (unsigned long long)run.fuzz.round,
+	   broken ?: "all promises hold");
+	ok(run.lines && run.published && run.names && run.threads,
+	   "%llu lines, %llu offsets, %llu names and %llu threads were accepted",
+	   (unsigned long long)run.lines, (unsigned long long)run.published,
 	   (unsigned long long)run.names, (unsigned long long)run.threads);
 	for (size_t i = 0; i < 3; i++)
 		free(images[i].bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Walks of copies that are none, and expressions of any bytes: a walk ends, with addresses of code
- * only. Damaged tables are fuzz_cfi's.
+ * Walks of invalid copies, and expressions of random bytes: a walk ends, and has only addresses of
+ * code. fuzz_cfi tests damaged tables.
  */
 #include "symbol/unwind/cfi.h"
 #include "symbol/unwind/unwind.h"
@@ -15,7 +15,7 @@
 static struct {
 	struct fuzz fuzz;
 	uint64_t walks, deep, exprs, runs;
-	const char *broken; /* the promise that was not kept */
+	const char *broken; /* the broken promise */
 	struct capture capture, damaged;
 } run;
 
@@ -93,7 +93,7 @@ int main(void)
 	ok(!run.broken, "every promise is kept in %llu rounds: %s",
 	   (unsigned long long)run.fuzz.round, run.broken ?: "yes");
 	ok(run.deep && run.deep < run.walks && run.runs && run.runs < run.exprs,
-	   "damage was of every kind: %llu of %llu walks go on, %llu of %llu expressions",
+	   "all results occurred: %llu of %llu walks go on, %llu of %llu expressions",
 	   (unsigned long long)run.deep, (unsigned long long)run.walks,
 	   (unsigned long long)run.runs, (unsigned long long)run.exprs);
 	symbolizer__free(sym);

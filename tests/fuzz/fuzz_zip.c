@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Damaged archives: an entry that is found lies around the place that was asked for. */
+/* Damaged archives: a found entry contains the requested offset. */
 #include <sys/mman.h>
 
 #include "base/zip.h"
@@ -26,7 +26,7 @@ static void look(uint64_t offset)
 		run.broken = "a name without an end";
 }
 
-/* Each of its members, unpacked. */
+/* Decompresses each of its members. */
 static void list(void)
 {
 	struct zip_directory dir;
@@ -39,11 +39,11 @@ static void list(void)
 		return;
 	for (unsigned i = 0; i < 64 && (more = zip_directory__next(&dir, &at, &member)); i++) {
 		if (at > dir.len)
-			run.broken = "a place behind the directory";
+			run.broken = "a place beyond the directory";
 		if (more < 0 || !member.deflated)
 			continue;
 		if (zip_unpack__head(run.fd, &member, head, sizeof(head)) > (int)sizeof(head))
-			run.broken = "more than was asked for";
+			run.broken = "more than the limit";
 		file = zip_unpack__file(run.fd, &member, 1 << 16);
 		if (file < 0)
 			continue;
@@ -68,7 +68,7 @@ int main(void)
 			look(i < 6 ? fuzz__below(&c->fuzz, c->len + 64) : fuzz__number(&c->fuzz));
 	}
 	ok(!run.broken, "round %llu: %s", (unsigned long long)c->fuzz.round,
-	   run.broken ?: "all hold");
+	   run.broken ?: "all promises hold");
 	ok(run.found > 0, "%llu entries were found", (unsigned long long)run.found);
 	corpus__end(c);
 	close(run.fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Damage to protobuf messages: of a field, by descriptors, so that the message stays one; of bytes,
- * tags and lengths of its encoding.
+ * Damage to protobuf messages: to a field, by descriptors, so that the message stays valid; or to
+ * bytes, tags and lengths of the encoding.
  */
 #ifndef JANK_FUZZ_MESSAGE_H
 #define JANK_FUZZ_MESSAGE_H
@@ -23,7 +23,7 @@ static inline char *fuzz__text(struct fuzz *f)
 
 static inline void fuzz__message(struct fuzz *f, ProtobufCMessage *message);
 
-/* Another value for one that is there, or for a number that is not. */
+/* Another value for a field that is set, or for a number that is not. */
 static inline void fuzz__value(struct fuzz *f, const ProtobufCFieldDescriptor *field, void *value)
 {
 	uint64_t number = fuzz__chance(f, 3) ? fuzz__any(f) : fuzz__number(f);
@@ -47,7 +47,7 @@ static inline void fuzz__value(struct fuzz *f, const ProtobufCFieldDescriptor *f
 	}
 }
 
-/* Changes one field of the message, or of one that it holds. */
+/* Changes one field of the message, or of one that it contains. */
 static inline void fuzz__message(struct fuzz *f, ProtobufCMessage *message)
 {
 	const ProtobufCMessageDescriptor *descriptor = message->descriptor;
@@ -68,7 +68,7 @@ static inline void fuzz__message(struct fuzz *f, ProtobufCMessage *message)
 		*(protobuf_c_boolean *)(base + field->quantifier_offset) = !fuzz__chance(f, 8);
 }
 
-/* Changes an encoded message: bits, or a byte for one that means more to a decoder. */
+/* Changes an encoded message: bits, or a byte to one with a special meaning for a decoder. */
 static inline void fuzz__encoded(struct fuzz *f, uint8_t *bytes, size_t len)
 {
 	static const uint8_t nasty[] = { 0, 0x7f, 0x80, 0xff, 0x0a, 0x0b, 0x0c, 0x32 };

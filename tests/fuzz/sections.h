@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Damage where it counts: within the sections of an ELF file that a reader reads. */
+/* Damage within the sections of an ELF file that a reader reads. */
 #ifndef JANK_FUZZ_SECTIONS_H
 #define JANK_FUZZ_SECTIONS_H
 
 #include "symbol/elf/elf.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Those whose names begin with one of the prefixes (NULL at the end). */
+/* The sections whose names begin with one of the prefixes (NULL at the end). */
 static inline const struct elf_section *sections__any(struct fuzz *f, const struct elf *elf,
 						      const char *const *prefixes)
 {
@@ -27,7 +27,7 @@ static inline const struct elf_section *sections__any(struct fuzz *f, const stru
 	return ret;
 }
 
-/* The whole file's first bytes where it has none of them any more. */
+/* If the file no longer has any of them: its first bytes. */
 static inline void sections__damage(struct fuzz *f, unsigned char *bytes, size_t len,
 				    const char *const *prefixes)
 {

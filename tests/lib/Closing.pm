@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# A formatter for `prove`: its console output, then each reason for which a test was skipped, each
-# test that failed, and the closing line "N passed, N failed, N skipped".
+# A formatter for `prove`. It prints the usual console output, the reason of each skipped test, each
+# failed test, and the closing line "N passed, N failed, N skipped".
 package Closing;
 
 use strict;
@@ -22,7 +22,8 @@ sub open_test {
 	return $self->SUPER::open_test($test, $parser);
 }
 
-# A test program that dies, or ends without its plan, is one failure even if no result failed.
+# A test program that dies, or ends without its plan, counts as one failure even if no result
+# failed.
 sub count {
 	my ($parser) = @_;
 	my $skipped = $parser->skip_all ? 1 : $parser->skipped;

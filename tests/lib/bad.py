@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the tests of bad days share: TAP, traced programs, the tracer, and what it leaves behind."""
+"""Shared by the tests of failures and hostile conditions: TAP, traced programs, the tracer, and
+checks of what it leaves behind."""
 import atexit
 import hashlib
 import json
@@ -24,7 +25,7 @@ SCRATCH = tempfile.mkdtemp(prefix="bad-")
 MS = 1000000
 VALIDATED_MAX = 300
 EPOLL_CALLS = {"x86_64": ("232", "281", "441"), "aarch64": ("22", "441")}.get(os.uname().machine, ())
-STARTED = []  # every process of ours, so that none is left behind
+STARTED = []  # every process that we started, so that none is left behind
 RESULTS = Tap()
 
 
@@ -43,7 +44,8 @@ def done():
 
 
 def need_tracing():
-    """Skips the whole test where nothing can be traced; builds its targets where it can."""
+    """Skips the whole test where tracing is not possible; builds the target programs where it
+    is."""
     if os.geteuid():
         skip_all("needs root")
     doctor = subprocess.run([JANK, "doctor"], capture_output=True, text=True, check=False)
@@ -94,7 +96,7 @@ def target(*args, exe=TARGET, **options):
 
 
 def simjank(*args, build=SIMJANK, **options):
-    """A simjank that has its threads and is about to begin."""
+    """A simjank that has created its threads and is about to begin."""
     reader, writer = os.pipe()
     process = start([build, "--quiet", "--ready-fd", str(writer), *map(str, args)],
                     pass_fds=[writer], **options)
@@ -121,7 +123,8 @@ def wait_for(condition, seconds=30):
 
 
 def in_dispatch(process):
-    """Returns when its main thread has been in a dispatch for 50 ms: it came back from epoll_wait."""
+    """Returns when its main thread has been in a dispatch for 50 ms, that is, outside
+    epoll_wait."""
     def waits():
         with open(f"/proc/{process.pid}/syscall", encoding="ascii") as file:
             return file.read().split()[0] in EPOLL_CALLS
@@ -141,8 +144,9 @@ def rss_kb(pid):
 
 
 def at_rest(look, window_s, grown, windows=8):
-    """Two looks, window_s apart, between which no more than it may has grown; if there are none, the last two.
-    What warms up (caches, the allocator's arenas) comes to rest, on a slow machine late; a leak never does."""
+    """Samples a value until two samples, window_s apart, differ by no more than the allowance;
+    returns the last two if that never happens. Caches and the allocator's arenas stop growing, late
+    on a slow machine; a leak does not."""
     last = look()
     for _ in range(windows):
         first = last
@@ -173,7 +177,7 @@ def fds_of(pid):
 # --- the tracer
 
 class Result:
-    """How a trace ended: status, both outputs, seconds; None as the status: it had to be killed."""
+    """The end of a trace: status (None: it had to be killed), both outputs, seconds."""
 
     def __init__(self, status, out, err, seconds):
         self.status, self.err, self.raw, self.seconds = status, err, out, seconds
@@ -195,7 +199,7 @@ class Result:
         return [record for record in self.records() if record["type"] == kind]
 
     def blocks(self):
-        """Those that the program made itself: a busy machine starts any dispatch late."""
+        """Blocks that the program caused itself. A busy machine can start any dispatch late."""
         return [block for block in self.of("block") if block["duration_ns"] > block["threshold_ns"]]
 
     def summary(self):
@@ -204,7 +208,7 @@ class Result:
 
 
 class Tracer:
-    """A jankbpf in the background; its outputs go to files, so that it never waits for us."""
+    """A jankbpf in the background. Its outputs go to files, so that it never waits for the test."""
 
     def __init__(self, *args, stdout=None, wait=True, prefix=(), jank=JANK, **options):
         self.begin = time.monotonic()
@@ -215,7 +219,7 @@ class Tracer:
                              **options)
         self.pid = self.process.pid
         if wait and not wait_for(lambda: "tracing;" in self.stderr() or self.process.poll() is not None):
-            raise RuntimeError(f"{words}: does not come to trace: {self.stderr()}")
+            raise RuntimeError(f"{words}: does not start tracing: {self.stderr()}")
 
     def stderr(self):
         return self.read(self.err).decode("utf-8", "backslashreplace")
@@ -241,7 +245,7 @@ class Tracer:
 
 
 def trace(*args, seconds=30, **options):
-    """Runs to its own end."""
+    """Runs it to its own end."""
     return Tracer(*args, wait=False, **options).finish(seconds)
 
 
@@ -258,7 +262,8 @@ def exact(records):
 
 
 def validate(path):
-    """None when every line is a whole record by the schema and the contract, else the complaints."""
+    """None when every line is a valid record by the schema and the contract, else the
+    complaints."""
     schema = scratch("schema.json")
     with open(schema, "wb") as file:
         file.write(subprocess.run([JANK, "--schema"], capture_output=True, check=True).stdout)
@@ -269,7 +274,8 @@ def validate(path):
 
 
 def valid(result, name):
-    """The JSON Lines on its stdout are valid; of thousands a few hundred are held against the schema."""
+    """The JSON Lines on its stdout are valid. Of thousands of records, a few hundred are
+    validated."""
     path = scratch("records.jsonl")
     lines = result.raw.splitlines(keepends=True)
     for line in lines:
@@ -296,7 +302,7 @@ def held(pid):
 
 
 def left(objects, seconds=5):
-    """Those that do not go away: detaching takes the kernel a moment."""
+    """The objects that do not disappear. The kernel needs a moment to detach."""
     def still():
         found = set()
         for kind in ("prog", "map", "link"):
@@ -309,7 +315,7 @@ def left(objects, seconds=5):
 
 
 def code_hash(pid, name="libc"):
-    """Of the mapped code of a library: a uprobe left in it shows."""
+    """A hash of a library's mapped code. A uprobe left behind changes it."""
     digest = hashlib.sha256()
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
         for line in maps:

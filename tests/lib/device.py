@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A guest that looks like a device: Debian's adbd in a virtual machine, its own adb server, tools/android.sh."""
+"""A guest that looks like an Android device: Debian's adbd in a virtual machine, an adb server of
+its own, tools/android.sh."""
 import os
 import pty
 import select
@@ -24,7 +25,8 @@ LIBRARY_FOLDERS = [f"/usr/lib/{TRIPLET}/android", f"/lib/{TRIPLET}", f"/usr/lib/
 KERNEL = "arm64/6.12"
 GUEST_PORT = 5555
 
-# The shell that adbd starts: Android's own kind. With /unrooted there it is no longer root, as on most devices.
+# The shell that adbd starts is mksh, as on Android. If /unrooted exists, the shell is not root, as
+# on most devices.
 SHELL = """#!/bin/busybox sh
 if [ -n "${BY_ADBD-}" ] && [ -e /unrooted ]; then
 	unset BY_ADBD
@@ -49,8 +51,9 @@ def free_port():
 
 
 def looper_files(program, to):
-    """simjank-looper of arm64 and what it needs, for the guest. Its libraries are this machine's for that
-    architecture, those that it was built with; only 7-Zip's cannot be installed beside this machine's own."""
+    """simjank-looper for arm64 and its libraries, for the guest. The libraries are the arm64 ones
+    of this machine, with which it was built. Only 7-Zip's cannot be installed beside this machine's
+    own."""
     zipped = os.path.join(programs.get("arm64", "bookworm", "p7zip-full", "usr/lib/p7zip/7z.so"), "7z.so")
 
     def find(name):
@@ -61,7 +64,7 @@ def looper_files(program, to):
 
 
 def guest_path(name, path):
-    """Where a library looks for another."""
+    """The folder where a library looks for another."""
     if name.startswith("ld-linux"):
         return "/lib/" + name
     if name == "7z.so":
@@ -130,11 +133,11 @@ class Device:
                               text=True, timeout=timeout, check=False)
 
     def shell(self, command):
-        """The command's output in the guest, as root whatever adb's shell is."""
+        """The command's output in the guest. It runs as root even when adb's shell does not."""
         return self.adb("shell", f"su -c {quoted(command)}").stdout
 
     def script(self, *args, stdin="", timeout=120, **env):
-        """tools/android.sh: its status, stdout and stderr."""
+        """Runs tools/android.sh: its status, stdout and stderr."""
         return subprocess.run([SCRIPT, *args], env=self.env | env, input=stdin, capture_output=True, text=True,
                               timeout=timeout, check=False, cwd=self.folder)
 
@@ -146,7 +149,7 @@ class Device:
 
 
 class Terminal:
-    """A program with a terminal of its own, for the keys."""
+    """A program with its own terminal, for tests that press keys."""
 
     def __init__(self, command, env, folder):
         self.text = ""
@@ -160,7 +163,7 @@ class Terminal:
         os.write(self.fd, keys)
 
     def wait_for(self, words, timeout_s=60):
-        """Reads until the words come: have they?"""
+        """Reads until the words appear; False: they never did."""
         end = time.monotonic() + timeout_s
         while words not in self.text and time.monotonic() < end and self._read(0.2):
             pass
@@ -192,7 +195,7 @@ def quoted(text):
 
 
 def why_not():
-    """What is missing here for such a guest, or None."""
+    """What this machine lacks for such a guest, or None."""
     for name in ("adb", "readelf"):
         if not shutil.which(name):
             return f"{name} is not installed"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs of simjank's kinds of fault under jankbpf, judged by its truth. run() returns a truth.Judgement; RuntimeError: simjank
-or jankbpf failed."""
+"""Runs simjank's kinds of fault under jankbpf and judges the blocks by simjank's truth. run()
+returns a truth.Judgement. RuntimeError: simjank or jankbpf failed."""
 import os
 import subprocess
 import sys
@@ -12,13 +12,13 @@ from live import JANKBPF, MS, ROOT
 sys.path.append(os.path.join(ROOT, "tests"))
 import truth  # noqa: E402
 
-NO_VERDICT = ("stopped",)  # time stopped by a debugger or a shell is nobody's jank
-LONE = ("swap", "reclaim")  # each changes the whole process, so each has runs of its own
+NO_VERDICT = ("stopped",)  # time in which a debugger or a shell stops the program is not jank
+LONE = ("swap", "reclaim")  # each changes the whole process, so each runs alone
 ARGS = types.SimpleNamespace(threshold=25 * MS, guard=8 * MS, hang=0, debugging=False, loop=None)
 
 
 def names_of_all():
-    """The scenarios of `all`, by simjank's help: those not marked."""
+    """The scenarios of `all`, by simjank's help: those without a mark."""
     lines = subprocess.run([os.path.join(ROOT, "simjank"), "--help"], capture_output=True, text=True, check=True
                            ).stdout.split("Scenarios", 1)[1].splitlines()[1:]
     return [line.split()[0] for line in lines if line.startswith("  ") and line[16:17] == " "]
@@ -30,8 +30,8 @@ def names():
 
 
 def trace(folder, scenario, count):
-    """One run under jankbpf: the truth and the records. `count` dispatches. Of a better priority than busy neighbours, of
-    whose CPU time the truth knows nothing."""
+    """One run under jankbpf, of `count` dispatches; returns the truth and the records. It has a
+    better priority than busy neighbours, because the truth does not know their CPU time."""
     truth_path, blocks = os.path.join(folder, "truth"), os.path.join(folder, "blocks")
     with open(blocks, "wb") as out:
         done = subprocess.run([JANKBPF, "-q", "--json", "-t", "25ms", "--", os.path.join(ROOT, "simjank"), "--quiet",
@@ -45,7 +45,7 @@ def trace(folder, scenario, count):
 
 
 def run(scenario, count, verdicts):
-    """Verdicts are added to those of earlier runs."""
+    """Adds the verdicts to those of earlier runs."""
     with tempfile.TemporaryDirectory(prefix="verdict-") as folder:
         known, records = trace(folder, scenario, count)
         judgement = truth.Judgement(known, ARGS)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A file system whose daemon answers everybody but those that it is told not to: FUSE's own protocol, no library.
+"""A file system whose daemon can leave chosen requests unanswered. It speaks FUSE's protocol
+without a library.
 
-What is left unanswered sleeps until the connection ends, which it does with the daemon: `with Fuse(...)` ends it.
+A caller of an unanswered request sleeps until the connection ends. The connection ends with the
+daemon; leaving `with Fuse(...)` ends it.
 """
 import ctypes
 import os
@@ -15,7 +17,7 @@ BATCH_FORGET, RELEASEDIR, ACCESS = 42, 29, 34
 ENOENT, ENOSYS = 2, 38
 IN_HEADER = struct.Struct("<IIQQIIII")
 ROOT, FIRST = 1, 2
-VALID_S = 0  # nothing is cached: each look is a request
+VALID_S = 0  # nothing is cached: each access is a request
 
 
 def mount(path, fd):
@@ -26,7 +28,7 @@ def mount(path, fd):
 
 
 class Daemon:
-    """files: name -> bytes. hangs(pid, comm, name, opcode): is this request never to be answered?"""
+    """files: name -> bytes. hangs(pid, comm, name, opcode): True leaves this request unanswered."""
 
     def __init__(self, fd, files, hangs):
         self.fd, self.hangs = fd, hangs
@@ -39,7 +41,7 @@ class Daemon:
         return struct.pack("<QQQQQQIIIIIIIIII", node, size, (size + 511) // 512, 1, 1, 1, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
 
     def answer(self, opcode, node, body):
-        """(error, payload), or None: there is no reply."""
+        """(error, payload), or None: no reply."""
         if opcode == INIT:
             return 0, struct.pack("<IIIIHHIIHHI", 7, 31, 65536, 0, 12, 9, 65536, 1, 0, 0, 0) + bytes(28)
         if opcode in (FORGET, BATCH_FORGET, INTERRUPT):
@@ -89,7 +91,7 @@ def comm_of(pid):
 
 
 class Fuse:
-    """Mounted at path, which is made; served by a process of its own until the end."""
+    """Mounts at path, which it creates. A child process serves the mount until the end."""
 
     def __init__(self, path, files, hangs):
         self.path = path
@@ -112,7 +114,7 @@ class Fuse:
         self.end()
 
     def end(self):
-        """Ends the connection, and with it whoever waits for an answer."""
+        """Ends the connection, which wakes every process that waits for an answer."""
         if not self.pid:
             return
         os.kill(self.pid, signal.SIGKILL)

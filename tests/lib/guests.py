@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What goes into a virtual machine of tests/vm, and what it leaves behind."""
+"""What a virtual machine of tests/vm takes in, and what it leaves behind."""
 import json
 import os
 import sys
@@ -11,25 +11,25 @@ import qemu  # noqa: E402
 
 
 def out_folder(arch=None):
-    """The build's folder for an architecture; without one, for this machine."""
+    """The build folder for an architecture; by default this machine's."""
     name = {"aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
     return os.path.join(ROOT, ".output", "" if arch in (None, name) else arch)
 
 
 def static(arch, name):
-    """The path of a program without libraries."""
+    """The path of a statically linked program."""
     return os.path.join(out_folder(arch), "static", name)
 
 
 def need_built(paths, targets):
-    """Unavailable, with what makes it, where one of the files is not there."""
+    """Raises Unavailable, with the make targets, if one of the files does not exist."""
     missing = [os.path.relpath(path, ROOT) for path in paths if not os.path.exists(path)]
     if missing:
         raise apt.Unavailable(f"not built: {', '.join(missing)} (make {targets})")
 
 
 def text(path):
-    """Of a file that a guest may have left."""
+    """The text of a file that a guest may have left."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
@@ -38,8 +38,8 @@ def text(path):
 
 
 def boot(kernel, script, folder, files, *trees, **more):
-    """Runs a script's text in a guest with (path, its path there) of files and folders; what it leaves comes to the folder.
-    more: qemu.Guest's."""
+    """Runs a script in a guest. `files` is a list of (path, path in the guest), for files and
+    folders. The guest's output goes to `folder`. `more` goes to qemu.Guest."""
     path = os.path.join(folder, "script")
     with open(path, "w", encoding="utf-8") as file:
         file.write(script)
@@ -52,14 +52,15 @@ def records(folder, name):
 
 
 def blocks(folder, name):
-    """Those that the program made itself: an emulated machine starts any dispatch late."""
+    """Blocks that the program caused itself. An emulated machine can start any dispatch late."""
     return [record for record in records(folder, name)
             if record["type"] == "block" and record["duration_ns"] > record["threshold_ns"]]
 
 
 def without_end(folder, name):
-    """The path of NAME.out's records less the block of the loop's last wait's end until the process's own: simjank tells
-    nothing of that time, and in an emulator it can be long."""
+    """The path of NAME.out's records without the last block, from the end of the loop's last wait
+    to the end of the process. simjank's truth does not cover that time, and it can be long in an
+    emulator."""
     truth = records(folder, name + ".truth")
     told_ns = max((each["end_ns"] for each in truth if each["type"] == "dispatch"), default=0)
     end_ns = max((each["end_ns"] for each in truth), default=0)

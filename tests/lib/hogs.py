@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Processes that keep a CPU busy for a while, and a cgroup with a CPU quota: what makes a loop start late."""
+"""What makes a loop start late: processes that keep a CPU busy for a while, and a cgroup with a CPU
+quota."""
 import os
 import time
 
@@ -20,7 +21,8 @@ def nice(value):
 
 
 def hog(enter, moments, busy_ms):
-    """The pid of a process 'hog', which calls enter() and is busy for so long from each moment (CLOCK_MONOTONIC, ns) on, then ends."""
+    """Forks a process 'hog' and returns its pid. It calls enter(), is busy for that long from each
+    moment on (CLOCK_MONOTONIC, ns), then ends."""
     pid = os.fork()
     if pid:
         return pid
@@ -35,7 +37,8 @@ def hog(enter, moments, busy_ms):
 
 
 class Quota:
-    """A cgroup of either version that may use a twentieth of a CPU; .reason says why there is none. Its user makes its name."""
+    """A cgroup, of either version, that may use a twentieth of a CPU. `.reason` says why there is
+    none. The caller chooses its name."""
 
     def __init__(self, name):
         self.path, self.reason = None, None

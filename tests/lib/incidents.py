@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a script knows of a stall that it made, and a verdict held against it."""
+"""The facts that a script knows of a stall that it caused, and checks of a verdict against them."""
 import fnmatch
 
 from live import MS, blamed, functions, headline, main_syscall
 
 
 class Truth:
-    """kinds, whats: any of these is right. calls: system calls, any; functions: any of them on the stacks. path: a
-    glob, peer: what the peer's name has in it, culprit: the pid of the process to blame, words: all in the sentence.
-    What is None or empty is not looked at."""
+    """kinds, whats: any of these is right. calls: any of these system calls. functions: any of
+    these on the stacks. path: a glob. peer: a part of the peer's name. culprit: the pid of the
+    process to blame. words: all are in the sentence. None or empty: not checked."""
 
     def __init__(self, name, kinds, *, whats=(), at_least_ms=0, calls=(), seen=(), path=None, peer=None, culprit=None,
                  words=()):
@@ -22,13 +22,13 @@ def summary(block):
 
 
 def own_part(block):
-    """What of the cause is the program's own, neighbours that took the CPU apart; None: they left too little of it to
-    be told."""
+    """The cause without the time for which neighbours took the CPU. None: too little time is left
+    to find one."""
     return next((part for part in block["cause"].get("parts", ()) if part["kind"] == blamed(block)), None)
 
 
 def waits(block):
-    """What the dispatch waited for, and those for whom it did."""
+    """What the dispatch waited for, and the threads that it waited for."""
     for holder in (*block["samples"], *block.get("chain", ())):
         if holder.get("waited_for"):
             yield holder["waited_for"]
@@ -43,7 +43,7 @@ def peers(block):
 
 
 def culprits(block):
-    """The processes that were found to be behind it."""
+    """The processes that the record blames."""
     found = {link["pid"] for link in block.get("chain", ())}
     found |= {wait["peer_task"]["pid"] for wait in waits(block) if "peer_task" in wait}
     return found | {s["waker"]["pid"] for s in block["samples"] if s.get("waker") and not s["waker"].get("softirq")}
@@ -55,11 +55,11 @@ def describe(block):
 
 def check_kind(tap, truth, block):
     name = truth.name
-    tap.check(block["duration_ns"] >= truth.at_least_ms * MS, f"{name}: all of it is inside", headline(block))
+    tap.check(block["duration_ns"] >= truth.at_least_ms * MS, f"{name}: the block covers all of it", headline(block))
     tap.check(blamed(block) in truth.kinds, f"{name}: the cause is {' or '.join(truth.kinds)}", describe(block))
     part = own_part(block)
     if truth.whats and part:
-        tap.check(part.get("what") in truth.whats, f"{name}: more exactly {' or '.join(map(str, truth.whats))}", part,
+        tap.check(part.get("what") in truth.whats, f"{name}: cause.what is {' or '.join(map(str, truth.whats))}", part,
                   describe(block))
     if truth.calls:
         tap.check(main_syscall(block) in truth.calls, f"{name}: in {' or '.join(truth.calls)}", headline(block))
@@ -71,16 +71,16 @@ def check_kind(tap, truth, block):
 def check_culprit(tap, truth, block):
     name = truth.name
     if truth.path:
-        tap.check(fnmatch.filter(paths(block), truth.path), f"{name}: the file is named", truth.path, describe(block))
+        tap.check(fnmatch.filter(paths(block), truth.path), f"{name}: the record names the file", truth.path, describe(block))
     if truth.peer:
-        tap.check(any(truth.peer in peer for peer in peers(block)), f"{name}: the peer is named", truth.peer,
+        tap.check(any(truth.peer in peer for peer in peers(block)), f"{name}: the record names the peer", truth.peer,
                   describe(block))
     if truth.culprit:
-        tap.check(truth.culprit in culprits(block), f"{name}: process {truth.culprit} is behind it", describe(block))
+        tap.check(truth.culprit in culprits(block), f"{name}: the record blames process {truth.culprit}", describe(block))
 
 
 def check_incident(tap, truth, block):
-    if not tap.check(block, f"{truth.name} is a block"):
+    if not tap.check(block, f"{truth.name}: there is a block"):
         return
     tap.note(headline(block))
     tap.note(summary(block))
@@ -88,4 +88,4 @@ def check_incident(tap, truth, block):
     check_culprit(tap, truth, block)
     words = truth.words if own_part(block) else ["for a CPU"]
     missing = [word for word in words if word not in summary(block)]
-    tap.check(summary(block) and not missing, f"{truth.name}: the sentence says so", missing, describe(block))
+    tap.check(summary(block) and not missing, f"{truth.name}: the sentence agrees", missing, describe(block))

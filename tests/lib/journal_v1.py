@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Journals of version 1 as of today: the references were recorded in that version, and tests write journals in it, since
-JSON is easy to change. Its own records were JSON; its THREAD records (kind 5) counted durations by octave.
+"""Converts journals of version 1 to today's version. The references were recorded in version 1, and
+tests write journals in it, because JSON is easy to change. Its records were JSON; its THREAD
+records (kind 5) counted durations by octave.
 
-A count of [2^i, 2^(i+1)) ns is spread evenly over that time, to the octave's buckets by their widths: `log2` of a
-replay stays the same between 128 ns and 2^34 ns. The longest dispatch and the threshold's edge are not known (0).
+A count of [2^i, 2^(i+1)) ns is spread evenly over that time, to the octave's buckets by their
+widths. So `log2` of a replay stays the same between 128 ns and 2^34 ns. The longest dispatch and
+the threshold's edge are not known (0).
 
     journal_v1.py JOURNAL    prints it in today's version
 """
@@ -33,7 +35,7 @@ MESSAGE_CLASS = {name: schema.message(f"Journal{name}") for name in NEW}
 
 
 def json_of(record):
-    """The JSON of an old record. What somebody damaged may be none."""
+    """The JSON of an old record; a damaged record may have none."""
     try:
         value = json.loads(record[REC_SZ:].rstrip(b"\0"))
     except ValueError:
@@ -42,26 +44,26 @@ def json_of(record):
 
 
 def json_record(name, value):
-    """An old record of that JSON."""
+    """An old record with that JSON."""
     body = json.dumps(value).encode()
     body += b"\0" * (8 - len(body) % 8)
     return struct.pack(REC, REC_SZ + len(body), OLD[name], 0, 0, 0, 0, 0, 0) + body
 
 
 def record_of(name, message, stamp=0):
-    """A record of today."""
+    """A record of today's version."""
     body = message.SerializeToString()
     pad = -len(body) % 8
     return struct.pack(REC, REC_SZ + len(body) + pad, NEW[name], pad, stamp, 0, 0, 0, 0) + body + b"\0" * pad
 
 
 def message_of(record, name):
-    """The message of a record of today."""
+    """The message of a record of today's version."""
     return MESSAGE_CLASS[name].FromString(record[REC_SZ:len(record) - struct.unpack_from("<H", record, 6)[0]])
 
 
 def fill(message, value, keys=None):
-    """The members that message has of value's."""
+    """The members of value that the message has, too."""
     for key in keys or value:
         field = message.DESCRIPTOR.fields_by_name.get(key)
         each = value.get(key)
@@ -76,12 +78,12 @@ def fill(message, value, keys=None):
 
 
 def below(i):
-    """The part of an octave that lies below its bucket i: the inverse of i = OCTAVE * m * (4 - m) / 3."""
+    """The part of an octave below its bucket i: the inverse of i = OCTAVE * m * (4 - m) / 3."""
     return 2 - math.sqrt(4 - 3 * i / OCTAVE)
 
 
 def spread(octaves):
-    """Counts by octave as counts by bucket."""
+    """Counts by octave, converted to counts by bucket."""
     counts = [0] * BUCKETS
     for octave, count in enumerate(octaves):
         if octave < FIRST:
@@ -97,7 +99,7 @@ def spread(octaves):
 
 
 def thread(record):
-    """One record of kind 5 as one of kind 14."""
+    """A record of kind 5, converted to kind 14."""
     if len(record) != OLD_THREAD_SZ:
         raise ValueError(f"a THREAD record of {len(record)} bytes, not {OLD_THREAD_SZ}")
     head = struct.unpack_from(REC, record)
@@ -190,7 +192,7 @@ def add_wait(waited_for, value):
 
 def add_waited(ret, value):
     block = ret.block
-    known = {key: each for key, each in value.items() if each} # 0 stood for what is not known
+    known = {key: each for key, each in value.items() if each} # 0 meant unknown
     fill(block.scheduling, known, ("cpu_capacity", "cpu_khz", "cpu_max_khz", "thermal_throttled", "quota_cgroup", "quota_ns",
                                    "quota_period_ns"))
     for each in value.get("spans", ()):
@@ -205,7 +207,7 @@ def add_waited(ret, value):
 
 
 def answers(parts):
-    """One message of what were up to three records: {kind: value}."""
+    """One message from what used to be up to three records: {kind: value}."""
     first = next(iter(parts.values()))
     ret = fill(MESSAGE_CLASS["Answers"](), first, ("tid", "start_ns", "hang"))
     for kind, add in (("load", add_load), ("message", add_message), ("waited", add_waited)):
@@ -227,7 +229,8 @@ def split(journal):
 
 
 def convert(journal):
-    """The journal in today's version. What belongs to a block comes where the last of it was."""
+    """The journal in today's version. The answers of a block take the place of the last of its
+    records."""
     records, rest = split(journal)
     names = {code: name for name, code in OLD.items()}
     whole = {"session": session, "process": process, "frames": frames, "callers": callers, "end": end}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A program whose handler calls thousands of a library's functions through stubs that the linker has not resolved yet, and
-unloads it again: most samples of it are of ld.so, at work below the library's calls."""
+"""A program with a handler that loads a library, calls thousands of its functions through
+unresolved linker stubs, and unloads it. Most samples are in ld.so, below the library's calls."""
 import os
 import subprocess
 
@@ -52,7 +52,8 @@ def library_source():
 
 
 def build(folder, compiler):
-    """(program, library), without frame pointers; OSError or CalledProcessError: there is no such compiler."""
+    """(program, library), without frame pointers. OSError or CalledProcessError: no such
+    compiler."""
     made = []
     for name, source, flags in ("lazy", MAIN, []), ("liblazy.so", library_source(), ["-shared", "-fPIC"]):
         path = os.path.join(folder, name)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the live tests share: TAP, jankbpf on processes that they started, and looks at its blocks."""
+"""Shared by the live tests: TAP, jankbpf on processes that they started, and checks of its
+blocks."""
 import collections
 import ctypes
 import json
@@ -23,7 +24,7 @@ EXIT_CANNOT = 77
 
 
 def need(*programs):
-    """Ends the test with a reason unless jankbpf can trace here and the programs are installed."""
+    """Ends the test with a reason if jankbpf cannot trace here or a program is not installed."""
     missing = [name for name in programs if not shutil.which(name)]
     if missing:
         skip_all(f"not installed: {', '.join(missing)}")
@@ -36,14 +37,16 @@ def need(*programs):
 
 
 class Trace:
-    """jankbpf --json on pids, from its attachment to stop(). Afterwards: blocks, hangs, summary. Without pids
-    the options must say whom: -a, narrowed to what the test itself started."""
+    """Runs jankbpf --json on pids, from its attachment to stop(). Then it has blocks, hangs,
+    summary. Without pids the options must name the target: -a, narrowed to what the test itself
+    started."""
 
     def __init__(self, *pids, threshold="25ms", options=()):
         self.dir = tempfile.TemporaryDirectory(prefix="jank-live-")
         self.journal = os.path.join(self.dir.name, "journal")
         self.out = open(os.path.join(self.dir.name, "out"), "w+", encoding="utf-8")
-        whom = ["-p", ",".join(str(pid) for pid in pids)] if pids else []  # else it is in the options
+        # else the options name the target
+        whom = ["-p", ",".join(str(pid) for pid in pids)] if pids else []
         command = [JANKBPF, "-v", "--json", "--journal", self.journal, "-t", threshold, *whom, *options]
         self.process = subprocess.Popen(command, stdout=self.out, stderr=subprocess.PIPE, text=True)
         self.messages = []
@@ -74,7 +77,7 @@ class Trace:
         return self
 
     def finish(self, timeout=60):
-        """Waits for its own end."""
+        """Waits until it ends by itself."""
         try:
             self.status = self.process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -86,26 +89,27 @@ class Trace:
         self.out.close()
         records = [json.loads(line) for line in self.lines.split("\n") if line]
         self.all_blocks = [r for r in records if r["type"] == "block"]
-        # A busy machine starts any dispatch late: what a program did itself are the others.
+        # A busy machine can start any dispatch late: keep the blocks that the program caused
+        # itself.
         self.blocks = [r for r in self.all_blocks if r["duration_ns"] > r["threshold_ns"]]
         self.hangs = [r for r in records if r["type"] == "hang"]
         self.summary = next((r for r in records if r["type"] == "summary"), None)
 
     def keep(self, path):
-        """Writes the records to a file, as they came."""
+        """Writes the records to a file, unchanged."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.lines)
         return path
 
     def text(self):
-        """The same blocks as a person at a terminal would see them; frames unnamed."""
+        """The same blocks as a person sees them at a terminal, without names of frames."""
         done = subprocess.run([JANKBPF, "-q", "replay", self.journal], capture_output=True, text=True,
                               timeout=60)
         return done.stdout
 
 
 def account_error(block):
-    """What the time account is off by, in ns."""
+    """The error of the time account, in ns."""
     times = block["time"]
     total = times.get("running_ns", 0) + times.get("runnable_ns", 0)
     return total + sum(times.get("blocked_ns", {}).values()) - block["duration_ns"]
@@ -117,7 +121,7 @@ def state_ns(block, state):
 
 
 def blamed(block):
-    """The cause's kind, had the thread got a CPU whenever it wanted one: the neighbours' doing apart."""
+    """The cause's kind without the time in which neighbours took the CPU."""
     cause = block.get("cause") or {}
     if cause.get("kind") != "runnable":
         return cause.get("kind")
@@ -131,7 +135,7 @@ def blamed(block):
 
 
 def frames(block, state=None):
-    """Each frame of each stack, those of one state only if wanted."""
+    """Each frame of each stack, optionally of one state only."""
     for sample in block["samples"]:
         if state in (None, sample["state"]):
             yield from sample.get("stack", ())
@@ -188,7 +192,8 @@ def headline(block):
 
 
 def judge_truth(tap, what, truth, blocks, options, *details):
-    """The checks of tests/truth.py as the test's own: what jankbpf wrote, held against what simjank did."""
+    """Reports the checks of tests/truth.py as the test's own. It compares jankbpf's records with
+    simjank's truth."""
     done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "truth.py"), truth, blocks, *options],
                           capture_output=True, text=True, timeout=60, check=False)
     lines = done.stdout.splitlines()
@@ -198,12 +203,12 @@ def judge_truth(tap, what, truth, blocks, options, *details):
             judge = tap.measured if ", wanted " in line else tap.check
             judge(line.startswith("ok"), f"{what}: {line.split(' - ', 1)[1]}", *notes)
     if done.returncode > 1 or not lines:
-        tap.check(False, f"{what}: can be judged", done.stderr, *details)
+        tap.check(False, f"{what}: truth.py can judge it", done.stderr, *details)
 
 
 def check_blamed(tap, what, block, kind):
-    """Is there a block, and its cause this one? False: there is none."""
-    if not tap.check(block, f"{what} is a block"):
+    """Is there a block, and is its cause of this kind? Returns False if there is no block."""
+    if not tap.check(block, f"{what}: there is a block"):
         return False
     tap.note(headline(block))
     tap.measured(blamed(block) == kind, f"{what}: the cause is {kind}", headline(block))
@@ -211,13 +216,13 @@ def check_blamed(tap, what, block, kind):
 
 
 def check_stall(tap, what, block, row):
-    """Holds a block against its row: (letter, what it is, cause, system call, function to blame). No system call, no
-    function: not looked at."""
+    """Checks a block by its row: (letter, name, cause, system call, function to blame). An empty
+    system call or function is not checked."""
     _, name, kind, syscall, function = row
     what = f"{what}: {name}"
     if not check_blamed(tap, what, block, kind):
         return
-    tap.check(block["duration_ns"] >= 59 * MS, f"{what}: all of it is inside", headline(block))
+    tap.check(block["duration_ns"] >= 59 * MS, f"{what}: the block covers all of it", headline(block))
     if syscall:
         tap.check(main_syscall(block) == syscall, f"{what}: in {syscall}", headline(block))
     if function:
@@ -225,13 +230,14 @@ def check_stall(tap, what, block, row):
 
 
 def check_run(tap, trace, what, process=None, *loops, spared=()):
-    """What holds of every run: it ended well, lost nothing but what is spared, and each record adds up."""
+    """Checks what holds for every run: it ended well, lost nothing except the reasons in `spared`,
+    and each account sums up."""
     blocks = trace.blocks
     tap.check(trace.status == 0 and trace.summary, f"{what}: jankbpf ended well", trace.messages)
     wrong = [headline(b) for b in blocks if account_error(b)]
     tap.check(not wrong, f"{what}: each of {len(blocks)} accounts sums to the duration", *wrong)
     ids = collections.Counter(b["id"] for b in blocks)
-    tap.check(len(ids) == len(blocks), f"{what}: no block is told twice", ids.most_common(3))
+    tap.check(len(ids) == len(blocks), f"{what}: no block is reported twice", ids.most_common(3))
     ends = {}
     overlap = []
     for block in sorted(blocks, key=lambda b: b["start_ns"]):
@@ -242,22 +248,22 @@ def check_run(tap, trace, what, process=None, *loops, spared=()):
     lost = dict((trace.summary or {}).get("lost") or {})
     missed = lost.pop("wakeup_missed", 0)
     if missed:
-        tap.note(f"{missed} wake-ups missed: their waits for a CPU count as what was waited for")
+        tap.note(f"{missed} wake-ups missed: the time until the CPU counts as part of the wait")
     shed = lost.pop("evidence_shed", 0)
     if shed:
-        tap.note(f"{shed} stacks of other threads not taken: more switches than are allowed for")
+        tap.note(f"{shed} stacks of other threads not taken: more switches than the limit")
     capped = lost.pop("preemptors_capped", 0)
     if capped:
-        tap.note(f"{capped} waits for a CPU have not all that ran instead: too many did")
+        tap.note(f"{capped} waits for a CPU do not list all preemptors: there were too many")
     lost = {reason: count for reason, count in lost.items() if reason not in spared}
     tap.check(not lost, f"{what}: nothing was lost", lost)
     if process:
         other = {(b["process"], b["loop"]) for b in blocks} - {(process, each) for each in loops}
-        tap.check(not other, f"{what}: all are of {process}, loop {' or '.join(loops)}", other)
+        tap.check(not other, f"{what}: all blocks are of {process}, loop {' or '.join(loops)}", other)
 
 
 def longest(blocks, since_ns=0, until_ns=1 << 63):
-    """The block that lies longest within a time by CLOCK_MONOTONIC, or None."""
+    """The block that overlaps a time most, by CLOCK_MONOTONIC, or None."""
     def inside_ns(block):
         return min(block["start_ns"] + block["duration_ns"], until_ns) - max(block["start_ns"], since_ns)
 
@@ -265,7 +271,7 @@ def longest(blocks, since_ns=0, until_ns=1 << 63):
 
 
 class Moment:
-    """When something was done: with Moment() as moment: …"""
+    """The time in which something was done: with Moment() as moment: …"""
 
     def __enter__(self):
         self.begin_ns, self.end_ns = time.monotonic_ns(), None
@@ -275,8 +281,8 @@ class Moment:
         self.end_ns = time.monotonic_ns()
 
     def block(self, blocks):
-        """The block that lies longest within this time. A reply may be on its way before the dispatch ends, or
-        after it, so that the edges are not sharp."""
+        """The block that overlaps this time most. The edges are not sharp: a reply may be sent
+        before or after the end of the dispatch."""
         return longest(blocks, self.begin_ns, self.end_ns)
 
 
@@ -291,14 +297,15 @@ def build(folder, source, *options):
 
 
 def unseen(block):
-    """Was the thread off the CPU without a switch that we saw? A hypervisor may have taken the CPU, or the
-    kernel left out our program. Then only the CPU clock tells: it counts as a wait for a CPU."""
+    """Was the thread off the CPU without a switch that we saw? A hypervisor may have taken the CPU,
+    or the kernel did not run our BPF program. Only the CPU clock shows it then, and it counts as a
+    wait for a CPU."""
     seen = sum(sample.get("ns", 0) for sample in block["samples"])
     return state_ns(block, "runnable") > seen + 20 * MS
 
 
 def twice(do, *args):
-    """Does something two times, for block_of; the moments."""
+    """Does something twice and returns both moments, for block_of."""
     moments = []
     for _ in range(2):
         with Moment() as moment:
@@ -309,8 +316,8 @@ def twice(do, *args):
 
 
 def block_of(tap, blocks, moments):
-    """The block of what was done in each of the moments: None unless each made one, and one that could be
-    seen whole, if there is one."""
+    """The block of an action that was done in each of the moments. None unless each moment has a
+    block. Prefers a block with all switches seen."""
     candidates = [moment.block(blocks) for moment in moments]
     if not all(candidates):
         return None
@@ -320,7 +327,7 @@ def block_of(tap, blocks, moments):
 
 
 def start(command, uid=None, **options):
-    """A process to be traced, which busy neighbours hold up less than others."""
+    """Starts a process to be traced, with a better priority than busy neighbours."""
     def enter():
         os.nice(-10)
         if uid is not None:
@@ -329,7 +336,8 @@ def start(command, uid=None, **options):
 
 
 def trace_whole(command, threshold):
-    """A trace of a program that says that it is ready, goes on with a line of input, and ends by itself."""
+    """Traces a program that reports when it is ready, goes on after a line of input, and ends by
+    itself."""
     process = start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     process.stdout.readline()
     trace = Trace(process.pid, threshold=threshold)
@@ -341,7 +349,7 @@ def trace_whole(command, threshold):
 
 
 class Lettered:
-    """A program that does what it gets by stdin, one letter, and answers with it when it is done."""
+    """A program that reads one letter from stdin, does that action, and answers with the letter."""
 
     def __init__(self, command):
         self.process = start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
@@ -381,11 +389,11 @@ def wait_for(condition, seconds=20, what="it"):
         if condition():
             return
         time.sleep(0.02)
-    raise RuntimeError(f"{what} did not come in {seconds} s")
+    raise RuntimeError(f"{what} did not appear within {seconds} s")
 
 
 def drop_cache(path):
-    """Takes a file's pages out of memory."""
+    """Drops a file's pages from memory."""
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)
@@ -395,7 +403,7 @@ def drop_cache(path):
 
 
 def is_cached(path):
-    """Whether all of a file's pages are in memory: a program has read it since drop_cache()."""
+    """Are all of a file's pages in memory? Then a program has read it since drop_cache()."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE) as pages:
         states = (ctypes.c_ubyte * -(-len(pages) // mmap.PAGESIZE))()
         begin = (ctypes.c_char * len(pages)).from_buffer(pages)

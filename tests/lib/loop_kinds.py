@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The programs of tests/loops/: how each is started, and what jankbpf is to say of its stalls."""
+"""The programs of tests/loops/: how to start each, and what jankbpf must say of its stalls."""
 import os
 import sys
 from typing import NamedTuple
@@ -12,14 +12,14 @@ NETTY = ":".join(f"/usr/share/java/netty-{part}.jar" for part in ("buffer", "com
 
 
 class Kind(NamedTuple):
-    """A program and what jankbpf is to say of its stalls."""
+    """A program, and what jankbpf must say of its stalls."""
     command: tuple
     needs: str  # Debian's packages
-    loop: str | None  # None: it has no loop, so that no stall of it is a block
-    parts: dict = {}  # kind of stall ("": any) → the parts of the message that cannot be missing
+    loop: str | None  # None: it has no loop, so no stall of it is a block
+    parts: dict = {}  # kind of stall ("": any) → the required parts of the message
     env: dict = {}
     x11: bool = False
-    learn_s: float = 0.3  # what waits by other means than epoll is a loop only after some turns
+    learn_s: float = 0.3  # a loop that waits without epoll is recognised only after some turns
     options: tuple = ()  # of jankbpf
     moves: bool = False  # a handler that computes may move to another thread; one that sleeps stays
 
@@ -63,7 +63,7 @@ KINDS = {
     "sd-event": Kind(built("sdevent"), "libsystemd-dev", "sd-event", {"io": FD}),
     "wayland": Kind(built("wayland"), "libwayland-dev", "wayland-server", {"fd": FD, "client": FD}),
     "redis": Kind((sys.executable, f"{SOURCES}/redis.py"), "redis-server", "redis", {"": FD}),
-    # CPython frees epoll's events before it handles them, so that they may be gone when a handler turns out slow.
+    # CPython frees epoll's events before it handles them, so a slow handler may find them gone.
     "asyncio": Kind((sys.executable, f"{SOURCES}/aio.py", "epoll"), "python3", "python"),
     "asyncio-poll": Kind((sys.executable, f"{SOURCES}/aio.py", "poll"), "python3", "poll"),
     "asyncio-select": Kind((sys.executable, f"{SOURCES}/aio.py", "select"), "python3", "poll", learn_s=1),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Real programs as the live tests start them."""
+"""Real programs, as the live tests start them."""
 import os
 import select
 import socket
@@ -27,7 +27,8 @@ def http_get(family, address, path):
 
 
 def build_looper(folder):
-    """tests/live/programs/looper.cc with the real android::Looper: its path, or None where that is not installed."""
+    """tests/live/programs/looper.cc with the real android::Looper: its path, or None where that is
+    not installed."""
     include = "/usr/include/android"
     if not os.path.exists(f"{include}/utils/Looper.h"):
         return None
@@ -53,14 +54,14 @@ class Redis:
         return done.stdout
 
     def load(self, requests, clients):
-        """redis-benchmark, until it is ended."""
+        """Runs redis-benchmark until the caller ends it."""
         return subprocess.Popen(["redis-benchmark", "-s", self.socket, "-t", requests, "-c",
                                  str(clients), "-q", "-l"], stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL)
 
 
 class NodeServer:
-    """tests/live/programs/server.js over HTTP on a socket of the file system."""
+    """tests/live/programs/server.js, HTTP over a Unix socket."""
 
     def __init__(self, folder, cold, *options):
         self.path = os.path.join(folder, "socket")
@@ -85,7 +86,7 @@ class NodeServer:
 
 
 class Screen:
-    """An X server that shows nothing."""
+    """An X server without a display."""
 
     def __init__(self, size="320x240x24"):
         reader, writer = os.pipe()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the replay tests share: TAP, replays by a user without privilege, a journal taken apart."""
+"""Shared by the replay tests: TAP, replays by a user without privileges, and a parser of
+journals."""
 import json
 import os
 import shutil
@@ -14,11 +15,13 @@ JANKBPF = os.path.realpath(os.environ.get("JANKBPF", os.path.join(ROOT, "jankbpf
 HEADER_SZ = 16
 NOBODY = 65534
 KINDS = {"loop": 1, "block": 2, "hang": 3, "stack": 4, "thread": 14, "exec": 6}
-COST = ("bpf_ns", "bpf_runs", "ns_per_dispatch", "user_cpu_ns", "rss_kb")  # what a replay cannot know
+# fields that a replay cannot know
+COST = ("bpf_ns", "bpf_runs", "ns_per_dispatch", "user_cpu_ns", "rss_kb")
 
 
 class Scratch:
-    """A folder that nobody may use, with the program in it: the checkout may be out of its reach."""
+    """A folder that the user `nobody` can use, with a copy of the program. `nobody` may have no
+    access to the checkout."""
 
     def __init__(self):
         self.temp = tempfile.TemporaryDirectory(prefix="jank-replay-")
@@ -39,7 +42,8 @@ class Scratch:
         return self.run("replay", *options, **how)
 
     def run(self, command, *options, **how):
-        """As nobody, with no capability, where we are root; else as we are."""
+        """Runs as the user `nobody` without capabilities if we are root, else as the current
+        user."""
         command = [self.program, command, *options]
         if os.getuid() == 0:
             command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
@@ -51,7 +55,7 @@ class Scratch:
 
 
 def records(output):
-    """The objects of JSON Lines, each line whole."""
+    """The objects of JSON Lines; each line must be whole."""
     if isinstance(output, bytes):
         output = output.decode()
     if output and not output.endswith("\n"):
@@ -64,7 +68,7 @@ def ids(found):
 
 
 def without_cost(record):
-    """A record less what only the tracer itself can know."""
+    """A record without what only the tracer itself can know."""
     ret = dict(record)
     if "cost" in ret:
         ret["cost"] = {key: value for key, value in ret["cost"].items() if key not in COST}
@@ -72,7 +76,7 @@ def without_cost(record):
 
 
 def lacks(got, want, path=""):
-    """Where got has not what want has; more it may have: fields may be added."""
+    """Yields each difference of got from want. got may have more members: fields may be added."""
     if isinstance(want, dict) and isinstance(got, dict):
         for key, value in want.items():
             if key not in got:

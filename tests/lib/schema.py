@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The messages of schema/*.proto: schema.message("Record") is python3-protobuf's class of it.
+"""The messages of schema/*.proto: schema.message("Record") is the class of python3-protobuf.
 
-A Python without that package gives way to the distribution's.
+If this Python lacks that package, the script runs again under the distribution's Python.
 """
 import os
 import subprocess

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A slow disk for chosen processes: a blkio cgroup (of version 1) that throttles the disk of a folder.
+"""A slow disk for chosen processes: a blkio cgroup (version 1) that throttles the disk of a folder.
 
-Reads wait, and writes that the process itself submits, as in fsync; the journal's thread is outside, so that nobody
-else is held up for long.
+It delays reads, and the writes that a process submits itself, as in fsync. The journal's thread is
+outside the cgroup, so other processes are not held up for long.
 """
 import errno
 import os
@@ -12,7 +12,7 @@ ROOT = "/sys/fs/cgroup/blkio"
 
 
 def whole_disk(folder):
-    """major:minor of the disk that the folder is on, which is what is throttled: not of its partition."""
+    """major:minor of the folder's whole disk. The kernel throttles disks, not partitions."""
     device = os.stat(folder).st_dev
     place = os.path.realpath(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}")
     if os.path.exists(os.path.join(place, "partition")):
@@ -22,7 +22,7 @@ def whole_disk(folder):
 
 
 def why_not(folder):
-    """Why there can be none here, or None."""
+    """The reason why this machine has none, or None."""
     if not os.path.exists(os.path.join(ROOT, "blkio.throttle.read_bps_device")):
         return "no blkio cgroup of version 1"
     try:
@@ -48,7 +48,7 @@ class SlowDisk:
         return self
 
     def hold(self, pid):
-        """From now on, with all its threads, and the children that it will have."""
+        """Throttles the process from now on: all its threads and its future children."""
         self._write(self.path, "cgroup.procs", str(pid))
 
     def __exit__(self, *_):

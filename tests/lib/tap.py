@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The results of a test in Python, as TAP: Test Anything Protocol."""
+"""Results of a Python test as TAP (Test Anything Protocol)."""
 import sys
 
 DETAIL_MAX = 4000
-STARVED = 0.15  # of the machine's time, taken by a hypervisor: what is measured then is its doing
+# share of the machine's time that a hypervisor took; above it, measurements are not ours
+STARVED = 0.15
 
 
 def cpu_times():
-    """All of the machine's CPU time, what a hypervisor took of it, and what was not idle, in ticks."""
+    """All CPU time of the machine, the part that a hypervisor took, and the part that was not idle,
+    in ticks."""
     with open("/proc/stat", encoding="ascii") as file:
         times = [int(field) for field in file.readline().split()[1:9]]
     return sum(times), times[7], sum(times) - times[3] - times[4]
@@ -19,12 +21,12 @@ class Tap:
         self.begun = cpu_times()
 
     def stolen(self):
-        """The share that a hypervisor took of the machine since this began."""
+        """The share of the machine that a hypervisor has taken since the start of the test."""
         total, stolen = (now - then for now, then in zip(cpu_times()[:2], self.begun[:2]))
         return stolen / max(total, 1)
 
     def check(self, good, text, *details):
-        """A result; when it is bad, its details are shown."""
+        """Prints a result; if it is bad, also its details."""
         self.count += 1
         self.failed += not good
         print(f"{'ok' if good else 'not ok'} {self.count} - {text}", flush=True)
@@ -33,7 +35,8 @@ class Tap:
         return good
 
     def measured(self, good, text, *details):
-        """A result that a starved machine spoils: bad there, it says nothing of us."""
+        """Prints a result that a starved machine can spoil. On such a machine a bad one is
+        skipped."""
         if good or self.stolen() < STARVED:
             return self.check(good, text, *details)
         self.skip(text, f"a hypervisor took {100 * self.stolen():.0f} % of the machine meanwhile")

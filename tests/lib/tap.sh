@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# For tests in shell: results as TAP, a directory of their own in $dir, and what a command said. To be sourced:
+# For tests in shell: TAP results, a private directory in $dir, and the output of a command. Source
+# it:
 #   . "$(dirname "$0")/../lib/tap.sh"
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -10,13 +11,13 @@ skip_all() { # REASON
 	exit 0
 }
 
-# COMMAND...: what it says is in $dir/out and $dir/err then, its status in $rc
+# COMMAND...: writes its output to $dir/out and $dir/err, sets $rc to its status
 run() {
 	"$@" >"$dir/out" 2>"$dir/err" </dev/null
 	rc=$?
 }
 
-# STATUS NAME: a result; when it is bad, what the last command said is shown
+# STATUS NAME: prints a result; if it is bad, also the last command's output
 ok() {
 	n=$((n + 1))
 	if [ "$1" = 0 ]; then

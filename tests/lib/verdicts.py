@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Verdicts held against the truth: what × what, whose fault, which file or peer, and the signatures.
+"""Compares verdicts with simjank's truth: kind and what, the thread to blame, file or peer, and
+signatures.
 
-Only dispatches that came to what their scenario is meant to be say who is to blame (simjank_truth.h): the others
-are judged by their kind alone, which is not done here.
+Only dispatches that went as their scenario intends name a culprit (simjank_truth.h). The others are
+judged by their kind alone, in truth.py.
 """
 import collections
 import re
 
 NOTHING = "-"
 BUSY_PCT = 80
-ON_CPU = ("cpu", "kernel")  # of these a smaller part may have been a wait for somebody
+ON_CPU = ("cpu", "kernel")  # for these, a smaller part may have been a wait for another thread
 
 
 class Rate:
-    """How often right, and what was taken for what."""
+    """How often a verdict is right, and what it was confused with."""
 
     def __init__(self):
         self.right = self.named = 0
@@ -42,7 +43,7 @@ def longest_span(block):
 
 
 def link_at(dispatch, block):
-    """The link of the block's chain at which the truth's culprit should be, or {}."""
+    """The link of the block's chain where the truth expects the culprit, or {}."""
     links, at = block.get("chain") or [], len(dispatch["chain"]) - 1
     if links and links[-1]["tid"] == dispatch["culprit"]["tid"]:
         return links[-1]
@@ -50,7 +51,7 @@ def link_at(dispatch, block):
 
 
 def objects(dispatch, block):
-    """What the block says was waited for: of the longest span, and of the chain's relevant link."""
+    """What the block waited for: by its longest span, and by the chain's relevant link."""
     found = [longest_span(block).get("waited_for")]
     if dispatch.get("chain"):
         found.append(link_at(dispatch, block).get("waited_for"))
@@ -58,20 +59,20 @@ def objects(dispatch, block):
 
 
 def object_is(waited, key, text):
-    """A peer may be followed by more about it."""
+    """A peer's name may be followed by more detail."""
     got = waited.get(key) or ""
     return got == text or key == "peer" and got.startswith((text + " ", text + ","))
 
 
 def whats_of(dispatch, block):
-    """Where neighbours had all other CPUs, too, it is not being bound to one that makes a thread wait."""
+    """If neighbours used all other CPUs as well, affinity is not the reason for the wait."""
     if dispatch["what"] == "affinity" and (block.get("cpu") or {}).get("total_pct", 0) > BUSY_PCT:
         return ("affinity", "preempted")
     return (dispatch["what"],)
 
 
 def frame_name(cause):
-    """The function's name alone."""
+    """The function's name without decoration."""
     frame = cause.get("frame")
     if isinstance(frame, dict):
         frame = frame.get("function")
@@ -87,9 +88,9 @@ def is_own(dispatch, block, frame):
 
 
 class Verdicts:
-    """Sums up over any number of runs."""
+    """Sums over any number of runs."""
 
-    # By figure: what was right, and what was taken for what. "chain": all its links and no more.
+    # By figure: what was right, and what it was confused with. "chain": all its links and no more.
     RATES = ("kind", "function", "what", "culprit", "chain", "preemptor", "object", "sentence", "innocent")
 
     def __init__(self):
@@ -131,7 +132,8 @@ class Verdicts:
             self.wrong.append(f"{dispatch['scenario']} at {block['start_ns']}: {figure} is {got}, not {wanted}")
 
     def add_chain(self, dispatch, block):
-        """The culprit is at its place in the chain, or at its end; the chain: all of it, and no more."""
+        """The culprit is at its place in the chain, or at the end of it. The chain is complete and
+        has nothing else."""
         culprit, links = dispatch["culprit"], block.get("chain") or []
         link = link_at(dispatch, block)
         self.count(dispatch, block, "culprit", link.get("tid") == culprit["tid"], culprit["comm"],
@@ -141,7 +143,7 @@ class Verdicts:
                    " ".join(each["comm"] for each in links) or NOTHING)
 
     def add_preemptor(self, dispatch, block):
-        """Of the thread itself, or of the one that it waited for."""
+        """The time of the thread itself, or of the thread that it waited for."""
         others = link_at(dispatch, block).get("preemptors") if "chain" in dispatch else block.get("preemptors")
         ours = [other for other in others or () if self.is_cast(other, dispatch)]
         first = (ours or others or [{}])[0]
@@ -151,12 +153,12 @@ class Verdicts:
 
     @staticmethod
     def is_cast(other, dispatch):
-        """simjank's own threads and those that are to blame. Of other programs the truth knows nothing: they had the
-        CPU as well, if the block says so."""
+        """simjank's own threads, and the threads to blame. The truth knows nothing of other
+        programs: they had the CPU as well if the block says so."""
         return other["pid"] == dispatch["pid"] or other["tid"] in dispatch["preemptors"]
 
     def add_innocent(self, dispatch, block):
-        """A thread that was not waited for, and only happened to run as the wait ended, is not to be named."""
+        """The block must not name a thread that only happened to run when the wait ended."""
         named = [link["comm"] for link in block.get("chain") or () if link["tid"] not in dispatch.get("chain", ())]
         self.count(dispatch, block, "innocent", not named, NOTHING, " ".join(named) or NOTHING)
 
@@ -169,7 +171,7 @@ class Verdicts:
                    f"{key} of {dispatch['scenario']}" if right else got)
 
     def add_sentence(self, dispatch, block, summary):
-        """Does it name who or what is to blame?"""
+        """Does it name the thread, file or peer to blame?"""
         names = [dispatch["culprit"]["comm"]] if "culprit" in dispatch else []
         names += [text for text in dispatch.get("object", {}).values() if "culprit" not in dispatch]
         if names:
@@ -178,7 +180,7 @@ class Verdicts:
                        "named" if not missing else NOTHING)
 
     def grouping(self):
-        """The share of the most common signature, by scenario; and of all."""
+        """The share of the most common signature, by scenario and in total."""
         by_name = {name: seen.most_common(1)[0][1] / sum(seen.values())
                    for name, seen in sorted(self.signatures.items())}
         total = sum(sum(seen.values()) for seen in self.signatures.values())
@@ -186,14 +188,14 @@ class Verdicts:
         return (common / total if total else 0.0), by_name
 
     def shared(self):
-        """Groups of scenarios that have their most common signature in common."""
+        """Groups of scenarios that share their most common signature."""
         groups = collections.defaultdict(list)
         for name, seen in sorted(self.signatures.items()):
             groups[seen.most_common(1)[0][0]].append(name)
         return [names for names in groups.values() if len(names) > 1]
 
     def separation(self):
-        """How many most common signatures there are, to each scenario."""
+        """The number of different most common signatures per scenario."""
         common = {seen.most_common(1)[0][0] for seen in self.signatures.values()}
         return len(common) / len(self.signatures) if common else 0.0
 
@@ -207,7 +209,7 @@ class Verdicts:
         return figures
 
     def lines(self):
-        """For people: a line for each scenario, then what was taken for what."""
+        """For people: a line for each scenario, then the confusions."""
         grouping, by_name = self.grouping()
         yield f"{'scenario':<16}" + "".join(f"{name:>11}" for name in self.RATES) + "  signature"
         for name, rates in sorted(self.by_scenario.items()):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""jankbpf -a beside -p on the same processes, narrowed in each way; processes that come and go by the hundred."""
+"""jankbpf -a beside -p on the same processes, with each filter, and with hundreds of processes that
+start and end."""
 import collections
 import errno
 import json
@@ -20,16 +21,17 @@ from live import JANKBPF, MS, ROOT, Tap, Trace, build, check_run, headline, need
 need("python3", "cc", "unshare")
 tap = Tap()
 SIMJANK = os.path.join(ROOT, "simjank")
-CHURN_S = float(os.environ.get("CHURN_SECONDS", "12"))  # longer where somebody wants to know it better
+CHURN_S = float(os.environ.get("CHURN_SECONDS", "12"))  # longer for a more exact result
 CHURN_RATE = 120  # processes a second
 CHURN_STALL_MS = 40
-GROWTH_KB = 2048 + 8192 + 8192 # what others did is kept, 8 MiB at most; two histograms of each process, 10 KiB
+# spans of other threads are kept, up to 8 MiB; two histograms per process, 10 KiB
+GROWTH_KB = 2048 + 8192 + 8192
 THRESHOLD_NS = 25 * MS
 CONTAINER = "5bd1" * 16
 
 
 class Group:
-    """A cgroup of version 2 of our own, for what is to be traced; None where there is none to be had."""
+    """Our own cgroup (version 2) for the traced processes, or None."""
 
     def __init__(self, name, parent=None):
         self.path = os.path.join(parent.path if parent else self.root(), name)
@@ -50,7 +52,7 @@ class Group:
         return open(f"{self.path}/cgroup.procs", encoding="utf-8").read().split()
 
     def remove(self):
-        """What was killed in it leaves it a moment after it has gone from its list."""
+        """A killed process leaves the group a moment after it has left the group's list."""
         for _ in range(200):
             try:
                 os.rmdir(self.path)
@@ -77,13 +79,13 @@ def loops_of(trace):
 
 
 def matching(block, others):
-    """The other tracer's record of the same dispatch: its own clock readings differ by microseconds."""
+    """The other tracer's record of the same dispatch. The two clocks differ by microseconds."""
     return next((b for b in others if b["tid"] == block["tid"] and abs(b["start_ns"] - block["start_ns"]) < MS
                  and abs(b["duration_ns"] - block["duration_ns"]) < 2 * MS), None)
 
 
 def test_same_blocks(group):
-    """Two tracers at once, one by number, one by the whole machine narrowed to the group."""
+    """Two tracers at once: one by pid, one of the whole machine with -g."""
     inside = [simjank("--scenario", "busy:40ms,sleep:40ms-70ms,mutex:50ms", "--threads", "2", "--duration", "60s",
                       start=group.start) for _ in range(3)]
     decoy = simjank("--scenario", "sleep:60ms", "--duration", "60s")
@@ -94,24 +96,24 @@ def test_same_blocks(group):
     end(decoy, *inside)
     check_run(tap, by_all, "-a -g", "simjank", "epoll")
     known = {p.pid for p in inside}
-    tap.check({b["pid"] for b in by_all.blocks} == known, "-a -g: blocks of each process in the group, of no other",
+    tap.check({b["pid"] for b in by_all.blocks} == known, "-a -g: blocks of each process in the group, and of no other",
               {b["pid"] for b in by_all.blocks} ^ known)
-    tap.check(loops_of(by_all) == known, "-a -g: no other is counted", loops_of(by_all) ^ known)
-    # What is slow enough for both, and within both runs.
+    tap.check(loops_of(by_all) == known, "-a -g: counts no other process", loops_of(by_all) ^ known)
+    # Compare the blocks that are long enough for both and within both runs.
     last = max(b["start_ns"] + b["duration_ns"] for b in by_all.blocks) - 500 * MS
     for what, ours, theirs in (("-p", by_pid, by_all), ("-a", by_all, by_pid)):
         first = max(min(b["start_ns"] for b in by_pid.blocks), min(b["start_ns"] for b in by_all.blocks)) + 500 * MS
         common = [b for b in ours.blocks if first < b["start_ns"] < last and b["duration_ns"] > THRESHOLD_NS + 2 * MS]
         missing = [headline(b) for b in common if not matching(b, theirs.blocks)]
-        tap.measured(common and not missing, f"each of {len(common)} blocks that {what} found the other found, too",
+        tap.measured(common and not missing, f"both found each of the {len(common)} blocks that {what} found",
                      *missing)
     block = by_all.blocks[0]
     tap.check(block["exe"].endswith("simjank") and block["uid"] == os.getuid() and block["ns_pid"] == block["pid"],
-              "-a knows who it is", block)
+              "-a has the same names", block)
 
 
 def test_names(folder):
-    """By a name of one's own, and a user; the main thread alone."""
+    """-c by the name of one process, -u by a user, and the main thread alone."""
     mine = shutil.copy(SIMJANK, os.path.join(folder, "jankall-mine"))
     other = shutil.copy(SIMJANK, os.path.join(folder, "jankother"))
     inside = simjank("--scenario", "sleep:60ms", "--threads", "3", "--duration", "60s", program=mine)
@@ -128,7 +130,7 @@ def test_names(folder):
         tap.check(len(tids) == (1 if main else 3) and (not main or tids == pids), f"-c: {what}: its threads", tids)
     with Trace(options=("-a", "-c", "jank*", "-u", str(os.getuid() + 1))) as trace:
         time.sleep(1)
-    tap.check(not trace.blocks and not loops_of(trace), "-u: another user's are none of these", trace.blocks[:1])
+    tap.check(not trace.blocks and not loops_of(trace), "-u: none of another user", trace.blocks[:1])
     end(inside, decoy)
 
 
@@ -143,7 +145,7 @@ asyncio.run(main())
 
 
 def test_loops(group):
-    """-l by the catalogue's names, and -n counts what is left; jankbpf loops."""
+    """-l by the catalogue's names, -n with -l, and jankbpf loops."""
     python = group.start(sys.executable, "-c", PYTHON_LOOP)
     plain = simjank("--scenario", "sleep:60ms", "--duration", "60s", start=group.start)
     idle = group.start(sys.executable, "-c", "import select; select.epoll().poll()")
@@ -158,10 +160,10 @@ def test_loops(group):
                               timeout=60)
     again = [json.loads(line) for line in replayed.stdout.splitlines()]
     tap.check([(b["id"], b["loop"]) for b in again if b["type"] == "block"] == [(b["id"], b["loop"]) for b in trace.blocks],
-              "a replay shows the same, by the same names", replayed.stdout[:2000], replayed.stderr)
+              "a replay shows the same blocks with the same names", replayed.stdout[:2000], replayed.stderr)
     with Trace(options=("-a", "-g", group.path, "-l", "epoll")) as trace:
         time.sleep(1)
-    tap.check({b["pid"] for b in trace.blocks} == {python.pid, plain.pid}, "-l epoll: whosever they are",
+    tap.check({b["pid"] for b in trace.blocks} == {python.pid, plain.pid}, "-l epoll: no matter which loop it is",
               [headline(b) for b in trace.blocks])
     with Trace(threshold="60s", options=("-a", "-g", group.path)) as trace:
         time.sleep(1)
@@ -171,10 +173,10 @@ def test_loops(group):
     found = subprocess.run([JANKBPF, "loops", "-a", "-g", group.path], capture_output=True, text=True, timeout=60)
     tap.check(found.returncode == 0 and found.stdout.count("(pid ") == 3, "loops -a: three processes", found.stdout,
               found.stderr)
-    for process, loop, what in ((python, "python", "one that works"), (plain, "epoll", "one that nobody knows"),
-                                (idle, "python", "one that waits all the while")):
+    for process, loop, what in ((python, "python", "a working loop"), (plain, "epoll", "an unknown loop"),
+                                (idle, "python", "a loop that always waits")):
         tap.check(f"\n  {loop:14} thread {process.pid} " in found.stdout, f"loops: {what}", found.stdout)
-    tap.check("waits in epoll_wait, called by wait__epoll_wait (simjank)" in found.stdout, "loops: who called",
+    tap.check("waits in epoll_wait, called by wait__epoll_wait (simjank)" in found.stdout, "loops: the caller of the wait",
               found.stdout)
     none = subprocess.run([JANKBPF, "loops", "-p", str(os.getpid())], capture_output=True, text=True, timeout=60)
     tap.check(none.stdout == "no loop was seen\n" and none.returncode == 0, "loops -p: a process without a loop",
@@ -183,7 +185,8 @@ def test_loops(group):
 
 
 def test_identity(group):
-    """A container by its cgroup, and what the process calls itself."""
+    """A container is found by its cgroup, and the record has the pid that the process itself
+    sees."""
     inner = Group(f"docker-{CONTAINER}.scope", group)
     process = inner.start("unshare", "--pid", "--fork", "--kill-child", SIMJANK, "--quiet", "--scenario",
                           "sleep:60ms", "--duration", "60s")
@@ -198,12 +201,12 @@ def test_identity(group):
     tap.check(block.get("ns_pid") == 1 and block.get("pid") != 1, "the pid in its own namespace", block)
 
 
-FILES_EACH = 3  # a library's tables keep it open: for names, for callers, for what is written to it
+FILES_EACH = 3  # a library is kept open by three tables: names, callers, what is written to it
 
 
 def state_of(pid):
-    """Its descriptors without what is open for a moment, libraries that were met later, its memory, and its BPF objects (a
-    window of statistics may be one of them)."""
+    """Its long-lived descriptors without those of libraries, plus repeated ones of a library; its
+    memory; its BPF objects (one may be a window of statistics)."""
     fds = bad.fds_of(pid)
     for _ in range(5):
         time.sleep(0.05)
@@ -215,7 +218,8 @@ def state_of(pid):
 
 
 def churn(group, comer, seconds, truth):
-    """Starts processes at a rate until the time is over; one in four execs, one has its loop in a thread."""
+    """Starts processes at a rate until the time is over. One in four execs; one in four has its
+    loop in a thread."""
     modes, running, number = ([], ["exec"], ["thread"], []), [], 0
     begin = time.monotonic()
     enter = ["sh", "-c", 'echo $$ >"$0"/cgroup.procs; mode=$1; shift; while read -r m; do "$@" $m & done', group.path]
@@ -249,19 +253,21 @@ def test_churn(group, folder):
                                            for b in by_pid.get(s[0], ()))]
     tap.note(f"{cnt + more} processes, {len(stalls)} stalls, {len(trace.blocks)} blocks; tracer: {cpu:.1f} s of CPU, "
              f"{first} then {last} (descriptors, KiB, BPF objects)")
-    tap.check(len(stalls) > CHURN_RATE * CHURN_S * 0.8, "processes came and went", len(stalls))
+    tap.check(len(stalls) > CHURN_RATE * CHURN_S * 0.8, "hundreds of processes ran", len(stalls))
     tap.check(not missed, f"no stall of {len(stalls)} was missed", missed[:5], trace.summary)
     tap.check(len(trace.blocks) <= len(stalls) * 1.1, "and none was invented", len(trace.blocks))
     names = {(b["process"], b.get("exe") and os.path.basename(b["exe"])) for b in trace.blocks}
-    nameless = sum("exe" not in b for b in trace.blocks)  # gone before anybody could look
-    names.discard((os.path.basename(shell), os.path.basename(os.path.realpath(shell))))  # the shell that starts them is watched, too
+    nameless = sum("exe" not in b for b in trace.blocks)  # ended before jankbpf could read its name
+    # the shell that starts them is traced, too
+    names.discard((os.path.basename(shell), os.path.basename(os.path.realpath(shell))))
     tap.measured(names <= {(name, exe) for name in ("comer", "exe") for exe in ("comer", None)}
                  and nameless < len(trace.blocks) / 20,
-                 f"each is known by its name, but {nameless} by its program, too", names, nameless)
-    check_run(tap, trace, "churn", spared=("stack_copies_shed",))  # the shell's copy may lie where one of the others' comes
-    tap.check(abs(last[0] - first[0]) <= 2, "its descriptors stay as they are", first, last)
-    tap.check(last[1] - first[1] < GROWTH_KB, "its memory, too", first, last)
-    tap.check(abs(last[2] - first[2]) <= 1, "and what it has in the kernel", first, last)
+                 f"each has its name, and all but {nameless} the path of the program", names, nameless)
+    # the shell's copy may lie where a child's is mapped
+    check_run(tap, trace, "churn", spared=("stack_copies_shed",))
+    tap.check(abs(last[0] - first[0]) <= 2, "the number of descriptors stays the same", first, last)
+    tap.check(last[1] - first[1] < GROWTH_KB, "so does the memory", first, last)
+    tap.check(abs(last[2] - first[2]) <= 1, "and the number of BPF objects", first, last)
 
 
 def main():
@@ -278,7 +284,7 @@ def main():
             test_identity(group)
             test_churn(group, folder)
         finally:
-            for pid in group.pids():  # those that a failed test left
+            for pid in group.pids():  # groups of a failed test
                 subprocess.run(["kill", "-9", pid], check=False)
             group.remove()
 

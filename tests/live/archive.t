@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A library that is mapped straight out of an APK, as on Android: stacks go through it, its functions have names, there or
-by an APK that has them, and they can be probed."""
+"""A library that is mapped out of an APK, as on Android: stacks go through it, its functions have
+names (from the library or from an APK with symbols), and probes can be placed in it."""
 import json
 import os
 import subprocess
@@ -31,7 +31,8 @@ def source(name):
 
 
 def store(archive, name, path):
-    """Uncompressed, and page-aligned by the extra field, as zipalign does it. Where its content begins."""
+    """Stores an entry uncompressed, page-aligned by the extra field as zipalign does it. Returns
+    where its content begins."""
     info = zipfile.ZipInfo(name)
     begin = archive.fp.tell() + 30 + len(name)
     pad = -begin % PAGE
@@ -44,7 +45,7 @@ def store(archive, name, path):
 
 
 def pack(path, library, other, compressed=False):
-    """An APK with the library in it. Where its content begins."""
+    """An APK with the library in it. Returns where its content begins."""
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("AndroidManifest.xml", "x" * 3000, zipfile.ZIP_DEFLATED)
         store(archive, "lib/x86_64/libother.so", other)
@@ -82,7 +83,7 @@ def address_of(library, function):
 
 
 class Program:
-    """It runs the library's function in a loop until the end of the block."""
+    """Runs the library's function in a loop until the end of the block."""
 
     def __init__(self, program, path, begin, *functions, busy_ms=60):
         handle, *wait = functions
@@ -114,14 +115,14 @@ def check(tap, program, path, begin, library):
     tap.check(len(whole) == len(chains), "each stack goes through the library to main",
               *[chain for chain in chains if chain not in whole][:3])
     of_it = [frame for stack in stacks for frame in stack if (frame.get("function") or "").startswith("archived_")]
-    tap.check({frame.get("module") for frame in of_it} == {f"{path}!/{ENTRY}"}, "the module says where it is",
+    tap.check({frame.get("module") for frame in of_it} == {f"{path}!/{ENTRY}"}, "the module names the archive and the entry",
               {frame.get("module") for frame in of_it})
-    tap.check({frame.get("build_id") for frame in of_it} == {build_id}, "and has the library's build id")
+    tap.check({frame.get("build_id") for frame in of_it} == {build_id}, "the frames have the library's build id")
     tap.check({os.path.basename(frame.get("file", "")) for frame in of_it} == {"archived_lib.cc"}, "and lines")
 
 
 def functions_of(text, module):
-    """Of the module alone: in stacks, and as causes."""
+    """The module's function names: in stacks, and in causes."""
     for record in map(json.loads, text.splitlines()):
         stacks = [sample["stack"] for sample in record.get("samples", ())] + [[record.get("cause", {}).get("frame") or {}]]
         yield from (frame.get("function") for stack in stacks for frame in stack if frame.get("module") == module)
@@ -133,7 +134,8 @@ def symbolize(records, *dirs):
 
 
 def check_offline(tap, folder, program, path, library):
-    """Records of a stripped library, and archives that have it as it was built: here, or at the record's own path."""
+    """Records of a stripped library, and archives with the unstripped one: in a --debug-dir, or at
+    the record's own path."""
     at, other = address_of(library, "archived_handle"), os.path.join(folder, "libother.so")
     stripped, whole = os.path.join(folder, "stripped.so"), os.path.join(folder, "whole.apk")
     records, none = os.path.join(folder, "records"), os.path.join(folder, "none")
@@ -155,31 +157,31 @@ def check_offline(tap, folder, program, path, library):
         pack(os.path.join(where, "other-name.apk"), library, other, compressed)
         got = symbolize(records, where)
         tap.check(None not in list(functions_of(got.stdout, module)) and "archived_inner" in got.stdout,
-                  f"{name} in an archive of a --debug-dir: each has a name", got.stderr, set(functions_of(got.stdout, module)))
+                  f"{name} in an archive of a --debug-dir: each frame has a name", got.stderr, set(functions_of(got.stdout, module)))
         tap.check("archived_lib.cc" in got.stdout, f"{name}: and a line")
         done = subprocess.run([JANKBPF, "replay", "--json", "--debug-dir", where, trace.journal], capture_output=True,
                               text=True, check=True)
-        tap.check(None not in list(functions_of(done.stdout, module)), f"{name}: a replay has them, too", done.stderr)
+        tap.check(None not in list(functions_of(done.stdout, module)), f"{name}: so it is in a replay", done.stderr)
     with open(os.path.join(folder, "compressed", "other-name.apk"), "r+b") as file:
         with zipfile.ZipFile(file) as archive:
             member = archive.getinfo(ENTRY)
         file.seek(member.header_offset + 30 + len(ENTRY) + member.compress_size - 40)
         file.write(bytes(40))
     got = symbolize(records, os.path.join(folder, "compressed"))
-    tap.check(got.stdout == trace.lines and f"{ENTRY} cannot be unpacked" in got.stderr, "a damaged library is told", got.stderr,
+    tap.check(got.stdout == trace.lines and f"{ENTRY} cannot be unpacked" in got.stderr, "a damaged library is reported", got.stderr,
               got.stdout == trace.lines)
     pack(whole, library, other)
     os.rename(whole, path)
     got = symbolize(records)
-    tap.check(None not in list(functions_of(got.stdout, module)), "by the archive that the record names", got.stderr)
+    tap.check(None not in list(functions_of(got.stdout, module)), "names come from the archive that the record names", got.stderr)
     with open(path, "r+b") as file:
         file.truncate(os.path.getsize(path) - 1)
     got = symbolize(records)
-    tap.check(got.stdout == trace.lines, "a damaged archive gives none", got.stderr)
+    tap.check(got.stdout == trace.lines, "a damaged archive gives no names", got.stderr)
 
 
 def check_probed(tap, folder, program, path, begin, library):
-    """The kernel takes a probe inside of the archive; and the loops that are found say where it is."""
+    """The kernel accepts a probe inside the archive, and the found loops name the archive."""
     loop_file = os.path.join(folder, "archived.loop")
     with open(loop_file, "w", encoding="utf-8") as file:
         file.write(LOOP_FILE)
@@ -190,10 +192,10 @@ def check_probed(tap, folder, program, path, begin, library):
         with Trace(process.pid, options=["--loop-file", loop_file, "--marks", "always"]) as trace:
             time.sleep(1.5)
     tap.check(f"in {path}!/{ENTRY}" in found and "1 of 1 functions" in found, "the function is found in the archive", found)
-    told = [block.get("message", {}).get("what") for block in trace.blocks]
-    tap.check({block["loop"] for block in trace.blocks} == {"archived"}, "the loop is known by the archived library",
+    whats = [block.get("message", {}).get("what") for block in trace.blocks]
+    tap.check({block["loop"] for block in trace.blocks} == {"archived"}, "the archived library identifies the loop",
               {block["loop"] for block in trace.blocks})
-    tap.check(len(told) > 5 and told.count("60") >= len(told) - 2, "and probed there: messages are told by its argument", told,
+    tap.check(len(whats) > 5 and whats.count("60") >= len(whats) - 2, "and is probed: its argument names the messages", whats,
               trace.messages)
 
 

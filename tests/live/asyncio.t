@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Python's asyncio: what a handler waits for itself is time of its dispatch, and a second loop is seen too."""
+"""Python's asyncio: what a handler itself waits for is time of its dispatch, and jankbpf sees a
+second loop, too."""
 import os
 import socket
 import sys
@@ -13,7 +14,8 @@ sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 from live import (MS, Lettered, Tap, Trace, block_of, check_blamed, check_run, headline, main_syscall,  # noqa: E402
                   need, twice, wakers)
 
-# letter, what, cause, system calls (None: not looked at), who ends the wait (None: nobody, a time-out)
+# letter, what, cause, system calls (None: not checked), the thread that ends the wait (None: none,
+# a timeout)
 STALLS = [
     ("s", "time.sleep", "sleep", {"clock_nanosleep", "select", "pselect6"}, None),
     ("l", "select.select", "poll", {"select", "pselect6"}, None),
@@ -21,7 +23,7 @@ STALLS = [
     ("e", "an epoll of its own", "poll", {"epoll_wait"}, None),
     ("n", "a loop of its own", "poll", {"epoll_wait"}, None),
     ("h", "a request to a slow server", "socket", {"recvfrom"}, "slow-server"),
-    ("H", "the same with a time-out", "poll", {"poll", "ppoll"}, "slow-server"),
+    ("H", "the same with a timeout", "poll", {"poll", "ppoll"}, "slow-server"),
     ("c", "subprocess.run", "other", {"wait4", "waitid"}, "sleep"),
     ("b", "arithmetic", "cpu", None, None),
 ]
@@ -49,7 +51,7 @@ def check_stall(tap, what, block, row):
         return
     if calls:
         tap.check(main_syscall(block) in calls, f"{what}: in {' or '.join(sorted(calls))}", headline(block))
-        tap.check(block["duration_ns"] >= 149 * MS, f"{what}: all of it is inside", headline(block))
+        tap.check(block["duration_ns"] >= 149 * MS, f"{what}: the block covers all of it", headline(block))
     if waker:
         tap.check(waker in wakers(block), f"{what}: woken by {waker}", headline(block))
 
@@ -82,7 +84,7 @@ def run(tap, path, backend):
 
 
 def leave(tap, path):
-    """A program that closed its loop and does something else is in no dispatch."""
+    """A program that has closed its loop and does something else is in no dispatch."""
     program = Lettered([sys.executable, os.path.join(HERE, "programs", "loops.py"), path])
     with Trace(program.pid, threshold="40ms", options=["--hang", "300ms"]) as trace:
         for letter in "sxsz":
@@ -93,8 +95,8 @@ def leave(tap, path):
         trace.finish()
     program.end()
     slept = [headline(b) for b in trace.blocks]
-    tap.check(len(slept) == 2, "a loop that was left: its two blocks are told, and no other", *slept)
-    tap.check(not trace.hangs, "a loop that was left: no hang", *[headline(b) for b in trace.hangs])
+    tap.check(len(slept) == 2, "a closed loop: its two blocks are reported, and no other", *slept)
+    tap.check(not trace.hangs, "a closed loop: no hang", *[headline(b) for b in trace.hangs])
 
 
 def main():

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""How many had to wait: what was ready when a loop came back from a slow handler, against what was sent meanwhile."""
+"""The number of clients that had to wait: the descriptors that were ready when a loop returned from
+a slow handler, compared with what was sent meanwhile."""
 import os
 import socket
 import subprocess
@@ -30,13 +31,13 @@ for count in {WAITERS}:
 """
 
 
-def told(trace):
+def counts(trace):
     return [block.get("behind") for block in trace.blocks]
 
 
 def test_loop(tap):
     trace = trace_whole([sys.executable, "-c", LOOP], "100ms")
-    tap.check(told(trace) == WAITERS, f"a loop of our own: {WAITERS} descriptors", told(trace), *map(headline, trace.blocks))
+    tap.check(counts(trace) == WAITERS, f"our own loop: {WAITERS} descriptors", counts(trace), *map(headline, trace.blocks))
 
 
 REQUEST = b"GET %s HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -51,7 +52,7 @@ http {{ access_log off; root {dir}; default_type text/html; gzip_comp_level 9; g
 
 
 class Clients:
-    """Connections to a server: each sends one request while another's makes the server stall."""
+    """Connections to a server: each sends one request while another request stalls the server."""
 
     def __init__(self, path, quick, slow):
         self.quick, self.slow = quick, slow
@@ -66,7 +67,7 @@ class Clients:
 
     @staticmethod
     def receive(client):
-        """One answer; of HTTP its body, too."""
+        """Reads one answer; of HTTP its body, too."""
         got = client.recv(1 << 16)
         if got.startswith(b"HTTP"):
             head, _, body = got.partition(b"\r\n\r\n")
@@ -91,18 +92,18 @@ class Clients:
 
 
 def check_server(tap, name, pid, clients):
-    """Its marks would end the block before the wait."""
+    """Without marks, which would end the block before the wait."""
     clients.ask(clients.all)
-    for client in clients.all:  # each is accepted, and warm
+    for client in clients.all:  # the server has accepted each and answered once
         clients.receive(client)
     with Trace(pid, threshold="100ms", options=["--marks", "never"]) as trace:
         for count in WAITERS:
             clients.stall(count)
         clients.end_dispatch()
     check_run(tap, trace, name)
-    # With the answer sent, the next request may be there before the loop comes back.
-    good = [got in (count, count + 1) for got, count in zip(told(trace), WAITERS)]
-    tap.check(len(trace.blocks) == len(WAITERS) and all(good), f"{name}: {WAITERS} clients", told(trace), *map(headline, trace.blocks))
+    # The next request may arrive with the answer, before the loop waits again.
+    good = [got in (count, count + 1) for got, count in zip(counts(trace), WAITERS)]
+    tap.check(len(trace.blocks) == len(WAITERS) and all(good), f"{name}: {WAITERS} clients", counts(trace), *map(headline, trace.blocks))
 
 
 def test_redis(tap, folder):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A kernel that does not tell its types: they come from a file. Minimised ones of this very kernel lead to the
-truth, another kernel's are refused before anything is traced, and without any the message says what to do."""
+"""A kernel without type information of its own: the types come from a file. Minimised types of this
+kernel give right records. Those of another kernel are refused before tracing starts. Without any
+types, the message says what to do."""
 import glob
 import os
 import shutil
@@ -32,11 +33,11 @@ def jankbpf(*options):
 def refused(what, status, words, *options):
     run = jankbpf("-q", *options, "--", "true")
     tap.check(run.returncode == status and not run.stdout and words in run.stderr,
-              f"{what}: status {status}, and why", run.returncode, run.stderr, run.stdout)
+              f"{what}: status {status}, with the reason", run.returncode, run.stderr, run.stdout)
 
 
 def check_truth(folder, types):
-    """A run by the file's types alone, judged as any other."""
+    """A run with the file's types alone, judged as any other."""
     truth, blocks = os.path.join(folder, "truth"), os.path.join(folder, "blocks")
     with open(blocks, "wb") as out:
         run = subprocess.run([JANKBPF, "--json", "-t", "25ms", *HIDDEN, "--btf", types, "--",
@@ -46,7 +47,7 @@ def check_truth(folder, types):
         return
     done = subprocess.run([sys.executable, JUDGE, truth, blocks, *JUDGED], capture_output=True, text=True,
                           timeout=60, check=False)
-    tap.check(done.returncode == 0 and done.stdout.startswith("ok"), "… and told as it was",
+    tap.check(done.returncode == 0 and done.stdout.startswith("ok"), "… and its blocks are right",
               *(line for line in done.stdout.splitlines() if not line.startswith("ok")), done.stderr)
 
 
@@ -54,12 +55,12 @@ def check_doctor(types):
     run = jankbpf("doctor", *HIDDEN, "--btf", types)
     tap.check(run.returncode == 0 and f"from '{types}'" in run.stdout, "doctor names the file", run.stdout, run.stderr)
     run = jankbpf("doctor", *HIDDEN)
-    tap.check(run.returncode == EXIT_CANNOT and "--btf FILE" in run.stdout, "… or says that none is known, status 77",
+    tap.check(run.returncode == EXIT_CANNOT and "--btf FILE" in run.stdout, "… or says that it knows none, with status 77",
               run.stdout, run.stderr)
 
 
 def check_others():
-    """Other kernels' types, as they stand in the repository."""
+    """The repository's types of other kernels are refused."""
     arch = {"x86_64": "x86", "aarch64": "arm64"}[os.uname().machine]
     for path in sorted(glob.glob(os.path.join(ROOT, "btf", arch, "*.btf"))):
         name = os.path.basename(path)
@@ -79,12 +80,12 @@ def main():
         tap.note(f"{os.path.getsize(types)} bytes of {os.path.getsize(OWN)}")
         check_truth(folder, types)
         run = jankbpf("-q", "--btf", types, "--", "true")
-        tap.check(run.returncode == 0, "a file goes with the kernel's own types", run.stderr)
+        tap.check(run.returncode == 0, "a file replaces the kernel's own types", run.stderr)
         check_doctor(types)
     check_others()
     refused("no types at all", EXIT_CANNOT, "`pahole -J`", *HIDDEN)
-    refused("a file that is none", 1, "is no BTF", *HIDDEN, "--btf", os.path.join(ROOT, "README.md"))
-    refused("a file that is not there", 1, "cannot be read", "--btf", "/nowhere/types")
+    refused("a file without BTF", 1, "is no BTF", *HIDDEN, "--btf", os.path.join(ROOT, "README.md"))
+    refused("a file that does not exist", 1, "cannot be read", "--btf", "/nowhere/types")
     tap.end()
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A busy loop that seldom comes to its own wait, but looks for work all the while, is a loop: a program of that shape, and xterm. A client
-that looks whether its connection lives is none."""
+"""A busy loop that seldom reaches its own wait but polls for work all the time is a loop: a program
+of that shape, and xterm. A client that checks its connection before use is not."""
 import os
 import shutil
 import subprocess
@@ -33,7 +33,7 @@ def test_shape(tap, folder):
     program = build(folder, "looker.c", "-pthread")
     trace = trace_whole([program, "busy", str(SLOW * STALLS)], "60ms")
     stalls = [b for b in trace.blocks if b["cause"]["kind"] == "sleep" and b["duration_ns"] > 110e6]
-    tap.check(len(stalls) == STALLS, f"a loop that looks: {len(stalls)} of {STALLS} stalls", *map(headline, trace.blocks),
+    tap.check(len(stalls) == STALLS, f"a polling loop: {len(stalls)} of {STALLS} stalls", *map(headline, trace.blocks),
               trace.summary["not_watched"])
     trace = trace_whole([program, "both", str(SLOW * STALLS)], "60ms")
     stalls = [b for b in trace.blocks if b["cause"]["kind"] == "sleep" and b["duration_ns"] > 110e6]
@@ -41,11 +41,11 @@ def test_shape(tap, folder):
     tap.check(len(stalls) >= STALLS - 1, f"a loop that waits now and then: {len(stalls)} of {STALLS} stalls", *map(headline, trace.blocks))
     tap.check(not rest, "neither its waits nor its busy times are blocks", *map(headline, rest))
     trace = trace_whole([program, "client", "60"], "60ms")
-    tap.check(not trace.blocks, "a client that looks first: its answers are no blocks", *map(headline, trace.blocks))
+    tap.check(not trace.blocks, "a client that polls first: its waits for answers are not blocks", *map(headline, trace.blocks))
 
 
 def display():
-    """An X server of our own, and its number."""
+    """Our own X server, and its display number."""
     reader, writer = os.pipe()
     server = subprocess.Popen(["Xvfb", "-displayfd", str(writer), "-screen", "0", "800x600x24"], pass_fds=[writer], stderr=subprocess.DEVNULL)
     os.close(writer)
@@ -54,12 +54,13 @@ def display():
 
 
 def test_xterm(tap, folder):
-    """Its output never ends; it stalls where it reads it (tests/verdicts/stall.c)."""
+    """Its output never ends. It stalls where it reads it (tests/verdicts/stall.c)."""
     library, log, go = (os.path.join(folder, name) for name in ("libmvec-1.so", "log", "go"))
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, os.path.join(ROOT, "tests", "verdicts", "stall.c"), "-ldl", "-lpthread"],
                    check=True)
     open(log, "w", encoding="ascii").close()
-    xterm = shutil.copy(shutil.which("xterm"), os.path.join(folder, "xterm"))  # without its group, which forbids the library
+    # setgid programs ignore LD_PRELOAD: drop the group
+    xterm = shutil.copy(shutil.which("xterm"), os.path.join(folder, "xterm"))
     server, name = display()
     process = subprocess.Popen([xterm, "-e", sys.executable, "-c", OUTPUT, go, str(XTERM_STALLS)], stderr=subprocess.DEVNULL,
                                env=dict(os.environ, DISPLAY=name, LD_PRELOAD=library, STALL_LOG=log))

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# The command line from outside: exit statuses, and what goes to stdout and what to stderr.
+# The command line: exit statuses, and what goes to stdout and to stderr.
 . "$(dirname "$0")/../lib/tap.sh"
 jank=${JANKBPF:-./jankbpf}
 
-# WORDS-IN-STDERR ARG...: wrong usage, told on stderr in one line, nothing on stdout
+# WORDS-IN-STDERR ARG...: wrong usage, one line on stderr, nothing on stdout
 refused() {
 	words=$1
 	shift
@@ -14,8 +14,8 @@ refused() {
 	ok $? "usage error: $*"
 }
 
-# WORDS-IN-STDOUT ARG...: done, told on stdout, nothing on stderr
-told() {
+# WORDS-IN-STDOUT ARG...: success, text on stdout, nothing on stderr
+prints() {
 	words=$1
 	shift
 	run "$jank" "$@"
@@ -23,12 +23,12 @@ told() {
 	ok $? "on stdout: $*"
 }
 
-told 'Usage: jankbpf' --help
-told 'Usage: jankbpf' -h
-told 'Usage: jankbpf' doctor --help
-told 'jankbpf 0.' --version
-told 'jankbpf 0.' -V
-told '$schema' --schema
+prints 'Usage: jankbpf' --help
+prints 'Usage: jankbpf' -h
+prints 'Usage: jankbpf' doctor --help
+prints 'jankbpf 0.' --version
+prints 'jankbpf 0.' -V
+prints '$schema' --schema
 
 refused 'nothing to trace'
 refused "unknown option '--foo'; see jankbpf --help" --foo

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""32-bit programs: simjank as one must be told right, by both kinds of probes; what can't be seen is said."""
+"""32-bit programs: the records of a 32-bit simjank must be right with both kinds of probes. A
+message names what cannot be seen."""
 import importlib.machinery
 import importlib.util
 import os
@@ -28,7 +29,7 @@ STALLS = ["--quiet", "--scenario", "sleep:40ms,pipe:40ms,busy:40ms"]
 
 
 def truth_t():
-    """What truth.t does with each build, here done with this one."""
+    """Does for this build what truth.t does for each."""
     loader = importlib.machinery.SourceFileLoader("truth", os.path.join(HERE, "truth.t"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("truth", loader))
     loader.exec_module(module)
@@ -46,7 +47,7 @@ def need_compat():
 
 
 def with_options(folder, *options):
-    """A jankbpf that is always given these options."""
+    """A jankbpf with these options on every call."""
     path = os.path.join(folder, "jankbpf")
     with open(path, "w", encoding="utf-8") as file:
         file.write(f"#!/bin/sh\nexec {JANKBPF} {' '.join(options)} \"$@\"\n")
@@ -55,15 +56,16 @@ def with_options(folder, *options):
 
 
 def check_names(tap, what, blocks):
-    """A frame that has a name has the right one: simjank's handlers, what they call, and its servers."""
+    """A frame's name, if it has one, is right: simjank's handlers, their callees, and its
+    servers."""
     with open(blocks, encoding="utf-8") as file:
         blocks = [b for b in live.json.loads("[" + ",".join(file) + "]") if b["type"] == "block"]
     named = [frame_of(b) for b in blocks if frame_of(b) and "simjank" in modules(b)]
     wrong = [name for name in named if not name.startswith(("handle_", "do_", "server__"))]
     tap.check(len(named) * 3 > len(blocks), f"{what}: functions have names", len(named), len(blocks))
-    tap.check(len(wrong) * 20 <= len(named), f"{what}: the right ones", wrong)
+    tap.check(len(wrong) * 20 <= len(named), f"{what}: the names are right", wrong)
     slept = {main_syscall(b) for b in blocks if live.blamed(b) == "sleep"} - {None}  # None: a switch that nobody saw
-    tap.measured(slept and slept <= SLEEPS, f"{what}: so have system calls, by their own numbers", slept)
+    tap.measured(slept and slept <= SLEEPS, f"{what}: system calls have the names of their own numbers", slept)
 
 
 def check_truth(tap, truth, runner, *options):
@@ -81,13 +83,13 @@ def check_truth(tap, truth, runner, *options):
 
 
 def check_mixed(tap, truth):
-    """A 64-bit and a 32-bit process in one trace: both are seen, by the one probe that sees both."""
+    """A 64-bit and a 32-bit process in one trace: the one probe that sees both sees both."""
     with tempfile.TemporaryDirectory() as folder:
         pairs = [truth.start(folder, name, [*truth.WORK, "--duration", "4s"], name)
                  for name in ("simjank", "the other")]
         trace = truth.trace_started([process for process, _ in pairs])
         said = [line for line in trace.messages if IS_32BIT in line]
-        tap.check(len(said) == 1 and f"process {pairs[0][0].pid} " in said[0], "both: it says which is 32-bit",
+        tap.check(len(said) == 1 and f"process {pairs[0][0].pid} " in said[0], "both: a message says which is 32-bit",
                   *trace.messages)
         for (process, path), name in zip(pairs, ("32-bit", "64-bit")):
             own = os.path.join(folder, "own")
@@ -105,13 +107,13 @@ def blocks_of(done):
 
 
 def check_says(tap):
-    """What decides is said, and a wish that cannot be fulfilled is refused with the remedy."""
+    """The backend's choice is reported. An impossible request is refused, with the remedy."""
     work = [SIMJANK, *STALLS, "--count", "3"]
     done = run("--", *work)
     tap.check(done.returncode == 0 and len(blocks_of(done)) >= 3, "auto: three blocks", done)
     said = [line for line in done.stderr.splitlines() if "lost:" not in line]
     tap.check(len(said) == 1 and f"'{SIMJANK}' {IS_32BIT}" in done.stderr
-              and "raw_syscalls" in done.stderr, "auto: it says that waits are seen through raw_syscalls", done.stderr)
+              and "raw_syscalls" in done.stderr, "auto: a message says that waits are seen through raw_syscalls", done.stderr)
     done = run("--backend", "uprobe", "--", *work)
     tap.check(done.returncode == EXIT_CANNOT and f"'{SIMJANK}' {IS_32BIT}" in done.stderr
               and "--backend kernel" in done.stderr, "--backend uprobe -- COMMAND: refused, with the remedy", done)
@@ -128,21 +130,22 @@ def check_says(tap):
 
 
 def check_exec(tap):
-    """A 64-bit program that becomes a 32-bit one: what sees its waits is attached then, if there is such a thing."""
+    """A 64-bit program that becomes a 32-bit one: the probe for its waits is attached then, if
+    there is one."""
     command = ["--", "sh", "-c", "\"$@\"; exec \"$@\"", "sh", SIMJANK, *STALLS, "--count", "3", "--start-delay", "1s"]
     for options, remedy in ((["--disable-feature", "raw_syscalls"], "this kernel has no raw_syscalls"),
                             (["--backend", "uprobe"], "--backend kernel")):
         done = run(*options, *command)
         name = " ".join(["exec", *options])
         tap.check(done.returncode == 0 and done.stderr.count(RUNS_32BIT) == 1 and "blocks are lost" in done.stderr
-                  and remedy in done.stderr, f"{name}: what is lost is said, with the reason", done)
+                  and remedy in done.stderr, f"{name}: a message says what is lost, with the reason", done)
     for options, said in (([], 1), (["--disable-feature", "tp_btf"], 1),
                           (["--disable-feature", "syscall_tracepoints"], 0)):
         done = run(*options, *command)
         name = " ".join(["exec", *options])
         tap.check(done.returncode == 0 and len(blocks_of(done)) >= 3, f"{name}: three blocks", done)
         lines = [line for line in done.stderr.splitlines() if "lost:" not in line and "not watched: sh " not in line]
-        tap.check(len(lines) == done.stderr.count(RUNS_32BIT) == said, f"{name}: it is said, once",
+        tap.check(len(lines) == done.stderr.count(RUNS_32BIT) == said, f"{name}: there is one such message",
                   done.stderr)
     script = "sleep 1; exec \"$@\""
     process = live.start(["sh", "-c", script, "sh", SIMJANK, *STALLS, "--count", "3", "--start-delay", "1s"])
@@ -150,20 +153,20 @@ def check_exec(tap):
         live.wait_for(lambda: os.readlink(f"/proc/{process.pid}/exe") == os.path.realpath(SIMJANK))
         trace = Trace(process.pid)
         trace.finish()
-        tap.check(trace.status == 0 and len(trace.blocks) >= 3, "exec, traced anew by -p: three blocks", trace.messages)
+        tap.check(trace.status == 0 and len(trace.blocks) >= 3, "exec, traced again by -p: three blocks", trace.messages)
     finally:
         end(process)
 
 
 def copies(folder, *names):
-    """simjank by names of this run's own, by which -c finds it; 32-bit ones where the name says so."""
+    """simjank under names unique to this run, for -c; names with 32 get the 32-bit one."""
     for name in names:
         shutil.copy(SIMJANK if name.endswith("32") else os.path.join(ROOT, "simjank"), os.path.join(folder, name))
     return lambda name: os.path.join(folder, name)
 
 
 def start_turned(truth, folder, name):
-    """The same as truth.start, by way of a shell, which is a 64-bit program."""
+    """As truth.start, through a shell, which is a 64-bit program."""
     path, given = truth.simjank(name), truth.simjank
     with open(path + ".sh", "w", encoding="utf-8") as file:
         file.write(f"#!/bin/sh\nsleep 0.5\nexec {path} \"$@\"\n")
@@ -176,7 +179,8 @@ def start_turned(truth, folder, name):
 
 
 def check_all(tap, truth):
-    """-a: 32-bit programs that run already, that come later, and that others become, beside a 64-bit one."""
+    """-a: 32-bit programs that already run, that start later, and that other programs become,
+    beside a 64-bit one."""
     mark = f"j{os.getpid() % 10000}"
     names = early, late, turned, other = [f"{mark}-{what}" for what in ("e32", "l32", "t32", "o64")]
     given = truth.simjank
@@ -196,18 +200,19 @@ def check_all(tap, truth):
             truth.simjank = given
             for process, _ in pairs.values():
                 end(process)
-        for name, what in zip(names, ("that ran", "that came", "that was a shell", "of 64 bits")):
+        for name, what in zip(names, ("already running", "started later", "that was a shell", "of 64 bits")):
             process, path = pairs[name]
             own = os.path.join(folder, "own")
             with open(own, "w", encoding="utf-8") as file:
                 file.writelines(live.json.dumps(b) + "\n" for b in trace.blocks if b["pid"] == process.pid)
             truth.judge(tap, f"-a, one {what}", path, own, ["--loop", "epoll"])
         said = [line for line in trace.messages if RUNS_32BIT in line]
-        tap.check(len(said) == 1 and "raw_syscalls" in said[0], "-a: it is said once", *trace.messages)
+        tap.check(len(said) == 1 and "raw_syscalls" in said[0], "-a: one message says so", *trace.messages)
 
 
 def check_on_demand(tap):
-    """-a: what every system call pays for is attached while a 32-bit program is wanted, and only then."""
+    """-a: the probe that every system call pays for is attached only while there is a matching
+    32-bit program."""
     mark = f"j{os.getpid() % 10000}"
     with tempfile.TemporaryDirectory() as folder:
         path = copies(folder, f"{mark}-d32", f"{mark}-d64", f"{mark}-x32")
@@ -217,7 +222,7 @@ def check_on_demand(tap):
                 more = live.start([path(f"{mark}-x32"), *STALLS, "--count", "3"])
                 more.wait(60)
                 time.sleep(2.5)
-                tap.check(not any(ATTACHED in line for line in trace.messages), "not for one that no filter admits",
+                tap.check(not any(ATTACHED in line for line in trace.messages), "not attached for a program that no filter admits",
                           *trace.messages)
                 wanted = live.start([path(f"{mark}-d32"), *STALLS, "--start-delay", "1s", "--count", "3"])
                 live.wait_for(lambda: any(ATTACHED in line for line in trace.messages), what="the attachment")
@@ -228,7 +233,7 @@ def check_on_demand(tap):
             end(idle)
             end(outside)
         tap.check({b["pid"] for b in trace.blocks} == {wanted.pid} and len(trace.blocks) >= 3,
-                  "for one that it admits, until its end", trace.messages, trace.blocks)
+                  "attached for a program that a filter admits, until its end", trace.messages, trace.blocks)
 
 
 def main():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Copies of a library, as containers of one image have them: stacks and names are right in each, each has its own path,
-and the tables are read from one of them."""
+"""Copies of a library, as in containers of one image: stacks and names are right in each, each has
+its own path, and the tables are read from one of them only."""
 import os
 import shutil
 import subprocess
@@ -20,7 +20,7 @@ NOBODY = 65534
 
 
 def build(folder):
-    """One image: the program, which looks for its library beside it."""
+    """One image: a program that looks for its library beside it."""
     source = os.path.join(HERE, "programs", "copied")
     os.mkdir(folder)
     flags = ["gcc", "-O2", "-g", "-fomit-frame-pointer"]
@@ -42,7 +42,8 @@ def start(folder, *command):
 
 
 def start_container(image, folder):
-    """The image through an overlay of a mount namespace of its own, as a container has it. None: not here."""
+    """Runs the image through an overlay in its own mount namespace, as a container does. None: not
+    possible here."""
     mounted, empty = (os.path.join(folder, name) for name in ("root", "empty"))
     for path in (mounted, empty):
         os.mkdir(path)
@@ -51,7 +52,7 @@ def start_container(image, folder):
 
 
 def opened(pid):
-    """Which files called LIBRARY a process holds open."""
+    """The files called LIBRARY that a process holds open."""
     folder = f"/proc/{pid}/fd"
     paths = set()
     for name in os.listdir(folder):
@@ -68,10 +69,10 @@ def check_process(tap, what, folder, blocks):
     stacks = [sample["stack"] for block in blocks for sample in block["samples"] if sample.get("stack")]
     chains = [[f["function"] for f in stack if f.get("function") in CHAIN] for stack in stacks]
     inside = [chain for chain in chains if "copied_inner" in chain]
-    tap.check(len(inside) > 3 and all(chain == CHAIN for chain in inside), f"{what}: stacks reach main by the library",
+    tap.check(len(inside) > 3 and all(chain == CHAIN for chain in inside), f"{what}: stacks reach main through the library",
               len(blocks), [chain for chain in chains if chain != CHAIN][:3])
     of_it = [f for stack in stacks for f in stack if (f.get("function") or "").startswith("copied_")]
-    tap.check({f.get("module") for f in of_it} == {os.path.join(folder, LIBRARY)}, f"{what}: by its own path",
+    tap.check({f.get("module") for f in of_it} == {os.path.join(folder, LIBRARY)}, f"{what}: modules have its own path",
               {f.get("module") for f in of_it})
     tap.check(all(f.get("line") and os.path.basename(f["file"]) == "copied_lib.c" for f in of_it),
               f"{what}: with lines")
@@ -88,7 +89,7 @@ def run(tap, folder):
     theirs = os.path.join(folder, "theirs")
     shutil.copytree(image, theirs)
     os.chown(os.path.join(theirs, LIBRARY), NOBODY, NOBODY)
-    places.append(("another owner's", theirs, start(theirs)))
+    places.append(("of another owner", theirs, start(theirs)))
     mounted, container = start_container(image, folder)
     if container:
         places.append(("in an overlay", mounted, container))
@@ -104,7 +105,7 @@ def run(tap, folder):
         ids |= check_process(tap, what, place, [b for b in trace.blocks if b["pid"] == process.pid])
     tap.check(len(ids) == 1 and None not in ids, "all have one build id", ids)
     own = os.path.join(theirs, LIBRARY)
-    tap.check(own in held and len(held) == 2, "one copy is read, and another owner's", held)
+    tap.check(own in held and len(held) == 2, "only one copy of each owner is read", held)
 
 
 def main():

@@ -33,16 +33,16 @@ def test_threads(backend):
     try:
         process = bad.target("crowd", THREADS, LOOPS)
     except RuntimeError as error:
-        return bad.skip(name, f"no such crowd can be had here: {error}")
+        return bad.skip(name, f"this machine allows no such crowd: {error}")
     result, _ = trace_crowd(process, name, "--backend", backend)
     loops = {b["tid"] for b in result.blocks()}
     summary = result.summary()
     lost = set(summary["lost"]) - {"wakeup_missed", "evidence_shed", "stack_copies_shed", "preemptors_capped"}
     ok(len(loops) == LOOPS + 1 and not lost, f"{name}: a block of each loop", f"{len(loops)} {summary}")
     shed = summary["lost"].get("stack_copies_shed", 0)
-    ok(shed < 0.1 * summary["blocks"], f"{name}: few threads that sleep at once share the room for a copy ({shed})", summary)
+    ok(shed < 0.1 * summary["blocks"], f"{name}: hardly any stack copy is dropped when threads sleep at once ({shed})", summary)
     counted = sum(loop["blocks"] for loop in summary["loops"])
-    # The threads' counts are read, and only then the last blocks.
+    # The threads' counts are read first, the last blocks after them.
     ok(abs(counted - summary["blocks"]) <= 0.02 * counted, f"{name}: the summary counts all threads", summary)
     bad.end(process)
     return None
@@ -79,7 +79,7 @@ def test_maps(backend):
     result, share = trace_crowd(process, name, "--backend", backend)
     named = [f for b in result.blocks() for s in b["samples"] for f in s["stack"] if f.get("function") == "handle_busy"]
     ok(count > MAPS and len(result.blocks()) > 20 and named, f"{name}: blocks have names", result)
-    ok(share < 0.5, f"{name}: the maps are not read all the time", share)
+    ok(share < 0.5, f"{name}: the maps are not read over and over", share)
     bad.end(process)
     return None
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Each feature of the kernel missing in turn: tracing goes on by other means, or says that it can't and why."""
+"""Each kernel feature missing in turn: tracing goes on by other means, or says that it cannot and
+why."""
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ REQUIRED = ("ringbuf",)
 OPTIONAL = ("btf", "tp_btf", "current_task_btf", "task_storage", "task_pt_regs", "task_iter", "test_run", "switch_state",
             "syscall_tracepoints", "raw_syscalls", "uprobe", "attach_cookie", "perf_event", "hw_cycles", "cpu_clock", "task_iter_pid",
             "file_fault", "cache_add", "vblank", "bpf_stats")
-TYPES = "/sys/kernel/btf/vmlinux"  # by name, for when the kernel is taken to have none
+TYPES = "/sys/kernel/btf/vmlinux"  # switched off by name, to pretend that the kernel has none
 SCENARIOS = "busy:40ms,sleep:40ms,pipe:40ms,mutex:40ms,socket:40ms,poll:40ms"
 WAITS = {("syscall_tracepoints",): "tracepoints", ("syscall_tracepoints", "raw_syscalls"): "uprobes"}
 
@@ -27,10 +28,10 @@ def without(features):
 def judge(name, result, kinds=("cpu", "sleep", "pipe", "futex", "socket", "poll")):
     blocks = result.blocks() if result.status == 0 else []
     ok(len(blocks) == 6 and bad.exact(blocks), f"{name}: all blocks, exact", result)
-    # A busy machine may have kept a block from the CPU for longer than what it was made to do.
+    # A busy machine may have kept a block off the CPU for longer than the stall itself.
     starved = [b["cause"]["kind"] == "runnable" and b["cpu"]["busy"] for b in blocks]
     seen = [b["cause"]["kind"] for b in blocks]
-    ok(all(is_starved or kind == wanted for kind, wanted, is_starved in zip(seen, kinds, starved)), f"{name}: their kinds", f"{seen} {result}")
+    ok(all(is_starved or kind == wanted for kind, wanted, is_starved in zip(seen, kinds, starved)), f"{name}: their causes", f"{seen} {result}")
 
 
 def test_without(features):
@@ -44,20 +45,21 @@ def test_without(features):
     ok(summary["dispatches"] > 6, f"{name}: dispatches are counted", result)
     ticks = [s for b in result.blocks() for s in b["samples"] if s["state"] == "running"]
     if "perf_event" in features or not CLOCKS - set(features):
-        ok(not ticks and "no samples of running code" in result.err, f"{name}: no samples, which is told", result)
+        ok(not ticks and "no samples of running code" in result.err, f"{name}: no samples, with a message", result)
     else:
         ok(ticks, f"{name}: with samples", result)
     if "bpf_stats" in features:
-        ok("bpf_ns" not in summary["cost"], f"{name}: no cost that nobody measured", summary)
+        ok("bpf_ns" not in summary["cost"], f"{name}: no cost without a measurement", summary)
 
 
 def test_hang_without_iterator():
-    """Then nobody looks: the hang is told at its end, and that there will be no other is told at the start."""
+    """Without the iterator, a hang is reported at its end only, and a message at the start says
+    so."""
     result = bad.trace("--json", "-t", "25ms", "--hang", "200ms", *without(["task_iter", "test_run"]), "--", bad.SIMJANK, "--quiet",
                        "--scenario", "hang:500ms", "--count", "1")
     ok(result.status == 0 and [b["severity"] for b in result.blocks()] == ["hang"], "without task_iter: a hang's end",
        result)
-    ok("hang" in result.err, "without task_iter: what is missing is told", result.err)
+    ok("hang" in result.err, "without task_iter: a message says what is missing", result.err)
 
 
 def test_required(feature):
@@ -66,7 +68,7 @@ def test_required(feature):
 
 
 def hidden(script, *args):
-    """In a mount namespace of its own, with something put over what is to be missing."""
+    """Runs in its own mount namespace, with something mounted over what is to be missing."""
     command = f"{script}\nexec \"$@\""
     return ["unshare", "-m", "sh", "-c", command, "sh", *args]
 
@@ -76,14 +78,14 @@ TRACEFS_GONE = ("umount -l /sys/kernel/debug 2>/dev/null; umount -l /sys/kernel/
 
 
 def test_no_tracefs():
-    """tracefs can't be mounted: its directory isn't there."""
+    """tracefs cannot be mounted: its directory does not exist."""
     keep = bad.scratch("btf")
     os.mkdir(keep)
     script = (f"mount --bind /sys/kernel/btf {keep} && {TRACEFS_GONE} && mkdir /sys/kernel/btf && "
               f"mount --bind {keep} /sys/kernel/btf || exit 99")
     run = subprocess.run(hidden(script, "true"), capture_output=True, text=True, check=False)
     if run.returncode:
-        return skip("no tracefs", f"it can't be hidden here: {run.stderr.strip()}")
+        return skip("no tracefs", f"cannot hide it here: {run.stderr.strip()}")
     result = bad.trace("-v", "--json", "-t", "25ms", "--", bad.SIMJANK, "--quiet", "--scenario", SCENARIOS, "--count", "6",
                        prefix=hidden(script))
     judge("no tracefs", result)
@@ -95,7 +97,7 @@ def test_no_tracefs():
 
 
 def test_capabilities():
-    """With the two that are needed, and not one more, it traces what is its user's."""
+    """With only the two capabilities that it needs, it traces the processes of its own user."""
     command = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps=+bpf,+perfmon",
                "--ambient-caps=+bpf,+perfmon"]
     work = bad.scratch("nobody")
@@ -117,7 +119,7 @@ def test_capabilities():
 
 
 def clocks():
-    """Those of the two that this machine has."""
+    """The sampling clocks that this machine has."""
     doctor = subprocess.run([bad.JANK, "doctor"], capture_output=True, text=True, check=False).stdout
     lines = [line.split() for line in doctor.splitlines()]
     return {words[1] for words in lines if words[1:2] in (["hw_cycles"], ["cpu_clock"]) and words[0] == "ok"}

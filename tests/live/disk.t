@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""-o and --journal on disks that are full, read-only, gone, or not ours: tracing goes on, no line is torn."""
+"""-o and --journal on disks that are full, read-only, gone, or another user's: tracing goes on, and
+no line is torn."""
 import os
 import stat
 import subprocess
@@ -40,16 +41,17 @@ def test_good(process):
     result = trace_into(process, directory, count=3)
     path = f"{directory}/blocks.jsonl"
     modes = {stat.S_IMODE(os.stat(f"{directory}/{name}").st_mode) for name in os.listdir(directory)}
-    ok(result.status == 0 and b"".join(lines_of(path)) == result.raw and not result.err, "a directory that is made",
+    ok(result.status == 0 and b"".join(lines_of(path)) == result.raw and not result.err, "-o creates the directory",
        result)
-    ok(modes == {0o600} and stat.S_IMODE(os.stat(directory).st_mode) == 0o700, "for its owner alone", modes)
+    ok(modes == {0o600} and stat.S_IMODE(os.stat(directory).st_mode) == 0o700, "only its owner may read it", modes)
     logs = [f"{directory}/{name}" for name in os.listdir(directory) if name.endswith(".log")]
     run = subprocess.run(["tests/blockcanary_reader.py", "--lint", *logs], capture_output=True, text=True, check=False)
     ok(len(logs) == 3 and run.returncode == 0, "with a log for each block", run.stdout + run.stderr)
 
 
 def test_full(process):
-    """Some records find room, the rest is counted; and when there is room again they are kept again."""
+    """Some records fit; the others are counted. When there is room again, records are kept
+    again."""
     path = mount_tmpfs("full", "size=128k")
     if not path:
         return bad.skip("a full disk", "tmpfs cannot be mounted")
@@ -67,13 +69,13 @@ def test_full(process):
     ok(result.status == 0 and len(kept) > len(few), "records are kept again when there is room", result)
     missing = result.raw.count(b"\n") - len(kept)
     ok(0 < missing <= lost(result) and result.err.count("No space left") == 1,
-       f"the {missing} that are missing are counted ({lost(result)} writes)", result.err)
+       f"the {missing} missing records are counted ({lost(result)} writes)", result.err)
     ok(set(kept) <= set(result.raw.splitlines(keepends=True)), "and no line differs from stdout's")
     logs = [f"{path}/{name}" for name in os.listdir(path) if name.endswith(".log")]
     run = subprocess.run(["tests/blockcanary_reader.py", "--lint", *logs], capture_output=True, text=True, check=False)
     ok(logs and run.returncode == 0, f"every one of the {len(logs)} logs is whole", run.stdout + run.stderr)
     rest = [name for name in os.listdir(path) if not name.endswith((".log", ".jsonl"))]
-    ok(not rest, "nothing half-written is left", rest)
+    ok(not rest, "no partial file is left", rest)
     return None
 
 
@@ -98,16 +100,16 @@ def test_read_only(process):
     ok(result.status == 0 and len(result.blocks()) == 5 and lost(result) == 6 and "Read-only" in result.err,
        "a read-only disk", result)
     result = trace_into(process, f"{path}/below", count=2)
-    ok(result.status == 0 and lost(result) == 3, "a directory that can't be made on it", result)
+    ok(result.status == 0 and lost(result) == 3, "a directory that cannot be created there", result)
     subprocess.run(["mount", "-o", "remount,rw", path], check=True)
     tracer = bad.Tracer("-t", "25ms", "--json", "-o", path, "-p", process.pid)
     time.sleep(0.5)
     remounted = subprocess.run(["mount", "-o", "remount,ro", path], check=False).returncode == 0
-    if not remounted:  # our own open file keeps it
+    if not remounted:  # our own open file keeps it busy
         subprocess.run(["umount", "-l", path], check=False)
     time.sleep(0.5)
     result = tracer.stop()
-    ok(result.status == 0 and result.summary(), "a disk that goes away meanwhile", result)
+    ok(result.status == 0 and result.summary(), "a disk that disappears meanwhile", result)
     return None
 
 
@@ -119,7 +121,7 @@ def test_removed(process):
     time.sleep(1)
     result = tracer.stop()
     kept = lines_of(f"{directory}/blocks.jsonl")
-    ok(result.status == 0 and len(kept) > 5 and kept[-1] in result.raw, "a directory that was removed is made again",
+    ok(result.status == 0 and len(kept) > 5 and kept[-1] in result.raw, "a removed directory is created again",
        result)
 
 
@@ -141,12 +143,12 @@ def test_not_ours(process):
     for name in ("symlink", "fifo", "dir"):
         refused(process, f"blocks.jsonl is a {name}", f"dir-of-{name}", "-o", bad.scratch(f"dir-of-{name}"))
     with open(victim, encoding="utf-8") as file:
-        ok(file.read() == "precious", "what the symlink points to is untouched")
-    refused(process, "a journal that can't be made", "/none/j", "--journal", "/none/j")
+        ok(file.read() == "precious", "the file behind the symlink is unchanged")
+    refused(process, "a journal that cannot be created", "/none/j", "--journal", "/none/j")
 
 
 def test_shared(process):
-    """Two tracers of one process into one directory: every line is whole, and none is lost."""
+    """Two tracers of one process write to one directory: every line is whole, and none is lost."""
     directory = bad.scratch("shared")
     both = [bad.Tracer("-t", "25ms", "--json", "-o", directory, "-p", process.pid) for _ in range(2)]
     time.sleep(2)
@@ -160,7 +162,7 @@ def test_shared(process):
 
 
 def test_size_limit(process):
-    """ulimit -f: a file that may not grow is like a disk that is full."""
+    """ulimit -f: a file at its size limit is like a full disk."""
     directory = bad.scratch("limited")
     command = f"ulimit -f 8; exec {bad.JANK} -t 25ms -n 20 -o {directory} -p {process.pid}"
     run = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=30,
@@ -178,7 +180,7 @@ def test_journal_full(process):
     ok(result.status == 0 and len(result.blocks()) == 20 and lost(result, "unwritten_journal"),
        "a journal on a full disk", result)
     replayed = bad.trace("replay", "--json", f"{path}/j")
-    ok(replayed.status in (0, 1) and replayed.seconds < 5, "what there is of it is replayed or refused", replayed)
+    ok(replayed.status in (0, 1) and replayed.seconds < 5, "its content is replayed or refused", replayed)
     return None
 
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# jankbpf doctor: its lines, its verdict, and that a look changes nothing.
+# jankbpf doctor: its lines, its verdict, and that it changes nothing.
 . "$(dirname "$0")/../lib/tap.sh"
 jank=${JANKBPF:-./jankbpf}
 
@@ -40,7 +40,7 @@ for f in $features; do
 	*" $f "*) line degraded probes ;;
 	*) line ok probes ;;
 	esac
-	ok $? "without $f: which probes"
+	ok $? "without $f: the line of the probes"
 	case " $(echo $required) " in
 	*" $f "*) line missing "$f" && [ "$rc" = 77 ] ;;
 	*) line degraded "$f" && [ "$rc" = 0 ] ;;
@@ -65,12 +65,12 @@ ok $? "a container's process ids: 77"
 
 run unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf && exec "$0" doctor' "$jank"
 [ "$rc" = 77 ] && line missing types && line degraded btf && grep -q CONFIG_DEBUG_INFO_BTF "$dir/out"
-ok $? 'no BTF: 77, and the remedy'
+ok $? 'no BTF: 77, with the remedy'
 
 run unshare -m sh -c 'umount -l /sys/kernel/debug /sys/kernel/tracing 2>/dev/null
 	"$0" doctor; rc=$?; ls /sys/kernel/tracing >&2; exit $rc' "$jank"
 [ "$rc" = 0 ] && line ok syscall_tracepoints && [ ! -s "$dir/err" ]
-ok $? 'tracefs is looked into without being mounted'
+ok $? 'tracefs is checked without a mount'
 
 # A terminal, by script(1).
 if command -v script >/dev/null; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""How a trace ends: signals, -d, -n, COMMAND's own end; with what status, and all that was seen."""
+"""How a trace ends: by signals, -d, -n, COMMAND's end; its status, and all records are there."""
 import os
 import resource
 import signal
@@ -23,12 +23,12 @@ def test_signals(process):
         with open(f"{directory}/blocks.jsonl", "rb") as file:
             kept = file.read()
         ok(result.status == 0 and len(result.blocks()) >= 5 and result.summary() and kept == result.raw,
-           f"{sig.name}: 0, the summary, everything written", result)
+           f"{sig.name}: status 0, the summary, everything written", result)
     ok(process.poll() is None, "the traced process goes on")
 
 
 def test_ignored_hangup(process):
-    """As nohup starts it: the terminal's end is none of its own."""
+    """As nohup starts it: the end of the terminal is ignored."""
     tracer = bad.Tracer("-p", process.pid, prefix=["nohup"])
     tracer.process.send_signal(signal.SIGHUP)
     ok(not bad.wait_for(lambda: tracer.process.poll() is not None, 2), "nohup: SIGHUP is ignored", tracer.stderr())
@@ -39,7 +39,7 @@ def test_background(process):
     """A shell without job control starts background commands with SIGINT ignored."""
     command = f"{bad.JANK} -p {process.pid} >/dev/null 2>&1 & pid=$!; sleep 0.5; kill -INT $pid; wait $pid"
     run = subprocess.run(["sh", "-c", command], timeout=10, check=False)
-    ok(run.returncode == 0, "kill -INT ends one that a script started in the background", run)
+    ok(run.returncode == 0, "kill -INT ends a tracer that a script started in the background", run)
 
 
 def test_limits(process):
@@ -50,7 +50,7 @@ def test_limits(process):
     ok(result.status == 0 and len(result.blocks()) == 3 == result.summary()["blocks"], "-n 3", result)
     result = bad.trace("--json", "-t", "25ms", "-n", "1", "-d", "500ms", "--", bad.SIMJANK, "--quiet", "--duration", "1h",
                        "--scenario", "short")
-    ok(result.status == 0 and not result.blocks() and result.seconds < 5, "-d ends what has no block", result)
+    ok(result.status == 0 and not result.blocks() and result.seconds < 5, "-d ends a trace without blocks", result)
 
 
 def command(name, status, words, *args, options=(), **popen):
@@ -83,7 +83,8 @@ def odd_signals():
 
 
 def test_command_streams():
-    """COMMAND has our own stdin, stdout and stderr, no descriptor more, no other signal or limit."""
+    """COMMAND gets our stdin, stdout and stderr, no other descriptor, and unchanged signals and
+    limits."""
     ask = "ulimit -Sn; cat; ls -l /proc/self/fd | grep -c -- '->'; grep -E 'Sig(Blk|Ign)' /proc/self/status; echo said >&2"
     args = ["sh", "-c", ask]
     options = {"input": "read\n", "capture_output": True, "text": True, "timeout": 10, "check": False,
@@ -92,7 +93,7 @@ def test_command_streams():
     traced = subprocess.run([bad.JANK, "-q", "--json", "-o", bad.scratch("streams"), "--", *args], **options)
     said = [line for line in traced.stdout.splitlines() if not line.startswith("{")]
     ok(said == plain.stdout.splitlines() and traced.stderr == plain.stderr,
-       "COMMAND's descriptors, signals and limits are as without us", f"{plain}\n{traced}")
+       "COMMAND's descriptors, signals and limits are as without jankbpf", f"{plain}\n{traced}")
 
 
 def test_ignored_sigchld():
@@ -103,7 +104,7 @@ def test_ignored_sigchld():
 
 
 def test_command_forks():
-    """What COMMAND left running is not ours, neither to wait for nor to kill."""
+    """A process that COMMAND leaves running is not ours: no wait for it, no kill."""
     child = bad.scratch("child")
     result = bad.trace("--", "sh", "-c", f"sleep 30 >/dev/null 2>&1 & echo $! >{child}; exit 3", seconds=10)
     with open(child, encoding="utf-8") as file:
@@ -115,7 +116,7 @@ def test_command_forks():
 
 
 def test_command_stopped_by_us():
-    """Ctrl-C at us alone, -d, -n: COMMAND is ended, and the status is ours."""
+    """Ctrl-C for jankbpf alone, -d, -n: COMMAND is ended, and the status is jankbpf's."""
     for name, options, sig in (("-d", ["-d", "500ms"], None), ("-n", ["-n", "1"], None), ("SIGINT", [], signal.SIGINT)):
         tracer = bad.Tracer("-t", "25ms", *options, "--", bad.SIMJANK, "--quiet", "--duration", "1h", "--scenario",
                             "sleep:40ms")
@@ -140,7 +141,7 @@ wait()"""
 
 
 def test_killed_in_waits(backend):
-    """A wait that the process's end cuts short returns, but nowhere: no dispatch."""
+    """A wait that the end of the process cuts short returns nowhere: no dispatch."""
     process = bad.start([sys.executable, "-c", IDLE])
     time.sleep(0.5)
     tracer = bad.Tracer("--json", "-t", "1us", "--backend", backend, "-p", process.pid)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Erlang's schedulers beside busy loops: one that is idle is no hang, wherever it sleeps, and a process that computes is a block."""
+"""Erlang's schedulers beside busy loops: an idle scheduler is no hang, wherever it sleeps, and an
+Erlang process that computes is a block."""
 import os
 import subprocess
 import sys
@@ -10,7 +11,8 @@ sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 from live import Tap, Trace, blamed, end, headline, need, state_ns  # noqa: E402
 
 IDLE_MS = 6000
-# While it loads, beside others that are busy, each scheduler waits in epoll now and then. Then all are idle.
+# While the program loads, beside busy processes, each scheduler waits in epoll now and then. Then
+# all are idle.
 PROGRAM = ("[spawn(fun() -> lists:sort(lists:seq(1, 100000)), timer:sleep(20) end) || _ <- lists:seq(1, 40)], "
            "timer:sleep(%d), lists:foldl(fun(N, S) -> N * S rem 7919 end, 1, lists:seq(1, 3000000)), halt()." % IDLE_MS)
 
@@ -28,8 +30,8 @@ def main():
     idle = [block for block in trace.all_blocks + trace.hangs if state_ns(block, "futex") * 2 > block["duration_ns"]]
     tap.check(not idle, "no idle scheduler is a block or a hang", *map(headline, idle))
     busy = [block for block in trace.blocks if blamed(block) == "cpu"]
-    tap.check(busy, "a process that computes is a block", *map(headline, trace.blocks))
-    tap.check(all(block["loop"] == "erlang" for block in busy), "of Erlang's loop", *map(headline, busy))
+    tap.check(busy, "a computing process is a block", *map(headline, trace.blocks))
+    tap.check(all(block["loop"] == "erlang" for block in busy), "its loop is Erlang's", *map(headline, busy))
     tap.end()
 
 

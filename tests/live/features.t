@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Whatever a kernel lacks that tracing can do without: the programs load, and every block is reported. One
-feature off at a time, and each pair; what tracing cannot do without is named, with status 77."""
+"""Kernels without optional features: the programs load, and every block is reported. Each optional
+feature is off once, and each pair of them. Without a required feature, the message names it and the
+status is 77."""
 import itertools
 import json
 import os
@@ -21,8 +22,8 @@ MS = 1000000
 WORK = ["--quiet", "--scenario", "busy:30ms,sleep:30ms,epoll:30ms", "--gap", "5ms"]
 WAITS = {"syscall_tracepoints", "raw_syscalls"}  # without both, waits are seen by uprobes
 TYPED = {"btf", "tp_btf", "current_task_btf", "task_storage", "task_pt_regs", "task_iter"}  # else the plain probes
-TYPES = "/sys/kernel/btf/vmlinux"  # by name, for when the kernel is taken to have none
-SAMPLER = ({"perf_event"}, {"hw_cycles", "cpu_clock"})  # without all of one there are no samples
+TYPES = "/sys/kernel/btf/vmlinux"  # switched off by name, to pretend that the kernel has none
+SAMPLER = ({"perf_event"}, {"hw_cycles", "cpu_clock"})  # without all of a set there are no samples
 
 
 def jankbpf(*options):
@@ -30,7 +31,7 @@ def jankbpf(*options):
 
 
 def features():
-    """(required, optional), by their names."""
+    """(required, optional) features, by name."""
     known = jankbpf("--disable-feature", "none-such", "--", "true").stderr
     names = re.search(r"known are (.*)", known).group(1).split(", ")
     required = [name for name in names
@@ -39,7 +40,8 @@ def features():
 
 
 def trace(off):
-    """Its records, what it said, the truth. Uprobes are placed while the program runs: it gets the time."""
+    """Returns its records, its messages and the truth. Uprobes are placed while the program runs,
+    so it waits for them."""
     disable = [word for name in off for word in ("--disable-feature", name)]
     disable += ["--btf", TYPES] if "btf" in off else []
     with tempfile.NamedTemporaryFile(mode="r", prefix="features-") as truth:
@@ -51,7 +53,8 @@ def trace(off):
 
 
 def blocks_of(records, truth):
-    """The block of each dispatch of the list, in its order. A busy machine may make others slow, too."""
+    """The block of each dispatch of the list, in order. A busy machine may make other dispatches
+    slow, too."""
     wanted = [each for each in truth if each.get("scenario") in ("busy", "sleep", "epoll")]
     return [[record for record in records
              if record["type"] == "block" and record["start_ns"] <= each["begin_ns"] and
@@ -59,12 +62,12 @@ def blocks_of(records, truth):
 
 
 def time_of(block, kind):
-    """With what it waited for a CPU: the machine may be busy."""
+    """The state's time plus the wait for a CPU: the machine may be busy."""
     return block["time"]["blocked_ns"].get(kind, 0) + block["time"]["runnable_ns"]
 
 
 def wrong_with(off, records, truth):
-    """What is not as it must be in the three blocks of WORK; None when all is well."""
+    """What is wrong in the three blocks of WORK; None when all is right."""
     found = blocks_of(records, truth)
     if [len(blocks) for blocks in found] != [1, 1, 1]:
         return f"blocks for each dispatch: {[len(blocks) for blocks in found]}"
@@ -103,15 +106,16 @@ def main():
     for name in required:
         run = jankbpf("--disable-feature", name, "--", SIMJANK, "--quiet", "--count", "1")
         tap.check(run.returncode == 77 and not run.stdout and f"feature '{name}' is switched off" in run.stderr,
-                  f"without {name}: 77, and why", run.returncode, run.stderr)
-    paired = [name for name in optional if name not in TYPED - {"btf"}]  # one stands for all that make them plain
+                  f"without {name}: status 77, with the reason", run.returncode, run.stderr)
+    # one stands for all that lead to plain probes
+    paired = [name for name in optional if name not in TYPED - {"btf"}]
     for off in [(), *((name,) for name in optional), *itertools.combinations(paired, 2)]:
         test_set(tap, off)
     run = test_set(tap, tuple(name for name in optional if name != "uprobe"))
-    tap.check("no samples of running code" in run.stderr, "  which says that there are no samples", run.stderr)
+    tap.check("no samples of running code" in run.stderr, "  and a message says that there are no samples", run.stderr)
     run, _, _ = trace((*WAITS, "uprobe"))
     tap.check(run.returncode == 77 and "no way to see waits" in run.stderr,
-              "without tracepoints and uprobes: 77, and why", run.returncode, run.stderr)
+              "without tracepoints and uprobes: status 77, with the reason", run.returncode, run.stderr)
     for names in (("--backend", "kernel"), ()):
         run = jankbpf(*names, *(word for name in WAITS for word in ("--disable-feature", name)), "-q", "--",
                       "true")

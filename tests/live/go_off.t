@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A Go program without -l go costs what a program that is not traced costs: once it is known, the probes tell of it no more."""
+"""A Go program without -l go costs as much as an untraced program: as soon as jankbpf has
+recognised it, the probes send no record of it."""
 import os
 import struct
 import subprocess
@@ -16,10 +17,11 @@ from live import ROOT, Tap, Trace, end, need, wait_for  # noqa: E402
 PROGRAMS = os.path.join(HERE, "programs")
 CACHE = os.path.join(ROOT, ".output", "go-cache")
 HEADER = "<IHHQIIII"  # struct jank_rec
-OF_USER_SPACE = 0x8000  # kinds from here on are not the probes'
-KNOWN_NS = 2 * 10**9  # a look each second marks the threads that were there before
+OF_USER_SPACE = 0x8000  # records of these kinds do not come from the probes
+KNOWN_NS = 2 * 10**9  # a check each second marks the threads that were there before
 AT_WORK_S = 4
-FEW = 400  # records of the first second, which nobody could know for Go's: 30,000 came of all
+# records of the first second, before it can be recognised as Go; all in all there were 30,000
+FEW = 400
 
 
 def build(folder, name, *options, sources=("busy.go",)):
@@ -54,19 +56,19 @@ def is_at_work(process):
 
 
 def check(tap, what, trace, pid, since_ns):
-    told = [entry for entry in trace.summary["not_watched"] if entry["pid"] == pid]
-    tap.check([(entry["reason"], entry.get("loop")) for entry in told] == [("loop_off", "go")],
-              f"{what}: told as not watched, with the option", trace.summary["not_watched"])
+    entries = [entry for entry in trace.summary["not_watched"] if entry["pid"] == pid]
+    tap.check([(entry["reason"], entry.get("loop")) for entry in entries] == [("loop_off", "go")],
+              f"{what}: listed as not watched, with the option", trace.summary["not_watched"])
     times = records(trace.journal, pid)
     late = [t_ns for t_ns in times if t_ns > since_ns + KNOWN_NS]
-    tap.check(not late and len(times) < FEW, f"{what}: {len(times)} records of it, {len(late)} once it was known")
+    tap.check(not late and len(times) < FEW, f"{what}: {len(times)} records, {len(late)} of them after it was recognised")
     lost = trace.summary["lost"]
-    tap.check(sum(lost.values()) < FEW, f"{what}: no evidence was collected for nothing: {lost}")
+    tap.check(sum(lost.values()) < FEW, f"{what}: no evidence is collected without use: {lost}")
     tap.check(not trace.blocks and not trace.hangs, f"{what}: nothing was reported", trace.summary)
 
 
 def test_running(tap, what, program):
-    """It is at work before the trace begins."""
+    """The program works before the trace begins."""
     process = start(program)
     is_at_work(process)
     with Trace(process.pid) as trace:
@@ -77,8 +79,10 @@ def test_running(tap, what, program):
 
 
 def test_started(tap, what, program, options, pids=()):
-    """The trace begins first; the shell, which may be traced, goes on as the program, or has it as its child."""
-    # The parent sleeps: a wait that another thread ends would have all others watched, Go's as well (waker_watch.bpf.h).
+    """The trace begins first. Then the traced shell becomes the program, or starts it as its
+    child."""
+    # The parent sleeps: a wait that another thread ends would make the probes watch all threads,
+    # Go's as well (waker_watch.bpf.h).
     parent = 'read go; "$0" & echo $!; exec sleep 100'
     shell = start("sh", "-c", parent if "-f" in options else 'read go; echo $$; exec "$0"', program)
     with Trace(*[shell.pid for _ in pids], options=options) as trace:
@@ -94,15 +98,15 @@ def test_started(tap, what, program, options, pids=()):
 
 
 def test_ended(tap, program):
-    """Its end does not take it from the list."""
+    """An ended process stays in the list."""
     process = start(program)
     is_at_work(process)
     with Trace(process.pid) as trace:
         since_ns = time.monotonic_ns()
-        wait_for(lambda: any("not watched" in line for line in trace.messages), what="the first word")
+        wait_for(lambda: any("not watched" in line for line in trace.messages), what="the message")
         end(process)
         trace.finish()
-    check(tap, "one that has ended", trace, process.pid, since_ns)
+    check(tap, "an ended process", trace, process.pid, since_ns)
 
 
 def test_wanted(tap, program):

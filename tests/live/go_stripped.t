@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A stripped Go program: its functions have the names that Go's own table tells, in stacks and in the verdict."""
+"""A stripped Go program: its functions have names from Go's own table, in stacks and in the
+verdict."""
 import os
 import subprocess
 import sys
@@ -44,14 +45,14 @@ def run(program):
 def check(tap, what, trace, program):
     of_it = [frame for stack in user_stacks(trace) for frame in stack if frame.get("module") == program]
     nameless = [frame for frame in of_it if "function" not in frame]
-    tap.check(len(of_it) > 50 and not nameless, f"{what}: each of {len(of_it)} frames of it has a name", nameless[:3])
+    tap.check(len(of_it) > 50 and not nameless, f"{what}: each of its {len(of_it)} frames has a name", nameless[:3])
     names = {frame.get("function") for frame in of_it}
     tap.check({"main.serve", "main.spin", "main.nap"} <= names and
-              {"runtime.goexit", "runtime.goexit.abi0"} & names, f"{what}: each function of it", names)
+              {"runtime.goexit", "runtime.goexit.abi0"} & names, f"{what}: each of its functions is there", names)
     causes = [(block.get("cause", {}).get("frame") or {}).get("function") for block in trace.blocks]
-    named = [cause for cause in causes if cause]  # a thread may have run nothing but Go's runtime
+    named = [cause for cause in causes if cause]  # a thread may have run only Go's runtime
     tap.check(2 * len(named) > len(causes) and all(cause.startswith("main.") for cause in named),
-              f"{what}: the verdict names one of the program's own", causes)
+              f"{what}: the verdict names one of the program's functions", causes)
 
 
 def main():

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Dispatches over --hang: reported once while they are open, and at their end; or never to end."""
+"""Dispatches longer than --hang: reported once while they are open, and at their end if they have
+one."""
 import os
 import sys
 import time
@@ -12,7 +13,7 @@ import fuse
 from bad import MS, ok
 
 HANG = 300
-LATE = 150  # an eighth of --hang, and what a busy machine adds
+LATE = 150  # an eighth of --hang, and the delay of a busy machine
 
 
 def trace_simjank(scenario, *options, count=2):
@@ -35,13 +36,14 @@ def test_scenario(scenario, state, frame, *options):
     ok(result.status == 0 and len(hangs) == len(blocks) == 2, f"{what}: two hangs, and their two ends", result)
     ok([h["start_ns"] for h in hangs] == [b["start_ns"] for b in blocks] and
        [r["type"] for r in result.records()] == ["hang", "block", "hang", "block", "summary"],
-       f"{what}: each hang before its end", result)
+       f"{what}: each hang comes before its end", result)
     ok(all(HANG * MS < h["duration_ns"] < (HANG + LATE) * MS for h in hangs), f"{what}: in time",
        [h["duration_ns"] for h in hangs])
     ok(bad.exact(hangs + blocks), f"{what}: both accounts are exact", result)
     ok({r["severity"] for r in hangs + blocks} == {"hang"}, f"{what}: severity hang", result)
     key = {"running": lambda r: r["time"]["running_ns"]}.get(state, lambda r: r["time"]["blocked_ns"].get(state, 0))
-    # beside other programs it waits for a CPU as well, which the kernel's own figures judge (truth.t)
+    # Beside other programs it also waits for a CPU; truth.t judges that by the kernel's own
+    # figures.
     ok(all(key(r) > 0.5 * (r["duration_ns"] - r["time"]["runnable_ns"]) for r in hangs + blocks), f"{what}: the time is {state}",
        [r["time"] for r in hangs])
     ok("-F" in options and state == "running" or all(frame in functions(h) for h in hangs),
@@ -50,19 +52,20 @@ def test_scenario(scenario, state, frame, *options):
        result.summary())
     bad.valid(result, f"{what}: valid records")
     spans = [s for b in blocks for s in b["samples"] if s["state"] == state and s.get("ns", 0) > 0.9 * 700 * MS]
-    ok(state == "running" or len(spans) == 2, f"{what}: the end has the whole span, not its part", spans)
+    ok(state == "running" or len(spans) == 2, f"{what}: the end has the whole span, not a part", spans)
 
 
-def test_met_before(*options):
-    """A look meets the main thread before its first wait in epoll, which then is its loop's."""
+def test_seen_before(*options):
+    """A check finds the main thread before its first wait in epoll; that wait belongs to its
+    loop."""
     result = bad.trace("--json", "-t", "25ms", "--hang", f"{HANG}ms", *options, "--", bad.SIMJANK, "--quiet", "--start-delay", "2500ms",
                        "--scenario", "sleep:600ms", "--count", "1")
     ok([r["type"] for r in result.records()] == ["hang", "block", "summary"],
-       f"a thread that a look met before its loop has its hang told {' '.join(options)}", result)
+       f"a thread that was seen before its loop has its hang reported {' '.join(options)}", result)
 
 
 def test_never_ends(mode, state):
-    """It is reported while it is open, and that it had no end before ours."""
+    """The hang is reported while it is open, and has no end before the trace ends."""
     process = bad.target(mode)
     tracer = bad.Tracer("--json", "-t", "25ms", "--hang", f"{HANG}ms", "-p", process.pid)
     bad.in_dispatch(process)
@@ -77,21 +80,21 @@ def test_never_ends(mode, state):
 
 
 def test_anr():
-    """A hang is told again at each of Android's limits; a replay tells the same."""
+    """A hang is reported again at each of Android's limits; a replay reports the same."""
     journal = bad.scratch("anr.journal")
     result = bad.trace("-q", "--json", "-t", "25ms", "--hang", "2s", "--journal", journal, "--", bad.SIMJANK, "--quiet",
                        "--scenario", "hang:11s", "--count", "1", seconds=60)
-    told = [(r["type"], r["duration_ns"] // (1000 * MS), r.get("anr")) for r in result.records() if r["type"] != "summary"]
-    ok([(kind, anr) for kind, _, anr in told] == [("hang", None), ("hang", 5), ("hang", 10), ("block", 10)],
+    found = [(r["type"], r["duration_ns"] // (1000 * MS), r.get("anr")) for r in result.records() if r["type"] != "summary"]
+    ok([(kind, anr) for kind, _, anr in found] == [("hang", None), ("hang", 5), ("hang", 10), ("block", 10)],
        "a dispatch of 11 s: a hang at 2, 5 and 10 s, and its end", result)
-    ok([at for _, at, _ in told[:2]] == [2, 5] and told[2][1] >= 10, "each in time", told)
+    ok([at for _, at, _ in found[:2]] == [2, 5] and found[2][1] >= 10, "each in time", found)
     ok(bad.exact(result.of("hang")) and all("handle_hang" in functions(h) for h in result.of("hang")), "each with its account and stack", result)
     again = bad.trace("-q", "--json", "replay", journal)
     ok([r for r in again.records() if r["type"] == "hang"] == result.of("hang"), "a replay has the same", again)
 
 
 def test_killed():
-    """One that SIGKILL ends has its block."""
+    """A hang that SIGKILL ends is a block."""
     process = bad.target("stuck")
     tracer = bad.Tracer("--json", "-t", "25ms", "--hang", f"{HANG}ms", "-p", process.pid)
     bad.in_dispatch(process)
@@ -115,7 +118,8 @@ CALL
 
 
 def test_fuse(call):
-    """The daemon of a file system does not answer: no thread wakes the one that waits, and yet the daemon has a name."""
+    """The daemon of a file system does not answer: no thread wakes the waiting one, and yet the
+    daemon has a name."""
     if not fuse.available():
         return bad.skip("a daemon that does not answer", "no /dev/fuse")
     with fuse.Fuse(bad.scratch(f"stuck-{call}"), {"file": b"text"}, lambda *_: True) as stuck:
@@ -149,7 +153,7 @@ def test_options(process):
 
 
 def test_outputs():
-    """Text says that it is open; -o keeps both records, and one log."""
+    """Text says that it is open. -o keeps both records, and one log."""
     directory = bad.scratch("dir")
     result = bad.trace("-t", "25ms", "--hang", f"{HANG}ms", "-o", directory, "--journal", bad.scratch("journal"), "--",
                        bad.SIMJANK, "--quiet", "--scenario", "hang:700ms", "--count", "1")
@@ -169,8 +173,8 @@ test_scenario("hang:700ms", "sleep", "handle_hang")
 test_scenario("hang_busy:700ms", "running", "handle_hang_busy")
 test_scenario("hang:700ms", "sleep", "handle_hang", "--backend", "uprobe")
 test_scenario("hang_busy:700ms", "running", "handle_hang_busy", "-F", "0")
-test_met_before()
-test_met_before("--disable-feature", "task_storage")
+test_seen_before()
+test_seen_before("--disable-feature", "task_storage")
 test_never_ends("stuck", "blocked")
 test_never_ends("spin", "running")
 test_killed()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A loop whose dispatches are all blocks: the histogram's quantiles and maximum against the blocks' own durations."""
+"""A loop with blocks only: the histogram's quantiles and maximum, compared with the blocks' own
+durations."""
 import os
 import re
 import sys
@@ -10,7 +11,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import bad
 from bad import ok
 
-# Dispatches by a log-normal law, twenty that sleep for 20 ms, and one for 300; each ends in the next wait.
+# Durations by a log-normal law, twenty sleeps of 20 ms, and one of 300 ms; each dispatch ends in
+# the next wait.
 LOOP = """
 import os, random, select, time
 loop, always = select.epoll(), os.eventfd(1)
@@ -40,7 +42,7 @@ def run(*options, count=COUNT):
 
 
 def test_json(mode):
-    what = " ".join(("a threshold under all", *mode))
+    what = " ".join(("a threshold below all", *mode))
     result = run("-q", "--json", "-t", "20us", *mode)
     summary, durations = result.summary(), [block["duration_ns"] for block in result.blocks()]
     loop = summary["loops"][0]
@@ -64,12 +66,12 @@ def test_json(mode):
 
 
 def test_edge(mode):
-    what = " ".join(("a threshold among them", *mode))
+    what = " ".join(("a threshold between them", *mode))
     result = run("-q", "--json", "-t", "500us", *mode)
     loop, blocks = result.summary()["loops"][0], len(result.blocks())
     over = sum(b["count"] for b in loop["buckets"] if b["upper_ns"] > 500 * US)
     ok(0 < blocks < COUNT and over == blocks == loop["blocks"],
-       f"{what}: it is an edge: over it are as many as there are blocks ({blocks})", loop)
+       f"{what}: it is a bucket's edge: above it are as many dispatches as blocks ({blocks})", loop)
 
 
 def test_text():
@@ -79,10 +81,10 @@ def test_text():
     if not ok(set(said) == {"p50", "p99", "max"}, "the summary has p50, p99 and the maximum", result.out + result.err):
         return
     ok(300 * MS <= said["max"] < 10000 * MS, "the longest slept for 300 ms", said)
-    ok(20 * MS * 0.98 <= said["p99"] <= said["max"], "one in a hundred slept for 20", said)
-    ok(said["p50"] < 20 * MS, "most did not", said)
+    ok(20 * MS * 0.98 <= said["p99"] <= said["max"], "one in a hundred slept for 20 ms", said)
+    ok(said["p50"] < 20 * MS, "most did not sleep", said)
     few = run("-t", "10s", count=50)
-    ok(" p50 " in few.out and " p99 " not in few.out and " max " in few.out, "of fifty dispatches there is no p99",
+    ok(" p50 " in few.out and " p99 " not in few.out and " max " in few.out, "fifty dispatches give no p99",
        few.out + few.err)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Targets that lie about themselves: mapped files that are no ELF, perf maps that are none."""
+"""Hostile target programs: mapped files that are not ELF, and invalid perf maps."""
 import os
 import shutil
 import struct
@@ -35,7 +35,7 @@ def code_file(name, head=b""):
 
 
 def elf_header(**fields):
-    """Of a shared object, then with what is wrong in it."""
+    """Copies of a shared object, each with something wrong."""
     values = {"phoff": 64, "shoff": 64 + 56, "phnum": 1, "shnum": 8, "shstrndx": 1, "shentsize": 64, "phentsize": 56}
     values.update(fields)
     return struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01\x01", 3, 62, 1, 0, values["phoff"], values["shoff"], 0, 64,
@@ -61,7 +61,7 @@ def hostile_elves():
     yield "section headers that wrap around", elf_header(shoff=huge)
     yield "program headers that wrap around", elf_header(phoff=huge, phnum=0xFFFF)
     yield "65535 sections of no size", elf_header(shnum=0xFFFF, shentsize=0)
-    yield "a name section beyond all", elf_header(shstrndx=0xFFFE)
+    yield "a name section beyond the end", elf_header(shstrndx=0xFFFE)
     for what, kind, offset, size, entsize in (
             ("a huge symbol table", symtab, 512, 1 << 62, 24), ("symbols that wrap around", symtab, huge, 64, 24),
             ("symbols of size 0", symtab, 512, 480, 0), ("symbols of size 1", symtab, 512, 480, 1),
@@ -72,7 +72,7 @@ def hostile_elves():
     names = struct.pack("<IBBHQQ", 0xFFFFFFF0, 2, 0, 1, 4096, 4096) * 100
     yield "names beyond the string table", (good + load() + section(0, 0, 0) + section(strtab, 0, 64) + section(
         strtab, 0, 64) + section(symtab, 1024, len(names))).ljust(1024, b"\0") + names
-    yield "a segment that says nothing true", good + load(huge, huge, huge)
+    yield "a segment with wrong values", good + load(huge, huge, huge)
 
 
 def test_hostile_elves():
@@ -98,7 +98,7 @@ def named_modules(result):
 
 
 def maps_of_perf(pid):
-    """What may lie at /tmp/perf-PID.map, and may not hurt."""
+    """Hostile content of /tmp/perf-PID.map."""
     path = f"/tmp/perf-{pid}.map"
 
     def write(data):
@@ -158,13 +158,14 @@ def jit_load(addr, size, name):
 
 
 def jit_moves(count):
-    """Within a range where code was loaded, from one half to the other."""
+    """`count` CODE_MOVE records within a range of loaded code, from one half to the other."""
     return b"".join(jit_record(1, struct.pack("<IIQQQQQ", 1, 1, 0, 0x10000000 + 16 * (i % JIT_LOADS),
                                               0x20000000 + 16 * (i % JIT_LOADS), 16, 0)) for i in range(count))
 
 
 def test_hostile_jitdump():
-    """Each CODE_MOVE is cheap, however many pieces of code there are; and what is too much for once is read later."""
+    """Each CODE_MOVE is cheap, however many pieces of code there are. What is too much for one read
+    is read later."""
     if os.uname().machine != "x86_64":
         return skip("a hostile jitdump", "the code in it is x86-64's")
     work = bad.scratch("jit")
@@ -183,7 +184,7 @@ def test_hostile_jitdump():
     victim = bad.target("loop", 40)
     tracer = bad.Tracer("--json", "-t", "10ms", "-p", f"{process.pid},{victim.pid}")
     bad.wait_for(lambda: b'"pid":%d,' % process.pid in tracer.stdout(), TIMEOUT)
-    with open(path, "ab") as file:  # 5 MB more, then what the code is called
+    with open(path, "ab") as file:  # 5 MB more, then the name of the code
         file.write(jit_moves(80000) + jit_load(code, 16, b"found_at_last"))
     before = len(tracer.stdout())
     ok(bad.wait_for(lambda: b'"pid":%d,' % victim.pid in tracer.stdout()[before:], TIMEOUT),
@@ -199,7 +200,7 @@ def test_hostile_jitdump():
 
 
 def test_other_users_link():
-    """A process of another user may not have us read for it what it can't."""
+    """A process of another user cannot make us read a file for it."""
     work = bad.scratch("other")
     os.mkdir(work)
     os.chmod(bad.SCRATCH, 0o755)
@@ -218,11 +219,11 @@ def test_other_users_link():
     os.unlink(path)
     bad.end(process)
     ok(result.status == 0 and len(result.blocks()) == 2 and "secret" not in result.out,
-       "another user's link to a file of root's is not read", result)
+       "another user's link to root's file is not read", result)
 
 
 def test_perf_map():
-    """A good one is used."""
+    """A valid perf map is used."""
     if os.uname().machine != "x86_64":
         return skip("a perf map", "the code for it is x86-64's")
     with open(bad.scratch("anon"), "wb") as file:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Another user's program whose memory and files lie on a file system that never answers us: others are traced meanwhile."""
+"""The memory and files of another user's program lie on a file system that never answers us. Other
+programs are traced meanwhile."""
 import os
 import shutil
 import signal
@@ -14,7 +15,8 @@ import fuse
 from bad import ok, skip
 
 NOBODY = 65534
-# A stuck tracer hangs for ever; two seconds are for stdout's patience, the rest for a loaded machine.
+# A stuck tracer hangs for ever. Two seconds are jankbpf's patience with stdout; the rest is for a
+# loaded machine.
 END_S = 20
 BLOCKS = 5
 # count_down(rdi): mov %rdi,%rax; dec %rax; jne; ret
@@ -23,7 +25,7 @@ PAGE = 4096
 
 
 def hangs(_pid, comm, _name, _opcode):
-    """No thread of the tracer's is ever answered."""
+    """The file system never answers a thread of the tracer."""
     return comm.startswith("jankbpf")
 
 
@@ -37,28 +39,28 @@ def attacker(exe, *args):
 
 
 def trace_both(what, mounted, process, *args):
-    """The honest target has its blocks told meanwhile, and Ctrl-C ends it all."""
+    """The honest target's blocks are reported meanwhile, and Ctrl-C ends the trace."""
     honest = bad.target("loop", 40)
     tracer = bad.Tracer("--json", "-t", "10ms", "-p", process.pid, "-p", honest.pid, *args, wait=False)
 
-    def told():
+    def reported():
         return tracer.stdout().count(b'"pid":%d,' % honest.pid) >= BLOCKS
 
-    meanwhile = bad.wait_for(told, END_S)
+    meanwhile = bad.wait_for(reported, END_S)
     tracer.process.send_signal(signal.SIGINT)
     ended = bad.wait_for(lambda: tracer.process.poll() is not None, END_S)
     if not ended:
-        mounted.end()  # not even SIGKILL ends whoever waits there
+        mounted.end()  # not even SIGKILL ends a process that waits there
     result = tracer.finish()
     bad.end(honest)
-    ok(meanwhile, f"{what}: another program's blocks are told meanwhile", result)
-    ok(ended and result.status == 0, f"{what}: Ctrl-C ends it", result)
+    ok(meanwhile, f"{what}: another program's blocks are reported meanwhile", result)
+    ok(ended and result.status == 0, f"{what}: Ctrl-C ends the trace", result)
     return result
 
 
 def main():
     if not fuse.available():
-        return skip("a file system that never answers", "/dev/fuse can't be used here")
+        return skip("a file system that never answers", "/dev/fuse cannot be used here")
     os.chmod(bad.SCRATCH, 0o755)
     exe = bad.scratch("target")
     shutil.copy(bad.TARGET, exe)
@@ -72,9 +74,9 @@ def main():
         process = attacker(exe, "code", f"{mounted.path}/libuv.so.1")
         result = trace_both("code in such a file", mounted, process)
         lost = (result.summary() or {}).get("lost", {})
-        ok(lost.get("reads_unanswered"), "what could not be read is told", result)
+        ok(lost.get("reads_unanswered"), "what could not be read is reported", result)
         blocks = [b for b in result.blocks() if b["pid"] == process.pid]
-        ok(blocks and bad.exact(blocks), "its own blocks are told, too", result)
+        ok(blocks and bad.exact(blocks), "its own blocks are reported, too", result)
         bad.end(process)
     return None
 

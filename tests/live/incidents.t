@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Incidents as people have them, on real programs as the distribution ships them: what stalled is known to the script
-that made it stall, and the verdict must say so.
+"""Incidents of everyday use, on real programs of the distribution. The script that caused the stall
+knows what stalled, and the verdict must say so.
 
 INCIDENTS=redis,node runs these only.
 """
@@ -22,14 +22,14 @@ from live import MS, Moment, Tap, Trace, check_run, drop_cache, end, is_cached, 
 from real import NodeServer, Redis, Screen, free_port, http_get  # noqa: E402
 from slow_disk import SlowDisk, why_not  # noqa: E402
 
-PYTHON = "/usr/bin/python3"  # the distribution's, which has its modules
+PYTHON = "/usr/bin/python3"  # the distribution's Python, which has its modules
 LUA = "local n = 0; for i = 1, 9000000 do n = n + i % 7 end; return n"
 FILE_KB = 1024
 READ_BPS = 3 << 20
 
 
 def check_trace(tap, trace, *what):
-    # Those who ran meanwhile, and those that were waited for, may be many.
+    # There may be many preemptors and many waited-for threads: they count as right.
     check_run(tap, trace, *what, spared=("preemptors_capped", "evidence_shed"))
 
 
@@ -42,14 +42,15 @@ def write_cold(path, size=FILE_KB << 10):
 
 @contextlib.contextmanager
 def tracing(pid, threshold="40ms", options=()):
-    """As Trace; a dispatch ends a little after its answer was sent."""
+    """As Trace, but waits a little: a dispatch ends shortly after its answer was sent."""
     with Trace(pid, threshold=threshold, options=options) as trace:
         yield trace
         time.sleep(0.1)
 
 
 def redis_memory(tap, folder):
-    """A fork has the page tables copied: the more memory, the longer. redis knows how long it took."""
+    """A fork copies the page tables: the more memory, the longer. redis reports how long it
+    took."""
     redis = Redis(folder)
     try:
         redis.do("DEBUG", "POPULATE", "1500000", "key", "300")
@@ -63,7 +64,7 @@ def redis_memory(tap, folder):
         end(redis.process)
     check_trace(tap, trace, "redis", "redis-server", "redis")
     fork_ms = int(info["latest_fork_usec"]) / 1000
-    tap.note(f"redis says that its fork took {fork_ms} ms")
+    tap.note(f"redis reports that its fork took {fork_ms} ms")
     check_incident(tap, Truth("redis, BGSAVE of much memory", ["kernel"], at_least_ms=fork_ms * 0.9,
                               seen=["copy_page_range", "copy_process", "dup_mm", "copy_pte_range"]), fork.block(trace.blocks))
     check_incident(tap, Truth("redis, a slow Lua script", ["cpu"], words=["CPU", "lua"]), lua.block(trace.blocks))
@@ -118,7 +119,7 @@ def nginx(tap, folder):
     moments = {}
     try:
         wait_for(lambda: answers(socket.AF_UNIX, f"{folder}/socket"), what="nginx's answer")
-        # It answers before it has one: the socket is there first.
+        # The socket appears before nginx has a worker, so a connection is answered first.
         children = f"/proc/{master.pid}/task/{master.pid}/children"
         wait_for(lambda: read(children), what="nginx's worker")
         worker = int(read(children).split()[0])
@@ -139,7 +140,7 @@ SETTINGS = "[org/xfce/mousepad/preferences/view]\nshow-line-numbers={}\n[org/xfc
 
 
 def write_settings(path, numbers, size):
-    """As another program does it: a new file in the old one's place. Returns the new one's inode."""
+    """Replaces the file by a new one, as another program does it. Returns the new inode."""
     fresh = path + ".new"
     with open(fresh, "w", encoding="ascii") as file:
         file.write(SETTINGS.format("true" if numbers else "false"))
@@ -172,12 +173,13 @@ def gtk(tap, folder):
                  what="mousepad's own settings")
         with SlowDisk(folder, read_bps=1 << 20) as slow, tracing(editor.pid, threshold="50ms") as trace:
             slow.hold(editor.pid)
-            for number in range(8):  # it may write its own over them, or find them in memory
+            for number in range(8):  # it may overwrite them with its own, or find them in memory
                 ours, began = write_settings(keyfile, number % 2 == 0, 400000), time.monotonic()
                 with Moment() as moment:
                     wait_for(lambda: is_cached(keyfile), what="mousepad's read of its settings")
                     was_slow = time.monotonic() - began > 0.2
-                    # It is done when it waits again: it may load fonts meanwhile, and think of writing its own.
+                    # It is done when it waits again. Until then it may load fonts, and may write
+                    # its own settings.
                     wait_for(lambda: "poll" in read(f"/proc/{editor.pid}/wchan"), what="mousepad's wait")
                     time.sleep(0.1)
                     wait_for(lambda: "poll" in read(f"/proc/{editor.pid}/wchan"), what="mousepad's wait")
@@ -191,7 +193,7 @@ def gtk(tap, folder):
         screen.end()
     check_trace(tap, trace, "mousepad")
     if not moment:
-        tap.skip("mousepad, its settings on a slow disk", "it wrote its own over each of ours, or found them in memory")
+        tap.skip("mousepad, its settings on a slow disk", "it overwrote each version, or found it in memory")
         return
     check_incident(tap, Truth("mousepad, its settings on a slow disk", ["disk"], whats=["read"], calls=["read"],
                               path=keyfile, words=["keyfile"]), moment.block(trace.blocks))
@@ -223,8 +225,8 @@ def node(tap, folder):
 
 
 def node_gc(tap, folder):
-    """What is kept leaves little room in the heap: what is made and let go beside it costs collections, partly spent in
-    waiting for helpers; how many is V8's own affair, so some more are asked for."""
+    """Live objects leave little room in the heap, so garbage costs collections, partly spent in
+    waiting for helper threads. V8 decides how many, so the test asks for some more."""
     server = NodeServer(folder, "/dev/null", "--max-old-space-size=210", "--expose-gc")
     try:
         for path in ("observe", "keep", "churn", "collections"):
@@ -238,7 +240,7 @@ def node_gc(tap, folder):
     check_trace(tap, trace, "node near its heap's end", "node", "node", "libuv")
     block = moment.block(trace.blocks)
     collecting = sum(each["ms"] for each in collections)
-    tap.note(f"node says that its collector took {collecting:.1f} ms")
+    tap.note(f"node reports that its collector took {collecting:.1f} ms")
     whole = (block or {}).get("duration_ns", 0) / MS
     if not tap.measured(collecting > 0.4 * whole, "node, GC: there is much to collect", f"{collecting:.1f} of {whole:.1f} ms"):
         return
@@ -261,7 +263,7 @@ def asyncio(tap, folder):
     try:
         wait_for(lambda: answers(socket.AF_UNIX, path) and answers(socket.AF_INET, ("127.0.0.1", port)),
                  what="the servers' answers")
-        ask(path, f"ask http://127.0.0.1:{port}/")  # modules are loaded by now
+        ask(path, f"ask http://127.0.0.1:{port}/")  # modules are loaded now
         with tracing(server.pid) as trace:
             for name, line in (("nap", "nap"), ("ask", f"ask http://127.0.0.1:{port}/")):
                 with Moment() as moments[name]:
@@ -295,7 +297,7 @@ def main():
     for name, (run, programs, disk) in INCIDENTS.items():
         if only and name not in only.split(","):
             continue
-        # Where files are on a disk, which /tmp needn't be.
+        # A folder on a disk, which /tmp need not be.
         with tempfile.TemporaryDirectory(prefix="jank-incident-", dir="/var/tmp") as folder:
             missing = [each for each in programs if not shutil.which(each)]
             if missing or disk and why_not(folder):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A real JVM: stacks through what HotSpot makes and interprets, to where the thread began, by Java's names."""
+"""A real JVM: stacks through HotSpot's compiled and interpreted code, to the thread's start, with
+Java's names."""
 import os
 import re
 import socket
@@ -52,7 +53,7 @@ class Server:
 
 
 def stacks(blocks):
-    """Of each sample the program's frames, innermost first."""
+    """The program's frames of each sample, innermost first."""
     for block in blocks:
         for sample in block["samples"]:
             found = [frame for frame in sample["stack"] if not frame.get("kernel")]
@@ -71,7 +72,7 @@ def share_complete(blocks):
 
 
 def wrong_links(blocks):
-    """Methods of ours that are told as called by another one than they are; what has no name may be any."""
+    """Methods of ours with a wrong caller. A frame without a name may be any method."""
     wrong = set()
     for stack in stacks(blocks):
         for callee, caller in zip(stack, stack[1:]):
@@ -89,10 +90,10 @@ def check_stacks(tap, what, blocks):
 
 
 def check_blamed(tap, what, block, wanted):
-    if tap.check(block, f"{what} is a block"):
+    if tap.check(block, f"{what}: there is a block"):
         frame = block["cause"].get("frame") or {}
-        tap.check(method(frame) in wanted, f"{what}: blamed on {' or '.join(sorted(wanted))}", headline(block))
-        tap.check(frame.get("language") == "java", f"{what}: as Java's", frame)
+        tap.check(method(frame) in wanted, f"{what}: {' or '.join(sorted(wanted))} is to blame", headline(block))
+        tap.check(frame.get("language") == "java", f"{what}: as a Java method", frame)
 
 
 def check_compiled(tap, what, folder, *options):
@@ -104,7 +105,8 @@ def check_compiled(tap, what, folder, *options):
             moments = {letter: twice(server.do, letter) for letter in "cjnpl"}
     finally:
         server.end()
-    # whose loop it is cannot be seen while a handler has overwritten where it waited: the first is told by the wait alone
+    # While a handler has overwritten the place of the wait, the loop's kind cannot be found: the
+    # first block has only the kind of wait.
     check_run(tap, trace, what, "java", "java-nio", "epoll")
     tap.check(any(block["loop"] == "java-nio" for block in trace.blocks), f"{what}: the loop is java.nio's",
               {block["loop"] for block in trace.blocks})
@@ -112,7 +114,8 @@ def check_compiled(tap, what, folder, *options):
     blocks = {letter: block_of(tap, trace.blocks, moment) for letter, moment in moments.items()}
     check_blamed(tap, f"{what}: the CPU", blocks["c"], {"busy", "outer", "middle", "inner"})
     check_blamed(tap, f"{what}: the class library", blocks["j"], {"library"})
-    # without a name of its own a method that was never compiled is the interpreter's: its caller is told
+    # Without its own name, a method that was never compiled is a frame of the interpreter: its
+    # caller is blamed.
     for letter, name in (("n", "nap"), ("p", "park"), ("l", "contend")):
         check_blamed(tap, f"{what}: {name}", blocks[letter], {name, "handle"})
     chains = [[method(frame) for frame in stack if method(frame)] for stack in stacks([blocks["c"]] if blocks["c"] else [])]
@@ -121,7 +124,8 @@ def check_compiled(tap, what, folder, *options):
 
 
 def check_map(tap, folder):
-    """The map comes late, and is written again when there is more code: the same file anew."""
+    """The map comes late, and is written again when there is more code: a new file of the same
+    name."""
     server = Server(folder, *NOT_INLINED)
     try:
         server.do("w" * 1000)
@@ -133,11 +137,11 @@ def check_map(tap, folder):
             after = twice(server.do, "c")
     finally:
         server.end()
-    tap.check(sum("jcmd PID Compiler.perfmap" in line for line in trace.messages) == 1, "without a map the way to one is said",
+    tap.check(sum("jcmd PID Compiler.perfmap" in line for line in trace.messages) == 1, "without a map, a message says how to get one",
               *trace.messages[-3:])
     block = block_of(tap, trace.blocks, before)
     if tap.check(block, "without a map the handler is a block"):
-        tap.check(not any(map(method, (frame for stack in stacks([block]) for frame in stack))), "… with no names of Java's")
+        tap.check(not any(map(method, (frame for stack in stacks([block]) for frame in stack))), "… without names of Java methods")
         check_stacks(tap, "without a map", [block])
     block = block_of(tap, trace.blocks, after)
     if tap.check(block, "with a map that was written twice the handler is a block"):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""JavaScript by its own functions: node's perf map, its jitdump with lines, and both in a container."""
+"""JavaScript function names: by node's perf map, by its jitdump with lines, and by both in a
+container."""
 import os
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ SERVER = os.path.join(HERE, "programs", "server.js")
 
 
 class Contained(NodeServer):
-    """As a container's first process: its own pids, and a /tmp of its own."""
+    """Starts it as the first process of a container, with its own pids and its own /tmp."""
 
     def __init__(self, folder, *options):
         self.path = os.path.join(folder, "contained")
@@ -45,7 +46,7 @@ def check(tap, what, server, pid, lines):
     found = [frame for block in trace.blocks for frame in frames(block) if "fibonacci" in frame.get("function", "")]
     tap.check(found, f"{what}: the function is named",
               [frame.get("function", frame.get("module")) for block in trace.blocks for frame in frames(block)][:20])
-    tap.check(all(frame.get("language") == "javascript" for frame in found), f"{what}: as JavaScript's", found[:1])
+    tap.check(all(frame.get("language") == "javascript" for frame in found), f"{what}: as a JavaScript function", found[:1])
     if lines:
         known = [frame for frame in found if "line" in frame]  # a prologue has none
         begin = line_of("function fibonacci")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""kill -9 of jankbpf: nothing stays attached, the target goes on, what was written stays readable."""
+"""kill -9 of jankbpf: nothing stays attached, the target goes on, and its output stays readable."""
 import json
 import os
 import random
@@ -19,7 +19,7 @@ KILLS = 12
 
 
 def test_simjank(build, backend):
-    """Its code is as before, and its truth is no other than without us."""
+    """The target's code is restored, and its truth is the same as without jankbpf."""
     truth = bad.scratch("truth")
     process = bad.simjank("--scenario", "sleep:40ms,busy:30ms,pipe:30ms", "--duration", "1h", "--truth", truth,
                           "--gap", "10ms", build=build)
@@ -35,14 +35,14 @@ def test_simjank(build, backend):
     ok(held and not left, f"{build}, {backend}: nothing stays in the kernel", f"{left} of {held}")
     restored = bad.wait_for(
         lambda: [bad.code_hash(process.pid, name) for name in ("libc", "libutils")] == code, 3)
-    ok(restored, f"{build}, {backend}: the target's code is as before")
+    ok(restored, f"{build}, {backend}: the target's code is restored")
     process.terminate()
     process.wait(30)
     with open(truth, encoding="utf-8") as lines:
         done = [json.loads(line) for line in lines]
     late = [d["duration_ns"] - d["wanted_ns"] for d in done[:-1] if d["wanted_ns"]]
     ok(process.returncode == 0 and len(late) > 10 and sorted(late)[len(late) // 2] < 5 * MS,
-       f"{build}, {backend}: the target ends as it would have", done)
+       f"{build}, {backend}: the target ends as it would without jankbpf", done)
 
 
 def children_in(path):
@@ -51,7 +51,8 @@ def children_in(path):
 
 
 def test_command():
-    """COMMAND goes on without us; one that was not let go yet never starts."""
+    """COMMAND goes on without jankbpf. If jankbpf is killed before COMMAND's exec, COMMAND never
+    starts."""
     truth = bad.scratch("truth")
     tracer = bad.Tracer("-t", "25ms", "--", bad.SIMJANK, "--quiet", "--duration", "1h", "--truth", truth)
     with open(f"/proc/{tracer.pid}/task/{tracer.pid}/children", encoding="ascii") as file:
@@ -61,8 +62,8 @@ def test_command():
     time.sleep(0.3)
     alive = os.path.exists(f"/proc/{child}")
     os.kill(child, 15)
-    told = bad.wait_for(lambda: os.path.exists(truth) and os.path.getsize(truth), 5)
-    ok(alive and told, "COMMAND goes on without us", f"{alive} {told}")
+    written = bad.wait_for(lambda: os.path.exists(truth) and os.path.getsize(truth), 5)
+    ok(alive and written, "COMMAND goes on without jankbpf", f"{alive} {written}")
     mark, started = bad.scratch("mark"), 0
     for i in range(20):
         tracer = bad.start([bad.JANK, "--", "touch", mark], stdout=subprocess.DEVNULL)
@@ -110,7 +111,7 @@ def test_redis(backend):
 
 
 def whole_lines(path):
-    """Lines, and whether the last one is torn."""
+    """The number of lines, and whether the last one is torn."""
     with open(path, "rb") as file:
         data = file.read()
     lines = data.split(b"\n")
@@ -124,7 +125,8 @@ def size_of(path):
 
 
 def test_records():
-    """Killed while it writes: every line but the last is whole, and the next start repairs that."""
+    """Killed while it writes: every line but the last is whole, and the next start repairs the
+    last."""
     process = bad.target("storm", 2, 300)
     directory, path = bad.scratch("kept"), bad.scratch("kept/blocks.jsonl")
     counts, torn, problems = [0], 0, []
@@ -151,7 +153,7 @@ def test_records():
     ok(result.status == 0 and not complaints, "a torn last line is repaired by the next start", complaints)
     logs = [os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".log")]
     run = subprocess.run(["tests/blockcanary_reader.py", "--lint", *logs], capture_output=True, text=True, check=False)
-    ok(logs and run.returncode == 0, f"BlockCanary's reader takes the {len(logs)} logs", run.stdout[-2000:] + run.stderr)
+    ok(logs and run.returncode == 0, f"BlockCanary's reader accepts the {len(logs)} logs", run.stdout[-2000:] + run.stderr)
     bad.end(process)
 
 

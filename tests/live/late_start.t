@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Loops that are woken and get no CPU: the delay against the client's own clock, and who is told to have had the CPU.
+"""Loops that are woken and get no CPU: the delay, compared with the client's own clock, and the
+named preemptor.
 
-Of each message the client notes when it was about to send and when it had sent, the loop's handler when it had it. So a start delay
-lies within (about to send, had it), and the whole delay covers (had sent, had it), however busy the machine is.
+For each message, the client notes when it was about to send and when it had sent; the loop's
+handler notes when it received it. So a start delay is within (about to send, received), and the
+whole delay covers (had sent, received), however busy the machine is.
 """
 import json
 import os
@@ -23,7 +25,7 @@ COUNT = 8
 
 
 def delays(scenario, *args):
-    """The client's truth, and what was traced."""
+    """The client's truth, and the trace."""
     program = start([sys.executable, PROGRAM, scenario, str(COUNT), *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         program.stdout.readline()
@@ -40,12 +42,13 @@ def delays(scenario, *args):
 
 
 def block_with(trace, received):
-    """The dispatch in which the message was handled."""
+    """The dispatch that handled the message."""
     return next((b for b in trace.all_blocks if b["start_ns"] <= received <= b["start_ns"] + b["duration_ns"]), None)
 
 
 def check_late(tap, scenario, truth, trace, causes, runner):
-    # A message that comes while the one before is handled waits behind it, not for a CPU.
+    # A message that arrives while the previous one is handled waits for that handler, not for a
+    # CPU.
     free = [row for before, row in zip([(0, 0, 0), *truth], truth) if row[0] > before[2] + MS]
     late = [(sent, had, block_with(trace, had)) for about, sent, had in free if had - sent > THRESHOLD]
     befores = {had: about for about, _, had in truth}
@@ -57,19 +60,19 @@ def check_late(tap, scenario, truth, trace, causes, runner):
     wrong = [(had - sent, b["start_delay_ns"], b["duration_ns"]) for sent, had, b in found
              if b["delay_ns"] < had - sent or b["start_delay_ns"] > had - befores[had] or
              b["delay_ns"] != b["start_delay_ns"] + b["duration_ns"]]
-    tap.check(not wrong, f"{scenario}: its delay is the client's", *wrong)
+    tap.check(not wrong, f"{scenario}: its delay agrees with the client's", *wrong)
     off = sorted(b["start_delay_ns"] - (b["start_ns"] - sent) for sent, _, b in found)
-    tap.note(f"{scenario}: start delay against the client's clock: {off[0] / 1000:.1f} to {off[-1] / 1000:.1f} us")
+    tap.note(f"{scenario}: start delay minus the client's: {off[0] / 1000:.1f} to {off[-1] / 1000:.1f} us")
     whats = [(b["cause"]["kind"], b["cause"].get("what")) for _, _, b in found]
     tap.check(whats and all(kind == "runnable" and what in causes for kind, what in whats),
-              f"{scenario}: for want of a CPU: {', '.join(causes)}", *whats)
+              f"{scenario}: the cause is the wait for a CPU: {', '.join(causes)}", *whats)
     check_account(tap, scenario, found)
     if runner:
-        # Neighbours may have a part of the CPU, too: each session has one of its own (autogroup).
+        # Neighbours may have a part of the CPU, too: each session has its own share (autogroup).
         unnamed = [(b["start_delay_ns"], b["preemptors"]) for _, _, b in found
                    if runner not in [p["comm"] for p in b["preemptors"]] or
                    sum(p["ns"] for p in b["preemptors"]) < b["start_delay_ns"] / 2]
-        tap.check(not unnamed, f"{scenario}: '{runner}' is told to have had the CPU", *unnamed)
+        tap.check(not unnamed, f"{scenario}: '{runner}' is named as having the CPU", *unnamed)
 
 
 def check_account(tap, scenario, found):
@@ -95,7 +98,7 @@ def check_replay(tap, scenario, trace):
     again = [r for r in map(json.loads, done.stdout.splitlines()) if r["type"] == "block"]
     same = [(b["start_delay_ns"], b["cause"]["summary"]) for b in trace.all_blocks] == \
         [(b["start_delay_ns"], b["cause"]["summary"]) for b in again]
-    tap.check(same, f"{scenario}: a replay says the same", done.stderr)
+    tap.check(same, f"{scenario}: a replay reports the same", done.stderr)
 
 
 SLEEPER = """
@@ -114,7 +117,7 @@ thread.run() if sys.argv[1] == 'main thread' else thread.start()
 
 
 def check_first(tap, thread):
-    """It sleeps before the trace begins, and is late when it is woken for the first time."""
+    """It sleeps before the trace begins. When it is woken for the first time, it starts late."""
     cpus = os.sched_getaffinity(0)
     program = start([sys.executable, "-c", SLEEPER, thread], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
@@ -142,7 +145,7 @@ def check_first(tap, thread):
 
 
 def is_asleep(pid):
-    """Are all its threads?"""
+    """Do all its threads sleep?"""
     states = []
     for tid in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{tid}/stat", encoding="ascii") as file:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A thousand blocks a second, programs that come and go: memory, descriptors and BPF objects stay as they are."""
+"""A thousand blocks a second, programs that start and end: memory, descriptors and BPF objects do
+not grow."""
 import os
 import subprocess
 import sys
@@ -12,21 +13,22 @@ import bad
 from bad import ok
 
 RSS_MAX_KB, GROWTH_KB = 60 * 1024, 1024
-# Longer where somebody wants to know it better.
+# Longer for a more exact result.
 SECONDS = float(os.environ.get("LEAK_SECONDS", "6"))
 WARM_S = 3
 
 
 def look(tracer):
     fds = bad.fds_of(tracer.pid)
-    for _ in range(5):  # some are open for a moment only
+    for _ in range(5):  # some are open only for a moment
         time.sleep(0.05)
         fds = {fd: name for fd, name in bad.fds_of(tracer.pid).items() if fds.get(fd) == name}
     return bad.rss_kb(tracer.pid), fds, bad.held(tracer.pid), int(bad.status_of(tracer.pid)["Threads"])
 
 
 def differences(first, last):
-    """In descriptors, BPF objects and threads. A timer may be open at one look; a leak grows with each exec."""
+    """Growth of descriptors, BPF objects and threads. A timer may be open at one sample; a leak
+    grows with each exec."""
     return [f"{set(map(str, a)) ^ set(map(str, b))}" for a, b in zip(first[1:3], last[1:3])
             if abs(len(a) - len(b)) > 1] + (
         [f"{first[3]} threads, then {last[3]}"] if first[3] != last[3] else [])
@@ -49,7 +51,7 @@ def watch(name, process, *options):
 
 
 def test_blocks():
-    """Text, with names for each; and all that is written to files, which are bounded, too."""
+    """Text with names for each block; with -o, also files, which are bounded."""
     process = bad.target("storm", 1, 800)
     watch("a thousand blocks a second", process, "-t", "500us", "-F", "999")
     directory = bad.scratch("dir")
@@ -60,7 +62,7 @@ def test_blocks():
 
 
 def test_execs():
-    """Each exec is another program with another map of memory."""
+    """Each exec is another program with other mappings."""
     script = bad.scratch("again")
     with open(script, "w", encoding="utf-8") as file:
         file.write(f'#!/bin/sh\n[ -e {bad.SCRATCH}/stop ] && exec {bad.TARGET} loop\nsleep 0.05\nexec "$0"\n')
@@ -72,7 +74,7 @@ def test_execs():
 
 
 def test_short_runs():
-    """One after the other, of every length."""
+    """Runs of any length, one after the other."""
     for i in range(6):
         for backend in ("kernel", "uprobe"):
             bad.trace("-d", f"{1 + i * 20}ms", "--backend", backend, "--", bad.SIMJANK, "--quiet")

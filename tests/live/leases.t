@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A program of another user that holds write leases on the files that it maps: who opens one without O_NONBLOCK waits for
-45 s. Neither the start, nor the blocks of another program, nor the end may wait for that."""
+"""A program of another user that holds write leases on the files that it maps: an open without
+O_NONBLOCK waits for 45 s. The start, the blocks of another program, and the end must not wait for
+that."""
 import os
 import shutil
 import sys
@@ -21,7 +22,8 @@ END_S = 10
 
 
 def attacker():
-    """It runs code in the first of its files, whose names say that there may be places for uprobes."""
+    """It runs code in the first of its files. Their names match libraries in which jankbpf looks
+    for places of uprobes."""
     work = bad.scratch("leased")
     os.makedirs(work, exist_ok=True)
     os.chmod(bad.SCRATCH, 0o755)
@@ -44,13 +46,13 @@ def test_leases(*options):
     ok(traces, f"{name}: traced after {time.monotonic() - begin:.1f} s", tracer.stderr())
     for process, whose in (victim, "another program"), (hostile, "their owner"):
         mark = b'"pid":%d,' % process.pid
-        ok(bad.wait_for(lambda mark=mark: mark in tracer.stdout(), WITHIN_S), f"{name}: blocks of {whose} come")
+        ok(bad.wait_for(lambda mark=mark: mark in tracer.stdout(), WITHIN_S), f"{name}: blocks of {whose} are reported")
     begin = time.monotonic()
     result = tracer.stop(seconds=END_S)
     ok(result.status == 0 and bad.exact(result.blocks()), f"{name}: ended after {time.monotonic() - begin:.1f} s", result)
-    told = [line for line in result.err.splitlines() if "another process holds a lease on it" in line]
-    ok(any("names are missing" in line for line in told) and "libQt5Core" in "".join(told),
-       f"{name}: what could not be read is told", result.err)
+    lines = [line for line in result.err.splitlines() if "another process holds a lease on it" in line]
+    ok(any("names are missing" in line for line in lines) and "libQt5Core" in "".join(lines),
+       f"{name}: what could not be read is reported", result.err)
     bad.end(victim, hostile)
 
 

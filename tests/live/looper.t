@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The real android::Looper: what is handled inside pollOnce and what after it, in one that runs already."""
+"""The real android::Looper: what runs inside pollOnce and after it, in a program that already
+runs."""
 import os
 import sys
 import tempfile
@@ -12,7 +13,8 @@ from live import (MS, Lettered, Moment, Tap, Trace, block_of, check_run, check_s
                   need, skip_all, twice)
 from real import build_looper  # noqa: E402
 
-# letter, what it is, cause, system call (None: not looked at), the function to blame (None: not in one)
+# letter, what it is, cause, system call (None: not checked), the function to blame (None: not in
+# one)
 STALLS = [
     ("m", "a native message", "cpu", None, "busy_in_message"),
     ("b", "a backlog of messages, each short", "cpu", None, "busy_in_message"),
@@ -24,7 +26,8 @@ STALLS = [
 
 
 def check_queued(tap, backend, moments, blocks):
-    """A message that came to the queue as a callback of 60 ms began, and the others, for which the Looper waited."""
+    """A message that was queued as a callback of 60 ms began, and the others, for which the Looper
+    waited."""
     for moment in moments:
         callback, message = [b for b in blocks if moment.begin_ns <= b["start_ns"] <= moment.end_ns] or (None, None)
         waited = (message or {}).get("message", {}).get("queued_ns", 0)
@@ -36,7 +39,8 @@ def run(tap, path, backend):
     program = Lettered([path])
     moments = {}
     try:
-        # The thread waits inside pollOnce when the probes come: its first message counts all the same.
+        # The thread waits inside pollOnce when the probes are attached: its first message counts
+        # all the same.
         with Trace(program.pid, options=["--backend", backend]) as trace:
             with Moment() as first:
                 program.do("m")

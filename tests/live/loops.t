@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Programs over real libraries' loops, which stall on purpose and say when and on what (tests/loops/stall.h): each
-stall is told once, of its length, with its cause, loop and message, and nothing beside them. What is expected of each
-program is in tests/lib/loop_kinds.py.
+"""Programs over the loops of real libraries. They stall on purpose and report when and on what
+(tests/loops/stall.h). Each stall is reported once, with its length, cause, loop and message, and
+nothing else is. tests/lib/loop_kinds.py has what each program must give.
 
 LOOPS=glib,uv runs these only. JANK_LOOPS_KEEP=DIR keeps truths and records.
 """
@@ -25,14 +25,14 @@ CANNOT = 77
 
 
 class Program:
-    """One of them, brought to its loop. begin() lets its stalls come, truth() waits for its end."""
+    """One of the programs, in its loop. begin() starts its stalls, truth() waits for its end."""
 
     def __init__(self, kind, env):
         self.process = start(kind.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              text=True, env={**os.environ, **env, **kind.env})
         first = self.process.stdout.readline()
         self.pid = json.loads(first)["ready"] if first else None
-        self.failure = None if first else self.process.stderr.read().strip() or "it said nothing"
+        self.failure = None if first else self.process.stderr.read().strip() or "it printed nothing"
 
     def begin(self):
         self.process.stdin.write("\n")
@@ -53,7 +53,7 @@ def overlap_ns(block, stall):
 
 
 def blocks_of(blocks, stall):
-    """Those which took most of its time."""
+    """The stall's causes, by the states with most of its time."""
     length = stall["end_ns"] - stall["begin_ns"]
     return [b for b in blocks if b["tid"] == stall["tid"] and overlap_ns(b, stall) > length / 2]
 
@@ -65,8 +65,9 @@ def covers(block, stall):
 
 
 def right_cause(block, stall):
-    """What a computing program does in the kernel is its pages' and the machine's affair. A stall that is less than half of
-    its block (a JVM's first turn compiles for longer than it waits) is not its cause, but in its account."""
+    """Is the cause right? The kernel time of a computing program depends on its pages and on the
+    machine. A stall shorter than half of its block is not the cause, but in the account (a JVM's
+    first turn compiles for longer than it waits)."""
     ns = stall["end_ns"] - stall["begin_ns"]
     if ns * 2 < block["duration_ns"] and stall["how"] != "cpu":
         return state_ns(block, stall["how"]) >= 0.9 * ns
@@ -75,9 +76,10 @@ def right_cause(block, stall):
 
 
 def own_fault(block):
-    """Is it a stall of the program, rather than of a busy machine?"""
+    """Did the program stall itself, rather than a busy machine stall it?"""
     waited = state_ns(block, "runnable")
-    if wakers(block) & {"VM Thread", "Xvfb"}:  # Java stops its threads now and then, GTK waits for X
+    # Java stops its threads now and then; GTK waits for X
+    if wakers(block) & {"VM Thread", "Xvfb"}:
         return False
     return not unseen(block) and (block["duration_ns"] - waited) > block["threshold_ns"]
 
@@ -86,12 +88,12 @@ def flat(part):
     return part if isinstance(part, (int, str)) else part.get("symbol") or ""
 
 
-def told(block):
+def message_of(block):
     return {name: flat(part) for name, part in (block.get("message") or {}).items() if name != "also_ready"}
 
 
 def descriptors(block):
-    """What was ready, as (fd, fd_target)."""
+    """The ready descriptors as (fd, fd_target)."""
     message = block.get("message") or {}
     return [(entry["fd"], entry.get("fd_target", "")) for entry in (message, *message.get("also_ready", ()))
             if "fd" in entry]
@@ -105,8 +107,8 @@ def wrong_descriptor(block, truth):
 
 
 def wrong_parts(block, stall):
-    """A symbol may be told with its arguments, a class with its namespace, a descriptor's target with its ends."""
-    said, truth = told(block), stall["message"]
+    """A symbol may have its arguments, a class its namespace, a descriptor's target its ends."""
+    said, truth = message_of(block), stall["message"]
     wrong = {name: (said[name], truth[name]) for name in said.keys() & truth.keys() - {"fd", "fd_target"}
              if str(truth[name]) not in str(said[name])}
     return wrong | wrong_descriptor(block, truth)
@@ -114,7 +116,7 @@ def wrong_parts(block, stall):
 
 def missing_parts(kind, block, stall):
     wanted = kind.parts.get(stall["kind"], kind.parts.get("", ()))
-    return [name for name in wanted if name in stall["message"] and name not in told(block)]
+    return [name for name in wanted if name in stall["message"] and name not in message_of(block)]
 
 
 def line_of(stall, block=None):
@@ -129,9 +131,9 @@ def each(tap, text, pairs, is_wrong):
 
 
 def check_pairs(tap, name, kind, pairs):
-    each(tap, f"{name}: all of each is in its block", pairs, lambda b, s: not covers(b, s))
-    each(tap, f"{name}: each has its cause", pairs, lambda b, s: not right_cause(b, s))
-    # Where the kernel left out our program at a switch there is no stack of it, which is counted.
+    each(tap, f"{name}: each block covers all of its stall", pairs, lambda b, s: not covers(b, s))
+    each(tap, f"{name}: each has the right cause", pairs, lambda b, s: not right_cause(b, s))
+    # If the kernel did not run our BPF program at a switch, there is no stack; that is counted.
     framed = [(s, b) for s, b in pairs if s.get("frame") and not b.get("lost", {}).get("wakeup_missed")]
     if framed:
         each(tap, f"{name}: the function that stalls is in a stack", framed,
@@ -139,11 +141,11 @@ def check_pairs(tap, name, kind, pairs):
 
 
 def check_words(tap, name, kind, pairs):
-    """The loop's name and the message."""
+    """Checks the loop's name and the message."""
     each(tap, f"{name}: the loop is called {kind.loop}", pairs, lambda b, s: b["loop"] != kind.loop)
-    each(tap, f"{name}: what is told of a message is true", pairs, wrong_parts)
+    each(tap, f"{name}: what a message says is true", pairs, wrong_parts)
     if kind.parts:
-        each(tap, f"{name}: what can be told of it is", pairs, lambda b, s: missing_parts(kind, b, s))
+        each(tap, f"{name}: a message has all it can have", pairs, lambda b, s: missing_parts(kind, b, s))
 
 
 def check_silence(tap, name, stalls, blocks):
@@ -153,13 +155,13 @@ def check_silence(tap, name, stalls, blocks):
 
 def check_others(tap, name, others):
     for block in others:
-        tap.note(f"no stall of ours: {headline(block)}")
-    tap.check(not any(map(own_fault, others)), f"{name}: nothing else is a block of the program's own",
+        tap.note(f"not one of our stalls: {headline(block)}")
+    tap.check(not any(map(own_fault, others)), f"{name}: nothing else of the program is a block",
               *[headline(b) for b in filter(own_fault, others)])
 
 
 def pair(stalls, blocks):
-    """[(stall, its block)], what is wrong with the other stalls, the blocks of none."""
+    """[(stall, its block)], what is wrong with the other stalls, the blocks without a stall."""
     pairs, wrong, matched = [], [], set()
     for stall in stalls:
         found = blocks_of(blocks, stall)
@@ -180,7 +182,8 @@ def check_blocks(tap, name, kind, stalls, blocks):
 
 
 def check_moving(tap, name, kind, stalls, blocks):
-    """Handlers that sleep are told, and no thread's idle wait, whether in a futex, in epoll or asleep."""
+    """Sleeping handlers are reported. No thread's idle wait is, whether in a futex, in epoll or in
+    a sleep."""
     asleep = [s for s in stalls if s["how"] == "sleep"]
     pairs, wrong, _ = pair(asleep, blocks)
     tap.check(asleep and not wrong, f"{name}: each of {len(asleep)} stalls that sleep is one block", *wrong)
@@ -234,7 +237,7 @@ def run(tap, name, kind, env):
 
 
 def trace_command(kind, path):
-    """jankbpf -- COMMAND; its truth goes to a file, since stdout has the records."""
+    """jankbpf -- COMMAND; its truth goes to a file, because stdout has the records."""
     words = ["sh", "-c", 'out=$1; shift; exec "$@" >"$out"', "sh", path, *kind.command]
     traced = subprocess.Popen([JANKBPF, "-q", "--json", "-t", "25ms", "--", *words], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -266,7 +269,7 @@ def run_command(tap, name, kind):
 
 
 def there(command):
-    """Is the program, or what an interpreter is to run, installed or built?"""
+    """Is the program, or the program that an interpreter runs, installed or built?"""
     if command[0] == "java":
         jars = [jar for jar in command[-2].split(":") if jar.endswith(".jar")]
         return all(map(os.path.exists, [f"{BUILT}/java/{command[-1]}.class", *jars])) and find("java")
@@ -286,7 +289,7 @@ def run_on_screen(tap, name, kind):
         if screen.env:
             run(tap, name, kind, screen.env)
         else:
-            tap.skip(name, "Xvfb does not come up here")
+            tap.skip(name, "Xvfb does not start here")
     finally:
         screen.end()
 

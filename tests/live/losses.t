@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A loss that is found after a block was judged is in its record, in the record of its replay, and in the summary: source
-lines behind debug information that takes too long to read."""
+"""A loss that is found after a block was judged is in its record, in the record of a replay, and in
+the summary. The loss here: source lines, because the debug information before them takes too long
+to read."""
 import json
 import os
 import platform
@@ -15,7 +16,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 from live import JANKBPF, Tap, Trace, end, need, start  # noqa: E402
 
 WORD = "names_cut_short"
-# A function that counts down, and its debug information: FILLER empty entries come before its own.
+# A function that counts down, and its debug information, with FILLER empty entries before its own.
 SOURCE = """
 	.text
 	.globl count_down
@@ -65,7 +66,7 @@ int main(void)
 
 
 def build(folder, name, filler):
-    """The program without debug information of its own but for that of the one function."""
+    """Builds the program without debug information except that of the one function."""
     program = os.path.join(folder, name)
     for suffix, text in (".S", SOURCE.replace("FILLER", str(filler))), (".c", LOOP):
         with open(program + suffix, "w", encoding="utf-8") as file:
@@ -98,11 +99,11 @@ def check(tap, name, folder, filler, wanted):
     tap.check([(block["id"], block.get("lost")) for block in again] == same, "  as does its replay",
               [block.get("lost") for block in again], same)
     total = sum(block.get("lost", {}).get(WORD, 0) for block in traced.blocks)
-    tap.check(traced.summary["lost"].get(WORD, 0) >= total and bool(total) == wanted, "  and the summary",
+    tap.check(traced.summary["lost"].get(WORD, 0) >= total and bool(total) == wanted, "  as does the summary",
               traced.summary["lost"], total)
     if wanted:
         unsure = [block["cause"]["confidence"] <= 0.9 for block in blocks]
-        tap.check(all(unsure), "  and the verdict is the less sure", [block["cause"] for block in blocks][:1])
+        tap.check(all(unsure), "  and the verdict's confidence is lower", [block["cause"] for block in blocks][:1])
 
 
 def main():

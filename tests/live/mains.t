@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""-a: main threads that wait for work in any call are watched, those of a process that comes later as well; a shell that waits for its
-program is not slow."""
+"""-a: main threads that wait for work in any call are watched, also those of processes that start
+later. A shell that waits for its program is not slow."""
 import os
 import shutil
 import signal
@@ -15,9 +15,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from live import Tap, Trace, build, end, headline, need, wait_for  # noqa: E402
 
 CALLS = ("pipe", "sigwait", "accept", "cond", "frame")
-PIECES = 60  # of which each fifth takes 120 ms
+PIECES = 60  # every fifth takes 120 ms
 STALLS = PIECES // 5
-EARLY = 5  # may come before its process and its idle place are known
+EARLY = 5  # stalls that may come before the process and its idle place are known
 COMMANDS = 12
 COMMAND_S = 0.3
 PAUSE_S = 0.3
@@ -36,7 +36,7 @@ def check_waiter(tap, trace, name, pid, early):
 
 
 def test_calls(tap, program):
-    """All of them at once, stopped until the tracer traces, and one that starts later."""
+    """All calls at once, stopped until the tracer traces, and one program that starts later."""
     waiters = {call: subprocess.Popen([program, call, str(PIECES)]) for call in CALLS}
     for waiter in waiters.values():
         waiter.send_signal(signal.SIGSTOP)
@@ -49,11 +49,12 @@ def test_calls(tap, program):
             waiter.wait()
     for call, waiter in waiters.items():
         check_waiter(tap, trace, call, waiter.pid, EARLY)
-    check_waiter(tap, trace, "one that comes later", late.pid, EARLY + 5)  # it is looked at when it is a second old
+    # jankbpf first checks it when it is a second old
+    check_waiter(tap, trace, "one that starts later", late.pid, EARLY + 5)
 
 
 def test_shell(tap, shell):
-    """It reads a command, starts a program, and waits for it."""
+    """A shell that reads a command, starts a program, and waits for it."""
     process = subprocess.Popen([shell, "-c", f"while read word; do /bin/sleep {COMMAND_S}; done"], stdin=subprocess.PIPE)
     with Trace(threshold="60ms", options=("-a", "-c", os.path.basename(shell), "--hang", "200ms")) as trace:
         for _ in range(COMMANDS):
@@ -64,9 +65,9 @@ def test_shell(tap, shell):
                  not open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii").read(), what="the last one's end")
     end(process)
     loops = [loop["loop"] for loop in trace.summary["loops"] if loop["pid"] == process.pid]
-    told = [r for r in trace.blocks + trace.hangs if r["cause"]["kind"] != "runnable"]
+    reported = [r for r in trace.blocks + trace.hangs if r["cause"]["kind"] != "runnable"]
     tap.check(loops == ["park"], "a shell is watched", trace.summary["loops"], trace.summary["not_watched"])
-    tap.check(not told, "but its programs are no stalls of its own", *map(headline, told))
+    tap.check(not reported, "but its programs are no stalls of the shell", *map(headline, reported))
 
 
 def main():

@@ -10,7 +10,7 @@ if ! command -v groff >/dev/null; then
 else
 	warnings=$(groff -man -ww -z "$page" 2>&1)
 	[ -z "$warnings" ]
-	ok $? "groff finds nothing to warn of $warnings"
+	ok $? "groff has no warning $warnings"
 fi
 for section in NAME SYNOPSIS DESCRIPTION OPTIONS 'EXIT STATUS' RECORDS FILES OVERHEAD EXAMPLES 'SEE ALSO'; do
 	grep -qx ".SH $section" "$page"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The probes on redis' messages: off while it is too busy for them, on again when it is calm. What tells is the code in its
-memory: a probe is a breakpoint there."""
+"""The probes on redis' messages: removed while it is too busy for them, placed again when it is
+calm. The test reads the code in redis' memory: a probe is a breakpoint there."""
 import contextlib
 import os
 import re
@@ -47,7 +47,7 @@ class Code:
 
 @contextlib.contextmanager
 def private_redis(uid=None):
-    """Of a copy of the program: with -a a probe is its file's."""
+    """Uses a copy of the program: with -a a probe belongs to the file."""
     with tempfile.TemporaryDirectory(prefix="jank-marks-") as folder:
         path = os.path.join(folder, "redis-server")
         shutil.copy(shutil.which("redis-server"), path)
@@ -80,14 +80,14 @@ def stays(code, probed, seconds):
 def test_auto(tap, name, redis, code, trace):
     tap.check(becomes(code, True), f"{name}: its messages are probed")
     load = redis.load("get", 20)
-    tap.check(becomes(code, False), f"{name}: a busy one's are not", *trace.messages)
-    tap.check(stays(code, False, 3), f"{name}: for as long as it is busy")
+    tap.check(becomes(code, False), f"{name}: those of a busy process are not", *trace.messages)
+    tap.check(stays(code, False, 3), f"{name}: as long as it is busy")
     redis.do("eval", SLOW, "0")
     end(load)
-    tap.check(becomes(code, True), f"{name}: a calm one's are again", *trace.messages)
-    tap.check(stays(code, True, 3), f"{name}: and stay")
+    tap.check(becomes(code, True), f"{name}: those of a calm process are again", *trace.messages)
+    tap.check(stays(code, True, 3), f"{name}: and stay so")
     tap.check(any(re.search(r"\d{4,} dispatches a second, messages are not probed", m) for m in trace.messages),
-              f"{name}: which -v tells", *trace.messages)
+              f"{name}: -v reports it", *trace.messages)
 
 
 def check_slow(tap, name, trace):
@@ -102,7 +102,7 @@ def test_process(tap):
         with Trace(redis.process.pid) as trace:
             test_auto(tap, "-p", redis, code, trace)
         check_slow(tap, "-p", trace)
-        tap.check(becomes(code, False), "-p: its code is as it was made in the end")
+        tap.check(becomes(code, False), "-p: its code is restored in the end")
 
 
 def test_all(tap):
@@ -110,7 +110,7 @@ def test_all(tap):
         with Trace(options=["-a", "-u", str(NOBODY)]) as trace:
             test_auto(tap, "-a", redis, code, trace)
         check_slow(tap, "-a", trace)
-        tap.check(becomes(code, False), "-a: its code is as it was made in the end")
+        tap.check(becomes(code, False), "-a: its code is restored in the end")
 
 
 def test_asked(tap):
@@ -124,7 +124,7 @@ def test_asked(tap):
             end(load)
             tap.check(stays(code, False, 3), "calm or not")
             redis.do("eval", SLOW, "0")
-            redis.do("ping")  # the dispatch that answered the script has ended by then
+            redis.do("ping")  # the dispatch that answered the script must end first
         check_slow(tap, "--marks never", trace)
 
 

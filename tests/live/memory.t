@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Programs of another user that make us hold as much as they can: memory stays bounded, others are reported meanwhile."""
+"""Another user's programs make jankbpf hold as much as they can: memory stays bounded, and other
+programs are reported meanwhile."""
 import os
 import shutil
 import sys
@@ -11,14 +12,17 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import bad
 from bad import ok, skip
 
-RSS_MAX_KB = 100 * 1024  # what an agent with MemoryMax=100M may have; without a budget 400 threads took 170 MB in 6 s
-END_MAX_S = 10           # measured: 0.5 s; without an end to the ring's reading it took minutes
+# a typical MemoryMax=100M of an agent; without a budget 400 threads took 170 MB in 6 s
+RSS_MAX_KB = 100 * 1024
+# measured: 0.5 s; without a limit to the reading of the ring it took minutes
+END_MAX_S = 10
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 WATCHED_S = 10
 
 
 def attacker(*args):
-    """hoard, by another user, who may not read our directories: its stacks are 150 frames deep."""
+    """Starts hoard as another user, who cannot read our directories. Its stacks are 150 frames
+    deep."""
     exe = "/proc/self/fd/%d" % PROGRAM
     process = bad.start([*NOBODY, exe, "hoard", *map(str, args)], stdout=bad.subprocess.PIPE, text=True, pass_fds=[PROGRAM])
     return process if process.stdout.readline() == "ready\n" else None
@@ -31,7 +35,7 @@ def peak_kb(pid):
 def test(what, *args, thinned=False, endless=True):
     hoard, second = attacker(*args), bad.target("loop", 40, 10)
     if not hoard:
-        skip(what, "no such many threads for another user here")
+        skip(what, "another user cannot have that many threads here")
         return
     tracer = bad.Tracer("--json", "-t", "25ms", "--hang", "2s", "-p", hoard.pid, "-p", second.pid)
     before = bad.rss_kb(tracer.pid)
@@ -54,7 +58,7 @@ def test(what, *args, thinned=False, endless=True):
         marked = sum("samples_capped" in r.get("lost", {}) for r in theirs)
         ok(marked and lost.get("samples_capped"), f"{what}: {marked} of {len(theirs)} records say that they were thinned", lost)
     ok(lost.get("samples_capped") or not endless, f"{what}: what is left out is counted", lost)
-    ok("lost: " in result.err or not lost, f"{what}: losses are told ({lost})", result.err)
+    ok("lost: " in result.err or not lost, f"{what}: losses are reported ({lost})", result.err)
     bad.end(hoard, second)
 
 
@@ -63,7 +67,8 @@ if not shutil.which("setpriv"):
     bad.skip_all("no setpriv")
 PROGRAM = os.open(bad.TARGET, os.O_RDONLY)
 test("400 threads that sleep for 40 ms", 400, 40000, 1, 150, 10, endless=False)
-test("400 dispatches without an end", 400, 20000, 0, 150, 3000, thinned=True)
-test("4,000 dispatches without an end", 4000, 200000, 0, 150, 5000)  # most hangs are written before it is full
+test("400 endless dispatches", 400, 20000, 0, 150, 3000, thinned=True)
+# most hangs are written before the queue is full
+test("4,000 endless dispatches", 4000, 200000, 0, 150, 5000)
 os.close(PROGRAM)
 bad.done()

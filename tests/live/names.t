@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Names of threads, programs and functions that hold quotes, newlines, control bytes and broken UTF-8."""
+"""Names of threads, programs and functions with quotes, newlines, control bytes and broken
+UTF-8."""
 import os
 import re
 import shutil
@@ -13,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import bad
 from bad import ok
 
-# At most 15 bytes, as a comm has.
+# At most 15 bytes, as a comm.
 HOSTILE = {
     "quotes": b'a"b\'c`d\\e',
     "a newline": b"x\ny\r\nz",
@@ -38,7 +39,7 @@ def name_of(what):
 
 
 def clean(raw):
-    """UTF-8 without any control byte but newlines, so that no terminal obeys it."""
+    """UTF-8 without control bytes except newlines, so that the text cannot control a terminal."""
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -47,7 +48,7 @@ def clean(raw):
 
 
 def patched(name, *functions):
-    """A copy of the target whose handler's symbol has another name, of the same length."""
+    """A copy of the target with another name of the same length for the handler's symbol."""
     path = os.path.join(os.fsencode(bad.SCRATCH), name)
     with open(bad.TARGET, "rb") as file:
         code = file.read()
@@ -79,7 +80,7 @@ def run_one(what):
     names = {(b["process"], b["thread"]) for b in json.blocks()}
     expected = name.decode("utf-8", "replace")
     ascii_only = all(32 < byte < 127 for byte in name)
-    ok(len(names) == 1 and (not ascii_only or names == {(expected, expected)}), f"{what}: one name for all", names)
+    ok(len(names) == 1 and (not ascii_only or names == {(expected, expected)}), f"{what}: the same name everywhere", names)
     frames = [f["function"] for b in json.blocks() for s in b["samples"] for f in s["stack"]
               if "function" in f and "module" in f and not f.get("kernel")]
     ok(not ascii_only or any(f.startswith(expected.split("(")[0][:11]) for f in frames), f"{what}: the symbol", frames)
@@ -91,7 +92,7 @@ def run_one(what):
 
 
 def test_cmdline():
-    """What a program says of itself in its command line is nobody's name."""
+    """A program's command line gives no names."""
     process = bad.start([b"\x1b]0;owned\x07\n\xff", b"loop", b"40\n\xff"], executable=bad.TARGET,
                         stdout=subprocess.PIPE)
     process.stdout.readline()
@@ -108,7 +109,7 @@ def test_long():
     result = bad.trace("--json", "-t", "25ms", "-n", "1", "-p", process.pid)
     ok(result.status == 0 and result.blocks()[0]["process"] == name.decode(), "a name of 255 bytes, in full", result)
     text = bad.trace("-t", "25ms", "-n", "1", "-p", process.pid)
-    ok(max(len(line) for line in text.out.splitlines()) <= 110, "is cut in text", text)
+    ok(max(len(line) for line in text.out.splitlines()) <= 110, "text cuts it", text)
     bad.end(process)
 
 

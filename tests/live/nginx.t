@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A real nginx worker: quiet while it serves well, and what stalls it is what its blocks name.
+"""A real nginx worker: no blocks while it serves well, and blocks that name what stalls it.
 
-Stalls that Debian's nginx can be brought to: listing a huge directory, gzip of a big response at level 9,
-a big file that is not in memory, a log pipe that nobody reads, and a stop by a signal.
+Stalls that Debian's nginx can have: the listing of a huge directory, gzip of a big response at
+level 9, a big file that is not in memory, a log pipe without a reader, and a stop by a signal.
 """
 import concurrent.futures
 import fcntl
@@ -75,7 +75,8 @@ class Nginx:
                 file.write(os.urandom(32 << 20))
         self.pipe = os.path.join(folder, "log.pipe")
         os.mkfifo(self.pipe)
-        # Both ends, so that nginx can open it and nobody reads it; as small as it can be.
+        # Opens both ends, so that nginx can open the pipe although nobody reads it; makes it as
+        # small as possible.
         self.pipe_fd = os.open(self.pipe, os.O_RDWR | os.O_NONBLOCK)
         fcntl.fcntl(self.pipe_fd, 1031, 4096)  # F_SETPIPE_SZ
 
@@ -86,7 +87,7 @@ class Nginx:
             return False
 
     def get(self, path, timeout=60, headers=""):
-        """The beginning of the response; all of it is read."""
+        """The beginning of the response; reads all of it."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=timeout) as client:
             client.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n".encode())
             head = b""
@@ -101,7 +102,7 @@ class Nginx:
 
 
 def load(nginx, until, counts):
-    """Requests on one kept connection until told to stop."""
+    """Sends requests on one kept connection until the event is set."""
     request = b"GET /index.html HTTP/1.1\r\nHost: x\r\n\r\n"
     with socket.create_connection(("127.0.0.1", nginx.port), timeout=30) as client:
         while not until.is_set():
@@ -113,7 +114,7 @@ def load(nginx, until, counts):
 
 
 def serve(tap, nginx):
-    """Under load no dispatch is long, and each that is has its time accounted for."""
+    """Under load no dispatch is long without a reason: the time of each is accounted for."""
     until, counts = threading.Event(), []
     with Trace(nginx.worker, threshold="2ms") as trace:
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
@@ -133,7 +134,7 @@ def serve(tap, nginx):
 
 
 def stop_for_a_while(nginx):
-    """A request arrives, and the worker is stopped while it answers it."""
+    """A request arrives, and a signal stops the worker while it answers."""
     zipping = threading.Thread(target=nginx.get, args=("/zip/big",), kwargs={"headers": "Accept-Encoding: gzip\r\n"})
     zipping.start()
     time.sleep(0.1)
@@ -144,7 +145,7 @@ def stop_for_a_while(nginx):
 
 
 def fill_log(nginx):
-    """Enough requests to fill the pipe; somebody reads it 0.3 s later."""
+    """Enough requests to fill the pipe; a reader comes 0.3 s later."""
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         futures = [pool.submit(nginx.get, "/logged/index.html") for _ in range(80)]
         time.sleep(0.5)
@@ -157,7 +158,7 @@ def fill_log(nginx):
 
 def check_list(tap, block):
     what = f"a listing of {FILES} files"
-    if not tap.check(block, f"{what} is a block"):
+    if not tap.check(block, f"{what}: there is a block"):
         return
     tap.note(headline(block))
     kind = blamed(block)
@@ -165,7 +166,7 @@ def check_list(tap, block):
     seen = functions(block, "running") | functions(block, "disk")
     named = [f for f in seen if any(word in f for word in ("getdents", "readdir", "newfstatat", "stat", "dents",
                                                            "ngx_http_autoindex", "ngx_sort", "ext4", "strcmp"))]
-    tap.check(named or "nginx" in modules(block), f"{what}: its stacks say so", seen)
+    tap.check(named or "nginx" in modules(block), f"{what}: its stacks have it", seen)
 
 
 def check_zip(tap, block):
@@ -190,7 +191,7 @@ def check_cold(tap, block):
 
 
 def check_log(tap, block):
-    if not tap.check(block, "a log pipe that nobody reads is a block"):
+    if not tap.check(block, "a log pipe without a reader is a block"):
         return
     tap.note(headline(block))
     tap.check(blamed(block) == "pipe", "a log pipe: the cause is the pipe", headline(block))
@@ -202,7 +203,7 @@ def check_stop(tap, block):
         return
     tap.note(headline(block))
     tap.check(block["cause"]["kind"] == "stopped", "a stop: the cause is stopped", headline(block))
-    tap.check(1100 * MS < state_ns(block, "stopped") < 1600 * MS, "a stop: it has its length", block["time"])
+    tap.check(1100 * MS < state_ns(block, "stopped") < 1600 * MS, "a stop: its length is right", block["time"])
 
 
 STALLS = [

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A real node as an HTTP server: what a handler does in the one thread of JavaScript stalls all."""
+"""A real node as an HTTP server: a handler in the one JavaScript thread stalls everything."""
 import os
 import sys
 import tempfile
@@ -23,14 +23,14 @@ def check_cpu(tap, what, block, mapped):
                   headline(block), functions(block))
     else:
         named = {"node", "[jit]"} & modules(block, "running")
-        tap.check(named, f"{what}: made code, or node's, is to blame", headline(block), modules(block))
+        tap.check(named, f"{what}: JIT code or node's code is to blame", headline(block), modules(block))
 
 
 def check_wait(tap, what, block, kind, calls, long_ms):
     if not check_blamed(tap, what, block, kind):
         return
     tap.check(main_syscall(block) in calls, f"{what}: in {' or '.join(calls)}", headline(block))
-    tap.check(block["duration_ns"] >= long_ms * MS, f"{what}: all of it is inside", headline(block))
+    tap.check(block["duration_ns"] >= long_ms * MS, f"{what}: the block covers all of it", headline(block))
 
 
 def check_file(tap, what, block):
@@ -61,7 +61,7 @@ def run(tap, folder, cold, mapped):
     what = "node --perf-basic-prof" if mapped else "node"
     check_run(tap, trace, what, "node", "node", "libuv")
     hints = [line for line in trace.messages if "has no names in stacks" in line]
-    tap.check(mapped or (len(hints) == 1 and "--perf-basic-prof" in hints[0]), f"{what}: what gives made code names is said once",
+    tap.check(mapped or (len(hints) == 1 and "--perf-basic-prof" in hints[0]), f"{what}: a message says once what gives JIT code its names",
               *hints)
     check_cpu(tap, f"{what}: fibonacci", of["fibonacci"], mapped)
     check_cpu(tap, f"{what}: JSON.parse", of["parse"], mapped)
@@ -69,7 +69,7 @@ def run(tap, folder, cold, mapped):
     check_file(tap, f"{what}: readFileSync of a file that is not in memory", read.block(trace.blocks))
     check_wait(tap, f"{what}: Atomics.wait", of["wait"], "futex", ("futex",), 149)
     if of["wait"]:
-        tap.check(not wakers(of["wait"]), f"{what}: Atomics.wait timed out: nobody is named for it",
+        tap.check(not wakers(of["wait"]), f"{what}: Atomics.wait timed out: no waker is named",
                   wakers(of["wait"]))
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Options at work on a running program, those that no other test is about."""
+"""Options on a running program, as far as no other test covers them."""
 import os
 import pty
 import re
@@ -49,8 +49,8 @@ def test_verbosity(process):
     quiet, normal, verbose, most = (bad.trace(*options, *args) for options in (["-q"], [], ["-v"], ["-vv"]))
     block, whole = (result.out.partition("━━ summary")[0] for result in (quiet, normal))
     ok(not quiet.err and re.match("━━ [0-9.]+ ms", block) and " ▒" not in block and len(block) < len(whole) * 0.6,
-       "-q: headlines alone, nothing on stderr", f"{quiet}")
-    ok(not normal.err and "summary" in normal.out, "nothing on stderr where all is well", normal)
+       "-q: only headlines, nothing on stderr", f"{quiet}")
+    ok(not normal.err and "summary" in normal.out, "nothing on stderr if all is well", normal)
     ok("tracing; waits by tracepoints" in verbose.err, "-v says how it traces", verbose)
     said = [[line for line in result.err.splitlines() if "lost:" not in line] for result in (verbose, most)]
     ok(len(said[1]) >= len(said[0]) and most.status == 0, "-vv", most)
@@ -62,7 +62,7 @@ def test_backends(process):
         ok(f"waits by {words}" in result.err and len(result.blocks()) == 3, f"--backend {backend}", result)
     result = bad.trace("--backend", "kernel", "--disable-feature", "syscall_tracepoints", "--disable-feature",
                        "raw_syscalls", "-p", process.pid)
-    ok(result.status == 77 and "--backend kernel" in result.err, "--backend kernel where there is none", result)
+    ok(result.status == 77 and "--backend kernel" in result.err, "--backend kernel, on a kernel without it", result)
 
 
 def test_journal(process):
@@ -76,21 +76,21 @@ def test_journal(process):
     ok(again.status == 0 and without_cost(again.records()) == without_cost(result.records()),
        "--journal: replay gives the same blocks", f"{result}\n{again}")
     fewer = bad.trace("replay", "--json", "-t", "1h", journal)
-    ok(fewer.status == 0 and not fewer.blocks(), "with another threshold others", fewer)
-    ok(os.stat(journal).st_mode & 0o777 == 0o600, "the journal is its owner's alone", oct(os.stat(journal).st_mode))
+    ok(fewer.status == 0 and not fewer.blocks(), "with another threshold, other blocks", fewer)
+    ok(os.stat(journal).st_mode & 0o777 == 0o600, "only its owner can read the journal", oct(os.stat(journal).st_mode))
 
 
 def test_two_pids():
     one, two, other = (bad.target("storm", 1, 40000, 10) for _ in range(3))
     result = bad.trace("--json", "-t", "10ms", "-d", "1s", "-p", one.pid, "-p", two.pid)
     pids = {b["pid"] for b in result.blocks()}
-    ok(pids == {one.pid, two.pid}, "-p twice: both, and no other", f"{pids} {result}")
+    ok(pids == {one.pid, two.pid}, "-p twice: both processes, and no other", f"{pids} {result}")
     ok({loop["pid"] for loop in result.summary()["loops"]} == pids, "each with its histogram", result.summary())
     bad.end(one, two, other)
 
 
 def test_later_threads():
-    """Threads that were not there when tracing began."""
+    """Threads that start after the trace began."""
     process = bad.target("churn")
     time.sleep(0.3)
     old = {int(name) for name in os.listdir(f"/proc/{process.pid}/task")}
@@ -102,7 +102,7 @@ def test_later_threads():
 
 
 def on_terminal(process, *options, seconds=2.5, env=None):
-    """What a terminal of 70 columns gets, from stdout and stderr."""
+    """What a terminal of 70 columns gets from stdout and stderr."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 70, 0, 0))
     tracer = bad.start([bad.JANK, "-t", "10ms", "-d", "2s", *options, "-p", str(process.pid)], stdin=follower,
@@ -112,7 +112,7 @@ def on_terminal(process, *options, seconds=2.5, env=None):
     while select.select([leader], [], [], max(0, deadline - time.monotonic()))[0]:
         try:
             data = os.read(leader, 65536)
-        except OSError:  # nobody has it open any more
+        except OSError:  # the other side is closed
             break
         seen += data
     status = tracer.wait(10)
@@ -125,7 +125,7 @@ def test_terminal(process):
     plain.pop("NO_COLOR", None)
     status, seen = on_terminal(process, env={"NO_COLOR": ""})
     ok(status == 0 and b"\x1b[1" in seen, "colour on a terminal", seen[-800:])
-    ok(b"dispatches" in seen.split("━━ summary".encode())[0] and b"\r\x1b[K" in seen, "a status line that is taken back",
+    ok(b"dispatches" in seen.split("━━ summary".encode())[0] and b"\r\x1b[K" in seen, "a status line that is erased",
        seen[-800:])
     status, seen = on_terminal(process, env={"NO_COLOR": "1"})
     ok(status == 0 and not COLOR.search(seen.replace(b"\x1b[K", b"")), "none with NO_COLOR", seen[-800:])

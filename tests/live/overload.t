@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""More than can be taken in: the ring full, losses counted by reason, records whole; then all is well again."""
+"""Overload: the ring is full, losses are counted by reason, records are whole. Then all is well
+again."""
 import os
 import signal
 import sys
@@ -26,7 +27,7 @@ def dispatches(summary):
 
 
 def test_stopped_reader(mode):
-    """SIGSTOP of jankbpf itself, while thousands of blocks with stacks are made."""
+    """SIGSTOP of jankbpf itself, while the target makes thousands of blocks with stacks."""
     process = bad.target(*mode)
     what = " ".join(map(str, mode))
     tracer = bad.Tracer("--json", "-t", "100us", "-F", "4999", "-p", process.pid)
@@ -44,22 +45,23 @@ def test_stopped_reader(mode):
     ok(alive and result.status == 0 and bad.exact(result.blocks()), f"{what}: survived, every account exact", result.err)
     shed, full = lost.get("samples_shed", 0), lost.get("ring_full", 0)
     ok(shed > 100, f"{what}: samples were shed and counted (lost: {lost})", result.err)
-    ok("lost: " in result.err and f"{shed} samples_shed" in result.err, f"{what}: stderr tells it", result.err)
+    ok("lost: " in result.err and f"{shed} samples_shed" in result.err, f"{what}: stderr reports it", result.err)
     missing = sum(loop["blocks"] for loop in summary["loops"]) - len(result.blocks())
     ok(0 <= missing <= full + lost.get("queue_full", 0),
        f"{what}: {missing} blocks are missing, all of them counted", lost)
     marked = [b for b in result.blocks() if "lost" in b]
-    ok(marked or not any(b["samples"] for b in result.blocks()), f"{what}: {len(marked)} blocks say what they miss")
+    ok(marked or not any(b["samples"] for b in result.blocks()), f"{what}: {len(marked)} blocks say what they lack")
     late = [b for b in result.blocks() if b["start_ns"] > continued]
     ok(late and rss < RSS_MAX_KB, f"{what}: {len(late)} blocks afterwards, {rss} KiB", result.err)
     ok(summary["dispatches"] == dispatches(summary) and summary["dispatches"] >= len(result.blocks()),
-       f"{what}: the histogram holds every dispatch", summary)
+       f"{what}: the histogram has every dispatch", summary)
     bad.valid(result, f"{what}: the records are valid")
     bad.end(process)
 
 
 def test_blocks_first():
-    """Stacks are shed while a quarter of the ring is free: no block is lost for a sample's sake."""
+    """Stacks are shed while a quarter of the ring is still free: no block is lost because of a
+    sample."""
     process = bad.target("storm", 2, 20000, 1)
     tracer = bad.Tracer("--json", "-t", "10ms", "-F", "9999", "-p", process.pid)
     os.kill(tracer.pid, signal.SIGSTOP)
@@ -73,7 +75,7 @@ def test_blocks_first():
 
 
 def test_threads_churn():
-    """Threads that come and go by the thousand leave nothing behind."""
+    """Thousands of threads that start and end leave nothing behind."""
     process = bad.target("churn")
     tracer = bad.Tracer("--json", "-t", "1ms", "-p", process.pid)
     time.sleep(4)
@@ -81,11 +83,11 @@ def test_threads_churn():
     starved_s = waited_s(tracer.pid)
     result = tracer.stop()
     ok(result.status == 0 and late - early < GROWTH_KB and late < RSS_MAX_KB,
-       f"threads that come and go: {early} KiB, then {late} KiB", result.err)
+       f"threads that start and end: {early} KiB, then {late} KiB", result.err)
     lost, blocks = result.summary()["lost"], len(result.blocks())
-    if starved_s > STARVED_S:  # the ring fills up to the half within 70 ms
+    if starved_s > STARVED_S:  # then the ring fills up to the half
         lost.pop("stack_copies_shed", 0)
-    other = set(lost) - {"wakeup_missed", "evidence_shed", "preemptors_capped"}  # a busy machine's
+    other = set(lost) - {"wakeup_missed", "evidence_shed", "preemptors_capped"}  # on a busy machine
     ok(not other and blocks > 100, f"with no loss in {blocks} blocks (the tracer waited {starved_s:.2f} s for a CPU)", lost)
     bad.end(process)
 

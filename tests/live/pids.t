@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Processes that are not there, are none, are no longer, or end while they are traced."""
+"""Processes that do not exist, are no processes, have ended, or end while they are traced."""
 import os
 import resource
 import subprocess
@@ -44,7 +44,7 @@ def test_refused():
     if thread:
         refused("a kernel thread", 1, f"process {thread} is a kernel thread", "-p", thread)
     else:
-        bad.skip("a kernel thread", "none is seen here")
+        bad.skip("a kernel thread", "no kernel thread is visible here")
     for text in ("0", "-5ms", "5parsecs", "99999999999999999999s"):
         refused(f"-t {text}", 2, "--threshold", "-t", text, "-p", "1")
 
@@ -67,7 +67,7 @@ def few_files():
 
 
 def test_many():
-    """More processes than the soft limit on open files has room for."""
+    """More processes than the soft limit on open files allows."""
     many = [bad.target("loop", 40, 100) for _ in range(30)]
     pids = {process.pid for process in many}
     for backend in ("kernel", "uprobe"):
@@ -88,7 +88,7 @@ def test_ends():
     bad.end(two)
     result = tracer.finish(5)
     ok(result.status == 0 and {r["pid"] for r in result.blocks()} == {one.pid, two.pid} and result.summary(),
-       "both have ended: 0, with what was seen", result)
+       "both have ended: status 0, with all records", result)
 
 
 def test_given_twice_ends():
@@ -115,7 +115,7 @@ def test_killed_in_dispatch():
 
 
 def test_counts_once():
-    """A process that has ended counts once, though it may be a zombie still."""
+    """An ended process counts once, even if it is still a zombie."""
     result = bad.trace("--json", "-t", "25ms", "--", bad.SIMJANK, "--quiet", "--truth", bad.scratch("truth"),
                        "--scenario", "sleep:40ms", "--count", "10")
     with open(bad.scratch("truth"), encoding="utf-8") as truth:
@@ -128,7 +128,7 @@ def test_counts_once():
 
 
 def test_race(backend):
-    """Whatever moment the process ends in: 0, or 1 with a message; never a hang or a crash."""
+    """The process ends at any moment: status 0, or 1 with a message; never a hang or a crash."""
     wrong, seen = [], set()
     for i in range(RACES):
         child = subprocess.Popen(["sleep", f"{i * 0.002:.3f}"])

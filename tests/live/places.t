@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Which of a thread's waits are its loop's: whatever the call, and where the depth of the stack says the contrary."""
+"""Which of a thread's waits belong to its loop: in any call, and also where the depth of the stack
+suggests otherwise."""
 import json
 import os
 import subprocess
@@ -15,7 +16,8 @@ TURNS = 60
 
 
 def test_deep_select(tap, folder):
-    """select from a function with large arrays; its handlers poll one descriptor from above it."""
+    """A program that calls select from a function with large arrays; its handlers poll one
+    descriptor from higher in the stack."""
     trace = trace_whole([build(folder, "selector.c"), str(TURNS)], "50ms")
     stalls = [b for b in trace.blocks if b["cause"]["kind"] == "sleep"]
     idle = [b for b in trace.blocks if b["cause"]["kind"] == "poll"]
@@ -24,13 +26,13 @@ def test_deep_select(tap, folder):
 
 
 CALLS = ("eventfd", "pipe", "sigwait", "mq", "accept", "client", "sem", "cond", "frame")
-PIECES = 40  # of which each fifth takes 120 ms
+PIECES = 40  # every fifth takes 120 ms
 STALLS = PIECES // 5
-EARLY = 3  # may come before the thread is met at a look
+EARLY = 3  # stalls that may come before a check finds the thread
 
 
 def trace_waiter(program, call, *options):
-    """What is reported of a program that waits so: its blocks, and its summary."""
+    """The report about a program that waits in this call: its blocks, and its summary."""
     pool = ["pool"] if "--workers" in options else []
     command = [JANKBPF, "--json", "-t", "60ms", *options, "--", program, call, str(PIECES), *pool]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -39,18 +41,19 @@ def trace_waiter(program, call, *options):
 
 
 def check_waiter(tap, program, call, *options):
-    """Its stalls are sleeps and computations by turns; what rests on anything else was waiting for work."""
+    """Its stalls are sleeps and computations in turn. A block with any other cause was a wait for
+    work."""
     name = " ".join((call, *options))
     blocks, summary = trace_waiter(program, call, *options)
     stalls = [b for b in blocks if b["cause"]["kind"] in ("cpu", "sleep") and b["duration_ns"] > 110e6]
     idle = [b for b in blocks if b["cause"]["kind"] not in ("cpu", "sleep", "runnable")]
     tap.check(STALLS - EARLY <= len(stalls) <= STALLS, f"{name}: {len(stalls)} of {STALLS} stalls", *map(headline, blocks), str(summary["not_watched"]))
-    tap.check(all(b.get("turns") == "unknown" for b in blocks), f"{name}: they may be several pieces")
+    tap.check(all(b.get("turns") == "unknown" for b in blocks), f"{name}: each says that it may be several pieces")
     tap.check(not idle, f"{name}: no idle wait is a block", *map(headline, idle))
 
 
 def test_calls(tap, folder):
-    """A main thread's loop may wait in any of them, a pool's thread as well, where that is asked for."""
+    """A main thread's loop may wait in any of these calls; with --workers a pool's thread, too."""
     program = build(folder, "waiter.c", "-pthread")
     for call in CALLS:
         check_waiter(tap, program, call)

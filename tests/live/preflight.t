@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Who cannot trace is told so before anything starts: 77, one line on stderr with the remedy, no
-# record, and COMMAND is not run.
+# A user who cannot trace is told so before anything starts: status 77, one line on stderr with the
+# remedy, no record, and COMMAND does not run.
 . "$(dirname "$0")/../lib/tap.sh"
 jank=${JANKBPF:-./jankbpf}
 chmod 777 "$dir"
 
 [ "$(id -u)" = 0 ] || skip_all 'needs root'
 
-# NAME WORDS WRAPPER...: the trace under WRAPPER is refused with WORDS
+# NAME WORDS WRAPPER...: a trace under WRAPPER is refused with WORDS
 cannot() {
 	name=$1 words=$2
 	shift 2
@@ -30,7 +30,7 @@ cannot 'root of a user namespace' 'user namespace' unshare -Ur
 cannot "a container's process ids" '--pid=host' unshare -pf
 cannot 'no BTF' 'CONFIG_DEBUG_INFO_BTF' without_btf
 
-# By --disable-feature: as on a kernel that lacks it.
+# By --disable-feature: as on a kernel without it.
 for f in ringbuf; do
 	rm -f "$dir/ran"
 	run "$jank" --disable-feature $f -- touch "$dir/ran"
@@ -38,9 +38,9 @@ for f in ringbuf; do
 	ok $? "without $f"
 done
 
-# tracefs is mounted where it isn't.
+# tracefs is mounted if it is not yet.
 run unshare -m sh -c 'umount -l /sys/kernel/debug /sys/kernel/tracing 2>/dev/null
 	"$0" -- true; rc=$?; [ -e /sys/kernel/tracing/events ] && exit $rc; exit 99' "$jank"
-ok $rc "tracefs is mounted where it isn't"
+ok $rc "tracefs is mounted if it is not yet"
 
 end

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""CPython's own frames, against what the interpreter itself says of its stack. The machine's python3, and each of
-3.11 to 3.13 that is there by name; JANK_PYTHONS (paths with colons between) adds others."""
+"""CPython's own frames, compared with the interpreter's own report of its stack. Runs with the
+machine's python3 and each of 3.11 to 3.13 that is installed by name; JANK_PYTHONS (paths, separated
+by colons) adds others."""
 import json
 import os
 import shutil
@@ -29,7 +30,7 @@ STALLS = [
 
 
 def version_of(path):
-    """(3, 11) and so on; None: it doesn't run."""
+    """(3, 11) and so on; None: it does not run."""
     done = subprocess.run([path, "-c", "import sys, platform; print(*sys.version_info[:2], platform.python_implementation())"],
                           capture_output=True, text=True, check=False)
     words = done.stdout.split()
@@ -53,12 +54,14 @@ def python_frames(stack):
 
 
 def truth_of(truth, letter):
-    """As the probes have it: no more than so many frames, where each entry of the interpreter may take one."""
+    """As the probes see it: at most so many frames, where each entry of the interpreter may take
+    one."""
     return truth[letter][:FRAMES_MAX]
 
 
 def check_stack(tap, what, letter, sample, truth):
-    """All frames and lines of a sleeping stack; of a running one all but the innermost, which are at any line."""
+    """All frames and lines of a sleeping stack; of a running one all but the innermost, which may
+    be at any line."""
     got, want = python_frames(sample["stack"]), truth_of(truth, letter)
     if sample["state"] == "running":
         at = next((i for i, frame in enumerate(got) if frame == want[0]), None)
@@ -71,16 +74,16 @@ def check_stack(tap, what, letter, sample, truth):
 def check_letter(tap, what, row, block, truth):
     letter, name, kind, function = row
     what = f"{what}: {name}"
-    if not tap.check(block, f"{what} is a block"):
+    if not tap.check(block, f"{what}: there is a block"):
         return
     tap.check(frame_of(block) == function, f"{what}: {function} is to blame", headline(block))
     frame = (block.get("cause") or {}).get("frame") or {}
     tap.check(frame.get("file") == truth[letter][0][1] and frame.get("line") == truth[letter][0][2] or letter in "bj",
-              f"{what}: at its line", frame, truth[letter][0])
+              f"{what}: its line is right", frame, truth[letter][0])
     state = "running" if kind == "cpu" else kind
     samples = [s for s in block["samples"] if s["state"] == state]
     right = [s for s in samples if check_stack(tap, what, letter, s, truth)]
-    # a tick may hit what is before or behind the stall itself
+    # a tick may be before or after the stall itself
     enough = len(right) >= 0.8 * len(samples) if kind == "cpu" else len(right) == len(samples) > 0
     wrong = [s for s in samples if s not in right]
     tap.check(enough, f"{what}: {len(right)} of {len(samples)} stacks are Python's own",
@@ -98,16 +101,17 @@ def check_replay(tap, what, trace):
 
 
 def check_text(tap, what, blocks):
-    """Code objects that come and go, one at another's address: their names may be gone, but none is another's."""
+    """Code objects that are created and freed, with reuse of addresses: a name may be missing, but
+    none is another's."""
     names = []
     for block in blocks:
         naps = [s for s in block["samples"] if s["state"] == "sleep"]
         names += [(f"short_{i}", nap["stack"]) for i, nap in enumerate(naps)]
     wrong = [(want, python_frames(stack)) for want, stack in names
              if any(f.get("function", "").startswith("short_") and f["function"] != want for f in stack)]
-    tap.check(len(names) >= 3 and not wrong, f"{what}: code made on the spot has its own name or none", *wrong)
+    tap.check(len(names) >= 3 and not wrong, f"{what}: code that is created at run time has its own name or none", *wrong)
     tap.check(all(any(f.get("function") == "run_text" for f in stack) for _, stack in names),
-              f"{what}: and is called from where it is")
+              f"{what}: and the right caller")
 
 
 def run(tap, version, path):
@@ -142,7 +146,7 @@ def main():
         run(tap, version, path)
     for minor in (11, 12, 13):
         if (3, minor) not in found:
-            tap.skip(f"Python 3.{minor}", "not here; JANK_PYTHONS tells where else to look")
+            tap.skip(f"Python 3.{minor}", "not here; JANK_PYTHONS can name others")
     tap.end()
 
 

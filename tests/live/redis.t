@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A real redis-server under load: what a person does to it must be what its blocks name.
+"""A real redis-server under load: its blocks must name what the test does to it.
 
-Debian builds it without frame pointers: time on the CPU has its innermost function, time off it the
+Debian builds it without frame pointers: samples on the CPU have the innermost function, waits the
 system call and libc's function.
 """
 import os
@@ -27,7 +27,7 @@ def check_keys(tap, block):
     tap.note(headline(block))
     tap.check(blamed(block) == "cpu", "KEYS: the cause is cpu", headline(block))
     seen = functions(block, "running")
-    tap.check(seen & KEYS_FUNCTIONS, "KEYS: its stacks name what searches", seen)
+    tap.check(seen & KEYS_FUNCTIONS, "KEYS: its stacks have the searching functions", seen)
     frame = block["cause"].get("frame") or {}
     tap.check("redis" in frame.get("module", ""), "KEYS: redis' own code is to blame", frame)
 
@@ -54,7 +54,8 @@ def check_lua(tap, block):
 
 
 def check_fork(tap, block):
-    """Its length is the machine's: judged when it was long enough to be a block with samples."""
+    """The fork's length depends on the machine. It is judged if it was long enough for a block with
+    samples."""
     what = "BGSAVE: the fork is kernel time"
     if not block:
         return tap.skip(what, "it took less than the threshold")
@@ -65,7 +66,7 @@ def check_fork(tap, block):
 
 
 def check_append(tap, trace):
-    """appendfsync always: each write waits for the disk, which is held up, before its answer."""
+    """appendfsync always: each write waits for the slowed disk before its answer."""
     what = "AOF, appendfsync always: the waits for the disk"
     slow = sorted(trace.blocks, key=lambda b: -b["duration_ns"])[:20]
     if not tap.check(len(slow) >= 5, f"{what} are blocks", len(slow)):
@@ -76,7 +77,7 @@ def check_append(tap, trace):
               f"{what} are the cause of {len(disk)} of the {len(slow)} longest blocks",
               *[headline(b) for b in slow[:10]])
     calls = {main_syscall(b) for b in disk} - {None}  # None: many short waits, none with a span
-    # A write may wait for the journal to end what it writes.
+    # A write may wait until the journal has written.
     tap.check("fdatasync" in calls and calls <= {"fdatasync", "write"}, f"{what} are in fdatasync", calls)
 
 
@@ -99,7 +100,7 @@ def append(tap, folder):
 
 
 def busy(tap, folder):
-    """Load all the time; now and then something slow."""
+    """Constant load, and something slow now and then."""
     redis = Redis(folder)
     load = None
     try:
@@ -131,7 +132,7 @@ def main():
     tap = Tap()
     with tempfile.TemporaryDirectory(prefix="jank-redis-") as folder:
         busy(tap, folder)
-    # Where files are on a disk, which /tmp needn't be.
+    # A folder on a disk, which /tmp need not be.
     with tempfile.TemporaryDirectory(prefix="jank-redis-", dir="/var/tmp") as folder:
         if why_not(folder):
             tap.skip("AOF on a slow disk", why_not(folder))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""simjank itself: does its truth agree with what was asked for, with itself and with strace?"""
+"""simjank itself: does its truth agree with the options, with itself and with strace?"""
 import glob
 import json
 import os
@@ -17,14 +17,16 @@ from tap import Tap, cpu_times  # noqa: E402
 
 BUILDS = ["./simjank", "./simjank-looper"]
 MS = 1000000
-SLACK_NS = 5 * MS  # this much later than wanted the quickest of a scenario may end
-IO_SLACK_NS = 50 * MS  # the same where its last request may wait for others' input and output
-SLOW_SLACK_NS = 250 * MS  # the same on the slow disk, and for a CPU that a quota grants now and then
-TRIES = 3  # of a scenario, before it is judged
-CROWDED = 0.1  # of the machine's time, taken by other programs or a hypervisor: lengths are their doing
+SLACK_NS = 5 * MS  # the quickest dispatch of a scenario may end this much later than wanted
+IO_SLACK_NS = 50 * MS  # the same where its last request may wait for the I/O of others
+SLOW_SLACK_NS = 250 * MS  # the same on the slow disk, and for a CPU under a quota
+TRIES = 3  # dispatches of a scenario, before it is judged
+# share of the machine's time that other programs or a hypervisor took; above it, lengths are not
+# simjank's
+CROWDED = 0.1
 SLOW = {"wakeup_latency", "inversion", "mutex_disk", "chain", "fsync", "read_cold", "cold_file", "throttled", "preempted"}
 
-# What each scenario must come to, where no neighbour takes the CPU.
+# What each scenario must do, if no neighbour takes the CPU.
 KINDS = {
     "busy": "cpu", "kernel": "kernel", "sleep": "sleep", "mutex": "futex", "cond": "futex",
     "pipe": "pipe", "socket": "socket", "tcp": "socket", "disk": "disk", "dsync": "disk",
@@ -37,14 +39,15 @@ KINDS = {
     "preempted": "runnable", "rt_preempt": "runnable", "wakeup_latency": "runnable",
     "throttled": "runnable",
 }
-LONE = {"swap": "page_fault", "reclaim": "disk"}  # by their names only
-# Whom the truth names: the end of the chain, how many there are in it, and who has the CPU.
+LONE = {"swap": "page_fault", "reclaim": "disk"}  # judged by names only
+# The threads that the truth names: the end of the chain, the number in it, and the one that has the
+# CPU.
 CHAINS = {
     "mutex": ("holder", 1), "mutex_disk": ("holder", 1), "chain": ("signaller", 2), "inversion": ("lowly", 1),
     "join": ("joined", 1), "child": ("child", 1), "flock": ("locker", 1), "server": ("server", 1),
     "dns": ("resolver", 1), "semaphore": ("poster", 1), "rwlock": ("rwholder", 1),
 }
-OTHERS = {"child", "flock", "server"}  # whose culprit is another process
+OTHERS = {"child", "flock", "server"}  # the culprit is another process
 PREEMPTORS = {"runnable": 3, "inversion": 3, "rt_preempt": 1, "throttled": 0}
 OBJECTS = {"fsync": "slow", "chain": "slow", "flock": "lock", "page_fault": "cold", "server": "unix ",
            "tcp_server": "tcp 127.0.0.1:", "connect": "tcp 127.0.0.1:", "dns": "udp 127.83."}
@@ -62,7 +65,7 @@ def run(build, *options, prefix=()):
 
 
 def start_waiting(build, *options):
-    """A simjank that waits for SIGUSR1, known to be ready."""
+    """A simjank that waits for SIGUSR1 and has reported that it is ready."""
     reader, writer = os.pipe()
     process = subprocess.Popen([build, "--quiet", "--wait", "--ready-fd", str(writer), *options],
                                pass_fds=[writer], stdout=subprocess.PIPE, text=True)
@@ -73,19 +76,19 @@ def start_waiting(build, *options):
 
 
 def own_seconds():
-    """The CPU time of this test and of the programs that it started, those that live excepted."""
+    """The CPU time of this test and of the programs that it started, except those still running."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 class Account:
-    """Who had the machine since this began."""
+    """The machine's CPU time since this began, by user."""
 
     def __init__(self):
         self.begun, self.own = cpu_times(), own_seconds()
 
     def others(self):
-        """The share that neither idled nor was this test's."""
+        """The share of the machine that was neither idle nor this test's."""
         total, busy = (now - then for now, then in zip(cpu_times()[::2], self.begun[::2]))
         return (busy - (own_seconds() - self.own) * os.sysconf("SC_CLK_TCK")) / max(total, 1)
 
@@ -95,11 +98,11 @@ def test_scenarios(tap, build):
                               "--count", str(4 * len(KINDS)))
     left_out = summary["left_out"]
     done = {name: [d for d in dispatches if d["scenario"] == name] for name in KINDS if name not in left_out}
-    # In place of one that is left out others have a further turn.
+    # Others have a further turn in place of a scenario that is left out.
     tap.check(done and all(len(ds) >= 4 for ds in done.values()) and summary["type"] == "summary",
               f"{build}: every scenario ran four times", summary)
     for name in left_out:
-        tap.skip(f"{build}: {name}", "what it needs cannot be had here")
+        tap.skip(f"{build}: {name}", "what it needs is not available here")
     for name, ds in done.items():
         test_scenario(tap, build, name, ds)
         test_blame(tap, f"{build}: {name}", name, ds)
@@ -107,7 +110,8 @@ def test_scenarios(tap, build):
 
 
 def is_stolen(name, kind, dispatch):
-    """A thread that wants a CPU all the time, or most of it, has it or waits for it, as far as its kernel can tell."""
+    """A thread that always wants a CPU, or most of the time, has it or waits for it, as far as its
+    kernel reports."""
     if kind not in ("cpu", "kernel", "runnable") or name == "wakeup_latency":
         return False
     wanted = 0.65 if name == "mixed_cpu" else 0.9
@@ -115,7 +119,7 @@ def is_stolen(name, kind, dispatch):
 
 
 def is_as_wanted(name, kind, dispatches):
-    """By those that a busy neighbour and a hypervisor left alone; None where there are none."""
+    """By the dispatches that no busy neighbour or hypervisor disturbed; None if there are none."""
     free = [d for d in dispatches if (kind == "runnable" or d["run_delay_ns"] < d["duration_ns"] / 10)
             and not is_stolen(name, kind, d)]
     if not free:
@@ -129,7 +133,8 @@ def is_as_wanted(name, kind, dispatches):
 
 
 def test_scenario(tap, build, name, dispatches):
-    """One that is not as wanted is tried again alone; on a machine that others use it says nothing of simjank."""
+    """A wrong scenario is tried again alone. On a machine that others use, the result says nothing
+    about simjank."""
     kind = KINDS[name]
     what = f"{build}: {name} is {kind} and as long as wanted"
     good, others = is_as_wanted(name, kind, dispatches), 0
@@ -147,7 +152,7 @@ def test_scenario(tap, build, name, dispatches):
 
 
 def test_blame(tap, what, name, dispatches):
-    """Whom the truth blames, of the dispatches that came to what they were meant to be."""
+    """The thread that the truth blames, of the dispatches that went as intended."""
     meant = [d for d in dispatches if d["kind"] == KINDS[name] and not d["also"]]
     if name in CHAINS and meant:
         comm, length = CHAINS[name]
@@ -157,12 +162,12 @@ def test_blame(tap, what, name, dispatches):
         tap.check(not bad, f"{what} is the fault of {comm}", bad)
     if name in PREEMPTORS and meant:
         bad = [d for d in meant if len(set(d.get("preemptors", ()))) != PREEMPTORS[name]]
-        tap.check(not bad, f"{what}: {PREEMPTORS[name]} others have the CPU", bad)
+        tap.check(not bad, f"{what}: {PREEMPTORS[name]} other threads have the CPU", bad)
     if name in OBJECTS and meant:
         wanted = OBJECTS[name]
         bad = [d for d in meant if not d["object"].get("peer", "").startswith(wanted)
                and not d["object"].get("path", "").endswith("/" + wanted)]
-        tap.check(not bad, f"{what} is about {wanted}", bad)
+        tap.check(not bad, f"{what}: the truth names {wanted}", bad)
 
 
 def made_by(pid):
@@ -177,7 +182,7 @@ def is_tidy(pid):
 
 
 def test_lone(tap, build):
-    """Those that change the whole process: each alone, and nothing of them is left."""
+    """Scenarios that change the whole process: each runs alone and leaves nothing behind."""
     for name, kind in LONE.items():
         what = f"{build}: {name} is {kind}"
         try:
@@ -191,14 +196,14 @@ def test_lone(tap, build):
 
 
 def test_tidy(tap, build):
-    """Directories, cgroups and swap go with the program, even when it is killed."""
+    """Directories, cgroups and swap are removed when the program ends, even when it is killed."""
     for name in ("all", "swap"):
         for number in (signal.SIGTERM, signal.SIGKILL):
             what = f"{build}: {name}: {number.name} leaves nothing behind"
             process, line = start_waiting(build, "--scenario", name)
             if not line:
                 process.communicate(timeout=30)
-                tap.skip(what, f"{name} cannot be had here")
+                tap.skip(what, f"{name} is not possible here")
                 continue
             made = made_by(process.pid)
             process.send_signal(number)
@@ -209,7 +214,8 @@ def test_tidy(tap, build):
 
 
 def test_left_out(tap, build):
-    """Without privilege: `all` is what can be had; what is asked for by its name must be."""
+    """Without privilege, `all` means all that is possible. A scenario given by name must be
+    possible."""
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         program = shutil.copy(build, folder)
@@ -218,9 +224,9 @@ def test_left_out(tap, build):
                                   capture_output=True, timeout=60, user=65534, group=65534)
             if scenario == "all":
                 summary = json.loads(done.stdout.splitlines()[-1]) if done.stdout else {}
-                told = [line.split(": ")[2] for line in done.stderr.splitlines() if ": left out: " in line]
-                tap.check("throttled" in told and told == summary.get("left_out"),
-                          f"{build}: what cannot be had is left out, and told", done)
+                left = [line.split(": ")[2] for line in done.stderr.splitlines() if ": left out: " in line]
+                tap.check("throttled" in left and left == summary.get("left_out"),
+                          f"{build}: impossible scenarios are left out, with a message", done)
             tap.check(done.returncode == status, f"{build}: {scenario} without privilege: status {status}", done)
 
 
@@ -250,18 +256,19 @@ def test_threads(tap, build):
     tap.check(len({d["tid"] for d in dispatches}) == 3, f"{build}: three loops have three threads", summary)
     stopped = [d for d in dispatches if d["stopped_ns"] > 10 * MS]
     tap.check({"sleep", "stopped"} <= {d["scenario"] for d in stopped},
-              f"{build}: a stop is known to the other loops' dispatches too", dispatches)
+              f"{build}: other loops' dispatches also know of a stop", dispatches)
 
 
 def test_quiet(tap, build):
-    """Dispatches that are none, or short: not in the truth but in its counts."""
+    """Idle waits and short dispatches are not in the truth, only in its counts."""
     dispatches, summary = run(build, "--scenario", "idle:60ms,short", "--count", "6", "--truth-min", "20ms")
     tap.check(not dispatches and summary["scenarios"]["idle"] == 3,
               f"{build}: idle waits and short dispatches are no jank", dispatches)
 
 
 def test_waits(tap, build):
-    """Each wait but a loop's last one is followed by a dispatch; a loop told to end in its last dispatch waits no more."""
+    """A dispatch follows each wait except a loop's last one. A loop that is told to end in its last
+    dispatch does not wait again."""
     what = f"{build}: strace sees as many waits as the truth has dispatches"
     if not shutil.which("strace"):
         return tap.skip(what, "strace is not installed")
@@ -275,14 +282,14 @@ def test_waits(tap, build):
 
 def test_stop(tap, build):
     process, line = start_waiting(build, "--scenario", "hang:700ms", "--duration", "1h", "--truth", "-")
-    tap.check(line == f"ready {process.pid}\n", f"{build}: tells that it is ready", line)
+    tap.check(line == f"ready {process.pid}\n", f"{build}: reports that it is ready", line)
     process.send_signal(signal.SIGUSR1)
     time.sleep(0.3)
     process.send_signal(signal.SIGTERM)
     records = [json.loads(text) for text in process.communicate(timeout=30)[0].splitlines()]
     whole = [d["duration_ns"] >= 700 * MS for d in records if d.get("scenario") == "hang"]
     tap.check(process.returncode == 0 and whole == [True],
-              f"{build}: SIGTERM lets the dispatch end and the truth be written", records)
+              f"{build}: at SIGTERM the dispatch ends and the truth is written", records)
 
 
 def children(pid):
@@ -320,7 +327,7 @@ def test_usage(tap, build):
         tap.check(done.returncode == 2 and done.stderr, f"{build}: {' '.join(options)} is wrong usage", done)
     done = subprocess.run([build, "--quiet", "--scenario", "sleep:1ms", "--count", "1", "--truth", "/proc/none"],
                           capture_output=True, text=True, timeout=30)
-    tap.check(done.returncode == 1 and "/proc/none" in done.stderr, f"{build}: a truth that can't be written", done)
+    tap.check(done.returncode == 1 and "/proc/none" in done.stderr, f"{build}: a truth that cannot be written", done)
 
 
 def main():

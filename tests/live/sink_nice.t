@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The sink thread makes way for the traced program, but not for ever: by its nice value."""
+"""The sink thread yields the CPU to the traced program, but not for ever: it changes its nice
+value."""
 import os
 import subprocess
 import sys
@@ -40,20 +41,21 @@ def nice_of(tid):
 
 
 def check_idle(tap):
-    """Nothing waits: it is behind others."""
+    """While nothing waits for it, it has a low priority."""
     program = start(["sleep", "60"])
     try:
         with Trace(program.pid) as trace:
             sink = thread_of(trace.process.pid, "jankbpf-sink")
             base = nice_of(os.getpid())
             wait_for(lambda: nice_of(sink) == min(base + 10, 19), what="the sink's nice")
-            tap.check(nice_of(sink) == min(base + 10, 19), "idle, it makes way for others", nice_of(sink))
+            tap.check(nice_of(sink) == min(base + 10, 19), "idle, it has a low priority", nice_of(sink))
     finally:
         end(program)
 
 
 def check_busy(tap):
-    """Three busy loops on its CPU: what waits for it lets it have its share, and is written in time."""
+    """Three busy loops on its CPU: when records wait, it takes its share, and they are written in
+    time."""
     program = start([sys.executable, "-c", LOOP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     hogs = []
     try:

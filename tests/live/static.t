@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The static programs: one file each, that needs nothing beside it.
+"""The static programs: one file each, without dependencies.
 
-jankbpf runs in a root of its own, with nothing there but itself, proc and sys, and no environment; what it
-records of the static simjank there must hold against simjank's truth, by both backends.
+jankbpf runs in a root that has only itself, proc and sys, without an environment. Its records of a
+static simjank must agree with simjank's truth, with both backends.
 """
 import importlib.machinery
 import importlib.util
@@ -25,8 +25,8 @@ SIZE_MAX = 4 << 20
 PT_DYNAMIC, PT_INTERP = 2, 3
 SHT_SYMTAB = 2
 
-# Nothing is seen of the machine's files but what a traced process shows of itself through proc. {tmp} is where
-# the test's own files are; the other two are for a simjank that is beside.
+# Inside the root, the machine's files are visible only through a traced process in proc. {tmp} has
+# the test's own files; the other two are for a simjank outside.
 BARE = """#!/bin/sh
 exec unshare -m sh -ec '
 	mount -t proc proc {root}/proc
@@ -39,7 +39,7 @@ exec unshare -m sh -ec '
 
 
 def truth_t():
-    """What truth.t does with each build, here done with the static ones."""
+    """Does for the static programs what truth.t does for each build."""
     loader = importlib.machinery.SourceFileLoader("truth", os.path.join(HERE, "truth.t"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("truth", loader))
     loader.exec_module(module)
@@ -47,7 +47,7 @@ def truth_t():
 
 
 class Elf:
-    """What a file of 64 bits, little endian, says of itself."""
+    """The header fields of a 64-bit little-endian ELF file."""
 
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -74,13 +74,13 @@ def check_files(tap, machine):
         tap.check(not elf.segments & {PT_DYNAMIC, PT_INTERP}, f"{machine}: {name} is static", elf.segments)
         tap.check(len(elf.data) < SIZE_MAX, f"{machine}: {name} has {len(elf.data) / 1e6:.2f} MB")
         tap.check((SHT_SYMTAB in elf.sections) == (name == "simjank"),
-                  f"{machine}: only what is traced has symbols: {name}", elf.sections)
+                  f"{machine}: only traced programs have symbols: {name}", elf.sections)
     link = os.path.join(ROOT, f"jankbpf-{machine}")
     tap.check(os.path.realpath(link) == os.path.join(folder, "jankbpf"), f"{link[len(ROOT) + 1:]} is a link to it")
 
 
 def bare_root(folder, *beside):
-    """A root with the static jankbpf and what is named, and a command that runs jankbpf there."""
+    """A root with the static jankbpf and the named files, and a command that runs jankbpf in it."""
     root, tmp = os.path.join(folder, "root"), tempfile.gettempdir()
     for name in ("proc", "sys", tmp[1:]):
         os.makedirs(os.path.join(root, name))
@@ -104,14 +104,14 @@ def run(*command):
 
 
 def check_alike(tap, command):
-    """It says what the dynamic one says."""
+    """It prints what the dynamic one prints."""
     for options in (["--version"], ["--help"], ["doctor"], ["--schema"], ["-p", "999999999"], ["--no-such"]):
         ours, theirs = run(command, *options), run(live.JANKBPF, *options)
         tap.check(ours == theirs, f"{' '.join(options)}: as the dynamic one", ours, theirs)
 
 
 def check_names(tap, what, path):
-    """The symbolizer works without anything beside it."""
+    """The symbolizer works without other files."""
     blocks = [b for b in live.json.loads("[" + ",".join(open(path, encoding="utf-8")) + "]")
               if b["type"] == "block"]
     named = [b for b in blocks if functions(b) and "simjank" in modules(b)]

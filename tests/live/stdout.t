@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A stdout that has gone, is full, blocks or was never there; a stderr likewise."""
+"""A stdout that is closed, full, blocked or never existed; the same for stderr."""
 import os
 import pty
 import re
@@ -31,7 +31,7 @@ def test_head(process, options):
 
 
 def test_reader_leaves():
-    """With no block to write it is noticed all the same."""
+    """It notices that the reader left even if it has no block to write."""
     process = bad.target("loop", 1)
     for what in ("pipe", "socket"):
         reader, writer = os.pipe() if what == "pipe" else [s.detach() for s in socket.socketpair()]
@@ -40,7 +40,7 @@ def test_reader_leaves():
         begin = time.monotonic()
         os.close(reader)
         result = tracer.finish(5)
-        ok(result.status == 0 and time.monotonic() - begin < 1.5, f"the {what}'s reader leaves: an end within a second",
+        ok(result.status == 0 and time.monotonic() - begin < 1.5, f"the {what}'s reader leaves: it ends within a second",
            result)
     bad.end(process)
 
@@ -53,7 +53,7 @@ def test_terminal_leaves():
     wait_readable(leader)
     os.close(leader)
     result = tracer.finish(5)
-    ok(result.status == 0, "a terminal that is closed ends it", result)
+    ok(result.status == 0, "a closed terminal ends it", result)
     bad.end(process)
 
 
@@ -62,7 +62,7 @@ def wait_readable(fd, seconds=5):
 
 
 def on_terminal(*options):
-    """Runs with a terminal as stdout. What it shows, and the result."""
+    """Runs with a terminal as stdout. Returns what the terminal shows, and the result."""
     leader, follower = pty.openpty()
     shown = []
 
@@ -70,7 +70,7 @@ def on_terminal(*options):
         try:
             while data := os.read(leader, 65536):
                 shown.append(data)
-        except OSError:  # EIO: nobody has it open any more
+        except OSError:  # EIO: the other side is closed
             pass
 
     tracer = bad.Tracer(*options, wait=False, stdout=follower)
@@ -84,7 +84,8 @@ def on_terminal(*options):
 
 
 def messages(stream):
-    """How many messages lie in a stream, each after its length as a varint; -1: the last one is torn."""
+    """The number of messages in a stream, each after its length as a varint; -1: the last one is
+    torn."""
     at = count = 0
     while at < len(stream):
         size = shift = 0
@@ -98,26 +99,27 @@ def messages(stream):
 
 
 def test_binary(process):
-    """Messages of protobuf are for files and programs; on a terminal they are refused, or text is shown for them."""
+    """Protobuf messages are for files and programs. On a terminal they are refused, or text is
+    shown instead."""
     options = ("-t", "25ms", "-n", "3", "--format", "proto", "-p", process.pid)
     result = bad.trace(*options)
     ok(result.status == 0 and messages(result.raw) == 4, "--format proto: three blocks and a summary in a file",
        f"{messages(result.raw)} messages, {result.err}")
     shown, result = on_terminal(*options)
     ok(result.status == 2 and not shown and result.err.count("\n") == 1 and "or give -o DIR" in result.err,
-       "on a terminal it is refused, with what to do", f"{shown} {result}")
+       "on a terminal it is refused, with the remedy", f"{shown} {result}")
     directory = bad.scratch("proto")
     shown, result = on_terminal(*options, "-o", directory)
     with open(f"{directory}/blocks.pb", "rb") as file:
         kept = messages(file.read())
     ok(result.status == 0 and b"\0" not in shown and shown.count(b"handle_sleep") >= 3 and b"3 blocks" in shown,
        "with -o the terminal shows text", f"{shown} {result}")
-    ok(kept == 4 and not os.path.exists(f"{directory}/blocks.jsonl"), "and DIR holds the messages, no JSON",
+    ok(kept == 4 and not os.path.exists(f"{directory}/blocks.jsonl"), "and DIR has the messages, no JSON",
        f"{kept} messages, {os.listdir(directory)}")
 
 
 def test_full(process):
-    """/dev/full: tracing goes on, each record that is missing is counted, and -o still has them all."""
+    """/dev/full: tracing goes on, each missing record is counted, and -o has them all."""
     for options in ([], ["--json"]):
         directory = bad.scratch("full" + "".join(options))
         with open("/dev/full", "wb") as full:
@@ -130,7 +132,7 @@ def test_full(process):
 
 
 def test_closed(process):
-    """A descriptor that was closed from the start is no place for records."""
+    """Records must not go to a descriptor that was closed at the start."""
     for closing in (">&-", "2>&-", "<&-", "<&- >&- 2>&-"):
         directory = bad.scratch("closed" + str(hash(closing)))
         command = f"exec {bad.JANK} -t 25ms -n 3 -o {directory} -p {process.pid} {closing}"
@@ -147,7 +149,8 @@ def start_blocked(process, *options):
 
 
 def test_blocked():
-    """Nobody reads: what waits is bounded and counted, and Ctrl-C twice gives it up."""
+    """Nobody reads: the queue is bounded, losses are counted, and a second Ctrl-C ends the
+    waiting."""
     process = bad.target("storm", 2, 1500)
     tracer, reader = start_blocked(process, "-t", "1ms", "-F", "999")
     time.sleep(8)
@@ -155,17 +158,17 @@ def test_blocked():
     ok(rss < RSS_MAX_KB, f"a stdout that nobody reads: {rss} KiB", tracer.stderr())
     tracer.process.send_signal(signal.SIGINT)
     held = bad.held(tracer.pid)
-    ok(bad.wait_for(lambda: "Ctrl-C again" in tracer.stderr(), 8), "Ctrl-C says that it waits for it", tracer.stderr())
-    ok(not bad.left({item for item in held if item[0] == "link"}), "and has detached everything by then")
+    ok(bad.wait_for(lambda: "Ctrl-C again" in tracer.stderr(), 8), "Ctrl-C: a message says that it waits for the reader", tracer.stderr())
+    ok(not bad.left({item for item in held if item[0] == "link"}), "and all probes are detached by then")
     tracer.process.send_signal(signal.SIGINT)
     result = tracer.finish(5)
-    ok(result.status == -signal.SIGINT, "a second Ctrl-C gives it up", result)
+    ok(result.status == -signal.SIGINT, "a second Ctrl-C ends it", result)
     os.close(reader)
     bad.end(process)
 
 
 def test_slow():
-    """A reader that comes late gets everything that the summary counts."""
+    """A late reader gets everything that the summary counts."""
     process = bad.target("storm", 2, 1500)
     tracer, reader = start_blocked(process, "-t", "1ms")
     time.sleep(5)
@@ -179,7 +182,7 @@ def test_slow():
     written, lost = len(result.of("block")), summary["lost"].get("queue_full", 0)
     over = sum(bucket["count"] for loop in summary["loops"] for bucket in loop["buckets"] if bucket.get("upper_ns", MS + 1) > MS)
     ok(result.status == 0 and written == summary["blocks"] and over <= written + lost, f"a late reader ({written} blocks, "
-       f"{summary['lost']}): nothing is missing without being counted", result.err)
+       f"{summary['lost']}): every missing record is counted", result.err)
     bad.valid(result, "and the records are whole")
     bad.end(process)
 

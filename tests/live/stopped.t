@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A target that is stopped, by SIGSTOP or by a debugger, in the middle of a dispatch."""
+"""A target that SIGSTOP or a debugger stops in the middle of a dispatch."""
 import os
 import shutil
 import signal
@@ -14,7 +14,7 @@ import bad
 from bad import MS, ok, skip
 
 STOP_S = 1.5
-# What a stop in the middle of a dispatch looks like, by what the dispatch does.
+# The state that a stop in a dispatch shows as, by what the dispatch does.
 MODES = {"sleep": ("loop", 2000, 300), "busy": ("storm", 1, 600000, 300)}
 
 
@@ -25,7 +25,7 @@ def stop_by_signal(process):
 
 
 def stop_by_debugger(command):
-    """Attached for a while, then detached."""
+    """A debugger, attached for a while, then detached."""
     def stop(process):
         words = [word.replace("PID", str(process.pid)) for word in command]
         debugger = bad.start(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -56,7 +56,7 @@ def run_one(name, mode, stop, debugging, options=()):
     ok(mode != "sleep" or asleep and set(asleep[1:2]) == {("stopped", "clock_nanosleep")} and
        set(asleep[2:]) <= {("sleep", "clock_nanosleep")}, f"{name}, {mode}: the sleep goes on as one", asleep)
     rest = cut[0]["duration_ns"] - stopped if cut else 0
-    ok(30 * MS < rest < 950 * MS, f"{name}, {mode}: the rest of its time is as ever ({rest // MS} ms)", cut)
+    ok(30 * MS < rest < 950 * MS, f"{name}, {mode}: the rest of its time is unchanged ({rest // MS} ms)", cut)
 
 
 def test_hang():
@@ -74,7 +74,7 @@ def test_hang():
         os.kill(process.pid, signal.SIGCONT)
         time.sleep(1.5)
         result = tracer.stop()
-        ok(len(result.of("hang")) == 1 and bad.exact(result.records()), "going on, it hangs once", result)
+        ok(len(result.of("hang")) == 1 and bad.exact(result.records()), "when it goes on, it hangs once", result)
         bad.end(process)
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Records of a stripped program: what they hold of a frame without a name, and names put there afterwards."""
+"""Records of a stripped program: what they have for a frame without a name, and names that are
+added later."""
 import json
 import os
 import shutil
@@ -33,7 +34,7 @@ def symbolize(records, *dirs):
 
 
 def frames(text, module):
-    """Of the module alone: each record's cause, and each frame of its stacks."""
+    """The module's frames only: of each record's cause, and of its stacks."""
     for line in text.splitlines():
         record = json.loads(line)
         of = [record.get("cause", {}).get("frame")]
@@ -47,14 +48,15 @@ def replay(journal, *options):
 
 
 def check_replay(tap, what, journal, debug, program):
-    """A journal's frames, named at once: as symbolize names those of the records."""
+    """Names a journal's frames in a replay; they must be the names that symbolize adds to the
+    records."""
     bare, named = replay(journal), replay(journal, "--debug-dir", debug)
     with open(journal + ".json", "w", encoding="utf-8") as file:
         file.write(bare.stdout)
     tap.check(named.returncode == 0 and "have one now" in named.stderr and "have one" not in bare.stderr,
-              f"{what}: a replay with files tells what it named", named.stderr)
+              f"{what}: a replay with files reports what it named", named.stderr)
     tap.check(not any(frame.get("function") == "main" for frame in frames(bare.stdout, program)),
-              f"{what}: without, it names none")
+              f"{what}: without files, it names none")
     stacks = [[(frame.get("function"), frame.get("line"), frame.get("inlined"))
                for record in map(json.loads, text.splitlines()) for sample in record.get("samples", ())
                for frame in sample["stack"] if frame.get("module") == program]
@@ -87,38 +89,38 @@ def check(tap, what, folder, command):
     tap.check(nameless and all("build_id" in frame and "offset" in frame for frame in nameless),
               f"{what}: frames without a name have build id and offset", nameless[:3])
     none = symbolize(records, os.path.join(folder, "empty"))
-    tap.check(none.stdout == before, f"{what}: without files the records stay as they are, to the byte")
-    tap.check("--debug-dir" in none.stderr, f"{what}: and the remedy is told", none.stderr)
+    tap.check(none.stdout == before, f"{what}: without files the records are unchanged, to the byte")
+    tap.check("--debug-dir" in none.stderr, f"{what}: and a message has the remedy", none.stderr)
     by_full, by_debug = symbolize(records, full), symbolize(records, debug)
     tap.check(by_full.stdout == by_debug.stdout, f"{what}: the same names by the program and by its debug file")
     after = list(frames(by_debug.stdout, program))
     names = {frame.get("function") for frame in after}
     check_replay(tap, what, journal, debug, program)
-    tap.check({"handle_busy", "handle_sleep", "main", "spin"} <= names, f"{what}: each function", names)
+    tap.check({"handle_busy", "handle_sleep", "main", "spin"} <= names, f"{what}: each function has its name", names)
     lines = {frame["line"] for frame in after if frame.get("function") == "main"}
     busy = {line_of("\t\t\thandle_busy();"), line_of("\t\t\thandle_sleep();")}
     waits = line_of("\t\tepoll_wait(epoll, &event, 1, 20);")  # where a busy machine may take the CPU from main itself
-    tap.check(lines - {waits} == busy, f"{what}: main where it called", lines)
+    tap.check(lines - {waits} == busy, f"{what}: main at its calls", lines)
     causes = {json.loads(line).get("cause", {}).get("frame", {}).get("function")
               for line in by_debug.stdout.splitlines() if '"block"' in line}
-    if "-static" not in command:  # where libc's are the program's
+    if "-static" not in command:  # where libc's functions are the program's
         tap.check(causes == {"handle_busy", "handle_sleep"}, f"{what}: the causes' frames, too", causes)
     signatures = [[json.loads(line).get("cause", {}).get("signature") for line in text.splitlines()]
                   for text in (before, by_debug.stdout)]
-    tap.check(signatures[0] == signatures[1], f"{what}: signatures stay")
+    tap.check(signatures[0] == signatures[1], f"{what}: signatures do not change")
 
 
 def check_refusals(tap, folder):
     got = symbolize(os.path.join(folder, "records"), os.path.join(folder, "nowhere"))
-    tap.check(got.returncode == 1 and "nowhere" in got.stderr, "a directory that is not there is told", got.stderr)
+    tap.check(got.returncode == 1 and "nowhere" in got.stderr, "a missing directory is reported", got.stderr)
     got = symbolize(os.path.join(folder, "no-records"))
-    tap.check(got.returncode == 1 and "no-records" in got.stderr, "and a file", got.stderr)
+    tap.check(got.returncode == 1 and "no-records" in got.stderr, "so is a missing file", got.stderr)
     odd = os.path.join(folder, "odd")
     with open(odd, "wb") as file:
         file.write(b'no json\n{"module":"/x","build_id":"../../../etc","offset":7}\n{"stack":[1,[2]],"a":{"stack":{}}}')
     got = symbolize(odd)
     with open(odd, encoding="utf-8") as file:
-        tap.check(got.returncode == 0 and got.stdout == file.read() + "\n", "odd lines pass", got.stdout, got.stderr)
+        tap.check(got.returncode == 0 and got.stdout == file.read() + "\n", "odd lines pass unchanged", got.stdout, got.stderr)
     tap.check("3 lines are no records" in got.stderr, "and are counted", got.stderr)
 
 

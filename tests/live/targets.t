@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Targets that exec, live in another mount namespace, or whose files are gone."""
+"""Targets that exec, live in another mount namespace, or have lost their files."""
 import os
 import shutil
 import signal
@@ -23,9 +23,10 @@ def named(result, function, module=None):
 
 
 def test_exec(how, backend):
-    """Another program by the main thread, or by another one, which becomes the main thread."""
+    """An exec by the main thread, or by another thread, which becomes the main thread."""
     process = bad.target("exec", *how)
-    process.send_signal(signal.SIGSTOP)  # or a slow start of the tracer misses what comes before the exec
+    # else a slow start of the tracer misses what comes before the exec
+    process.send_signal(signal.SIGSTOP)
     tracer = bad.Tracer("--json", "-t", "25ms", "--backend", backend, "-p", process.pid)
     process.send_signal(signal.SIGCONT)
     bad.wait_for(lambda: tracer.stdout().count(b'"process":"exe"') >= 16, TIMEOUT)
@@ -38,7 +39,7 @@ def test_exec(how, backend):
        f"{what}: dispatches before and after", f"{lengths} {result}")
     ok(names <= {"target", "exe"} and {b["pid"] for b in result.blocks()} == {process.pid}, f"{what}: one process", names)
     cut = [b for b in result.blocks() if b["tid"] != process.pid]
-    ok(not how or cut and all(b["samples"] for b in cut), f"{what}: the thread keeps its number and stacks until then",
+    ok(not how or cut and all(b["samples"] for b in cut), f"{what}: the thread keeps its number, and its stacks until then",
        cut)
     last = result.blocks()[-1]
     ok(last["tid"] == process.pid and any(f.get("function") == "run_loop" for s in last["samples"] for f in s["stack"]),
@@ -68,13 +69,13 @@ def test_headless(backend, end_ms):
     what = f"a main thread that {'ends meanwhile' if end_ms else 'has ended'}, {backend}"
     ends = [b["start_ns"] for b in result.blocks()]
     ok(alive and result.status == 0 and len(ends) > 10 and ends[-1] - ends[0] > (600 + end_ms) * bad.MS,
-       f"{what}: the others' blocks", result)
+       f"{what}: blocks of the other threads", result)
     ok(named(result, "handle_busy"), f"{what}: names", result)
     bad.end(process)
 
 
 def make_root(name):
-    """A directory with a copy of the target and of all that it needs."""
+    """A directory with a copy of the target and its libraries."""
     root = bad.scratch(name)
     files = subprocess.run(["ldd", bad.TARGET], capture_output=True, text=True, check=True).stdout.split()
     for path in [word for word in files if word.startswith("/")]:
@@ -109,7 +110,7 @@ def test_mount_namespace():
 
 
 def test_other_libc():
-    """COMMAND goes through a program with another libc than its own."""
+    """COMMAND execs a program with another libc than its own."""
     root = make_root("other")
     for backend in BACKENDS:
         result = bad.trace("--json", "-t", "25ms", "-n", "4", "--backend", backend, "-F", "0", "--", "sh", "-c",
@@ -118,7 +119,7 @@ def test_other_libc():
 
 
 def test_deleted():
-    """The program and the libc that it maps are gone from the disk, or replaced by garbage."""
+    """The program and its libc are deleted from the disk, or replaced by garbage."""
     for what in ("deleted", "replaced"):
         for backend in BACKENDS:
             root = make_root(f"{what}-{backend}")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""jankbpf against simjank's truth: both loops, both backends, both ways to attach.
+"""jankbpf compared with simjank's truth: both loops, both backends, both ways to attach.
 
-No time is asserted here that a busy neighbour could spoil: the guard and the tolerances are wide, and
-catch defects only. What must hold is that every dispatch is told once, none is invented, each account
-sums up, and the cause is the right one.
+The guard and the tolerances are wide, so that a busy neighbour cannot spoil a time; they only catch
+defects. Every dispatch must be reported once, none may be invented, each account must sum up, and
+the cause must be right.
 """
 import os
 import signal
@@ -17,7 +17,8 @@ from live import JANKBPF, ROOT, Tap, Trace, end, judge_truth, need  # noqa: E402
 
 JUDGED = ["--threshold", "25ms", "--guard", "8ms", "--tolerance", "duration_p99=5ms",
           "--tolerance", "running_max=20ms",
-          # One missed wake-up moves a whole wait for a CPU: a neighbour's doing, counted as lost.
+          # One missed wake-up moves a whole wait for a CPU. A neighbour causes it; it is counted as
+          # lost.
           "--tolerance", "runnable_max=none", "--tolerance", "runnable_p50=2ms",
           "--tolerance", "cpu_max=20ms", "--tolerance", "kind_rate=0.95"]
 WORK = ["--quiet", "--length", "40ms-70ms", "--gap", "20ms", "--order", "random"]
@@ -45,7 +46,7 @@ def run_command(folder, build, backend, options):
 
 
 def start(folder, build, options, name="truth"):
-    """A simjank that waits to be traced, and its truth's path."""
+    """A simjank that waits for its trace, and the path of its truth."""
     truth = os.path.join(folder, name)
     reader, writer = os.pipe()
     process = subprocess.Popen([simjank(build), "--truth", truth, "--wait", "--ready-fd", str(writer),
@@ -57,7 +58,7 @@ def start(folder, build, options, name="truth"):
 
 
 def trace_started(started, *options):
-    """One trace of processes that wait to be traced; they run to their end."""
+    """One trace of processes that wait for it; they run to their end."""
     try:
         trace = Trace(*[process.pid for process in started], options=options)
         for process in started:
@@ -70,7 +71,7 @@ def trace_started(started, *options):
 
 
 def run_pid(folder, build, backend, options):
-    """jankbpf -p of a simjank that waits already."""
+    """jankbpf -p of a simjank that already waits."""
     process, truth = start(folder, build, options)
     trace = trace_started([process], "--backend", backend)
     if trace.status:

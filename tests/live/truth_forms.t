@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The forms of simjank: threads, other waits, each way a Looper is given work, several processes."""
+"""The forms of simjank: threads, other waits, each way to give a Looper work, several processes."""
 import importlib.machinery
 import importlib.util
 import os
@@ -22,13 +22,13 @@ def sibling(name):
 truth = sibling("truth.t")
 
 
-# With several loops, no hogs: they keep the others waiting for a CPU where simjank doesn't look.
+# Several loops, so no hogs: they delay the other loops where simjank's truth does not see it.
 THREADS = ["--threads", "3", "--scenario", "busy,kernel,sleep,mutex,cond,pipe,socket,tcp,disk,page_fault,"
            "userfault,poll,select,epoll,mixed,mixed_cpu"]
 
 
 def several(tap):
-    """-p A,B,C: the blocks of each are judged by its own truth."""
+    """-p A,B,C: each one's blocks are judged by its own truth."""
     what, options = "-p A,B,C", [*truth.WORK, "--duration", "4s"]
     builds = ["simjank", "simjank"] + ["simjank-looper"] * os.path.exists(truth.simjank("simjank-looper"))
     with tempfile.TemporaryDirectory() as folder:

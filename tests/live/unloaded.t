@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Libraries that are loaded, keep a loop busy and are unloaded before anybody can look; another one lies at the same address next."""
+"""Libraries that are loaded, keep a loop busy and are unloaded before jankbpf can read the
+mappings. The next one is loaded at the same address."""
 import json
 import os
 import subprocess
@@ -12,7 +13,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 import lazy  # noqa: E402
 from live import JANKBPF, Tap, need  # noqa: E402
 
-# The work is short beside the time that it takes to read a process's mappings again.
+# The work is short compared with the time to read a process's mappings again.
 LIBRARY = """
 #include <time.h>
 {others}
@@ -70,7 +71,7 @@ def check_places(tap, folder):
     blocks, said = trace(*build(folder), options=["-t", "5ms"])
     places = [line for line in said.splitlines() if line.startswith("0x")]
     tap.check(len(places) == 31 and len({place[:-3] for place in places[:-1]}) == 1,
-              "two libraries lie at one address by turns", said[-1500:])
+              "two libraries are loaded at one address in turn", said[-1500:])
     for name in "abc":
         found = [stack for stack in user_stacks(blocks) if f"handle_{name}" in stack and "dlopen" not in " ".join(map(str, stack))]
         worked = [stack for stack in found if f"work_in_{name}" in stack]
@@ -92,7 +93,7 @@ def check_lazy(tap, folder):
     found = [stack for stack in user_stacks(blocks) if "call_all" in stack]
     wrong = [stack for stack in found if [name for name in stack if name in lazy.CHAIN] != lazy.CHAIN]
     deep = sum(stack.index("call_all") > 1 for stack in found)
-    tap.check(deep >= 10 and not wrong, f"{deep} of {len(found)} stacks are of ld.so, at work for a call", *wrong[:3], said[-500:])
+    tap.check(deep >= 10 and not wrong, f"{deep} of {len(found)} stacks are of ld.so resolving a call", *wrong[:3], said[-500:])
 
 
 def main():

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Whose fault: jankbpf's verdicts of every kind of fault that simjank makes, held against its truth.
+"""jankbpf's verdicts on every kind of fault that simjank makes, compared with its truth.
 
-Over several runs, since the same fault must have the same signature in each. VERDICT_COUNT=30 has that many
-incidents of each scenario and asks for what a release must reach; by default there are a few, of which
-one or two may be a busy neighbour's doing.
+Several runs, because the same fault must have the same signature in each. VERDICT_COUNT=30 makes
+that many incidents of each scenario and requires a release's rates. By default there are a few, of
+which a busy neighbour may spoil one or two.
 """
 import os
 import sys
@@ -18,7 +18,7 @@ import truth  # noqa: E402
 COUNT = int(os.environ.get("VERDICT_COUNT", "4"))
 RUNS = 2 if COUNT < 30 else 3
 FULL = COUNT >= 30
-# What must be right, of those that can be judged: with enough incidents, and with a few.
+# The rates that must be right, of those that can be judged: with enough incidents, and with a few.
 GOALS = {"kind": (0.98, 0.9), "what": (0.98, 0.9), "culprit": (0.95, 0.85), "object": (0.95, 0.85),
          "sentence": (0.95, 0.85), "innocent": (0.95, 0.85), "grouping": (0.9, 0.8),
          "separation": (0.95, 0.9)}
@@ -33,7 +33,7 @@ def run(tap, verdicts, scenario, count):
     missing = [truth.describe(each) for each in judgement.missing()]
     tap.check(not missing, f"{scenario}: every dispatch over the threshold is a block", *missing)
     if judgement.truth.summary["left_out"]:
-        tap.note(f"cannot be had here: {', '.join(judgement.truth.summary['left_out'])}")
+        tap.note(f"not possible here: {', '.join(judgement.truth.summary['left_out'])}")
 
 
 def check(tap, verdicts, names):

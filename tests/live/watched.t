@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Silence means silence: what is not watched is told with its reason, and counts agree."""
+"""No report means that nothing happened: what is not watched is listed with its reason, and counts
+agree."""
 import os
 import shutil
 import signal
@@ -59,9 +60,11 @@ import os
 waits = select.poll()
 for fd in os.pipe(): waits.register(fd, select.POLLIN)
 def turns""") + f"turns({STALLS})"
-# Spins until it may begin: a main thread that waits in a read is tried there first (docs/loops.md).
+# Spins until it may begin: jankbpf tries a main thread that waits in a read there first
+# (docs/loops.md).
 FROM_THE_START = SELECTS.replace("sys.stdin.readline()", "import os\nwhile not os.path.exists(%r): pass") + f"turns({STALLS})"
-DEEPER_FIRST = SELECTS + "max([3], key=turns)\nturns(10000)"  # deeper in the stack, by the C function that calls it
+# deeper in the stack, because of the C function that calls it
+DEEPER_FIRST = SELECTS + "max([3], key=turns)\nturns(10000)"
 ZOMBIE = "import os, time\nif not os.fork(): os._exit(0)\nprint('ready', flush=True)\ntime.sleep(60)"
 FAMILY = """
 import sys
@@ -87,7 +90,7 @@ def program(code, python=sys.executable, **options):
 
 
 def end(process):
-    """With its children."""
+    """Ends the process and its children."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -100,7 +103,7 @@ def go_on(process):
     process.stdin.flush()
 
 
-def told(result, **wanted):
+def listed(result, **wanted):
     """The entries of not_watched with these members."""
     return [entry for entry in result.summary()["not_watched"] if wanted.items() <= entry.items()]
 
@@ -113,7 +116,8 @@ def traced_to_its_end(code, *options, python=sys.executable):
 
 
 def unknown_python(folder):
-    """The machine's, which says that it is 3.9: where that one has its frames is not known."""
+    """The machine's Python that calls itself 3.9: the place of that version's frames is not
+    known."""
     python = os.path.realpath("/usr/bin/python3")
     version = int(subprocess.check_output([python, "-c", "import sys; print(sys.hexversion)"]))
     with open(python, "rb") as file:
@@ -141,8 +145,8 @@ def test_no_loop():
     took = time.monotonic() - begun
     result = tracer.stop()
     ok(early and took < 2 and f"(pid {process.pid}): no loop seen" in result.err and "futex" in result.err,
-       f"a thread that waits in a futex: told on stderr after {took:.1f} s", result)
-    ok(told(result, pid=process.pid, reason="no_loop", waits_in="futex"), "and in the summary", result)
+       f"a thread that waits in a futex: on stderr after {took:.1f} s", result)
+    ok(listed(result, pid=process.pid, reason="no_loop", waits_in="futex"), "and in the summary", result)
     bad.valid(result, "which the schema knows")
     text = bad.trace("-d", "1500ms", "-p", process.pid)
     ok("nothing was watched" in text.out and "not watched: " in text.out and "0 blocks" not in text.out and
@@ -150,13 +154,13 @@ def test_no_loop():
     journal = bad.scratch("unwatched.jnl")
     live = bad.trace("-q", "--json", "-d", "1500ms", "--journal", journal, "-p", process.pid)
     again = bad.trace("-q", "--json", "replay", journal)
-    ok(live.summary()["not_watched"] == again.summary()["not_watched"] != [], "a replay says the same", again)
-    ok(not live.err, "-q says nothing on stderr", live)
+    ok(live.summary()["not_watched"] == again.summary()["not_watched"] != [], "a replay reports the same", again)
+    ok(not live.err, "-q: nothing on stderr", live)
     end(process)
 
 
 def test_idle():
-    """A loop that waits all the time is watched, whatever is said of another process."""
+    """A loop that always waits is watched, whatever is reported of another process."""
     process = program(IDLE_PAIR)
     with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as children:
         child = int(children.read())
@@ -164,37 +168,37 @@ def test_idle():
     ok(f"(pid {child})" in text.out and f"(pid {process.pid})" not in text.out and "nothing was watched" not in text.out and
        "0 dispatches" in text.out, "an idle loop beside a process without one", text)
     text = bad.trace("-d", "1500ms", "-p", child)
-    ok("nothing was watched" in text.out, "which by itself is nothing that is watched", text)
+    ok("nothing was watched" in text.out, "which alone means that nothing is watched", text)
     end(process)
 
 
 def test_reasons():
     pid, result = traced(IDLE_CHILD)
-    ok(told(result, reason="child", comm="sleep") and "-f traces it" in result.err, "a child that is not traced", result)
-    ok(result.blocks() and not told(result, pid=pid), "its parent's loop is watched", result)
+    ok(listed(result, reason="child", comm="sleep") and "-f traces it" in result.err, "a child that is not traced", result)
+    ok(result.blocks() and not listed(result, pid=pid), "its parent's loop is watched", result)
     pid, result = traced(IN_THREAD)
-    ok(told(result, pid=pid, tid=pid, reason="main_thread") and result.blocks(), "a main thread beside a loop", result)
+    ok(listed(result, pid=pid, tid=pid, reason="main_thread") and result.blocks(), "a main thread beside a loop", result)
     pid, result = traced(SELDOM)
-    ok(told(result, pid=pid, reason="few_turns"), "a main thread that has not come back to its wait", result)
+    ok(listed(result, pid=pid, reason="few_turns"), "a main thread that has not returned to its wait", result)
     pid, result = traced(POOL, "--workers", python="/usr/bin/python3")
-    ok(not told(result, reason="workers") and not result.of("hang"), "--workers: an interpreter's whose frames are read", result)
+    ok(not listed(result, reason="workers") and not result.of("hang"), "--workers: an interpreter with readable frames", result)
     with tempfile.TemporaryDirectory() as folder:
         python = unknown_python(folder)
         os.environ["PYTHONHOME"] = "/usr"
         pid, result = traced(POOL, "--workers", python=python)
-        ok(told(result, pid=pid, reason="workers") and not result.of("block") + result.of("hang"), "--workers: one of another version", result)
+        ok(listed(result, pid=pid, reason="workers") and not result.of("block") + result.of("hang"), "--workers: one of another version", result)
         pid, result = traced_to_its_end(POOL_FOR_A_WHILE, "--workers", python=python)
-        ok(told(result, pid=pid, reason="workers"), "and of one that has ended since", result)
+        ok(listed(result, pid=pid, reason="workers"), "and an interpreter that has ended since", result)
         pid, result = traced(POOL, python=python)
         del os.environ["PYTHONHOME"]
-    ok(not told(result, reason="workers"), "who does not ask for workers is not told of them", result)
+    ok(not listed(result, reason="workers"), "without --workers, nothing is said of them", result)
     process = program(DEEPER_FIRST)
     tracer = bad.Tracer("--json", "-t", "25ms", "-p", process.pid)
     time.sleep(1.2)
     go_on(process)
     bad.wait_for(lambda: b'"block"' in tracer.stdout(), 20)
     result = tracer.stop()
-    found = told(result, pid=process.pid, reason="late")
+    found = listed(result, pid=process.pid, reason="late")
     ok(found and found[0]["late_ns"] > 1200 * bad.MS and result.blocks(), "a loop that was tried elsewhere first", result)
     end(process)
     process = program(ZOMBIE)
@@ -204,15 +208,16 @@ def test_reasons():
     ok(result.status in (0, 1) and "ended" in result.err, "a zombie", result)
     end(process)
     result = bad.trace("--json", "--", "true")
-    ok(result.status == 0 and told(result, comm="true", reason="no_loop"), "a program that is gone at once", result)
+    ok(result.status == 0 and listed(result, comm="true", reason="no_loop"), "a program that ends at once", result)
     process = program("print('ready', flush=True)\nloop(stall=0)")
     result = bad.trace("--json", "-d", "1500ms", "-p", process.pid)
-    ok(result.summary()["not_watched"] == [] and "not watched" not in result.err, "a loop is watched: not a word", result)
+    ok(result.summary()["not_watched"] == [] and "not watched" not in result.err, "a loop is watched: no message", result)
     end(process)
 
 
 def test_probation():
-    """A loop that is known by its turns only: its first stalls are reported with the others."""
+    """A loop that is recognised by its turns only: its first stalls are reported with the
+    others."""
     go = bad.scratch("go")
     process = program(FROM_THE_START % go)
     tracer = bad.Tracer("--json", "-t", "25ms", "-p", process.pid)
@@ -220,9 +225,9 @@ def test_probation():
         pass
     result = tracer.finish(30)
     blocks = result.blocks()
-    ok(len(blocks) >= STALLS - 1, f"the stalls before it was known are blocks: {len(blocks)} of {STALLS}", result)
+    ok(len(blocks) >= STALLS - 1, f"the stalls before it was recognised are blocks: {len(blocks)} of {STALLS}", result)
     ok(result.summary()["blocks"] == len(blocks) <= result.summary()["dispatches"], "and counted", result)
-    ok(not told(result, reason="late"), "nothing was late", result)
+    ok(not listed(result, reason="late"), "nothing was late", result)
 
 
 def test_read_first():
@@ -238,8 +243,8 @@ def test_off():
     with open(rows, "w", encoding="utf-8") as file:
         file.write("[python]\nabout = a loop of ours\nlibrary = select.* exe:python3*\nwait = epoll\ntraced = no\n")
     pid, result = traced("print('ready', flush=True)\nloop()", "--loop-file", rows)
-    ok(told(result, pid=pid, reason="loop_off", loop="python") and "-l python" in result.err,
-       "a loop that is off is told with its option", result)
+    ok(listed(result, pid=pid, reason="loop_off", loop="python") and "-l python" in result.err,
+       "a loop that is off is listed with its option", result)
     ok(not result.summary()["loops"] and not result.blocks() and not result.summary()["dispatches"],
        "and counted nowhere", result)
 
@@ -261,7 +266,7 @@ def test_follow():
             ok(len(pids) == 4, "-f: two children and two of theirs, existing and new", result)
             ok({pid for pid, blocks in count_by_pid(result).items() if blocks} == pids, "each with its counts", result)
         else:
-            ok(not pids and told(result, reason="child"), "without it they are told", result)
+            ok(not pids and listed(result, reason="child"), "without -f they are listed", result)
         end(process)
     command = ["--", sys.executable, "-c", LOOP + "if os.fork() == 0: loop(10)\nos.wait()"]
     ok(bad.trace("--json", "-t", "25ms", *command).blocks(), "a command's child is followed")
@@ -286,7 +291,7 @@ def test_follow_many():
 
 
 def test_all():
-    """Of everything that the filters admit, grouped by reason and name."""
+    """Lists all processes that the filters admit, grouped by reason and name."""
     names = [f"jkw{i}" for i in range(12)]
     for name in names:
         shutil.copy("/bin/sleep", bad.scratch(name))
@@ -304,7 +309,7 @@ CROWD, LISTED = 1200, 1000
 
 
 def test_crowd():
-    """Many processes: each is counted, with -a; and with -p none of them."""
+    """Many processes: with -a each is counted, with -p none."""
     shutil.copy("/bin/sleep", bad.scratch("jkcrowd"))
     crowd = [bad.start([bad.scratch("jkcrowd"), "100"]) for _ in range(CROWD)]
     result = bad.trace("--json", "-d", "2500ms", "-a", "-c", "jkcrowd")
@@ -322,7 +327,8 @@ def test_crowd():
 
 
 def test_counts():
-    """Blocks printed, those of the summary, and those of its loops; one that was stopped is mentioned."""
+    """Counts agree: blocks printed, those of the summary, and those of its loops. A stopped block
+    is mentioned."""
     process = bad.target("loop", 2000, 300)
     tracer = bad.Tracer("--json", "-t", "300ms", "-p", process.pid)
     bad.in_dispatch(process)
@@ -335,7 +341,7 @@ def test_counts():
     bad.end(process)
     summary, blocks = result.summary(), len(result.of("block"))
     ok(blocks and blocks == summary["blocks"] == sum(count_by_pid(result).values()), f"{blocks} blocks, in each count", result)
-    ok(summary.get("stopped_blocks") == 1, "a block that was stopped is counted apart", result)
+    ok(summary.get("stopped_blocks") == 1, "a stopped block is counted apart", result)
 
 
 bad.need_tracing()

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Workers of interpreters: they wait for work by the very calls that their handlers make, so only the interpreter's frames tell these apart. The
-machine's python3, each of 3.11 to 3.13 that is there by name, and JANK_PYTHONS (paths with colons between); Ruby, where it is installed."""
+"""Workers of interpreters wait for work by the same calls that their handlers make, so only the
+interpreter's frames distinguish them. Runs with the machine's python3, each of 3.11 to 3.13 that is
+installed by name, and JANK_PYTHONS (paths, separated by colons); Ruby, where it is installed."""
 import os
 import re
 import shutil
@@ -18,11 +19,11 @@ STALL_MS, SLACK_MS = 150, 25
 ROUNDS = 3
 IDLE_S = 3
 TURNS_MAX = 400
-TURNS_MORE = 8  # until the probes have made use of it
+TURNS_MORE = 8  # until the probes use it
 
 
 def runs(words, version):
-    """Does the program run, and as one of the versions whose frames are read?"""
+    """Does the program run, in a version with readable frames?"""
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     return done.returncode == 0 and re.match(version, done.stdout) is not None
 
@@ -34,7 +35,7 @@ def pythons():
 
 
 def worker_of(pid):
-    """Its other thread."""
+    """The process's other thread."""
     tids = [int(tid) for tid in os.listdir(f"/proc/{pid}/task")]
     return next(tid for tid in tids if tid != pid)
 
@@ -70,9 +71,9 @@ def check_worker(tap, what, command, letters):
     wanted = len(letters) * ROUNDS
     tap.check(len(blocks) == wanted, f"{what}: {len(blocks)} blocks of {wanted} stalls", *notes)
     stalls = [block for block in blocks if block["duration_ns"] > (STALL_MS - SLACK_MS) * MS]
-    tap.check(len(stalls) == wanted, f"{what}: each of its length", *notes)
+    tap.check(len(stalls) == wanted, f"{what}: each has its length", *notes)
     own = [block["duration_ns"] - state_ns(block, "runnable") for block in stalls]  # a busy machine makes any of them longer
-    tap.check(all(ns < (STALL_MS + SLACK_MS) * MS for ns in own), f"{what}: and no longer", *notes)
+    tap.check(all(ns < (STALL_MS + SLACK_MS) * MS for ns in own), f"{what}: and is not longer", *notes)
     idle = [hang for hang in trace.hangs if hang["tid"] == tid]
     tap.check(not idle, f"{what}: {IDLE_S} idle seconds are no hang", *map(headline, idle))
 

@@ -58,4 +58,5 @@ def main():
 
 kept = []
 main()
-os._exit(0)  # or the collection at the end would be a stall, too, after the last wait that is seen
+# else the collection at the end would be a stall, too, after the last wait that is seen
+os._exit(0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * No loop: a client that asks a server (its child) and polls for the answer, once in each of many
- * calls, from several places; between them it works longer than any threshold. Its `work` is no
- * stall, and no block.
+ * Not a loop: a client that sends requests to a server (its child) and polls for each answer once,
+ * from several places. Between them it works longer than any threshold. Its `work` is no stall, and
+ * no block.
  */
 #include <poll.h>
 #include <stdint.h>
@@ -60,7 +60,7 @@ static STALL_APART_FN void remove_all(void)
 	answer();
 }
 
-/* Calls lie at different depths of the stack. */
+/* Calls are at different depths of the stack. */
 static STALL_APART_FN void call(void (*what)(void), int depth)
 {
 	volatile char room[64];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* GTK 3: a button's handler by a real X event, the same called by a timer, and a slow drawing. */
+/*
+ * GTK 3: a button's handler by a real X event, the same handler called by a timer, and a slow
+ * drawing.
+ */
 #include <X11/extensions/XTest.h>
 #include <gdk/gdkx.h>
 #include <gtk/gtk.h>
@@ -31,9 +34,7 @@ static gboolean on_draw(GtkWidget *widget, cairo_t *cairo, gpointer data)
 	return FALSE;
 }
 
-/*
- * As a mouse would do it, through the X server. GDK's own simulation knows only the core protocol.
- */
+/* As a mouse does it, through the X server. GDK's own simulation knows only the core protocol. */
 static void press(gboolean down)
 {
 	GdkWindow *where = gtk_button_get_event_window(GTK_BUTTON(button));
@@ -51,7 +52,7 @@ static gboolean on_tick(gpointer data)
 	press(FALSE);
 	switch (stall__due(3)) {
 	case 0:
-		press(TRUE); /* the next tick lets go */
+		press(TRUE); /* the next tick releases it */
 		break;
 	case 1:
 		g_timeout_add(1, on_timer, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * GLib's main loop in a handler of GLib's main loop, as a modal dialog has it. The inner one is
- * idle for a while, which is no stall: it waits for the same events. Then a callback of it stalls:
- * `inner`.
+ * idle for a while, which is no stall: it waits for the same events. Then one of its callbacks
+ * stalls: `inner`.
  */
 #include <glib.h>
 
@@ -27,7 +27,7 @@ static gboolean on_outer(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* The inner loop dispatches it too; a stall then must not begin another. */
+/* The inner loop also dispatches it; a stall then must not begin another. */
 static gboolean on_tick(gpointer loop)
 {
 	if (g_main_depth() > 1)

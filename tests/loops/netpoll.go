@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Go's netpoll: a goroutine that handles what comes through a socket, with others beside it. A goroutine moves between
-// threads, and its thread is another's when it is done: the thread of its begin and that of its end are told.
+// Go's netpoll: a goroutine that handles what arrives on a socket, beside other goroutines. A
+// goroutine moves between threads, and its thread may run another one when it is done. So a stall
+// has the thread of its begin and that of its end.
 package main
 
 import (
@@ -26,7 +27,7 @@ func now() int64 {
 	return ts.Nano()
 }
 
-// A system call of a thread; time.Sleep were none.
+// A system call of the thread; time.Sleep would not be one.
 func nap() {
 	ts := syscall.NsecToTimespec(stallMs * 1000000)
 	syscall.Nanosleep(&ts, nil)
@@ -55,7 +56,7 @@ func serve(connection net.Conn) {
 	}
 }
 
-func told() bool {
+func started() bool {
 	room := make([]byte, 1)
 	count, _ := os.Stdin.Read(room)
 	return count >= 0
@@ -79,7 +80,7 @@ func main() {
 	}()
 	peer, _ := net.Dial("tcp", server.Addr().String())
 	fmt.Printf("{\"ready\":%d}\n", os.Getpid())
-	told()
+	started()
 	for turn := 0; turn < rounds*2; turn++ {
 		time.Sleep(tickMs * apart * time.Millisecond)
 		peer.Write([]byte{byte(turn)})

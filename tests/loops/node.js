@@ -23,7 +23,7 @@ function stall(kind, message) {
 	const begin = now();
 
 	(round % 2 ? spin : sleep)();
-	// Numbers of CLOCK_MONOTONIC are beyond what JSON.stringify takes.
+	// JSON.stringify cannot write numbers as large as CLOCK_MONOTONIC's.
 	fs.writeSync(1, `{"kind":"${kind}","how":"${round % 2 ? 'cpu' : 'futex'}","begin_ns":${begin},` +
 		`"end_ns":${now()},"tid":${process.pid},"frame":null,"message":${JSON.stringify(message)}}\n`);
 }
@@ -55,6 +55,6 @@ const server = net.createServer((socket) => {
 	process.stdin.on('end', () => { begun = true; });
 });
 
-// The thread pool begins at its first use, and that has to wait for its threads.
+// The thread pool starts at its first use, which must wait for its threads.
 fs.readFile('/proc/self/comm', () => server.listen(0, '127.0.0.1', () => { peer = net.connect(server.address().port, '127.0.0.1'); }));
 setTimeout(() => process.exit(1), LIFE_MS);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""QEMU's main loop, held up by a command of its monitor that writes much memory of a guest which never runs."""
+"""QEMU's main loop, stalled by a monitor command that writes much memory of a guest that never
+runs."""
 import os
 import shutil
 import socket

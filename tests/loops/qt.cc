@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Qt 5 and 6: timer, custom, queued-call and socket events, each to an object of a class of ours,
- * in the main thread and in a QThread; with QT_STALL_GUI also a window's mouse and update events.
- * No moc: the classes' names are in their RTTI only.
+ * Qt 5 and 6: timer, custom, queued-call and socket events, each to an object of our own class, in
+ * the main thread and in a QThread. With QT_STALL_GUI also mouse and update events of a window. No
+ * moc: the classes' names are only in their RTTI.
  */
 #ifdef QT_STALL_GUI
 #include <QGuiApplication>
@@ -20,7 +20,7 @@
 #define RECEIVER "\"handler\":\"%s\",\"what\":\"%s\""
 #define NAMED	 RECEIVER ",\"source\":\"%s\""
 
-/* A type of our own has a number only. */
+/* A type of our own has only a number. */
 #define OWN_NAME "1007"
 static const QEvent::Type OWN = QEvent::Type(1007);
 
@@ -53,7 +53,7 @@ class Worker : public QObject
 
       private:
 	const char *name;
-	const char *posted; /* kind of a stall on an event that is posted to it */
+	const char *posted; /* kind of a stall for an event that is posted to it */
 };
 
 class Notifier : public QSocketNotifier
@@ -88,7 +88,7 @@ class Pane : public QWindow
 
 	bool event(QEvent *event) override
 	{
-		/* By way of a timer event of the window's, in some versions. */
+		/* In some versions through a timer event of the window. */
 		if (event->type() == QEvent::UpdateRequest)
 			STALL("update", "\"handler\":\"Pane\"");
 		return QWindow::event(event);
@@ -187,5 +187,5 @@ int main(int argc, char **argv)
 	QObject::connect(&timer, &QTimer::timeout, tick);
 	timer.start(STALL_TICK_MS);
 	app.exec();
-	_exit(0); /* to wait for the thread would be a stall after the last wait that is seen */
+	_exit(0); /* a wait for the thread would be a stall after the last wait that is seen */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A loop without a library over four descriptors: raw epoll|poll|ppoll|select|pselect. Also linked
- * statically with another libc: then nothing but the system calls tells that it is one.
+ * statically with another libc: then only the system calls show that it is a loop.
  */
 #include <poll.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Debian's redis-server, with a command that sleeps and one that computes; prints what stall.h says."""
+"""Debian's redis-server, with a command that sleeps and one that computes; prints the lines of
+stall.h."""
 import os
 import re
 import shutil

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the programs of this directory share: each runs a real library's loop and stalls it on
- * purpose, and says so.
+ * Shared by the programs of this directory: each runs a real library's loop, stalls it on purpose,
+ * and reports the stalls.
  *
  * Their loop calls stall__due every STALL_TICK_MS, by a timer of its own kind. The first call
- * prints {"ready":PID}; from a byte on stdin on (at once where stdin is no pipe), each kind of
- * stall falls due in turn, in the first round sleeping, in the second computing. After the last the
+ * prints {"ready":PID}. After a byte on stdin (at once if stdin is no pipe), each kind of stall
+ * falls due in turn, sleeping in the first round, computing in the second. After the last one the
  * program quits by itself. A stall prints {"kind", "how", "begin_ns", "end_ns", "tid", "frame",
  * "message"}: times by CLOCK_MONOTONIC, `frame` the function that stalls, `message` what a perfect
- * tracer would say. Exit status STALL_CANNOT: not possible here.
+ * tracer would report. Exit status STALL_CANNOT: not possible here.
  */
 #ifndef LOOPS_STALL_H
 #define LOOPS_STALL_H
@@ -29,7 +29,7 @@
 #ifndef STALL_ROUNDS
 #define STALL_ROUNDS 2
 #endif
-#define STALL_LINGER   6 /* turns after the last, while its descriptor is looked up */
+#define STALL_LINGER   6 /* turns after the last, while the tracer reads its descriptor */
 #define STALL_LIFE_S   120
 #define STALL_CANNOT   77
 #define STALL_APART_FN __attribute__((noinline, unused))
@@ -46,7 +46,7 @@ static inline unsigned long long stall__now(void)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
-/* Whole lines only, whoever else writes. */
+/* Whole lines only, even if other threads write. */
 static STALL_APART_FN void stall__say(const char *line, int len)
 {
 	if (write(STDOUT_FILENO, line, len) != len)
@@ -59,7 +59,7 @@ static STALL_APART_FN void stall__cannot(const char *reason)
 	exit(STALL_CANNOT);
 }
 
-/* Nobody is left behind by a test that died. */
+/* Ends when a test that died leaves it behind. */
 static STALL_APART_FN void stall__open(void)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -73,25 +73,25 @@ static STALL_APART_FN void stall__ready(int pid)
 	stall__say(line, snprintf(line, sizeof(line), "{\"ready\":%d}\n", pid));
 }
 
-static inline int stall__told(void)
+static inline int stall__started(void)
 {
 	int ready;
 
 	return ioctl(STDIN_FILENO, FIONREAD, &ready) || ready > 0;
 }
 
-/* Which of cnt stalls is to be done now; called by every tick. */
+/* Which of cnt stalls is due now; every tick calls it. */
 static STALL_APART_FN int stall__due(int cnt)
 {
-	static int ready, told, ticks;
+	static int ready, started, ticks;
 	int turn;
 
 	if (!ready) {
 		ready = 1;
 		stall__ready(getpid());
 	}
-	told = told || stall__told();
-	if (!told || ++ticks % STALL_APART)
+	started = started || stall__started();
+	if (!started || ++ticks % STALL_APART)
 		return STALL_NONE;
 	turn = ticks / STALL_APART - 1;
 	stall_round = turn / cnt;
@@ -100,7 +100,9 @@ static STALL_APART_FN int stall__due(int cnt)
 	return turn < STALL_ROUNDS * cnt + STALL_LINGER ? STALL_NONE : STALL_OVER;
 }
 
-/* A walk by frame pointers misses who calls the C library; here it is this function. */
+/*
+ * A walk by frame pointers misses the caller of a C library function; here that is this function.
+ */
 static STALL_APART_FN void stall__sleep(int ms)
 {
 	struct timespec ts = { 0, ms * 1000000L };
@@ -143,7 +145,7 @@ stall__here(const char *kind, const char *frame, const char *members, ...)
 /* A stall of the calling function; the rest is the message's members and their arguments. */
 #define STALL(kind, ...) stall__here(kind, __func__, __VA_ARGS__)
 
-/* The message is the callback, the calling function. */
+/* The message's callback is the calling function. */
 #define STALL_CALLBACK(kind) STALL(kind, "\"callback\":\"%s\"", __func__)
 
 #endif

@@ -16,7 +16,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def open_():
-    """Nobody is left behind by a test that died."""
+    """Ends when a test that died leaves it behind."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.alarm(LIFE_S)
 
@@ -30,11 +30,11 @@ def ready(pid):
 
 
 def await_start():
-    """For those that drive another program: a byte on stdin, or its end."""
+    """For scripts that drive another program: waits for a byte on stdin, or its end."""
     os.read(0, 1)
 
 
-def told():
+def started():
     try:
         return fcntl.ioctl(0, termios.FIONREAD, bytes(4)) != bytes(4)
     except OSError:
@@ -48,15 +48,15 @@ def spin(seconds):
 
 
 class Turns:
-    """Which stall is to be done at a tick."""
+    """Which stall is due at a tick."""
 
     def __init__(self, count):
-        self.count, self.ticks, self.round, self.told = count, 0, 0, False
+        self.count, self.ticks, self.round, self.started = count, 0, 0, False
 
     def due(self):
-        if self.ticks == 0 and not self.told:
-            self.told = told()
-            if not self.told:
+        if self.ticks == 0 and not self.started:
+            self.started = started()
+            if not self.started:
                 return None
         self.ticks += 1
         if self.ticks % APART:
@@ -68,7 +68,7 @@ class Turns:
         return None if turn < ROUNDS * self.count + LINGER else OVER
 
     def stall(self, kind, frame, **message):
-        """frame: the function that stalls, None where a native stack does not have it."""
+        """frame: the function that stalls; None if it is not in a native stack."""
         begin = time.monotonic_ns()
         if self.round % 2:
             spin(STALL_S)
@@ -80,7 +80,8 @@ class Turns:
 
 
 def driven(kind, tid, do, how="cpu", frame=None, **message):
-    """A stall of another program, as long as the driver's request takes: the edges are not sharp."""
+    """A stall of another program, as long as the driver's request takes: the edges are not
+    sharp."""
     begin = time.monotonic_ns()
     do()
     say({"kind": kind, "how": how, "begin_ns": begin, "end_ns": time.monotonic_ns(), "tid": tid,

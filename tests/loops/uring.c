@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A loop that waits in io_uring_enter only: timeouts and reads of a pipe. */
+/* A loop that waits only in io_uring_enter: timeouts and reads of a pipe. */
 #include <liburing.h>
 #include <stdint.h>
 #include <string.h>

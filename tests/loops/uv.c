@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * libuv: a timer, a descriptor, an async, idle and check handles, and what follows the thread
+ * libuv: a timer, a descriptor, an async, idle and check handles, and the callback after the thread
  * pool's work.
  */
 #include <uv.h>
@@ -51,7 +51,7 @@ static void in_pool(uv_work_t *request)
 	stall__sleep(STALL_MS); /* no stall: not in the loop */
 }
 
-/* The pool begins at its first use, and that has to wait for its threads. */
+/* The pool starts at its first use, which must wait for its threads. */
 static void warm_pool(uv_loop_t *loop)
 {
 	static uv_work_t first;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A Wayland server: a descriptor, a timer and an idle of its loop, and requests of a real client,
- * its child, which binds a global as often as it gets a byte. The loop waits for duplicates of the
- * descriptors it is given, whose numbers only it knows.
+ * its child, which binds a global for each byte that it gets. The loop waits for duplicates of the
+ * descriptors that it is given; only the loop knows their numbers.
  */
 #include <string.h>
 #include <sys/socket.h>

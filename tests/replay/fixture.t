@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A recorded journal (see ./record) is judged again: where no BPF is, by a user without privilege."""
+"""A recorded journal (see ./record) is judged again: without BPF, by a user without privileges."""
 import glob
 import os
 import random
@@ -17,7 +17,7 @@ import replay  # noqa: E402
 
 MS = 1000000
 JUNK_ROUNDS = 60
-LOG = "looper-*.log"  # BlockCanary's: of blocks, not of hangs
+LOG = "looper-*.log"  # blocks have BlockCanary logs, hangs have none
 with open(os.path.join(HERE, "simjank.journal"), "rb") as file:
     OLD_JOURNAL = file.read()
 JOURNAL = journal_v1.convert(OLD_JOURNAL)
@@ -27,7 +27,7 @@ BLOCKS, SUMMARY = WANT[:-1], WANT[-1]
 
 
 def same(tap, text, run, want, words=""):
-    """The run did well, said nothing but `words`, and gave what is wanted."""
+    """The run succeeded, printed nothing to stderr but `words`, and gave the expected result."""
     got = replay.records(run.stdout)
     tap.check(run.returncode == 0 and words in run.stderr and bool(words) == bool(run.stderr), text,
               run.returncode, run.stderr)
@@ -49,7 +49,8 @@ def test_same(tap, scratch, journal):
 
 
 def counted(blocks):
-    """The summary of so many blocks, all of one loop; the one that was stopped is shorter than 100 ms."""
+    """Checks the summary of that many blocks of one loop; the stopped one is shorter than 100
+    ms."""
     rest = {key: value for key, value in SUMMARY.items() if key != "stopped_blocks"}
     return dict(rest, blocks=blocks, loops=[dict(loop, blocks=blocks) for loop in SUMMARY["loops"]])
 
@@ -64,7 +65,7 @@ def test_threshold(tap, scratch, journal):
     same(tap, "a lower threshold", scratch.replay("--json", "-t", "1ms", journal), low + [SUMMARY],
          "the journal holds only dispatches over 25")
     none = scratch.replay("--json", "-t", "1h", journal)
-    same(tap, "a threshold over all", none, [dict(counted(0), hangs=0)])
+    same(tap, "a threshold above all", none, [dict(counted(0), hangs=0)])
 
 
 def test_options(tap, scratch, journal):
@@ -72,16 +73,16 @@ def test_options(tap, scratch, journal):
     more = [block for block in replay.records(run.stdout) if block not in WANT]
     stopped = [block for block in more if block["type"] == "block"]
     tap.check(len(stopped) == 1 and stopped[0]["cause"]["kind"] == "stopped",
-              "--debugging gives what was stopped, too", more)
+              "--debugging also gives the stopped one", more)
     run = scratch.replay("--json", "-n", "2", journal)
     got = replay.records(run.stdout)
     tap.check(sum(record["type"] == "block" for record in got) == 2 and got[-1]["blocks"] == 2,
               "-n 2 gives two blocks", replay.ids(got))
     tap.check(sum(loop["blocks"] for loop in got[-1]["loops"]) == 2 and got[-1]["dispatches"] == SUMMARY["dispatches"],
-              "which its loops have, of all their dispatches", got[-1])
+              "its loops count these two, and all their dispatches", got[-1])
     run = scratch.replay("--json", "--fps", "1000", journal)
     frames = [block["dropped_frames"] for block in replay.records(run.stdout)[:-1]]
-    tap.check(frames == [block["duration_ns"] // MS for block in BLOCKS], "--fps counts anew", frames)
+    tap.check(frames == [block["duration_ns"] // MS for block in BLOCKS], "--fps counts frames again", frames)
 
 
 def test_text(tap, scratch, journal):
@@ -90,7 +91,7 @@ def test_text(tap, scratch, journal):
     names = [block["cause"]["frame"]["function"] for block in BLOCKS]
     tap.check(run.returncode == 0 and not run.stderr and all(name in text for name in names),
               "as text it names each cause", run.stderr, text)
-    tap.check("\x1b" not in text, "without colours where no terminal is")
+    tap.check("\x1b" not in text, "without colours if there is no terminal")
 
 
 def test_output(tap, scratch, journal):
@@ -104,12 +105,12 @@ def test_output(tap, scratch, journal):
     logs = glob.glob(os.path.join(folder, LOG))
     tap.check(len(logs) == SUMMARY["blocks"], "  and each block has its log", logs)
     run = scratch.replay("--json", "-o", "/proc/nowhere", journal)
-    tap.check(run.returncode == 1 and "/proc/nowhere" in run.stderr, "-o where nothing can be made",
+    tap.check(run.returncode == 1 and "/proc/nowhere" in run.stderr, "-o where nothing can be created",
               run.returncode, run.stderr)
 
 
 def test_schema(tap, scratch, journal):
-    text = "what a replay writes is valid by the schema"
+    text = "a replay's output is valid by the schema"
     records = scratch.put("records.jsonl", scratch.replay("--json", journal).stdout)
     schema = scratch.put("schema", subprocess.run([scratch.program, "--schema"], check=True,
                                                   capture_output=True).stdout)
@@ -121,7 +122,7 @@ def test_schema(tap, scratch, journal):
 
 
 def cuts():
-    """Lengths to cut the journal to, and whether a record ends there."""
+    """Lengths to truncate the journal to, and whether a record ends there."""
     header, records = replay.split_journal(JOURNAL)
     ends, at = [len(header)], len(header)
     for _, record in records:
@@ -135,7 +136,8 @@ def cuts():
 
 
 def test_torn(tap, scratch):
-    """The blocks before the place are all there, by their numbers; names may lie behind it."""
+    """Every block that ended before that place is there, by its numbers; its names may come after
+    it."""
     wrong = []
     for length, whole in cuts():
         run = scratch.replay("--json", scratch.put("torn", JOURNAL[:length]))
@@ -145,18 +147,18 @@ def test_torn(tap, scratch):
             wrong.append((length, run.returncode, run.stderr))
         elif got[-1]["type"] != "summary" or not is_prefix(got[:-1]):
             wrong.append((length, replay.ids(got)))
-    tap.check(not wrong, "a torn journal warns, and gives the blocks before", wrong[:3])
+    tap.check(not wrong, "a torn journal gives a warning, and the blocks before the tear", wrong[:3])
 
 
 def is_prefix(got):
-    """Hangs are told before their block's record: by id and time account."""
+    """Hangs come before the record of their block: compares by id and time account."""
     strip = [(block["type"], block["start_ns"], block["duration_ns"], block["time"]) for block in got]
     return strip == [(block["type"], block["start_ns"], block["duration_ns"], block["time"])
                      for block in BLOCKS][:len(strip)]
 
 
 def junk(chance, content):
-    """The content with some bytes changed, at places and to values that a seed decides."""
+    """The content with some bytes changed; a seed decides which, and to what."""
     ret = bytearray(content)
     for _ in range(chance.choice((1, 3, 20, 200))):
         at = chance.randrange(replay.HEADER_SZ, len(ret))
@@ -190,11 +192,11 @@ def test_junk(tap, scratch):
             good, run.stderr = False, f"{error}"
         if not good:
             wrong.append((number, run.returncode, run.stderr[-300:]))
-    tap.check(not wrong, f"{JUNK_ROUNDS} journals with junk in them give what can be read", wrong[:3])
+    tap.check(not wrong, f"{JUNK_ROUNDS} journals with random damage give what can be read", wrong[:3])
 
 
 def test_hostile_names(tap, scratch):
-    """Names are bytes of programs that nobody trusts."""
+    """Names are bytes of untrusted programs."""
     evil = "\x1b[31mred\r\n\"'\\<b>\u202e\u2028"
     names = {journal_v1.OLD[name]: name for name in ("frames", "process", "session", "waited")}
     header, records = replay.split_journal(OLD_JOURNAL)
@@ -215,13 +217,13 @@ def test_hostile_names(tap, scratch):
     tap.check(text.returncode == 0 and not bad, "no control byte of a name reaches the terminal", bad[:9])
     got = replay.records(scratch.replay("--json", journal).stdout)
     tap.check(got[0]["process"] == evil and got[0]["cause"]["frame"]["function"] == evil,
-              "in JSON it is the name as it was", got[0]["process"])
+              "in JSON the name is unchanged", got[0]["process"])
     paths = {sample["waited_for"].get("path") for block in got[:-1] for sample in block["samples"] if "waited_for" in sample}
-    tap.check(evil in paths, "names of waits, too", paths)
+    tap.check(evil in paths, "also names of what was waited for", paths)
     folder = scratch.file("evil-kept")
     run = scratch.replay("--json", "-o", folder, journal)
     tap.check(run.returncode == 0 and len(glob.glob(os.path.join(folder, LOG))) == SUMMARY["blocks"],
-              "-o takes them", run.stderr)
+              "-o accepts them", run.stderr)
 
 
 def varint(number):
@@ -230,7 +232,8 @@ def varint(number):
 
 
 def later_fields():
-    """Fields of numbers that no message has, of each wire type; text that would be noticed."""
+    """Fields with numbers that no message has, of each wire type; with text that would be
+    noticed."""
     text = "\x1b[31mevil".encode()
     return (varint(900 << 3) + varint(7) + varint(901 << 3 | 1) + b"\xff" * 8 + varint(902 << 3 | 2) + varint(len(text)) + text +
             varint(903 << 3 | 5) + b"\xff" * 4)
@@ -263,7 +266,7 @@ def test_later_fields(tap, scratch):
 
 
 def test_losses(tap, scratch):
-    """Those of the recording and of the replay, each reason once."""
+    """Losses of the recording and of the replay, each reason once."""
     _, records = replay.split_journal(OLD_JOURNAL)
     bad = bytearray(next(record for kind, record in records if kind == replay.KINDS["block"]))
     bad[40] ^= 1
@@ -273,13 +276,14 @@ def test_losses(tap, scratch):
     journal = journal_v1.convert(OLD_JOURNAL + bytes(bad) * 3 + bytes(unknown) + end)
     run = scratch.replay("--json", scratch.put("losses", journal))
     tap.check('"bad_records":3' in run.stdout.decode().replace(" ", "") and
-              run.stdout.count(b"bad_records") == 1, "what both lost is told once", run.stdout[-900:])
+              run.stdout.count(b"bad_records") == 1, "what both lost is reported once", run.stdout[-900:])
     lost = replay.records(run.stdout)[-1]["lost"]
     tap.check(lost == {"bad_records": 3, "ring_full": 2, "unknown_records": 1}, "by reason", lost)
 
 
 def test_counts(tap, scratch):
-    """A converted record, and a new one beside it: dispatches of 1 to 1000 µs, threshold at 300."""
+    """A converted record beside a new one: dispatches of 1 to 1000 µs, with a threshold of 300
+    µs."""
     header, records = replay.split_journal(JOURNAL)
     rest = [record for kind, record in records if kind != replay.KINDS["thread"]]
     old = next(record for kind, record in replay.split_journal(OLD_JOURNAL)[1] if kind == journal_v1.OLD_THREAD)
@@ -294,13 +298,13 @@ def test_counts(tap, scratch):
               "counts of a converted record", run.stderr, loop)
     tap.check(loop["log2"] == counts[:20] and "max_ns" not in loop, "  are the old ones by octave, without a maximum", loop)
     tap.check(abs(loop["p50_ns"] - 500000) < 15000 and abs(loop["p90_ns"] - 900000) < 80000,
-              "  with quantiles as good as octaves allow", loop)
+              "  with quantiles as exact as octaves allow", loop)
     hist = struct.pack("<3Q", 1000000, 700, 300000)
     run = scratch.replay("--json", scratch.put("edge", header + b"".join(rest + [thread[:56] + hist + thread[80:]])))
     loop = replay.records(run.stdout)[-1]["loops"][0]
     over = sum(b["count"] for b in loop["buckets"] if b["upper_ns"] > 300000)
     tap.check(over == 700 and 300000 in [b["upper_ns"] for b in loop["buckets"]] and loop["max_ns"] == 1000000,
-              "a threshold is an edge, over it are as many as were counted", loop)
+              "a threshold is an edge; above it are as many as were counted", loop)
 
 
 def without(kinds, content):
@@ -309,19 +313,19 @@ def without(kinds, content):
 
 
 def test_without(tap, scratch):
-    """Records of our own kinds that are not there, and messages that lack a part."""
+    """Journals without some of our own records, and messages that lack a part."""
     old, new = journal_v1.OLD, journal_v1.NEW
     for what, words, journal in (
             ("no session", "lacks its session", without([new["Session"]], JOURNAL)),
             ("no process", "", without([new["Process"]], JOURNAL)),
             ("no load", "", journal_v1.convert(without([old["load"]], OLD_JOURNAL))),
             ("no messages", "", journal_v1.convert(without([old["message"]], OLD_JOURNAL))),
-            ("no waits' names", "", journal_v1.convert(without([old["waited"]], OLD_JOURNAL))),
+            ("no names of waits", "", journal_v1.convert(without([old["waited"]], OLD_JOURNAL))),
             ("no answers", "", without([new["Answers"]], JOURNAL)),
             ("no callers", "", without([new["Callers"]], JOURNAL)),
             ("no names", "", without([new["Frames"]], JOURNAL)),
             ("no end", "", without([new["End"]], JOURNAL)),
-            ("nothing of ours but the session", "", without([code for name, code in new.items() if name != "Session"], JOURNAL))):
+            ("none of our records but the session", "", without([code for name, code in new.items() if name != "Session"], JOURNAL))):
         run = scratch.replay("--json", scratch.put("without", journal))
         got = replay.records(run.stdout)
         want = [block["duration_ns"] for block in BLOCKS]
@@ -347,7 +351,7 @@ def test_refused(tap, scratch):
     secret = scratch.put("secret", JOURNAL)
     os.chmod(secret, 0)
     run = scratch.replay("--json", secret)
-    tap.check(run.returncode == 1 and "Permission denied" in run.stderr, "so is what may not be read", run.stderr)
+    tap.check(run.returncode == 1 and "Permission denied" in run.stderr, "so is an unreadable file", run.stderr)
 
 
 def test_stdout(tap, scratch, journal):
@@ -355,12 +359,12 @@ def test_stdout(tap, scratch, journal):
     os.close(reader)
     run = scratch.replay("--json", journal, stdout=writer)
     os.close(writer)
-    tap.check(run.returncode == 0 and not run.stderr, "a stdout that nobody reads ends it, and is no failure",
+    tap.check(run.returncode == 0 and not run.stderr, "a stdout whose reader has left ends it, and is no failure",
               run.returncode, run.stderr)
     with open("/dev/full", "wb") as full:
         run = scratch.replay("--json", journal, stdout=full)
     tap.check("No space left" in run.stderr and run.stderr.count("No space left") == 1,
-              "a full one is told once", run.returncode, run.stderr)
+              "a full disk is reported once", run.returncode, run.stderr)
 
 
 def main():

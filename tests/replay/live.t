@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What a run said live, its journal says again, to somebody without privilege: same records, but for what
-the tracing itself cost."""
+"""A journal gives the same records as the run that wrote it, also to a user without privileges;
+only the tracing's own cost differs."""
 import os
 import resource
 import subprocess
@@ -18,7 +18,7 @@ SHORT = ["--quiet", "--scenario", "sleep:30ms,busy:30ms,mutex:30ms", "--gap", "1
 
 
 class Run:
-    """jankbpf with a journal; what it said."""
+    """Runs jankbpf with a journal; returns its output."""
 
     def __init__(self, scratch, name, *options, command=(), pids=(), preexec=None):
         self.journal = scratch.file(name)
@@ -38,7 +38,7 @@ def tool(name):
 
 
 def test_same(tap, scratch, what, run):
-    """Record by record and field by field."""
+    """Compares record by record and field by field."""
     if not tap.check(run.status == 0 and len(run.records) > 3, f"{what}: recorded", run.status, run.stderr):
         return
     again = scratch.replay("--json", run.journal)
@@ -80,7 +80,7 @@ def test_backend(tap, scratch, build):
 
 
 def test_living(tap, scratch, build):
-    """Two processes that go on after the recording: their counts are in it, too."""
+    """Two processes that live longer than the recording: their counts are in it, too."""
     started = [subprocess.Popen([build, *SHORT, "--duration", "60s"]) for _ in range(2)]
     try:
         time.sleep(0.2)
@@ -108,10 +108,11 @@ def limit_files():
 
 
 def test_full(tap, scratch, build):
-    """No room for all of it: tracing goes on, what is there is whole, the rest is counted."""
+    """No room for the whole journal: tracing goes on, what is written is whole, and the rest is
+    counted."""
     run = Run(scratch, "full", command=[build, *SHORT, "--count", "30"], preexec=limit_files)
     lost = run.records[-1]["lost"] if run.records else {}
-    tap.check(run.status == 0 and len(run.records) == 31, "a journal that finds no room stops no tracing",
+    tap.check(run.status == 0 and len(run.records) == 31, "a journal without room does not stop the tracing",
               run.status, run.stderr, len(run.records))
     tap.check(lost.get("unwritten_journal", 0) > 0 and "unwritten_journal" in run.stderr,
               "  what it lacks is counted", lost, run.stderr)
@@ -120,16 +121,17 @@ def test_full(tap, scratch, build):
     want = replay.ids(run.records[:-1])
     tap.check(again.returncode == 0 and "torn" not in again.stderr, "  what is there is whole", again.stderr)
     tap.check(0 < len(got) < len(want) and got == [each for each in want if each in got],
-              "  and holds some of the blocks", got)
+              "  and has some of the blocks", got)
 
 
 def test_file(tap, scratch, build):
-    """The journal is for its owner's eyes only, and none that a reader believes is left by a failed start."""
+    """Only the owner can read the journal, and a failed start leaves no file that a reader would
+    accept."""
     path = scratch.file("mode")
     subprocess.run([replay.JANKBPF, "-q", "--journal", path, "--", "true"], check=True, capture_output=True)
     tap.check(os.stat(path).st_mode & 0o777 == 0o600, "a journal is made with mode 0600")
     run = scratch.replay("--json", path, timeout=20)
-    tap.check(run.returncode == (1 if os.getuid() == 0 else 0), "which keeps others out", run.stderr)
+    tap.check(run.returncode == (1 if os.getuid() == 0 else 0), "which other users cannot read", run.stderr)
     os.symlink(scratch.file("elsewhere"), scratch.file("link"))
     done = subprocess.run([replay.JANKBPF, "--journal", scratch.file("link"), "--", "true"],
                           capture_output=True, text=True, check=False)

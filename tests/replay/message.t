@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What a dispatch handled, in a journal: as it was found out when it was recorded, in every output."""
+"""The message of a dispatch in a journal: as it was resolved when it was recorded, in every
+output."""
 import glob
 import os
 import struct
@@ -40,7 +41,7 @@ def raw_message(block, ready_got=1):
 
 
 def journal_with(names, raw=raw_message):
-    """The first hang and the first block get messages; names by the kind of record."""
+    """Gives messages to the first hang and the first block; returns names by the kind of record."""
     out, begun = [], set()
     for code, record in RECORDS:
         kind = {replay.KINDS["block"]: "block", replay.KINDS["hang"]: "hang"}.get(code)
@@ -79,11 +80,11 @@ def test_json(tap, scratch, path):
 def test_text(tap, scratch, path):
     text = scratch.replay(path).stdout.decode()
     tap.check("#12 to app::Window<…>, x.so+0x1234" in text and " · queued 35.0 ms before" in text,
-              "the text names it", text)
-    tap.check("3 ready, first tcp 127.0.0.1:80->127.0.0.1:5012" in text, "and what was ready", text)
+              "the text has it", text)
+    tap.check("3 ready, first tcp 127.0.0.1:80->127.0.0.1:5012" in text, "and the ready descriptors", text)
     text = scratch.replay("-v", path).stdout.decode()
     tap.check("   handler: app::Window<int> (app)\n" in text and "   ready: fd 9 eventfd 3 (hup)\n" in text,
-              "-v tells all of it", text)
+              "-v shows all of it", text)
 
 
 def test_log(tap, scratch, path):
@@ -98,7 +99,7 @@ def test_log(tap, scratch, path):
 
 
 def test_without(tap, scratch):
-    """A record of names alone, or values alone, makes nothing up."""
+    """A record of only names, or only values, gives nothing that it does not have."""
     run = scratch.replay("--json", scratch.put("raw", journal_with({"block": {}})))
     tap.check(run.returncode == 0 and not run.stderr and not messages(run), "values without names", run.stderr)
     run = scratch.replay("--json", scratch.put("names", journal_with(NAMES, raw=lambda record: b"")))

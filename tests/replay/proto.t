@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Records as protobuf: they say what the JSON says, the documented consumer reads them, DIR and symbolize have them."""
+"""Records as protobuf: they have the content of the JSON, the documented consumer reads them, and
+DIR and symbolize support them."""
 import glob
 import json
 import os
@@ -35,7 +36,8 @@ def split(stream):
 
 
 def plain(message):
-    """A message as our JSON has it: addresses as text, arrays, nested objects; numbers as they are."""
+    """A message in the form of our JSON: addresses as text, arrays, nested objects; numbers
+    unchanged."""
     ret = {}
     for field, value in message.ListFields():
         repeated = field.label == field.LABEL_REPEATED
@@ -52,7 +54,8 @@ def flat(message):
 
 
 def differ(proto, text, path=""):
-    """The first place at which they differ. JSON rounds, and has empty arrays and objects that a message has not."""
+    """The first difference. JSON rounds, and has empty arrays and objects where a message has
+    none."""
     if isinstance(text, dict):
         keys = [key for key in text.keys() | proto.keys() if key in proto or text.get(key) not in ([], {})]
         return next(filter(None, (differ(proto[key], text[key], f"{path}.{key}") if key in proto and key in text
@@ -71,7 +74,7 @@ def test_same(tap, scratch, name):
     want = replay.records(scratch.replay("--format", "json", journal).stdout)
     got = [flat(message) for message in split(scratch.replay("--format", "proto", journal).stdout)]
     wrong = [differ(a, b) for a, b in zip(got, want)]
-    tap.check(len(got) == len(want) > 1 and not any(wrong), f"{name}: as protobuf it says what the JSON says",
+    tap.check(len(got) == len(want) > 1 and not any(wrong), f"{name}: the protobuf has the content of the JSON",
               len(got), len(want), *filter(None, wrong))
     return journal
 
@@ -86,7 +89,7 @@ def test_dir(tap, scratch, journal):
 
 
 def test_consumer(tap, scratch, journal):
-    """The one that docs/contract.md shows, run as it says."""
+    """Runs the consumer of docs/contract.md as documented."""
     with open(os.path.join(replay.ROOT, "docs", "contract.md"), encoding="utf-8") as file:
         code = re.search(r"^```python\n(.*?)^```$", file.read(), re.M | re.S).group(1)
     consumer = scratch.put("consumer.py", code.encode())
@@ -113,7 +116,7 @@ def test_symbolize(tap, scratch):
     torn = scratch.put("torn.pb", whole[:-3])
     run = subprocess.run([replay.JANKBPF, "symbolize", "--debug-dir", debug, torn], capture_output=True, check=False)
     tap.check(run.returncode == 0 and b"the last record is torn" in run.stderr and
-              len(list(split(run.stdout))) == len(list(split(whole))) - 1, "a torn stream gives its whole records, and says so",
+              len(list(split(run.stdout))) == len(list(split(whole))) - 1, "a torn stream gives its whole records, and a message",
               run.stderr.decode())
 
 

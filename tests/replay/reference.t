@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The references (reference/, made by reference/record): what a replay of journals of real programs said when they were
-recorded, it says again. Records are the same but for the order of their members; each number is the same text; the texts and
-BlockCanary's logs are the same bytes. REFERENCE=a,b compares these only.
+"""The references (reference/, made by reference/record): a replay of journals of real programs
+gives what it gave when they were recorded. Records are the same except for the order of members;
+each number is the same text; the texts and BlockCanary's logs are the same bytes. REFERENCE=a,b
+compares these only.
 """
 import json
 import os
@@ -20,18 +21,19 @@ SHOWN = 12
 
 
 def parse(output):
-    """Records whose numbers are told apart as written: 1.5 is not 1.50. The cost is the tracer's own affair."""
+    """Parses records so that numbers are compared as text: 1.5 is not 1.50. The cost is left
+    out."""
     lines = output.decode().splitlines()
     records = [json.loads(line, parse_float=Number, parse_int=Number) for line in lines]
     return [replay.without_cost(record) for record in records]
 
 
 class Number(str):
-    """As it is written."""
+    """A number as it is written."""
 
 
 def differences(got, want, path=""):
-    """Each place at which they differ; what one has and the other has not, too."""
+    """Each difference, including what only one of the two has."""
     if isinstance(got, dict) and isinstance(want, dict):
         for key in sorted(got.keys() | want.keys()):
             if key not in got or key not in want:
@@ -68,14 +70,14 @@ def check(tap, scratch, name):
     want = {suffix: outputs.read(name, suffix) for suffix in got}
     for suffix in {outputs.RECORDS, outputs.SYMBOLIZED} & got.keys():
         check_records(tap, name, got[suffix], want[suffix])
-    for suffix, what in (("txt", "text"), ("verbose", "text with -v"), (outputs.LOGS, "logs"), (outputs.SAID, "words on stderr")):
+    for suffix, what in (("txt", "text"), ("verbose", "text with -v"), (outputs.LOGS, "logs"), (outputs.SAID, "stderr")):
         check_text(tap, name, what, got[suffix], want[suffix])
 
 
-# --- what the references hold together
+# --- what the references cover together
 
 def members(schema, node, path=""):
-    """Each member that the schema knows of a record, by its path."""
+    """Each member of a record in the schema, by its path."""
     if "$ref" in node:
         name = node["$ref"].rpartition("/")[2]
         yield from members(schema, schema["$defs"][name], path)
@@ -104,7 +106,7 @@ def words_of(header):
 
 
 def check_coverage(tap, scratch, names):
-    """Every kind of cause occurs; words and members that none has are told."""
+    """Every kind of cause occurs; words and members that do not occur are reported."""
     schema = json.loads(subprocess.run([scratch.program, "--schema"], check=True, capture_output=True).stdout)
     kinds, words, have = set(), set(), set()
     for name in names:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The judge is judged: tests/truth.py accepts right blocks and refuses each kind of wrong ones."""
+"""Tests the judge: tests/truth.py accepts right blocks and refuses each kind of wrong one."""
 import copy
 import json
 import os
@@ -25,7 +25,7 @@ TRUTH = [
     dispatch(100, 1000, 40, "cpu", "handle_busy", 39.5),
     dispatch(100, 1100, 60, "sleep", "handle_sleep", 0.2),
     dispatch(100, 1200, 24.95, "sleep", "handle_sleep", 0.2),  # within the guard band
-    dispatch(100, 1300, 10, "cpu", "handle_busy", 10),  # short of the threshold
+    dispatch(100, 1300, 10, "cpu", "handle_busy", 10),  # shorter than the threshold
     dispatch(100, 1400, 90, "stopped", "handle_stopped", 0.2, stopped_ms=89),
     dispatch(101, 1010, 50, "runnable", "handle_runnable", 12, delay_ms=38),
     dispatch(101, 1100, 6000, "futex", "handle_mutex", 0.2),
@@ -34,7 +34,7 @@ TRUTH = [
 
 
 def block_of(truth):
-    """What jankbpf should say of it: begun a little earlier, a little longer."""
+    """The block that jankbpf should report of it: begun a little earlier, a little longer."""
     duration = truth["duration_ns"] + 1500
     running, runnable = truth["cpu_ns"] + 900, truth["run_delay_ns"]
     left = duration - running - runnable
@@ -71,7 +71,7 @@ def edit_cause(index, **fields):
 
 
 def move_time(index, ns):
-    """From running to runnable, the sum as it was."""
+    """Moves time from running to runnable; the sum stays the same."""
     def apply(truth, blocks):
         time = blocks[index]["time"]
         time["running_ns"] -= ns
@@ -124,7 +124,7 @@ HANG = ["--hang", "5s"]
 # what, edit, options, the check that must fail (None: all must pass)
 CASES = [
     ("right blocks", nothing, [], None),
-    ("right blocks, frames and hangs wanted", nothing, FRAMES + HANG, None),
+    ("right blocks, with frames and hangs checked", nothing, FRAMES + HANG, None),
     ("a block within the guard band", report(2), [], None),
     ("a kind that ties with the right one", lambda t, b: (t[0].update(also=["kernel"]),
      b[0]["cause"].update(kind="kernel")), [], None),
@@ -133,7 +133,7 @@ CASES = [
     ("a lower threshold", report(3), ["--threshold", "5ms", "--tolerance", "kind_rate=1"],
      "every dispatch over 5 ms is reported"),
     ("a missing block", drop(0), [], "every dispatch over 25 ms is reported"),
-    ("a block told twice", report(0), [], "none is reported twice"),
+    ("a block reported twice", report(0), [], "none is reported twice"),
     ("an invented block", add(late_block), [], "is invented"),
     ("a block of another thread", edit(0, tid=102), [], "is invented"),
     ("a block below the threshold", report(3), [], "is invented"),
@@ -152,7 +152,7 @@ CASES = [
     ("runnable too long", move_time(2, 21 * MS // 10), ["--tolerance", "running_max=none"],
      "|runnable_ns - run delay|"),
     ("a wrong CPU time", edit(0, cpu_ns=41 * MS), [], "|cpu_ns - CPU clock|"),
-    ("no hang told", drop(3), HANG, "every hang is reported once"),
+    ("no hang reported", drop(3), HANG, "every hang is reported once"),
     ("a hang too many", add(lambda: dict(block_of(TRUTH[1]), type="hang")), HANG, "hangs is invented"),
     ("a truth with losses", edit_truth(-1, lost=1), [], "the truth is whole"),
     ("nothing to report", nothing, ["--threshold", "10s"], "the truth is whole"),
@@ -171,7 +171,7 @@ def judge(folder, truth, blocks, options, end="\n"):
     return subprocess.run([sys.executable, JUDGE, *paths, *options], capture_output=True, text=True)
 
 
-def tell(number, good, what, run):
+def print_result(number, good, what, run):
     print(f"{'ok' if good else 'not ok'} {number} - {what}")
     if not good:
         for line in (run.stdout + run.stderr).splitlines():
@@ -186,12 +186,12 @@ def holds(run, failing):
 
 
 def main():
-    # exit status 2, where nothing can be judged: what, truth, how the blocks end, options
+    # exit status 2, because nothing can be judged: what, truth, the end of the blocks, options
     unjudged = [
         ("a torn last line", TRUTH, '\n{"type":', []),
         ("a last line without its end", TRUTH, "", []),
         ("a truth without summary", TRUTH[:-1], "\n", []),
-        ("a tolerance that isn't there", TRUTH, "\n", ["--tolerance", "speed=1"]),
+        ("an unknown tolerance", TRUTH, "\n", ["--tolerance", "speed=1"]),
         ("a threshold that is no time", TRUTH, "\n", ["--threshold", "5parsecs"]),
     ]
     print(f"1..{len(CASES) + len(unjudged)}")
@@ -200,10 +200,10 @@ def main():
             truth, blocks = copy.deepcopy(TRUTH), right_blocks()
             apply(truth, blocks)
             run = judge(folder, truth, blocks, options)
-            tell(number, holds(run, failing), what if failing is None else f"{what} is refused", run)
+            print_result(number, holds(run, failing), what if failing is None else f"{what} is refused", run)
         for number, (what, truth, end, options) in enumerate(unjudged, len(CASES) + 1):
             run = judge(folder, truth, right_blocks(), options, end)
-            tell(number, run.returncode == 2 and run.stderr, f"{what} is an error", run)
+            print_result(number, run.returncode == 2 and run.stderr, f"{what} is an error", run)
 
 
 if __name__ == "__main__":

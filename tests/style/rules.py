@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The rules of the source that a machine can check. Each takes the root of a source tree and yields
-one line for each violation; style.t runs them on this tree, and on seeded ones that must fail."""
+"""The rules for the source that a machine can check. Each takes the root of a source tree and
+yields one line per violation. style.t runs them on this tree, and on seeded violations."""
 
 import os
 import re
@@ -11,11 +11,11 @@ CODE = (".c", ".h", ".cc")
 TEXT = CODE + (".py", ".sh", ".t", ".pl", ".pm", ".mk", ".js", ".lua")
 FUNCTION_LINES_MAX = 60
 COLUMNS_MAX = 100
-FRONT_PAGES = {"README.md": 200, "HACKING.md": 250}  # and the most lines of each
-CLANG_FORMAT_MAJOR = "14"  # versions differ in what they make of the same options
+FRONT_PAGES = {"README.md": 200, "HACKING.md": 250}  # with the maximum number of lines
+CLANG_FORMAT_MAJOR = "14"  # versions format differently with the same options
 
-# What a room may include, beside itself and the C library's (docs/design.md). No room includes, in however many steps,
-# one that includes it.
+# What a room may include besides itself and the C library (docs/design.md). No room includes one
+# that includes it, directly or not.
 LAYERS = {
     "base": set(),
     "model": {"base"},
@@ -34,17 +34,17 @@ LAYERS = {
                 "procfs", "model", "base"},
     "cli": {"session", "probes", "catalogue", "options", "journal", "export", "intake", "symbol", "model", "base"},
 }
-WIRE = "bpf/jank_abi.h"  # the contract of both sides; base stays free even of that
+WIRE = "bpf/jank_abi.h"  # the interface of both sides; base may not include even that
 TALKERS = ("cli", "session", "options", "enrich")  # who may print
 SKELETON = "jankbpf.skel.h"
 SKELETON_OWNERS = ("user/probes/loader.c", "user/probes/loader_attach.c", "user/probes/loader_open.c")
 
-# Who may open by a path itself. Whatever else a traced program may have chosen the path of goes through base/openfile,
-# which neither waits for a lease nor opens a device.
+# Files that may open a path themselves. Any other path that a traced program could have chosen goes
+# through base/openfile, which does not wait for a lease and opens no device.
 OPENERS = {
     "user/base/file.c": "/proc, /sys and the user's own files, without waiting",
-    "user/base/apart.c": "with O_PATH, by the process apart",
-    "user/base/openfile.c": "what a traced program names, with O_PATH",
+    "user/base/apart.c": "with O_PATH, by the separate process",
+    "user/base/openfile.c": "files that a traced program names, with O_PATH",
     "user/uprobes/mapped_files.c": "with O_PATH; /proc; directories, and handles with O_PATH",
     "user/base/proc.c": "/proc", "user/symbol/names/proc_maps.c": "/proc",
     "user/procfs/cgroup_find.c": "directories of cgroupfs",
@@ -65,11 +65,11 @@ COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
 
 
 class Unavailable(Exception):
-    """A rule that cannot be checked here, and why."""
+    """A rule that cannot be checked here, with the reason."""
 
 
 def files(root, suffixes, *tops):
-    """Paths below root, of the source only: nothing built, nothing of git's."""
+    """Paths of source files below root: nothing built, nothing of git's."""
     found = []
     for top in tops or (".",):
         for where, dirs, names in os.walk(os.path.join(root, top)):
@@ -79,7 +79,7 @@ def files(root, suffixes, *tops):
 
 
 def is_script(root, path, suffixes):
-    """Makefile and executables without a suffix, where any text is asked for."""
+    """Makefiles, and executables without a suffix if any text is wanted."""
     if suffixes is not TEXT or "." in os.path.basename(path):
         return False
     full = os.path.join(root, path)
@@ -105,7 +105,7 @@ def blank(match):
 
 
 def without_comments(text):
-    """Strings go too: what is looked for is code."""
+    """Removes strings too: callers search code."""
     return COMMENT.sub(blank, text)
 
 
@@ -116,7 +116,7 @@ def includes(root, path):
 
 
 def spdx(root):
-    """Each source file has its licence in its first three lines: user space's, or the kernel's."""
+    """Each source file has its SPDX licence, user space's or the kernel's, in its first three lines."""
     for path in files(root, TEXT):
         licence = "GPL-2.0-or-later" if path.startswith(("user/", "tools/")) else "GPL-2.0"
         head = read(root, path).split("\n")[:3]
@@ -125,7 +125,7 @@ def spdx(root):
 
 
 def noticed(root):
-    """Every library that a makefile links stands in NOTICE with its licence."""
+    """NOTICE has every library that a makefile links, with its licence."""
     listed = os.path.join(root, "NOTICE")
     known = set(re.findall(r"(?m)^ +-l(\S+) ", read(root, "NOTICE"))) if os.path.exists(listed) else set()
     for path in files(root, TEXT):
@@ -151,7 +151,7 @@ def is_libbpf(target):
 
 
 def layers(root):
-    """Dependencies of user/ point one way."""
+    """Rooms of user/ include one way only."""
     for path in files(root, CODE, "user"):
         layer = path.split("/")[1]
         if layer not in LAYERS:
@@ -166,7 +166,7 @@ def layers(root):
 
 
 def bpf_apart(root):
-    """bpf/ knows nothing of user space; of the rooms on top, tools know the option table at most."""
+    """bpf/ includes nothing of user space. tools/ include no upper room except the option table."""
     for path in files(root, CODE, "bpf"):
         for line, target in includes(root, path):
             first = target.split("/")[0]
@@ -179,7 +179,7 @@ def bpf_apart(root):
 
 
 def skeleton(root):
-    """The loader owns the skeleton; the tests of the BPF programs have their own copy."""
+    """Only the loader includes the skeleton. The tests of the BPF programs have their own."""
     for path in files(root, CODE):
         for line, target in includes(root, path):
             if os.path.basename(target) != SKELETON or path in SKELETON_OWNERS:
@@ -200,7 +200,7 @@ def silent(root):
 
 
 def opens(root):
-    """What a traced program names is opened in one place, which can't be made to wait."""
+    """One module opens the paths that a traced program names; it cannot be made to wait."""
     opening = re.compile(r"(?<![\w>.])(?:open|openat|fopen|freopen|creat|open_by_handle_at)\s*\(")
     for path in files(root, CODE, "user"):
         if path in OPENERS:
@@ -220,7 +220,7 @@ def exits(root):
 
 
 def front_pages(root):
-    """The pages that a visitor reads first are short, and their example output has names for all its frames."""
+    """The front pages are short, and the frames in their example output have names."""
     for path, most in FRONT_PAGES.items():
         if not os.path.exists(os.path.join(root, path)):
             continue
@@ -235,7 +235,7 @@ def front_pages(root):
 
 
 def guide(root):
-    """The files that HACKING.md sends a reader to exist."""
+    """The files that HACKING.md names exist."""
     if not os.path.exists(os.path.join(root, "HACKING.md")):
         return
     for number, line in enumerate(read(root, "HACKING.md").splitlines(), 1):
@@ -245,7 +245,7 @@ def guide(root):
 
 
 def words(root):
-    """Nothing is left for later."""
+    """No unfinished work."""
     unfinished = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" * 3)) + r")\b")
     for path in files(root, TEXT):
         text = read(root, path)
@@ -279,7 +279,7 @@ def tagged_functions(root, paths):
 
 
 def braced_functions(root, paths):
-    """The same by the braces in the first column: what ctags misses behind a macro."""
+    """The same by braces in the first column: finds what ctags misses behind a macro."""
     for path in paths:
         lines = read(root, path).split("\n")
         begin = None
@@ -292,7 +292,7 @@ def braced_functions(root, paths):
 
 
 def function_length(root):
-    """A function can be seen whole."""
+    """Functions are short enough to see whole."""
     paths = files(root, (".c", ".h"), "user", "bpf")
     if not paths:
         return
@@ -314,7 +314,7 @@ def find_clang_format():
 
 
 def formatted(root):
-    """Every file is as clang-format has it."""
+    """Every file is formatted by clang-format."""
     paths = files(root, CODE, "user", "bpf", "tools", "tests")
     if not paths:
         return

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""schema/generate.py refuses a schema and a table that disagree, and the pages made of them are up to date."""
+"""schema/generate.py refuses a schema and a table that disagree, and the generated pages are up to
+date."""
 import os
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ from tap import Tap  # noqa: E402
 PYTHON = "/usr/bin/python3"  # the distribution's, which has python3-protobuf
 FILES = ("blockinfo.proto", "fields.tbl", "generate.py")
 
-# what, file, text, its replacement, what is said
+# what, file, text, its replacement, expected message
 WRONG = (
     ("a field without a row", "fields.tbl", "\tns_pid              id\n", "", "Block.ns_pid: no row in schema/fields.tbl"),
     ("a row without a field", "fields.tbl", "\tns_pid              id\n", "\tns_pid              id\n\tns_tid              id\n",
@@ -31,12 +32,12 @@ WRONG = (
      "\tprocess             id required", "Block.process: type 'id' is of JSON's integer"),
     ("a type that the table lacks", "fields.tbl", "\tuid                 id\n", "\tuid                 ident\n",
      "'ident': no such type"),
-    ("a line that is nothing", "fields.tbl", "message Owner\n", "massage Owner\n", "neither type, message nor rule"),
+    ("an unknown kind of line", "fields.tbl", "message Owner\n", "massage Owner\n", "neither type, message nor rule"),
 )
 
 
 def generate(folder, page):
-    """Of the schema in folder; as mk/schema.mk has it."""
+    """Runs the generator on the schema in a folder, as mk/schema.mk does."""
     descriptors = os.path.join(folder, "descriptors.pb")
     made = subprocess.run(["protoc", "--include_source_info", f"--descriptor_set_out={descriptors}", "schema/blockinfo.proto"],
                           cwd=folder, capture_output=True, text=True, check=False)
@@ -81,11 +82,11 @@ def test_pages(tap, scratch):
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
                 content = file.read()
-        tap.check(run.returncode == 0 and run.stdout == content, f"docs/{page}.md is what generate.py prints (make docs-record)",
+        tap.check(run.returncode == 0 and run.stdout == content, f"docs/{page}.md is generate.py's output (make docs-record)",
                   run.stderr)
     fields = generate(folder, "fields").stdout
     change(os.path.join(folder, "schema", "fields.tbl"), "decimals=4", "decimals=3")
-    tap.check(fields and generate(folder, "fields").stdout not in ("", fields), "a change of the table is a change of the code")
+    tap.check(fields and generate(folder, "fields").stdout not in ("", fields), "a change of the table changes the generated code")
 
 
 def main():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Checks the source tree by each rule, after showing for each that it finds a seeded violation and
-leaves good code alone."""
+"""Checks the source tree by each rule. First shows that each rule finds a seeded violation and
+accepts good code."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ def function(lines, head="int f(void)"):
     return SPDX + head + "\n{\n" + "\tg();\n" * (lines - 4) + "\treturn 0;\n}\n"
 
 
-# rule, path, content, whether the rule must object
+# rule, path, content, must the rule object?
 SEEDS = (
     ("spdx", "user/base/a.c", "int a;\n", True),
     ("spdx", "user/base/a.c", SPDX + "int a;\n", True),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The list of 32-bit programs' system calls against the kernel's headers, where they are installed."""
+"""Compares the list of 32-bit system calls with the kernel's headers, where they are installed."""
 import os
 import re
 import shutil
@@ -8,7 +8,8 @@ import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TABLE = os.path.join(ROOT, "user", "base", "syscalls_32.tbl")
-# column, the headers' name, compilers that have them. On x86-64 those of i386 are beside its own.
+# column, the header's name, compilers that have it. On x86-64 the i386 header is beside the native
+# one.
 COLUMNS = [
     (0, "asm/unistd_32.h", ["cc", "i686-linux-gnu-gcc"]),
     (1, "asm/unistd.h", ["arm-linux-gnueabihf-gcc"]),
@@ -36,7 +37,7 @@ def skip(text, reason):
 
 
 def read_table():
-    """The calls of each column: {name: number}."""
+    """The system calls of each column: {name: number}."""
     columns = [{}, {}]
     with open(TABLE, encoding="utf-8") as file:
         rows = [line.split() for line in file if line.strip() and line[0] != "#"]
@@ -66,15 +67,15 @@ def check_headers(column, header, compilers, calls):
              if calls.get(name) != nr]
     check(len(headers) > 300 and not wrong, f"{NAMES[column]}: all {len(headers)} of the headers", *wrong)
     unknown = [f"{name} {nr}" for name, nr in calls.items() if name not in headers and nr < FIRST_COMMON]
-    check(not unknown, f"{NAMES[column]}: no others, but newer ones", *unknown)
+    check(not unknown, f"{NAMES[column]}: has no other calls, except newer ones", *unknown)
 
 
 def main():
     names, columns = read_table()
-    check(len(set(names)) == len(names), "no name is there twice")
+    check(len(set(names)) == len(names), "no name appears twice")
     for column, calls in enumerate(columns):
-        check(len(set(calls.values())) == len(calls), f"{NAMES[column]}: no number is there twice")
-        check(max(calls.values()) < 512, f"{NAMES[column]}: all have room below the other half's")
+        check(len(set(calls.values())) == len(calls), f"{NAMES[column]}: no number appears twice")
+        check(max(calls.values()) < 512, f"{NAMES[column]}: all numbers are below the other half's")
     unlike = [name for name, nr in columns[0].items()
               if nr >= FIRST_COMMON and columns[1].get(name, nr) != nr]
     check(not unlike, f"from {FIRST_COMMON} on both have the same numbers", *unlike)

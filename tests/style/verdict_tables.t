@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The tables of docs/verdicts.md are as tests/verdicts/tables.py writes them, and a run replaces its own rows only."""
+"""The tables of docs/verdicts.md are in the format of tests/verdicts/tables.py, and a run replaces
+its own rows only."""
 import os
 import shutil
 import sys
@@ -47,7 +48,7 @@ def check_put(tap, folder):
 | **all** | 85.7 % of 7 | 0 |  |
 <!-- /part -->
 after
-""", "rows are replaced by name, put in order, and added up", read())
+""", "rows are replaced by name, put in order, and summed", read())
     tables.put("part", [*HEAD, "more"], [["a", "1 of 1", "0", "", "x"]], ORDER)
     tap.check("| b |" not in read() and "| a | 1 of 1 |" in read(), "other columns begin a new table", read())
     try:

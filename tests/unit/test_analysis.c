@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which parts a block's time has, and why a thread that could run did not. */
+/* The parts of a block's time, and why a runnable thread did not run. */
 #include "verdict/analysis.h"
 
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"
 #include "verdict/runnable.h"
 
-/* Blames the block, frees it, and says "kind/what share%" of each part. */
+/* Blames and frees the block; lists its parts as "kind/what share%". */
 static const char *parts(struct block *block)
 {
 	static char text[256];
@@ -33,17 +33,17 @@ static void test_states(void)
 	verdict__sample(block, JANK_STATE_PIPE, 19 * MS, "read", STACK("f"));
 	block->state_ns[JANK_STATE_RUNNING] = 31 * MS;
 	is_str(parts(block), "disk/fsync 45, sleep/- 30, cpu/- 16",
-	       "a tenth or more, largest first");
+	       "parts of a tenth or more, largest first");
 
 	block = verdict__block();
 	for (uint32_t state = 2; state < 8; state++)
 		verdict__sample(block, state, 30 * MS, NULL, STACK("f"));
 	is_str(parts(block), "futex/- 15, disk/- 15, sleep/- 15, poll/- 15",
-	       "four at most, of equals the first states");
+	       "at most four parts; of equal ones the first states");
 
 	block = verdict__block();
 	block->duration_ns = 0;
-	is_str(parts(block), "cpu/- 0", "one at least");
+	is_str(parts(block), "cpu/- 0", "at least one part");
 }
 
 static void test_whats(void)
@@ -58,14 +58,14 @@ static void test_whats(void)
 			STACK("c:pthread_mutex_lock", "g"));
 	verdict__sample(block, JANK_STATE_FUTEX, 15 * MS, "futex", STACK("c:sem_wait", "h"));
 	is_str(parts(block), "futex/mutex 48, futex/condition 35",
-	       "a state's faults apart; what is less than a tenth counts with the largest");
+	       "a state's faults are separate parts; less than a tenth counts as the largest");
 
 	block = verdict__block();
 	verdict__sample(block, JANK_STATE_DISK, 30 * MS, "pread64", STACK("f"));
 	verdict__sample(block, JANK_STATE_DISK, 10 * MS, "fsync", STACK("f"));
 	block->state_ns[JANK_STATE_DISK] = 160 * MS;
 	is_str(parts(block), "disk/read 60, disk/fsync 20",
-	       "time that was not sent is divided like what was");
+	       "unsampled time is divided like sampled time");
 
 	block = verdict__block();
 	block->state_ns[JANK_STATE_RUNNING] = 200 * MS;
@@ -91,34 +91,36 @@ static void test_runnable(void)
 {
 	struct block *block = wanting();
 
-	is_str(parts(block), "runnable/preempted 30, runnable/wakeup_latency 20", "by the spans");
+	is_str(parts(block), "runnable/preempted 30, runnable/wakeup_latency 20",
+	       "divided by the spans");
 
 	block = wanting();
 	block->facts =
 		(struct facts){ .known = true, .throttled_ns = 50 * MS, .stolen_ns = 30 * MS };
 	is_str(parts(block), "runnable/throttled 35, runnable/stolen 15",
-	       "what the kernel counted comes first");
+	       "the kernel's counters take precedence");
 
 	block = wanting();
 	block->facts = (struct facts){ .known = true, .throttled_ns = 500 * MS };
-	is_str(parts(block), "runnable/throttled 50", "and is no more than there is");
+	is_str(parts(block), "runnable/throttled 50", "but never exceed the time");
 
 	block = wanting();
 	block->facts = (struct facts){ .known = true, .prio = 122 };
 	verdict__preemptor(block, 7, "rt", 55 * MS, 51);
 	verdict__preemptor(block, 8, "other", 45 * MS, 122);
-	is_str(parts(block), "runnable/priority 50", "better priorities had the most of it");
+	is_str(parts(block), "runnable/priority 50", "threads of better priority had most of it");
 
 	block = wanting();
 	block->facts = (struct facts){ .known = true, .prio = 122 };
 	verdict__preemptor(block, 7, "rt", 45 * MS, 51);
 	verdict__preemptor(block, 8, "other", 55 * MS, 122);
-	is_str(parts(block), "runnable/preempted 30, runnable/wakeup_latency 20", "they had not");
+	is_str(parts(block), "runnable/preempted 30, runnable/wakeup_latency 20",
+	       "threads of equal priority had most of it");
 
 	block = wanting();
 	verdict__preemptor(block, 7, "rt", 55 * MS, 51);
 	is_str(parts(block), "runnable/preempted 30, runnable/wakeup_latency 20",
-	       "its own priority is not known");
+	       "its own priority is unknown");
 
 	block = wanting();
 	block->facts = (struct facts){ .known = true, .cpus_allowed = 2 };
@@ -129,17 +131,17 @@ static void test_runnable(void)
 	block->facts = (struct facts){ .known = true, .cpus_allowed = 3 };
 	block->load.total_pct = 99;
 	is_str(parts(block), "runnable/preempted 30, runnable/wakeup_latency 20",
-	       "to most of them, while all were busy");
+	       "bound to most of the CPUs, while all were busy");
 
 	block = wanting();
 	block->facts = (struct facts){ .known = true, .cpus_allowed = 3 };
 	block->load.total_pct = 80;
 	is_str(parts(block), "runnable/affinity 30, runnable/wakeup_latency 20",
-	       "while one was idle");
+	       "bound to most of the CPUs, while one was idle");
 
 	block = verdict__block();
 	block->state_ns[JANK_STATE_RUNNABLE] = 100 * MS;
-	is_str(parts(block), "runnable/- 50", "nothing is known");
+	is_str(parts(block), "runnable/- 50", "no evidence, no reason");
 }
 
 static struct block *on_condition(void)
@@ -148,7 +150,7 @@ static struct block *on_condition(void)
 				STACK("c:pthread_cond_wait", "f"));
 }
 
-/* A collector at the end of the chain is the fault, whatever the lock between. */
+/* A collector at the end of the chain is the cause, even if there is a lock between. */
 static void test_collector_in_chain(void)
 {
 	struct block *block = on_condition();
@@ -178,7 +180,7 @@ static void test_frames(void)
 	is_str(block->cause.parts[0].frame->function, "g", "each with its own function");
 	is_str(block->cause.parts[1].frame->function, "f", "by its own samples");
 	is_str(block->cause.kind, "futex", "the cause is the first part");
-	is_str(block->cause.what, "mutex", "its what");
+	is_str(block->cause.what, "mutex", "its cause.what");
 	ok(block->cause.share == block->cause.parts[0].share, "its share");
 	ok(block->cause.frame == block->cause.parts[0].frame, "its frame");
 	block__free(block);

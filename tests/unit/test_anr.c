@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Android's limits, and what tells a dispatch's records apart. */
+/* Android's ANR limits, and the ids of a dispatch's records. */
 #include "base/clock.h"
 
 #include "model/block.h"
@@ -13,8 +13,8 @@ int main(void)
 	is_uint(anr__exceeded(21 * NS_PER_SEC), 20, "than a service's");
 	is_uint(anr__exceeded(UINT64_MAX), 200, "than all of them");
 	is_uint(hang__number(BLOCK_JANK, 7 * NS_PER_SEC), 0, "a block");
-	is_uint(hang__number(BLOCK_HANG, NS_PER_SEC), 1, "a hang below the limits");
+	is_uint(hang__number(BLOCK_HANG, NS_PER_SEC), 1, "a hang below the limits has no suffix");
 	is_uint(hang__number(BLOCK_HANG, 7 * NS_PER_SEC), 6,
-		"the same dispatch's at the first of them");
+		"the same dispatch's record at the first limit");
 	return tap__done();
 }

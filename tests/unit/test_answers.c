@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Answers that are written to a journal come back as they were. */
+/* Answers that are written to a journal are read back unchanged. */
 #include "journal/answers.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static struct journal_writer *writer(void)
 	return jw;
 }
 
-/* Ends the writing; everything that was written, read again. */
+/* Ends the writing and reads all records back. */
 static struct answers *answers_of(struct journal_writer *jw, unsigned *bad)
 {
 	struct answers *a = answers__new();
@@ -116,13 +116,13 @@ static void test_process(void)
 	got = answers__process(a, 10);
 	ok(got && got->pid == 10 && got->uid == 4294967294, "a process comes back");
 	is_str(got->name, "na\"me\x01", "with a name of any bytes");
-	is_str(got->exe, "/usr/bin/\xff", "and a path, even where they are no text");
-	ok(!got->cgroup, "what was not known still isn't");
+	is_str(got->exe, "/usr/bin/\xff", "and a path, even with bytes that are no text");
+	ok(!got->cgroup, "unknown values stay unknown");
 	is_str(got->container, "c0ffee", "its container");
 	is_str(got->pod, "p", "its pod");
 	is_str(got->unit, "u.service", "its unit");
-	is_uint(got->ns_pid, 3, "what it calls itself");
-	ok(!answers__process(a, 11), "nor is another process");
+	is_uint(got->ns_pid, 3, "its own pid in its namespace");
+	ok(!answers__process(a, 11), "another process has none");
 	answers__free(a);
 }
 
@@ -160,28 +160,28 @@ static void test_load(void)
 	ok(answers__load(a, &rec, &load, &memory, &offset), "a block's load comes back");
 	ok(load.total_pct == 93.7495 && load.user_pct == 0.125 && load.system_pct == 99.999,
 	   "with its percentages");
-	ok(load.process_pct == -1, "what was not known still isn't");
+	ok(load.process_pct == -1, "unknown values stay unknown");
 	ok(memory.mem_total_kb == 9 && memory.mem_free_kb == 7 && memory.mem_available_kb == 8,
-	   "with the memory then");
-	ok(offset == -1234567890123456789, "and what makes its wall time");
+	   "with the memory at that time");
+	ok(offset == -1234567890123456789, "and the offset to wall time");
 	answers__display(a, &rec, &frames);
 	ok(frames.missed == 12 && frames.crtc == 3 && frames.hz == 143.8125, "and frames missed");
 	rec.hdr.kind = JANK_REC_HANG;
 	answers__display(a, &rec, &frames);
-	ok(!frames.missed, "none where none were");
+	ok(!frames.missed, "no missed frames if there were none");
 	ok(answers__load(a, &rec, &load, &memory, &offset) && load.total_pct == 25,
-	   "a hang's is another");
+	   "the hang of the dispatch has its own answer");
 	rec.start_ns++;
 	offset = 5;
 	ok(!answers__load(a, &rec, &load, &memory, &offset), "another dispatch has none");
-	ok(load.total_pct < 0 && offset == 5, "which leaves all unknown");
+	ok(load.total_pct < 0 && offset == 5, "all its values are unknown");
 	frames.missed = 1;
 	answers__display(a, &rec, &frames);
-	ok(!frames.missed, "frames, too");
+	ok(!frames.missed, "missed frames, too");
 	answers__free(a);
 }
 
-/* Writes the stack's names, reads them, and names its bare addresses again. */
+/* Writes the stack's names, reads them back, and names bare addresses by them. */
 static struct stack renamed(const struct stack *stack, struct answers **a)
 {
 	struct journal_writer *jw = writer();
@@ -192,10 +192,10 @@ static struct stack renamed(const struct stack *stack, struct answers **a)
 	unsigned bad;
 
 	is_int(answers_writer__stack(w, 10, stack), 0, "a stack is written");
-	is_int(answers_writer__stack(w, 10, stack), 0, "again, which adds nothing");
+	is_int(answers_writer__stack(w, 10, stack), 0, "a second write adds nothing");
 	answers_writer__free(w);
 	*a = answers_of(jw, &bad);
-	is_uint(bad, 0, "all of it is good");
+	is_uint(bad, 0, "every record is good");
 	is_int(answers__name(*a, 10, &ret), 0, "its addresses get their names");
 	return ret;
 }
@@ -231,7 +231,7 @@ static void test_frames(void)
 	struct answers *a;
 
 	got = renamed(&stack, &a);
-	is_uint(got.frame_cnt, 5, "inlined frames come back where they were");
+	is_uint(got.frame_cnt, 5, "inlined frames are at their places");
 	for (size_t i = 0; i < 5 && i < got.frame_cnt; i++)
 		is_frame(&got.frames[i], &frames[i], "a frame");
 	free(got.frames);
@@ -239,14 +239,14 @@ static void test_frames(void)
 	got.frame_cnt = 0;
 	answers__name(a, 11, &got);
 	is_uint(got.frame_cnt, 4, "in another process the addresses stay bare");
-	is_str(got.frames[0].function, "schedule", "but for the kernel's");
+	is_str(got.frames[0].function, "schedule", "except the kernel's");
 	ok(!got.frames[1].function && got.frames[1].address == 0x1000 && !got.frames[1].kernel,
 	   "bare");
 	free(got.frames);
 	answers__free(a);
 }
 
-/* A function that calls itself has the same return address again and again. */
+/* A recursive function has the same return address many times. */
 static void test_recursion(void)
 {
 	uint64_t addresses[20];
@@ -264,8 +264,8 @@ static void test_recursion(void)
 					    .function = i < 19 ? "walk" : "main" };
 	}
 	got = renamed(&stack, &a);
-	is_uint(got.frame_cnt, 20, "a recursion comes back as deep as it was");
-	is_str(got.frames[19].function, "main", "down to its start");
+	is_uint(got.frame_cnt, 20, "a recursion has its full depth");
+	is_str(got.frames[19].function, "main", "and its start");
 	free(got.frames);
 	answers__free(a);
 }
@@ -284,15 +284,15 @@ static void test_left_out(void)
 	answers_writer__left_out(w, &hang);
 	answers_writer__free(w);
 	a = answers_of(jw, &bad);
-	ok(!bad && !answers__left_out(a, &rec), "a block was shown");
+	ok(!bad && !answers__left_out(a, &rec), "the answer says that the block was reported");
 	rec.hdr.kind = JANK_REC_HANG;
-	ok(answers__left_out(a, &rec), "its hang was not");
+	ok(answers__left_out(a, &rec), "and that its hang was not");
 	rec.hdr.tid--;
-	ok(!answers__left_out(a, &rec), "of another thread nothing is known");
+	ok(!answers__left_out(a, &rec), "another thread has no answer");
 	answers__free(a);
 }
 
-/* Names of loops come with the end, for a process's loop of one kind. */
+/* Names of loops come at the end of a journal, for each process and kind. */
 static void test_loops(void)
 {
 	struct loop_hist loops[] = {
@@ -308,7 +308,7 @@ static void test_loops(void)
 	a = answers_of(jw, &bad);
 	ok(answers__loop_of(a, 10, 1) && !strcmp(answers__loop_of(a, 10, 1), "libuv"),
 	   "a loop's name comes back");
-	ok(!answers__loop_of(a, 10, 2) && !answers__loop_of(a, 11, 1), "no other has one");
+	ok(!answers__loop_of(a, 10, 2) && !answers__loop_of(a, 11, 1), "another loop has no name");
 	answers__free(a);
 }
 

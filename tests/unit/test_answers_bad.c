@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Answers that somebody made up, or that lack fields: what does not fit is refused or ignored. */
+/* Forged or incomplete answers: what does not fit is refused or ignored. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define SET(message, field, value) ((message)->has_##field = true, (message)->field = (value))
 
-/* Adds a message as a record of that kind; 0, -EBADMSG or -ENOMEM. */
+/* Adds a record of that kind with the message. Returns 0, -EBADMSG or -ENOMEM. */
 static int add(struct answers *a, uint16_t kind, const void *message)
 {
 	size_t len = protobuf_c_message_get_packed_size(message), pad = -len % 8;
@@ -45,12 +45,12 @@ static void test_bad_bytes(void)
 		size_t len;
 	} rows[] = {
 		{ "\xff", 1 },	       /* a tag cut short */
-		{ "\x08", 1 },	       /* a number that is not there */
+		{ "\x08", 1 },	       /* no number */
 		{ "\x08\xff\xff", 3 }, /* one cut short */
 		{ "\x0a\x05x", 3 },    /* bytes beyond the record */
 		{ "\x0a\xff\xff\xff\xff\x0f", 6 },
-		{ "\x0d\x01", 2 }, /* 32 bits cut short */
-		{ "\x09\x01", 2 }, /* 64 bits */
+		{ "\x0d\x01", 2 }, /* a 32-bit value cut short */
+		{ "\x09\x01", 2 }, /* a 64-bit value cut short */
 		{ "\x0b", 1 },	   /* a group: no such wire type */
 		{ "\x0f", 1 },
 		{ "\x00\x01", 2 }, /* field 0 */
@@ -62,16 +62,16 @@ static void test_bad_bytes(void)
 		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 			is_int(add_bytes(a, kind, rows[i].bytes, rows[i].len), -EBADMSG,
 			       "kind %x: bytes %zu are bad", kind, i);
-	ok(!answers__session(a)->known && !answers__process(a, 1), "nothing of it is known");
-	is_int(add_bytes(a, JANK_REC_BLOCK, "\xff", 1), 0, "the kernel's records are none of ours");
-	is_int(add_bytes(a, 0x8fff, "\xff", 1), 0, "nor are those of a later version");
+	ok(!answers__session(a)->known && !answers__process(a, 1), "none of it is used");
+	is_int(add_bytes(a, JANK_REC_BLOCK, "\xff", 1), 0, "records of the kernel are no answers");
+	is_int(add_bytes(a, 0x8fff, "\xff", 1), 0, "nor are records of a later version");
 	for (uint16_t kind = 0x8001; kind <= 0x8008; kind++)
 		is_int(add_bytes(a, kind, "{}", 2), 0, "nor are those of version 1");
 	answers__free(a);
 	answers__free(NULL);
 }
 
-/* Well-formed, but nothing is in it. */
+/* Well-formed records without content. */
 static void test_empty(void)
 {
 	struct jank_rec_block rec = { .start_ns = 0 };
@@ -88,25 +88,25 @@ static void test_empty(void)
 	for (uint16_t kind = JOURNAL_SESSION; kind <= JOURNAL_END; kind++)
 		is_int(add_bytes(a, kind, "", 0), 0, "kind %x without a field", kind);
 	ok(!answers__session(a)->threshold_ns && !answers__session(a)->host.name,
-	   "a session says nothing");
+	   "an empty session is unknown");
 	ok(answers__process(a, 0) && !answers__process(a, 0)->name &&
 		   answers__process(a, 0)->uid == UID_UNKNOWN,
-	   "a process is number 0 without a name");
+	   "an empty process has number 0 and no name");
 	ok(answers__load(a, &rec, &load, &memory, &offset) && load.total_pct == -1 &&
 		   memory.mem_total_kb == 9,
-	   "a load is unknown");
+	   "an empty load is unknown");
 	answers__display(a, &rec, &frames);
 	ok(!frames.missed && !answers__loop(a, &rec) && !answers__left_out(a, &rec),
-	   "so are frames and loop");
-	is_int(answers__name(a, 0, &stack), 0, "frames without a frame");
-	ok(stack.frame_cnt == 1 && stack.frames[0].address == 0x10, "leave the address bare");
-	is_int(answers__losses(a, &lost, &cnt), 0, "an end without losses");
-	ok(!cnt && !lost, "has none");
+	   "so are empty frames and an empty loop");
+	is_int(answers__name(a, 0, &stack), 0, "frames without a frame are valid");
+	ok(stack.frame_cnt == 1 && stack.frames[0].address == 0x10, "and leave the address bare");
+	is_int(answers__losses(a, &lost, &cnt), 0, "an end without losses is valid");
+	ok(!cnt && !lost, "and has none");
 	free(stack.frames);
 	answers__free(a);
 }
 
-/* Frames of one address: their number is bounded; flags that they lack are false. */
+/* Frames of one address: their number is bounded, and missing flags are false. */
 static void test_bounds(void)
 {
 	enum { MANY = 10001 };
@@ -125,19 +125,19 @@ static void test_bounds(void)
 	message.n_frames = MANY;
 	message.app = &app;
 	message.n_app = 1;
-	is_int(add(a, JOURNAL_FRAMES, &message), 0, "10001 frames at one address");
+	is_int(add(a, JOURNAL_FRAMES, &message), 0, "10001 frames at one address are valid");
 	message.key = 0x20;
 	message.n_frames = message.n_app = 0;
-	is_int(add(a, JOURNAL_FRAMES, &message), 0, "none at another");
-	is_int(answers__name(a, 1, &stack), 0, "they name a stack");
-	is_uint(stack.frame_cnt, ANSWERS_INLINED_MAX + 1, "become %d; none become the bare address",
-		ANSWERS_INLINED_MAX);
-	ok(stack.frames[0].app && !stack.frames[1].app, "a flag too few is no");
+	is_int(add(a, JOURNAL_FRAMES, &message), 0, "so are none at another");
+	is_int(answers__name(a, 1, &stack), 0, "both are used for a stack");
+	is_uint(stack.frame_cnt, ANSWERS_INLINED_MAX + 1,
+		"the first becomes %d frames, the second the bare address", ANSWERS_INLINED_MAX);
+	ok(stack.frames[0].app && !stack.frames[1].app, "a missing flag is false");
 	free(stack.frames);
 	answers__free(a);
 }
 
-/* The last of one kind counts, and what the former ones said is not used any more. */
+/* Of several records of one kind the last one counts; what the earlier ones said is dropped. */
 static void test_repeated(void)
 {
 	Jankbpf__JournalSession session = JANKBPF__JOURNAL_SESSION__INIT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What only the living machine knew of a block comes back from a journal: names of waits, its
+ * A journal gives back what only the live system knew of a block: names of what it waited for, its
  * message, its callers.
  */
 #include <unistd.h>
@@ -34,7 +34,7 @@ static void unname_waited(struct wait_object *waited)
 	waited->peer_task = waited->owner = (struct other_task){ 0 };
 }
 
-/* As a replay has it: events alone. */
+/* As in a replay: from the events alone. */
 static void unname(struct block *block)
 {
 	for (size_t i = 0; i < block->sample_cnt; i++)
@@ -77,7 +77,7 @@ static struct answers *answers_of(const struct block *block)
 	return a;
 }
 
-/* The record that is written of it, before and after. */
+/* The JSON record of a block before and after the answers. */
 static void test_same(struct block *(*make)(void), const char *what)
 {
 	struct strbuf want = STRBUF_INIT, got = STRBUF_INIT, bare = STRBUF_INIT;
@@ -90,12 +90,13 @@ static void test_same(struct block *(*make)(void), const char *what)
 	unname(again);
 	json__add_block(&want, live);
 	json__add_block(&bare, again);
-	ok(strcmp(strbuf__str(&want), strbuf__str(&bare)), "%s: without names it is less", what);
+	ok(strcmp(strbuf__str(&want), strbuf__str(&bare)), "%s: the record differs without names",
+	   what);
 	a = answers_of(live);
-	is_int(answers__waited(a, again), 0, "%s: is filled", what);
-	is_int(answers__waited(a, again), 0, "%s: and again", what);
+	is_int(answers__waited(a, again), 0, "%s: answers are applied", what);
+	is_int(answers__waited(a, again), 0, "%s: and applied again", what);
 	json__add_block(&got, again);
-	is_str(strbuf__str(&got), strbuf__str(&want), "%s: gives the same record", what);
+	is_str(strbuf__str(&got), strbuf__str(&want), "%s: the record is the same", what);
 	answers__free(a);
 	strbuf__free(&want);
 	strbuf__free(&got);
@@ -104,7 +105,7 @@ static void test_same(struct block *(*make)(void), const char *what)
 	block__free(again);
 }
 
-/* Of another block, of its hang, of an older journal. */
+/* Answers of another block, of its hang, or of an older journal do not apply. */
 static void test_other(void)
 {
 	struct block *live = fixture__chain(), *other = fixture__chain();
@@ -113,23 +114,23 @@ static void test_other(void)
 	unname(other);
 	other->type = BLOCK_HANG;
 	answers__waited(a, other);
-	ok(!other->samples[1].waited->peer, "a hang is not its end");
+	ok(!other->samples[1].waited->peer, "an answer of a block does not apply to its hang");
 	other->type = BLOCK_JANK;
 	other->start_ns++;
 	answers__waited(a, other);
-	ok(!other->samples[1].waited->peer, "nor one dispatch another");
+	ok(!other->samples[1].waited->peer, "nor one of another dispatch");
 	other->start_ns--;
 	other->samples[1].t_ns++;
 	other->chain[0].t_ns++;
 	answers__waited(a, other);
 	ok(!other->samples[1].waited->peer && !other->chain[0].waited->path,
-	   "nor a span or link one of another time");
+	   "nor the names of a span or link of another time");
 	answers__free(a);
 	block__free(live);
 	block__free(other);
 }
 
-/* The block keeps to its own arrays, whatever the message holds. */
+/* Answers stay within the block's own arrays, whatever the message says. */
 static void test_hostile(void)
 {
 	Jankbpf__Block from = JANKBPF__BLOCK__INIT;
@@ -159,11 +160,11 @@ static void test_hostile(void)
 	from.n_samples = 3;
 	from.chain = links;
 	from.n_chain = 3;
-	is_int(answers__take_waited(block, &from), 0, "nonsense is read");
+	is_int(answers__take_waited(block, &from), 0, "a record of random values is read");
 	ok(!block->samples[0].waited->path && !block->samples[0].waited->owner.tid &&
 		   !block->chain[0].process && !block->chain[0].waited->path &&
 		   !block->chain[0].preemptors[0].cgroup && !block->facts.live.cpu_khz,
-	   "and gives no name");
+	   "but gives no name");
 	block__free(block);
 }
 
@@ -189,7 +190,7 @@ static void test_long(void)
 	block__free(block);
 }
 
-/* A block with a message that a mark named, or none yet. */
+/* A block with a message that a mark named, or with none yet. */
 static struct block *with_message(bool named)
 {
 	const struct jank_rec_message raw = { .mark = 1 };
@@ -218,27 +219,28 @@ static void test_message(void)
 	const struct message *m = again->message;
 
 	is_int(answers__message(a, again), 0, "its block gets the message");
-	is_int(answers__message(a, again), 0, "again, which adds nothing");
-	is_str(m->what, "wh\"at\n", "what it was");
+	is_int(answers__message(a, again), 0, "a second write adds nothing");
+	is_str(m->what, "wh\"at\n", "its `what`");
 	ok(!strcmp(m->handler.symbol, "H") && !strcmp(m->handler.module, "/lib/h.so"),
 	   "its handler");
 	ok(!m->callback.symbol && m->callback.offset == 4660, "its callback without a name");
 	ok(!m->source.symbol && !m->source.module, "no source");
 	ok(m->fd.fd == 8 && m->fd.events == 0x11 && !strcmp(m->fd.target, "tcp a->b"),
 	   "its descriptor");
-	ok(m->also_cnt == 1 && m->also[0].fd == 9 && m->ready_cnt == 5, "the others");
-	ok(m->was_queued && m->queued_ns == 35, "and how long it waited");
+	ok(m->also_cnt == 1 && m->also[0].fd == 9 && m->ready_cnt == 5,
+	   "the other ready descriptors");
+	ok(m->was_queued && m->queued_ns == 35, "and the time in the queue");
 	block__free(again);
 	again = with_message(false);
 	again->start_ns++;
 	answers__message(a, again);
-	ok(!message__is_known(again->message), "another block's has none");
+	ok(!message__is_known(again->message), "the message of another block does not apply");
 	block__free(again);
 	block__free(block);
 	answers__free(a);
 }
 
-/* Members of no sense, and more descriptors than a message has. */
+/* Invalid members, and more descriptors than a message has. */
 static void test_bad_message(void)
 {
 	Jankbpf__JournalAnswers answers = JANKBPF__JOURNAL_ANSWERS__INIT;
@@ -249,9 +251,10 @@ static void test_bad_message(void)
 	uint32_t events[200] = { 0 };
 	struct block *block = with_message(false);
 
-	is_int(answers__take_message(block->message, &answers), 0, "no block is taken");
+	is_int(answers__take_message(block->message, &answers), 0,
+	       "a message of another type is not taken as a block");
 	answers.block = &from;
-	is_int(answers__take_message(block->message, &answers), 0, "no message is taken");
+	is_int(answers__take_message(block->message, &answers), 0, "nor as a message");
 	from.message = &message;
 	message.handler = message.callback = message.source = &symbol;
 	SET(&message, fd, INT32_MIN);
@@ -262,14 +265,14 @@ static void test_bad_message(void)
 	message.n_also_ready = 100;
 	answers.events = events;
 	answers.n_events = 200;
-	is_int(answers__take_message(block->message, &answers), 0, "nonsense is taken");
+	is_int(answers__take_message(block->message, &answers), 0, "invalid values are read");
 	ok(block->message->fd.fd == -1 && !block->message->what && !block->message->was_queued &&
 		   block->message->also_cnt < JANK_READY_MAX && block->message->also[0].fd == -1,
-	   "and says nothing");
+	   "but give nothing");
 	block__free(block);
 }
 
-/* Callers of another stack, a wrong reason for their end, too many frames of an interpreter. */
+/* Callers of another stack, an invalid end reason, too many frames of an interpreter. */
 static void test_bad_callers(void)
 {
 	Jankbpf__JournalCallers callers = JANKBPF__JOURNAL_CALLERS__INIT;
@@ -283,10 +286,10 @@ static void test_bad_callers(void)
 
 	for (int i = 0; i <= JANK_SCRIPT_MAX; i++)
 		script[i] = &frame;
-	is_int(answers__take_callers(block, &callers), 0, "no stacks");
+	is_int(answers__take_callers(block, &callers), 0, "a record without stacks");
 	callers.stacks = stacks;
 	callers.n_stacks = 2;
-	is_int(answers__take_callers(block, &callers), 0, "stacks of nobody");
+	is_int(answers__take_callers(block, &callers), 0, "stacks of another thread");
 	first = block__stack(block, 0, &tid);
 	SET(&stack, tid, tid);
 	SET(&stack, t_ns, first->t_ns);
@@ -297,8 +300,9 @@ static void test_bad_callers(void)
 	stack.n_script = JANK_SCRIPT_MAX + 1;
 	is_int(answers__take_callers(block, &callers), 0, "a stack of the block");
 	ok(first->user_cnt == 3 && first->addresses[first->kernel_cnt + 2] == 3,
-	   "takes its addresses");
-	ok(first->end == STACK_END_UNKNOWN && !first->script_cnt, "no other end, no more frames");
+	   "gets its addresses");
+	ok(first->end == STACK_END_UNKNOWN && !first->script_cnt,
+	   "but no invalid end and no surplus frames");
 	block__free(block);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Reads by a process apart: of memory and files, and what becomes of those that never end. */
+/* Reads by a separate process: of memory and of files, and what happens to reads that never end. */
 #include "base/apart.h"
 #include "base/file.h"
 
@@ -27,9 +27,10 @@ static void test_memory(void)
 
 	is_int(apart__memory(getpid(), (uintptr_t)text, got, sizeof(got)), sizeof(got),
 	       "memory is read");
-	is_str(got, text, "as it is");
-	is_int(apart__memory(getpid(), (uintptr_t)gone, got, 8), -EFAULT, "none that isn't there");
-	is_int(apart__memory(0x7ffffff0, (uintptr_t)text, got, 8), -ESRCH, "nor nobody's");
+	is_str(got, text, "unchanged");
+	is_int(apart__memory(getpid(), (uintptr_t)gone, got, 8), -EFAULT,
+	       "a missing address is not read");
+	is_int(apart__memory(0x7ffffff0, (uintptr_t)text, got, 8), -ESRCH, "nor a missing process");
 	munmap(gone, 4096);
 }
 
@@ -41,21 +42,21 @@ static void test_file(void)
 
 	is_int(write(fd, "0123456789", 10), 10, "a file");
 	handle = apart__open(NULL, file);
-	ok(handle >= 0, "is opened by its path");
+	ok(handle >= 0, "a file is opened by its path");
 	is_int(apart__pread(handle, got, 4, 3), 4, "and read by its handle");
-	is_str(got, "3456", "at a place");
+	is_str(got, "3456", "at an offset");
 	is_int(apart__pread(handle, got, 4, 10), 0, "up to its end");
 	ok(!apart__stat(handle, &st) && !fstat(fd, &plain) && st.st_dev == plain.st_dev &&
 		   st.st_ino == plain.st_ino && st.st_size == 10 && S_ISREG(st.st_mode) &&
 		   st.st_uid == plain.st_uid && st.st_mtim.tv_nsec == plain.st_mtim.tv_nsec,
 	   "its status is as fstat has it");
-	ok(openfile__trusts(st.st_dev), "its file system is one of ours");
-	ok(!openfile__trusts(makedev(0, 0xffff0)), "one that nobody mounted here is not");
+	ok(openfile__trusts(st.st_dev), "its file system is one that we may read");
+	ok(!openfile__trusts(makedev(0, 0xffff0)), "a file system that is not mounted here is not");
 	close(handle);
 	handle = apart__open("/tmp", file + 4);
-	ok(handle >= 0, "below a root");
+	ok(handle >= 0, "a file below another root");
 	close(handle);
-	is_int(apart__open("/tmp", "/none"), -ENOENT, "none that isn't there");
+	is_int(apart__open("/tmp", "/none"), -ENOENT, "a missing file is not opened");
 	handle = apart__open(NULL, "/tmp");
 	ok(apart__pread(handle, got, 4, 0) < 0, "a directory is not read");
 	close(handle);
@@ -63,7 +64,7 @@ static void test_file(void)
 	unlink(file);
 }
 
-/* A process whose page is never brought in: its userfaultfd has no reader. */
+/* A process with a page that never arrives: nobody serves its userfaultfd. */
 static pid_t start_stuck(uint64_t *ret_addr)
 {
 	char *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -101,14 +102,15 @@ static void test_stuck(void)
 	pid_t pid = start_stuck(&addr);
 
 	if (pid < 0) {
-		skip(4, "there is no userfaultfd here");
+		skip(4, "no userfaultfd here");
 		return;
 	}
-	is_int(apart__memory(pid, addr, got, 8), -ETIMEDOUT, "a page that never comes is given up");
+	is_int(apart__memory(pid, addr, got, 8), -ETIMEDOUT,
+	       "a read of a page that never arrives is given up");
 	is_int(apart__memory(pid, (uintptr_t)file, got, 8), -ETIMEDOUT,
-	       "and its process is asked no more");
+	       "and that process is not read again");
 	is_uint(apart__refused_cnt() - before, 2, "both are counted");
-	is_int(apart__memory(getpid(), (uintptr_t)file, got, 4), 4, "others are");
+	is_int(apart__memory(getpid(), (uintptr_t)file, got, 4), 4, "other processes still are");
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
@@ -133,12 +135,12 @@ static void test_start(void)
 {
 	char word[8];
 
-	is_uint(children(), 0, "no process apart runs unasked");
-	is_int(apart__start(), 0, "it is started");
-	is_uint(children(), 1, "and there");
-	is_int(apart__start(), 0, "once more it need not be");
+	is_uint(children(), 0, "no reading process runs before it is needed");
+	is_int(apart__start(), 0, "it starts");
+	is_uint(children(), 1, "and runs");
+	is_int(apart__start(), 0, "a second start does nothing");
 	apart__memory(getpid(), (uintptr_t)file, word, sizeof(word));
-	is_uint(children(), 1, "nor for what is read");
+	is_uint(children(), 1, "nor does a read start one");
 }
 
 static void test_stop(void)
@@ -147,10 +149,10 @@ static void test_stop(void)
 
 	apart__start();
 	apart__stop();
-	is_uint(children(), 0, "none is left when it is stopped");
+	is_uint(children(), 0, "none is left after the stop");
 	apart__stop();
 	ok(apart__memory(getpid(), (uintptr_t)file, word, sizeof(word)) == sizeof(word),
-	   "what is read after that starts it anew");
+	   "the next read starts it again");
 	apart__stop();
 }
 

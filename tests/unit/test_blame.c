@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The verdict by the account and the stacks, and a signature that is the same wherever the cause
- * is.
+ * The verdict from the account and the stacks, and a signature that is the same on every machine.
  */
 #include "verdict/blame.h"
 
@@ -31,7 +30,7 @@ static struct frame app(const char *function, const char *module, uint64_t addre
 	};
 }
 
-/* A sample with one frame between the kernel's (if any) and the program's first. */
+/* A sample with one frame between the kernel's (if any) and the outermost of the program. */
 static struct sample *add(struct block *block, uint32_t state, uint64_t ns,
 			  const struct frame *frame, bool in_kernel)
 {
@@ -81,7 +80,7 @@ static void test_equal_states(void)
 	block->state_ns[JANK_STATE_DISK] = block->state_ns[JANK_STATE_RUNNABLE] = 50 * MS;
 	block->duration_ns = 150 * MS;
 	blame__block(block);
-	is_str(block->cause.kind, "runnable", "of states that are equal the first");
+	is_str(block->cause.kind, "runnable", "of equal states the first");
 	block__free(block);
 }
 
@@ -129,7 +128,7 @@ static void test_frame_by_time(void)
 	add_named(block, JANK_STATE_RUNNING, 0, "running");
 	is_str(blamed(block), "long", "the frame with the most time, not the most samples");
 	add_named(block, JANK_STATE_SLEEP, 2 * MS, "often");
-	is_str(blamed(block), "often", "its samples are added up");
+	is_str(blamed(block), "often", "with the samples of all its spans");
 	block__free(block);
 }
 
@@ -143,11 +142,11 @@ static void test_frame_by_ticks(void)
 	add_named(block, JANK_STATE_SLEEP, 50 * MS, "sleeps");
 	is_str(blamed(block), "b", "running: the frame with the most ticks");
 	add_named(block, JANK_STATE_RUNNING, 0, "a");
-	is_str(blamed(block), "a", "of two that are equal the first");
+	is_str(blamed(block), "a", "of two equal frames the first");
 	block__free(block);
 }
 
-/* One that comes after many others counts as well as they do. */
+/* A frame that comes after many others counts as much as they do. */
 static void test_many_frames(void)
 {
 	struct block *block = fresh(JANK_STATE_RUNNING, 100 * MS);
@@ -159,7 +158,7 @@ static void test_many_frames(void)
 	}
 	add_named(block, JANK_STATE_RUNNING, 0, "late");
 	add_named(block, JANK_STATE_RUNNING, 0, "late");
-	is_str(blamed(block), "late", "the worst of 500 functions is found wherever it comes");
+	is_str(blamed(block), "late", "the worst of 500 functions is found wherever it is");
 	block__free(block);
 }
 
@@ -171,7 +170,7 @@ static void test_no_frame(void)
 	add(block, JANK_STATE_RUNNABLE, 50 * MS, &lib, true);
 	is_str(blamed(block), NULL, "a library's frame is not blamed");
 	add_named(block, JANK_STATE_RUNNING, 0, "was_running");
-	is_str(blamed(block), "was_running", "who waits for a CPU was running before");
+	is_str(blamed(block), "was_running", "a thread that waits for a CPU was running before");
 	add_named(block, JANK_STATE_RUNNABLE, 1 * MS, "preempted");
 	is_str(blamed(block), "preempted", "unless a span says where it was preempted");
 	block__free(block);
@@ -179,17 +178,17 @@ static void test_no_frame(void)
 	add_named(block, JANK_STATE_RUNNING, 0, "named");
 	add_named(block, JANK_STATE_RUNNING, 0, NULL);
 	add_named(block, JANK_STATE_RUNNING, 0, NULL);
-	is_str(blamed(block), NULL, "code without names counts together");
-	ok(block->cause.frame, "and is blamed as what it is");
+	is_str(blamed(block), NULL, "all code without names counts together");
+	ok(block->cause.frame, "and is blamed by its module");
 	block__free(block);
 	block = fresh(JANK_STATE_RUNNING, 0);
-	is_str(blamed(block), NULL, "a block of no length has none");
+	is_str(blamed(block), NULL, "a block of length 0 has no cause");
 	ok(block->cause.share == 0 && strlen(block->cause.signature) == CAUSE_SIGNATURE_LEN,
 	   "but share 0 and a signature");
 	block__free(block);
 }
 
-/* The signature of a block that was in this frame for most of its time. */
+/* The signature of a block that spent most of its time in this frame. */
 static const char *signature(uint32_t state, struct frame frame, uint32_t pid)
 {
 	static char ret[4][CAUSE_SIGNATURE_LEN + 1];
@@ -244,20 +243,21 @@ static void test_other_signature(void)
 		ok(strcmp(SIGNED(others[i]), SIGNED("work")), "%s is another function", others[i]);
 	ok(strcmp(SIGNED("main.read"), SIGNED("main.write")), "a dot may be part of a name");
 	ok(strcmp(SIGNED(".cold"), SIGNED(".part")), "a suffix alone is a name");
-	ok(strcmp(SIGNED(" [clone .a]"), SIGNED(" [clone .b]")), "so is a clone of nothing");
+	ok(strcmp(SIGNED(" [clone .a]"), SIGNED(" [clone .b]")),
+	   "so is a clone suffix without a function");
 	ok(strcmp(SIGNED("7"), SIGNED("8")) && strcmp(SIGNED("f7"), SIGNED("f8")) &&
 		   strcmp(SIGNED("cold.7"), SIGNED("part.7")),
 	   "so are digits");
-	ok(strcmp(SIGNED("a.cold7"), SIGNED("a")), "a number has its own dot");
+	ok(strcmp(SIGNED("a.cold7"), SIGNED("a")), "a number needs its own dot");
 	for (uint32_t a = 0; a < JANK_STATE_CNT; a++)
 		for (uint32_t b = 0; b < a; b++)
 			differ &= !!strcmp(signature(a, frame, 10), signature(b, frame, 10));
-	ok(differ, "another kind is another signature");
+	ok(differ, "another kind has another signature");
 	ok(strcmp(signature(JANK_STATE_RUNNING, app("work", "/lib/x.so", 1), 10), SIGNED("work")),
 	   "another module, too");
 }
 
-/* Where no function is known: the process and the system call. */
+/* Without a known function, the signature is of the process and the system call. */
 static const char *nameless(const char *process, const char *const *calls, const uint64_t *ns)
 {
 	static char ret[4][CAUSE_SIGNATURE_LEN + 1];
@@ -297,8 +297,9 @@ static void test_nameless_signature(void)
 	is_str(nameless("program", CALLS("write", "read", "write"), TIMES(3, 7, 3)), read,
 	       "the call with the most time");
 	ok(strcmp(nameless("program", CALLS("write", "read", "write"), TIMES(4, 7, 4)), read),
-	   "all of its spans together");
-	is_str(nameless("program", CALLS("read", "write"), TIMES(5, 5)), read, "of two the first");
+	   "the sum of all its spans counts");
+	is_str(nameless("program", CALLS("read", "write"), TIMES(5, 5)), read,
+	       "of two equal ones the first");
 	is_uint(strlen(nameless(NULL, CALLS(NULL), TIMES(0))), CAUSE_SIGNATURE_LEN,
 		"nothing known");
 }
@@ -315,11 +316,12 @@ static void test_quality(void)
 	sample->stack.frame_cnt--;
 	block->stack_quality = QUALITY_CUT;
 	blame__block(block);
-	is_uint(block->stack_quality, QUALITY_CUT | QUALITY_FP, "one that doesn't may lack frames");
+	is_uint(block->stack_quality, QUALITY_CUT | QUALITY_FP,
+		"a stack that does not may lack frames");
 	sample->stack.user_cnt = 0;
 	block->stack_quality = 0;
 	blame__block(block);
-	is_uint(block->stack_quality, 0, "one without a user part is no walk gone wrong");
+	is_uint(block->stack_quality, 0, "a stack without a user part is no failed walk");
 	block__free(block);
 }
 

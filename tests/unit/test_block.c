@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The block's life and its words. */
+/* The life of a block, and its words. */
 #include "model/block.h"
 #include "tests/export_fixture.h"
 #include "tests/tap.h"
@@ -9,12 +9,12 @@ static void test_names(void)
 	is_str(state__name(JANK_STATE_RUNNING), "running", "state");
 	is_str(state__name(JANK_STATE_PAGE_FAULT), "page_fault", "a state of two words");
 	is_str(state__name(JANK_STATE_OTHER), "other", "the last state");
-	is_str(state__name(JANK_STATE_CNT), "other", "a state that isn't");
-	is_str(state__name(UINT32_MAX), "other", "one far off");
+	is_str(state__name(JANK_STATE_CNT), "other", "an invalid state");
+	is_str(state__name(UINT32_MAX), "other", "a far larger one");
 	is_str(loop__name(JANK_LOOP_EPOLL), "epoll", "loop");
 	is_str(loop__name(JANK_LOOP_ANDROID_LOOPER), "android-looper", "the other loop");
 	is_str(loop__name(0), "unknown", "no loop");
-	is_str(loop__name(UINT32_MAX), "unknown", "a loop that isn't");
+	is_str(loop__name(UINT32_MAX), "unknown", "an invalid loop");
 }
 
 static void test_severity(void)
@@ -23,12 +23,12 @@ static void test_severity(void)
 
 	is_str(block__severity(&b), "jank", "a block");
 	b.hang_reported = true;
-	is_str(block__severity(&b), "hang", "a hang's end");
+	is_str(block__severity(&b), "hang", "the end of a hang");
 	b = (struct block){ .type = BLOCK_HANG };
 	is_str(block__severity(&b), "hang", "a hang");
 }
 
-/* What leaks or is freed twice ends the program: it is built with ASan. */
+/* Leaks and double frees end the program: it is built with ASan. */
 static void test_life(void)
 {
 	struct block *b = block__new(), zero = { 0 };
@@ -55,7 +55,7 @@ static uint64_t *addresses(struct stack *stack, uint32_t cnt)
 	return stack->addresses = calloc(cnt, sizeof(*stack->addresses));
 }
 
-/* A block whose chain has one link that has everything a link may have. */
+/* A block whose chain has one link with every member set. */
 static void test_chain(void)
 {
 	const struct jank_rec_waited raw = { .owner = 7 };
@@ -85,7 +85,7 @@ static void test_chain(void)
 			strlen("/etc/passwd") + 1 + strlen("server") + 1 +
 			9 * (sizeof(uint64_t) + sizeof(struct frame)) +
 			2 * sizeof(struct other_task),
-		"a chain's links count with their stacks, and what was waited for");
+		"the size of a chain counts its links, their stacks, and what was waited for");
 	block__free(b);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Of a block: its CPU by the ticks, what sysfs says of it, and the preemptors' cgroups. */
+/*
+ * Facts of a block: its CPU by the ticks, that CPU's sysfs values, and the cgroups of the
+ * preemptors.
+ */
 #include "enrich/block_facts.h"
 
 #include <stdio.h>
@@ -38,14 +41,14 @@ static void test_speed(void)
 	cpuinfo__read(scratch__path(""), 3, &info);
 	is_uint(info.capacity, 446, "a small core");
 	is_uint(info.khz, 806400, "its frequency");
-	is_uint(info.max_khz, 2016000, "the highest");
+	is_uint(info.max_khz, 2016000, "its maximum");
 	cpuinfo__read(scratch__path(""), 4, &info);
-	ok(!info.capacity && !info.khz && !info.max_khz, "a CPU of which nothing is told");
+	ok(!info.capacity && !info.khz && !info.max_khz, "a CPU without sysfs values");
 	put(CPU "cpu_capacity", "-1\n");
 	put(CPU "cpufreq/scaling_cur_freq", "<unknown>\n");
 	put(CPU "cpufreq/cpuinfo_max_freq", "99999999999\n");
 	cpuinfo__read(scratch__path(""), 3, &info);
-	ok(!info.capacity && !info.khz && !info.max_khz, "no numbers");
+	ok(!info.capacity && !info.khz && !info.max_khz, "invalid numbers");
 }
 
 static void test_node(void)
@@ -55,7 +58,7 @@ static void test_node(void)
 	put(CPU "node1/meminfo", "");
 	put(CPU "nodes", "");
 	ok(cpuinfo__node(scratch__path(""), 3, &node) && node == 1, "a CPU's node: %u", node);
-	ok(!cpuinfo__node(scratch__path(""), 4, &node), "a CPU of which no node is told");
+	ok(!cpuinfo__node(scratch__path(""), 4, &node), "a CPU without a node");
 }
 
 static void test_choice(void)
@@ -73,9 +76,9 @@ static void test_choice(void)
 	struct block block = { .samples = samples, .sample_cnt = 8 };
 	uint32_t cpu = 7;
 
-	ok(block_facts__cpu(&block, &cpu) && cpu == 4095, "where most ticks were");
+	ok(block_facts__cpu(&block, &cpu) && cpu == 4095, "the CPU with most ticks");
 	block.sample_cnt = 1;
-	ok(block_facts__cpu(&block, &cpu) && cpu == 1, "the only one");
+	ok(block_facts__cpu(&block, &cpu) && cpu == 1, "the only CPU with ticks");
 	block = (struct block){ .samples = samples + 1, .sample_cnt = 1 };
 	ok(!block_facts__cpu(&block, &cpu), "spans off the CPU don't count");
 }
@@ -87,11 +90,13 @@ static const struct {
 	{ "4:memory:/m\n2:cpu,cpuacct:/quota\n1:name=systemd:/s\n0::/v2\n", "/quota",
 	  "version 1's controller comes first" },
 	{ "3:cpuacct:/no\n2:cpuset,cpu:/yes\n0::/v2\n", "/yes", "among others" },
-	{ "3:cpuset:/no\n2:cpuacct:/no\n0::/v2\n", "/v2", "but not those that are called alike" },
-	{ "4:memory:/m\n2:cpu:/\n1:name=systemd:/s\n0::/\n", "/s", "any rather than the root" },
+	{ "3:cpuset:/no\n2:cpuacct:/no\n0::/v2\n", "/v2",
+	  "but not controllers with a similar name" },
+	{ "4:memory:/m\n2:cpu:/\n1:name=systemd:/s\n0::/\n", "/s",
+	  "any other rather than the root" },
 	{ "2:cpu:/\n0::/\n", "/", "the root" },
 	{ "0::/a:b\n", "/a:b", "a colon in a path" },
-	{ "2:devices:/x\n", NULL, "nothing of CPU time" },
+	{ "2:devices:/x\n", NULL, "no controller of CPU time" },
 	{ "", NULL, "nothing" },
 	{ "\n:\n::\n2:cpu\n2:cpu:\n0::x\n", NULL, "torn lines" },
 };
@@ -130,12 +135,12 @@ static void test_quota(void)
 	put("cgroup/v2/pod/task/cpu.max", "10000 100000\n");
 	put("cgroup/v2/torn/cpu.max", "500");
 	is_quota("/a", "/a", 20, "version 1's");
-	is_quota("/a/b", "/a", 20, "without a quota of its own: the parent's");
-	is_quota("/a/c", "/a", 20, "whose parent has less");
-	is_quota("/a/gone", "/a", 20, "one that was removed");
-	is_quota("/v2", NULL, 0, "as much as there is");
+	is_quota("/a/b", "/a", 20, "without its own quota: the parent's");
+	is_quota("/a/c", "/a", 20, "with a parent of less");
+	is_quota("/a/gone", "/a", 20, "a removed cgroup");
+	is_quota("/v2", NULL, 0, "no limit");
 	is_quota("/v2/pod", "/v2/pod", 50, "version 2's");
-	is_quota("/v2/pod/task", "/v2/pod/task", 10, "whose parent has more");
+	is_quota("/v2/pod/task", "/v2/pod/task", 10, "with a parent of more");
 	is_quota("/v2/torn", NULL, 0, "a torn file");
 	is_quota("/", NULL, 0, "the root has none");
 	is_quota("/../a", NULL, 0, "outside of our namespace");
@@ -163,11 +168,11 @@ static void test_live(void)
 	diag("%llu µs", (unsigned long long)(clock__thread_ns() - begin) / 1000);
 	ok(tasks[0].cgroup && tasks[0].cgroup[0] == '/', "a preemptor's cgroup: %s",
 	   tasks[0].cgroup);
-	is_str(tasks[1].cgroup, NULL, "one of the chain's that has ended has none");
+	is_str(tasks[1].cgroup, NULL, "an ended thread of the chain has none");
 	ok(has_capacity == (block.facts.live.cpu_capacity > 0), "the first CPU's capacity: %u",
 	   block.facts.live.cpu_capacity);
 	ok(block.facts.live.has_numa_node == !access("/sys/devices/system/node/node0", F_OK),
-	   "the node of the first CPU is known where the kernel has nodes");
+	   "the first CPU has a node if the kernel has nodes");
 	child__end(child);
 	free(tasks[0].cgroup);
 }

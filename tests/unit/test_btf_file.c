@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What --btf is given: good files in both forms, and each bad one with the words of its refusal. */
+/* --btf: good files in both forms, and each bad one with the words of its refusal. */
 #include "probes/btf_file.h"
 
 #include <bpf/btf.h>
@@ -21,13 +21,13 @@ static void check_good(const char *path, const char *what)
 	struct err err = { 0 };
 
 	is_int(btf_source__open(path, true, &src, &err), 0, "%s is taken: %s", what, err.msg);
-	is_int(src.origin, BTF_SOURCE_FILE, "… before the kernel's own");
+	is_int(src.origin, BTF_SOURCE_FILE, "… before the kernel's own types");
 	has_str(src.what, path, "… and named");
 	ok(btf_source__path(&src) && !access(btf_source__path(&src), R_OK), "… from memory");
 	btf_source__close(&src);
 }
 
-/* Says no, and where `says` is NULL whatever it likes. */
+/* Must be refused; `says` is a part of the message, or NULL. */
 static void check_bad(const char *path, const char *says, const char *what)
 {
 	struct btf_source src;
@@ -50,7 +50,7 @@ static void test_good(void)
 	char command[512];
 
 	if (!btf_embedded_row_cnt) {
-		ok(false, "no BTF is built in to try");
+		ok(false, "no BTF is built in to test with");
 		return;
 	}
 	check_good(scratch__write("raw", row->data, row->size), "raw BTF");
@@ -67,7 +67,7 @@ static void test_good(void)
 		check_good("/sys/kernel/btf/vmlinux", "this kernel's");
 }
 
-/* --- files of another kind */
+/* --- files of other formats */
 
 static const struct {
 	const char *name;
@@ -113,7 +113,7 @@ static void test_others(void)
 	check_bad("/dev/zero", "is not a regular file", "a device");
 	check_bad("/proc/self/exe", "has no section .BTF", "a program");
 	mkfifo(scratch__path("fifo"), 0600);
-	check_bad(scratch__path("fifo"), "is not a regular file", "a FIFO that nobody writes");
+	check_bad(scratch__path("fifo"), "is not a regular file", "a FIFO without a writer");
 }
 
 static void test_large(void)
@@ -122,10 +122,10 @@ static void test_large(void)
 
 	if (truncate(path, 65ll << 20))
 		diag("cannot make it large");
-	check_bad(path, "is too large for a kernel's BTF", "one of 65 MiB");
+	check_bad(path, "is too large for a kernel's BTF", "a file of 65 MiB");
 }
 
-/* --- BTF that is not sound */
+/* --- invalid BTF */
 
 struct raw_btf {
 	struct btf_header hdr;
@@ -133,7 +133,7 @@ struct raw_btf {
 	char strs[8];
 };
 
-/* `cnt` types of which each is a typedef of the next. */
+/* `cnt` types; each is a typedef of the next. */
 static struct raw_btf typedefs(size_t cnt)
 {
 	struct raw_btf raw = {
@@ -163,35 +163,35 @@ static void test_unsound(void)
 {
 	struct raw_btf raw = typedefs(50);
 
-	check_raw(&raw, "lacks task_struct.pid: it is not this architecture's", "nothing of use");
+	check_raw(&raw, "lacks task_struct.pid: it is not this architecture's", "no useful type");
 	raw = typedefs(250);
 	check_raw(&raw, "a type in it holds itself", "a chain of 250 typedefs");
 	raw = typedefs(3);
 	raw.types[2].type = 1;
-	check_raw(&raw, "a type in it holds itself", "a circle of typedefs");
+	check_raw(&raw, "a type in it holds itself", "a cycle of typedefs");
 	raw = typedefs(1);
 	raw.types[0].type = 1;
 	check_raw(&raw, "a type in it holds itself", "a typedef of itself");
 	raw = typedefs(1);
 	raw.types[0].type = 301;
-	check_raw(&raw, "refers to what it does not hold", "a type that is not there");
+	check_raw(&raw, "refers to what it does not hold", "a missing type");
 	raw.types[0].type = UINT32_MAX;
-	check_raw(&raw, "refers to what it does not hold", "a type far away");
+	check_raw(&raw, "refers to what it does not hold", "a type far out of range");
 	raw = typedefs(1);
 	raw.types[0].name_off = 8;
-	check_raw(&raw, "refers to what it does not hold", "a name behind the names");
+	check_raw(&raw, "refers to what it does not hold", "a name beyond the names");
 	raw = typedefs(1);
 	raw.types[7].info = 31u << 24;
-	check_raw(&raw, "is damaged, or BTF of a kind", "a kind that nobody knows");
+	check_raw(&raw, "is damaged, or BTF of a kind", "an unknown kind");
 	raw = typedefs(1);
 	raw.types[0].info = BTF_KIND_STRUCT << 24 | 0xffff;
-	check_raw(&raw, "is damaged", "a struct with more members than there is");
+	check_raw(&raw, "is damaged", "a struct with more members than the file has");
 	raw = typedefs(1);
 	raw.hdr.str_len = UINT32_MAX;
 	check_raw(&raw, "is damaged", "names beyond the end");
 	raw = typedefs(1);
 	raw.strs[7] = 'x';
-	check_raw(&raw, "is damaged", "names without an end");
+	check_raw(&raw, "is damaged", "names without a terminator");
 }
 
 /* A struct's member is 12 bytes, as a type is: this one is { struct itself name; }. */
@@ -201,11 +201,11 @@ static void test_struct_in_itself(void)
 
 	raw.types[0] = (struct btf_type){ 1, BTF_KIND_STRUCT << 24 | 1, { .size = 8 } };
 	raw.types[1] = (struct btf_type){ 0, 1, { 0 } };
-	check_raw(&raw, "a type in it holds itself", "a struct in itself");
+	check_raw(&raw, "a type in it holds itself", "a struct that contains itself");
 	raw.types[1] = (struct btf_type){ 0, 4096, { 0 } };
-	check_raw(&raw, "refers to what it does not hold", "a member of no type");
+	check_raw(&raw, "refers to what it does not hold", "a member without a type");
 	raw.types[1] = (struct btf_type){ 99, 2, { 0 } };
-	check_raw(&raw, "refers to what it does not hold", "a member of no name");
+	check_raw(&raw, "refers to what it does not hold", "a member without a name");
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where the kernel's types come from: which row is taken, what each embedded one holds, no other
- * release.
+ * The source of the kernel's types: which row is used, the content of each embedded one, no row of
+ * another release.
  */
 #include "probes/btf_source.h"
 
@@ -59,7 +59,7 @@ static void test_own(void)
 	btf_source__close(&src);
 }
 
-/* What libbpf will do with the path. */
+/* Reads the path as libbpf does. */
 static void check_parsed(const char *path, const struct btf_embedded *row)
 {
 	struct btf *btf = btf__parse(path, NULL);
@@ -69,8 +69,8 @@ static void check_parsed(const char *path, const struct btf_embedded *row)
 	is_int(file__read(path, 1 << 20, &bytes), 0, "… is a file to be read");
 	ok(bytes.len == row->size && !memcmp(bytes.data, row->data, row->size),
 	   "… with the row's %zu bytes", row->size);
-	if (ok(btf, "… that libbpf reads")) {
-		is_str(btf_check__unsound(btf) ?: "", "", "… and that is sound");
+	if (ok(btf, "… that libbpf can read")) {
+		is_str(btf_check__unsound(btf) ?: "", "", "… and that is valid");
 		ok(!btf_check__lacks(btf, lacking, sizeof(lacking)), "… and lacks nothing %s",
 		   lacking);
 	}
@@ -92,7 +92,7 @@ static void test_embedded(void)
 		has_str(src.what, row->release, "… and says so: %s", src.what);
 		check_parsed(btf_source__path(&src), row);
 		btf_source__close(&src);
-		ok(src.fd == -1 && !btf_source__path(&src), "… and gone when closed");
+		ok(src.fd == -1 && !btf_source__path(&src), "… and is gone when closed");
 		btf_source__close(&src);
 	}
 }
@@ -103,11 +103,11 @@ static void test_unknown(void)
 	struct err err = { 0 };
 
 	is_int(btf_source__open_for(NULL, false, "4.2.0-none", &src, &err), -ENODATA,
-	       "a release that nobody knows");
-	is_int(err.exit, JANK_EXIT_CANNOT, "… is what this kernel cannot");
-	has_str(err.msg, "4.2.0-none", "… it is named");
+	       "an unknown release");
+	is_int(err.exit, JANK_EXIT_CANNOT, "… is not supported");
+	has_str(err.msg, "4.2.0-none", "… the message names it");
 	has_str(err.msg, "--btf FILE", "… with the option");
-	has_str(err.msg, "pahole -J", "… and where a file comes from");
+	has_str(err.msg, "pahole -J", "… and where to get a file");
 	has_str(err.msg, "CONFIG_DEBUG_INFO_BTF", "… to the end of the sentence");
 	ok(!btf_source__path(&src), "… and no path");
 	btf_source__close(&src);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The books of the evidence: whose goes next, and a bound that holds whatever comes. */
+/* The budget of the evidence: which holder is reduced next, and a bound that always holds. */
 #include "model/budget.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #define MAX	   10000
 #define HOLDER_CNT 300
-#define THINNABLE  100 /* a holder of more can be thinned */
+#define THINNABLE  100 /* a holder of more than this can be thinned */
 
 static struct holder holders[HOLDER_CNT];
 
@@ -18,7 +18,7 @@ static void set(struct budget *budget, struct holder *holder, size_t bytes)
 		ok(false, "out of memory");
 }
 
-/* Does what the budget asks for; how often. */
+/* Does what the budget asks for; returns how often. */
 static unsigned make_room(struct budget *budget)
 {
 	struct holder *holder;
@@ -40,30 +40,31 @@ static void test_order(void)
 	is_int(budget__step(budget, &holder), BUDGET_FITS, "an empty budget fits");
 	set(budget, &old, 90);
 	set(budget, &large, MAX - 90);
-	is_int(budget__step(budget, &holder), BUDGET_FITS, "so does one that is full");
+	is_int(budget__step(budget, &holder), BUDGET_FITS, "so does a full one");
 	budget__set_waiting(budget, 1);
 	is_int(budget__step(budget, &holder), BUDGET_THIN, "what waits for the sinks counts");
 	ok(holder == &large, "the largest is thinned first");
 	set(budget, &large, 95);
 	budget__set_waiting(budget, MAX);
 	is_int(budget__step(budget, &holder), BUDGET_DROP,
-	       "where none can be thinned one is dropped");
-	ok(holder == &old, "the oldest");
+	       "if none can be thinned, one is dropped");
+	ok(holder == &old, "namely the oldest");
 	set(budget, &old, 0);
-	ok(budget__step(budget, &holder) == BUDGET_DROP && holder == &large, "then the next");
+	ok(budget__step(budget, &holder) == BUDGET_DROP && holder == &large,
+	   "then the next oldest");
 	set(budget, &large, 0);
 	is_int(budget__step(budget, &holder), BUDGET_FITS,
-	       "nobody can give what waits for the sinks");
+	       "what waits for the sinks cannot be reduced");
 	set(budget, &large, MAX);
 	set(budget, &old, THINNABLE + 1);
 	budget__set(budget, &large, MAX, false);
 	ok(budget__step(budget, &holder) == BUDGET_DROP && holder == &old,
-	   "one that holds less than the average is not thinned for others");
+	   "a holder of less than the average is not thinned for others");
 	budget__free(budget);
 	budget__free(NULL);
 }
 
-/* The oldest of those that hold something, by a look at all. */
+/* The oldest of those that hold something, by a scan of all. */
 static uint64_t oldest(void)
 {
 	uint64_t ret = UINT64_MAX;
@@ -74,7 +75,7 @@ static uint64_t oldest(void)
 	return ret;
 }
 
-/* Within the class of the largest that can be thinned: not below 2/3 of it. */
+/* Is it in the class of the largest that can be thinned, that is at least 2/3 of it? */
 static bool is_large(size_t bytes)
 {
 	size_t max = 0;
@@ -113,12 +114,12 @@ static void test_random(void)
 			sum += holders[i].bytes;
 		counted &= sum == budget__bytes(budget) && sum <= MAX;
 	}
-	ok(right, "each time the largest is thinned, or the oldest dropped");
-	ok(counted, "the sum is that of all, and within the bound");
-	ok(thins > 100 && drops > 100, "%u times one was thinned, %u times dropped", thins, drops);
+	ok(right, "each time the largest is thinned or the oldest dropped");
+	ok(counted, "the sum counts all holders and stays within the bound");
+	ok(thins > 100 && drops > 100, "%u times thinned, %u times dropped", thins, drops);
 	for (size_t i = 0; i < HOLDER_CNT; i++)
 		set(budget, &holders[i], 0);
-	is_uint(budget__bytes(budget), 0, "nothing is left when all have left");
+	is_uint(budget__bytes(budget), 0, "the sum is 0 when all are gone");
 	budget__free(budget);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The catalogue: rows built in, and look-ups: whose is a file, and whose is a wait? */
+/* The catalogue: built-in rows, and look-ups of the loop of a file and of a wait. */
 #include <stdint.h>
 
 #include "catalogue/catalogue.h"
@@ -11,21 +11,21 @@ static void test_builtin(void)
 	struct err err = { 0 };
 	struct catalogue *cat;
 
-	if (!is_int(catalogue__open(NULL, 0, &cat, &err), 0, "the built-in rows are right: %s",
+	if (!is_int(catalogue__open(NULL, 0, &cat, &err), 0, "the built-in rows are valid: %s",
 		    err.msg))
 		return;
 	ok(catalogue__row_cnt(cat) >= 19, "there are %zu", catalogue__row_cnt(cat));
 	for (size_t i = 0; i < catalogue__row_cnt(cat); i++) {
 		const struct catalogue_row *row = catalogue__row(cat, i);
 
-		ok(*row->about && *row->note && row->is_builtin && row->waits, "[%s] says enough",
-		   row->id);
+		ok(*row->about && *row->note && row->is_builtin && row->waits,
+		   "[%s] has all it needs", row->id);
 		for (unsigned j = 0; j < row->mark_cnt; j++)
 			ok(catalogue__mark(cat, row->mark_first + j)->row == row,
 			   "[%s] has mark %u", row->id, j);
 	}
 	ok(fixture__row(cat, "go") && fixture__row(cat, "go")->is_off, "Go is off by default");
-	ok(fixture__row(cat, "android-java")->is_untested, "Java's Looper is said to be untested");
+	ok(fixture__row(cat, "android-java")->is_untested, "Java's Looper is marked untested");
 	ok(fixture__row(cat, "qt") && fixture__row(cat, "qt5"), "a row is found by name and by id");
 	ok(!fixture__row(cat, "no-such"), "and others are not");
 	catalogue__close(cat);
@@ -35,7 +35,7 @@ static void test_builtin(void)
 static const struct {
 	const char *path;
 	bool is_exe;
-	const char *id; /* of the best row; NULL: none */
+	const char *id; /* names of the best row; NULL: none */
 	bool has_probes;
 } files[] = {
 	{ "/usr/lib/x86_64-linux-gnu/libQt5Core.so.5.15.8", false, "qt5", true },
@@ -65,8 +65,8 @@ static void test_files(void)
 		size_t cnt = catalogue__rows_of_file(cat, &file, rows, LEN(rows));
 		bool probes = false;
 
-		is_str(cnt ? rows[0]->id : NULL, files[i].id, "\"%s\" is of", files[i].path);
-		/* Without its ELF the file may be Go's, but Go has no probes. */
+		is_str(cnt ? rows[0]->id : NULL, files[i].id, "\"%s\" is the row", files[i].path);
+		/* Before its ELF is read the file may be Go's, but Go has no probes. */
 		probes = catalogue__has_probes(cat, &file);
 		is_int(probes, files[i].has_probes, "… and is worth opening");
 	}
@@ -98,13 +98,13 @@ static const struct {
 	  "libuv",
 	  2,
 	  { LIB("/lib/libc.so.6", "epoll_pwait"), LIB("/lib/libuv.so.1.0.0", NULL) } },
-	{ "node over libuv",
+	{ "node with a shared libuv",
 	  JANK_LOOP_EPOLL,
 	  "node",
 	  4,
 	  { LIB("/lib/libc.so.6", "epoll_pwait"), LIB("/lib/libuv.so.1.0.0", NULL),
 	    LIB("/lib/libuv.so.1.0.0", "uv_run"), LIB("/lib/libnode.so.108", NULL) } },
-	{ "a node with libuv in it",
+	{ "node with a built-in libuv",
 	  JANK_LOOP_EPOLL,
 	  "node",
 	  2,
@@ -137,7 +137,7 @@ static const struct {
 	  "epoll",
 	  3,
 	  { LIB("libc.so.6", NULL), LIB("libown.so", NULL), EXE("redis-server", NULL) } },
-	{ "a row of another wait",
+	{ "a row for another wait",
 	  JANK_LOOP_POLL,
 	  "poll",
 	  2,
@@ -153,13 +153,13 @@ static const struct {
 	  "epoll",
 	  3,
 	  { EXE("app", NULL), LIB("libown.so", NULL), EXE("app", "_ZN3mio4poll") } },
-	{ "not that caller", JANK_LOOP_EPOLL, "epoll", 2, { EXE("app", "x"), EXE("app", NULL) } },
+	{ "another caller", JANK_LOOP_EPOLL, "epoll", 2, { EXE("app", "x"), EXE("app", NULL) } },
 	{ "musl and static programs",
 	  JANK_LOOP_EPOLL,
 	  "nginx",
 	  2,
 	  { LIB("/lib/ld-musl-x86_64.so.1", NULL), EXE("nginx", NULL) } },
-	{ "nothing but the C library", JANK_LOOP_EPOLL, "epoll", 1, { LIB("libc.so.6", NULL) } },
+	{ "only the C library", JANK_LOOP_EPOLL, "epoll", 1, { LIB("libc.so.6", NULL) } },
 	{ "no frame", JANK_LOOP_ANDROID_LOOPER, "android-looper", 0, { LIB("", NULL) } },
 };
 
@@ -187,7 +187,7 @@ static void test_threads(void)
 	if (catalogue__open(NULL, 0, &cat, NULL))
 		return;
 	row = catalogue__row_of_thread(cat, "AWT-EventQueue-");
-	is_str(row ? row->id : NULL, "awt", "Swing's thread, whose name the kernel cuts");
+	is_str(row ? row->id : NULL, "awt", "Swing's thread, with the name as the kernel cuts it");
 	ok(!catalogue__row_of_thread(cat, "AWT-XAWT"), "another one of Swing's is not");
 	catalogue__close(cat);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Files of rows: what may be in one, what is refused and how that is said. */
+/* Loop files: what they may contain, what is refused, and the words of the refusal. */
 #include <stdint.h>
 
 #include "base/strbuf.h"
@@ -62,7 +62,7 @@ static const struct {
 	{ "[enum e]\n1 = a\n[enum e]\n2 = b\n", ":3: the section stands here twice" },
 };
 
-/* Which file it was is a random name; its line stands behind it. */
+/* The name of the file is random; the line number comes after it. */
 static void test_faults(void)
 {
 	for (size_t i = 0; i < LEN(faults); i++) {
@@ -71,7 +71,7 @@ static void test_faults(void)
 		int code = fixture__open(faults[i].text, &cat, &err);
 
 		ok(code < 0 && err.exit == JANK_EXIT_USAGE, "refused: %s", faults[i].text);
-		has_str(err.msg, faults[i].fault, "… and said why");
+		has_str(err.msg, faults[i].fault, "… with the right message");
 	}
 }
 
@@ -83,23 +83,22 @@ static void test_bytes(void)
 
 	memset(text + strlen(text), 'x', 300);
 	ok(fixture__open(text, &cat, &err) < 0, "a line of 300 bytes is refused");
-	has_str(err.msg, ":4: the line is too long", "… and said why");
+	has_str(err.msg, ":4: the line is too long", "… with the right message");
 	ok(fixture__open_len("[a]\nx\0y = 1\n", 12, &cat, &err) < 0, "so is a zero byte");
-	has_str(err.msg, ":2: a zero byte", "… and said why");
-	is_int(fixture__open("\xef\xbb\xbf" ROW, &cat, &err), 0,
-	       "a byte-order mark is none of both");
+	has_str(err.msg, ":2: a zero byte", "… with the right message");
+	is_int(fixture__open("\xef\xbb\xbf" ROW, &cat, &err), 0, "a byte-order mark is no error");
 	catalogue__close(cat);
 	is_int(fixture__open("[a]\r\nlibrary = x\r\nwait = epoll\r\n", &cat, &err), 0,
-	       "nor are CRs");
+	       "nor is CR LF");
 	catalogue__close(cat);
 	is_int(fixture__open("", &cat, &err), 0, "an empty file adds nothing");
 	catalogue__close(cat);
 	ok(catalogue__open((const char *[]){ "/no/such.loop" }, 1, &cat, &err) < 0 &&
 		   strstr(err.msg, "--loop-file /no/such.loop: No such file"),
-	   "a file that isn't there: %s", err.msg);
+	   "a missing file: %s", err.msg);
 	ok(catalogue__open((const char *[]){ "/dev/zero" }, 1, &cat, &err) < 0 &&
 		   strstr(err.msg, "longer than 256 KiB"),
-	   "a file without end: %s", err.msg);
+	   "an endless file: %s", err.msg);
 }
 
 static const char whole[] = "; a comment\n"
@@ -144,12 +143,12 @@ static void check_row(const struct catalogue *cat, const struct catalogue_row *r
 	is_uint(row->callers.cnt, 2, "callers");
 	ok(row->parks.cnt == 2 && !strcmp(row->parks.globs[1], "own_yield?"), "parks");
 	ok(row->through.cnt == 1 && !strcmp(row->through.globs[0], "own_cond*"),
-	   "what may lie between them and the wait");
+	   "callers that may be between them and the wait");
 	is_uint(row->waits, 1u << JANK_LOOP_POLL | 1u << JANK_LOOP_CUSTOM | 1u << JANK_LOOP_PARK,
 		"waits");
-	is_str(row->wait_symbol, "own_wait", "a wait of its own");
+	is_str(row->wait_symbol, "own_wait", "its own wait");
 	is_uint(row->mark_cnt, 2, "marks");
-	ok(!row->is_builtin && !row->is_off && !row->is_untested, "nothing else is said");
+	ok(!row->is_builtin && !row->is_off && !row->is_untested, "no flag is set");
 	is_uint(catalogue__mark(cat, 1)->address, 0x1f40, "an address");
 }
 
@@ -169,7 +168,7 @@ static void check_fields(const struct catalogue_mark *mark, const struct catalog
 	check_spec(&spec[0], 1, 2, 0, 8, 8, "a number behind a pointer");
 	check_spec(&spec[1], 0, 8, 0, 24, 24, "a pointer");
 	check_spec(&spec[2], 0, JANK_MARK_TEXT, 2, 0, 2, "a text");
-	is_int(spec[2].offset[1], -4, "… by way of");
+	is_int(spec[2].offset[1], -4, "… through a negative offset");
 	check_spec(&spec[3], 2, 0, 0, 0, 0, "an argument itself");
 	check_spec(&second->spec.fields[0], 4, 8, 0, 0, 0, "a clock");
 	check_spec(&second->spec.fields[1], 0, 4, 3, 1, 4, "four reads");
@@ -184,16 +183,18 @@ static void check_values(const struct catalogue_mark *mark, const struct catalog
 		 other[JANK_MARK_FIELD_MAX] = { 0, 7, 8 };
 
 	is_str(catalogue_field__enum_name(&mark->fields[0], 7), "stop", "a name");
-	is_str(catalogue_field__enum_name(&mark->fields[0], 0x5ffff), "fail", "a negative one's");
-	is_str(catalogue_field__enum_name(&mark->fields[0], 16), "go", "a hexadecimal one's");
+	is_str(catalogue_field__enum_name(&mark->fields[0], 0x5ffff), "fail",
+	       "a negative value's name");
+	is_str(catalogue_field__enum_name(&mark->fields[0], 16), "go",
+	       "a hexadecimal value's name");
 	is_str(catalogue_field__enum_name(&mark->fields[0], 8), NULL, "none");
-	is_str(catalogue_field__enum_name(&mark->fields[3], 7), NULL, "not of a plain number");
+	is_str(catalogue_field__enum_name(&mark->fields[3], 7), NULL, "a plain number has none");
 	is_int(catalogue_field__number(&mark->fields[3], 0x7ffffffff), -1, "32 bits with a sign");
 	is_int(catalogue_field__number(&second->fields[1], 0x7ffffffff), UINT32_MAX, "without");
-	ok(catalogue_mark__holds(second, 7, same), "the same 32 bits: it holds");
+	ok(catalogue_mark__holds(second, 7, same), "the same 32 bits: the check holds");
 	ok(!catalogue_mark__holds(second, 7, other), "other values: it does not");
-	ok(!catalogue_mark__holds(second, 5, same), "nor when one was not read");
-	ok(catalogue_mark__holds(mark, 0, same), "a mark without check always does");
+	ok(!catalogue_mark__holds(second, 5, same), "nor if one was not read");
+	ok(catalogue_mark__holds(mark, 0, same), "a mark without a check always holds");
 }
 
 static void test_user_rows(void)
@@ -202,32 +203,31 @@ static void test_user_rows(void)
 	struct err err;
 	size_t at = 0;
 
-	if (!is_int(fixture__open(whole, &cat, &err), 0, "a file with all that there is: %s",
-		    err.msg))
+	if (!is_int(fixture__open(whole, &cat, &err), 0, "a file with every key: %s", err.msg))
 		return;
 	check_row(cat, fixture__row(cat, "own"));
 	check_fields(catalogue__mark(cat, 0), catalogue__mark(cat, 1));
 	check_values(catalogue__mark(cat, 0), catalogue__mark(cat, 1));
 	ok(!fixture__row(cat, "redis")->is_builtin, "a row of the same name");
 	catalogue__named(cat, "redis", &at);
-	ok(!catalogue__named(cat, "redis", &at), "… takes the place of the built-in one");
+	ok(!catalogue__named(cat, "redis", &at), "… replaces the built-in one");
 	if (!catalogue__open(NULL, 0, &builtin, NULL)) {
 		is_uint(catalogue__row_cnt(cat), catalogue__row_cnt(builtin) + 1, "rows");
 		is_uint(catalogue__mark_cnt(cat),
 			catalogue__mark_cnt(builtin) + 2 - fixture__row(builtin, "redis")->mark_cnt,
-			"marks, without those of the row replaced");
+			"all marks except those of the replaced row");
 		catalogue__close(builtin);
 	}
 	for (unsigned i = 0; i < catalogue__mark_cnt(cat); i++) {
 		const struct catalogue_row *row = catalogue__mark(cat, i)->row;
 
 		if (i < row->mark_first || i >= row->mark_first + row->mark_cnt)
-			ok(false, "mark %u is within its row's", i);
+			ok(false, "mark %u belongs to its row", i);
 	}
 	catalogue__close(cat);
 }
 
-/* More than there is room for. */
+/* More of each than there is room for. */
 static void test_limits(void)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -238,12 +238,13 @@ static void test_limits(void)
 	for (int i = 0; i <= JANK_MARK_MAX; i++)
 		strbuf__addf(&text, "mark = f%d\n", i);
 	ok(fixture__open(strbuf__str(&text), &cat, &err) < 0, "257 marks are refused");
-	has_str(err.msg, ":260: \"f256\": should be left out", "… with the one too many");
+	has_str(err.msg, ":260: \"f256\": should be left out",
+		"… the message names the one too many");
 	strbuf__reset(&text);
 	for (int i = 0; i <= CATALOGUE_ROW_MAX; i++)
 		strbuf__addf(&text, "[r%d]\nlibrary = x\nwait = epoll\n", i);
 	ok(fixture__open(strbuf__str(&text), &cat, &err) < 0, "129 rows are refused");
-	has_str(err.msg, ":385: more than 128 rows", "… with the one too many");
+	has_str(err.msg, ":385: more than 128 rows", "… the message names the one too many");
 	strbuf__reset(&text);
 	for (int i = 0; i <= CATALOGUE_ENUM_MAX; i++)
 		strbuf__addf(&text, "[enum e%d]\n1 = x\n", i);
@@ -253,7 +254,7 @@ static void test_limits(void)
 	for (int i = 0; i < CATALOGUE_PATTERNS_MAX; i++)
 		strbuf__addf(&text, "\tx%d\n", i);
 	ok(fixture__open(strbuf__str(&text), &cat, &err) < 0, "65 libraries are refused");
-	has_str(err.msg, ":67: more than 64 of library", "… with the one too many");
+	has_str(err.msg, ":67: more than 64 of library", "… the message names the one too many");
 	strbuf__free(&text);
 }
 

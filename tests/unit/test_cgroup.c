@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Containers, pods and units by the paths that the runtimes make. */
+/* Containers, pods and units by the cgroup paths of each runtime. */
 #include "procfs/cgroup.h"
 
 #include "tests/tap.h"
@@ -31,7 +31,7 @@ static const struct row {
 	{ "Docker, rootless",
 	  "/user.slice/user-1000.slice/user@1000.service/user.slice/docker-" ID ".scope", ID, "",
 	  "docker-" ID ".scope" },
-	{ "Docker, own parent", "/ci/jobs/" ID, ID, "", "" },
+	{ "Docker, with its own parent", "/ci/jobs/" ID, ID, "", "" },
 	{ "Docker in Docker", "/docker/" OTHER "/docker/" ID, ID, "", "" },
 	{ "systemd in Docker", "/system.slice/docker-" ID ".scope/system.slice/nginx.service", ID,
 	  "", "nginx.service" },
@@ -52,7 +52,7 @@ static const struct row {
 	  ID, POD, "cri-containerd-" ID ".scope" },
 	{ "containerd for Kubernetes, cgroupfs", "/kubepods/burstable/pod" POD "/" ID, ID, POD,
 	  "" },
-	{ "the two mixed up",
+	{ "a mixture of both",
 	  "/system.slice/containerd.service/kubepods-burstable-pod" POD_
 	  ".slice:cri-containerd:" ID,
 	  ID, POD, "containerd.service" },
@@ -72,7 +72,7 @@ static const struct row {
 	  "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID ".scope/container",
 	  ID, "", "libpod-" ID ".scope" },
 	{ "Podman, cgroupfs", "/libpod_parent/libpod-" ID, ID, "", "" },
-	{ "in a pod of Podman's",
+	{ "in a pod of Podman",
 	  "/machine.slice/machine-libpod_pod_" OTHER ".slice/libpod-" ID ".scope", ID, "",
 	  "libpod-" ID ".scope" },
 	{ "Podman's monitor", "/machine.slice/libpod-conmon-" ID ".scope", "", "",
@@ -87,7 +87,7 @@ static const struct row {
 
 	{ "systemd-nspawn", "/machine.slice/systemd-nspawn@deb.service/payload", "deb", "",
 	  "systemd-nspawn@deb.service" },
-	{ "a service in it",
+	{ "a service inside",
 	  "/machine.slice/systemd-nspawn@my\\x2ddeb.service/payload/system.slice/cron.service",
 	  "my-deb", "", "cron.service" },
 	{ "machined", "/machine.slice/machine-deb\\x2d12.scope", "deb-12", "",

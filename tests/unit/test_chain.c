@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For whom a dispatch waited, and for whom that one did: as far as the records tell, and no
- * further.
+ * The chain: the thread that a dispatch waited for, the thread that this one waited for, as far as
+ * the records say, and no further.
  */
 #include "model/chain/chain.h"
 
@@ -10,7 +10,7 @@
 #include "tests/chain_fixture.h"
 #include "tests/tap.h"
 
-/* `cnt` ticks over the interval, on a path through the code that ends at this caller. */
+/* `cnt` ticks over the interval, on a code path that ends at this caller. */
 static void feed_ticks(struct loops *loops, uint32_t tid, uint64_t begin, uint64_t ns, unsigned cnt,
 		       uint64_t caller)
 {
@@ -30,7 +30,7 @@ static void test_none(void)
 	struct dispatch *d;
 
 	d = block_woken_by(loops, 0);
-	ok(!d->chain.cnt && !d->chain.links, "a wait that nobody is known to have ended: no chain");
+	ok(!d->chain.cnt && !d->chain.links, "a wait without a known waker: no chain");
 	done(loops, d);
 }
 
@@ -49,32 +49,33 @@ static void test_running(void)
 	feed_wait(loops, 300 * MS, NS / 2, 31);
 	d = block(loops);
 	is_uint(d->chain.cnt, 1, "a waker that ran ends the chain");
-	is_uint(d->chain.sample, 0, "of the longest wait");
+	is_uint(d->chain.sample, 0, "the wait is the longest one");
 	link = d->chain.links;
-	ok(link->role == LINK_WOKE && link->task.pid == 20 && link->task.tid == 21, "it woke");
+	ok(link->role == LINK_WOKE && link->task.pid == 20 && link->task.tid == 21,
+	   "it woke the dispatch");
 	is_str(link->task.comm, "other", "and has a name");
-	ok(link->t_ns == BEGIN && link->ns == NS, "over the time that was waited for it");
+	ok(link->t_ns == BEGIN && link->ns == NS, "over the time of the wait");
 	is_uint(link->part_ns[JANK_STATE_RUNNING], NS, "it ran");
 	is_uint(link->state, JANK_STATE_RUNNING, "mostly");
-	is_uint(link->stack.addresses[3], 0x402abc, "at the place that was seen most often");
-	is_uint(link->wake_stack.user_cnt, 3, "where it was as it woke is known, too");
+	is_uint(link->stack.addresses[3], 0x402abc, "at the most frequent place");
+	is_uint(link->wake_stack.user_cnt, 3, "its place at the wake-up is known, too");
 	ok(link->syscall == -1 && !link->syscall_name && !link->waited, "outside of system calls");
-	is_uint(link->prio, 0, "a priority that was told later is not taken");
+	is_uint(link->prio, 0, "a priority that is reported later is not used");
 	done(loops, d);
 }
 
-/* Only long spans are sent, and only of threads that are watched. */
+/* Only long spans are sent, and only those of watched threads. */
 static void test_unseen(void)
 {
 	struct loops *loops = fresh();
 	struct dispatch *d;
 
 	d = block_woken_by(loops, 21);
-	is_uint(d->chain.cnt, 1, "a waker of which nothing is known is a link");
+	is_uint(d->chain.cnt, 1, "a waker without records is a link");
 	is_uint(d->chain.links[0].state, JANK_STATE_CNT, "without a state");
-	is_uint(d->chain.links[0].part_ns[JANK_STATE_RUNNING], 0, "that it ran isn't said");
+	is_uint(d->chain.links[0].part_ns[JANK_STATE_RUNNING], 0, "without running time");
 	ok(!d->chain.links[0].stack.addresses && !d->chain.links[0].wake_stack.addresses,
-	   "nor where");
+	   "and without a place");
 	done(loops, d);
 }
 
@@ -102,15 +103,16 @@ static void test_parts(void)
 	d = block_woken_by(loops, 21);
 	link = d->chain.links;
 	is_uint(link->part_ns[JANK_STATE_PIPE], MS,
-		"a span that began before counts from the begin");
+		"a span that began before counts from the begin of the wait");
 	is_uint(link->part_ns[JANK_STATE_SLEEP], 25 * MS, "a span until its wake-up");
-	is_uint(link->part_ns[JANK_STATE_RUNNABLE], 5 * MS, "from there on it is runnable");
-	is_uint(link->part_ns[JANK_STATE_DISK], 20 * MS, "what came after the wait isn't counted");
-	is_uint(link->part_ns[JANK_STATE_RUNNING], 49 * MS, "in between it ran");
+	is_uint(link->part_ns[JANK_STATE_RUNNABLE], 5 * MS, "after that the thread is runnable");
+	is_uint(link->part_ns[JANK_STATE_DISK], 20 * MS,
+		"what comes after the wait does not count");
+	is_uint(link->part_ns[JANK_STATE_RUNNING], 49 * MS, "between the spans it ran");
 	done(loops, d);
 }
 
-/* The wait's begin was not watched; from the first span on, all of it was. */
+/* The begin of the wait was not watched; from the first span on it was. */
 static void test_begin_unseen(void)
 {
 	struct loops *loops = fresh();
@@ -122,13 +124,13 @@ static void test_begin_unseen(void)
 	d = block_woken_by(loops, 21);
 	link = d->chain.links;
 	is_uint(link->part_ns[JANK_STATE_RUNNING], 60 * MS,
-		"before the first span nothing is known, but after it");
-	is_uint(link->state, JANK_STATE_RUNNING, "which may be most");
-	ok(!link->stack.addresses, "without a tick nobody knows where");
+		"before the first span nothing is known, afterwards all is");
+	is_uint(link->state, JANK_STATE_RUNNING, "which may be the larger part");
+	ok(!link->stack.addresses, "without a tick the place is unknown");
 	done(loops, d);
 }
 
-/* Records that contradict each other don't make the sum larger than the time. */
+/* Contradictory records do not make the sum larger than the time. */
 static void test_overlap(void)
 {
 	struct loops *loops = fresh();
@@ -158,23 +160,25 @@ static void test_three(void)
 	feed_mutex(loops, 21, 0, BEGIN + 5 * MS, 0, 0x7000);
 	feed_other(loops, 21, BEGIN + 5 * MS, 85 * MS, JANK_STATE_PIPE, 31);
 	d = block_woken_by(loops, 21);
-	is_uint(d->chain.cnt, 2, "main waits for a thread that waits for another's disk");
+	is_uint(d->chain.cnt, 2, "main waits for a thread that waits for another one's disk");
 	links = d->chain.links;
 	ok(links[0].state == JANK_STATE_PIPE && links[0].part_ns[JANK_STATE_PIPE] == 85 * MS,
 	   "the first waited for a pipe");
-	ok(links[0].waited && links[0].waited->raw.args[0] == 0x7000, "of which is known what");
+	ok(links[0].waited && links[0].waited->raw.args[0] == 0x7000,
+	   "and what it waited for is known");
 	is_uint(links[0].stack.addresses[4], 0x403000, "and where");
 	ok(links[1].task.tid == 31 && links[1].task.pid == 30, "the second is in another process");
 	ok(links[1].t_ns == BEGIN + 5 * MS && links[1].ns == 85 * MS,
-	   "looked at while the first waited for it");
+	   "its account is of the time in which the first waited for it");
 	ok(links[1].state == JANK_STATE_DISK && links[1].part_ns[JANK_STATE_DISK] == 75 * MS,
 	   "it waited for the disk");
 	is_str(links[1].syscall_name, "nanosleep", "its system call is the span's");
-	is_uint(links[1].wake_stack.kernel_cnt, 2, "where it woke the first is known");
+	is_uint(links[1].wake_stack.kernel_cnt, 2,
+		"its place at the wake-up of the first is known");
 	done(loops, d);
 }
 
-/* Threads 21, 31, 41 … each waiting for the next, and the last for the disk. */
+/* Threads 21, 31, 41 …: each waits for the next, and the last for the disk. */
 static struct dispatch *row_of(struct loops *loops, unsigned cnt)
 {
 	for (unsigned i = 1; i <= cnt; i++)
@@ -190,7 +194,7 @@ static void test_long(void)
 	struct dispatch *d = row_of(loops, 3);
 
 	is_uint(d->chain.cnt, 3, "a chain of three has three links");
-	is_uint(d->chain.links[2].state, JANK_STATE_DISK, "the last to blame the disk");
+	is_uint(d->chain.links[2].state, JANK_STATE_DISK, "the last one waited for the disk");
 	done(loops, d);
 	loops = fresh();
 	d = row_of(loops, 9);
@@ -211,8 +215,8 @@ static void test_cycle(void)
 	} rows[] = {
 		{ "two that woke each other are two links", { { 21, 31 }, { 31, 21 } }, 21, 2 },
 		{ "the dispatch's own thread is no link", { { 21, MAIN } }, 21, 1 },
-		{ "even where it woke itself", { { 0, 0 } }, MAIN, 0 },
-		{ "nor is one for itself", { { 21, 21 } }, 21, 1 },
+		{ "even if it woke itself", { { 0, 0 } }, MAIN, 0 },
+		{ "nor is a thread a link after itself", { { 21, 21 } }, 21, 1 },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -228,7 +232,7 @@ static void test_cycle(void)
 	}
 }
 
-/* What took most of a link's time decides. */
+/* A link's chain goes on only if waiting took most of its time. */
 static void test_most(void)
 {
 	struct loops *loops = fresh();
@@ -239,12 +243,12 @@ static void test_most(void)
 	feed_other(loops, 31, BEGIN + 31 * MS, 20 * MS, JANK_STATE_SOCKET, 21);
 	feed_other(loops, 31, BEGIN + 60 * MS, 5 * MS, JANK_STATE_DISK, 0);
 	d = block_woken_by(loops, 21);
-	is_uint(d->chain.cnt, 2, "the link that ran most of its time is the last");
-	is_uint(d->chain.links[1].part_ns[JANK_STATE_SOCKET], 20 * MS, "though it waited, too");
+	is_uint(d->chain.cnt, 2, "a link that mostly ran is the last");
+	is_uint(d->chain.links[1].part_ns[JANK_STATE_SOCKET], 20 * MS, "although it waited, too");
 	done(loops, d);
 }
 
-/* Who sleeps wakes nobody. */
+/* A sleeping thread wakes nobody. */
 static void test_again(void)
 {
 	struct loops *loops = fresh();
@@ -253,8 +257,8 @@ static void test_again(void)
 	feed_other(loops, 21, BEGIN + 30 * MS, 60 * MS, JANK_STATE_PIPE, 31);
 	feed_other(loops, 31, BEGIN + 31 * MS, 50 * MS, JANK_STATE_SOCKET, 21);
 	d = block_woken_by(loops, 21);
-	is_uint(d->chain.cnt, 2, "no thread comes again, even for less time");
-	is_uint(d->chain.links[1].task.tid, 31, "where the first would wake who wakes it");
+	is_uint(d->chain.cnt, 2, "no thread comes twice, even for less time");
+	is_uint(d->chain.links[1].task.tid, 31, "even if the first would wake its own waker");
 	done(loops, d);
 }
 
@@ -268,11 +272,11 @@ static void test_reused(void)
 	feed(loops, &other);
 	d = block_woken_by(loops, 21);
 	is_uint(d->chain.links[0].state, JANK_STATE_CNT,
-		"what a thread of that number did in another process is not its doing");
+		"a thread of that number in another process is another thread");
 	done(loops, d);
 }
 
-/* The thread that we waited for has a loop of its own, which is traced. */
+/* The thread that we waited for has its own loop, which is traced. */
 static void test_traced(void)
 {
 	struct loops *loops = fresh();
@@ -285,7 +289,7 @@ static void test_traced(void)
 	feed(loops, &waited);
 	feed(loops, &span);
 	d = block_woken_by(loops, 21);
-	is_uint(d->chain.cnt, 2, "a traced thread's records are a link's, too");
+	is_uint(d->chain.cnt, 2, "a traced thread's records make a link, too");
 	ok(d->chain.links[0].state == JANK_STATE_SOCKET && d->chain.links[0].waited,
 	   "with what it waited for");
 	dispatch__free(d);
@@ -313,12 +317,12 @@ static void test_preempted(void)
 	feed(loops, &span);
 	d = block_woken_by(loops, 21);
 	link = d->chain.links;
-	ok(link->state == JANK_STATE_RUNNABLE && d->chain.cnt == 1, "a link may want a CPU");
-	is_uint(link->prio, 140, "its priority is told");
+	ok(link->state == JANK_STATE_RUNNABLE && d->chain.cnt == 1, "a link may wait for a CPU");
+	is_uint(link->prio, 140, "its priority is there");
 	ok(link->preemptor_cnt == 2 && link->preemptors[0].tid == 72 &&
 		   link->preemptors[0].ns == 60 && link->preemptors[1].prio == 51,
-	   "and who had it instead, over that time");
-	is_uint(link->stack.user_cnt, 3, "and where it was");
+	   "and the preemptor over that time");
+	is_uint(link->stack.user_cnt, 3, "and its place");
 	done(loops, d);
 }
 

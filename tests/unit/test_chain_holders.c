@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who held the mutex that a dispatch waited for: before who unlocked it, and only where that is
- * sure.
+ * The holder of the mutex that a dispatch waited for. It comes before the thread that unlocked it,
+ * and only if it is certain.
  */
 #include "model/chain/chain.h"
 
@@ -20,31 +20,32 @@ static void test_holder(void)
 	d = block_woken_by(loops, 13);
 	is_uint(d->chain.cnt, 1, "the mutex's holder");
 	link = d->chain.links;
-	ok(link->role == LINK_HELD && link->task.tid == 12, "is to blame, not who woke us");
-	is_uint(link->state, JANK_STATE_DISK, "for what it did");
-	is_uint(link->part_ns[JANK_STATE_RUNNING], 0, "that it ran in the end nobody saw");
+	ok(link->role == LINK_HELD && link->task.tid == 12,
+	   "the holder is to blame, not the waker");
+	is_uint(link->state, JANK_STATE_DISK, "for its own wait");
+	is_uint(link->part_ns[JANK_STATE_RUNNING], 0, "its running at the end was not seen");
 	done(loops, d);
 	loops = fresh();
 	feed_mutex(loops, MAIN, START, BEGIN, 13, 0x7000);
 	d = block_woken_by(loops, 13);
 	ok(d->chain.cnt == 1 && d->chain.links[0].role == LINK_HELD,
-	   "a waker that held it held it, known before or not");
+	   "a waker that held it is the holder, known before or not");
 	is_str(d->chain.links[0].task.comm, "other", "by its name");
 	done(loops, d);
 }
 
-/* What looks like an owner must be a thread of the same process. */
+/* An owner must be a thread of the same process. */
 static void test_no_holder(void)
 {
 	static const struct {
 		const char *why;
 		uint32_t owner, word;
-	} rows[] = { { "one that nobody ever saw", 18, 2 },
-		     { "one of another process", 22, 2 },
+	} rows[] = { { "a thread that was never seen", 18, 2 },
+		     { "a thread of another process", 22, 2 },
 		     { "none", 0, 2 },
 		     { "ourselves", MAIN, 2 },
-		     { "one of a word that is no mutex's", 12, 0 },
-		     { "one of a word that counts", 12, 77 } };
+		     { "the owner in a word that is no mutex", 12, 0 },
+		     { "the owner in a word that is a counter", 12, 77 } };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct loops *loops = fresh();
@@ -58,7 +59,7 @@ static void test_no_holder(void)
 		d = block_woken_by(loops, 13);
 		ok(d->chain.cnt == 1 && d->chain.links[0].role == LINK_WOKE &&
 			   d->chain.links[0].task.tid == 13,
-		   "an owner that is %s is not believed", rows[i].why);
+		   "an owner is not believed: %s", rows[i].why);
 		done(loops, d);
 	}
 }
@@ -70,9 +71,9 @@ static void test_owner_in_word(void)
 		uint32_t word;
 		uint64_t op;
 		uint32_t owner;
-	} rows[] = { { "a word with waiters names its owner itself", 0x80000000u | 12, 0, 12 },
-		     { "so does one that inherits priority", 12, 6 | 128, 12 },
-		     { "any other number doesn't", 12, 0, 13 } };
+	} rows[] = { { "a word with waiters contains its owner", 0x80000000u | 12, 0, 12 },
+		     { "so does one with priority inheritance", 12, 6 | 128, 12 },
+		     { "another number does not", 12, 0, 13 } };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct loops *loops = fresh();
@@ -91,8 +92,8 @@ static void test_owner_in_word(void)
 }
 
 /*
- * We waited for the mutex at 0x7000 while 12 held it, then 13, which had waited for the one at this
- * address for longer.
+ * We waited for the mutex at 0x7000. Thread 12 held it, then 13, which had waited for it longer
+ * than we did.
  */
 static struct dispatch *handed_over(struct loops *loops, uint64_t address)
 {
@@ -109,22 +110,22 @@ static void test_handed_over(void)
 	struct dispatch *d = handed_over(loops, 0x7000);
 	const struct link *links = d->chain.links;
 
-	is_uint(d->chain.cnt, 2, "a mutex that was handed on has two holders");
-	ok(links[0].task.tid == 13 && links[0].role == LINK_HELD, "who had it last");
+	is_uint(d->chain.cnt, 2, "a mutex that was passed on has two holders");
+	ok(links[0].task.tid == 13 && links[0].role == LINK_HELD, "the last holder");
 	ok(links[0].part_ns[JANK_STATE_FUTEX] == 60 * MS &&
 		   links[0].part_ns[JANK_STATE_RUNNING] == 40 * MS,
-	   "waited for it itself, then ran");
-	ok(links[1].task.tid == 12 && links[1].role == LINK_HELD, "who had it first");
+	   "waited for it first, then ran");
+	ok(links[1].task.tid == 12 && links[1].role == LINK_HELD, "the first holder");
 	ok(links[1].ns == 60 * MS && links[1].state == JANK_STATE_DISK,
-	   "is looked at until it gave it away");
+	   "is accounted until it passed the mutex on");
 	done(loops, d);
 	loops = fresh();
 	d = handed_over(loops, 0x8000);
-	is_uint(d->chain.links[0].task.tid, 12, "another mutex of the waker's doesn't matter");
+	is_uint(d->chain.links[0].task.tid, 12, "another mutex of the waker does not matter");
 	done(loops, d);
 }
 
-/* One that waits for a mutex of this owner's. */
+/* A wait for a mutex with this owner. */
 static struct dispatch *hang_held_by(struct loops *loops, uint32_t owner)
 {
 	struct fixture_stack open = wait_of_main(BEGIN, NS, 0);
@@ -141,24 +142,24 @@ static void test_hang(void)
 	struct dispatch *d = hang_held_by(loops, 12);
 
 	ok(d->chain.cnt == 1 && d->chain.links[0].task.tid == 12,
-	   "in a hang the holder is known, and may have slept all the while");
+	   "in a hang the holder is known, although it may have slept all the time");
 	ok(d->chain.links[0].task.pid == 10 && d->chain.links[0].state == JANK_STATE_CNT,
-	   "of which nothing else is known");
+	   "nothing else of it is known");
 	dispatch__free(d);
 	feed_other(loops, 12, BEGIN + MS, 300 * MS, JANK_STATE_DISK, 0);
 	feed_wait(loops, BEGIN, 301 * MS, 12);
 	d = block(loops);
 	ok(d->chain.cnt == 1 && d->chain.links[0].state == JANK_STATE_DISK,
-	   "at its end more is known");
+	   "at the hang's end more is known");
 	is_uint(d->chain.links[0].ns, 301 * MS, "of the whole wait");
 	done(loops, d);
 	loops = fresh();
 	d = hang_held_by(loops, 5000000);
-	is_uint(d->chain.cnt, 0, "a number that no thread can have is none");
+	is_uint(d->chain.cnt, 0, "a number that no thread can have is no owner");
 	done(loops, d);
 }
 
-/* In a pid namespace of its own a process knows its threads by other numbers. */
+/* In its own pid namespace a process knows its threads by other numbers. */
 static void test_unknown_owner(void)
 {
 	struct jank_rec_waited rec = fixture__waited(MAIN, START, BEGIN, 0);
@@ -169,7 +170,7 @@ static void test_unknown_owner(void)
 	d = block_woken_by(loops, 13);
 	ok(d->chain.cnt == 1 && d->chain.links[0].task.tid == 13 &&
 		   d->chain.links[0].role == LINK_HELD,
-	   "who wakes a thread that slept for glibc's lock had it");
+	   "the waker of a thread that waited for glibc's lock was the holder");
 	done(loops, d);
 	loops = fresh();
 	rec.hdr.flags = JANK_WAITED_ARGS;
@@ -177,18 +178,18 @@ static void test_unknown_owner(void)
 	feed(loops, &rec);
 	d = block_woken_by(loops, 13);
 	is_int(d->chain.links[0].role, LINK_HELD,
-	       "even where only the system call is known, since the sleep began unobserved");
+	       "even if only the system call is known, because the sleep began unobserved");
 	done(loops, d);
 	loops = fresh();
 	feed_mutex(loops, MAIN, START, BEGIN, 3, 0x7000);
 	d = block_woken_by(loops, 23);
-	is_int(d->chain.links[0].role, LINK_WOKE, "but for another process's thread");
+	is_int(d->chain.links[0].role, LINK_WOKE, "but not if it is in another process");
 	done(loops, d);
 }
 
 static const struct other_task answer = { .pid = 10, .tid = 17, .comm = "indexer" };
 
-/* A hang's block, whose holder is known by number only, once its owner was asked for. */
+/* The block of a hang whose holder is known only by its number, after the owner was resolved. */
 static struct block *settled(const struct other_task *owner)
 {
 	static const struct host_info host;
@@ -210,11 +211,11 @@ static void test_settle(void)
 {
 	struct block *b = settled(&answer);
 
-	ok(b->chain_cnt == 1 && b->chain[0].task.tid == 17, "a holder gets its true number");
+	ok(b->chain_cnt == 1 && b->chain[0].task.tid == 17, "the holder gets its true number");
 	is_str(b->chain[0].task.comm, "indexer", "and its name");
 	block__free(b);
 	b = settled(NULL);
-	ok(!b->chain_cnt && !b->chain, "one that is no thread is dropped");
+	ok(!b->chain_cnt && !b->chain, "a holder that is no thread is dropped");
 	block__free(b);
 }
 
@@ -227,10 +228,11 @@ static void test_settle_known(void)
 	struct block b = { .samples = &sample, .sample_cnt = 1, .chain = links, .chain_cnt = 2 };
 
 	chain__resolve_owners(&b);
-	ok(b.chain_cnt == 2 && links[0].role == LINK_HELD, "a waker that held it, held it");
-	is_str(links[0].task.comm, "indexer", "and has its name from there, for want of another");
+	ok(b.chain_cnt == 2 && links[0].role == LINK_HELD,
+	   "a waker that held the mutex is the holder");
+	is_str(links[0].task.comm, "indexer", "and gets the owner's name if it has none");
 	ok(links[1].role == LINK_WOKE && links[1].task.tid == 18 && !*links[1].task.comm,
-	   "another waker has not");
+	   "another waker is not");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which of a dispatch's waits is explained, and whether who ended it has to answer for it. */
+/* Which of a dispatch's waits is explained, and whether the thread that ended it is a link. */
 #include "model/chain/chain.h"
 
 #include <sys/syscall.h>
@@ -7,7 +7,10 @@
 #include "tests/chain_fixture.h"
 #include "tests/tap.h"
 
-/* The most time of a kind decides, not the longest wait; what is nobody's fault is left out. */
+/*
+ * The kind with the most time decides, not the longest wait. Waits that no thread causes do not
+ * count.
+ */
 static void test_pick(void)
 {
 	struct loops *loops = fresh();
@@ -29,11 +32,11 @@ static void test_pick(void)
 	feed(loops, &span);
 	d = block(loops);
 	ok(d->chain.cnt == 1 && d->chain.sample == 2 && d->chain.links[0].task.tid == 32,
-	   "the longest wait of the kind that took most");
+	   "the longest wait of the kind with the most time");
 	done(loops, d);
 }
 
-/* Many short waits may be to blame, one may not. */
+/* Many short waits may be the cause, a single one may not. */
 static void test_too_short(void)
 {
 	struct loops *loops = fresh();
@@ -46,14 +49,13 @@ static void test_too_short(void)
 	feed_wait(loops, BEGIN, 24 * MS, 21);
 	feed_wait(loops, BEGIN + NS, MS, 31);
 	d = block(loops);
-	ok(d->chain.cnt == 1 && d->chain.links[0].task.tid == 21,
-	   "waits of one kind are taken together");
+	ok(d->chain.cnt == 1 && d->chain.links[0].task.tid == 21, "waits of one kind are summed");
 	done(loops, d);
 }
 
 /*
- * A timer's interrupt on top of a thread that may be sending: whoever runs then has nothing to do
- * with it.
+ * A timer's interrupt may hit a thread that is sending: the interrupted thread did not end the
+ * wait.
  */
 static void test_timer(void)
 {
@@ -94,7 +96,7 @@ static unsigned links_of(uint32_t state, uint32_t waker, const char *comm)
 	return ret;
 }
 
-static void test_whose_fault(void)
+static void test_culprits(void)
 {
 	static const struct {
 		const char *what;
@@ -102,15 +104,14 @@ static void test_whose_fault(void)
 		const char *comm;
 		unsigned links;
 	} rows[] = {
-		{ "time for want of a CPU has no waker", JANK_STATE_RUNNABLE, 21, "x", 0 },
-		{ "a disk none either", JANK_STATE_DISK, 0, "", 0 },
-		{ "nor is a kernel thread one", JANK_STATE_DISK, 30, "kworker/3:1", 0 },
-		{ "who held an inode's lock is", JANK_STATE_DISK, 31, "writer", 1 },
+		{ "a wait for a CPU has no waker", JANK_STATE_RUNNABLE, 21, "x", 0 },
+		{ "nor has a wait for a disk", JANK_STATE_DISK, 0, "", 0 },
+		{ "a kernel thread is no waker of it", JANK_STATE_DISK, 30, "kworker/3:1", 0 },
+		{ "the holder of an inode's lock is", JANK_STATE_DISK, 31, "writer", 1 },
 		{ "so is a userfaultfd's pager", JANK_STATE_PAGE_FAULT, 31, "pager", 1 },
-		{ "memory's own daemon is not", JANK_STATE_PAGE_FAULT, 30, "kswapd0", 0 },
-		{ "a pipe that the kernel fills is its doing", JANK_STATE_PIPE, 30, "kworker/3:1",
-		  1 },
-		{ "who sends a signal ends a sleep", JANK_STATE_SLEEP, 31, "x", 1 },
+		{ "the kernel's memory daemon is not", JANK_STATE_PAGE_FAULT, 30, "kswapd0", 0 },
+		{ "the kernel thread that fills a pipe is", JANK_STATE_PIPE, 30, "kworker/3:1", 1 },
+		{ "so is the sender of a signal that ends a sleep", JANK_STATE_SLEEP, 31, "x", 1 },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
@@ -119,8 +120,8 @@ static void test_whose_fault(void)
 }
 
 /*
- * The dispatch's end after a wait in this state and call, which a soft interrupt ended on the back
- * of 21.
+ * Ends the dispatch after a wait in this state and system call, which a soft interrupt ended while
+ * it interrupted 21.
  */
 static struct dispatch *block_woken_in_softirq(struct loops *loops, uint32_t state, int32_t syscall)
 {
@@ -137,16 +138,18 @@ static void test_softirq(void)
 {
 	static const struct {
 		const char *what;
-		int32_t wake_syscall, our_syscall; /* -1: where it was as it woke is not known */
+		int32_t wake_syscall, our_syscall; /* -1: its place at the wake-up is unknown */
 		uint32_t state, tid;
 	} rows[] = {
-		{ "in a soft interrupt who sends is the peer", SYS_sendto, SYS_recvfrom,
+		{ "in a soft interrupt the sending thread is the peer", SYS_sendto, SYS_recvfrom,
 		  JANK_STATE_SOCKET, 21 },
-		{ "with write, too", SYS_write, SYS_ppoll, JANK_STATE_POLL, 21 },
-		{ "who receives is a bystander", SYS_recvfrom, SYS_recvfrom, JANK_STATE_SOCKET, 0 },
-		{ "but for who waits to send", SYS_recvfrom, SYS_sendto, JANK_STATE_SOCKET, 21 },
-		{ "one of whom nothing is known may be anybody", -1, SYS_recvfrom,
+		{ "also with write", SYS_write, SYS_ppoll, JANK_STATE_POLL, 21 },
+		{ "a receiving thread is a bystander", SYS_recvfrom, SYS_recvfrom,
 		  JANK_STATE_SOCKET, 0 },
+		{ "except for a thread that waits to send", SYS_recvfrom, SYS_sendto,
+		  JANK_STATE_SOCKET, 21 },
+		{ "a thread in an unknown call may be anybody", -1, SYS_recvfrom, JANK_STATE_SOCKET,
+		  0 },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -175,7 +178,7 @@ static void test_connecting(void)
 	waited.state = 2;
 	feed(loops, &waited);
 	d = block_woken_in_softirq(loops, JANK_STATE_SOCKET, SYS_connect);
-	is_uint(d->chain.cnt, 0, "nobody who writes meanwhile is to blame for a connect");
+	is_uint(d->chain.cnt, 0, "no thread that writes meanwhile is to blame for a connect");
 	done(loops, d);
 }
 
@@ -184,7 +187,7 @@ int main(void)
 	test_pick();
 	test_too_short();
 	test_timer();
-	test_whose_fault();
+	test_culprits();
 	test_softirq();
 	test_connecting();
 	return tap__done();

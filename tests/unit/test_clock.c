@@ -27,10 +27,10 @@ static void test_clocks(void)
 	ok(off_by > -50000000 && off_by < 50000000, "monotonic plus offset is wall time");
 	diag("offset was off by %lld ns", (long long)off_by);
 	nanosleep(&pause, NULL);
-	ok(clock__mono_ns() - mono >= 2 * NS_PER_MS, "it counts nanoseconds");
+	ok(clock__mono_ns() - mono >= 2 * NS_PER_MS, "it has a resolution of nanoseconds");
 }
 
-/* POSIX zones: no zone files needed, and their sign is the other way round. */
+/* POSIX zones need no zone files; their sign is inverted. */
 static const struct {
 	const char *zone;
 	uint64_t ns;
@@ -81,7 +81,7 @@ static void test_local(void)
 	strbuf__reset(&out);
 	strbuf__adds(&out, "at ");
 	clock__add_local(&out, "%H", 1777883230023999999ull);
-	is_str(strbuf__str(&out), "at 10", "adds, does not replace");
+	is_str(strbuf__str(&out), "at 10", "appends, does not replace");
 }
 
 static const struct {

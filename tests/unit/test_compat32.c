@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which programs are 32-bit ones: by headers of our own making, scripts, PATH, and /proc. */
+/* Which programs are 32-bit: by made-up ELF headers, scripts, PATH, and /proc. */
 #include "probes/compat32.h"
 
 #include <elf.h>
@@ -56,7 +56,7 @@ static void test_elf(void)
 	ok(compat32__file(write_elf("p32", ELFCLASS32, ELFDATA2LSB, OURS)), "a 32-bit program");
 	ok(!compat32__file(write_elf("p64", ELFCLASS64, ELFDATA2LSB, OURS)), "a 64-bit one");
 	ok(!compat32__file(write_elf("other", ELFCLASS32, ELFDATA2LSB, OTHER)),
-	   "another machine's, which an emulator runs");
+	   "a program of another machine, which an emulator runs");
 	ok(!compat32__file(write_elf("x32", ELFCLASS32, ELFDATA2LSB, EM_X86_64)),
 	   "32-bit pointers, 64-bit code");
 	ok(!compat32__file(write_elf("big", ELFCLASS32, ELFDATA2MSB, OURS)),
@@ -67,7 +67,7 @@ static void test_elf(void)
 	ok(!compat32__file(scratch__path("none")), "no file");
 	snprintf(path, sizeof(path), "%s", scratch__path("fifo"));
 	mkfifo(path, 0755);
-	ok(!compat32__file(path), "a pipe, which is not waited for");
+	ok(!compat32__file(path), "a pipe, which is not read");
 }
 
 static void test_script(void)
@@ -78,14 +78,14 @@ static void test_script(void)
 	   "a script by its interpreter");
 	ok(compat32__file(write_script("args", "#! \t", p32, " -e\n")),
 	   "… after blanks, with an option");
-	ok(compat32__file(write_script("short", "#!", p32, "")), "… without a line's end");
+	ok(compat32__file(write_script("short", "#!", p32, "")), "… without an end of line");
 	ok(!compat32__file(write_script("sixtyfour", "#!", scratch__path("p64"), "\n")),
-	   "… a 64-bit one");
+	   "… with a 64-bit interpreter");
 	ok(compat32__file(write_script("twice", "#!", scratch__path("plain"), "\n")),
-	   "a script's script");
+	   "a script whose interpreter is a script");
 	ok(!compat32__file(write_script("self", "#!", scratch__path("self"), "\n")),
-	   "its own interpreter");
-	ok(!compat32__file(write_script("nobody", "#!", "", "\n")), "without one");
+	   "a script that is its own interpreter");
+	ok(!compat32__file(write_script("nobody", "#!", "", "\n")), "a script without one");
 	ok(!compat32__file(write_script("text", "", p32, "\n")), "text");
 }
 
@@ -103,22 +103,22 @@ static void test_path(void)
 	write_elf("locked", ELFCLASS32, ELFDATA2LSB, OURS);
 	snprintf(path, sizeof(path), "/nonexistent:%s:%s", sub, scratch_dir);
 	setenv("PATH", path, 1);
-	ok(compat32__command("p32"), "a directory of that name is passed over");
-	ok(compat32__command("late"), "the first of that name is taken");
-	ok(compat32__command("locked"), "what may not be executed is passed over");
-	ok(!compat32__command("p64"), "a 64-bit one");
+	ok(compat32__command("p32"), "a directory of that name is skipped");
+	ok(compat32__command("late"), "the first program of that name is used");
+	ok(compat32__command("locked"), "a file without execute permission is skipped");
+	ok(!compat32__command("p64"), "a 64-bit program");
 	ok(!compat32__command("missing"), "nowhere");
 	ok(!compat32__command(scratch__path("p64")) && compat32__command(scratch__path("p32")),
 	   "by its path");
 	if (chdir(scratch_dir))
-		diag("no way into %s", scratch_dir);
+		diag("no access to %s", scratch_dir);
 	setenv("PATH", "/nonexistent:", 1);
 	ok(compat32__command("p32"), "an empty part is the current directory");
 	setenv("PATH", "/nonexistent", 1);
-	ok(!compat32__command("p32"), "which is not searched without");
-	ok(compat32__command("./p32"), "but by a slash");
+	ok(!compat32__command("p32"), "which is not searched otherwise");
+	ok(compat32__command("./p32"), "except with a slash");
 	unsetenv("PATH");
-	ok(!compat32__command("p32"), "without a PATH in the system's");
+	ok(!compat32__command("p32"), "without PATH: the system's default");
 }
 
 static void test_process(void)
@@ -126,14 +126,14 @@ static void test_process(void)
 	pid_t pid;
 
 	ok(!compat32__process(getpid()), "ourselves");
-	ok(!compat32__process(2), "a kernel thread, or whatever has its number");
+	ok(!compat32__process(2), "a kernel thread, or a process with its number");
 	pid = child__zombie();
-	ok(!compat32__process(pid), "one that has ended");
+	ok(!compat32__process(pid), "an ended process");
 	child__end(pid);
-	ok(!compat32__process(pid), "one that is no more");
+	ok(!compat32__process(pid), "a process that no longer exists");
 }
 
-/* In a child: an overlay, in no other's mounts. */
+/* In a child process: mounts an overlay in its own mount namespace. */
 static void mount_elsewhere(void *arg)
 {
 	if (unshare(CLONE_NEWNS) || mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
@@ -141,7 +141,7 @@ static void mount_elsewhere(void *arg)
 		_exit(1);
 }
 
-/* Files of a file system that is not ours to wait for are read by a process apart. */
+/* On a file system that we must not wait for, a separate process reads the files. */
 static void test_elsewhere(void)
 {
 	char layers[300], p32[300], p64[300], byte;
@@ -163,9 +163,9 @@ static void test_elsewhere(void)
 		return;
 	}
 	fd = openfile__path(p32, NULL);
-	ok(fd >= 0 && pread(fd, &byte, 1, 0) < 0, "a file that is not opened for reading");
+	ok(fd >= 0 && pread(fd, &byte, 1, 0) < 0, "a file that this process does not open");
 	close(fd);
-	ok(compat32__file(p32), "is known for a 32-bit program");
+	ok(compat32__file(p32), "is recognised as a 32-bit program");
 	ok(!compat32__file(p64), "or a 64-bit one");
 	child__end(pid);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How sure a verdict is: 1 only where all was seen, and less for each thing that was not. */
+/*
+ * The confidence of a verdict: 1 only if everything was seen, and less for each thing that was not.
+ */
 #include "verdict/blame.h"
 
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"
 
-/* Blames and frees the block; in thousandths. */
+/* Blames and frees the block; returns thousandths. */
 static unsigned confidence(struct block *block)
 {
 	unsigned ret;
@@ -16,7 +18,7 @@ static unsigned confidence(struct block *block)
 	return ret;
 }
 
-/* 100 ms of the disk, of which `seen` were sent. */
+/* 100 ms of disk, of which spans of `seen` ms were sent. */
 static struct block *of_disk(uint64_t seen)
 {
 	struct block *block =
@@ -37,18 +39,18 @@ static void test_coverage(void)
 	struct block *block = of_disk(100);
 
 	is_uint(confidence(block), 1000, "all of the wait was seen");
-	is_uint(confidence(of_disk(40)), 400, "a part of it");
+	is_uint(confidence(of_disk(40)), 400, "a part of it was seen");
 	block = verdict__block();
 	block->state_ns[JANK_STATE_DISK] = 100 * MS;
 	is_uint(confidence(block), 0, "nothing");
 	block = verdict__block();
 	block->state_ns[JANK_STATE_RUNNING] = 200 * MS;
 	verdict__ticks(block, 9, STACK("f"));
-	is_uint(confidence(block), 900, "ticks: never all, nine of ten");
+	is_uint(confidence(block), 900, "ticks: never 1, at most 0.9");
 	block = verdict__block();
 	block->state_ns[JANK_STATE_RUNNING] = 200 * MS;
 	verdict__ticks(block, 1, STACK("f"));
-	is_uint(confidence(block), 500, "one tick: a half");
+	is_uint(confidence(block), 500, "one tick: 0.5");
 }
 
 static void test_names(void)
@@ -56,7 +58,7 @@ static void test_names(void)
 	struct block *block =
 		verdict__off_cpu(JANK_STATE_DISK, 100 * MS, "fsync", STACK("c:fsync"));
 
-	is_uint(confidence(block), 700, "no frame of the application's");
+	is_uint(confidence(block), 700, "no frame of the application");
 }
 
 static void test_losses(void)
@@ -73,17 +75,17 @@ static void test_culprit(void)
 	struct block *block = of_mutex();
 	struct link *link;
 
-	is_uint(confidence(block), 500, "a wait for nobody that is known");
+	is_uint(confidence(block), 500, "an unknown waker");
 	block = of_mutex();
 	verdict__woken_by(block, verdict__task(10, 12, "x"));
-	is_uint(confidence(block), 700, "who ended it is known");
+	is_uint(confidence(block), 700, "a known waker");
 	block = of_mutex();
 	verdict__woken_by(block, verdict__task(10, 12, "x"));
 	block->samples[0].waker_softirq = true;
-	is_uint(confidence(block), 500, "a bystander in an interrupt is nobody");
+	is_uint(confidence(block), 500, "a bystander in an interrupt is no waker");
 	block = of_mutex();
 	verdict__waited(block, JANK_WAITED_TIMEOUT)->raw.timeout_ns = 100 * MS;
-	is_uint(confidence(block), 1000, "nobody ends a wait that times out");
+	is_uint(confidence(block), 1000, "a wait that times out needs none");
 	block = of_mutex();
 	verdict__link(block, LINK_HELD, verdict__task(10, 12, "x"), JANK_STATE_DISK, "fsync",
 		      STACK("g"));
@@ -92,7 +94,7 @@ static void test_culprit(void)
 	link = verdict__link(block, LINK_HELD, verdict__task(10, 12, "x"), JANK_STATE_DISK, "fsync",
 			     STACK("g"));
 	link->part_ns[JANK_STATE_DISK] = link->ns / 2;
-	is_uint(confidence(block), 750, "for half of the time");
+	is_uint(confidence(block), 750, "the holder for half of the time");
 	block = of_mutex();
 	verdict__link(block, LINK_HELD, verdict__task(10, 12, "x"), JANK_STATE_CNT, NULL,
 		      STACK(NULL));
@@ -103,14 +105,14 @@ static void test_runnable(void)
 {
 	struct block *block = verdict__off_cpu(JANK_STATE_RUNNABLE, 100 * MS, NULL, STACK("f"));
 
-	is_uint(confidence(block), 500, "who ran instead is not known");
+	is_uint(confidence(block), 500, "an unknown preemptor");
 	block = verdict__off_cpu(JANK_STATE_RUNNABLE, 100 * MS, NULL, STACK("f"));
 	verdict__preemptor(block, 7, "x", 100 * MS, 122);
-	is_uint(confidence(block), 1000, "it is");
+	is_uint(confidence(block), 1000, "a known preemptor");
 	block = verdict__block();
 	block->state_ns[JANK_STATE_RUNNABLE] = 100 * MS;
 	block->facts = (struct facts){ .known = true, .throttled_ns = 100 * MS };
-	is_uint(confidence(block), 1000, "throttled is counted by the kernel, spans or not");
+	is_uint(confidence(block), 1000, "the kernel counts throttling, with or without spans");
 }
 
 int main(void)

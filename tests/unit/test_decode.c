@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Wire memory is believed only as far as its sizes, counts and sums hold. */
+/* Records from the ring are accepted only if sizes, counts and sums are valid. */
 #include "intake/decode.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static int decode(const void *rec, size_t len, struct event *ret)
 	return res;
 }
 
-/* One sound record of each kind. */
+/* One valid record of each kind. */
 static const struct {
 	uint16_t kind;
 	size_t size;
@@ -51,7 +51,7 @@ static void test_kinds(void)
 		is_int(bad, 0, "cut short anywhere, a %s record is bad", kinds[i].name);
 		rec->size = sizeof(*rec);
 		is_int(decode(rec, kinds[i].size, &event), -EBADMSG,
-		       "so is one that calls itself short");
+		       "so is one with too small a size");
 		free(rec);
 	}
 }
@@ -63,11 +63,11 @@ static void test_sizes(void)
 	struct event event;
 
 	memcpy(more, &rec, sizeof(rec));
-	is_int(decode(more, sizeof(more), &event), 0, "what follows a record is not looked at");
+	is_int(decode(more, sizeof(more), &event), 0, "what follows a record is ignored");
 	((struct jank_rec *)more)->size = sizeof(more);
 	is_int(decode(more, sizeof(more), &event), -EBADMSG, "a fixed record has its exact size");
 	rec.hdr.size = UINT32_MAX;
-	is_int(decode(&rec, sizeof(rec), &event), -EBADMSG, "a size beyond the memory is bad");
+	is_int(decode(&rec, sizeof(rec), &event), -EBADMSG, "a size beyond the buffer is bad");
 	rec.hdr.size = 0;
 	is_int(decode(&rec, sizeof(rec), &event), -EBADMSG, "so is a size of 0");
 }
@@ -82,7 +82,7 @@ static void test_unknown(void)
 
 		is_int(decode(&rec, sizeof(rec), &event), -ENOTSUP, "kind %u is not known",
 		       unknown[i]);
-		is_str(record__name(unknown[i]), "unknown", "nor its name");
+		is_str(record__name(unknown[i]), "unknown", "and has no name");
 	}
 }
 
@@ -93,7 +93,8 @@ static void test_comm(void)
 	struct event event;
 
 	memset(rec.comm, 'x', sizeof(rec.comm));
-	is_int(decode(&rec, sizeof(rec), &event), 0, "a name of %d letters is taken", JANK_COMM_SZ);
+	is_int(decode(&rec, sizeof(rec), &event), 0, "a name of %d letters is accepted",
+	       JANK_COMM_SZ);
 	is_str(event.block.comm, "xxxxxxxxxxxxxxx", "and ends in a NUL");
 }
 
@@ -103,24 +104,23 @@ static void test_account(void)
 	struct event event;
 
 	rec.state_ns[JANK_STATE_POLL] = 1;
-	is_int(decode(&rec, sizeof(rec), &event), -EBADMSG, "an account over the duration is bad");
+	is_int(decode(&rec, sizeof(rec), &event), -EBADMSG, "an account above the duration is bad");
 	rec.state_ns[JANK_STATE_RUNNING] = 98;
 	is_int(decode(&rec, sizeof(rec), &event), -EBADMSG, "one below it, too");
 	rec.state_ns[JANK_STATE_RUNNING] = 99;
 	is_int(decode(&rec, sizeof(rec), &event), 0, "one that sums to it is good");
 	rec.state_ns[JANK_STATE_FUTEX] = 1ull << 63;
 	rec.state_ns[JANK_STATE_PIPE] = 1ull << 63;
-	is_int(decode(&rec, sizeof(rec), &event), -EBADMSG,
-	       "one that only wraps around to it is bad");
+	is_int(decode(&rec, sizeof(rec), &event), -EBADMSG, "one that overflows to it is bad");
 	rec = fixture__block(11, 1, 100);
 	rec.state = JANK_STATE_CNT;
-	is_int(decode(&rec, sizeof(rec), &event), -EBADMSG, "a state that isn't is bad");
+	is_int(decode(&rec, sizeof(rec), &event), -EBADMSG, "an invalid state is bad");
 	rec = fixture__block(11, UINT64_MAX - 50, 100);
 	is_int(decode(&rec, sizeof(rec), &event), -EBADMSG,
-	       "a dispatch that ends after all time is bad");
+	       "a dispatch that ends after the last possible time is bad");
 }
 
-/* Journals hold records from before they grew. */
+/* Journals contain records from before fields were added. */
 static void test_old(void)
 {
 	struct jank_rec_block block = fixture__block(11, 500, 100);
@@ -132,17 +132,19 @@ static void test_old(void)
 	       "a dispatch that was due at the clock's zero");
 	is_uint(event.block.start_delay_ns, 500, "has its start delay");
 	block.start_delay_ns = 501;
-	is_int(decode(&block, sizeof(block), &event), -EBADMSG, "one that was due before it: bad");
+	is_int(decode(&block, sizeof(block), &event), -EBADMSG,
+	       "a dispatch that was due before it: bad");
 	block.hdr.size = JANK_BLOCK_SZ_OLD;
 	is_int(decode(&block, JANK_BLOCK_SZ_OLD, &event), 0, "a block without a start delay");
 	ok(event.block.start_delay_ns == JANK_START_DELAY_UNKNOWN && event.block.duration_ns == 100,
-	   "is of one that is not known");
+	   "has an unknown one");
 	thread.starts.max_ns = 9;
-	is_int(decode(&thread, sizeof(thread), &event), 0, "counts of two histograms");
-	is_uint(event.thread.starts.max_ns, 9, "have both");
+	is_int(decode(&thread, sizeof(thread), &event), 0, "a record with both histograms");
+	is_uint(event.thread.starts.max_ns, 9, "has both");
 	thread.hdr.size = JANK_THREAD_SZ_OLD;
-	is_int(decode(&thread, JANK_THREAD_SZ_OLD, &event), 0, "counts of one");
-	ok(!event.thread.starts.max_ns && event.thread.dispatch_cnt == 7, "have an empty second");
+	is_int(decode(&thread, JANK_THREAD_SZ_OLD, &event), 0, "a record with one");
+	ok(!event.thread.starts.max_ns && event.thread.dispatch_cnt == 7,
+	   "has an empty second one");
 }
 
 static void test_stack(void)
@@ -170,14 +172,12 @@ static void test_stack_counts(void)
 	} rows[] = {
 		{ "more addresses than bytes", 2, 4, 0, 0, 0 },
 		{ "fewer addresses than bytes", 2, 2, 0, 0, 0 },
-		{ "a slice more than bytes", 2, 3, 1, 0, 0 },
-		{ "a kernel stack over the limit", JANK_KSTACK_MAX + 1, 0, 0, 0,
-		  JANK_KSTACK_MAX - 4 },
-		{ "a user stack over the limit", 0, JANK_USTACK_MAX + 1, 0, 0,
-		  JANK_USTACK_MAX - 4 },
-		{ "slices over the limit", 2, 3, JANK_SLICE_MAX + 1, 0, (JANK_SLICE_MAX + 1) * 4 },
+		{ "one slice more than the bytes", 2, 3, 1, 0, 0 },
+		{ "too many kernel frames", JANK_KSTACK_MAX + 1, 0, 0, 0, JANK_KSTACK_MAX - 4 },
+		{ "too many user frames", 0, JANK_USTACK_MAX + 1, 0, 0, JANK_USTACK_MAX - 4 },
+		{ "too many slices", 2, 3, JANK_SLICE_MAX + 1, 0, (JANK_SLICE_MAX + 1) * 4 },
 		{ "counts that add up to 2^16", UINT16_MAX, 6, 0, 0, 0 },
-		{ "a state that isn't", 2, 3, 0, JANK_STATE_CNT, 0 },
+		{ "an invalid state", 2, 3, 0, JANK_STATE_CNT, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -204,7 +204,7 @@ static void test_prios(void)
 	for (int i = 0; i < 3; i++)
 		fixture__slice(&stack, 77, 5);
 	is_int(decode(&stack, stack.rec.hdr.size, &event), 0, "slices need no priorities");
-	ok(!event.stack.prios, "then none are known");
+	ok(!event.stack.prios, "then they are unknown");
 	fixture__prios(&stack, prios);
 	exact = fixture__exact(&stack, stack.rec.hdr.size);
 	is_int(decode__record(exact, stack.rec.hdr.size, &event), 0, "with priorities");
@@ -213,8 +213,7 @@ static void test_prios(void)
 	   "they follow the slices");
 	free(exact);
 	stack.rec.hdr.size -= 8;
-	is_int(decode(&stack, stack.rec.hdr.size, &event), -EBADMSG,
-	       "priorities that are not there: bad");
+	is_int(decode(&stack, stack.rec.hdr.size, &event), -EBADMSG, "missing priorities: bad");
 	stack.rec.hdr.size += 16;
 	is_int(decode(&stack, stack.rec.hdr.size, &event), -EBADMSG, "more of them: bad");
 	stack.rec.hdr.size -= 8;
@@ -236,20 +235,21 @@ static int decode_other(uint16_t kind, uint16_t flags, uint64_t dispatch_ns, uin
 static void test_other(void)
 {
 	is_int(decode_other(JANK_REC_OTHER, JANK_STACK_WAKER, 0, 9), 0, "another thread's span");
-	is_int(decode_other(JANK_REC_OTHER, JANK_STACK_WAKES, 0, 0), 0, "its waking somebody");
+	is_int(decode_other(JANK_REC_OTHER, JANK_STACK_WAKES, 0, 0), 0,
+	       "a wake-up by another thread");
 	is_int(decode_other(JANK_REC_OTHER, JANK_STACK_BEFORE, 0, 9), 0,
 	       "a span that began unobserved");
 	is_int(decode_other(JANK_REC_OTHER, 0, 5, 9), -EBADMSG, "one with a dispatch: bad");
 	is_int(decode_other(JANK_REC_OTHER, JANK_STACK_WAKES, 0, 9), -EBADMSG,
-	       "who wakes is awake");
+	       "a sleeping waker: bad");
 	is_int(decode_other(JANK_REC_OTHER, JANK_STACK_WAKES | JANK_STACK_WAKER, 0, 0), -EBADMSG,
-	       "and isn't woken");
+	       "a waker with its own waker: bad");
 	is_int(decode_other(JANK_REC_STACK, JANK_STACK_WAKES, 5, 0), -EBADMSG,
-	       "a dispatch's stack is of no wake-up");
+	       "a dispatch's stack with a wake-up: bad");
 	is_int(decode_other(JANK_REC_STACK, JANK_STACK_START, 5, 9), -EBADMSG,
-	       "before a dispatch its thread does not sleep");
+	       "a sleep before a dispatch: bad");
 	is_int(decode_other(JANK_REC_STACK, 0, 5, UINT64_MAX - 7), 0,
-	       "a span until the end of time");
+	       "a span until the last possible time");
 	is_int(decode_other(JANK_REC_STACK, 0, 5, UINT64_MAX - 6), -EBADMSG, "not beyond");
 }
 
@@ -275,7 +275,7 @@ static void test_largest_stack(void)
 	stack.rec.slice_cnt = JANK_SLICE_MAX;
 	stack.rec.hdr.flags = JANK_STACK_PRIOS;
 	stack.rec.hdr.size = sizeof(stack.rec) + sizeof(stack.tail);
-	is_int(decode(&stack, stack.rec.hdr.size, &event), 0, "the longest stack is taken");
+	is_int(decode(&stack, stack.rec.hdr.size, &event), 0, "the longest stack is accepted");
 }
 
 int main(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which descriptor an epoll's data stands for: from texts, hostile ones too, and from this process.
+ * The descriptor behind an epoll's data: from fdinfo texts, also hostile ones, and from this
+ * process.
  */
 #include "procfs/descriptor.h"
 
@@ -32,9 +33,9 @@ static const struct {
 	{ "a number", HEAD FD8 FD9 OLD, 8, 8, 0x40f },
 	{ "a pointer", HEAD FD8 FD9 OLD, 0x7ffd5ca0ff000009, 9, 0x1a2b },
 	{ "an old kernel's line", HEAD FD8 FD9 OLD, 0xaa, 10, 0 },
-	{ "data that nobody has", HEAD FD8 FD9 OLD, 9, -1, 0 },
-	{ "data that two have", HEAD FD8 "tfd: 7 events: 1 data: 8\n", 8, -1, 0 },
-	{ "data that three have", FD8 FD8 FD8, 8, -1, 0 },
+	{ "unknown data", HEAD FD8 FD9 OLD, 9, -1, 0 },
+	{ "data of two descriptors", HEAD FD8 "tfd: 7 events: 1 data: 8\n", 8, -1, 0 },
+	{ "data of three descriptors", FD8 FD8 FD8, 8, -1, 0 },
 	{ "nothing", "", 8, -1, 0 },
 	{ "no line", HEAD, 8, -1, 0 },
 	{ "a line that is cut before its data", "tfd: 8 events: 19 data:", 8, -1, 0 },
@@ -43,8 +44,8 @@ static const struct {
 	{ "a negative number", "tfd: -1 events: 19 data: 8\n", 8, -1, 0 },
 	{ "too large a number", "tfd: 4294967296 events: 19 data: 8\n", 8, -1, 0 },
 	{ "another key", "xtfd: 8 events: 19 data: 8\n", 8, -1, 0 },
-	{ "data beyond 64 bits, which saturates", "tfd: 3 data: ffffffffffffffffff\n", UINT64_MAX,
-	  3, 0 },
+	{ "data above 64 bits, which saturates", "tfd: 3 data: ffffffffffffffffff\n", UINT64_MAX, 3,
+	  0 },
 	{ "blanks only", "   \n\n\n \n", 0, -1, 0 },
 	{ "no end of line", "tfd: 8 events: 19 data: 8", 8, 8, 0 },
 };
@@ -63,7 +64,7 @@ static void test_texts(void)
 	}
 }
 
-/* Any bytes: the sanitizer tells of a step beyond. */
+/* Random bytes: the sanitizer catches any access beyond. */
 static void test_junk(void)
 {
 	static const char pieces[][8] = { "tfd:", " 8", "data:", "\n", "ino:", "-", "ff", " " };
@@ -105,18 +106,17 @@ static void test_own(void)
 	is_int(epollinfo__find(getpid(), gettid(), ep, items, 3), 0,
 	       "this process's epoll is read");
 	ok(items[0].fd == a && items[1].fd == b, "its descriptors are found");
-	is_int(items[2].fd, -1, "what is not registered isn't");
+	is_int(items[2].fd, -1, "an unregistered one is not");
 	close(b);
 	epollinfo__find(getpid(), gettid(), ep, items, 3);
-	ok(items[0].fd == a && items[1].fd == -1, "nor is what was closed");
+	ok(items[0].fd == a && items[1].fd == -1, "nor is a closed one");
 	ok(epollinfo__find(getpid(), gettid(), a, items, 3) == 0 && items[0].fd == -1,
-	   "what is no epoll has none");
+	   "a descriptor that is no epoll has none");
 	close(ep);
-	is_int(epollinfo__find(getpid(), gettid(), ep, items, 1), -ENOENT,
-	       "nor has one that is closed");
+	is_int(epollinfo__find(getpid(), gettid(), ep, items, 1), -ENOENT, "nor has a closed one");
 	is_int(epollinfo__find(1, gettid(), ep, items, 1), -ENOENT,
-	       "nor a thread that is another's");
-	is_int(epollinfo__find(getpid(), gettid(), -1, items, 1), -ENOENT, "nor none");
+	       "nor a thread of another process");
+	is_int(epollinfo__find(getpid(), gettid(), -1, items, 1), -ENOENT, "nor thread 0");
 	close(a);
 	close(c);
 }
@@ -135,7 +135,10 @@ static uint64_t time_ns(int ep, struct epoll_item *item, int *res)
 	return best;
 }
 
-/* The program can't use its epoll while we read: with very many descriptors that isn't done. */
+/*
+ * A program cannot use its epoll while we read it, so epolls with very many descriptors are not
+ * read.
+ */
 static void test_many(void)
 {
 	struct rlimit limit = { 4096, 4096 };
@@ -144,7 +147,7 @@ static void test_many(void)
 	uint64_t ns;
 
 	if (setrlimit(RLIMIT_NOFILE, &limit)) {
-		skip(3, "no more than the usual descriptors may be had");
+		skip(3, "the limit on descriptors cannot be raised");
 		return;
 	}
 	add(ep, fd, 4711);
@@ -159,7 +162,7 @@ static void test_many(void)
 	for (; cnt < 3000; cnt++)
 		add(ep, dup(fd), 0);
 	ns = time_ns(ep, &item, &res);
-	is_int(res, -E2BIG, "among %d it is not sought", cnt);
+	is_int(res, -E2BIG, "among %d it is not searched", cnt);
 	ok(ns < 300000, "which takes no time");
 	diag("%llu µs", (unsigned long long)ns / 1000);
 }

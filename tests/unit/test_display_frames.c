@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Frames of a display that went by in an interval, of refreshes that are known. */
+/* Frames of a display in an interval, from known refreshes. */
 #include "model/display_frames.h"
 
 #include "base/clock.h"
@@ -7,7 +7,7 @@
 
 #define MS NS_PER_MS
 
-/* As the probe keeps them (bpf/vblank.bpf.h). */
+/* In the layout of the probe (bpf/vblank.bpf.h). */
 static void show(struct jank_vblanks *all, uint64_t t_ns, uint32_t seq)
 {
 	const struct jank_vblank now = { t_ns, seq, 0 };
@@ -18,7 +18,7 @@ static void show(struct jank_vblanks *all, uint64_t t_ns, uint32_t seq)
 	all->cnt++;
 }
 
-/* cnt refreshes from t_ns on. */
+/* cnt refreshes, from t_ns on. */
 static struct jank_vblanks steady(uint64_t t_ns, uint64_t period_ns, uint32_t seq, uint32_t cnt)
 {
 	struct jank_vblanks ret = { 0 };
@@ -42,16 +42,16 @@ static void test_steady(void)
 	struct missed_frames got = in(&all, 1105 * MS, 1265 * MS);
 
 	is_uint(got.missed, 9, "160 ms at 60 Hz");
-	is_uint(got.crtc, 2, "of this display");
+	is_uint(got.crtc, 2, "with this display's rate");
 	ok(got.hz > 59.9 && got.hz < 60.1, "%.3f Hz", got.hz);
-	is_uint(in(&all, 1000 * MS, 1001 * MS).missed, 0, "one at the begin is not in it");
-	is_uint(in(&all, 999 * MS, 1000 * MS).missed, 1, "one at the end is");
+	is_uint(in(&all, 1000 * MS, 1001 * MS).missed, 0, "a refresh at the begin does not count");
+	is_uint(in(&all, 999 * MS, 1000 * MS).missed, 1, "a refresh at the end does");
 	is_uint(in(&all, 1001 * MS, 1016 * MS).missed, 0, "between two");
 	is_uint(in(&all, 0, 5000 * MS).missed, 60, "all");
-	is_uint(in(&all, 3000 * MS, 5000 * MS).missed, 0, "after all: nothing is known");
-	is_uint(in(&all, 0, 900 * MS).missed, 0, "before all");
+	is_uint(in(&all, 3000 * MS, 5000 * MS).missed, 0, "after the last one: unknown");
+	is_uint(in(&all, 0, 900 * MS).missed, 0, "before the first one: unknown");
 	all = steady(1000 * MS, 10 * MS, UINT32_MAX - 10, 60);
-	is_uint(in(&all, 1000 * MS, 1200 * MS).missed, 20, "numbers that begin anew at 0");
+	is_uint(in(&all, 1000 * MS, 1200 * MS).missed, 20, "a counter that wraps to 0");
 }
 
 static void test_none(void)
@@ -61,7 +61,7 @@ static void test_none(void)
 	is_uint(in(&all, 0, UINT64_MAX).missed, 0, "no refresh");
 	show(&all, 50 * MS, 1);
 	is_uint(in(&all, 0, 100 * MS).missed, 1, "only one");
-	ok(!in(&all, 0, 100 * MS).hz, "which is no rate");
+	ok(!in(&all, 0, 100 * MS).hz, "which gives no rate");
 }
 
 static void test_long(void)
@@ -70,15 +70,16 @@ static void test_long(void)
 
 	is_uint(in(&all, 199000 * MS, 200000 * MS).missed, 100, "a second of 200");
 	is_uint(in(&all, 195000 * MS, 200000 * MS).missed, 500,
-		"a hang, longer than the near ones");
+		"a hang, longer than the recent ones");
 	is_uint(in(&all, 140000 * MS, 200000 * MS).missed, 6000, "a minute");
 	is_uint(in(&all, 0, 200000 * MS).missed,
 		20000 - (20000 / JANK_VBLANK_STEP - JANK_VBLANK_FAR + 2) * JANK_VBLANK_STEP,
-		"as far as it reaches back");
+		"as far as the history goes");
 }
 
 /*
- * Nobody asked for frames between 1,090 and 2,000 ms: the interrupt was off, the display was not.
+ * Between 1,090 and 2,000 ms the interrupt was off, because nobody asked for frames; the display
+ * was on.
  */
 static void test_gap(void)
 {
@@ -89,13 +90,13 @@ static void test_gap(void)
 	is_uint(in(&all, 1500 * MS, 1600 * MS).missed, 10, "within a gap");
 	is_uint(in(&all, 1000 * MS, 2010 * MS).missed, 101, "over it");
 	show(&all, 2020 * MS, 5000);
-	is_uint(in(&all, 2010 * MS, 2020 * MS).missed, 1, "a number that cannot be is one frame");
+	is_uint(in(&all, 2010 * MS, 2020 * MS).missed, 1, "an impossible number is one frame");
 	show(&all, 2030 * MS, 3);
-	is_uint(in(&all, 2010 * MS, 2030 * MS).missed, 2, "so is one that goes back");
+	is_uint(in(&all, 2010 * MS, 2030 * MS).missed, 2, "so is a lower one");
 	show(&all, 2040 * MS, 3);
-	is_uint(in(&all, 2010 * MS, 2040 * MS).missed, 3, "and the same again");
+	is_uint(in(&all, 2010 * MS, 2040 * MS).missed, 3, "and the same one again");
 	show(&all, 1, 4);
-	is_uint(in(&all, 2010 * MS, 2040 * MS).missed, 3, "one out of order is left out");
+	is_uint(in(&all, 2010 * MS, 2040 * MS).missed, 3, "a refresh out of order is ignored");
 }
 
 static void test_displays(void)
@@ -108,8 +109,8 @@ static void test_displays(void)
 	is_uint(got.missed, 7, "of one display");
 	display_frames__add(&got, 1, &fast, 1000 * MS, 1140 * MS);
 	display_frames__add(&got, 2, &slow, 1000 * MS, 1140 * MS);
-	ok(got.missed == 20 && got.crtc == 1, "of several the one with most: %u of %u", got.missed,
-	   got.crtc);
+	ok(got.missed == 20 && got.crtc == 1,
+	   "of several displays the one with most frames: %u of %u", got.missed, got.crtc);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Buckets of durations: their edges over all of 64 bits, quantiles against the exact ones, the
- * threshold's edge.
+ * Buckets of durations: their edges over all 64 bits, quantiles compared with exact ones, the edge
+ * at the threshold.
  */
 #include "model/durations.h"
 
@@ -42,21 +42,21 @@ static void test_edges(void)
 
 		wrong += bucket_of(lower) != i || lower >= next;
 		wrong += bucket_of(next - 1) != (next == UINT64_MAX ? JANK_HIST_BUCKETS - 1 : i);
-		/* A value in the middle is at most this far from any in the bucket. */
+		/* The largest distance of any value in the bucket from its middle. */
 		if (i && i + 1 < JANK_HIST_BUCKETS)
 			wide += (double)(next - 1 - lower) > 2 * ERROR_MAX * (double)lower;
 	}
-	is_int(wrong, 0, "a bucket's edges are in it, and the next ones are not");
+	is_int(wrong, 0, "a bucket contains its edges, and not the next numbers");
 	is_int(wide, 0, "no bucket is wider than 4 %%");
 	for (unsigned e = JANK_HIST_FIRST; e < JANK_HIST_LAST; e++)
 		wrong +=
 			durations__lower(1 + (e - JANK_HIST_FIRST) * JANK_HIST_OCTAVE) != 1ull << e;
 	is_int(wrong, 0, "each power of two is an edge");
 	ok(bucket_of(0) == 0 && bucket_of(127) == 0 && bucket_of(128) == 1,
-	   "the first takes all below");
+	   "the first bucket contains everything below");
 	ok(bucket_of(1ull << 35) == JANK_HIST_BUCKETS - 1 &&
 		   bucket_of(UINT64_MAX) == JANK_HIST_BUCKETS - 1,
-	   "the last all above");
+	   "the last one everything above");
 }
 
 static void test_monotone(void)
@@ -72,7 +72,8 @@ static void test_monotone(void)
 		wrong += bucket_of(ns) < last || bucket_of(ns) > last + 1;
 		last = bucket_of(ns);
 	}
-	is_int(wrong, 0, "a longer duration is never in an earlier bucket, and none is left out");
+	is_int(wrong, 0,
+	       "a longer duration is never in an earlier bucket, and every bucket is used");
 }
 
 /* --- quantiles */
@@ -117,7 +118,7 @@ static double draw_bimodal(void)
 	return (uniform() < 0.7 ? 12000 : 8e6) * exp(0.2 * normal());
 }
 
-/* Two durations, and none between. */
+/* Two clusters of durations, with none between. */
 static double draw_two(void)
 {
 	return uniform() < 0.95 ? 1048576 : 3000000000.;
@@ -132,7 +133,7 @@ static double constant;
 
 static double draw_constant(void)
 {
-	return uniform() < 0.0005 ? 9e9 : constant; /* an outlier: the maximum is no help */
+	return uniform() < 0.0005 ? 9e9 : constant; /* an outlier: the maximum must not decide */
 }
 
 static int compare(const void *a, const void *b)
@@ -181,10 +182,10 @@ static void test_quantiles(void)
 		const char *name;
 		double (*draw)(void);
 	} rows[] = {
-		{ "uniform", draw_uniform },	  { "log-normal", draw_log_normal },
-		{ "narrow", draw_narrow },	  { "exponential", draw_exponential },
-		{ "heavy-tailed", draw_pareto },  { "bimodal", draw_bimodal },
-		{ "of two durations", draw_two }, { "of very short ones", draw_short },
+		{ "uniform", draw_uniform },	 { "log-normal", draw_log_normal },
+		{ "narrow", draw_narrow },	 { "exponential", draw_exponential },
+		{ "heavy-tailed", draw_pareto }, { "bimodal", draw_bimodal },
+		{ "of two clusters", draw_two }, { "of very short ones", draw_short },
 	};
 	uint64_t *samples = calloc(SAMPLE_CNT, sizeof(*samples));
 	double error, worst = 0;
@@ -195,7 +196,7 @@ static void test_quantiles(void)
 		   "p50 to p99.9 of a distribution that is %s: %.2f %% off at most", rows[i].name,
 		   100 * error);
 	}
-	/* At both ends of buckets and between, all over the range. */
+	/* At both edges of buckets and between, over the whole range. */
 	for (constant = 200; constant < 3e10; constant *= 1.0717) {
 		error = worst_error(draw_constant, samples, 16000000);
 		worst = error > worst ? error : worst;
@@ -212,17 +213,18 @@ static void test_few(void)
 	struct durations d = { 0 };
 	uint64_t ns = 7;
 
-	ok(!durations__quantile(&d, 500, &ns) && ns == 7, "of nothing there is no quantile");
+	ok(!durations__quantile(&d, 500, &ns) && ns == 7, "no durations have no quantile");
 	hist.cnt[bucket_of(1000000)] = 1;
 	durations__add(&d, &hist);
-	ok(!durations__quantile(&d, 500, &ns), "nor of one");
+	ok(!durations__quantile(&d, 500, &ns), "nor has one");
 	hist.cnt[bucket_of(1000000)] = 98;
 	durations__add(&d, &hist);
 	ok(durations__quantile(&d, 900, &ns) && !durations__quantile(&d, 990, &ns),
-	   "99 have a p90, and no p99");
+	   "99 have a p90 and no p99");
 	hist.cnt[bucket_of(1000000)] = 1;
 	durations__add(&d, &hist);
-	ok(durations__quantile(&d, 990, &ns) && !durations__quantile(&d, 999, &ns), "100 have one");
+	ok(durations__quantile(&d, 990, &ns) && !durations__quantile(&d, 999, &ns),
+	   "100 have a p99");
 	d.max_ns = 990000;
 	ok(durations__quantile(&d, 990, &ns) && ns <= 990000, "never above the maximum");
 }
@@ -241,7 +243,7 @@ static void test_ends(void)
 	   "the first bucket");
 	ok(durations__next(&d, &pos, &b) && b.upper_ns == 100ull << 30 && b.cnt == 4,
 	   "the last one ends at the maximum");
-	ok(!durations__next(&d, &pos, &b), "and there is none after it");
+	ok(!durations__next(&d, &pos, &b), "and no bucket comes after it");
 	is_uint(durations__log2(&d, 6), 3, "by powers of two: the shortest");
 	is_uint(durations__log2(&d, 34), 4, "  the longest");
 	is_uint(durations__log2(&d, 35) + durations__log2(&d, 5), 0, "  none elsewhere");
@@ -261,11 +263,11 @@ static void test_edge(void)
 	hist.cnt[bucket_of(40000000)] = 4;
 	durations__add(&d, &hist);
 	ok(durations__next(&d, &pos, &b) && b.upper_ns == 16666667 && b.cnt == 2,
-	   "the threshold is an edge: up to it");
+	   "the threshold is an edge: durations up to it");
 	ok(durations__next(&d, &pos, &b) && b.lower_ns == 16666668 && b.cnt == 3 &&
 		   b.upper_ns == durations__lower(at + 1) - 1,
-	   "  over it");
-	ok(durations__next(&d, &pos, &b) && b.cnt == 4, "  far over it");
+	   "  above it");
+	ok(durations__next(&d, &pos, &b) && b.cnt == 4, "  far above it");
 	durations__merge(&sum, &d);
 	durations__merge(&sum, &d);
 	ok(sum.over_cnt == 14 && sum.edge_ns == 16666667 && sum.total == 18 &&
@@ -273,12 +275,12 @@ static void test_edge(void)
 	   "two threads are added up");
 	hist.edge_ns++;
 	durations__add(&sum, &hist);
-	is_uint(sum.edge_ns, 0, "of two thresholds none is an edge");
+	is_uint(sum.edge_ns, 0, "with two thresholds neither is an edge");
 	hist.over_cnt = ~0ull;
 	memset(&d, 0, sizeof(d));
 	durations__add(&d, &hist);
 	pos = 0;
-	ok(durations__next(&d, &pos, &b) && b.cnt == 5, "a count of nonsense makes no buckets up");
+	ok(durations__next(&d, &pos, &b) && b.cnt == 5, "nonsensical counts give no buckets");
 }
 
 int main(void)

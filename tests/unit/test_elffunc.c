@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions in ELF files: a sound file, and such as are made to mislead. */
+/* Functions in ELF files: a valid file, and misleading ones. */
 #include "symbol/elf/elffunc.h"
 
 #include <elf.h>
@@ -18,7 +18,7 @@
 static const char *const names[] = { "epoll_wait", "epoll_pwait",
 				     "_ZN7android6Looper8pollOnceEiPiS1_PPv" };
 
-/* Everything that is asked of a file; true when it did not misbehave. */
+/* Runs every query on a file; true when nothing misbehaved. */
 static bool use_elf(const char *path)
 {
 	struct elffunc_place places[3];
@@ -47,10 +47,10 @@ static void test_good_elf(void)
 	struct elffunc elf;
 
 	if (access(UTILS, R_OK)) {
-		skip(4, "no libutils of Android here");
+		skip(4, "Android's libutils is not installed");
 		return;
 	}
-	is_int(elffunc__open(open(UTILS, O_RDONLY), &elf), 0, "a sound file opens");
+	is_int(elffunc__open(open(UTILS, O_RDONLY), &elf), 0, "a valid file opens");
 	is_int(elffunc__find(&elf, names, 3, places), 1, "one of three names is defined in it");
 	ok(places[2].value && places[2].size && !places[0].value,
 	   "the Looper's; the others are imports");
@@ -67,7 +67,9 @@ struct damage {
 
 #define FILE_MAX (1u << 20)
 
-/* Random bytes in the header, the tables of sections and of dynamic symbols; some files cut off. */
+/*
+ * Random bytes in the header, the section table and the dynamic symbol table; some files truncated.
+ */
 static bool survives_damage(const unsigned char *data, size_t len)
 {
 	static unsigned char bad[FILE_MAX];
@@ -96,7 +98,8 @@ static void test_bad_elf(void)
 		{ "32 bits", EI_CLASS, 1, ELFCLASS32 },
 		{ "the other byte order", EI_DATA, 1, ELFDATA2MSB },
 		{ "sections beyond the end", offsetof(Elf64_Ehdr, e_shoff), 8, 1ull << 40 },
-		{ "sections at the end of the world", offsetof(Elf64_Ehdr, e_shoff), 8, ~0ull - 8 },
+		{ "sections at the end of the address space", offsetof(Elf64_Ehdr, e_shoff), 8,
+		  ~0ull - 8 },
 		{ "segments beyond the end", offsetof(Elf64_Ehdr, e_phoff), 8, ~0ull },
 		{ "too many segments", offsetof(Elf64_Ehdr, e_phnum), 2, 0xffff },
 		{ "too many sections", offsetof(Elf64_Ehdr, e_shnum), 2, 0xffff },
@@ -107,7 +110,7 @@ static void test_bad_elf(void)
 	size_t len = file ? fread(data, 1, sizeof(data), file) : 0;
 
 	if (!len) {
-		skip(1, "no libutils of Android here");
+		skip(1, "Android's libutils is not installed");
 		return;
 	}
 	fclose(file);

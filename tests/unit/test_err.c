@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The error on its way up: return value, exit status, message, its bound. */
+/* struct err on its way up: return value, exit status, message, its bound. */
 #include "base/err.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * One round calls the function of each descriptor that is ready, and none of one that was removed.
- */
+/* One round calls the function of each ready descriptor, and none of a removed one. */
 #include "session/event_loop.h"
 
 #include <errno.h>
@@ -19,12 +17,12 @@ static struct {
 	int calls;
 	uint64_t arg;
 	int remove; /* this descriptor, when called; -1: none */
-	bool reuse; /* and put another in its place */
+	bool reuse; /* and put another one in its place */
 } seen;
 
 static void on_ready(void *ctx, uint64_t arg)
 {
-	ok(ctx == &seen, "the context is given back");
+	ok(ctx == &seen, "the function gets its context");
 	seen.calls++;
 	seen.arg = arg;
 }
@@ -59,17 +57,17 @@ static void test_ready(void)
 
 	begin();
 	is_int(event_loop__add(seen.watch, one, on_ready, &seen, 1), 0, "a descriptor is watched");
-	is_int(event_loop__add(seen.watch, two, on_ready, &seen, 2), 0, "another one");
+	is_int(event_loop__add(seen.watch, two, on_ready, &seen, 2), 0, "so is another one");
 	is_int(event_loop__round(seen.watch), 0, "a round");
-	ok(seen.calls == 1 && seen.arg == 2, "calls for the one that is ready");
+	ok(seen.calls == 1 && seen.arg == 2, "calls the function of the ready one");
 	event_loop__round(seen.watch);
-	is_int(seen.calls, 2, "again, while it is");
+	is_int(seen.calls, 2, "again, while it is ready");
 	eventfd_read(two, &value);
 	eventfd_write(one, 1);
 	event_loop__round(seen.watch);
-	ok(seen.calls == 3 && seen.arg == 1, "and for the other when that is");
+	ok(seen.calls == 3 && seen.arg == 1, "and of the other one when it is ready");
 	event_loop__free(seen.watch);
-	ok(fcntl(one, F_GETFD) >= 0, "descriptors stay the caller's");
+	ok(fcntl(one, F_GETFD) >= 0, "descriptors still belong to the caller");
 	close(one);
 	close(two);
 }
@@ -82,15 +80,15 @@ static void test_refused(void)
 	begin();
 	event_loop__add(seen.watch, fd, on_ready, &seen, 1);
 	is_int(event_loop__add(seen.watch, fd, on_ready, &seen, 2), -EEXIST,
-	       "none is watched twice");
-	is_int(event_loop__add(seen.watch, -1, on_ready, &seen, 2), -EBADF, "nor one that isn't");
+	       "no descriptor is watched twice");
+	is_int(event_loop__add(seen.watch, -1, on_ready, &seen, 2), -EBADF, "nor an invalid one");
 	is_int(event_loop__add(seen.watch, reg, on_ready, &seen, 2), -EPERM, "nor a regular file");
 	event_loop__round(seen.watch);
-	ok(seen.calls == 1 && seen.arg == 1, "the first stays as it was");
+	ok(seen.calls == 1 && seen.arg == 1, "the first one is unchanged");
 	event_loop__remove(seen.watch, 12345);
 	event_loop__remove(seen.watch, fd);
 	is_int(event_loop__add(seen.watch, fd, on_ready, &seen, 3), 0,
-	       "after its removal it may come again");
+	       "after its removal it may be added again");
 	event_loop__free(seen.watch);
 	event_loop__free(NULL);
 	close(fd);
@@ -98,7 +96,7 @@ static void test_refused(void)
 	close(reg);
 }
 
-/* Of two that are ready in one round, the first called removes the other. */
+/* Of two ready descriptors, the function called first removes the other. */
 static void test_removed_in_round(bool reuse)
 {
 	int one = eventfd(1, EFD_CLOEXEC), two = eventfd(1, EFD_CLOEXEC);
@@ -110,11 +108,11 @@ static void test_removed_in_round(bool reuse)
 	event_loop__add(seen.watch, two, on_ready, &seen, 2);
 	event_loop__round(seen.watch);
 	ok(seen.calls == 1 && seen.arg == 1, "one removed in a round is not called in it%s",
-	   reuse ? ", though its number is another's" : "");
+	   reuse ? ", even if another one has its number" : "");
 	event_loop__remove(seen.watch, one);
 	if (reuse) {
 		event_loop__round(seen.watch);
-		is_uint(seen.arg, 99, "the other is called from the next round on");
+		is_uint(seen.arg, 99, "the new one is called from the next round on");
 	}
 	event_loop__free(seen.watch);
 	close(one);
@@ -147,10 +145,10 @@ static void test_hangup(void)
 	       "its other end is watched");
 	event_loop__timer(seen.watch, NS_PER_MS, 0, on_ready, &seen);
 	event_loop__round(seen.watch);
-	ok(seen.calls == 1 && seen.arg == 0, "a pipe that can be written is no news");
+	ok(seen.calls == 1 && seen.arg == 0, "a writable pipe is no event");
 	close(ends[0]);
 	event_loop__round(seen.watch);
-	ok(seen.calls == 2 && seen.arg == 7, "one that nobody reads any more is");
+	ok(seen.calls == 2 && seen.arg == 7, "a pipe without a reader is");
 	is_int(event_loop__hangup(seen.watch, reg, on_ready, &seen, 7), -EPERM,
 	       "a file has no other end");
 	event_loop__free(seen.watch);
@@ -167,7 +165,7 @@ static void test_timer_once(void)
 	fd = event_loop__timer(seen.watch, 5 * NS_PER_MS, 0, on_ready, &seen);
 	ok(fd >= 0, "a timer");
 	event_loop__round(seen.watch);
-	ok(seen.calls == 1 && clock__mono_ns() - start >= 5 * NS_PER_MS, "comes when it is due");
+	ok(seen.calls == 1 && clock__mono_ns() - start >= 5 * NS_PER_MS, "is called when due");
 	event_loop__timer(seen.watch, 30 * NS_PER_MS, 0, on_removing, &seen);
 	event_loop__round(seen.watch);
 	ok(seen.calls == 2 && clock__mono_ns() - start >= 30 * NS_PER_MS, "and only once");
@@ -186,9 +184,9 @@ static void test_timer_period(void)
 	while (seen.calls < 4 && clock__mono_ns() - start < 10 * NS_PER_SEC)
 		event_loop__round(seen.watch);
 	ok(seen.calls == 4 && clock__mono_ns() - start >= 12 * NS_PER_MS,
-	   "a timer that is due at once comes again and again");
+	   "a timer that is due at once fires again and again");
 	event_loop__free(seen.watch);
-	is_int(fcntl(fd, F_GETFD), -1, "the end closes it");
+	is_int(fcntl(fd, F_GETFD), -1, "the end of the loop closes it");
 }
 
 static void on_alarm(int sig)

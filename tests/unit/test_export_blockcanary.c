@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* BlockCanary's logs, held against an independent reader of them (tests/blockcanary_reader.py). */
+/* BlockCanary's logs, checked by an independent reader (tests/blockcanary_reader.py). */
 #include <dirent.h>
 
 #include "export/blockcanary/blockcanary.h"
@@ -30,7 +30,7 @@ static void remove_logs(void)
 	run(&out, "rm -f %s/looper-*.log", scratch_dir);
 }
 
-/* One fixture alone in the directory; returns what the reader makes of it. */
+/* Writes one fixture to the directory; returns what the reader makes of it. */
 static const char *read_fixture(const char *name, const char *qualifier)
 {
 	struct sink *sink = new_sink(qualifier);
@@ -91,8 +91,8 @@ static void test_parts(void)
 		has_str(read_fixture(parts[i].fixture, NULL), parts[i].part, "%s in the reader",
 			parts[i].fixture);
 	has_str(read_fixture("cpu", "team \n= a = b"), "\"qua\": \"team ?= a : b\"",
-		"a qualifier, defused");
-	has_str(read_fixture("cpu", "  "), "\"qua\": \"unknown\"", "a blank one");
+		"a qualifier with special characters, escaped");
+	has_str(read_fixture("cpu", "  "), "\"qua\": \"unknown\"", "a blank qualifier");
 }
 
 static void test_our_keys(void)
@@ -134,13 +134,13 @@ static void test_verdict_keys(void)
 	b = fixture__hostile();
 	blockcanary__add_log(&log, b, NULL);
 	has_str(log.data, "\r\nx-cause-summary = waited for ?[31m?'a",
-		"a hostile one stays a line");
+		"a hostile sentence stays one line");
 	block__free(b);
 	strbuf__reset(&log);
 	b = fixture__lock();
 	blockcanary__add_log(&log, b, NULL);
-	lacks_str(log.data, "x-cause-summary", "none without a sentence");
-	lacks_str(log.data, "x-chain", "nor without a chain");
+	lacks_str(log.data, "x-cause-summary", "no sentence, no line");
+	lacks_str(log.data, "x-chain", "no chain, no line");
 	block__free(b);
 	strbuf__free(&log);
 }
@@ -168,17 +168,17 @@ static void test_message_keys(void)
 		"127.0.0.1:6379->127.0.0.1:51234\r\nx-message-fd = 8\r\n"
 		"x-message-fd-target = tcp 127.0.0.1:6379->127.0.0.1:51234\r\nx-message-ready = "
 		"5\r\n",
-		"what was ready");
+		"the ready descriptors");
 	block__free(b);
 	b = fixture__lock();
 	strbuf__reset(&log);
 	blockcanary__add_log(&log, b, NULL);
-	lacks_str(log.data, "x-message", "nothing where nothing is known");
+	lacks_str(log.data, "x-message", "no message, no line");
 	block__free(b);
 	strbuf__free(&log);
 }
 
-/* More samples than its reader keeps: the last hundred. */
+/* More samples than its reader keeps: the last hundred are written. */
 static void test_many_samples(void)
 {
 	struct sample tick = { .state = JANK_STATE_RUNNING, .syscall = -1 };
@@ -214,10 +214,10 @@ static void test_same_millisecond(void)
 	}
 	sink->ops->free(sink);
 	is_int(count_logs(), 12, "each has its log");
-	ok(logs_pass(scratch_dir), "each whole");
+	ok(logs_pass(scratch_dir), "each is whole");
 }
 
-/* The reader must be able to say no: a log damaged by one sed script each. */
+/* The reader must find damage: each log is damaged by one sed script. */
 static const struct {
 	const char *sed, *complaint;
 } damages[] = {
@@ -248,7 +248,7 @@ static void test_reader(void)
 		    "600 %s/bad/1.log && " READER " --lint %s/bad/1.log 2>&1",
 		    scratch_dir, damages[i].sed, scratch_dir, scratch_dir, scratch_dir,
 		    scratch_dir);
-		has_str(strbuf__str(&out), damages[i].complaint, "damage is seen: %s",
+		has_str(strbuf__str(&out), damages[i].complaint, "damage is found: %s",
 			damages[i].sed);
 	}
 }

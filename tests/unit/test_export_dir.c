@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The output directory on good days and with strangers in it: modes, repair, age, size, two
+ * The output directory in normal use and with foreign files in it: modes, repair, age, size, two
  * writers.
  */
 #include <limits.h>
@@ -16,7 +16,7 @@
 static struct strbuf out = STRBUF_INIT;
 static struct err err;
 
-/* Each test has its own directory in the scratch one. */
+/* Each test has its own directory in the scratch directory. */
 static const char *in(const char *dir, const char *name)
 {
 	static char paths[64][512];
@@ -51,7 +51,7 @@ static void close_sink(struct sink *sink)
 	sink->ops->free(sink);
 }
 
-/* Of now, so that no age counts; i makes it another millisecond. */
+/* A recent time, so that no file is too old; i adds milliseconds. */
 static struct block *block_of_now(unsigned i)
 {
 	struct block *b = fixture__bare();
@@ -61,7 +61,7 @@ static struct block *block_of_now(unsigned i)
 	return b;
 }
 
-/* `before PATH after`, as a number. */
+/* The number that `before PATH after` prints. */
 static long shell_number(const char *before, const char *path, const char *after)
 {
 	run(&out, "%s%s%s", before, path, after);
@@ -126,7 +126,7 @@ static void test_modes(void)
 	ok(is_json(in("a/b/c", "blocks.jsonl")), "every line is JSON");
 }
 
-/* What a crash left of the last line. */
+/* The rest of the last line after a crash. */
 static void test_repair(void)
 {
 	const char *path = in("repair", "blocks.jsonl");
@@ -135,7 +135,7 @@ static void test_repair(void)
 
 	spew(path, "{\"whole\":1}\n{\"torn\":");
 	is_int(send_block(sink, fixture__bare()), 0, "a block after a torn line");
-	is_int(line_cnt(path), 2, "the torn one is gone");
+	is_int(line_cnt(path), 2, "the torn line is gone");
 	ok(is_json(path), "the others are whole");
 	close_sink(sink);
 
@@ -146,17 +146,17 @@ static void test_repair(void)
 	spew(path, torn);
 	sink = must_open("repair");
 	slurp(path, &out);
-	is_str(out.data, "{\"whole\":1}\n", "at the start, a long one");
+	is_str(out.data, "{\"whole\":1}\n", "at the start, a long torn line");
 	spew(path, torn + 12);
-	is_int(send_summary(other, false), 0, "another that was open all the time");
-	is_int(line_cnt(path), 1, "nothing but a torn line: all of it goes");
+	is_int(send_summary(other, false), 0, "another one, in a file that stayed open");
+	is_int(line_cnt(path), 1, "a file with only a torn line becomes empty");
 	ok(is_json(path), "and the new line is whole");
 	free(torn);
 	close_sink(other);
 	close_sink(sink);
 }
 
-/* Names that are not ours to write to. */
+/* Names that we must not write to. */
 static void test_strangers(void)
 {
 	const char *path = in("strangers", "blocks.jsonl"), *victim = in("", "victim");
@@ -168,12 +168,12 @@ static void test_strangers(void)
 		abort();
 	is_int(open_sink("strangers", 0, 0, &sink), -EPERM, "blocks.jsonl is a symbolic link");
 	has_str(err.msg, "/strangers/blocks.jsonl' is no regular file of this user: remove it",
-		"and is named");
+		"and the message names it");
 	unlink(path);
 	if (symlink("nothing-there", path))
 		abort();
-	is_int(open_sink("strangers", 0, 0, &sink), -EPERM, "one to nothing");
-	ok(!is_there(in("strangers", "nothing-there")), "what it points to isn't made");
+	is_int(open_sink("strangers", 0, 0, &sink), -EPERM, "a dangling link");
+	ok(!is_there(in("strangers", "nothing-there")), "its target is not created");
 	unlink(path);
 	if (link(victim, path))
 		abort();
@@ -181,14 +181,14 @@ static void test_strangers(void)
 	unlink(path);
 	if (mkfifo(path, 0600))
 		abort();
-	is_int(open_sink("strangers", 0, 0, &sink), -EPERM, "a FIFO, and it doesn't hang");
+	is_int(open_sink("strangers", 0, 0, &sink), -EPERM, "a FIFO, without a hang");
 	unlink(path);
 	mkdir(path, 0700);
 	ok(open_sink("strangers", 0, 0, &sink) < 0, "a directory");
 	rmdir(path);
 	is_int(open_sink("victim", 0, 0, &sink), -ENOTDIR, "DIR is a file");
 	slurp(victim, &out);
-	is_str(out.data, "precious", "the victim is untouched");
+	is_str(out.data, "precious", "the victim file is unchanged");
 }
 
 static void test_foreign_owner(void)
@@ -209,7 +209,7 @@ static void test_foreign_owner(void)
 	close_sink(sink);
 }
 
-/* Somebody took the log's name: a link isn't followed, the log gets another name. */
+/* If a link has the log's name, it is not followed: the log gets another name. */
 static void test_taken_name(void)
 {
 	const char *name = "looper-2026-01-02_03-04-05.779.log", *victim = in("", "victim2");
@@ -220,7 +220,7 @@ static void test_taken_name(void)
 		abort();
 	is_int(send_block(sink, fixture__bare()), 0, "a block");
 	slurp(victim, &out);
-	is_str(out.data, "precious", "the link's target is untouched");
+	is_str(out.data, "precious", "the link's target is unchanged");
 	ok(is_there(in("taken", "looper-2026-01-02_03-04-05.779-1.log")),
 	   "the log has the next name");
 	close_sink(sink);
@@ -266,15 +266,15 @@ static void test_age(void)
 		abort();
 	age(link_name, 1000);
 	age(dir_name, 1000);
-	is_int(open_sink("age", 48 * 3600 * NS_PER_SEC, 0, &sink), 0, "keeps 48 hours");
+	is_int(open_sink("age", 48 * 3600 * NS_PER_SEC, 0, &sink), 0, "keeps files of 48 hours");
 	for (size_t i = 0; i < sizeof(aged) / sizeof(*aged); i++)
 		is_int(is_there(in("age", aged[i].name)), aged[i].stays, "%s, %u h old, %s",
 		       aged[i].name, aged[i].hours, aged[i].stays ? "stays" : "goes");
 	ok(is_there(link_name), "a link stays");
 	ok(is_there(dir_name), "a directory stays");
 	close_sink(sink);
-	is_int(open_sink("age", 0, 0, &sink), 0, "keeps for ever");
-	ok(is_there(in("age", aged[2].name)), "then nothing goes");
+	is_int(open_sink("age", 0, 0, &sink), 0, "keeps files for ever");
+	ok(is_there(in("age", aged[2].name)), "then nothing is removed");
 	close_sink(sink);
 }
 
@@ -316,20 +316,21 @@ static void test_size(void)
 		whole += is_there(in("size", name.data));
 		strbuf__free(&name);
 	}
-	ok(most <= max && most > max * 3 / 4, "never over the bound, and near it: %ld of %ld", most,
-	   max);
-	is_int(whole, 200, "the newest log is always there");
+	ok(most <= max && most > max * 3 / 4, "never above the bound, and close to it: %ld of %ld",
+	   most, max);
+	is_int(whole, 200, "the newest log always exists");
 	ok(old_seen > 100, "blocks.jsonl was rotated");
 	ok(is_json(in("size", "blocks.jsonl")) && is_json(in("size", "blocks.1.jsonl")),
 	   "both are whole");
 	ok(logs_pass(in("size", "")), "the logs too");
-	is_int(send_block(sink, fixture__cpu()), -EFBIG, "a record over the bound is an error");
+	is_int(send_block(sink, fixture__cpu()), -EFBIG,
+	       "a record larger than the bound is an error");
 	ok(total_bytes("size") <= max, "and leaves nothing");
-	is_int(send_block(sink, block_of_now(999)), 0, "the next goes on");
+	is_int(send_block(sink, block_of_now(999)), 0, "the next record is written");
 	close_sink(sink);
 }
 
-/* The logs go before the records do. */
+/* Logs are removed before records. */
 static void test_size_order(void)
 {
 	struct sink *sink = must_open("order");
@@ -342,12 +343,12 @@ static void test_size_order(void)
 	lines = line_cnt(in("order", "blocks.jsonl"));
 	is_int(open_sink("order", 0, total_bytes("order"), &sink), 0, "a bound that is reached");
 	is_int(send_block(sink, block_of_now(50)), 0, "one more block");
-	ok(log_cnt("order") <= logs, "logs went: %ld of %ld", log_cnt("order"), logs);
-	is_int(line_cnt(in("order", "blocks.jsonl")), lines + 1, "no record did");
+	ok(log_cnt("order") <= logs, "logs are removed: %ld of %ld", log_cnt("order"), logs);
+	is_int(line_cnt(in("order", "blocks.jsonl")), lines + 1, "no record is");
 	close_sink(sink);
 }
 
-/* blocks.1.jsonl belongs to somebody else: it is not replaced. */
+/* If blocks.1.jsonl belongs to another user, it is not replaced. */
 static void test_foreign_old(void)
 {
 	const char *old = in("old", "blocks.1.jsonl");
@@ -359,13 +360,13 @@ static void test_foreign_old(void)
 		abort();
 	for (unsigned i = 0; i < 40 && !code; i++)
 		code = send_block(sink, block_of_now(i));
-	is_int(code, -EPERM, "no rotation over a stranger's file");
+	is_int(code, -EPERM, "no rotation over a foreign file");
 	slurp(old, &out);
-	is_str(out.data, "precious", "which is untouched");
+	is_str(out.data, "precious", "which is unchanged");
 	close_sink(sink);
 }
 
-/* The disk's end in the middle of a line, then in the middle of a log. */
+/* The disk is full in the middle of a line, then in the middle of a log. */
 static void test_cut_short(void)
 {
 	const char *path = in("cut", "blocks.jsonl");
@@ -373,7 +374,7 @@ static void test_cut_short(void)
 	struct block *hang = fixture__cpu();
 	struct stat before, after;
 
-	hang->type = BLOCK_HANG; /* it has no log */
+	hang->type = BLOCK_HANG; /* a summary has no log */
 	is_int(send_block(sink, fixture__cpu()), 0, "a block");
 	stat(path, &before);
 	limit_file_size(before.st_size + 30000);
@@ -388,7 +389,7 @@ static void test_cut_short(void)
 	limit_file_size(RLIM_INFINITY);
 	is_int(line_cnt(path), 1, "which is the only line");
 	close_sink(sink);
-	is_int(shell_number("ls -A ", in("cut", ""), " | wc -l"), 3, "no half-made log remains");
+	is_int(shell_number("ls -A ", in("cut", ""), " | wc -l"), 3, "no partial log remains");
 	ok(logs_pass(in("cut", "")), "and the logs are whole");
 }
 
@@ -398,10 +399,11 @@ static void test_removed(void)
 
 	is_int(send_block(sink, fixture__bare()), 0, "a block");
 	unlink(in("removed", "blocks.jsonl"));
-	is_int(send_block(sink, fixture__bare()), 0, "blocks.jsonl was removed: made again");
+	is_int(send_block(sink, fixture__bare()), 0,
+	       "blocks.jsonl was removed: it is created again");
 	is_int(line_cnt(in("removed", "blocks.jsonl")), 1, "with the new line");
 	run(&out, "rm -rf %s", in("removed", ""));
-	is_int(send_block(sink, fixture__bare()), 0, "DIR was removed: made again");
+	is_int(send_block(sink, fixture__bare()), 0, "DIR was removed: it is created again");
 	is_int(line_cnt(in("removed", "blocks.jsonl")), 1, "with the line");
 	is_int(log_cnt("removed"), 1, "and the log");
 	close_sink(sink);
@@ -439,9 +441,9 @@ static void test_shared(void)
 {
 	run_writers(0);
 	is_int(line_cnt(in("shared", "blocks.jsonl")), WRITERS * WRITER_BLOCKS, "no line is lost");
-	ok(is_json(in("shared", "blocks.jsonl")), "none is mixed with another");
+	ok(is_json(in("shared", "blocks.jsonl")), "no line is mixed with another");
 	is_int(log_cnt("shared"), WRITERS * WRITER_BLOCKS,
-	       "no log is, though all are of one millisecond");
+	       "no log is lost, though all are of one millisecond");
 	ok(logs_pass(in("shared", "")), "each whole");
 	run_writers(30000);
 	ok(total_bytes("shared") <= 30000, "the bound holds for all together: %ld",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Merging of the same stacks, and what time they stand for. */
+/* Merging of equal stacks, and the time that they stand for. */
 #include "export/text/text_stacks.h"
 #include "tests/export_fixture.h"
 #include "tests/tap.h"
@@ -20,14 +20,14 @@ static void test_cpu(void)
 	size_t cnt;
 
 	is_int(fold__block(b, &folds, &cnt), 0, "folds");
-	is_int(cnt, 3, "31 samples are 3 stacks, instructions apart");
+	is_int(cnt, 3, "31 samples are 3 stacks; instructions do not matter");
 	is_int(folds[0].cnt, 27, "the first was seen 27 times");
 	is_uint(folds[0].ns, 270 * FIXTURE_MS, "a tick is running time / ticks");
 	is_uint(folds[1].ns, 30 * FIXTURE_MS, "the second's too");
-	is_uint(folds[2].ns, 8 * FIXTURE_MS, "a span is its length");
+	is_uint(folds[2].ns, 8 * FIXTURE_MS, "a span counts its length");
 	free(folds);
 	b->state_ns[JANK_STATE_RUNNING] = 100000000000000007ull;
-	is_int(fold__block(b, &folds, &cnt), 0, "folds a long one");
+	is_int(fold__block(b, &folds, &cnt), 0, "folds a long block");
 	is_uint(folds[0].ns + folds[1].ns, 100000000000000007ull, "nothing is lost by rounding");
 	free(folds);
 	block__free(b);
@@ -56,15 +56,15 @@ static void test_spans(void)
 	is_int(cnt, 2, "the system call tells stacks apart");
 	is_uint(folds[0].ns, 15 * FIXTURE_MS, "longest first");
 	is_uint(folds[0].sample->ns, 5 * FIXTURE_MS, "it shows the longest span");
-	is_uint(folds[0].runnable_ns, 15, "runnable time adds up");
-	ok(folds[0].other_wakers, "wakers differ");
-	ok(!folds[1].other_wakers, "one waker is one");
+	is_uint(folds[0].runnable_ns, 15, "runnable time is summed");
+	ok(folds[0].other_wakers, "different wakers are marked");
+	ok(!folds[1].other_wakers, "a single waker is not");
 	is_uint(sum_ns(folds, cnt), 21 * FIXTURE_MS, "sum");
 	free(folds);
 	block__free(b);
 }
 
-/* Without names, the place decides. */
+/* Without names, module and offset decide. */
 static void test_unnamed(void)
 {
 	struct block *b = fixture__new(100 * FIXTURE_MS, "x", 1, 1);
@@ -80,7 +80,7 @@ static void test_unnamed(void)
 	SAMPLE(b, tick, { .address = 2 });
 	SAMPLE(b, tick, { .address = 1, .kernel = true });
 	is_int(fold__block(b, &folds, &cnt), 0, "folds");
-	is_int(cnt, 6, "only the same module and offset are the same");
+	is_int(cnt, 6, "only equal modules and offsets are merged");
 	free(folds);
 	block__free(b);
 }
@@ -91,8 +91,8 @@ static void test_none(void)
 	struct fold *folds;
 	size_t cnt = 7;
 
-	is_int(fold__block(b, &folds, &cnt), 0, "folds nothing");
-	is_int(cnt, 0, "to nothing");
+	is_int(fold__block(b, &folds, &cnt), 0, "folds no samples");
+	is_int(cnt, 0, "to no stacks");
 	free(folds);
 	block__free(b);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The output directory on bad days: a full disk, a read-only one, one that may not be written. */
+/* The output directory on a disk that is full, read-only, or not writable. */
 #include <sched.h>
 #include <sys/mount.h>
 
@@ -27,7 +27,7 @@ static int open_sink(const char *name, struct sink **ret)
 	return sink_dir__new(&opts, ret, &err);
 }
 
-/* Fills the disk but for about `room` bytes. */
+/* Fills the disk except for about `room` bytes. */
 static void fill(size_t room)
 {
 	int fd = open(in("ballast"), O_WRONLY | O_CREAT, 0600);
@@ -75,19 +75,19 @@ static void test_fills_up(void)
 	lines_are_whole("full/blocks.jsonl", 1, "after that");
 	fill(0);
 	is_int(send_block(sink, fixture__cpu()), -ENOSPC, "nothing fits");
-	is_int(send_summary(sink, false), 0, "but what the last page of the file holds");
+	is_int(send_summary(sink, false), 0, "except in the last page of the file");
 	lines_are_whole("full/blocks.jsonl", 2, "after that");
 	unlink(in("ballast"));
 	is_int(send_block(sink, fixture__hang_end()), 0, "with room it goes on");
 	lines_are_whole("full/blocks.jsonl", 3, "after that");
 	ok(logs_pass(in("full")), "every log is whole");
 	run(&out, "ls -A %s | grep -c tmp", in("full"));
-	is_int(atoi(strbuf__str(&out)), 0, "none half-made");
+	is_int(atoi(strbuf__str(&out)), 0, "no partial log");
 	sink->ops->free(sink);
 	run(&out, "rm -rf %s", in("full"));
 }
 
-/* Room for the line, not for the log: the record says so, the line is there. */
+/* Room for the line but not for the log: an error, but the line is written. */
 static void test_log_only(void)
 {
 	struct sink *sink;
@@ -107,7 +107,7 @@ static void test_full_at_start(void)
 	struct sink *sink;
 
 	fill(0);
-	is_int(open_sink("late/x", &sink), 0, "a full disk doesn't stop the start");
+	is_int(open_sink("late/x", &sink), 0, "a full disk does not prevent the start");
 	unlink(in("ballast"));
 	if (!sink)
 		return;
@@ -121,18 +121,18 @@ static void test_read_only(void)
 {
 	struct sink *sink, *other;
 
-	is_int(open_sink("ro", &sink), 0, "opens while it can be written");
+	is_int(open_sink("ro", &sink), 0, "opens while it is writable");
 	is_int(send_block(sink, fixture__bare()), 0, "a block");
 	sink->ops->free(sink); /* a file that is open keeps the disk writable */
 	if (mount(NULL, scratch_dir, NULL, MS_REMOUNT | MS_RDONLY, NULL))
 		abort();
-	is_int(open_sink("ro", &sink), 0, "a read-only disk doesn't stop the start");
+	is_int(open_sink("ro", &sink), 0, "a read-only disk does not prevent the start");
 	has_str(err.msg, "Read-only file system: no record can be written there now",
-		"but is told");
+		"but is reported");
 	is_int(send_block(sink, fixture__bare()), -EROFS, "a block is an error");
 	is_int(send_summary(sink, false), -EROFS, "a summary too");
-	is_int(open_sink("new", &other), 0, "where DIR isn't there yet");
-	is_int(send_block(other, fixture__bare()), -EROFS, "as well");
+	is_int(open_sink("new", &other), 0, "DIR does not exist yet");
+	is_int(send_block(other, fixture__bare()), -EROFS, "the same");
 	other->ops->free(other);
 	if (mount(NULL, scratch_dir, NULL, MS_REMOUNT, NULL))
 		abort();
@@ -158,7 +158,7 @@ static void test_tmpfs(void)
 	umount2(scratch_dir, MNT_DETACH);
 }
 
-/* Root may write anywhere: so as nobody. */
+/* Root may write anywhere, so this runs as `nobody`. */
 static int as_nobody(void)
 {
 	struct sink *sink;
@@ -186,7 +186,7 @@ static void test_permission(void)
 		as_nobody();
 	waitpid(pid, &status, 0);
 	is_int(WEXITSTATUS(status), 0,
-	       "a directory that may not be written stops the start, and says why");
+	       "a directory without write permission prevents the start, with the reason");
 }
 
 int main(void)

@@ -51,7 +51,7 @@ static void test_names(void)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		strbuf__reset(&sb);
-		strbuf__adds(&sb, "+"); /* what was there stays */
+		strbuf__adds(&sb, "+"); /* the text before stays */
 		function__add_short(&sb, names[i].full, "<…>", false);
 		is_str(strbuf__str(&sb) + 1, names[i].text, "%s", names[i].full);
 		strbuf__reset(&sb);
@@ -61,7 +61,7 @@ static void test_names(void)
 	strbuf__free(&sb);
 }
 
-/* A name of any length and nesting costs little and ends. */
+/* A name of any length and nesting costs little and terminates. */
 static void test_hostile(void)
 {
 	static const char *const patterns[] = {
@@ -130,7 +130,7 @@ int main(void)
 	test_hostile();
 	test_cells();
 	is_str(module__base("/usr/lib/libc.so.6"), "libc.so.6", "base name of a path");
-	is_str(module__base("[vdso]"), "[vdso]", "base name of what is no path");
+	is_str(module__base("[vdso]"), "[vdso]", "base name of a name without a slash");
 	is_str(module__base("d/"), "d/", "base name of a directory");
 	is_str(module__base(NULL), "", "base name of nothing");
 	return tap__done();

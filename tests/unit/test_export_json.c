@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* JSON Lines: valid by the binary's own schema, one write a line, nothing torn left behind. */
+/* JSON Lines: valid by the binary's own schema, one write per line, no torn line left behind. */
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -45,15 +45,15 @@ static void test_schema(void)
 	default:
 		ok(false, "records are valid, damaged ones are not: %s", strbuf__str(&out));
 	}
-	has_str(strbuf__str(&out), "13 valid records", "all were looked at");
+	has_str(strbuf__str(&out), "13 valid records", "all records were checked");
 	ok(run(&out,
 	       "/usr/bin/python3 schema/generate.py .output/schema/descriptors.pb schema | cmp %s "
 	       "-",
 	       schema) == 0,
-	   "the binary's schema is what schema/generate.py prints, byte by byte");
+	   "the binary's schema is the output of schema/generate.py, byte by byte");
 }
 
-/* The validator must be able to say no. */
+/* The validator must find damage. */
 static void test_validator(void)
 {
 	char schema[256], records[256];
@@ -64,7 +64,7 @@ static void test_validator(void)
 	if (run(&out, "python3 tests/validate_records.py %s %s", schema, records) == 3)
 		skip(1, "python3-jsonschema is not installed");
 	else
-		has_str(strbuf__str(&out), "torn last line", "the validator sees a torn line");
+		has_str(strbuf__str(&out), "torn last line", "the validator finds a torn line");
 }
 
 static void check_line(const char *fixture, const char *part, bool wanted)
@@ -245,7 +245,7 @@ static void test_summary(void)
 	has_str(line.data,
 		"\"process\":\"redis-server\",\"dispatches\":1234000,\"blocks\":40,\"log2\":[0,0,0,"
 		"0,0,0,0,0,0,0,0,400,20000,",
-		"a histogram, bucket 11 its first");
+		"a histogram, from bucket 11 on");
 	strbuf__reset(&line);
 	summary.bpf_known = false;
 	summary.dispatch_cnt = 0;
@@ -256,7 +256,7 @@ static void test_summary(void)
 	strbuf__free(&line);
 }
 
-/* A datagram is what one write() wrote. */
+/* A datagram holds what one write() wrote. */
 static void test_one_write(void)
 {
 	static char buf[1 << 20];
@@ -273,7 +273,7 @@ static void test_one_write(void)
 	   "one write, one line");
 	is_int(recv(fds[1], buf, sizeof(buf), MSG_DONTWAIT), -1, "and nothing after it");
 	close(fds[1]);
-	is_int(send_block(sink, fixture__cpu()), -EPIPE, "a reader that has gone is EPIPE");
+	is_int(send_block(sink, fixture__cpu()), -EPIPE, "a reader that has left is EPIPE");
 	sink->ops->free(sink);
 	close(fds[0]);
 }
@@ -310,12 +310,12 @@ static void test_pipe(void)
 	close(fds[1]);
 	waitpid(pid, &status, 0);
 	slurp(schema, &out);
-	ok(out.len > 40000 && out.data[out.len - 1] == '\n', "the whole line came through");
+	ok(out.len > 40000 && out.data[out.len - 1] == '\n', "the whole line arrived");
 	sink->ops->free(sink);
 	close(fds[0]);
 }
 
-/* No room: nothing of the line remains, and the next one is whole. */
+/* No room: no part of the line remains, and the next one is whole. */
 static void test_no_room(int flags, const char *what)
 {
 	struct stat before, after;
@@ -331,11 +331,11 @@ static void test_no_room(int flags, const char *what)
 	limit_file_size(before.st_size + 100);
 	is_int(send_block(sink, fixture__bare()), -EFBIG, "%s: no room is an error", what);
 	limit_file_size(before.st_size);
-	is_int(send_block(sink, fixture__bare()), -EFBIG, "%s: no byte of room too", what);
+	is_int(send_block(sink, fixture__bare()), -EFBIG, "%s: not a byte of room, too", what);
 	limit_file_size(RLIM_INFINITY);
 	fstat(fd, &after);
 	is_int(after.st_size, before.st_size, "%s: nothing torn remains", what);
-	is_int(send_block(sink, fixture__bare()), 0, "%s: with room it goes on", what);
+	is_int(send_block(sink, fixture__bare()), 0, "%s: with room it continues", what);
 	slurp(path, &out);
 	is_int(out.len, 2 * before.st_size, "%s: two whole lines", what);
 	ok(!memcmp(out.data, out.data + before.st_size, before.st_size), "%s: alike", what);

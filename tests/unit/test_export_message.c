@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * A message in a few words: each of its parts, alone and with others; the names of epoll's events.
- */
+/* A message in a few words: each part alone and with others; the names of epoll's events. */
 #include "export/shared_words.h"
 
 #include <stdlib.h>
@@ -9,7 +7,7 @@
 
 #include "tests/tap.h"
 
-/* What is known of it, NULL and 0 where it isn't. A callback has a module. */
+/* The known parts of a message; NULL and 0 are unknown. A callback has a module. */
 static const struct {
 	const char *what, *handler, *callback, *source, *target;
 	uint32_t ready_cnt;
@@ -72,7 +70,7 @@ static void test_bare(void)
 
 	m->fd.fd = 7;
 	message__add_phrase(&sb, m);
-	is_str(strbuf__str(&sb), "fd 7", "a descriptor of which nothing else is known");
+	is_str(strbuf__str(&sb), "fd 7", "a descriptor with an unknown target");
 	m->callback.module = strdup("/usr/lib/libx.so");
 	m->callback.offset = 0x1234;
 	strbuf__reset(&sb);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The text sink: what it says, that no line is wider than the terminal, that no name gets through
- * unclean. To look at it: test_export_text show [COLOR [WIDTH [VERBOSITY]]]
+ * The text sink: its content, that no line is wider than the terminal, and that every name is
+ * escaped. To look at it: test_export_text show [COLOR [WIDTH [VERBOSITY]]]
  */
 #include <locale.h>
 #include <wchar.h>
@@ -20,7 +20,7 @@ struct task_iter {
 };
 static const struct task_iter plain = { false, 100, 0 };
 
-/* What a sink of this look writes of a fixture, or of the summary for NULL. */
+/* The text of a fixture in this style, or of the summary for NULL. */
 static const char *shown(struct task_iter look, const char *fixture)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -37,7 +37,7 @@ static const char *shown(struct task_iter look, const char *fixture)
 	return strbuf__str(&out);
 }
 
-/* Takes the colours out, in place; false when there is any other escape sequence. */
+/* Removes the colours in place; false if there is any other escape sequence. */
 static bool strip(char *text)
 {
 	char *to = text;
@@ -58,7 +58,7 @@ static bool strip(char *text)
 	return true;
 }
 
-/* Widest line by the C library's measure; -1 for a byte that has no place on a terminal. */
+/* The widest line by the C library's measure; -1 if a byte is not printable. */
 static int widest(const char *text)
 {
 	int width = 0, max = 0;
@@ -92,12 +92,12 @@ static void test_look(struct task_iter look, const char *fixture)
 	shown(look, fixture);
 	colored = strdup(out.data);
 	ok(strip(colored) && (look.color || !strchr(out.data, '\033')),
-	   "%s: no escape but colours, %u", fixture, look.width);
+	   "%s: no escape except colours, %u", fixture, look.width);
 	width = widest(colored);
 	ok(width > 0 && width <= (int)look.width, "%s: %d columns of %u", fixture, width,
 	   look.width);
 	bare.color = false;
-	is_str(shown(bare, fixture), colored, "%s: colour changes no text", fixture);
+	is_str(shown(bare, fixture), colored, "%s: colour does not change the text", fixture);
 	free(colored);
 }
 
@@ -233,7 +233,7 @@ static void test_parts(void)
 		const char *text = shown(plain, parts[i].fixture);
 
 		if (parts[i].wanted)
-			has_str(text, parts[i].part, "%s says so", parts[i].fixture);
+			has_str(text, parts[i].part, "%s is there", parts[i].fixture);
 		else
 			lacks_str(text, parts[i].part, "%s doesn't", parts[i].fixture);
 	}
@@ -264,20 +264,20 @@ static void test_verbosity(void)
 {
 	struct task_iter quiet = { false, 100, -1 }, loud = { false, 100, 1 };
 
-	is_int(count(shown(quiet, "cpu"), "\n"), 2, "quiet: the headline alone");
+	is_int(count(shown(quiet, "cpu"), "\n"), 2, "quiet: only the headline");
 	has_str(shown(loud, "lock"), "          do_futex+0x12b  vmlinux\n",
 		"loud: each kernel frame");
 	has_str(shown(loud, "lock"), "std::lock_guard<std::mutex>::lock_guard(std::mutex&)+0x22",
 		"loud: whole names");
 	has_str(shown(loud, "lock"), "memory 8.6 of 15.6 GiB available", "loud: memory");
 	has_str(shown(loud, "chain"), "NUMA", "loud: the node, if only 0");
-	lacks_str(shown(loud, "cpu"), "NUMA", "loud: no node that isn't known");
+	lacks_str(shown(loud, "cpu"), "NUMA", "loud: an unknown node is not shown");
 	has_str(shown(loud, "cpu"),
 		"\n   container 3f8a2c1b9d7e · pod 7f3b1d2e-0a9c-4b8d-9e6f-112233445566 · unit "
 		"redis-server.service",
-		"loud: where it runs");
-	lacks_str(shown(plain, "cpu"), "container", "else not");
-	lacks_str(shown(loud, "bare"), "container", "nor what is not known");
+		"loud: container, pod and unit");
+	lacks_str(shown(plain, "cpu"), "container", "otherwise not");
+	lacks_str(shown(loud, "bare"), "container", "nor what is unknown");
 	has_str(shown(loud, "qt"),
 		"\n   message: QTimerEvent\n   handler: app::Window<int> (kcalc)\n"
 		"   callback: +0x1234 (libx.so)\n   source: frame clock\n   ░",
@@ -285,9 +285,9 @@ static void test_verbosity(void)
 	has_str(shown(loud, "ready"),
 		"\n   ready: fd 8 tcp 127.0.0.1:6379->127.0.0.1:51234 (in|hup|rdhup)\n"
 		"   ready: fd 9 eventfd 12 (in|0x40000000)\n   ready: 3 more, not known which\n",
-		"loud: what was ready");
-	lacks_str(shown(loud, "ready"), "handling", "said once");
-	lacks_str(shown(loud, "ready"), "message:", "and nothing of what isn't known");
+		"loud: the ready descriptors");
+	lacks_str(shown(loud, "ready"), "handling", "each once");
+	lacks_str(shown(loud, "ready"), "message:", "and nothing unknown");
 	lacks_str(shown(quiet, "ready"), "ready:", "quiet: none of it");
 	has_str(shown(loud, "chain"),
 		"woke it: disk 139 ms in fsync()\n"
@@ -298,10 +298,10 @@ static void test_verbosity(void)
 		"loud: all that a link did");
 	has_str(shown(loud, "chain"),
 		"          woke it in:\n          try_to_wake_up+0x10  vmlinux\n",
-		"loud: and where it woke");
+		"loud: and its stack at the wake-up");
 	has_str(shown(loud, "chain"), "(speller, pid 501), fd 7, 250 ms at most, 4096 bytes\n",
-		"loud: all that was asked for");
-	has_str(shown(loud, "chain"), "flush_index (confidence 95%) ·", "loud: how sure it is");
+		"loud: all facts of the wait");
+	has_str(shown(loud, "chain"), "flush_index (confidence 95%) ·", "loud: the confidence");
 	has_str(shown(loud, "chain"), " · 1,200 page faults without storage", "loud: minor faults");
 	is_int(count(shown(loud, "cpu"), "luaV_execute+"), 4, "loud: recursion in full");
 	is_int(count(shown(loud, "states"), "0x400000"), 12, "loud: every stack");
@@ -316,7 +316,7 @@ static void test_losses(void)
 	slurp(path, &out);
 	has_str(strbuf__str(&out), "\n   lost: 12 ring_full, 12,345 samples_shed\n",
 		"losses are named");
-	lacks_str(strbuf__str(&out), "nothing lost", "and not denied");
+	lacks_str(strbuf__str(&out), "nothing lost", "and no line says nothing lost");
 	sink->ops->free(sink);
 	close(fd);
 }
@@ -333,7 +333,7 @@ static void test_errors(void)
 		abort();
 	close(fds[0]);
 	sink = sink_text__new(fds[1], false, 0, 0);
-	is_int(send_block(sink, fixture__cpu()), -EPIPE, "a reader that has gone");
+	is_int(send_block(sink, fixture__cpu()), -EPIPE, "a reader that has left");
 	is_int(send_summary(sink, false), -EPIPE, "for the summary too");
 	sink->ops->free(sink);
 	close(fds[1]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The daemon of a FUSE file system, in a /proc that is made by hand. */
+/* The daemon of a FUSE file system, in a made-up /proc. */
 #include "procfs/fd_holder.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void add_fd(int pid, int fd, const char *link, const char *fdinfo)
 		abort();
 }
 
-/* now_ns: later than the last time, since what was found is kept. */
+/* now_ns is later each time, because results are cached. */
 static int find(char *type, dev_t dev)
 {
 	static uint64_t now_ns = NS_PER_SEC;
@@ -49,15 +49,15 @@ int main(void)
 	is_int(find("fuse", makedev(0, 39)), 9, "by the connection's number");
 	is_int(find("fuse.sshfs", makedev(0, 40)), 8, "of a type with a name");
 	is_int(find("fuseblk", makedev(8, 3)), 10, "of a disk: the kernel's own number of it");
-	is_int(find("fuse", makedev(0, 41)), 0, "nobody has that connection");
+	is_int(find("fuse", makedev(0, 41)), 0, "an unknown connection");
 	is_int(find("tmpfs", makedev(0, 39)), 0, "no FUSE");
 	is_int(find("fusectl", makedev(0, 39)), 0, "its control file system is none");
 	is_int(fusedaemon__find(proc, NULL, 0), 0, "no mount");
 	add_fd(11, 5, "/dev/fuse", "pos:\t0\nflags:\t02\n");
 	add_fd(11, 6, "/dev/fuse", "pos:\t0\nflags:\t02\n");
-	is_int(find("fuse", makedev(0, 39)), 9, "a connection that is said goes first");
-	is_int(find("fuse", makedev(0, 41)), 11, "the only process whose connection is not");
+	is_int(find("fuse", makedev(0, 39)), 9, "a known connection takes precedence");
+	is_int(find("fuse", makedev(0, 41)), 11, "the only process with an unknown connection");
 	add_fd(12, 5, "/dev/fuse", "pos:\t0\nflags:\t02\n");
-	is_int(find("fuse", makedev(0, 41)), 0, "of two it may be either");
+	is_int(find("fuse", makedev(0, 41)), 0, "of two such processes it may be either");
 	return tap__done();
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What a descriptor is, in words: of this process's own descriptors of each kind, and of made-up
- * ones.
- */
+/* A descriptor in words: this process's own descriptors of each kind, and made-up ones. */
 #include "procfs/descriptor.h"
 
 #include <arpa/inet.h>
@@ -52,9 +49,9 @@ static void test_kinds(void)
 
 	sigemptyset(&none);
 	ok(begins(target(event), "eventfd"), "an eventfd: %s", strbuf__str(&out));
-	is_str(target(timer), "timerfd", "a timerfd that is not set");
+	is_str(target(timer), "timerfd", "a timerfd without a time");
 	timerfd_settime(timer, 0, &period, NULL);
-	is_str(target(timer), "timerfd every 16.7 ms", "one with a period");
+	is_str(target(timer), "timerfd every 16.7 ms", "a periodic timerfd");
 	is_str(target(epoll_create1(0)), "epoll", "an epoll");
 	is_str(target(inotify_init1(0)), "inotify", "an inotify");
 	is_str(target(signalfd(-1, &none, 0)), "signalfd", "a signalfd");
@@ -65,10 +62,10 @@ static void test_kinds(void)
 	if (!pipe(fds))
 		ok(begins(target(fds[0]), "pipe:["), "a pipe: %s", strbuf__str(&out));
 	is_str(target(open("/dev/null", O_RDONLY)), "/dev/null", "a file has its path");
-	is_str(target(4000), "failed", "what isn't open isn't anything");
+	is_str(target(4000), "failed", "a descriptor that is not open has none");
 }
 
-/* Of each way to tell which one it is. */
+/* Each way to identify what the descriptor was. */
 static void test_meant(void)
 {
 	int fds[] = { open("/dev/null", O_RDONLY), eventfd(0, 0),
@@ -80,14 +77,14 @@ static void test_meant(void)
 			abort();
 		strbuf__reset(&out);
 		is_int(fdtarget__add(&out, getpid(), gettid(), fds[i], st.st_ino), 0,
-		       "what was meant: %s", strbuf__str(&out));
+		       "the same object: %s", strbuf__str(&out));
 		is_int(fdtarget__add(&out, getpid(), gettid(), fds[i], st.st_ino + 1), -ESTALE,
-		       "and what was not");
+		       "and another one");
 		close(fds[i]);
 	}
 }
 
-static void test_gone(void)
+static void test_replaced(void)
 {
 	struct stat st;
 	int fds[2];
@@ -95,20 +92,19 @@ static void test_gone(void)
 	if (pipe(fds) || fstat(fds[0], &st))
 		abort();
 	strbuf__reset(&out);
-	is_int(fdtarget__add(&out, getpid(), gettid(), fds[0], st.st_ino), 0,
-	       "the file that was meant");
+	is_int(fdtarget__add(&out, getpid(), gettid(), fds[0], st.st_ino), 0, "the same file");
 	is_int(fdtarget__add(&out, getpid(), gettid(), fds[0], st.st_ino + 1), -ESTALE,
-	       "another file by now");
+	       "now another file");
 	is_int(fdtarget__add(&out, getpid(), gettid(), eventfd(0, 0), st.st_ino), -ESTALE,
-	       "so is an eventfd where a pipe was");
+	       "an eventfd in place of a pipe");
 	is_int(fdtarget__add(&out, getpid(), gettid(), open("/dev/null", O_RDONLY), st.st_ino),
 	       -ESTALE, "or a file with a path");
 	close(fds[0]);
-	is_int(fdtarget__add(&out, getpid(), gettid(), fds[0], 0), -EBADF, "closed by now");
+	is_int(fdtarget__add(&out, getpid(), gettid(), fds[0], 0), -EBADF, "now closed");
 	is_int(fdtarget__add(&out, 1, gettid(), fds[1], 0), -EBADF, "a thread of another process");
 	close(fds[1]);
 	is_int(socketinfo__add(&out, getpid(), open("/dev/null", O_RDONLY), 1), -ESTALE,
-	       "no socket any more");
+	       "no longer a socket");
 }
 
 static int bound(int family, int type, const char *text, uint16_t *port)
@@ -127,7 +123,7 @@ static int bound(int family, int type, const char *text, uint16_t *port)
 	return fd;
 }
 
-/* Connects two, and looks at both sides. */
+/* Connects two sockets and reads both sides. */
 static void test_tcp(int family, const char *text, const char *shown)
 {
 	uint16_t port;
@@ -138,7 +134,7 @@ static void test_tcp(int family, const char *text, const char *shown)
 	unsigned from_port;
 
 	if (listener < 0) {
-		skip(3, "no such address family here");
+		skip(3, "this address family is not available");
 		return;
 	}
 	listen(listener, 1);
@@ -200,14 +196,14 @@ static void test_unix(void)
 	snprintf(want, sizeof(want), "unix %s listening", path);
 	is_str(target(listener), want, "a listening one");
 	snprintf(want, sizeof(want), "unix %s, peer pid %d", path, getpid());
-	is_str(target(server), want, "its connection, with who connected");
+	is_str(target(server), want, "its connection, with the connecting process");
 	snprintf(want, sizeof(want), "unix ->%s, peer pid %d", path, getpid());
 	is_str(target(client), want, "the other end's");
 	close(listener);
 	close(client);
 	close(server);
 	if (!socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
-		is_str(target(pair[0]), "unix pair", "a pair, whose credentials are nobody's");
+		is_str(target(pair[0]), "unix pair", "a pair; its credentials do not count");
 	addr = named("\0jank\0test", 10, &len);
 	listener = socket(AF_UNIX, SOCK_DGRAM, 0);
 	if (bind(listener, (struct sockaddr *)&addr, len))
@@ -226,9 +222,9 @@ static void test_other_process(void)
 	strbuf__reset(&out);
 	is_int(fdtarget__add(&out, pid, pid, fd, 0), 0, "another process's socket");
 	snprintf(want, sizeof(want), "udp 127.0.0.1:%u", port);
-	is_str(strbuf__str(&out), want, "is asked");
+	is_str(strbuf__str(&out), want, "is resolved");
 	child__end(pid);
-	ok(fdtarget__add(&out, pid, pid, fd, 0) < 0, "not once it has ended");
+	ok(fdtarget__add(&out, pid, pid, fd, 0) < 0, "but not after its end");
 }
 
 static const struct {
@@ -328,7 +324,7 @@ int main(void)
 	scratch__init();
 	test_kinds();
 	test_meant();
-	test_gone();
+	test_replaced();
 	test_tcp(AF_INET, "127.0.0.1", "127.0.0.1");
 	test_tcp(AF_INET6, "::1", "[::1]");
 	test_udp();

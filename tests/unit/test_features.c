@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The list of kernel features: names, switching off, what is required. Needs no privilege. */
+/* The list of kernel features: names, switching off, required ones. Needs no privilege. */
 #include "probes/features.h"
 
 #include <errno.h>
@@ -18,9 +18,9 @@ static void test_infos(void)
 		   "%s has all its texts", info->name);
 		for (int j = 0; j < i; j++)
 			if (!strcmp(all[j], info->name))
-				ok(false, "%s is there once only", info->name);
+				ok(false, "%s is there only once", info->name);
 	}
-	is_str(feature__info(FEATURE_RINGBUF)->name, "ringbuf", "enum and names go together");
+	is_str(feature__info(FEATURE_RINGBUF)->name, "ringbuf", "enum and names agree");
 	is_str(feature__info(FEATURE_BPF_STATS)->name, "bpf_stats", "… to the end");
 }
 
@@ -35,8 +35,8 @@ static void test_unknown(void)
 	is_int(err.exit, JANK_EXIT_USAGE, "… as wrong usage");
 	has_str(err.msg, "'warp_drive': no such feature", "… quoted");
 	for (int i = 0; i < FEATURE_CNT; i++)
-		has_str(err.msg, all[i], "… and %s is among the known", all[i]);
-	is_uint(feats.has, 0x5a5a5a5a, "… with the result untouched");
+		has_str(err.msg, all[i], "… and lists %s as known", all[i]);
+	is_uint(feats.has, 0x5a5a5a5a, "… with the result unchanged");
 	names[1] = "bt";
 	is_int(features__probe(names, 2, &feats, &err), -EINVAL, "a part of a name is refused");
 	names[1] = "";
@@ -51,7 +51,7 @@ static void test_all_off(void)
 	is_int(features__probe(all, FEATURE_CNT, &feats, &err), 0, "all switched off");
 	is_uint(feats.has, 0, "… none is there");
 	for (int i = 0; i < FEATURE_CNT; i++)
-		is_int(feats.why[i], -ECANCELED, "… %s since it was switched off", all[i]);
+		is_int(feats.why[i], -ECANCELED, "… %s because it was switched off", all[i]);
 }
 
 static void test_each_off(void)
@@ -62,11 +62,11 @@ static void test_each_off(void)
 
 		features__probe(&all[i], 1, &feats, &err);
 		ok(!features__has(&feats, i), "%s alone can be switched off", all[i]);
-		is_int(feats.why[i], -ECANCELED, "… and says so");
+		is_int(feats.why[i], -ECANCELED, "… and the reason says so");
 	}
 }
 
-/* What the kernel answers depends on who asks; that answer and bit agree does not. */
+/* The kernel's answer depends on the user; that bit and reason agree does not. */
 static void test_probe(void)
 {
 	struct features feats;
@@ -85,7 +85,7 @@ static void test_require(void)
 	struct features feats = { .has = ~0u };
 	struct err err = { 0 };
 
-	is_int(features__require(&feats, &err), 0, "with everything nothing is missing");
+	is_int(features__require(&feats, &err), 0, "with all features nothing is missing");
 	for (int i = 0; i < FEATURE_CNT; i++) {
 		const struct feature_info *info = feature__info(i);
 		bool required = info->need == FEATURE_REQUIRED;
@@ -102,7 +102,7 @@ static void test_require(void)
 	}
 }
 
-/* What the typed probes want; without any one of it the plain ones are taken. */
+/* The features that the typed probes need; without any of them the plain ones are used. */
 static void test_typed(void)
 {
 	static const enum feature typed[] = {
@@ -118,9 +118,9 @@ static void test_typed(void)
 		   feature__info(typed[i])->name);
 	}
 	feats.has &= ~(1u << FEATURE_TEST_RUN);
-	ok(!features__can_look(&feats), "without test runs too, nobody looks at threads");
+	ok(!features__can_look(&feats), "without test runs, too, no thread is examined");
 	feats.has = ~(1u << FEATURE_TEST_RUN);
-	ok(features__can_look(&feats), "typed probes do not need those");
+	ok(features__can_look(&feats), "the typed probes do not need those");
 }
 
 static void test_reasons(void)
@@ -131,10 +131,10 @@ static void test_reasons(void)
 	feats.why[FEATURE_RINGBUF] = -ECANCELED;
 	features__require(&feats, &err);
 	has_str(err.msg, "leave out --disable-feature ringbuf",
-		"switched off: how to have it back");
+		"switched off: how to switch it on");
 	feats.why[FEATURE_RINGBUF] = -EPERM;
 	features__require(&feats, &err);
-	has_str(err.msg, "run as root", "refused: who may");
+	has_str(err.msg, "run as root", "refused: who may use it");
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * File helpers: bounds, /proc, paths that would block, short writes, directories and their modes.
+ * File helpers: bounds, /proc, paths that could block, short writes, directories and their modes.
  */
 #include "base/file.h"
 
@@ -49,7 +49,7 @@ static void test_read_sizes(void)
 		is_uint(sb.len, len, "… all of it again");
 		if (len)
 			is_int(read_fresh(scratch__path("sized"), len - 1), -EFBIG,
-			       "… one byte beyond the limit");
+			       "… larger than the limit by one byte");
 	}
 }
 
@@ -59,10 +59,10 @@ static void test_read_keeps(void)
 	strbuf__reset(&sb);
 	strbuf__adds(&sb, "before ");
 	is_int(file__read(scratch__path("kept"), 19999, &sb), -EFBIG, "too big");
-	is_str(strbuf__str(&sb), "before ", "… leaves the buffer as it was");
-	is_int(file__read(scratch__path("kept"), 20000, &sb), 0, "just fits");
+	is_str(strbuf__str(&sb), "before ", "… leaves the buffer unchanged");
+	is_int(file__read(scratch__path("kept"), 20000, &sb), 0, "a file of just the limit");
 	is_uint(sb.len, 20007, "… and is appended");
-	is_int(file__read(scratch__path("absent"), 10, &sb), -ENOENT, "an absent file");
+	is_int(file__read(scratch__path("absent"), 10, &sb), -ENOENT, "a missing file");
 	is_uint(sb.len, 20007, "… appends nothing");
 }
 
@@ -76,14 +76,14 @@ static void test_read_special(void)
 	is_int(read_fresh("/dev/zero", 5000), -EFBIG, "an endless file");
 	is_int(mkfifo(scratch__path("fifo"), 0600), 0, "a FIFO");
 	alarm(5);
-	is_int(read_fresh(scratch__path("fifo"), 64), 0, "… does not hold us");
+	is_int(read_fresh(scratch__path("fifo"), 64), 0, "… a FIFO does not block");
 	fd = open(scratch__path("fifo"), O_RDWR);
 	is_int(read_fresh(scratch__path("fifo"), 64), -EAGAIN, "… nor with a writer");
 	alarm(0);
 	close(fd);
 }
 
-/* The lowest free descriptor stays the same, whatever became of the reads. */
+/* The lowest free descriptor stays the same, so no read leaked one. */
 static void test_read_closes(void)
 {
 	int before = dup(0), after;
@@ -114,13 +114,13 @@ static void test_write_errors(void)
 	int pipe_fd[2], full = open("/dev/full", O_WRONLY);
 
 	is_int(file__write_all(-1, "x", 1), -EBADF, "a closed descriptor");
-	is_int(file__write_all(-1, "x", 0), 0, "nothing to write is fine");
+	is_int(file__write_all(-1, "x", 0), 0, "writing nothing succeeds");
 	is_int(file__write_all(full, "x", 1), -ENOSPC, "a full disk");
 	close(full);
 	signal(SIGPIPE, SIG_IGN);
 	ok(!pipe(pipe_fd), "a pipe");
 	close(pipe_fd[0]);
-	is_int(file__write_all(pipe_fd[1], "x", 1), -EPIPE, "… nobody reads");
+	is_int(file__write_all(pipe_fd[1], "x", 1), -EPIPE, "… a pipe without a reader");
 	close(pipe_fd[1]);
 	signal(SIGPIPE, SIG_DFL);
 }
@@ -129,7 +129,7 @@ static void on_alarm(int sig)
 {
 }
 
-/* Reads slowly from fd and returns whether it was `want` bytes, all 'd'. */
+/* Reads slowly from fd. Returns whether it got `want` bytes, all 'd'. */
 static int slow_reader(int fd, size_t want)
 {
 	size_t got = 0;
@@ -146,7 +146,7 @@ static int slow_reader(int fd, size_t want)
 	return got != want;
 }
 
-/* Signals without SA_RESTART all the while: short writes and EINTR. */
+/* Signals without SA_RESTART all the time: short writes and EINTR. */
 static void test_write_interrupted(void)
 {
 	const struct sigaction action = { .sa_handler = on_alarm };
@@ -165,7 +165,7 @@ static void test_write_interrupted(void)
 	close(fds[0]);
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
-	is_int(file__write_all(fds[1], data, sizeof(data)), 0, "1 MiB under a rain of signals");
+	is_int(file__write_all(fds[1], data, sizeof(data)), 0, "1 MiB with many signals");
 	setitimer(ITIMER_REAL, &never, NULL);
 	close(fds[1]);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -184,23 +184,23 @@ static void test_mkdirs(void)
 {
 	umask(022);
 	mkdir(scratch__path("old"), 0755);
-	is_int(file__mkdirs(scratch__path("old/a/b"), 0700), 0, "makes the missing ones");
+	is_int(file__mkdirs(scratch__path("old/a/b"), 0700), 0, "creates the missing ones");
 	is_uint(mode_of("old/a"), 0700, "… the first with the mode");
 	is_uint(mode_of("old/a/b"), 0700, "… the last with the mode");
-	is_uint(mode_of("old"), 0755, "… what was there keeps its own");
-	is_int(file__mkdirs(scratch__path("old/a/b"), 0755), 0, "all there");
+	is_uint(mode_of("old"), 0755, "… existing ones keep theirs");
+	is_int(file__mkdirs(scratch__path("old/a/b"), 0755), 0, "all exist");
 	is_uint(mode_of("old/a/b"), 0700, "… changes no mode");
 	is_int(file__mkdirs(scratch__path("new//x/./y/"), 0700), 0,
 	       "double, dotted and trailing slashes");
 	is_uint(mode_of("new/x/y"), 0700, "… are the same directory");
 	is_int(file__mkdirs("/", 0700), 0, "the root is there");
 	make_file("file", 1);
-	is_int(file__mkdirs(scratch__path("file"), 0700), -ENOTDIR, "a file is in its place");
-	is_int(file__mkdirs(scratch__path("file/sub"), 0700), -ENOTDIR, "a file is in the way");
+	is_int(file__mkdirs(scratch__path("file"), 0700), -ENOTDIR, "a file has its name");
+	is_int(file__mkdirs(scratch__path("file/sub"), 0700), -ENOTDIR, "a file is in the path");
 	is_int(file__mkdirs("", 0700), -ENOENT, "an empty path");
 	is_int(symlink("old", scratch__path("link")), 0, "a link to a directory");
 	is_int(file__mkdirs(scratch__path("link/c"), 0700), 0, "… is followed");
-	is_uint(mode_of("old/c"), 0700, "… to where it leads");
+	is_uint(mode_of("old/c"), 0700, "… to its target");
 }
 
 static void test_mkdirs_relative(void)
@@ -226,19 +226,19 @@ static void test_pread(void)
 
 	fd = open(scratch__write("plain", "0123456789", 10), O_RDONLY);
 	is_int(file__pread(fd, got, 4, 3), 4, "a descriptor is read");
-	is_str(got, "3456", "at a place");
+	is_str(got, "3456", "at an offset");
 	close(fd);
 	fd = open(scratch__path("plain"), O_PATH);
-	is_int(file__pread(fd, got, 4, 5), 4, "one that was not opened for reading, too");
-	is_str(got, "5678", "at a place");
-	is_int(file__pread(fd, got, 4, 8), 2, "as far as the file reaches");
-	is_int(file__pread(fd, got, 4, 10), 0, "and nothing behind");
-	is_int(file__read_exactly(fd, got, 4, 8), -ENOEXEC, "which is not enough for a header");
+	is_int(file__pread(fd, got, 4, 5), 4, "a descriptor that was not opened for reading, too");
+	is_str(got, "5678", "at an offset");
+	is_int(file__pread(fd, got, 4, 8), 2, "up to the end of the file");
+	is_int(file__pread(fd, got, 4, 10), 0, "and nothing beyond");
+	is_int(file__read_exactly(fd, got, 4, 8), -ENOEXEC, "which is too little for a header");
 	close(fd);
 	fd = open("/tmp", O_PATH);
 	ok(file__pread(fd, got, 4, 0) < 0, "a directory is not read");
 	close(fd);
-	is_int(file__pread(-1, got, 4, 0), -EBADF, "nor what is no descriptor");
+	is_int(file__pread(-1, got, 4, 0), -EBADF, "nor is an invalid descriptor");
 }
 
 int main(void)

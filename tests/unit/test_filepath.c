@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Paths of files by their numbers, in made-up processes: bind mounts, another's root, names that
- * are cut.
+ * Paths of files by their numbers, in made-up processes: bind mounts, another root, truncated
+ * names.
  */
 #include "procfs/filepath.h"
 
@@ -26,7 +26,8 @@ static void shell(const char *command)
 }
 
 /*
- * Process 7: its root has a directory of the file system mounted at /data, and all of it at /all.
+ * Process 7: its root has a directory of the file system mounted at /data, and the whole file
+ * system at /all.
  */
 static void set_up(void)
 {
@@ -69,19 +70,19 @@ static void test_names(void)
 	const struct file_number remote = { 1, makedev(0, 50) };
 	const struct file_number nowhere = { 1, makedev(254, 9) };
 
-	NAMES("leaf\0dir\0srv", "/data/dir/leaf", "under the mount that has it");
-	NAMES("leaf\0dir\0other", "…/other/dir/leaf", "which no mount has");
-	NAMES("leaf\0dir\0srvx", "…/srvx/dir/leaf", "a mount's root is whole names");
+	NAMES("leaf\0dir\0srv", "/data/dir/leaf", "below the mount that has it");
+	NAMES("leaf\0dir\0other", "…/other/dir/leaf", "in no mount");
+	NAMES("leaf\0dir\0srvx", "…/srvx/dir/leaf", "complete names, at a mount's root");
 	NAMES("", "", "no names");
 	is_names("leaf\0dir\0srv", 12, &other, "…/srv/dir/leaf", "another file is there now");
-	is_names("gone\0tmp", 8, &alone, "/tmp/gone", "removed, of the only mount of its device");
-	is_names("a\0b", 3, &remote, "/net/b/a", "a server isn't asked");
+	is_names("gone\0tmp", 8, &alone, "/tmp/gone", "removed; the device has one mount");
+	is_names("a\0b", 3, &remote, "/net/b/a", "a network file system is not accessed");
 	is_names("a\0b", 3, &nowhere, "…/b/a", "mounted nowhere");
 }
 
 #define LONG "a-name-that-takes-more-than-half-of-the-room-that-is-for-all-names"
 
-/* The probe stops there, whether or not that was the root. */
+/* The probe stops there, whether or not that is the root. */
 static void test_long_names(void)
 {
 	const struct file_number alone = { 1, makedev(254, 2) };
@@ -89,10 +90,10 @@ static void test_long_names(void)
 	shell("mkdir \"$D/7/root/data/" LONG "\" && "
 	      "ln \"$D/7/root/data/dir/leaf\" \"$D/7/root/data/" LONG "/leaf\"");
 	NAMES("leaf\0" LONG "\0srv", "/data/" LONG "/leaf",
-	      "half of the room, and the file is there");
-	NAMES("leaf\0" LONG, "…/" LONG "/leaf", "half of the room, and there is more");
+	      "half of the room, and the file exists");
+	NAMES("leaf\0" LONG, "…/" LONG "/leaf", "half of the room, and there are more names");
 	is_names("leaf\0" LONG, sizeof("leaf\0" LONG), &alone, "…/" LONG "/leaf",
-		 "half of the room: the only mount of its device may have another");
+		 "half of the room: the only mount of its device need not have it");
 }
 
 static void link_fd(const char *fd, const char *to, const char *info)
@@ -119,13 +120,13 @@ static void test_fd(void)
 	const struct file_number want = { 77, makedev(254, 1) };
 
 	link_fd("3", "/data/a b (deleted)", "pos:\\t0\\nmnt_id:\\t32\\nino:\\t77\\n");
-	is_fd(3, &want, 0, "/data/a b", "a file that was removed");
+	is_fd(3, &want, 0, "/data/a b", "a removed file");
 	link_fd("3", "/data/a", "pos:\\t0\\nmnt_id:\\t30\\nino:\\t77\\n");
 	is_fd(3, &want, -ESTALE, "", "the same number on another device");
 	link_fd("3", "/data/a", "pos:\\t0\\nmnt_id:\\t32\\nino:\\t78\\n");
-	is_fd(3, &want, -ESTALE, "", "another file by now");
+	is_fd(3, &want, -ESTALE, "", "now another file");
 	link_fd("3", "/data/a", "pos:\\t0\\nmnt_id:\\t99\\nino:\\t77\\n");
-	is_fd(3, &want, 0, "/data/a", "a mount that is not seen");
+	is_fd(3, &want, 0, "/data/a", "a mount that is not visible");
 	link_fd("3", "/memfd:x (deleted)", "ino:\\t77\\n");
 	is_fd(3, &want, -ENOENT, "", "a memfd has no path");
 	link_fd("3", "pipe:[77]", "ino:\\t77\\n");
@@ -133,8 +134,8 @@ static void test_fd(void)
 	is_fd(4, &want, -ENOENT, "", "closed");
 	link_fd("5", scratch__path("7/root/data/dir/leaf"), "pos:\\t0\\n");
 	is_fd(5, &file, 0, scratch__path("7/root/data/dir/leaf"),
-	      "by its own number on old kernels");
-	is_fd(5, &want, -ESTALE, "", "which may be another, too");
+	      "by its inode number on old kernels");
+	is_fd(5, &want, -ESTALE, "", "which may be another file's, too");
 }
 
 static void test_maps(void)
@@ -152,15 +153,17 @@ static void test_maps(void)
 
 	scratch__write_text("7/maps", maps);
 	strbuf__reset(&out);
-	is_int(filepath__add_mapped(&out, proc, 7, &mapped, NULL), 0, "mapped, not executable");
+	is_int(filepath__add_mapped(&out, proc, 7, &mapped, NULL), 0,
+	       "a mapped file, not executable");
 	is_str(strbuf__str(&out), "/data/mapped", "its path");
 	strbuf__reset(&out);
 	is_int(filepath__add_mapped(&out, proc, 7, &gone, ""), 0, "removed");
 	is_str(strbuf__str(&out), "/data/gone", "its path");
 	strbuf__reset(&out);
-	is_int(filepath__add_mapped(&out, proc, 7, &lower, "other"), -ENOENT, "of another device");
+	is_int(filepath__add_mapped(&out, proc, 7, &lower, "other"), -ENOENT,
+	       "a file of another device");
 	is_int(filepath__add_mapped(&out, proc, 7, &lower, "lib.so"), 0,
-	       "unless its name is the same");
+	       "unless it has the same name");
 	is_str(strbuf__str(&out), "/overlay/lib.so", "its path");
 	strbuf__reset(&out);
 	is_int(filepath__add_mapped(&out, proc, 9, &mapped, NULL), -ESRCH, "no such process");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What narrows -a: users, patterns of names as the probes run them, cgroups. */
+/* The filters of -a: users, name patterns as the probes match them, cgroups. */
 #include "options/filter.h"
 
 #include <errno.h>
@@ -40,7 +40,8 @@ static void test_globs(void)
 		struct jank_glob glob;
 		char quoted[64], *to = quoted;
 
-		for (const char *c = globs[i]; *c; c++) { /* ours knows no classes, no escapes */
+		for (const char *c = globs[i]; *c;
+		     c++) { /* our patterns have no classes and no escapes */
 			if (*c == '[' || *c == '\\')
 				*to++ = '\\';
 			*to++ = *c;
@@ -67,11 +68,12 @@ static void test_glob_limits(void)
 	ok(glob__matches(&glob, "systemd-journal"), "is cut as the kernel cuts it");
 	is_int(glob__compile("\xff\xc3*", &glob), 0, "any bytes");
 	ok(glob__matches(&glob, "\xff\xc3z"), "match themselves");
-	is_int(glob__compile("sixteen-bytes-ab*", &glob), -EINVAL, "more than a name can have");
+	is_int(glob__compile("sixteen-bytes-ab*", &glob), -EINVAL,
+	       "more characters than a name can have");
 	is_int(glob__compile("", &glob), -EINVAL, "nothing");
 	filter__init(&filter);
 	is_int(filter__add_comm(&filter, "a\tsixteen-bytes-ab*", &err), -EINVAL, "refused");
-	is_int(err.exit, JANK_EXIT_USAGE, "as wrong usage");
+	is_int(err.exit, JANK_EXIT_USAGE, "exit status: usage");
 	has_str(err.msg, "--comm 'a?sixteen", "quoted, without control bytes");
 	for (int i = 0; i < FILTER_MAX; i++)
 		filter__add_comm(&filter, "x", &err);
@@ -90,14 +92,14 @@ static void test_uids(void)
 	is_uint(filter.uid_cnt, 2, "two users");
 	is_uint(filter.uids[0], 65534, "the number");
 	is_uint(filter.uids[1], 0, "the name's");
-	is_int(filter__add_uid(&filter, "4294967295", &err), -ERANGE, "no user has -1");
-	is_int(err.exit, JANK_EXIT_USAGE, "wrong usage");
-	is_int(filter__add_uid(&filter, "roo", &err), -ENOENT, "the begin of a name");
-	is_int(err.exit, JANK_EXIT_FAILED, "a user that isn't there is no wrong usage");
+	is_int(filter__add_uid(&filter, "4294967295", &err), -ERANGE, "no user has number -1");
+	is_int(err.exit, JANK_EXIT_USAGE, "exit status: usage");
+	is_int(filter__add_uid(&filter, "roo", &err), -ENOENT, "the beginning of a name");
+	is_int(err.exit, JANK_EXIT_FAILED, "an unknown user is not wrong usage");
 	has_str(err.msg, "'roo'", "quoted");
 	has_str(err.msg, "id -u", "with the remedy");
 	is_int(filter__add_uid(&filter, "root:x", &err), -ENOENT,
-	       "what would match a line's begin");
+	       "what would match the beginning of a line");
 	is_int(filter__add_uid(&filter, "", &err), -EINVAL, "nothing");
 	is_int(filter__add_uid(&filter, "a\nroot", &err), -EINVAL, "two lines");
 }
@@ -110,19 +112,19 @@ static void test_mounts(void)
 				    "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n"
 				    "cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n",
 				    &point),
-	       0, "a hybrid set-up");
-	is_str(strbuf__str(&point), "/sys/fs/cgroup/unified", "has v2 aside");
+	       0, "a hybrid setup");
+	is_str(strbuf__str(&point), "/sys/fs/cgroup/unified", "has v2 elsewhere");
 	strbuf__reset(&point);
 	is_int(cgroup__parse_mounts("none /my\\040cgroups cgroup2 rw 0 0\n", &point), 0,
 	       "a blank in the path");
 	is_str(strbuf__str(&point), "/my cgroups", "is decoded");
 	is_int(cgroup__parse_mounts("cgroup /sys/fs/cgroup cgroup rw 0 0\nx\n\n", &point), -ENOTSUP,
-	       "version 1 alone");
+	       "only version 1");
 	is_int(cgroup__parse_mounts("", &point), -ENOTSUP, "nothing");
 	strbuf__free(&point);
 }
 
-/* One directory of ours in the real hierarchy, found by each of its names. */
+/* Our own directory in the real hierarchy, found by each of its names. */
 static void test_cgroups(void)
 {
 	static const char name[] = "jank-test-filter.service";
@@ -141,7 +143,7 @@ static void test_cgroups(void)
 	snprintf(parent, sizeof(parent), "%s/jank-test-%d", mount, getpid());
 	snprintf(dir, sizeof(dir), "%s/%s", parent, name);
 	if (!*mount || mkdir(parent, 0755) || mkdir(dir, 0755)) {
-		skip(7, "no cgroup v2 that can be written to");
+		skip(7, "no writable cgroup v2");
 		return;
 	}
 	is_int(filter__add_cgroup(&filter, dir, &err), 0, "by its path");
@@ -150,7 +152,8 @@ static void test_cgroups(void)
 	is_uint(filter.cgroup_cnt, 3, "three descriptors");
 	is_int(filter__add_cgroup(&filter, "no-such.service", &err), -ENOENT, "no such unit");
 	ok(!cgroup__holds(filter.cgroup_fds[0], getpid()), "we are not in it");
-	ok(cgroup__holds(open(mount, O_RDONLY | O_CLOEXEC), getpid()), "all are below the root");
+	ok(cgroup__holds(open(mount, O_RDONLY | O_CLOEXEC), getpid()),
+	   "everything is below the root");
 	filter__close(&filter);
 	rmdir(dir);
 	rmdir(parent);
@@ -166,7 +169,7 @@ static void test_not_cgroups(void)
 	is_int(err.exit, JANK_EXIT_USAGE, "is wrong usage");
 	ok(filter__add_cgroup(&filter, "/no/such/group", &err) < 0, "no such cgroup");
 	has_str(err.msg, "/no/such/group", "quoted");
-	is_uint(filter.cgroup_cnt, 0, "nothing was opened");
+	is_uint(filter.cgroup_cnt, 0, "no descriptor was opened");
 }
 
 static void take_name(void *name)
@@ -174,7 +177,7 @@ static void take_name(void *name)
 	prctl(PR_SET_NAME, name);
 }
 
-/* The filter by hand, as for what no probe has seen: a child of ours. */
+/* The filter in user space, for processes that no probe has seen: a child of ours. */
 static void test_admits(void)
 {
 	struct filter filter;
@@ -185,20 +188,20 @@ static void test_admits(void)
 	snprintf(uid, sizeof(uid), "%u", getuid());
 	snprintf(other, sizeof(other), "%u", getuid() + 1);
 	filter__init(&filter);
-	ok(!filter__admits(&filter, child), "without -a nobody");
+	ok(!filter__admits(&filter, child), "without -a no process");
 	filter.all = true;
-	ok(filter__admits(&filter, child), "with it everybody");
-	ok(!filter__admits(&filter, getpid()), "but oneself");
+	ok(filter__admits(&filter, child), "with -a every process");
+	ok(!filter__admits(&filter, getpid()), "except ourselves");
 	filter__add_uid(&filter, other, &err);
-	ok(!filter__admits(&filter, child), "another user's");
+	ok(!filter__admits(&filter, child), "not another user's");
 	filter__add_uid(&filter, uid, &err);
-	ok(filter__admits(&filter, child), "or this one's");
+	ok(filter__admits(&filter, child), "but this one's");
 	filter__add_comm(&filter, "other*", &err);
-	ok(!filter__admits(&filter, child), "and of another name");
+	ok(!filter__admits(&filter, child), "not one of another name");
 	filter__add_comm(&filter, "jank-c*", &err);
-	ok(filter__admits(&filter, child), "or this one");
+	ok(filter__admits(&filter, child), "but of this one");
 	child__end(child);
-	ok(!filter__admits(&filter, child), "nobody that is gone");
+	ok(!filter__admits(&filter, child), "not an ended one");
 }
 
 int main(void)

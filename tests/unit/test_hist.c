@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Counts by process and loop kind: added up, merged, listed, bounded. */
+/* Counts by process and loop kind: summed, merged, listed, bounded. */
 #include "model/hist.h"
 
 #include "tests/model_fixture.h"
@@ -28,8 +28,8 @@ static void test_starts(void)
 	rec.starts.max_ns = 5100;
 	ok(!hists__add(hists, &rec) && !hists__add(others, &rec) && !hists__merge(hists, others) &&
 		   !hists__list(hists, &list, &cnt),
-	   "two threads whose waits slept");
-	is_uint(list[0].starts.total, 60, "their start delays are added up");
+	   "two threads with start delays");
+	is_uint(list[0].starts.total, 60, "their start delays are summed");
 	is_uint(list[0].starts.max_ns, 5100, "with the longest");
 	is_uint(list[0].durations.total, 80, "apart from the durations");
 	free(list);
@@ -60,21 +60,22 @@ static void test_add(void)
 	list = listed(hists, 3);
 	ok(list[0].pid == 10 && list[0].loop == JANK_LOOP_EPOLL && list[0].dispatch_cnt == 30,
 	   "threads of one process and loop kind are one entry");
-	is_uint(durations__log2(&list[0].durations, 20), 30, "their buckets are added up");
+	is_uint(durations__log2(&list[0].durations, 20), 30, "their buckets are summed");
 	is_uint(list[0].block_cnt, 3, "their blocks too");
 	ok(list[1].pid == 10 && list[1].loop == JANK_LOOP_ANDROID_LOOPER,
-	   "another loop is another");
-	ok(list[2].pid == 20 && list[2].dispatch_cnt == 40, "the list goes by process");
-	ok(!list[0].process, "whose names the caller knows");
+	   "another loop is another entry");
+	ok(list[2].pid == 20 && list[2].dispatch_cnt == 40,
+	   "the list is in the order of processes");
+	ok(!list[0].process, "with the caller's names");
 	totals = hists__totals(hists);
-	ok(totals.dispatch_cnt == 100 && totals.block_cnt == 10, "the totals are all of them");
+	ok(totals.dispatch_cnt == 100 && totals.block_cnt == 10, "the totals are the sum of all");
 	free(list);
 	is_int(hists__name(hists, 10, "old"), 0, "a process ends");
-	is_int(hists__name(hists, 10, "gone"), 0, "another one of its number, too");
+	is_int(hists__name(hists, 10, "gone"), 0, "so does another one with its pid");
 	list = listed(hists, 3);
 	ok(!strcmp(list[0].process, "gone") && !strcmp(list[1].process, "gone"),
 	   "its loops have its name");
-	ok(!list[2].process, "others' don't");
+	ok(!list[2].process, "others' do not");
 	free(list[0].process);
 	free(list[1].process);
 	free(list);
@@ -87,12 +88,12 @@ static void test_idle(void)
 	struct hists *hists = hists__new();
 	struct jank_rec_thread rec = fixture__thread(11, 0, 0);
 
-	is_int(hists__add(hists, &rec), 0, "a thread without a dispatch is well");
+	is_int(hists__add(hists, &rec), 0, "a thread without a dispatch is valid");
 	free(listed(hists, 0));
 	rec.hang_cnt = 1;
-	is_int(hists__add(hists, &rec), 0, "and no entry");
+	is_int(hists__add(hists, &rec), 0, "and makes no entry");
 	free(listed(hists, 1));
-	is_uint(hists__totals(hists).hang_cnt, 1, "one that hangs in its first is");
+	is_uint(hists__totals(hists).hang_cnt, 1, "one that hangs in its first dispatch makes one");
 	hists__free(hists);
 }
 
@@ -114,7 +115,7 @@ static void test_merge(void)
 	is_uint(hists__totals(a).block_cnt, 6, "and blocks");
 	free(list);
 	list = listed(b, 2);
-	is_uint(list[0].dispatch_cnt, 5, "the other is as it was");
+	is_uint(list[0].dispatch_cnt, 5, "the other table is unchanged");
 	free(list);
 	hists__free(a);
 	hists__free(b);
@@ -133,7 +134,7 @@ static void test_bound(void)
 	add(hists, 10, JANK_LOOP_EPOLL, 5);
 	list = listed(hists, ENTRY_MAX + 1);
 	ok(list[0].pid == 0 && list[0].dispatch_cnt == 1000, "too many processes share one entry");
-	ok(list[1].pid == 10 && list[1].dispatch_cnt == 6, "those known before keep theirs");
+	ok(list[1].pid == 10 && list[1].dispatch_cnt == 6, "those known before keep their entries");
 	free(list);
 	for (uint32_t i = 3; i < 10000; i++)
 		add(hists, (ENTRY_MAX + i) * 10, i, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which of a thread's waits is its idle place: by visits, depth and rest. */
+/* Which of a thread's waits is its idle place: by visits, stack depth and rest. */
 #include "catalogue/idle_places.h"
 
 #include "base/clock.h"
@@ -7,7 +7,7 @@
 
 #define MS NS_PER_MS
 
-/* A wait's callers by the number of the place, so many of them outside of the C library. */
+/* The callers of a wait at that place: the number of frames outside the C library. */
 static enum idle_verdict visit(struct idle_chains *chains, uint64_t place, uint32_t depth,
 			       uint64_t ms, uint64_t cpu_ms)
 {
@@ -27,15 +27,15 @@ static void test_turns(void)
 {
 	struct idle_chains *chains = idle_chains__new();
 
-	is_int(visit(chains, 7, 3, 1, 0), IDLE_UNKNOWN, "one visit says nothing");
+	is_int(visit(chains, 7, 3, 1, 0), IDLE_UNKNOWN, "one visit is not enough");
 	visit(chains, 7, 3, 50, 0);
-	is_int(visit(chains, 7, 3, 100, 1), IDLE_UNKNOWN, "three in so short a time neither");
-	is_int(visit(chains, 7, 3, 700, 2), IDLE_YES, "it keeps returning");
+	is_int(visit(chains, 7, 3, 100, 1), IDLE_UNKNOWN, "nor are three in such a short time");
+	is_int(visit(chains, 7, 3, 700, 2), IDLE_YES, "it returns again and again");
 	is_int(visit(chains, 8, 5, 710, 2), IDLE_NO,
-	       "a wait within: the idle place is further out");
-	is_int(visit(chains, 7, 3, 1000, 3), IDLE_YES, "which it stays");
+	       "a wait deeper in the stack: the idle place is further out");
+	is_int(visit(chains, 7, 3, 1000, 3), IDLE_YES, "it stays the idle place");
 	is_int(visit(chains, 9, 3, 1100, 3), IDLE_YES,
-	       "another wait as far out is one, too: with a timeout and without");
+	       "another wait as far out is one, too: with and without a timeout");
 	is_int(visit(chains, 10, 2, 1200, 3), IDLE_UNKNOWN, "one further out, once");
 	idle_chains__free(chains);
 }
@@ -46,18 +46,20 @@ static void test_outer(void)
 
 	for (int i = 0; i < 7; i++)
 		visit(chains, 8, 5, 1 + i, 0);
-	is_int(visit(chains, 8, 5, 600, 0), IDLE_YES, "nothing further out is known");
+	is_int(visit(chains, 8, 5, 600, 0), IDLE_YES, "no place further out is known");
 	is_int(visit(chains, 7, 3, 700, 0), IDLE_UNKNOWN, "one visit further out");
-	is_int(visit(chains, 8, 5, 800, 0), IDLE_YES, "takes nothing from a place with eight");
+	is_int(visit(chains, 8, 5, 800, 0), IDLE_YES, "does not replace a place with eight");
 	visit(chains, 7, 3, 850, 0);
-	is_int(visit(chains, 8, 5, 860, 0), IDLE_UNKNOWN, "two make it uncertain");
-	is_int(visit(chains, 7, 3, 900, 0), IDLE_OUTER, "three take over");
-	is_int(visit(chains, 8, 5, 1000, 0), IDLE_NO, "it was a handler's");
-	is_int(visit(chains, 7, 3, 1100, 0), IDLE_YES, "that is told once");
+	is_int(visit(chains, 8, 5, 860, 0), IDLE_UNKNOWN, "two visits make it uncertain");
+	is_int(visit(chains, 7, 3, 900, 0), IDLE_OUTER, "three replace it");
+	is_int(visit(chains, 8, 5, 1000, 0), IDLE_NO, "the earlier place was a handler's");
+	is_int(visit(chains, 7, 3, 1100, 0), IDLE_YES, "which is reported once");
 	idle_chains__free(chains);
 }
 
-/* emacs: what a command sleeps in is seen as often as where it waits for keys. */
+/*
+ * emacs: the place where a command sleeps is visited as often as the one where it waits for keys.
+ */
 static void test_by_turns(void)
 {
 	struct idle_chains *chains = idle_chains__new();
@@ -67,7 +69,7 @@ static void test_by_turns(void)
 		wrong |= visit(chains, 7, 14, 1 + i * 500, 0) == IDLE_NO;
 		wrong |= visit(chains, 8, 24, 100 + i * 500, 0) == IDLE_YES;
 	}
-	ok(!wrong, "of two places by turns the one with more frames is never the idle place");
+	ok(!wrong, "of two alternating places, the one with more frames is never the idle place");
 	is_int(visit(chains, 7, 14, 20000, 0), IDLE_YES, "the other one is");
 	idle_chains__free(chains);
 }
@@ -96,12 +98,13 @@ static void test_many(void)
 	is_int(last, IDLE_UNKNOWN, "forty places, once each");
 	visit(chains, 139, 3, 1000, 0);
 	is_int(visit(chains, 139, 3, 1000, 0), IDLE_YES, "the last one, three times");
-	is_int(visit(chains, 99, 2, 1001, 0), IDLE_UNKNOWN, "the first one was forgotten");
+	is_int(visit(chains, 99, 2, 1001, 0), IDLE_UNKNOWN, "the first one is forgotten");
 	idle_chains__free(chains);
 }
 
 /*
- * An interpreter makes all its calls from one depth: the first one that comes back is the loop's.
+ * An interpreter makes all its calls from one depth: the first place that is visited again is the
+ * loop's.
  */
 static void test_beside(void)
 {
@@ -118,14 +121,14 @@ static void test_beside(void)
 		wrong |= idle_chains__visit(chains, &sleep) == IDLE_YES;
 		wrong |= idle_chains__visit(chains, &read) == IDLE_YES;
 	}
-	ok(!wrong, "a handler's read and sleep from as far out are never the idle place");
+	ok(!wrong, "a handler's read and sleep from the same depth are never the idle place");
 	is_int(idle_chains__visit(chains, &wait), IDLE_YES, "the loop's wait is");
 	idle_chains__free(chains);
 }
 
 /*
- * A frame loop sleeps until the next frame; who looks for something each second has nothing to
- * handle.
+ * A frame loop sleeps until the next frame. A program that checks something every second has
+ * nothing to handle.
  */
 static void test_sleeps(void)
 {
@@ -141,12 +144,12 @@ static void test_sleeps(void)
 		second = idle_chains__visit(seconds, &it);
 	}
 	is_int(frame, IDLE_YES, "a sleep that is visited 60 times a second");
-	is_int(second, IDLE_UNKNOWN, "one that is visited once a second is none");
+	is_int(second, IDLE_UNKNOWN, "one that is visited once a second is no idle place");
 	idle_chains__free(frames);
 	idle_chains__free(seconds);
 }
 
-/* In an interpreter: the same chain in C, or another one, from frames of its own. */
+/* In an interpreter: the same C callers, or others, with interpreter frames. */
 static enum idle_verdict script(struct idle_chains *chains, uint32_t script, uint32_t script_depth,
 				uint64_t address, uint32_t depth, int32_t nr, bool one_call)
 {
@@ -175,16 +178,17 @@ static void test_script(void)
 		get = script(chains, 1, 1, 0x1000, 9, 1, false);
 	}
 	ok(get == IDLE_YES && lock == IDLE_NO,
-	   "the same callers in C: fewer Python frames are further out");
+	   "the same C callers: fewer Python frames are further out");
 	is_int(script(chains, 3, 1, 0x2000, 5, 1, false), IDLE_YES,
-	       "as many Python frames, fewer in C: as far out, with a timeout and without");
-	is_int(script(chains, 3, 1, 0x2008, 5, 2, false), IDLE_NO, "another call from there");
+	       "as many Python frames, fewer in C: as far out, with and without a timeout");
+	is_int(script(chains, 3, 1, 0x2008, 5, 2, false), IDLE_NO,
+	       "another call from the same place");
 	is_int(script(chains, 1, 1, 0x3000, 12, 1, false), IDLE_NO,
-	       "deeper in C from the very frames: a handler of a loop in C");
+	       "deeper in C from the same Python frames: a handler of a loop in C");
 	idle_chains__free(chains);
 }
 
-/* A main thread that waits for its helpers, and pauses. */
+/* A main thread that waits for its helpers and pauses. */
 static void test_pause(void)
 {
 	const uint64_t address = 0x1000;
@@ -194,11 +198,11 @@ static void test_pause(void)
 	struct idle_chains *chains = idle_chains__new();
 
 	is_int(idle_chains__pause(chains, &it), IDLE_UNKNOWN,
-	       "a sleep, where no idle place is known");
+	       "a sleep, while no idle place is known");
 	for (int i = 0; i < 4; i++)
 		script(chains, 1, 1, 0x1000, 9, 1, false);
 	is_int(idle_chains__pause(chains, &it), IDLE_YES,
-	       "one as far out as the idle place is a pause");
+	       "a sleep as far out as the idle place is a pause");
 	it.script_depth = 2;
 	is_int(idle_chains__pause(chains, &it), IDLE_NO, "a deeper one is a handler's");
 	idle_chains__free(chains);
@@ -217,7 +221,7 @@ static void test_lock(void)
 		last = idle_chains__visit(chains, &it);
 	}
 	is_int(last, IDLE_UNKNOWN,
-	       "a sleep of a thread that waits for locks, too, is no frame loop's");
+	       "a sleep of a thread that also waits for locks is no frame loop's");
 	idle_chains__free(chains);
 }
 
@@ -228,7 +232,7 @@ static void test_one_call(void)
 	for (int i = 0; i < 4; i++)
 		script(chains, 1, 1, 0x1000, 9, 1, true);
 	is_int(script(chains, 1, 1, 0x2000, 12, 2, true), IDLE_YES,
-	       "Ruby: one call waits by several of the system's");
+	       "Ruby: one of its calls waits by several system calls");
 	is_int(script(chains, 2, 1, 0x2000, 12, 2, true), IDLE_NO,
 	       "another one does not wait for work");
 	idle_chains__free(chains);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A worker that went to rest: when is the time in its block no block at all? */
+/* A worker that goes to rest: when is the time in its block no block at all? */
 #include "catalogue/idle_places.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 /* A worker's waits in a futex, by callers (a number) and length. */
 struct wait {
 	uint64_t caller, ms;
-	uint32_t lock; /* the word that it waits for is a contended lock's */
+	uint32_t lock; /* the word that it waits for belongs to a contended lock */
 	enum stack_end end;
 };
 
@@ -65,11 +65,12 @@ int main(void)
 	ok(rests(11, JANK_LOOP_POLL, twice, 2),
 	   "a worker that returns to one place for most of the time");
 	ok(!rests(10, JANK_LOOP_POLL, twice, 2), "a main thread's block is one");
-	ok(!rests(11, JANK_LOOP_EPOLL, twice, 2), "so is that of a thread that waits in epoll");
+	ok(!rests(11, JANK_LOOP_EPOLL, twice, 2),
+	   "so is the block of a thread that waits in epoll");
 	ok(!rests(11, JANK_LOOP_POLL, once, 1),
-	   "once is a handler's, where the loop's callers are not known");
+	   "a single wait is a handler's, if the loop's callers are not known");
 	ok(!rests(11, JANK_LOOP_POLL, others, 2), "two places");
-	ok(!rests(11, JANK_LOOP_POLL, brief, 2), "the smaller part of the time");
+	ok(!rests(11, JANK_LOOP_POLL, brief, 2), "less than half of the time");
 	ok(!rests(11, JANK_LOOP_POLL, locks, 2), "locks");
 	ok(!rests(11, JANK_LOOP_POLL, cut, 2), "callers that are not all known");
 	return tap__done();

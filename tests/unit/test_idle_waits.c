@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a thread waits in, by /proc: texts, and a thread of this program. */
+/* The call in which a thread waits, by /proc: made-up texts, and a thread of this program. */
 #include "catalogue/idle_waits.h"
 
 #include <errno.h>
@@ -24,14 +24,14 @@ static void test_texts(void)
 	ok(rec.sp == 0x7ffd1000 && rec.ip == 0x7f001234 && !rec.fd_cnt, "with its stack");
 	snprintf(text, sizeof(text), "%d 0x5 0x7 0x400 0x64 0x0 0x8 0x1 0x2", SYS_ppoll);
 	ok(idle_waits__parse(text, &rec) && rec.loop == JANK_LOOP_POLL, "ppoll");
-	is_uint(rec.fd_cnt, 7, "has descriptors");
-	ok(!idle_waits__parse("running\n", &rec), "a thread that runs");
-	ok(!idle_waits__parse("-1 0x7ffd1000 0x7f001234\n", &rec), "one outside of a call");
+	is_uint(rec.fd_cnt, 7, "waits for descriptors");
+	ok(!idle_waits__parse("running\n", &rec), "a running thread");
+	ok(!idle_waits__parse("-1 0x7ffd1000 0x7f001234\n", &rec), "one outside a call");
 	snprintf(text, sizeof(text), "%d 0x5 0x7 0x400 0x64 0x0 0x8 0x1 0x2", SYS_read);
-	ok(!idle_waits__parse(text, &rec), "read is no loop's wait");
+	ok(!idle_waits__parse(text, &rec), "a read is no loop's wait");
 	ok(!idle_waits__parse("", &rec), "nothing");
 	snprintf(text, sizeof(text), "%d 0x5 0x7 0x400", SYS_epoll_pwait);
-	ok(!idle_waits__parse(text, &rec), "half of it");
+	ok(!idle_waits__parse(text, &rec), "half of a line");
 }
 
 static int epfd, tid_pipe[2];
@@ -73,7 +73,7 @@ static void test_thread(void)
 	if (pipe(end) || pipe(tid_pipe) || epoll_ctl(epfd, EPOLL_CTL_ADD, end[0], &event) ||
 	    pthread_create(&thread, NULL, wait_for_ever, NULL) ||
 	    read(tid_pipe[0], &seen.tid, sizeof(seen.tid)) != sizeof(seen.tid)) {
-		ok(false, "a thread that waits");
+		ok(false, "a waiting thread");
 		return;
 	}
 	for (int i = 0; i < 1000 && !seen.rec.sp; i++) {
@@ -84,12 +84,12 @@ static void test_thread(void)
 	is_str(seen.rec.comm, "a waiter", "with its name");
 	is_uint(seen.rec.turn_cnt, 0, "and no other evidence");
 	note = wait_note__of_memory(&seen.rec, "/bin/program");
-	ok(note && note->cnt, "its stack has words that may be code");
-	is_str(note->exe, "/bin/program", "the note keeps the program");
+	ok(note && note->cnt, "its stack has words that may be code addresses");
+	is_str(note->exe, "/bin/program", "the note has the program");
 	wait_note__free(note);
 	seen.rec.sp = 16;
 	note = wait_note__of_memory(&seen.rec, NULL);
-	ok(note && !note->cnt && !note->exe, "a stack that isn't there has none");
+	ok(note && !note->cnt && !note->exe, "a missing stack has none");
 	wait_note__free(note);
 	close(end[1]);
 	pthread_join(thread, NULL);
@@ -126,20 +126,20 @@ static void test_copies(void)
 	struct wait_note *note;
 
 	is_int(put(&copies, 7, 100, 0), 0, "a sample's copy is another's");
-	is_int(put(&copies, 7, 100, JANK_COPY_WAIT), 1, "a wait's is kept");
+	is_int(put(&copies, 7, 100, JANK_COPY_WAIT), 1, "a copy of a wait is kept");
 	is_int(wait_copies__put(&copies,
 				&(struct jank_rec_copy){
 					.hdr = { .kind = JANK_REC_COPY, .flags = JANK_COPY_WAIT },
 					.copy_sz = 8 },
 				sizeof(struct jank_rec_copy)),
-	       -EBADMSG, "unless it is shorter than it says");
+	       -EBADMSG, "unless it is shorter than its size");
 	ok(!wait_copies__take(&copies, &later), "until its wait comes, not another one");
 	copy = wait_copies__take(&copies, &wait);
 	ok(copy && !wait_copies__take(&copies, &wait), "which takes it");
 	note = wait_note__new(&wait, NULL, copy);
 	ok(note && note->cnt == 2 && note->words[0] == 0x555500001234 && note->offsets[0] == 16 &&
 		   note->words[1] == 0x7f0000001234 && note->offsets[1] == 24,
-	   "its words that may be code, with their places");
+	   "the words that may be code addresses, with their positions");
 	is_uint(note->arg0, 0x4000, "and the system call's first argument");
 	ok(note->copy == copy, "which it keeps");
 	wait_note__free(note);
@@ -149,7 +149,7 @@ static void test_copies(void)
 	ok(!wait_copies__take(&copies, &wait), "the oldest make room");
 	note = wait_note__new(&wait, "/bin/program", NULL);
 	ok(note && !note->cnt, "without a copy there are no words");
-	is_str(note->exe, "/bin/program", "but the program");
+	is_str(note->exe, "/bin/program", "but the program is there");
 	wait_note__free(note);
 	wait_copies__free(&copies);
 }
@@ -174,11 +174,11 @@ static void test_frames(void)
 	       "a sample's frames are another's");
 	script.rec.hdr.flags = JANK_SCRIPT_WAIT;
 	is_int(wait_copies__put(&copies, &script, sizeof(script) - 1), -EBADMSG,
-	       "fewer than they say");
-	is_int(wait_copies__put(&copies, &script, sizeof(script)), 1, "a wait's are kept");
+	       "fewer than the record says");
+	is_int(wait_copies__put(&copies, &script, sizeof(script)), 1, "frames of a wait are kept");
 	put(&copies, 7, 100, JANK_COPY_WAIT);
 	taken = wait_copies__take_script(&copies, &wait);
-	ok(taken && taken->frame_cnt == 2 && taken->identity == 5, "beside its copy");
+	ok(taken && taken->frame_cnt == 2 && taken->identity == 5, "next to its copy");
 	free(taken);
 	ok(!wait_copies__take_script(&copies, &wait), "once");
 	wait_copies__free(&copies);

@@ -104,10 +104,10 @@ static void test_x86_targets(void)
 	ok(insn_x86.decode(callw, sizeof(callw), &insn) < 0, "vendors disagree on its length");
 	ok(insn_x86.decode(je, 0, &insn) < 0, "nothing to decode");
 	memset(long_one, 0x66, sizeof(long_one));
-	ok(insn_x86.decode(long_one, sizeof(long_one), &insn) < 0, "nothing but prefixes");
+	ok(insn_x86.decode(long_one, sizeof(long_one), &insn) < 0, "only prefixes");
 }
 
-/* Every three-byte beginning, before zeros and before ones: no crash, and a length within 15. */
+/* Every three-byte beginning, followed by zeros or by ones: no crash, and a length within 15. */
 static void test_x86_all(void)
 {
 	uint8_t code[16];
@@ -225,7 +225,7 @@ static void test_by_machine(void)
 {
 	ok(insn_arch__by_machine(EM_X86_64) == &insn_x86, "x86-64 by its ELF number");
 	ok(insn_arch__by_machine(EM_AARCH64) == &insn_arm64, "arm64 by its ELF number");
-	ok(!insn_arch__by_machine(EM_S390), "no other");
+	ok(!insn_arch__by_machine(EM_S390), "no other machine");
 }
 
 static const char *const gprs[][4] = {
@@ -286,7 +286,7 @@ static const char *mnemonic(const char *text)
 	return text;
 }
 
-/* Mnemonics whose last operand is only read. */
+/* Mnemonics that only read their last operand. */
 static bool only_reads(const char *op)
 {
 	static const char *const list[] = {
@@ -339,7 +339,7 @@ static int flow_of(const char *op)
 	return begins(op, "syscall") ? INSN_SYSCALL : INSN_NEXT;
 }
 
-/* What the kernel emulates, by objdump's words and the bytes of push and nop. */
+/* What the kernel emulates, by objdump's text and the bytes of push and nop. */
 static bool emulated(const char *text, const uint8_t *code, int len)
 {
 	const char *op = mnemonic(text);
@@ -355,7 +355,7 @@ static bool emulated(const char *text, const uint8_t *code, int len)
 	       !strstr(text, "data16");
 }
 
-/* Lines that are no single instruction to the processor, or none at all. */
+/* Lines that are no single instruction for the processor, or none at all. */
 static bool to_skip(const char *text, const uint8_t *code, int len)
 {
 	if (strstr(text, "(bad)") || text[0] == '.' || !len)

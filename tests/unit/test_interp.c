@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Threads and code objects of CPython 3.11 to 3.13, as they lie in memory: this process's own. */
+/* Threads and code objects of CPython 3.11 to 3.13 in memory: this process's own. */
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -66,7 +66,7 @@ static void check_threads(uint32_t version)
 		version);
 	is_uint(threads[0].tid, gettid(), "its number");
 	is_uint(threads[0].where.tstate, w.tstate, "its state");
-	is_uint(threads[0].where.native_id, gettid(), "what stands in it");
+	is_uint(threads[0].where.native_id, gettid(), "its innermost frame");
 	is_uint(threads[0].where.tgid, getpid(), "its process");
 	is_uint(threads[0].where.direct, version >> 16 == 0x030d,
 		"the frame is found by cframe, or not");
@@ -76,16 +76,16 @@ static void check_threads(uint32_t version)
 		"a number that no thread of it has is left out");
 	image__put(w.tstate, w.image.offsets.tstate.next, w.tstate, 8);
 	is_uint(interp__threads(&env, &w.process, threads, LEN(threads)), LEN(threads),
-		"a list that bites its tail is as long as is asked for");
+		"a cyclic list is read up to the bound");
 	image__put(w.tstate, w.image.offsets.tstate.interp, 1, 8);
 	is_uint(interp__threads(&env, &w.process, threads, LEN(threads)), 0,
 		"a state of another interpreter is none");
 	image__put(w.runtime, w.image.offsets.interpreters_head, 16, 8);
-	is_uint(interp__threads(&env, &w.process, threads, LEN(threads)), 0, "nothing is there");
+	is_uint(interp__threads(&env, &w.process, threads, LEN(threads)), 0, "unreadable memory");
 	end(&w);
 }
 
-/* What tells of new threads. */
+/* How new threads are noticed. */
 static void check_newest(uint32_t version)
 {
 	uint64_t first, second, other;
@@ -97,13 +97,13 @@ static void check_newest(uint32_t version)
 	other = add_tstate(&w, w.tstate, 0);
 	image__put(w.interp, w.image.offsets.threads_head, other, 8);
 	second = interp__newest(&env, &w.process);
-	ok(second && second != first, "a new one");
+	ok(second && second != first, "a new thread");
 	image__put(other, w.image.offsets.tstate.native_id, gettid(), 8);
 	ok(interp__newest(&env, &w.process) != second, "which has its number now");
 	image__put(w.interp, w.image.offsets.threads_head, w.tstate, 8);
 	is_uint(interp__newest(&env, &w.process), first, "it has ended");
 	image__put(w.runtime, w.image.offsets.interpreters_head, 16, 8);
-	ok(interp__newest(&env, &w.process) != first, "no list is there");
+	ok(interp__newest(&env, &w.process) != first, "no list there");
 	w.process.script = NULL;
 	is_uint(interp__newest(&env, &w.process), 0, "no interpreter");
 	end(&w);
@@ -142,17 +142,17 @@ static void check_names(uint32_t version)
 	is_str(frame.language, "python", "language");
 	is_uint(frame.line, 43, "line");
 	is_uint(frame.offset, 6, "offset");
-	ok(frame.app, "the program's own");
+	ok(frame.app, "it is the program's own");
 	is_uint(name(&w, code, -2, 40).line, 40, "about to begin: the first line");
-	is_str(name(&w, code, 20, 40).function, NULL, "behind its end: not this one");
+	is_str(name(&w, code, 20, 40).function, NULL, "after its end: not this one");
 	is_str(name(&w, code, -4, 40).function, NULL, "before its begin: not this one");
-	is_str(name(&w, code, 6, 41).function, NULL, "of another first line: not this one");
+	is_str(name(&w, code, 6, 41).function, NULL, "another first line: not this one");
 	is_str(name(&w, code, 6, 41).module, "[python]", "but Python's");
 	text = image__ascii(&w.image, "handle");
 	image__put(text, w.image.offsets.unicode.hash, HASH + 1, 8);
 	image__put(code, w.image.offsets.code.name, text, 8);
 	interp_code__forget_all(w.script);
-	is_str(name(&w, code, 6, 40).function, NULL, "of another name: not this one");
+	is_str(name(&w, code, 6, 40).function, NULL, "another name: not this one");
 	end(&w);
 }
 
@@ -167,16 +167,16 @@ static void check_changed(void)
 			   image__ascii(&w.image, "a.py"), 1, 10);
 	is_str(name(&w, code, 0, 1).function, "one", "a name");
 	image__put(code, w.image.offsets.code.qualname, image__ascii(&w.image, "two"), 8);
-	is_str(name(&w, code, 0, 1).function, "one", "is kept for a moment");
+	is_str(name(&w, code, 0, 1).function, "one", "the result is cached for a moment");
 	nanosleep(&pause, NULL);
-	is_str(name(&w, code, 0, 1).function, "two", "and then looked at again");
+	is_str(name(&w, code, 0, 1).function, "two", "and then read again");
 	image__put(code, 8, 0x4712, 8);
 	nanosleep(&pause, NULL);
 	is_str(name(&w, code, 0, 1).function, NULL, "no code object any more");
 	image__put(code, 8, 0x4711, 8);
 	nanosleep(&pause, NULL);
 	is_str(name(&w, code, 0, 1).function, "two", "one again");
-	ok(interp__bytes(w.script) > sizeof(*w.script), "what is kept is counted");
+	ok(interp__bytes(w.script) > sizeof(*w.script), "the cache's size is counted");
 	interp_code__forget_all(w.script);
 	is_uint(interp__bytes(w.script), sizeof(*w.script), "to the byte");
 	end(&w);
@@ -301,16 +301,16 @@ static void check_depth(uint32_t version)
 	own = code_of(&w, "/srv/shop/queue.py");
 	is_int(depth(&w, (const uint64_t[]){ wait, get, worker }, 3, &for_caller), 1,
 	       "%x: queue.get() is as far out as its caller", version);
-	ok(for_caller, "for which it waits");
+	ok(for_caller, "and waits for it");
 	is_int(depth(&w, (const uint64_t[]){ handler, 0, worker }, 3, &for_caller), 2,
 	       "a lock in a handler is deeper; an entry from C is no frame");
 	ok(!for_caller, "and waits for itself");
 	is_int(depth(&w, (const uint64_t[]){ handler, get, worker }, 3, &for_caller), 3,
 	       "what the library calls is not the library's");
 	is_int(depth(&w, (const uint64_t[]){ own, worker }, 2, &for_caller), 2,
-	       "nor is a file of that name of the program's own");
+	       "nor is a file of that name in the program");
 	is_int(depth(&w, (const uint64_t[]){ 0x10, worker }, 2, &for_caller), -1,
-	       "what is no code says nothing");
+	       "an invalid code object says nothing");
 	end(&w);
 }
 

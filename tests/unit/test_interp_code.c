@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Location tables as CPython 3.11 and 3.13 made them, against what their own co_lines() says; and
- * what is no table.
+ * Location tables of CPython 3.11 and 3.13, compared with their own co_lines(); and invalid tables.
  */
 #include "symbol/interpreters/interp.h"
 #include "tests/tap.h"
@@ -53,8 +52,8 @@ static void check_table(const char *what, const uint8_t *table, size_t size, con
 			wrong++;
 		}
 	is_uint(wrong, 0, "%s: the line of each of %zu units", what, cnt);
-	is_uint(interp_line__at(table, size, 2, cnt), 0, "%s: none behind the last", what);
-	is_uint(interp_line__at(table, size, 2, UINT64_MAX), 0, "%s: nor far out", what);
+	is_uint(interp_line__at(table, size, 2, cnt), 0, "%s: no line after the last", what);
+	is_uint(interp_line__at(table, size, 2, UINT64_MAX), 0, "%s: nor far beyond", what);
 }
 
 static void check_broken(void)
@@ -65,7 +64,7 @@ static void check_broken(void)
 			     interrupted[] = { 0xe0, 0xe0, 1, 2 };
 
 	is_uint(interp_line__at(NULL, 0, 7, 0), 0, "no table");
-	is_uint(interp_line__at(truncated, sizeof(truncated), 7, 0), 0, "cut in a number");
+	is_uint(interp_line__at(truncated, sizeof(truncated), 7, 0), 0, "truncated in a number");
 	is_uint(interp_line__at(endless, sizeof(endless), 7, 0), 0, "a number without end");
 	is_uint(interp_line__at(begins_wrong, 2, 7, 0), 0, "no entry at its begin");
 	is_uint(interp_line__at(before_the_file, 2, 2, 0), 0, "a line before the first");

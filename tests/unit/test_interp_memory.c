@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which versions are known, and what a program may not tell. */
+/* Which versions are known, and which offsets a program cannot publish. */
 #include "tests/script_image.h"
 
 #define VERSION_313 0x030d00f0
 
 static bool read_with(unsigned at, uint64_t value)
 {
-	uint8_t told[SCRIPT_OFFSETS_SZ];
+	uint8_t published[SCRIPT_OFFSETS_SZ];
 	struct interp_offsets offsets;
 
-	image__told_313(told);
-	memcpy(told + at * 8, &value, 8);
-	return interp_offsets__read(told, VERSION_313, &offsets);
+	image__offsets_313(published);
+	memcpy(published + at * 8, &value, 8);
+	return interp_offsets__read(published, VERSION_313, &offsets);
 }
 
-static void check_told(void)
+static void check_published(void)
 {
 	struct interp_offsets offsets = image__offsets(VERSION_313);
 
@@ -24,13 +24,13 @@ static void check_told(void)
 	ok(!read_with(0, 0), "no cookie");
 	ok(!read_with(1, 0x030d01f0), "of another version");
 	ok(!read_with(2, 1), "free-threaded");
-	ok(!read_with(9, 1u << 30), "far out");
-	ok(!read_with(31, 72), "an instruction behind what is read of a frame");
-	ok(!read_with(31, 60), "or across words");
-	ok(!read_with(33, 72), "an owner behind it");
-	ok(!read_with(25, 70000), "more than the probes take");
+	ok(!read_with(9, 1u << 30), "far out of range");
+	ok(!read_with(31, 72), "an instruction beyond what is read of a frame");
+	ok(!read_with(31, 60), "or unaligned");
+	ok(!read_with(33, 72), "an owner beyond it");
+	ok(!read_with(25, 70000), "more than the probes accept");
 	ok(!read_with(39, 40), "a line too far from the name");
-	ok(!read_with(39, 132), "or behind it");
+	ok(!read_with(39, 132), "or after it");
 	ok(read_with(31, 48), "elsewhere in the frame");
 }
 
@@ -45,8 +45,8 @@ int main(void)
 	ok(!interp_offsets__of(0x030a00f0, &offsets) && !interp_offsets__told(0x030a00f0),
 	   "3.10 not");
 	ok(!interp_offsets__of(VERSION_313, &offsets) && interp_offsets__told(VERSION_313),
-	   "3.13 tells itself");
-	ok(!interp_offsets__told(0x030e00f0), "3.14 lays frames out in another way");
-	check_told();
+	   "3.13 publishes its offsets");
+	ok(!interp_offsets__told(0x030e00f0), "3.14 has another layout of frames");
+	check_published();
 	return tap__done();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Python's frames in the places of the function that evaluates them. */
+/* Python's frames in place of the function that evaluates them. */
 #include "verdict/interp_merge.h"
 
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "tests/tap.h"
 
 /*
- * Native frames by name, "E" for the evaluation; script frames "name" or "name!" where the
- * evaluation was entered, "!" alone where that is told apart. The result as one line.
+ * Native frames by name, "E" for the evaluation; script frames "name", or "name!" where the
+ * evaluation was entered, "!" alone where entries are known. The result is one line.
  */
 static char *merge(const char *native, const char *script, enum stack_end end)
 {
@@ -88,7 +88,7 @@ int main(void)
 	check("Ecold main _start", "f!", whole, "f* main _start");
 	check("(in) E main _start", "f!", whole, "f* main _start");
 	check("(in) c E main _start", "f!", whole, "(in) c f* main _start");
-	check("! E", "! f!", cut, "! f*"); /* an evaluation that has no frame left */
+	check("! E", "! f!", cut, "! f*"); /* an evaluation without a frame left */
 	check("c ? x", "f!", cut, "c f*");
 	check("c E main _start", "socket serve!", whole, "c socket* serve* main _start");
 	check("c E main _start", "socket f!", whole, "c socket f* main _start");

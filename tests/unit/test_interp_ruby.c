@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Threads and code of Ruby 3.1 to 3.4, as they lie in memory: this process's own. */
+/* Threads and code of Ruby 3.1 to 3.4 in memory: this process's own. */
 #include <unistd.h>
 
 #include "symbol/interpreters/interp.h"
@@ -79,19 +79,18 @@ static void check_threads(uint32_t version)
 	is_uint(threads_of(&w, threads), 1, "a number that no thread of it has is left out");
 	is_uint(threads[0].tid, gettid(), "the other one's number");
 	is_uint(threads[0].where.tstate, first, "its state");
-	is_uint(threads[0].where.frame_sz, w.script->ruby->frame_sz, "whose frames are in a row");
+	is_uint(threads[0].where.frame_sz, w.script->ruby->frame_sz, "whose frames are contiguous");
 	ok(threads[0].where.root == threads[0].where.native_id + 32,
-	   "it has no fiber but its own: that one's context");
+	   "it has only its own fiber: that one's context");
 	image__put(first, w.script->ruby->thread.root_fiber, 0x4711, 8);
 	threads_of(&w, threads);
 	is_uint(threads[0].where.root, 0x4711, "or the fiber");
 	image__put(last, 0, first, 8);
-	is_uint(threads_of(&w, threads), LEN(threads),
-		"a list that bites its tail is as long as is asked for");
+	is_uint(threads_of(&w, threads), LEN(threads), "a cyclic list is read up to the bound");
 	image__put(first, w.script->ruby->thread.vm, 1, 8);
 	is_uint(threads_of(&w, threads), 0, "a state of another machine is none");
 	image__put(w.list, 0, 16, 8);
-	is_uint(threads_of(&w, threads), 0, "nothing is there");
+	is_uint(threads_of(&w, threads), 0, "unreadable memory");
 	end(&w);
 }
 
@@ -145,7 +144,7 @@ static uint64_t add_array(struct world *w, uint64_t first)
 	return ret;
 }
 
-/* The codes innermost first; 0 is a function in C. */
+/* The codes, innermost first; 0 is a function in C. */
 static int depth(struct world *w, const uint64_t *codes, uint32_t cnt)
 {
 	struct jank_script_frame frames[8] = {};
@@ -177,11 +176,11 @@ static void check_depth(uint32_t version)
 	is_int(DEPTH(&w, 0, block, 0, loop), 1, "%x: Thread.new { loop { queue.pop } }", version);
 	is_int(DEPTH(&w, 0, 0, inner, 0, block, 0, loop), 1,
 	       "synchronize { condition.wait } in it is as far out");
-	is_int(DEPTH(&w, 0, pop, block, 0, loop), 1, "so is a pop that Ruby has in Ruby");
+	is_int(DEPTH(&w, 0, pop, block, 0, loop), 1, "so is a pop that is written in Ruby");
 	is_int(DEPTH(&w, 0, block, pop, loop), 1, "and a loop");
 	is_int(DEPTH(&w, 0, method, block, 0, loop), 2, "a method of the program is not");
-	is_int(DEPTH(&w, 0, loop, block, 0, loop), 2, "nor a block from elsewhere");
-	is_int(DEPTH(&w, 0, 0x10, loop), -1, "what is no code says nothing");
+	is_int(DEPTH(&w, 0, loop, block, 0, loop), 2, "nor is a block from elsewhere");
+	is_int(DEPTH(&w, 0, 0x10, loop), -1, "an invalid code says nothing");
 	end(&w);
 }
 
@@ -195,6 +194,6 @@ int main(void)
 		check_depth(versions[i]);
 	}
 	ok(!script_ruby__offsets(0x03000000) && !script_ruby__offsets(0x04000000),
-	   "of other versions nothing is read");
+	   "other versions are not read");
 	return tap__done();
 }

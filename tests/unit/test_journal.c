@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Records go to a file and come back; whatever happened to the file, no half record is believed. */
+/*
+ * Records are written to a file and read back. Whatever happened to the file, no partial record is
+ * accepted.
+ */
 #include "journal/journal.h"
 
 #include <errno.h>
@@ -50,7 +53,7 @@ static struct journal_writer *writer(void)
 	return jw;
 }
 
-/* A message of about that many bytes: its name is all `letter`. */
+/* A message of about that many bytes; its name is all `letter`. */
 static int add_message(struct journal_writer *jw, enum journal_kind kind, char letter, size_t len)
 {
 	Jankbpf__JournalProcess message = JANKBPF__JOURNAL_PROCESS__INIT;
@@ -66,7 +69,7 @@ static int add_message(struct journal_writer *jw, enum journal_kind kind, char l
 	return res;
 }
 
-/* Whether the record holds the message of add_message. */
+/* Does the record contain the message of add_message? */
 static bool has_message(const struct jank_rec *rec, char letter, size_t len)
 {
 	Jankbpf__JournalProcess *message = (Jankbpf__JournalProcess *)journal__message(
@@ -79,7 +82,7 @@ static bool has_message(const struct jank_rec *rec, char letter, size_t len)
 	return ret;
 }
 
-/* Whether a record that has no message gives one. */
+/* Does a record without a message give one? */
 static bool has_any(const struct jank_rec *rec)
 {
 	ProtobufCMessage *message = journal__message(rec, &jankbpf__journal_process__descriptor);
@@ -88,7 +91,7 @@ static bool has_any(const struct jank_rec *rec)
 	return message;
 }
 
-/* Reads the file to its end: the number of whole records, how it ended. */
+/* Reads the file to its end; returns the number of whole records and how it ended. */
 static unsigned count_records(int *ret)
 {
 	const struct jank_rec *rec;
@@ -123,12 +126,12 @@ static void test_round_trip(void)
 	is_int(add_message(jw, JOURNAL_END, 'e', 6), 0, "a message of 8 bytes");
 	is_int(add_message(jw, JOURNAL_PROCESS, 0, 0), 0, "a message of an empty name");
 	journal_writer__free(jw);
-	ok(!stat(path, &st) && (st.st_mode & 0777) == 0600, "its file is for its owner only");
+	ok(!stat(path, &st) && (st.st_mode & 0777) == 0600, "only the owner can read its file");
 	is_int(journal_reader__new(path, &jr, &err), 0, "it can be read");
 	for (int pass = 0; pass < 2; pass++) {
 		is_int(journal_reader__next(jr, &rec), 1, "the first record");
 		ok(rec->kind == JOURNAL_SESSION && rec->size % 8 == 0, "is the first");
-		ok(has_message(rec, 'a', 3), "with its message, without what pads it");
+		ok(has_message(rec, 'a', 3), "with its message, without the padding");
 		is_int(journal_reader__next(jr, &rec), 1, "the second");
 		is_mem(rec, &stack, stack.rec.hdr.size, "is the stack");
 		ok(!has_any(rec), "which holds no message");
@@ -139,7 +142,7 @@ static void test_round_trip(void)
 		is_int(journal_reader__next(jr, &rec), 1, "the fifth");
 		ok(has_message(rec, 0, 0), "has its empty name");
 		is_int(journal_reader__next(jr, &rec), 0, "then it ends");
-		is_int(journal_reader__rewind(jr), 0, "and begins anew");
+		is_int(journal_reader__rewind(jr), 0, "and can be read again from the start");
 	}
 	journal_reader__free(jr);
 	journal_reader__free(NULL);
@@ -181,10 +184,10 @@ static void test_too_large(void)
 	       "a message of a megabyte is taken");
 	is_int(add_message(jw, JOURNAL_FRAMES, 'x', (1 << 20) + 10), -EMSGSIZE, "more is refused");
 	journal_writer__free(jw);
-	ok(count_records(&end) == 1 && !end, "what was refused left no trace");
+	ok(count_records(&end) == 1 && !end, "the refused message left no trace");
 }
 
-/* A small journal's bytes, and where its records end. */
+/* The bytes of a small journal, and where its records end. */
 static void small_journal(struct strbuf *bytes, size_t ends[], unsigned *cnt)
 {
 	struct fixture_stack stack = fixture__stack(11, 100, 110, 50);
@@ -225,7 +228,7 @@ static void test_torn(void)
 		if (end != (len == HEADER_SZ || (want && ends[want - 1] == len) ? 0 : -EBADMSG))
 			bad++;
 	}
-	is_uint(bad, 0, "torn at any byte, it gives its whole records and tells of the rest");
+	is_uint(bad, 0, "torn at any byte, it gives its whole records and reports the rest");
 	strbuf__free(&bytes);
 }
 
@@ -274,25 +277,24 @@ static void test_places(void)
 	struct err err = { 0 };
 
 	unlink(path);
-	is_int(journal_reader__new(path, &jr, &err), -ENOENT, "a file that isn't cannot be read");
-	has_str(err.msg, "No such file", "which is told");
+	is_int(journal_reader__new(path, &jr, &err), -ENOENT, "a missing file cannot be read");
+	has_str(err.msg, "No such file", "the message says so");
 	is_int(journal_reader__new(scratch_dir, &jr, &err), -EINVAL, "nor a directory");
-	is_int(journal_writer__new(scratch_dir, &jw, &err), -EISDIR, "nor written");
+	is_int(journal_writer__new(scratch_dir, &jw, &err), -EISDIR, "nor can it be written");
 	is_int(mkfifo(path, 0600), 0, "a pipe");
-	is_int(journal_reader__new(path, &jr, &err), -EINVAL, "is no journal to read");
-	is_int(journal_writer__new(path, &jw, &err), -ENXIO,
-	       "nor to write: no reader is waited for");
+	is_int(journal_reader__new(path, &jr, &err), -EINVAL, "a FIFO cannot be read as a journal");
+	is_int(journal_writer__new(path, &jw, &err), -ENXIO, "nor written: no wait for a reader");
 	unlink(path);
 	is_int(symlink("/tmp/jank-must-not-be-made", path), 0, "a link in its place");
 	is_int(journal_writer__new(path, &jw, &err), -ELOOP, "is not followed");
-	ok(access("/tmp/jank-must-not-be-made", F_OK), "nothing is made behind it");
+	ok(access("/tmp/jank-must-not-be-made", F_OK), "its target is not created");
 	unlink(path);
 	is_int(journal_writer__new("/nonexistent/j", &jw, &err), -ENOENT,
 	       "no directory, no journal");
-	ok(!jw && !jr, "none of them left anything open");
+	ok(!jw && !jr, "nothing is left open");
 }
 
-/* What the reader meets in the middle, where no crash but somebody's hand was at work. */
+/* Damage in the middle of a file, which no crash can cause. */
 static void test_bad_sizes(void)
 {
 	static const uint32_t sizes[] = {
@@ -314,7 +316,7 @@ static void test_bad_sizes(void)
 	strbuf__free(&bytes);
 }
 
-/* A record of a later version may be a header alone. */
+/* A record of a later version may be only a header. */
 static void test_bare(void)
 {
 	const struct jank_rec rec = { .size = sizeof(rec), .kind = 99 };
@@ -323,10 +325,10 @@ static void test_bare(void)
 
 	journal_writer__raw(jw, &rec, sizeof(rec));
 	journal_writer__free(jw);
-	ok(count_records(&end) == 1 && !end, "a header alone is a record");
+	ok(count_records(&end) == 1 && !end, "only a header is a valid record");
 }
 
-/* What is no message of its kind, or pads more than there is. */
+/* Bodies that are no message of their kind, or have too much padding. */
 static void test_bad_message(void)
 {
 	static const uint8_t bodies[][8] = {
@@ -349,7 +351,7 @@ static void test_bad_message(void)
 	rec->flags = 9;
 	ok(!has_any(rec), "padding beyond its body does not");
 	rec->flags = UINT16_MAX;
-	ok(!has_any(rec), "by far");
+	ok(!has_any(rec), "nor by far");
 	rec->flags = 0;
 	rec->size = sizeof(*rec);
 	ok(has_any(rec), "a record without a body holds a message without fields");
@@ -366,7 +368,7 @@ static void limit_files(rlim_t size)
 		abort();
 }
 
-/* At its size limit a file is as good as on a full disk. */
+/* A file at its size limit behaves like a full disk. */
 static void test_full(void)
 {
 	struct jank_rec_block block = fixture__block(11, 100, 200);
@@ -383,18 +385,16 @@ static void test_full(void)
 		journal_writer__raw(jw, &block, sizeof(block));
 	first = journal_writer__flush(jw);
 	is_int(first, -EFBIG, "a third one finds the disk full");
-	is_uint(count_records(&end), 4, "what was there is whole");
-	is_int(end, 0, "and nothing but that");
+	is_uint(count_records(&end), 4, "the records before are whole");
+	is_int(end, 0, "and nothing else is there");
 	limit_files(RLIM_INFINITY);
 	journal_writer__raw(jw, &block, sizeof(block));
 	is_int(journal_writer__flush(jw), 0, "with room again, writing goes on");
 	journal_writer__free(jw);
-	ok(count_records(&end) == 5 && !end, "behind the last whole record");
+	ok(count_records(&end) == 5 && !end, "after the last whole record");
 }
 
-/*
- * Full from the start: header and session are kept for better times, the records are not hoarded.
- */
+/* Full from the start: header and session are kept for later, records are not. */
 static void test_full_header(void)
 {
 	struct jank_rec_block block = fixture__block(11, 100, 200);
@@ -409,7 +409,7 @@ static void test_full_header(void)
 	is_int(journal_writer__flush(jw), -EFBIG, "no room for the header");
 	for (size_t put = 0; put < 8 * FLUSH_AT; put += sizeof(block), cnt++)
 		failures += journal_writer__raw(jw, &block, sizeof(block)) != 0;
-	ok(failures > 0 && failures < 20, "what is gathered is given up now and then (%u of %u)",
+	ok(failures > 0 && failures < 20, "buffered records are dropped now and then (%u of %u)",
 	   failures, cnt);
 	journal_writer__flush(jw);
 	is_uint(count_records(&end), 0, "no record is there");
@@ -417,10 +417,10 @@ static void test_full_header(void)
 	journal_writer__raw(jw, &block, sizeof(block));
 	is_int(journal_writer__flush(jw), 0, "with room again, writing goes on");
 	journal_writer__free(jw);
-	ok(count_records(&end) == 2 && !end, "after header and session, with the new records only");
+	ok(count_records(&end) == 2 && !end, "after header and session, with new records only");
 }
 
-/* A real full disk, where one can be had. */
+/* On a really full disk, where one is possible. */
 static void test_full_disk(void)
 {
 	struct fixture_stack stack = fixture__stack(11, 100, 110, 50);
@@ -432,7 +432,8 @@ static void test_full_disk(void)
 
 	snprintf(old, sizeof(old), "%s", path);
 	snprintf(path, sizeof(path), "/dev/full");
-	is_int(journal_writer__new(path, &jw, &(struct err){ 0 }), -EINVAL, "/dev/full is no file");
+	is_int(journal_writer__new(path, &jw, &(struct err){ 0 }), -EINVAL,
+	       "/dev/full is no regular file");
 	snprintf(path, sizeof(path), "%s", old);
 	limit_files(3 * FLUSH_AT);
 	jw = writer();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The JSON reader: what is no record is refused with its reason; hostile text costs no more than
+ * The JSON reader: an invalid record is refused with the reason; hostile text costs no more than
  * its size.
  */
 #include <errno.h>
@@ -15,7 +15,7 @@
 static int read_text(const char *text, size_t len, Jankbpf__Record **ret, uint64_t *unknown_cnt,
 		     struct err *err)
 {
-	/* The text ends where its memory does. */
+	/* The text ends where its memory ends. */
 	char *exact = malloc(len + !len);
 	int res;
 
@@ -102,7 +102,7 @@ static Jankbpf__Record *must_read(const char *text, size_t len, uint64_t want_un
 	uint64_t cnt;
 
 	is_int(read_text(text, len, &record, &cnt, &err), 0, "%s is read: %s", what, err.msg);
-	is_uint(cnt, want_unknown, "with so many unknown members");
+	is_uint(cnt, want_unknown, "with this number of unknown members");
 	return record;
 }
 
@@ -120,7 +120,7 @@ static void test_unknown(void)
 	is_str(strbuf__str(&sb),
 	       HEAD "\"pid\":5,\"cpu\":{\"busy\":true},\"preemptors\":[],\"samples\":[{\"t_ns\":1,"
 		    "\"stack\":[{\"address\":\"0xffffffffffffffff\"}]}]}",
-	       "the rest is as it was");
+	       "the rest is unchanged");
 	strbuf__free(&sb);
 	jankbpf__record__free_unpacked(record, NULL);
 }
@@ -146,7 +146,7 @@ static void test_kinds(void)
 	}
 }
 
-/* The last of them counts, as JSON's readers have it; none leaks. */
+/* The last one counts, as in other JSON readers; none leaks. */
 static void test_duplicates(void)
 {
 	static const char text[] =
@@ -160,10 +160,7 @@ static void test_duplicates(void)
 	jankbpf__record__free_unpacked(record, NULL);
 }
 
-/*
- * Nested as deep as the text is long: in known members as deep as the schema, in others jansson's
- * limit.
- */
+/* Deep nesting: in known members as deep as the schema, in others up to jansson's limit. */
 static void test_deep(void)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -176,7 +173,7 @@ static void test_deep(void)
 		strbuf__adds(&text, i % 2 ? "[" : "{\"a\":");
 	is_int(read_text(text.data, text.len, &record, &cnt, &err), -EBADMSG,
 	       "a depth beyond reason");
-	has_str(err.msg, "depth", "is told");
+	has_str(err.msg, "depth", "is reported");
 	strbuf__free(&text);
 }
 
@@ -191,7 +188,7 @@ static void test_long(void)
 		strbuf__addc(&text, 'x');
 	strbuf__adds(&text, "\"}");
 	record = must_read(text.data, text.len, 0, "a string of a megabyte");
-	is_uint(strlen(record->block->process), len, "is as long as it was");
+	is_uint(strlen(record->block->process), len, "has its length");
 	jankbpf__record__free_unpacked(record, NULL);
 	strbuf__reset(&text);
 	strbuf__adds(&text, HEAD "\"samples\":[{}");
@@ -203,7 +200,7 @@ static void test_long(void)
 		uint64_t cnt;
 
 		is_int(read_text(text.data, text.len, &record, &cnt, &err), -EBADMSG,
-		       "100000 samples and one that is none");
+		       "100000 samples and one invalid one");
 	}
 	strbuf__free(&text);
 }

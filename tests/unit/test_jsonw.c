@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The JSON writer: exact output, any bytes in strings, and that misuse is an assertion. */
+/* The JSON writer: exact output, any bytes in strings, and assertions on misuse. */
 #include "export/json/jsonw.h"
 
 #include <jansson.h>
@@ -96,7 +96,7 @@ static void test_huge_numbers(void)
 	is_str(strbuf__str(&out), "1.00000000000000000", "decimals are bounded");
 }
 
-/* Few machines have such a locale, so it is made here. */
+/* Few machines have such a locale, so the test makes it. */
 static bool set_comma_locale(void)
 {
 	char command[256];
@@ -111,7 +111,7 @@ static void test_locale(void)
 {
 	scratch__init();
 	if (!set_comma_locale()) {
-		skip(2, "no German locale to be made: package locales is missing");
+		skip(2, "cannot make a German locale: package locales is missing");
 	} else {
 		is_str(localeconv()->decimal_point, ",", "a locale with a decimal comma");
 		jsonw__fixed(fresh(), -12.25, 2);
@@ -131,8 +131,8 @@ static const struct {
 	{ "a\xc2\x85\xe2\x80\xa8\xe2\x80\xa9z", "\"a\\u0085\\u2028\\u2029z\"",
 	  "Unicode's ends of lines" },
 	{ "\x01\x1b\x1f", "\"\\u0001\\u001b\\u001f\"", "other control bytes" },
-	{ "\x7f", "\"\x7f\"", "DEL needs none" },
-	{ "é→😀", "\"é→😀\"", "UTF-8 as it is" },
+	{ "\x7f", "\"\x7f\"", "DEL needs no escape" },
+	{ "é→😀", "\"é→😀\"", "UTF-8 unchanged" },
 	{ "\xff"
 	  "a\xc3",
 	  "\"" FFFD "a" FFFD "\"", "invalid bytes" },
@@ -153,7 +153,7 @@ static void test_strings(void)
 	is_str(strbuf__str(&out), "{\"a\\\"b\\n\":1}", "keys are escaped as well");
 }
 
-/* A strict parser of somebody else takes whatever we make of any bytes. */
+/* A strict parser of another project accepts our output for any bytes. */
 static void test_random_strings(void)
 {
 	unsigned seed = 7, bad = 0;

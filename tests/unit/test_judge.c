@@ -42,7 +42,7 @@ static struct block *judged(const struct judge *j, struct dispatch *dispatch,
 	int res = judge__dispatch(j, dispatch, identity, &load, &block);
 
 	if (res != !!block)
-		ok(false, "the judge's answer %d tells of a block", res);
+		ok(false, "the judge's answer %d is consistent with the block", res);
 	return block;
 }
 
@@ -64,8 +64,8 @@ static void test_threshold(void)
 	ok(!is_block(&j, fixture__block(11, 1, THRESHOLD - 1)), "below the threshold: no block");
 	ok(!is_block(&j, fixture__block(11, 1, THRESHOLD)), "at the threshold: no block");
 	ok(is_block(&j, fixture__block(11, 1, THRESHOLD + 1)), "a nanosecond over it: a block");
-	ok(is_block(&j, fixture__block(11, 1, UINT64_MAX - 1)), "however long");
-	ok(!is_block(&j, fixture__hang(11, 1, THRESHOLD)), "a hang is none below it, either");
+	ok(is_block(&j, fixture__block(11, 1, UINT64_MAX - 1)), "however long it was");
+	ok(!is_block(&j, fixture__hang(11, 1, THRESHOLD)), "a hang below it is none, either");
 }
 
 static struct jank_rec_block late(uint64_t delay_ns, uint64_t ns)
@@ -84,15 +84,14 @@ static void test_late(void)
 
 	ok(is_block(&j, late(THRESHOLD, 1)), "a start that is late by the threshold: a block");
 	ok(!is_block(&j, late(THRESHOLD - MS, MS)), "at the threshold in all: none");
-	ok(is_block(&j, late(THRESHOLD - MS, MS + 1)), "a nanosecond over it: a block");
-	ok(!is_block(&j, late(JANK_START_DELAY_UNKNOWN, 1)),
-	   "a start that is not known is not late");
+	ok(is_block(&j, late(THRESHOLD - MS, MS + 1)), "a nanosecond more: a block");
+	ok(!is_block(&j, late(JANK_START_DELAY_UNKNOWN, 1)), "an unknown start is not late");
 	j.hang_ns = 300 * MS;
 	block = judged(&j, &dispatch, &process);
 	is_uint(block__delay(block), 381 * MS, "the delay is the sum");
 	is_uint(block__due(block), 620 * MS, "from the wake-up on");
-	is_uint(block->dropped_frames, 22, "frames are dropped by it");
-	is_str(block__severity(block), "hang", "and so is the severity");
+	is_uint(block->dropped_frames, 22, "its length counts for dropped frames");
+	is_str(block__severity(block), "hang", "and for the severity");
 	ok(block->load.busy && block->start_known, "the CPUs were busy");
 	block__free(block);
 }
@@ -111,12 +110,12 @@ static void test_stopped(void)
 
 	ok(is_block(&j, stopped(2 * THRESHOLD, THRESHOLD)), "half of it stopped: a block");
 	ok(!is_block(&j, stopped(2 * THRESHOLD, THRESHOLD + 1)),
-	   "more than half: a debugger's doing");
+	   "more than half: a debugger stopped it");
 	ok(is_block(&j, stopped(2 * THRESHOLD + 1, THRESHOLD)), "an odd length, less than half");
 	ok(!is_block(&j, stopped(2 * THRESHOLD + 1, THRESHOLD + 1)),
 	   "an odd length, more than half");
 	j.debugging = true;
-	ok(is_block(&j, stopped(2 * THRESHOLD, 2 * THRESHOLD)), "--debugging asks for those, too");
+	ok(is_block(&j, stopped(2 * THRESHOLD, 2 * THRESHOLD)), "--debugging reports those, too");
 	ok(!is_block(&j, stopped(THRESHOLD, THRESHOLD)), "if they are over the threshold");
 }
 
@@ -142,7 +141,7 @@ static void test_dropped_frames(void)
 	is_dropped(1000 * MS, 1, 1);
 	is_dropped(160 * MS, 0, 9);
 	is_dropped(1000 * MS, 1000, 1000);
-	/* From a journal that somebody made up: */
+	/* From a forged journal. */
 	is_dropped(1000 * MS, 1000000000, 1000000000);
 	is_dropped(1000 * MS, 4000000000, 1000000000);
 	is_dropped(UINT64_MAX - 1, 4000000000, UINT32_MAX);
@@ -188,7 +187,7 @@ static void test_fields(void)
 	ok(block->state_ns[JANK_STATE_DISK] == MS &&
 		   block->state_ns[JANK_STATE_RUNNING] == 199 * MS,
 	   "the account");
-	ok(block->pid == 10 && block->tid == 11 && block->uid == 1000, "who, by number");
+	ok(block->pid == 10 && block->tid == 11 && block->uid == 1000, "pid and tid");
 	is_str(block->process, "program", "the process");
 	is_str(block->thread, "worker", "the thread");
 	is_str(block->exe, "/usr/bin/program", "its program");
@@ -196,7 +195,7 @@ static void test_fields(void)
 	is_str(block->container, "c0ffee", "its container");
 	is_str(block->pod, "p", "its pod");
 	is_str(block->unit, "u.service", "its unit");
-	is_uint(block->ns_pid, 7, "what it calls itself");
+	is_uint(block->ns_pid, 7, "its pid in its namespace");
 	ok(block->loop == JANK_LOOP_EPOLL && block->fd == 3 && block->ready_cnt == -4, "the loop");
 	ok(block->end == JANK_END_EXIT && block->ended_by_exit, "the end");
 	ok(block->load.total_pct == 50 && block->load.iowait_pct == 5, "the machine's load");
@@ -204,9 +203,9 @@ static void test_fields(void)
 	is_str(block->host.kernel, "6.18", "its kernel");
 	is_str(block->host.arch, "x86_64", "its architecture");
 	ok(block->host.name != host.name && block->host.cpus == 4 && block->host.mem_free_kb == 7,
-	   "as a copy of its own");
-	is_uint(block->stack_quality, QUALITY_NO_SAMPLES, "no sample: said so");
-	ok(!block->lost && !block->lost_cnt, "nothing lost: nothing said");
+	   "in memory of its own");
+	is_uint(block->stack_quality, QUALITY_NO_SAMPLES, "no sample: the quality says so");
+	ok(!block->lost && !block->lost_cnt, "nothing lost: no list");
 	block__free(block);
 }
 
@@ -219,15 +218,15 @@ static void test_unknown_process(void)
 
 	j.host = &bare;
 	block = judged(&j, &dispatch, NULL);
-	is_str(block->process, "worker", "an unknown process is named by its thread");
-	ok(!block->exe && !block->cgroup && !block->host.name, "what is not known is left out");
+	is_str(block->process, "worker", "an unknown process has its thread's name");
+	ok(!block->exe && !block->cgroup && !block->host.name, "what is unknown is left out");
 	ok(block->uid == UINT32_MAX && !block->ns_pid, "numbers, too");
 	is_str(block->id, "-11-7000", "the boot's id, too");
 	is_str(block__severity(block), "hang", "a hang is one");
 	block__free(block);
 }
 
-/* The evidence moves; the dispatch is left without. */
+/* The evidence moves to the block; the dispatch keeps none. */
 static void test_evidence(void)
 {
 	struct losses losses = { 0 };
@@ -257,12 +256,13 @@ static void test_evidence(void)
 		   !dispatch->evidence.preemptors,
 	   "not copied");
 	ok(block->samples[0].waited && block->samples[0].waited->raw.owner == 70,
-	   "with what was waited for");
+	   "with what they waited for");
 	ok(block->facts.known && block->facts.throttled_ns == 7, "and the facts");
 	ok(block->chain_cnt == 1 && block->chain_sample == 0 && block->chain[0].task.tid == 21 &&
 		   !dispatch->chain.links,
-	   "and whom it waited for");
-	is_uint(block->stack_quality, QUALITY_CUT | QUALITY_NO_USER, "cut stacks are told");
+	   "and the chain");
+	is_uint(block->stack_quality, QUALITY_CUT | QUALITY_NO_USER,
+		"truncated stacks are reported");
 	dispatch__free(dispatch);
 	block__free(block);
 	loops__free(loops);
@@ -279,7 +279,7 @@ static void test_losses(void)
 	dispatch.rec.wakeup_missed_cnt = 2;
 	block = judged(&j, &dispatch, &process);
 	is_uint(block->lost_cnt, 3, "losses of the dispatch are the block's");
-	is_str(block->lost[0].reason, "samples_shed", "samples that found no room");
+	is_str(block->lost[0].reason, "samples_shed", "samples without room");
 	is_uint(block->lost[0].cnt, 1, "counted");
 	is_str(block->lost[1].reason, "wakeup_missed", "wake-ups missed");
 	is_uint(block->lost[1].cnt, 2, "counted");
@@ -296,7 +296,7 @@ static void test_severity(void)
 	struct block *block = judged(&j, &dispatch, &process);
 
 	ok(block->type == BLOCK_JANK && block->hang_reported, "the end of a hang is a block");
-	is_str(block__severity(block), "hang", "of a hang's severity");
+	is_str(block__severity(block), "hang", "of severity hang");
 	block__free(block);
 }
 
@@ -318,8 +318,8 @@ static void test_over_hang(void)
 {
 	is_str(severity(300 * MS, 300 * MS), "jank", "a block as long as --hang is jank");
 	is_str(severity(300 * MS + 1, 300 * MS), "hang",
-	       "a longer one a hang, reported before or not");
-	is_str(severity(300 * MS, 0), "jank", "without --hang none is");
+	       "a longer one is a hang, reported before or not");
+	is_str(severity(300 * MS, 0), "jank", "without --hang there are no hangs");
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which thread tells of a process's memory: a made-up /proc, and a real process without a main
- * thread.
+ * The thread whose /proc entry shows a process's memory: in a made-up /proc, and for a real process
+ * without a main thread.
  */
 #include "base/proc.h"
 
@@ -33,8 +33,7 @@ static void make_stat(const char *tid, const char *text)
 static void test_made_up(void)
 {
 	make_stat("7", "7 (a) Z) S (b) S 1");
-	is_uint(live_tid__thread(scratch_dir, 7), 7,
-		"a main thread that lives, whatever its name looks like");
+	is_uint(live_tid__thread(scratch_dir, 7), 7, "a living main thread with an odd name");
 	make_stat("8", "8 (a) S b) Z 1");
 	is_uint(live_tid__thread(scratch_dir, 8), 8, "a zombie without threads");
 	make_dir("8/task");
@@ -43,10 +42,10 @@ static void test_made_up(void)
 	make_dir("8/task/10");
 	make_stat("9", "9 (a) X 1");
 	is_uint(live_tid__thread(scratch_dir, 8), 8,
-		"whose other threads have ended, or can't be read");
+		"a zombie whose other threads have ended or are unreadable");
 	make_dir("8/task/11");
 	make_stat("11", "11 (a) D 1");
-	is_uint(live_tid__thread(scratch_dir, 8), 11, "or one that lives");
+	is_uint(live_tid__thread(scratch_dir, 8), 11, "or whose other thread lives");
 	is_uint(live_tid__thread(scratch_dir, 12), 12, "no such process");
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the person at the terminal sees: levels, escapes, the status line on a pseudo-terminal, none
- * of it in a pipe. */
+/*
+ * The output on a terminal: levels, escapes, the status line on a pseudo-terminal; none of it in a
+ * pipe.
+ */
 #include "base/log.h"
 
 #include <errno.h>
@@ -14,7 +16,7 @@
 
 #define ERASE "\r\x1b[K"
 
-/* Stderr, as a pipe or as the slave of a terminal, and the end that we read. */
+/* Stderr, as a pipe or a pseudo-terminal, and the end that the test reads. */
 static int saved_stderr, reader;
 static char seen[65536];
 
@@ -55,7 +57,7 @@ static bool capture_terminal(unsigned short width)
 	return true;
 }
 
-/* What was printed since the last time. */
+/* The text printed since the last call. */
 static const char *said(void)
 {
 	ssize_t n, len = 0;
@@ -97,7 +99,7 @@ static const struct {
 
 static void test_levels(void)
 {
-	is_int(log__level(), LOG_NORMAL, "normal at first");
+	is_int(log__level(), LOG_NORMAL, "the level is normal at first");
 	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
 		log__set_level(levels[i].set);
 		is_int(log__level(), levels[i].level, "level %d is clamped", levels[i].set);
@@ -137,13 +139,13 @@ static void test_long_and_errno(void)
 
 	memset(text, 'l', sizeof(text) - 1);
 	log__info("%s", text);
-	is_uint(strlen(said()), sizeof(text) - 1 + strlen("jankbpf: \n"), "long ones whole");
+	is_uint(strlen(said()), sizeof(text) - 1 + strlen("jankbpf: \n"), "long ones are whole");
 	errno = EDOM;
 	log__status("y");
-	is_int(errno, EDOM, "a status that is not shown keeps errno");
+	is_int(errno, EDOM, "a status line that is not shown keeps errno");
 }
 
-/* Nobody is left to be told: nothing happens, errno included. */
+/* With stderr closed nothing happens, and errno is kept. */
 static void test_closed_stderr(void)
 {
 	int keep = dup(STDERR_FILENO);
@@ -179,7 +181,7 @@ static void test_threads(void)
 			  strcmp(line, "jankbpf: bbbbbbbbbbbbbbbbbbbb");
 	}
 	is_uint(lines, 400, "two threads lose no line");
-	is_uint(broken, 0, "… and mix none");
+	is_uint(broken, 0, "… and no line is mixed");
 }
 
 static void test_status_in_pipe(void)
@@ -202,7 +204,7 @@ static void test_status(void)
 	log__warn("w");
 	is_str(said(), "jankbpf: w\n", "… once");
 	log__verbose("not shown");
-	is_str(said(), "", "… and not for a message that is not shown");
+	is_str(said(), "", "… nor for a message that is not shown");
 	log__status("three");
 	log__status(NULL);
 	is_str(said(), "three" ERASE, "NULL erases it");
@@ -212,7 +214,8 @@ static void test_status(void)
 	is_str(said(), "a?[2J?b\xef\xbf\xbd", "… is cleaned");
 	log__status(
 		"123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 ");
-	is_uint(strlen(said()), strlen(ERASE) + 79, "… is cut to 80 where the width is unknown");
+	is_uint(strlen(said()), strlen(ERASE) + 79,
+		"… is cut to 80 columns if the width is unknown");
 	log__status(NULL);
 	said();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Records become dispatches with the evidence that belongs to each, and no other. */
+/* Records become dispatches with the evidence of each, and no other. */
 #include "model/loop.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ static void test_evidence(void)
 	ok(d->evidence.samples[0].state == JANK_STATE_RUNNING &&
 		   d->evidence.samples[0].syscall == -1 && !d->evidence.samples[0].syscall_name &&
 		   !d->evidence.samples[0].has_waker,
-	   "a tick is in no system call and has no waker");
+	   "a tick has no system call and no waker");
 	sample = &d->evidence.samples[1];
 	ok(sample->ns == 5 * MS && sample->runnable_ns == MS && sample->state == JANK_STATE_SLEEP,
 	   "the span keeps its times");
@@ -66,7 +66,7 @@ static void test_evidence(void)
 	ok(sample->stack.kernel_cnt == 2 && sample->stack.user_cnt == 3 &&
 		   sample->stack.addresses[4] == 0x403000,
 	   "and its addresses");
-	ok(sample->stack.flags & JANK_STACK_CUT_USER, "and that it was cut");
+	ok(sample->stack.flags & JANK_STACK_CUT_USER, "and that its stack was truncated");
 	dispatch__free(d);
 	loops__free(loops);
 }
@@ -80,23 +80,23 @@ static void test_newer_drops_older(void)
 	feed_stack(loops, 12, 100, 111, 0);
 	feed_stack(loops, 11, 200, 210, 0);
 	d = complete(loops, fixture__block(11, 200, MS));
-	is_uint(d->evidence.sample_cnt, 1, "evidence of a newer dispatch drops the older's");
-	is_uint(d->evidence.samples[0].t_ns, 210, "the newer one's stays");
+	is_uint(d->evidence.sample_cnt, 1, "evidence of a newer dispatch replaces the older one's");
+	is_uint(d->evidence.samples[0].t_ns, 210, "the newer dispatch's stays");
 	dispatch__free(d);
 	d = complete(loops, fixture__block(12, 100, MS));
-	is_uint(d->evidence.sample_cnt, 1, "another thread's is left alone");
+	is_uint(d->evidence.sample_cnt, 1, "another thread's is unchanged");
 	dispatch__free(d);
 	feed_stack(loops, 11, 300, 310, 0);
 	d = complete(loops, fixture__block(11, 400, MS));
 	is_uint(d->evidence.sample_cnt, 0, "a block takes no evidence of another dispatch");
 	dispatch__free(d);
 	d = complete(loops, fixture__block(11, 400, MS));
-	is_uint(d->evidence.sample_cnt, 0, "and evidence is given out once");
+	is_uint(d->evidence.sample_cnt, 0, "and evidence is used only once");
 	dispatch__free(d);
 	loops__free(loops);
 }
 
-/* A look from outside may come too late, and tell of a dispatch that has ended. */
+/* An outside check may come too late and report a dispatch that has ended. */
 static void test_late_evidence(void)
 {
 	struct loops *loops = fresh();
@@ -109,7 +109,7 @@ static void test_late_evidence(void)
 	   "a late hang of an older dispatch has no evidence left");
 	dispatch__free(d);
 	d = complete(loops, fixture__block(11, 200, MS));
-	is_uint(d->evidence.sample_cnt, 1, "and does not cost the newer dispatch its own");
+	is_uint(d->evidence.sample_cnt, 1, "and does not take the newer dispatch's");
 	ok(!d->hang_reported, "which is no hang");
 	dispatch__free(d);
 	loops__free(loops);
@@ -126,19 +126,20 @@ static void test_hang(void)
 	feed_stack(loops, 11, 100, 110, 0);
 	feed(loops, &part);
 	hang = complete(loops, fixture__hang(11, 100, 50));
-	ok(hang->hang && !hang->hang_reported, "a hang is a dispatch that is open");
+	ok(hang->hang && !hang->hang_reported, "a hang is an open dispatch");
 	is_uint(hang->evidence.sample_cnt, 2, "it has the evidence so far");
 	ok(hang->evidence.samples[1].open, "with the span that is open");
-	is_uint(hang->evidence.preemptor_cnt, 1, "and who ran instead");
+	is_uint(hang->evidence.preemptor_cnt, 1, "and the preemptors");
 	feed_stack(loops, 11, 100, 120, 90);
 	feed_stack(loops, 11, 100, 220, 0);
 	block = complete(loops, fixture__block(11, 100, 150));
 	ok(!block->hang && block->hang_reported, "its end says that it was reported");
 	is_uint(block->evidence.sample_cnt, 3, "it has all of the evidence, the open span once");
-	ok(!block->evidence.samples[1].open && block->evidence.samples[1].ns == 90, "as a whole");
+	ok(!block->evidence.samples[1].open && block->evidence.samples[1].ns == 90,
+	   "with its full length");
 	is_uint(block->evidence.preemptor_cnt, 1, "preemptors too");
 	is_uint(hang->evidence.sample_cnt + hang->evidence.samples[1].stack.addresses[4],
-		2 + 0x403000, "the hang's own copy is as it was");
+		2 + 0x403000, "the hang's own copy is unchanged");
 	dispatch__free(hang);
 	dispatch__free(block);
 	block = complete(loops, fixture__block(11, 300, 150));
@@ -147,7 +148,7 @@ static void test_hang(void)
 	loops__free(loops);
 }
 
-/* Only the very span that was open is replaced. */
+/* Only the same span that was open is replaced. */
 static void test_open_part(void)
 {
 	struct loops *loops = fresh();
@@ -159,12 +160,12 @@ static void test_open_part(void)
 	feed_stack(loops, 11, 100, 121, 20);
 	feed_stack(loops, 11, 100, 121, 25);
 	d = complete(loops, fixture__block(11, 100, 150));
-	is_uint(d->evidence.sample_cnt, 3, "a span that began at another time replaces none");
+	is_uint(d->evidence.sample_cnt, 3, "a span of another begin replaces none");
 	dispatch__free(d);
 	loops__free(loops);
 }
 
-/* What a dispatch has too much of is thinned: what was fed is there, or counted. */
+/* If a dispatch has too many samples, they are thinned: each is kept or counted. */
 static void test_cap(void)
 {
 	struct loops *loops = fresh();
@@ -181,7 +182,7 @@ static void test_cap(void)
 	feed(loops, &part);
 	d = complete(loops, fixture__hang(11, 100, MS));
 	cnt = d->evidence.sample_cnt;
-	ok(cnt > SAMPLE_MAX / 3 && cnt < SAMPLE_MAX, "of more, about half are left: %zu", cnt);
+	ok(cnt > SAMPLE_MAX / 3 && cnt < SAMPLE_MAX, "of more, about half are kept: %zu", cnt);
 	is_uint(cnt + d->evidence.capped_cnt, SAMPLE_MAX + 5, "the others are counted in the hang");
 	dispatch__free(d);
 	feed_stack(loops, 11, 100, SAMPLE_MAX + 5, 50);
@@ -189,11 +190,13 @@ static void test_cap(void)
 	cnt = d->evidence.sample_cnt;
 	is_uint(cnt + d->evidence.capped_cnt, SAMPLE_MAX + 5, "and in the block");
 	is_uint(d->evidence.samples[0].t_ns, 1, "the first one is there");
-	is_uint(d->evidence.samples[cnt - 1].ns, 50, "and the last, whose whole replaced its part");
+	is_uint(d->evidence.samples[cnt - 1].ns, 50,
+		"and the last, with the full span in place of its part");
 	dispatch__free(d);
 	feed_stack(loops, 11, 200, 210, 0);
 	d = complete(loops, fixture__block(11, 200, MS));
-	ok(d->evidence.sample_cnt == 1 && !d->evidence.capped_cnt, "the next one starts anew");
+	ok(d->evidence.sample_cnt == 1 && !d->evidence.capped_cnt,
+	   "the next dispatch starts with none");
 	dispatch__free(d);
 	loops__free(loops);
 }
@@ -229,7 +232,7 @@ static void test_deep_stacks(void)
 		feed_deep(loops, 11, 100, i * 3 * MS, i == 700 ? 3 * MS : MS + i % 7);
 	d = complete(loops, fixture__block(11, 100, MS));
 	is_uint(d->evidence.bytes, bytes_of(&d->evidence),
-		"what a dispatch holds is counted right");
+		"the memory of a dispatch is counted right");
 	ok(d->evidence.bytes <= DISPATCH_BYTES && d->evidence.sample_cnt > 100,
 	   "of deep stacks fewer are kept: %zu in %zu bytes", d->evidence.sample_cnt,
 	   d->evidence.bytes);
@@ -242,8 +245,8 @@ static void test_deep_stacks(void)
 }
 
 /*
- * Threads of a hostile program hold all that there may be, in dispatches that do not end; then
- * another stalls.
+ * Threads of a hostile program hold the whole budget, in dispatches that do not end. Then another
+ * thread stalls.
  */
 static void test_budget(void)
 {
@@ -295,11 +298,11 @@ static void test_preemptors(void)
 	fixture__slice(&stack, 73, 9);
 	feed(loops, &stack);
 	d = complete(loops, fixture__block(11, 100, MS));
-	is_uint(d->evidence.preemptor_cnt, 3, "a preemptor is one, however often it ran");
+	is_uint(d->evidence.preemptor_cnt, 3, "a preemptor is one entry, however often it ran");
 	ok(d->evidence.preemptors[0].tid == 71 && d->evidence.preemptors[0].ns == 10,
-	   "its slices are added up");
+	   "its slices are summed");
 	ok(d->evidence.preemptors[1].tid == 72 && d->evidence.preemptors[2].tid == 73,
-	   "the worst come first");
+	   "the longest come first");
 	is_str(d->evidence.preemptors[0].comm, "other", "with their names");
 	dispatch__free(d);
 	loops__free(loops);
@@ -324,8 +327,8 @@ static void test_preemptor_prio(void)
 	d = complete(loops, fixture__block(11, 100, MS));
 	is_uint(d->evidence.preemptors[0].prio, 40,
 		"a preemptor has the priority of its last slice");
-	is_uint(d->evidence.preemptors[1].prio, 122, "which one without any leaves it");
-	is_uint(d->evidence.preemptors[2].prio, 0, "and 0 where none was told");
+	is_uint(d->evidence.preemptors[1].prio, 122, "a slice without one does not change it");
+	is_uint(d->evidence.preemptors[2].prio, 0, "and 0 if none was sent");
 	dispatch__free(d);
 	loops__free(loops);
 }
@@ -362,10 +365,10 @@ static void test_waited(void)
 	feed_waited(loops, 11, 100, 160, 75);
 	d = complete(loops, fixture__block(11, 100, MS));
 	is_uint(d->evidence.sample_cnt, 4, "what was waited for is no sample");
-	is_uint(owner(d, 0), 70, "it is the span's that follows it");
-	is_uint(owner(d, 1), 0, "and of no other");
-	is_uint(owner(d, 2), 0, "nor of one that began at another time");
-	is_uint(owner(d, 3), 74, "one whose span was lost makes room for the next");
+	is_uint(owner(d, 0), 70, "it belongs to the next span");
+	is_uint(owner(d, 1), 0, "and to no other");
+	is_uint(owner(d, 2), 0, "nor to one with another begin");
+	is_uint(owner(d, 3), 74, "if its span was lost, the next one replaces it");
 	dispatch__free(d);
 	feed_waited(loops, 11, 200, 210, 76);
 	feed_stack(loops, 11, 300, 210, 5);
@@ -388,9 +391,9 @@ static void test_waited_in_hang(void)
 	feed_stack(loops, 11, 100, 120, 90);
 	block = complete(loops, fixture__block(11, 100, 150));
 	ok(owner(hang, 0) == 70 && owner(block, 0) == 70,
-	   "a hang and its end both know what was waited for");
+	   "a hang and its end both have what was waited for");
 	dispatch__free(block);
-	is_uint(owner(hang, 0), 70, "each for itself");
+	is_uint(owner(hang, 0), 70, "each its own copy");
 	dispatch__free(hang);
 	feed_waited(loops, 11, 200, 220, 70);
 	part.rec.dispatch_ns = 200;
@@ -399,7 +402,7 @@ static void test_waited_in_hang(void)
 	feed_waited(loops, 11, 200, 220, 71);
 	feed_stack(loops, 11, 200, 220, 90);
 	block = complete(loops, fixture__block(11, 200, 150));
-	is_uint(owner(block, 0), 71, "what comes with the whole span takes the part's place");
+	is_uint(owner(block, 0), 71, "that of the full span replaces that of the part");
 	dispatch__free(block);
 	loops__free(loops);
 }
@@ -425,7 +428,7 @@ static void test_facts(void)
 	dispatch__free(d);
 	feed(loops, &facts);
 	d = complete(loops, fixture__block(11, 200, MS));
-	ok(!d->evidence.facts.known, "another dispatch's are not taken");
+	ok(!d->evidence.facts.known, "another dispatch's are not used");
 	dispatch__free(d);
 	loops__free(loops);
 }
@@ -462,7 +465,7 @@ static void test_thread_end(void)
 	totals = hists__totals(loops__ended(loops));
 	ok(totals.dispatch_cnt == 7 && totals.block_cnt == 2, "a thread's end brings its counts");
 	d = complete(loops, fixture__block(11, 100, MS));
-	is_uint(d->evidence.sample_cnt, 0, "and drops its evidence: the id may be given anew");
+	is_uint(d->evidence.sample_cnt, 0, "and drops its evidence: the id may be reused");
 	dispatch__free(d);
 	loops__free(loops);
 }
@@ -479,9 +482,10 @@ static void test_thread_cap(void)
 			 d));
 	is_uint(losses.cnt[LOSS_THREADS_CAPPED], 0, "%d threads are known", THREAD_MAX);
 	feed_stack(loops, THREAD_MAX + 1, 100, 110, 0);
-	is_uint(losses.cnt[LOSS_THREADS_CAPPED], 1, "a sample of one more is counted as lost");
+	is_uint(losses.cnt[LOSS_THREADS_CAPPED], 1,
+		"a sample of a further thread is counted as lost");
 	d = complete(loops, fixture__block(THREAD_MAX + 1, 100, MS));
-	ok(d && !d->evidence.sample_cnt, "its block is reported all the same, without evidence");
+	ok(d && !d->evidence.sample_cnt, "its block is reported without evidence");
 	is_uint(losses.cnt[LOSS_THREADS_CAPPED], 2, "which is counted");
 	dispatch__free(d);
 	loops__free(loops);
@@ -495,7 +499,7 @@ static void test_others(void)
 
 	feed(loops, &loop);
 	feed(loops, &exec);
-	is_uint(losses__total(&losses), 0, "records of loops and programs pass");
+	is_uint(losses__total(&losses), 0, "records of loops and programs are accepted");
 	dispatch__free(NULL);
 	loops__free(loops);
 	loops__free(NULL);

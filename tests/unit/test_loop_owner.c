@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Whose loop it is, by words on a stack and rows of a loop file; and which loops -l wants. */
+/*
+ * The loop that a wait belongs to, by words on a stack and the rows of a loop file; and the loops
+ * that -l selects.
+ */
 #include "catalogue/loop_owner.h"
 
 #include <errno.h>
@@ -18,7 +21,10 @@
 static char file[] = "/tmp/jank-whose-XXXXXX";
 static char exe[PATH_MAX];
 
-/* The program itself, by a caller; a library that it maps, by name alone, over it. */
+/*
+ * A row for the program itself, by a caller; above it a row for a library that it maps, by name
+ * alone.
+ */
 static const char rows[] =
 	"[ours]\nlibrary = exe:test_loop_owner\nwait = epoll\ncaller = our_wait*\n"
 	"[off]\nlibrary = exe:test_loop_owner\nwait = poll\ntraced = no\n";
@@ -40,11 +46,11 @@ static __attribute__((noinline)) uint64_t another(void)
 {
 	uint64_t ret = our_wait_from();
 
-	__asm__ volatile("nop" ::: "memory"); /* or it would be one function with the other */
+	__asm__ volatile("nop" ::: "memory"); /* else the compiler would merge it with the other */
 	return ret;
 }
 
-/* An address in code that no call returns to. */
+/* An address in code to which no call returns. */
 static uint64_t no_return_address(void)
 {
 	uintptr_t address = (uintptr_t)another + 16;
@@ -60,7 +66,7 @@ static struct wait_note *note_of(uint32_t tid, uint32_t loop, uint64_t word)
 
 	note->rec = (struct jank_rec_wait){ .hdr.tgid = getpid(), .hdr.tid = tid, .loop = loop };
 	note->exe = strdup(exe);
-	note->words[0] = 0x123456789000; /* nothing is there */
+	note->words[0] = 0x123456789000; /* unmapped */
 	note->words[1] = no_return_address();
 	note->words[2] = word;
 	note->cnt = 3;
@@ -82,30 +88,31 @@ static void add(struct loop_owner *whose, uint32_t tid, uint32_t loop, uint64_t 
 	wait_note__free(note);
 }
 
-struct told {
+struct reported {
 	unsigned cnt;
 	char function[64];
 };
 
 static void on_loop(void *ctx, const struct whose_loop *loop)
 {
-	struct told *told = ctx;
+	struct reported *reported = ctx;
 
-	told->cnt++;
+	reported->cnt++;
 	if (loop->frame_cnt && loop->frames[0].function)
-		snprintf(told->function, sizeof(told->function), "%s", loop->frames[0].function);
+		snprintf(reported->function, sizeof(reported->function), "%s",
+			 loop->frames[0].function);
 }
 
 static void test_rows(const struct catalogue *cat, struct symbolizer *sym)
 {
 	struct loop_owner *whose = loop_owner__new(cat, sym);
 	const struct catalogue_row *row;
-	struct told told = {};
+	struct reported reported = {};
 
 	add(whose, 1, JANK_LOOP_EPOLL, our_waiter());
 	add(whose, 2, JANK_LOOP_EPOLL, another());
 	row = loop_owner__row(whose, getpid(), 1, JANK_LOOP_EPOLL);
-	is_str(row ? row->name : NULL, "ours", "by a return address behind its caller's call");
+	is_str(row ? row->name : NULL, "ours", "by a return address after its caller's call");
 	ok(!loop_owner__row(whose, getpid(), 2, JANK_LOOP_EPOLL), "another function is not");
 	ok(!loop_owner__row(whose, getpid(), 1, JANK_LOOP_POLL), "nor another wait");
 	ok(!loop_owner__row(whose, getpid(), 3, JANK_LOOP_EPOLL), "nor another thread");
@@ -113,28 +120,29 @@ static void test_rows(const struct catalogue *cat, struct symbolizer *sym)
 	add(whose, 2, JANK_LOOP_EPOLL, our_waiter());
 	row = loop_owner__row(whose, getpid(), 2, JANK_LOOP_EPOLL);
 	is_str(row ? row->name : NULL, "ours", "a thread may change its loop");
-	ok(loop_owner__recorded(whose, 2) && !loop_owner__recorded(whose, 3), "who is known");
-	loop_owner__each(whose, on_loop, &told);
-	is_uint(told.cnt, 2, "each is told");
-	is_str(told.function, "our_waiter", "with who called");
+	ok(loop_owner__recorded(whose, 2) && !loop_owner__recorded(whose, 3),
+	   "the thread's loop is known");
+	loop_owner__each(whose, on_loop, &reported);
+	is_uint(reported.cnt, 2, "each is reported");
+	is_str(reported.function, "our_waiter", "with the caller");
 	loop_owner__on_exit(whose, getpid());
 	ok(!loop_owner__row(whose, getpid(), 1, JANK_LOOP_EPOLL), "they end with their process");
 	loop_owner__free(whose);
 	loop_owner__free(NULL);
 }
 
-/* Names for the summary: asked for by nobody, by the file alone. */
+/* Names for the summary: for loops without a request, by the file alone. */
 static void test_names(const struct catalogue *cat, struct symbolizer *sym)
 {
 	struct loop_owner *whose = loop_owner__new(cat, sym);
 
 	add(whose, 1, JANK_LOOP_POLL, another());
-	ok(!name_of(whose, getpid(), JANK_LOOP_POLL), "one that nobody asked for has no name");
+	ok(!name_of(whose, getpid(), JANK_LOOP_POLL), "a loop without a request has no name");
 	loop_owner__resolve_all(whose);
-	is_str(name_of(whose, getpid(), JANK_LOOP_POLL), "off", "until it settles");
+	is_str(name_of(whose, getpid(), JANK_LOOP_POLL), "off", "until its file is resolved");
 	add(whose, 2, JANK_LOOP_POLL, another());
 	loop_owner__on_exit(whose, getpid());
-	is_str(name_of(whose, getpid(), JANK_LOOP_POLL), "off", "and it outlives them");
+	is_str(name_of(whose, getpid(), JANK_LOOP_POLL), "off", "and keeps it after its end");
 	for (uint32_t tid = 1; tid < 9000; tid++) {
 		struct wait_note *note = note_of(tid, JANK_LOOP_POLL, 0);
 
@@ -142,11 +150,11 @@ static void test_names(const struct catalogue *cat, struct symbolizer *sym)
 		wait_note__free(note);
 	}
 	ok(!loop_owner__recorded(whose, 1) && loop_owner__recorded(whose, 8999),
-	   "the oldest make room");
+	   "the oldest are dropped");
 	loop_owner__free(whose);
 }
 
-/* By its functions alone: those that were not looked up are no other's. */
+/* Functions that were not looked up are not another loop's. */
 static void test_unnamed(const struct catalogue *cat, struct symbolizer *sym)
 {
 	struct loop_owner *whose = loop_owner__new(cat, sym);
@@ -156,20 +164,20 @@ static void test_unnamed(const struct catalogue *cat, struct symbolizer *sym)
 	loop_owner__row(whose, getpid(), 1, JANK_LOOP_EPOLL);
 	loop_owner__resolve_all(whose);
 	is_str(name_of(whose, getpid(), JANK_LOOP_EPOLL), "ours",
-	       "the name of one that was asked for stays");
+	       "the name of a requested loop stays");
 	loop_owner__free(whose);
 	whose = loop_owner__new(cat, sym);
 	add(whose, 1, JANK_LOOP_EPOLL, our_waiter());
 	loop_owner__resolve_all(whose);
-	ok(!name_of(whose, getpid(), JANK_LOOP_EPOLL), "there is none where nobody asked");
+	ok(!name_of(whose, getpid(), JANK_LOOP_EPOLL), "there is none without a request");
 	loop_owner__free(whose);
 }
 
 static int ends[2];
 
 /*
- * The sanitizers put themselves between a program and libc's epoll_wait, not before syscall; and
- * this one keeps its return address on the stack, which syscall does not everywhere.
+ * The sanitizers intercept libc's epoll_wait but not syscall(). This function keeps its return
+ * address on the stack, which syscall() does not on every machine.
  */
 static __attribute__((noinline)) void sleep_in(int fd)
 {
@@ -191,7 +199,7 @@ static void *our_waiting(void *tid)
 	return NULL;
 }
 
-/* As the probes would tell of the wait that a thread sleeps in. */
+/* A wait in which a thread sleeps, as the probes would report it. */
 static bool see_wait(pid_t tid, struct jank_rec_wait *ret)
 {
 	unsigned long long sp = 0, ip = 0;
@@ -216,7 +224,7 @@ static bool see_wait(pid_t tid, struct jank_rec_wait *ret)
 	return nr == SYS_epoll_pwait;
 }
 
-/* One that waits all the while, for `jankbpf loops`: by its memory. */
+/* A loop that always waits, for `jankbpf loops`: by its memory. */
 static void test_sleeper(const struct catalogue *cat, struct symbolizer *sym)
 {
 	struct loop_owner *whose = loop_owner__new(cat, sym);
@@ -237,9 +245,9 @@ static void test_sleeper(const struct catalogue *cat, struct symbolizer *sym)
 	ok(note && !loop_owner__record(whose, note), "its stack is read");
 	wait_note__free(note);
 	row = loop_owner__row(whose, getpid(), tid, JANK_LOOP_EPOLL);
-	is_str(row ? row->name : NULL, "ours", "and tells whose it is");
+	is_str(row ? row->name : NULL, "ours", "and identifies the loop");
 	is_str(name_of(whose, getpid(), JANK_LOOP_EPOLL), "ours", "by its name");
-	is_int(write(ends[1], "x", 1), 1, "it goes on");
+	is_int(write(ends[1], "x", 1), 1, "it continues");
 	pthread_join(thread, NULL);
 	loop_owner__free(whose);
 	close(ends[0]);
@@ -261,7 +269,7 @@ static void test_choice(const struct catalogue *cat)
 	is_int(loop_choice__init(&choice, cat, NULL, 0, &err), 0, "no -l");
 	is_uint(loop_choice__waits(&choice), 0, "any wait");
 	ok(loop_choice__takes(&choice, row, 1) && loop_choice__takes(&choice, NULL, 1), "any loop");
-	ok(!loop_choice__takes(&choice, off, 3), "but those that must be named");
+	ok(!loop_choice__takes(&choice, off, 3), "except those that must be named");
 	is_int(loop_choice__init(&choice, cat, ours, 1, &err), 0, "-l ours");
 	is_uint(loop_choice__waits(&choice), 1 << JANK_LOOP_EPOLL, "its wait");
 	ok(loop_choice__takes(&choice, row, JANK_LOOP_EPOLL), "its loops");
@@ -269,12 +277,12 @@ static void test_choice(const struct catalogue *cat)
 	   "no others");
 	is_int(loop_choice__init(&choice, cat, waits, 1, &err), 0, "-l poll");
 	is_uint(loop_choice__waits(&choice), 1 << JANK_LOOP_POLL, "that wait");
-	ok(loop_choice__takes(&choice, off, JANK_LOOP_POLL), "whosever loop it is");
+	ok(loop_choice__takes(&choice, off, JANK_LOOP_POLL), "whichever loop it is");
 	ok(!loop_choice__takes(&choice, row, JANK_LOOP_EPOLL), "no other wait");
 	is_int(loop_choice__init(&choice, cat, bad, 1, &err), -EINVAL, "-l x");
 	is_int(err.exit, JANK_EXIT_USAGE, "is wrong usage");
-	has_str(err.msg, "--loop 'x?': there are epoll, ", "with what there is");
-	has_str(err.msg, "ours", "of loop files, too");
+	has_str(err.msg, "--loop 'x?': there are epoll, ", "with the list of loops");
+	has_str(err.msg, "ours", "those of loop files, too");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Losses are counted by reason, each reason has its word, and counting is safe from any thread. */
+/* Losses are counted by reason, each reason has a word, and any thread may count. */
 #include "model/loss.h"
 
 #include <pthread.h>
@@ -19,9 +19,9 @@ static void test_keys(void)
 			good &= !!strcmp(key, loss__key(j));
 	}
 	ok(good, "every reason has a word of its own");
-	is_int(LOSS_BAD_RECORD, JANK_LOSS_CNT, "the user's reasons follow the kernel's");
+	is_int(LOSS_BAD_RECORD, JANK_LOSS_CNT, "user space's reasons come after the kernel's");
 	is_str(loss__key(JANK_LOST_RING_FULL), "ring_full", "a kernel reason");
-	is_str(loss__key(LOSS_JOURNAL), "unwritten_journal", "a user's reason");
+	is_str(loss__key(LOSS_JOURNAL), "unwritten_journal", "a reason of user space");
 	is_str(loss__key(-1), "unknown", "no reason below");
 	is_str(loss__key(LOSS_CNT), "unknown", "nor above");
 }
@@ -38,9 +38,9 @@ static void test_list(void)
 	losses__add(&losses, LOSS_QUEUE_FULL, 3);
 	is_uint(losses__total(&losses), 6, "the total");
 	is_int(losses__list(&losses, &list, &cnt), 0, "a list");
-	is_uint(cnt, 2, "of those that happened");
-	is_str(list[0].reason, "stack_failed", "by number");
-	is_str(list[1].reason, "queue_full", "by number");
+	is_uint(cnt, 2, "only those that happened are listed");
+	is_str(list[0].reason, "stack_failed", "in the order of reasons");
+	is_str(list[1].reason, "queue_full", "in the order of reasons");
 	is_uint(list[1].cnt, 5, "with their counts");
 	free(list);
 }
@@ -64,7 +64,7 @@ static void test_threads(void)
 			abort();
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
-	is_uint(losses.cnt[LOSS_UNWRITTEN], 2 * ROUNDS, "two threads count without losing one");
+	is_uint(losses.cnt[LOSS_UNWRITTEN], 2 * ROUNDS, "two threads count without a loss");
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The machine's load over an interval: made-up readings with known answers, then this machine's
+ * The machine's load over an interval: made-up readings with known results, then this machine's
  * own.
  */
 #include <errno.h>
@@ -41,7 +41,7 @@ static void test_parse(void)
 	is_uint(ticks.user, 30, "user and nice");
 	is_uint(ticks.system, 33, "system and interrupts");
 	is_uint(ticks.iowait, 50, "iowait");
-	is_uint(ticks.busy, 66, "stolen time is busy, guests count once");
+	is_uint(ticks.busy, 66, "stolen time counts as busy, guest time once");
 	is_uint(ticks.total, 516, "all");
 	is_uint(ticks.cpus, 2, "CPUs");
 	is_uint(ticks.steal, 3, "stolen");
@@ -52,7 +52,7 @@ static void test_parse(void)
 	is_int(machine__parse_meminfo("MemTotal:  100 kB\nMemFree: 20 kB\n", &total, &free_kb,
 				      &available),
 	       -EBADMSG, "an old meminfo");
-	ok(total == 1 && free_kb == 2 && available == 3, "leaves the results alone");
+	ok(total == 1 && free_kb == 2 && available == 3, "leaves the results unchanged");
 	is_int(machine__parse_meminfo("MemTotal:  100 kB\nMemFree: 20 kB\nMemAvailable:  60 kB\n",
 				      &total, &free_kb, &available),
 	       0, "meminfo");
@@ -73,11 +73,12 @@ static void test_pressure(void)
 	is_int(machine__parse_pressure("full avg10=0.00 avg60=0.00 avg300=0.00 total=1\n", &us),
 	       -EBADMSG, "one without the line");
 	is_int(machine__parse_pressure("some avg10=0.00 avg60=", &us), -EBADMSG, "a torn one");
-	is_uint(us, 7, "leave the result alone");
+	is_uint(us, 7, "leave the result unchanged");
 }
 
 /*
- * What the made-up processes have used: pid 1 half of one CPU of two, pid 2 is gone from 500 ms on.
+ * The CPU time of the made-up processes: pid 1 uses half of one CPU of two; pid 2 does not exist
+ * from 500 ms on.
  */
 struct fake {
 	uint64_t now_ns;
@@ -95,9 +96,9 @@ static uint64_t fake_cpu(pid_t pid, void *ctx)
 }
 
 /*
- * Two CPUs: until 500 ms 40 % user, 10 % system, 20 % iowait; then 100 % user, of which a quarter
- * is stolen. Ticks of 1 ms. Tasks wait for CPUs half of the time, for memory from 500 ms on all of
- * it; of I/O nothing is known.
+ * Two CPUs. Until 500 ms 40 % user, 10 % system, 20 % iowait; then 100 % user, of which a quarter
+ * is stolen. Ticks of 1 ms. Pressure: CPU half of the time; memory all of it from 500 ms on; I/O
+ * unknown.
  */
 static void put(struct machine *machine, uint64_t now_ns)
 {
@@ -127,7 +128,7 @@ static void test_load(void)
 	machine__add_process(machine, 3);
 	put(machine, 100 * MS);
 	machine__load(machine, 1, 100 * MS, 200 * MS, &load);
-	ok(load.total_pct < 0 && load.process_pct < 0, "one reading says nothing");
+	ok(load.total_pct < 0 && load.process_pct < 0, "one reading gives nothing");
 	for (uint64_t ms = 200; ms <= 1000; ms += 100)
 		put(machine, ms * MS);
 	put(machine, 900 * MS);
@@ -139,41 +140,41 @@ static void test_load(void)
 	ok(near(load.process_pct, 25), "half of one CPU is a quarter of two");
 	ok(near(load.psi_cpu_pct, 50) && near(load.psi_memory_pct, 0) && near(load.steal_pct, 0),
 	   "pressure");
-	ok(load.psi_io_pct < 0, "of which a part is not known");
-	ok(!load.busy, "busy is the judge's");
+	ok(load.psi_io_pct < 0, "a part of the interval is unknown");
+	ok(!load.busy, "busy is decided by the judge");
 	machine__load(machine, 1, 450 * MS, 550 * MS, &load);
 	ok(near(load.total_pct, 75) && near(load.user_pct, 70) && near(load.system_pct, 5),
-	   "over a reading");
+	   "across a reading");
 	ok(near(load.psi_cpu_pct, 50) && near(load.psi_memory_pct, 50) &&
 		   near(load.steal_pct, 12.5),
 	   "pressure and stolen time, too");
 	machine__load(machine, 1, 0, 5000 * MS, &load);
 	ok(near(load.user_pct, 100 * (2 * (160 + 500)) / 1800.0) && near(load.process_pct, 25),
-	   "beyond the readings: what lies within them");
+	   "beyond the readings: the part within them");
 	machine__load(machine, 1, 2000 * MS, 3000 * MS, &load);
-	ok(load.total_pct < 0, "after all readings nothing is known");
+	ok(load.total_pct < 0, "after all readings: unknown");
 	machine__load(machine, 1, 200 * MS, 200 * MS, &load);
-	ok(load.total_pct < 0, "nor of an empty interval");
+	ok(load.total_pct < 0, "so is an empty interval");
 	machine__load(machine, 2, 200 * MS, 300 * MS, &load);
 	ok(near(load.process_pct, 50) && near(load.total_pct, 50), "another process");
 	machine__load(machine, 2, 600 * MS, 700 * MS, &load);
-	ok(near(load.process_pct, 0), "one that ended uses nothing");
+	ok(near(load.process_pct, 0), "an ended process uses nothing");
 	machine__load(machine, 3, 200 * MS, 300 * MS, &load);
-	ok(load.process_pct < 0 && load.total_pct > 0, "one that never was");
+	ok(load.process_pct < 0 && load.total_pct > 0, "a process that never existed");
 	machine__load(machine, 4, 200 * MS, 300 * MS, &load);
-	ok(load.process_pct < 0, "one that was not added");
+	ok(load.process_pct < 0, "a process that was not added");
 	machine__add_process(machine, 1);
 	machine__load(machine, 1, 200 * MS, 300 * MS, &load);
-	ok(load.process_pct < 0, "one that was added anew");
+	ok(load.process_pct < 0, "a process that was added again");
 	machine__drop_process(machine, 2);
 	machine__drop_process(machine, 2);
 	machine__load(machine, 2, 200 * MS, 300 * MS, &load);
-	ok(load.process_pct < 0 && load.total_pct > 0, "one that was dropped");
+	ok(load.process_pct < 0 && load.total_pct > 0, "a process that was dropped");
 	machine__free(machine);
 	machine__free(NULL);
 }
 
-/* An hour at 100 ms: bounded, fine where it is new and there where it is old. */
+/* An hour at 100 ms: bounded, exact for recent times, coarse for old ones. */
 static void test_history(void)
 {
 	struct machine *machine = machine__new();
@@ -214,14 +215,15 @@ static void test_odd_readings(void)
 	machine__put(machine, 100, &reading, no_cpu, NULL);
 	machine__put(machine, 200, &reading, no_cpu, NULL);
 	machine__load(machine, 1, 100, 200, &load);
-	ok(load.total_pct < 0, "no tick passed: not known");
+	ok(load.total_pct < 0, "no tick passed: unknown");
 	reading = (struct machine_reading){
 		.ticks = { .user = 60, .iowait = 40, .busy = 60, .total = 110, .cpus = 1 },
 		.pressure_us = { 100, MACHINE_UNKNOWN, 300 },
 	};
 	machine__put(machine, 300, &reading, no_cpu, NULL);
 	machine__load(machine, 1, 200, 300, &load);
-	ok(near(load.iowait_pct, 0) && near(load.total_pct, 100), "iowait that shrank is none");
+	ok(near(load.iowait_pct, 0) && near(load.total_pct, 100),
+	   "iowait that shrank counts as none");
 	ok(load.psi_cpu_pct < 0 && load.psi_memory_pct < 0,
 	   "pressure that one of two readings lacks");
 	ok(near(load.psi_io_pct, 100), "pressure is all of the time at most");
@@ -236,7 +238,7 @@ static void burn(uint64_t ns)
 		;
 }
 
-/* Where the kernel has none it is not known. */
+/* Unknown if the kernel has none. */
 static void is_pressure(const char *name, double pct)
 {
 	char path[64], text[16];
@@ -271,7 +273,7 @@ static void test_live(void)
 	machine__load(machine, getpid(), start, end, &load);
 	used = 100 * used / ((double)(end - start) / 1e9 * (double)sysconf(_SC_NPROCESSORS_ONLN));
 	ok(fabs(load.process_pct - used) < 2,
-	   "this process's part: %.1f %%, by its own clock %.1f %%", load.process_pct, used);
+	   "this process's share: %.1f %%, by its own clock %.1f %%", load.process_pct, used);
 	ok(load.total_pct >= load.process_pct && load.total_pct <= 100.01, "the machine's: %.1f %%",
 	   load.total_pct);
 	ok(load.user_pct >= 0 && load.system_pct >= 0 && load.iowait_pct >= 0 &&
@@ -288,7 +290,7 @@ static void test_live(void)
 	machine__free(machine);
 }
 
-static void test_gone(void)
+static void test_exited(void)
 {
 	struct machine *machine = machine__new();
 	struct machine_load load;
@@ -323,6 +325,6 @@ int main(void)
 	test_history();
 	test_odd_readings();
 	test_live();
-	test_gone();
+	test_exited();
 	return tap__done();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whose main threads are watched with -a: as many as there is room for, none for a moment only,
- * each until its end.
+ * Which main threads -a watches: as many as there is room for, none that has just started, each
+ * until its end.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,23 +21,23 @@ static struct {
 	uint32_t last;
 	unsigned admitted, dropped;
 	bool full;
-} told;
+} calls;
 
 static bool admit(void *ctx, uint32_t pid)
 {
 	(void)ctx;
-	if (told.full)
+	if (calls.full)
 		return false;
-	told.last = pid;
-	told.admitted++;
+	calls.last = pid;
+	calls.admitted++;
 	return true;
 }
 
 static bool drop(void *ctx, uint32_t pid)
 {
 	(void)ctx;
-	told.last = pid;
-	told.dropped++;
+	calls.last = pid;
+	calls.dropped++;
 	return true;
 }
 
@@ -58,7 +58,7 @@ static struct mains *begin(struct filter *filter)
 
 	filter__init(filter);
 	filter->all = true;
-	memset(&told, 0, sizeof(told));
+	memset(&calls, 0, sizeof(calls));
 	is_int(filter__add_comm(filter, NAME, NULL), 0, "a filter by name");
 	return mains__new(&opts);
 }
@@ -70,28 +70,28 @@ static void test_life(void)
 	pid_t old = child__start(rename_to, NAME), young;
 	pid_t other = child__start(rename_to, OTHER_NAME);
 
-	told.full = true;
-	is_int(mains__look(mains, true, LOOK_NS), 0, "a look without room in the queue");
-	told.full = false;
+	calls.full = true;
+	is_int(mains__look(mains, true, LOOK_NS), 0, "a check without room in the queue");
+	calls.full = false;
 	mains__look(mains, true, LOOK_NS);
-	ok(told.admitted == 1 && told.last == (uint32_t)old,
-	   "at the next one the process of that name is admitted, no other");
+	ok(calls.admitted == 1 && calls.last == (uint32_t)old,
+	   "the next check admits the process of that name, and no other");
 	young = child__start(rename_to, NAME);
 	mains__look(mains, false, LOOK_NS);
-	is_uint(told.admitted, 1, "one that has just begun is not, nor is the first again");
+	is_uint(calls.admitted, 1, "not one that has just started, nor the first one again");
 	usleep(AGE_US);
 	mains__look(mains, false, LOOK_NS);
-	ok(told.admitted == 2 && told.last == (uint32_t)young, "but when it is older");
+	ok(calls.admitted == 2 && calls.last == (uint32_t)young, "but when it is older");
 	mains__renew(mains, old);
 	mains__look(mains, false, LOOK_NS);
-	ok(told.admitted == 3 && told.last == (uint32_t)old, "a new program is admitted anew");
+	ok(calls.admitted == 3 && calls.last == (uint32_t)old, "a new program is admitted again");
 	end(young);
 	mains__look(mains, false, LOOK_NS);
-	ok(told.dropped == 1 && told.last == (uint32_t)young, "one that has ended is dropped");
+	ok(calls.dropped == 1 && calls.last == (uint32_t)young, "an ended one is dropped");
 	end(old);
 	end(other);
 	mains__look(mains, false, LOOK_NS);
-	is_uint(told.dropped, 2, "what was not admitted is not");
+	is_uint(calls.dropped, 2, "one that was not admitted is not");
 	mains__free(mains);
 	filter__close(&filter);
 }
@@ -107,17 +107,17 @@ static void test_many(void)
 	for (size_t i = 0; i < PIDS; i++)
 		pids[i] = child__start(rename_to, NAME);
 	mains__look(mains, true, LOOK_NS);
-	is_uint(told.admitted, MAINS_MAX, "so many are watched and no more");
+	is_uint(calls.admitted, MAINS_MAX, "so many are watched and no more");
 	for (size_t i = 0; i < PIDS; i++) {
 		beyond += mains__is_beyond(mains, pids[i]);
 		if (!mains__is_beyond(mains, pids[i]))
 			freed = pids[i];
 	}
-	is_uint(beyond, 2, "the others are known to be beyond");
+	is_uint(beyond, 2, "the others are recorded as beyond the limit");
 	end(freed);
-	mains__look(mains, false, LOOK_NS); /* sees that it has ended */
+	mains__look(mains, false, LOOK_NS); /* notices its end */
 	mains__look(mains, true, LOOK_NS);
-	is_uint(told.admitted, MAINS_MAX + 1, "one of them takes a place that has become free");
+	is_uint(calls.admitted, MAINS_MAX + 1, "one of them takes a free place");
 	for (size_t i = 0; i < PIDS; i++)
 		if (pids[i] != freed)
 			end(pids[i]);

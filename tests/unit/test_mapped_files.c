@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which of the files that a process maps are worth opening: maps longer and odder than any. */
+/*
+ * Which mapped files of a process are worth opening: with maps longer and odder than any real ones.
+ */
 #include "uprobes/mapped_files.h"
 
 #include <errno.h>
@@ -47,10 +49,10 @@ static void test_maps(void)
 	fclose(maps);
 	is_int(mapped_files__read_file(scratch__path("maps"), getpid(), WANTS(true, true), &found),
 	       0, "maps of 201,000 lines");
-	is_uint(found.likely_cnt, CANDIDATES_LIKELY_MAX, "as many likely files as are kept");
-	is_uint(found.cnt, CANDIDATES_LIKELY_MAX + CANDIDATES_OTHER_MAX, "and others");
+	is_uint(found.likely_cnt, CANDIDATES_LIKELY_MAX, "the bound on likely files");
+	is_uint(found.cnt, CANDIDATES_LIKELY_MAX + CANDIDATES_OTHER_MAX, "and on others");
 	is_str(found.items[found.likely_cnt - 1].likely ? "likely" : "other", "likely",
-	       "likely first");
+	       "likely ones come first");
 	for (size_t i = 0; i < found.cnt; i++) {
 		const struct candidate *item = &found.items[i];
 
@@ -60,7 +62,7 @@ static void test_maps(void)
 		libc++;
 		ok(item->start == 0x7f01 && item->end == 0x7f02, "a deleted file's range");
 	}
-	is_uint(libc, 1, "a file mapped twice is kept once, (deleted) is no part of its path");
+	is_uint(libc, 1, "a file mapped twice is kept once; (deleted) is no part of its path");
 	is_uint(odd, 1, "a path with a blank and a newline");
 	mapped_files__free(&found);
 	is_int(mapped_files__read_file(scratch__path("none"), getpid(), WANTS(true, true), &found),

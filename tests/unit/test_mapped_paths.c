@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Paths that are kept: whose, how long, how many. */
+/* The cache of paths: by process, by age, bounded. */
 #include "procfs/filepath.h"
 
 #include <stdio.h>
@@ -8,16 +8,16 @@
 #include "base/clock.h"
 #include "tests/tap.h"
 
-static void test_whose(void)
+static void test_keys(void)
 {
 	const struct file_number file = { 7, 1 }, other = { 8, 1 }, device = { 7, 2 };
 
 	is_str(mapped_paths__get(5, &file, 0), NULL, "nothing yet");
 	mapped_paths__put(5, &file, "/a", 0);
 	is_str(mapped_paths__get(5, &file, 1), "/a", "kept");
-	is_str(mapped_paths__get(6, &file, 1), NULL, "not another process's");
-	is_str(mapped_paths__get(5, &other, 1), NULL, "not another file's");
-	is_str(mapped_paths__get(5, &device, 1), NULL, "nor another device's");
+	is_str(mapped_paths__get(6, &file, 1), NULL, "not for another process");
+	is_str(mapped_paths__get(5, &other, 1), NULL, "not for another file");
+	is_str(mapped_paths__get(5, &device, 1), NULL, "nor for another device");
 	mapped_paths__put(5, &file, "/b", NS_PER_SEC);
 	is_str(mapped_paths__get(5, &file, 60 * NS_PER_SEC), "/b", "the newest");
 	is_str(mapped_paths__get(5, &file, 61 * NS_PER_SEC), NULL, "for a minute");
@@ -46,7 +46,7 @@ static void test_many(void)
 
 int main(void)
 {
-	test_whose();
+	test_keys();
 	test_many();
 	return tap__done();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who has its marks on: by how often it dispatches, and by what was slow. */
+/* When a process's marks are on: by its rate of dispatches, and by what was slow. */
 #include "session/session_parts.h"
 
 #include "base/clock.h"
@@ -14,7 +14,7 @@ struct run {
 	bool on;
 };
 
-/* Some seconds at so many dispatches each. */
+/* Some seconds at that rate of dispatches. */
 static void go(struct run *run, unsigned seconds, unsigned rate)
 {
 	for (unsigned i = 0; i < seconds; i++) {
@@ -38,22 +38,22 @@ static void test_rates(void)
 
 	ok(run.on, "on at first, whatever it did before");
 	go(&run, 60, CALM);
-	ok(run.on, "on for who dispatches seldom");
+	ok(run.on, "on at a low rate");
 	mark_duty__slow(&run.duty);
 	go(&run, 2, CALM);
 	ok(run.on, "slow or not");
 	go(&run, 1, BUSY);
-	ok(!run.on, "off a second after it got busy");
+	ok(!run.on, "off one second after the rate becomes high");
 	go(&run, 200, BUSY);
-	ok(!run.on, "for as long as nothing is slow");
+	ok(!run.on, "as long as nothing is slow");
 	go(&run, 60, 1000);
 	ok(!run.on, "and at a rate in between: without marks there are fewer dispatches");
 	go(&run, 1, CALM);
-	ok(run.on, "on again as soon as it is calm");
+	ok(run.on, "on again as soon as the rate is low");
 	go(&run, 1, 1999);
-	ok(run.on, "up to what is busy");
+	ok(run.on, "up to the limit");
 	go(&run, 1, 2000);
-	ok(!run.on, "which begins there");
+	ok(!run.on, "where a high rate begins");
 }
 
 static unsigned seconds_on(struct run *run, unsigned seconds, bool slow)
@@ -77,12 +77,12 @@ static void test_slow(void)
 	go(&run, 10, BUSY);
 	mark_duty__slow(&run.duty);
 	go(&run, 30, BUSY);
-	ok(!run.on, "they rest, though something was slow");
+	ok(!run.on, "they rest, although something was slow");
 	go(&run, 10, BUSY);
 	ok(run.on, "but not for long");
 	go(&run, 5, BUSY);
 	ok(!run.on, "and some seconds are enough");
-	is_uint(seconds_on(&run, 200, false), 0, "nothing slow, nothing on");
+	is_uint(seconds_on(&run, 200, false), 0, "nothing slow, marks off");
 	on = seconds_on(&run, 1000, true);
 	ok(on >= 80 && on <= 110, "always slow: on for a tenth of the time, %u s of 1000", on);
 }
@@ -94,15 +94,15 @@ static void test_odd_times(void)
 	for (int i = 0; i < 9; i++) {
 		run.now_ns += NS_PER_SEC / 10;
 		run.cnt += BUSY;
-		ok(mark_duty__look(&run.duty, run.now_ns, run.cnt), "no second has gone by");
+		ok(mark_duty__look(&run.duty, run.now_ns, run.cnt), "no second has passed");
 	}
 	run.now_ns += NS_PER_SEC / 10;
 	ok(!mark_duty__look(&run.duty, run.now_ns, run.cnt), "one has");
-	is_uint(run.duty.rate, 9 * BUSY, "with so many in it");
+	is_uint(run.duty.rate, 9 * BUSY, "with that many dispatches");
 	run.now_ns += 10 * NS_PER_SEC;
 	ok(mark_duty__look(&run.duty, run.now_ns, 5),
-	   "threads that ended took their counts along: not busy by that");
-	is_uint(run.duty.rate, 0, "but nothing");
+	   "the counts of ended threads are gone: no high rate by that");
+	is_uint(run.duty.rate, 0, "but no negative one either");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A mark's fields: the expressions that say what is read, and texts that were. */
+/* A mark's fields: the expressions that say what to read, and the texts that were read. */
 #include <stdint.h>
 
 #include "catalogue/catalogue.h"
@@ -7,7 +7,7 @@
 #include "tests/tap.h"
 
 static const struct {
-	const char *view, *fault; /* NULL: right */
+	const char *view, *fault; /* NULL: valid */
 } views[] = {
 	{ "arg0", NULL },
 	{ " u8  *( arg4+0x10 ) ", NULL },
@@ -95,7 +95,7 @@ static void test_texts(void)
 	is_uint(strlen(text), sizeof(text) - 1, "as long as can be");
 	memset(raw, 'x', sizeof(raw));
 	catalogue_field__text(&narrow, raw, text);
-	is_uint(strlen(text), sizeof(raw), "a text without its end");
+	is_uint(strlen(text), sizeof(raw), "a text without an end");
 }
 
 int main(void)

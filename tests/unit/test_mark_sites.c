@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where marks lie in ELF files: such as are compiled here, one in the shape of Android's .oat
- * (symbols only in .gnu_debugdata), damaged ones, and the real libraries as far as they are
- * installed.
+ * The places of marks in ELF files: compiled here, in the form of Android's .oat (symbols only in
+ * .gnu_debugdata), damaged, and the real libraries that are installed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +18,7 @@ static bool sh(const char *command)
 	return !system(command);
 }
 
-/* The same three functions in each: exported, static, and with a name as ART gives it. */
+/* The same three functions in each: exported, static, and with a name like ART's. */
 static const char source[] =
 	"int own_shown(void *a, void *b) { return a > b; }\n"
 	"__attribute__((noinline, used)) static int own_hidden(int *a) { return *a + 1; }\n"
@@ -77,8 +76,8 @@ static struct loops_report find(const struct catalogue *cat, const char *name, b
 }
 
 /*
- * What nm says of a function's place; code stands in a library's file where it is linked, or not
- * far.
+ * What nm says of a function's place. Code is at its link address in a library's file, or close to
+ * it.
  */
 static unsigned long linked_at(const char *library, const char *symbol)
 {
@@ -117,10 +116,10 @@ static void test_own(const struct catalogue *cat)
 		is_at(&found.sites[0], "own_shown", "an exported function");
 		is_at(&found.sites[1], "own_shown", "as a mark, too");
 		is_at(&found.sites[2], "own_hidden", "a static one");
-		is_absent(&found.sites[3], MARK_NO_SYMBOL, "one that isn't there");
+		is_absent(&found.sites[3], MARK_NO_SYMBOL, "a missing one");
 		is_absent(&found.sites[4], MARK_NO_CODE, "an address without code");
-		is_at(&found.sites[5], "own_hidden", "another row's wait where a mark is");
-		is_absent(&found.sites[6], MARK_TAKEN, "another row's mark where one is");
+		is_at(&found.sites[5], "own_hidden", "another row's wait at a mark's place");
+		is_absent(&found.sites[6], MARK_TAKEN, "another row's mark at a mark's place");
 		is_uint(found.sites[2].mark, 1, "marks are counted over all rows");
 	}
 	free(found.sites);
@@ -132,7 +131,7 @@ static void test_own(const struct catalogue *cat)
 	free(found.sites);
 	found = find(cat, "libown-cut.so", false);
 	is_int(found.err, 0, "a broken .gnu_debugdata");
-	if (is_uint(found.cnt, 5, "… does not hinder"))
+	if (is_uint(found.cnt, 5, "… does not hide"))
 		is_at(&found.sites[1], "own_shown", "… what is exported");
 	free(found.sites);
 }
@@ -150,7 +149,7 @@ static void test_oat(const struct catalogue *cat)
 	free(found.sites);
 }
 
-/* Every 16 bytes of the headers by turns. */
+/* Damages every 16 bytes of the headers in turn. */
 static void test_damage(const struct catalogue *cat)
 {
 	struct strbuf bytes = STRBUF_INIT;
@@ -170,7 +169,7 @@ static void test_damage(const struct catalogue *cat)
 static const struct {
 	const char *glob;
 	bool is_exe;
-	unsigned there; /* marks that it has at the least */
+	unsigned there; /* at least this many marks */
 } real[] = {
 	{ "/usr/lib/*/libQt5Core.so.5.*.*", false, 1 },
 	{ "/usr/lib/*/libQt6Core.so.6.*.*", false, 1 },
@@ -178,7 +177,7 @@ static const struct {
 	{ "/usr/lib/*/libuv.so.1.0.0", false, 0 },
 };
 
-/* A mark must be cheap: no real library's needs an instruction that is single-stepped. */
+/* A mark must be cheap: in real libraries none may need an instruction that is single-stepped. */
 static void test_real(const struct catalogue *cat)
 {
 	for (size_t i = 0; i < sizeof(real) / sizeof(*real); i++) {
@@ -198,7 +197,7 @@ static void test_real(const struct catalogue *cat)
 		}
 		ok(found.cnt && there >= real[i].there, "%s: %u of %zu marks", paths.gl_pathv[0],
 		   there, found.cnt);
-		is_uint(dear, 0, "none of them is dear");
+		is_uint(dear, 0, "none of them is expensive");
 		free(found.sites);
 		globfree(&paths);
 	}
@@ -212,7 +211,7 @@ int main(void)
 
 	scratch__init();
 	if (!build())
-		skip_all("no files to look at: cc, objcopy or xz is missing");
+		skip_all("cc, objcopy or xz is missing");
 	path = scratch__path("own.loop");
 	if (!is_int(catalogue__open(&path, 1, &cat, &err), 0, "%s", err.msg))
 		return tap__done();

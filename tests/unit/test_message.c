@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What a dispatch handled finds its block, and no other; and what is known of it is told from what
- * isn't.
- */
+/* The message of a dispatch goes to its block and to no other; unknown parts are left out. */
 #include "model/block.h"
 
 #include <errno.h>
@@ -18,7 +15,7 @@ static void feed_message(struct loops *loops, uint32_t tid, uint64_t dispatch_ns
 	feed(loops, &rec);
 }
 
-/* The first ready descriptor's data of the message that a block or hang brings; 0: it has none. */
+/* The data of the first ready descriptor in the message of a block or hang; 0: no message. */
 static uint64_t data_with(struct loops *loops, struct jank_rec_block rec)
 {
 	struct dispatch *dispatch;
@@ -39,13 +36,14 @@ static void test_belongs(void)
 	feed_message(loops, 11, 100, 7);
 	feed_message(loops, 12, 100, 8);
 	is_uint(data_with(loops, fixture__block(11, 100, MS)), 7, "a block has its own message");
-	is_uint(data_with(loops, fixture__block(11, 100, MS)), 0, "which is given out once");
-	is_uint(data_with(loops, fixture__block(12, 100, MS)), 8, "another thread has another");
+	is_uint(data_with(loops, fixture__block(11, 100, MS)), 0, "which is used once");
+	is_uint(data_with(loops, fixture__block(12, 100, MS)), 8, "another thread has its own");
 	feed_message(loops, 11, 200, 9);
-	is_uint(data_with(loops, fixture__block(11, 300, MS)), 0, "none of another dispatch");
+	is_uint(data_with(loops, fixture__block(11, 300, MS)), 0, "no message of another dispatch");
 	feed_message(loops, 11, 400, 10);
 	feed_message(loops, 11, 350, 11);
-	is_uint(data_with(loops, fixture__block(11, 400, MS)), 10, "a late one changes nothing");
+	is_uint(data_with(loops, fixture__block(11, 400, MS)), 10,
+		"a late message changes nothing");
 	loops__free(loops);
 }
 
@@ -61,7 +59,7 @@ static void test_hang(void)
 	feed_message(loops, 11, 200, 8);
 	is_uint(data_with(loops, fixture__block(11, 200, 2 * MS)), 8, "its end has the later one");
 	feed_message(loops, 11, 300, 7);
-	loops__free(loops); /* what was not given out is freed: the sanitizer tells */
+	loops__free(loops); /* what was not used is freed: checked by the sanitizer */
 }
 
 static void test_judged(void)
@@ -77,7 +75,7 @@ static void test_judged(void)
 	fixture__feed(loops, &rec, &dispatch);
 	is_int(judge__dispatch(&judge, dispatch, NULL, &load, &block), 1, "a block is made");
 	ok(block->message && block->message->raw.ready_data[0] == 7 && !dispatch->evidence.message,
-	   "and takes the message along");
+	   "and takes the message");
 	ok(block__bytes(block) >= sizeof(struct block) + sizeof(struct message),
 	   "its memory is counted");
 	dispatch__free(dispatch);
@@ -90,20 +88,20 @@ static void test_known(void)
 	const struct jank_rec_message raw = { .mark = 3 };
 	struct message *message = message__new(&raw);
 
-	ok(!message__is_known(NULL), "no message is not known");
+	ok(!message__is_known(NULL), "without a message nothing is known");
 	ok(message->raw.mark == 3 && message->fd.fd == -1, "a new one has its raw values");
-	ok(!message__is_known(message), "of which nothing can be shown");
+	ok(!message__is_known(message), "none of which can be shown");
 	message->ready_cnt = 2;
-	ok(message__is_known(message), "how many were ready is something");
+	ok(message__is_known(message), "the number of ready descriptors is something");
 	message->ready_cnt = 0;
 	message->callback.module = strdup("/lib/a.so");
-	ok(message__is_known(message), "so is where a callback lies");
+	ok(message__is_known(message), "so is the place of a callback");
 	message__free(message);
 	message__free(NULL);
-	is_uint(message__bytes(NULL), 0, "none takes no memory");
+	is_uint(message__bytes(NULL), 0, "no message takes no memory");
 }
 
-/* The counts of a record are checked before anybody counts with them. */
+/* The counts of a record are checked before use. */
 static void test_bad(void)
 {
 	struct jank_rec_message rec = fixture__message(11, 100, 7);

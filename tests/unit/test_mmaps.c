@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Records of mappings, execs, forks and ends: as the kernel writes them, cut short anywhere, and of
- * random bytes; each in a block of exactly its size, so that a byte too far is an error of the
- * sanitizer.
+ * Records of mappings, execs, forks and exits: as the kernel writes them, truncated anywhere, and
+ * random bytes. Each is in a buffer of exactly its size, so that the sanitizer catches any access
+ * beyond.
  */
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -126,7 +126,7 @@ static void test_map(void)
 	is_int(rec.map.pid, 77, "its process");
 	is_uint(rec.map.start, 0x7f0000001000, "its begin");
 	is_uint(rec.map.len, 0x2000, "its length");
-	is_uint(rec.map.file_offset, 0x3000, "its place in the file");
+	is_uint(rec.map.file_offset, 0x3000, "its offset in the file");
 	is_uint(rec.map.dev, makedev(254, 3), "its device");
 	is_uint(rec.map.inode, 42, "its inode");
 	is_str(rec.map.path, "/usr/lib/libuv.so.1", "its path");
@@ -136,8 +136,8 @@ static void test_map(void)
 	ok(decode(&raw, &rec), "a deleted file's");
 	is_str(rec.map.path, "/usr/lib/libuv.so.1", "… without the word");
 	make_map(&raw, 0, 42, "/a\nb\xff\x80 c");
-	ok(decode(&raw, &rec), "any bytes are a name");
-	is_str(rec.map.path, "/a\nb\xff\x80 c", "… as they are");
+	ok(decode(&raw, &rec), "a name may have any bytes");
+	is_str(rec.map.path, "/a\nb\xff\x80 c", "… unchanged");
 }
 
 static void test_not_files(void)
@@ -175,7 +175,7 @@ static void test_long(void)
 	make_map(&raw, 0, 42, path);
 	ok(!decode(&raw, &rec), "a longer one");
 	make_map(&raw, 0, 42, "/lib/1234567");
-	memset(raw.bytes + raw.len - 16, 'x', 8); /* the last of the text, its end included */
+	memset(raw.bytes + raw.len - 16, 'x', 8); /* the end of the text, including its NUL */
 	ok(decode(&raw, &rec) && strstr(rec.map.path, "xxxxxxxx"), "a path without an end");
 	is_str(rec.map.path, "/lib/123xxxxxxxx", "… ends where the time begins");
 }
@@ -188,7 +188,7 @@ static void test_tasks(void)
 	make_comm(&raw, PERF_RECORD_MISC_COMM_EXEC);
 	ok(decode(&raw, &rec) && rec.kind == MMAPS_EXEC && rec.pid == 77, "an exec");
 	make_comm(&raw, 0);
-	ok(!decode(&raw, &rec), "a mere change of name");
+	ok(!decode(&raw, &rec), "only a change of name");
 	make_task(&raw, PERF_RECORD_FORK, 80, 77, 80);
 	ok(decode(&raw, &rec) && rec.kind == MMAPS_FORK && rec.pid == 80 && rec.parent == 77,
 	   "a fork");
@@ -200,7 +200,7 @@ static void test_tasks(void)
 	make_task(&raw, PERF_RECORD_EXIT, 0, 1, 0);
 	ok(!decode(&raw, &rec), "a process of another pid namespace");
 	make_task(&raw, PERF_RECORD_FORK, (uint32_t)-1, 1, (uint32_t)-1);
-	ok(!decode(&raw, &rec), "one that is gone");
+	ok(!decode(&raw, &rec), "an ended one");
 	begin(&raw, PERF_RECORD_LOST, 0);
 	put64(&raw, 5);
 	put64(&raw, 1234);
@@ -209,10 +209,12 @@ static void test_tasks(void)
 	begin(&raw, PERF_RECORD_THROTTLE, 0);
 	put64(&raw, 5);
 	finish(&raw);
-	ok(!decode(&raw, &rec), "a kind that is not asked for");
+	ok(!decode(&raw, &rec), "an unknown kind");
 }
 
-/* Cut anywhere, once with the size in its header as it was, once with the size that is left. */
+/*
+ * Truncated anywhere, once with the original size in its header, once with the size that is left.
+ */
 static void test_cut(void)
 {
 	struct raw raws[5], cut;
@@ -238,7 +240,7 @@ static void test_cut(void)
 				wrong += strlen(rec.map.path) >= len;
 		}
 	}
-	is_uint(wrong, 0, "records cut short give nothing that is not in them");
+	is_uint(wrong, 0, "truncated records give nothing that is not in them");
 }
 
 static void test_random(void)

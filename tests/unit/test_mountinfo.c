@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Mounts and the names of devices: made-up ones with known answers, then this machine's. */
+/* Mounts and the names of devices: made-up ones with known results, then this machine's. */
 #include "procfs/mountinfo.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ static void test_parse(void)
 
 	put("7/mountinfo", text);
 	is_int(mountinfo__read(scratch__path(""), 7, &mi), 0, "mounts");
-	is_uint(mi.cnt, 7, "those with all that is needed");
+	is_uint(mi.cnt, 7, "the complete lines");
 	mount = mountinfo__by_id(&mi, 22);
 	is_str(mount ? mount->point : "", "/tmp dir\\x", "a path is decoded");
 	is_str(mount ? mount->type : "", "tmpfs", "its type");
@@ -57,11 +57,11 @@ static void test_parse(void)
 	mount = mountinfo__next_of(&mi, makedev(254, 1), NULL);
 	other = mount ? mountinfo__next_of(&mi, makedev(254, 1), mount) : NULL;
 	ok(mount && other && mount->id == 21 && other->id == 24, "two of one device");
-	is_str(other ? other->root : "", "/srv/a", "what of it is mounted");
+	is_str(other ? other->root : "", "/srv/a", "the part of it that is mounted");
 	ok(other && !mountinfo__next_of(&mi, makedev(254, 1), other), "no third");
 	ok(!mountinfo__by_id(&mi, 99), "no such mount");
 	ok(mount__is_remote(mountinfo__by_id(&mi, 23)) && !mount__is_remote(mount),
-	   "another machine's is told apart");
+	   "a remote one is recognised");
 }
 
 static void is_name(dev_t dev, const char *want, const char *what)
@@ -81,7 +81,7 @@ static void test_devices(void)
 	put("sys/dev/block/8:0/uevent", "NODEVNAME=sda\nDEVNAME");
 	put("sys/dev/block/0:30/uevent", "DEVNAME=no\n");
 	is_name(makedev(254, 1), "vda1", "a partition");
-	is_name(makedev(253, 0), "vg-home", "a device mapper's");
+	is_name(makedev(253, 0), "vg-home", "a device-mapper device");
 	is_name(makedev(8, 0), "", "a torn file");
 	is_name(makedev(0, 30), "tmpfs", "no block device");
 	is_name(makedev(0, 31), "nfs4 server:/export", "a server's");
@@ -106,7 +106,7 @@ static void test_bad(void)
 	mountinfo__free(&bad);
 	put("9/mountinfo", "1 2 0:1 / /\\0 rw - \\04 \\777\\");
 	is_int(mountinfo__read(scratch__path(""), 9, &bad), 0, "numbers that are cut");
-	is_str(bad.cnt ? bad.mounts[0].source : "", "\\777\\", "stay as they are");
+	is_str(bad.cnt ? bad.mounts[0].source : "", "\\777\\", "leave the results unchanged");
 	mountinfo__free(&bad);
 }
 
@@ -121,7 +121,7 @@ static void test_live(void)
 	if (stat("/proc/self/stat", &st))
 		abort();
 	root = mountinfo__next_of(&here, st.st_dev, NULL);
-	is_str(root ? root->type : "", "proc", "that of /proc");
+	is_str(root ? root->type : "", "proc", "the mount of /proc");
 	mountinfo__free(&here);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The command line: each option, each command. */
+/* The command line: each option and each command. */
 #include "options/options.h"
 
 #include <errno.h>
@@ -171,7 +171,7 @@ static void test_words(void)
 	is_str(opts.qualifier, "nightly", "--qualifier");
 	ok(!opts.argv, "no COMMAND");
 	options__free(&opts);
-	ok(!opts.pids && !opts.pid_cnt, "free empties");
+	ok(!opts.pids && !opts.pid_cnt, "free clears them");
 
 	is_int(fixture__parse("replay -o out -- -odd", &opts, &err), 0, "replay -- FILE: %s",
 	       err.msg);
@@ -194,7 +194,7 @@ static void test_words(void)
 	is_str(opts.loops[0], "libuv", "-l");
 	is_str(opts.loops[1], "qt", "-l, the second");
 	options__free(&opts);
-	ok(!opts.loops && !opts.loop_cnt, "free empties these, too");
+	ok(!opts.loops && !opts.loop_cnt, "free clears these, too");
 	is_int(fixture__parse("-a -u no-such-user", &opts, &err), -EINVAL,
 	       "a user that isn't there");
 	is_int(err.exit, JANK_EXIT_FAILED, "… is a failure, not wrong usage");
@@ -213,7 +213,7 @@ static void test_command(void)
 	struct err err = { 0 };
 
 	is_int(options__parse(argc, argv, &opts, &err), 0, "COMMAND: %s", err.msg);
-	ok(opts.argv == argv + 4, "COMMAND is borrowed from argv");
+	ok(opts.argv == argv + 4, "COMMAND is not copied from argv");
 	is_str(opts.argv[0], "prog", "… its name");
 	is_str(opts.argv[1], "-t", "… its options stay its own");
 	is_str(opts.argv[5], "--foo", "… also those unknown to us");
@@ -243,7 +243,7 @@ static void test_pid_list(void)
 		is_int(options__parse(3, argv, &opts, &err), 0, "a list of process ids: %s",
 		       err.msg);
 		ok(opts.pid_cnt == 3 && opts.pids[0] == 7 && opts.pids[1] == 8 && opts.pids[2] == 9,
-		   "each of them is taken");
+		   "each is used");
 		options__free(&opts);
 	}
 }
@@ -268,7 +268,7 @@ static void test_many_pids(void)
 	strbuf__free(&list);
 }
 
-/* argv[0] may be missing, and err may be of no interest. */
+/* argv[0] may be missing, and err may be NULL. */
 static void test_edges(void)
 {
 	char *none[] = { NULL }, *bad[] = { "jankbpf", "--foo", NULL };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The command line: each bad row with the words of its refusal. */
+/* The command line: each bad row with its error message. */
 #include <errno.h>
 
 #include "tests/options_fixture.h"
@@ -126,7 +126,7 @@ static void test_bad(void)
 
 		is_int(code, -EINVAL, "refused: [%s]", bads[i].line);
 		is_int(err.exit, JANK_EXIT_USAGE, "… as wrong usage");
-		has_str(err.msg, bads[i].says, "… in words");
+		has_str(err.msg, bads[i].says, "… with the message");
 		ok(!opts.pids && !opts.disabled && !opts.argv, "… with nothing stored");
 	}
 }

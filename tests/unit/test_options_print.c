@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is printed of the options: help, the man page, the version. */
+/* What the option table prints: help, the man page, the version. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -58,7 +58,7 @@ static void test_help(void)
 	char *help = printed_by(options__print_help);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		has_str(help, names[i], "help tells of %s", names[i]);
+		has_str(help, names[i], "help describes %s", names[i]);
 	has_str(help, "(in ms; default 100ms)", "help gives defaults and units");
 	has_str(help, "jankbpf doctor", "help names the commands");
 	has_str(help, "e.g. jankbpf -- redis-server", "help has examples");
@@ -75,7 +75,7 @@ static void test_man(void)
 
 		for (const char *c = names[i]; *c && *c != ' '; c++)
 			strbuf__addf(&roff, *c == '-' ? "\\-" : "%c", *c);
-		has_str(man, strbuf__str(&roff), "the man page tells of %s", names[i]);
+		has_str(man, strbuf__str(&roff), "the man page describes %s", names[i]);
 		strbuf__free(&roff);
 	}
 	has_str(man, ".SS Where blocks go", "the man page has the sections");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Parks: which functions make one, by rows; and by a thread's stack, with what earlier calls left
- * there.
+ * Parks: which functions make one, by rows; and on a thread's stack, with remains of earlier calls.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +24,7 @@
 static const struct {
 	const char *what, *row;
 	bool parks;
-	size_t cnt, frame; /* which one decided */
+	size_t cnt, frame; /* the frame that decided */
 	struct catalogue_frame frames[5];
 } cases[] = {
 	{ "a worker's park, by std's condition variable",
@@ -87,17 +86,17 @@ static void test_rows(void)
 	}
 	ok(catalogue_row__parks_anywhere(fixture__row(cat, "go")) &&
 		   catalogue_row__parks_somewhere(fixture__row(cat, "go")),
-	   "any futex of Go's is a park, and some sleeps are");
+	   "any futex of Go is a park, and some sleeps are");
 	ok(!catalogue_row__parks_anywhere(fixture__row(cat, "tokio")) &&
 		   catalogue_row__parks_somewhere(fixture__row(cat, "tokio")),
-	   "of Tokio's only those that are named");
+	   "of Tokio only the named ones");
 	ok(!catalogue_row__parks_anywhere(fixture__row(cat, "libuv")) &&
 		   !catalogue_row__parks_somewhere(fixture__row(cat, "libuv")),
 	   "libuv has none");
 	catalogue__close(cat);
 }
 
-/* --- a stack: the wait, who called it, and a call that is over */
+/* --- a stack: the wait, its callers, and remains of a finished call */
 
 static __attribute__((noinline)) uint64_t our_wait(void)
 {
@@ -129,7 +128,7 @@ static __attribute__((noinline)) uint64_t our_mutex(uint64_t *inner)
 
 static __attribute__((noinline)) uint64_t other(void)
 {
-	__asm__ volatile("nop" ::: "memory"); /* or it would be one function with our_wait */
+	__asm__ volatile("nop" ::: "memory"); /* else the compiler would merge it with our_wait */
 	return CALLED_FROM();
 }
 
@@ -180,26 +179,26 @@ static void test_stack(const struct catalogue *cat, struct symbolizer *sym)
 	struct jank_park_chain chain;
 
 	is_uint(return_addresses__callee(&of, parks), (uintptr_t)our_condvar,
-		"whom a call leads to");
+		"the function that a call leads to");
 	is_int(ask(whose, row, (uint64_t[]){ past, inner, past, parks }, 4, &chain), 1,
-	       "a park, with calls that are over between its frames");
+	       "a park, with finished calls between its frames");
 	ok(chain.verdict == JANK_PARK_YES && chain.ip == (uintptr_t)our_wait + 4 &&
 		   chain.word_cnt == 2,
-	   "told by two words");
+	   "recognised by two words");
 	ok(chain.word[0] == inner && chain.offset[0] == 16 && chain.word[1] == parks &&
 		   chain.offset[1] == 48,
 	   "which are its callers'");
 	is_int(ask(whose, row, (uint64_t[]){ inner, locks, parks }, 3, &chain), 0,
-	       "a mutex is none, though a park lies further out");
-	ok(chain.verdict == JANK_PARK_NO && chain.word[1] == locks, "which is told as well");
+	       "a mutex is none, although a park is further out");
+	ok(chain.verdict == JANK_PARK_NO && chain.word[1] == locks, "it is recognised as well");
 	is_int(ask(whose, row, NULL, 0, &chain), -ENODATA, "without a stack nothing is known");
-	ok(!loop_owner__row(whose, getpid(), 7, JANK_LOOP_EPOLL),
-	   "a thread of which nothing is known");
-	is_int(loop_owner__program(whose, getpid()), 0, "its program is looked at");
-	ok(loop_owner__row(whose, getpid(), 7, JANK_LOOP_EPOLL) == row, "a section of it tells");
+	ok(!loop_owner__row(whose, getpid(), 7, JANK_LOOP_EPOLL), "an unknown thread");
+	is_int(loop_owner__program(whose, getpid()), 0, "its program is read");
+	ok(loop_owner__row(whose, getpid(), 7, JANK_LOOP_EPOLL) == row,
+	   "one of its sections decides");
 	ok(!loop_owner__row(whose, getpid(), 7, JANK_LOOP_POLL), "not of another wait");
 	loop_owner__on_exit(whose, getpid());
-	ok(!loop_owner__row(whose, getpid(), 7, JANK_LOOP_EPOLL), "and no longer than it lives");
+	ok(!loop_owner__row(whose, getpid(), 7, JANK_LOOP_EPOLL), "and only as long as it lives");
 	loop_owner__free(whose);
 }
 

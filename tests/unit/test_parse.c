@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Numbers, times and sizes as users write them, and what a bad one is told. */
+/* Numbers, times and sizes as users write them, and the messages for bad ones. */
 #include "base/parse.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static void check_good(parser parse, const char *kind, const struct good *row)
 	uint64_t got = UNTOUCHED;
 	struct err err = { 0 };
 
-	is_int(parse(row->str, "--x", 0, UINT64_MAX, &got, &err), 0, "%s '%s' is taken", kind,
+	is_int(parse(row->str, "--x", 0, UINT64_MAX, &got, &err), 0, "%s '%s' is accepted", kind,
 	       row->str);
 	is_uint(got, row->want, "%s '%s' is %llu", kind, row->str, (unsigned long long)row->want);
 }
@@ -41,7 +41,7 @@ static void check_bad(parser parse, const char *kind, const struct bad *row)
 
 	is_int(parse(row->str, "--x", row->min, row->max, &got, &err), row->code,
 	       "%s '%s' is refused", kind, row->str);
-	ok(got == UNTOUCHED && err.exit == JANK_EXIT_USAGE, "… result untouched, exit status 2");
+	ok(got == UNTOUCHED && err.exit == JANK_EXIT_USAGE, "… result unchanged, exit status 2");
 	is_str(err.msg, row->says, "… and the message");
 }
 
@@ -175,7 +175,7 @@ static void test_limits(void)
 	is_int(parse__time("x", "--x", 0, 9, &v, NULL), -EINVAL, "err may be NULL");
 }
 
-/* The message is for a terminal, and its bound is known. */
+/* The message is for a terminal, and its length is bounded. */
 static void test_hostile(void)
 {
 	char junk[1000];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Privileges: what a user without them, and root of a user namespace, is told. */
+/* Privileges: the messages for a user without them, and for root of a user namespace. */
 #include "probes/preflight.h"
 
 #include <errno.h>
@@ -19,7 +19,10 @@ struct answer {
 	struct err err;
 };
 
-/* What preflight__check says in a child that prepare() made poorer; code 1: prepare failed. */
+/*
+ * The message of preflight__check in a child after prepare() has dropped privileges; code 1:
+ * prepare failed.
+ */
 static struct answer *ask(bool (*prepare)(void))
 {
 	struct answer *ret =
@@ -54,12 +57,12 @@ static void test_no_caps(void)
 	is_int(answer->code, -EPERM, "without capabilities tracing is refused");
 	is_int(answer->err.exit, JANK_EXIT_CANNOT, "… with 77");
 	has_str(answer->err.msg, "CAP_BPF, CAP_PERFMON;", "… naming those that are needed");
-	has_str(answer->err.msg, "sees more: CAP_SYS_PTRACE", "… apart from those that help");
+	has_str(answer->err.msg, "sees more: CAP_SYS_PTRACE", "… separately from those that help");
 	has_str(answer->err.msg, "as root", "… and the remedy");
 	munmap(answer, sizeof(*answer));
 }
 
-/* All capabilities are there, and worth nothing. */
+/* It has all capabilities, but they do not count. */
 static void test_userns(void)
 {
 	struct answer *answer = ask(enter_userns);
@@ -97,7 +100,7 @@ static void test_caps(void)
 		bool split = cap->nr == CAP_BPF || cap->nr == CAP_PERFMON || cap->nr == CAP_SYSLOG;
 
 		is_int(preflight__has_cap(cap), (eff >> cap->nr & 1) || (split && admin),
-		       "%s is as /proc says", cap->name);
+		       "%s agrees with /proc", cap->name);
 	}
 }
 
@@ -111,9 +114,9 @@ static bool link_is(const char *path, const char *want)
 static void test_namespaces(void)
 {
 	is_int(preflight__in_initial_ns("pid"), link_is("/proc/self/ns/pid", "pid:[4026531836]"),
-	       "the pid namespace is told");
+	       "the pid namespace is reported");
 	is_int(preflight__in_initial_ns("user"), link_is("/proc/self/ns/user", "user:[4026531837]"),
-	       "the user namespace is told");
+	       "the user namespace is reported");
 }
 
 int main(void)

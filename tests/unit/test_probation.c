@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Blocks that wait until their loop is certain. */
+/* Blocks that are held until their loop is certain. */
 #include "session/sink_thread.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "tests/tap.h"
 
-#define LARGE (300 << 10) /* four of them are more than may be held */
+#define LARGE (300 << 10) /* four of them exceed the bound */
 
 static uint64_t reported[16], dropped[16];
 static size_t reported_cnt, dropped_cnt;
@@ -54,14 +54,14 @@ static void test_confirm(void)
 	ok(!reported_cnt && !dropped_cnt, "nothing is certain yet");
 	probation__confirm(probation, 7, 2, 50);
 	ok(reported_cnt == 2 && reported[0] == 20 && reported[1] == 40,
-	   "the blocks of the probation that is confirmed, in their order");
-	ok(dropped_cnt == 1 && dropped[0] == 10, "those of another place are none");
+	   "the held blocks of the confirmed loop, in order");
+	ok(dropped_cnt == 1 && dropped[0] == 10, "those of another place are dropped");
 	probation__confirm(probation, 7, 2, 60);
 	ok(reported_cnt == 2, "each once");
 	probation__on_exit(probation, 2);
 	ok(dropped_cnt == 1, "another process ends");
 	probation__on_exit(probation, 1);
-	ok(dropped_cnt == 2 && dropped[1] == 30, "its own does");
+	ok(dropped_cnt == 2 && dropped[1] == 30, "its own process ends");
 	probation__free(probation);
 }
 
@@ -73,7 +73,7 @@ static void test_limits(void)
 	hold(probation, 7, 1, 60 * NS_PER_SEC);
 	probation__confirm(probation, 7, 1, 60 * NS_PER_SEC + 20);
 	ok(dropped_cnt == 1 && dropped[0] == 10 && reported_cnt == 1,
-	   "after a minute it is dropped");
+	   "after a minute a block is dropped");
 	for (int i = 0; i < 4; i++) {
 		struct block *block = block__new();
 
@@ -84,7 +84,7 @@ static void test_limits(void)
 		block->preemptors = calloc(block->preemptor_cnt, sizeof(*block->preemptors));
 		probation__hold(probation, block, 61 * NS_PER_SEC);
 	}
-	ok(dropped_cnt == 2 && dropped[1] == 100, "beyond 1 MiB the oldest makes room");
+	ok(dropped_cnt == 2 && dropped[1] == 100, "beyond 1 MiB the oldest is dropped");
 	probation__end(probation);
 	ok(dropped_cnt == 5 && reported_cnt == 1, "at the end all others are dropped");
 	hold(probation, 7, 1, 70 * NS_PER_SEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What /proc tells of a process: texts made to mislead, then processes of our own. */
+/* What /proc says of a process: misleading texts, then processes of our own. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -32,10 +32,10 @@ static void test_stat(void)
 		   !info.kernel_thread,
 	   "state, threads, start");
 	is_int(procinfo__parse_stat(kthread, &info, &state), 0, "a kernel thread's");
-	ok(info.kernel_thread, "is one");
+	ok(info.kernel_thread, "is recognised");
 	is_int(procinfo__parse_stat(cut, &info, &state), -EBADMSG, "cut short");
 	is_int(procinfo__parse_stat(none, &info, &state), -EBADMSG, "no parentheses");
-	is_int(procinfo__parse_stat(turned, &info, &state), -EBADMSG, "turned parentheses");
+	is_int(procinfo__parse_stat(turned, &info, &state), -EBADMSG, "reversed parentheses");
 	is_int(procinfo__parse_stat(empty, &info, &state), -EBADMSG, "empty");
 }
 
@@ -53,7 +53,7 @@ static void test_status(void)
 	is_int(procinfo__parse_status("Name:\tx\nTgid:\t7\nTracerPid:\t0\nUid:\t0\t0\n", &info,
 				      &tgid),
 	       0, "without namespaces");
-	is_uint(info.ns_pid, 7, "the pid is the pid");
+	is_uint(info.ns_pid, 7, "its pid is the outer one");
 	is_int(procinfo__parse_status("Name:\tx\n", &info, &tgid), -EBADMSG, "cut short");
 }
 
@@ -67,7 +67,7 @@ static void test_cgroup(void)
 		{ "3:cpu,cpuacct:/c\n12:memory:/m\n", "/m", "v1: memory's" },
 		{ "1:name=systemd:/\n0::/\n", "/", "the root" },
 		{ "1:name=systemd:/\n", "/", "v1's root" },
-		{ "3:cpu:/c\nnonsense\n:\n", NULL, "none of these" },
+		{ "3:cpu:/c\nnonsense\n:\n", NULL, "none of the known ones" },
 		{ "", NULL, "none" },
 	};
 	char text[256];
@@ -87,7 +87,7 @@ static void test_self(void)
 	is_int(procinfo__read(getpid(), &info, NULL), 0, "this process");
 	ok(info.pid == (uint32_t)getpid() && info.uid == getuid() && info.thread_cnt >= 1,
 	   "pid, uid");
-	is_str(info.comm, "odd) \n\"x", "an odd comm as it is");
+	is_str(info.comm, "odd) \n\"x", "an odd comm, unchanged");
 	ok(readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0, "own executable");
 	is_str(info.exe, exe, "exe");
 	ok(!info.kernel_thread && !info.tracer_pid && info.start_ticks > 0, "no debugger");
@@ -105,9 +105,9 @@ static void test_refused(void)
 	is_int(procinfo__read(pid, &info, &err), -ESRCH, "a zombie is gone");
 	child__end(pid);
 	is_int(procinfo__read(pid, &info, &err), -ESRCH, "a process that is gone");
-	has_str(err.msg, "no such process", "says so");
-	is_uint(info.pid, 77, "leaves the result alone");
-	is_int(procinfo__read(-1, &info, &err), -ESRCH, "no pid at all");
+	has_str(err.msg, "no such process", "the message says so");
+	is_uint(info.pid, 77, "leaves the result unchanged");
+	is_int(procinfo__read(-1, &info, &err), -ESRCH, "an invalid pid");
 }
 
 static void *wait_for_ever(void *arg)
@@ -130,7 +130,7 @@ static void test_thread(void)
 	while (!tid)
 		usleep(1000);
 	is_int(procinfo__read(tid, &info, &err), -EINVAL, "a thread is no process");
-	has_str(err.msg, "is a thread of process", "says whose it is");
+	has_str(err.msg, "is a thread of process", "the message names the process");
 }
 
 static void test_kernel_thread(void)
@@ -138,7 +138,7 @@ static void test_kernel_thread(void)
 	struct proc_info info;
 
 	if (procinfo__read(2, &info, NULL)) {
-		skip(2, "pid 2 is not to be seen here");
+		skip(2, "pid 2 is not visible here");
 		return;
 	}
 	if (strcmp(info.comm, "kthreadd")) {
@@ -165,7 +165,7 @@ static void test_traced(void)
 	child__end(pid);
 }
 
-/* A program that was replaced on disk keeps its path. */
+/* The path of a program that was replaced on disk stays the same. */
 static void test_deleted(void)
 {
 	char path[] = "/tmp/test_procinfo_XXXXXX", command[128];
@@ -185,7 +185,7 @@ static void test_deleted(void)
 	usleep(200000);
 	unlink(path);
 	is_int(procinfo__read(pid, &info, NULL), 0, "its program is deleted");
-	is_str(info.exe, path, "its path is what it was");
+	is_str(info.exe, path, "its path is unchanged");
 	procinfo__free(&info);
 	child__end(pid);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What command lines say of a process of a browser, and how one is read. */
+/* A browser process's role by its command line, and how that is read. */
 #include "procfs/procinfo.h"
 
 #include <signal.h>
@@ -24,7 +24,7 @@ static void test_parse(void)
 {
 	is_str(PARSE("/usr/lib/chromium/chromium\0--type=renderer\0--lang=en\0"), "renderer",
 	       "Chromium's renderer");
-	is_str(PARSE("chromium --type=gpu-proc"), NULL, "a word that is cut may lack its end");
+	is_str(PARSE("chromium --type=gpu-proc"), NULL, "a truncated word may lack its end");
 	is_str(PARSE("chromium --type=gpu-process --no-sandbox\0"), "gpu-process",
 	       "Chromium joins its words");
 	is_str(PARSE("chrome\0--type=utility\0--utility-sub-type=network.mojom.NetworkService\0"),
@@ -34,8 +34,8 @@ static void test_parse(void)
 	is_str(PARSE("firefox -contentproc 3 -crashHelper\0"), NULL, "an option is no role");
 	is_str(PARSE("firefox\0--profile\0x\0"), NULL, "a browser itself has none");
 	is_str(PARSE("--type=renderer\0x\0"), NULL, "a program's own name is no role");
-	is_str(PARSE("chrome\0--type=\033[31m\0"), NULL, "only a name is one");
-	is_str(PARSE("chrome\0--type=\0"), NULL, "and not an empty one");
+	is_str(PARSE("chrome\0--type=\033[31m\0"), NULL, "only a name is a role");
+	is_str(PARSE("chrome\0--type=\0"), NULL, "and an empty one is not");
 	is_str(PARSE("\0\0\0"), NULL, "empty words");
 	is_str(parse("", 0), NULL, "no words");
 }
@@ -76,10 +76,10 @@ static void test_read(void)
 	is_str(role, "renderer", "has its role");
 	free(role);
 	end(pid);
-	ok(!procrole__read(pid, &role) && !role, "one that is gone has none");
+	ok(!procrole__read(pid, &role) && !role, "an ended process has none");
 }
 
-/* perl writes $0 over its arguments, and on into the environment. */
+/* perl writes $0 over its arguments and beyond, into the environment. */
 static void test_title(void)
 {
 	pid_t pid;
@@ -94,7 +94,7 @@ static void test_title(void)
 		    "print qq(\\n); sleep 60",
 		    NULL);
 	ok(!procrole__read(pid, &role), "a title that is longer than the arguments were");
-	is_str(role, "tab", "has its role at the end");
+	is_str(role, "tab", "the role is at its end");
 	free(role);
 	end(pid);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The queue keeps order and bounds, and the end of a run always finds room. Also built with TSan.
- */
+/* The queue keeps order and bounds, and the end of a run always fits. Also built with TSan. */
 #include "session/queue.h"
 
 #include <pthread.h>
@@ -33,16 +31,16 @@ static void test_order(void)
 	struct item got;
 	bool ordered = true;
 
-	ok(queue__put(queue, &item), "an item is taken");
+	ok(queue__put(queue, &item), "an item is accepted");
 	got = get(queue);
 	ok(got.kind == ITEM_RAW && got.data == &data && got.size == 7 && got.pid == 42,
-	   "and given out as it was");
+	   "and returned unchanged");
 	for (uint32_t i = 0; i < 50; i++) {
 		put(queue, ITEM_BLOCK, 2 * i, 0);
 		put(queue, ITEM_PROCESS, 2 * i + 1, 0);
 		ordered &= get(queue).pid == 2 * i && get(queue).pid == 2 * i + 1;
 	}
-	ok(ordered, "first in, first out, however often around");
+	ok(ordered, "first in, first out, any number of times around");
 	queue__free(queue);
 	queue__free(NULL);
 }
@@ -56,7 +54,7 @@ static void test_busy(void)
 
 	put(queue, ITEM_BLOCK, 1, 0);
 	put(queue, ITEM_BLOCK, 2, 0);
-	ok(!queue__busy_ns(queue), "nobody has asked for an item yet");
+	ok(!queue__busy_ns(queue), "no item was requested yet");
 	get(queue);
 	since = queue__busy_ns(queue);
 	ok(since >= begin, "busy since the first item");
@@ -64,7 +62,7 @@ static void test_busy(void)
 	ok(queue__busy_ns(queue) == since,
 	   "and with the next one, for which the reader did not wait");
 	queue__get(queue, begin, &item);
-	ok(!queue__busy_ns(queue), "until it has to wait");
+	ok(!queue__busy_ns(queue), "until it must wait");
 	queue__free(queue);
 }
 
@@ -73,12 +71,12 @@ static void test_bounds(void)
 	struct queue *queue = queue__new(3, 100);
 
 	for (int i = 0; i < 3; i++)
-		ok(put(queue, ITEM_BLOCK, i, 0), "item %d finds room", i);
-	ok(!put(queue, ITEM_BLOCK, 3, 0), "one more doesn't");
+		ok(put(queue, ITEM_BLOCK, i, 0), "item %d fits", i);
+	ok(!put(queue, ITEM_BLOCK, 3, 0), "one more does not");
 	ok(!put(queue, ITEM_PROCESS_GONE, 3, 0), "of any kind");
 	get(queue);
-	ok(put(queue, ITEM_BLOCK, 4, 0), "until one is gone");
-	is_uint(get(queue).pid, 1, "what was refused is not there");
+	ok(put(queue, ITEM_BLOCK, 4, 0), "until one is taken out");
+	is_uint(get(queue).pid, 1, "a refused item is not there");
 	queue__free(queue);
 }
 
@@ -87,12 +85,12 @@ static void test_bytes(void)
 	struct queue *queue = queue__new(10, 100);
 
 	ok(put(queue, ITEM_RAW, 0, 60) && put(queue, ITEM_RAW, 1, 40), "bytes up to the bound");
-	ok(!put(queue, ITEM_RAW, 2, 1), "not one beyond");
-	ok(put(queue, ITEM_BLOCK, 3, 0), "what has no bytes is not bound by them");
+	ok(!put(queue, ITEM_RAW, 2, 1), "not one byte more");
+	ok(put(queue, ITEM_BLOCK, 3, 0), "items without bytes are not limited by them");
 	get(queue);
 	ok(!put(queue, ITEM_RAW, 4, 61) && put(queue, ITEM_RAW, 4, 60),
 	   "room comes back with bytes");
-	ok(!put(queue, ITEM_RAW, 5, SIZE_MAX - 50), "a size that wraps around finds none");
+	ok(!put(queue, ITEM_RAW, 5, SIZE_MAX - 50), "an overflowing size does not fit");
 	queue__free(queue);
 }
 
@@ -102,8 +100,8 @@ static void test_end(void)
 
 	put(queue, ITEM_RAW, 0, 10);
 	put(queue, ITEM_BLOCK, 1, 0);
-	ok(put(queue, ITEM_SUMMARY, 2, 0), "the summary finds room in a full queue");
-	ok(put(queue, ITEM_STOP, 3, 0), "the stop, too");
+	ok(put(queue, ITEM_SUMMARY, 2, 0), "the summary fits into a full queue");
+	ok(put(queue, ITEM_STOP, 3, 0), "so does the stop");
 	ok(!put(queue, ITEM_BLOCK, 4, 0), "and nothing else");
 	ok(put(queue, ITEM_STOP, 4, 0) && put(queue, ITEM_STOP, 5, 0), "four times");
 	ok(!put(queue, ITEM_STOP, 6, 0), "a fifth end is too many");
@@ -118,12 +116,12 @@ static void test_late(void)
 	uint64_t begin_ns = clock__mono_ns(), late_ns = begin_ns + 20 * NS_PER_MS;
 	struct item item;
 
-	ok(!queue__get(queue, begin_ns, &item), "a time that has passed is not waited for");
-	ok(!queue__get(queue, late_ns, &item), "where nothing comes");
-	ok(clock__mono_ns() >= late_ns, "it is waited for as long as was asked");
+	ok(!queue__get(queue, begin_ns, &item), "no wait until a time that has passed");
+	ok(!queue__get(queue, late_ns, &item), "if nothing comes");
+	ok(clock__mono_ns() >= late_ns, "it waits until the given time");
 	put(queue, ITEM_RAW, 3, 0);
 	ok(queue__get(queue, begin_ns, &item) && item.pid == 3,
-	   "what is there is given out, however late");
+	   "an available item is returned, however late");
 	queue__free(queue);
 }
 
@@ -166,9 +164,10 @@ static void test_threads(void)
 		free(data);
 		refused++;
 	}
-	ok(put(queue, ITEM_STOP, 0, 0), "the stop finds room");
+	ok(put(queue, ITEM_STOP, 0, 0), "the stop fits");
 	pthread_join(reader, &got);
-	is_uint((uintptr_t)got, sum, "a reader gets all that was taken, whatever was refused");
+	is_uint((uintptr_t)got, sum,
+		"a reader gets everything that was accepted, whatever was refused");
 	diag("%u of %d items were refused", refused, ROUNDS);
 	queue__free(queue);
 }
@@ -181,7 +180,7 @@ static void drain(struct queue *queue)
 		;
 }
 
-/* One process with more blocks than can be written leaves room to others. */
+/* A process with more blocks than can be written leaves room for others. */
 static void test_shares(void)
 {
 	struct queue *queue = queue__new(100, 1000);
@@ -195,8 +194,8 @@ static void test_shares(void)
 	ok(!put(queue, ITEM_COPY, 7, 0), "with copies, too");
 	while (put(queue, ITEM_BLOCK, 8, 10))
 		other++;
-	ok(other >= 15, "another finds room: %u", other);
-	ok(put(queue, ITEM_WAIT, 7, 1), "what is told once is not shared out");
+	ok(other >= 15, "another one finds room: %u", other);
+	ok(put(queue, ITEM_WAIT, 7, 1), "items without a process are not shared out");
 	while (get(queue).pid == 7)
 		hog--;
 	ok(put(queue, ITEM_BLOCK, 7, 10), "there is room again when its blocks are gone");
@@ -207,15 +206,15 @@ static void test_shares(void)
 	get(queue);
 	for (hog = 0; put(queue, ITEM_BLOCK, 7, 100); hog++)
 		;
-	ok(hog >= 7 && hog <= 8, "the same of bytes: %u of 10", hog);
-	is_uint(queue__bytes(queue), 100 * hog, "which can be asked for");
+	ok(hog >= 7 && hog <= 8, "the same for bytes: %u of 10", hog);
+	is_uint(queue__bytes(queue), 100 * hog, "the number can be queried");
 	drain(queue);
-	is_uint(queue__bytes(queue), 0, "and are none at the end");
+	is_uint(queue__bytes(queue), 0, "and is 0 at the end");
 	queue__free(queue);
 	queue = queue__new(100, 1000);
 	for (hog = 0; put(queue, ITEM_BLOCK, 7, 10); hog++)
 		;
-	is_uint(hog, 100, "the only process has all of it");
+	is_uint(hog, 100, "the only process may use all of it");
 	drain(queue);
 	queue__free(queue);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * From a record's values to names: by a catalogue's rows in a living C++ program, by epoll in this
- * one. What can't be had stays absent. How it comes back from a journal: test_answers_block.c.
+ * Names for a record's values: by a catalogue's rows in a running C++ program, by epoll in this
+ * one. What cannot be read stays absent. test_answers_block.c tests how they come back from a
+ * journal.
  */
 #include "enrich/read_message.h"
 
@@ -65,7 +66,7 @@ static struct block *marked(unsigned nr)
 	return block;
 }
 
-/* The mark's value of that role, as the probe reads it. */
+/* The mark's value of that role, as the probe would read it. */
 static void give(struct block *block, enum catalogue_role role, uint64_t value)
 {
 	struct jank_rec_message *raw = &block->message->raw;
@@ -104,7 +105,7 @@ static void test_mark(void)
 	is_str(m->what, "Paint", "what, by its name");
 	is_int(m->fd.fd, 0, "its descriptor");
 	ok(m->fd.target && !strncmp(m->fd.target, "pipe:[", 6), "which is the program's stdin");
-	ok(!m->ready_cnt && !m->also_cnt, "what the wait returned is another matter");
+	ok(!m->ready_cnt && !m->also_cnt, "the wait's descriptors are separate");
 	block__free(block);
 }
 
@@ -120,7 +121,7 @@ static void test_absent(void)
 	give(block, ROLE_FD, 0xffffffff);
 	m = named(block);
 	ok(!m->handler.symbol && !m->handler.module, "no handler, no class");
-	ok(!m->callback.symbol && !m->callback.module, "into a function: no callback");
+	ok(!m->callback.symbol && !m->callback.module, "an address inside a function: no callback");
 	is_str(m->what, "-1", "a number without a name, its sign kept");
 	is_int(m->fd.fd, -1, "no descriptor");
 	block__free(block);
@@ -129,8 +130,8 @@ static void test_absent(void)
 	give(block, ROLE_FD, 4000);
 	m = named(block);
 	is_str(m->what, "Below", "a negative number's name");
-	is_int(m->fd.fd, 4000, "a descriptor that is closed has its number");
-	is_str(m->fd.target, "already closed", "and says so");
+	is_int(m->fd.fd, 4000, "a closed descriptor has its number");
+	is_str(m->fd.target, "already closed", "and the reason");
 	block__free(block);
 	block = marked(0);
 	block->message->raw.mark = UINT32_MAX;
@@ -159,8 +160,7 @@ static void test_values(void)
 	give(block, ROLE_QUEUED, 5001);
 	give(block, ROLE_SOURCE, 0);
 	m = named(block);
-	ok(!m->was_queued && !m->source.symbol,
-	   "due later, and an empty text: neither is anything");
+	ok(!m->was_queued && !m->source.symbol, "due later, and an empty text: both are absent");
 	block__free(block);
 	block = marked(1);
 	give(block, ROLE_QUEUED, INT64_MAX);
@@ -192,14 +192,14 @@ static void test_check(void)
 	block->message->raw.got = 7;
 	block->message->raw.value[0] = block->message->raw.value[1] = 5;
 	block->message->raw.value[2] = 5;
-	is_str(named(block)->what, "5", "a layout that holds");
+	is_str(named(block)->what, "5", "a layout whose check holds");
 	block__free(block);
 	block = marked(2);
 	block->message->raw.got = 7;
 	block->message->raw.value[0] = 1;
 	block->message->raw.value[1] = 2;
 	block->message->raw.value[2] = 3;
-	ok(!message__is_known(named(block)), "one that doesn't: nothing is shown");
+	ok(!message__is_known(named(block)), "one whose check does not: nothing is shown");
 	block__free(block);
 }
 
@@ -235,16 +235,16 @@ static void test_epoll(void)
 	m = named(block);
 	is_int(m->fd.fd, fds[0], "the first ready descriptor");
 	ok(m->fd.target && !strncmp(m->fd.target, "eventfd", 7) && m->fd.events == EPOLLIN,
-	   "and what it is, and why");
+	   "and what it is, and why it is ready");
 	ok(m->also_cnt == 2 && m->also[1].fd == fds[2], "and the others");
-	is_uint(m->ready_cnt, 5, "of how many");
+	is_uint(m->ready_cnt, 5, "and their number");
 	block__free(block);
 	close(fds[0]);
 	close(fds[1]);
 	block = ready(ep, data, 3, 3);
 	m = named(block);
 	ok(m->fd.fd == -1 && !m->fd.target && m->also_cnt == 1 && m->also[0].fd == fds[2],
-	   "those that were closed meanwhile are absent");
+	   "those closed meanwhile are absent");
 	block__free(block);
 	block = ready(-1, data, 3, 3);
 	ok(named(block)->fd.fd == -1, "no epoll, no descriptor");
@@ -256,7 +256,7 @@ static void test_epoll(void)
 	close(ep);
 }
 
-/* A descriptor that was closed after the dispatch and is another file's by now. */
+/* A descriptor that was closed after the dispatch and is another file's now. */
 static void test_reused(void)
 {
 	int ep = epoll_create1(0), fds[2], other[2];
@@ -266,8 +266,7 @@ static void test_reused(void)
 
 	if (pipe(fds) || pipe(other) || fstat(fds[0], &st))
 		abort();
-	data = fds[0] |
-	       7ull << 32; /* libev and CPython have something of theirs in the upper half */
+	data = fds[0] | 7ull << 32; /* libev and CPython use the upper half for themselves */
 	epoll_ctl(ep, EPOLL_CTL_ADD, fds[0],
 		  &(struct epoll_event){ .events = EPOLLIN, .data.u64 = data });
 	block = ready(ep, &data, 1, 1);
@@ -276,14 +275,14 @@ static void test_reused(void)
 	block__free(block);
 	block = ready(ep, &data, 1, 1);
 	block->message->raw.ready_inode[0] = JANK_INODE_NONE;
-	is_int(named(block)->fd.fd, -1, "it was closed already in the dispatch");
+	is_int(named(block)->fd.fd, -1, "it was already closed in the dispatch");
 	block__free(block);
 	dup2(other[0], fds[0]);
 	epoll_ctl(ep, EPOLL_CTL_ADD, fds[0],
 		  &(struct epoll_event){ .events = EPOLLIN, .data.u64 = data });
 	block = ready(ep, &data, 1, 1);
 	block->message->raw.ready_inode[0] = st.st_ino;
-	is_int(named(block)->fd.fd, -1, "another file since");
+	is_int(named(block)->fd.fd, -1, "now another file");
 	block__free(block);
 	data = fds[0];
 	block = marked(0);
@@ -292,7 +291,7 @@ static void test_reused(void)
 	for (int i = 0; i < JANK_MARK_FIELD_MAX; i++)
 		block->message->raw.value_inode[i] = st.st_ino;
 	is_str(named(block)->fd.target, "already closed",
-	       "a mark's descriptor that is another file's now was closed");
+	       "a mark's descriptor that is another file now was closed");
 	block__free(block);
 	close(fds[0]);
 	close(fds[1]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Records as messages: the same through JSON and through protobuf; what is known is there, 0
+ * Records as messages: the same through JSON and through protobuf; known values are written, 0
  * included; tables agree.
  */
 #include <unistd.h>
@@ -25,7 +25,7 @@ static Jankbpf__Record *packed_and_unpacked(const Jankbpf__Record *record)
 	return ret;
 }
 
-/* Writes what it gives, which must be the wanted text. */
+/* Prints the fields; the text must be the wanted one. */
 static void gives(Jankbpf__Record *record, const char *want, const char *how, const char *what)
 {
 	struct strbuf got = STRBUF_INIT;
@@ -55,7 +55,7 @@ static void test_same(const Jankbpf__Record *record, const char *what)
 	strbuf__free(&want);
 }
 
-/* One builder for all of them, as a sink has it. */
+/* One builder for all of them, as a sink uses it. */
 static void test_fixtures(void)
 {
 	struct record *builder = record__new();
@@ -78,7 +78,7 @@ static void test_fixtures(void)
 	record__free(NULL);
 }
 
-/* A number that is known is written, be it 0. */
+/* A known number is written, even if it is 0. */
 static void test_zero(void)
 {
 	struct record *builder = record__new();
@@ -96,22 +96,22 @@ static void test_zero(void)
 	ok(got->has_uid && !got->uid, "uid 0 is known");
 	ok(got->has_pid && got->has_tid && !got->pid, "pid 0, too");
 	ok(got->cpu->has_total_pct && !got->cpu->total_pct, "0 %% of load");
-	ok(!got->cpu->has_process_pct, "which is not the same as none");
+	ok(!got->cpu->has_process_pct, "which differs from none");
 	ok(got->n_samples && got->samples[0]->has_cpu && !got->samples[0]->cpu, "CPU 0");
 	json__add_block(&json, block);
 	has_str(strbuf__str(&json), "\"uid\":0,", "uid 0 is written");
 	has_str(strbuf__str(&json), "\"cpu\":{\"busy\":", "load is written");
 	has_str(strbuf__str(&json), "\"total_pct\":0.0", "0 %% of it");
-	lacks_str(strbuf__str(&json), "\"process_pct\"", "what is unknown is not");
+	lacks_str(strbuf__str(&json), "\"process_pct\"", "an unknown value is not");
 	block->uid = UID_UNKNOWN;
 	got = record__of_block(builder, block)->block;
-	ok(!got->has_uid, "no uid is no uid");
+	ok(!got->has_uid, "an unknown uid is absent");
 	strbuf__free(&json);
 	block__free(block);
 	record__free(builder);
 }
 
-/* protobuf's strings are UTF-8, so are JSON's: what is not becomes U+FFFD, each byte of it. */
+/* Strings of protobuf and JSON are UTF-8: each invalid byte becomes U+FFFD. */
 static void test_text(void)
 {
 	static const struct {
@@ -150,9 +150,7 @@ static bool has_field(const ProtobufCMessageDescriptor *message, const char *nam
 	return protobuf_c_message_descriptor_get_field_by_name(message, name);
 }
 
-/*
- * Words of the losses and fields of Lost are one list; so are kinds of waits and fields of Blocked.
- */
+/* Words of losses and fields of Lost are one list; so are kinds of waits and fields of Blocked. */
 static void test_words(void)
 {
 	static const char *const states[] = {
@@ -199,7 +197,7 @@ static void test_table_words(void)
 	char words[1024], want[1024];
 
 	if (access("schema/fields.tbl", R_OK)) {
-		skip(2, "no schema/fields.tbl here: it runs away from the checkout");
+		skip(2, "no schema/fields.tbl: the test runs outside the checkout");
 		return;
 	}
 	words_of("state", words, sizeof(words));

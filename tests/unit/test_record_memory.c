@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Out of memory at any allocation: a record is whole or there is none, and nothing leaks.
- * mk/test.mk wraps malloc.
+ * Out of memory at any allocation: a record is whole or absent, and nothing leaks. mk/test.mk wraps
+ * malloc.
  */
 #include <errno.h>
 
@@ -49,7 +49,9 @@ char *__wrap_strdup(const char *text)
 	return fails() ? NULL : __real_strdup(text);
 }
 
-/* A stream's block with memory for n allocations: 0 or -ENOMEM, and what it wrote. */
+/*
+ * Writes a block to a stream with memory for n allocations. Returns 0 or -ENOMEM, and the output.
+ */
 static int put(const struct block *block, enum record_format format, long n, struct strbuf *ret)
 {
 	struct stream stream = { .format = format };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who ran instead, by process. */
+/* Preemptors, by process. */
 #include "verdict/runnable.h"
 
 #include "tests/tap.h"
@@ -17,17 +17,17 @@ static void test_by_process(void)
 	verdict__preemptor(block, 0, "swapper", 2 * MS, 0);
 	verdict__preemptor(block, 0, "swapper", 1 * MS, 0);
 	tasks = runnable__by_process(block, &cnt);
-	is_uint(cnt, 4, "one for each process");
-	is_uint(tasks[0].ns, 45 * MS, "what all of its threads had");
-	is_str(tasks[0].comm, "node", "the name of the one with the most");
-	is_uint(tasks[1].pid, 7, "the others after it");
-	is_uint(tasks[2].ns, 2 * MS, "those without a number are apart");
+	is_uint(cnt, 4, "one entry for each process");
+	is_uint(tasks[0].ns, 45 * MS, "with the time of all its threads");
+	is_str(tasks[0].comm, "node", "and the name of the thread with most of it");
+	is_uint(tasks[1].pid, 7, "the others come after it");
+	is_uint(tasks[2].ns, 2 * MS, "threads without a process number are separate");
 	free(tasks);
 	block__free(block);
 
 	block = verdict__block();
 	tasks = runnable__by_process(block, &cnt);
-	ok(tasks && !cnt, "nobody is nobody");
+	ok(tasks && !cnt, "no preemptors, no entries");
 	free(tasks);
 	block__free(block);
 }

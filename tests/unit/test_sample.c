@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is left of samples when there are too many: first, last, longest, and a spread that tells
- * the same.
+ * Thinning of too many samples: first, last and longest stay, and an even selection that represents
+ * the rest.
  */
 #include "model/sample.h"
 
@@ -23,8 +23,7 @@ static void fresh(void)
 static void add(uint32_t state, uint64_t ns)
 {
 	samples[cnt] = (struct sample){ .t_ns = cnt, .ns = ns, .state = state, .stands_for = 1 };
-	samples[cnt++].stack.addresses =
-		malloc(8); /* the sanitizer sees what is lost or freed twice */
+	samples[cnt++].stack.addresses = malloc(8); /* the sanitizer finds leaks and double frees */
 }
 
 static void halve(void)
@@ -72,11 +71,11 @@ static void test_ticks(void)
 	ok(cnt <= CNT / 8 + 2 && cnt > CNT / 10, "then an eighth: %zu", cnt);
 	ok(samples[0].t_ns == 0 && samples[cnt - 1].t_ns == CNT - 1, "with the first and the last");
 	ok(widest_gap() <= 24, "evenly spread: the widest gap is %lu", (unsigned long)widest_gap());
-	is_uint(stood_for(), CNT, "which together stand for all");
+	is_uint(stood_for(), CNT, "together they represent all");
 	samples__free(samples, cnt);
 }
 
-/* A dispatch goes on after it was thinned: what came later is thinned more often. */
+/* A dispatch goes on after it was thinned: later samples are thinned more often. */
 static void test_going_on(void)
 {
 	uint64_t gap;
@@ -88,13 +87,13 @@ static void test_going_on(void)
 		if (cnt == CNT)
 			halve();
 	}
-	is_uint(stood_for(), 20 * CNT, "after many times all are stood for");
+	is_uint(stood_for(), 20 * CNT, "after many times they still represent all");
 	cnt = thin__even_ticks(samples, cnt);
 	gap = widest_gap();
-	ok(cnt > CNT / 8 && gap < 20 * CNT / CNT * 16, "%zu ticks, %lu apart at most", cnt,
+	ok(cnt > CNT / 8 && gap < 20 * CNT / CNT * 16, "%zu ticks, at most %lu apart", cnt,
 	   (unsigned long)gap);
 	ok(samples[cnt * 1 / 4].t_ns > 20 * CNT / 8 && samples[cnt * 3 / 4].t_ns < 20 * CNT / 8 * 7,
-	   "as many in the first half as in the second, about");
+	   "about as many in the first half as in the second");
 	samples__free(samples, cnt);
 }
 
@@ -107,11 +106,11 @@ static void test_spans(void)
 	samples[501].ns = 80;
 	for (int i = 0; i < 4; i++)
 		halve();
-	is_uint(stood_for(), CNT, "spans stand for all, too");
+	is_uint(stood_for(), CNT, "spans represent all, too");
 	ok(count(JANK_STATE_DISK, 90) == 1 && count(JANK_STATE_FUTEX, 80) == 1,
 	   "the longest span of each state stays");
 	ok(count(JANK_STATE_DISK, 3) > 20 && count(JANK_STATE_FUTEX, 2) > 20,
-	   "shorter ones of one state are not thinned for longer ones of another");
+	   "shorter spans of one state are not thinned for longer ones of another");
 	samples__free(samples, cnt);
 }
 
@@ -122,11 +121,11 @@ static void test_longer(void)
 		add(JANK_STATE_SOCKET, i % 10 == 5 ? 10 : 1);
 	halve();
 	halve();
-	is_uint(count(JANK_STATE_SOCKET, 10), CNT / 10, "long spans stay where short ones can go");
+	is_uint(count(JANK_STATE_SOCKET, 10), CNT / 10, "long spans stay while short ones can go");
 	samples__free(samples, cnt);
 }
 
-/* The fewest that can always be thinned. */
+/* The lowest number that can always be thinned. */
 static void test_least(void)
 {
 	bool less = true;
@@ -153,7 +152,7 @@ static void test_least(void)
 		}
 		samples__free(samples, cnt);
 	}
-	ok(less, "any that are more become fewer, first and last stay, and all are stood for");
+	ok(less, "more become fewer, first and last stay, and together they represent all");
 	fresh();
 	add(JANK_STATE_RUNNING, 0);
 	halve();

@@ -57,9 +57,7 @@ static void check(const char *name, int want)
 	free(bytes);
 }
 
-/*
- * As libruby has it where the compiler made a tail call of it: the function that waits has no name.
- */
+/* As in libruby where the compiler made a tail call: the function that waits has no name. */
 static const char ruby[] = "void *ruby_current_vm_ptr;\n"
 			   "const char ruby_version[] = \"3.1.2\";\n"
 			   "__attribute__((noinline)) static long wait_for(long mutex, int flag)\n"
@@ -78,11 +76,11 @@ static void check_ruby(void)
 	fixture__sh("cd $D && cc -O2 -shared -fPIC -o libruby.so ruby.c && strip libruby.so");
 	size = load("libruby.so", &bytes);
 	is_int(find(bytes, size, &found), 0, "Ruby's library");
-	ok(found.is_ruby && found.runtime, "is told from Python's");
+	ok(found.is_ruby && found.runtime, "is distinguished from Python's");
 	is_uint(found.version, 0x03010200, "its version");
 #ifdef __x86_64__
 	ok(found.lock_begin && found.lock_end - found.lock_begin > 256,
-	   "the code of the lock begins where rb_mutex_lock jumps to");
+	   "the lock's code begins where rb_mutex_lock jumps to");
 #endif
 	free(bytes);
 }
@@ -104,7 +102,7 @@ static void check_damaged(void)
 		taken += !find(exact, len, &found);
 		free(exact);
 	}
-	ok(taken && taken < ROUNDS, "damaged: %zu of %d are taken", taken, ROUNDS);
+	ok(taken && taken < ROUNDS, "damaged: %zu of %d are accepted", taken, ROUNDS);
 	free(bytes);
 }
 

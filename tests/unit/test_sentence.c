@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The verdict in words: waits for things, several causes, and what little is said where little is
+ * The sentence of the verdict: waits for things, several causes, and little text if little is
  * known.
  */
 #include "tests/sentence_fixture.h"
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"
 
-/* The last sample waited for this file. */
+/* Sets the file that the last sample waited for. */
 static void waited_for_file(struct block *block, const char *path)
 {
 	struct wait_object *waited = verdict__waited(block, JANK_WAITED_FILE);
@@ -88,7 +88,7 @@ static void test_poll(void)
 		       "a timeout");
 }
 
-/* A poll of one socket is a receive; of several nobody knows. */
+/* A poll of one socket is a receive; of several it is unknown for which. */
 static void test_poll_of_sockets(void)
 {
 	for (uint64_t cnt = 1; cnt <= 2; cnt++) {
@@ -103,7 +103,7 @@ static void test_poll_of_sockets(void)
 		is_str(block->cause.what, cnt == 1 ? "receive" : NULL, "a poll of %d sockets",
 		       (int)cnt);
 		is_str(block->cause.summary,
-		       "main thread waited 150 ms for tcp 10.0.0.7:80 in poll", "and for whom");
+		       "main thread waited 150 ms for tcp 10.0.0.7:80 in poll", "and the peer");
 		block__free(block);
 	}
 }
@@ -133,7 +133,7 @@ static void test_several(void)
 	SENTENCE_CHECK(cases);
 }
 
-/* The time is that of the call which the sentence names. */
+/* The time is of the call that the sentence names. */
 static void test_part_of_it(void)
 {
 	static const struct sentence_case cases[] = {
@@ -145,7 +145,8 @@ static void test_part_of_it(void)
 		  "main thread waited 100 ms for the disk, 60.0 ms of it in read ← load",
 		  .seen = { SPAN(DISK, 60, "read", "k:x", "c:read", "load"),
 			    SPAN(DISK, 40, "read", "k:x", "c:read", "save") } },
-		{ "the rest is a trifle", "main thread waited 100 ms for the disk in read ← load",
+		{ "the rest is too short to mention",
+		  "main thread waited 100 ms for the disk in read ← load",
 		  .seen = { SPAN(DISK, 92, "read", "k:x", "c:read", "load"),
 			    SPAN(DISK, 8, "write", "k:x", "c:write", "save") } },
 	};
@@ -156,10 +157,10 @@ static void test_part_of_it(void)
 	block->state_ns[JANK_STATE_DISK] = 180 * MS;
 	sentence__says(block,
 		       "main thread waited 180 ms for the disk, 50.0 ms of it in openat ← load",
-		       "many waits that are too short to be seen");
+		       "many waits too short to be sampled");
 }
 
-/* Of waits that were repeated, each has the timeout. */
+/* Of repeated waits, each has the timeout. */
 static void test_timeouts(void)
 {
 	struct block *block =
@@ -205,14 +206,14 @@ static void test_paths(void)
 	sentence__says(block,
 		       "main thread waited 100 ms for /mnt/a on fuse.sshfs (sshfs, pid 7) in "
 		       "newfstatat ← look",
-		       "its daemon, once");
+		       "its daemon, named once");
 	block = verdict__off_cpu(JANK_STATE_OTHER, 100 * MS, "getxattr",
 				 STACK("k:request_wait_answer", "c:getxattr", "look"));
 	sentence__says(
 		block,
 		"main thread waited 100 ms for a file system that a program serves (FUSE) in "
 		"getxattr ← look",
-		"a file that is not known");
+		"an unknown file");
 }
 
 static void test_descriptor(void)
@@ -244,10 +245,11 @@ static void test_hang(void)
 	block = verdict__block();
 	block->type = BLOCK_HANG;
 	block->state_ns[JANK_STATE_RUNNING] = 200 * MS;
-	sentence__says(block, "main thread has been busy for 200 ms on the CPU", "one that runs");
+	sentence__says(block, "main thread has been busy for 200 ms on the CPU",
+		       "a running thread");
 }
 
-/* Any bytes, of any length: bounded, and no character cut in two. */
+/* Names of any bytes and length: the sentence is bounded, and no character is cut. */
 static void test_hostile(void)
 {
 	struct block *block;
@@ -262,7 +264,7 @@ static void test_hostile(void)
 	verdict__waited(block, JANK_WAITED_FILE)->path = strdup(name);
 	blame__block(block);
 	ok(strlen(block->cause.summary) < 400, "long names are cut");
-	has_str(block->cause.summary, "\xa4…", "at a character's end");
+	has_str(block->cause.summary, "\xa4…", "at the end of a character");
 	has_str(block->cause.summary, "(…\xc3", "and at its begin");
 	block__free(block);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The verdict in words: time on the CPU, time for want of one, and the function that is named for
+ * The sentence of the verdict: time on the CPU, time waiting for a CPU, and the function named for
  * either.
  */
 #include "tests/sentence_fixture.h"
@@ -20,7 +20,7 @@ static void test_busy(void)
 		  .running_ms = 198,
 		  .seen = { TICKS(8, "keysCommand", "call", "main"),
 			    TICKS(2, "k:clear_page_erms", "zmalloc", "call", "main") } },
-		{ "many functions: the one above them",
+		{ "many functions: their common caller",
 		  "main thread was busy 200 ms on the CPU, 70 % of it below parse, 30 % in a "
 		  "(libx.so.1.2)",
 		  .running_ms = 200,
@@ -68,7 +68,7 @@ static void test_slow_cpu(void)
 			     .live.cpu_capacity = 256,
 			     .live.cpu_khz = 800000,
 			     .live.cpu_max_khz = 3200000 } },
-		{ "a hot one",
+		{ "a throttled CPU",
 		  "main thread was busy 200 ms on the CPU, on a CPU that was throttled for heat",
 		  .running_ms = 200, .facts = { .known = true, .live.thermal_throttled = true } },
 	};
@@ -114,19 +114,19 @@ static void test_late(void)
 		  "quota");
 }
 
-/* One frame among many stacks: what may be told of it. */
+/* One frame among many stacks: what the sentence may say of it. */
 static void test_minority(void)
 {
 	static const struct sentence_case cases[] = {
-		{ "less than a quarter of the stacks names nothing",
+		{ "less than a quarter of the stacks: no function is named",
 		  "main thread waited 90.0 ms for a CPU",
 		  .seen = { SPAN(RUNNABLE, 10, NULL, "k:x", "zmalloc"),
 			    SPAN(RUNNABLE, 80, NULL, "k:x", "c:_Fork") } },
-		{ "a third of them does, where no other has a frame",
+		{ "a third: it is named if no other has a frame",
 		  "main thread waited 90.0 ms for a CPU in zmalloc",
 		  .seen = { SPAN(RUNNABLE, 30, NULL, "k:x", "zmalloc"),
 			    SPAN(RUNNABLE, 60, NULL, "k:x", "c:_Fork") } },
-		{ "three functions, none of which has half of it",
+		{ "three functions, each below half",
 		  "main thread waited 105 ms for the disk in read",
 		  .seen = { SPAN(DISK, 40, "read", "k:x", "c:read", "a"),
 			    SPAN(DISK, 35, "read", "k:x", "c:read", "b"),
@@ -144,17 +144,17 @@ static void test_minority(void)
 static void test_no_symbols(void)
 {
 	static const struct sentence_case cases[] = {
-		{ "one address does not stand for many",
+		{ "one address does not represent many",
 		  "main thread was busy 200 ms on the CPU, 100 % of it in program (no symbols)",
 		  .running_ms = 200, .seen = { TICKS(3, "?"), TICKS(3, "?0x340") } },
 		{ "their caller does",
 		  "main thread was busy 200 ms on the CPU, 100 % of it in program+0x560",
 		  .running_ms = 200,
 		  .seen = { TICKS(3, "?", "?0x560"), TICKS(3, "?0x340", "?0x560") } },
-		{ "but for itself",
+		{ "but it represents itself",
 		  "main thread was busy 200 ms on the CPU, 100 % of it in program+0x340",
 		  .running_ms = 200, .seen = { TICKS(6, "?0x340") } },
-		{ "nor in a wait",
+		{ "not in a wait",
 		  "main thread waited 90.0 ms for the disk in read ← program (no symbols)",
 		  .seen = { SPAN(DISK, 50, "read", "k:x", "c:read", "?"),
 			    SPAN(DISK, 40, "read", "k:x", "c:read", "?0x340") } },
@@ -164,8 +164,8 @@ static void test_no_symbols(void)
 }
 
 /*
- * The runtime's inner functions are nobody's where one waits, and the work itself where one is
- * busy.
+ * The runtime's inner functions are not named for a wait, but are the work itself for time on the
+ * CPU.
  */
 static void test_inner(void)
 {
@@ -174,11 +174,11 @@ static void test_inner(void)
 		  .seen = { SPAN(RUNNABLE, 90, NULL, "k:x", PARSE_JSON, "load") } },
 		{ "nothing else there", "main thread waited 90.0 ms for another thread (futex)",
 		  .seen = { SPAN(FUTEX, 90, "futex", "k:x", PARSE_JSON) } },
-		{ "what it computed",
+		{ "the function that computed",
 		  "main thread was busy 200 ms on the CPU, 100 % of it in "
 		  "v8::internal::JsonParser<…>::ParseJsonValue<…>",
 		  .running_ms = 200, .seen = { TICKS(9, PARSE_JSON, "load") } },
-		{ "who called the collector",
+		{ "the collector's caller",
 		  "main thread spent 200 ms in garbage collection (v8::internal::Heap::Scavenge) "
 		  "← parse",
 		  .running_ms = 200,
@@ -190,7 +190,7 @@ static void test_inner(void)
 	SENTENCE_CHECK(cases);
 }
 
-/* A block that wanted a CPU for 90 ms. */
+/* A block that waited for a CPU for 90 ms. */
 static struct block *wanting(struct facts facts)
 {
 	struct block *block =
@@ -217,8 +217,7 @@ static void test_kept_off(void)
 
 	block = wanting((struct facts){ .known = true, .throttled_ns = 88 * MS });
 	block->cgroup = strdup("/of-its-memory");
-	sentence__says(block, IN_WORK ": its cgroup had used up its CPU quota",
-		       "one that is not known");
+	sentence__says(block, IN_WORK ": its cgroup had used up its CPU quota", "an unknown quota");
 
 	block = wanting((struct facts){ .known = true, .stolen_ns = 85 * MS });
 	sentence__says(block, IN_WORK ": the hypervisor had taken it", "a hypervisor");
@@ -246,17 +245,17 @@ static void test_preempted(void)
 	verdict__preemptor(block, 7, "cc1", 20 * MS, 122);
 	verdict__preemptor(block, 7, "cc1", 30 * MS, 122);
 	sentence__says(block, IN_WORK ": 'cc1' (pid 7) ran instead for 50.0 ms of it",
-		       "two threads of a process are one of it");
+		       "two threads of a process are one entry");
 }
 
-/* By how much of the wait somebody else is known to have run. */
+/* How much of the wait is explained by known preemptors. */
 static void test_stolen(void)
 {
 	static const struct {
 		const char *name, *want;
 		unsigned steal_pct, preemptor_ms;
 	} rows[] = {
-		{ "a hypervisor, of which the thread's own clock knows nothing",
+		{ "a hypervisor, unknown to the thread's own clock",
 		  IN_WORK ": a hypervisor took 50 % of the CPUs meanwhile", 50, 5 },
 		{ "half of it is known", IN_WORK ": 'cc1' (pid 7) ran instead for 50.0 ms of it",
 		  50, 50 },

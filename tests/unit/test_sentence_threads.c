@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The verdict in words: waits that other threads and processes ended, or had caused. */
+/* The sentence of the verdict: waits that other threads and processes ended or caused. */
 #include "tests/sentence_fixture.h"
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"
@@ -9,7 +9,7 @@ static struct block *on_futex(const char *const *texts)
 	return verdict__off_cpu(JANK_STATE_FUTEX, 150 * MS, "futex", texts);
 }
 
-/* In the function that a collector calls as it waits for its helpers. */
+/* A stack in the function that a collector calls to wait for its helpers. */
 static struct block *in_collector(void)
 {
 	return on_futex(
@@ -27,14 +27,14 @@ static void test_mutex(void)
 		block,
 		"main thread waited 150 ms in pthread_mutex_lock ← handle_query for a mutex held "
 		"by thread 'indexer' (tid 4711), which waited for the disk in fsync ← flush_index",
-		"a mutex, whose holder waited for the disk");
+		"a mutex whose holder waited for the disk");
 
 	block = on_futex(STACK("k:x", "handle"));
 	verdict__waited(block, JANK_WAITED_FUTEX)->owner = verdict__task(10, 12, "holder");
 	sentence__says(
 		block,
 		"main thread waited 150 ms for a mutex held by thread 'holder' (tid 12) in handle",
-		"the holder is known, not what it did");
+		"a known holder with unknown activity");
 
 	block = on_futex(STACK("k:futex_wait"));
 	verdict__link(block, LINK_HELD, verdict__task(10, 12, "x"), JANK_STATE_CNT, NULL,
@@ -51,7 +51,7 @@ static void test_other_locks(void)
 	sentence__says(block,
 		       "main thread waited 150 ms for a condition variable until woken by thread "
 		       "'sig' (tid 13) in pthread_cond_wait ← handle",
-		       "who woke is known");
+		       "a known waker");
 
 	block = in_collector();
 	verdict__link(block, LINK_WOKE, verdict__task(10, 12, "x"), JANK_STATE_RUNNING, NULL,
@@ -62,12 +62,12 @@ static void test_other_locks(void)
 		       "a wait in a collector");
 	sentence__says(in_collector(),
 		       "main thread spent 150 ms in garbage collection (runtime.gcStart) ← alloc",
-		       "one for nobody known");
+		       "a collector without a known waker");
 	sentence__says(on_futex(STACK("k:futex_wait")),
 		       "main thread waited 150 ms for another thread (futex)", "nothing is known");
 }
 
-/* Where the stack has lost the library's function, the one that ended the wait tells. */
+/* If the stack lacks the library's function, the waker's stack shows what was waited for. */
 static void test_by_waker(void)
 {
 	struct block *block = on_futex(STACK("k:futex_do_wait"));
@@ -79,7 +79,7 @@ static void test_by_waker(void)
 	sentence__says(block,
 		       "main thread waited 150 ms for a condition variable until woken by thread "
 		       "'sig' (tid 13), which slept in clock_nanosleep ← nap",
-		       "a condition, by who signalled it");
+		       "a condition, by the thread that signalled it");
 
 	block = verdict__off_cpu(JANK_STATE_SOCKET, 90 * MS, "recvfrom", STACK("c:recv", "ask"));
 	verdict__waited(block, JANK_WAITED_SOCKET)->target = strdup("unix pair");
@@ -90,10 +90,10 @@ static void test_by_waker(void)
 		       "main thread waited 90.0 ms in recvfrom ← ask for unix pair (its own "
 		       "process) until woken by thread 'answerer' (tid 14), which slept in "
 		       "clock_nanosleep ← nap",
-		       "a process may be its own peer: the thread is told");
+		       "a process may be its own peer: the thread is named");
 }
 
-/* 100 ms, which was all the time that it had. */
+/* A wait of 100 ms that used its full timeout. */
 static struct block *timed_out(const char *const *texts)
 {
 	struct block *block = verdict__off_cpu(JANK_STATE_FUTEX, 100 * MS, "futex", texts);
@@ -107,16 +107,14 @@ static void test_by_nobody(void)
 	sentence__says(timed_out(STACK("k:futex_do_wait")),
 		       "main thread waited 100 ms for a condition that did not come, until its "
 		       "timeout of 100 ms",
-		       "nobody signalled it");
+		       "no thread signalled it");
 	sentence__says(timed_out(STACK("k:futex_do_wait", "c:pthread_mutex_timedlock", "take")),
 		       "main thread waited 100 ms for a mutex that it did not get in "
 		       "pthread_mutex_timedlock ← take, until its timeout of 100 ms",
-		       "nobody unlocked it");
+		       "no thread unlocked it");
 }
 
-/*
- * Posted to by a thread that had slept there, in a function of this language; NULL: compiled code.
- */
+/* The waker posted after a sleep, in a function of this language; NULL: compiled code. */
 static struct block *posted(const char *const *slept, const char *language)
 {
 	struct block *block = on_futex(STACK("c:sem_wait", "take"));
@@ -131,8 +129,8 @@ static struct block *posted(const char *const *slept, const char *language)
 #define POSTED "main thread waited 150 ms in sem_wait ← take for a semaphore until woken by thread "
 
 /*
- * A link of which nothing is known but where it ended the wait: by its interpreter's own frames, or
- * by frame pointers.
+ * A link with nothing known except where it ended the wait: by its interpreter's frames, or by
+ * frame pointers.
  */
 static void test_end_of_wait(void)
 {
@@ -141,13 +139,13 @@ static void test_end_of_wait(void)
 
 	sentence__says(posted(STACK("c:usleep"), NULL),
 		       POSTED "'pool' (tid 13), which slept in clock_nanosleep",
-		       "compiled code that ended a wait is not blamed for what it did before");
+		       "compiled code that ended a wait is not blamed for the time before");
 	sentence__says(posted(STACK("c:usleep"), "python"),
 		       POSTED "'pool' (tid 13) in hold, which slept in clock_nanosleep",
-		       "the interpreter's function that did is told");
+		       "an interpreter's function that ended it is named");
 	sentence__says(posted(STACK("c:usleep", "nap"), "python"),
 		       POSTED "'pool' (tid 13), which slept in clock_nanosleep ← nap",
-		       "unless it is known what it did before");
+		       "unless its earlier activity is known");
 
 	block = on_futex(STACK("c:pthread_cond_timedwait", "take_gil", "c:f", "take"));
 	link = verdict__link(block, LINK_WOKE, verdict__task(10, 13, "pool"), JANK_STATE_RUNNABLE,
@@ -157,7 +155,7 @@ static void test_end_of_wait(void)
 		       "main thread waited 150 ms in pthread_cond_timedwait ← take_gil for the "
 		       "interpreter's lock last held by thread 'pool' (tid 13) in keep, which "
 		       "waited for a CPU",
-		       "or where it lost the CPU");
+		       "or the place where it lost the CPU");
 }
 
 static void test_several_threads(void)
@@ -196,7 +194,7 @@ static void test_many_threads(void)
 	sentence__says(block,
 		       "main thread waited 150 ms in pthread_mutex_lock ← a for a mutex held by "
 		       "thread 'B' (tid 12), which was busy in the kernel, for write",
-		       "no arrow without a place behind it");
+		       "no arrow without a place after it");
 }
 
 static void test_inversion(void)
@@ -233,7 +231,7 @@ static void test_other_process(void)
 	sentence__says(block,
 		       "main thread waited 120 ms in recvfrom ← query for unix /run/db.sock "
 		       "(postgres, pid 612), which was busy on the CPU in exec_simple_query",
-		       "a server that was busy");
+		       "a busy server");
 
 	block = on_futex(STACK("c:sem_wait", "a"));
 	link = verdict__link(block, LINK_WOKE, verdict__task(77, 78, "poster"), JANK_STATE_CNT,
@@ -242,7 +240,7 @@ static void test_other_process(void)
 	sentence__says(block,
 		       "main thread waited 150 ms in sem_wait ← a for a semaphore until woken by "
 		       "helper (pid 77, thread 'poster')",
-		       "nothing was seen of it but that it woke");
+		       "nothing was seen of it except the wake-up");
 }
 
 /* A loop within the handler. */
@@ -254,7 +252,7 @@ static struct block *in_epoll(const char *const *texts)
 	return block;
 }
 
-/* Loops that wait for a program which they have started, or for one that they have not. */
+/* Loops that wait for a program that they started, or for another one. */
 static void test_ended_process(void)
 {
 	struct block *block = in_epoll(STACK("k:do_epoll_wait", "c:epoll_pwait", "uv_run",
@@ -277,7 +275,7 @@ static void test_ended_process(void)
 	sentence__says(block,
 		       "main thread waited 150 ms in epoll_pwait for a child process until the "
 		       "end of sh (pid 77)",
-		       "by the signal of its end");
+		       "by the signal at its end");
 
 	block = in_epoll(STACK("c:epoll_pwait"));
 	link = verdict__link(block, LINK_WOKE, verdict__task(77, 77, "server"), JANK_STATE_CNT,
@@ -286,7 +284,7 @@ static void test_ended_process(void)
 	sentence__says(block,
 		       "main thread waited 150 ms in epoll_pwait for events until the end of "
 		       "server (pid 77)",
-		       "whose process ends needn't be a child");
+		       "a process that ends need not be a child");
 }
 
 int main(void)

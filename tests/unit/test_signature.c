@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One fault is one signature, another is another: measured over variants of each fault that differ
- * as runs, machines and builds do.
+ * One fault has one signature, another fault another: measured on variants that differ as runs,
+ * machines and builds do.
  */
 #include "verdict/signature.h"
 
@@ -38,7 +38,7 @@ static struct block *fresh(const struct variant *v)
 	return block;
 }
 
-/* The same time in many functions below one, in another order of how much. */
+/* The same time in many functions below one, in another order of shares. */
 static struct block *flat_cpu(const struct variant *v)
 {
 	static const char *const leaves[] = { "a", "b", "c", "d", "e" };
@@ -75,7 +75,7 @@ static struct block *script(const struct variant *v)
 	return block;
 }
 
-/* Where the holder's function is not seen in every run, its thread's name is. */
+/* If the holder's function is not seen in every run, its thread's name is used. */
 static struct block *mutex_of(const struct variant *v, const char *holder, const char *call,
 			      const char *function)
 {
@@ -114,7 +114,7 @@ static struct block *mutex_unnamed_other(const struct variant *v)
 	return mutex_of(v, "program", "fsync", v->nr % 2 ? "rotate_log.part.0" : "rotate_log");
 }
 
-/* Without any function of ours: by what sort of thing was waited for. */
+/* Without any function of ours: the kind of object that was waited for. */
 static struct block *socket_of(const struct variant *v, const char *peer)
 {
 	struct block *block = fresh(v);
@@ -216,7 +216,7 @@ static void test_groups(void)
 			sign(signatures[i][nr], i, nr);
 			equal += !strcmp(signatures[i][nr], signatures[i][0]);
 		}
-		is_uint(equal, VARIANTS, "fault %zu: its variants are one", i);
+		is_uint(equal, VARIANTS, "fault %zu: all its variants have one signature", i);
 		same += equal;
 	}
 	for (size_t i = 0; i < FAULT_CNT; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The choice of an instruction, on hand-assembled functions of the shapes that libcs have, and of
- * shapes that must not be probed. Real libcs: tests/unit/test_targets.c, tests/live/sites.t.
+ * The choice of the instruction to probe: on hand-assembled functions with the shapes of libcs, and
+ * with shapes that must not be probed. Real libcs: tests/unit/test_targets.c, tests/live/sites.t.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static const struct {
 	size_t cnt;
 	struct want want[3];
 } x86_waits[] = {
-	{ "a branch before, a branch behind",
+	{ "a branch before and a branch after",
 	  "85c0 7409 b8e8000000 0f05 483d00f0ffff 7701 c3 c3",
 	  2,
 	  { { B, SITE_EMULATED, 2 }, { E, SITE_EMULATED, 17 } } },
@@ -34,11 +34,11 @@ static const struct {
 	  "b819010000 0f05 483d00f0ffff 7700 c3",
 	  3,
 	  { { B, SITE_EMULATED, 6 }, { E, SITE_EMULATED, 21 }, { E, SITE_EMULATED, 38 } } },
-	{ "the first argument is lost at once",
+	{ "the first argument is overwritten at once",
 	  "31ff 55 b8e8000000 0f05 7700 c3",
 	  2,
 	  { { B, SITE_STEPPED, 0 }, { E, SITE_EMULATED, 10 } } },
-	{ "other arguments are lost before a cheap place",
+	{ "other arguments are overwritten before a cheap place",
 	  "31f6 55 b8e8000000 0f05 7700 c3",
 	  2,
 	  { { B, SITE_EMULATED, 2 }, { E, SITE_EMULATED, 10 } } },
@@ -46,19 +46,19 @@ static const struct {
 	  "4863ff 55 b8e8000000 0f05 7700 c3",
 	  2,
 	  { { B, SITE_EMULATED, 3 }, { E, SITE_EMULATED, 11 } } },
-	{ "nothing but movs before: the entry",
+	{ "only movs before: the entry",
 	  "4989ca b8b9010000 0f05 c3",
 	  2,
 	  { { B, SITE_STEPPED, 0 }, { E, SITE_STEPPED, 10 } } },
-	{ "emulated everywhere comes before nop5",
+	{ "an instruction emulated everywhere is preferred to nop5",
 	  "0f1f440000 55 b8e8000000 0f05 0f1f440000 c3",
 	  2,
 	  { { B, SITE_EMULATED, 5 }, { E, SITE_NOP5, 13 } } },
-	{ "the result is lost: right behind the system call",
+	{ "the result is overwritten: right after the system call",
 	  "55 b8e8000000 0f05 89c7 31c0 eb00 c3",
 	  2,
 	  { { B, SITE_EMULATED, 0 }, { E, SITE_STEPPED, 8 } } },
-	{ "glibc 2.41: a helper is handed the number",
+	{ "glibc 2.41: a helper gets the number",
 	  "4883ec10 4863ff 68e8000000 e800000000 4883c418 c3",
 	  2,
 	  { { B, SITE_EMULATED, 12 }, { E, SITE_STEPPED, 17 } } },
@@ -66,7 +66,7 @@ static const struct {
 	  "4156 bf19010000 4889ee 6a08 e800000000 59 5e 83f8da 7500 c3",
 	  2,
 	  { { B, SITE_EMULATED, 0 }, { E, SITE_EMULATED, 22 } } },
-	{ "the number stands for one call only",
+	{ "the number belongs to one call only",
 	  "55 68e8000000 e800000000 7500 e800000000 7500 c3",
 	  2,
 	  { { B, SITE_EMULATED, 0 }, { E, SITE_EMULATED, 11 } } },
@@ -74,23 +74,20 @@ static const struct {
 	  "55 68e8000000 e800000000 b8e8000000 0f05 7500 c3",
 	  2,
 	  { { B, SITE_EMULATED, 0 }, { E, SITE_EMULATED, 18 } } },
-	{ "somebody jumps to the branch behind: the instruction before it",
+	{ "a jump to the branch after: the instruction before it",
 	  "55 b8e8000000 0f05 483d00f0ffff 7700 ebfc",
 	  2,
 	  { { B, SITE_EMULATED, 0 }, { E, SITE_STEPPED, 8 } } },
-	{ "a loop comes back to the cheap place: the entry",
+	{ "a loop returns to the cheap place: the entry",
 	  "85c0 7400 b8e8000000 0f05 7500 ebf3",
 	  2,
 	  { { B, SITE_STEPPED, 0 }, { E, SITE_EMULATED, 11 } } },
-	{ "somebody jumps right behind the system call",
-	  "55 b8e8000000 0f05 7700 ebfc",
-	  0,
-	  { { 0 } } },
+	{ "a jump right after the system call", "55 b8e8000000 0f05 7700 ebfc", 0, { { 0 } } },
 	{ "another system call (futex)", "55 b8ca000000 0f05 7700 c3", 0, { { 0 } } },
-	{ "a number that is not known", "55 89f8 0f05 7700 c3", 0, { { 0 } } },
+	{ "an unknown number", "55 89f8 0f05 7700 c3", 0, { { 0 } } },
 	{ "a number that is overwritten", "55 b8e8000000 31c0 0f05 7700 c3", 0, { { 0 } } },
-	{ "nothing behind the system call", "55 b8e8000000 0f05", 0, { { 0 } } },
-	{ "no byte may be probed", "f00fb117 f00fb117 b8e8000000 0f05", 0, { { 0 } } },
+	{ "nothing after the system call", "55 b8e8000000 0f05", 0, { { 0 } } },
+	{ "no byte can be probed", "f00fb117 f00fb117 b8e8000000 0f05", 0, { { 0 } } },
 	{ "one of two system calls has no site",
 	  "55 b8e8000000 0f05 7700 b8e8000000 0f05",
 	  0,
@@ -128,7 +125,7 @@ static void test_limits(void)
 		at += hex("b8e8000000 0f05 7700", at, 16);
 	is_uint(sites__wait(&insn_x86, code, 7 * 9, picks, PICKS), 8, "seven system calls fit");
 	is_uint(sites__wait(&insn_x86, code, 8 * 9, picks, PICKS), 0, "eight are too many");
-	is_uint(sites__wait(&insn_x86, code, 7 * 9, picks, 7), 0, "no half of them");
+	is_uint(sites__wait(&insn_x86, code, 7 * 9, picks, 7), 0, "no partial list");
 }
 
 static void test_entry(void)
@@ -139,7 +136,7 @@ static void test_entry(void)
 
 	is_uint(sites__entry(&insn_x86, code, len, &pick), 1, "a Looper has a site");
 	ok(pick.kind == SITE_LOOPER && pick.cost == SITE_EMULATED && pick.offset == 7,
-	   "behind endbr64, where this is intact");
+	   "after endbr64, where this is intact");
 	len = hex("f30f1efa 31ff 55 c3", code, sizeof(code));
 	is_uint(sites__entry(&insn_x86, code, len, &pick), 1, "without a cheap one");
 	ok(pick.cost == SITE_STEPPED && pick.offset == 0, "it is the entry");
@@ -160,14 +157,14 @@ static const struct {
 	int cost; /* -1: no site */
 } x86_marks[] = {
 	{ "no argument: the first cheap one", "31ff 31f6 55 c3", 0, 4, SITE_EMULATED },
-	{ "the first argument is lost", "31ff 55 c3", 1, 0, SITE_STEPPED },
+	{ "the first argument is overwritten", "31ff 55 c3", 1, 0, SITE_STEPPED },
 	{ "another one is", "31f6 55 c3", 1, 2, SITE_EMULATED },
 	{ "the second is", "31f6 55 c3", 3, 0, SITE_STEPPED },
 	{ "the third, by a load", "488b5610 55 c3", 4, 0, SITE_STEPPED },
 	{ "the fourth, as a shift's count", "b908000000 55 c3", 8, 0, SITE_STEPPED },
 	{ "the fifth", "4531c0 55 c3", 16, 0, SITE_STEPPED },
 	{ "the fifth, moved elsewhere", "4d89c4 55 c3", 31, 3, SITE_EMULATED },
-	{ "lost behind the cheap place", "55 31ff 31f6 c3", 3, 0, SITE_EMULATED },
+	{ "overwritten after the cheap place", "55 31ff 31f6 c3", 3, 0, SITE_EMULATED },
 	{ "a call before it", "e800000000 31c0 c3", 1, 0, SITE_EMULATED },
 	{ "only what must not be probed", "0f05", 0, 0, -1 },
 };
@@ -189,7 +186,7 @@ static void test_marks(void)
 			   "%s: at %u", x86_marks[i].what, pick.offset);
 	}
 	is_uint(sites__mark(&insn_arm64, code, words(move, 3, code), 1, &pick), 1, "arm64: a mark");
-	is_uint(pick.offset, 4, "arm64: the first argument is still there");
+	is_uint(pick.offset, 4, "arm64: the first argument is still intact");
 	is_uint(sites__mark(&insn_arm64, code, words(move, 3, code), 3, &pick), 1,
 		"arm64: another");
 	is_uint(pick.offset, 0, "arm64: the second is not");
@@ -201,12 +198,12 @@ static void test_callees(void)
 	int64_t to[4];
 	size_t len = hex("4531c0 e968ffffff", code, sizeof(code));
 
-	is_uint(sites__callees(&insn_x86, code, len, to, 4), 1, "a tail jump leads elsewhere");
-	is_int(to[0], -0x90, "before the function");
+	is_uint(sites__callees(&insn_x86, code, len, to, 4), 1, "the target of a tail jump");
+	is_int(to[0], -0x90, "a target before the function");
 	len = hex("74fe eb00 e800000000 e810000000 ffe0", code, sizeof(code));
 	is_uint(sites__callees(&insn_x86, code, len, to, 4), 1, "branches within it do not count");
-	is_int(to[0], 14 + 0x10, "a call behind the function");
-	is_uint(sites__callees(&insn_x86, code, len, to, 0), 0, "no more than asked for");
+	is_int(to[0], 14 + 0x10, "a call after the function");
+	is_uint(sites__callees(&insn_x86, code, len, to, 0), 0, "no more than the caller's limit");
 }
 
 static void test_arm64(void)
@@ -247,7 +244,7 @@ static void test_arm64(void)
 	is_int(to, 4 - 0x22 * 4, "and where it leads");
 }
 
-/* Any bytes: a site lies within them, and never on a system call. */
+/* Any bytes: a site is within them, and never on a system call. */
 static void test_garbage(void)
 {
 	const struct insn_arch *archs[] = { &insn_x86, &insn_arm64 };
@@ -273,7 +270,7 @@ static void test_garbage(void)
 		found += cnt;
 	}
 	ok(sane, "arbitrary bytes: each site within them, none on a system call");
-	ok(found > 1000, "(%zu sites were looked at)", found);
+	ok(found > 1000, "(%zu sites were checked)", found);
 }
 
 int main(void)

@@ -51,7 +51,7 @@ static const struct setting {
 static socklen_t set_address(union address *ret, int family, bool anywhere, uint16_t port)
 {
 	*ret = (union address){ .any.sa_family = (sa_family_t)family };
-	ret->four.sin_port = port; /* at one place in both */
+	ret->four.sin_port = port; /* at the same offset in both */
 	if (family == AF_INET)
 		ret->four.sin_addr.s_addr = htonl(anywhere ? INADDR_ANY : INADDR_LOOPBACK);
 	else
@@ -134,7 +134,7 @@ static void test_unix(void)
 		abort();
 	is_uint(sockdiag__unix_peer(inode_of(pair[0])), inode_of(pair[1]), "a pair");
 	close(pair[1]);
-	is_uint(sockdiag__unix_peer(inode_of(pair[0])), 0, "whose other end was closed");
+	is_uint(sockdiag__unix_peer(inode_of(pair[0])), 0, "a socket whose other end was closed");
 	close(pair[0]);
 }
 
@@ -163,10 +163,10 @@ static void test_other_net(void)
 	pid_t child = child__start(connect_elsewhere, shared);
 
 	if (!shared->ready) {
-		skip(2, "no network namespace of one's own");
+		skip(2, "no network namespace of our own");
 	} else {
 		is_uint(sockdiag__other_end(&shared->connection.raw), 0,
-			"another namespace's is not known to the kernel here");
+			"the kernel here does not know another namespace's");
 		is_uint(socketpeer__inode("/proc", child, &shared->connection.raw), shared->want,
 			"its process's tables have it");
 	}
@@ -177,7 +177,8 @@ static void test_other_net(void)
 int main(void)
 {
 	if (!sock_diag__has_all())
-		skip_all("this kernel has no modules to tell of sockets (inet_diag, unix_diag …)");
+		skip_all(
+			"this kernel lacks the modules that report sockets (inet_diag, unix_diag …)");
 	test_settings();
 	test_unix();
 	test_other_net();

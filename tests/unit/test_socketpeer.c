@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The other end of a connection, in made-up tables: the kernel's own are in test_waited_peers. */
+/* The other end of a connection, in made-up tables. test_waited_peers tests the kernel's own. */
 #include "procfs/socketpeer.h"
 
 #include <arpa/inet.h>
@@ -31,7 +31,7 @@
 #endif
 #define NULL6 "00000000000000000000000000000000"
 
-/* Of a client at 127.0.0.1:40000 (9C40) that asked 127.0.0.1:6379 (18EB). */
+/* Of a client at 127.0.0.1:40000 (9C40) that connected to 127.0.0.1:6379 (18EB). */
 static struct jank_rec_waited client(void)
 {
 	return (struct jank_rec_waited){ .family = AF_INET,
@@ -53,18 +53,18 @@ static const struct {
 	{ HEAD "   0: " LOOP ":18EB " LOOP ":9C41" REST "12 1\n", "another's connection", 0 },
 	{ HEAD "   0: 00000000:18EB 00000000:0000" REST "13 1\n"
 	       "   1: " LOOP ":18EB " LOOP ":9C40" REST "0 1\n",
-	  "not accepted: who listens", 13 },
+	  "not accepted: the listener", 13 },
 	{ HEAD "   0: 00000000:18EB 00000000:0000" REST "13 1\n"
 	       "   1: " LOOP ":18EB " LOOP ":9C40" REST "14 1\n",
-	  "accepted: not who listens", 14 },
+	  "accepted: not the listener", 14 },
 	{ HEAD "   0: 00000000:18EC 00000000:0000" REST "13 1\n", "another port", 0 },
 	{ HEAD "   0: " MAPS LOOP ":18EB " MAPS LOOP ":9C40" REST "15 1\n", "a mapped address",
 	  15 },
-	{ HEAD "   0: " NULL6 ":18EB " NULL6 ":0000" REST "16 1\n", "one that takes both", 16 },
+	{ HEAD "   0: " NULL6 ":18EB " NULL6 ":0000" REST "16 1\n", "a socket for both", 16 },
 	{ HEAD, "no socket", 0 },
 	{ "", "nothing", 0 },
 	{ ":", "a torn line", 0 },
-	{ HEAD "   0: " LOOP ":18EB " LOOP ":9C40 01 0000", "one that is cut later", 0 },
+	{ HEAD "   0: " LOOP ":18EB " LOOP ":9C40 01 0000", "a line truncated later", 0 },
 	{ HEAD "   0: " LOOP ":18EB " LOOP, "one without a port", 0 },
 	{ HEAD "   0: 0100007:18EB " LOOP ":9C40" REST "12 1\n", "a short address", 0 },
 	{ HEAD "   0: " NULL6 "00000000:18EB " LOOP ":9C40" REST "12 1\n", "a long address", 0 },
@@ -131,10 +131,9 @@ static void test_elsewhere(void)
 	struct jank_rec_waited raw = client();
 
 	raw.daddr[0] = 10;
-	is_uint(socketpeer__inode("/proc", getpid(), &raw), 0,
-		"another machine's is not looked for");
+	is_uint(socketpeer__inode("/proc", getpid(), &raw), 0, "a remote one is not searched");
 	is_uint(sockdiag__unix_peer(0), 0, "no unix socket");
-	is_uint(sockdiag__unix_peer(UINT64_MAX), 0, "nor one with such a number");
+	is_uint(sockdiag__unix_peer(UINT64_MAX), 0, "no socket with such a number");
 }
 
 static void fake_fd(const char *dir, const char *to)
@@ -156,10 +155,10 @@ static void test_holder(void)
 	fake_fd("52", "socket:[4711]");
 	fake_fd("53", "socket:[4712]");
 	fake_fd("54", "/tmp/socket:[4713]");
-	is_int(socketholder__find(proc, 4711, 52, 51, now), 52, "the one that was meant");
-	is_int(socketholder__find(proc, 4711, 51, 52, now), 52, "is kept");
+	is_int(socketholder__find(proc, 4711, 52, 51, now), 52, "the right process");
+	is_int(socketholder__find(proc, 4711, 51, 52, now), 52, "is cached");
 	is_int(socketholder__find(proc, 4711, 0, 52, now + 2 * NS_PER_SEC), 51, "for a while");
-	is_int(socketholder__find(proc, 4712, 99, 53, now), 53, "ourselves, if nobody else");
+	is_int(socketholder__find(proc, 4712, 99, 53, now), 53, "ourselves, if there is no other");
 	is_int(socketholder__find(proc, 4713, 0, 0, now), 0, "nobody");
 	is_int(socketholder__find("/nowhere", 4714, 1, 2, now), 0, "nowhere");
 }
@@ -190,7 +189,7 @@ static void test_threads(void)
 	is_uint(threadname__by_ns_tid(scratch__path(""), 60, 61), 0, "nor by the machine's");
 	is_uint(threadname__by_ns_tid(scratch__path(""), 59, 16), 0, "no such process");
 	is_int(threadname__read(scratch__path(""), 60, 61, comm), 0, "a name");
-	is_str(comm, "a\nname that is t", "is as long as the kernel's, with any bytes");
+	is_str(comm, "a\nname that is t", "is cut like the kernel's, with any bytes");
 	ok(threadname__read(scratch__path(""), 60, 62, comm) < 0, "no such thread");
 }
 

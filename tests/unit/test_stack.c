@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is told of a stack once its frames have names. */
+/* Facts of a stack whose frames have names. */
 #include "model/stack.h"
 
 #include "tests/tap.h"
@@ -31,10 +31,10 @@ static void test_trim_probe(void)
 	struct stack stack = STACK(frames);
 
 	stack__trim_probe(&stack);
-	is_uint(stack.frame_cnt, 4, "the probe's own frames go");
-	is_str(stack.frames[0].function, "__schedule", "what it interrupted is the leaf");
+	is_uint(stack.frame_cnt, 4, "the probe's own frames are removed");
+	is_str(stack.frames[0].function, "__schedule", "the interrupted function is the leaf");
 	stack__trim_probe(&stack);
-	is_uint(stack.frame_cnt, 4, "nothing more");
+	is_uint(stack.frame_cnt, 4, "nothing else is removed");
 }
 
 static void test_trim_gap(void)
@@ -69,7 +69,7 @@ static void test_trim_deep(void)
 		frames[i] = (struct frame)KERNEL("work");
 	frames[FRAME_MAX - 1] = (struct frame)KERNEL("bpf_prog_run");
 	stack__trim_probe(&stack);
-	is_uint(stack.frame_cnt, FRAME_MAX, "what lies deep is not the probe");
+	is_uint(stack.frame_cnt, FRAME_MAX, "a deep frame is not the probe's");
 }
 
 static void test_trim_stray(void)
@@ -84,7 +84,7 @@ static void test_trim_stray(void)
 	is_uint(stack.frame_cnt, 4, "a walk ends where it leaves all code");
 	stack = STACK(leaf);
 	stack__trim_stray(&stack);
-	is_uint(stack.frame_cnt, 2, "but for the leaf, which is no walk's guess");
+	is_uint(stack.frame_cnt, 2, "except for the leaf, which the walk did not guess");
 }
 
 static void test_app_frame(void)
@@ -96,13 +96,15 @@ static void test_app_frame(void)
 	struct frame nowhere[] = { { .function = "x", .app = true } };
 	struct stack stack = STACK(named), empty = { 0 };
 
-	is_str(stack__app_frame(&stack)->function, "inner", "the innermost named frame of its own");
+	is_str(stack__app_frame(&stack)->function, "inner",
+	       "the innermost named frame of the program");
 	stack = STACK(nameless);
-	ok(stack__app_frame(&stack) == &nameless[1], "without one, a nameless of its own");
+	ok(stack__app_frame(&stack) == &nameless[1],
+	   "without one, an unnamed frame of the program");
 	stack = STACK(foreign);
 	ok(!stack__app_frame(&stack), "libraries and kernel are not the program's own");
 	stack = STACK(nowhere);
-	ok(!stack__app_frame(&stack), "what lies in no module isn't, either");
+	ok(!stack__app_frame(&stack), "an address in no module isn't, either");
 	ok(!stack__app_frame(&empty), "an empty stack has none");
 }
 
@@ -156,14 +158,15 @@ static void test_dispatcher(void)
 	stack__mark_dispatcher(&stack, &idle);
 	ok(frames[5].dispatcher && frames[8].dispatcher && !frames[4].dispatcher &&
 		   !frames[3].dispatcher,
-	   "what is shared with the wait, from the outermost frame inward");
+	   "the frames shared with the wait, from the outermost inward");
 	frames[3].function = NULL;
 	ok(stack__app_frame(&stack) == &frames[2],
 	   "a handler without a name is preferred to a dispatcher with one");
 	stack__mark_dispatcher(&bare, &idle);
-	is_str(stack__app_frame(&bare)->function, "main", "the dispatcher, where nothing else is");
+	is_str(stack__app_frame(&bare)->function, "main",
+	       "the dispatcher, if there is nothing else");
 	stack__mark_dispatcher(&python, &idle);
-	ok(managed[3].dispatcher && !managed[1].dispatcher, "a managed frame ends it");
+	ok(managed[3].dispatcher && !managed[1].dispatcher, "a managed frame ends the search");
 }
 
 int main(void)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which copies are walked when, what becomes of them, and what a block gets. The walks themselves:
- * test_unwind.
+ * When copies are walked, what happens to them, and what a block gets. test_unwind tests the walks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +20,10 @@ static struct untraced_procs *foreign;
 static struct copy_bpf_fds maps = COPY_MAPS_NONE;
 static struct losses losses;
 
-/* A copy, all zeroes, of where we are now. dispatch_ns 0: of a thread that somebody waited for. */
+/*
+ * A copy, all zeroes, of our current registers. dispatch_ns 0: of a thread that another one waited
+ * for.
+ */
 static struct jank_rec_copy *copy_of_us(uint32_t tid, uint64_t t_ns, uint64_t dispatch_ns)
 {
 	struct jank_rec_copy *rec = calloc(1, sizeof(*rec) + COPY_SZ);
@@ -49,7 +51,7 @@ static int take(struct stack_cache *callers, struct jank_rec_copy *rec)
 	return stack_cache__take(callers, rec, rec->hdr.size);
 }
 
-/* A block with one sample, at t_ns, of which the probe had where it was only. */
+/* A block with one sample at t_ns, for which the probe had only the innermost address. */
 static struct block *block_with(uint32_t tid, uint64_t t_ns)
 {
 	static const uint64_t addresses[] = { UINT64_MAX - 4, 0x1234 };
@@ -70,11 +72,11 @@ static void test_join(void)
 	struct block *block = block_with(7, 100);
 	const struct stack *stack = &block->samples[0].stack;
 
-	is_int(take(callers, copy_of_us(7, 100, 50)), 0, "a copy is taken");
+	is_int(take(callers, copy_of_us(7, 100, 50)), 0, "a copy is accepted");
 	is_int(take(callers, copy_of_us(7, 101, 50)), 0, "another of the same thread");
-	is_int(stack_cache__fill(callers, block), 0, "a block asks");
+	is_int(stack_cache__fill(callers, block), 0, "a block asks for it");
 	is_uint(stack->addresses[0], UINT64_MAX - 4, "the kernel's part stays");
-	is_uint(stack->addresses[1], (uintptr_t)copy_of_us, "the user's is the copy's");
+	is_uint(stack->addresses[1], (uintptr_t)copy_of_us, "the user part is the copy's");
 	ok(stack->user_cnt >= 1 && stack->end != STACK_END_UNKNOWN, "with what was found");
 	block__free(block);
 	block = block_with(8, 100);
@@ -85,7 +87,7 @@ static void test_join(void)
 	block__free(block);
 	block = block_with(7, 102);
 	stack_cache__fill(callers, block);
-	is_uint(block->samples[0].stack.addresses[1], 0x1234, "nor another time's");
+	is_uint(block->samples[0].stack.addresses[1], 0x1234, "nor does another time's");
 	block__free(block);
 	stack_cache__free(callers);
 }
@@ -130,7 +132,7 @@ static int take_script(struct stack_cache *callers, uint32_t tid, uint64_t t_ns,
 }
 
 /*
- * An interpreter's frames of one that was waited for: of what it did, and of how it ended the wait.
+ * Interpreter frames of a thread that was waited for: of its activity, and of its ending the wait.
  */
 static void test_scripts_of_links(void)
 {
@@ -138,8 +140,8 @@ static void test_scripts_of_links(void)
 	struct block *block = block_with(3, 1);
 	const struct stack *stack, *wake;
 
-	is_int(take_script(callers, 9, 200, 0x1000), 0, "frames of a span are taken");
-	is_int(take_script(callers, 9, 300, 0x2000), 0, "and of a waking");
+	is_int(take_script(callers, 9, 200, 0x1000), 0, "frames of a span are accepted");
+	is_int(take_script(callers, 9, 300, 0x2000), 0, "and of a wake-up");
 	block->chain = calloc(2, sizeof(*block->chain));
 	block->chain_cnt = 2;
 	for (int i = 0; i < 2; i++) {
@@ -155,9 +157,9 @@ static void test_scripts_of_links(void)
 	stack = &block->chain[0].stack;
 	wake = &block->chain[0].wake_stack;
 	ok(stack->script_cnt == 1 && stack->script[0].code == 0x1000, "the span has its own");
-	ok(wake->script_cnt == 1 && wake->script[0].code == 0x2000, "and the waking its own");
+	ok(wake->script_cnt == 1 && wake->script[0].code == 0x2000, "and the wake-up its own");
 	ok(!block->chain[1].stack.script_cnt && !block->chain[1].wake_stack.script_cnt,
-	   "another thread of the same times has none");
+	   "another thread with the same times has none");
 	block__free(block);
 	stack_cache__free(callers);
 }
@@ -179,7 +181,7 @@ static void test_better(void)
 	take(callers, rec);
 	stack_cache__fill(callers, block);
 	is_uint(stack->user_cnt, UNWIND_MAX,
-		"a walk that ended early gives way to a longer one by frame pointers");
+		"a truncated walk is replaced by a longer one by frame pointers");
 	block__free(block);
 	stack_cache__free(callers);
 }
@@ -198,12 +200,12 @@ static void test_bound(void)
 	ok(most <= CALLERS_BYTES_MAX, "memory is bounded: %zu bytes", most);
 	block = block_with(9, 1);
 	stack_cache__fill(callers, block);
-	is_uint(block->samples[0].stack.end, STACK_END_UNKNOWN, "the oldest are forgotten");
+	is_uint(block->samples[0].stack.end, STACK_END_UNKNOWN, "the oldest are dropped");
 	block__free(block);
 	stack_cache__free(callers);
 }
 
-/* Walked copies of one dispatch that leave no room for what came before. */
+/* Walked copies of one dispatch that leave no room for earlier ones. */
 static void crowd_out(struct stack_cache *callers, uint32_t tid)
 {
 	size_t before = stack_cache__bytes(callers), one;
@@ -220,8 +222,8 @@ static uint64_t shed_cnt(void)
 }
 
 /*
- * Stacks that a block wants and that had to go are told, by its record and by the summary; others
- * are none that anybody misses.
+ * Stacks that a block wants and that were dropped are reported, in its record and in the summary.
+ * Others are no loss.
  */
 static void test_shed(void)
 {
@@ -237,8 +239,8 @@ static void test_shed(void)
 	is_uint(shed_cnt() - before, 0, "stacks that no block wants are no loss");
 	is_int(stack_cache__fill(callers, other), 0,
 	       "a block of another dispatch of the thread asks");
-	is_uint(shed_cnt() - before + other->lost_cnt, 0, "it misses nothing");
-	is_int(stack_cache__fill(callers, block), 0, "one whose stacks were dropped asks");
+	is_uint(shed_cnt() - before + other->lost_cnt, 0, "it lacks nothing");
+	is_int(stack_cache__fill(callers, block), 0, "a block with dropped stacks asks");
 	is_uint(shed_cnt() - before, 2, "both are counted");
 	ok(block->lost_cnt == 1 && block->lost[0].cnt == 2, "in its record, too");
 	is_str(block->lost[0].reason, "stack_copies_shed", "by that word");
@@ -249,9 +251,7 @@ static void test_shed(void)
 	stack_cache__free(callers);
 }
 
-/*
- * Copies of threads without a dispatch come by the thousand, and take no room of the dispatches'.
- */
+/* Thousands of copies of threads without a dispatch take no room from dispatches. */
 static void test_room_of_dispatches(void)
 {
 	struct stack_cache *callers = stack_cache__new(symbolizer, foreign, &maps, &losses);
@@ -268,10 +268,7 @@ static void test_room_of_dispatches(void)
 	stack_cache__free(callers);
 }
 
-/*
- * Threads whose counts share a place: which of them a block would have wanted is not known any
- * more.
- */
+/* Threads whose counters share a slot: it is not known whose stacks a block would have wanted. */
 static void test_shed_together(void)
 {
 	struct stack_cache *callers = stack_cache__new(symbolizer, foreign, &maps, &losses);
@@ -280,7 +277,7 @@ static void test_shed_together(void)
 	take(callers, copy_of_us(7, 100, 50));
 	take(callers, copy_of_us(7 + 256, 100, 50));
 	crowd_out(callers, 9);
-	is_uint(shed_cnt() - before, 1, "one that gives way is counted");
+	is_uint(shed_cnt() - before, 1, "a replaced counter is counted");
 	stack_cache__free(callers);
 }
 
@@ -299,7 +296,7 @@ static void test_next_dispatch(void)
 	is_uint(stack_cache__bytes(callers), 3 * one, "and one of another thread's");
 	take(callers, copy_of_us(7, 200, 150));
 	is_uint(stack_cache__bytes(callers), 2 * one,
-		"the first dispatch's go when the next one's come");
+		"the first dispatch's are freed when the next one's come");
 	stack_cache__fill(callers, block);
 	is_uint(block->samples[0].stack.end, STACK_END_UNKNOWN, "nothing is left of them");
 	block__free(block);
@@ -327,8 +324,8 @@ static void test_script(void)
 	take(callers, copy_of_us(7, 100, 50));
 	stack_cache__fill(callers, block);
 	is_uint(block->samples[0].stack.script_cnt, 2,
-		"and stand beside the copy's of the same sample");
-	is_uint(block->samples[0].stack.script[1].code, 11, "as they came");
+		"and stand beside the copy's for the same sample");
+	is_uint(block->samples[0].stack.script[1].code, 11, "unchanged");
 	block__free(block);
 	stack_cache__free(callers);
 }
@@ -339,7 +336,7 @@ static void test_bad(void)
 	struct jank_rec_copy *rec = copy_of_us(7, 100, 50);
 
 	rec->copy_sz = JANK_COPY_MAX + 1;
-	is_int(take(callers, rec), -EBADMSG, "a record that contradicts itself is refused");
+	is_int(take(callers, rec), -EBADMSG, "a contradictory record is refused");
 	rec = copy_of_us(7, 100, 50);
 	rec->hdr.kind = JANK_REC_LOOP;
 	is_int(take(callers, rec), -EBADMSG, "one of another kind, too");

@@ -22,7 +22,7 @@ static void test_add(void)
 	struct strbuf sb = STRBUF_INIT;
 
 	strbuf__adds(&sb, "");
-	ok(sb.data && !sb.data[0], "NUL-terminated once anything was added, even nothing");
+	ok(sb.data && !sb.data[0], "NUL-terminated after any add, even of nothing");
 	strbuf__add(&sb, NULL, 0);
 	is_uint(sb.len, 0, "nothing adds nothing");
 	strbuf__adds(&sb, "abc");
@@ -48,11 +48,11 @@ static void test_growth(void)
 	for (int i = 0; i < 100000; i++)
 		right &= sb.data[i] == 'a' + i % 26;
 	ok(right && sb.len == 100000 && !sb.data[100000], "100,000 single bytes");
-	ok(sb.cap <= 4 * sb.len, "grows by a factor, not beyond need");
+	ok(sb.cap <= 4 * sb.len, "grows by a factor, not more than needed");
 	strbuf__free(&sb);
 }
 
-/* Around each power of two: where the NUL would be the byte too many. */
+/* Around each power of two, where the NUL would be the byte too many. */
 static void test_boundaries(void)
 {
 	static char text[300];

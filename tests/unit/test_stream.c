@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Streams of protobuf: lengths, one write a record, torn tails, two writers, rotation. */
+/* Streams of protobuf: lengths, one write per record, torn tails, two writers, rotation. */
 #include <sys/socket.h>
 
 #include "export/json/json.h"
@@ -45,16 +45,13 @@ static void test_length(void)
 		uint64_t value = 0;
 		int res = stream__length(rows[i].bytes, rows[i].len, &value);
 
-		is_int(res, rows[i].want, "length %zu takes so many bytes", i);
+		is_int(res, rows[i].want, "length %zu takes this many bytes", i);
 		if (res > 0)
-			is_uint(value, rows[i].value, "and is this one");
+			is_uint(value, rows[i].value, "and decodes to itself");
 	}
 }
 
-/*
- * The number of whole records; -1 where something else is. *ret_ids: their processes' numbers,
- * summed.
- */
+/* The number of whole records; -1 if there is anything else. *ret_ids: the sum of their pids. */
 static int count_records(const struct strbuf *bytes, uint64_t *ret_pids)
 {
 	size_t at = 0;
@@ -80,7 +77,7 @@ static int count_records(const struct strbuf *bytes, uint64_t *ret_pids)
 	return cnt;
 }
 
-/* A stream's record is its length and the message whose JSON is the block's. */
+/* A stream's record is its length and the message of the block's JSON. */
 static void test_same(void)
 {
 	for (size_t i = 0; i < FIXTURE_CNT; i++) {
@@ -91,14 +88,14 @@ static void test_same(void)
 		uint64_t len = 0;
 		int head;
 
-		is_int(stream__put_block(&stream, block), 0, "%s is put", fixtures[i].name);
+		is_int(stream__put_block(&stream, block), 0, "%s is written", fixtures[i].name);
 		head = stream__length(stream.bytes.data, stream.bytes.len, &len);
 		ok(head > 0 && head + len == stream.bytes.len, "after its length");
 		record = jankbpf__record__unpack(NULL, len, (uint8_t *)stream.bytes.data + head);
 		json__add_block(&want, block);
 		if (record)
 			json__add_record(&got, record);
-		is_str(strbuf__str(&got), strbuf__str(&want), "as its JSON has it");
+		is_str(strbuf__str(&got), strbuf__str(&want), "equal to its JSON");
 		jankbpf__record__free_unpacked(record, NULL);
 		strbuf__free(&want);
 		strbuf__free(&got);
@@ -107,7 +104,7 @@ static void test_same(void)
 	}
 }
 
-/* A datagram is what one write() wrote. */
+/* A datagram holds what one write() wrote. */
 static void test_one_write(void)
 {
 	static char buf[1 << 20];
@@ -130,7 +127,7 @@ static void test_one_write(void)
 	}
 	is_int(recv(fds[1], buf, sizeof(buf), MSG_DONTWAIT), -1, "and nothing after it");
 	close(fds[1]);
-	is_int(send_block(sink, fixture__cpu()), -EPIPE, "a reader that has gone is EPIPE");
+	is_int(send_block(sink, fixture__cpu()), -EPIPE, "a reader that has left is EPIPE");
 	sink->ops->free(sink);
 	close(fds[0]);
 	strbuf__free(&got);
@@ -163,7 +160,7 @@ static struct block *numbered(uint32_t pid)
 	return block;
 }
 
-/* Whatever byte the last writer came to, the next one's records are whole. */
+/* At whatever byte the last writer stopped, the next one's records are whole. */
 static void test_torn(void)
 {
 	struct sink *sink = open_dir("torn", 0);
@@ -188,7 +185,7 @@ static void test_torn(void)
 		wrong += records_in("torn/blocks.pb", &pids) < 1 || pids != want;
 	}
 	is_uint(wrong, 0, "torn at any byte, whole records stay and the next one is whole");
-	/* A length beyond the file, and one that is none. */
+	/* A length beyond the file, and an invalid one. */
 	for (int i = 0; i < 2; i++) {
 		strbuf__reset(&out);
 		strbuf__add(&out, two.data, first);
@@ -198,9 +195,9 @@ static void test_torn(void)
 			    i ? 10 : 11);
 		scratch__write("torn/blocks.pb", out.data, out.len);
 		sink = open_dir("torn", 0);
-		is_int(send_block(sink, numbered(4)), 0, "a bad length is no end");
+		is_int(send_block(sink, numbered(4)), 0, "a bad length is not a clean end");
 		sink->ops->free(sink);
-		ok(records_in("torn/blocks.pb", &pids) == 2 && pids == 5, "it is cut off");
+		ok(records_in("torn/blocks.pb", &pids) == 2 && pids == 5, "the rest is cut off");
 	}
 	strbuf__free(&two);
 }
@@ -262,7 +259,7 @@ static void test_rotation(void)
 	old = records_in("rotated/blocks.1.pb", &old_pids);
 	ok(now > 0 && old > 0 && now + old < 400,
 	   "blocks.pb becomes blocks.1.pb (%d and %d records)", now, old);
-	ok(pids == (uint64_t)now && old_pids == (uint64_t)old, "both of whole records");
+	ok(pids == (uint64_t)now && old_pids == (uint64_t)old, "both have whole records");
 	ok(access(scratch__path("rotated/blocks.jsonl"), F_OK), "and no file of the other format");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Libraries mapped out of an archive: names, lines, classes, unwind tables and build ids are each
- * one's own.
+ * Libraries mapped out of an archive: each has its own names, lines, classes, unwind tables and
+ * build id.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -25,7 +25,7 @@ static void read_line(const char *cmd, char *buf, size_t cap)
 
 	buf[0] = 0;
 	if (!out || !fgets(buf, cap, out))
-		diag("%s tells nothing", cmd);
+		diag("%s has no output", cmd);
 	buf[strcspn(buf, "\n")] = 0;
 	if (out)
 		pclose(out);
@@ -59,7 +59,9 @@ static void write_zip(const char *name, size_t len)
 	fclose(out);
 }
 
-/* The mini one is what a distribution makes of the same code: stripped, its names packed. */
+/*
+ * The mini library is what a distribution makes of the same code: stripped, its names compressed.
+ */
 static void build(void)
 {
 	static const char read_id[] = "readelf -n $D/%s.so | sed -n 's/.*Build ID: //p'";
@@ -80,7 +82,7 @@ static void build(void)
 	zip__add(&zip, "classes.dex", library, 700, 8, 1);
 	mini_at = add_library("lib/x86_64/libmini.so", "mini.so");
 	whole_at = add_library("lib/x86_64/libwhole.so", "whole.so");
-	memset(library, 0xff, 4); /* still good enough for the program */
+	memset(library, 0xff, 4); /* still loadable for the program */
 	broken_at = zip__add(&zip, "lib/x86_64/libbroken.so", library, library_sz, 0, PAGE);
 	zip__finish(&zip, "");
 	write_zip("base.apk", zip.len);
@@ -119,7 +121,8 @@ static void check_whole(void)
 	NAMED(sym, &fx, base + address_of("archived_handle"), 0, "archived_handle");
 	frame = fixture__frame(sym, fx.pid, base + inner + 1, true);
 	is_str(frame.function, "archived_inner", "a static function of it");
-	is_path(frame.module, "!/lib/x86_64/libwhole.so", "whose module says where it is");
+	is_path(frame.module, "!/lib/x86_64/libwhole.so",
+		"the module names the archive and the entry");
 	is_str(frame.build_id, whole_id, "… and has its own build id");
 	ok(frame.file && strstr(frame.file, "archived_lib.cc") && frame.line, "… and lines (%s)",
 	   frame.file ?: "-");
@@ -128,11 +131,12 @@ static void check_whole(void)
 	is_path(frame.module, "!/lib/x86_64/libwhole.so", "is that library's");
 	symbolizer__code(sym, fx.pid, base + inner, (struct code_opts){ .exact = true }, &frame);
 	is_path(frame.module, "!/lib/x86_64/libwhole.so", "and so is its code");
-	/* Nothing of the file is read again for what is known. */
+	/* The file is not read again for what is known. */
 	fixture__sh(": > $D/base.apk");
 	is_int(symbolizer__process(sym, fx.pid, NULL), 0, "its maps are read again");
 	is_path(fixture__frame(sym, fx.pid, base + inner + 1, true).module,
-		"!/lib/x86_64/libwhole.so", "a file that was truncated since has its parts still");
+		"!/lib/x86_64/libwhole.so",
+		"a file that was truncated since still has its entries");
 	fixture__stop(&fx);
 	symbolizer__free(sym);
 	write_zip("base.apk", zip.len);
@@ -152,14 +156,14 @@ static void check_mini(void)
 	fixture__stop(&fx);
 	base = start(&fx, "base.apk", broken_at);
 	frame = fixture__frame(sym, fx.pid, base + 0x1010, true);
-	is_str(frame.function, NULL, "what is no ELF file has no names");
-	is_path(frame.module, "!/lib/x86_64/libbroken.so", "but its own");
+	is_str(frame.function, NULL, "an entry that is no ELF file has no names");
+	is_path(frame.module, "!/lib/x86_64/libbroken.so", "but its own name");
 	is_uint(frame.offset, 0x1010, "… and offsets in it");
 	fixture__stop(&fx);
 	symbolizer__free(sym);
 }
 
-/* Two regions of a process of our own making: the rows are those of the library's own tables. */
+/* Two regions of a made-up process: the rows are those of the library's own tables. */
 static void check_rows(void)
 {
 	struct process_env env = { .proc = "/proc", .debug_dir = "/nonexistent" };
@@ -173,7 +177,7 @@ static void check_rows(void)
 	process = process__new(fx.pid);
 	is_int(process__refresh(&env, process, false), 0, "a process");
 	region = proc_maps__find(&process->maps, addr);
-	ok(region && region->mapped->archive, "its library is part of an archive");
+	ok(region && region->mapped->archive, "its library is an entry of an archive");
 	row = region ? tables__row(&env, process, region, addr, true, &cfi) : NULL;
 	ok(row && row->has_table, "which has an unwind table");
 	is_int(row ? row->cfa.value : 0, 8, "the CFA at a function's begin");
@@ -182,7 +186,7 @@ static void check_rows(void)
 	modules__free(&env.modules);
 }
 
-/* Whatever the archive says, it costs names only. */
+/* Whatever the archive says, only names are lost. */
 static void check_damaged(const char *what, size_t len, const char *want)
 {
 	struct symbolizer *sym = fixture__symbolizer(NULL, NULL);
@@ -208,8 +212,8 @@ static void check_hostile(void)
 
 	for (int i = 0; i < 2; i++)
 		second += 46 + (second[28] | second[29] << 8);
-	check_damaged("as it should be", zip.len, "archived_handle");
-	check_damaged("cut off before its directory", directory, NULL);
+	check_damaged("intact", zip.len, "archived_handle");
+	check_damaged("truncated before its directory", directory, NULL);
 	second[42 + 3] = 0x7f; /* no content there */
 	check_damaged("an entry beyond the file", zip.len, NULL);
 	second[42 + 3] = 0;
@@ -217,11 +221,11 @@ static void check_hostile(void)
 	check_damaged("an entry longer than the file", zip.len, "archived_handle");
 	second[24 + 3] = second[20 + 3] = 0;
 	second[10] = 8;
-	check_damaged("one that is said to be compressed", zip.len, NULL);
+	check_damaged("an entry marked as compressed", zip.len, NULL);
 	second[10] = 0;
 }
 
-/* A program may be called anything. */
+/* A program may have any name. */
 static void check_misnomer(void)
 {
 	struct symbolizer *sym = fixture__symbolizer(NULL, NULL);
@@ -236,7 +240,7 @@ static void check_misnomer(void)
 	fixture__start(&fx, argv);
 	read_line("nm $D/program.apk | sed -n 's/ T main$//p'", line, sizeof(line));
 	is_str(fixture__frame(sym, fx.pid, strtoull(line, NULL, 16), true).function, "main",
-	       "a program called .apk is one");
+	       "a program named .apk is a program");
 	fixture__stop(&fx);
 	symbolizer__free(sym);
 	free(path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code that is overwritten, held against a byte for each address; and how many steps it takes,
- * whatever comes.
+ * Overwritten code, compared with a byte array for all addresses; and the number of steps, whatever
+ * the order.
  */
 #include <errno.h>
 
@@ -13,7 +13,7 @@
 #define ROUNDS	200
 #define PUTS	400
 #define MANY	100000
-#define STEPS_A 400 /* a put's, at most: some ten walks down a tree that is 40 deep */
+#define STEPS_A 400 /* the limit for a put: some ten walks down a tree of depth 40 */
 
 /* The number of the piece at each address, 0: none. A piece that lost a byte is gone as a whole. */
 static uint32_t model[BYTES];
@@ -64,10 +64,10 @@ static void check_model(void)
 		wrong = wrong ?: differs(&map);
 		code_map__free(&map);
 	}
-	ok(!wrong, "%d random histories: %s", ROUNDS, wrong ?: "as the model has it");
+	ok(!wrong, "%d random histories: %s", ROUNDS, wrong ?: "equal to the model");
 }
 
-/* Orders that make a plain tree a list. */
+/* Orders that turn a plain tree into a list. */
 static uint64_t addr_of(unsigned order, uint64_t i)
 {
 	switch (order) {
@@ -114,10 +114,10 @@ static void check_full(void)
 	is_uint(bytes, (CODE_MAP_MAX + 1) * sizeof(struct code_piece), "in so many bytes");
 	is_int(code_map__put(&map, 16ull * cnt, 16, 7), -E2BIG, "one more is none");
 	is_uint(code_map__find(&map, 5)->name, 1, "those before stay");
-	is_int(code_map__put(&map, 8, 16, 9), 0, "one that is put over two");
+	is_int(code_map__put(&map, 8, 16, 9), 0, "a piece put over two");
 	is_int(code_map__put(&map, 16ull * cnt, 16, 7), 0, "makes room for another");
 	ok(!code_map__find(&map, 0) && code_map__find(&map, 8)->name == 9,
-	   "what was overwritten is gone");
+	   "an overwritten piece is gone");
 	code_map__free(&map);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which files are one: copies share an identity, what only looks like one does not, and few are
- * remembered.
+ * Which files are the same: copies share an identity, look-alikes do not, and the number of kept
+ * files is bounded.
  */
 #include "symbol/modules/module_id.h"
 #include "tests/symbol_fixture.h"
@@ -58,7 +58,7 @@ static void alone(const char *name, const char *what)
 	int fd;
 
 	file = file_at(name, (struct image_part){}, &fd);
-	ok(module_id__is(&id, &file), "by the file alone: %s", what);
+	ok(module_id__is(&id, &file), "only by the file itself: %s", what);
 	close(fd);
 }
 
@@ -76,7 +76,7 @@ static void check_copies(void)
 	differ("lib", "a/longer", "a byte longer");
 }
 
-/* One build id on two libraries, as by hand. */
+/* The same build id on two libraries, as set by hand. */
 static void check_forged(void)
 {
 	fixture__sh("cc -shared -fPIC -Wl,--build-id=0x0123456789abcdef -o $D/forged1 $D/lib.c && "
@@ -93,7 +93,7 @@ static void check_forged(void)
 		return;
 	}
 	fixture__sh("cp $D/lib $D/a/theirs && chown 65534 $D/a/theirs");
-	differ("lib", "a/theirs", "another owner's");
+	differ("lib", "a/theirs", "of another owner");
 }
 
 static void check_alone(void)
@@ -132,12 +132,12 @@ static void check_parts(void)
 	b = part_id("two.apk", (struct image_part){ 4096, size });
 	ok(module_id__is_shared(&a) && module_id__is(&a, &b), "a library in two archives");
 	b = part_id("one.apk", (struct image_part){ 4096 + size + 4, size });
-	ok(module_id__is_shared(&b) && !module_id__is(&a, &b), "not at another place in one");
+	ok(module_id__is_shared(&b) && !module_id__is(&a, &b), "but not at another offset of one");
 }
 
 /*
- * What was looked at isn't read again; a file that is not the one that was stat'ed is told by
- * nothing but itself.
+ * A file that was read is not read again. A file that changed since its stat is identified only by
+ * itself.
  */
 static void check_known(void)
 {
@@ -146,14 +146,14 @@ static void check_known(void)
 	int fd;
 
 	file = file_at("lib", (struct image_part){}, &fd);
-	ok(!module_ids__find(&ids, &file, &id), "nobody looked at it yet");
+	ok(!module_ids__find(&ids, &file, &id), "not read yet");
 	id = module_ids__look(&ids, &file, fd);
 	again = module_ids__look(&ids, &file, -1);
 	ok(module_id__is_shared(&id) && module_id__is(&id, &again), "known without being read");
 	ok(module_ids__find(&ids, &file, &again) && module_id__is(&id, &again), "found");
 	file.file.mtime_ns++;
 	id = module_ids__look(&ids, &file, fd);
-	ok(module_id__is(&id, &file), "written to meanwhile: by the file alone");
+	ok(module_id__is(&id, &file), "written to meanwhile: only by the file itself");
 	module_ids__free(&ids);
 	is_uint(module_ids__bytes(&ids), 0, "nothing is kept afterwards");
 	close(fd);
@@ -175,11 +175,11 @@ static void check_bounded(void)
 		if (!module_ids__find(&ids, &first, &id))
 			most++;
 	}
-	is_uint(most, 0, "one that is met again and again is remembered");
+	is_uint(most, 0, "a file that is seen again and again is kept");
 	ok(module_ids__bytes(&ids) < 2u << 20, "%u files: %zu KiB", FILES,
 	   module_ids__bytes(&ids) >> 10);
 	file.file.inode = 2;
-	ok(!module_ids__find(&ids, &file, &id), "the one met longest ago is forgotten");
+	ok(!module_ids__find(&ids, &file, &id), "the one seen longest ago is dropped");
 	file.file.inode = FILES;
 	ok(module_ids__find(&ids, &file, &id), "the last is known");
 	module_ids__free(&ids);

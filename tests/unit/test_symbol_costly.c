@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An ELF file of which nothing is wrong but that it says the same again and again: thousands of
- * sections over one hole of many megabytes. It takes no room on a disk, and must not take more of
- * our time than an honest one.
+ * A valid ELF file that repeats itself: thousands of sections over one hole of many megabytes. It
+ * takes no room on a disk, and must not take more of our time than an honest one.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -14,7 +13,7 @@
 #define HOLE	    (1u << 20)
 #define HOLE_SZ	    (96u << 20)
 #define SECTION_MAX 16000
-#define MAX_MS	    3000 /* with the sanitizers; minutes when each section is read */
+#define MAX_MS	    3000 /* with the sanitizers; minutes if each section were read */
 
 static const Elf64_Shdr dynsym = {
 	.sh_type = SHT_DYNSYM, .sh_offset = HOLE, .sh_size = 48, .sh_link = 2, .sh_entsize = 24

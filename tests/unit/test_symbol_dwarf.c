@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Lines and inlined functions: every address of small programs against addr2line, those of a
- * running one, and files that were damaged.
+ * Lines and inlined functions: every address of small programs compared with addr2line, those of a
+ * running one, and damaged files.
  */
 #include "symbol/dwarf/dwarf.h"
 #include "symbol/elf/elf.h"
@@ -23,7 +23,7 @@ static const char program[] =
 	"{\n"
 	"	asm volatile(\"\");\n"
 	"	int got = more(v);\n"
-	"#ifndef __clang__\n" /* which has it twice */
+	"#ifndef __clang__\n" /* Clang would emit it twice */
 	"	asm volatile(\".globl inside\\ninside: nop\");\n"
 	"#endif\n"
 	"	return got + 1;\n"
@@ -113,7 +113,7 @@ static void compare_all(const char *path, const char *how)
 	while (dwarf && (snprintf(at, sizeof(at), "%s", next), at[0])) {
 		read_answer(f, next, sizeof(next), &want);
 		if (strstr(want.text, "??:") || strstr(want.text, ":?"))
-			continue; /* of what has no DWARF it knows the symbol */
+			continue; /* where there is no DWARF, it knows the symbol */
 		got.text[0] = 0;
 		dwarf__find(dwarf, strtoull(at, NULL, 16), add_place, &got);
 		if (!strncmp(got.text, "?? ", 3) && !strchr(got.text, '\n')[1])
@@ -126,7 +126,7 @@ static void compare_all(const char *path, const char *how)
 	pclose(f);
 	ok(dwarf && seen > 20 && inlined > 5, "%s: %zu instructions, %zu inlined", how, seen,
 	   inlined);
-	is_uint(wrong, 0, "%s: each as addr2line has it", how);
+	is_uint(wrong, 0, "%s: each equals addr2line's", how);
 	dwarf__free(dwarf);
 }
 
@@ -192,7 +192,7 @@ static void check_running(const char *what, const char *debug_dir, bool lines)
 	symbolizer__free(sym);
 }
 
-/* The address of an instruction of twice() that lies in slow(). */
+/* The address of an instruction of twice() inside slow(). */
 static uint64_t inlined_offset(void)
 {
 	unsigned long long ret = 0, begin = 0;
@@ -231,7 +231,7 @@ static void check_inlined(void)
 	is_uint(stack.frames[3].line, 13, "of the call");
 	ok(stack.frames[1].inlined && stack.frames[2].inlined && !stack.frames[3].inlined,
 	   "two are inlined");
-	ok(!stack.frames[1].app && stack.frames[3].app, "and none is to blame but the function");
+	ok(!stack.frames[1].app && stack.frames[3].app, "and only the function can be blamed");
 	is_uint(stack.frames[1].address, addresses[1], "all at the one address");
 	has_str(stack.frames[1].file, "p.c", "in the file");
 	free(stack.frames);
@@ -250,7 +250,7 @@ static void check_separate(void)
 		    "cp $D/one.debug $D/dbg/.build-id/${id%${id#??}}/${id#??}.debug");
 	check_running("in a debug file", scratch__path("dbg"), true);
 	fixture__sh("strip --strip-debug -o $D/run $D/one");
-	check_running("a program with symbols, a debug file beside", scratch__path("dbg"), true);
+	check_running("a program with symbols beside a debug file", scratch__path("dbg"), true);
 	check_running("without", scratch__path("none"), false);
 }
 
@@ -261,7 +261,7 @@ static void ignore_place(const struct dwarf_place *place, void *ctx)
 	*cnt += place->function != NULL;
 }
 
-/* Damage in the sections themselves, the headers left alone, and a file that ends early. */
+/* Damage in the sections themselves with intact headers, and a truncated file. */
 static void check_damaged(const char *how)
 {
 	char cmd[256];
@@ -301,7 +301,7 @@ static void check_damaged(const char *how)
 	}
 	free(good);
 	free(bad);
-	ok(opened > 50 && cnt > 50, "%s: damaged files are read as far as they go (%u, %u)", how,
+	ok(opened > 50 && cnt > 50, "%s: damaged files are read as far as possible (%u, %u)", how,
 	   opened, cnt);
 }
 

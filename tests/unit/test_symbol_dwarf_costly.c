@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Debug information that takes long to look through: a function behind millions of entries that are
- * none. Each look-up ends by its own bound; after a few the file is not asked any more, so that a
- * stack of its addresses holds nobody up.
+ * Debug information that takes long to search: a function behind millions of empty entries. Each
+ * look-up ends by its own bound. After a few the file is not read any more, so that a stack of its
+ * addresses takes no longer.
  */
 #include <fcntl.h>
 #include <time.h>
@@ -12,7 +12,7 @@
 
 #define ADDRESSES 200
 #define MAX_MS                                                                                     \
-	20000 /* some tenths of a second each, with the sanitizers; without an end 40 s and more */
+	20000 /* some tenths of a second each, with the sanitizers; without a bound 40 s and more */
 
 /* One unit: its root, `filler` empty blocks, and the function. */
 static bool make(unsigned filler)
@@ -21,7 +21,7 @@ static bool make(unsigned filler)
 		".text\n.globl f\nf: .skip 4096\nf_end:\n"
 		".section .debug_abbrev,\"\",@progbits\n"
 		" .byte 1, 0x11, 1, 0x11, 1, 0x12, 1, 0, 0\n"	       /* the unit: from, to */
-		" .byte 2, 0x0b, 0, 0, 0\n"			       /* a block of nothing */
+		" .byte 2, 0x0b, 0, 0, 0\n"			       /* an empty block */
 		" .byte 3, 0x2e, 0, 0x03, 8, 0x11, 1, 0x12, 1, 0, 0\n" /* a function */
 		" .byte 0\n"
 		".section .debug_info,\"\",@progbits\n"
@@ -45,8 +45,8 @@ static void count_function(const struct dwarf_place *place, void *ctx)
 }
 
 /*
- * How many of the function's addresses have its name, and how many look-ups say that they were cut
- * short.
+ * How many of the function's addresses have its name, and how many look-ups report that they were
+ * cut short.
  */
 static unsigned look_up(uint64_t *ret_ms, unsigned *ret_cut)
 {
@@ -89,7 +89,7 @@ int main(void)
 	if (!make(8000000))
 		skip_all("no compiler");
 	is_uint(look_up(&ms, &cut), 0, "one behind millions is not");
-	is_uint(cut, ADDRESSES, "and each look-up says that it was cut short");
+	is_uint(cut, ADDRESSES, "and each look-up reports that it was cut short");
 	ok(ms < MAX_MS, "%u look-ups end: %llu ms", ADDRESSES, (unsigned long long)ms);
 	return tap__done();
 }

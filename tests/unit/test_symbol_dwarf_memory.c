@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Packed debug information of a few KiB that stands for much: one stack may pass through many such
- * files, and nothing is trimmed before its block is done. All of it together stays within the bound
- * of one file.
+ * Compressed debug information of a few KiB that expands to much. One stack may pass through many
+ * such files, and nothing is trimmed before its block is done. All of it together stays within the
+ * bound of one file.
  */
 #include <fcntl.h>
 
@@ -15,7 +15,7 @@
 static struct process_env env = { .proc = "/proc", .debug_dir = "/nonexistent" };
 static struct pool pool;
 
-/* strings: MiB of names, most of which nobody uses. */
+/* strings: MiB of names, most of them unused. */
 static bool make(unsigned strings)
 {
 	char cmd[1024];
@@ -30,7 +30,7 @@ static bool make(unsigned strings)
 	return !system(cmd);
 }
 
-/* The function's line as DWARF has it, of one more file. Its name has a bound of its own. */
+/* The function's line by the DWARF of one more file. Its name has its own bound. */
 static uint32_t line_of(unsigned nr)
 {
 	struct debugfile_places places = { .debug_dir = "/nonexistent",
@@ -44,7 +44,7 @@ static uint32_t line_of(unsigned nr)
 
 	if (fd < 0 || fstat(fd, &st))
 		abort();
-	st.st_ino = 1000 + nr; /* what tells one file from another */
+	st.st_ino = 1000 + nr; /* makes the file different from the others */
 	module = modules__of_file(&env.modules, fd, &st, (struct image_part){});
 	module__load(&env.modules, module, fd, &places);
 	for (uint64_t at = 0x1000; at < 0x1200 && !entry.line; at++)

@@ -67,7 +67,7 @@ static void check_all(const char *file)
 	symbolizer__free(sym);
 }
 
-/* Sizes: an address behind a sized function is not its; labels reach to the next symbol. */
+/* Sizes: an address after a sized function is not its; labels reach to the next symbol. */
 static void check_extents(void)
 {
 	struct symbolizer *sym = fixture__symbolizer(NULL, NULL);
@@ -82,7 +82,7 @@ static void check_extents(void)
 	NAMED(sym, &fx, sized + 3, 3, "sized_asm");
 	NAMED(sym, &fx, fixture__addr(&fx, "inner"), 2, "sized_asm");
 	frame = fixture__frame(sym, fx.pid, sized + 4, true);
-	is_str(frame.function, NULL, "behind a sized function's end there is no name");
+	is_str(frame.function, NULL, "after a sized function's end there is no name");
 	is_str(frame.module, scratch__path("pie"), "but the module");
 	ok(frame.offset > 0 && frame.offset < 1 << 20, "and the offset in it");
 	NAMED(sym, &fx, untyped, 0, "untyped_asm");
@@ -95,9 +95,9 @@ static void check_extents(void)
 	is_str(frame.function, "untyped_asm", "a return address belongs to the call before it");
 	is_uint(frame.offset, 4, "its offset is the address's own");
 	frame = fixture__frame(sym, fx.pid, sized + 4, false);
-	is_str(frame.function, "sized_asm", "so does one behind a function that ends with a call");
+	is_str(frame.function, "sized_asm", "so does one after a function that ends with a call");
 	frame = fixture__frame(sym, fx.pid, untyped, false);
-	is_str(frame.function, "untyped_asm", "nobody called a trampoline: its begin is itself");
+	is_str(frame.function, "untyped_asm", "a trampoline has no caller: its begin is its own");
 	is_uint(frame.offset, 0, "… at offset 0");
 	fixture__stop(&fx);
 	symbolizer__free(sym);
@@ -114,7 +114,7 @@ static void check_cxx(void)
 	symbolizer__free(sym);
 }
 
-/* Stripped of everything: only what is exported has a name. */
+/* A fully stripped file: only exported functions have names. */
 static void check_stripped(void)
 {
 	struct symbolizer *sym = fixture__symbolizer("/nonexistent", NULL);
@@ -130,7 +130,7 @@ static void check_stripped(void)
 	symbolizer__free(sym);
 }
 
-/* The local function of `file` gets its name from elsewhere (or, want NULL, from nowhere). */
+/* The local function of `file` gets its name from elsewhere (or, want NULL, has none). */
 static void check_local(const char *file, const char *debug_dir, const char *want)
 {
 	struct symbolizer *sym = fixture__symbolizer(debug_dir, NULL);
@@ -145,7 +145,7 @@ static void check_local(const char *file, const char *debug_dir, const char *wan
 	symbolizer__free(sym);
 }
 
-/* Beside the file, or in a process's own root, anyone may have put one. */
+/* Beside the file, or in a process's own root, any user may have put one. */
 static void check_owners(void)
 {
 	if (geteuid()) {
@@ -217,7 +217,7 @@ static void check_debugdata(void)
 }
 
 #ifdef __x86_64__
-/* The stub for getppid, found where objdump sees it. */
+/* The stub for getppid, found by objdump. */
 static void check_plt(const char *file)
 {
 	struct symbolizer *sym = fixture__symbolizer("/nonexistent", NULL);
@@ -243,7 +243,7 @@ static void check_plt(const char *file)
 }
 #endif
 
-/* A 32-bit file, by its tables: there may be no libc here to run it with. */
+/* A 32-bit file, by its tables only: there may be no 32-bit libc here. */
 static void check_class32(void)
 {
 	const struct module_tab *tab = NULL;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Debug files from a server on this machine; one that answers nothing; and no server. */
+/*
+ * Debug files from a server on this machine; from a server that never answers; and without a
+ * server.
+ */
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -24,7 +27,7 @@ static void pause_ms(unsigned ms)
 	nanosleep(&time, NULL);
 }
 
-/* A socket that accepts and says nothing; its port. */
+/* A socket that accepts and never answers; its port. */
 static int listen_somewhere(int *port)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET,
@@ -93,14 +96,14 @@ static void check_served(void)
 	}
 	close(listen_somewhere(&port));
 	server = start_server(port);
-	pause_ms(2500); /* it has looked at its directory */
+	pause_ms(2500); /* it has scanned its directory */
 	set_urls(port);
 	sym = fixture__symbolizer(scratch__path("none"), NULL);
 	fixture__run(&fx, "run");
 	begin = clock__mono_ns();
 	is_str(name_until(sym, &fx, 1).function, NULL, "at first there is no name");
-	ok(clock__mono_ns() - begin < 500 * NS_PER_MS, "which is said at once");
-	is_str(name_until(sym, &fx, 80).function, "hidden", "then there is");
+	ok(clock__mono_ns() - begin < 500 * NS_PER_MS, "which is reported at once");
+	is_str(name_until(sym, &fx, 80).function, "hidden", "then there is one");
 	is_uint(name_until(sym, &fx, 1).line, 2, "with its line");
 	ok(!system("ls $D/cache/*/debuginfo >/dev/null"), "and the file is in the client's cache");
 	fixture__stop(&fx);
@@ -121,12 +124,12 @@ static void check_silent(void)
 	sym = fixture__symbolizer(scratch__path("none"), NULL);
 	fixture__run(&fx, "run");
 	begin = clock__mono_ns();
-	is_str(name_until(sym, &fx, 5).function, NULL, "a server that says nothing gives no name");
-	ok(clock__mono_ns() - begin < 1500 * NS_PER_MS, "and holds nobody up");
+	is_str(name_until(sym, &fx, 5).function, NULL, "a server that never answers gives no name");
+	ok(clock__mono_ns() - begin < 1500 * NS_PER_MS, "and delays nothing");
 	fixture__stop(&fx);
 	begin = clock__mono_ns();
 	symbolizer__free(sym);
-	ok(clock__mono_ns() - begin < 3 * NS_PER_SEC, "nor the end");
+	ok(clock__mono_ns() - begin < 3 * NS_PER_SEC, "not even the end");
 	close(fd);
 }
 
@@ -135,8 +138,8 @@ int main(void)
 	struct fetch *fetch;
 
 	unsetenv("DEBUGINFOD_URLS");
-	ok(!fetch__new(NULL), "without DEBUGINFOD_URLS nobody is asked");
-	is_int(fetch__open(NULL, "00"), -1, "nor is anything there");
+	ok(!fetch__new(NULL), "without DEBUGINFOD_URLS no server is asked");
+	is_int(fetch__open(NULL, "00"), -1, "and nothing is created");
 	scratch__init();
 	setenv("DEBUGINFOD_CACHE_PATH", scratch__path("cache"), 1);
 	setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1", 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Names of stripped Go programs by their own table, against the symbols of the same programs with
- * them.
+ * Names of stripped Go programs by their own table, compared with the symbols of the same programs
+ * unstripped.
  */
 #include "symbol/dwarf/dwarf.h"
 #include "symbol/elf/elfsym.h"
@@ -12,7 +12,7 @@
 
 #define WHOLE_MIN 95 /* percent of functions; the others are not Go's, or aliases */
 
-/* No packages: those would have to be compiled for each form. */
+/* No packages: they would have to be compiled for each variant. */
 static const char program[] = "package main\n"
 			      "type box[T any] struct{ v T }\n"
 			      "//go:noinline\n"
@@ -40,8 +40,7 @@ static int open_elf(const char *file, struct elf *elf)
 }
 
 /*
- * Of a generic function the table keeps no types, and no suffix that tells of its calling
- * convention.
+ * The table has no type arguments of a generic function, and no suffix for its calling convention.
  */
 static bool is_same(const char *name, const char *want)
 {
@@ -92,8 +91,8 @@ static void check_against(const char *what, const char *full, const char *stripp
 			diag("%s: %s is called %s", what, want, got);
 	}
 	ok(tab.cnt > 1000 && same * 100 > truth.cnt * WHOLE_MIN && !other,
-	   "%s: of %zu functions %zu are named alike, %zu have no name, %zu another", what,
-	   truth.cnt, same, missing, other);
+	   "%s: of %zu functions %zu have the same name, %zu none, %zu another", what, truth.cnt,
+	   same, missing, other);
 	symtab__free(&truth);
 	symtab__free(&tab);
 }
@@ -108,7 +107,7 @@ static bool build(const char *name, const char *env, const char *options)
 		 env, options, name);
 	if (!system(cmd))
 		return true;
-	diag("%s can't be built here", name);
+	diag("%s cannot be built here", name);
 	return false;
 }
 
@@ -144,7 +143,7 @@ static const char *plain(const char *path)
 	return path + (strncmp(path, "./", 2) ? 0 : 2);
 }
 
-/* Go's two tables themselves differ in some places: one in ten thousand. */
+/* Go's two tables differ from each other in some places: one in ten thousand. */
 static void check_lines_of(const struct gopclntab *go, const struct symtab *tab,
 			   struct dwarf *dwarf)
 {
@@ -172,8 +171,8 @@ static void check_lines_of(const struct gopclntab *go, const struct symtab *tab,
 		}
 	}
 	ok(same > 10000 && other * 1000 < same && none * 100 < same,
-	   "lines as DWARF has them: %zu; %zu others, %zu not found; %zu inlined", same, other,
-	   none, inlined);
+	   "lines equal to DWARF: %zu; %zu others, %zu not found; %zu inlined", same, other, none,
+	   inlined);
 }
 
 static void check_lines(void)
@@ -205,7 +204,7 @@ static struct cfi *open_cfi(const char *name, struct elf *elf)
 	return cfi__new(fd, (struct image_part){ 0 }, NULL, 0);
 }
 
-/* A program's table for debuggers says where the return address is, too. */
+/* A program's table for debuggers also says where the return address is. */
 static void check_depths(void)
 {
 	struct cfi *with, *without;
@@ -240,7 +239,7 @@ static void check_depths(void)
 		}
 	}
 	ok(same > 10000 && !other && none * 20 < same,
-	   "depths as .debug_frame has them: %zu; %zu others, %zu not told", same, other, none);
+	   "depths equal to .debug_frame: %zu; %zu others, %zu unknown", same, other, none);
 	symtab__free(&tab);
 	cfi__free(with);
 	cfi__free(without);
@@ -285,7 +284,7 @@ static void check_live(void)
 	free(path);
 }
 
-/* Go 1.20's form and what is wrong with tables: by one of our own making. */
+/* Go 1.20's form, and damaged tables: of a made-up file. */
 static int read_made(struct symtab *tab)
 {
 	struct gopclntab go;
@@ -322,7 +321,7 @@ static void check_made(const char *what)
 	is_uint(tab.cnt, MADE_FUNCS, "… each function");
 	sym = symtab__find(&tab, MADE_TEXT + 2 * MADE_FUNC_SZ + 5);
 	ok(sym && names__get(&tab.names, sym->name, name, sizeof(name)), "… one of them");
-	is_str(name, "main.f2", "… is called");
+	is_str(name, "main.f2", "… has its name");
 	ok(!symtab__find(&tab, MADE_TEXT + MADE_FUNCS * MADE_FUNC_SZ), "… and no more");
 	symtab__free(&tab);
 }
@@ -375,13 +374,13 @@ static void check_forms(void)
 	gopclntab_image__make(0xfffffff1);
 	check_made("Go 1.20's form");
 	gopclntab_image__hide();
-	check_made("among other data, its code's address left to the loader");
+	check_made("among other data, the code address left to the loader");
 	gopclntab_image.relas[1].r_offset++;
-	is_made("an address that nobody tells", -ENOENT);
+	is_made("an unknown code address", -ENOENT);
 	gopclntab_image__make(0xfffffff1);
 	gopclntab_image__hide();
 	gopclntab_image.sections[MADE_BUILDINFO].sh_name = 0;
-	is_made("no search where no Go is", -ENOENT);
+	is_made("no search in a program without Go", -ENOENT);
 }
 
 #define DAMAGED(what, want, ...)                                                                   \
@@ -399,11 +398,11 @@ static void check_damaged(void)
 	DAMAGED("pointers of another size", -ENOENT, made->ptr_size = 4);
 	DAMAGED("no functions", -ENOENT, made->head[0] = 0);
 	DAMAGED("more than there is room for", -ENOENT, made->head[0] = 1000);
-	DAMAGED("more than anybody has", -ENOENT, made->head[0] = 1ull << 61);
+	DAMAGED("more than any program has", -ENOENT, made->head[0] = 1ull << 61);
 	DAMAGED("an index beyond the section", -ENOENT, made->head[7] = sizeof(*made));
 	DAMAGED("one beyond everything", -ENOENT, made->head[7] = ~0ull - 8);
-	DAMAGED("names behind their end", -ENOENT, made->head[3] = made->head[4]);
-	DAMAGED("code where none is", -ENOENT, made->head[2] = 1ull << 40);
+	DAMAGED("names after their end", -ENOENT, made->head[3] = made->head[4]);
+	DAMAGED("code where there is none", -ENOENT, made->head[2] = 1ull << 40);
 	DAMAGED("code nowhere", -ENOENT, made->head[2] = 0);
 	DAMAGED("a function beyond the code", -ENODATA,
 		made->index[MADE_FUNCS - 1].addr = made->funcs[MADE_FUNCS - 1].addr = 1 << 20);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ELF files that lie: cut at every place that matters, every header field set to every bad value,
- * some thousand random changes (by a fixed seed). They may lose their names; the sanitizers watch
- * that nothing else happens. Images are in memory of just their size, so a read beyond is seen.
+ * Hostile ELF files: truncated at every place that matters, every header field set to every bad
+ * value, some thousand random changes (with a fixed seed). They may lose their names; the
+ * sanitizers check that nothing else happens. Images are in buffers of exactly their size, so that
+ * any read beyond is caught.
  */
 #include <elf.h>
 #include <time.h>
@@ -42,7 +43,7 @@ static struct file load(const char *name)
 	return ret;
 }
 
-/* Builds the tables of an image and asks for names all over the file. */
+/* Builds the tables of an image and looks up names all over the file. */
 static size_t use(const unsigned char *data, size_t size)
 {
 	unsigned char *copy = malloc(size ? size : 1);
@@ -94,7 +95,7 @@ static void check_truncations(const struct file *file)
 				use(file->data, sh[i].sh_offset + sh[i].sh_size + k);
 		}
 	}
-	ok(true, "cut at %zu places and more", file->size - eh->e_shoff);
+	ok(true, "truncated at %zu places and more", file->size - eh->e_shoff);
 }
 
 static void check_values(const struct file *file, size_t begin, size_t end, size_t width,
@@ -174,11 +175,11 @@ static void check_file(const char *name, unsigned random_cnt)
 	size_t whole = use(file.data, file.size);
 
 	diag("%s: %zu bytes", name, file.size);
-	ok(whole > 0, "unharmed, it has names: %zu", whole);
+	ok(whole > 0, "undamaged, it has names: %zu", whole);
 	check_truncations(&file);
 	check_fields(&file);
 	check_random(&file, random_cnt);
-	is_uint(use(file.data, file.size), whole, "unharmed again, it has as many");
+	is_uint(use(file.data, file.size), whole, "undamaged again, it has as many");
 	free(file.data);
 }
 
@@ -193,7 +194,7 @@ static void check_no_elf(void)
 	is_uint(use(zeros, 4), 0, "an ELF magic alone");
 }
 
-/* The note's bytes are there, but behind the end of the notes. */
+/* The note's bytes exist, but after the end of the notes. */
 static void check_long_note(void)
 {
 	struct {
@@ -205,13 +206,13 @@ static void check_long_note(void)
 	struct image img;
 
 	image__of_mem(&img, &note, sizeof(note));
-	ok(!buildid__find(&img, 0, sizeof(note) - 1, hex), "a note that is longer than the notes");
+	ok(!buildid__find(&img, 0, sizeof(note) - 1, hex), "a note longer than the notes section");
 	is_str(hex, "", "gives no build id");
 	ok(buildid__find(&img, 0, sizeof(note), hex), "a whole one does");
 	is_str(hex, "ab00000000000000000000000000000000000000", "in lower-case hex");
 }
 
-/* Names that stayed in the file: it is cut while they are in use. */
+/* Names that are read from the file on use: it is truncated meanwhile. */
 static void check_cut_names(void)
 {
 	enum { SIZE = 2 << 20 };
@@ -233,12 +234,12 @@ static void check_cut_names(void)
 	is_uint(names__get(&names, SIZE - 50, buf, sizeof(buf)), 49, "up to the last");
 	if (truncate(scratch__path("names"), 200))
 		abort();
-	is_uint(names__get(&names, SIZE - 50, buf, sizeof(buf)), 0, "one that was cut off is none");
+	is_uint(names__get(&names, SIZE - 50, buf, sizeof(buf)), 0, "a truncated one is none");
 	names__free(&names);
 	free(text);
 }
 
-/* A running program's file is truncated below us. */
+/* A running program's file is truncated while we read it. */
 static void check_cut_file(void)
 {
 	struct symbolizer *sym = fixture__symbolizer(NULL, NULL);
@@ -253,7 +254,7 @@ static void check_cut_file(void)
 	fixture__stop(&fx);
 	fixture__sh("truncate -s 5000 $D/run");
 	frame = fixture__frame(sym, fx.pid, fixture__addr(&fx, "fn"), true);
-	is_str(frame.function, NULL, "its file is cut: it has no names");
+	is_str(frame.function, NULL, "its file is truncated: it has no names");
 	is_str(frame.module, scratch__path("run"), "but its module");
 	symbolizer__free(sym);
 }

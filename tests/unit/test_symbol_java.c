@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whose frame it is in a stack of Java's, and what HotSpot's code looks like where it leaves a
- * frame.
+ * Which frames of a Java stack are the application's, and the code by which HotSpot leaves a frame.
  */
 #include "symbol/interpreters/runtime.h"
 #include "symbol/unwind/walk.h"
@@ -21,7 +20,7 @@
 	}
 #define CNT(array) (sizeof(array) / sizeof(*(array)))
 
-/* The numbers of those that are the application's, as bits. */
+/* The numbers of the application's frames, as bits. */
 static unsigned settled(struct frame *frames, size_t cnt)
 {
 	unsigned ret = 0;
@@ -55,10 +54,11 @@ static void test_settle(void)
 	struct frame nameless[] = { LIB("Parker::park", "/x/libjvm.so"), JIT(NULL) };
 
 	is_uint(settled(own, CNT(own)), 1 << 5 | 1 << 6, "the program's own classes");
-	is_uint(settled(of_jdk, CNT(of_jdk)), 1 << 2, "a package that only begins like the JDK's");
-	is_uint(settled(library, CNT(library)), 1, "the class library where nothing else is");
-	is_uint(settled(interpreted, CNT(interpreted)), 1 << 1, "the interpreter without any");
-	is_uint(settled(machine, CNT(machine)), 3, "the machine alone");
+	is_uint(settled(of_jdk, CNT(of_jdk)), 1 << 2,
+		"a package whose name only begins like the JDK's");
+	is_uint(settled(library, CNT(library)), 1, "the class library if there is nothing else");
+	is_uint(settled(interpreted, CNT(interpreted)), 1 << 1, "only the interpreter");
+	is_uint(settled(machine, CNT(machine)), 3, "only the virtual machine");
 	is_uint(settled(native, CNT(native)), 3, "the program's own library is its own, too");
 	is_uint(settled(nameless, CNT(nameless)), 2, "code without a name may be its own");
 	is_uint(settled(NULL, 0), 0, "no frame");
@@ -67,7 +67,7 @@ static void test_settle(void)
 	   "a compiler's memory");
 	ok(java__is_machine("/a/libjvm.so") && java__is_machine("libjvm.so") &&
 		   !java__is_machine("/a/libjvm.so.1") && !java__is_machine("/libjvm.so/a"),
-	   "HotSpot is told by its library");
+	   "its library identifies HotSpot");
 }
 
 static void test_returns(void)
@@ -87,8 +87,8 @@ static void test_returns(void)
 		  false,
 		  "another constant" },
 		{ { 0x48, 0x8b, 0x65, 0xe0, 0x48, 0xc7, 0x45, 0xf0 }, false, "another slot" },
-		{ { 0x41, 0x85, 0x02 }, true, "a safepoint's poll by r10" },
-		{ { 0x85, 0x00 }, true, "by rax" },
+		{ { 0x41, 0x85, 0x02 }, true, "a safepoint poll by r10" },
+		{ { 0x85, 0x00 }, true, "a safepoint poll by rax" },
 		{ { 0x85, 0xc0 }, false, "test %eax, %eax" },
 		{ { 0x85, 0x04, 0x24 }, false, "with an index" },
 		{ { 0x90 }, false, "a no-operation" },
@@ -105,8 +105,7 @@ static void test_frames(void)
 					      0xff, 0x55, 0x48, 0x8b, 0xec };
 	size_t at = 0;
 
-	ok(java_code__keeps_frame(code, &at) && at == 11,
-	   "a frame pointer behind the stack's bang");
+	ok(java_code__keeps_frame(code, &at) && at == 11, "a frame pointer after the stack bang");
 	code[9] = 0x83; /* sub $…, %rsp */
 	ok(!java_code__keeps_frame(code, &at), "none");
 	ok(java_code__is_tail_jump((uint8_t[]){ 0xff, 0xe6 }) &&
@@ -117,8 +116,8 @@ static void test_frames(void)
 }
 
 /*
- * Bits of the registers that are as they were behind an instruction, by a decoder that names too
- * many.
+ * Bits of the registers that an instruction leaves unchanged, by a decoder that reports too many as
+ * changed.
  */
 static uint32_t kept_by(const uint8_t *code, bool *ret_ok)
 {

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* /tmp/perf-PID.map: found by the process's own pid in its own /tmp, read as it grows, never
- * trusted. */
+/*
+ * /tmp/perf-PID.map: found by the process's own pid in its own /tmp, read as it grows, never
+ * trusted.
+ */
 #include <time.h>
 
 #include "tests/symbol_fixture.h"
 
-/* Maps a page of code, and adds a line to its perf map for each line that it reads: "OFFSET SIZE
- * NAME". A line "!" begins the map anew. */
+/*
+ * Maps a page of code, and appends a line to its perf map for each line that it reads: "OFFSET SIZE
+ * NAME". A line "!" starts a new map.
+ */
 static const char program[] = "#define _GNU_SOURCE\n"
 			      "#include <stdio.h>\n#include <stdlib.h>\n#include "
 			      "<string.h>\n#include <sys/mman.h>\n#include <unistd.h>\n"
@@ -32,9 +36,11 @@ static const char program[] = "#define _GNU_SOURCE\n"
 			      "	unlink(path);\n"
 			      "}\n";
 
-static void tell(struct fixture *fx, const char *line)
+static void add_line(struct fixture *fx, const char *line)
 {
-	struct timespec pause = { 0, 120000000 }; /* longer than any file is not looked for */
+	struct timespec pause = {
+		0, 120000000
+	}; /* longer than the interval at which a file is searched again */
 
 	fprintf(fx->in, "%s\n", line);
 	fflush(fx->in);
@@ -42,7 +48,7 @@ static void tell(struct fixture *fx, const char *line)
 	nanosleep(&pause, NULL);
 }
 
-/* A killed one leaves its map behind. */
+/* A killed process leaves its map behind. */
 static void stop(struct fixture *fx)
 {
 	char path[64];
@@ -65,7 +71,7 @@ static void check_growth(void)
 	is_str(frame.function, NULL, "no map yet: no name");
 	is_str(frame.module, "[jit]", "but the module");
 	ok(frame.app, "which is the program's own code");
-	tell(&fx, "100 10 LazyCompile:~first /app/x.js:3");
+	add_line(&fx, "100 10 LazyCompile:~first /app/x.js:3");
 	frame = fixture__frame(sym, fx.pid, code + 0x104, true);
 	is_str(frame.function, "LazyCompile:~first /app/x.js:3", "a name with spaces");
 	is_uint(frame.offset, 4, "and the offset");
@@ -73,18 +79,19 @@ static void check_growth(void)
 	NAMED(sym, &fx, code + 0x10f, 15, "LazyCompile:~first /app/x.js:3");
 	is_str(fixture__frame(sym, fx.pid, code + 0x110, true).function, NULL, "its end");
 	is_str(fixture__frame(sym, fx.pid, code + 0x110, false).function,
-	       "LazyCompile:~first /app/x.js:3", "as a return address: still its");
-	tell(&fx, "200 20 second");
+	       "LazyCompile:~first /app/x.js:3", "as a return address: still the same function");
+	add_line(&fx, "200 20 second");
 	NAMED(sym, &fx, code + 0x210, 16, "second");
-	tell(&fx, "300 10 Builtins_InterpreterEntryTrampoline");
-	ok(!fixture__frame(sym, fx.pid, code + 0x304, true).app, "a trampoline is not");
-	tell(&fx, "300 10 Builtins_ArrayMap");
-	ok(fixture__frame(sym, fx.pid, code + 0x304, true).app, "a function of the runtime's is");
-	tell(&fx, "100 10 moved");
+	add_line(&fx, "300 10 Builtins_InterpreterEntryTrampoline");
+	ok(!fixture__frame(sym, fx.pid, code + 0x304, true).app,
+	   "a trampoline is not the program's own");
+	add_line(&fx, "300 10 Builtins_ArrayMap");
+	ok(fixture__frame(sym, fx.pid, code + 0x304, true).app, "a function of the runtime is");
+	add_line(&fx, "100 10 moved");
 	NAMED(sym, &fx, code + 0x104, 4, "moved");
-	tell(&fx, "108 8 half");
+	add_line(&fx, "108 8 half");
 	is_str(fixture__frame(sym, fx.pid, code + 0x104, true).function, NULL,
-	       "what was written over has no name any more");
+	       "overwritten code has no name any more");
 	stop(&fx);
 	NAMED(sym, &fx, code + 0x210, 16, "second");
 	symbolizer__free(sym);
@@ -98,16 +105,16 @@ static void check_restart(void)
 
 	fixture__run(&fx, "jit");
 	code = fixture__addr(&fx, "code");
-	tell(&fx, "300 10 before_with_a_long_name");
+	add_line(&fx, "300 10 before_with_a_long_name");
 	NAMED(sym, &fx, code + 0x300, 0, "before_with_a_long_name");
-	tell(&fx, "0");
+	add_line(&fx, "0");
 	is_str(fixture__frame(sym, fx.pid, code + 0x300, true).function, NULL, "an emptied map");
-	tell(&fx, "300 10 cut");
+	add_line(&fx, "300 10 cut");
 	NAMED(sym, &fx, code + 0x300, 0, "cut");
-	tell(&fx, "!");
-	tell(&fx, "300 10 replaced");
+	add_line(&fx, "!");
+	add_line(&fx, "300 10 replaced");
 	NAMED(sym, &fx, code + 0x300, 0, "replaced");
-	tell(&fx, "-");
+	add_line(&fx, "-");
 	NAMED(sym, &fx, code + 0x300, 0, "replaced");
 	stop(&fx);
 	symbolizer__free(sym);
@@ -145,21 +152,21 @@ static void check_hostile_lines(void)
 		fflush(fx.in);
 		fixture__read(&fx);
 	}
-	tell(&fx, "500 10 raw\x01\xff\x1b[31m");
+	add_line(&fx, "500 10 raw\x01\xff\x1b[31m");
 	is_str(fixture__frame(sym, fx.pid, code + 0x400, true).function, NULL,
 	       "none of the bad lines names anything");
 	NAMED(sym, &fx, code + 0x500, 0, "raw\x01\xff\x1b[31m");
 	memset(longer, 'n', sizeof(longer));
 	memcpy(longer, "600 10 ", 7);
 	longer[sizeof(longer) - 1] = 0;
-	tell(&fx, longer);
+	add_line(&fx, longer);
 	is_uint(strlen(fixture__frame(sym, fx.pid, code + 0x600, true).function), 4095,
 		"a name of 8,000 bytes is cut");
 	stop(&fx);
 	symbolizer__free(sym);
 }
 
-/* What is no regular file of the process's user is not read. */
+/* A file that is not a regular file of the process's user is not read. */
 static void check_untrusted(const char *what, const char *cmd, bool wanted)
 {
 	struct symbolizer *sym = fixture__symbolizer(NULL, NULL);
@@ -207,13 +214,13 @@ static void check_container(void)
 	ok(f && fscanf(f, "%d", &inner.pid) == 1, "the container's first process");
 	if (f)
 		fclose(f);
-	tell(&fx, "100 10 contained");
+	add_line(&fx, "100 10 contained");
 	NAMED(sym, &inner, fixture__addr(&fx, "code") + 0x100, 0, "contained");
 	stop(&fx);
 	symbolizer__free(sym);
 }
 
-/* 400,000 functions: more than are kept; and the time that reading them takes. */
+/* 400,000 functions: more than are kept; and the time to read them. */
 static void check_large(void)
 {
 	struct symbolizer *sym = fixture__symbolizer(NULL, NULL);
@@ -238,7 +245,7 @@ static void check_large(void)
 	symbolizer__free(sym);
 }
 
-/* As HotSpot writes it: numbers with 0x, and all of it anew over the old. */
+/* As HotSpot writes it: numbers with 0x, and all of it again over the old file. */
 static void check_java(void)
 {
 	struct symbolizer *sym = fixture__symbolizer(NULL, NULL);
@@ -250,18 +257,18 @@ static void check_java(void)
 	code = fixture__addr(&fx, "code");
 	snprintf(line, sizeof(line), "=0x%016llx 0x%016x void a.B.first(int)",
 		 (unsigned long long)code + 0x100, 0x40);
-	tell(&fx, line);
+	add_line(&fx, line);
 	NAMED(sym, &fx, code + 0x104, 4, "void a.B.first(int)");
 	is_str(fixture__frame(sym, fx.pid, code + 0x104, true).language, "java", "its language");
-	tell(&fx, "0");
+	add_line(&fx, "0");
 	snprintf(line, sizeof(line), "=0x%016llx 0x%016x void a.B.third(int)",
 		 (unsigned long long)code + 0x100, 0x40);
-	fprintf(fx.in, "%s\n", line); /* no pause: it is as long before it is looked at again */
+	fprintf(fx.in, "%s\n", line); /* the longer the read took, the longer until the next */
 	fflush(fx.in);
 	fixture__read(&fx);
 	snprintf(line, sizeof(line), "=0x%016llx 0x%016x void a.B.other(int)",
 		 (unsigned long long)code + 0x200, 0x40);
-	tell(&fx, line);
+	add_line(&fx, line);
 	NAMED(sym, &fx, code + 0x104, 4, "void a.B.third(int)");
 	NAMED(sym, &fx, code + 0x204, 4, "void a.B.other(int)");
 	stop(&fx);
@@ -277,7 +284,7 @@ int main(void)
 	check_restart();
 	check_java();
 	check_hostile_lines();
-	check_untrusted("a map of one's own", "cp $D/map $MAP", true);
+	check_untrusted("a map of the process's own user", "cp $D/map $MAP", true);
 	check_untrusted("a map that is a FIFO", "mkfifo $MAP", false);
 	check_untrusted("a map that is a directory", "mkdir $MAP; true", false);
 	if (!geteuid())

@@ -119,21 +119,21 @@ static void check_growth(void)
 	add_lines(64);
 	load_code(64, 64, "JS:*handle /srv/a.js:10:1");
 	frame = frame_at(sym, 64 + 9);
-	is_str(frame.function, "JS:*handle /srv/a.js:10:1", "code that was there");
+	is_str(frame.function, "JS:*handle /srv/a.js:10:1", "code that is there already");
 	is_uint(frame.offset, 9, "with its offset");
 	is_str(frame.module, "[jit]", "and module");
 	is_str(frame.language, "javascript", "and language");
-	is_str(frame.file, "a.js", "and file, the same as of the line before");
+	is_str(frame.file, "a.js", "and file, the same as on the line before");
 	is_uint(frame.line, 12, "and line");
 	frame = frame_at(sym, 64 + 17);
-	is_str(frame.file, "b.js", "another file's");
+	is_str(frame.file, "b.js", "a line of another file");
 	is_uint(frame.line, 5, "line");
-	is_str(frame_at(sym, 256).function, NULL, "what is not there yet has no name");
+	is_str(frame_at(sym, 256).function, NULL, "code that is not there yet has no name");
 	load_code(256, 32, "later");
 	frame = frame_at(sym, 256);
-	is_str(frame.function, "later", "but as soon as it is");
-	is_str(frame.language, NULL, "of no known language");
-	is_uint(frame.line, 0, "nor line");
+	is_str(frame.function, "later", "but later it has one");
+	is_str(frame.language, NULL, "without a known language");
+	is_uint(frame.line, 0, "or a line");
 	load_code(64, 32, "other");
 	frame = frame_at(sym, 64 + 9);
 	is_str(frame.function, "other", "of two at one place the later counts");
@@ -152,8 +152,7 @@ static void check_half(void)
 	load_code(64, 64, "one");
 	put_head(0, 40 + 4 + 64);
 	put_u64(0);
-	is_str(frame_at(sym, 64).function, "one",
-	       "a record that is half written hides none before");
+	is_str(frame_at(sym, 64).function, "one", "a half-written record hides none before");
 	put_u64((uintptr_t)code + 128);
 	put_u64((uintptr_t)code + 128);
 	put_u64(64);
@@ -179,20 +178,20 @@ static void check_hostile(void)
 	put_u64(15);
 	put_head(0, 8); /* too short */
 	put_u64(1);
-	put_head(99, 8); /* nobody knows it */
+	put_head(99, 8); /* an unknown kind */
 	put_u64(1);
-	move_code(4096, 64, 8); /* of what isn't there */
+	move_code(4096, 64, 8); /* a move of missing code */
 	load_code(256, 16, "");
 	load_code(320, 16, "after all that");
-	is_str(frame_at(sym, 64).function, "good", "what came before");
-	is_str(frame_at(sym, 320).function, "after all that", "and after nonsense");
+	is_str(frame_at(sym, 64).function, "good", "earlier records count");
+	is_str(frame_at(sym, 320).function, "after all that", "also after invalid ones");
 	is_str(frame_at(sym, 256).function, NULL, "an empty name is none");
 	put_u32(0);
-	put_u32(3); /* shorter than its head: nothing can be found after it */
+	put_u32(3); /* shorter than its header: nothing can be found after it */
 	put_u64(0);
 	load_code(384, 16, "unseen");
-	is_str(frame_at(sym, 384).function, NULL, "a record without an end ends it");
-	is_str(frame_at(sym, 64).function, "good", "but takes nothing away");
+	is_str(frame_at(sym, 384).function, NULL, "a record without an end ends the file");
+	is_str(frame_at(sym, 64).function, "good", "but removes nothing");
 	end_dump();
 	symbolizer__free(sym);
 }
@@ -207,7 +206,7 @@ static void check_found(const char *name, bool wanted, const char *what)
 	if (wanted) {
 		remove(scratch__path(name));
 		load_code(128, 64, "more");
-		is_str(frame_at(sym, 128).function, "more", "even when it was deleted");
+		is_str(frame_at(sym, 128).function, "more", "even if the file was deleted");
 	}
 	end_dump();
 	symbolizer__free(sym);
@@ -218,7 +217,7 @@ static void check_owner(void)
 	struct symbolizer *sym;
 
 	if (geteuid()) {
-		skip(1, "another's file needs root");
+		skip(1, "a file of another user needs root");
 		return;
 	}
 	sym = fixture__symbolizer(NULL, NULL);
@@ -226,16 +225,16 @@ static void check_owner(void)
 	load_code(64, 64, "forged");
 	if (fchown(fileno(dump), 1234, 1234))
 		abort();
-	is_str(frame_at(sym, 64).function, NULL, "another user's file counts for nothing");
+	is_str(frame_at(sym, 64).function, NULL, "another user's file is ignored");
 	end_dump();
 	symbolizer__free(sym);
 }
 
-#define MOVES	    800 /* 51 kB of them: as many sorts of all that was there before */
+#define MOVES	    800 /* 51 kB of them: as many kinds as were there before */
 #define MORE_MOVES  80000
 #define STEPS_A_ONE 400
 
-/* Moves of what lies there, each to a place of its own, then back: A to B to A. */
+/* Moves of existing code: each piece to a place of its own, then back: A to B to A. */
 static uint64_t steps_of_moves(unsigned cnt)
 {
 	struct jitdump read;

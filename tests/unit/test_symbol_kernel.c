@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Kernel addresses: by a kallsyms file of our own, and by this machine's. */
+/* Kernel addresses: by a made-up kallsyms file, and by this machine's. */
 #include "tests/symbol_fixture.h"
 
 static const char kallsyms[] = "0000000000000000 A percpu_thing\n"
@@ -30,7 +30,7 @@ static struct symbolizer *open_with(const char *path)
 	return ret;
 }
 
-/* As the leaf, or as the frame that called it. */
+/* As the leaf, or as a caller's frame. */
 static struct frame frame_of(struct symbolizer *sym, uint64_t addr, bool leaf)
 {
 	uint64_t addrs[] = { addr, addr };
@@ -54,7 +54,7 @@ static void check(struct symbolizer *sym, uint64_t addr, const char *function, u
 	is_str(frame.module, module, "… of %s", module ?: "no module");
 	is_uint(frame.offset, offset, "… at its offset");
 	ok(frame.kernel && !frame.app && !frame.build_id,
-	   "… a kernel frame; another machine's kernel has no build id here");
+	   "… a kernel frame; the kernel of another machine has no build id here");
 }
 
 static void check_table(void)

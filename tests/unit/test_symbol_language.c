@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Names of runtimes' functions, as they write them, and what only looks like them. */
+/* Function names as runtimes write them, and names that only look like those. */
 #include "symbol/interpreters/runtime.h"
 #include "tests/tap.h"
 

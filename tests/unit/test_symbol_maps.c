@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* /proc/PID/maps, through a /proc of our own: a hundred thousand mappings, odd paths, lines that
- * are none. */
+/*
+ * /proc/PID/maps, through a made-up /proc: a hundred thousand mappings, odd paths, invalid lines.
+ */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/sysmacros.h>
@@ -60,7 +61,7 @@ static double seconds(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* Almost all of them data, as in a process with many small mappings. */
+/* Almost all of them are data, as in a process with many small mappings. */
 static void check_many(unsigned pid, unsigned cnt, const char *perms)
 {
 	struct symbolizer *sym = fixture__symbolizer(NULL, scratch__path("proc"));
@@ -79,7 +80,7 @@ static void check_many(unsigned pid, unsigned cnt, const char *perms)
 	is_int(symbolizer__process(sym, pid, NULL), 0, "%u mappings %s are read", cnt, perms);
 	ok(seconds() - begin < 2, "in %.3f s", seconds() - begin);
 	is_str(fixture__frame(sym, pid, 0x7f0000000000 + fn, true).function, "lib_fn",
-	       "what lies behind them is found");
+	       "a mapping after them is found");
 	symbolizer__free(sym);
 }
 
@@ -105,16 +106,16 @@ static void check_paths(void)
 	fclose(f);
 	frame = fixture__frame(sym, 1, 0x10000 + fn, true);
 	is_str(frame.module, odd, "a path with a newline, spaces, control bytes and no UTF-8");
-	is_str(frame.function, "lib_fn", "is opened by it");
+	is_str(frame.function, "lib_fn", "the file is opened by it");
 	frame = fixture__frame(sym, 1, 0x7f0000000000 + fn, true);
-	is_str(frame.module, lib, "a path that was marked as deleted");
-	is_str(frame.function, "lib_fn", "and is still there");
+	is_str(frame.module, lib, "a path marked as deleted");
+	is_str(frame.function, "lib_fn", "although it exists");
 	frame = fixture__frame(sym, 1, 0xffffffffff600000, true);
 	is_str(frame.module, "[vsyscall]", "the vsyscall page");
 	symbolizer__free(sym);
 }
 
-/* The name is another file's by now. */
+/* The name belongs to another file now. */
 static void check_other_inode(void)
 {
 	struct symbolizer *sym = fixture__symbolizer(NULL, scratch__path("proc"));
@@ -133,7 +134,7 @@ static void check_other_inode(void)
 	symbolizer__free(sym);
 }
 
-/* Special files in the place of the mapped one must not be opened. */
+/* Special files in place of the mapped one must not be opened. */
 static void check_special(const char *path, unsigned pid)
 {
 	struct symbolizer *sym = fixture__symbolizer(NULL, scratch__path("proc"));
@@ -148,7 +149,7 @@ static void check_special(const char *path, unsigned pid)
 	symbolizer__free(sym);
 }
 
-/* Another process's would be waited for as this one's own is. */
+/* A lease of another process would delay us just like our own here. */
 static void check_lease(void)
 {
 	int fd = open(scratch__path("leased"), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -160,7 +161,8 @@ static void check_lease(void)
 		is_int(openfile__path(scratch__path("leased"), NULL), -EWOULDBLOCK,
 		       "a lease is not waited for");
 		fcntl(fd, F_SETLEASE, F_UNLCK);
-		ok(openfile__path(scratch__path("leased"), NULL) >= 0, "without it the file opens");
+		ok(openfile__path(scratch__path("leased"), NULL) >= 0,
+		   "without a lease the file opens");
 	}
 	close(fd);
 }
@@ -184,7 +186,7 @@ static void check_bad_lines(void)
 	struct proc_maps maps = { 0 };
 
 	is_int(proc_maps__read(&maps, scratch__write_text("maps", text)), 0,
-	       "bad lines are passed over");
+	       "bad lines are skipped");
 	is_uint(maps.cnt, 2, "the good ones are kept");
 	ok(proc_maps__find(&maps, 0x30000) &&
 		   !strcmp(proc_maps__find(&maps, 0x30000)->mapped->path, "earlier"),
@@ -192,10 +194,10 @@ static void check_bad_lines(void)
 	ok(proc_maps__find(&maps, 0x5ffff) && !proc_maps__find(&maps, 0x60000), "up to their ends");
 	ok(!proc_maps__find(&maps, 0x40000) && !proc_maps__find(&maps, 0) &&
 		   !proc_maps__find(&maps, ~0ull),
-	   "not between, not before, not behind");
+	   "nothing between, before or after them");
 	proc_maps__free(&maps);
 	is_int(proc_maps__read(&maps, scratch__write_text("maps", "")), -ESRCH,
-	       "empty: the process is gone");
+	       "empty: the process has ended");
 	proc_maps__free(&maps);
 }
 
@@ -216,7 +218,7 @@ int main(void)
 	is_int(openfile__path(scratch__path("fifo"), NULL), -EINVAL, "a FIFO is never opened");
 	is_int(openfile__path("/dev/zero", NULL), -EINVAL, "nor is a device");
 	check_lease();
-	is_int(openfile__in_root("/", "dev/zero", NULL), -EINVAL, "nor one in another root");
+	is_int(openfile__in_root("/", "dev/zero", NULL), -EINVAL, "nor is one in another root");
 	check_special("/dev/zero", 6);
 	check_special(scratch__path("proc"), 7);
 	check_special(scratch__path("lib.c"), 8);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Kinds of modules: static and 32-bit programs, libraries in memory alone, and those unloaded
- * before they are named.
+ * Kinds of modules: static and 32-bit programs, libraries that are only in memory, and libraries
+ * unloaded before they are named.
  */
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -72,8 +72,8 @@ static void check_memfd(void)
 	fn = lib ? dlsym(lib, "plugin_fn") : NULL;
 	close(fd);
 	frame = fixture__frame(sym, getpid(), (uintptr_t)fn, true);
-	is_str(frame.function, "plugin_fn", "a library in memory alone");
-	has_str(frame.module ?: "", "memfd:plugin", "by the name of its memory");
+	is_str(frame.function, "plugin_fn", "a library that is only in memory");
+	has_str(frame.module ?: "", "memfd:plugin", "by the name of its memfd");
 	symbolizer__free(sym);
 	if (lib)
 		dlclose(lib);
@@ -97,7 +97,7 @@ static void check_compiled(const char *name)
 	munmap(code, 4096);
 }
 
-/* Seen while it was loaded, named when it is not. */
+/* Seen while it was loaded, named afterwards. */
 static void check_unloaded(void)
 {
 	struct symbolizer *sym = fixture__symbolizer(NULL, NULL);
@@ -110,7 +110,7 @@ static void check_unloaded(void)
 		dlclose(lib);
 	remove(scratch__path("other.so"));
 	is_str(fixture__frame(sym, getpid(), addr, true).function, "plugin_fn",
-	       "a library that was unloaded, and deleted, since");
+	       "a library that was unloaded and deleted since");
 	symbolizer__free(sym);
 }
 

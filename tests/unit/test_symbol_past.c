@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Mappings as they were when an address was taken: libraries that came, went and lie where another
- * one was.
+ * Mappings at the time when an address was recorded: libraries that came, went, and lie where
+ * another one was.
  */
 #include <inttypes.h>
 
@@ -56,8 +56,8 @@ static void test_turns(void)
 	struct proc_maps maps;
 
 	read_text(&maps, OTHER);
-	ok(add(&maps, "/lib/a", AT, AT + 0x2000, 100), "a library comes");
-	ok(add(&maps, "/lib/b", AT, AT + 0x2000, 200), "another one lies over it");
+	ok(add(&maps, "/lib/a", AT, AT + 0x2000, 100), "a library is mapped");
+	ok(add(&maps, "/lib/b", AT, AT + 0x2000, 200), "another one is mapped over it");
 	ok(add(&maps, "/lib/a", AT, AT + 0x2000, 300), "and the first again");
 	check(&maps, AT, 150, "/lib/a");
 	check(&maps, AT + 0x1fff, 250, "/lib/b");
@@ -65,7 +65,7 @@ static void test_turns(void)
 	check(&maps, AT, 0, "/lib/a");
 	check(&maps, 0x550000001000, 150, "/bin/p");
 	ok(maps.cnt == 2, "of the present there are %zu", maps.cnt);
-	ok(!add(&maps, "/lib/a", AT, AT + 0x2000, 400), "what is there needs no module");
+	ok(!add(&maps, "/lib/a", AT, AT + 0x2000, 400), "a present mapping needs no module");
 	proc_maps__free(&maps);
 }
 
@@ -82,12 +82,12 @@ static void test_pieces(void)
 	check(&maps, AT + 0x1000, 150, "/lib/a");
 	check(&maps, AT + 0x3fff, 250, "/lib/a");
 	region = proc_maps__find(&maps, AT + 0x2000);
-	ok(region->offset == 0x3000 && maps.cnt == 4, "the rest behind it keeps its offset: %llx",
+	ok(region->offset == 0x3000 && maps.cnt == 4, "the rest after it keeps its offset: %llx",
 	   (unsigned long long)region->offset);
 	proc_maps__free(&maps);
 }
 
-/* A reading tells what is gone, not when; what mapped it since tells that. */
+/* A reading shows what is gone, not since when; a later mapping at that place bounds it. */
 static void test_reading(void)
 {
 	struct proc_maps maps, fresh;
@@ -136,7 +136,7 @@ static void test_bound(void)
 	proc_maps__free(&maps);
 }
 
-/* Files that come once, thousands of them. */
+/* Thousands of files, each mapped once. */
 static void test_many(void)
 {
 	struct proc_maps maps, fresh;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Live processes: files deleted and replaced under them, other mount namespaces, the vdso, libc
- * against nm, processes that vanish, and the bounds on what is kept. */
+/*
+ * Live processes: files deleted and replaced under them, other mount namespaces, the vdso, libc
+ * compared with nm, processes that disappear, and the bounds of what is kept.
+ */
 #include <dlfcn.h>
 #include <sys/auxv.h>
 #include <time.h>
@@ -44,7 +46,7 @@ static void check_replaced(void)
 	symbolizer__free(sym);
 }
 
-/* The first address comes after the process is gone, and after its file is, too. */
+/* The first address comes after the end of the process, and after its file is deleted. */
 static void check_vanished(const char *what, const char *meanwhile, bool known, const char *want)
 {
 	struct symbolizer *sym = fixture__symbolizer(NULL, NULL);
@@ -57,20 +59,19 @@ static void check_vanished(const char *what, const char *meanwhile, bool known, 
 		is_int(symbolizer__process(sym, fx.pid, NULL), 0, "seen while it lived");
 	fixture__stop(&fx);
 	fixture__sh(meanwhile);
-	is_int(symbolizer__process(sym, fx.pid, NULL), -ESRCH,
-	       "a process that is gone is not there");
+	is_int(symbolizer__process(sym, fx.pid, NULL), -ESRCH, "an ended process is not there");
 	frame = fixture__frame(sym, fx.pid, fixture__addr(&fx, "fn"), true);
 	is_str(frame.function, want, "%s", what);
 	frame = fixture__frame(sym, fx.pid, 0x1000, true);
-	is_str(frame.module, NULL, "an address in no mapping stays alone");
-	is_uint(frame.address, 0x1000, "but it stays");
+	is_str(frame.module, NULL, "an address in no mapping stays bare");
+	is_uint(frame.address, 0x1000, "but it is kept");
 	symbolizer__process_gone(sym, fx.pid);
 	is_str(fixture__frame(sym, fx.pid, fixture__addr(&fx, "fn"), true).function, NULL,
 	       "after process_gone nothing is known");
 	symbolizer__free(sym);
 }
 
-/* The pid is another program's now: exec. */
+/* After an exec, the pid runs another program. */
 static void check_exec(void)
 {
 	char cmd[512], *argv[] = { "/bin/sh", "-c", cmd, NULL };
@@ -83,13 +84,13 @@ static void check_exec(void)
 	fputs("go\n", fx.in);
 	fflush(fx.in);
 	fixture__read(&fx);
-	is_int(symbolizer__process(sym, fx.pid, NULL), 0, "that became another program");
+	is_int(symbolizer__process(sym, fx.pid, NULL), 0, "which now runs another program");
 	NAMED(sym, &fx, fixture__addr(&fx, "fn"), 0, "fn_one");
 	fixture__stop(&fx);
 	symbolizer__free(sym);
 }
 
-/* A library that is loaded later is found without being told. */
+/* A library that is loaded later is found without a notice. */
 static void check_dlopen(void)
 {
 	struct symbolizer *sym = fixture__symbolizer(NULL, NULL);
@@ -100,9 +101,7 @@ static void check_dlopen(void)
 	is_int(symbolizer__process(sym, getpid(), NULL), 0, "ourselves");
 	lib = dlopen(scratch__path("plugin.so"), RTLD_NOW);
 	fn = lib ? dlsym(lib, "plugin_fn") : NULL;
-	/*
-	 * Mappings are read again after a time that grows with what it cost: seconds, under load.
-	 */
+	/* Mappings are read again after a time that grows with their cost: seconds, under load. */
 	for (int i = 0; i < 1200 && (!name || strcmp(name, "plugin_fn")); i++) {
 		nanosleep(&pause, NULL);
 		name = fixture__frame(sym, getpid(), (uintptr_t)fn, true).function;
@@ -126,11 +125,11 @@ static void check_vdso(void)
 	}
 	ok(found, "the vdso's clock_gettime is found");
 	is_str(frame.module, "[vdso]", "in its module");
-	ok(!frame.app && frame.build_id, "not the program's code, with a build id");
+	ok(!frame.app && frame.build_id, "it is not the program's code, and has a build id");
 	symbolizer__free(sym);
 }
 
-/* The libc that we run on, a function in some: nm of its debug file or of itself is the truth. */
+/* The libc of this machine, some functions: nm of its debug file or of itself is the truth. */
 static void check_libc(void)
 {
 	struct symbolizer *sym = fixture__symbolizer(NULL, NULL);
@@ -156,7 +155,7 @@ static void check_libc(void)
 		seen++;
 		frame = fixture__frame(sym, getpid(), base + addr + size - 1, true);
 		if (!frame.function || frame.offset != size - 1) {
-			/* another name for the same place is as good, another place is not */
+			/* another name for the same address counts as right */
 			if (wrong++ < 5)
 				diag("%s: got %s+%#lx", name, frame.function ?: "nothing",
 				     (unsigned long)frame.offset);
@@ -170,7 +169,7 @@ static void check_libc(void)
 	symbolizer__free(sym);
 }
 
-/* addr2line by itself on the program's own functions. */
+/* addr2line on the program's own functions. */
 static void check_addr2line(void)
 {
 	struct symbolizer *sym = fixture__symbolizer(NULL, NULL);
@@ -190,7 +189,7 @@ static void check_addr2line(void)
 	symbolizer__free(sym);
 }
 
-/* A file that is only in the process's own mount namespace. */
+/* A file that exists only in the process's own mount namespace. */
 static void check_namespace(void)
 {
 	char cmd[512], *argv[] = { "unshare", "-m", "sh", "-c", cmd, NULL };
@@ -207,7 +206,7 @@ static void check_namespace(void)
 		 "exec 3<&-; exec %s/inside",
 		 scratch_dir, scratch_dir, scratch_dir, scratch_dir, scratch_dir);
 	fixture__start(&fx, argv);
-	ok(access(scratch__path("inside"), F_OK), "the file is not to be seen from here");
+	ok(access(scratch__path("inside"), F_OK), "the file is not visible from here");
 	NAMED(sym, &fx, fixture__addr(&fx, "fn"), 0, "fn_one");
 	fixture__stop(&fx);
 	symbolizer__free(sym);
@@ -243,7 +242,7 @@ static void check_odd(void)
 	struct stack stack = { 0 };
 	struct err err = { 0 };
 
-	is_int(symbolizer__process(sym, 0x7ffffffe, &err), -ESRCH, "a pid that is nobody's");
+	is_int(symbolizer__process(sym, 0x7ffffffe, &err), -ESRCH, "an unused pid");
 	has_str(err.msg, "2147483646", "is named in the message");
 	is_int(symbolizer__stack(sym, 0x7ffffffe, &stack), 0, "an empty stack");
 	is_uint(stack.frame_cnt, 0, "has no frames");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Copies of a library have one set of tables, and each process its own path; what becomes of one
- * copy does not touch the others.
+ * Copies of a library share one set of tables, but each process has its own path. What happens to
+ * one copy does not affect the others.
  */
 #include <sys/mman.h>
 
@@ -14,7 +14,7 @@
 #define CFA	  48
 
 /*
- * Functions of FN_BYTES that are called WORD_…_0, WORD_…_1, …; the same library but for the word
+ * Functions of FN_BYTES with the names WORD_…_0, WORD_…_1, …; the same library except for the word
  * and the CFA's offset.
  */
 static void write_library(const char *name, const char *word, unsigned cfa)
@@ -35,7 +35,7 @@ static void write_library(const char *name, const char *word, unsigned cfa)
 
 static size_t file_size; /* of the file mapped last */
 
-/* A file that ourselves have mapped, as code. */
+/* A file that this process has mapped as code. */
 static uint64_t map(const char *name)
 {
 	int fd = open(scratch__path(name), O_RDONLY | O_CLOEXEC);
@@ -85,8 +85,8 @@ static int cfa_of(struct symbolizer *sym, uint64_t base, unsigned nr)
 }
 
 /*
- * Modules with symbols or unwind tables that are not those of this test's own program and of the
- * system.
+ * The number of modules with symbols or unwind tables, without this test's own program and the
+ * system's.
  */
 static unsigned module_cnt(struct symbolizer *sym)
 {
@@ -122,7 +122,7 @@ static void check_one_of_many(void)
 		base[i] = map(name);
 	}
 	is_int(symbolizer__process(sym, getpid(), NULL), 0, "20 copies are mapped");
-	is_uint(module_cnt(sym), 20, "each is a module until it is looked at");
+	is_uint(module_cnt(sym), 20, "each is a module until it is read");
 	for (unsigned i = 0; i < 20; i++) {
 		struct frame frame = frame_of(sym, base[i], 3 * i);
 
@@ -140,12 +140,12 @@ static void check_one_of_many(void)
 	symbolizer__process_gone(sym, getpid());
 	sym->max_cache_bytes = 1;
 	symbolizer__trim(sym);
-	is_uint(HASH_COUNT(sym->env.modules.table), 0, "none is left after all");
-	is_uint(sym->env.modules.held + sym->env.modules.cfi_held, 0, "nor a descriptor");
+	is_uint(HASH_COUNT(sym->env.modules.table), 0, "none is left at the end");
+	is_uint(sym->env.modules.held + sym->env.modules.cfi_held, 0, "nor is a descriptor");
 	symbolizer__free(sym);
 }
 
-/* The copy that the tables came from is written over, then goes away. */
+/* The copy that the tables came from is overwritten, then deleted. */
 static void check_written_over(void)
 {
 	struct symbolizer *sym = fixture__symbolizer("/nonexistent", NULL);
@@ -160,13 +160,13 @@ static void check_written_over(void)
 	named(sym, b, 3, "b, while a is another library now");
 	is_int(cfa_of(sym, b, 3), CFA, "b's callers");
 	name = frame_of(sym, a, 4).function;
-	ok(!name || strncmp(name, "wrong", 5), "a is not named by what it was not then");
+	ok(!name || strncmp(name, "wrong", 5), "a does not get names that it did not have then");
 	fixture__sh("rm $D/a");
 	named(sym, b, 5, "b, without a");
 	symbolizer__free(sym);
 }
 
-/* Tables are given up while only one copy can still be opened. */
+/* Tables are dropped when only one copy can still be opened. */
 static void check_reopened(void)
 {
 	struct symbolizer_opts opts = { .kallsyms = "", .max_cache_bytes = 1 };
@@ -187,7 +187,7 @@ static void check_reopened(void)
 	symbolizer__free(sym);
 }
 
-/* All copies are gone before they are looked at: one of them was kept open. */
+/* All copies are deleted before they are read: one of them was kept open. */
 static void check_deleted(void)
 {
 	struct symbolizer *sym = fixture__symbolizer("/nonexistent", NULL);
@@ -201,7 +201,7 @@ static void check_deleted(void)
 	symbolizer__free(sym);
 }
 
-/* Replaced by another file of the same name, while mapped. */
+/* Replaced by another file of the same name while it is mapped. */
 static void check_upgraded(void)
 {
 	struct symbolizer *sym = fixture__symbolizer("/nonexistent", NULL);
@@ -211,14 +211,14 @@ static void check_upgraded(void)
 	named(sym, old, 1, "before the upgrade");
 	fixture__sh("cp $D/wrong $D/new && mv $D/new $D/a");
 	new = map("a");
-	is_int(symbolizer__process(sym, getpid(), NULL), 0, "its maps, anew");
+	is_int(symbolizer__process(sym, getpid(), NULL), 0, "its maps, read again");
 	named(sym, old, 2, "the old one after it");
 	name = frame_of(sym, new, 2).function ?: "";
 	ok(!strncmp(name, "wrong_", 6), "the new one has its own names");
 	symbolizer__free(sym);
 }
 
-/* Later processes find what is known of their files, without reading them. */
+/* Later processes find what is known of their files without reading them. */
 static void check_come_and_go(void)
 {
 	struct symbolizer *sym = fixture__symbolizer("/nonexistent", NULL);
@@ -231,9 +231,9 @@ static void check_come_and_go(void)
 	is_int(symbolizer__process(sym, getpid(), NULL), 0, "a later one");
 	for (struct module *m = sym->env.modules.table; m; m = m->hh.next)
 		if (m->loaded && module_id__is_shared(&m->id))
-			is_uint(m->refs, 1, "has the tables from the first on");
+			is_uint(m->refs, 1, "has the tables from the start");
 	named(sym, a, 2, "a later one");
-	is_uint(module_ids__bytes(&sym->env.modules.ids), known, "nothing is known twice");
+	is_uint(module_ids__bytes(&sym->env.modules.ids), known, "nothing is kept twice");
 	symbolizer__free(sym);
 }
 

@@ -48,7 +48,7 @@ static void check_aliases(void)
 	add(&tab, 0x300, 16, RANK_WEAK, "weak_only");
 	add(&tab, 0x300, 16, RANK_LOCAL, "local_too");
 	symtab__finish(&tab);
-	is_str(find(&tab, 0x100), "global", "global wins, the plainer name among equals");
+	is_str(find(&tab, 0x100), "global", "global wins, among equals the plainer name");
 	is_str(find(&tab, 0x207), "unsized", "the better name takes its alias's size");
 	is_str(find(&tab, 0x208), NULL, "and ends there");
 	is_str(find(&tab, 0x300), "local_too", "local wins over weak");
@@ -70,12 +70,12 @@ static void check_extents(void)
 	is_str(find(&tab, 0x3ff), NULL, "before the first");
 	is_str(find(&tab, 0x43f), "outer", "before the inner function");
 	is_str(find(&tab, 0x44f), "inner", "in it");
-	is_str(find(&tab, 0x450), "outer", "behind it, still in the outer one");
+	is_str(find(&tab, 0x450), "outer", "after it, still in the outer one");
 	is_str(find(&tab, 0x461), "outer", "a label in a sized function is no function");
 	is_str(find(&tab, 0x4ff), "outer", "the outer one's last byte");
-	is_str(find(&tab, 0x500), NULL, "behind it");
+	is_str(find(&tab, 0x500), NULL, "after it");
 	is_str(find(&tab, 0x61f), "open", "without a size: up to the next");
-	is_str(find(&tab, 0x161f), "last", "the last as far as it may");
+	is_str(find(&tab, 0x161f), "last", "the last one as far as possible");
 	is_str(find(&tab, 0x1620), NULL, "and no further");
 	is_str(find(&tab, ~0ull), NULL, "the highest address");
 	symtab__free(&tab);
@@ -92,7 +92,8 @@ static void check_nested(void)
 		symtab__add(&tab, i, SYMTAB_SIZE_MAX, false, RANK_GLOBAL, 0);
 	symtab__finish(&tab);
 	ok(symtab__find(&tab, 99999) == &tab.syms[99999], "100,000 nested symbols: the innermost");
-	ok(!symtab__find(&tab, SYMTAB_SIZE_MAX + 100000ull), "behind them all: none, and at once");
+	ok(!symtab__find(&tab, SYMTAB_SIZE_MAX + 100000ull),
+	   "after all of them: none, and at once");
 	symtab__free(&tab);
 }
 
@@ -108,10 +109,10 @@ static void check_latest(void)
 	add(&tab, 0x400, 0x10, RANK_GLOBAL, "small");
 	add(&tab, 0x3f0, 0x100, RANK_GLOBAL, "large");
 	symtab__finish_latest(&tab);
-	is_str(find(&tab, 0x17f), NULL, "code that was written over in part is gone");
-	is_str(find(&tab, 0x180), "middle", "what was written over it counts");
+	is_str(find(&tab, 0x17f), NULL, "partly overwritten code is gone");
+	is_str(find(&tab, 0x180), "middle", "the code that replaced it counts");
 	is_str(find(&tab, 0x300), "second", "the same place again: the later one");
-	is_str(find(&tab, 0x405), "large", "an older one inside of a later one is gone");
+	is_str(find(&tab, 0x405), "large", "an older one inside a later one is gone");
 	symtab__free(&tab);
 }
 
@@ -127,13 +128,13 @@ static void check_names(void)
 	names__init(&names);
 	off = names__add(&names, longer, strlen(longer));
 	is_uint(names__get(&names, off, buf, sizeof(buf)), NAME_MAX_LEN - 1, "a long name is cut");
-	is_uint(names__get(&names, 1u << 30, buf, sizeof(buf)), 0, "an offset outside has none");
+	is_uint(names__get(&names, 1u << 30, buf, sizeof(buf)), 0, "an offset outside gives none");
 	names__free(&names);
 	image__of_mem(&img, "one\ntwo", 7);
 	names__borrow(&names, &img, 0, 7, '\n');
 	is_uint(names__get(&names, 0, buf, sizeof(buf)), 3, "a name that ends with a newline");
 	is_uint(names__get(&names, 4, buf, sizeof(buf)), 3, "a name that ends with the image");
-	is_uint(names__get(&names, 0, buf, 3), 2, "a small buffer cuts");
+	is_uint(names__get(&names, 0, buf, 3), 2, "a small buffer truncates");
 	is_int(names__keep(&names), 0, "names in memory are copied");
 	is_uint(names__get(&names, 4, buf, sizeof(buf)), 3, "and the same");
 	names__free(&names);
@@ -153,7 +154,7 @@ static void check_pool(void)
 		other = pool__add(&pool, buf, strlen(buf));
 		same = same && !strcmp(other, buf);
 	}
-	ok(same, "10,000 strings come back as they are");
+	ok(same, "10,000 strings come back unchanged");
 	is_uint(pool.cnt, 10001, "each is kept once");
 	ok(pool__add(&pool, "names", 4) == first, "the same string is the same pointer");
 	ok(pool.bytes < 1 << 20, "in %zu bytes", pool.bytes);
@@ -191,7 +192,7 @@ static void check_demangled(const char *name, const char *want)
 	is_str(demangle__name(name, buf, sizeof(buf)) ? buf : NULL, want, "demangled: %.60s", name);
 }
 
-/* T_ of T_ of …: each step doubles the text that the next one stands for. */
+/* T_ of T_ of …: each step doubles the text that the next one expands to. */
 static void check_bomb(void)
 {
 	char name[1024] = "_Z1fI1a1bIS0_S0_E", buf[DEMANGLE_MAX];
@@ -206,10 +207,10 @@ static void check_bomb(void)
 	}
 	strcat(name, "Evv");
 	len = demangle__name(name, buf, sizeof(buf));
-	ok(len == sizeof(buf) - 1, "a name that stands for 2^30 others is cut: %zu bytes of %zu",
+	ok(len == sizeof(buf) - 1, "a name that expands to 2^30 others is cut: %zu bytes of %zu",
 	   len, strlen(name));
 	len = demangle__name("_ZN3fooILi1EE3barEv", buf, 6);
-	is_uint(len, 5, "a small buffer cuts");
+	is_uint(len, 5, "a small buffer truncates");
 	is_str(buf, "foo<1", "after what fits");
 }
 
@@ -264,22 +265,23 @@ static void check_runtime(void)
 	size_t i;
 
 	for (i = 0; i < sizeof(run_time) / sizeof(*run_time); i++)
-		ok(runtime__is(run_time[i]), "%s is the run-time system's", run_time[i]);
+		ok(runtime__is(run_time[i]), "%s is the runtime's", run_time[i]);
 	for (i = 0; i < sizeof(own) / sizeof(*own); i++)
 		ok(!runtime__is(own[i]), "%s is the program's", own[i]);
 	ok(runtime__is_reserved("__lll_lock_wait") && runtime__is_reserved("_IO_file_write"),
-	   "in a static program what begins with an underscore is the C library's");
-	ok(runtime__is_reserved("fsync") && runtime__is_reserved("epoll_wait"), "and what waits");
+	   "in a static program, names that begin with an underscore are the C library's");
+	ok(runtime__is_reserved("fsync") && runtime__is_reserved("epoll_wait"),
+	   "and so are functions that wait");
 	ok(!runtime__is_reserved("_ZN3foo3barEv") && !runtime__is_reserved("_RNvC3foo3bar") &&
 		   !runtime__is_reserved("do_lock"),
-	   "but for the names of C++ and Rust");
+	   "except names of C++ and Rust");
 	ok(runtime__is_glue("runtime.usleep") &&
 		   runtime__is_glue("runtime/internal/syscall.Syscall6") &&
 		   runtime__is_glue("internal/poll.(*FD).Read"),
-	   "what Go's programs wait by is its runtime's");
+	   "the functions in which Go programs wait are its runtime's");
 	ok(!runtime__is_glue("main.serve") && !runtime__is_glue("net/http.(*conn).serve") &&
 		   !runtime__is_glue("runtime.part.0") && !runtime__is_glue("runtimes.go"),
-	   "its other packages are the program's, and so is a piece of a function in C");
+	   "its other packages are the program's, and so is a part of a C function");
 }
 
 static void check_hex(void)
@@ -293,7 +295,7 @@ static void check_hex(void)
 	ok(lines__hex(&at, &v) < 0, "one more does not fit");
 	at = strstr(text, "zz");
 	ok(lines__hex(&at, &v) < 0, "no number");
-	is_uint(v, ~0ull, "a failure leaves the value alone");
+	is_uint(v, ~0ull, "a failure leaves the value unchanged");
 }
 
 int main(void)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Classes by vtables: of C++ programs compiled on the spot, with and without RTTI and symbols; and
- * what is no vtable. Functions by their address. Memory that isn't there is not waited for.
+ * what is no vtable. Functions by their address. A read of memory that is not present does not
+ * wait.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -14,7 +15,7 @@ static const char library[] = "struct Lib { virtual ~Lib(); virtual int f(); lon
 			      "Lib::~Lib() {}\n"
 			      "int Lib::f() { return 1; }\n";
 
-/* What is printed: the vtable pointer of an object, as a mark reads it. */
+/* Prints the vtable pointer of each object, as a mark reads it. */
 static const char program[] =
 	"#include <cstdio>\n"
 	"#include <cstring>\n"
@@ -81,8 +82,8 @@ static void check_classes(const char *what, const char *build, const char *lib_m
 	ok(frame.module && strstr(frame.module, lib_module) && frame.offset == 0,
 	   "%s: a library's class has its module: %s", what, frame.module ? frame.module : "none");
 	symbolizer__class(sym, fx.pid, fixture__addr(&fx, "window"), &frame);
-	ok(frame.module && strstr(frame.module, "/run") && frame.app, "%s: and the program's, too",
-	   what);
+	ok(frame.module && strstr(frame.module, "/run") && frame.app,
+	   "%s: and so has the program's", what);
 	is_str(class_of(sym, &fx, fixture__addr(&fx, "window")), "app::Window", "%s: a second time",
 	       what);
 	fixture__stop(&fx);
@@ -123,7 +124,7 @@ static void check_function(void)
 	fixture__run(&fx, "run");
 	symbolizer__function(sym, fx.pid, fixture__addr(&fx, "fn"), &frame);
 	is_str(frame.function, "callback", "a function by its address");
-	is_uint(frame.offset, 0, "at its begin");
+	is_uint(frame.offset, 0, "only at its begin");
 	symbolizer__function(sym, fx.pid, fixture__addr(&fx, "heap"), &frame);
 	is_str(frame.function, NULL, "there is none on the heap");
 	fixture__stop(&fx);
@@ -147,16 +148,17 @@ static void check_memory(void)
 
 	memcpy(mem, "content", 8);
 	is_int(memory__read("/proc", getpid(), at, buf, 8), 0, "memory is read");
-	is_str(buf, "content", "as it is");
+	is_str(buf, "content", "unchanged");
 	is_int(memory__read("/proc", getpid(), at + page, buf, 8), -ENODATA,
-	       "what was never touched isn't");
-	ok(memory__read("/proc", getpid(), at + page - 4, buf, 8) == -EINVAL, "nor across pages");
-	is_int(memory__read("/proc", getpid(), at, buf, 0), -EINVAL, "nor nothing");
+	       "a page that was never touched is not");
+	ok(memory__read("/proc", getpid(), at + page - 4, buf, 8) == -EINVAL,
+	   "nor is a range across such pages");
+	is_int(memory__read("/proc", getpid(), at, buf, 0), -EINVAL, "nor is nothing");
 	is_int(memory__read("/proc", getpid(), UINT64_MAX - 3, buf, 8), -EINVAL,
-	       "nor the kernel's");
+	       "nor is the kernel's memory");
 	munmap(mem, 2 * page);
-	ok(memory__read("/proc", getpid(), at, buf, 8) < 0, "nor what is not mapped");
-	is_int(memory__read("/nowhere", getpid(), at, buf, 8), -ENOENT, "nor nobody's");
+	ok(memory__read("/proc", getpid(), at, buf, 8) < 0, "nor is unmapped memory");
+	is_int(memory__read("/nowhere", getpid(), at, buf, 8), -ENOENT, "nor is an unused pid's");
 }
 
 static void check_cost(void)
@@ -166,14 +168,15 @@ static void check_cost(void)
 	uint64_t begin, first, again;
 
 	fixture__run(&fx, "run");
-	class_of(sym, &fx, fixture__addr(&fx, "window")); /* brings in the tables */
+	class_of(sym, &fx, fixture__addr(&fx, "window")); /* loads the tables */
 	begin = clock__mono_ns();
 	class_of(sym, &fx, fixture__addr(&fx, "both"));
 	first = clock__mono_ns() - begin;
 	begin = clock__mono_ns();
 	class_of(sym, &fx, fixture__addr(&fx, "both"));
 	again = clock__mono_ns() - begin;
-	ok(first < 2 * NS_PER_MS && again < NS_PER_MS / 10, "a class costs little, and less again");
+	ok(first < 2 * NS_PER_MS && again < NS_PER_MS / 10,
+	   "a class costs little, and less the second time");
 	diag("%llu µs, then %llu µs", (unsigned long long)first / 1000,
 	     (unsigned long long)again / 1000);
 	fixture__stop(&fx);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Names of system calls: each architecture spells its numbers in its own way. */
+/* Names of system calls: each architecture writes its numbers in its own way. */
 #include "base/syscall_name.h"
 
 #include <sys/syscall.h>
@@ -8,7 +8,7 @@
 
 #define NAMES(call) is_str(syscall__name(SYS_##call), #call, "%s", #call)
 
-/* Of 32-bit programs; by the kernel's own lists. */
+/* Names of 32-bit programs' calls, by the kernel's own lists. */
 static const struct {
 	int i386, arm;
 	const char *name;
@@ -38,7 +38,7 @@ static void test_32(void)
 			is_str(syscall__name_32(number(i)), rows[i].name, "32-bit: %s",
 			       rows[i].name);
 	ok(!syscall__name_32(-1), "none before the first");
-	ok(!syscall__name_32(415), "none for a number that no call has");
+	ok(!syscall__name_32(415), "none for an unused number");
 	ok(!syscall__name_32(512), "none after the last");
 }
 
@@ -52,7 +52,7 @@ int main(void)
 	NAMES(lseek);
 	/* the last of this C library's kernel, or nearly */
 	NAMES(clone3);
-	/* newer than its headers may be */
+	/* may be newer than its headers */
 	is_str(syscall__name(455), "futex_wait", "a call with one number on all architectures");
 	ok(!syscall__name(-1), "none before the first");
 	ok(!syscall__name(422), "no 32-bit program's call among the others");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the probes are told of system calls: of 64-bit programs, and of 32-bit ones on the same
- * kernel.
+ * What the probes get of system calls: of 64-bit programs, and of 32-bit ones on the same kernel.
  */
 #include "catalogue/syscalls.h"
 
@@ -15,7 +14,7 @@
 
 static struct jank_conf conf;
 
-/* As the probes know it; -1: this architecture has none. */
+/* The class in the probes' table; -1: this architecture has no such call. */
 static int number_32(const char *name)
 {
 	for (int nr = 0; nr < JANK_SYSCALL_32; nr++)
@@ -86,7 +85,7 @@ static const struct {
 	{ "ugetrlimit", JANK_CLASS_PLAIN },
 };
 
-/* Not every call is there for both. */
+/* Not every call exists for both. */
 static void test_class(const char *bits, int nr, const char *name, unsigned class)
 {
 	if (nr >= 0)
@@ -100,10 +99,10 @@ static void test_classes(void)
 		test_class("32-bit", number_32(rows[i].name), rows[i].name, rows[i].class);
 	}
 	is_uint(conf.syscall_class[SYS_ppoll], JANK_CLASS_POLL_FDS, "by the C library's number");
-	is_uint(conf.syscall_class[JANK_SYSCALL_32 - 1], JANK_CLASS_PLAIN, "no call at all");
+	is_uint(conf.syscall_class[JANK_SYSCALL_32 - 1], JANK_CLASS_PLAIN, "no such call");
 }
 
-/* Another architecture's 32-bit programs may be the only ones to have it. */
+/* Only another architecture's 32-bit programs may have it. */
 static bool in_table(const char *table, const char *name)
 {
 	char line[80];
@@ -112,7 +111,7 @@ static bool in_table(const char *table, const char *name)
 	return strstr(table, line) != NULL;
 }
 
-/* A misspelt name would do no harm but its own. */
+/* A misspelt name would only be missing, without an error. */
 static void test_known(void)
 {
 	static char table[64 << 10];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * From a process to its sites: own children of several kinds (dynamic, static, a private copy of
- * libc that was deleted, more mappings than anybody has), one of them made to mislead.
+ * From a process to its sites: child processes of several kinds (dynamic, static, with a deleted
+ * private copy of libc, with more mappings than any real one), one of them hostile.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static size_t count(const struct targets *targets, enum site_kind kind, const ch
 	return n;
 }
 
-/* Whether every site's file opens, is the file mapped, and holds no system call there. */
+/* Does every site's file open, is it the mapped file, and is there no system call at the site? */
 static bool sites_are_real(const struct targets *targets)
 {
 	bool real = true;
@@ -79,13 +79,13 @@ static void test_child(void)
 	ok(count(&targets, SITE_WAIT_END, "libc.so") >= 3, "an end for each, at least");
 	is_uint(count(&targets, SITE_LOOPER, ""), 0, "no Looper");
 	ok(sites_are_real(&targets), "the files open and the offsets are right");
-	ok(no_place_twice(&targets), "no place twice");
+	ok(no_place_twice(&targets), "no place appears twice");
 	targets__free(&targets);
-	is_int(targets__find(pid, WANTS(false, false), &targets, &err), 0, "nothing wanted");
-	is_uint(targets.site_cnt, 0, "nothing found");
+	is_int(targets__find(pid, WANTS(false, false), &targets, &err), 0, "with nothing wanted");
+	is_uint(targets.site_cnt, 0, "nothing is found");
 	targets__free(&targets);
 	is_int(targets__find(pid, WANTS(false, true), &targets, &err), 0, "only the Looper wanted");
-	is_uint(targets.site_cnt, 0, "none there");
+	is_uint(targets.site_cnt, 0, "it has none");
 	targets__free(&targets);
 	child__end(pid);
 }
@@ -97,7 +97,7 @@ static void test_no_process(void)
 
 	is_int(targets__find(child__on_exit(), WANTS(true, true), &targets, &err), -ESRCH,
 	       "a process that is gone");
-	has_str(err.msg, "no such process", "says so");
+	has_str(err.msg, "no such process", "the message says so");
 	is_int(err.exit, JANK_EXIT_FAILED, "is a failure at run time");
 	is_int(targets__find(2, WANTS(true, true), &targets, NULL), 0, "a kernel thread");
 	is_uint(targets.site_cnt, 0, "has no sites");
@@ -137,18 +137,18 @@ static void test_looper(void)
 	pid_t pid;
 
 	if (access(UTILS, R_OK) || access(LOADER, X_OK)) {
-		skip(3, "no libutils of Android here");
+		skip(3, "Android's libutils is not installed");
 		return;
 	}
 	pid = child__run(argv);
 	is_int(targets__find(pid, WANTS(false, true), &targets, NULL), 0, "libutils: searched");
 	is_uint(count(&targets, SITE_LOOPER, "libutils"), 1, "pollOnce is found");
-	is_uint(targets.site_cnt, 1, "and nothing else was wanted");
+	is_uint(targets.site_cnt, 1, "and nothing else was searched for");
 	targets__free(&targets);
 	child__end(pid);
 }
 
-/* A private copy of the whole libc, replaced on disk while it runs. */
+/* A private copy of libc, replaced on disk while it runs. */
 static void test_deleted(void)
 {
 	const char *argv[] = { scratch__path("ld.so"),
@@ -182,7 +182,9 @@ static void test_deleted(void)
 	child__end(pid);
 }
 
-/* Each executable page of a file a mapping of its own: neighbours are not adjacent in the file. */
+/*
+ * Each executable page of a file is a mapping of its own: neighbours are not adjacent in the file.
+ */
 static void map_much(void *arg)
 {
 	int fd = open(LIBC, O_RDONLY);
@@ -214,7 +216,7 @@ static void test_many_mappings(void)
 	child__end(pid);
 }
 
-/* Maps what lies at path executable, as a traced program may. */
+/* Maps the file at path as executable, as a traced program may. */
 static void map_file(void *path)
 {
 	int fd = open(path, O_RDONLY);

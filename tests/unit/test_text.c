@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* UTF-8 well-formedness, and names of traced programs made safe to show. */
+/* UTF-8 validity, and names of traced programs made safe to show. */
 #include "base/text.h"
 
 #include <stdint.h>
@@ -72,7 +72,7 @@ static size_t encode(uint32_t c, char *out)
 	return 4;
 }
 
-/* Every code point by an encoder that shares nothing with the table. */
+/* Every code point, by an encoder that shares nothing with the table. */
 static void test_all_code_points(void)
 {
 	uint32_t wrong = 0;
@@ -87,7 +87,7 @@ static void test_all_code_points(void)
 	is_uint(wrong, 0, "all code points to U+11FFFF");
 }
 
-/* Two bytes that are no lead and its continuation never pass for one sequence. */
+/* Two bytes that are not a lead and its continuation never count as one sequence. */
 static void test_all_pairs(void)
 {
 	unsigned wrong = 0;
@@ -121,7 +121,7 @@ static const struct {
 	{ "x\xe2\x82", "x" FFFD FFFD, "cut at the end" },
 	{ "\xe2\x82(", FFFD FFFD "(", "cut before a letter" },
 	{ "\xed\xa0\x80", FFFD FFFD FFFD, "a surrogate" },
-	{ "\"'\\<>&", "\"'\\<>&", "quotes are not its business" },
+	{ "\"'\\<>&", "\"'\\<>&", "quotes are left alone" },
 };
 
 static void test_clean(void)
@@ -135,7 +135,7 @@ static void test_clean(void)
 	}
 }
 
-/* Cleaning what is clean changes nothing, whatever the bytes were. */
+/* Cleaning clean text changes nothing, whatever the bytes were. */
 static void test_clean_twice(void)
 {
 	unsigned seed = 1, wrong = 0;

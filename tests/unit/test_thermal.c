@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* CPUs slowed down for heat, as made-up trees of sysfs tell; then what this machine's costs. */
+/* CPUs throttled for heat: by made-up trees of sysfs, then the cost on this machine. */
 #include "procfs/host.h"
 
 #include <stdio.h>
@@ -61,7 +61,7 @@ static void test_counts(void)
 
 	make_x86();
 	throttle = thermal__open(scratch__path("x86"));
-	ok(throttle, "a machine that counts");
+	ok(throttle, "a machine with counters");
 	thermal__read(throttle, first);
 	thermal__read(throttle, second);
 	is_uint(on(throttle, first, second), 0, "nothing happens");
@@ -73,12 +73,12 @@ static void test_counts(void)
 	is_uint(on(throttle, second, third), 1 << 0 | 1 << 1, "a package: both of its cores");
 	put("x86", CPUS "cpu2/thermal_throttle/core_throttle_count", "");
 	thermal__read(throttle, second);
-	is_uint(on(throttle, third, second), 0, "a CPU that goes off");
+	is_uint(on(throttle, third, second), 0, "a CPU that goes offline");
 	is_uint(on(throttle, second, third), 0, "and comes back");
 	put("x86", CPUS "cpu2/thermal_throttle/core_throttle_count", "99999999999999999999\n");
 	put("x86", CPUS "cpu3/thermal_throttle/core_throttle_count", "-1\n");
 	thermal__read(throttle, second);
-	is_uint(on(throttle, third, second), 0, "no counts");
+	is_uint(on(throttle, third, second), 0, "no counters");
 	thermal__close(throttle);
 }
 
@@ -97,7 +97,7 @@ static void test_cooling(void)
 	put("arm", CPUS "cpu0/cpufreq/related_cpus", "0 1 2 3\n");
 	throttle = thermal__open(scratch__path("arm"));
 	thermal__read(throttle, idle);
-	is_uint(on(throttle, idle, idle), 0, "another device's heat is not the CPUs'");
+	is_uint(on(throttle, idle, idle), 0, "another device's throttling is not the CPUs'");
 	put("arm", COOLING "2/cur_state", "2\n");
 	thermal__read(throttle, one);
 	is_uint(on(throttle, idle, one), 1 << 4 | 1 << 5, "the large cores, from some time on");
@@ -105,7 +105,7 @@ static void test_cooling(void)
 	is_uint(on(throttle, one, idle), 1 << 4 | 1 << 5, "up to some time");
 	put("arm", COOLING "3/cur_state", "1\n");
 	thermal__read(throttle, both);
-	is_uint(on(throttle, idle, both), 0xff, "processors, not told which");
+	is_uint(on(throttle, idle, both), 0xff, "cooling of processors without CPU numbers");
 	thermal__close(throttle);
 }
 
@@ -115,7 +115,7 @@ static void test_bounds(void)
 	struct thermal *throttle;
 	char name[128];
 
-	ok(!thermal__open(scratch__path("none")), "a machine that tells nothing");
+	ok(!thermal__open(scratch__path("none")), "a machine without any of it");
 	thermal__read(NULL, values);
 	ok(!thermal__active(NULL, values, values) && !thermal__of(NULL, 0), "has none");
 	for (int cpu = 0; cpu < 40; cpu++) {
@@ -127,8 +127,8 @@ static void test_bounds(void)
 	}
 	put("many", CPUS "cpu0/thermal_throttle/package_throttle_count", "5\n");
 	throttle = thermal__open(scratch__path("many"));
-	is_uint(thermal__of(throttle, 39), 1, "of many CPUs the last ones go by their package");
-	is_uint(thermal__of(throttle, 1), 5, "the first by their own, too");
+	is_uint(thermal__of(throttle, 39), 1, "of many CPUs the last ones count by their package");
+	is_uint(thermal__of(throttle, 1), 5, "the first ones also by themselves");
 	thermal__close(throttle);
 	thermal__close(NULL);
 }
@@ -148,14 +148,15 @@ static void test_machine(void)
 	ok(!machine__throttled(machine, 3, 0, UINT64_MAX), "no readings");
 	machine__watch_heat(machine, scratch__path("x86"));
 	read_at(machine, 1 * second);
-	ok(!machine__throttled(machine, 3, 0, 5 * second), "only one");
+	ok(!machine__throttled(machine, 3, 0, 5 * second), "only one reading");
 	read_at(machine, 2 * second);
 	put("x86", CPUS "cpu3/thermal_throttle/core_throttle_count", "8\n");
 	read_at(machine, 3 * second);
 	read_at(machine, 4 * second);
-	ok(machine__throttled(machine, 3, 2 * second + MS, 3 * second - MS), "when it was");
+	ok(machine__throttled(machine, 3, 2 * second + MS, 3 * second - MS),
+	   "at the time when it was");
 	ok(!machine__throttled(machine, 2, 2 * second + MS, 3 * second - MS), "not another CPU");
-	ok(machine__throttled(machine, 3, 0, 9 * second), "within more");
+	ok(machine__throttled(machine, 3, 0, 9 * second), "in a larger interval");
 	ok(machine__throttled(machine, 3, 2 * second + MS, 9 * second), "from there on");
 	ok(!machine__throttled(machine, 3, 1 * second + MS, 2 * second - MS), "before");
 	ok(!machine__throttled(machine, 3, 3 * second + MS, 9 * second), "after");

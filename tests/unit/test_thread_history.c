@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What is known of any thread: kept by thread, as copies, within a bound, the oldest dropped first.
- */
+/* The history of any thread: copies of records by thread, bounded, the oldest dropped first. */
 #include "model/chain/thread_history.h"
 
 #include "base/clock.h"
@@ -19,7 +17,7 @@ static struct thread_history *fresh(size_t max)
 	return thread_history__new(max, &losses);
 }
 
-/* From memory that is gone afterwards, as the ring's is. */
+/* Feeds from memory that is freed afterwards, as the ring's is. */
 static void feed(struct thread_history *others, const void *rec)
 {
 	size_t len = ((const struct jank_rec *)rec)->size;
@@ -27,7 +25,7 @@ static void feed(struct thread_history *others, const void *rec)
 	struct event event;
 
 	if (decode__record(exact, len, &event) || thread_history__event(others, &event))
-		ok(false, "a sound record was refused");
+		ok(false, "a valid record was refused");
 	free(exact);
 }
 
@@ -63,14 +61,14 @@ static void test_records(void)
 	feed(others, &span);
 	feed_other(others, 22, 200, 5);
 	is_uint(record_cnt(others, 21), 2, "each thread has its own records");
-	is_uint(record_cnt(others, 22), 1, "another its");
+	is_uint(record_cnt(others, 22), 1, "another thread its own");
 	record = thread_history__newest(others, 21);
 	ok(record->event.rec.t_ns == 100 && record->older->event.rec.t_ns == 10,
 	   "the last comes first");
 	ok(record->event.addresses[4] == 0x403000 && record->event.slices[1].tid == 72 &&
 		   record->event.prios[1] == 8,
 	   "with all its tails");
-	ok(!record->older->event.prios && !record->waited, "and none that it has not");
+	ok(!record->older->event.prios && !record->waited, "and no others");
 	thread_history__free(others);
 	thread_history__free(NULL);
 }
@@ -85,9 +83,9 @@ static void test_traced(void)
 	part.rec.hdr.flags = 0;
 	part.rec.ns = 90;
 	feed(others, &part);
-	is_uint(record_cnt(others, 11), 1, "threads with a dispatch are others to others");
+	is_uint(record_cnt(others, 11), 1, "threads with a dispatch have records for others, too");
 	is_uint(thread_history__newest(others, 11)->event.rec.ns, 90,
-		"an open span's whole replaces it");
+		"an open span's full record replaces it");
 	thread_history__free(others);
 }
 
@@ -108,19 +106,19 @@ static void test_waited(void)
 	feed(others, &other);
 	feed_other(others, 22, 100, 5);
 	feed_other(others, 21, 100, 5);
-	is_uint(newest_owner(others, 21), 70, "what a span waited for is its own");
+	is_uint(newest_owner(others, 21), 70, "what a span waited for stays with it");
 	is_uint(newest_owner(others, 22), 71, "whatever came between");
 	feed_other(others, 21, 100, 5);
 	is_uint(newest_owner(others, 21), 0, "once");
 	feed(others, &mine);
 	feed_other(others, 21, 101, 5);
-	is_uint(newest_owner(others, 21), 0, "not of a span that began at another time");
+	is_uint(newest_owner(others, 21), 0, "not with a span of another begin");
 	feed_other(others, 21, 100, 5);
 	is_uint(newest_owner(others, 21), 0, "and it waits for one record only");
 	mine.dispatch_ns = 9;
 	feed(others, &mine);
 	feed_other(others, 21, 100, 5);
-	is_uint(newest_owner(others, 21), 0, "nor of another dispatch");
+	is_uint(newest_owner(others, 21), 0, "nor with one of another dispatch");
 	thread_history__free(others);
 }
 
@@ -133,18 +131,18 @@ static void test_bound(void)
 	ok(thread_history__bytes(others) <= 20 * RECORD_SZ &&
 		   thread_history__bytes(others) > 10 * RECORD_SZ,
 	   "memory is bounded");
-	is_uint(losses.cnt[LOSS_EVIDENCE_CAPPED], 0, "what is dropped of old age is no loss");
+	is_uint(losses.cnt[LOSS_EVIDENCE_CAPPED], 0, "records dropped by age are no loss");
 	is_uint(thread_history__newest(others, 24)->event.rec.t_ns, 999 * 2 * NS_PER_SEC,
-		"the latest are kept");
+		"the latest ones are kept");
 	for (uint64_t i = 0; i < 100; i++)
 		feed_other(others, 50, 2000 * NS_PER_SEC + i, 5);
-	ok(!thread_history__newest(others, 24), "the oldest go, and their threads");
+	ok(!thread_history__newest(others, 24), "the oldest are dropped, with their threads");
 	ok(losses.cnt[LOSS_EVIDENCE_CAPPED] >= 80, "younger than ten seconds: counted");
 	thread_history__free(others);
 	others = fresh(10);
 	feed_other(others, 21, 10, 5);
 	ok(!thread_history__newest(others, 21) && !thread_history__bytes(others),
-	   "a record that has no room at all is dropped");
+	   "a record larger than the bound is dropped");
 	thread_history__free(others);
 }
 
@@ -158,7 +156,7 @@ static void test_age(void)
 	feed_other(others, 22, 601 * NS_PER_SEC, 5);
 	ok(!thread_history__newest(others, 21), "not for ever");
 	is_uint(record_cnt(others, 22), 2, "the others stay");
-	is_uint(losses.cnt[LOSS_EVIDENCE_CAPPED], 0, "no loss is seen in it");
+	is_uint(losses.cnt[LOSS_EVIDENCE_CAPPED], 0, "which is no loss");
 	thread_history__free(others);
 }
 
@@ -175,7 +173,7 @@ static void test_names(void)
 	feed(others, &span);
 	ok(thread_history__task(others, 21, &task) && task.pid == 20 && task.tid == 21 &&
 		   !*task.comm,
-	   "a thread is known by its records, if not by name");
+	   "a thread without a name is known by its records");
 	ok(thread_history__task(others, 41, &task) && task.pid == 40, "and as a waker");
 	is_str(task.comm, "a waker of 16 by", "with its whole name");
 	feed(others, &waited);
@@ -184,8 +182,8 @@ static void test_names(void)
 	is_str(task.comm, "worker", "a name stays when a record has none");
 	feed(others, &block);
 	thread_history__task(others, 31, &task);
-	is_str(task.comm, "worker", "a block tells its thread's name");
-	ok(!thread_history__task(others, 99, &task), "of others nothing is known");
+	is_str(task.comm, "worker", "a block has its thread's name");
+	ok(!thread_history__task(others, 99, &task), "other threads are unknown");
 	thread_history__free(others);
 }
 

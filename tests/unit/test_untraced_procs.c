@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Processes that are not traced are named while they are there, and forgotten in time. */
+/* Processes that are not traced get names while they live, and are dropped in time. */
 #include "enrich/untraced_procs.h"
 
 #include <stdlib.h>
@@ -11,13 +11,13 @@
 static struct symbolizer *symbolizer;
 static struct untraced_procs *foreign;
 
-/* A child has this program's code at the same place. */
+/* A child has this program's code at the same address. */
 static void __attribute__((noinline)) landmark(void)
 {
 	__asm__ volatile("");
 }
 
-/* Whether the function's name is found for a stack that pid had at t_ns; its address always is. */
+/* Is the function's name found for a stack of pid at t_ns? Its address always is. */
 static bool is_named(uint32_t pid, uint64_t t_ns)
 {
 	uint64_t address = (uint64_t)(uintptr_t)landmark;
@@ -44,11 +44,11 @@ static void test_life(void)
 
 	ok(is_named(pid, clock__mono_ns()), "a living process's function has its name");
 	ok(symbolizer__knows(symbolizer, pid), "the process is known then");
-	ok(!is_named(pid, before_ns), "not before it began: the number was another's");
+	ok(!is_named(pid, before_ns), "not before its start: the pid was another's");
 	end(pid);
-	ok(!is_named(pid, clock__mono_ns()), "nor when it has ended");
-	ok(!symbolizer__knows(symbolizer, pid), "and what was known is forgotten");
-	ok(!is_named(0, clock__mono_ns()), "nobody has no names");
+	ok(!is_named(pid, clock__mono_ns()), "nor after its end");
+	ok(!symbolizer__knows(symbolizer, pid), "and what was known is dropped");
+	ok(!is_named(0, clock__mono_ns()), "pid 0 has no names");
 }
 
 static void test_age(void)
@@ -57,9 +57,9 @@ static void test_age(void)
 
 	is_named(pid, clock__mono_ns());
 	untraced_procs__sweep(foreign, clock__mono_ns());
-	ok(symbolizer__knows(symbolizer, pid), "one that was just asked for stays");
+	ok(symbolizer__knows(symbolizer, pid), "a recently used one stays");
 	untraced_procs__sweep(foreign, clock__mono_ns() + FOREIGN_AGE_NS);
-	ok(!symbolizer__knows(symbolizer, pid), "after a while it is forgotten");
+	ok(!symbolizer__knows(symbolizer, pid), "after a while it is dropped");
 	ok(is_named(pid, clock__mono_ns()), "and found again");
 	end(pid);
 }
@@ -72,14 +72,15 @@ static void test_bound(void)
 		pids[i] = child__start(NULL, NULL);
 		is_named(pids[i], clock__mono_ns());
 	}
-	ok(!symbolizer__knows(symbolizer, pids[0]), "of too many the one longest unused goes");
+	ok(!symbolizer__knows(symbolizer, pids[0]),
+	   "of too many the longest unused one is dropped");
 	for (size_t i = 1; i <= FOREIGN_MAX; i++)
 		ok(symbolizer__knows(symbolizer, pids[i]), "another one stays");
 	for (size_t i = 0; i <= FOREIGN_MAX; i++)
 		end(pids[i]);
 }
 
-/* Whose end is told by others. */
+/* Processes whose end another module reports. */
 static void test_traced(void)
 {
 	pid_t pid = child__start(NULL, NULL);
@@ -87,9 +88,9 @@ static void test_traced(void)
 	is_int(symbolizer__process(symbolizer, pid, NULL), 0, "a process is traced");
 	ok(is_named(pid, clock__mono_ns()), "it has its names");
 	untraced_procs__sweep(foreign, UINT64_MAX);
-	ok(symbolizer__knows(symbolizer, pid), "and is not ours to forget");
+	ok(symbolizer__knows(symbolizer, pid), "and is not dropped by age");
 	end(pid);
-	ok(is_named(pid, clock__mono_ns()), "nor is it when it has ended");
+	ok(is_named(pid, clock__mono_ns()), "nor at its end");
 }
 
 int main(void)

@@ -49,7 +49,7 @@ static void test_words(void)
 	for (int i = 0; i < UNWATCHED_REASON_CNT; i++)
 		ok(unwatched__reason(unwatched__word(i), &reason) && (int)reason == i,
 		   "'%s' is reason %d", unwatched__word(i), i);
-	ok(!unwatched__reason("no such", &reason) && !unwatched__reason(NULL, &reason),
+	ok(!unwatched__reason("no such reason", &reason) && !unwatched__reason(NULL, &reason),
 	   "any other word is none");
 }
 
@@ -68,7 +68,7 @@ static void test_lines(void)
 	is_lines(&list, 10,
 		 "bash (pids 7, 8, 9 and 2 more): no loop seen\n"
 		 "bash (pid 20): a child of a traced process; -f traces it\n",
-		 "a group has one name and one reason, and a call only where all wait in it");
+		 "a group has one name and one reason, and a call only if all wait in it");
 	add(&list, UNWATCHED_LATE, 8, "lua", "");
 	list.items[0].late_ns = 2200000000;
 	add(&list, UNWATCHED_LATE, 9, "lua", "");
@@ -76,14 +76,14 @@ static void test_lines(void)
 	is_lines(&list, 10,
 		 "lua (pids 8, 9): their loops were known only up to 4.20 s after the start; "
 		 "earlier stalls may be missing\n",
-		 "of loops that were known late the latest is told");
+		 "of loops that were recognised late, the latest one is named");
 	add(&list, UNWATCHED_LATE, 8, "lua", "");
 	list.items[0].late_ns = 2200000000;
 	is_lines(&list, 10,
 		 "lua (pid 8): its loop was known only 2.20 s after the start; earlier stalls may "
 		 "be "
 		 "missing\n",
-		 "a loop that was known late");
+		 "a loop that was recognised late");
 	snprintf(off.loop, sizeof(off.loop), "go");
 	unwatched__add(&list, &off);
 	add(&list, UNWATCHED_FEW_TURNS, 5, "xterm", "poll");
@@ -125,14 +125,14 @@ static void test_bounds(void)
 	for (uint32_t pid = 1; pid <= UNWATCHED_MAX + 5; pid++)
 		add(&list, UNWATCHED_ZOMBIE, pid, "z", "");
 	is_uint(list.cnt, UNWATCHED_MAX, "the list is bounded");
-	is_uint(list.more_cnt, 5, "and counts what is beyond");
+	is_uint(list.more_cnt, 5, "and counts those beyond");
 	unwatched__drop(&list, 3);
 	is_uint(list.cnt, UNWATCHED_MAX - 1, "a process is dropped");
 	ok(list.items[2].pid == 4, "the others keep their order");
 	is_lines(&list, 10,
 		 "z (pids 1, 2, 4 and 996 more): ended, but the parent has not waited for it\n"
 		 "and 5 more processes\n",
-		 "those beyond are told, which no record lists");
+		 "those beyond are mentioned, which no record lists");
 	for (uint32_t pid = 1; pid <= 5; pid++) {
 		snprintf(comm, sizeof(comm), "p%u", pid);
 		add(&list, UNWATCHED_ZOMBIE, pid, comm, "");
@@ -140,7 +140,7 @@ static void test_bounds(void)
 	is_lines(&list, 2,
 		 "p1 (pid 1): ended, but the parent has not waited for it\n"
 		 "and 4 more processes; --json lists them\n",
-		 "not more lines than wanted");
+		 "no more lines than the limit");
 }
 
 int main(void)

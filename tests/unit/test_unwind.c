@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Walks through programs whose chain of calls is known, built in the ways that programs are built.
- * A walk may end early where there is no table, and must say so; it may never show another chain.
+ * Walks through programs with a known chain of calls, built with the usual options. A walk may end
+ * early where there is no table, and must report that. It must never show another chain.
  */
 #include "symbol/unwind/unwind.h"
 
@@ -12,8 +12,8 @@
 #define STACK 16384
 
 /*
- * Functions in this order, so that an address tells its function; each calls the one above, and
- * does something after it.
+ * The functions are in this order, so that an address identifies its function. Each calls the one
+ * above, and does something after the call.
  */
 static const char source[] =
 	"#include <signal.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
@@ -65,7 +65,8 @@ static const char source[] =
 
 struct build {
 	const char *name, *compiler, *flags;
-	bool complete; /* each walk must be, and show the whole chain unless it was on its way */
+	/* each walk must be complete, with the whole chain unless it was on its way */
+	bool complete;
 	const char *after; /* a command on $D/p */
 };
 
@@ -87,7 +88,7 @@ static const struct build builds[] = {
 	{ "static musl", "musl-gcc", "-static", true, NULL },
 	{ "static musl, stripped", "musl-gcc", "-static", true, "strip $D/p" },
 #ifdef __x86_64__
-	/* its vdso has no table, and its memcpy one that leaves a push out */
+	/* its vdso has no table, and the table of its memcpy lacks a push */
 	{ "i386, static", "i686-linux-gnu-gcc", "-static", false, NULL },
 	{ "i386 without frame pointers", "i686-linux-gnu-gcc", "-static -fomit-frame-pointer",
 	  false, "strip $D/p" },
@@ -106,7 +107,8 @@ static const struct {
 	{ 's', "asleep" },
 #ifdef __x86_64__
 	{ 'm',
-	  "in code made at run time" }, /* whose caller needs no frame pointer, which it lost */
+	  /* the caller needs no frame pointer, which this code loses */
+	  "in code made at run time" },
 #endif
 };
 
@@ -117,7 +119,7 @@ struct score {
 
 enum { CMP = 1, ON_SIGNAL = 2, C = 3, B = 4, A = 5 };
 
-/* Behind c comes b, behind b a; c is reached from nothing but what it calls. */
+/* After c comes b, after b comes a; only c's callees come before c. */
 static bool is_chain(const struct fixture *fx, const struct unwound *got, bool *ret_whole)
 {
 	int before = -1, at;
@@ -146,7 +148,7 @@ static uint64_t cpu_ns(pid_t pid)
 
 #define NAPS 100
 
-/* On a busy machine the program does not get on between two samples: it has to have run. */
+/* On a busy machine the program does not run between two samples: wait until it has run. */
 static void let_run(pid_t pid)
 {
 	uint64_t before = cpu_ns(pid);
@@ -226,7 +228,7 @@ static void test_build(const struct build *build)
 }
 
 /*
- * The registers of an architecture that this machine need not have, each with a value of its own.
+ * The registers of an architecture that need not be this machine's, each with a value of its own.
  */
 static void test_begin(const char *name, uint16_t machine, unsigned sp, unsigned pc)
 {
@@ -239,8 +241,8 @@ static void test_begin(const char *name, uint16_t machine, unsigned sp, unsigned
 	if (machine == EM_ARM) /* the kernel has it in both */
 		copy.rec.regs[13] = copy.rec.regs[31];
 	walk__begin(&w, unwind_arch__of(machine));
-	is_uint(got.addresses[0], copy.rec.regs[pc], "%s: a walk begins where the thread was",
-		name);
+	is_uint(got.addresses[0], copy.rec.regs[pc],
+		"%s: a walk begins at the thread's instruction", name);
 	is_uint(w.bottom, copy.rec.regs[sp], "%s: and at its stack pointer", name);
 }
 

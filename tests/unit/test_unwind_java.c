@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code in the forms that HotSpot makes, in memory of no file, of a program with a libjvm.so: a call
- * stub, an interpreter that returns by jumps, compiled code that uses the frame pointer for
- * something else, and one that keeps it. The walk at each instruction: never a wrong frame, and
- * hardly ever one too few.
+ * Code in the forms that HotSpot generates, in anonymous memory, of a program with a libjvm.so: a
+ * call stub, an interpreter that returns by jumps, compiled code that uses the frame pointer for
+ * something else, and compiled code that keeps it. Walks at each instruction: never a wrong frame,
+ * and rarely one too few.
  */
 #include "symbol/unwind/unwind.h"
 #include "tests/capture.h"
@@ -56,7 +56,7 @@ static const char source[] =
 
 enum { STUB, ENTRY, INTERP, OUT, COMPILED, KEEPS, PIECES };
 
-/* By whom it is called: the interpreter's frame is made in its entry, and gone in the way out. */
+/* The caller: the interpreter's frame is built in its entry, and gone on its way out. */
 static int caller_of(int piece)
 {
 	static const int callers[] = { -1, STUB, STUB, STUB, INTERP, COMPILED };
@@ -84,7 +84,7 @@ static enum verdict judge(const struct fixture *fx, const struct unwound *got)
 
 static void show(const struct fixture *fx, const struct unwound *got)
 {
-	diag("ended: %d in %s", got->end, got->module ?: "-");
+	diag("the walk ended by %d in %s", got->end, got->module ?: "-");
 	for (uint32_t i = 0; i < got->cnt; i++)
 		diag("%2u %llx in %d, of it +%llx", i, (unsigned long long)got->addresses[i],
 		     fixture__function_at(fx, got->addresses[i]),
@@ -122,12 +122,12 @@ static void test_steps(bool java)
 	     cnt[SHORT], elsewhere);
 	if (java) {
 		ok(taken == STEPS && seen[STUB] && seen[INTERP] && seen[COMPILED] && seen[KEEPS],
-		   "all of the code was met");
+		   "all of the code was reached");
 		ok(!cnt[WRONG], "no wrong frame in %u steps", taken);
 		ok(!elsewhere && cnt[SHORT] * 5 <= taken,
-		   "a caller is missing only where the interpreter's frame is made or gone");
+		   "a caller is missing only where the interpreter's frame is built or gone");
 	} else {
-		ok(cnt[WRONG] + cnt[SHORT], "the same by frame pointers is not whole");
+		ok(cnt[WRONG] + cnt[SHORT], "by frame pointers the same stacks are not whole");
 	}
 	symbolizer__free(sym);
 	fixture__stop(&fx);

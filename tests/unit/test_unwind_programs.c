@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Walks through programs as distributions ship them, against gdb's of the same stopped thread: no
- * frame may be another than gdb's. JANK_UNWIND_SAMPLES: how many of each program, 25 by default.
+ * Walks through programs of the distribution, compared with gdb's of the same stopped thread: no
+ * frame may differ from gdb's. JANK_UNWIND_SAMPLES: the number for each program, 25 by default.
  */
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -44,7 +44,7 @@ static void show(const struct shot *shot, const struct unwound *got, struct symb
 {
 	struct stack stack = { .addresses = (uint64_t *)got->addresses, .user_cnt = got->cnt };
 
-	diag("ended: %s in %s", end_names[got->end], got->module ?: "-");
+	diag("the walk ended by %s in %s", end_names[got->end], got->module ?: "-");
 	symbolizer__stack(sym, pid, &stack);
 	for (uint32_t i = 0; i < got->cnt || i < shot->frame_cnt; i++)
 		diag("%2u ours %12llx gdb's %12llx%s %s", i,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A walk at each instruction of a function's life, its prologue and its epilogue too: there the
- * tables say least, and samples hit them as any other. The caller is found by its frame pointer,
- * which the callee saves and restores.
+ * A walk at each instruction of a function, including its prologue and epilogue: tables say least
+ * there, and samples hit them like any other. The caller is found by its frame pointer, which the
+ * callee saves and restores.
  */
 #include "symbol/unwind/unwind.h"
 #include "tests/capture.h"
@@ -30,7 +30,7 @@ static const char source[] = "#include <alloca.h>\n#include <stdio.h>\n#include 
 
 enum { LEAF = 1, MANY = 2, ROOM = 3 };
 
-/* leaf is called by many, that by room, that by main. */
+/* room calls many, many calls leaf; main calls room. */
 static bool is_whole(const struct fixture *fx, const struct unwound *got)
 {
 	int at = fixture__function_at(fx, got->addresses[0]);
@@ -78,7 +78,7 @@ static void test_steps(const char *flags)
 			fixture__show_walk(&fx, &got);
 	}
 	ok(taken == STEPS && !bad && seen[LEAF] && seen[MANY] && seen[ROOM],
-	   "%s: the whole chain at each of %u instructions, but for %u", flags, taken, bad);
+	   "%s: the whole chain at each of %u instructions, except for %u", flags, taken, bad);
 	symbolizer__free(sym);
 	fixture__stop(&fx);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which words are return addresses: by the forms of a call, and by this very program's stack. */
+/*
+ * Which words are return addresses: by the forms of a call instruction, and on this program's own
+ * stack.
+ */
 #include "catalogue/wait_note.h"
 
 #include <stdlib.h>
@@ -35,7 +38,7 @@ static const struct form forms[] = {
 	{ "909090909090 ffe0", "jmp *%rax", false },
 	{ "909090 e910000000", "jmp", false },
 	{ "9090909090909090", "nop", false },
-	{ "9090909090 ff1590", "a call that is cut off", false },
+	{ "9090909090 ff1590", "a truncated call", false },
 	{ "0000000000000000", "nothing", false },
 #endif
 };
@@ -55,7 +58,7 @@ static __attribute__((noinline)) uint64_t where_from(void)
 	return CALLED_FROM();
 }
 
-/* Real ones among words that are none, and among memory that is of no file. */
+/* Real ones among other words, and among addresses in anonymous memory. */
 static void test_code(struct symbolizer *sym)
 {
 	uint64_t page = sysconf(_SC_PAGESIZE), words[200];
@@ -77,7 +80,7 @@ static void test_code(struct symbolizer *sym)
 	for (size_t i = 0; i < kept && i < want; i++)
 		right &= words[i] == words[0];
 	ok(right, "and no other");
-	is_uint(return_addresses__keep(&of, words, 0), 0, "of none there is none");
+	is_uint(return_addresses__keep(&of, words, 0), 0, "without words there are none");
 	munmap(gone, page);
 }
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What waits were for that is neither file nor socket, on this machine: eventfds, pipes, a mutex.
- */
+/* Objects of waits on this machine that are neither file nor socket: eventfds, pipes, a mutex. */
 #include "enrich/wait_object_names.h"
 
 #include <fcntl.h>
@@ -31,7 +29,7 @@ static void test_eventfd(void)
 	close(event);
 }
 
-/* A wait for a pipe's reading end. */
+/* A wait for the reading end of a pipe. */
 static struct jank_rec_waited open_pipe(int fds[2])
 {
 	if (pipe(fds))
@@ -54,7 +52,7 @@ static void test_pipe(void)
 
 	is_pipe(&raw, "a pipe");
 	close(fds[0]);
-	is_pipe(&raw, "a pipe that was closed still was one");
+	is_pipe(&raw, "a closed pipe is still called a pipe");
 	close(fds[1]);
 }
 
@@ -70,13 +68,13 @@ static void test_anonymous(void)
 	raw.dev = 15;
 	raw.mode = S_IFREG | 0600;
 	waited = fill(&raw);
-	is_str(waited->target, "epoll", "what was closed, by its anonymous inode's name");
+	is_str(waited->target, "epoll", "a closed object, by the name of its anonymous inode");
 	ok(!waited->path && !waited->device, "which is no path");
 	wait_object__free(waited);
 	set_names(&raw, "/srv/[eventpoll]");
 	waited = fill(&raw);
-	is_str(waited->path, "…/srv/[eventpoll]", "a file may be called so");
-	is_str(waited->target, NULL, "and is one");
+	is_str(waited->path, "…/srv/[eventpoll]", "a file may have such a name");
+	is_str(waited->target, NULL, "and is a file");
 	wait_object__free(waited);
 }
 
@@ -111,8 +109,8 @@ static void *hold(void *arg)
 	return NULL;
 }
 
-/* Who has joined a thread may still find it in /proc. */
-static void wait_gone(uint32_t tid)
+/* After a join, the thread may still be in /proc for a moment. */
+static void wait_exited(uint32_t tid)
 {
 	char path[64];
 
@@ -148,8 +146,8 @@ static void test_mutex(void)
 	pthread_barrier_wait(&holder.held);
 	memcpy(words, &holder.mutex, sizeof(words));
 	is_owned(&raw, 2, words[2], holder.tid, "a mutex's owner");
-	is_owned(&raw, 0x80000000 | holder.tid, 0, holder.tid, "one that is in the word");
-	is_owned(&raw, 7, words[2], 0, "a word that is no mutex's");
+	is_owned(&raw, 0x80000000 | holder.tid, 0, holder.tid, "an owner in the word");
+	is_owned(&raw, 7, words[2], 0, "a word that is no mutex");
 	is_owned(&raw, 2, 0, 0, "no owner");
 	is_owned(&raw, 2, UINT32_MAX, 0, "no thread's number");
 	child = child__start(NULL, NULL);
@@ -157,8 +155,8 @@ static void test_mutex(void)
 	child__end(child);
 	pthread_barrier_wait(&holder.done);
 	pthread_join(thread, NULL);
-	wait_gone(holder.tid);
-	is_owned(&raw, 2, words[2], 0, "one that has ended");
+	wait_exited(holder.tid);
+	is_owned(&raw, 2, words[2], 0, "an ended thread");
 }
 
 static void test_unread(void)
@@ -170,7 +168,7 @@ static void test_unread(void)
 	waited = fill(&raw);
 	ok(!waited->path && !waited->target && !waited->device && !waited->peer &&
 		   !waited->owner.tid && !waited->peer_task.tid,
-	   "what was not read is not named");
+	   "what was not read has no name");
 	wait_object__free(waited);
 }
 
@@ -182,7 +180,7 @@ static void test_link(void)
 	is_str(link.process, "test_wait_object_names", "in full, beyond 15 bytes");
 	free(link.process);
 	link = (struct link){ .task.pid = (uint32_t)child__on_exit() };
-	is_int(wait_object_names__link(&link), 0, "one that has ended");
+	is_int(wait_object_names__link(&link), 0, "an ended process");
 	is_str(link.process, NULL, "has no name");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The finer cause of one moment, by each piece of evidence, and by which of several. */
+/* cause.what of one sample, by each kind of evidence, and which of several takes precedence. */
 #include "model/chain/wait_reason.h"
 
 #include "model/chain/wait_reason_table.h"
@@ -7,7 +7,7 @@
 #include "tests/verdict_fixture.h"
 #include "verdict/sentence.h"
 
-/* What the block's only span says; frees the block. */
+/* cause.what of the block's only span; frees the block. */
 static const char *said_by(struct block *block)
 {
 	struct activity moment = activity__of_sample(&block->samples[0]);
@@ -17,7 +17,7 @@ static const char *said_by(struct block *block)
 	return ret;
 }
 
-/* What a span says of 100 ms in this state, with this call and stack. */
+/* cause.what for a span of 100 ms in this state, with this call and stack. */
 static const char *what(uint32_t state, const char *syscall, const char *const *texts)
 {
 	return said_by(verdict__off_cpu(state, state ? 100 * MS : 0, syscall, texts));
@@ -83,7 +83,7 @@ static void test_kernel(void)
 		       rows[i].syscall ? rows[i].syscall : "no call");
 }
 
-/* An interpreter's lock is waited for in slices, each with a time-out. */
+/* A wait for an interpreter's lock consists of slices with a timeout. */
 static void test_slices(void)
 {
 	struct block *block = verdict__block();
@@ -93,7 +93,7 @@ static void test_slices(void)
 
 	verdict__waited(block, JANK_WAITED_TIMEOUT)->raw.timeout_ns = 5 * MS;
 	moment = activity__of_sample(sample);
-	ok(activity__timed_out(&moment), "its time was up");
+	ok(activity__timed_out(&moment), "its timeout passed");
 	is_str(wait_reason__of(&moment), "gil", "but it was for the lock all the same");
 	block__free(block);
 }
@@ -147,10 +147,10 @@ static void test_collectors(void)
 	is_str(what(JANK_STATE_RUNNING, NULL, STACK("v8::internal::Heap::AllocateRaw", "main")),
 	       NULL, "an allocation is no collection");
 	is_str(wait_reason__of_thread("GC Thread#3"), "gc", "a collector's thread");
-	is_str(wait_reason__of_thread("worker"), NULL, "and any other");
+	is_str(wait_reason__of_thread("worker"), NULL, "whatever it does");
 }
 
-/* A futex wait by its call's arguments. */
+/* A futex wait by the arguments of its call. */
 static const char *by_args(uint64_t op, uint32_t val, uint32_t waker)
 {
 	struct block *block = verdict__off_cpu(JANK_STATE_FUTEX, 100 * MS, "futex", STACK("f"));
@@ -168,12 +168,12 @@ static void test_futex_args(void)
 	is_str(by_args(128, 2, 0), "mutex", "glibc's lock word");
 	is_str(by_args(128, 3, 0), NULL, "another word");
 	is_str(by_args(128 | 6, 0, 0), "mutex", "a PI mutex");
-	is_str(by_args(9 | 256, 4711, 4711), "join", "a tid, cleared by that thread");
-	is_str(by_args(9 | 256, 4711, 12), NULL, "by another");
+	is_str(by_args(9 | 256, 4711, 4711), "join", "a tid, cleared by that thread's end");
+	is_str(by_args(9 | 256, 4711, 12), NULL, "by another thread");
 	is_str(by_args(9 | 256 | 128, 4711, 4711), NULL, "a private word");
 }
 
-/* A wait for what a descriptor stands for. */
+/* A wait for the object of a descriptor. */
 static const char *by_waited(uint32_t state, const char *syscall, unsigned flags,
 			     void (*set)(struct wait_object *waited))
 {
@@ -255,7 +255,7 @@ static void test_waited(void)
 		{ JANK_STATE_POLL, "poll", JANK_WAITED_SOCKET, set_syn_sent, "connect",
 		  "poll of a connect" },
 		{ JANK_STATE_POLL, "poll", JANK_WAITED_TIMEOUT, set_timeout, "timeout",
-		  "all of its timeout" },
+		  "its full timeout" },
 		{ JANK_STATE_POLL, "poll", JANK_WAITED_TIMEOUT, set_long_timeout, NULL,
 		  "less than that" },
 		{ JANK_STATE_POLL, "poll", JANK_WAITED_TIMEOUT, set_no_timeout, NULL, "none" },
@@ -286,7 +286,7 @@ static void test_resolver(void)
 	       "its time on the CPU is not a wait");
 }
 
-/* What a table says, the list of words must have: it is the schema's, too. */
+/* The list of words must have all words of a table: it is the schema's, too. */
 static void test_vocabulary(void)
 {
 	static const struct wait_reason_table *const tables[] = {
@@ -300,9 +300,9 @@ static void test_vocabulary(void)
 
 		for (size_t j = 0; j < tables[i]->cnt; j++)
 			all &= !!words__of_what(tables[i]->rules[j].what);
-		ok(all, "table %zu has words of the list", i);
+		ok(all, "all words of table %zu are in the list", i);
 	}
-	is_str(words__of_what("nonsense"), NULL, "and the list not any");
+	is_str(words__of_what("nonsense"), NULL, "and the list has no other");
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which files were waited for, on this machine: open, closed, mapped and removed ones of this
+ * Files that were waited for, on this machine: open, closed, mapped and removed ones of this
  * process and its children.
  */
 #include "enrich/wait_object_names.h"
@@ -34,7 +34,7 @@ static struct opened open_file(const char *name)
 	return ret;
 }
 
-/* Where the temporary directory is a mount of its own, a file's names begin there. */
+/* If the temporary directory is a mount of its own, a file's names begin there. */
 static bool is_root_mount(const char *path)
 {
 	struct stat root, here;
@@ -42,7 +42,7 @@ static bool is_root_mount(const char *path)
 	return !stat("/", &root) && !stat(path, &here) && root.st_dev == here.st_dev;
 }
 
-/* NULL: it is no file, or one whose path nobody knows. */
+/* NULL: it is no file, or one with an unknown path. */
 static void is_path(const struct jank_rec_waited *raw, const char *want, const char *what)
 {
 	struct wait_object *waited = fill(raw);
@@ -58,13 +58,13 @@ static void test_file(void)
 
 	is_str(waited->path, file.path, "a file's path, whatever is in it");
 	ok(waited->device && *waited->device, "its device: %s", waited->device);
-	ok(!waited->target && !waited->peer, "it is nothing else");
+	ok(!waited->target && !waited->peer, "it has no other name");
 	wait_object__free(waited);
 
 	file.raw.inode++;
 	waited = fill(&file.raw);
-	is_str(waited->path, NULL, "another file by now, whose names are not known");
-	is_str(waited->target, NULL, "nor is it what the descriptor is now");
+	is_str(waited->path, NULL, "another file now, with unknown names");
+	is_str(waited->target, NULL, "the present file of the descriptor is not named");
 	wait_object__free(waited);
 	close(file.fd);
 }
@@ -86,7 +86,7 @@ static void test_closed(void)
 	}
 	unlink(file.path);
 	waited = fill(&file.raw);
-	has_str(waited->path, "closed file\n", "removed: what there is of its names: %s",
+	has_str(waited->path, "closed file\n", "removed: as far as its names are known: %s",
 		waited->path);
 	wait_object__free(waited);
 }
@@ -123,7 +123,7 @@ static void test_deleted(void)
 	struct opened file = open_file("deleted");
 
 	unlink(file.path);
-	is_path(&file.raw, file.path, "a removed file has the path that it had");
+	is_path(&file.raw, file.path, "a removed file has its former path");
 	close(file.fd);
 }
 
@@ -137,11 +137,11 @@ static void test_mapped(void)
 	file.raw.fd = -1;
 	is_path(&file.raw, file.path, "of a page fault: the file that is mapped");
 	munmap(at, 4);
-	is_path(&file.raw, file.path, "no more, yet it is known from before");
+	is_path(&file.raw, file.path, "no longer mapped, but known from before");
 	file.raw.inode++;
 	waited = fill(&file.raw);
 	is_str(waited->path, NULL, "a file that is mapped nowhere");
-	ok(waited->device, "what it was on is still known: %s", waited->device);
+	ok(waited->device, "its device is still known: %s", waited->device);
 	wait_object__free(waited);
 }
 
@@ -158,7 +158,7 @@ static void test_long_names(void)
 	snprintf(path, sizeof(path), "/%.63s", dir);
 	set_names(&file.raw, path);
 	snprintf(path, sizeof(path), "…/%.63s…", dir);
-	is_path(&file.raw, path, "a name that was cut shows it");
+	is_path(&file.raw, path, "a truncated name shows it");
 	memset(file.raw.name, 'x', sizeof(file.raw.name));
 	waited = fill(&file.raw);
 	ok(waited->path && strlen(waited->path) == sizeof(file.raw.name) + 2 * strlen("…") + 1,
@@ -166,7 +166,7 @@ static void test_long_names(void)
 	wait_object__free(waited);
 }
 
-/* The thread has ended meanwhile, its process goes on. */
+/* The thread has ended meanwhile; its process lives. */
 static void test_ended_thread(void)
 {
 	struct opened file = open_file("shared");
@@ -189,7 +189,7 @@ static struct wait_object *fill_of_ended(const struct jank_rec_waited *raw, pid_
 	return waited;
 }
 
-/* A program's last block is looked at when it has ended. */
+/* A program's last block is examined after its end. */
 static void test_ended(void)
 {
 	struct opened file = open_file("last");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who was waited for, on this machine: at the other ends of sockets of this process. */
+/* Peers that were waited for, on this machine: at the other ends of this process's sockets. */
 #include "enrich/wait_object_names.h"
 
 #include <netinet/in.h>
@@ -30,7 +30,7 @@ static void close_one(void *arg)
 	close(*(int *)arg);
 }
 
-/* Of a connection's first end. */
+/* A wait for a connection's first end. */
 static struct jank_rec_waited open_pair(int pair[2])
 {
 	struct jank_rec_waited raw;
@@ -42,7 +42,10 @@ static struct jank_rec_waited open_pair(int pair[2])
 	return raw;
 }
 
-/* The kernel says of both ends that we made them: who has the other one is found out. */
+/*
+ * The kernel names this process for both ends, because it made them; who holds the other end must
+ * be found.
+ */
 static void test_pair(void)
 {
 	struct jank_rec_waited raw;
@@ -56,7 +59,7 @@ static void test_pair(void)
 	child = child__start(close_one, &pair[0]);
 	close(pair[1]);
 	waited = fill(&raw);
-	is_int(waited->peer_task.pid, child, "who has the other end of a pair");
+	is_int(waited->peer_task.pid, child, "the holder of the other end of a pair");
 	is_str(waited->peer_task.comm, "peer", "and its name");
 	is_str(waited->peer, NULL, "without an address");
 	wait_object__free(waited);
@@ -64,7 +67,7 @@ static void test_pair(void)
 	close(pair[0]);
 	raw = open_pair(pair);
 	waited = fill(&raw);
-	is_int(waited->peer_task.pid, 0, "both ends are ours: some thread's");
+	is_int(waited->peer_task.pid, 0, "both ends are ours: any of our threads");
 	wait_object__free(waited);
 	close(pair[0]);
 	close(pair[1]);
@@ -79,13 +82,13 @@ static void test_unix(void)
 	set_unix(&raw, "/run/x y.sock", child);
 	waited = fill(&raw);
 	is_str(waited->peer, "unix /run/x y.sock", "a unix socket's path");
-	is_int(waited->peer_task.pid, child, "who listened");
+	is_int(waited->peer_task.pid, child, "the listening process");
 	wait_object__free(waited);
 	child__end(child);
 	set_unix(&raw, "@abstract", child);
 	waited = fill(&raw);
 	is_str(waited->peer, "unix @abstract", "an abstract one");
-	is_int(waited->peer_task.pid, 0, "who has ended is nobody");
+	is_int(waited->peer_task.pid, 0, "an ended process has no name");
 	wait_object__free(waited);
 }
 
@@ -122,7 +125,7 @@ static uint16_t copy_end(__u8 *ret, const struct sockaddr_storage *addr)
 		memcpy(ret, &four->sin_addr, 4);
 	else
 		memcpy(ret, &six->sin6_addr, 16);
-	return ntohs(four->sin_port); /* at one place in both */
+	return ntohs(four->sin_port); /* at the same offset in both */
 }
 
 static struct jank_rec_waited connection_of(int fd, int family)
@@ -151,7 +154,7 @@ static void name_server(void *arg)
 	prctl(PR_SET_NAME, "server");
 }
 
-/* A server that is too busy to accept is what its client waits for. */
+/* A client waits for a server that is too busy to accept. */
 static void test_not_accepted(void)
 {
 	struct sockaddr_storage addr;
@@ -165,7 +168,7 @@ static void test_not_accepted(void)
 	client = client_of(&addr, len);
 	raw = connection_of(client, AF_INET);
 	waited = fill(&raw);
-	is_int(waited->peer_task.pid, child, "who listens, and has not accepted");
+	is_int(waited->peer_task.pid, child, "the listener, which has not accepted");
 	wait_object__free(waited);
 	child__end(child);
 	close(client);
@@ -196,13 +199,13 @@ static void test_tcp(int family, const char *host)
 	waited = fill(&raw);
 	snprintf(want, sizeof(want), "tcp %s:%u", host, raw.dport);
 	is_str(waited->peer, want, "the peer's address");
-	is_int(waited->peer_task.pid, child, "who has accepted it");
+	is_int(waited->peer_task.pid, child, "the process that accepted it");
 	is_str(waited->peer_task.comm, "server", "its name");
 	ok(waited->target && strstr(waited->target, "->"), "both ends: %s", waited->target);
 	wait_object__free(waited);
 	raw.state = 10; /* TCP_LISTEN */
 	waited = fill(&raw);
-	ok(!waited->peer && !waited->peer_task.pid, "who listens has no peer");
+	ok(!waited->peer && !waited->peer_task.pid, "a listener has no peer");
 	wait_object__free(waited);
 	child__end(child);
 	close(client);
@@ -218,7 +221,7 @@ static void test_udp(void)
 	struct wait_object *waited = fill(&raw);
 
 	is_str(waited->peer, "udp 10.0.0.7:53", "a name server");
-	is_int(waited->peer_task.pid, 0, "is elsewhere");
+	is_int(waited->peer_task.pid, 0, "is not on this machine");
 	wait_object__free(waited);
 	raw.dport = 0;
 	waited = fill(&raw);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Waits in slices, and what is none: whoever ended the last slice answers for them all. */
+/*
+ * Waits in slices, and waits that are not: the thread that ended the last slice is the waker of all
+ * of them.
+ */
 #include "model/chain/waker_owner.h"
 
 #include "model/chain/chain.h"
@@ -15,8 +18,8 @@ static struct wait_object waited[CNT];
 static struct sample samples[CNT];
 
 /*
- * A slice of 5 ms each 5.1 ms, on the condition variable's two words by turns; the last one is
- * ended by thread 21.
+ * A slice of 5 ms every 5.1 ms, on the condition variable's two words in turn; thread 21 ends the
+ * last one.
  */
 static void make(void)
 {
@@ -52,9 +55,10 @@ static void test_whole(void)
 	wait = last_wait();
 	is_uint(wait.begin, BEGIN, "the wait begins with the first slice");
 	is_uint(wait.end, samples[CNT - 1].t_ns + 2 * MS, "and ends with the last");
-	ok(wait.has_waker && wait.waker.tid == 21, "by whoever ended that");
+	ok(wait.has_waker && wait.waker.tid == 21, "by the thread that ended it");
 	wait = retry_waits__wait(samples, 0, 10, 11);
-	ok(wait.begin == BEGIN && wait.end == BEGIN + SLICE_NS, "the first is one by itself");
+	ok(wait.begin == BEGIN && wait.end == BEGIN + SLICE_NS,
+	   "the first one is a wait of its own");
 }
 
 static void check_break(const char *what)
@@ -67,26 +71,26 @@ static void test_broken(void)
 {
 	make();
 	samples[9].has_waker = true;
-	check_break("one that somebody ended is the end of another wait");
+	check_break("a slice that a thread ended is the end of another wait");
 	samples[9].ns = 4 * MS;
 	samples[9].t_ns += MS;
-	check_break("one that ended before its time is, too");
+	check_break("so is one that ended before its timeout");
 	samples[9].t_ns -= 2 * MS;
-	check_break("what ran for a while meanwhile did not just ask again");
+	check_break("a thread that ran for a while meanwhile did not just retry");
 	waited[9].raw.args[0] += 4096;
 	check_break("nor did one that waited for something else");
 	waited[9].raw.hdr.flags = 0;
-	check_break("or for what is not known");
+	check_break("or for something unknown");
 	samples[9].waited = NULL;
-	check_break("or of which nothing is");
+	check_break("or without any facts");
 	samples[9].state = JANK_STATE_SLEEP;
 	check_break("a sleep is no wait for a lock");
 	samples[9].open = true;
-	check_break("one that has not ended has none behind it");
+	check_break("an open slice has none after it");
 }
 
 /*
- * Longer waits that nobody ended do not hide it: each series is one wait, not as many as it has
+ * Longer waits without a waker do not hide a series: each series is one wait, not as many as it has
  * slices.
  */
 static void test_chosen(void)
@@ -97,10 +101,10 @@ static void test_chosen(void)
 	struct chain chain;
 
 	make();
-	samples[12].has_waker = true; /* itself: nobody's fault */
+	samples[12].has_waker = true; /* itself: no thread caused it */
 	samples[12].waker = (struct other_task){ .pid = 10, .tid = 11 };
 	is_int(chain__build(others, &ask, &chain), 0, "a chain");
-	ok(chain.cnt == 1 && chain.links[0].task.tid == 21, "of the series that somebody ended");
+	ok(chain.cnt == 1 && chain.links[0].task.tid == 21, "of the series that a thread ended");
 	is_uint(chain.sample, CNT - 1, "by its last slice");
 	if (chain.cnt)
 		is_uint(chain.links[0].t_ns, samples[13].t_ns, "from its first one on");

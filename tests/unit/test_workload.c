@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* COMMAND waits until it may run, runs as from a shell, and its end is told as a shell tells it. */
+/*
+ * COMMAND waits until it may run, runs as from a shell, and its status is reported as a shell does.
+ */
 #include "session/workload.h"
 
 #include <errno.h>
@@ -35,7 +37,7 @@ static void wait_for_end(struct workload *wl)
 	}
 }
 
-/* Runs a command to its end; its exit status. */
+/* Runs a command to its end; returns its exit status. */
 static int status_of(char **argv)
 {
 	struct workload wl;
@@ -56,7 +58,7 @@ static void test_status(void)
 	is_int(status_of(SH("exit 3")), 3, "another status");
 	is_int(status_of(SH("exit 255")), 255, "the largest");
 	is_int(status_of(SH("kill -9 $$")), 128 + SIGKILL, "128 + the signal that killed it");
-	is_int(status_of(SH("kill -TERM $$")), 128 + SIGTERM, "whichever that was");
+	is_int(status_of(SH("kill -TERM $$")), 128 + SIGTERM, "whichever signal it was");
 }
 
 static void test_waits(void)
@@ -90,9 +92,9 @@ static void cannot_run(const char *command, int code)
 	snprintf(want, sizeof(want), "cannot run '%s': %s", command, strerror(code));
 	is_int(workload__prepare(argv, &wl, &err), 0, "'%s' is prepared", command);
 	is_int(workload__go(&wl, argv, &err), -code, "it cannot be run");
-	is_str(err.msg, want, "which is told");
+	is_str(err.msg, want, "the message says so");
 	workload__stop(&wl);
-	ok(wl.ended && wl.go_fd < 0 && wl.failed_fd < 0, "nothing of it is left");
+	ok(wl.ended && wl.go_fd < 0 && wl.failed_fd < 0, "no child is left");
 }
 
 static void test_failures(void)
@@ -106,7 +108,7 @@ static void test_failures(void)
 	cannot_run("", ENOENT);
 }
 
-/* Killed between fork and exec: no success, and no hanging. */
+/* Killed between fork and exec: no success, and no hang. */
 static void test_lost_child(void)
 {
 	char **argv = ARGV((char *)"true");
@@ -118,7 +120,7 @@ static void test_lost_child(void)
 	wait_for_end(&wl);
 	is_int(workload__go(&wl, argv, &err), -EPIPE,
 	       "a command that was killed before cannot run");
-	has_str(err.msg, "cannot run 'true'", "which is told");
+	has_str(err.msg, "cannot run 'true'", "the message says so");
 	workload__stop(&wl);
 }
 
@@ -140,7 +142,7 @@ static void leave_signals(void)
 	signal(SIGXFSZ, SIG_DFL);
 }
 
-/* A line of our own status, before we changed anything. */
+/* A line of our own status, before this test changed anything. */
 static const char *own(const char *name)
 {
 	static char line[64];
@@ -156,10 +158,7 @@ static const char *own(const char *name)
 	return line;
 }
 
-/*
- * What the command writes to stdout, when we change our signals before it may run, as a session
- * does.
- */
+/* The command's output when we change our signals before it may run, as a session does. */
 static const char *said(const char *command)
 {
 	static struct strbuf out = STRBUF_INIT;
@@ -182,12 +181,12 @@ static const char *said(const char *command)
 	return strbuf__str(&out);
 }
 
-/* What jankbpf does to its own signals and descriptors is not the command's. */
+/* The command does not inherit jankbpf's changes to signals and descriptors. */
 static void test_clean(void)
 {
 	is_str(said("grep SigBlk /proc/self/status"), own("SigBlk"), "no signal is blocked in it");
 	is_str(said("grep SigIgn /proc/self/status"), own("SigIgn"),
-	       "or ignored, but by those before us");
+	       "or ignored, except those from before");
 	is_str(said("ls /proc/self/fd"), "0\n1\n2\n3\n", "no descriptor is left in it");
 }
 
@@ -204,7 +203,7 @@ static void test_stop(void)
 	start = clock__mono_ns();
 	workload__stop(&wl);
 	ok(wl.ended && workload__exit_status(&wl) == 128 + SIGKILL,
-	   "one that ignores SIGTERM is killed");
+	   "a command that ignores SIGTERM is killed");
 	ok(clock__mono_ns() - start >= 1900 * NS_PER_MS, "after two seconds");
 	argv = ARGV((char *)"sleep", (char *)"100");
 	workload__prepare(argv, &wl, &err);
@@ -213,10 +212,10 @@ static void test_stop(void)
 	start = clock__mono_ns();
 	workload__stop(&wl);
 	ok(wl.ended && workload__exit_status(&wl) == 128 + SIGTERM,
-	   "one that is stopped ends by SIGTERM");
+	   "a stopped one ends by SIGTERM");
 	ok(clock__mono_ns() - start < 1900 * NS_PER_MS, "at once");
 	workload__stop(&wl);
-	ok(wl.ended, "stopped twice is stopped");
+	ok(wl.ended, "a second stop does nothing");
 }
 
 static void test_none(void)
@@ -229,8 +228,8 @@ static void test_none(void)
 }
 
 /*
- * What the test itself was given is no command's. One at a time where the flag is not known (before
- * 5.11).
+ * Close the descriptors that the test itself inherited. One at a time if the flag is unknown
+ * (before 5.11).
  */
 static void keep_descriptors(void)
 {

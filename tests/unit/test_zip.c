@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Libraries stored in an APK, by the offset at which they are mapped; and archives made to mislead.
- */
+/* Libraries stored in an APK, by the offset at which they are mapped; and hostile archives. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -56,7 +54,7 @@ static void test_found(void)
 	is_uint(entry.offset, first_at, "where it begins");
 	is_uint(entry.size, 9000, "its size");
 	is_int(find(zip.bytes, zip.len, first_at + 2 * PAGE, &entry), 0, "a later page of it");
-	is_uint(entry.offset, first_at, "begins where it did");
+	is_uint(entry.offset, first_at, "has the same begin");
 	is_int(find(zip.bytes, zip.len, second_at + PAGE, &entry), 0, "a page of the second");
 	is_str(entry.name, "lib/arm64-v8a/libtwo.so", "its name");
 	is_int(find(zip.bytes, zip.len, small_at, &entry), 0, "a stored file of ten bytes");
@@ -69,9 +67,9 @@ static void test_not_found(void)
 
 	is_int(find(zip.bytes, zip.len, 0, &entry), -ENOENT, "a compressed file");
 	is_int(find(zip.bytes, zip.len, first_at + 9000, &entry), -ENOENT,
-	       "behind the first, before the second");
+	       "after the first, before the second");
 	is_int(find(zip.bytes, zip.len, first_at - 1, &entry), -ENOENT, "the padding before it");
-	is_int(find(zip.bytes, zip.len, zip.len + PAGE, &entry), -ENOENT, "behind the end");
+	is_int(find(zip.bytes, zip.len, zip.len + PAGE, &entry), -ENOENT, "after the end");
 	is_int(find("PK", 2, 0, &entry), -ENOEXEC, "a file of two bytes");
 	is_int(find("", 0, 0, &entry), -ENOEXEC, "an empty file");
 	is_int(find(zip.directory, zip.directory_len, 0, &entry), -ENOEXEC, "no end record");
@@ -80,7 +78,7 @@ static void test_not_found(void)
 	   "archives by their names");
 }
 
-/* What comes back, if anything, lies in the name's and the archive's bounds. */
+/* Any result lies within the bounds of the name and of the archive. */
 static bool sane(const struct zip_entry *entry, uint64_t offset)
 {
 	return strlen(entry->name) < ZIP_NAME_MAX && offset >= entry->offset &&
@@ -98,7 +96,7 @@ static void test_hostile(void)
 
 		bad += !err && !sane(&entry, first_at);
 	}
-	is_uint(bad, 0, "cut short: nothing out of bounds");
+	is_uint(bad, 0, "truncated: nothing out of bounds");
 	srand(7);
 	for (unsigned run = 0; run < 4000; run++) {
 		size_t at = rand() % 2 ? whole - 1 - (size_t)rand() % 400

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All members of an archive, one after the other, and what is compressed in it unpacked; damaged
- * ones, too.
+ * All members of an archive, one after the other, with compressed ones unpacked; also damaged ones.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +20,7 @@ static struct zip_writer zip;
 static uint8_t content[CONTENT_SZ], packed[CONTENT_SZ + 1000], room[CONTENT_SZ];
 static size_t packed_sz, packed_at, stored_at;
 
-/* Some of it repeats, some does not: the packed form is neither tiny nor as long. */
+/* Some of it repeats, some does not: the packed form is neither tiny nor full-size. */
 static void make_content(void)
 {
 	z_stream z = { .next_in = content, .avail_in = CONTENT_SZ };
@@ -37,7 +36,7 @@ static void make_content(void)
 	deflateEnd(&z);
 }
 
-/* size: what the archive says of the compressed member. */
+/* size: of the compressed member, as the archive says. */
 static int make(size_t size)
 {
 	int fd = memfd_create("zip", MFD_CLOEXEC);
@@ -65,16 +64,16 @@ static void test_members(void)
 	is_str(member.name, "lib/x86_64/liba.so", "its name");
 	ok(!member.deflated && member.offset == stored_at && member.packed == 5000 &&
 		   member.size == 5000,
-	   "it is stored, and where");
+	   "it is stored, at this place");
 	is_int(zip_directory__next(&dir, &at, &member), 1, "the second");
 	ok(member.deflated && member.offset == packed_at && member.packed == packed_sz &&
 		   member.size == CONTENT_SZ,
 	   "it is compressed");
-	is_int(zip_directory__next(&dir, &at, &member), -ENOENT, "one packed in another way");
-	is_int(zip_directory__next(&dir, &at, &member), 1, "does not hide the one behind it");
+	is_int(zip_directory__next(&dir, &at, &member), -ENOENT, "one compressed in another way");
+	is_int(zip_directory__next(&dir, &at, &member), 1, "does not hide the one after it");
 	is_str(member.name, "empty", "its name");
 	is_int(zip_directory__next(&dir, &at, &member), 0, "there are no more");
-	is_int(zip_directory__next(&dir, &at, &member), 0, "whenever it is asked");
+	is_int(zip_directory__next(&dir, &at, &member), 0, "however often it is asked");
 	zip_directory__free(&dir);
 	close(fd);
 }
@@ -99,16 +98,16 @@ static void test_unpacked(void)
 	struct zip_member member = member_of(fd);
 
 	is_int(zip_unpack__head(fd, &member, room, HEAD_SZ), HEAD_SZ, "its begin");
-	ok(!memcmp(room, content, HEAD_SZ), "is what it was");
+	ok(!memcmp(room, content, HEAD_SZ), "is unchanged");
 	is_int(zip_unpack__head(fd, &member, room, sizeof(room)), CONTENT_SZ, "all of it");
-	ok(!memcmp(room, content, CONTENT_SZ), "is what it was");
+	ok(!memcmp(room, content, CONTENT_SZ), "is unchanged");
 	file = zip_unpack__file(fd, &member, CONTENT_SZ);
 	ok(file >= 0, "as a file");
 	memset(room, 0, sizeof(room));
 	ok(pread(file, room, sizeof(room), 0) == CONTENT_SZ && !memcmp(room, content, CONTENT_SZ),
-	   "is what it was");
+	   "is unchanged");
 	close(file);
-	is_int(zip_unpack__file(fd, &member, CONTENT_SZ - 1), -EFBIG, "more than is allowed");
+	is_int(zip_unpack__file(fd, &member, CONTENT_SZ - 1), -EFBIG, "more than the limit");
 	close(fd);
 }
 
@@ -126,17 +125,17 @@ static void test_lies(void)
 	int fd = make(CONTENT_SZ);
 	struct zip_member member = member_of(fd);
 
-	check_lie(CONTENT_SZ - 1, "less than there is was promised");
-	check_lie(CONTENT_SZ + 1, "more than there is was promised");
+	check_lie(CONTENT_SZ - 1, "the stated size is too small");
+	check_lie(CONTENT_SZ + 1, "the stated size is too large");
 	member.packed -= 10;
 	is_int(zip_unpack__file(fd, &member, CONTENT_SZ), -EBADMSG, "its end is missing");
 	is_int(zip_unpack__head(fd, &member, room, HEAD_SZ), HEAD_SZ, "but its begin is there");
 	member.offset = zip.len - 4;
-	ok(zip_unpack__file(fd, &member, CONTENT_SZ) < 0, "behind the end of the file");
+	ok(zip_unpack__file(fd, &member, CONTENT_SZ) < 0, "after the end of the file");
 	close(fd);
 }
 
-/* What is damaged is an error or of the size that was promised. */
+/* A damaged member is an error, or has the stated size. */
 static void test_damaged(void)
 {
 	unsigned bad = 0, whole = 0;
@@ -159,7 +158,7 @@ static void test_damaged(void)
 		if (pwrite(fd, zip.bytes + at, 1, at) != 1)
 			perror("pwrite");
 	}
-	is_uint(bad, 0, "of the promised size or none (%u still unpacked)", whole);
+	is_uint(bad, 0, "of the stated size or none (%u still unpacked)", whole);
 	ok(whole < 300, "some are refused");
 	close(fd);
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Programs whose threads wait for work by other means than epoll, and the stalls that each makes of itself."""
+"""Programs with threads that wait for work without epoll, and the stalls that each causes
+itself."""
 import http.server
 import os
 import pty
@@ -13,12 +14,13 @@ import urllib.request
 import fastcgi
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "desktop")
-DELAY_S = 9     # from the start of a program to its first stall: the tracer comes in between
+DELAY_S = 9     # from the start of a program to its first stall: the tracer attaches in between
 GAP_S = 0.4     # between two stalls
 
 
 class Page:
-    """A web server for desktop/page.html, which starts when go() is called, and which takes down what the page tells."""
+    """A web server for desktop/page.html. The page starts when go() is called; the server records
+    what the page reports."""
 
     def __init__(self, port, folder, rounds):
         self.begun, self.rounds, self.path = threading.Event(), rounds, os.path.join(folder, "stalls")
@@ -53,7 +55,7 @@ class Page:
                 pass
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self.server.handle_error = lambda *_: None  # a page that goes hears no more answers
+        self.server.handle_error = lambda *_: None  # a page that is closed gets no more answers
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def go(self):
@@ -61,7 +63,7 @@ class Page:
 
 
 class Client:
-    """Asks a server for one stall after the other."""
+    """Requests one stall after the other from a server."""
 
     def __init__(self, get, kinds):
         self.get, self.kinds = get, kinds
@@ -82,9 +84,10 @@ def fpm_get(port, folder, kind):
 
 
 class Program:
-    """command: PORT, DIR, ROUNDS and DELAY_MS are filled in. kinds: of its stalls, each ROUNDS times. files: they are copied
-    from desktop/ into DIR, those named .conf filled in. options: of the tracer. client: it asks for the stalls; without it
-    they come by themselves. page: the program shows page.html. terminal: it needs one. build: runs before the program starts."""
+    """command: PORT, DIR, ROUNDS and DELAY_MS are filled in. kinds: of its stalls, each ROUNDS
+    times. files: copied from desktop/ into DIR; those named .conf are filled in. options: of the
+    tracer. client: it requests the stalls; without it they come by themselves. page: the program
+    shows page.html. terminal: it needs one. build: runs before the program starts."""
 
     def __init__(self, name, command, kinds, files=(), options=("-f",), client=None, page=False, terminal=False, build=None):
         self.name, self.command, self.kinds, self.files, self.options = name, command, kinds, files, options
@@ -114,7 +117,8 @@ class Program:
 
 
 def start(words, env, folder, terminal):
-    """A process in a session of its own, its output in a file, or on a terminal that somebody reads."""
+    """A process in a session of its own, with its output in a file, or on a terminal that is
+    read."""
     if not terminal:
         with open(os.path.join(folder, "output"), "ab") as out:
             return subprocess.Popen(words, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What run_desktop and run_idle share: a program in a folder of its own, and the judgement of a trace's blocks."""
+"""Shared by run_desktop and run_idle: a program in a folder of its own, and the judgement of a
+trace's blocks."""
 import json
 import os
 import shutil
@@ -11,11 +12,12 @@ from real import free_port
 
 MS = 1000000
 THRESHOLD_MS = 100
-SLACK_NS = 15 * MS      # two clocks, and what a browser rounds
+SLACK_NS = 15 * MS      # two clocks, and a browser's rounding
 
 
 class Seat:
-    """A program that is ready to be started: its folder, port, environment (env: what it has beside ours) and words."""
+    """A program that is ready to be started: its folder, port, environment (env: in addition to
+    ours) and words."""
 
     def __init__(self, program, display, rounds):
         self.program, self.rounds, self.port = program, rounds, free_port()
@@ -38,18 +40,19 @@ class Seat:
             return ""
 
     def close(self):
-        """After its process's end."""
+        """Removes its folder, after its process's end."""
         if self.page:
             self.page.server.shutdown()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def waited(block):
-    """Was the thread asleep for most of it, neither at work nor waiting for a CPU?"""
+    """Did the thread sleep for most of it, rather than work or wait for a CPU?"""
     return sum(block["time"].get("blocked_ns", {}).values()) * 2 > block["duration_ns"]
 
 
-# The kinds of cause that a kind of stall may have, by how each language does it; and the comms of those that it waits for.
+# The causes that are right for a kind of stall, by how each language causes it, and the comms of
+# the threads that it waits for.
 KINDS = {"cpu": ("cpu",), "script": ("cpu",), "layout": ("cpu", "kernel"), "garbage": ("cpu", "kernel"),
          "sleep": ("sleep", "poll", "futex"), "futex": ("futex",), "child": ("other", "pipe", "poll"),
          "request": ("futex", "poll", "socket")}
@@ -83,8 +86,10 @@ class Tally:
             self.unwatched.add(entry["reason"])
 
     def check(self, kind, block):
-        """Of the first of the blocks that cover the stall: its kind, and the thread or process that it waited for."""
-        kinds = KINDS[kind]  # who is busy by the clock is without a CPU as long as others have it
+        """Judges the first of the blocks that cover the stall: its kind, and the thread or process
+        that it waited for."""
+        # a program that is busy by the clock waits for a CPU as long as others have it
+        kinds = KINDS[kind]
         kind_right = live.blamed(block) in kinds or "cpu" in kinds and block["cause"]["kind"] == "runnable"
         culprit = [link["comm"] for link in block.get("chain", ())][-1:]
         wanted = CULPRITS.get(kind)
@@ -99,7 +104,7 @@ class Tally:
             self.notes.append(f"{kind}: {live.headline(block)}: {block['cause'].get('summary')}")
 
     def judge_free(self, blocks, stalls):
-        """Blocks beside all stalls."""
+        """Blocks outside all stalls."""
         for block in blocks:
             if waited(block) and not any(begin < block["start_ns"] + block["duration_ns"] and block["start_ns"] < end
                                          for begin, end, _ in stalls):

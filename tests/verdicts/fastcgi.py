@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A request to a FastCGI server (FastCGI specification 1.0, of 1996): one connection, one request, no body."""
+"""A request to a FastCGI server (FastCGI specification 1.0, 1996): one connection, one request, no
+body."""
 import socket
 import struct
 
@@ -22,7 +23,7 @@ def receive(sock, size):
 
 
 def get(port, script, query, timeout=10):
-    """What the script wrote, its header included; OSError when there is no answer."""
+    """The script's output, including its header. OSError when there is no answer."""
     names = {"SCRIPT_FILENAME": script, "QUERY_STRING": query, "REQUEST_METHOD": "GET", "SCRIPT_NAME": script}
     params = b"".join(bytes((len(name), len(value))) + name.encode() + value.encode() for name, value in names.items())
     out = b""

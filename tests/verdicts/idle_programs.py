@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Programs that wait for minutes side by side, and the work that each does when it shall be busy instead."""
+"""Programs that wait for minutes side by side, and the work that each does in the busy mode."""
 import copy
 import os
 import socket
@@ -9,7 +9,7 @@ import threading
 from desktop_programs import CHROMIUM, FIREFOX, Program, fpm_get, http_get
 
 KEYS = ["space", *"words that nobody reads".replace(" ", ""), "Return", "Up", "End"]
-SCREEN = threading.Lock()  # one window has the keys
+SCREEN = threading.Lock()  # only one window has the keyboard
 
 
 def xdotool(seat, *words):
@@ -22,10 +22,10 @@ def windows(seat, *what):
     return xdotool(seat, "search", "--onlyvisible", *(what or ("--pid", str(seat.pid))))
 
 
-# --- work: each is called again and again, in a thread of its own for each program
+# --- work: each function is called again and again, in a thread of its own for each program
 
 def type_keys(keys, *what):
-    """Into the program's last window, or the one that is `what`, under the pointer."""
+    """Types into the program's last window, or the one that is `what`, under the pointer."""
     def work(seat):
         with SCREEN:
             found = windows(seat, *what)
@@ -37,7 +37,7 @@ def type_keys(keys, *what):
 
 
 def type_text(text):
-    """Into its terminal."""
+    """Types into its terminal."""
     def work(seat):
         seat.type(text)
     return work
@@ -54,13 +54,13 @@ def echo(port, *_):
         client.recv(100)
 
 
-# --- what is done once, before the minutes begin
+# --- actions done once, before the minutes begin
 
 DIALOG = ("--name", "^Open File")
 
 
 def open_dialog(seat):
-    """Kate's modal dialog; whether it is there."""
+    """Opens Kate's modal dialog; returns whether it is there."""
     if not windows(seat, *DIALOG):
         for window in windows(seat)[-1:]:
             xdotool(seat, "windowfocus", "--sync", window, "key", "ctrl+o")
@@ -72,15 +72,16 @@ def has_dialog(seat):
 
 
 class Idler(Program):
-    """busy: its command where it is to be at work, if that is another; work: what it then gets to do. make_idle: puts it into
-    the state in which it is to idle, and says whether it is; is_idle: whether it still is."""
+    """busy: its command for the busy mode, if that is another; work: the work that it then gets.
+    make_idle: brings it into the state in which it is to idle, and returns whether it is; is_idle:
+    is it still?"""
 
     def __init__(self, name, command, files=(), busy=None, work=None, make_idle=None, is_idle=None, **more):
         super().__init__(name, command, (), files, **more)
         self.busy, self.work, self.make_idle, self.is_idle = busy or command, work, make_idle, is_idle
 
     def at_work(self):
-        """Itself with the command for work."""
+        """The program with its command for the busy mode."""
         other = copy.copy(self)
         other.command, other.make_idle, other.is_idle = self.busy, None, None
         return other
@@ -94,7 +95,8 @@ TABLE = [
     Idler("firefox", FIREFOX + " about:blank", busy=FIREFOX + " http://127.0.0.1:PORT/busy", work=TEXT, page=True),
     Idler("Swing", "java -cp DIR Stalls DIR/stalls 100000000 1", ["Stalls.java"], work=LETTERS,
           build="javac -d DIR DIR/Stalls.java"),
-    Idler("tkinter", PYTHON.format("tk"), ["stalls.py"], work=type_keys(KEYS[1:-3], "--name", "^tk$")),  # its windows tell no pid
+    # its windows have no pid
+    Idler("tkinter", PYTHON.format("tk"), ["stalls.py"], work=type_keys(KEYS[1:-3], "--name", "^tk$")),
     Idler("Qt dialog", PYTHON.format("qt"), ["stalls.py"], work=LETTERS),
     Idler("GTK dialog", PYTHON.format("gtk"), ["stalls.py"], work=LETTERS),
     Idler("zenity", "zenity --question --text idle", work=LETTERS),

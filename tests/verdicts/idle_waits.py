@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where threads pause, as the kernel knows it: the system call in which /proc shows each most often."""
+"""Where threads pause, by the kernel: the system call that /proc shows most often for each."""
 import collections
 import glob
 import os
@@ -11,14 +11,14 @@ EVERY_S = 2
 
 
 def syscall_names():
-    """By number, from the C library's headers."""
+    """Names by number, from the C library's headers."""
     done = subprocess.run(["cc", "-E", "-dM", "-include", "sys/syscall.h", "-x", "c", os.devnull], capture_output=True, text=True,
                           check=True)
     return {int(number): name for name, number in re.findall(r"#define __NR_(\w+) (\d+)\n", done.stdout)}
 
 
 class IdleWaits:
-    """Looks at all threads of our network namespace again and again, from begin() to end()."""
+    """Samples all threads of our network namespace again and again, from begin() to end()."""
 
     def __init__(self):
         self.names, self.seen = syscall_names(), collections.defaultdict(collections.Counter)
@@ -50,5 +50,5 @@ class IdleWaits:
         self.thread.join()
 
     def of(self, tid):
-        """The name of the call; None: the thread was never seen to wait."""
+        """The name of the call; None: the thread was never seen waiting."""
         return self.seen[tid].most_common(1)[0][0] if self.seen[tid] else None

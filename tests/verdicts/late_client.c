@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A client with a clock: late_client OUT_FD IN_FD CPU REQUEST LEAD_MS LATE_MS COUNT, moments on
- * stdin (CLOCK_MONOTONIC in ns). LEAD_MS after each it writes REQUEST to OUT_FD and reads one
- * answer from IN_FD, then prints "BEFORE AFTER RECEIVED": around the write, and with the answer,
- * less the time for which it waited for its own CPU. It ends after the last moment, or COUNT
- * answers that took LATE_MS. A moment during which it still waits for an answer is left out. It
+ * stdin (CLOCK_MONOTONIC in ns). LEAD_MS after each moment it writes REQUEST to OUT_FD and reads
+ * one answer from IN_FD. Then it prints "BEFORE AFTER RECEIVED": around the write, and at the
+ * answer, less the time for which it waited for its own CPU. It ends after the last moment, or
+ * after COUNT answers that took LATE_MS. It skips a moment while it still waits for an answer. It
  * runs on CPU with a real-time priority, for microseconds.
  */
 #define _GNU_SOURCE
@@ -35,8 +35,8 @@ static int64_t now_ns(void)
 }
 
 /*
- * For how long this thread has waited for a CPU, as the kernel counts it; a hypervisor's part is in
- * it.
+ * How long this thread has waited for a CPU, by the kernel's count, which includes a hypervisor's
+ * part.
  */
 static int64_t waited_ns(const struct client *client)
 {

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A network of its own for the programs that a script starts."""
+"""A network namespace for the programs that a script starts."""
 import os
 import subprocess
 import sys
 
 
 def enter():
-    """Runs the script anew in it: servers and browsers that look for others find nobody."""
+    """Runs the script again in it: servers and browsers that search for others find none."""
     if "VERDICT_INSIDE" in os.environ:
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
         return

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Real programs with event loops: how each is started, and how a request is sent that carries a mark.
+"""Real programs with event loops: how each is started, and how to send a request with a mark.
 
-`own` are the files (patterns) whose functions are the program's own: one of these should be blamed. For named that is libuv, too,
-which reads by itself.
+`own` are the files (patterns) with the program's own functions: one of these should be blamed. For
+named libuv is one of them, because it reads by itself.
 """
 import os
 import socket
@@ -33,13 +33,13 @@ def dns_tcp(port, mark):
 
 def dns(port, mark):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-        client.settimeout(2)  # a datagram may come before the server
+        client.settimeout(2)  # a datagram may come before the server is ready
         client.sendto(question(mark), ("127.0.0.1", port))
         return client.recv(4096)
 
 
 def mqtt(port, mark):
-    """CONNECT with the mark as the client's name: answered by CONNACK."""
+    """CONNECT with the mark as the client's name; the answer is CONNACK."""
     body = b"\0\4MQTT\4\2\0\60" + struct.pack(">H", len(mark)) + mark.encode()
     return tcp(port, bytes([0x10, len(body)]) + body)
 
@@ -55,7 +55,8 @@ def line(text):
 
 
 class Program:
-    """A row of the table. command: words, in which PORT and DIR stand for what the run gives; files: by name, likewise."""
+    """A row of the table. command: words, in which PORT and DIR are replaced by the run's; files:
+    by name, with the same replacement."""
 
     def __init__(self, name, command, send, own, packages, files=None, udp=False):
         self.name, self.command, self.send, self.own, self.packages = name, command, send, own, packages

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A library to preload into a server: it stalls where the server reads a request that asks for it,
- * by "JANK-KIND-MS-ID" anywhere in the bytes that were read, and writes what it did to the file
- * that STALL_LOG names: "ID KIND PID TID BEGIN_NS END_NS CULPRIT" on CLOCK_MONOTONIC; CULPRIT is
- * the tid that was waited for, or 0. So the truth about a stall in the handler of any program is
- * known, and the program's own function is the caller. It is built as libmvec-1.so, since functions
- * of the C library's kin are blamed for nothing.
+ * A library to preload into a server. It stalls where the server reads a request for it:
+ * "JANK-KIND-MS-ID" anywhere in the bytes that were read. It writes what it did to the file in
+ * STALL_LOG: "ID KIND PID TID BEGIN_NS END_NS CULPRIT" on CLOCK_MONOTONIC; CULPRIT is the tid that
+ * was waited for, or 0. So the truth about a stall in the handler of any program is known, and the
+ * program's own function is the caller. It is built as libmvec-1.so, because jankbpf never blames
+ * functions of the C library's files.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -53,7 +53,7 @@ static void burn(unsigned ms)
 			sum += i * sum;
 }
 
-/* --- another thread, which lets go after a while */
+/* --- another thread, which releases after a while */
 
 struct partner {
 	unsigned ms;
@@ -162,7 +162,7 @@ static void wait_for_child(unsigned ms)
 	waitpid(pid, NULL, 0);
 }
 
-/* The log is a file that any server may open. */
+/* Any server may open the log. */
 static int open_log(void)
 {
 	return open(getenv("STALL_LOG"), O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -229,7 +229,7 @@ static void report(unsigned id, const char *kind, uint64_t begin, uint64_t end)
 	(void)!syscall(SYS_write, fd, line, len);
 }
 
-/* Requests are read in parts and peeked at: each id stalls once. */
+/* A request may be read in parts or peeked at: each id stalls once. */
 static void look(const void *data, ssize_t len)
 {
 	static _Atomic unsigned last;

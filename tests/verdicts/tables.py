@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The tables of docs/verdicts.md: each is between two marker comments, has a row for each program or kind, and ends with
-their sum. A run replaces the rows that it made; text outside the markers is written by hand."""
+"""The tables of docs/verdicts.md: each is between two marker comments, has a row for each program
+or kind, and ends with their sum. A run replaces its own rows; text outside the markers is written
+by hand."""
 import os
 import re
 
@@ -15,7 +16,7 @@ def ratio(part, whole):
 
 
 def not_run(name, head, why):
-    """The row of a program that gave no figures."""
+    """The row of a program without figures."""
     return [name, *[""] * (len(head) - 2), f"not run: {why.partition(':')[0]}"]
 
 
@@ -24,7 +25,8 @@ def cells_of(line):
 
 
 def sum_cell(cells):
-    """Counts are added; parts of a whole are, and shown as a share. A column with a word in it has no sum."""
+    """Sums counts, and parts of a whole, which are shown as a share. A column with a word in it has
+    no sum."""
     pairs = [NUMBER.fullmatch(cell) for cell in cells if cell]
     if not pairs or not all(pairs):
         return ""
@@ -41,13 +43,14 @@ def render(head, rows):
 
 
 def rows_of(text, head):
-    """Those of an earlier run; none where the columns were others."""
+    """The rows of an earlier run; none if its columns were others."""
     lines = [cells_of(line) for line in text.splitlines() if line.startswith("|")]
     return [cells for cells in lines[2:] if cells[0] != SUM] if lines[:1] == [head] else []
 
 
 def part_of(page, part):
-    """The page's text before, in and after the table between <!-- PART --> and <!-- /PART -->, markers outside."""
+    """The page's text before, in and after the table between <!-- PART --> and <!-- /PART -->,
+    markers outside."""
     begin, end = f"<!-- {part} -->\n", f"<!-- /{part} -->"
     before, found, rest = page.partition(begin)
     table, closed, after = rest.partition(end)
@@ -57,7 +60,7 @@ def part_of(page, part):
 
 
 def put(part, head, rows, order):
-    """Writes the rows into the page's table. order: the names of all rows that it may have."""
+    """Writes the rows into the page's table. order: the names of all possible rows."""
     with open(PAGE, encoding="utf-8") as file:
         before, table, after = part_of(file.read(), part)
     merged = {cells[0]: cells for cells in (*rows_of(table, head), *rows) if cells[0] in order}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""32-bit programs on other kernels, in virtual machines: i386 on x86-64, arm on arm64, by typed and by plain
-probes. What an emulator's times are worth is said in kernel.py; JANK_VM names other kernels."""
+"""32-bit programs on other kernels, in virtual machines: i386 on x86-64, arm on arm64, by typed and
+by plain probes. kernel.py says what times in an emulator are worth. JANK_VM names other kernels."""
 import json
 import os
 import sys
@@ -19,7 +19,8 @@ from live import EXIT_CANNOT, Tap, frame_of, judge_truth, main_syscall  # noqa: 
 
 KERNELS = os.environ.get("JANK_VM", "x86_64/5.10 x86_64/newest arm64/5.10 arm64/6.12 arm64/newest").split()
 COMPAT = {"x86_64": "i686", "arm64": "arm"} # architecture of the 32-bit simjank
-# Options and the program; one that a 64-bit program becomes, and all of -a, are seen from the exec on.
+# Options and the program. A 64-bit program that becomes a 32-bit one, and the programs of -a, are
+# traced from their exec on.
 WAYS = {"best": ("", "/simjank"), "plain": ("--disable-feature tp_btf", "/simjank"),
         "exec": ("", "/bin/sh -c 'exec /simjank \"$@\"' sh")}
 SECONDS = 5
@@ -28,7 +29,7 @@ JUDGED = ["--threshold", "25ms", "--guard", "12ms", "--loop", "epoll", "--tolera
           "--tolerance", "running_max=25ms", "--tolerance", "cpu_max=25ms", "--tolerance", "runnable_max=none",
           "--tolerance", "runnable_p50=3ms", "--tolerance", "kind_rate=0.9"]
 SLEEPS = {"nanosleep", "clock_nanosleep", "clock_nanosleep_time64"}
-# Judges nothing: what each trace said and left is looked at here.
+# The guest judges nothing: the test below checks what each trace printed and left.
 SCRIPT = """
 work="--quiet --length 40ms-70ms --gap 20ms --short-rate 50/s"
 did() { # NAME COMMAND...
@@ -59,7 +60,7 @@ UPROBE = "did uprobe /jankbpf --backend uprobe -- /simjank $work\nexit 0\n"
 
 
 class Left:
-    """What one trace left behind."""
+    """The files that one trace left."""
 
     def __init__(self, folder, name):
         self.base = os.path.join(folder, name)
@@ -98,7 +99,7 @@ def check_truth(tap, what, left):
 
 
 def check_names(tap, what, blocks):
-    """Of functions and of system calls."""
+    """Checks the names of functions and of system calls."""
     slept = {main_syscall(b) for b in blocks if (b["cause"] or {}).get("kind") == "sleep"}
     tap.check(slept and slept <= SLEEPS, f"{what}: system calls have the names of their own numbers", slept)
     busy = {frame_of(b) for b in blocks if (b["cause"] or {}).get("kind") == "cpu"}
@@ -106,21 +107,21 @@ def check_names(tap, what, blocks):
 
 
 def check(tap, kernel, folder, ended=True):
-    """Of a guest that ran out of time, what it came to."""
+    """Checks how far a guest came that ran out of time."""
     for name in (*WAYS, "all"):
         left = Left(folder, name)
         if not ended and not left.text("status"):
             return tap.note(f"{kernel.name} ran out of time in {name}")
         what = f"{kernel.name}, {name}"
         tap.check(left.status == 0 and "s a 32-bit program" in left.err and "raw_syscalls" in left.err,
-                  f"{what}: it says how waits are seen", left.status, left.err)
+                  f"{what}: a message says how waits are seen", left.status, left.err)
         check_truth(tap, what, left)
         check_names(tap, what, left.blocks())
     left = Left(folder, "uprobe")
     if not ended:
         return tap.note(f"{kernel.name} ran out of time in uprobe")
     return tap.check(left.status == EXIT_CANNOT and "--backend kernel" in left.err,
-                     f"{kernel.name}: --backend uprobe is refused, with the remedy", left.status, left.err)
+                     f"{kernel.name}: refuses --backend uprobe, with the remedy", left.status, left.err)
 
 
 def run(tap, name):
@@ -132,12 +133,12 @@ def run(tap, name):
             tap.skip(name, reason)
             return
         tap.note(f"{name}: {kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s")
-        ended = tap.check(result.status == 0, f"{name} boots and comes to its end", result.why, result.last_lines())
+        ended = tap.check(result.status == 0, f"{name} boots and ends well", result.why, result.last_lines())
         out = os.path.join(folder, "out")
         if not ended:
             check(tap, kernel, out, False)
         elif Left(out, "alone").status:
-            tap.skip(name, f"it runs no 32-bit programs: {Left(out, 'alone').err.strip()}")
+            tap.skip(name, f"the CPU runs no 32-bit programs: {Left(out, 'alone').err.strip()}")
         else:
             check(tap, kernel, out)
 

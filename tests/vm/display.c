@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Waits for a display's frames and tells of each: its number and time (the kernel's,
- * CLOCK_MONOTONIC), in ns. For tests/vm/display.t, in a virtual machine. By the DRM's ioctl itself:
- * there are no headers of it among the build's dependencies.
+ * Waits for each frame of a display and prints its number and time (the kernel's, CLOCK_MONOTONIC)
+ * in ns. For tests/vm/display.t, in a virtual machine. Uses the DRM ioctl without a header: the
+ * build does not depend on DRM's headers.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #define RELATIVE 1
 
-/* As drm.h has it: what is asked for, and what comes back, in one place. */
+/* The request and the reply of drm.h, in one place. */
 struct wait_vblank {
 	uint32_t type, seq;
 	int64_t sec, usec;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Frames of a display that a block missed: QEMU's shows them while simjank stalls, and the record's count is that of a
-program that waits for each."""
+"""Frames of a display that a block missed. QEMU's display shows frames while simjank stalls. The
+record must have the count that a program gets by waiting for each frame."""
 import os
 import subprocess
 import sys
@@ -18,7 +18,7 @@ from tap import Tap, skip_all  # noqa: E402
 
 TIMEOUT_S = 200
 COUNT = 12
-NEAR = 1  # the probe takes a frame's time a little later than the kernel
+NEAR = 1  # the probe reads a frame's time a little later than the kernel
 RATE_NEAR = 0.1
 SCRIPT = f"""
 for feature in typed plain; do
@@ -50,7 +50,8 @@ def boot(kernel, programs, folder):
 
 
 def frame_at(shown, t_ns):
-    """The number of the last one until then: who waits for each may sleep over one."""
+    """The number of the last frame until then. A program that waits for each may sleep through
+    one."""
     return max((number for number, at_ns in shown if at_ns <= t_ns), default=0)
 
 
@@ -67,11 +68,11 @@ def check(tap, folder, way):
         rate_wrong = abs(got.get("refresh_hz", 0) - rate_hz) > RATE_NEAR * rate_hz
         if abs(got.get("missed", 0) - want) > NEAR or not want or rate_wrong or got.get("crtc") != 0:
             wrong.append((got, want, block["duration_ns"]))
-    tap.check(len(blocks) >= COUNT and not wrong, f"{way}: each of {len(blocks)} blocks has the frames that were shown",
+    tap.check(len(blocks) >= COUNT and not wrong, f"{way}: each of {len(blocks)} blocks has the number of frames that were shown",
               wrong, seen, guests.text(os.path.join(folder, way + ".err")), guests.text(os.path.join(folder, way + ".why")))
     tap.note(f"{way}: {rate_hz:.1f} Hz; counted, shown: {seen}")
     again = [block.get("frames") for block in guests.blocks(folder, way + ".replay")]
-    tap.check(again == [block.get("frames") for block in blocks], f"{way}: and in a replay", again)
+    tap.check(again == [block.get("frames") for block in blocks], f"{way}: also in a replay", again)
 
 
 def main():
@@ -85,12 +86,12 @@ def main():
         except apt.Unavailable as reason:
             skip_all(str(reason))
         tap.note(f"{kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s")
-        tap.check(result.status == 0, "the kernel boots and comes to its end", result.why, result.last_lines())
+        tap.check(result.status == 0, "the kernel boots and ends well", result.why, result.last_lines())
         for way in ("typed", "plain"):
             check(tap, folder, way)
         without = guests.blocks(folder, "without.out")
         tap.check(without and not any("frames" in block for block in without), "without the feature there are none", without)
-        tap.check("vblank" in guests.text(os.path.join(folder, "doctor")), "doctor knows of it")
+        tap.check("vblank" in guests.text(os.path.join(folder, "doctor")), "doctor has a row for it")
     tap.end()
 
 

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# What tests/vm/kernel.py has a guest do. It judges nothing: all goes to /out, each status last, and from there to the
-# host at once, so that a guest that runs out of time has told what it did.
-. /settings # features, work, hang, clean: words of kernel.py
+# Runs in a guest for tests/vm/kernel.py. It judges nothing. All output goes to /out, each status
+# last, and from there to the host at once, so that a guest that runs out of time has delivered the
+# results of what it finished.
+. /settings # features, work, hang, clean: set by kernel.py
 
-did() { # NAME COMMAND...: its output to NAME.out and NAME.err
+did() { # NAME COMMAND...: its output goes to NAME.out and NAME.err
 	name=$1
 	shift
 	"$@" >"/out/$name.out" 2>"/out/$name.err"
@@ -21,7 +22,7 @@ trace() { # NAME OPTION...: jankbpf's OPTIONs, "--", simjank's
 	did "$name" jankbpf --json -t 25ms --debugging "$@" --quiet --truth "/out/$name.truth"
 }
 
-# Without a disk there is nothing to wait for.
+# Without a disk, there is nothing to wait for.
 grep -q ' /var/tmp ext4 ' /proc/mounts && clean=$clean,disk,dsync,page_fault
 
 did doctor jankbpf doctor

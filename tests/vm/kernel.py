@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""jankbpf on another kernel, in a virtual machine: kernel.py ARCH/SERIES. What was found also goes to a JSON file
-of OUT/vm, from which tools/vm/table makes the table of docs/kernels.md.
+"""jankbpf on another kernel, in a virtual machine: kernel.py ARCH/SERIES. Its results also go to a
+JSON file in OUT/vm, from which tools/vm/table makes the table of docs/kernels.md.
 
-An emulator's times are not to be judged closely: what must hold is that the probes load with whatever the kernel
-has or is said to lack, that each dispatch is told once and none is invented, and that each account sums up.
+Times in an emulator are not exact. Three things must hold: the probes load with the features that
+the kernel has or is told to lack, each dispatch is reported once and none is invented, and each
+account sums up.
 """
 import glob
 import importlib.machinery
@@ -29,26 +30,27 @@ from live import Tap, skip_all  # noqa: E402
 PROGRAMS = ("jankbpf", "simjank", "veristat")
 CLEAN = "busy,kernel,sleep,mutex,cond,pipe,socket,tcp,userfault,runnable,poll,select,epoll,stopped,mixed,mixed_cpu"
 HANG = "--scenario hang:600ms,sleep:40ms --count 2 --start-delay 500ms"
-# Twice as long as features.t needs them: a guest loses time now and then.
+# Twice as long as in features.t: a guest loses time now and then.
 WORK = "--scenario busy:60ms,sleep:60ms,epoll:60ms --count 3 --gap 5ms --start-delay 20ms"
 QUICK = "JANK_VM_QUICK" in os.environ # CI: only the tests that need this kernel; the host runs the unit tests, too
 TIMEOUT_S = 1500
 JUDGED = ["--threshold", "25ms", "--guard", "14ms", "--tolerance", "duration_p99=20ms",
           "--tolerance", "running_max=25ms", "--tolerance", "cpu_max=25ms",
           "--debugging", # as guest.sh: how long a stop takes here is chance
-          # One wait for a CPU may be told as part of the sleep before it.
+          # One wait for a CPU may be counted as part of the sleep before it.
           "--tolerance", "runnable_max=none", "--tolerance", "runnable_p50=3ms", "--tolerance", "kind_rate=0.9"]
 HANGS = ["--hang", "200ms", "--hang-guard", "350ms", "--tolerance", "runnable_p50=none"]
 TRUTHS = {"kernel": [], "uprobe": [], "plain": [], "hang": HANGS, "hang-plain": HANGS}
-ACCOUNT = ("running + runnable", "duration error", "|", "cause.kind") # of truth.py's checks; the others count
-# They run python3 programs on what they wrote, which a guest does not have.
+# truth.py's checks with these prefixes; the others check counts
+ACCOUNT = ("running + runnable", "duration error", "|", "cause.kind")
+# They run python3 on their output, which a guest does not have.
 HOST_TESTS = {"test_export_blockcanary", "test_export_dir", "test_export_full", "test_export_json"}
-TIMED_TESTS = {"test_descriptor", "test_fdtarget"} # and these say how long something may take
+TIMED_TESTS = {"test_descriptor", "test_fdtarget"} # these limit how long something may take
 LOG_LINES = 12 # the verifier's reason is at the end
 
 
 def load(path):
-    """A test as a module: its judgement is wanted."""
+    """Loads a test as a module, for its checks."""
     name = os.path.basename(path).partition(".")[0]
     spec = importlib.util.spec_from_loader(name, importlib.machinery.SourceFileLoader(name, path))
     module = importlib.util.module_from_spec(spec)
@@ -60,19 +62,19 @@ FEATURES = load(os.path.join(ROOT, "tests", "live", "features.t"))
 
 
 def feature_needs():
-    """{name: REQUIRED or OPTIONAL}, from the one list."""
+    """{name: REQUIRED or OPTIONAL}, from features.h."""
     with open(os.path.join(ROOT, "user/probes/features.h"), encoding="utf-8") as file:
         return dict(re.findall(r"X\([A-Z_0-9]+,\s+([a-z_0-9]+),\s+(REQUIRED|OPTIONAL),", file.read()))
 
 
 def planned(kernel):
-    """All that guest.sh does, in its order."""
+    """The names of all steps of guest.sh, in its order."""
     tests = sorted(map(os.path.basename, tests_of(guests.static(kernel.arch, ""))))
     return ["doctor", "veristat", *TRUTHS, *("without-" + name for name in feature_needs()), "embedded", *tests]
 
 
 class Left:
-    """What a guest left behind."""
+    """The files that a guest left."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -93,7 +95,7 @@ class Left:
 
 
 def settings(folder):
-    """The words that guest.sh takes from here."""
+    """Writes the settings that guest.sh reads."""
     path = os.path.join(folder, "settings")
     words = {"features": " ".join(feature_needs()), "hang": HANG, "clean": CLEAN,
              "work": WORK}
@@ -132,7 +134,7 @@ def check_verifier(tap, left, found):
 
 
 def check_truth(tap, left, name, options, found):
-    """truth.py's checks as ours; what they come to in `found`."""
+    """Reports truth.py's checks as two of our own; stores the results in `found`."""
     done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "truth.py"), left.path(name + ".truth"),
                            guests.without_end(left.folder, name), *JUDGED, *options],
                           capture_output=True, text=True, timeout=60, check=False)
@@ -141,7 +143,7 @@ def check_truth(tap, left, name, options, found):
     found["counts"] = well and all(ok == "ok" for ok, text in checks if not text.startswith(ACCOUNT))
     found["account"] = well and all(ok == "ok" for ok, text in checks if text.startswith(ACCOUNT))
     details = "\n".join(line for line in done.stdout.splitlines() if not line.startswith(("ok", "1..")))
-    tap.check(found["counts"], f"{name}: each dispatch is told once, none is invented", details, done.stderr,
+    tap.check(found["counts"], f"{name}: each dispatch is reported once, none is invented", details, done.stderr,
               left.said(name))
     tap.check(found["account"], f"{name}: accounts and causes are right", details)
     for line in re.findall(r"^# (?:duration error|\||cause\.kind|dispatches).*", done.stdout, re.M):
@@ -149,11 +151,12 @@ def check_truth(tap, left, name, options, found):
 
 
 def check_without(tap, left, feature, need, lacks, run=None):
-    """Is all well without the feature? True where it is, and where the refusal says why."""
+    """Does it work without the feature? If the feature is required: is the refusal right? Returns
+    the result."""
     name = run or "without-" + feature
     if need == "REQUIRED":
         good = left.statuses.get(name) == 77 and f"feature '{feature}' is switched off" in left.said(name)
-        return tap.check(good, f"without {feature}: 77, and why", left.said(name))
+        return tap.check(good, f"without {feature}: status 77, with the reason", left.said(name))
     wrong = f"status {left.statuses.get(name)}"
     if left.statuses.get(name) == 0:
         wrong = FEATURES.wrong_with({feature, *lacks}, left.records(name + ".out"), left.records(name + ".truth"))
@@ -161,11 +164,12 @@ def check_without(tap, left, feature, need, lacks, run=None):
 
 
 def check_embedded(tap, left, kernel, lacks):
-    """Without the kernel's own types: by those that are embedded for its release, or a refusal that names --btf."""
+    """Without the kernel's own types: uses the embedded types of its release, or refuses and names
+    --btf."""
     folder = {"x86_64": "x86"}.get(kernel.arch, kernel.arch)
     if not os.path.exists(os.path.join(ROOT, "btf", folder, kernel.release + ".btf")):
         return tap.check(left.statuses.get("embedded") == 77 and "--btf" in left.said("embedded"),
-                         "no types, and none embedded: 77, and what to do", left.said("embedded"))
+                         "no types, and none embedded: status 77, with the remedy", left.said("embedded"))
     return check_without(tap, left, "btf", "OPTIONAL", lacks, "embedded")
 
 
@@ -182,7 +186,7 @@ def check_tests(tap, left):
 
 
 def examine(tap, left, kernel, found, names):
-    """Judges what is of these names. found["truths"] and found["without"] have the others not."""
+    """Judges the steps in `names`. found["truths"] and found["without"] lack the others."""
     found["lacks"] = {}
     if "doctor" in names:
         check_doctor(tap, left, found)
@@ -199,13 +203,14 @@ def examine(tap, left, kernel, found, names):
 
 
 def check_end(tap, left, kernel, result, found):
-    """What was done is judged whether or not the guest came to its end; all of it must be done if it did."""
+    """Judges the steps that were done, even if the guest died. If it did not, all steps must be
+    done."""
     names = planned(kernel)
     done = [name for name in names if name in left.statuses]
     found["ended"] = result.status == 0
     found["done"] = f"{len(done)} of {len(names)}"
     if found["ended"]:
-        tap.check(True, f"{kernel.release} boots and comes to its end")
+        tap.check(True, f"{kernel.release} boots and ends well")
         examine(tap, left, kernel, found, names)
         return
     examine(tap, left, kernel, found, done)
@@ -223,7 +228,7 @@ def keep(name, found):
 
 
 def left_folder(name):
-    """Where what the guest left stays, to be looked at."""
+    """The folder that keeps the guest's files for inspection."""
     folder = os.path.join(guests.out_folder(), "vm", name.replace("/", "-"))
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Return addresses that are signed (arm64's pointer authentication): a walk of the user stack still reaches main.
-simjank for arm64 is built with signed returns; JANK_VM names another kernel."""
+"""Signed return addresses (arm64's pointer authentication): a walk of the user stack still reaches
+main. simjank for arm64 is built with signed returns. JANK_VM names another kernel."""
 import os
 import subprocess
 import sys
@@ -17,7 +17,7 @@ import kernels  # noqa: E402
 from live import Tap, skip_all  # noqa: E402
 
 KERNEL = os.environ.get("JANK_VM", "arm64/6.12")
-# QEMU's own signature instead of the architecture's, which takes a third of an emulator's time.
+# Use QEMU's own signature algorithm: the architecture's takes a third of the emulator's time.
 CPU = "max,pauth-impdef=on"
 TIMEOUT_S = 150
 COUNT = 8
@@ -69,9 +69,9 @@ def main():
         except apt.Unavailable as reason:
             skip_all(f"{KERNEL}: {reason}")
         tap.note(f"{KERNEL}: {kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s")
-        tap.check(result.status == 0, f"{KERNEL} boots and comes to its end", result.why, result.last_lines())
+        tap.check(result.status == 0, f"{KERNEL} boots and ends well", result.why, result.last_lines())
         tap.check(guests.text(os.path.join(folder, "cpu")).strip() == "paca", "its CPU signs addresses")
-        tap.check(signs(programs["/simjank"]), "and the program has them signed")
+        tap.check(signs(programs["/simjank"]), "and the program's return addresses are signed")
         for way in ("typed", "plain"):
             check_stacks(tap, folder, way)
     tap.end()

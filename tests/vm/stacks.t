@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Whole stacks on arm64: Debian's redis-server and a program over the real android::Looper, neither with frame pointers that
-lead anywhere, and a stripped Go program, whose frame pointers are below its frames. Redis exports its functions, so that the chain
-of a command's callers is known."""
+"""Whole stacks on arm64: Debian's redis-server, a program over the real android::Looper, and a
+stripped Go program. Frame pointers lead nowhere in the first two; Go's are below its frames. Redis
+exports its functions, so the callers of a command are known."""
 import os
 import shutil
 import subprocess
@@ -69,14 +69,14 @@ done
 exit 0
 """
 READS = ["readQueryFromClient", "main"]
-# Functions of Redis that a command runs in, from within outwards, those that are exported.
+# Exported functions of Redis on the stack of a command, innermost first.
 CHAINS = {"keysCommand": ["keysCommand", "call", "processCommand", *READS],
           "debugCommand": ["debugCommand", "call", "processCommand", *READS],
           "lua_pcall": ["lua_pcall", "call", "processCommand", *READS]}
 
 
 def user_stacks(found):
-    """Of a process that is at its end the stack's memory goes before its last samples."""
+    """When a process exits, the memory of its stack is freed before its last samples."""
     for block in found:
         for sample in block["samples"]:
             if any(frame.get("function") == "exit_mmap" for frame in sample.get("stack", ())):
@@ -113,7 +113,7 @@ def check_redis(tap, folder):
             for function, chain in CHAINS.items():
                 found = [stack for stack in stacks if function in names(stack)]
                 wrong = [names(stack) for stack in found if not is_in_order(chain, stack)]
-                tap.check(found and not wrong, f"{function}: {len(found)} stacks have the callers that it has", *wrong[:3])
+                tap.check(found and not wrong, f"{function}: {len(found)} stacks have the right callers", *wrong[:3])
 
 
 def check_looper(tap, folder):
@@ -125,40 +125,42 @@ def check_looper(tap, folder):
               guests.text(os.path.join(folder, "looper.err"))[-1500:])
     handled = [names(stack) for stack in stacks if any((name or "").startswith("handle_") for name in names(stack))]
     wrong = [found for found in handled if not ("loop__run_front" in found and "main" in found)]
-    tap.check(handled and not wrong, f"all {len(handled)} of a handler lead through the loop to main", *wrong[:3])
+    tap.check(handled and not wrong, f"all {len(handled)} stacks of a handler reach main through the loop", *wrong[:3])
 
 
 def check_go(tap, folder):
-    """Its handlers: what spins reads the clock, what naps sleeps; both are called by a goroutine's first function. What the runtime
-    does on its own stack ends where it came there. Not judged: where it has a signal's handler make a call of its own, which is at no call
-    in the code."""
-    # Among what it writes itself.
+    """Go's handlers: `spin` reads the clock, `nap` sleeps; a goroutine's first function calls both.
+    On the runtime's own stack, a walk ends where the runtime switched to it. Not judged: stacks where the runtime
+    makes a signal handler look like a call, at an address without a call."""
+    # What the program writes itself.
     found = [record for record in guests.records(folder, "go.out") if record.get("type") == "block"]
     stacks = [stack for stack in (names(each) for _, each in user_stacks(found)) if "runtime.asyncPreempt" not in stack]
     ends = ("runtime.goexit", "runtime.clone", "runtime.mstart", "runtime.rt0_go", "runtime.systemstack", "runtime.mcall",
             "runtime.morestack")
     whole = [stack for stack in stacks if stack[-1] in ends]
-    # runtime.nanotime1 and walltime read the clock on another stack, which the table does not follow.
+    # runtime.nanotime1 and walltime read the clock on another stack, which the Go table does not
+    # follow.
     tap.check(len(stacks) >= 20 and len(whole) >= 0.9 * len(stacks), f"Go: {len(whole)} of {len(stacks)} stacks are whole",
               *[stack for stack in stacks if stack not in whole][:5], guests.text(os.path.join(folder, "go.err"))[-1500:])
     for function in ("main.now", "main.spin", "main.nap"):
         found = [stack for stack in stacks if function in stack]
         wrong = [stack for stack in found if not {"main.serve", "runtime.goexit"} <= set(stack)]
-        tap.check(found and not wrong, f"{function}: {len(found)} stacks lead through main.serve to its goroutine's begin", *wrong[:3])
+        tap.check(found and not wrong, f"{function}: {len(found)} stacks reach the goroutine's first function through main.serve", *wrong[:3])
 
 
 def check_lazy(tap, folder):
-    """Handwritten code of ld.so, whose tables count from where the linker's stub left the stack."""
+    """Handwritten code of ld.so. Its unwind tables count from where the linker's stub left the
+    stack."""
     found = [names(stack) for _, stack in user_stacks(guests.blocks(folder, "lazy.out")) if "call_all" in names(stack)]
     wrong = [stack for stack in found if not is_in_order(lazy.CHAIN, [{"function": name} for name in stack])
              or stack.count("call_all") > 1]
     inner = sum(stack.index("call_all") >= 2 for stack in found)
-    tap.check(inner >= 20 and not wrong, f"ld.so at work for a call: {inner} of {len(found)} stacks, with its callers", *wrong[:3],
+    tap.check(inner >= 20 and not wrong, f"ld.so resolving a call: {inner} of {len(found)} stacks have its callers", *wrong[:3],
               guests.text(os.path.join(folder, "lazy.err"))[-1500:])
 
 
 def build_go(folder):
-    """[] where there is no compiler of Go's."""
+    """[] if there is no Go compiler."""
     path = os.path.join(folder, "netpoll")
     if not shutil.which("go"):
         return []
@@ -191,14 +193,14 @@ def main():
         except apt.Unavailable as reason:
             skip_all(f"{KERNEL}: {reason}")
         tap.note(f"{KERNEL}: {kernel.release}, up after {result.up_s:.1f} s, ended after {result.run_s:.1f} s")
-        if tap.check(result.status == 0, f"{KERNEL} boots and comes to its end", result.why, result.last_lines()):
+        if tap.check(result.status == 0, f"{KERNEL} boots and ends well", result.why, result.last_lines()):
             check_redis(tap, folder)
             check_looper(tap, folder)
             check_lazy(tap, folder)
             if go:
                 check_go(tap, folder)
             else:
-                tap.skip("Go's stacks", "no compiler of Go's: golang-go")
+                tap.skip("Go's stacks", "no Go compiler: golang-go")
     tap.end()
 
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What jankbpf costs, in one run beside its peers: `make bench`.
 
-Rounds are interleaved (base, jankbpf, peers, base, …) and compared within a round: this machine may be
-slower a minute later. A peer that is missing is said so. Missed targets do not fail the run.
+Rounds are interleaved (base, jankbpf, peers, base, …) and compared within a round, because this
+machine may be slower a minute later. A missing peer is mentioned. Missed targets do not fail the
+run.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import own  # noqa: E402
 import redis  # noqa: E402
 from targets import Scratch, cpus  # noqa: E402
 
-# name: what runs it, its rounds by default
+# name: function, its default number of rounds
 PARTS = {"micro": (micro.run, 5), "redis": (redis.run, 6), "own": (own.run, 5), "encoding": (encoding.run, 5)}
 
 
@@ -40,7 +41,7 @@ def options():
 
 
 def foreign_programs():
-    """BPF programs on events that are at work already: they cost the base, too."""
+    """BPF programs that are already attached to the same events: they slow down the base, too."""
     kinds = ("tracing", "tracepoint", "raw_tracepoint", "kprobe", "perf_event")
     try:
         shown = subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True, check=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the record of a block costs in each encoding: the blocks of the references, encoded again and again."""
+"""The cost of a block's record in each encoding: the blocks of the references, encoded again and
+again."""
 
 import glob
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a tracer adds to one dispatch, one system call, one pair of context switches: bench_epoll, base
-and traced by turns."""
+"""What a tracer adds to one dispatch, one system call, one pair of context switches: bench_epoll,
+untraced and traced in turn."""
 
 import tracers
 from report import Table
@@ -9,7 +9,7 @@ from targets import Micro, cpus
 
 MS = 50
 
-# key, title, who runs it (the traced process or one that is not), bench_epoll's mode
+# key, title, the process that runs it (traced or not), bench_epoll's mode
 MEASURES = (
     ("epoll", "A dispatch: epoll_wait on a ready eventfd", "traced", "epoll"),
     ("loop", "A ping-pong of two loops on one CPU (two dispatches, two switches)", "traced",
@@ -24,7 +24,7 @@ MEASURES = (
 ALL = tuple(row[0] for row in MEASURES)
 LOOPS = ("epoll", "loop")
 
-# tracer, what is measured under it, targets in ns
+# tracer, what is measured with it, targets in ns
 VARIANTS = (
     (tracers.ALL_ON, ALL, {"epoll": 200}),
     *((tracer, ALL, {}) for tracer in tracers.BEFORE),

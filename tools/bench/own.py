@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a tracer takes for itself: CPU time and memory while at work, and the time until it is."""
+"""The tracer's own use: CPU time and memory while at work, and the time until it is at work."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import tracers
 from report import Table
 from targets import Target, cpus, schedstat_ns, status_kb
 
-SETTLE_S = 1.5  # the start's own cost is not the steady state's
+SETTLE_S = 1.5  # the start costs more than the steady state
 STEADY_S = 10
 SIMJANK = os.environ.get("SIMJANK", "./simjank")
 
@@ -30,7 +30,7 @@ setInterval(() => { const end = Date.now() + 150; while (Date.now() < end) JSON.
 
 
 def busy_simjank(scratch):
-    """20,000 dispatches/s, and one over the threshold each second."""
+    """20,000 dispatches/s, one of them above the threshold each second."""
     return Target(scratch, [SIMJANK, "--quiet", "--short-rate", "20000/s", "--scenario",
                             "busy:150ms", "--gap", "850ms", "--duration", "10m"], cpu=cpus()[-1])
 
@@ -41,7 +41,7 @@ def node(scratch):
 
 
 def watch(pid):
-    """Own CPU in % of one CPU, RSS and its highest in MB, over STEADY_S at work."""
+    """Own CPU in % of one CPU, RSS and its maximum in MB, over STEADY_S at work."""
     time.sleep(SETTLE_S)
     begin, ran = time.monotonic(), schedstat_ns(pid)[0]
     time.sleep(STEADY_S)
@@ -51,7 +51,7 @@ def watch(pid):
 
 
 def dispatch_rate(running):
-    """Dispatches/s by jankbpf's own summary: was the target as busy as it was asked to be?"""
+    """Dispatches/s by jankbpf's own summary: was the target as busy as intended?"""
     found = re.search(r"([\d,]+) dispatches", running.tail.decode(errors="replace"))
     seconds = time.monotonic() - running.began
     return int(found[1].replace(",", "")) / seconds if found else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The server's CPU time a request, against the untraced server's. It is steadier than
+"""The server's CPU time a request, compared with the untraced server's. It is steadier than
 throughput: a slower epoll_wait gathers larger batches, and throughput may even rise."""
 
 import tracers
@@ -8,13 +8,13 @@ from rounds import Rounds
 from targets import Redis, cpus
 
 OWN = (tracers.ALL_ON, tracers.NO_SAMPLES, tracers.MARKS, tracers.UPROBES)
-WARM_S = 5  # marks go two to three seconds after a load begins
+WARM_S = 5  # marks are removed two to three seconds after a load begins
 PEERS = (tracers.BPFTRACE_TRACEPOINTS, tracers.BPFTRACE_UPROBES, tracers.PERF_99,
          tracers.FUNCSLOWER)
 
 
 class Setting:
-    """A load and where it runs; `goals` are for jankbpf's CPU a request, in per cent."""
+    """A load and the CPU it runs on; `goals` are for jankbpf's CPU a request, in per cent."""
 
     def __init__(self, key, title, tests, clients, requests, one_cpu, goals):
         self.key, self.title, self.goals = key, title, goals
@@ -62,7 +62,7 @@ def run_setting(scratch, setting, rounds):
     try:
         measure(server, setting)  # warm
         for number in range(rounds):
-            # Peers take long to start: every other round is enough for them.
+            # Peers take long to start: every second round is enough for them.
             variants = [(tracer, ("cpu", "rate")) for tracer in
                         (OWN if number % 2 else OWN + PEERS)]
             shift = number % len(variants)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Figures of interleaved rounds: what is shown, and what the JSON keeps."""
+"""Figures of interleaved rounds: what is printed, and what the JSON keeps."""
 
 import statistics
 
@@ -10,7 +10,7 @@ def spread(values):
 
 
 class Table:
-    """Rows of one measurement; each figure is a median with what it ranged over."""
+    """Rows of one measurement; each figure is a median with its range."""
 
     def __init__(self, title, unit):
         self.title, self.unit, self.rows, self.base = title, unit, [], None
@@ -23,7 +23,7 @@ class Table:
             self.rows.append(row)
 
     def add_base(self, values):
-        """What the other rows are added to; a slower machine has another, hence the ratios."""
+        """The value to which the other rows add; a slower machine has another, hence the ratios."""
         self.add("base", values)
         if values:
             self.rows[-1]["absolute"] = True

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Interleaved measuring: base, tracer, base, next tracer, base … Each is compared with the mean of the
-two bases beside it, since the machine may be slower a second later."""
+"""Interleaved measuring: base, tracer, base, next tracer, base … Each is compared with the mean of
+the two bases beside it, because the machine may be slower a second later."""
 
 
 class Rounds:
-    """Figures by key, of the base and of each tracer (by name); what cannot run is noted, once."""
+    """Figures by key, of the base and of each tracer (by name). A tracer that cannot run is noted
+    once."""
 
     def __init__(self, notes):
         self.base, self.pairs, self.notes = {}, {}, dict(notes)

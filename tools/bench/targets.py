@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The processes that are traced: started here, ended by their id, with a libc of their own, so that a
-peer's probe on libc is in no other process."""
+"""The traced processes: started here, ended by their id, with a private libc, so that a peer's
+probe on libc is in no other process."""
 
 import glob
 import os
@@ -13,7 +13,7 @@ import time
 
 
 class Scratch:
-    """A directory for sockets and the private libc; everything in it goes with it."""
+    """A directory for sockets and the private libc, removed with its content."""
 
     def __init__(self):
         self.path = tempfile.mkdtemp(prefix="jankbpf-bench-")
@@ -24,7 +24,8 @@ class Scratch:
         self.headers = self.kernel_headers()
 
     def kernel_headers(self):
-        """Some kernel's headers as one tree, as bcc wants them; Debian has them in two. "" without."""
+        """The headers of some kernel as one tree, as bcc needs them; Debian has them in two. ""
+        without."""
         tree = os.path.join(self.path, "kernel")
         built = sorted(glob.glob("/usr/src/linux-headers-*/include/generated"))
         if not built:
@@ -91,7 +92,7 @@ class Target:
 
 
 class Micro(Target):
-    """bench_epoll, asked for one figure after the other."""
+    """bench_epoll, which returns one figure after the other."""
 
     def __init__(self, scratch, cpu):
         super().__init__(scratch, [os.environ.get("BENCH_EPOLL", ".output/rel/bench_epoll"),
@@ -108,7 +109,8 @@ class Micro(Target):
 
 
 class Redis(Target):
-    """A server of our own on a unix socket: no port, no disk, no configuration of the machine's."""
+    """A redis-server of our own on a unix socket: without port, disk and the machine's
+    configuration."""
 
     def __init__(self, scratch, cpu):
         self.socket = os.path.join(scratch.path, "redis.sock")
@@ -135,7 +137,7 @@ class Redis(Target):
                               check=False).returncode == 0
 
     def warm(self, tests, clients, seconds, cpu):
-        """What a tracer does about a busy program is done then."""
+        """After this time, a tracer has adapted to a busy program."""
         try:
             subprocess.run(["taskset", "-c", str(cpu), "redis-benchmark", "-s", self.socket, "-q", "-t", tests, "-c",
                             str(clients), "-l"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -144,7 +146,7 @@ class Redis(Target):
             pass
 
     def load(self, tests, clients, requests, cpu):
-        """Runs them; returns the server's CPU time a request (ns) and requests/s."""
+        """Runs the requests; returns the server's CPU time a request (ns) and requests/s."""
         ran, _ = schedstat_ns(self.pid)
         begin = time.monotonic()
         if not self.client(["-t", tests, "-c", str(clients), "-n", str(requests)], cpu):

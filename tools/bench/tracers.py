@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""jankbpf and its peers: how each is started on a process, when it is at work, how it is ended."""
+"""jankbpf and its peers: how to start each on a process, how to see that it is at work, how to end
+it."""
 
 import os
 import re
@@ -15,7 +16,7 @@ STOP_LIMIT_S = 20
 TAIL_BYTES = 1 << 16
 THRESHOLD = "100ms"
 
-# The nearest bpftrace can do: each dispatch in a histogram, a stack for those over 16 ms.
+# The closest bpftrace script: each dispatch in a histogram, a stack for those over 16 ms.
 DISPATCH = """
 {end} {{ @end[tid] = nsecs; }}
 {begin} /@end[tid]/ {{
@@ -51,7 +52,7 @@ class Tracer:
 
 
 class Running:
-    """A tracer at work. What it writes is read all the time, so that it never waits for us."""
+    """A tracer at work. Its output is read all the time, so that it never waits for us."""
 
     def __init__(self, tracer, target):
         self.tracer, self.lines, self.tail, self.drainer = tracer, [], b"", None
@@ -114,7 +115,7 @@ def jankbpf(name, *options, program=os.environ.get("JANKBPF", "./jankbpf")):
 
 
 def bpftrace(name, script):
-    # It says "Attaching"; what it says of the last one comes just before it is attached.
+    # It prints "Attaching" for each probe, for the last one just before it is attached.
     return Tracer(name, lambda target: ["bpftrace", "-e", "BEGIN { printf(\"begun\\n\"); } " +
                                         script(target)], r"^begun", quiet_ns=300e6)
 
@@ -151,7 +152,7 @@ STRACE = strace("strace -c -f", "-c", "-f")
 
 
 def all_missing(tracers):
-    """Those that cannot be had, by name, and why."""
+    """The tracers that are not available, by name, with the reason."""
     target = type("Target", (), {"pid": 0, "libc": "", "headers": ""})
     return {tracer.name: f"{tracer.argv(target)[0]}: not installed" for tracer in tracers
             if not shutil.which(tracer.argv(target)[0])}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An add-on for node with a function that takes long: spin(milliseconds). */
+/* An add-on for node with a slow function: spin(milliseconds). */
 #include <node_api.h>
 
 #include <chrono>

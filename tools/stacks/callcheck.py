@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Can a stack be? Each frame but the innermost stands behind a call; where that names its target, it is the frame within, a
-stub of the linker's, or what jumps there. A frame that is left out or invented shows as a call to somewhere else."""
+"""Is a stack possible? The address of each frame but the innermost must come after a call. If the
+call names its target, that must be the next inner frame, a linker's stub, or a function that jumps
+there. So a missing or invented frame shows as a call to somewhere else."""
 import bisect
 import collections
 import functools
@@ -13,11 +14,11 @@ import subprocess
 JUMP = re.compile(r"^\s*([0-9a-f]+):\s+(?:notrack |bnd )?j\w+\s+([0-9a-f]+) <")
 INDIRECT_JUMP = re.compile(r":\s+(?:notrack |bnd )?jmp\s+\*")
 TAIL_DEPTH = 5
-TAIL_SZ = 1 << 16  # of a function that is looked through for jumps
+TAIL_SZ = 1 << 16  # of a function that is searched for jumps
 
 
 class Image:
-    """A file of code: its segments and functions; those of a separate debug file count as its own."""
+    """A file of code: its segments and functions, including those of a separate debug file."""
 
     def __init__(self, path):
         self.path = path
@@ -59,7 +60,7 @@ class Image:
         return b""
 
     def function_at(self, vaddr):
-        """Its begin, or None: in none that is known, as stubs are."""
+        """The function's begin, or None: it is in no known function (a stub)."""
         at = bisect.bisect_right(self.starts, vaddr) - 1
         if at < 0 or vaddr >= self.starts[at] + max(self.sizes[self.starts[at]], 1):
             return None
@@ -85,7 +86,7 @@ def image_of(path):
 
 @functools.lru_cache(None)
 def demangled(path):
-    """The functions of a file by the names that tools print of them."""
+    """The functions of a file, by the names that tools print."""
     image = image_of(path)
     names = list(image.by_name)
     found = collections.defaultdict(set)
@@ -97,7 +98,7 @@ def demangled(path):
 
 
 def places(frame):
-    """Where a frame may be in its file: more than one where names are."""
+    """The places of a frame in its file: by name there may be more than one."""
     image = image_of(frame.module)
     if not image or frame.offset is None:
         return set()
@@ -109,7 +110,7 @@ def places(frame):
 
 
 def call_before(image, vaddr):
-    """The target of the call that ends there: a number; "indirect"; None: there is no call."""
+    """The target of the call that ends there: a number, or "indirect"; None: there is no call."""
     code = image.bytes_before(vaddr, 8)
     if len(code) >= 5 and code[-5] == 0xe8:
         return (vaddr + struct.unpack("<i", code[-4:])[0]) & ((1 << 64) - 1)
@@ -121,7 +122,8 @@ def call_before(image, vaddr):
 
 @functools.lru_cache(None)
 def jumps_of(path, begin):
-    """Where a function jumps to beyond itself; True among them: somewhere that its code does not tell."""
+    """The places outside itself to which a function jumps; True among them: its code does not say
+    where."""
     image = image_of(path)
     size = min(image.sizes.get(begin, 0) or 64, TAIL_SZ)
     listing = subprocess.run(["objdump", "-d", "--no-show-raw-insn", f"--start-address={begin:#x}",
@@ -137,7 +139,7 @@ def jumps_of(path, begin):
 
 
 def leads_to(image, target, callee_image, callee):
-    """Does a call of target arrive in the function that has the address callee?"""
+    """Does a call of target reach the function with the address callee?"""
     wanted = callee_image.function_at(callee)
     seen, level = set(), {target}
     for _ in range(TAIL_DEPTH):
@@ -158,10 +160,11 @@ def leads_to(image, target, callee_image, callee):
 
 @functools.lru_cache(None)
 def judge_link(callee, caller):
-    """Of two neighbours in a stack: how the one is called by the other; "wrong"; "unknown": not to be had."""
+    """Two neighbours in a stack: how one calls the other; "wrong"; "unknown": not available."""
     image, callee_image = image_of(caller.module), image_of(callee.module)
     verdict = "unknown"
-    if caller.function and "goexit" in caller.function: # what a runtime writes there is no return address of a call
+    # a runtime writes other addresses there than return addresses of calls
+    if caller.function and "goexit" in caller.function:
         return "first"
     for place in places(caller):
         call = call_before(image, place)
@@ -184,13 +187,14 @@ def physical(sample):
 
 
 def links(sample):
-    """Neighbours: what an interpreter's own frames stand between are none."""
+    """Neighbours in a stack; native frames with an interpreter's own frames between them are
+    none."""
     own = [frame for frame in sample.frames if not frame.inlined]
     return [(callee, caller) for callee, caller in zip(own, own[1:]) if not callee.language and not caller.language]
 
 
 def check(samples):
-    """How many links there were, of which kind, and the wrong ones."""
+    """The number of links, of which kind, and the wrong ones."""
     kinds, wrong, bad_samples = collections.Counter(), collections.Counter(), 0
     for sample in samples:
         verdicts = [(judge_link(callee, caller), callee, caller) for callee, caller in links(sample)]

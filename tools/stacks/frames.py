@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A user stack, whoever took it, and the one rule that all are judged by: complete, when its outermost frame is the
-thread's first function (or main, or who calls that); named, when each of its frames has a function."""
+"""A user stack, taken by any tool, and the rule by which all are judged. Complete: its outermost
+frame is the thread's first function (or main, or its caller). Named: each of its frames has a
+function."""
 import collections
 import functools
 import os
@@ -17,16 +18,16 @@ ENTRY_SZ = 0x40  # of _start
 class Frame(NamedTuple):
     function: str | None
     module: str
-    offset: int | None  # from the function's begin; without one, in the file
+    offset: int | None  # from the function's begin; without a function, in the file
     inlined: bool = False
-    language: str | None = None  # of an interpreter's own
+    language: str | None = None  # an interpreter's own frame
 
 
 class Sample(NamedTuple):
     tid: int
     frames: tuple  # of the program, innermost first
     on_cpu: bool
-    lost: bool = False  # the tool itself says that this stack ends early
+    lost: bool = False  # the tool itself reports that this stack ends early
 
 
 @functools.lru_cache(None)
@@ -69,7 +70,8 @@ def label(frame):
 
 
 def judge(samples):
-    """Of all samples: how many, and the shares of the complete, the named and both; where the others end."""
+    """The number of samples, and the shares of the complete, the named and both; where the others
+    end."""
     ends, unnamed = collections.Counter(), collections.Counter()
     complete = named = both = frames = named_frames = 0
     for sample in samples:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The stack of a program's main thread by gdb, now and again, while it goes on to do what it does."""
+"""Takes the stack of a program's main thread by gdb, now and again, while the program goes on."""
 import re
 import subprocess
 import tempfile
@@ -37,7 +37,8 @@ def at_once(pid):
 
 
 def in_files(pid, addresses):
-    """(file, address in it) of each, up to the first that is in none: made code, of which gdb knows nothing."""
+    """(file, address in it) of each frame, up to the first in no file: gdb knows nothing of JIT
+    code."""
     found = []
     with open(f"/proc/{pid}/maps", encoding="utf-8") as lines:
         maps = [line.split() for line in lines]
@@ -56,7 +57,8 @@ def in_files(pid, addresses):
 
 
 def take(program, places, same):
-    """Those of the same waits as the samples': until each has met one, or it has been tried often enough."""
+    """gdb's stacks of the same waits as the samples': until each wait was found, or was tried often
+    enough."""
     stacks, left = set(), set(places)
     stop = threading.Event()
 

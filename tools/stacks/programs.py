@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs to take stacks of, each with a load that stalls its loop: those that Debian ships, and small ones of our own
-over its libraries, built as it builds (without frame pointers; make stack-programs)."""
+"""Programs whose stacks are taken, each with a load that stalls its loop: Debian's own, and small
+ones over its libraries, built as Debian builds (without frame pointers; make stack-programs)."""
 import contextlib
 import os
 import shutil
@@ -22,7 +22,7 @@ PYTHON = "/usr/bin/python3"  # the distribution's
 
 
 def keep_on(seconds, *actions):
-    """Each in turn, until the time is over."""
+    """Runs each in turn, until the time is over."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         for action in actions:
@@ -31,7 +31,7 @@ def keep_on(seconds, *actions):
 
 
 class Program:
-    """pid: whom to trace once it is there; options: jankbpf's; load(seconds) stalls it."""
+    """pid: the process to trace once it is there; options: jankbpf's; load(seconds) stalls it."""
     needs = ()
     options = ()
     all_threads = False  # stacks of its other threads count as well
@@ -42,7 +42,7 @@ class Program:
 
     @property
     def tid(self):
-        """Its loop's thread."""
+        """The thread of its loop."""
         return self.pid
 
     def end(self):
@@ -121,7 +121,8 @@ class Nginx(Program):
 
 
 class Script(Program):
-    """One that stalls by itself, all the time, and prints a line first; its command in `command`."""
+    """A program that stalls by itself, all the time, and prints a line first; its command is in
+    `command`."""
     command = ()
 
     def __init__(self, folder):
@@ -170,7 +171,7 @@ class PythonAsleep(Script):
 
 
 class Simjank(Program):
-    """All that it can do but what takes the CPU from others, or changes the machine."""
+    """All of its scenarios, except those that take the CPU from others or change the machine."""
     program = os.path.join(BUILT, "simjank")
     scenarios = "busy,kernel,sleep,mutex,cond,pipe,socket,poll,select,epoll,mixed,mixed_cpu,semaphore,eventfd,child"
 
@@ -191,7 +192,7 @@ class Looper(Simjank):
 
 
 class Staller(Program):
-    """Of tests/loops: it says that it is ready, and stalls from a byte on stdin on."""
+    """A program of tests/loops: it reports that it is ready, and stalls after a byte on stdin."""
     name, arguments, env, x11 = "", (), {}, False
 
     def __init__(self, folder):
@@ -281,7 +282,7 @@ class Postgres(Program):
 
 
 class Java(Program):
-    """Debian's, with the handlers of tests/live/java.t."""
+    """Debian's JVM, with the handlers of tests/live/java.t."""
     needs = ("java", "javac", "jcmd")
     flags, warm = (), 4000
 
@@ -306,7 +307,7 @@ class Java(Program):
 
     @property
     def tid(self):
-        """Its first thread only waits for the one that is main's."""
+        """Its first thread only waits for the thread of `main`."""
         for tid in os.listdir(f"/proc/{self.pid}/task"):
             with open(f"/proc/{self.pid}/task/{tid}/comm", encoding="ascii") as file:
                 if file.read() == "java\n" and int(tid) != self.pid:
@@ -346,7 +347,7 @@ ASLEEP = {"node, asleep": NodeAsleep, "python3, asleep": PythonAsleep}
 
 @contextlib.contextmanager
 def running(name):
-    """The program, brought to its loop."""
+    """The program, in its loop."""
     program = None
     with tempfile.TemporaryDirectory(prefix="stacks-", dir="/var/tmp") as folder:
         os.chmod(folder, 0o755)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Stalls node's loop 60 ms of each 80: "addon FILE" in an add-on, "script" in JavaScript and what it calls,
-// "sleep" asleep.
+// Stalls node's loop for 60 ms of every 80: "addon FILE" in an add-on, "script" in JavaScript and
+// its callees, "sleep" asleep.
 'use strict';
 const [how, file] = process.argv.slice(2);
 const addon = how === 'addon' ? require(file) : null;

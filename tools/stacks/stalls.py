@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stalls asyncio's loop 60 ms of each 80: in Python alone, in C that Python calls, in Python that C calls,
-asleep; with "sleep" only that."""
+"""Stalls asyncio's loop for 60 ms of every 80: in Python only, in C that Python calls, in Python
+that C calls, asleep. With "sleep": only asleep."""
 import asyncio
 import json
 import re

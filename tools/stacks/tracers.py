@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Those that take stacks of a running process, each to a list of samples."""
+"""Tools that take stacks of a running process; each returns a list of samples."""
 import json
 import re
 import signal
@@ -18,7 +18,7 @@ HEAD = re.compile(r"\S.*?\s(\d+)/(\d+)\s")
 
 
 class Jankbpf:
-    """The program of this checkout, or another's."""
+    """The jankbpf of this checkout, or of another."""
 
     def __init__(self, path, name="jankbpf"):
         self.path, self.name = path, name
@@ -90,7 +90,8 @@ class Perf:
                 frames += self.frame(line, 1 if frames and self.graph == "dwarf" else 0)
 
     def frame(self, line, less):
-        """less: by how much its unwinder tells of callers. Addresses are those in the file, where there is one."""
+        """less: by how much its unwinder moves callers' addresses. Addresses are those in the file,
+        if there is one."""
         match = SYMBOL.match(line)
         if not match or int(match[1], 16) & KERNEL_BIT or match[3].startswith("[kernel"):
             return []
@@ -104,7 +105,7 @@ class Perf:
 
 
 def file_bases(pid):
-    """(begin, end, offset in the file) of what a process maps of files."""
+    """(begin, end, offset in the file) of a process's mappings of files."""
     found = set()
     with open(f"/proc/{pid}/maps", encoding="utf-8") as lines:
         for line in lines:

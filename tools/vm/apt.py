@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Packages of any Debian suite, from the archive that this machine uses, without touching its own apt state.
+"""Packages of any Debian suite, from the archive that this machine uses, without changing its own
+apt state.
 
-Nothing is installed: lists, sources and packages live in the cache folder alone, and packages are unpacked.
+Nothing is installed: lists, sources and packages are in the cache folder only, and packages are
+unpacked.
 """
 import os
 import re
@@ -16,11 +18,12 @@ LISTS_AGE_S = 24 * 3600
 
 
 class Unavailable(Exception):
-    """What cannot be had, and why: a reason to skip."""
+    """What is not available, and why: a reason to skip."""
 
 
 def archive_uris():
-    """(main, security), of the machine's own sources; JANK_VM_MIRROR is the main one where there are none."""
+    """(main, security), from the machine's own sources; if there are none, JANK_VM_MIRROR is the
+    main one."""
     if not shutil.which("apt-get"):
         raise Unavailable("no apt-get here")
     targets = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE)"],
@@ -50,7 +53,7 @@ class Archive:
         return subprocess.run([command, *self.options, *args], capture_output=True, text=True, check=False, **more)
 
     def open(self):
-        """Makes the lists ready; they are fetched anew once a day."""
+        """Updates the lists, once a day."""
         if self.options:
             return self
         for part in ("lists/partial", "cache/archives/partial", "debs"):
@@ -86,7 +89,7 @@ class Archive:
             file.write("\n".join(self.trouble))
 
     def why_not(self):
-        """What the last update complained of: a suite that is missing, or a signature that is not known."""
+        """The complaint of the last update: a missing suite, or an unknown signature."""
         try:
             with open(self._path("updated"), encoding="utf-8") as file:
                 return file.read().strip().replace("\n", "; ") or "no suite has it"

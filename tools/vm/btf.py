@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The BTF inside of a kernel image: x86's bzImage is unpacked first, arm64's Image is not packed."""
+"""The BTF inside a kernel image: x86's bzImage is decompressed first, arm64's Image is not
+compressed."""
 import ctypes
 import lzma
 import struct
@@ -11,12 +12,13 @@ MAGIC = b"\x9f\xeb\x01\x00\x18\0\0\0"
 
 
 def unzstd(data):
-    # The image's size, four bytes, follows the frame: what was unpacked until there is complete.
+    # The image's size, four bytes, follows the frame: everything before it is complete by then.
     return subprocess.run(["zstd", "-dcq"], input=data, capture_output=True, check=False).stdout
 
 
 def unlz4(data):
-    """The legacy format: the length and then the data of each packed block of 8 MiB; apt itself has the library."""
+    """The legacy format: length and data of each compressed block of 8 MiB; apt itself has the
+    library."""
     lib = ctypes.CDLL("liblz4.so.1")
     block = ctypes.create_string_buffer(8 << 20)
     out, at = [], 4
@@ -24,7 +26,7 @@ def unlz4(data):
         length, = struct.unpack_from("<I", data, at)
         got = lib.LZ4_decompress_safe(data[at + 4:at + 4 + length], block, length, len(block))
         if got <= 0:
-            break # the image's size, which follows the last block
+            break # the image's size follows the last block
         out.append(block.raw[:got])
         at += 4 + length
     return b"".join(out)
@@ -53,7 +55,7 @@ def unpacked(image):
 
 
 def of_image(image):
-    """The longest piece that is BTF by its header; empty when there is none."""
+    """The longest part that is BTF by its header; empty if there is none."""
     data = unpacked(image)
     best = b""
     at = data.find(MAGIC)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An initramfs with busybox, the modules asked for, files and trees: cpio's newc format, written here so that
-neither root nor device nodes are needed to build one."""
+"""An initramfs with busybox, the requested modules, files and trees: cpio's newc format, written
+here, so that a build needs neither root nor device nodes."""
 import os
 import stat
 
@@ -32,7 +32,7 @@ class Initramfs:
             self.data(path, file.read(), os.stat(source).st_mode & 0o7777 if mode is None else mode)
 
     def tree(self, source, path):
-        """A folder with all in it; a link stays the link that it is."""
+        """A folder with its content; a link stays a link."""
         for parent, folders, files in os.walk(source):
             here = os.path.normpath(os.path.join(path, os.path.relpath(parent, source)))
             self.folder(here)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Kernels to boot: Debian's packages for virtual machines, by architecture and series, and what is kept of them.
+"""Kernels to boot: Debian's packages for virtual machines, by architecture and series, and the
+cache of their files.
 
-A kernel is named ARCH/SERIES, such as x86_64/5.10. Two series are names: "newest" is the newest release that the
-archive has, "rc" the newest release candidate. A kernel that was fetched once stays until it is fetched anew.
+A kernel is named ARCH/SERIES, such as x86_64/5.10. Two series are names: "newest" is the newest
+release in the archive, "rc" the newest release candidate. A fetched kernel stays until it is
+fetched again.
 """
 import contextlib
 import dataclasses
@@ -22,10 +24,11 @@ MATRIX = [f"{arch}/{series}" for arch, all_series in (
     ("arm64", ("5.10", "6.1", "6.12", "newest", "rc"))) for series in all_series]
 CI = ["x86_64/5.10", "x86_64/newest", "arm64/6.12"]
 
-# What a guest may ask for. Some are built into some kernels.
+# Modules that a guest may request. Some are built into some kernels.
 MODULES = ("virtio_pci", "virtio_mmio", "virtio_blk", "virtio_net", "virtio_console", "virtio_rng", "af_packet",
            "ext4")
-# Of kernels for PCs, for QEMU's device of that name: with a timer for its frames, in new kernels (from 6.19 or so on).
+# For kernels for PCs, for QEMU's device of that name: with a timer for its frames, in new kernels
+# (since about 6.19).
 DISPLAY = ("bochs",)
 TRIES = 10
 
@@ -56,7 +59,7 @@ class Kernel:
         return os.path.join(cache_folder(), "busybox", self.arch)
 
     def modules(self, names):
-        """The files of the modules and of all that they need, in the order to load them in."""
+        """The files of the modules and of their dependencies, in load order."""
         order = []
         for name in names:
             self._add_module(name.replace("-", "_"), order)
@@ -65,7 +68,7 @@ class Kernel:
     def _add_module(self, name, order):
         path = self.path("modules", name + ".ko")
         if path in order or not os.path.exists(path):
-            return # loaded already, or built into the kernel
+            return # already loaded, or built into the kernel
         with open(path, "rb") as file:
             for needed in module_needs(file.read()):
                 self._add_module(needed, order)
@@ -85,7 +88,7 @@ def split(name):
 
 
 def find_pc_releases(archive):
-    """Of the packages for PCs (x86-64), the newest first."""
+    """The packages for PCs (x86-64), the newest first."""
     found = [match for match in (re.fullmatch(r"linux-image-((\d+)\.(\d+)\.(\d+)\+\S+-amd64)", name)
                                  for name in archive.names("linux-image-")) if match]
     newest = sorted((match for match in found if not re.search("-(cloud|rt)-", match[1])), reverse=True,
@@ -96,7 +99,7 @@ def find_pc_releases(archive):
 
 
 def find_releases(archive, arch, series):
-    """The releases of the packages that are of the series, the newest first."""
+    """The releases of the packages in the series, the newest first."""
     pattern = re.compile(rf"linux-image-((\d+\.\d+)(\.\d+)?\S*-cloud-{ARCHES[arch]})")
     binaries = set(archive.names("linux-binary-"))
     found = []
@@ -104,7 +107,8 @@ def find_releases(archive, arch, series):
         match = pattern.fullmatch(name)
         if not match:
             continue
-        candidate = not match[3] # 7.3-cloud is the ABI of a candidate; elsewhere such a name is a metapackage
+        # 7.3-cloud is the ABI of a candidate; otherwise such a name is a metapackage
+        candidate = not match[3]
         if candidate and "linux-binary-" + match[1] not in binaries:
             continue
         if series == "rc" and candidate or not candidate and series in ("newest", match[2]):
@@ -123,7 +127,8 @@ def locked():
 
 
 def get_with_display():
-    """The newest that is for PCs: those for virtual machines have no displays at all. apt.Unavailable says why not."""
+    """The newest for PCs: kernels for virtual machines have no displays at all. apt.Unavailable has
+    the reason if there is none."""
     kernel = Kernel("x86_64/display", os.path.join(cache_folder(), "kernels", "x86_64", "display"))
     with locked():
         archive = apt.Archive(cache_folder())
@@ -135,7 +140,8 @@ def get_with_display():
 
 
 def get(name, anew=False):
-    """The kernel, fetched when it is not in the cache. apt.Unavailable says why it cannot be had."""
+    """The kernel, fetched if it is not in the cache. apt.Unavailable has the reason if it is not
+    available."""
     arch, _ = split(name)
     kernel = Kernel(name, os.path.join(cache_folder(), "kernels", name))
     with locked():
@@ -152,7 +158,7 @@ def fetch(archive, kernel):
 
 
 def fetch_first(archive, kernel, releases):
-    """An archive may list what it no longer holds: then an older one of the series will do."""
+    """An archive may list a package that it no longer has: then use an older one of the series."""
     for release in releases[:TRIES]:
         try:
             return fetch_release(archive, kernel, release)
@@ -171,7 +177,7 @@ def fetch_release(archive, kernel, release):
 
 
 def keep(kernel, folder, release):
-    """Image, modules that guests use, BTF; the release last, which tells that all is there."""
+    """Image, modules for guests, BTF; the release last, as the sign that all is there."""
     shutil.rmtree(kernel.folder, ignore_errors=True)
     os.makedirs(kernel.path("modules"))
     files = {name: os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs of other suites and architectures, with the libraries that they need, out of Debian's packages."""
+"""Programs of other suites and architectures, with their libraries, from Debian's packages."""
 import os
 import re
 import shutil
@@ -14,25 +14,26 @@ LIBRARY = re.compile(r"\(NEEDED\).*\[(.+)\]")
 
 class Archive(apt.Archive):
     def closure(self, package, suite):
-        """PACKAGE=VERSION of the package and all programs and libraries that it depends on, as apt would install
-        them."""
+        """PACKAGE=VERSION of the package and of all programs and libraries that it depends on, as
+        apt would install them."""
         run = self.open()._run("apt-get", "-s", "-t", suite, "--no-install-recommends", "install", package)
         found = re.findall(r"^Inst (\S+?)(?::\S+)? \((\S+) .*\[(\S+)\]\)", run.stdout, re.M)
         if run.returncode or not found:
             raise apt.Unavailable(f"{package}: {(run.stderr.strip().splitlines() or ['apt has none'])[-1]}")
-        # What only has to run, not to be linked to, apt takes of this machine's own architecture.
+        # For programs that only run, apt chooses this machine's own architecture.
         wanted = package.partition(":")[2]
         return [f"{name}:{arch}={version}" for name, version, arch in found if arch == wanted]
 
 
 def needed(path):
-    """The names of the libraries that a program or a library asks for."""
+    """The names of the libraries that a program or a library needs."""
     run = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True)
     return LIBRARY.findall(run.stdout)
 
 
 def libraries(program, find):
-    """{name: path} of the program's libraries and of theirs; find(name) gives the path of each, or None."""
+    """{name: path} of the program's libraries and of theirs; find(name) gives the path of each, or
+    None."""
     found, left = {}, needed(program)
     while left:
         name = left.pop()
@@ -47,7 +48,7 @@ def libraries(program, find):
 
 
 def keep(root, program, folder):
-    """The program, and its libraries in lib/, out of unpacked packages."""
+    """The program, with its libraries in lib/, from unpacked packages."""
     files = {name: os.path.join(parent, name) for parent, _, names in os.walk(root) for name in names}
     os.makedirs(os.path.join(folder, "lib"))
     for name, path in libraries(os.path.join(root, program), files.get).items():
@@ -56,8 +57,8 @@ def keep(root, program, folder):
 
 
 def get(arch, suite, package, program):
-    """A folder with the program and lib/, fetched when it is not in the cache; `program` is its path in the
-    package. apt.Unavailable says why it cannot be had."""
+    """A folder with the program and lib/, fetched if it is not in the cache; `program` is its path
+    in the package. apt.Unavailable has the reason if it is not available."""
     folder = os.path.join(kernels.cache_folder(), "programs", arch, suite, package)
     with kernels.locked():
         if os.path.exists(os.path.join(folder, os.path.basename(program))):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One guest from its boot to its end, under a watchdog; what it left behind comes back as tar files, through
-a virtio port: every kernel has that, be it built in, while some archives lack the modules of a disk. What a guest
-hands over before its end (/bin/hand-over) is there even if it hangs, or dies."""
+"""One guest from its boot to its end, under a watchdog. Its files come back as tar files through a
+virtio port: every kernel has the driver, possibly built in, while some archives lack the modules of
+a disk. Files that a guest hands over before its end (/bin/hand-over) are there even if it hangs or
+dies."""
 import contextlib
 import dataclasses
 import fcntl
@@ -20,10 +21,11 @@ import apt
 import initramfs
 import kernels
 
-# The CPUs take turns in one thread. In two (QEMU 7.2), one may go on executing a translation of code that the other
-# has patched meanwhile, as kernels do to attach a tracepoint: x86-64 met a breakpoint long taken back and panicked,
-# arm64 did not call an attached tracepoint, on any CPU, until the monitor's `singlestep on` made QEMU translate anew.
-# For arm64 -cpu max takes twice as long.
+# The CPUs take turns in one thread. With two threads (QEMU 7.2), one may go on executing a
+# translation of code that the other has patched meanwhile, as kernels do to attach a tracepoint:
+# x86-64 hit a breakpoint that was removed long ago and panicked; arm64 did not call an attached
+# tracepoint on any CPU, until the monitor's `singlestep on` made QEMU translate again. For arm64
+# -cpu max takes twice as long.
 MACHINES = {
     "x86_64": ("qemu-system-x86_64", ["-accel", "tcg,thread=single", "-machine", "q35", "-cpu", "max"],
                "console=ttyS0"),
@@ -58,13 +60,14 @@ class Guest:
     trees: list = dataclasses.field(default_factory=list)
     modules: list = dataclasses.field(default_factory=list)
     forwards: list = None # (port here, port there); a list, even an empty one, gives it a network
-    scratch: bool = False # a file system on a disk, at /var/tmp, where it can be had
-    timeout_s: float = 120 # without the time that it waits for a CPU of this machine
+    scratch: bool = False # a file system on a disk, at /var/tmp, if possible
+    timeout_s: float = 120 # without the time in which it waits for a CPU of this machine
     memory_mb: int = 1024
     append: str = ""
-    cpu: str = "" # another than the machine's
-    devices: list = dataclasses.field(default_factory=list) # more of QEMU's, each with its options
-    echo: bool = False # the console goes to stderr as it comes
+    cpu: str = "" # another one than the machine's
+    # more devices of QEMU, each with its options
+    devices: list = dataclasses.field(default_factory=list)
+    echo: bool = False # copies the console to stderr as it comes
 
 
 def missing(arch):
@@ -73,7 +76,7 @@ def missing(arch):
 
 
 def try_slot(number):
-    """An open file that is locked, or None."""
+    """An open, locked file, or None."""
     file = open(os.path.join(kernels.cache_folder(), f"guest.{number}.lock"), "w", encoding="utf-8")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -85,7 +88,8 @@ def try_slot(number):
 
 @contextlib.contextmanager
 def slot():
-    """As many guests at a time as there are CPUs: each takes one. Others wait here, whoever runs them."""
+    """As many guests at a time as there are CPUs: each takes one. Others wait here, including those
+    of other processes."""
     os.makedirs(kernels.cache_folder(), exist_ok=True)
     file = None
     while file is None:
@@ -97,7 +101,8 @@ def slot():
 
 
 def run(guest, out):
-    """Boots the guest and waits for its end; the files that it left in /out are in the folder `out`."""
+    """Boots the guest and waits for its end; the files that it left in /out are then in the folder
+    `out`."""
     with slot(), tempfile.TemporaryDirectory(prefix="jank-vm-") as folder:
         initrd, files, scratch = (os.path.join(folder, name) for name in ("initrd", "files", "scratch"))
         fit(guest)
@@ -110,7 +115,8 @@ def run(guest, out):
 
 
 def fit(guest):
-    """An archive may have lost the modules of a kernel: without a disk a guest still does, without a network not."""
+    """An archive may no longer have the modules of a kernel: a guest works without a disk, but not
+    without a network."""
     if missing(guest.kernel.arch):
         raise apt.Unavailable(missing(guest.kernel.arch))
     if guest.forwards is not None and not guest.kernel.modules(["virtio_net"]):
@@ -158,8 +164,8 @@ def command(guest, initrd, out, scratch):
 
 
 def waited_s(pid):
-    """How long a process has waited for a CPU by now: of its threads the one that waited most, which is the one that
-    runs the guest's CPUs. 0 where the kernel does not tell."""
+    """How long a process has waited for a CPU so far: the maximum of its threads, which is the
+    thread that runs the guest's CPUs. 0 if the kernel does not report it."""
     most_ns = 0
     for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
         with contextlib.suppress(OSError, ValueError, IndexError), open(path, encoding="ascii") as file:
@@ -168,8 +174,9 @@ def waited_s(pid):
 
 
 class Watchdog(threading.Thread):
-    """Ends a guest that takes longer than it may. What it waits for a CPU of this machine is not its own time: else a
-    busy machine decides what is tested. All other time is, so that a guest that sleeps for ever ends, too."""
+    """Ends a guest that exceeds its limit. Time in which it waits for a CPU of this machine does
+    not count: otherwise a busy machine would decide what is tested. All other time counts, so that
+    a guest that sleeps for ever ends, too."""
 
     def __init__(self, process, timeout_s):
         super().__init__(daemon=True)
@@ -215,7 +222,8 @@ def watch(guest, words):
 
 
 def collect(result, files, out):
-    """What came through the port, and from them the status; a guest that ended without any has died."""
+    """The files that came through the port, and from them the status; a guest without one has
+    died."""
     os.makedirs(out, exist_ok=True)
     with open(os.path.join(out, "console"), "w", encoding="utf-8") as file:
         file.write(result.console + "\n")
@@ -231,7 +239,8 @@ def collect(result, files, out):
 
 
 def unpack(files, out):
-    """One tar file after the other, the last of which may be cut short: a file that is not whole is left out."""
+    """One tar file after the other; the last one may be truncated: an incomplete file is left
+    out."""
     with contextlib.suppress(tarfile.TarError, OSError), tarfile.open(files, "r:", ignore_zeros=True) as tar:
         for member in tar:
             if member.isfile() and not re.search(r"^/|\.\.", member.name):

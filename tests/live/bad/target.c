@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of bad days trace: programs with too many threads, mappings, blocks or ends.
- * Prints "ready" when it is what it is asked to be, then goes on until it is killed.
+ * Programs that the tests of hostile conditions trace: with too many threads, mappings, blocks or
+ * exits. Each prints "ready" when it is in that state, then goes on until it is killed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +57,7 @@ static __attribute__((noinline)) void handle_busy(uint64_t ns)
 {
 	uint64_t end = now_ns() + ns;
 
-	/* Few calls: a stack from within libc's has no frame of ours. */
+	/* Calls little: a stack inside libc would have no frame of ours. */
 	while (now_ns() < end)
 		for (volatile int i = 0; i < 5000; i++)
 			;
@@ -150,7 +150,7 @@ static void run_one(char **argv)
 	run_loop(&opts);
 }
 
-/* storm THREADS BUSY_US [GAP_MS]: blocks as fast as they come */
+/* storm THREADS BUSY_US [GAP_MS]: blocks as fast as possible */
 static void run_storm(char **argv)
 {
 	static struct loop_opts opts;
@@ -178,10 +178,7 @@ static void run_crowd(char **argv)
 	run_loop(&opts);
 }
 
-/*
- * Sleeps beneath so many frames. The frames are too large for many of them to fit into a copy of
- * the stack.
- */
+/* Sleeps below so many frames. The frames are so large that few fit into a copy of the stack. */
 static __attribute__((noinline)) int sleep_deep(unsigned depth, uint64_t ns)
 {
 	volatile char frame[DEEP_FRAME];
@@ -199,7 +196,7 @@ static void *hoard_thread(void *arg)
 	int epfd = open_epoll(false);
 	struct epoll_event event;
 
-	epoll_wait(epfd, &event, 1, opts->gap_ms); /* the tracer comes */
+	epoll_wait(epfd, &event, 1, opts->gap_ms); /* the tracer attaches meanwhile */
 	for (;; epoll_wait(epfd, &event, 1, 10)) {
 		for (unsigned i = 0; !opts->spans || i < opts->spans; i++)
 			sleep_deep(opts->depth, opts->span_ns);
@@ -208,8 +205,8 @@ static void *hoard_thread(void *arg)
 }
 
 /*
- * hoard THREADS SPAN_US SPANS DEPTH GAP_MS: after a first wait dispatches of so many sleeps (0:
- * without an end), each beneath so many frames
+ * hoard THREADS SPAN_US SPANS DEPTH GAP_MS: after a first wait, dispatches of so many sleeps (0:
+ * endless), each below so many frames
  */
 static void run_hoard(char **argv)
 {
@@ -281,7 +278,9 @@ static void run_headless(char **argv)
 	pthread_exit(NULL);
 }
 
-/* exec [thread]: half a second later it is another program, by the main thread or another one */
+/*
+ * exec [thread]: becomes another program after half a second; the main thread execs, or another one
+ */
 static void run_exec(char **argv)
 {
 	ready();
@@ -291,7 +290,7 @@ static void run_exec(char **argv)
 	idle_thread(NULL);
 }
 
-/* stuck and spin [GAP_MS]: then one dispatch that has no end */
+/* stuck and spin [GAP_MS]: then one dispatch without an end */
 static void run_stuck(char **argv)
 {
 	struct loop_opts opts = { .sleep_ns = UINT64_MAX / 4 };
@@ -311,9 +310,9 @@ static void run_spin(char **argv)
 }
 
 /*
- * A lease for writing is granted to the file's owner while nobody else has it open; its mappings
- * don't count. From then on who opens the file without O_NONBLOCK waits until it is given up, or
- * for /proc/sys/fs/lease-break-time.
+ * The kernel grants a write lease to the file's owner while no other process has it open; mappings
+ * do not count. From then on, an open without O_NONBLOCK waits until the lease is given up, or for
+ * /proc/sys/fs/lease-break-time.
  */
 static void hold_lease(int fd)
 {
@@ -353,15 +352,15 @@ static void run_countdown(void *code)
 }
 
 /*
- * code FILE [anonymous]: the code in the file counts down, mapped or copied, whatever the file may
- * be
+ * code FILE [anonymous]: the code in the file counts down, mapped or copied; the file may be
+ * anything
  */
 static void run_code(char **argv)
 {
 	run_countdown(map_code(argv[0] ? argv[0] : "", argv[0] && argv[1], false));
 }
 
-/* leases FILE…: the same, each of them mapped and with a lease on it */
+/* leases FILE…: the same, with each file mapped and a lease on it */
 static void run_leases(char **argv)
 {
 	void *code = NULL;
@@ -402,8 +401,8 @@ static __attribute__((noinline)) long wait_with_stack_at(int epfd, struct epoll_
 }
 
 /*
- * farstack FILE [SLEEP_MS]: while it waits, and while its handler sleeps there, its stack pointer
- * is in the file
+ * farstack FILE [SLEEP_MS]: its stack pointer is in the file while it waits, and while its handler
+ * sleeps
  */
 static void run_farstack(char **argv)
 {

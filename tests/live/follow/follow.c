@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Uprobes that follow files: whoever maps a library, in whatever way, its calls are counted, each
- * once. In a process namespace of its own (mmaps.t), so that no other program's library is touched.
+ * Uprobes that follow files: for every process that maps a library, in any way, each call is
+ * counted once. Runs in its own process namespace (mmaps.t), so that no other program's library is
+ * probed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,14 +23,14 @@
 #include "uprobes/links.h"
 #include "uprobes/mmaps.h"
 
-#define LINGER_TICKS 8 /* seconds: more than uprobe_files lets an unused file be */
+#define LINGER_TICKS 8 /* seconds: longer than uprobe_files keeps an unused file */
 
 static const char *how(void)
 {
 	return follow.multi ? "multi" : "single";
 }
 
-/* The worker's next calls are counted, once each, by their marks. */
+/* Checks by the marks that the worker's next calls are counted, once each. */
 static void check_calls(struct worker *worker, const char *what)
 {
 	uint64_t before = follow__hits(follow.message, worker->tag);
@@ -49,7 +50,10 @@ static void load_and_check(struct worker *worker, const char *path, const char *
 	check_calls(worker, what);
 }
 
-/* Runs before we look, with its library's file gone, and one replaced. */
+/*
+ * A process that runs before the start of the test, with a deleted library and a new file in its
+ * place.
+ */
 static void test_running(void)
 {
 	struct worker plain, deleted;
@@ -61,9 +65,9 @@ static void test_running(void)
 	   "%s: workers start", how());
 	unlink(in_dir("libfollow-gone.so"));
 	ok(follow__begin(), "%s: probes follow", how());
-	is_uint(follow__stats().process_cnt, 2, "%s: both are known", how());
-	check_calls(&plain, "one that runs already");
-	check_calls(&deleted, "one that runs, its library deleted");
+	is_uint(follow__stats().process_cnt, 2, "%s: both processes are known", how());
+	check_calls(&plain, "a running process");
+	check_calls(&deleted, "a running process with a deleted library");
 	shell("cp %s %s", in_dir("libfollow.so"), in_dir("libfollow-gone.so"));
 	worker__end(&plain);
 	ok(worker__start(&plain, in_dir("worker"), NULL), "%s: another", how());
@@ -79,7 +83,7 @@ static void test_life(void)
 	size_t links = follow__stats().link_cnt;
 
 	ok(worker__start(&worker, in_dir("worker-linked"), NULL), "%s: a known file", how());
-	is_uint(follow__hits(follow.message, worker.tag), 1, "%s: its first call of all", how());
+	is_uint(follow__hits(follow.message, worker.tag), 1, "%s: its very first call", how());
 	follow__resolve_all();
 	is_uint(follow__stats().link_cnt, links, "%s: no new uprobe", how());
 	check_calls(&worker, "a new process");
@@ -87,12 +91,13 @@ static void test_life(void)
 	check_calls(&worker, "… after an exec of its own");
 	worker__do(&worker, "f");
 	follow__resolve_all();
-	check_calls(&worker, "… its child, once it ended");
+	check_calls(&worker, "… its child, after its own end");
 	worker__do(&worker, "t");
 	follow__resolve_all();
 	for (int i = 0; i < 3; i++)
 		uprobe_files__tick(follow.files);
-	ok(follow__stats().process_cnt >= 1, "%s: it is known without its main thread", how());
+	ok(follow__stats().process_cnt >= 1, "%s: the process is known after its main thread's end",
+	   how());
 	check_calls(&worker, "… its other thread");
 	worker__end(&worker);
 }
@@ -174,12 +179,12 @@ static void test_overlay(void)
 	   "%s: two workers", how());
 	files = follow__stats().file_cnt;
 	load_and_check(&one, in_dir("m1/libfollow.so"), "on an overlay");
-	load_and_check(&two, in_dir("m2/libfollow.so"), "on another over the same");
+	load_and_check(&two, in_dir("m2/libfollow.so"), "on another overlay over the same");
 	is_uint(follow__stats().file_cnt, files + 1, "%s: one file", how());
 	worker__end(&one);
 	worker__end(&two);
 	is_int(shell("umount %s %s", in_dir("m1"), in_dir("m2")), 0,
-	       "%s: no mount is held: the file below is probed", how());
+	       "%s: the probe holds the file below, and no mount", how());
 }
 
 static size_t make_archive(const char *path)
@@ -209,7 +214,7 @@ static void test_archive(void)
 
 	if (!shell("which unzip >/dev/null"))
 		is_int(shell("unzip -l %s | grep -q libfollow.so", in_dir("base.apk")), 0,
-		       "%s: the archive is one", how());
+		       "%s: the archive is valid", how());
 	else
 		skip(1, "no unzip here");
 	shell("cp %s %s", in_dir("libfollow.so"), in_dir("plain.so"));
@@ -223,7 +228,7 @@ static void test_archive(void)
 	worker__end(&worker);
 }
 
-/* Nobody maps anything any more. */
+/* When no process maps a file any longer, everything is released. */
 static void test_release(void)
 {
 	struct uprobe_files_stats stats;
@@ -238,7 +243,7 @@ static void test_release(void)
 	stats = follow__stats();
 	is_uint(stats.process_cnt, 0, "%s: no process is left", how());
 	is_uint(stats.file_cnt, 0, "%s: no file is held", how());
-	is_uint(stats.link_cnt, 0, "%s: no uprobe", how());
+	is_uint(stats.link_cnt, 0, "%s: no uprobe is left", how());
 	is_uint(stats.missed_cnt, 0, "%s: no file was missed", how());
 }
 
@@ -250,7 +255,9 @@ static uint64_t own_cpu_ns(void)
 	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
-/* Processes that only call once. Our own time, but for starting them, is in *ret_ns. */
+/*
+ * Runs processes that call only once. *ret_ns is our own CPU time without the time to start them.
+ */
 static void run_many(unsigned cnt, bool consume, uint64_t *ret_ns)
 {
 	pid_t runner = fork();
@@ -289,11 +296,11 @@ static void test_many(void)
 	for (int i = 0; i < 3; i++)
 		uprobe_files__tick(follow.files);
 	stats = follow__stats();
-	is_uint(stats.process_cnt, 1, "%s: none of them is remembered", how());
+	is_uint(stats.process_cnt, 1, "%s: none of them is kept", how());
 	worker__end(&keeper);
 }
 
-/* Nobody reads the rings meanwhile. */
+/* Records are lost while the rings are not read. */
 static void test_lost(void)
 {
 	struct worker worker;
@@ -306,14 +313,15 @@ static void test_lost(void)
 	follow__resolve_all();
 	uprobe_files__tick(follow.files);
 	check_calls(&worker, "a library mapped meanwhile");
-	worker__do(&worker, "e"); /* the kernel tells with the next record, and this on each CPU */
+	worker__do(&worker,
+		   "e"); /* the kernel reports the loss with the next record, on each CPU */
 	follow__resolve_all();
 	ok(follow__stats().lost_cnt > 0, "%s: records were lost (%llu)", how(),
 	   (unsigned long long)follow__stats().lost_cnt);
 	worker__end(&worker);
 }
 
-/* Nobody but its own thread takes what comes. */
+/* Its own thread reads the rings. */
 static void test_thread(void)
 {
 	struct worker worker;
@@ -332,7 +340,7 @@ static void test_thread(void)
 	worker__end(&worker);
 	for (int i = 0; i < 2 * LINGER_TICKS * 50 && follow__stats().link_cnt; i++)
 		usleep(20000);
-	is_uint(follow__stats().link_cnt, 0, "%s: it has let go of it", how());
+	is_uint(follow__stats().link_cnt, 0, "%s: it has released the file", how());
 }
 
 static bool any_name(void *ctx, const char *name)

@@ -204,7 +204,7 @@ bool worker__do(struct worker *worker, const char *fmt, ...)
 	return write(worker->in, "\n", 1) == 1 && answered(worker);
 }
 
-/* What it forked is waited for, too: its end of the pipe closes. */
+/* Also waits for its forked children: the end of the pipe closes. */
 void worker__end(struct worker *worker)
 {
 	close(worker->in);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A library with two marks: it needs no relocation, so that it can be mapped by hand. */
+/* A library with two marks. It needs no relocation, so a test can map it by hand. */
 void follow_message(long tag);
 void follow_other(long tag);
 

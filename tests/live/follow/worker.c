@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Does what it is told, a line each, and answers each with a line: calls a library's function,
- * loads libraries, forks, execs. First argument: the tag with which it calls. LINKED: it is linked
- * with the library.
+ * Reads commands, a line each, and answers each with a line: calls a library's function, loads
+ * libraries, forks, execs. The first argument is the tag that it passes in calls. LINKED: the
+ * program is linked with the library.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -41,8 +41,8 @@ static void load(const char *path)
 }
 
 /*
- * "ARCHIVE OFFSET LIBRARY": maps the library that is stored in the archive as Android's linker
- * does; where its function lies says the same library as a file of its own.
+ * "ARCHIVE OFFSET LIBRARY": maps the library that is stored in the archive, as Android's linker
+ * does. LIBRARY, the same library as a file, says where its function is.
  */
 static void load_stored(const char *what)
 {
@@ -61,7 +61,7 @@ static void load_stored(const char *what)
 	into = (size_t)((uint8_t *)sym - (uint8_t *)info.dli_fbase);
 	fd = open(archive, O_RDONLY);
 	base = mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	/* Its text has the same place in the file as in memory: linked so. */
+	/* Its text has the same offset in the file as in memory, by the way it is linked. */
 	if (mmap(base + into / 4096 * 4096, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
 		 fd, (off_t)(offset + into / 4096 * 4096)) == MAP_FAILED)
 		exit(4);

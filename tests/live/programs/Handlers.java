@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// An event loop as Java's servers have it: a Selector, and a handler for each byte that a client sends. Which one, says the
-// byte; it is the answer, too.
+// An event loop as in Java servers: a Selector, and a handler for each byte that a client sends.
+// The byte selects the handler and is also the answer.
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
@@ -22,7 +22,7 @@ final class Handlers {
 	static volatile long sink;
 	static Path file;
 
-	// The chain that each stack of the CPU's must have: busy, outer, middle, inner.
+	// The chain that each stack on the CPU must have: busy, outer, middle, inner.
 	static long inner(long from) {
 		long sum = from;
 
@@ -111,7 +111,7 @@ final class Handlers {
 		case 'p' -> park();
 		case 'l' -> contend();
 		case 'f' -> store(STALL_MS * 1000000L);
-		case 'w' -> { // the others' code gets compiled
+		case 'w' -> { // gets the others' code compiled
 			busy(WARM_NS);
 			library(WARM_NS);
 			if (sink == 0)

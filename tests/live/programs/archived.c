@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * archived ARCHIVE BEGIN FUNCTION [MS [WAIT]]: maps the library that begins there in the file as
- * Android's loader does, without relocations, and says where. FUNCTION is an address in it (hex):
- * with MS it is called from a loop's handlers, to keep busy for as long. WAIT is another, by which
- * the loop waits. Ends with its stdin.
+ * archived ARCHIVE BEGIN FUNCTION [MS [WAIT]]: maps the library that begins at that offset of the
+ * file, as Android's loader does, without relocations, and prints the address. FUNCTION is an
+ * address in it (hex). With MS, a loop's handlers call it to keep busy for that long. WAIT is
+ * another one, in which the loop waits. Ends with its stdin.
  */
 #include <elf.h>
 #include <fcntl.h>

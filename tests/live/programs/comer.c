@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A process that comes, stalls once in its loop and goes: comer STALL_MS [MODE]. MODE exec: once
- * more as a new program with the same number; thread: by a loop in another thread than the main
- * one. Prints "PID START_NS DURATION_NS" for each stall, as it measured it.
+ * A process that starts, stalls once in its loop, and ends: comer STALL_MS [MODE]. MODE exec: again
+ * as a new program with the same pid. MODE thread: the loop is in another thread than the main one.
+ * Prints "PID START_NS DURATION_NS" for each stall, by its own clock.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -38,7 +38,7 @@ static void stall(void)
 		exit(1);
 }
 
-/* Three turns, the second of which is slow. */
+/* Three turns; the second one is slow. */
 static void *run_loop(void *arg)
 {
 	const struct itimerspec spec = { { 0, 2000000 }, { 0, 2000000 } };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A loop whose handlers stall in a library (copied_lib.c): 40 ms in each 100. Ends with its stdin.
+ * A loop with handlers that stall in a library (copied_lib.c): 40 ms of every 100. Ends with its
+ * stdin.
  */
 #include <poll.h>
 #include <stdio.h>

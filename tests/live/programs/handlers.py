@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""An asyncio server as many are written: its handlers do what blocks. argv: its socket.
+"""A typical asyncio server with blocking handlers. argv: its socket.
 
-A request is a line, "nap" or "ask URL"; so is the answer.
+A request is a line, "nap" or "ask URL"; the answer is the same line.
 """
 import asyncio
 import sys

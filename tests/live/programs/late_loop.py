@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""An epoll loop, a client of it on another CPU, and hogs on the loop's CPU.
+"""An epoll loop, its client on another CPU, and hogs on the loop's CPU.
 
-argv: SCENARIO COUNT, for `quota` also the cgroup.procs of a cgroup with one. Prints a line `ready`, then for each message of the client, and for a first one without hogs, one `BEFORE AFTER RECEIVED` (CLOCK_MONOTONIC in
-ns): when the client was about to send, when it had sent, when the loop's handler had it. The hogs end by themselves.
+argv: SCENARIO COUNT; for `quota` also the cgroup.procs of a cgroup with a quota. Prints a line
+`ready`. Then for each message, and for a first one without hogs, prints `BEFORE AFTER RECEIVED`
+(CLOCK_MONOTONIC in ns): when the client was about to send, when it had sent, when the loop's
+handler had received it. The hogs end by themselves.
 """
 import os
 import select
@@ -16,7 +18,7 @@ from hogs import MS, hog, nice, pinned, real_time  # noqa: E402
 
 LOOP_CPU, CLIENT_CPU = 1, 0
 HOG_MS, EVERY_MS = 90, 150
-LEAD_MS = 20, 50 # the latter on a quota, which the hog has to use up before, on a busy machine as well
+LEAD_MS = 20, 50 # the latter for a quota, which the hog must use up first, also on a busy machine
 
 
 def in_cgroup():
@@ -54,7 +56,8 @@ def main():
         "quota": [in_cgroup],
         "prompt": [],
     }[scenario]
-    if scenario != "prompt": # of a quota each CPU has a part in store: on another one the loop would go on
+    # each CPU keeps a slice of a quota: on another CPU the loop would go on
+    if scenario != "prompt":
         pinned(LOOP_CPU)
     children = [hog(enter, moments[1:], HOG_MS) for enter in hogs] + [client(theirs, moments, LEAD_MS[scenario == "quota"])]
     if scenario in ("nice", "affinity"):

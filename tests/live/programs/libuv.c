@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A libuv program that stalls its loop on command, one letter on stdin, and answers with the letter
- * when it is done. The callbacks' names are what a tracer is to blame. As in looper.cc, libc's
- * functions are called by helpers: a walk by frame pointers misses their caller.
+ * A libuv program that stalls its loop on command: one letter on stdin, which is also the answer
+ * when it is done. Blocks must blame the callbacks by name. As in looper.cc, helpers call libc's
+ * functions: a walk by frame pointers misses their caller.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -60,7 +60,7 @@ static APART void on_timer_busy(uv_timer_t *handle)
 
 static void work_apart(uv_work_t *req)
 {
-	sleep_ms(WORK_MS * 2); /* in a thread of the pool: no stall of the loop */
+	sleep_ms(WORK_MS * 2); /* in a pool thread: no stall of the loop */
 }
 
 static APART void on_work_done(uv_work_t *req, int status)
@@ -75,7 +75,7 @@ static APART void on_read_poll(void)
 	done();
 }
 
-/* uv_fs_* without a callback waits for the disk in the loop's own thread. */
+/* Without a callback, uv_fs_* waits for the disk in the loop's own thread. */
 static APART void on_read_file(void)
 {
 	static char buffer[1 << 20];

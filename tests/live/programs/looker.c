@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Looks for work by a poll of one descriptor without a timeout. `looker busy ROUNDS`: after each
- * piece of work, as a program does whose output never ends; each 20,000th piece takes 120 ms.
- * `looker client ROUNDS`: before each request, whose answer takes 120 ms. `looker both ROUNDS`: as
- * busy, and each 5,000th piece of work is followed by half a second's wait, from deeper in the
- * stack. It begins with a line of input.
+ * Polls one descriptor for work without a timeout.
+ * `looker busy ROUNDS`: after each piece of work, as a program with endless output does; each
+ * 20,000th piece takes 120 ms.
+ * `looker client ROUNDS`: before each request, whose answer takes 120 ms.
+ * `looker both ROUNDS`: as busy, and after each 5,000th piece waits for half a second, deeper in
+ * the stack. It begins with a line of input.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -40,7 +41,7 @@ __attribute__((noinline)) static void handle(int round)
 {
 	for (int i = 0; i < 20000; i++)
 		spun++;
-	if (round % SLOW == SLOW / 2 + 2500) /* not just behind a wait */
+	if (round % SLOW == SLOW / 2 + 2500) /* not just after a wait */
 		sleep_ms(STALL_MS);
 }
 

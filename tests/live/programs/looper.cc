@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 //
-// A program around the real android::Looper that does on command, one letter on stdin, what a Looper can
-// be stalled by, and answers with the letter when it is done. The functions' names are what a tracer is
-// to blame. A walk by frame pointers misses the caller of libc's functions, which have no frames: it is
-// always a helper here.
+// A program around the real android::Looper that stalls on command: one letter on stdin, which is
+// also the answer when it is done. Blocks must blame its functions by name. A walk by frame
+// pointers misses the caller of libc's functions, which have no frames: here it is always a helper.
 #include <atomic>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -54,7 +53,7 @@ APART void wait_ms(int epfd, int ms)
 } // namespace
 
 extern "C" {
-// By their plain names in the blocks.
+// extern "C", so that blocks have the plain names.
 APART void busy_in_message(long ns)
 {
 	long end_ns = now_ns() + ns;
@@ -138,15 +137,15 @@ void Program::command(char letter)
 	case 'm': // one native message, handled inside pollOnce
 		looper->sendMessage(messages, android::Message('m'));
 		return;
-	case 'b': // a backlog of three, each under the threshold
+	case 'b': // a backlog of three, each below the threshold
 		for (int what : { 'b', 'b', 'e' })
 			looper->sendMessage(messages, android::Message(what));
 		return;
-	case 'q': // due at once, and handled after what this callback does
+	case 'q': // due at once; handled after this callback's work
 		looper->sendMessage(messages, android::Message('q'));
 		sleep_in_callback();
 		return;
-	case 'w': // pollOnce is woken by another thread; the work comes after it
+	case 'w': // another thread wakes pollOnce; the work comes after it
 		std::thread([this] {
 			sleep_ns(20 * MS);
 			woken = true;

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""asyncio stalled on command: one letter on stdin, answered when it is done. argv: a slow server's socket.
+"""asyncio that stalls on command: one letter on stdin, answered when it is done. argv: a slow
+server's socket.
 
-The letter x ends the loop, and another begins; y does so, too, but leaves the old loop's epoll open;
-z ends it for good: then the program waits for the end of stdin.
+The letter x ends the loop and begins another. y does the same but leaves the old loop's epoll open.
+z ends the loop for good: the program then waits for the end of stdin.
 """
 import asyncio
 import os
@@ -17,7 +18,7 @@ kept = []
 
 
 def ask(timeout):
-    """A request to a server that takes its time."""
+    """A request to a slow server."""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(timeout)
         client.connect(sys.argv[1])
@@ -31,7 +32,7 @@ def wait_in_epoll():
 
 
 def run_inner_loop():
-    """As nest_asyncio and notebooks do it: a loop in a handler of a loop."""
+    """A loop inside a handler of a loop, as nest_asyncio and notebooks do it."""
     outer = asyncio.get_running_loop()
     asyncio._set_running_loop(None)
     inner = asyncio.new_event_loop()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""asyncio whose handlers wait for others: one letter on stdin, answered when it is done. argv: "other" makes it the
-process at the other end of two pipes, its stdin and stdout.
+"""asyncio with handlers that wait for other threads: one letter on stdin, answered when it is done.
+argv: "other" makes it the process at the other end of two pipes, its stdin and stdout.
 
-What the others do while they are waited for is in one line of source, marked by a comment.
+What a thread does while the handler waits for it is in one line of source, marked by a comment.
 """
 import asyncio
 import os
@@ -54,7 +54,7 @@ def worker(work):
 
 
 def begin_anew():
-    """What is held from now on is held by another thread."""
+    """Makes another thread hold the lock from now on."""
     global work
     work = queue.SimpleQueue()
     threading.Thread(target=worker, args=[work], daemon=True).start()
@@ -69,13 +69,13 @@ def wait_for_lock(holder):
 
 
 def wait_for_interpreter():
-    """By giving it away while the other one wants it."""
+    """Passes it on while the other thread waits for it."""
     work.put(keep_interpreter)
     time.sleep(0.02)
 
 
 class Other:
-    """Another process that runs Python, too."""
+    """Another process that also runs Python."""
 
     def __init__(self):
         self.process = subprocess.Popen([sys.executable, __file__, "other"], stdin=subprocess.PIPE,

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""asyncio stalled on command: one letter on stdin, answered when it is done. argv: a file for the truth.
+"""asyncio that stalls on command: one letter on stdin, answered when it is done. argv: a file for
+the truth.
 
-Each stall notes the Python stack that it is in, in the same line of source: innermost first, [function, file, line].
+Each stall notes its own Python stack, in the same line of source: innermost first, [function, file,
+line].
 """
 import asyncio
 import json
@@ -16,7 +18,7 @@ big = [{"id": i, "parts": [i, str(i), None]} for i in range(60000)]
 
 
 def turns_of(seconds):
-    """How often the loop of Shop.count turns in so much CPU time, on this machine."""
+    """How often the loop of Shop.count runs in that much CPU time on this machine."""
     shop, started = Shop(), time.thread_time()
     shop.turns = 200000
     shop.count()

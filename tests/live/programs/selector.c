@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A loop whose wait is deeper in the stack than what its handlers call: selector TURNS; each tenth
- * handler is slow.
+ * A loop that waits deeper in the stack than its handlers do: selector TURNS. Each tenth handler is
+ * slow.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void __attribute__((noinline)) wait_for_work(void)
 	events[ROOM - 1] = events[0];
 }
 
-/* As a client asks for one answer. */
+/* Polls as a client does that asks for one answer. */
 static int __attribute__((noinline)) handle(int turn)
 {
 	struct pollfd fd = { .fd = fds[0], .events = POLLIN };

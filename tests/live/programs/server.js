@@ -14,7 +14,7 @@ function fibonacci(n) {
 	return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
 }
 
-// Lazily: most tests want neither.
+// Created when needed: most tests need neither.
 let large = '';
 const kept = [];
 const collections = [];
@@ -32,7 +32,7 @@ function keep(count) {
 	return kept.length;
 }
 
-// What lives long enough to become old and is then let go, beside what is kept.
+// Objects that live until they are old and are then dropped, beside those that are kept.
 function churn() {
 	const ring = new Array(200000);
 

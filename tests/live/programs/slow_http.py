@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""An HTTP server that takes its time. argv: port, seconds."""
+"""A slow HTTP server. argv: port, seconds."""
 import http.server
 import sys
 import time

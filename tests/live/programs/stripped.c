@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A loop whose handlers compute and sleep, to be stripped; it ends by itself. */
+/* A loop with handlers that compute and sleep, to be stripped. It ends by itself. */
 #include <sys/epoll.h>
 #include <time.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * unloaded A B C: handlers that load a library, work in it, and unload it: A and B by turns, at the
- * same address, C once. Prints where each one's work was.
+ * unloaded A B C: handlers that load a library, work in it, and unload it: A and B in turn, at the
+ * same address, C once. Prints the address of each one's work.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A thread that waits for work by the call that is given, and handles what a second thread sends it
- * each 50 ms: each fifth piece takes 120 ms. Usage: waiter CALL TURNS [pool]; with `pool` a third
- * thread does it, while the main one joins it.
+ * A thread that waits for work in the given call and handles what a second thread sends every 50
+ * ms; each fifth piece takes 120 ms. Usage: waiter CALL TURNS [pool]. With `pool` a third thread
+ * does it, and the main thread joins it.
  */
 #include <fcntl.h>
 #include <mqueue.h>
@@ -178,7 +178,7 @@ static void *send_all(void *arg)
 {
 	for (int i = 0; i < turns; i++) {
 		sleep_ms(i % 5 == 1 ? PERIOD_MS + STALL_MS
-				    : PERIOD_MS); /* it handles the last one */
+				    : PERIOD_MS); /* it is handling the last one */
 		call->send();
 	}
 	return arg;
@@ -186,7 +186,7 @@ static void *send_all(void *arg)
 
 static volatile unsigned spun;
 
-/* By turns busy and asleep. */
+/* In turn: busy, asleep. */
 __attribute__((noinline)) static void handle(int turn)
 {
 	struct timespec now;

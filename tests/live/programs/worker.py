@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A worker that waits on a queue, and does what the letter says that comes by stdin; then the letter is the answer. "inline": in the very function
-that waits."""
+"""A worker that waits on a queue and does what a letter from stdin says; the letter is also the
+answer. "inline": in the same function that waits."""
 import os
 import queue
 import sys

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* As worker.c, over the real android::Looper: looper ANY SITUATION ANY COUNT. */
+/* As worker.c, but over the real android::Looper: looper ANY SITUATION ANY COUNT. */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

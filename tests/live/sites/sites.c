@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The sites that targets.c chooses, probed for real: each wait must pass WAIT_BEGIN and WAIT_END
- * once, however it ends, and the instructions that insn_*.c calls emulated must cost less than the
+ * Probes the sites that targets.c chooses in real processes. Each wait must pass WAIT_BEGIN and
+ * WAIT_END once, however it ends. Instructions that insn_*.c calls emulated must cost less than the
  * others. Counting perf events are enough for that. First argument: the directory of the workers.
  */
 #include <dlfcn.h>
@@ -44,7 +44,7 @@ static int uprobe_type(void)
 	return type;
 }
 
-/* Counts the hits in pid and in its threads to come. */
+/* Counts the hits in pid and in its future threads. */
 static int count_hits(pid_t pid, const char *path, uint64_t offset)
 {
 	struct perf_event_attr attr = {
@@ -86,7 +86,7 @@ static bool start(struct worker *worker, const char *const *argv)
 	       !strcmp(line, "ready\n");
 }
 
-/* Lets it do its waits; how long they took, or -1. */
+/* Lets it do its waits. Returns how long they took, or -1. */
 static long long run(struct worker *worker)
 {
 	long long ns = -1;
@@ -113,7 +113,7 @@ static uint64_t hits(int fd)
 	return read(fd, &n, sizeof(n)) == sizeof(n) ? n : UINT64_MAX;
 }
 
-/* Counts all sites of a kind in one run; -1: all kinds are counted, for the sake of the sum. */
+/* Counts all sites of a kind in one run; -1: all kinds, for the sum. */
 static void check_counts(const char *name, const char *const *argv, bool looper)
 {
 	uint64_t sum[3] = { 0 }, want = strtoull(argv[4], NULL, 10);
@@ -133,7 +133,7 @@ static void check_counts(const char *name, const char *const *argv, bool looper)
 				    site->file_offset);
 		opened += fds[i] >= 0;
 	}
-	is_int(opened, (long long)targets.site_cnt, "%s: the kernel takes every site", name);
+	is_int(opened, (long long)targets.site_cnt, "%s: the kernel accepts every site", name);
 	ok(run(&worker) >= 0, "%s: it does its waits", name);
 	for (size_t i = 0; i < targets.site_cnt; i++) {
 		sum[targets.sites[i].kind] += hits(fds[i]);
@@ -189,7 +189,7 @@ static void check_looper(const char *dir)
 	check_counts("looper timeout", argv, true);
 }
 
-/* One run with at most one site probed (which: none for SIZE_MAX). The time, or -1. */
+/* One run with at most one probed site (which: none for SIZE_MAX). Returns the time, or -1. */
 static long long time_site(const char *const *argv, bool looper, size_t which, struct site *ret)
 {
 	struct worker worker;
@@ -217,7 +217,9 @@ static long long time_site(const char *const *argv, bool looper, size_t which, s
 	return ns;
 }
 
-/* What each site costs in a run of its own: for the reader, no result depends on it. */
+/*
+ * The cost of each site in a run of its own. It is printed for the reader; no result depends on it.
+ */
 static void show_costs(const char *dir, const char *worker, const char *function,
 		       const char *threaded)
 {
@@ -243,7 +245,10 @@ static void show_costs(const char *dir, const char *worker, const char *function
 	}
 }
 
-/* Functions that begin with the instruction in question; cc must not touch what lies before it. */
+/*
+ * Functions that begin with the instruction in question. In asm, so that the compiler adds nothing
+ * before it.
+ */
 #define TRY(name, text)                                                                            \
 	extern const char try_##name[];                                                            \
 	__asm__(".text\n.balign 16\n.type try_" #name ", @function\ntry_" #name ":\n" text "\n")
@@ -330,8 +335,8 @@ static double time_calls(const char *code)
 }
 
 /*
- * One instruction's cost by the kernel's hand, and its class by ours. Decoded first: once it is
- * probed, a breakpoint stands there.
+ * The cost of one probed instruction, and our class of it. Decode it first: the probe writes a
+ * breakpoint over it.
  */
 static void check_instruction(const char *name, const char *code, double *emulated, double *stepped)
 {
@@ -353,7 +358,10 @@ static void check_instruction(const char *name, const char *code, double *emulat
 		*stepped = ns;
 }
 
-/* Is what the decoder calls emulated really cheaper, on this kernel, than what it calls stepped? */
+/*
+ * On this kernel, are the instructions that the decoder calls emulated cheaper than those that it
+ * calls stepped?
+ */
 static void check_instructions(void)
 {
 	double emulated = 0, stepped = 1e18;
@@ -362,7 +370,7 @@ static void check_instructions(void)
 		check_instruction(tries[i].name, tries[i].code, &emulated, &stepped);
 	ok(emulated > 0 && stepped < 1e18, "there are emulated and stepped ones");
 	ok(emulated < stepped,
-	   "the dearest emulated one, %.0f ns, costs less than the cheapest stepped, %.0f",
+	   "the most expensive emulated one, %.0f ns, costs less than the cheapest stepped one, %.0f",
 	   emulated, stepped);
 }
 

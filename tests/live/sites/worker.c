@@ -4,8 +4,8 @@
  *
  * 	worker FUNCTION SITUATION THREADED COUNT
  *
- * FUNCTION: wait, pwait, pwait2. SITUATION: ready, timeout, eintr. Built dynamic, static, with
- * musl. Says "ready", begins at a byte on stdin, says how many nanoseconds it took, ends at the
+ * FUNCTION: wait, pwait, pwait2. SITUATION: ready, timeout, eintr. Built dynamic, static, and with
+ * musl. Prints "ready", begins at a byte on stdin, prints how many nanoseconds it took, ends at the
  * next byte.
  */
 #include <errno.h>
@@ -77,7 +77,7 @@ static int epoll_for(const char *situation)
 	return ep;
 }
 
-/* One thread keeps all signals: the waiting one is to be interrupted. */
+/* Other threads block all signals: a signal must interrupt the waiting one. */
 static void start_thread(void)
 {
 	sigset_t all, old;
@@ -107,7 +107,7 @@ static long long now_ns(void)
 	return ts.tv_sec * 1000000000ll + ts.tv_nsec;
 }
 
-/* The wait must end as the situation says, each time. */
+/* Each wait must end as the situation requires. */
 static void run(wait_fn fn, const char *situation, long count)
 {
 	bool eintr = !strcmp(situation, "eintr");

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 final class Stall {
 	static final int MS = 60, TICK_MS = 20, APART = 4, ROUNDS = 2, LINGER = 6, LIFE_MS = 120000;
 	static final int NONE = -1, OVER = -2;
-	private static boolean ready, told;
+	private static boolean ready, started;
 	private static volatile int round;
 	private static int ticks;
 
@@ -19,8 +19,8 @@ final class Stall {
 			warm();
 			System.out.println("{\"ready\":" + ProcessHandle.current().pid() + "}");
 		}
-		told = told || System.in.available() > 0;
-		if (!told || ++ticks % APART != 0)
+		started = started || System.in.available() > 0;
+		if (!started || ++ticks % APART != 0)
 			return NONE;
 		int turn = ticks / APART - 1;
 		round = turn / count;

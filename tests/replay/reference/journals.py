@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is done to a recorded journal of version 1 (see ./record): names of the machine that recorded it are taken out, and
-causes that it cannot have are put in."""
+"""Edits a recorded journal of version 1 (see ./record): removes names of the recording machine, and
+inserts causes that it cannot have."""
 import copy
 import json
 import os
@@ -37,32 +37,32 @@ def strings(value, change):
 
 
 def own_pids(records):
-    """Those whose processes were traced."""
+    """The traced processes."""
     return {journal_v1.json_of(record)["pid"] for kind, record in records if kind == PROCESS}
 
 
 def tasks_of(record):
-    """Where in a STACK record tasks are: the waker, and who ran instead."""
+    """The places of tasks in a STACK record: the waker, and the preemptors."""
     kernel, user, slices = struct.unpack_from("<HHH", record, COUNTS_AT)
     yield ADDRESSES_AT - TASK_SZ
     first = ADDRESSES_AT + 8 * (kernel + user)
     yield from range(first, first + slices * TASK_SZ, TASK_SZ)
 
 
-# Threads of the references themselves, and the kernel's own.
+# Threads of the references themselves, and kernel threads.
 COMMS = ["simjank.*", "demo-.*", "holder", "signaller", "writer", "answerer", "pager", "hog", "continuer", "lowly", "rwholder",
          "poster", "joined", "child", "locker", "server", "resolver", "crowd", "rt-hog", "redis-.*", "nginx", "node", "libuv-worker",
          "python3", "java", "VM .*", "G1 .*", "GC .*", "C[12] .*", "Reference.*", "Signal.*", "rare", "stripped", "target", "looper",
          "slow-server", "sleep", "sh", "qt6core", "glib", "uv", "tokio.*", "storm.*", "jankbpf", "jank-.*", "kworker/.*",
          "ksoftirqd/.*", "rcu_.*", "kswapd.*", "jbd2/.*", "swapper/.*", "migration/.*", "kcompactd.*"]
 
-# Where programs and their sources were: what stands there instead.
+# Paths of programs and their sources: the text that replaces them.
 PLACES = [(r"^/(\.\./)+.*", "/../other"), (r"^/\S+/(?=(tools|tests|user)/)", "/src/"), (r"^/\S+/(?=lib/python3)", "/usr/"),
           (r"^/\S+/(?=bin/python3)", "/usr/")]
 
 
 class Cleaner:
-    """Takes out the names of other programs, cgroups and folders of the machine."""
+    """Removes the names of other programs, cgroups and folders of the machine."""
 
     @staticmethod
     def comm(name):
@@ -92,7 +92,7 @@ class Cleaner:
         return value
 
     def names(self, value):
-        """Those of processes and threads."""
+        """Removes those of processes and threads."""
         if isinstance(value, list):
             for each in value:
                 self.names(each)
@@ -125,7 +125,7 @@ def block_count(content):
 
 
 def less(content, block_max):
-    """A journal without stacks of processes that were not traced, and with so many blocks at most."""
+    """The journal without stacks of untraced processes, and with at most that many blocks."""
     header, records = replay.split_journal(content)
     own = own_pids(records)
     kept = {key_of(kind, record) for kind, record in [each for each in records if each[0] == BLOCK][:block_max]}
@@ -135,8 +135,8 @@ def less(content, block_max):
         (kind not in (BLOCK, STACK, FACTS, LOAD) or key_of(kind, record) in kept))
 
 
-# Causes that are put in, one a block: kind, then the function of the kernel, or of a library, at whose place it is found; the
-# number of x86-64's system call, where that tells.
+# Causes to insert, one per block: kind; then the function of the kernel, or of a library, in place
+# of the leaf; the number of x86-64's system call, if it matters.
 CAUSES = [
     ("cpu", "kernel", "asm_sysvec_apic_timer_interrupt"), ("cpu", "user", "v8::internal::Heap::CollectGarbage"),
     ("cpu", "kernel", "compact_zone"), ("cpu", "kernel", "try_to_free_pages"),
@@ -150,7 +150,7 @@ CAUSES = [
     ("futex", "user", "SafepointMechanism::process"), ("socket", "kernel", "tcp_sendmsg", 44), ("disk", "kernel", "", 262),
     ("runnable", "kernel", ""), ("page_fault", "kernel", ""),
 ]
-# Members that they are given: of LOAD, of WAITED, of its MESSAGE; one set each, in turn.
+# Members to insert: of LOAD, of WAITED, of its MESSAGE; one set each, in turn.
 LOADS = [{"missed_frames": 3, "crtc": 1, "refresh_hz": 59.94}, {"missed_frames": 1, "crtc": 0}, {"steal_pct": 12.5}, {}]
 WAITEDS = [{"thermal_throttled": True, "cpu_capacity": 446, "cpu_khz": 1200000, "cpu_max_khz": 1800000},
            {"quota_cgroup": "/demo.slice/shop.service", "quota_ns": 20000000, "quota_period_ns": 100000000}, {}, {}, {}]
@@ -165,14 +165,14 @@ IDENTITIES = [{"container": "3f4e5d6c7b8a3f4e5d6c7b8a3f4e5d6c7b8a3f4e5d6c7b8a3f4
 
 
 def frames_record(like, pid, address, function):
-    """A FRAMES record for an address, as the journal's own are."""
+    """A FRAMES record for an address, in the form of the journal's own."""
     module = {"module": "vmlinux", "kernel": True} if pid == 0 else {"module": "/usr/lib/libruntime.so", "kernel": False}
     frame = {"function": function, "offset": 16, **module, "inlined": False, "app": False}
     return repack(like, {"pid": pid, "address": f"{address:x}", "frames": [frame]})
 
 
 def moved_times(block, state):
-    """The block with its longest time being of another state, and which that was."""
+    """The block with its longest time moved to another state, and the state that it was."""
     times = list(struct.unpack_from("<12Q", block, STATE_AT))
     longest = max(range(12), key=times.__getitem__)
     times[longest], times[state] = times[state], times[longest]
@@ -180,7 +180,7 @@ def moved_times(block, state):
 
 
 def moved_stack(stack, longest, state, place, address, syscall):
-    """A stack of that state, as one of another; the address is put where its part's leaf was."""
+    """A stack of one state as a stack of another; the address replaces the leaf of its part."""
     if struct.unpack_from("<I", stack, KERNEL_AT)[0] != longest:
         return stack
     stack = bytearray(stack)
@@ -196,7 +196,8 @@ def moved_stack(stack, longest, state, place, address, syscall):
 
 
 def moved_callers(record, place, address):
-    """What was found in copies of the stacks takes the place of their user part: so does the address."""
+    """Frames found in copies of the stacks replace their user part: change the address there,
+    too."""
     value = journal_v1.json_of(record)
     for stack in value["stacks"] if place == "user" else ():
         first, blank, rest = stack["addresses"].partition(" ")
@@ -206,7 +207,7 @@ def moved_callers(record, place, address):
 
 
 def key_of(kind, record):
-    """To which dispatch a record belongs: (tid, start)."""
+    """The dispatch of a record: (tid, start)."""
     if kind in (BLOCK, HANG, STACK, FACTS):
         return struct.unpack_from("<I", record, 20)[0], struct.unpack_from("<Q", record, 32)[0]
     value = journal_v1.json_of(record)
@@ -214,7 +215,7 @@ def key_of(kind, record):
 
 
 def given(content):
-    """Each block of a journal with one of CAUSES, and with members that this machine does not have."""
+    """Gives each block of a journal one of CAUSES, and members that this machine does not have."""
     header, records = replay.split_journal(content)
     blocks = [record for kind, record in records if kind == BLOCK]
     like = next(record for kind, record in records if kind == FRAMES)
@@ -242,7 +243,7 @@ def given_one(kind, record, number, moved):
         return moved[number][0]
     if kind == HANG:
         return moved_times(record, moved[number][2])[0]
-    if kind == FACTS:  # a hypervisor took what it waited for
+    if kind == FACTS:  # a hypervisor took the time in which it waited
         stolen = int(STATES[moved[number][2]] == "runnable")
         return record[:48] + struct.pack("<Q", 55000000 * stolen) + record[56:]
     if kind == STACK:

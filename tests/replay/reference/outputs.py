@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a replay of each reference says: kept beside it by ./record, made anew and compared by ../reference.t.
+"""The outputs of each reference's replay: ./record keeps them beside the journal, ../reference.t
+makes them again and compares.
 
-NAME.journal.xz is the journal; NAME.jsonl.xz the records; NAME.txt.xz the text, NAME.verbose.xz with -v; NAME.logs.xz
-BlockCanary's logs, one after the other; NAME.said.xz what went to stderr.
-Of a program without names there are its debug information, NAME.debug, and NAME.symbolized.xz, the records with names by it.
+NAME.journal.xz is the journal; NAME.jsonl.xz the records; NAME.txt.xz the text, NAME.verbose.xz
+with -v; NAME.logs.xz BlockCanary's logs, one after the other; NAME.said.xz stderr.
+
+A program without names also has its debug information, NAME.debug, and NAME.symbolized.xz, the
+records with names from it.
 """
 import glob
 import lzma
@@ -19,9 +22,10 @@ import replay  # noqa: E402
 
 RECORDS, TEXTS = "jsonl", {"txt": (), "verbose": ("-v",)}
 LOGS, SAID, SYMBOLIZED = "logs", "said", "symbolized"
-OPTIONS = {name: ("--debugging",) for name in ("given", "hang", "nginx")}  # as they were recorded: a journal does not tell
+# the options of the recording: a journal does not contain them
+OPTIONS = {name: ("--debugging",) for name in ("given", "hang", "nginx")}
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
-WRITTEN = re.compile(r"^.*\(write log time\)$", re.M)  # of the replay, not of the block
+WRITTEN = re.compile(r"^.*\(write log time\)$", re.M)  # time of the replay, not of the block
 
 
 def names():
@@ -35,12 +39,13 @@ def read(name, suffix):
 
 
 def journal_of(name):
-    """The reference's journal, as this program reads it. A change of the journal's format converts it here."""
+    """The reference's journal, in the version that this program reads. If the journal's format
+    changes, convert it here."""
     return journal_v1.convert(read(name, "journal"))
 
 
 def logs(folder):
-    """All logs of a folder in the order of their names, without the time at which they were written."""
+    """All logs of a folder by name, without the time at which they were written."""
     parts = []
     for path in sorted(glob.glob(os.path.join(folder, "looper-*.log"))):
         with open(path, encoding="utf-8") as file:
@@ -49,7 +54,7 @@ def logs(folder):
 
 
 def made(scratch, name, content):
-    """By suffix: what this program says of a journal."""
+    """This program's outputs of a journal, by suffix."""
     journal, folder = scratch.put(f"{name}.journal", content), scratch.file(f"{name}.kept")
     shutil.rmtree(folder, ignore_errors=True)
     ret, said = {}, []

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An epoll loop with stalls that simjank has not: at a barrier, for a lock of the kernel, frozen,
- * reclaiming. Each runs once, after the turn of a timer; argv: a folder for its file, then letters
- * of stalls.
+ * An epoll loop with stalls that simjank does not have: at a barrier, for a kernel lock, frozen,
+ * reclaiming memory. Each runs once, after a timer's turn; argv: a folder for its file, then
+ * letters of stalls.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -30,7 +30,7 @@ static void nap(void)
 	nanosleep(&time, NULL);
 }
 
-/* Fills new memory at once: the mapping's lock is held for writing meanwhile. */
+/* Fills new memory at once; meanwhile the lock of the mappings is held for writing. */
 static void fill(void)
 {
 	void *memory = mmap(NULL, MAPPED, PROT_READ | PROT_WRITE,
@@ -60,7 +60,7 @@ static __attribute__((noinline)) void handle_barrier(void)
 	__asm__ volatile("");
 }
 
-/* Mappings come and go while the other thread fills its own. */
+/* Maps and unmaps while the other thread fills its memory. */
 static __attribute__((noinline)) void handle_kernel_lock(void)
 {
 	pthread_barrier_wait(&begun);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Stalls of a Python program's event loop, that of Tk, of Qt or of GTK; the latter two in a modal dialog. usage: stalls.py tk|qt|gtk FILE
-DELAY_MS ROUNDS"""
+"""Stalls of a Python program's event loop: Tk's, Qt's or GTK's; the latter two in a modal dialog.
+usage: stalls.py tk|qt|gtk FILE DELAY_MS ROUNDS"""
 import subprocess
 import sys
 import time

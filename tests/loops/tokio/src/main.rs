@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// tokio, and so mio: a task that a socket wakes, one that a timer wakes, one spawned, one that waits for a mutex.
-// argv[1]: how many worker threads; 0: all in the main thread. Of several only one waits in epoll, the others are parked
-// on a futex, which is what the mutex waits for, too.
+// tokio, and so mio: a task that a socket wakes, one that a timer wakes, one that is spawned, one
+// that waits for a mutex. argv[1]: the number of worker threads; 0: all in the main thread. Of
+// several only one waits in epoll. The others are parked on a futex, for which the mutex waits,
+// too.
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Mutex;
@@ -27,7 +28,7 @@ fn now() -> i64 {
     ts.tv_sec as i64 * 1_000_000_000 + ts.tv_nsec as i64
 }
 
-// Debian's libstd has no frame pointers, and so nothing of it lies between a stall and the C library.
+// Debian's libstd has no frame pointers, so none of it may be between a stall and the C library.
 #[inline(never)]
 fn nap() {
     let ts = libc::timespec { tv_sec: 0, tv_nsec: STALL_MS as i64 * 1_000_000 };
@@ -100,7 +101,7 @@ async fn on_mutex() {
     drop(holder);
 }
 
-fn told() -> bool {
+fn started() -> bool {
     let mut count: libc::c_int = 0;
     unsafe { libc::ioctl(0, libc::FIONREAD, &mut count) != 0 || count > 0 }
 }
@@ -111,7 +112,7 @@ async fn begin() -> std::net::TcpStream {
     let (socket, _) = server.accept().await.unwrap();
     tokio::spawn(on_socket(socket));
     println!("{{\"ready\":{}}}", std::process::id());
-    while !told() {
+    while !started() {
         tokio::time::sleep(Duration::from_millis(TICK_MS)).await;
     }
     peer
