@@ -10,4 +10,4 @@ $(LOOPS_INC): tools/loops/table $(LOOPS_FILES) loops
 	$(call msg,GEN,$@)
 	$(Q)tools/loops/table $(LOOPS_FILES) > $@
 
-$(VARIANT)/user/catalogue/catalogue_embedded.o: $(LOOPS_INC)
+$(VARIANT)/user/catalogue/catalogue_file.o: $(LOOPS_INC)

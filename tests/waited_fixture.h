@@ -12,7 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "enrich/wait_object_names.h"
+#include "enrich/block_facts.h"
 
 /* Of a descriptor of this process. */
 static inline struct jank_rec_waited record_of(int fd)

@@ -4,7 +4,7 @@
 
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"
-#include "verdict/runnable.h"
+#include "verdict/blame.h"
 
 /* Blames the block, frees it, and says "kind/what share%" of each part. */
 static const char *parts(struct block *block)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Wire memory is believed only as far as its sizes, counts and sums hold. */
-#include "intake/decode.h"
+#include "intake/records.h"
 
 #include <errno.h>
 

@@ -3,7 +3,7 @@
  * Buckets of durations: their edges over all of 64 bits, quantiles against the exact ones, the
  * threshold's edge.
  */
-#include "model/durations.h"
+#include "model/hist.h"
 
 #include <math.h>
 #include <stdlib.h>

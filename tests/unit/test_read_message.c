@@ -3,7 +3,7 @@
  * From a record's values to names: by a catalogue's rows in a living C++ program, by epoll in this
  * one. What can't be had stays absent. How it comes back from a journal: test_answers_block.c.
  */
-#include "enrich/read_message.h"
+#include "enrich/block_facts.h"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

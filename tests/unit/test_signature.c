@@ -3,7 +3,7 @@
  * One fault is one signature, another is another: measured over variants of each fault that differ
  * as runs, machines and builds do.
  */
-#include "verdict/signature.h"
+#include "verdict/analysis.h"
 
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"

@@ -2,7 +2,7 @@
 /*
  * What waits were for that is neither file nor socket, on this machine: eventfds, pipes, a mutex.
  */
-#include "enrich/wait_object_names.h"
+#include "enrich/block_facts.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Waits in slices, and what is none: whoever ended the last slice answers for them all. */
-#include "model/chain/waker_owner.h"
-
 #include "model/chain/chain.h"
+
 #include "tests/model_fixture.h"
 #include "tests/tap.h"
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "catalogue/catalogue_data.h"
-#include "catalogue/mark_expr.h"
 
 #define SYMBOL_MAX 250
 #define TEXT_MAX   2048
@@ -372,4 +371,31 @@ const size_t catalogue_key_cnt = LEN(catalogue_keys);
 const char *catalogue_role__key(enum catalogue_role role)
 {
 	return role < ROLE_CNT ? roles[role] : "";
+}
+
+static void free_functions(struct catalogue_functions *list)
+{
+	for (size_t i = 0; i < list->cnt; i++)
+		free(list->globs[i]);
+	free(list->globs);
+}
+
+void catalogue_row__free(struct catalogue_row *row)
+{
+	if (!row)
+		return;
+	for (size_t i = 0; i < row->library_cnt; i++)
+		free(row->libraries[i].glob);
+	free_functions(&row->callers);
+	free_functions(&row->parks);
+	free_functions(&row->threads);
+	free_functions(&row->through);
+	free(row->libraries);
+	free(row->id);
+	free(row->name);
+	free(row->about);
+	free(row->note);
+	free(row->wait_symbol);
+	free(row->over);
+	free(row);
 }

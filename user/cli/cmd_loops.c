@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Prints the catalogue's rows. With a target, a session does the work. */
-#include "cli/cmd_loops.h"
+#include "cli/commands.h"
 
 #include <inttypes.h>
 #include <stdio.h>

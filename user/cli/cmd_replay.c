@@ -3,7 +3,7 @@
  * Reads the journal twice: first the recorded answers, then the events. Everything after the ring
  * is the same code as in a session, on one thread.
  */
-#include "cli/cmd_replay.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "intake/decode.h"
+#include "intake/records.h"
 #include "journal/answers.h"
 #include "journal/journal.h"
 #include "model/block.h"
@@ -347,7 +347,7 @@ static void tell_named(const struct offline_names *names)
 		log__warn("%s", offline__refused(names->offline));
 }
 
-int replay__run(const struct options *opts, struct err *err)
+int cmd_replay__run(const struct options *opts, struct err *err)
 {
 	struct replay r = { .opts = opts };
 	int res;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Ways of runtimes to publish the symbols of their JIT code. */
-#include "enrich/name_hint.h"
+#include "enrich/block_facts.h"
 
 #include <stdlib.h>
 #include <string.h>

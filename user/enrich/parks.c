@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/syscall_name.h"
-#include "catalogue/idle_waits.h"
+#include "catalogue/syscalls.h"
 
 #define PLACES_MAX 1024 /* per process; the BPF map evicts the ones beyond */
 

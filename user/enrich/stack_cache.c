@@ -8,7 +8,7 @@
 #include <uthash.h>
 #include <utlist.h>
 
-#include "intake/decode.h"
+#include "intake/records.h"
 #include "model/loss.h"
 #include "model/sample.h"
 #include "symbol/unwind/unwind.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Each part is found separately, so that a missing one does not hide the others. */
-#include "enrich/wait_object_names.h"
+#include "enrich/block_facts.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -21,7 +21,6 @@
 #include "base/strbuf.h"
 #include "export/blockcanary/blockcanary.h"
 #include "export/record_file.h"
-#include "export/retention.h"
 #include "export/sink.h"
 #include "export/stream.h"
 

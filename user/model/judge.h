@@ -3,6 +3,7 @@
 #ifndef JANK_MODEL_JUDGE_H
 #define JANK_MODEL_JUDGE_H
 
+#include "bpf/jank_abi.h"
 #include "model/block.h"
 #include "model/loop.h"
 #include <stdbool.h>
@@ -25,5 +26,19 @@ struct judge {
  */
 int judge__dispatch(struct judge *judge, struct dispatch *dispatch, const struct identity *process,
 		    const struct machine_load *load, struct block **ret);
+
+/*
+ * --- Frames of a display that passed in an interval, from the refreshes (vblanks) that the kernel
+ * counted. Between two reported refreshes, the difference of their sequence numbers is exact: the
+ * kernel turns the interrupt off while no program requests frames. After the last report nothing is
+ * known, so the result is a lower bound.
+ */
+
+/*
+ * Adds one display. *ret is zeroed by the caller before the first call; it keeps the display with
+ * the most missed frames. The interval excludes start_ns and includes end_ns.
+ */
+void display_frames__add(struct missed_frames *ret, uint32_t crtc,
+			 const struct jank_vblanks *vblanks, uint64_t start_ns, uint64_t end_ns);
 
 #endif

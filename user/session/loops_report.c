@@ -15,7 +15,7 @@
 #include "base/syscall_name.h"
 #include "base/text.h"
 #include "catalogue/catalogue.h"
-#include "catalogue/idle_waits.h"
+#include "catalogue/syscalls.h"
 #include "procfs/procinfo.h"
 #include "symbol/elf/elffunc.h"
 #include "symbol/elf/mapped_file.h"

@@ -8,7 +8,7 @@
 
 #include "model/chain/wait_reason.h"
 #include "model/stack.h"
-#include "verdict/runnable.h"
+#include "verdict/blame.h"
 
 /*
  * If the chain contains a garbage collector's thread, the wait is for the collector, whatever lock

@@ -6,6 +6,7 @@
 #ifndef JANK_VERDICT_ANALYSIS_H
 #define JANK_VERDICT_ANALYSIS_H
 
+#include "base/strbuf.h"
 #include "model/block.h"
 
 struct analysis {
@@ -54,5 +55,71 @@ const struct link *analysis__chain_end(const struct analysis *proof, size_t part
  * state.
  */
 void breakdown__divide(struct analysis *proof);
+
+/* --- The culprit: the function that is responsible for a part of the verdict. */
+
+/*
+ * The application frame with the most time in the part, counting each sample's innermost one; NULL:
+ * none was seen. *ret_share (may be NULL): its share of the samples' time, 0 to 1.
+ */
+const struct frame *culprit__frame(const struct analysis *proof, size_t part, double *ret_share);
+
+/*
+ * True if a frame from culprit__frame may represent the whole part. Its function (without a name:
+ * its module) needs at least half of the time of stacks with an application frame, and a quarter of
+ * the time of all stacks.
+ */
+bool culprit__stands(const struct analysis *proof, size_t part, const struct frame *frame);
+
+/* True if a frame without a name is only one of several such places of its module. */
+bool culprit__is_many(const struct analysis *proof, size_t part, const struct frame *frame);
+
+/*
+ * The innermost unnamed application place, by exact address, on the stack for nearly all of the
+ * part's time: a common caller, which a debugger can look up. Dispatcher frames do not count. NULL:
+ * none.
+ */
+const struct frame *culprit__shared_place(const struct analysis *proof, size_t part);
+
+/* Like culprit__frame, but from all ticks of the block, whatever their part. */
+const struct frame *culprit__running_frame(const struct analysis *proof);
+
+/* The system call with the most time in the part, or NULL. */
+const char *culprit__syscall(const struct analysis *proof, size_t part);
+
+/* The kernel function with the most ticks in a part, counting innermost frames; NULL: none. */
+const struct frame *culprit__kernel_frame(const struct analysis *proof, size_t part,
+					  double *ret_share);
+
+/*
+ * The innermost named application function on the stack for at least half of the part's time. It is
+ * the same from run to run even if no single function below it is. NULL: none.
+ */
+const struct frame *culprit__common(const struct analysis *proof, size_t part, double *ret_share);
+
+/*
+ * --- The signature of a fault: the same for the same fault on any run, machine and build;
+ * different for different faults.
+ */
+
+/*
+ * Fills cause.signature from the first part (which must exist), its frame, and the end of the
+ * part's chain if there is one.
+ */
+void signature__make(struct analysis *proof);
+
+/* --- Stable names, without the parts that differ between builds, machines or runs. */
+
+/*
+ * A function: without compiler suffixes (".cold", ".constprop.0"), Rust hash and JIT tier. Of a
+ * script's location only the file.
+ */
+void stable_name__add_function(struct strbuf *sb, const char *function);
+
+/* A module: the file name without directories and versions; NULL adds nothing. */
+void stable_name__add_module(struct strbuf *sb, const char *module);
+
+/* A thread: without digits ("worker-3"); NULL adds nothing. */
+void stable_name__add_thread(struct strbuf *sb, const char *comm);
 
 #endif

@@ -12,10 +12,7 @@
 #include "model/chain/wait_reason.h"
 #include "model/stack.h"
 #include "verdict/analysis.h"
-#include "verdict/culprit.h"
-#include "verdict/runnable.h"
 #include "verdict/sentence.h"
-#include "verdict/signature.h"
 
 /* --- Confidence: factors between 0 and 1; a factor is 1 only if nothing is missing. */
 

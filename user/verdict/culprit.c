@@ -3,7 +3,7 @@
  * Sums the samples' time by function. Code is identified by function name and module, not by
  * address.
  */
-#include "verdict/culprit.h"
+#include "verdict/analysis.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -207,8 +207,8 @@ static bool is_at(const struct stack *stack, const struct frame *place)
 
 const struct frame *culprit__shared_place(const struct analysis *proof, size_t part)
 {
-	const struct sample *main = analysis__main_sample(proof, part);
-	const struct stack *stack = main ? &main->stack : NULL;
+	const struct sample *sample = analysis__main_sample(proof, part);
+	const struct stack *stack = sample ? &sample->stack : NULL;
 
 	for (size_t i = 0; stack && i < stack->frame_cnt; i++) {
 		const struct frame *frame = &stack->frames[i];

@@ -3,7 +3,7 @@
  * Throttled and stolen time, which the kernel counts, comes first. The preemptors divide the rest,
  * and then the state before: running or asleep.
  */
-#include "verdict/runnable.h"
+#include "verdict/blame.h"
 
 #include <stdlib.h>
 #include <string.h>

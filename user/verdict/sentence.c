@@ -12,8 +12,7 @@
 #include "base/function_name.h"
 #include "base/text.h"
 #include "model/stack.h"
-#include "verdict/culprit.h"
-#include "verdict/sentence_parts.h"
+#include "verdict/analysis.h"
 
 /* --- Words: names cut to a limit; tasks and functions in readable form. */
 

@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "verdict/culprit.h"
-#include "verdict/runnable.h"
+#include "verdict/analysis.h"
+#include "verdict/blame.h"
 #include "verdict/sentence.h"
-#include "verdict/sentence_parts.h"
 
 #define TICKS_FOR_PCT 5 /* with fewer ticks, name the place without a percentage */
 #define MOST	      0.5

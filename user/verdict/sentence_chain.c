@@ -5,7 +5,6 @@
 
 #include "model/stack.h"
 #include "verdict/sentence.h"
-#include "verdict/sentence_parts.h"
 
 #define NEARLY_ALL 0.9
 #define LINKS_TOLD 2 /* the report below the sentence, and `chain`, have all of them */

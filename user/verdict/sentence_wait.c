@@ -5,9 +5,8 @@
 
 #include "base/clock.h"
 #include "model/stack.h"
-#include "verdict/culprit.h"
+#include "verdict/analysis.h"
 #include "verdict/sentence.h"
-#include "verdict/sentence_parts.h"
 
 #define PORT_DNS     53
 #define PRESSURE_PCT 5 /* threshold for mentioning it */

@@ -4,7 +4,7 @@
  * kept off the CPU is interrupted at random places. There it uses the function that was on the
  * stack for half of the time; which function below it has the most samples is chance.
  */
-#include "verdict/signature.h"
+#include "verdict/analysis.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "model/chain/wait_reason.h"
 #include "model/stack.h"
-#include "verdict/culprit.h"
 
 /*
  * Any program chooses its names: every scan is linear, and a name of unknown form stays as it is.

@@ -9,7 +9,6 @@
 
 #include "base/anr.h"
 #include "base/clock.h"
-#include "export/cells.h"
 #include "export/shared_words.h"
 #include "export/text/text.h"
 

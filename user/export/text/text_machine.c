@@ -4,10 +4,9 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "export/cells.h"
 #include "export/shared_words.h"
 #include "export/text/text.h"
-#include "verdict/runnable.h"
+#include "verdict/blame.h"
 
 #define INDENT	     "   "
 #define PREEMPTORS   3

@@ -2,7 +2,7 @@
 /*
  * The distinct stacks of a block with their share of its time, longest first; -v shows all of them.
  */
-#include "export/text/text_stacks.h"
+#include "export/text/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +12,6 @@
 
 #include "base/clock.h"
 #include "export/shared_words.h"
-#include "export/text/text.h"
 
 /*
  * --- merging of equal stacks: a stack seen fifty times is shown once, with its time. Sorting by a

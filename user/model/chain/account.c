@@ -5,7 +5,7 @@
  * to matter. The time before the first span is unknown, unless a tick of the sampler shows that the
  * thread ran.
  */
-#include "model/chain/account.h"
+#include "model/chain/chain.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/chain/account.h"
-#include "model/chain/waker_owner.h"
 #include "model/evidence.h"
 #include "model/sample.h"
 

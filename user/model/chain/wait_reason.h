@@ -27,7 +27,7 @@ struct activity activity__of_link(const struct block *block, size_t link); /* of
 struct activity activity__of_chain(const struct block *block);
 
 /*
- * The word, or NULL if there is no evidence. Always NULL for a runnable state: runnable.h explains
+ * The word, or NULL if there is no evidence. Always NULL for a runnable state: blame.h explains
  * those from the block.
  */
 const char *wait_reason__of(const struct activity *moment);

@@ -4,7 +4,7 @@
  * beside a word that is 1 or 2; musl and all priority-inheritance mutexes store it in the word. The
  * value may be any number, so it counts only if it is a thread of that process.
  */
-#include "model/chain/waker_owner.h"
+#include "model/chain/chain.h"
 
 #include <string.h>
 
