@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The refreshes of displays that the probes keep, and what user space makes of them. */
 #include "base/clock.h"
-#include "model/judge.h"
+#include "model/loop.h"
 #include "tests/bpf/logic_run.h"
 
 #define MS NS_PER_MS

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Frames of a display that went by in an interval, of refreshes that are known. */
-#include "model/judge.h"
+#include "model/loop.h"
 
 #include "base/clock.h"
 #include "tests/tap.h"

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "catalogue/loop_choice.h"
+#include "catalogue/catalogue.h"
 #include "catalogue/wait_note.h"
 #include "tests/caller.h"
 #include "tests/tap.h"

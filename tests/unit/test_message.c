@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "model/judge.h"
+#include "model/loop.h"
 #include "tests/loops_fixture.h"
 #include "tests/tap.h"
 

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/strbuf.h"
 #include "catalogue/catalogue.h"
-#include "catalogue/loop_choice.h"
 #include "session/session.h"
 
 #define NEVER_NS   (365 * 24 * 3600 * NS_PER_SEC) /* no dispatch exceeds this threshold */

@@ -17,7 +17,6 @@
 #include "journal/journal.h"
 #include "model/block.h"
 #include "model/hist.h"
-#include "model/judge.h"
 #include "model/loop.h"
 #include "session/event_loop.h"
 #include "session/output.h"

@@ -13,7 +13,7 @@
 
 #include "base/log.h"
 #include "export/json/json.h"
-#include "export/stream.h"
+#include "export/sink.h"
 #include "schema/blockinfo.pb-c.h"
 #include "session/event_loop.h"
 #include "symbol/modules/offline.h"

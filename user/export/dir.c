@@ -22,7 +22,6 @@
 #include "export/blockcanary/blockcanary.h"
 #include "export/record_file.h"
 #include "export/sink.h"
-#include "export/stream.h"
 
 /*
  * --- one log: written under a temporary name, which no reader opens, then renamed. A reader that

@@ -9,7 +9,7 @@
 #ifndef JANK_EXPORT_RECORD_FILE_H
 #define JANK_EXPORT_RECORD_FILE_H
 
-#include "export/stream.h"
+#include "export/sink.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

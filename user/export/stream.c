@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writes records to a descriptor: one write() per record. */
-#include "export/stream.h"
+#include "export/sink.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,6 @@
 
 #include "export/json/json.h"
 #include "export/record/record.h"
-#include "export/sink.h"
 
 /*
  * --- output: each record is one write(), so that two appending writers do not mix theirs, and a

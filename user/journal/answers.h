@@ -10,7 +10,7 @@
 #include "bpf/jank_abi.h"
 #include "journal/journal.h"
 #include "model/block.h"
-#include "model/judge.h"
+#include "model/loop.h"
 #include "schema/journal.pb-c.h"
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /*
  * Applies threshold and severity, counts dropped frames, and copies a dispatch's fields to a block.
  */
-#include "model/judge.h"
+#include "model/loop.h"
 
 #include <errno.h>
 #include <stdio.h>

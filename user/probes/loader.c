@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalogue/loop_choice.h"
+#include "catalogue/catalogue.h"
 #include "jankbpf.skel.h"
 #include "probes/bpf_counters.h"
 #include "probes/loader_parts.h"

@@ -6,7 +6,7 @@
 #ifndef JANK_SESSION_LOOPS_REPORT_H
 #define JANK_SESSION_LOOPS_REPORT_H
 
-#include "catalogue/loop_choice.h"
+#include "catalogue/catalogue.h"
 #include "catalogue/loop_owner.h"
 #include "options/filter.h"
 #include <stdbool.h>

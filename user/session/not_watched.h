@@ -7,7 +7,7 @@
 #ifndef JANK_SESSION_NOT_WATCHED_H
 #define JANK_SESSION_NOT_WATCHED_H
 
-#include "catalogue/loop_choice.h"
+#include "catalogue/catalogue.h"
 #include "enrich/parks.h"
 #include "model/block.h"
 #include "model/loss.h"

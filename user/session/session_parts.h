@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "catalogue/loop_choice.h"
+#include "catalogue/catalogue.h"
 #include "catalogue/loop_owner.h"
 #include "catalogue/wait_note.h"
 #include "enrich/block_facts.h"
@@ -19,7 +19,6 @@
 #include "model/block.h"
 #include "model/event.h"
 #include "model/hist.h"
-#include "model/judge.h"
 #include "model/loop.h"
 #include "model/loss.h"
 #include "model/unwatched.h"

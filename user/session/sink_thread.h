@@ -7,7 +7,7 @@
 #define JANK_SESSION_SINK_THREAD_H
 
 #include "base/err.h"
-#include "catalogue/loop_choice.h"
+#include "catalogue/catalogue.h"
 #include "catalogue/loop_owner.h"
 #include "enrich/interp_threads.h"
 #include "enrich/parks.h"

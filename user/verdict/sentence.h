@@ -11,6 +11,7 @@
 #include "model/block.h"
 #include "model/chain/wait_reason.h"
 #include "verdict/analysis.h"
+#include <string.h>
 
 /*
  * Makes the sentence from the verdict's parts; requires at least one. Owned by the caller; NULL:
@@ -50,6 +51,12 @@ void words__add_pct(struct strbuf *sb, double share); /* "80 %" */
 
 /* The words of the list below, or NULL. */
 const char *words__of_what(const char *what);
+
+/* True if the reason is that word of the list; NULL is none. */
+static inline bool words__is(const char *what, const char *word)
+{
+	return what && !strcmp(what, word);
+}
 
 /*
  * The finer cause: which problem of a kind it was. Derived from the kernel and library functions on
@@ -123,7 +130,6 @@ struct clause {
 
 void clause__add_busy(struct clause *c);     /* on the CPU */
 void clause__add_runnable(struct clause *c); /* waiting for a CPU */
-void clause__add_wait(struct clause *c);     /* blocked */
 
 /* "waited 150 ms", or "has been waiting for 5.2 s" */
 void clause__add_verb(struct clause *c, const char *past, const char *going_on);
@@ -152,6 +158,9 @@ void sentence__add_collector(struct strbuf *sb, const struct block *block,
 /* Adds the object of the wait: " for a mutex", " in garbage collection" … */
 void sentence__add_object(struct strbuf *sb, const struct block *block,
 			  const struct activity *moment, const char *what);
+
+/* Adds "/var/lib/x on vda"; false: the file is not known. */
+bool sentence__add_file(struct strbuf *sb, const struct wait_object *waited);
 
 /* True if the words of this reason follow "spent", not "waited". */
 bool sentence__is_spent(const char *what);

@@ -9,11 +9,6 @@
 #define NEARLY_ALL 0.9
 #define LINKS_TOLD 2 /* the report below the sentence, and `chain`, have all of them */
 
-static bool is(const char *what, const char *word)
-{
-	return what && !strcmp(what, word);
-}
-
 /* True if the sentence already names the task as the peer of the wait. */
 static bool is_peer(const struct block *block, const struct activity *moment,
 		    const struct other_task *task)
@@ -27,7 +22,7 @@ static bool is_peer(const struct block *block, const struct activity *moment,
 /* True if the wait was for the end of the thread or process. */
 static bool is_for_its_end(uint32_t state, const char *what)
 {
-	return is(what, "join") || (is(what, "child") && state != JANK_STATE_POLL);
+	return words__is(what, "join") || (words__is(what, "child") && state != JANK_STATE_POLL);
 }
 
 /* True if it ended the wait by its exit, which closed its descriptors. */
@@ -36,7 +31,7 @@ static bool ended(const struct link *link)
 	const struct stack *stack = &link->wake_stack;
 
 	for (size_t i = 0; i < stack->frame_cnt; i++)
-		if (stack->frames[i].kernel && is(stack->frames[i].function, "do_exit"))
+		if (stack->frames[i].kernel && words__is(stack->frames[i].function, "do_exit"))
 			return true;
 	return false;
 }
@@ -46,11 +41,11 @@ static const char *joint(const struct link *link, uint32_t state, const char *wh
 {
 	if (link->role == LINK_HELD)
 		return " held by ";
-	if (is(what, "gil")) /* the thread that releases it wakes the next one */
+	if (words__is(what, "gil")) /* the thread that releases it wakes the next one */
 		return " last held by ";
 	if (is_for_its_end(state, what))
 		return ": ";
-	if (sentence__is_spent(what) || is(what, "safepoint"))
+	if (sentence__is_spent(what) || words__is(what, "safepoint"))
 		return ", waiting for ";
 	if (ended(link))
 		return " until the end of ";
@@ -197,9 +192,10 @@ static bool waits_for_somebody(const struct sample *sample, const char *what)
 	case JANK_STATE_BINDER:
 		return true;
 	case JANK_STATE_PAGE_FAULT:
-		return is(what, "userfault");
+		return words__is(what, "userfault");
 	case JANK_STATE_OTHER:
-		return is(what, "eventfd") || is(what, "child") || is(what, "file_lock");
+		return words__is(what, "eventfd") || words__is(what, "child") ||
+		       words__is(what, "file_lock");
 	default:
 		return false;
 	}

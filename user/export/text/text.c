@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "export/stream.h"
+#include "export/sink.h"
 
 #define WIDTH_DEFAULT 100
 #define WIDTH_MIN     40
