@@ -290,18 +290,21 @@ static void test_resolver(void)
 static void test_vocabulary(void)
 {
 	static const struct wait_reason_table *const tables[] = {
-		&what_of_memory, &what_of_kernel,   &what_of_interrupts,
-		&what_of_gc,	 &what_of_runtime,  &what_of_lock,
-		&what_of_wake,	 &what_of_resolver, &what_of_thread,
+		&reasons_kernel_memory, &reasons_kernel_wait, &reasons_kernel_interrupts,
+		&reasons_kernel_exit,	&reasons_gc,	      &reasons_runtime,
+		&reasons_lock,		&reasons_wake,	      &reasons_resolver,
+		&reasons_child,		&reasons_thread,
 	};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
-		bool all = true;
+		bool all = tables[i]->cnt > 0;
 
 		for (size_t j = 0; j < tables[i]->cnt; j++)
-			all &= !!words__of_what(tables[i]->rules[j].what);
+			all &= !!words__of_what(tables[i]->rules[j].reason);
 		ok(all, "table %zu has words of the list", i);
 	}
+	ok(reasons_kernel_exit.kernel && reasons_kernel_wait.kernel && !reasons_lock.kernel,
+	   "a table is of the kernel or not");
 	is_str(words__of_what("nonsense"), NULL, "and the list not any");
 }
 
