@@ -87,7 +87,7 @@ struct told {
 	char function[64];
 };
 
-static void on_loop(void *ctx, const struct whose_loop *loop)
+static void on_loop(void *ctx, const struct recorded_loop *loop)
 {
 	struct told *told = ctx;
 

@@ -190,12 +190,12 @@ static void test_bound(void)
 	size_t most = 0;
 	struct block *block;
 
-	for (uint64_t i = 1; i <= 2 * CALLERS_BYTES_MAX / COPY_SZ; i++) {
+	for (uint64_t i = 1; i <= 2 * STACK_CACHE_BYTES_MAX / COPY_SZ; i++) {
 		take(callers, copy_of_us(9, i, 0));
 		if (stack_cache__bytes(callers) > most)
 			most = stack_cache__bytes(callers);
 	}
-	ok(most <= CALLERS_BYTES_MAX, "memory is bounded: %zu bytes", most);
+	ok(most <= STACK_CACHE_BYTES_MAX, "memory is bounded: %zu bytes", most);
 	block = block_with(9, 1);
 	stack_cache__fill(callers, block);
 	is_uint(block->samples[0].stack.end, STACK_END_UNKNOWN, "the oldest are forgotten");
@@ -210,7 +210,7 @@ static void crowd_out(struct stack_cache *callers, uint32_t tid)
 
 	take(callers, copy_of_us(tid, 1, 10));
 	one = stack_cache__bytes(callers) - before;
-	for (uint64_t i = 2; i <= CALLERS_BYTES_MAX / one + 1; i++)
+	for (uint64_t i = 2; i <= STACK_CACHE_BYTES_MAX / one + 1; i++)
 		take(callers, copy_of_us(tid, i, 10));
 }
 
@@ -260,7 +260,7 @@ static void test_room_of_dispatches(void)
 
 	block->start_ns = 50;
 	take(callers, copy_of_us(7, 100, 50));
-	for (uint64_t i = 1; i <= 2 * CALLERS_BYTES_MAX / COPY_SZ; i++)
+	for (uint64_t i = 1; i <= 2 * STACK_CACHE_BYTES_MAX / COPY_SZ; i++)
 		take(callers, copy_of_us(9, i, 0));
 	is_int(stack_cache__fill(callers, block), 0, "a block asks after many copies of others");
 	ok(stack->end != STACK_END_UNKNOWN && !block->lost_cnt, "its stack is there");

@@ -51,7 +51,7 @@ static unsigned record_cnt(const struct thread_history *others, uint32_t tid)
 static void test_records(void)
 {
 	static const uint16_t prios[] = { 7, 8 };
-	struct thread_history *others = fresh(OTHERS_BYTES_MAX);
+	struct thread_history *others = fresh(HISTORY_BYTES_MAX);
 	struct fixture_stack span = fixture__other(21, 100, 50, JANK_STATE_RUNNABLE);
 	const struct other_record *record;
 
@@ -77,7 +77,7 @@ static void test_records(void)
 
 static void test_traced(void)
 {
-	struct thread_history *others = fresh(OTHERS_BYTES_MAX);
+	struct thread_history *others = fresh(HISTORY_BYTES_MAX);
 	struct fixture_stack part = fixture__stack(11, 100, 120, 30);
 
 	part.rec.hdr.flags = JANK_STACK_OPEN;
@@ -100,7 +100,7 @@ static uint32_t newest_owner(const struct thread_history *others, uint32_t tid)
 
 static void test_waited(void)
 {
-	struct thread_history *others = fresh(OTHERS_BYTES_MAX);
+	struct thread_history *others = fresh(HISTORY_BYTES_MAX);
 	struct jank_rec_waited mine = fixture__waited(21, 0, 100, 70);
 	struct jank_rec_waited other = fixture__waited(22, 0, 100, 71);
 
@@ -150,7 +150,7 @@ static void test_bound(void)
 
 static void test_age(void)
 {
-	struct thread_history *others = fresh(OTHERS_BYTES_MAX);
+	struct thread_history *others = fresh(HISTORY_BYTES_MAX);
 
 	feed_other(others, 21, 1, 5);
 	feed_other(others, 22, 590 * NS_PER_SEC, 5);
@@ -164,7 +164,7 @@ static void test_age(void)
 
 static void test_names(void)
 {
-	struct thread_history *others = fresh(OTHERS_BYTES_MAX);
+	struct thread_history *others = fresh(HISTORY_BYTES_MAX);
 	struct fixture_stack span = fixture__other(21, 100, 50, JANK_STATE_FUTEX);
 	struct jank_rec_block block = fixture__block(31, 1, 5);
 	struct jank_rec_waited waited = fixture__waited(21, 0, 200, 70);

@@ -58,7 +58,7 @@ static void test_age(void)
 	is_named(pid, clock__mono_ns());
 	untraced_procs__sweep(foreign, clock__mono_ns());
 	ok(symbolizer__knows(symbolizer, pid), "one that was just asked for stays");
-	untraced_procs__sweep(foreign, clock__mono_ns() + FOREIGN_AGE_NS);
+	untraced_procs__sweep(foreign, clock__mono_ns() + UNTRACED_AGE_NS);
 	ok(!symbolizer__knows(symbolizer, pid), "after a while it is forgotten");
 	ok(is_named(pid, clock__mono_ns()), "and found again");
 	end(pid);
@@ -66,16 +66,16 @@ static void test_age(void)
 
 static void test_bound(void)
 {
-	pid_t pids[FOREIGN_MAX + 1];
+	pid_t pids[UNTRACED_MAX + 1];
 
-	for (size_t i = 0; i <= FOREIGN_MAX; i++) {
+	for (size_t i = 0; i <= UNTRACED_MAX; i++) {
 		pids[i] = child__start(NULL, NULL);
 		is_named(pids[i], clock__mono_ns());
 	}
 	ok(!symbolizer__knows(symbolizer, pids[0]), "of too many the one longest unused goes");
-	for (size_t i = 1; i <= FOREIGN_MAX; i++)
+	for (size_t i = 1; i <= UNTRACED_MAX; i++)
 		ok(symbolizer__knows(symbolizer, pids[i]), "another one stays");
-	for (size_t i = 0; i <= FOREIGN_MAX; i++)
+	for (size_t i = 0; i <= UNTRACED_MAX; i++)
 		end(pids[i]);
 }
 

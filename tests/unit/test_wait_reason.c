@@ -300,12 +300,12 @@ static void test_vocabulary(void)
 		bool all = tables[i]->cnt > 0;
 
 		for (size_t j = 0; j < tables[i]->cnt; j++)
-			all &= !!words__of_what(tables[i]->rules[j].reason);
+			all &= !!words__of_reason(tables[i]->rules[j].reason);
 		ok(all, "table %zu has words of the list", i);
 	}
 	ok(reasons_kernel_exit.kernel && reasons_kernel_wait.kernel && !reasons_lock.kernel,
 	   "a table is of the kernel or not");
-	is_str(words__of_what("nonsense"), NULL, "and the list not any");
+	is_str(words__of_reason("nonsense"), NULL, "and the list not any");
 }
 
 int main(void)

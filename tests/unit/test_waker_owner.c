@@ -91,7 +91,7 @@ static void test_broken(void)
 static void test_chosen(void)
 {
 	struct losses losses = { 0 };
-	struct thread_history *others = thread_history__new(OTHERS_BYTES_MAX, &losses);
+	struct thread_history *others = thread_history__new(HISTORY_BYTES_MAX, &losses);
 	const struct chain_ask ask = { samples, CNT, 10, 11, MS };
 	struct chain chain;
 

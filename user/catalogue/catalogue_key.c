@@ -43,13 +43,13 @@ static char *next_word(const char **at)
 	return strndup(*at - len, len);
 }
 
-static int grow(void *array, size_t cnt, size_t size, const char *what, struct err *err)
+static int grow(void *array, size_t cnt, size_t size, const char *noun, struct err *err)
 {
 	void *bigger;
 
 	if (cnt == CATALOGUE_PATTERNS_MAX)
 		return err__set_exit(err, JANK_EXIT_USAGE, E2BIG, "more than %d of %s",
-				     CATALOGUE_PATTERNS_MAX, what);
+				     CATALOGUE_PATTERNS_MAX, noun);
 	bigger = realloc(*(void **)array, (cnt + 1) * size);
 	if (!bigger)
 		return no_memory(err);
@@ -137,14 +137,14 @@ SETTER(set_libraries)
 	return code ?: *value ? no_memory(err) : 0;
 }
 
-static int add_functions(struct catalogue_functions *list, const char *value, const char *what,
+static int add_functions(struct catalogue_functions *list, const char *value, const char *noun,
 			 struct err *err)
 {
 	char *word;
 	int code;
 
 	while ((word = next_word(&value)) != NULL) {
-		code = grow(&list->globs, list->cnt, sizeof(*list->globs), what, err);
+		code = grow(&list->globs, list->cnt, sizeof(*list->globs), noun, err);
 		if (code) {
 			free(word);
 			return code;

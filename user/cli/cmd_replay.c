@@ -297,7 +297,7 @@ static int name(void *ctx, uint32_t pid, struct stack *stack)
 	return res || !r->offline.offline ? res : offline_names__fill(&r->offline, stack);
 }
 
-static int name_foreign(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *stack)
+static int name_untraced(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *stack)
 {
 	return name(ctx, pid, stack);
 }
@@ -327,7 +327,7 @@ static int open_replay(struct replay *r, struct err *err)
 		return res;
 	namer = (struct namer){ .name = name,
 				.ctx = r,
-				.foreign = name_foreign,
+				.foreign = name_untraced,
 				.foreign_ctx = r,
 				.message = answers__message,
 				.message_ctx = r->answers,
@@ -338,7 +338,7 @@ static int open_replay(struct replay *r, struct err *err)
 	return output__new(r->opts, &namer, NULL, &r->losses, &r->output, err);
 }
 
-static void tell_named(const struct offline_names *names)
+static void report_named(const struct offline_names *names)
 {
 	log__info("%llu of %llu frames without a name have one now",
 		  (unsigned long long)names->named_cnt, (unsigned long long)names->nameless_cnt);
@@ -358,7 +358,7 @@ int cmd_replay__run(const struct options *opts, struct err *err)
 		if (!res)
 			res = summarize(&r);
 		if (r.offline.offline)
-			tell_named(&r.offline);
+			report_named(&r.offline);
 		if (res == -EPIPE)
 			res = 0;
 		if (res)

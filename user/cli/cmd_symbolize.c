@@ -45,7 +45,7 @@ static bool is_nameless(const Jankbpf__Frame *frame)
 	return frame->module && frame->has_offset && !frame->function && !frame->kernel;
 }
 
-static void note_missing(struct record_names *names, const char *module, const char *build_id)
+static void record_missing(struct record_names *names, const char *module, const char *build_id)
 {
 	size_t len = strlen(build_id);
 	struct missing_module *m;
@@ -83,7 +83,7 @@ static size_t look_up(struct record_names *names, const Jankbpf__Frame *frame, b
 	if (cnt)
 		names->named_cnt++;
 	else
-		note_missing(names, frame->module, frame->build_id);
+		record_missing(names, frame->module, frame->build_id);
 	return cnt;
 }
 
@@ -441,7 +441,7 @@ static int put_path(struct symbolizing *c, const char *path, struct err *err)
 	return res;
 }
 
-static void tell(const struct symbolizing *c)
+static void report(const struct symbolizing *c)
 {
 	const struct record_names *names = &c->names;
 
@@ -485,7 +485,7 @@ int cmd_symbolize__run(const struct options *opts, struct err *err)
 	for (size_t i = 0; !res && i < opts->file_cnt; i++)
 		res = put_path(&c, opts->files[i], err);
 	if (!res)
-		tell(&c);
+		report(&c);
 	record_names__free(&c.names);
 	return !res || res == -EPIPE ? JANK_EXIT_OK : JANK_EXIT_FAILED;
 }

@@ -68,8 +68,8 @@ int block_waits__name(void *ctx, struct block *block);
 #define NAME_HINT_MAX 16 /* files; others get no hint */
 
 struct name_hint {
-	char *told[NAME_HINT_MAX]; /* paths */
-	unsigned told_cnt;
+	char *reported[NAME_HINT_MAX]; /* paths */
+	unsigned reported_cnt;
 };
 
 /* Examines a judged block with named stacks; prints a warning if names are missing. */

@@ -98,7 +98,7 @@ void message_name__add(struct strbuf *sb, const struct message_name *name, bool 
 }
 
 /* A bare number needs a prefix: Android's own traces write "#12". */
-static void add_what(struct strbuf *sb, const char *what)
+static void add_number_or_name(struct strbuf *sb, const char *what)
 {
 	const char *digits = what + (*what == '-');
 
@@ -160,7 +160,7 @@ void message__add_phrase(struct strbuf *sb, const struct message *message)
 	if (!message)
 		return;
 	if (message->what && *message->what)
-		add_what(sb, message->what);
+		add_number_or_name(sb, message->what);
 	if (message_name__is_known(&message->handler)) {
 		strbuf__adds(sb, sb->len > begin ? " to " : "to ");
 		message_name__add(sb, &message->handler, false);

@@ -17,7 +17,7 @@ void blame__block(struct block *block);
 /* --- Why a runnable thread did not run. */
 
 struct runnable_share {
-	const char *what; /* a word of the list in sentence.h; NULL: not known */
+	const char *reason; /* a word of the list in sentence.h; NULL: not known */
 	double ns;
 };
 #define RUNNABLE_SHARE_MAX 5
@@ -43,6 +43,6 @@ struct runners {
 };
 
 /* The name with the most time in total; better: only tasks of better priority. */
-struct runners runnable__worst(const struct block *block, bool better);
+struct runners runnable__culprit(const struct block *block, bool better);
 
 #endif

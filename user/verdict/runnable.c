@@ -151,7 +151,7 @@ static struct runners runners_of(const struct block *block, const struct other_t
 	return ret;
 }
 
-struct runners runnable__worst(const struct block *block, bool better)
+struct runners runnable__culprit(const struct block *block, bool better)
 {
 	struct runners ret = { .task = NULL };
 

@@ -43,7 +43,7 @@ static bool is_span_in(const struct clause *c, size_t i, const struct activity *
 	const struct sample *sample = &c->block->samples[i];
 	const struct frame *other = frame ? stack__app_frame(&sample->stack) : NULL;
 
-	if (!analysis__weight(c->proof, i, c->nr) || sample->state != m->state ||
+	if (!analysis__weight(c->analysis, i, c->nr) || sample->state != m->state ||
 	    !same_text(sample->syscall_name, m->syscall))
 		return false;
 	return !frame || (other && stack__same_code(frame, other));
@@ -74,7 +74,7 @@ static void add_place(struct clause *c, const struct activity *m)
 
 	if (!frame)
 		frame = c->part->frame;
-	if (frame && !culprit__stands(c->proof, c->nr, frame))
+	if (frame && !culprit__stands(c->analysis, c->nr, frame))
 		frame = NULL;
 	if (m->syscall || frame)
 		add_part_of_it(c, m, frame);
@@ -87,7 +87,7 @@ static void add_sleep(struct clause *c, const struct activity *m)
 	const struct wait_object *waited = m->waited;
 
 	clause__add_verb(c, "slept", "sleeping");
-	if (c->part->frame && culprit__stands(c->proof, c->nr, c->part->frame)) {
+	if (c->part->frame && culprit__stands(c->analysis, c->nr, c->part->frame)) {
 		strbuf__adds(c->sb, " in ");
 		clause__add_frame(c, c->part->frame);
 	}
@@ -107,13 +107,13 @@ static void add_sleep(struct clause *c, const struct activity *m)
 /* Adds the number of major faults and the machine's memory pressure. */
 static void add_memory(struct clause *c)
 {
-	const char *what = c->part->what;
+	const char *reason = c->part->what;
 	uint64_t faults = c->block->facts.known ? c->block->facts.maj_flt_cnt : 0;
 
 	if (part__state(c->part) == JANK_STATE_PAGE_FAULT && faults > 1)
 		strbuf__addf(c->sb, ", %" PRIu64 " major page faults", faults);
-	if ((words__is(what, "reclaim") || words__is(what, "swap_in") ||
-	     words__is(what, "memory_limit")) &&
+	if ((words__is(reason, "reclaim") || words__is(reason, "swap_in") ||
+	     words__is(reason, "memory_limit")) &&
 	    c->block->load.psi_memory_pct >= PRESSURE_PCT)
 		strbuf__addf(c->sb, ", the machine's memory pressure at %.0f %%",
 			     c->block->load.psi_memory_pct);
@@ -147,7 +147,7 @@ static void add_wait(struct clause *c)
 {
 	static const struct stack nowhere;
 	struct activity m = { .state = part__state(c->part), .stack = &nowhere };
-	bool chain = analysis__has_chain(c->proof, c->nr);
+	bool chain = analysis__has_chain(c->analysis, c->nr);
 
 	/* Prefer the wait with the chain: another may be as long, but explains less. */
 	if (chain) {
@@ -190,36 +190,36 @@ static void add_wait(struct clause *c)
 /* --- the sentence */
 
 /* True if the part still lasts. A running part does if no sample's span is open. */
-static bool is_open(const struct analysis *proof, const struct clause *c)
+static bool is_open(const struct analysis *analysis, const struct clause *c)
 {
 	bool any = false;
 
-	if (proof->block->type != BLOCK_HANG || c->nr)
+	if (analysis->block->type != BLOCK_HANG || c->nr)
 		return false;
-	if (!proof->block->duration_ns) /* it has not started */
+	if (!analysis->block->duration_ns) /* it has not started */
 		return true;
-	for (size_t i = 0; i < proof->block->sample_cnt; i++) {
-		any |= proof->block->samples[i].open;
-		if (proof->block->samples[i].open && analysis__weight(proof, i, c->nr))
+	for (size_t i = 0; i < analysis->block->sample_cnt; i++) {
+		any |= analysis->block->samples[i].open;
+		if (analysis->block->samples[i].open && analysis__weight(analysis, i, c->nr))
 			return true;
 	}
 	return !any && part__state(c->part) == JANK_STATE_RUNNING;
 }
 
-static void add_clause(struct strbuf *sb, const struct analysis *proof, size_t nr)
+static void add_clause(struct strbuf *sb, const struct analysis *analysis, size_t nr)
 {
 	struct clause c = {
 		.sb = sb,
-		.proof = proof,
-		.block = proof->block,
+		.analysis = analysis,
+		.block = analysis->block,
 		.nr = nr,
-		.part = &proof->block->cause.parts[nr],
-		.sample = analysis__main_sample(proof, nr),
+		.part = &analysis->block->cause.parts[nr],
+		.sample = analysis__main_sample(analysis, nr),
 	};
 	uint32_t state = part__state(c.part);
 
-	c.ns = (uint64_t)(c.part->share * (double)block__delay(proof->block) + 0.5);
-	c.open = is_open(proof, &c);
+	c.ns = (uint64_t)(c.part->share * (double)block__delay(analysis->block) + 0.5);
+	c.open = is_open(analysis, &c);
 	if (state == JANK_STATE_RUNNING)
 		clause__add_busy(&c);
 	else if (state == JANK_STATE_RUNNABLE)
@@ -228,15 +228,15 @@ static void add_clause(struct strbuf *sb, const struct analysis *proof, size_t n
 		add_wait(&c);
 }
 
-char *sentence__make(const struct analysis *proof)
+char *sentence__make(const struct analysis *analysis)
 {
 	struct strbuf sb = STRBUF_INIT;
 
-	add_who(&sb, proof->block);
-	for (size_t i = 0; i < proof->block->cause.part_cnt && i < CLAUSE_MAX; i++) {
+	add_who(&sb, analysis->block);
+	for (size_t i = 0; i < analysis->block->cause.part_cnt && i < CLAUSE_MAX; i++) {
 		if (i)
 			strbuf__adds(&sb, "; also");
-		add_clause(&sb, proof, i);
+		add_clause(&sb, analysis, i);
 	}
 	if (sb.failed) {
 		strbuf__free(&sb);

@@ -17,7 +17,7 @@
  * Makes the sentence from the verdict's parts; requires at least one. Owned by the caller; NULL:
  * out of memory.
  */
-char *sentence__make(const struct analysis *proof);
+char *sentence__make(const struct analysis *analysis);
 
 /*
  * --- Words of the sentence. Names come from traced programs and may hold any bytes. They are cut
@@ -50,12 +50,12 @@ void words__add_runner(struct strbuf *sb, const struct other_task *task, size_t 
 void words__add_pct(struct strbuf *sb, double share); /* "80 %" */
 
 /* The words of the list below, or NULL. */
-const char *words__of_what(const char *what);
+const char *words__of_reason(const char *reason);
 
 /* True if the reason is that word of the list; NULL is none. */
-static inline bool words__is(const char *what, const char *word)
+static inline bool words__is(const char *reason, const char *word)
 {
-	return what && !strcmp(what, word);
+	return reason && !strcmp(reason, word);
 }
 
 /*
@@ -65,7 +65,7 @@ static inline bool words__is(const char *what, const char *word)
  */
 
 /* X(key, words): the words follow "waited 150 ms" or "spent 150 ms" */
-#define VERDICT_WHATS(X)                                                                           \
+#define VERDICT_REASONS(X)                                                                         \
 	/* cpu, kernel, and waits in them */                                                       \
 	X("gc", "in garbage collection")                                                           \
 	X("safepoint", "for the runtime, which had stopped its threads")                           \
@@ -119,7 +119,7 @@ static inline bool words__is(const char *what, const char *word)
 /* A clause under construction. */
 struct clause {
 	struct strbuf *sb;
-	const struct analysis *proof;
+	const struct analysis *analysis;
 	const struct block *block;
 	size_t nr; /* index of the part */
 	const struct cause_part *part;
@@ -138,42 +138,42 @@ void clause__add_verb(struct clause *c, const char *past, const char *going_on);
 void clause__add_frame(struct clause *c, const struct frame *frame);
 
 /*
- * Adds " in CALL ← ". frame: the application frame of the moment (NULL: not known). Returns true if
- * the caller must add that frame next.
+ * Adds " in CALL ← ". frame: the application frame of the activity (NULL: not known). Returns
+ * true if the caller must add that frame next.
  */
-bool sentence__add_call(struct strbuf *sb, const struct activity *moment,
+bool sentence__add_call(struct strbuf *sb, const struct activity *activity,
 			const struct frame *frame);
 
-/* Adds " in CALL ← FUNCTION", as far as known, for a moment of another thread. */
+/* Adds " in CALL ← FUNCTION", as far as known, for the activity of another thread. */
 void sentence__add_place(struct strbuf *sb, const struct block *block,
-			 const struct activity *moment);
+			 const struct activity *activity);
 
 /*
  * Adds " (runtime.gcStart) ← f": the collector's outermost function, and the application function
  * that called it.
  */
 void sentence__add_collector(struct strbuf *sb, const struct block *block,
-			     const struct activity *moment);
+			     const struct activity *activity);
 
 /* Adds the object of the wait: " for a mutex", " in garbage collection" … */
 void sentence__add_object(struct strbuf *sb, const struct block *block,
-			  const struct activity *moment, const char *what);
+			  const struct activity *activity, const char *reason);
 
 /* Adds "/var/lib/x on vda"; false: the file is not known. */
 bool sentence__add_file(struct strbuf *sb, const struct wait_object *waited);
 
 /* True if the words of this reason follow "spent", not "waited". */
-bool sentence__is_spent(const char *what);
+bool sentence__is_spent(const char *reason);
 
 /*
- * Adds the chain: " held by thread 'x' (tid 12), which …". from: the first link to add; moment: the
- * activity of the thread that waited for it.
+ * Adds the chain: " held by thread 'x' (tid 12), which …". from: the first link to add; activity:
+ * that of the thread that waited for it.
  */
 void sentence__add_chain(struct strbuf *sb, const struct block *block, size_t from,
-			 const struct activity *moment, const char *what);
+			 const struct activity *activity, const char *reason);
 
 /* Adds the owner or the waker, for a wait without a chain. */
 void sentence__add_other(struct strbuf *sb, const struct block *block, const struct sample *sample,
-			 const char *what);
+			 const char *reason);
 
 #endif

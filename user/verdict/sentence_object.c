@@ -7,11 +7,11 @@
 
 #define PORT_DNS 53
 
-bool sentence__is_spent(const char *what)
+bool sentence__is_spent(const char *reason)
 {
-	return words__is(what, "gc") || words__is(what, "reclaim") ||
-	       words__is(what, "compaction") || words__is(what, "memory_limit") ||
-	       words__is(what, "frozen");
+	return words__is(reason, "gc") || words__is(reason, "reclaim") ||
+	       words__is(reason, "compaction") || words__is(reason, "memory_limit") ||
+	       words__is(reason, "frozen");
 }
 
 bool sentence__add_file(struct strbuf *sb, const struct wait_object *waited)
@@ -58,51 +58,51 @@ static void add_end(struct strbuf *sb, const struct block *block, const struct w
 }
 
 static void add_socket(struct strbuf *sb, const struct block *block, const struct activity *m,
-		       const char *what)
+		       const char *reason)
 {
 	if (has_end(m->waited)) {
-		strbuf__adds(sb, words__is(what, "connect") ? " for a connection to "
-				 : words__is(what, "send")  ? " to send to "
-							    : " for ");
+		strbuf__adds(sb, words__is(reason, "connect") ? " for a connection to "
+				 : words__is(reason, "send")  ? " to send to "
+							      : " for ");
 		add_end(sb, block, m->waited);
-	} else if (words__is(what, "receive")) {
+	} else if (words__is(reason, "receive")) {
 		strbuf__adds(sb, " for data on a socket");
 	} else {
-		strbuf__addf(sb, " %s", what ? words__of_what(what) : "for a socket");
+		strbuf__addf(sb, " %s", reason ? words__of_reason(reason) : "for a socket");
 	}
 }
 
 static void add_pipe(struct strbuf *sb, const struct block *block, const struct activity *m,
-		     const char *what)
+		     const char *reason)
 {
-	strbuf__adds(sb, words__is(what, "receive") ? " for data in "
-			 : words__is(what, "send")  ? " for room in "
-						    : " for ");
+	strbuf__adds(sb, words__is(reason, "receive") ? " for data in "
+			 : words__is(reason, "send")  ? " for room in "
+						      : " for ");
 	if (has_end(m->waited))
 		add_end(sb, block, m->waited);
 	else
-		strbuf__adds(sb, words__is(what, "eventfd") ? "an eventfd" : "a pipe");
+		strbuf__adds(sb, words__is(reason, "eventfd") ? "an eventfd" : "a pipe");
 }
 
 static void add_poll(struct strbuf *sb, const struct block *block, const struct activity *m,
-		     const char *what)
+		     const char *reason)
 {
-	if (has_end(m->waited) && !words__is(what, "child")) {
-		strbuf__adds(sb, words__is(what, "connect") ? " for a connection to " : " for ");
+	if (has_end(m->waited) && !words__is(reason, "child")) {
+		strbuf__adds(sb, words__is(reason, "connect") ? " for a connection to " : " for ");
 		add_end(sb, block, m->waited);
-	} else if (words__is(what, "timeout")) {
+	} else if (words__is(reason, "timeout")) {
 		strbuf__adds(sb, " for events that did not come");
 	} else {
-		strbuf__addf(sb, " %s", what ? words__of_what(what) : "for events");
+		strbuf__addf(sb, " %s", reason ? words__of_reason(reason) : "for events");
 	}
 }
 
 /* Adds " for /mnt/x on fuse.sshfs (sshfs, pid 7)". */
 static void add_served(struct strbuf *sb, const struct block *block, const struct activity *m,
-		       const char *what)
+		       const char *reason)
 {
 	if (!m->waited || !m->waited->path) {
-		strbuf__addf(sb, " %s", words__of_what(what));
+		strbuf__addf(sb, " %s", words__of_reason(reason));
 		return;
 	}
 	strbuf__adds(sb, " for ");
@@ -110,24 +110,24 @@ static void add_served(struct strbuf *sb, const struct block *block, const struc
 	add_peer_task(sb, block, m->waited);
 }
 
-static void add_disk(struct strbuf *sb, const char *what)
+static void add_disk(struct strbuf *sb, const char *reason)
 {
-	if (words__is(what, "network_fs") || words__is(what, "io_limit") ||
-	    words__is(what, "kernel_lock") || words__is(what, "swap_in"))
-		strbuf__addf(sb, " %s", words__of_what(what));
+	if (words__is(reason, "network_fs") || words__is(reason, "io_limit") ||
+	    words__is(reason, "kernel_lock") || words__is(reason, "swap_in"))
+		strbuf__addf(sb, " %s", words__of_reason(reason));
 	else
 		strbuf__addf(sb, " for the disk%s",
-			     words__is(what, "dirty_limit") ? ", since too much is to be written,"
-							    : "");
+			     words__is(reason, "dirty_limit") ? ", since too much is to be written,"
+							      : "");
 }
 
-static void add_page(struct strbuf *sb, const struct activity *m, const char *what)
+static void add_page(struct strbuf *sb, const struct activity *m, const char *reason)
 {
-	if (what && strcmp(what, "file")) {
-		strbuf__addf(sb, " %s", words__of_what(what));
+	if (reason && strcmp(reason, "file")) {
+		strbuf__addf(sb, " %s", words__of_reason(reason));
 		return;
 	}
-	if (!what && !(m->waited && m->waited->path)) {
+	if (!reason && !(m->waited && m->waited->path)) {
 		strbuf__adds(sb, " in page faults");
 		return;
 	}
@@ -143,74 +143,76 @@ static bool is_of_path(const struct activity *m)
 }
 
 static void add_other(struct strbuf *sb, const struct block *block, const struct activity *m,
-		      const char *what)
+		      const char *reason)
 {
-	if (words__is(what, "file_lock") && m->waited && m->waited->path) {
+	if (words__is(reason, "file_lock") && m->waited && m->waited->path) {
 		strbuf__adds(sb, " for a lock on ");
 		words__add_path(sb, m->waited->path);
-	} else if (words__is(what, "eventfd")) {
-		add_pipe(sb, block, m, what);
-	} else if (!what && has_end(m->waited)) {
+	} else if (words__is(reason, "eventfd")) {
+		add_pipe(sb, block, m, reason);
+	} else if (!reason && has_end(m->waited)) {
 		strbuf__adds(sb, " for ");
 		add_end(sb, block, m->waited);
 	} else {
-		strbuf__addf(sb, " %s", what ? words__of_what(what) : "in the kernel");
+		strbuf__addf(sb, " %s", reason ? words__of_reason(reason) : "in the kernel");
 		if (is_of_path(m)) {
-			strbuf__adds(sb, words__is(what, "fifo") ? " " : " for ");
+			strbuf__adds(sb, words__is(reason, "fifo") ? " " : " for ");
 			sentence__add_file(sb, m->waited);
 		}
 	}
 }
 
-static void add_futex(struct strbuf *sb, const struct activity *m, const char *what)
+static void add_futex(struct strbuf *sb, const struct activity *m, const char *reason)
 {
 	const char *lock;
 
-	if (!words__is(what, "timeout")) {
-		strbuf__addf(sb, " %s", what ? words__of_what(what) : "for another thread (futex)");
+	if (!words__is(reason, "timeout")) {
+		strbuf__addf(sb, " %s",
+			     reason ? words__of_reason(reason) : "for another thread (futex)");
 		return;
 	}
 	lock = wait_reason__of_futex(m);
 	if (words__is(lock, "mutex") || words__is(lock, "rwlock") || words__is(lock, "semaphore"))
-		strbuf__addf(sb, " %s that it did not get", words__of_what(lock));
+		strbuf__addf(sb, " %s that it did not get", words__of_reason(lock));
 	else
 		strbuf__adds(sb, " for a condition that did not come");
 }
 
 void sentence__add_object(struct strbuf *sb, const struct block *block, const struct activity *m,
-			  const char *what)
+			  const char *reason)
 {
-	if (sentence__is_spent(what) || words__is(what, "safepoint") || words__is(what, "gil")) {
-		strbuf__addf(sb, " %s", words__of_what(what));
+	if (sentence__is_spent(reason) || words__is(reason, "safepoint") ||
+	    words__is(reason, "gil")) {
+		strbuf__addf(sb, " %s", words__of_reason(reason));
 		return;
 	}
-	if (words__is(what, "fuse")) {
-		add_served(sb, block, m, what);
+	if (words__is(reason, "fuse")) {
+		add_served(sb, block, m, reason);
 		return;
 	}
 	switch (m->state) {
 	case JANK_STATE_FUTEX:
-		add_futex(sb, m, what);
+		add_futex(sb, m, reason);
 		break;
 	case JANK_STATE_DISK:
-		add_disk(sb, what);
+		add_disk(sb, reason);
 		break;
 	case JANK_STATE_POLL:
-		add_poll(sb, block, m, what);
+		add_poll(sb, block, m, reason);
 		break;
 	case JANK_STATE_SOCKET:
-		add_socket(sb, block, m, what);
+		add_socket(sb, block, m, reason);
 		break;
 	case JANK_STATE_PIPE:
-		add_pipe(sb, block, m, what);
+		add_pipe(sb, block, m, reason);
 		break;
 	case JANK_STATE_BINDER:
 		strbuf__adds(sb, " for binder");
 		break;
 	case JANK_STATE_PAGE_FAULT:
-		add_page(sb, m, what);
+		add_page(sb, m, reason);
 		break;
 	default:
-		add_other(sb, block, m, what);
+		add_other(sb, block, m, reason);
 	}
 }

@@ -146,18 +146,18 @@ void words__add_pct(struct strbuf *sb, double share)
 	strbuf__addf(sb, "%.0f %%", share * 100);
 }
 
-const char *words__of_what(const char *what)
+const char *words__of_reason(const char *reason)
 {
 	static const struct {
 		const char *key, *words;
 	} list[] = {
-#define X_WHAT(key, words) { key, words },
-		VERDICT_WHATS(X_WHAT)
-#undef X_WHAT
+#define X_REASON(key, words) { key, words },
+		VERDICT_REASONS(X_REASON)
+#undef X_REASON
 	};
 
-	for (size_t i = 0; what && i < sizeof(list) / sizeof(list[0]); i++)
-		if (!strcmp(list[i].key, what))
+	for (size_t i = 0; reason && i < sizeof(list) / sizeof(list[0]); i++)
+		if (!strcmp(list[i].key, reason))
 			return list[i].words;
 	return NULL;
 }
@@ -169,9 +169,9 @@ void clause__add_verb(struct clause *c, const char *past, const char *going_on)
 }
 
 void sentence__add_collector(struct strbuf *sb, const struct block *block,
-			     const struct activity *moment)
+			     const struct activity *activity)
 {
-	const struct frame *caller, *outer = wait_reason__collector(moment, &caller);
+	const struct frame *caller, *outer = wait_reason__collector(activity, &caller);
 
 	if (!outer)
 		return;
@@ -188,12 +188,13 @@ void sentence__add_collector(struct strbuf *sb, const struct block *block,
  * Adds the location: the library function or the system call, then the application function that
  * called it.
  */
-bool sentence__add_call(struct strbuf *sb, const struct activity *moment, const struct frame *frame)
+bool sentence__add_call(struct strbuf *sb, const struct activity *activity,
+			const struct frame *frame)
 {
-	const struct frame *call = wait_reason__frame(moment),
-			   *app = stack__app_frame(moment->stack);
-	bool futex = moment->state == JANK_STATE_FUTEX; /* its system call adds nothing */
-	bool fault = moment->state == JANK_STATE_PAGE_FAULT;
+	const struct frame *call = wait_reason__frame(activity),
+			   *app = stack__app_frame(activity->stack);
+	bool futex = activity->state == JANK_STATE_FUTEX; /* its system call adds nothing */
+	bool fault = activity->state == JANK_STATE_PAGE_FAULT;
 	bool named = frame && (frame->function || frame->module);
 
 	if (call && app && call >= app) /* pointers into one stack: the call is further out */
@@ -201,8 +202,8 @@ bool sentence__add_call(struct strbuf *sb, const struct activity *moment, const 
 	if (call) {
 		strbuf__adds(sb, " in ");
 		words__add_function(sb, call);
-	} else if (moment->syscall && !futex && !fault) {
-		strbuf__addf(sb, " in %s", moment->syscall);
+	} else if (activity->syscall && !futex && !fault) {
+		strbuf__addf(sb, " in %s", activity->syscall);
 	} else {
 		strbuf__adds(sb, named ? " in " : "");
 		return named;
@@ -212,11 +213,11 @@ bool sentence__add_call(struct strbuf *sb, const struct activity *moment, const 
 }
 
 void sentence__add_place(struct strbuf *sb, const struct block *block,
-			 const struct activity *moment)
+			 const struct activity *activity)
 {
-	const struct frame *frame = stack__app_frame(moment->stack);
+	const struct frame *frame = stack__app_frame(activity->stack);
 
-	if (sentence__add_call(sb, moment, frame))
+	if (sentence__add_call(sb, activity, frame))
 		words__add_place(sb, block, frame);
 }
 
@@ -224,8 +225,8 @@ void clause__add_frame(struct clause *c, const struct frame *frame)
 {
 	const struct frame *shared = NULL;
 
-	if (culprit__is_many(c->proof, c->nr, frame)) {
-		shared = culprit__shared_place(c->proof, c->nr);
+	if (culprit__is_many(c->analysis, c->nr, frame)) {
+		shared = culprit__shared_place(c->analysis, c->nr);
 		if (!shared) {
 			words__add_nameless(c->sb, frame);
 			return;

@@ -273,7 +273,7 @@ static void add_our_account(struct strbuf *sb, const struct block *block)
 	}
 }
 
-static void add_our_others(struct strbuf *sb, const struct block *block)
+static void add_our_evidence(struct strbuf *sb, const struct block *block)
 {
 	struct strbuf line = STRBUF_INIT;
 
@@ -319,7 +319,7 @@ static void add_ours(struct strbuf *sb, const struct block *block)
 	add_u64(sb, "x-dropped-frames", block->dropped_frames);
 	add_our_account(sb, block);
 	add_verdict(sb, block);
-	add_our_others(sb, block);
+	add_our_evidence(sb, block);
 }
 
 /*

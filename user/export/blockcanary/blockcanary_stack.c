@@ -84,9 +84,9 @@ static void add_frame(struct strbuf *sb, const struct frame *frame)
 }
 
 /* The reader ignores a stack without a frame, and then has no title. */
-static void add_no_frame(struct strbuf *sb, const char *what, const char *state, uint64_t ns)
+static void add_no_frame(struct strbuf *sb, const char *name, const char *state, uint64_t ns)
 {
-	strbuf__addf(sb, "%s(%s ", what, state);
+	strbuf__addf(sb, "%s(%s ", name, state);
 	clock__add_duration(sb, ns);
 	strbuf__adds(sb, ")" CRLF);
 }

@@ -262,10 +262,10 @@ static void put_wake_up(struct text *t, const struct fold *fold)
 	strbuf__free(&words);
 }
 
-static void put_rest(struct text *t, const struct block *block, const char *what, uint64_t ns)
+static void put_rest(struct text *t, const struct block *block, const char *label, uint64_t ns)
 {
 	text__putf(t, STYLE_BOLD, "   %4s  ", text__pct(ns, block__delay(block)).str);
-	text__putf(t, STYLE_DIM, "%s ", what);
+	text__putf(t, STYLE_DIM, "%s ", label);
 	text__put_duration(t, STYLE_DIM, ns);
 	text__nl(t);
 }
@@ -275,16 +275,16 @@ static void put_rests(struct text *t, const struct block *block, const struct fo
 		      size_t cnt, size_t shown)
 {
 	uint64_t covered = 0, hidden = 0;
-	char what[64];
+	char label[64];
 
 	for (size_t i = 0; i < cnt; i++) {
 		covered += folds[i].ns;
 		hidden += i >= shown ? folds[i].ns : 0;
 	}
 	if (cnt > shown) {
-		snprintf(what, sizeof(what), "%zu more stack%s", cnt - shown,
+		snprintf(label, sizeof(label), "%zu more stack%s", cnt - shown,
 			 cnt - shown == 1 ? "" : "s");
-		put_rest(t, block, what, hidden);
+		put_rest(t, block, label, hidden);
 	}
 	if (covered < block->duration_ns &&
 	    block->duration_ns - covered > block__delay(block) / 100)

@@ -30,7 +30,7 @@ struct chain_ask {
  * Explains one wait: among waits that another thread may have caused, the longest one of the state
  * with the most time. 0 or -ENOMEM; the caller owns the links in both cases.
  */
-int chain__build(const struct thread_history *others, const struct chain_ask *ask,
+int chain__build(const struct thread_history *history, const struct chain_ask *ask,
 		 struct chain *ret);
 void chain__clear(struct chain *chain); /* frees the links */
 
@@ -57,8 +57,8 @@ struct account_ask {
 	bool ran_last; /* it certainly ran at the end */
 };
 
-/* The records are borrowed from others. 0 or -ENOMEM. */
-int account__of(const struct thread_history *others, const struct account_ask *ask,
+/* The records are borrowed from the history. 0 or -ENOMEM. */
+int account__of(const struct thread_history *history, const struct account_ask *ask,
 		struct account *ret);
 
 /* --- The thread that another thread waited for: the holder of the mutex, else the waker. */
@@ -92,12 +92,12 @@ struct wait wait__of_record(const struct other_record *record);
 bool wait__may_have_one(const struct wait *wait);
 
 /* False: no responsible thread is known. */
-bool waker_owner__find(const struct thread_history *others, const struct wait *wait,
+bool waker_owner__find(const struct thread_history *history, const struct wait *wait,
 		       struct waker_owner *ret);
 
 /* The record of the wake-up by that thread that ended the wait; NULL: none. */
-const struct other_record *waker_owner__wake(const struct thread_history *others,
-					     const struct waker_owner *suspect,
+const struct other_record *waker_owner__wake(const struct thread_history *history,
+					     const struct waker_owner *owner,
 					     const struct wait *wait);
 
 /*

@@ -145,31 +145,31 @@ static const char *of_threading(const struct stack *stack)
 const char *wait_reason__of_futex(const struct activity *m)
 {
 	const struct frame *frame;
-	const char *what = of_threading(m->stack);
+	const char *reason = of_threading(m->stack);
 
-	if (!what)
-		what = wait_reason_table__any(&reasons_runtime, m->stack);
-	if (!what)
-		what = wait_reason_table__innermost(&reasons_lock, m->stack, &frame);
-	if (!what)
-		what = m->held ? "mutex" : by_futex_args(m);
-	if (!what && m->wake_stack)
-		what = wait_reason_table__innermost(&reasons_wake, m->wake_stack, &frame);
-	return what;
+	if (!reason)
+		reason = wait_reason_table__any(&reasons_runtime, m->stack);
+	if (!reason)
+		reason = wait_reason_table__innermost(&reasons_lock, m->stack, &frame);
+	if (!reason)
+		reason = m->held ? "mutex" : by_futex_args(m);
+	if (!reason && m->wake_stack)
+		reason = wait_reason_table__innermost(&reasons_wake, m->wake_stack, &frame);
+	return reason;
 }
 
 static const char *of_futex(const struct activity *m)
 {
-	const char *what = wait_reason__of_futex(m);
+	const char *reason = wait_reason__of_futex(m);
 
-	if (what && !strcmp(what, "gil")) /* waited for in slices, each with a timeout */
-		return what;
-	return activity__timed_out(m) ? "timeout" : what;
+	if (reason && !strcmp(reason, "gil")) /* waited for in slices, each with a timeout */
+		return reason;
+	return activity__timed_out(m) ? "timeout" : reason;
 }
 
-static bool is_remote(const char *what)
+static bool is_remote(const char *reason)
 {
-	return what && (!strcmp(what, "fuse") || !strcmp(what, "network_fs"));
+	return reason && (!strcmp(reason, "fuse") || !strcmp(reason, "network_fs"));
 }
 
 static const char *of_disk(const struct activity *m)
@@ -302,16 +302,16 @@ const char *wait_reason__of(const struct activity *m)
 		[JANK_STATE_STOPPED] = of_other,
 		[JANK_STATE_OTHER] = of_other,
 	};
-	const char *what;
+	const char *reason;
 
 	if (m->state >= JANK_STATE_CNT || m->state == JANK_STATE_RUNNABLE)
 		return NULL;
-	what = wait_reason_table__any(&reasons_gc, m->stack);
-	if (!what)
-		what = wait_reason_table__any(&reasons_kernel_memory, m->stack);
-	if (!what && by_state[m->state])
-		what = by_state[m->state](m);
-	return what;
+	reason = wait_reason_table__any(&reasons_gc, m->stack);
+	if (!reason)
+		reason = wait_reason_table__any(&reasons_kernel_memory, m->stack);
+	if (!reason && by_state[m->state])
+		reason = by_state[m->state](m);
+	return reason;
 }
 
 const char *wait_reason__of_thread(const char *comm)
