@@ -30,6 +30,11 @@ static size_t form_len(const struct utf8_form *form, const unsigned char *s, siz
 	return form->len;
 }
 
+bool text__same(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
 size_t text__utf8_len(const char *str, size_t left)
 {
 	const unsigned char *s = (const unsigned char *)str;

@@ -22,7 +22,7 @@ struct thread {
 	uint32_t tid;
 	struct jank_rec_wait rec;
 	char *exe;
-	uint64_t addresses[WHOSE_ADDRESS_MAX]; /* the wait's own, then return addresses */
+	uint64_t addresses[OWNER_ADDRESS_MAX]; /* the wait's own, then return addresses */
 	size_t cnt;
 	bool resolved;
 	const struct catalogue_row *row; /* once resolved */
@@ -126,7 +126,7 @@ size_t loop_owner__addresses(const struct loop_owner *owners, const struct wait_
 	const struct code_opts exact = { .exact = true }, back = {};
 	uint32_t pid = note->rec.hdr.tgid;
 	const struct code_of of = { owners->sym, pid };
-	uint64_t words[WHOSE_ADDRESS_MAX * 4];
+	uint64_t words[OWNER_ADDRESS_MAX * 4];
 	struct frame frame;
 	size_t cnt = 0, kept = 0;
 
@@ -138,7 +138,7 @@ size_t loop_owner__addresses(const struct loop_owner *owners, const struct wait_
 		ret[kept++] = note->rec.ip;
 	else
 		ret[kept++] = 0; /* index 0 is the wait's own address */
-	for (size_t i = 0; i < cnt && kept < WHOSE_ADDRESS_MAX; i++)
+	for (size_t i = 0; i < cnt && kept < OWNER_ADDRESS_MAX; i++)
 		ret[kept++] = words[i];
 	return kept;
 }
@@ -261,9 +261,8 @@ static const struct catalogue_row *row_of_program(const struct loop_owner *owner
 	return row && row->waits & 1u << loop ? row : NULL;
 }
 
-/* The common row of the process's loops of that kind, or NULL if they differ. */
-static const struct catalogue_row *row_by_name(const struct loop_owner *owners, uint32_t pid,
-					       uint32_t loop)
+const struct catalogue_row *loop_owner__process_row(const struct loop_owner *owners, uint32_t pid,
+						    uint32_t loop)
 {
 	struct name_key key = { pid, loop };
 	struct name *name;
@@ -287,7 +286,7 @@ static const struct catalogue_row *row_by_process(const struct loop_owner *owner
 	if (cnt && !frames->file.is_exe)
 		return NULL; /* the innermost frame lies in another library */
 	row = row_of_program(owners, pid, loop);
-	return row || cnt ? row : row_by_name(owners, pid, loop);
+	return row || cnt ? row : loop_owner__process_row(owners, pid, loop);
 }
 
 int loop_owner__program(struct loop_owner *owners, uint32_t pid)
@@ -346,26 +345,21 @@ static size_t resolve(struct loop_owner *owners, struct thread *thread, enum nam
 const struct catalogue_row *loop_owner__row(struct loop_owner *owners, uint32_t pid, uint32_t tid,
 					    uint32_t loop)
 {
-	struct catalogue_frame frames[WHOSE_ADDRESS_MAX];
+	struct catalogue_frame frames[OWNER_ADDRESS_MAX];
 	struct thread *thread = find_thread(owners, tid);
 
 	if (!thread || thread->rec.loop != loop)
-		return row_of_program(owners, pid, loop) ?: row_by_name(owners, pid, loop);
+		return row_of_program(owners, pid, loop)
+			       ?: loop_owner__process_row(owners, pid, loop);
 	if (!thread->resolved)
 		resolve(owners, thread, NAME_NEEDED, frames);
 	return thread->row;
 }
 
-const struct catalogue_row *loop_owner__process_row(const struct loop_owner *owners, uint32_t pid,
-						    uint32_t loop)
-{
-	return row_by_name(owners, pid, loop);
-}
-
 /* A loop that no block asked for is matched by file names only, without symbol tables: 5 us. */
 static void settle(struct loop_owner *owners, struct thread *thread)
 {
-	struct catalogue_frame frames[WHOSE_ADDRESS_MAX];
+	struct catalogue_frame frames[OWNER_ADDRESS_MAX];
 
 	if (!thread->resolved)
 		resolve(owners, thread, NAME_NONE, frames);
@@ -400,8 +394,8 @@ void loop_owner__resolve_all(struct loop_owner *owners)
 static void tell(struct loop_owner *owners, struct thread *thread,
 		 void (*fn)(void *ctx, const struct recorded_loop *loop), void *ctx)
 {
-	struct catalogue_frame found[WHOSE_ADDRESS_MAX];
-	struct frame frames[WHOSE_ADDRESS_MAX] = {};
+	struct catalogue_frame found[OWNER_ADDRESS_MAX];
+	struct frame frames[OWNER_ADDRESS_MAX] = {};
 	struct recorded_loop loop = { .rec = &thread->rec, .exe = thread->exe, .frames = frames };
 	size_t cnt = resolve(owners, thread, NAME_ALL, found);
 

@@ -85,13 +85,13 @@ void loop_owner__each(struct loop_owner *owners,
 
 /* Shared by the files of loop_owner.h only. */
 
-#define WHOSE_ADDRESS_MAX 48
+#define OWNER_ADDRESS_MAX 48
 
 struct symbolizer *loop_owner__symbolizer(const struct loop_owner *owners);
 
 /*
  * The wait's own address (0: unknown), then the return addresses among the note's words; at most
- * WHOSE_ADDRESS_MAX in all.
+ * OWNER_ADDRESS_MAX in all.
  */
 size_t loop_owner__addresses(const struct loop_owner *owners, const struct wait_note *note,
 			     uint64_t *ret);

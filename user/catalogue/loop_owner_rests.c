@@ -270,7 +270,7 @@ static size_t set_chain(struct loop_owner *owners, const struct wait_note *note,
 			uint64_t *addresses, size_t cnt, struct catalogue_frame *ret)
 {
 	const struct code_of of = { loop_owner__symbolizer(owners), note->rec.hdr.tgid };
-	uint64_t callees[WHOSE_ADDRESS_MAX] = {};
+	uint64_t callees[OWNER_ADDRESS_MAX] = {};
 	struct frame frame;
 	size_t kept = 0;
 
@@ -315,8 +315,8 @@ static bool pack_chain(const struct wait_note *note, const uint64_t *addresses, 
 int loop_owner__parks(struct loop_owner *owners, const struct wait_note *note,
 		      const struct catalogue_row *row, struct jank_park_chain *ret)
 {
-	struct catalogue_frame frames[WHOSE_ADDRESS_MAX];
-	uint64_t addresses[WHOSE_ADDRESS_MAX];
+	struct catalogue_frame frames[OWNER_ADDRESS_MAX];
+	uint64_t addresses[OWNER_ADDRESS_MAX];
 	size_t cnt = loop_owner__addresses(owners, note, addresses), frame;
 	bool parks;
 

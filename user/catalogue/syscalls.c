@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 
 #include "base/file.h"
-#include "base/syscall_name.h"
+#include "model/sample.h"
 
 static const char *const classes[] = {
 	[JANK_CLASS_FUTEX] = "futex futex_time64 futex_wait futex_waitv",
@@ -59,12 +59,6 @@ static const char *const epoll[] = { "epoll_wait", "epoll_pwait", "epoll_pwait2"
 #define EPOLL_CNT (JANK_EPOLL_CNT / 2)
 _Static_assert(sizeof(epoll) / sizeof(epoll[0]) == EPOLL_CNT, "epoll_nr");
 
-/* The name of a number in the probes' form. */
-static const char *name_of(int nr)
-{
-	return nr < JANK_SYSCALL_32 ? syscall__name(nr) : syscall__name_32(nr - JANK_SYSCALL_32);
-}
-
 static bool has_word(const char *words, const char *word)
 {
 	size_t len = strlen(word);
@@ -104,15 +98,15 @@ void syscalls__set(struct jank_conf *conf)
 	memset(conf->restart_nr, -1, sizeof(conf->restart_nr));
 	memset(conf->syscall_class, JANK_CLASS_PLAIN, sizeof(conf->syscall_class));
 	for (int nr = 0; nr < JANK_SYSCALL_MAX; nr++)
-		if (name_of(nr))
-			set_one(conf, nr, name_of(nr));
+		if (sample__syscall_name(nr))
+			set_one(conf, nr, sample__syscall_name(nr));
 }
 
 unsigned syscalls__class(int nr)
 {
-	if (nr < 0 || nr >= JANK_SYSCALL_MAX || !name_of(nr))
+	if (nr < 0 || nr >= JANK_SYSCALL_MAX || !sample__syscall_name(nr))
 		return JANK_CLASS_PLAIN;
-	return class_of(name_of(nr));
+	return class_of(sample__syscall_name(nr));
 }
 
 const char *syscalls__of_class(unsigned class)

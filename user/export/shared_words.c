@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "bpf/jank_abi.h"
 
 size_t stack__frame_cnt(const struct stack *stack)
@@ -30,17 +31,12 @@ struct frame stack__frame(const struct stack *stack, size_t i)
 	};
 }
 
-static bool str__same(const char *a, const char *b)
-{
-	return a == b || (a && b && !strcmp(a, b));
-}
-
 bool frame__same(const struct frame *a, const struct frame *b)
 {
-	if (a->kernel != b->kernel || !str__same(a->module, b->module))
+	if (a->kernel != b->kernel || !text__same(a->module, b->module))
 		return false;
 	if (a->function || b->function)
-		return str__same(a->function, b->function);
+		return text__same(a->function, b->function);
 	return a->module ? a->offset == b->offset : a->address == b->address;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/function_name.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 
 #define PROBE_DEPTH_MAX 12 /* frames from the tracepoint to the helper that takes the stack */
 
@@ -79,14 +80,9 @@ static bool is_of_app(const struct frame *frame)
 	return frame->app;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return a && b ? !strcmp(a, b) : a == b;
-}
-
 bool stack__same_code(const struct frame *a, const struct frame *b)
 {
-	return same_text(a->function, b->function) && same_text(a->module, b->module);
+	return text__same(a->function, b->function) && text__same(a->module, b->module);
 }
 
 static bool is_in(const struct stack *stack, const struct frame *frame)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "model/chain/wait_reason.h"
 #include "model/stack.h"
 #include "verdict/blame.h"
@@ -162,11 +163,6 @@ struct groups {
 	size_t cnt;
 };
 
-static bool same_reason(const char *a, const char *b)
-{
-	return a && b ? !strcmp(a, b) : a == b;
-}
-
 static uint64_t state_ns(const struct block *block, uint32_t state)
 {
 	return state == JANK_STATE_RUNNABLE ? block__runnable(block) : block->state_ns[state];
@@ -187,7 +183,7 @@ static struct group *group_of(struct groups *groups, size_t first, uint32_t stat
 			      const char *reason)
 {
 	for (size_t i = first; i < groups->cnt; i++)
-		if (same_reason(groups->list[i].reason, reason))
+		if (text__same(groups->list[i].reason, reason))
 			return &groups->list[i];
 	if (groups->cnt == GROUP_MAX)
 		return &groups->list[GROUP_MAX - 1];
@@ -295,7 +291,7 @@ static void assign_samples(struct analysis *analysis)
 				continue;
 			analysis->part[i] =
 				(int)p; /* the largest, unless one has the same reason */
-			if (same_reason(cause->parts[p].what, analysis->reasons[i]))
+			if (text__same(cause->parts[p].what, analysis->reasons[i]))
 				break;
 		}
 	}

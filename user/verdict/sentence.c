@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "model/stack.h"
 #include "verdict/analysis.h"
 
@@ -29,11 +30,6 @@ static void add_who(struct strbuf *sb, const struct block *block)
 
 /* --- a clause for time off the CPU: the object of the wait, and the place */
 
-static bool same_text(const char *a, const char *b)
-{
-	return a && b ? !strcmp(a, b) : a == b;
-}
-
 /*
  * True if it is a span of the part in that call, from that application function (NULL: from any).
  */
@@ -44,7 +40,7 @@ static bool is_span_in(const struct clause *c, size_t i, const struct activity *
 	const struct frame *other = frame ? stack__app_frame(&sample->stack) : NULL;
 
 	if (!analysis__weight(c->analysis, i, c->nr) || sample->state != m->state ||
-	    !same_text(sample->syscall_name, m->syscall))
+	    !text__same(sample->syscall_name, m->syscall))
 		return false;
 	return !frame || (other && stack__same_code(frame, other));
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "export/shared_words.h"
 
 /*
@@ -102,17 +103,12 @@ static bool same_waker(const struct sample *a, const struct sample *b)
 	return a->has_waker == b->has_waker && (!a->has_waker || a->waker.tid == b->waker.tid);
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && !strcmp(a, b));
-}
-
 static bool same_wait(const struct wait_object *a, const struct wait_object *b)
 {
 	if (!a || !b)
 		return a == b;
-	return same_text(a->path, b->path) && same_text(a->target, b->target) &&
-	       same_text(a->peer, b->peer) && a->owner.tid == b->owner.tid;
+	return text__same(a->path, b->path) && text__same(a->target, b->target) &&
+	       text__same(a->peer, b->peer) && a->owner.tid == b->owner.tid;
 }
 
 static void fold__add(struct fold *fold, const struct sample *sample)
