@@ -19,6 +19,9 @@ size_t text__utf8_part(const char *str);
 /* True if both are equal texts, or both NULL. */
 bool text__same(const char *a, const char *b);
 
+/* strdup that accepts NULL. 0 or -ENOMEM. */
+int text__copy(char **ret, const char *str);
+
 /* Adds str with U+FFFD in place of each byte that is not UTF-8. */
 void text__add_utf8(struct strbuf *sb, const char *str);
 

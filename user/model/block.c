@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/anr.h"
+#include "base/text.h"
 #include "model/sample.h"
 
 /* --- Messages. The naming step (user/enrich/) fills the fields. */
@@ -238,12 +239,6 @@ const char *block__severity(const struct block *block)
 
 /* --- Copies of a process's identity: each thread has its own. */
 
-static bool copy(char **ret, const char *str)
-{
-	*ret = str ? strdup(str) : NULL;
-	return !str || *ret;
-}
-
 struct identity *identity__copy(const struct identity *process)
 {
 	struct identity *ret = calloc(1, sizeof(*ret));
@@ -253,9 +248,10 @@ struct identity *identity__copy(const struct identity *process)
 	ret->pid = process->pid;
 	ret->uid = process->uid;
 	ret->ns_pid = process->ns_pid;
-	if (copy(&ret->name, process->name) && copy(&ret->exe, process->exe) &&
-	    copy(&ret->cgroup, process->cgroup) && copy(&ret->container, process->container) &&
-	    copy(&ret->pod, process->pod) && copy(&ret->unit, process->unit))
+	if (!text__copy(&ret->name, process->name) && !text__copy(&ret->exe, process->exe) &&
+	    !text__copy(&ret->cgroup, process->cgroup) &&
+	    !text__copy(&ret->container, process->container) &&
+	    !text__copy(&ret->pod, process->pod) && !text__copy(&ret->unit, process->unit))
 		return ret;
 	identity__free(ret);
 	return NULL;

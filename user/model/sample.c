@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/syscall_name.h"
+#include "base/text.h"
 
 /* --- Wait objects */
 
@@ -51,12 +52,6 @@ void wait_object__free(struct wait_object *waited)
 	free(waited);
 }
 
-static bool copy_str(char **ret, const char *str)
-{
-	*ret = str ? strdup(str) : NULL;
-	return *ret || !str;
-}
-
 struct wait_object *wait_object__copy(const struct wait_object *from)
 {
 	struct wait_object *to = from ? wait_object__new(&from->raw) : NULL;
@@ -66,10 +61,10 @@ struct wait_object *wait_object__copy(const struct wait_object *from)
 	to->peer_task = from->peer_task;
 	to->owner = from->owner;
 	to->peer_task.cgroup = to->owner.cgroup = NULL;
-	if (copy_str(&to->target, from->target) && copy_str(&to->path, from->path) &&
-	    copy_str(&to->device, from->device) && copy_str(&to->peer, from->peer) &&
-	    copy_str(&to->peer_task.cgroup, from->peer_task.cgroup) &&
-	    copy_str(&to->owner.cgroup, from->owner.cgroup))
+	if (!text__copy(&to->target, from->target) && !text__copy(&to->path, from->path) &&
+	    !text__copy(&to->device, from->device) && !text__copy(&to->peer, from->peer) &&
+	    !text__copy(&to->peer_task.cgroup, from->peer_task.cgroup) &&
+	    !text__copy(&to->owner.cgroup, from->owner.cgroup))
 		return to;
 	wait_object__free(to);
 	return NULL;
