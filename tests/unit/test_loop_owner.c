@@ -67,102 +67,103 @@ static struct wait_note *note_of(uint32_t tid, uint32_t loop, uint64_t word)
 	return note;
 }
 
-static const char *name_of(const struct loop_owner *whose, uint32_t pid, uint32_t loop)
+static const char *name_of(const struct loop_owner *owners, uint32_t pid, uint32_t loop)
 {
-	const struct catalogue_row *row = loop_owner__process_row(whose, pid, loop);
+	const struct catalogue_row *row = loop_owner__process_row(owners, pid, loop);
 
 	return row ? row->name : NULL;
 }
 
-static void add(struct loop_owner *whose, uint32_t tid, uint32_t loop, uint64_t word)
+static void add(struct loop_owner *owners, uint32_t tid, uint32_t loop, uint64_t word)
 {
 	struct wait_note *note = note_of(tid, loop, word);
 
-	is_int(loop_owner__record(whose, note), 0, "thread %u waits", tid);
+	is_int(loop_owner__record(owners, note), 0, "thread %u waits", tid);
 	wait_note__free(note);
 }
 
-struct told {
+struct reported {
 	unsigned cnt;
 	char function[64];
 };
 
 static void on_loop(void *ctx, const struct recorded_loop *loop)
 {
-	struct told *told = ctx;
+	struct reported *reported = ctx;
 
-	told->cnt++;
+	reported->cnt++;
 	if (loop->frame_cnt && loop->frames[0].function)
-		snprintf(told->function, sizeof(told->function), "%s", loop->frames[0].function);
+		snprintf(reported->function, sizeof(reported->function), "%s",
+			 loop->frames[0].function);
 }
 
 static void test_rows(const struct catalogue *cat, struct symbolizer *sym)
 {
-	struct loop_owner *whose = loop_owner__new(cat, sym);
+	struct loop_owner *owners = loop_owner__new(cat, sym);
 	const struct catalogue_row *row;
-	struct told told = {};
+	struct reported reported = {};
 
-	add(whose, 1, JANK_LOOP_EPOLL, our_waiter());
-	add(whose, 2, JANK_LOOP_EPOLL, another());
-	row = loop_owner__row(whose, getpid(), 1, JANK_LOOP_EPOLL);
+	add(owners, 1, JANK_LOOP_EPOLL, our_waiter());
+	add(owners, 2, JANK_LOOP_EPOLL, another());
+	row = loop_owner__row(owners, getpid(), 1, JANK_LOOP_EPOLL);
 	is_str(row ? row->name : NULL, "ours", "by a return address behind its caller's call");
-	ok(!loop_owner__row(whose, getpid(), 2, JANK_LOOP_EPOLL), "another function is not");
-	ok(!loop_owner__row(whose, getpid(), 1, JANK_LOOP_POLL), "nor another wait");
-	ok(!loop_owner__row(whose, getpid(), 3, JANK_LOOP_EPOLL), "nor another thread");
-	ok(!name_of(whose, getpid(), JANK_LOOP_EPOLL), "the process has two kinds");
-	add(whose, 2, JANK_LOOP_EPOLL, our_waiter());
-	row = loop_owner__row(whose, getpid(), 2, JANK_LOOP_EPOLL);
+	ok(!loop_owner__row(owners, getpid(), 2, JANK_LOOP_EPOLL), "another function is not");
+	ok(!loop_owner__row(owners, getpid(), 1, JANK_LOOP_POLL), "nor another wait");
+	ok(!loop_owner__row(owners, getpid(), 3, JANK_LOOP_EPOLL), "nor another thread");
+	ok(!name_of(owners, getpid(), JANK_LOOP_EPOLL), "the process has two kinds");
+	add(owners, 2, JANK_LOOP_EPOLL, our_waiter());
+	row = loop_owner__row(owners, getpid(), 2, JANK_LOOP_EPOLL);
 	is_str(row ? row->name : NULL, "ours", "a thread may change its loop");
-	ok(loop_owner__recorded(whose, 2) && !loop_owner__recorded(whose, 3), "who is known");
-	loop_owner__each(whose, on_loop, &told);
-	is_uint(told.cnt, 2, "each is told");
-	is_str(told.function, "our_waiter", "with who called");
-	loop_owner__on_exit(whose, getpid());
-	ok(!loop_owner__row(whose, getpid(), 1, JANK_LOOP_EPOLL), "they end with their process");
-	loop_owner__free(whose);
+	ok(loop_owner__recorded(owners, 2) && !loop_owner__recorded(owners, 3), "who is known");
+	loop_owner__each(owners, on_loop, &reported);
+	is_uint(reported.cnt, 2, "each is told");
+	is_str(reported.function, "our_waiter", "with who called");
+	loop_owner__on_exit(owners, getpid());
+	ok(!loop_owner__row(owners, getpid(), 1, JANK_LOOP_EPOLL), "they end with their process");
+	loop_owner__free(owners);
 	loop_owner__free(NULL);
 }
 
 /* Names for the summary: asked for by nobody, by the file alone. */
 static void test_names(const struct catalogue *cat, struct symbolizer *sym)
 {
-	struct loop_owner *whose = loop_owner__new(cat, sym);
+	struct loop_owner *owners = loop_owner__new(cat, sym);
 
-	add(whose, 1, JANK_LOOP_POLL, another());
-	ok(!name_of(whose, getpid(), JANK_LOOP_POLL), "one that nobody asked for has no name");
-	loop_owner__resolve_all(whose);
-	is_str(name_of(whose, getpid(), JANK_LOOP_POLL), "off", "until it settles");
-	add(whose, 2, JANK_LOOP_POLL, another());
-	loop_owner__on_exit(whose, getpid());
-	is_str(name_of(whose, getpid(), JANK_LOOP_POLL), "off", "and it outlives them");
+	add(owners, 1, JANK_LOOP_POLL, another());
+	ok(!name_of(owners, getpid(), JANK_LOOP_POLL), "one that nobody asked for has no name");
+	loop_owner__resolve_all(owners);
+	is_str(name_of(owners, getpid(), JANK_LOOP_POLL), "off", "until it settles");
+	add(owners, 2, JANK_LOOP_POLL, another());
+	loop_owner__on_exit(owners, getpid());
+	is_str(name_of(owners, getpid(), JANK_LOOP_POLL), "off", "and it outlives them");
 	for (uint32_t tid = 1; tid < 9000; tid++) {
 		struct wait_note *note = note_of(tid, JANK_LOOP_POLL, 0);
 
-		loop_owner__record(whose, note);
+		loop_owner__record(owners, note);
 		wait_note__free(note);
 	}
-	ok(!loop_owner__recorded(whose, 1) && loop_owner__recorded(whose, 8999),
+	ok(!loop_owner__recorded(owners, 1) && loop_owner__recorded(owners, 8999),
 	   "the oldest make room");
-	loop_owner__free(whose);
+	loop_owner__free(owners);
 }
 
 /* By its functions alone: those that were not looked up are no other's. */
 static void test_unnamed(const struct catalogue *cat, struct symbolizer *sym)
 {
-	struct loop_owner *whose = loop_owner__new(cat, sym);
+	struct loop_owner *owners = loop_owner__new(cat, sym);
 
-	add(whose, 1, JANK_LOOP_EPOLL, our_waiter());
-	add(whose, 2, JANK_LOOP_EPOLL, our_waiter());
-	loop_owner__row(whose, getpid(), 1, JANK_LOOP_EPOLL);
-	loop_owner__resolve_all(whose);
-	is_str(name_of(whose, getpid(), JANK_LOOP_EPOLL), "ours",
+	add(owners, 1, JANK_LOOP_EPOLL, our_waiter());
+	add(owners, 2, JANK_LOOP_EPOLL, our_waiter());
+	loop_owner__row(owners, getpid(), 1, JANK_LOOP_EPOLL);
+	loop_owner__resolve_all(owners);
+	is_str(name_of(owners, getpid(), JANK_LOOP_EPOLL), "ours",
 	       "the name of one that was asked for stays");
-	loop_owner__free(whose);
-	whose = loop_owner__new(cat, sym);
-	add(whose, 1, JANK_LOOP_EPOLL, our_waiter());
-	loop_owner__resolve_all(whose);
-	ok(!name_of(whose, getpid(), JANK_LOOP_EPOLL), "there is none where nobody asked");
-	loop_owner__free(whose);
+	loop_owner__free(owners);
+	owners = loop_owner__new(cat, sym);
+	add(owners, 1, JANK_LOOP_EPOLL, our_waiter());
+	loop_owner__resolve_all(owners);
+	ok(!name_of(owners, getpid(), JANK_LOOP_EPOLL), "there is none where nobody asked");
+	loop_owner__free(owners);
 }
 
 static int ends[2];
@@ -219,7 +220,7 @@ static bool see_wait(pid_t tid, struct jank_rec_wait *ret)
 /* One that waits all the while, for `jankbpf loops`: by its memory. */
 static void test_sleeper(const struct catalogue *cat, struct symbolizer *sym)
 {
-	struct loop_owner *whose = loop_owner__new(cat, sym);
+	struct loop_owner *owners = loop_owner__new(cat, sym);
 	const struct catalogue_row *row;
 	struct jank_rec_wait rec;
 	struct wait_note *note;
@@ -234,14 +235,14 @@ static void test_sleeper(const struct catalogue *cat, struct symbolizer *sym)
 		usleep(1000);
 	ok(see_wait(tid, &rec), "a thread waits");
 	note = wait_note__of_memory(&rec, exe);
-	ok(note && !loop_owner__record(whose, note), "its stack is read");
+	ok(note && !loop_owner__record(owners, note), "its stack is read");
 	wait_note__free(note);
-	row = loop_owner__row(whose, getpid(), tid, JANK_LOOP_EPOLL);
+	row = loop_owner__row(owners, getpid(), tid, JANK_LOOP_EPOLL);
 	is_str(row ? row->name : NULL, "ours", "and tells whose it is");
-	is_str(name_of(whose, getpid(), JANK_LOOP_EPOLL), "ours", "by its name");
+	is_str(name_of(owners, getpid(), JANK_LOOP_EPOLL), "ours", "by its name");
 	is_int(write(ends[1], "x", 1), 1, "it goes on");
 	pthread_join(thread, NULL);
-	loop_owner__free(whose);
+	loop_owner__free(owners);
 	close(ends[0]);
 	close(ends[1]);
 }

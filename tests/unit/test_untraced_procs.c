@@ -9,7 +9,7 @@
 #include "tests/child.h"
 
 static struct symbolizer *symbolizer;
-static struct untraced_procs *foreign;
+static struct untraced_procs *procs;
 
 /* A child has this program's code at the same place. */
 static void __attribute__((noinline)) landmark(void)
@@ -24,7 +24,7 @@ static bool is_named(uint32_t pid, uint64_t t_ns)
 	struct stack stack = { .addresses = &address, .user_cnt = 1 };
 	bool named;
 
-	is_int(untraced_procs__name(foreign, pid, t_ns, &stack), 0, "a stack is named");
+	is_int(untraced_procs__name(procs, pid, t_ns, &stack), 0, "a stack is named");
 	ok(stack.frame_cnt == 1 && stack.frames[0].address == address, "  or bare");
 	named = stack.frames[0].function && strstr(stack.frames[0].function, "landmark");
 	free(stack.frames);
@@ -56,9 +56,9 @@ static void test_age(void)
 	pid_t pid = child__start(NULL, NULL);
 
 	is_named(pid, clock__mono_ns());
-	untraced_procs__sweep(foreign, clock__mono_ns());
+	untraced_procs__sweep(procs, clock__mono_ns());
 	ok(symbolizer__knows(symbolizer, pid), "one that was just asked for stays");
-	untraced_procs__sweep(foreign, clock__mono_ns() + UNTRACED_AGE_NS);
+	untraced_procs__sweep(procs, clock__mono_ns() + UNTRACED_AGE_NS);
 	ok(!symbolizer__knows(symbolizer, pid), "after a while it is forgotten");
 	ok(is_named(pid, clock__mono_ns()), "and found again");
 	end(pid);
@@ -86,7 +86,7 @@ static void test_traced(void)
 
 	is_int(symbolizer__process(symbolizer, pid, NULL), 0, "a process is traced");
 	ok(is_named(pid, clock__mono_ns()), "it has its names");
-	untraced_procs__sweep(foreign, UINT64_MAX);
+	untraced_procs__sweep(procs, UINT64_MAX);
 	ok(symbolizer__knows(symbolizer, pid), "and is not ours to forget");
 	end(pid);
 	ok(is_named(pid, clock__mono_ns()), "nor is it when it has ended");
@@ -98,13 +98,13 @@ int main(void)
 
 	if (symbolizer__new(&opts, &symbolizer, NULL))
 		abort();
-	foreign = untraced_procs__new(symbolizer);
+	procs = untraced_procs__new(symbolizer);
 	landmark();
 	test_life();
 	test_age();
 	test_bound();
 	test_traced();
-	untraced_procs__free(foreign);
+	untraced_procs__free(procs);
 	symbolizer__free(symbolizer);
 	return tap__done();
 }

@@ -10,8 +10,8 @@
 /* What the block's only span says; frees the block. */
 static const char *said_by(struct block *block)
 {
-	struct activity moment = activity__of_sample(&block->samples[0]);
-	const char *ret = wait_reason__of(&moment);
+	struct activity activity = activity__of_sample(&block->samples[0]);
+	const char *ret = wait_reason__of(&activity);
 
 	block__free(block);
 	return ret;
@@ -89,12 +89,12 @@ static void test_slices(void)
 	struct block *block = verdict__block();
 	struct sample *sample = verdict__sample(block, JANK_STATE_FUTEX, 5 * MS, "futex",
 						STACK("c:pthread_cond_timedwait", "take_gil"));
-	struct activity moment;
+	struct activity activity;
 
 	verdict__waited(block, JANK_WAITED_TIMEOUT)->raw.timeout_ns = 5 * MS;
-	moment = activity__of_sample(sample);
-	ok(activity__timed_out(&moment), "its time was up");
-	is_str(wait_reason__of(&moment), "gil", "but it was for the lock all the same");
+	activity = activity__of_sample(sample);
+	ok(activity__timed_out(&activity), "its time was up");
+	is_str(wait_reason__of(&activity), "gil", "but it was for the lock all the same");
 	block__free(block);
 }
 
