@@ -268,7 +268,7 @@ static void record_names__free(struct record_names *names)
 	offline__free(names->offline);
 }
 
-#define RECORD_MAX_SZ (256 << 20)
+/* --- the command */
 
 struct symbolizing {
 	struct record_names names;
@@ -313,7 +313,7 @@ static int put_line(struct symbolizing *c, const char *line, size_t len)
 	uint64_t unknown_cnt;
 	int res = -EBADMSG;
 
-	if (len < RECORD_MAX_SZ)
+	if (len < STREAM_RECORD_MAX)
 		res = json__read_record(line, len, &record, &unknown_cnt, NULL);
 	if (res == -EBADMSG) {
 		c->odd_cnt++;
@@ -339,38 +339,6 @@ static int put_lines(struct symbolizing *c, FILE *file)
 	return res;
 }
 
-/*
- * Reads a message, with its length in front, from the file. Returns 1; 0 at the end; -EBADMSG:
- * torn, or not such a stream.
- */
-static int read_message(FILE *file, struct strbuf *ret, size_t *ret_head)
-{
-	char head[STREAM_VARINT_MAX];
-	uint64_t len;
-	int head_len = 0, c;
-
-	strbuf__reset(ret);
-	for (size_t n = 0; head_len == 0 && (c = getc(file)) != EOF;) {
-		head[n++] = (char)c;
-		head_len = stream__length(head, n, &len);
-	}
-	if (head_len == 0)
-		return 0;
-	if (head_len < 0 || len > RECORD_MAX_SZ)
-		return -EBADMSG;
-	*ret_head = (size_t)head_len;
-	strbuf__add(ret, head, (size_t)head_len);
-	for (char chunk[4096]; len;) {
-		size_t n = fread(chunk, 1, len < sizeof(chunk) ? len : sizeof(chunk), file);
-
-		if (!n)
-			return -EBADMSG;
-		strbuf__add(ret, chunk, n);
-		len -= n;
-	}
-	return ret->failed ? -ENOMEM : 1;
-}
-
 static int put_message(struct symbolizing *c, const struct strbuf *bytes, size_t head)
 {
 	Jankbpf__Record *record = jankbpf__record__unpack(NULL, bytes->len - head,
@@ -388,7 +356,7 @@ static int put_messages(struct symbolizing *c, FILE *file)
 	size_t head;
 	int res;
 
-	while ((res = read_message(file, &bytes, &head)) > 0) {
+	while ((res = stream__read(file, &bytes, &head)) > 0) {
 		res = put_message(c, &bytes, head);
 		if (res)
 			break;
@@ -403,21 +371,9 @@ static int put_messages(struct symbolizing *c, FILE *file)
 	return res;
 }
 
-/* A message begins with its length and the tag of field 1, the schema; JSON begins with a brace. */
-static bool is_messages(FILE *file)
-{
-	int first = getc(file), second = first == EOF ? EOF : getc(file);
-
-	if (second != EOF)
-		ungetc(second, file);
-	if (first != EOF)
-		ungetc(first, file);
-	return first != EOF && (first & 0x80 || second == 0x0a) && first != '\n';
-}
-
 static int put_file(struct symbolizing *c, FILE *file, struct err *err)
 {
-	int res = is_messages(file) ? put_messages(c, file) : put_lines(c, file);
+	int res = stream__is_binary(file) ? put_messages(c, file) : put_lines(c, file);
 
 	if (ferror(file))
 		return err__set(err, errno, "cannot read '%s': %s", c->path, strerror(errno));

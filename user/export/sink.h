@@ -13,10 +13,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum record_format { RECORD_JSON, RECORD_PROTO };
 
-#define STREAM_VARINT_MAX 10 /* bytes of a length */
+#define STREAM_VARINT_MAX 10	      /* bytes of a length */
+#define STREAM_RECORD_MAX (256 << 20) /* bytes */
 
 /* The encoder. `bytes` holds the last record, complete and ready to append to a stream. */
 struct stream {
@@ -38,6 +40,15 @@ int stream__add(struct strbuf *sb, enum record_format format, const Jankbpf__Rec
  * bytes do not hold all of it; -EBADMSG: not a valid length.
  */
 int stream__length(const void *data, size_t len, uint64_t *ret);
+
+/*
+ * Reads a protobuf record, with its length of *ret_head bytes in front. 1; 0 at the end; -EBADMSG:
+ * torn, longer than STREAM_RECORD_MAX, or not such a stream; -ENOMEM.
+ */
+int stream__read(FILE *file, struct strbuf *ret, size_t *ret_head);
+
+/* True if the file begins with a protobuf record, not with JSON. Consumes nothing. */
+bool stream__is_binary(FILE *file);
 
 /* --- output: records are written completely or not at all */
 
