@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# The catalogue of loop kinds: the files of loops/ become a table in the program (docs/loops.md).
+# The files of loops/ become tables in the program: the catalogue of loop kinds (docs/loops.md), and
+# the functions that give the reason of a wait.
 
 LOOPS_INC   := $(OUT)/loops_embedded.inc
 LOOPS_FILES := $(sort $(wildcard loops/*.loop))
@@ -10,4 +11,13 @@ $(LOOPS_INC): tools/loops/table $(LOOPS_FILES) loops
 	$(call msg,GEN,$@)
 	$(Q)tools/loops/table $(LOOPS_FILES) > $@
 
-$(VARIANT)/user/catalogue/catalogue_embedded.o: $(LOOPS_INC)
+$(VARIANT)/user/catalogue/catalogue_file.o: $(LOOPS_INC)
+
+REASONS_INC := $(OUT)/wait_reasons.inc
+
+$(REASONS_INC): tools/loops/reasons loops/wait_reasons.tbl
+	@mkdir -p $(@D)
+	$(call msg,GEN,$@)
+	$(Q)tools/loops/reasons loops/wait_reasons.tbl > $@.new && mv $@.new $@
+
+$(VARIANT)/user/model/chain/wait_reason_table.o: $(REASONS_INC)

@@ -127,7 +127,7 @@ def c_table(messages):
     """Rows of each message in the order of its descriptor, which is that of the numbers."""
     formats = {"integer": "NUMBER", "number": "FIXED", "string": "TEXT", "boolean": "BOOL", "hex": "HEX", "object": "OBJECT"}
     yield "/* SPDX-License-Identifier: GPL-2.0 */\n/* Made by schema/generate.py of blockinfo.proto and fields.tbl. */"
-    yield '#include "export/json/fields.h"'
+    yield '#include "export/json/json.h"'
     for name in innermost_first(messages):
         yield f"\nstatic const struct field {c_name(name)}_fields[] = {{"
         for field in sorted(messages[name][1], key=lambda field: field.proto.number):

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 
 #include "bpf/jank_abi.h"
-#include "intake/decode.h"
+#include "intake/records.h"
 #include "model/loop.h"
 
 #define MS 1000000ull

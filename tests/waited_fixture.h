@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "enrich/wait_object_names.h"
+#include "enrich/block_facts.h"
 
 /* A wait for a descriptor of this process. */
 static inline struct jank_rec_waited record_of(int fd)

@@ -11,7 +11,7 @@
 #include <zstd.h>
 
 #include "export/json/json.h"
-#include "export/stream.h"
+#include "export/sink.h"
 
 #define RECORD_MAX 4096
 #define ROUNDS	   200

@@ -20,7 +20,7 @@
 #include <linux/bpf.h>
 
 #include "bpftest.skel.h"
-#include "intake/decode.h"
+#include "intake/records.h"
 #include "tests/tap.h"
 
 #define HOUR	   3600000000000ull

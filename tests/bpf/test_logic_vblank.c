@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The refreshes of displays that the probes store, and what user space computes from them. */
 #include "base/clock.h"
-#include "model/display_frames.h"
+#include "model/loop.h"
 #include "tests/bpf/logic_run.h"
 
 #define MS NS_PER_MS

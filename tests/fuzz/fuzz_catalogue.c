@@ -6,7 +6,6 @@
  */
 #include "base/strbuf.h"
 #include "catalogue/catalogue_data.h"
-#include "catalogue/catalogue_embedded.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/tap.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "cli/cmd_replay.h"
+#include "cli/commands.h"
 #include "journal/journal.h"
 #include "schema/journal.pb-c.h"
 #include "tests/fuzz/fuzz.h"
@@ -232,7 +232,7 @@ static int replay(enum format format)
 	if (ftruncate(run.out, 0) || lseek(run.out, 0, SEEK_SET) ||
 	    dup2(run.out, STDOUT_FILENO) < 0)
 		abort();
-	status = replay__run(&opts, &err);
+	status = cmd_replay__run(&opts, &err);
 	if (dup2(saved, STDOUT_FILENO) < 0)
 		abort();
 	close(saved);

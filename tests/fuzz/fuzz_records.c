@@ -13,7 +13,7 @@
 #include "export/record/record.h"
 #include "export/sink.h"
 #include "model/chain/chain.h"
-#include "model/judge.h"
+#include "model/loop.h"
 #include "model/stack.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/message.h"
@@ -280,7 +280,7 @@ static void judge(struct dispatch *dispatch)
 {
 	static const struct host_info host = { .name = (char *)"h", .boot_id = (char *)"b" };
 	struct fuzz *f = &run.fuzz;
-	const struct judge j = {
+	struct judge j = {
 		.threshold_ns = fuzz__below(f, 10),
 		.fps = fuzz__number(f),
 		.debugging = fuzz__chance(f, 2),

@@ -8,7 +8,7 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#include "export/json/fields.h"
+#include "export/json/json.h"
 #include "tests/fuzz/fuzz.h"
 
 static inline char *fuzz__text(struct fuzz *f)

@@ -4,7 +4,7 @@
 
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"
-#include "verdict/runnable.h"
+#include "verdict/blame.h"
 
 /* Blames and frees the block; lists its parts as "kind/what share%". */
 static const char *parts(struct block *block)

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "journal/answers_writer.h"
 #include "journal/journal.h"
 #include "tests/tap.h"
 

@@ -7,8 +7,6 @@
 
 #include "export/record/record.h"
 #include "journal/answers.h"
-#include "journal/answers_parts.h"
-#include "journal/answers_writer.h"
 #include "journal/journal.h"
 #include "tests/export_fixture.h"
 #include "tests/tap.h"

@@ -5,7 +5,7 @@
  */
 #include "model/chain/chain.h"
 
-#include "model/judge.h"
+#include "model/loop.h"
 #include "tests/chain_fixture.h"
 #include "tests/tap.h"
 

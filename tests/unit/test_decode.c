@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Records from the ring are accepted only if sizes, counts and sums are valid. */
-#include "intake/decode.h"
+#include "intake/records.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Frames of a display in an interval, from known refreshes. */
-#include "model/display_frames.h"
+#include "model/loop.h"
 
 #include "base/clock.h"
 #include "tests/tap.h"

@@ -3,7 +3,7 @@
  * Buckets of durations: their edges over all 64 bits, quantiles compared with exact ones, the edge
  * at the threshold.
  */
-#include "model/durations.h"
+#include "model/hist.h"
 
 #include <math.h>
 #include <stdlib.h>

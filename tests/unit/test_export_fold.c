@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Merging of equal stacks, and the time that they stand for. */
-#include "export/text/text_stacks.h"
+#include "export/text/text.h"
 #include "tests/export_fixture.h"
 #include "tests/tap.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Short names of functions, and the widths of names. */
 #include "base/strbuf.h"
-#include "export/cells.h"
 #include "export/shared_words.h"
 #include "tests/tap.h"
 

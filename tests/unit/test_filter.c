@@ -71,7 +71,7 @@ static void test_glob_limits(void)
 	is_int(glob__compile("sixteen-bytes-ab*", &glob), -EINVAL,
 	       "more characters than a name can have");
 	is_int(glob__compile("", &glob), -EINVAL, "nothing");
-	filter__init(&filter);
+	filter = (struct filter){};
 	is_int(filter__add_comm(&filter, "a\tsixteen-bytes-ab*", &err), -EINVAL, "refused");
 	is_int(err.exit, JANK_EXIT_USAGE, "exit status: usage");
 	has_str(err.msg, "--comm 'a?sixteen", "quoted, without control bytes");
@@ -86,7 +86,7 @@ static void test_uids(void)
 	struct filter filter;
 	struct err err = {};
 
-	filter__init(&filter);
+	filter = (struct filter){};
 	is_int(filter__add_uid(&filter, "65534", &err), 0, "a number");
 	is_int(filter__add_uid(&filter, "root", &err), 0, "a name");
 	is_uint(filter.uid_cnt, 2, "two users");
@@ -132,7 +132,7 @@ static void test_cgroups(void)
 	struct filter filter;
 	struct err err = {};
 
-	filter__init(&filter);
+	filter = (struct filter){};
 	for (const char *const *at =
 		     (const char *const[]){ "/sys/fs/cgroup/unified", "/sys/fs/cgroup", NULL };
 	     *at && !*mount; at++) {
@@ -164,7 +164,7 @@ static void test_not_cgroups(void)
 	struct filter filter;
 	struct err err = {};
 
-	filter__init(&filter);
+	filter = (struct filter){};
 	is_int(filter__add_cgroup(&filter, "", &err), -EINVAL, "an empty path");
 	is_int(err.exit, JANK_EXIT_USAGE, "is wrong usage");
 	ok(filter__add_cgroup(&filter, "/no/such/group", &err) < 0, "no such cgroup");
@@ -187,7 +187,7 @@ static void test_admits(void)
 
 	snprintf(uid, sizeof(uid), "%u", getuid());
 	snprintf(other, sizeof(other), "%u", getuid() + 1);
-	filter__init(&filter);
+	filter = (struct filter){};
 	ok(!filter__admits(&filter, child), "without -a no process");
 	filter.all = true;
 	ok(filter__admits(&filter, child), "with -a every process");

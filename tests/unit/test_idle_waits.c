@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The call in which a thread waits, by /proc: made-up texts, and a thread of this program. */
-#include "catalogue/idle_waits.h"
+#include "catalogue/syscalls.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Python's frames in place of the function that evaluates them. */
-#include "verdict/interp_merge.h"
+#include "model/stack.h"
 
 #include <stdlib.h>
 #include <string.h>

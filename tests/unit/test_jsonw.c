@@ -35,17 +35,20 @@ static void test_nesting(void)
 	is_str(strbuf__str(&out), "[]", "an empty array");
 
 	jsonw__object(fresh());
-	jsonw__ku64(&w, "a", 1);
+	jsonw__key(&w, "a");
+	jsonw__u64(&w, 1);
 	jsonw__karray(&w, "b");
 	jsonw__u64(&w, 2);
 	jsonw__array(&w);
 	jsonw__array_end(&w);
 	jsonw__object(&w);
-	jsonw__kbool(&w, "c", true);
+	jsonw__key(&w, "c");
+	jsonw__bool(&w, true);
 	jsonw__object_end(&w);
 	jsonw__str(&w, "x");
 	jsonw__array_end(&w);
-	jsonw__kobject(&w, "d");
+	jsonw__key(&w, "d");
+	jsonw__object(&w);
 	jsonw__object_end(&w);
 	jsonw__kstr(&w, "e", NULL);
 	jsonw__kstr_known(&w, "f", NULL);
@@ -148,7 +151,8 @@ static void test_strings(void)
 		is_str(strbuf__str(&out), strings[i].want, "string: %s", strings[i].what);
 	}
 	jsonw__object(fresh());
-	jsonw__ku64(&w, "a\"b\n", 1);
+	jsonw__key(&w, "a\"b\n");
+	jsonw__u64(&w, 1);
 	jsonw__object_end(&w);
 	is_str(strbuf__str(&out), "{\"a\\\"b\\n\":1}", "keys are escaped as well");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Which dispatches are blocks, and what a block says of its dispatch. */
-#include "model/judge.h"
+#include "model/loop.h"
 
 #include "tests/model_fixture.h"
 #include "tests/tap.h"

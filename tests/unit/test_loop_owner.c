@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "catalogue/loop_choice.h"
+#include "catalogue/catalogue.h"
 #include "catalogue/wait_note.h"
 #include "tests/caller.h"
 #include "tests/tap.h"
@@ -73,18 +73,18 @@ static struct wait_note *note_of(uint32_t tid, uint32_t loop, uint64_t word)
 	return note;
 }
 
-static const char *name_of(const struct loop_owner *whose, uint32_t pid, uint32_t loop)
+static const char *name_of(const struct loop_owner *owners, uint32_t pid, uint32_t loop)
 {
-	const struct catalogue_row *row = loop_owner__process_row(whose, pid, loop);
+	const struct catalogue_row *row = loop_owner__process_row(owners, pid, loop);
 
 	return row ? row->name : NULL;
 }
 
-static void add(struct loop_owner *whose, uint32_t tid, uint32_t loop, uint64_t word)
+static void add(struct loop_owner *owners, uint32_t tid, uint32_t loop, uint64_t word)
 {
 	struct wait_note *note = note_of(tid, loop, word);
 
-	is_int(loop_owner__record(whose, note), 0, "thread %u waits", tid);
+	is_int(loop_owner__record(owners, note), 0, "thread %u waits", tid);
 	wait_note__free(note);
 }
 
@@ -93,7 +93,7 @@ struct reported {
 	char function[64];
 };
 
-static void on_loop(void *ctx, const struct whose_loop *loop)
+static void on_loop(void *ctx, const struct recorded_loop *loop)
 {
 	struct reported *reported = ctx;
 
@@ -105,72 +105,72 @@ static void on_loop(void *ctx, const struct whose_loop *loop)
 
 static void test_rows(const struct catalogue *cat, struct symbolizer *sym)
 {
-	struct loop_owner *whose = loop_owner__new(cat, sym);
+	struct loop_owner *owners = loop_owner__new(cat, sym);
 	const struct catalogue_row *row;
 	struct reported reported = {};
 
-	add(whose, 1, JANK_LOOP_EPOLL, our_waiter());
-	add(whose, 2, JANK_LOOP_EPOLL, another());
-	row = loop_owner__row(whose, getpid(), 1, JANK_LOOP_EPOLL);
+	add(owners, 1, JANK_LOOP_EPOLL, our_waiter());
+	add(owners, 2, JANK_LOOP_EPOLL, another());
+	row = loop_owner__row(owners, getpid(), 1, JANK_LOOP_EPOLL);
 	is_str(row ? row->name : NULL, "ours", "by a return address after its caller's call");
-	ok(!loop_owner__row(whose, getpid(), 2, JANK_LOOP_EPOLL), "another function is not");
-	ok(!loop_owner__row(whose, getpid(), 1, JANK_LOOP_POLL), "nor another wait");
-	ok(!loop_owner__row(whose, getpid(), 3, JANK_LOOP_EPOLL), "nor another thread");
-	ok(!name_of(whose, getpid(), JANK_LOOP_EPOLL), "the process has two kinds");
-	add(whose, 2, JANK_LOOP_EPOLL, our_waiter());
-	row = loop_owner__row(whose, getpid(), 2, JANK_LOOP_EPOLL);
+	ok(!loop_owner__row(owners, getpid(), 2, JANK_LOOP_EPOLL), "another function is not");
+	ok(!loop_owner__row(owners, getpid(), 1, JANK_LOOP_POLL), "nor another wait");
+	ok(!loop_owner__row(owners, getpid(), 3, JANK_LOOP_EPOLL), "nor another thread");
+	ok(!name_of(owners, getpid(), JANK_LOOP_EPOLL), "the process has two kinds");
+	add(owners, 2, JANK_LOOP_EPOLL, our_waiter());
+	row = loop_owner__row(owners, getpid(), 2, JANK_LOOP_EPOLL);
 	is_str(row ? row->name : NULL, "ours", "a thread may change its loop");
-	ok(loop_owner__recorded(whose, 2) && !loop_owner__recorded(whose, 3),
+	ok(loop_owner__recorded(owners, 2) && !loop_owner__recorded(owners, 3),
 	   "the thread's loop is known");
-	loop_owner__each(whose, on_loop, &reported);
+	loop_owner__each(owners, on_loop, &reported);
 	is_uint(reported.cnt, 2, "each is reported");
 	is_str(reported.function, "our_waiter", "with the caller");
-	loop_owner__on_exit(whose, getpid());
-	ok(!loop_owner__row(whose, getpid(), 1, JANK_LOOP_EPOLL), "they end with their process");
-	loop_owner__free(whose);
+	loop_owner__on_exit(owners, getpid());
+	ok(!loop_owner__row(owners, getpid(), 1, JANK_LOOP_EPOLL), "they end with their process");
+	loop_owner__free(owners);
 	loop_owner__free(NULL);
 }
 
 /* Names for the summary: for loops without a request, by the file alone. */
 static void test_names(const struct catalogue *cat, struct symbolizer *sym)
 {
-	struct loop_owner *whose = loop_owner__new(cat, sym);
+	struct loop_owner *owners = loop_owner__new(cat, sym);
 
-	add(whose, 1, JANK_LOOP_POLL, another());
-	ok(!name_of(whose, getpid(), JANK_LOOP_POLL), "a loop without a request has no name");
-	loop_owner__resolve_all(whose);
-	is_str(name_of(whose, getpid(), JANK_LOOP_POLL), "off", "until its file is resolved");
-	add(whose, 2, JANK_LOOP_POLL, another());
-	loop_owner__on_exit(whose, getpid());
-	is_str(name_of(whose, getpid(), JANK_LOOP_POLL), "off", "and keeps it after its end");
+	add(owners, 1, JANK_LOOP_POLL, another());
+	ok(!name_of(owners, getpid(), JANK_LOOP_POLL), "a loop without a request has no name");
+	loop_owner__resolve_all(owners);
+	is_str(name_of(owners, getpid(), JANK_LOOP_POLL), "off", "until its file is resolved");
+	add(owners, 2, JANK_LOOP_POLL, another());
+	loop_owner__on_exit(owners, getpid());
+	is_str(name_of(owners, getpid(), JANK_LOOP_POLL), "off", "and keeps it after its end");
 	for (uint32_t tid = 1; tid < 9000; tid++) {
 		struct wait_note *note = note_of(tid, JANK_LOOP_POLL, 0);
 
-		loop_owner__record(whose, note);
+		loop_owner__record(owners, note);
 		wait_note__free(note);
 	}
-	ok(!loop_owner__recorded(whose, 1) && loop_owner__recorded(whose, 8999),
+	ok(!loop_owner__recorded(owners, 1) && loop_owner__recorded(owners, 8999),
 	   "the oldest are dropped");
-	loop_owner__free(whose);
+	loop_owner__free(owners);
 }
 
 /* Functions that were not looked up are not another loop's. */
 static void test_unnamed(const struct catalogue *cat, struct symbolizer *sym)
 {
-	struct loop_owner *whose = loop_owner__new(cat, sym);
+	struct loop_owner *owners = loop_owner__new(cat, sym);
 
-	add(whose, 1, JANK_LOOP_EPOLL, our_waiter());
-	add(whose, 2, JANK_LOOP_EPOLL, our_waiter());
-	loop_owner__row(whose, getpid(), 1, JANK_LOOP_EPOLL);
-	loop_owner__resolve_all(whose);
-	is_str(name_of(whose, getpid(), JANK_LOOP_EPOLL), "ours",
+	add(owners, 1, JANK_LOOP_EPOLL, our_waiter());
+	add(owners, 2, JANK_LOOP_EPOLL, our_waiter());
+	loop_owner__row(owners, getpid(), 1, JANK_LOOP_EPOLL);
+	loop_owner__resolve_all(owners);
+	is_str(name_of(owners, getpid(), JANK_LOOP_EPOLL), "ours",
 	       "the name of a requested loop stays");
-	loop_owner__free(whose);
-	whose = loop_owner__new(cat, sym);
-	add(whose, 1, JANK_LOOP_EPOLL, our_waiter());
-	loop_owner__resolve_all(whose);
-	ok(!name_of(whose, getpid(), JANK_LOOP_EPOLL), "there is none without a request");
-	loop_owner__free(whose);
+	loop_owner__free(owners);
+	owners = loop_owner__new(cat, sym);
+	add(owners, 1, JANK_LOOP_EPOLL, our_waiter());
+	loop_owner__resolve_all(owners);
+	ok(!name_of(owners, getpid(), JANK_LOOP_EPOLL), "there is none without a request");
+	loop_owner__free(owners);
 }
 
 static int ends[2];
@@ -227,7 +227,7 @@ static bool see_wait(pid_t tid, struct jank_rec_wait *ret)
 /* A loop that always waits, for `jankbpf loops`: by its memory. */
 static void test_sleeper(const struct catalogue *cat, struct symbolizer *sym)
 {
-	struct loop_owner *whose = loop_owner__new(cat, sym);
+	struct loop_owner *owners = loop_owner__new(cat, sym);
 	const struct catalogue_row *row;
 	struct jank_rec_wait rec;
 	struct wait_note *note;
@@ -242,14 +242,14 @@ static void test_sleeper(const struct catalogue *cat, struct symbolizer *sym)
 		usleep(1000);
 	ok(see_wait(tid, &rec), "a thread waits");
 	note = wait_note__of_memory(&rec, exe);
-	ok(note && !loop_owner__record(whose, note), "its stack is read");
+	ok(note && !loop_owner__record(owners, note), "its stack is read");
 	wait_note__free(note);
-	row = loop_owner__row(whose, getpid(), tid, JANK_LOOP_EPOLL);
+	row = loop_owner__row(owners, getpid(), tid, JANK_LOOP_EPOLL);
 	is_str(row ? row->name : NULL, "ours", "and identifies the loop");
-	is_str(name_of(whose, getpid(), JANK_LOOP_EPOLL), "ours", "by its name");
+	is_str(name_of(owners, getpid(), JANK_LOOP_EPOLL), "ours", "by its name");
 	is_int(write(ends[1], "x", 1), 1, "it continues");
 	pthread_join(thread, NULL);
-	loop_owner__free(whose);
+	loop_owner__free(owners);
 	close(ends[0]);
 	close(ends[1]);
 }

@@ -56,7 +56,7 @@ static struct mains *begin(struct filter *filter)
 {
 	const struct mains_opts opts = { .filter = filter, .admit = admit, .drop = drop };
 
-	filter__init(filter);
+	*filter = (struct filter){};
 	filter->all = true;
 	memset(&calls, 0, sizeof(calls));
 	is_int(filter__add_comm(filter, NAME, NULL), 0, "a filter by name");

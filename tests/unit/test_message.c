@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "model/judge.h"
+#include "model/loop.h"
 #include "tests/loops_fixture.h"
 #include "tests/tap.h"
 
@@ -64,7 +64,7 @@ static void test_hang(void)
 
 static void test_judged(void)
 {
-	const struct judge judge = { .threshold_ns = MS, .host = &(struct host_info){ 0 } };
+	struct judge judge = { .threshold_ns = MS, .host = &(struct host_info){ 0 } };
 	const struct machine_load load = { 0 };
 	struct loops *loops = fresh();
 	struct jank_rec_block rec = fixture__block(11, 100, 2 * MS);

@@ -160,11 +160,11 @@ static struct wait_note *note_of(const uint64_t *words, size_t cnt)
 	return note;
 }
 
-static int ask(struct loop_owner *whose, const struct catalogue_row *row, const uint64_t *words,
+static int ask(struct loop_owner *owners, const struct catalogue_row *row, const uint64_t *words,
 	       size_t cnt, struct jank_park_chain *ret)
 {
 	struct wait_note *note = note_of(words, cnt);
-	int res = loop_owner__parks(whose, note, row, ret);
+	int res = loop_owner__parks(owners, note, row, ret);
 
 	wait_note__free(note);
 	return res;
@@ -173,14 +173,14 @@ static int ask(struct loop_owner *whose, const struct catalogue_row *row, const 
 static void test_stack(const struct catalogue *cat, struct symbolizer *sym)
 {
 	const struct catalogue_row *row = fixture__row(cat, "ours");
-	struct loop_owner *whose = loop_owner__new(cat, sym);
+	struct loop_owner *owners = loop_owner__new(cat, sym);
 	uint64_t inner, parks = our_park(&inner), locks = our_mutex(&inner), past = our_past();
 	const struct code_of of = { sym, getpid() };
 	struct jank_park_chain chain;
 
 	is_uint(return_addresses__callee(&of, parks), (uintptr_t)our_condvar,
 		"the function that a call leads to");
-	is_int(ask(whose, row, (uint64_t[]){ past, inner, past, parks }, 4, &chain), 1,
+	is_int(ask(owners, row, (uint64_t[]){ past, inner, past, parks }, 4, &chain), 1,
 	       "a park, with finished calls between its frames");
 	ok(chain.verdict == JANK_PARK_YES && chain.ip == (uintptr_t)our_wait + 4 &&
 		   chain.word_cnt == 2,
@@ -188,18 +188,18 @@ static void test_stack(const struct catalogue *cat, struct symbolizer *sym)
 	ok(chain.word[0] == inner && chain.offset[0] == 16 && chain.word[1] == parks &&
 		   chain.offset[1] == 48,
 	   "which are its callers'");
-	is_int(ask(whose, row, (uint64_t[]){ inner, locks, parks }, 3, &chain), 0,
+	is_int(ask(owners, row, (uint64_t[]){ inner, locks, parks }, 3, &chain), 0,
 	       "a mutex is none, although a park is further out");
 	ok(chain.verdict == JANK_PARK_NO && chain.word[1] == locks, "it is recognised as well");
-	is_int(ask(whose, row, NULL, 0, &chain), -ENODATA, "without a stack nothing is known");
-	ok(!loop_owner__row(whose, getpid(), 7, JANK_LOOP_EPOLL), "an unknown thread");
-	is_int(loop_owner__program(whose, getpid()), 0, "its program is read");
-	ok(loop_owner__row(whose, getpid(), 7, JANK_LOOP_EPOLL) == row,
+	is_int(ask(owners, row, NULL, 0, &chain), -ENODATA, "without a stack nothing is known");
+	ok(!loop_owner__row(owners, getpid(), 7, JANK_LOOP_EPOLL), "an unknown thread");
+	is_int(loop_owner__program(owners, getpid()), 0, "its program is read");
+	ok(loop_owner__row(owners, getpid(), 7, JANK_LOOP_EPOLL) == row,
 	   "one of its sections decides");
-	ok(!loop_owner__row(whose, getpid(), 7, JANK_LOOP_POLL), "not of another wait");
-	loop_owner__on_exit(whose, getpid());
-	ok(!loop_owner__row(whose, getpid(), 7, JANK_LOOP_EPOLL), "and only as long as it lives");
-	loop_owner__free(whose);
+	ok(!loop_owner__row(owners, getpid(), 7, JANK_LOOP_POLL), "not of another wait");
+	loop_owner__on_exit(owners, getpid());
+	ok(!loop_owner__row(owners, getpid(), 7, JANK_LOOP_EPOLL), "and only as long as it lives");
+	loop_owner__free(owners);
 }
 
 int main(void)

@@ -4,7 +4,7 @@
  * one. What cannot be read stays absent. test_answers_block.c tests how they come back from a
  * journal.
  */
-#include "enrich/read_message.h"
+#include "enrich/block_facts.h"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

@@ -7,7 +7,7 @@
 
 #include "export/json/json.h"
 #include "export/record/record.h"
-#include "export/stream.h"
+#include "export/sink.h"
 #include "tests/export_fixture.h"
 #include "tests/tap.h"
 

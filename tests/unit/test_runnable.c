@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Preemptors, by process. */
-#include "verdict/runnable.h"
+#include "verdict/blame.h"
 
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"

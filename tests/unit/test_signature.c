@@ -3,7 +3,7 @@
  * One fault has one signature, another fault another: measured on variants that differ as runs,
  * machines and builds do.
  */
-#include "verdict/signature.h"
+#include "verdict/analysis.h"
 
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"

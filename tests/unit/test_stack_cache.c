@@ -16,7 +16,7 @@
 #define COPY_SZ 1024
 
 static struct symbolizer *symbolizer;
-static struct untraced_procs *foreign;
+static struct untraced_procs *untraced;
 static struct copy_bpf_fds maps = COPY_MAPS_NONE;
 static struct losses losses;
 
@@ -46,9 +46,9 @@ static struct jank_rec_copy *copy_of_us(uint32_t tid, uint64_t t_ns, uint64_t di
 	return rec;
 }
 
-static int take(struct stack_cache *callers, struct jank_rec_copy *rec)
+static int take(struct stack_cache *cache, struct jank_rec_copy *rec)
 {
-	return stack_cache__take(callers, rec, rec->hdr.size);
+	return stack_cache__take(cache, rec, rec->hdr.size);
 }
 
 /* A block with one sample at t_ns, for which the probe had only the innermost address. */
@@ -68,39 +68,39 @@ static struct block *block_with(uint32_t tid, uint64_t t_ns)
 
 static void test_join(void)
 {
-	struct stack_cache *callers = stack_cache__new(symbolizer, foreign, &maps, &losses);
+	struct stack_cache *cache = stack_cache__new(symbolizer, untraced, &maps, &losses);
 	struct block *block = block_with(7, 100);
 	const struct stack *stack = &block->samples[0].stack;
 
-	is_int(take(callers, copy_of_us(7, 100, 50)), 0, "a copy is accepted");
-	is_int(take(callers, copy_of_us(7, 101, 50)), 0, "another of the same thread");
-	is_int(stack_cache__fill(callers, block), 0, "a block asks for it");
+	is_int(take(cache, copy_of_us(7, 100, 50)), 0, "a copy is accepted");
+	is_int(take(cache, copy_of_us(7, 101, 50)), 0, "another of the same thread");
+	is_int(stack_cache__fill(cache, block), 0, "a block asks for it");
 	is_uint(stack->addresses[0], UINT64_MAX - 4, "the kernel's part stays");
 	is_uint(stack->addresses[1], (uintptr_t)copy_of_us, "the user part is the copy's");
 	ok(stack->user_cnt >= 1 && stack->end != STACK_END_UNKNOWN, "with what was found");
 	block__free(block);
 	block = block_with(8, 100);
-	stack_cache__fill(callers, block);
+	stack_cache__fill(cache, block);
 	is_uint(block->samples[0].stack.addresses[1], 0x1234,
 		"another thread's sample gets none of it");
 	is_uint(block->samples[0].stack.end, STACK_END_UNKNOWN, "nor a reason");
 	block__free(block);
 	block = block_with(7, 102);
-	stack_cache__fill(callers, block);
+	stack_cache__fill(cache, block);
 	is_uint(block->samples[0].stack.addresses[1], 0x1234, "nor does another time's");
 	block__free(block);
-	stack_cache__free(callers);
+	stack_cache__free(cache);
 }
 
 static void test_others(void)
 {
-	struct stack_cache *callers = stack_cache__new(symbolizer, foreign, &maps, &losses);
+	struct stack_cache *cache = stack_cache__new(symbolizer, untraced, &maps, &losses);
 	uint64_t now = clock__mono_ns();
 	size_t kept, walked;
 	struct block *block;
 
-	take(callers, copy_of_us(9, now, 0));
-	kept = stack_cache__bytes(callers);
+	take(cache, copy_of_us(9, now, 0));
+	kept = stack_cache__bytes(cache);
 	ok(kept > COPY_SZ, "a copy of a thread without a dispatch is kept as it is");
 	block = block_with(3, 1);
 	block->chain = calloc(1, sizeof(*block->chain));
@@ -108,15 +108,15 @@ static void test_others(void)
 	block->chain[0].task.tid = 9;
 	block->chain[0].stack = (struct stack){ .user_cnt = 1, .t_ns = now };
 	stack__set_addresses(&block->chain[0].stack, (uint64_t[]){ 0x55 });
-	is_int(stack_cache__fill(callers, block), 0, "until a chain asks");
+	is_int(stack_cache__fill(cache, block), 0, "until a chain asks");
 	is_uint(block->chain[0].stack.addresses[0], (uintptr_t)copy_of_us, "then it is walked");
-	walked = stack_cache__bytes(callers);
+	walked = stack_cache__bytes(cache);
 	ok(walked < kept, "and takes less room: %zu, before %zu", walked, kept);
 	block__free(block);
-	stack_cache__free(callers);
+	stack_cache__free(cache);
 }
 
-static int take_script(struct stack_cache *callers, uint32_t tid, uint64_t t_ns, uint64_t code)
+static int take_script(struct stack_cache *cache, uint32_t tid, uint64_t t_ns, uint64_t code)
 {
 	const struct jank_script_frame frame = { .code = code, .instr = 2, .flags = 1 };
 	size_t size = sizeof(struct jank_rec_script) + sizeof(frame);
@@ -128,7 +128,7 @@ static int take_script(struct stack_cache *callers, uint32_t tid, uint64_t t_ns,
 	rec->t_ns = t_ns;
 	rec->frame_cnt = 1;
 	memcpy(rec + 1, &frame, sizeof(frame));
-	return stack_cache__take(callers, rec, size);
+	return stack_cache__take(cache, rec, size);
 }
 
 /*
@@ -136,12 +136,12 @@ static int take_script(struct stack_cache *callers, uint32_t tid, uint64_t t_ns,
  */
 static void test_scripts_of_links(void)
 {
-	struct stack_cache *callers = stack_cache__new(symbolizer, foreign, &maps, &losses);
+	struct stack_cache *cache = stack_cache__new(symbolizer, untraced, &maps, &losses);
 	struct block *block = block_with(3, 1);
 	const struct stack *stack, *wake;
 
-	is_int(take_script(callers, 9, 200, 0x1000), 0, "frames of a span are accepted");
-	is_int(take_script(callers, 9, 300, 0x2000), 0, "and of a wake-up");
+	is_int(take_script(cache, 9, 200, 0x1000), 0, "frames of a span are accepted");
+	is_int(take_script(cache, 9, 300, 0x2000), 0, "and of a wake-up");
 	block->chain = calloc(2, sizeof(*block->chain));
 	block->chain_cnt = 2;
 	for (int i = 0; i < 2; i++) {
@@ -153,7 +153,7 @@ static void test_scripts_of_links(void)
 		stack__set_addresses(&link->stack, (uint64_t[]){ 0x55 });
 		stack__set_addresses(&link->wake_stack, (uint64_t[]){ 0x66 });
 	}
-	is_int(stack_cache__fill(callers, block), 0, "a chain asks");
+	is_int(stack_cache__fill(cache, block), 0, "a chain asks");
 	stack = &block->chain[0].stack;
 	wake = &block->chain[0].wake_stack;
 	ok(stack->script_cnt == 1 && stack->script[0].code == 0x1000, "the span has its own");
@@ -161,12 +161,12 @@ static void test_scripts_of_links(void)
 	ok(!block->chain[1].stack.script_cnt && !block->chain[1].wake_stack.script_cnt,
 	   "another thread with the same times has none");
 	block__free(block);
-	stack_cache__free(callers);
+	stack_cache__free(cache);
 }
 
 static void test_better(void)
 {
-	struct stack_cache *callers = stack_cache__new(symbolizer, foreign, &maps, &losses);
+	struct stack_cache *cache = stack_cache__new(symbolizer, untraced, &maps, &losses);
 	struct block *block = block_with(7, 100);
 	struct stack *stack = &block->samples[0].stack;
 	static uint64_t addresses[1 + UNWIND_MAX];
@@ -178,42 +178,42 @@ static void test_better(void)
 	stack__set_addresses(stack, addresses);
 	rec->copy_sz = rec->asked_sz = 0;
 	rec->hdr.size = sizeof(*rec);
-	take(callers, rec);
-	stack_cache__fill(callers, block);
+	take(cache, rec);
+	stack_cache__fill(cache, block);
 	is_uint(stack->user_cnt, UNWIND_MAX,
 		"a truncated walk is replaced by a longer one by frame pointers");
 	block__free(block);
-	stack_cache__free(callers);
+	stack_cache__free(cache);
 }
 
 static void test_bound(void)
 {
-	struct stack_cache *callers = stack_cache__new(symbolizer, foreign, &maps, &losses);
+	struct stack_cache *cache = stack_cache__new(symbolizer, untraced, &maps, &losses);
 	size_t most = 0;
 	struct block *block;
 
-	for (uint64_t i = 1; i <= 2 * CALLERS_BYTES_MAX / COPY_SZ; i++) {
-		take(callers, copy_of_us(9, i, 0));
-		if (stack_cache__bytes(callers) > most)
-			most = stack_cache__bytes(callers);
+	for (uint64_t i = 1; i <= 2 * STACK_CACHE_BYTES_MAX / COPY_SZ; i++) {
+		take(cache, copy_of_us(9, i, 0));
+		if (stack_cache__bytes(cache) > most)
+			most = stack_cache__bytes(cache);
 	}
-	ok(most <= CALLERS_BYTES_MAX, "memory is bounded: %zu bytes", most);
+	ok(most <= STACK_CACHE_BYTES_MAX, "memory is bounded: %zu bytes", most);
 	block = block_with(9, 1);
-	stack_cache__fill(callers, block);
+	stack_cache__fill(cache, block);
 	is_uint(block->samples[0].stack.end, STACK_END_UNKNOWN, "the oldest are dropped");
 	block__free(block);
-	stack_cache__free(callers);
+	stack_cache__free(cache);
 }
 
 /* Walked copies of one dispatch that leave no room for earlier ones. */
-static void crowd_out(struct stack_cache *callers, uint32_t tid)
+static void crowd_out(struct stack_cache *cache, uint32_t tid)
 {
-	size_t before = stack_cache__bytes(callers), one;
+	size_t before = stack_cache__bytes(cache), one;
 
-	take(callers, copy_of_us(tid, 1, 10));
-	one = stack_cache__bytes(callers) - before;
-	for (uint64_t i = 2; i <= CALLERS_BYTES_MAX / one + 1; i++)
-		take(callers, copy_of_us(tid, i, 10));
+	take(cache, copy_of_us(tid, 1, 10));
+	one = stack_cache__bytes(cache) - before;
+	for (uint64_t i = 2; i <= STACK_CACHE_BYTES_MAX / one + 1; i++)
+		take(cache, copy_of_us(tid, i, 10));
 }
 
 static uint64_t shed_cnt(void)
@@ -227,85 +227,85 @@ static uint64_t shed_cnt(void)
  */
 static void test_shed(void)
 {
-	struct stack_cache *callers = stack_cache__new(symbolizer, foreign, &maps, &losses);
+	struct stack_cache *cache = stack_cache__new(symbolizer, untraced, &maps, &losses);
 	struct block *block = block_with(7, 100), *other = block_with(8, 100);
 	uint64_t before = shed_cnt();
 
 	block->start_ns = other->start_ns = 50;
-	take(callers, copy_of_us(7, 100, 50));
-	take(callers, copy_of_us(7, 101, 50));
-	take(callers, copy_of_us(8, 100, 40));
-	crowd_out(callers, 9);
+	take(cache, copy_of_us(7, 100, 50));
+	take(cache, copy_of_us(7, 101, 50));
+	take(cache, copy_of_us(8, 100, 40));
+	crowd_out(cache, 9);
 	is_uint(shed_cnt() - before, 0, "stacks that no block wants are no loss");
-	is_int(stack_cache__fill(callers, other), 0,
+	is_int(stack_cache__fill(cache, other), 0,
 	       "a block of another dispatch of the thread asks");
 	is_uint(shed_cnt() - before + other->lost_cnt, 0, "it lacks nothing");
-	is_int(stack_cache__fill(callers, block), 0, "a block with dropped stacks asks");
+	is_int(stack_cache__fill(cache, block), 0, "a block with dropped stacks asks");
 	is_uint(shed_cnt() - before, 2, "both are counted");
 	ok(block->lost_cnt == 1 && block->lost[0].cnt == 2, "in its record, too");
 	is_str(block->lost[0].reason, "stack_copies_shed", "by that word");
-	stack_cache__fill(callers, block);
+	stack_cache__fill(cache, block);
 	is_uint(shed_cnt() - before, 2, "once");
 	block__free(block);
 	block__free(other);
-	stack_cache__free(callers);
+	stack_cache__free(cache);
 }
 
 /* Thousands of copies of threads without a dispatch take no room from dispatches. */
 static void test_room_of_dispatches(void)
 {
-	struct stack_cache *callers = stack_cache__new(symbolizer, foreign, &maps, &losses);
+	struct stack_cache *cache = stack_cache__new(symbolizer, untraced, &maps, &losses);
 	struct block *block = block_with(7, 100);
 	const struct stack *stack = &block->samples[0].stack;
 
 	block->start_ns = 50;
-	take(callers, copy_of_us(7, 100, 50));
-	for (uint64_t i = 1; i <= 2 * CALLERS_BYTES_MAX / COPY_SZ; i++)
-		take(callers, copy_of_us(9, i, 0));
-	is_int(stack_cache__fill(callers, block), 0, "a block asks after many copies of others");
+	take(cache, copy_of_us(7, 100, 50));
+	for (uint64_t i = 1; i <= 2 * STACK_CACHE_BYTES_MAX / COPY_SZ; i++)
+		take(cache, copy_of_us(9, i, 0));
+	is_int(stack_cache__fill(cache, block), 0, "a block asks after many copies of others");
 	ok(stack->end != STACK_END_UNKNOWN && !block->lost_cnt, "its stack is there");
 	block__free(block);
-	stack_cache__free(callers);
+	stack_cache__free(cache);
 }
 
 /* Threads whose counters share a slot: it is not known whose stacks a block would have wanted. */
 static void test_shed_together(void)
 {
-	struct stack_cache *callers = stack_cache__new(symbolizer, foreign, &maps, &losses);
+	struct stack_cache *cache = stack_cache__new(symbolizer, untraced, &maps, &losses);
 	uint64_t before = shed_cnt();
 
-	take(callers, copy_of_us(7, 100, 50));
-	take(callers, copy_of_us(7 + 256, 100, 50));
-	crowd_out(callers, 9);
+	take(cache, copy_of_us(7, 100, 50));
+	take(cache, copy_of_us(7 + 256, 100, 50));
+	crowd_out(cache, 9);
 	is_uint(shed_cnt() - before, 1, "a replaced counter is counted");
-	stack_cache__free(callers);
+	stack_cache__free(cache);
 }
 
 /* A block comes before anything of the thread's next dispatch. */
 static void test_next_dispatch(void)
 {
-	struct stack_cache *callers = stack_cache__new(symbolizer, foreign, &maps, &losses);
+	struct stack_cache *cache = stack_cache__new(symbolizer, untraced, &maps, &losses);
 	struct block *block = block_with(7, 100);
 	size_t one;
 
-	take(callers, copy_of_us(7, 100, 50));
-	one = stack_cache__bytes(callers);
-	take(callers, copy_of_us(7, 101, 50));
-	is_uint(stack_cache__bytes(callers), 2 * one, "two samples of a dispatch");
-	take(callers, copy_of_us(8, 102, 60));
-	is_uint(stack_cache__bytes(callers), 3 * one, "and one of another thread's");
-	take(callers, copy_of_us(7, 200, 150));
-	is_uint(stack_cache__bytes(callers), 2 * one,
+	take(cache, copy_of_us(7, 100, 50));
+	one = stack_cache__bytes(cache);
+	take(cache, copy_of_us(7, 101, 50));
+	is_uint(stack_cache__bytes(cache), 2 * one, "two samples of a dispatch");
+	take(cache, copy_of_us(8, 102, 60));
+	is_uint(stack_cache__bytes(cache), 3 * one, "and one of another thread's");
+	take(cache, copy_of_us(7, 200, 150));
+	is_uint(stack_cache__bytes(cache), 2 * one,
 		"the first dispatch's are freed when the next one's come");
-	stack_cache__fill(callers, block);
+	stack_cache__fill(cache, block);
 	is_uint(block->samples[0].stack.end, STACK_END_UNKNOWN, "nothing is left of them");
 	block__free(block);
-	stack_cache__free(callers);
+	stack_cache__free(cache);
 }
 
 static void test_script(void)
 {
-	struct stack_cache *callers = stack_cache__new(symbolizer, foreign, &maps, &losses);
+	struct stack_cache *cache = stack_cache__new(symbolizer, untraced, &maps, &losses);
 	struct block *block = block_with(7, 100);
 	struct {
 		struct jank_rec_script rec;
@@ -319,29 +319,29 @@ static void test_script(void)
 	script->rec.frame_cnt = 2;
 	script->frames[1] =
 		(struct jank_script_frame){ .code = 11, .instr = 12, .flags = JANK_SCRIPT_ENTRY };
-	is_int(stack_cache__take(callers, script, sizeof(*script)), 0,
+	is_int(stack_cache__take(cache, script, sizeof(*script)), 0,
 	       "an interpreter's frames are taken");
-	take(callers, copy_of_us(7, 100, 50));
-	stack_cache__fill(callers, block);
+	take(cache, copy_of_us(7, 100, 50));
+	stack_cache__fill(cache, block);
 	is_uint(block->samples[0].stack.script_cnt, 2,
 		"and stand beside the copy's for the same sample");
 	is_uint(block->samples[0].stack.script[1].code, 11, "unchanged");
 	block__free(block);
-	stack_cache__free(callers);
+	stack_cache__free(cache);
 }
 
 static void test_bad(void)
 {
-	struct stack_cache *callers = stack_cache__new(symbolizer, foreign, &maps, &losses);
+	struct stack_cache *cache = stack_cache__new(symbolizer, untraced, &maps, &losses);
 	struct jank_rec_copy *rec = copy_of_us(7, 100, 50);
 
 	rec->copy_sz = JANK_COPY_MAX + 1;
-	is_int(take(callers, rec), -EBADMSG, "a contradictory record is refused");
+	is_int(take(cache, rec), -EBADMSG, "a contradictory record is refused");
 	rec = copy_of_us(7, 100, 50);
 	rec->hdr.kind = JANK_REC_LOOP;
-	is_int(take(callers, rec), -EBADMSG, "one of another kind, too");
-	stack_cache__on_exit(callers, getpid());
-	stack_cache__free(callers);
+	is_int(take(cache, rec), -EBADMSG, "one of another kind, too");
+	stack_cache__on_exit(cache, getpid());
+	stack_cache__free(cache);
 	stack_cache__free(NULL);
 }
 
@@ -352,7 +352,7 @@ int main(void)
 
 	if (symbolizer__new(&opts, &symbolizer, &err))
 		return 1;
-	foreign = untraced_procs__new(symbolizer);
+	untraced = untraced_procs__new(symbolizer);
 	test_join();
 	test_others();
 	test_scripts_of_links();
@@ -364,7 +364,7 @@ int main(void)
 	test_next_dispatch();
 	test_script();
 	test_bad();
-	untraced_procs__free(foreign);
+	untraced_procs__free(untraced);
 	symbolizer__free(symbolizer);
 	return tap__done();
 }

@@ -4,7 +4,7 @@
 
 #include "export/json/json.h"
 #include "export/record/record.h"
-#include "export/stream.h"
+#include "export/sink.h"
 #include "tests/export_run.h"
 
 #define WRITERS	     4

@@ -9,7 +9,7 @@
 #include "tests/child.h"
 
 static struct symbolizer *symbolizer;
-static struct untraced_procs *foreign;
+static struct untraced_procs *procs;
 
 /* A child has this program's code at the same address. */
 static void __attribute__((noinline)) landmark(void)
@@ -24,7 +24,7 @@ static bool is_named(uint32_t pid, uint64_t t_ns)
 	struct stack stack = { .addresses = &address, .user_cnt = 1 };
 	bool named;
 
-	is_int(untraced_procs__name(foreign, pid, t_ns, &stack), 0, "a stack is named");
+	is_int(untraced_procs__name(procs, pid, t_ns, &stack), 0, "a stack is named");
 	ok(stack.frame_cnt == 1 && stack.frames[0].address == address, "  or bare");
 	named = stack.frames[0].function && strstr(stack.frames[0].function, "landmark");
 	free(stack.frames);
@@ -56,9 +56,9 @@ static void test_age(void)
 	pid_t pid = child__start(NULL, NULL);
 
 	is_named(pid, clock__mono_ns());
-	untraced_procs__sweep(foreign, clock__mono_ns());
+	untraced_procs__sweep(procs, clock__mono_ns());
 	ok(symbolizer__knows(symbolizer, pid), "a recently used one stays");
-	untraced_procs__sweep(foreign, clock__mono_ns() + FOREIGN_AGE_NS);
+	untraced_procs__sweep(procs, clock__mono_ns() + UNTRACED_AGE_NS);
 	ok(!symbolizer__knows(symbolizer, pid), "after a while it is dropped");
 	ok(is_named(pid, clock__mono_ns()), "and found again");
 	end(pid);
@@ -66,17 +66,17 @@ static void test_age(void)
 
 static void test_bound(void)
 {
-	pid_t pids[FOREIGN_MAX + 1];
+	pid_t pids[UNTRACED_MAX + 1];
 
-	for (size_t i = 0; i <= FOREIGN_MAX; i++) {
+	for (size_t i = 0; i <= UNTRACED_MAX; i++) {
 		pids[i] = child__start(NULL, NULL);
 		is_named(pids[i], clock__mono_ns());
 	}
 	ok(!symbolizer__knows(symbolizer, pids[0]),
 	   "of too many the longest unused one is dropped");
-	for (size_t i = 1; i <= FOREIGN_MAX; i++)
+	for (size_t i = 1; i <= UNTRACED_MAX; i++)
 		ok(symbolizer__knows(symbolizer, pids[i]), "another one stays");
-	for (size_t i = 0; i <= FOREIGN_MAX; i++)
+	for (size_t i = 0; i <= UNTRACED_MAX; i++)
 		end(pids[i]);
 }
 
@@ -87,7 +87,7 @@ static void test_traced(void)
 
 	is_int(symbolizer__process(symbolizer, pid, NULL), 0, "a process is traced");
 	ok(is_named(pid, clock__mono_ns()), "it has its names");
-	untraced_procs__sweep(foreign, UINT64_MAX);
+	untraced_procs__sweep(procs, UINT64_MAX);
 	ok(symbolizer__knows(symbolizer, pid), "and is not dropped by age");
 	end(pid);
 	ok(is_named(pid, clock__mono_ns()), "nor at its end");
@@ -99,13 +99,13 @@ int main(void)
 
 	if (symbolizer__new(&opts, &symbolizer, NULL))
 		abort();
-	foreign = untraced_procs__new(symbolizer);
+	procs = untraced_procs__new(symbolizer);
 	landmark();
 	test_life();
 	test_age();
 	test_bound();
 	test_traced();
-	untraced_procs__free(foreign);
+	untraced_procs__free(procs);
 	symbolizer__free(symbolizer);
 	return tap__done();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Objects of waits on this machine that are neither file nor socket: eventfds, pipes, a mutex. */
-#include "enrich/wait_object_names.h"
+#include "enrich/block_facts.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -10,8 +10,8 @@
 /* cause.what of the block's only span; frees the block. */
 static const char *said_by(struct block *block)
 {
-	struct activity moment = activity__of_sample(&block->samples[0]);
-	const char *ret = wait_reason__of(&moment);
+	struct activity activity = activity__of_sample(&block->samples[0]);
+	const char *ret = wait_reason__of(&activity);
 
 	block__free(block);
 	return ret;
@@ -89,12 +89,12 @@ static void test_slices(void)
 	struct block *block = verdict__block();
 	struct sample *sample = verdict__sample(block, JANK_STATE_FUTEX, 5 * MS, "futex",
 						STACK("c:pthread_cond_timedwait", "take_gil"));
-	struct activity moment;
+	struct activity activity;
 
 	verdict__waited(block, JANK_WAITED_TIMEOUT)->raw.timeout_ns = 5 * MS;
-	moment = activity__of_sample(sample);
-	ok(activity__timed_out(&moment), "its timeout passed");
-	is_str(wait_reason__of(&moment), "gil", "but it was for the lock all the same");
+	activity = activity__of_sample(sample);
+	ok(activity__timed_out(&activity), "its timeout passed");
+	is_str(wait_reason__of(&activity), "gil", "but it was for the lock all the same");
 	block__free(block);
 }
 
@@ -290,19 +290,22 @@ static void test_resolver(void)
 static void test_vocabulary(void)
 {
 	static const struct wait_reason_table *const tables[] = {
-		&what_of_memory, &what_of_kernel,   &what_of_interrupts,
-		&what_of_gc,	 &what_of_runtime,  &what_of_lock,
-		&what_of_wake,	 &what_of_resolver, &what_of_thread,
+		&reasons_kernel_memory, &reasons_kernel_wait, &reasons_kernel_interrupts,
+		&reasons_kernel_exit,	&reasons_gc,	      &reasons_runtime,
+		&reasons_lock,		&reasons_wake,	      &reasons_resolver,
+		&reasons_child,		&reasons_thread,
 	};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
-		bool all = true;
+		bool all = tables[i]->cnt > 0;
 
 		for (size_t j = 0; j < tables[i]->cnt; j++)
-			all &= !!words__of_what(tables[i]->rules[j].what);
+			all &= !!words__of_reason(tables[i]->rules[j].reason);
 		ok(all, "all words of table %zu are in the list", i);
 	}
-	is_str(words__of_what("nonsense"), NULL, "and the list has no other");
+	ok(reasons_kernel_exit.kernel && reasons_kernel_wait.kernel && !reasons_lock.kernel,
+	   "a table is of the kernel or not");
+	is_str(words__of_reason("nonsense"), NULL, "and the list has no other");
 }
 
 int main(void)

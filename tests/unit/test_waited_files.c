@@ -3,7 +3,7 @@
  * Files that were waited for, on this machine: open, closed, mapped and removed ones of this
  * process and its children.
  */
-#include "enrich/wait_object_names.h"
+#include "enrich/block_facts.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Peers that were waited for, on this machine: at the other ends of this process's sockets. */
-#include "enrich/wait_object_names.h"
+#include "enrich/block_facts.h"
 
 #include <netinet/in.h>
 #include <stdio.h>

@@ -3,9 +3,8 @@
  * Waits in slices, and waits that are not: the thread that ended the last slice is the waker of all
  * of them.
  */
-#include "model/chain/waker_owner.h"
-
 #include "model/chain/chain.h"
+
 #include "tests/model_fixture.h"
 #include "tests/tap.h"
 
@@ -96,20 +95,20 @@ static void test_broken(void)
 static void test_chosen(void)
 {
 	struct losses losses = { 0 };
-	struct thread_history *others = thread_history__new(OTHERS_BYTES_MAX, &losses);
+	struct thread_history *history = thread_history__new(HISTORY_BYTES_MAX, &losses);
 	const struct chain_ask ask = { samples, CNT, 10, 11, MS };
 	struct chain chain;
 
 	make();
 	samples[12].has_waker = true; /* itself: no thread caused it */
 	samples[12].waker = (struct other_task){ .pid = 10, .tid = 11 };
-	is_int(chain__build(others, &ask, &chain), 0, "a chain");
+	is_int(chain__build(history, &ask, &chain), 0, "a chain");
 	ok(chain.cnt == 1 && chain.links[0].task.tid == 21, "of the series that a thread ended");
 	is_uint(chain.sample, CNT - 1, "by its last slice");
 	if (chain.cnt)
 		is_uint(chain.links[0].t_ns, samples[13].t_ns, "from its first one on");
 	chain__clear(&chain);
-	thread_history__free(others);
+	thread_history__free(history);
 }
 
 int main(void)

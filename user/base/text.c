@@ -2,6 +2,7 @@
 /* UTF-8 by the table of well-formed sequences (Unicode, table 3-7), and safe display of names. */
 #include "base/text.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -28,6 +29,17 @@ static size_t form_len(const struct utf8_form *form, const unsigned char *s, siz
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
 	return form->len;
+}
+
+bool text__same(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+int text__copy(char **ret, const char *str)
+{
+	*ret = str ? strdup(str) : NULL;
+	return str && !*ret ? -ENOMEM : 0;
 }
 
 size_t text__utf8_len(const char *str, size_t left)

@@ -16,6 +16,12 @@ size_t text__utf8_len(const char *s, size_t left);
 /* Length of str before its first byte that is not UTF-8, or of all of str. */
 size_t text__utf8_part(const char *str);
 
+/* True if both are equal texts, or both NULL. */
+bool text__same(const char *a, const char *b);
+
+/* strdup that accepts NULL. 0 or -ENOMEM. */
+int text__copy(char **ret, const char *str);
+
 /* Adds str with U+FFFD in place of each byte that is not UTF-8. */
 void text__add_utf8(struct strbuf *sb, const char *str);
 

@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "catalogue/catalogue_data.h"
-#include "catalogue/catalogue_embedded.h"
 #include "symbol/elf/elffunc.h"
 
 static int load_file(struct catalogue *cat, const char *path, struct err *err)
@@ -75,34 +74,7 @@ int catalogue__open(const char *const *files, size_t cnt, struct catalogue **ret
 	return 0;
 }
 
-static void free_functions(struct catalogue_functions *list)
-{
-	for (size_t i = 0; i < list->cnt; i++)
-		free(list->globs[i]);
-	free(list->globs);
-}
-
-void catalogue_row__free(struct catalogue_row *row)
-{
-	if (!row)
-		return;
-	for (size_t i = 0; i < row->library_cnt; i++)
-		free(row->libraries[i].glob);
-	free_functions(&row->callers);
-	free_functions(&row->parks);
-	free_functions(&row->threads);
-	free_functions(&row->through);
-	free(row->libraries);
-	free(row->id);
-	free(row->name);
-	free(row->about);
-	free(row->note);
-	free(row->wait_symbol);
-	free(row->over);
-	free(row);
-}
-
-void catalogue_enum__free(struct catalogue_enum *names)
+static void free_enum(struct catalogue_enum *names)
 {
 	for (size_t i = 0; i < names->cnt; i++)
 		free(names->names[i].name);
@@ -120,7 +92,7 @@ void catalogue__close(struct catalogue *cat)
 	for (size_t i = 0; i < cat->row_cnt; i++)
 		catalogue_row__free(cat->rows[i]);
 	for (size_t i = 0; i < cat->enum_cnt; i++)
-		catalogue_enum__free(cat->enums[i]);
+		free_enum(cat->enums[i]);
 	for (size_t i = 0; i < cat->file_cnt; i++)
 		free(cat->files[i]);
 	free(cat);

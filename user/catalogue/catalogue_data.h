@@ -4,6 +4,7 @@
 #define JANK_CATALOGUE_CATALOGUE_DATA_H
 
 #include "catalogue/catalogue.h"
+#include <stddef.h>
 
 #define CATALOGUE_ENUM_MAX     64
 #define CATALOGUE_FILE_MAX     64
@@ -25,7 +26,6 @@ int catalogue_file__load(struct catalogue *cat, const char *name, const char *te
 			 bool is_builtin, struct err *err);
 
 void catalogue_row__free(struct catalogue_row *row); /* accepts NULL */
-void catalogue_enum__free(struct catalogue_enum *names);
 
 /*
  * Setter of one key of a row (`more`: an indented line below it). 0, -ENOMEM, or -EINVAL with a
@@ -40,5 +40,44 @@ struct catalogue_key {
 
 extern const struct catalogue_key catalogue_keys[];
 extern const size_t catalogue_key_cnt;
+
+/* A file of loops/, compiled into the program (mk/loops.mk). */
+struct catalogue_embedded {
+	const char *name; /* "loops/qt.loop" */
+	const unsigned char *text;
+	size_t size;
+};
+
+extern const struct catalogue_embedded catalogue_embedded_files[];
+extern const size_t catalogue_embedded_cnt;
+
+/*
+ * --- Parser of the expressions in a loop file that say what to read at a mark, e.g. "enum(qevent,
+ * u16 *(arg1 + 8))". The result is the probe's read and the display form. Grammar ('*' reads the
+ * value at an address):
+ *
+ *   view   = number | symbol(value) | class(value) | text(address) | text16(address)
+ *          | enum(NAME, number) | clock_ms(number)
+ *   number = [u8|u16|u32|u64|s8|s16|s32|s64] value
+ *   value  = argN | *address
+ *   address = value [+|- OFFSET]…, with brackets where needed
+ */
+
+/* The lists of names that enum() may take. */
+struct mark_enums {
+	struct catalogue_enum *const *items;
+	size_t cnt;
+};
+
+/*
+ * Parses one view. Sets spec and field except field->role. 0, or -EINVAL with a message that quotes
+ * the position.
+ */
+int mark_expr__view(const char *text, const struct mark_enums *enums, struct jank_mark_field *spec,
+		    struct catalogue_field *field, struct err *err);
+
+/* Parses "number == number" into two fields with number views. */
+int mark_expr__check(const char *text, struct jank_mark_field spec[2],
+		     struct catalogue_field field[2], struct err *err);
 
 #endif

@@ -13,6 +13,11 @@
 
 #include "catalogue/catalogue_data.h"
 
+#include "loops_embedded.inc" /* catalogue_embedded_files, by tools/loops/table */
+
+const size_t catalogue_embedded_cnt =
+	sizeof(catalogue_embedded_files) / sizeof(*catalogue_embedded_files);
+
 #define SECTION_MAX 40 /* inih cuts longer ones at 50 */
 
 struct loading {

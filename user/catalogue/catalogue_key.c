@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "catalogue/catalogue_data.h"
-#include "catalogue/mark_expr.h"
 
 #define SYMBOL_MAX 250
 #define TEXT_MAX   2048
@@ -44,13 +43,13 @@ static char *next_word(const char **at)
 	return strndup(*at - len, len);
 }
 
-static int grow(void *array, size_t cnt, size_t size, const char *what, struct err *err)
+static int grow(void *array, size_t cnt, size_t size, const char *noun, struct err *err)
 {
 	void *bigger;
 
 	if (cnt == CATALOGUE_PATTERNS_MAX)
 		return err__set_exit(err, JANK_EXIT_USAGE, E2BIG, "more than %d of %s",
-				     CATALOGUE_PATTERNS_MAX, what);
+				     CATALOGUE_PATTERNS_MAX, noun);
 	bigger = realloc(*(void **)array, (cnt + 1) * size);
 	if (!bigger)
 		return no_memory(err);
@@ -138,14 +137,14 @@ SETTER(set_libraries)
 	return code ?: *value ? no_memory(err) : 0;
 }
 
-static int add_functions(struct catalogue_functions *list, const char *value, const char *what,
+static int add_functions(struct catalogue_functions *list, const char *value, const char *noun,
 			 struct err *err)
 {
 	char *word;
 	int code;
 
 	while ((word = next_word(&value)) != NULL) {
-		code = grow(&list->globs, list->cnt, sizeof(*list->globs), what, err);
+		code = grow(&list->globs, list->cnt, sizeof(*list->globs), noun, err);
 		if (code) {
 			free(word);
 			return code;
@@ -372,4 +371,31 @@ const size_t catalogue_key_cnt = LEN(catalogue_keys);
 const char *catalogue_role__key(enum catalogue_role role)
 {
 	return role < ROLE_CNT ? roles[role] : "";
+}
+
+static void free_functions(struct catalogue_functions *list)
+{
+	for (size_t i = 0; i < list->cnt; i++)
+		free(list->globs[i]);
+	free(list->globs);
+}
+
+void catalogue_row__free(struct catalogue_row *row)
+{
+	if (!row)
+		return;
+	for (size_t i = 0; i < row->library_cnt; i++)
+		free(row->libraries[i].glob);
+	free_functions(&row->callers);
+	free_functions(&row->parks);
+	free_functions(&row->threads);
+	free_functions(&row->through);
+	free(row->libraries);
+	free(row->id);
+	free(row->name);
+	free(row->about);
+	free(row->note);
+	free(row->wait_symbol);
+	free(row->over);
+	free(row);
 }

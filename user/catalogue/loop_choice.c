@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Choice of loops by names of waits and of the catalogue's rows. */
-#include "catalogue/loop_choice.h"
+#include "catalogue/catalogue.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -22,7 +22,7 @@ struct thread {
 	uint32_t tid;
 	struct jank_rec_wait rec;
 	char *exe;
-	uint64_t addresses[WHOSE_ADDRESS_MAX]; /* the wait's own, then return addresses */
+	uint64_t addresses[OWNER_ADDRESS_MAX]; /* the wait's own, then return addresses */
 	size_t cnt;
 	bool resolved;
 	const struct catalogue_row *row; /* once resolved */
@@ -56,123 +56,123 @@ struct loop_owner {
 	struct program *programs;
 };
 
-struct symbolizer *loop_owner__symbolizer(const struct loop_owner *whose)
+struct symbolizer *loop_owner__symbolizer(const struct loop_owner *owners)
 {
-	return whose->sym;
+	return owners->sym;
 }
 
 struct loop_owner *loop_owner__new(const struct catalogue *cat, struct symbolizer *sym)
 {
-	struct loop_owner *whose = calloc(1, sizeof(*whose));
+	struct loop_owner *owners = calloc(1, sizeof(*owners));
 
-	if (!whose)
+	if (!owners)
 		return NULL;
-	whose->cat = cat;
-	whose->sym = sym;
-	return whose;
+	owners->cat = cat;
+	owners->sym = sym;
+	return owners;
 }
 
-static void drop_thread(struct loop_owner *whose, struct thread *thread)
+static void drop_thread(struct loop_owner *owners, struct thread *thread)
 {
-	HASH_DEL(whose->threads, thread);
+	HASH_DEL(owners->threads, thread);
 	free(thread->exe);
 	free(thread);
 }
 
-static void drop_program(struct loop_owner *whose, struct program *program)
+static void drop_program(struct loop_owner *owners, struct program *program)
 {
-	HASH_DEL(whose->programs, program);
+	HASH_DEL(owners->programs, program);
 	free(program);
 }
 
-void loop_owner__free(struct loop_owner *whose)
+void loop_owner__free(struct loop_owner *owners)
 {
 	struct name *name, *next;
 
-	if (!whose)
+	if (!owners)
 		return;
-	while (whose->threads)
-		drop_thread(whose, whose->threads);
-	HASH_ITER (hh, whose->names, name, next) {
-		HASH_DEL(whose->names, name);
+	while (owners->threads)
+		drop_thread(owners, owners->threads);
+	HASH_ITER (hh, owners->names, name, next) {
+		HASH_DEL(owners->names, name);
 		free(name);
 	}
-	while (whose->programs)
-		drop_program(whose, whose->programs);
-	free(whose);
+	while (owners->programs)
+		drop_program(owners, owners->programs);
+	free(owners);
 }
 
 /* --- recorded waits */
 
-static struct thread *find_thread(const struct loop_owner *whose, uint32_t tid)
+static struct thread *find_thread(const struct loop_owner *owners, uint32_t tid)
 {
 	struct thread *thread;
 
-	HASH_FIND(hh, whose->threads, &tid, sizeof(tid), thread);
+	HASH_FIND(hh, owners->threads, &tid, sizeof(tid), thread);
 	return thread;
 }
 
-const struct jank_rec_wait *loop_owner__recorded(const struct loop_owner *whose, uint32_t tid)
+const struct jank_rec_wait *loop_owner__recorded(const struct loop_owner *owners, uint32_t tid)
 {
-	const struct thread *thread = find_thread(whose, tid);
+	const struct thread *thread = find_thread(owners, tid);
 
 	return thread ? &thread->rec : NULL;
 }
 
 /* Most stack words are not code addresses. */
-size_t loop_owner__addresses(const struct loop_owner *whose, const struct wait_note *note,
+size_t loop_owner__addresses(const struct loop_owner *owners, const struct wait_note *note,
 			     uint64_t *ret)
 {
 	const struct code_opts exact = { .exact = true }, back = {};
 	uint32_t pid = note->rec.hdr.tgid;
-	const struct code_of of = { whose->sym, pid };
-	uint64_t words[WHOSE_ADDRESS_MAX * 4];
+	const struct code_of of = { owners->sym, pid };
+	uint64_t words[OWNER_ADDRESS_MAX * 4];
 	struct frame frame;
 	size_t cnt = 0, kept = 0;
 
 	for (size_t i = 0; i < note->cnt && cnt < sizeof(words) / sizeof(*words); i++)
-		if (symbolizer__code(whose->sym, pid, note->words[i], back, &frame))
+		if (symbolizer__code(owners->sym, pid, note->words[i], back, &frame))
 			words[cnt++] = note->words[i];
 	cnt = return_addresses__keep(&of, words, cnt);
-	if (symbolizer__code(whose->sym, pid, note->rec.ip, exact, &frame))
+	if (symbolizer__code(owners->sym, pid, note->rec.ip, exact, &frame))
 		ret[kept++] = note->rec.ip;
 	else
 		ret[kept++] = 0; /* index 0 is the wait's own address */
-	for (size_t i = 0; i < cnt && kept < WHOSE_ADDRESS_MAX; i++)
+	for (size_t i = 0; i < cnt && kept < OWNER_ADDRESS_MAX; i++)
 		ret[kept++] = words[i];
 	return kept;
 }
 
-int loop_owner__record(struct loop_owner *whose, const struct wait_note *note)
+int loop_owner__record(struct loop_owner *owners, const struct wait_note *note)
 {
-	struct thread *thread = find_thread(whose, note->rec.hdr.tid);
+	struct thread *thread = find_thread(owners, note->rec.hdr.tid);
 
 	/* Without a stack, the note adds nothing to a known wait of the same kind. */
 	if (thread && !note->cnt && thread->rec.loop == note->rec.loop)
 		return 0;
 	if (thread)
-		drop_thread(whose, thread);
-	if (HASH_COUNT(whose->threads) >= THREAD_MAX)
-		drop_thread(whose, whose->threads);
+		drop_thread(owners, thread);
+	if (HASH_COUNT(owners->threads) >= THREAD_MAX)
+		drop_thread(owners, owners->threads);
 	thread = calloc(1, sizeof(*thread));
 	if (!thread)
 		return -ENOMEM;
 	thread->tid = note->rec.hdr.tid;
 	thread->rec = note->rec;
 	thread->exe = note->exe ? strdup(note->exe) : NULL;
-	thread->cnt = loop_owner__addresses(whose, note, thread->addresses);
-	HASH_ADD(hh, whose->threads, tid, sizeof(thread->tid), thread);
+	thread->cnt = loop_owner__addresses(owners, note, thread->addresses);
+	HASH_ADD(hh, owners->threads, tid, sizeof(thread->tid), thread);
 	return 0;
 }
 
 /* --- rows of loops */
 
-static void remember_name(struct loop_owner *whose, const struct thread *thread)
+static void remember_name(struct loop_owner *owners, const struct thread *thread)
 {
 	struct name_key key = { thread->rec.hdr.tgid, thread->rec.loop };
 	struct name *name;
 
-	HASH_FIND(hh, whose->names, &key, sizeof(key), name);
+	HASH_FIND(hh, owners->names, &key, sizeof(key), name);
 	if (name && name->tid == thread->tid && !name->row) {
 		name->row = thread->row;
 		return;
@@ -182,20 +182,20 @@ static void remember_name(struct loop_owner *whose, const struct thread *thread)
 			       strcmp(name->row->name, thread->row->name);
 		return;
 	}
-	name = HASH_COUNT(whose->names) < NAMES_MAX ? calloc(1, sizeof(*name)) : NULL;
+	name = HASH_COUNT(owners->names) < NAMES_MAX ? calloc(1, sizeof(*name)) : NULL;
 	if (!name)
 		return;
 	name->key = key;
 	name->tid = thread->tid;
 	name->row = thread->row;
-	HASH_ADD(hh, whose->names, key, sizeof(key), name);
+	HASH_ADD(hh, owners->names, key, sizeof(key), name);
 }
 
 /* Reading a symbol table is slow, and most rows match a file by its name alone. */
-static bool wants_function(const struct loop_owner *whose, const struct catalogue_file *file)
+static bool wants_function(const struct loop_owner *owners, const struct catalogue_file *file)
 {
 	const struct catalogue_row *rows[ROW_MAX];
-	size_t cnt = catalogue__rows_of_file(whose->cat, file, rows, ROW_MAX);
+	size_t cnt = catalogue__rows_of_file(owners->cat, file, rows, ROW_MAX);
 
 	for (size_t i = 0; i < cnt; i++)
 		if (rows[i]->callers.cnt)
@@ -207,7 +207,7 @@ static bool wants_function(const struct loop_owner *whose, const struct catalogu
 enum naming { NAME_NONE, NAME_NEEDED, NAME_ALL };
 
 /* Sets the thread's frames. Skips frames in files that are no longer mapped. */
-static size_t set_frames(struct loop_owner *whose, const struct thread *thread,
+static size_t set_frames(struct loop_owner *owners, const struct thread *thread,
 			 const struct elffunc *exe_elf, enum naming naming,
 			 struct catalogue_frame *ret)
 {
@@ -218,16 +218,16 @@ static size_t set_frames(struct loop_owner *whose, const struct thread *thread,
 		struct catalogue_file *file = &ret[cnt].file;
 		struct frame frame;
 
-		if (!thread->addresses[i] || !symbolizer__code(whose->sym, thread->rec.hdr.tgid,
+		if (!thread->addresses[i] || !symbolizer__code(owners->sym, thread->rec.hdr.tgid,
 							       thread->addresses[i], opts, &frame))
 			continue;
 		*file = (struct catalogue_file){ .path = frame.module };
 		file->is_exe = thread->exe && !strcmp(thread->exe, file->path);
 		file->elf = file->is_exe ? exe_elf : NULL;
 		opts.named = naming == NAME_ALL ||
-			     (naming == NAME_NEEDED && wants_function(whose, file));
+			     (naming == NAME_NEEDED && wants_function(owners, file));
 		if (opts.named)
-			symbolizer__code(whose->sym, thread->rec.hdr.tgid, thread->addresses[i],
+			symbolizer__code(owners->sym, thread->rec.hdr.tgid, thread->addresses[i],
 					 opts, &frame);
 		ret[cnt++].function = opts.named ? frame.function : NULL;
 	}
@@ -245,35 +245,34 @@ static bool open_exe(uint32_t pid, struct elffunc *ret)
 	return fd >= 0 && !elffunc__open(fd, ret);
 }
 
-const struct catalogue_row *loop_owner__program_row(const struct loop_owner *whose, uint32_t pid)
+const struct catalogue_row *loop_owner__program_row(const struct loop_owner *owners, uint32_t pid)
 {
 	struct program *program;
 
-	HASH_FIND(hh, whose->programs, &pid, sizeof(pid), program);
+	HASH_FIND(hh, owners->programs, &pid, sizeof(pid), program);
 	return program ? program->row : NULL;
 }
 
-static const struct catalogue_row *row_of_program(const struct loop_owner *whose, uint32_t pid,
+static const struct catalogue_row *row_of_program(const struct loop_owner *owners, uint32_t pid,
 						  uint32_t loop)
 {
-	const struct catalogue_row *row = loop_owner__program_row(whose, pid);
+	const struct catalogue_row *row = loop_owner__program_row(owners, pid);
 
 	return row && row->waits & 1u << loop ? row : NULL;
 }
 
-/* The common row of the process's loops of that kind, or NULL if they differ. */
-static const struct catalogue_row *row_of_others(const struct loop_owner *whose, uint32_t pid,
-						 uint32_t loop)
+const struct catalogue_row *loop_owner__process_row(const struct loop_owner *owners, uint32_t pid,
+						    uint32_t loop)
 {
 	struct name_key key = { pid, loop };
 	struct name *name;
 
-	HASH_FIND(hh, whose->names, &key, sizeof(key), name);
+	HASH_FIND(hh, owners->names, &key, sizeof(key), name);
 	return name && !name->differ ? name->row : NULL;
 }
 
 /* Fallback when the wait came without a stack, or the program could not be opened. */
-static const struct catalogue_row *row_by_process(const struct loop_owner *whose,
+static const struct catalogue_row *row_by_process(const struct loop_owner *owners,
 						  const struct thread *thread,
 						  const struct catalogue_frame *frames, size_t cnt)
 {
@@ -286,11 +285,11 @@ static const struct catalogue_row *row_by_process(const struct loop_owner *whose
 	}
 	if (cnt && !frames->file.is_exe)
 		return NULL; /* the innermost frame lies in another library */
-	row = row_of_program(whose, pid, loop);
-	return row || cnt ? row : row_of_others(whose, pid, loop);
+	row = row_of_program(owners, pid, loop);
+	return row || cnt ? row : loop_owner__process_row(owners, pid, loop);
 }
 
-int loop_owner__program(struct loop_owner *whose, uint32_t pid)
+int loop_owner__program(struct loop_owner *owners, uint32_t pid)
 {
 	struct catalogue_file file = { .path = "", .is_exe = true };
 	const struct catalogue_row *row = NULL;
@@ -299,111 +298,106 @@ int loop_owner__program(struct loop_owner *whose, uint32_t pid)
 
 	if (open_exe(pid, &elf)) {
 		file.elf = &elf;
-		row = catalogue__row_of_program(whose->cat, &file);
+		row = catalogue__row_of_program(owners->cat, &file);
 		elffunc__close(&elf);
 	}
-	HASH_FIND(hh, whose->programs, &pid, sizeof(pid), program);
+	HASH_FIND(hh, owners->programs, &pid, sizeof(pid), program);
 	if (program)
-		drop_program(whose, program);
-	if (!row || HASH_COUNT(whose->programs) >= NAMES_MAX)
+		drop_program(owners, program);
+	if (!row || HASH_COUNT(owners->programs) >= NAMES_MAX)
 		return 0;
 	program = calloc(1, sizeof(*program));
 	if (!program)
 		return -ENOMEM;
 	program->pid = pid;
 	program->row = row;
-	HASH_ADD(hh, whose->programs, pid, sizeof(program->pid), program);
+	HASH_ADD(hh, owners->programs, pid, sizeof(program->pid), program);
 	return 0;
 }
 
-static size_t resolve(struct loop_owner *whose, struct thread *thread, enum naming naming,
+static size_t resolve(struct loop_owner *owners, struct thread *thread, enum naming naming,
 		      struct catalogue_frame *frames)
 {
 	struct elffunc elf;
 	bool open = naming != NAME_NONE && open_exe(thread->rec.hdr.tgid, &elf);
-	size_t cnt = set_frames(whose, thread, open ? &elf : NULL, naming, frames);
+	size_t cnt = set_frames(owners, thread, open ? &elf : NULL, naming, frames);
 	const struct catalogue_row *before = thread->row;
 
 	thread->row = thread->rec.loop == JANK_LOOP_PARK
-			      ? catalogue__row_of_thread(whose->cat, thread->rec.comm)
+			      ? catalogue__row_of_thread(owners->cat, thread->rec.comm)
 			      : NULL;
 	if (!thread->row)
-		thread->row = catalogue__row_of_wait(whose->cat, thread->rec.loop, frames, cnt);
+		thread->row = catalogue__row_of_wait(owners->cat, thread->rec.loop, frames, cnt);
 	if (!thread->row)
-		thread->row = row_by_process(whose, thread, frames, cnt);
+		thread->row = row_by_process(owners, thread, frames, cnt);
 	/*
 	 * A loop that only function names could match stays without a row, and does not set the
 	 * process's row.
 	 */
 	if ((!thread->resolved && naming != NAME_NONE) || (thread->row && thread->row != before))
-		remember_name(whose, thread);
+		remember_name(owners, thread);
 	thread->resolved = true;
 	if (open)
 		elffunc__close(&elf);
 	return cnt;
 }
 
-const struct catalogue_row *loop_owner__row(struct loop_owner *whose, uint32_t pid, uint32_t tid,
+const struct catalogue_row *loop_owner__row(struct loop_owner *owners, uint32_t pid, uint32_t tid,
 					    uint32_t loop)
 {
-	struct catalogue_frame frames[WHOSE_ADDRESS_MAX];
-	struct thread *thread = find_thread(whose, tid);
+	struct catalogue_frame frames[OWNER_ADDRESS_MAX];
+	struct thread *thread = find_thread(owners, tid);
 
 	if (!thread || thread->rec.loop != loop)
-		return row_of_program(whose, pid, loop) ?: row_of_others(whose, pid, loop);
+		return row_of_program(owners, pid, loop)
+			       ?: loop_owner__process_row(owners, pid, loop);
 	if (!thread->resolved)
-		resolve(whose, thread, NAME_NEEDED, frames);
+		resolve(owners, thread, NAME_NEEDED, frames);
 	return thread->row;
 }
 
-const struct catalogue_row *loop_owner__process_row(const struct loop_owner *whose, uint32_t pid,
-						    uint32_t loop)
-{
-	return row_of_others(whose, pid, loop);
-}
-
 /* A loop that no block asked for is matched by file names only, without symbol tables: 5 us. */
-static void settle(struct loop_owner *whose, struct thread *thread)
+static void settle(struct loop_owner *owners, struct thread *thread)
 {
-	struct catalogue_frame frames[WHOSE_ADDRESS_MAX];
+	struct catalogue_frame frames[OWNER_ADDRESS_MAX];
 
 	if (!thread->resolved)
-		resolve(whose, thread, NAME_NONE, frames);
+		resolve(owners, thread, NAME_NONE, frames);
 }
 
-void loop_owner__on_exit(struct loop_owner *whose, uint32_t pid)
+void loop_owner__on_exit(struct loop_owner *owners, uint32_t pid)
 {
 	struct thread *thread, *next;
 	struct program *program;
 
-	HASH_ITER (hh, whose->threads, thread, next) {
+	HASH_ITER (hh, owners->threads, thread, next) {
 		if (thread->rec.hdr.tgid != pid)
 			continue;
-		settle(whose, thread);
-		drop_thread(whose, thread);
+		settle(owners, thread);
+		drop_thread(owners, thread);
 	}
-	HASH_FIND(hh, whose->programs, &pid, sizeof(pid), program);
+	HASH_FIND(hh, owners->programs, &pid, sizeof(pid), program);
 	if (program)
-		drop_program(whose, program);
+		drop_program(owners, program);
 }
 
-void loop_owner__resolve_all(struct loop_owner *whose)
+void loop_owner__resolve_all(struct loop_owner *owners)
 {
 	struct thread *thread, *next;
 
-	HASH_ITER (hh, whose->threads, thread, next)
-		settle(whose, thread);
+	HASH_ITER (hh, owners->threads, thread, next)
+		settle(owners, thread);
 }
 
 /* --- listing of all loops */
 
-static void tell(struct loop_owner *whose, struct thread *thread,
-		 void (*fn)(void *ctx, const struct whose_loop *loop), void *ctx)
+static void tell(struct loop_owner *owners, struct thread *thread,
+		 void (*fn)(void *ctx, const struct recorded_loop *loop), void *ctx)
 {
-	struct catalogue_frame found[WHOSE_ADDRESS_MAX];
-	struct frame frames[WHOSE_ADDRESS_MAX] = {};
-	struct whose_loop loop = { .rec = &thread->rec, .exe = thread->exe, .frames = frames };
-	size_t cnt = resolve(whose, thread, NAME_ALL, found);
+	struct catalogue_frame found[OWNER_ADDRESS_MAX];
+	struct frame frames[OWNER_ADDRESS_MAX] = {};
+	struct recorded_loop loop = { .rec = &thread->rec, .exe = thread->exe, .frames = frames };
+	size_t cnt = resolve(owners, thread, NAME_ALL, found);
 
 	for (size_t i = 0; i < cnt; i++) {
 		if (runtime__is(found[i].file.path))
@@ -415,11 +409,11 @@ static void tell(struct loop_owner *whose, struct thread *thread,
 	fn(ctx, &loop);
 }
 
-void loop_owner__each(struct loop_owner *whose,
-		      void (*fn)(void *ctx, const struct whose_loop *loop), void *ctx)
+void loop_owner__each(struct loop_owner *owners,
+		      void (*fn)(void *ctx, const struct recorded_loop *loop), void *ctx)
 {
 	struct thread *thread, *next;
 
-	HASH_ITER (hh, whose->threads, thread, next)
-		tell(whose, thread, fn, ctx);
+	HASH_ITER (hh, owners->threads, thread, next)
+		tell(owners, thread, fn, ctx);
 }

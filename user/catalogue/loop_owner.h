@@ -22,31 +22,31 @@ struct loop_owner;
 
 struct loop_owner *loop_owner__new(const struct catalogue *cat,
 				   struct symbolizer *sym); /* borrowed; NULL: no memory */
-void loop_owner__free(struct loop_owner *whose);	    /* accepts NULL */
+void loop_owner__free(struct loop_owner *owners);	    /* accepts NULL */
 
 /*
  * Records a thread's wait with its possible return addresses, by the mappings that the symbolizer
  * knows now. Names are looked up on demand. 0 or -ENOMEM.
  */
-int loop_owner__record(struct loop_owner *whose, const struct wait_note *note);
-void loop_owner__on_exit(struct loop_owner *whose,
+int loop_owner__record(struct loop_owner *owners, const struct wait_note *note);
+void loop_owner__on_exit(struct loop_owner *owners,
 			 uint32_t pid); /* the process; the names of its loops stay */
-void loop_owner__resolve_all(struct loop_owner *whose); /* as if all processes had ended */
+void loop_owner__resolve_all(struct loop_owner *owners); /* as if all processes had ended */
 
 /* The last recorded wait of a thread, or NULL. */
-const struct jank_rec_wait *loop_owner__recorded(const struct loop_owner *whose, uint32_t tid);
+const struct jank_rec_wait *loop_owner__recorded(const struct loop_owner *owners, uint32_t tid);
 
 /* A process is new, or has called exec. 0 or -ENOMEM. */
-int loop_owner__program(struct loop_owner *whose, uint32_t pid);
+int loop_owner__program(struct loop_owner *owners, uint32_t pid);
 
 /* The row that the program matches by itself, for any of its loops, or NULL. */
-const struct catalogue_row *loop_owner__program_row(const struct loop_owner *whose, uint32_t pid);
+const struct catalogue_row *loop_owner__program_row(const struct loop_owner *owners, uint32_t pid);
 
 /*
  * The row of a thread's loop, or NULL: the catalogue has none. Where the thread's stack does not
  * decide, it is the program's row, or else that of the process's other loops.
  */
-const struct catalogue_row *loop_owner__row(struct loop_owner *whose, uint32_t pid, uint32_t tid,
+const struct catalogue_row *loop_owner__row(struct loop_owner *owners, uint32_t pid, uint32_t tid,
 					    uint32_t loop);
 
 /*
@@ -54,7 +54,7 @@ const struct catalogue_row *loop_owner__row(struct loop_owner *whose, uint32_t p
  * thread's frames are not known. *ret: the frames that decided, without a verdict where they cannot
  * be packed.
  */
-int loop_owner__parks(struct loop_owner *whose, const struct wait_note *note,
+int loop_owner__parks(struct loop_owner *owners, const struct wait_note *note,
 		      const struct catalogue_row *row, struct jank_park_chain *ret);
 
 /*
@@ -62,38 +62,38 @@ int loop_owner__parks(struct loop_owner *whose, const struct wait_note *note,
  * as far as `chains` knows the thread? *ret: its callers with that verdict; empty while the verdict
  * is IDLE_UNKNOWN, as for CPython's own locks.
  */
-enum idle_verdict loop_owner__rests(struct loop_owner *whose, const struct wait_note *note,
+enum idle_verdict loop_owner__rests(struct loop_owner *owners, const struct wait_note *note,
 				    struct idle_chains *chains, struct jank_park_chain *ret);
 
 /*
  * The common row of a process's loops of that kind, or NULL if they differ. A loop that was never
  * looked up gets its row in resolve_all or on_exit, if file names decide it.
  */
-const struct catalogue_row *loop_owner__process_row(const struct loop_owner *whose, uint32_t pid,
+const struct catalogue_row *loop_owner__process_row(const struct loop_owner *owners, uint32_t pid,
 						    uint32_t loop);
 
 /* What is known about a thread's loop. Calls come in the order of the notes. */
-struct whose_loop {
+struct recorded_loop {
 	const struct jank_rec_wait *rec;
 	const struct catalogue_row *row; /* NULL: unknown */
 	const char *exe;		 /* NULL: unknown */
 	const struct frame *frames;	 /* around the wait, without libc's: module and function */
 	size_t frame_cnt;
 };
-void loop_owner__each(struct loop_owner *whose,
-		      void (*fn)(void *ctx, const struct whose_loop *loop), void *ctx);
+void loop_owner__each(struct loop_owner *owners,
+		      void (*fn)(void *ctx, const struct recorded_loop *loop), void *ctx);
 
 /* Shared by the files of loop_owner.h only. */
 
-#define WHOSE_ADDRESS_MAX 48
+#define OWNER_ADDRESS_MAX 48
 
-struct symbolizer *loop_owner__symbolizer(const struct loop_owner *whose);
+struct symbolizer *loop_owner__symbolizer(const struct loop_owner *owners);
 
 /*
  * The wait's own address (0: unknown), then the return addresses among the note's words; at most
- * WHOSE_ADDRESS_MAX in all.
+ * OWNER_ADDRESS_MAX in all.
  */
-size_t loop_owner__addresses(const struct loop_owner *whose, const struct wait_note *note,
+size_t loop_owner__addresses(const struct loop_owner *owners, const struct wait_note *note,
 			     uint64_t *ret);
 
 #endif

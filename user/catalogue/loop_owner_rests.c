@@ -41,12 +41,12 @@ static uint64_t cpu_ns(const struct jank_rec *hdr)
 }
 
 /* The base name of the module of a caller; "" for the C library; NULL: code of no file. */
-static const char *module_of(struct loop_owner *whose, uint32_t pid, uint64_t address, bool exact)
+static const char *module_of(struct loop_owner *owners, uint32_t pid, uint64_t address, bool exact)
 {
 	struct code_opts opts = { .exact = exact };
 	struct frame frame;
 
-	if (!symbolizer__code(loop_owner__symbolizer(whose), pid, address, opts, &frame))
+	if (!symbolizer__code(loop_owner__symbolizer(owners), pid, address, opts, &frame))
 		return NULL;
 	return runtime__is(frame.module) ? "" : text__base_name(frame.module);
 }
@@ -59,14 +59,14 @@ static bool is_of(const char *module, const char *interpreter)
 }
 
 /* Number of Python's or Ruby's frames next to the C library; 0 if another module makes the wait. */
-static uint32_t interpreter_cnt(struct loop_owner *whose, const struct wait_note *note,
+static uint32_t interpreter_cnt(struct loop_owner *owners, const struct wait_note *note,
 				const struct unwound *unwound, const char *interpreter)
 {
 	uint32_t cnt = 0;
 
 	for (uint32_t i = 0; i < unwound->cnt; i++) {
 		const char *module =
-			module_of(whose, note->rec.hdr.tgid, unwound->addresses[i], i == 0);
+			module_of(owners, note->rec.hdr.tgid, unwound->addresses[i], i == 0);
 
 		if (!module || (*module && !is_of(module, interpreter)))
 			break;
@@ -85,11 +85,11 @@ static bool waits_in_futex(const struct wait_note *note)
  * for every wait: queue.get() looks like lock.acquire(), and select() like sleep(). In Ruby it
  * holds for futex waits only.
  */
-static bool is_interpreter(struct loop_owner *whose, const struct wait_note *note,
+static bool is_interpreter(struct loop_owner *owners, const struct wait_note *note,
 			   const struct unwound *unwound)
 {
-	return interpreter_cnt(whose, note, unwound, "python") ||
-	       (waits_in_futex(note) && interpreter_cnt(whose, note, unwound, "ruby"));
+	return interpreter_cnt(owners, note, unwound, "python") ||
+	       (waits_in_futex(note) && interpreter_cnt(owners, note, unwound, "ruby"));
 }
 
 static bool calls_lock(const struct unwound *unwound, const struct script_wait *wait)
@@ -105,14 +105,15 @@ static bool calls_lock(const struct unwound *unwound, const struct script_wait *
  * wait that neither its library nor a C module near the wait (queue.SimpleQueue's) makes for the
  * caller.
  */
-static bool waits_for_lock(struct loop_owner *whose, const struct wait_note *note,
+static bool waits_for_lock(struct loop_owner *owners, const struct wait_note *note,
 			   const struct unwound *unwound, const struct script_wait *wait)
 {
 	if (!waits_in_futex(note))
 		return false;
 	if (wait->is_ruby)
 		return calls_lock(unwound, wait);
-	return !wait->for_caller && interpreter_cnt(whose, note, unwound, "python") >= LOCK_CALLERS;
+	return !wait->for_caller &&
+	       interpreter_cnt(owners, note, unwound, "python") >= LOCK_CALLERS;
 }
 
 /* A stack word that may be a return address, in the form that the probes compare. */
@@ -158,7 +159,7 @@ static bool has_all_callers(const struct unwound *unwound)
 	return unwound->end == STACK_END_COMPLETE || unwound->end == STACK_END_NO_TABLE;
 }
 
-static void set_visit(struct loop_owner *whose, const struct wait_note *note,
+static void set_visit(struct loop_owner *owners, const struct wait_note *note,
 		      const struct unwound *unwound, struct idle_visit *ret)
 {
 	const struct jank_rec *hdr = &note->rec.hdr;
@@ -166,7 +167,7 @@ static void set_visit(struct loop_owner *whose, const struct wait_note *note,
 	*ret = (struct idle_visit){
 		.addresses = unwound->addresses,
 		.cnt = unwound->cnt,
-		.depth = idle_places__depth(loop_owner__symbolizer(whose), hdr->tgid,
+		.depth = idle_places__depth(loop_owner__symbolizer(owners), hdr->tgid,
 					    unwound->addresses, unwound->cnt),
 		.nr = note->rec.syscall,
 		.sleeps = syscalls__class(note->rec.syscall) == JANK_CLASS_SLEEP,
@@ -179,7 +180,7 @@ static void set_visit(struct loop_owner *whose, const struct wait_note *note,
  * Verdict on a wait with interpreter frames. No verdict when the stack has so many frames that some
  * are missing.
  */
-static enum idle_verdict judge_script(struct loop_owner *whose, const struct wait_note *note,
+static enum idle_verdict judge_script(struct loop_owner *owners, const struct wait_note *note,
 				      const struct unwound *unwound, struct idle_chains *chains)
 {
 	const struct jank_rec_script *script = note->script;
@@ -187,14 +188,14 @@ static enum idle_verdict judge_script(struct loop_owner *whose, const struct wai
 	struct idle_visit visit;
 
 	if (script->frame_cnt >= JANK_SCRIPT_MAX ||
-	    !symbolizer__script_wait(loop_owner__symbolizer(whose), note->rec.hdr.tgid,
+	    !symbolizer__script_wait(loop_owner__symbolizer(owners), note->rec.hdr.tgid,
 				     (const void *)(script + 1), script->frame_cnt, &wait))
 		return IDLE_UNKNOWN;
-	if (waits_for_lock(whose, note, unwound, &wait)) {
+	if (waits_for_lock(owners, note, unwound, &wait)) {
 		idle_chains__lock(chains);
 		return IDLE_NO;
 	}
-	set_visit(whose, note, unwound, &visit);
+	set_visit(owners, note, unwound, &visit);
 	visit.script = script->identity;
 	visit.script_depth = wait.depth;
 	visit.one_call = wait.is_ruby;
@@ -207,22 +208,22 @@ static enum idle_verdict judge_script(struct loop_owner *whose, const struct wai
 	return idle_chains__visit(chains, &visit);
 }
 
-static enum idle_verdict judge(struct loop_owner *whose, const struct wait_note *note,
+static enum idle_verdict judge(struct loop_owner *owners, const struct wait_note *note,
 			       const struct unwound *unwound, struct idle_chains *chains)
 {
 	struct idle_visit visit;
 
 	if (note->script)
-		return judge_script(whose, note, unwound, chains);
-	if (is_interpreter(whose, note, unwound))
+		return judge_script(owners, note, unwound, chains);
+	if (is_interpreter(owners, note, unwound))
 		return IDLE_ALIKE;
 	if (!has_all_callers(unwound))
 		return IDLE_UNKNOWN;
-	set_visit(whose, note, unwound, &visit);
+	set_visit(owners, note, unwound, &visit);
 	return idle_chains__visit(chains, &visit);
 }
 
-enum idle_verdict loop_owner__rests(struct loop_owner *whose, const struct wait_note *note,
+enum idle_verdict loop_owner__rests(struct loop_owner *owners, const struct wait_note *note,
 				    struct idle_chains *chains, struct jank_park_chain *ret)
 {
 	struct copy_event copy;
@@ -234,11 +235,11 @@ enum idle_verdict loop_owner__rests(struct loop_owner *whose, const struct wait_
 		return IDLE_UNKNOWN;
 	copy.rec = *note->copy;
 	copy.bytes = (const uint8_t *)(note->copy + 1);
-	if (symbolizer__unwind(loop_owner__symbolizer(whose), note->rec.hdr.tgid, &copy,
+	if (symbolizer__unwind(loop_owner__symbolizer(owners), note->rec.hdr.tgid, &copy,
 			       &unwound) ||
 	    unwound.cnt < 2)
 		return IDLE_UNKNOWN;
-	verdict = judge(whose, note, &unwound, chains);
+	verdict = judge(owners, note, &unwound, chains);
 	if (verdict == IDLE_UNKNOWN || verdict == IDLE_ALIKE)
 		return verdict;
 	if (!pack_unwound(&copy, &unwound, ret))
@@ -265,11 +266,11 @@ static size_t next_caller(const uint64_t *callees, size_t cnt, size_t from, uint
 }
 
 /* Sets the frames from the wait's function outwards; moves their addresses to the front. */
-static size_t set_chain(struct loop_owner *whose, const struct wait_note *note, uint64_t *addresses,
-			size_t cnt, struct catalogue_frame *ret)
+static size_t set_chain(struct loop_owner *owners, const struct wait_note *note,
+			uint64_t *addresses, size_t cnt, struct catalogue_frame *ret)
 {
-	const struct code_of of = { loop_owner__symbolizer(whose), note->rec.hdr.tgid };
-	uint64_t callees[WHOSE_ADDRESS_MAX] = {};
+	const struct code_of of = { loop_owner__symbolizer(owners), note->rec.hdr.tgid };
+	uint64_t callees[OWNER_ADDRESS_MAX] = {};
 	struct frame frame;
 	size_t kept = 0;
 
@@ -279,7 +280,7 @@ static size_t set_chain(struct loop_owner *whose, const struct wait_note *note, 
 		struct code_opts opts = { .exact = i == 0, .named = true };
 
 		if (!addresses[i] ||
-		    !symbolizer__code(loop_owner__symbolizer(whose), note->rec.hdr.tgid,
+		    !symbolizer__code(loop_owner__symbolizer(owners), note->rec.hdr.tgid,
 				      addresses[i], opts, &frame))
 			break;
 		ret[kept] = (struct catalogue_frame){ { .path = frame.module }, frame.function };
@@ -311,18 +312,18 @@ static bool pack_chain(const struct wait_note *note, const uint64_t *addresses, 
 	return true;
 }
 
-int loop_owner__parks(struct loop_owner *whose, const struct wait_note *note,
+int loop_owner__parks(struct loop_owner *owners, const struct wait_note *note,
 		      const struct catalogue_row *row, struct jank_park_chain *ret)
 {
-	struct catalogue_frame frames[WHOSE_ADDRESS_MAX];
-	uint64_t addresses[WHOSE_ADDRESS_MAX];
-	size_t cnt = loop_owner__addresses(whose, note, addresses), frame;
+	struct catalogue_frame frames[OWNER_ADDRESS_MAX];
+	uint64_t addresses[OWNER_ADDRESS_MAX];
+	size_t cnt = loop_owner__addresses(owners, note, addresses), frame;
 	bool parks;
 
 	*ret = (struct jank_park_chain){};
 	if (cnt < 2)
 		return -ENODATA;
-	cnt = set_chain(whose, note, addresses, cnt, frames);
+	cnt = set_chain(owners, note, addresses, cnt, frames);
 	parks = catalogue_row__parks(row, frames, cnt, &frame);
 	if (frame < cnt && pack_chain(note, addresses, frame + 1, ret))
 		ret->verdict = parks ? JANK_PARK_YES : JANK_PARK_NO;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Recursive-descent parser. Reads are collected innermost first, in the order of the probe. */
-#include "catalogue/mark_expr.h"
+#include "catalogue/catalogue_data.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The `doctor` report: user, system settings, kernel features. */
-#include "cli/cmd_doctor.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,6 +23,13 @@
 #include "probes/features.h"
 #include "probes/preflight.h"
 #include "session/output.h"
+
+enum verdict { VERDICT_OK, VERDICT_DEGRADED, VERDICT_MISSING, VERDICT_CNT };
+
+struct doctor {
+	bool color;
+	unsigned cnt[VERDICT_CNT];
+};
 
 static void doctor__line(struct doctor *doc, enum verdict verdict, const char *name,
 			 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
@@ -312,7 +319,7 @@ static void print_verdict(const struct doctor *doc)
 		printf("\nTracing is possible, with everything.\n");
 }
 
-int doctor__run(const struct options *opts)
+int cmd_doctor__run(const struct options *opts)
 {
 	struct doctor doc = { .color = output__wants_color(STDOUT_FILENO) };
 	struct features feats;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Prints the catalogue's rows. With a target, a session does the work. */
-#include "cli/cmd_loops.h"
+#include "cli/commands.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/strbuf.h"
 #include "catalogue/catalogue.h"
-#include "catalogue/loop_choice.h"
 #include "session/session.h"
 
 #define NEVER_NS   (365 * 24 * 3600 * NS_PER_SEC) /* no dispatch exceeds this threshold */

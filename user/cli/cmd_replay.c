@@ -3,7 +3,7 @@
  * Reads the journal twice: first the recorded answers, then the events. Everything after the ring
  * is the same code as in a session, on one thread.
  */
-#include "cli/cmd_replay.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,12 +12,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "intake/decode.h"
+#include "intake/records.h"
 #include "journal/answers.h"
 #include "journal/journal.h"
 #include "model/block.h"
 #include "model/hist.h"
-#include "model/judge.h"
 #include "model/loop.h"
 #include "session/event_loop.h"
 #include "session/output.h"
@@ -339,7 +338,7 @@ static int open_replay(struct replay *r, struct err *err)
 	return output__new(r->opts, &namer, NULL, &r->losses, &r->output, err);
 }
 
-static void tell_named(const struct offline_names *names)
+static void report_named(const struct offline_names *names)
 {
 	log__info("%llu of %llu frames without a name have one now",
 		  (unsigned long long)names->named_cnt, (unsigned long long)names->nameless_cnt);
@@ -347,7 +346,7 @@ static void tell_named(const struct offline_names *names)
 		log__warn("%s", offline__refused(names->offline));
 }
 
-int replay__run(const struct options *opts, struct err *err)
+int cmd_replay__run(const struct options *opts, struct err *err)
 {
 	struct replay r = { .opts = opts };
 	int res;
@@ -359,7 +358,7 @@ int replay__run(const struct options *opts, struct err *err)
 		if (!res)
 			res = summarize(&r);
 		if (r.offline.offline)
-			tell_named(&r.offline);
+			report_named(&r.offline);
 		if (res == -EPIPE)
 			res = 0;
 		if (res)

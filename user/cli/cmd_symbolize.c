@@ -3,20 +3,272 @@
  * Reads records one by one, from JSON Lines or a stream of messages, and writes the same form. A
  * record without new names is written unchanged.
  */
-#include "cli/cmd_symbolize.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uthash.h>
 
 #include "base/log.h"
-#include "cli/record_names.h"
 #include "export/json/json.h"
-#include "export/stream.h"
+#include "export/sink.h"
+#include "schema/blockinfo.pb-c.h"
 #include "session/event_loop.h"
+#include "symbol/modules/offline.h"
 
-#define RECORD_MAX_SZ (256 << 20)
+/* A build id with frames that have no name. */
+struct missing_module {
+	UT_hash_handle hh;
+	uint64_t cnt;
+	bool found; /* a file with that build id exists */
+	char *module;
+	char build_id[];
+};
+
+struct record_names {
+	struct offline *offline; /* owned */
+	uint64_t nameless_cnt, named_cnt;
+	uint64_t no_build_id_cnt; /* of the nameless */
+	struct missing_module *missing;
+	const Jankbpf__Record *record; /* the record being filled */
+};
+
+/*
+ * --- Names for frames that have only module, build id and offset. Visits the frames of a record by
+ * its protobuf descriptors, so that a new field with a stack needs no change here.
+ */
+
+static bool is_nameless(const Jankbpf__Frame *frame)
+{
+	return frame->module && frame->has_offset && !frame->function && !frame->kernel;
+}
+
+static void record_missing(struct record_names *names, const char *module, const char *build_id)
+{
+	size_t len = strlen(build_id);
+	struct missing_module *m;
+
+	HASH_FIND(hh, names->missing, build_id, len, m);
+	if (!m) {
+		m = calloc(1, sizeof(*m) + len + 1);
+		if (!m)
+			return;
+		m->module = strdup(module);
+		if (!m->module) {
+			free(m);
+			return;
+		}
+		memcpy(m->build_id, build_id, len);
+		m->found = offline__knows(names->offline, build_id);
+		HASH_ADD_KEYPTR(hh, names->missing, m->build_id, len, m);
+	}
+	m->cnt++;
+}
+
+/* Returns the number of frames at the address; 0: no name. */
+static size_t look_up(struct record_names *names, const Jankbpf__Frame *frame, bool exact,
+		      struct frame ret[OFFLINE_FRAMES_MAX])
+{
+	size_t cnt;
+
+	names->nameless_cnt++;
+	if (!frame->build_id) {
+		names->no_build_id_cnt += frame->module[0] == '/';
+		return 0;
+	}
+	offline__archive(names->offline, frame->build_id, frame->module);
+	cnt = offline__name(names->offline, frame->build_id, frame->offset, exact, ret);
+	if (cnt)
+		names->named_cnt++;
+	else
+		record_missing(names, frame->module, frame->build_id);
+	return cnt;
+}
+
+/* NULL: out of memory. */
+static Jankbpf__Frame *make_frame(const Jankbpf__Frame *from, const struct frame *name)
+{
+	Jankbpf__Frame *ret = calloc(1, sizeof(*ret));
+
+	if (!ret)
+		return NULL;
+	jankbpf__frame__init(ret);
+	ret->function = strdup(name->function);
+	ret->has_offset = true;
+	ret->offset = name->offset;
+	ret->module = strdup(from->module);
+	ret->build_id = strdup(from->build_id);
+	ret->file = name->file ? strdup(name->file) : NULL;
+	ret->has_line = name->file && name->line;
+	ret->line = name->line;
+	ret->has_inlined = ret->inlined = name->inlined;
+	if (ret->function && ret->module && ret->build_id && (ret->file || !name->file))
+		return ret;
+	jankbpf__frame__free_unpacked(ret, NULL);
+	return NULL;
+}
+
+/* Replaces one frame by cnt frames. Returns 0, or -ENOMEM with the stack unchanged. */
+static int replace(Jankbpf__Frame ***stack, size_t *stack_cnt, size_t at, const struct frame *names,
+		   size_t cnt)
+{
+	Jankbpf__Frame *old = (*stack)[at], *made[OFFLINE_FRAMES_MAX];
+	Jankbpf__Frame **larger = realloc(*stack, (*stack_cnt + cnt) * sizeof(*larger));
+	size_t i;
+
+	if (!larger)
+		return -ENOMEM;
+	*stack = larger;
+	for (i = 0; i < cnt && (made[i] = make_frame(old, &names[i])); i++)
+		;
+	if (i < cnt) {
+		while (i)
+			jankbpf__frame__free_unpacked(made[--i], NULL);
+		return -ENOMEM;
+	}
+	memmove(larger + at + cnt, larger + at + 1, (*stack_cnt - at - 1) * sizeof(*larger));
+	memcpy(larger + at, made, cnt * sizeof(*larger));
+	*stack_cnt += cnt - 1;
+	jankbpf__frame__free_unpacked(old, NULL);
+	return 0;
+}
+
+/* The first user frame is the thread's position; the others are return addresses. */
+static int fill_stack(struct record_names *names, Jankbpf__Frame ***stack, size_t *stack_cnt)
+{
+	struct frame found[OFFLINE_FRAMES_MAX];
+	bool exact = true;
+	int ret = 0;
+
+	for (size_t i = 0; i < *stack_cnt; i++) {
+		const Jankbpf__Frame *frame = (*stack)[i];
+		size_t cnt = is_nameless(frame) ? look_up(names, frame, exact, found) : 0;
+
+		if (!frame->kernel && !frame->inlined)
+			exact = false;
+		if (!cnt)
+			continue;
+		ret = replace(stack, stack_cnt, i, found, cnt) ? -ENOMEM : 1;
+		if (ret < 0)
+			return ret;
+		i += cnt - 1;
+	}
+	return ret;
+}
+
+static bool same_place(const Jankbpf__Frame *a, const Jankbpf__Frame *b)
+{
+	return is_nameless(a) && is_nameless(b) && a->offset == b->offset &&
+	       !strcmp(a->module, b->module) && a->build_id && b->build_id &&
+	       !strcmp(a->build_id, b->build_id);
+}
+
+/*
+ * True if frame is the position of a sampled thread. The fields before the samples are filled
+ * first.
+ */
+static bool is_leaf(const Jankbpf__Record *record, const Jankbpf__Frame *frame)
+{
+	for (size_t i = 0; i < record->block->n_samples; i++) {
+		const Jankbpf__Sample *sample = record->block->samples[i];
+		size_t leaf = 0;
+
+		while (leaf < sample->n_stack && sample->stack[leaf]->kernel)
+			leaf++;
+		if (leaf < sample->n_stack && same_place(sample->stack[leaf], frame))
+			return true;
+	}
+	return false;
+}
+
+/* A single frame, such as a cause's, gets the name of its function, not of an inlined one. */
+static int fill_frame(struct record_names *names, Jankbpf__Frame **frame)
+{
+	struct frame found[OFFLINE_FRAMES_MAX];
+	Jankbpf__Frame *made;
+	size_t cnt;
+
+	if (!is_nameless(*frame))
+		return 0;
+	cnt = look_up(names, *frame, is_leaf(names->record, *frame), found);
+	if (!cnt)
+		return 0;
+	made = make_frame(*frame, &found[cnt - 1]);
+	if (!made)
+		return -ENOMEM;
+	jankbpf__frame__free_unpacked(*frame, NULL);
+	*frame = made;
+	return 1;
+}
+
+static int fill_message(struct record_names *names, ProtobufCMessage *message);
+
+static int fill_field(struct record_names *names, ProtobufCMessage *message,
+		      const ProtobufCFieldDescriptor *field)
+{
+	bool is_frame = field->descriptor == &jankbpf__frame__descriptor;
+	void *place = (char *)message + field->offset;
+	size_t *cnt = (size_t *)((char *)message + field->quantifier_offset);
+	int ret = 0;
+
+	if (field->label != PROTOBUF_C_LABEL_REPEATED) {
+		if (!*(void **)place)
+			return 0;
+		return is_frame ? fill_frame(names, place) : fill_message(names, *(void **)place);
+	}
+	if (is_frame)
+		return fill_stack(names, place, cnt);
+	for (size_t i = 0; i < *cnt && ret >= 0; i++) {
+		int res = fill_message(names, (*(ProtobufCMessage ***)place)[i]);
+
+		ret = res < 0 ? res : ret | res;
+	}
+	return ret;
+}
+
+static int fill_message(struct record_names *names, ProtobufCMessage *message)
+{
+	int ret = 0;
+
+	for (unsigned i = 0; i < message->descriptor->n_fields && ret >= 0; i++) {
+		const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
+		int res = field->type == PROTOBUF_C_TYPE_MESSAGE ? fill_field(names, message, field)
+								 : 0;
+
+		ret = res < 0 ? res : ret | res;
+	}
+	return ret;
+}
+
+/*
+ * Names the frames of a record that was unpacked or read from JSON; its memory is malloc's. Returns
+ * 1 if a frame got a name, 0 if none did, or -ENOMEM.
+ */
+static int record_names__fill(struct record_names *names, Jankbpf__Record *record)
+{
+	if (record->type_case != JANKBPF__RECORD__TYPE_BLOCK &&
+	    record->type_case != JANKBPF__RECORD__TYPE_HANG)
+		return 0;
+	names->record = record;
+	return fill_message(names, &record->block->base);
+}
+
+/* frees the contents, not names */
+static void record_names__free(struct record_names *names)
+{
+	struct missing_module *m, *next;
+
+	HASH_ITER (hh, names->missing, m, next) {
+		HASH_DEL(names->missing, m);
+		free(m->module);
+		free(m);
+	}
+	offline__free(names->offline);
+}
+
+/* --- the command */
 
 struct symbolizing {
 	struct record_names names;
@@ -61,7 +313,7 @@ static int put_line(struct symbolizing *c, const char *line, size_t len)
 	uint64_t unknown_cnt;
 	int res = -EBADMSG;
 
-	if (len < RECORD_MAX_SZ)
+	if (len < STREAM_RECORD_MAX)
 		res = json__read_record(line, len, &record, &unknown_cnt, NULL);
 	if (res == -EBADMSG) {
 		c->odd_cnt++;
@@ -87,38 +339,6 @@ static int put_lines(struct symbolizing *c, FILE *file)
 	return res;
 }
 
-/*
- * Reads a message, with its length in front, from the file. Returns 1; 0 at the end; -EBADMSG:
- * torn, or not such a stream.
- */
-static int read_message(FILE *file, struct strbuf *ret, size_t *ret_head)
-{
-	char head[STREAM_VARINT_MAX];
-	uint64_t len;
-	int head_len = 0, c;
-
-	strbuf__reset(ret);
-	for (size_t n = 0; head_len == 0 && (c = getc(file)) != EOF;) {
-		head[n++] = (char)c;
-		head_len = stream__length(head, n, &len);
-	}
-	if (head_len == 0)
-		return 0;
-	if (head_len < 0 || len > RECORD_MAX_SZ)
-		return -EBADMSG;
-	*ret_head = (size_t)head_len;
-	strbuf__add(ret, head, (size_t)head_len);
-	for (char chunk[4096]; len;) {
-		size_t n = fread(chunk, 1, len < sizeof(chunk) ? len : sizeof(chunk), file);
-
-		if (!n)
-			return -EBADMSG;
-		strbuf__add(ret, chunk, n);
-		len -= n;
-	}
-	return ret->failed ? -ENOMEM : 1;
-}
-
 static int put_message(struct symbolizing *c, const struct strbuf *bytes, size_t head)
 {
 	Jankbpf__Record *record = jankbpf__record__unpack(NULL, bytes->len - head,
@@ -136,7 +356,7 @@ static int put_messages(struct symbolizing *c, FILE *file)
 	size_t head;
 	int res;
 
-	while ((res = read_message(file, &bytes, &head)) > 0) {
+	while ((res = stream__read(file, &bytes, &head)) > 0) {
 		res = put_message(c, &bytes, head);
 		if (res)
 			break;
@@ -151,21 +371,9 @@ static int put_messages(struct symbolizing *c, FILE *file)
 	return res;
 }
 
-/* A message begins with its length and the tag of field 1, the schema; JSON begins with a brace. */
-static bool is_messages(FILE *file)
-{
-	int first = getc(file), second = first == EOF ? EOF : getc(file);
-
-	if (second != EOF)
-		ungetc(second, file);
-	if (first != EOF)
-		ungetc(first, file);
-	return first != EOF && (first & 0x80 || second == 0x0a) && first != '\n';
-}
-
 static int put_file(struct symbolizing *c, FILE *file, struct err *err)
 {
-	int res = is_messages(file) ? put_messages(c, file) : put_lines(c, file);
+	int res = stream__is_binary(file) ? put_messages(c, file) : put_lines(c, file);
 
 	if (ferror(file))
 		return err__set(err, errno, "cannot read '%s': %s", c->path, strerror(errno));
@@ -189,7 +397,7 @@ static int put_path(struct symbolizing *c, const char *path, struct err *err)
 	return res;
 }
 
-static void tell(const struct symbolizing *c)
+static void report(const struct symbolizing *c)
 {
 	const struct record_names *names = &c->names;
 
@@ -224,7 +432,7 @@ static void tell(const struct symbolizing *c)
 			  (unsigned long long)names->no_build_id_cnt);
 }
 
-int symbolize__run(const struct options *opts, struct err *err)
+int cmd_symbolize__run(const struct options *opts, struct err *err)
 {
 	struct symbolizing c = {};
 	int res = offline__new(opts->debug_dirs, opts->debug_dir_cnt, &c.names.offline, err);
@@ -233,7 +441,7 @@ int symbolize__run(const struct options *opts, struct err *err)
 	for (size_t i = 0; !res && i < opts->file_cnt; i++)
 		res = put_path(&c, opts->files[i], err);
 	if (!res)
-		tell(&c);
+		report(&c);
 	record_names__free(&c.names);
 	return !res || res == -EPIPE ? JANK_EXIT_OK : JANK_EXIT_FAILED;
 }

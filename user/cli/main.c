@@ -9,10 +9,7 @@
 #include "base/apart.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "cli/cmd_doctor.h"
-#include "cli/cmd_loops.h"
-#include "cli/cmd_replay.h"
-#include "cli/cmd_symbolize.h"
+#include "cli/commands.h"
 #include "export/sink.h"
 #include "options/options.h"
 #include "session/session.h"
@@ -23,13 +20,13 @@ static int run(const struct options *opts, struct err *err)
 	case CMD_TRACE:
 		return session__run(opts, err);
 	case CMD_REPLAY:
-		return replay__run(opts, err);
+		return cmd_replay__run(opts, err);
 	case CMD_LOOPS:
 		return cmd_loops__run(opts, err);
 	case CMD_SYMBOLIZE:
-		return symbolize__run(opts, err);
+		return cmd_symbolize__run(opts, err);
 	case CMD_DOCTOR:
-		return doctor__run(opts);
+		return cmd_doctor__run(opts);
 	case CMD_SCHEMA:
 		puts(json_schema);
 		return JANK_EXIT_OK;

@@ -59,11 +59,6 @@ void machine__watch_heat(struct machine *machine, const char *sys)
 	machine->throttle = thermal__open(sys);
 }
 
-static void machine__read_heat(const struct machine *machine, struct machine_reading *ret)
-{
-	thermal__read(machine->throttle, ret->throttle);
-}
-
 static struct process *find_process(const struct machine *machine, pid_t pid)
 {
 	struct process *process;
@@ -383,7 +378,7 @@ int machine__read(struct machine *machine, uint64_t now_ns)
 		return res;
 	for (unsigned i = 0; i < MACHINE_RESOURCE_CNT; i++)
 		reading.pressure_us[i] = read_pressure(pressure_files[i]);
-	machine__read_heat(machine, &reading);
+	thermal__read(machine->throttle, reading.throttle);
 	machine__put(machine, now_ns, &reading, cpu_clock_ns, NULL);
 	return 0;
 }

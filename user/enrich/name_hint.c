@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Ways of runtimes to publish the symbols of their JIT code. */
-#include "enrich/name_hint.h"
+#include "enrich/block_facts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,10 +52,10 @@ static const char *remedy_of(const char *exe, const struct frame *blamed)
 	return *rows[i].exe || !blamed || is_nameless(blamed) ? rows[i].remedy : NULL;
 }
 
-static bool was_told(const struct name_hint *hint, const char *exe)
+static bool was_reported(const struct name_hint *hint, const char *exe)
 {
-	for (unsigned i = 0; i < hint->told_cnt; i++)
-		if (!strcmp(hint->told[i], exe))
+	for (unsigned i = 0; i < hint->reported_cnt; i++)
+		if (!strcmp(hint->reported[i], exe))
 			return true;
 	return false;
 }
@@ -63,12 +63,12 @@ static bool was_told(const struct name_hint *hint, const char *exe)
 /* Returns false if that file already had its hint, or the table is full. */
 static bool is_new(struct name_hint *hint, const char *path)
 {
-	if (hint->told_cnt == NAME_HINT_MAX || was_told(hint, path))
+	if (hint->reported_cnt == NAME_HINT_MAX || was_reported(hint, path))
 		return false;
-	hint->told[hint->told_cnt] = strdup(path);
-	if (!hint->told[hint->told_cnt])
+	hint->reported[hint->reported_cnt] = strdup(path);
+	if (!hint->reported[hint->reported_cnt])
 		return false;
-	hint->told_cnt++;
+	hint->reported_cnt++;
 	return true;
 }
 
@@ -102,6 +102,6 @@ void name_hint__look(struct name_hint *hint, const struct block *block)
 
 void name_hint__free(struct name_hint *hint)
 {
-	while (hint->told_cnt)
-		free(hint->told[--hint->told_cnt]);
+	while (hint->reported_cnt)
+		free(hint->reported[--hint->reported_cnt]);
 }

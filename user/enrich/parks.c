@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/syscall_name.h"
-#include "catalogue/idle_waits.h"
+#include "catalogue/syscalls.h"
 
 #define PLACES_MAX 1024 /* per process; the BPF map evicts the ones beyond */
 
@@ -42,12 +42,12 @@ struct process {
 
 struct parks {
 	struct park_bpf_fds *maps;
-	struct loop_owner *whose;
+	struct loop_owner *owners;
 	struct interp_threads *scripts;
 	struct process *processes;
 };
 
-struct parks *parks__new(struct park_bpf_fds *maps, struct loop_owner *whose,
+struct parks *parks__new(struct park_bpf_fds *maps, struct loop_owner *owners,
 			 struct interp_threads *scripts)
 {
 	struct parks *parks = calloc(1, sizeof(*parks));
@@ -55,7 +55,7 @@ struct parks *parks__new(struct park_bpf_fds *maps, struct loop_owner *whose,
 	if (!parks)
 		return NULL;
 	parks->maps = maps;
-	parks->whose = whose;
+	parks->owners = owners;
 	parks->scripts = scripts;
 	return parks;
 }
@@ -208,16 +208,16 @@ static void look_at_wait(void *ctx, const struct jank_rec_wait *rec)
 		.nr = rec->syscall,
 	};
 	struct search *search = ctx;
-	struct loop_owner *whose = search->parks->whose;
+	struct loop_owner *owners = search->parks->owners;
 	struct wait_note *note;
 	int res;
 
 	if (rec->loop != JANK_LOOP_POLL)
 		return;
 	note = wait_note__of_memory(rec, search->exe);
-	res = note ? loop_owner__record(whose, note) : -ENOMEM;
+	res = note ? loop_owner__record(owners, note) : -ENOMEM;
 	wait_note__free(note);
-	if (!res && loop_owner__row(whose, rec->hdr.tgid, rec->hdr.tid, rec->loop))
+	if (!res && loop_owner__row(owners, rec->hdr.tgid, rec->hdr.tid, rec->loop))
 		res = park_bpf_fds__set_place(search->parks->maps, &place, true);
 	search->res = search->res ? search->res : res;
 }
@@ -326,11 +326,11 @@ static int judge(struct parks *parks, struct process *process, const struct wait
 	struct judged *thread;
 
 	if (process->row)
-		return loop_owner__parks(parks->whose, note, process->row, chain);
+		return loop_owner__parks(parks->owners, note, process->row, chain);
 	thread = judged_of(process, note->rec.hdr.tid);
 	if (!thread)
 		return -ENOMEM;
-	verdict = loop_owner__rests(parks->whose, note, thread->chains, chain);
+	verdict = loop_owner__rests(parks->owners, note, thread->chains, chain);
 	if (verdict == IDLE_OUTER)
 		revoke(process, note->rec.hdr.tid);
 	if (verdict == IDLE_ALIKE)

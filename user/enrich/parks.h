@@ -19,7 +19,7 @@
 struct parks;
 
 /* Borrows all. NULL: out of memory. */
-struct parks *parks__new(struct park_bpf_fds *maps, struct loop_owner *whose,
+struct parks *parks__new(struct park_bpf_fds *maps, struct loop_owner *owners,
 			 struct interp_threads *scripts);
 void parks__free(struct parks *parks); /* accepts NULL */
 

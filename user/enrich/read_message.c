@@ -3,7 +3,7 @@
  * The catalogue row of a mark defines the meaning of its values. With a mark, the descriptors that
  * the wait returned are left out: any of them may belong to another message.
  */
-#include "enrich/read_message.h"
+#include "enrich/block_facts.h"
 
 #include <errno.h>
 #include <stdio.h>

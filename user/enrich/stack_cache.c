@@ -8,7 +8,7 @@
 #include <uthash.h>
 #include <utlist.h>
 
-#include "intake/decode.h"
+#include "intake/records.h"
 #include "model/loss.h"
 #include "model/sample.h"
 #include "symbol/unwind/unwind.h"
@@ -69,39 +69,39 @@ struct shed {
 
 struct stack_cache {
 	struct symbolizer *symbolizer;
-	struct untraced_procs *foreign;
+	struct untraced_procs *untraced;
 	struct copy_bpf_fds *maps;
 	struct losses *losses;
 	struct shed shed[SHED_MAX]; /* indexed by tid % SHED_MAX */
 	struct entry *table;
 	struct thread *threads;
-	struct line dispatches, others;
+	struct line dispatches, other_threads;
 	struct unwound unwound; /* too large for a thread's stack */
 };
 
-struct stack_cache *stack_cache__new(struct symbolizer *symbolizer, struct untraced_procs *foreign,
+struct stack_cache *stack_cache__new(struct symbolizer *symbolizer, struct untraced_procs *untraced,
 				     struct copy_bpf_fds *maps, struct losses *losses)
 {
-	struct stack_cache *callers = calloc(1, sizeof(*callers));
+	struct stack_cache *cache = calloc(1, sizeof(*cache));
 
-	if (!callers)
+	if (!cache)
 		return NULL;
-	callers->symbolizer = symbolizer;
-	callers->foreign = foreign;
-	callers->maps = maps;
-	callers->losses = losses;
-	return callers;
+	cache->symbolizer = symbolizer;
+	cache->untraced = untraced;
+	cache->maps = maps;
+	cache->losses = losses;
+	return cache;
 }
 
-static void forget_empty(struct stack_cache *callers, struct thread *thread)
+static void forget_empty(struct stack_cache *cache, struct thread *thread)
 {
 	if (!thread || thread->entries)
 		return;
-	HASH_DEL(callers->threads, thread);
+	HASH_DEL(cache->threads, thread);
 	free(thread);
 }
 
-static void leave_thread(struct stack_cache *callers, struct entry *entry)
+static void leave_thread(struct stack_cache *cache, struct entry *entry)
 {
 	struct thread *thread = entry->thread;
 
@@ -109,13 +109,13 @@ static void leave_thread(struct stack_cache *callers, struct entry *entry)
 		return;
 	DL_DELETE2(thread->entries, entry, of_prev, of_next);
 	entry->thread = NULL;
-	forget_empty(callers, thread);
+	forget_empty(cache, thread);
 }
 
-static void drop(struct stack_cache *callers, struct entry *entry)
+static void drop(struct stack_cache *cache, struct entry *entry)
 {
-	leave_thread(callers, entry);
-	HASH_DEL(callers->table, entry);
+	leave_thread(cache, entry);
+	HASH_DEL(cache->table, entry);
 	DL_DELETE(entry->line->oldest, entry);
 	entry->line->bytes -= entry->bytes;
 	free(entry->raw);
@@ -125,65 +125,65 @@ static void drop(struct stack_cache *callers, struct entry *entry)
 	free(entry);
 }
 
-void stack_cache__free(struct stack_cache *callers)
+void stack_cache__free(struct stack_cache *cache)
 {
-	if (!callers)
+	if (!cache)
 		return;
-	while (callers->dispatches.oldest)
-		drop(callers, callers->dispatches.oldest);
-	while (callers->others.oldest)
-		drop(callers, callers->others.oldest);
-	free(callers);
+	while (cache->dispatches.oldest)
+		drop(cache, cache->dispatches.oldest);
+	while (cache->other_threads.oldest)
+		drop(cache, cache->other_threads.oldest);
+	free(cache);
 }
 
-size_t stack_cache__bytes(const struct stack_cache *callers)
+size_t stack_cache__bytes(const struct stack_cache *cache)
 {
-	return callers->dispatches.bytes + callers->others.bytes;
+	return cache->dispatches.bytes + cache->other_threads.bytes;
 }
 
-static struct entry *find(const struct stack_cache *callers, uint32_t tid, uint64_t t_ns)
+static struct entry *find(const struct stack_cache *cache, uint32_t tid, uint64_t t_ns)
 {
 	struct key key = { .t_ns = t_ns, .tid = tid };
 	struct entry *entry;
 
-	HASH_FIND(hh, callers->table, &key, sizeof(key), entry);
+	HASH_FIND(hh, cache->table, &key, sizeof(key), entry);
 	return entry;
 }
 
 /* Returns the thread, after dropping its entries of other dispatches. NULL: out of memory. */
-static struct thread *thread_in(struct stack_cache *callers, uint32_t tid, uint64_t dispatch_ns)
+static struct thread *thread_in(struct stack_cache *cache, uint32_t tid, uint64_t dispatch_ns)
 {
 	struct entry *first, *entry, *next;
 	struct thread *thread;
 
-	HASH_FIND(hh, callers->threads, &tid, sizeof(tid), thread);
+	HASH_FIND(hh, cache->threads, &tid, sizeof(tid), thread);
 	if (thread && thread->dispatch_ns == dispatch_ns)
 		return thread;
 	first = thread ? thread->entries : NULL;
 	DL_FOREACH_SAFE2(first, entry, next, of_next)
-	drop(callers, entry); /* dropping its last entry frees the thread */
+	drop(cache, entry); /* dropping its last entry frees the thread */
 	thread = calloc(1, sizeof(*thread));
 	if (!thread)
 		return NULL;
 	thread->tid = tid;
 	thread->dispatch_ns = dispatch_ns;
-	HASH_ADD(hh, callers->threads, tid, sizeof(tid), thread);
+	HASH_ADD(hh, cache->threads, tid, sizeof(tid), thread);
 	return thread;
 }
 
-static struct entry *find_or_add(struct stack_cache *callers, const struct jank_rec *hdr,
+static struct entry *find_or_add(struct stack_cache *cache, const struct jank_rec *hdr,
 				 uint64_t dispatch_ns, uint64_t t_ns)
 {
-	struct entry *entry = find(callers, hdr->tid, t_ns);
+	struct entry *entry = find(cache, hdr->tid, t_ns);
 	struct thread *thread = NULL;
 
 	if (entry)
 		return entry;
 	if (dispatch_ns)
-		thread = thread_in(callers, hdr->tid, dispatch_ns);
+		thread = thread_in(cache, hdr->tid, dispatch_ns);
 	entry = dispatch_ns && !thread ? NULL : calloc(1, sizeof(*entry));
 	if (!entry) {
-		forget_empty(callers, thread);
+		forget_empty(cache, thread);
 		return NULL;
 	}
 	entry->thread = thread;
@@ -191,34 +191,34 @@ static struct entry *find_or_add(struct stack_cache *callers, const struct jank_
 		DL_APPEND2(thread->entries, entry, of_prev, of_next);
 	entry->key = (struct key){ .t_ns = t_ns, .tid = hdr->tid };
 	entry->pid = hdr->tgid;
-	HASH_ADD(hh, callers->table, key, sizeof(entry->key), entry);
-	entry->line = dispatch_ns ? &callers->dispatches : &callers->others;
+	HASH_ADD(hh, cache->table, key, sizeof(entry->key), entry);
+	entry->line = dispatch_ns ? &cache->dispatches : &cache->other_threads;
 	DL_APPEND(entry->line->oldest, entry);
 	return entry;
 }
 
 /* Count drops of a displaced slot at once: it is no longer known whether a block needs them. */
-static void note_shed(struct stack_cache *callers, const struct thread *thread)
+static void note_shed(struct stack_cache *cache, const struct thread *thread)
 {
-	struct shed *shed = &callers->shed[thread->tid % SHED_MAX];
+	struct shed *shed = &cache->shed[thread->tid % SHED_MAX];
 
 	if (shed->tid != thread->tid || shed->dispatch_ns != thread->dispatch_ns) {
 		if (shed->tid != thread->tid)
-			losses__add(callers->losses, JANK_LOST_COPY, shed->cnt);
+			losses__add(cache->losses, JANK_LOST_COPY, shed->cnt);
 		*shed = (struct shed){ .tid = thread->tid, .dispatch_ns = thread->dispatch_ns };
 	}
 	shed->cnt++;
 }
 
-static int tell_shed(struct stack_cache *callers, struct block *block)
+static int report_shed(struct stack_cache *cache, struct block *block)
 {
-	struct shed *shed = &callers->shed[block->tid % SHED_MAX];
+	struct shed *shed = &cache->shed[block->tid % SHED_MAX];
 	uint64_t cnt = shed->cnt;
 
 	if (!cnt || shed->tid != block->tid || shed->dispatch_ns != block->start_ns)
 		return 0;
 	shed->cnt = 0;
-	losses__add(callers->losses, JANK_LOST_COPY, cnt);
+	losses__add(cache->losses, JANK_LOST_COPY, cnt);
 	return block__add_loss(block, JANK_LOST_COPY, cnt);
 }
 
@@ -226,33 +226,33 @@ static int tell_shed(struct stack_cache *callers, struct block *block)
  * Dropped copies of threads without a dispatch are no loss: the probes also walked their frame
  * pointers.
  */
-static void shed(struct stack_cache *callers, struct entry *entry)
+static void shed(struct stack_cache *cache, struct entry *entry)
 {
 	if (entry->thread)
-		note_shed(callers, entry->thread);
-	drop(callers, entry);
+		note_shed(cache, entry->thread);
+	drop(cache, entry);
 }
 
 /*
  * Copies of threads without a dispatch are large and rarely needed: limit them to half of the room.
  */
-static struct entry *next_to_go(const struct stack_cache *callers)
+static struct entry *next_to_go(const struct stack_cache *cache)
 {
-	bool others = callers->others.bytes > CALLERS_BYTES_MAX / 2;
+	bool other_threads = cache->other_threads.bytes > STACK_CACHE_BYTES_MAX / 2;
 
-	return others || !callers->dispatches.oldest ? callers->others.oldest
-						     : callers->dispatches.oldest;
+	return other_threads || !cache->dispatches.oldest ? cache->other_threads.oldest
+							  : cache->dispatches.oldest;
 }
 
-static void weigh(struct stack_cache *callers, struct entry *entry, size_t raw_size)
+static void weigh(struct stack_cache *cache, struct entry *entry, size_t raw_size)
 {
 	size_t bytes = sizeof(*entry) + raw_size + entry->address_cnt * sizeof(*entry->addresses) +
 		       entry->script_cnt * sizeof(*entry->script);
 
 	entry->line->bytes += bytes - entry->bytes;
 	entry->bytes = bytes;
-	while (stack_cache__bytes(callers) > CALLERS_BYTES_MAX && next_to_go(callers) != entry)
-		shed(callers, next_to_go(callers));
+	while (stack_cache__bytes(cache) > STACK_CACHE_BYTES_MAX && next_to_go(cache) != entry)
+		shed(cache, next_to_go(cache));
 }
 
 /* PCRE2's JIT code runs below an array of 32 KiB on the stack, most of which is not touched. */
@@ -263,9 +263,9 @@ static bool ends_in_made_code(const struct unwound *unwound)
 }
 
 /* Copies more of the stacks of this process when the copied part was too short. */
-static void deepen(struct stack_cache *callers, const struct copy_event *copy)
+static void deepen(struct stack_cache *cache, const struct copy_event *copy)
 {
-	const struct unwound *unwound = &callers->unwound;
+	const struct unwound *unwound = &cache->unwound;
 	bool made = ends_in_made_code(unwound);
 	uint32_t size =
 		made && copy->rec.asked_sz < JANK_COPY_MAX ? JANK_COPY_MAX : copy->rec.asked_sz * 2;
@@ -274,13 +274,13 @@ static void deepen(struct stack_cache *callers, const struct copy_event *copy)
 		return;
 	if (!copy->rec.dispatch_ns || copy->rec.hdr.flags & JANK_COPY_WHOLE || size > JANK_COPY_MAX)
 		return;
-	copy_bpf_fds__deepen(callers->maps, copy->rec.hdr.tgid, size);
+	copy_bpf_fds__deepen(cache->maps, copy->rec.hdr.tgid, size);
 }
 
-static int walk(struct stack_cache *callers, struct entry *entry, const struct copy_event *copy)
+static int walk(struct stack_cache *cache, struct entry *entry, const struct copy_event *copy)
 {
-	struct unwound *found = &callers->unwound;
-	int res = symbolizer__unwind(callers->symbolizer, entry->pid, copy, found);
+	struct unwound *found = &cache->unwound;
+	int res = symbolizer__unwind(cache->symbolizer, entry->pid, copy, found);
 	uint64_t *addresses;
 
 	if (res)
@@ -295,14 +295,14 @@ static int walk(struct stack_cache *callers, struct entry *entry, const struct c
 	entry->address_cnt = found->cnt;
 	entry->end = found->end;
 	entry->end_module = found->module ? strdup(found->module) : NULL;
-	deepen(callers, copy);
+	deepen(cache, copy);
 	return 0;
 }
 
-static int take_copy(struct stack_cache *callers, const struct copy_event *copy, void *record)
+static int take_copy(struct stack_cache *cache, const struct copy_event *copy, void *record)
 {
 	struct entry *entry =
-		find_or_add(callers, &copy->rec.hdr, copy->rec.dispatch_ns, copy->rec.t_ns);
+		find_or_add(cache, &copy->rec.hdr, copy->rec.dispatch_ns, copy->rec.t_ns);
 	int res = 0;
 
 	if (!entry) {
@@ -312,20 +312,20 @@ static int take_copy(struct stack_cache *callers, const struct copy_event *copy,
 	free(entry->raw);
 	entry->raw = NULL;
 	if (copy->rec.dispatch_ns) {
-		res = walk(callers, entry, copy);
+		res = walk(cache, entry, copy);
 		free(record);
-		weigh(callers, entry, 0);
+		weigh(cache, entry, 0);
 	} else {
 		entry->raw = record;
-		weigh(callers, entry, copy->rec.hdr.size);
+		weigh(cache, entry, copy->rec.hdr.size);
 	}
 	return res;
 }
 
-static int take_script(struct stack_cache *callers, const struct script_event *script, void *record)
+static int take_script(struct stack_cache *cache, const struct script_event *script, void *record)
 {
 	struct entry *entry =
-		find_or_add(callers, &script->rec.hdr, script->rec.dispatch_ns, script->rec.t_ns);
+		find_or_add(cache, &script->rec.hdr, script->rec.dispatch_ns, script->rec.t_ns);
 	size_t size = script->rec.frame_cnt * sizeof(*entry->script);
 	struct jank_script_frame *frames = entry ? malloc(size ? size : 1) : NULL;
 
@@ -334,38 +334,38 @@ static int take_script(struct stack_cache *callers, const struct script_event *s
 		free(entry->script);
 		entry->script = frames;
 		entry->script_cnt = script->rec.frame_cnt;
-		weigh(callers, entry, 0);
+		weigh(cache, entry, 0);
 	}
 	free(record);
 	return frames ? 0 : -ENOMEM;
 }
 
-int stack_cache__take(struct stack_cache *callers, void *record, size_t size)
+int stack_cache__take(struct stack_cache *cache, void *record, size_t size)
 {
 	struct event event;
 	int res = decode__record(record, size, &event);
 
 	if (!res && event.kind == JANK_REC_COPY)
-		return take_copy(callers, &event.copy, record);
+		return take_copy(cache, &event.copy, record);
 	if (!res && event.kind == JANK_REC_SCRIPT)
-		return take_script(callers, &event.script, record);
+		return take_script(cache, &event.script, record);
 	free(record);
 	return -EBADMSG;
 }
 
 /* Unwinds a copy that was kept as it was, when a block needs it. */
-static int walk_late(struct stack_cache *callers, struct entry *entry)
+static int walk_late(struct stack_cache *cache, struct entry *entry)
 {
 	struct event event;
 	const struct jank_rec *hdr = entry->raw;
 	int res = 0;
 
-	if (untraced_procs__may_ask(callers->foreign, entry->pid, entry->key.t_ns) &&
+	if (untraced_procs__may_ask(cache->untraced, entry->pid, entry->key.t_ns) &&
 	    !decode__record(entry->raw, hdr->size, &event))
-		res = walk(callers, entry, &event.copy);
+		res = walk(cache, entry, &event.copy);
 	free(entry->raw);
 	entry->raw = NULL;
-	weigh(callers, entry, 0);
+	weigh(cache, entry, 0);
 	return res;
 }
 
@@ -376,15 +376,15 @@ static bool is_better(const struct entry *entry, const struct stack *stack)
 	       (entry->end == STACK_END_COMPLETE || entry->address_cnt >= stack->user_cnt);
 }
 
-static int fill(struct stack_cache *callers, uint32_t tid, struct stack *stack)
+static int fill(struct stack_cache *cache, uint32_t tid, struct stack *stack)
 {
-	struct entry *entry = stack->addresses ? find(callers, tid, stack->t_ns) : NULL;
+	struct entry *entry = stack->addresses ? find(cache, tid, stack->t_ns) : NULL;
 	int res = 0;
 
 	if (!entry)
 		return 0;
 	if (entry->raw)
-		res = walk_late(callers, entry);
+		res = walk_late(cache, entry);
 	if (!res && is_better(entry, stack))
 		res = stack__set_callers(stack, entry->addresses, entry->address_cnt, entry->end,
 					 entry->end_module);
@@ -397,14 +397,14 @@ int stack_cache__fill(void *ctx, struct block *block)
 {
 	struct stack *stack;
 	uint32_t tid;
-	int res = tell_shed(ctx, block);
+	int res = report_shed(ctx, block);
 
 	for (size_t nr = 0; !res && (stack = block__stack(block, nr, &tid)); nr++)
 		res = fill(ctx, tid, stack);
 	return res;
 }
 
-void stack_cache__on_exit(struct stack_cache *callers, uint32_t pid)
+void stack_cache__on_exit(struct stack_cache *cache, uint32_t pid)
 {
-	copy_bpf_fds__drop(callers->maps, pid);
+	copy_bpf_fds__drop(cache->maps, pid);
 }

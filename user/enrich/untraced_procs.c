@@ -24,21 +24,21 @@ struct known {
 
 struct untraced_procs {
 	struct symbolizer *symbolizer;
-	struct known known[FOREIGN_MAX];
+	struct known known[UNTRACED_MAX];
 };
 
 struct untraced_procs *untraced_procs__new(struct symbolizer *symbolizer)
 {
-	struct untraced_procs *foreign = calloc(1, sizeof(*foreign));
+	struct untraced_procs *procs = calloc(1, sizeof(*procs));
 
-	if (foreign)
-		foreign->symbolizer = symbolizer;
-	return foreign;
+	if (procs)
+		procs->symbolizer = symbolizer;
+	return procs;
 }
 
-void untraced_procs__free(struct untraced_procs *foreign)
+void untraced_procs__free(struct untraced_procs *procs)
 {
-	free(foreign);
+	free(procs);
 }
 
 /* Returns 0 if there is no such process. */
@@ -64,59 +64,59 @@ static bool was_there(uint64_t ticks, uint64_t t_ns)
 	return ticks && start_ns <= t_ns + clock__suspended_ns() + START_SLACK_NS;
 }
 
-static void forget(struct untraced_procs *foreign, struct known *known)
+static void forget(struct untraced_procs *procs, struct known *known)
 {
 	if (known->pid)
-		symbolizer__process_gone(foreign->symbolizer, known->pid);
+		symbolizer__process_gone(procs->symbolizer, known->pid);
 	known->pid = 0;
 }
 
-static struct known *find(struct untraced_procs *foreign, uint32_t pid)
+static struct known *find(struct untraced_procs *procs, uint32_t pid)
 {
-	for (size_t i = 0; i < FOREIGN_MAX; i++)
-		if (foreign->known[i].pid == pid)
-			return &foreign->known[i];
+	for (size_t i = 0; i < UNTRACED_MAX; i++)
+		if (procs->known[i].pid == pid)
+			return &procs->known[i];
 	return NULL;
 }
 
 /* Returns a free slot, or that of the least recently used process. */
-static struct known *take_place(struct untraced_procs *foreign)
+static struct known *take_place(struct untraced_procs *procs)
 {
-	struct known *oldest = &foreign->known[0];
+	struct known *oldest = &procs->known[0];
 
-	for (size_t i = 0; i < FOREIGN_MAX; i++) {
-		if (!foreign->known[i].pid)
-			return &foreign->known[i];
-		if (foreign->known[i].used_ns < oldest->used_ns)
-			oldest = &foreign->known[i];
+	for (size_t i = 0; i < UNTRACED_MAX; i++) {
+		if (!procs->known[i].pid)
+			return &procs->known[i];
+		if (procs->known[i].used_ns < oldest->used_ns)
+			oldest = &procs->known[i];
 	}
-	forget(foreign, oldest);
+	forget(procs, oldest);
 	return oldest;
 }
 
-void untraced_procs__sweep(struct untraced_procs *foreign, uint64_t now_ns)
+void untraced_procs__sweep(struct untraced_procs *procs, uint64_t now_ns)
 {
-	for (size_t i = 0; i < FOREIGN_MAX; i++)
-		if (foreign->known[i].used_ns + FOREIGN_AGE_NS < now_ns)
-			forget(foreign, &foreign->known[i]);
+	for (size_t i = 0; i < UNTRACED_MAX; i++)
+		if (procs->known[i].used_ns + UNTRACED_AGE_NS < now_ns)
+			forget(procs, &procs->known[i]);
 }
 
 /* Enters the process. True if the symbolizer can name it as of t_ns. */
-static bool meet(struct untraced_procs *foreign, uint32_t pid, uint64_t t_ns)
+static bool update(struct untraced_procs *procs, uint32_t pid, uint64_t t_ns)
 {
 	uint64_t now_ns = clock__mono_ns(), ticks = start_ticks(pid);
 	struct known *known;
 
-	untraced_procs__sweep(foreign, now_ns);
-	known = find(foreign, pid);
+	untraced_procs__sweep(procs, now_ns);
+	known = find(procs, pid);
 	if (known && known->start_ticks != ticks) { /* ended, or the pid was reused */
-		forget(foreign, known);
+		forget(procs, known);
 		known = NULL;
 	}
 	if (!was_there(ticks, t_ns))
 		return false;
 	if (!known) {
-		known = take_place(foreign);
+		known = take_place(procs);
 		*known = (struct known){ .pid = pid, .start_ticks = ticks };
 	}
 	known->used_ns = now_ns;
@@ -124,22 +124,21 @@ static bool meet(struct untraced_procs *foreign, uint32_t pid, uint64_t t_ns)
 }
 
 /* A process that the symbolizer already knows is traced: its exit is reported elsewhere. */
-static bool is_traced(struct untraced_procs *foreign, uint32_t pid)
+static bool is_traced(struct untraced_procs *procs, uint32_t pid)
 {
-	return !find(foreign, pid) && symbolizer__knows(foreign->symbolizer, pid);
+	return !find(procs, pid) && symbolizer__knows(procs->symbolizer, pid);
 }
 
-bool untraced_procs__may_ask(struct untraced_procs *foreign, uint32_t pid, uint64_t t_ns)
+bool untraced_procs__may_ask(struct untraced_procs *procs, uint32_t pid, uint64_t t_ns)
 {
-	return pid && (is_traced(foreign, pid) || meet(foreign, pid, t_ns));
+	return pid && (is_traced(procs, pid) || update(procs, pid, t_ns));
 }
 
 int untraced_procs__name(void *ctx, uint32_t pid, uint64_t t_ns, struct stack *stack)
 {
-	struct untraced_procs *foreign = ctx;
+	struct untraced_procs *procs = ctx;
 
-	if ((!stack->user_cnt && !stack->script_cnt) ||
-	    !untraced_procs__may_ask(foreign, pid, t_ns))
+	if ((!stack->user_cnt && !stack->script_cnt) || !untraced_procs__may_ask(procs, pid, t_ns))
 		pid = NOBODY;
-	return symbolizer__stack(foreign->symbolizer, pid, stack);
+	return symbolizer__stack(procs->symbolizer, pid, stack);
 }

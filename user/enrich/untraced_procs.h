@@ -11,28 +11,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FOREIGN_MAX    32
-#define FOREIGN_AGE_NS (60ull * 1000000000)
+#define UNTRACED_MAX	32
+#define UNTRACED_AGE_NS (60ull * 1000000000)
 
 struct untraced_procs;
 
 struct untraced_procs *
-untraced_procs__new(struct symbolizer *symbolizer);	   /* borrowed; NULL: out of memory */
-void untraced_procs__free(struct untraced_procs *foreign); /* accepts NULL */
+untraced_procs__new(struct symbolizer *symbolizer);	 /* borrowed; NULL: out of memory */
+void untraced_procs__free(struct untraced_procs *procs); /* accepts NULL */
 
 /*
  * Fills the frames of a stack of pid at t_ns (CLOCK_MONOTONIC). If the process ended or the pid was
  * reused, user frames stay bare addresses. Returns 0 or -ENOMEM.
  */
-int untraced_procs__name(void *foreign, uint32_t pid, uint64_t t_ns, struct stack *stack);
+int untraced_procs__name(void *procs, uint32_t pid, uint64_t t_ns, struct stack *stack);
 
 /*
  * True if the symbolizer can name frames of the process as of t_ns: it still exists and the pid was
  * not reused.
  */
-bool untraced_procs__may_ask(struct untraced_procs *foreign, uint32_t pid, uint64_t t_ns);
+bool untraced_procs__may_ask(struct untraced_procs *procs, uint32_t pid, uint64_t t_ns);
 
-/* Frees processes that were not used for FOREIGN_AGE_NS before now_ns. */
-void untraced_procs__sweep(struct untraced_procs *foreign, uint64_t now_ns);
+/* Frees processes that were not used for UNTRACED_AGE_NS before now_ns. */
+void untraced_procs__sweep(struct untraced_procs *procs, uint64_t now_ns);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Each part is found separately, so that a missing one does not hide the others. */
-#include "enrich/wait_object_names.h"
+#include "enrich/block_facts.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -51,13 +51,13 @@ struct naming {
 static const struct mountinfo *mounts_of(uint32_t pid, uint32_t *ret_view)
 {
 	static struct mountinfo mounts;
-	static uint32_t whose, view;
+	static uint32_t mounts_pid, view;
 	static uint64_t until_ns;
 	uint64_t now_ns = clock__mono_ns();
 
-	if (whose != pid || now_ns >= until_ns) {
+	if (mounts_pid != pid || now_ns >= until_ns) {
 		mountinfo__free(&mounts);
-		whose = pid;
+		mounts_pid = pid;
 		until_ns = now_ns + FRESH_NS;
 		view = live_tid__thread(PROC, pid);
 		if (mountinfo__read(PROC, (pid_t)view, &mounts) || !mounts.cnt) {
@@ -206,7 +206,7 @@ static void find_daemon(const struct naming *n, const struct mount *mount)
 		set_task(&n->waited->peer_task, (uint32_t)pid, (uint32_t)pid);
 }
 
-static int name_what_is_open(const struct naming *n)
+static int name_descriptor(const struct naming *n)
 {
 	const struct jank_rec_waited *raw = &n->waited->raw;
 	const struct file_number number = number_of(raw);
@@ -314,7 +314,7 @@ static void name_owner(const struct naming *n)
  * Returns the thread, or another thread of its process. Threads mostly share files; the file
  * numbers confirm it.
  */
-static uint32_t living(uint32_t pid, uint32_t tid)
+static uint32_t live_tid_of(uint32_t pid, uint32_t tid)
 {
 	char path[64];
 
@@ -324,7 +324,7 @@ static uint32_t living(uint32_t pid, uint32_t tid)
 
 int wait_object_names__fill(struct wait_object *waited, uint32_t pid, uint32_t tid)
 {
-	struct naming n = { .waited = waited, .pid = pid, .tid = living(pid, tid) };
+	struct naming n = { .waited = waited, .pid = pid, .tid = live_tid_of(pid, tid) };
 	uint16_t flags = waited->raw.hdr.flags;
 	int res = 0;
 
@@ -332,7 +332,7 @@ int wait_object_names__fill(struct wait_object *waited, uint32_t pid, uint32_t t
 	if (flags & JANK_WAITED_PATH)
 		res = name_path(&n);
 	if (flags & JANK_WAITED_FILE)
-		res = name_what_is_open(&n);
+		res = name_descriptor(&n);
 	if (!res && flags & JANK_WAITED_SOCKET)
 		res = name_peer(&n);
 	if (flags & JANK_WAITED_FUTEX)

@@ -3,7 +3,7 @@
  * Columns of a terminal. wcwidth() knows only the locale's characters, and jankbpf often runs in
  * the "C" locale. So the important wide ranges are listed here.
  */
-#include "export/cells.h"
+#include "export/shared_words.h"
 
 #include <stdbool.h>
 #include <stdint.h>

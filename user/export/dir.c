@@ -21,9 +21,7 @@
 #include "base/strbuf.h"
 #include "export/blockcanary/blockcanary.h"
 #include "export/record_file.h"
-#include "export/retention.h"
 #include "export/sink.h"
-#include "export/stream.h"
 
 /*
  * --- one log: written under a temporary name, which no reader opens, then renamed. A reader that

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "export/stream.h"
+#include "export/sink.h"
 
 #define LOCK_TRIES 16
 #define CHUNK	   65536

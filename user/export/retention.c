@@ -4,7 +4,7 @@
  * kept between scans. When the bound is reached, a sixteenth of it is freed at once, so that the
  * next blocks need no scan.
  */
-#include "export/retention.h"
+#include "export/record_file.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "bpf/jank_abi.h"
 
 size_t stack__frame_cnt(const struct stack *stack)
@@ -30,17 +31,12 @@ struct frame stack__frame(const struct stack *stack, size_t i)
 	};
 }
 
-static bool str__same(const char *a, const char *b)
-{
-	return a == b || (a && b && !strcmp(a, b));
-}
-
 bool frame__same(const struct frame *a, const struct frame *b)
 {
-	if (a->kernel != b->kernel || !str__same(a->module, b->module))
+	if (a->kernel != b->kernel || !text__same(a->module, b->module))
 		return false;
 	if (a->function || b->function)
-		return str__same(a->function, b->function);
+		return text__same(a->function, b->function);
 	return a->module ? a->offset == b->offset : a->address == b->address;
 }
 
@@ -98,7 +94,7 @@ void message_name__add(struct strbuf *sb, const struct message_name *name, bool 
 }
 
 /* A bare number needs a prefix: Android's own traces write "#12". */
-static void add_what(struct strbuf *sb, const char *what)
+static void add_number_or_name(struct strbuf *sb, const char *what)
 {
 	const char *digits = what + (*what == '-');
 
@@ -160,7 +156,7 @@ void message__add_phrase(struct strbuf *sb, const struct message *message)
 	if (!message)
 		return;
 	if (message->what && *message->what)
-		add_what(sb, message->what);
+		add_number_or_name(sb, message->what);
 	if (message_name__is_known(&message->handler)) {
 		strbuf__adds(sb, sb->len > begin ? " to " : "to ");
 		message_name__add(sb, &message->handler, false);

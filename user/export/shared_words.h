@@ -82,4 +82,15 @@ const char *policy__name(uint16_t policy);
 /* Adds "complete", or the reasons (enum stack_quality), joined by ", ". */
 void quality__add(struct strbuf *sb, const struct block *block);
 
+/* --- text in terminal columns (cells.c) */
+
+/*
+ * Adds str, safe for a terminal (valid UTF-8, no control bytes, nothing invisible, no change of
+ * writing direction). Cuts it to max columns, the last of them then "…". Returns the columns used.
+ */
+unsigned cells__add(struct strbuf *sb, const char *str, unsigned max);
+
+/* Columns of str when it is not cut. */
+unsigned cells__width(const char *str);
+
 #endif

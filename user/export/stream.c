@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writes records to a descriptor: one write() per record. */
-#include "export/stream.h"
+/* Writes records to a descriptor, one write() per record, and reads them. */
+#include "export/sink.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,6 @@
 
 #include "export/json/json.h"
 #include "export/record/record.h"
-#include "export/sink.h"
 
 /*
  * --- output: each record is one write(), so that two appending writers do not mix theirs, and a
@@ -129,6 +128,46 @@ int stream__length(const void *data, size_t len, uint64_t *ret)
 			return (int)i + 1;
 	}
 	return len < STREAM_VARINT_MAX ? 0 : -EBADMSG;
+}
+
+int stream__read(FILE *file, struct strbuf *ret, size_t *ret_head)
+{
+	char head[STREAM_VARINT_MAX];
+	uint64_t len;
+	int head_len = 0, c;
+
+	strbuf__reset(ret);
+	for (size_t n = 0; head_len == 0 && (c = getc(file)) != EOF;) {
+		head[n++] = (char)c;
+		head_len = stream__length(head, n, &len);
+	}
+	if (head_len == 0)
+		return 0;
+	if (head_len < 0 || len > STREAM_RECORD_MAX)
+		return -EBADMSG;
+	*ret_head = (size_t)head_len;
+	strbuf__add(ret, head, (size_t)head_len);
+	for (char chunk[4096]; len;) {
+		size_t n = fread(chunk, 1, len < sizeof(chunk) ? len : sizeof(chunk), file);
+
+		if (!n)
+			return -EBADMSG;
+		strbuf__add(ret, chunk, n);
+		len -= n;
+	}
+	return ret->failed ? -ENOMEM : 1;
+}
+
+/* A message begins with its length and the tag of field 1, the schema; JSON begins with a brace. */
+bool stream__is_binary(FILE *file)
+{
+	int first = getc(file), second = first == EOF ? EOF : getc(file);
+
+	if (second != EOF)
+		ungetc(second, file);
+	if (first != EOF)
+		ungetc(first, file);
+	return first != EOF && (first & 0x80 || second == 0x0a) && first != '\n';
 }
 
 static int begin(struct stream *stream)

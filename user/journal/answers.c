@@ -8,7 +8,6 @@
 #include <string.h>
 #include <uthash.h>
 
-#include "journal/answers_parts.h"
 #include "journal/journal.h"
 #include "model/loop.h"
 #include "model/loss.h"

@@ -8,7 +8,10 @@
 #define JANK_JOURNAL_ANSWERS_H
 
 #include "bpf/jank_abi.h"
+#include "journal/journal.h"
 #include "model/block.h"
+#include "model/loop.h"
+#include "schema/journal.pb-c.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -72,5 +75,54 @@ int answers__unwatched(const struct answers *a, struct unwatched_list *ret);
  */
 uint64_t answers__native_key(uint64_t address, bool exact);
 uint64_t answers__script_key(const struct jank_script_frame *frame);
+
+/*
+ * --- Copies of a journal's messages into a block. Each returns 0 or -ENOMEM; strings are copied
+ * unless stated otherwise.
+ */
+
+void answers__take_load(struct machine_load *ret, const Jankbpf__Cpu *cpu);
+int answers__take_message(struct message *ret, const Jankbpf__JournalAnswers *answers);
+/* Names of wait objects of its spans and links, and facts about its CPU and quota. */
+int answers__take_waited(struct block *block, const Jankbpf__Block *from);
+/* Losses of the record that the replay does not know yet. */
+int answers__take_losses(struct block *block, const Jankbpf__Lost *lost);
+uint64_t answers__loss(const Jankbpf__Lost *lost, int reason); /* 0: none */
+int answers__take_callers(struct block *block, const Jankbpf__JournalCallers *from);
+/* The frames of one address, or a bare frame for NULL. Their strings are borrowed. */
+int answers__add_frames(struct stack *stack, const Jankbpf__JournalFrames *from, uint64_t address,
+			bool kernel);
+
+/*
+ * --- Writer of the journal's own records: answers of the live system that a replay cannot ask for,
+ * as messages of schema/journal.proto. Used by the thread that owns the output and the journal's
+ * writer. Each function returns 0 or the journal's -errno.
+ */
+
+struct answers_writer;
+
+struct answers_writer *answers_writer__new(struct journal_writer *jw); /* borrowed; NULL: ENOMEM */
+void answers_writer__free(struct answers_writer *w);		       /* accepts NULL */
+
+/*
+ * Facts about a block or hang beyond the kernel's records. Call it when its message and waits have
+ * names.
+ */
+int answers_writer__block(struct answers_writer *w, const struct block *block);
+/* The callers found in its stack copies. Call it before the frames get names. */
+int answers_writer__callers(struct answers_writer *w, const struct block *block);
+/* The names of a stack's frames, once for each address of the process. */
+int answers_writer__stack(struct answers_writer *w, uint32_t pid, const struct stack *stack);
+/* All losses, including those found since the block was judged. */
+int answers_writer__losses(struct answers_writer *w, const struct block *block);
+/* The block was not shown. */
+int answers_writer__left_out(struct answers_writer *w, const struct block *block);
+/* The process ended: its pid may be reused. */
+void answers_writer__on_exit(struct answers_writer *w, uint32_t pid);
+
+/* Records that a journal holds once, or once for each process. */
+int journal__add_session(struct journal_writer *jw, const struct judge *judge, uint64_t hang_ns);
+int journal__add_process(struct journal_writer *jw, const struct identity *process);
+int journal__add_end(struct journal_writer *jw, const struct summary *summary);
 
 #endif

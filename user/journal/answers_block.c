@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "journal/answers.h"
-#include "journal/answers_parts.h"
 #include "model/loss.h"
 #include "model/sample.h"
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Each address of a process is written once, with its frames. */
-#include "journal/answers_writer.h"
+#include "journal/answers.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <uthash.h>
 
 #include "export/record/record.h"
-#include "journal/answers.h"
 #include "schema/journal.pb-c.h"
 
 /* At this count all keys are dropped: names may be written twice, but none is missing. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "model/sample.h"
 
 /* --- Messages. The naming step (user/enrich/) fills the fields. */
@@ -238,12 +239,6 @@ const char *block__severity(const struct block *block)
 
 /* --- Copies of a process's identity: each thread has its own. */
 
-static bool copy(char **ret, const char *str)
-{
-	*ret = str ? strdup(str) : NULL;
-	return !str || *ret;
-}
-
 struct identity *identity__copy(const struct identity *process)
 {
 	struct identity *ret = calloc(1, sizeof(*ret));
@@ -253,9 +248,10 @@ struct identity *identity__copy(const struct identity *process)
 	ret->pid = process->pid;
 	ret->uid = process->uid;
 	ret->ns_pid = process->ns_pid;
-	if (copy(&ret->name, process->name) && copy(&ret->exe, process->exe) &&
-	    copy(&ret->cgroup, process->cgroup) && copy(&ret->container, process->container) &&
-	    copy(&ret->pod, process->pod) && copy(&ret->unit, process->unit))
+	if (!text__copy(&ret->name, process->name) && !text__copy(&ret->exe, process->exe) &&
+	    !text__copy(&ret->cgroup, process->cgroup) &&
+	    !text__copy(&ret->container, process->container) &&
+	    !text__copy(&ret->pod, process->pod) && !text__copy(&ret->unit, process->unit))
 		return ret;
 	identity__free(ret);
 	return NULL;
@@ -272,83 +268,4 @@ void identity__free(struct identity *process)
 	free(process->pod);
 	free(process->unit);
 	free(process);
-}
-
-/* --- Wait objects */
-
-#define CONTENDED 2 /* FUTEX_LOCK_CONTENDED in glibc's lowlevellock.h */
-
-/* uapi/linux/futex.h */
-#define FUTEX_COMMAND  0x7f
-#define FUTEX_WAIT     0
-#define FUTEX_LOCK_PI  6
-#define FUTEX_LOCK_PI2 13
-
-bool wait_object__is_lock(const struct jank_rec_waited *raw)
-{
-	uint32_t op = raw->args[1] & FUTEX_COMMAND;
-
-	if (!(raw->hdr.flags & JANK_WAITED_ARGS))
-		return false;
-	return op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2 ||
-	       (op == FUTEX_WAIT && (uint32_t)raw->args[2] == CONTENDED);
-}
-
-struct wait_object *wait_object__new(const struct jank_rec_waited *raw)
-{
-	struct wait_object *waited = calloc(1, sizeof(*waited));
-
-	if (waited)
-		waited->raw = *raw;
-	return waited;
-}
-
-void wait_object__free(struct wait_object *waited)
-{
-	if (!waited)
-		return;
-	free(waited->target);
-	free(waited->path);
-	free(waited->device);
-	free(waited->peer);
-	free(waited->peer_task.cgroup);
-	free(waited->owner.cgroup);
-	free(waited);
-}
-
-static bool waited_copy(char **ret, const char *str)
-{
-	*ret = str ? strdup(str) : NULL;
-	return *ret || !str;
-}
-
-struct wait_object *wait_object__copy(const struct wait_object *from)
-{
-	struct wait_object *to = from ? wait_object__new(&from->raw) : NULL;
-
-	if (!to)
-		return NULL;
-	to->peer_task = from->peer_task;
-	to->owner = from->owner;
-	to->peer_task.cgroup = to->owner.cgroup = NULL;
-	if (waited_copy(&to->target, from->target) && waited_copy(&to->path, from->path) &&
-	    waited_copy(&to->device, from->device) && waited_copy(&to->peer, from->peer) &&
-	    waited_copy(&to->peer_task.cgroup, from->peer_task.cgroup) &&
-	    waited_copy(&to->owner.cgroup, from->owner.cgroup))
-		return to;
-	wait_object__free(to);
-	return NULL;
-}
-
-static size_t len(const char *str)
-{
-	return str ? strlen(str) + 1 : 0;
-}
-
-size_t wait_object__bytes(const struct wait_object *waited)
-{
-	if (!waited)
-		return 0;
-	return sizeof(*waited) + len(waited->target) + len(waited->path) + len(waited->device) +
-	       len(waited->peer);
 }

@@ -11,7 +11,7 @@
 #define JANK_MODEL_BLOCK_H
 
 #include "bpf/jank_abi.h"
-#include "model/durations.h"
+#include "model/hist.h"
 #include "model/unwatched.h"
 #include "schema/blockinfo.pb-c.h"
 #include <stdbool.h>

@@ -3,7 +3,7 @@
  * Merges the sparse early refreshes and the last ones into one list, and sums the frames in its
  * gaps.
  */
-#include "model/display_frames.h"
+#include "model/loop.h"
 
 #include <stdlib.h>
 

@@ -39,7 +39,7 @@ int tasks__add(struct other_task **tasks, size_t *cnt, size_t max, const struct 
 	return 0;
 }
 
-static int worst_first(const void *a, const void *b)
+static int longest_first(const void *a, const void *b)
 {
 	const struct other_task *x = a, *y = b;
 
@@ -51,7 +51,7 @@ static int worst_first(const void *a, const void *b)
 void tasks__sort(struct other_task *tasks, size_t cnt)
 {
 	if (cnt)
-		qsort(tasks, cnt, sizeof(*tasks), worst_first);
+		qsort(tasks, cnt, sizeof(*tasks), longest_first);
 }
 
 static int by_time(const void *a, const void *b)

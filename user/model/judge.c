@@ -2,7 +2,7 @@
 /*
  * Applies threshold and severity, counts dropped frames, and copies a dispatch's fields to a block.
  */
-#include "model/judge.h"
+#include "model/loop.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 
 static bool mostly_stopped(const struct jank_rec_block *rec)
 {
@@ -17,19 +18,14 @@ static bool mostly_stopped(const struct jank_rec_block *rec)
 	       (dispatch__start_delay(rec) + rec->duration_ns) / 2;
 }
 
-/* strdup that accepts NULL */
-static int copy(char **ret, const char *str)
-{
-	*ret = str ? strdup(str) : NULL;
-	return str && !*ret ? -ENOMEM : 0;
-}
-
 static int set_host(struct block *block, const struct host_info *host)
 {
 	block->host = *host;
 	block->host.name = block->host.kernel = block->host.arch = block->host.boot_id = NULL;
-	if (copy(&block->host.name, host->name) || copy(&block->host.kernel, host->kernel) ||
-	    copy(&block->host.arch, host->arch) || copy(&block->host.boot_id, host->boot_id))
+	if (text__copy(&block->host.name, host->name) ||
+	    text__copy(&block->host.kernel, host->kernel) ||
+	    text__copy(&block->host.arch, host->arch) ||
+	    text__copy(&block->host.boot_id, host->boot_id))
 		return -ENOMEM;
 	return 0;
 }
@@ -41,17 +37,17 @@ static int set_process(struct block *block, const struct jank_rec_block *rec,
 	block->tid = rec->hdr.tid;
 	block->trial = rec->hdr.flags;
 	block->behind = rec->behind;
-	if (copy(&block->thread, rec->comm) ||
-	    copy(&block->process, process && process->name ? process->name : rec->comm))
+	if (text__copy(&block->thread, rec->comm) ||
+	    text__copy(&block->process, process && process->name ? process->name : rec->comm))
 		return -ENOMEM;
 	block->uid = UID_UNKNOWN;
 	if (!process)
 		return 0;
 	block->uid = process->uid;
 	block->ns_pid = process->ns_pid;
-	if (copy(&block->exe, process->exe) || copy(&block->cgroup, process->cgroup) ||
-	    copy(&block->container, process->container) || copy(&block->pod, process->pod) ||
-	    copy(&block->unit, process->unit))
+	if (text__copy(&block->exe, process->exe) || text__copy(&block->cgroup, process->cgroup) ||
+	    text__copy(&block->container, process->container) ||
+	    text__copy(&block->pod, process->pod) || text__copy(&block->unit, process->unit))
 		return -ENOMEM;
 	return 0;
 }

@@ -31,7 +31,7 @@ struct loops {
 	struct losses *losses;
 	struct thread *threads;
 	struct budget *budget;
-	struct thread_history *others; /* threads that may have caused waits */
+	struct thread_history *history; /* threads that may have caused waits */
 	struct hists *ended;
 };
 
@@ -43,9 +43,9 @@ struct loops *loops__new(struct losses *losses)
 		return NULL;
 	loops->losses = losses;
 	loops->ended = hists__new();
-	loops->others = thread_history__new(OTHERS_BYTES_MAX, losses);
+	loops->history = thread_history__new(HISTORY_BYTES_MAX, losses);
 	loops->budget = budget__new(BUDGET_BYTES_MAX);
-	if (loops->ended && loops->others && loops->budget)
+	if (loops->ended && loops->history && loops->budget)
 		return loops;
 	loops__free(loops);
 	return NULL;
@@ -68,7 +68,7 @@ void loops__free(struct loops *loops)
 	HASH_ITER (hh, loops->threads, thread, next)
 		drop_thread(loops, thread);
 	hists__free(loops->ended);
-	thread_history__free(loops->others);
+	thread_history__free(loops->history);
 	budget__free(loops->budget);
 	free(loops);
 }
@@ -228,7 +228,7 @@ static int explain(const struct loops *loops, struct dispatch *dispatch)
 		.min_ns = dispatch->rec.duration_ns / EXPLAINED_PART,
 	};
 
-	return chain__build(loops->others, &ask, &dispatch->chain);
+	return chain__build(loops->history, &ask, &dispatch->chain);
 }
 
 static int on_block(struct loops *loops, const struct event *event, struct dispatch **ret)
@@ -293,12 +293,12 @@ void loops__set_waiting(struct loops *loops, size_t bytes)
 
 int loops__event(struct loops *loops, const struct event *event, struct dispatch **ret)
 {
-	int others_res = thread_history__event(loops->others, event), res;
+	int history_res = thread_history__event(loops->history, event), res;
 
 	*ret = NULL;
 	res = take_in(loops, event, ret);
 	make_room(loops);
-	return res ? res : others_res;
+	return res ? res : history_res;
 }
 
 uint64_t dispatch__start_delay(const struct jank_rec_block *rec)

@@ -8,6 +8,82 @@
 #include <string.h>
 
 #include "base/syscall_name.h"
+#include "base/text.h"
+
+/* --- Wait objects */
+
+#define CONTENDED 2 /* FUTEX_LOCK_CONTENDED in glibc's lowlevellock.h */
+
+/* uapi/linux/futex.h */
+#define FUTEX_COMMAND  0x7f
+#define FUTEX_WAIT     0
+#define FUTEX_LOCK_PI  6
+#define FUTEX_LOCK_PI2 13
+
+bool wait_object__is_lock(const struct jank_rec_waited *raw)
+{
+	uint32_t op = raw->args[1] & FUTEX_COMMAND;
+
+	if (!(raw->hdr.flags & JANK_WAITED_ARGS))
+		return false;
+	return op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2 ||
+	       (op == FUTEX_WAIT && (uint32_t)raw->args[2] == CONTENDED);
+}
+
+struct wait_object *wait_object__new(const struct jank_rec_waited *raw)
+{
+	struct wait_object *waited = calloc(1, sizeof(*waited));
+
+	if (waited)
+		waited->raw = *raw;
+	return waited;
+}
+
+void wait_object__free(struct wait_object *waited)
+{
+	if (!waited)
+		return;
+	free(waited->target);
+	free(waited->path);
+	free(waited->device);
+	free(waited->peer);
+	free(waited->peer_task.cgroup);
+	free(waited->owner.cgroup);
+	free(waited);
+}
+
+struct wait_object *wait_object__copy(const struct wait_object *from)
+{
+	struct wait_object *to = from ? wait_object__new(&from->raw) : NULL;
+
+	if (!to)
+		return NULL;
+	to->peer_task = from->peer_task;
+	to->owner = from->owner;
+	to->peer_task.cgroup = to->owner.cgroup = NULL;
+	if (!text__copy(&to->target, from->target) && !text__copy(&to->path, from->path) &&
+	    !text__copy(&to->device, from->device) && !text__copy(&to->peer, from->peer) &&
+	    !text__copy(&to->peer_task.cgroup, from->peer_task.cgroup) &&
+	    !text__copy(&to->owner.cgroup, from->owner.cgroup))
+		return to;
+	wait_object__free(to);
+	return NULL;
+}
+
+static size_t size_of(const char *str)
+{
+	return str ? strlen(str) + 1 : 0;
+}
+
+size_t wait_object__bytes(const struct wait_object *waited)
+{
+	if (!waited)
+		return 0;
+	return sizeof(*waited) + size_of(waited->target) + size_of(waited->path) +
+	       size_of(waited->device) + size_of(waited->peer);
+}
+
+/* --- samples */
 
 static size_t address_cnt(const struct stack *stack)
 {
@@ -153,7 +229,6 @@ size_t sample__bytes(const struct sample *sample)
 }
 
 /* Frees everything of the link except names of system calls and strings in frames. */
-
 static void free_one(struct link *link)
 {
 	free(link->task.cgroup);
@@ -183,9 +258,9 @@ void links__cut(struct link **links, size_t *cnt, size_t keep)
 
 size_t link__bytes(const struct link *link)
 {
-	return sizeof(*link) + (link->process ? strlen(link->process) + 1 : 0) +
-	       wait_object__bytes(link->waited) + stack__bytes(&link->stack) +
-	       stack__bytes(&link->wake_stack) + link->preemptor_cnt * sizeof(*link->preemptors);
+	return sizeof(*link) + size_of(link->process) + wait_object__bytes(link->waited) +
+	       stack__bytes(&link->stack) + stack__bytes(&link->wake_stack) +
+	       link->preemptor_cnt * sizeof(*link->preemptors);
 }
 
 /*

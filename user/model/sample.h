@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Creation, copying and freeing of a block's samples, and of the parts that they share with chain
- * links: stacks and other tasks.
+ * links: stacks, other tasks and wait objects (declared in block.h).
  */
 #ifndef JANK_MODEL_SAMPLE_H
 #define JANK_MODEL_SAMPLE_H

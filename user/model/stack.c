@@ -2,10 +2,13 @@
 /* Operations on stacks with named frames. */
 #include "model/stack.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/function_name.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 
 #define PROBE_DEPTH_MAX 12 /* frames from the tracepoint to the helper that takes the stack */
 
@@ -77,14 +80,9 @@ static bool is_of_app(const struct frame *frame)
 	return frame->app;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return a && b ? !strcmp(a, b) : a == b;
-}
-
 bool stack__same_code(const struct frame *a, const struct frame *b)
 {
-	return same_text(a->function, b->function) && same_text(a->module, b->module);
+	return text__same(a->function, b->function) && text__same(a->module, b->module);
 }
 
 static bool is_in(const struct stack *stack, const struct frame *frame)
@@ -167,4 +165,163 @@ bool stack__reaches_start(const struct stack *stack)
 		return false;
 	last = &stack->frames[stack->frame_cnt - 1];
 	return !last->kernel && last->function && starts_with_any(last->function, starts);
+}
+
+/*
+ * --- Frames of interpreters. Both lists have the innermost frame first. The probe marks the Python
+ * frame at which each call of the evaluation function starts. So each native evaluation frame pairs
+ * with one run of Python frames.
+ */
+
+#define EVALUATION "_PyEval_EvalFrameDefault"
+
+struct merge {
+	const struct stack *stack;
+	const struct frame *named; /* the script's named frames, one for each */
+	uint32_t at;		   /* index of the next script frame */
+	struct frame *out;
+	size_t cnt;
+};
+
+/* Includes parts that the compiler split off: ".cold" */
+static bool is_evaluation(const struct frame *frame)
+{
+	size_t len = strlen(EVALUATION);
+
+	return !frame->kernel && frame->function && !strncmp(frame->function, EVALUATION, len) &&
+	       (!frame->function[len] || frame->function[len] == '.');
+}
+
+/* A perf trampoline: it repeats the same Python function. */
+static bool is_trampoline(const struct frame *frame)
+{
+	return frame->language && !strcmp(frame->language, "python");
+}
+
+/*
+ * The last of the frames with the same address: the function itself, which contains the inlined
+ * others.
+ */
+static size_t group_end(const struct stack *native, size_t i)
+{
+	while (native->frames[i].inlined && i + 1 < native->frame_cnt &&
+	       native->frames[i + 1].address == native->frames[i].address)
+		i++;
+	return i;
+}
+
+static size_t evaluation_cnt(const struct stack *native)
+{
+	size_t ret = 0;
+
+	for (size_t i = 0; i < native->frame_cnt; i++)
+		ret += is_evaluation(&native->frames[i]);
+	return ret;
+}
+
+static size_t run_cnt(const struct stack *stack)
+{
+	size_t ret = 0;
+
+	for (uint32_t i = 0; i < stack->script_cnt; i++)
+		ret += stack->script[i].flags & JANK_SCRIPT_ENTRY;
+	return ret;
+}
+
+/* True if the script has all of its frames: the outermost one is always an entry. */
+static bool is_whole(const struct stack *stack)
+{
+	return stack->script_cnt < JANK_SCRIPT_MAX &&
+	       stack->script[stack->script_cnt - 1].flags & JANK_SCRIPT_ENTRY;
+}
+
+static void add_run(struct merge *m)
+{
+	while (m->at < m->stack->script_cnt) {
+		uint32_t at = m->at++;
+
+		if (m->stack->script[at].code)
+			m->out[m->cnt++] = m->named[at];
+		if (m->stack->script[at].flags & JANK_SCRIPT_ENTRY)
+			return;
+	}
+}
+
+/*
+ * If both lists are complete but there are more evaluation frames than runs, the innermost ones
+ * have no Python frame, or none yet.
+ */
+static size_t frameless_cnt(const struct stack *stack, const struct stack *native)
+{
+	size_t evaluations = evaluation_cnt(native), runs = run_cnt(stack);
+	bool whole = stack->end == STACK_END_COMPLETE || stack__reaches_start(native);
+
+	return whole && is_whole(stack) && evaluations > runs ? evaluations - runs : 0;
+}
+
+static void add_all(struct merge *m, const struct stack *native)
+{
+	size_t frameless = frameless_cnt(m->stack, native);
+
+	for (size_t i = 0, end; i < native->frame_cnt; i = end + 1) {
+		bool evaluation;
+
+		end = group_end(native, i);
+		if (is_trampoline(&native->frames[end]))
+			continue;
+		evaluation = is_evaluation(&native->frames[end]);
+		if (evaluation && !frameless && m->at < m->stack->script_cnt) {
+			add_run(m);
+			continue;
+		}
+		frameless -= evaluation && frameless;
+		memcpy(&m->out[m->cnt], &native->frames[i], (end + 1 - i) * sizeof(*m->out));
+		m->cnt += end + 1 - i;
+	}
+	while (m->at < m->stack->script_cnt)
+		add_run(m);
+}
+
+/*
+ * Decides which frames are application code. If the program consists only of Python's own library,
+ * that library counts.
+ */
+static void settle_app(struct merge *m)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < m->cnt; i++)
+		any |= m->out[i].language && m->out[i].app;
+	for (size_t i = 0; i < m->cnt; i++) {
+		struct frame *frame = &m->out[i];
+
+		if (!frame->language)
+			frame->app = false;
+		else if (!any)
+			frame->app = frame->function;
+	}
+}
+
+int stack__merge_script(struct stack *stack)
+{
+	struct stack native = *stack;
+	struct merge m = { .stack = stack };
+
+	if (!stack->script_cnt || !stack->frames || stack->frame_cnt < stack->script_cnt)
+		return 0;
+	m.out = calloc(stack->frame_cnt, sizeof(*m.out));
+	native.frame_cnt -= stack->script_cnt;
+	m.named = stack->frames + native.frame_cnt;
+	if (!m.out) {
+		stack->frame_cnt = native.frame_cnt;
+		return -ENOMEM;
+	}
+	stack__trim_probe(&native);
+	stack__trim_stray(&native);
+	add_all(&m, &native);
+	settle_app(&m);
+	free(stack->frames);
+	stack->frames = m.out;
+	stack->frame_cnt = m.cnt;
+	return 0;
 }

@@ -151,13 +151,13 @@ static uint64_t latest_ns(const struct unwatched *group, size_t cnt)
 
 static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt)
 {
-	const char *wait = shared_wait(group, cnt), *whose = cnt > 1 ? "their" : "its";
+	const char *wait = shared_wait(group, cnt), *possessive = cnt > 1 ? "their" : "its";
 
 	switch (group->reason) {
 	case UNWATCHED_NO_LOOP:
 		strbuf__adds(sb, "no loop seen");
 		if (wait)
-			strbuf__addf(sb, "; %s main thread waits in %s", whose, wait);
+			strbuf__addf(sb, "; %s main thread waits in %s", possessive, wait);
 		break;
 	case UNWATCHED_MAIN_THREAD:
 		strbuf__addf(sb, "the main thread is in no known loop");
@@ -165,8 +165,9 @@ static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt
 			strbuf__addf(sb, "; it waits in %s", wait);
 		break;
 	case UNWATCHED_FEW_TURNS:
-		strbuf__addf(sb, "%s main thread%s in %s, too seldom so far to be a loop", whose,
-			     cnt > 1 ? "s wait" : " waits", wait ? wait : "poll or select");
+		strbuf__addf(sb, "%s main thread%s in %s, too seldom so far to be a loop",
+			     possessive, cnt > 1 ? "s wait" : " waits",
+			     wait ? wait : "poll or select");
 		break;
 	case UNWATCHED_LATE:
 		strbuf__adds(sb, cnt > 1 ? "their loops were known only up to "
@@ -182,13 +183,13 @@ static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt
 		strbuf__adds(sb, "ended, but the parent has not waited for it");
 		break;
 	case UNWATCHED_LOOP_OFF:
-		strbuf__addf(sb, "%s loops are traced only with -l %s", whose, group->loop);
+		strbuf__addf(sb, "%s loops are traced only with -l %s", possessive, group->loop);
 		break;
 	case UNWATCHED_WORKERS:
 		strbuf__addf(sb,
 			     "%s workers wait in an interpreter, for work as in handlers: that "
 			     "cannot be told apart",
-			     whose);
+			     possessive);
 		break;
 	case UNWATCHED_BITS_32:
 		strbuf__adds(sb, "32-bit, and the probes for such programs are not attached; see "
@@ -198,7 +199,7 @@ static void add_why(struct strbuf *sb, const struct unwatched *group, size_t cnt
 		strbuf__addf(sb,
 			     "%s main thread%s; -a watches so many at once and no more: narrow it "
 			     "by -c, -g or -u",
-			     whose, cnt > 1 ? "s are too many" : " is one too many");
+			     possessive, cnt > 1 ? "s are too many" : " is one too many");
 		break;
 	case UNWATCHED_REASON_CNT:
 		break;

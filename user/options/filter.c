@@ -64,11 +64,6 @@ bool glob__matches(const struct jank_glob *glob, const char *name)
 #define PASSWD_MAX (4u << 20)
 #define UID_MAX	   (UINT32_MAX - 1)
 
-void filter__init(struct filter *ret)
-{
-	memset(ret, 0, sizeof(*ret));
-}
-
 void filter__close(struct filter *filter)
 {
 	while (filter->cgroup_cnt)

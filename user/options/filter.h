@@ -28,8 +28,6 @@ struct filter {
 	int cgroup_fds[FILTER_MAX];	    /* cgroup v2 directories, owned: tasks in or below */
 };
 
-/* No filter: only the processes of loader__add_process. */
-void filter__init(struct filter *ret);
 void filter__close(struct filter *filter); /* closes the descriptors */
 
 /*

@@ -17,7 +17,7 @@
 #define DEBUG_DIR_MAX 32
 #define LOOP_MAX      64
 
-typedef int parse_fn(const char *str, const char *what, uint64_t min, uint64_t max, uint64_t *ret,
+typedef int parse_fn(const char *str, const char *option, uint64_t min, uint64_t max, uint64_t *ret,
 		     struct err *err);
 
 static void *field(struct options *opts, const struct option_row *row)

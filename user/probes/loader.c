@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "catalogue/loop_choice.h"
+#include "catalogue/catalogue.h"
 #include "jankbpf.skel.h"
 #include "probes/bpf_fds.h"
 #include "probes/loader_parts.h"

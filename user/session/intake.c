@@ -11,8 +11,7 @@
 #include "base/log.h"
 #include "catalogue/wait_note.h"
 #include "enrich/block_facts.h"
-#include "intake/decode.h"
-#include "model/display_frames.h"
+#include "intake/records.h"
 #include "session/session_parts.h"
 
 #define RAW_MAX		 (64 * 1024)

@@ -17,7 +17,7 @@
 #include "base/syscall_name.h"
 #include "base/text.h"
 #include "catalogue/catalogue.h"
-#include "catalogue/idle_waits.h"
+#include "catalogue/syscalls.h"
 #include "procfs/procinfo.h"
 #include "session/session_parts.h"
 #include "symbol/elf/elffunc.h"
@@ -274,7 +274,7 @@ static void add_frame(struct strbuf *sb, const struct frame *frame)
  * The nearest frame is the caller, if the thread was still in its wait. Frames further out may
  * belong to calls that returned long ago.
  */
-static char *callers_of(const struct whose_loop *loop, bool verbose)
+static char *callers_of(const struct recorded_loop *loop, bool verbose)
 {
 	struct strbuf raw = STRBUF_INIT, sb = STRBUF_INIT;
 
@@ -290,7 +290,7 @@ static char *callers_of(const struct whose_loop *loop, bool verbose)
 	return sb.data;
 }
 
-static bool is_shown(const struct loops_report *report, const struct whose_loop *loop)
+static bool is_shown(const struct loops_report *report, const struct recorded_loop *loop)
 {
 	const struct jank_rec_wait *rec = loop->rec;
 
@@ -303,7 +303,7 @@ static bool is_shown(const struct loops_report *report, const struct whose_loop 
 	       loop_choice__takes(&report->session->selection.choice, loop->row, rec->loop);
 }
 
-static void collect(void *ctx, const struct whose_loop *loop)
+static void collect(void *ctx, const struct recorded_loop *loop)
 {
 	struct loops_report *report = ctx;
 	struct line *lines;

@@ -12,11 +12,10 @@
 #include "base/apart.h"
 #include "base/log.h"
 #include "export/sink.h"
-#include "journal/answers_writer.h"
+#include "journal/answers.h"
 #include "model/chain/chain.h"
 #include "model/stack.h"
 #include "verdict/blame.h"
-#include "verdict/interp_merge.h"
 
 #define SINK_MAX 4
 #define REPORTED_MAX                                                                               \

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "catalogue/catalogue.h"
-#include "journal/answers_writer.h"
+#include "journal/answers.h"
 #include "probes/preflight.h"
 #include "procfs/host.h"
 #include "session/session_parts.h"

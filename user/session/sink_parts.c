@@ -3,8 +3,8 @@
 #include <errno.h>
 
 #include "base/log.h"
-#include "enrich/wait_object_names.h"
-#include "journal/answers_writer.h"
+#include "enrich/block_facts.h"
+#include "journal/answers.h"
 #include "session/sink_thread.h"
 
 static int name_live(void *ctx, uint32_t pid, struct stack *stack)

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "enrich/block_facts.h"
-#include "journal/answers_writer.h"
+#include "journal/answers.h"
 #include "model/block.h"
 
 /*

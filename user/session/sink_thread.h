@@ -7,13 +7,12 @@
 #define JANK_SESSION_SINK_THREAD_H
 
 #include "base/err.h"
+#include "catalogue/catalogue.h"
 #include "catalogue/idle_places.h"
-#include "catalogue/loop_choice.h"
 #include "catalogue/loop_owner.h"
+#include "enrich/block_facts.h"
 #include "enrich/interp_threads.h"
-#include "enrich/name_hint.h"
 #include "enrich/parks.h"
-#include "enrich/read_message.h"
 #include "enrich/stack_cache.h"
 #include "enrich/untraced_procs.h"
 #include "journal/journal.h"

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/syscall_name.h"
-#include "catalogue/idle_waits.h"
+#include "catalogue/syscalls.h"
 #include "probes/compat32.h"
 #include "procfs/procinfo.h"
 #include "session/session_parts.h"

@@ -6,15 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "model/chain/wait_reason.h"
 #include "model/stack.h"
-#include "verdict/runnable.h"
+#include "verdict/blame.h"
 
 /*
  * If the chain contains a garbage collector's thread, the wait is for the collector, whatever lock
  * is between them.
  */
-static const char *what_of_chain(const struct block *block)
+static const char *reason_of_chain(const struct block *block)
 {
 	const char *ret = NULL;
 
@@ -23,12 +24,12 @@ static const char *what_of_chain(const struct block *block)
 		const struct stack *const stacks[] = { &link->stack, &link->wake_stack };
 
 		for (size_t j = 0; j < 2; j++) {
-			struct activity moment = { .state = JANK_STATE_RUNNING,
-						   .stack = stacks[j] };
-			const char *what = wait_reason__of(&moment);
+			struct activity activity = { .state = JANK_STATE_RUNNING,
+						     .stack = stacks[j] };
+			const char *reason = wait_reason__of(&activity);
 
-			if (what && !strcmp(what, "gc"))
-				return what;
+			if (reason && !strcmp(reason, "gc"))
+				return reason;
 		}
 		if (!ret || strcmp(ret, "gc"))
 			ret = wait_reason__of_thread(link->task.comm)
@@ -38,38 +39,39 @@ static const char *what_of_chain(const struct block *block)
 	return ret;
 }
 
-int analysis__read(struct analysis *proof, struct block *block)
+int analysis__read(struct analysis *analysis, struct block *block)
 {
 	size_t cnt = block->sample_cnt;
 
-	*proof = (struct analysis){ .block = block,
-				    .what = calloc(cnt + 1, sizeof(*proof->what)),
-				    .part = calloc(cnt + 1, sizeof(*proof->part)) };
-	if (!proof->what || !proof->part) {
-		analysis__free(proof);
+	*analysis = (struct analysis){ .block = block,
+				       .reasons = calloc(cnt + 1, sizeof(*analysis->reasons)),
+				       .part = calloc(cnt + 1, sizeof(*analysis->part)) };
+	if (!analysis->reasons || !analysis->part) {
+		analysis__free(analysis);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < cnt; i++) {
-		struct activity moment = activity__of_sample(&block->samples[i]);
+		struct activity activity = activity__of_sample(&block->samples[i]);
 
-		proof->what[i] = wait_reason__of(&moment);
-		proof->part[i] = -1;
+		analysis->reasons[i] = wait_reason__of(&activity);
+		analysis->part[i] = -1;
 	}
 	if (block->chain_cnt && block->chain_sample < cnt) {
-		struct activity moment = activity__of_chain(block);
-		const char *what = what_of_chain(block);
+		struct activity activity = activity__of_chain(block);
+		const char *reason = reason_of_chain(block);
 
-		proof->what[block->chain_sample] = what ? what : wait_reason__of(&moment);
+		analysis->reasons[block->chain_sample] =
+			reason ? reason : wait_reason__of(&activity);
 	}
 	return 0;
 }
 
-void analysis__free(struct analysis *proof)
+void analysis__free(struct analysis *analysis)
 {
-	free(proof->what);
-	free(proof->part);
-	proof->what = NULL;
-	proof->part = NULL;
+	free(analysis->reasons);
+	free(analysis->part);
+	analysis->reasons = NULL;
+	analysis->part = NULL;
 }
 
 uint32_t part__state(const struct cause_part *part)
@@ -80,14 +82,14 @@ uint32_t part__state(const struct cause_part *part)
 	return JANK_STATE_RUNNING; /* "cpu", "kernel" */
 }
 
-uint64_t analysis__weight(const struct analysis *proof, size_t i, size_t part)
+uint64_t analysis__weight(const struct analysis *analysis, size_t i, size_t part)
 {
-	const struct sample *sample = &proof->block->samples[i];
-	uint32_t state = part__state(&proof->block->cause.parts[part]);
+	const struct sample *sample = &analysis->block->samples[i];
+	uint32_t state = part__state(&analysis->block->cause.parts[part]);
 
 	if (sample->state != state)
 		return state == JANK_STATE_RUNNABLE ? sample->runnable_ns : 0;
-	if (proof->part[i] != (int)part)
+	if (analysis->part[i] != (int)part)
 		return 0;
 	if (state != JANK_STATE_RUNNABLE && sample->ns > sample->runnable_ns)
 		return sample->ns - sample->runnable_ns;
@@ -101,15 +103,15 @@ static bool is_in(const struct sample *sample, const struct frame *frame)
 	return app && stack__same_code(app, frame);
 }
 
-const struct sample *analysis__main_sample(const struct analysis *proof, size_t part)
+const struct sample *analysis__main_sample(const struct analysis *analysis, size_t part)
 {
-	const struct frame *frame = proof->block->cause.parts[part].frame;
+	const struct frame *frame = analysis->block->cause.parts[part].frame;
 	const struct sample *ret = NULL;
 	uint64_t most = 0;
 
-	for (size_t i = 0; i < proof->block->sample_cnt; i++) {
-		const struct sample *sample = &proof->block->samples[i];
-		uint64_t weight = analysis__weight(proof, i, part);
+	for (size_t i = 0; i < analysis->block->sample_cnt; i++) {
+		const struct sample *sample = &analysis->block->samples[i];
+		uint64_t weight = analysis__weight(analysis, i, part);
 
 		if (weight <= most || (frame && !is_in(sample, frame)))
 			continue;
@@ -119,24 +121,24 @@ const struct sample *analysis__main_sample(const struct analysis *proof, size_t 
 	return ret;
 }
 
-bool analysis__has_chain(const struct analysis *proof, size_t part)
+bool analysis__has_chain(const struct analysis *analysis, size_t part)
 {
-	const struct block *block = proof->block;
+	const struct block *block = analysis->block;
 
 	return block->chain_cnt && block->chain_sample < block->sample_cnt &&
-	       proof->part[block->chain_sample] == (int)part;
+	       analysis->part[block->chain_sample] == (int)part;
 }
 
-const struct link *analysis__chain_end(const struct analysis *proof, size_t part)
+const struct link *analysis__chain_end(const struct analysis *analysis, size_t part)
 {
-	size_t i = proof->block->chain_cnt;
+	size_t i = analysis->block->chain_cnt;
 
-	if (!analysis__has_chain(proof, part))
+	if (!analysis__has_chain(analysis, part))
 		return NULL;
 	while (i-- > 0)
-		if (proof->block->chain[i].state < JANK_STATE_CNT)
-			return &proof->block->chain[i];
-	return &proof->block->chain[proof->block->chain_cnt - 1];
+		if (analysis->block->chain[i].state < JANK_STATE_CNT)
+			return &analysis->block->chain[i];
+	return &analysis->block->chain[analysis->block->chain_cnt - 1];
 }
 
 /*
@@ -151,7 +153,7 @@ const struct link *analysis__chain_end(const struct analysis *proof, size_t part
 /* Time of one state and one reason. */
 struct group {
 	uint32_t state;
-	const char *what;
+	const char *reason;
 	double ns;
 	size_t ticks, kernel_ticks;
 };
@@ -160,11 +162,6 @@ struct groups {
 	struct group list[GROUP_MAX];
 	size_t cnt;
 };
-
-static bool same_what(const char *a, const char *b)
-{
-	return a && b ? !strcmp(a, b) : a == b;
-}
 
 static uint64_t state_ns(const struct block *block, uint32_t state)
 {
@@ -182,31 +179,32 @@ static uint32_t largest_state(const struct block *block)
 }
 
 /* The group, created if needed; if the list is full, its last group. */
-static struct group *group_of(struct groups *groups, size_t first, uint32_t state, const char *what)
+static struct group *group_of(struct groups *groups, size_t first, uint32_t state,
+			      const char *reason)
 {
 	for (size_t i = first; i < groups->cnt; i++)
-		if (same_what(groups->list[i].what, what))
+		if (text__same(groups->list[i].reason, reason))
 			return &groups->list[i];
 	if (groups->cnt == GROUP_MAX)
 		return &groups->list[GROUP_MAX - 1];
-	groups->list[groups->cnt] = (struct group){ .state = state, .what = what };
+	groups->list[groups->cnt] = (struct group){ .state = state, .reason = reason };
 	return &groups->list[groups->cnt++];
 }
 
 /* Sums the weights of one state's samples by reason. Returns their sum. */
-static double weigh(const struct analysis *proof, struct groups *groups, uint32_t state)
+static double weigh(const struct analysis *analysis, struct groups *groups, uint32_t state)
 {
 	size_t first = groups->cnt;
 	double sum = 0;
 
-	for (size_t i = 0; i < proof->block->sample_cnt; i++) {
-		const struct sample *sample = &proof->block->samples[i];
+	for (size_t i = 0; i < analysis->block->sample_cnt; i++) {
+		const struct sample *sample = &analysis->block->samples[i];
 		double weight = sample->ns ? sample->ns - sample->runnable_ns : 1;
 		struct group *group;
 
 		if (sample->state != state)
 			continue;
-		group = group_of(groups, first, state, proof->what[i]);
+		group = group_of(groups, first, state, analysis->reasons[i]);
 		group->ns += weight;
 		group->ticks += !sample->ns;
 		group->kernel_ticks += !sample->ns && sample->stack.kernel_cnt > 0;
@@ -215,25 +213,25 @@ static double weigh(const struct analysis *proof, struct groups *groups, uint32_
 	return sum;
 }
 
-static void add_runnable(const struct analysis *proof, struct groups *groups)
+static void add_runnable(const struct analysis *analysis, struct groups *groups)
 {
 	struct runnable_share shares[RUNNABLE_SHARE_MAX];
-	size_t first = groups->cnt, cnt = runnable__divide(proof->block, shares);
+	size_t first = groups->cnt, cnt = runnable__divide(analysis->block, shares);
 
 	for (size_t i = 0; i < cnt; i++)
-		group_of(groups, first, JANK_STATE_RUNNABLE, shares[i].what)->ns = shares[i].ns;
+		group_of(groups, first, JANK_STATE_RUNNABLE, shares[i].reason)->ns = shares[i].ns;
 }
 
-static void add_state(const struct analysis *proof, struct groups *groups, uint32_t state)
+static void add_state(const struct analysis *analysis, struct groups *groups, uint32_t state)
 {
-	double ns = state_ns(proof->block, state), sum;
+	double ns = state_ns(analysis->block, state), sum;
 	size_t first = groups->cnt;
 
 	if (state == JANK_STATE_RUNNABLE) {
-		add_runnable(proof, groups);
+		add_runnable(analysis, groups);
 		return;
 	}
-	sum = weigh(proof, groups, state);
+	sum = weigh(analysis, groups, state);
 	if (sum <= 0)
 		group_of(groups, first, state, NULL)->ns = ns;
 	for (size_t i = first; sum > 0 && i < groups->cnt; i++)
@@ -283,16 +281,17 @@ static const char *kind_of(const struct group *group)
 	return group->kernel_ticks * 2 > group->ticks ? "kernel" : "cpu";
 }
 
-static void assign_samples(struct analysis *proof)
+static void assign_samples(struct analysis *analysis)
 {
-	const struct cause *cause = &proof->block->cause;
+	const struct cause *cause = &analysis->block->cause;
 
-	for (size_t i = 0; i < proof->block->sample_cnt; i++) {
+	for (size_t i = 0; i < analysis->block->sample_cnt; i++) {
 		for (size_t p = cause->part_cnt; p--;) {
-			if (part__state(&cause->parts[p]) != proof->block->samples[i].state)
+			if (part__state(&cause->parts[p]) != analysis->block->samples[i].state)
 				continue;
-			proof->part[i] = (int)p; /* the largest, unless one has the same reason */
-			if (same_what(cause->parts[p].what, proof->what[i]))
+			analysis->part[i] =
+				(int)p; /* the largest, unless one has the same reason */
+			if (text__same(cause->parts[p].what, analysis->reasons[i]))
 				break;
 		}
 	}
@@ -306,10 +305,10 @@ static double share_of(double ns, double all)
 	return ns < all ? ns / all : 1;
 }
 
-void breakdown__divide(struct analysis *proof)
+void breakdown__divide(struct analysis *analysis)
 {
-	const struct block *block = proof->block;
-	struct cause *cause = &proof->block->cause;
+	const struct block *block = analysis->block;
+	struct cause *cause = &analysis->block->cause;
 	double all = block__delay(block), notable_ns = all * NOTABLE;
 	uint32_t largest = largest_state(block);
 	struct groups groups = { .cnt = 0 };
@@ -319,7 +318,7 @@ void breakdown__divide(struct analysis *proof)
 
 		if (state != largest && (state_ns(block, state) < notable_ns || !all))
 			continue;
-		add_state(proof, &groups, state);
+		add_state(analysis, &groups, state);
 		absorb(&groups, first, notable_ns);
 	}
 	qsort(groups.list, groups.cnt, sizeof(groups.list[0]), by_time);
@@ -327,8 +326,8 @@ void breakdown__divide(struct analysis *proof)
 	for (size_t i = 0; i < groups.cnt && i < CAUSE_PART_MAX; i++)
 		cause->parts[cause->part_cnt++] = (struct cause_part){
 			.kind = kind_of(&groups.list[i]),
-			.what = groups.list[i].what,
+			.what = groups.list[i].reason,
 			.share = share_of(groups.list[i].ns, all),
 		};
-	assign_samples(proof);
+	assign_samples(analysis);
 }

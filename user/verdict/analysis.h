@@ -6,19 +6,20 @@
 #ifndef JANK_VERDICT_ANALYSIS_H
 #define JANK_VERDICT_ANALYSIS_H
 
+#include "base/strbuf.h"
 #include "model/block.h"
 
 struct analysis {
 	struct block *block;
-	const char **what; /* per sample: the reason in its own state; NULL: not known */
-	int *part;	   /* per sample: index into cause.parts; -1: none */
+	const char **reasons; /* per sample: the reason in its own state; NULL: not known */
+	int *part;	      /* per sample: index into cause.parts; -1: none */
 };
 
 /*
  * Determines the reason of each sample. 0 or -ENOMEM. Borrows the block; freed by analysis__free.
  */
-int analysis__read(struct analysis *proof, struct block *block);
-void analysis__free(struct analysis *proof);
+int analysis__read(struct analysis *analysis, struct block *block);
+void analysis__free(struct analysis *analysis);
 
 /* The state of the part's time: JANK_STATE_*. */
 uint32_t part__state(const struct cause_part *part);
@@ -27,21 +28,21 @@ uint32_t part__state(const struct cause_part *part);
  * The weight of sample i in a part: ns of a span, 1 for a tick, 0 if not in the part. Time after a
  * wake-up belongs to the runnable part, whatever the state of the span.
  */
-uint64_t analysis__weight(const struct analysis *proof, size_t i, size_t part);
+uint64_t analysis__weight(const struct analysis *analysis, size_t i, size_t part);
 
 /*
  * The sample with the most weight in a part; if the part has a frame, only samples in that frame.
  * The first of equals; NULL: none.
  */
-const struct sample *analysis__main_sample(const struct analysis *proof, size_t part);
+const struct sample *analysis__main_sample(const struct analysis *analysis, size_t part);
 
 /* True if the chain explains a wait of this part. */
-bool analysis__has_chain(const struct analysis *proof, size_t part);
+bool analysis__has_chain(const struct analysis *analysis, size_t part);
 
 /*
  * The last link of that chain with a known state, else the last link; NULL: the part has no chain.
  */
-const struct link *analysis__chain_end(const struct analysis *proof, size_t part);
+const struct link *analysis__chain_end(const struct analysis *analysis, size_t part);
 
 /*
  * --- The parts of the verdict are the states, and the reasons in them, that took at least a tenth
@@ -53,6 +54,73 @@ const struct link *analysis__chain_end(const struct analysis *proof, size_t part
  * part, of the largest state. Groups of less than a tenth count for the largest part of their
  * state.
  */
-void breakdown__divide(struct analysis *proof);
+void breakdown__divide(struct analysis *analysis);
+
+/* --- The culprit: the function that is responsible for a part of the verdict. */
+
+/*
+ * The application frame with the most time in the part, counting each sample's innermost one; NULL:
+ * none was seen. *ret_share (may be NULL): its share of the samples' time, 0 to 1.
+ */
+const struct frame *culprit__frame(const struct analysis *analysis, size_t part, double *ret_share);
+
+/*
+ * True if a frame from culprit__frame may represent the whole part. Its function (without a name:
+ * its module) needs at least half of the time of stacks with an application frame, and a quarter of
+ * the time of all stacks.
+ */
+bool culprit__stands(const struct analysis *analysis, size_t part, const struct frame *frame);
+
+/* True if a frame without a name is only one of several such places of its module. */
+bool culprit__is_many(const struct analysis *analysis, size_t part, const struct frame *frame);
+
+/*
+ * The innermost unnamed application place, by exact address, on the stack for nearly all of the
+ * part's time: a common caller, which a debugger can look up. Dispatcher frames do not count. NULL:
+ * none.
+ */
+const struct frame *culprit__shared_place(const struct analysis *analysis, size_t part);
+
+/* Like culprit__frame, but from all ticks of the block, whatever their part. */
+const struct frame *culprit__running_frame(const struct analysis *analysis);
+
+/* The system call with the most time in the part, or NULL. */
+const char *culprit__syscall(const struct analysis *analysis, size_t part);
+
+/* The kernel function with the most ticks in a part, counting innermost frames; NULL: none. */
+const struct frame *culprit__kernel_frame(const struct analysis *analysis, size_t part,
+					  double *ret_share);
+
+/*
+ * The innermost named application function on the stack for at least half of the part's time. It is
+ * the same from run to run even if no single function below it is. NULL: none.
+ */
+const struct frame *culprit__common(const struct analysis *analysis, size_t part,
+				    double *ret_share);
+
+/*
+ * --- The signature of a fault: the same for the same fault on any run, machine and build;
+ * different for different faults.
+ */
+
+/*
+ * Fills cause.signature from the first part (which must exist), its frame, and the end of the
+ * part's chain if there is one.
+ */
+void signature__make(struct analysis *analysis);
+
+/* --- Stable names, without the parts that differ between builds, machines or runs. */
+
+/*
+ * A function: without compiler suffixes (".cold", ".constprop.0"), Rust hash and JIT tier. Of a
+ * script's location only the file.
+ */
+void stable_name__add_function(struct strbuf *sb, const char *function);
+
+/* A module: the file name without directories and versions; NULL adds nothing. */
+void stable_name__add_module(struct strbuf *sb, const char *module);
+
+/* A thread: without digits ("worker-3"); NULL adds nothing. */
+void stable_name__add_thread(struct strbuf *sb, const char *comm);
 
 #endif

@@ -12,10 +12,7 @@
 #include "model/chain/wait_reason.h"
 #include "model/stack.h"
 #include "verdict/analysis.h"
-#include "verdict/culprit.h"
-#include "verdict/runnable.h"
 #include "verdict/sentence.h"
-#include "verdict/signature.h"
 
 /* --- Confidence: factors between 0 and 1; a factor is 1 only if nothing is missing. */
 
@@ -29,9 +26,9 @@ static double ratio(double part, double all)
 	return all > 0 ? at_most_one(part / all) : 0;
 }
 
-static bool is_counted(const char *what)
+static bool is_counted(const char *reason)
 {
-	return what && (!strcmp(what, "throttled") || !strcmp(what, "stolen"));
+	return reason && (!strcmp(reason, "throttled") || !strcmp(reason, "stolen"));
 }
 
 /* Of the first part: the time covered by samples, and the share of it with an application frame. */
@@ -40,13 +37,13 @@ struct seen {
 	size_t ticks;
 };
 
-static struct seen seen_of(const struct analysis *proof)
+static struct seen seen_of(const struct analysis *analysis)
 {
 	struct seen seen = { 0 };
 
-	for (size_t i = 0; i < proof->block->sample_cnt; i++) {
-		const struct sample *sample = &proof->block->samples[i];
-		double weight = analysis__weight(proof, i, 0);
+	for (size_t i = 0; i < analysis->block->sample_cnt; i++) {
+		const struct sample *sample = &analysis->block->samples[i];
+		double weight = analysis__weight(analysis, i, 0);
 
 		seen.ns += weight;
 		seen.ticks += weight && sample->state == JANK_STATE_RUNNING;
@@ -54,17 +51,17 @@ static struct seen seen_of(const struct analysis *proof)
 			seen.named_ns += weight;
 	}
 	/* Before a dispatch starts there is no function to name. */
-	if (part__state(&proof->block->cause.parts[0]) == JANK_STATE_RUNNABLE) {
-		seen.ns += proof->block->start_delay_ns;
-		seen.named_ns += proof->block->start_delay_ns;
+	if (part__state(&analysis->block->cause.parts[0]) == JANK_STATE_RUNNABLE) {
+		seen.ns += analysis->block->start_delay_ns;
+		seen.named_ns += analysis->block->start_delay_ns;
 	}
 	return seen;
 }
 
-static double coverage(const struct analysis *proof, const struct seen *seen)
+static double coverage(const struct analysis *analysis, const struct seen *seen)
 {
-	const struct cause_part *part = &proof->block->cause.parts[0];
-	double ns = part->share * block__delay(proof->block);
+	const struct cause_part *part = &analysis->block->cause.parts[0];
+	double ns = part->share * block__delay(analysis->block);
 
 	if (part__state(part) == JANK_STATE_RUNNING)
 		return 1 - 1.0 / (seen->ticks + 1);
@@ -80,9 +77,9 @@ static double records(const struct block *block)
 	return ret;
 }
 
-static double of_chain(const struct analysis *proof)
+static double of_chain(const struct analysis *analysis)
 {
-	const struct link *last = &proof->block->chain[proof->block->chain_cnt - 1];
+	const struct link *last = &analysis->block->chain[analysis->block->chain_cnt - 1];
 	double ns = 0;
 
 	for (size_t i = 0; i < JANK_STATE_CNT; i++)
@@ -93,22 +90,22 @@ static double of_chain(const struct analysis *proof)
 /*
  * True if the thread that ends such a wait explains it. Disks and timers end waits by themselves.
  */
-static bool is_for_somebody(uint32_t state, const char *what)
+static bool is_for_somebody(uint32_t state, const char *reason)
 {
-	if (what && !strcmp(what, "timeout"))
+	if (reason && !strcmp(reason, "timeout"))
 		return false;
 	if (state == JANK_STATE_FUTEX || state == JANK_STATE_PIPE || state == JANK_STATE_BINDER ||
 	    state == JANK_STATE_SOCKET || state == JANK_STATE_POLL)
 		return true;
-	return what && (!strcmp(what, "userfault") || !strcmp(what, "eventfd") ||
-			!strcmp(what, "file_lock") || !strcmp(what, "child"));
+	return reason && (!strcmp(reason, "userfault") || !strcmp(reason, "eventfd") ||
+			  !strcmp(reason, "file_lock") || !strcmp(reason, "child"));
 }
 
-static double culprit(const struct analysis *proof)
+static double culprit(const struct analysis *analysis)
 {
-	const struct block *block = proof->block;
+	const struct block *block = analysis->block;
 	const struct cause_part *part = &block->cause.parts[0];
-	const struct sample *sample = analysis__main_sample(proof, 0);
+	const struct sample *sample = analysis__main_sample(analysis, 0);
 	uint32_t state = part__state(part);
 	double ns = 0;
 
@@ -119,8 +116,8 @@ static double culprit(const struct analysis *proof)
 	}
 	if (!is_for_somebody(state, part->what))
 		return 1;
-	if (analysis__has_chain(proof, 0))
-		return of_chain(proof);
+	if (analysis__has_chain(analysis, 0))
+		return of_chain(analysis);
 	return sample && activity__of_sample(sample).waker_tid ? 0.7 : 0.5;
 }
 
@@ -136,14 +133,14 @@ static double culprit(const struct analysis *proof)
  *   For a wait for a CPU: 0.5 + 0.5 × the share of it with known preemptors; 1 if throttled or
  *   stolen, which the kernel counts.
  */
-static double confidence__of(const struct analysis *proof)
+static double confidence__of(const struct analysis *analysis)
 {
-	struct seen seen = seen_of(proof);
+	struct seen seen = seen_of(analysis);
 	double names = 0.7 + 0.3 * ratio(seen.named_ns, seen.ns);
 
-	if (is_counted(proof->block->cause.parts[0].what) && !seen.ns)
+	if (is_counted(analysis->block->cause.parts[0].what) && !seen.ns)
 		names = 1;
-	return coverage(proof, &seen) * names * records(proof->block) * culprit(proof);
+	return coverage(analysis, &seen) * names * records(analysis->block) * culprit(analysis);
 }
 
 static unsigned quality_of(const struct stack *stack)
@@ -172,17 +169,18 @@ static void judge_stacks(struct block *block)
 	}
 }
 
-static void blame_frames(struct analysis *proof)
+static void blame_frames(struct analysis *analysis)
 {
-	struct cause *cause = &proof->block->cause;
+	struct cause *cause = &analysis->block->cause;
 
 	for (size_t i = 0; i < cause->part_cnt; i++) {
 		struct cause_part *part = &cause->parts[i];
 
-		part->frame = culprit__frame(proof, i, NULL);
+		part->frame = culprit__frame(analysis, i, NULL);
 		if (!part->frame && part__state(part) == JANK_STATE_RUNNABLE &&
-		    proof->block->start_delay_ns < proof->block->state_ns[JANK_STATE_RUNNABLE])
-			part->frame = culprit__running_frame(proof); /* what it did before */
+		    analysis->block->start_delay_ns <
+			    analysis->block->state_ns[JANK_STATE_RUNNABLE])
+			part->frame = culprit__running_frame(analysis); /* what it did before */
 	}
 }
 
@@ -196,17 +194,17 @@ static void take_first(struct cause *cause)
 
 void blame__block(struct block *block)
 {
-	struct analysis proof;
+	struct analysis analysis;
 
-	if (analysis__read(&proof, block))
+	if (analysis__read(&analysis, block))
 		return;
-	breakdown__divide(&proof);
-	blame_frames(&proof);
+	breakdown__divide(&analysis);
+	blame_frames(&analysis);
 	take_first(&block->cause);
-	signature__make(&proof);
-	block->cause.confidence = confidence__of(&proof);
+	signature__make(&analysis);
+	block->cause.confidence = confidence__of(&analysis);
 	free(block->cause.summary);
-	block->cause.summary = sentence__make(&proof);
+	block->cause.summary = sentence__make(&analysis);
 	judge_stacks(block);
-	analysis__free(&proof);
+	analysis__free(&analysis);
 }

@@ -3,7 +3,7 @@
  * Sums the samples' time by function. Code is identified by function name and module, not by
  * address.
  */
-#include "verdict/culprit.h"
+#include "verdict/analysis.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +59,7 @@ static bool same(const struct candidate *a, const struct candidate *b)
  * The entry with the most time, summed over its samples; if there is none, an empty one. Frees the
  * list.
  */
-static struct candidate worst(struct mapped_files *from)
+static struct candidate heaviest(struct mapped_files *from)
 {
 	struct candidate ret = { 0 }, sum = { 0 };
 
@@ -89,27 +89,27 @@ static const struct frame *leaf_of_kernel(const struct stack *stack)
 		       : NULL;
 }
 
-typedef uint64_t weigh_fn(const struct analysis *proof, size_t i, size_t part);
+typedef uint64_t weigh_fn(const struct analysis *analysis, size_t i, size_t part);
 
 typedef const struct frame *frame_fn(const struct stack *stack);
 
-static frame_fn *frame_of(const struct analysis *proof, size_t part)
+static frame_fn *frame_of(const struct analysis *analysis, size_t part)
 {
-	return part__state(&proof->block->cause.parts[part]) == JANK_STATE_RUNNING
+	return part__state(&analysis->block->cause.parts[part]) == JANK_STATE_RUNNING
 		       ? stack__busy_frame
 		       : stack__app_frame;
 }
 
-static const struct frame *worst_by(const struct analysis *proof, weigh_fn *weigh, size_t part,
-				    frame_fn *of, double *ret_share)
+static const struct frame *heaviest_by(const struct analysis *analysis, weigh_fn *weigh,
+				       size_t part, frame_fn *of, double *ret_share)
 {
-	size_t cnt = proof->block->sample_cnt;
+	size_t cnt = analysis->block->sample_cnt;
 	struct mapped_files all = { .list = calloc(cnt + 1, sizeof(*all.list)) };
 	struct candidate ret;
 
 	for (size_t i = 0; all.list && i < cnt; i++) {
-		uint64_t weight = weigh(proof, i, part);
-		const struct frame *frame = of(&proof->block->samples[i].stack);
+		uint64_t weight = weigh(analysis, i, part);
+		const struct frame *frame = of(&analysis->block->samples[i].stack);
 
 		all.sum += weight;
 		if (frame && weight)
@@ -119,32 +119,32 @@ static const struct frame *worst_by(const struct analysis *proof, weigh_fn *weig
 								  .weight = weight,
 								  .at = i };
 	}
-	ret = worst(&all);
+	ret = heaviest(&all);
 	if (ret_share)
 		*ret_share = share(ret.weight, all.sum);
 	return ret.frame;
 }
 
-const struct frame *culprit__frame(const struct analysis *proof, size_t part, double *ret_share)
+const struct frame *culprit__frame(const struct analysis *analysis, size_t part, double *ret_share)
 {
-	return worst_by(proof, analysis__weight, part, frame_of(proof, part), ret_share);
+	return heaviest_by(analysis, analysis__weight, part, frame_of(analysis, part), ret_share);
 }
 
-const struct frame *culprit__kernel_frame(const struct analysis *proof, size_t part,
+const struct frame *culprit__kernel_frame(const struct analysis *analysis, size_t part,
 					  double *ret_share)
 {
-	return worst_by(proof, analysis__weight, part, leaf_of_kernel, ret_share);
+	return heaviest_by(analysis, analysis__weight, part, leaf_of_kernel, ret_share);
 }
 
-static uint64_t weigh_tick(const struct analysis *proof, size_t i, size_t part)
+static uint64_t weigh_tick(const struct analysis *analysis, size_t i, size_t part)
 {
 	(void)part;
-	return proof->block->samples[i].state == JANK_STATE_RUNNING;
+	return analysis->block->samples[i].state == JANK_STATE_RUNNING;
 }
 
-const struct frame *culprit__running_frame(const struct analysis *proof)
+const struct frame *culprit__running_frame(const struct analysis *analysis)
 {
-	return worst_by(proof, weigh_tick, 0, stack__app_frame, NULL);
+	return heaviest_by(analysis, weigh_tick, 0, stack__app_frame, NULL);
 }
 
 /* Time of samples by the frames on their stacks. */
@@ -152,16 +152,16 @@ struct stood {
 	uint64_t any, app, own;
 };
 
-static struct stood stood_for(const struct analysis *proof, weigh_fn *weigh, size_t part,
+static struct stood stood_for(const struct analysis *analysis, weigh_fn *weigh, size_t part,
 			      const struct frame *frame)
 {
-	frame_fn *of = frame_of(proof, part);
+	frame_fn *of = frame_of(analysis, part);
 	struct stood ret = { 0 };
 
-	for (size_t i = 0; i < proof->block->sample_cnt; i++) {
-		const struct stack *stack = &proof->block->samples[i].stack;
+	for (size_t i = 0; i < analysis->block->sample_cnt; i++) {
+		const struct stack *stack = &analysis->block->samples[i].stack;
 		const struct frame *app = of(stack);
-		uint64_t weight = weigh(proof, i, part);
+		uint64_t weight = weigh(analysis, i, part);
 
 		ret.any += stack->frame_cnt ? weight : 0;
 		ret.app += app ? weight : 0;
@@ -170,24 +170,24 @@ static struct stood stood_for(const struct analysis *proof, weigh_fn *weigh, siz
 	return ret;
 }
 
-bool culprit__stands(const struct analysis *proof, size_t part, const struct frame *frame)
+bool culprit__stands(const struct analysis *analysis, size_t part, const struct frame *frame)
 {
-	struct stood stood = stood_for(proof, analysis__weight, part, frame);
+	struct stood stood = stood_for(analysis, analysis__weight, part, frame);
 
-	if (!stood.app && part__state(&proof->block->cause.parts[part]) == JANK_STATE_RUNNABLE)
-		stood = stood_for(proof, weigh_tick, part, frame);
+	if (!stood.app && part__state(&analysis->block->cause.parts[part]) == JANK_STATE_RUNNABLE)
+		stood = stood_for(analysis, weigh_tick, part, frame);
 	return stood.own && stood.own >= stood.app - stood.own && stood.own >= stood.any / 4;
 }
 
-bool culprit__is_many(const struct analysis *proof, size_t part, const struct frame *frame)
+bool culprit__is_many(const struct analysis *analysis, size_t part, const struct frame *frame)
 {
-	frame_fn *of = frame_of(proof, part);
+	frame_fn *of = frame_of(analysis, part);
 
-	for (size_t i = 0; !frame->function && i < proof->block->sample_cnt; i++) {
-		const struct frame *app = of(&proof->block->samples[i].stack);
+	for (size_t i = 0; !frame->function && i < analysis->block->sample_cnt; i++) {
+		const struct frame *app = of(&analysis->block->samples[i].stack);
 
 		if (app && stack__same_code(app, frame) && app->offset != frame->offset &&
-		    analysis__weight(proof, i, part))
+		    analysis__weight(analysis, i, part))
 			return true;
 	}
 	return false;
@@ -205,10 +205,10 @@ static bool is_at(const struct stack *stack, const struct frame *place)
 	return false;
 }
 
-const struct frame *culprit__shared_place(const struct analysis *proof, size_t part)
+const struct frame *culprit__shared_place(const struct analysis *analysis, size_t part)
 {
-	const struct sample *main = analysis__main_sample(proof, part);
-	const struct stack *stack = main ? &main->stack : NULL;
+	const struct sample *sample = analysis__main_sample(analysis, part);
+	const struct stack *stack = sample ? &sample->stack : NULL;
 
 	for (size_t i = 0; stack && i < stack->frame_cnt; i++) {
 		const struct frame *frame = &stack->frames[i];
@@ -217,11 +217,11 @@ const struct frame *culprit__shared_place(const struct analysis *proof, size_t p
 		if (frame->function || frame->dispatcher || !frame->app || !frame->module ||
 		    *frame->module != '/')
 			continue;
-		for (size_t k = 0; k < proof->block->sample_cnt; k++) {
-			uint64_t weight = analysis__weight(proof, k, part);
+		for (size_t k = 0; k < analysis->block->sample_cnt; k++) {
+			uint64_t weight = analysis__weight(analysis, k, part);
 
 			all += weight;
-			if (weight && is_at(&proof->block->samples[k].stack, frame))
+			if (weight && is_at(&analysis->block->samples[k].stack, frame))
 				own += weight;
 		}
 		if ((double)own >= SHARED_MIN * (double)all)
@@ -230,21 +230,22 @@ const struct frame *culprit__shared_place(const struct analysis *proof, size_t p
 	return NULL;
 }
 
-const char *culprit__syscall(const struct analysis *proof, size_t part)
+const char *culprit__syscall(const struct analysis *analysis, size_t part)
 {
-	size_t cnt = proof->block->sample_cnt;
+	size_t cnt = analysis->block->sample_cnt;
 	struct mapped_files all = { .list = calloc(cnt + 1, sizeof(*all.list)) };
 
 	for (size_t i = 0; all.list && i < cnt; i++) {
-		uint64_t weight = analysis__weight(proof, i, part);
+		uint64_t weight = analysis__weight(analysis, i, part);
 
-		if (proof->block->samples[i].syscall_name && weight)
-			all.list[all.cnt++] =
-				(struct candidate){ .name = proof->block->samples[i].syscall_name,
-						    .weight = weight,
-						    .at = i };
+		if (analysis->block->samples[i].syscall_name && weight)
+			all.list[all.cnt++] = (struct candidate){
+				.name = analysis->block->samples[i].syscall_name,
+				.weight = weight,
+				.at = i
+			};
 	}
-	return worst(&all).name;
+	return heaviest(&all).name;
 }
 
 /* Adds every named application function on the stack; a recursive one several times. */
@@ -266,13 +267,13 @@ static size_t add_functions(struct candidate *list, const struct stack *stack, u
 	return cnt;
 }
 
-static size_t frames_of(const struct analysis *proof, size_t part)
+static size_t frames_of(const struct analysis *analysis, size_t part)
 {
 	size_t ret = 0;
 
-	for (size_t i = 0; i < proof->block->sample_cnt; i++)
-		if (analysis__weight(proof, i, part))
-			ret += proof->block->samples[i].stack.frame_cnt;
+	for (size_t i = 0; i < analysis->block->sample_cnt; i++)
+		if (analysis__weight(analysis, i, part))
+			ret += analysis->block->samples[i].stack.frame_cnt;
 	return ret;
 }
 
@@ -297,20 +298,21 @@ static size_t total_of(const struct candidate *list, size_t cnt, uint64_t *ret_n
 	return i;
 }
 
-const struct frame *culprit__common(const struct analysis *proof, size_t part, double *ret_share)
+const struct frame *culprit__common(const struct analysis *analysis, size_t part, double *ret_share)
 {
-	struct mapped_files all = { .list = calloc(frames_of(proof, part) + 1, sizeof(*all.list)) };
+	struct mapped_files all = { .list = calloc(frames_of(analysis, part) + 1,
+						   sizeof(*all.list)) };
 	const struct frame *ret = NULL;
 	double depth, least = 0;
 	uint64_t ns;
 
-	for (size_t i = 0; all.list && i < proof->block->sample_cnt; i++) {
-		uint64_t weight = analysis__weight(proof, i, part);
+	for (size_t i = 0; all.list && i < analysis->block->sample_cnt; i++) {
+		uint64_t weight = analysis__weight(analysis, i, part);
 
 		all.sum += weight;
 		if (weight)
 			all.cnt += add_functions(all.list + all.cnt,
-						 &proof->block->samples[i].stack, weight, i);
+						 &analysis->block->samples[i].stack, weight, i);
 	}
 	if (all.cnt)
 		qsort(all.list, all.cnt, sizeof(*all.list), by_name);

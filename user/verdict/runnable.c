@@ -3,7 +3,7 @@
  * Throttled and stolen time, which the kernel counts, comes first. The preemptors divide the rest,
  * and then the state before: running or asleep.
  */
-#include "verdict/runnable.h"
+#include "verdict/blame.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -151,7 +151,7 @@ static struct runners runners_of(const struct block *block, const struct other_t
 	return ret;
 }
 
-struct runners runnable__worst(const struct block *block, bool better)
+struct runners runnable__culprit(const struct block *block, bool better)
 {
 	struct runners ret = { .task = NULL };
 

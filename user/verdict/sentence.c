@@ -5,172 +5,16 @@
 #include "verdict/sentence.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/function_name.h"
 #include "base/text.h"
 #include "model/stack.h"
-#include "verdict/culprit.h"
-#include "verdict/sentence_parts.h"
+#include "verdict/analysis.h"
 
-/* --- Words: names cut to a limit; tasks and functions in readable form. */
-
-#define NAME_BYTES     80
-#define PATH_BYTES     120
-#define ELLIPSIS       "…"
-#define PRIO_DEADLINE  1
-#define PRIO_REALTIME  101 /* wire format of rt_priority 0, the last one */
-#define PRIO_NICE_ZERO 122
-
-static bool is_inside(char c)
-{
-	return ((unsigned char)c & 0xc0) == 0x80; /* second or later byte of a UTF-8 character */
-}
-
-void words__add_name(struct strbuf *sb, const char *name)
-{
-	size_t len = strnlen(name, NAME_BYTES + 1);
-
-	if (len <= NAME_BYTES) {
-		strbuf__add(sb, name, len);
-		return;
-	}
-	for (len = NAME_BYTES; len && is_inside(name[len]);)
-		len--;
-	strbuf__add(sb, name, len);
-	strbuf__adds(sb, ELLIPSIS);
-}
-
-void words__add_path(struct strbuf *sb, const char *path)
-{
-	size_t len = strlen(path);
-
-	if (len > PATH_BYTES) {
-		path += len - PATH_BYTES;
-		while (is_inside(*path))
-			path++;
-		if (strchr(path, '/'))
-			path = strchr(path, '/');
-		strbuf__adds(sb, ELLIPSIS);
-	}
-	strbuf__adds(sb, path);
-}
-
-/* Maps glibc's internal names of public functions: "___pthread_mutex_lock", "__GI_getaddrinfo". */
-static const char *public_name(const char *function)
-{
-	const char *name = strncmp(function, "__GI_", 5) ? function : function + 5;
-	const char *bare = name + strspn(name, "_");
-
-	return strncmp(bare, "pthread_", 8) ? name : bare;
-}
-
-void words__add_function(struct strbuf *sb, const struct frame *frame)
-{
-	struct strbuf name = STRBUF_INIT;
-
-	if (frame->function) {
-		function__add_short(&name, public_name(frame->function), "<…>", false);
-		words__add_name(sb, strbuf__str(&name));
-		sb->failed |= name.failed;
-		strbuf__free(&name);
-		return;
-	}
-	words__add_name(sb, text__base_name(frame->module));
-	strbuf__addf(sb, "+0x%" PRIx64, frame->offset);
-}
-
-/* "redis-server (no symbols)": several places of a module without symbols */
-static void words__add_nameless(struct strbuf *sb, const struct frame *frame)
-{
-	words__add_name(sb, text__base_name(frame->module));
-	strbuf__adds(sb, " (no symbols)");
-}
-
-void words__add_place(struct strbuf *sb, const struct block *block, const struct frame *frame)
-{
-	const char *module = text__base_name(frame->module);
-
-	words__add_function(sb, frame);
-	if (!frame->function || !*module ||
-	    (block->exe && !strcmp(module, text__base_name(block->exe))) ||
-	    (block->process && !strcmp(module, block->process)))
-		return;
-	strbuf__adds(sb, " (");
-	words__add_name(sb, module);
-	strbuf__adds(sb, ")");
-}
-
-void words__add_task(struct strbuf *sb, const struct block *block, const struct other_task *task,
-		     const char *process)
-{
-	if (task->pid == block->pid) {
-		if (task->tid == task->pid)
-			strbuf__adds(sb, "the main thread");
-		else
-			strbuf__addf(sb, "thread '%s' (tid %" PRIu32 ")", task->comm, task->tid);
-		return;
-	}
-	words__add_name(sb, process && *process ? process : task->comm);
-	if (task->tid == task->pid || !task->tid || !process || !*process)
-		strbuf__addf(sb, " (pid %" PRIu32 ")", task->pid);
-	else
-		strbuf__addf(sb, " (pid %" PRIu32 ", thread '%s')", task->pid, task->comm);
-}
-
-static void add_prio(struct strbuf *sb, uint16_t prio)
-{
-	if (prio <= PRIO_DEADLINE)
-		strbuf__adds(sb, ", with a deadline");
-	else if (prio <= PRIO_REALTIME)
-		strbuf__addf(sb, ", real-time priority %d", PRIO_REALTIME - prio);
-	else
-		strbuf__addf(sb, ", nice %d", prio - PRIO_NICE_ZERO);
-}
-
-/* jankbpf's threads are jankbpf, jankbpf-sink and jankbpf-apart. */
-static bool is_tracer(const struct other_task *task)
-{
-	return !strcmp(task->comm, "jankbpf") || !strncmp(task->comm, "jankbpf-", 8);
-}
-
-void words__add_runner(struct strbuf *sb, const struct other_task *task, size_t more, uint16_t than)
-{
-	if (is_tracer(task))
-		strbuf__addf(sb, "jankbpf itself (pid %" PRIu32, task->pid);
-	else
-		strbuf__addf(sb, "'%s' (pid %" PRIu32, task->comm, task->pid);
-	if (more)
-		strbuf__addf(sb, " and %zu more", more);
-	if (task->prio && than && task->prio < than)
-		add_prio(sb, task->prio);
-	strbuf__adds(sb, ")");
-}
-
-void words__add_pct(struct strbuf *sb, double share)
-{
-	strbuf__addf(sb, "%.0f %%", share * 100);
-}
-
-const char *words__of_what(const char *what)
-{
-	static const struct {
-		const char *key, *words;
-	} list[] = {
-#define X_WHAT(key, words) { key, words },
-		VERDICT_WHATS(X_WHAT)
-#undef X_WHAT
-	};
-
-	for (size_t i = 0; what && i < sizeof(list) / sizeof(list[0]); i++)
-		if (!strcmp(list[i].key, what))
-			return list[i].words;
-	return NULL;
-}
-
-#define CLAUSE_MAX 3
+#define CLAUSE_MAX   3
+#define NEARLY_ALL   0.9
+#define PRESSURE_PCT 5 /* threshold for mentioning it */
 
 static void add_who(struct strbuf *sb, const struct block *block)
 {
@@ -184,131 +28,215 @@ static void add_who(struct strbuf *sb, const struct block *block)
 		strbuf__addf(sb, "thread %" PRIu32, block->tid);
 }
 
-void clause__add_verb(struct clause *c, const char *past, const char *going_on)
+/* --- a clause for time off the CPU: the object of the wait, and the place */
+
+/*
+ * True if it is a span of the part in that call, from that application function (NULL: from any).
+ */
+static bool is_span_in(const struct clause *c, size_t i, const struct activity *m,
+		       const struct frame *frame)
 {
-	strbuf__addf(c->sb, c->open ? " has been %s for " : " %s ", c->open ? going_on : past);
-	clock__add_duration(c->sb, c->ns);
+	const struct sample *sample = &c->block->samples[i];
+	const struct frame *other = frame ? stack__app_frame(&sample->stack) : NULL;
+
+	if (!analysis__weight(c->analysis, i, c->nr) || sample->state != m->state ||
+	    !text__same(sample->syscall_name, m->syscall))
+		return false;
+	return !frame || (other && stack__same_code(frame, other));
 }
 
-void sentence__add_collector(struct strbuf *sb, const struct block *block,
-			     const struct activity *moment)
+/*
+ * Adds ", 301 ms of it" if the call named next has clearly less than the clause's time. That time
+ * includes waits too short to be sent as spans; they belong to no call.
+ */
+static void add_part_of_it(struct clause *c, const struct activity *m, const struct frame *frame)
 {
-	const struct frame *caller, *outer = wait_reason__collector(moment, &caller);
+	uint64_t ns = 0;
 
-	if (!outer)
+	for (size_t i = 0; i < c->block->sample_cnt; i++)
+		if (is_span_in(c, i, m, frame))
+			ns += c->block->samples[i].ns - c->block->samples[i].runnable_ns;
+	if (!ns || (double)ns >= NEARLY_ALL * (double)c->ns)
 		return;
-	strbuf__adds(sb, " (");
-	words__add_function(sb, outer);
-	strbuf__adds(sb, ")");
-	if (!caller)
-		return;
-	strbuf__adds(sb, " ← ");
-	words__add_place(sb, block, caller);
+	strbuf__adds(c->sb, ", ");
+	clock__add_duration(c->sb, ns);
+	strbuf__adds(c->sb, " of it");
 }
+
+/* Adds the place of the part's time, if one place has enough of it. */
+static void add_place(struct clause *c, const struct activity *m)
+{
+	const struct frame *frame = stack__app_frame(m->stack);
+
+	if (!frame)
+		frame = c->part->frame;
+	if (frame && !culprit__stands(c->analysis, c->nr, frame))
+		frame = NULL;
+	if (m->syscall || frame)
+		add_part_of_it(c, m, frame);
+	if (sentence__add_call(c->sb, m, frame))
+		clause__add_frame(c, frame);
+}
+
+static void add_sleep(struct clause *c, const struct activity *m)
+{
+	const struct wait_object *waited = m->waited;
+
+	clause__add_verb(c, "slept", "sleeping");
+	if (c->part->frame && culprit__stands(c->analysis, c->nr, c->part->frame)) {
+		strbuf__adds(c->sb, " in ");
+		clause__add_frame(c, c->part->frame);
+	}
+	if (!m->syscall)
+		return;
+	strbuf__addf(c->sb, " (%s", m->syscall);
+	if (c->sample->ns < c->ns / 2) {
+		strbuf__adds(c->sb, ", more than once");
+	} else if (waited && waited->raw.hdr.flags & JANK_WAITED_TIMEOUT &&
+		   waited->raw.timeout_ns != UINT64_MAX) {
+		strbuf__adds(c->sb, " of ");
+		clock__add_duration(c->sb, waited->raw.timeout_ns);
+	}
+	strbuf__adds(c->sb, ")");
+}
+
+/* Adds the number of major faults and the machine's memory pressure. */
+static void add_memory(struct clause *c)
+{
+	const char *reason = c->part->what;
+	uint64_t faults = c->block->facts.known ? c->block->facts.maj_flt_cnt : 0;
+
+	if (part__state(c->part) == JANK_STATE_PAGE_FAULT && faults > 1)
+		strbuf__addf(c->sb, ", %" PRIu64 " major page faults", faults);
+	if ((words__is(reason, "reclaim") || words__is(reason, "swap_in") ||
+	     words__is(reason, "memory_limit")) &&
+	    c->block->load.psi_memory_pct >= PRESSURE_PCT)
+		strbuf__addf(c->sb, ", the machine's memory pressure at %.0f %%",
+			     c->block->load.psi_memory_pct);
+}
+
+/* Adds further facts about the wait: its file, its timeout. */
+static void add_details(struct clause *c, const struct activity *m)
+{
+	const struct wait_object *waited = m->waited;
+
+	if (m->state == JANK_STATE_DISK && waited && waited->path &&
+	    !words__is(c->part->what, "fuse")) {
+		strbuf__adds(c->sb, " (");
+		sentence__add_file(c->sb, waited);
+		strbuf__adds(c->sb, ")");
+	}
+	add_memory(c);
+	if (!waited || !(waited->raw.hdr.flags & JANK_WAITED_TIMEOUT) ||
+	    waited->raw.timeout_ns == UINT64_MAX || words__is(c->part->what, "gil"))
+		return;
+	if (activity__timed_out(m) && c->ns / 3 * 2 > waited->raw.timeout_ns) {
+		strbuf__adds(c->sb, ", more than once until a timeout of ");
+	} else {
+		strbuf__adds(c->sb,
+			     activity__timed_out(m) ? ", until its timeout of " : ", timeout ");
+	}
+	clock__add_duration(c->sb, waited->raw.timeout_ns);
+}
+
+static void add_wait(struct clause *c)
+{
+	static const struct stack nowhere;
+	struct activity m = { .state = part__state(c->part), .stack = &nowhere };
+	bool chain = analysis__has_chain(c->analysis, c->nr);
+
+	/* Prefer the wait with the chain: another may be as long, but explains less. */
+	if (chain) {
+		c->sample = &c->block->samples[c->block->chain_sample];
+		m = activity__of_chain(c->block);
+	} else if (c->sample) {
+		m = activity__of_sample(c->sample);
+	}
+	if (m.state == JANK_STATE_SLEEP) {
+		add_sleep(c, &m);
+		return;
+	}
+	if (m.state == JANK_STATE_STOPPED && !c->part->what) {
+		clause__add_verb(c, "was stopped for", "stopped");
+		strbuf__adds(c->sb, ", by a debugger or a signal");
+		return;
+	}
+	if (sentence__is_spent(c->part->what)) {
+		strbuf__adds(c->sb, c->open ? " has spent " : " spent ");
+		clock__add_duration(c->sb, c->ns);
+	} else {
+		clause__add_verb(c, "waited", "waiting");
+	}
+	if (chain && !words__is(c->part->what, "gc"))
+		add_place(c, &m);
+	sentence__add_object(c->sb, c->block, &m, c->part->what);
+	if (chain) {
+		sentence__add_chain(c->sb, c->block, 0, &m, c->part->what);
+		return;
+	}
+	if (c->sample)
+		sentence__add_other(c->sb, c->block, c->sample, c->part->what);
+	if (words__is(c->part->what, "gc"))
+		sentence__add_collector(c->sb, c->block, &m);
+	else
+		add_place(c, &m);
+	add_details(c, &m);
+}
+
+/* --- the sentence */
 
 /* True if the part still lasts. A running part does if no sample's span is open. */
-static bool is_open(const struct analysis *proof, const struct clause *c)
+static bool is_open(const struct analysis *analysis, const struct clause *c)
 {
 	bool any = false;
 
-	if (proof->block->type != BLOCK_HANG || c->nr)
+	if (analysis->block->type != BLOCK_HANG || c->nr)
 		return false;
-	if (!proof->block->duration_ns) /* it has not started */
+	if (!analysis->block->duration_ns) /* it has not started */
 		return true;
-	for (size_t i = 0; i < proof->block->sample_cnt; i++) {
-		any |= proof->block->samples[i].open;
-		if (proof->block->samples[i].open && analysis__weight(proof, i, c->nr))
+	for (size_t i = 0; i < analysis->block->sample_cnt; i++) {
+		any |= analysis->block->samples[i].open;
+		if (analysis->block->samples[i].open && analysis__weight(analysis, i, c->nr))
 			return true;
 	}
 	return !any && part__state(c->part) == JANK_STATE_RUNNING;
 }
 
-static void add_clause(struct strbuf *sb, const struct analysis *proof, size_t nr)
+static void add_clause(struct strbuf *sb, const struct analysis *analysis, size_t nr)
 {
 	struct clause c = {
 		.sb = sb,
-		.proof = proof,
-		.block = proof->block,
+		.analysis = analysis,
+		.block = analysis->block,
 		.nr = nr,
-		.part = &proof->block->cause.parts[nr],
-		.sample = analysis__main_sample(proof, nr),
+		.part = &analysis->block->cause.parts[nr],
+		.sample = analysis__main_sample(analysis, nr),
 	};
 	uint32_t state = part__state(c.part);
 
-	c.ns = (uint64_t)(c.part->share * (double)block__delay(proof->block) + 0.5);
-	c.open = is_open(proof, &c);
+	c.ns = (uint64_t)(c.part->share * (double)block__delay(analysis->block) + 0.5);
+	c.open = is_open(analysis, &c);
 	if (state == JANK_STATE_RUNNING)
 		clause__add_busy(&c);
 	else if (state == JANK_STATE_RUNNABLE)
 		clause__add_runnable(&c);
 	else
-		clause__add_wait(&c);
+		add_wait(&c);
 }
 
-char *sentence__make(const struct analysis *proof)
+char *sentence__make(const struct analysis *analysis)
 {
 	struct strbuf sb = STRBUF_INIT;
 
-	add_who(&sb, proof->block);
-	for (size_t i = 0; i < proof->block->cause.part_cnt && i < CLAUSE_MAX; i++) {
+	add_who(&sb, analysis->block);
+	for (size_t i = 0; i < analysis->block->cause.part_cnt && i < CLAUSE_MAX; i++) {
 		if (i)
 			strbuf__adds(&sb, "; also");
-		add_clause(&sb, proof, i);
+		add_clause(&sb, analysis, i);
 	}
 	if (sb.failed) {
 		strbuf__free(&sb);
 		return NULL;
 	}
 	return sb.data;
-}
-
-/*
- * Adds the location: the library function or the system call, then the application function that
- * called it.
- */
-
-bool sentence__add_call(struct strbuf *sb, const struct activity *moment, const struct frame *frame)
-{
-	const struct frame *call = wait_reason__frame(moment),
-			   *app = stack__app_frame(moment->stack);
-	bool futex = moment->state == JANK_STATE_FUTEX; /* its system call adds nothing */
-	bool fault = moment->state == JANK_STATE_PAGE_FAULT;
-	bool named = frame && (frame->function || frame->module);
-
-	if (call && app && call >= app) /* pointers into one stack: the call is further out */
-		call = NULL;
-	if (call) {
-		strbuf__adds(sb, " in ");
-		words__add_function(sb, call);
-	} else if (moment->syscall && !futex && !fault) {
-		strbuf__addf(sb, " in %s", moment->syscall);
-	} else {
-		strbuf__adds(sb, named ? " in " : "");
-		return named;
-	}
-	strbuf__adds(sb, named ? " ← " : "");
-	return named;
-}
-
-void sentence__add_place(struct strbuf *sb, const struct block *block,
-			 const struct activity *moment)
-{
-	const struct frame *frame = stack__app_frame(moment->stack);
-
-	if (sentence__add_call(sb, moment, frame))
-		words__add_place(sb, block, frame);
-}
-
-void clause__add_frame(struct clause *c, const struct frame *frame)
-{
-	const struct frame *shared = NULL;
-
-	if (culprit__is_many(c->proof, c->nr, frame)) {
-		shared = culprit__shared_place(c->proof, c->nr);
-		if (!shared) {
-			words__add_nameless(c->sb, frame);
-			return;
-		}
-	}
-	words__add_place(c->sb, c->block, shared ? shared : frame);
 }

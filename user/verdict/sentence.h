@@ -9,13 +9,15 @@
 
 #include "base/strbuf.h"
 #include "model/block.h"
+#include "model/chain/wait_reason.h"
 #include "verdict/analysis.h"
+#include <string.h>
 
 /*
  * Makes the sentence from the verdict's parts; requires at least one. Owned by the caller; NULL:
  * out of memory.
  */
-char *sentence__make(const struct analysis *proof);
+char *sentence__make(const struct analysis *analysis);
 
 /*
  * --- Words of the sentence. Names come from traced programs and may hold any bytes. They are cut
@@ -48,7 +50,13 @@ void words__add_runner(struct strbuf *sb, const struct other_task *task, size_t 
 void words__add_pct(struct strbuf *sb, double share); /* "80 %" */
 
 /* The words of the list below, or NULL. */
-const char *words__of_what(const char *what);
+const char *words__of_reason(const char *reason);
+
+/* True if the reason is that word of the list; NULL is none. */
+static inline bool words__is(const char *reason, const char *word)
+{
+	return reason && !strcmp(reason, word);
+}
 
 /*
  * The finer cause: which problem of a kind it was. Derived from the kernel and library functions on
@@ -57,7 +65,7 @@ const char *words__of_what(const char *what);
  */
 
 /* X(key, words): the words follow "waited 150 ms" or "spent 150 ms" */
-#define VERDICT_WHATS(X)                                                                           \
+#define VERDICT_REASONS(X)                                                                         \
 	/* cpu, kernel, and waits in them */                                                       \
 	X("gc", "in garbage collection")                                                           \
 	X("safepoint", "for the runtime, which had stopped its threads")                           \
@@ -105,5 +113,67 @@ const char *words__of_what(const char *what);
 	X("file_lock", "for a file's lock")                                                        \
 	X("kernel_lock", "for a lock in the kernel")                                               \
 	X("frozen", "frozen with its cgroup")
+
+/* --- Clauses of the sentence, one for each part of the verdict. Internal to sentence*.c. */
+
+/* A clause under construction. */
+struct clause {
+	struct strbuf *sb;
+	const struct analysis *analysis;
+	const struct block *block;
+	size_t nr; /* index of the part */
+	const struct cause_part *part;
+	const struct sample *sample; /* with the most weight; NULL: none */
+	uint64_t ns;
+	bool open; /* it still lasts (hang) */
+};
+
+void clause__add_busy(struct clause *c);     /* on the CPU */
+void clause__add_runnable(struct clause *c); /* waiting for a CPU */
+
+/* "waited 150 ms", or "has been waiting for 5.2 s" */
+void clause__add_verb(struct clause *c, const char *past, const char *going_on);
+
+/* Adds a part's frame, which may represent several places. */
+void clause__add_frame(struct clause *c, const struct frame *frame);
+
+/*
+ * Adds " in CALL ← ". frame: the application frame of the activity (NULL: not known). Returns
+ * true if the caller must add that frame next.
+ */
+bool sentence__add_call(struct strbuf *sb, const struct activity *activity,
+			const struct frame *frame);
+
+/* Adds " in CALL ← FUNCTION", as far as known, for the activity of another thread. */
+void sentence__add_place(struct strbuf *sb, const struct block *block,
+			 const struct activity *activity);
+
+/*
+ * Adds " (runtime.gcStart) ← f": the collector's outermost function, and the application function
+ * that called it.
+ */
+void sentence__add_collector(struct strbuf *sb, const struct block *block,
+			     const struct activity *activity);
+
+/* Adds the object of the wait: " for a mutex", " in garbage collection" … */
+void sentence__add_object(struct strbuf *sb, const struct block *block,
+			  const struct activity *activity, const char *reason);
+
+/* Adds "/var/lib/x on vda"; false: the file is not known. */
+bool sentence__add_file(struct strbuf *sb, const struct wait_object *waited);
+
+/* True if the words of this reason follow "spent", not "waited". */
+bool sentence__is_spent(const char *reason);
+
+/*
+ * Adds the chain: " held by thread 'x' (tid 12), which …". from: the first link to add; activity:
+ * that of the thread that waited for it.
+ */
+void sentence__add_chain(struct strbuf *sb, const struct block *block, size_t from,
+			 const struct activity *activity, const char *reason);
+
+/* Adds the owner or the waker, for a wait without a chain. */
+void sentence__add_other(struct strbuf *sb, const struct block *block, const struct sample *sample,
+			 const char *reason);
 
 #endif

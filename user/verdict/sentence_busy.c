@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "verdict/culprit.h"
-#include "verdict/runnable.h"
+#include "verdict/analysis.h"
+#include "verdict/blame.h"
 #include "verdict/sentence.h"
-#include "verdict/sentence_parts.h"
 
 #define TICKS_FOR_PCT 5 /* with fewer ticks, name the place without a percentage */
 #define MOST	      0.5
@@ -22,7 +21,7 @@ static size_t ticks_of(const struct clause *c)
 
 	for (size_t i = 0; i < c->block->sample_cnt; i++)
 		ret += c->block->samples[i].state == JANK_STATE_RUNNING &&
-		       analysis__weight(c->proof, i, c->nr);
+		       analysis__weight(c->analysis, i, c->nr);
 	return ret;
 }
 
@@ -38,18 +37,18 @@ static bool same(const struct frame *a, const struct frame *b)
 static void add_functions(struct clause *c, const char *in, const char *few_in)
 {
 	double self = 0, total = 0;
-	const struct frame *worst = c->part->frame, *common;
+	const struct frame *culprit = c->part->frame, *common;
 	bool few = ticks_of(c) < TICKS_FOR_PCT;
 
-	culprit__frame(c->proof, c->nr, &self);
-	common = culprit__common(c->proof, c->nr, &total);
-	if (!worst || (!worst->function && !worst->module))
+	culprit__frame(c->analysis, c->nr, &self);
+	common = culprit__common(c->analysis, c->nr, &total);
+	if (!culprit || (!culprit->function && !culprit->module))
 		return;
 	if (!few && !common && self < NOTABLE)
 		return; /* few stacks have a name, most have none */
 	if (few) {
 		strbuf__addf(c->sb, ", %s", few_in);
-	} else if (self < MOST && common && !same(common, worst)) {
+	} else if (self < MOST && common && !same(common, culprit)) {
 		strbuf__adds(c->sb, ", ");
 		words__add_pct(c->sb, total);
 		strbuf__adds(c->sb, " of it below ");
@@ -62,15 +61,15 @@ static void add_functions(struct clause *c, const char *in, const char *few_in)
 		words__add_pct(c->sb, self);
 		strbuf__addf(c->sb, " of it %s", in);
 	}
-	clause__add_frame(c, worst);
+	clause__add_frame(c, culprit);
 }
 
 /* Adds ", mostly in clear_page_erms, for munmap": the kernel function */
 static void add_kernel(struct clause *c)
 {
-	const char *syscall = culprit__syscall(c->proof, c->nr);
+	const char *syscall = culprit__syscall(c->analysis, c->nr);
 	double part = 0;
-	const struct frame *frame = culprit__kernel_frame(c->proof, c->nr, &part);
+	const struct frame *frame = culprit__kernel_frame(c->analysis, c->nr, &part);
 
 	if (frame && part >= MOST) {
 		strbuf__adds(c->sb, ", mostly in ");
@@ -92,12 +91,12 @@ static void add_time(struct clause *c)
 
 static void add_collector(struct clause *c)
 {
-	struct activity moment;
+	struct activity activity;
 
 	if (!c->sample)
 		return;
-	moment = activity__of_sample(c->sample);
-	sentence__add_collector(c->sb, c->block, &moment);
+	activity = activity__of_sample(c->sample);
+	sentence__add_collector(c->sb, c->block, &activity);
 }
 
 /* Adds the CPU's speed if it was low at the end of the dispatch, or if it is a small core. */
@@ -122,7 +121,7 @@ static void add_speed(struct clause *c)
 void clause__add_busy(struct clause *c)
 {
 	bool kernel = !strcmp(c->part->kind, "kernel");
-	const char *words = words__of_what(c->part->what);
+	const char *words = words__of_reason(c->part->what);
 
 	if (words) {
 		strbuf__addf(c->sb, c->open ? " has spent " : " spent ");
@@ -169,19 +168,19 @@ static void add_quota(struct clause *c)
  */
 static bool add_reason(struct clause *c)
 {
-	const char *what = c->part->what;
+	const char *reason = c->part->what;
 
-	if (!what)
+	if (!reason)
 		return false;
-	if (!strcmp(what, "throttled")) {
+	if (!strcmp(reason, "throttled")) {
 		add_quota(c);
 		return true;
 	}
-	if (!strcmp(what, "stolen")) {
+	if (!strcmp(reason, "stolen")) {
 		strbuf__adds(c->sb, ": the hypervisor had taken it");
 		return true;
 	}
-	if (!strcmp(what, "wakeup_latency"))
+	if (!strcmp(reason, "wakeup_latency"))
 		strbuf__adds(c->sb, " after it was woken");
 	return false;
 }
@@ -204,7 +203,7 @@ static void add_runner(struct clause *c)
 {
 	bool affinity = c->part->what && !strcmp(c->part->what, "affinity");
 	bool priority = c->part->what && !strcmp(c->part->what, "priority");
-	struct runners worst = runnable__worst(c->block, priority);
+	struct runners culprit = runnable__culprit(c->block, priority);
 
 	if (affinity)
 		strbuf__addf(c->sb, ": it is bound to %" PRIu32 " of %" PRIu32 " CPUs",
@@ -214,19 +213,19 @@ static void add_runner(struct clause *c)
 			     affinity ? ", and" : ":", c->block->load.steal_pct);
 		return;
 	}
-	if (!worst.task)
+	if (!culprit.task)
 		return;
 	strbuf__adds(c->sb, affinity ? ", where " : ": ");
-	words__add_runner(c->sb, worst.task, worst.cnt - 1, c->block->facts.prio);
+	words__add_runner(c->sb, culprit.task, culprit.cnt - 1, c->block->facts.prio);
 	strbuf__adds(c->sb, affinity ? " ran" : " ran instead");
-	if (worst.ns >= c->ns / 10 * 9)
+	if (culprit.ns >= c->ns / 10 * 9)
 		return;
 	strbuf__adds(c->sb, " for ");
-	clock__add_duration(c->sb, worst.ns);
+	clock__add_duration(c->sb, culprit.ns);
 	strbuf__adds(c->sb, " of it");
-	if (worst.other_cnt)
-		strbuf__addf(c->sb, ", and %zu other%s", worst.other_cnt,
-			     worst.other_cnt > 1 ? "s" : "");
+	if (culprit.other_cnt)
+		strbuf__addf(c->sb, ", and %zu other%s", culprit.other_cnt,
+			     culprit.other_cnt > 1 ? "s" : "");
 }
 
 /* True if most of it was between the wake-up and the start of the dispatch. */
@@ -250,7 +249,7 @@ void clause__add_runnable(struct clause *c)
 	if (is_late_start(c))
 		strbuf__adds(c->sb, " since it was woken");
 	if (c->part->frame && c->part->frame->function &&
-	    culprit__stands(c->proof, c->nr, c->part->frame)) {
+	    culprit__stands(c->analysis, c->nr, c->part->frame)) {
 		strbuf__adds(c->sb, " in ");
 		words__add_place(c->sb, c->block, c->part->frame);
 	}

@@ -5,30 +5,25 @@
 
 #include "model/stack.h"
 #include "verdict/sentence.h"
-#include "verdict/sentence_parts.h"
 
-#define NEARLY_ALL 0.9
-#define LINKS_TOLD 2 /* the report below the sentence, and `chain`, have all of them */
-
-static bool is(const char *what, const char *word)
-{
-	return what && !strcmp(what, word);
-}
+#define NEARLY_ALL  0.9
+#define LINKS_SHOWN 2 /* the report below the sentence, and `chain`, have all of them */
 
 /* True if the sentence already names the task as the peer of the wait. */
-static bool is_peer(const struct block *block, const struct activity *moment,
+static bool is_peer(const struct block *block, const struct activity *activity,
 		    const struct other_task *task)
 {
-	const struct wait_object *waited = moment->waited;
+	const struct wait_object *waited = activity->waited;
 
 	return waited && task->pid && waited->peer_task.pid == task->pid &&
 	       task->pid != block->pid && (waited->peer || waited->target || waited->path);
 }
 
 /* True if the wait was for the end of the thread or process. */
-static bool is_for_its_end(uint32_t state, const char *what)
+static bool is_for_its_end(uint32_t state, const char *reason)
 {
-	return is(what, "join") || (is(what, "child") && state != JANK_STATE_POLL);
+	return words__is(reason, "join") ||
+	       (words__is(reason, "child") && state != JANK_STATE_POLL);
 }
 
 /* True if it ended the wait by its exit, which closed its descriptors. */
@@ -37,21 +32,21 @@ static bool ended(const struct link *link)
 	const struct stack *stack = &link->wake_stack;
 
 	for (size_t i = 0; i < stack->frame_cnt; i++)
-		if (stack->frames[i].kernel && is(stack->frames[i].function, "do_exit"))
+		if (stack->frames[i].kernel && words__is(stack->frames[i].function, "do_exit"))
 			return true;
 	return false;
 }
 
 /* How the link is joined to the wait: " held by ", " until woken by " … */
-static const char *joint(const struct link *link, uint32_t state, const char *what)
+static const char *joint(const struct link *link, uint32_t state, const char *reason)
 {
 	if (link->role == LINK_HELD)
 		return " held by ";
-	if (is(what, "gil")) /* the thread that releases it wakes the next one */
+	if (words__is(reason, "gil")) /* the thread that releases it wakes the next one */
 		return " last held by ";
-	if (is_for_its_end(state, what))
+	if (is_for_its_end(state, reason))
 		return ": ";
-	if (sentence__is_spent(what) || is(what, "safepoint"))
+	if (sentence__is_spent(reason) || words__is(reason, "safepoint"))
 		return ", waiting for ";
 	if (ended(link))
 		return " until the end of ";
@@ -96,13 +91,13 @@ static void add_wanting(struct strbuf *sb, const struct block *block, const stru
 }
 
 static void add_running(struct strbuf *sb, const struct block *block, const struct link *link,
-			const char *what)
+			const char *reason)
 {
 	const struct frame *frame = stack__busy_frame(&link->stack);
 	bool kernel = link->stack.frame_cnt && link->stack.frames[0].kernel;
 
-	if (what)
-		strbuf__addf(sb, " was %s", words__of_what(what));
+	if (reason)
+		strbuf__addf(sb, " was %s", words__of_reason(reason));
 	else
 		strbuf__adds(sb, kernel ? " was busy in the kernel" : " was busy on the CPU");
 	if (kernel && link->syscall_name)
@@ -117,24 +112,24 @@ static void add_running(struct strbuf *sb, const struct block *block, const stru
 
 /* Adds the link's activity. If the next link explains its wait, the place comes first. */
 static void add_deed(struct strbuf *sb, const struct block *block, const struct link *link,
-		     const struct activity *moment, const char *what, bool goes_on)
+		     const struct activity *activity, const char *reason, bool goes_on)
 {
 	if (link->state == JANK_STATE_RUNNING) {
-		add_running(sb, block, link, what);
+		add_running(sb, block, link, reason);
 	} else if (link->state == JANK_STATE_RUNNABLE) {
 		add_wanting(sb, block, link);
 	} else if (link->state == JANK_STATE_SLEEP) {
 		strbuf__adds(sb, " slept");
-		sentence__add_place(sb, block, moment);
-	} else if (link->state == JANK_STATE_STOPPED && !what) {
+		sentence__add_place(sb, block, activity);
+	} else if (link->state == JANK_STATE_STOPPED && !reason) {
 		strbuf__adds(sb, " was stopped, by a debugger or a signal");
 	} else {
-		strbuf__adds(sb, sentence__is_spent(what) ? " was" : " waited");
+		strbuf__adds(sb, sentence__is_spent(reason) ? " was" : " waited");
 		if (goes_on)
-			sentence__add_place(sb, block, moment);
-		sentence__add_object(sb, block, moment, what);
+			sentence__add_place(sb, block, activity);
+		sentence__add_object(sb, block, activity, reason);
 		if (!goes_on)
-			sentence__add_place(sb, block, moment);
+			sentence__add_place(sb, block, activity);
 	}
 }
 
@@ -162,33 +157,33 @@ static void add_end(struct strbuf *sb, const struct block *block, const struct l
 }
 
 void sentence__add_chain(struct strbuf *sb, const struct block *block, size_t from,
-			 const struct activity *waiting, const char *what)
+			 const struct activity *waiting, const char *reason)
 {
-	size_t end = block->chain_cnt - from > LINKS_TOLD ? from + LINKS_TOLD : block->chain_cnt;
-	struct activity moment = *waiting;
+	size_t end = block->chain_cnt - from > LINKS_SHOWN ? from + LINKS_SHOWN : block->chain_cnt;
+	struct activity activity = *waiting;
 
 	for (size_t i = from; i < end; i++) {
 		const struct link *link = &block->chain[i];
 		bool goes_on = i + 1 < end;
 
-		if (!is_peer(block, &moment, &link->task)) {
-			strbuf__adds(sb, joint(link, moment.state, what));
+		if (!is_peer(block, &activity, &link->task)) {
+			strbuf__adds(sb, joint(link, activity.state, reason));
 			words__add_task(sb, block, &link->task, link->process);
 		}
 		add_end(sb, block, link);
 		if (link->state >= JANK_STATE_CNT)
 			return;
-		moment = activity__of_link(block, i);
-		what = wait_reason__of(&moment);
+		activity = activity__of_link(block, i);
+		reason = wait_reason__of(&activity);
 		add_which(sb, link);
-		add_deed(sb, block, link, &moment, what, goes_on);
+		add_deed(sb, block, link, &activity, reason, goes_on);
 	}
 	if (end < block->chain_cnt)
 		strbuf__addf(sb, ", and so on (%zu more)", block->chain_cnt - end);
 }
 
 /* Storage, timers and interrupts end waits that are not for another thread. */
-static bool waits_for_somebody(const struct sample *sample, const char *what)
+static bool waits_for_somebody(const struct sample *sample, const char *reason)
 {
 	switch (sample->state) {
 	case JANK_STATE_FUTEX:
@@ -198,27 +193,28 @@ static bool waits_for_somebody(const struct sample *sample, const char *what)
 	case JANK_STATE_BINDER:
 		return true;
 	case JANK_STATE_PAGE_FAULT:
-		return is(what, "userfault");
+		return words__is(reason, "userfault");
 	case JANK_STATE_OTHER:
-		return is(what, "eventfd") || is(what, "child") || is(what, "file_lock");
+		return words__is(reason, "eventfd") || words__is(reason, "child") ||
+		       words__is(reason, "file_lock");
 	default:
 		return false;
 	}
 }
 
 void sentence__add_other(struct strbuf *sb, const struct block *block, const struct sample *sample,
-			 const char *what)
+			 const char *reason)
 {
-	struct activity moment = activity__of_sample(sample);
+	struct activity activity = activity__of_sample(sample);
 
 	if (sample->waited && sample->waited->owner.tid) {
 		strbuf__adds(sb, " held by ");
 		words__add_task(sb, block, &sample->waited->owner, NULL);
 		return;
 	}
-	if (!moment.waker_tid || !waits_for_somebody(sample, what) ||
-	    is_peer(block, &moment, &sample->waker) || activity__timed_out(&moment))
+	if (!activity.waker_tid || !waits_for_somebody(sample, reason) ||
+	    is_peer(block, &activity, &sample->waker) || activity__timed_out(&activity))
 		return;
-	strbuf__adds(sb, is_for_its_end(sample->state, what) ? ": " : " until woken by ");
+	strbuf__adds(sb, is_for_its_end(sample->state, reason) ? ": " : " until woken by ");
 	words__add_task(sb, block, &sample->waker, NULL);
 }

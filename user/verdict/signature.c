@@ -4,7 +4,7 @@
  * kept off the CPU is interrupted at random places. There it uses the function that was on the
  * stack for half of the time; which function below it has the most samples is chance.
  */
-#include "verdict/signature.h"
+#include "verdict/analysis.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "model/chain/wait_reason.h"
 #include "model/stack.h"
-#include "verdict/culprit.h"
 
 /*
  * Any program chooses its names: every scan is linear, and a name of unknown form stays as it is.
@@ -155,14 +154,14 @@ static void add_frame(struct strbuf *text, const struct frame *frame)
 	stable_name__add_module(text, frame->module);
 }
 
-static const struct frame *frame_of(const struct analysis *proof)
+static const struct frame *frame_of(const struct analysis *analysis)
 {
-	const struct cause *cause = &proof->block->cause;
+	const struct cause *cause = &analysis->block->cause;
 	uint32_t state = part__state(&cause->parts[0]);
 	const struct frame *ret = NULL;
 
 	if (state < JANK_STATE_FIRST_BLOCKED)
-		ret = culprit__common(proof, 0, NULL);
+		ret = culprit__common(analysis, 0, NULL);
 	return ret ? ret : cause->frame;
 }
 
@@ -184,9 +183,9 @@ static void add_sort(struct strbuf *text, const struct sample *sample)
  * For a function without a name: its module, which stays the same if a new build moves the
  * function; the process and the system call.
  */
-static void add_place(struct strbuf *text, const struct analysis *proof)
+static void add_place(struct strbuf *text, const struct analysis *analysis)
 {
-	const struct frame *frame = frame_of(proof);
+	const struct frame *frame = frame_of(analysis);
 	const char *syscall;
 
 	if (frame && frame->function) {
@@ -197,10 +196,10 @@ static void add_place(struct strbuf *text, const struct analysis *proof)
 		stable_name__add_module(text, frame->module);
 		strbuf__addc(text, '\n');
 	}
-	syscall = culprit__syscall(proof, 0);
-	strbuf__addf(text, "%s\n%s", proof->block->process ? proof->block->process : "",
+	syscall = culprit__syscall(analysis, 0);
+	strbuf__addf(text, "%s\n%s", analysis->block->process ? analysis->block->process : "",
 		     syscall ? syscall : "");
-	add_sort(text, analysis__main_sample(proof, 0));
+	add_sort(text, analysis__main_sample(analysis, 0));
 }
 
 /* Running and runnable are one word: whether a thread gets the CPU is chance, too. */
@@ -224,8 +223,8 @@ static bool has_own_name(const struct block *block, const struct other_task *tas
 /* Adds the last link of the chain and its activity. */
 static void add_end(struct strbuf *text, const struct block *block, const struct link *end)
 {
-	struct activity moment = activity__of_link(block, end - block->chain);
-	const char *what = wait_reason__of(&moment);
+	struct activity activity = activity__of_link(block, end - block->chain);
+	const char *reason = wait_reason__of(&activity);
 	const struct frame *frame = stack__app_frame(&end->stack);
 
 	if (!frame || !frame->function)
@@ -233,23 +232,23 @@ static void add_end(struct strbuf *text, const struct block *block, const struct
 	if (has_own_name(block, &end->task))
 		frame = NULL;
 	strbuf__addf(text, "\n%s\n%s\n%s\n", end->role == LINK_HELD ? "held" : "woke",
-		     state_word(end->state), what ? what : "");
+		     state_word(end->state), reason ? reason : "");
 	if (frame && frame->function)
 		add_frame(text, frame);
 	else
 		stable_name__add_thread(text, end->task.comm);
 }
 
-void signature__make(struct analysis *proof)
+void signature__make(struct analysis *analysis)
 {
-	struct cause *cause = &proof->block->cause;
-	const struct link *end = analysis__chain_end(proof, 0);
+	struct cause *cause = &analysis->block->cause;
+	const struct link *end = analysis__chain_end(analysis, 0);
 	struct strbuf text = STRBUF_INIT;
 
 	strbuf__addf(&text, "%s\n%s\n", cause->kind, cause->what ? cause->what : "");
-	add_place(&text, proof);
+	add_place(&text, analysis);
 	if (end)
-		add_end(&text, proof->block, end);
+		add_end(&text, analysis->block, end);
 	snprintf(cause->signature, sizeof(cause->signature), "%016llx",
 		 (unsigned long long)XXH64(strbuf__str(&text), text.len, 0));
 	strbuf__free(&text);

@@ -12,56 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "export/cells.h"
 #include "export/shared_words.h"
-
-/* --- the verdict, with our own keys: the sentence, and a line for each thread of the chain */
-
-#define BLOCKCANARY_VERDICT_CRLF "\r\n"
-
-static void add_cause(struct strbuf *sb, const struct cause *cause)
-{
-	if (!cause->kind)
-		return;
-	blockcanary__add_str(sb, "x-cause", cause->kind);
-	if (cause->what)
-		blockcanary__add_str(sb, "x-cause-what", cause->what);
-	if (cause->summary) {
-		blockcanary__add_str(sb, "x-cause-summary", cause->summary);
-		strbuf__addf(sb, "x-cause-confidence = %.2f" BLOCKCANARY_VERDICT_CRLF,
-			     share__bounded(cause->confidence));
-	}
-	strbuf__addf(sb, "x-cause-share = %.4f" BLOCKCANARY_VERDICT_CRLF,
-		     share__bounded(cause->share));
-	if (cause->frame && cause->frame->function)
-		blockcanary__add_str(sb, "x-cause-frame", cause->frame->function);
-	if (cause->signature[0])
-		blockcanary__add_str(sb, "x-signature", cause->signature);
-}
-
-static void add_link(struct strbuf *sb, const struct link *link)
-{
-	struct strbuf line = STRBUF_INIT;
-
-	strbuf__addf(&line, "%s pid %" PRIu32 " tid %" PRIu32 " %s", link->task.comm,
-		     link->task.pid, link->task.tid, link->role == LINK_HELD ? "held" : "woke");
-	if (link->state < JANK_STATE_CNT)
-		strbuf__addf(&line, " %s ns %" PRIu64, state__name(link->state),
-			     link->part_ns[link->state]);
-	if (link->syscall_name)
-		strbuf__addf(&line, " %s", link->syscall_name);
-	blockcanary__add_str(sb, "x-chain", strbuf__str(&line));
-	sb->failed |= line.failed;
-	strbuf__free(&line);
-}
-
-/* Adds the keys of cause and chain; nothing where nothing is known. */
-static void blockcanary__add_verdict(struct strbuf *sb, const struct block *block)
-{
-	add_cause(sb, &block->cause);
-	for (size_t i = 0; i < block->chain_cnt; i++)
-		add_link(sb, &block->chain[i]);
-}
 
 #ifndef JANK_VERSION
 #define JANK_VERSION "0.0.0"
@@ -74,11 +25,6 @@ static void blockcanary__add_verdict(struct strbuf *sb, const struct block *bloc
 uint64_t blockcanary__time_ns(const struct block *block)
 {
 	return block->start_ns + block->duration_ns + (uint64_t)block->real_offset_ns;
-}
-
-void blockcanary__add_time(struct strbuf *sb, const struct block *block, uint64_t mono_ns)
-{
-	clock__add_local(sb, "%m-%d %H:%M:%S.%L", mono_ns + (uint64_t)block->real_offset_ns);
 }
 
 /* The reader would cut a value at " = ". */
@@ -106,17 +52,143 @@ static void add_value(struct strbuf *sb, const char *value)
 	strbuf__free(&clean);
 }
 
-void blockcanary__add_str(struct strbuf *sb, const char *key, const char *value)
+static void add_str(struct strbuf *sb, const char *key, const char *value)
 {
 	strbuf__addf(sb, "%s = ", key);
 	add_value(sb, value);
 	strbuf__adds(sb, CRLF);
 }
 
-void blockcanary__add_u64(struct strbuf *sb, const char *key, uint64_t value)
+static void add_u64(struct strbuf *sb, const char *key, uint64_t value)
 {
 	strbuf__addf(sb, "%s = %" PRIu64 CRLF, key, value);
 }
+
+/* --- the verdict, with our own keys: the sentence, and a line for each thread of the chain */
+
+static void add_cause(struct strbuf *sb, const struct cause *cause)
+{
+	if (!cause->kind)
+		return;
+	add_str(sb, "x-cause", cause->kind);
+	if (cause->what)
+		add_str(sb, "x-cause-what", cause->what);
+	if (cause->summary) {
+		add_str(sb, "x-cause-summary", cause->summary);
+		strbuf__addf(sb, "x-cause-confidence = %.2f" CRLF,
+			     share__bounded(cause->confidence));
+	}
+	strbuf__addf(sb, "x-cause-share = %.4f" CRLF, share__bounded(cause->share));
+	if (cause->frame && cause->frame->function)
+		add_str(sb, "x-cause-frame", cause->frame->function);
+	if (cause->signature[0])
+		add_str(sb, "x-signature", cause->signature);
+}
+
+static void add_link(struct strbuf *sb, const struct link *link)
+{
+	struct strbuf line = STRBUF_INIT;
+
+	strbuf__addf(&line, "%s pid %" PRIu32 " tid %" PRIu32 " %s", link->task.comm,
+		     link->task.pid, link->task.tid, link->role == LINK_HELD ? "held" : "woke");
+	if (link->state < JANK_STATE_CNT)
+		strbuf__addf(&line, " %s ns %" PRIu64, state__name(link->state),
+			     link->part_ns[link->state]);
+	if (link->syscall_name)
+		strbuf__addf(&line, " %s", link->syscall_name);
+	add_str(sb, "x-chain", strbuf__str(&line));
+	sb->failed |= line.failed;
+	strbuf__free(&line);
+}
+
+/* Adds the keys of cause and chain; nothing where nothing is known. */
+static void add_verdict(struct strbuf *sb, const struct block *block)
+{
+	add_cause(sb, &block->cause);
+	for (size_t i = 0; i < block->chain_cnt; i++)
+		add_link(sb, &block->chain[i]);
+}
+
+/*
+ * --- what was handled. BlockCanary's format has no key for it, although its monitor parses this
+ * line of Looper's: ">>>>> Dispatching to HANDLER CALLBACK: WHAT". The line is written where the
+ * loop's messages have handlers; the parts follow with our own keys.
+ */
+
+#define DISPATCHING ">>>>> Dispatching to "
+
+static void add_name(struct strbuf *sb, const struct message_name *name, const char *absent)
+{
+	if (message_name__is_known(name))
+		message_name__add(sb, name, false);
+	else
+		strbuf__adds(sb, absent);
+}
+
+/* Android writes "null" for a missing part. */
+static void add_line(struct strbuf *line, const struct message *message)
+{
+	if (!message_name__is_known(&message->handler)) {
+		message__add_phrase(line, message);
+		return;
+	}
+	strbuf__adds(line, DISPATCHING);
+	add_name(line, &message->handler, "");
+	strbuf__addc(line, ' ');
+	add_name(line, &message->callback, "null");
+	if (message->what)
+		strbuf__addf(line, ": %s", message->what);
+}
+
+static void add_name_key(struct strbuf *sb, const char *key, const struct message_name *name)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	if (!message_name__is_known(name))
+		return;
+	if (name->symbol)
+		strbuf__adds(&text, name->symbol);
+	else
+		strbuf__addf(&text, "+0x%" PRIx64, name->offset);
+	if (name->module)
+		strbuf__addf(&text, " (%s)", name->module);
+	add_str(sb, key, strbuf__str(&text));
+	strbuf__free(&text);
+}
+
+static void add_fds(struct strbuf *sb, const struct message *message)
+{
+	if (message->fd.fd >= 0)
+		add_u64(sb, "x-message-fd", message->fd.fd);
+	if (message->fd.target)
+		add_str(sb, "x-message-fd-target", message->fd.target);
+	if (message->ready_cnt)
+		add_u64(sb, "x-message-ready", message->ready_cnt);
+}
+
+/* Adds the keys of the handled message; nothing where nothing is known. Accepts NULL. */
+static void add_message(struct strbuf *sb, const struct message *message)
+{
+	struct strbuf line = STRBUF_INIT;
+
+	if (!message__is_known(message))
+		return;
+	add_line(&line, message);
+	if (line.len)
+		add_str(sb, "x-message", strbuf__str(&line));
+	sb->failed |= line.failed;
+	strbuf__free(&line);
+	if (message->what)
+		add_str(sb, "x-message-what", message->what);
+	add_name_key(sb, "x-message-handler", &message->handler);
+	add_name_key(sb, "x-message-callback", &message->callback);
+	add_name_key(sb, "x-message-source", &message->source);
+	add_fds(sb, message);
+	if (message->was_queued)
+		add_u64(sb, "x-message-queued-ns", message->queued_ns);
+}
+
+/* --- the log */
 
 /* BlockCanary's parser expects an int: "1.2.3" becomes 10203. */
 static unsigned version_code(void)
@@ -153,24 +225,24 @@ static void add_basics(struct strbuf *sb, const struct block *block, const char 
 {
 	const struct host_info *host = &block->host;
 
-	blockcanary__add_str(sb, "qua", qualifier ? qualifier : "jankbpf " JANK_VERSION);
-	blockcanary__add_str(sb, "versionName", JANK_VERSION);
-	blockcanary__add_u64(sb, "versionCode", version_code());
-	blockcanary__add_str(sb, "imei", "empty_imei");
-	blockcanary__add_u64(sb, "uid", block->uid);
-	blockcanary__add_str(sb, "network", "unknown");
-	blockcanary__add_str(sb, "model", host->name);
+	add_str(sb, "qua", qualifier ? qualifier : "jankbpf " JANK_VERSION);
+	add_str(sb, "versionName", JANK_VERSION);
+	add_u64(sb, "versionCode", version_code());
+	add_str(sb, "imei", "empty_imei");
+	add_u64(sb, "uid", block->uid);
+	add_str(sb, "network", "unknown");
+	add_str(sb, "model", host->name);
 	add_api_level(sb, host);
-	blockcanary__add_u64(sb, "cpu-core", host->cpus);
-	blockcanary__add_str(sb, "process", block->process);
+	add_u64(sb, "cpu-core", host->cpus);
+	add_str(sb, "process", block->process);
 	/* Android's free memory is the available memory, not the unused memory. */
-	blockcanary__add_u64(sb, "freeMemory",
-			     host->mem_available_kb ? host->mem_available_kb : host->mem_free_kb);
-	blockcanary__add_u64(sb, "totalMemory", host->mem_total_kb);
+	add_u64(sb, "freeMemory",
+		host->mem_available_kb ? host->mem_available_kb : host->mem_free_kb);
+	add_u64(sb, "totalMemory", host->mem_total_kb);
 }
 
-static void add_moment(struct strbuf *sb, const char *key, const struct block *block,
-		       uint64_t mono_ns)
+static void add_time_key(struct strbuf *sb, const char *key, const struct block *block,
+			 uint64_t mono_ns)
 {
 	strbuf__addf(sb, "%s = ", key);
 	blockcanary__add_time(sb, block, mono_ns);
@@ -179,19 +251,19 @@ static void add_moment(struct strbuf *sb, const char *key, const struct block *b
 
 static void add_times(struct strbuf *sb, const struct block *block)
 {
-	blockcanary__add_u64(sb, "time", block__delay(block) / NS_PER_MS);
-	blockcanary__add_u64(sb, "thread-time", block->cpu_ns / NS_PER_MS);
-	add_moment(sb, "time-start", block, block__due(block));
-	add_moment(sb, "time-end", block, block->start_ns + block->duration_ns);
+	add_u64(sb, "time", block__delay(block) / NS_PER_MS);
+	add_u64(sb, "thread-time", block->cpu_ns / NS_PER_MS);
+	add_time_key(sb, "time-start", block, block__due(block));
+	add_time_key(sb, "time-end", block, block->start_ns + block->duration_ns);
 }
 
 static void add_our_account(struct strbuf *sb, const struct block *block)
 {
-	blockcanary__add_u64(sb, "x-duration-ns", block->duration_ns);
+	add_u64(sb, "x-duration-ns", block->duration_ns);
 	if (block->start_known)
-		blockcanary__add_u64(sb, "x-start-delay-ns", block->start_delay_ns);
-	blockcanary__add_u64(sb, "x-threshold-ns", block->threshold_ns);
-	blockcanary__add_u64(sb, "x-cpu-ns", block->cpu_ns);
+		add_u64(sb, "x-start-delay-ns", block->start_delay_ns);
+	add_u64(sb, "x-threshold-ns", block->threshold_ns);
+	add_u64(sb, "x-cpu-ns", block->cpu_ns);
 	for (uint32_t i = 0; i < JANK_STATE_CNT; i++) {
 		const char *blocked = i < JANK_STATE_FIRST_BLOCKED ? "" : "blocked-";
 
@@ -201,7 +273,7 @@ static void add_our_account(struct strbuf *sb, const struct block *block)
 	}
 }
 
-static void add_our_others(struct strbuf *sb, const struct block *block)
+static void add_our_evidence(struct strbuf *sb, const struct block *block)
 {
 	struct strbuf line = STRBUF_INIT;
 
@@ -211,11 +283,11 @@ static void add_our_others(struct strbuf *sb, const struct block *block)
 		strbuf__reset(&line);
 		strbuf__addf(&line, "%s pid %" PRIu32 " tid %" PRIu32 " ns %" PRIu64, task->comm,
 			     task->pid, task->tid, task->ns);
-		blockcanary__add_str(sb, "x-preemptor", strbuf__str(&line));
+		add_str(sb, "x-preemptor", strbuf__str(&line));
 	}
 	strbuf__reset(&line);
 	quality__add(&line, block);
-	blockcanary__add_str(sb, "x-stack-quality", strbuf__str(&line));
+	add_str(sb, "x-stack-quality", strbuf__str(&line));
 	strbuf__free(&line);
 	for (size_t i = 0; i < block->lost_cnt; i++)
 		strbuf__addf(sb, "x-lost-%s = %" PRIu64 CRLF, block->lost[i].reason,
@@ -225,29 +297,29 @@ static void add_our_others(struct strbuf *sb, const struct block *block)
 /* Facts without a BlockCanary key; its reader skips these. */
 static void add_ours(struct strbuf *sb, const struct block *block)
 {
-	blockcanary__add_str(sb, "x-id", block->id);
-	blockcanary__add_str(sb, "x-severity", block__severity(block));
-	blockcanary__add_str(sb, "x-loop", block__loop(block));
-	blockcanary__add_u64(sb, "x-pid", block->pid);
-	blockcanary__add_u64(sb, "x-tid", block->tid);
-	blockcanary__add_str(sb, "x-thread", block->thread);
+	add_str(sb, "x-id", block->id);
+	add_str(sb, "x-severity", block__severity(block));
+	add_str(sb, "x-loop", block__loop(block));
+	add_u64(sb, "x-pid", block->pid);
+	add_u64(sb, "x-tid", block->tid);
+	add_str(sb, "x-thread", block->thread);
 	if (block->exe)
-		blockcanary__add_str(sb, "x-exe", block->exe);
+		add_str(sb, "x-exe", block->exe);
 	if (block->cgroup)
-		blockcanary__add_str(sb, "x-cgroup", block->cgroup);
+		add_str(sb, "x-cgroup", block->cgroup);
 	if (block->container)
-		blockcanary__add_str(sb, "x-container", block->container);
+		add_str(sb, "x-container", block->container);
 	if (block->pod)
-		blockcanary__add_str(sb, "x-pod", block->pod);
+		add_str(sb, "x-pod", block->pod);
 	if (block->unit)
-		blockcanary__add_str(sb, "x-unit", block->unit);
+		add_str(sb, "x-unit", block->unit);
 	if (block->ns_pid)
-		blockcanary__add_u64(sb, "x-ns-pid", block->ns_pid);
-	blockcanary__add_message(sb, block->message);
-	blockcanary__add_u64(sb, "x-dropped-frames", block->dropped_frames);
+		add_u64(sb, "x-ns-pid", block->ns_pid);
+	add_message(sb, block->message);
+	add_u64(sb, "x-dropped-frames", block->dropped_frames);
 	add_our_account(sb, block);
-	blockcanary__add_verdict(sb, block);
-	add_our_others(sb, block);
+	add_verdict(sb, block);
+	add_our_evidence(sb, block);
 }
 
 /*
@@ -258,7 +330,7 @@ static void add_cpu(struct strbuf *sb, const struct block *block)
 {
 	const struct machine_load *load = &block->load;
 
-	blockcanary__add_str(sb, "cpu-busy", load->busy ? "true" : "false");
+	add_str(sb, "cpu-busy", load->busy ? "true" : "false");
 	strbuf__adds(sb, "cpu-rate = ");
 	if (load->total_pct >= 0 && load->process_pct >= 0 && load->user_pct >= 0 &&
 	    load->system_pct >= 0 && load->iowait_pct >= 0) {

@@ -17,13 +17,6 @@ void blockcanary__add_log(struct strbuf *sb, const struct block *block, const ch
 /* Adds the part from "stack = " on. */
 void blockcanary__add_stacks(struct strbuf *sb, const struct block *block);
 
-/* Adds the keys of the handled message; nothing where nothing is known. Accepts NULL. */
-void blockcanary__add_message(struct strbuf *sb, const struct message *message);
-
-/* Adds "KEY = VALUE": cleaned, "unknown" where nothing is left. */
-void blockcanary__add_str(struct strbuf *sb, const char *key, const char *value);
-void blockcanary__add_u64(struct strbuf *sb, const char *key, uint64_t value);
-
 /* Adds "MM-dd HH:mm:ss.SSS" of a time of the block. */
 void blockcanary__add_time(struct strbuf *sb, const struct block *block, uint64_t mono_ns);
 

@@ -9,13 +9,17 @@
 
 #include "base/clock.h"
 #include "export/blockcanary/blockcanary.h"
-#include "export/cells.h"
 #include "export/shared_words.h"
 
 #define CRLF	   "\r\n"
 #define STACKS_MAX 100 /* limit of the reader; the last ones count */
 #define SYMBOL_MAX 400
 #define PLACE_MAX  200
+
+void blockcanary__add_time(struct strbuf *sb, const struct block *block, uint64_t mono_ns)
+{
+	clock__add_local(sb, "%m-%d %H:%M:%S.%L", mono_ns + (uint64_t)block->real_offset_ns);
+}
 
 /*
  * Adds clean text without characters that the reader interprets; "unknown" where nothing is left.
@@ -80,9 +84,9 @@ static void add_frame(struct strbuf *sb, const struct frame *frame)
 }
 
 /* The reader ignores a stack without a frame, and then has no title. */
-static void add_no_frame(struct strbuf *sb, const char *what, const char *state, uint64_t ns)
+static void add_no_frame(struct strbuf *sb, const char *name, const char *state, uint64_t ns)
 {
-	strbuf__addf(sb, "%s(%s ", what, state);
+	strbuf__addf(sb, "%s(%s ", name, state);
 	clock__add_duration(sb, ns);
 	strbuf__adds(sb, ")" CRLF);
 }
@@ -126,82 +130,4 @@ void blockcanary__add_stacks(struct strbuf *sb, const struct block *block)
 		add_no_sample(sb, block);
 	for (size_t i = first; i < cnt; i++)
 		add_sample(sb, block, &block->samples[i]);
-}
-
-/*
- * --- what was handled. BlockCanary's format has no key for it, although its monitor parses this
- * line of Looper's: ">>>>> Dispatching to HANDLER CALLBACK: WHAT". The line is written where the
- * loop's messages have handlers; the parts follow with our own keys.
- */
-
-#define DISPATCHING ">>>>> Dispatching to "
-
-static void add_name(struct strbuf *sb, const struct message_name *name, const char *absent)
-{
-	if (message_name__is_known(name))
-		message_name__add(sb, name, false);
-	else
-		strbuf__adds(sb, absent);
-}
-
-/* Android writes "null" for a missing part. */
-static void add_line(struct strbuf *line, const struct message *message)
-{
-	if (!message_name__is_known(&message->handler)) {
-		message__add_phrase(line, message);
-		return;
-	}
-	strbuf__adds(line, DISPATCHING);
-	add_name(line, &message->handler, "");
-	strbuf__addc(line, ' ');
-	add_name(line, &message->callback, "null");
-	if (message->what)
-		strbuf__addf(line, ": %s", message->what);
-}
-
-static void add_name_key(struct strbuf *sb, const char *key, const struct message_name *name)
-{
-	struct strbuf text = STRBUF_INIT;
-
-	if (!message_name__is_known(name))
-		return;
-	if (name->symbol)
-		strbuf__adds(&text, name->symbol);
-	else
-		strbuf__addf(&text, "+0x%" PRIx64, name->offset);
-	if (name->module)
-		strbuf__addf(&text, " (%s)", name->module);
-	blockcanary__add_str(sb, key, strbuf__str(&text));
-	strbuf__free(&text);
-}
-
-static void add_fds(struct strbuf *sb, const struct message *message)
-{
-	if (message->fd.fd >= 0)
-		blockcanary__add_u64(sb, "x-message-fd", message->fd.fd);
-	if (message->fd.target)
-		blockcanary__add_str(sb, "x-message-fd-target", message->fd.target);
-	if (message->ready_cnt)
-		blockcanary__add_u64(sb, "x-message-ready", message->ready_cnt);
-}
-
-void blockcanary__add_message(struct strbuf *sb, const struct message *message)
-{
-	struct strbuf line = STRBUF_INIT;
-
-	if (!message__is_known(message))
-		return;
-	add_line(&line, message);
-	if (line.len)
-		blockcanary__add_str(sb, "x-message", strbuf__str(&line));
-	sb->failed |= line.failed;
-	strbuf__free(&line);
-	if (message->what)
-		blockcanary__add_str(sb, "x-message-what", message->what);
-	add_name_key(sb, "x-message-handler", &message->handler);
-	add_name_key(sb, "x-message-callback", &message->callback);
-	add_name_key(sb, "x-message-source", &message->source);
-	add_fds(sb, message);
-	if (message->was_queued)
-		blockcanary__add_u64(sb, "x-message-queued-ns", message->queued_ns);
 }

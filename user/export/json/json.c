@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/json/fields.h"
 #include "export/json/jsonw.h"
 #include "export/sink.h"
 

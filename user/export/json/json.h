@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Records as JSON, schema "jankbpf/1": one writer and one reader for every message, driven by the
- * descriptors of schema/blockinfo.proto and the table of fields.h. Any thread.
+ * descriptors of schema/blockinfo.proto and a generated table. Any thread.
  */
 #ifndef JANK_EXPORT_JSON_JSON_H
 #define JANK_EXPORT_JSON_JSON_H
@@ -9,6 +9,8 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "schema/blockinfo.pb-c.h"
+#include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,5 +24,51 @@ void json__add_record(struct strbuf *sb, const Jankbpf__Record *record);
  */
 int json__read_record(const char *text, size_t len, Jankbpf__Record **ret,
 		      uint64_t *ret_unknown_cnt, struct err *err);
+
+/*
+ * --- Table of the record's fields: what JSON needs in addition to the descriptors of
+ * schema/blockinfo.proto. schema/generate.py generates it from schema/fields.tbl. Rows of a message
+ * are in the order of its descriptor's fields.
+ */
+
+enum field_format {
+	FIELD_NUMBER,
+	FIELD_FIXED, /* a number with a fixed count of decimals */
+	FIELD_TEXT,
+	FIELD_BOOL,
+	FIELD_HEX, /* a number as the string "0x…" */
+	FIELD_OBJECT,
+};
+
+struct field {
+	enum field_format format;
+	unsigned char decimals;
+	bool empty;		    /* the array is written even without elements */
+	int64_t min;		    /* of a FIELD_NUMBER */
+	uint64_t max;		    /* of a FIELD_NUMBER */
+	const struct field *fields; /* of a FIELD_OBJECT's message */
+};
+
+extern const struct field *const fields__of_record;
+
+/*
+ * Size in bytes of one value of the field in its message or array. Only for types that the schema
+ * uses.
+ */
+static inline size_t field__value_size(const ProtobufCFieldDescriptor *field)
+{
+	switch (field->type) {
+	case PROTOBUF_C_TYPE_UINT32:
+	case PROTOBUF_C_TYPE_INT32:
+		return sizeof(uint32_t);
+	case PROTOBUF_C_TYPE_BOOL:
+		return sizeof(protobuf_c_boolean);
+	case PROTOBUF_C_TYPE_STRING:
+	case PROTOBUF_C_TYPE_MESSAGE:
+		return sizeof(void *);
+	default:
+		return sizeof(uint64_t);
+	}
+}
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "export/json/json.h"
-#include "export/record/record_parts.h"
 #include "export/shared_words.h"
 
 static Jankbpf__Lost *lost_of(struct record *r, const struct block_loss *lost, size_t cnt)

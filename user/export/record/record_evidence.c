@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "export/record/record_parts.h"
+#include "export/record/record.h"
 #include "export/shared_words.h"
 
 Jankbpf__Time *record__time(struct record *r, const uint64_t *state_ns)

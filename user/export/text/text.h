@@ -8,7 +8,9 @@
 
 #include "base/strbuf.h"
 #include "export/sink.h"
+#include "model/block.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct text {
@@ -93,7 +95,20 @@ void text__add_facts(struct text *t, const struct block *block);
 void text__add_chain(struct text *t, const struct block *block);
 void text__add_frames(struct text *t, const struct block *block, const struct stack *stack);
 void text__add_stacks(struct text *t, const struct block *block);
-void text__add_lost(struct text *t, const struct block_loss *lost, size_t cnt);
-void text__add_summary(struct text *t, const struct summary *summary);
+
+/* --- A block's samples, merged by stack. */
+
+/* Samples of one state, system call and stack (by function, not by instruction). */
+struct fold {
+	const struct sample *sample; /* the longest of them */
+	uint64_t ns;	      /* spans: their length; ticks: their part of the running time */
+	uint64_t runnable_ns; /* of ns, waiting for a CPU after a wake-up */
+	size_t cnt;
+	bool other_wakers; /* some have another waker than sample */
+	bool other_waits;  /* some have another wait object than sample */
+};
+
+/* Merges the samples, longest first. 0 or -ENOMEM; the caller frees *ret. */
+int fold__block(const struct block *block, struct fold **ret, size_t *ret_cnt);
 
 #endif

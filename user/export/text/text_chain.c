@@ -66,7 +66,7 @@ static void put_most(struct text *t, const struct link *link)
 		text__putf(t, STYLE_NONE, " in %s()", link->syscall_name);
 }
 
-static void put_others(struct text *t, const struct link *link)
+static void put_other_states(struct text *t, const struct link *link)
 {
 	struct strbuf words = STRBUF_INIT;
 
@@ -84,13 +84,13 @@ static void put_others(struct text *t, const struct link *link)
 
 static void put_preemptors(struct text *t, const struct link *link)
 {
-	const struct other_task *worst = link->preemptors;
+	const struct other_task *preemptor = link->preemptors;
 	struct strbuf words = STRBUF_INIT;
 
 	if (!link->preemptor_cnt || !is_part(t, link, JANK_STATE_RUNNABLE))
 		return;
-	strbuf__addf(&words, "%s (%" PRIu32, worst->comm, worst->pid);
-	text__add_priority(&words, worst->prio);
+	strbuf__addf(&words, "%s (%" PRIu32, preemptor->comm, preemptor->pid);
+	text__add_priority(&words, preemptor->prio);
 	strbuf__adds(&words, ") ran instead");
 	text__put_beside(t, strbuf__str(&words));
 	t->out.failed |= words.failed;
@@ -108,13 +108,13 @@ static void put_waited(struct text *t, const struct link *link)
 }
 
 static void put_stack(struct text *t, const struct block *block, const struct stack *stack,
-		      const char *what)
+		      const char *label)
 {
 	struct strbuf head = STRBUF_INIT;
 
 	if (!stack__frame_cnt(stack))
 		return;
-	strbuf__addf(&head, text__shows_all(t) ? "%s:" : "%s ", what);
+	strbuf__addf(&head, text__shows_all(t) ? "%s:" : "%s ", label);
 	if (!text__shows_all(t))
 		text__add_head_frames(&head, t, stack);
 	text__put(t, STYLE_NONE, FRAME_INDENT);
@@ -135,7 +135,7 @@ static void put_link(struct text *t, const struct block *block, size_t i)
 	text__put(t, STYLE_NONE, link->role == LINK_HELD ? " held it" : " woke it");
 	put_most(t, link);
 	put_waited(t, link);
-	put_others(t, link);
+	put_other_states(t, link);
 	put_preemptors(t, link);
 	text__nl(t);
 	put_stack(t, block, &link->stack, "in");

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "export/cells.h"
 #include "export/shared_words.h"
 #include "export/text/text.h"
 
@@ -211,11 +210,11 @@ void text__add_headline(struct text *t, const struct block *block)
 #define ID_SHOWN  12 /* digits of a container's id, as container tools show it */
 #define ID_DIGITS 64
 
-static void put_part(struct text *t, const char *what, const char *name, bool *first)
+static void put_part(struct text *t, const char *label, const char *name, bool *first)
 {
 	if (!name)
 		return;
-	text__putf(t, STYLE_NONE, "%s%s ", *first ? INDENT : " · ", what);
+	text__putf(t, STYLE_NONE, "%s%s ", *first ? INDENT : " · ", label);
 	text__put_cut(t, STYLE_BOLD, name, text__left(t));
 	*first = false;
 }

@@ -4,10 +4,9 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "export/cells.h"
 #include "export/shared_words.h"
 #include "export/text/text.h"
-#include "verdict/runnable.h"
+#include "verdict/blame.h"
 
 #define INDENT	     "   "
 #define PREEMPTORS   3
@@ -132,11 +131,11 @@ void text__add_machine(struct text *t, const struct block *block)
 	text__nl(t);
 }
 
-static void add_time(struct strbuf *sb, const char *what, uint64_t ns)
+static void add_time(struct strbuf *sb, const char *label, uint64_t ns)
 {
 	if (!ns)
 		return;
-	strbuf__addf(sb, "%s%s ", sb->len ? " · " : "", what);
+	strbuf__addf(sb, "%s%s ", sb->len ? " · " : "", label);
 	clock__add_duration(sb, ns);
 }
 

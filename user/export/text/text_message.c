@@ -3,7 +3,6 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
-#include "export/cells.h"
 #include "export/shared_words.h"
 #include "export/text/text.h"
 

@@ -2,7 +2,7 @@
 /*
  * The distinct stacks of a block with their share of its time, longest first; -v shows all of them.
  */
-#include "export/text/text_stacks.h"
+#include "export/text/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "export/shared_words.h"
-#include "export/text/text.h"
 
 /*
  * --- merging of equal stacks: a stack seen fifty times is shown once, with its time. Sorting by a
@@ -103,17 +103,12 @@ static bool same_waker(const struct sample *a, const struct sample *b)
 	return a->has_waker == b->has_waker && (!a->has_waker || a->waker.tid == b->waker.tid);
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && !strcmp(a, b));
-}
-
 static bool same_wait(const struct wait_object *a, const struct wait_object *b)
 {
 	if (!a || !b)
 		return a == b;
-	return same_text(a->path, b->path) && same_text(a->target, b->target) &&
-	       same_text(a->peer, b->peer) && a->owner.tid == b->owner.tid;
+	return text__same(a->path, b->path) && text__same(a->target, b->target) &&
+	       text__same(a->peer, b->peer) && a->owner.tid == b->owner.tid;
 }
 
 static void fold__add(struct fold *fold, const struct sample *sample)
@@ -263,10 +258,10 @@ static void put_wake_up(struct text *t, const struct fold *fold)
 	strbuf__free(&words);
 }
 
-static void put_rest(struct text *t, const struct block *block, const char *what, uint64_t ns)
+static void put_rest(struct text *t, const struct block *block, const char *label, uint64_t ns)
 {
 	text__putf(t, STYLE_BOLD, "   %4s  ", text__pct(ns, block__delay(block)).str);
-	text__putf(t, STYLE_DIM, "%s ", what);
+	text__putf(t, STYLE_DIM, "%s ", label);
 	text__put_duration(t, STYLE_DIM, ns);
 	text__nl(t);
 }
@@ -276,16 +271,16 @@ static void put_rests(struct text *t, const struct block *block, const struct fo
 		      size_t cnt, size_t shown)
 {
 	uint64_t covered = 0, hidden = 0;
-	char what[64];
+	char label[64];
 
 	for (size_t i = 0; i < cnt; i++) {
 		covered += folds[i].ns;
 		hidden += i >= shown ? folds[i].ns : 0;
 	}
 	if (cnt > shown) {
-		snprintf(what, sizeof(what), "%zu more stack%s", cnt - shown,
+		snprintf(label, sizeof(label), "%zu more stack%s", cnt - shown,
 			 cnt - shown == 1 ? "" : "s");
-		put_rest(t, block, what, hidden);
+		put_rest(t, block, label, hidden);
 	}
 	if (covered < block->duration_ns &&
 	    block->duration_ns - covered > block__delay(block) / 100)

@@ -5,7 +5,7 @@
  * to matter. The time before the first span is unknown, unless a tick of the sampler shows that the
  * thread ran.
  */
-#include "model/chain/account.h"
+#include "model/chain/chain.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -65,9 +65,10 @@ static int by_time(const void *a, const void *b)
  * Collects the records of this thread (same tgid) that end in the interval or later: a later record
  * shows that the thread was observed until then.
  */
-static int gather(const struct thread_history *others, struct walk *walk)
+static int gather(const struct thread_history *history, struct walk *walk)
 {
-	const struct other_record *newest = thread_history__newest(others, walk->ask->tid), *record;
+	const struct other_record *newest = thread_history__newest(history, walk->ask->tid),
+				  *record;
 	size_t cnt = 0;
 
 	for (record = newest; record; record = record->older)
@@ -204,13 +205,13 @@ static void find_largest(struct walk *walk)
 	ret->span_end = walk->longest[ret->state].end;
 }
 
-int account__of(const struct thread_history *others, const struct account_ask *ask,
+int account__of(const struct thread_history *history, const struct account_ask *ask,
 		struct account *ret)
 {
 	struct walk walk = { .ask = ask, .ret = ret };
 
 	*ret = (struct account){ 0 };
-	if (gather(others, &walk))
+	if (gather(history, &walk))
 		return -ENOMEM;
 	count_all(&walk);
 	for (size_t i = 0; i < walk.cnt && rec_of(walk.records[i])->t_ns < ask->end; i++)

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/chain/account.h"
-#include "model/chain/waker_owner.h"
 #include "model/evidence.h"
 #include "model/sample.h"
 
@@ -57,26 +55,26 @@ static bool longest(const struct chain_ask *ask, uint32_t state, const struct ca
 }
 
 /* Finds a wait of that state with a responsible thread. */
-static bool pick_of_kind(const struct thread_history *others, const struct chain_ask *ask,
+static bool pick_of_kind(const struct thread_history *history, const struct chain_ask *ask,
 			 uint32_t state, struct wait *wait, struct chain *ret)
 {
 	struct candidate candidate, last;
 
 	for (int i = 0; i < TRY_MAX; i++) {
-		struct waker_owner suspect;
+		struct waker_owner owner;
 
 		if (!longest(ask, state, i ? &last : NULL, &candidate))
 			return false;
 		last = candidate;
 		*wait = candidate.wait;
 		ret->sample = candidate.sample;
-		if (waker_owner__find(others, wait, &suspect))
+		if (waker_owner__find(history, wait, &owner))
 			return true;
 	}
 	return false;
 }
 
-static bool pick(const struct thread_history *others, const struct chain_ask *ask,
+static bool pick(const struct thread_history *history, const struct chain_ask *ask,
 		 struct wait *wait, struct chain *ret)
 {
 	uint64_t total[JANK_STATE_CNT] = { 0 };
@@ -95,7 +93,7 @@ static bool pick(const struct thread_history *others, const struct chain_ask *as
 				most = i;
 		if (!total[most] || total[most] < ask->min_ns)
 			return false;
-		if (pick_of_kind(others, ask, most, wait, ret))
+		if (pick_of_kind(history, ask, most, wait, ret))
 			return true;
 		total[most] = 0;
 	}
@@ -132,9 +130,9 @@ static int set_place(struct link *link, const struct account *account)
 }
 
 /* Sets the known tasks that ran while the thread waited for a CPU; drops those over the limit. */
-static int set_preemptors(struct link *link, const struct thread_history *others)
+static int set_preemptors(struct link *link, const struct thread_history *history)
 {
-	const struct other_record *record = thread_history__newest(others, link->task.tid);
+	const struct other_record *record = thread_history__newest(history, link->task.tid);
 
 	for (; record; record = record->older) {
 		const struct stack_event *event = &record->event;
@@ -154,25 +152,24 @@ static int set_preemptors(struct link *link, const struct thread_history *others
 }
 
 /* Adds a link for the responsible thread; *ret_account: its time account during the wait. */
-static int add_link(const struct thread_history *others, const struct wait *wait,
-		    const struct waker_owner *suspect, struct chain *ret,
-		    struct account *ret_account)
+static int add_link(const struct thread_history *history, const struct wait *wait,
+		    const struct waker_owner *owner, struct chain *ret, struct account *ret_account)
 {
 	const struct account_ask ask = {
-		.tgid = suspect->task.pid,
-		.tid = suspect->task.tid,
+		.tgid = owner->task.pid,
+		.tid = owner->task.tid,
 		.begin = wait->begin,
 		.end = wait->end,
-		.ran_last = suspect->woke,
+		.ran_last = owner->woke,
 	};
-	const struct other_record *wake = waker_owner__wake(others, suspect, wait);
+	const struct other_record *wake = waker_owner__wake(history, owner, wait);
 	struct link *link = &ret->links[ret->cnt];
 
-	if (account__of(others, &ask, ret_account))
+	if (account__of(history, &ask, ret_account))
 		return -ENOMEM;
 	*link = (struct link){
-		.role = suspect->role,
-		.task = suspect->task,
+		.role = owner->role,
+		.task = owner->task,
 		.t_ns = wait->begin,
 		.ns = wait->end - wait->begin,
 		.state = ret_account->state,
@@ -185,7 +182,7 @@ static int add_link(const struct thread_history *others, const struct wait *wait
 	ret->cnt++;
 	if (set_place(link, ret_account) || (wake && set_stack(&link->wake_stack, wake)))
 		return -ENOMEM;
-	return set_preemptors(link, others);
+	return set_preemptors(link, history);
 }
 
 /*
@@ -211,23 +208,23 @@ static bool next_wait(const struct account *account, struct wait *wait)
 	return true;
 }
 
-int chain__build(const struct thread_history *others, const struct chain_ask *ask,
+int chain__build(const struct thread_history *history, const struct chain_ask *ask,
 		 struct chain *ret)
 {
 	struct wait wait;
-	struct waker_owner suspect;
+	struct waker_owner owner;
 	struct account account;
 
 	*ret = (struct chain){ 0 };
-	if (!pick(others, ask, &wait, ret))
+	if (!pick(history, ask, &wait, ret))
 		return 0;
 	ret->links = calloc(CHAIN_MAX, sizeof(*ret->links));
 	if (!ret->links)
 		return -ENOMEM;
-	while (ret->cnt < CHAIN_MAX && waker_owner__find(others, &wait, &suspect)) {
-		if (suspect.task.tid == ask->tid || is_in(ret, suspect.task.tid))
+	while (ret->cnt < CHAIN_MAX && waker_owner__find(history, &wait, &owner)) {
+		if (owner.task.tid == ask->tid || is_in(ret, owner.task.tid))
 			return 0;
-		if (add_link(others, &wait, &suspect, ret, &account))
+		if (add_link(history, &wait, &owner, ret, &account))
 			return -ENOMEM;
 		if (!next_wait(&account, &wait))
 			return 0;

@@ -120,74 +120,74 @@ struct thread_history {
 
 struct thread_history *thread_history__new(size_t max, struct losses *losses)
 {
-	struct thread_history *others = calloc(1, sizeof(*others));
+	struct thread_history *history = calloc(1, sizeof(*history));
 
-	if (!others)
+	if (!history)
 		return NULL;
-	others->losses = losses;
-	others->bytes_max = max;
-	others->known = known_tasks__new();
-	if (others->known)
-		return others;
-	free(others);
+	history->losses = losses;
+	history->bytes_max = max;
+	history->known = known_tasks__new();
+	if (history->known)
+		return history;
+	free(history);
 	return NULL;
 }
 
-static struct thread *find(const struct thread_history *others, uint32_t tid)
+static struct thread *find(const struct thread_history *history, uint32_t tid)
 {
 	struct thread *thread;
 
-	HASH_FIND(hh, others->threads, &tid, sizeof(tid), thread);
+	HASH_FIND(hh, history->threads, &tid, sizeof(tid), thread);
 	return thread;
 }
 
-static void drop(struct thread_history *others, struct other_record *record)
+static void drop(struct thread_history *history, struct other_record *record)
 {
-	struct thread *thread = find(others, record->event.rec.hdr.tid);
+	struct thread *thread = find(history, record->event.rec.hdr.tid);
 
 	DL_DELETE2(thread->newest, record, newer, older);
-	DL_DELETE2(others->oldest, record, age_prev, age_next);
-	others->bytes -= record->bytes;
+	DL_DELETE2(history->oldest, record, age_prev, age_next);
+	history->bytes -= record->bytes;
 	free(record);
 	if (thread->newest)
 		return;
-	HASH_DEL(others->threads, thread);
-	others->bytes -= sizeof(*thread);
+	HASH_DEL(history->threads, thread);
+	history->bytes -= sizeof(*thread);
 	free(thread);
 }
 
-void thread_history__free(struct thread_history *others)
+void thread_history__free(struct thread_history *history)
 {
-	if (!others)
+	if (!history)
 		return;
-	while (others->oldest)
-		drop(others, others->oldest);
-	known_tasks__free(others->known);
-	free(others);
+	while (history->oldest)
+		drop(history, history->oldest);
+	known_tasks__free(history->known);
+	free(history);
 }
 
-size_t thread_history__bytes(const struct thread_history *others)
+size_t thread_history__bytes(const struct thread_history *history)
 {
-	return others->bytes;
+	return history->bytes;
 }
 
-static void drop_old(struct thread_history *others)
+static void drop_old(struct thread_history *history)
 {
-	while (others->oldest) {
-		uint64_t ts_ns = others->oldest->event.rec.hdr.ts_ns, age_ns;
+	while (history->oldest) {
+		uint64_t ts_ns = history->oldest->event.rec.hdr.ts_ns, age_ns;
 
-		age_ns = others->newest_ns > ts_ns ? others->newest_ns - ts_ns : 0;
-		if (others->bytes <= others->bytes_max && age_ns <= KEEP_NS)
+		age_ns = history->newest_ns > ts_ns ? history->newest_ns - ts_ns : 0;
+		if (history->bytes <= history->bytes_max && age_ns <= KEEP_NS)
 			return;
 		if (age_ns < NEEDED_NS)
-			losses__add(others->losses, LOSS_EVIDENCE_CAPPED, 1);
-		drop(others, others->oldest);
+			losses__add(history->losses, LOSS_EVIDENCE_CAPPED, 1);
+		drop(history, history->oldest);
 	}
 }
 
-static struct thread *thread_of(struct thread_history *others, uint32_t tid)
+static struct thread *thread_of(struct thread_history *history, uint32_t tid)
 {
-	struct thread *thread = find(others, tid);
+	struct thread *thread = find(history, tid);
 
 	if (thread)
 		return thread;
@@ -195,21 +195,21 @@ static struct thread *thread_of(struct thread_history *others, uint32_t tid)
 	if (!thread)
 		return NULL;
 	thread->tid = tid;
-	HASH_ADD(hh, others->threads, tid, sizeof(tid), thread);
-	others->bytes += sizeof(*thread);
+	HASH_ADD(hh, history->threads, tid, sizeof(tid), thread);
+	history->bytes += sizeof(*thread);
 	return thread;
 }
 
-static struct jank_rec_waited *pending_of(struct thread_history *others, uint32_t tid)
+static struct jank_rec_waited *pending_of(struct thread_history *history, uint32_t tid)
 {
-	return &others->pending[tid % PENDING_CNT];
+	return &history->pending[tid % PENDING_CNT];
 }
 
 /* The span's wait object, or NULL; valid until the next record of that thread. */
-static const struct jank_rec_waited *take_pending(struct thread_history *others,
+static const struct jank_rec_waited *take_pending(struct thread_history *history,
 						  const struct jank_rec_stack *rec)
 {
-	struct jank_rec_waited *pending = pending_of(others, rec->hdr.tid);
+	struct jank_rec_waited *pending = pending_of(history, rec->hdr.tid);
 
 	if (!pending->hdr.size || pending->hdr.tid != rec->hdr.tid)
 		return NULL;
@@ -257,84 +257,86 @@ static struct other_record *new_record(const struct stack_event *event,
 }
 
 /* A span that was sent open, for a hang, is sent again when it ends. */
-static void drop_open_part(struct thread_history *others, const struct jank_rec_stack *rec)
+static void drop_open_part(struct thread_history *history, const struct jank_rec_stack *rec)
 {
-	struct thread *thread = find(others, rec->hdr.tid);
+	struct thread *thread = find(history, rec->hdr.tid);
 	struct other_record *last = thread ? thread->newest : NULL;
 
 	if (last && last->event.rec.hdr.flags & JANK_STACK_OPEN &&
 	    last->event.rec.t_ns == rec->t_ns)
-		drop(others, last);
+		drop(history, last);
 }
 
-static int note_tasks(struct thread_history *others, const struct stack_event *event)
+static int record_tasks(struct thread_history *history, const struct stack_event *event)
 {
 	const struct jank_rec_stack *rec = &event->rec;
-	const uint16_t told = JANK_STACK_WAKER | JANK_STACK_WAKES;
-	int res = known_tasks__record(others->known, rec->hdr.tgid, rec->hdr.tid, NULL);
+	const uint16_t with_waker = JANK_STACK_WAKER | JANK_STACK_WAKES;
+	int res = known_tasks__record(history->known, rec->hdr.tgid, rec->hdr.tid, NULL);
 
-	if (!res && rec->hdr.flags & told)
-		res = known_tasks__record(others->known, rec->waker.tgid, rec->waker.tid,
+	if (!res && rec->hdr.flags & with_waker)
+		res = known_tasks__record(history->known, rec->waker.tgid, rec->waker.tid,
 					  rec->waker.comm);
 	for (unsigned i = 0; i < rec->slice_cnt && !res; i++)
-		res = known_tasks__record(others->known, event->slices[i].tgid,
+		res = known_tasks__record(history->known, event->slices[i].tgid,
 					  event->slices[i].tid, event->slices[i].comm);
 	return res;
 }
 
-static int add_stack(struct thread_history *others, const struct stack_event *event)
+static int add_stack(struct thread_history *history, const struct stack_event *event)
 {
 	const struct jank_rec *hdr = &event->rec.hdr;
-	struct other_record *record = new_record(event, take_pending(others, &event->rec));
+	struct other_record *record = new_record(event, take_pending(history, &event->rec));
 	struct thread *thread;
 
 	if (!record)
 		return -ENOMEM;
-	drop_open_part(others, &event->rec);
-	thread = thread_of(others, hdr->tid);
+	drop_open_part(history, &event->rec);
+	thread = thread_of(history, hdr->tid);
 	if (!thread) {
 		free(record);
 		return -ENOMEM;
 	}
 	DL_PREPEND2(thread->newest, record, newer, older);
-	DL_APPEND2(others->oldest, record, age_prev, age_next);
-	others->bytes += record->bytes;
-	if (hdr->ts_ns > others->newest_ns)
-		others->newest_ns = hdr->ts_ns;
-	drop_old(others);
-	return note_tasks(others, event);
+	DL_APPEND2(history->oldest, record, age_prev, age_next);
+	history->bytes += record->bytes;
+	if (hdr->ts_ns > history->newest_ns)
+		history->newest_ns = hdr->ts_ns;
+	drop_old(history);
+	return record_tasks(history, event);
 }
 
-int thread_history__event(struct thread_history *others, const struct event *event)
+int thread_history__event(struct thread_history *history, const struct event *event)
 {
 	const struct jank_rec *hdr = &event->hdr;
 
 	switch (event->kind) {
 	case JANK_REC_STACK:
 	case JANK_REC_OTHER:
-		return add_stack(others, &event->stack);
+		return add_stack(history, &event->stack);
 	case JANK_REC_WAITED:
-		*pending_of(others, hdr->tid) = event->waited;
-		return known_tasks__record(others->known, hdr->tgid, hdr->tid, event->waited.comm);
+		*pending_of(history, hdr->tid) = event->waited;
+		return known_tasks__record(history->known, hdr->tgid, hdr->tid, event->waited.comm);
 	case JANK_REC_BLOCK:
 	case JANK_REC_HANG:
-		return known_tasks__record(others->known, hdr->tgid, hdr->tid, event->block.comm);
+		return known_tasks__record(history->known, hdr->tgid, hdr->tid, event->block.comm);
 	case JANK_REC_LOOP:
-		return known_tasks__record(others->known, hdr->tgid, hdr->tid, event->loop.comm);
+		return known_tasks__record(history->known, hdr->tgid, hdr->tid, event->loop.comm);
 	}
 	return 0;
 }
 
-const struct other_record *thread_history__newest(const struct thread_history *others, uint32_t tid)
+const struct other_record *thread_history__newest(const struct thread_history *history,
+						  uint32_t tid)
 {
-	const struct thread *thread = find(others, tid);
+	const struct thread *thread = find(history, tid);
 
 	return thread ? thread->newest : NULL;
 }
 
-bool thread_history__task(const struct thread_history *others, uint32_t tid, struct other_task *ret)
+bool thread_history__task(const struct thread_history *history, uint32_t tid,
+			  struct other_task *ret)
 {
-	const struct known_task *task = known_tasks__find(others->known, tid);
+	const struct known_task *task = known_tasks__find(history->known, tid);
 
 	if (!task)
 		return false;

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OTHERS_BYTES_MAX (8u << 20)
+#define HISTORY_BYTES_MAX (8u << 20)
 
 struct thread_history;
 
@@ -33,23 +33,23 @@ struct other_record {
 
 /* max: memory limit in bytes. NULL: out of memory. */
 struct thread_history *thread_history__new(size_t max, struct losses *losses);
-void thread_history__free(struct thread_history *others); /* accepts NULL */
+void thread_history__free(struct thread_history *history); /* accepts NULL */
 
 /* Adds an event. Kinds without a stack add at most the thread's name. 0 or -ENOMEM. */
-int thread_history__event(struct thread_history *others, const struct event *event);
+int thread_history__event(struct thread_history *history, const struct event *event);
 
 /*
  * The records of a thread, the latest first; NULL: none. The kernel may have reused the tid:
  * compare hdr.tgid. Borrowed until the next event.
  */
-const struct other_record *thread_history__newest(const struct thread_history *others,
+const struct other_record *thread_history__newest(const struct thread_history *history,
 						  uint32_t tid);
 
 /* The process and the last known name of a thread. False: no record of this thread. */
-bool thread_history__task(const struct thread_history *others, uint32_t tid,
+bool thread_history__task(const struct thread_history *history, uint32_t tid,
 			  struct other_task *ret);
 
-size_t thread_history__bytes(const struct thread_history *others);
+size_t thread_history__bytes(const struct thread_history *history);
 
 /* --- Names of threads by id, the last ones seen in any record, for a limited number of threads. */
 

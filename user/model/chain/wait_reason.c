@@ -145,36 +145,36 @@ static const char *of_threading(const struct stack *stack)
 const char *wait_reason__of_futex(const struct activity *m)
 {
 	const struct frame *frame;
-	const char *what = of_threading(m->stack);
+	const char *reason = of_threading(m->stack);
 
-	if (!what)
-		what = wait_reason_table__any(&what_of_runtime, m->stack);
-	if (!what)
-		what = wait_reason_table__innermost(&what_of_lock, m->stack, &frame);
-	if (!what)
-		what = m->held ? "mutex" : by_futex_args(m);
-	if (!what && m->wake_stack)
-		what = wait_reason_table__innermost(&what_of_wake, m->wake_stack, &frame);
-	return what;
+	if (!reason)
+		reason = wait_reason_table__any(&reasons_runtime, m->stack);
+	if (!reason)
+		reason = wait_reason_table__innermost(&reasons_lock, m->stack, &frame);
+	if (!reason)
+		reason = m->held ? "mutex" : by_futex_args(m);
+	if (!reason && m->wake_stack)
+		reason = wait_reason_table__innermost(&reasons_wake, m->wake_stack, &frame);
+	return reason;
 }
 
 static const char *of_futex(const struct activity *m)
 {
-	const char *what = wait_reason__of_futex(m);
+	const char *reason = wait_reason__of_futex(m);
 
-	if (what && !strcmp(what, "gil")) /* waited for in slices, each with a timeout */
-		return what;
-	return activity__timed_out(m) ? "timeout" : what;
+	if (reason && !strcmp(reason, "gil")) /* waited for in slices, each with a timeout */
+		return reason;
+	return activity__timed_out(m) ? "timeout" : reason;
 }
 
-static bool is_remote(const char *what)
+static bool is_remote(const char *reason)
 {
-	return what && (!strcmp(what, "fuse") || !strcmp(what, "network_fs"));
+	return reason && (!strcmp(reason, "fuse") || !strcmp(reason, "network_fs"));
 }
 
 static const char *of_disk(const struct activity *m)
 {
-	const char *kernel = wait_reason_table__any(&what_of_kernel, m->stack);
+	const char *kernel = wait_reason_table__any(&reasons_kernel_wait, m->stack);
 
 	if (is_remote(kernel))
 		return kernel;
@@ -199,7 +199,7 @@ static const char *of_disk(const struct activity *m)
 
 static const char *of_page_fault(const struct activity *m)
 {
-	const char *kernel = wait_reason_table__any(&what_of_kernel, m->stack);
+	const char *kernel = wait_reason_table__any(&reasons_kernel_wait, m->stack);
 
 	if (kernel)
 		return kernel;
@@ -212,7 +212,7 @@ static bool is_dns(const struct activity *m)
 {
 	if (knows(m->waited, JANK_WAITED_SOCKET) && m->waited->raw.dport == PORT_DNS)
 		return true;
-	return wait_reason_table__any(&what_of_resolver, m->stack);
+	return wait_reason_table__any(&reasons_resolver, m->stack);
 }
 
 static bool is_eventfd(const struct activity *m)
@@ -237,7 +237,7 @@ static bool is_poll_of_peer(const struct activity *m)
 
 static const char *of_poll(const struct activity *m)
 {
-	const char *child = wait_reason_table__any(&what_of_child, m->stack);
+	const char *child = wait_reason_table__any(&reasons_child, m->stack);
 
 	if (is_dns(m))
 		return "dns";
@@ -246,7 +246,7 @@ static const char *of_poll(const struct activity *m)
 	if (activity__timed_out(m))
 		return "timeout";
 	if (!child && m->wake_stack)
-		child = wait_reason_table__any(&what_of_exit, m->wake_stack);
+		child = wait_reason_table__any(&reasons_kernel_exit, m->wake_stack);
 	if (child)
 		return child;
 	if (is_poll_of_peer(m))
@@ -281,12 +281,12 @@ static const char *of_other(const struct activity *m)
 		return "child";
 	if (IS_CALL(m->syscall, "flock"))
 		return "file_lock";
-	return wait_reason_table__any(&what_of_kernel, m->stack);
+	return wait_reason_table__any(&reasons_kernel_wait, m->stack);
 }
 
 static const char *of_running(const struct activity *m)
 {
-	return wait_reason_table__any(&what_of_interrupts, m->stack);
+	return wait_reason_table__any(&reasons_kernel_interrupts, m->stack);
 }
 
 const char *wait_reason__of(const struct activity *m)
@@ -302,28 +302,28 @@ const char *wait_reason__of(const struct activity *m)
 		[JANK_STATE_STOPPED] = of_other,
 		[JANK_STATE_OTHER] = of_other,
 	};
-	const char *what;
+	const char *reason;
 
 	if (m->state >= JANK_STATE_CNT || m->state == JANK_STATE_RUNNABLE)
 		return NULL;
-	what = wait_reason_table__any(&what_of_gc, m->stack);
-	if (!what)
-		what = wait_reason_table__any(&what_of_memory, m->stack);
-	if (!what && by_state[m->state])
-		what = by_state[m->state](m);
-	return what;
+	reason = wait_reason_table__any(&reasons_gc, m->stack);
+	if (!reason)
+		reason = wait_reason_table__any(&reasons_kernel_memory, m->stack);
+	if (!reason && by_state[m->state])
+		reason = by_state[m->state](m);
+	return reason;
 }
 
 const char *wait_reason__of_thread(const char *comm)
 {
-	return wait_reason_table__name(&what_of_thread, comm);
+	return wait_reason_table__name(&reasons_thread, comm);
 }
 
 const struct frame *wait_reason__frame(const struct activity *m)
 {
-	static const struct wait_reason_table *const tables[] = { &what_of_gc, &what_of_lock,
-								  &what_of_runtime,
-								  &what_of_resolver };
+	static const struct wait_reason_table *const tables[] = { &reasons_gc, &reasons_lock,
+								  &reasons_runtime,
+								  &reasons_resolver };
 	const struct frame *ret = NULL;
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
@@ -347,7 +347,7 @@ const struct frame *wait_reason__collector(const struct activity *m,
 		const struct frame *frame = &m->stack->frames[i];
 
 		if (!frame->kernel && !frame->inlined &&
-		    wait_reason_table__name(&what_of_gc, frame->function)) {
+		    wait_reason_table__name(&reasons_gc, frame->function)) {
 			ret = frame;
 			*ret_caller = NULL;
 		} else if (ret && !*ret_caller && stack__is_app(frame)) {
@@ -355,79 +355,4 @@ const struct frame *wait_reason__collector(const struct activity *m,
 		}
 	}
 	return ret;
-}
-
-/* --- Matching of function names with the tables */
-
-#define NAME_LEN_MAX 512 /* traced programs choose the names */
-
-/*
- * Matches the whole name, ignoring compiler suffixes (".isra.0") and symbol versions
- * ("@@GLIBC_2.34").
- */
-static bool is_whole(const char *name, const char *pattern)
-{
-	size_t len = strlen(pattern);
-
-	return !strncmp(name, pattern, len) && (!name[len] || name[len] == '.' || name[len] == '@');
-}
-
-static bool matches(const char *pattern, const char *name)
-{
-	size_t len = strlen(pattern);
-
-	if (pattern[0] == '*')
-		return memmem(name, strnlen(name, NAME_LEN_MAX), pattern + 1, len - 1);
-	if (pattern[0] != name[0])
-		return false;
-	if (pattern[len - 1] == '*')
-		return !strncmp(name, pattern, len - 1);
-	return is_whole(name, pattern);
-}
-
-/* Index of the first rule below `end` that matches, or end. */
-static size_t first_rule(const struct wait_reason_table *table, const char *name, size_t end)
-{
-	for (size_t i = 0; i < end; i++)
-		if (matches(table->rules[i].name, name))
-			return i;
-	return end;
-}
-
-static bool may_match(const struct wait_reason_table *table, const struct frame *frame)
-{
-	return frame->function && !frame->inlined && frame->kernel == table->kernel;
-}
-
-const char *wait_reason_table__any(const struct wait_reason_table *table, const struct stack *stack)
-{
-	size_t best = table->cnt;
-
-	for (size_t i = 0; best && i < stack->frame_cnt; i++)
-		if (may_match(table, &stack->frames[i]))
-			best = first_rule(table, stack->frames[i].function, best);
-	return best < table->cnt ? table->rules[best].what : NULL;
-}
-
-const char *wait_reason_table__innermost(const struct wait_reason_table *table,
-					 const struct stack *stack, const struct frame **ret)
-{
-	for (size_t i = 0; i < stack->frame_cnt; i++) {
-		size_t rule = table->cnt;
-
-		if (may_match(table, &stack->frames[i]))
-			rule = first_rule(table, stack->frames[i].function, table->cnt);
-		if (rule == table->cnt)
-			continue;
-		*ret = &stack->frames[i];
-		return table->rules[rule].what;
-	}
-	return NULL;
-}
-
-const char *wait_reason_table__name(const struct wait_reason_table *table, const char *name)
-{
-	size_t rule = name ? first_rule(table, name, table->cnt) : table->cnt;
-
-	return rule < table->cnt ? table->rules[rule].what : NULL;
 }

@@ -27,33 +27,33 @@ struct activity activity__of_link(const struct block *block, size_t link); /* of
 struct activity activity__of_chain(const struct block *block);
 
 /*
- * The word, or NULL if there is no evidence. Always NULL for a runnable state: runnable.h explains
+ * The word, or NULL if there is no evidence. Always NULL for a runnable state: blame.h explains
  * those from the block.
  */
-const char *wait_reason__of(const struct activity *moment);
+const char *wait_reason__of(const struct activity *activity);
 
 /*
  * True if the wait lasted until its call's timeout. Tolerance 0.5 ms: the timer is armed before the
  * thread leaves the CPU.
  */
-bool activity__timed_out(const struct activity *moment);
+bool activity__timed_out(const struct activity *activity);
 bool wait_object__timed_out(const struct jank_rec_waited *raw,
 			    uint64_t blocked_ns); /* raw may be NULL */
 
 /* Reason of a futex wait, even if it timed out; NULL: not known. */
-const char *wait_reason__of_futex(const struct activity *moment);
+const char *wait_reason__of_futex(const struct activity *activity);
 
 /* Reason derived from the name of a runtime's own thread, or NULL. */
 const char *wait_reason__of_thread(const char *comm);
 
 /* The library or runtime function that gives the reason, or NULL: only the system call is known. */
-const struct frame *wait_reason__frame(const struct activity *moment);
+const struct frame *wait_reason__frame(const struct activity *activity);
 
 /*
  * The outermost garbage collector function on the stack; *ret_caller: the next application frame,
  * or NULL.
  */
-const struct frame *wait_reason__collector(const struct activity *moment,
+const struct frame *wait_reason__collector(const struct activity *activity,
 					   const struct frame **ret_caller);
 
 #endif

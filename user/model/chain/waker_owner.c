@@ -4,7 +4,7 @@
  * beside a word that is 1 or 2; musl and all priority-inheritance mutexes store it in the word. The
  * value may be any number, so it counts only if it is a thread of that process.
  */
-#include "model/chain/waker_owner.h"
+#include "model/chain/chain.h"
 
 #include <string.h>
 
@@ -141,7 +141,7 @@ static bool is_glibc_lock(const struct jank_rec_waited *waited)
  * The owner from the mutex's word, if it is a thread of the process. For a wait that still lasts,
  * the holder may have no record yet, because it sleeps itself.
  */
-static bool find_owner(const struct thread_history *others, const struct wait *wait,
+static bool find_owner(const struct thread_history *history, const struct wait *wait,
 		       struct other_task *ret)
 {
 	uint32_t tid = wait->waited ? owner_of(wait->waited) : 0;
@@ -152,7 +152,7 @@ static bool find_owner(const struct thread_history *others, const struct wait *w
 		*ret = wait->waker;
 		return true;
 	}
-	if (thread_history__task(others, tid, ret))
+	if (thread_history__task(history, tid, ret))
 		return ret->pid == wait->tgid;
 	if (!wait->open || tid >= TID_MAX || !is_glibc_lock(wait->waited))
 		return false;
@@ -174,9 +174,9 @@ static bool waker_unlocked(const struct wait *wait)
  * True if the waker itself waited for the same mutex during this wait. Then the mutex was passed
  * on, and the waker had it last.
  */
-static bool waker_had_it_after(const struct thread_history *others, const struct wait *wait)
+static bool waker_had_it_after(const struct thread_history *history, const struct wait *wait)
 {
-	const struct other_record *record = thread_history__newest(others, wait->waker.tid);
+	const struct other_record *record = thread_history__newest(history, wait->waker.tid);
 
 	for (; record; record = record->older) {
 		const struct jank_rec_stack *rec = &record->event.rec;
@@ -220,18 +220,18 @@ static bool receives(int32_t syscall)
 	return name && is_one_of(name, names);
 }
 
-const struct other_record *waker_owner__wake(const struct thread_history *others,
-					     const struct waker_owner *suspect,
+const struct other_record *waker_owner__wake(const struct thread_history *history,
+					     const struct waker_owner *owner,
 					     const struct wait *wait)
 {
-	const struct other_record *record = thread_history__newest(others, suspect->task.tid),
+	const struct other_record *record = thread_history__newest(history, owner->task.tid),
 				  *ret = NULL;
 
 	for (; record; record = record->older) {
 		const struct jank_rec_stack *rec = &record->event.rec;
 
 		if (!(rec->hdr.flags & JANK_STACK_WAKES) || rec->waker.tid != wait->tid ||
-		    rec->hdr.tgid != suspect->task.pid || rec->t_ns < wait->begin ||
+		    rec->hdr.tgid != owner->task.pid || rec->t_ns < wait->begin ||
 		    rec->t_ns > wait->end + WAKE_SLACK_NS)
 			continue;
 		if (!ret || rec->t_ns > ret->event.rec.t_ns)
@@ -245,10 +245,10 @@ const struct other_record *waker_owner__wake(const struct thread_history *others
  * top of any running thread. The system call decides: the waker sends, or it receives and so makes
  * room for a sender.
  */
-static bool is_bystander(const struct thread_history *others, const struct waker_owner *suspect,
+static bool is_bystander(const struct thread_history *history, const struct waker_owner *owner,
 			 const struct wait *wait)
 {
-	const struct other_record *wake = waker_owner__wake(others, suspect, wait);
+	const struct other_record *wake = waker_owner__wake(history, owner, wait);
 	int32_t syscall = wake ? wake->event.rec.syscall : -1;
 
 	return !sends(syscall) && !(receives(syscall) && sends(wait->syscall));
@@ -261,7 +261,7 @@ static bool is_connecting(const struct wait *wait)
 	       wait->waited->state == TCP_SYN_SENT;
 }
 
-bool waker_owner__find(const struct thread_history *others, const struct wait *wait,
+bool waker_owner__find(const struct thread_history *history, const struct wait *wait,
 		       struct waker_owner *ret)
 {
 	struct other_task owner;
@@ -270,16 +270,16 @@ bool waker_owner__find(const struct thread_history *others, const struct wait *w
 	*ret = (struct waker_owner){ .role = LINK_WOKE, .task = wait->waker, .woke = true };
 	if (!wait__may_have_one(wait))
 		return false;
-	owned = find_owner(others, wait, &owner);
-	if (owned &&
-	    (!wait->has_waker || wait->waker.tid == owner.tid || !waker_had_it_after(others, wait)))
+	owned = find_owner(history, wait, &owner);
+	if (owned && (!wait->has_waker || wait->waker.tid == owner.tid ||
+		      !waker_had_it_after(history, wait)))
 		*ret = (struct waker_owner){
 			.task = owner, .woke = wait->has_waker && wait->waker.tid == owner.tid
 		};
 	if (owned || waker_unlocked(wait))
 		ret->role = LINK_HELD;
 	else if (!wait->has_waker ||
-		 (wait->softirq && (is_connecting(wait) || is_bystander(others, ret, wait))))
+		 (wait->softirq && (is_connecting(wait) || is_bystander(history, ret, wait))))
 		return false;
 	return ret->task.tid != wait->tid;
 }
@@ -305,10 +305,10 @@ static bool is_same_futex(const struct wait_object *a, const struct wait_object 
 
 static bool was_refused(const struct sample *sample)
 {
-	struct activity moment = activity__of_sample(sample);
+	struct activity activity = activity__of_sample(sample);
 
 	return sample->state == JANK_STATE_FUTEX && !sample->open && !sample->has_waker &&
-	       activity__timed_out(&moment);
+	       activity__timed_out(&activity);
 }
 
 bool retry_waits__goes_on(const struct sample *samples, size_t cnt, size_t i)

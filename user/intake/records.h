@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reader of the ring buffer that the BPF probes fill. */
-#ifndef JANK_INTAKE_RING_H
-#define JANK_INTAKE_RING_H
+/* Records of the probes: the reader of their ring buffer, and the decoder. */
+#ifndef JANK_INTAKE_RECORDS_H
+#define JANK_INTAKE_RECORDS_H
 
 #include "base/err.h"
+#include "model/event.h"
 #include <stddef.h>
+#include <stdint.h>
 
 struct ring;
 
@@ -22,5 +24,18 @@ int ring__fd(const struct ring *ring); /* readable when the ring holds records *
  */
 int ring__consume(struct ring *ring);
 int ring__drain(struct ring *ring);
+
+/*
+ * --- Decoder: turns records (bytes from BPF or a journal) into events. Only this code casts record
+ * bytes to structs. It checks each record against its size, so that later code does not need to.
+ */
+
+/*
+ * Decodes the record at data (8-byte aligned). 0; -EBADMSG: its size or counts are impossible;
+ * -ENOTSUP: a well-formed record of a kind from another version, to be skipped by its size.
+ */
+int decode__record(const void *data, size_t len, struct event *ret);
+
+const char *record__name(uint16_t kind); /* for messages; "unknown" for other kinds */
 
 #endif

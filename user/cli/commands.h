@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The commands beside `trace`. Each returns the exit status; err, if any, gets the message of a
+ * failure.
+ */
+#ifndef JANK_CLI_COMMANDS_H
+#define JANK_CLI_COMMANDS_H
+
+#include "base/err.h"
+#include "options/options.h"
+
+/*
+ * `jankbpf doctor`: prints one line for each thing that tracing depends on, with consequence and
+ * remedy. JANK_EXIT_OK if tracing is possible, else JANK_EXIT_CANNOT.
+ */
+int cmd_doctor__run(const struct options *opts);
+
+/* `jankbpf loops`: lists the known kinds of loop; with a target, the loops that run there. */
+int cmd_loops__run(const struct options *opts, struct err *err);
+
+/* `jankbpf replay`: judges a journal again, with another threshold or for another output. */
+int cmd_replay__run(const struct options *opts, struct err *err);
+
+/* `jankbpf symbolize`: reads records and writes them to stdout with the names that they lack. */
+int cmd_symbolize__run(const struct options *opts, struct err *err);
+
+#endif
