@@ -176,6 +176,9 @@ def fds_of(pid):
 
 # --- the tracer
 
+BUSY_LOSSES = {"wakeup_missed", "evidence_shed", "preemptors_capped"}
+
+
 class Result:
     """The end of a trace: status (None: it had to be killed), both outputs, seconds."""
 
@@ -186,6 +189,14 @@ class Result:
     @property
     def out(self):
         return self.raw.decode("utf-8", "backslashreplace")
+
+    def complaints(self):
+        """stderr without the losses that a busy machine causes."""
+        def of_busy_machine(line):
+            reasons = re.match(r"jankbpf: lost: (.*)", line)
+            return not line or reasons and set(re.findall(r"\d+ (\w+)", reasons.group(1))) <= BUSY_LOSSES
+
+        return [line for line in self.err.splitlines() if not of_busy_machine(line)]
 
     def __str__(self):
         return f"status {self.status} after {self.seconds:.2f} s\nstderr: {self.err}\nstdout: {self.out[:2000]}"

@@ -41,7 +41,7 @@ def test_good(process):
     result = trace_into(process, directory, count=3)
     path = f"{directory}/blocks.jsonl"
     modes = {stat.S_IMODE(os.stat(f"{directory}/{name}").st_mode) for name in os.listdir(directory)}
-    ok(result.status == 0 and b"".join(lines_of(path)) == result.raw and not result.err, "-o creates the directory",
+    ok(result.status == 0 and b"".join(lines_of(path)) == result.raw and not result.complaints(), "-o creates the directory",
        result)
     ok(modes == {0o600} and stat.S_IMODE(os.stat(directory).st_mode) == 0o700, "only its owner may read it", modes)
     logs = [f"{directory}/{name}" for name in os.listdir(directory) if name.endswith(".log")]

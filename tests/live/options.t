@@ -50,7 +50,7 @@ def test_verbosity(process):
     block, whole = (result.out.partition("━━ summary")[0] for result in (quiet, normal))
     ok(not quiet.err and re.match("━━ [0-9.]+ ms", block) and " ▒" not in block and len(block) < len(whole) * 0.6,
        "-q: only headlines, nothing on stderr", f"{quiet}")
-    ok(not normal.err and "summary" in normal.out, "nothing on stderr if all is well", normal)
+    ok(not normal.complaints() and "summary" in normal.out, "nothing on stderr if all is well", normal)
     ok("tracing; waits by tracepoints" in verbose.err, "-v says how it traces", verbose)
     said = [[line for line in result.err.splitlines() if "lost:" not in line] for result in (verbose, most)]
     ok(len(said[1]) >= len(said[0]) and most.status == 0, "-vv", most)
@@ -134,7 +134,7 @@ def test_terminal(process):
     status, seen = on_terminal(process, "-q", env={"NO_COLOR": "1"})
     ok(status == 0 and b"\x1b" not in seen, "-q has no status line", seen[-800:])
     result = bad.trace("-t", "10ms", "-n", "2", "-p", process.pid)
-    ok(b"\x1b" not in result.raw and not result.err, "no colour and no status line in a file", result)
+    ok(b"\x1b" not in result.raw and not result.complaints(), "no colour and no status line in a file", result)
 
 
 def test_qualifier(process):

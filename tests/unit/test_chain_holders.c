@@ -193,7 +193,7 @@ static const struct other_task answer = { .pid = 10, .tid = 17, .comm = "indexer
 static struct block *settled(const struct other_task *owner)
 {
 	static const struct host_info host;
-	const struct judge judge = { .host = &host };
+	struct judge judge = { .host = &host };
 	const struct machine_load load = { 0 };
 	struct loops *loops = fresh();
 	struct dispatch *d = hang_held_by(loops, 7);

@@ -81,7 +81,7 @@ static void test_batch(void)
 	visit(chains, 7, 3, 1, 1000);
 	visit(chains, 7, 3, 2, 1000);
 	is_int(visit(chains, 7, 3, 1001, 1900), IDLE_UNKNOWN,
-	       "a thread that works 90 % of the time waits for its helpers");
+	       "a thread that works 90 %% of the time waits for its helpers");
 	is_int(visit(chains, 7, 3, 3001, 2000), IDLE_YES, "until it rests");
 	idle_chains__free(chains);
 }

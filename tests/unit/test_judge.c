@@ -30,7 +30,7 @@ static struct judge judge(void)
 	};
 }
 
-static struct block *judged(const struct judge *j, struct dispatch *dispatch,
+static struct block *judged(struct judge *j, struct dispatch *dispatch,
 			    const struct identity *identity)
 {
 	const struct machine_load load = { .total_pct = 50,
@@ -47,7 +47,7 @@ static struct block *judged(const struct judge *j, struct dispatch *dispatch,
 }
 
 /* Is a dispatch with this record a block? */
-static bool is_block(const struct judge *j, struct jank_rec_block rec)
+static bool is_block(struct judge *j, struct jank_rec_block rec)
 {
 	struct dispatch dispatch = { .rec = rec };
 	struct block *block = judged(j, &dispatch, &process);

@@ -296,15 +296,20 @@ static void test_exited(void)
 	struct machine_load load;
 	uint64_t start, middle;
 	pid_t pid = child__fork();
+	struct timespec used;
+	clockid_t clock;
 
-	if (!pid) {
+	while (!pid)
 		burn(60 * MS);
-		pause();
-	}
 	machine__add_process(machine, pid);
 	start = clock__mono_ns();
 	machine__read(machine, start);
-	usleep(100000);
+	clock_getcpuclockid(pid, &clock);
+	do {
+		usleep(10000);
+		clock_gettime(clock, &used);
+	} while (!used.tv_sec && used.tv_nsec < 20 * (long)MS &&
+		 clock__mono_ns() < start + 10000 * MS);
 	middle = clock__mono_ns();
 	machine__read(machine, middle);
 	child__end(pid);
