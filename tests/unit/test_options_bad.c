@@ -23,7 +23,7 @@ static const struct bad bads[] = {
 	{ "-p 4194305", "--pid '4194305' is out of range" },
 	{ "-p 1,,2", "--pid '': give a whole number" },
 	{ "-p 1,", "--pid '': give a whole number" },
-	{ "-p \1", "--pid is empty: what was asked for it found no process" },
+	{ "-p \1", "--pid is empty: no process was found" },
 	{ "-p 1 -- true", "-p and a COMMAND after -- do not go together" },
 	{ "-a -p 1", "-a is every process: give it alone, without -p" },
 	{ "-a -- true", "-a is every process: give it alone, without a COMMAND" },

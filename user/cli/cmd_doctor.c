@@ -238,7 +238,7 @@ static const struct absence absences[] = {
 	{ -ECANCELED, "switched off by --disable-feature", "leave the option out" },
 	{ -EPERM, "refused", "see User and System above" },
 	{ -EACCES, "refused", "see User and System above" },
-	{ -ENODATA, "not to be told without btf", "see btf" },
+	{ -ENODATA, "not known without btf", "see btf" },
 	{ -EOPNOTSUPP, "not there", NULL },
 	{ -ENOENT, "not there", NULL },
 	{ -EINVAL, "not there", NULL },

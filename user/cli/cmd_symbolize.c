@@ -428,7 +428,7 @@ static void report(const struct symbolizing *c)
 	if (offline__refused(names->offline))
 		log__warn("%s", offline__refused(names->offline));
 	if (names->no_build_id_cnt)
-		log__warn("%llu frames have no build id, so that no file can be known as theirs",
+		log__warn("%llu frames have no build id, so their files are not known",
 			  (unsigned long long)names->no_build_id_cnt);
 }
 

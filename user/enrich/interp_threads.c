@@ -79,7 +79,7 @@ static int tell(struct interp_threads *scripts, const struct interp_thread *thre
 
 	if (res == -E2BIG && !scripts->full) {
 		scripts->full = true;
-		log__warn("more than %d threads run Python or Ruby: of some no frames are read",
+		log__warn("more than %d threads run Python or Ruby: some have no frames",
 			  JANK_SCRIPT_THREAD_MAX);
 	}
 	return res;

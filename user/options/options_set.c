@@ -236,7 +236,7 @@ int option__set_pids(struct options *opts, const struct option_row *row, const c
 	list = strtok_r(copy, blanks, &rest);
 	if (!list)
 		code = err__set_exit(err, JANK_EXIT_USAGE, EINVAL,
-				     "--pid is empty: what was asked for it found no process");
+				     "--pid is empty: no process was found");
 	for (; !code && list; list = strtok_r(NULL, blanks, &rest))
 		code = add_pids(opts, row, list, err);
 	free(copy);

@@ -130,7 +130,7 @@ const struct option_row option_rows[] = {
 	  .min = 1, .max = 1000, .help = "frame rate for the dropped-frames figure" },
 	{ SECTION_BLOCK, KEY_DEBUGGING, "debugging", NULL, NULL, TRACE | REPLAY, option__set_flag,
 	  AT(debugging), .help = "also blocks that were mostly stopped by a debugger or signal",
-	  .more = "Without it a block whose time was mostly spent stopped is not reported." },
+	  .more = "Without it a block that was stopped for most of its time is not reported." },
 	{ SECTION_PROBE, KEY_BACKEND, "backend", "auto|kernel|uprobe", "auto", TRACE,
 	  option__set_word, AT(backend), .help = "see waits by system calls or by probes on libc",
 	  .more = "kernel uses system-call tracepoints, serves static and Go programs too and "
@@ -138,23 +138,21 @@ const struct option_row option_rows[] = {
 		  "without such tracepoints and for comparison; auto takes what the kernel has, "
 		  "the cheaper first." },
 	{ SECTION_PROBE, KEY_MARKS, "marks", "auto|always|never", "auto", TRACE, option__set_word,
-	  AT(marks), .help = "when messages have probes of their own",
-	  .more = "What a loop handles is told by probes on the functions that handle it, a "
-		  "microsecond "
-		  "or more for each message. auto takes them off a process that handles 2,000 or "
-		  "more "
-		  "a second, and puts them on again for 5 s after something was slow, at most a "
-		  "tenth of the time; meanwhile a block is a turn of the loop, told by its ready "
-		  "descriptors and stacks." },
+	  AT(marks), .help = "when to probe message handlers",
+	  .more = "These probes show what a loop handles, for a microsecond or more a message. auto "
+		  "removes them from a process that handles 2,000 messages or more a second, and "
+		  "returns them for 5 s after a slow one, at most a tenth of the time. Without "
+		  "them a block is a turn of the loop, described by its ready descriptors and "
+		  "stacks." },
 	{ SECTION_PROBE, 'F', "frequency", "HZ", "99", TRACE, option__set_unsigned,
 	  AT(frequency_hz), .min = 0, .max = 9999,
 	  .help = "on-CPU stack samples per second and CPU; 0 = none" },
 	{ SECTION_PROBE, KEY_STACK_BYTES, "stack-bytes", "SIZE", "16k", TRACE, option__set_size,
 	  AT(stack_sz), .min = 4096, .max = JANK_COPY_MAX, .zero = true,
-	  .help = "of a stack, copied for its callers; 0 = frame pointers",
+	  .help = "bytes of each stack to copy; 0 = frame pointers",
 	  .more = "The callers are found in the copy by the unwind tables of programs and "
 		  "libraries, "
-		  "with frame pointers or without. A process whose stacks prove deeper is copied "
+		  "with frame pointers or without. A process with deeper stacks is copied "
 		  "further by itself, up to 64 KiB. With 0 the probes follow frame pointers, which "
 		  "most distributions' programs have none of." },
 	{ SECTION_PROBE, KEY_BTF, "btf", "FILE", NULL, TRACE | LOOPS | DOCTOR, option__set_text,
@@ -237,7 +235,7 @@ static const char usage[] =
 	"  replay   judge a journal again, with another threshold or output; needs no privilege\n"
 	"  loops    the kinds of loop that are known, or the loops found in running processes\n"
 	"  symbolize\n"
-	"           name what records lack names for, by build id, from DIRs and /usr/lib/debug\n"
+	"           name the frames of records by build id, from DIRs and /usr/lib/debug\n"
 	"  doctor   what this kernel and this user can do, with remedies\n";
 
 static const char footer[] =

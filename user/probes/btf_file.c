@@ -343,7 +343,7 @@ static int check(const struct btf *btf, const char *path, struct err *err)
 	char lacking[64];
 
 	if (wrong)
-		return err__set(err, EINVAL, "--btf '%.*s' is not sound: %s", NAME_SHOWN, path,
+		return err__set(err, EINVAL, "--btf '%.*s' is damaged: %s", NAME_SHOWN, path,
 				wrong);
 	if (btf_check__lacks(btf, lacking, sizeof(lacking)))
 		return err__set(err, EINVAL,

@@ -218,7 +218,7 @@ static int put(int map_fd, __u32 index, const void *value, const char *what, str
 {
 	if (!bpf_map_update_elem(map_fd, &index, value, BPF_ANY))
 		return 0;
-	return err__set(err, errno, "cannot tell the probes of %s: %s", what, strerror(errno));
+	return err__set(err, errno, "cannot pass %s to the probes: %s", what, strerror(errno));
 }
 
 static int conf__fill_maps(const struct conf_maps *maps, const struct loader_opts *opts,

@@ -90,7 +90,7 @@ static void update(struct compat_watch *watch)
 		return;
 	loader__see_compat(watch->loader, false);
 	watch->attached = false;
-	log__verbose("no 32-bit program is left whose waits are to be seen");
+	log__verbose("no 32-bit program is left to trace");
 }
 
 void compat_watch__look(struct compat_watch *watch)

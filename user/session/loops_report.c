@@ -126,8 +126,8 @@ static void print_sum(const struct mark_search *marks)
 	for (unsigned i = 0; i < row->mark_cnt; i++)
 		there += marks->in[i] && marks->best[i].absence == MARK_THERE;
 	if (!row->mark_cnt)
-		printf("      messages: a block is a turn of the loop; what was ready is told by "
-		       "epoll alone\n");
+		printf("      messages: a block is a turn of the loop; only epoll shows "
+		       "what was ready\n");
 	else if (!there)
 		printf("      messages: none of %u functions can be probed (%s); a block is a "
 		       "turn\n",
@@ -376,7 +376,7 @@ static void print_evidence(const struct line *line)
 		printf("%s", line->callers);
 	putchar('\n');
 	if (!line->row)
-		printf("      whose loop it is, is not known: --loop-file can tell\n");
+		printf("      this loop has no row in the catalogue: add one with --loop-file\n");
 }
 
 static void print_row(const struct loops_report *report, const struct line *line)

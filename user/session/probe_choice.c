@@ -37,11 +37,11 @@ static int choose(const struct session *s, const char *who, struct loader_opts *
 			"; --backend kernel sees its waits",
 			who);
 	if (!features__has(&s->features, FEATURE_RAW_SYSCALLS))
-		return err__set_exit(err, JANK_EXIT_CANNOT, ENOTSUP,
-				     "%s is a 32-bit program, whose waits are seen through "
-				     "raw_syscalls alone: this kernel has none; see `jankbpf "
-				     "doctor`",
-				     who);
+		return err__set_exit(
+			err, JANK_EXIT_CANNOT, ENOTSUP,
+			"%s is a 32-bit program: only raw_syscalls shows its waits, and "
+			"this kernel has none; see `jankbpf doctor`",
+			who);
 	ret->compat_waits = true;
 	log__info("%s is a 32-bit program, and " COMPAT_NO_UPROBES ": waits are seen through "
 		  "raw_syscalls, an android::Looper as the epoll loop beneath",
@@ -112,8 +112,8 @@ int session__open_probes(struct session *s, struct err *err)
 		loader_opts.frequency_hz = 0;
 	}
 	if (opts->hang_ns && !features__can_look(&s->features))
-		log__warn("a hang is told at its end only: this kernel lacks what a look at "
-			  "sleeping threads takes; see `jankbpf doctor`");
+		log__warn("a hang is reported only at its end: on this kernel sleeping threads "
+			  "cannot be checked; see `jankbpf doctor`");
 	res = btf_source__open(opts->btf_path, features__has(&s->features, FEATURE_BTF), &types,
 			       err);
 	loader_opts.btf_path = btf_source__path(&types);

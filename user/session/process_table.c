@@ -108,7 +108,8 @@ static int set_facts(struct process_entry *process, const struct proc_info *info
 				"process %u is a kernel thread: it has no event loop to trace",
 				process->pid);
 	if (!started_before(info, ts_ns))
-		return err__set(err, ESRCH, "process %u is another one now", process->pid);
+		return err__set(err, ESRCH, "process %u ended, and another process has its id now",
+				process->pid);
 	identity = describe(info);
 	if (!identity)
 		return err__set(err, ENOMEM, "out of memory");

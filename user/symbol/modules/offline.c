@@ -169,7 +169,7 @@ static int open_file(struct offline *offline, const struct build_file *file, str
 
 	if (fd == -EFBIG)
 		err__set(&offline->refused, EFBIG,
-			 "%s: %s is not looked into: it has more than %u MiB unpacked", file->path,
+			 "%s: %s is skipped: it is larger than %u MiB unpacked", file->path,
 			 file->member->name, OFFLINE_UNPACKED_MIB);
 	else if (fd < 0 && file->member)
 		err__set(&offline->refused, -fd, "%s: %s cannot be unpacked: %s", file->path,
