@@ -18,7 +18,7 @@ PROGRAMS = os.path.join(HERE, "programs")
 CACHE = os.path.join(ROOT, ".output", "go-cache")
 HEADER = "<IHHQIIII"  # struct jank_rec
 OF_USER_SPACE = 0x8000  # records of these kinds do not come from the probes
-KNOWN_NS = 2 * 10**9  # a check each second marks the threads that were there before
+KNOWN_NS = 3 * 10**9  # a check each second marks the threads that were there before; a busy machine is late
 AT_WORK_S = 4
 # records of the first second, before it can be recognised as Go; all in all there were 30,000
 FEW = 400
