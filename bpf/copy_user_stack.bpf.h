@@ -119,12 +119,18 @@ static __always_inline int copy_user_stack__output(struct jank_rec_copy *rec, __
 				  used > room / 4 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
+/* A slot is its count of writes (slot__lock), the record, and the bytes of the stack. */
+static __always_inline struct jank_rec_copy *copy_user_stack__in(__u64 *slot)
+{
+	return (struct jank_rec_copy *)(slot + 1);
+}
+
 /* Fills a slot of either table: its count of writes, the record, and a buffer of max bytes. */
 static __always_inline int copy_user_stack__take_into(__u64 *slot, struct task_struct *task,
 						      u64 dispatch_ns, u64 t_ns, __u32 asked_sz,
 						      __u32 max)
 {
-	struct jank_rec_copy *rec = (struct jank_rec_copy *)(slot + 1);
+	struct jank_rec_copy *rec = copy_user_stack__in(slot);
 
 	if (!slot__lock(slot))
 		return -1;
@@ -148,7 +154,7 @@ static __always_inline __u64 *copy_user_stack__at(void *map, __u32 cnt, __u32 at
 /* Sends the copy taken at t_ns if the slot has it. */
 static __always_inline int copy_user_stack__send_from(__u64 *slot, __u32 tid, u64 t_ns, __u32 max)
 {
-	struct jank_rec_copy *rec = (struct jank_rec_copy *)(slot + 1);
+	struct jank_rec_copy *rec = copy_user_stack__in(slot);
 	int err = -1;
 
 	if (!slot || rec->hdr.tid != tid || rec->t_ns != t_ns || !slot__lock(slot))
@@ -159,11 +165,17 @@ static __always_inline int copy_user_stack__send_from(__u64 *slot, __u32 tid, u6
 	return err;
 }
 
+static __always_inline int copy_user_stack__send_either(__u64 *first, __u64 *second, __u32 tid,
+							u64 t_ns, __u32 max)
+{
+	return copy_user_stack__send_from(first, tid, t_ns, max)
+		       ? copy_user_stack__send_from(second, tid, t_ns, max)
+		       : 0;
+}
+
 #define COPY_SEND(map, cnt, tid, t_ns, max)                                                        \
-	(copy_user_stack__send_from(COPY_FIRST(map, cnt, tid), tid, t_ns, max) &&                  \
-			 copy_user_stack__send_from(COPY_SECOND(map, cnt, tid), tid, t_ns, max)    \
-		 ? -1                                                                              \
-		 : 0)
+	copy_user_stack__send_either(COPY_FIRST(map, cnt, tid), COPY_SECOND(map, cnt, tid), tid,   \
+				     t_ns, max)
 
 /* Returns the bytes to copy; processes with deeper stacks have a larger size. */
 static __always_inline __u32 copy_user_stack__asked(__u32 tgid)
@@ -172,11 +184,6 @@ static __always_inline __u32 copy_user_stack__asked(__u32 tgid)
 	__u32 *sz = deep_cnt && *deep_cnt ? bpf_map_lookup_elem(&jank_copy_szs, &tgid) : NULL;
 
 	return sz ? *sz : jank_conf.copy_sz;
-}
-
-static __always_inline const struct jank_rec_copy *copy_user_stack__in(const __u64 *slot)
-{
-	return (const struct jank_rec_copy *)(slot + 1);
 }
 
 /*
@@ -232,7 +239,7 @@ static __noinline __attribute__((unused)) int copy_user_stack__send(__u32 tid, u
 
 static __always_inline void copy_user_stack__empty(__u64 *slot, __u32 tid)
 {
-	struct jank_rec_copy *rec = (struct jank_rec_copy *)(slot + 1);
+	struct jank_rec_copy *rec = copy_user_stack__in(slot);
 
 	if (slot && rec->hdr.tid == tid)
 		rec->hdr.tid = 0;
@@ -261,7 +268,7 @@ static __noinline __attribute__((unused)) int copy_user_stack__send_wait(struct 
 {
 	__u32 tid = KREAD(task, pid);
 	__u64 *slot = COPY_SLOT(jank_copies, JANK_COPY_CNT, tid);
-	struct jank_rec_copy *rec = (struct jank_rec_copy *)(slot + 1);
+	struct jank_rec_copy *rec = copy_user_stack__in(slot);
 	int err = -1;
 
 	if (slot && slot__lock(slot)) {

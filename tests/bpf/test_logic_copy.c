@@ -228,6 +228,18 @@ static void get_slot(int which, struct copy_slot *slot)
 	   "slot %d is read", which);
 }
 
+/* A dispatch opens, and the thread falls asleep in it. Returns the state at the dispatch's start. */
+static struct logic_step leave_in_dispatch(void)
+{
+	struct logic_step open;
+
+	BEGIN(one, 1000);
+	END(1);
+	open = STEP(LOOK, .fd = 0);
+	STEP(LEAVE, .now_ns = open.start_ns + 10, .task_state = TASK_INTERRUPTIBLE);
+	return open;
+}
+
 /* Another thread with the same last bits waits longer than we do: its copy stays, ours is sent. */
 static void test_shared_slot(void)
 {
@@ -240,10 +252,7 @@ static void test_shared_slot(void)
 	slot.rec.hdr.tid = gettid() + 512;
 	slot.rec.t_ns = 1;
 	put_slot(0, &slot);
-	BEGIN(one, 1000);
-	END(1);
-	open = STEP(LOOK, .fd = 0);
-	STEP(LEAVE, .now_ns = open.start_ns + 10, .task_state = TASK_INTERRUPTIBLE);
+	open = leave_in_dispatch();
 	get_slot(0, &slot);
 	is_uint(slot.rec.hdr.tid, gettid() + 512, "the other thread's copy stays");
 	get_slot(1, &slot);
@@ -258,8 +267,6 @@ static void test_shared_slot(void)
 static void test_younger_copy_goes(void)
 {
 	static struct copy_slot slot;
-	struct logic_step open;
-
 	begin(COPY_SZ);
 	for (int which = 0; which < 2; which++) {
 		memset(&slot, 0, sizeof(slot));
@@ -267,10 +274,7 @@ static void test_younger_copy_goes(void)
 		slot.rec.t_ns = 2 - which;
 		put_slot(which, &slot);
 	}
-	BEGIN(one, 1000);
-	END(1);
-	open = STEP(LOOK, .fd = 0);
-	STEP(LEAVE, .now_ns = open.start_ns + 10, .task_state = TASK_INTERRUPTIBLE);
+	leave_in_dispatch();
 	get_slot(0, &slot);
 	is_uint(slot.rec.hdr.tid, gettid(), "the younger copy gives way");
 	get_slot(1, &slot);
@@ -284,10 +288,7 @@ static void test_overwritten(void)
 	struct event event;
 
 	begin(COPY_SZ);
-	BEGIN(one, 1000);
-	END(1);
-	open = STEP(LOOK, .fd = 0);
-	STEP(LEAVE, .now_ns = open.start_ns + 10, .task_state = TASK_INTERRUPTIBLE);
+	open = leave_in_dispatch();
 	get_slot(0, &slot);
 	is_uint(slot.rec.hdr.tid, gettid(), "a copy is kept in the first slot");
 	slot.rec.hdr.tid = gettid() + 512;
