@@ -43,7 +43,6 @@
 	X(9, PAGE_FAULT, "page_fault")                                                             \
 	X(10, STOPPED, "stopped")                                                                  \
 	X(11, OTHER, "other")
-#define JANK_STATE_CNT		 12
 #define JANK_STATE_FIRST_BLOCKED 2
 
 /*
@@ -112,18 +111,17 @@
 	X(5, NO_STACK, "stack_failed")	   /* a sample without any frame */                        \
 	X(6, EVIDENCE, "evidence_shed")	   /* stacks of threads that a dispatch awaited */         \
 	X(7, COPY, "stack_copies_shed")	   /* callers of a sample by frame pointers only */
-#define JANK_LOSS_CNT 8
 
 #define JANK_X_STATE(nr, NAME, key)	   JANK_STATE_##NAME = nr,
 #define JANK_X_CLASS(nr, NAME)		   JANK_CLASS_##NAME = nr,
 #define JANK_X_LOOP(nr, NAME, key)	   JANK_LOOP_##NAME = nr,
 #define JANK_X_RECORD(nr, NAME, type, key) JANK_REC_##NAME = nr,
 #define JANK_X_LOSS(nr, NAME, key)	   JANK_LOST_##NAME = nr,
-enum { JANK_STATES(JANK_X_STATE) };
+enum { JANK_STATES(JANK_X_STATE) JANK_STATE_CNT };
 enum { JANK_SYSCALL_CLASSES(JANK_X_CLASS) };
 enum { JANK_LOOPS(JANK_X_LOOP) };
 enum { JANK_RECORDS(JANK_X_RECORD) };
-enum { JANK_LOSSES(JANK_X_LOSS) };
+enum { JANK_LOSSES(JANK_X_LOSS) JANK_LOSS_CNT };
 #undef JANK_X_STATE
 #undef JANK_X_CLASS
 #undef JANK_X_LOOP
@@ -219,7 +217,7 @@ struct jank_rec {
 	__u64 ts_ns; /* CLOCK_MONOTONIC */
 	__u32 tgid;
 	__u32 tid;
-	__u32 cpu;
+	__u32 cpu; /* that made it: of a BLOCK the thread's own, of a HANG the reader's */
 	__u32 pad;
 };
 _Static_assert(sizeof(struct jank_rec) == 32, "jank_rec");

@@ -17,16 +17,6 @@
 /* Parks at one place that make a loop of a thread that waits nowhere else. */
 #define PARK_TURNS 3
 
-/*
- * Value of a lock's word while a thread waits for it: glibc's lowlevellock, Rust's and musl's
- * mutexes.
- */
-#define FUTEX_CONTENDED 2
-
-/* FUTEX_LOCK_PI and FUTEX_LOCK_PI2 (uapi/linux/futex.h) */
-#define FUTEX_LOCK_PI  6
-#define FUTEX_LOCK_PI2 13
-
 static __always_inline bool park__is_lock(struct pt_regs *regs)
 {
 	__u32 cmd = compat__syscall_arg(regs, 1) & FUTEX_CMD_MASK;

@@ -4,13 +4,9 @@
 #define JANK_WAIT_ARGS_BPF_H
 
 #include "bpf/compat.bpf.h"
+#include "bpf/futex.h"
 #include "bpf/maps.bpf.h"
 
-/* uapi/linux/futex.h */
-#define FUTEX_WAIT_BITSET  9
-#define FUTEX_CMD_MASK	   (~(128 | 256))
-#define FUTEX_CLOCK_REAL   256
-#define FUTEX_WAIT	   0
 #define TIMER_ABSTIME	   1
 #define CLOCK_ID_MAX	   64		/* a larger value is an address */
 #define WAITED_TIMEOUT_MAX (1ull << 55) /* about a year */

@@ -13,7 +13,6 @@ import fuse
 from bad import MS, ok
 
 HANG = 300
-LATE = 150  # an eighth of --hang, and the delay of a busy machine
 
 
 def trace_simjank(scenario, *options, count=2):
@@ -37,8 +36,8 @@ def test_scenario(scenario, state, frame, *options):
     ok([h["start_ns"] for h in hangs] == [b["start_ns"] for b in blocks] and
        [r["type"] for r in result.records()] == ["hang", "block", "hang", "block", "summary"],
        f"{what}: each hang comes before its end", result)
-    ok(all(HANG * MS < h["duration_ns"] < (HANG + LATE) * MS for h in hangs), f"{what}: in time",
-       [h["duration_ns"] for h in hangs])
+    ok(all(HANG * MS < h["duration_ns"] < b["duration_ns"] for h, b in zip(hangs, blocks)), f"{what}: while it is open",
+       [r["duration_ns"] for r in hangs + blocks])
     ok(bad.exact(hangs + blocks), f"{what}: both accounts are exact", result)
     ok({r["severity"] for r in hangs + blocks} == {"hang"}, f"{what}: severity hang", result)
     key = {"running": lambda r: r["time"]["running_ns"]}.get(state, lambda r: r["time"]["blocked_ns"].get(state, 0))

@@ -84,7 +84,7 @@ static void give(struct block *block, enum catalogue_role role, uint64_t value)
 
 static const struct message *named(struct block *block)
 {
-	if (read_message__fill(&names, block))
+	if (message_names__fill(&names, block))
 		ok(false, "the names are filled in");
 	return block->message;
 }
@@ -138,7 +138,7 @@ static void test_absent(void)
 	ok(!message__is_known(named(block)), "a mark that no row has");
 	block__free(block);
 	block = block__new();
-	is_int(read_message__fill(&names, block), 0, "no message at all");
+	is_int(message_names__fill(&names, block), 0, "no message at all");
 	block__free(block);
 }
 

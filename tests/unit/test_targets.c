@@ -97,7 +97,7 @@ static void test_no_process(void)
 
 	is_int(targets__find(child__on_exit(), WANTS(true, true), &targets, &err), -ESRCH,
 	       "a process that is gone");
-	has_str(err.msg, "no such process", "the message says so");
+	has_str(err.msg, "No such process", "the message says so");
 	is_int(err.exit, JANK_EXIT_FAILED, "is a failure at run time");
 	is_int(targets__find(2, WANTS(true, true), &targets, NULL), 0, "a kernel thread");
 	is_uint(targets.site_cnt, 0, "has no sites");

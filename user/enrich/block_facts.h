@@ -35,7 +35,7 @@ struct message_names {
 };
 
 /* Fills the block's message, if any. names: struct message_names. Returns 0 or -ENOMEM. */
-int read_message__fill(void *names, struct block *block);
+int message_names__fill(void *names, struct block *block);
 
 /*
  * --- Names of wait objects, read on the live machine: files, devices, peers, the owner of a mutex,

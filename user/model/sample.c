@@ -9,25 +9,18 @@
 
 #include "base/syscall_name.h"
 #include "base/text.h"
+#include "bpf/futex.h"
 
 /* --- Wait objects */
 
-#define CONTENDED 2 /* FUTEX_LOCK_CONTENDED in glibc's lowlevellock.h */
-
-/* uapi/linux/futex.h */
-#define FUTEX_COMMAND  0x7f
-#define FUTEX_WAIT     0
-#define FUTEX_LOCK_PI  6
-#define FUTEX_LOCK_PI2 13
-
 bool wait_object__is_lock(const struct jank_rec_waited *raw)
 {
-	uint32_t op = raw->args[1] & FUTEX_COMMAND;
+	uint32_t op = raw->args[1] & FUTEX_CMD_MASK;
 
 	if (!(raw->hdr.flags & JANK_WAITED_ARGS))
 		return false;
 	return op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2 ||
-	       (op == FUTEX_WAIT && (uint32_t)raw->args[2] == CONTENDED);
+	       (op == FUTEX_WAIT && (uint32_t)raw->args[2] == FUTEX_CONTENDED);
 }
 
 struct wait_object *wait_object__new(const struct jank_rec_waited *raw)

@@ -186,7 +186,7 @@ static void fill_hang_limits(struct jank_conf *conf)
 		conf->hang_limit_ns[cnt++] = UINT64_MAX;
 }
 
-/* infer_begin: see wait__turn in bpf/loop_wait.bpf.h; compat_apart: struct jank_conf */
+/* infer_begin: see loop_wait__turn in bpf/loop_wait.bpf.h; compat_apart: struct jank_conf */
 static void conf__fill(struct jank_conf *conf, const struct loader_opts *opts,
 		       const struct calibration *calibration, bool infer_begin, bool compat_apart)
 {

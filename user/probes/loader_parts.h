@@ -16,7 +16,7 @@ struct loader {
 	struct jankbpf *skel;
 	struct loader_opts opts;
 	enum wait_probe wait;
-	bool infer_begin;  /* see wait__turn in bpf/loop_wait.bpf.h */
+	bool infer_begin;  /* see loop_wait__turn in bpf/loop_wait.bpf.h */
 	bool compat_apart; /* waits of 32-bit programs have their own probes, attached on demand */
 	struct bpf_link *compat_links[2];
 	struct bpf_link *links[BPF_LINKS_MAX];

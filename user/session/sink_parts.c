@@ -24,7 +24,7 @@ static int open_output(struct sink_parts *parts, const struct options *opts, str
 				     .ctx = parts->symbolizer,
 				     .name_untraced = untraced_procs__name,
 				     .untraced_ctx = parts->untraced_procs,
-				     .message = read_message__fill,
+				     .message = message_names__fill,
 				     .message_ctx = &parts->message_names,
 				     .wait_objects = block_waits__name,
 				     .callers = stack_cache__fill,

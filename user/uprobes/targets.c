@@ -329,8 +329,6 @@ int targets__find(pid_t pid, const struct target_wants *wants, struct targets *r
 		return 0;
 	}
 	targets__free(&targets);
-	if (code == -ESRCH)
-		return err__set(err, ESRCH, "process %d: there is no such process", (int)pid);
 	return err__set(err, -code, "process %d: /proc/%d/maps: %s", (int)pid, (int)pid,
 			strerror(-code));
 }

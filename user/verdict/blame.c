@@ -87,20 +87,6 @@ static double of_chain(const struct analysis *analysis)
 	return 0.5 + 0.5 * ratio(ns, last->ns);
 }
 
-/*
- * True if the thread that ends such a wait explains it. Disks and timers end waits by themselves.
- */
-static bool is_for_somebody(uint32_t state, const char *reason)
-{
-	if (reason && !strcmp(reason, "timeout"))
-		return false;
-	if (state == JANK_STATE_FUTEX || state == JANK_STATE_PIPE || state == JANK_STATE_BINDER ||
-	    state == JANK_STATE_SOCKET || state == JANK_STATE_POLL)
-		return true;
-	return reason && (!strcmp(reason, "userfault") || !strcmp(reason, "eventfd") ||
-			  !strcmp(reason, "file_lock") || !strcmp(reason, "child"));
-}
-
 static double culprit(const struct analysis *analysis)
 {
 	const struct block *block = analysis->block;
@@ -114,7 +100,7 @@ static double culprit(const struct analysis *analysis)
 			ns += block->preemptors[i].ns;
 		return 0.5 + 0.5 * ratio(ns, part->share * block__delay(block));
 	}
-	if (!is_for_somebody(state, part->what))
+	if (!wait_reason__needs_thread(state, part->what))
 		return 1;
 	if (analysis__has_chain(analysis, 0))
 		return of_chain(analysis);

@@ -182,26 +182,6 @@ void sentence__add_chain(struct strbuf *sb, const struct block *block, size_t fr
 		strbuf__addf(sb, ", and so on (%zu more)", block->chain_cnt - end);
 }
 
-/* Storage, timers and interrupts end waits that are not for another thread. */
-static bool waits_for_somebody(const struct sample *sample, const char *reason)
-{
-	switch (sample->state) {
-	case JANK_STATE_FUTEX:
-	case JANK_STATE_POLL:
-	case JANK_STATE_SOCKET:
-	case JANK_STATE_PIPE:
-	case JANK_STATE_BINDER:
-		return true;
-	case JANK_STATE_PAGE_FAULT:
-		return words__is(reason, "userfault");
-	case JANK_STATE_OTHER:
-		return words__is(reason, "eventfd") || words__is(reason, "child") ||
-		       words__is(reason, "file_lock");
-	default:
-		return false;
-	}
-}
-
 void sentence__add_other(struct strbuf *sb, const struct block *block, const struct sample *sample,
 			 const char *reason)
 {
@@ -212,7 +192,7 @@ void sentence__add_other(struct strbuf *sb, const struct block *block, const str
 		words__add_task(sb, block, &sample->waited->owner, NULL);
 		return;
 	}
-	if (!activity.waker_tid || !waits_for_somebody(sample, reason) ||
+	if (!activity.waker_tid || !wait_reason__needs_thread(sample->state, reason) ||
 	    is_peer(block, &activity, &sample->waker) || activity__timed_out(&activity))
 		return;
 	strbuf__adds(sb, is_for_its_end(sample->state, reason) ? ": " : " until woken by ");

@@ -27,6 +27,8 @@ static const struct {
 	[JANK_STATE_STOPPED] = { "×", "37" }, [JANK_STATE_OTHER] = { "∙", "37" },
 };
 
+_Static_assert(JANK_STATE_CNT == 12, "state_looks: each state has a row");
+
 const char *text__state_cell(uint32_t state)
 {
 	return state_looks[state < JANK_STATE_CNT ? state : JANK_STATE_OTHER].cell;

@@ -2,23 +2,21 @@
 /*
  * Checks the strongest evidence first. A garbage collector or a memory shortage anywhere on the
  * stack explains a wait of any kind. Then come kernel functions, the system call and its arguments,
- * and last the library functions.
+ * and last the library functions. Of a futex: the lock's functions on the stack, then the holder,
+ * the arguments, the waker; a timeout that ran out replaces them.
  */
 #include "model/chain/wait_reason.h"
 
 #include <string.h>
 
+#include "bpf/futex.h"
 #include "model/chain/wait_reason_table.h"
 #include "model/stack.h"
 
-#define TIMEOUT_SLACK_NS  500000ull /* from arming a timer to leaving the CPU */
-#define FUTEX_COMMAND	  127
-#define FUTEX_PRIVATE	  128
-#define FUTEX_WAIT	  0
-#define FUTEX_WAIT_BITSET 9
-#define PORT_DNS	  53
-#define THREADING	  "/threading.py"
-#define TCP_SYN_SENT	  2
+#define TIMEOUT_SLACK_NS 500000ull /* from arming a timer to leaving the CPU */
+#define PORT_DNS	 53
+#define THREADING	 "/threading.py"
+#define TCP_SYN_SENT	 2
 
 struct activity activity__of_sample(const struct sample *sample)
 {
@@ -115,9 +113,9 @@ static const char *by_futex_args(const struct activity *m)
 		return NULL;
 	if (wait_object__is_lock(raw))
 		return "mutex";
-	op = raw->args[1] & FUTEX_COMMAND;
+	op = raw->args[1] & FUTEX_CMD_MASK;
 	val = (uint32_t)raw->args[2];
-	if ((op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && !(raw->args[1] & FUTEX_PRIVATE) &&
+	if ((op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && !(raw->args[1] & FUTEX_PRIVATE_FLAG) &&
 	    m->waker_tid && val == m->waker_tid)
 		return "join";
 	return NULL;
@@ -312,6 +310,21 @@ const char *wait_reason__of(const struct activity *m)
 	if (!reason && by_state[m->state])
 		reason = by_state[m->state](m);
 	return reason;
+}
+
+bool wait_reason__needs_thread(uint32_t state, const char *reason)
+{
+	static const char *const by_thread[] = { "userfault", "eventfd", "file_lock", "child" };
+
+	if (reason && !strcmp(reason, "timeout"))
+		return false;
+	if (state == JANK_STATE_FUTEX || state == JANK_STATE_PIPE || state == JANK_STATE_BINDER ||
+	    state == JANK_STATE_SOCKET || state == JANK_STATE_POLL)
+		return true;
+	for (size_t i = 0; reason && i < sizeof(by_thread) / sizeof(*by_thread); i++)
+		if (!strcmp(reason, by_thread[i]))
+			return true;
+	return false;
 }
 
 const char *wait_reason__of_thread(const char *comm)

@@ -43,6 +43,12 @@ bool wait_object__timed_out(const struct jank_rec_waited *raw,
 /* Reason of a futex wait, even if it timed out; NULL: not known. */
 const char *wait_reason__of_futex(const struct activity *activity);
 
+/*
+ * True if another thread or process ends such a wait, so that it explains the wait. Disks and
+ * timers end waits by themselves. reason: the word, or NULL.
+ */
+bool wait_reason__needs_thread(uint32_t state, const char *reason);
+
 /* Reason derived from the name of a runtime's own thread, or NULL. */
 const char *wait_reason__of_thread(const char *comm);
 

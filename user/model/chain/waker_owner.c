@@ -8,20 +8,13 @@
 
 #include <string.h>
 
+#include "bpf/futex.h"
 #include "model/chain/wait_reason.h"
 #include "model/sample.h"
 
 #define WAKE_SLACK_NS 1000000 /* the wake-up may be slightly before or after its record */
 #define TID_MAX	      (1u << 22)
 #define TCP_SYN_SENT  2 /* net/tcp_states.h */
-
-/* uapi/linux/futex.h */
-#define FUTEX_WAIT     0
-#define FUTEX_LOCK_PI  6
-#define FUTEX_LOCK_PI2 13
-#define FUTEX_CMD_MASK 0x7f
-#define FUTEX_WAITERS  0x80000000u
-#define FUTEX_TID_MASK 0x3fffffffu
 
 struct wait wait__of_sample(const struct sample *sample, uint32_t tgid, uint32_t tid)
 {

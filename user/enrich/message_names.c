@@ -256,7 +256,7 @@ static int fill_by_epoll(const struct block *block, struct message *message)
 	return res;
 }
 
-int read_message__fill(void *names, struct block *block)
+int message_names__fill(void *names, struct block *block)
 {
 	struct naming n = { .names = names, .block = block, .message = block->message };
 
