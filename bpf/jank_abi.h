@@ -502,7 +502,10 @@ _Static_assert(sizeof(struct jank_vblanks) == 8 + 16 * (256 + 64), "jank_vblanks
 
 /* Bit i of hole_mask: the content of the i-th page is missing, counted from the stack pointer's. */
 #define JANK_COPY_PAGE 4096
-#define JANK_COPY_MAX  (64 << 10)
+
+/* Bytes of a copy: the usual size, which --stack-bytes has as its default, and the largest. */
+#define JANK_COPY_SZ  (16 << 10)
+#define JANK_COPY_MAX (64 << 10)
 
 /*
  * Input of the unwinder for a user stack; precedes its STACK, OTHER or WAIT and has the same tid

@@ -221,7 +221,6 @@ struct jank_watch {
 #define JANK_COPY_CNT	    512
 #define JANK_COPY_DEEP_CNT  64
 #define JANK_COPY_OTHER_CNT 256
-#define JANK_COPY_SZ	    (16 << 10)
 struct jank_copy {
 	__u64 writes; /* see slot__lock */
 	struct jank_rec_copy rec;

@@ -102,7 +102,7 @@ static int try_set(struct report *report, const struct set *set)
 		.only_pid = set->one_process ? getpid() : 0,
 		.uprobe_waits = set->uprobe_waits,
 		.frequency_hz = frequency(&set->features),
-		.stack_sz = 16 << 10,
+		.stack_sz = JANK_COPY_SZ,
 	};
 	struct tally tally = { .report = report };
 	struct loader *loader = NULL;

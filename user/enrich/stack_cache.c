@@ -256,7 +256,7 @@ static void weigh(struct stack_cache *cache, struct entry *entry, size_t raw_siz
 }
 
 /* PCRE2's JIT code runs below an array of 32 KiB on the stack, most of which is not touched. */
-static bool ends_in_made_code(const struct unwound *unwound)
+static bool ends_in_jit_code(const struct unwound *unwound)
 {
 	return unwound->end == STACK_END_HOLE && unwound->module &&
 	       !strcmp(unwound->module, "[jit]");
@@ -266,13 +266,14 @@ static bool ends_in_made_code(const struct unwound *unwound)
 static void deepen(struct stack_cache *cache, const struct copy_event *copy)
 {
 	const struct unwound *unwound = &cache->unwound;
-	bool made = ends_in_made_code(unwound);
-	uint32_t size =
-		made && copy->rec.asked_sz < JANK_COPY_MAX ? JANK_COPY_MAX : copy->rec.asked_sz * 2;
+	bool jit = ends_in_jit_code(unwound);
+	uint32_t asked = copy->rec.asked_sz;
+	uint32_t size = jit || asked > JANK_COPY_MAX / 2 ? JANK_COPY_MAX : asked * 2;
 
-	if ((unwound->end != STACK_END_COPY || copy->rec.hdr.flags & JANK_COPY_HOLE) && !made)
+	if ((unwound->end != STACK_END_COPY || copy->rec.hdr.flags & JANK_COPY_HOLE) && !jit)
 		return;
-	if (!copy->rec.dispatch_ns || copy->rec.hdr.flags & JANK_COPY_WHOLE || size > JANK_COPY_MAX)
+	if (!copy->rec.dispatch_ns || copy->rec.hdr.flags & JANK_COPY_WHOLE ||
+	    asked >= JANK_COPY_MAX)
 		return;
 	copy_bpf_fds__deepen(cache->maps, copy->rec.hdr.tgid, size);
 }

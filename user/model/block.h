@@ -196,7 +196,7 @@ struct link {
 	struct other_task *preemptors; /* tasks that ran while it waited for a CPU, worst first */
 	size_t preemptor_cnt;
 };
-#define CHAIN_MAX 8
+#define CHAIN_MAX 8 /* also the `max` of Block.chain in schema/fields.tbl */
 
 /* Load of the machine during the dispatch, in percent of all its CPUs; negative: not known. */
 struct machine_load {
