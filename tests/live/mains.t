@@ -21,6 +21,9 @@ EARLY = 5  # stalls that may come before the process and its idle place are know
 COMMANDS = 12
 COMMAND_S = 0.3
 PAUSE_S = 0.3
+SITES = 32  # as in waiter.c
+PIECE_S = 0.074  # 50 ms, and after each fifth 120 ms more
+STOP_S = 0.25
 
 
 def stalls_of(trace, pid):
@@ -70,12 +73,32 @@ def test_shell(tap, shell):
     tap.check(not reported, "but its programs are no stalls of the shell", *map(headline, reported))
 
 
+def test_late_answers(tap, program):
+    """The thread waits for work in a new function each time, and the tracer does not run: it can
+    say only later that these are the idle place."""
+    process = subprocess.Popen([program, "sites", str(2 * SITES)])
+    process.send_signal(signal.SIGSTOP)
+    with Trace(process.pid, threshold="100ms") as trace:
+        process.send_signal(signal.SIGCONT)
+        time.sleep(SITES * PIECE_S)
+        while process.poll() is None:
+            for sig in (signal.SIGSTOP, signal.SIGCONT):
+                trace.process.send_signal(sig)
+                time.sleep(STOP_S)
+    loops = [loop["loop"] for loop in trace.summary["loops"] if loop["pid"] == process.pid]
+    # without all callers, a wait at the idle place cannot be told from another
+    waits = [r for r in trace.blocks + trace.hangs if r["cause"]["kind"] == "futex" and r["stack_quality"] == "complete"]
+    tap.check(loops == ["park"], "waits in many functions: the thread is watched", trace.summary)
+    tap.check(not waits, "an answer that comes after the wait: it is no block", *map(headline, waits))
+
+
 def main():
     need("cc", "sh")
     tap = Tap()
     with tempfile.TemporaryDirectory(prefix="jank-mains-") as folder:
         program = build(folder, "waiter.c", "-pthread")
         test_calls(tap, shutil.copy(program, os.path.join(folder, f"jmw{os.getpid()}")))
+        test_late_answers(tap, program)
         test_shell(tap, shutil.copy(shutil.which("sh"), os.path.join(folder, f"jms{os.getpid()}")))
     tap.end()
 

@@ -40,6 +40,28 @@ static void test_turns(void)
 	idle_chains__free(chains);
 }
 
+static bool is_idle(const struct idle_chains *chains, uint32_t depth, int32_t nr, uint32_t sleeps)
+{
+	const struct idle_visit it = { .depth = depth, .nr = nr, .sleeps = sleeps };
+
+	return idle_chains__is_idle(chains, &it);
+}
+
+static void test_late_answer(void)
+{
+	struct idle_chains *chains = idle_chains__new();
+
+	visit(chains, 7, 3, 1, 0);
+	ok(!is_idle(chains, 3, 0, false), "no idle place is known yet");
+	visit(chains, 7, 3, 50, 0);
+	visit(chains, 7, 3, 700, 2);
+	ok(is_idle(chains, 3, 0, false), "a wait as far out as the idle place");
+	ok(!is_idle(chains, 4, 0, false), "one deeper in the stack");
+	ok(!is_idle(chains, 3, 1, false), "another call");
+	ok(!is_idle(chains, 3, 0, true), "a sleep");
+	idle_chains__free(chains);
+}
+
 static void test_outer(void)
 {
 	struct idle_chains *chains = idle_chains__new();
@@ -241,6 +263,7 @@ static void test_one_call(void)
 int main(void)
 {
 	test_turns();
+	test_late_answer();
 	test_outer();
 	test_by_turns();
 	test_batch();

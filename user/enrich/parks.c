@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/syscall_name.h"
+#include "catalogue/idle_places.h"
 #include "catalogue/syscalls.h"
 
 #define PLACES_MAX 1024 /* per process; the BPF map evicts the ones beyond */
@@ -239,6 +240,41 @@ bool parks__is_early(const struct parks *parks, const struct block *block)
 	       (block->state_ns[JANK_STATE_FUTEX] ||
 		(catalogue_row__parks_somewhere(process->row) &&
 		 catalogue_row__parks_anywhere(process->row) && block->state_ns[JANK_STATE_SLEEP]));
+}
+
+static bool has_all_callers(const struct stack *stack)
+{
+	return stack->user_cnt &&
+	       (stack->end == STACK_END_COMPLETE || stack->end == STACK_END_NO_TABLE);
+}
+
+static bool is_rest(const struct parks *parks, const struct judged *thread, uint32_t pid,
+		    const struct sample *sample)
+{
+	const uint64_t *addresses = sample->stack.addresses + sample->stack.kernel_cnt;
+	struct idle_visit visit = { .nr = sample->syscall };
+
+	if (sample->state < JANK_STATE_FIRST_BLOCKED || sample->state == JANK_STATE_SLEEP ||
+	    !has_all_callers(&sample->stack) ||
+	    (sample->waited && wait_object__is_lock(&sample->waited->raw)))
+		return false;
+	visit.depth = idle_places__depth(loop_owner__symbolizer(parks->owners), pid, addresses,
+					 sample->stack.user_cnt);
+	return idle_chains__is_idle(thread->chains, &visit);
+}
+
+bool parks__rests(const struct parks *parks, const struct block *block)
+{
+	const struct process *process = find(parks, block->pid);
+	const struct judged *thread = NULL;
+	uint64_t rest_ns = 0;
+
+	if (process && !process->row)
+		HASH_FIND(hh, process->threads, &block->tid, sizeof(block->tid), thread);
+	for (size_t i = 0; thread && i < block->sample_cnt; i++)
+		if (is_rest(parks, thread, block->pid, &block->samples[i]))
+			rest_ns += block->samples[i].ns;
+	return rest_ns && block__delay(block) < rest_ns + block->threshold_ns;
 }
 
 bool parks__asks(const struct jank_rec_wait *rec)

@@ -139,7 +139,8 @@ static void leave_out(void *ctx, struct block *block)
 /* Reports a block that is no longer on probation and is wanted. */
 static void report_block(struct sink_thread *sink, struct block *block)
 {
-	if (idle_places__rests(sink->parts->idle_places, block)) {
+	if (idle_places__rests(sink->parts->idle_places, block) ||
+	    parks__rests(sink->parts->parks, block)) {
 		leave_out(sink, block);
 		return;
 	}

@@ -2,7 +2,8 @@
 /*
  * A thread that waits for work in the given call and handles what a second thread sends every 50
  * ms; each fifth piece takes 120 ms. Usage: waiter CALL TURNS [pool]. With `pool` a third thread
- * does it, and the main thread joins it.
+ * does it, and the main thread joins it. `sites`: it waits on a condition, from turn 32 on in
+ * another function each time, and no piece takes time.
  */
 #include <fcntl.h>
 #include <mqueue.h>
@@ -61,9 +62,10 @@ static void wait_pipe(void)
 	if (read(pipes[0], &byte, 1) != 1)
 		abort();
 }
+/* A real-time signal: several are queued, where another one would be sent once. */
 static void send_signal(void)
 {
-	pthread_kill(handler, SIGUSR1);
+	pthread_kill(handler, SIGRTMIN);
 }
 static void wait_signal(void)
 {
@@ -71,7 +73,7 @@ static void wait_signal(void)
 	int nr;
 
 	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGRTMIN);
 	sigwait(&set, &nr);
 }
 static void send_queue(void)
@@ -149,6 +151,34 @@ static void wait_cond(void)
 	pieces--;
 	pthread_mutex_unlock(&mutex);
 }
+
+#define SITE_CNT 32
+static int turn;
+
+#define SITE(i)                                                                                    \
+	__attribute__((noinline)) static void wait_site_##i(void)                                  \
+	{                                                                                          \
+		volatile char room[64 * (i) + 64]; /* each at another depth in bytes */            \
+		room[0] = 0;                                                                       \
+		wait_cond();                                                                       \
+		turn++;                                                                            \
+	}
+#define SITES(X)                                                                                   \
+	X(0)                                                                                       \
+	X(1)                                                                                       \
+	X(2)                                                                                       \
+	X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18)   \
+		X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31)
+SITES(SITE)
+#define SITE_NAME(i) wait_site_##i,
+
+static void wait_sites(void)
+{
+	static void (*const sites[SITE_CNT])(void) = { SITES(SITE_NAME) };
+
+	sites[turn < SITE_CNT ? 0 : turn % SITE_CNT]();
+}
+
 static void send_nothing(void)
 {
 }
@@ -169,6 +199,7 @@ static const struct call {
 	{ "client", send_client, wait_client },
 	{ "sem", send_sem, wait_sem },
 	{ "cond", send_cond, wait_cond },
+	{ "sites", send_cond, wait_sites },
 	{ "frame", send_nothing, wait_frame },
 };
 
@@ -187,14 +218,14 @@ static void *send_all(void *arg)
 static volatile unsigned spun;
 
 /* In turn: busy, asleep. */
-__attribute__((noinline)) static void handle(int turn)
+__attribute__((noinline)) static void handle(int nr)
 {
 	struct timespec now;
 	uint64_t end;
 
-	if (turn % 5)
+	if (nr % 5 || call->wait == wait_sites)
 		return;
-	if (turn % 2) {
+	if (nr % 2) {
 		sleep_ms(STALL_MS);
 		return;
 	}
@@ -236,7 +267,7 @@ static void prepare(void)
 	}
 	sem_init(&sem, 0, 0);
 	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGRTMIN);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
