@@ -19,6 +19,7 @@ RSS_MAX_KB = 60 * 1024
 COUNT_DOWN = bytes.fromhex("4889f848ffc875fbc3")
 CODE_AT = 4096
 TIMEOUT = 20
+NOBODY = 65534
 JIT_LOADS = 16000
 
 
@@ -199,27 +200,58 @@ def test_hostile_jitdump():
     return None
 
 
+def other_user(work, code):
+    """A process of nobody that runs `code`, a file; and the address of its function."""
+    program = f"{work}/target"
+    process = bad.target("--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", program, "code", code, exe="setpriv")
+    with open(f"/proc/{process.pid}/maps", encoding="utf-8") as file:
+        begin = next(int(line.split("-")[0], 16) for line in file if line.rstrip("\n").endswith(code))
+    return process, begin + CODE_AT
+
+
+def as_nobody(*words):
+    subprocess.run(["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", *words], check=True)
+
+
 def test_other_users_link():
-    """A process of another user cannot make us read a file for it."""
+    """A process of another user cannot make us read a file for it: neither through a symbolic link,
+    nor through a hard link, nor by a file that root left there."""
+    if os.uname().machine != "x86_64":
+        return skip("another user's links", "the code for it is x86-64's")
     work = bad.scratch("other")
     os.mkdir(work)
     os.chmod(bad.SCRATCH, 0o755)
     shutil.copy(bad.TARGET, f"{work}/target")
-    secret, code = f"{work}/secret", code_file("code")
+    code = code_file("code")
     os.chmod(code, 0o644)
-    with open(secret, "w", encoding="utf-8") as file:
-        file.write("0 ffffffffffffff root_only_secret\n")
-    os.chmod(secret, 0o600)
-    process = bad.start(["setpriv", "--reuid", "65534", "--clear-groups", f"{work}/target", "code", code],
-                        stdout=subprocess.PIPE)
-    process.stdout.readline()
-    path = f"/tmp/perf-{process.pid}.map"
-    subprocess.run(["setpriv", "--reuid", "65534", "--clear-groups", "ln", "-s", secret, path], check=True)
-    result = bad.trace("--json", "-t", "10ms", "-n", "2", "-p", process.pid, seconds=TIMEOUT)
-    os.unlink(path)
-    bad.end(process)
-    ok(result.status == 0 and len(result.blocks()) == 2 and "secret" not in result.out,
-       "another user's link to root's file is not read", result)
+
+    def give(secret, path):
+        shutil.copy(secret, path)
+        os.chown(path, NOBODY, NOBODY)
+
+    ways = (("a file of its own", give, True, ""),
+            ("a symbolic link to root's file", lambda secret, path: as_nobody("ln", "-s", secret, path), False,
+             "symbolic link"),
+            ("a hard link to root's file", os.link, False, "does not belong"),
+            ("root's file", shutil.move, False, "does not belong"))
+    for what, put, read, message in ways:
+        process, function = other_user(work, code)
+        path, secret = f"/tmp/perf-{process.pid}.map", f"/tmp/secret-{process.pid}"
+        with open(secret, "w", encoding="utf-8") as file:
+            file.write(f"{function:x} 10 root_only_secret\n")
+        os.chmod(secret, 0o600)
+        try:
+            put(secret, path)
+            result = bad.trace("--json", "-t", "10ms", "-n", "2", "-p", process.pid, seconds=TIMEOUT)
+        finally:
+            for name in (path, secret):
+                remove(name)
+        bad.end(process)
+        ok(result.status == 0 and len(result.blocks()) == 2 and ("root_only_secret" in result.out) == read,
+           f"another user's perf map that is {what}: {'read' if read else 'not read'}", result)
+        ok(message in result.err and (read or result.summary()["lost"].get("files_unread") == 1),
+           f"another user's perf map that is {what}: the message and the loss", result)
+    return None
 
 
 def test_perf_map():

@@ -292,6 +292,9 @@ int main(void)
 	else
 		skip(1, "only root can give files away");
 	check_untrusted("a map that is a device", "ln -s /dev/zero $MAP", false);
+	check_untrusted("a symbolic link to a map", "ln -s $D/map $MAP", false);
+	check_untrusted("a map with two names", "cp $D/map $MAP && ln $MAP $MAP.2", false);
+	fixture__sh("rm -f $MAP.2");
 	check_container();
 	check_large();
 	return tap__done();

@@ -55,6 +55,9 @@ int openfile__link(const char *path, struct stat *st);
  */
 int openfile__in_root(const char *root, const char *path, struct stat *st);
 
+/* Like openfile__in_root. -ELOOP: a part of the path is a symbolic link. */
+int openfile__in_root_no_links(const char *root, const char *path, struct stat *st);
+
 /*
  * Opens the file behind an O_PATH descriptor, and closes that descriptor. Never returns an O_PATH
  * descriptor: -EACCES where the file system may never answer.

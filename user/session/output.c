@@ -11,6 +11,7 @@
 
 #include "base/apart.h"
 #include "base/log.h"
+#include "base/unread.h"
 #include "export/sink.h"
 #include "journal/answers.h"
 #include "model/chain/chain.h"
@@ -281,13 +282,14 @@ static void name_stacks(struct output *out, struct block *block)
 static void run_step(struct output *out, struct block *block,
 		     void (*step)(struct output *out, struct block *block))
 {
-	uint64_t unanswered = apart__refused_cnt();
+	uint64_t unanswered = apart__refused_cnt(), unread = unread__own_cnt();
 	size_t lost_cnt = block->lost_cnt;
 
 	step(out, block);
 	/* The summary counts all refused reads at once. */
 	count(out, LOSS_NO_MEMORY,
 	      block__add_loss(block, LOSS_UNANSWERED, apart__refused_cnt() - unanswered));
+	count(out, LOSS_NO_MEMORY, block__add_loss(block, LOSS_UNREAD, unread__own_cnt() - unread));
 	if (out->answers && block->lost_cnt > lost_cnt)
 		count(out, LOSS_JOURNAL, answers_writer__losses(out->answers, block));
 }

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/unread.h"
 #include "session/session_parts.h"
 
 #define WINDOW_FIRST_NS (2 * NS_PER_SEC)
@@ -153,12 +154,21 @@ static void add_kernel_losses(const struct session *s, struct losses *ret)
 	loader__losses(s->loader, ret->cnt); /* the first JANK_LOSS_CNT are kernel losses */
 	losses__add(ret, LOSS_SKIPPED, loader__skipped(s->loader));
 	losses__add(ret, LOSS_UNANSWERED, apart__refused_cnt());
+	losses__add(ret, LOSS_UNREAD, unread__cnt());
 }
 
 void session__keep_losses(struct session *s)
 {
 	if (s->loader)
 		add_kernel_losses(s, &s->report.kernel_losses);
+}
+
+void session__report_unread(void)
+{
+	char text[512];
+
+	while (unread__next(text, sizeof(text)))
+		log__warn("%s", text);
 }
 
 /*
@@ -176,6 +186,7 @@ void session__report_losses(struct session *s)
 			strbuf__addf(&line, "%s%llu %s", line.len ? ", " : "",
 				     (unsigned long long)cnt, loss__key(i));
 	}
+	session__report_unread();
 	if (line.len)
 		log__warn("lost: %s", strbuf__str(&line));
 	strbuf__free(&line);

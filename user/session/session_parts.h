@@ -257,6 +257,7 @@ void session__status(struct session *s);
 int session__send_summary(struct session *s);
 void session__keep_losses(struct session *s);	/* of the kernel side, before it is closed */
 void session__report_losses(struct session *s); /* on stderr, after all output */
+void session__report_unread(void);		/* new reasons of unread.h */
 
 /* --- intake.c: record → event → dispatch → block → queue */
 

@@ -16,6 +16,7 @@
 #include "base/apart.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/unread.h"
 
 #define MAGIC	    0x4a695444
 #define FILE_MAX_SZ (1ull << 32)
@@ -78,16 +79,21 @@ bool jitdump__is(const struct mapped *mapped)
 	return !strcmp(at, ".dump");
 }
 
-void jitdump__open(struct jitdump *dump, int fd, uid_t uid)
+void jitdump__open(struct jitdump *dump, int fd, uid_t uid, const char *name)
 {
 	uint32_t generation = dump->generation;
 	struct file_head head;
 	struct image img;
 	struct stat st;
 
-	if (apart__stat(fd, &st) || (st.st_uid != uid && st.st_uid) || image__of_fd(&img, fd) ||
+	if (apart__stat(fd, &st) || image__of_fd(&img, fd) ||
 	    image__read(&img, 0, &head, sizeof(head)) || head.magic != MAGIC ||
 	    head.size < sizeof(head) || head.size > img.size) {
+		close(fd);
+		return;
+	}
+	if (st.st_uid != uid) {
+		unread__add(UNREAD_OWNER, name);
 		close(fd);
 		return;
 	}

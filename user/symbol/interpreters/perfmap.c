@@ -7,6 +7,7 @@
 #include "symbol/interpreters/jit.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/proc.h"
+#include "base/unread.h"
 
 #define FILE_MAX_SZ   (256ull << 20)
 #define ENTRIES_MAX   (256u << 10)
@@ -82,20 +84,41 @@ static void restart(struct perfmap *map, int fd)
 	map->generation = generation + 1;
 }
 
+/* Counts each file once, though it is searched ten times a second. A link has no inode here. */
+static void refuse(struct perfmap *map, enum unread reason, uint64_t inode, const char *path)
+{
+	char name[80];
+
+	if (map->refused == inode)
+		return;
+	map->refused = inode;
+	snprintf(name, sizeof(name), "/%s", path);
+	unread__add(reason, name);
+}
+
+/*
+ * Every user can create this file for any process, as a link to a file that only root may read. So
+ * no link is followed, and the file must be the process's user's. A hard link keeps its owner: it
+ * could be root's file, for a process of root.
+ */
 static void look_for(struct perfmap *map, const char *root, uint32_t nspid, uid_t uid)
 {
 	char path[64];
 	struct stat st;
 	int fd;
 
-	snprintf(path, sizeof(path), "tmp/perf-%u.map", nspid);
-	fd = openfile__in_root(root, path, &st);
+	snprintf(path, sizeof(path), "tmp/perf-%" PRIu32 ".map", nspid);
+	fd = openfile__in_root_no_links(root, path, &st);
+	if (fd == -ELOOP)
+		refuse(map, UNREAD_LINK, UINT64_MAX, path);
 	if (fd < 0)
 		return;
-	if (st.st_uid == uid || st.st_uid == 0)
+	if (st.st_uid == uid && st.st_nlink <= 1) {
 		restart(map, fd);
-	else
-		close(fd);
+		return;
+	}
+	refuse(map, st.st_uid == uid ? UNREAD_LINK : UNREAD_OWNER, st.st_ino, path);
+	close(fd);
 }
 
 static uint64_t hash_last(const struct perfmap *map)

@@ -252,7 +252,7 @@ static void find_jitdump(struct process_env *env, struct process *process)
 			continue;
 		if (process->dump.fd < 0 || st.st_ino != process->dump.inode ||
 		    st.st_dev != process->dump.dev)
-			jitdump__open(&process->dump, fd, process->uid);
+			jitdump__open(&process->dump, fd, process->uid, mapped->path);
 		else
 			close(fd);
 		return;
