@@ -46,7 +46,7 @@ OPENERS = {
     "user/base/apart.c": "with O_PATH, by the separate process",
     "user/base/openfile.c": "files that a traced program names, with O_PATH",
     "user/uprobes/mapped_files.c": "with O_PATH; /proc; directories, and handles with O_PATH",
-    "user/base/proc.c": "/proc", "user/symbol/names/proc_maps.c": "/proc",
+    "user/base/proc.c": "/proc",
     "user/procfs/cgroup_find.c": "directories of cgroupfs",
     "user/procfs/host.c": "/sys",
     "user/probes/btf_file.c": "named by the user",

@@ -29,6 +29,14 @@ int lines__hex(char **p, uint64_t *ret);
 
 /* --- /proc/PID/maps, which may have 100,000 lines and paths of any bytes */
 
+/*
+ * Calls fn for each line, until it returns a value other than 0. Returns that value; else 0, or
+ * -errno (-ESRCH: no such process). Reads at most MAPS_BYTES_MAX and for at most 100 ms of CPU
+ * time; a thread that has read a lot lately reads less. What is cut is counted: UNREAD_MAPS.
+ */
+#define MAPS_BYTES_MAX (8u << 20)
+int maps_file__read(const char *path, lines_fn fn, void *ctx);
+
 struct proc_maps_line {
 	uint64_t start, end, offset, dev, inode;
 	char *path; /* valid until the callback returns; "": none */

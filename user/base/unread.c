@@ -12,6 +12,9 @@ static const char *const texts[UNREAD_CNT] = {
 			 "code are missing; chown it to that user",
 	[UNREAD_LINK] = "not read, because it is a symbolic link, lies below one, or has several "
 			"names: names of JIT code are missing; put the file itself there",
+	[UNREAD_MAPS] =
+		"not read to its end, because it is too long: code in the mappings after that has "
+		"neither names nor probes; trace other processes without this one",
 };
 
 static struct {

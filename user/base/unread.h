@@ -13,6 +13,7 @@
 enum unread {
 	UNREAD_OWNER, /* a perf map or jitdump of another user than the process */
 	UNREAD_LINK,  /* a perf map below a symbolic link, or with several names */
+	UNREAD_MAPS,  /* /proc/PID/maps: too long (proc.h) */
 	UNREAD_CNT
 };
 

@@ -16,6 +16,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -240,6 +241,42 @@ static void run_maps(char **argv)
 	run_loop(&opts);
 }
 
+#define LONG_NAME  250
+#define LONG_DEPTH 15
+
+/* A directory whose path is as long as that of a file to open may be: the current one. */
+static void enter_long_path(const char *top)
+{
+	char name[LONG_NAME + 1];
+
+	memset(name, 'x', LONG_NAME);
+	name[LONG_NAME] = 0;
+	if (chdir(top))
+		die(top);
+	for (int i = 0; i < LONG_DEPTH; i++)
+		if ((mkdir(name, 0755) && errno != EEXIST) || chdir(name))
+			die("mkdir");
+}
+
+/* longmaps DIR N: the same page of a file with a path of 4 KiB, N times */
+static void run_longmaps(char **argv)
+{
+	struct loop_opts opts = { .gap_ms = 10, .sleep_ns = 40 * NS_PER_MS };
+	unsigned long cnt = argv[0] ? number(argv, 1, 100) : 0;
+	size_t page = sysconf(_SC_PAGESIZE);
+	int fd;
+
+	enter_long_path(argv[0] ? argv[0] : "");
+	fd = open("file", O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0 || ftruncate(fd, (off_t)page))
+		die("file");
+	for (; cnt; cnt--)
+		if (mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+			die("mmap");
+	ready();
+	run_loop(&opts);
+}
+
 /* churn: threads that live for two dispatches */
 static void run_churn(char **argv)
 {
@@ -425,11 +462,11 @@ static const struct mode {
 	const char *name;
 	void (*run)(char **argv);
 } modes[] = {
-	{ "loop", run_one },	      { "storm", run_storm }, { "crowd", run_crowd },
-	{ "maps", run_maps },	      { "churn", run_churn }, { "exec", run_exec },
-	{ "headless", run_headless }, { "stuck", run_stuck }, { "spin", run_spin },
-	{ "code", run_code },	      { "hoard", run_hoard }, { "leases", run_leases },
-	{ "farstack", run_farstack },
+	{ "loop", run_one },	      { "storm", run_storm },	    { "crowd", run_crowd },
+	{ "maps", run_maps },	      { "churn", run_churn },	    { "exec", run_exec },
+	{ "headless", run_headless }, { "stuck", run_stuck },	    { "spin", run_spin },
+	{ "code", run_code },	      { "hoard", run_hoard },	    { "leases", run_leases },
+	{ "farstack", run_farstack }, { "longmaps", run_longmaps },
 };
 
 int main(int argc, char **argv)
