@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/apart.h"
+#include "base/bucket.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/unread.h"
@@ -150,37 +151,26 @@ int lines__hex(char **p, uint64_t *ret)
 
 /*
  * A process may have 65,530 mappings of files with paths of 4 KiB: 250 MB, which the kernel writes
- * in 3 s. A thread that meets many such processes spends MAPS_SAVED_MAX at once, then 1/MAPS_SHARE
- * of its time; MAPS_NS_MIN suffices for thousands of usual mappings.
+ * in 3 s. A thread that meets many such processes spends 200 ms at once, then 1/20 of its time;
+ * MAPS_NS_MIN suffices for thousands of usual mappings.
  */
-#define MAPS_NS_MAX    (100 * NS_PER_MS)
-#define MAPS_NS_MIN    (2 * NS_PER_MS)
-#define MAPS_SAVED_MAX (200 * NS_PER_MS)
-#define MAPS_SHARE     20
+#define MAPS_NS_MAX (100 * NS_PER_MS)
+#define MAPS_NS_MIN (2 * NS_PER_MS)
 
-static _Thread_local struct {
-	uint64_t saved_ns, at_ns;
-} maps_budget;
-
-static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
-{
-	return value < low ? low : value > high ? high : value;
-}
+static const struct bucket_rate maps_rate = { 200 * NS_PER_MS, NS_PER_SEC / 20 };
+static _Thread_local struct bucket maps_budget;
 
 static uint64_t maps_ns(void)
 {
-	uint64_t now_ns = clock__mono_ns();
+	uint64_t left = bucket__left(&maps_budget, maps_rate, clock__mono_ns());
 
-	maps_budget.saved_ns += (now_ns - maps_budget.at_ns) / MAPS_SHARE;
-	maps_budget.saved_ns = clamp(maps_budget.saved_ns, 0, MAPS_SAVED_MAX);
-	maps_budget.at_ns = now_ns;
-	return clamp(maps_budget.saved_ns, MAPS_NS_MIN, MAPS_NS_MAX);
+	return left < MAPS_NS_MIN ? MAPS_NS_MIN : left > MAPS_NS_MAX ? MAPS_NS_MAX : left;
 }
 
 int maps_file__read(const char *path, lines_fn fn, void *ctx)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), ret;
-	uint64_t begin_ns = clock__thread_ns(), off = 0, spent_ns;
+	uint64_t begin_ns = clock__thread_ns(), off = 0;
 	struct limit limit = { MAPS_BYTES_MAX, begin_ns + maps_ns() };
 	bool cut;
 
@@ -190,8 +180,7 @@ int maps_file__read(const char *path, lines_fn fn, void *ctx)
 	close(fd);
 	if (!ret && cut)
 		unread__add(UNREAD_MAPS, path);
-	spent_ns = clock__thread_ns() - begin_ns;
-	maps_budget.saved_ns -= clamp(spent_ns, 0, maps_budget.saved_ns);
+	bucket__take(&maps_budget, clock__thread_ns() - begin_ns);
 	return ret;
 }
 

@@ -15,6 +15,9 @@ static const char *const texts[UNREAD_CNT] = {
 	[UNREAD_MAPS] =
 		"not read to its end, because it is too long: code in the mappings after that has "
 		"neither names nor probes; trace other processes without this one",
+	[UNREAD_CHECKSUM] =
+		"not used, because its checksum would take too long to compute: names and "
+		"lines are missing; link the program with --build-id",
 };
 
 static struct {

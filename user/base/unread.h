@@ -11,9 +11,10 @@
 #include <stdint.h>
 
 enum unread {
-	UNREAD_OWNER, /* a perf map or jitdump of another user than the process */
-	UNREAD_LINK,  /* a perf map below a symbolic link, or with several names */
-	UNREAD_MAPS,  /* /proc/PID/maps: too long (proc.h) */
+	UNREAD_OWNER,	 /* a perf map or jitdump of another user than the process */
+	UNREAD_LINK,	 /* a perf map below a symbolic link, or with several names */
+	UNREAD_MAPS,	 /* /proc/PID/maps: too long (proc.h) */
+	UNREAD_CHECKSUM, /* a debug file without a build id: too large, or too much at once */
 	UNREAD_CNT
 };
 
