@@ -296,7 +296,7 @@ static void check_class32(void)
 		abort();
 	module = modules__of_file(&modules, fd, &st, (struct image_part){});
 	module__load(&modules, module, module->fd,
-		     &(struct debugfile_places){ "/none", NULL, "", NULL });
+		     &(struct debugfile_places){ "/none", NULL, "", NULL, {} });
 	ok(strlen(module->build_id) == 40, "a 32-bit file's build id");
 	sym = module__find(&modules, module, 0x1002, &tab, &delta);
 	if (sym)

@@ -18,6 +18,10 @@ static const char *const texts[UNREAD_CNT] = {
 	[UNREAD_CHECKSUM] =
 		"not used, because its checksum would take too long to compute: names and "
 		"lines are missing; link the program with --build-id",
+	[UNREAD_FETCH] =
+		"the debug file of this build id was not downloaded: it is too large or too "
+		"slow, or too many were requested; names and lines are missing; set "
+		"DEBUGINFOD_MAXSIZE and DEBUGINFOD_MAXTIME, or install its debug symbols",
 };
 
 static struct {

@@ -15,6 +15,7 @@ enum unread {
 	UNREAD_LINK,	 /* a perf map below a symbolic link, or with several names */
 	UNREAD_MAPS,	 /* /proc/PID/maps: too long (proc.h) */
 	UNREAD_CHECKSUM, /* a debug file without a build id: too large, or too much at once */
+	UNREAD_FETCH,	 /* a debug file of a server: too large, too slow, or too many (fetch.h) */
 	UNREAD_CNT
 };
 

@@ -20,7 +20,6 @@
 #include "base/file.h"
 #include "base/unpack.h"
 #include "base/unread.h"
-#include "symbol/modules/fetch.h"
 
 /*
  * Limits of a checksum, and of all in total, which any number of modules may ask for. A file may be
@@ -235,12 +234,12 @@ int debugfile__open_alt(const struct elf *elf, const char *debug_dir)
 }
 
 /* Opens what a server has delivered; otherwise requests the file. */
-static int by_fetch(const struct elf *elf, struct fetch *fetch)
+static int by_fetch(const struct elf *elf, const struct debugfile_places *places)
 {
-	int fd = fetch__open(fetch, elf->build_id);
+	int fd = fetch__open(places->fetch, elf->build_id);
 
 	if (fd < 0) {
-		fetch__want(fetch, elf->build_id);
+		fetch__want(places->fetch, elf->build_id, places->asker);
 		return -ENOENT;
 	}
 	if (belongs(fd, elf, NULL, NULL))
@@ -255,7 +254,7 @@ int debugfile__open(const struct elf *elf, const struct debugfile_places *places
 
 	if (fd < 0)
 		fd = by_link(elf, places);
-	return fd < 0 && places->fetch ? by_fetch(elf, places->fetch) : fd;
+	return fd < 0 && places->fetch ? by_fetch(elf, places) : fd;
 }
 
 /* --- .gnu_debugdata: from the section to the unpacked file */

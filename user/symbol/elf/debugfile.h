@@ -4,8 +4,7 @@
 #define JANK_SYMBOL_ELF_DEBUGFILE_H
 
 #include "symbol/elf/elf.h"
-
-struct fetch;
+#include "symbol/modules/fetch.h"
 
 /* Places to search for a debug file. */
 struct debugfile_places {
@@ -13,6 +12,7 @@ struct debugfile_places {
 	const char *root;      /* the root directory of the process; NULL: search only in our own */
 	const char *path;      /* path of the file itself, as the process sees it */
 	struct fetch *fetch;   /* asked to download files that are not on this machine; or NULL */
+	struct fetch_asker asker;
 };
 
 /*
