@@ -67,30 +67,24 @@ static ssize_t read_next(int fd, void *buf, size_t len, uint64_t off)
 	return n;
 }
 
-/* cpu_ns: end, by the thread's CPU time; 0: none. *ret_cut: a limit was reached. */
-struct limit {
-	uint64_t bytes, cpu_ns;
-};
-
-static bool is_reached(const struct limit *limit, uint64_t seen)
+static bool is_reached(const struct lines_limit *limit, uint64_t seen)
 {
 	return seen >= limit->bytes || (limit->cpu_ns && clock__thread_ns() >= limit->cpu_ns);
 }
 
-static int read_lines(int fd, uint64_t *off, const struct limit *limit, lines_fn fn, void *ctx,
-		      bool *ret_cut)
+int lines__read(int fd, uint64_t *off, struct lines_limit limit, lines_fn fn, void *ctx,
+		bool *ret_cut)
 {
 	struct state st = { .buf = malloc(BUF_SZ), .off = *off };
 	uint64_t seen = 0;
+	bool cut = false;
 	int ret = 0;
-
-	*ret_cut = false;
 
 	if (!st.buf)
 		return -ENOMEM;
 	if (lseek(fd, *off, SEEK_SET) < 0 && errno != EBADF)
 		ret = -errno;
-	while (!ret && !(*ret_cut = is_reached(limit, seen))) {
+	while (!ret && !(cut = is_reached(&limit, seen))) {
 		ssize_t n = read_next(fd, st.buf + st.len, BUF_SZ - st.len, st.off + st.len);
 
 		if (n < 0 && errno == EINTR)
@@ -105,14 +99,9 @@ static int read_lines(int fd, uint64_t *off, const struct limit *limit, lines_fn
 	}
 	*off = st.off;
 	free(st.buf);
+	if (ret_cut)
+		*ret_cut = cut;
 	return ret;
-}
-
-int lines__read(int fd, uint64_t *off, uint64_t max, lines_fn fn, void *ctx)
-{
-	bool cut;
-
-	return read_lines(fd, off, &(struct limit){ .bytes = max }, fn, ctx, &cut);
 }
 
 static int digit(char c)
@@ -171,12 +160,12 @@ int maps_file__read(const char *path, lines_fn fn, void *ctx)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), ret;
 	uint64_t begin_ns = clock__thread_ns(), off = 0;
-	struct limit limit = { MAPS_BYTES_MAX, begin_ns + maps_ns() };
-	bool cut;
+	struct lines_limit limit = { MAPS_BYTES_MAX, begin_ns + maps_ns() };
+	bool cut = false;
 
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	ret = read_lines(fd, &off, &limit, fn, ctx, &cut);
+	ret = lines__read(fd, &off, limit, fn, ctx, &cut);
 	close(fd);
 	if (!ret && cut)
 		unread__add(UNREAD_MAPS, path);

@@ -15,11 +15,18 @@
 /* Callback for one line: without newline, NUL-terminated, writable. off: its offset in the file. */
 typedef int (*lines_fn)(char *line, size_t len, uint64_t off, void *ctx);
 
+struct lines_limit {
+	uint64_t bytes;
+	uint64_t cpu_ns; /* end, by the thread's CPU time (clock__thread_ns); 0: none */
+};
+
 /*
- * Calls fn for each complete line of fd from *off on, and moves *off past those lines. Stops after
- * max bytes, or when fn returns non-zero. Skips lines over 32 KiB. Returns that value, 0 or -errno.
+ * Calls fn for each complete line of fd from *off on, and moves *off past those lines. Stops at the
+ * limit (*ret_cut, may be NULL), or when fn returns non-zero. Skips lines over 32 KiB. Returns that
+ * value, 0 or -errno.
  */
-int lines__read(int fd, uint64_t *off, uint64_t max, lines_fn fn, void *ctx);
+int lines__read(int fd, uint64_t *off, struct lines_limit limit, lines_fn fn, void *ctx,
+		bool *ret_cut);
 
 /*
  * Parses a hexadecimal number at *p, with or without 0x, and moves *p past it. Returns 0, or

@@ -16,6 +16,7 @@ enum unread {
 	UNREAD_MAPS,	 /* /proc/PID/maps: too long (proc.h) */
 	UNREAD_CHECKSUM, /* a debug file without a build id: too large, or too much at once */
 	UNREAD_FETCH,	 /* a debug file of a server: too large, too slow, or too many (fetch.h) */
+	UNREAD_JIT,	 /* the rest of a perf map or jitdump: too large, or invalid */
 	UNREAD_CNT
 };
 

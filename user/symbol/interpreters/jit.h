@@ -61,8 +61,6 @@ struct perfmap {
 	uint32_t generation; /* changes with each change of the table; 0: no table yet */
 	bool full;	     /* stop reading: the file is too large */
 	bool behind;	     /* CPU time limit reached: more to read now */
-	uint64_t until_ns;   /* limit of this thread's CPU time; checked every CLOCK_EVERY lines */
-	unsigned line_cnt;
 };
 
 void perfmap__init(struct perfmap *map);
@@ -71,7 +69,8 @@ void perfmap__free(struct perfmap *map);
 /*
  * Finds the map below `root` (/proc/PID/root) of a process with the pid nspid in its namespace, and
  * reads what was added. The file is not trusted: only a regular file of that user is read, and no
- * symbolic link is followed. Cheap to call often. On an error the table stays as it was.
+ * symbolic link is followed. Reads 64 MiB at most, for 50 ms of CPU time in one call. Cheap to call
+ * often. On an error the table stays as it was.
  */
 void perfmap__update(struct perfmap *map, const char *root, uint32_t nspid, uid_t uid);
 
@@ -92,8 +91,9 @@ struct jitdump {
 	struct names names;	 /* left in the file */
 	struct jit_lines *lines; /* sorted by address, then by position in the file */
 	size_t line_cnt, line_cap;
-	int fd;	   /* -1: not found yet */
-	dev_t dev; /* of the file */
+	int fd;	    /* -1: not found yet */
+	char *name; /* for messages; or NULL */
+	dev_t dev;  /* of the file */
 	uint64_t inode;
 	uint64_t off;	     /* read up to here */
 	uint64_t next_ns;    /* do not read again before this time */

@@ -63,6 +63,7 @@ void jitdump__free(struct jitdump *dump)
 	code_map__free(&dump->code);
 	names__free(&dump->names);
 	free(dump->lines);
+	free(dump->name);
 	if (dump->fd >= 0)
 		close(dump->fd);
 	jitdump__init(dump);
@@ -99,6 +100,7 @@ void jitdump__open(struct jitdump *dump, int fd, uid_t uid, const char *name)
 	}
 	jitdump__free(dump);
 	dump->fd = fd;
+	dump->name = strdup(name);
 	dump->dev = st.st_dev;
 	dump->inode = st.st_ino;
 	dump->off = head.size;
@@ -215,6 +217,8 @@ static void read_on(struct jitdump *dump, const struct image *img)
 		dump->behind = res > 0 && is_time_up(++cnt, until_ns);
 	}
 	dump->full = res < 0 || dump->off >= FILE_MAX_SZ;
+	if (dump->full)
+		unread__add(UNREAD_JIT, dump->name ?: "jitdump");
 	if (dump->off == begin)
 		return;
 	if (dump->line_cnt > line_cnt)

@@ -19,12 +19,12 @@
 #include "base/proc.h"
 #include "base/unread.h"
 
-#define FILE_MAX_SZ   (256ull << 20)
+#define FILE_MAX_SZ   (64ull << 20)
 #define ENTRIES_MAX   (256u << 10)
 #define ENTRIES_AGAIN (ENTRIES_MAX / 4 * 3) /* full when more than these remain after a clean-up */
-#define CLOCK_EVERY   1024		    /* lines between looks at the clock */
 #define CPU_NS	      (50 * NS_PER_MS)	    /* limit of one reading, without the sort */
 #define LAST_SZ	      4096
+#define LINE_MAX_SZ   32768 /* longer lines are skipped: proc.h */
 #define LOOK_NS	      (100 * NS_PER_MS)
 #define COST_SHARE    20 /* re-reading takes at most 1/20 of a CPU */
 
@@ -61,15 +61,10 @@ static int take_line(struct perfmap *map, char *line, uint64_t off)
 	return symtab__add(&map->tab, addr, size, false, RANK_GLOBAL, off);
 }
 
-/* -EAGAIN: the time is up; the next reading continues. */
 static int add_line(char *line, size_t len, uint64_t off, void *ctx)
 {
-	struct perfmap *map = ctx;
-	int res = take_line(map, line, off);
-
-	if (!res && ++map->line_cnt % CLOCK_EVERY == 0 && clock__thread_ns() >= map->until_ns)
-		res = -EAGAIN;
-	return res;
+	(void)len;
+	return take_line(ctx, line, off);
 }
 
 /* Starts at the begin, after another file was opened or the file was truncated. */
@@ -132,16 +127,22 @@ static uint64_t hash_last(const struct perfmap *map)
 		       : XXH3_64bits(last, len);
 }
 
-static void read_on(struct perfmap *map)
+/* A reading ends at the limit of its time; the next one continues. */
+static void read_on(struct perfmap *map, uint32_t nspid)
 {
 	uint64_t left = map->off < FILE_MAX_SZ ? FILE_MAX_SZ - map->off : 0;
+	struct lines_limit limit = { left, clock__thread_ns() + CPU_NS };
 	struct image img;
+	char path[64];
 	int res;
 
-	map->until_ns = clock__thread_ns() + CPU_NS;
-	res = lines__read(map->fd, &map->off, left, add_line, map);
-	map->behind = res == -EAGAIN;
-	map->full = res && !map->behind;
+	res = lines__read(map->fd, &map->off, limit, add_line, map, &map->behind);
+	map->full = res || (map->behind && map->off + LINE_MAX_SZ >= FILE_MAX_SZ);
+	map->behind = map->behind && !map->full;
+	if (map->full) {
+		snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", nspid);
+		unread__add(UNREAD_JIT, path);
+	}
 	map->last = hash_last(map);
 	symtab__finish_latest(&map->tab);
 	if (!image__of_fd(&img, map->fd))
@@ -177,7 +178,7 @@ void perfmap__update(struct perfmap *map, const char *root, uint32_t nspid, uid_
 	if (is_anew(map, &st))
 		restart(map, map->fd);
 	if ((uint64_t)st.st_size > map->off && !map->full) {
-		read_on(map);
+		read_on(map, nspid);
 		map->next_ns = clock__mono_ns() + (clock__thread_ns() - begin_ns) * COST_SHARE;
 	}
 }
