@@ -17,8 +17,9 @@
 
 enum record_format { RECORD_JSON, RECORD_PROTO };
 
-#define STREAM_VARINT_MAX 10	      /* bytes of a length */
-#define STREAM_RECORD_MAX (256 << 20) /* bytes */
+#define STREAM_VARINT_MAX 10 /* bytes of a length */
+/* Bytes of a record to read: the largest blocks have a few MiB, and a tree of JSON takes 30 times. */
+#define STREAM_RECORD_MAX (16 << 20)
 
 /* The encoder. `bytes` holds the last record, complete and ready to append to a stream. */
 struct stream {
@@ -46,6 +47,12 @@ int stream__length(const void *data, size_t len, uint64_t *ret);
  * torn, longer than STREAM_RECORD_MAX, or not such a stream; -ENOMEM.
  */
 int stream__read(FILE *file, struct strbuf *ret, size_t *ret_head);
+
+/*
+ * Reads a line, with its newline unless the file ends without one. 1; 0 at the end; -EFBIG: ret has
+ * STREAM_RECORD_MAX bytes, and the line goes on in the next call; -ENOMEM.
+ */
+int stream__read_line(FILE *file, struct strbuf *ret);
 
 /* True if the file begins with a protobuf record, not with JSON. Consumes nothing. */
 bool stream__is_binary(FILE *file);

@@ -158,6 +158,20 @@ int stream__read(FILE *file, struct strbuf *ret, size_t *ret_head)
 	return ret->failed ? -ENOMEM : 1;
 }
 
+int stream__read_line(FILE *file, struct strbuf *ret)
+{
+	int c = 0;
+
+	strbuf__reset(ret);
+	while (c != '\n' && ret->len < STREAM_RECORD_MAX && (c = getc_unlocked(file)) != EOF)
+		strbuf__addc(ret, (char)c);
+	if (ret->failed)
+		return -ENOMEM;
+	if (c == '\n' || c == EOF)
+		return ret->len > 0;
+	return -EFBIG;
+}
+
 /* A message begins with its length and the tag of field 1, the schema; JSON begins with a brace. */
 bool stream__is_binary(FILE *file)
 {
