@@ -274,7 +274,30 @@ def test_perf_map():
     return None
 
 
+def test_control_characters():
+    """A thread's name with U+009B, which a terminal obeys as it does ESC [: escaped wherever it
+    goes."""
+    csi = b"\xc2\x9b"
+    process = bad.start([bad.TARGET, "loop", "40"], stdout=subprocess.PIPE, env={"TARGET_COMM": "a" + csi.decode() + "2Jb"})
+    process.stdout.readline()
+    outputs = {}
+    for form in ("json", "text"):
+        folder = bad.scratch(f"records-{form}")
+        result = bad.trace("--format", form, "-o", folder, "-v", "-t", "10ms", "-n", "1", "-p", process.pid,
+                           seconds=3 * TIMEOUT)
+        outputs[form] = result.raw
+        outputs[form + ", stderr"] = result.err.encode()
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name), "rb") as file:
+                outputs[f"{form}, {name}"] = file.read()
+    bad.end(process)
+    ok(b"a\\u009b2Jb" in outputs["json"] and b"a?2Jb" in outputs["text"], "U+009B in a thread's name is escaped", outputs)
+    bare = [what for what, text in outputs.items() if csi in text or csi in os.fsencode(what)]
+    ok(len(outputs) > 6 and not bare, "U+009B is in no output and in no file's name", bare)
+
+
 bad.need_tracing()
+test_control_characters()
 test_hostile_elves()
 test_perf_map()
 test_other_users_link()
