@@ -296,7 +296,57 @@ def test_control_characters():
     ok(len(outputs) > 6 and not bare, "U+009B is in no output and in no file's name", bare)
 
 
+def cgroup_mount():
+    """Of version 2's hierarchy, if cgroups can be made there; or None."""
+    with open("/proc/self/mounts", encoding="utf-8") as file:
+        found = [line.split()[1] for line in file if line.split()[2] == "cgroup2"]
+    return found[0] if found and os.access(found[0], os.W_OK) else None
+
+
+def container_of(path, pid):
+    """The identity of the container in the blocks of a process that is moved to this cgroup."""
+    with open(f"{path}/cgroup.procs", "w", encoding="ascii") as file:
+        file.write(str(pid))
+    result = bad.trace("--json", "-t", "10ms", "-n", "1", "-p", pid, seconds=3 * TIMEOUT)
+    return {(b.get("container"), b.get("names_uid")) for b in result.of("block")}
+
+
+def test_forged_container():
+    """A user with a cgroup of its own gives a child the name of a container: the record says who
+    could have invented it."""
+    mount = cgroup_mount()
+    if not mount:
+        return skip("a forged container", "no cgroups can be made here")
+    container = "3f8a2c1b9d7e" + "0" * 52
+    top = f"{mount}/jankbpf-test-{os.getpid()}"
+    own, roots = f"{top}/delegated", f"{top}/docker-{container}.scope"
+    process = bad.target("loop", 40)
+    try:
+        for path in (top, own, roots):
+            os.mkdir(path)
+        os.chown(own, NOBODY, NOBODY)
+        as_nobody("mkdir", f"{own}/docker-{container}.scope")
+        ok(container_of(roots, process.pid) == {(container, None)}, "root's container: nobody else could invent its name")
+        ok(container_of(f"{own}/docker-{container}.scope", process.pid) == {(container, NOBODY)},
+           "a forged container: its inventor is in the record")
+    finally:
+        bad.end(process)
+        for path in (f"{own}/docker-{container}.scope", own, roots, top):
+            bad.wait_for(lambda path=path: not os.path.isdir(path) or not remove_cgroup(path))
+    return None
+
+
+def remove_cgroup(path):
+    """True while it is busy: its last process has just ended."""
+    try:
+        os.rmdir(path)
+    except OSError:
+        return True
+    return False
+
+
 bad.need_tracing()
+test_forged_container()
 test_control_characters()
 test_hostile_elves()
 test_perf_map()

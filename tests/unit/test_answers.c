@@ -104,6 +104,7 @@ static void test_process(void)
 					  .container = (char *)"c0ffee",
 					  .pod = (char *)"p",
 					  .unit = (char *)"u.service",
+					  .names_uid = 1000,
 					  .ns_pid = 3 };
 	struct journal_writer *jw = writer();
 	const struct identity *got;
@@ -120,6 +121,7 @@ static void test_process(void)
 	is_str(got->container, "c0ffee", "its container");
 	is_str(got->pod, "p", "its pod");
 	is_str(got->unit, "u.service", "its unit");
+	is_uint(got->names_uid, 1000, "who could have invented them");
 	is_uint(got->ns_pid, 3, "its own pid in its namespace");
 	ok(!answers__process(a, 11), "another process has none");
 	answers__free(a);

@@ -144,6 +144,8 @@ static const struct {
 	{ "cpu",
 	  "\"pod\":\"7f3b1d2e-0a9c-4b8d-9e6f-112233445566\",\"unit\":\"redis-server.service\"",
 	  true },
+	{ "cpu", "\"names_uid\":1000", true },
+	{ "bare", "\"names_uid\"", false },
 	{ "cpu", "\"ns_pid\":17,\"loop\":\"epoll\"", true },
 	{ "lock", "\"loop\":\"libuv\"", true },
 	{ "hostile", "\"process\":\"a\\\"b\\\\c\\r\\nd\\u001b[31m\"", true },

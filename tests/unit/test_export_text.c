@@ -276,6 +276,9 @@ static void test_verbosity(void)
 		"\n   container 3f8a2c1b9d7e · pod 7f3b1d2e-0a9c-4b8d-9e6f-112233445566 · unit "
 		"redis-server.service",
 		"loud: container, pod and unit");
+	has_str(shown(loud, "cpu"), "\n   names chosen by uid 1000\n",
+		"loud: and who could have invented these names");
+	lacks_str(shown(loud, "bare"), "names chosen", "loud: nobody but root");
 	lacks_str(shown(plain, "cpu"), "container", "otherwise not");
 	lacks_str(shown(loud, "bare"), "container", "nor what is unknown");
 	has_str(shown(loud, "qt"),

@@ -131,6 +131,7 @@ static int add_process(struct answers *a, ProtobufCMessage *message)
 		.container = m->container,
 		.pod = m->pod,
 		.unit = m->unit,
+		.names_uid = m->names_uid,
 	};
 	return 0;
 }

@@ -379,6 +379,8 @@ int journal__add_process(struct journal_writer *jw, const struct identity *proce
 	message.container = process->container;
 	message.pod = process->pod;
 	message.unit = process->unit;
+	if (process->names_uid)
+		SET(&message, names_uid, process->names_uid);
 	return journal_writer__message(jw, JOURNAL_PROCESS, &message.base);
 }
 

@@ -297,6 +297,7 @@ struct block {
 	char *exe;	 /* path; NULL: not known */
 	char *cgroup;	 /* NULL: not known */
 	char *container, *pod, *unit; /* from the cgroup path; NULL: none */
+	uint32_t names_uid;	      /* of identity */
 	uint32_t loop;		      /* JANK_LOOP_* */
 	char *role;		      /* type of a browser process: "renderer"; NULL: none */
 	const char *loop_name;	      /* from the catalogue or journal, borrowed; NULL: use loop */
@@ -413,6 +414,8 @@ struct identity {
 	char *container; /* id; for LXC or systemd-nspawn the name */
 	char *pod;	 /* Kubernetes uid */
 	char *unit;	 /* systemd unit */
+	/* User who could have invented the last three: cgroup__names_uid; 0: none but root. */
+	uint32_t names_uid;
 };
 
 /* A deep copy, or NULL: out of memory. */

@@ -83,8 +83,10 @@ static struct identity *describe(const struct proc_info *info)
 	};
 	struct cgroup_names names = {};
 
-	if (info->cgroup)
+	if (info->cgroup) {
 		cgroup__names(info->cgroup, &names);
+		identity.names_uid = cgroup__names_uid("/sys/fs/cgroup", info->cgroup, &names);
+	}
 	identity.container = *names.container ? names.container : NULL;
 	identity.pod = *names.pod ? names.pod : NULL;
 	identity.unit = *names.unit ? names.unit : NULL;

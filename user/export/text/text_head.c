@@ -241,6 +241,10 @@ void text__add_who(struct text *t, const struct block *block)
 	}
 	if (!first)
 		text__nl(t);
+	if (block->names_uid) { /* a line of its own: long names are cut */
+		text__putf(t, STYLE_WARN, INDENT "names chosen by uid %" PRIu32, block->names_uid);
+		text__nl(t);
+	}
 }
 
 /*
