@@ -6,7 +6,6 @@ import shutil
 import struct
 import subprocess
 import sys
-import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
@@ -21,6 +20,7 @@ CODE_AT = 4096
 TIMEOUT = 20
 NOBODY = 65534
 JIT_LOADS = 16000
+MAP_BLOCKS = 4  # the map is read while they are named
 
 
 def named(result, function, module=None):
@@ -138,7 +138,7 @@ def test_hostile_perf_maps():
         make()
         try:
             tracer = bad.Tracer("--json", "-t", "10ms", "-p", process.pid)
-            time.sleep(1)
+            bad.wait_for(lambda tracer=tracer: tracer.stdout().count(b"\n") >= MAP_BLOCKS, TIMEOUT)
             rss = bad.rss_kb(tracer.pid)
             result = tracer.stop(seconds=TIMEOUT)
         finally:
