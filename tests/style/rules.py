@@ -43,6 +43,7 @@ SKELETON_OWNERS = ("user/probes/loader.c", "user/probes/loader_attach.c", "user/
 # through base/openfile, which does not wait for a lease and opens no device.
 OPENERS = {
     "user/base/file.c": "/proc, /sys and the user's own files, without waiting",
+    "user/base/own_path.c": "directories of our own output",
     "user/base/apart.c": "with O_PATH, by the separate process",
     "user/base/openfile.c": "files that a traced program names, with O_PATH",
     "user/uprobes/mapped_files.c": "with O_PATH; /proc; directories, and handles with O_PATH",

@@ -32,9 +32,6 @@ int file__read_exactly(int fd, void *to, size_t len, uint64_t offset);
 /* Writes all bytes or returns -errno; on failure a part may be written. */
 int file__write_all(int fd, const void *data, size_t len);
 
-/* mkdir -p. Only directories created here get `mode`; existing directories are accepted. */
-int file__mkdirs(const char *path, mode_t mode);
-
 /*
  * --- openfile.c: opens files for reading at a path that a traced program chose: regular files
  * only. A FIFO, device or socket is refused without being opened (-EINVAL). A lease of another

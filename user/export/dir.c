@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/own_path.h"
 #include "base/strbuf.h"
 #include "export/blockcanary/blockcanary.h"
 #include "export/record_file.h"
@@ -61,6 +61,20 @@ static int give_name(int dirfd, const char *tmp, uint64_t real_ns)
 	return err;
 }
 
+/*
+ * Waits until the disk has the log. Else the rename may reach the disk first, and after a power
+ * loss an empty log has the final name.
+ */
+static int store(int fd)
+{
+	while (fsync(fd)) {
+		if (errno == EINTR)
+			continue;
+		return errno == EINVAL || errno == ENOTSUP || errno == ENOSYS ? 0 : -errno;
+	}
+	return 0;
+}
+
 static int write_tmp(int dirfd, const char *tmp, const void *log, size_t len, uint64_t real_ns)
 {
 	struct timespec when = { (time_t)(real_ns / NS_PER_SEC), (long)(real_ns % NS_PER_SEC) };
@@ -73,6 +87,8 @@ static int write_tmp(int dirfd, const char *tmp, const void *log, size_t len, ui
 	err = output__write(fd, log, len);
 	if (!err && futimens(fd, times))
 		err = -errno;
+	if (!err)
+		err = store(fd);
 	if (close(fd) && !err) /* some file systems report a full disk only here */
 		err = -errno;
 	if (err)
@@ -106,24 +122,23 @@ struct sink_dir {
 	int dirfd; /* -1: not open yet */
 	struct record_file file;
 	struct retain retain;
+	bool hidden;		/* files of earlier versions have mode 0600 */
 	uint64_t next_clean_ns; /* CLOCK_MONOTONIC */
 	struct stream stream;
 	struct strbuf log;
 };
 
-static int dir__open(struct sink_dir *d)
+static int dir__open(struct sink_dir *d, struct err *err)
 {
-	int err;
+	int fd;
 
 	if (d->dirfd >= 0)
 		return 0;
-	err = file__mkdirs(d->dir, 0700);
-	if (err)
-		return err;
-	d->dirfd = open(d->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (d->dirfd < 0)
-		return -errno;
-	d->file.dirfd = d->retain.dirfd = d->dirfd;
+	fd = own_path__dir(d->dir, 0700, err);
+	if (fd < 0)
+		return fd;
+	d->dirfd = d->file.dirfd = d->retain.dirfd = fd;
+	d->hidden = false;
 	return 0;
 }
 
@@ -138,23 +153,27 @@ static void dir__clean(struct sink_dir *d)
 	retain__clean(&d->retain, clock__real_ns());
 }
 
-/* Creates DIR again if another process has removed it. */
-static int dir__lock(struct sink_dir *d)
+/* Creates DIR again if another process has removed it. err: of DIR itself; may be NULL. */
+static int dir__lock(struct sink_dir *d, struct err *err)
 {
-	int err = dir__open(d);
+	int code = dir__open(d, err);
 
-	if (!err)
-		err = record_file__lock(&d->file);
-	if (err == -ENOENT && d->dirfd >= 0) {
+	if (!code)
+		code = record_file__lock(&d->file);
+	if (code == -ENOENT && d->dirfd >= 0) {
 		close(d->dirfd);
 		d->dirfd = -1;
-		err = dir__open(d);
-		if (!err)
-			err = record_file__lock(&d->file);
+		code = dir__open(d, err);
+		if (!code)
+			code = record_file__lock(&d->file);
 	}
-	if (!err)
-		dir__clean(d);
-	return err;
+	if (code)
+		return code;
+	if (!d->hidden)
+		retain__hide(&d->retain);
+	d->hidden = true;
+	dir__clean(d);
+	return 0;
 }
 
 static int dir__write_log(struct sink_dir *d, uint64_t real_ns)
@@ -174,7 +193,7 @@ static int dir__write(struct sink_dir *d, uint64_t real_ns)
 
 	if (d->log.failed)
 		return -ENOMEM;
-	err = dir__lock(d);
+	err = dir__lock(d, NULL);
 	if (err)
 		return err;
 	err = retain__make_room(&d->retain, &d->file, bytes->len, d->log.len);
@@ -267,6 +286,8 @@ static int dir__error(const struct sink_dir *d, int code, struct err *err)
 	if (may_pass(code))
 		return err__set(err, -code, "'%s': %s: no record can be written there now", d->dir,
 				strerror(-code));
+	if (d->dirfd < 0)
+		return code; /* own_path.c has set the message */
 	return err__set(err, -code, "'%s': %s: choose a directory that can be written", d->dir,
 			strerror(-code));
 }
@@ -280,7 +301,7 @@ int sink_dir__new(const struct sink_dir_opts *opts, struct sink **ret, struct er
 		return err__set(err, ENOMEM, "out of memory");
 	if (err)
 		err->msg[0] = '\0';
-	code = dir__lock(d);
+	code = dir__lock(d, err);
 	if (!code) {
 		retain__done(&d->retain);
 		record_file__unlock(&d->file);
