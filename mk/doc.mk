@@ -5,7 +5,7 @@ MAN       := $(VARIANT)/jankbpf.8
 MAN_GEN   := $(VARIANT)/man_options
 MAN_OBJ   := $(patsubst %,$(VARIANT)/%.o,tools/man_options user/options/options_table user/options/options_set \
              user/base/apart user/base/clock user/base/err user/base/file user/base/proc user/base/parse \
-             user/base/strbuf user/base/text user/procfs/cgroup_find user/options/filter \
+             user/base/strbuf user/base/text user/base/user_account user/procfs/cgroup_find user/options/filter \
              user/procfs/procinfo)
 
 # Builds for other machines do not need it; `install` does.

@@ -31,6 +31,7 @@ enum {
 	KEY_HANG = 256,
 	KEY_MAIN_THREAD,
 	KEY_NO_FOLLOW,
+	KEY_AS,
 	KEY_WORKERS,
 	KEY_LOOP_FILE,
 	KEY_DEBUG_DIR,
@@ -77,6 +78,11 @@ const struct option_row option_rows[] = {
 	  .help = "start COMMAND and trace it from its first instruction",
 	  .more = "Every later word belongs to COMMAND. Tracing ends when it ends, and the exit "
 		  "status is then COMMAND's." },
+	{ SECTION_TARGET, KEY_AS, "as", "USER", NULL, TRACE, option__set_text, AT(as),
+	  .help = "run COMMAND as this user, not as root",
+	  .more = "A name or number of /etc/passwd. COMMAND gets that user's groups of /etc/group, "
+		  "and HOME, USER, LOGNAME and SHELL; the rest of the environment and the current "
+		  "directory stay. With sudo: --as $USER." },
 	{ SECTION_TARGET, 'f', "follow", NULL, NULL, TRACE, option__set_flag, AT(follow),
 	  .help = "child processes too, existing and new; a COMMAND's are by default",
 	  .more = "Whatever their names are. A child is looked at when one of its threads is seen "

@@ -6,6 +6,7 @@
 #include "session/session.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -14,6 +15,7 @@
 #include "base/apart.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "catalogue/catalogue.h"
 #include "journal/answers.h"
 #include "probes/preflight.h"
@@ -129,10 +131,43 @@ static int open_maps(struct session *s, struct err *err)
 	return ring__new(loader__ring_fd(s->loader), session__on_record, s, &s->ring, err);
 }
 
+static int find_user(struct session *s, struct err *err)
+{
+	struct strbuf name = STRBUF_INIT;
+	int res = user_account__find(s->opts->as, &s->as);
+
+	if (!res)
+		return 0;
+	text__add_clean(&name, s->opts->as);
+	err__set(err, -res, "--as '%.100s': %s", strbuf__str(&name),
+		 res == -ENOENT ? "/etc/passwd has no such user: `id USER` shows whether a name is "
+				  "right"
+				: strerror(-res));
+	strbuf__free(&name);
+	return res;
+}
+
+/* The user of sudo may not know that COMMAND runs as root. */
+static void suggest_user(const struct options *opts)
+{
+	const char *user = geteuid() ? NULL : getenv("SUDO_USER");
+
+	if (opts->argv && !opts->as && user && *user && strcmp(user, "root"))
+		log__info("'%s' runs as root; as your own user: --as %s", opts->argv[0], user);
+}
+
+static int start_command(struct session *s, struct err *err)
+{
+	suggest_user(s->opts);
+	return workload__prepare(s->opts->argv, s->opts->as ? &s->as : NULL, &s->workload, err);
+}
+
 static int open_session(struct session *s, struct err *err)
 {
-	int res = preflight__check(err);
+	int res = s->opts->as ? find_user(s, err) : 0;
 
+	if (!res)
+		res = preflight__check(err);
 	if (!res)
 		res = features__probe(s->opts->disabled, s->opts->disabled_cnt, &s->features, err);
 	if (!res)
@@ -149,7 +184,7 @@ static int open_session(struct session *s, struct err *err)
 	if (!res)
 		res = open_parts(s, err);
 	if (!res && s->opts->argv)
-		res = workload__prepare(s->opts->argv, &s->workload, err);
+		res = start_command(s, err);
 	limits__raise();
 	if (!res)
 		res = open_signals(&s->end, err);
@@ -307,6 +342,7 @@ static void close_session(struct session *s)
 	ring__free(s->ring);
 	mapping_events__close(&s->mappings);
 	workload__stop(&s->workload);
+	user_account__free(&s->as);
 	finish_output(s);
 	session__report_losses(s);
 	event_loop__free(s->event_loop);

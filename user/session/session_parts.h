@@ -301,6 +301,7 @@ struct session {
 	struct host_info host;
 	struct selection selection;
 	struct workload workload;
+	struct user_account as; /* --as; name NULL: not given */
 	struct losses losses;
 	struct event_loop *event_loop;
 	struct queue *queue; /* to the sink thread */
