@@ -189,9 +189,9 @@ static int dir__lock(struct sink_dir *d, struct err *err)
 	}
 	if (code)
 		return code;
+	/* A read-only disk cannot change them now: tried again with the next record. */
 	if (!d->hidden)
-		retain__hide(&d->retain);
-	d->hidden = true;
+		d->hidden = !retain__hide(&d->retain);
 	dir__clean(d);
 	return 0;
 }

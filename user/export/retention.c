@@ -163,30 +163,33 @@ int retain__clean(struct retain *retain, uint64_t now_real_ns)
 }
 
 /* No other user can put a link in the file's place, so its name may be used twice. */
-static void hide(int dirfd, const char *name)
+static int hide(int dirfd, const char *name)
 {
 	struct stat st;
 
 	if (!fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
 	    st.st_uid == geteuid() && st.st_nlink == 1 && (st.st_mode & 0077))
-		fchmodat(dirfd, name, 0600, 0);
+		return fchmodat(dirfd, name, 0600, 0) ? -errno : 0;
+	return 0;
 }
 
-void retain__hide(const struct retain *retain)
+int retain__hide(const struct retain *retain)
 {
 	static const enum record_format formats[] = { RECORD_JSON, RECORD_PROTO };
 	struct listing listing = {};
+	int err = listing__read(&listing, retain->dirfd);
 
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats) && !err; i++) {
 		const struct record_file file = { .format = formats[i] };
 
-		hide(retain->dirfd, record_file__name(&file));
-		hide(retain->dirfd, record_file__old_name(&file));
+		err = hide(retain->dirfd, record_file__name(&file));
+		if (!err)
+			err = hide(retain->dirfd, record_file__old_name(&file));
 	}
-	if (!listing__read(&listing, retain->dirfd))
-		for (size_t i = 0; i < listing.cnt; i++)
-			hide(retain->dirfd, listing.logs[i].name);
+	for (size_t i = 0; i < listing.cnt && !err; i++)
+		err = hide(retain->dirfd, listing.logs[i].name);
 	listing__free(&listing);
+	return err;
 }
 
 void retain__wrote_log(struct retain *retain, uint64_t len)
