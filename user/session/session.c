@@ -110,7 +110,8 @@ static int open_parts(struct session *s, struct err *err)
 
 static int open_signals(struct run_end *end, struct err *err)
 {
-	end->signal_fd = signals__open();
+	end->signal_fd = signals__open(
+		log__level() < LOG_NORMAL ? "" : "jankbpf: stopped before tracing began\n");
 	end->closed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (end->signal_fd < 0 || end->closed_fd < 0)
 		return err__set(err, errno, "cannot wait for signals: %s", strerror(errno));
@@ -162,10 +163,15 @@ static int start_command(struct session *s, struct err *err)
 	return workload__prepare(s->opts->argv, s->opts->as ? &s->as : NULL, &s->workload, err);
 }
 
+/* COMMAND first: it inherits the signals and limits as we got them. */
 static int open_session(struct session *s, struct err *err)
 {
 	int res = s->opts->as ? find_user(s, err) : 0;
 
+	if (!res && s->opts->argv)
+		res = start_command(s, err);
+	if (!res)
+		res = open_signals(&s->end, err);
 	if (!res)
 		res = preflight__check(err);
 	if (!res)
@@ -183,11 +189,7 @@ static int open_session(struct session *s, struct err *err)
 		res = open_outputs(s, err);
 	if (!res)
 		res = open_parts(s, err);
-	if (!res && s->opts->argv)
-		res = start_command(s, err);
 	limits__raise();
-	if (!res)
-		res = open_signals(&s->end, err);
 	if (!res)
 		res = session__open_probes(s, err);
 	return res ? res : open_maps(s, err);
@@ -266,6 +268,7 @@ static int attach(struct session *s, struct err *err)
 	s->report.start_ns = s->report.status_ns = clock__mono_ns();
 	if (!res && loader__files(s->loader))
 		res = uprobe_files__start(loader__files(s->loader), err);
+	signals__block();
 	if (!res && !s->opts->argv) /* makes the probes learn the sleeping threads (iter.bpf.c) */
 		session__look(s, NULL);
 	if (!res && s->opts->argv)
@@ -373,9 +376,11 @@ int session__run(const struct options *opts, struct err *err)
 		.sink = SINK_PARTS_NONE,
 		.end = { .signal_fd = -1, .closed_fd = -1 },
 	};
+	bool opened = !open_session(&s, err) && !attach(&s, err);
 	int status = JANK_EXIT_OK;
 
-	if (open_session(&s, err) || attach(&s, err) || run(&s, err))
+	signals__block();
+	if (!opened || run(&s, err))
 		status = err->exit ? err->exit : JANK_EXIT_FAILED;
 	else
 		finish(&s);
