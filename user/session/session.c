@@ -19,6 +19,7 @@
 #include "catalogue/catalogue.h"
 #include "journal/answers.h"
 #include "probes/preflight.h"
+#include "probes/privileges.h"
 #include "procfs/host.h"
 #include "session/session_parts.h"
 
@@ -163,6 +164,17 @@ static int start_command(struct session *s, struct err *err)
 	return workload__prepare(s->opts->argv, s->opts->as ? &s->as : NULL, &s->workload, err);
 }
 
+/* Before there are threads or the helper process: a thread's capabilities are its own. */
+static int drop_privileges(const struct options *opts, struct err *err)
+{
+	const struct privilege_needs needs = {
+		.output_dir = opts->output_dir,
+		.command = opts->argv,
+	};
+
+	return privileges__drop(&needs, err);
+}
+
 /* COMMAND first: it inherits the signals and limits as we got them. */
 static int open_session(struct session *s, struct err *err)
 {
@@ -178,6 +190,8 @@ static int open_session(struct session *s, struct err *err)
 		res = features__probe(s->opts->disabled, s->opts->disabled_cnt, &s->features, err);
 	if (!res)
 		res = features__require(&s->features, err);
+	if (!res)
+		res = drop_privileges(s->opts, err);
 	if (!res)
 		res = host__read(&s->host, err);
 	/* Before there are threads, the ring and much memory to share. */
