@@ -110,7 +110,8 @@
 	X(4, LOOP_CHANGED, "loop_changed") /* an open dispatch discarded: its loop changed */      \
 	X(5, NO_STACK, "stack_failed")	   /* a sample without any frame */                        \
 	X(6, EVIDENCE, "evidence_shed")	   /* stacks of threads that a dispatch awaited */         \
-	X(7, COPY, "stack_copies_shed")	   /* callers of a sample by frame pointers only */
+	X(7, COPY, "stack_copies_shed")	   /* callers of a sample by frame pointers only */        \
+	X(8, SHARE, "share_exceeded")	   /* its user held too much: see jank_share */
 
 #define JANK_X_STATE(nr, NAME, key)	   JANK_STATE_##NAME = nr,
 #define JANK_X_CLASS(nr, NAME)		   JANK_CLASS_##NAME = nr,
@@ -127,6 +128,16 @@ enum { JANK_LOSSES(JANK_X_LOSS) JANK_LOSS_CNT };
 #undef JANK_X_LOOP
 #undef JANK_X_RECORD
 #undef JANK_X_LOSS
+
+/* What is dropped of a user over its share. X(number, NAME, field of the summary's list) */
+#define JANK_SHARES(X)                                                                             \
+	X(0, RECORD, records)                                                                      \
+	X(1, STACK, stacks)                                                                        \
+	X(2, THREAD, threads)
+#define JANK_SHARE_CNT		      3
+#define JANK_X_SHARE(nr, NAME, field) JANK_SHARE_##NAME = nr,
+enum { JANK_SHARES(JANK_X_SHARE) };
+#undef JANK_X_SHARE
 
 #define JANK_FILTER_MAX 8 /* of each kind of filter */
 

@@ -246,6 +246,15 @@ static void test_summary(void)
 		"\"process\":\"redis-server\",\"dispatches\":1234000,\"blocks\":40,\"log2\":[0,0,0,"
 		"0,0,0,0,0,0,0,0,400,20000,",
 		"a histogram, from bucket 11 on");
+	lacks_str(line.data, "over_share", "nobody over the share: no list");
+	strbuf__reset(&line);
+	over_shares__add(&summary.over_share, 1000, JANK_SHARE_RECORD, 7);
+	over_shares__add(&summary.over_share, UID_UNKNOWN, JANK_SHARE_STACK, 8);
+	over_shares__add(&summary.over_share, UID_UNKNOWN, JANK_SHARE_THREAD, 9);
+	json__add_summary(&line, &summary);
+	has_str(line.data,
+		"\"over_share\":[{\"uid\":1000,\"records\":7},{\"stacks\":8,\"threads\":9}]",
+		"users over the share");
 	strbuf__reset(&line);
 	summary.bpf_known = false;
 	summary.dispatch_cnt = 0;

@@ -8,6 +8,13 @@
 #include "base/clock.h"
 #include "tests/tap.h"
 
+static bool put_of(struct queue *queue, uint32_t uid, uint32_t pid, size_t size)
+{
+	const struct item item = { .kind = ITEM_BLOCK, .pid = pid, .uid = uid, .size = size };
+
+	return queue__put(queue, &item);
+}
+
 static bool put(struct queue *queue, enum item_kind kind, uint32_t pid, size_t size)
 {
 	const struct item item = { .kind = kind, .pid = pid, .size = size };
@@ -195,7 +202,7 @@ static void test_shares(void)
 	while (put(queue, ITEM_BLOCK, 8, 10))
 		other++;
 	ok(other >= 15, "another one finds room: %u", other);
-	ok(put(queue, ITEM_WAIT, 7, 1), "items without a process are not shared out");
+	ok(put(queue, ITEM_RAW, 7, 1), "items without a process are not shared out");
 	while (get(queue).pid == 7)
 		hog--;
 	ok(put(queue, ITEM_BLOCK, 7, 10), "there is room again when its blocks are gone");
@@ -219,6 +226,41 @@ static void test_shares(void)
 	queue__free(queue);
 }
 
+/* A user with any number of processes leaves room for other users. */
+static void test_users(void)
+{
+	const struct item over = { .kind = ITEM_BLOCK, .pid = 99, .uid = 1000 };
+	struct queue *queue = queue__new(100, 100000);
+	unsigned hog = 0, second = 0, other = 0;
+
+	while (put_of(queue, 1000, 10 + hog, 0))
+		hog++;
+	is_uint(hog, 100, "the only user may use all of it");
+	ok(!queue__is_over_share(queue, &over), "a full queue is not a matter of shares");
+	drain(queue);
+	put_of(queue, 0, 1, 0);
+	get(queue);
+	for (hog = 0; put_of(queue, 1000, 10 + hog, 0); hog++)
+		;
+	ok(hog >= 70 && hog <= 80, "then a user fills three quarters: %u of 100", hog);
+	ok(queue__is_over_share(queue, &over), "and the next one is refused for its share");
+	while (put_of(queue, 1001, 500 + second, 0))
+		second++;
+	ok(second >= 15 && second < 25, "a second user fills what its share allows: %u", second);
+	while (put_of(queue, 0, 900 + other, 0))
+		other++;
+	ok(other >= 2, "a third one still finds room: %u", other);
+	for (unsigned i = 0; i < 40; i++)
+		get(queue);
+	ok(put_of(queue, 1000, 99, 0), "the first has room again when its items are gone");
+	drain(queue);
+	for (hog = 0; put_of(queue, 1000, 10 + hog, 10000); hog++)
+		;
+	ok(hog >= 7 && hog <= 8, "the same for bytes: %u of 10", hog);
+	drain(queue);
+	queue__free(queue);
+}
+
 int main(void)
 {
 	test_order();
@@ -229,5 +271,6 @@ int main(void)
 	test_late();
 	test_threads();
 	test_shares();
+	test_users();
 	return tap__done();
 }

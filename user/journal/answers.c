@@ -420,6 +420,18 @@ int answers__unwatched(const struct answers *a, struct unwatched_list *ret)
 	return 0;
 }
 
+void answers__over_share(const struct answers *a, struct over_shares *ret)
+{
+	for (size_t i = 0; a->end && i < a->end->n_over_share; i++) {
+		const Jankbpf__OverShare *user = a->end->over_share[i];
+		uint32_t uid = user->has_uid ? user->uid : UID_UNKNOWN;
+
+#define ADD_SHARE(nr, NAME, field) over_shares__add(ret, uid, nr, user->field);
+		JANK_SHARES(ADD_SHARE)
+#undef ADD_SHARE
+	}
+}
+
 int answers__losses(const struct answers *a, struct block_loss **ret, size_t *ret_cnt)
 {
 	const Jankbpf__Lost *lost = a->end ? a->end->lost : NULL;

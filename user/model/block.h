@@ -12,6 +12,7 @@
 
 #include "bpf/jank_abi.h"
 #include "model/hist.h"
+#include "model/over_share.h"
 #include "model/unwatched.h"
 #include "schema/blockinfo.pb-c.h"
 #include <stdbool.h>
@@ -351,6 +352,7 @@ struct summary {
 	size_t loop_cnt;
 	uint64_t stopped_cnt; /* blocks not reported: the process was stopped most of the time */
 	struct unwatched_list unwatched;
+	struct over_shares over_share;
 	bool idle_loop; /* a loop waits and made no turn; not in the journal */
 };
 

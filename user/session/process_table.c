@@ -50,6 +50,26 @@ void process_table__free(struct process_table *table)
 	free(table->pending_exits);
 }
 
+uint32_t process_table__uid(const struct process_table *table, uint32_t pid)
+{
+	const struct process_entry *process = process_table__find(table, pid);
+
+	return process && process->identity ? process->identity->uid : UID_UNKNOWN;
+}
+
+bool process_table__queue(struct process_table *table, struct item *item, int reason, unsigned kind)
+{
+	item->uid = process_table__uid(table, item->pid);
+	if (queue__put(table->queue, item))
+		return true;
+	if (queue__is_over_share(table->queue, item)) {
+		over_shares__add(table->over_share, item->uid, kind, 1);
+		reason = JANK_LOST_SHARE;
+	}
+	losses__add(table->losses, reason, 1);
+	return false;
+}
+
 bool process_entry__has_ended(const struct process_entry *process)
 {
 	struct pollfd pfd = { .fd = process->pidfd, .events = POLLIN };
@@ -161,17 +181,20 @@ void process_table__announce(struct process_table *table, struct process_entry *
 	struct item item = { .kind = ITEM_PROCESS, .pid = process->pid };
 
 	item.data = identity__copy(process->identity);
-	if (item.data && queue__put(table->queue, &item)) {
-		process->announced = true;
+	if (!item.data) {
+		losses__add(table->losses, LOSS_NO_MEMORY, 1);
 		return;
 	}
-	identity__free(item.data);
-	losses__add(table->losses, LOSS_QUEUE_FULL, 1);
+	process->announced = process_table__queue(table, &item, LOSS_QUEUE_FULL, JANK_SHARE_RECORD);
+	if (!process->announced)
+		identity__free(item.data);
 }
 
 bool process_table__send_exit(struct process_table *table, uint32_t pid)
 {
-	const struct item item = { .kind = ITEM_PROCESS_GONE, .pid = pid };
+	const struct item item = { .kind = ITEM_PROCESS_GONE,
+				   .pid = pid,
+				   .uid = process_table__uid(table, pid) };
 
 	return queue__put(table->queue, &item);
 }

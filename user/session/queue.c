@@ -10,13 +10,30 @@
 #include "base/clock.h"
 
 #define RESERVED 4 /* places for the end of a run only */
-#define SHARE	 3 /* max. ratio of a process's share to the free room: 3/4 when alone */
+#define SHARE	 3 /* max. ratio of a share to the free room: 3/4 when alone */
 
-/* Waiting blocks and copies of a process. */
+enum holder_kind {
+	HOLDER_PROCESS,
+	HOLDER_USER,
+	HOLDER_KIND_CNT,
+};
+
+struct holder_key {
+	uint32_t kind; /* HOLDER_* */
+	uint32_t id;   /* pid or uid */
+};
+
+/* Waiting items of a process or of a user. */
 struct share {
-	uint32_t pid;
+	struct holder_key key;
 	size_t cnt, bytes;
 	UT_hash_handle hh;
+};
+
+/* Contention: items of several holders of this kind came. */
+struct contention {
+	uint32_t first;
+	bool any, many;
 };
 
 struct queue {
@@ -26,9 +43,8 @@ struct queue {
 	size_t cap, head, cnt;
 	size_t bytes, max_bytes;
 	uint64_t busy_ns;
-	struct share *shares; /* of processes with waiting items */
-	uint32_t last_pid;
-	bool many; /* blocks or copies of several processes came */
+	struct share *shares; /* of holders with waiting items */
+	struct contention contention[HOLDER_KIND_CNT];
 };
 
 struct queue *queue__new(size_t max_items, size_t max_bytes)
@@ -53,11 +69,13 @@ struct queue *queue__new(size_t max_items, size_t max_bytes)
 	return queue;
 }
 
-static struct share *share_of(const struct queue *queue, uint32_t pid)
+static struct share *share_of(const struct queue *queue, enum holder_kind kind,
+			      const struct item *item)
 {
+	const struct holder_key key = { kind, kind == HOLDER_USER ? item->uid : item->pid };
 	struct share *share;
 
-	HASH_FIND(hh, queue->shares, &pid, sizeof(pid), share);
+	HASH_FIND(hh, queue->shares, &key, sizeof(key), share);
 	return share;
 }
 
@@ -84,48 +102,71 @@ void queue__free(struct queue *queue)
 /* A traced process determines the number of these items. */
 static bool is_shared(const struct item *item)
 {
-	return item->kind == ITEM_BLOCK || item->kind == ITEM_COPY;
+	switch (item->kind) {
+	case ITEM_BLOCK:
+	case ITEM_COPY:
+	case ITEM_WAIT:
+	case ITEM_PROCESS:
+	case ITEM_MAP:
+	case ITEM_PROCESS_GONE:
+		return true;
+	case ITEM_SUMMARY:
+	case ITEM_RAW:
+	case ITEM_MAIN:
+	case ITEM_UNWATCHED:
+	case ITEM_STOP:
+		break;
+	}
+	return false;
+}
+
+static bool is_over(const struct queue *queue, enum holder_kind kind, const struct item *item)
+{
+	size_t places = queue->cap - RESERVED - queue->cnt;
+	size_t bytes = queue->max_bytes - queue->bytes;
+	const struct share *share =
+		queue->contention[kind].many ? share_of(queue, kind, item) : NULL;
+
+	return share && (share->cnt / SHARE > places || share->bytes / SHARE > bytes);
+}
+
+static bool is_over_any(const struct queue *queue, const struct item *item)
+{
+	return is_shared(item) &&
+	       (is_over(queue, HOLDER_USER, item) || is_over(queue, HOLDER_PROCESS, item));
+}
+
+static bool is_full(const struct queue *queue, const struct item *item)
+{
+	return queue->cnt >= queue->cap - RESERVED || item->size > queue->max_bytes - queue->bytes;
 }
 
 static bool has_room(const struct queue *queue, const struct item *item)
 {
-	size_t places = queue->cap - RESERVED - queue->cnt;
-	size_t bytes = queue->max_bytes - queue->bytes;
-	const struct share *share;
-
 	if (item->kind == ITEM_STOP || item->kind == ITEM_SUMMARY)
 		return queue->cnt < queue->cap;
-	if (queue->cnt >= queue->cap - RESERVED || item->size > bytes)
-		return false;
-	share = queue->many && is_shared(item) ? share_of(queue, item->pid) : NULL;
-	return !share || (share->cnt / SHARE <= places && share->bytes / SHARE <= bytes);
+	return !is_full(queue, item) && !is_over_any(queue, item);
 }
 
-/* False: out of memory. */
-static bool add_to_share(struct queue *queue, const struct item *item)
+/* NULL: out of memory. */
+static struct share *make_share(struct queue *queue, enum holder_kind kind, const struct item *item)
 {
-	struct share *share;
+	struct share *share = share_of(queue, kind, item);
 
-	if (!is_shared(item))
-		return true;
-	share = share_of(queue, item->pid);
-	if (!share) {
-		share = calloc(1, sizeof(*share));
-		if (!share)
-			return false;
-		share->pid = item->pid;
-		HASH_ADD(hh, queue->shares, pid, sizeof(share->pid), share);
-	}
-	queue->many |= queue->last_pid && queue->last_pid != item->pid;
-	queue->last_pid = item->pid;
-	share->cnt++;
-	share->bytes += item->size;
-	return true;
+	if (share)
+		return share;
+	share = calloc(1, sizeof(*share));
+	if (!share)
+		return NULL;
+	share->key.kind = kind;
+	share->key.id = kind == HOLDER_USER ? item->uid : item->pid;
+	HASH_ADD(hh, queue->shares, key, sizeof(share->key), share);
+	return share;
 }
 
-static void take_from_share(struct queue *queue, const struct item *item)
+static void take_from_share(struct queue *queue, enum holder_kind kind, const struct item *item)
 {
-	struct share *share = is_shared(item) ? share_of(queue, item->pid) : NULL;
+	struct share *share = share_of(queue, kind, item);
 
 	if (!share)
 		return;
@@ -134,12 +175,49 @@ static void take_from_share(struct queue *queue, const struct item *item)
 		drop_share(queue, share);
 }
 
+static bool add_to_share(struct queue *queue, enum holder_kind kind, const struct item *item)
+{
+	struct share *share = make_share(queue, kind, item);
+	struct contention *contention = &queue->contention[kind];
+
+	if (!share)
+		return false;
+	share->cnt++;
+	share->bytes += item->size;
+	if (!contention->any)
+		contention->first = share->key.id;
+	contention->any = true;
+	contention->many |= contention->first != share->key.id;
+	return true;
+}
+
+/* False: out of memory. */
+static bool add_to_shares(struct queue *queue, const struct item *item)
+{
+	if (!is_shared(item))
+		return true;
+	if (!add_to_share(queue, HOLDER_PROCESS, item))
+		return false;
+	if (add_to_share(queue, HOLDER_USER, item))
+		return true;
+	take_from_share(queue, HOLDER_PROCESS, item);
+	return false;
+}
+
+static void take_from_shares(struct queue *queue, const struct item *item)
+{
+	if (!is_shared(item))
+		return;
+	take_from_share(queue, HOLDER_PROCESS, item);
+	take_from_share(queue, HOLDER_USER, item);
+}
+
 bool queue__put(struct queue *queue, const struct item *item)
 {
 	bool room;
 
 	pthread_mutex_lock(&queue->lock);
-	room = has_room(queue, item) && add_to_share(queue, item);
+	room = has_room(queue, item) && add_to_shares(queue, item);
 	if (room) {
 		queue->items[(queue->head + queue->cnt++) % queue->cap] = *item;
 		queue->bytes += item->size;
@@ -147,6 +225,16 @@ bool queue__put(struct queue *queue, const struct item *item)
 	}
 	pthread_mutex_unlock(&queue->lock);
 	return room;
+}
+
+bool queue__is_over_share(struct queue *queue, const struct item *item)
+{
+	bool over;
+
+	pthread_mutex_lock(&queue->lock);
+	over = !is_full(queue, item) && is_over_any(queue, item);
+	pthread_mutex_unlock(&queue->lock);
+	return over;
 }
 
 size_t queue__bytes(struct queue *queue)
@@ -197,7 +285,7 @@ bool queue__get(struct queue *queue, uint64_t until_ns, struct item *ret)
 		queue->head = (queue->head + 1) % queue->cap;
 		queue->cnt--;
 		queue->bytes -= ret->size;
-		take_from_share(queue, ret);
+		take_from_shares(queue, ret);
 	}
 	pthread_mutex_unlock(&queue->lock);
 	return got;

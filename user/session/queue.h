@@ -31,19 +31,23 @@ struct item {
 	void *data; /* owned by the holder of the item; for its type see sink_thread.h */
 	size_t size;
 	uint32_t pid;
+	uint32_t uid; /* of the process; UID_UNKNOWN counts as one user */
 };
 
 /*
  * max_items and max_bytes (sum of size) bound the waiting items. Once there is more than one
- * process, blocks and copies are refused when their process holds more than three times the free
- * room, of either bound. One process alone then fills at most three quarters, and others still find
- * room. NULL: out of memory.
+ * process, items of a process are refused when their process holds more than three times the free
+ * room, of either bound; the same for users. One alone then fills at most three quarters, and
+ * others still find room. NULL: out of memory.
  */
 struct queue *queue__new(size_t max_items, size_t max_bytes);
 void queue__free(struct queue *queue); /* accepts NULL; leaks waiting items: drain it first */
 
 /* False: full, the caller keeps the item. ITEM_STOP and ITEM_SUMMARY always find room. */
 bool queue__put(struct queue *queue, const struct item *item);
+
+/* Would the item be refused for its process's or user's share alone? Call it after a refusal. */
+bool queue__is_over_share(struct queue *queue, const struct item *item);
 
 size_t queue__bytes(struct queue *queue); /* of the waiting items */
 

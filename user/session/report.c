@@ -266,6 +266,7 @@ int session__send_summary(struct session *s)
 	summary->dispatch_cnt = totals(s).dispatch_cnt;
 	summary->bpf_known = bpf_cost(&s->cost_meter, s->loader, summary->elapsed_ns,
 				      &summary->bpf_ns, &summary->bpf_runs);
+	summary->over_share = s->report.over_share;
 	summary->user_cpu_ns = own_cpu_ns();
 	summary->rss_kb = own_rss_kb();
 	losses = s->losses;

@@ -98,8 +98,8 @@ static int open_parts(struct session *s, struct err *err)
 		journal__add_session(s->sink.journal, &s->intake.judge, opts->hang_ns);
 	s->processes.queue = s->queue;
 	s->processes.losses = &s->losses;
+	s->processes.over_share = &s->report.over_share;
 	s->mappings = (struct mapping_events){
-		.queue = s->queue,
 		.losses = &s->losses,
 		.processes = &s->processes,
 	};

@@ -414,6 +414,26 @@ static void set_not_watched(struct record *r, Jankbpf__Summary *ret,
 	SET_KNOWN(ret, not_watched_more, list->more_cnt);
 }
 
+static Jankbpf__OverShare *over_share_of(struct record *r, const struct over_share *user)
+{
+	Jankbpf__OverShare *ret = NEW(r, over_share);
+
+	if (user->uid != UID_UNKNOWN)
+		SET(ret, uid, user->uid);
+#define SET_SHARE(nr, NAME, field) SET_KNOWN(ret, field, user->cnt[nr]);
+	JANK_SHARES(SET_SHARE)
+#undef SET_SHARE
+	return ret;
+}
+
+static void set_over_share(struct record *r, Jankbpf__Summary *ret,
+			   const struct over_shares *shares)
+{
+	ret->over_share = record__array(r, shares->cnt, &ret->n_over_share);
+	for (size_t i = 0; i < ret->n_over_share; i++)
+		ret->over_share[i] = over_share_of(r, &shares->users[i]);
+}
+
 static Jankbpf__Summary *summary_of(struct record *r, const struct summary *summary)
 {
 	Jankbpf__Summary *ret = NEW(r, summary);
@@ -429,6 +449,7 @@ static Jankbpf__Summary *summary_of(struct record *r, const struct summary *summ
 		ret->loops[i] = loop_of(r, &summary->loops[i]);
 	set_not_watched(r, ret, &summary->unwatched);
 	SET_KNOWN(ret, stopped_blocks, summary->stopped_cnt);
+	set_over_share(r, ret, &summary->over_share);
 	return ret;
 }
 

@@ -48,7 +48,8 @@ static bool lost_blocks(const struct summary *summary)
 {
 	for (size_t i = 0; i < summary->lost_cnt; i++)
 		if (!strcmp(summary->lost[i].reason, "ring_full") ||
-		    !strcmp(summary->lost[i].reason, "queue_full"))
+		    !strcmp(summary->lost[i].reason, "queue_full") ||
+		    !strcmp(summary->lost[i].reason, "share_exceeded"))
 			return true;
 	return false;
 }
@@ -210,6 +211,26 @@ static void put_unwatched(void *ctx, const char *line)
 	text__nl(t);
 }
 
+/* "of uid 1000: 1,234 records, 5 stacks" */
+static void add_over_share(struct text *t, const struct over_share *user)
+{
+	const char *sep = ": ";
+
+	text__put(t, STYLE_WARN, INDENT "over the share: ");
+	if (user->uid == UID_UNKNOWN)
+		text__put(t, STYLE_NONE, "other users");
+	else
+		text__putf(t, STYLE_NONE, "uid %u", user->uid);
+#define PUT_SHARE(nr, NAME, field)                                                                 \
+	if (user->cnt[nr]) {                                                                       \
+		text__putf(t, STYLE_NONE, "%s%s " #field, sep, text__grouped(user->cnt[nr]).str);  \
+		sep = ", ";                                                                        \
+	}
+	JANK_SHARES(PUT_SHARE)
+#undef PUT_SHARE
+	text__nl(t);
+}
+
 static void add_summary(struct text *t, const struct summary *summary)
 {
 	text__put(t, STYLE_DIM, "━━ ");
@@ -218,6 +239,8 @@ static void add_summary(struct text *t, const struct summary *summary)
 	text__nl(t);
 	put_totals(t, summary);
 	add_lost(t, summary->lost, summary->lost_cnt);
+	for (size_t i = 0; i < summary->over_share.cnt; i++)
+		add_over_share(t, &summary->over_share.users[i]);
 	if (summary->stopped_cnt) {
 		text__put(t, STYLE_WARN, INDENT);
 		text__put_count(t, STYLE_WARN, summary->stopped_cnt, "block");
