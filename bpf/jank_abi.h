@@ -14,6 +14,7 @@
 #endif
 
 #include "bpf/jank_hist.h"
+#include "bpf/jank_share.h"
 
 #define JANK_ABI_VERSION 2
 
@@ -128,16 +129,6 @@ enum { JANK_LOSSES(JANK_X_LOSS) JANK_LOSS_CNT };
 #undef JANK_X_LOOP
 #undef JANK_X_RECORD
 #undef JANK_X_LOSS
-
-/* What is dropped of a user over its share. X(number, NAME, field of the summary's list) */
-#define JANK_SHARES(X)                                                                             \
-	X(0, RECORD, records)                                                                      \
-	X(1, STACK, stacks)                                                                        \
-	X(2, THREAD, threads)
-#define JANK_SHARE_CNT		      3
-#define JANK_X_SHARE(nr, NAME, field) JANK_SHARE_##NAME = nr,
-enum { JANK_SHARES(JANK_X_SHARE) };
-#undef JANK_X_SHARE
 
 #define JANK_FILTER_MAX 8 /* of each kind of filter */
 

@@ -30,6 +30,7 @@ static void test_counts(void)
 	is_uint(of(&shares, 1000, JANK_SHARE_THREAD), 1, "each kind by itself");
 	is_uint(of(&shares, 1000, JANK_SHARE_STACK), 0, "a kind that was not dropped");
 	is_uint(of(&shares, 0, JANK_SHARE_STACK), 5, "root is a user");
+	is_uint(over_shares__total(&shares), 11, "the sum of all");
 }
 
 static void fill(struct over_shares *shares)

@@ -35,3 +35,13 @@ void over_shares__add(struct over_shares *shares, uint32_t uid, unsigned kind, u
 	}
 	user->cnt[kind] += cnt;
 }
+
+uint64_t over_shares__total(const struct over_shares *shares)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < shares->cnt; i++)
+		for (unsigned kind = 0; kind < JANK_SHARE_CNT; kind++)
+			sum += shares->users[i].cnt[kind];
+	return sum;
+}

@@ -23,6 +23,8 @@ struct over_shares {
 	size_t cnt;
 };
 
+uint64_t over_shares__total(const struct over_shares *shares); /* sum of all counts */
+
 /* kind: JANK_SHARE_*. No effect for a count of 0. */
 void over_shares__add(struct over_shares *shares, uint32_t uid, unsigned kind, uint64_t cnt);
 

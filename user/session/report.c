@@ -250,6 +250,16 @@ static int set_loops(struct session *s, struct summary *summary)
 	return res;
 }
 
+static void add_share(void *ctx, uint32_t uid, const struct jank_share *share)
+{
+	struct over_shares *ret = ctx;
+
+	if (uid == JANK_SHARE_OTHERS)
+		uid = UID_UNKNOWN;
+	for (unsigned kind = 0; kind < JANK_SHARE_CNT; kind++)
+		over_shares__add(ret, uid, kind, share->lost[kind]);
+}
+
 int session__send_summary(struct session *s)
 {
 	struct item item = { .kind = ITEM_SUMMARY };
@@ -267,10 +277,13 @@ int session__send_summary(struct session *s)
 	summary->bpf_known = bpf_cost(&s->cost_meter, s->loader, summary->elapsed_ns,
 				      &summary->bpf_ns, &summary->bpf_runs);
 	summary->over_share = s->report.over_share;
+	loader__each_share(s->loader, add_share, &summary->over_share);
 	summary->user_cpu_ns = own_cpu_ns();
 	summary->rss_kb = own_rss_kb();
 	losses = s->losses;
 	add_kernel_losses(s, &losses);
+	/* read at the same time as the list, which grows meanwhile */
+	losses.cnt[JANK_LOST_SHARE] = over_shares__total(&summary->over_share);
 	if (losses__list(&losses, &summary->lost, &summary->lost_cnt) || set_loops(s, summary))
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 	item.data = summary;
