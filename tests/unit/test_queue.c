@@ -12,14 +12,14 @@ static bool put_of(struct queue *queue, uint32_t uid, uint32_t pid, size_t size)
 {
 	const struct item item = { .kind = ITEM_BLOCK, .pid = pid, .uid = uid, .size = size };
 
-	return queue__put(queue, &item);
+	return queue__put(queue, &item) == QUEUE_ROOM;
 }
 
 static bool put(struct queue *queue, enum item_kind kind, uint32_t pid, size_t size)
 {
 	const struct item item = { .kind = kind, .pid = pid, .size = size };
 
-	return queue__put(queue, &item);
+	return queue__put(queue, &item) == QUEUE_ROOM;
 }
 
 static struct item get(struct queue *queue)
@@ -34,11 +34,11 @@ static void test_order(void)
 {
 	struct queue *queue = queue__new(3, 100);
 	int data;
-	const struct item item = { ITEM_RAW, &data, 7, 42 };
+	const struct item item = { ITEM_RAW, &data, 7, 42, 1000 };
 	struct item got;
 	bool ordered = true;
 
-	ok(queue__put(queue, &item), "an item is accepted");
+	ok(queue__put(queue, &item) == QUEUE_ROOM, "an item is accepted");
 	got = get(queue);
 	ok(got.kind == ITEM_RAW && got.data == &data && got.size == 7 && got.pid == 42,
 	   "and returned unchanged");
@@ -161,10 +161,10 @@ static void test_threads(void)
 		abort();
 	for (uint32_t i = 1; i <= ROUNDS; i++) {
 		uint32_t *data = malloc(sizeof(*data));
-		struct item item = { ITEM_BLOCK, data, 0, i };
+		struct item item = { ITEM_BLOCK, data, 0, i, 0 };
 
 		*data = i;
-		if (queue__put(queue, &item)) {
+		if (queue__put(queue, &item) == QUEUE_ROOM) {
 			sum += i;
 			continue;
 		}
@@ -236,14 +236,15 @@ static void test_users(void)
 	while (put_of(queue, 1000, 10 + hog, 0))
 		hog++;
 	is_uint(hog, 100, "the only user may use all of it");
-	ok(!queue__is_over_share(queue, &over), "a full queue is not a matter of shares");
+	ok(queue__put(queue, &over) == QUEUE_FULL, "a full queue is not a matter of shares");
 	drain(queue);
 	put_of(queue, 0, 1, 0);
 	get(queue);
 	for (hog = 0; put_of(queue, 1000, 10 + hog, 0); hog++)
 		;
 	ok(hog >= 70 && hog <= 80, "then a user fills three quarters: %u of 100", hog);
-	ok(queue__is_over_share(queue, &over), "and the next one is refused for its share");
+	ok(queue__put(queue, &over) == QUEUE_OVER_SHARE,
+	   "and the next one is refused for its share");
 	while (put_of(queue, 1001, 500 + second, 0))
 		second++;
 	ok(second >= 15 && second < 25, "a second user fills what its share allows: %u", second);
@@ -261,6 +262,58 @@ static void test_users(void)
 	queue__free(queue);
 }
 
+static void work(unsigned ms)
+{
+	uint64_t until_ns = clock__mono_ns() + ms * NS_PER_MS;
+
+	while (clock__mono_ns() < until_ns)
+		;
+}
+
+/* Takes items, each for so long, until there is one of this user; returns how many came before. */
+static unsigned items_before(struct queue *queue, uint32_t uid, unsigned ms)
+{
+	struct item item;
+
+	for (unsigned cnt = 0;; cnt++) {
+		if (!queue__get(queue, 1, &item) || item.uid == uid)
+			return cnt;
+		work(ms);
+	}
+}
+
+/* A user with many items does not hold up others for long. */
+static void test_turns(void)
+{
+	struct queue *queue = queue__new(100, 1000);
+	uint32_t last = 0;
+	struct item item;
+	bool ordered = true;
+
+	for (uint32_t i = 1; i <= 50; i++)
+		put_of(queue, 1000, i, 0);
+	put_of(queue, 1001, 1, 0);
+	is_uint(items_before(queue, 1001, 0), 50, "while nothing takes long, the order is kept");
+	for (uint32_t i = 1; i <= 50; i++)
+		put_of(queue, 1000, i, 0);
+	put_of(queue, 1001, 1, 0);
+	put_of(queue, 1001, 2, 0);
+	ok(items_before(queue, 1001, 30) <= 5, "another user waits for some 100 ms");
+	is_uint(items_before(queue, 1001, 0), 0, "as long as it has had less of the reader's time");
+	while (queue__get(queue, 1, &item)) {
+		ordered &= item.uid == 1000 && item.pid > last;
+		last = item.pid;
+	}
+	ok(ordered && last == 50, "the items of a user stay in order");
+
+	for (uint32_t i = 1; i <= 20; i++)
+		put_of(queue, 1000, i, 0);
+	put(queue, ITEM_RAW, 0, 1);
+	put_of(queue, 1001, 1, 0);
+	is_uint(items_before(queue, 1001, 10), 21, "nothing overtakes an item of no process");
+	queue__free(queue);
+}
+
 int main(void)
 {
 	test_order();
@@ -272,5 +325,6 @@ int main(void)
 	test_threads();
 	test_shares();
 	test_users();
+	test_turns();
 	return tap__done();
 }

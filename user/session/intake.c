@@ -32,7 +32,7 @@ void session__flush_raw(struct session *s)
 
 	if (!s->intake.raw.len)
 		return;
-	if (s->intake.raw.failed || !queue__put(s->queue, &item)) {
+	if (s->intake.raw.failed || queue__put(s->queue, &item) != QUEUE_ROOM) {
 		losses__add(&s->losses, LOSS_JOURNAL, 1);
 		strbuf__free(&s->intake.raw);
 	}

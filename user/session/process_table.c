@@ -59,10 +59,13 @@ uint32_t process_table__uid(const struct process_table *table, uint32_t pid)
 
 bool process_table__queue(struct process_table *table, struct item *item, int reason, unsigned kind)
 {
+	enum queue_room room;
+
 	item->uid = process_table__uid(table, item->pid);
-	if (queue__put(table->queue, item))
+	room = queue__put(table->queue, item);
+	if (room == QUEUE_ROOM)
 		return true;
-	if (queue__is_over_share(table->queue, item)) {
+	if (room == QUEUE_OVER_SHARE) {
 		over_shares__add(table->over_share, item->uid, kind, 1);
 		reason = JANK_LOST_SHARE;
 	}
@@ -190,35 +193,39 @@ void process_table__announce(struct process_table *table, struct process_entry *
 		identity__free(item.data);
 }
 
+static bool send_exit(struct process_table *table, const struct pending_exit *end)
+{
+	const struct item item = { .kind = ITEM_PROCESS_GONE, .pid = end->pid, .uid = end->uid };
+
+	return queue__put(table->queue, &item) == QUEUE_ROOM;
+}
+
 bool process_table__send_exit(struct process_table *table, uint32_t pid)
 {
-	const struct item item = { .kind = ITEM_PROCESS_GONE,
-				   .pid = pid,
-				   .uid = process_table__uid(table, pid) };
-
-	return queue__put(table->queue, &item);
+	return send_exit(table, &(struct pending_exit){ pid, process_table__uid(table, pid) });
 }
 
 /* The sink thread knows the process: if its queue is full, the end waits in a list. */
 void process_table__report_exit(struct process_table *table, uint32_t pid)
 {
-	uint32_t *pids;
+	const struct pending_exit end = { pid, process_table__uid(table, pid) };
+	struct pending_exit *ends;
 
-	if (process_table__send_exit(table, pid))
+	if (send_exit(table, &end))
 		return;
-	pids = reallocarray(table->pending_exits, table->pending_cnt + 1, sizeof(*pids));
-	if (!pids) {
+	ends = reallocarray(table->pending_exits, table->pending_cnt + 1, sizeof(*ends));
+	if (!ends) {
 		losses__add(table->losses, LOSS_NO_MEMORY, 1);
 		return;
 	}
-	table->pending_exits = pids;
-	pids[table->pending_cnt++] = pid;
+	table->pending_exits = ends;
+	ends[table->pending_cnt++] = end;
 }
 
 void process_table__report_pending(struct process_table *table)
 {
 	while (table->pending_cnt &&
-	       process_table__send_exit(table, table->pending_exits[table->pending_cnt - 1]))
+	       send_exit(table, &table->pending_exits[table->pending_cnt - 1]))
 		table->pending_cnt--;
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bounded queue from the intake thread to the sink thread. queue__put never waits; the caller
- * counts what finds no room as a loss.
+ * counts what finds no room as a loss. Items come out in the order of their arrival, except that a
+ * user who keeps the reader busy waits for others: items of one user stay in order, and none
+ * overtakes an earlier item of no process.
  */
 #ifndef JANK_SESSION_QUEUE_H
 #define JANK_SESSION_QUEUE_H
@@ -43,11 +45,14 @@ struct item {
 struct queue *queue__new(size_t max_items, size_t max_bytes);
 void queue__free(struct queue *queue); /* accepts NULL; leaks waiting items: drain it first */
 
-/* False: full, the caller keeps the item. ITEM_STOP and ITEM_SUMMARY always find room. */
-bool queue__put(struct queue *queue, const struct item *item);
+enum queue_room {
+	QUEUE_ROOM,
+	QUEUE_FULL,
+	QUEUE_OVER_SHARE, /* the process or the user holds too much */
+};
 
-/* Would the item be refused for its process's or user's share alone? Call it after a refusal. */
-bool queue__is_over_share(struct queue *queue, const struct item *item);
+/* Unless it had room, the caller keeps the item. ITEM_STOP and ITEM_SUMMARY always find room. */
+enum queue_room queue__put(struct queue *queue, const struct item *item);
 
 size_t queue__bytes(struct queue *queue); /* of the waiting items */
 

@@ -77,13 +77,17 @@ struct process_entry {
 	UT_hash_handle hh;
 };
 
+struct pending_exit {
+	uint32_t pid, uid;
+};
+
 struct process_table {
 	struct queue *queue; /* borrowed, as are losses and over_share */
 	struct losses *losses;
 	struct over_shares *over_share;
-	struct process_entry *entries; /* by pid */
-	unsigned alive_cnt;	       /* of those with keeps_alive */
-	uint32_t *pending_exits;       /* ended processes that the sink thread still knows */
+	struct process_entry *entries;	    /* by pid */
+	unsigned alive_cnt;		    /* of those with keeps_alive */
+	struct pending_exit *pending_exits; /* of processes that the sink thread still knows */
 	size_t pending_cnt;
 };
 
