@@ -273,6 +273,7 @@ static void finish(struct session *s)
 {
 	struct strbuf live = STRBUF_INIT;
 
+	sink_thread__hurry(s->sink_thread);
 	session__look(s, s->sink.journal ? &live : NULL);
 	ring__drain(s->ring);
 	strbuf__add(&s->intake.raw, live.data, live.len);
