@@ -165,11 +165,13 @@ static void run_storm(char **argv)
 	run_loop(&opts);
 }
 
-/* crowd IDLE LOOPS: threads */
+/* crowd IDLE LOOPS [GAP_MS]: threads */
 static void run_crowd(char **argv)
 {
 	static struct loop_opts opts = { .gap_ms = 100, .sleep_ns = 40 * NS_PER_MS };
 
+	if (argv[0] && argv[1])
+		opts.gap_ms = (int)number(argv, 2, 100);
 	for (unsigned long i = number(argv, 0, 0); i; i--)
 		start_thread(idle_thread, NULL);
 	for (unsigned long i = number(argv, 1, 0); i; i--)
@@ -255,6 +257,40 @@ static void run_churn(char **argv)
 		for (int i = 0; i < 8; i++)
 			pthread_join(threads[i], NULL);
 	}
+}
+
+/* False in a child, and when no process could be started. */
+static bool fork_two(void)
+{
+	bool some = false;
+
+	for (int i = 0; i < 2; i++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			return false;
+		some |= pid > 0;
+	}
+	return some;
+}
+
+/*
+ * bomb SLEEP_MS: each process makes blocks until it could start another one, then some more, and
+ * ends
+ */
+static void run_bomb(char **argv)
+{
+	struct loop_opts opts = { .gap_ms = 1, .rounds = 3 };
+	pid_t first = getpid();
+
+	opts.sleep_ns = number(argv, 0, 40) * NS_PER_MS;
+	signal(SIGCHLD, SIG_IGN);
+	ready();
+	for (bool started = false; !started || getpid() == first;) {
+		started = fork_two();
+		run_loop(&opts);
+	}
+	_exit(0);
 }
 
 static void *exec_thread(void *arg)
@@ -429,7 +465,7 @@ static const struct mode {
 	{ "maps", run_maps },	      { "churn", run_churn }, { "exec", run_exec },
 	{ "headless", run_headless }, { "stuck", run_stuck }, { "spin", run_spin },
 	{ "code", run_code },	      { "hoard", run_hoard }, { "leases", run_leases },
-	{ "farstack", run_farstack },
+	{ "farstack", run_farstack }, { "bomb", run_bomb },
 };
 
 int main(int argc, char **argv)
