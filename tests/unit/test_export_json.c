@@ -102,7 +102,7 @@ static const struct {
 	  true },
 	{ "cpu",
 	  "\"file\":\"/build/redis/deps/lua/src/"
-	  "lvm.c\",\"line\":113,\"language\":\"lua\",\"inlined\":true}",
+	  "lvm.c\",\"line\":113,\"language\":\"lua\",\"inlined\":true,\"app\":true}",
 	  true },
 	{ "cpu",
 	  "{\"function\":\"__schedule\",\"offset\":963,\"module\":\"vmlinux\",\"kernel\":true}",
@@ -121,7 +121,7 @@ static const struct {
 	  true },
 	{ "lock",
 	  "{\"offset\":528944,\"module\":\"/opt/thumb/bin/"
-	  "thumbnailer\"},{\"address\":\"0x7ffff7fc1234\"}]",
+	  "thumbnailer\",\"app\":true},{\"address\":\"0x7ffff7fc1234\"}]",
 	  true },
 	{ "hang", "{\"type\":\"hang\"", true },
 	{ "hang", "\"severity\":\"hang\"", true },
@@ -132,6 +132,9 @@ static const struct {
 	{ "hang_end",
 	  "\"dropped_frames\":300,\"frames\":{\"missed\":317,\"refresh_hz\":59.9,\"crtc\":1},",
 	  true },
+	{ "hang_end", ",\"hang_reported\":true,\"thread_ended\":true}", true },
+	{ "hang", "\"hang_reported\"", false },
+	{ "hang", "\"thread_ended\"", false },
 	{ "hang", "\"frames\"", false },
 	{ "bare", "\"cpu\":{\"busy\":false}", true },
 	{ "bare", "\"cause\"", false },

@@ -104,6 +104,7 @@ static Jankbpf__Frame *make_frame(const Jankbpf__Frame *from, const struct frame
 	ret->has_line = name->file && name->line;
 	ret->line = name->line;
 	ret->has_inlined = ret->inlined = name->inlined;
+	ret->has_app = ret->app = from->app && !name->inlined;
 	if (ret->function && ret->module && ret->build_id && (ret->file || !name->file))
 		return ret;
 	jankbpf__frame__free_unpacked(ret, NULL);

@@ -73,6 +73,7 @@ static Jankbpf__Message *message_of(struct record *r, const struct message *mess
 		ret->also_ready[i] = ready_of(r, &message->also[i]);
 	if (message->was_queued)
 		SET(ret, queued_ns, message->queued_ns);
+	SET_KNOWN(ret, too_many_fds, message->too_many_fds);
 	return ret;
 }
 
@@ -241,6 +242,8 @@ static Jankbpf__Block *block_of(struct record *r, const struct block *block)
 		SET(ret, behind, block->behind - 1);
 	if (block__turns_unknown(block))
 		ret->turns = "unknown";
+	SET_KNOWN(ret, hang_reported, block->hang_reported);
+	SET_KNOWN(ret, thread_ended, block->ended_by_exit);
 	SET(ret, dropped_frames, block->dropped_frames);
 	ret->frames = display_of(r, &block->frames);
 	SET(ret, cpu_ns, block->cpu_ns);
@@ -293,8 +296,10 @@ Jankbpf__Frame **record__frames(struct record *r, const struct frame *frames, si
 		return NULL;
 	record__begin(r, true);
 	ret = record__array(r, cnt, &cnt);
-	for (size_t i = 0; i < cnt; i++)
+	for (size_t i = 0; i < cnt; i++) {
 		ret[i] = record__frame(r, &frames[i]);
+		ret[i]->has_app = false; /* the journal has its own list of these */
+	}
 	return ret;
 }
 
@@ -429,6 +434,7 @@ static Jankbpf__Summary *summary_of(struct record *r, const struct summary *summ
 		ret->loops[i] = loop_of(r, &summary->loops[i]);
 	set_not_watched(r, ret, &summary->unwatched);
 	SET_KNOWN(ret, stopped_blocks, summary->stopped_cnt);
+	SET_KNOWN(ret, idle_loop, summary->idle_loop);
 	return ret;
 }
 

@@ -28,7 +28,7 @@ const Jankbpf__Record *record__of_summary(struct record *record, const struct su
 /* A block without the stacks of its samples and chain. */
 Jankbpf__Block *record__without_stacks(struct record *record, const struct block *block);
 
-/* Convert frames (at least one) and losses. */
+/* Convert frames (at least one), without `app`, and losses. */
 Jankbpf__Frame **record__frames(struct record *record, const struct frame *frames, size_t cnt);
 Jankbpf__Lost *record__losses(struct record *record, const struct block_loss *lost, size_t cnt);
 

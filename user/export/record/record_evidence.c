@@ -37,6 +37,7 @@ Jankbpf__Frame *record__frame(struct record *r, const struct frame *frame)
 	ret->language = record__str(r, frame->language);
 	SET_KNOWN(ret, inlined, frame->inlined);
 	SET_KNOWN(ret, kernel, frame->kernel);
+	SET_KNOWN(ret, app, frame->app);
 	return ret;
 }
 
