@@ -307,7 +307,7 @@ static void test_size(void)
 		struct strbuf name = STRBUF_INIT;
 		long bytes;
 
-		blockcanary__add_name(&name, blockcanary__time_ns(b), 0);
+		blockcanary__add_name(&name, blockcanary__time_ns(fixture__record(b)->block), 0);
 		if (send_block(sink, b))
 			break;
 		bytes = total_bytes("size");

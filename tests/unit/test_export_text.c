@@ -339,6 +339,41 @@ static void test_errors(void)
 	close(fds[1]);
 }
 
+/* Nothing is known but the time: the text says so. */
+static void test_absent(void)
+{
+	Jankbpf__Summary summary = JANKBPF__SUMMARY__INIT;
+	Jankbpf__NotWatched later = JANKBPF__NOT_WATCHED__INIT, *not_watched[] = { &later };
+	Jankbpf__Loop loop = JANKBPF__LOOP__INIT, *loops[] = { &loop };
+	Jankbpf__Record record = JANKBPF__RECORD__INIT;
+
+	for (int verbosity = -1; verbosity <= 1; verbosity++) {
+		int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+		struct sink *sink = sink_text__new(fd, false, 0, verbosity);
+
+		is_int(send_absent(sink, JANKBPF__RECORD__TYPE_BLOCK), 0, "an unknown block");
+		is_int(send_absent(sink, JANKBPF__RECORD__TYPE_HANG), 0, "an unknown hang");
+		record.type_case = JANKBPF__RECORD__TYPE_SUMMARY;
+		record.summary = &summary;
+		is_int(sink->ops->record(sink, &record), 0, "an empty summary");
+		later.reason = "later";
+		summary.n_not_watched = summary.n_loops = 1;
+		summary.not_watched = not_watched;
+		summary.loops = loops;
+		is_int(sink->ops->record(sink, &record), 0, "unknown loops");
+		record.type_case = JANKBPF__RECORD__TYPE__NOT_SET;
+		is_int(sink->ops->record(sink, &record), 0, "a record of a later type");
+		sink->ops->free(sink);
+		close(fd);
+		slurp(path, &out);
+		has_str(strbuf__str(&out), "━━ 0 ns  ? (pid 0) · unknown", "names are unknown");
+		has_str(strbuf__str(&out), "0% later", "the cause is a later version's");
+		has_str(strbuf__str(&out), "not watched: and 1 more process\n",
+			"so is the reason why it was not watched");
+		lacks_str(strbuf__str(&out), "(null)", "nothing else is shown");
+	}
+}
+
 static int show(int argc, char **argv)
 {
 	struct sink *sink =
@@ -365,6 +400,7 @@ int main(int argc, char **argv)
 	test_bar();
 	test_verbosity();
 	test_losses();
+	test_absent();
 	test_errors();
 	strbuf__free(&out);
 	return tap__done();

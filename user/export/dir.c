@@ -107,8 +107,8 @@ struct sink_dir {
 	struct record_file file;
 	struct retain retain;
 	uint64_t next_clean_ns; /* CLOCK_MONOTONIC */
-	struct stream stream;
-	struct strbuf log;
+	struct strbuf bytes;	/* of the last record */
+	struct strbuf log;	/* of the last block */
 };
 
 static int dir__open(struct sink_dir *d)
@@ -169,7 +169,7 @@ static int dir__write_log(struct sink_dir *d, uint64_t real_ns)
 /* Writes the record, and the log if there is one. Each is tried, even if the other fails. */
 static int dir__write(struct sink_dir *d, uint64_t real_ns)
 {
-	const struct strbuf *bytes = &d->stream.bytes;
+	const struct strbuf *bytes = &d->bytes;
 	int err, log_err = 0;
 
 	if (d->log.failed)
@@ -192,24 +192,20 @@ static int dir__write(struct sink_dir *d, uint64_t real_ns)
  * A hang has no log: BlockCanary's record describes an ended block, and its reader would show the
  * same block twice. The only log is written at the end, with severity "hang".
  */
-static int dir__block(struct sink *sink, const struct block *block)
+static int dir__record(struct sink *sink, const Jankbpf__Record *record)
 {
 	struct sink_dir *d = (struct sink_dir *)sink;
-	int err = stream__put_block(&d->stream, block);
+	uint64_t real_ns = 0;
+	int err;
 
+	strbuf__reset(&d->bytes);
 	strbuf__reset(&d->log);
-	if (block->type != BLOCK_HANG)
-		blockcanary__add_log(&d->log, block, d->qualifier);
-	return err ? err : dir__write(d, blockcanary__time_ns(block));
-}
-
-static int dir__summary(struct sink *sink, const struct summary *summary)
-{
-	struct sink_dir *d = (struct sink_dir *)sink;
-	int err = stream__put_summary(&d->stream, summary);
-
-	strbuf__reset(&d->log);
-	return err ? err : dir__write(d, 0);
+	err = stream__add(&d->bytes, d->file.format, record);
+	if (record->type_case == JANKBPF__RECORD__TYPE_BLOCK) {
+		blockcanary__add_log(&d->log, record->block, d->qualifier);
+		real_ns = blockcanary__time_ns(record->block);
+	}
+	return err ? err : dir__write(d, real_ns);
 }
 
 static void dir__free(struct sink *sink)
@@ -219,7 +215,7 @@ static void dir__free(struct sink *sink)
 	record_file__close(&d->file);
 	if (d->dirfd >= 0)
 		close(d->dirfd);
-	stream__free(&d->stream);
+	strbuf__free(&d->bytes);
 	strbuf__free(&d->log);
 	free(d->qualifier);
 	free(d->dir);
@@ -228,8 +224,7 @@ static void dir__free(struct sink *sink)
 
 static const struct sink_ops dir_ops = {
 	.name = "directory",
-	.block = dir__block,
-	.summary = dir__summary,
+	.record = dir__record,
 	.free = dir__free,
 };
 
@@ -241,7 +236,7 @@ static struct sink_dir *dir__alloc(const struct sink_dir_opts *opts)
 		return NULL;
 	d->sink.ops = &dir_ops;
 	d->dirfd = d->file.fd = -1;
-	d->file.format = d->stream.format = opts->format;
+	d->file.format = opts->format;
 	d->retain.keep_ns = opts->keep_ns;
 	d->retain.max_bytes = opts->max_bytes;
 	d->dir = strdup(opts->dir);

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "export/json/json.h"
-#include "export/shared_words.h"
+#include "export/values.h"
 
 static Jankbpf__Lost *lost_of(struct record *r, const struct block_loss *lost, size_t cnt)
 {
@@ -83,7 +83,7 @@ static Jankbpf__CausePart *part_of(struct record *r, const struct cause_part *pa
 
 	ret->kind = record__str(r, part->kind);
 	ret->what = record__str(r, part->what);
-	SET(ret, share, share__bounded(part->share));
+	SET(ret, share, value__share(part->share));
 	ret->frame = part->frame ? record__frame(r, part->frame) : NULL;
 	return ret;
 }
@@ -98,10 +98,10 @@ static Jankbpf__Cause *cause_of(struct record *r, const struct cause *cause)
 	ret = NEW(r, cause);
 	ret->kind = record__str(r, cause->kind);
 	ret->what = record__str(r, cause->what);
-	SET(ret, share, share__bounded(cause->share));
+	SET(ret, share, value__share(cause->share));
 	ret->summary = record__str(r, cause->summary);
 	if (cause->summary)
-		SET(ret, confidence, share__bounded(cause->confidence));
+		SET(ret, confidence, value__share(cause->confidence));
 	ret->frame = cause->frame ? record__frame(r, cause->frame) : NULL;
 	ret->signature = cause->signature[0] ? (char *)cause->signature : NULL;
 	ret->parts = record__array(r, cause->part_cnt, &ret->n_parts);

@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "export/record/record.h"
-#include "export/shared_words.h"
 
 Jankbpf__Time *record__time(struct record *r, const uint64_t *state_ns)
 {
