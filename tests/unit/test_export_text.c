@@ -307,6 +307,46 @@ static void test_verbosity(void)
 	is_int(count(shown(loud, "states"), "0x400000"), 12, "loud: every stack");
 }
 
+/* Written by the sink that shows this much. */
+static const char *shown_record(int verbosity, const Jankbpf__Record *record)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	struct sink *sink = sink_text__new(fd, false, 0, verbosity);
+
+	if (sink->ops->record(sink, record))
+		abort();
+	sink->ops->free(sink);
+	close(fd);
+	slurp(path, &out);
+	return strbuf__str(&out);
+}
+
+static void test_too_many_fds(void)
+{
+	struct block *block = fixture__ready();
+
+	block->message->too_many_fds = true;
+	has_str(shown_record(1, fixture__record(block)),
+		"3 more, not known which: the process has too many descriptors\n",
+		"why the ready descriptors are not known");
+	block__free(block);
+}
+
+/* With an idle loop, "0 blocks" is true of something. */
+static void test_idle_loop(void)
+{
+	struct unwatched item = { .reason = UNWATCHED_NO_LOOP, .pid = 7, .comm = "bash" };
+	struct summary summary = { .unwatched = { &item, 1, 0 } };
+
+	has_str(shown_record(0, fixture__summary_record(&summary)), "nothing was watched",
+		"nothing was watched");
+	has_str(strbuf__str(&out), "not watched: bash (pid 7): no loop seen\n", "and why");
+	summary.idle_loop = true;
+	has_str(shown_record(0, fixture__summary_record(&summary)), "0 dispatches · 0 blocks",
+		"a loop was watched");
+	lacks_str(strbuf__str(&out), "nothing was watched", "so something was");
+}
+
 static void test_losses(void)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -400,6 +440,8 @@ int main(int argc, char **argv)
 	test_bar();
 	test_verbosity();
 	test_losses();
+	test_too_many_fds();
+	test_idle_loop();
 	test_absent();
 	test_errors();
 	strbuf__free(&out);
