@@ -42,21 +42,33 @@ CFLAGS    ?= -O2 -g
 comma     := ,
 WARN      := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter \
              -Wformat=2 -Werror=implicit-function-declaration
-# Without position-independent code and unused sections, for size.
-STATICFLAGS := $(if $(STATIC),-fno-pie -ffunction-sections -fdata-sections)
+# Without unused sections, for size.
+STATICFLAGS := $(if $(STATIC),-ffunction-sections -fdata-sections)
+# Of our programs, not of those that the tests trace. FORTIFY_SOURCE needs an optimizing compiler, and
+# the sanitizers do the same checks better.
+PROTECT_arm64 := -mbranch-protection=standard
+PROTECT_x86   := -fcf-protection
+takes      = $(shell $(CC) -Werror $(1) -S -o /dev/null -xc /dev/null 2>/dev/null && echo $(1))
+FORTIFY   := $(if $(SANITIZE)$(filter -O0,$(CFLAGS)),,$(if $(filter -O%,$(CFLAGS)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
+HARDEN    := -fPIE -fstack-protector-strong -fstack-clash-protection $(call takes,$(PROTECT_$(ARCH))) $(FORTIFY)
 SANFLAGS  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
 CPPFLAGS  += -I. -Iuser -I$(OUT) -D_GNU_SOURCE -DJANK_VERSION='"$(VERSION)"'
-ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) $(STATICFLAGS) -fno-strict-aliasing -pthread
+ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) $(STATICFLAGS) $(HARDEN) -fno-strict-aliasing -pthread
 BPF_CFLAGS := -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Wno-unused-parameter \
               -D__TARGET_ARCH_$(ARCH) -I. -Ivmlinux -idirafter /usr/include/$(TRIPLET)
 LDLIBS    := -lbpf -lxxhash -ljansson -lprotobuf-c -lelf -lz -llzma -liberty -lcap-ng -linih -lpthread
 ifneq ($(STATIC),)
 override LDFLAGS += -static -no-pie -Wl,--gc-sections
+# A C library without this file has no static-pie.
+STATIC_PIE := $(if $(filter /%,$(shell $(CC) -print-file-name=rcrt1.o)),-static-pie,-static -no-pie)
 # A function of libcap-ng that we do not call would bring them in, and with them what loads nss modules.
 override LDFLAGS += -Wl,--defsym=getpwuid=0 -Wl,--defsym=initgroups=0
 # What newer static libelfs need, where it is.
 LDLIBS    += $(if $(filter /%,$(shell $(CC) -print-file-name=libzstd.a)),-lzstd)
 endif
+# The program is loaded at a random address, and its tables of pointers are read-only after its start.
+PIE_LDFLAGS = $(filter-out -static -no-pie,$(LDFLAGS)) $(if $(STATIC),$(STATIC_PIE),-pie) \
+              -Wl,-z,relro,-z,now,-z,noexecstack
 STRIP_ALL   := $(if $(STATIC),-s)
 STRIP_DEBUG := $(if $(STATIC),-Wl$(comma)--strip-debug)
 
@@ -103,13 +115,18 @@ jankbpf jankbpf-$(MACHINE): $(VARIANT)/jankbpf
 
 $(VARIANT)/jankbpf: $(APP_SRC:%.c=$(VARIANT)/%.o) $(SKEL_SRC:%.c=$(VARIANT)/%.o) $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(STRIP_ALL) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(PIE_LDFLAGS) $(STRIP_ALL) -o $@ $^ $(LDLIBS)
 
 $(LIB): $(LIB_SRC:%.c=$(VARIANT)/%.o)
 	$(call msg,AR,$@)
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
-$(VARIANT)/%.o: %.c
+# Objects with other flags would not link, or lack their protection.
+$(VARIANT)/cflags: cflags-changed
+	@mkdir -p $(@D)
+	@echo '$(ALL_CFLAGS)' | cmp -s - $@ || echo '$(ALL_CFLAGS)' > $@
+
+$(VARIANT)/%.o: %.c $(VARIANT)/cflags
 	@mkdir -p $(@D)
 	$(call msg,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
@@ -156,4 +173,4 @@ clean: #:build remove what was built
 	$(call msg,CLEAN,$(OUT))
 	$(Q)rm -rf $(OUT) $(if $(CROSS_COMPILE),jankbpf-$(MACHINE),jankbpf jankbpf-* simjank simjank-looper)
 
-.PHONY: all clean program tools jankbpf jankbpf-$(MACHINE)
+.PHONY: all clean program tools cflags-changed jankbpf jankbpf-$(MACHINE)

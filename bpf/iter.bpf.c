@@ -75,6 +75,8 @@ static __noinline int iter__hang(struct jank_look *look, struct jank_thread *t,
 		return 0;
 	if (!jank_conf.debugging && iter__is_debugged(&rec))
 		return 0;
+	if (share__is_over(t->user, SHARE_BLOCK_SZ + SHARE_STACK_SZ, JANK_SHARE_CNT))
+		return 0; /* the next read retries */
 	record__head(&rec.hdr, JANK_REC_HANG, sizeof(rec), now, task);
 	rec.hdr.flags = t->trial;
 	rec.cpu_ns = rec.state_ns[JANK_STATE_RUNNING];
@@ -223,10 +225,12 @@ static __always_inline struct jank_thread *iter__make(__u32 tid)
 	if (blank)
 		bpf_map_update_elem(&jank_threads, &tid, blank, BPF_NOEXIST);
 	t = bpf_map_lookup_elem(&jank_threads, &tid);
-	if (t)
-		t->fd = -1;
-	else
+	if (!t) {
 		lost__add(JANK_LOST_NO_THREAD);
+		return NULL;
+	}
+	t->fd = -1;
+	t->user = JANK_SHARE_OTHERS;
 	return t;
 }
 

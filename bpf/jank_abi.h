@@ -14,6 +14,7 @@
 #endif
 
 #include "bpf/jank_hist.h"
+#include "bpf/jank_share.h"
 
 #define JANK_ABI_VERSION 2
 
@@ -110,7 +111,8 @@
 	X(4, LOOP_CHANGED, "loop_changed") /* an open dispatch discarded: its loop changed */      \
 	X(5, NO_STACK, "stack_failed")	   /* a sample without any frame */                        \
 	X(6, EVIDENCE, "evidence_shed")	   /* stacks of threads that a dispatch awaited */         \
-	X(7, COPY, "stack_copies_shed")	   /* callers of a sample by frame pointers only */
+	X(7, COPY, "stack_copies_shed")	   /* callers of a sample by frame pointers only */        \
+	X(8, SHARE, "share_exceeded")	   /* its user held too much: see jank_share */
 
 #define JANK_X_STATE(nr, NAME, key)	   JANK_STATE_##NAME = nr,
 #define JANK_X_CLASS(nr, NAME)		   JANK_CLASS_##NAME = nr,

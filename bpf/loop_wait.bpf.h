@@ -53,6 +53,8 @@ static __noinline int loop_wait__send(struct jank_thread *t, struct task_struct 
 /* Sends the records of a loop and of the place where it waits. */
 static __noinline int loop_wait__announce(struct jank_thread *t, struct task_struct *task, u64 now)
 {
+	if (share__is_over(t->user, SHARE_BLOCK_SZ + JANK_COPY_SZ, JANK_SHARE_RECORD))
+		return -1;
 	loop_wait__send_loop(t, task, now);
 	copy_user_stack__send_wait(task, now);
 	return loop_wait__send(t, task, now);

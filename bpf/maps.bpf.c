@@ -18,6 +18,7 @@ struct jank_script_any_map jank_script_any SEC(".maps");
 struct jank_globs_map jank_globs SEC(".maps");
 struct jank_cgroups_map jank_cgroups SEC(".maps");
 struct jank_marks_map jank_marks SEC(".maps");
+struct jank_shares_map jank_shares SEC(".maps");
 struct jank_ring_map jank_ring SEC(".maps");
 struct jank_lost_map jank_lost SEC(".maps");
 struct jank_slices_map jank_slices SEC(".maps");
@@ -34,6 +35,10 @@ struct jank_vblanks_map jank_vblanks SEC(".maps");
 
 __u32 jank_runnable_cnt = 0;
 __u32 jank_slice_epoch = 0;
+__u32 jank_share_user_cnt = 0;
+#ifdef JANK_PLAIN
+__u64 jank_thread_cnt = 0;
+#endif
 __u64 jank_asks_ns = 0;
 __u32 jank_asks_cnt = 0;
 __u32 jank_watch_on = 0;

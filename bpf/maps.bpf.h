@@ -138,6 +138,8 @@ struct jank_thread {
 #ifdef JANK_PLAIN
 	__u64 task; /* the task; needed where the entry is found by number */
 #endif
+	__u32 user;		  /* key of its user's account: share.bpf.h */
+	__u32 counted_user;	  /* plain probes: it is in that account's thread_cnt */
 	__u64 throttled_mark;	  /* facts__throttled_ns when it left the CPU last */
 	__u64 start_throttled_ns; /* throttled part of start_delay_ns, when that is long */
 	__u64 throttled_ns, min_flt,
@@ -328,6 +330,13 @@ struct jank_marks_map {
 	__type(key, __u32);
 	__type(value, struct jank_mark);
 };
+/* By user. Preallocated, because entries are made in scheduler events, too. */
+struct jank_shares_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, JANK_SHARE_USER_MAX + 1);
+	__type(key, __u32);
+	__type(value, struct jank_share);
+};
 struct jank_ring_map {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4 << 20);
@@ -425,6 +434,7 @@ extern struct jank_script_any_map jank_script_any SEC(".maps");
 extern struct jank_globs_map jank_globs SEC(".maps");
 extern struct jank_cgroups_map jank_cgroups SEC(".maps");
 extern struct jank_marks_map jank_marks SEC(".maps");
+extern struct jank_shares_map jank_shares SEC(".maps");
 extern struct jank_ring_map jank_ring SEC(".maps");
 extern struct jank_lost_map jank_lost SEC(".maps");
 extern struct jank_slices_map jank_slices SEC(".maps");
@@ -444,6 +454,12 @@ extern __u32 jank_runnable_cnt;
 
 /* Changes when the first of these threads begins to wait: before that, nothing is logged. */
 extern __u32 jank_slice_epoch;
+
+/* Number of users in jank_shares. From the second one on the ring is shared out. */
+extern __u32 jank_share_user_cnt;
+#ifdef JANK_PLAIN
+extern __u64 jank_thread_cnt; /* entries of jank_threads that count for a user */
+#endif
 
 /* -a: questions about places (chain.bpf.h) since jank_asks_ns. */
 extern __u64 jank_asks_ns;

@@ -53,6 +53,17 @@ static __always_inline bool record__is_crowded(void)
 }
 
 /*
+ * Is the ring half full, and traced by several users? Then the other half is kept for dispatches:
+ * threads that they wait for are not accounted to a user.
+ */
+static __always_inline bool record__is_half_full(void)
+{
+	return jank_share_user_cnt > 1 &&
+	       bpf_ringbuf_query(&jank_ring, BPF_RB_AVAIL_DATA) >
+		       bpf_ringbuf_query(&jank_ring, BPF_RB_RING_SIZE) / 2;
+}
+
+/*
  * Sends a stack record. It is dropped when the ring is three quarters full, because the rest is
  * reserved for blocks. The reader is woken only when the ring is a quarter full.
  */
@@ -69,6 +80,15 @@ static __always_inline int record__send_stack(struct jank_stack_buf *buf, __u32 
 	if (!bpf_ringbuf_output(&jank_ring, buf, size, flags))
 		return 0;
 shed:
+	lost__add(JANK_LOST_SAMPLE_SHED);
+	return -1;
+}
+
+/* The same for a thread without a dispatch. */
+static __always_inline int record__send_other(struct jank_stack_buf *buf, __u32 size)
+{
+	if (!record__is_half_full())
+		return record__send_stack(buf, size);
 	lost__add(JANK_LOST_SAMPLE_SHED);
 	return -1;
 }

@@ -89,7 +89,8 @@ static __noinline int sampler__send(void *ctx, struct task_struct *task, __u16 k
 	sampler__take_stack(ctx, buf, regs, copied);
 	buf->rec.prio = facts__prio(task);
 	buf->rec.hdr.size = stack__size(&buf->rec);
-	return record__send_stack(buf, buf->rec.hdr.size);
+	return dispatch_ns ? record__send_stack(buf, buf->rec.hdr.size)
+			   : record__send_other(buf, buf->rec.hdr.size);
 }
 
 static __always_inline void sampler__sample(void *ctx, struct jank_thread *t,
@@ -98,7 +99,8 @@ static __always_inline void sampler__sample(void *ctx, struct jank_thread *t,
 	if (!t->handled.taken)
 		read_message__all(t, task);
 	t->evidence = 1;
-	if (sampler__send(ctx, task, JANK_REC_STACK, t->start_ns, now))
+	if (share__is_over(t->user, SHARE_STACK_SZ, JANK_SHARE_STACK) ||
+	    sampler__send(ctx, task, JANK_REC_STACK, t->start_ns, now))
 		t->shed_cnt++;
 	else
 		t->stack_cnt++;

@@ -89,8 +89,11 @@ int BPF_PROG(jank_on_waking, struct task_struct *task)
 static __always_inline int sched__send_thread(struct jank_thread *t, struct task_struct *task,
 					      u64 now)
 {
-	int res = thread__send_counts(t, task, now);
+	int res;
 
+	if (share__is_over(t->user, sizeof(struct jank_rec_thread), JANK_SHARE_RECORD))
+		return -1;
+	res = thread__send_counts(t, task, now);
 	if (res)
 		lost__add(JANK_LOST_RING_FULL);
 	return res;

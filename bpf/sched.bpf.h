@@ -237,18 +237,22 @@ static __noinline int sched__send_span(struct jank_thread *t, struct task_struct
 
 	rec->ns = now - rec->t_ns;
 	rec->runnable_ns = runnable_ns;
+	if (runnable_ns)
+		facts__was_runnable(t, task, runnable_ns);
+	t->evidence = 1;
+	if (share__is_over(t->user, SHARE_STACK_SZ, JANK_SHARE_STACK)) {
+		t->shed_cnt++;
+		return 0;
+	}
 	if (rec->state != JANK_STATE_RUNNABLE)
 		wait_object__send(rec, &t->await, task);
 	if (jank_conf.copy_sz)
 		copy_user_stack__send(KREAD(task, pid), rec->t_ns);
-	if (runnable_ns)
-		facts__was_runnable(t, task, runnable_ns);
 	stack__complete(&t->span, task);
 	if (runnable_ns >= jank_conf.span_min_ns)
 		slices__add(&t->span, now - runnable_ns, KREAD(task, pid));
 	rec->hdr.size = stack__size(rec);
 	script__send_taken(task, rec->t_ns, now);
-	t->evidence = 1;
 	if (record__send_stack(&t->span, rec->hdr.size))
 		t->shed_cnt++;
 	else

@@ -11,6 +11,7 @@
 #include "bpf/filter.bpf.h"
 #include "bpf/message.bpf.h"
 #include "bpf/record.bpf.h"
+#include "bpf/share.bpf.h"
 #include "bpf/waker_watch_on.bpf.h"
 
 #ifdef JANK_PLAIN
@@ -35,12 +36,33 @@ static __always_inline struct jank_thread *thread__alloc(struct task_struct *tas
 	__u32 zero = 0, tid = KREAD(task, pid);
 	struct jank_thread *blank = bpf_map_lookup_elem(&jank_blank, &zero), *t;
 
-	if (!blank || bpf_map_update_elem(&jank_threads, &tid, blank, BPF_NOEXIST))
+	if (!blank || bpf_map_update_elem(&jank_threads, &tid, blank, BPF_NOEXIST)) {
+		lost__add(JANK_LOST_NO_THREAD);
 		return NULL;
+	}
 	t = bpf_map_lookup_elem(&jank_threads, &tid);
 	if (t)
 		t->task = (u64)task;
 	return t;
+}
+
+/* Returns nonzero when the table is full, or the user is over its share of it. */
+static __noinline int thread__make(struct task_struct *task)
+{
+	__u32 user = share__of(task);
+	struct jank_thread *t;
+
+	if (!jank_conf.tgid && !share__takes_thread(user))
+		return -1;
+	t = thread__alloc(task);
+	if (t) {
+		t->user = user;
+		t->counted_user = !jank_conf.tgid;
+		return 0;
+	}
+	if (!jank_conf.tgid)
+		share__return_thread(user);
+	return -1;
 }
 
 /* Sets the task of an entry that user space may have created. */
@@ -49,9 +71,14 @@ static __always_inline void thread__is(struct jank_thread *t, struct task_struct
 	t->task = (u64)task;
 }
 
-static __always_inline void thread__drop(struct task_struct *task, __u32 tid)
+static __noinline int thread__drop(struct task_struct *task, __u32 tid)
 {
+	struct jank_thread *t = bpf_map_lookup_elem(&jank_threads, &tid);
+
+	if (t && t->counted_user)
+		share__return_thread(t->user);
 	bpf_map_delete_elem(&jank_threads, &tid);
+	return 0;
 }
 
 /* The thread ends: another thread may get its number from here on. */
@@ -102,12 +129,20 @@ static __always_inline __u32 thread__park_gen(void)
 
 static __always_inline struct jank_thread *thread__create(struct task_struct *task)
 {
+#ifdef JANK_PLAIN
+	struct jank_thread *t = thread__make(task) ? NULL : thread__get(task);
+
+	if (!t)
+		return NULL;
+#else
 	struct jank_thread *t = thread__alloc(task);
 
 	if (!t) {
 		lost__add(JANK_LOST_NO_THREAD);
 		return NULL;
 	}
+	t->user = share__of(task);
+#endif
 	t->fd = -1;
 	t->loop = JANK_LOOP_EPOLL;
 	return t;
@@ -411,6 +446,10 @@ static __noinline int thread__block(struct jank_thread *t, struct task_struct *t
 	t->accounted = 1;
 	stolen_ns = thread__trust_cpu_clock(t->state_ns, cpu_ns);
 	t->block_cnt++;
+	if (t->user == JANK_SHARE_OTHERS) /* its state was made from outside */
+		t->user = share__of(task);
+	if (share__is_over(t->user, SHARE_BLOCK_SZ, JANK_SHARE_RECORD))
+		return -1;
 	message__send(t, task, now);
 	facts__send(t, task, stolen_ns, now);
 	rec = bpf_ringbuf_reserve(&jank_ring, sizeof(*rec), 0);

@@ -226,7 +226,7 @@ static __noinline int waker_watch__send_waker(void *ctx, __u32 noted, struct tas
 	rec->prio = facts__prio(waker);
 	rec->hdr.size = stack__size(rec);
 	script__send(waker, 0, now);
-	return record__send_stack(&watch->buf, rec->hdr.size);
+	return record__send_other(&watch->buf, rec->hdr.size);
 }
 
 /* A sleeping thread without a dispatch is woken. Returns waker_watch__waker_of. */
@@ -352,7 +352,7 @@ static __noinline int waker_watch__arrive(struct task_struct *task, u64 now)
 		slices__add(&watch->buf, now - rec->runnable_ns, tid);
 	rec->hdr.size = stack__size(rec);
 	script__send_taken(task, rec->t_ns, now);
-	return record__send_stack(&watch->buf, rec->hdr.size);
+	return record__send_other(&watch->buf, rec->hdr.size);
 }
 
 #endif

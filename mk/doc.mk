@@ -3,10 +3,6 @@
 
 MAN       := $(VARIANT)/jankbpf.8
 MAN_GEN   := $(VARIANT)/man_options
-MAN_OBJ   := $(patsubst %,$(VARIANT)/%.o,tools/man_options user/options/options_table user/options/options_set \
-             user/base/apart user/base/clock user/base/err user/base/file user/base/proc user/base/parse \
-             user/base/strbuf user/base/text user/procfs/cgroup_find user/options/filter \
-             user/procfs/procinfo)
 
 # Builds for other machines do not need it; `install` does.
 all: $(if $(STATIC)$(CROSS_COMPILE),,doc)
@@ -15,9 +11,9 @@ all: $(if $(STATIC)$(CROSS_COMPILE),,doc)
 
 doc: $(MAN) #:build the man page, under .output/
 
-$(MAN_GEN): $(MAN_OBJ)
+$(MAN_GEN): $(VARIANT)/tools/man_options.o $(patsubst %.c,$(VARIANT)/%.o,$(wildcard user/options/*.c)) $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 ifneq ($(CROSS_COMPILE),)
 $(MAN): FORCE

@@ -39,7 +39,7 @@ $(SCHEMA_INC): $(OUT)/schema/schema.json
 $(VARIANT)/user/export/json/json.o: $(SCHEMA_INC)
 
 # The generated code has unused parameters and the like.
-$(VARIANT)/schema/%.o: $(OUT)/schema/%.c $(PB_H)
+$(VARIANT)/schema/%.o: $(OUT)/schema/%.c $(PB_H) $(VARIANT)/cflags
 	@mkdir -p $(@D)
 	$(call msg,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<

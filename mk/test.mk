@@ -75,13 +75,13 @@ live: #:tests tests against running programs (as root)
 	$(Q)$(call RUN_TESTS,$(LIVE_T))
 
 # Live tests that do not depend on timing run two at a time.
-LIVE_PARALLEL := cli man names options preflight doctor btf disk stdout ends leases android mmaps \
+LIVE_PARALLEL := as_user early_end cli man names options preflight privileges doctor btf disk hardening stdout ends leases android mmaps \
                  static leaks symbolize go_stripped go_off copies unloaded archive
 # HACKING.md lists their times.
 SLOW_UNIT          := symbol_gopclntab
 SLOW_LIVE_PARALLEL := compat32 features hostile jit kill loops pids sites stopped targets
-SLOW_LIVE          := all busy_loop crowd degraded hang marks memory overload places python_chain simjank \
-                      truth_forms watched workers
+SLOW_LIVE          := all busy_loop crowd degraded hang longmaps marks memory overload places python_chain shares \
+                      simjank truth_forms watched workers
 
 LIVE_NAMED      = $(filter $(1:%=tests/live/%.t),$(LIVE_T))
 LIVE_ALONE_T    = $(filter-out $(call LIVE_NAMED,$(LIVE_PARALLEL) $(SLOW_LIVE_PARALLEL) $(SLOW_LIVE)),$(LIVE_T))

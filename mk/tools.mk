@@ -6,7 +6,7 @@
 # On arm64 with signed return addresses, as Android and most distributions build.
 TOOL_FLAGS  := -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-shrink-wrap \
                $(if $(filter arm64,$(ARCH)),-mbranch-protection=standard)
-TOOL_CFLAGS  = $(ALL_CFLAGS) $(TOOL_FLAGS)
+TOOL_CFLAGS  = $(filter-out $(HARDEN),$(ALL_CFLAGS)) $(if $(STATIC),-fno-pie) $(TOOL_FLAGS)
 TOOL_CXXFLAGS = -std=gnu++17 -Wall -Wextra -Wshadow -Wno-unused-parameter $(CFLAGS) $(SANFLAGS) \
                -fno-strict-aliasing -pthread $(TOOL_FLAGS)
 

@@ -43,6 +43,20 @@ static inline void scratch__init(void)
 	atexit(scratch__remove);
 }
 
+/* mkdir -p. Returns 0, or -1 with errno. */
+static inline int scratch__dirs(const char *path)
+{
+	char part[PATH_MAX + 1];
+
+	snprintf(part, sizeof(part), "%s/", path);
+	for (char *slash = part; (slash = strchr(slash + 1, '/')); *slash = '/') {
+		*slash = '\0';
+		if (mkdir(part, 0700) && errno != EEXIST)
+			return -1;
+	}
+	return 0;
+}
+
 /* The path of a name in it, valid for four more calls. "" is the directory. */
 static inline const char *scratch__path(const char *name)
 {

@@ -54,6 +54,8 @@ enum {
 	BPF_RB_FORCE_WAKEUP = 2,
 	BPF_RB_AVAIL_DATA = 0,
 	BPF_RB_RING_SIZE = 1,
+	BPF_RB_CONS_POS = 2,
+	BPF_RB_PROD_POS = 3,
 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

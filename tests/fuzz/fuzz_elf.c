@@ -82,7 +82,7 @@ static void look_up(struct modules *modules, struct module *module, size_t len)
 /* As for the names of a stack: the tables outlive the file. */
 static void read_module(const void *bytes, size_t len)
 {
-	struct debugfile_places places = { "/nonexistent", NULL, "/nonexistent/file", NULL };
+	struct debugfile_places places = { "/nonexistent", NULL, "/nonexistent/file", NULL, {} };
 	struct modules modules = { 0 };
 	struct module *module = modules__get(&modules, &(struct module_id){ 0 });
 	void *copy = malloc(len ? len : 1);

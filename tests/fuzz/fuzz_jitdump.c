@@ -113,7 +113,7 @@ static uint64_t run(const char *path)
 	if (fd < 0 || write(fd, bytes, half) != (ssize_t)half)
 		abort();
 	jitdump__init(&dump);
-	jitdump__open(&dump, fcntl(fd, F_DUPFD_CLOEXEC, 3), getuid());
+	jitdump__open(&dump, fcntl(fd, F_DUPFD_CLOEXEC, 3), getuid(), "dump");
 	jitdump__update(&dump);
 	found = read_all(&dump);
 	if (write(fd, bytes + half, len - half) != (ssize_t)(len - half))

@@ -15,6 +15,7 @@
 #include "model/chain/chain.h"
 #include "model/loop.h"
 #include "model/stack.h"
+#include "tests/export_record.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/message.h"
 #include "tests/model_fixture.h"
@@ -300,7 +301,7 @@ static void judge(struct dispatch *dispatch)
 	name(block);
 	blame__block(block);
 	check_block(block);
-	promise(!run.text->ops->block(run.text, block), "text is written");
+	promise(!run.text->ops->record(run.text, fixture__record(block)), "text is written");
 	block__free(block);
 }
 

@@ -17,7 +17,7 @@ from bad import ok
 def mount_tmpfs(name, options):
     path = bad.scratch(name)
     os.mkdir(path)
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", path], capture_output=True, text=True,
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"mode=700,{options}", "none", path], capture_output=True, text=True,
                           check=False)
     return path if not done.returncode else None
 
@@ -147,6 +147,34 @@ def test_not_ours(process):
     refused(process, "a journal that cannot be created", "/none/j", "--journal", "/none/j")
 
 
+def as_other(*words):
+    subprocess.run(["setpriv", "--reuid", "65534", "--clear-groups", *words], check=True)
+
+
+def test_other_user(process):
+    """Another user puts files and links in the places of our output."""
+    os.chmod(bad.SCRATCH, 0o711)
+    work, victim = bad.scratch("public"), bad.scratch("private")
+    os.mkdir(work)
+    os.chmod(work, 0o1777)
+    os.mkdir(victim)
+    planted = f"{work}/run.jnl"
+    as_other("sh", "-c", f"echo precious >{planted}; chmod 666 {planted}")
+    refused(process, "another user's file is no journal", "belongs to user id 65534: remove it", "--journal", planted)
+    with open(planted, encoding="utf-8") as file:
+        ok(file.read() == "precious\n" and stat.S_IMODE(os.stat(planted).st_mode) == 0o666, "and it is unchanged")
+    as_other("ln", "-s", victim, f"{work}/link")
+    refused(process, "a journal through another user's link", "symbolic link", "--journal", f"{work}/link/j")
+    refused(process, "-o through another user's link", "symbolic link", "-o", f"{work}/link/new")
+    ok(not os.listdir(victim), "nothing is made behind the link", os.listdir(victim))
+    refused(process, "-o in which all users may write", "chmod go-w", "-o", work)
+    as_other("mkdir", f"{work}/theirs")
+    refused(process, "-o that is another user's", "belongs to user id 65534: chown it", "-o", f"{work}/theirs")
+    result = trace_into(process, f"{work}/ours", "--journal", f"{work}/ours.jnl", count=2)
+    modes = [stat.S_IMODE(os.stat(f"{work}/{name}").st_mode) for name in ("ours", "ours.jnl")]
+    ok(result.status == 0 and modes == [0o700, 0o600], "new names beside them are taken", f"{modes} {result}")
+
+
 def test_shared(process):
     """Two tracers of one process write to one directory: every line is whole, and none is lost."""
     directory = bad.scratch("shared")
@@ -186,7 +214,7 @@ def test_journal_full(process):
 
 bad.need_tracing()
 looping = bad.target("loop", 40)
-for test in (test_good, test_full, test_full_from_the_start, test_read_only, test_removed, test_not_ours,
+for test in (test_good, test_full, test_full_from_the_start, test_read_only, test_removed, test_not_ours, test_other_user,
              test_shared, test_size_limit, test_journal_full):
     test(looping)
 bad.done()

@@ -6,7 +6,6 @@ import shutil
 import struct
 import subprocess
 import sys
-import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
@@ -19,7 +18,9 @@ RSS_MAX_KB = 60 * 1024
 COUNT_DOWN = bytes.fromhex("4889f848ffc875fbc3")
 CODE_AT = 4096
 TIMEOUT = 20
+NOBODY = 65534
 JIT_LOADS = 16000
+MAP_BLOCKS = 4  # the map is read while they are named
 
 
 def named(result, function, module=None):
@@ -137,7 +138,7 @@ def test_hostile_perf_maps():
         make()
         try:
             tracer = bad.Tracer("--json", "-t", "10ms", "-p", process.pid)
-            time.sleep(1)
+            bad.wait_for(lambda tracer=tracer: tracer.stdout().count(b"\n") >= MAP_BLOCKS, TIMEOUT)
             rss = bad.rss_kb(tracer.pid)
             result = tracer.stop(seconds=TIMEOUT)
         finally:
@@ -199,27 +200,58 @@ def test_hostile_jitdump():
     return None
 
 
+def other_user(work, code):
+    """A process of nobody that runs `code`, a file; and the address of its function."""
+    program = f"{work}/target"
+    process = bad.target("--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", program, "code", code, exe="setpriv")
+    with open(f"/proc/{process.pid}/maps", encoding="utf-8") as file:
+        begin = next(int(line.split("-")[0], 16) for line in file if line.rstrip("\n").endswith(code))
+    return process, begin + CODE_AT
+
+
+def as_nobody(*words):
+    subprocess.run(["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", *words], check=True)
+
+
 def test_other_users_link():
-    """A process of another user cannot make us read a file for it."""
+    """A process of another user cannot make us read a file for it: neither through a symbolic link,
+    nor through a hard link, nor by a file that root left there."""
+    if os.uname().machine != "x86_64":
+        return skip("another user's links", "the code for it is x86-64's")
     work = bad.scratch("other")
     os.mkdir(work)
     os.chmod(bad.SCRATCH, 0o755)
     shutil.copy(bad.TARGET, f"{work}/target")
-    secret, code = f"{work}/secret", code_file("code")
+    code = code_file("code")
     os.chmod(code, 0o644)
-    with open(secret, "w", encoding="utf-8") as file:
-        file.write("0 ffffffffffffff root_only_secret\n")
-    os.chmod(secret, 0o600)
-    process = bad.start(["setpriv", "--reuid", "65534", "--clear-groups", f"{work}/target", "code", code],
-                        stdout=subprocess.PIPE)
-    process.stdout.readline()
-    path = f"/tmp/perf-{process.pid}.map"
-    subprocess.run(["setpriv", "--reuid", "65534", "--clear-groups", "ln", "-s", secret, path], check=True)
-    result = bad.trace("--json", "-t", "10ms", "-n", "2", "-p", process.pid, seconds=TIMEOUT)
-    os.unlink(path)
-    bad.end(process)
-    ok(result.status == 0 and len(result.blocks()) == 2 and "secret" not in result.out,
-       "another user's link to root's file is not read", result)
+
+    def give(secret, path):
+        shutil.copy(secret, path)
+        os.chown(path, NOBODY, NOBODY)
+
+    ways = (("a file of its own", give, True, ""),
+            ("a symbolic link to root's file", lambda secret, path: as_nobody("ln", "-s", secret, path), False,
+             "symbolic link"),
+            ("a hard link to root's file", os.link, False, "does not belong"),
+            ("root's file", shutil.move, False, "does not belong"))
+    for what, put, read, message in ways:
+        process, function = other_user(work, code)
+        path, secret = f"/tmp/perf-{process.pid}.map", f"/tmp/secret-{process.pid}"
+        with open(secret, "w", encoding="utf-8") as file:
+            file.write(f"{function:x} 10 root_only_secret\n")
+        os.chmod(secret, 0o600)
+        try:
+            put(secret, path)
+            result = bad.trace("--json", "-t", "10ms", "-n", "2", "-p", process.pid, seconds=TIMEOUT)
+        finally:
+            for name in (path, secret):
+                remove(name)
+        bad.end(process)
+        ok(result.status == 0 and len(result.blocks()) == 2 and ("root_only_secret" in result.out) == read,
+           f"another user's perf map that is {what}: {'read' if read else 'not read'}", result)
+        ok(message in result.err and (read or result.summary()["lost"].get("files_unread") == 1),
+           f"another user's perf map that is {what}: the message and the loss", result)
+    return None
 
 
 def test_perf_map():
@@ -242,7 +274,80 @@ def test_perf_map():
     return None
 
 
+def test_control_characters():
+    """A thread's name with U+009B, which a terminal obeys as it does ESC [: escaped wherever it
+    goes."""
+    csi = b"\xc2\x9b"
+    process = bad.start([bad.TARGET, "loop", "40"], stdout=subprocess.PIPE, env={"TARGET_COMM": "a" + csi.decode() + "2Jb"})
+    process.stdout.readline()
+    outputs = {}
+    for form in ("json", "text"):
+        folder = bad.scratch(f"records-{form}")
+        result = bad.trace("--format", form, "-o", folder, "-v", "-t", "10ms", "-n", "1", "-p", process.pid,
+                           seconds=3 * TIMEOUT)
+        outputs[form] = result.raw
+        outputs[form + ", stderr"] = result.err.encode()
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name), "rb") as file:
+                outputs[f"{form}, {name}"] = file.read()
+    bad.end(process)
+    ok(b"a\\u009b2Jb" in outputs["json"] and b"a?2Jb" in outputs["text"], "U+009B in a thread's name is escaped", outputs)
+    bare = [what for what, text in outputs.items() if csi in text or csi in os.fsencode(what)]
+    ok(len(outputs) > 6 and not bare, "U+009B is in no output and in no file's name", bare)
+
+
+def cgroup_mount():
+    """Of version 2's hierarchy, if cgroups can be made there; or None."""
+    with open("/proc/self/mounts", encoding="utf-8") as file:
+        found = [line.split()[1] for line in file if line.split()[2] == "cgroup2"]
+    return found[0] if found and os.access(found[0], os.W_OK) else None
+
+
+def container_of(path, pid):
+    """The identity of the container in the blocks of a process that is moved to this cgroup."""
+    with open(f"{path}/cgroup.procs", "w", encoding="ascii") as file:
+        file.write(str(pid))
+    result = bad.trace("--json", "-t", "10ms", "-n", "1", "-p", pid, seconds=3 * TIMEOUT)
+    return {(b.get("container"), b.get("names_uid")) for b in result.of("block")}
+
+
+def test_forged_container():
+    """A user with a cgroup of its own gives a child the name of a container: the record says who
+    could have invented it."""
+    mount = cgroup_mount()
+    if not mount:
+        return skip("a forged container", "no cgroups can be made here")
+    container = "3f8a2c1b9d7e" + "0" * 52
+    top = f"{mount}/jankbpf-test-{os.getpid()}"
+    own, roots = f"{top}/delegated", f"{top}/docker-{container}.scope"
+    process = bad.target("loop", 40)
+    try:
+        for path in (top, own, roots):
+            os.mkdir(path)
+        os.chown(own, NOBODY, NOBODY)
+        as_nobody("mkdir", f"{own}/docker-{container}.scope")
+        ok(container_of(roots, process.pid) == {(container, None)}, "root's container: nobody else could invent its name")
+        ok(container_of(f"{own}/docker-{container}.scope", process.pid) == {(container, NOBODY)},
+           "a forged container: its inventor is in the record")
+    finally:
+        bad.end(process)
+        for path in (f"{own}/docker-{container}.scope", own, roots, top):
+            bad.wait_for(lambda path=path: not os.path.isdir(path) or not remove_cgroup(path))
+    return None
+
+
+def remove_cgroup(path):
+    """True while it is busy: its last process has just ended."""
+    try:
+        os.rmdir(path)
+    except OSError:
+        return True
+    return False
+
+
 bad.need_tracing()
+test_forged_container()
+test_control_characters()
 test_hostile_elves()
 test_perf_map()
 test_other_users_link()

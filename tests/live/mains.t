@@ -21,7 +21,7 @@ EARLY = 5  # stalls that may come before the process and its idle place are know
 COMMANDS = 12
 COMMAND_S = 0.3
 PAUSE_S = 0.3
-SITES = 32  # as in waiter.c
+LEARN_TURNS = 32  # as in waiter.c
 PIECE_S = 0.074  # 50 ms, and after each fifth 120 ms more
 STOP_S = 0.25
 
@@ -74,13 +74,13 @@ def test_shell(tap, shell):
 
 
 def test_late_answers(tap, program):
-    """The thread waits for work in a new function each time, and the tracer does not run: it can
-    say only later that these are the idle place."""
-    process = subprocess.Popen([program, "sites", str(2 * SITES)])
+    """The thread waits for work at a new depth each time, and the tracer does not run: it can say
+    only later that this is the idle place."""
+    process = subprocess.Popen([program, "sites", str(2 * LEARN_TURNS)])
     process.send_signal(signal.SIGSTOP)
     with Trace(process.pid, threshold="100ms") as trace:
         process.send_signal(signal.SIGCONT)
-        time.sleep(SITES * PIECE_S)
+        time.sleep(LEARN_TURNS * PIECE_S)
         while process.poll() is None:
             for sig in (signal.SIGSTOP, signal.SIGCONT):
                 trace.process.send_signal(sig)
@@ -88,7 +88,7 @@ def test_late_answers(tap, program):
     loops = [loop["loop"] for loop in trace.summary["loops"] if loop["pid"] == process.pid]
     # without all callers, a wait at the idle place cannot be told from another
     waits = [r for r in trace.blocks + trace.hangs if r["cause"]["kind"] == "futex" and r["stack_quality"] == "complete"]
-    tap.check(loops == ["park"], "waits in many functions: the thread is watched", trace.summary)
+    tap.check(loops == ["park"], "waits at many depths: the thread is watched", trace.summary)
     tap.check(not waits, "an answer that comes after the wait: it is no block", *map(headline, waits))
 
 

@@ -129,6 +129,21 @@ def check_refusals(tap, folder):
     tap.check("3 lines are no records" in got.stderr, "and are counted", got.stderr)
 
 
+def check_long_lines(tap, folder):
+    """A line is 500 MB long; a record follows it. Both pass unchanged, in little memory."""
+    long = os.path.join(folder, "long")
+    with open(long, "wb") as file:
+        for _ in range(500):
+            file.write(b"x" * 1000000)
+        file.write(b'\n{"a":1}\n')
+    command = 'ulimit -v 400000; "$0" symbolize "$1" | cmp - "$1" && echo same'
+    got = subprocess.run(["sh", "-c", command, JANKBPF, long], capture_output=True, text=True, check=False)
+    os.unlink(long)
+    tap.check(got.stdout == "same\n", "a line of 500 MB passes unchanged, in 400 MB of address space", got.stdout, got.stderr)
+    tap.check("lines are longer than 16 MiB" in got.stderr and "1 lines are no records" in got.stderr, "and is counted",
+              got.stderr)
+
+
 def main():
     need("cc", "objcopy", "strip")
     tap = Tap()
@@ -137,6 +152,7 @@ def main():
         for what, command in FORMS.items():
             check(tap, what, folder, command)
         check_refusals(tap, folder)
+        check_long_lines(tap, folder)
     tap.end()
 
 

@@ -22,7 +22,7 @@ LAYERS = {
     "symbol": {"model", "base"},
     "verdict": {"model", "base"},
     "intake": {"model", "base"},
-    "export": {"verdict", "model", "base"},
+    "export": {"model", "base"},
     "procfs": {"model", "base"},
     "options": {"procfs", "base"},
     "journal": {"export", "model", "base"},
@@ -34,6 +34,9 @@ LAYERS = {
                 "procfs", "model", "base"},
     "cli": {"session", "probes", "catalogue", "options", "journal", "export", "intake", "symbol", "model", "base"},
 }
+# A sink knows the record, not the model from which user/export/record makes it. These headers have
+# only data and words.
+SINK_MODEL = {"model/unwatched.h"}
 WIRE = ("bpf/jank_abi.h", "bpf/futex.h")  # of both sides; base may include neither
 TALKERS = ("cli", "session", "options", "enrich")  # who may print
 SKELETON = "jankbpf.skel.h"
@@ -43,10 +46,11 @@ SKELETON_OWNERS = ("user/probes/loader.c", "user/probes/loader_attach.c", "user/
 # through base/openfile, which does not wait for a lease and opens no device.
 OPENERS = {
     "user/base/file.c": "/proc, /sys and the user's own files, without waiting",
+    "user/base/own_path.c": "directories of our own output",
     "user/base/apart.c": "with O_PATH, by the separate process",
     "user/base/openfile.c": "files that a traced program names, with O_PATH",
     "user/uprobes/mapped_files.c": "with O_PATH; /proc; directories, and handles with O_PATH",
-    "user/base/proc.c": "/proc", "user/symbol/names/proc_maps.c": "/proc",
+    "user/base/proc.c": "/proc",
     "user/procfs/cgroup_find.c": "directories of cgroupfs",
     "user/procfs/host.c": "/sys",
     "user/probes/btf_file.c": "named by the user",
@@ -146,12 +150,19 @@ def allowed(layer, target):
     return first not in ("bpf", "tests", "tools") or is_libbpf(target)
 
 
+def is_beyond_record(path, target):
+    """A file of a sink includes the model, or the code that makes records of it."""
+    if not path.startswith("user/export/") or path.startswith("user/export/record/"):
+        return False
+    return target.startswith(("model/", "export/record/")) and target not in SINK_MODEL
+
+
 def is_libbpf(target):
     return target in ("bpf/bpf.h", "bpf/btf.h", "bpf/libbpf.h", "bpf/libbpf_common.h")
 
 
 def layers(root):
-    """Rooms of user/ include one way only."""
+    """Rooms of user/ include one way only. Sinks do not include the model."""
     for path in files(root, CODE, "user"):
         layer = path.split("/")[1]
         if layer not in LAYERS:
@@ -163,6 +174,8 @@ def layers(root):
                 yield f"{path}:{line}: {target}: includes are relative to user/ and the root"
             elif not allowed(layer, target):
                 yield f"{path}:{line}: {layer} includes {target}"
+            elif is_beyond_record(path, target):
+                yield f"{path}:{line}: a sink includes {target}"
 
 
 def bpf_apart(root):

@@ -70,7 +70,15 @@ static void test_session(void)
 		.threshold_ns = 25, .fps = 120, .host = &host, .real_offset_ns = -7
 	};
 	struct block_loss lost[] = { { "ring_full", 3 }, { "out_of_memory", 1 } };
-	const struct summary summary = { .elapsed_ns = 99, .lost = lost, .lost_cnt = 2 };
+	const struct summary summary = {
+		.elapsed_ns = 99,
+		.lost = lost,
+		.lost_cnt = 2,
+		.over_share = { { { .uid = 7, .cnt = { 1, 2, 3 } },
+				  { .uid = UID_UNKNOWN, .cnt = { 0, 4, 0 } } },
+				2 },
+	};
+	struct over_shares over_share = { 0 };
 	struct journal_writer *jw = writer();
 	const struct answers_session *session;
 	struct block_loss *got;
@@ -91,6 +99,10 @@ static void test_session(void)
 	is_int(answers__losses(a, &got, &cnt), 0, "its losses");
 	ok(cnt == 2 && got[0].cnt == 3 && !strcmp(got[0].reason, "ring_full"), "come back, too");
 	free(got);
+	answers__over_share(a, &over_share);
+	ok(over_share.cnt == 2 &&
+		   !memcmp(&over_share.users, &summary.over_share.users, sizeof(over_share.users)),
+	   "and the users over their share");
 	answers__free(a);
 }
 
@@ -104,6 +116,7 @@ static void test_process(void)
 					  .container = (char *)"c0ffee",
 					  .pod = (char *)"p",
 					  .unit = (char *)"u.service",
+					  .names_uid = 1000,
 					  .ns_pid = 3 };
 	struct journal_writer *jw = writer();
 	const struct identity *got;
@@ -120,6 +133,7 @@ static void test_process(void)
 	is_str(got->container, "c0ffee", "its container");
 	is_str(got->pod, "p", "its pod");
 	is_str(got->unit, "u.service", "its unit");
+	is_uint(got->names_uid, 1000, "who could have invented them");
 	is_uint(got->ns_pid, 3, "its own pid in its namespace");
 	ok(!answers__process(a, 11), "another process has none");
 	answers__free(a);

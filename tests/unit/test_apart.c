@@ -41,7 +41,7 @@ static void test_file(void)
 	char got[8] = "";
 
 	is_int(write(fd, "0123456789", 10), 10, "a file");
-	handle = apart__open(NULL, file);
+	handle = apart__open(NULL, file, 0);
 	ok(handle >= 0, "a file is opened by its path");
 	is_int(apart__pread(handle, got, 4, 3), 4, "and read by its handle");
 	is_str(got, "3456", "at an offset");
@@ -53,11 +53,11 @@ static void test_file(void)
 	ok(openfile__trusts(st.st_dev), "its file system is one that we may read");
 	ok(!openfile__trusts(makedev(0, 0xffff0)), "a file system that is not mounted here is not");
 	close(handle);
-	handle = apart__open("/tmp", file + 4);
+	handle = apart__open("/tmp", file + 4, 0);
 	ok(handle >= 0, "a file below another root");
 	close(handle);
-	is_int(apart__open("/tmp", "/none"), -ENOENT, "a missing file is not opened");
-	handle = apart__open(NULL, "/tmp");
+	is_int(apart__open("/tmp", "/none", 0), -ENOENT, "a missing file is not opened");
+	handle = apart__open(NULL, "/tmp", 0);
 	ok(apart__pread(handle, got, 4, 0) < 0, "a directory is not read");
 	close(handle);
 	close(fd);

@@ -24,7 +24,7 @@ static void put(const char *name, const char *content)
 
 	snprintf(path, sizeof(path), "%s", scratch__path(name));
 	*strrchr(path, '/') = 0;
-	if (file__mkdirs(path, 0700))
+	if (scratch__dirs(path))
 		abort();
 	scratch__write_text(name, content);
 }

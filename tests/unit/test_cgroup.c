@@ -2,6 +2,7 @@
 /* Containers, pods and units by the cgroup paths of each runtime. */
 #include "procfs/cgroup.h"
 
+#include "tests/scratch.h"
 #include "tests/tap.h"
 
 #define ID    "3f8a2c1b9d7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a"
@@ -115,6 +116,43 @@ static const struct row {
 	{ "Android", "/uid_10123/pid_4567", "", "", "" },
 };
 
+/* The names of a path, with these owners of its cgroups; who could have invented them? */
+static void check_chooser(const char *mount, const char *path, unsigned want, const char *what)
+{
+	struct cgroup_names names;
+
+	cgroup__names(path, &names);
+	is_uint(cgroup__names_uid(mount, path, &names), want, "%s", what);
+}
+
+static void check_choosers(void)
+{
+	const char *mount = scratch__path(".");
+	char cmd[1024];
+
+	if (geteuid()) {
+		skip(6, "cgroups of other owners need root");
+		return;
+	}
+	/* As systemd delegates to a user: its manager's cgroup and all below are the user's. */
+	snprintf(cmd, sizeof(cmd),
+		 "cd %s && mkdir -p user.slice/user@1000.service/docker-" ID ".scope "
+		 "memory/pods/docker-" ID ".scope docker/" ID "/nested && "
+		 "chown 1000 user.slice/user@1000.service && chown 1001 memory/pods && "
+		 "chown 1002 docker/" ID "/nested",
+		 mount);
+	if (system(cmd))
+		abort();
+	check_chooser(mount, "/user.slice/user@1000.service", 0, "root delegates a unit");
+	check_chooser(mount, "/user.slice/user@1000.service/docker-" ID ".scope", 1000,
+		      "a user invents a container");
+	check_chooser(mount, "/user.slice/user@1000.service/gone/docker-" ID ".scope", 1000,
+		      "in a cgroup that is gone");
+	check_chooser(mount, "/pods/docker-" ID ".scope", 1001, "in a hierarchy of version 1");
+	check_chooser(mount, "/docker/" ID, 0, "root's container");
+	check_chooser(mount, "/docker/" ID "/nested/any", 0, "what has no name does not count");
+}
+
 int main(void)
 {
 	char path[1024];
@@ -132,5 +170,7 @@ int main(void)
 	cgroup__names(path, &names);
 	is_uint(strlen(names.container), sizeof(names.container) - 1, "a long name is cut");
 	is_uint(strlen(names.unit), sizeof(names.unit) - 1, "a long unit's, too");
+	scratch__init();
+	check_choosers();
 	return tap__done();
 }

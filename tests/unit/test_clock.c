@@ -59,6 +59,38 @@ static void test_rfc3339(void)
 	}
 }
 
+/* What was written is read as the same time, in any zone. */
+static void test_read_rfc3339(void)
+{
+	static const char *const other[] = {
+		"",
+		"2026-05-04",
+		"2026-05-04T08:27:10+00:00",
+		"2026-05-04T08:27:10.123456789Z",
+		"2026-05-04 08:27:10.123456789+00:00",
+		"2026-05-04T08:27:10.123456789+00:00 ",
+		"2026-05-04T08:27:1x.123456789+00:00",
+	};
+	uint64_t ns;
+
+	for (size_t i = 0; i < sizeof(stamps) / sizeof(stamps[0]); i++) {
+		ns = 1;
+		ok(clock__read_rfc3339(stamps[i].want, &ns), "'%s' is read", stamps[i].want);
+		is_uint(ns, stamps[i].ns, "as its time");
+	}
+	set_zone("UTC0");
+	for (uint64_t day = 0; day < 146097; day += 13) { /* 400 years */
+		uint64_t want = day * 86400 * NS_PER_SEC + 7;
+
+		strbuf__reset(&out);
+		clock__add_rfc3339(&out, want);
+		if (!clock__read_rfc3339(strbuf__str(&out), &ns) || ns != want)
+			ok(false, "day %llu is read", (unsigned long long)day);
+	}
+	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++)
+		ok(!clock__read_rfc3339(other[i], &ns), "'%s' has another form", other[i]);
+}
+
 static const struct {
 	const char *fmt, *want;
 } formats[] = {
@@ -131,6 +163,7 @@ int main(void)
 {
 	test_clocks();
 	test_rfc3339();
+	test_read_rfc3339();
 	test_local();
 	test_durations();
 	strbuf__free(&out);

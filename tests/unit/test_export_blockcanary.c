@@ -100,7 +100,7 @@ static void test_our_keys(void)
 	struct block *b = fixture__lock();
 	struct strbuf log = STRBUF_INIT;
 
-	blockcanary__add_log(&log, b, NULL);
+	blockcanary__add_log(&log, fixture__record(b)->block, NULL);
 	has_str(log.data, "\r\nx-severity = jank\r\n", "severity");
 	has_str(log.data, "\r\nx-loop = libuv\r\n", "loop");
 	has_str(log.data,
@@ -118,7 +118,7 @@ static void test_verdict_keys(void)
 	struct block *b = fixture__chain();
 	struct strbuf log = STRBUF_INIT;
 
-	blockcanary__add_log(&log, b, NULL);
+	blockcanary__add_log(&log, fixture__record(b)->block, NULL);
 	has_str(log.data,
 		"\r\nx-cause = futex\r\nx-cause-what = mutex\r\nx-cause-summary = waited 150 ms "
 		"for a mutex "
@@ -132,13 +132,13 @@ static void test_verdict_keys(void)
 	block__free(b);
 	strbuf__reset(&log);
 	b = fixture__hostile();
-	blockcanary__add_log(&log, b, NULL);
+	blockcanary__add_log(&log, fixture__record(b)->block, NULL);
 	has_str(log.data, "\r\nx-cause-summary = waited for ?[31m?'a",
 		"a hostile sentence stays one line");
 	block__free(b);
 	strbuf__reset(&log);
 	b = fixture__lock();
-	blockcanary__add_log(&log, b, NULL);
+	blockcanary__add_log(&log, fixture__record(b)->block, NULL);
 	lacks_str(log.data, "x-cause-summary", "no sentence, no line");
 	lacks_str(log.data, "x-chain", "no chain, no line");
 	block__free(b);
@@ -150,7 +150,7 @@ static void test_message_keys(void)
 	struct block *b = fixture__qt();
 	struct strbuf log = STRBUF_INIT;
 
-	blockcanary__add_log(&log, b, NULL);
+	blockcanary__add_log(&log, fixture__record(b)->block, NULL);
 	has_str(log.data,
 		"\r\nx-message = >>>>> Dispatching to app::Window<…> libx.so+0x1234: "
 		"QTimerEvent\r\n"
@@ -162,7 +162,7 @@ static void test_message_keys(void)
 	block__free(b);
 	b = fixture__ready();
 	strbuf__reset(&log);
-	blockcanary__add_log(&log, b, NULL);
+	blockcanary__add_log(&log, fixture__record(b)->block, NULL);
 	has_str(log.data,
 		"\r\nx-message = 5 ready, first tcp "
 		"127.0.0.1:6379->127.0.0.1:51234\r\nx-message-fd = 8\r\n"
@@ -172,7 +172,7 @@ static void test_message_keys(void)
 	block__free(b);
 	b = fixture__lock();
 	strbuf__reset(&log);
-	blockcanary__add_log(&log, b, NULL);
+	blockcanary__add_log(&log, fixture__record(b)->block, NULL);
 	lacks_str(log.data, "x-message", "no message, no line");
 	block__free(b);
 	strbuf__free(&log);
@@ -190,7 +190,7 @@ static void test_many_samples(void)
 		tick.t_ns = FIXTURE_START + i * FIXTURE_MS;
 		SAMPLE(b, tick, { .address = (uint64_t)i });
 	}
-	blockcanary__add_log(&log, b, NULL);
+	blockcanary__add_log(&log, fixture__record(b)->block, NULL);
 	for (const char *p = log.data; (p = strstr(p, "unknown(0x")); p++)
 		cnt++;
 	is_int(cnt, 100, "100 stacks");
@@ -215,6 +215,21 @@ static void test_same_millisecond(void)
 	sink->ops->free(sink);
 	is_int(count_logs(), 12, "each has its log");
 	ok(logs_pass(scratch_dir), "each is whole");
+}
+
+/* A log in which nothing is known is still one that the reader accepts. */
+static void test_absent(void)
+{
+	struct sink *sink = new_sink(NULL);
+
+	remove_logs();
+	is_int(send_absent(sink, JANKBPF__RECORD__TYPE_BLOCK), 0, "an unknown block");
+	is_int(send_absent(sink, JANKBPF__RECORD__TYPE_HANG), 0, "an unknown hang");
+	sink->ops->free(sink);
+	is_int(count_logs(), 1, "the block has a log");
+	ok(logs_pass(scratch_dir), "the reader has no complaint");
+	run(&out, "grep -c '(null)' %s/looper-*.log", scratch_dir);
+	is_int(atoi(strbuf__str(&out)), 0, "nothing is made up");
 }
 
 /* The reader must find damage: each log is damaged by one sed script. */
@@ -286,6 +301,7 @@ int main(void)
 	test_message_keys();
 	test_many_samples();
 	test_same_millisecond();
+	test_absent();
 	test_reader();
 	test_names();
 	strbuf__free(&out);

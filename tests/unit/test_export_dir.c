@@ -307,7 +307,7 @@ static void test_size(void)
 		struct strbuf name = STRBUF_INIT;
 		long bytes;
 
-		blockcanary__add_name(&name, blockcanary__time_ns(b), 0);
+		blockcanary__add_name(&name, blockcanary__time_ns(fixture__record(b)->block), 0);
 		if (send_block(sink, b))
 			break;
 		bytes = total_bytes("size");
@@ -331,6 +331,41 @@ static void test_size(void)
 }
 
 /* Logs are removed before records. */
+static struct block *block_of_user(unsigned i, uint32_t uid)
+{
+	struct block *b = block_of_now(i);
+
+	b->uid = uid;
+	return b;
+}
+
+static long logs_of_user(const char *dir, uint32_t uid)
+{
+	char uids[64];
+
+	snprintf(uids, sizeof(uids), "/looper-*.log | grep -c '^uid = %u.$'", uid);
+	return shell_number("cat ", in(dir, ""), uids);
+}
+
+/* One user's blocks do not evict the logs of others. */
+static void test_size_users(void)
+{
+	struct sink *sink;
+	long quiet = 0;
+
+	is_int(open_sink("users", 0, 200000, &sink), 0, "opens with a bound");
+	for (unsigned i = 0; i < 5; i++)
+		quiet += !send_block(sink, block_of_user(i, 61002));
+	for (unsigned i = 5; i < 300; i++)
+		send_block(sink, block_of_user(i, 61001));
+	is_int(quiet, 5, "five blocks of a user");
+	is_int(logs_of_user("users", 61002), 5, "are kept beside those of a user with 295");
+	ok(logs_of_user("users", 61001) > 10, "who has the rest: %ld",
+	   logs_of_user("users", 61001));
+	ok(logs_of_user("users", 61001) < 295, "but not all");
+	close_sink(sink);
+}
+
 static void test_size_order(void)
 {
 	struct sink *sink = must_open("order");
@@ -464,6 +499,7 @@ int main(void)
 	test_age();
 	test_foreign_log();
 	test_size();
+	test_size_users();
 	test_size_order();
 	test_foreign_old();
 	test_cut_short();

@@ -2,6 +2,7 @@
 /* Merging of equal stacks, and the time that they stand for. */
 #include "export/text/text.h"
 #include "tests/export_fixture.h"
+#include "tests/export_record.h"
 #include "tests/tap.h"
 
 static uint64_t sum_ns(const struct fold *folds, size_t cnt)
@@ -19,7 +20,7 @@ static void test_cpu(void)
 	struct fold *folds;
 	size_t cnt;
 
-	is_int(fold__block(b, &folds, &cnt), 0, "folds");
+	is_int(fold__block(fixture__record(b)->block, &folds, &cnt), 0, "folds");
 	is_int(cnt, 3, "31 samples are 3 stacks; instructions do not matter");
 	is_int(folds[0].cnt, 27, "the first was seen 27 times");
 	is_uint(folds[0].ns, 270 * FIXTURE_MS, "a tick is running time / ticks");
@@ -27,7 +28,7 @@ static void test_cpu(void)
 	is_uint(folds[2].ns, 8 * FIXTURE_MS, "a span counts its length");
 	free(folds);
 	b->state_ns[JANK_STATE_RUNNING] = 100000000000000007ull;
-	is_int(fold__block(b, &folds, &cnt), 0, "folds a long block");
+	is_int(fold__block(fixture__record(b)->block, &folds, &cnt), 0, "folds a long block");
 	is_uint(folds[0].ns + folds[1].ns, 100000000000000007ull, "nothing is lost by rounding");
 	free(folds);
 	block__free(b);
@@ -50,9 +51,10 @@ static void test_spans(void)
 		span.ns = (i + 1) * FIXTURE_MS;
 		span.waker.tid = i % 2;
 		span.syscall = i < 5 ? 202 : 23;
+		span.syscall_name = i < 5 ? "futex" : "select";
 		SAMPLE(b, span, APP("f", i, "/bin/x"), APP("main", 1, "/bin/x"));
 	}
-	is_int(fold__block(b, &folds, &cnt), 0, "folds");
+	is_int(fold__block(fixture__record(b)->block, &folds, &cnt), 0, "folds");
 	is_int(cnt, 2, "the system call tells stacks apart");
 	is_uint(folds[0].ns, 15 * FIXTURE_MS, "longest first");
 	is_uint(folds[0].sample->ns, 5 * FIXTURE_MS, "it shows the longest span");
@@ -79,7 +81,7 @@ static void test_unnamed(void)
 	SAMPLE(b, tick, { .address = 1 });
 	SAMPLE(b, tick, { .address = 2 });
 	SAMPLE(b, tick, { .address = 1, .kernel = true });
-	is_int(fold__block(b, &folds, &cnt), 0, "folds");
+	is_int(fold__block(fixture__record(b)->block, &folds, &cnt), 0, "folds");
 	is_int(cnt, 6, "only equal modules and offsets are merged");
 	free(folds);
 	block__free(b);
@@ -91,7 +93,7 @@ static void test_none(void)
 	struct fold *folds;
 	size_t cnt = 7;
 
-	is_int(fold__block(b, &folds, &cnt), 0, "folds no samples");
+	is_int(fold__block(fixture__record(b)->block, &folds, &cnt), 0, "folds no samples");
 	is_int(cnt, 0, "to no stacks");
 	free(folds);
 	block__free(b);
@@ -112,7 +114,7 @@ static void test_many(void)
 		b->samples[i].stack.addresses[0] = i / 2;
 		b->samples[i].stack.user_cnt = 1;
 	}
-	is_int(fold__block(b, &folds, &cnt), 0, "folds 59400 samples");
+	is_int(fold__block(fixture__record(b)->block, &folds, &cnt), 0, "folds 59400 samples");
 	is_int(cnt, 29700, "each twice");
 	is_uint(sum_ns(folds, cnt), b->duration_ns, "sum");
 	free(folds);

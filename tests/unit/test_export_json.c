@@ -102,7 +102,7 @@ static const struct {
 	  true },
 	{ "cpu",
 	  "\"file\":\"/build/redis/deps/lua/src/"
-	  "lvm.c\",\"line\":113,\"language\":\"lua\",\"inlined\":true}",
+	  "lvm.c\",\"line\":113,\"language\":\"lua\",\"inlined\":true,\"app\":true}",
 	  true },
 	{ "cpu",
 	  "{\"function\":\"__schedule\",\"offset\":963,\"module\":\"vmlinux\",\"kernel\":true}",
@@ -121,7 +121,7 @@ static const struct {
 	  true },
 	{ "lock",
 	  "{\"offset\":528944,\"module\":\"/opt/thumb/bin/"
-	  "thumbnailer\"},{\"address\":\"0x7ffff7fc1234\"}]",
+	  "thumbnailer\",\"app\":true},{\"address\":\"0x7ffff7fc1234\"}]",
 	  true },
 	{ "hang", "{\"type\":\"hang\"", true },
 	{ "hang", "\"severity\":\"hang\"", true },
@@ -132,6 +132,9 @@ static const struct {
 	{ "hang_end",
 	  "\"dropped_frames\":300,\"frames\":{\"missed\":317,\"refresh_hz\":59.9,\"crtc\":1},",
 	  true },
+	{ "hang_end", ",\"hang_reported\":true,\"thread_ended\":true}", true },
+	{ "hang", "\"hang_reported\"", false },
+	{ "hang", "\"thread_ended\"", false },
 	{ "hang", "\"frames\"", false },
 	{ "bare", "\"cpu\":{\"busy\":false}", true },
 	{ "bare", "\"cause\"", false },
@@ -144,6 +147,8 @@ static const struct {
 	{ "cpu",
 	  "\"pod\":\"7f3b1d2e-0a9c-4b8d-9e6f-112233445566\",\"unit\":\"redis-server.service\"",
 	  true },
+	{ "cpu", "\"names_uid\":1000", true },
+	{ "bare", "\"names_uid\"", false },
 	{ "cpu", "\"ns_pid\":17,\"loop\":\"epoll\"", true },
 	{ "lock", "\"loop\":\"libuv\"", true },
 	{ "hostile", "\"process\":\"a\\\"b\\\\c\\r\\nd\\u001b[31m\"", true },
@@ -246,6 +251,15 @@ static void test_summary(void)
 		"\"process\":\"redis-server\",\"dispatches\":1234000,\"blocks\":40,\"log2\":[0,0,0,"
 		"0,0,0,0,0,0,0,0,400,20000,",
 		"a histogram, from bucket 11 on");
+	lacks_str(line.data, "over_share", "nobody over the share: no list");
+	strbuf__reset(&line);
+	over_shares__add(&summary.over_share, 1000, JANK_SHARE_RECORD, 7);
+	over_shares__add(&summary.over_share, UID_UNKNOWN, JANK_SHARE_STACK, 8);
+	over_shares__add(&summary.over_share, UID_UNKNOWN, JANK_SHARE_THREAD, 9);
+	json__add_summary(&line, &summary);
+	has_str(line.data,
+		"\"over_share\":[{\"uid\":1000,\"records\":7},{\"stacks\":8,\"threads\":9}]",
+		"users over the share");
 	strbuf__reset(&line);
 	summary.bpf_known = false;
 	summary.dispatch_cnt = 0;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/export_fixture.h"
+#include "tests/export_record.h"
 #include "tests/tap.h"
 
 /* The known parts of a message; NULL and 0 are unknown. A callback has a module. */
@@ -36,6 +38,17 @@ static char *copy(const char *str)
 	return str ? strdup(str) : NULL;
 }
 
+/* The phrase of the record's message. */
+static void add_phrase(struct strbuf *sb, struct message *message)
+{
+	struct block *block = fixture__bare();
+
+	block->message = message;
+	message__add_phrase(sb, fixture__record(block)->block->message);
+	block->message = NULL;
+	block__free(block);
+}
+
 static void test_phrases(void)
 {
 	const struct jank_rec_message raw = { .mark = 0 };
@@ -49,10 +62,11 @@ static void test_phrases(void)
 		m->callback.symbol = copy(phrases[i].callback);
 		m->callback.module = copy(phrases[i].callback ? "/lib/x.so" : NULL);
 		m->source.symbol = copy(phrases[i].source);
+		m->fd.fd = phrases[i].target ? 7 : -1;
 		m->fd.target = copy(phrases[i].target);
 		m->ready_cnt = phrases[i].ready_cnt;
 		strbuf__reset(&sb);
-		message__add_phrase(&sb, m);
+		add_phrase(&sb, m);
 		is_str(strbuf__str(&sb), phrases[i].want, "%s", phrases[i].want);
 		message__free(m);
 	}
@@ -69,12 +83,12 @@ static void test_bare(void)
 	struct strbuf sb = STRBUF_INIT;
 
 	m->fd.fd = 7;
-	message__add_phrase(&sb, m);
+	add_phrase(&sb, m);
 	is_str(strbuf__str(&sb), "fd 7", "a descriptor with an unknown target");
 	m->callback.module = strdup("/usr/lib/libx.so");
 	m->callback.offset = 0x1234;
 	strbuf__reset(&sb);
-	message__add_phrase(&sb, m);
+	add_phrase(&sb, m);
 	is_str(strbuf__str(&sb), "libx.so+0x1234, fd 7", "a callback without a name");
 	message__free(m);
 	strbuf__free(&sb);

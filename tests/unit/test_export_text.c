@@ -276,6 +276,9 @@ static void test_verbosity(void)
 		"\n   container 3f8a2c1b9d7e · pod 7f3b1d2e-0a9c-4b8d-9e6f-112233445566 · unit "
 		"redis-server.service",
 		"loud: container, pod and unit");
+	has_str(shown(loud, "cpu"), "\n   names chosen by uid 1000\n",
+		"loud: and who could have invented these names");
+	lacks_str(shown(loud, "bare"), "names chosen", "loud: nobody but root");
 	lacks_str(shown(plain, "cpu"), "container", "otherwise not");
 	lacks_str(shown(loud, "bare"), "container", "nor what is unknown");
 	has_str(shown(loud, "qt"),
@@ -307,6 +310,46 @@ static void test_verbosity(void)
 	is_int(count(shown(loud, "states"), "0x400000"), 12, "loud: every stack");
 }
 
+/* Written by the sink that shows this much. */
+static const char *shown_record(int verbosity, const Jankbpf__Record *record)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	struct sink *sink = sink_text__new(fd, false, 0, verbosity);
+
+	if (sink->ops->record(sink, record))
+		abort();
+	sink->ops->free(sink);
+	close(fd);
+	slurp(path, &out);
+	return strbuf__str(&out);
+}
+
+static void test_too_many_fds(void)
+{
+	struct block *block = fixture__ready();
+
+	block->message->too_many_fds = true;
+	has_str(shown_record(1, fixture__record(block)),
+		"3 more, not known which: the process has too many descriptors\n",
+		"why the ready descriptors are not known");
+	block__free(block);
+}
+
+/* With an idle loop, "0 blocks" is true of something. */
+static void test_idle_loop(void)
+{
+	struct unwatched item = { .reason = UNWATCHED_NO_LOOP, .pid = 7, .comm = "bash" };
+	struct summary summary = { .unwatched = { &item, 1, 0 } };
+
+	has_str(shown_record(0, fixture__summary_record(&summary)), "nothing was watched",
+		"nothing was watched");
+	has_str(strbuf__str(&out), "not watched: bash (pid 7): no loop seen\n", "and why");
+	summary.idle_loop = true;
+	has_str(shown_record(0, fixture__summary_record(&summary)), "0 dispatches · 0 blocks",
+		"a loop was watched");
+	lacks_str(strbuf__str(&out), "nothing was watched", "so something was");
+}
+
 static void test_losses(void)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -317,6 +360,29 @@ static void test_losses(void)
 	has_str(strbuf__str(&out), "\n   lost: 12 ring_full, 12,345 samples_shed\n",
 		"losses are named");
 	lacks_str(strbuf__str(&out), "nothing lost", "and no line says nothing lost");
+	sink->ops->free(sink);
+	close(fd);
+}
+
+static void test_over_share(void)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	struct sink *sink = sink_text__new(fd, false, 0, 0);
+	struct summary summary = fixture__summary();
+	struct record *builder = record__new();
+
+	over_shares__add(&summary.over_share, 1000, JANK_SHARE_RECORD, 1234);
+	over_shares__add(&summary.over_share, 1000, JANK_SHARE_STACK, 5);
+	over_shares__add(&summary.over_share, UID_UNKNOWN, JANK_SHARE_THREAD, 6);
+	is_int(sink->ops->record(sink, record__of_summary(builder, &summary)), 0,
+	       "summary with users over the share");
+	slurp(path, &out);
+	has_str(strbuf__str(&out),
+		"\n   over the share: uid 1000: 1,234 records, 5 stacks\n"
+		"   over the share: other users: 6 threads\n",
+		"a line for each user");
+	record__free(builder);
+	summary__free(&summary);
 	sink->ops->free(sink);
 	close(fd);
 }
@@ -337,6 +403,41 @@ static void test_errors(void)
 	is_int(send_summary(sink, false), -EPIPE, "for the summary too");
 	sink->ops->free(sink);
 	close(fds[1]);
+}
+
+/* Nothing is known but the time: the text says so. */
+static void test_absent(void)
+{
+	Jankbpf__Summary summary = JANKBPF__SUMMARY__INIT;
+	Jankbpf__NotWatched later = JANKBPF__NOT_WATCHED__INIT, *not_watched[] = { &later };
+	Jankbpf__Loop loop = JANKBPF__LOOP__INIT, *loops[] = { &loop };
+	Jankbpf__Record record = JANKBPF__RECORD__INIT;
+
+	for (int verbosity = -1; verbosity <= 1; verbosity++) {
+		int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+		struct sink *sink = sink_text__new(fd, false, 0, verbosity);
+
+		is_int(send_absent(sink, JANKBPF__RECORD__TYPE_BLOCK), 0, "an unknown block");
+		is_int(send_absent(sink, JANKBPF__RECORD__TYPE_HANG), 0, "an unknown hang");
+		record.type_case = JANKBPF__RECORD__TYPE_SUMMARY;
+		record.summary = &summary;
+		is_int(sink->ops->record(sink, &record), 0, "an empty summary");
+		later.reason = "later";
+		summary.n_not_watched = summary.n_loops = 1;
+		summary.not_watched = not_watched;
+		summary.loops = loops;
+		is_int(sink->ops->record(sink, &record), 0, "unknown loops");
+		record.type_case = JANKBPF__RECORD__TYPE__NOT_SET;
+		is_int(sink->ops->record(sink, &record), 0, "a record of a later type");
+		sink->ops->free(sink);
+		close(fd);
+		slurp(path, &out);
+		has_str(strbuf__str(&out), "━━ 0 ns  ? (pid 0) · unknown", "names are unknown");
+		has_str(strbuf__str(&out), "0% later", "the cause is a later version's");
+		has_str(strbuf__str(&out), "not watched: and 1 more process\n",
+			"so is the reason why it was not watched");
+		lacks_str(strbuf__str(&out), "(null)", "nothing else is shown");
+	}
 }
 
 static int show(int argc, char **argv)
@@ -365,6 +466,10 @@ int main(int argc, char **argv)
 	test_bar();
 	test_verbosity();
 	test_losses();
+	test_too_many_fds();
+	test_idle_loop();
+	test_absent();
+	test_over_share();
 	test_errors();
 	strbuf__free(&out);
 	return tap__done();

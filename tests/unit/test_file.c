@@ -173,51 +173,6 @@ static void test_write_interrupted(void)
 	is_int(status, 0, "… arrives whole");
 }
 
-static unsigned mode_of(const char *name)
-{
-	struct stat st;
-
-	return stat(scratch__path(name), &st) ? 0 : st.st_mode & 07777;
-}
-
-static void test_mkdirs(void)
-{
-	umask(022);
-	mkdir(scratch__path("old"), 0755);
-	is_int(file__mkdirs(scratch__path("old/a/b"), 0700), 0, "creates the missing ones");
-	is_uint(mode_of("old/a"), 0700, "… the first with the mode");
-	is_uint(mode_of("old/a/b"), 0700, "… the last with the mode");
-	is_uint(mode_of("old"), 0755, "… existing ones keep theirs");
-	is_int(file__mkdirs(scratch__path("old/a/b"), 0755), 0, "all exist");
-	is_uint(mode_of("old/a/b"), 0700, "… changes no mode");
-	is_int(file__mkdirs(scratch__path("new//x/./y/"), 0700), 0,
-	       "double, dotted and trailing slashes");
-	is_uint(mode_of("new/x/y"), 0700, "… are the same directory");
-	is_int(file__mkdirs("/", 0700), 0, "the root is there");
-	make_file("file", 1);
-	is_int(file__mkdirs(scratch__path("file"), 0700), -ENOTDIR, "a file has its name");
-	is_int(file__mkdirs(scratch__path("file/sub"), 0700), -ENOTDIR, "a file is in the path");
-	is_int(file__mkdirs("", 0700), -ENOENT, "an empty path");
-	is_int(symlink("old", scratch__path("link")), 0, "a link to a directory");
-	is_int(file__mkdirs(scratch__path("link/c"), 0700), 0, "… is followed");
-	is_uint(mode_of("old/c"), 0700, "… to its target");
-}
-
-static void test_mkdirs_relative(void)
-{
-	char cwd[4096], long_path[5000];
-
-	memset(long_path, 'x', sizeof(long_path));
-	long_path[sizeof(long_path) - 1] = '\0';
-	is_int(file__mkdirs(long_path, 0700), -ENAMETOOLONG, "a path that is too long");
-	if (!getcwd(cwd, sizeof(cwd)) || chdir(scratch_dir))
-		return;
-	is_int(file__mkdirs("r/s", 0700), 0, "a relative path");
-	is_uint(mode_of("r/s"), 0700, "… from where we are");
-	if (chdir(cwd))
-		diag("cannot go back to %s", cwd);
-}
-
 /* What file.h gives for a file that may never answer. */
 static void test_pread(void)
 {
@@ -251,8 +206,6 @@ int main(void)
 	test_read_at();
 	test_write_errors();
 	test_write_interrupted();
-	test_mkdirs();
-	test_mkdirs_relative();
 	test_pread();
 	strbuf__free(&sb);
 	return tap__done();

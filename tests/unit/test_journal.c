@@ -294,6 +294,57 @@ static void test_places(void)
 	ok(!jw && !jr, "nothing is left open");
 }
 
+static mode_t mode_of(const char *name)
+{
+	struct stat st;
+
+	return stat(name, &st) ? 0 : st.st_mode & 07777;
+}
+
+static void was_kept(const char *why)
+{
+	struct strbuf bytes = STRBUF_INIT;
+
+	slurp(&bytes);
+	is_str(strbuf__str(&bytes), "precious", "%s: the file keeps its content", why);
+	strbuf__free(&bytes);
+}
+
+/* Files that another user may have put in the journal's place. */
+static void test_planted(void)
+{
+	struct journal_writer *jw = NULL;
+	struct err err = { 0 };
+	char other[80];
+
+	snprintf(other, sizeof(other), "%s-2", path);
+	spew("precious", 8);
+	chmod(path, 0666);
+	if (link(path, other))
+		abort();
+	is_int(journal_writer__new(path, &jw, &err), -EPERM, "a file with two names is refused");
+	has_str(err.msg, "has other names (hard links): remove it, or choose another name",
+		"with the remedy");
+	was_kept("two names");
+	unlink(other);
+	is_int(journal_writer__new(path, &jw, &err), 0, "a file of our own is taken");
+	is_int(mode_of(path), 0600, "and only we can read it now");
+	journal_writer__free(jw);
+	jw = NULL;
+	if (geteuid()) {
+		skip(4, "needs root to make another user's file");
+		return;
+	}
+	spew("precious", 8);
+	if (chmod(path, 0666) || chown(path, 65534, 65534))
+		abort();
+	is_int(journal_writer__new(path, &jw, &err), -EPERM, "another user's file is refused");
+	has_str(err.msg, "belongs to user id 65534: remove it", "with the remedy");
+	was_kept("another user's");
+	is_int(mode_of(path), 0666, "and its mode");
+	unlink(path);
+}
+
 /* Damage in the middle of a file, which no crash can cause. */
 static void test_bad_sizes(void)
 {
@@ -459,6 +510,7 @@ int main(void)
 	test_torn();
 	test_foreign();
 	test_places();
+	test_planted();
 	test_bad_sizes();
 	test_bare();
 	test_bad_message();

@@ -134,7 +134,9 @@ static const struct {
 	{ "a\xc2\x85\xe2\x80\xa8\xe2\x80\xa9z", "\"a\\u0085\\u2028\\u2029z\"",
 	  "Unicode's ends of lines" },
 	{ "\x01\x1b\x1f", "\"\\u0001\\u001b\\u001f\"", "other control bytes" },
-	{ "\x7f", "\"\x7f\"", "DEL needs no escape" },
+	{ "\x7f", "\"\\u007f\"", "DEL" },
+	{ "\xc2\x80\xc2\x9b[2J\xc2\x9f", "\"\\u0080\\u009b[2J\\u009f\"", "C1 control characters" },
+	{ "\xc2\xa0\xc3\x80", "\"\xc2\xa0\xc3\x80\"", "and what is next to them" },
 	{ "é→😀", "\"é→😀\"", "UTF-8 unchanged" },
 	{ "\xff"
 	  "a\xc3",

@@ -20,6 +20,7 @@ static const struct identity process = { .pid = 10,
 					 .cgroup = (char *)"/user",
 					 .container = (char *)"c0ffee",
 					 .pod = (char *)"p",
+					 .names_uid = 1001,
 					 .unit = (char *)"u.service",
 					 .ns_pid = 7 };
 
@@ -195,6 +196,7 @@ static void test_fields(void)
 	is_str(block->container, "c0ffee", "its container");
 	is_str(block->pod, "p", "its pod");
 	is_str(block->unit, "u.service", "its unit");
+	is_uint(block->names_uid, 1001, "who could have invented them");
 	is_uint(block->ns_pid, 7, "its pid in its namespace");
 	ok(block->loop == JANK_LOOP_EPOLL && block->fd == 3 && block->ready_cnt == -4, "the loop");
 	ok(block->end == JANK_END_EXIT && block->ended_by_exit, "the end");

@@ -11,12 +11,14 @@
 struct fixture {
 	struct process_table table;
 	struct losses losses;
+	struct over_shares over_share;
 };
 
 static void start(struct fixture *f, size_t room)
 {
 	*f = (struct fixture){ .table.queue = queue__new(room, 1000) };
 	f->table.losses = &f->losses;
+	f->table.over_share = &f->over_share;
 }
 
 static struct item get(struct fixture *f)
@@ -132,6 +134,46 @@ static void test_full_queue_of_facts(void)
 	end(&f);
 }
 
+static bool queue_block(struct fixture *f, uint32_t pid)
+{
+	struct item item = { .kind = ITEM_BLOCK, .pid = pid };
+
+	return process_table__queue(&f->table, &item, LOSS_QUEUE_FULL, JANK_SHARE_RECORD);
+}
+
+/* Items have the user of their process; what is over its share is counted for it. */
+static void test_users(void)
+{
+	const struct identity mine = { .pid = 1, .uid = 1000 }, theirs = { .pid = 2, .uid = 1001 };
+	struct fixture f;
+	struct item item;
+	unsigned cnt = 0;
+
+	start(&f, 20);
+	process_table__add(&f.table, 1)->identity = identity__copy(&mine);
+	process_table__add(&f.table, 2)->identity = identity__copy(&theirs);
+	is_uint(process_table__uid(&f.table, 1), 1000, "the user of a process");
+	is_uint(process_table__uid(&f.table, 3), UID_UNKNOWN, "of a process without an entry");
+	ok(queue_block(&f, 2), "a block");
+	item = get(&f);
+	is_uint(item.uid, 1001, "has its user");
+	while (queue_block(&f, 1))
+		cnt++;
+	ok(cnt < 20 && f.losses.cnt[JANK_LOST_SHARE] == 1, "a user over its share is a loss");
+	ok(f.over_share.cnt == 1 && f.over_share.users[0].uid == 1000 &&
+		   f.over_share.users[0].cnt[JANK_SHARE_RECORD] == 1,
+	   "of that user");
+	ok(queue_block(&f, 2) && !f.losses.cnt[LOSS_QUEUE_FULL], "another one has room");
+	end(&f);
+
+	start(&f, 2);
+	while (queue_block(&f, 1))
+		;
+	ok(f.losses.cnt[LOSS_QUEUE_FULL] == 1 && !f.over_share.cnt,
+	   "a full queue is a loss of nobody");
+	end(&f);
+}
+
 static void test_ends(void)
 {
 	struct process_entry *process;
@@ -155,6 +197,7 @@ int main(void)
 	test_facts();
 	test_full_queue();
 	test_full_queue_of_facts();
+	test_users();
 	test_ends();
 	return tap__done();
 }

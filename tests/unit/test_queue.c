@@ -8,11 +8,18 @@
 #include "base/clock.h"
 #include "tests/tap.h"
 
+static bool put_of(struct queue *queue, uint32_t uid, uint32_t pid, size_t size)
+{
+	const struct item item = { .kind = ITEM_BLOCK, .pid = pid, .uid = uid, .size = size };
+
+	return queue__put(queue, &item) == QUEUE_ROOM;
+}
+
 static bool put(struct queue *queue, enum item_kind kind, uint32_t pid, size_t size)
 {
 	const struct item item = { .kind = kind, .pid = pid, .size = size };
 
-	return queue__put(queue, &item);
+	return queue__put(queue, &item) == QUEUE_ROOM;
 }
 
 static struct item get(struct queue *queue)
@@ -27,11 +34,11 @@ static void test_order(void)
 {
 	struct queue *queue = queue__new(3, 100);
 	int data;
-	const struct item item = { ITEM_RAW, &data, 7, 42 };
+	const struct item item = { ITEM_RAW, &data, 7, 42, 1000 };
 	struct item got;
 	bool ordered = true;
 
-	ok(queue__put(queue, &item), "an item is accepted");
+	ok(queue__put(queue, &item) == QUEUE_ROOM, "an item is accepted");
 	got = get(queue);
 	ok(got.kind == ITEM_RAW && got.data == &data && got.size == 7 && got.pid == 42,
 	   "and returned unchanged");
@@ -154,10 +161,10 @@ static void test_threads(void)
 		abort();
 	for (uint32_t i = 1; i <= ROUNDS; i++) {
 		uint32_t *data = malloc(sizeof(*data));
-		struct item item = { ITEM_BLOCK, data, 0, i };
+		struct item item = { ITEM_BLOCK, data, 0, i, 0 };
 
 		*data = i;
-		if (queue__put(queue, &item)) {
+		if (queue__put(queue, &item) == QUEUE_ROOM) {
 			sum += i;
 			continue;
 		}
@@ -195,7 +202,7 @@ static void test_shares(void)
 	while (put(queue, ITEM_BLOCK, 8, 10))
 		other++;
 	ok(other >= 15, "another one finds room: %u", other);
-	ok(put(queue, ITEM_WAIT, 7, 1), "items without a process are not shared out");
+	ok(put(queue, ITEM_RAW, 7, 1), "items without a process are not shared out");
 	while (get(queue).pid == 7)
 		hog--;
 	ok(put(queue, ITEM_BLOCK, 7, 10), "there is room again when its blocks are gone");
@@ -219,6 +226,94 @@ static void test_shares(void)
 	queue__free(queue);
 }
 
+/* A user with any number of processes leaves room for other users. */
+static void test_users(void)
+{
+	const struct item over = { .kind = ITEM_BLOCK, .pid = 99, .uid = 1000 };
+	struct queue *queue = queue__new(100, 100000);
+	unsigned hog = 0, second = 0, other = 0;
+
+	while (put_of(queue, 1000, 10 + hog, 0))
+		hog++;
+	is_uint(hog, 100, "the only user may use all of it");
+	ok(queue__put(queue, &over) == QUEUE_FULL, "a full queue is not a matter of shares");
+	drain(queue);
+	put_of(queue, 0, 1, 0);
+	get(queue);
+	for (hog = 0; put_of(queue, 1000, 10 + hog, 0); hog++)
+		;
+	ok(hog >= 70 && hog <= 80, "then a user fills three quarters: %u of 100", hog);
+	ok(queue__put(queue, &over) == QUEUE_OVER_SHARE,
+	   "and the next one is refused for its share");
+	while (put_of(queue, 1001, 500 + second, 0))
+		second++;
+	ok(second >= 15 && second < 25, "a second user fills what its share allows: %u", second);
+	while (put_of(queue, 0, 900 + other, 0))
+		other++;
+	ok(other >= 2, "a third one still finds room: %u", other);
+	for (unsigned i = 0; i < 40; i++)
+		get(queue);
+	ok(put_of(queue, 1000, 99, 0), "the first has room again when its items are gone");
+	drain(queue);
+	for (hog = 0; put_of(queue, 1000, 10 + hog, 10000); hog++)
+		;
+	ok(hog >= 7 && hog <= 8, "the same for bytes: %u of 10", hog);
+	drain(queue);
+	queue__free(queue);
+}
+
+static void work(unsigned ms)
+{
+	uint64_t until_ns = clock__mono_ns() + ms * NS_PER_MS;
+
+	while (clock__mono_ns() < until_ns)
+		;
+}
+
+/* Takes items, each for so long, until there is one of this user; returns how many came before. */
+static unsigned items_before(struct queue *queue, uint32_t uid, unsigned ms)
+{
+	struct item item;
+
+	for (unsigned cnt = 0;; cnt++) {
+		if (!queue__get(queue, 1, &item) || item.uid == uid)
+			return cnt;
+		work(ms);
+	}
+}
+
+/* A user with many items does not hold up others for long. */
+static void test_turns(void)
+{
+	struct queue *queue = queue__new(100, 1000);
+	uint32_t last = 0;
+	struct item item;
+	bool ordered = true;
+
+	for (uint32_t i = 1; i <= 50; i++)
+		put_of(queue, 1000, i, 0);
+	put_of(queue, 1001, 1, 0);
+	is_uint(items_before(queue, 1001, 0), 50, "while nothing takes long, the order is kept");
+	for (uint32_t i = 1; i <= 50; i++)
+		put_of(queue, 1000, i, 0);
+	put_of(queue, 1001, 1, 0);
+	put_of(queue, 1001, 2, 0);
+	ok(items_before(queue, 1001, 30) <= 5, "another user waits for some 100 ms");
+	is_uint(items_before(queue, 1001, 0), 0, "as long as it has had less of the reader's time");
+	while (queue__get(queue, 1, &item)) {
+		ordered &= item.uid == 1000 && item.pid > last;
+		last = item.pid;
+	}
+	ok(ordered && last == 50, "the items of a user stay in order");
+
+	for (uint32_t i = 1; i <= 20; i++)
+		put_of(queue, 1000, i, 0);
+	put(queue, ITEM_RAW, 0, 1);
+	put_of(queue, 1001, 1, 0);
+	is_uint(items_before(queue, 1001, 10), 21, "nothing overtakes an item of no process");
+	queue__free(queue);
+}
+
 int main(void)
 {
 	test_order();
@@ -229,5 +324,7 @@ int main(void)
 	test_late();
 	test_threads();
 	test_shares();
+	test_users();
+	test_turns();
 	return tap__done();
 }

@@ -54,16 +54,21 @@ char *__wrap_strdup(const char *text)
  */
 static int put(const struct block *block, enum record_format format, long n, struct strbuf *ret)
 {
-	struct stream stream = { .format = format };
+	struct strbuf bytes = STRBUF_INIT;
+	const Jankbpf__Record *record;
+	struct record *builder;
 	int res;
 
 	left = n;
-	res = stream__put_block(&stream, block);
+	builder = record__new();
+	record = builder ? record__of_block(builder, block) : NULL;
+	res = record ? stream__add(&bytes, format, record) : -ENOMEM;
 	left = -1;
 	strbuf__reset(ret);
 	if (!res)
-		strbuf__add(ret, stream.bytes.data, stream.bytes.len);
-	stream__free(&stream);
+		strbuf__add(ret, bytes.data, bytes.len);
+	strbuf__free(&bytes);
+	record__free(builder);
 	return res;
 }
 

@@ -81,17 +81,18 @@ static int count_records(const struct strbuf *bytes, uint64_t *ret_pids)
 static void test_same(void)
 {
 	for (size_t i = 0; i < FIXTURE_CNT; i++) {
-		struct stream stream = { .format = RECORD_PROTO };
+		struct strbuf bytes = STRBUF_INIT;
 		struct strbuf want = STRBUF_INIT, got = STRBUF_INIT;
 		struct block *block = fixtures[i].make();
 		Jankbpf__Record *record;
 		uint64_t len = 0;
 		int head;
 
-		is_int(stream__put_block(&stream, block), 0, "%s is written", fixtures[i].name);
-		head = stream__length(stream.bytes.data, stream.bytes.len, &len);
-		ok(head > 0 && head + len == stream.bytes.len, "after its length");
-		record = jankbpf__record__unpack(NULL, len, (uint8_t *)stream.bytes.data + head);
+		is_int(stream__add(&bytes, RECORD_PROTO, fixture__record(block)), 0,
+		       "%s is written", fixtures[i].name);
+		head = stream__length(bytes.data, bytes.len, &len);
+		ok(head > 0 && head + len == bytes.len, "after its length");
+		record = jankbpf__record__unpack(NULL, len, (uint8_t *)bytes.data + head);
 		json__add_block(&want, block);
 		if (record)
 			json__add_record(&got, record);
@@ -99,7 +100,7 @@ static void test_same(void)
 		jankbpf__record__free_unpacked(record, NULL);
 		strbuf__free(&want);
 		strbuf__free(&got);
-		stream__free(&stream);
+		strbuf__free(&bytes);
 		block__free(block);
 	}
 }

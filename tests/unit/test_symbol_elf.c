@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Names from real files: every kind of symbol table, PIE and not, C++, PLT, separate debug
  * files. */
+#include "base/unread.h"
 #include "symbol/elf/debugfile.h"
 #include "symbol/modules/module.h"
 #include "tests/symbol_fixture.h"
@@ -160,6 +161,34 @@ static void check_owners(void)
 	check_local("linked", "/nonexistent", "fixture_local");
 }
 
+/* DEBUG_BYTES: the size of a sparse debug file, with the right checksum. */
+static void link_debug_of(const char *bytes)
+{
+	setenv("DEBUG_BYTES", bytes, 1);
+	fixture__sh("f=$D/debug$D/linked.debug && objcopy --only-keep-debug $D/noid $f && "
+		    "truncate -s $DEBUG_BYTES $f && strip -o $D/linked $D/noid && "
+		    "objcopy --add-gnu-debuglink=$f $D/linked");
+}
+
+/* The limit of one file, then that of all. The first ones have used little of it. */
+static void check_checksums(const char *debug_dir)
+{
+	uint64_t before = unread__cnt();
+
+	link_debug_of("100M");
+	check_local("linked", debug_dir, "fixture_local");
+	is_uint(unread__cnt() - before, 0, "a sparse debug file of 100 MiB is used");
+	link_debug_of("129M");
+	check_local("linked", debug_dir, NULL);
+	ok(unread__cnt() > before, "one of 129 MiB is not, which is counted");
+	link_debug_of("101M");
+	check_local("linked", debug_dir, "fixture_local");
+	before = unread__cnt();
+	link_debug_of("102M");
+	check_local("linked", debug_dir, NULL);
+	ok(unread__cnt() > before, "a third of 102 MiB is too much in total");
+}
+
 static void check_separate(void)
 {
 	char debug_dir[PATH_MAX];
@@ -183,6 +212,7 @@ static void check_separate(void)
 	check_local("linked", debug_dir, "fixture_local");
 	fixture__sh("printf x >> $D/debug$D/linked.debug");
 	check_local("linked", debug_dir, NULL);
+	check_checksums(debug_dir);
 }
 
 static void check_bomb(void)
@@ -266,7 +296,7 @@ static void check_class32(void)
 		abort();
 	module = modules__of_file(&modules, fd, &st, (struct image_part){});
 	module__load(&modules, module, module->fd,
-		     &(struct debugfile_places){ "/none", NULL, "", NULL });
+		     &(struct debugfile_places){ "/none", NULL, "", NULL, {} });
 	ok(strlen(module->build_id) == 40, "a 32-bit file's build id");
 	sym = module__find(&modules, module, 0x1002, &tab, &delta);
 	if (sym)

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/unread.h"
 #include "symbol/modules/fetch.h"
 #include "tests/symbol_fixture.h"
 
@@ -82,6 +83,24 @@ static pid_t start_server(int port)
 	return pid;
 }
 
+/* The server has a sparse file of 513 MiB, then a usual one. */
+static void check_too_large(void)
+{
+	uint64_t before = unread__cnt();
+	struct symbolizer *sym = fixture__symbolizer(scratch__path("none"), NULL);
+	struct fixture fx;
+
+	fixture__run(&fx, "run");
+	for (unsigned tries = 80; tries && unread__cnt() == before; tries--)
+		name_until(sym, &fx, 1);
+	is_uint(unread__cnt() - before, 1, "a file over the limit is not downloaded");
+	is_str(name_until(sym, &fx, 1).function, NULL, "so there is no name");
+	fixture__stop(&fx);
+	symbolizer__free(sym);
+	fixture__sh("rm -rf $D/cache && cp $D/one $D/served/");
+	pause_ms(2500);
+}
+
 static void check_served(void)
 {
 	struct symbolizer *sym;
@@ -91,13 +110,14 @@ static void check_served(void)
 	int port;
 
 	if (system("command -v debuginfod >/dev/null")) {
-		skip(5, "no debuginfod");
+		skip(7, "no debuginfod");
 		return;
 	}
 	close(listen_somewhere(&port));
 	server = start_server(port);
 	pause_ms(2500); /* it has scanned its directory */
 	set_urls(port);
+	check_too_large();
 	sym = fixture__symbolizer(scratch__path("none"), NULL);
 	fixture__run(&fx, "run");
 	begin = clock__mono_ns();
@@ -133,6 +153,52 @@ static void check_silent(void)
 	close(fd);
 }
 
+/* Requests files of which no process has asked before. */
+static void want_files(struct fetch *fetch, struct fetch_asker asker, unsigned cnt)
+{
+	static unsigned number;
+	char build_id[41];
+
+	while (cnt--) {
+		snprintf(build_id, sizeof(build_id), "%040x", ++number);
+		fetch__want(fetch, build_id, asker);
+	}
+}
+
+/* The server does not answer, so all requests but the first wait. */
+static void check_limits(void)
+{
+	const unsigned one = FETCHES_OF_PROCESS, processes = FETCHES_OF_USER / one;
+	int port, fd = listen_somewhere(&port);
+	uint64_t before = unread__cnt();
+	struct fetch *fetch;
+	unsigned i;
+
+	set_urls(port);
+	fetch = fetch__new(NULL);
+	is_str(getenv("DEBUGINFOD_MAXTIME"), "60", "a download has a limit");
+	want_files(fetch, (struct fetch_asker){ 1, 1000 }, one);
+	is_uint(unread__cnt() - before, 0, "%u requests of a process", one);
+	want_files(fetch, (struct fetch_asker){ 1, 1000 }, 2);
+	is_uint(unread__cnt() - before, 2, "2 more are refused");
+	fetch__want(fetch, "0000000000000000000000000000000000000001",
+		    (struct fetch_asker){ 1, 1000 });
+	is_uint(unread__cnt() - before, 2, "but not one that is known");
+	for (i = 1; i < processes; i++)
+		want_files(fetch, (struct fetch_asker){ 1 + i, 1000 }, one);
+	is_uint(unread__cnt() - before, 2, "%u processes of a user", processes);
+	want_files(fetch, (struct fetch_asker){ 1 + i, 1000 }, 1);
+	is_uint(unread__cnt() - before, 3, "1 more process of that user is refused");
+	want_files(fetch, (struct fetch_asker){ 2 + i, 1001 }, 1);
+	is_uint(unread__cnt() - before, 3, "but not another user's");
+	for (i = 0; i < FETCHES_MAX / one; i++)
+		want_files(fetch, (struct fetch_asker){ 1000 + i, 0 }, one);
+	is_uint(unread__cnt() - before, 3 + FETCHES_OF_USER + 1, "%d in total, also for root",
+		FETCHES_MAX);
+	fetch__free(fetch);
+	close(fd);
+}
+
 int main(void)
 {
 	struct fetch *fetch;
@@ -145,15 +211,16 @@ int main(void)
 	setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1", 1);
 	fetch = fetch__new(NULL);
 	if (!fetch) {
-		skip(8, "built without libdebuginfod");
+		skip(19, "built without libdebuginfod");
 		return tap__done();
 	}
 	fetch__free(fetch);
 	scratch__write_text("p.c", program);
 	fixture__sh("gcc -O1 -g -Wl,--build-id -o $D/one $D/p.c && strip -o $D/run $D/one && mkdir "
 		    "$D/served "
-		    "$D/none && cp $D/one $D/served/");
+		    "$D/none && cp $D/one $D/served/ && truncate -s 513M $D/served/one");
 	check_served();
 	check_silent();
+	check_limits();
 	return tap__done();
 }

@@ -47,7 +47,7 @@ static struct file load(const char *name)
 static size_t use(const unsigned char *data, size_t size)
 {
 	unsigned char *copy = malloc(size ? size : 1);
-	struct debugfile_places places = { "/nonexistent", NULL, "/nonexistent/file", NULL };
+	struct debugfile_places places = { "/nonexistent", NULL, "/nonexistent/file", NULL, {} };
 	const struct module_tab *tab = NULL;
 	struct modules modules = { 0 };
 	char name[NAME_MAX_LEN], shown[DEMANGLE_MAX];

@@ -5,6 +5,7 @@
  */
 #include <time.h>
 
+#include "base/unread.h"
 #include "tests/symbol_fixture.h"
 
 /*
@@ -245,6 +246,37 @@ static void check_large(void)
 	symbolizer__free(sym);
 }
 
+/* Long lines without a name, then a name: within the limit of the file, or behind it. */
+static void check_long(const char *mib, bool wanted)
+{
+	struct symbolizer *sym = fixture__symbolizer(NULL, NULL);
+	uint64_t code, before = unread__cnt();
+	struct frame frame = {};
+	struct fixture fx;
+	char cmd[512];
+
+	fixture__run(&fx, "jit");
+	code = fixture__addr(&fx, "code");
+	snprintf(
+		cmd, sizeof(cmd),
+		"m=/tmp/perf-%d.map; yes $(head -c 4000 /dev/zero | tr '\\0' x) | head -c %sM > $m;"
+		" printf '\\n%llx 10 named\\n' >> $m",
+		fx.pid, mib, (unsigned long long)code);
+	fixture__sh(cmd);
+	for (int i = 0; i < 400 && !frame.function && unread__cnt() == before; i++) {
+		frame = fixture__frame(sym, fx.pid, code, true);
+		nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+	}
+	is_str(frame.function, wanted ? "named" : NULL, "a name after %s MiB", mib);
+	is_uint(unread__cnt() - before, !wanted, "which is%s counted as unread",
+		wanted ? " not" : "");
+	for (int i = 0; i < 20; i++)
+		fixture__frame(sym, fx.pid, code, true);
+	is_uint(unread__cnt() - before, !wanted, "once");
+	stop(&fx);
+	symbolizer__free(sym);
+}
+
 /* As HotSpot writes it: numbers with 0x, and all of it again over the old file. */
 static void check_java(void)
 {
@@ -292,7 +324,12 @@ int main(void)
 	else
 		skip(1, "only root can give files away");
 	check_untrusted("a map that is a device", "ln -s /dev/zero $MAP", false);
+	check_untrusted("a symbolic link to a map", "ln -s $D/map $MAP", false);
+	check_untrusted("a map with two names", "cp $D/map $MAP && ln $MAP $MAP.2", false);
+	fixture__sh("rm -f $MAP.2");
 	check_container();
 	check_large();
+	check_long("60", true);
+	check_long("66", false);
 	return tap__done();
 }

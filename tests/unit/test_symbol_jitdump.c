@@ -249,7 +249,7 @@ static uint64_t steps_of_moves(unsigned cnt)
 			  16);
 	fflush(dump);
 	jitdump__init(&read);
-	jitdump__open(&read, dup(fileno(dump)), getuid());
+	jitdump__open(&read, dup(fileno(dump)), getuid(), "dump");
 	do {
 		read.next_ns = 0;
 		jitdump__update(&read);

@@ -40,6 +40,10 @@ static void test_32(void)
 	ok(!syscall__name_32(-1), "none before the first");
 	ok(!syscall__name_32(415), "none for an unused number");
 	ok(!syscall__name_32(512), "none after the last");
+	is_int(syscall__nr("futex"), SYS_futex, "the number of a name");
+	is_int(syscall__nr("read"), SYS_read, "and of the first");
+	is_int(syscall__nr("no_call"), -1, "none of another one");
+	is_int(syscall__nr(NULL), -1, "nor without a name");
 }
 
 int main(void)

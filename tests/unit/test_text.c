@@ -102,6 +102,27 @@ static void test_all_pairs(void)
 	is_uint(wrong, 0, "all pairs of bytes");
 }
 
+/* A byte that is not ASCII, at any place of a word of eight bytes. */
+static void test_utf8_part(void)
+{
+	size_t wrong = 0;
+
+	for (size_t len = 0; len < 40; len++)
+		for (size_t at = 0; at <= len; at++) {
+			char str[64] = "";
+
+			memset(str, 'a', len);
+			wrong += text__utf8_part(str) != len;
+			memcpy(str + at, "\xc3\xa9", 2);
+			memset(str + at + 2, 'b', len - at);
+			wrong += text__utf8_part(str) != len + 2;
+			str[at] = '\xff';
+			str[at + 1] = 'b';
+			wrong += text__utf8_part(str) != at;
+		}
+	is_uint(wrong, 0, "the UTF-8 part of texts of any length");
+}
+
 static const struct {
 	const char *in, *out, *what;
 } cleaned[] = {
@@ -162,6 +183,7 @@ int main(void)
 	test_sequences();
 	test_all_code_points();
 	test_all_pairs();
+	test_utf8_part();
 	test_clean();
 	test_clean_twice();
 	return tap__done();

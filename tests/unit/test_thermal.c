@@ -23,7 +23,7 @@ static void put(const char *sys, const char *name, const char *content)
 	snprintf(path, sizeof(path), "%s/%s", sys, name);
 	snprintf(folder, sizeof(folder), "%s", scratch__path(path));
 	*strrchr(folder, '/') = 0;
-	if (file__mkdirs(folder, 0700))
+	if (scratch__dirs(folder))
 		abort();
 	scratch__write_text(path, content);
 }

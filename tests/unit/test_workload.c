@@ -43,7 +43,7 @@ static int status_of(char **argv)
 	struct workload wl;
 	struct err err = { 0 };
 
-	if (workload__prepare(argv, &wl, &err) || workload__go(&wl, argv, &err)) {
+	if (workload__prepare(argv, NULL, &wl, &err) || workload__go(&wl, argv, &err)) {
 		ok(false, "%s runs: %s", argv[0], err.msg);
 		return -1;
 	}
@@ -69,7 +69,7 @@ static void test_waits(void)
 	struct err err = { 0 };
 
 	snprintf(text, sizeof(text), "echo ran >%s", scratch__path("ran"));
-	is_int(workload__prepare(argv, &wl, &err), 0, "a command is prepared");
+	is_int(workload__prepare(argv, NULL, &wl, &err), 0, "a command is prepared");
 	usleep(50000);
 	workload__reap(&wl);
 	ok(!wl.ended && !exists(scratch__path("ran")), "it does not run before it may");
@@ -77,7 +77,7 @@ static void test_waits(void)
 	wait_for_end(&wl);
 	ok(exists(scratch__path("ran")) && !workload__exit_status(&wl), "to its end");
 	unlink(scratch__path("ran"));
-	is_int(workload__prepare(argv, &wl, &err), 0, "another one is prepared");
+	is_int(workload__prepare(argv, NULL, &wl, &err), 0, "another one is prepared");
 	workload__stop(&wl);
 	ok(wl.ended && !exists(scratch__path("ran")), "and stopped: it never ran");
 }
@@ -90,7 +90,7 @@ static void cannot_run(const char *command, int code)
 	struct err err = { 0 };
 
 	snprintf(want, sizeof(want), "cannot run '%s': %s", command, strerror(code));
-	is_int(workload__prepare(argv, &wl, &err), 0, "'%s' is prepared", command);
+	is_int(workload__prepare(argv, NULL, &wl, &err), 0, "'%s' is prepared", command);
 	is_int(workload__go(&wl, argv, &err), -code, "it cannot be run");
 	is_str(err.msg, want, "the message says so");
 	workload__stop(&wl);
@@ -115,7 +115,7 @@ static void test_lost_child(void)
 	struct workload wl;
 	struct err err = { 0 };
 
-	workload__prepare(argv, &wl, &err);
+	workload__prepare(argv, NULL, &wl, &err);
 	kill(wl.pid, SIGKILL);
 	wait_for_end(&wl);
 	is_int(workload__go(&wl, argv, &err), -EPIPE,
@@ -169,7 +169,7 @@ static const char *said(const char *command)
 
 	snprintf(text, sizeof(text), "exec %s >%s", command, scratch__path("out"));
 	signal(SIGPIPE, SIG_DFL);
-	workload__prepare(argv, &wl, &err);
+	workload__prepare(argv, NULL, &wl, &err);
 	signal(SIGPIPE, SIG_IGN);
 	take_signals();
 	workload__go(&wl, argv, &err);
@@ -197,7 +197,7 @@ static void test_stop(void)
 	struct err err = { 0 };
 	uint64_t start;
 
-	workload__prepare(argv, &wl, &err);
+	workload__prepare(argv, NULL, &wl, &err);
 	workload__go(&wl, argv, &err);
 	usleep(100000);
 	start = clock__mono_ns();
@@ -206,7 +206,7 @@ static void test_stop(void)
 	   "a command that ignores SIGTERM is killed");
 	ok(clock__mono_ns() - start >= 1900 * NS_PER_MS, "after two seconds");
 	argv = ARGV((char *)"sleep", (char *)"100");
-	workload__prepare(argv, &wl, &err);
+	workload__prepare(argv, NULL, &wl, &err);
 	workload__go(&wl, argv, &err);
 	kill(wl.pid, SIGSTOP);
 	start = clock__mono_ns();

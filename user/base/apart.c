@@ -33,7 +33,7 @@ enum op { OP_MEMORY, OP_FILE, OP_OPEN };
 
 struct request {
 	uint32_t op, pid;
-	uint64_t at, len; /* OP_OPEN: the path's length; the root's path follows it */
+	uint64_t at, len; /* OP_OPEN: flags of openat2; the path's length, its root follows it */
 };
 
 struct key {
@@ -112,7 +112,7 @@ static int64_t open_path(const struct request *req, const char *paths)
 {
 	const char *root = paths + req->len + 1;
 
-	return apart__open_below(*root ? root : NULL, paths, 0);
+	return apart__open_below(*root ? root : NULL, paths, req->at);
 }
 
 /* Sends a message, with a descriptor unless fd is negative. */
@@ -368,9 +368,9 @@ ssize_t apart__pread(int handle, void *buf, size_t len, uint64_t off)
  * The file system of a path is known only after the lookup. So when a lookup times out, every path
  * below the same root is refused.
  */
-int apart__open(const char *root, const char *path)
+int apart__open(const char *root, const char *path, uint64_t resolve)
 {
-	struct request req = { .op = OP_OPEN, .len = strlen(path) };
+	struct request req = { .op = OP_OPEN, .at = resolve, .len = strlen(path) };
 	struct key key = { .op = OP_OPEN };
 	int fd = -1;
 	int64_t res;

@@ -41,14 +41,11 @@ ssize_t apart__pread(int handle, void *buf, size_t len, uint64_t off);
 
 /*
  * Opens an O_PATH descriptor of the file below the root directory (NULL: ours); no link leads out
- * of root. Returns the descriptor or -errno.
+ * of root. resolve: more flags of openat2(2). Returns the descriptor or -errno.
  */
-int apart__open(const char *root, const char *path);
+int apart__open(const char *root, const char *path, uint64_t resolve);
 
-/*
- * Like apart__open, in the calling thread, which may wait for a directory. resolve: more flags of
- * openat2(2).
- */
+/* Like apart__open, in the calling thread, which may wait for a directory. */
 int apart__open_below(const char *root, const char *path, uint64_t resolve);
 
 /*

@@ -77,6 +77,41 @@ void clock__add_rfc3339(struct strbuf *sb, uint64_t real_ns)
 	strbuf__addf(sb, "%02ld:%02ld", zone / 60, zone % 60);
 }
 
+/* Days from 1970-01-01, in the Gregorian calendar. Counts from March, so that a leap day is last. */
+static int64_t days_of(int64_t year, int64_t month, int64_t day)
+{
+	int64_t march = (month + 9) % 12;
+
+	year -= month < 3;
+	return year * 365 + year / 4 - year / 100 + year / 400 + (march * 306 + 5) / 10 + day - 1 -
+	       719468;
+}
+
+bool clock__read_rfc3339(const char *text, uint64_t *ret_real_ns)
+{
+	static const char form[] = "0000-00-00T00:00:00.000000000+00:00";
+	int64_t parts[9] = { 0 }, seconds, zone;
+	char sign = '+';
+
+	for (size_t i = 0, part = 0; i < sizeof(form); i++) {
+		if (form[i] != '0')
+			part++;
+		else if (text[i] >= '0' && text[i] <= '9')
+			parts[part] = parts[part] * 10 + text[i] - '0';
+		else
+			return false;
+		if (form[i] == '+' && (text[i] == '+' || text[i] == '-'))
+			sign = text[i];
+		else if (form[i] != '0' && text[i] != form[i])
+			return false;
+	}
+	zone = (parts[7] * 60 + parts[8]) * 60;
+	seconds = ((days_of(parts[0], parts[1], parts[2]) * 24 + parts[3]) * 60 + parts[4]) * 60 +
+		  parts[5] - (sign == '-' ? -zone : zone);
+	*ret_real_ns = (uint64_t)seconds * NS_PER_SEC + (uint64_t)parts[6];
+	return true;
+}
+
 /* Replaces each "%L", which strftime does not have, by digits; keeps the rest of the format. */
 static void expand_millis(struct strbuf *sb, const char *fmt, uint64_t real_ns)
 {

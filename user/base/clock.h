@@ -4,6 +4,7 @@
 #define JANK_BASE_CLOCK_H
 
 #include "base/strbuf.h"
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -31,6 +32,9 @@ int64_t clock__real_offset_ns(void);
 
 /* "2026-05-04T10:20:30.123456789+02:00" */
 void clock__add_rfc3339(struct strbuf *sb, uint64_t real_ns);
+
+/* Reads such a text. False: it has another form. */
+bool clock__read_rfc3339(const char *text, uint64_t *ret_real_ns);
 
 /* strftime in local time, with "%L" (milliseconds, 3 digits) as an additional conversion. */
 void clock__add_local(struct strbuf *sb, const char *fmt, uint64_t real_ns);

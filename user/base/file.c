@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bounded reads, complete writes, mkdir -p. See file.h. */
+/* Bounded reads, complete writes, images. See file.h. */
 #include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -112,39 +111,6 @@ int file__write_all(int fd, const void *data, size_t len)
 		len -= (size_t)n;
 	}
 	return 0;
-}
-
-/* mkdir fails on an existing directory with EEXIST, EROFS or EACCES; all of these are success. */
-static int make_dir(const char *path, mode_t mode)
-{
-	struct stat st;
-	int code;
-
-	if (!mkdir(path, mode))
-		return 0;
-	code = -errno;
-	if (stat(path, &st))
-		return code;
-	return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
-}
-
-int file__mkdirs(const char *path, mode_t mode)
-{
-	char part[PATH_MAX];
-	size_t len = strlen(path);
-	int code;
-
-	if (len >= sizeof(part))
-		return -ENAMETOOLONG;
-	memcpy(part, path, len + 1);
-	for (char *slash = part + 1; len && (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		code = make_dir(part, mode);
-		if (code)
-			return code;
-		*slash = '/';
-	}
-	return make_dir(part, mode);
 }
 
 /* --- images */

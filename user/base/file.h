@@ -32,9 +32,6 @@ int file__read_exactly(int fd, void *to, size_t len, uint64_t offset);
 /* Writes all bytes or returns -errno; on failure a part may be written. */
 int file__write_all(int fd, const void *data, size_t len);
 
-/* mkdir -p. Only directories created here get `mode`; existing directories are accepted. */
-int file__mkdirs(const char *path, mode_t mode);
-
 /*
  * --- openfile.c: opens files for reading at a path that a traced program chose: regular files
  * only. A FIFO, device or socket is refused without being opened (-EINVAL). A lease of another
@@ -54,6 +51,9 @@ int openfile__link(const char *path, struct stat *st);
  * (/proc/PID/root). No link in the path leads out of it.
  */
 int openfile__in_root(const char *root, const char *path, struct stat *st);
+
+/* Like openfile__in_root. -ELOOP: a part of the path is a symbolic link. */
+int openfile__in_root_no_links(const char *root, const char *path, struct stat *st);
 
 /*
  * Opens the file behind an O_PATH descriptor, and closes that descriptor. Never returns an O_PATH

@@ -224,21 +224,26 @@ int openfile__link(const char *path, struct stat *st)
  * Tries names that the kernel has cached first: reading a directory may also block on a daemon or
  * server.
  */
-static int open_by_name(const char *root, const char *path, struct stat *st)
+static int open_by_name(const char *root, const char *path, uint64_t resolve, struct stat *st)
 {
-	int handle = apart__open_below(root, path, RESOLVE_CACHED);
+	int handle = apart__open_below(root, path, resolve | RESOLVE_CACHED);
 
 	if (handle == -EAGAIN || handle == -EINVAL) /* the flag exists since 5.12 */
-		handle = apart__open(root, path);
+		handle = apart__open(root, path, resolve);
 	return handle < 0 ? handle : reopen(handle, root ? root : path, st);
 }
 
 int openfile__path(const char *path, struct stat *st)
 {
-	return open_by_name(NULL, path, st);
+	return open_by_name(NULL, path, 0, st);
 }
 
 int openfile__in_root(const char *root, const char *path, struct stat *st)
 {
-	return open_by_name(root, path, st);
+	return open_by_name(root, path, 0, st);
+}
+
+int openfile__in_root_no_links(const char *root, const char *path, struct stat *st)
+{
+	return open_by_name(root, path, RESOLVE_NO_SYMLINKS, st);
 }

@@ -14,7 +14,10 @@
 #include <unistd.h>
 
 #include "base/apart.h"
+#include "base/bucket.h"
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/unread.h"
 
 #define BUF_SZ	    65536
 #define LINE_MAX_SZ 32768
@@ -64,17 +67,24 @@ static ssize_t read_next(int fd, void *buf, size_t len, uint64_t off)
 	return n;
 }
 
-int lines__read(int fd, uint64_t *off, uint64_t max, lines_fn fn, void *ctx)
+static bool is_reached(const struct lines_limit *limit, uint64_t seen)
+{
+	return seen >= limit->bytes || (limit->cpu_ns && clock__thread_ns() >= limit->cpu_ns);
+}
+
+int lines__read(int fd, uint64_t *off, struct lines_limit limit, lines_fn fn, void *ctx,
+		bool *ret_cut)
 {
 	struct state st = { .buf = malloc(BUF_SZ), .off = *off };
 	uint64_t seen = 0;
+	bool cut = false;
 	int ret = 0;
 
 	if (!st.buf)
 		return -ENOMEM;
 	if (lseek(fd, *off, SEEK_SET) < 0 && errno != EBADF)
 		ret = -errno;
-	while (!ret && seen < max) {
+	while (!ret && !(cut = is_reached(&limit, seen))) {
 		ssize_t n = read_next(fd, st.buf + st.len, BUF_SZ - st.len, st.off + st.len);
 
 		if (n < 0 && errno == EINTR)
@@ -89,6 +99,8 @@ int lines__read(int fd, uint64_t *off, uint64_t max, lines_fn fn, void *ctx)
 	}
 	*off = st.off;
 	free(st.buf);
+	if (ret_cut)
+		*ret_cut = cut;
 	return ret;
 }
 
@@ -124,8 +136,42 @@ int lines__hex(char **p, uint64_t *ret)
 
 /* --- mappings */
 
-#define MAPS_MAX (256ull << 20)
-#define DELETED	 " (deleted)"
+#define DELETED " (deleted)"
+
+/*
+ * A process may have 65,530 mappings of files with paths of 4 KiB: 250 MB, which the kernel writes
+ * in 3 s. A thread that meets many such processes spends 200 ms at once, then 1/20 of its time;
+ * MAPS_NS_MIN suffices for thousands of usual mappings.
+ */
+#define MAPS_NS_MAX (100 * NS_PER_MS)
+#define MAPS_NS_MIN (2 * NS_PER_MS)
+
+static const struct bucket_rate maps_rate = { 200 * NS_PER_MS, NS_PER_SEC / 20 };
+static _Thread_local struct bucket maps_budget;
+
+static uint64_t maps_ns(void)
+{
+	uint64_t left = bucket__left(&maps_budget, maps_rate, clock__mono_ns());
+
+	return left < MAPS_NS_MIN ? MAPS_NS_MIN : left > MAPS_NS_MAX ? MAPS_NS_MAX : left;
+}
+
+int maps_file__read(const char *path, lines_fn fn, void *ctx)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), ret;
+	uint64_t begin_ns = clock__thread_ns(), off = 0;
+	struct lines_limit limit = { MAPS_BYTES_MAX, begin_ns + maps_ns() };
+	bool cut = false;
+
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	ret = lines__read(fd, &off, limit, fn, ctx, &cut);
+	close(fd);
+	if (!ret && cut)
+		unread__add(UNREAD_MAPS, path);
+	bucket__take(&maps_budget, clock__thread_ns() - begin_ns);
+	return ret;
+}
 
 void maps_lines__decode_path(char *path)
 {
@@ -196,14 +242,7 @@ static int take_mapping(char *text, size_t len, uint64_t off, void *ctx)
 
 static int read_maps(struct maps_reader *reader, const char *maps_path)
 {
-	int fd = open(maps_path, O_RDONLY | O_CLOEXEC), err;
-	uint64_t off = 0;
-
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	err = lines__read(fd, &off, MAPS_MAX, take_mapping, reader);
-	close(fd);
-	return err;
+	return maps_file__read(maps_path, take_mapping, reader);
 }
 
 int maps_lines__each(const char *maps_path, int (*fn)(void *ctx, const struct proc_maps_line *line),

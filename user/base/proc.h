@@ -15,11 +15,18 @@
 /* Callback for one line: without newline, NUL-terminated, writable. off: its offset in the file. */
 typedef int (*lines_fn)(char *line, size_t len, uint64_t off, void *ctx);
 
+struct lines_limit {
+	uint64_t bytes;
+	uint64_t cpu_ns; /* end, by the thread's CPU time (clock__thread_ns); 0: none */
+};
+
 /*
- * Calls fn for each complete line of fd from *off on, and moves *off past those lines. Stops after
- * max bytes, or when fn returns non-zero. Skips lines over 32 KiB. Returns that value, 0 or -errno.
+ * Calls fn for each complete line of fd from *off on, and moves *off past those lines. Stops at the
+ * limit (*ret_cut, may be NULL), or when fn returns non-zero. Skips lines over 32 KiB. Returns that
+ * value, 0 or -errno.
  */
-int lines__read(int fd, uint64_t *off, uint64_t max, lines_fn fn, void *ctx);
+int lines__read(int fd, uint64_t *off, struct lines_limit limit, lines_fn fn, void *ctx,
+		bool *ret_cut);
 
 /*
  * Parses a hexadecimal number at *p, with or without 0x, and moves *p past it. Returns 0, or
@@ -28,6 +35,14 @@ int lines__read(int fd, uint64_t *off, uint64_t max, lines_fn fn, void *ctx);
 int lines__hex(char **p, uint64_t *ret);
 
 /* --- /proc/PID/maps, which may have 100,000 lines and paths of any bytes */
+
+/*
+ * Calls fn for each line, until it returns a value other than 0. Returns that value; else 0, or
+ * -errno (-ESRCH: no such process). Reads at most MAPS_BYTES_MAX and for at most 100 ms of CPU
+ * time; a thread that has read a lot lately reads less. What is cut is counted: UNREAD_MAPS.
+ */
+#define MAPS_BYTES_MAX (8u << 20)
+int maps_file__read(const char *path, lines_fn fn, void *ctx);
 
 struct proc_maps_line {
 	uint64_t start, end, offset, dev, inode;

@@ -11,4 +11,7 @@ const char *syscall__name(int nr);
  */
 const char *syscall__name_32(int nr);
 
+/* The number of a name of syscall__name; -1 for NULL or an unknown name. */
+int syscall__nr(const char *name);
+
 #endif

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
@@ -56,12 +57,30 @@ size_t text__utf8_len(const char *str, size_t left)
 	return 0;
 }
 
+/* Length of the ASCII at s. Nearly all names are ASCII, and a record has ten thousands of them. */
+static size_t ascii_part(const char *s, size_t left)
+{
+	uint64_t word;
+	size_t at = 0;
+
+	for (; left - at >= sizeof(word); at += sizeof(word)) {
+		memcpy(&word, s + at, sizeof(word));
+		if (word & 0x8080808080808080ull)
+			break;
+	}
+	while (at < left && !(s[at] & 0x80))
+		at++;
+	return at;
+}
+
 size_t text__utf8_part(const char *str)
 {
-	size_t left = strlen(str), at = 0, len;
+	size_t left = strlen(str), at = ascii_part(str, left), len;
 
-	while (at < left && (len = text__utf8_len(str + at, left - at)))
+	while (at < left && (len = text__utf8_len(str + at, left - at))) {
 		at += len;
+		at += ascii_part(str + at, left - at);
+	}
 	return at;
 }
 

@@ -22,6 +22,7 @@
 #include "probes/btf_source.h"
 #include "probes/features.h"
 #include "probes/preflight.h"
+#include "probes/privileges.h"
 #include "session/output.h"
 
 enum verdict { VERDICT_OK, VERDICT_DEGRADED, VERDICT_MISSING, VERDICT_CNT };
@@ -51,6 +52,19 @@ static void check_caps(struct doctor *doc)
 				     cap->name, "%s; run as root, by sudo for example",
 				     cap->without);
 	}
+}
+
+/* Names what a trace keeps after its start. */
+static void doctor__check_kept(struct doctor *doc)
+{
+	const struct privilege_needs all = { .output_dir = true, .command = true };
+
+	puts("\nKept by a trace (it drops all other capabilities and sets no_new_privs)");
+	for (size_t i = 0; i < kept_cap_cnt; i++)
+		if (privileges__keeps(&kept_caps[i], &all))
+			doctor__line(doc, VERDICT_OK, kept_caps[i].name, "%s%s%s",
+				     kept_caps[i].reason, kept_caps[i].when ? "; only " : "",
+				     kept_caps[i].when ?: "");
 }
 
 static void check_namespaces(struct doctor *doc)
@@ -335,6 +349,7 @@ int cmd_doctor__run(const struct options *opts)
 	log__verbose("the kernel answered in %.1f ms", (clock__mono_ns() - start) / 1e6);
 	print_head();
 	doctor__check_user(&doc);
+	doctor__check_kept(&doc);
 	doctor__check_system(&doc);
 	check_features(&doc, &feats);
 	check_probes(&doc, opts, &feats);

@@ -251,6 +251,7 @@ static int summarize(struct replay *r)
 		res = set_loops(r, &summary);
 	if (!res)
 		res = answers__unwatched(r->answers, &summary.unwatched);
+	answers__over_share(r->answers, &summary.over_share);
 	if (!res)
 		res = output__summary(r->output, &summary);
 	summary__free(&summary);

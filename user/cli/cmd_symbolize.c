@@ -104,6 +104,7 @@ static Jankbpf__Frame *make_frame(const Jankbpf__Frame *from, const struct frame
 	ret->has_line = name->file && name->line;
 	ret->line = name->line;
 	ret->has_inlined = ret->inlined = name->inlined;
+	ret->has_app = ret->app = from->app && !name->inlined;
 	if (ret->function && ret->module && ret->build_id && (ret->file || !name->file))
 		return ret;
 	jankbpf__frame__free_unpacked(ret, NULL);
@@ -274,6 +275,7 @@ struct symbolizing {
 	struct record_names names;
 	const char *path;
 	uint64_t odd_cnt;     /* lines and messages that are not records */
+	uint64_t long_cnt;    /* lines that are longer than a record */
 	uint64_t unknown_cnt; /* unknown members of records */
 };
 
@@ -311,10 +313,8 @@ static int put_line(struct symbolizing *c, const char *line, size_t len)
 {
 	Jankbpf__Record *record;
 	uint64_t unknown_cnt;
-	int res = -EBADMSG;
+	int res = json__read_record(line, len, &record, &unknown_cnt, NULL);
 
-	if (len < STREAM_RECORD_MAX)
-		res = json__read_record(line, len, &record, &unknown_cnt, NULL);
 	if (res == -EBADMSG) {
 		c->odd_cnt++;
 		return write_line(line, len);
@@ -328,14 +328,23 @@ static int put_line(struct symbolizing *c, const char *line, size_t len)
 
 static int put_lines(struct symbolizing *c, FILE *file)
 {
-	char *line = NULL;
-	size_t cap = 0;
-	ssize_t len;
-	int res = 0;
+	struct strbuf line = STRBUF_INIT;
+	bool inside = false; /* a line that is written in parts */
+	int res = 0, got;
 
-	while (!res && (len = getline(&line, &cap, file)) > 0)
-		res = put_line(c, line, len);
-	free(line);
+	while (!res && (got = stream__read_line(file, &line))) {
+		if (got == -EFBIG) {
+			c->long_cnt += !inside;
+			res = write_bytes(line.data, line.len);
+		} else if (got < 0) {
+			res = got;
+		} else {
+			res = inside ? write_line(line.data, line.len)
+				     : put_line(c, line.data, line.len);
+		}
+		inside = got == -EFBIG;
+	}
+	strbuf__free(&line);
 	return res;
 }
 
@@ -362,9 +371,9 @@ static int put_messages(struct symbolizing *c, FILE *file)
 			break;
 	}
 	if (res == -EBADMSG) {
-		log__warn("'%s': the last record is torn, or this is no stream of records; it was "
-			  "left out",
-			  c->path);
+		log__warn("'%s': the last record is torn or longer than %d MiB, or this is no "
+			  "stream of records; the rest was left out",
+			  c->path, STREAM_RECORD_MAX >> 20);
 		res = 0;
 	}
 	strbuf__free(&bytes);
@@ -408,6 +417,10 @@ static void report(const struct symbolizing *c)
 			"%llu lines are no records and were left as they are: symbolize reads what "
 			"--format and -o write",
 			(unsigned long long)c->odd_cnt);
+	if (c->long_cnt)
+		log__warn("%llu lines are longer than %d MiB and were left as they are: no record "
+			  "with stacks is so long",
+			  (unsigned long long)c->long_cnt, STREAM_RECORD_MAX >> 20);
 	if (c->unknown_cnt)
 		log__warn("%llu members that this version does not know were left out: use the "
 			  "jankbpf that wrote the records",

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/own_path.h"
 #include "base/strbuf.h"
 #include "export/blockcanary/blockcanary.h"
 #include "export/record_file.h"
@@ -29,6 +29,13 @@
  */
 
 #define NAME_ATTEMPTS 10000
+#define SYNC_PART     10
+
+struct log_file {
+	const struct strbuf *bytes;
+	uint64_t real_ns;	/* its time; also its mtime */
+	uint64_t *next_sync_ns; /* CLOCK_MONOTONIC; no sync before */
+};
 
 /*
  * Renames; fails with -EEXIST if the target exists. Uses a link where the file system has no such
@@ -61,18 +68,46 @@ static int give_name(int dirfd, const char *tmp, uint64_t real_ns)
 	return err;
 }
 
-static int write_tmp(int dirfd, const char *tmp, const void *log, size_t len, uint64_t real_ns)
+/*
+ * Waits until the disk has the log. Else the rename may reach the disk first, and after a power
+ * loss an empty log has the final name.
+ *
+ * A sync takes 5 to 50 ms and makes others' syncs wait. At most a tenth of the time is spent on it:
+ * logs in between are renamed unsynced, and their records are in blocks.jsonl anyway.
+ */
+static int store(int fd, uint64_t *next_ns)
 {
-	struct timespec when = { (time_t)(real_ns / NS_PER_SEC), (long)(real_ns % NS_PER_SEC) };
+	uint64_t begin = clock__mono_ns(), end;
+	int err = 0;
+
+	if (begin < *next_ns)
+		return 0;
+	while (fsync(fd)) {
+		err = -errno;
+		if (err != -EINTR)
+			break;
+		err = 0;
+	}
+	end = clock__mono_ns();
+	*next_ns = end + (SYNC_PART - 1) * (end - begin);
+	return err == -EINVAL || err == -ENOTSUP || err == -ENOSYS ? 0 : err;
+}
+
+static int write_tmp(int dirfd, const char *tmp, const struct log_file *log)
+{
+	struct timespec when = { (time_t)(log->real_ns / NS_PER_SEC),
+				 (long)(log->real_ns % NS_PER_SEC) };
 	struct timespec times[2] = { when, when };
 	int fd = openat(dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int err;
 
 	if (fd < 0)
 		return -errno;
-	err = output__write(fd, log, len);
+	err = output__write(fd, log->bytes->data, log->bytes->len);
 	if (!err && futimens(fd, times))
 		err = -errno;
+	if (!err)
+		err = store(fd, log->next_sync_ns);
 	if (close(fd) && !err) /* some file systems report a full disk only here */
 		err = -errno;
 	if (err)
@@ -83,16 +118,16 @@ static int write_tmp(int dirfd, const char *tmp, const void *log, size_t len, ui
 /*
  * Writes a log with this time under a unique name, and sets its mtime. Requires the records' lock.
  */
-static int log_file__write(int dirfd, const void *log, size_t len, uint64_t real_ns)
+static int log_file__write(int dirfd, const struct log_file *log)
 {
 	char tmp[48];
 	int err;
 
 	snprintf(tmp, sizeof(tmp), RETAIN_TMP_PREFIX "%d" RETAIN_TMP_SUFFIX, (int)getpid());
-	err = write_tmp(dirfd, tmp, log, len, real_ns);
+	err = write_tmp(dirfd, tmp, log);
 	if (err)
 		return err;
-	err = give_name(dirfd, tmp, real_ns);
+	err = give_name(dirfd, tmp, log->real_ns);
 	if (err)
 		unlinkat(dirfd, tmp, 0);
 	return err;
@@ -106,24 +141,24 @@ struct sink_dir {
 	int dirfd; /* -1: not open yet */
 	struct record_file file;
 	struct retain retain;
+	bool hidden;		/* files of earlier versions have mode 0600 */
 	uint64_t next_clean_ns; /* CLOCK_MONOTONIC */
-	struct stream stream;
-	struct strbuf log;
+	uint64_t next_sync_ns;
+	struct strbuf bytes; /* of the last record */
+	struct strbuf log;   /* of the last block */
 };
 
-static int dir__open(struct sink_dir *d)
+static int dir__open(struct sink_dir *d, struct err *err)
 {
-	int err;
+	int fd;
 
 	if (d->dirfd >= 0)
 		return 0;
-	err = file__mkdirs(d->dir, 0700);
-	if (err)
-		return err;
-	d->dirfd = open(d->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (d->dirfd < 0)
-		return -errno;
-	d->file.dirfd = d->retain.dirfd = d->dirfd;
+	fd = own_path__dir(d->dir, 0700, err);
+	if (fd < 0)
+		return fd;
+	d->dirfd = d->file.dirfd = d->retain.dirfd = fd;
+	d->hidden = false;
 	return 0;
 }
 
@@ -138,28 +173,33 @@ static void dir__clean(struct sink_dir *d)
 	retain__clean(&d->retain, clock__real_ns());
 }
 
-/* Creates DIR again if another process has removed it. */
-static int dir__lock(struct sink_dir *d)
+/* Creates DIR again if another process has removed it. err: of DIR itself; may be NULL. */
+static int dir__lock(struct sink_dir *d, struct err *err)
 {
-	int err = dir__open(d);
+	int code = dir__open(d, err);
 
-	if (!err)
-		err = record_file__lock(&d->file);
-	if (err == -ENOENT && d->dirfd >= 0) {
+	if (!code)
+		code = record_file__lock(&d->file);
+	if (code == -ENOENT && d->dirfd >= 0) {
 		close(d->dirfd);
 		d->dirfd = -1;
-		err = dir__open(d);
-		if (!err)
-			err = record_file__lock(&d->file);
+		code = dir__open(d, err);
+		if (!code)
+			code = record_file__lock(&d->file);
 	}
-	if (!err)
-		dir__clean(d);
-	return err;
+	if (code)
+		return code;
+	/* A read-only disk cannot change them now: tried again with the next record. */
+	if (!d->hidden)
+		d->hidden = !retain__hide(&d->retain);
+	dir__clean(d);
+	return 0;
 }
 
 static int dir__write_log(struct sink_dir *d, uint64_t real_ns)
 {
-	int err = log_file__write(d->dirfd, d->log.data, d->log.len, real_ns);
+	const struct log_file log = { &d->log, real_ns, &d->next_sync_ns };
+	int err = log_file__write(d->dirfd, &log);
 
 	if (!err)
 		retain__wrote_log(&d->retain, d->log.len);
@@ -169,12 +209,12 @@ static int dir__write_log(struct sink_dir *d, uint64_t real_ns)
 /* Writes the record, and the log if there is one. Each is tried, even if the other fails. */
 static int dir__write(struct sink_dir *d, uint64_t real_ns)
 {
-	const struct strbuf *bytes = &d->stream.bytes;
+	const struct strbuf *bytes = &d->bytes;
 	int err, log_err = 0;
 
 	if (d->log.failed)
 		return -ENOMEM;
-	err = dir__lock(d);
+	err = dir__lock(d, NULL);
 	if (err)
 		return err;
 	err = retain__make_room(&d->retain, &d->file, bytes->len, d->log.len);
@@ -192,24 +232,20 @@ static int dir__write(struct sink_dir *d, uint64_t real_ns)
  * A hang has no log: BlockCanary's record describes an ended block, and its reader would show the
  * same block twice. The only log is written at the end, with severity "hang".
  */
-static int dir__block(struct sink *sink, const struct block *block)
+static int dir__record(struct sink *sink, const Jankbpf__Record *record)
 {
 	struct sink_dir *d = (struct sink_dir *)sink;
-	int err = stream__put_block(&d->stream, block);
+	uint64_t real_ns = 0;
+	int err;
 
+	strbuf__reset(&d->bytes);
 	strbuf__reset(&d->log);
-	if (block->type != BLOCK_HANG)
-		blockcanary__add_log(&d->log, block, d->qualifier);
-	return err ? err : dir__write(d, blockcanary__time_ns(block));
-}
-
-static int dir__summary(struct sink *sink, const struct summary *summary)
-{
-	struct sink_dir *d = (struct sink_dir *)sink;
-	int err = stream__put_summary(&d->stream, summary);
-
-	strbuf__reset(&d->log);
-	return err ? err : dir__write(d, 0);
+	err = stream__add(&d->bytes, d->file.format, record);
+	if (record->type_case == JANKBPF__RECORD__TYPE_BLOCK) {
+		blockcanary__add_log(&d->log, record->block, d->qualifier);
+		real_ns = blockcanary__time_ns(record->block);
+	}
+	return err ? err : dir__write(d, real_ns);
 }
 
 static void dir__free(struct sink *sink)
@@ -219,7 +255,7 @@ static void dir__free(struct sink *sink)
 	record_file__close(&d->file);
 	if (d->dirfd >= 0)
 		close(d->dirfd);
-	stream__free(&d->stream);
+	strbuf__free(&d->bytes);
 	strbuf__free(&d->log);
 	free(d->qualifier);
 	free(d->dir);
@@ -228,8 +264,7 @@ static void dir__free(struct sink *sink)
 
 static const struct sink_ops dir_ops = {
 	.name = "directory",
-	.block = dir__block,
-	.summary = dir__summary,
+	.record = dir__record,
 	.free = dir__free,
 };
 
@@ -241,7 +276,7 @@ static struct sink_dir *dir__alloc(const struct sink_dir_opts *opts)
 		return NULL;
 	d->sink.ops = &dir_ops;
 	d->dirfd = d->file.fd = -1;
-	d->file.format = d->stream.format = opts->format;
+	d->file.format = opts->format;
 	d->retain.keep_ns = opts->keep_ns;
 	d->retain.max_bytes = opts->max_bytes;
 	d->dir = strdup(opts->dir);
@@ -267,6 +302,8 @@ static int dir__error(const struct sink_dir *d, int code, struct err *err)
 	if (may_pass(code))
 		return err__set(err, -code, "'%s': %s: no record can be written there now", d->dir,
 				strerror(-code));
+	if (d->dirfd < 0)
+		return code; /* own_path.c has set the message */
 	return err__set(err, -code, "'%s': %s: choose a directory that can be written", d->dir,
 			strerror(-code));
 }
@@ -280,7 +317,7 @@ int sink_dir__new(const struct sink_dir_opts *opts, struct sink **ret, struct er
 		return err__set(err, ENOMEM, "out of memory");
 	if (err)
 		err->msg[0] = '\0';
-	code = dir__lock(d);
+	code = dir__lock(d, err);
 	if (!code) {
 		retain__done(&d->retain);
 		record_file__unlock(&d->file);

@@ -70,6 +70,12 @@ struct retain {
 int retain__clean(struct retain *retain, uint64_t now_real_ns);
 
 /*
+ * Sets mode 0600 on our files: earlier versions created them with 0644. Only for a DIR that no
+ * other user can write to. Requires the records' lock. Returns 0 or -errno.
+ */
+int retain__hide(const struct retain *retain);
+
+/*
  * Makes room for a line and a log within max_bytes: deletes the oldest logs first, then rotates
  * blocks.jsonl. Requires the records' lock. -EFBIG: there is not enough room.
  */

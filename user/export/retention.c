@@ -2,7 +2,8 @@
 /*
  * Age and size limits of DIR. A scan of the whole directory is expensive, so the sum of the logs is
  * kept between scans. When the bound is reached, a sixteenth of it is freed at once, so that the
- * next blocks need no scan.
+ * next blocks need no scan. The oldest logs of the user with the most bytes go first: one user's
+ * blocks do not evict those of others.
  */
 #include "export/record_file.h"
 
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <uthash.h>
 
 #include "base/clock.h"
 #include "export/blockcanary/blockcanary.h"
@@ -24,6 +26,7 @@
 
 struct listed {
 	uint64_t mtime_ns, size;
+	uint32_t uid; /* of the traced process; set by listing__read_users */
 	char name[48];
 };
 
@@ -129,11 +132,121 @@ static void listing__free(struct listing *listing)
 	*listing = (struct listing){ 0 };
 }
 
+/* --- users: the log's own line has the uid */
+
+#define HEAD_BYTES 2048 /* of a log; the line is among the first */
+#define UID_LINE   "\nuid = "
+
+/* UINT32_MAX: not known. Logs without a uid count as one user's. */
+static uint32_t read_uid(int dirfd, const char *name)
+{
+	int fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char head[HEAD_BYTES + 1];
+	const char *line;
+	ssize_t len;
+
+	if (fd < 0)
+		return UINT32_MAX;
+	len = read(fd, head, HEAD_BYTES);
+	close(fd);
+	if (len < 0)
+		return UINT32_MAX;
+	head[len] = '\0';
+	line = strstr(head, UID_LINE);
+	return line ? (uint32_t)strtoul(line + strlen(UID_LINE), NULL, 10) : UINT32_MAX;
+}
+
+/* The logs of a user that are left, in a listing. */
+struct log_user {
+	uint32_t uid;
+	uint64_t bytes;
+	size_t next; /* index of its oldest log */
+	UT_hash_handle hh;
+};
+
+static struct log_user *find_user(struct log_user *users, uint32_t uid)
+{
+	struct log_user *user;
+
+	HASH_FIND(hh, users, &uid, sizeof(uid), user);
+	return user;
+}
+
+static void free_users(struct log_user *users)
+{
+	struct log_user *user, *next;
+
+	HASH_ITER (hh, users, user, next) {
+		HASH_DEL(users, user);
+		free(user);
+	}
+}
+
+/* Reads the users of all logs. 0 or -ENOMEM; the caller frees *ret by free_users. */
+static int listing__read_users(struct listing *listing, int dirfd, struct log_user **ret)
+{
+	for (size_t i = 0; i < listing->cnt; i++) {
+		struct listed *log = &listing->logs[i];
+		struct log_user *user;
+
+		log->uid = read_uid(dirfd, log->name);
+		user = find_user(*ret, log->uid);
+		if (!user) {
+			user = calloc(1, sizeof(*user));
+			if (!user)
+				return -ENOMEM;
+			user->uid = log->uid;
+			user->next = i;
+			HASH_ADD(hh, *ret, uid, sizeof(user->uid), user);
+		}
+		user->bytes += log->size;
+	}
+	return 0;
+}
+
+static struct log_user *largest(struct log_user *users)
+{
+	struct log_user *user, *most = NULL;
+
+	for (user = users; user; user = user->hh.next)
+		if (!most || user->bytes > most->bytes)
+			most = user;
+	return most && most->bytes ? most : NULL;
+}
+
+/* The user's oldest log; its next one becomes the oldest. */
+static const struct listed *take_oldest(const struct listing *listing, struct log_user *user)
+{
+	const struct listed *log = &listing->logs[user->next];
+
+	user->bytes -= log->size;
+	do
+		user->next++;
+	while (user->next < listing->cnt && listing->logs[user->next].uid != user->uid);
+	return log;
+}
+
+/* Deletes logs until `excess` bytes are gone, and adds what went to *gone. */
+static int drop_excess(struct listing *listing, int dirfd, uint64_t excess, uint64_t *gone)
+{
+	struct log_user *users = NULL, *user;
+	int err = listing__read_users(listing, dirfd, &users);
+
+	while (!err && *gone < excess && (user = largest(users))) {
+		const struct listed *log = take_oldest(listing, user);
+
+		if (!unlinkat(dirfd, log->name, 0))
+			*gone += log->size;
+	}
+	free_users(users);
+	return err;
+}
+
 #define WRITES_PER_LOOK 64
 
 /*
- * Deletes the oldest logs while they are older than `before_ns`, or while they exceed the bound by
- * `excess` bytes.
+ * Deletes the logs that are older than `before_ns`, or as many as exceed the bound by `excess`
+ * bytes.
  */
 static int drop_logs(struct retain *retain, uint64_t before_ns, uint64_t excess)
 {
@@ -144,11 +257,13 @@ static int drop_logs(struct retain *retain, uint64_t before_ns, uint64_t excess)
 	for (size_t i = 0; !err && i < listing.cnt; i++) {
 		const struct listed *log = &listing.logs[i];
 
-		if (log->mtime_ns >= before_ns && gone >= excess)
+		if (log->mtime_ns >= before_ns)
 			break;
 		if (!unlinkat(retain->dirfd, log->name, 0))
 			gone += log->size;
 	}
+	if (!err && excess)
+		err = drop_excess(&listing, retain->dirfd, excess, &gone);
 	retain->log_bytes = listing.bytes - gone;
 	retain->writes = 0;
 	listing__free(&listing);
@@ -160,6 +275,36 @@ int retain__clean(struct retain *retain, uint64_t now_real_ns)
 	uint64_t keep = retain->keep_ns;
 
 	return drop_logs(retain, keep && keep < now_real_ns ? now_real_ns - keep : 0, 0);
+}
+
+/* No other user can put a link in the file's place, so its name may be used twice. */
+static int hide(int dirfd, const char *name)
+{
+	struct stat st;
+
+	if (!fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+	    st.st_uid == geteuid() && st.st_nlink == 1 && (st.st_mode & 0077))
+		return fchmodat(dirfd, name, 0600, 0) ? -errno : 0;
+	return 0;
+}
+
+int retain__hide(const struct retain *retain)
+{
+	static const enum record_format formats[] = { RECORD_JSON, RECORD_PROTO };
+	struct listing listing = {};
+	int err = listing__read(&listing, retain->dirfd);
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats) && !err; i++) {
+		const struct record_file file = { .format = formats[i] };
+
+		err = hide(retain->dirfd, record_file__name(&file));
+		if (!err)
+			err = hide(retain->dirfd, record_file__old_name(&file));
+	}
+	for (size_t i = 0; i < listing.cnt && !err; i++)
+		err = hide(retain->dirfd, listing.logs[i].name);
+	listing__free(&listing);
+	return err;
 }
 
 void retain__wrote_log(struct retain *retain, uint64_t len)

@@ -8,7 +8,6 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "model/block.h"
 #include "schema/blockinfo.pb-c.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,20 +16,9 @@
 
 enum record_format { RECORD_JSON, RECORD_PROTO };
 
-#define STREAM_VARINT_MAX 10	      /* bytes of a length */
-#define STREAM_RECORD_MAX (256 << 20) /* bytes */
-
-/* The encoder. `bytes` holds the last record, complete and ready to append to a stream. */
-struct stream {
-	enum record_format format;
-	struct record *record; /* created on first use */
-	struct strbuf bytes;
-};
-
-/* Each replaces stream->bytes. 0 or -ENOMEM. */
-int stream__put_block(struct stream *stream, const struct block *block);
-int stream__put_summary(struct stream *stream, const struct summary *summary);
-void stream__free(struct stream *stream); /* frees the members, not the struct */
+#define STREAM_VARINT_MAX 10 /* bytes of a length */
+/* Bytes of a record to read: the largest blocks have a few MiB, and a tree of JSON takes 30 times. */
+#define STREAM_RECORD_MAX (16 << 20)
 
 /* Adds one record to sb in the format of the stream. 0 or -ENOMEM. */
 int stream__add(struct strbuf *sb, enum record_format format, const Jankbpf__Record *record);
@@ -47,6 +35,12 @@ int stream__length(const void *data, size_t len, uint64_t *ret);
  */
 int stream__read(FILE *file, struct strbuf *ret, size_t *ret_head);
 
+/*
+ * Reads a line, with its newline unless the file ends without one. 1; 0 at the end; -EFBIG: ret has
+ * STREAM_RECORD_MAX bytes, and the line goes on in the next call; -ENOMEM.
+ */
+int stream__read_line(FILE *file, struct strbuf *ret);
+
 /* True if the file begins with a protobuf record, not with JSON. Consumes nothing. */
 bool stream__is_binary(FILE *file);
 
@@ -62,18 +56,19 @@ bool stream__is_binary(FILE *file);
 int output__write(int fd, const void *data, size_t len);
 
 /*
- * --- A sink: the destination of finished records. It has a table of operations; each borrows the
- * block. The caller counts a sink's error (-errno) as an unwritten record, except -EPIPE, which
- * ends the run. After an error, readers of the sink's files must not see any part of the record.
+ * --- A sink: the destination of finished records. It has a table of operations, and knows the
+ * record, not the model: a record may come from another process or from a file. A sink borrows the
+ * record for the call. The caller counts a sink's error (-errno) as an unwritten record, except
+ * -EPIPE, which ends the run. After an error, readers of the sink's files must not see any part of
+ * the record.
  */
 
 struct sink;
 
 struct sink_ops {
 	const char *name; /* for messages: "text", "stdout", "directory" */
-	int (*block)(struct sink *sink, const struct block *block); /* BLOCK_JANK and BLOCK_HANG */
-	int (*summary)(struct sink *sink, const struct summary *summary); /* may be NULL */
-	int (*flush)(struct sink *sink);				  /* may be NULL */
+	int (*record)(struct sink *sink, const Jankbpf__Record *record);
+	int (*flush)(struct sink *sink); /* may be NULL */
 	void (*free)(struct sink *sink);
 };
 

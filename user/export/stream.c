@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "export/json/json.h"
-#include "export/record/record.h"
 
 /*
  * --- output: each record is one write(), so that two appending writers do not mix theirs, and a
@@ -158,6 +157,20 @@ int stream__read(FILE *file, struct strbuf *ret, size_t *ret_head)
 	return ret->failed ? -ENOMEM : 1;
 }
 
+int stream__read_line(FILE *file, struct strbuf *ret)
+{
+	int c = 0;
+
+	strbuf__reset(ret);
+	while (c != '\n' && ret->len < STREAM_RECORD_MAX && (c = getc_unlocked(file)) != EOF)
+		strbuf__addc(ret, (char)c);
+	if (ret->failed)
+		return -ENOMEM;
+	if (c == '\n' || c == EOF)
+		return ret->len > 0;
+	return -EFBIG;
+}
+
 /* A message begins with its length and the tag of field 1, the schema; JSON begins with a brace. */
 bool stream__is_binary(FILE *file)
 {
@@ -170,77 +183,34 @@ bool stream__is_binary(FILE *file)
 	return first != EOF && (first & 0x80 || second == 0x0a) && first != '\n';
 }
 
-static int begin(struct stream *stream)
-{
-	strbuf__reset(&stream->bytes);
-	if (!stream->record)
-		stream->record = record__new();
-	return stream->record ? 0 : -ENOMEM;
-}
-
-int stream__put_block(struct stream *stream, const struct block *block)
-{
-	const Jankbpf__Record *record;
-
-	if (begin(stream))
-		return -ENOMEM;
-	record = record__of_block(stream->record, block);
-	return record ? stream__add(&stream->bytes, stream->format, record) : -ENOMEM;
-}
-
-int stream__put_summary(struct stream *stream, const struct summary *summary)
-{
-	const Jankbpf__Record *record;
-
-	if (begin(stream))
-		return -ENOMEM;
-	record = record__of_summary(stream->record, summary);
-	return record ? stream__add(&stream->bytes, stream->format, record) : -ENOMEM;
-}
-
-void stream__free(struct stream *stream)
-{
-	record__free(stream->record);
-	strbuf__free(&stream->bytes);
-}
-
 struct sink_stream {
 	struct sink sink;
 	int fd;
-	struct stream stream;
+	enum record_format format;
+	struct strbuf bytes; /* of the last record */
 };
 
-static int write_bytes(struct sink_stream *s, int res)
-{
-	return res ? res : output__write(s->fd, s->stream.bytes.data, s->stream.bytes.len);
-}
-
-static int sink_stream__block(struct sink *sink, const struct block *block)
+static int sink_stream__record(struct sink *sink, const Jankbpf__Record *record)
 {
 	struct sink_stream *s = (struct sink_stream *)sink;
+	int res;
 
-	return write_bytes(s, stream__put_block(&s->stream, block));
-}
-
-static int sink_stream__summary(struct sink *sink, const struct summary *summary)
-{
-	struct sink_stream *s = (struct sink_stream *)sink;
-
-	return write_bytes(s, stream__put_summary(&s->stream, summary));
+	strbuf__reset(&s->bytes);
+	res = stream__add(&s->bytes, s->format, record);
+	return res ? res : output__write(s->fd, s->bytes.data, s->bytes.len);
 }
 
 static void sink_stream__free(struct sink *sink)
 {
 	struct sink_stream *s = (struct sink_stream *)sink;
 
-	stream__free(&s->stream);
+	strbuf__free(&s->bytes);
 	free(s);
 }
 
 static const struct sink_ops stream_ops = {
 	.name = "stdout",
-	.block = sink_stream__block,
-	.summary = sink_stream__summary,
+	.record = sink_stream__record,
 	.free = sink_stream__free,
 };
 
@@ -252,6 +222,6 @@ struct sink *sink_stream__new(int fd, enum record_format format)
 		return NULL;
 	s->sink.ops = &stream_ops;
 	s->fd = fd;
-	s->stream.format = format;
+	s->format = format;
 	return &s->sink;
 }

@@ -131,6 +131,7 @@ static int add_process(struct answers *a, ProtobufCMessage *message)
 		.container = m->container,
 		.pod = m->pod,
 		.unit = m->unit,
+		.names_uid = m->names_uid,
 	};
 	return 0;
 }
@@ -399,25 +400,26 @@ const char *answers__loop_of(const struct answers *a, uint32_t pid, uint32_t loo
 }
 
 /* A journal is untrusted input: entries that no recording writes are left out. */
-static bool unwatched_of(const Jankbpf__NotWatched *m, struct unwatched *ret)
-{
-	*ret = (struct unwatched){ .pid = m->pid, .tid = m->tid, .late_ns = m->late_ns };
-	snprintf(ret->comm, sizeof(ret->comm), "%s", m->comm ? m->comm : "?");
-	snprintf(ret->waits_in, sizeof(ret->waits_in), "%s", m->waits_in ? m->waits_in : "");
-	snprintf(ret->loop, sizeof(ret->loop), "%s", m->loop ? m->loop : "");
-	return unwatched__reason(m->reason, &ret->reason);
-}
-
 int answers__unwatched(const struct answers *a, struct unwatched_list *ret)
 {
-	struct unwatched item;
-
 	for (size_t i = 0; a->end && i < a->end->n_not_watched; i++)
-		if (unwatched_of(a->end->not_watched[i], &item) && unwatched__add(ret, &item))
+		if (unwatched__add_record(ret, a->end->not_watched[i]) == -ENOMEM)
 			return -ENOMEM;
 	if (a->end)
 		ret->more_cnt += a->end->not_watched_more;
 	return 0;
+}
+
+void answers__over_share(const struct answers *a, struct over_shares *ret)
+{
+	for (size_t i = 0; a->end && i < a->end->n_over_share; i++) {
+		const Jankbpf__OverShare *user = a->end->over_share[i];
+		uint32_t uid = user->has_uid ? user->uid : UID_UNKNOWN;
+
+#define ADD_SHARE(nr, NAME, field) over_shares__add(ret, uid, nr, user->field);
+		JANK_SHARES(ADD_SHARE)
+#undef ADD_SHARE
+	}
 }
 
 int answers__losses(const struct answers *a, struct block_loss **ret, size_t *ret_cnt)

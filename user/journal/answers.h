@@ -69,6 +69,9 @@ int answers__losses(const struct answers *a, struct block_loss **ret, size_t *re
 /* Adds what the recording did not watch to an empty list. 0 or -ENOMEM. */
 int answers__unwatched(const struct answers *a, struct unwatched_list *ret);
 
+/* Adds the recording's users over their share. */
+void answers__over_share(const struct answers *a, struct over_shares *ret);
+
 /*
  * Keys of JournalFrames, for an address (`exact`: the thread was at it, it is no return address)
  * and for an interpreter's frame.

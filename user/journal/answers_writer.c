@@ -379,6 +379,8 @@ int journal__add_process(struct journal_writer *jw, const struct identity *proce
 	message.container = process->container;
 	message.pod = process->pod;
 	message.unit = process->unit;
+	if (process->names_uid)
+		SET(&message, names_uid, process->names_uid);
 	return journal_writer__message(jw, JOURNAL_PROCESS, &message.base);
 }
 
@@ -414,6 +416,8 @@ int journal__add_end(struct journal_writer *jw, const struct summary *summary)
 		end.not_watched = record->summary->not_watched;
 		end.n_not_watched = record->summary->n_not_watched;
 		SET(&end, not_watched_more, summary->unwatched.more_cnt);
+		end.over_share = record->summary->over_share;
+		end.n_over_share = record->summary->n_over_share;
 		add_loops(&end, summary, loops);
 		res = journal_writer__message(jw, JOURNAL_END, &end.base);
 	}

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/own_path.h"
 #include "base/strbuf.h"
 
 #define MAGIC	   "JANKBPF"
@@ -33,20 +34,68 @@ struct journal_writer {
 	size_t head_sz; /* pending starts with the header and session until a flush succeeds */
 };
 
+/*
+ * Another user may have put a file in this place, to read the journal or to have a file of ours
+ * overwritten.
+ */
+static int check_old(const char *path, const struct stat *st, struct err *err)
+{
+	if (!S_ISREG(st->st_mode))
+		return err__set(err, EINVAL, "the journal '%s' is not a regular file", path);
+	if (st->st_uid && st->st_uid != geteuid())
+		return err__set(err, EPERM,
+				"the journal '%s' exists and belongs to user id %u: remove it, or "
+				"choose another name",
+				path, st->st_uid);
+	if (st->st_nlink != 1)
+		return err__set(err, EPERM,
+				"the journal '%s' exists and has other names (hard links): remove "
+				"it, or choose another name",
+				path);
+	return 0;
+}
+
+/* Takes an existing file. Without O_CREAT, which fs.protected_regular refuses without a reason. */
+static int reuse(int dirfd, const char *name, const char *path, struct err *err)
+{
+	int fd = openat(dirfd, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+	int res;
+
+	if (fd < 0 && errno == ELOOP)
+		return err__set(err, ELOOP,
+				"the journal '%s' is a symbolic link: name its target instead",
+				path);
+	if (fd < 0)
+		return err__set(err, errno, "cannot open the journal '%s': %s", path,
+				strerror(errno));
+	res = fstat(fd, &st) ? -errno : check_old(path, &st, err);
+	if (!res && (fchmod(fd, 0600) || ftruncate(fd, 0)))
+		res = err__set(err, errno, "cannot empty the journal '%s': %s", path,
+			       strerror(errno));
+	if (!res)
+		return fd;
+	close(fd);
+	return res;
+}
+
 /* Returns a descriptor, or -errno with a message. */
 static int create(const char *path, struct err *err)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-		      0600);
-	struct stat st;
+	const char *name;
+	int dirfd = own_path__parent(path, &name, err), fd, code;
 
-	if (fd < 0 || fstat(fd, &st))
-		return err__set(err, errno, "cannot create the journal '%s': %s", path,
-				strerror(errno));
-	if (S_ISREG(st.st_mode))
-		return fd;
-	close(fd);
-	return err__set(err, EINVAL, "the journal '%s' is not a regular file", path);
+	if (dirfd < 0)
+		return dirfd;
+	fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	code = fd < 0 ? errno : 0;
+	if (code == EEXIST)
+		fd = reuse(dirfd, name, path, err);
+	else if (code)
+		fd = err__set(err, code, "cannot create the journal '%s': %s", path,
+			      strerror(code));
+	close(dirfd);
+	return fd;
 }
 
 int journal_writer__new(const char *path, struct journal_writer **ret, struct err *err)

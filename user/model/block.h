@@ -12,6 +12,7 @@
 
 #include "bpf/jank_abi.h"
 #include "model/hist.h"
+#include "model/over_share.h"
 #include "model/unwatched.h"
 #include "schema/blockinfo.pb-c.h"
 #include <stdbool.h>
@@ -297,6 +298,7 @@ struct block {
 	char *exe;	 /* path; NULL: not known */
 	char *cgroup;	 /* NULL: not known */
 	char *container, *pod, *unit; /* from the cgroup path; NULL: none */
+	uint32_t names_uid;	      /* of identity */
 	uint32_t loop;		      /* JANK_LOOP_* */
 	char *role;		      /* type of a browser process: "renderer"; NULL: none */
 	const char *loop_name;	      /* from the catalogue or journal, borrowed; NULL: use loop */
@@ -351,6 +353,7 @@ struct summary {
 	size_t loop_cnt;
 	uint64_t stopped_cnt; /* blocks not reported: the process was stopped most of the time */
 	struct unwatched_list unwatched;
+	struct over_shares over_share;
 	bool idle_loop; /* a loop waits and made no turn; not in the journal */
 };
 
@@ -413,6 +416,8 @@ struct identity {
 	char *container; /* id; for LXC or systemd-nspawn the name */
 	char *pod;	 /* Kubernetes uid */
 	char *unit;	 /* systemd unit */
+	/* User who could have invented the last three: cgroup__names_uid; 0: none but root. */
+	uint32_t names_uid;
 };
 
 /* A deep copy, or NULL: out of memory. */

@@ -45,6 +45,7 @@ static int set_process(struct block *block, const struct jank_rec_block *rec,
 		return 0;
 	block->uid = process->uid;
 	block->ns_pid = process->ns_pid;
+	block->names_uid = process->names_uid;
 	if (text__copy(&block->exe, process->exe) || text__copy(&block->cgroup, process->cgroup) ||
 	    text__copy(&block->container, process->container) ||
 	    text__copy(&block->pod, process->pod) || text__copy(&block->unit, process->unit))

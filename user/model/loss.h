@@ -25,6 +25,7 @@
 	X(SKIPPED, "probes_skipped")		  /* probe already running on that CPU */          \
 	X(NAMES, "names_cut_short")		  /* names or lines took too long */               \
 	X(UNANSWERED, "reads_unanswered")	  /* reading memory or a file timed out */         \
+	X(UNREAD, "files_unread")		  /* over a limit, or of another owner */          \
 	X(NO_MEMORY, "out_of_memory")
 
 #define USER_X_LOSS(NAME, key) LOSS_##NAME,

@@ -3,6 +3,7 @@
 #include "model/unwatched.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,21 @@ int unwatched__add(struct unwatched_list *list, const struct unwatched *item)
 	list->items = items;
 	items[list->cnt++] = *item;
 	return 0;
+}
+
+int unwatched__add_record(struct unwatched_list *list, const Jankbpf__NotWatched *record)
+{
+	struct unwatched item = { .pid = record->pid,
+				  .tid = record->tid,
+				  .late_ns = record->late_ns };
+
+	if (!unwatched__reason(record->reason, &item.reason))
+		return -EINVAL;
+	snprintf(item.comm, sizeof(item.comm), "%s", record->comm ? record->comm : "?");
+	snprintf(item.waits_in, sizeof(item.waits_in), "%s",
+		 record->waits_in ? record->waits_in : "");
+	snprintf(item.loop, sizeof(item.loop), "%s", record->loop ? record->loop : "");
+	return unwatched__add(list, &item);
 }
 
 void unwatched__drop(struct unwatched_list *list, uint32_t pid)

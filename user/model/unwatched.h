@@ -6,6 +6,7 @@
 #ifndef JANK_MODEL_UNWATCHED_H
 #define JANK_MODEL_UNWATCHED_H
 
+#include "schema/blockinfo.pb-c.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,6 +54,9 @@ bool unwatched__reason(const char *word, enum unwatched_reason *ret);
 
 /* 0 or -ENOMEM. */
 int unwatched__add(struct unwatched_list *list, const struct unwatched *item);
+
+/* Adds an entry of a record. Also -EINVAL: unknown reason, nothing is added. */
+int unwatched__add_record(struct unwatched_list *list, const Jankbpf__NotWatched *record);
 
 /* Drops the entries of a process. */
 void unwatched__drop(struct unwatched_list *list, uint32_t pid);

@@ -3,16 +3,15 @@
 #include "options/filter.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/parse.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "base/user_account.h"
 #include "procfs/cgroup.h"
 #include "procfs/procinfo.h"
 
@@ -61,8 +60,7 @@ bool glob__matches(const struct jank_glob *glob, const char *name)
 	return state & glob->accept;
 }
 
-#define PASSWD_MAX (4u << 20)
-#define UID_MAX	   (UINT32_MAX - 1)
+#define UID_MAX (UINT32_MAX - 1)
 
 void filter__close(struct filter *filter)
 {
@@ -87,29 +85,15 @@ static int too_many(struct err *err, const char *option)
 	return err__set_exit(err, JANK_EXIT_USAGE, E2BIG, "%s: at most %d", option, FILTER_MAX);
 }
 
-/* Not getpwnam: a static program has no NSS, and a directory service may block for ever. */
-static bool passwd_uid(const char *name, uint64_t *ret)
-{
-	struct strbuf text = STRBUF_INIT;
-	const struct passwd *entry = NULL;
-	FILE *file = NULL;
-
-	if (!file__read("/etc/passwd", PASSWD_MAX, &text))
-		file = fmemopen((char *)strbuf__str(&text), strlen(strbuf__str(&text)), "r");
-	while (file && (entry = fgetpwent(file)) && strcmp(entry->pw_name, name))
-		;
-	if (entry)
-		*ret = entry->pw_uid;
-	if (file)
-		fclose(file);
-	strbuf__free(&text);
-	return entry && *ret <= UID_MAX;
-}
-
 static int uid_of_name(const char *name, uint64_t *ret, struct err *err)
 {
-	if (passwd_uid(name, ret))
+	struct user_account account;
+
+	if (!user_account__find(name, &account)) {
+		*ret = account.uid;
+		user_account__free(&account);
 		return 0;
+	}
 	return refuse(err, JANK_EXIT_FAILED, ENOENT, "--uid", name,
 		      "/etc/passwd has no such user; give the number that `id -u` shows");
 }

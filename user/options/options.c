@@ -245,6 +245,9 @@ static int check_trace(struct parse *p)
 	if (!opts->pid_cnt && !opts->argv && !opts->filter.all)
 		return refuse(p, "nothing to trace: give a process by -p PID, a program and its "
 				 "arguments after --, or -a for every process");
+	if (opts->as && !opts->argv)
+		return refuse(p, "--as is COMMAND's user: give the program and its arguments after "
+				 "--");
 	if (opts->follow && opts->no_follow)
 		return refuse(p, "-f and --no-follow do not go together: give one of them");
 	if (opts->follow && opts->filter.all)

@@ -38,8 +38,9 @@ struct options {
 	size_t loop_cnt;
 	bool follow; /* -f, or a COMMAND without --no-follow: trace children, too */
 	bool no_follow;
-	bool workers; /* --workers: treat threads of pools as loops, too */
-	char **argv;  /* after --: NULL-terminated, borrowed from main's argv; or NULL */
+	bool workers;	/* --workers: treat threads of pools as loops, too */
+	char **argv;	/* after --: NULL-terminated, borrowed from main's argv; or NULL */
+	const char *as; /* --as: COMMAND's user; NULL: ours */
 	uint64_t threshold_ns, hang_ns;
 	unsigned fps;
 	bool threshold_given, fps_given; /* for replay: else the recording's value */

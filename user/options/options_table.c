@@ -31,6 +31,7 @@ enum {
 	KEY_HANG = 256,
 	KEY_MAIN_THREAD,
 	KEY_NO_FOLLOW,
+	KEY_AS,
 	KEY_WORKERS,
 	KEY_LOOP_FILE,
 	KEY_DEBUG_DIR,
@@ -77,6 +78,11 @@ const struct option_row option_rows[] = {
 	  .help = "start COMMAND and trace it from its first instruction",
 	  .more = "Every later word belongs to COMMAND. Tracing ends when it ends, and the exit "
 		  "status is then COMMAND's." },
+	{ SECTION_TARGET, KEY_AS, "as", "USER", NULL, TRACE, option__set_text, AT(as),
+	  .help = "run COMMAND as this user, not as root",
+	  .more = "A name or number of /etc/passwd. COMMAND gets that user's groups of /etc/group, "
+		  "and HOME, USER, LOGNAME and SHELL; the rest of the environment and the current "
+		  "directory stay. With sudo: --as $USER." },
 	{ SECTION_TARGET, 'f', "follow", NULL, NULL, TRACE, option__set_flag, AT(follow),
 	  .help = "child processes too, existing and new; a COMMAND's are by default",
 	  .more = "Whatever their names are. A child is looked at when one of its threads is seen "
@@ -169,7 +175,8 @@ const struct option_row option_rows[] = {
 	  AT(output_dir), .help = "keep the blocks in DIR: the records and BlockCanary's logs",
 	  .more = "DIR/blocks.jsonl gets every record (blocks.pb with --format proto), and each "
 		  "block a log that BlockCanary's own "
-		  "reader opens. DIR is made where it isn't there, for its owner alone." },
+		  "reader opens. DIR is made where it isn't there, for its owner alone. A DIR that other "
+		  "users can write to is refused: they could replace its files." },
 	{ SECTION_OUTPUT, KEY_KEEP, "keep", "TIME", "48h", TRACE | REPLAY, option__set_long_time,
 	  AT(keep_ns), .min = NS_PER_SEC, .max = 10 * YEAR_NS, .zero = true,
 	  .help = "with -o: delete logs older than this; 0 = never" },
@@ -189,7 +196,9 @@ const struct option_row option_rows[] = {
 	{ SECTION_OUTPUT, KEY_JSON, "json", NULL, NULL, TRACE | REPLAY, option__set_json,
 	  .help = "the same as --format json" },
 	{ SECTION_OUTPUT, KEY_JOURNAL, "journal", "FILE", NULL, TRACE, option__set_text,
-	  AT(journal), .help = "also keep the raw event stream, for replay" },
+	  AT(journal), .help = "also keep the raw event stream, for replay",
+	  .more = "FILE gets mode 0600. An existing FILE is overwritten if it is ours; another "
+		  "user's, or one with more than one name, is refused." },
 	{ SECTION_OTHER, KEY_DEBUG_DIR, "debug-dir", "DIR", NULL, SYMBOLIZE | REPLAY,
 	  option__set_debug_dir, AT(debug_dirs),
 	  .help = "symbolize, replay: programs or debug files are below DIR (repeatable)",

@@ -186,3 +186,17 @@ bool bpf_counters__cost(const struct bpf_object *obj, uint64_t *ret_ns, uint64_t
 	}
 	return *ret_runs > 0;
 }
+
+void bpf_counters__each_share(int map_fd,
+			      void (*fn)(void *ctx, uint32_t uid, const struct jank_share *share),
+			      void *ctx)
+{
+	__u32 key, next, *at = NULL;
+	struct jank_share share;
+
+	for (; !bpf_map_get_next_key(map_fd, at, &next); at = &key) {
+		key = next;
+		if (!bpf_map_lookup_elem(map_fd, &key, &share))
+			fn(ctx, key, &share);
+	}
+}

@@ -91,6 +91,11 @@ struct bpf_object;
  */
 int bpf_counters__losses(int map_fd, uint64_t cnt[JANK_LOSS_CNT]);
 
+/* Calls fn with each user's account (JANK_SHARE_OTHERS too). map_fd: the accounts by uid. */
+void bpf_counters__each_share(int map_fd,
+			      void (*fn)(void *ctx, uint32_t uid, const struct jank_share *share),
+			      void *ctx);
+
 /*
  * Number of runs that the kernel skipped because this program, or one like it, was already running
  * on that CPU. 0 when the kernel does not count them.

@@ -338,6 +338,13 @@ bool loader__vblanks(const struct loader *loader, uint32_t crtc, struct jank_vbl
 	       !bpf_map_lookup_elem(bpf_map__fd(loader->skel->maps.jank_vblanks), &crtc, ret);
 }
 
+void loader__each_share(const struct loader *loader,
+			void (*fn)(void *ctx, uint32_t uid, const struct jank_share *share),
+			void *ctx)
+{
+	bpf_counters__each_share(bpf_map__fd(loader->skel->maps.jank_shares), fn, ctx);
+}
+
 int loader__losses(const struct loader *loader, uint64_t cnt[JANK_LOSS_CNT])
 {
 	return bpf_counters__losses(bpf_map__fd(loader->skel->maps.jank_lost), cnt);

@@ -133,6 +133,11 @@ bool loader__vblanks(const struct loader *loader, uint32_t crtc, struct jank_vbl
 /* Does an inspection find threads that no probe has seen, by their processes and names? */
 bool loader__meets_threads(const struct loader *loader);
 
+/* Calls fn with the account of each user that the probes met (JANK_SHARE_OTHERS too). */
+void loader__each_share(const struct loader *loader,
+			void (*fn)(void *ctx, uint32_t uid, const struct jank_share *share),
+			void *ctx);
+
 /* Adds the losses on the kernel side to cnt, by JANK_LOST_*. */
 int loader__losses(const struct loader *loader, uint64_t cnt[JANK_LOSS_CNT]);
 

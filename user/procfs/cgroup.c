@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -284,14 +285,14 @@ static struct part pod_uid(struct part part)
  * Matches "podUID" and "kubepods-burstable-podUID.slice" with '_' for '-', optionally followed by
  * ":cri-containerd:…".
  */
-static void find_pod(struct part part, struct cgroup_names *ret)
+static bool find_pod(struct part part, struct cgroup_names *ret)
 {
 	struct part uid = pod_uid(part);
 	char text[sizeof(ret->pod)];
 	size_t digits = 0, dashes = 0;
 
 	if (uid.len != UUID_LEN && uid.len != HASH_LEN)
-		return;
+		return false;
 	copy(text, sizeof(text), uid);
 	for (char *c = text; *c; c++) {
 		if (*c == '_')
@@ -299,35 +300,79 @@ static void find_pod(struct part part, struct cgroup_names *ret)
 		digits += isxdigit((unsigned char)*c) != 0;
 		dashes += *c == '-';
 	}
-	if (digits == HASH_LEN && dashes == uid.len - HASH_LEN)
-		memcpy(ret->pod, text, sizeof(text));
+	if (digits != HASH_LEN || dashes != uid.len - HASH_LEN)
+		return false;
+	memcpy(ret->pod, text, sizeof(text));
+	return true;
 }
 
 /* systemd prefixes a '_' to names that could be confused with the kernel's own files. */
-static void find_unit(struct part part, struct cgroup_names *ret)
+static bool find_unit(struct part part, struct cgroup_names *ret)
 {
 	if (starts(part, "_"))
 		part = cut(part, 1, 0);
-	if (ends(part, ".service") || ends(part, ".scope") || ends(part, ".socket") ||
-	    ends(part, ".mount") || ends(part, ".swap"))
-		copy(ret->unit, sizeof(ret->unit), part);
+	if (!ends(part, ".service") && !ends(part, ".scope") && !ends(part, ".socket") &&
+	    !ends(part, ".mount") && !ends(part, ".swap"))
+		return false;
+	copy(ret->unit, sizeof(ret->unit), part);
+	return true;
 }
 
 void cgroup__names(const char *path, struct cgroup_names *ret)
 {
 	struct part parent = { path, 0 };
+	const char *begin = path;
 
 	*ret = (struct cgroup_names){};
 	while (*path) {
 		struct part part = { path, strcspn(path, "/") };
 
 		if (part.len) {
-			(void)(by_id(part, ret) || by_machine(part, ret) ||
-			       by_lxc(parent, part, ret));
-			find_pod(part, ret);
-			find_unit(part, ret);
+			bool named = by_id(part, ret) || by_machine(part, ret) ||
+				     by_lxc(parent, part, ret);
+
+			named |= find_pod(part, ret);
+			named |= find_unit(part, ret);
+			if (named)
+				ret->parent_len = (size_t)(path - begin);
 			parent = part;
 		}
 		path += part.len + (path[part.len] == '/');
 	}
+}
+
+/* --- who chose the names */
+
+/* The first owner other than root along the path, below its first byte; 0: none. */
+static uid_t owner_along(const char *hierarchy, const char *path, size_t len)
+{
+	char dir[2 * PATH_MAX];
+	uid_t ret = 0;
+
+	for (size_t end = 1; !ret && end <= len; end++) {
+		struct stat st;
+
+		if (path[end - 1] == '/' || (end < len && path[end] != '/'))
+			continue;
+		snprintf(dir, sizeof(dir), "%s%.*s", hierarchy, (int)end, path);
+		ret = stat(dir, &st) ? 0 : st.st_uid;
+	}
+	return ret;
+}
+
+/* The path may be that of any hierarchy (procinfo__parse_cgroup). */
+uid_t cgroup__names_uid(const char *mount, const char *path, const struct cgroup_names *names)
+{
+	static const char *const hierarchies[] = { "",	      "/unified",     "/systemd",
+						   "/memory", "/cpu,cpuacct", "/cpu" };
+	char hierarchy[PATH_MAX];
+	uid_t ret = 0;
+
+	if (strlen(mount) + strlen(path) + 32 > PATH_MAX || strstr(path, "/../"))
+		return 0;
+	for (size_t i = 0; !ret && i < sizeof(hierarchies) / sizeof(*hierarchies); i++) {
+		snprintf(hierarchy, sizeof(hierarchy), "%s%s", mount, hierarchies[i]);
+		ret = owner_along(hierarchy, path, names->parent_len);
+	}
+	return ret;
 }

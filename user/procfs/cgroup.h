@@ -42,10 +42,18 @@ struct cgroup_names {
 	char container[80]; /* id of 64 digits; for LXC and systemd-nspawn the container's name */
 	char pod[40];	    /* its uid, written with '-' */
 	char unit[256];	    /* the innermost one */
+	size_t parent_len;  /* of the path, up to the cgroup in which the innermost name was made */
 };
 
 /* Fields are "" where the path has no such name. */
 void cgroup__names(const char *path, struct cgroup_names *ret);
+
+/*
+ * The user who could have invented these names: who owns a cgroup may give its children any names.
+ * Returns the owner of the outermost of those cgroups that is not root's; 0: all are root's, the
+ * path has no names, or the cgroups cannot be seen. mount: as for cgroup_cpu__quota.
+ */
+uid_t cgroup__names_uid(const char *mount, const char *path, const struct cgroup_names *names);
 
 /* --- cgroup_find.c: directories of cgroups that the user names, in the version 2 hierarchy */
 

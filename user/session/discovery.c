@@ -95,7 +95,7 @@ static bool admit_main(void *ctx, uint32_t pid)
 	const struct item item = { .kind = ITEM_MAIN, .pid = pid };
 	struct session *s = ctx;
 
-	return queue__put(s->queue, &item);
+	return queue__put(s->queue, &item) == QUEUE_ROOM;
 }
 
 /* If the process is also traced, its pidfd reports the end. */

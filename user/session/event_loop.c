@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
@@ -197,17 +199,43 @@ void signals__write_errors(void)
 	signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error like a full disk */
 }
 
-int signals__open(void)
+static char parting[96];
+
+/* Everything that we hold ends with the process: probes, the helper process, a waiting COMMAND. */
+static void end_at_once(int sig)
+{
+	(void)sig;
+	if (write(STDERR_FILENO, parting, strlen(parting)) < 0) {
+		/* nobody reads it */
+	}
+	_exit(0);
+}
+
+static void set_actions(const sigset_t *set, void (*fn)(int))
+{
+	for (unsigned i = 0; i < sizeof(ending) / sizeof(*ending); i++)
+		if (sigismember(set, ending[i]))
+			signal(ending[i], fn);
+}
+
+int signals__open(const char *message)
 {
 	sigset_t set = ending_set();
 	int fd;
 
-	if (sigprocmask(SIG_BLOCK, &set, NULL))
-		return -errno;
+	snprintf(parting, sizeof(parting), "%s", message);
+	set_actions(&set, end_at_once);
 	signal(SIGCHLD, SIG_DFL); /* if ignored, COMMAND's exit status would be lost */
 	signals__write_errors();
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return fd < 0 ? -errno : fd;
+}
+
+void signals__block(void)
+{
+	sigset_t set = ending_set();
+
+	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
 bool signals__end(int fd)
@@ -225,8 +253,6 @@ void signals__default(int fd)
 	sigset_t set = ending_set();
 
 	signals__end(fd); /* a repeated pending signal counts once */
-	for (unsigned i = 0; i < sizeof(ending) / sizeof(*ending); i++)
-		if (sigismember(&set, ending[i]))
-			signal(ending[i], SIG_DFL);
+	set_actions(&set, SIG_DFL);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }

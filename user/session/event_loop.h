@@ -38,8 +38,16 @@ int event_loop__round(struct event_loop *loop);
 /* Ignores SIGPIPE: a write without a reader fails and does not end the process. */
 void signals__write_errors(void);
 
-/* The same, and delivers the ending signals through the returned descriptor, or -errno. */
-int signals__open(void);
+/*
+ * The same. From now on, an ending signal ends the process at once with status 0, after `message`
+ * on stderr: a start has steps of seconds that nothing else interrupts, and nothing to keep.
+ * Returns a descriptor for signals__end, or -errno. Call it on the main thread; other threads must
+ * have these signals blocked.
+ */
+int signals__open(const char *message);
+
+/* From now on, ending signals wait for signals__end: the run has something to finish. */
+void signals__block(void);
 
 /* Reads the pending signals. True if one of them ends the run. */
 bool signals__end(int fd);

@@ -32,7 +32,7 @@ void session__flush_raw(struct session *s)
 
 	if (!s->intake.raw.len)
 		return;
-	if (s->intake.raw.failed || !queue__put(s->queue, &item)) {
+	if (s->intake.raw.failed || queue__put(s->queue, &item) != QUEUE_ROOM) {
 		losses__add(&s->losses, LOSS_JOURNAL, 1);
 		strbuf__free(&s->intake.raw);
 	}
@@ -127,10 +127,8 @@ static void on_dispatch(struct session *s, struct dispatch *dispatch)
 	item.data = block;
 	item.pid = block->pid;
 	item.size = block__bytes(block);
-	if (!queue__put(s->queue, &item)) {
-		losses__add(&s->losses, LOSS_QUEUE_FULL, 1);
+	if (!process_table__queue(&s->processes, &item, LOSS_QUEUE_FULL, JANK_SHARE_RECORD))
 		block__free(block);
-	}
 }
 
 static void queue_wait(struct session *s, const struct jank_rec_wait *rec)
@@ -150,10 +148,8 @@ static void queue_wait(struct session *s, const struct jank_rec_wait *rec)
 	note->script = script;
 	item.data = note;
 	item.size = wait_note__bytes(note);
-	if (!queue__put(s->queue, &item)) {
-		losses__add(&s->losses, LOSS_QUEUE_FULL, 1);
+	if (!process_table__queue(&s->processes, &item, LOSS_QUEUE_FULL, JANK_SHARE_RECORD))
 		wait_note__free(note);
-	}
 }
 
 static void on_wait(struct session *s, const struct jank_rec_wait *rec)
@@ -204,10 +200,8 @@ static void on_copy(struct session *s, const void *data, size_t len)
 	memcpy(item.data, data, len);
 	item.pid = ((const struct jank_rec *)data)->tgid;
 	mapping_events__until(&s->mappings, ((const struct jank_rec *)data)->ts_ns);
-	if (!queue__put(s->queue, &item)) {
-		losses__add(&s->losses, JANK_LOST_COPY, 1);
+	if (!process_table__queue(&s->processes, &item, JANK_LOST_COPY, JANK_SHARE_STACK))
 		free(item.data);
-	}
 }
 
 static bool is_copy(const void *data, size_t len)

@@ -10,12 +10,10 @@
 #include "base/log.h"
 #include "session/session_parts.h"
 
-static void put(struct mapping_events *events, const struct item *item)
+static void put(struct mapping_events *events, struct item *item)
 {
-	if (!queue__put(events->queue, item)) {
-		losses__add(events->losses, LOSS_QUEUE_FULL, 1);
+	if (!process_table__queue(events->processes, item, LOSS_QUEUE_FULL, JANK_SHARE_RECORD))
 		free(item->data);
-	}
 }
 
 static bool wants(void *ctx, const char *name)

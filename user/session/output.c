@@ -11,6 +11,8 @@
 
 #include "base/apart.h"
 #include "base/log.h"
+#include "base/unread.h"
+#include "export/record/record.h"
 #include "export/sink.h"
 #include "journal/answers.h"
 #include "model/chain/chain.h"
@@ -35,6 +37,7 @@ struct output {
 	struct answers_writer *answers; /* NULL: no journal */
 	struct journal_writer *journal; /* NULL: none; borrowed */
 	struct losses *losses;
+	struct record *builder; /* of the record that all sinks get */
 	struct sink *sinks[SINK_MAX];
 	bool complained[SINK_MAX];
 	unsigned sink_cnt;
@@ -118,7 +121,8 @@ int output__new(const struct options *opts, const struct namer *namer, struct jo
 		return err__set(err, ENOMEM, "out of memory");
 	out->namer = *namer;
 	out->losses = losses;
-	res = add_sinks(out, opts, err);
+	out->builder = record__new();
+	res = out->builder ? add_sinks(out, opts, err) : err__set(err, ENOMEM, "out of memory");
 	if (!res && jw) {
 		out->journal = jw;
 		out->answers = answers_writer__new(jw);
@@ -152,6 +156,7 @@ void output__free(struct output *out)
 
 		sink->ops->free(sink);
 	}
+	record__free(out->builder);
 	answers_writer__free(out->answers);
 	free_reported(out);
 	free(out);
@@ -281,13 +286,14 @@ static void name_stacks(struct output *out, struct block *block)
 static void run_step(struct output *out, struct block *block,
 		     void (*step)(struct output *out, struct block *block))
 {
-	uint64_t unanswered = apart__refused_cnt();
+	uint64_t unanswered = apart__refused_cnt(), unread = unread__own_cnt();
 	size_t lost_cnt = block->lost_cnt;
 
 	step(out, block);
 	/* The summary counts all refused reads at once. */
 	count(out, LOSS_NO_MEMORY,
 	      block__add_loss(block, LOSS_UNANSWERED, apart__refused_cnt() - unanswered));
+	count(out, LOSS_NO_MEMORY, block__add_loss(block, LOSS_UNREAD, unread__own_cnt() - unread));
 	if (out->answers && block->lost_cnt > lost_cnt)
 		count(out, LOSS_JOURNAL, answers_writer__losses(out->answers, block));
 }
@@ -361,7 +367,8 @@ static void set_counts(const struct output *out, struct summary *summary)
 	summary->hang_cnt = out->hang_cnt;
 }
 
-static int write_block(struct output *out, struct block *block)
+/* Gives the record to all sinks; NULL: there was no memory to make it. Returns 0 or -EPIPE. */
+static int write_record(struct output *out, const Jankbpf__Record *record)
 {
 	int res = 0;
 
@@ -369,11 +376,9 @@ static int write_block(struct output *out, struct block *block)
 	for (unsigned i = 0; i < out->sink_cnt; i++) {
 		struct sink *sink = out->sinks[i];
 
-		if (check(out, i, sink->ops->block(sink, block)))
+		if (check(out, i, record ? sink->ops->record(sink, record) : -ENOMEM))
 			res = -EPIPE;
 	}
-	if (out->journal && journal_writer__flush(out->journal))
-		losses__add(out->losses, LOSS_JOURNAL, 1);
 	return res;
 }
 
@@ -386,10 +391,15 @@ void output__enrich(struct output *out, struct block *block)
 
 int output__block(struct output *out, struct block *block)
 {
+	int res;
+
 	count_reported(out, block);
 	run_step(out, block, name_stacks);
 	blame__block(block);
-	return write_block(out, block);
+	res = write_record(out, record__of_block(out->builder, block));
+	if (out->journal && journal_writer__flush(out->journal))
+		losses__add(out->losses, LOSS_JOURNAL, 1);
+	return res;
 }
 
 void output__left_out(struct output *out, const struct block *block)
@@ -406,15 +416,13 @@ void output__on_exit(struct output *out, uint32_t pid)
 
 int output__summary(struct output *out, struct summary *summary)
 {
-	int res = 0;
+	int res;
 
 	set_counts(out, summary);
-	log__status(NULL);
+	res = write_record(out, record__of_summary(out->builder, summary));
 	for (unsigned i = 0; i < out->sink_cnt; i++) {
 		struct sink *sink = out->sinks[i];
 
-		if (sink->ops->summary && check(out, i, sink->ops->summary(sink, summary)))
-			res = -EPIPE;
 		if (sink->ops->flush && check(out, i, sink->ops->flush(sink)))
 			res = -EPIPE;
 	}

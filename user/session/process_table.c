@@ -50,6 +50,29 @@ void process_table__free(struct process_table *table)
 	free(table->pending_exits);
 }
 
+uint32_t process_table__uid(const struct process_table *table, uint32_t pid)
+{
+	const struct process_entry *process = process_table__find(table, pid);
+
+	return process && process->identity ? process->identity->uid : UID_UNKNOWN;
+}
+
+bool process_table__queue(struct process_table *table, struct item *item, int reason, unsigned kind)
+{
+	enum queue_room room;
+
+	item->uid = process_table__uid(table, item->pid);
+	room = queue__put(table->queue, item);
+	if (room == QUEUE_ROOM)
+		return true;
+	if (room == QUEUE_OVER_SHARE) {
+		over_shares__add(table->over_share, item->uid, kind, 1);
+		reason = JANK_LOST_SHARE;
+	}
+	losses__add(table->losses, reason, 1);
+	return false;
+}
+
 bool process_entry__has_ended(const struct process_entry *process)
 {
 	struct pollfd pfd = { .fd = process->pidfd, .events = POLLIN };
@@ -83,8 +106,10 @@ static struct identity *describe(const struct proc_info *info)
 	};
 	struct cgroup_names names = {};
 
-	if (info->cgroup)
+	if (info->cgroup) {
 		cgroup__names(info->cgroup, &names);
+		identity.names_uid = cgroup__names_uid("/sys/fs/cgroup", info->cgroup, &names);
+	}
 	identity.container = *names.container ? names.container : NULL;
 	identity.pod = *names.pod ? names.pod : NULL;
 	identity.unit = *names.unit ? names.unit : NULL;
@@ -161,41 +186,48 @@ void process_table__announce(struct process_table *table, struct process_entry *
 	struct item item = { .kind = ITEM_PROCESS, .pid = process->pid };
 
 	item.data = identity__copy(process->identity);
-	if (item.data && queue__put(table->queue, &item)) {
-		process->announced = true;
+	if (!item.data) {
+		losses__add(table->losses, LOSS_NO_MEMORY, 1);
 		return;
 	}
-	identity__free(item.data);
-	losses__add(table->losses, LOSS_QUEUE_FULL, 1);
+	process->announced = process_table__queue(table, &item, LOSS_QUEUE_FULL, JANK_SHARE_RECORD);
+	if (!process->announced)
+		identity__free(item.data);
+}
+
+static bool send_exit(struct process_table *table, const struct pending_exit *end)
+{
+	const struct item item = { .kind = ITEM_PROCESS_GONE, .pid = end->pid, .uid = end->uid };
+
+	return queue__put(table->queue, &item) == QUEUE_ROOM;
 }
 
 bool process_table__send_exit(struct process_table *table, uint32_t pid)
 {
-	const struct item item = { .kind = ITEM_PROCESS_GONE, .pid = pid };
-
-	return queue__put(table->queue, &item);
+	return send_exit(table, &(struct pending_exit){ pid, process_table__uid(table, pid) });
 }
 
 /* The sink thread knows the process: if its queue is full, the end waits in a list. */
 void process_table__report_exit(struct process_table *table, uint32_t pid)
 {
-	uint32_t *pids;
+	const struct pending_exit end = { pid, process_table__uid(table, pid) };
+	struct pending_exit *ends;
 
-	if (process_table__send_exit(table, pid))
+	if (send_exit(table, &end))
 		return;
-	pids = reallocarray(table->pending_exits, table->pending_cnt + 1, sizeof(*pids));
-	if (!pids) {
+	ends = reallocarray(table->pending_exits, table->pending_cnt + 1, sizeof(*ends));
+	if (!ends) {
 		losses__add(table->losses, LOSS_NO_MEMORY, 1);
 		return;
 	}
-	table->pending_exits = pids;
-	pids[table->pending_cnt++] = pid;
+	table->pending_exits = ends;
+	ends[table->pending_cnt++] = end;
 }
 
 void process_table__report_pending(struct process_table *table)
 {
 	while (table->pending_cnt &&
-	       process_table__send_exit(table, table->pending_exits[table->pending_cnt - 1]))
+	       send_exit(table, &table->pending_exits[table->pending_cnt - 1]))
 		table->pending_cnt--;
 }
 

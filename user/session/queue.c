@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A ring of items under a mutex; the sink thread waits on a condition variable. */
+/*
+ * Items under a mutex, in one list for each user and one for items of no process; the sink thread
+ * waits on a condition variable. The oldest item is taken, unless its user has had SLACK_NS more of
+ * the reader's time than another user with waiting items.
+ */
 #include "session/queue.h"
 
 #include <pthread.h>
@@ -8,28 +12,67 @@
 #include <uthash.h>
 
 #include "base/clock.h"
+#include "bpf/jank_abi.h"
 
 #define RESERVED 4 /* places for the end of a run only */
-#define SHARE	 3 /* max. ratio of a process's share to the free room: 3/4 when alone */
+#define SLACK_NS (100 * NS_PER_MS)
 
-/* Waiting blocks and copies of a process. */
+struct node {
+	struct item item;
+	uint64_t seq; /* order of arrival */
+	struct node *next;
+};
+
+/* Items in the order of their arrival. */
+struct lane {
+	struct node *first, **end;
+};
+
+enum holder_kind {
+	HOLDER_PROCESS,
+	HOLDER_USER,
+	HOLDER_KIND_CNT,
+};
+
+struct holder_key {
+	uint32_t kind; /* HOLDER_* */
+	uint32_t id;   /* pid or uid */
+};
+
+/* Waiting items of a process or of a user. */
 struct share {
-	uint32_t pid;
+	struct holder_key key;
 	size_t cnt, bytes;
+	struct lane lane;   /* of a user */
+	uint64_t served_ns; /* of a user: the reader's time, not below queue.floor_ns */
 	UT_hash_handle hh;
+};
+
+/* Contention: items of several holders of this kind came. */
+struct contention {
+	uint32_t first;
+	bool any, many;
 };
 
 struct queue {
 	pthread_mutex_t lock;
 	pthread_cond_t filled;
-	struct item *items;
-	size_t cap, head, cnt;
+	struct node *nodes, *unused;
+	struct lane common; /* items of no process */
+	size_t cap, cnt;
 	size_t bytes, max_bytes;
-	uint64_t busy_ns;
-	struct share *shares; /* of processes with waiting items */
-	uint32_t last_pid;
-	bool many; /* blocks or copies of several processes came */
+	uint64_t seq, busy_ns;
+	uint64_t floor_ns;    /* where the account of a new user starts */
+	struct share *shares; /* of holders with waiting items */
+	struct contention contention[HOLDER_KIND_CNT];
+	uint64_t got_ns; /* when the reader got its item; 0: it was of no user */
+	uint32_t got_uid;
 };
+
+static void lane__init(struct lane *lane)
+{
+	*lane = (struct lane){ .end = &lane->first };
+}
 
 struct queue *queue__new(size_t max_items, size_t max_bytes)
 {
@@ -40,11 +83,16 @@ struct queue *queue__new(size_t max_items, size_t max_bytes)
 		return NULL;
 	queue->cap = max_items + RESERVED;
 	queue->max_bytes = max_bytes;
-	queue->items = calloc(queue->cap, sizeof(*queue->items));
-	if (!queue->items) {
+	queue->nodes = calloc(queue->cap, sizeof(*queue->nodes));
+	if (!queue->nodes) {
 		free(queue);
 		return NULL;
 	}
+	for (size_t i = 0; i < queue->cap; i++) {
+		queue->nodes[i].next = queue->unused;
+		queue->unused = &queue->nodes[i];
+	}
+	lane__init(&queue->common);
 	pthread_mutex_init(&queue->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -53,12 +101,19 @@ struct queue *queue__new(size_t max_items, size_t max_bytes)
 	return queue;
 }
 
-static struct share *share_of(const struct queue *queue, uint32_t pid)
+static struct share *find(const struct queue *queue, enum holder_kind kind, uint32_t id)
 {
+	const struct holder_key key = { kind, id };
 	struct share *share;
 
-	HASH_FIND(hh, queue->shares, &pid, sizeof(pid), share);
+	HASH_FIND(hh, queue->shares, &key, sizeof(key), share);
 	return share;
+}
+
+static struct share *share_of(const struct queue *queue, enum holder_kind kind,
+			      const struct item *item)
+{
+	return find(queue, kind, kind == HOLDER_USER ? item->uid : item->pid);
 }
 
 static void drop_share(struct queue *queue, struct share *share)
@@ -77,55 +132,77 @@ void queue__free(struct queue *queue)
 		drop_share(queue, share);
 	pthread_mutex_destroy(&queue->lock);
 	pthread_cond_destroy(&queue->filled);
-	free(queue->items);
+	free(queue->nodes);
 	free(queue);
 }
+
+/* --- shares */
 
 /* A traced process determines the number of these items. */
 static bool is_shared(const struct item *item)
 {
-	return item->kind == ITEM_BLOCK || item->kind == ITEM_COPY;
+	switch (item->kind) {
+	case ITEM_BLOCK:
+	case ITEM_COPY:
+	case ITEM_WAIT:
+	case ITEM_PROCESS:
+	case ITEM_MAP:
+	case ITEM_PROCESS_GONE:
+		return true;
+	case ITEM_SUMMARY:
+	case ITEM_RAW:
+	case ITEM_MAIN:
+	case ITEM_UNWATCHED:
+	case ITEM_STOP:
+		break;
+	}
+	return false;
 }
 
-static bool has_room(const struct queue *queue, const struct item *item)
+static bool is_over(const struct queue *queue, enum holder_kind kind, const struct item *item)
 {
 	size_t places = queue->cap - RESERVED - queue->cnt;
 	size_t bytes = queue->max_bytes - queue->bytes;
-	const struct share *share;
+	const struct share *share =
+		queue->contention[kind].many ? share_of(queue, kind, item) : NULL;
 
+	return share && (jank_share__is_over(share->cnt, places) ||
+			 jank_share__is_over(share->bytes, bytes));
+}
+
+static enum queue_room room_for(const struct queue *queue, const struct item *item)
+{
 	if (item->kind == ITEM_STOP || item->kind == ITEM_SUMMARY)
-		return queue->cnt < queue->cap;
-	if (queue->cnt >= queue->cap - RESERVED || item->size > bytes)
-		return false;
-	share = queue->many && is_shared(item) ? share_of(queue, item->pid) : NULL;
-	return !share || (share->cnt / SHARE <= places && share->bytes / SHARE <= bytes);
+		return queue->cnt < queue->cap ? QUEUE_ROOM : QUEUE_FULL;
+	if (queue->cnt >= queue->cap - RESERVED || item->size > queue->max_bytes - queue->bytes)
+		return QUEUE_FULL;
+	if (is_shared(item) &&
+	    (is_over(queue, HOLDER_USER, item) || is_over(queue, HOLDER_PROCESS, item)))
+		return QUEUE_OVER_SHARE;
+	return QUEUE_ROOM;
 }
 
-/* False: out of memory. */
-static bool add_to_share(struct queue *queue, const struct item *item)
+/* NULL: out of memory. */
+static struct share *make_share(struct queue *queue, enum holder_kind kind, const struct item *item)
 {
-	struct share *share;
+	struct share *share = share_of(queue, kind, item);
 
-	if (!is_shared(item))
-		return true;
-	share = share_of(queue, item->pid);
-	if (!share) {
-		share = calloc(1, sizeof(*share));
-		if (!share)
-			return false;
-		share->pid = item->pid;
-		HASH_ADD(hh, queue->shares, pid, sizeof(share->pid), share);
-	}
-	queue->many |= queue->last_pid && queue->last_pid != item->pid;
-	queue->last_pid = item->pid;
-	share->cnt++;
-	share->bytes += item->size;
-	return true;
+	if (share)
+		return share;
+	share = calloc(1, sizeof(*share));
+	if (!share)
+		return NULL;
+	share->key.kind = kind;
+	share->key.id = kind == HOLDER_USER ? item->uid : item->pid;
+	share->served_ns = queue->floor_ns;
+	lane__init(&share->lane);
+	HASH_ADD(hh, queue->shares, key, sizeof(share->key), share);
+	return share;
 }
 
-static void take_from_share(struct queue *queue, const struct item *item)
+static void take_from_share(struct queue *queue, enum holder_kind kind, const struct item *item)
 {
-	struct share *share = is_shared(item) ? share_of(queue, item->pid) : NULL;
+	struct share *share = share_of(queue, kind, item);
 
 	if (!share)
 		return;
@@ -134,15 +211,120 @@ static void take_from_share(struct queue *queue, const struct item *item)
 		drop_share(queue, share);
 }
 
-bool queue__put(struct queue *queue, const struct item *item)
+static bool add_to_share(struct queue *queue, enum holder_kind kind, const struct item *item)
 {
-	bool room;
+	struct share *share = make_share(queue, kind, item);
+	struct contention *contention = &queue->contention[kind];
+
+	if (!share)
+		return false;
+	share->cnt++;
+	share->bytes += item->size;
+	if (!contention->any)
+		contention->first = share->key.id;
+	contention->any = true;
+	contention->many |= contention->first != share->key.id;
+	return true;
+}
+
+/* False: out of memory. */
+static bool add_to_shares(struct queue *queue, const struct item *item)
+{
+	if (!is_shared(item))
+		return true;
+	if (!add_to_share(queue, HOLDER_PROCESS, item))
+		return false;
+	if (add_to_share(queue, HOLDER_USER, item))
+		return true;
+	take_from_share(queue, HOLDER_PROCESS, item);
+	return false;
+}
+
+/* --- order */
+
+static void append(struct queue *queue, const struct item *item)
+{
+	struct lane *lane =
+		is_shared(item) ? &share_of(queue, HOLDER_USER, item)->lane : &queue->common;
+	struct node *node = queue->unused;
+
+	queue->unused = node->next;
+	*node = (struct node){ .item = *item, .seq = queue->seq++ };
+	*lane->end = node;
+	lane->end = &node->next;
+	queue->cnt++;
+	queue->bytes += item->size;
+}
+
+static struct item take_first(struct queue *queue, struct lane *lane)
+{
+	struct node *node = lane->first;
+	struct item item = node->item;
+
+	lane->first = node->next;
+	if (!lane->first)
+		lane->end = &lane->first;
+	node->next = queue->unused;
+	queue->unused = node;
+	queue->cnt--;
+	queue->bytes -= item.size;
+	return item;
+}
+
+/* The user whose item is next; NULL: an item of no process is. */
+static struct share *next_user(struct queue *queue)
+{
+	uint64_t limit = queue->common.first ? queue->common.first->seq : UINT64_MAX;
+	struct share *oldest = NULL, *least = NULL, *share;
+
+	for (share = queue->shares; share; share = share->hh.next) {
+		if (!share->lane.first || share->lane.first->seq > limit)
+			continue;
+		if (!oldest || share->lane.first->seq < oldest->lane.first->seq)
+			oldest = share;
+		if (!least || share->served_ns < least->served_ns)
+			least = share;
+	}
+	if (!oldest)
+		return NULL;
+	queue->floor_ns = least->served_ns;
+	return oldest->served_ns > least->served_ns + SLACK_NS ? least : oldest;
+}
+
+/* The reader has done the item that it got last: its time counts for the item's user. */
+static void account(struct queue *queue)
+{
+	struct share *share = queue->got_ns ? find(queue, HOLDER_USER, queue->got_uid) : NULL;
+
+	if (share)
+		share->served_ns += clock__mono_ns() - queue->got_ns;
+	queue->got_ns = 0;
+}
+
+static struct item take_next(struct queue *queue)
+{
+	struct share *user = next_user(queue);
+	struct item item = take_first(queue, user ? &user->lane : &queue->common);
+
+	if (!user)
+		return item;
+	queue->got_ns = clock__mono_ns();
+	queue->got_uid = item.uid;
+	take_from_share(queue, HOLDER_PROCESS, &item);
+	take_from_share(queue, HOLDER_USER, &item);
+	return item;
+}
+
+enum queue_room queue__put(struct queue *queue, const struct item *item)
+{
+	enum queue_room room;
 
 	pthread_mutex_lock(&queue->lock);
-	room = has_room(queue, item) && add_to_share(queue, item);
-	if (room) {
-		queue->items[(queue->head + queue->cnt++) % queue->cap] = *item;
-		queue->bytes += item->size;
+	room = room_for(queue, item);
+	if (room == QUEUE_ROOM && !add_to_shares(queue, item))
+		room = QUEUE_FULL;
+	if (room == QUEUE_ROOM) {
+		append(queue, item);
 		pthread_cond_signal(&queue->filled);
 	}
 	pthread_mutex_unlock(&queue->lock);
@@ -185,6 +367,7 @@ bool queue__get(struct queue *queue, uint64_t until_ns, struct item *ret)
 	bool got;
 
 	pthread_mutex_lock(&queue->lock);
+	account(queue);
 	if (!queue->cnt)
 		queue->busy_ns = 0;
 	while (!queue->cnt && wait_until(queue, until_ns))
@@ -193,11 +376,7 @@ bool queue__get(struct queue *queue, uint64_t until_ns, struct item *ret)
 	if (got) {
 		if (!queue->busy_ns)
 			queue->busy_ns = clock__mono_ns();
-		*ret = queue->items[queue->head];
-		queue->head = (queue->head + 1) % queue->cap;
-		queue->cnt--;
-		queue->bytes -= ret->size;
-		take_from_share(queue, ret);
+		*ret = take_next(queue);
 	}
 	pthread_mutex_unlock(&queue->lock);
 	return got;

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/unread.h"
 #include "session/session_parts.h"
 
 #define WINDOW_FIRST_NS (2 * NS_PER_SEC)
@@ -153,12 +154,21 @@ static void add_kernel_losses(const struct session *s, struct losses *ret)
 	loader__losses(s->loader, ret->cnt); /* the first JANK_LOSS_CNT are kernel losses */
 	losses__add(ret, LOSS_SKIPPED, loader__skipped(s->loader));
 	losses__add(ret, LOSS_UNANSWERED, apart__refused_cnt());
+	losses__add(ret, LOSS_UNREAD, unread__cnt());
 }
 
 void session__keep_losses(struct session *s)
 {
 	if (s->loader)
 		add_kernel_losses(s, &s->report.kernel_losses);
+}
+
+void session__report_unread(void)
+{
+	char text[512];
+
+	while (unread__next(text, sizeof(text)))
+		log__warn("%s", text);
 }
 
 /*
@@ -176,6 +186,7 @@ void session__report_losses(struct session *s)
 			strbuf__addf(&line, "%s%llu %s", line.len ? ", " : "",
 				     (unsigned long long)cnt, loss__key(i));
 	}
+	session__report_unread();
 	if (line.len)
 		log__warn("lost: %s", strbuf__str(&line));
 	strbuf__free(&line);
@@ -250,6 +261,16 @@ static int set_loops(struct session *s, struct summary *summary)
 	return res;
 }
 
+static void add_share(void *ctx, uint32_t uid, const struct jank_share *share)
+{
+	struct over_shares *ret = ctx;
+
+	if (uid == JANK_SHARE_OTHERS)
+		uid = UID_UNKNOWN;
+	for (unsigned kind = 0; kind < JANK_SHARE_CNT; kind++)
+		over_shares__add(ret, uid, kind, share->lost[kind]);
+}
+
 int session__send_summary(struct session *s)
 {
 	struct item item = { .kind = ITEM_SUMMARY };
@@ -266,10 +287,14 @@ int session__send_summary(struct session *s)
 	summary->dispatch_cnt = totals(s).dispatch_cnt;
 	summary->bpf_known = bpf_cost(&s->cost_meter, s->loader, summary->elapsed_ns,
 				      &summary->bpf_ns, &summary->bpf_runs);
+	summary->over_share = s->report.over_share;
+	loader__each_share(s->loader, add_share, &summary->over_share);
 	summary->user_cpu_ns = own_cpu_ns();
 	summary->rss_kb = own_rss_kb();
 	losses = s->losses;
 	add_kernel_losses(s, &losses);
+	/* read at the same time as the list, which grows meanwhile */
+	losses.cnt[JANK_LOST_SHARE] = over_shares__total(&summary->over_share);
 	if (losses__list(&losses, &summary->lost, &summary->lost_cnt) || set_loops(s, summary))
 		losses__add(&s->losses, LOSS_NO_MEMORY, 1);
 	item.data = summary;

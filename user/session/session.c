@@ -6,6 +6,7 @@
 #include "session/session.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -14,9 +15,11 @@
 #include "base/apart.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "catalogue/catalogue.h"
 #include "journal/answers.h"
 #include "probes/preflight.h"
+#include "probes/privileges.h"
 #include "procfs/host.h"
 #include "session/session_parts.h"
 
@@ -98,8 +101,8 @@ static int open_parts(struct session *s, struct err *err)
 		journal__add_session(s->sink.journal, &s->intake.judge, opts->hang_ns);
 	s->processes.queue = s->queue;
 	s->processes.losses = &s->losses;
+	s->processes.over_share = &s->report.over_share;
 	s->mappings = (struct mapping_events){
-		.queue = s->queue,
 		.losses = &s->losses,
 		.processes = &s->processes,
 	};
@@ -108,7 +111,8 @@ static int open_parts(struct session *s, struct err *err)
 
 static int open_signals(struct run_end *end, struct err *err)
 {
-	end->signal_fd = signals__open();
+	end->signal_fd = signals__open(
+		log__level() < LOG_NORMAL ? "" : "jankbpf: stopped before tracing began\n");
 	end->closed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (end->signal_fd < 0 || end->closed_fd < 0)
 		return err__set(err, errno, "cannot wait for signals: %s", strerror(errno));
@@ -129,14 +133,65 @@ static int open_maps(struct session *s, struct err *err)
 	return ring__new(loader__ring_fd(s->loader), session__on_record, s, &s->ring, err);
 }
 
+static int find_user(struct session *s, struct err *err)
+{
+	struct strbuf name = STRBUF_INIT;
+	int res = user_account__find(s->opts->as, &s->as);
+
+	if (!res)
+		return 0;
+	text__add_clean(&name, s->opts->as);
+	err__set(err, -res, "--as '%.100s': %s", strbuf__str(&name),
+		 res == -ENOENT ? "/etc/passwd has no such user: `id USER` shows whether a name is "
+				  "right"
+				: strerror(-res));
+	strbuf__free(&name);
+	return res;
+}
+
+/* The user of sudo may not know that COMMAND runs as root. */
+static void suggest_user(const struct options *opts)
+{
+	const char *user = geteuid() ? NULL : getenv("SUDO_USER");
+
+	if (opts->argv && !opts->as && user && *user && strcmp(user, "root"))
+		log__info("'%s' runs as root; as your own user: --as %s", opts->argv[0], user);
+}
+
+static int start_command(struct session *s, struct err *err)
+{
+	suggest_user(s->opts);
+	return workload__prepare(s->opts->argv, s->opts->as ? &s->as : NULL, &s->workload, err);
+}
+
+/* Before there are threads or the helper process: a thread's capabilities are its own. */
+static int drop_privileges(const struct options *opts, struct err *err)
+{
+	const struct privilege_needs needs = {
+		.output_dir = opts->output_dir,
+		.command = opts->argv,
+	};
+
+	return privileges__drop(&needs, err);
+}
+
+/* COMMAND first: it inherits the signals and limits as we got them. */
 static int open_session(struct session *s, struct err *err)
 {
-	int res = preflight__check(err);
+	int res = s->opts->as ? find_user(s, err) : 0;
 
+	if (!res && s->opts->argv)
+		res = start_command(s, err);
+	if (!res)
+		res = open_signals(&s->end, err);
+	if (!res)
+		res = preflight__check(err);
 	if (!res)
 		res = features__probe(s->opts->disabled, s->opts->disabled_cnt, &s->features, err);
 	if (!res)
 		res = features__require(&s->features, err);
+	if (!res)
+		res = drop_privileges(s->opts, err);
 	if (!res)
 		res = host__read(&s->host, err);
 	/* Before there are threads, the ring and much memory to share. */
@@ -148,11 +203,7 @@ static int open_session(struct session *s, struct err *err)
 		res = open_outputs(s, err);
 	if (!res)
 		res = open_parts(s, err);
-	if (!res && s->opts->argv)
-		res = workload__prepare(s->opts->argv, &s->workload, err);
 	limits__raise();
-	if (!res)
-		res = open_signals(&s->end, err);
 	if (!res)
 		res = session__open_probes(s, err);
 	return res ? res : open_maps(s, err);
@@ -231,6 +282,7 @@ static int attach(struct session *s, struct err *err)
 	s->report.start_ns = s->report.status_ns = clock__mono_ns();
 	if (!res && loader__files(s->loader))
 		res = uprobe_files__start(loader__files(s->loader), err);
+	signals__block();
 	if (!res && !s->opts->argv) /* makes the probes learn the sleeping threads (iter.bpf.c) */
 		session__look(s, NULL);
 	if (!res && s->opts->argv)
@@ -273,6 +325,7 @@ static void finish(struct session *s)
 {
 	struct strbuf live = STRBUF_INIT;
 
+	sink_thread__hurry(s->sink_thread);
 	session__look(s, s->sink.journal ? &live : NULL);
 	ring__drain(s->ring);
 	strbuf__add(&s->intake.raw, live.data, live.len);
@@ -307,6 +360,7 @@ static void close_session(struct session *s)
 	ring__free(s->ring);
 	mapping_events__close(&s->mappings);
 	workload__stop(&s->workload);
+	user_account__free(&s->as);
 	finish_output(s);
 	session__report_losses(s);
 	event_loop__free(s->event_loop);
@@ -337,9 +391,11 @@ int session__run(const struct options *opts, struct err *err)
 		.sink = SINK_PARTS_NONE,
 		.end = { .signal_fd = -1, .closed_fd = -1 },
 	};
+	bool opened = !open_session(&s, err) && !attach(&s, err);
 	int status = JANK_EXIT_OK;
 
-	if (open_session(&s, err) || attach(&s, err) || run(&s, err))
+	signals__block();
+	if (!opened || run(&s, err))
 		status = err->exit ? err->exit : JANK_EXIT_FAILED;
 	else
 		finish(&s);

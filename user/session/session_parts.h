@@ -77,12 +77,17 @@ struct process_entry {
 	UT_hash_handle hh;
 };
 
+struct pending_exit {
+	uint32_t pid, uid;
+};
+
 struct process_table {
-	struct queue *queue; /* borrowed, as is losses */
+	struct queue *queue; /* borrowed, as are losses and over_share */
 	struct losses *losses;
-	struct process_entry *entries; /* by pid */
-	unsigned alive_cnt;	       /* of those with keeps_alive */
-	uint32_t *pending_exits;       /* ended processes that the sink thread still knows */
+	struct over_shares *over_share;
+	struct process_entry *entries;	    /* by pid */
+	unsigned alive_cnt;		    /* of those with keeps_alive */
+	struct pending_exit *pending_exits; /* of processes that the sink thread still knows */
 	size_t pending_cnt;
 };
 
@@ -90,6 +95,14 @@ struct process_entry *process_table__find(const struct process_table *table, uin
 struct process_entry *process_table__add(struct process_table *table, uint32_t pid); /* or NULL */
 void process_table__drop(struct process_table *table, struct process_entry *process);
 void process_table__free(struct process_table *table);
+uint32_t process_table__uid(const struct process_table *table, uint32_t pid); /* or UID_UNKNOWN */
+
+/*
+ * Puts an item of a process into the queue and sets its uid. False: refused and counted as a loss,
+ * as share_exceeded of the user if that is the reason, else as `reason`. kind: JANK_SHARE_*.
+ */
+bool process_table__queue(struct process_table *table, struct item *item, int reason,
+			  unsigned kind);
 
 /*
  * Reads the process's facts from /proc and passes them to the sink thread. -ESRCH: it ended, or it
@@ -178,9 +191,8 @@ int session__open_probes(struct session *s, struct err *err); /* needs features,
 /* --- mapping_events.c: mappings of the traced processes, in order with the stack copies */
 
 struct mapping_events {
-	struct queue *queue; /* borrowed, as are losses and processes */
+	struct process_table *processes; /* borrowed, as is losses */
 	struct losses *losses;
-	const struct process_table *processes;
 	struct mmaps *mmaps; /* NULL: the kernel gives no events */
 };
 
@@ -247,8 +259,9 @@ void cost_meter__close(struct cost_meter *meter);
 struct report {
 	struct hists *live; /* as of the last look at the threads */
 	uint64_t block_cnt, hang_cnt;
-	uint64_t start_ns, status_ns; /* of the run; of the last status line */
-	struct losses kernel_losses;  /* as of the end */
+	uint64_t start_ns, status_ns;  /* of the run; of the last status line */
+	struct losses kernel_losses;   /* as of the end */
+	struct over_shares over_share; /* of the queue */
 };
 
 /* Looks at the threads: hangs go to the ring, counts to `live` and, if requested, to records. */
@@ -257,6 +270,7 @@ void session__status(struct session *s);
 int session__send_summary(struct session *s);
 void session__keep_losses(struct session *s);	/* of the kernel side, before it is closed */
 void session__report_losses(struct session *s); /* on stderr, after all output */
+void session__report_unread(void);		/* new reasons of unread.h */
 
 /* --- intake.c: record → event → dispatch → block → queue */
 
@@ -301,6 +315,7 @@ struct session {
 	struct host_info host;
 	struct selection selection;
 	struct workload workload;
+	struct user_account as; /* --as; name NULL: not given */
 	struct losses losses;
 	struct event_loop *event_loop;
 	struct queue *queue; /* to the sink thread */

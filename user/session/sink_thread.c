@@ -27,10 +27,14 @@
 /*
  * The traced program has priority. On one CPU with redis (blocks of 20 ms, 3 s) this thread took 24
  * ms of CPU from it at nice 0, and 9 ms at nice 10 (docs/design.md). When items wait behind other
- * programs for BEHIND_NS, the thread gets the usual share.
+ * programs for BEHIND_NS, the thread gets the usual share. After FAR_BEHIND_NS it gets more: a
+ * thousand runnable threads of one user leave a usual thread a thousandth of the CPU.
  */
-#define BEHIND_NICE 10
-#define BEHIND_NS   (250 * NS_PER_MS)
+#define BEHIND_NICE	10
+#define BEHIND_NS	(250 * NS_PER_MS)
+#define FAR_BEHIND_NICE (-5)
+#define FAR_BEHIND_NS	NS_PER_SEC
+#define HURRY_NICE	(-10) /* at the end of the run nothing is traced any more */
 
 struct sink_thread {
 	struct sink_thread_opts opts;
@@ -39,7 +43,7 @@ struct sink_thread {
 	pthread_t thread;
 	_Atomic pid_t tid; /* 0: not started yet */
 	int nice;	   /* of the process */
-	bool makes_way;
+	int offset;	   /* of the thread's niceness to it */
 	uint64_t block_cnt;
 	bool leases_reported;
 	bool closed; /* stdout has no reader */
@@ -346,19 +350,23 @@ static void on_map(struct sink_thread *sink, struct item *item)
 	report_leases(sink);
 }
 
-static void make_way(struct sink_thread *sink, bool yes)
+static void set_nice(struct sink_thread *sink, int offset)
 {
-	if (!sink->tid || sink->makes_way == yes)
+	if (!sink->tid || sink->offset == offset)
 		return;
-	sink->makes_way = yes;
-	thread__set_nice(sink->tid, sink->nice + (yes ? BEHIND_NICE : 0));
+	sink->offset = offset;
+	thread__set_nice(sink->tid, sink->nice + offset);
 }
 
 void sink_thread__pace(struct sink_thread *sink)
 {
 	uint64_t busy_ns = queue__busy_ns(sink->opts.queue);
+	uint64_t late_ns = busy_ns ? clock__mono_ns() - busy_ns : 0;
 
-	make_way(sink, !busy_ns || clock__mono_ns() - busy_ns < BEHIND_NS);
+	if (late_ns < BEHIND_NS)
+		set_nice(sink, BEHIND_NICE);
+	else
+		set_nice(sink, late_ns < FAR_BEHIND_NS ? 0 : FAR_BEHIND_NICE);
 }
 
 static void *run(void *arg)
@@ -366,7 +374,7 @@ static void *run(void *arg)
 	struct sink_thread *sink = arg;
 	struct item item;
 
-	sink->makes_way = true;
+	sink->offset = BEHIND_NICE;
 	thread__set_nice(gettid(), sink->nice + BEHIND_NICE);
 	sink->tid = gettid(); /* from here on sink_thread__pace sets the priority */
 	for (;;) {
@@ -444,6 +452,14 @@ static bool join(struct sink_thread *sink, uint64_t patience_ns)
 	return !pthread_join(sink->thread, NULL);
 }
 
+void sink_thread__hurry(struct sink_thread *sink)
+{
+	if (!sink || sink->hurry_ns)
+		return;
+	set_nice(sink, HURRY_NICE);
+	sink->hurry_ns = clock__mono_ns() + HURRY_NS;
+}
+
 bool sink_thread__finish(struct sink_thread *sink, uint64_t patience_ns)
 {
 	const struct item stop = { .kind = ITEM_STOP };
@@ -451,8 +467,7 @@ bool sink_thread__finish(struct sink_thread *sink, uint64_t patience_ns)
 	if (!sink)
 		return true;
 	if (!sink->ending) {
-		make_way(sink, false);
-		sink->hurry_ns = clock__mono_ns() + HURRY_NS;
+		sink_thread__hurry(sink);
 		queue__put(sink->opts.queue, &stop);
 	}
 	sink->ending = true;

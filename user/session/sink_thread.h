@@ -180,6 +180,11 @@ int sink_thread__start(const struct sink_thread_opts *opts, struct sink_thread *
 void sink_thread__pace(struct sink_thread *sink);
 
 /*
+ * The run ends: from a second after this on, blocks are written without their stacks. Accepts NULL.
+ */
+void sink_thread__hurry(struct sink_thread *sink);
+
+/*
  * Ends the queue, waits until all earlier items are written, and frees the sink thread. False: this
  * took longer than patience_ns (0: no limit); the thread continues, call again. Accepts NULL.
  */

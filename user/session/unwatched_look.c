@@ -286,7 +286,7 @@ static void report(struct unwatched_look *look)
 {
 	struct item item = { .kind = ITEM_UNWATCHED, .data = look->list };
 
-	if (queue__put(look->queue, &item))
+	if (queue__put(look->queue, &item) == QUEUE_ROOM)
 		look->list = NULL;
 	else
 		losses__add(look->losses, LOSS_QUEUE_FULL, 1);

@@ -87,6 +87,7 @@ static void on_look(void *ctx, uint64_t arg)
 	session__scan_due(s);
 	compat_watch__look(&s->compat_watch);
 	session__sweep(s);
+	session__report_unread();
 	if (s->opts->command == CMD_TRACE &&
 	    clock__mono_ns() - s->report.status_ns >= STATUS_NS - LOOK_MIN_NS) {
 		s->report.status_ns = clock__mono_ns();

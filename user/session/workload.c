@@ -17,24 +17,28 @@
 
 #include "base/file.h"
 
-static void run_child(char **argv, int go_fd, int failed_fd)
+/* It becomes the user before it waits, so that the records have that user from the first on. */
+static void run_child(char **argv, const struct user_account *as, int go_fd, int failed_fd)
 {
+	int code = as ? -user_account__become(as) : 0;
 	char go;
-	int code;
 
 	if (read(go_fd, &go, 1) != 1)
 		_exit(127); /* the parent gave up */
-	execvp(argv[0], argv);
-	code = errno;
+	if (!code) {
+		execvp(argv[0], argv);
+		code = errno;
+	}
 	file__write_all(failed_fd, &code, sizeof(code));
 	_exit(127);
 }
 
-int workload__prepare(char **argv, struct workload *ret, struct err *err)
+int workload__prepare(char **argv, const struct user_account *as, struct workload *ret,
+		      struct err *err)
 {
 	int go[2], failed[2];
 
-	*ret = (struct workload){ .go_fd = -1, .failed_fd = -1 };
+	*ret = (struct workload){ .go_fd = -1, .failed_fd = -1, .as = as ? as->name : NULL };
 	if (pipe2(go, O_CLOEXEC))
 		return err__set(err, errno, "cannot start '%s': %s", argv[0], strerror(errno));
 	if (pipe2(failed, O_CLOEXEC)) {
@@ -45,7 +49,7 @@ int workload__prepare(char **argv, struct workload *ret, struct err *err)
 	ret->pid = fork();
 	if (!ret->pid) {
 		close(go[1]);
-		run_child(argv, go[0], failed[1]);
+		run_child(argv, as, go[0], failed[1]);
 	}
 	close(go[0]);
 	close(failed[1]);
@@ -80,7 +84,8 @@ int workload__go(struct workload *wl, char **argv, struct err *err)
 	close_fds(wl);
 	if (!code)
 		return 0;
-	return err__set(err, code, "cannot run '%s': %s", argv[0], strerror(code));
+	return err__set(err, code, "cannot run '%s'%s%s: %s", argv[0], wl->as ? " as user " : "",
+			wl->as ? wl->as : "", strerror(code));
 }
 
 void workload__reap(struct workload *wl)

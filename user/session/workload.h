@@ -4,19 +4,25 @@
 #define JANK_SESSION_WORKLOAD_H
 
 #include "base/err.h"
+#include "base/user_account.h"
 #include <stdbool.h>
 #include <sys/types.h>
 
 struct workload {
-	pid_t pid;     /* 0: none */
-	int go_fd;     /* closing it without a write ends the child */
-	int failed_fd; /* delivers the errno of a failed exec */
+	pid_t pid;	/* 0: none */
+	const char *as; /* name of its user, borrowed from the account; NULL: ours */
+	int go_fd;	/* closing it without a write ends the child */
+	int failed_fd; /* delivers the errno of a failed exec, or of a user that it cannot become */
 	bool ended;
 	int status; /* as from waitpid, once ended */
 };
 
-/* Forks; the child waits. The child inherits the signal state: call this before changing it. */
-int workload__prepare(char **argv, struct workload *ret, struct err *err);
+/*
+ * Forks; the child becomes that user (NULL: it stays as we are) and waits. The child inherits the
+ * signal state: call this before changing it.
+ */
+int workload__prepare(char **argv, const struct user_account *as, struct workload *ret,
+		      struct err *err);
 
 /* Lets the child exec. -errno with a message if that fails: no such program, no permission, … */
 int workload__go(struct workload *wl, char **argv, struct err *err);

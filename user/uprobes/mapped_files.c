@@ -193,7 +193,7 @@ int candidate__open(const struct candidate *candidate, pid_t pid, char *open_pat
 		return open_inode(fd, 0);
 	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
 	snprintf(open_path, size, "%s%s", root, candidate->path);
-	fd = apart__open(root, candidate->path);
+	fd = apart__open(root, candidate->path, 0);
 	return fd < 0 ? fd : open_inode(fd, candidate->inode);
 }
 

@@ -28,12 +28,6 @@ struct runnable_share {
  */
 size_t runnable__divide(const struct block *block, struct runnable_share *ret);
 
-/*
- * The preemptors summed by process, worst first. Each entry has the name of its thread with the
- * most time. cgroup is borrowed. The caller frees the result; NULL: out of memory.
- */
-struct other_task *runnable__by_process(const struct block *block, size_t *ret_cnt);
-
 /* The preemptors with one name. */
 struct runners {
 	const struct other_task *task; /* the one with the most time; NULL: none is known */

@@ -5,7 +5,6 @@
  */
 #include "verdict/blame.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define IDLE_CPUS_MIN 0.25 /* idle time on other CPUs, in CPUs */
@@ -77,44 +76,6 @@ size_t runnable__divide(const struct block *block, struct runnable_share *ret)
 		ret[cnt++] = (struct runnable_share){ NULL, rest };
 	}
 	return cnt;
-}
-
-/* Most time first; of equals the smaller pid. */
-static int by_time(const void *a, const void *b)
-{
-	const struct other_task *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return (x->pid > y->pid) - (x->pid < y->pid);
-}
-
-static struct other_task *find_process(struct other_task *tasks, size_t cnt, uint32_t pid)
-{
-	for (size_t i = 0; i < cnt; i++)
-		if (tasks[i].pid == pid)
-			return &tasks[i];
-	return NULL;
-}
-
-struct other_task *runnable__by_process(const struct block *block, size_t *ret_cnt)
-{
-	struct other_task *ret = calloc(block->preemptor_cnt + 1, sizeof(*ret));
-	size_t cnt = 0;
-
-	for (size_t i = 0; ret && i < block->preemptor_cnt; i++) {
-		const struct other_task *task = &block->preemptors[i];
-		struct other_task *known = task->pid ? find_process(ret, cnt, task->pid) : NULL;
-
-		if (known)
-			known->ns += task->ns;
-		else
-			ret[cnt++] = *task;
-	}
-	if (cnt)
-		qsort(ret, cnt, sizeof(*ret), by_time);
-	*ret_cnt = cnt;
-	return ret;
 }
 
 /* True for the first task with its name and process. */

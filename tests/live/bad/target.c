@@ -16,6 +16,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -165,11 +166,13 @@ static void run_storm(char **argv)
 	run_loop(&opts);
 }
 
-/* crowd IDLE LOOPS: threads */
+/* crowd IDLE LOOPS [GAP_MS]: threads */
 static void run_crowd(char **argv)
 {
 	static struct loop_opts opts = { .gap_ms = 100, .sleep_ns = 40 * NS_PER_MS };
 
+	if (argv[0] && argv[1])
+		opts.gap_ms = (int)number(argv, 2, 100);
 	for (unsigned long i = number(argv, 0, 0); i; i--)
 		start_thread(idle_thread, NULL);
 	for (unsigned long i = number(argv, 1, 0); i; i--)
@@ -240,6 +243,42 @@ static void run_maps(char **argv)
 	run_loop(&opts);
 }
 
+#define LONG_NAME  250
+#define LONG_DEPTH 15
+
+/* A directory whose path is as long as that of a file to open may be: the current one. */
+static void enter_long_path(const char *top)
+{
+	char name[LONG_NAME + 1];
+
+	memset(name, 'x', LONG_NAME);
+	name[LONG_NAME] = 0;
+	if (chdir(top))
+		die(top);
+	for (int i = 0; i < LONG_DEPTH; i++)
+		if ((mkdir(name, 0755) && errno != EEXIST) || chdir(name))
+			die("mkdir");
+}
+
+/* longmaps DIR N: the same page of a file with a path of 4 KiB, N times */
+static void run_longmaps(char **argv)
+{
+	struct loop_opts opts = { .gap_ms = 10, .sleep_ns = 40 * NS_PER_MS };
+	unsigned long cnt = argv[0] ? number(argv, 1, 100) : 0;
+	size_t page = sysconf(_SC_PAGESIZE);
+	int fd;
+
+	enter_long_path(argv[0] ? argv[0] : "");
+	fd = open("file", O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0 || ftruncate(fd, (off_t)page))
+		die("file");
+	for (; cnt; cnt--)
+		if (mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+			die("mmap");
+	ready();
+	run_loop(&opts);
+}
+
 /* churn: threads that live for two dispatches */
 static void run_churn(char **argv)
 {
@@ -255,6 +294,40 @@ static void run_churn(char **argv)
 		for (int i = 0; i < 8; i++)
 			pthread_join(threads[i], NULL);
 	}
+}
+
+/* False in a child, and when no process could be started. */
+static bool fork_two(void)
+{
+	bool some = false;
+
+	for (int i = 0; i < 2; i++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			return false;
+		some |= pid > 0;
+	}
+	return some;
+}
+
+/*
+ * bomb SLEEP_MS: each process makes blocks until it could start another one, then some more, and
+ * ends
+ */
+static void run_bomb(char **argv)
+{
+	struct loop_opts opts = { .gap_ms = 1, .rounds = 3 };
+	pid_t first = getpid();
+
+	opts.sleep_ns = number(argv, 0, 40) * NS_PER_MS;
+	signal(SIGCHLD, SIG_IGN);
+	ready();
+	for (bool started = false; !started || getpid() == first;) {
+		started = fork_two();
+		run_loop(&opts);
+	}
+	_exit(0);
 }
 
 static void *exec_thread(void *arg)
@@ -425,11 +498,11 @@ static const struct mode {
 	const char *name;
 	void (*run)(char **argv);
 } modes[] = {
-	{ "loop", run_one },	      { "storm", run_storm }, { "crowd", run_crowd },
-	{ "maps", run_maps },	      { "churn", run_churn }, { "exec", run_exec },
-	{ "headless", run_headless }, { "stuck", run_stuck }, { "spin", run_spin },
-	{ "code", run_code },	      { "hoard", run_hoard }, { "leases", run_leases },
-	{ "farstack", run_farstack },
+	{ "loop", run_one },	      { "storm", run_storm },	    { "crowd", run_crowd },
+	{ "maps", run_maps },	      { "churn", run_churn },	    { "exec", run_exec },
+	{ "headless", run_headless }, { "stuck", run_stuck },	    { "spin", run_spin },
+	{ "code", run_code },	      { "hoard", run_hoard },	    { "leases", run_leases },
+	{ "farstack", run_farstack }, { "longmaps", run_longmaps }, { "bomb", run_bomb },
 };
 
 int main(int argc, char **argv)

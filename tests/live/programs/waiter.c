@@ -2,8 +2,8 @@
 /*
  * A thread that waits for work in the given call and handles what a second thread sends every 50
  * ms; each fifth piece takes 120 ms. Usage: waiter CALL TURNS [pool]. With `pool` a third thread
- * does it, and the main thread joins it. `sites`: it waits on a condition, from turn 32 on in
- * another function each time, and no piece takes time.
+ * does it, and the main thread joins it. `sites`: it waits on a condition, from turn 32 on with
+ * another amount of stack each time, and no piece takes time.
  */
 #include <fcntl.h>
 #include <mqueue.h>
@@ -152,31 +152,16 @@ static void wait_cond(void)
 	pthread_mutex_unlock(&mutex);
 }
 
-#define SITE_CNT 32
+#define LEARN_TURNS 32
 static int turn;
-
-#define SITE(i)                                                                                    \
-	__attribute__((noinline)) static void wait_site_##i(void)                                  \
-	{                                                                                          \
-		volatile char room[64 * (i) + 64]; /* each at another depth in bytes */            \
-		room[0] = 0;                                                                       \
-		wait_cond();                                                                       \
-		turn++;                                                                            \
-	}
-#define SITES(X)                                                                                   \
-	X(0)                                                                                       \
-	X(1)                                                                                       \
-	X(2)                                                                                       \
-	X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18)   \
-		X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31)
-SITES(SITE)
-#define SITE_NAME(i) wait_site_##i,
 
 static void wait_sites(void)
 {
-	static void (*const sites[SITE_CNT])(void) = { SITES(SITE_NAME) };
+	volatile char room[64 + 64 * (turn < LEARN_TURNS ? 0 : turn)];
 
-	sites[turn < SITE_CNT ? 0 : turn % SITE_CNT]();
+	room[0] = 0;
+	turn++;
+	wait_cond();
 }
 
 static void send_nothing(void)

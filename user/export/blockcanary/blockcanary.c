@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "export/shared_words.h"
+#include "export/values.h"
 
 #ifndef JANK_VERSION
 #define JANK_VERSION "0.0.0"
@@ -21,10 +22,11 @@
 #define CRLF	       "\r\n"
 #define VALUE_MAX      1024
 #define PREEMPTORS_MAX 5
+#define UID_UNKNOWN    UINT32_MAX /* the reader wants an integer */
 
-uint64_t blockcanary__time_ns(const struct block *block)
+uint64_t blockcanary__time_ns(const Jankbpf__Block *block)
 {
-	return block->start_ns + block->duration_ns + (uint64_t)block->real_offset_ns;
+	return value__real_ns(block, block->start_ns + block->duration_ns);
 }
 
 /* The reader would cut a value at " = ". */
@@ -66,47 +68,46 @@ static void add_u64(struct strbuf *sb, const char *key, uint64_t value)
 
 /* --- the verdict, with our own keys: the sentence, and a line for each thread of the chain */
 
-static void add_cause(struct strbuf *sb, const struct cause *cause)
+static void add_cause(struct strbuf *sb, const Jankbpf__Cause *cause)
 {
-	if (!cause->kind)
+	if (!cause || !cause->kind)
 		return;
 	add_str(sb, "x-cause", cause->kind);
 	if (cause->what)
 		add_str(sb, "x-cause-what", cause->what);
 	if (cause->summary) {
 		add_str(sb, "x-cause-summary", cause->summary);
-		strbuf__addf(sb, "x-cause-confidence = %.2f" CRLF,
-			     share__bounded(cause->confidence));
+		strbuf__addf(sb, "x-cause-confidence = %.2f" CRLF, value__share(cause->confidence));
 	}
-	strbuf__addf(sb, "x-cause-share = %.4f" CRLF, share__bounded(cause->share));
+	strbuf__addf(sb, "x-cause-share = %.4f" CRLF, value__share(cause->share));
 	if (cause->frame && cause->frame->function)
 		add_str(sb, "x-cause-frame", cause->frame->function);
-	if (cause->signature[0])
+	if (cause->signature)
 		add_str(sb, "x-signature", cause->signature);
 }
 
-static void add_link(struct strbuf *sb, const struct link *link)
+static void add_link(struct strbuf *sb, const Jankbpf__Link *link)
 {
 	struct strbuf line = STRBUF_INIT;
 
-	strbuf__addf(&line, "%s pid %" PRIu32 " tid %" PRIu32 " %s", link->task.comm,
-		     link->task.pid, link->task.tid, link->role == LINK_HELD ? "held" : "woke");
-	if (link->state < JANK_STATE_CNT)
-		strbuf__addf(&line, " %s ns %" PRIu64, state__name(link->state),
-			     link->part_ns[link->state]);
-	if (link->syscall_name)
-		strbuf__addf(&line, " %s", link->syscall_name);
+	strbuf__addf(&line, "%s pid %" PRIu32 " tid %" PRIu32 " %s", value__name(link->comm),
+		     link->pid, link->tid, value__holds(link) ? "held" : "woke");
+	if (link->state)
+		strbuf__addf(&line, " %s ns %" PRIu64, link->state,
+			     value__in_state(link->time, value__state(link->state)));
+	if (link->syscall)
+		strbuf__addf(&line, " %s", link->syscall);
 	add_str(sb, "x-chain", strbuf__str(&line));
 	sb->failed |= line.failed;
 	strbuf__free(&line);
 }
 
 /* Adds the keys of cause and chain; nothing where nothing is known. */
-static void add_verdict(struct strbuf *sb, const struct block *block)
+static void add_verdict(struct strbuf *sb, const Jankbpf__Block *block)
 {
-	add_cause(sb, &block->cause);
-	for (size_t i = 0; i < block->chain_cnt; i++)
-		add_link(sb, &block->chain[i]);
+	add_cause(sb, block->cause);
+	for (size_t i = 0; i < block->n_chain; i++)
+		add_link(sb, block->chain[i]);
 }
 
 /*
@@ -117,61 +118,58 @@ static void add_verdict(struct strbuf *sb, const struct block *block)
 
 #define DISPATCHING ">>>>> Dispatching to "
 
-static void add_name(struct strbuf *sb, const struct message_name *name, const char *absent)
+static void add_name(struct strbuf *sb, const Jankbpf__Symbol *symbol, const char *absent)
 {
-	if (message_name__is_known(name))
-		message_name__add(sb, name, false);
+	if (symbol)
+		symbol__add_short(sb, symbol, false);
 	else
 		strbuf__adds(sb, absent);
 }
 
 /* Android writes "null" for a missing part. */
-static void add_line(struct strbuf *line, const struct message *message)
+static void add_line(struct strbuf *line, const Jankbpf__Message *message)
 {
-	if (!message_name__is_known(&message->handler)) {
+	if (!message->handler) {
 		message__add_phrase(line, message);
 		return;
 	}
 	strbuf__adds(line, DISPATCHING);
-	add_name(line, &message->handler, "");
+	add_name(line, message->handler, "");
 	strbuf__addc(line, ' ');
-	add_name(line, &message->callback, "null");
+	add_name(line, message->callback, "null");
 	if (message->what)
 		strbuf__addf(line, ": %s", message->what);
 }
 
-static void add_name_key(struct strbuf *sb, const char *key, const struct message_name *name)
+static void add_name_key(struct strbuf *sb, const char *key, const Jankbpf__Symbol *symbol)
 {
 	struct strbuf text = STRBUF_INIT;
 
-	if (!message_name__is_known(name))
+	if (!symbol)
 		return;
-	if (name->symbol)
-		strbuf__adds(&text, name->symbol);
-	else
-		strbuf__addf(&text, "+0x%" PRIx64, name->offset);
-	if (name->module)
-		strbuf__addf(&text, " (%s)", name->module);
+	symbol__add(&text, symbol);
+	if (symbol->module)
+		strbuf__addf(&text, " (%s)", symbol->module);
 	add_str(sb, key, strbuf__str(&text));
 	strbuf__free(&text);
 }
 
-static void add_fds(struct strbuf *sb, const struct message *message)
+static void add_fds(struct strbuf *sb, const Jankbpf__Message *message)
 {
-	if (message->fd.fd >= 0)
-		add_u64(sb, "x-message-fd", message->fd.fd);
-	if (message->fd.target)
-		add_str(sb, "x-message-fd-target", message->fd.target);
-	if (message->ready_cnt)
-		add_u64(sb, "x-message-ready", message->ready_cnt);
+	if (message->has_fd)
+		add_u64(sb, "x-message-fd", message->fd);
+	if (message->fd_target)
+		add_str(sb, "x-message-fd-target", message->fd_target);
+	if (message->ready)
+		add_u64(sb, "x-message-ready", message->ready);
 }
 
 /* Adds the keys of the handled message; nothing where nothing is known. Accepts NULL. */
-static void add_message(struct strbuf *sb, const struct message *message)
+static void add_message(struct strbuf *sb, const Jankbpf__Message *message)
 {
 	struct strbuf line = STRBUF_INIT;
 
-	if (!message__is_known(message))
+	if (!message)
 		return;
 	add_line(&line, message);
 	if (line.len)
@@ -180,11 +178,11 @@ static void add_message(struct strbuf *sb, const struct message *message)
 	strbuf__free(&line);
 	if (message->what)
 		add_str(sb, "x-message-what", message->what);
-	add_name_key(sb, "x-message-handler", &message->handler);
-	add_name_key(sb, "x-message-callback", &message->callback);
-	add_name_key(sb, "x-message-source", &message->source);
+	add_name_key(sb, "x-message-handler", message->handler);
+	add_name_key(sb, "x-message-callback", message->callback);
+	add_name_key(sb, "x-message-source", message->source);
 	add_fds(sb, message);
-	if (message->was_queued)
+	if (message->has_queued_ns)
 		add_u64(sb, "x-message-queued-ns", message->queued_ns);
 }
 
@@ -212,7 +210,7 @@ static void add_header(struct strbuf *sb)
 }
 
 /* Android's level and release; here those of the kernel: "6 6.18.5". */
-static void add_api_level(struct strbuf *sb, const struct host_info *host)
+static void add_api_level(struct strbuf *sb, const Jankbpf__Host *host)
 {
 	const char *kernel = host->kernel ? host->kernel : "";
 
@@ -221,27 +219,38 @@ static void add_api_level(struct strbuf *sb, const struct host_info *host)
 	strbuf__adds(sb, CRLF);
 }
 
-static void add_basics(struct strbuf *sb, const struct block *block, const char *qualifier)
+static void add_host(struct strbuf *sb, const Jankbpf__Host *host)
 {
-	const struct host_info *host = &block->host;
-
-	add_str(sb, "qua", qualifier ? qualifier : "jankbpf " JANK_VERSION);
-	add_str(sb, "versionName", JANK_VERSION);
-	add_u64(sb, "versionCode", version_code());
-	add_str(sb, "imei", "empty_imei");
-	add_u64(sb, "uid", block->uid);
-	add_str(sb, "network", "unknown");
 	add_str(sb, "model", host->name);
 	add_api_level(sb, host);
 	add_u64(sb, "cpu-core", host->cpus);
-	add_str(sb, "process", block->process);
-	/* Android's free memory is the available memory, not the unused memory. */
+}
+
+/* Android's free memory is the available memory, not the unused memory. */
+static void add_memory(struct strbuf *sb, const Jankbpf__Host *host)
+{
 	add_u64(sb, "freeMemory",
 		host->mem_available_kb ? host->mem_available_kb : host->mem_free_kb);
 	add_u64(sb, "totalMemory", host->mem_total_kb);
 }
 
-static void add_time_key(struct strbuf *sb, const char *key, const struct block *block,
+static void add_basics(struct strbuf *sb, const Jankbpf__Block *block, const char *qualifier)
+{
+	static const Jankbpf__Host unknown = JANKBPF__HOST__INIT;
+	const Jankbpf__Host *host = block->host ? block->host : &unknown;
+
+	add_str(sb, "qua", qualifier ? qualifier : "jankbpf " JANK_VERSION);
+	add_str(sb, "versionName", JANK_VERSION);
+	add_u64(sb, "versionCode", version_code());
+	add_str(sb, "imei", "empty_imei");
+	add_u64(sb, "uid", block->has_uid ? block->uid : UID_UNKNOWN);
+	add_str(sb, "network", "unknown");
+	add_host(sb, host);
+	add_str(sb, "process", block->process);
+	add_memory(sb, host);
+}
+
+static void add_time_key(struct strbuf *sb, const char *key, const Jankbpf__Block *block,
 			 uint64_t mono_ns)
 {
 	strbuf__addf(sb, "%s = ", key);
@@ -249,57 +258,56 @@ static void add_time_key(struct strbuf *sb, const char *key, const struct block 
 	strbuf__adds(sb, CRLF);
 }
 
-static void add_times(struct strbuf *sb, const struct block *block)
+static void add_times(struct strbuf *sb, const Jankbpf__Block *block)
 {
-	add_u64(sb, "time", block__delay(block) / NS_PER_MS);
+	add_u64(sb, "time", value__delay(block) / NS_PER_MS);
 	add_u64(sb, "thread-time", block->cpu_ns / NS_PER_MS);
-	add_time_key(sb, "time-start", block, block__due(block));
+	add_time_key(sb, "time-start", block, value__due(block));
 	add_time_key(sb, "time-end", block, block->start_ns + block->duration_ns);
 }
 
-static void add_our_account(struct strbuf *sb, const struct block *block)
+static void add_our_account(struct strbuf *sb, const Jankbpf__Block *block)
 {
 	add_u64(sb, "x-duration-ns", block->duration_ns);
-	if (block->start_known)
+	if (block->has_start_delay_ns)
 		add_u64(sb, "x-start-delay-ns", block->start_delay_ns);
 	add_u64(sb, "x-threshold-ns", block->threshold_ns);
 	add_u64(sb, "x-cpu-ns", block->cpu_ns);
 	for (uint32_t i = 0; i < JANK_STATE_CNT; i++) {
 		const char *blocked = i < JANK_STATE_FIRST_BLOCKED ? "" : "blocked-";
+		uint64_t ns = value__in_state(block->time, i);
 
-		if (block->state_ns[i])
-			strbuf__addf(sb, "x-%s%s-ns = %" PRIu64 CRLF, blocked, state__name(i),
-				     block->state_ns[i]);
+		if (ns)
+			strbuf__addf(sb, "x-%s%s-ns = %" PRIu64 CRLF, blocked, value__state_word(i),
+				     ns);
 	}
 }
 
-static void add_our_evidence(struct strbuf *sb, const struct block *block)
+static void add_our_evidence(struct strbuf *sb, const Jankbpf__Block *block)
 {
 	struct strbuf line = STRBUF_INIT;
+	struct loss_count loss;
 
-	for (size_t i = 0; i < block->preemptor_cnt && i < PREEMPTORS_MAX; i++) {
-		const struct other_task *task = &block->preemptors[i];
+	for (size_t i = 0; i < block->n_preemptors && i < PREEMPTORS_MAX; i++) {
+		const Jankbpf__Preemptor *task = block->preemptors[i];
 
 		strbuf__reset(&line);
-		strbuf__addf(&line, "%s pid %" PRIu32 " tid %" PRIu32 " ns %" PRIu64, task->comm,
-			     task->pid, task->tid, task->ns);
+		strbuf__addf(&line, "%s pid %" PRIu32 " tid %" PRIu32 " ns %" PRIu64,
+			     value__name(task->comm), task->pid, task->tid, task->ns);
 		add_str(sb, "x-preemptor", strbuf__str(&line));
 	}
-	strbuf__reset(&line);
-	quality__add(&line, block);
-	add_str(sb, "x-stack-quality", strbuf__str(&line));
 	strbuf__free(&line);
-	for (size_t i = 0; i < block->lost_cnt; i++)
-		strbuf__addf(sb, "x-lost-%s = %" PRIu64 CRLF, block->lost[i].reason,
-			     block->lost[i].cnt);
+	add_str(sb, "x-stack-quality", block->stack_quality);
+	for (unsigned i = 0; value__next_loss(block->lost, &i, &loss);)
+		strbuf__addf(sb, "x-lost-%s = %" PRIu64 CRLF, loss.reason, loss.cnt);
 }
 
 /* Facts without a BlockCanary key; its reader skips these. */
-static void add_ours(struct strbuf *sb, const struct block *block)
+static void add_ours(struct strbuf *sb, const Jankbpf__Block *block)
 {
 	add_str(sb, "x-id", block->id);
-	add_str(sb, "x-severity", block__severity(block));
-	add_str(sb, "x-loop", block__loop(block));
+	add_str(sb, "x-severity", block->severity);
+	add_str(sb, "x-loop", block->loop);
 	add_u64(sb, "x-pid", block->pid);
 	add_u64(sb, "x-tid", block->tid);
 	add_str(sb, "x-thread", block->thread);
@@ -326,25 +334,26 @@ static void add_ours(struct strbuf *sb, const struct block *block)
  * An empty line must follow a reading, and must not follow when there is none: the reader skips up
  * to it.
  */
-static void add_cpu(struct strbuf *sb, const struct block *block)
+static void add_cpu(struct strbuf *sb, const Jankbpf__Block *block)
 {
-	const struct machine_load *load = &block->load;
+	static const Jankbpf__Cpu unknown = JANKBPF__CPU__INIT;
+	const Jankbpf__Cpu *cpu = block->cpu ? block->cpu : &unknown;
 
-	add_str(sb, "cpu-busy", load->busy ? "true" : "false");
+	add_str(sb, "cpu-busy", cpu->busy ? "true" : "false");
 	strbuf__adds(sb, "cpu-rate = ");
-	if (load->total_pct >= 0 && load->process_pct >= 0 && load->user_pct >= 0 &&
-	    load->system_pct >= 0 && load->iowait_pct >= 0) {
+	if (cpu->has_total_pct && cpu->has_process_pct && cpu->has_user_pct &&
+	    cpu->has_system_pct && cpu->has_iowait_pct) {
 		blockcanary__add_time(sb, block, block->start_ns + block->duration_ns);
 		strbuf__addf(
 			sb,
 			" cpu:%.0f%% app:%.0f%% [user:%.0f%% system:%.0f%% ioWait:%.0f%% ]" CRLF,
-			load->total_pct, load->process_pct, load->user_pct, load->system_pct,
-			load->iowait_pct);
+			cpu->total_pct, cpu->process_pct, cpu->user_pct, cpu->system_pct,
+			cpu->iowait_pct);
 	}
 	strbuf__adds(sb, CRLF);
 }
 
-void blockcanary__add_log(struct strbuf *sb, const struct block *block, const char *qualifier)
+void blockcanary__add_log(struct strbuf *sb, const Jankbpf__Block *block, const char *qualifier)
 {
 	add_header(sb);
 	add_basics(sb, block, qualifier);

@@ -10,15 +10,16 @@
 #include "base/clock.h"
 #include "export/blockcanary/blockcanary.h"
 #include "export/shared_words.h"
+#include "export/values.h"
 
 #define CRLF	   "\r\n"
 #define STACKS_MAX 100 /* limit of the reader; the last ones count */
 #define SYMBOL_MAX 400
 #define PLACE_MAX  200
 
-void blockcanary__add_time(struct strbuf *sb, const struct block *block, uint64_t mono_ns)
+void blockcanary__add_time(struct strbuf *sb, const Jankbpf__Block *block, uint64_t mono_ns)
 {
-	clock__add_local(sb, "%m-%d %H:%M:%S.%L", mono_ns + (uint64_t)block->real_offset_ns);
+	clock__add_local(sb, "%m-%d %H:%M:%S.%L", value__real_ns(block, mono_ns));
 }
 
 /*
@@ -42,7 +43,7 @@ static void add_plain(struct strbuf *sb, const char *text, unsigned max)
 }
 
 /* The reader's default white list deletes a log with a frame that begins with "org.chromium". */
-static void add_symbol(struct strbuf *sb, const struct frame *frame)
+static void add_symbol(struct strbuf *sb, const Jankbpf__Frame *frame)
 {
 	struct strbuf name = STRBUF_INIT, plain = STRBUF_INIT;
 
@@ -59,7 +60,7 @@ static void add_symbol(struct strbuf *sb, const struct frame *frame)
 	strbuf__free(&plain);
 }
 
-static void add_place(struct strbuf *sb, const struct frame *frame)
+static void add_place(struct strbuf *sb, const Jankbpf__Frame *frame)
 {
 	if (frame->file && frame->line) {
 		add_plain(sb, module__base(frame->file), PLACE_MAX);
@@ -70,12 +71,14 @@ static void add_place(struct strbuf *sb, const struct frame *frame)
 			strbuf__addf(sb, "+0x%" PRIx64, frame->offset);
 	} else if (frame->kernel && frame->function) {
 		strbuf__adds(sb, "kernel");
+	} else if (frame->function) {
+		strbuf__addf(sb, "+0x%" PRIx64, frame->offset);
 	} else {
 		strbuf__addf(sb, "0x%" PRIx64, frame->address);
 	}
 }
 
-static void add_frame(struct strbuf *sb, const struct frame *frame)
+static void add_frame(struct strbuf *sb, const Jankbpf__Frame *frame)
 {
 	add_symbol(sb, frame);
 	strbuf__addc(sb, '(');
@@ -91,43 +94,42 @@ static void add_no_frame(struct strbuf *sb, const char *name, const char *state,
 	strbuf__adds(sb, ")" CRLF);
 }
 
-static void add_sample(struct strbuf *sb, const struct block *block, const struct sample *sample)
+static void add_sample(struct strbuf *sb, const Jankbpf__Block *block,
+		       const Jankbpf__Sample *sample)
 {
-	size_t cnt = stack__frame_cnt(&sample->stack);
-
 	blockcanary__add_time(sb, block, sample->t_ns);
 	strbuf__adds(sb, CRLF CRLF);
-	for (size_t i = 0; i < cnt; i++) {
-		struct frame frame = stack__frame(&sample->stack, i);
-
-		add_frame(sb, &frame);
-	}
-	if (!cnt)
-		add_no_frame(sb, "no_frames", state__name(sample->state), sample->ns);
+	for (size_t i = 0; i < sample->n_stack; i++)
+		add_frame(sb, sample->stack[i]);
+	if (!sample->n_stack)
+		add_no_frame(sb, "no_frames", value__name(sample->state), sample->ns);
 	strbuf__adds(sb, CRLF);
 }
 
 /* A block without a sample is still a record; BlockCanary itself would lose it. */
-static void add_no_sample(struct strbuf *sb, const struct block *block)
+static void add_no_sample(struct strbuf *sb, const Jankbpf__Block *block)
 {
+	uint64_t most_ns = 0;
 	uint32_t most = 0;
 
-	for (uint32_t i = 1; i < JANK_STATE_CNT; i++)
-		if (block->state_ns[i] > block->state_ns[most])
+	for (uint32_t i = 0; i < JANK_STATE_CNT; i++)
+		if (value__in_state(block->time, i) > most_ns) {
 			most = i;
+			most_ns = value__in_state(block->time, i);
+		}
 	blockcanary__add_time(sb, block, block->start_ns);
 	strbuf__adds(sb, CRLF CRLF);
-	add_no_frame(sb, "no_samples", state__name(most), block->state_ns[most]);
+	add_no_frame(sb, "no_samples", value__state_word(most), most_ns);
 	strbuf__adds(sb, CRLF);
 }
 
-void blockcanary__add_stacks(struct strbuf *sb, const struct block *block)
+void blockcanary__add_stacks(struct strbuf *sb, const Jankbpf__Block *block)
 {
-	size_t cnt = block->sample_cnt, first = cnt > STACKS_MAX ? cnt - STACKS_MAX : 0;
+	size_t cnt = block->n_samples, first = cnt > STACKS_MAX ? cnt - STACKS_MAX : 0;
 
 	strbuf__adds(sb, "stack = ");
 	if (!cnt)
 		add_no_sample(sb, block);
 	for (size_t i = first; i < cnt; i++)
-		add_sample(sb, block, &block->samples[i]);
+		add_sample(sb, block, block->samples[i]);
 }

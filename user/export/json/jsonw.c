@@ -69,13 +69,11 @@ static const char *short_escape(unsigned char c)
 }
 
 /*
- * Escape of Unicode line ends (U+0085, U+2028, U+2029): some readers split text at them, and a
- * record must be one line. NULL: another character.
+ * Escape of Unicode line ends (U+2028, U+2029; U+0085 is a control character): some readers split
+ * text at them, and a record must be one line. NULL: another character.
  */
 static const char *line_escape(const char *s, size_t len)
 {
-	if (len == 2 && !memcmp(s, "\xc2\x85", 2))
-		return "\\u0085";
 	if (len == 3 && !memcmp(s, "\xe2\x80\xa8", 3))
 		return "\\u2028";
 	return len == 3 && !memcmp(s, "\xe2\x80\xa9", 3) ? "\\u2029" : NULL;
@@ -89,8 +87,8 @@ static void add_char(struct strbuf *sb, const char *s, size_t len)
 		strbuf__adds(sb, "\xef\xbf\xbd"); /* U+FFFD */
 	else if (escape)
 		strbuf__adds(sb, escape);
-	else if (len == 1 && (unsigned char)*s < 0x20)
-		strbuf__addf(sb, "\\u%04x", (unsigned)*s);
+	else if (text__is_control(s, len)) /* a terminal obeys U+009B as it does ESC [ */
+		strbuf__addf(sb, "\\u%04x", (unsigned char)s[len - 1]);
 	else
 		strbuf__add(sb, s, len);
 }

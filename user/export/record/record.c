@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "export/json/json.h"
-#include "export/shared_words.h"
+#include "export/values.h"
 
 static Jankbpf__Lost *lost_of(struct record *r, const struct block_loss *lost, size_t cnt)
 {
@@ -73,6 +73,7 @@ static Jankbpf__Message *message_of(struct record *r, const struct message *mess
 		ret->also_ready[i] = ready_of(r, &message->also[i]);
 	if (message->was_queued)
 		SET(ret, queued_ns, message->queued_ns);
+	SET_KNOWN(ret, too_many_fds, message->too_many_fds);
 	return ret;
 }
 
@@ -82,7 +83,7 @@ static Jankbpf__CausePart *part_of(struct record *r, const struct cause_part *pa
 
 	ret->kind = record__str(r, part->kind);
 	ret->what = record__str(r, part->what);
-	SET(ret, share, share__bounded(part->share));
+	SET(ret, share, value__share(part->share));
 	ret->frame = part->frame ? record__frame(r, part->frame) : NULL;
 	return ret;
 }
@@ -97,10 +98,10 @@ static Jankbpf__Cause *cause_of(struct record *r, const struct cause *cause)
 	ret = NEW(r, cause);
 	ret->kind = record__str(r, cause->kind);
 	ret->what = record__str(r, cause->what);
-	SET(ret, share, share__bounded(cause->share));
+	SET(ret, share, value__share(cause->share));
 	ret->summary = record__str(r, cause->summary);
 	if (cause->summary)
-		SET(ret, confidence, share__bounded(cause->confidence));
+		SET(ret, confidence, value__share(cause->confidence));
 	ret->frame = cause->frame ? record__frame(r, cause->frame) : NULL;
 	ret->signature = cause->signature[0] ? (char *)cause->signature : NULL;
 	ret->parts = record__array(r, cause->part_cnt, &ret->n_parts);
@@ -214,6 +215,7 @@ static void set_process(struct record *r, Jankbpf__Block *ret, const struct bloc
 	ret->container = record__str(r, block->container);
 	ret->pod = record__str(r, block->pod);
 	ret->unit = record__str(r, block->unit);
+	SET_KNOWN(ret, names_uid, block->names_uid);
 	SET_KNOWN(ret, ns_pid, block->ns_pid);
 	ret->loop = record__str(r, block__loop(block));
 }
@@ -241,6 +243,8 @@ static Jankbpf__Block *block_of(struct record *r, const struct block *block)
 		SET(ret, behind, block->behind - 1);
 	if (block__turns_unknown(block))
 		ret->turns = "unknown";
+	SET_KNOWN(ret, hang_reported, block->hang_reported);
+	SET_KNOWN(ret, thread_ended, block->ended_by_exit);
 	SET(ret, dropped_frames, block->dropped_frames);
 	ret->frames = display_of(r, &block->frames);
 	SET(ret, cpu_ns, block->cpu_ns);
@@ -293,8 +297,10 @@ Jankbpf__Frame **record__frames(struct record *r, const struct frame *frames, si
 		return NULL;
 	record__begin(r, true);
 	ret = record__array(r, cnt, &cnt);
-	for (size_t i = 0; i < cnt; i++)
+	for (size_t i = 0; i < cnt; i++) {
 		ret[i] = record__frame(r, &frames[i]);
+		ret[i]->has_app = false; /* the journal has its own list of these */
+	}
 	return ret;
 }
 
@@ -414,6 +420,26 @@ static void set_not_watched(struct record *r, Jankbpf__Summary *ret,
 	SET_KNOWN(ret, not_watched_more, list->more_cnt);
 }
 
+static Jankbpf__OverShare *over_share_of(struct record *r, const struct over_share *user)
+{
+	Jankbpf__OverShare *ret = NEW(r, over_share);
+
+	if (user->uid != UID_UNKNOWN)
+		SET(ret, uid, user->uid);
+#define SET_SHARE(nr, NAME, field) SET_KNOWN(ret, field, user->cnt[nr]);
+	JANK_SHARES(SET_SHARE)
+#undef SET_SHARE
+	return ret;
+}
+
+static void set_over_share(struct record *r, Jankbpf__Summary *ret,
+			   const struct over_shares *shares)
+{
+	ret->over_share = record__array(r, shares->cnt, &ret->n_over_share);
+	for (size_t i = 0; i < ret->n_over_share; i++)
+		ret->over_share[i] = over_share_of(r, &shares->users[i]);
+}
+
 static Jankbpf__Summary *summary_of(struct record *r, const struct summary *summary)
 {
 	Jankbpf__Summary *ret = NEW(r, summary);
@@ -429,6 +455,8 @@ static Jankbpf__Summary *summary_of(struct record *r, const struct summary *summ
 		ret->loops[i] = loop_of(r, &summary->loops[i]);
 	set_not_watched(r, ret, &summary->unwatched);
 	SET_KNOWN(ret, stopped_blocks, summary->stopped_cnt);
+	SET_KNOWN(ret, idle_loop, summary->idle_loop);
+	set_over_share(r, ret, &summary->over_share);
 	return ret;
 }
 

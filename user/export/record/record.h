@@ -28,7 +28,7 @@ const Jankbpf__Record *record__of_summary(struct record *record, const struct su
 /* A block without the stacks of its samples and chain. */
 Jankbpf__Block *record__without_stacks(struct record *record, const struct block *block);
 
-/* Convert frames (at least one) and losses. */
+/* Convert frames (at least one), without `app`, and losses. */
 Jankbpf__Frame **record__frames(struct record *record, const struct frame *frames, size_t cnt);
 Jankbpf__Lost *record__losses(struct record *record, const struct block_loss *lost, size_t cnt);
 
@@ -69,6 +69,41 @@ char *record__str(struct record *r, const char *text);
 
 /* Sets the uint64 field of that name: for states and losses, which have tables of names. */
 void record__set_named(ProtobufCMessage *message, const char *name, uint64_t value);
+
+/* --- record_words.c: words and values of fields */
+
+/* Number of frames to show: the symbolizer's, or one for each raw address. */
+size_t stack__frame_cnt(const struct stack *stack);
+
+/* The frame at position i (< stack__frame_cnt); the raw address where there is no symbol. */
+struct frame stack__frame(const struct stack *stack, size_t i);
+
+/*
+ * Adds the event bits by their epoll_ctl(2) names in lower case, "in|hup"; bits without a name in
+ * hex.
+ */
+void message__add_events(struct strbuf *sb, uint32_t events);
+
+/* The descriptor of a wait; -1: none, or not known. All of these accept NULL. */
+int32_t wait__fd(const struct wait_object *waited);
+
+/* The timeout of the wait. False: there was none. */
+bool wait__timeout(const struct wait_object *waited, uint64_t *ret_ns);
+
+/* Number of bytes to read or write. False: the system call has no such argument. */
+bool wait__bytes(const struct wait_object *waited, const char *syscall_name, uint64_t *ret);
+
+/*
+ * Adds "nice -5", "real-time 50", "deadline" for the number in the record (JANK_PRIO_OFFSET);
+ * nothing if it is not known.
+ */
+void priority__add(struct strbuf *sb, uint16_t prio);
+
+/* "normal", "fifo", "rr", … of a SCHED_*; NULL for an unknown one. */
+const char *policy__name(uint16_t policy);
+
+/* Adds "complete", or the reasons (enum stack_quality) why stacks end early, joined by ", ". */
+void quality__add(struct strbuf *sb, const struct block *block);
 
 /* record_evidence.c: parts of a block. Pointers are NULL where nothing is known. */
 Jankbpf__Frame *record__frame(struct record *r, const struct frame *frame);

@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "export/record/record.h"
-#include "export/shared_words.h"
 
 Jankbpf__Time *record__time(struct record *r, const uint64_t *state_ns)
 {
@@ -37,6 +36,7 @@ Jankbpf__Frame *record__frame(struct record *r, const struct frame *frame)
 	ret->language = record__str(r, frame->language);
 	SET_KNOWN(ret, inlined, frame->inlined);
 	SET_KNOWN(ret, kernel, frame->kernel);
+	SET_KNOWN(ret, app, frame->app);
 	return ret;
 }
 

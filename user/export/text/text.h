@@ -7,8 +7,9 @@
 #define JANK_EXPORT_TEXT_TEXT_H
 
 #include "base/strbuf.h"
+#include "bpf/jank_abi.h"
 #include "export/sink.h"
-#include "model/block.h"
+#include "schema/blockinfo.pb-c.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -66,9 +67,9 @@ void text__put_count(struct text *t, enum style style, uint64_t n, const char *n
  * text__put_message returns false if the phrase does not fit before the column; it then needs its
  * own line.
  */
-bool text__put_message(struct text *t, const struct block *block, unsigned to_col);
-void text__add_phrase(struct text *t, const struct block *block);
-void text__put_queued(struct text *t, const struct block *block);
+bool text__put_message(struct text *t, const Jankbpf__Block *block, unsigned to_col);
+void text__add_phrase(struct text *t, const Jankbpf__Block *block);
+void text__put_queued(struct text *t, const Jankbpf__Block *block);
 
 /* The state's cell in the bar and its legend. */
 const char *text__state_cell(uint32_t state);
@@ -76,31 +77,53 @@ const char *text__state_cell(uint32_t state);
 /* True with -v. */
 bool text__shows_all(const struct text *t);
 
+/* A stack of a record, innermost frame first. */
+struct frames {
+	Jankbpf__Frame **list;
+	size_t cnt;
+};
+
+/* True if two frames merge: the same function, at any instruction. */
+bool frame__same(const Jankbpf__Frame *a, const Jankbpf__Frame *b);
+
 /*
  * Adds "futex_wait ← lock ← on_query ← …": the innermost frames. Kernel frames are left out if
  * there are others.
  */
-void text__add_head_frames(struct strbuf *sb, const struct text *t, const struct stack *stack);
+void text__add_head_frames(struct strbuf *sb, const struct text *t, const struct frames *stack);
+
+/*
+ * Sums the preemptors by process, worst first. Each entry has the name of its thread with the most
+ * time, and borrows its strings. The caller frees the result; NULL: out of memory.
+ */
+Jankbpf__Preemptor *preemptors__by_process(const Jankbpf__Block *block, size_t *ret_cnt);
+
+/* True for a priority that is shown: known, and not the default. */
+bool priority__is_unusual(const char *priority);
 
 /* Adds the second part of " (8123, nice 10)": ", nice 10"; nothing for the default priority. */
-void text__add_priority(struct strbuf *sb, uint16_t prio);
+void text__add_priority(struct strbuf *sb, const char *priority);
 
 /* Parts of a block; each adds whole lines. */
-void text__add_headline(struct text *t, const struct block *block);
-void text__add_who(struct text *t, const struct block *block);
-void text__add_message(struct text *t, const struct block *block); /* for -v */
-void text__add_bar(struct text *t, const struct block *block);
-void text__add_machine(struct text *t, const struct block *block);
-void text__add_facts(struct text *t, const struct block *block);
-void text__add_chain(struct text *t, const struct block *block);
-void text__add_frames(struct text *t, const struct block *block, const struct stack *stack);
-void text__add_stacks(struct text *t, const struct block *block);
+void text__add_headline(struct text *t, const Jankbpf__Block *block, bool open); /* open: a hang */
+void text__add_who(struct text *t, const Jankbpf__Block *block);
+void text__add_message(struct text *t, const Jankbpf__Block *block); /* for -v */
+void text__add_bar(struct text *t, const Jankbpf__Block *block);
+void text__add_machine(struct text *t, const Jankbpf__Block *block);
+void text__add_facts(struct text *t, const Jankbpf__Block *block);
+/* The losses in a line, if there are any. */
+void text__add_lost(struct text *t, const Jankbpf__Lost *lost);
+void text__add_summary(struct text *t, const Jankbpf__Summary *summary);
+void text__add_chain(struct text *t, const Jankbpf__Block *block);
+void text__add_frames(struct text *t, const Jankbpf__Block *block, const struct frames *stack);
+void text__add_stacks(struct text *t, const Jankbpf__Block *block);
 
 /* --- A block's samples, merged by stack. */
 
 /* Samples of one state, system call and stack (by function, not by instruction). */
 struct fold {
-	const struct sample *sample; /* the longest of them */
+	const Jankbpf__Sample *sample; /* the longest of them */
+	size_t nr;		       /* of that sample */
 	uint64_t ns;	      /* spans: their length; ticks: their part of the running time */
 	uint64_t runnable_ns; /* of ns, waiting for a CPU after a wake-up */
 	size_t cnt;
@@ -109,6 +132,6 @@ struct fold {
 };
 
 /* Merges the samples, longest first. 0 or -ENOMEM; the caller frees *ret. */
-int fold__block(const struct block *block, struct fold **ret, size_t *ret_cnt);
+int fold__block(const Jankbpf__Block *block, struct fold **ret, size_t *ret_cnt);
 
 #endif

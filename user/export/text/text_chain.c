@@ -7,71 +7,81 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "export/shared_words.h"
 #include "export/text/text.h"
+#include "export/values.h"
 
 #define INDENT	     "   "
 #define FRAME_INDENT "          "
 #define PART_MIN     10 /* percent of the link's time */
 
 /* "postgres/walwriter (pid 612, tid 613, nice 10)", "indexer (its tid 4711)" */
-static void put_task(struct text *t, const struct block *block, const struct link *link)
+static void put_task(struct text *t, const Jankbpf__Block *block, const Jankbpf__Link *link)
 {
-	const struct other_task *task = &link->task;
-	bool own = task->pid == block->pid;
+	const char *comm = link->comm && *link->comm ? link->comm : "?";
+	bool own = link->pid == block->pid;
 	struct strbuf numbers = STRBUF_INIT;
 
-	if (link->process && !own && strcmp(link->process, task->comm)) {
+	if (link->process && !own && !text__same(link->process, link->comm)) {
 		text__put(t, STYLE_BOLD, link->process);
 		text__put(t, STYLE_DIM, "/");
 	}
-	text__put(t, STYLE_BOLD, *task->comm ? task->comm : "?");
-	if (own && task->tid == task->pid)
+	text__put(t, STYLE_BOLD, comm);
+	if (own && link->tid == link->pid)
 		strbuf__adds(&numbers, "its main thread");
 	else if (own)
-		strbuf__addf(&numbers, "its tid %" PRIu32, task->tid);
+		strbuf__addf(&numbers, "its tid %" PRIu32, link->tid);
 	else
-		strbuf__addf(&numbers, "pid %" PRIu32, task->pid);
-	if (!own && task->tid != task->pid)
-		strbuf__addf(&numbers, ", tid %" PRIu32, task->tid);
-	text__add_priority(&numbers, link->prio);
+		strbuf__addf(&numbers, "pid %" PRIu32, link->pid);
+	if (!own && link->tid != link->pid)
+		strbuf__addf(&numbers, ", tid %" PRIu32, link->tid);
+	text__add_priority(&numbers, link->priority);
 	text__putf(t, STYLE_NONE, " (%s)", strbuf__str(&numbers));
 	strbuf__free(&numbers);
 }
 
-static bool is_part(const struct text *t, const struct link *link, uint32_t state)
+/* The state of the largest part; JANK_STATE_CNT: only the thread's wake-up was seen. */
+static uint32_t most_of(const Jankbpf__Link *link)
 {
-	uint64_t ns = link->part_ns[state];
+	return link->state ? value__state(link->state) : JANK_STATE_CNT;
+}
 
-	return ns && (state == link->state || text__shows_all(t) ||
+static bool is_part(const struct text *t, const Jankbpf__Link *link, uint32_t state)
+{
+	uint64_t ns = value__in_state(link->time, state);
+
+	return ns && (state == most_of(link) || text__shows_all(t) ||
 		      (double)ns * 100 >= (double)link->ns * PART_MIN);
 }
 
-static void add_part(struct strbuf *sb, const struct link *link, uint32_t state)
+static void add_part(struct strbuf *sb, const Jankbpf__Link *link, uint32_t state)
 {
-	strbuf__addf(sb, "%s%s ", sb->len ? ", " : "", state__name(state));
-	clock__add_duration(sb, link->part_ns[state]);
+	strbuf__addf(sb, "%s%s ", sb->len ? ", " : "", value__state_word(state));
+	clock__add_duration(sb, value__in_state(link->time, state));
 }
 
 /* The largest part; the system call and the stack belong to it. */
-static void put_most(struct text *t, const struct link *link)
+static void put_most(struct text *t, const Jankbpf__Link *link)
 {
-	if (link->state >= JANK_STATE_CNT || !is_part(t, link, link->state))
+	uint32_t state = most_of(link);
+
+	if (!is_part(t, link, state))
 		return;
 	text__put(t, STYLE_NONE, ": ");
-	text__put_in_state(t, link->state, state__name(link->state));
+	text__put_in_state(t, state, link->state);
 	text__put(t, STYLE_NONE, " ");
-	text__put_duration(t, STYLE_NONE, link->part_ns[link->state]);
-	if (link->syscall_name)
-		text__putf(t, STYLE_NONE, " in %s()", link->syscall_name);
+	text__put_duration(t, STYLE_NONE, value__in_state(link->time, state));
+	if (link->syscall)
+		text__putf(t, STYLE_NONE, " in %s()", link->syscall);
 }
 
-static void put_other_states(struct text *t, const struct link *link)
+static void put_other_states(struct text *t, const Jankbpf__Link *link)
 {
 	struct strbuf words = STRBUF_INIT;
 
 	for (uint32_t i = 0; i < JANK_STATE_CNT; i++)
-		if (i != link->state && is_part(t, link, i))
+		if (i != most_of(link) && is_part(t, link, i))
 			add_part(&words, link, i);
 	if (words.len && text__shows_all(t)) {
 		strbuf__adds(&words, " of ");
@@ -82,37 +92,37 @@ static void put_other_states(struct text *t, const struct link *link)
 	strbuf__free(&words);
 }
 
-static void put_preemptors(struct text *t, const struct link *link)
+static void put_preemptors(struct text *t, const Jankbpf__Link *link)
 {
-	const struct other_task *preemptor = link->preemptors;
+	const Jankbpf__Preemptor *preemptor = link->n_preemptors ? link->preemptors[0] : NULL;
 	struct strbuf words = STRBUF_INIT;
 
-	if (!link->preemptor_cnt || !is_part(t, link, JANK_STATE_RUNNABLE))
+	if (!preemptor || !is_part(t, link, JANK_STATE_RUNNABLE))
 		return;
-	strbuf__addf(&words, "%s (%" PRIu32, preemptor->comm, preemptor->pid);
-	text__add_priority(&words, preemptor->prio);
+	strbuf__addf(&words, "%s (%" PRIu32, value__name(preemptor->comm), preemptor->pid);
+	text__add_priority(&words, preemptor->priority);
 	strbuf__adds(&words, ") ran instead");
 	text__put_beside(t, strbuf__str(&words));
 	t->out.failed |= words.failed;
 	strbuf__free(&words);
 }
 
-static void put_waited(struct text *t, const struct link *link)
+static void put_waited(struct text *t, const Jankbpf__Link *link)
 {
 	struct strbuf words = STRBUF_INIT;
 
-	wait__add_phrase(&words, link->waited, 0, link->syscall_name, text__shows_all(t));
+	wait__add_phrase(&words, link->waited_for, 0, link->syscall, text__shows_all(t));
 	text__put_beside(t, strbuf__str(&words));
 	t->out.failed |= words.failed;
 	strbuf__free(&words);
 }
 
-static void put_stack(struct text *t, const struct block *block, const struct stack *stack,
+static void put_stack(struct text *t, const Jankbpf__Block *block, const struct frames *stack,
 		      const char *label)
 {
 	struct strbuf head = STRBUF_INIT;
 
-	if (!stack__frame_cnt(stack))
+	if (!stack->cnt)
 		return;
 	strbuf__addf(&head, text__shows_all(t) ? "%s:" : "%s ", label);
 	if (!text__shows_all(t))
@@ -126,39 +136,55 @@ static void put_stack(struct text *t, const struct block *block, const struct st
 	strbuf__free(&head);
 }
 
-static void put_link(struct text *t, const struct block *block, size_t i)
+static void put_link(struct text *t, const Jankbpf__Block *block, size_t i)
 {
-	const struct link *link = &block->chain[i];
+	const Jankbpf__Link *link = block->chain[i];
+	const struct frames stack = { link->stack, link->n_stack };
+	const struct frames wake_stack = { link->wake_stack, link->n_wake_stack };
 
 	text__put(t, STYLE_NONE, i ? INDENT INDENT "↳ " : INDENT "↳ ");
 	put_task(t, block, link);
-	text__put(t, STYLE_NONE, link->role == LINK_HELD ? " held it" : " woke it");
+	text__put(t, STYLE_NONE, value__holds(link) ? " held it" : " woke it");
 	put_most(t, link);
 	put_waited(t, link);
 	put_other_states(t, link);
 	put_preemptors(t, link);
 	text__nl(t);
-	put_stack(t, block, &link->stack, "in");
-	put_stack(t, block, &link->wake_stack, "woke it in");
+	put_stack(t, block, &stack, "in");
+	put_stack(t, block, &wake_stack, "woke it in");
 }
 
 /* A wait in slices is longer than its sample, which is the last slice. */
-static void put_explained(struct text *t, const struct sample *sample, uint64_t chain_ns)
+static void put_explained(struct text *t, const Jankbpf__Sample *sample, uint64_t chain_ns)
 {
+	uint32_t state = value__state(sample->state);
+
 	text__put(t, STYLE_NONE, INDENT);
-	text__put_in_state(t, sample->state, text__state_cell(sample->state));
+	text__put_in_state(t, state, text__state_cell(state));
 	text__put(t, STYLE_NONE, " waited ");
 	text__put_duration(t, STYLE_NONE, sample->ns > chain_ns ? sample->ns : chain_ns);
 	text__put(t, STYLE_NONE, " (");
-	text__put_in_state(t, sample->state, state__name(sample->state));
+	text__put_in_state(t, state, value__name(sample->state));
 	text__put(t, STYLE_NONE, "):");
 	text__nl(t);
 }
 
-void text__add_chain(struct text *t, const struct block *block)
+/* The span that the chain explains; a tick may have the same time. NULL: none. */
+static const Jankbpf__Sample *explained(const Jankbpf__Block *block)
 {
-	if (block->chain_cnt && block->chain_sample < block->sample_cnt)
-		put_explained(t, &block->samples[block->chain_sample], block->chain[0].ns);
-	for (size_t i = 0; i < block->chain_cnt; i++)
+	for (size_t i = 0; block->has_chain_sample && i < block->n_samples; i++)
+		if (block->samples[i]->t_ns == block->chain_sample &&
+		    !value__is_tick(block->samples[i]))
+			return block->samples[i];
+	return NULL;
+}
+
+void text__add_chain(struct text *t, const Jankbpf__Block *block)
+{
+	const Jankbpf__Sample *sample = explained(block);
+
+	if (block->n_chain && sample)
+		put_explained(t, sample, block->chain[0]->ns);
+	for (size_t i = 0; i < block->n_chain; i++)
 		put_link(t, block, i);
 }

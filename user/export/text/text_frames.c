@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/function_name.h"
+#include "base/text.h"
 #include "export/shared_words.h"
 #include "export/text/text.h"
 
@@ -17,13 +18,22 @@
 #define BLAMED_INDENT  "        ▸ "
 #define MODULE_COLUMNS 32
 
+bool frame__same(const Jankbpf__Frame *a, const Jankbpf__Frame *b)
+{
+	if (a->kernel != b->kernel || !text__same(a->module, b->module))
+		return false;
+	if (a->function || b->function)
+		return text__same(a->function, b->function);
+	return a->module ? a->offset == b->offset : a->address == b->address;
+}
+
 bool text__shows_all(const struct text *t)
 {
 	return t->verbosity > 0;
 }
 
 /* "luaV_execute", or the full name with -v; "+0x1234" or "0x7f…" without a name. */
-static void frame__add_name(struct strbuf *sb, const struct text *t, const struct frame *frame)
+static void frame__add_name(struct strbuf *sb, const struct text *t, const Jankbpf__Frame *frame)
 {
 	if (frame->function && !*frame->function)
 		strbuf__addc(sb, '?');
@@ -38,7 +48,7 @@ static void frame__add_name(struct strbuf *sb, const struct text *t, const struc
 }
 
 /* Adds the place, dim: "server.c:812  redis-server". The module is not repeated on each line. */
-static void put_place(struct text *t, const struct frame *frame, const struct frame *before)
+static void put_place(struct text *t, const Jankbpf__Frame *frame, const Jankbpf__Frame *before)
 {
 	if (frame->inlined)
 		text__put(t, STYLE_DIM, " inlined");
@@ -51,7 +61,7 @@ static void put_place(struct text *t, const struct frame *frame, const struct fr
 		text__putf(t, STYLE_DIM, "  %s", frame->language);
 	if (frame->file && frame->module && !strcmp(frame->file, frame->module))
 		return;
-	if (!text__shows_all(t) && frame->function && before->module && frame->module &&
+	if (!text__shows_all(t) && frame->function && before && before->module && frame->module &&
 	    !strcmp(frame->module, before->module))
 		return;
 	if (frame->module)
@@ -60,10 +70,10 @@ static void put_place(struct text *t, const struct frame *frame, const struct fr
 		text__put(t, STYLE_DIM, "  kernel");
 }
 
-static void put_frame(struct text *t, const struct block *block, const struct frame *frame,
-		      const struct frame *before, size_t times)
+static void put_frame(struct text *t, const Jankbpf__Block *block, const Jankbpf__Frame *frame,
+		      const Jankbpf__Frame *before, size_t times)
 {
-	const struct frame *blamed = block->cause.frame;
+	const Jankbpf__Frame *blamed = block->cause ? block->cause->frame : NULL;
 	enum style style = frame->app ? STYLE_BOLD : STYLE_DIM;
 	struct strbuf name = STRBUF_INIT;
 	unsigned room;
@@ -82,17 +92,12 @@ static void put_frame(struct text *t, const struct block *block, const struct fr
 }
 
 /* Number of consecutive frames equal to the one at i. */
-static size_t run_len(const struct stack *stack, size_t i, size_t cnt)
+static size_t run_len(const struct frames *stack, size_t i)
 {
-	struct frame first = stack__frame(stack, i);
 	size_t len = 1;
 
-	for (; i + len < cnt; len++) {
-		struct frame next = stack__frame(stack, i + len);
-
-		if (!frame__same(&first, &next))
-			break;
-	}
+	while (i + len < stack->cnt && frame__same(stack->list[i], stack->list[i + len]))
+		len++;
 	return len;
 }
 
@@ -103,7 +108,7 @@ static void put_note(struct text *t, const char *note)
 	text__nl(t);
 }
 
-static bool is_scheduler(const struct frame *frame)
+static bool is_scheduler(const Jankbpf__Frame *frame)
 {
 	return frame->function &&
 	       (!strcmp(frame->function, "__schedule") || !strcmp(frame->function, "schedule"));
@@ -113,21 +118,17 @@ static bool is_scheduler(const struct frame *frame)
  * Puts the kernel's part in one line, leaf first. Leaves out the scheduler: it is expected for a
  * span off the CPU. Returns the number of frames.
  */
-static size_t put_kernel_part(struct text *t, const struct stack *stack)
+static size_t put_kernel_part(struct text *t, const struct frames *stack)
 {
-	size_t cnt = stack__frame_cnt(stack), i;
 	struct strbuf line = STRBUF_INIT;
+	size_t i;
 
-	for (i = 0; i < cnt; i++) {
-		struct frame frame = stack__frame(stack, i);
-
-		if (!frame.kernel)
-			break;
-		if (!line.len && is_scheduler(&frame) && i + 1 < cnt &&
-		    stack__frame(stack, i + 1).kernel)
+	for (i = 0; i < stack->cnt && stack->list[i]->kernel; i++) {
+		if (!line.len && is_scheduler(stack->list[i]) && i + 1 < stack->cnt &&
+		    stack->list[i + 1]->kernel)
 			continue;
 		strbuf__adds(&line, line.len ? " ← " : "kernel: ");
-		frame__add_name(&line, t, &frame);
+		frame__add_name(&line, t, stack->list[i]);
 	}
 	if (i)
 		put_note(t, strbuf__str(&line));
@@ -135,19 +136,18 @@ static size_t put_kernel_part(struct text *t, const struct stack *stack)
 	return i;
 }
 
-void text__add_frames(struct text *t, const struct block *block, const struct stack *stack)
+void text__add_frames(struct text *t, const Jankbpf__Block *block, const struct frames *stack)
 {
-	size_t cnt = stack__frame_cnt(stack), shown = 0, i = 0, len;
-	struct frame frame, before = { 0 };
+	size_t cnt = stack->cnt, shown = 0, i = 0, len;
+	const Jankbpf__Frame *before = NULL;
 	char more[48];
 
 	if (!text__shows_all(t))
 		i = put_kernel_part(t, stack);
 	for (; i < cnt && (text__shows_all(t) || shown < FRAMES_MAX); i += len, shown++) {
-		frame = stack__frame(stack, i);
-		len = text__shows_all(t) ? 1 : run_len(stack, i, cnt);
-		put_frame(t, block, &frame, &before, len);
-		before = frame;
+		len = text__shows_all(t) ? 1 : run_len(stack, i);
+		put_frame(t, block, stack->list[i], before, len);
+		before = stack->list[i];
 	}
 	snprintf(more, sizeof(more), "… %zu more", cnt - i);
 	if (i < cnt)
@@ -157,27 +157,27 @@ void text__add_frames(struct text *t, const struct block *block, const struct st
 }
 
 /* Index of the first frame in user space; 0: none. */
-static size_t user_begin(const struct stack *stack)
+static size_t user_begin(const struct frames *stack)
 {
-	size_t cnt = stack__frame_cnt(stack), i = 0;
+	size_t i = 0;
 
-	while (i < cnt && stack__frame(stack, i).kernel)
+	while (i < stack->cnt && stack->list[i]->kernel)
 		i++;
-	return i < cnt ? i : 0;
+	return i < stack->cnt ? i : 0;
 }
 
-void text__add_head_frames(struct strbuf *sb, const struct text *t, const struct stack *stack)
+void text__add_head_frames(struct strbuf *sb, const struct text *t, const struct frames *stack)
 {
-	size_t cnt = stack__frame_cnt(stack), i = user_begin(stack), shown = 0;
+	size_t i = user_begin(stack), shown = 0;
 
-	for (; i < cnt && shown < HEAD_MAX; i++) {
-		struct frame frame = stack__frame(stack, i);
+	for (; i < stack->cnt && shown < HEAD_MAX; i++) {
+		const Jankbpf__Frame *frame = stack->list[i];
 
-		if (frame.kernel && is_scheduler(&frame))
+		if (frame->kernel && is_scheduler(frame))
 			continue;
 		strbuf__adds(sb, shown++ ? " ← " : "");
-		frame__add_name(sb, t, &frame);
+		frame__add_name(sb, t, frame);
 	}
-	if (i < cnt)
+	if (i < stack->cnt)
 		strbuf__adds(sb, " ← …");
 }

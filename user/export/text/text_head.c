@@ -10,31 +10,34 @@
 #include "base/clock.h"
 #include "export/shared_words.h"
 #include "export/text/text.h"
+#include "export/values.h"
 
 #define INDENT	      "   "
 #define CLOCK_COLUMNS 16 /* " 10:20:30.123 ━━" */
 #define NAME_COLUMNS  40
 #define TRUSTED	      0.7 /* minimum confidence */
 
-/* Only where Android would report an ANR to the user. */
-static void put_anr(struct text *t, const struct block *block)
+static bool is_loop(const Jankbpf__Block *block, const char *name)
 {
-	uint32_t limit_s = anr__exceeded(block__delay(block));
-
-	if (limit_s && block->loop == JANK_LOOP_ANDROID_LOOPER)
-		text__putf(t, STYLE_HANG, " (ANR at %" PRIu32 " s)", limit_s);
+	return block->loop && !strcmp(block->loop, name);
 }
 
-static void put_wall_time(struct text *t, const struct block *block)
+/* Only where Android would report an ANR to the user. */
+static void put_anr(struct text *t, const Jankbpf__Block *block)
 {
-	if (block->type == BLOCK_HANG) {
+	if (block->anr && is_loop(block, "android-looper"))
+		text__putf(t, STYLE_HANG, " (ANR at %" PRIu32 " s)", block->anr);
+}
+
+static void put_wall_time(struct text *t, const Jankbpf__Block *block, bool open)
+{
+	if (open) {
 		text__put(t, STYLE_HANG, "STILL OPEN after ");
-		text__put_duration(t, STYLE_HANG, block__delay(block));
+		text__put_duration(t, STYLE_HANG, value__delay(block));
 		put_anr(t, block);
 		return;
 	}
-	text__put_duration(t, *block__severity(block) == 'h' ? STYLE_HANG : STYLE_JANK,
-			   block__delay(block));
+	text__put_duration(t, value__is_hang(block) ? STYLE_HANG : STYLE_JANK, value__delay(block));
 	if (block->hang_reported)
 		text__put(t, STYLE_HANG, ", the hang's end");
 }
@@ -44,7 +47,7 @@ static const char *known(const char *name)
 	return name && *name ? name : "?";
 }
 
-static void put_who(struct text *t, const struct block *block)
+static void put_who(struct text *t, const Jankbpf__Block *block)
 {
 	text__put_cut(t, STYLE_BOLD, known(block->process), NAME_COLUMNS);
 	if (block->role) {
@@ -60,16 +63,16 @@ static void put_who(struct text *t, const struct block *block)
 	text__putf(t, STYLE_NONE, " (pid %" PRIu32 ", tid %" PRIu32 ")", block->pid, block->tid);
 }
 
-static void put_clock(struct text *t, const struct block *block)
+static void put_clock(struct text *t, const Jankbpf__Block *block)
 {
 	struct strbuf sb = STRBUF_INIT;
 
-	clock__add_local(&sb, " %H:%M:%S.%L ", block->start_ns + (uint64_t)block->real_offset_ns);
+	clock__add_local(&sb, " %H:%M:%S.%L ", value__real_ns(block, block->start_ns));
 	text__put(t, STYLE_DIM, strbuf__str(&sb));
 	strbuf__free(&sb);
 }
 
-static void put_app_frame(struct text *t, const struct frame *frame)
+static void put_app_frame(struct text *t, const Jankbpf__Frame *frame)
 {
 	struct strbuf name = STRBUF_INIT;
 
@@ -86,12 +89,12 @@ static void put_app_frame(struct text *t, const struct frame *frame)
 	strbuf__free(&name);
 }
 
-static bool is_of_screen(const struct block *block)
+static bool is_of_screen(const Jankbpf__Block *block)
 {
 	static const char *const names[] = { "android-looper", "qt", "gtk", "glib" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(block__loop(block), names[i]))
+		if (is_loop(block, names[i]))
 			return true;
 	return false;
 }
@@ -100,18 +103,18 @@ static bool is_of_screen(const struct block *block)
  * Uses the display's missed frames where they were counted, else those by --fps. Frames matter to
  * loops of user interfaces; for others they are shown with -v.
  */
-static void put_dropped(struct text *t, const struct block *block)
+static void put_dropped(struct text *t, const Jankbpf__Block *block)
 {
 	struct strbuf words = STRBUF_INIT;
-	uint32_t missed = block->frames.missed;
+	uint32_t missed = block->frames ? block->frames->missed : 0;
 
 	if ((!block->dropped_frames && !missed) || (!is_of_screen(block) && t->verbosity <= 0))
 		return;
 	if (missed) {
 		strbuf__addf(&words, "· missed %" PRIu32 " frame%s of the display", missed,
 			     missed == 1 ? "" : "s");
-		if (block->frames.hz > 0)
-			strbuf__addf(&words, " (%.0f Hz)", block->frames.hz);
+		if (block->frames->has_refresh_hz)
+			strbuf__addf(&words, " (%.0f Hz)", block->frames->refresh_hz);
 	} else {
 		strbuf__addf(&words, "· %" PRIu32 " frame%s dropped", block->dropped_frames,
 			     block->dropped_frames == 1 ? "" : "s");
@@ -122,53 +125,54 @@ static void put_dropped(struct text *t, const struct block *block)
 }
 
 /* Number of waiting descriptors, without the one that the loop handles next anyway. */
-static void put_behind(struct text *t, const struct block *block)
+static void put_behind(struct text *t, const Jankbpf__Block *block)
 {
 	struct strbuf words = STRBUF_INIT;
 
-	if (block->behind < 3)
+	if (block->behind < 2)
 		return;
-	strbuf__addf(&words, "· %d descriptors were ready when it was done", block->behind - 1);
+	strbuf__addf(&words, "· %" PRIu32 " descriptors were ready when it was done",
+		     block->behind);
 	text__wrap(t, STYLE_DIM, INDENT, strbuf__str(&words));
 	t->out.failed |= words.failed;
 	strbuf__free(&words);
 }
 
-static void put_turns(struct text *t, const struct block *block)
+static void put_turns(struct text *t, const Jankbpf__Block *block)
 {
-	if (block__turns_unknown(block))
+	if (block->turns && !strcmp(block->turns, "unknown"))
 		text__wrap(t, STYLE_DIM, INDENT,
 			   "· may be several pieces of work: between them the thread did not wait");
 }
 
 /* For a cause without a sentence. */
-static void put_bare_cause(struct text *t, const struct cause *cause)
+static void put_bare_cause(struct text *t, const Jankbpf__Cause *cause)
 {
 	text__put(t, STYLE_NONE, INDENT);
 	text__putf(t, STYLE_BOLD, "%s %s",
-		   text__pct((uint64_t)(share__bounded(cause->share) * 1e6), 1000000).str,
+		   text__pct((uint64_t)(value__share(cause->share) * 1e6), 1000000).str,
 		   cause->kind);
 	if (cause->frame)
 		put_app_frame(t, cause->frame);
 }
 
 /* Marks a sentence of low confidence; with -v every sentence shows its confidence. */
-static void put_confidence(struct text *t, const struct cause *cause)
+static void put_confidence(struct text *t, const Jankbpf__Cause *cause)
 {
 	struct strbuf words = STRBUF_INIT;
 
 	if (cause->confidence >= TRUSTED && t->verbosity <= 0)
 		return;
-	strbuf__addf(&words, "(confidence %.0f%%)", share__bounded(cause->confidence) * 100);
+	strbuf__addf(&words, "(confidence %.0f%%)", value__share(cause->confidence) * 100);
 	text__wrap(t, STYLE_DIM, INDENT, strbuf__str(&words));
 	strbuf__free(&words);
 }
 
-static void put_verdict(struct text *t, const struct block *block)
+static void put_verdict(struct text *t, const Jankbpf__Block *block)
 {
-	const struct cause *cause = &block->cause;
+	const Jankbpf__Cause *cause = block->cause;
 
-	if (!cause->kind)
+	if (!cause || !cause->kind)
 		return;
 	if (cause->summary) {
 		text__wrap(t, STYLE_BOLD, INDENT, cause->summary);
@@ -183,16 +187,16 @@ static void put_verdict(struct text *t, const struct block *block)
 	text__nl(t);
 }
 
-void text__add_headline(struct text *t, const struct block *block)
+void text__add_headline(struct text *t, const Jankbpf__Block *block, bool open)
 {
 	bool fits;
 
 	text__put(t, STYLE_DIM, "━━ ");
-	put_wall_time(t, block);
+	put_wall_time(t, block, open);
 	text__put(t, STYLE_NONE, "  ");
 	put_who(t, block);
-	text__putf(t, STYLE_NONE, " · %s", block__loop(block));
-	if (block->ended_by_exit)
+	text__putf(t, STYLE_NONE, " · %s", block->loop ? block->loop : "unknown");
+	if (block->thread_ended)
 		text__put(t, STYLE_NONE, " · thread ended");
 	fits = text__put_message(t, block, t->width - CLOCK_COLUMNS - 1);
 	text__put(t, STYLE_NONE, " ");
@@ -219,7 +223,7 @@ static void put_part(struct text *t, const char *label, const char *name, bool *
 	*first = false;
 }
 
-void text__add_who(struct text *t, const struct block *block)
+void text__add_who(struct text *t, const Jankbpf__Block *block)
 {
 	const char *id = block->container;
 	char digits[ID_SHOWN + 1];
@@ -241,6 +245,10 @@ void text__add_who(struct text *t, const struct block *block)
 	}
 	if (!first)
 		text__nl(t);
+	if (block->names_uid) { /* a line of its own: long names are cut */
+		text__putf(t, STYLE_WARN, INDENT "names chosen by uid %" PRIu32, block->names_uid);
+		text__nl(t);
+	}
 }
 
 /*
@@ -256,9 +264,9 @@ void text__add_who(struct text *t, const struct block *block)
 /* The bar's parts: the start delay, then the states. */
 #define PART_CNT (1 + JANK_STATE_CNT)
 
-static uint64_t part_ns(const struct block *block, unsigned part)
+static uint64_t part_ns(const Jankbpf__Block *block, unsigned part)
 {
-	return part ? block->state_ns[part - 1] : block->start_delay_ns;
+	return part ? value__in_state(block->time, part - 1) : block->start_delay_ns;
 }
 
 static uint32_t state_of(unsigned part)
@@ -271,7 +279,7 @@ static const char *cell_of(unsigned part)
 	return part ? text__state_cell(part - 1) : LATE_CELL;
 }
 
-static uint64_t total_ns(const struct block *block)
+static uint64_t total_ns(const Jankbpf__Block *block)
 {
 	uint64_t total = 0;
 
@@ -284,7 +292,7 @@ static uint64_t total_ns(const struct block *block)
  * Distributes exactly `width` cells over the parts. Cells left by the division go to the largest
  * remainders.
  */
-static void share_out(const struct block *block, unsigned width, unsigned *cells)
+static void share_out(const Jankbpf__Block *block, unsigned width, unsigned *cells)
 {
 	double total = (double)total_ns(block), rest[PART_CNT];
 	unsigned left = width;
@@ -322,7 +330,7 @@ static void add_legend_entry(struct text *t, unsigned part, uint64_t ns, uint64_
 	struct strbuf words = STRBUF_INIT;
 	unsigned width;
 
-	strbuf__addf(&words, " %s ", part ? state__name(state_of(part)) : "late start");
+	strbuf__addf(&words, " %s ", part ? value__state_word(state_of(part)) : "late start");
 	clock__add_duration(&words, ns);
 	strbuf__addf(&words, " %s", text__pct(ns, total).str);
 	width = 1 + cells__width(strbuf__str(&words));
@@ -334,7 +342,7 @@ static void add_legend_entry(struct text *t, unsigned part, uint64_t ns, uint64_
 	strbuf__free(&words);
 }
 
-void text__add_bar(struct text *t, const struct block *block)
+void text__add_bar(struct text *t, const Jankbpf__Block *block)
 {
 	uint64_t total = total_ns(block);
 	unsigned cells[PART_CNT];

@@ -10,7 +10,7 @@
 #define SEPARATOR	  " · "
 #define SEPARATOR_COLUMNS 3
 
-bool text__put_message(struct text *t, const struct block *block, unsigned to_col)
+bool text__put_message(struct text *t, const Jankbpf__Block *block, unsigned to_col)
 {
 	struct strbuf phrase = STRBUF_INIT;
 	unsigned width;
@@ -28,7 +28,7 @@ bool text__put_message(struct text *t, const struct block *block, unsigned to_co
 	return !width || fits;
 }
 
-void text__add_phrase(struct text *t, const struct block *block)
+void text__add_phrase(struct text *t, const Jankbpf__Block *block)
 {
 	struct strbuf phrase = STRBUF_INIT;
 
@@ -40,12 +40,12 @@ void text__add_phrase(struct text *t, const struct block *block)
 	strbuf__free(&phrase);
 }
 
-void text__put_queued(struct text *t, const struct block *block)
+void text__put_queued(struct text *t, const Jankbpf__Block *block)
 {
-	const struct message *message = block->message;
+	const Jankbpf__Message *message = block->message;
 	struct strbuf words = STRBUF_INIT;
 
-	if (!message || !message->was_queued ||
+	if (!message || !message->has_queued_ns ||
 	    (message->queued_ns < NS_PER_MS && t->verbosity <= 0))
 		return;
 	strbuf__adds(&words, "· queued ");
@@ -61,68 +61,70 @@ static void put_label(struct text *t, const char *label)
 	text__putf(t, STYLE_NONE, INDENT "%s: ", label);
 }
 
-static void put_name(struct text *t, const char *label, const struct message_name *name)
+static void put_name(struct text *t, const char *label, const Jankbpf__Symbol *symbol)
 {
-	if (!message_name__is_known(name))
+	struct strbuf name = STRBUF_INIT;
+
+	if (!symbol)
 		return;
 	put_label(t, label);
-	if (!name->symbol)
-		text__putf(t, STYLE_BOLD, "+0x%" PRIx64, name->offset);
-	else
-		text__put(t, STYLE_BOLD, name->symbol);
-	if (name->module)
-		text__putf(t, STYLE_DIM, " (%s)", module__base(name->module));
+	symbol__add(&name, symbol);
+	text__put(t, STYLE_BOLD, strbuf__str(&name));
+	if (symbol->module)
+		text__putf(t, STYLE_DIM, " (%s)", module__base(symbol->module));
+	text__nl(t);
+	t->out.failed |= name.failed;
+	strbuf__free(&name);
+}
+
+static void put_fd(struct text *t, const char *label, int32_t fd, const char *target,
+		   const char *events)
+{
+	put_label(t, label);
+	text__putf(t, STYLE_NONE, "fd %" PRId32, fd);
+	if (target)
+		text__putf(t, STYLE_BOLD, " %s", target);
+	if (events)
+		text__putf(t, STYLE_DIM, " (%s)", events);
 	text__nl(t);
 }
 
-static void put_fd(struct text *t, const char *label, const struct message_fd *fd)
+static void put_ready(struct text *t, const Jankbpf__Message *message)
 {
-	struct strbuf events = STRBUF_INIT;
+	size_t named = message->n_also_ready + message->has_fd;
 
-	if (fd->fd < 0)
-		return;
-	put_label(t, label);
-	text__putf(t, STYLE_NONE, "fd %" PRId32, fd->fd);
-	if (fd->target)
-		text__putf(t, STYLE_BOLD, " %s", fd->target);
-	if (fd->events) {
-		message__add_events(&events, fd->events);
-		text__putf(t, STYLE_DIM, " (%s)", strbuf__str(&events));
+	if (message->has_fd)
+		put_fd(t, message->ready ? "ready" : "descriptor", message->fd, message->fd_target,
+		       message->events);
+	for (size_t i = 0; i < message->n_also_ready; i++) {
+		const Jankbpf__ReadyFd *also = message->also_ready[i];
+
+		if (also->has_fd)
+			put_fd(t, "ready", also->fd, also->fd_target, also->events);
 	}
-	text__nl(t);
-	strbuf__free(&events);
-}
-
-static void put_ready(struct text *t, const struct message *message)
-{
-	unsigned named = message->also_cnt + (message->fd.fd >= 0);
-
-	put_fd(t, message->ready_cnt ? "ready" : "descriptor", &message->fd);
-	for (unsigned i = 0; i < message->also_cnt; i++)
-		put_fd(t, "ready", &message->also[i]);
-	if (message->ready_cnt <= named)
+	if (message->ready <= named)
 		return;
 	put_label(t, "ready");
-	text__putf(t, STYLE_NONE, "%" PRIu32 "%s, not known which", message->ready_cnt - named,
+	text__putf(t, STYLE_NONE, "%zu%s, not known which", message->ready - named,
 		   named ? " more" : "");
 	if (message->too_many_fds)
 		text__put(t, STYLE_NONE, ": the process has too many descriptors");
 	text__nl(t);
 }
 
-void text__add_message(struct text *t, const struct block *block)
+void text__add_message(struct text *t, const Jankbpf__Block *block)
 {
-	const struct message *message = block->message;
+	const Jankbpf__Message *message = block->message;
 
-	if (!message__is_known(message))
+	if (!message)
 		return;
 	if (message->what) {
 		put_label(t, "message");
 		text__put(t, STYLE_BOLD, message->what);
 		text__nl(t);
 	}
-	put_name(t, "handler", &message->handler);
-	put_name(t, "callback", &message->callback);
-	put_name(t, "source", &message->source);
+	put_name(t, "handler", message->handler);
+	put_name(t, "callback", message->callback);
+	put_name(t, "source", message->source);
 	put_ready(t, message);
 }

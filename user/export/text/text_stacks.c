@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/syscall_name.h"
 #include "base/text.h"
 #include "export/shared_words.h"
+#include "export/values.h"
 
 /*
  * --- merging of equal stacks: a stack seen fifty times is shown once, with its time. Sorting by a
@@ -21,14 +23,9 @@
 
 struct keyed {
 	uint64_t hash;
-	const struct sample *sample;
+	const Jankbpf__Sample *sample;
+	size_t nr; /* of the sample */
 };
-
-/* True for a tick of the sampler; false for a span. */
-static bool sample__is_tick(const struct sample *sample)
-{
-	return sample->state == JANK_STATE_RUNNING && !sample->ns;
-}
 
 static uint64_t mix(uint64_t hash, const void *data, size_t len)
 {
@@ -39,7 +36,7 @@ static uint64_t mix(uint64_t hash, const void *data, size_t len)
 	return hash;
 }
 
-static uint64_t mix_frame(uint64_t hash, const struct frame *frame)
+static uint64_t mix_frame(uint64_t hash, const Jankbpf__Frame *frame)
 {
 	if (frame->function)
 		return mix(hash, frame->function, strlen(frame->function));
@@ -48,34 +45,31 @@ static uint64_t mix_frame(uint64_t hash, const struct frame *frame)
 	return mix(hash, &frame->address, sizeof(frame->address));
 }
 
-static uint64_t hash_sample(const struct sample *sample)
+/*
+ * Numbers, as the probes send them: the hash decides which of several equal stacks gets the rest of
+ * a division (weigh_ticks), and so the order in which they are shown.
+ */
+static uint64_t hash_sample(const Jankbpf__Sample *sample)
 {
-	size_t cnt = stack__frame_cnt(&sample->stack);
+	uint32_t state = value__state(sample->state);
+	int32_t syscall = syscall__nr(sample->syscall);
 	uint64_t hash = 0xcbf29ce484222325ull;
 
-	hash = mix(hash, &sample->state, sizeof(sample->state));
-	hash = mix(hash, &sample->syscall, sizeof(sample->syscall));
-	for (size_t i = 0; i < cnt; i++) {
-		struct frame frame = stack__frame(&sample->stack, i);
-
-		hash = mix_frame(hash, &frame);
-	}
+	hash = mix(hash, &state, sizeof(state));
+	hash = mix(hash, &syscall, sizeof(syscall));
+	for (size_t i = 0; i < sample->n_stack; i++)
+		hash = mix_frame(hash, sample->stack[i]);
 	return hash;
 }
 
-static bool same_stack(const struct sample *a, const struct sample *b)
+static bool same_stack(const Jankbpf__Sample *a, const Jankbpf__Sample *b)
 {
-	size_t cnt = stack__frame_cnt(&a->stack);
-
-	if (a->state != b->state || a->syscall != b->syscall ||
-	    sample__is_tick(a) != sample__is_tick(b) || cnt != stack__frame_cnt(&b->stack))
+	if (!text__same(a->state, b->state) || !text__same(a->syscall, b->syscall) ||
+	    value__is_tick(a) != value__is_tick(b) || a->n_stack != b->n_stack)
 		return false;
-	for (size_t i = 0; i < cnt; i++) {
-		struct frame fa = stack__frame(&a->stack, i), fb = stack__frame(&b->stack, i);
-
-		if (!frame__same(&fa, &fb))
+	for (size_t i = 0; i < a->n_stack; i++)
+		if (!frame__same(a->stack[i], b->stack[i]))
 			return false;
-	}
 	return true;
 }
 
@@ -85,7 +79,7 @@ static int by_hash(const void *pa, const void *pb)
 
 	if (a->hash != b->hash)
 		return a->hash < b->hash ? -1 : 1;
-	return a->sample < b->sample ? -1 : a->sample > b->sample;
+	return a->nr < b->nr ? -1 : a->nr > b->nr;
 }
 
 /* Longest first; of equal ones, the earlier one first. */
@@ -95,31 +89,40 @@ static int by_ns(const void *pa, const void *pb)
 
 	if (a->ns != b->ns)
 		return a->ns > b->ns ? -1 : 1;
-	return a->sample < b->sample ? -1 : a->sample > b->sample;
+	return a->nr < b->nr ? -1 : a->nr > b->nr;
 }
 
-static bool same_waker(const struct sample *a, const struct sample *b)
+static bool same_waker(const Jankbpf__Sample *a, const Jankbpf__Sample *b)
 {
-	return a->has_waker == b->has_waker && (!a->has_waker || a->waker.tid == b->waker.tid);
+	return !a->waker == !b->waker && (!a->waker || a->waker->tid == b->waker->tid);
 }
 
-static bool same_wait(const struct wait_object *a, const struct wait_object *b)
+static uint32_t owner_of(const Jankbpf__WaitedFor *waited)
+{
+	return waited->futex_owner ? waited->futex_owner->tid : 0;
+}
+
+static bool same_wait(const Jankbpf__WaitedFor *a, const Jankbpf__WaitedFor *b)
 {
 	if (!a || !b)
 		return a == b;
 	return text__same(a->path, b->path) && text__same(a->target, b->target) &&
-	       text__same(a->peer, b->peer) && a->owner.tid == b->owner.tid;
+	       text__same(a->peer, b->peer) && owner_of(a) == owner_of(b);
 }
 
-static void fold__add(struct fold *fold, const struct sample *sample)
+static void fold__add(struct fold *fold, const struct keyed *keyed)
 {
+	const Jankbpf__Sample *sample = keyed->sample;
+
 	fold->cnt++;
 	fold->ns += sample->ns;
 	fold->runnable_ns += sample->runnable_ns;
 	fold->other_wakers |= !same_waker(fold->sample, sample);
-	fold->other_waits |= !same_wait(fold->sample->waited, sample->waited);
-	if (sample->ns > fold->sample->ns)
+	fold->other_waits |= !same_wait(fold->sample->waited_for, sample->waited_for);
+	if (sample->ns > fold->sample->ns) {
 		fold->sample = sample;
+		fold->nr = keyed->nr;
+	}
 }
 
 static size_t merge(const struct keyed *keyed, size_t cnt, struct fold *folds)
@@ -131,22 +134,23 @@ static size_t merge(const struct keyed *keyed, size_t cnt, struct fold *folds)
 
 		if (!i || keyed[i].hash != keyed[i - 1].hash ||
 		    !same_stack(last->sample, keyed[i].sample))
-			folds[fold_cnt++] = (struct fold){ .sample = keyed[i].sample };
-		fold__add(&folds[fold_cnt - 1], keyed[i].sample);
+			folds[fold_cnt++] =
+				(struct fold){ .sample = keyed[i].sample, .nr = keyed[i].nr };
+		fold__add(&folds[fold_cnt - 1], &keyed[i]);
 	}
 	return fold_cnt;
 }
 
 /* Each tick stands for an equal part of the running time; the rounding error is distributed too. */
-static void weigh_ticks(const struct block *block, struct fold *folds, size_t cnt)
+static void weigh_ticks(const Jankbpf__Block *block, struct fold *folds, size_t cnt)
 {
-	unsigned __int128 ns = block->state_ns[JANK_STATE_RUNNING];
+	unsigned __int128 ns = value__in_state(block->time, JANK_STATE_RUNNING);
 	uint64_t ticks = 0, seen = 0, given = 0;
 
 	for (size_t i = 0; i < cnt; i++)
-		ticks += sample__is_tick(folds[i].sample) ? folds[i].cnt : 0;
+		ticks += value__is_tick(folds[i].sample) ? folds[i].cnt : 0;
 	for (size_t i = 0; i < cnt; i++) {
-		if (!sample__is_tick(folds[i].sample))
+		if (!value__is_tick(folds[i].sample))
 			continue;
 		seen += folds[i].cnt;
 		folds[i].ns = (uint64_t)(ns * seen / ticks) - given;
@@ -154,9 +158,9 @@ static void weigh_ticks(const struct block *block, struct fold *folds, size_t cn
 	}
 }
 
-int fold__block(const struct block *block, struct fold **ret, size_t *ret_cnt)
+int fold__block(const Jankbpf__Block *block, struct fold **ret, size_t *ret_cnt)
 {
-	size_t cnt = block->sample_cnt;
+	size_t cnt = block->n_samples;
 	struct keyed *keyed = calloc(cnt + 1, sizeof(*keyed));
 	struct fold *folds = calloc(cnt + 1, sizeof(*folds));
 	int err = -ENOMEM;
@@ -164,7 +168,7 @@ int fold__block(const struct block *block, struct fold **ret, size_t *ret_cnt)
 	if (!keyed || !folds)
 		goto out;
 	for (size_t i = 0; i < cnt; i++)
-		keyed[i] = (struct keyed){ hash_sample(&block->samples[i]), &block->samples[i] };
+		keyed[i] = (struct keyed){ hash_sample(block->samples[i]), block->samples[i], i };
 	qsort(keyed, cnt, sizeof(*keyed), by_hash);
 	cnt = merge(keyed, cnt, folds);
 	weigh_ticks(block, folds, cnt);
@@ -182,20 +186,18 @@ out:
 #define STACKS_MAX    6
 #define CPU_WAIT_PART 500 /* of a span: shorter waits for a CPU are not shown */
 
-static void put_waker(struct text *t, const struct block *block, const struct fold *fold)
+static void put_waker(struct text *t, const Jankbpf__Block *block, const struct fold *fold)
 {
-	const struct sample *sample = fold->sample;
-	const struct other_task *waker = &sample->waker;
+	const Jankbpf__Waker *waker = fold->sample->waker;
 
-	if (!sample->has_waker)
+	if (!waker)
 		return;
 	if (!waker->tid) {
 		text__put(t, STYLE_NONE, ", woken by an interrupt");
 	} else {
 		text__put(t, STYLE_NONE,
-			  sample->waker_softirq ? ", woken by a soft interrupt on "
-						: ", woken by ");
-		text__put(t, STYLE_BOLD, waker->comm);
+			  waker->softirq ? ", woken by a soft interrupt on " : ", woken by ");
+		text__put(t, STYLE_BOLD, value__name(waker->comm));
 		if (waker->pid == block->pid)
 			text__putf(t, STYLE_NONE, " (its tid %" PRIu32 ")", waker->tid);
 		else
@@ -205,24 +207,25 @@ static void put_waker(struct text *t, const struct block *block, const struct fo
 		text__put(t, STYLE_NONE, " and others");
 }
 
-static void put_fold_head(struct text *t, const struct block *block, const struct fold *fold)
+static void put_fold_head(struct text *t, const Jankbpf__Block *block, const struct fold *fold)
 {
-	const struct sample *sample = fold->sample;
+	const Jankbpf__Sample *sample = fold->sample;
+	uint32_t state = value__state(sample->state);
 	struct strbuf ns = STRBUF_INIT;
 
 	clock__add_duration(&ns, fold->ns);
-	text__putf(t, STYLE_BOLD, "   %4s  ", text__pct(fold->ns, block__delay(block)).str);
-	text__put_in_state(t, sample->state, text__state_cell(sample->state));
+	text__putf(t, STYLE_BOLD, "   %4s  ", text__pct(fold->ns, value__delay(block)).str);
+	text__put_in_state(t, state, text__state_cell(state));
 	text__put(t, STYLE_NONE, " ");
-	text__put_in_state(t, sample->state, state__name(sample->state));
+	text__put_in_state(t, state, value__name(sample->state));
 	text__putf(t, STYLE_NONE, " %s", strbuf__str(&ns));
 	strbuf__free(&ns);
-	if (sample->syscall_name)
-		text__putf(t, STYLE_NONE, " in %s()", sample->syscall_name);
-	if (sample__is_tick(sample) || fold->cnt > 1) {
+	if (sample->syscall)
+		text__putf(t, STYLE_NONE, " in %s()", sample->syscall);
+	if (value__is_tick(sample) || fold->cnt > 1) {
 		text__put(t, STYLE_NONE, ", ");
 		text__put_count(t, STYLE_NONE, fold->cnt,
-				sample__is_tick(sample) ? "sample" : "time");
+				value__is_tick(sample) ? "sample" : "time");
 	}
 	if (sample->open)
 		text__put(t, STYLE_HANG, ", not over yet");
@@ -232,11 +235,11 @@ static void put_fold_head(struct text *t, const struct block *block, const struc
 /* Puts the wait object next to the head if it fits, else below it. */
 static void put_waited(struct text *t, const struct fold *fold)
 {
-	const struct sample *sample = fold->sample;
+	const Jankbpf__Sample *sample = fold->sample;
 	struct strbuf words = STRBUF_INIT;
 
-	wait__add_phrase(&words, sample->waited, sample->has_waker ? sample->waker.tid : 0,
-			 sample->syscall_name, text__shows_all(t));
+	wait__add_phrase(&words, sample->waited_for, sample->waker ? sample->waker->tid : 0,
+			 sample->syscall, text__shows_all(t));
 	if (words.len && fold->other_waits)
 		strbuf__adds(&words, ", and others");
 	text__put_beside(t, strbuf__str(&words));
@@ -248,7 +251,7 @@ static void put_wake_up(struct text *t, const struct fold *fold)
 {
 	struct strbuf words = STRBUF_INIT;
 
-	if (fold->sample->state == JANK_STATE_RUNNABLE ||
+	if (value__state(fold->sample->state) == JANK_STATE_RUNNABLE ||
 	    fold->runnable_ns <= fold->ns / CPU_WAIT_PART)
 		return;
 	strbuf__adds(&words, "then for a CPU ");
@@ -258,16 +261,16 @@ static void put_wake_up(struct text *t, const struct fold *fold)
 	strbuf__free(&words);
 }
 
-static void put_rest(struct text *t, const struct block *block, const char *label, uint64_t ns)
+static void put_rest(struct text *t, const Jankbpf__Block *block, const char *label, uint64_t ns)
 {
-	text__putf(t, STYLE_BOLD, "   %4s  ", text__pct(ns, block__delay(block)).str);
+	text__putf(t, STYLE_BOLD, "   %4s  ", text__pct(ns, value__delay(block)).str);
 	text__putf(t, STYLE_DIM, "%s ", label);
 	text__put_duration(t, STYLE_DIM, ns);
 	text__nl(t);
 }
 
 /* Puts the time that the shown stacks do not cover: more stacks, and time without a stack. */
-static void put_rests(struct text *t, const struct block *block, const struct fold *folds,
+static void put_rests(struct text *t, const Jankbpf__Block *block, const struct fold *folds,
 		      size_t cnt, size_t shown)
 {
 	uint64_t covered = 0, hidden = 0;
@@ -283,27 +286,26 @@ static void put_rests(struct text *t, const struct block *block, const struct fo
 		put_rest(t, block, label, hidden);
 	}
 	if (covered < block->duration_ns &&
-	    block->duration_ns - covered > block__delay(block) / 100)
+	    block->duration_ns - covered > value__delay(block) / 100)
 		put_rest(t, block, "without a stack", block->duration_ns - covered);
 }
 
-static void put_quality(struct text *t, const struct block *block)
+static void put_quality(struct text *t, const Jankbpf__Block *block)
 {
-	struct strbuf words = STRBUF_INIT;
+	const char *quality = block->stack_quality;
 
 	/* A dispatch that was only late has no stack. */
-	if (!block->stack_quality ||
-	    (!block->sample_cnt && block->start_delay_ns > block->duration_ns))
+	if (!quality || !strcmp(quality, "complete") ||
+	    (!block->n_samples && block->start_delay_ns > block->duration_ns))
 		return;
-	quality__add(&words, block);
-	text__putf(t, STYLE_DIM, "   stacks: %s", strbuf__str(&words));
+	text__putf(t, STYLE_DIM, "   stacks: %s", quality);
 	text__nl(t);
-	strbuf__free(&words);
 }
 
-void text__add_stacks(struct text *t, const struct block *block)
+void text__add_stacks(struct text *t, const Jankbpf__Block *block)
 {
 	struct fold *folds = NULL;
+	struct frames stack;
 	size_t cnt = 0, shown;
 
 	if (fold__block(block, &folds, &cnt)) {
@@ -316,7 +318,8 @@ void text__add_stacks(struct text *t, const struct block *block)
 		put_waited(t, &folds[i]);
 		put_wake_up(t, &folds[i]);
 		text__nl(t);
-		text__add_frames(t, block, &folds[i].sample->stack);
+		stack = (struct frames){ folds[i].sample->stack, folds[i].sample->n_stack };
+		text__add_frames(t, block, &stack);
 	}
 	put_rests(t, block, folds, cnt, shown);
 	put_quality(t, block);

@@ -6,6 +6,7 @@
 #include "symbol/elf/debugfile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +15,21 @@
 #include <zlib.h>
 
 #include "base/apart.h"
+#include "base/bucket.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/unpack.h"
-#include "symbol/modules/fetch.h"
+#include "base/unread.h"
 
-#define CHECKSUM_MAX (1ull << 30) /* bytes; the checksum of a larger file is not computed */
+/*
+ * Limits of a checksum, and of all in total, which any number of modules may ask for. A file may be
+ * sparse. zlib's crc32 takes some 100 ms for CHECKSUM_MAX. Files on a file system that may never
+ * answer (O_PATH: openfile.c) are not read for it: it could take half a second for each piece.
+ */
+#define CHECKSUM_MAX (128ull << 20)
+#define CHECKSUM_NS  (2 * NS_PER_SEC)
+static const struct bucket_rate checksum_rate = { 2 * CHECKSUM_MAX, CHECKSUM_MAX / 64 };
+static struct bucket checksums; /* bytes */
 
 struct link {
 	char name[NAME_MAX + 1];
@@ -45,29 +56,46 @@ static int read_link(const struct elf *elf, struct link *ret)
 	return image__read(&elf->img, sec->offset + len, &ret->crc, sizeof(ret->crc));
 }
 
-static bool checksum_is(const struct image *img, uint32_t want)
+/* Computes the checksum. False: a read failed, or it takes too long. */
+static bool sum_up(const struct image *img, uint64_t until_ns, uLong *ret)
 {
 	enum { PIECE = 1 << 16 };
+	unsigned char *buf = malloc(PIECE);
 	uint64_t off = 0;
-	uLong crc = crc32(0, NULL, 0);
-	unsigned char *buf;
 
-	if (img->size > CHECKSUM_MAX)
-		return false;
-	buf = malloc(PIECE);
-	while (buf && off < img->size) {
+	*ret = crc32(0, NULL, 0);
+	while (buf && off < img->size && clock__mono_ns() < until_ns) {
 		size_t len = img->size - off < PIECE ? img->size - off : PIECE;
 
 		if (image__read(img, off, buf, len))
 			break;
-		crc = crc32(crc, buf, len);
+		*ret = crc32(*ret, buf, len);
 		off += len;
 	}
 	free(buf);
-	return off == img->size && crc == want;
+	return off == img->size;
 }
 
-static bool belongs(int fd, const struct elf *elf, const struct link *link)
+/* path: for the message */
+static bool checksum_is(const struct image *img, const struct link *link, const char *path)
+{
+	uint64_t now_ns = clock__mono_ns();
+	uLong crc;
+
+	if (fcntl(img->fd, F_GETFL) & O_PATH || img->size > CHECKSUM_MAX ||
+	    img->size > bucket__left(&checksums, checksum_rate, now_ns)) {
+		unread__add(UNREAD_CHECKSUM, path);
+		return false;
+	}
+	bucket__take(&checksums, img->size);
+	if (sum_up(img, now_ns + CHECKSUM_NS, &crc))
+		return crc == link->crc;
+	unread__add(UNREAD_CHECKSUM, path);
+	return false;
+}
+
+/* link: NULL: only by the build id */
+static bool belongs(int fd, const struct elf *elf, const struct link *link, const char *path)
 {
 	struct image img;
 	struct elf debug;
@@ -75,11 +103,11 @@ static bool belongs(int fd, const struct elf *elf, const struct link *link)
 
 	if (image__of_fd(&img, fd) || elf__open(&debug, &img))
 		return false;
+	ret = debug.is64 == elf->is64 && debug.machine == elf->machine;
 	if (elf->build_id[0] || debug.build_id[0])
-		ret = !strcmp(elf->build_id, debug.build_id);
+		ret = ret && !strcmp(elf->build_id, debug.build_id);
 	else
-		ret = link && checksum_is(&img, link->crc);
-	ret = ret && debug.is64 == elf->is64 && debug.machine == elf->machine;
+		ret = ret && link && checksum_is(&img, link, path);
 	elf__close(&debug);
 	return ret;
 }
@@ -114,7 +142,7 @@ static int try_path(const struct elf *elf, const struct debugfile_places *places
 		fd = pass ? openfile__in_root(places->root, path, &st) : openfile__path(path, &st);
 		if (fd < 0)
 			continue;
-		if (((ours && !pass) || is_owners(elf, &st)) && belongs(fd, elf, link))
+		if (((ours && !pass) || is_owners(elf, &st)) && belongs(fd, elf, link, path))
 			return fd;
 		close(fd);
 	}
@@ -206,15 +234,15 @@ int debugfile__open_alt(const struct elf *elf, const char *debug_dir)
 }
 
 /* Opens what a server has delivered; otherwise requests the file. */
-static int by_fetch(const struct elf *elf, struct fetch *fetch)
+static int by_fetch(const struct elf *elf, const struct debugfile_places *places)
 {
-	int fd = fetch__open(fetch, elf->build_id);
+	int fd = fetch__open(places->fetch, elf->build_id);
 
 	if (fd < 0) {
-		fetch__want(fetch, elf->build_id);
+		fetch__want(places->fetch, elf->build_id, places->asker);
 		return -ENOENT;
 	}
-	if (belongs(fd, elf, NULL))
+	if (belongs(fd, elf, NULL, NULL))
 		return fd;
 	close(fd);
 	return -ENOENT;
@@ -226,7 +254,7 @@ int debugfile__open(const struct elf *elf, const struct debugfile_places *places
 
 	if (fd < 0)
 		fd = by_link(elf, places);
-	return fd < 0 && places->fetch ? by_fetch(elf, places->fetch) : fd;
+	return fd < 0 && places->fetch ? by_fetch(elf, places) : fd;
 }
 
 /* --- .gnu_debugdata: from the section to the unpacked file */

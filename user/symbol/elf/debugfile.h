@@ -4,8 +4,7 @@
 #define JANK_SYMBOL_ELF_DEBUGFILE_H
 
 #include "symbol/elf/elf.h"
-
-struct fetch;
+#include "symbol/modules/fetch.h"
 
 /* Places to search for a debug file. */
 struct debugfile_places {
@@ -13,11 +12,12 @@ struct debugfile_places {
 	const char *root;      /* the root directory of the process; NULL: search only in our own */
 	const char *path;      /* path of the file itself, as the process sees it */
 	struct fetch *fetch;   /* asked to download files that are not on this machine; or NULL */
+	struct fetch_asker asker;
 };
 
 /*
- * Opens the debug file that belongs to elf: the same build id, or without one the right checksum.
- * Outside of our own debug_dir the file must belong to root, to us or to the owner of the ELF file.
+ * Opens the debug file that belongs to elf: the same build id, or without one the right checksum
+ * (within limits of bytes and time: UNREAD_CHECKSUM). Sink thread only. Outside of our own debug_dir the file must belong to root, to us or to the owner of the ELF file.
  * Returns a descriptor that the caller owns, or -ENOENT.
  */
 int debugfile__open(const struct elf *elf, const struct debugfile_places *places);

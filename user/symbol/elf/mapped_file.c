@@ -24,6 +24,7 @@ bool mapped_file__is(const struct mapped *mapped, const struct stat *st)
 
 /*
  * Opens by name: in the process's root, else in ours. The name may belong to another file by now.
+ * The kernel has resolved a path in maps: a symbolic link in it came later, and is not followed.
  */
 static int open_name(const char *proc, uint32_t pid, const struct mapped *mapped, const char *name,
 		     struct stat *st)
@@ -32,7 +33,7 @@ static int open_name(const char *proc, uint32_t pid, const struct mapped *mapped
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%u/root", proc, pid);
-	fd = openfile__in_root(path, name, st);
+	fd = openfile__in_root_no_links(path, name, st);
 	if (fd >= 0 && mapped_file__is(mapped, st))
 		return fd;
 	if (fd >= 0)

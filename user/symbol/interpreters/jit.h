@@ -57,11 +57,10 @@ struct perfmap {
 	uint64_t last;	   /* hash of the last bytes before off */
 	uint64_t mtime_ns;
 	uint64_t next_ns;    /* do not read or search again before this time */
+	uint64_t refused;    /* inode of the last file that was refused; 0: none */
 	uint32_t generation; /* changes with each change of the table; 0: no table yet */
 	bool full;	     /* stop reading: the file is too large */
 	bool behind;	     /* CPU time limit reached: more to read now */
-	uint64_t until_ns;   /* limit of this thread's CPU time; checked every CLOCK_EVERY lines */
-	unsigned line_cnt;
 };
 
 void perfmap__init(struct perfmap *map);
@@ -69,8 +68,9 @@ void perfmap__free(struct perfmap *map);
 
 /*
  * Finds the map below `root` (/proc/PID/root) of a process with the pid nspid in its namespace, and
- * reads what was added. The file is not trusted: only a regular file of that user or root is read.
- * Cheap to call often. On an error the table stays as it was.
+ * reads what was added. The file is not trusted: only a regular file of that user is read, and no
+ * symbolic link is followed. Reads 64 MiB at most, for 50 ms of CPU time in one call. Cheap to call
+ * often. On an error the table stays as it was.
  */
 void perfmap__update(struct perfmap *map, const char *root, uint32_t nspid, uid_t uid);
 
@@ -91,8 +91,9 @@ struct jitdump {
 	struct names names;	 /* left in the file */
 	struct jit_lines *lines; /* sorted by address, then by position in the file */
 	size_t line_cnt, line_cap;
-	int fd;	   /* -1: not found yet */
-	dev_t dev; /* of the file */
+	int fd;	    /* -1: not found yet */
+	char *name; /* for messages; or NULL */
+	dev_t dev;  /* of the file */
 	uint64_t inode;
 	uint64_t off;	     /* read up to here */
 	uint64_t next_ns;    /* do not read again before this time */
@@ -109,9 +110,9 @@ bool jitdump__is(const struct mapped *mapped);
 
 /*
  * Switches to another file. Takes ownership of fd. Closes fd unless it is a jitdump file of the
- * process's user or root.
+ * process's user. name: for the message about another owner.
  */
-void jitdump__open(struct jitdump *dump, int fd, uid_t uid);
+void jitdump__open(struct jitdump *dump, int fd, uid_t uid, const char *name);
 
 /*
  * Reads what was added to the file, for at most JITDUMP_CPU_NS of the thread's CPU time. Later

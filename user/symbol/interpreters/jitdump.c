@@ -16,6 +16,7 @@
 #include "base/apart.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/unread.h"
 
 #define MAGIC	    0x4a695444
 #define FILE_MAX_SZ (1ull << 32)
@@ -62,6 +63,7 @@ void jitdump__free(struct jitdump *dump)
 	code_map__free(&dump->code);
 	names__free(&dump->names);
 	free(dump->lines);
+	free(dump->name);
 	if (dump->fd >= 0)
 		close(dump->fd);
 	jitdump__init(dump);
@@ -78,21 +80,27 @@ bool jitdump__is(const struct mapped *mapped)
 	return !strcmp(at, ".dump");
 }
 
-void jitdump__open(struct jitdump *dump, int fd, uid_t uid)
+void jitdump__open(struct jitdump *dump, int fd, uid_t uid, const char *name)
 {
 	uint32_t generation = dump->generation;
 	struct file_head head;
 	struct image img;
 	struct stat st;
 
-	if (apart__stat(fd, &st) || (st.st_uid != uid && st.st_uid) || image__of_fd(&img, fd) ||
+	if (apart__stat(fd, &st) || image__of_fd(&img, fd) ||
 	    image__read(&img, 0, &head, sizeof(head)) || head.magic != MAGIC ||
 	    head.size < sizeof(head) || head.size > img.size) {
 		close(fd);
 		return;
 	}
+	if (st.st_uid != uid) {
+		unread__add(UNREAD_OWNER, name);
+		close(fd);
+		return;
+	}
 	jitdump__free(dump);
 	dump->fd = fd;
+	dump->name = strdup(name);
 	dump->dev = st.st_dev;
 	dump->inode = st.st_ino;
 	dump->off = head.size;
@@ -209,6 +217,8 @@ static void read_on(struct jitdump *dump, const struct image *img)
 		dump->behind = res > 0 && is_time_up(++cnt, until_ns);
 	}
 	dump->full = res < 0 || dump->off >= FILE_MAX_SZ;
+	if (dump->full)
+		unread__add(UNREAD_JIT, dump->name ?: "jitdump");
 	if (dump->off == begin)
 		return;
 	if (dump->line_cnt > line_cnt)

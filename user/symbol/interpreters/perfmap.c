@@ -7,6 +7,7 @@
 #include "symbol/interpreters/jit.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,13 +17,14 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/proc.h"
+#include "base/unread.h"
 
-#define FILE_MAX_SZ   (256ull << 20)
+#define FILE_MAX_SZ   (64ull << 20)
 #define ENTRIES_MAX   (256u << 10)
 #define ENTRIES_AGAIN (ENTRIES_MAX / 4 * 3) /* full when more than these remain after a clean-up */
-#define CLOCK_EVERY   1024		    /* lines between looks at the clock */
 #define CPU_NS	      (50 * NS_PER_MS)	    /* limit of one reading, without the sort */
 #define LAST_SZ	      4096
+#define LINE_MAX_SZ   32768 /* longer lines are skipped: proc.h */
 #define LOOK_NS	      (100 * NS_PER_MS)
 #define COST_SHARE    20 /* re-reading takes at most 1/20 of a CPU */
 
@@ -59,15 +61,10 @@ static int take_line(struct perfmap *map, char *line, uint64_t off)
 	return symtab__add(&map->tab, addr, size, false, RANK_GLOBAL, off);
 }
 
-/* -EAGAIN: the time is up; the next reading continues. */
 static int add_line(char *line, size_t len, uint64_t off, void *ctx)
 {
-	struct perfmap *map = ctx;
-	int res = take_line(map, line, off);
-
-	if (!res && ++map->line_cnt % CLOCK_EVERY == 0 && clock__thread_ns() >= map->until_ns)
-		res = -EAGAIN;
-	return res;
+	(void)len;
+	return take_line(ctx, line, off);
 }
 
 /* Starts at the begin, after another file was opened or the file was truncated. */
@@ -82,20 +79,41 @@ static void restart(struct perfmap *map, int fd)
 	map->generation = generation + 1;
 }
 
+/* Counts each file once, though it is searched ten times a second. A link has no inode here. */
+static void refuse(struct perfmap *map, enum unread reason, uint64_t inode, const char *path)
+{
+	char name[80];
+
+	if (map->refused == inode)
+		return;
+	map->refused = inode;
+	snprintf(name, sizeof(name), "/%s", path);
+	unread__add(reason, name);
+}
+
+/*
+ * Every user can create this file for any process, as a link to a file that only root may read. So
+ * no link is followed, and the file must be the process's user's. A hard link keeps its owner: it
+ * could be root's file, for a process of root.
+ */
 static void look_for(struct perfmap *map, const char *root, uint32_t nspid, uid_t uid)
 {
 	char path[64];
 	struct stat st;
 	int fd;
 
-	snprintf(path, sizeof(path), "tmp/perf-%u.map", nspid);
-	fd = openfile__in_root(root, path, &st);
+	snprintf(path, sizeof(path), "tmp/perf-%" PRIu32 ".map", nspid);
+	fd = openfile__in_root_no_links(root, path, &st);
+	if (fd == -ELOOP)
+		refuse(map, UNREAD_LINK, UINT64_MAX, path);
 	if (fd < 0)
 		return;
-	if (st.st_uid == uid || st.st_uid == 0)
+	if (st.st_uid == uid && st.st_nlink <= 1) {
 		restart(map, fd);
-	else
-		close(fd);
+		return;
+	}
+	refuse(map, st.st_uid == uid ? UNREAD_LINK : UNREAD_OWNER, st.st_ino, path);
+	close(fd);
 }
 
 static uint64_t hash_last(const struct perfmap *map)
@@ -109,16 +127,22 @@ static uint64_t hash_last(const struct perfmap *map)
 		       : XXH3_64bits(last, len);
 }
 
-static void read_on(struct perfmap *map)
+/* A reading ends at the limit of its time; the next one continues. */
+static void read_on(struct perfmap *map, uint32_t nspid)
 {
 	uint64_t left = map->off < FILE_MAX_SZ ? FILE_MAX_SZ - map->off : 0;
+	struct lines_limit limit = { left, clock__thread_ns() + CPU_NS };
 	struct image img;
+	char path[64];
 	int res;
 
-	map->until_ns = clock__thread_ns() + CPU_NS;
-	res = lines__read(map->fd, &map->off, left, add_line, map);
-	map->behind = res == -EAGAIN;
-	map->full = res && !map->behind;
+	res = lines__read(map->fd, &map->off, limit, add_line, map, &map->behind);
+	map->full = res || (map->behind && map->off + LINE_MAX_SZ >= FILE_MAX_SZ);
+	map->behind = map->behind && !map->full;
+	if (map->full) {
+		snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", nspid);
+		unread__add(UNREAD_JIT, path);
+	}
 	map->last = hash_last(map);
 	symtab__finish_latest(&map->tab);
 	if (!image__of_fd(&img, map->fd))
@@ -154,7 +178,7 @@ void perfmap__update(struct perfmap *map, const char *root, uint32_t nspid, uid_
 	if (is_anew(map, &st))
 		restart(map, map->fd);
 	if ((uint64_t)st.st_size > map->off && !map->full) {
-		read_on(map);
+		read_on(map, nspid);
 		map->next_ns = clock__mono_ns() + (clock__thread_ns() - begin_ns) * COST_SHARE;
 	}
 }

@@ -7,17 +7,26 @@
 #include <elfutils/debuginfod.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <uthash.h>
 
 #include "base/thread.h"
+#include "base/unread.h"
 #include "symbol/elf/elf.h"
 
-#define WANTED_MAX 1024
-#define TIMEOUT	   "10" /* seconds without progress; debuginfod's own default is 90 */
+#define TIMEOUT	    "10"	/* seconds without progress; debuginfod's own default is 90 */
+#define MAXTIME	    "60"	/* seconds of a download; debuginfod has no limit */
+#define FETCHED_MAX (4ll << 30) /* bytes of all files, those from the client's cache included */
+/*
+ * Bytes of a file, unless the user has set DEBUGINFOD_MAXSIZE. Not by setting that: for each request
+ * the library then adds one more header and, up to 0.188 at least, leaks a buffer.
+ */
+#define FILE_MAX (512ll << 20)
 
 /*
  * Loaded with the first server. Linking it would also load libcurl and its dependencies for every
@@ -40,14 +49,29 @@ struct wanted {
 	char build_id[BUILD_ID_HEX_SZ];
 };
 
-/* The lock guards all but the debuginfod client, which belongs to the thread. */
+/* Number of requests of a process or, unless it is root, of a user. */
+struct asker {
+	struct asker_key {
+		uint32_t is_user, id;
+	} key;
+	unsigned cnt;
+	UT_hash_handle hh;
+};
+
+/*
+ * The lock guards all but the debuginfod client and the last two members, which belong to the thread. Every
+ * request has at most two askers, so their number is bounded, too.
+ */
 struct fetch {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
 	pthread_t thread;
 	bool running, stop;
 	struct wanted *all;
+	struct asker *askers;
 	unsigned cnt;
+	long long fetched, file_max; /* bytes of all files so far; limit of one */
+	bool too_large;
 };
 
 static bool load_library(struct err *err)
@@ -81,10 +105,29 @@ static bool has_stopped(struct fetch *fetch)
 	return ret;
 }
 
-/* Called now and then during a download; nonzero aborts it. */
+/* Called now and then during a download, with bytes so far and in total; nonzero aborts it. */
 static int on_progress(debuginfod_client *client, long a, long b)
 {
-	return has_stopped(lib.get_user_data(client));
+	struct fetch *fetch = lib.get_user_data(client);
+
+	fetch->too_large = a > fetch->file_max || b > fetch->file_max;
+	return fetch->too_large || has_stopped(fetch);
+}
+
+/* A descriptor, or -1: not available. */
+static int download(struct fetch *fetch, debuginfod_client *client, const char *build_id)
+{
+	struct stat st;
+	int fd = -EDQUOT;
+
+	fetch->too_large = false;
+	if (fetch->fetched < FETCHED_MAX)
+		fd = lib.find_debuginfo(client, (const unsigned char *)build_id, 0, NULL);
+	if (fd >= 0 && !fstat(fd, &st))
+		fetch->fetched += st.st_size;
+	if (fetch->too_large || fd == -EFBIG || fd == -ETIME || fd == -EDQUOT)
+		unread__add(UNREAD_FETCH, build_id);
+	return fd < 0 ? -1 : fd;
 }
 
 static struct wanted *next_wanted(struct fetch *fetch)
@@ -109,7 +152,7 @@ static void take(struct fetch *fetch, debuginfod_client *client)
 	wanted->asked = true; /* stays in the table: nothing is removed while the thread runs */
 	memcpy(build_id, wanted->build_id, sizeof(build_id));
 	pthread_mutex_unlock(&fetch->lock);
-	fd = lib.find_debuginfo(client, (const unsigned char *)build_id, 0, NULL);
+	fd = download(fetch, client, build_id);
 	pthread_mutex_lock(&fetch->lock);
 	if (fd >= 0) {
 		wanted->fd = fd;
@@ -146,6 +189,8 @@ struct fetch *fetch__new(struct err *err)
 		return NULL;
 	}
 	setenv(DEBUGINFOD_TIMEOUT_ENV_VAR, TIMEOUT, 0);
+	setenv(DEBUGINFOD_MAXTIME_ENV_VAR, MAXTIME, 0);
+	ret->file_max = getenv(DEBUGINFOD_MAXSIZE_ENV_VAR) ? LLONG_MAX : FILE_MAX;
 	pthread_mutex_init(&ret->lock, NULL);
 	pthread_cond_init(&ret->more, NULL);
 	return ret;
@@ -154,6 +199,7 @@ struct fetch *fetch__new(struct err *err)
 void fetch__free(struct fetch *fetch)
 {
 	struct wanted *wanted, *next;
+	struct asker *asker, *next_asker;
 
 	if (!fetch)
 		return;
@@ -168,6 +214,10 @@ void fetch__free(struct fetch *fetch)
 		if (wanted->fd >= 0)
 			close(wanted->fd);
 		free(wanted);
+	}
+	HASH_ITER (hh, fetch->askers, asker, next_asker) {
+		HASH_DEL(fetch->askers, asker);
+		free(asker);
 	}
 	pthread_cond_destroy(&fetch->more);
 	pthread_mutex_destroy(&fetch->lock);
@@ -189,22 +239,64 @@ static struct wanted *find(const struct fetch *fetch, const char *build_id)
 	return ret;
 }
 
-void fetch__want(struct fetch *fetch, const char *build_id)
+static struct asker *asker_of(struct fetch *fetch, bool is_user, uint32_t id)
+{
+	const struct asker_key key = { is_user, id };
+	struct asker *ret;
+
+	HASH_FIND(hh, fetch->askers, &key, sizeof(key), ret);
+	if (!ret && (ret = calloc(1, sizeof(*ret)))) {
+		ret->key = key;
+		HASH_ADD(hh, fetch->askers, key, sizeof(key), ret);
+	}
+	return ret;
+}
+
+/* Counts a request. False: a limit is reached. */
+static bool admit(struct fetch *fetch, struct fetch_asker by)
+{
+	struct asker *process, *user;
+
+	if (HASH_COUNT(fetch->all) >= FETCHES_MAX)
+		return false;
+	process = asker_of(fetch, false, by.pid);
+	user = asker_of(fetch, true, by.uid);
+	if (!process || !user || process->cnt >= FETCHES_OF_PROCESS ||
+	    (by.uid && user->cnt >= FETCHES_OF_USER))
+		return false;
+	process->cnt++;
+	user->cnt++;
+	return true;
+}
+
+static void add_wanted(struct fetch *fetch, const char *build_id)
+{
+	struct wanted *wanted = calloc(1, sizeof(*wanted));
+
+	if (!wanted)
+		return;
+	wanted->fd = -1;
+	strcpy(wanted->build_id, build_id);
+	HASH_ADD_STR(fetch->all, build_id, wanted);
+	pthread_cond_signal(&fetch->more);
+}
+
+void fetch__want(struct fetch *fetch, const char *build_id, struct fetch_asker asker)
 {
 	size_t len = strlen(build_id);
-	struct wanted *wanted;
+	bool refused = false;
 
-	if (!fetch || !len || len >= sizeof(wanted->build_id))
+	if (!fetch || !len || len >= BUILD_ID_HEX_SZ)
 		return;
 	pthread_mutex_lock(&fetch->lock);
-	if (!find(fetch, build_id) && HASH_COUNT(fetch->all) < WANTED_MAX && start(fetch) &&
-	    (wanted = calloc(1, sizeof(*wanted)))) {
-		wanted->fd = -1;
-		memcpy(wanted->build_id, build_id, len);
-		HASH_ADD_STR(fetch->all, build_id, wanted);
-		pthread_cond_signal(&fetch->more);
+	if (!find(fetch, build_id) && start(fetch)) {
+		refused = !admit(fetch, asker);
+		if (!refused)
+			add_wanted(fetch, build_id);
 	}
 	pthread_mutex_unlock(&fetch->lock);
+	if (refused)
+		unread__add(UNREAD_FETCH, build_id);
 }
 
 int fetch__open(struct fetch *fetch, const char *build_id)
@@ -247,7 +339,7 @@ void fetch__free(struct fetch *fetch)
 {
 }
 
-void fetch__want(struct fetch *fetch, const char *build_id)
+void fetch__want(struct fetch *fetch, const char *build_id, struct fetch_asker asker)
 {
 }
 

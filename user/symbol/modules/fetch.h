@@ -1,23 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Downloads of debug files from the debuginfod servers in DEBUGINFOD_URLS, in a thread of their
- * own; each build id is asked for once. The files land in the usual cache of the client. Without
- * libdebuginfod at build time there are no downloads.
+ * own; each build id is asked for once, whatever the answer. The files land in the usual cache of
+ * the client. Without libdebuginfod at build time there are no downloads.
+ *
+ * A traced program chooses its build ids, so it could make us download any file of the server. The
+ * limits are: FETCHES_OF_PROCESS and FETCHES_OF_USER requests, FETCHES_MAX in total; 512 MiB and
+ * 60 s for a file, unless DEBUGINFOD_MAXSIZE and DEBUGINFOD_MAXTIME say otherwise; 4 GiB in total.
+ * What a limit leaves out is counted: UNREAD_FETCH.
  */
 #ifndef JANK_SYMBOL_MODULES_FETCH_H
 #define JANK_SYMBOL_MODULES_FETCH_H
 
 #include "base/err.h"
 #include <stdbool.h>
+#include <stdint.h>
+
+#define FETCHES_MAX	   1024
+#define FETCHES_OF_USER	   256
+#define FETCHES_OF_PROCESS 64
 
 struct fetch;
+
+/* The process that has mapped the module. */
+struct fetch_asker {
+	uint32_t pid, uid;
+};
 
 /* NULL: no servers are set, or out of memory. The thread starts with the first request. */
 struct fetch *fetch__new(struct err *err);
 void fetch__free(struct fetch *fetch); /* accepts NULL; aborts a running download */
 
 /* Requests the debug file of a build id, once. Accepts NULL. */
-void fetch__want(struct fetch *fetch, const char *build_id);
+void fetch__want(struct fetch *fetch, const char *build_id, struct fetch_asker asker);
 
 /*
  * The file of a build id: a descriptor that the caller owns, or -1: not there, or not yet. Accepts

@@ -77,7 +77,7 @@ int kallsyms__load(struct symtab *tab, const char *path)
 	fd = openfile__path(path, NULL);
 	if (fd < 0)
 		return fd;
-	ret = lines__read(fd, &off, FILE_MAX_SZ, add_line, tab);
+	ret = lines__read(fd, &off, (struct lines_limit){ FILE_MAX_SZ, 0 }, add_line, tab, NULL);
 	close(fd);
 	symtab__finish(tab);
 	drop_ends(tab);

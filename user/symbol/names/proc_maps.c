@@ -6,19 +6,14 @@
 #include "symbol/names/proc_maps.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "base/proc.h"
 #include "symbol/names/symbolize.h"
-
-#define LINES_MAX 1000000
-#define BYTES_MAX (512ull << 20)
 
 /*
  * Some JIT compilers map their code twice, for writing and for execution: Erlang's asmjit (vmem)
@@ -99,8 +94,7 @@ static int add_line(char *text, size_t len, uint64_t off, void *ctx)
 	struct mapped *mapped;
 	struct proc_maps_line line;
 
-	if (++maps->line_cnt > LINES_MAX)
-		return -E2BIG;
+	maps->line_cnt++;
 	if (maps_line__parse(text, false, &line) != 1)
 		return 0;
 	mapped = mapped_of(maps, &line);
@@ -143,14 +137,9 @@ static struct mapped *object_of(struct proc_maps *maps, const struct mapping *ma
 
 int proc_maps__read(struct proc_maps *maps, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), ret;
-	uint64_t off = 0;
+	int ret = maps_file__read(path, add_line, maps);
 
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	ret = lines__read(fd, &off, BYTES_MAX, add_line, maps);
-	close(fd);
-	if (ret && ret != -E2BIG)
+	if (ret)
 		return ret;
 	if (!maps->line_cnt)
 		return -ESRCH;

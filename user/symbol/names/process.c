@@ -252,7 +252,7 @@ static void find_jitdump(struct process_env *env, struct process *process)
 			continue;
 		if (process->dump.fd < 0 || st.st_ino != process->dump.inode ||
 		    st.st_dev != process->dump.dev)
-			jitdump__open(&process->dump, fd, process->uid);
+			jitdump__open(&process->dump, fd, process->uid, mapped->path);
 		else
 			close(fd);
 		return;
@@ -376,7 +376,11 @@ static void load(struct process_env *env, const struct process *process, struct 
 	if (mapped->module->loaded)
 		return;
 	snprintf(root, sizeof(root), "%s/%u/root", env->proc, process->living);
-	places = (struct debugfile_places){ env->debug_dir, root, mapped->path, env->fetch };
+	places = (struct debugfile_places){ .debug_dir = env->debug_dir,
+					    .root = root,
+					    .path = mapped->path,
+					    .fetch = env->fetch,
+					    .asker = { process->pid, process->uid } };
 	module__load(&env->modules, mapped->module, fd, &places);
 }
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Preemptors, by process. */
-#include "verdict/blame.h"
+/* The preemptors of a record, by process. */
+#include "export/text/text.h"
 
+#include "tests/export_record.h"
 #include "tests/tap.h"
 #include "tests/verdict_fixture.h"
 
 static void test_by_process(void)
 {
 	struct block *block = verdict__block();
-	struct other_task *tasks;
+	Jankbpf__Preemptor *tasks;
 	size_t cnt;
 
 	verdict__preemptor(block, 7, "compiler", 30 * MS, 122);
@@ -16,7 +17,7 @@ static void test_by_process(void)
 	verdict__preemptor(block, 8, "helper", 20 * MS, 122);
 	verdict__preemptor(block, 0, "swapper", 2 * MS, 0);
 	verdict__preemptor(block, 0, "swapper", 1 * MS, 0);
-	tasks = runnable__by_process(block, &cnt);
+	tasks = preemptors__by_process(fixture__record(block)->block, &cnt);
 	is_uint(cnt, 4, "one entry for each process");
 	is_uint(tasks[0].ns, 45 * MS, "with the time of all its threads");
 	is_str(tasks[0].comm, "node", "and the name of the thread with most of it");
@@ -26,7 +27,7 @@ static void test_by_process(void)
 	block__free(block);
 
 	block = verdict__block();
-	tasks = runnable__by_process(block, &cnt);
+	tasks = preemptors__by_process(fixture__record(block)->block, &cnt);
 	ok(tasks && !cnt, "no preemptors, no entries");
 	free(tasks);
 	block__free(block);

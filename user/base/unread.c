@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Counts by reason, each with the first object. See unread.h. */
+#include "base/unread.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+#define OBJECT_SZ 256
+
+static const char *const texts[UNREAD_CNT] = {
+	[UNREAD_OWNER] = "not read, because it does not belong to the process's user: names of JIT "
+			 "code are missing; chown it to that user",
+	[UNREAD_LINK] = "not read, because it is a symbolic link, lies below one, or has several "
+			"names: names of JIT code are missing; put the file itself there",
+	[UNREAD_MAPS] =
+		"not read to its end, because it is too long: code in the mappings after that has "
+		"neither names nor probes; trace other processes without this one",
+	[UNREAD_CHECKSUM] =
+		"not used, because its checksum would take too long to compute: names and "
+		"lines are missing; link the program with --build-id",
+	[UNREAD_FETCH] =
+		"the debug file of this build id was not downloaded: it is too large or too "
+		"slow, or too many were requested; names and lines are missing; set "
+		"DEBUGINFOD_MAXSIZE and DEBUGINFOD_MAXTIME, or install its debug symbols",
+	[UNREAD_JIT] =
+		"not read to its end, because it is too large or invalid: names of newer JIT "
+		"code are missing; restart the program",
+};
+
+static struct {
+	pthread_mutex_t lock;
+	uint64_t cnt; /* also read without the lock, like `pending` */
+	unsigned pending;
+	bool seen[UNREAD_CNT], told[UNREAD_CNT];
+	char first[UNREAD_CNT][OBJECT_SZ];
+} unread = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static _Thread_local uint64_t own_cnt;
+
+void unread__add(enum unread reason, const char *object)
+{
+	own_cnt++;
+	__atomic_fetch_add(&unread.cnt, 1, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&unread.lock);
+	if (!unread.seen[reason]) {
+		snprintf(unread.first[reason], OBJECT_SZ, "%s", object);
+		unread.seen[reason] = true;
+		__atomic_fetch_add(&unread.pending, 1, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&unread.lock);
+}
+
+uint64_t unread__cnt(void)
+{
+	return __atomic_load_n(&unread.cnt, __ATOMIC_RELAXED);
+}
+
+uint64_t unread__own_cnt(void)
+{
+	return own_cnt;
+}
+
+bool unread__next(char *ret, size_t size)
+{
+	bool found = false;
+
+	if (!__atomic_load_n(&unread.pending, __ATOMIC_RELAXED))
+		return false;
+	pthread_mutex_lock(&unread.lock);
+	for (int i = 0; i < UNREAD_CNT && !found; i++) {
+		found = unread.seen[i] && !unread.told[i];
+		if (!found)
+			continue;
+		snprintf(ret, size, "'%s': %s", unread.first[i], texts[i]);
+		unread.told[i] = true;
+		__atomic_fetch_sub(&unread.pending, 1, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&unread.lock);
+	return found;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A user of /etc/passwd with the groups of /etc/group. Not by getpwnam and initgroups: a static
+ * program has no NSS, and a directory service may block for ever.
+ */
+#ifndef JANK_BASE_USER_ACCOUNT_H
+#define JANK_BASE_USER_ACCOUNT_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct user_account {
+	uid_t uid;
+	gid_t gid;
+	gid_t *groups; /* the own one and those that list the user */
+	size_t group_cnt;
+	char *name, *home, *shell;
+};
+
+/*
+ * Finds a user by name, or by number where no user has that name. Returns 0, -ENOENT or -ENOMEM.
+ * On success the caller frees ret with user_account__free.
+ */
+int user_account__find(const char *user, struct user_account *ret);
+void user_account__free(struct user_account *account); /* accepts one of zeros */
+
+/*
+ * Makes this process that user's: groups, gid, uid, and HOME, USER, LOGNAME, SHELL. For a child
+ * with one thread, before its exec. Returns 0 or -errno; then the process must end.
+ */
+int user_account__become(const struct user_account *account);
+
+#endif

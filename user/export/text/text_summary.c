@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The summary of a run: its totals, losses, what was not watched, the cost, and each loop. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "export/text/text.h"
+#include "export/values.h"
+#include "model/unwatched.h"
+
+#define INDENT	     "   "
+#define NAME_COLUMNS 30
+
+#define UNWATCHED_LINES 10
+
+#define START_NOTABLE_NS NS_PER_MS
+
+#define LOG2_CNT 35 /* elements of Loop.log2; the last one also counts all longer durations */
+
+/* Show each loss with its reason: the reason is a stable key of the records. */
+void text__add_lost(struct text *t, const Jankbpf__Lost *lost)
+{
+	struct loss_count loss;
+	bool any = false;
+
+	for (unsigned i = 0; value__next_loss(lost, &i, &loss); any = true) {
+		text__put(t, STYLE_WARN, any ? "" : INDENT "lost:");
+		text__putf(t, STYLE_WARN, "%s %s %s", any ? "," : "", text__grouped(loss.cnt).str,
+			   loss.reason);
+	}
+	if (any)
+		text__nl(t);
+}
+
+/* "(4.7", "(34": two digits, and no exponent */
+static void put_figure(struct text *t, double value, const char *unit)
+{
+	text__putf(t, STYLE_DIM, value < 9.95 ? " (%.2g%s" : " (%.0f%s", value, unit);
+}
+
+/* If blocks were lost, the rest does not give the rate. */
+static bool lost_blocks(const Jankbpf__Summary *summary)
+{
+	const Jankbpf__Lost *lost = summary->lost;
+
+	return lost && (lost->ring_full || lost->queue_full || lost->share_exceeded);
+}
+
+static bool lost_nothing(const Jankbpf__Summary *summary)
+{
+	struct loss_count loss;
+	unsigned pos = 0;
+
+	return !value__next_loss(summary->lost, &pos, &loss);
+}
+
+/* Puts "(34 per million)", or percent for a high rate. */
+static void put_rate(struct text *t, const Jankbpf__Summary *summary, uint64_t blocks,
+		     uint64_t dispatches)
+{
+	double rate = dispatches ? (double)blocks / (double)dispatches : 0;
+
+	if (!blocks || !dispatches || lost_blocks(summary))
+		return;
+	if (rate >= 0.001)
+		put_figure(t, rate * 100, "%");
+	else
+		put_figure(t, rate * 1e6, " per million");
+	text__put(t, STYLE_DIM, ")");
+}
+
+static void put_totals(struct text *t, const Jankbpf__Summary *summary)
+{
+	text__put(t, STYLE_NONE, INDENT);
+	text__put_duration(t, STYLE_NONE, summary->elapsed_ns);
+	text__put(t, STYLE_NONE, " · ");
+	if (!summary->n_loops && !summary->idle_loop && summary->n_not_watched) {
+		text__put(t, STYLE_WARN, "nothing was watched");
+		text__nl(t);
+		return;
+	}
+	text__putf(t, STYLE_NONE, "%s dispatch%s · ", text__grouped(summary->dispatches).str,
+		   summary->dispatches == 1 ? "" : "es");
+	text__put_count(t, summary->blocks ? STYLE_JANK : STYLE_GOOD, summary->blocks, "block");
+	put_rate(t, summary, summary->blocks, summary->dispatches);
+	if (summary->hangs) {
+		text__put(t, STYLE_NONE, " · ");
+		text__put_count(t, STYLE_HANG, summary->hangs, "hang");
+	}
+	if (lost_nothing(summary))
+		text__put(t, STYLE_NONE, " · nothing lost");
+	text__nl(t);
+}
+
+static void put_side(struct text *t, const char *side, uint64_t ns, uint64_t elapsed_ns)
+{
+	double pct = elapsed_ns ? 100.0 * (double)ns / (double)elapsed_ns : 0;
+
+	text__putf(t, STYLE_DIM, "%s ", side);
+	text__put_duration(t, STYLE_DIM, ns);
+	if (!elapsed_ns)
+		return;
+	put_figure(t, pct, "% CPU");
+	text__put(t, STYLE_DIM, "), ");
+}
+
+static void put_cost(struct text *t, const Jankbpf__Summary *summary)
+{
+	const Jankbpf__Cost *cost = summary->cost;
+
+	if (!cost)
+		return;
+	text__put(t, STYLE_DIM, INDENT "own cost: ");
+	if (cost->has_bpf_ns && summary->dispatches)
+		text__putf(t, STYLE_DIM, "%s ns a dispatch, ",
+			   text__grouped(cost->bpf_ns / summary->dispatches).str);
+	if (cost->has_bpf_ns)
+		put_side(t, "kernel", cost->bpf_ns, summary->elapsed_ns);
+	put_side(t, "user", cost->user_cpu_ns, summary->elapsed_ns);
+	text__putf(t, STYLE_DIM, "%.1f MiB", (double)cost->rss_kb / 1024);
+	text__nl(t);
+}
+
+/*
+ * One dispatch in 10,000 must be visible next to the others: each step up is eight times as many.
+ */
+static const char *hist_cell(uint64_t cnt)
+{
+	static const char *const steps[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+	unsigned step = 0;
+
+	for (; cnt && step < 8; cnt >>= 3)
+		step++;
+	return steps[step];
+}
+
+static void put_quantile(struct text *t, const char *name, bool known, uint64_t ns)
+{
+	if (!known)
+		return;
+	text__putf(t, STYLE_DIM, " · %s ", name);
+	text__put_duration(t, STYLE_DIM, ns);
+}
+
+/* "1.02 µs ▕▁▅█▃▁  ▁▏ 537 ms": octaves, from the first non-empty one to the end of the last. */
+static void put_octaves(struct text *t, const Jankbpf__Loop *loop)
+{
+	size_t first = 0, last = loop->n_log2 < LOG2_CNT ? loop->n_log2 : LOG2_CNT;
+
+	while (first < last && !loop->log2[first])
+		first++;
+	while (last > first && !loop->log2[last - 1])
+		last--;
+	text__put_duration(t, STYLE_DIM, 1ull << first);
+	text__put(t, STYLE_DIM, " ▕");
+	for (size_t i = first; i < last; i++)
+		text__put(t, STYLE_GOOD, hist_cell(loop->log2[i]));
+	text__put(t, STYLE_DIM, "▏ ");
+	text__put_duration(t, STYLE_DIM, 1ull << last);
+	text__put(t, STYLE_DIM, last < LOG2_CNT ? "" : " and more");
+}
+
+static void put_hist(struct text *t, const Jankbpf__Loop *loop)
+{
+	if (!loop->n_log2)
+		return;
+	text__put(t, STYLE_NONE, INDENT INDENT);
+	put_octaves(t, loop);
+	put_quantile(t, "p50", loop->has_p50_ns, loop->p50_ns);
+	put_quantile(t, "p99", loop->has_p99_ns, loop->p99_ns);
+	put_quantile(t, "max", loop->has_max_ns, loop->max_ns);
+	text__nl(t);
+}
+
+/* Start delays of dispatches, shown only above the noise of an idle machine. */
+static void put_starts(struct text *t, const Jankbpf__StartDelays *starts)
+{
+	if (!starts || starts->max_ns < START_NOTABLE_NS)
+		return;
+	text__put(t, STYLE_DIM, INDENT INDENT "late starts");
+	put_quantile(t, "p50", starts->has_p50_ns, starts->p50_ns);
+	put_quantile(t, "p99", starts->has_p99_ns, starts->p99_ns);
+	put_quantile(t, "max", starts->has_max_ns, starts->max_ns);
+	text__nl(t);
+}
+
+static void put_loop(struct text *t, const Jankbpf__Summary *summary, const Jankbpf__Loop *loop)
+{
+	text__putf(t, STYLE_NONE, INDENT "%s ", loop->loop ? loop->loop : "unknown");
+	text__put_cut(t, STYLE_BOLD, value__name(loop->process), NAME_COLUMNS);
+	text__putf(t, STYLE_NONE, " (pid %" PRIu32 "): %s dispatch%s, ", loop->pid,
+		   text__grouped(loop->dispatches).str, loop->dispatches == 1 ? "" : "es");
+	text__put_count(t, loop->blocks ? STYLE_JANK : STYLE_NONE, loop->blocks, "block");
+	put_rate(t, summary, loop->blocks, loop->dispatches);
+	text__nl(t);
+	put_hist(t, loop);
+	put_starts(t, loop->start_delays);
+}
+
+/* --- what was not watched */
+
+static void put_unwatched(void *ctx, const char *line)
+{
+	struct text *t = ctx;
+
+	text__put(t, STYLE_WARN, INDENT "not watched:");
+	text__wrap(t, STYLE_NONE, INDENT INDENT, line);
+	text__nl(t);
+}
+
+static void add_unwatched(struct text *t, const Jankbpf__Summary *summary)
+{
+	struct unwatched_list list = { .more_cnt = summary->not_watched_more };
+
+	for (size_t i = 0; i < summary->n_not_watched; i++) {
+		int res = unwatched__add_record(&list, summary->not_watched[i]);
+
+		list.more_cnt += res == -EINVAL;
+		t->out.failed |= res == -ENOMEM;
+	}
+	t->out.failed |= unwatched__each_line(&list, UNWATCHED_LINES, put_unwatched, t) < 0;
+	unwatched__free(&list);
+}
+
+/* "over the share: uid 1000: 1,234 records, 5 stacks" */
+static void add_over_share(struct text *t, const Jankbpf__OverShare *user)
+{
+	const struct {
+		const char *what;
+		uint64_t cnt;
+	} lost[] = {
+		{ "records", user->records },
+		{ "stacks", user->stacks },
+		{ "threads", user->threads },
+	};
+	const char *sep = ": ";
+
+	text__put(t, STYLE_WARN, INDENT "over the share: ");
+	if (user->has_uid)
+		text__putf(t, STYLE_NONE, "uid %u", user->uid);
+	else
+		text__put(t, STYLE_NONE, "other users");
+	for (size_t i = 0; i < sizeof(lost) / sizeof(*lost); i++) {
+		if (!lost[i].cnt)
+			continue;
+		text__putf(t, STYLE_NONE, "%s%s %s", sep, text__grouped(lost[i].cnt).str,
+			   lost[i].what);
+		sep = ", ";
+	}
+	text__nl(t);
+}
+
+void text__add_summary(struct text *t, const Jankbpf__Summary *summary)
+{
+	text__put(t, STYLE_DIM, "━━ ");
+	text__put(t, STYLE_BOLD, "summary ");
+	text__fill(t, STYLE_DIM, "━", t->width);
+	text__nl(t);
+	put_totals(t, summary);
+	text__add_lost(t, summary->lost);
+	for (size_t i = 0; i < summary->n_over_share; i++)
+		add_over_share(t, summary->over_share[i]);
+	if (summary->stopped_blocks) {
+		text__put(t, STYLE_WARN, INDENT);
+		text__put_count(t, STYLE_WARN, summary->stopped_blocks, "block");
+		text__put(t, STYLE_NONE,
+			  " not shown: the process was stopped; --debugging shows them");
+		text__nl(t);
+	}
+	add_unwatched(t, summary);
+	put_cost(t, summary);
+	for (size_t i = 0; i < summary->n_loops; i++)
+		put_loop(t, summary, summary->loops[i]);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Values that sinks compute from the fields of a record: states, sums of times, wall time, losses.
+ * A record may come from a file: any field may be absent, and any word unknown. Any thread.
+ */
+#ifndef JANK_EXPORT_VALUES_H
+#define JANK_EXPORT_VALUES_H
+
+#include "bpf/jank_abi.h"
+#include "schema/blockinfo.pb-c.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* JANK_STATE_* of a word of the record; JANK_STATE_OTHER for NULL or an unknown word. */
+uint32_t value__state(const char *word);
+
+/* The word of a JANK_STATE_*; "other" if unknown. */
+const char *value__state_word(uint32_t state);
+
+/* Time in a state, in ns; 0 if absent. Accepts NULL. */
+uint64_t value__in_state(const Jankbpf__Time *time, uint32_t state);
+
+/* Delay that a client saw, in ns: start delay plus duration. */
+uint64_t value__delay(const Jankbpf__Block *block);
+
+/* Begin of the delay on CLOCK_MONOTONIC; of the dispatch if the start delay is not known. */
+uint64_t value__due(const Jankbpf__Block *block);
+
+/* Wall time of a CLOCK_MONOTONIC time of the block, in ns; mono_ns if its `start` is invalid. */
+uint64_t value__real_ns(const Jankbpf__Block *block, uint64_t mono_ns);
+
+/* True for a tick of the sampler; false for a span. */
+bool value__is_tick(const Jankbpf__Sample *sample);
+
+/* True for a hang, and for a block that was one. */
+bool value__is_hang(const Jankbpf__Block *block);
+
+/* True for the thread that held a mutex; false for one that ended a wait. */
+bool value__holds(const Jankbpf__Link *link);
+
+/* One reason of loss. */
+struct loss_count {
+	const char *reason; /* static */
+	uint64_t cnt;
+};
+
+/*
+ * Gets the next loss, in the order of the schema. *pos is 0 at first. False: there is no more.
+ * Accepts NULL.
+ */
+bool value__next_loss(const Jankbpf__Lost *lost, unsigned *pos, struct loss_count *ret);
+
+/* Limits a share to 0..1. */
+double value__share(double share);
+
+/* "?" for an absent name. */
+const char *value__name(const char *name);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probes/privileges.h"
+
+#include <cap-ng.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#define WITH_COMMAND "with COMMAND"
+#define WITH_DIR     "with -o"
+
+/* tests/live/privileges.t shows for each what fails without it. */
+const struct kept_cap kept_caps[] = {
+	{ CAP_BPF, "CAP_BPF", "loads probes, and reads their maps during the run", NULL },
+	{ CAP_PERFMON, "CAP_PERFMON", "puts uprobes into programs that start later", NULL },
+	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", "reads memory and /proc of other users' processes",
+	  NULL },
+	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH",
+	  "reads other users' programs, and files by handle", NULL },
+	{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN",
+	  "counts our own cost (BPF statistics), opens deleted files (map_files)", NULL },
+	{ CAP_SYSLOG, "CAP_SYSLOG", "reads kernel addresses in kallsyms at the first kernel frame",
+	  NULL },
+	{ CAP_SYS_NICE, "CAP_SYS_NICE", "changes the priority of our threads", NULL },
+	{ CAP_IPC_LOCK, "CAP_IPC_LOCK", "locks the buffers of events beyond the user's limit",
+	  NULL },
+	{ CAP_KILL, "CAP_KILL", "ends COMMAND, which may be another user's", WITH_COMMAND },
+	{ CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", "writes to a DIR of the user of sudo", WITH_DIR },
+};
+
+const size_t kept_cap_cnt = sizeof(kept_caps) / sizeof(*kept_caps);
+
+bool privileges__keeps(const struct kept_cap *cap, const struct privilege_needs *needs)
+{
+	if (cap->when && !strcmp(cap->when, WITH_COMMAND))
+		return needs->command;
+	return !cap->when || needs->output_dir;
+}
+
+/* Kernels before 5.11 count maps as locked memory; raising the limit needs CAP_SYS_RESOURCE. */
+static void raise_memlock(void)
+{
+	const struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+
+	setrlimit(RLIMIT_MEMLOCK, &limit);
+}
+
+static int apply(const struct privilege_needs *needs)
+{
+	bool keep[sizeof(kept_caps) / sizeof(*kept_caps)];
+	bool may_bound;
+
+	capng_get_caps_process();
+	may_bound = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP);
+	for (size_t i = 0; i < kept_cap_cnt; i++)
+		keep[i] = privileges__keeps(&kept_caps[i], needs) &&
+			  capng_have_capability(CAPNG_PERMITTED, kept_caps[i].nr);
+	capng_clear(CAPNG_SELECT_ALL);
+	for (size_t i = 0; i < kept_cap_cnt; i++)
+		if (keep[i])
+			capng_update(CAPNG_ADD,
+				     CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET,
+				     kept_caps[i].nr);
+	if (may_bound && capng_apply(CAPNG_SELECT_BOUNDS))
+		return -EPERM;
+	return capng_apply(CAPNG_SELECT_CAPS) ? -EPERM : 0;
+}
+
+int privileges__drop(const struct privilege_needs *needs, struct err *err)
+{
+	raise_memlock();
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return err__set(err, errno, "cannot give up privileges: no_new_privs: %s",
+				strerror(errno));
+	if (apply(needs))
+		return err__set(err, EPERM,
+				"cannot give up capabilities: a security module or container may "
+				"forbid capset(2)");
+	return 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Capabilities that a run keeps, and why. The others are dropped before there are threads, so that
+ * all threads and the helper process lack them; so does every program that one of them could be
+ * made to run, since no_new_privs is set and the bounding set has no others either.
+ */
+#ifndef JANK_PROBES_PRIVILEGES_H
+#define JANK_PROBES_PRIVILEGES_H
+
+#include "base/err.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct kept_cap {
+	int nr; /* CAP_* */
+	const char *name;
+	const char *reason; /* what needs it after the start */
+	const char *when;   /* the option that asks for it; NULL: always */
+};
+
+extern const struct kept_cap kept_caps[];
+extern const size_t kept_cap_cnt;
+
+/* The options that matter here. */
+struct privilege_needs {
+	bool output_dir; /* -o */
+	bool command;	 /* COMMAND */
+};
+
+/* True if a run with these options keeps the capability on this kernel. */
+bool privileges__keeps(const struct kept_cap *cap, const struct privilege_needs *needs);
+
+/*
+ * Drops the other capabilities of the calling thread, and sets no_new_privs. Call it after what
+ * only root can do once (tracefs) and after COMMAND's fork. Returns 0, or -errno with a message.
+ */
+int privileges__drop(const struct privilege_needs *needs, struct err *err);
+
+#endif
