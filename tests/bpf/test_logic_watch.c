@@ -221,7 +221,8 @@ static void test_file(void)
 	struct stat st;
 	int fd;
 
-	mkdtemp(dir);
+	if (!mkdtemp(dir))
+		abort();
 	snprintf(path, sizeof(path), "%s/a file", dir);
 	fd = open(path, O_RDWR | O_CREAT, 0600);
 	fstat(fd, &st);

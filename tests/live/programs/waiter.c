@@ -162,6 +162,8 @@ static void wait_sites(void)
 	room[0] = 0;
 	turn++;
 	wait_cond();
+	if (room[0])
+		abort();
 }
 
 static void send_nothing(void)
