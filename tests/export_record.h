@@ -9,27 +9,31 @@
 
 static struct record *fixture_builder; /* reachable to the end, as the last record is */
 
+static inline struct record *fixture__builder(void)
+{
+	if (!fixture_builder)
+		fixture_builder = record__new();
+	if (!fixture_builder)
+		abort();
+	return fixture_builder;
+}
+
+static inline const Jankbpf__Record *fixture__made(const Jankbpf__Record *record)
+{
+	if (!record)
+		abort();
+	return record;
+}
+
 /* Each record is valid until the next call, and as long as what it is made of. */
 static inline const Jankbpf__Record *fixture__record(const struct block *block)
 {
-	const Jankbpf__Record *ret;
-
-	fixture_builder = fixture_builder ? fixture_builder : record__new();
-	ret = fixture_builder ? record__of_block(fixture_builder, block) : NULL;
-	if (!ret)
-		abort();
-	return ret;
+	return fixture__made(record__of_block(fixture__builder(), block));
 }
 
 static inline const Jankbpf__Record *fixture__summary_record(const struct summary *summary)
 {
-	const Jankbpf__Record *ret;
-
-	fixture_builder = fixture_builder ? fixture_builder : record__new();
-	ret = fixture_builder ? record__of_summary(fixture_builder, summary) : NULL;
-	if (!ret)
-		abort();
-	return ret;
+	return fixture__made(record__of_summary(fixture__builder(), summary));
 }
 
 #endif

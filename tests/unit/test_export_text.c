@@ -369,19 +369,17 @@ static void test_over_share(void)
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	struct sink *sink = sink_text__new(fd, false, 0, 0);
 	struct summary summary = fixture__summary();
-	struct record *builder = record__new();
 
 	over_shares__add(&summary.over_share, 1000, JANK_SHARE_RECORD, 1234);
 	over_shares__add(&summary.over_share, 1000, JANK_SHARE_STACK, 5);
 	over_shares__add(&summary.over_share, UID_UNKNOWN, JANK_SHARE_THREAD, 6);
-	is_int(sink->ops->record(sink, record__of_summary(builder, &summary)), 0,
+	is_int(sink->ops->record(sink, fixture__summary_record(&summary)), 0,
 	       "summary with users over the share");
 	slurp(path, &out);
 	has_str(strbuf__str(&out),
 		"\n   over the share: uid 1000: 1,234 records, 5 stacks\n"
 		"   over the share: other users: 6 threads\n",
 		"a line for each user");
-	record__free(builder);
 	summary__free(&summary);
 	sink->ops->free(sink);
 	close(fd);

@@ -15,6 +15,7 @@
 #include "catalogue/loop_owner.h"
 #include "catalogue/syscalls.h"
 #include "catalogue/wait_note.h"
+#include "model/stack.h"
 #include "symbol/interpreters/runtime.h"
 #include "symbol/unwind/unwind.h"
 
@@ -150,15 +151,6 @@ static bool pack_unwound(const struct copy_event *copy, const struct unwound *un
 	return true;
 }
 
-/*
- * JIT code has no unwind tables, but the chain up to it is the same each time. A copy that is too
- * short would look like a chain with few callers.
- */
-static bool has_all_callers(const struct unwound *unwound)
-{
-	return unwound->end == STACK_END_COMPLETE || unwound->end == STACK_END_NO_TABLE;
-}
-
 static void set_visit(struct loop_owner *owners, const struct wait_note *note,
 		      const struct unwound *unwound, struct idle_visit *ret)
 {
@@ -217,7 +209,7 @@ static enum idle_verdict judge(struct loop_owner *owners, const struct wait_note
 		return judge_script(owners, note, unwound, chains);
 	if (is_interpreter(owners, note, unwound))
 		return IDLE_ALIKE;
-	if (!has_all_callers(unwound))
+	if (!stack_end__has_all_callers(unwound->end))
 		return IDLE_UNKNOWN;
 	set_visit(owners, note, unwound, &visit);
 	return idle_chains__visit(chains, &visit);

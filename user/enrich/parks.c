@@ -12,6 +12,7 @@
 #include "base/syscall_name.h"
 #include "catalogue/idle_places.h"
 #include "catalogue/syscalls.h"
+#include "model/stack.h"
 
 #define PLACES_MAX 1024 /* per process; the BPF map evicts the ones beyond */
 
@@ -242,12 +243,6 @@ bool parks__is_early(const struct parks *parks, const struct block *block)
 		 catalogue_row__parks_anywhere(process->row) && block->state_ns[JANK_STATE_SLEEP]));
 }
 
-static bool has_all_callers(const struct stack *stack)
-{
-	return stack->user_cnt &&
-	       (stack->end == STACK_END_COMPLETE || stack->end == STACK_END_NO_TABLE);
-}
-
 static bool is_rest(const struct parks *parks, const struct judged *thread, uint32_t pid,
 		    const struct sample *sample)
 {
@@ -255,7 +250,7 @@ static bool is_rest(const struct parks *parks, const struct judged *thread, uint
 	struct idle_visit visit = { .nr = sample->syscall };
 
 	if (sample->state < JANK_STATE_FIRST_BLOCKED || sample->state == JANK_STATE_SLEEP ||
-	    !has_all_callers(&sample->stack) ||
+	    !sample->stack.user_cnt || !stack_end__has_all_callers(sample->stack.end) ||
 	    (sample->waited && wait_object__is_lock(&sample->waited->raw)))
 		return false;
 	visit.depth = idle_places__depth(loop_owner__symbolizer(parks->owners), pid, addresses,

@@ -45,6 +45,16 @@ bool stack__same_code(const struct frame *a, const struct frame *b);
 /* True for application code that is not an inner function of its runtime. */
 bool stack__is_app(const struct frame *frame);
 
+/*
+ * True if the callers of a wait are all there, or all up to JIT code, which has no unwind tables:
+ * the chain up to it is the same each time. A stack of which too little was copied would look like
+ * one with few callers.
+ */
+static inline bool stack_end__has_all_callers(enum stack_end end)
+{
+	return end == STACK_END_COMPLETE || end == STACK_END_NO_TABLE;
+}
+
 /* True if the user part reaches the thread's first function. False without a user part. */
 bool stack__reaches_start(const struct stack *stack);
 
