@@ -105,7 +105,7 @@ static inline int send_block(struct sink *sink, struct block *block)
 	return err;
 }
 
-/* A block of which only its parts are there, each with nothing in it: from a later version's file. */
+/* A block with empty parts only, as in a file of a later version. */
 static inline int send_absent(struct sink *sink, Jankbpf__Record__TypeCase type)
 {
 	Jankbpf__Frame frame = JANKBPF__FRAME__INIT, *frames[] = { &frame, &frame };

@@ -228,7 +228,7 @@ static void get_slot(int which, struct copy_slot *slot)
 	   "slot %d is read", which);
 }
 
-/* A dispatch opens, and the thread falls asleep in it. Returns the state at the dispatch's start. */
+/* Opens a dispatch, in which the thread falls asleep. Returns the state at the dispatch's start. */
 static struct logic_step leave_in_dispatch(void)
 {
 	struct logic_step open;

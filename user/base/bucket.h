@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Token bucket: limits a cost (CPU time, bytes) that traced programs cause, in total over time. Zero
- * it to start with a full bucket. One thread, or under a lock.
+ * Token bucket: limits a cost (CPU time, bytes) that traced programs cause, in total over time. All
+ * zero: a full bucket. One thread, or under a lock.
  */
 #ifndef JANK_BASE_BUCKET_H
 #define JANK_BASE_BUCKET_H

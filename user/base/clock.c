@@ -77,7 +77,7 @@ void clock__add_rfc3339(struct strbuf *sb, uint64_t real_ns)
 	strbuf__addf(sb, "%02ld:%02ld", zone / 60, zone % 60);
 }
 
-/* Days from 1970-01-01, in the Gregorian calendar. Counts from March, so that a leap day is last. */
+/* Days from 1970-01-01, Gregorian calendar. Counts from March, so that a leap day is last. */
 static int64_t days_of(int64_t year, int64_t month, int64_t day)
 {
 	int64_t march = (month + 9) % 12;

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* True if only we can write to it: the owner is one of us, and neither group nor others may write. */
+/* True if only we can write to it: the owner is one of us, and group and others may not write. */
 bool own_path__is_private(const struct stat *st);
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Capabilities that a run keeps, and why. The others are dropped before there are threads, so that
- * all threads and the helper process lack them; so does every program that one of them could be
- * made to run, since no_new_privs is set and the bounding set has no others either.
+ * Capabilities that a run keeps, and why. The others are dropped before the first thread starts, so
+ * no thread and no helper process has them. Programs that they start do not get them back: the
+ * bounding set lacks them, and no_new_privs is set.
  */
 #ifndef JANK_PROBES_PRIVILEGES_H
 #define JANK_PROBES_PRIVILEGES_H

@@ -271,7 +271,7 @@ static struct item take_first(struct queue *queue, struct lane *lane)
 	return item;
 }
 
-/* The user whose item is next; NULL: an item of no process is. */
+/* The user whose item is next. NULL: the next item belongs to no process. */
 static struct share *next_user(struct queue *queue)
 {
 	uint64_t limit = queue->common.first ? queue->common.first->seq : UINT64_MAX;

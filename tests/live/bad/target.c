@@ -246,7 +246,7 @@ static void run_maps(char **argv)
 #define LONG_NAME  250
 #define LONG_DEPTH 15
 
-/* A directory whose path is as long as that of a file to open may be: the current one. */
+/* Makes directories below `top` until the path is nearly as long as it may be, and enters them. */
 static void enter_long_path(const char *top)
 {
 	char name[LONG_NAME + 1];

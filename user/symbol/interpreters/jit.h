@@ -70,7 +70,7 @@ void perfmap__free(struct perfmap *map);
  * Finds the map below `root` (/proc/PID/root) of a process with the pid nspid in its namespace, and
  * reads what was added. The file is not trusted: only a regular file of that user is read, and no
  * symbolic link is followed. Reads 64 MiB at most, for 50 ms of CPU time in one call. Cheap to call
- * often. On an error the table stays as it was.
+ * often. On an error the table does not change.
  */
 void perfmap__update(struct perfmap *map, const char *root, uint32_t nspid, uid_t uid);
 
@@ -116,7 +116,7 @@ void jitdump__open(struct jitdump *dump, int fd, uid_t uid, const char *name);
 
 /*
  * Reads what was added to the file, for at most JITDUMP_CPU_NS of the thread's CPU time. Later
- * calls read the rest. Cheap to call often. On an error the table stays as it was.
+ * calls read the rest. Cheap to call often. On an error the table does not change.
  */
 #define JITDUMP_CPU_NS (50 * NS_PER_MS)
 void jitdump__update(struct jitdump *dump);

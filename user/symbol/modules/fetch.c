@@ -23,8 +23,8 @@
 #define MAXTIME	    "60"	/* seconds of a download; debuginfod has no limit */
 #define FETCHED_MAX (4ll << 30) /* bytes of all files, those from the client's cache included */
 /*
- * Bytes of a file, unless the user has set DEBUGINFOD_MAXSIZE. Not by setting that: for each request
- * the library then adds one more header and, up to 0.188 at least, leaks a buffer.
+ * Bytes of a file, unless the user has set DEBUGINFOD_MAXSIZE. We do not set that variable: the
+ * library then adds one more header to each request and, up to 0.188 at least, leaks a buffer.
  */
 #define FILE_MAX (512ll << 20)
 
@@ -59,8 +59,8 @@ struct asker {
 };
 
 /*
- * The lock guards all but the debuginfod client and the last two members, which belong to the thread. Every
- * request has at most two askers, so their number is bounded, too.
+ * The lock guards all but the debuginfod client and the last two members, which belong to the
+ * thread. Every request has at most two askers, so their number is bounded, too.
  */
 struct fetch {
 	pthread_mutex_t lock;
