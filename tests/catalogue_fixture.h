@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "catalogue/catalogue.h"
+#include "files/file.h"
 
 #define LEN(a) (sizeof(a) / sizeof(*(a)))
 

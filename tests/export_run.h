@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/strbuf.h"
 #include "export/sink.h"
+#include "files/file.h"
 #include "tests/export_fixture.h"
 #include "tests/export_record.h"
 #include "tests/scratch.h"

@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/log.h"
 #include "cli/commands.h"
+#include "files/file.h"
 #include "journal/journal.h"
 #include "schema/journal.pb-c.h"
 #include "tests/fuzz/fuzz.h"

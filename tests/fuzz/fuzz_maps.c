@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "base/proc.h"
+#include "files/proc.h"
 #include "procfs/mountinfo.h"
 #include "symbol/names/proc_maps.h"
 #include "tests/fuzz/corpus.h"

@@ -2,7 +2,7 @@
 /* Damaged archives: a found entry contains the requested offset. */
 #include <sys/mman.h>
 
-#include "base/zip.h"
+#include "files/zip.h"
 #include "tests/fuzz/corpus.h"
 
 static const char *const words[] = { "PK\1\2", "PK\3\4", "PK\5\6", "lib/x86_64/liba.so", NULL };

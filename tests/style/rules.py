@@ -18,21 +18,22 @@ CLANG_FORMAT_MAJOR = "14"  # versions format differently with the same options
 # that includes it, directly or not.
 LAYERS = {
     "base": set(),
+    "files": {"base"},
     "model": {"base"},
-    "symbol": {"model", "base"},
+    "symbol": {"model", "files", "base"},
     "verdict": {"model", "base"},
     "intake": {"model", "base"},
-    "export": {"model", "base"},
-    "procfs": {"model", "base"},
-    "options": {"procfs", "base"},
-    "journal": {"export", "model", "base"},
-    "catalogue": {"symbol", "procfs", "model", "base"},
-    "uprobes": {"catalogue", "symbol", "procfs", "base"},
-    "probes": {"uprobes", "catalogue", "options", "base"},
-    "enrich": {"probes", "catalogue", "symbol", "procfs", "intake", "model", "base"},
+    "export": {"model", "files", "base"},
+    "procfs": {"model", "files", "base"},
+    "options": {"procfs", "files", "base"},
+    "journal": {"export", "model", "files", "base"},
+    "catalogue": {"symbol", "procfs", "model", "files", "base"},
+    "uprobes": {"catalogue", "symbol", "procfs", "files", "base"},
+    "probes": {"uprobes", "catalogue", "options", "files", "base"},
+    "enrich": {"probes", "catalogue", "symbol", "procfs", "intake", "model", "files", "base"},
     "session": {"enrich", "probes", "uprobes", "catalogue", "options", "journal", "export", "intake", "verdict", "symbol",
-                "procfs", "model", "base"},
-    "cli": {"session", "probes", "catalogue", "options", "journal", "export", "intake", "symbol", "model", "base"},
+                "procfs", "model", "files", "base"},
+    "cli": {"session", "probes", "catalogue", "options", "journal", "export", "intake", "symbol", "model", "files", "base"},
 }
 # A sink knows the record, not the model from which user/export/record makes it. These headers have
 # only data and words.
@@ -43,14 +44,14 @@ SKELETON = "jankbpf.skel.h"
 SKELETON_OWNERS = ("user/probes/loader.c", "user/probes/loader_attach.c", "user/probes/loader_open.c")
 
 # Files that may open a path themselves. Any other path that a traced program could have chosen goes
-# through base/openfile, which does not wait for a lease and opens no device.
+# through files/openfile, which does not wait for a lease and opens no device.
 OPENERS = {
-    "user/base/file.c": "/proc, /sys and the user's own files, without waiting",
-    "user/base/own_path.c": "directories of our own output",
-    "user/base/apart.c": "with O_PATH, by the separate process",
-    "user/base/openfile.c": "files that a traced program names, with O_PATH",
+    "user/files/file.c": "/proc, /sys and the user's own files, without waiting",
+    "user/files/own_path.c": "directories of our own output",
+    "user/files/apart.c": "with O_PATH, by the separate process",
+    "user/files/openfile.c": "files that a traced program names, with O_PATH",
     "user/uprobes/mapped_files.c": "with O_PATH; /proc; directories, and handles with O_PATH",
-    "user/base/proc.c": "/proc",
+    "user/files/proc.c": "/proc",
     "user/procfs/cgroup_find.c": "directories of cgroupfs",
     "user/procfs/host.c": "/sys",
     "user/probes/btf_file.c": "named by the user",
@@ -220,7 +221,7 @@ def opens(root):
             continue
         text = without_comments(read(root, path))
         for match in opening.finditer(text):
-            yield f"{path}:{line_of(text, match.start())}: {match.group().rstrip('( ')} outside base/openfile.c"
+            yield f"{path}:{line_of(text, match.start())}: {match.group().rstrip('( ')} outside files/openfile.c"
 
 
 def exits(root):

@@ -77,7 +77,7 @@ SEEDS = (
      '/* printf() to stderr */\nint f(const char *s, ...) __attribute__((format(printf, 1, 2)));\n'
      'void g(struct err *err)\n{\n\tf("printf(x)", err);\n\tsnprintf(s, 1, "x");\n}\n', False),
     ("opens", "user/procfs/a.c", 'int f(const char *p)\n{\n\treturn open(p, 0);\n}\n', True),
-    ("opens", "user/base/file.c", 'int f(const char *p)\n{\n\treturn open(p, 0);\n}\n', False),
+    ("opens", "user/files/file.c", 'int f(const char *p)\n{\n\treturn open(p, 0);\n}\n', False),
     ("opens", "user/procfs/a.c", '/* open(2) */\nint f(struct g *g)\n{\n\treturn g->open(g) + reopen(1);\n}\n', False),
     ("exits", "user/model/a.h", SPDX + "void a__on_exit(struct a *a, int pid);\n", True),
     ("exits", "user/model/a.h", SPDX + "void a__on_exit(int pid);\nstatic void f(int pid)\n{\n\ta__on_exit(pid);\n}\n", False),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Reads by a separate process: of memory and of files, and what happens to reads that never end. */
-#include "base/apart.h"
-#include "base/file.h"
+#include "files/apart.h"
+#include "files/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

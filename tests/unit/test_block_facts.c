@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "files/file.h"
 #include "procfs/cgroup.h"
 #include "procfs/host.h"
 #include "tests/child.h"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "files/file.h"
 #include "probes/btf_source.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"

@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <sys/utsname.h>
 
-#include "base/file.h"
 #include "base/strbuf.h"
+#include "files/file.h"
 #include "probes/btf_file.h"
 #include "tests/tap.h"
 

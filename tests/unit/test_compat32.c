@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "files/file.h"
 #include "tests/child.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"

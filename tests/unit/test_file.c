@@ -2,7 +2,7 @@
 /*
  * File helpers: bounds, /proc, paths that could block, short writes, directories and their modes.
  */
-#include "base/file.h"
+#include "files/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "files/file.h"
 #include "schema/journal.pb-c.h"
 #include "tests/model_fixture.h"
 #include "tests/scratch.h"

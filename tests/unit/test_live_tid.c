@@ -3,7 +3,7 @@
  * The thread whose /proc entry shows a process's memory: in a made-up /proc, and for a real process
  * without a main thread.
  */
-#include "base/proc.h"
+#include "files/proc.h"
 
 #include <pthread.h>
 #include <stdio.h>

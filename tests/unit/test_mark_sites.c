@@ -8,7 +8,7 @@
 #include <glob.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "files/file.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
 #include "uprobes/sites.h"

@@ -10,7 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "files/file.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
 

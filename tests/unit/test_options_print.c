@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/strbuf.h"
+#include "files/file.h"
 #include "options/options.h"
 #include "tests/tap.h"
 

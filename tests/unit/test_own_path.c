@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Directories of our output: created as by mkdir -p, and never chosen by another user. */
-#include "base/own_path.h"
+#include "files/own_path.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "files/file.h"
 #include "tests/tap.h"
 
 struct answer {

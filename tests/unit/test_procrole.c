@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/apart.h"
+#include "files/apart.h"
 #include "tests/tap.h"
 
 #define PARSE(words) parse(words, sizeof(words) - 1)

@@ -9,7 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-#include "base/file.h"
+#include "files/file.h"
 #include "tests/model_fixture.h"
 #include "tests/symbol_fixture.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Names from real files: every kind of symbol table, PIE and not, C++, PLT, separate debug
  * files. */
-#include "base/unread.h"
+#include "files/unread.h"
 #include "symbol/elf/debugfile.h"
 #include "symbol/modules/module.h"
 #include "tests/symbol_fixture.h"

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/unread.h"
+#include "files/unread.h"
 #include "symbol/modules/fetch.h"
 #include "tests/symbol_fixture.h"
 

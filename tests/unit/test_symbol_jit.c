@@ -5,7 +5,7 @@
  */
 #include <time.h>
 
-#include "base/unread.h"
+#include "files/unread.h"
 #include "tests/symbol_fixture.h"
 
 /*

@@ -7,7 +7,7 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 
-#include "base/file.h"
+#include "files/file.h"
 #include "symbol/names/proc_maps.h"
 #include "tests/symbol_fixture.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The tables below the symbolizer: symbols, names, strings, the cache of addresses, demangling. */
-#include "base/proc.h"
+#include "files/proc.h"
 #include "symbol/elf/symtab.h"
 #include "symbol/interpreters/runtime.h"
 #include "symbol/names/pool.h"

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
-#include "base/proc.h"
+#include "files/proc.h"
 #include "tests/symbol_fixture.h"
 
 static const char library[] = "struct Lib { virtual ~Lib(); virtual int f(); long x; };\n"

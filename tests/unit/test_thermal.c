@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "enrich/machine.h"
+#include "files/file.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
 

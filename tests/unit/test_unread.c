@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/proc.h"
-#include "base/unread.h"
+#include "files/proc.h"
+#include "files/unread.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "files/file.h"
 #include "tests/scratch.h"
 #include "tests/tap.h"
 

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/zip.h"
+#include "files/zip.h"
 #include "tests/tap.h"
 #include "tests/zip_writer.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/zip.h"
+#include "files/zip.h"
 #include "tests/tap.h"
 #include "tests/zip_writer.h"
 

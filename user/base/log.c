@@ -9,11 +9,11 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 
@@ -77,7 +77,7 @@ static void write_locked(const struct strbuf *text, bool status)
 	status_shown = status;
 	strbuf__add(&out, text->data, text->len);
 	if (!out.failed && out.len)
-		(void)file__write_all(STDERR_FILENO, out.data, out.len);
+		(void)fwrite(out.data, 1, out.len, stderr);
 	pthread_mutex_unlock(&log_lock);
 	strbuf__free(&out);
 }

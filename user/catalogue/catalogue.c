@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/text.h"
 #include "catalogue/catalogue_data.h"
+#include "files/file.h"
 #include "symbol/elf/elffunc.h"
 
 static int load_file(struct catalogue *cat, const char *path, struct err *err)

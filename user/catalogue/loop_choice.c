@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/proc.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "files/proc.h"
 
 #define X_KEY(nr, NAME, key) [nr] = key,
 static const char *const wait_keys[] = { JANK_LOOPS(X_KEY) };

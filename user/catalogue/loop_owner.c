@@ -9,8 +9,8 @@
 #include <unistd.h>
 #include <uthash.h>
 
-#include "base/file.h"
 #include "catalogue/wait_note.h"
+#include "files/file.h"
 #include "symbol/elf/elffunc.h"
 #include "symbol/interpreters/runtime.h"
 

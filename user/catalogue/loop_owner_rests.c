@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "catalogue/idle_places.h"
 #include "catalogue/loop_owner.h"
 #include "catalogue/syscalls.h"
 #include "catalogue/wait_note.h"
+#include "files/file.h"
 #include "model/stack.h"
 #include "symbol/interpreters/runtime.h"
 #include "symbol/unwind/unwind.h"

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "base/file.h"
+#include "files/file.h"
 #include "model/sample.h"
 
 static const char *const classes[] = {

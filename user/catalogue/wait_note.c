@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/apart.h"
+#include "files/apart.h"
 
 #define STACK_READ (16 * 1024) /* libuv's wait alone has 12 KiB of events on the stack */
 #define WORD_CNT   (STACK_READ / sizeof(uint64_t))

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "files/file.h"
 #include "probes/btf_source.h"
 #include "probes/features.h"
 #include "probes/preflight.h"

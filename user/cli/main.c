@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/apart.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "cli/commands.h"
 #include "export/sink.h"
+#include "files/apart.h"
 #include "options/options.h"
 #include "session/session.h"
 

@@ -17,8 +17,8 @@
 #include <uthash.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/strbuf.h"
+#include "files/file.h"
 
 #define READINGS_MAX  256
 #define PROCESSES_MAX JANK_TGID_MAX

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "files/file.h"
 #include "procfs/procinfo.h"
 
 #define STAT_MAX       4096

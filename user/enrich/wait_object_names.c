@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/proc.h"
+#include "files/proc.h"
 #include "procfs/descriptor.h"
 #include "procfs/fd_holder.h"
 #include "procfs/filepath.h"

@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/own_path.h"
 #include "base/strbuf.h"
 #include "export/blockcanary/blockcanary.h"
 #include "export/record_file.h"
 #include "export/sink.h"
+#include "files/own_path.h"
 
 /*
  * --- one log: written under a temporary name, which no reader opens, then renamed. A reader that

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/own_path.h"
 #include "base/strbuf.h"
+#include "files/file.h"
+#include "files/own_path.h"
 
 #define MAGIC	   "JANKBPF"
 #define FLUSH_AT   (256 * 1024)

@@ -11,7 +11,7 @@
 #include "base/parse.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "base/user_account.h"
+#include "files/user_account.h"
 #include "procfs/cgroup.h"
 #include "procfs/procinfo.h"
 

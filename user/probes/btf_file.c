@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "files/file.h"
 #include "probes/bpf_log.h"
 
 /* --- soundness: checks each reference once, then how deep types contain each other */

@@ -11,9 +11,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/text.h"
 #include "btf_embedded.inc"
+#include "files/file.h"
 #include "probes/btf_file.h"
 
 /* --- embedded BTF: tools/btf/table generates the table at build time; it may be empty */

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/proc.h"
+#include "files/file.h"
+#include "files/proc.h"
 
 #define HEAD_SZ	   256 /* bytes of a file that the kernel examines */
 #define SCRIPT_MAX 5   /* nested script interpreters; the kernel allows no more */

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "bpf/jank_abi.h"
 #include "calibrate.skel.h"
 #include "catalogue/syscalls.h"
+#include "files/file.h"
 #include "jankbpf.skel.h"
 #include "jankbpf_plain.skel.h"
 #include "probes/bpf_log.h"

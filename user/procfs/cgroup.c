@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "files/file.h"
 
 #define TEXT_MAX   (64u << 10)
 #define NUMBER_MAX 128

@@ -13,7 +13,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "files/file.h"
 
 #define MOUNTS_MAX  (4u << 20)
 #define DEPTH_MAX   12

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "files/file.h"
 #include "procfs/socketinfo.h"
 
 /* --- fdinfo: it contains the inode since 5.14 */

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "files/file.h"
 
 /* True if this descriptor (its number as text) is the wanted one. */
 typedef bool fdscan_fn(void *ctx, pid_t pid, const char *fd, const char *link);

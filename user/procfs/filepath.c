@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/proc.h"
+#include "files/proc.h"
 #include "procfs/descriptor.h"
 
 #define NAMES_MAX  64

@@ -13,7 +13,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "files/file.h"
 
 static char *boot_id(void)
 {

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "base/file.h"
+#include "files/file.h"
 
 #define TEXT_MAX (4u << 20)
 

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/apart.h"
-#include "base/file.h"
-#include "base/proc.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "files/apart.h"
+#include "files/file.h"
+#include "files/proc.h"
 
 #define TEXT_MAX   (64u << 10)
 #define PF_KTHREAD 0x00200000u

@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "files/file.h"
 #include "procfs/socketinfo.h"
 
 /* --- sock_diag: the answer is available as soon as the request is sent */

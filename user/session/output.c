@@ -9,11 +9,11 @@
 #include <unistd.h>
 #include <uthash.h>
 
-#include "base/apart.h"
 #include "base/log.h"
-#include "base/unread.h"
 #include "export/record/record.h"
 #include "export/sink.h"
+#include "files/apart.h"
+#include "files/unread.h"
 #include "journal/answers.h"
 #include "model/chain/chain.h"
 #include "model/stack.h"

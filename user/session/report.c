@@ -8,11 +8,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/apart.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/log.h"
-#include "base/unread.h"
+#include "files/apart.h"
+#include "files/file.h"
+#include "files/unread.h"
 #include "session/session_parts.h"
 
 #define WINDOW_FIRST_NS (2 * NS_PER_SEC)

@@ -12,11 +12,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/apart.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "catalogue/catalogue.h"
+#include "files/apart.h"
 #include "journal/answers.h"
 #include "probes/preflight.h"
 #include "probes/privileges.h"

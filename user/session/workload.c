@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "files/file.h"
 
 /* It becomes the user before it waits, so that the records have that user from the first on. */
 static void run_child(char **argv, const struct user_account *as, int go_fd, int failed_fd)

@@ -4,7 +4,7 @@
 #define JANK_SESSION_WORKLOAD_H
 
 #include "base/err.h"
-#include "base/user_account.h"
+#include "files/user_account.h"
 #include <stdbool.h>
 #include <sys/types.h>
 

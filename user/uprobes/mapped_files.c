@@ -16,11 +16,11 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "base/apart.h"
-#include "base/file.h"
-#include "base/proc.h"
-#include "base/zip.h"
 #include "catalogue/catalogue.h"
+#include "files/apart.h"
+#include "files/file.h"
+#include "files/proc.h"
+#include "files/zip.h"
 #include "uprobes/targets.h"
 
 /* With the epoll waits or the Looper. */

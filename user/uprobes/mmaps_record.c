@@ -11,8 +11,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/proc.h"
 #include "base/text.h"
+#include "files/proc.h"
 
 #define DELETED	     " (deleted)"
 #define ARRAY_LEN(a) (sizeof(a) / sizeof(*(a)))

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "base/zip.h"
 #include "catalogue/catalogue.h"
+#include "files/zip.h"
 #include "symbol/elf/elffunc.h"
 #include "uprobes/mapped_files.h"
 #include "uprobes/sites.h"

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/apart.h"
 #include "base/clock.h"
+#include "files/apart.h"
 #include "uprobes/links.h"
 #include "uprobes/mapped_files.h"
 #include "uprobes/uprobe_table.h"

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/proc.h"
 #include "base/thread.h"
+#include "files/proc.h"
 #include "uprobes/uprobe_table.h"
 
 #define LINGER_NS (5 * NS_PER_SEC) /* programs and their libraries often end and start again */

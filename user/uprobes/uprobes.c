@@ -9,7 +9,7 @@
 #include <string.h>
 #include <uthash.h>
 
-#include "base/proc.h"
+#include "files/proc.h"
 #include "uprobes/links.h"
 #include "uprobes/targets.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/unpack.h"
+#include "files/unpack.h"
 #include "symbol/dwarf/dwarf_parts.h"
 
 #define FIRST_READ 128 /* most strings are shorter */

@@ -14,12 +14,12 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/apart.h"
-#include "base/bucket.h"
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/unpack.h"
-#include "base/unread.h"
+#include "files/apart.h"
+#include "files/bucket.h"
+#include "files/file.h"
+#include "files/unpack.h"
+#include "files/unread.h"
 
 /*
  * Limits of a checksum, and of all in total, which any number of modules may ask for. A file may be

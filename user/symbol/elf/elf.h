@@ -9,7 +9,7 @@
 #ifndef JANK_SYMBOL_ELF_ELF_H
 #define JANK_SYMBOL_ELF_ELF_H
 
-#include "base/file.h"
+#include "files/file.h"
 #include <elf.h>
 
 #define ELF_LOADS_MAX	 64

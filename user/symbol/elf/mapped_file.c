@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/zip.h"
+#include "files/file.h"
+#include "files/zip.h"
 
 bool mapped_file__is(const struct mapped *mapped, const struct stat *st)
 {

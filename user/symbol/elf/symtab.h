@@ -6,7 +6,7 @@
 #ifndef JANK_SYMBOL_ELF_SYMTAB_H
 #define JANK_SYMBOL_ELF_SYMTAB_H
 
-#include "base/file.h"
+#include "files/file.h"
 
 /*
  * --- the names of a table: in an arena of its own, or left in the file

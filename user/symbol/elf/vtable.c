@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/proc.h"
+#include "files/proc.h"
 #include "symbol/names/resolve.h"
 
 /*

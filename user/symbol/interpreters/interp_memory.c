@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/proc.h"
 #include "base/strbuf.h"
 #include "bpf/jank_abi.h"
+#include "files/proc.h"
 
 #define CHARS_MAX 4096
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "base/proc.h"
 #include "base/text.h"
+#include "files/proc.h"
 #include "symbol/interpreters/interp.h"
 #include "symbol/names/symbolize_parts.h"
 

@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/apart.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "base/unread.h"
+#include "files/apart.h"
+#include "files/unread.h"
 
 #define MAGIC	    0x4a695444
 #define FILE_MAX_SZ (1ull << 32)

@@ -13,11 +13,11 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "base/apart.h"
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/proc.h"
-#include "base/unread.h"
+#include "files/apart.h"
+#include "files/file.h"
+#include "files/proc.h"
+#include "files/unread.h"
 
 #define FILE_MAX_SZ   (64ull << 20)
 #define ENTRIES_MAX   (256u << 10)

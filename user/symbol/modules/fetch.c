@@ -16,7 +16,7 @@
 #include <uthash.h>
 
 #include "base/thread.h"
-#include "base/unread.h"
+#include "files/unread.h"
 #include "symbol/elf/elf.h"
 
 #define TIMEOUT	    "10"	/* seconds without progress; debuginfod's own default is 90 */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/apart.h"
+#include "files/apart.h"
 
 /* Functions shared by the files of the modules. */
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/apart.h"
 #include "base/clock.h"
+#include "files/apart.h"
 #include "symbol/elf/elf.h"
 
 #define TELLING_LEN 16 /* hex digits: 8 bytes, the shortest hash that a linker writes */

@@ -20,7 +20,7 @@
 #ifndef JANK_SYMBOL_MODULES_MODULE_ID_H
 #define JANK_SYMBOL_MODULES_MODULE_ID_H
 
-#include "base/file.h"
+#include "files/file.h"
 #include <sys/stat.h>
 #include <uthash.h>
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "files/file.h"
 #include "symbol/interpreters/runtime.h"
 #include "symbol/modules/module.h"
 #include "symbol/modules/offline_index.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/zip.h"
+#include "files/file.h"
+#include "files/zip.h"
 
 #define FILES_MAX    (1u << 20) /* examined below one directory */
 #define LEVELS_MAX   64

@@ -3,7 +3,7 @@
 #ifndef JANK_SYMBOL_MODULES_OFFLINE_INDEX_H
 #define JANK_SYMBOL_MODULES_OFFLINE_INDEX_H
 
-#include "base/zip.h"
+#include "files/zip.h"
 #include "symbol/elf/elf.h"
 #include <sys/stat.h>
 #include <uthash.h>

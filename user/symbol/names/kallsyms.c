@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/proc.h"
+#include "files/file.h"
+#include "files/proc.h"
 #include "symbol/elf/elf.h"
 
 #define FILE_MAX_SZ  (256ull << 20)

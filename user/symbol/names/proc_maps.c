@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "base/proc.h"
+#include "files/proc.h"
 #include "symbol/names/symbolize.h"
 
 /*

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/proc.h"
-#include "base/zip.h"
+#include "files/file.h"
+#include "files/proc.h"
+#include "files/zip.h"
 #include "symbol/elf/mapped_file.h"
 #include "symbol/interpreters/interp.h"
 #include "symbol/interpreters/runtime.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/code/insn.h"
-#include "base/proc.h"
+#include "files/proc.h"
 
 static int open_file(struct process_env *env, const struct process *process,
 		     const struct mapped *mapped)

@@ -15,9 +15,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/apart.h"
 #include "base/clock.h"
-#include "base/file.h"
+#include "files/apart.h"
+#include "files/file.h"
 
 #ifndef RESOLVE_CACHED
 #define RESOLVE_CACHED 0x20

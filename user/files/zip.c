@@ -3,7 +3,7 @@
  * Reads the archive from its end: end record, directory, entry. The traced program controls every
  * byte of it.
  */
-#include "base/zip.h"
+#include "files/zip.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/apart.h"
-#include "base/file.h"
-#include "base/unpack.h"
+#include "files/apart.h"
+#include "files/file.h"
+#include "files/unpack.h"
 
 #define END_SZ	      22 /* followed by a comment of up to 65,535 bytes */
 #define ENTRY_SZ      46 /* in the directory, followed by three texts */

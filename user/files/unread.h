@@ -3,8 +3,8 @@
  * What was not read of a traced program, because of a limit or because its user may not choose it
  * for us. Readers in all rooms count here; session/ prints one message for each reason. Any thread.
  */
-#ifndef JANK_BASE_UNREAD_H
-#define JANK_BASE_UNREAD_H
+#ifndef JANK_FILES_UNREAD_H
+#define JANK_FILES_UNREAD_H
 
 #include <stdbool.h>
 #include <stddef.h>

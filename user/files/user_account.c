@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "base/user_account.h"
+#include "files/user_account.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "files/file.h"
 
 #define FILE_MAX   (4u << 20)
 #define GROUPS_MAX 65536 /* the kernel's own limit */

@@ -3,8 +3,8 @@
  * ZIP archives. Android maps libraries directly from an APK, in which they are stored uncompressed
  * and page-aligned.
  */
-#ifndef JANK_BASE_ZIP_H
-#define JANK_BASE_ZIP_H
+#ifndef JANK_FILES_ZIP_H
+#define JANK_FILES_ZIP_H
 
 #include <stdbool.h>
 #include <stddef.h>

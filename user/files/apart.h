@@ -9,8 +9,8 @@
  * read (a process's memory, a file system) is not read again. Any thread may call; requests are
  * served one at a time.
  */
-#ifndef JANK_BASE_APART_H
-#define JANK_BASE_APART_H
+#ifndef JANK_FILES_APART_H
+#define JANK_FILES_APART_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counts by reason, each with the first object. See unread.h. */
-#include "base/unread.h"
+#include "files/unread.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
  *
  * "Us" is root, the effective user, and as root the user of sudo (SUDO_UID), who may become root.
  */
-#ifndef JANK_BASE_OWN_PATH_H
-#define JANK_BASE_OWN_PATH_H
+#ifndef JANK_FILES_OWN_PATH_H
+#define JANK_FILES_OWN_PATH_H
 
 #include "base/err.h"
 #include <stdbool.h>

@@ -3,8 +3,8 @@
  * A user of /etc/passwd with the groups of /etc/group. Not by getpwnam and initgroups: a static
  * program has no NSS, and a directory service may block for ever.
  */
-#ifndef JANK_BASE_USER_ACCOUNT_H
-#define JANK_BASE_USER_ACCOUNT_H
+#ifndef JANK_FILES_USER_ACCOUNT_H
+#define JANK_FILES_USER_ACCOUNT_H
 
 #include <stddef.h>
 #include <sys/types.h>

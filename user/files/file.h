@@ -3,8 +3,8 @@
  * Files: small helpers, opening at an untrusted path, and images. Functions return 0 or -errno and
  * retry on EINTR, unless they say otherwise.
  */
-#ifndef JANK_BASE_FILE_H
-#define JANK_BASE_FILE_H
+#ifndef JANK_FILES_FILE_H
+#define JANK_FILES_FILE_H
 
 #include "base/strbuf.h"
 #include <stdbool.h>

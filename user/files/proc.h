@@ -3,8 +3,8 @@
  * Readers of /proc/PID for every room: lines of a file, mappings, a live thread, memory. Nothing
  * here waits for the process that is read.
  */
-#ifndef JANK_BASE_PROC_H
-#define JANK_BASE_PROC_H
+#ifndef JANK_FILES_PROC_H
+#define JANK_FILES_PROC_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* zlib's inflate, one piece at a time, and liblzma's stream decoder, into a growing buffer. */
-#include "base/unpack.h"
+#include "files/unpack.h"
 
 #include <errno.h>
 #include <lzma.h>

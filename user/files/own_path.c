@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Walks a path one component at a time, because openat2 either follows every link or none. */
-#include "base/own_path.h"
+#include "files/own_path.h"
 
 #include <errno.h>
 #include <fcntl.h>

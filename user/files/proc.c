@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bounded reads of /proc/PID. See proc.h. */
-#include "base/proc.h"
+#include "files/proc.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,11 +13,11 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "base/apart.h"
-#include "base/bucket.h"
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/unread.h"
+#include "files/apart.h"
+#include "files/bucket.h"
+#include "files/file.h"
+#include "files/unread.h"
 
 #define BUF_SZ	    65536
 #define LINE_MAX_SZ 32768

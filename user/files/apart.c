@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The helper process: forked, with a socket and shared memory. See apart.h. */
-#include "base/apart.h"
+#include "files/apart.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Decompression with limits: a few packed bytes can expand to gigabytes. */
-#ifndef JANK_BASE_UNPACK_H
-#define JANK_BASE_UNPACK_H
+#ifndef JANK_FILES_UNPACK_H
+#define JANK_FILES_UNPACK_H
 
-#include "base/file.h"
+#include "files/file.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bounded reads, complete writes, images. See file.h. */
-#include "base/file.h"
+#include "files/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/apart.h"
 #include "base/clock.h"
+#include "files/apart.h"
 
 #define READ_CHUNK 16384
 

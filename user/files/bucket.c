@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Refilled on demand; see bucket.h. */
-#include "base/bucket.h"
+#include "files/bucket.h"
 
 #include "base/clock.h"
 

@@ -3,8 +3,8 @@
  * Token bucket: limits a cost (CPU time, bytes) that traced programs cause, in total over time. All
  * zero: a full bucket. One thread, or under a lock.
  */
-#ifndef JANK_BASE_BUCKET_H
-#define JANK_BASE_BUCKET_H
+#ifndef JANK_FILES_BUCKET_H
+#define JANK_FILES_BUCKET_H
 
 #include <stdint.h>
 
