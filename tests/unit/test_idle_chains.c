@@ -124,6 +124,21 @@ static void test_many(void)
 	idle_chains__free(chains);
 }
 
+/* Chromium: the probes know its idle place, so visits there are no longer asked about. */
+static void test_kept(void)
+{
+	struct idle_chains *chains = idle_chains__new();
+	bool wrong = false;
+
+	for (uint64_t i = 0; i < 3; i++)
+		visit(chains, 99, 3, 1 + i * 500, 0);
+	for (uint64_t i = 0; i < 120; i++)
+		wrong |= visit(chains, 100 + i / 3, 5, 2000 + i * 100, 0) != IDLE_NO;
+	ok(!wrong, "forty places of handlers, three visits each, replace no idle place");
+	is_int(visit(chains, 99, 3, 60000, 0), IDLE_YES, "which is still known");
+	idle_chains__free(chains);
+}
+
 /*
  * An interpreter makes all its calls from one depth: the first place that is visited again is the
  * loop's.
@@ -268,6 +283,7 @@ int main(void)
 	test_by_turns();
 	test_batch();
 	test_many();
+	test_kept();
 	test_beside();
 	test_sleeps();
 	test_script();

@@ -73,36 +73,6 @@ static struct idle_chains_place place_of(const struct idle_visit *visit)
 	};
 }
 
-/* The chain with the oldest visit is dropped. */
-static struct chain *new_chain(struct idle_chains *chains)
-{
-	struct chain *oldest = &chains->chains[0];
-
-	if (chains->cnt < IDLE_CHAIN_MAX)
-		return &chains->chains[chains->cnt++];
-	for (uint32_t i = 1; i < IDLE_CHAIN_MAX; i++)
-		if (chains->chains[i].last_ns < oldest->last_ns)
-			oldest = &chains->chains[i];
-	return oldest;
-}
-
-static struct chain *chain_of(struct idle_chains *chains, const struct idle_visit *visit)
-{
-	struct chain *chain;
-
-	for (uint32_t i = 0; i < chains->cnt; i++)
-		if (is_same(&chains->chains[i], visit))
-			return &chains->chains[i];
-	chain = new_chain(chains);
-	*chain = (struct chain){
-		.place = place_of(visit),
-		.first_ns = visit->now_ns,
-	};
-	chain->cnt = visit->cnt < FRAME_MAX ? visit->cnt : FRAME_MAX;
-	memcpy(chain->addresses, visit->addresses, chain->cnt * sizeof(*chain->addresses));
-	return chain;
-}
-
 static int compare_numbers(uint32_t a, uint32_t b)
 {
 	return (a > b) - (a < b);
@@ -149,6 +119,42 @@ static bool is_known(const struct idle_chains *chains, const struct chain *chain
 	if (!chains->has_idle || compare(idle, place))
 		return false;
 	return idle->nr == place->nr || (place->one_call && idle->script == place->script);
+}
+
+/*
+ * The chain with the oldest visit is dropped, but not the idle place: the probes know it, so its
+ * visits no longer come here.
+ */
+static struct chain *new_chain(struct idle_chains *chains)
+{
+	struct chain *oldest = NULL;
+
+	if (chains->cnt < IDLE_CHAIN_MAX)
+		return &chains->chains[chains->cnt++];
+	for (uint32_t i = 0; i < IDLE_CHAIN_MAX; i++) {
+		struct chain *chain = &chains->chains[i];
+
+		if (!is_known(chains, chain) && (!oldest || chain->last_ns < oldest->last_ns))
+			oldest = chain;
+	}
+	return oldest ? oldest : &chains->chains[0];
+}
+
+static struct chain *chain_of(struct idle_chains *chains, const struct idle_visit *visit)
+{
+	struct chain *chain;
+
+	for (uint32_t i = 0; i < chains->cnt; i++)
+		if (is_same(&chains->chains[i], visit))
+			return &chains->chains[i];
+	chain = new_chain(chains);
+	*chain = (struct chain){
+		.place = place_of(visit),
+		.first_ns = visit->now_ns,
+	};
+	chain->cnt = visit->cnt < FRAME_MAX ? visit->cnt : FRAME_MAX;
+	memcpy(chain->addresses, visit->addresses, chain->cnt * sizeof(*chain->addresses));
+	return chain;
 }
 
 /*
