@@ -67,17 +67,28 @@ static __noinline int park__may_rest(struct jank_thread *t, struct task_struct *
 			return true;
 		break;
 	}
-	t->waits_else = 1;
 	return false;
 }
 
-/* Do the callers decide what this wait is? */
+/*
+ * A thread falls asleep: do the callers decide what this wait is? A fault, and the end of a stop,
+ * do not count as other waits.
+ */
 static __always_inline bool park__is_judged(struct jank_thread *t, struct task_struct *task,
 					    __u32 class)
 {
+	s32 nr = compat__syscall_nr(compat__user_regs(task));
+
 	if (t->parks & JANK_PARKS_BY_PLACE)
 		return class == JANK_CLASS_FUTEX || class == JANK_CLASS_SLEEP;
-	return t->parks & JANK_PARKS_MAIN && park__may_rest(t, task, class);
+	if (!(t->parks & JANK_PARKS_MAIN))
+		return false;
+	if (park__may_rest(t, task, class))
+		return true;
+	if (class != JANK_CLASS_FUTEX && class != JANK_CLASS_SLEEP && nr >= 0 &&
+	    !classify_block__continues(nr))
+		t->waits_else = 1;
+	return false;
 }
 
 /*
