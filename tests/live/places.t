@@ -10,7 +10,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from live import JANKBPF, Tap, build, headline, need, trace_whole  # noqa: E402
+from live import JANKBPF, Tap, blamed, build, headline, need, trace_whole  # noqa: E402
 
 TURNS = 60
 
@@ -45,7 +45,7 @@ def check_waiter(tap, program, call, *options):
     work."""
     name = " ".join((call, *options))
     blocks, summary = trace_waiter(program, call, *options)
-    stalls = [b for b in blocks if b["cause"]["kind"] in ("cpu", "sleep") and b["duration_ns"] > 110e6]
+    stalls = [b for b in blocks if blamed(b) in ("cpu", "sleep") and b["duration_ns"] > 110e6]
     idle = [b for b in blocks if b["cause"]["kind"] not in ("cpu", "sleep", "runnable")]
     tap.check(STALLS - EARLY <= len(stalls) <= STALLS, f"{name}: {len(stalls)} of {STALLS} stalls", *map(headline, blocks), str(summary["not_watched"]))
     tap.check(all(b.get("turns") == "unknown" for b in blocks), f"{name}: each says that it may be several pieces")

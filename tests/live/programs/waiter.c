@@ -279,6 +279,5 @@ int main(int argc, char **argv)
 		pthread_join(worker, NULL);
 	else
 		handle_all(NULL);
-	pthread_join(sender, NULL);
 	return 0;
 }
