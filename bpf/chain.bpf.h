@@ -85,6 +85,7 @@ static __always_inline void chain__ask(struct jank_thread *t, struct task_struct
 	rec.sp = t->park.sp;
 	rec.ip = compat__user_ip(compat__user_regs(task));
 	rec.syscall = t->park.nr;
+	rec.fd_cnt = t->park_cnt;
 	rec.loop = JANK_LOOP_PARK;
 	record__comm(rec.comm, task);
 	record__send(&rec, sizeof(rec));

@@ -247,8 +247,9 @@ struct jank_rec_wait {
 	__u64 ip;	/* user instruction pointer */
 	__s32 syscall;	/* number, or -1: seen by a uprobe */
 	__u32 turn_cnt; /* consecutive waits from this place before it counted as a loop */
-	__u32 fd_cnt;	/* poll, ppoll, select, pselect6: number of descriptors; else 0 */
-	__u32 loop;	/* JANK_LOOP_* */
+	/* poll, ppoll, select, pselect6: number of descriptors; question: waits there in a row */
+	__u32 fd_cnt;
+	__u32 loop; /* JANK_LOOP_* */
 	char comm[JANK_COMM_SZ];
 };
 _Static_assert(sizeof(struct jank_rec_wait) == 80, "jank_rec_wait");

@@ -186,6 +186,27 @@ static void test_sleeps(void)
 	idle_chains__free(seconds);
 }
 
+/* Beside hundreds of unknown threads, one may ask only about a few of its waits. */
+static void test_few_questions(void)
+{
+	const uint64_t address = 0x1000;
+	struct idle_visit it = { .addresses = &address, .cnt = 1, .depth = 1, .sleeps = true };
+	struct idle_chains *frames = idle_chains__new(), *seconds = idle_chains__new();
+	enum idle_verdict frame = IDLE_UNKNOWN, second = IDLE_UNKNOWN;
+
+	for (uint64_t i = 1; i <= 10; i++) {
+		it.now_ns = i * 1000 * MS;
+		it.in_row = i * 60;
+		frame = idle_chains__visit(frames, &it);
+		it.in_row = 60;
+		second = idle_chains__visit(seconds, &it);
+	}
+	is_int(frame, IDLE_YES, "60 sleeps a second, and one question");
+	is_int(second, IDLE_UNKNOWN, "sixty in a row, but then others");
+	idle_chains__free(frames);
+	idle_chains__free(seconds);
+}
+
 /* In an interpreter: the same C callers, or others, with interpreter frames. */
 static enum idle_verdict script(struct idle_chains *chains, uint32_t script, uint32_t script_depth,
 				uint64_t address, uint32_t depth, int32_t nr, bool one_call)
@@ -286,6 +307,7 @@ int main(void)
 	test_kept();
 	test_beside();
 	test_sleeps();
+	test_few_questions();
 	test_script();
 	test_one_call();
 	test_pause();

@@ -31,6 +31,8 @@ struct idle_chains_place {
 struct chain {
 	uint64_t addresses[FRAME_MAX];
 	uint32_t cnt, visit_cnt;
+	uint32_t in_row;   /* at the last visit */
+	uint64_t wait_cnt; /* visits, and the waits between them that were not asked about */
 	struct idle_chains_place place;
 	uint64_t first_ns, last_ns;
 };
@@ -174,7 +176,7 @@ static bool is_seldom(const struct chain *chain, const struct idle_visit *visit)
 {
 	uint64_t ns = visit->now_ns - chain->first_ns;
 
-	return visit->sleeps && (chain->visit_cnt - 1) * (uint64_t)NS_PER_SEC < ns * SLEEPS_PER_S;
+	return visit->sleeps && (chain->wait_cnt - 1) * NS_PER_SEC < ns * SLEEPS_PER_S;
 }
 
 static bool rests(const struct idle_chains *chains, const struct idle_visit *visit)
@@ -208,6 +210,9 @@ enum idle_verdict idle_chains__visit(struct idle_chains *chains, const struct id
 		chains->since_cpu_ns = visit->cpu_ns;
 	}
 	chain->visit_cnt++;
+	chain->wait_cnt +=
+		chain->in_row && visit->in_row > chain->in_row ? visit->in_row - chain->in_row : 1;
+	chain->in_row = visit->in_row;
 	chain->last_ns = visit->now_ns;
 	outer_cnt = outer_visits(chains, chain);
 	if (outer_cnt >= VISITS || is_beside(chains, chain))

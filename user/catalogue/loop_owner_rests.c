@@ -163,6 +163,7 @@ static void set_visit(struct loop_owner *owners, const struct wait_note *note,
 					    unwound->addresses, unwound->cnt),
 		.nr = note->rec.syscall,
 		.sleeps = syscalls__class(note->rec.syscall) == JANK_CLASS_SLEEP,
+		.in_row = note->rec.fd_cnt,
 		.now_ns = clock__mono_ns(),
 		.cpu_ns = cpu_ns(hdr),
 	};
