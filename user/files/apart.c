@@ -21,13 +21,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "files/file.h"
+
 #define SHARED_SZ   (64 * 1024)
 #define PATIENCE_MS 500
 #define END_MS                                                                                     \
 	1000 /* a killed process that reads nothing ends sooner, even on an emulated machine */
 #define STUCK_MAX   8  /* abandoned processes; at this count the helper is not started again */
 #define REFUSED_MAX 64 /* the oldest entry is dropped, so it may be read again */
-#define FD_MAX	    65536
 
 enum op { OP_MEMORY, OP_FILE, OP_OPEN };
 
@@ -192,9 +193,7 @@ static void become_apart(int sock, char *shared)
 	prctl(PR_SET_NAME, "jankbpf-apart");
 	if (sock != own)
 		dup2(sock, own);
-	if (syscall(SYS_close_range, own + 1, ~0u, 0)) /* close_range is missing before 5.9 */
-		for (int fd = own + 1; fd < FD_MAX; fd++)
-			close(fd);
+	file__close_from(own + 1);
 	close(0);
 	close(1);
 	close(2);

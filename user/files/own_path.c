@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "files/user_account.h"
+
 #define LINKS_MAX 40 /* as in the kernel */
 
 struct walk {
@@ -23,13 +25,9 @@ struct walk {
 
 static bool is_us(uid_t uid)
 {
-	const char *sudo = geteuid() ? NULL : getenv("SUDO_UID");
-	char number[16];
+	uid_t sudo;
 
-	if (!uid || uid == geteuid())
-		return true;
-	snprintf(number, sizeof(number), "%u", uid);
-	return sudo && !strcmp(sudo, number);
+	return !uid || uid == geteuid() || (user_account__is_sudo(&sudo) && uid == sudo);
 }
 
 bool own_path__is_private(const struct stat *st)
@@ -144,6 +142,14 @@ static int walk(struct walk *w, size_t len)
 	return res;
 }
 
+int own_path__refuse(const char *path, uid_t owner, struct err *err)
+{
+	return err__set(err, EACCES,
+			"'%s': this directory belongs to user id %u, but records are written as "
+			"user id %u: chown it, or choose another one",
+			path, owner, geteuid());
+}
+
 int own_path__dir(const char *path, mode_t mode, struct err *err)
 {
 	struct walk w = { .path = path, .err = err, .mode = mode };
@@ -152,14 +158,14 @@ int own_path__dir(const char *path, mode_t mode, struct err *err)
 
 	if (at < 0)
 		return at;
-	fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	code = fd < 0 || fstat(fd, &st) ? errno : 0;
+	code = fstat(at, &st) ? errno : 0;
+	fd = code ? -1 : openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	code = fd < 0 && !code ? errno : code;
 	close(at);
-	if (code) {
-		if (fd >= 0)
-			close(fd);
+	if (code == EACCES && st.st_uid != geteuid())
+		return own_path__refuse(path, st.st_uid, err);
+	if (code)
 		return fail(&w, code);
-	}
 	if (own_path__is_private(&st))
 		return fd;
 	close(fd);

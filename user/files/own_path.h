@@ -23,6 +23,9 @@ bool own_path__is_private(const struct stat *st);
  */
 int own_path__dir(const char *path, mode_t mode, struct err *err);
 
+/* Returns -EACCES, with a message about a directory whose owner does not let us in. */
+int own_path__refuse(const char *path, uid_t owner, struct err *err);
+
 /*
  * Opens the directory of a file with O_PATH; creates nothing. Sets *ret_name to the file's name
  * within `path`. Returns and errors as own_path__dir, but a directory that others can write to is

@@ -33,7 +33,7 @@ static void with_content(const char *path, void (*fn)(void *ctx, FILE *file), vo
 }
 
 struct search {
-	const char *user;
+	const char *user; /* a name, or a number */
 	bool by_number;
 	struct user_account *account;
 	int code;
@@ -101,6 +101,16 @@ static void find_groups(void *ctx, FILE *file)
 			}
 }
 
+static int add_groups(struct search *search)
+{
+	search->code = add_group(search->account, search->account->gid);
+	if (!search->code && search->account->name)
+		with_content("/etc/group", find_groups, search);
+	if (search->code)
+		user_account__free(search->account);
+	return search->code;
+}
+
 int user_account__find(const char *user, struct user_account *ret)
 {
 	struct search search = { .user = user, .account = ret, .code = -ENOENT };
@@ -110,13 +120,53 @@ int user_account__find(const char *user, struct user_account *ret)
 	search.by_number = true;
 	if (search.code == -ENOENT)
 		with_content("/etc/passwd", find_user, &search);
-	if (!search.code)
-		search.code = add_group(ret, ret->gid);
-	if (!search.code)
-		with_content("/etc/group", find_groups, &search);
-	if (search.code)
+	if (search.code) {
 		user_account__free(ret);
-	return search.code;
+		return search.code;
+	}
+	return add_groups(&search);
+}
+
+/* The value of an environment variable, if it is a user or group id. */
+static bool id_of(const char *variable, id_t *ret)
+{
+	const char *text = getenv(variable);
+	struct strbuf number = STRBUF_INIT;
+	bool is_id;
+
+	*ret = text ? (id_t)strtoul(text, NULL, 10) : 0;
+	strbuf__addf(&number, "%u", *ret);
+	is_id = text && !strcmp(text, strbuf__str(&number)) && *ret != (id_t)-1;
+	strbuf__free(&number);
+	return is_id;
+}
+
+bool user_account__is_sudo(uid_t *ret)
+{
+	return !geteuid() && id_of("SUDO_UID", ret) && *ret;
+}
+
+int user_account__of_sudo(struct user_account *ret)
+{
+	struct search search = {
+		.user = getenv("SUDO_UID"), .by_number = true, .account = ret, .code = -ENOENT
+	};
+	uid_t uid;
+	gid_t gid;
+
+	*ret = (struct user_account){};
+	if (!user_account__is_sudo(&uid))
+		return -ENOENT;
+	with_content("/etc/passwd", find_user, &search);
+	if (search.code && search.code != -ENOENT) {
+		user_account__free(ret);
+		return search.code;
+	}
+	if (search.code)
+		ret->uid = ret->gid = uid;
+	if (id_of("SUDO_GID", &gid))
+		ret->gid = gid;
+	return add_groups(&search);
 }
 
 void user_account__free(struct user_account *account)
@@ -128,12 +178,21 @@ void user_account__free(struct user_account *account)
 	*account = (struct user_account){};
 }
 
-int user_account__become(const struct user_account *account)
+int user_account__take_ids(const struct user_account *account)
 {
 	if (setgroups(account->group_cnt, account->groups) ||
 	    setresgid(account->gid, account->gid, account->gid) ||
 	    setresuid(account->uid, account->uid, account->uid))
 		return -errno;
+	return 0;
+}
+
+int user_account__become(const struct user_account *account)
+{
+	int res = user_account__take_ids(account);
+
+	if (res)
+		return res;
 	if (setenv("HOME", account->home, 1) || setenv("USER", account->name, 1) ||
 	    setenv("LOGNAME", account->name, 1) || setenv("SHELL", account->shell, 1))
 		return -ENOMEM;

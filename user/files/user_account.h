@@ -6,6 +6,7 @@
 #ifndef JANK_FILES_USER_ACCOUNT_H
 #define JANK_FILES_USER_ACCOUNT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -23,6 +24,18 @@ struct user_account {
  */
 int user_account__find(const char *user, struct user_account *ret);
 void user_account__free(struct user_account *account); /* accepts one of zeros */
+
+/* True if root runs us for another user by sudo: SUDO_UID is the uid of a user who is not root. */
+bool user_account__is_sudo(uid_t *ret);
+
+/*
+ * That user, with SUDO_GID as the group if it is set. A uid without an entry in /etc/passwd has
+ * neither name nor further groups. -ENOENT: there is no such user. Else as user_account__find.
+ */
+int user_account__of_sudo(struct user_account *ret);
+
+/* Takes the groups, gid and uid of that user. 0 or -errno; then the process must end. */
+int user_account__take_ids(const struct user_account *account);
 
 /*
  * Makes this process that user's: groups, gid, uid, and HOME, USER, LOGNAME, SHELL. For a child
