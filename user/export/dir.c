@@ -35,6 +35,7 @@ struct log_file {
 	const struct strbuf *bytes;
 	uint64_t real_ns;	/* its time; also its mtime */
 	uint64_t *next_sync_ns; /* CLOCK_MONOTONIC; no sync before */
+	bool resumed;		/* an earlier process may have written it */
 };
 
 /*
@@ -53,16 +54,29 @@ static int rename_new(int dirfd, const char *from, const char *to)
 	return 0;
 }
 
+static bool has_content(int dirfd, const char *name, const struct strbuf *bytes)
+{
+	int fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool same = fd >= 0 && record_file__holds(fd, 0, bytes->data, bytes->len);
+
+	if (fd >= 0)
+		close(fd);
+	return same;
+}
+
 /* Two blocks may end in the same millisecond. */
-static int give_name(int dirfd, const char *tmp, uint64_t real_ns)
+static int give_name(int dirfd, const char *tmp, const struct log_file *log)
 {
 	struct strbuf name = STRBUF_INIT;
 	int err = -EEXIST;
 
 	for (unsigned i = 0; err == -EEXIST && i < NAME_ATTEMPTS; i++) {
 		strbuf__reset(&name);
-		blockcanary__add_name(&name, real_ns, i);
+		blockcanary__add_name(&name, log->real_ns, i);
 		err = name.failed ? -ENOMEM : rename_new(dirfd, tmp, strbuf__str(&name));
+		if (err == -EEXIST && log->resumed &&
+		    has_content(dirfd, strbuf__str(&name), log->bytes))
+			err = unlinkat(dirfd, tmp, 0) ? -errno : 0;
 	}
 	strbuf__free(&name);
 	return err;
@@ -127,7 +141,7 @@ static int log_file__write(int dirfd, const struct log_file *log)
 	err = write_tmp(dirfd, tmp, log);
 	if (err)
 		return err;
-	err = give_name(dirfd, tmp, log->real_ns);
+	err = give_name(dirfd, tmp, log);
 	if (err)
 		unlinkat(dirfd, tmp, 0);
 	return err;
@@ -196,9 +210,9 @@ static int dir__lock(struct sink_dir *d, struct err *err)
 	return 0;
 }
 
-static int dir__write_log(struct sink_dir *d, uint64_t real_ns)
+static int dir__write_log(struct sink_dir *d, uint64_t real_ns, bool resumed)
 {
-	const struct log_file log = { &d->log, real_ns, &d->next_sync_ns };
+	const struct log_file log = { &d->log, real_ns, &d->next_sync_ns, resumed };
 	int err = log_file__write(d->dirfd, &log);
 
 	if (!err)
@@ -206,10 +220,27 @@ static int dir__write_log(struct sink_dir *d, uint64_t real_ns)
 	return err;
 }
 
+/* The lock has cut off what a killed process left of a record. */
+static int dir__append(struct sink_dir *d)
+{
+	const struct strbuf *bytes = &d->bytes;
+
+	if (d->sink.progress)
+		d->sink.progress->base = record_file__size(&d->file) + 1;
+	return record_file__append(&d->file, bytes->data, bytes->len);
+}
+
+/* True if an earlier process, which was killed in this record, appended all of it. */
+static bool dir__has_appended(const struct sink_dir *d, uint64_t base)
+{
+	return base && record_file__holds(d->file.fd, base - 1, d->bytes.data, d->bytes.len);
+}
+
 /* Writes the record, and the log if there is one. Each is tried, even if the other fails. */
 static int dir__write(struct sink_dir *d, uint64_t real_ns)
 {
-	const struct strbuf *bytes = &d->bytes;
+	uint64_t base = d->sink.progress ? d->sink.progress->base : 0;
+	size_t len = d->bytes.len;
 	int err, log_err = 0;
 
 	if (d->log.failed)
@@ -217,11 +248,13 @@ static int dir__write(struct sink_dir *d, uint64_t real_ns)
 	err = dir__lock(d, NULL);
 	if (err)
 		return err;
-	err = retain__make_room(&d->retain, &d->file, bytes->len, d->log.len);
+	if (dir__has_appended(d, base))
+		len = 0;
+	err = retain__make_room(&d->retain, &d->file, len, d->log.len);
 	if (!err) {
-		err = record_file__append(&d->file, bytes->data, bytes->len);
+		err = len ? dir__append(d) : 0;
 		if (d->log.len)
-			log_err = dir__write_log(d, real_ns);
+			log_err = dir__write_log(d, real_ns, base);
 	}
 	retain__done(&d->retain);
 	record_file__unlock(&d->file);
@@ -294,6 +327,10 @@ static bool may_pass(int err)
 
 static int dir__error(const struct sink_dir *d, int code, struct err *err)
 {
+	struct stat st;
+
+	if (code == -EACCES && d->dirfd >= 0 && !fstat(d->dirfd, &st) && st.st_uid != geteuid())
+		return own_path__refuse(d->dir, st.st_uid, err);
 	if (code == -EPERM && d->dirfd >= 0)
 		return err__set(err, -code,
 				"'%s/%s' is no regular file of this user: remove it, or choose "

@@ -199,6 +199,21 @@ uint64_t record_file__size(const struct record_file *file)
 	return fstat(file->fd, &st) ? 0 : (uint64_t)st.st_size;
 }
 
+bool record_file__holds(int fd, uint64_t offset, const void *bytes, size_t len)
+{
+	char chunk[4096];
+
+	for (size_t at = 0; at < len;) {
+		size_t part = len - at < sizeof(chunk) ? len - at : sizeof(chunk);
+		ssize_t n = pread(fd, chunk, part, (off_t)(offset + at));
+
+		if (n <= 0 || memcmp(chunk, (const char *)bytes + at, (size_t)n))
+			return false;
+		at += (size_t)n;
+	}
+	return true;
+}
+
 /* Replaces only a file of ours. */
 int record_file__rotate(struct record_file *file)
 {

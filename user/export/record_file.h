@@ -35,6 +35,8 @@ void record_file__unlock(struct record_file *file);
 /* These require the lock. */
 int record_file__append(struct record_file *file, const void *record, size_t len);
 uint64_t record_file__size(const struct record_file *file);
+/* True if the file has these bytes at this offset. Needs no lock; any readable descriptor. */
+bool record_file__holds(int fd, uint64_t offset, const void *bytes, size_t len);
 /*
  * Renames the file to its old name, replacing the previous one; the lock then belongs to the new
  * file.

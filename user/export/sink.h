@@ -23,6 +23,9 @@ enum record_format { RECORD_JSON, RECORD_PROTO };
 /* Adds one record to sb in the format of the stream. 0 or -ENOMEM. */
 int stream__add(struct strbuf *sb, enum record_format format, const Jankbpf__Record *record);
 
+/* Adds the packed record alone, without its length. 0 or -ENOMEM. */
+int stream__pack(struct strbuf *sb, const Jankbpf__Record *record);
+
 /*
  * Reads the length at the start of `data`. Returns the number of bytes of the length; 0: `len`
  * bytes do not hold all of it; -EBADMSG: not a valid length.
@@ -72,10 +75,29 @@ struct sink_ops {
 	void (*free)(struct sink *sink);
 };
 
+/*
+ * How far a sink is with a record, in memory that outlives its process: the next process resumes
+ * the record, so that it is neither torn nor doubled. All zero before the first record.
+ */
+struct sink_progress {
+	uint64_t begun, done; /* numbers of the records begun and finished last */
+	uint64_t base;	/* size or position of the file before the record, + 1; 0: not written */
+	uint64_t sent;	/* bytes of the record that a pipe, socket or terminal has taken */
+	int32_t result; /* of `done`: 0 or -errno */
+};
+
 /* The first member of every sink's own struct. */
 struct sink {
 	const struct sink_ops *ops;
+	struct sink_progress *progress; /* NULL: a record is never resumed */
 };
+
+/* False: the record `nr` is finished, and progress has its result. progress may be NULL. */
+bool sink_progress__begin(struct sink_progress *progress, uint64_t nr);
+void sink_progress__end(struct sink_progress *progress, uint64_t nr, int result);
+
+/* Like output__write; resumes an interrupted write of the same bytes. progress may be NULL. */
+int sink_progress__write(struct sink_progress *progress, int fd, const void *data, size_t len);
 
 extern const char json_schema[]; /* JSON Schema (2020-12) of every record type, NUL-terminated */
 

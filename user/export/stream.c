@@ -102,16 +102,22 @@ static void append(ProtobufCBuffer *buffer, size_t len, const uint8_t *data)
 	strbuf__add(((struct strbuf_buffer *)buffer)->sb, (const char *)data, len);
 }
 
-int stream__add(struct strbuf *sb, enum record_format format, const Jankbpf__Record *record)
+int stream__pack(struct strbuf *sb, const Jankbpf__Record *record)
 {
 	struct strbuf_buffer buffer = { .base.append = append, .sb = sb };
 
+	jankbpf__record__pack_to_buffer(record, &buffer.base);
+	return sb->failed ? -ENOMEM : 0;
+}
+
+int stream__add(struct strbuf *sb, enum record_format format, const Jankbpf__Record *record)
+{
 	if (format == RECORD_JSON) {
 		json__add_record(sb, record);
 		strbuf__addc(sb, '\n');
 	} else {
 		add_length(sb, jankbpf__record__get_packed_size(record));
-		jankbpf__record__pack_to_buffer(record, &buffer.base);
+		stream__pack(sb, record);
 	}
 	return sb->failed ? -ENOMEM : 0;
 }
@@ -197,7 +203,7 @@ static int sink_stream__record(struct sink *sink, const Jankbpf__Record *record)
 
 	strbuf__reset(&s->bytes);
 	res = stream__add(&s->bytes, s->format, record);
-	return res ? res : output__write(s->fd, s->bytes.data, s->bytes.len);
+	return res ? res : sink_progress__write(sink->progress, s->fd, s->bytes.data, s->bytes.len);
 }
 
 static void sink_stream__free(struct sink *sink)

@@ -13,7 +13,9 @@
 
 static int text__write(struct text *t)
 {
-	int err = t->out.failed ? -ENOMEM : output__write(t->fd, t->out.data, t->out.len);
+	int err = t->out.failed
+			  ? -ENOMEM
+			  : sink_progress__write(t->sink.progress, t->fd, t->out.data, t->out.len);
 
 	strbuf__reset(&t->out);
 	t->col = 0;
